@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: MIT
+#
+# include/ - the public headers, installed.
+
+include_HEADERS += include/tgjit.h
+
+topicincludedir = $(includedir)/tgjit
+topicinclude_HEADERS = \
+	include/tgjit/base.h \
+	include/tgjit/context.h \
+	include/tgjit/function.h \
+	include/tgjit/map.h \
+	include/tgjit/ops.h \
+	include/tgjit/ops_macros.h \
+	include/tgjit/ops_nn.h \
+	include/tgjit/ops_random.h \
+	include/tgjit/tensor.h \
+	include/tgjit/trace.h \
+	include/tgjit/value.h \
+	include/tgjit/variable.h

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tgjit.h - plain C functions over tensors, traced into graphs.
+ */
+#ifndef TGJIT_H
+#define TGJIT_H
+
+#include "tgjit/base.h"
+#include "tgjit/context.h"
+#include "tgjit/function.h"
+#include "tgjit/ops.h"
+#include "tgjit/ops_nn.h"
+#include "tgjit/ops_random.h"
+#include "tgjit/tensor.h"
+#include "tgjit/trace.h"
+#include "tgjit/value.h"
+#include "tgjit/variable.h"
+
+#endif /* TGJIT_H */

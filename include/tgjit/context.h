@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * context.h - the object that owns options, the list of variables and the
+ * sinks for log and print. Programs usually have one.
+ */
+#ifndef TGJIT_CONTEXT_H
+#define TGJIT_CONTEXT_H
+
+#include "base.h"
+#include "variable.h"
+
+TG_BEGIN_DECLS
+
+/* Receives the text of tg_print. Called from the thread that runs the call. */
+typedef void tg_print_callback(const char *text, void *user);
+
+/*
+ * All zero but `struct_bytes` means: defaults. What is set here wins over the
+ * environment variable named beside it.
+ */
+typedef struct tg_context_options {
+    size_t struct_bytes; /* sizeof(tg_context_options) */
+
+    const char *log; /* TGJIT_LOG: "warn", "info,+trace" … */
+    tg_log_callback *log_callback;
+    void *log_user;
+
+    tg_print_callback *print_callback; /* NULL: stderr */
+    void *print_user;
+
+    uint64_t memory_limit; /* bytes of one call's temporaries and results;
+                              0: none */
+    bool no_contraction;   /* keep a*b+c as two roundings */
+    const char *skip_passes; /* TGJIT_SKIP_PASSES: "fold,simplify" */
+    const char *explain;     /* TGJIT_EXPLAIN: "retrace" */
+    const char *dump;        /* TGJIT_DUMP: "graph,passes,dot" */
+    const char *dump_dir;    /* TGJIT_DUMP_DIR: where dumps go; "." */
+} tg_context_options;
+
+#define TG_CONTEXT_OPTIONS_INIT {sizeof(tg_context_options)}
+
+/*
+ * Makes a context; NULL options are defaults. NULL on failure: see
+ * tg_error(NULL).
+ */
+TG_API TG_MUST_CHECK tg_context *
+tg_context_create(const tg_context_options *options);
+
+TG_API tg_context *tg_context_retain(tg_context *ctx);
+
+/* Objects made in a context keep it alive: any order of release is right. */
+TG_API void tg_context_release(tg_context *ctx);
+
+/* -- Variables of a context ------------------------------------------------ */
+
+/*
+ * Writes up to `capacity` variables, in the order of their creation, into
+ * `out_variables` and returns how many there are. Each one written is
+ * retained for the caller.
+ */
+TG_API size_t tg_context_variables(tg_context *ctx, tg_which which,
+                                   tg_variable **out_variables,
+                                   size_t capacity);
+
+/* The variable of that name, retained for the caller; NULL if none. */
+TG_API TG_MUST_CHECK tg_variable *tg_context_find_variable(tg_context *ctx,
+                                                           const char *name);
+
+TG_END_DECLS
+
+#endif /* TGJIT_CONTEXT_H */

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace.h - what a callback does beside operations: return results, fail,
+ * look at static arguments and bundles, make variables, call functions.
+ *
+ * A trace belongs to the thread that runs the callback. The first error in
+ * it sticks: later operations do nothing and give invalid values, so that
+ * expressions compose; the call that traced reports that first error.
+ */
+#ifndef TGJIT_TRACE_H
+#define TGJIT_TRACE_H
+
+#include "value.h"
+
+TG_BEGIN_DECLS
+
+/*
+ * Sets the results: at most once in a callback. A callback that does not
+ * return anything has no results.
+ */
+TG_API void tg_return_at(tg_trace *t, const tg_operand *results,
+                         size_t n_results, tg_site site);
+
+/* Reports failure of the callback with a message of its own. */
+TG_API void tg_fail_at(tg_trace *t, tg_site site, const char *format, ...)
+    TG_PRINTF(3, 4);
+
+/* TG_OK, or the status of the first error in this trace. */
+TG_API tg_status tg_trace_status(const tg_trace *t);
+
+/*
+ * Prints when the call reaches this place. The first operand is the format,
+ * a string in which %v stands for the next value and %% for a percent sign.
+ * Long tensors show the first and last three elements of each axis.
+ */
+TG_API void tg_print_at(tg_trace *t, const tg_operand *operands,
+                        size_t n_operands, tg_site site);
+
+/* -- Arguments that are not values ----------------------------------------- */
+
+/* Value of static argument `arg`; 0 or NULL and an error if it is not one. */
+TG_API int64_t tg_static_int(tg_trace *t, size_t arg);
+TG_API double tg_static_float(tg_trace *t, size_t arg);
+TG_API const char *tg_static_string(tg_trace *t, size_t arg);
+
+/*
+ * A struct with the layout of the bundle passed as argument `arg`, whose
+ * members stand for the variables of the call, whichever they will be. Good
+ * in this trace only.
+ */
+TG_API const void *tg_bundle_argument(tg_trace *t, size_t arg);
+
+/* -- Variables made by a function ------------------------------------------ */
+
+/*
+ * The function's own variable `name`, made on its first trace; a later trace
+ * gets the same one, and its spec must agree. It belongs to the function
+ * (lent to the caller).
+ */
+TG_API tg_variable *tg_own_variable_at(tg_trace *t, const char *name,
+                                       tg_dtype dtype, int rank,
+                                       const int64_t *dims, tg_initial initial,
+                                       tg_site site);
+
+/*
+ * As above with an initial value computed from the arguments of the first
+ * call that runs. All its extents must be known.
+ */
+TG_API tg_variable *tg_own_variable_from_at(tg_trace *t, const char *name,
+                                            tg_operand initial, tg_site site);
+
+/* -- Functions called by functions ----------------------------------------- */
+
+/*
+ * Calls `function` inside the trace: it is traced for these arguments (own
+ * table, own contraction) and becomes part of this graph. Writes n_results
+ * values; the callee must have at least that many.
+ */
+TG_API void tg_apply_at(tg_function *function, const tg_operand *args,
+                        size_t n_args, tg_value *out_results, size_t n_results,
+                        tg_site site);
+
+TG_END_DECLS
+
+#ifndef __cplusplus
+
+#define tg_return(t, ...) tg_return_at(t, TG_ARGS(__VA_ARGS__), TG_HERE)
+#define tg_fail(t, ...) tg_fail_at(t, TG_HERE, __VA_ARGS__)
+#define tg_print(t, ...) tg_print_at(t, TG_ARGS(__VA_ARGS__), TG_HERE)
+#define tg_own_variable(t, name, ...) \
+    tg_own_variable_at(t, name, __VA_ARGS__, TG_HERE)
+#define tg_own_variable_from(t, name, initial) \
+    tg_own_variable_from_at(t, name, TG_IN(initial), TG_HERE)
+
+/* tg_apply(g, TG_ARGS(x, y), results, n) */
+#define tg_apply(function, ...) tg_apply_at(function, __VA_ARGS__, TG_HERE)
+
+#else /* __cplusplus */
+
+inline void tg_return(tg_trace *t, tg_ins results, tg_site site = TG_HERE)
+{
+    tg_return_at(t, results.begin(), results.size(), site);
+}
+inline void tg_return(tg_trace *t, tg_in result, tg_site site = TG_HERE)
+{
+    tg_return_at(t, &result, 1, site);
+}
+#define tg_fail(t, ...) tg_fail_at(t, TG_HERE, __VA_ARGS__)
+inline void tg_print(tg_trace *t, const char *format, tg_ins values = {},
+                     tg_site site = TG_HERE)
+{
+    tg_operand operands[32] = {};
+    size_t n = 0;
+    operands[n++] = tg_in_string(format);
+    for (const tg_in &value : values)
+        if (n < 32)
+            operands[n++] = value;
+    tg_print_at(t, operands, n, site);
+}
+inline tg_variable *tg_own_variable(tg_trace *t, const char *name,
+                                    tg_dtype dtype, tg_dims dims,
+                                    tg_initial initial, tg_site site = TG_HERE)
+{
+    return tg_own_variable_at(t, name, dtype, (int)dims.size(), dims.begin(),
+                              initial, site);
+}
+inline tg_variable *tg_own_variable_from(tg_trace *t, const char *name,
+                                         tg_in initial, tg_site site = TG_HERE)
+{
+    return tg_own_variable_from_at(t, name, initial, site);
+}
+inline void tg_apply(tg_function *function, tg_ins args, tg_value *out_results,
+                     size_t n_results, tg_site site = TG_HERE)
+{
+    tg_apply_at(function, args.begin(), args.size(), out_results, n_results,
+                site);
+}
+
+#endif /* __cplusplus */
+
+#endif /* TGJIT_TRACE_H */

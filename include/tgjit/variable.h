@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * variable.h - state: a named buffer that outlives every call and that
+ * functions read and assign. Bundles: C structs of variables.
+ *
+ * Locking. Every variable belongs to a group, its own or one it was created
+ * in; a call locks the groups of the variables it touches, in a fixed order,
+ * so calls are atomic towards each other. The group is fixed at creation: a
+ * lock that could change under a running call would protect nothing.
+ */
+#ifndef TGJIT_VARIABLE_H
+#define TGJIT_VARIABLE_H
+
+#include "base.h"
+
+TG_BEGIN_DECLS
+
+/* -- Initial values -------------------------------------------------------- */
+
+typedef enum tg_initial_kind {
+    TG_INITIAL_ZEROS = 0,
+    TG_INITIAL_NUMBER = 1,
+    TG_INITIAL_DATA = 2,
+    TG_INITIAL_UNIFORM = 3,
+    TG_INITIAL_NORMAL = 4
+} tg_initial_kind;
+
+/* How a variable is filled at creation; made by the functions below. */
+typedef struct tg_initial {
+    tg_initial_kind kind;
+    double a, b;      /* number | low, high | mean, deviation */
+    uint64_t seed;
+    const void *data; /* read during creation only */
+} tg_initial;
+
+static inline tg_initial tg_zeros(void)
+{
+    tg_initial initial = {TG_INITIAL_ZEROS, 0, 0, 0, NULL};
+    return initial;
+}
+
+/* Every element is `number`, converted as tg_cast does. */
+static inline tg_initial tg_fill(double number)
+{
+    tg_initial initial = {TG_INITIAL_NUMBER, number, 0, 0, NULL};
+    return initial;
+}
+
+/* Elements copied from `data`, row-major. */
+static inline tg_initial tg_from_data(const void *data)
+{
+    tg_initial initial = {TG_INITIAL_DATA, 0, 0, 0, data};
+    return initial;
+}
+
+/* Float types: uniform in [low, high), the same numbers for one seed. */
+static inline tg_initial tg_uniform(double low, double high, uint64_t seed)
+{
+    tg_initial initial = {TG_INITIAL_UNIFORM, low, high, seed, NULL};
+    return initial;
+}
+
+/* Float types: normal, the same numbers for one seed. */
+static inline tg_initial tg_normal(double mean, double deviation,
+                                   uint64_t seed)
+{
+    tg_initial initial = {TG_INITIAL_NORMAL, mean, deviation, seed, NULL};
+    return initial;
+}
+
+/* -- Groups ---------------------------------------------------------------- */
+
+/* One lock for several variables: cheaper calls than one lock for each. */
+TG_API TG_MUST_CHECK tg_group *tg_group_create(tg_context *ctx);
+TG_API tg_group *tg_group_retain(tg_group *group);
+TG_API void tg_group_release(tg_group *group);
+
+/* -- Variables ------------------------------------------------------------- */
+
+/* Which variables a list holds. */
+typedef enum tg_which { TG_ALL_VARIABLES = 0, TG_TRAINABLE = 1 } tg_which;
+
+typedef struct tg_variable_options {
+    size_t struct_bytes; /* sizeof(tg_variable_options) */
+    tg_group *group;     /* NULL: a group of its own */
+    bool untrainable;    /* left out of TG_TRAINABLE lists */
+} tg_variable_options;
+
+#define TG_VARIABLE_OPTIONS_INIT {sizeof(tg_variable_options)}
+
+/*
+ * Makes a variable with a 64-byte aligned buffer that never moves. Names are
+ * unique in a context: a name in use gets _1, _2 … (tg_variable_name tells);
+ * NULL or "" means "variable".
+ */
+TG_API TG_MUST_CHECK tg_variable *
+tg_variable_create(tg_context *ctx, const char *name, tg_dtype dtype, int rank,
+                   const int64_t *dims, tg_initial initial);
+
+TG_API TG_MUST_CHECK tg_variable *
+tg_variable_create_with(tg_context *ctx, const char *name, tg_dtype dtype,
+                        int rank, const int64_t *dims, tg_initial initial,
+                        const tg_variable_options *options);
+
+TG_API tg_variable *tg_variable_retain(tg_variable *variable);
+TG_API void tg_variable_release(tg_variable *variable);
+
+TG_API const char *tg_variable_name(const tg_variable *variable);
+TG_API tg_dtype tg_variable_dtype(const tg_variable *variable);
+TG_API int tg_variable_rank(const tg_variable *variable);
+TG_API const int64_t *tg_variable_dims(const tg_variable *variable);
+TG_API int64_t tg_variable_count(const tg_variable *variable);
+TG_API size_t tg_variable_bytes(const tg_variable *variable);
+TG_API bool tg_variable_is_trainable(const tg_variable *variable);
+
+/* Goes up whenever the contents may have changed. */
+TG_API uint64_t tg_variable_version(const tg_variable *variable);
+
+/* -- The host's access to the contents ------------------------------------- */
+
+typedef enum tg_access { TG_READ = 0, TG_WRITE = 1 } tg_access;
+
+/*
+ * Locks the variable's group for the calling thread and returns the buffer;
+ * NULL on failure. The thread may map several variables, also of one group,
+ * but a call that touches a group it has mapped fails with TG_ERROR_BUSY.
+ * TG_WRITE raises the version at unmap.
+ */
+TG_API TG_MUST_CHECK void *tg_variable_map(tg_variable *variable,
+                                           tg_access access);
+
+/* Ends one tg_variable_map of this thread. */
+TG_API tg_status tg_variable_unmap(tg_variable *variable);
+
+/* Copies the contents out or in; `bytes` must be the variable's size. */
+TG_API TG_MUST_CHECK tg_status tg_variable_get(tg_variable *variable,
+                                               void *out_data, size_t bytes);
+TG_API TG_MUST_CHECK tg_status tg_variable_set(tg_variable *variable,
+                                               const void *data, size_t bytes);
+
+/* -- Bundles --------------------------------------------------------------- */
+
+typedef struct tg_bundle_type tg_bundle_type;
+
+/* One member: a tg_variable *, or a nested struct if `bundle` is given. */
+typedef struct tg_bundle_field {
+    const char *name;
+    size_t offset;
+    const tg_bundle_type *bundle;
+} tg_bundle_field;
+
+/*
+ * Describes a struct of variables once:
+ *
+ *     typedef struct { tg_variable *w, *b; } layer;
+ *     static const tg_bundle_field layer_fields[] = {
+ *         TG_FIELD(layer, w), TG_FIELD(layer, b) };
+ *     static const tg_bundle_type layer_type = TG_BUNDLE(layer, layer_fields);
+ */
+struct tg_bundle_type {
+    const char *name;
+    size_t bytes; /* of the struct */
+    const tg_bundle_field *fields;
+    size_t n_fields;
+};
+
+#define TG_FIELD(type, member) {#member, offsetof(type, member), NULL}
+#define TG_FIELD_BUNDLE(type, member, member_type) \
+    {#member, offsetof(type, member), member_type}
+#define TG_BUNDLE(type, fields) \
+    {#type, sizeof(type), fields, sizeof(fields) / sizeof((fields)[0])}
+
+/*
+ * Lists the variables of a bundle in field order, nested ones in place:
+ * writes up to `capacity` of them (lent) and returns how many there are.
+ */
+TG_API size_t tg_bundle_variables(const tg_bundle_type *type,
+                                  const void *bundle, tg_which which,
+                                  tg_variable **out_variables,
+                                  size_t capacity);
+
+/* Elements in all variables of a bundle together. */
+TG_API int64_t tg_bundle_count(const tg_bundle_type *type, const void *bundle,
+                               tg_which which);
+
+/* Releases every variable of the bundle and sets the members to NULL. */
+TG_API void tg_bundle_release(const tg_bundle_type *type, void *bundle);
+
+TG_END_DECLS
+
+#endif /* TGJIT_VARIABLE_H */

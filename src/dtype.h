@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dtype.h - facts about element types, from dtype.def.
+ */
+#ifndef TGI_DTYPE_H
+#define TGI_DTYPE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tgjit/base.h"
+
+#define TGI_DTYPES 16 /* tables indexed by tg_dtype have this size */
+
+typedef enum tgi_dtype_class {
+    TGI_CLASS_NONE = 0,
+    TGI_CLASS_BOOL = 1,
+    TGI_CLASS_SINT = 2,
+    TGI_CLASS_UINT = 4,
+    TGI_CLASS_FLOAT = 8,
+    /* Sets of classes, for the op table. */
+    TGI_CLASS_INT = TGI_CLASS_SINT | TGI_CLASS_UINT,
+    TGI_CLASS_NUM = TGI_CLASS_INT | TGI_CLASS_FLOAT,
+    TGI_CLASS_BITS = TGI_CLASS_INT | TGI_CLASS_BOOL,
+    TGI_CLASS_ANY = TGI_CLASS_NUM | TGI_CLASS_BOOL
+} tgi_dtype_class;
+
+typedef struct tgi_dtype_info {
+    const char *name; /* NULL: not an element type */
+    uint8_t bytes;
+    uint8_t cls; /* tgi_dtype_class */
+} tgi_dtype_info;
+
+extern const tgi_dtype_info tgi_dtype_table[TGI_DTYPES];
+
+static inline bool tgi_dtype_is_valid(int dtype)
+{
+    return dtype > 0 && dtype < TGI_DTYPES && tgi_dtype_table[dtype].name;
+}
+
+static inline int64_t tgi_dtype_bytes(int dtype)
+{
+    return tgi_dtype_table[dtype].bytes;
+}
+
+static inline bool tgi_dtype_is(int dtype, unsigned classes)
+{
+    return (tgi_dtype_table[dtype].cls & classes) != 0;
+}
+
+/*
+ * Writes a C number as an element. False if it is not representable: out of
+ * range, or with a fraction for an integer type. Rounding to a float type is
+ * fine. `out_element` has room for 8 bytes.
+ */
+typedef enum tgi_number_kind { TGI_INT, TGI_UINT, TGI_FLOAT } tgi_number_kind;
+typedef struct tgi_number {
+    tgi_number_kind kind;
+    union {
+        int64_t i;
+        uint64_t u;
+        double f;
+    } as;
+} tgi_number;
+
+bool tgi_dtype_store(int dtype, tgi_number number, void *out_element);
+
+/* The number in an element. */
+tgi_number tgi_dtype_load(int dtype, const void *element);
+
+/* Shortest text that reads back as the same element ("1.5", "nan", "true"). */
+int tgi_dtype_format(int dtype, const void *element, char *buf, size_t n);
+
+#endif /* TGI_DTYPE_H */

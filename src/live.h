@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * live.h - counters of live objects by kind; tests check them at their end.
+ */
+#ifndef TGI_LIVE_H
+#define TGI_LIVE_H
+
+#include <stddef.h>
+
+typedef enum tgi_live_kind {
+    TGI_LIVE_CONTEXT,
+    TGI_LIVE_TENSOR,
+    TGI_LIVE_VARIABLE,
+    TGI_LIVE_GROUP,
+    TGI_LIVE_FUNCTION,
+    TGI_LIVE_CONCRETE,
+    TGI_LIVE_BOUND,
+    TGI_LIVE_TRACE,
+    TGI_LIVE_GRAPH,
+    TGI_LIVE_DIMS,
+    TGI_LIVE_LITERAL,
+    TGI_LIVE_INTERP,
+    TGI_LIVE_KINDS
+} tgi_live_kind;
+
+void tgi_live_add(tgi_live_kind kind, int change);
+size_t tgi_live_count(tgi_live_kind kind);
+
+#endif /* TGI_LIVE_H */

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * refcount.h - the atomic counter in every object that crosses the API.
+ */
+#ifndef TGI_REFCOUNT_H
+#define TGI_REFCOUNT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+typedef struct tgi_refcount {
+    atomic_long n;
+} tgi_refcount;
+
+static inline void tgi_refcount_init(tgi_refcount *refs)
+{
+    atomic_init(&refs->n, 1);
+}
+
+static inline void tgi_refcount_inc(tgi_refcount *refs)
+{
+    atomic_fetch_add_explicit(&refs->n, 1, memory_order_relaxed);
+}
+
+/* True if that was the last reference: the caller destroys the object. */
+static inline bool tgi_refcount_dec(tgi_refcount *refs)
+{
+    return atomic_fetch_sub_explicit(&refs->n, 1, memory_order_acq_rel) == 1;
+}
+
+/*
+ * Adds a reference unless the last one is gone already: for tables that find
+ * an object without owning it.
+ */
+static inline bool tgi_refcount_try_inc(tgi_refcount *refs)
+{
+    long n = atomic_load_explicit(&refs->n, memory_order_relaxed);
+    while (n > 0)
+        if (atomic_compare_exchange_weak_explicit(&refs->n, &n, n + 1,
+                                                  memory_order_acquire,
+                                                  memory_order_relaxed))
+            return true;
+    return false;
+}
+
+#endif /* TGI_REFCOUNT_H */

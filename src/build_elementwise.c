@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * build_elementwise.c - elementwise operations: one dtype, one shape, and
+ * contraction.
+ *
+ * Contraction is the one rewrite that changes bits, so it is made here, where
+ * the meaning of a node is fixed, by a rule that looks at nothing but the
+ * operands' own operations: an add or sub in a float type one of whose
+ * operands is a product (the left one if both are) becomes an fma, whatever
+ * else uses the product and whatever broadcasts lie between. So a formula
+ * has the same bits in exact, generalised, nested and gradient graphs.
+ */
+#include <assert.h>
+
+#include "build.h"
+#include "error.h"
+
+/* -- Element types --------------------------------------------------------- */
+
+static bool is_weak(const tgi_builder *b, tgi_ref x)
+{
+    return tgi_graph_node(b->graph, x)->flags & TGI_NODE_WEAK;
+}
+
+tgi_ref tgi_build_adapt(tgi_builder *b, tgi_ref x, tg_dtype dtype)
+{
+    if (!x)
+        return 0;
+    const tgi_node *node = tgi_graph_node(b->graph, x);
+    if (node->dtype == dtype)
+        return x;
+    if (!is_weak(b, x))
+        return tgi_build_fail(b, TG_ERROR_DTYPE, &x, 1,
+                              "needs %s", tg_dtype_name(dtype));
+
+    const void *element = tgi_graph_constant(b->graph, x);
+    if (element)
+        return tgi_build_number(b, dtype, dtype,
+                                tgi_dtype_load(node->dtype, element));
+    if (tgi_dtype_is(node->dtype, TGI_CLASS_FLOAT) &&
+        !tgi_dtype_is(dtype, TGI_CLASS_FLOAT))
+        return tgi_build_fail(b, TG_ERROR_DTYPE, &x, 1,
+                              "a floating-point number does not become %s by "
+                              "itself: use tg_cast",
+                              tg_dtype_name(dtype));
+    return tgi_build_node(b, TGI_OP_CAST, dtype, node->shape, &x, 1, NULL, 0);
+}
+
+/* The dtype plain numbers take when there is nothing but plain numbers. */
+static tg_dtype common_weak_dtype(const tgi_builder *b, const tgi_ref *in,
+                                  size_t n)
+{
+    tg_dtype dtype = tgi_graph_node(b->graph, in[0])->dtype;
+    bool all_equal = true, any_float = false;
+    for (size_t i = 0; i < n; i++) {
+        int other = tgi_graph_node(b->graph, in[i])->dtype;
+        all_equal &= other == (int)dtype;
+        any_float |= tgi_dtype_is(other, TGI_CLASS_FLOAT);
+    }
+    return all_equal ? dtype : any_float ? TG_F64 : TG_I64;
+}
+
+/* Gives in[0 … n-1] one dtype; TG_DTYPE_NONE and an error if they differ. */
+static tg_dtype unify_dtypes(tgi_builder *b, tgi_ref *in, size_t n)
+{
+    tg_dtype dtype = TG_DTYPE_NONE;
+    for (size_t i = 0; i < n; i++) {
+        tg_dtype own = tgi_graph_node(b->graph, in[i])->dtype;
+        if (is_weak(b, in[i]))
+            continue;
+        if (dtype != TG_DTYPE_NONE && own != dtype) {
+            tgi_build_fail(b, TG_ERROR_DTYPE, in, n,
+                           "element types %s and %s differ",
+                           tg_dtype_name(dtype), tg_dtype_name(own));
+            return TG_DTYPE_NONE;
+        }
+        dtype = own;
+    }
+    if (dtype == TG_DTYPE_NONE)
+        dtype = common_weak_dtype(b, in, n);
+    for (size_t i = 0; i < n; i++)
+        if (!(in[i] = tgi_build_adapt(b, in[i], dtype)))
+            return TG_DTYPE_NONE;
+    return dtype;
+}
+
+static const char *class_words(unsigned classes)
+{
+    switch (classes) {
+    case TGI_CLASS_FLOAT:
+        return "a float type";
+    case TGI_CLASS_INT:
+        return "an integer type";
+    case TGI_CLASS_BITS:
+        return "bool or an integer type";
+    default:
+        return "a number type";
+    }
+}
+
+/* -- Shapes ---------------------------------------------------------------- */
+
+/* The common shape of in[0 … n-1], or 0 and an error. */
+static tgi_shape_ref common_shape(tgi_builder *b, tgi_op op, const tgi_ref *in,
+                                  size_t n)
+{
+    tgi_shape_ref first = tgi_graph_node(b->graph, in[0])->shape;
+    bool all_equal = true;
+    int rank = 0;
+    for (size_t i = 0; i < n; i++) {
+        const tgi_shape *shape = tgi_graph_shape(b->graph, in[i]);
+        all_equal &= tgi_graph_node(b->graph, in[i])->shape == first;
+        rank = shape->rank > rank ? shape->rank : rank;
+    }
+    if (all_equal)
+        return first;
+
+    tgi_dim dims[TG_MAX_RANK];
+    for (int axis = 0; axis < rank; axis++) {
+        dims[axis] = 1;
+        for (size_t i = 0; i < n; i++) {
+            const tgi_shape *shape = tgi_graph_shape(b->graph, in[i]);
+            int own = axis - (rank - shape->rank);
+            if (own >= 0 && !tgi_build_common_dim(b, op, dims[axis],
+                                                  shape->dims[own],
+                                                  &dims[axis]))
+                return tgi_build_fail(b, TG_ERROR_SHAPE, in, n,
+                                      "shapes do not broadcast");
+        }
+    }
+    return tgi_build_shape(b, rank, dims);
+}
+
+static tgi_ref broadcast_to(tgi_builder *b, tgi_ref x, tgi_shape_ref shape)
+{
+    const tgi_node *node = tgi_graph_node(b->graph, x);
+    if (node->shape == shape)
+        return x;
+    return tgi_build_node(b, TGI_OP_BROADCAST, node->dtype, shape, &x, 1, NULL,
+                          0);
+}
+
+static tgi_ref add_elementwise(tgi_builder *b, tgi_op op, int dtype,
+                               tgi_shape_ref shape, uint16_t flags,
+                               const tgi_ref *in, size_t n)
+{
+    return tgi_graph_add(b->graph, &(tgi_node){
+                                       .op = (uint8_t)op,
+                                       .dtype = (uint8_t)dtype,
+                                       .flags = flags,
+                                       .shape = shape,
+                                       .n_inputs = (uint32_t)n,
+                                       .inputs = in,
+                                       .file = b->site.file,
+                                       .line = b->site.line,
+                                   });
+}
+
+/* -- Contraction ----------------------------------------------------------- */
+
+/* The product that x is, seen through broadcasts; NULL if it is none. */
+static const tgi_node *as_product(const tgi_builder *b, tgi_ref x)
+{
+    const tgi_node *node = tgi_graph_node(b->graph, x);
+    while (node->op == TGI_OP_BROADCAST)
+        node = tgi_graph_node(b->graph, node->inputs[0]);
+    return node->op == TGI_OP_MUL ? node : NULL;
+}
+
+/* The fma for add or sub of in[0] and in[1], or 0 if there is no product. */
+static tgi_ref contract(tgi_builder *b, tgi_op op, const tgi_ref *in,
+                        tgi_shape_ref shape, uint16_t flags)
+{
+    const tgi_node *product = as_product(b, in[0]);
+    bool product_is_left = product != NULL;
+    if (!product)
+        product = as_product(b, in[1]);
+    if (!product)
+        return 0;
+
+    tgi_ref x = broadcast_to(b, product->inputs[0], shape);
+    tgi_ref y = broadcast_to(b, product->inputs[1], shape);
+    tgi_ref addend = broadcast_to(b, in[product_is_left ? 1 : 0], shape);
+    if (!x || !y || !addend)
+        return 0;
+    if (op == TGI_OP_SUB) {
+        tgi_ref *negated = product_is_left ? &addend : &x;
+        *negated = tgi_build_1(b, TGI_OP_NEG, *negated);
+        if (!*negated)
+            return 0;
+    }
+    return add_elementwise(b, TGI_OP_FMA, product->dtype, shape, flags,
+                           (tgi_ref[]){x, y, addend}, 3);
+}
+
+/* -- Entry points ---------------------------------------------------------- */
+
+tgi_ref tgi_build_elementwise(tgi_builder *b, tgi_op op, const tgi_ref *inputs,
+                              size_t n_inputs)
+{
+    const tgi_op_info *info = &tgi_op_table[op];
+    tgi_ref in[3];
+    bool all_weak = true;
+    assert(info->arity == (int)n_inputs && n_inputs <= 3);
+    for (size_t i = 0; i < n_inputs; i++) {
+        if (!inputs[i])
+            return 0;
+        in[i] = inputs[i];
+        all_weak &= is_weak(b, in[i]);
+    }
+
+    size_t first = op == TGI_OP_SELECT ? 1 : 0;
+    if (first && tgi_graph_node(b->graph, in[0])->dtype != TG_BOOL)
+        return tgi_build_fail(b, TG_ERROR_DTYPE, in, n_inputs,
+                              "the condition is not bool");
+    tg_dtype dtype = unify_dtypes(b, in + first, n_inputs - first);
+    if (dtype == TG_DTYPE_NONE)
+        return 0;
+    if (!tgi_dtype_is(dtype, info->types))
+        return tgi_build_fail(b, TG_ERROR_DTYPE, in, n_inputs,
+                              "needs %s", class_words(info->types));
+
+    tgi_shape_ref shape = common_shape(b, op, in, n_inputs);
+    if (!shape)
+        return 0;
+    bool is_same = info->result == TGI_RESULT_SAME;
+    uint16_t flags = all_weak && is_same ? TGI_NODE_WEAK : 0;
+    if ((op == TGI_OP_ADD || op == TGI_OP_SUB) && !b->no_contraction &&
+        tgi_dtype_is(dtype, TGI_CLASS_FLOAT) &&
+        (as_product(b, in[0]) || as_product(b, in[1])))
+        return contract(b, op, in, shape, flags);
+
+    for (size_t i = 0; i < n_inputs; i++)
+        if (!(in[i] = broadcast_to(b, in[i], shape)))
+            return 0;
+    return add_elementwise(b, op, is_same ? dtype : TG_BOOL, shape, flags, in,
+                           n_inputs);
+}
+
+tgi_ref tgi_build_cast(tgi_builder *b, tgi_ref x, tg_dtype dtype)
+{
+    if (!x)
+        return 0;
+    if (!tgi_dtype_is_valid(dtype))
+        return tgi_build_fail(b, TG_ERROR_DTYPE, &x, 1,
+                              "%d is not an element type", (int)dtype);
+    const tgi_node *node = tgi_graph_node(b->graph, x);
+    if (node->dtype == dtype && !is_weak(b, x))
+        return x;
+    return tgi_build_node(b, TGI_OP_CAST, dtype, node->shape, &x, 1, NULL, 0);
+}

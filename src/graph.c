@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * graph.c - storage of graphs: nodes in chunks, everything else they point to
+ * in the arena, and the indexes that make equal things one.
+ *
+ * Three things are interned by content: nodes (the key is what a node
+ * computes, not what it is called or where it was asked for), literals, and
+ * strings. An attribute that points (to a literal, to a callee) points to
+ * something unique in the graph, so attributes compare byte by byte.
+ *
+ * Every function that can run out of memory leaves the graph as it was, but
+ * for interned leftovers that nobody refers to.
+ */
+#include "graph.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "error.h"
+#include "live.h"
+#include "tgjit/ops.h"
+
+/* -- Life ------------------------------------------------------------------ */
+
+tgi_graph *tgi_graph_create(const char *name, tgi_dims *dims)
+{
+    tgi_graph *graph = tgi_alloc_zero(sizeof *graph);
+    if (!graph) {
+        tgi_error_memory();
+        return NULL;
+    }
+    tgi_refcount_init(&graph->refs);
+    tgi_live_add(TGI_LIVE_GRAPH, 1);
+    graph->dims = dims ? tgi_dims_retain(dims) : tgi_dims_create();
+    if (graph->dims)
+        graph->name = tgi_graph_intern(graph, name ? name : "");
+    if (!graph->name) {
+        tgi_graph_release(graph);
+        return NULL;
+    }
+    return graph;
+}
+
+tgi_graph *tgi_graph_retain(const tgi_graph *graph)
+{
+    tgi_graph *kept = (tgi_graph *)(uintptr_t)graph;
+    tgi_refcount_inc(&kept->refs);
+    return kept;
+}
+
+/* Frees all but the callees: they come back as a list, those that died. */
+static tgi_graph *destroy(tgi_graph *graph, tgi_graph *dying)
+{
+    for (size_t i = 0; i < graph->callees.n; i++) {
+        tgi_graph *callee = graph->callees.data[i];
+        if (tgi_refcount_dec(&callee->refs)) {
+            callee->dying = dying;
+            dying = callee;
+        }
+    }
+    for (size_t i = 0; i < graph->literals.n; i++)
+        tgi_literal_release(graph->literals.data[i]);
+    tgi_vec_deinit(&graph->chunks);
+    tgi_vec_deinit(&graph->params);
+    tgi_vec_deinit(&graph->results);
+    tgi_vec_deinit(&graph->checks);
+    tgi_vec_deinit(&graph->literals);
+    tgi_vec_deinit(&graph->callees);
+    tgi_vec_deinit(&graph->strings);
+    tgi_index_deinit(&graph->nodes);
+    tgi_index_deinit(&graph->literal_index);
+    tgi_index_deinit(&graph->string_index);
+    tgi_index_deinit(&graph->check_index);
+    tgi_arena_deinit(&graph->arena);
+    if (graph->dims)
+        tgi_dims_release(graph->dims);
+    tgi_free(graph);
+    tgi_live_add(TGI_LIVE_GRAPH, -1);
+    return dying;
+}
+
+void tgi_graph_release(tgi_graph *graph)
+{
+    if (!graph || !tgi_refcount_dec(&graph->refs))
+        return;
+    /* A list instead of recursion: calls may be nested deeply. */
+    graph->dying = NULL;
+    while (graph)
+        graph = destroy(graph, graph->dying);
+}
+
+size_t tgi_graph_bytes(const tgi_graph *graph)
+{
+#define VEC_BYTES(vec) ((vec).capacity * sizeof *(vec).data)
+#define INDEX_BYTES(index) ((index).capacity * sizeof *(index).slots)
+    size_t bytes = sizeof *graph + graph->arena.bytes +
+                   VEC_BYTES(graph->chunks) + VEC_BYTES(graph->params) +
+                   VEC_BYTES(graph->results) + VEC_BYTES(graph->checks) +
+                   VEC_BYTES(graph->literals) + VEC_BYTES(graph->callees) +
+                   VEC_BYTES(graph->strings) + INDEX_BYTES(graph->nodes) +
+                   INDEX_BYTES(graph->literal_index) +
+                   INDEX_BYTES(graph->string_index) +
+                   INDEX_BYTES(graph->check_index);
+#undef VEC_BYTES
+#undef INDEX_BYTES
+    for (size_t i = 0; i < graph->literals.n; i++)
+        bytes += graph->literals.data[i]->bytes;
+    return bytes;
+}
+
+/* -- Interned strings and literals ----------------------------------------- */
+
+const char *tgi_graph_intern(tgi_graph *graph, const char *string)
+{
+    size_t bytes = strlen(string) + 1;
+    uint64_t hash = tgi_hash(string, bytes, 0);
+    size_t probe = 0;
+    uint32_t position;
+    while ((position = tgi_index_next(&graph->string_index, hash, &probe))) {
+        const char *known = graph->strings.data[position - 1];
+        if (strcmp(known, string) == 0)
+            return known;
+    }
+
+    const char *copy = tgi_arena_copy(&graph->arena, string, bytes);
+    if (!copy || !tgi_vec_push(&graph->strings, copy) ||
+        !tgi_index_add(&graph->string_index, hash,
+                       (uint32_t)graph->strings.n)) {
+        tgi_error_memory();
+        return NULL;
+    }
+    return copy;
+}
+
+/* Like tgi_graph_intern, for what may be missing: NULL stays NULL. */
+static bool intern_optional(tgi_graph *graph, const char *string,
+                            const char **out_copy)
+{
+    *out_copy = string ? tgi_graph_intern(graph, string) : NULL;
+    return !string || *out_copy;
+}
+
+/* The graph's own literal with these contents: an old one, or this one. */
+static tgi_literal *intern_literal(tgi_graph *graph, tgi_literal *literal)
+{
+    size_t probe = 0;
+    uint32_t position;
+    while ((position = tgi_index_next(&graph->literal_index, literal->hash,
+                                      &probe))) {
+        tgi_literal *known = graph->literals.data[position - 1];
+        if (known == literal ||
+            (known->bytes == literal->bytes &&
+             memcmp(known->data, literal->data, literal->bytes) == 0))
+            return known;
+    }
+
+    if (!tgi_vec_push(&graph->literals, literal)) {
+        tgi_error_memory();
+        return NULL;
+    }
+    tgi_literal_retain(literal);
+    if (!tgi_index_add(&graph->literal_index, literal->hash,
+                       (uint32_t)graph->literals.n)) {
+        tgi_error_memory();
+        return NULL;
+    }
+    return literal;
+}
+
+/* One reference for each call: looking for an old one would take longer. */
+static bool keep_callee(tgi_graph *graph, tgi_graph *callee)
+{
+    if (!tgi_vec_push(&graph->callees, callee)) {
+        tgi_error_memory();
+        return false;
+    }
+    tgi_graph_retain(callee);
+    return true;
+}
+
+/* -- Nodes ----------------------------------------------------------------- */
+
+static tgi_node *node_at(tgi_graph *graph, tgi_ref ref)
+{
+    uint32_t i = ref - 1;
+    return &graph->chunks.data[i >> TGI_CHUNK_BITS][i & (TGI_CHUNK_NODES - 1)];
+}
+
+static uint64_t hash_node(const tgi_node *node)
+{
+    const uint32_t head[] = {
+        node->op,
+        node->dtype,
+        node->flags & TGI_NODE_WEAK,
+        node->shape,
+        node->n_inputs,
+        node->attr_bytes,
+    };
+    uint64_t hash = tgi_hash(head, sizeof head, 0);
+    if (node->n_inputs)
+        hash = tgi_hash(node->inputs, node->n_inputs * sizeof *node->inputs,
+                        hash);
+    if (node->attr_bytes)
+        hash = tgi_hash(node->attr, node->attr_bytes, hash);
+    return hash;
+}
+
+static bool same_node(const tgi_node *a, const tgi_node *b)
+{
+    return a->op == b->op && a->dtype == b->dtype && a->shape == b->shape &&
+           ((a->flags ^ b->flags) & TGI_NODE_WEAK) == 0 &&
+           a->n_inputs == b->n_inputs && a->attr_bytes == b->attr_bytes &&
+           (a->n_inputs == 0 ||
+            memcmp(a->inputs, b->inputs, a->n_inputs * sizeof *a->inputs) ==
+                0) &&
+           (a->attr_bytes == 0 || memcmp(a->attr, b->attr, a->attr_bytes) == 0);
+}
+
+static tgi_ref find_node(const tgi_graph *graph, const tgi_node *node,
+                         uint64_t hash)
+{
+    size_t probe = 0;
+    tgi_ref ref;
+    while ((ref = tgi_index_next(&graph->nodes, hash, &probe)))
+        if (same_node(tgi_graph_node(graph, ref), node))
+            return ref;
+    return 0;
+}
+
+/* Turns what `node` points to into the graph's own. */
+static bool own(tgi_graph *graph, tgi_node *node)
+{
+    if (node->n_inputs)
+        node->inputs = tgi_arena_copy(&graph->arena, node->inputs,
+                                      node->n_inputs * sizeof *node->inputs);
+    if (node->attr_bytes)
+        node->attr =
+            tgi_arena_copy(&graph->arena, node->attr, node->attr_bytes);
+    if ((node->n_inputs && !node->inputs) ||
+        (node->attr_bytes && !node->attr)) {
+        tgi_error_memory();
+        return false;
+    }
+    return intern_optional(graph, node->name, &node->name) &&
+           intern_optional(graph, node->file, &node->file);
+}
+
+/* Room for one more node at its place. */
+static bool reserve_node(tgi_graph *graph)
+{
+    if (graph->n_nodes < graph->chunks.n << TGI_CHUNK_BITS)
+        return true;
+    tgi_node *chunk = NULL;
+    if (graph->n_nodes < UINT32_MAX - TGI_CHUNK_NODES)
+        chunk = tgi_arena_alloc(&graph->arena,
+                                TGI_CHUNK_NODES * sizeof(tgi_node));
+    if (chunk && tgi_vec_push(&graph->chunks, chunk))
+        return true;
+    tgi_error_memory();
+    return false;
+}
+
+/* The parameter behind an input that is a VARIABLE, or NULL. */
+static tgi_param *variable_param(tgi_graph *graph, tgi_ref ref)
+{
+    if (ref == 0 || ref > graph->n_nodes)
+        return NULL;
+    const tgi_node *node = tgi_graph_node(graph, ref);
+    if (node->op != TGI_OP_VARIABLE)
+        return NULL;
+    size_t index = (size_t)((const tgi_attr_index *)node->attr)->index;
+    return index < graph->params.n ? &graph->params.data[index] : NULL;
+}
+
+/* What the new node means for its graph as a whole. */
+static void note(tgi_graph *graph, const tgi_node *node)
+{
+    tgi_param *param;
+
+    if (tgi_op_has(node->op, TGI_FLAG_EFFECT))
+        graph->has_effects = true;
+    if (tgi_op_has(node->op, TGI_FLAG_MAY_FAIL) &&
+        tgi_graph_is_root(graph, node))
+        graph->may_fail = true;
+
+    switch (node->op) {
+    case TGI_OP_READ:
+        if (node->n_inputs > 0 &&
+            (param = variable_param(graph, node->inputs[0])))
+            param->is_read = true;
+        break;
+    case TGI_OP_ASSIGN:
+        if (node->n_inputs > 0 &&
+            (param = variable_param(graph, node->inputs[0])))
+            param->is_written = true;
+        break;
+    case TGI_OP_CALL: {
+        const tgi_graph *callee = ((const tgi_attr_call *)node->attr)->callee;
+        graph->has_effects |= callee->has_effects;
+        graph->may_fail |= callee->may_fail;
+        for (uint32_t i = 0; i < node->n_inputs && i < callee->params.n; i++)
+            if ((param = variable_param(graph, node->inputs[i]))) {
+                param->is_read |= callee->params.data[i].is_read;
+                param->is_written |= callee->params.data[i].is_written;
+            }
+        break;
+    }
+    default:
+        break;
+    }
+}
+
+tgi_ref tgi_graph_add(tgi_graph *graph, const tgi_node *wanted)
+{
+    tgi_node node = *wanted;
+    tgi_attr_literal literal_attr;
+
+    if (node.op == TGI_OP_CONSTANT) {
+        const tgi_attr_literal *attr = node.attr;
+        literal_attr.literal = intern_literal(graph, attr->literal);
+        if (!literal_attr.literal)
+            return 0;
+        node.attr = &literal_attr;
+    }
+
+    bool is_shared = !tgi_op_has(node.op, TGI_FLAG_ORDERED);
+    uint64_t hash = is_shared ? hash_node(&node) : 0;
+    if (is_shared) {
+        tgi_ref known = find_node(graph, &node, hash);
+        if (known) {
+            if (node.name)
+                tgi_graph_set_name(graph, known, node.name);
+            return known;
+        }
+    }
+
+    if (node.op == TGI_OP_CALL &&
+        !keep_callee(graph, ((const tgi_attr_call *)node.attr)->callee))
+        return 0;
+    if (!reserve_node(graph) || !own(graph, &node))
+        return 0;
+    if (is_shared && !tgi_index_add(&graph->nodes, hash, graph->n_nodes + 1)) {
+        tgi_error_memory();
+        return 0;
+    }
+    *node_at(graph, ++graph->n_nodes) = node;
+    note(graph, &node);
+    return graph->n_nodes;
+}
+
+tgi_ref tgi_graph_add_param(tgi_graph *graph, tgi_op op, tg_dtype dtype,
+                            tgi_shape_ref shape, uint16_t flags)
+{
+    assert(op == TGI_OP_PARAM || op == TGI_OP_VARIABLE);
+    const tgi_attr_index attr = {(int64_t)graph->params.n};
+    const tgi_node node = {
+        .op = (uint8_t)op,
+        .dtype = (uint8_t)dtype,
+        .flags = flags,
+        .shape = shape,
+        .attr = &attr,
+        .attr_bytes = sizeof attr,
+    };
+    /* Room first, so that the number and the node come together. */
+    if (!tgi_vec_reserve(&graph->params, graph->params.n + 1)) {
+        tgi_error_memory();
+        return 0;
+    }
+    tgi_ref ref = tgi_graph_add(graph, &node);
+    if (ref)
+        graph->params.data[graph->params.n++] = (tgi_param){.node = ref};
+    return ref;
+}
+
+tgi_ref tgi_graph_add_constant(tgi_graph *graph, tg_dtype dtype,
+                               tgi_shape_ref shape, const void *data,
+                               size_t bytes, uint16_t flags, tg_site site)
+{
+    const tgi_attr_literal attr = {tgi_literal_create(data, bytes)};
+    if (!attr.literal)
+        return 0;
+    const tgi_node node = {
+        .op = TGI_OP_CONSTANT,
+        .dtype = (uint8_t)dtype,
+        .flags = flags,
+        .shape = shape,
+        .attr = &attr,
+        .attr_bytes = sizeof attr,
+        .file = site.file,
+        .line = site.line,
+    };
+    tgi_ref ref = tgi_graph_add(graph, &node);
+    tgi_literal_release(attr.literal);
+    return ref;
+}
+
+void tgi_graph_set_name(tgi_graph *graph, tgi_ref ref, const char *name)
+{
+    tgi_node *node = node_at(graph, ref);
+    if (!node->name && name && *name)
+        node->name = tgi_graph_intern(graph, name);
+}
+
+const void *tgi_graph_constant(const tgi_graph *graph, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(graph, ref);
+    if (node->op != TGI_OP_CONSTANT)
+        return NULL;
+    return ((const tgi_attr_literal *)node->attr)->literal->data;
+}
+
+bool tgi_graph_is_root(const tgi_graph *graph, const tgi_node *node)
+{
+    (void)graph;
+    if (tgi_op_has(node->op, TGI_FLAG_EFFECT))
+        return true;
+    switch (node->op) {
+    case TGI_OP_CALL: {
+        const tgi_graph *callee = ((const tgi_attr_call *)node->attr)->callee;
+        return callee->has_effects || callee->may_fail;
+    }
+    case TGI_OP_GATHER:
+        return ((const tgi_attr_gather *)node->attr)->mode == TG_GATHER_CHECK;
+    default:
+        return tgi_op_has(node->op, TGI_FLAG_MAY_FAIL);
+    }
+}
+
+/* -- Results and checks ---------------------------------------------------- */
+
+bool tgi_graph_add_result(tgi_graph *graph, tgi_ref ref)
+{
+    if (tgi_vec_push(&graph->results, ref))
+        return true;
+    tgi_error_memory();
+    return false;
+}
+
+bool tgi_graph_add_check(tgi_graph *graph, tgi_check check)
+{
+    /* Who asked for it first reports it; the condition alone is the key. */
+    const int64_t key[] = {check.kind, check.a, check.b};
+    uint64_t hash = tgi_hash(key, sizeof key, 0);
+    size_t probe = 0;
+    uint32_t position;
+    while ((position = tgi_index_next(&graph->check_index, hash, &probe))) {
+        const tgi_check *known = &graph->checks.data[position - 1];
+        if (known->kind == check.kind && known->a == check.a &&
+            known->b == check.b)
+            return true;
+    }
+
+    if (!intern_optional(graph, check.file, &check.file))
+        return false;
+    if (!tgi_vec_reserve(&graph->checks, graph->checks.n + 1) ||
+        !tgi_index_add(&graph->check_index, hash,
+                       (uint32_t)graph->checks.n + 1)) {
+        tgi_error_memory();
+        return false;
+    }
+    graph->checks.data[graph->checks.n++] = check;
+    graph->may_fail = true;
+    return true;
+}
+
+static bool check_holds(tgi_check_kind kind, int64_t a, int64_t b)
+{
+    switch (kind) {
+    case TGI_CHECK_EQUAL:
+        return a == b;
+    case TGI_CHECK_BROADCAST:
+        return a == b || a == 1 || b == 1;
+    case TGI_CHECK_EXPANDS:
+        return a == b || a == 1;
+    case TGI_CHECK_AT_MOST:
+        return a <= b;
+    case TGI_CHECK_NOT_ZERO:
+        return a != 0;
+    }
+    return false;
+}
+
+int tgi_check_decide(tgi_dims *dims, const tgi_check *check)
+{
+    tgi_dim a = check->a, b = check->b;
+    if (tgi_dim_is_known(a) && tgi_dim_is_known(b))
+        return check_holds(check->kind, a, b);
+    int64_t difference;
+    bool is_constant = tgi_dim_difference(dims, a, b, &difference);
+    switch ((tgi_check_kind)check->kind) {
+    case TGI_CHECK_EQUAL:
+        return is_constant ? difference == 0 : -1;
+    case TGI_CHECK_BROADCAST:
+        return a == 1 || b == 1 || (is_constant && difference == 0) ? 1 : -1;
+    case TGI_CHECK_EXPANDS:
+        return a == 1 || (is_constant && difference == 0) ? 1 : -1;
+    case TGI_CHECK_AT_MOST:
+        return a == 0 ? 1 : is_constant ? difference <= 0 : -1;
+    case TGI_CHECK_NOT_ZERO:
+        return tgi_dim_is_known(a) ? a != 0 : -1;
+    }
+    return -1;
+}
+
+tg_status tgi_graph_run_checks(const tgi_graph *graph, const int64_t *values)
+{
+    /* What is said between the two extents, and after them. */
+    static const char *const words[][2] = {
+        [TGI_CHECK_EQUAL] = {" and ", " are not equal"},
+        [TGI_CHECK_BROADCAST] = {" and ", " do not broadcast"},
+        [TGI_CHECK_EXPANDS] = {" does not expand to ", ""},
+        [TGI_CHECK_AT_MOST] = {" is more than ", ""},
+    };
+    for (size_t i = 0; i < graph->checks.n; i++) {
+        const tgi_check *check = &graph->checks.data[i];
+        int64_t a = tgi_dim_value(check->a, values);
+        int64_t b = tgi_dim_value(check->b, values);
+        if (check_holds(check->kind, a, b))
+            continue;
+        tg_site site = {check->file, check->line};
+        const char *op = tgi_op_table[check->op].name;
+        if (check->kind == TGI_CHECK_NOT_ZERO)
+            TGI_FAIL(TG_ERROR_SHAPE, site, "%s: %s: must not be 0", op,
+                     check->what);
+        TGI_FAIL(TG_ERROR_SHAPE, site, "%s: %s: %lld%s%lld%s", op,
+                 check->what, (long long)a, words[check->kind][0],
+                 (long long)b, words[check->kind][1]);
+    }
+    return TG_OK;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * graph.h - a function as data.
+ *
+ * Nodes are 32-bit refs into chunks that never move; everything a graph owns
+ * lies in its arena. Nodes are hash-consed: adding what is already there
+ * gives the old ref. A pass never changes a graph, it writes a new one.
+ *
+ * The order of refs is an order of execution: inputs come before their users,
+ * and reads and effects stand in program order. That is the whole rule of
+ * effects; a read names the write it sees (or none), and tgi_graph_verify
+ * checks that this is the last one before it.
+ *
+ * Regions: a CALL node owns a graph of its own (attr call). Its inputs are
+ * the callee's parameters in order, variables among them; RESULT nodes pick
+ * its results.
+ */
+#ifndef TGI_GRAPH_H
+#define TGI_GRAPH_H
+
+#include "arena.h"
+#include "dims.h"
+#include "hash.h"
+#include "literal.h"
+#include "op.h"
+#include "refcount.h"
+#include "vec.h"
+
+typedef uint32_t tgi_ref; /* 0: none */
+
+typedef struct tgi_graph tgi_graph;
+
+/* -- Attributes ------------------------------------------------------------
+ * One record per kind; compared byte by byte, hence no padding. Entries past
+ * the rank are 0.
+ */
+
+/* PARAM, VARIABLE: its number. RESULT: which one. IOTA, CONCAT, ARGMAX,
+   ARGMIN: the axis. EXTENT: a tgi_dim. */
+typedef struct tgi_attr_index {
+    int64_t index;
+} tgi_attr_index;
+
+/* SUM … REDUCE_MIN: bit a is set if axis a is reduced. */
+typedef struct tgi_attr_axes {
+    uint64_t mask;
+} tgi_attr_axes;
+
+/* TRANSPOSE: axis i of the result is axis perm[i] of the input. */
+typedef struct tgi_attr_perm {
+    uint8_t perm[TG_MAX_RANK];
+} tgi_attr_perm;
+
+/* SLICE: element i of the result is element start + i * step. */
+typedef struct tgi_attr_slice {
+    tgi_dim start[TG_MAX_RANK];
+    int64_t step[TG_MAX_RANK];
+} tgi_attr_slice;
+
+/* PAD: before, after, and between every two elements. */
+typedef struct tgi_attr_pad {
+    tgi_dim low[TG_MAX_RANK];
+    tgi_dim high[TG_MAX_RANK];
+    int64_t interior[TG_MAX_RANK];
+} tgi_attr_pad;
+
+typedef struct tgi_attr_gather {
+    int64_t axis;
+    int64_t mode; /* tg_gather_mode */
+} tgi_attr_gather;
+
+typedef struct tgi_attr_matmul {
+    int64_t flags; /* tg_matmul_flags */
+} tgi_attr_matmul;
+
+typedef struct tgi_attr_literal {
+    tgi_literal *literal; /* kept by the graph */
+} tgi_attr_literal;
+
+typedef struct tgi_attr_call {
+    tgi_graph *callee; /* kept by the graph */
+} tgi_attr_call;
+
+/* PRINT: the format itself, with its terminating 0. */
+
+/* -- Nodes ----------------------------------------------------------------- */
+
+enum {
+    /* Comes from a plain number only: takes the dtype of what it meets. Read
+       while building, ignored afterwards. */
+    TGI_NODE_WEAK = 1
+};
+
+typedef struct tgi_node {
+    uint8_t op; /* tgi_op */
+    uint8_t dtype;
+    uint16_t flags;
+    tgi_shape_ref shape;
+    uint32_t n_inputs;
+    uint32_t attr_bytes;
+    const tgi_ref *inputs;
+    const void *attr; /* NULL if attr_bytes is 0 */
+    const char *name; /* the user's, or NULL */
+    const char *file; /* where the user asked for it, or NULL */
+    int line;
+} tgi_node;
+
+/* -- Parameters, checks ---------------------------------------------------- */
+
+typedef struct tgi_param {
+    tgi_ref node;    /* PARAM or VARIABLE */
+    bool is_read;    /* VARIABLE: its contents are used … */
+    bool is_written; /* … or set, here or in a callee */
+} tgi_param;
+
+typedef enum tgi_check_kind {
+    TGI_CHECK_EQUAL,     /* a == b */
+    TGI_CHECK_BROADCAST, /* a == b, or one of them is 1 */
+    TGI_CHECK_EXPANDS,   /* a == b or a == 1 */
+    TGI_CHECK_AT_MOST,   /* a <= b */
+    TGI_CHECK_NOT_ZERO   /* a != 0 */
+} tgi_check_kind;
+
+/* A condition on extents that only the call can decide. */
+typedef struct tgi_check {
+    uint8_t kind;
+    uint8_t op;
+    int line;
+    const char *file;
+    const char *what; /* static text, such as "inner dimensions" */
+    tgi_dim a, b;
+} tgi_check;
+
+/* -- Graphs ---------------------------------------------------------------- */
+
+#define TGI_CHUNK_BITS 6 /* small, since most graphs are */
+#define TGI_CHUNK_NODES (1u << TGI_CHUNK_BITS)
+
+struct tgi_graph {
+    tgi_refcount refs;
+    tgi_arena arena;
+    tgi_dims *dims; /* shared with the graphs it was made from */
+    const char *name;
+
+    TGI_VEC(tgi_node *) chunks;
+    uint32_t n_nodes; /* refs are 1 … n_nodes */
+    tgi_index nodes;  /* hash-consing */
+
+    TGI_VEC(tgi_param) params;
+    TGI_VEC(tgi_ref) results;
+    TGI_VEC(tgi_check) checks;
+    TGI_VEC(tgi_literal *) literals; /* retained */
+    TGI_VEC(tgi_graph *) callees;    /* retained */
+    TGI_VEC(const char *) strings;   /* interned names and files */
+    tgi_index literal_index, string_index, check_index;
+
+    bool has_effects; /* writes a variable or prints, here or in a callee */
+    bool may_fail;    /* has checks or ops that may fail, here or there */
+    tgi_graph *dying; /* links graphs while they are being destroyed */
+};
+
+/* NULL when out of memory (recorded). `dims` is retained, NULL makes one. */
+tgi_graph *tgi_graph_create(const char *name, tgi_dims *dims);
+/* Counting does not change a graph: also one that is only read may be kept. */
+tgi_graph *tgi_graph_retain(const tgi_graph *graph);
+void tgi_graph_release(tgi_graph *graph);
+/* What it holds itself, its literals too; not its dims table and callees. */
+size_t tgi_graph_bytes(const tgi_graph *graph);
+
+static inline const tgi_node *tgi_graph_node(const tgi_graph *graph,
+                                             tgi_ref ref)
+{
+    uint32_t i = ref - 1;
+    return &graph->chunks.data[i >> TGI_CHUNK_BITS][i & (TGI_CHUNK_NODES - 1)];
+}
+
+static inline const tgi_shape *tgi_graph_shape(const tgi_graph *graph,
+                                               tgi_ref ref)
+{
+    return tgi_shape_of(graph->dims, tgi_graph_node(graph, ref)->shape);
+}
+
+/*
+ * Adds a node, or finds the equal one (the same op, type, inputs and
+ * attribute; ORDERED ops and calls that are not pure are always new). All of
+ * `node` is copied. Param reads and writes, literals and callees are noted.
+ * 0 when out of memory (recorded). Meaning is not checked here: builders make
+ * sure, tgi_graph_verify tells.
+ */
+tgi_ref tgi_graph_add(tgi_graph *graph, const tgi_node *node);
+
+/* A PARAM or VARIABLE with the next number. */
+tgi_ref tgi_graph_add_param(tgi_graph *graph, tgi_op op, tg_dtype dtype,
+                            tgi_shape_ref shape, uint16_t flags);
+
+/* A CONSTANT of the given elements (row-major, shape all known). */
+tgi_ref tgi_graph_add_constant(tgi_graph *graph, tg_dtype dtype,
+                               tgi_shape_ref shape, const void *data,
+                               size_t bytes, uint16_t flags, tg_site site);
+
+/* Names a node unless it has a name. */
+void tgi_graph_set_name(tgi_graph *graph, tgi_ref ref, const char *name);
+
+/* Both false when out of memory (recorded). Equal checks are kept once. */
+bool tgi_graph_add_check(tgi_graph *graph, tgi_check check);
+bool tgi_graph_add_result(tgi_graph *graph, tgi_ref ref);
+
+/* Whether a check holds or fails whatever the call, 1 or 0; else -1. */
+int tgi_check_decide(tgi_dims *dims, const tgi_check *check);
+
+/* A copy of `string` owned by the graph, one per content. */
+const char *tgi_graph_intern(tgi_graph *graph, const char *string);
+
+/* The elements of a constant node, or NULL. */
+const void *tgi_graph_constant(const tgi_graph *graph, tgi_ref ref);
+
+/*
+ * True for nodes that must be kept even if nobody uses their value: effects,
+ * calls with effects, and what can fail at run time.
+ */
+bool tgi_graph_is_root(const tgi_graph *graph, const tgi_node *node);
+
+/* Conditions of the graph for given extents; records the first that fails. */
+tg_status tgi_graph_run_checks(const tgi_graph *graph, const int64_t *values);
+
+static inline tg_site tgi_node_site(const tgi_node *node)
+{
+    return (tg_site){node->file, node->line};
+}
+
+#endif /* TGI_GRAPH_H */

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * verify.c - the walk over a graph that refuses what no builder and no pass
+ * may make: inputs and attributes in range, element types by the op table,
+ * one rule per op for the rest, and the order of reads and writes.
+ *
+ * Callees are graphs of their own, verified when they were made: a call is
+ * compared with their parameters and results only.
+ */
+#include "verify.h"
+
+#include <string.h>
+
+#include "checked.h"
+#include "error.h"
+#include "verify_rule.h"
+
+bool tgi_verify_fail(const tgi_verifier *v, const char *format, ...)
+{
+    va_list args;
+    tgi_strbuf text = {0};
+    va_start(args, format);
+    tgi_strbuf_addv(&text, format, args);
+    va_end(args);
+    const char *what = text.text ? text.text : format;
+    if (v->ref)
+        tgi_error_set(TG_ERROR_INTERNAL, tgi_node_site(v->node),
+                      "graph '%s': %%%u %s: %s", v->graph->name, v->ref,
+                      tgi_op_table[v->node->op].name, what);
+    else
+        tgi_error_set(TG_ERROR_INTERNAL, TGI_NO_SITE, "graph '%s': %s",
+                      v->graph->name, what);
+    tgi_strbuf_deinit(&text);
+    return false;
+}
+
+/* Calls and prints have no value; a variable is not its contents. */
+static bool has_value(const tgi_node *node)
+{
+    return node->dtype != TG_DTYPE_NONE && node->op != TGI_OP_VARIABLE;
+}
+
+static bool same_type(const tgi_node *a, const tgi_node *b)
+{
+    return a->dtype == b->dtype && a->shape == b->shape;
+}
+
+static const tgi_node *input_node(const tgi_verifier *v, uint32_t i)
+{
+    return tgi_graph_node(v->graph, v->node->inputs[i]);
+}
+
+/* -- Leaves ---------------------------------------------------------------- */
+
+static bool verify_constant(tgi_verifier *v)
+{
+    const tgi_literal *literal =
+        ((const tgi_attr_literal *)v->node->attr)->literal;
+    int64_t bytes;
+    if (!tgi_shape_is_static(v->shape))
+        return tgi_verify_fail(v, "has unknown extents");
+    return (literal &&
+            tgi_checked_bytes(v->shape->rank, v->shape->dims,
+                              tgi_dtype_bytes(v->node->dtype), &bytes) &&
+            literal->bytes == (size_t)bytes) ||
+           tgi_verify_fail(v, "its elements do not fill the shape");
+}
+
+static bool verify_param(tgi_verifier *v)
+{
+    int64_t index = ((const tgi_attr_index *)v->node->attr)->index;
+    return (index >= 0 && (size_t)index < v->graph->params.n &&
+            v->graph->params.data[index].node == v->ref) ||
+           tgi_verify_fail(v, "is not parameter %lld", (long long)index);
+}
+
+/* -- State ----------------------------------------------------------------- */
+
+/* What is known of the variable that input i is, or NULL and an error. */
+static struct tgi_verifier_variable *variable_input(tgi_verifier *v,
+                                                    uint32_t i)
+{
+    const tgi_node *node = input_node(v, i);
+    if (node->op != TGI_OP_VARIABLE) {
+        tgi_verify_fail(v, "input %u is not a variable", i);
+        return NULL;
+    }
+    return &v->variables[((const tgi_attr_index *)node->attr)->index];
+}
+
+static bool verify_read(tgi_verifier *v)
+{
+    const tgi_node *node = v->node;
+    if (node->n_inputs < 1 || node->n_inputs > 2)
+        return tgi_verify_fail(v, "has %u inputs", node->n_inputs);
+    struct tgi_verifier_variable *variable = variable_input(v, 0);
+    if (!variable)
+        return false;
+    if (!same_type(input_node(v, 0), node))
+        return tgi_verify_fail(v, "has another type than its variable");
+    variable->is_read = true;
+    tgi_ref seen = node->n_inputs == 2 ? node->inputs[1] : 0;
+    return seen == variable->last_write ||
+           tgi_verify_fail(v, "sees write %%%u, but the last is %%%u", seen,
+                           variable->last_write);
+}
+
+static bool verify_assign(tgi_verifier *v)
+{
+    struct tgi_verifier_variable *variable = variable_input(v, 0);
+    if (!variable)
+        return false;
+    if (!has_value(input_node(v, 1)))
+        return tgi_verify_fail(v, "input 1 has no value");
+    if (!same_type(input_node(v, 0), v->node) ||
+        !same_type(input_node(v, 1), v->node))
+        return tgi_verify_fail(v, "has another type than its variable");
+    variable->is_written = true;
+    variable->last_write = v->ref;
+    return true;
+}
+
+static bool verify_print(tgi_verifier *v)
+{
+    (void)v;
+    return true;
+}
+
+/* -- Regions --------------------------------------------------------------- */
+
+/* Whether `inner`, of the callee, may be `outer` here: symbols may differ. */
+static bool types_meet(const tgi_graph *graph, const tgi_node *outer,
+                       const tgi_graph *callee, const tgi_node *inner)
+{
+    const tgi_shape *a = tgi_shape_of(graph->dims, outer->shape);
+    const tgi_shape *b = tgi_shape_of(callee->dims, inner->shape);
+    bool ok = outer->dtype == inner->dtype && a->rank == b->rank;
+    for (int i = 0; ok && i < a->rank; i++)
+        ok = tgi_verify_may_equal(a->dims[i], b->dims[i]);
+    return ok;
+}
+
+static bool verify_call_input(tgi_verifier *v, const tgi_graph *callee,
+                              uint32_t i)
+{
+    const tgi_param *param = &callee->params.data[i];
+    const tgi_node *inner = tgi_graph_node(callee, param->node);
+    const tgi_node *outer = input_node(v, i);
+    if (!types_meet(v->graph, outer, callee, inner))
+        return tgi_verify_fail(v, "input %u does not fit its parameter", i);
+    if (inner->op != TGI_OP_VARIABLE)
+        return has_value(outer) ||
+               tgi_verify_fail(v, "input %u has no value", i);
+
+    struct tgi_verifier_variable *variable = variable_input(v, i);
+    if (!variable)
+        return false;
+    /* A variable under two names could be written behind a read's back. */
+    if (variable->last_call == v->ref &&
+        (param->is_written || variable->last_write == v->ref))
+        return tgi_verify_fail(v, "writes an input that is there twice");
+    variable->last_call = v->ref;
+    variable->is_read |= param->is_read;
+    variable->is_written |= param->is_written;
+    if (param->is_written)
+        variable->last_write = v->ref;
+    return true;
+}
+
+static bool verify_call(tgi_verifier *v)
+{
+    const tgi_graph *callee = ((const tgi_attr_call *)v->node->attr)->callee;
+    if (v->node->n_inputs != callee->params.n)
+        return tgi_verify_fail(v, "has %u inputs for %zu parameters",
+                               v->node->n_inputs, callee->params.n);
+    for (uint32_t i = 0; i < v->node->n_inputs; i++)
+        if (!verify_call_input(v, callee, i))
+            return false;
+    v->has_effects |= callee->has_effects;
+    return true;
+}
+
+static bool verify_result(tgi_verifier *v)
+{
+    int64_t index = ((const tgi_attr_index *)v->node->attr)->index;
+    const tgi_node *call = input_node(v, 0);
+    if (call->op != TGI_OP_CALL)
+        return tgi_verify_fail(v, "is not of a call");
+    const tgi_graph *callee = ((const tgi_attr_call *)call->attr)->callee;
+    if (index < 0 || (size_t)index >= callee->results.n)
+        return tgi_verify_fail(v, "the callee has no result %lld",
+                               (long long)index);
+    const tgi_node *inner =
+        tgi_graph_node(callee, callee->results.data[index]);
+    return types_meet(v->graph, v->node, callee, inner) ||
+           tgi_verify_fail(v, "has another type than the callee's result");
+}
+
+/* -- One node -------------------------------------------------------------- */
+
+/* By op, chosen by its class: an op without a rule does not compile. */
+#define RULE_LEAF(name) verify_##name
+#define RULE_UNARY(name) tgi_verify_elementwise
+#define RULE_CAST(name) tgi_verify_elementwise
+#define RULE_CAST(name) tgi_verify_elementwise
+#define RULE_BINARY(name) tgi_verify_elementwise
+#define RULE_TERNARY(name) tgi_verify_elementwise
+#define RULE_VIEW(name) tgi_verify_##name
+#define RULE_INDEX(name) tgi_verify_##name
+#define RULE_REDUCE(name) tgi_verify_reduce
+#define RULE_MATMUL(name) tgi_verify_matmul
+#define RULE_RANDOM(name) tgi_verify_##name
+#define RULE_STATE(name) verify_##name
+#define RULE_EFFECT(name) verify_##name
+#define RULE_REGION(name) verify_##name
+#define verify_variable verify_param
+#define verify_iota tgi_verify_iota
+#define verify_extent tgi_verify_extent
+
+static tgi_verify_rule *const rules[TGI_OPS] = {
+#define OP(ID, name, class, ...) [TGI_OP_##ID] = RULE_##class(name),
+#include "op.def"
+#undef OP
+};
+
+/* Bytes of the attribute; ops that are not here have none. */
+static const uint8_t attr_bytes[TGI_OPS] = {
+    [TGI_OP_CONSTANT] = sizeof(tgi_attr_literal),
+    [TGI_OP_PARAM] = sizeof(tgi_attr_index),
+    [TGI_OP_VARIABLE] = sizeof(tgi_attr_index),
+    [TGI_OP_IOTA] = sizeof(tgi_attr_index),
+    [TGI_OP_EXTENT] = sizeof(tgi_attr_index),
+    [TGI_OP_TRANSPOSE] = sizeof(tgi_attr_perm),
+    [TGI_OP_SLICE] = sizeof(tgi_attr_slice),
+    [TGI_OP_PAD] = sizeof(tgi_attr_pad),
+    [TGI_OP_CONCAT] = sizeof(tgi_attr_index),
+    [TGI_OP_GATHER] = sizeof(tgi_attr_gather),
+    [TGI_OP_SUM] = sizeof(tgi_attr_axes),
+    [TGI_OP_PROD] = sizeof(tgi_attr_axes),
+    [TGI_OP_REDUCE_MAX] = sizeof(tgi_attr_axes),
+    [TGI_OP_REDUCE_MIN] = sizeof(tgi_attr_axes),
+    [TGI_OP_ARGMAX] = sizeof(tgi_attr_index),
+    [TGI_OP_ARGMIN] = sizeof(tgi_attr_index),
+    [TGI_OP_MATMUL] = sizeof(tgi_attr_matmul),
+    [TGI_OP_CALL] = sizeof(tgi_attr_call),
+    [TGI_OP_RESULT] = sizeof(tgi_attr_index),
+};
+
+static bool verify_attr(const tgi_verifier *v)
+{
+    const tgi_node *node = v->node;
+    if (node->op == TGI_OP_PRINT)
+        return (node->attr_bytes > 0 &&
+                memchr(node->attr, 0, node->attr_bytes) ==
+                    (const char *)node->attr + node->attr_bytes - 1) ||
+               tgi_verify_fail(v, "its format does not end");
+    return node->attr_bytes == attr_bytes[node->op] ||
+           tgi_verify_fail(v, "has %u bytes of attribute", node->attr_bytes);
+}
+
+static bool verify_inputs(const tgi_verifier *v)
+{
+    const tgi_node *node = v->node;
+    int arity = tgi_op_table[node->op].arity;
+    if (arity >= 0 && node->n_inputs != (uint32_t)arity)
+        return tgi_verify_fail(v, "has %u inputs", node->n_inputs);
+    for (uint32_t i = 0; i < node->n_inputs; i++)
+        if (node->inputs[i] == 0 || node->inputs[i] >= v->ref)
+            return tgi_verify_fail(v, "input %u, %%%u, is not before it", i,
+                                   node->inputs[i]);
+    return true;
+}
+
+/* State and regions look at their inputs by themselves. */
+static bool takes_values(const tgi_node *node)
+{
+    int cls = tgi_op_table[node->op].cls;
+    return cls != TGI_OPCLASS_STATE && cls != TGI_OPCLASS_REGION;
+}
+
+/* Inputs first … end - 1 are the data: of one type, the one the op takes. */
+static void data_inputs(const tgi_node *node, uint32_t *first, uint32_t *end)
+{
+    *first = node->op == TGI_OP_SELECT ? 1 : 0;
+    *end = node->op == TGI_OP_GATHER   ? 1
+           : node->op == TGI_OP_PRINT ? 0
+           : node->op == TGI_OP_RANDOM_BITS ? 0 /* by its own rule */
+                                            : node->n_inputs;
+}
+
+static bool verify_dtypes(const tgi_verifier *v)
+{
+    const tgi_node *node = v->node;
+    const tgi_op_info *info = &tgi_op_table[node->op];
+
+    for (uint32_t i = 0; i < node->n_inputs; i++)
+        if (!has_value(input_node(v, i)))
+            return tgi_verify_fail(v, "input %u has no value", i);
+    if (node->op == TGI_OP_SELECT && input_node(v, 0)->dtype != TG_BOOL)
+        return tgi_verify_fail(v, "the condition is not bool");
+
+    uint32_t first, end;
+    data_inputs(node, &first, &end);
+    int data = first < end ? input_node(v, first)->dtype : node->dtype;
+    for (uint32_t i = first; i < end; i++)
+        if (input_node(v, i)->dtype != data)
+            return tgi_verify_fail(v, "input %u is %s, another is %s", i,
+                                   tg_dtype_name(input_node(v, i)->dtype),
+                                   tg_dtype_name((tg_dtype)data));
+    if (data != TG_DTYPE_NONE && !tgi_dtype_is(data, info->types))
+        return tgi_verify_fail(v, "does not work on %s",
+                               tg_dtype_name((tg_dtype)data));
+
+    const int wanted[] = {
+        [TGI_RESULT_SAME] = data,
+        [TGI_RESULT_BOOL] = TG_BOOL,
+        [TGI_RESULT_I64] = TG_I64,
+        [TGI_RESULT_OWN] = node->dtype,
+    };
+    return node->dtype == wanted[info->result] ||
+           tgi_verify_fail(v, "gives %s", tg_dtype_name(node->dtype));
+}
+
+static bool verify_node(tgi_verifier *v, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(v->graph, ref);
+    v->ref = ref;
+    v->node = node;
+    v->shape = NULL;
+    if (node->op == TGI_OP_NONE || node->op >= TGI_OPS) {
+        v->ref = 0;
+        return tgi_verify_fail(v, "%%%u has op %d", ref, node->op);
+    }
+    bool is_void = node->op == TGI_OP_CALL || node->op == TGI_OP_PRINT;
+    if (is_void != (node->dtype == TG_DTYPE_NONE) ||
+        (!is_void && !tgi_dtype_is_valid(node->dtype)))
+        return tgi_verify_fail(v, "has element type %d", node->dtype);
+    if (!is_void && !node->shape)
+        return tgi_verify_fail(v, "has no shape");
+    if (!is_void)
+        v->shape = tgi_graph_shape(v->graph, ref);
+    v->has_effects |= tgi_op_has(node->op, TGI_FLAG_EFFECT);
+    return verify_inputs(v) && verify_attr(v) &&
+           (!takes_values(node) || verify_dtypes(v)) && rules[node->op](v);
+}
+
+/* -- The graph ------------------------------------------------------------- */
+
+static bool verify_params(const tgi_verifier *v)
+{
+    const tgi_graph *graph = v->graph;
+    for (size_t i = 0; i < graph->params.n; i++) {
+        tgi_ref ref = graph->params.data[i].node;
+        int op = ref && ref <= graph->n_nodes
+                     ? tgi_graph_node(graph, ref)->op
+                     : TGI_OP_NONE;
+        if (op != TGI_OP_PARAM && op != TGI_OP_VARIABLE)
+            return tgi_verify_fail(v, "parameter %zu is no parameter", i);
+    }
+    return true;
+}
+
+static bool verify_notes(const tgi_verifier *v)
+{
+    const tgi_graph *graph = v->graph;
+    for (size_t i = 0; i < graph->params.n; i++)
+        if (graph->params.data[i].is_read != v->variables[i].is_read ||
+            graph->params.data[i].is_written != v->variables[i].is_written)
+            return tgi_verify_fail(v, "wrong notes on the use of variable %zu",
+                                   i);
+    return graph->has_effects == v->has_effects ||
+           tgi_verify_fail(v, "wrong note on effects");
+}
+
+static bool verify_ends(const tgi_verifier *v)
+{
+    const tgi_graph *graph = v->graph;
+    for (size_t i = 0; i < graph->results.n; i++) {
+        tgi_ref ref = graph->results.data[i];
+        if (ref == 0 || ref > graph->n_nodes ||
+            !has_value(tgi_graph_node(graph, ref)))
+            return tgi_verify_fail(v, "result %zu has no value", i);
+    }
+    for (size_t i = 0; i < graph->checks.n; i++) {
+        const tgi_check *check = &graph->checks.data[i];
+        if (check->kind > TGI_CHECK_NOT_ZERO || check->a == TGI_DIM_NONE ||
+            check->b == TGI_DIM_NONE || check->op >= TGI_OPS || !check->what)
+            return tgi_verify_fail(v, "check %zu says nothing", i);
+    }
+    return true;
+}
+
+tg_status tgi_graph_verify(const tgi_graph *graph)
+{
+    tgi_verifier v = {.graph = graph};
+    v.variables = tgi_alloc_zero((graph->params.n + 1) * sizeof *v.variables);
+    if (!v.variables)
+        return tgi_error_memory();
+    bool ok = verify_params(&v);
+    for (tgi_ref ref = 1; ok && ref <= graph->n_nodes; ref++)
+        ok = verify_node(&v, ref);
+    if (ok) {
+        v.ref = 0;
+        ok = verify_notes(&v) && verify_ends(&v);
+    }
+    tgi_free(v.variables);
+    return ok ? TG_OK : TG_ERROR_INTERNAL;
+}

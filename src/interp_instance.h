@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * interp_instance.h - one graph made ready for one set of extents: what
+ * interp_prepare.c makes and interp.c runs.
+ *
+ * Every value is a view of a buffer; many views may share one. Views of
+ * temporaries and literals have their addresses for good, those of parameters
+ * get theirs when a run begins.
+ */
+#ifndef TGI_INTERP_INSTANCE_H
+#define TGI_INTERP_INSTANCE_H
+
+#include "interp_plan.h"
+#include "kernel.h"
+#include "view.h"
+
+typedef struct tgi_instance tgi_instance;
+
+/* What a node stands for; `buffer` is 0 for nodes without a value. */
+typedef struct tgi_interp_value {
+    tgi_view view;
+    uint32_t buffer;
+    uint32_t call; /* CALL: which one */
+} tgi_interp_value;
+
+/* A CALL node. */
+typedef struct tgi_interp_call {
+    tgi_instance *callee;
+    uint32_t *copies;   /* by parameter: a buffer to copy to, or 0 */
+    uint32_t results;   /* buffer of the first result; others follow */
+    void **params_data; /* filled at each call */
+    void **results_data;
+} tgi_interp_call;
+
+typedef enum tgi_step_kind {
+    TGI_STEP_NONE,
+    TGI_STEP_KERNEL,
+    TGI_STEP_COPY, /* the first input, into a buffer of its own */
+    TGI_STEP_ASSIGN,
+    TGI_STEP_CALL,
+    TGI_STEP_PRINT
+} tgi_step_kind;
+
+typedef struct tgi_step {
+    tgi_step_kind kind;
+    tgi_ref ref;
+    tgi_kernel *kernel; /* KERNEL */
+} tgi_step;
+
+/* A value that lies in a parameter's buffer. */
+typedef struct tgi_interp_lent {
+    tgi_ref ref;
+    uint32_t param;
+    int64_t offset; /* in bytes */
+} tgi_interp_lent;
+
+typedef struct tgi_interp_result {
+    tgi_ref ref;
+    uint32_t copy; /* a buffer to copy to before any result is written, or 0 */
+} tgi_interp_result;
+
+struct tgi_instance {
+    tgi_graph *graph; /* retained */
+    tgi_arena arena;  /* of the arrays below that are not vectors */
+    const int64_t *symbols;
+    const int64_t *extents; /* values of expressions */
+
+    tgi_interp_value *values; /* by ref */
+    TGI_VEC(tgi_buffer) buffers; /* buffer 0 is none */
+    TGI_VEC(tgi_interp_call) calls;
+    TGI_VEC(tgi_step) steps;
+    TGI_VEC(tgi_interp_lent) lent;
+    TGI_VEC(tgi_interp_result) results;
+    tgi_view *in; /* room for the inputs of one node */
+
+    /* Of the run under way. */
+    tgi_instance *caller;
+    size_t next_step;
+    void *const *results_data;
+};
+
+/* All instances of an interpreter: the graph itself first, then callees. */
+typedef struct tgi_instances {
+    TGI_VEC(tgi_instance *) all;
+    tgi_index index; /* by graph and symbols */
+} tgi_instances;
+
+/*
+ * The instance of `graph` for `symbols`: an old one, or a new one at the end
+ * whose extents are known and checked but that is not prepared. NULL on
+ * failure (recorded). Calls may share an instance, since no graph calls
+ * itself and so none is ever active twice.
+ */
+tgi_instance *tgi_instances_get(tgi_instances *instances,
+                                const tgi_graph *graph,
+                                const int64_t *symbols);
+void tgi_instances_deinit(tgi_instances *instances);
+
+/*
+ * Makes values, buffers and calls (callees are added to `instances`) and
+ * places temporaries from offset *end on, moving it behind them.
+ */
+tg_status tgi_instance_prepare(tgi_instance *instance,
+                               tgi_instances *instances, int64_t *end);
+
+/* Gives temporaries their addresses and makes the steps; `memory` is the
+   start of all memory. */
+tg_status tgi_instance_settle(tgi_instance *instance, char *memory);
+
+/* The extents of a node's shape. Returns the rank. */
+int tgi_instance_dims(const tgi_instance *instance, tgi_ref ref,
+                      int64_t *out_dims);
+
+#endif /* TGI_INTERP_INSTANCE_H */

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * interp_prepare.c - makes a graph ready to run. Three sweeps over the nodes:
+ *
+ *   forward    what each node stands for: a buffer of its own, or a view of
+ *              another's; until when each buffer is used
+ *   backward   which reads of variables must be copied at their place, since
+ *              they are used at or after the next write to the variable
+ *   forward    the steps, after all buffers have been placed
+ *
+ * Views are made against one fixed address, `origin`, until the real one is
+ * known; only the distance counts.
+ */
+#include "interp_instance.h"
+
+#include "checked.h"
+#include "error.h"
+
+static char origin[TGI_BUFFER_ALIGN];
+
+int tgi_instance_dims(const tgi_instance *instance, tgi_ref ref,
+                      int64_t *out_dims)
+{
+    const tgi_shape *shape = tgi_graph_shape(instance->graph, ref);
+    for (int axis = 0; axis < shape->rank; axis++)
+        out_dims[axis] = tgi_dim_value(shape->dims[axis], instance->extents);
+    return shape->rank;
+}
+
+/* The number of the parameter that a VARIABLE or PARAM node is. */
+static uint32_t param_of(const tgi_graph *graph, tgi_ref ref)
+{
+    const tgi_attr_index *attr = tgi_graph_node(graph, ref)->attr;
+    return (uint32_t)attr->index;
+}
+
+static const tgi_graph *callee_of(const tgi_node *node)
+{
+    return ((const tgi_attr_call *)node->attr)->callee;
+}
+
+/* -- First sweep: values and buffers --------------------------------------- */
+
+/* A new buffer in use at `first`; 0 when out of memory (recorded). */
+static uint32_t add_buffer(tgi_instance *instance, tgi_buffer buffer,
+                           tgi_ref first)
+{
+    buffer.first = buffer.last = first;
+    if (!tgi_vec_push(&instance->buffers, buffer)) {
+        tgi_error_memory();
+        return 0;
+    }
+    return (uint32_t)instance->buffers.n - 1;
+}
+
+/* The dense view of a node, and its size. */
+static tg_status dense_value(const tgi_instance *instance, tgi_ref ref,
+                             tgi_view *out_view, int64_t *out_bytes)
+{
+    const tgi_node *node = tgi_graph_node(instance->graph, ref);
+    int64_t dims[TG_MAX_RANK];
+    int rank = tgi_instance_dims(instance, ref, dims);
+    if (!tgi_checked_bytes(rank, dims, tgi_dtype_bytes(node->dtype),
+                           out_bytes))
+        TGI_FAIL(TG_ERROR_OVERFLOW, tgi_node_site(node),
+                 "%s: the size of the result does not fit 64 bits",
+                 tgi_op_table[node->op].name);
+    tgi_view_init(out_view, origin, (tg_dtype)node->dtype, rank, dims);
+    return TG_OK;
+}
+
+/* Gives the node a buffer of its own. */
+static tg_status own_buffer(tgi_instance *instance, tgi_ref ref,
+                            tgi_buffer buffer)
+{
+    tgi_interp_value *value = &instance->values[ref];
+    TGI_TRY(dense_value(instance, ref, &value->view, &buffer.bytes));
+    value->buffer = add_buffer(instance, buffer, ref);
+    return value->buffer ? TG_OK : TG_ERROR_OUT_OF_MEMORY;
+}
+
+/* The callee's instance for the extents of the arguments. */
+static tgi_instance *find_callee(tgi_instance *instance,
+                                 tgi_instances *instances,
+                                 const tgi_node *node)
+{
+    const tgi_graph *callee = callee_of(node);
+    size_t n = tgi_dims_n_symbols(callee->dims);
+    int64_t *symbols = tgi_alloc((n + 1) * sizeof(*symbols));
+    if (!symbols) {
+        tgi_error_memory();
+        return NULL;
+    }
+    for (size_t i = 0; i < n; i++) {
+        tgi_symbol symbol = tgi_dims_symbol(callee->dims, i);
+        tgi_ref argument = node->inputs[symbol.param];
+        symbols[i] = instance->values[argument].view.dims[symbol.axis];
+    }
+    tgi_instance *found = tgi_instances_get(instances, callee, symbols);
+    tgi_free(symbols);
+    return found;
+}
+
+static tg_status prepare_call(tgi_instance *instance, tgi_instances *instances,
+                              tgi_ref ref, const tgi_node *node)
+{
+    tgi_interp_call call = {0};
+    call.callee = find_callee(instance, instances, node);
+    if (!call.callee)
+        return tg_error_last()->status;
+
+    const tgi_graph *callee = callee_of(node);
+    size_t n_params = callee->params.n, n_results = callee->results.n;
+    tgi_arena *arena = &instance->arena;
+    call.copies = tgi_arena_alloc(arena, n_params * sizeof(*call.copies));
+    call.params_data = tgi_arena_alloc(arena, n_params * sizeof(void *));
+    call.results_data = tgi_arena_alloc(arena, n_results * sizeof(void *));
+    if (!call.copies || !call.params_data || !call.results_data)
+        return tgi_error_memory();
+
+    /* Parameters are dense: other views are copied for the call. */
+    for (size_t i = 0; i < n_params; i++) {
+        const tgi_view *view = &instance->values[node->inputs[i]].view;
+        call.copies[i] = 0;
+        if (tgi_view_is_dense(view))
+            continue;
+        int64_t bytes =
+            tgi_view_count(view) * tgi_dtype_bytes(view->dtype);
+        call.copies[i] =
+            add_buffer(instance, (tgi_buffer){.bytes = bytes}, ref);
+        if (!call.copies[i])
+            return TG_ERROR_OUT_OF_MEMORY;
+    }
+    call.results = (uint32_t)instance->buffers.n;
+    for (size_t i = 0; i < n_results; i++) {
+        tgi_view view;
+        tgi_buffer buffer = {0};
+        TGI_TRY(dense_value(call.callee, callee->results.data[i], &view,
+                            &buffer.bytes));
+        if (!add_buffer(instance, buffer, ref))
+            return TG_ERROR_OUT_OF_MEMORY;
+    }
+    instance->values[ref].call = (uint32_t)instance->calls.n;
+    return tgi_vec_push(&instance->calls, call) ? TG_OK : tgi_error_memory();
+}
+
+static tg_status prepare_node(tgi_instance *instance, tgi_instances *instances,
+                              tgi_ref ref, const tgi_node *node)
+{
+    tgi_interp_value *values = instance->values, *value = &values[ref];
+    int64_t bytes;
+    switch (node->op) {
+    case TGI_OP_PARAM:
+    case TGI_OP_VARIABLE:
+        return own_buffer(instance, ref,
+                          (tgi_buffer){.home = TGI_HOME_PARAM,
+                                       .param = param_of(instance->graph,
+                                                         ref)});
+    case TGI_OP_READ:
+        /* The backward sweep may make it a copy. */
+        return own_buffer(
+            instance, ref,
+            (tgi_buffer){.home = TGI_HOME_PARAM,
+                         .param = param_of(instance->graph,
+                                           node->inputs[0])});
+    case TGI_OP_CONSTANT:
+        return own_buffer(
+            instance, ref,
+            (tgi_buffer){
+                .home = TGI_HOME_FIXED,
+                .data = ((const tgi_attr_literal *)node->attr)
+                            ->literal->data});
+    case TGI_OP_ASSIGN:
+        /* Not the variable's buffer, which may change again. */
+        *value = values[node->inputs[1]];
+        return TG_OK;
+    case TGI_OP_CALL:
+        return prepare_call(instance, instances, ref, node);
+    case TGI_OP_RESULT: {
+        const tgi_attr_index *attr = node->attr;
+        uint32_t call = values[node->inputs[0]].call;
+        value->buffer =
+            instance->calls.data[call].results + (uint32_t)attr->index;
+        return dense_value(instance, ref, &value->view, &bytes);
+    }
+    case TGI_OP_PRINT:
+        return TG_OK;
+    default:
+        break;
+    }
+    if (tgi_op_table[node->op].cls == TGI_OPCLASS_VIEW) {
+        const tgi_interp_value *in = &values[node->inputs[0]];
+        TGI_TRY(dense_value(instance, ref, &value->view, &bytes));
+        if (tgi_kernel_view(instance->graph, node, instance->extents,
+                            &in->view, &value->view)) {
+            value->buffer = in->buffer;
+            return TG_OK;
+        }
+    }
+    return own_buffer(instance, ref, (tgi_buffer){0});
+}
+
+static void use_buffer(tgi_instance *instance, tgi_ref value, tgi_ref user)
+{
+    uint32_t buffer = instance->values[value].buffer;
+    instance->buffers.data[buffer].last = user;
+}
+
+static tg_status prepare_nodes(tgi_instance *instance,
+                               tgi_instances *instances)
+{
+    const tgi_graph *graph = instance->graph;
+    uint32_t most_inputs = 0;
+    for (tgi_ref ref = 1; ref <= graph->n_nodes; ref++) {
+        const tgi_node *node = tgi_graph_node(graph, ref);
+        TGI_TRY(prepare_node(instance, instances, ref, node));
+        if (most_inputs < node->n_inputs)
+            most_inputs = node->n_inputs;
+        /* The inputs of a read are a place and an order, not values. */
+        if (node->op != TGI_OP_READ)
+            for (uint32_t i = 0; i < node->n_inputs; i++)
+                use_buffer(instance, node->inputs[i], ref);
+    }
+    for (size_t i = 0; i < graph->results.n; i++)
+        use_buffer(instance, graph->results.data[i], graph->n_nodes + 1);
+    instance->in =
+        tgi_arena_alloc(&instance->arena, most_inputs * sizeof(tgi_view));
+    return instance->in ? TG_OK : tgi_error_memory();
+}
+
+/* -- Second sweep: reads that must be copied ------------------------------- */
+
+static void find_snapshots(tgi_instance *instance, tgi_ref *next_write)
+{
+    const tgi_graph *graph = instance->graph;
+    for (tgi_ref ref = graph->n_nodes; ref > 0; ref--) {
+        const tgi_node *node = tgi_graph_node(graph, ref);
+        if (node->op == TGI_OP_READ) {
+            tgi_buffer *buffer =
+                &instance->buffers.data[instance->values[ref].buffer];
+            tgi_ref write = next_write[buffer->param];
+            if (write && buffer->last >= write)
+                buffer->home = TGI_HOME_TEMPORARY;
+        } else if (node->op == TGI_OP_ASSIGN) {
+            next_write[param_of(graph, node->inputs[0])] = ref;
+        } else if (node->op == TGI_OP_CALL) {
+            const tgi_graph *callee = callee_of(node);
+            for (size_t i = 0; i < callee->params.n; i++)
+                if (callee->params.data[i].is_written)
+                    next_write[param_of(graph, node->inputs[i])] = ref;
+        }
+    }
+}
+
+/*
+ * Results may be written to parameters' buffers: those that lie in such a
+ * buffer themselves are copied first.
+ */
+static tg_status prepare_results(tgi_instance *instance)
+{
+    const tgi_graph *graph = instance->graph;
+    for (size_t i = 0; i < graph->results.n; i++) {
+        tgi_interp_result result = {.ref = graph->results.data[i]};
+        const tgi_interp_value *value = &instance->values[result.ref];
+        if (instance->buffers.data[value->buffer].home == TGI_HOME_PARAM) {
+            tgi_buffer copy = {.bytes = tgi_view_count(&value->view) *
+                                        tgi_dtype_bytes(value->view.dtype)};
+            result.copy = add_buffer(instance, copy, graph->n_nodes + 1);
+            if (!result.copy)
+                return TG_ERROR_OUT_OF_MEMORY;
+        }
+        if (!tgi_vec_push(&instance->results, result))
+            return tgi_error_memory();
+    }
+    return TG_OK;
+}
+
+tg_status tgi_instance_prepare(tgi_instance *instance,
+                               tgi_instances *instances, int64_t *end)
+{
+    const tgi_graph *graph = instance->graph;
+    size_t n_values = (size_t)graph->n_nodes + 1;
+    instance->values = tgi_alloc_zero(n_values * sizeof(tgi_interp_value));
+    /* Buffer 0: of nodes without a value. It lies nowhere. */
+    if (!instance->values ||
+        !tgi_vec_push(&instance->buffers,
+                      ((tgi_buffer){.home = TGI_HOME_FIXED})))
+        return tgi_error_memory();
+    TGI_TRY(prepare_nodes(instance, instances));
+
+    tgi_ref *next_write =
+        tgi_alloc_zero((graph->params.n + 1) * sizeof(tgi_ref));
+    if (!next_write)
+        return tgi_error_memory();
+    find_snapshots(instance, next_write);
+    tgi_free(next_write);
+
+    TGI_TRY(prepare_results(instance));
+    return tgi_plan_place(instance->buffers.data, instance->buffers.n,
+                          graph->n_nodes + 1, *end, end);
+}
+
+/* -- Third sweep: addresses and steps -------------------------------------- */
+
+static bool settle_value(tgi_instance *instance, tgi_ref ref)
+{
+    tgi_interp_value *value = &instance->values[ref];
+    const tgi_buffer *buffer = &instance->buffers.data[value->buffer];
+    int64_t offset =
+        (int64_t)((uintptr_t)value->view.data - (uintptr_t)origin);
+    if (buffer->home != TGI_HOME_PARAM) {
+        value->view.data = buffer->data + offset;
+        return true;
+    }
+    tgi_interp_lent lent = {ref, buffer->param, offset};
+    return tgi_vec_push(&instance->lent, lent);
+}
+
+/* What is to be done for a node when its turn comes. */
+static tgi_step step_of(const tgi_instance *instance, tgi_ref ref)
+{
+    const tgi_graph *graph = instance->graph;
+    const tgi_node *node = tgi_graph_node(graph, ref);
+    const tgi_buffer *buffer =
+        &instance->buffers.data[instance->values[ref].buffer];
+    tgi_step step = {.kind = TGI_STEP_NONE, .ref = ref};
+    switch (node->op) {
+    case TGI_OP_PARAM:
+    case TGI_OP_VARIABLE:
+    case TGI_OP_CONSTANT:
+    case TGI_OP_RESULT:
+        break;
+    case TGI_OP_BROADCAST:
+    case TGI_OP_RESHAPE:
+    case TGI_OP_TRANSPOSE:
+    case TGI_OP_SLICE:
+    case TGI_OP_READ:
+        if (buffer->first == ref && buffer->home == TGI_HOME_TEMPORARY)
+            step.kind = TGI_STEP_COPY;
+        break;
+    case TGI_OP_ASSIGN:
+        step.kind = TGI_STEP_ASSIGN;
+        break;
+    case TGI_OP_PRINT:
+        step.kind = TGI_STEP_PRINT;
+        break;
+    case TGI_OP_CALL:
+        step.kind = TGI_STEP_CALL;
+        break;
+    default:
+        step.kind = TGI_STEP_KERNEL;
+        step.kernel = tgi_kernel_of(graph, node);
+        break;
+    }
+    return step;
+}
+
+tg_status tgi_instance_settle(tgi_instance *instance, char *memory)
+{
+    for (size_t i = 0; i < instance->buffers.n; i++) {
+        tgi_buffer *buffer = &instance->buffers.data[i];
+        if (buffer->home == TGI_HOME_TEMPORARY)
+            buffer->data = memory + buffer->offset;
+    }
+    for (size_t i = 0; i < instance->calls.n; i++) {
+        tgi_interp_call *call = &instance->calls.data[i];
+        for (size_t k = 0; k < call->callee->graph->results.n; k++)
+            call->results_data[k] =
+                instance->buffers.data[call->results + k].data;
+    }
+    for (tgi_ref ref = 1; ref <= instance->graph->n_nodes; ref++) {
+        if (instance->values[ref].buffer && !settle_value(instance, ref))
+            return tgi_error_memory();
+        tgi_step step = step_of(instance, ref);
+        if (step.kind == TGI_STEP_KERNEL && !step.kernel)
+            TGI_FAIL(TG_ERROR_INTERNAL, TGI_NO_SITE,
+                     "node %u of '%s' has no kernel", ref,
+                     instance->graph->name);
+        if (step.kind != TGI_STEP_NONE &&
+            !tgi_vec_push(&instance->steps, step))
+            return tgi_error_memory();
+    }
+    return TG_OK;
+}

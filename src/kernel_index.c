@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel_index.c - kernels that move elements without computing: PAD and
+ * CONCAT copy into parts of the result, seen as views of it. IOTA and EXTENT,
+ * which make positions and extents, stand here too; GATHER has its own file.
+ */
+#include "kernel.h"
+#include "kernel_rows.h"
+#include "recipe_cast.h"
+
+#define TEMPLATE "kernel_index_type.h"
+#include "scalar_each.h"
+
+static tgi_kernel *const iota[TGI_DTYPES] = {
+#define DTYPE(ID, ...) [TG_##ID] = kernel_IOTA_##ID,
+#include "dtype.def"
+#undef DTYPE
+};
+
+static tg_status extent(const tgi_kernel_args *args)
+{
+    const tgi_attr_index *attr = args->node->attr;
+    *(int64_t *)args->out.data = tgi_dim_value(attr->index, args->values);
+    return TG_OK;
+}
+
+static tg_status pad(const tgi_kernel_args *args)
+{
+    const tgi_attr_pad *attr = args->node->attr;
+    const tgi_view *in = &args->in[0];
+    tgi_view value = args->out;
+    value.data = args->in[1].data;
+    for (int axis = 0; axis < value.rank; axis++)
+        value.strides[axis] = 0;
+    tgi_view_copy(&args->out, &value);
+    if (tgi_view_count(in) == 0)
+        return TG_OK;
+
+    tgi_view inside = args->out;
+    for (int axis = 0; axis < inside.rank; axis++) {
+        int64_t low = tgi_dim_value(attr->low[axis], args->values);
+        inside.data +=
+            low * inside.strides[axis] * tgi_dtype_bytes(inside.dtype);
+        inside.dims[axis] = in->dims[axis];
+        inside.strides[axis] *= attr->interior[axis] + 1;
+    }
+    tgi_view_copy(&inside, in);
+    return TG_OK;
+}
+
+static tg_status concat(const tgi_kernel_args *args)
+{
+    const tgi_attr_index *attr = args->node->attr;
+    int64_t axis = attr->index;
+    tgi_view part = args->out;
+    for (uint32_t i = 0; i < args->node->n_inputs; i++) {
+        part.dims[axis] = args->in[i].dims[axis];
+        tgi_view_copy(&part, &args->in[i]);
+        part.data += part.dims[axis] * part.strides[axis] *
+                     tgi_dtype_bytes(part.dtype);
+    }
+    return TG_OK;
+}
+
+tgi_kernel *tgi_kernel_index(int op, int dtype, int index_dtype)
+{
+    switch (op) {
+    case TGI_OP_IOTA:
+        return iota[dtype];
+    case TGI_OP_EXTENT:
+        return extent;
+    case TGI_OP_PAD:
+        return pad;
+    case TGI_OP_CONCAT:
+        return concat;
+    case TGI_OP_GATHER:
+        return tgi_kernel_gather(dtype, index_dtype);
+    default:
+        return NULL;
+    }
+}

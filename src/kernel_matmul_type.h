@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel_matmul_type.h - template of kernel_matmul.c: products of one element
+ * type, and its kernel.
+ */
+#if TAKES(NUM)
+
+/* Columns j … j + n - 1 of one row: one panel of k after the other. */
+static void CAT(columns_, DT)(const matrices *p, char *out, const char *a,
+                              const char *b, int64_t n)
+{
+    T sum[COLUMNS];
+    /* Once also if there is no k: the sum of nothing is 0. */
+    for (int64_t start = 0; start == 0 || start < p->k; start += PANEL) {
+        int64_t end = p->k - start < PANEL ? p->k : start + PANEL;
+        T panel[COLUMNS] = {0};
+        for (int64_t k = start; k < end; k++) {
+            T x = *(const T *)(a + k * p->a_column);
+            const char *row = b + k * p->b_row;
+            for (int64_t j = 0; j < n; j++)
+                panel[j] = R(MATMUL)(x, *(const T *)(row + j * p->b_column),
+                                     panel[j]);
+        }
+        for (int64_t j = 0; j < n; j++)
+            sum[j] = start ? R(ADD)(sum[j], panel[j]) : panel[j];
+    }
+    memcpy(out, sum, (size_t)n * sizeof(T));
+}
+
+/* One matrix product for each element of the stretch. */
+static void LOOP(MATMUL)(tgi_run run)
+{
+    const matrices *p = run.user;
+    for (int64_t i = 0; i < run.n; i++) {
+        const char *a = &AT(char, 1), *b = &AT(char, 2);
+        T *out = &AT(T, 0);
+        for (int64_t row = 0; row < p->m; row++)
+            for (int64_t j = 0; j < p->n; j += COLUMNS)
+                CAT(columns_, DT)(p, (char *)(out + row * p->n + j),
+                                  a + row * p->a_row, b + j * p->b_column,
+                                  p->n - j < COLUMNS ? p->n - j : COLUMNS);
+    }
+}
+
+static tg_status KERNEL(MATMUL)(const tgi_kernel_args *args)
+{
+    return multiply(args, LOOP(MATMUL));
+}
+
+#else
+#define kernel_MATMUL_BOOL NULL
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel_reduce_type.h - template of kernel_reduce.c: reductions of one
+ * element type, and their table by op.
+ */
+
+/* -- A loop and a kernel for each row that takes this type ----------------- */
+
+/* Reductions to a value. A stretch that stays on one result keeps it out of
+   memory; the order of the steps is the same. */
+#define DEFINE_SAME(ID) \
+    static void LOOP(ID)(tgi_run run) \
+    { \
+        if (run.strides[0] == 0) { \
+            T result = *(T *)run.data[0]; \
+            for (int64_t i = 0; i < run.n; i++) \
+                result = R(ID)(result, AT(T, 1)); \
+            *(T *)run.data[0] = result; \
+            return; \
+        } \
+        for (int64_t i = 0; i < run.n; i++) \
+            AT(T, 0) = R(ID)(AT(T, 0), AT(T, 1)); \
+    } \
+    static tg_status KERNEL(ID)(const tgi_kernel_args *args) \
+    { \
+        T *out = (T *)args->out.data; \
+        int64_t n = tgi_view_count(&args->out); \
+        for (int64_t i = 0; i < n; i++) \
+            out[i] = START(ID)(); \
+        return reduce(args, LOOP(ID)); \
+    }
+
+/* Reductions to a position: the loop goes over the results, and along the
+   reduced axis for each. */
+#define DEFINE_I64(ID) \
+    static void LOOP(ID)(tgi_run run) \
+    { \
+        const along *axis = run.user; \
+        for (int64_t i = 0; i < run.n; i++) { \
+            const char *next = &AT(char, 1); \
+            T best = *(const T *)next; \
+            int64_t position = 0; \
+            for (int64_t k = 1; k < axis->n; k++) { \
+                T x = *(const T *)(next += axis->stride); \
+                if (R(ID)(best, x)) { \
+                    best = x; \
+                    position = k; \
+                } \
+            } \
+            AT(int64_t, 0) = position; \
+        } \
+    } \
+    static tg_status KERNEL(ID)(const tgi_kernel_args *args) \
+    { \
+        return find(args, LOOP(ID)); \
+    }
+
+#define ROW_1(ID, result)
+#define ROW_2(ID, result)
+#define ROW_3(ID, result)
+#define ROW_REDUCE(ID, result) DEFINE_##result(ID)
+#define ROW_NONE(ID, result)
+
+#define OP(ID, name, cls, arity, types, result, ...) \
+    WHEN(TAKES(types), CAT(ROW_, FAMILY_##cls)(ID, result))
+#include "op.def"
+
+/* -- Their table ----------------------------------------------------------- */
+
+#undef ROW_REDUCE
+#define ROW_REDUCE(ID, result) [TGI_OP_##ID] = KERNEL(ID),
+
+static tgi_kernel *const TABLE[TGI_OPS] = {
+#include "op.def"
+};
+
+#undef OP
+#undef DEFINE_SAME
+#undef DEFINE_I64
+#undef ROW_1
+#undef ROW_2
+#undef ROW_3
+#undef ROW_REDUCE
+#undef ROW_NONE

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recipe_cast.h - recipes of casts: CAST_<from class>_<to class>(TO, x), where
+ * the type from is the current one and TO is the ID of the other. They are
+ * macros because they speak of two types.
+ */
+#ifndef TGI_RECIPE_CAST_H
+#define TGI_RECIPE_CAST_H
+
+/* To bool: x != 0, so NaN is true. */
+#define CAST_BOOL_BOOL(TO, x) CONVERT(TO, NE(x, K(0)))
+#define CAST_SINT_BOOL CAST_BOOL_BOOL
+#define CAST_UINT_BOOL CAST_BOOL_BOOL
+#define CAST_FLOAT_BOOL CAST_BOOL_BOOL
+
+/* Between integers: wraps. To floats: rounds once, to nearest. */
+#define CAST_BOOL_SINT(TO, x) CONVERT(TO, x)
+#define CAST_BOOL_UINT CAST_BOOL_SINT
+#define CAST_BOOL_FLOAT CAST_BOOL_SINT
+#define CAST_SINT_SINT CAST_BOOL_SINT
+#define CAST_SINT_UINT CAST_BOOL_SINT
+#define CAST_SINT_FLOAT CAST_BOOL_SINT
+#define CAST_UINT_SINT CAST_BOOL_SINT
+#define CAST_UINT_UINT CAST_BOOL_SINT
+#define CAST_UINT_FLOAT CAST_BOOL_SINT
+#define CAST_FLOAT_FLOAT CAST_BOOL_SINT
+
+/* Float to integer: truncates and saturates, NaN gives 0. The bounds are
+   powers of two, exact in every float type; the highest integer is not. */
+#define CAST_FLOAT_SINT(TO, x) \
+    SELECT(LE(K(POWER_OF_2(WIDTH_OF(TO) - 1)), x), HIGHEST_SINT(TO), \
+           SELECT(LE(x, K(-POWER_OF_2(WIDTH_OF(TO) - 1))), LOWEST_SINT(TO), \
+                  SELECT(EQ(x, x), CONVERT(TO, x), CONVERT(TO, 0))))
+#define CAST_FLOAT_UINT(TO, x) \
+    SELECT(LE(K(POWER_OF_2(WIDTH_OF(TO))), x), HIGHEST_UINT(TO), \
+           SELECT(LT(K(0), x), CONVERT(TO, x), CONVERT(TO, 0)))
+
+#define POWER_OF_2(n) __builtin_ldexp(1.0, n)
+
+#endif /* TGI_RECIPE_CAST_H */

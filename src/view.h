@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * view.h - elements in memory as the interpreter sees them: base, extents and
+ * strides counted in elements (0 for repeated axes, negative for reversed).
+ */
+#ifndef TGI_VIEW_H
+#define TGI_VIEW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tgjit/base.h"
+
+typedef struct tgi_view {
+    char *data;
+    uint8_t dtype;
+    int8_t rank;
+    int64_t dims[TG_MAX_RANK];
+    int64_t strides[TG_MAX_RANK];
+} tgi_view;
+
+/* A row-major view without gaps. */
+void tgi_view_init(tgi_view *view, void *data, tg_dtype dtype, int rank,
+                   const int64_t *dims);
+
+int64_t tgi_view_count(const tgi_view *view);
+bool tgi_view_is_dense(const tgi_view *view);
+
+/* Copies elements in row-major order; equal dtype and extents. The two do
+   not overlap. */
+void tgi_view_copy(const tgi_view *to, const tgi_view *from);
+
+#endif /* TGI_VIEW_H */

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * llvm_module.c - the table libtgjit-llvm shows to libtgjit.
+ *
+ * The module links LLVM and nothing of libtgjit: what it needs from there
+ * comes through arguments, so it works with the shared and the static library
+ * and with the unit tests alike.
+ */
+#include "llvm_describe.h"
+#include "module.h"
+
+static const struct tgi_module table = {
+    .abi = TGI_MODULE_ABI,
+    .table_bytes = sizeof table,
+    .describe = tgi_llvm_describe,
+};
+
+__attribute__((visibility("default"))) tgi_module_entry_fn tgi_module_entry;
+
+const struct tgi_module *tgi_module_entry(void)
+{
+    return &table;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * module.h - what libtgjit and its module libtgjit-llvm agree on.
+ *
+ * The module exports one function, which returns one table. `abi` and
+ * `table_bytes` keep their place for ever: they are read before anything else
+ * is believed, so that a module left over from another version is refused and
+ * never called. Raise TGI_MODULE_ABI with every change of the table or of a
+ * structure that passes through it.
+ */
+#ifndef TGI_MODULE_H
+#define TGI_MODULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TGI_MODULE_ABI 1
+
+struct tgi_module {
+    uint32_t abi;         /* TGI_MODULE_ABI of the module */
+    uint32_t table_bytes; /* sizeof(struct tgi_module) of the module */
+
+    /* As tgi_jit_describe; never fails. */
+    void (*describe)(char *buf, size_t n);
+};
+
+_Static_assert(offsetof(struct tgi_module, abi) == 0 &&
+                   offsetof(struct tgi_module, table_bytes) == 4,
+               "the handshake is frozen");
+
+/* The module's only exported name, and its type. */
+#define TGI_MODULE_ENTRY "tgi_module_entry"
+typedef const struct tgi_module *tgi_module_entry_fn(void);
+
+#endif /* TGI_MODULE_H */

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bundle.h - walking the members of a struct of variables.
+ */
+#ifndef TGI_BUNDLE_H
+#define TGI_BUNDLE_H
+
+#include "tgjit/variable.h"
+
+#define TGI_BUNDLE_DEPTH 16 /* of nested bundles */
+
+/* Gets each member and its offset in the outermost struct; false stops. */
+typedef bool tgi_bundle_visit(const tg_bundle_field *field,
+                              tg_variable *const *member, size_t offset,
+                              void *user);
+
+/* False if stopped, if nested too deep, or if either pointer is NULL. */
+bool tgi_bundle_walk(const tg_bundle_type *type, const void *bundle,
+                     tgi_bundle_visit *visit, void *user);
+
+#endif /* TGI_BUNDLE_H */

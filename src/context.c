@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * context.c - contexts: options and environment are read here, once.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "context_object.h"
+#include "error.h"
+#include "live.h"
+#include "pass.h"
+#include "settings.h"
+#include "variable_object.h"
+
+static const tgi_setting_word explain_words[] = {
+    {"retrace", TGI_EXPLAIN_RETRACE},
+    {NULL, 0},
+};
+
+static const tgi_setting_word dump_words[] = {
+    {"graph", TGI_DUMP_GRAPH},
+    {"passes", TGI_DUMP_PASSES},
+    {"dot", TGI_DUMP_DOT},
+    {NULL, 0},
+};
+
+static void print_to_stderr(const char *text, void *user)
+{
+    (void)user;
+    fprintf(stderr, "%s\n", text);
+}
+
+static void context_destroy(tg_context *ctx)
+{
+    pthread_mutex_destroy(&ctx->lock);
+    tgi_vec_deinit(&ctx->variables);
+    tgi_free(ctx->dump_dir);
+    tgi_free(ctx);
+    tgi_live_add(TGI_LIVE_CONTEXT, -1);
+}
+
+tg_context *tg_context_create(const tg_context_options *user_options)
+{
+    tgi_api_frame frame = tgi_api_enter(NULL, __func__);
+    tg_context_options options = {0};
+    tg_context *ctx = NULL;
+    if (!tgi_settings_copy(&options, sizeof(options), user_options,
+                           "tg_context_options"))
+        goto done;
+
+    ctx = tgi_alloc_zero(sizeof(*ctx));
+    if (!ctx) {
+        tgi_error_memory();
+        goto done;
+    }
+    const char *dump_dir = tgi_setting(options.dump_dir, "TGJIT_DUMP_DIR");
+    ctx->dump_dir = tgi_strdup(dump_dir ? dump_dir : ".");
+    if (!ctx->dump_dir) {
+        tgi_error_memory();
+        tgi_free(ctx);
+        ctx = NULL;
+        goto done;
+    }
+    tgi_refcount_init(&ctx->refs);
+    pthread_mutex_init(&ctx->lock, NULL);
+    tgi_live_add(TGI_LIVE_CONTEXT, 1);
+
+    tgi_log_init(&ctx->log, tgi_setting(options.log, "TGJIT_LOG"),
+                 options.log_callback, options.log_user);
+    ctx->host = (tgi_host){
+        options.print_callback ? options.print_callback : print_to_stderr,
+        options.print_user};
+    ctx->memory_limit = options.memory_limit;
+    ctx->no_contraction = options.no_contraction;
+    ctx->skip_passes = tgi_passes_parse(
+        tgi_setting(options.skip_passes, "TGJIT_SKIP_PASSES"), &ctx->log);
+    ctx->explain =
+        tgi_setting_words(tgi_setting(options.explain, "TGJIT_EXPLAIN"),
+                          "TGJIT_EXPLAIN", explain_words, &ctx->log);
+    ctx->dump = tgi_setting_words(tgi_setting(options.dump, "TGJIT_DUMP"),
+                                  "TGJIT_DUMP", dump_words, &ctx->log);
+done:
+    tgi_api_leave(frame);
+    return ctx;
+}
+
+tg_context *tg_context_retain(tg_context *ctx)
+{
+    if (ctx)
+        tgi_refcount_inc(&ctx->refs);
+    return ctx;
+}
+
+void tg_context_release(tg_context *ctx)
+{
+    if (ctx && tgi_refcount_dec(&ctx->refs))
+        context_destroy(ctx);
+}
+
+/* -- Variables of a context ------------------------------------------------ */
+
+size_t tg_context_variables(tg_context *ctx, tg_which which,
+                            tg_variable **out_variables, size_t capacity)
+{
+    if (!ctx)
+        return 0;
+    size_t n = 0;
+    pthread_mutex_lock(&ctx->lock);
+    for (size_t i = 0; i < ctx->variables.n; i++) {
+        tg_variable *variable = ctx->variables.data[i];
+        if (which == TG_TRAINABLE && !variable->is_trainable)
+            continue;
+        /* One whose last reference is just going is no longer listed. */
+        if (n < capacity && out_variables) {
+            if (!tgi_refcount_try_inc(&variable->refs))
+                continue;
+            out_variables[n] = variable;
+        }
+        n++;
+    }
+    pthread_mutex_unlock(&ctx->lock);
+    return n;
+}
+
+tg_variable *tg_context_find_variable(tg_context *ctx, const char *name)
+{
+    tg_variable *found = NULL;
+    if (!ctx || !name)
+        return NULL;
+    pthread_mutex_lock(&ctx->lock);
+    for (size_t i = 0; i < ctx->variables.n && !found; i++) {
+        tg_variable *variable = ctx->variables.data[i];
+        if (strcmp(variable->name, name) == 0 &&
+            tgi_refcount_try_inc(&variable->refs))
+            found = variable;
+    }
+    pthread_mutex_unlock(&ctx->lock);
+    return found;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * context_object.h - the inside of a tg_context.
+ */
+#ifndef TGI_CONTEXT_OBJECT_H
+#define TGI_CONTEXT_OBJECT_H
+
+#include <pthread.h>
+
+#include "interp.h"
+#include "log.h"
+#include "refcount.h"
+#include "tgjit/context.h"
+#include "vec.h"
+
+enum { TGI_EXPLAIN_RETRACE = 1 };
+enum { TGI_DUMP_GRAPH = 1, TGI_DUMP_PASSES = 2, TGI_DUMP_DOT = 4 };
+
+struct tg_context {
+    tgi_refcount refs;
+    tgi_log log;
+    tgi_host host;
+    uint64_t memory_limit;
+    uint32_t skip_passes;
+    unsigned explain;
+    unsigned dump;
+    char *dump_dir;
+    bool no_contraction;
+    atomic_uint n_dumps; /* numbers the files */
+
+    pthread_mutex_t lock; /* guards the list */
+    TGI_VEC(tg_variable *) variables; /* not owned: they leave when they die */
+};
+
+#endif /* TGI_CONTEXT_OBJECT_H */

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * launch.c - see launch.h.
+ */
+#include "launch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "checked.h"
+#include "fpenv.h"
+
+/* -- Parameters ------------------------------------------------------------ */
+
+static bool is_variable_param(const tgi_launch *launch, size_t param)
+{
+    const tgi_graph *graph = launch->concrete->graph;
+    return tgi_graph_node(graph, graph->params.data[param].node)->op ==
+           TGI_OP_VARIABLE;
+}
+
+static tg_status add_group(tgi_launch *launch, tg_group *group)
+{
+    size_t at = 0;
+    while (at < launch->groups.n && launch->groups.data[at]->id < group->id)
+        at++;
+    if (at < launch->groups.n && launch->groups.data[at] == group)
+        return TG_OK;
+    if (!tgi_vec_reserve(&launch->groups, launch->groups.n + 1))
+        return tgi_error_memory();
+    memmove(&launch->groups.data[at + 1], &launch->groups.data[at],
+            (launch->groups.n++ - at) * sizeof(group));
+    launch->groups.data[at] = tg_group_retain(group);
+    return TG_OK;
+}
+
+static tg_status set_variable(tgi_launch *launch, size_t param,
+                              tg_variable *variable)
+{
+    launch->params[param] = variable->data;
+    launch->param_bytes[param] = variable->spec.bytes;
+    TGI_TRY(add_group(launch, variable->group));
+    if (!tgi_vec_push(&launch->variables, variable))
+        return tgi_error_memory();
+    tg_variable_retain(variable);
+    if (launch->concrete->graph->params.data[param].is_written &&
+        !tgi_vec_push(&launch->written, variable))
+        return tgi_error_memory();
+    return TG_OK;
+}
+
+/* The value of a variable: its buffer, or a copy if the call writes it. */
+static tg_status set_value_of(tgi_launch *launch, size_t param,
+                              tg_variable *variable)
+{
+    TGI_TRY(add_group(launch, variable->group));
+    launch->params[param] = variable->data;
+    bool is_written = false;
+    for (size_t i = 0; i < launch->written.n; i++)
+        is_written |= launch->written.data[i] == variable;
+    if (!is_written)
+        return TG_OK;
+    tgi_value_copy copy = {
+        variable, tgi_buffer_alloc((size_t)variable->spec.bytes)};
+    if (!copy.buffer)
+        return tgi_error_memory();
+    if (!tgi_vec_push(&launch->copies, copy)) {
+        tgi_buffer_free(copy.buffer, (size_t)variable->spec.bytes);
+        return tgi_error_memory();
+    }
+    launch->params[param] = copy.buffer;
+    return TG_OK;
+}
+
+static tg_status set_params(tgi_launch *launch, const tgi_args *args)
+{
+    const tg_concrete *c = launch->concrete;
+    /* Variables first: whether a value must be copied depends on them. */
+    for (size_t p = 0; p < c->n_arg_params; p++)
+        if (is_variable_param(launch, p))
+            TGI_TRY(set_variable(launch, p,
+                                 args->list.data[c->param_arg[p]].variable));
+    for (size_t i = 0; i < c->captures.n; i++)
+        TGI_TRY(set_variable(launch, c->n_arg_params + i,
+                             c->captures.data[i]));
+
+    /* Numbers must not move once they are pointed to. */
+    if (!tgi_vec_reserve(&launch->numbers, c->n_arg_params + 1))
+        return tgi_error_memory();
+    for (size_t p = 0; p < c->n_arg_params; p++) {
+        const tgi_arg *arg = &args->list.data[c->param_arg[p]];
+        if (is_variable_param(launch, p))
+            continue;
+        tgi_checked_bytes(arg->rank, arg->dims, tgi_dtype_bytes(arg->dtype),
+                          &launch->param_bytes[p]);
+        if (arg->variable) {
+            TGI_TRY(set_value_of(launch, p, arg->variable));
+        } else if (arg->tensor) {
+            launch->params[p] = (void *)(uintptr_t)arg->data;
+        } else {
+            tgi_launch_number *number =
+                &launch->numbers.data[launch->numbers.n++];
+            memcpy(number->element, arg->number, sizeof(number->element));
+            launch->params[p] = number->element;
+        }
+    }
+    return TG_OK;
+}
+
+/* -- Preparing ------------------------------------------------------------- */
+
+tg_status tgi_launch_init(tgi_launch *launch, tg_concrete *concrete,
+                          const tgi_args *args)
+{
+    const tgi_graph *graph = concrete->graph;
+    size_t n_symbols = tgi_dims_n_symbols(graph->dims);
+    *launch = (tgi_launch){
+        .concrete = tg_concrete_retain(concrete),
+        .n_params = graph->params.n,
+        .n_results = graph->results.n,
+    };
+    launch->params = tgi_alloc_zero((launch->n_params + 1) * sizeof(void *));
+    launch->param_bytes =
+        tgi_alloc_zero((launch->n_params + 1) * sizeof(int64_t));
+    launch->results = tgi_alloc_zero((launch->n_results + 1) * sizeof(void *));
+    launch->symbols = tgi_alloc_zero((n_symbols + 1) * sizeof(int64_t));
+    tg_status status =
+        launch->params && launch->param_bytes && launch->results &&
+                launch->symbols
+            ? set_params(launch, args)
+            : tgi_error_memory();
+    for (size_t k = 0; k < n_symbols && !status; k++) {
+        tgi_symbol source = tgi_dims_symbol(graph->dims, k);
+        launch->symbols[k] =
+            args->list.data[concrete->param_arg[source.param]]
+                .dims[source.axis];
+    }
+    if (!status)
+        status = tgi_concrete_take_interp(concrete, launch->symbols,
+                                          &launch->interp);
+    if (status) {
+        tgi_error_copy error;
+        tgi_error_save(&error);
+        tgi_launch_deinit(launch);
+        tgi_error_restore(&error);
+    }
+    return status;
+}
+
+void tgi_launch_deinit(tgi_launch *launch)
+{
+    tgi_interp_destroy(launch->interp);
+    for (size_t i = 0; i < launch->groups.n; i++)
+        tg_group_release(launch->groups.data[i]);
+    for (size_t i = 0; i < launch->variables.n; i++)
+        tg_variable_release(launch->variables.data[i]);
+    for (size_t i = 0; i < launch->copies.n; i++)
+        tgi_buffer_free(launch->copies.data[i].buffer,
+                        (size_t)launch->copies.data[i].variable->spec.bytes);
+    tgi_vec_deinit(&launch->groups);
+    tgi_vec_deinit(&launch->variables);
+    tgi_vec_deinit(&launch->written);
+    tgi_vec_deinit(&launch->copies);
+    tgi_vec_deinit(&launch->numbers);
+    tgi_free(launch->params);
+    tgi_free(launch->param_bytes);
+    tgi_free(launch->results);
+    tgi_free(launch->symbols);
+    tg_concrete_release(launch->concrete);
+}
+
+void tgi_launch_end(tgi_launch *launch)
+{
+    tgi_concrete_give_interp(launch->concrete, launch->symbols,
+                             launch->interp);
+    launch->interp = NULL;
+    tgi_launch_deinit(launch);
+}
+
+/* -- Results --------------------------------------------------------------- */
+
+/* A result's tensor: a new one, or the user's if it fits. */
+static tg_status result_tensor(tgi_launch *launch, size_t i,
+                               tg_tensor *given, tg_tensor **out_tensor,
+                               tg_site site)
+{
+    tg_concrete *c = launch->concrete;
+    const tgi_graph *graph = c->graph;
+    tg_dtype dtype = tgi_graph_node(graph, graph->results.data[i])->dtype;
+    int rank = tgi_graph_shape(graph, graph->results.data[i])->rank;
+    const int64_t *dims = tgi_interp_result_dims(launch->interp, i);
+    if (!given) {
+        *out_tensor = tg_tensor_create(c->ctx, dtype, rank, dims);
+        return *out_tensor ? TG_OK : tg_error_last()->status;
+    }
+    if (given->ctx != c->ctx)
+        TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
+                 "%s: result %zu: the tensor belongs to another context",
+                 c->name, i);
+    if (given->spec.dtype != dtype || given->spec.rank != rank ||
+        (rank &&
+         memcmp(given->spec.dims, dims, (size_t)rank * sizeof(*dims)) != 0)) {
+        char is[256], wanted[256];
+        TGI_FAIL(TG_ERROR_SHAPE, site,
+                 "%s: result %zu is %s, the tensor given for it %s", c->name,
+                 i, tgi_spec_text(dtype, rank, dims, is, sizeof(is)),
+                 tgi_spec_text(given->spec.dtype, given->spec.rank,
+                               given->spec.dims, wanted, sizeof(wanted)));
+    }
+    *out_tensor = tg_tensor_retain(given);
+    return TG_OK;
+}
+
+tg_status tgi_launch_results(tgi_launch *launch, tg_tensor **const *results,
+                             size_t n_results, tg_tensor **tensors,
+                             tg_site site)
+{
+    if (n_results > launch->n_results)
+        for (size_t i = launch->n_results; i < n_results; i++)
+            if (results && results[i])
+                TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
+                         "%s: it has %zu results, %zu are asked for",
+                         launch->concrete->name, launch->n_results, n_results);
+    for (size_t i = 0; i < n_results && i < launch->n_results; i++) {
+        if (!results || !results[i])
+            continue;
+        TGI_TRY(result_tensor(launch, i, *results[i], &tensors[i], site));
+        launch->results[i] = tensors[i]->data;
+    }
+    return tgi_launch_check_overlap(launch, site);
+}
+
+/* -- Overlap --------------------------------------------------------------- */
+
+typedef struct span {
+    const char *begin;
+    int64_t bytes;
+} span;
+
+static bool overlaps(span a, span b)
+{
+    return a.bytes > 0 && b.bytes > 0 && a.begin < b.begin + b.bytes &&
+           b.begin < a.begin + a.bytes;
+}
+
+tg_status tgi_launch_check_overlap(const tgi_launch *launch, tg_site site)
+{
+    const char *name = launch->concrete->name;
+    for (size_t i = 0; i < launch->n_results; i++) {
+        span result = {launch->results[i],
+                       tgi_interp_result_bytes(launch->interp, i)};
+        if (!result.begin)
+            continue;
+        for (size_t k = 0; k < i; k++) {
+            span other = {launch->results[k],
+                          tgi_interp_result_bytes(launch->interp, k)};
+            if (other.begin && overlaps(result, other))
+                TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
+                         "%s: results %zu and %zu overlap", name, k, i);
+        }
+        for (size_t p = 0; p < launch->n_params; p++) {
+            span param = {launch->params[p], launch->param_bytes[p]};
+            if (!overlaps(result, param))
+                continue;
+            if (is_variable_param(launch, p))
+                TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
+                         "%s: result %zu overlaps the memory of a variable",
+                         name, i);
+            if (param.begin != result.begin || param.bytes != result.bytes)
+                TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
+                         "%s: result %zu overlaps a part of an argument",
+                         name, i);
+        }
+    }
+    return TG_OK;
+}
+
+/* -- Running --------------------------------------------------------------- */
+
+/* Takes all locks, or none and an error if this thread has one already. */
+static tg_status lock_groups(const tgi_launch *launch)
+{
+    for (size_t i = 0; i < launch->groups.n; i++) {
+        if (tgi_lock_acquire(&launch->groups.data[i]->lock))
+            continue;
+        while (i-- > 0)
+            tgi_lock_release(&launch->groups.data[i]->lock);
+        TGI_FAIL(TG_ERROR_BUSY, TGI_NO_SITE,
+                 "%s: this thread has mapped one of its variables, or is in "
+                 "a call that uses it",
+                 launch->concrete->name);
+    }
+    return TG_OK;
+}
+
+static void unlock_groups(const tgi_launch *launch)
+{
+    for (size_t i = launch->groups.n; i-- > 0;)
+        tgi_lock_release(&launch->groups.data[i]->lock);
+}
+
+/* Computes the initial values nobody has computed yet; locks held. */
+static tg_status compute_initials(tgi_launch *launch)
+{
+    const tg_concrete *c = launch->concrete;
+    tgi_interp *interp = NULL;
+    TGI_TRY(tgi_interp_create(c->initial_graph, launch->symbols,
+                              &c->ctx->host, c->ctx->memory_limit, &interp));
+    void **results = tgi_alloc_zero(c->initials.n * sizeof(void *));
+    tg_status status = results ? TG_OK : tgi_error_memory();
+    if (!status) {
+        for (size_t i = 0; i < c->initials.n; i++)
+            if (!atomic_load(&c->initials.data[i]->is_set))
+                results[i] = c->initials.data[i]->data;
+        status = tgi_interp_run(interp, launch->params, results);
+    }
+    for (size_t i = 0; i < c->initials.n && !status; i++)
+        if (results[i]) {
+            atomic_fetch_add(&c->initials.data[i]->version, 1);
+            atomic_store(&c->initials.data[i]->is_set, true);
+        }
+    tgi_free(results);
+    tgi_interp_destroy(interp);
+    return status;
+}
+
+/* Makes sure that every variable has contents; locks held. */
+static tg_status ensure_set(tgi_launch *launch)
+{
+    const tg_concrete *c = launch->concrete;
+    bool needs_initials = false;
+    for (size_t i = 0; i < c->initials.n; i++)
+        needs_initials |= !atomic_load(&c->initials.data[i]->is_set);
+    if (needs_initials)
+        TGI_TRY(compute_initials(launch));
+    for (size_t i = 0; i < launch->variables.n; i++)
+        if (!atomic_load(&launch->variables.data[i]->is_set))
+            TGI_FAIL(TG_ERROR_STATE, TGI_NO_SITE,
+                     "%s: variable '%s' has no value yet: the function that "
+                     "makes it has not run",
+                     c->name, launch->variables.data[i]->name);
+    launch->all_set = true;
+    return TG_OK;
+}
+
+tg_status tgi_launch_run(tgi_launch *launch)
+{
+    TGI_TRY(lock_groups(launch));
+    uint32_t mode = tgi_fpenv_begin();
+    tg_status status = launch->all_set ? TG_OK : ensure_set(launch);
+    if (!status) {
+        for (size_t i = 0; i < launch->copies.n; i++) {
+            const tgi_value_copy *copy = &launch->copies.data[i];
+            memcpy(copy->buffer, copy->variable->data,
+                   (size_t)copy->variable->spec.bytes);
+        }
+        status = tgi_interp_run(launch->interp, launch->params,
+                                launch->results);
+        /* Also after a failure: effects before it stay. */
+        for (size_t i = 0; i < launch->written.n; i++)
+            atomic_fetch_add_explicit(&launch->written.data[i]->version, 1,
+                                      memory_order_relaxed);
+    }
+    tgi_fpenv_end(mode);
+    unlock_groups(launch);
+    return status;
+}

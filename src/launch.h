@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * launch.h - a concrete function with its buffers settled: what tg_call runs
+ * once and a bound call runs many times.
+ */
+#ifndef TGI_LAUNCH_H
+#define TGI_LAUNCH_H
+
+#include "function_object.h"
+
+/* The value of a variable the call also writes: copied before each run. */
+typedef struct tgi_value_copy {
+    const tg_variable *variable;
+    void *buffer; /* owned */
+} tgi_value_copy;
+
+/* Plain numbers live here for as long as the launch. */
+typedef struct tgi_launch_number {
+    _Alignas(8) char element[8];
+} tgi_launch_number;
+
+typedef struct tgi_launch {
+    tg_concrete *concrete; /* retained */
+    tgi_interp *interp;
+    int64_t *symbols;
+
+    void **params;  /* per parameter of the graph … */
+    int64_t *param_bytes; /* … and its size */
+    void **results; /* per result, or NULL */
+    size_t n_params, n_results;
+
+    TGI_VEC(tg_group *) groups;     /* ascending ids, each once, retained */
+    TGI_VEC(tg_variable *) written; /* lent by params' owners */
+    TGI_VEC(tg_variable *) variables; /* all that are parameters; retained */
+    TGI_VEC(tgi_value_copy) copies;
+    TGI_VEC(tgi_launch_number) numbers;
+    bool all_set; /* no variable waits for its initial value any more */
+} tgi_launch;
+
+/* Prepares it; arguments must fit the concrete function. */
+tg_status tgi_launch_init(tgi_launch *launch, tg_concrete *concrete,
+                          const tgi_args *args);
+void tgi_launch_deinit(tgi_launch *launch);
+
+/* Gives the interpreter back for others; then deinit. */
+void tgi_launch_end(tgi_launch *launch);
+
+/* Locks, runs, unlocks. */
+tg_status tgi_launch_run(tgi_launch *launch);
+
+/*
+ * The tensors results go to: fills launch->results and `tensors` (n_results
+ * entries, each a new reference or NULL), checking those the user gave.
+ */
+tg_status tgi_launch_results(tgi_launch *launch, tg_tensor **const *results,
+                             size_t n_results, tg_tensor **tensors,
+                             tg_site site);
+
+/* TG_OK, or the error if result memory overlaps what it may not. */
+tg_status tgi_launch_check_overlap(const tgi_launch *launch, tg_site site);
+
+#endif /* TGI_LAUNCH_H */

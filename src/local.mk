@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: MIT
+#
+# src/ - all that works without LLVM. A file belongs to one layer, named in
+# tests/layers.txt, and includes its own and lower layers only.
+
+# -- Base: memory, errors, logging, types ------------------------------------
+
+libtgjit_core_la_SOURCES += \
+	src/alloc.c \
+	src/alloc.h \
+	src/arena.c \
+	src/arena.h \
+	src/checked.c \
+	src/checked.h \
+	src/dtype.c \
+	src/dtype.def \
+	src/dtype.h \
+	src/error.c \
+	src/error.h \
+	src/fpenv.c \
+	src/fpenv.h \
+	src/hash.c \
+	src/hash.h \
+	src/live.c \
+	src/live.h \
+	src/lock.c \
+	src/lock.h \
+	src/log.c \
+	src/log.h \
+	src/refcount.h \
+	src/strbuf.c \
+	src/strbuf.h \
+	src/vec.c \
+	src/vec.h \
+	src/version.c
+
+# -- Ir: the op table and graphs ---------------------------------------------
+
+libtgjit_core_la_SOURCES += \
+	src/build.c \
+	src/build.h \
+	src/build_elementwise.c \
+	src/build_random.c \
+	src/build_reduce.c \
+	src/build_shape.c \
+	src/dims.c \
+	src/dims.h \
+	src/dims_eval.c \
+	src/dims_expr.c \
+	src/dims_print.c \
+	src/dims_table.h \
+	src/dump.c \
+	src/dump.h \
+	src/dump_dot.c \
+	src/graph.c \
+	src/graph.h \
+	src/literal.c \
+	src/literal.h \
+	src/op.c \
+	src/op.def \
+	src/op.h \
+	src/verify.c \
+	src/verify.h \
+	src/verify_rule.h \
+	src/verify_shape.c
+
+# -- Graph work: passes, recipes, interpreter, gradients ---------------------
+
+libtgjit_core_la_SOURCES += \
+	src/format.c \
+	src/format.h \
+	src/interp.c \
+	src/interp.h \
+	src/interp_instance.h \
+	src/interp_plan.c \
+	src/interp_plan.h \
+	src/interp_prepare.c \
+	src/kernel.c \
+	src/kernel.h \
+	src/kernel_cast.c \
+	src/kernel_cast_type.h \
+	src/kernel_elementwise.c \
+	src/kernel_elementwise_type.h \
+	src/kernel_gather.c \
+	src/kernel_index.c \
+	src/kernel_index_type.h \
+	src/kernel_matmul.c \
+	src/kernel_matmul_type.h \
+	src/kernel_random.c \
+	src/kernel_reduce.c \
+	src/kernel_reduce_type.h \
+	src/kernel_rows.h \
+	src/kernel_view.c \
+	src/pass.c \
+	src/pass.h \
+	src/pass_dead.c \
+	src/pass_fold.c \
+	src/pass_inline.c \
+	src/pass_shape.c \
+	src/pass_simplify.c \
+	src/rebuild.c \
+	src/rebuild.h \
+	src/recipe.h \
+	src/recipe_cast.h \
+	src/recipe_math.h \
+	src/scalar.h \
+	src/scalar_each.h \
+	src/scalar_one.h \
+	src/view.c \
+	src/view.h \
+	src/walk.c \
+	src/walk.h
+
+# -- Front: the objects behind the public functions --------------------------
+
+libtgjit_core_la_SOURCES += \
+	src/apply.c \
+	src/bound.c \
+	src/bundle.c \
+	src/bundle.h \
+	src/call.c \
+	src/callback.c \
+	src/concrete.c \
+	src/context.c \
+	src/context_object.h \
+	src/explain.c \
+	src/function.c \
+	src/function_object.h \
+	src/group.c \
+	src/initial.c \
+	src/launch.c \
+	src/launch.h \
+	src/ops.c \
+	src/ops_nn.c \
+	src/ops_random.c \
+	src/ops_state.c \
+	src/pending.c \
+	src/pending.h \
+	src/settings.c \
+	src/settings.h \
+	src/signature.c \
+	src/signature.h \
+	src/signature_match.c \
+	src/tensor.c \
+	src/tensor_object.h \
+	src/trace.c \
+	src/trace_state.h \
+	src/variable.c \
+	src/variable_object.h

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace_state.h - a trace under way: the graph being recorded, and what its
+ * arguments and variables are. Traces of one thread form a stack (a callback
+ * may call functions that need tracing); the top one is current.
+ */
+#ifndef TGI_TRACE_STATE_H
+#define TGI_TRACE_STATE_H
+
+#include "build.h"
+#include "error.h"
+#include "graph.h"
+#include "tgjit/trace.h"
+#include "variable_object.h"
+
+/* What argument `arg` of the callback is, beside its value. */
+typedef struct tgi_trace_arg {
+    tg_operand operand; /* static value (string owned by the signature) */
+    void *bundle;       /* struct of stand-ins, owned by the trace */
+} tgi_trace_arg;
+
+/* A variable of the trace and the node that stands for it. */
+typedef struct tgi_capture {
+    tg_variable *variable; /* retained */
+    tgi_ref node;
+} tgi_capture;
+
+/* A variable made by the callback of a function. */
+typedef struct tgi_own_variable {
+    const char *name;      /* as the callback calls it */
+    tg_variable *variable; /* retained */
+} tgi_own_variable;
+
+/* A variable whose initial value this graph computes. */
+typedef struct tgi_own_initial {
+    tg_variable *variable; /* retained */
+    tgi_ref value;
+} tgi_own_initial;
+
+struct tg_trace {
+    uint32_t id; /* the trace of tg_value; never 0, never used again */
+    tg_trace *parent;
+    tg_context *ctx;
+    tg_function *function;
+    tgi_graph *graph;
+
+    tg_status status; /* of the first error, which sticks … */
+    tgi_error_copy error;
+
+    TGI_VEC(tgi_trace_arg) args;
+    TGI_VEC(tg_variable *) stand_ins; /* retained */
+
+    TGI_VEC(tgi_capture) captures; /* variables met that are no arguments */
+    tgi_index capture_index;       /* by address; order is that of captures */
+    /* Argument variables, for callbacks that capture them too: which of
+       them were met that way decides whom the trace fits. */
+    TGI_VEC(tgi_capture) arg_variables;
+    TGI_VEC(bool) arg_captured; /* per arg_variables */
+
+    TGI_VEC(tgi_ref) last_write; /* per parameter: node, or 0 */
+
+    TGI_VEC(tgi_own_variable) own_new; /* made by this trace, retained */
+    TGI_VEC(const char *) own_used;    /* asked for in this trace */
+    TGI_VEC(tgi_own_initial) initials;
+    TGI_VEC(tgi_ref) results;
+    bool has_returned;
+};
+
+/* The calling thread's current trace, or NULL. */
+tg_trace *tgi_trace_current(void);
+
+/*
+ * Makes an empty trace current; NULL when out of memory (recorded). Ended by
+ * tgi_trace_end in any case, which makes the parent current again.
+ */
+tg_trace *tgi_trace_begin(tg_context *ctx, tg_function *function,
+                          const char *name);
+void tgi_trace_end(tg_trace *t);
+
+/* Keeps the thread's error record as the first error of the trace. */
+void tgi_trace_stick(tg_trace *t);
+
+/* The status of the record just made by a failed callee, kept as above. */
+tg_status tgi_trace_fail(tg_trace *t, tg_status status, tg_site site,
+                         const char *format, ...) TG_PRINTF(4, 5);
+
+/* A value handle for a node; 0 gives the invalid value. */
+tg_value tgi_trace_value(const tg_trace *t, tgi_ref ref);
+
+/* -- Operands to nodes ----------------------------------------------------- */
+
+/* The node a value names; 0 and a (sticking) error if it is not of `t`. */
+tgi_ref tgi_trace_ref(tg_trace *t, tg_value value, const char *op,
+                      tg_site site);
+
+/* The node of a variable, captured if it is new here; 0 on error. */
+tgi_ref tgi_trace_variable(tg_trace *t, tg_variable *variable, const char *op,
+                           tg_site site);
+
+/* The VARIABLE node an operand names; 0 and an error if it is a value. */
+tgi_ref tgi_trace_resource(tg_trace *t, tg_operand operand, const char *op,
+                           tg_site site);
+
+/* The operand as a value: variables are read, tensors and numbers become
+   constants. 0 on error. */
+tgi_ref tgi_trace_operand(tg_trace *t, tg_operand operand, const char *op,
+                          tg_site site);
+
+/* The number in an operand of one of the three number kinds. */
+tgi_number tgi_operand_number(const tg_operand *operand);
+
+/* Contents of a VARIABLE node now, and their replacement. */
+tgi_ref tgi_trace_read(tg_trace *t, tgi_ref variable, tg_site site);
+tgi_ref tgi_trace_write(tg_trace *t, tgi_ref variable, tgi_ref value,
+                        tg_site site);
+
+/* Notes that `node` writes the variable: later reads name it. */
+bool tgi_trace_note_write(tg_trace *t, tgi_ref variable, tgi_ref node);
+
+/* -- One operation --------------------------------------------------------- */
+
+/*
+ * What an operation of the API works with: begin gives the current trace and
+ * a builder for it (false: no trace, or the trace has failed), end turns the
+ * result into a value and keeps an error.
+ */
+typedef struct tgi_operation {
+    tg_trace *t;
+    tgi_builder b;
+} tgi_operation;
+
+bool tgi_operation_begin(tgi_operation *op, const char *name, tg_site site);
+tgi_ref tgi_operation_in(tgi_operation *op, tg_operand operand);
+tg_value tgi_operation_end(tgi_operation *op, tgi_ref result);
+
+#endif /* TGI_TRACE_STATE_H */

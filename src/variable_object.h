@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * variable_object.h - the inside of variables and their groups.
+ */
+#ifndef TGI_VARIABLE_OBJECT_H
+#define TGI_VARIABLE_OBJECT_H
+
+#include "lock.h"
+#include "refcount.h"
+#include "tensor_object.h"
+#include "tgjit/variable.h"
+
+struct tg_group {
+    tgi_refcount refs;
+    tg_context *ctx; /* retained */
+    tgi_lock lock;
+    uint64_t id;     /* calls lock groups in ascending order */
+    unsigned n_maps; /* by the thread that holds the lock */
+};
+
+struct tg_variable {
+    tgi_refcount refs;
+    tg_context *ctx; /* retained */
+    tg_group *group; /* retained; NULL for a stand-in */
+    char *name;
+    tgi_spec spec;
+    void *data;
+    _Atomic uint64_t version; /* written under the group's lock */
+    bool is_trainable;
+    /*
+     * False while its initial value is still to be computed by the first call
+     * of the function that made it. Written under the group's lock.
+     */
+    atomic_bool is_set;
+    bool is_mapped_for_write;
+
+    /*
+     * A stand-in for whichever variable a bundle argument will hold: good in
+     * one trace, where it is a node. No buffer, no group, not listed.
+     */
+    uint32_t trace, node;
+};
+
+/* A stand-in; NULL when out of memory (recorded). */
+tg_variable *tgi_variable_stand_in(tg_context *ctx, const char *name,
+                                   const tgi_spec *spec, uint32_t trace,
+                                   uint32_t node);
+
+/* As tg_variable_create_with, with the error prefix `who`. */
+tg_variable *tgi_variable_make(tg_context *ctx, const char *who,
+                               const char *name, tg_dtype dtype, int rank,
+                               const int64_t *dims, tg_initial initial,
+                               const tg_variable_options *options);
+
+/* Fills `out_data` as an initial value says. */
+tg_status tgi_initial_fill(tg_context *ctx, const tgi_spec *spec,
+                           const tg_initial *initial, void *out_data);
+
+/* TG_OK, or why this is not a variable that can be used in `ctx`. */
+tg_status tgi_variable_check(const tg_variable *variable,
+                             const tg_context *ctx, const char *who,
+                             tg_site site);
+
+#endif /* TGI_VARIABLE_OBJECT_H */

@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: MIT
+#
+# docs/ - installed as they are.
+
+dist_doc_DATA +=

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+#
+# tests/ - what `make check' runs. See run-test.sh for how programs report.
+
+# -- Unit tests: one Criterion program for each tests/test_MODULE.c ----------
+
+unit_tests = \
+	tests/test_alloc \
+	tests/test_arena \
+	tests/test_checked \
+	tests/test_dims \
+	tests/test_dtype \
+	tests/test_error \
+	tests/test_format \
+	tests/test_fpenv \
+	tests/test_hash \
+	tests/test_interp \
+	tests/test_interp_plan \
+	tests/test_kernel \
+	tests/test_literal \
+	tests/test_lock \
+	tests/test_log \
+	tests/test_module \
+	tests/test_recipes \
+	tests/test_strbuf \
+	tests/test_vec \
+	tests/test_view
+
+# Those that must see only what a user sees link the real library instead:
+#   tests_test_NAME_LDADD = libtgjit.la $(CRITERION_LIBS)
+LDADD = libtgjit-core.la $(CRITERION_LIBS)
+
+if HAVE_CRITERION
+check_PROGRAMS += $(unit_tests)
+TESTS += $(unit_tests)
+endif
+
+# -- Plain programs: exit status 0 passes, 77 skips --------------------------
+
+# Each needs a line: tests_NAME_LDADD = $(plain_ldadd)
+plain_tests =
+plain_ldadd = libtgjit-core.la
+
+check_PROGRAMS += $(plain_tests)
+TESTS += $(plain_tests)
+
+# -- Scripts -----------------------------------------------------------------
+
+script_tests = \
+	tests/check-exports.sh \
+	tests/check-headers.sh \
+	tests/check-include-direction.sh \
+	tests/check-lists.sh
+
+TESTS += $(script_tests)
+
+# Scripts too long for `make check', run by `make check-long'.
+LONG_TESTS =
+
+# -- Support -----------------------------------------------------------------
+
+EXTRA_DIST += \
+	$(LONG_TESTS) \
+	$(script_tests) \
+	tests/layers.txt \
+	tests/lsan.supp \
+	tests/run-example.sh \
+	tests/run-test.sh \
+	tests/summary.sh \
+	tests/support.h
+
+# -- How they run ------------------------------------------------------------
+
+# No suffix: a program. .expected: what an example prints.
+TEST_EXTENSIONS = .sh .expected
+LOG_DRIVER = AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/run-test.sh
+SH_LOG_COMPILER = $(SHELL)
+EXPECTED_LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/run-example.sh
+
+# Criterion runs tests side by side: keep each one's team small.
+AM_TESTS_ENVIRONMENT = \
+	AWK='$(AWK)'; CC='$(CC)'; CXX17='$(cxx17)'; NM='$(NM)'; \
+	OBJDUMP='$(OBJDUMP)'; PACKAGE_VERSION='$(PACKAGE_VERSION)'; \
+	TGJIT_MODULE_DIR='$(abs_top_builddir)/.libs'; \
+	OMP_NUM_THREADS="$${OMP_NUM_THREADS-2}"; \
+	export AWK CC CXX17 NM OBJDUMP PACKAGE_VERSION TGJIT_MODULE_DIR \
+		OMP_NUM_THREADS;
+if HAVE_CXX17
+cxx17 = $(CXX)
+endif
+
+# Automake's rule, but for the last line: "N passed, N failed".
+check-TESTS: $(check_PROGRAMS)
+	@rm -f $(TEST_SUITE_LOG) $(RECHECK_LOGS) $(RECHECK_LOGS:.log=.trs)
+	@$(MAKE) $(AM_MAKEFLAGS) $(TEST_SUITE_LOG); status=$$?; \
+	$(SHELL) $(top_srcdir)/tests/summary.sh $(TEST_SUITE_LOG); exit $$status
+
+.PHONY: check-long
+check-long:
+	@$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(LONG_TESTS)'
+
+mostlyclean-local:
+	-rm -f tests/*.out tests/*.sanitizer.* examples/*.out

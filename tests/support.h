@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * support.h - what many unit tests want: the check that everything was given
+ * back, random numbers that repeat, and a run under every fault of the
+ * allocator.
+ */
+#ifndef TGI_TEST_SUPPORT_H
+#define TGI_TEST_SUPPORT_H
+
+#include <criterion/criterion.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "alloc.h"
+#include "tgjit/base.h"
+
+/* For the end of every test that makes objects. */
+#define check_nothing_is_alive() \
+    do { \
+        cr_assert_eq(tg_live_objects(), 0, "%zu objects are alive", \
+                     tg_live_objects()); \
+        cr_assert_eq(tg_live_bytes(), 0, "%zu bytes are alive", \
+                     tg_live_bytes()); \
+    } while (0)
+
+/* splitmix64: any seed is good. */
+static inline uint64_t random_next(uint64_t *state)
+{
+    uint64_t x = *state += 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+/* One of 0 … n - 1. */
+static inline int random_below(uint64_t *state, int n)
+{
+    return (int)(random_next(state) % (uint64_t)n);
+}
+
+/*
+ * Runs a scenario once with every one of its allocations failing, alone and
+ * with all later ones. It returns whether all went well; if not, the record
+ * must say that memory is out. It leaves nothing alive either way.
+ */
+static inline void check_every_fault(bool (*scenario)(void))
+{
+    for (int forever = 0; forever <= 1; forever++) {
+        for (long nth = 0;; nth++) {
+            tg_error_clear();
+            tgi_alloc_fail(nth, forever);
+            const bool went_well = scenario();
+            const bool has_failed = tgi_alloc_fail(-1, 0) > nth;
+            check_nothing_is_alive();
+            if (!has_failed) {
+                cr_assert(went_well, "without a fault: %s", tg_error(NULL));
+                break;
+            }
+            cr_assert(went_well ||
+                          tg_error_last()->status == TG_ERROR_OUT_OF_MEMORY,
+                      "allocation %ld failed, the record says: %s", nth,
+                      tg_error(NULL));
+        }
+    }
+}
+
+#endif /* TGI_TEST_SUPPORT_H */

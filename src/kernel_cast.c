@@ -5,6 +5,7 @@
 #include "kernel.h"
 #include "kernel_rows.h"
 #include "recipe_cast.h"
+#include "scalar.h"
 #include "walk.h"
 
 static tg_status run_loop(const tgi_kernel_args *args, tgi_loop *loop)
@@ -15,7 +16,7 @@ static tg_status run_loop(const tgi_kernel_args *args, tgi_loop *loop)
 }
 
 #define TEMPLATE "kernel_cast_type.h"
-#include "scalar_each.h"
+#include "recipe_each.h"
 
 static tgi_kernel *const *const tables[TGI_DTYPES] = {
 #define DTYPE(ID, ...) [TG_##ID] = kernels_##ID,

@@ -5,6 +5,7 @@
  */
 #include "kernel.h"
 #include "kernel_rows.h"
+#include "scalar.h"
 #include "walk.h"
 
 static tg_status run_loop(const tgi_kernel_args *args, int n_operands,
@@ -18,7 +19,7 @@ static tg_status run_loop(const tgi_kernel_args *args, int n_operands,
 }
 
 #define TEMPLATE "kernel_elementwise_type.h"
-#include "scalar_each.h"
+#include "recipe_each.h"
 
 static tgi_kernel *const *const tables[TGI_DTYPES] = {
 #define DTYPE(ID, ...) [TG_##ID] = kernels_##ID,

@@ -6,10 +6,11 @@
  */
 #include "kernel.h"
 #include "kernel_rows.h"
+#include "scalar.h"
 #include "recipe_cast.h"
 
 #define TEMPLATE "kernel_index_type.h"
-#include "scalar_each.h"
+#include "recipe_each.h"
 
 static tgi_kernel *const iota[TGI_DTYPES] = {
 #define DTYPE(ID, ...) [TG_##ID] = kernel_IOTA_##ID,

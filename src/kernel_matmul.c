@@ -3,11 +3,17 @@
  * kernel_matmul.c - kernel of the matrix product. The order of roundings is
  * defined: k ascends within panels of PANEL, each panel starts from 0, and
  * panels are added in ascending order to the first.
+ *
+ * Where one side is a vector at run time, and k is the last axis of the other
+ * side, so that a fast loop runs along k: the tree of a sum (reduce_tree.h),
+ * whose lanes start from 0 and take products by fma.
  */
 #include <string.h>
 
 #include "kernel.h"
 #include "kernel_rows.h"
+#include "reduce_tree.h"
+#include "scalar.h"
 #include "tgjit/ops.h"
 #include "walk.h"
 
@@ -20,6 +26,7 @@ enum {
 typedef struct matrices {
     int64_t m, n, k;
     int64_t a_row, a_column, b_row, b_column;
+    bool is_dot; /* a sum of products */
 } matrices;
 
 /* The batch axes of a matrix as those of the result: those it lacks or has
@@ -55,6 +62,7 @@ static tg_status multiply(const tgi_kernel_args *args, tgi_loop *loop)
                  .a_column = a->strides[a_column] * bytes,
                  .b_row = b->strides[b_row] * bytes,
                  .b_column = b->strides[b_column] * bytes};
+    p.is_dot = (p.n == 1 && !a_flip) || (p.m == 1 && b_flip);
     tgi_view batch[] = {batch_of(out, out), batch_of(a, out),
                         batch_of(b, out)};
     tgi_walk_views(3, (const tgi_view *[]){&batch[0], &batch[1], &batch[2]},
@@ -63,7 +71,7 @@ static tg_status multiply(const tgi_kernel_args *args, tgi_loop *loop)
 }
 
 #define TEMPLATE "kernel_matmul_type.h"
-#include "scalar_each.h"
+#include "recipe_each.h"
 
 static tgi_kernel *const kernels[TGI_DTYPES] = {
 #define DTYPE(ID, ...) [TG_##ID] = kernel_MATMUL_##ID,

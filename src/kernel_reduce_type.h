@@ -4,34 +4,25 @@
  * element type, and their table by op.
  */
 
-/* -- A loop and a kernel for each row that takes this type ----------------- */
+/* -- Reductions to a value ------------------------------------------------- */
 
-/* Reductions to a value. A stretch that stays on one result keeps it out of
-   memory; the order of the steps is the same. */
-#define DEFINE_SAME(ID) \
-    static void LOOP(ID)(tgi_run run) \
-    { \
-        if (run.strides[0] == 0) { \
-            T result = *(T *)run.data[0]; \
-            for (int64_t i = 0; i < run.n; i++) \
-                result = R(ID)(result, AT(T, 1)); \
-            *(T *)run.data[0] = result; \
-            return; \
-        } \
-        for (int64_t i = 0; i < run.n; i++) \
-            AT(T, 0) = R(ID)(AT(T, 0), AT(T, 1)); \
-    } \
-    static tg_status KERNEL(ID)(const tgi_kernel_args *args) \
-    { \
-        T *out = (T *)args->out.data; \
-        int64_t n = tgi_view_count(&args->out); \
-        for (int64_t i = 0; i < n; i++) \
-            out[i] = START(ID)(); \
-        return reduce(args, LOOP(ID)); \
-    }
+/* One turn for each row of op.def of that kind; the table below would not
+   compile without one of them. */
+#if TAKES(NUM)
+#define ID SUM
+#include "kernel_reduce_tree.h"
+#define ID PROD
+#include "kernel_reduce_tree.h"
+#endif
+#define ID REDUCE_MAX
+#include "kernel_reduce_tree.h"
+#define ID REDUCE_MIN
+#include "kernel_reduce_tree.h"
+#define DEFINE_SAME(ID)
 
-/* Reductions to a position: the loop goes over the results, and along the
-   reduced axis for each. */
+/* -- Reductions to a position ---------------------------------------------- */
+
+/* The loop goes over the results, and along the reduced axis for each. */
 #define DEFINE_I64(ID) \
     static void LOOP(ID)(tgi_run run) \
     { \

@@ -54,6 +54,7 @@ libtgjit_core_la_SOURCES += \
 	src/dump_dot.c \
 	src/graph.c \
 	src/graph.h \
+	src/graph_check.c \
 	src/literal.c \
 	src/literal.h \
 	src/op.c \
@@ -67,6 +68,9 @@ libtgjit_core_la_SOURCES += \
 # -- Graph work: passes, recipes, interpreter, gradients ---------------------
 
 libtgjit_core_la_SOURCES += \
+	src/emit.h \
+	src/emit_type.h \
+	src/emit_words.h \
 	src/format.c \
 	src/format.h \
 	src/interp.c \
@@ -77,6 +81,7 @@ libtgjit_core_la_SOURCES += \
 	src/interp_prepare.c \
 	src/kernel.c \
 	src/kernel.h \
+	src/kernel_cascade.h \
 	src/kernel_cast.c \
 	src/kernel_cast_type.h \
 	src/kernel_elementwise.c \
@@ -88,6 +93,7 @@ libtgjit_core_la_SOURCES += \
 	src/kernel_matmul_type.h \
 	src/kernel_random.c \
 	src/kernel_reduce.c \
+	src/kernel_reduce_tree.h \
 	src/kernel_reduce_type.h \
 	src/kernel_rows.h \
 	src/kernel_view.c \
@@ -102,14 +108,17 @@ libtgjit_core_la_SOURCES += \
 	src/rebuild.h \
 	src/recipe.h \
 	src/recipe_cast.h \
+	src/recipe_each.h \
 	src/recipe_math.h \
+	src/recipe_one.h \
+	src/recipe_sets.h \
+	src/reduce_tree.h \
 	src/scalar.h \
-	src/scalar_each.h \
-	src/scalar_one.h \
 	src/view.c \
 	src/view.h \
 	src/walk.c \
-	src/walk.h
+	src/walk.h \
+	src/word.def
 
 # -- Front: the objects behind the public functions --------------------------
 

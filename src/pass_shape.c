@@ -154,15 +154,11 @@ static void shape_concat(reshaper *r)
 }
 
 /*
- * A reduction over axes of extent 1 is a reshape where combining one element
- * with the identity gives that element: for products, maxima and minima, and
- * for integer sums. A float sum starts from +0 and would turn -0 into +0.
+ * A reduction over axes of extent 1 is a reshape: combining one element with
+ * the identity gives that element, -0 too.
  */
 static void shape_reduce(reshaper *r)
 {
-    if (r->node.op == TGI_OP_SUM &&
-        tgi_dtype_is(r->node.dtype, TGI_CLASS_FLOAT))
-        return;
     const tgi_attr_axes *attr = r->node.attr;
     const tgi_shape *shape = tgi_graph_shape(r->graph, r->node.inputs[0]);
     for (int i = 0; i < shape->rank; i++)
@@ -179,11 +175,16 @@ static void shape_reduce(reshaper *r)
 typedef void rule(reshaper *r);
 
 static rule *const rules[TGI_OPS] = {
-    [TGI_OP_BROADCAST] = shape_nested, [TGI_OP_RESHAPE] = shape_nested,
-    [TGI_OP_TRANSPOSE] = shape_transpose, [TGI_OP_SLICE] = shape_slice,
-    [TGI_OP_PAD] = shape_pad, [TGI_OP_CONCAT] = shape_concat,
-    [TGI_OP_SUM] = shape_reduce, [TGI_OP_PROD] = shape_reduce,
-    [TGI_OP_REDUCE_MAX] = shape_reduce, [TGI_OP_REDUCE_MIN] = shape_reduce,
+    [TGI_OP_BROADCAST] = shape_nested,
+    [TGI_OP_RESHAPE] = shape_nested,
+    [TGI_OP_TRANSPOSE] = shape_transpose,
+    [TGI_OP_SLICE] = shape_slice,
+    [TGI_OP_PAD] = shape_pad,
+    [TGI_OP_CONCAT] = shape_concat,
+    [TGI_OP_SUM] = shape_reduce,
+    [TGI_OP_PROD] = shape_reduce,
+    [TGI_OP_REDUCE_MAX] = shape_reduce,
+    [TGI_OP_REDUCE_MIN] = shape_reduce,
 };
 
 static tgi_ref visit(tgi_rebuild *rebuild, tgi_ref old, const tgi_node *node)
@@ -205,8 +206,7 @@ static bool keep_check(const tgi_rebuild *rebuild, const tgi_check *check)
 
 tg_status tgi_pass_shape(const tgi_graph *in, tgi_graph **out_graph)
 {
-    tgi_rebuild rebuild = {
-        .in = in, .visit = visit, .keep_check = keep_check};
+    tgi_rebuild rebuild = {.in = in, .visit = visit, .keep_check = keep_check};
     tg_status status = tgi_rebuild_run(&rebuild);
     *out_graph = rebuild.out;
     return status;

@@ -65,7 +65,13 @@ RECIPE_2(MUL, a, b)
     return MUL(a, b);
 }
 
+/* x + -0 is x for every x; +0 would turn -0 into +0. */
 RECIPE_START(SUM)
+{
+    return K(-0.0);
+}
+
+RECIPE_EMPTY(SUM)
 {
     return K(0);
 }
@@ -76,6 +82,11 @@ RECIPE_2(SUM, sum, x)
 }
 
 RECIPE_START(PROD)
+{
+    return K(1);
+}
+
+RECIPE_EMPTY(PROD)
 {
     return K(1);
 }
@@ -380,4 +391,15 @@ RECIPE_2(REDUCE_MAX, largest, x)
 RECIPE_2(REDUCE_MIN, smallest, x)
 {
     return USE_2(MIN, smallest, x);
+}
+
+/* Never asked for: a graph that might is refused. */
+RECIPE_EMPTY(REDUCE_MAX)
+{
+    return K(0);
+}
+
+RECIPE_EMPTY(REDUCE_MIN)
+{
+    return K(0);
 }

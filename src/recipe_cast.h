@@ -28,13 +28,19 @@
 /* Float to integer: truncates and saturates, NaN gives 0. The bounds are
    powers of two, exact in every float type; the highest integer is not. */
 #define CAST_FLOAT_SINT(TO, x) \
-    SELECT(LE(K(POWER_OF_2(WIDTH_OF(TO) - 1)), x), HIGHEST_SINT(TO), \
-           SELECT(LE(x, K(-POWER_OF_2(WIDTH_OF(TO) - 1))), LOWEST_SINT(TO), \
-                  SELECT(EQ(x, x), CONVERT(TO, x), CONVERT(TO, 0))))
+    SELECT(LE(K(POWER_OF_2(WIDTH_OF(TO) - 1)), x), \
+           K_OF(TO, HIGHEST_SINT(TO)), \
+           SELECT(LE(x, K(-POWER_OF_2(WIDTH_OF(TO) - 1))), \
+                  K_OF(TO, LOWEST_SINT(TO)), \
+                  SELECT(EQ(x, x), CONVERT(TO, x), K_OF(TO, 0))))
 #define CAST_FLOAT_UINT(TO, x) \
-    SELECT(LE(K(POWER_OF_2(WIDTH_OF(TO))), x), HIGHEST_UINT(TO), \
-           SELECT(LT(K(0), x), CONVERT(TO, x), CONVERT(TO, 0)))
+    SELECT(LE(K(POWER_OF_2(WIDTH_OF(TO))), x), K_OF(TO, -1), \
+           SELECT(LT(K(0), x), CONVERT(TO, x), K_OF(TO, 0)))
 
+#define WIDTH_OF(TO) ((int)(8 * sizeof(scalar_##TO)))
 #define POWER_OF_2(n) __builtin_ldexp(1.0, n)
+#define HIGHEST_SINT(TO) \
+    ((int64_t)((UINT64_C(1) << (WIDTH_OF(TO) - 1)) - 1))
+#define LOWEST_SINT(TO) (-HIGHEST_SINT(TO) - 1)
 
 #endif /* TGI_RECIPE_CAST_H */

@@ -82,3 +82,8 @@ RECIPE_2(POW, a, b)
 {
     return LIBM(pow, a, b);
 }
+
+RECIPE_2(HYPOT, a, b)
+{
+    return LIBM(hypot, a, b);
+}

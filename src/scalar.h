@@ -5,19 +5,38 @@
  * gives the same words meaning over the values it emits.
  *
  * The words speak of one element type at a time: DT is its name in dtype.def
- * and CLASS its class. scalar_each.h goes through all types.
+ * and CLASS its class. recipe_each.h goes through all types.
  *
  *   VALUE MASK           an element, an answer
- *   K(c)                 a constant          WIDTH   bits of an integer type
+ *   K(c)                 a constant          WIDTH   bits of a type
  *   ADD SUB MUL NEG      integers wrap
  *   DIV REM              integers: b is not 0 and the result fits
  *   AND OR XOR NOT       bits
  *   SHL SHR              0 <= count < WIDTH; SHR fills with the sign
  *   EQ NE LT LE          IEEE for floats; give a MASK
- *   BOTH EITHER          of two masks
+ *   BOTH EITHER NEITHER  of two masks
  *   SELECT(m, a, b)      the arm that is not chosen may be undefined
+ *
+ * of float types:
  *   FMA SQRT FLOOR CEIL TRUNC ROUND_EVEN MAGNITUDE SIGN_BIT
- *   LIBM(name, …)        a function of the C library
+ *   INTEGER KI(c)        an unsigned integer of the same width, a constant
+ *   BITS_OF FLOAT_OF     the same bits as the other
+ *   IADD ISUB IMUL       wrap
+ *   IAND IOR IXOR
+ *   ISHL ISHR ISAR       0 <= count < WIDTH; ISHR fills with 0, ISAR with
+ *                        the sign
+ *   IEQ ILT IULT         MASKs; ILT compares as signed
+ *   TO_INT               an integral value that fits, as signed INTEGER
+ *   TO_FLOAT             signed INTEGER, rounded to nearest
+ *   LOOKUP(table, i)     element i (INTEGER, in range) of a TABLE_OF
+ *
+ * and of casts, where the other type is named by its ID:
+ *   CONVERT(TO, x)       integers wrap, to floats rounds, float to integer
+ *                        truncates: the result fits
+ *   K_OF(TO, c) WIDTH_OF(TO)
+ *
+ * PART(type, name, parameters) defines a piece that recipes USE(name, …);
+ * TABLE_OF(name, values …) a table of constants.
  */
 #ifndef TGI_SCALAR_H
 #define TGI_SCALAR_H
@@ -26,54 +45,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dtype.h"
-
-#define CAT(a, b) CAT_(a, b)
-#define CAT_(a, b) a##b
-#define CAT4(a, b, c, d) CAT4_(a, b, c, d)
-#define CAT4_(a, b, c, d) a##b##c##d
+#include "recipe_sets.h"
 
 /*
- * scalar_F32: the C type; wide_F32: where its arithmetic is done, unsigned
- * for integers and never promoted to int, so that nothing overflows.
+ * wide_F32: where arithmetic is done, unsigned for integers and never
+ * promoted to int, so that nothing overflows.
  */
 #define DTYPE(ID, name, type, cls) \
-    typedef type scalar_##ID; \
     typedef __typeof__(_Generic((type)0, \
         float: (float)0, \
         double: (double)0, \
         int64_t: (uint64_t)0, \
         uint64_t: (uint64_t)0, \
-        default: (uint32_t)0)) wide_##ID; \
-    enum { class_##ID = TGI_CLASS_##cls };
+        default: (uint32_t)0)) wide_##ID;
 #include "dtype.def"
 #undef DTYPE
 
-#define T CAT(scalar_, DT)
 #define W CAT(wide_, DT)
-
-/* -- Sets of classes, as op.def names them --------------------------------- */
-
-/* 1 if the current class is in the set, else 0; also for #if. */
-#define TAKES(types) TAKES_(CAT(PICK_, CLASS), SET_##types)
-#define TAKES_(pick, set) pick set
-#define PICK_BOOL(is_bool, is_sint, is_uint, is_float) is_bool
-#define PICK_SINT(is_bool, is_sint, is_uint, is_float) is_sint
-#define PICK_UINT(is_bool, is_sint, is_uint, is_float) is_uint
-#define PICK_FLOAT(is_bool, is_sint, is_uint, is_float) is_float
-#define SET_ANY (1, 1, 1, 1)
-#define SET_NUM (0, 1, 1, 1)
-#define SET_INT (0, 1, 1, 0)
-#define SET_BITS (1, 1, 1, 0)
-#define SET_BOOL (1, 0, 0, 0)
-#define SET_SINT (0, 1, 0, 0)
-#define SET_UINT (0, 0, 1, 0)
-#define SET_FLOAT (0, 0, 0, 1)
-
-/* WHEN(TAKES(NUM), text): the text if it does, else nothing. */
-#define WHEN(condition, ...) CAT(WHEN_, condition)(__VA_ARGS__)
-#define WHEN_0(...)
-#define WHEN_1(...) __VA_ARGS__
 
 /* -- How a recipe begins, and how it is used ------------------------------- */
 
@@ -87,13 +75,21 @@
 #define RECIPE_3_SELECT(OP, m, a, b) \
     typedef scalar_BOOL FIRST(OP); \
     static inline T R(OP)(bool m, T a, T b)
-/* Where a reduction starts. */
+/* What a reduction starts from, and what it makes of no elements. */
 #define RECIPE_START(OP) static inline T START(OP)(void)
+#define RECIPE_EMPTY(OP) static inline T EMPTY(OP)(void)
 
 /* Element type of the first of three operands. */
 #define FIRST(OP) CAT4(first_, OP, _, DT)
 #define START(OP) CAT4(start_, OP, _, DT)
+#define EMPTY(OP) CAT4(empty_, OP, _, DT)
 #define USE_2(OP, a, b) R(OP)(a, b)
+
+#define PART(type, name, ...) \
+    static inline type CAT4(part_, name, _, DT)(__VA_ARGS__)
+#define USE(name, ...) CAT4(part_, name, _, DT)(__VA_ARGS__)
+#define TABLE_OF(name, ...) \
+    static const T CAT4(table_, name, _, DT)[] = {__VA_ARGS__}
 
 /* -- Words ----------------------------------------------------------------- */
 
@@ -123,6 +119,7 @@
 #define LE(a, b) ((a) <= (b))
 #define BOTH(m, n) ((m) && (n))
 #define EITHER(m, n) ((m) || (n))
+#define NEITHER(m, n) (!(m) && !(n))
 #define SELECT(m, a, b) ((m) ? (a) : (b))
 
 /* expf for float, exp for double. */
@@ -137,12 +134,33 @@
 #define MAGNITUDE(a) LIBM(fabs, a)
 #define SIGN_BIT(a) (__builtin_signbit(a) != 0)
 
-/* Words of casts: the other type is named by its ID. */
+/* -- Words on the bits of floats ------------------------------------------- */
+
+#define INTEGER CAT(bits_, DT)
+#define SIGNED CAT(signed_, DT)
+
+#define KI(c) ((INTEGER)(c))
+#define BITS_OF(a) (((union { T value; INTEGER bits; }){.value = (a)}).bits)
+#define FLOAT_OF(b) (((union { INTEGER bits; T value; }){.bits = (b)}).value)
+#define IADD(a, b) ((INTEGER)((INTEGER)(a) + (INTEGER)(b)))
+#define ISUB(a, b) ((INTEGER)((INTEGER)(a) - (INTEGER)(b)))
+#define IMUL(a, b) ((INTEGER)((INTEGER)(a) * (INTEGER)(b)))
+#define IAND(a, b) ((INTEGER)((a) & (b)))
+#define IOR(a, b) ((INTEGER)((a) | (b)))
+#define IXOR(a, b) ((INTEGER)((a) ^ (b)))
+#define ISHL(a, count) ((INTEGER)((INTEGER)(a) << (count)))
+#define ISHR(a, count) ((INTEGER)((INTEGER)(a) >> (count)))
+#define ISAR(a, count) ((INTEGER)((SIGNED)(a) >> (count)))
+#define IEQ(a, b) ((INTEGER)(a) == (INTEGER)(b))
+#define ILT(a, b) ((SIGNED)(a) < (SIGNED)(b))
+#define IULT(a, b) ((INTEGER)(a) < (INTEGER)(b))
+#define TO_INT(a) ((INTEGER)(SIGNED)(a))
+#define TO_FLOAT(b) ((T)(SIGNED)(b))
+#define LOOKUP(table, i) (CAT4(table_, table, _, DT)[i])
+
+/* -- Words of casts -------------------------------------------------------- */
+
 #define CONVERT(TO, a) ((scalar_##TO)(a))
-#define WIDTH_OF(TO) ((int)(8 * sizeof(scalar_##TO)))
-#define HIGHEST_SINT(TO) \
-    ((scalar_##TO)(((wide_##TO)1 << (WIDTH_OF(TO) - 1)) - 1))
-#define LOWEST_SINT(TO) ((scalar_##TO)(-HIGHEST_SINT(TO) - 1))
-#define HIGHEST_UINT(TO) ((scalar_##TO)-1)
+#define K_OF(TO, c) ((scalar_##TO)(c))
 
 #endif /* TGI_SCALAR_H */

@@ -10,9 +10,12 @@ unit_tests = \
 	tests/test_checked \
 	tests/test_dims \
 	tests/test_dtype \
+	tests/test_dump \
 	tests/test_error \
+	tests/test_explain \
 	tests/test_format \
 	tests/test_fpenv \
+	tests/test_graph \
 	tests/test_hash \
 	tests/test_interp \
 	tests/test_interp_plan \
@@ -21,9 +24,17 @@ unit_tests = \
 	tests/test_lock \
 	tests/test_log \
 	tests/test_module \
+	tests/test_op \
+	tests/test_pass_inline \
+	tests/test_pass_random \
+	tests/test_pass_simplify \
+	tests/test_passes \
+	tests/test_pending \
 	tests/test_recipes \
+	tests/test_reduce_tree \
 	tests/test_strbuf \
 	tests/test_vec \
+	tests/test_verify \
 	tests/test_view
 
 # Those that must see only what a user sees link the real library instead:
@@ -50,7 +61,8 @@ script_tests = \
 	tests/check-exports.sh \
 	tests/check-headers.sh \
 	tests/check-include-direction.sh \
-	tests/check-lists.sh
+	tests/check-lists.sh \
+	tests/check-readme.sh
 
 TESTS += $(script_tests)
 
@@ -62,8 +74,17 @@ LONG_TESTS =
 EXTRA_DIST += \
 	$(LONG_TESTS) \
 	$(script_tests) \
+	tests/golden.h \
+	tests/golden/calls.txt \
+	tests/golden/calls_dot.txt \
+	tests/golden/constants.txt \
+	tests/golden/gallery.txt \
+	tests/golden/gallery_dot.txt \
+	tests/golden/gallery_sites.txt \
+	tests/graphs.h \
 	tests/layers.txt \
 	tests/lsan.supp \
+	tests/passes.h \
 	tests/run-example.sh \
 	tests/run-test.sh \
 	tests/summary.sh \

@@ -96,7 +96,7 @@ static tgi_graph *make_calls(void)
 static tgi_graph *make_constants(void)
 {
     tgi_graph *g = tgi_graph_create("", NULL);
-    number(g, TG_F32, 0.1f);
+    number(g, TG_F32, 0.1);
     number(g, TG_F64, 0.1);
     number(g, TG_F64, -0.0);
     number(g, TG_F64, 1e300);

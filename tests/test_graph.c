@@ -428,18 +428,5 @@ static bool make_everything(void)
 
 Test(graph, every_allocation_may_fail)
 {
-    tgi_alloc_fail(-1, 0);
-    cr_assert(make_everything());
-    long n = tgi_alloc_fail(-1, 0);
-    cr_assert_gt(n, 10);
-    for (int forever = 0; forever < 2; forever++)
-        for (long i = 0; i < n; i++) {
-            tg_error_clear();
-            tgi_alloc_fail(i, forever);
-            bool ok = make_everything();
-            tgi_alloc_fail(-1, 0);
-            cr_assert_not(ok, "allocation %ld", i);
-            cr_assert_eq(tg_error_last()->status, TG_ERROR_OUT_OF_MEMORY);
-            check_nothing_is_alive();
-        }
+    check_every_fault(make_everything);
 }

@@ -527,6 +527,117 @@ Test(interp, calls_of_one_function_share_an_instance)
     cr_expect_eq(out, 256);
 }
 
+/* -- Random programs ------------------------------------------------------- */
+
+enum { VARIABLES = 3, ACTIONS = 40, N = 4 };
+
+/* A program of reads, writes, calls and arithmetic on [2,2], run beside a
+   plain simulation that copies every value. */
+typedef struct program {
+    tgi_graph *graph;
+    tgi_graph *callee;
+    tgi_ref variables[VARIABLES];
+    tgi_ref writes[VARIABLES];
+    int32_t contents[VARIABLES][N];
+    int n_values;
+    tgi_ref values[ACTIONS + 1];
+    int32_t elements[ACTIONS + 1][N];
+} program;
+
+static void push(program *p, tgi_ref ref, const int32_t *elements)
+{
+    p->values[p->n_values] = ref;
+    memcpy(p->elements[p->n_values++], elements, N * sizeof(int32_t));
+}
+
+static void act(program *p, uint64_t *seed)
+{
+    tgi_graph *g = p->graph;
+    int k = random_below(seed, VARIABLES);
+    int i = random_below(seed, p->n_values);
+    int j = random_below(seed, p->n_values);
+    tgi_ref v = p->variables[k], x = p->values[i], y = p->values[j];
+    int32_t out[N], sum[N];
+    for (int e = 0; e < N; e++)
+        sum[e] = p->elements[i][e] + p->elements[j][e];
+    switch (random_below(seed, 6)) {
+    case 0:
+    case 1:
+        push(p, read_after(g, v, p->writes[k]), p->contents[k]);
+        break;
+    case 2:
+        push(p, binary(g, TGI_OP_ADD, x, y), sum);
+        break;
+    case 3:
+        for (int e = 0; e < N; e++)
+            out[e] = p->elements[i][e % 2 * 2 + e / 2];
+        push(p, transpose(g, x), out);
+        break;
+    case 4:
+        p->writes[k] = assign(g, v, x);
+        memcpy(p->contents[k], p->elements[i], sizeof(out));
+        push(p, p->writes[k], p->contents[k]);
+        break;
+    case 5: /* v = transposed v + x, giving the old v */
+        p->writes[k] = call(g, p->callee, 2, REFS(v, x));
+        memcpy(out, p->contents[k], sizeof(out));
+        for (int e = 0; e < N; e++)
+            p->contents[k][e] = out[e % 2 * 2 + e / 2] + p->elements[i][e];
+        push(p, result(g, p->writes[k], 0, shape_of(g, v)), out);
+        break;
+    }
+}
+
+static tgi_graph *turn_and_add(void)
+{
+    tgi_graph *g = tgi_graph_create("turn_and_add", NULL);
+    tgi_ref v = variable(g, 2, DIMS(2, 2)), x = param(g, 2, DIMS(2, 2));
+    tgi_ref old = read_after(g, v, 0);
+    assign(g, v, binary(g, TGI_OP_ADD, transpose(g, old), x));
+    returns(g, old);
+    return g;
+}
+
+Test(interp, random_programs_agree_with_a_plain_simulation)
+{
+    for (uint64_t turn = 0; turn < 500; turn++) {
+        uint64_t seed = turn;
+        program p = {.graph = tgi_graph_create("random", NULL),
+                     .callee = turn_and_add()};
+        int32_t buffers[VARIABLES + 1][N], out[ACTIONS + 1][N];
+        void *params[VARIABLES + 1], *results[ACTIONS + 1];
+        for (int k = 0; k < VARIABLES; k++)
+            p.variables[k] = variable(p.graph, 2, DIMS(2, 2));
+        for (int k = 0; k <= VARIABLES; k++) {
+            for (int e = 0; e < N; e++)
+                buffers[k][e] = random_below(&seed, 1000);
+            params[k] = buffers[k];
+            if (k < VARIABLES)
+                memcpy(p.contents[k], buffers[k], sizeof(buffers[k]));
+        }
+        push(&p, param(p.graph, 2, DIMS(2, 2)), buffers[VARIABLES]);
+        while (p.n_values <= ACTIONS)
+            act(&p, &seed);
+        /* Most are used within only, so that their memory is used again. */
+        int n_results = 0, shown[ACTIONS + 1];
+        for (int i = 0; i < p.n_values; i++)
+            if (random_below(&seed, 4) == 0) {
+                returns(p.graph, p.values[i]);
+                shown[n_results] = i;
+                results[n_results] = out[n_results];
+                n_results++;
+            }
+        tgi_graph_release(p.callee);
+        cr_assert_eq(run_once(p.graph, NULL, params, results), TG_OK);
+        for (int i = 0; i < n_results; i++)
+            cr_assert_arr_eq(out[i], p.elements[shown[i]], sizeof(out[i]),
+                             "program %d, value %d", (int)turn, shown[i]);
+        for (int k = 0; k < VARIABLES; k++)
+            cr_assert_arr_eq(buffers[k], p.contents[k], sizeof(buffers[k]),
+                             "program %d, variable %d", (int)turn, k);
+    }
+}
+
 /* -- Size ------------------------------------------------------------------ */
 
 static void *with_little_stack(void *user)

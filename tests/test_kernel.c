@@ -208,6 +208,11 @@ Test(kernel, gather_tells_the_first_index_that_is_out_of_range)
                      "k.c:7: gather: index 7 at position [0,3] is out of "
                      "range for axis 1 of extent 5");
 
+    uint8_t extent = 5;
+    in[1] = dense(&extent, TG_U8, 0, NULL);
+    cr_expect_eq(run(tgi_kernel_gather(TG_F32, TG_U8), &attr,
+                     dense(out, TG_F32, 1, DIMS(2)), 2, in),
+                 TG_ERROR_INDEX);
     uint64_t huge = UINT64_MAX;
     in[1] = dense(&huge, TG_U64, 0, NULL);
     cr_assert_eq(run(tgi_kernel_gather(TG_F32, TG_U64), &attr,
@@ -290,26 +295,6 @@ Test(kernel, reductions_take_any_set_of_axes)
                          (size_t)tgi_view_count(&to) * sizeof(int32_t),
                          "mask %u", mask);
     }
-}
-
-Test(kernel, sums_go_in_row_major_order)
-{
-    /* Any other order gives another sum. */
-    float x[] = {0x1p24f, 1, 1, -0x1p24f}, out[2];
-    reduce(TGI_OP_SUM, 1, dense(out, TG_F32, 0, NULL),
-           dense(x, TG_F32, 1, DIMS(4)));
-    cr_expect_eq(out[0], 0);
-    /* Over leading axes: each column on its own. */
-    float y[] = {0x1p24f, 1, 1, 1, -0x1p24f, 0x1p24f};
-    reduce(TGI_OP_SUM, 1, dense(out, TG_F32, 1, DIMS(2)),
-           dense(y, TG_F32, 2, DIMS(3, 2)));
-    cr_expect_eq(out[0], 0);
-    cr_expect_eq(out[1], 0x1p24f + 2);
-    /* Seen from behind it is the other way round. */
-    tgi_view reversed = dense(x + 3, TG_F32, 1, DIMS(4));
-    reversed.strides[0] = -1;
-    reduce(TGI_OP_SUM, 1, dense(out, TG_F32, 0, NULL), reversed);
-    cr_expect_eq(out[0], 2);
 }
 
 Test(kernel, reductions_of_nothing_give_the_identity)
@@ -415,8 +400,8 @@ Test(kernel, matmul_follows_the_order_of_panels)
         a[i] = (float)((int32_t)(seed = seed * 1664525u + 1) >> 8) * 0x1p-20f;
     for (int i = 0; i < K * N; i++)
         b[i] = (float)((int32_t)(seed = seed * 1664525u + 1) >> 8) * 0x1p-20f;
-    matmul(0, dense(out, TG_F32, 2, DIMS(M, N)), dense(a, TG_F32, 2, DIMS(M, K)),
-           dense(b, TG_F32, 2, DIMS(K, N)));
+    matmul(0, dense(out, TG_F32, 2, DIMS(M, N)),
+           dense(a, TG_F32, 2, DIMS(M, K)), dense(b, TG_F32, 2, DIMS(K, N)));
     for (int i = 0; i < M; i++)
         for (int j = 0; j < N; j++) {
             volatile float panels[3] = {0, 0, 0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scalar_one.h - one turn of scalar_each.h: the recipes of DT, then TEMPLATE.
+ * recipe_one.h - one turn of recipe_each.h: the recipes of DT, then TEMPLATE.
  */
 _Static_assert((int)CAT(class_, DT) == (int)CAT(TGI_CLASS_, CLASS),
                "the class is that of dtype.def");

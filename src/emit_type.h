@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * emit_type.h - template of emit.c: the recipes of one element type behind
+ * one signature, and their tables by op and by type cast to.
+ */
+#define EMIT(ID) CAT4(emit_, ID, _, DT)
+#define OPERANDS_1 in[0]
+#define OPERANDS_2 in[0], in[1]
+#define OPERANDS_3 in[0], in[1], in[2]
+
+#define DEFINE(ID, n) \
+    static tgi_emitted EMIT(ID)(tgi_emitter * e, const tgi_emitted *in) \
+    { \
+        return R(ID)(e, OPERANDS_##n); \
+    }
+#define ROW_1(ID) DEFINE(ID, 1)
+#define ROW_2(ID) DEFINE(ID, 2)
+#define ROW_3(ID) DEFINE(ID, 3)
+#define ROW_REDUCE(ID)
+#define ROW_NONE(ID)
+#define OP(ID, name, cls, arity, types, ...) \
+    WHEN(TAKES(types), CAT(ROW_, FAMILY_##cls)(ID))
+#include "op.def"
+
+#undef DEFINE
+#define DEFINE(ID, n) [TGI_OP_##ID] = EMIT(ID),
+static tgi_emit_recipe *const CAT(recipes_, DT)[TGI_OPS] = {
+#include "op.def"
+};
+
+/* -- Casts ----------------------------------------------------------------- */
+
+#define NAMED(TO) CAT4(cast_, DT, _to_, TO)
+#define DTYPE(TO, name, type, cls) \
+    static tgi_emitted NAMED(TO)(tgi_emitter * e, tgi_emitted x) \
+    { \
+        return CAT4(CAST_, CLASS, _, cls)(TO, x); \
+    }
+#include "dtype.def"
+#undef DTYPE
+static tgi_emitted (*const CAT(casts_, DT)[TGI_DTYPES])(tgi_emitter *,
+                                                        tgi_emitted) = {
+#define DTYPE(TO, ...) [TG_##TO] = NAMED(TO),
+#include "dtype.def"
+#undef DTYPE
+};
+
+#undef NAMED
+#undef OP
+#undef EMIT
+#undef DEFINE
+#undef OPERANDS_1
+#undef OPERANDS_2
+#undef OPERANDS_3
+#undef ROW_1
+#undef ROW_2
+#undef ROW_3
+#undef ROW_REDUCE
+#undef ROW_NONE

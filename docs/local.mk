@@ -2,4 +2,9 @@
 #
 # docs/ - installed as they are.
 
-dist_doc_DATA +=
+dist_doc_DATA += \
+	README.md \
+	docs/ARCHITECTURE.md \
+	docs/STYLE.md
+
+dist_man_MANS = docs/man/tgjit.3

@@ -3,10 +3,28 @@
 # examples/ - complete programs against the real library. `make' builds them,
 # `make check' runs each and compares what it prints with NAME.expected.
 
-examples =
+examples = \
+	examples/batches \
+	examples/bundle \
+	examples/counter \
+	examples/errors \
+	examples/hot_loop \
+	examples/readme \
+	examples/retrace \
+	examples/tour \
+	examples/value_or_variable
 example_ldadd = libtgjit.la $(LIBM)
 
 # Each needs a line: examples_NAME_LDADD = $(example_ldadd)
+examples_batches_LDADD = $(example_ldadd)
+examples_bundle_LDADD = $(example_ldadd)
+examples_counter_LDADD = $(example_ldadd)
+examples_errors_LDADD = $(example_ldadd)
+examples_hot_loop_LDADD = $(example_ldadd)
+examples_readme_LDADD = $(example_ldadd)
+examples_retrace_LDADD = $(example_ldadd)
+examples_tour_LDADD = $(example_ldadd)
+examples_value_or_variable_LDADD = $(example_ldadd)
 
 noinst_PROGRAMS += $(examples)
 example_tests = $(examples:=.expected)

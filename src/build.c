@@ -116,36 +116,19 @@ bool tgi_build_check(tgi_builder *b, tgi_op op, tgi_check_kind kind, tgi_dim x,
         tgi_build_dim(b, y) == TGI_DIM_NONE)
         return false;
 
-    int64_t difference;
-    bool decided = kind == TGI_CHECK_NOT_ZERO
-                       ? tgi_dim_is_known(x)
-                       : tgi_dim_difference(b->graph->dims, x, y, &difference);
-    if (decided) {
-        switch (kind) {
-        case TGI_CHECK_NOT_ZERO:
-            return x != 0;
-        case TGI_CHECK_AT_MOST:
-            return difference <= 0;
-        case TGI_CHECK_EQUAL:
-            return difference == 0;
-        case TGI_CHECK_BROADCAST:
-        case TGI_CHECK_EXPANDS:
-            if (difference == 0)
-                return true;
-            if (tgi_dim_is_known(x) && tgi_dim_is_known(y))
-                return x == 1 || (y == 1 && kind == TGI_CHECK_BROADCAST);
-            break; /* n and n + 1: good where one of them is 1 */
-        }
-    }
-    bool is_added = tgi_graph_add_check(b->graph, (tgi_check){
-                                                      .kind = (uint8_t)kind,
-                                                      .op = (uint8_t)op,
-                                                      .line = b->site.line,
-                                                      .file = b->site.file,
-                                                      .what = what,
-                                                      .a = x,
-                                                      .b = y,
-                                                  });
+    tgi_check check = {
+        .kind = (uint8_t)kind,
+        .op = (uint8_t)op,
+        .line = b->site.line,
+        .file = b->site.file,
+        .what = what,
+        .a = x,
+        .b = y,
+    };
+    int decided = tgi_check_decide(b->graph->dims, &check);
+    if (decided >= 0)
+        return decided;
+    bool is_added = tgi_graph_add_check(b->graph, check);
     b->is_recorded |= !is_added;
     return is_added;
 }

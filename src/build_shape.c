@@ -66,7 +66,8 @@ static bool infer_extent(tgi_builder *b, tgi_ref x, int rank, int64_t *dims,
         return false;
     if (missing < 0)
         return true;
-    if (rest == 0) {
+    if (!tgi_build_check(b, TGI_OP_RESHAPE, TGI_CHECK_NOT_ZERO, rest, 0,
+                         "extents beside one of -1")) {
         tgi_build_fail(b, TG_ERROR_SHAPE, &x, 1,
                        "an extent of -1 is undetermined beside one of 0");
         return false;

@@ -28,6 +28,8 @@ bool tgi_bundle_walk(const tg_bundle_type *type, const void *bundle,
             depth--;
             continue;
         }
+        if (!now->fields)
+            return false;
         const tg_bundle_field *field = &now->fields[stack[depth].next++];
         const char *member = stack[depth].base + field->offset;
         if (!field->bundle) {

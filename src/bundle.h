@@ -14,7 +14,7 @@ typedef bool tgi_bundle_visit(const tg_bundle_field *field,
                               tg_variable *const *member, size_t offset,
                               void *user);
 
-/* False if stopped, if nested too deep, or if either pointer is NULL. */
+/* False if stopped, if nested too deep, or if a pointer is NULL. */
 bool tgi_bundle_walk(const tg_bundle_type *type, const void *bundle,
                      tgi_bundle_visit *visit, void *user);
 

@@ -155,9 +155,21 @@ static tg_variable *reuse(tg_trace *t, tg_variable *variable, const char *name,
     return NULL;
 }
 
-/* Makes it; the trace holds it until the trace succeeds. */
+/* Has the trace hold a variable, with its reference, until it succeeds. */
+static bool hold(tg_trace *t, tg_variable *variable)
+{
+    /* own_variable has just put the graph's copy of the name here. */
+    const char *kept = t->own_used.data[t->own_used.n - 1];
+    if (tgi_vec_push(&t->own_new, ((tgi_own_variable){kept, variable})))
+        return true;
+    tg_variable_release(variable);
+    tgi_error_memory();
+    tgi_trace_stick(t);
+    return false;
+}
+
 static tg_variable *make(tg_trace *t, const char *name, const tgi_spec *spec,
-                         tg_initial initial)
+                         const tg_initial *initial)
 {
     tgi_strbuf full = {0};
     tgi_strbuf_addf(&full, "%s/%s", t->function->name, name);
@@ -167,25 +179,35 @@ static tg_variable *make(tg_trace *t, const char *name, const tgi_spec *spec,
     else
         variable = tgi_variable_make(t->ctx, "own variable", full.text,
                                      spec->dtype, spec->rank, spec->dims,
-                                     initial, NULL);
+                                     initial ? *initial : tg_zeros(), NULL);
     tgi_strbuf_deinit(&full);
-    /* own_variable has just put the graph's copy of the name here. */
-    const char *kept = t->own_used.data[t->own_used.n - 1];
-    if (variable &&
-        !tgi_vec_push(&t->own_new, ((tgi_own_variable){kept, variable}))) {
-        tgi_error_memory();
-        tg_variable_release(variable);
-        variable = NULL;
-    }
-    if (!variable)
+    if (!variable) {
         tgi_trace_stick(t);
-    return variable;
+        return NULL;
+    }
+    atomic_store(&variable->is_set, initial != NULL);
+    return hold(t, variable) ? variable : NULL;
 }
 
-/* The function's variable `name`: found, or made on the first trace. */
+/* One that a trace of the same function, of which this one is a part, has
+   just made. */
+static tg_variable *made_by_caller(const tg_trace *t, const char *name)
+{
+    for (const tg_trace *outer = t->parent; outer; outer = outer->parent)
+        for (size_t i = 0;
+             outer->function == t->function && i < outer->own_new.n; i++)
+            if (strcmp(outer->own_new.data[i].name, name) == 0)
+                return outer->own_new.data[i].variable;
+    return NULL;
+}
+
+/*
+ * The function's variable `name`: found, or made on the first trace. Without
+ * an initial value it waits for one.
+ */
 static tg_variable *own_variable(tg_trace *t, const char *name,
-                                 const tgi_spec *spec, tg_initial initial,
-                                 tg_site site)
+                                 const tgi_spec *spec,
+                                 const tg_initial *initial, tg_site site)
 {
     bool has_traces;
     if (was_asked_for(t, name)) {
@@ -200,6 +222,11 @@ static tg_variable *own_variable(tg_trace *t, const char *name,
         return NULL;
     }
     tg_variable *found = tgi_function_own(t->function, name, &has_traces);
+    if (!found && (found = made_by_caller(t, name))) {
+        /* If this trace succeeds it stays, even if the caller's fails. */
+        if (!hold(t, tg_variable_retain(found)))
+            return NULL;
+    }
     if (found)
         return reuse(t, found, name, spec, site);
     if (!has_traces)
@@ -227,7 +254,7 @@ tg_variable *tg_own_variable_at(tg_trace *t, const char *name, tg_dtype dtype,
         tgi_trace_stick(t);
         return NULL;
     }
-    return own_variable(t, name, &spec, initial, site);
+    return own_variable(t, name, &spec, &initial, site);
 }
 
 tg_variable *tg_own_variable_from_at(tg_trace *t, const char *name,
@@ -258,13 +285,9 @@ tg_variable *tg_own_variable_from_at(tg_trace *t, const char *name,
         tgi_trace_stick(t);
         return NULL;
     }
-    size_t n_new = t->own_new.n;
-    tg_variable *variable =
-        own_variable(t, name, &spec, tg_zeros(), site);
+    tg_variable *variable = own_variable(t, name, &spec, NULL, site);
     if (!variable)
         return NULL;
-    if (t->own_new.n > n_new)
-        atomic_store(&variable->is_set, false);
     /* Every trace brings the value along: whichever is called first. */
     if (!tgi_vec_push(&t->initials, ((tgi_own_initial){variable, value}))) {
         tgi_error_memory();

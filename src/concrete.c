@@ -94,6 +94,8 @@ static tg_status make_bundle(tg_trace *t, const tg_concrete *c, size_t first,
     char *bundle = *out_bundle = tgi_alloc_zero(type->bytes);
     if (!bundle)
         return tgi_error_memory();
+    if (args[first].kind == TGI_ARG_STATIC)
+        return TG_OK; /* it has no members */
     for (size_t i = first; i < c->spec.list.n &&
                            args[i].operand == args[first].operand;
          i++) {
@@ -156,17 +158,10 @@ static tg_status add_args(tg_trace *t, tg_concrete *c, const tgi_args *actual,
         status = add_param(t, c, i, symbols, actual);
     tgi_free(symbols);
 
-    size_t next = 0; /* operand; a bundle may have no variables at all */
     for (size_t i = 0; i < n && !status; i++) {
         uint32_t operand = c->spec.list.data[i].operand;
-        if (i > 0 && operand == c->spec.list.data[i - 1].operand)
-            continue;
-        for (; next < operand && !status; next++)
-            if (!tgi_vec_push(&t->args, ((tgi_trace_arg){0})))
-                status = tgi_error_memory();
-        if (!status)
+        if (i == 0 || operand != c->spec.list.data[i - 1].operand)
             status = add_arg(t, c, i, &(*out_in)[operand]);
-        next = (size_t)operand + 1;
     }
     return status;
 }
@@ -280,6 +275,13 @@ static void write_dump(const tg_context *ctx, const char *path,
         fclose(file);
 }
 
+/* A function may have any name; a file stays in its folder. */
+static void add_file_name(tgi_strbuf *path, const char *name)
+{
+    for (; *name; name++)
+        tgi_strbuf_add_bytes(path, *name == '/' ? "_" : name, 1);
+}
+
 static void dump_stage(const char *stage, const tgi_graph *graph, void *user)
 {
     const dump_state *state = user;
@@ -292,8 +294,9 @@ static void dump_stage(const char *stage, const tgi_graph *graph, void *user)
         if (!(dot ? as_dot : as_text))
             continue;
         tgi_strbuf path = {0}, text = {0};
-        tgi_strbuf_addf(&path, "%s/%s_%u.%s%s", ctx->dump_dir,
-                        state->concrete->name, state->number, stage,
+        tgi_strbuf_addf(&path, "%s/", ctx->dump_dir);
+        add_file_name(&path, state->concrete->name);
+        tgi_strbuf_addf(&path, "_%u.%s%s", state->number, stage,
                         dot ? ".dot" : ".txt");
         if (dot)
             tgi_graph_dump_dot(graph, &text);
@@ -354,6 +357,15 @@ static tg_concrete *concrete_alloc(tg_function *function, const tgi_args *spec)
     return c;
 }
 
+/* True if a trace inside this one has settled the variable; lock held. */
+static bool is_settled(const tg_function *function, const tg_variable *variable)
+{
+    for (size_t i = 0; i < function->own.n; i++)
+        if (function->own.data[i].variable == variable)
+            return true;
+    return false;
+}
+
 /* Gives the function the variables its first trace made. */
 static tg_status settle_own_variables(tg_trace *t, tg_function *function)
 {
@@ -361,6 +373,8 @@ static tg_status settle_own_variables(tg_trace *t, tg_function *function)
     pthread_mutex_lock(&function->lock);
     for (size_t i = 0; i < t->own_new.n && !status; i++) {
         tgi_own_variable own = t->own_new.data[i];
+        if (is_settled(function, own.variable))
+            continue;
         own.name = tgi_strdup(own.name);
         if (!own.name || !tgi_vec_push(&function->own, own)) {
             tgi_free((char *)(uintptr_t)own.name);

@@ -231,8 +231,7 @@ static void print_elements(const scene *s, tgi_strbuf *out)
         tgi_strbuf_addf(out, "%s %s", i ? "," : "", text);
     }
     if (n > SHOWN_ELEMENTS)
-        tgi_strbuf_addf(out, ", … #%016llx",
-                        (unsigned long long)literal->hash);
+        tgi_strbuf_addf(out, ", … #%016llx", (unsigned long long)literal->hash);
 }
 
 static void print_format(const scene *s, tgi_strbuf *out)
@@ -260,8 +259,8 @@ void tgi_attr_print(const tgi_graph *graph, const tgi_node *node,
         const scene s = {
             .graph = graph,
             .node = node,
-            .rank = node->shape ? tgi_shape_of(graph->dims, node->shape)->rank
-                                : 0,
+            .rank =
+                node->shape ? tgi_shape_of(graph->dims, node->shape)->rank : 0,
         };
         attr_printers[node->op](&s, out);
     }
@@ -292,8 +291,7 @@ static void print_site(tg_site site, unsigned flags, tgi_strbuf *out)
     if (!(flags & TGI_DUMP_SITES) || !site.file)
         return;
     const char *slash = strrchr(site.file, '/');
-    tgi_strbuf_addf(out, " ; %s:%d", slash ? slash + 1 : site.file,
-                    site.line);
+    tgi_strbuf_addf(out, " ; %s:%d", slash ? slash + 1 : site.file, site.line);
 }
 
 static void print_node(const tgi_graph_list *list, const tgi_graph *graph,
@@ -322,8 +320,8 @@ static void print_check(const tgi_graph *graph, const tgi_check *check,
                         unsigned flags, tgi_strbuf *out)
 {
     static const char *const kinds[] = {
-        [TGI_CHECK_EQUAL] = "equal",         [TGI_CHECK_BROADCAST] = "broadcast",
-        [TGI_CHECK_EXPANDS] = "expands",     [TGI_CHECK_AT_MOST] = "at_most",
+        [TGI_CHECK_EQUAL] = "equal",       [TGI_CHECK_BROADCAST] = "broadcast",
+        [TGI_CHECK_EXPANDS] = "expands",   [TGI_CHECK_AT_MOST] = "at_most",
         [TGI_CHECK_NOT_ZERO] = "not_zero",
     };
     tgi_strbuf_addf(out, "  check %s ", kinds[check->kind]);

@@ -9,7 +9,22 @@
 
 /* -- Reasons --------------------------------------------------------------- */
 
-/* How far two lists agree: the later they part, the more alike they are. */
+/* What an extent of a trace demands of a call: an unknown one is what the
+   call has at its first place. */
+static int64_t wanted_dim(const tgi_args *args, const tgi_args *spec,
+                          int64_t dim)
+{
+    for (size_t i = 0; dim < 0 && i < spec->list.n; i++)
+        for (int axis = 0; axis < spec->list.data[i].rank; axis++)
+            if (spec->list.data[i].dims[axis] == dim)
+                return args->list.data[i].dims[axis];
+    return dim;
+}
+
+/*
+ * How far two lists agree: the later two arguments part, the more alike they
+ * are, and the reasons are numbered by that.
+ */
 static tg_retrace compare(const tgi_args *args, const tg_concrete *c,
                           size_t *out_agreement)
 {
@@ -52,17 +67,16 @@ static tg_retrace compare(const tgi_args *args, const tg_concrete *c,
             here.now = a->fixed.as.i;
         } else {
             same = true;
-            for (int axis = 0; axis < a->rank && same; axis++)
-                if (b->dims[axis] >= 0 && a->dims[axis] != b->dims[axis]) {
-                    same = false;
-                    here.reason = TG_RETRACE_DIM;
-                    here.dim = axis;
-                    here.before = b->dims[axis];
-                    here.now = a->dims[axis] < 0 ? -1 : a->dims[axis];
-                }
-            agreement += same ? 0 : 1; /* kind, dtype and rank do agree */
+            for (int axis = 0; axis < a->rank && same; axis++) {
+                int64_t wanted = wanted_dim(args, spec, b->dims[axis]);
+                same = a->dims[axis] == wanted;
+                here.reason = TG_RETRACE_DIM;
+                here.dim = axis;
+                here.before = wanted < 0 ? -1 : wanted;
+                here.now = a->dims[axis] < 0 ? -1 : a->dims[axis];
+            }
         }
-        agreement += same ? 2 : 0;
+        agreement += same ? TG_RETRACE_CAPTURE : here.reason;
         if (!same && !differs)
             first = here;
         differs |= !same;

@@ -292,16 +292,19 @@ static void tell_reason(const tg_function *f, const tg_retrace *reason,
 /* -- Lookup ---------------------------------------------------------------- */
 
 /*
- * Traces `spec` with the table unlocked. If it was generalised and that
- * fails, the callback may need its extents: it gets the exact ones.
+ * Traces `spec` with the table unlocked, as the log and the callback are the
+ * user's. If it was generalised and that fails, the callback may need its
+ * extents: it gets the exact ones.
  */
 static tg_status trace_unlocked(tg_function *f, const tgi_args *spec,
                                 const tgi_args *args, bool was_generalised,
-                                tg_site site, tg_concrete **out_concrete,
+                                const tg_retrace *reason, tg_site site,
+                                tg_concrete **out_concrete,
                                 bool *out_fell_back)
 {
     pthread_mutex_unlock(&f->lock);
     *out_fell_back = false;
+    tell_reason(f, reason, site);
     tg_status status =
         tgi_concrete_trace(f, spec, args, site, out_concrete);
     if (status && was_generalised && status != TG_ERROR_OUT_OF_MEMORY &&
@@ -313,7 +316,10 @@ static tg_status trace_unlocked(tg_function *f, const tgi_args *spec,
     return status;
 }
 
-/* Chooses, announces and makes a trace; lock held before and after. */
+/*
+ * Chooses, announces and makes a trace; lock held before and after. Where the
+ * choice is being traced already, waits and gives none: look again.
+ */
 static tg_status trace_new(tg_function *f, const tgi_args *args, bool is_exact,
                            uint64_t hash, tg_site site,
                            tg_concrete **out_concrete)
@@ -332,14 +338,16 @@ static tg_status trace_new(tg_function *f, const tgi_args *args, bool is_exact,
         spec.list.data[reason.arg].dims[reason.dim] < 0;
     tgi_pending *pending = NULL;
     tg_status status = tgi_args_key(&spec, &key) ? TG_OK : tgi_error_memory();
-    if (!status)
+    tgi_pending *other = status ? NULL : tgi_pending_find(f, &key);
+    if (other)
+        status = tgi_pending_wait(f, other, site);
+    else if (!status)
         status = tgi_pending_begin(f, &key, &pending);
-    if (!status) {
+    if (pending) {
         tg_concrete *concrete = NULL;
         bool fell_back;
-        tell_reason(f, &reason, site);
-        status = trace_unlocked(f, &spec, args, was_generalised, site,
-                                &concrete, &fell_back);
+        status = trace_unlocked(f, &spec, args, was_generalised, &reason,
+                                site, &concrete, &fell_back);
         if (fell_back) {
             f->never_generalise = true;
             reason.generalised = false;

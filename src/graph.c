@@ -93,14 +93,13 @@ size_t tgi_graph_bytes(const tgi_graph *graph)
 {
 #define VEC_BYTES(vec) ((vec).capacity * sizeof *(vec).data)
 #define INDEX_BYTES(index) ((index).capacity * sizeof *(index).slots)
-    size_t bytes = sizeof *graph + graph->arena.bytes +
-                   VEC_BYTES(graph->chunks) + VEC_BYTES(graph->params) +
-                   VEC_BYTES(graph->results) + VEC_BYTES(graph->checks) +
-                   VEC_BYTES(graph->literals) + VEC_BYTES(graph->callees) +
-                   VEC_BYTES(graph->strings) + INDEX_BYTES(graph->nodes) +
-                   INDEX_BYTES(graph->literal_index) +
-                   INDEX_BYTES(graph->string_index) +
-                   INDEX_BYTES(graph->check_index);
+    size_t bytes =
+        sizeof *graph + graph->arena.bytes + VEC_BYTES(graph->chunks) +
+        VEC_BYTES(graph->params) + VEC_BYTES(graph->results) +
+        VEC_BYTES(graph->checks) + VEC_BYTES(graph->literals) +
+        VEC_BYTES(graph->callees) + VEC_BYTES(graph->strings) +
+        INDEX_BYTES(graph->nodes) + INDEX_BYTES(graph->literal_index) +
+        INDEX_BYTES(graph->string_index) + INDEX_BYTES(graph->check_index);
 #undef VEC_BYTES
 #undef INDEX_BYTES
     for (size_t i = 0; i < graph->literals.n; i++)
@@ -145,8 +144,8 @@ static tgi_literal *intern_literal(tgi_graph *graph, tgi_literal *literal)
 {
     size_t probe = 0;
     uint32_t position;
-    while ((position = tgi_index_next(&graph->literal_index, literal->hash,
-                                      &probe))) {
+    while ((position =
+                tgi_index_next(&graph->literal_index, literal->hash, &probe))) {
         tgi_literal *known = graph->literals.data[position - 1];
         if (known == literal ||
             (known->bytes == literal->bytes &&
@@ -189,17 +188,13 @@ static tgi_node *node_at(tgi_graph *graph, tgi_ref ref)
 static uint64_t hash_node(const tgi_node *node)
 {
     const uint32_t head[] = {
-        node->op,
-        node->dtype,
-        node->flags & TGI_NODE_WEAK,
-        node->shape,
-        node->n_inputs,
-        node->attr_bytes,
+        node->op,    node->dtype,    node->flags & TGI_NODE_WEAK,
+        node->shape, node->n_inputs, node->attr_bytes,
     };
     uint64_t hash = tgi_hash(head, sizeof head, 0);
     if (node->n_inputs)
-        hash = tgi_hash(node->inputs, node->n_inputs * sizeof *node->inputs,
-                        hash);
+        hash =
+            tgi_hash(node->inputs, node->n_inputs * sizeof *node->inputs, hash);
     if (node->attr_bytes)
         hash = tgi_hash(node->attr, node->attr_bytes, hash);
     return hash;
@@ -210,9 +205,8 @@ static bool same_node(const tgi_node *a, const tgi_node *b)
     return a->op == b->op && a->dtype == b->dtype && a->shape == b->shape &&
            ((a->flags ^ b->flags) & TGI_NODE_WEAK) == 0 &&
            a->n_inputs == b->n_inputs && a->attr_bytes == b->attr_bytes &&
-           (a->n_inputs == 0 ||
-            memcmp(a->inputs, b->inputs, a->n_inputs * sizeof *a->inputs) ==
-                0) &&
+           (a->n_inputs == 0 || memcmp(a->inputs, b->inputs,
+                                       a->n_inputs * sizeof *a->inputs) == 0) &&
            (a->attr_bytes == 0 || memcmp(a->attr, b->attr, a->attr_bytes) == 0);
 }
 
@@ -252,8 +246,8 @@ static bool reserve_node(tgi_graph *graph)
         return true;
     tgi_node *chunk = NULL;
     if (graph->n_nodes < UINT32_MAX - TGI_CHUNK_NODES)
-        chunk = tgi_arena_alloc(&graph->arena,
-                                TGI_CHUNK_NODES * sizeof(tgi_node));
+        chunk =
+            tgi_arena_alloc(&graph->arena, TGI_CHUNK_NODES * sizeof(tgi_node));
     if (chunk && tgi_vec_push(&graph->chunks, chunk))
         return true;
     tgi_error_memory();
@@ -426,7 +420,7 @@ bool tgi_graph_is_root(const tgi_graph *graph, const tgi_node *node)
     }
 }
 
-/* -- Results and checks ---------------------------------------------------- */
+/* -- Results --------------------------------------------------------------- */
 
 bool tgi_graph_add_result(tgi_graph *graph, tgi_ref ref)
 {
@@ -434,97 +428,4 @@ bool tgi_graph_add_result(tgi_graph *graph, tgi_ref ref)
         return true;
     tgi_error_memory();
     return false;
-}
-
-bool tgi_graph_add_check(tgi_graph *graph, tgi_check check)
-{
-    /* Who asked for it first reports it; the condition alone is the key. */
-    const int64_t key[] = {check.kind, check.a, check.b};
-    uint64_t hash = tgi_hash(key, sizeof key, 0);
-    size_t probe = 0;
-    uint32_t position;
-    while ((position = tgi_index_next(&graph->check_index, hash, &probe))) {
-        const tgi_check *known = &graph->checks.data[position - 1];
-        if (known->kind == check.kind && known->a == check.a &&
-            known->b == check.b)
-            return true;
-    }
-
-    if (!intern_optional(graph, check.file, &check.file))
-        return false;
-    if (!tgi_vec_reserve(&graph->checks, graph->checks.n + 1) ||
-        !tgi_index_add(&graph->check_index, hash,
-                       (uint32_t)graph->checks.n + 1)) {
-        tgi_error_memory();
-        return false;
-    }
-    graph->checks.data[graph->checks.n++] = check;
-    graph->may_fail = true;
-    return true;
-}
-
-static bool check_holds(tgi_check_kind kind, int64_t a, int64_t b)
-{
-    switch (kind) {
-    case TGI_CHECK_EQUAL:
-        return a == b;
-    case TGI_CHECK_BROADCAST:
-        return a == b || a == 1 || b == 1;
-    case TGI_CHECK_EXPANDS:
-        return a == b || a == 1;
-    case TGI_CHECK_AT_MOST:
-        return a <= b;
-    case TGI_CHECK_NOT_ZERO:
-        return a != 0;
-    }
-    return false;
-}
-
-int tgi_check_decide(tgi_dims *dims, const tgi_check *check)
-{
-    tgi_dim a = check->a, b = check->b;
-    if (tgi_dim_is_known(a) && tgi_dim_is_known(b))
-        return check_holds(check->kind, a, b);
-    int64_t difference;
-    bool is_constant = tgi_dim_difference(dims, a, b, &difference);
-    switch ((tgi_check_kind)check->kind) {
-    case TGI_CHECK_EQUAL:
-        return is_constant ? difference == 0 : -1;
-    case TGI_CHECK_BROADCAST:
-        return a == 1 || b == 1 || (is_constant && difference == 0) ? 1 : -1;
-    case TGI_CHECK_EXPANDS:
-        return a == 1 || (is_constant && difference == 0) ? 1 : -1;
-    case TGI_CHECK_AT_MOST:
-        return a == 0 ? 1 : is_constant ? difference <= 0 : -1;
-    case TGI_CHECK_NOT_ZERO:
-        return tgi_dim_is_known(a) ? a != 0 : -1;
-    }
-    return -1;
-}
-
-tg_status tgi_graph_run_checks(const tgi_graph *graph, const int64_t *values)
-{
-    /* What is said between the two extents, and after them. */
-    static const char *const words[][2] = {
-        [TGI_CHECK_EQUAL] = {" and ", " are not equal"},
-        [TGI_CHECK_BROADCAST] = {" and ", " do not broadcast"},
-        [TGI_CHECK_EXPANDS] = {" does not expand to ", ""},
-        [TGI_CHECK_AT_MOST] = {" is more than ", ""},
-    };
-    for (size_t i = 0; i < graph->checks.n; i++) {
-        const tgi_check *check = &graph->checks.data[i];
-        int64_t a = tgi_dim_value(check->a, values);
-        int64_t b = tgi_dim_value(check->b, values);
-        if (check_holds(check->kind, a, b))
-            continue;
-        tg_site site = {check->file, check->line};
-        const char *op = tgi_op_table[check->op].name;
-        if (check->kind == TGI_CHECK_NOT_ZERO)
-            TGI_FAIL(TG_ERROR_SHAPE, site, "%s: %s: must not be 0", op,
-                     check->what);
-        TGI_FAIL(TG_ERROR_SHAPE, site, "%s: %s: %lld%s%lld%s", op,
-                 check->what, (long long)a, words[check->kind][0],
-                 (long long)b, words[check->kind][1]);
-    }
-    return TG_OK;
 }

@@ -182,7 +182,7 @@ static inline const tgi_shape *tgi_graph_shape(const tgi_graph *graph,
 
 /*
  * Adds a node, or finds the equal one (the same op, type, inputs and
- * attribute; ORDERED ops and calls that are not pure are always new). All of
+ * attribute; ORDERED ops, calls among them, are always new). All of
  * `node` is copied. Param reads and writes, literals and callees are noted.
  * 0 when out of memory (recorded). Meaning is not checked here: builders make
  * sure, tgi_graph_verify tells.

@@ -48,8 +48,7 @@ static bool attr_is_known(const tgi_node *node)
     case TGI_OP_PAD:
         return all_known(TG_MAX_RANK,
                          ((const tgi_attr_pad *)node->attr)->low) &&
-               all_known(TG_MAX_RANK,
-                         ((const tgi_attr_pad *)node->attr)->high);
+               all_known(TG_MAX_RANK, ((const tgi_attr_pad *)node->attr)->high);
     default:
         return true;
     }
@@ -107,7 +106,8 @@ static void view_of_constant(const tgi_graph *graph, tgi_ref ref,
                              tgi_view *view)
 {
     const tgi_node *node = tgi_graph_node(graph, ref);
-    const tgi_literal *literal = ((const tgi_attr_literal *)node->attr)->literal;
+    const tgi_literal *literal =
+        ((const tgi_attr_literal *)node->attr)->literal;
     const tgi_shape *shape = tgi_graph_shape(graph, ref);
     tgi_view_init(view, literal->data, (tg_dtype)node->dtype, shape->rank,
                   shape->dims);
@@ -197,8 +197,7 @@ static bool fold_scalars(tgi_graph *graph, const tgi_node *node,
     scalar.inputs = inputs;
     scalar.name = NULL;
     scalar.shape = tgi_graph_node(graph, inputs[0])->shape;
-    tgi_ref value =
-        fold(graph, &scalar, tgi_dtype_bytes(node->dtype), state);
+    tgi_ref value = fold(graph, &scalar, tgi_dtype_bytes(node->dtype), state);
     *out_ref = 0;
     if (value) {
         tgi_node broadcast = *node;

@@ -39,12 +39,12 @@ typedef struct call_count {
 
 typedef struct inliner {
     tgi_graph *out;
-    tgi_ref *last_write;   /* by number of parameter, new refs */
-    uint32_t *first_value; /* by old ref of an inlined call, from 1 … */
+    tgi_ref *last_write;     /* by number of parameter, new refs */
+    uint32_t *first_value;   /* by old ref of an inlined call, from 1 … */
     TGI_VEC(tgi_ref) values; /* … into these, its results */
     TGI_VEC(call_count) counts;
     tgi_index count_index;
-    uint64_t most_nodes;
+    uint64_t room; /* for nodes of small callees */
     uint32_t n_inlined;
 } inliner;
 
@@ -86,8 +86,10 @@ static bool should_inline(inliner *inl, const tgi_graph *callee)
     uint64_t hash;
     if (find_count(inl, callee, &hash)->n_calls == 1)
         return true;
-    return callee->n_nodes <= SMALL_CALLEE &&
-           inl->out->n_nodes + callee->n_nodes <= inl->most_nodes;
+    if (callee->n_nodes > SMALL_CALLEE || callee->n_nodes > inl->room)
+        return false;
+    inl->room -= callee->n_nodes;
+    return true;
 }
 
 /* -- State ----------------------------------------------------------------- */
@@ -157,8 +159,7 @@ static bool translation_init(translation *t, const tgi_graph *callee,
                              sizeof *t->symbols),
         .extents = tgi_alloc((tgi_dims_n_values(callee->dims) + 1) *
                              sizeof *t->extents),
-        .refs = tgi_alloc_zero(((size_t)callee->n_nodes + 1) *
-                               sizeof *t->refs),
+        .refs = tgi_alloc_zero(((size_t)callee->n_nodes + 1) * sizeof *t->refs),
         .inputs = tgi_alloc(((size_t)most + 1) * sizeof *t->inputs),
     };
     if (t->symbols && t->extents && t->refs && t->inputs)
@@ -179,8 +180,7 @@ static tg_status translate_extents(const translation *t,
         tgi_ref input = call->inputs[source.param];
         t->symbols[k] = tgi_graph_shape(caller, input)->dims[source.axis];
     }
-    return tgi_dims_translate(t->dims, t->callee->dims, t->symbols,
-                              t->extents);
+    return tgi_dims_translate(t->dims, t->callee->dims, t->symbols, t->extents);
 }
 
 static void translate_dims(const translation *t, tgi_dim *dims, int n)
@@ -391,9 +391,9 @@ static tg_status run_round(const tgi_graph *in, uint64_t most_nodes,
     inliner inl = {
         .last_write =
             tgi_alloc_zero((in->params.n + 1) * sizeof *inl.last_write),
-        .first_value = tgi_alloc_zero(((size_t)in->n_nodes + 1) *
-                                      sizeof *inl.first_value),
-        .most_nodes = most_nodes,
+        .first_value =
+            tgi_alloc_zero(((size_t)in->n_nodes + 1) * sizeof *inl.first_value),
+        .room = most_nodes > in->n_nodes ? most_nodes - in->n_nodes : 0,
     };
     tgi_rebuild rebuild = {.in = in, .visit = visit, .user = &inl};
     tg_status status;

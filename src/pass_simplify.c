@@ -63,7 +63,8 @@ static bool is_number(const rewriter *w, tgi_ref ref, number wanted)
         node = at(w, node->inputs[0]);
     if (node->op != TGI_OP_CONSTANT)
         return false;
-    const tgi_literal *literal = ((const tgi_attr_literal *)node->attr)->literal;
+    const tgi_literal *literal =
+        ((const tgi_attr_literal *)node->attr)->literal;
     size_t bytes = tg_dtype_bytes((tg_dtype)node->dtype);
     if (literal->bytes != bytes)
         return false;
@@ -229,20 +230,19 @@ static bool round_integer(rewriter *w)
 static bool not_of_comparison(rewriter *w)
 {
     const tgi_node *inner = at(w, w->in[0]);
-    bool is_ordered =
-        inner->n_inputs > 0 &&
-        !tgi_dtype_is(at(w, inner->inputs[0])->dtype, FLOAT);
+    bool is_ordered = inner->n_inputs > 0 &&
+                      !tgi_dtype_is(at(w, inner->inputs[0])->dtype, FLOAT);
     switch (inner->op) {
     case TGI_OP_EQ:
         return become(w, TGI_OP_NE, inner->inputs[0], inner->inputs[1], 0);
     case TGI_OP_NE:
         return become(w, TGI_OP_EQ, inner->inputs[0], inner->inputs[1], 0);
     case TGI_OP_LT:
-        return is_ordered && become(w, TGI_OP_LE, inner->inputs[1],
-                                    inner->inputs[0], 0);
+        return is_ordered &&
+               become(w, TGI_OP_LE, inner->inputs[1], inner->inputs[0], 0);
     case TGI_OP_LE:
-        return is_ordered && become(w, TGI_OP_LT, inner->inputs[1],
-                                    inner->inputs[0], 0);
+        return is_ordered &&
+               become(w, TGI_OP_LT, inner->inputs[1], inner->inputs[0], 0);
     default:
         return false;
     }
@@ -280,8 +280,8 @@ static bool cast_skips(int a, int b, int c)
     if (tgi_dtype_is(a, INT) && tgi_dtype_is(b, INT) && tgi_dtype_is(c, INT) &&
         tgi_dtype_bytes(c) <= tgi_dtype_bytes(b))
         return true;
-    bool may_saturate = tgi_dtype_is(a, INT) && tgi_dtype_is(b, FLOAT) &&
-                        tgi_dtype_is(c, INT);
+    bool may_saturate =
+        tgi_dtype_is(a, INT) && tgi_dtype_is(b, FLOAT) && tgi_dtype_is(c, INT);
     return holds_all(a, b) && (!may_saturate || holds_all(a, c));
 }
 

@@ -15,9 +15,9 @@ static bool copy_params(tgi_rebuild *rebuild)
     for (size_t i = 0; i < in->params.n; i++) {
         tgi_ref old = in->params.data[i].node;
         const tgi_node *node = tgi_graph_node(in, old);
-        tgi_ref ref = tgi_graph_add_param(rebuild->out, (tgi_op)node->op,
-                                          (tg_dtype)node->dtype, node->shape,
-                                          0);
+        tgi_ref ref =
+            tgi_graph_add_param(rebuild->out, (tgi_op)node->op,
+                                (tg_dtype)node->dtype, node->shape, 0);
         if (!ref)
             return false;
         tgi_graph_set_name(rebuild->out, ref, node->name);

@@ -103,6 +103,13 @@ static bool push_member(const tg_bundle_field *field,
     tgi_arg arg = walk->arg;
     arg.offset = offset;
     arg.member = field->name;
+    if (offset + sizeof(variable) > arg.bundle_type->bytes) {
+        walk->status = tgi_error_set(
+            TG_ERROR_INVALID_ARGUMENT, walk->site,
+            "argument %u: '%s' lies outside of a bundle of %zu bytes",
+            arg.operand, field->name, arg.bundle_type->bytes);
+        return false;
+    }
     bool is_stand_in =
         variable && walk->t && variable->trace == walk->t->id;
     if (!is_stand_in) {
@@ -130,14 +137,22 @@ static tg_status push_bundle(tgi_args *args, uint32_t operand_number,
     if (!operand->bundle_type || !operand->as.bundle)
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, walk.site,
                  "argument %u: a bundle is NULL", operand_number);
-    if (tgi_bundle_walk(operand->bundle_type, operand->as.bundle, push_member,
-                        &walk))
+    size_t n_before = args->list.n;
+    if (!tgi_bundle_walk(operand->bundle_type, operand->as.bundle, push_member,
+                         &walk)) {
+        if (walk.status)
+            return walk.status;
+        TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, walk.site,
+                 "argument %u: a bundle without fields, or nested deeper than "
+                 "%d",
+                 operand_number, TGI_BUNDLE_DEPTH);
+    }
+    if (args->list.n > n_before)
         return TG_OK;
-    if (walk.status)
-        return walk.status;
-    TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, walk.site,
-             "argument %u: bundles are nested deeper than %d", operand_number,
-             TGI_BUNDLE_DEPTH);
+    /* One without variables: a static value keeps its place. */
+    walk.arg.kind = TGI_ARG_STATIC;
+    walk.arg.fixed.kind = TG_OPERAND_BUNDLE;
+    return push(args, &walk.arg);
 }
 
 /* -- Operands of a call ---------------------------------------------------- */

@@ -259,6 +259,10 @@ void tgi_arg_print(const tgi_arg *arg, tgi_strbuf *out)
     char text[256], element[8] = {0};
     switch (arg->kind) {
     case TGI_ARG_STATIC:
+        if (arg->bundle_type) {
+            tgi_strbuf_add(out, "empty bundle");
+            return;
+        }
         tgi_strbuf_add(out, "static ");
         if (arg->fixed.kind == TG_OPERAND_STRING) {
             tgi_strbuf_addf(out, "\"%s\"", arg->fixed.as.string);

@@ -52,10 +52,9 @@ const char *tgi_spec_text(tg_dtype dtype, int rank, const int64_t *dims,
     size_t used = (size_t)snprintf(buf, n, "%s[", tg_dtype_name(dtype));
     for (int i = 0; i < rank && used < n; i++) {
         const char *comma = i ? "," : "";
-        used += (size_t)(dims[i] < 0
-                             ? snprintf(buf + used, n - used, "%s?", comma)
-                             : snprintf(buf + used, n - used, "%s%lld", comma,
-                                        (long long)dims[i]));
+        used += (size_t)snprintf(buf + used, n - used, "%s%s%lld", comma,
+                                 dims[i] < 0 ? "?" : "",
+                                 (long long)(dims[i] < 0 ? ~dims[i] : dims[i]));
     }
     if (used < n)
         snprintf(buf + used, n - used, "]");

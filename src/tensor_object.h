@@ -22,7 +22,8 @@ typedef struct tgi_spec {
 tg_status tgi_spec_init(tgi_spec *out_spec, const char *who, tg_dtype dtype,
                         int rank, const int64_t *dims);
 
-/* "f32[64,784]"; `n` of 256 is enough for any. */
+/* "f32[64,784]"; unknown extents (see signature.h) are "?0", "?1" …, equal
+   ones alike. `n` of 256 is enough for any. */
 const char *tgi_spec_text(tg_dtype dtype, int rank, const int64_t *dims,
                           char *buf, size_t n);
 

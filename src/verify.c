@@ -77,8 +77,7 @@ static bool verify_param(tgi_verifier *v)
 /* -- State ----------------------------------------------------------------- */
 
 /* What is known of the variable that input i is, or NULL and an error. */
-static struct tgi_verifier_variable *variable_input(tgi_verifier *v,
-                                                    uint32_t i)
+static struct tgi_verifier_variable *variable_input(tgi_verifier *v, uint32_t i)
 {
     const tgi_node *node = input_node(v, i);
     if (node->op != TGI_OP_VARIABLE) {
@@ -190,8 +189,7 @@ static bool verify_result(tgi_verifier *v)
     if (index < 0 || (size_t)index >= callee->results.n)
         return tgi_verify_fail(v, "the callee has no result %lld",
                                (long long)index);
-    const tgi_node *inner =
-        tgi_graph_node(callee, callee->results.data[index]);
+    const tgi_node *inner = tgi_graph_node(callee, callee->results.data[index]);
     return types_meet(v->graph, v->node, callee, inner) ||
            tgi_verify_fail(v, "has another type than the callee's result");
 }
@@ -282,8 +280,8 @@ static bool takes_values(const tgi_node *node)
 static void data_inputs(const tgi_node *node, uint32_t *first, uint32_t *end)
 {
     *first = node->op == TGI_OP_SELECT ? 1 : 0;
-    *end = node->op == TGI_OP_GATHER   ? 1
-           : node->op == TGI_OP_PRINT ? 0
+    *end = node->op == TGI_OP_GATHER        ? 1
+           : node->op == TGI_OP_PRINT       ? 0
            : node->op == TGI_OP_RANDOM_BITS ? 0 /* by its own rule */
                                             : node->n_inputs;
 }
@@ -351,9 +349,8 @@ static bool verify_params(const tgi_verifier *v)
     const tgi_graph *graph = v->graph;
     for (size_t i = 0; i < graph->params.n; i++) {
         tgi_ref ref = graph->params.data[i].node;
-        int op = ref && ref <= graph->n_nodes
-                     ? tgi_graph_node(graph, ref)->op
-                     : TGI_OP_NONE;
+        int op = ref && ref <= graph->n_nodes ? tgi_graph_node(graph, ref)->op
+                                              : TGI_OP_NONE;
         if (op != TGI_OP_PARAM && op != TGI_OP_VARIABLE)
             return tgi_verify_fail(v, "parameter %zu is no parameter", i);
     }

@@ -184,11 +184,11 @@ bool tgi_verify_pad(tgi_verifier *v)
         if (attr->interior[i] < 0)
             return tgi_verify_fail(v, "axis %d has negative padding", i);
         int64_t gaps = parts[2] > 0 ? parts[2] - 1 : 0, extent;
-        if (is_known && !(tgi_checked_mul(gaps, attr->interior[i], &extent) &&
-                          tgi_checked_add(extent, parts[0], &extent) &&
-                          tgi_checked_add(extent, parts[1], &extent) &&
-                          tgi_checked_add(extent, parts[2], &extent) &&
-                          extent == parts[3]))
+        if (is_known &&
+            !(tgi_checked_mul(gaps, attr->interior[i], &extent) &&
+              tgi_checked_add(extent, parts[0], &extent) &&
+              tgi_checked_add(extent, parts[1], &extent) &&
+              tgi_checked_add(extent, parts[2], &extent) && extent == parts[3]))
             return tgi_verify_fail(v, "axis %d has the wrong extent", i);
     }
     return true;

@@ -29,7 +29,7 @@ ${AWK:-awk} -v name="$name" '
         gsub(/\\\.\\\.\\\./, ".*", pattern)
         if (n > n_want || $0 !~ "^" pattern "$") {
             printf "examples/%s, line %d\n", name, n
-            printf "  expected: %s\n", n > n_want ? "(the end)" : want[n]
+            printf "  expected: %s\n", (n > n_want) ? "(the end)" : want[n]
             printf "  printed:  %s\n", $0
             bad = 1
             exit

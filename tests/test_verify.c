@@ -262,6 +262,13 @@ Test(verify, refuses_slices_past_the_end)
     refuses("leaves axis 1");
 }
 
+Test(verify, refuses_slices_that_come_back_from_past_the_end)
+{
+    reshaped(g, TGI_OP_SLICE, x, shape_of(g, 2, 2),
+             ATTR(tgi_attr_slice, {0, 3}, {1, -1}));
+    refuses("leaves axis 1");
+}
+
 Test(verify, refuses_slices_before_the_beginning)
 {
     reshaped(g, TGI_OP_SLICE, x, shape_of(g, 2, 3),

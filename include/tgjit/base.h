@@ -138,6 +138,23 @@ TG_BEGIN_DECLS
 #define TG_HERE ((tg_site){__FILE__, __LINE__})
 #endif
 
+/* -- Options structs ------------------------------------------------------- */
+
+/* Begin with their size, so that they can grow; all else zero is defaults. */
+#ifdef __cplusplus
+TG_END_DECLS
+template <typename type> inline type tg_options_init()
+{
+    type options = {};
+    options.struct_bytes = sizeof(options);
+    return options;
+}
+#define TG_OPTIONS_INIT(type) tg_options_init<type>()
+TG_BEGIN_DECLS
+#else
+#define TG_OPTIONS_INIT(type) {.struct_bytes = sizeof(type)}
+#endif
+
 /* -- Memory ---------------------------------------------------------------- */
 
 /*

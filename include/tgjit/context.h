@@ -37,7 +37,7 @@ typedef struct tg_context_options {
     const char *dump_dir;    /* TGJIT_DUMP_DIR: where dumps go; "." */
 } tg_context_options;
 
-#define TG_CONTEXT_OPTIONS_INIT {sizeof(tg_context_options)}
+#define TG_CONTEXT_OPTIONS_INIT TG_OPTIONS_INIT(tg_context_options)
 
 /*
  * Makes a context; NULL options are defaults. NULL on failure: see

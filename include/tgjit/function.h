@@ -66,7 +66,7 @@ typedef struct tg_function_options {
     size_t max_trace_bytes; /* 0: 256 MiB */
 } tg_function_options;
 
-#define TG_FUNCTION_OPTIONS_INIT {sizeof(tg_function_options)}
+#define TG_FUNCTION_OPTIONS_INIT TG_OPTIONS_INIT(tg_function_options)
 
 /* Makes a function; nothing is traced yet. `user` goes to the callback. */
 TG_API TG_MUST_CHECK tg_function *
@@ -112,7 +112,7 @@ tg_bind_at(tg_function *function, const tg_operand *args, size_t n_args,
            tg_tensor **const *results, size_t n_results, tg_site site);
 TG_API void tg_bound_release(tg_bound *bound);
 
-/* Runs it: no allocation, no lookup. */
+/* Runs it: no lookup and, unless it prints, no allocation. */
 TG_API tg_status tg_run(tg_bound *bound);
 
 /*

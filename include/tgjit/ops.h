@@ -72,6 +72,7 @@
     X2(le)       \
     X2(gt)       \
     X2(ge)       \
+    X2(hypot)    /* sqrt(a*a + b*b) without overflow; float types */ \
     X3(fma)      /* a * b + c with one rounding */ \
     X3(select)   /* a ? b : c, a is bool */ \
     X3(clamp)    /* min(max(a, b), c) */

@@ -80,6 +80,7 @@
 #define tg_le(a, b) TG_OP_2(tg_le_at, a, b)
 #define tg_gt(a, b) TG_OP_2(tg_gt_at, a, b)
 #define tg_ge(a, b) TG_OP_2(tg_ge_at, a, b)
+#define tg_hypot(a, b) TG_OP_2(tg_hypot_at, a, b)
 #define tg_fma(a, b, c) TG_OP_3(tg_fma_at, a, b, c)
 #define tg_select(a, b, c) TG_OP_3(tg_select_at, a, b, c)
 #define tg_clamp(a, b, c) TG_OP_3(tg_clamp_at, a, b, c)

@@ -86,7 +86,7 @@ typedef struct tg_variable_options {
     bool untrainable;    /* left out of TG_TRAINABLE lists */
 } tg_variable_options;
 
-#define TG_VARIABLE_OPTIONS_INIT {sizeof(tg_variable_options)}
+#define TG_VARIABLE_OPTIONS_INIT TG_OPTIONS_INIT(tg_variable_options)
 
 /*
  * Makes a variable with a 64-byte aligned buffer that never moves. Names are

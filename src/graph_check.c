@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * graph_check.c - conditions on extents that only the call can decide: kept
+ * by the graph, run before it, and dropped by passes that can decide them.
+ */
+#include "error.h"
+#include "graph.h"
+
+bool tgi_graph_add_check(tgi_graph *graph, tgi_check check)
+{
+    /* Who asked for it first reports it; the condition alone is the key. */
+    const int64_t key[] = {check.kind, check.a, check.b};
+    uint64_t hash = tgi_hash(key, sizeof key, 0);
+    size_t probe = 0;
+    uint32_t position;
+    while ((position = tgi_index_next(&graph->check_index, hash, &probe))) {
+        const tgi_check *known = &graph->checks.data[position - 1];
+        if (known->kind == check.kind && known->a == check.a &&
+            known->b == check.b)
+            return true;
+    }
+
+    if (check.file && !(check.file = tgi_graph_intern(graph, check.file)))
+        return false;
+    if (!tgi_vec_reserve(&graph->checks, graph->checks.n + 1) ||
+        !tgi_index_add(&graph->check_index, hash,
+                       (uint32_t)graph->checks.n + 1)) {
+        tgi_error_memory();
+        return false;
+    }
+    graph->checks.data[graph->checks.n++] = check;
+    graph->may_fail = true;
+    return true;
+}
+
+/* -- Deciding -------------------------------------------------------------- */
+
+static bool check_holds(tgi_check_kind kind, int64_t a, int64_t b)
+{
+    switch (kind) {
+    case TGI_CHECK_EQUAL:
+        return a == b;
+    case TGI_CHECK_BROADCAST:
+        return a == b || a == 1 || b == 1;
+    case TGI_CHECK_EXPANDS:
+        return a == b || a == 1;
+    case TGI_CHECK_AT_MOST:
+        return a <= b;
+    case TGI_CHECK_NOT_ZERO:
+        return a != 0;
+    }
+    return false;
+}
+
+int tgi_check_decide(tgi_dims *dims, const tgi_check *check)
+{
+    tgi_dim a = check->a, b = check->b;
+    if (tgi_dim_is_known(a) && tgi_dim_is_known(b))
+        return check_holds(check->kind, a, b);
+    int64_t difference;
+    bool is_constant = tgi_dim_difference(dims, a, b, &difference);
+    switch ((tgi_check_kind)check->kind) {
+    case TGI_CHECK_EQUAL:
+        return is_constant ? difference == 0 : -1;
+    case TGI_CHECK_BROADCAST:
+        return a == 1 || b == 1 || (is_constant && difference == 0) ? 1 : -1;
+    case TGI_CHECK_EXPANDS:
+        return a == 1 || (is_constant && difference == 0) ? 1 : -1;
+    case TGI_CHECK_AT_MOST:
+        return a == 0 ? 1 : is_constant ? difference <= 0 : -1;
+    case TGI_CHECK_NOT_ZERO:
+        return tgi_dim_is_known(a) ? a != 0 : -1;
+    }
+    return -1;
+}
+
+/* -- At the call ----------------------------------------------------------- */
+
+tg_status tgi_graph_run_checks(const tgi_graph *graph, const int64_t *values)
+{
+    /* What is said between the two extents, and after them. */
+    static const char *const words[][2] = {
+        [TGI_CHECK_EQUAL] = {" and ", " are not equal"},
+        [TGI_CHECK_BROADCAST] = {" and ", " do not broadcast"},
+        [TGI_CHECK_EXPANDS] = {" does not expand to ", ""},
+        [TGI_CHECK_AT_MOST] = {" is more than ", ""},
+    };
+    for (size_t i = 0; i < graph->checks.n; i++) {
+        const tgi_check *check = &graph->checks.data[i];
+        int64_t a = tgi_dim_value(check->a, values);
+        int64_t b = tgi_dim_value(check->b, values);
+        if (check_holds(check->kind, a, b))
+            continue;
+        tg_site site = {check->file, check->line};
+        const char *op = tgi_op_table[check->op].name;
+        if (check->kind == TGI_CHECK_NOT_ZERO)
+            TGI_FAIL(TG_ERROR_SHAPE, site, "%s: %s: must not be 0", op,
+                     check->what);
+        TGI_FAIL(TG_ERROR_SHAPE, site, "%s: %s: %lld%s%lld%s", op, check->what,
+                 (long long)a, words[check->kind][0], (long long)b,
+                 words[check->kind][1]);
+    }
+    return TG_OK;
+}

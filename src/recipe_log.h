@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recipe_log.h - recipes of logarithms and of the functions that are
+ * logarithms of something: asinh, acosh, atanh.
+ *
+ * The way of all: take an argument as 2^e (1 + f) with 1 + f between 1/√2 and
+ * √2; f is exact. Then log = e log 2 + log(1 + f), the latter by a polynomial
+ * (f32) or, as in fdlibm, by a polynomial in (f / (2 + f))² (f64: a division
+ * costs less there than the terms it saves). Where e is 0 nothing is added, so
+ * the relative error stays small near 1 too. Coefficients: fpminimax.
+ *
+ * e is kept negated: then +0 stands for "none", and FMA(+0, -log 2, -0) is -0
+ * as log1p(-0) must be.
+ */
+
+/* An octave is -e where a float has its exponent: add it to the bits of x and
+   the value is in (1/√2, √2]. x is a positive normal number. */
+PART(INTEGER, octave, VALUE x)
+{
+#if IS(F32)
+    return IAND(ISUB(KI(0x3fb504f3), BITS_OF(x)), KI(0xff800000));
+#else
+    return IAND(ISUB(KI(0x3ff6a09e667f3bcd), BITS_OF(x)),
+                KI(0xfff0000000000000));
+#endif
+}
+
+/* An octave as a number: -e + extra, for `from` = NO_OCTAVES + extra. f64 has
+   no cheap conversion: the bits become the end of a large float. */
+#undef NO_OCTAVES
+#if IS(F32)
+#define NO_OCTAVES 0
+#else
+#define NO_OCTAVES -(0x1p52 + 2048)
+#endif
+PART(VALUE, octaves, INTEGER octave, VALUE from)
+{
+#if IS(F32)
+    return FMA(TO_FLOAT(octave), K(0x1p-23), from);
+#else
+    INTEGER end = ISHR(IADD(octave, KI(0x8000000000000000)), KI(52));
+    return ADD(FLOAT_OF(IOR(end, KI(0x4330000000000000))), from);
+#endif
+}
+
+/* log(1 + f) - f + rest. */
+PART(VALUE, log_curve, VALUE f, VALUE rest)
+{
+#if IS(F32)
+    /* Relative error of log(1 + f): 2^-27.8. */
+    VALUE p = FMA(f, K(-0x1.384734p-4), K(0x1.0860dp-3));
+    p = FMA(f, p, K(-0x1.0f3fa6p-3));
+    p = FMA(f, p, K(0x1.226dfcp-3));
+    p = FMA(f, p, K(-0x1.5425c4p-3));
+    p = FMA(f, p, K(0x1.99a41ap-3));
+    p = FMA(f, p, K(-0x1.000432p-2));
+    p = FMA(f, p, K(0x1.55555p-2));
+    p = FMA(f, p, K(-0x1.fffff8p-2));
+    return FMA(MUL(f, f), p, rest);
+#else
+    /* With s = f / (2 + f) it is 2s + s z p(z), z = s², and 2s = f - s f, so
+       f enters as it is and all else is small. Relative error: 2^-57.6. */
+    VALUE s = DIV(f, ADD(f, K(2)));
+    VALUE z = MUL(s, s);
+    VALUE p = FMA(z, K(0x1.2b5cbd7334d54p-3), K(0x1.39fe0117cde65p-3));
+    p = FMA(z, p, K(0x1.7462b79461da2p-3));
+    p = FMA(z, p, K(0x1.c71c62db98fe7p-3));
+    p = FMA(z, p, K(0x1.2492492df7bb4p-2));
+    p = FMA(z, p, K(0x1.99999999952d6p-2));
+    p = FMA(z, p, K(0x1.5555555555558p-1));
+    VALUE half = MUL(MUL(f, K(0.5)), f);
+    return ADD(FMA(s, FMA(z, p, half), NEG(half)), rest);
+#endif
+}
+
+/* The answer at and beyond the ends of the domain. */
+PART(VALUE, log_ends, VALUE x, VALUE log)
+{
+    VALUE outside = SELECT(EQ(x, K(0)), K(-INFINITY), K(NAN));
+    return SELECT(LT(K(0), x), SELECT(LT(x, K(INFINITY)), log, x), outside);
+}
+
+/* -- Logarithms of x ------------------------------------------------------- */
+
+/* x = 2^-n (1 + f): gives f. Denormals are lifted first. */
+PART(VALUE, log_split, VALUE x, VALUE *n)
+{
+#if IS(F32)
+    MASK denormal = LT(x, K(0x1p-126));
+    VALUE normal = SELECT(denormal, MUL(x, K(0x1p23)), x);
+    VALUE lifted = K(NO_OCTAVES + 23);
+#else
+    MASK denormal = LT(x, K(0x1p-1022));
+    VALUE normal = SELECT(denormal, MUL(x, K(0x1p52)), x);
+    VALUE lifted = K(NO_OCTAVES + 52);
+#endif
+    INTEGER octave = USE(octave, normal);
+    *n = USE(octaves, octave, SELECT(denormal, lifted, K(NO_OCTAVES)));
+    return SUB(FLOAT_OF(IADD(BITS_OF(normal), octave)), K(1));
+}
+
+#undef LOG_2
+#if IS(F32)
+#define LOG_2 0x1.62e43p-1
+#else
+#define LOG_2 0x1.62e42fefa39efp-1
+#endif
+RECIPE_1(LOG, x)
+{
+    VALUE n;
+    VALUE f = USE(log_split, x, &n);
+    VALUE log = FMA(n, K(-LOG_2), USE(log_curve, f, f));
+    return USE(log_ends, x, log);
+}
+
+/*
+ * log(1 + f) times the constant 1 / log 2 = unit (1 + more): the product with
+ * f keeps all its bits in the last FMA, what is added to it is small.
+ */
+RECIPE_1(LOG2, x)
+{
+#if IS(F32)
+    VALUE unit = K(0x1.715476p0);
+    VALUE more = K(0x1.cab1b8p-27);
+#else
+    VALUE unit = K(0x1.71547652b82fep0);
+    VALUE more = K(0x1.0444d0e734faap-56);
+#endif
+    VALUE n;
+    VALUE f = USE(log_split, x, &n);
+    VALUE curve = USE(log_curve, f, MUL(f, more));
+    VALUE log = SUB(FMA(f, unit, MUL(curve, unit)), n);
+    return USE(log_ends, x, log);
+}
+
+/* The same, and log10(2) = -(octave + unit octave_more). */
+RECIPE_1(LOG10, x)
+{
+#if IS(F32)
+    VALUE unit = K(0x1.bcb7b2p-2);
+    VALUE more = K(-0x1.8fa856p-26);
+    VALUE octave = K(-0x1.344136p-2);
+    VALUE octave_more = K(0x1.1b417p-25);
+#else
+    VALUE unit = K(0x1.bcb7b1526e50ep-2);
+    VALUE more = K(0x1.d2837125211fbp-56);
+    VALUE octave = K(-0x1.34413509f79ffp-2);
+    VALUE octave_more = K(0x1.dc5b0a78f8364p-58);
+#endif
+    VALUE n;
+    VALUE f = USE(log_split, x, &n);
+    VALUE rest = FMA(n, octave_more, MUL(f, more));
+    VALUE curve = USE(log_curve, f, rest);
+    VALUE log = FMA(n, octave, FMA(f, unit, MUL(curve, unit)));
+    return USE(log_ends, x, log);
+}
+
+/* -- Logarithms of 1 + x --------------------------------------------------- */
+
+/* 4 2^-e: normal for all e. */
+PART(VALUE, octave_scale, INTEGER octave)
+{
+#if IS(F32)
+    return FLOAT_OF(IADD(KI(0x40800000), octave));
+#else
+    return FLOAT_OF(IADD(KI(0x4010000000000000), octave));
+#endif
+}
+
+/* (1 + x) 2^-e - 1, exact but for huge x, where it does not matter. */
+PART(VALUE, log1p_split, VALUE x, INTEGER octave, VALUE scale)
+{
+    VALUE lost = FMA(scale, K(-0.25), K(1));
+    return SUB(FLOAT_OF(IADD(BITS_OF(x), octave)), lost);
+}
+
+RECIPE_1(LOG1P, x)
+{
+    VALUE sum = ADD(x, K(1));
+    INTEGER octave = USE(octave, sum);
+    VALUE n = USE(octaves, octave, K(NO_OCTAVES));
+    VALUE f = USE(log1p_split, x, octave, USE(octave_scale, octave));
+    VALUE log = FMA(n, K(-LOG_2), USE(log_curve, f, f));
+    return USE(log_ends, sum, log);
+}
+
+/*
+ * log(1 + x + rest) for x ≥ 0 and a rest of some units in the last place of
+ * x; `from` as in octaves. If the rest is NaN, so is the result.
+ */
+PART(VALUE, log1p_of_sum, VALUE x, VALUE rest, VALUE from)
+{
+    INTEGER octave = USE(octave, ADD(x, K(1)));
+    VALUE scale = USE(octave_scale, octave);
+    VALUE n = USE(octaves, octave, from);
+    VALUE f = USE(log1p_split, x, octave, scale);
+    /* rest 2^-e / (1 + f), and 1 - f is near enough to 1 / (1 + f). */
+    VALUE shift = MUL(MUL(rest, scale), FMA(f, K(-0.25), K(0.25)));
+    return FMA(n, K(-LOG_2), ADD(f, USE(log_curve, f, shift)));
+}
+
+/* -- Inverse hyperbolic functions ------------------------------------------ */
+
+/* From here on 1 has no weight beside x², and x² does not overflow yet. */
+#undef HUGE_ARGUMENT
+#if IS(F32)
+#define HUGE_ARGUMENT 0x1p32
+#else
+#define HUGE_ARGUMENT 0x1p64
+#endif
+
+/*
+ * log(1 + y), y = |x| + (root - 1), root = sqrt(x² + 1). Both roundings under
+ * the root and that of the sum go into the rest of y. Huge x: log(2 |x|).
+ */
+RECIPE_1(ASINH, x)
+{
+    VALUE a = MAGNITUDE(x);
+    VALUE square = FMA(a, a, K(1));
+    VALUE square_rest = FMA(a, a, SUB(K(1), square));
+    VALUE root = SQRT(square);
+    VALUE error = ADD(FMA(NEG(root), root, square), square_rest);
+    VALUE above = SUB(root, K(1));
+    VALUE y = ADD(a, above);
+    VALUE rest = FMA(error, DIV(K(0.5), root), SUB(above, SUB(y, a)));
+
+    MASK huge = LT(K(HUGE_ARGUMENT), a);
+    VALUE log = USE(log1p_of_sum, SELECT(huge, a, y), SELECT(huge, K(0), rest),
+                    SELECT(huge, K(NO_OCTAVES - 1), K(NO_OCTAVES)));
+    return USE(with_sign_of, SELECT(LT(a, K(INFINITY)), log, a), x);
+}
+
+/*
+ * log(1 + y), y = t + root, root = sqrt(t² + 2t), t = x - 1: the rest of y as
+ * in asinh. Of its factor 1 / (2 root) a few bits are enough, which a
+ * subtraction from the bits of the root gives (error 5 %). x < 1 is NaN.
+ */
+RECIPE_1(ACOSH, x)
+{
+    VALUE t = SUB(x, K(1));
+    VALUE twice = ADD(t, t);
+    VALUE square = FMA(t, t, twice);
+    VALUE square_rest = FMA(t, t, SUB(twice, square));
+    VALUE root = SQRT(square);
+    VALUE error = ADD(FMA(NEG(root), root, square), square_rest);
+#if IS(F32)
+    VALUE factor = FLOAT_OF(ISUB(KI(0x7e731000), BITS_OF(root)));
+#else
+    VALUE factor = FLOAT_OF(ISUB(KI(0x7fce620000000000), BITS_OF(root)));
+#endif
+    VALUE y = ADD(root, t);
+    VALUE rest = FMA(error, factor, SUB(t, SUB(y, root)));
+
+    MASK huge = LT(K(HUGE_ARGUMENT), x);
+    VALUE log = USE(log1p_of_sum, SELECT(huge, x, y), SELECT(huge, K(0), rest),
+                    SELECT(huge, K(NO_OCTAVES - 1), K(NO_OCTAVES)));
+    log = SELECT(LT(x, K(INFINITY)), log, x);
+    return SELECT(LT(x, K(1)), K(NAN), log);
+}
+
+/* log(1 + y) / 2, y = 2 |x| / (1 - |x|) with its rest. */
+RECIPE_1(ATANH, x)
+{
+    VALUE a = MAGNITUDE(x);
+    VALUE twice = ADD(a, a);
+    VALUE below = SUB(K(1), a);
+    VALUE below_rest = SUB(SUB(K(1), below), a);
+    VALUE inverse = DIV(K(1), below);
+    VALUE y = MUL(twice, inverse);
+    VALUE minus = NEG(y);
+    VALUE error = FMA(minus, below_rest, FMA(minus, below, twice));
+    VALUE log = USE(log1p_of_sum, y, MUL(error, inverse), K(NO_OCTAVES));
+
+    VALUE outside = SELECT(EQ(a, K(1)), K(INFINITY), K(NAN));
+    VALUE inside = MUL(log, K(0.5));
+    return USE(with_sign_of, SELECT(LT(a, K(1)), inside, outside), x);
+}

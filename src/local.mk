@@ -116,6 +116,7 @@ libtgjit_core_la_SOURCES += \
 	src/scalar.h \
 	src/view.c \
 	src/view.h \
+	src/view_copy.c \
 	src/walk.c \
 	src/walk.h \
 	src/word.def

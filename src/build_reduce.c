@@ -148,6 +148,20 @@ static tgi_ref drop_added_axes(tgi_builder *b, tgi_ref product, bool row,
     return tgi_build_reshape(b, product, rank, dims);
 }
 
+/* The error for inner dimensions that differ, which may be unknown ones. */
+static tgi_ref refuse_inner(tgi_builder *b, const tgi_ref *operands, tgi_dim k,
+                            tgi_dim k2)
+{
+    tgi_strbuf text = {0};
+    tgi_dim_print(b->graph->dims, k, &text);
+    tgi_strbuf_add(&text, " and ");
+    tgi_dim_print(b->graph->dims, k2, &text);
+    tgi_build_fail(b, TG_ERROR_SHAPE, operands, 2,
+                   "inner dimensions %s differ", text.text ? text.text : "?");
+    tgi_strbuf_deinit(&text);
+    return 0;
+}
+
 tgi_ref tgi_build_matmul(tgi_builder *b, tgi_ref x, tgi_ref y, int flags)
 {
     if (!x || !y)
@@ -187,9 +201,7 @@ tgi_ref tgi_build_matmul(tgi_builder *b, tgi_ref x, tgi_ref y, int flags)
     tgi_dim n = q->dims[q->rank - (q_flipped ? 2 : 1)];
     if (!tgi_build_check(b, TGI_OP_MATMUL, TGI_CHECK_EQUAL, k, k2,
                          "inner dimensions"))
-        return tgi_build_fail(b, TG_ERROR_SHAPE, user, 2,
-                              "inner dimensions %lld and %lld differ",
-                              (long long)k, (long long)k2);
+        return refuse_inner(b, user, k, k2);
 
     int rank = p->rank > q->rank ? p->rank : q->rank;
     tgi_dim dims[TG_MAX_RANK];

@@ -110,8 +110,12 @@ tgi_ref tgi_build_reshape(tgi_builder *b, tgi_ref x, int rank,
         tgi_strbuf_deinit(&text);
         return 0;
     }
+    /*
+     * Also one that changes nothing is recorded, since no product is seen
+     * through it: where extents are unknown, nobody could tell it apart.
+     */
     const tgi_node *node = tgi_graph_node(b->graph, x);
-    if (node->shape == shape)
+    if (rank == 0 && node->shape == shape)
         return x;
     return tgi_build_node(b, TGI_OP_RESHAPE, node->dtype, shape, &x, 1, NULL,
                           0);

@@ -238,18 +238,24 @@ static tg_variable *own_variable(tg_trace *t, const char *name,
     return NULL;
 }
 
+static bool may_own(tg_trace *t, const char *name, tg_site site)
+{
+    if (!is_usable(t, "own variable", site))
+        return false;
+    if (name && *name)
+        return true;
+    tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
+                   "own variable: it needs a name");
+    return false;
+}
+
 tg_variable *tg_own_variable_at(tg_trace *t, const char *name, tg_dtype dtype,
                                 int rank, const int64_t *dims,
                                 tg_initial initial, tg_site site)
 {
     tgi_spec spec;
-    if (!is_usable(t, "own variable", site))
+    if (!may_own(t, name, site))
         return NULL;
-    if (!name || !*name) {
-        tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
-                       "own variable: it needs a name");
-        return NULL;
-    }
     if (tgi_spec_init(&spec, "own variable", dtype, rank, dims)) {
         tgi_trace_stick(t);
         return NULL;
@@ -261,13 +267,8 @@ tg_variable *tg_own_variable_from_at(tg_trace *t, const char *name,
                                      tg_operand initial, tg_site site)
 {
     tgi_spec spec;
-    if (!is_usable(t, "own variable", site))
+    if (!may_own(t, name, site))
         return NULL;
-    if (!name || !*name) {
-        tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
-                       "own variable: it needs a name");
-        return NULL;
-    }
     tgi_ref value = tgi_trace_operand(t, initial, "own variable", site);
     if (!value)
         return NULL;

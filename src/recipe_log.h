@@ -13,15 +13,14 @@
  * as log1p(-0) must be.
  */
 
-/* An octave is -e where a float has its exponent: add it to the bits of x and
-   the value is in (1/√2, √2]. x is a positive normal number. */
-PART(INTEGER, octave, VALUE x)
+/* An octave is -e where a float has its exponent: add it to the bits of x > 0
+   and the value is in (top / 2, top]. */
+PART(INTEGER, octave, VALUE x, VALUE top)
 {
 #if IS(F32)
-    return IAND(ISUB(KI(0x3fb504f3), BITS_OF(x)), KI(0xff800000));
+    return IAND(ISUB(BITS_OF(top), BITS_OF(x)), KI(0xff800000));
 #else
-    return IAND(ISUB(KI(0x3ff6a09e667f3bcd), BITS_OF(x)),
-                KI(0xfff0000000000000));
+    return IAND(ISUB(BITS_OF(top), BITS_OF(x)), KI(0xfff0000000000000));
 #endif
 }
 
@@ -47,15 +46,16 @@ PART(VALUE, octaves, INTEGER octave, VALUE from)
 PART(VALUE, log_curve, VALUE f, VALUE rest)
 {
 #if IS(F32)
-    /* Relative error of log(1 + f): 2^-27.8. */
-    VALUE p = FMA(f, K(-0x1.384734p-4), K(0x1.0860dp-3));
-    p = FMA(f, p, K(-0x1.0f3fa6p-3));
-    p = FMA(f, p, K(0x1.226dfcp-3));
-    p = FMA(f, p, K(-0x1.5425c4p-3));
-    p = FMA(f, p, K(0x1.99a41ap-3));
-    p = FMA(f, p, K(-0x1.000432p-2));
-    p = FMA(f, p, K(0x1.55555p-2));
-    p = FMA(f, p, K(-0x1.fffff8p-2));
+    /* Relative error of log(1 + f): 2^-29, also up to 1 + f = 3/2. */
+    VALUE p = FMA(f, K(0x1.866494p-5), K(-0x1.ad770ep-4));
+    p = FMA(f, p, K(0x1.f3babcp-4));
+    p = FMA(f, p, K(-0x1.03245ep-3));
+    p = FMA(f, p, K(0x1.22ec02p-3));
+    p = FMA(f, p, K(-0x1.5500c2p-3));
+    p = FMA(f, p, K(0x1.99a5d4p-3));
+    p = FMA(f, p, K(-0x1.000138p-2));
+    p = FMA(f, p, K(0x1.555546p-2));
+    p = FMA(f, p, K(-0x1.fffffep-2));
     return FMA(MUL(f, f), p, rest);
 #else
     /* With s = f / (2 + f) it is 2s + s z p(z), z = s², and 2s = f - s f, so
@@ -94,7 +94,7 @@ PART(VALUE, log_split, VALUE x, VALUE *n)
     VALUE normal = SELECT(denormal, MUL(x, K(0x1p52)), x);
     VALUE lifted = K(NO_OCTAVES + 52);
 #endif
-    INTEGER octave = USE(octave, normal);
+    INTEGER octave = USE(octave, normal, K(0x1.6a09e667f3bcdp0));
     *n = USE(octaves, octave, SELECT(denormal, lifted, K(NO_OCTAVES)));
     return SUB(FLOAT_OF(IADD(BITS_OF(normal), octave)), K(1));
 }
@@ -157,6 +157,15 @@ RECIPE_1(LOG10, x)
 
 /* -- Logarithms of 1 + x --------------------------------------------------- */
 
+/* Up to 3/2 f is x itself, and above it x / 2 - 1/2 is exact. f64 can do with
+   less. */
+#undef LOG1P_TOP
+#if IS(F32)
+#define LOG1P_TOP 1.5
+#else
+#define LOG1P_TOP 0x1.6a09e667f3bcdp0
+#endif
+
 /* 4 2^-e: normal for all e. */
 PART(VALUE, octave_scale, INTEGER octave)
 {
@@ -177,7 +186,7 @@ PART(VALUE, log1p_split, VALUE x, INTEGER octave, VALUE scale)
 RECIPE_1(LOG1P, x)
 {
     VALUE sum = ADD(x, K(1));
-    INTEGER octave = USE(octave, sum);
+    INTEGER octave = USE(octave, sum, K(LOG1P_TOP));
     VALUE n = USE(octaves, octave, K(NO_OCTAVES));
     VALUE f = USE(log1p_split, x, octave, USE(octave_scale, octave));
     VALUE log = FMA(n, K(-LOG_2), USE(log_curve, f, f));
@@ -190,7 +199,7 @@ RECIPE_1(LOG1P, x)
  */
 PART(VALUE, log1p_of_sum, VALUE x, VALUE rest, VALUE from)
 {
-    INTEGER octave = USE(octave, ADD(x, K(1)));
+    INTEGER octave = USE(octave, ADD(x, K(1)), K(LOG1P_TOP));
     VALUE scale = USE(octave_scale, octave);
     VALUE n = USE(octaves, octave, from);
     VALUE f = USE(log1p_split, x, octave, scale);

@@ -405,7 +405,13 @@ tg_value tgi_operation_end(tgi_operation *op, tgi_ref result)
 {
     if (!op->t)
         return (tg_value){0, 0};
-    if (!result)
+    if (!result && op->t->status == TG_OK) {
+        /* What failed below the builder did not know the place. */
+        const tg_error_record *record = tg_error_last();
+        if (record->status != TG_OK && !record->file)
+            tgi_error_set(record->status, op->b.site, "%s: %s",
+                          op->b.op_name, record->message);
         tgi_trace_stick(op->t);
+    }
     return tgi_trace_value(op->t, op->t->status == TG_OK ? result : 0);
 }

@@ -476,3 +476,27 @@ Test(semantics, line_07_a_function_that_calls_itself_has_one_variable)
     tg_function_release(f);
     session_end(&s);
 }
+
+/* The same, but the outermost call fails after the inner ones went well. */
+static void count_down_and_fail(tg_trace *t, const tg_value *in, void *user)
+{
+    count_down(t, in, user);
+    if (tg_static_int(t, 0) == 3)
+        tg_fail(t, "three is too many");
+}
+
+Test(semantics, line_07_a_variable_stays_with_the_traces_that_succeeded)
+{
+    session s;
+    session_begin(&s);
+    tg_function *f = NULL;
+    f = tg_function_create(s.ctx, count_down_and_fail, &f, NULL);
+    check_fails(tg_call(f, TG_ARGS(TG_STATIC(3)), TG_NO_RESULTS),
+                TG_ERROR_CALLBACK, "too many");
+    cr_assert_eq(tg_function_trace_count(f), 3);
+    cr_assert_eq(n_variables(s.ctx), 1);
+    check_f32(call_one(f, TG_ARGS(TG_STATIC(2))), 3);
+    check_f32(call_one(f, TG_ARGS(TG_STATIC(0))), 4);
+    tg_function_release(f);
+    session_end(&s);
+}

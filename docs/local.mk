@@ -4,7 +4,19 @@
 
 dist_doc_DATA += \
 	README.md \
+	docs/ADDING-AN-OP.md \
 	docs/ARCHITECTURE.md \
+	docs/NUMERICS.md \
+	docs/OPS.md \
 	docs/STYLE.md
 
 dist_man_MANS = docs/man/tgjit.3
+
+# Prints docs/OPS.md from src/op.def; tests/check-ops-doc.sh compares.
+check_PROGRAMS += docs/ops_table
+docs_ops_table_SOURCES = docs/ops_table.c
+docs_ops_table_LDADD = libtgjit-core.la
+
+.PHONY: update-ops-doc
+update-ops-doc: docs/ops_table
+	docs/ops_table >$(top_srcdir)/docs/OPS.md

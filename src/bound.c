@@ -11,8 +11,7 @@ struct tg_bound {
     tg_site site;
     tg_tensor **tensors; /* results, retained or NULL */
     size_t n_tensors;
-    TGI_VEC(tg_tensor *) inputs;  /* retained */
-    TGI_VEC(tg_variable *) values; /* of tg_value_of arguments, retained */
+    TGI_VEC(tg_tensor *) inputs; /* retained; the launch keeps variables */
     uint32_t *operand_param; /* per operand, TGI_NO_PARAM if it has no data */
     size_t n_operands;
 };
@@ -23,20 +22,14 @@ static tg_status keep_arguments(tg_bound *b, const tgi_args *args)
     b->n_operands = args->n_operands;
     b->operand_param =
         tgi_alloc((args->n_operands + 1) * sizeof(*b->operand_param));
-    if (!b->operand_param ||
-        !tgi_vec_reserve(&b->inputs, args->list.n + 1) ||
-        !tgi_vec_reserve(&b->values, args->list.n + 1))
+    if (!b->operand_param || !tgi_vec_reserve(&b->inputs, args->list.n + 1))
         return tgi_error_memory();
     for (size_t i = 0; i < args->n_operands; i++)
         b->operand_param[i] = TGI_NO_PARAM;
     for (size_t i = 0; i < args->list.n; i++) {
         const tgi_arg *arg = &args->list.data[i];
-        if (arg->kind == TGI_ARG_VARIABLE || arg->kind == TGI_ARG_STATIC)
+        if (arg->kind == TGI_ARG_STATIC || arg->variable)
             continue;
-        if (arg->variable) {
-            b->values.data[b->values.n++] = tg_variable_retain(arg->variable);
-            continue;
-        }
         if (arg->tensor)
             b->inputs.data[b->inputs.n++] = tg_tensor_retain(arg->tensor);
         b->operand_param[arg->operand] =
@@ -112,10 +105,7 @@ void tg_bound_release(tg_bound *b)
         tg_tensor_release(b->tensors[i]);
     for (size_t i = 0; i < b->inputs.n; i++)
         tg_tensor_release(b->inputs.data[i]);
-    for (size_t i = 0; i < b->values.n; i++)
-        tg_variable_release(b->values.data[i]);
     tgi_vec_deinit(&b->inputs);
-    tgi_vec_deinit(&b->values);
     tgi_free(b->tensors);
     tgi_free(b->operand_param);
     tgi_free(b);

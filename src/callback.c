@@ -287,7 +287,8 @@ tg_variable *tg_own_variable_from_at(tg_trace *t, const char *name,
         return NULL;
     }
     tg_variable *variable = own_variable(t, name, &spec, NULL, site);
-    if (!variable)
+    /* Captured even if nothing uses it: calls that start it lock it. */
+    if (!variable || !tgi_trace_variable(t, variable, "own variable", site))
         return NULL;
     /* Every trace brings the value along: whichever is called first. */
     if (!tgi_vec_push(&t->initials, ((tgi_own_initial){variable, value}))) {

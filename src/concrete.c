@@ -111,6 +111,7 @@ static tg_status make_bundle(tg_trace *t, const tg_concrete *c, size_t first,
             tg_variable_release(stand_in);
             return tgi_error_memory();
         }
+        stand_in->is_trainable = !args[i].is_untrainable;
         memcpy(bundle + args[i].offset, &stand_in, sizeof(stand_in));
     }
     return TG_OK;

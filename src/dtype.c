@@ -2,15 +2,20 @@
 /*
  * dtype.c - the table of element types, and numbers to and from elements.
  * Elements are read and written through memcpy: callers may hold them in
- * bytes of any alignment.
+ * bytes of any alignment. Conversions round as the operations do, whatever
+ * mode the host has set; the functions that convert stay out of line, so that
+ * no compiler moves them past the change of mode.
  */
 #include "dtype.h"
 
+#include <fenv.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "fpenv.h"
 
 const tgi_dtype_info tgi_dtype_table[TGI_DTYPES] = {
 #define DTYPE(ID, name, type, class) \
@@ -93,7 +98,8 @@ static float to_float(tgi_number number)
                                      : (float)number.as.f;
 }
 
-bool tgi_dtype_store(int dtype, tgi_number number, void *out_element)
+__attribute__((noinline)) static bool store(int dtype, tgi_number number,
+                                            void *out_element)
 {
     if (dtype == TG_F64) {
         double value = to_double(number);
@@ -125,6 +131,14 @@ bool tgi_dtype_store(int dtype, tgi_number number, void *out_element)
 #undef DTYPE
     }
     return false;
+}
+
+bool tgi_dtype_store(int dtype, tgi_number number, void *out_element)
+{
+    const uint32_t mode = tgi_fpenv_begin();
+    const bool is_stored = store(dtype, number, out_element);
+    tgi_fpenv_end(mode);
+    return is_stored;
 }
 
 /* -- Elements to text ------------------------------------------------------ */
@@ -162,7 +176,8 @@ static int format_float(double value, bool is_single, char *buf, size_t n)
     return snprintf(buf, n, "%s", text);
 }
 
-int tgi_dtype_format(int dtype, const void *element, char *buf, size_t n)
+__attribute__((noinline)) static int format(int dtype, const void *element,
+                                            char *buf, size_t n)
 {
     switch (dtype) {
 #define DTYPE(ID, name, type, class) \
@@ -182,9 +197,22 @@ int tgi_dtype_format(int dtype, const void *element, char *buf, size_t n)
     return snprintf(buf, n, "?");
 }
 
+int tgi_dtype_format(int dtype, const void *element, char *buf, size_t n)
+{
+    const uint32_t mode = tgi_fpenv_begin();
+    /* The C library rounds digits by its own idea of the mode. */
+    const int rounding = fegetround();
+    fesetround(FE_TONEAREST);
+    const int length = format(dtype, element, buf, n);
+    fesetround(rounding);
+    tgi_fpenv_end(mode);
+    return length;
+}
+
 /* -- Elements to numbers --------------------------------------------------- */
 
-tgi_number tgi_dtype_load(int dtype, const void *element)
+__attribute__((noinline)) static tgi_number load(int dtype,
+                                                 const void *element)
 {
     tgi_number number = {TGI_INT, {.i = 0}};
     switch (dtype) {
@@ -202,5 +230,13 @@ tgi_number tgi_dtype_load(int dtype, const void *element)
 #include "dtype.def"
 #undef DTYPE
     }
+    return number;
+}
+
+tgi_number tgi_dtype_load(int dtype, const void *element)
+{
+    const uint32_t mode = tgi_fpenv_begin();
+    const tgi_number number = load(dtype, element);
+    tgi_fpenv_end(mode);
     return number;
 }

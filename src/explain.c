@@ -43,7 +43,8 @@ static tg_retrace compare(const tgi_args *args, const tg_concrete *c,
         bool same = false;
         tgi_args one = {.list = {.data = args->list.data + i, .n = 1}};
         tgi_args other = {.list = {.data = spec->list.data + i, .n = 1}};
-        if (a->kind != b->kind || a->bundle_type != b->bundle_type) {
+        if (a->kind != b->kind || a->bundle_type != b->bundle_type ||
+            a->is_untrainable != b->is_untrainable) {
             here.reason = TG_RETRACE_KIND;
             here.before = b->kind;
             here.now = a->kind;
@@ -136,8 +137,11 @@ void tgi_retrace_print(const tg_retrace *r, tgi_strbuf *out)
                         (long long)r->before, (long long)r->now);
         return;
     case TG_RETRACE_KIND:
-        tgi_strbuf_addf(out, "arg %zu: %s -> %s", r->arg,
-                        kind_name(r->before), kind_name(r->now));
+        if (r->before == r->now)
+            tgi_strbuf_addf(out, "arg %zu: another kind of bundle", r->arg);
+        else
+            tgi_strbuf_addf(out, "arg %zu: %s -> %s", r->arg,
+                            kind_name(r->before), kind_name(r->now));
         return;
     case TG_RETRACE_DTYPE:
         tgi_strbuf_addf(out, "arg %zu: %s -> %s", r->arg,
@@ -186,11 +190,18 @@ bool tg_function_retrace(tg_function *f, size_t trace, tg_retrace *out_retrace)
     return is_there;
 }
 
+static char *refuse_null(const char *who)
+{
+    tgi_error_set(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
+                  "%s: the function is NULL", who);
+    return NULL;
+}
+
 char *tg_explain_retrace(tg_function *f)
 {
     tgi_strbuf text = {0};
     if (!f)
-        return NULL;
+        return refuse_null(__func__);
     tgi_api_frame frame = tgi_api_enter(f->ctx, __func__);
     tgi_strbuf_add(&text, "");
     pthread_mutex_lock(&f->lock);
@@ -267,7 +278,7 @@ char *tg_concrete_text(tg_concrete *concrete, tg_text_kind kind)
 {
     tgi_strbuf text = {0};
     if (!concrete)
-        return NULL;
+        return refuse_null(__func__);
     tgi_api_frame frame = tgi_api_enter(concrete->ctx, __func__);
     print_concrete(concrete, kind, &text);
     char *taken = take_text(&text);
@@ -279,7 +290,7 @@ char *tg_function_text(tg_function *f, tg_text_kind kind)
 {
     tgi_strbuf text = {0};
     if (!f)
-        return NULL;
+        return refuse_null(__func__);
     tgi_api_frame frame = tgi_api_enter(f->ctx, __func__);
     pthread_mutex_lock(&f->lock);
     for (size_t i = 0; i < f->table.n; i++)

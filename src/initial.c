@@ -68,6 +68,7 @@ tg_status tgi_initial_fill(tg_context *ctx, const tgi_spec *spec,
         return TG_ERROR_OUT_OF_MEMORY;
     tgi_builder b = {.graph = graph, .op_name = "initial value"};
     tgi_interp *interp = NULL;
+    uint32_t mode = tgi_fpenv_begin();
     tgi_ref ref = build_initial(&b, spec, initial);
     tg_status status = ref && tgi_graph_add_result(graph, ref)
                            ? TG_OK
@@ -75,11 +76,9 @@ tg_status tgi_initial_fill(tg_context *ctx, const tgi_spec *spec,
     if (!status)
         status = tgi_interp_create(graph, NULL, &ctx->host, ctx->memory_limit,
                                    &interp);
-    if (!status) {
-        uint32_t mode = tgi_fpenv_begin();
+    if (!status)
         status = tgi_interp_run(interp, NULL, &out_data);
-        tgi_fpenv_end(mode);
-    }
+    tgi_fpenv_end(mode);
     tgi_interp_destroy(interp);
     tgi_graph_release(graph);
     return status;

@@ -34,15 +34,22 @@ static tg_status add_group(tgi_launch *launch, tg_group *group)
     return TG_OK;
 }
 
+/* Notes that the call uses the contents of a variable. */
+static tg_status add_variable(tgi_launch *launch, tg_variable *variable)
+{
+    TGI_TRY(add_group(launch, variable->group));
+    if (!tgi_vec_push(&launch->variables, variable))
+        return tgi_error_memory();
+    tg_variable_retain(variable);
+    return TG_OK;
+}
+
 static tg_status set_variable(tgi_launch *launch, size_t param,
                               tg_variable *variable)
 {
     launch->params[param] = variable->data;
     launch->param_bytes[param] = variable->spec.bytes;
-    TGI_TRY(add_group(launch, variable->group));
-    if (!tgi_vec_push(&launch->variables, variable))
-        return tgi_error_memory();
-    tg_variable_retain(variable);
+    TGI_TRY(add_variable(launch, variable));
     if (launch->concrete->graph->params.data[param].is_written &&
         !tgi_vec_push(&launch->written, variable))
         return tgi_error_memory();
@@ -53,7 +60,7 @@ static tg_status set_variable(tgi_launch *launch, size_t param,
 static tg_status set_value_of(tgi_launch *launch, size_t param,
                               tg_variable *variable)
 {
-    TGI_TRY(add_group(launch, variable->group));
+    TGI_TRY(add_variable(launch, variable));
     launch->params[param] = variable->data;
     bool is_written = false;
     for (size_t i = 0; i < launch->written.n; i++)
@@ -258,14 +265,17 @@ tg_status tgi_launch_check_overlap(const tgi_launch *launch, tg_site site)
                 TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
                          "%s: results %zu and %zu overlap", name, k, i);
         }
+        for (size_t v = 0; v < launch->variables.n; v++) {
+            const tg_variable *variable = launch->variables.data[v];
+            if (overlaps(result, (span){variable->data, variable->spec.bytes}))
+                TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
+                         "%s: result %zu overlaps the memory of variable '%s'",
+                         name, i, variable->name);
+        }
         for (size_t p = 0; p < launch->n_params; p++) {
             span param = {launch->params[p], launch->param_bytes[p]};
             if (!overlaps(result, param))
                 continue;
-            if (is_variable_param(launch, p))
-                TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
-                         "%s: result %zu overlaps the memory of a variable",
-                         name, i);
             if (param.begin != result.begin || param.bytes != result.bytes)
                 TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
                          "%s: result %zu overlaps a part of an argument",

@@ -31,7 +31,7 @@ typedef struct tgi_launch {
 
     TGI_VEC(tg_group *) groups;     /* ascending ids, each once, retained */
     TGI_VEC(tg_variable *) written; /* lent by params' owners */
-    TGI_VEC(tg_variable *) variables; /* all that are parameters; retained */
+    TGI_VEC(tg_variable *) variables; /* all it reads or writes; retained */
     TGI_VEC(tgi_value_copy) copies;
     TGI_VEC(tgi_launch_number) numbers;
     bool all_set; /* no variable waits for its initial value any more */

@@ -68,6 +68,7 @@ libtgjit_core_la_SOURCES += \
 # -- Graph work: passes, recipes, interpreter, gradients ---------------------
 
 libtgjit_core_la_SOURCES += \
+	src/emit.c \
 	src/emit.h \
 	src/emit_type.h \
 	src/emit_words.h \
@@ -107,11 +108,18 @@ libtgjit_core_la_SOURCES += \
 	src/rebuild.c \
 	src/rebuild.h \
 	src/recipe.h \
+	src/recipe_arc.h \
 	src/recipe_cast.h \
 	src/recipe_each.h \
+	src/recipe_erf.h \
+	src/recipe_exp.h \
+	src/recipe_log.h \
 	src/recipe_math.h \
 	src/recipe_one.h \
+	src/recipe_parts.h \
+	src/recipe_pow.h \
 	src/recipe_sets.h \
+	src/recipe_trig.h \
 	src/reduce_tree.h \
 	src/scalar.h \
 	src/view.c \

@@ -53,7 +53,8 @@ typedef enum tgi_op_domain {
     TGI_DOMAIN_REAL,
     TGI_DOMAIN_POSITIVE,
     TGI_DOMAIN_UNIT,
-    TGI_DOMAIN_SMALL
+    TGI_DOMAIN_SMALL,
+    TGI_DOMAIN_ABOVE_1
 } tgi_op_domain;
 
 enum {

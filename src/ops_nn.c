@@ -47,21 +47,6 @@ tg_value tg_relu_at(tg_operand operand, tg_site site)
     return tgi_operation_end(&o, result);
 }
 
-tg_value tg_sigmoid_at(tg_operand operand, tg_site site)
-{
-    tgi_operation o;
-    tgi_ref result = 0;
-    if (tgi_operation_begin(&o, "sigmoid", site)) {
-        tgi_ref x = need_float(&o.b, tgi_operation_in(&o, operand));
-        tgi_ref one = number_like(&o.b, x, 1);
-        tgi_ref e = tgi_build_1(&o.b, TGI_OP_EXP,
-                                tgi_build_1(&o.b, TGI_OP_NEG, x));
-        result = tgi_build_2(&o.b, TGI_OP_DIV, one,
-                             tgi_build_2(&o.b, TGI_OP_ADD, e, one));
-    }
-    return tgi_operation_end(&o, result);
-}
-
 /* -- Along one axis -------------------------------------------------------- */
 
 /* x - max(x) along the axis; 0 on error. */

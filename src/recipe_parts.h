@@ -4,6 +4,12 @@
  * recipe, a PART is made of words only.
  */
 
+/* pi/2, and what that lacks. */
+#undef HALF_PI
+#undef HALF_PI_LOW
+#define HALF_PI (IS(F32) ? 0x1.921fb6p0 : 0x1.921fb54442d18p0)
+#define HALF_PI_LOW (IS(F32) ? -0x1.777a5cp-25 : 0x1.1a62633145c07p-54)
+
 /* The magnitude is not negative (or NaN); takes the sign of the other. */
 PART(VALUE, with_sign_of, VALUE magnitude, VALUE sign)
 {
@@ -15,26 +21,106 @@ PART(VALUE, with_sign_of, VALUE magnitude, VALUE sign)
     return FLOAT_OF(IOR(BITS_OF(magnitude), IAND(BITS_OF(sign), mask)));
 }
 
+#undef MANTISSA
+#undef TWO_STEPS
+#if IS(F32)
+#define MANTISSA 23
+#define TWO_STEPS (0x1.8p23 + 254)
+#else
+#define MANTISSA 52
+#define TWO_STEPS (0x1.8p52 + 2046)
+#endif
+
+/* The exponent has its bias; of what stands above it one bit counts, as the
+   sign. */
+PART(VALUE, power_of_2, INTEGER exponent)
+{
+    return FLOAT_OF(ISHL(exponent, KI(MANTISSA)));
+}
+
 /*
  * x 2^n in two steps, so that results overflow and underflow as they should
  * with one rounding. n comes as the sum n + TWO_STEPS: the low bits of that
  * sum are n + 2 bias, and half of them is the exponent of the first step.
  * Adding TWO_STEPS to a small number is also what rounds it to an integer.
  */
-#undef TWO_STEPS
-#undef MANTISSA
-#if IS(F32)
-#define TWO_STEPS (0x1.8p23 + 254)
-#define MANTISSA 23
-#else
-#define TWO_STEPS (0x1.8p52 + 2046)
-#define MANTISSA 52
-#endif
-PART(VALUE, in_two_steps, VALUE x, VALUE sum)
+PART(VALUE, two_steps, VALUE sum, VALUE *second)
 {
     INTEGER both = BITS_OF(sum);
     INTEGER first = ISHR(both, KI(1));
-    INTEGER second = ISUB(both, first);
-    return MUL(MUL(x, FLOAT_OF(ISHL(first, KI(MANTISSA)))),
-               FLOAT_OF(ISHL(second, KI(MANTISSA))));
+    *second = USE(power_of_2, ISUB(both, first));
+    return USE(power_of_2, first);
+}
+
+PART(VALUE, in_two_steps, VALUE x, VALUE sum)
+{
+    VALUE second;
+    VALUE first = USE(two_steps, sum, &second);
+    return MUL(MUL(x, first), second);
+}
+
+/* NaN stays. */
+PART(VALUE, at_most, VALUE x, VALUE high)
+{
+    return SELECT(LT(high, x), high, x);
+}
+
+PART(VALUE, at_least, VALUE x, VALUE low)
+{
+    return SELECT(LT(x, low), low, x);
+}
+
+/* -- Powers of e ----------------------------------------------------------- */
+
+/*
+ * x = n log 2 + r, |r| < 0.3466: gives r and the sum n + rounder. The rounder
+ * is 1.5 2^MANTISSA and some integer: it rounds, and the low bits of the sum
+ * are n and that integer. exp_split_high leaves n LOG_2_REST to be added to r,
+ * which for f32 is exact then.
+ */
+#undef LOG_2_REST
+#define LOG_2_REST (IS(F32) ? 0x1.05c61p-29 : -0x1.abc9e3b39803fp-56)
+PART(VALUE, exp_split_high, VALUE x, VALUE rounder, VALUE *sum, VALUE *n)
+{
+#if IS(F32)
+    VALUE turns = K(0x1.715476p0);
+    VALUE log_2 = K(-0x1.62e43p-1);
+#else
+    VALUE turns = K(0x1.71547652b82fep0);
+    VALUE log_2 = K(-0x1.62e42fefa39efp-1);
+#endif
+    *sum = FMA(x, turns, rounder);
+    *n = SUB(*sum, rounder);
+    return FMA(*n, log_2, x);
+}
+
+PART(VALUE, exp_split, VALUE x, VALUE rounder, VALUE *sum)
+{
+    VALUE n;
+    VALUE high = USE(exp_split_high, x, rounder, sum, &n);
+    return FMA(n, K(LOG_2_REST), high);
+}
+
+/*
+ * (e^r - 1 - r) / r² for the r of a split. fpminimax: f32 for the smallest
+ * error of e^r, 2^-28.2; f64 for that of e^r - 1, 2^-55.5.
+ */
+PART(VALUE, exp_curve, VALUE r)
+{
+#if IS(F32)
+    VALUE p = FMA(r, K(0x1.694c86p-10), K(0x1.12397cp-7));
+    p = FMA(r, p, K(0x1.555a26p-5));
+    p = FMA(r, p, K(0x1.555492p-3));
+    return FMA(r, p, K(0x1.fffffap-2));
+#else
+    VALUE p = FMA(r, K(0x1.ae775680df267p-26), K(0x1.28a287bf1b56ep-22));
+    p = FMA(r, p, K(0x1.71de81174404cp-19));
+    p = FMA(r, p, K(0x1.a019a6a8351bfp-16));
+    p = FMA(r, p, K(0x1.a01a0177ef00cp-13));
+    p = FMA(r, p, K(0x1.6c16c17f2d35fp-10));
+    p = FMA(r, p, K(0x1.1111111118834p-7));
+    p = FMA(r, p, K(0x1.5555555552111p-5));
+    p = FMA(r, p, K(0x1.555555555553bp-3));
+    return FMA(r, p, K(0x1.0000000000005p-1));
+#endif
 }

@@ -122,16 +122,16 @@
 #define NEITHER(m, n) (!(m) && !(n))
 #define SELECT(m, a, b) ((m) ? (a) : (b))
 
-/* expf for float, exp for double. */
-#define LIBM(name, ...) \
+/* Of the C library: fmaf for float, fma for double. Compilers know these. */
+#define FUNCTION(name, ...) \
     _Generic((T)0, float: name##f, default: name)(__VA_ARGS__)
-#define FMA(a, b, c) LIBM(fma, a, b, c)
-#define SQRT(a) LIBM(sqrt, a)
-#define FLOOR(a) LIBM(floor, a)
-#define CEIL(a) LIBM(ceil, a)
-#define TRUNC(a) LIBM(trunc, a)
-#define ROUND_EVEN(a) LIBM(roundeven, a)
-#define MAGNITUDE(a) LIBM(fabs, a)
+#define FMA(a, b, c) FUNCTION(fma, a, b, c)
+#define SQRT(a) FUNCTION(sqrt, a)
+#define FLOOR(a) FUNCTION(floor, a)
+#define CEIL(a) FUNCTION(ceil, a)
+#define TRUNC(a) FUNCTION(trunc, a)
+#define ROUND_EVEN(a) FUNCTION(roundeven, a)
+#define MAGNITUDE(a) FUNCTION(fabs, a)
 #define SIGN_BIT(a) (__builtin_signbit(a) != 0)
 
 /* -- Words on the bits of floats ------------------------------------------- */

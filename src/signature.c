@@ -120,6 +120,7 @@ static bool push_member(const tg_bundle_field *field,
     }
     set_spec(&arg, variable->spec.dtype, variable->spec.rank,
              variable->spec.dims);
+    arg.is_untrainable = !variable->is_trainable;
     if (is_stand_in)
         arg.ref = variable->node;
     else if (walk->keeps_variables)

@@ -33,6 +33,7 @@ typedef struct tgi_arg {
     const tg_bundle_type *bundle_type; /* of the operand, or NULL */
     size_t offset;                     /* of the member in that bundle */
     const char *member;                /* its name, or NULL */
+    bool is_untrainable; /* the member is: callbacks can tell */
     tg_operand fixed; /* STATIC: the value; a string is owned if is_owned */
 
     /* What a call passes; all zero in a spec. */

@@ -40,7 +40,8 @@ bool tgi_args_key(const tgi_args *args, tgi_key *out_key)
     for (size_t i = 0; i < args->list.n; i++) {
         const tgi_arg *arg = &args->list.data[i];
         uint32_t head[3] = {arg->kind | (uint32_t)arg->dtype << 8 |
-                                (uint32_t)(uint8_t)arg->rank << 16,
+                                (uint32_t)(uint8_t)arg->rank << 16 |
+                                (uint32_t)arg->is_untrainable << 24,
                             arg->operand, arg->alias};
         if (!key_add(out_key, head, sizeof(head)) ||
             !key_add(out_key, &arg->bundle_type, sizeof(arg->bundle_type)) ||
@@ -71,6 +72,7 @@ static bool same_but_dims(const tgi_arg *a, const tgi_arg *b)
     return a->kind == b->kind && a->dtype == b->dtype &&
            a->rank == b->rank && a->operand == b->operand &&
            a->alias == b->alias && a->bundle_type == b->bundle_type &&
+           a->is_untrainable == b->is_untrainable &&
            (a->kind != TGI_ARG_STATIC || same_static(&a->fixed, &b->fixed));
 }
 
@@ -243,6 +245,7 @@ tg_status tgi_args_conform(tgi_args *args, const tgi_args *signature,
         adapt_number(arg, want);
         tgi_arg aliased = *want;
         aliased.alias = arg->alias; /* a call may pass one variable twice */
+        aliased.is_untrainable = arg->is_untrainable;
         bool fits = same_but_dims(arg, &aliased);
         for (int axis = 0; fits && axis < arg->rank; axis++)
             fits = bind(&b, want->dims[axis], arg->dims[axis]);

@@ -271,6 +271,7 @@ void *tg_variable_map(tg_variable *variable, tg_access access)
         goto done;
     }
     group->n_maps++;
+    variable->n_maps++;
     if (access == TG_WRITE)
         variable->is_mapped_for_write = true;
     data = variable->data;
@@ -288,7 +289,7 @@ tg_status tg_variable_unmap(tg_variable *variable)
     if (status)
         goto done;
     tg_group *group = variable->group;
-    if (!tgi_lock_is_mine(&group->lock) || group->n_maps == 0) {
+    if (!tgi_lock_is_mine(&group->lock) || variable->n_maps == 0) {
         status = tgi_error_set(TG_ERROR_STATE, TGI_NO_SITE,
                                "%s: variable '%s' is not mapped by this "
                                "thread",
@@ -296,10 +297,11 @@ tg_status tg_variable_unmap(tg_variable *variable)
         goto done;
     }
     if (variable->is_mapped_for_write) {
-        variable->is_mapped_for_write = false;
         atomic_store(&variable->is_set, true);
         atomic_fetch_add(&variable->version, 1);
     }
+    if (--variable->n_maps == 0)
+        variable->is_mapped_for_write = false;
     if (--group->n_maps == 0)
         tgi_lock_release(&group->lock);
 done:
@@ -325,9 +327,9 @@ static tg_status copy_contents(tg_variable *variable, const char *who,
     if (!status) {
         void *contents = tg_variable_map(variable, access);
         if (contents) {
-            if (access == TG_READ)
+            if (bytes && access == TG_READ)
                 memcpy(out_data, contents, bytes);
-            else
+            else if (bytes)
                 memcpy(contents, data, bytes);
             status = tg_variable_unmap(variable);
         } else {

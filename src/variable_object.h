@@ -32,7 +32,8 @@ struct tg_variable {
      * of the function that made it. Written under the group's lock.
      */
     atomic_bool is_set;
-    bool is_mapped_for_write;
+    unsigned n_maps; /* by the thread that holds the group's lock … */
+    bool is_mapped_for_write; /* … and one of them is for writing */
 
     /*
      * A stand-in for whichever variable a bundle argument will hold: good in

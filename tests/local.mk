@@ -7,14 +7,27 @@
 unit_tests = \
 	tests/test_alloc \
 	tests/test_arena \
+	tests/test_bad_input \
+	tests/test_bad_input_calls \
+	tests/test_bad_input_ops \
+	tests/test_bound \
+	tests/test_build \
+	tests/test_build_shape \
+	tests/test_build_symbolic \
+	tests/test_bundle \
+	tests/test_call \
 	tests/test_checked \
+	tests/test_context \
 	tests/test_dims \
 	tests/test_dtype \
 	tests/test_dump \
 	tests/test_error \
 	tests/test_explain \
+	tests/test_faults \
+	tests/test_faults_host \
 	tests/test_format \
 	tests/test_fpenv \
+	tests/test_function \
 	tests/test_graph \
 	tests/test_hash \
 	tests/test_interp \
@@ -25,6 +38,7 @@ unit_tests = \
 	tests/test_log \
 	tests/test_module \
 	tests/test_op \
+	tests/test_op_matrix \
 	tests/test_pass_inline \
 	tests/test_pass_random \
 	tests/test_pass_simplify \
@@ -32,7 +46,20 @@ unit_tests = \
 	tests/test_pending \
 	tests/test_recipes \
 	tests/test_reduce_tree \
+	tests/test_scale \
+	tests/test_semantics_bundles \
+	tests/test_semantics_effects \
+	tests/test_semantics_explain \
+	tests/test_semantics_nesting \
+	tests/test_semantics_own \
+	tests/test_semantics_resources \
+	tests/test_semantics_threads \
+	tests/test_semantics_tracing \
+	tests/test_signature \
 	tests/test_strbuf \
+	tests/test_tensor \
+	tests/test_traced \
+	tests/test_variable \
 	tests/test_vec \
 	tests/test_verify \
 	tests/test_view
@@ -44,16 +71,43 @@ LDADD = libtgjit-core.la $(CRITERION_LIBS)
 if HAVE_CRITERION
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
+if HAVE_CXX17
+check_PROGRAMS += tests/test_cxx
+TESTS += tests/test_cxx
 endif
+endif
+tests_test_cxx_SOURCES = tests/test_cxx.cpp
 
 # -- Plain programs: exit status 0 passes, 77 skips --------------------------
 
 # Each needs a line: tests_NAME_LDADD = $(plain_ldadd)
-plain_tests =
+plain_tests = \
+	tests/stress_calls
 plain_ldadd = libtgjit-core.la
+tests_stress_calls_LDADD = $(plain_ldadd)
 
 check_PROGRAMS += $(plain_tests)
 TESTS += $(plain_tests)
+
+# Run with its options by check-random-graphs.sh.
+check_PROGRAMS += tests/random-graphs
+tests_random_graphs_LDADD = $(plain_ldadd)
+tests_random_graphs_SOURCES = \
+	tests/random_graph.h \
+	tests/random_graph_check.c \
+	tests/random_graph_coverage.c \
+	tests/random_graph_make.c \
+	tests/random_graph_make_elementwise.c \
+	tests/random_graph_make_reduce.c \
+	tests/random_graph_make_shape.c \
+	tests/random_graph_make_state.c \
+	tests/random_graph_minimise.c \
+	tests/random_graph_operand.c \
+	tests/random_graph_program.c \
+	tests/random_graph_run.c \
+	tests/random_graph_session.c \
+	tests/random_graph_values.c \
+	tests/random_graphs.c
 
 # -- Scripts -----------------------------------------------------------------
 
@@ -62,33 +116,67 @@ script_tests = \
 	tests/check-headers.sh \
 	tests/check-include-direction.sh \
 	tests/check-lists.sh \
+	tests/check-nesting.sh \
+	tests/check-ops-doc.sh \
+	tests/check-random-graphs.sh \
 	tests/check-readme.sh
 
 TESTS += $(script_tests)
 
 # Scripts too long for `make check', run by `make check-long'.
-LONG_TESTS =
+LONG_TESTS = \
+	tests/long-random-graphs.sh
 
 # -- Support -----------------------------------------------------------------
 
 EXTRA_DIST += \
 	$(LONG_TESTS) \
 	$(script_tests) \
+	tests/api.h \
+	tests/building.h \
 	tests/golden.h \
 	tests/golden/calls.txt \
 	tests/golden/calls_dot.txt \
 	tests/golden/constants.txt \
+	tests/golden/dumped_final.txt \
+	tests/golden/dumped_trace.txt \
 	tests/golden/gallery.txt \
 	tests/golden/gallery_dot.txt \
 	tests/golden/gallery_sites.txt \
+	tests/golden/traced_caller.txt \
+	tests/golden/traced_caller_inlined.txt \
+	tests/golden/traced_gelu_like.txt \
+	tests/golden/traced_gelu_like_dot.txt \
+	tests/golden/traced_gelu_like_verbose.txt \
+	tests/golden/traced_normalise.txt \
+	tests/golden/traced_train_step.txt \
+	tests/golden/traced_train_step_verbose.txt \
+	tests/golden/traced_with_static.txt \
+	tests/golden/traced_with_static_short.txt \
 	tests/graphs.h \
 	tests/layers.txt \
 	tests/lsan.supp \
+	tests/op_matrix.h \
+	tests/op_matrix/binary.txt \
+	tests/op_matrix/case_file.py \
+	tests/op_matrix/cast.txt \
+	tests/op_matrix/composite.txt \
+	tests/op_matrix/index.txt \
+	tests/op_matrix/leaf.txt \
+	tests/op_matrix/make_expected.py \
+	tests/op_matrix/matmul.txt \
+	tests/op_matrix/random.txt \
+	tests/op_matrix/reduce.txt \
+	tests/op_matrix/rules.py \
+	tests/op_matrix/ternary.txt \
+	tests/op_matrix/unary.txt \
+	tests/op_matrix/view.txt \
 	tests/passes.h \
 	tests/run-example.sh \
 	tests/run-test.sh \
 	tests/summary.sh \
-	tests/support.h
+	tests/support.h \
+	tests/traced.h
 
 # -- How they run ------------------------------------------------------------
 

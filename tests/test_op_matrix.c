@@ -30,7 +30,7 @@ static const elementwise elementwise_ops[] = {
 #define X2(op) {.name = #op, .two = tg_##op##_at},
 #define X3(op) {.name = #op, .three = tg_##op##_at},
     TG_ELEMENTWISE_OPS(X1, X2, X3)
-    X1(relu) X1(sigmoid) X1(read) X2(assign) X2(assign_add) X2(assign_sub)
+    X1(relu) X1(read) X2(assign) X2(assign_add) X2(assign_sub)
 };
 
 typedef tg_value apply_function(const op_case *c, const tg_operand *in);
@@ -518,6 +518,43 @@ Test(op_matrix, has_every_elementwise_function)
         cr_expect(found, "%s has no expected values",
                   elementwise_ops[i].name);
     }
+}
+
+/* An operand that the operation takes: an integer, a truth value or x. */
+static tg_value operand_of(const char *name, tg_value x)
+{
+    for (size_t op = 1; op < TGI_OPS; op++) {
+        const unsigned types = tgi_op_table[op].types;
+        if (strcmp(tgi_op_table[op].name, name) == 0 &&
+            !(types & TGI_CLASS_FLOAT))
+            return tg_cast(x, TG_I32);
+    }
+    return strcmp(name, "select") == 0 ? tg_gt(x, 0) : x;
+}
+
+static void use_macros(tg_trace *t, const tg_value *in, void *user)
+{
+    const tg_value x = in[0];
+    (void)user;
+#define CHECK(op, ...) \
+    cr_assert(tg_is_valid(__VA_ARGS__), "%s: %s", #op, tg_error(NULL));
+#define USE_1(op) CHECK(op, tg_##op(operand_of(#op, x)))
+#define USE_2(op) CHECK(op, tg_##op(operand_of(#op, x), operand_of(#op, x)))
+#define USE_3(op) CHECK(op, tg_##op(operand_of(#op, x), x, x))
+    TG_ELEMENTWISE_OPS(USE_1, USE_2, USE_3)
+    tg_return(t, x);
+}
+
+/* A name of the list without a macro of ops_macros.h does not compile. */
+Test(op_matrix, every_elementwise_function_has_its_macro)
+{
+    tg_context *ctx = tg_context_create(NULL);
+    tg_function *f = tg_function_create(ctx, use_macros, NULL, NULL);
+    cr_assert_eq(tg_call(f, TG_ARGS(0.5), TG_NO_RESULTS), TG_OK, "%s",
+                 tg_error(ctx));
+    tg_function_release(f);
+    tg_context_release(ctx);
+    check_nothing_is_alive();
 }
 
 /* -- Random numbers: what words cannot show -------------------------------- */

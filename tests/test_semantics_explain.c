@@ -68,7 +68,7 @@ Test(semantics, line_11_signatures_are_listed_in_short)
     call_only(f, TG_ARGS(v, v));
     text = tg_function_text(f, TG_TEXT_SHORT);
     cr_assert_str_eq(text, "twice(f32[3])\n"
-                           "twice(f32[?])\n"
+                           "twice(f32[?0])\n"
                            "twice(i32[5], static i32 7, static \"way\")\n"
                            "twice(variable f32[2], variable f32[2] = "
                            "argument 0)\n");
@@ -93,7 +93,7 @@ Test(semantics, line_11_signatures_are_listed_verbosely)
     cr_assert_not_null(c, "%s", tg_error(NULL));
     char *of_function = tg_function_text(f, TG_TEXT_VERBOSE);
     char *of_concrete = tg_concrete_text(c, TG_TEXT_VERBOSE);
-    cr_assert_not_null(strstr(of_function, "add_captured(f32[?,3]) -> (f32["));
+    cr_assert_not_null(strstr(of_function, "add_captured(f32[?0,3]) -> (f32["));
     cr_assert_not_null(strstr(of_function, "captures 'bias': f32[3]"));
     cr_assert_not_null(strstr(of_function, "nodes traced"));
     cr_assert_str_eq(of_function, of_concrete);

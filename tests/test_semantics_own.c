@@ -152,6 +152,35 @@ Test(semantics, line_07_the_host_may_set_it_before_the_first_call)
     session_end(&s);
 }
 
+static void twice(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, tg_mul(in[0], 2));
+}
+
+Test(semantics, line_07_before_the_first_call_it_has_no_value)
+{
+    session s;
+    session_begin(&s);
+    tg_function *f = tg_function_create(s.ctx, running_sum, NULL, NULL);
+    tg_function *g = tg_function_create(s.ctx, twice, NULL, NULL);
+    tg_spec spec = tg_spec_tensor(TG_F32, TG_DIMS(2));
+    tg_concrete_release(tg_function_concrete(f, &spec, 1));
+    tg_variable *sum = tg_context_find_variable(s.ctx, "running_sum/sum");
+    check_fails(tg_call(g, TG_ARGS(sum), TG_NO_RESULTS), TG_ERROR_STATE,
+                "'running_sum/sum'", "no value yet");
+    check_fails(tg_call(g, TG_ARGS(tg_value_of(sum)), TG_NO_RESULTS),
+                TG_ERROR_STATE, "'running_sum/sum'", "no value yet");
+    tg_tensor *x = f32_vector(s.ctx, 1, 2);
+    call_only(f, TG_ARGS(x));
+    check_f32(call_one(g, TG_ARGS(sum)), 22, 44);
+    tg_variable_release(sum);
+    tg_tensor_release(x);
+    tg_function_release(f);
+    tg_function_release(g);
+    session_end(&s);
+}
+
 /* The initial value of a first trace's variable is another trace's too: the
    two take x differently. */
 static void sum_by_kind(tg_trace *t, const tg_value *in, void *user)

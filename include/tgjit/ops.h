@@ -36,6 +36,7 @@
     X1(trunc)    \
     X1(sqrt)     \
     X1(rsqrt)    /* 1 / sqrt(x) */ \
+    X1(cbrt)     \
     X1(exp)      \
     X1(exp2)     \
     X1(expm1)    \
@@ -49,8 +50,18 @@
     X1(asin)     \
     X1(acos)     \
     X1(atan)     \
+    X1(sinh)     \
+    X1(cosh)     \
     X1(tanh)     \
+    X1(asinh)    \
+    X1(acosh)    \
+    X1(atanh)    \
     X1(erf)      \
+    X1(erfc)     /* 1 - erf(x), exact in its tail */ \
+    X1(sigmoid)  /* 1 / (1 + exp(-x)) */ \
+    X1(silu)     /* x * sigmoid(x) */ \
+    X1(softplus) /* log(1 + exp(x)) */ \
+    X1(gelu)     /* x/2 * (1 + erf(x / sqrt(2))) */ \
     X1(not)      /* bool: logical; integers: all bits */ \
     X1(square)   /* x * x */ \
     X2(add)      \
@@ -73,6 +84,7 @@
     X2(gt)       \
     X2(ge)       \
     X2(hypot)    /* sqrt(a*a + b*b) without overflow; float types */ \
+    X2(atan2)    /* angle of the point (b, a); float types */ \
     X3(fma)      /* a * b + c with one rounding */ \
     X3(select)   /* a ? b : c, a is bool */ \
     X3(clamp)    /* min(max(a, b), c) */

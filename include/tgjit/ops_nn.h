@@ -11,8 +11,6 @@ TG_BEGIN_DECLS
 
 /* max(x, 0) for numbers; passes NaN. */
 TG_API tg_value tg_relu_at(tg_operand x, tg_site site);
-/* 1 / (1 + exp(-x)) */
-TG_API tg_value tg_sigmoid_at(tg_operand x, tg_site site);
 /* e * (1 / sum(e)) along `axis`, e = exp(x - max(x)). */
 TG_API tg_value tg_softmax_at(tg_operand x, int axis, tg_site site);
 /* d - log(sum(exp(d))) along `axis`, d = x - max(x). */
@@ -28,14 +26,12 @@ TG_END_DECLS
 
 #ifndef __cplusplus
 #define tg_relu(x) TG_OP_1(tg_relu_at, x)
-#define tg_sigmoid(x) TG_OP_1(tg_sigmoid_at, x)
 #define tg_softmax(x, axis) tg_softmax_at(TG_IN(x), axis, TG_HERE)
 #define tg_log_softmax(x, axis) tg_log_softmax_at(TG_IN(x), axis, TG_HERE)
 #define tg_layer_norm(x, scale, shift, epsilon) \
     tg_layer_norm_at(TG_IN(x), TG_IN(scale), TG_IN(shift), epsilon, TG_HERE)
 #else
 TG_DEFINE_OP_1(relu)
-TG_DEFINE_OP_1(sigmoid)
 TG_DEFINE_BY_AXIS(softmax)
 TG_DEFINE_BY_AXIS(log_softmax)
 inline tg_value tg_layer_norm(tg_in x, tg_in scale, tg_in shift,

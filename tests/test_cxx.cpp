@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_cxx.cpp - the same interface in C++17: overloads in place of macros,
+ * brace lists for arguments and shapes, and the caller's line in messages.
+ */
+#include <criterion/criterion.h>
+
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "tgjit.h"
+
+/* -- Support --------------------------------------------------------------- */
+
+static void check_nothing_is_alive()
+{
+    cr_assert_eq(tg_live_objects(), 0, "%zu objects", tg_live_objects());
+    cr_assert_eq(tg_live_bytes(), 0, "%zu bytes", tg_live_bytes());
+}
+
+static tg_tensor *vector_of(tg_context *ctx, const std::vector<float> &data)
+{
+    const int64_t n = (int64_t)data.size();
+    return tg_tensor_copy(ctx, data.data(), TG_F32, 1, &n);
+}
+
+/* The elements of a result, which is released. */
+static std::vector<float> taken(tg_tensor *tensor)
+{
+    cr_assert_not_null(tensor, "%s", tg_error(NULL));
+    cr_assert_eq(tg_tensor_dtype(tensor), TG_F32);
+    const float *data = static_cast<const float *>(tg_tensor_data(tensor));
+    std::vector<float> elements(data, data + tg_tensor_count(tensor));
+    tg_tensor_release(tensor);
+    return elements;
+}
+
+using floats = std::vector<float>;
+
+/* -- Operands of every type ------------------------------------------------ */
+
+struct operands {
+    tg_variable *variable;
+    tg_tensor *tensor;
+};
+
+/* What is added is 1 each time, as every type there is. */
+static void add_everything(tg_trace *t, const tg_value *in, void *user)
+{
+    const operands *o = static_cast<const operands *>(user);
+    tg_value x = tg_add(in[0], in[1]);
+    x = tg_add(x, o->variable);
+    x = tg_add(o->tensor, x);
+    x = tg_add(x, tg_value_of(o->variable));
+    x = tg_add(x, 1);
+    x = tg_add(1.0, x);
+    x = tg_add(x, 1.0f);
+    x = tg_add(x, 1L);
+    x = tg_add(x, 1LL);
+    x = tg_add(x, 1u);
+    x = tg_add(x, 1ul);
+    x = tg_add(x, 1ull);
+    x = tg_add(x, (short)1);
+    x = tg_add(x, (unsigned short)1);
+    x = tg_add(x, (signed char)1);
+    x = tg_add(x, (unsigned char)1);
+    x = tg_add(x, (char)1);
+    x = tg_add(x, true);
+    x = tg_add(x, (int64_t)1);
+    x = tg_add(x, (size_t)1);
+    tg_return(t, x);
+}
+
+Test(cxx, operands_may_be_of_any_type)
+{
+    tg_context *ctx = tg_context_create(NULL);
+    const int64_t n = 2;
+    operands o = {
+        tg_variable_create(ctx, "v", TG_F32, 1, &n, tg_fill(1)),
+        vector_of(ctx, {1, 1}),
+    };
+    tg_function *f = tg_function_create(ctx, add_everything, &o, NULL);
+    tg_tensor *x = vector_of(ctx, {0, 10}), *y = NULL;
+    cr_assert_eq(tg_call(f, {x, 1}, {&y}), TG_OK, "%s", tg_error(ctx));
+    cr_assert(taken(y) == floats({20, 30}));
+    cr_assert_str_eq(tg_function_name(f), "add_everything");
+    tg_tensor_release(x);
+    tg_tensor_release(o.tensor);
+    tg_variable_release(o.variable);
+    tg_function_release(f);
+    tg_context_release(ctx);
+    check_nothing_is_alive();
+}
+
+/* -- Every operation has its overload -------------------------------------- */
+
+/* An operand that the operation takes: an integer, a truth value or x. */
+static tg_value operand_of(const char *name, tg_value x)
+{
+    for (const char *other : {"not", "rem", "and", "or", "xor", "shl", "shr"})
+        if (!strcmp(name, other))
+            return tg_cast(x, TG_I32);
+    return strcmp(name, "select") ? x : tg_gt(x, 0);
+}
+
+static void use_all(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    const tg_value x = in[0];
+    size_t n = 0;
+#define CHECK(value) \
+    cr_assert(tg_is_valid(value), "operation %zu: %s", ++n, tg_error(NULL));
+#define ONE(name) CHECK(tg_##name(operand_of(#name, x)))
+#define TWO(name) \
+    CHECK(tg_##name(operand_of(#name, x), operand_of(#name, x)))
+#define THREE(name) CHECK(tg_##name(operand_of(#name, x), x, x))
+    TG_ELEMENTWISE_OPS(ONE, TWO, THREE)
+    tg_return(t, x);
+}
+
+static void shapes(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_value x = in[0]; /* f32[2,3] */
+    const float ones[] = {1, 1};
+    tg_value y = tg_broadcast(tg_constant(TG_F32, {2}, ones), {3, 2});
+    y = tg_transpose(y, {1, 0});
+    y = tg_reshape(tg_reshape(y, {-1}), {2, 3});
+    y = tg_add(y, tg_iota(TG_F32, {2, 3}, 1));
+    y = tg_add(y, tg_cast(tg_extent(x, 0), TG_F32));
+    y = tg_slice(tg_pad(y, 0, 1, 1, 0), 0, 1, 3, 1);
+    y = tg_slice(tg_concat(1, {x, y}), 1, 3, TG_END, 1);
+    y = tg_gather(y, tg_scalar(TG_I64, 1), 0);
+    tg_value z = tg_gather_with(x, 99, 1, TG_GATHER_ZERO);
+    tg_return(t, {y, z});
+}
+
+static void reductions(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_value x = in[0]; /* {{1, 2, 3}, {4, 5, 6}} */
+    tg_value sums = tg_sum(x, TG_AXES(0));
+    tg_value all = tg_add(tg_sum(x, TG_ALL_AXES), tg_prod(x, TG_AXES({0, 1})));
+    tg_value mean = tg_mean(x, tg_keep(TG_AXES(-1)));
+    tg_value ends =
+        tg_sub(tg_reduce_max(x, TG_AXES(1)), tg_reduce_min(x, TG_AXES(1)));
+    tg_value flags = tg_select(tg_and(tg_any(tg_gt(x, 5), TG_ALL_AXES),
+                                      tg_all(tg_gt(x, 0), TG_ALL_AXES)),
+                               x, 0);
+    tg_value where = tg_add(tg_argmax(x, 1), tg_argmin(x, 1));
+    tg_value square = tg_matmul_with(x, x, TG_TRANSPOSE_B);
+    tg_value row = tg_matmul(tg_slice(x, 0, 0, 1, 1), tg_transpose(x, {1, 0}));
+    tg_return(t, {sums, all, mean, ends, flags, tg_cast(where, TG_F32),
+                  square, row});
+}
+
+static tg_tensor *matrix(tg_context *ctx)
+{
+    const float data[] = {1, 2, 3, 4, 5, 6};
+    const int64_t dims[] = {2, 3};
+    return tg_tensor_copy(ctx, data, TG_F32, 2, dims);
+}
+
+Test(cxx, every_elementwise_operation_has_an_overload)
+{
+    tg_context *ctx = tg_context_create(NULL);
+    tg_tensor *x = matrix(ctx);
+    tg_function *f = tg_function_create(ctx, use_all, NULL, NULL);
+    cr_assert_eq(tg_call(f, {x}, TG_NO_RESULTS), TG_OK, "%s", tg_error(ctx));
+    tg_function_release(f);
+    tg_tensor_release(x);
+    tg_context_release(ctx);
+    check_nothing_is_alive();
+}
+
+Test(cxx, shapes_are_brace_lists)
+{
+    tg_context *ctx = tg_context_create(NULL);
+    tg_tensor *x = matrix(ctx), *y = NULL, *z = NULL;
+    tg_function *f = tg_function_create(ctx, shapes, NULL, NULL);
+    cr_assert_eq(tg_call(f, TG_ARGS(x), TG_RESULTS(&y, &z)), TG_OK, "%s",
+                 tg_error(ctx));
+    cr_assert(taken(y) == floats({3, 4, 5}));
+    cr_assert(taken(z) == floats({0, 0}));
+    tg_function_release(f);
+    tg_tensor_release(x);
+    tg_context_release(ctx);
+    check_nothing_is_alive();
+}
+
+Test(cxx, reductions_take_axes)
+{
+    tg_context *ctx = tg_context_create(NULL);
+    tg_tensor *x = matrix(ctx), *y[8] = {};
+    tg_function *f = tg_function_create(ctx, reductions, NULL, NULL);
+    cr_assert_eq(tg_call(f, {x}, {&y[0], &y[1], &y[2], &y[3], &y[4], &y[5],
+                                  &y[6], &y[7]}),
+                 TG_OK, "%s", tg_error(ctx));
+    cr_assert_eq(tg_tensor_rank(y[2]), 2);
+    cr_assert(taken(y[0]) == floats({5, 7, 9}));
+    cr_assert(taken(y[1]) == floats({741}));
+    cr_assert(taken(y[2]) == floats({2, 5}));
+    cr_assert(taken(y[3]) == floats({2, 2}));
+    cr_assert(taken(y[4]) == floats({1, 2, 3, 4, 5, 6}));
+    cr_assert(taken(y[5]) == floats({2, 2}));
+    cr_assert(taken(y[6]) == floats({14, 32, 32, 77}));
+    cr_assert(taken(y[7]) == floats({14, 32}));
+    tg_function_release(f);
+    tg_tensor_release(x);
+    tg_context_release(ctx);
+    check_nothing_is_alive();
+}
+
+/* -- Functions of several operations --------------------------------------- */
+
+static void network(tg_trace *t, const tg_value *in, void *user)
+{
+    tg_value x = in[0];
+    tg_value y = tg_layer_norm(x, 1, 0, 1e-5);
+    y = tg_add(tg_softmax(y, -1), tg_exp(tg_log_softmax(y, -1)));
+    y = tg_relu(tg_sum(y, TG_ALL_AXES));
+    tg_value z = tg_random_uniform(7, TG_F32, {4});
+    tg_value u = tg_random_uniform(static_cast<tg_variable *>(user), TG_F32,
+                                   {4});
+    tg_value n = tg_random_normal(7, TG_F32, {4});
+    tg_value bits = tg_random_bits(TG_U32, 7, 0, {4});
+    tg_return(t, {y, tg_sub(z, u), n, tg_cast(tg_ge(bits, 0), TG_F32)});
+}
+
+Test(cxx, functions_of_networks_and_random_numbers)
+{
+    tg_context *ctx = tg_context_create(NULL);
+    tg_variable *generator = tg_generator_create(ctx, NULL, 7);
+    tg_tensor *x = matrix(ctx), *y[4] = {};
+    tg_function *f = tg_function_create(ctx, network, generator, NULL);
+    cr_assert_eq(tg_call(f, {x}, {&y[0], &y[1], &y[2], &y[3]}), TG_OK, "%s",
+                 tg_error(ctx));
+    const float sum = taken(y[0])[0];
+    cr_assert_float_eq(sum, 4, 1e-5);
+    cr_assert(taken(y[1]) == floats({0, 0, 0, 0}));
+    for (float v : taken(y[2]))
+        cr_assert(std::isfinite(v));
+    cr_assert(taken(y[3]) == floats({1, 1, 1, 1}));
+    tg_variable_release(generator);
+    tg_function_release(f);
+    tg_tensor_release(x);
+    tg_context_release(ctx);
+    check_nothing_is_alive();
+}
+
+/* -- Static values, state, nested functions -------------------------------- */
+
+static void power(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_value y = in[0];
+    for (int64_t i = 1; i < tg_static_int(t, 1); i++)
+        y = tg_mul(y, in[0]);
+    if (!strcmp(tg_static_string(t, 2), "negative"))
+        y = tg_neg(y);
+    tg_return(t, y);
+}
+
+Test(cxx, static_values_are_part_of_the_signature)
+{
+    tg_context *ctx = tg_context_create(NULL);
+    tg_tensor *x = vector_of(ctx, {2, 3}), *y = NULL;
+    tg_function *f = tg_function_create(ctx, power, NULL, NULL);
+    cr_assert_eq(tg_call(f, {x, TG_STATIC(3), TG_STATIC("positive")}, {&y}),
+                 TG_OK, "%s", tg_error(ctx));
+    cr_assert(taken(y) == floats({8, 27}));
+    y = NULL;
+    cr_assert_eq(tg_call(f, {x, TG_STATIC(2), TG_STATIC("negative")}, {&y}),
+                 TG_OK, "%s", tg_error(ctx));
+    cr_assert(taken(y) == floats({-4, -9}));
+    cr_assert_eq(tg_function_trace_count(f), 2);
+    tg_function_release(f);
+    tg_tensor_release(x);
+    tg_context_release(ctx);
+    check_nothing_is_alive();
+}
+
+static void accumulate(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_variable *calls =
+        tg_own_variable(t, "calls", TG_F32, {}, tg_zeros());
+    tg_variable *first = tg_own_variable_from(t, "first", in[1]);
+    tg_assign_add(calls, 1);
+    tg_value before = tg_read(in[0]);
+    tg_assign(in[0], tg_add(in[0], in[1]));
+    tg_assign_sub(in[0], 0);
+    tg_print(t, "%v then %v", {before, in[0]});
+    tg_print(t, "plain");
+    tg_return(t, {calls, first});
+}
+
+static void keep_text(const char *text, void *user)
+{
+    *static_cast<std::string *>(user) += std::string(text) + "\n";
+}
+
+Test(cxx, state_is_read_assigned_and_printed)
+{
+    std::string printed;
+    tg_context_options options = TG_CONTEXT_OPTIONS_INIT;
+    options.print_callback = keep_text;
+    options.print_user = &printed;
+    tg_context *ctx = tg_context_create(&options);
+    tg_variable *v =
+        tg_variable_create(ctx, "v", TG_F32, 0, NULL, tg_fill(1));
+    tg_function *f = tg_function_create(ctx, accumulate, NULL, NULL);
+    tg_tensor *calls = NULL, *first = NULL;
+    cr_assert_eq(tg_call(f, {v, 2.5f}, {&calls, &first}), TG_OK, "%s",
+                 tg_error(ctx));
+    cr_assert(taken(calls) == floats({1}));
+    cr_assert(taken(first) == floats({2.5f}));
+    calls = NULL;
+    cr_assert_eq(tg_call(f, {v, 0.5f}, {&calls, NULL}), TG_OK);
+    cr_assert(taken(calls) == floats({2}));
+    cr_assert_str_eq(printed.c_str(),
+                     "1 then 3.5\nplain\n3.5 then 4\nplain\n");
+    tg_variable_release(v);
+    tg_function_release(f);
+    tg_context_release(ctx);
+    check_nothing_is_alive();
+}
+
+static void twice(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, {tg_mul(in[0], 2), in[0]});
+}
+
+static void nested(tg_trace *t, const tg_value *in, void *user)
+{
+    tg_value results[2];
+    tg_apply(static_cast<tg_function *>(user), {tg_add(in[0], 1)}, results, 2);
+    tg_return(t, tg_add(results[0], results[1]));
+}
+
+Test(cxx, functions_call_functions)
+{
+    tg_context *ctx = tg_context_create(NULL);
+    tg_function *inner = tg_function_create(ctx, twice, NULL, NULL);
+    tg_function *outer = tg_function_create(ctx, nested, inner, NULL);
+    tg_tensor *x = vector_of(ctx, {1, 2}), *y = NULL;
+    cr_assert_eq(tg_call(outer, {x}, {&y}), TG_OK, "%s", tg_error(ctx));
+    cr_assert(taken(y) == floats({6, 9}));
+    tg_tensor_release(x);
+    tg_function_release(inner);
+    tg_function_release(outer);
+    tg_context_release(ctx);
+    check_nothing_is_alive();
+}
+
+/* -- Bound and concrete ---------------------------------------------------- */
+
+Test(cxx, bound_calls_run_many_times)
+{
+    tg_context *ctx = tg_context_create(NULL);
+    tg_function *f = tg_function_create(ctx, twice, NULL, NULL);
+    float data[] = {1, 2}, other[] = {5, 6};
+    const int64_t n = 2;
+    tg_tensor *x = tg_tensor_wrap(ctx, data, TG_F32, 1, &n), *y = NULL;
+    tg_bound *b = tg_bind(f, {x}, {&y});
+    cr_assert_not_null(b, "%s", tg_error(ctx));
+    cr_assert_eq(tg_run(b), TG_OK);
+    data[0] = 10;
+    cr_assert_eq(tg_run(b), TG_OK);
+    const float *result = static_cast<const float *>(tg_tensor_data(y));
+    cr_assert(result[0] == 20 && result[1] == 4);
+    cr_assert_eq(tg_bound_set(b, 0, other), TG_OK);
+    cr_assert_eq(tg_run(b), TG_OK);
+    cr_assert(result[0] == 10 && result[1] == 12);
+    tg_bound_release(b);
+
+    const tg_spec spec = tg_spec_tensor(TG_F32, 1, &n);
+    tg_concrete *c = tg_function_concrete(f, &spec, 1);
+    cr_assert_not_null(c);
+    cr_assert_eq(tg_concrete_call(c, {x}, {&y}), TG_OK, "%s", tg_error(ctx));
+    cr_assert(taken(y) == floats({20, 4}));
+    tg_concrete_release(c);
+    tg_tensor_release(x);
+    tg_function_release(f);
+    tg_context_release(ctx);
+    check_nothing_is_alive();
+}
+
+/* -- Places ---------------------------------------------------------------- */
+
+static int wrong_line;
+
+static void fails(tg_trace *t, const tg_value *in, void *user)
+{
+    const int which = *static_cast<const int *>(user);
+    if (which == 0) {
+        wrong_line = __LINE__ + 1;
+        tg_value y = tg_add(in[0], in[1]);
+        tg_return(t, y);
+    } else if (which == 1) {
+        wrong_line = __LINE__ + 1;
+        tg_return(t, tg_sum(in[0], TG_AXES(1)));
+    } else if (which == 2) {
+        wrong_line = __LINE__ + 1;
+        tg_return(t, tg_reshape(in[0], {3}));
+    } else {
+        wrong_line = __LINE__ + 1;
+        tg_fail(t, "number %d", which);
+    }
+}
+
+Test(cxx, errors_name_the_line_of_the_caller)
+{
+    tg_context *ctx = tg_context_create(NULL);
+    tg_tensor *x = vector_of(ctx, {1, 2}), *y = vector_of(ctx, {1, 2, 3});
+    for (int which = 0; which < 4; which++) {
+        tg_function *f = tg_function_create(ctx, fails, &which, NULL);
+        cr_assert_neq(tg_call(f, {x, y}, {}), TG_OK);
+        cr_assert_eq(tg_error_last()->line, wrong_line, "%s", tg_error(ctx));
+        cr_assert_not_null(strstr(tg_error_last()->file, "test_cxx.cpp"));
+        tg_function_release(f);
+    }
+    /* The line of the call itself, if that is what is wrong. */
+    tg_function *f = tg_function_create(ctx, twice, NULL, NULL);
+    tg_tensor *none = NULL;
+    const int line = __LINE__ + 1;
+    const tg_status status = tg_call(f, {none}, {});
+    cr_assert_eq(status, TG_ERROR_INVALID_ARGUMENT);
+    cr_assert_eq(tg_error_last()->line, line, "%s", tg_error(ctx));
+    tg_function_release(f);
+    tg_tensor_release(x);
+    tg_tensor_release(y);
+    tg_context_release(ctx);
+    check_nothing_is_alive();
+}

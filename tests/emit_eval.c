@@ -174,48 +174,49 @@ static tgi_emitted record_lookup(tgi_emitter *e, tg_dtype dtype,
                                 .table_length = n});
 }
 
-static tgi_emitted add_operand(recording *r, int type)
+tgi_emitted recording_operand(recording *r, int type)
 {
     return append(r, (recorded){.kind = RECORDED_OPERAND,
                                 .type = (uint8_t)type,
                                 .bits = (uint64_t)r->n_operands++});
 }
 
-static void begin(recording *r)
+void recording_begin(recording *r)
 {
     r->emitter = (tgi_emitter){record_constant, record_word, record_lookup};
     r->fault = NULL;
     r->n = r->n_operands = r->result = 0;
 }
 
-static bool end(recording *r, tgi_emitted result, int wanted)
+bool recording_end(recording *r, tgi_emitted result, int type)
 {
     r->result = position_of(r, result);
-    if (!r->fault && type_of(r, r->result) != wanted)
+    if (!r->fault && type_of(r, r->result) != type)
         fail(r, "a result of another type");
     return !r->fault;
 }
 
 bool recording_of_op(recording *r, int op, tg_dtype dtype)
 {
-    begin(r);
+    recording_begin(r);
     tgi_emit_recipe *recipe = tgi_emit_recipe_of(op, dtype);
     if (!recipe)
         return fail(r, "no recipe");
     const tgi_op_info *info = &tgi_op_table[op];
     tgi_emitted operands[3];
     for (int i = 0; i < info->arity; i++)
-        operands[i] = add_operand(
+        operands[i] = recording_operand(
             r, op == TGI_OP_SELECT && i == 0 ? RECORDED_MASK : (int)dtype);
-    return end(r, recipe(&r->emitter, operands),
-               info->result == TGI_RESULT_BOOL ? RECORDED_MASK : (int)dtype);
+    return recording_end(
+        r, recipe(&r->emitter, operands),
+        info->result == TGI_RESULT_BOOL ? RECORDED_MASK : (int)dtype);
 }
 
 bool recording_of_cast(recording *r, tg_dtype from, tg_dtype to)
 {
-    begin(r);
-    const tgi_emitted operand = add_operand(r, (int)from);
-    return end(r, tgi_emit_cast(&r->emitter, from, to, operand), (int)to);
+    recording_begin(r);
+    const tgi_emitted x = recording_operand(r, (int)from);
+    return recording_end(r, tgi_emit_cast(&r->emitter, from, to, x), (int)to);
 }
 
 /* -- Use of a recording ---------------------------------------------------- */

@@ -46,6 +46,14 @@ typedef struct recording {
 } recording;
 
 /*
+ * Between the two the emitter can be used; operands get their type, and the
+ * result must have one. False if something was at fault.
+ */
+void recording_begin(recording *r);
+tgi_emitted recording_operand(recording *r, int type);
+bool recording_end(recording *r, tgi_emitted result, int type);
+
+/*
  * Records an elementwise op for operands of type `dtype`, or a cast. False
  * if there is no recipe or it is at fault.
  */

@@ -32,20 +32,19 @@ static inline uint64_t CAT(bits_of_, DT)(T element)
 static bool CAT(convert_, DT)(int to, uint64_t from, uint64_t *out)
 {
     const T x = CAT(element_, DT)(from);
-    switch (to) {
 #if TAKES(FLOAT)
-#define FITS(TO, BOOL_SINT_UINT_FLOAT) BOOL_SINT_UINT_FLOAT
-#define FITS_BOOL(TO) (x > -1 && x < 2)
+    const double whole = trunc((double)x);
+#define FITS_UINT(TO) (whole >= 0 && whole < POWER_OF_2(WIDTH_OF(TO)))
 #define FITS_SINT(TO) \
-    (x > -POWER_OF_2(WIDTH_OF(TO) - 1) - 1 && x < POWER_OF_2(WIDTH_OF(TO) - 1))
-#define FITS_UINT(TO) (x > -1 && x < POWER_OF_2(WIDTH_OF(TO)))
-#define FITS_FLOAT(TO) true
+    (whole >= -POWER_OF_2(WIDTH_OF(TO) - 1) && \
+     whole < POWER_OF_2(WIDTH_OF(TO) - 1))
 #else
-#define FITS_BOOL(TO) true
-#define FITS_SINT FITS_BOOL
-#define FITS_UINT FITS_BOOL
-#define FITS_FLOAT FITS_BOOL
+#define FITS_UINT(TO) true
+#define FITS_SINT FITS_UINT
 #endif
+#define FITS_BOOL FITS_UINT
+#define FITS_FLOAT(TO) true
+    switch (to) {
 #define DTYPE(TO, name, type, cls) \
     case TG_##TO: { \
         if (!FITS_##cls(TO)) \
@@ -57,7 +56,6 @@ static bool CAT(convert_, DT)(int to, uint64_t from, uint64_t *out)
     }
 #include "dtype.def"
 #undef DTYPE
-#undef FITS
 #undef FITS_BOOL
 #undef FITS_SINT
 #undef FITS_UINT

@@ -8,6 +8,7 @@ unit_tests = \
 	tests/test_alloc \
 	tests/test_arena \
 	tests/test_bad_input \
+	tests/test_bad_input_callbacks \
 	tests/test_bad_input_calls \
 	tests/test_bad_input_ops \
 	tests/test_bound \
@@ -55,6 +56,7 @@ unit_tests = \
 	tests/test_semantics_resources \
 	tests/test_semantics_threads \
 	tests/test_semantics_tracing \
+	tests/test_semantics_variables \
 	tests/test_signature \
 	tests/test_strbuf \
 	tests/test_tensor \
@@ -65,8 +67,18 @@ unit_tests = \
 	tests/test_view
 
 # Those that must see only what a user sees link the real library instead:
-#   tests_test_NAME_LDADD = libtgjit.la $(CRITERION_LIBS)
+#   tests_test_NAME_LDADD = $(public_ldadd)
 LDADD = libtgjit-core.la $(CRITERION_LIBS)
+public_ldadd = libtgjit.la $(CRITERION_LIBS)
+tests_test_semantics_bundles_LDADD = $(public_ldadd)
+tests_test_semantics_effects_LDADD = $(public_ldadd)
+tests_test_semantics_explain_LDADD = $(public_ldadd)
+tests_test_semantics_nesting_LDADD = $(public_ldadd)
+tests_test_semantics_own_LDADD = $(public_ldadd)
+tests_test_semantics_resources_LDADD = $(public_ldadd)
+tests_test_semantics_threads_LDADD = $(public_ldadd)
+tests_test_semantics_tracing_LDADD = $(public_ldadd)
+tests_test_semantics_variables_LDADD = $(public_ldadd)
 
 if HAVE_CRITERION
 check_PROGRAMS += $(unit_tests)
@@ -134,6 +146,7 @@ EXTRA_DIST += \
 	$(script_tests) \
 	tests/api.h \
 	tests/building.h \
+	tests/corpus/mutants.hex \
 	tests/golden.h \
 	tests/golden/calls.txt \
 	tests/golden/calls_dot.txt \

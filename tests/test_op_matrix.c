@@ -2,9 +2,10 @@
 /*
  * test_op_matrix.c - every operation with every element type it takes, traced
  * and called through the public interface, gives what the files in
- * tests/op_matrix say. Each case runs in several ways that must make no difference: with
- * arguments, with constants (so that passes compute it), with all extents
- * unknown, without any pass, and with operands swapped where they commute.
+ * tests/op_matrix say. Each case runs in several ways that must make no
+ * difference: with arguments, with constants (so that passes compute it), with
+ * all extents unknown, without any pass, and with operands swapped where they
+ * commute.
  */
 #include "op_matrix.h"
 

@@ -22,6 +22,7 @@ unit_tests = \
 	tests/test_dims \
 	tests/test_dtype \
 	tests/test_dump \
+	tests/test_emit \
 	tests/test_error \
 	tests/test_explain \
 	tests/test_faults \
@@ -79,6 +80,13 @@ tests_test_semantics_resources_LDADD = $(public_ldadd)
 tests_test_semantics_threads_LDADD = $(public_ldadd)
 tests_test_semantics_tracing_LDADD = $(public_ldadd)
 tests_test_semantics_variables_LDADD = $(public_ldadd)
+
+tests_test_emit_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
+tests_test_emit_SOURCES = \
+	tests/emit_eval.c \
+	tests/emit_eval.h \
+	tests/emit_eval_type.h \
+	tests/test_emit.c
 
 if HAVE_CRITERION
 check_PROGRAMS += $(unit_tests)

@@ -278,7 +278,8 @@ rg_instruction rg_make_unary, rg_make_binary, rg_make_ternary, rg_make_cast;
 #undef OP
 
 /* What the API makes of several ops. */
-rg_instruction rg_make_swapped, rg_make_neutral, rg_make_clamp, rg_make_square,
+rg_instruction rg_make_swapped, rg_make_neutral, rg_make_upon, rg_make_clamp,
+    rg_make_square,
     rg_make_contraction, rg_make_typed_scalar, rg_make_flat, rg_make_reverse,
     rg_make_mean,
     rg_make_quantifier, rg_make_activation, rg_make_softmax,

@@ -43,6 +43,8 @@ static const instruction ops[] = {
 
 /* To be added to at the end only. */
 static const instruction others[] = {
+    {rg_make_upon, TGI_OP_NONE, true},
+    {rg_make_upon, TGI_OP_NONE, true},
     {rg_make_neutral, TGI_OP_NONE, true},
     {rg_make_contraction, TGI_OP_FMA, true},
     {rg_make_swapped, TGI_OP_LT, true},

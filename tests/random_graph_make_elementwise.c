@@ -129,24 +129,19 @@ void rg_make_swapped(rg_maker *m, tgi_op op)
                                : tg_ge(in[0].operand, in[1].operand)));
 }
 
-static const uint8_t binary_ops[] = {
-#define LIST_BINARY(ID) TGI_OP_##ID,
-#define LIST_UNARY(ID)
-#define LIST_TERNARY(ID)
-#define LIST_CAST(ID)
-#define LIST_LEAF(ID)
-#define LIST_VIEW(ID)
-#define LIST_INDEX(ID)
-#define LIST_REDUCE(ID)
-#define LIST_MATMUL(ID)
-#define LIST_RANDOM(ID)
-#define LIST_STATE(ID)
-#define LIST_EFFECT(ID)
-#define LIST_REGION(ID)
-#define OP(ID, name, cls, ...) LIST_##cls(ID)
-#include "op.def"
-#undef OP
-};
+/* A row of the table of this class that takes such elements, from a random
+   one on. */
+static tgi_op take_op(rg_maker *m, int cls, int dtype)
+{
+    unsigned first = rg_take(&m->bytes);
+    for (unsigned i = 0; i < TGI_OPS; i++) {
+        tgi_op op = (tgi_op)((first + i) % TGI_OPS);
+        if (op != TGI_OP_NONE && tgi_op_table[op].cls == cls &&
+            tgi_dtype_is(dtype, tgi_op_table[op].types))
+            return op;
+    }
+    return TGI_OP_NONE;
+}
 
 /* 0, -0, 1, -1 or all bits, as the type can have them. */
 static rg_operand take_neutral(rg_maker *m, tg_dtype dtype)
@@ -165,19 +160,60 @@ static rg_operand take_neutral(rg_maker *m, tg_dtype dtype)
 /* x with a number that may leave it as it is, or with itself. */
 void rg_make_neutral(rg_maker *m, tgi_op op)
 {
-    op = (tgi_op)binary_ops[rg_below(&m->bytes, (int)sizeof(binary_ops))];
     rg_operand in[2];
-    in[0] = rg_fit_classes(m, rg_pick_value(m), tgi_op_table[op].types);
-    tg_dtype dtype = (tg_dtype)in[0].type.dtype;
-    in[1] = rg_below(&m->bytes, 4) ? take_neutral(m, dtype) : in[0];
+    in[0] = rg_fit_classes(m, rg_pick_value(m), TGI_CLASS_ANY);
     rg_type type = in[0].type;
+    op = take_op(m, TGI_OPCLASS_BINARY, type.dtype);
+    in[1] = rg_below(&m->bytes, 4) ? take_neutral(m, (tg_dtype)type.dtype)
+                                   : in[0];
     shuffle(m, in, 2);
     rg_keep(m, result_type(op, type),
             RG_DO(m, functions[op].binary(in[0].operand, in[1].operand,
                                           TG_HERE)));
 }
 
+/*
+ * An op right upon the newest value, whatever that is: a cast between them
+ * would hide them from each other.
+ */
+void rg_make_upon(rg_maker *m, tgi_op op)
+{
+    if (m->n_values == 0)
+        return;
+    rg_operand in[2] = {m->values[m->n_values - 1]};
+    rg_type type = in[0].type;
+    bool is_binary = rg_below(&m->bytes, 4) == 0;
+    op = take_op(m, is_binary ? TGI_OPCLASS_BINARY : TGI_OPCLASS_UNARY,
+                 type.dtype);
+    tg_value value = {0, 0};
+    if (is_binary && !type.is_weak) {
+        in[1] = rg_match(m, &type, (tg_dtype)type.dtype);
+        rg_broadcast(m, &type, &in[1].type, &type);
+        shuffle(m, in, 2);
+        value = RG_DO(m, functions[op].binary(in[0].operand, in[1].operand,
+                                              TG_HERE));
+    } else if (!is_binary && op != TGI_OP_NONE) {
+        value = RG_DO(m, functions[op].unary(in[0].operand, TG_HERE));
+    } else {
+        return;
+    }
+    rg_keep(m, result_type(op, type), value);
+}
+
 /* -- Three operands -------------------------------------------------------- */
+
+/* Something bool that broadcasts with `like`; the negation of it, too. */
+static rg_operand take_condition(rg_maker *m, const rg_type *like)
+{
+    unsigned choice = rg_take(&m->bytes);
+    rg_operand condition = choice % 4 ? rg_match(m, like, TG_BOOL)
+                                      : rg_immediate_exact(m, TG_BOOL);
+    if (condition.type.dtype != TG_BOOL)
+        condition = rg_immediate_exact(m, TG_BOOL);
+    if (choice / 4 % 4 == 0)
+        condition.operand = tg_in_value(RG_DO(m, tg_not(condition.operand)));
+    return condition;
+}
 
 void rg_make_ternary(rg_maker *m, tgi_op op)
 {
@@ -186,10 +222,7 @@ void rg_make_ternary(rg_maker *m, tgi_op op)
     if (op == TGI_OP_SELECT) {
         common = take_operands(m, TGI_CLASS_ANY, in + 1, 2);
         shuffle(m, in + 1, 2);
-        in[0] = rg_below(&m->bytes, 4) ? rg_match(m, &common, TG_BOOL)
-                                       : rg_immediate_exact(m, TG_BOOL);
-        if (in[0].type.dtype != TG_BOOL)
-            in[0] = rg_immediate_exact(m, TG_BOOL);
+        in[0] = take_condition(m, &common);
         common.is_weak &= in[0].type.is_weak;
         rg_broadcast(m, &common, &in[0].type, &common);
     } else {

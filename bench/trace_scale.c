@@ -78,11 +78,10 @@ static tg_value mixed(tg_value x, const job *of)
         tg_value back = tg_slice(flat, 0, -1, TG_END, -1);
         tg_value unused = tg_exp(back);
         (void)unused;
-        tg_value same = tg_reshape(back, 2,
-                                   (int64_t[]){tg_value_dim(x, 0),
-                                               tg_value_dim(x, 1)});
-        tg_value turned = tg_transpose(tg_transpose(same, TG_PERM(1, 0)),
-                                       TG_PERM(1, 0));
+        tg_value same = tg_reshape(
+            back, 2, (int64_t[]){tg_value_dim(x, 0), tg_value_dim(x, 1)});
+        tg_value turned =
+            tg_transpose(tg_transpose(same, TG_PERM(1, 0)), TG_PERM(1, 0));
         tg_value total = tg_sum(turned, tg_keep(TG_AXES(0)));
         tg_value scale = tg_add(tg_mul(2.0f, (float)i), 1.0f);
         tg_value square = tg_matmul_with(turned, turned, TG_TRANSPOSE_B);
@@ -111,8 +110,9 @@ static const struct kind {
     tg_value (*make)(tg_value x, const job *of);
     bool is_general;
 } kinds[] = {
-    {"chain", chain, false}, {"wide", wide, false},     {"mixed", mixed, false},
-    {"general", mixed, true}, {"nested", nested, false},
+    {"chain", chain, false},   {"wide", wide, false},
+    {"mixed", mixed, false},   {"general", mixed, true},
+    {"nested", nested, false},
 };
 
 /* -- Measuring ------------------------------------------------------------- */
@@ -164,8 +164,8 @@ static double measure(const struct kind *kind, size_t n, double *out_callback)
 int main(void)
 {
     enum { TRIES = 3 };
-    printf("%-8s %10s %10s %10s %10s %12s\n", "graph", "operations",
-           "trace ms", "passes ms", "total ms", "ns/operation");
+    printf("%-8s %10s %10s %10s %10s %12s\n", "graph", "operations", "trace ms",
+           "passes ms", "total ms", "ns/operation");
     for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
         for (size_t n = 1000; n <= 100000; n *= 10) {
             double best = 0, traced = 0;
@@ -179,8 +179,8 @@ int main(void)
                     traced = in_callback;
                 }
             }
-            printf("%-8s %10zu %10.2f %10.2f %10.2f %12.0f\n", kinds[k].name,
-                   n, traced * 1e3, (best - traced) * 1e3, best * 1e3,
+            printf("%-8s %10zu %10.2f %10.2f %10.2f %12.0f\n", kinds[k].name, n,
+                   traced * 1e3, (best - traced) * 1e3, best * 1e3,
                    best * 1e9 / (double)n);
             fflush(stdout);
         }

@@ -13,8 +13,9 @@
  *
  * The polynomials are minimax ones by fpminimax with the term t fixed.
  *
- * Worst error in ULP, over all inputs of f32: asin F3, acos F4, atan F5,
- * and as far as seen atan2 F6; in f64: asin D3, acos D4, atan D5, atan2 D6.
+ * Worst error in ULP, over all inputs of f32: asin 0.71, acos 0.69, atan 0.85;
+ * in 10^8 random ones atan2 0.95. In f64 as far as seen: asin 1.71, acos 1.19,
+ * atan 1.39, atan2 1.76.
  */
 
 /* base + low + t + t z p, where |t| is not above the base or that is 0. For

@@ -4,25 +4,29 @@
  * which is made of that.
  *
  * erf is an odd polynomial near 0. Further out it is 1 - p^k, where p is a
- * polynomial close to the k-th root of erfc: a root is so much smoother that
- * half the terms do, and its error counts little, since erfc is small there.
+ * polynomial close to the k-th root of erfc: the root is so much smoother that
+ * half the terms do, and its errors count little, since erfc is small there.
  *
  * Tails must keep their relative error down to the denormals. With a = |x|:
  *
- *   erfc(a) = e^(-a²) u Q(u)   u = 1 / (a + shift)
+ *   erfc(a)  = e^(-a²) u Q(u)        u = 1 / (a + shift)
  *   gelu(-a) = -a e^(-a²/2) u Q(u)   with a Q and a shift of its own
  *
  * Q is smooth down to u = 0, the end of the tail, and the shift makes it flat
  * at the other end. All factors come with what their rounding has lost: the
  * square that e is raised to, e^r, u, and the line that leads Q. So nearly all
  * error is that of the last rounding. The other half of both functions takes
- * the tail from 2 or from x.
+ * the tail away from 2 or from x.
  *
- * Polynomials of erf and erfc64, gelu64: Remez, then rounded one by one from
- * the highest term with the others fitted again; erfc32, gelu32: fpminimax.
+ * Coefficients: f32 tails and f32 erf near 0 by fpminimax; f64 tails by least
+ * squares at Chebyshev points; the rest of erf by Remez, the roots with the
+ * weight of p^k. All but the first were rounded one after the other, and those
+ * left fitted again each time. Centres of f64 tails are such that the first
+ * coefficient is nearly a double; those of f32, and all shifts, are by trial.
  *
- * Worst errors in units of the last place:
-WORST
+ * Worst errors seen, in units of the last place. f32: erf 0.91 over all
+ * arguments, erfc 0.89 over every 63rd, gelu 0.87 over every 255th; f64 over
+ * some 7 10^6: erf 1.50, erfc 0.99, gelu 1.00.
  */
 RECIPE_1(ERF, x)
 {

@@ -16,8 +16,8 @@
  * The polynomials are minimax ones by fpminimax, odd or even, with the first
  * term (r or 1) fixed.
  *
- * Worst error in ULP, over all inputs of f32: sin F0, cos F1, tan F2;
- * as far as seen in f64: sin D0, cos D1, tan D2.
+ * Worst error in ULP, over all inputs of f32: sin 0.90, cos 0.90, tan 0.96;
+ * in f64 as far as seen: sin 1.51, cos 1.49, tan 1.74.
  */
 #undef LOWEST
 #undef ROW_SHIFT

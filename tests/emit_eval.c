@@ -122,9 +122,8 @@ static tgi_emitted record_word(tgi_emitter *e, tgi_word word, tg_dtype dtype,
         return operands[0];
     }
     const tgi_word_info *info = &tgi_word_table[word];
-    recorded value = {.kind = RECORDED_WORD,
-                      .word = (uint8_t)word,
-                      .dtype = (uint8_t)dtype};
+    recorded value = {
+        .kind = RECORDED_WORD, .word = (uint8_t)word, .dtype = (uint8_t)dtype};
     for (int i = 0; i < info->n_operands; i++) {
         const int position = position_of(r, operands[i]);
         const int wanted = wanted_type(word, (int)dtype, i);
@@ -160,8 +159,7 @@ static tgi_emitted record_word(tgi_emitter *e, tgi_word word, tg_dtype dtype,
 }
 
 static tgi_emitted record_lookup(tgi_emitter *e, tg_dtype dtype,
-                                 const void *table, size_t n,
-                                 tgi_emitted index)
+                                 const void *table, size_t n, tgi_emitted index)
 {
     recording *r = (recording *)e;
     const int position = position_of(r, index);
@@ -207,9 +205,9 @@ bool recording_of_op(recording *r, int op, tg_dtype dtype)
     for (int i = 0; i < info->arity; i++)
         operands[i] = recording_operand(
             r, op == TGI_OP_SELECT && i == 0 ? RECORDED_MASK : (int)dtype);
-    return recording_end(
-        r, recipe(&r->emitter, operands),
-        info->result == TGI_RESULT_BOOL ? RECORDED_MASK : (int)dtype);
+    return recording_end(r, recipe(&r->emitter, operands),
+                         info->result == TGI_RESULT_BOOL ? RECORDED_MASK
+                                                         : (int)dtype);
 }
 
 bool recording_of_cast(recording *r, tg_dtype from, tg_dtype to)
@@ -239,8 +237,7 @@ int recording_words(const recording *r)
         for (int k = 0; k < n_inputs(value); k++)
             is_used[value->in[k]] = true;
         n += value->kind == RECORDED_LOOKUP ||
-             (value->kind == RECORDED_WORD &&
-              value->word != TGI_WORD_BITS_OF &&
+             (value->kind == RECORDED_WORD && value->word != TGI_WORD_BITS_OF &&
               value->word != TGI_WORD_FLOAT_OF);
     }
     return n;
@@ -297,9 +294,9 @@ static evaluated evaluate_one(const recording *r, const recorded *value,
         dtype = type_of(r, value->in[0]) == RECORDED_MASK
                     ? TG_BOOL
                     : type_of(r, value->in[0]);
-    out.is_defined = is_defined && evaluators[dtype]((tgi_word)value->word,
-                                                     value->type, in,
-                                                     &out.bits);
+    out.is_defined =
+        is_defined &&
+        evaluators[dtype]((tgi_word)value->word, value->type, in, &out.bits);
     return out;
 }
 

@@ -106,6 +106,25 @@ plain_tests = \
 plain_ldadd = libtgjit-core.la
 tests_stress_calls_LDADD = $(plain_ldadd)
 
+if HAVE_MPFR
+plain_tests += tests/ulp
+endif
+tests_ulp_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
+tests_ulp_LDADD = $(plain_ldadd) $(MPFR_LIBS)
+tests_ulp_SOURCES = \
+	tests/emit_eval.c \
+	tests/emit_eval.h \
+	tests/emit_eval_type.h \
+	tests/support_random.h \
+	tests/ulp.c \
+	tests/ulp.h \
+	tests/ulp_bounds.def \
+	tests/ulp_cost.c \
+	tests/ulp_inputs.c \
+	tests/ulp_numpy.c \
+	tests/ulp_reference.c \
+	tests/ulp_sweep.c
+
 check_PROGRAMS += $(plain_tests)
 TESTS += $(plain_tests)
 
@@ -145,7 +164,8 @@ TESTS += $(script_tests)
 
 # Scripts too long for `make check', run by `make check-long'.
 LONG_TESTS = \
-	tests/long-random-graphs.sh
+	tests/long-random-graphs.sh \
+	tests/long-ulp.sh
 
 # -- Support -----------------------------------------------------------------
 
@@ -197,6 +217,7 @@ EXTRA_DIST += \
 	tests/run-test.sh \
 	tests/summary.sh \
 	tests/support.h \
+	tests/support_random.h \
 	tests/traced.h
 
 # -- How they run ------------------------------------------------------------

@@ -104,10 +104,10 @@ enum { RG_KNOWN = 0, RG_SAME_1 = 1, RG_SAME_2 = 2, RG_ALONE = 3 };
 
 typedef struct rg_arg {
     rg_arg_kind kind;
-    int variable;                /* VARIABLE, VALUE_OF: which one */
-    rg_type type[RG_SIZES];      /* the same but for extents */
-    uint8_t known[TG_MAX_RANK];  /* RG_KNOWN … */
-    void *data[RG_SIZES];        /* TENSOR, NUMBER: the elements */
+    int variable;               /* VARIABLE, VALUE_OF: which one */
+    rg_type type[RG_SIZES];     /* the same but for extents */
+    uint8_t known[TG_MAX_RANK]; /* RG_KNOWN … */
+    void *data[RG_SIZES];       /* TENSOR, NUMBER: the elements */
 } rg_arg;
 
 typedef struct rg_program {
@@ -210,8 +210,7 @@ void rg_make_and_return(rg_maker *m);
 void rg_see_variables(rg_maker *m);
 
 /* Records an operation, unless dry. */
-#define RG_DO(m, ...) \
-    ((m)->session ? (__VA_ARGS__) : (tg_value){0, 0})
+#define RG_DO(m, ...) ((m)->session ? (__VA_ARGS__) : (tg_value){0, 0})
 
 /* A new value, kept for later instructions while there is room. */
 rg_operand rg_keep(rg_maker *m, rg_type type, tg_value value);
@@ -279,12 +278,10 @@ rg_instruction rg_make_unary, rg_make_binary, rg_make_ternary, rg_make_cast;
 
 /* What the API makes of several ops. */
 rg_instruction rg_make_swapped, rg_make_neutral, rg_make_upon, rg_make_clamp,
-    rg_make_square,
-    rg_make_contraction, rg_make_typed_scalar, rg_make_flat, rg_make_reverse,
-    rg_make_mean,
-    rg_make_quantifier, rg_make_activation, rg_make_softmax,
-    rg_make_layer_norm, rg_make_random_numbers, rg_make_assign_more,
-    rg_make_assign_view, rg_make_name;
+    rg_make_square, rg_make_contraction, rg_make_typed_scalar, rg_make_flat,
+    rg_make_reverse, rg_make_mean, rg_make_quantifier, rg_make_activation,
+    rg_make_softmax, rg_make_layer_norm, rg_make_random_numbers,
+    rg_make_assign_more, rg_make_assign_view, rg_make_name;
 
 /* -- Sessions -------------------------------------------------------------- */
 
@@ -296,8 +293,8 @@ struct rg_session {
     tg_variable *variables[RG_MOST_VARIABLES];
     TGI_VEC(tg_function *) functions; /* made by callbacks, owned */
     tg_function *function;            /* the program itself */
-    int size;          /* of the arguments now */
-    tgi_strbuf text;   /* what was printed */
+    int size;                         /* of the arguments now */
+    tgi_strbuf text;                  /* what was printed */
     char complaint[256]; /* our types and the library's differ; "" if not */
 };
 
@@ -327,7 +324,8 @@ typedef struct rg_outcome {
     TGI_VEC(struct rg_part {
         char what[24];
         size_t at;
-    }) parts;
+    })
+    parts;
 } rg_outcome;
 
 void rg_outcome_deinit(rg_outcome *outcome);

@@ -71,20 +71,19 @@ static bool same_node(const tgi_node *a, const tgi_node *b)
 {
     return a->op == b->op && a->dtype == b->dtype && a->shape == b->shape &&
            a->n_inputs == b->n_inputs && a->attr_bytes == b->attr_bytes &&
-           (a->n_inputs == 0 || memcmp(a->inputs, b->inputs,
-                                       a->n_inputs * sizeof(tgi_ref)) == 0) &&
-           (a->attr_bytes == 0 ||
-            memcmp(a->attr, b->attr, a->attr_bytes) == 0);
+           (a->n_inputs == 0 ||
+            memcmp(a->inputs, b->inputs, a->n_inputs * sizeof(tgi_ref)) == 0) &&
+           (a->attr_bytes == 0 || memcmp(a->attr, b->attr, a->attr_bytes) == 0);
 }
 
 /* Equal graphs need not be run to know that they do the same. */
 static bool same_graph(const tgi_graph *a, const tgi_graph *b)
 {
-    bool same = a->n_nodes == b->n_nodes && a->checks.n == b->checks.n &&
-                a->results.n == b->results.n &&
-                (a->results.n == 0 ||
-                 memcmp(a->results.data, b->results.data,
-                        a->results.n * sizeof(tgi_ref)) == 0);
+    bool same =
+        a->n_nodes == b->n_nodes && a->checks.n == b->checks.n &&
+        a->results.n == b->results.n &&
+        (a->results.n == 0 || memcmp(a->results.data, b->results.data,
+                                     a->results.n * sizeof(tgi_ref)) == 0);
     for (tgi_ref ref = 1; same && ref <= a->n_nodes; ref++)
         same = same_node(tgi_graph_node(a, ref), tgi_graph_node(b, ref));
     return same;
@@ -104,16 +103,14 @@ static bool runs_alike(const subject *of, const tgi_graph *graph,
                        const char **out_difference)
 {
     rg_outcome outcome;
-    rg_run_graph(of->session, of->concrete, graph, of->size,
-                 &outcome);
+    rg_run_graph(of->session, of->concrete, graph, of->size, &outcome);
     *out_difference = rg_outcome_difference(of->outcome, &outcome);
     rg_outcome_deinit(&outcome);
     return !**out_difference;
 }
 
 /* Says which of these passes is the first that changes something. */
-static bool blame(checker *c, const subject *of, const uint8_t *order,
-                  size_t n)
+static bool blame(checker *c, const subject *of, const uint8_t *order, size_t n)
 {
     tgi_graph *graph = tgi_graph_retain(of->graph);
     char stages[128] = "";
@@ -124,10 +121,9 @@ static bool blame(checker *c, const subject *of, const uint8_t *order,
         size_t at = strlen(stages);
         snprintf(stages + at, sizeof(stages) - at, "%s%s", i ? "," : "",
                  pass->name);
-        if (pass->run(graph, &next) ||
-            !runs_alike(of, next, &difference)) {
-            fail(c, graph, next, "after %s in size %d: %s", stages,
-                 of->size, difference);
+        if (pass->run(graph, &next) || !runs_alike(of, next, &difference)) {
+            fail(c, graph, next, "after %s in size %d: %s", stages, of->size,
+                 difference);
             tgi_graph_release(graph);
             tgi_graph_release(next);
             return false;
@@ -135,15 +131,14 @@ static bool blame(checker *c, const subject *of, const uint8_t *order,
         tgi_graph_release(graph);
         graph = next;
     }
-    fail(c, of->graph, graph, "after %s: it was different before",
-         stages);
+    fail(c, of->graph, graph, "after %s: it was different before", stages);
     tgi_graph_release(graph);
     return false;
 }
 
 /* Runs passes in an order; the graph made is the caller's if asked for. */
-static bool check_order(checker *c, const subject *of,
-                        const uint8_t *order, size_t n, tgi_graph **out_graph)
+static bool check_order(checker *c, const subject *of, const uint8_t *order,
+                        size_t n, tgi_graph **out_graph)
 {
     tgi_graph *graph = tgi_graph_retain(of->graph);
     bool good = true;
@@ -214,8 +209,7 @@ static bool trace_first(checker *c, rg_session *s, rg_generality generality,
     for (size_t i = 0; i < s->functions.n; i++)
         if (s->functions.data[i]->never_generalise)
             return fail(c, graph, NULL, "%s could not be general: %s",
-                        tg_function_name(s->functions.data[i]),
-                        tg_error(NULL));
+                        tg_function_name(s->functions.data[i]), tg_error(NULL));
     return verify(c, NULL, graph, kind);
 }
 
@@ -227,8 +221,7 @@ static bool check_again(checker *c, const tgi_graph *first)
     bool good = rg_session_init(&s, c->program, RG_EXACT, RG_RAW) &&
                 !rg_session_trace(&s, 0, &concrete);
     if (!good)
-        fail(c, first, NULL, "the second trace is refused: %s",
-             tg_error(NULL));
+        fail(c, first, NULL, "the second trace is refused: %s", tg_error(NULL));
     if (good) {
         char *texts[2] = {text_of(first), text_of(concrete->graph)};
         good = strcmp(texts[0], texts[1]) == 0 ||
@@ -263,15 +256,14 @@ static bool check_size(checker *c, rg_session *exact, subject general,
     const char *difference = "";
     rg_outcome expected, outcome;
     run_exact(exact, general.size, &expected);
-    rg_run_graph(general.session, general.concrete, general.graph,
-                 general.size, &outcome);
+    rg_run_graph(general.session, general.concrete, general.graph, general.size,
+                 &outcome);
     if (expected.status != outcome.status ||
         expected.parts.n) /* it was traced */
         difference = rg_outcome_difference(&expected, &outcome);
-    bool good = !*difference ||
-                fail(c, general.graph, NULL,
-                     "exact and general trace in size %d: %s", general.size,
-                     difference);
+    bool good = !*difference || fail(c, general.graph, NULL,
+                                     "exact and general trace in size %d: %s",
+                                     general.size, difference);
     general.outcome = &outcome;
     if (good && !runs_alike(&general, optimised, &difference))
         good = fail(c, general.graph, optimised,
@@ -367,8 +359,8 @@ static bool check_program(checker *c)
                         tg_error(NULL));
         good = good && check_each_pass(c, &of) &&
                check_standard_order(c, &of, NULL) &&
-               check_random_order(c, &of) &&
-               check_random_order(c, &of) && check_again(c, graph);
+               check_random_order(c, &of) && check_random_order(c, &of) &&
+               check_again(c, graph);
         if (good && rg_program_has_unknowns(c->program))
             good = check_general(c, &s, &outcome);
         good = good && check_call(c, &s, &outcome);

@@ -23,8 +23,7 @@ static int counted_dtype(const tgi_graph *graph, const tgi_node *node,
     case TGI_OPCLASS_EFFECT:
         return tgi_graph_node(graph, node->inputs[i])->dtype;
     default:
-        return tgi_graph_node(graph,
-                              node->inputs[node->op == TGI_OP_SELECT])
+        return tgi_graph_node(graph, node->inputs[node->op == TGI_OP_SELECT])
             ->dtype;
     }
 }
@@ -72,8 +71,7 @@ void rg_coverage_print(const rg_coverage *coverage)
             if (!tgi_dtype_is_valid(dtype))
                 continue;
             if (is_allowed(op, dtype))
-                printf(" %8llu",
-                       (unsigned long long)coverage->hits[op][dtype]);
+                printf(" %8llu", (unsigned long long)coverage->hits[op][dtype]);
             else
                 printf(" %8s", "-");
         }

@@ -33,8 +33,8 @@ static const instruction ops[] = {
 #define MAKER_STATE MAKER_LEAF
 #define MAKER_EFFECT MAKER_LEAF
 #define MAKER_REGION MAKER_LEAF
-#define IS_PLAIN(cls) \
-    (TGI_OPCLASS_##cls <= TGI_OPCLASS_TERNARY || \
+#define IS_PLAIN(cls)                                                          \
+    (TGI_OPCLASS_##cls <= TGI_OPCLASS_TERNARY ||                               \
      TGI_OPCLASS_##cls == TGI_OPCLASS_RANDOM)
 #define OP(ID, name, cls, ...) {MAKER_##cls(name), TGI_OP_##ID, IS_PLAIN(cls)},
 #include "op.def"

@@ -112,9 +112,9 @@ void rg_make_binary(rg_maker *m, tgi_op op)
     rg_operand in[2];
     rg_type common = take_operands(m, tgi_op_table[op].types, in, 2);
     shuffle(m, in, 2);
-    rg_keep(m, result_type(op, common),
-            RG_DO(m, functions[op].binary(in[0].operand, in[1].operand,
-                                          TG_HERE)));
+    rg_keep(
+        m, result_type(op, common),
+        RG_DO(m, functions[op].binary(in[0].operand, in[1].operand, TG_HERE)));
 }
 
 /* a > b and a >= b, which are b < a and b <= a. */
@@ -129,18 +129,16 @@ void rg_make_swapped(rg_maker *m, tgi_op op)
                                : tg_ge(in[0].operand, in[1].operand)));
 }
 
-/* A row of the table of this class that takes such elements, from a random
-   one on. */
+/* A row of the table of this class that takes such elements. */
 static tgi_op take_op(rg_maker *m, int cls, int dtype)
 {
-    unsigned first = rg_take(&m->bytes);
-    for (unsigned i = 0; i < TGI_OPS; i++) {
-        tgi_op op = (tgi_op)((first + i) % TGI_OPS);
-        if (op != TGI_OP_NONE && tgi_op_table[op].cls == cls &&
+    uint8_t fitting[TGI_OPS];
+    int n = 0;
+    for (int op = TGI_OP_NONE + 1; op < TGI_OPS; op++)
+        if (tgi_op_table[op].cls == cls &&
             tgi_dtype_is(dtype, tgi_op_table[op].types))
-            return op;
-    }
-    return TGI_OP_NONE;
+            fitting[n++] = (uint8_t)op;
+    return n ? (tgi_op)fitting[rg_below(&m->bytes, n)] : TGI_OP_NONE;
 }
 
 /* 0, -0, 1, -1 or all bits, as the type can have them. */
@@ -164,12 +162,12 @@ void rg_make_neutral(rg_maker *m, tgi_op op)
     in[0] = rg_fit_classes(m, rg_pick_value(m), TGI_CLASS_ANY);
     rg_type type = in[0].type;
     op = take_op(m, TGI_OPCLASS_BINARY, type.dtype);
-    in[1] = rg_below(&m->bytes, 4) ? take_neutral(m, (tg_dtype)type.dtype)
-                                   : in[0];
+    in[1] =
+        rg_below(&m->bytes, 4) ? take_neutral(m, (tg_dtype)type.dtype) : in[0];
     shuffle(m, in, 2);
-    rg_keep(m, result_type(op, type),
-            RG_DO(m, functions[op].binary(in[0].operand, in[1].operand,
-                                          TG_HERE)));
+    rg_keep(
+        m, result_type(op, type),
+        RG_DO(m, functions[op].binary(in[0].operand, in[1].operand, TG_HERE)));
 }
 
 /*
@@ -190,8 +188,8 @@ void rg_make_upon(rg_maker *m, tgi_op op)
         in[1] = rg_match(m, &type, (tg_dtype)type.dtype);
         rg_broadcast(m, &type, &in[1].type, &type);
         shuffle(m, in, 2);
-        value = RG_DO(m, functions[op].binary(in[0].operand, in[1].operand,
-                                              TG_HERE));
+        value = RG_DO(
+            m, functions[op].binary(in[0].operand, in[1].operand, TG_HERE));
     } else if (!is_binary && op != TGI_OP_NONE) {
         value = RG_DO(m, functions[op].unary(in[0].operand, TG_HERE));
     } else {
@@ -269,9 +267,8 @@ void rg_make_contraction(rg_maker *m, tgi_op op)
         rg_keep(m, common, product);
     if (!m->is_plain && !common.is_weak)
         product = spread(m, &common, product);
-    in[2] = common.is_weak
-                ? rg_immediate_exact(m, (tg_dtype)common.dtype)
-                : rg_match(m, &common, (tg_dtype)common.dtype);
+    in[2] = common.is_weak ? rg_immediate_exact(m, (tg_dtype)common.dtype)
+                           : rg_match(m, &common, (tg_dtype)common.dtype);
     rg_broadcast(m, &common, &in[2].type, &common);
     tg_value result = {0, 0};
     switch (rg_below(&m->bytes, 4)) {
@@ -296,11 +293,8 @@ void rg_make_contraction(rg_maker *m, tgi_op op)
 void rg_make_activation(rg_maker *m, tgi_op op)
 {
     (void)op;
-    bool is_relu = rg_below(&m->bytes, 2);
-    rg_operand x = rg_fit_classes(m, rg_pick(m),
-                                  is_relu ? TGI_CLASS_NUM : TGI_CLASS_FLOAT);
+    rg_operand x = rg_fit_classes(m, rg_pick(m), TGI_CLASS_NUM);
     rg_type type = x.type;
     type.is_weak = false;
-    rg_keep(m, type,
-            RG_DO(m, is_relu ? tg_relu(x.operand) : tg_sigmoid(x.operand)));
+    rg_keep(m, type, RG_DO(m, tg_relu(x.operand)));
 }

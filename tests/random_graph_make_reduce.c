@@ -113,9 +113,9 @@ void rg_make_quantifier(rg_maker *m, tgi_op op)
     rg_type type;
     tg_axes axes = take_axes(m, &x.type, true, &type);
     bool is_all = rg_below(&m->bytes, 2);
-    rg_keep(m, type,
-            RG_DO(m, is_all ? tg_all(x.operand, axes)
-                            : tg_any(x.operand, axes)));
+    rg_keep(
+        m, type,
+        RG_DO(m, is_all ? tg_all(x.operand, axes) : tg_any(x.operand, axes)));
 }
 
 void rg_make_softmax(rg_maker *m, tgi_op op)
@@ -140,9 +140,9 @@ void rg_make_layer_norm(rg_maker *m, tgi_op op)
     rg_broadcast(m, &type, &scale.type, &type);
     rg_operand shift = rg_match(m, &type, (tg_dtype)x.type.dtype);
     rg_broadcast(m, &type, &shift.type, &type);
-    rg_keep(m, type,
-            RG_DO(m, tg_layer_norm(x.operand, scale.operand, shift.operand,
-                                   1e-5)));
+    rg_keep(
+        m, type,
+        RG_DO(m, tg_layer_norm(x.operand, scale.operand, shift.operand, 1e-5)));
 }
 
 /* -- Products -------------------------------------------------------------- */
@@ -181,17 +181,15 @@ static rg_operand sum_to_axis(rg_maker *m, const rg_operand *x, int axis)
     for (int i = 0; i < x->type.rank; i++)
         if (i != axis)
             axes[n++] = i;
-    rg_type type = {.dtype = x->type.dtype,
-                    .rank = 1,
-                    .dims = {x->type.dims[axis]}};
-    return rg_value(
-        type, RG_DO(m, tg_sum(x->operand, tg_axes_of((size_t)n, axes))));
+    rg_type type = {
+        .dtype = x->type.dtype, .rank = 1, .dims = {x->type.dims[axis]}};
+    return rg_value(type,
+                    RG_DO(m, tg_sum(x->operand, tg_axes_of((size_t)n, axes))));
 }
 
 void rg_make_matmul(rg_maker *m, tgi_op op)
 {
-    rg_operand a = rg_fit_classes(m, rg_pick_ranked(m),
-                                  tgi_op_table[op].types);
+    rg_operand a = rg_fit_classes(m, rg_pick_ranked(m), tgi_op_table[op].types);
     unsigned choice = rg_take(&m->bytes);
     int flags = (int)(choice % 4);
     rg_operand b = a;
@@ -216,8 +214,7 @@ void rg_make_matmul(rg_maker *m, tgi_op op)
         flags = choice / 16 % 2 ? TG_TRANSPOSE_A : TG_TRANSPOSE_B;
     }
     if (product_type(m, &a.type, &b.type, flags, &type))
-        rg_keep(m, type,
-                RG_DO(m, tg_matmul_with(a.operand, b.operand, flags)));
+        rg_keep(m, type, RG_DO(m, tg_matmul_with(a.operand, b.operand, flags)));
 }
 
 /* -- Random numbers -------------------------------------------------------- */

@@ -83,7 +83,8 @@ void rg_make_extent(rg_maker *m, tgi_op op)
 void rg_make_broadcast(rg_maker *m, tgi_op op)
 {
     (void)op;
-    static const int64_t extents[] = {2, 3, 1, 0, 4, 5, 2, 3};
+    static const int64_t extents[16] = {2, 3, 1, 4, 5, 2, 3, 1,
+                                        2, 4, 3, 2, 1, 6, 2, 0};
     rg_operand x = rg_pick_value(m);
     unsigned choice = rg_take(&m->bytes);
     int more = (int)(choice % 3);
@@ -96,15 +97,14 @@ void rg_make_broadcast(rg_maker *m, tgi_op op)
     for (int i = 0; i < type.rank; i++) {
         bool is_new = i < more;
         if (is_new || (x.type.dims[i - more] == 1 && choice & 4)) {
-            type.dims[i] = dims[i] = extents[rg_below(&m->bytes, 8)];
+            type.dims[i] = dims[i] = extents[rg_below(&m->bytes, 16)];
         } else {
             type.dims[i] = x.type.dims[i - more];
             dims[i] = rg_dim(m, &x, i - more);
         }
     }
     if (rg_is_small(m, &type))
-        rg_keep(m, type,
-                RG_DO(m, tg_broadcast(x.operand, type.rank, dims)));
+        rg_keep(m, type, RG_DO(m, tg_broadcast(x.operand, type.rank, dims)));
 }
 
 /* A shape under construction: the numbers, and what the library is told. */
@@ -178,8 +178,7 @@ void rg_make_reshape(rg_maker *m, tgi_op op)
     }
     settle_left_over(&to);
     to.type.is_weak = x.type.is_weak && to.type.rank == 0;
-    rg_keep(m, to.type,
-            RG_DO(m, tg_reshape(x.operand, to.type.rank, to.dims)));
+    rg_keep(m, to.type, RG_DO(m, tg_reshape(x.operand, to.type.rank, to.dims)));
 }
 
 /* All elements in a row: good for any extents. */
@@ -187,9 +186,8 @@ void rg_make_flat(rg_maker *m, tgi_op op)
 {
     (void)op;
     rg_operand x = rg_pick_value(m);
-    rg_type type = {.dtype = x.type.dtype,
-                    .rank = 1,
-                    .dims = {rg_count(&x.type)}};
+    rg_type type = {
+        .dtype = x.type.dtype, .rank = 1, .dims = {rg_count(&x.type)}};
     rg_keep(m, type, RG_DO(m, tg_reshape(x.operand, TG_DIMS(-1))));
 }
 
@@ -229,8 +227,8 @@ static rg_operand slice(rg_maker *m, rg_operand x)
 
     /* Positions from low up to high; going down it begins at high - 1. */
     int64_t low = rg_below(&m->bytes, (int)(n < 200 ? n : 200) + 1);
-    int64_t high = low + rg_below(&m->bytes, (int)(n - low < 200 ? n - low
-                                                                 : 200) + 1);
+    int64_t high =
+        low + rg_below(&m->bytes, (int)(n - low < 200 ? n - low : 200) + 1);
     int64_t start = step > 0 ? low : high - 1;
     int64_t stop = step > 0 ? high : low - 1;
     if (choice & 8) { /* all that is left in that direction */
@@ -314,8 +312,8 @@ void rg_make_concat(rg_maker *m, tgi_op op)
         parts[n_parts++] = rg_fit_dtype(m, part, (tg_dtype)type.dtype).operand;
         type = joined;
     }
-    rg_keep(m, type, RG_DO(m, tg_concat_at(axis, parts, (size_t)n_parts,
-                                           TG_HERE)));
+    rg_keep(m, type,
+            RG_DO(m, tg_concat_at(axis, parts, (size_t)n_parts, TG_HERE)));
 }
 
 /* Indices below n, but now and then any. */
@@ -331,8 +329,8 @@ static rg_operand take_indices(rg_maker *m, int64_t n, tg_gather_mode mode)
                                      .dims = {rg_below(&m->bytes, 5)}});
     if (mode != TG_GATHER_CHECK || n == 0 || rg_below(&m->bytes, 4) == 0)
         return x;
-    x.operand = tg_in_value(
-        RG_DO(m, tg_clamp(x.operand, 0, n > 127 ? 127 : n - 1)));
+    x.operand =
+        tg_in_value(RG_DO(m, tg_clamp(x.operand, 0, n > 127 ? 127 : n - 1)));
     return x;
 }
 
@@ -357,7 +355,7 @@ void rg_make_gather(rg_maker *m, tgi_op op)
     for (int i = axis + 1; i < x.type.rank; i++)
         type.dims[type.rank++] = x.type.dims[i];
     if (rg_is_small(m, &type))
-        rg_keep(m, type,
-                RG_DO(m, tg_gather_with(x.operand, indices.operand, axis,
-                                        mode)));
+        rg_keep(
+            m, type,
+            RG_DO(m, tg_gather_with(x.operand, indices.operand, axis, mode)));
 }

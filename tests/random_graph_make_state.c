@@ -255,8 +255,7 @@ void rg_make_call(rg_maker *m, tgi_op op)
     unsigned choice = rg_take(&m->bytes);
     size_t left = m->bytes.n - m->bytes.at;
     *f = (rg_function){
-        .body = {m->bytes.data + m->bytes.at, length < left ? length : left,
-                 0},
+        .body = {m->bytes.data + m->bytes.at, length < left ? length : left, 0},
         .program = m->program,
         .session = m->session,
         .depth = m->depth + 1,

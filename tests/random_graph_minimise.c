@@ -49,8 +49,7 @@ static bool try_without(uint8_t *bytes, size_t *n, size_t span,
 }
 
 /* Sets `span` bytes at a time to 0. */
-static bool try_zeros(uint8_t *bytes, size_t n, size_t span,
-                      uint8_t *candidate)
+static bool try_zeros(uint8_t *bytes, size_t n, size_t span, uint8_t *candidate)
 {
     bool changed = false;
     for (size_t at = 0; at + span <= n; at += span) {

@@ -64,7 +64,7 @@ rg_operand rg_immediate(rg_maker *m, tg_dtype dtype)
     if (choice % 4 == 0)
         return rg_immediate_exact(m, dtype);
     if (choice % 4 == 1 && tgi_dtype_is(dtype, TGI_CLASS_FLOAT)) {
-        static const double numbers[] = {0.0, -0.0, 1.0, -1.0,
+        static const double numbers[] = {0.0, -0.0, 1.0,  -1.0,
                                          0.5, 2.0,  -3.0, 1e30};
         number.operand = tg_in_f64(numbers[choice / 4 % 8]);
     } else if (choice % 4 == 2) { /* what bool can be, too */
@@ -95,8 +95,8 @@ rg_operand rg_scalar(rg_maker *m, tg_dtype dtype)
 {
     unsigned choice = rg_take(&m->bytes);
     for (int i = 0; choice % 2 == 0 && i < m->n_values; i++) {
-        const rg_operand *x = &m->values[(choice + (unsigned)i) %
-                                         (unsigned)m->n_values];
+        const rg_operand *x =
+            &m->values[(choice + (unsigned)i) % (unsigned)m->n_values];
         if (x->type.rank == 0)
             return rg_fit_dtype(m, *x, dtype);
     }
@@ -130,13 +130,14 @@ bool rg_broadcast(const rg_maker *m, const rg_type *a, const rg_type *b,
 
 rg_type rg_take_shape(rg_maker *m, tg_dtype dtype, int least_rank)
 {
-    static const int64_t extents[] = {2, 3, 1, 4, 1, 5, 0, 2};
+    static const int64_t extents[16] = {2, 3, 1, 4, 1, 5, 2, 3,
+                                        2, 1, 3, 2, 4, 1, 2, 0};
     rg_type type = {.dtype = (uint8_t)dtype};
     unsigned choice = rg_take(&m->bytes);
     type.rank = (int8_t)(least_rank + (int)(choice % 4));
     for (int i = 0; i < type.rank; i++) {
-        choice = i % 2 ? choice / 8 : rg_take(&m->bytes);
-        type.dims[i] = extents[choice % 8];
+        choice = i % 2 ? choice / 16 : rg_take(&m->bytes);
+        type.dims[i] = extents[choice % 16];
     }
     return type;
 }
@@ -157,9 +158,7 @@ rg_operand rg_pick_value(rg_maker *m)
             m, rg_take_shape(m, rg_take_dtype(&m->bytes, TGI_CLASS_ANY), 0));
     /* New ones more often: chains grow, and so do views of views. */
     unsigned choice = rg_take(&m->bytes);
-    int span = choice % 4 == 0   ? m->n_values
-               : choice % 4 == 1 ? 1
-                                 : 4;
+    int span = choice % 4 == 0 ? m->n_values : choice % 4 == 1 ? 1 : 4;
     span = span < m->n_values ? span : m->n_values;
     return m->values[m->n_values - 1 - (int)(choice / 4) % span];
 }
@@ -176,8 +175,7 @@ rg_operand rg_pick(rg_maker *m)
         return rg_constant(
             m, rg_take_shape(m, rg_take_dtype(&m->bytes, TGI_CLASS_ANY), 0));
     case 2:
-        return rg_immediate_exact(m,
-                                  rg_take_dtype(&m->bytes, TGI_CLASS_ANY));
+        return rg_immediate_exact(m, rg_take_dtype(&m->bytes, TGI_CLASS_ANY));
     default:
         break;
     }

@@ -30,18 +30,19 @@ static uint64_t take_seed(rg_program *p)
 static int64_t take_dim(rg_program *p, const extents *sizes, uint8_t *out_known,
                         int64_t *others)
 {
-    static const int64_t known[] = {1, 2, 3, 4, 5, 1, 7, 0};
+    static const int64_t known[16] = {1, 2, 3, 4, 5, 1, 7, 2,
+                                      3, 1, 2, 4, 6, 1, 3, 0};
     unsigned choice = rg_take(&p->body);
     *out_known = (uint8_t)(choice % 8 < 3   ? RG_SAME_1
                            : choice % 8 < 5 ? RG_SAME_2
                            : choice % 8 < 6 ? RG_ALONE
                                             : RG_KNOWN);
     for (int i = 0; i < RG_SIZES; i++) {
-        others[i] = known[choice / 8 % 8];
+        others[i] = known[choice / 8 % 16];
         if (*out_known == RG_SAME_1 || *out_known == RG_SAME_2)
             others[i] = sizes->named[*out_known - RG_SAME_1][i];
         else if (*out_known == RG_ALONE && i > 0)
-            others[i] = known[(choice / 64 + (unsigned)i) % 8];
+            others[i] = known[(choice / 8 + 7 * (unsigned)i) % 16];
     }
     return others[0];
 }
@@ -80,9 +81,9 @@ static void *take_contents(rg_program *p, const rg_type *type)
 
 static void take_arg(rg_program *p, const extents *sizes, rg_arg *arg)
 {
-    static const rg_arg_kind kinds[] = {
-        RG_TENSOR, RG_TENSOR, RG_TENSOR,   RG_TENSOR,
-        RG_NUMBER, RG_TENSOR, RG_VARIABLE, RG_VALUE_OF};
+    static const rg_arg_kind kinds[] = {RG_TENSOR,   RG_TENSOR,  RG_TENSOR,
+                                        RG_TENSOR,   RG_NUMBER,  RG_TENSOR,
+                                        RG_VARIABLE, RG_VALUE_OF};
     arg->kind = kinds[rg_below(&p->body, 8)];
     if (arg->kind >= RG_VARIABLE && p->n_variables == 0)
         arg->kind = RG_TENSOR;
@@ -97,8 +98,7 @@ static void take_arg(rg_program *p, const extents *sizes, rg_arg *arg)
         take_types(p, sizes, dtype, arg->type, arg->known);
     else
         for (int i = 0; i < RG_SIZES; i++)
-            arg->type[i] =
-                (rg_type){.dtype = (uint8_t)dtype, .is_weak = true};
+            arg->type[i] = (rg_type){.dtype = (uint8_t)dtype, .is_weak = true};
     for (int i = 0; i < RG_SIZES; i++)
         arg->data[i] = take_contents(p, &arg->type[i]);
 }
@@ -120,19 +120,20 @@ static void take_variable(rg_program *p, const extents *sizes, int number)
 
 void rg_program_init(rg_program *p, const uint8_t *bytes, size_t n)
 {
-    static const int64_t usual[] = {3, 2, 4, 1, 5, 2, 6, 0};
+    static const int64_t usual[16] = {3, 2, 4, 1, 5, 2, 6, 3,
+                                      1, 2, 4, 3, 2, 7, 1, 0};
     *p = (rg_program){.body = {bytes, n, 0},
                       .seed = tgi_hash(bytes, n < 4 ? n : 4, 0)};
     unsigned flags = rg_take(&p->body);
     p->no_contraction = flags % 16 == 1;
-    p->returns_all = flags / 16 % 4 == 0;
+    p->returns_all = flags / 16 % 4 > 0;
     bool is_large = flags == 255;
     p->limit = is_large ? 2048 : 96;
 
     extents sizes;
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < RG_SIZES; i++)
-            sizes.named[k][i] = usual[rg_below(&p->body, 8)];
+            sizes.named[k][i] = usual[rg_below(&p->body, 16)];
     if (is_large)
         sizes.named[0][0] = 40 + (int64_t)rg_take(&p->body) * 4;
     p->n_variables = rg_below(&p->body, RG_MOST_VARIABLES + 1);

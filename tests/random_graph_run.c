@@ -195,8 +195,7 @@ void rg_run_graph(const rg_session *s, const tg_concrete *concrete,
     if (!o->status) {
         b.results = room(&b, graph->results.n * sizeof(void *));
         for (size_t i = 0; i < graph->results.n; i++)
-            b.results[i] =
-                room(&b, (size_t)tgi_interp_result_bytes(interp, i));
+            b.results[i] = room(&b, (size_t)tgi_interp_result_bytes(interp, i));
         uint32_t mode = tgi_fpenv_begin();
         o->status = tgi_interp_run(interp, b.params, b.results);
         tgi_fpenv_end(mode);
@@ -229,9 +228,8 @@ static void reset(rg_session *s)
 static tg_status run_bound(rg_session *s, const tg_operand *operands,
                            tg_tensor **const *places, size_t n)
 {
-    tg_bound *bound = tg_bind_at(s->function, operands,
-                                 (size_t)s->program->n_args, places, n,
-                                 TG_HERE);
+    tg_bound *bound = tg_bind_at(
+        s->function, operands, (size_t)s->program->n_args, places, n, TG_HERE);
     if (!bound)
         return tg_error_last()->status;
     tg_status status = tg_run(bound);
@@ -261,8 +259,8 @@ void rg_run_call(rg_session *s, int size, rg_outcome *o)
     for (size_t i = 0; i < n; i++)
         places[i] = &results[i];
     if (!o->status && p->seed / 16 % 2)
-        o->status = tg_call_at(s->function, operands, (size_t)p->n_args,
-                               places, n, TG_HERE);
+        o->status = tg_call_at(s->function, operands, (size_t)p->n_args, places,
+                               n, TG_HERE);
     else if (!o->status)
         o->status = run_bound(s, operands, places, n);
     for (size_t i = 0; i < n && !o->status; i++)

@@ -25,8 +25,7 @@ static void program_callback(tg_trace *t, const tg_value *in, void *user)
     m.depth = m.n_values = m.n_variables = m.n_functions = 0;
     for (int i = 0; i < p->n_args; i++) {
         bool is_variable = p->args[i].kind == RG_VARIABLE;
-        rg_operand arg = {p->args[i].type[0], tg_in_value(in[i]),
-                          is_variable};
+        rg_operand arg = {p->args[i].type[0], tg_in_value(in[i]), is_variable};
         if (is_variable)
             m.variables[m.n_variables++] = arg;
         else

@@ -33,13 +33,15 @@ tg_dtype rg_take_dtype(rg_bytes *bytes, unsigned classes)
 
 /* -- Filling --------------------------------------------------------------- */
 
+/* clang-format off */
 static const double float_edges[] = {
-    0.0,    -0.0,     1.0,      -1.0,     0.5,      -0.5,       2.0,
-    1.5,    -2.5,     3.0,      1e-45,    -1e-45,   0x1p-126,   0x1p-1022,
-    5e-324, 0x1p127,  -0x1p127, 3.4e38,   1e308,    -1e308,     16777217.0,
-    0x1p31, -0x1p31,  0x1p63,   0x1p64,   255.0,    256.0,      -129.0,
-    1e10,   3.14159,  0.1,      88.8,     -104.0,   709.9,      -745.2,
-    (double)INFINITY, -(double)INFINITY,  (double)NAN,
+    /* What rules break on first. */
+    0.0, -0.0, (double)NAN, 0.0, -0.0, (double)NAN, -0.0, (double)NAN,
+    1.0, -1.0, 0.5, -0.5, 2.0, 1.5, -2.5, 3.0, 3.14159, 0.1,
+    255.0, 256.0, -129.0, 16777217.0, 1e10, 88.8, -104.0, 709.9, -745.2,
+    1e-45, -1e-45, 5e-324, 0x1p-126, 0x1p-1022, 0x1p31, -0x1p31, 0x1p63,
+    0x1p64, 0x1p127, -0x1p127, 3.4e38, 1e308, -1e308,
+    (double)INFINITY, -(double)INFINITY, (double)NAN,
 };
 
 static const uint64_t integer_edges[] = {
@@ -47,6 +49,7 @@ static const uint64_t integer_edges[] = {
     0x7fffffff, 0x80000000, 0xffffffff, INT64_MAX, 1ull << 63, ~0ull, ~1ull,
     ~0x7full, ~0x7fffull, ~0x7fffffffull,
 };
+/* clang-format on */
 
 #define N_OF(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -57,8 +60,8 @@ static double float_element(int manner, uint64_t random)
     switch (manner) {
     case EDGES:
         return float_edges[random % N_OF(float_edges)];
-    case SMALL:
-        return (double)((int)(random % 17) - 8) / 2;
+    case SMALL: /* and zeros, of either sign */
+        return (random & 1 << 20 ? -0.5 : 0.5) * (double)(random % 9);
     default:
         return (double)(random >> 11) * 0x1p-52 - 1;
     }
@@ -126,11 +129,11 @@ void rg_unify_nans(tg_dtype dtype, void *data, int64_t n)
 tg_operand rg_number(tg_dtype dtype, const void *element)
 {
     tgi_number number = tgi_dtype_load(dtype, element);
-    tg_operand operand = tg_in_blank(number.kind == TGI_INT ? TG_OPERAND_INT
-                                     : number.kind == TGI_UINT
-                                         ? TG_OPERAND_UINT
-                                         : TG_OPERAND_FLOAT,
-                                     dtype);
+    tg_operand operand =
+        tg_in_blank(number.kind == TGI_INT    ? TG_OPERAND_INT
+                    : number.kind == TGI_UINT ? TG_OPERAND_UINT
+                                              : TG_OPERAND_FLOAT,
+                    dtype);
     if (number.kind == TGI_INT)
         operand.as.i = number.as.i;
     else if (number.kind == TGI_UINT)

@@ -27,11 +27,7 @@
 
 #include "random_graph.h"
 
-enum {
-    MOST_BYTES = 4096,
-    MOST_SECONDS = 60,
-    ENOUGH_FOR_COVERAGE = 20000
-};
+enum { MOST_BYTES = 4096, MOST_SECONDS = 60, ENOUGH_FOR_COVERAGE = 20000 };
 
 typedef struct options {
     uint64_t seed, count, only, most_failures;
@@ -63,9 +59,9 @@ static size_t make_bytes(uint64_t seed, uint64_t k, uint8_t *bytes)
 static size_t parse_hex(const char *text, uint8_t *bytes)
 {
     size_t n = 0;
-    for (unsigned byte; n < MOST_BYTES && isxdigit((unsigned char)text[0]) &&
-                        isxdigit((unsigned char)text[1]) &&
-                        sscanf(text, "%2x", &byte) == 1;
+    for (unsigned byte;
+         n < MOST_BYTES && isxdigit((unsigned char)text[0]) &&
+         isxdigit((unsigned char)text[1]) && sscanf(text, "%2x", &byte) == 1;
          text += 2)
         bytes[n++] = (uint8_t)byte;
     return n;
@@ -128,8 +124,7 @@ static void report(uint8_t *bytes, size_t n, const char *name)
 }
 
 /* One string, in another process since it may crash. */
-static void check_apart(uint8_t *bytes, size_t n, const char *name,
-                        totals *all)
+static void check_apart(uint8_t *bytes, size_t n, const char *name, totals *all)
 {
     bool good = rg_check_apart(bytes, n);
     all->n_passed += good;
@@ -283,7 +278,7 @@ int main(int argc, char **argv)
     if (!parse(argc, argv, &o))
         return usage();
     totals *all = mmap(NULL, sizeof(*all), PROT_READ | PROT_WRITE,
-                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (all == MAP_FAILED)
         return 1;
 
@@ -301,8 +296,7 @@ int main(int argc, char **argv)
             rg_coverage_holes(&all->coverage))
             all->n_failed++;
     }
-    printf("%llu passed, %llu failed\n",
-           (unsigned long long)all->n_passed,
+    printf("%llu passed, %llu failed\n", (unsigned long long)all->n_passed,
            (unsigned long long)all->n_failed);
     return all->n_failed ? 1 : 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * stress_calls.c - eight threads that call, bind, clear, map and look at the
- * same functions and variables. Every call is atomic: money moved between two
+ * same functions and variables. Every call is atomic: money moved between
  * accounts is never lost or seen on its way, and counters end exact.
  *
  * A plain program, so that it runs under the thread sanitizer too. Takes the
@@ -18,9 +18,10 @@
 
 enum {
     THREADS = 8,
-    DEFAULT_ROUNDS = 300,
+    DEFAULT_ROUNDS = 4000,
     STARTS = 30, /* functions that all threads call first at once */
     BALANCE = 1000, /* of each account at the beginning */
+    ACCOUNTS = 1000, /* in a variable: a call takes its time */
     WATCHDOG_SECONDS = 540
 };
 
@@ -72,7 +73,7 @@ static void transfer(tg_trace *t, const tg_value *in, void *user)
         return;
     tg_assign_sub(b->from, in[1]);
     tg_assign_add(b->to, in[1]);
-    tg_return(t, tg_add(b->from, b->to));
+    tg_return(t, tg_sum(tg_add(b->from, b->to), TG_ALL_AXES));
 }
 
 /* The sum of all accounts that are captured. */
@@ -80,8 +81,8 @@ static void audit(tg_trace *t, const tg_value *in, void *user)
 {
     const shared *s = user;
     (void)in;
-    tg_return(t, tg_add(s->grouped.from, s->grouped.to),
-              tg_add(s->apart.from, s->apart.to));
+    tg_return(t, tg_sum(tg_add(s->grouped.from, s->grouped.to), TG_ALL_AXES),
+              tg_sum(tg_add(s->apart.from, s->apart.to), TG_ALL_AXES));
 }
 
 static void count(tg_trace *t, const tg_value *in, void *user)
@@ -141,28 +142,30 @@ static int64_t number_in(tg_tensor *tensor)
     return number;
 }
 
+static const int64_t all_money = (int64_t)2 * BALANCE * ACCOUNTS;
+
 static void do_transfer(shared *s, int64_t amount)
 {
     tg_tensor *sum = NULL;
     const bank *b = amount & 1 ? &s->grouped : &s->apart;
     CHECK(tg_call(s->transfer, TG_ARGS(tg_bundle_of(&bank_type, b), amount),
                   TG_RESULTS(&sum)) == TG_OK);
-    CHECK(number_in(sum) == 2 * BALANCE);
+    CHECK(number_in(sum) == all_money);
 }
 
 static void do_audit(shared *s)
 {
     tg_tensor *a = NULL, *b = NULL;
     CHECK(tg_call(s->audit, TG_NO_ARGS, TG_RESULTS(&a, &b)) == TG_OK);
-    CHECK(number_in(a) == 2 * BALANCE);
-    CHECK(number_in(b) == 2 * BALANCE);
+    CHECK(number_in(a) == all_money);
+    CHECK(number_in(b) == all_money);
 }
 
 static void do_both(shared *s, int64_t amount)
 {
     tg_tensor *sum = NULL;
     CHECK(tg_call(s->both, TG_ARGS(amount), TG_RESULTS(&sum)) == TG_OK);
-    CHECK(number_in(sum) == 2 * BALANCE);
+    CHECK(number_in(sum) == all_money);
     atomic_fetch_add(&s->expected_calls, 1);
 }
 
@@ -201,7 +204,10 @@ static void do_map(shared *s)
     /* Two of one group are one lock. */
     const int64_t *from = tg_variable_map(s->grouped.from, TG_READ);
     const int64_t *to = tg_variable_map(s->grouped.to, TG_READ);
-    CHECK(from && to && *from + *to == 2 * BALANCE);
+    int64_t sum = 0;
+    for (int i = 0; from && to && i < ACCOUNTS; i++)
+        sum += from[i] + to[i];
+    CHECK(sum == all_money);
     CHECK(tg_variable_unmap(s->grouped.to) == TG_OK);
     CHECK(tg_variable_unmap(s->grouped.from) == TG_OK);
 }
@@ -294,13 +300,18 @@ static void *work(void *user)
 
 /* -- The whole ------------------------------------------------------------- */
 
-static tg_variable *counter(tg_context *ctx, const char *name, int64_t value,
-                            tg_group *group)
+static tg_variable *accounts(tg_context *ctx, const char *name,
+                             tg_group *group)
 {
     tg_variable_options options = TG_VARIABLE_OPTIONS_INIT;
     options.group = group;
-    return tg_variable_create_with(ctx, name, TG_I64, TG_SCALAR,
-                                   tg_from_data(&value), &options);
+    return tg_variable_create_with(ctx, name, TG_I64, TG_DIMS(ACCOUNTS),
+                                   tg_fill(BALANCE), &options);
+}
+
+static tg_variable *counter(tg_context *ctx, const char *name)
+{
+    return tg_variable_create(ctx, name, TG_I64, TG_SCALAR, tg_zeros());
 }
 
 static int64_t contents(tg_variable *v)
@@ -316,12 +327,12 @@ static void shared_init(shared *s, long rounds)
     s->rounds = rounds;
     s->ctx = tg_context_create(NULL);
     tg_group *group = tg_group_create(s->ctx);
-    s->grouped.from = counter(s->ctx, "from", BALANCE, group);
-    s->grouped.to = counter(s->ctx, "to", BALANCE, group);
-    s->apart.from = counter(s->ctx, "from", BALANCE, NULL);
-    s->apart.to = counter(s->ctx, "to", BALANCE, NULL);
-    s->n_calls = counter(s->ctx, "calls", 0, NULL);
-    s->n_mapped = counter(s->ctx, "mapped", 0, NULL);
+    s->grouped.from = accounts(s->ctx, "from", group);
+    s->grouped.to = accounts(s->ctx, "to", group);
+    s->apart.from = accounts(s->ctx, "from", NULL);
+    s->apart.to = accounts(s->ctx, "to", NULL);
+    s->n_calls = counter(s->ctx, "calls");
+    s->n_mapped = counter(s->ctx, "mapped");
     tg_group_release(group);
 
     tg_function_options few = TG_FUNCTION_OPTIONS_INIT;
@@ -375,8 +386,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < THREADS; i++)
         pthread_join(workers[i].thread, NULL);
 
-    CHECK(contents(s.grouped.from) + contents(s.grouped.to) == 2 * BALANCE);
-    CHECK(contents(s.apart.from) + contents(s.apart.to) == 2 * BALANCE);
+    do_audit(&s);
     CHECK(contents(s.n_calls) == s.expected_calls);
     CHECK(contents(s.n_mapped) == s.expected_maps);
     tg_variable *own = tg_context_find_variable(s.ctx, "lazy/n");

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "alloc.h"
+#include "support_random.h"
 #include "tgjit/base.h"
 
 /* For the end of every test that makes objects. */
@@ -22,21 +23,6 @@
         cr_assert_eq(tg_live_bytes(), 0, "%zu bytes are alive", \
                      tg_live_bytes()); \
     } while (0)
-
-/* splitmix64: any seed is good. */
-static inline uint64_t random_next(uint64_t *state)
-{
-    uint64_t x = *state += 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
-
-/* One of 0 … n - 1. */
-static inline int random_below(uint64_t *state, int n)
-{
-    return (int)(random_next(state) % (uint64_t)n);
-}
 
 /*
  * Runs a scenario once with every one of its allocations failing, alone and

@@ -4,6 +4,7 @@
  * graphs which are large or deep, on a small stack.
  */
 #include <pthread.h>
+#include <unistd.h>
 
 #include "api.h"
 
@@ -191,6 +192,74 @@ Test(bad_input, a_failed_call_inside_a_callback_does_not_fail_it)
     tg_function_release(f);
     tg_function_release(g);
     session_end(&s);
+}
+
+/* -- Print callbacks that call back ---------------------------------------- */
+
+typedef struct echo {
+    tg_context *ctx;
+    tg_function *f, *g;
+    tg_variable *used, *free;
+    int depth;
+    tg_status on_used, on_free, on_itself, on_get;
+} echo;
+
+static void print_and_add(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_assign_add(in[0], 1);
+    tg_print(t, "now");
+    tg_assign_add(in[0], 10);
+}
+
+static void add_one(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)t, (void)user;
+    tg_assign_add(in[0], 1);
+}
+
+/* Runs in the middle of a call, which holds the lock of `used`. */
+static void call_while_printing(const char *text, void *user)
+{
+    echo *e = user;
+    float number;
+    (void)text;
+    if (e->depth++ > 0)
+        return;
+    e->on_used = tg_call(e->g, TG_ARGS(e->used), TG_NO_RESULTS);
+    e->on_get = tg_variable_get(e->used, &number, sizeof number);
+    e->on_free = tg_call(e->g, TG_ARGS(e->free), TG_NO_RESULTS);
+    e->on_itself = tg_call(e->f, TG_ARGS(e->free), TG_NO_RESULTS);
+}
+
+Test(bad_input, a_print_callback_may_call_back)
+{
+    echo e = {0};
+    const tg_context_options options = {
+        .struct_bytes = sizeof options,
+        .print_callback = call_while_printing,
+        .print_user = &e,
+    };
+    alarm(60); /* ends what would hang */
+    e.ctx = tg_context_create(&options);
+    e.f = tg_function_create(e.ctx, print_and_add, NULL, NULL);
+    e.g = tg_function_create(e.ctx, add_one, NULL, NULL);
+    e.used = f32_scalar_variable(e.ctx, "used", 0);
+    e.free = f32_scalar_variable(e.ctx, "free", 0);
+    check_works(tg_call(e.f, TG_ARGS(e.used), TG_NO_RESULTS));
+    cr_assert_eq(e.on_used, TG_ERROR_BUSY);
+    cr_assert_eq(e.on_get, TG_ERROR_BUSY);
+    cr_assert_eq(e.on_free, TG_OK);
+    cr_assert_eq(e.on_itself, TG_OK);
+    cr_assert_eq(e.depth, 2);
+    check_variable(e.used, 11);
+    check_variable(e.free, 12);
+    tg_variable_release(e.used);
+    tg_variable_release(e.free);
+    tg_function_release(e.f);
+    tg_function_release(e.g);
+    tg_context_release(e.ctx);
+    check_nothing_is_alive();
 }
 
 /* -- Large and deep graphs on a small stack -------------------------------- */

@@ -142,20 +142,30 @@ Test(bound, variables_are_live)
     session_end(&s);
 }
 
-/* The value an argument stands for is that before each run. */
+static void overwrite(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_assign(in[0], -1);
+    tg_return(t, tg_assign(in[0], tg_mul(in[1], 2)), in[1]);
+}
+
+/* The value an argument stands for is that before each run, also if it is
+   used after the variable was written. */
 Test(bound, the_value_of_a_variable_that_the_call_writes)
 {
     session s;
     session_begin(&s);
-    tg_function *f = tg_function_create(s.ctx, increment, NULL, NULL);
+    tg_function *f = tg_function_create(s.ctx, overwrite, NULL, NULL);
     tg_variable *v = f32_scalar_variable(s.ctx, "v", 1);
-    tg_tensor *now = NULL;
-    tg_bound *b = tg_bind(f, TG_ARGS(v, tg_value_of(v)), TG_RESULTS(&now));
+    tg_tensor *now = NULL, *before = NULL;
+    tg_bound *b =
+        tg_bind(f, TG_ARGS(v, tg_value_of(v)), TG_RESULTS(&now, &before));
     cr_assert_not_null(b, "%s", tg_error(s.ctx));
     for (int i = 0; i < 4; i++)
         check_works(tg_run(b)); /* doubles it */
     check_variable(v, 16);
     check_f32(now, 16);
+    check_f32(before, 8);
     tg_bound_release(b);
     tg_variable_release(v);
     tg_function_release(f);

@@ -30,8 +30,8 @@ static const double float_edges[] = {
     88.8,      -104.5,    127,        128,        -150,       255.5,
     709.9,     -745.5,    1025,       -1080,      8388608.5,  0x1p31,
     -0x1p31,   0x1p32,    0x1p52,     0x1p63,     -0x1p63,    0x1p64,
-    1e22,      3.4e38,    0x1p127,    -1e100,     1.7e308,    INFINITY,
-    -INFINITY, NAN};
+    1e22,      3.4e38,    0x1p127,    -1e100,     1.7e308,    HUGE_VAL,
+    -HUGE_VAL, (double)NAN};
 
 enum {
     INT_EDGES = sizeof(int_edges) / sizeof(int_edges[0]),

@@ -259,6 +259,38 @@ Test(function, a_trace_asked_for_by_spec_serves_calls)
     session_end(&s);
 }
 
+Test(function, of_several_that_fit_the_one_with_most_known_extents_serves)
+{
+    session s;
+    session_begin(&s);
+    int n_runs = 0;
+    tg_function *f = tg_function_create(s.ctx, twice, &n_runs, NULL);
+    const tg_spec specs[] = {
+        tg_spec_tensor(TG_F32, TG_DIMS(TG_UNKNOWN, TG_UNKNOWN)),
+        tg_spec_tensor(TG_F32, TG_DIMS(TG_UNKNOWN, 3)),
+        tg_spec_tensor(TG_F32, TG_DIMS(TG_SAME(1), TG_SAME(1))),
+    };
+    tg_concrete *traces[3];
+    for (int i = 0; i < 3; i++) {
+        traces[i] = tg_function_concrete(f, &specs[i], 1);
+        cr_assert_not_null(traces[i], "%s", tg_error(s.ctx));
+    }
+    cr_assert_eq(n_runs, 3);
+    tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(2, 3));
+    tg_tensor *y = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(2, 4));
+    call_only(f, TG_ARGS(x));
+    cr_assert_eq(traces[1]->last_use, f->tick);
+    call_only(f, TG_ARGS(y));
+    cr_assert_eq(traces[0]->last_use, f->tick);
+    cr_assert_eq(n_runs, 3);
+    for (int i = 0; i < 3; i++)
+        tg_concrete_release(traces[i]);
+    tg_tensor_release(x);
+    tg_tensor_release(y);
+    tg_function_release(f);
+    session_end(&s);
+}
+
 Test(function, bad_specs_are_refused)
 {
     session s;

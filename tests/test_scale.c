@@ -25,7 +25,7 @@ typedef struct job {
     char complaint[256];
 } job;
 
-#define complain(of, ...) \
+#define complain(of, ...)                                                      \
     (snprintf((of)->complaint, sizeof((of)->complaint), __VA_ARGS__), false)
 
 static bool check_elements(job *of, const char *what, const int32_t *are,
@@ -138,16 +138,14 @@ static void add_ones(tg_trace *t, const tg_value *in, void *user)
 Test(scale, a_chain)
 {
     check_on_a_small_stack(
-        (job){.callback = add_ones,
-              .expected = {7 + DEPTH, DEPTH - 2, DEPTH}});
+        (job){.callback = add_ones, .expected = {7 + DEPTH, DEPTH - 2, DEPTH}});
 }
 
 Test(scale, a_chain_of_an_unknown_extent)
 {
-    check_on_a_small_stack(
-        (job){.callback = add_ones,
-              .is_general = true,
-              .expected = {7 + DEPTH, DEPTH - 2, DEPTH}});
+    check_on_a_small_stack((job){.callback = add_ones,
+                                 .is_general = true,
+                                 .expected = {7 + DEPTH, DEPTH - 2, DEPTH}});
 }
 
 /* All of it is known, and folds. */
@@ -162,9 +160,8 @@ static void add_constants(tg_trace *t, const tg_value *in, void *user)
 
 Test(scale, a_chain_of_constants)
 {
-    check_on_a_small_stack(
-        (job){.callback = add_constants,
-              .expected = {DEPTH - 7, DEPTH + 2, DEPTH}});
+    check_on_a_small_stack((job){.callback = add_constants,
+                                 .expected = {DEPTH - 7, DEPTH + 2, DEPTH}});
 }
 
 /* Every view is one of the view before; extents of all sizes are met. */
@@ -190,9 +187,8 @@ Test(scale, a_chain_of_views)
 
 Test(scale, a_chain_of_views_of_an_unknown_extent)
 {
-    check_on_a_small_stack((job){.callback = view_views,
-                                 .is_general = true,
-                                 .expected = {7, -2, 0}});
+    check_on_a_small_stack((job){
+        .callback = view_views, .is_general = true, .expected = {7, -2, 0}});
 }
 
 /* -- Effects and calls ----------------------------------------------------- */
@@ -233,9 +229,8 @@ static void call_often(tg_trace *t, const tg_value *in, void *user)
 
 Test(scale, a_chain_of_calls)
 {
-    check_on_a_small_stack(
-        (job){.callback = call_often,
-              .expected = {7 + DEPTH, DEPTH - 2, DEPTH}});
+    check_on_a_small_stack((job){.callback = call_often,
+                                 .expected = {7 + DEPTH, DEPTH - 2, DEPTH}});
 }
 
 /* -- One large node -------------------------------------------------------- */
@@ -258,7 +253,6 @@ Test(scale, a_node_of_many_inputs)
 
 Test(scale, a_node_of_many_inputs_of_unknown_extents)
 {
-    check_on_a_small_stack((job){.callback = join_many,
-                                 .is_general = true,
-                                 .expected = {-7, 2, 0}});
+    check_on_a_small_stack((job){
+        .callback = join_many, .is_general = true, .expected = {-7, 2, 0}});
 }

@@ -4,6 +4,7 @@
  * leave their trace: promises 8 and 9.
  */
 #include <pthread.h>
+#include <unistd.h>
 
 #include "api.h"
 
@@ -350,6 +351,46 @@ Test(semantics, line_08_a_callback_may_make_and_drop_objects)
     tg_tensor_release(x);
     tg_function_release(f);
     session_end(&s);
+}
+
+typedef struct listener {
+    tg_function *f;
+    int n_lines;
+    size_t n_traces; /* as the log callback saw it last */
+} listener;
+
+static void ask_while_logging(tg_log_level level, const char *component,
+                              const char *message, void *user)
+{
+    listener *l = user;
+    (void)level, (void)component, (void)message;
+    l->n_lines++;
+    l->n_traces = tg_function_trace_count(l->f);
+    tg_text_free(tg_function_text(l->f, TG_TEXT_SHORT));
+}
+
+Test(semantics, line_08_no_lock_is_held_while_a_log_callback_runs)
+{
+    listener l = {0};
+    const tg_context_options options = {.struct_bytes = sizeof options,
+                                        .log = "debug",
+                                        .explain = "retrace",
+                                        .log_callback = ask_while_logging,
+                                        .log_user = &l};
+    tg_context *ctx = tg_context_create(&options);
+    alarm(60); /* ends what would hang */
+    l.f = tg_function_create(ctx, square_plus_one, NULL, NULL);
+    for (int i = 1; i <= 3; i++) {
+        tg_tensor *x = zeros(ctx, i);
+        l.n_lines = 0;
+        call_only(l.f, TG_ARGS(x));
+        cr_assert((i <= 2) == (l.n_lines > 0)); /* the second generalises */
+        tg_tensor_release(x);
+    }
+    cr_assert_eq(l.n_traces, 1); /* the second was under way then */
+    tg_function_release(l.f);
+    tg_context_release(ctx);
+    check_nothing_is_alive();
 }
 
 /* -- 9: values outside of their trace -------------------------------------- */

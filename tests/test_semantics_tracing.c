@@ -430,6 +430,37 @@ Test(semantics, line_03_the_most_specific_trace_wins)
     session_end(&s);
 }
 
+static void count_known(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    const int n = tg_dim_is_known(tg_value_dim(in[0], 0)) +
+                  tg_dim_is_known(tg_value_dim(in[0], 1));
+    tg_return(t, tg_scalar(TG_F32, n));
+}
+
+Test(semantics, line_03_fewer_unknown_dims_are_more_specific)
+{
+    session s;
+    session_begin(&s);
+    const tg_spec specs[] = {
+        tg_spec_tensor(TG_F32, TG_DIMS(TG_UNKNOWN, TG_UNKNOWN)),
+        tg_spec_tensor(TG_F32, TG_DIMS(TG_UNKNOWN, 3))};
+    tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(2, 3));
+    tg_tensor *y = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(2, 4));
+    for (int first = 0; first < 2; first++) { /* whichever is older */
+        tg_function *f = tg_function_create(s.ctx, count_known, NULL, NULL);
+        tg_concrete_release(tg_function_concrete(f, &specs[first], 1));
+        tg_concrete_release(tg_function_concrete(f, &specs[1 - first], 1));
+        check_f32(call_one(f, TG_ARGS(x)), 1);
+        check_f32(call_one(f, TG_ARGS(y)), 0);
+        cr_assert_eq(tg_function_trace_count(f), 2);
+        tg_function_release(f);
+    }
+    tg_tensor_release(x);
+    tg_tensor_release(y);
+    session_end(&s);
+}
+
 Test(semantics, line_03_dims_that_changed_alike_stay_equal)
 {
     session s;

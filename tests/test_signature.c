@@ -238,9 +238,14 @@ Test(signature, extents_that_changed_alike_stay_equal)
     cr_assert_eq(now.list.data[0].dims[1], 9);
     tgi_args split = specs_of(s.ctx, f32_spec(5, 9), f32_spec(4, 6));
     cr_assert_not(tgi_args_fit(&split, &now));
-    tgi_args_deinit(&before);
-    tgi_args_deinit(&now);
-    tgi_args_deinit(&split);
+    /* What was different before is so again, though equal now. */
+    tgi_args two_three = specs_of(s.ctx, f32_spec(2, 3));
+    tgi_args equal = specs_of(s.ctx, f32_spec(5, 5));
+    tgi_args_generalise(&equal, &two_three);
+    cr_assert_neq(equal.list.data[0].dims[0], equal.list.data[0].dims[1]);
+    tgi_args *const all[] = {&before, &now, &split, &two_three, &equal};
+    for (int i = 0; i < 5; i++)
+        tgi_args_deinit(all[i]);
     session_end(&s);
 }
 

@@ -353,7 +353,10 @@ Test(variable, maps_nest_and_end_one_by_one)
     cr_assert_not_null(tg_variable_map(w, TG_READ));
     a[0] = 5;
     check_works(tg_variable_unmap(v));
+    const uint64_t version = tg_variable_version(v);
+    a[1] = 0; /* still mapped for writing */
     check_works(tg_variable_unmap(v));
+    cr_assert_gt(tg_variable_version(v), version);
     check_fails(tg_variable_unmap(v), TG_ERROR_STATE,
                 "variable 'v' is not mapped by this thread");
     check_works(tg_variable_unmap(w));

@@ -3,6 +3,91 @@
 # bench/ - tgjit-bench, which uses public headers only. It is installed, so
 # its _LDFLAGS must not hold the -no-install of AM_LDFLAGS.
 
+bench_cppflags = -I$(top_srcdir)/include -I$(top_srcdir)/bench -D_GNU_SOURCE
+
+bin_PROGRAMS = bench/tgjit-bench
+bench_tgjit_bench_SOURCES = \
+	bench/backend.c \
+	bench/backend.h \
+	bench/case.h \
+	bench/case_elementwise.c \
+	bench/case_grid.c \
+	bench/case_rows.c \
+	bench/cases.c \
+	bench/cases.h \
+	bench/compare.c \
+	bench/compare.h \
+	bench/graph_case.c \
+	bench/graph_case.h \
+	bench/inputs.c \
+	bench/inputs.h \
+	bench/machine.c \
+	bench/machine.h \
+	bench/main.c \
+	bench/measure.c \
+	bench/measure.h \
+	bench/options.c \
+	bench/options.h \
+	bench/peers.h \
+	bench/report.h \
+	bench/report_console.c \
+	bench/report_csv.c \
+	bench/report_json.c \
+	bench/session.c \
+	bench/session.h \
+	bench/tensor_case.c \
+	bench/tensor_case.h
+bench_tgjit_bench_CPPFLAGS = $(bench_cppflags)
+bench_tgjit_bench_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
+bench_tgjit_bench_LDFLAGS = $(TGJIT_SANITIZE)
+bench_tgjit_bench_LDADD = libtgjit-bench-plain.la libtgjit.la $(LIBM)
+
+# -- What the library is compared with ---------------------------------------
+
+# -O3 is part of what is measured, whatever CFLAGS say; without OpenMP its
+# pragmas mean nothing.
+bench_peer_cflags = $(AM_CFLAGS) $(OPENMP_CFLAGS) -Wno-unknown-pragmas
+
+noinst_LTLIBRARIES += libtgjit-bench-plain.la
+libtgjit_bench_plain_la_SOURCES = \
+	bench/peers.h \
+	bench/plain_elementwise.c \
+	bench/plain_grid.c \
+	bench/plain_rows.c
+libtgjit_bench_plain_la_CPPFLAGS = $(bench_cppflags)
+libtgjit_bench_plain_la_CFLAGS = $(bench_peer_cflags) $(BENCH_PLAIN_CFLAGS)
+$(libtgjit_bench_plain_la_OBJECTS): override CFLAGS += -O3
+
+libtgjit_bench_expert_la_SOURCES = \
+	bench/expert/black_scholes.c \
+	bench/expert/chain.c \
+	bench/expert/jacobi.c \
+	bench/expert/layer_norm.c \
+	bench/expert/recipes_f32.h \
+	bench/expert/recipes_f64.h \
+	bench/expert/rows.h \
+	bench/expert/share.h \
+	bench/expert/softmax.c \
+	bench/expert/stream.c \
+	bench/expert/sum.c \
+	bench/expert/transpose.c \
+	bench/expert/tree_f32.h \
+	bench/expert/wide.h \
+	bench/peers.h
+libtgjit_bench_expert_la_CPPFLAGS = $(bench_cppflags)
+libtgjit_bench_expert_la_CFLAGS = $(bench_peer_cflags) $(BENCH_EXPERT_CFLAGS)
+$(libtgjit_bench_expert_la_OBJECTS): override CFLAGS += -O3
+
+if HAVE_EXPERT
+noinst_LTLIBRARIES += libtgjit-bench-expert.la
+bench_tgjit_bench_CPPFLAGS += -DHAVE_EXPERT
+bench_tgjit_bench_LDADD += libtgjit-bench-expert.la
+else
+EXTRA_LTLIBRARIES = libtgjit-bench-expert.la
+endif
+
+# -- Tracing of large graphs -------------------------------------------------
+
 noinst_PROGRAMS += bench/trace-scale
 bench_trace_scale_SOURCES = bench/trace_scale.c
 bench_trace_scale_LDADD = libtgjit.la

@@ -10,7 +10,9 @@ dist_doc_DATA += \
 	docs/OPS.md \
 	docs/STYLE.md
 
-dist_man_MANS = docs/man/tgjit.3
+dist_man_MANS = \
+	docs/man/tgjit-bench.1 \
+	docs/man/tgjit.3
 
 # Prints docs/OPS.md from src/op.def; tests/check-ops-doc.sh compares.
 check_PROGRAMS += docs/ops_table

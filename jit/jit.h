@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jit.h - the one door from the front to the code generator.
+ * jit.h - the one door from the front to compiled code.
  *
  * LLVM is behind it, in the module libtgjit-llvm, which is opened at the
  * first call that needs it and stays open for the life of the process.
@@ -9,8 +9,9 @@
 #ifndef TGI_JIT_H
 #define TGI_JIT_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "graph.h"
+#include "interp.h"
+#include "log.h"
 
 /*
  * Says what the code generator is: LLVM's version, the target triple, the
@@ -19,5 +20,71 @@
  * the reason. Thread-safe.
  */
 bool tgi_jit_describe(char *buf, size_t n);
+
+/* -- Programs: compiled graphs --------------------------------------------- */
+
+typedef struct tgi_program tgi_program;
+
+typedef struct tgi_jit_options {
+    const tgi_log *log;
+    const char *cpu;      /* NULL: the host */
+    unsigned vector_bits; /* 0: what suits the CPU */
+    /* Called with every stage as text if not NULL: "fusion", "loops", "ir",
+       "ir-after", "asm". `wants` says for which. */
+    bool (*wants)(const char *stage, void *user);
+    void (*observe)(const char *stage, const char *text, void *user);
+    void *user;
+} tgi_jit_options;
+
+/* Whether calls with these values of the graph's extents and calls with the
+   others are served by one program. */
+bool tgi_variant_is_same(const tgi_graph *graph, const int64_t *values,
+                         const int64_t *others);
+
+/*
+ * Compiles `graph` (retained) for calls like the one whose extents have these
+ * values (variant.h). UNSUPPORTED if there is no code generator, or it cannot
+ * do this; the record says why.
+ */
+tg_status tgi_program_create(const tgi_graph *graph, const int64_t *values,
+                             const tgi_jit_options *options,
+                             tgi_program **out_program);
+tgi_program *tgi_program_retain(tgi_program *program);
+void tgi_program_release(tgi_program *program);
+/* Memory it holds on to, code included. */
+size_t tgi_program_bytes(const tgi_program *program);
+
+/* -- Native: a program ready to run for one set of extents ----------------- */
+
+typedef struct tgi_native tgi_native;
+
+typedef struct tgi_native_options {
+    tgi_host host;
+    uint64_t memory_limit; /* bytes of temporaries; 0: none */
+    int threads;           /* 0: as many as there are CPUs */
+    int64_t grain;         /* work a thread must have, in ps; 0: any */
+} tgi_native_options;
+
+tg_status tgi_native_create(tgi_program *program, const int64_t *symbols,
+                            const tgi_native_options *options,
+                            tgi_native **out_native);
+void tgi_native_destroy(tgi_native *native);
+
+/*
+ * Sets the buffers of later runs, with the rules of tgi_interp_run. Allocates
+ * what results need that are NULL or lie in a parameter's buffer.
+ */
+tg_status tgi_native_bind(tgi_native *native, void *const *params,
+                          void *const *results);
+
+/* Runs it. The caller holds the locks of variables and has set the
+   floating-point mode. */
+tg_status tgi_native_run(tgi_native *native);
+
+/* Bytes of temporaries: what they take, and what no plan could do without. */
+uint64_t tgi_native_bytes(const tgi_native *native);
+uint64_t tgi_native_least_bytes(const tgi_native *native);
+/* Threads a run would use from here. */
+int tgi_native_threads(const tgi_native *native);
 
 #endif /* TGI_JIT_H */

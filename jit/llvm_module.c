@@ -6,6 +6,7 @@
  * comes through arguments, so it works with the shared and the static library
  * and with the unit tests alike.
  */
+#include "llvm_codegen.h"
 #include "llvm_describe.h"
 #include "module.h"
 
@@ -13,6 +14,8 @@ static const struct tgi_module table = {
     .abi = TGI_MODULE_ABI,
     .table_bytes = sizeof table,
     .describe = tgi_llvm_describe,
+    .compile = tgi_llvm_codegen,
+    .dispose = tgi_llvm_codegen_dispose,
 };
 
 __attribute__((visibility("default"))) tgi_module_entry_fn tgi_module_entry;

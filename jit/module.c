@@ -97,12 +97,17 @@ static void open_module(void)
 
 #endif
 
-bool tgi_jit_describe(char *buf, size_t n)
+const struct tgi_module *tgi_module_get(char *buf, size_t n)
 {
     pthread_once(&opened, open_module);
-    if (module)
-        module->describe(buf, n);
-    else
+    if (!module)
         snprintf(buf, n, "%s", reason);
+    return module;
+}
+
+bool tgi_jit_describe(char *buf, size_t n)
+{
+    if (tgi_module_get(buf, n))
+        module->describe(buf, n);
     return module != NULL;
 }

@@ -15,7 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TGI_MODULE_ABI 1
+#include "codegen.h"
+
+#define TGI_MODULE_ABI 2
 
 struct tgi_module {
     uint32_t abi;         /* TGI_MODULE_ABI of the module */
@@ -23,7 +25,14 @@ struct tgi_module {
 
     /* As tgi_jit_describe; never fails. */
     void (*describe)(char *buf, size_t n);
+
+    /* See codegen.h. */
+    tgi_codegen_compile *compile;
+    tgi_codegen_dispose *dispose;
 };
+
+/* The module, opened if need be; else NULL, and the reason in `buf`. */
+const struct tgi_module *tgi_module_get(char *buf, size_t n);
 
 _Static_assert(offsetof(struct tgi_module, abi) == 0 &&
                    offsetof(struct tgi_module, table_bytes) == 4,

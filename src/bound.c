@@ -137,6 +137,8 @@ static tg_status swap(tg_bound *b, void **place, void *data, tg_dtype dtype,
     tg_status status = tgi_launch_check_overlap(&b->launch, b->site);
     if (status)
         *place = before;
+    else
+        status = tgi_launch_bind(&b->launch);
     return status;
 }
 

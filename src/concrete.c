@@ -3,10 +3,10 @@
  * concrete.c - one trace of a function: runs the callback for a signature,
  * runs the passes, and keeps what a call needs.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "dump.h"
+#include "dump_file.h"
 #include "function_object.h"
 #include "live.h"
 #include "pass.h"
@@ -260,71 +260,42 @@ static tg_status keep_captures(tg_trace *t, tg_concrete *c)
 
 /* -- Dumps ----------------------------------------------------------------- */
 
-typedef struct dump_state {
-    const tg_concrete *concrete;
-    unsigned number;
-} dump_state;
-
-static void write_dump(const tg_context *ctx, const char *path,
-                       const tgi_strbuf *text)
-{
-    FILE *file = text->failed ? NULL : fopen(path, "w");
-    if (!file || fputs(text->text ? text->text : "", file) == EOF)
-        tgi_log_write(&ctx->log, TG_LOG_WARN, TGI_LOG_CONFIG,
-                      "cannot write %s", path);
-    if (file)
-        fclose(file);
-}
-
-/* A function may have any name; a file stays in its folder. */
-static void add_file_name(tgi_strbuf *path, const char *name)
-{
-    for (; *name; name++)
-        tgi_strbuf_add_bytes(path, *name == '/' ? "_" : name, 1);
-}
-
 static void dump_stage(const char *stage, const tgi_graph *graph, void *user)
 {
-    const dump_state *state = user;
-    const tg_context *ctx = state->concrete->ctx;
+    const tg_concrete *c = user;
     bool is_last = strcmp(stage, "final") == 0;
-    bool as_text = ctx->dump & TGI_DUMP_PASSES ||
-                   (is_last && ctx->dump & TGI_DUMP_GRAPH);
-    bool as_dot = is_last && ctx->dump & TGI_DUMP_DOT;
-    for (int dot = 0; dot < 2; dot++) {
-        if (!(dot ? as_dot : as_text))
-            continue;
-        tgi_strbuf path = {0}, text = {0};
-        tgi_strbuf_addf(&path, "%s/", ctx->dump_dir);
-        add_file_name(&path, state->concrete->name);
-        tgi_strbuf_addf(&path, "_%u.%s%s", state->number, stage,
-                        dot ? ".dot" : ".txt");
-        if (dot)
-            tgi_graph_dump_dot(graph, &text);
-        else
-            tgi_graph_dump(graph, TGI_DUMP_SITES, &text);
-        if (!path.failed)
-            write_dump(ctx, path.text, &text);
-        tgi_strbuf_deinit(&path);
-        tgi_strbuf_deinit(&text);
+    bool as_text = c->ctx->dump & TGI_DUMP_PASSES ||
+                   (is_last && c->ctx->dump & TGI_DUMP_GRAPH);
+    bool as_dot = is_last && c->ctx->dump & TGI_DUMP_DOT;
+    tgi_strbuf text = {0}, dot = {0};
+    if (as_text) {
+        tgi_graph_dump(graph, TGI_DUMP_SITES, &text);
+        tgi_dump_text(c->ctx, c->name, c->dump_number, stage, "txt",
+                      text.failed ? NULL : text.text);
     }
+    if (as_dot) {
+        tgi_graph_dump_dot(graph, &dot);
+        tgi_dump_text(c->ctx, c->name, c->dump_number, stage, "dot",
+                      dot.failed ? NULL : dot.text);
+    }
+    tgi_strbuf_deinit(&text);
+    tgi_strbuf_deinit(&dot);
 }
 
 static tg_status optimise(tg_concrete *c, const tgi_graph *traced)
 {
-    dump_state state = {c, 0};
     tgi_pass_options options = {
         .log = &c->ctx->log,
         .skip = c->ctx->skip_passes,
-        .observe_user = &state,
+        .observe_user = c,
     };
     if (c->ctx->dump) {
-        state.number = atomic_fetch_add(&c->ctx->n_dumps, 1);
+        c->dump_number = atomic_fetch_add(&c->ctx->n_dumps, 1);
         options.observe = dump_stage;
     }
     TGI_TRY(tgi_passes_run(traced, &options, &c->graph));
     if (c->ctx->dump)
-        dump_stage("final", c->graph, &state);
+        dump_stage("final", c->graph, c);
     return TG_OK;
 }
 
@@ -339,7 +310,7 @@ static tg_concrete *concrete_alloc(tg_function *function, const tgi_args *spec)
     }
     tgi_refcount_init(&c->refs);
     c->ctx = tg_context_retain(function->ctx);
-    pthread_mutex_init(&c->lock, NULL);
+    tgi_runners_init(&c->runners);
     tgi_live_add(TGI_LIVE_CONCRETE, 1);
 
     size_t n = spec->list.n + 1;
@@ -454,17 +425,13 @@ void tg_concrete_release(tg_concrete *c)
 {
     if (!c || !tgi_refcount_dec(&c->refs))
         return;
-    for (size_t i = 0; i < c->idle.n; i++) {
-        tgi_interp_destroy(c->idle.data[i].interp);
-        tgi_free(c->idle.data[i].symbols);
-    }
+    tgi_runners_deinit(&c->runners);
     for (size_t i = 0; i < c->captures.n; i++)
         tg_variable_release(c->captures.data[i]);
     for (size_t i = 0; c->arg_capture && i < c->spec.list.n; i++)
         tg_variable_release(c->arg_capture[i]);
     for (size_t i = 0; i < c->initials.n; i++)
         tg_variable_release(c->initials.data[i]);
-    tgi_vec_deinit(&c->idle);
     tgi_vec_deinit(&c->captures);
     tgi_vec_deinit(&c->initials);
     tgi_vec_deinit(&c->key);
@@ -475,7 +442,6 @@ void tg_concrete_release(tg_concrete *c)
     tgi_free(c->param_arg);
     tgi_free(c->arg_capture);
     tgi_free(c->name);
-    pthread_mutex_destroy(&c->lock);
     tg_context_release(c->ctx);
     tgi_free(c);
     tgi_live_add(TGI_LIVE_CONCRETE, -1);
@@ -500,61 +466,6 @@ bool tgi_concrete_fits_captures(const tg_concrete *concrete,
 
 size_t tgi_concrete_bytes(tg_concrete *concrete)
 {
-    size_t bytes = sizeof(*concrete) + tgi_graph_bytes(concrete->graph);
-    pthread_mutex_lock(&concrete->lock);
-    for (size_t i = 0; i < concrete->idle.n; i++)
-        bytes += (size_t)tgi_interp_bytes(concrete->idle.data[i].interp);
-    pthread_mutex_unlock(&concrete->lock);
-    return bytes;
-}
-
-/* -- Interpreters ---------------------------------------------------------- */
-
-enum { MAX_IDLE = 4 };
-
-tg_status tgi_concrete_take_interp(tg_concrete *c, const int64_t *symbols,
-                                   tgi_interp **out_interp)
-{
-    size_t bytes =
-        tgi_dims_n_symbols(c->graph->dims) * sizeof(*symbols);
-    *out_interp = NULL;
-    pthread_mutex_lock(&c->lock);
-    for (size_t i = c->idle.n; i-- > 0 && !*out_interp;)
-        if (bytes == 0 ||
-            memcmp(c->idle.data[i].symbols, symbols, bytes) == 0) {
-            *out_interp = c->idle.data[i].interp;
-            tgi_free(c->idle.data[i].symbols);
-            c->idle.data[i] = c->idle.data[--c->idle.n];
-        }
-    pthread_mutex_unlock(&c->lock);
-    if (*out_interp)
-        return TG_OK;
-    return tgi_interp_create(c->graph, symbols, &c->ctx->host,
-                             c->ctx->memory_limit, out_interp);
-}
-
-void tgi_concrete_give_interp(tg_concrete *c, const int64_t *symbols,
-                              tgi_interp *interp)
-{
-    size_t bytes =
-        tgi_dims_n_symbols(c->graph->dims) * sizeof(*symbols);
-    tgi_idle_interp idle = {interp, tgi_alloc(bytes + 1)};
-    tgi_idle_interp excess = {NULL, NULL};
-    if (idle.symbols) {
-        if (bytes)
-            memcpy(idle.symbols, symbols, bytes);
-        pthread_mutex_lock(&c->lock);
-        if (c->idle.n == MAX_IDLE) {
-            excess = c->idle.data[0];
-            memmove(c->idle.data, c->idle.data + 1,
-                    --c->idle.n * sizeof(idle));
-        }
-        if (!tgi_vec_push(&c->idle, idle))
-            excess = idle;
-        pthread_mutex_unlock(&c->lock);
-    } else {
-        excess = idle;
-    }
-    tgi_interp_destroy(excess.interp);
-    tgi_free(excess.symbols);
+    return sizeof(*concrete) + tgi_graph_bytes(concrete->graph) +
+           tgi_runners_bytes(&concrete->runners);
 }

@@ -14,6 +14,7 @@
 
 static const tgi_setting_word explain_words[] = {
     {"retrace", TGI_EXPLAIN_RETRACE},
+    {"fusion", TGI_EXPLAIN_FUSION},
     {NULL, 0},
 };
 
@@ -21,8 +22,21 @@ static const tgi_setting_word dump_words[] = {
     {"graph", TGI_DUMP_GRAPH},
     {"passes", TGI_DUMP_PASSES},
     {"dot", TGI_DUMP_DOT},
+    {"loops", TGI_DUMP_LOOPS},
+    {"llvm", TGI_DUMP_LLVM},
+    {"asm", TGI_DUMP_ASM},
     {NULL, 0},
 };
+
+static const tgi_setting_word jit_words[] = {
+    {"auto", TGI_JIT_AUTO},
+    {"off", TGI_JIT_OFF},
+    {"required", TGI_JIT_REQUIRED},
+    {NULL, 0},
+};
+
+/* Nanoseconds of work below which another thread does not pay. */
+#define DEFAULT_GRAIN 3000
 
 static void print_to_stderr(const char *text, void *user)
 {
@@ -35,8 +49,28 @@ static void context_destroy(tg_context *ctx)
     pthread_mutex_destroy(&ctx->lock);
     tgi_vec_deinit(&ctx->variables);
     tgi_free(ctx->dump_dir);
+    tgi_free(ctx->cpu);
     tgi_free(ctx);
     tgi_live_add(TGI_LIVE_CONTEXT, -1);
+}
+
+/* How code is compiled and run; false when out of memory. */
+static bool read_jit_settings(tg_context *ctx,
+                              const tg_context_options *options)
+{
+    const char *jit = tgi_setting(options->jit, "TGJIT_JIT");
+    ctx->jit = tgi_setting_words(jit, "TGJIT_JIT", jit_words, &ctx->log);
+    /* Of several, or none that is known: the careful one. */
+    if (ctx->jit != TGI_JIT_OFF && ctx->jit != TGI_JIT_REQUIRED)
+        ctx->jit = TGI_JIT_AUTO;
+    ctx->vector_bits = (unsigned)tgi_setting_number(
+        options->vector_bits, "TGJIT_VECTOR_BITS", 0, &ctx->log);
+    ctx->threads = (int)tgi_setting_number(options->threads, "TGJIT_THREADS",
+                                           0, &ctx->log);
+    ctx->grain = 1000 * tgi_setting_number(0, "TGJIT_GRAIN", DEFAULT_GRAIN,
+                                           &ctx->log);
+    const char *cpu = tgi_setting(options->cpu, "TGJIT_CPU");
+    return !cpu || strcmp(cpu, "host") == 0 || (ctx->cpu = tgi_strdup(cpu));
 }
 
 tg_context *tg_context_create(const tg_context_options *user_options)
@@ -79,6 +113,11 @@ tg_context *tg_context_create(const tg_context_options *user_options)
                           "TGJIT_EXPLAIN", explain_words, &ctx->log);
     ctx->dump = tgi_setting_words(tgi_setting(options.dump, "TGJIT_DUMP"),
                                   "TGJIT_DUMP", dump_words, &ctx->log);
+    if (!read_jit_settings(ctx, &options)) {
+        tgi_error_memory();
+        context_destroy(ctx);
+        ctx = NULL;
+    }
 done:
     tgi_api_leave(frame);
     return ctx;

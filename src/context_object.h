@@ -13,8 +13,22 @@
 #include "tgjit/context.h"
 #include "vec.h"
 
-enum { TGI_EXPLAIN_RETRACE = 1 };
-enum { TGI_DUMP_GRAPH = 1, TGI_DUMP_PASSES = 2, TGI_DUMP_DOT = 4 };
+enum { TGI_EXPLAIN_RETRACE = 1, TGI_EXPLAIN_FUSION = 2 };
+enum {
+    TGI_DUMP_GRAPH = 1,
+    TGI_DUMP_PASSES = 2,
+    TGI_DUMP_DOT = 4,
+    TGI_DUMP_LOOPS = 8,
+    TGI_DUMP_LLVM = 16,
+    TGI_DUMP_ASM = 32
+};
+
+/* When to compile. */
+typedef enum tgi_jit_mode {
+    TGI_JIT_AUTO = 1, /* what can be compiled */
+    TGI_JIT_OFF,
+    TGI_JIT_REQUIRED /* all, or it is an error */
+} tgi_jit_mode;
 
 struct tg_context {
     tgi_refcount refs;
@@ -26,6 +40,11 @@ struct tg_context {
     unsigned dump;
     char *dump_dir;
     bool no_contraction;
+    unsigned jit;         /* tgi_jit_mode */
+    char *cpu;            /* NULL: the host */
+    unsigned vector_bits; /* 0: what suits the CPU */
+    int threads;          /* 0: as many as there are CPUs */
+    int64_t grain;        /* picoseconds */
     atomic_uint n_dumps; /* numbers the files */
 
     pthread_mutex_t lock; /* guards the list */

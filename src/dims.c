@@ -156,6 +156,13 @@ tgi_symbol tgi_dims_symbol(const tgi_dims *dims, size_t symbol)
     return dims->symbols.data[symbol];
 }
 
+int64_t tgi_dim_symbol_number(const tgi_dims *dims, tgi_dim dim)
+{
+    return tgi_dim_is_kind(dims, dim, TGI_EXPR_SYMBOL)
+               ? tgi_dim_expr(dims, dim)->number
+               : -1;
+}
+
 size_t tgi_dims_n_values(const tgi_dims *dims)
 {
     return dims->exprs.n;

@@ -37,6 +37,12 @@ static inline bool tgi_dim_is_symbolic(int64_t dim)
     return dim > INT64_MIN && dim < INT64_MIN / 2;
 }
 
+/* Which of the values of tgi_dims_evaluate is that of a symbolic extent. */
+static inline size_t tgi_dim_index(tgi_dim dim)
+{
+    return (size_t)(dim - (TGI_DIM_NONE + 1));
+}
+
 typedef uint32_t tgi_shape_ref; /* 0: none */
 
 /* An interned shape: equal refs, equal shapes. */
@@ -64,6 +70,8 @@ typedef struct tgi_symbol {
 tgi_dim tgi_dim_symbol(tgi_dims *dims, tgi_symbol source);
 size_t tgi_dims_n_symbols(const tgi_dims *dims);
 tgi_symbol tgi_dims_symbol(const tgi_dims *dims, size_t symbol);
+/* Which symbol `dim` is; -1 if it is something else. */
+int64_t tgi_dim_symbol_number(const tgi_dims *dims, tgi_dim dim);
 
 /* Operands may be TGI_DIM_NONE: then so is the result. */
 tgi_dim tgi_dim_add(tgi_dims *dims, tgi_dim a, tgi_dim b);
@@ -129,5 +137,15 @@ int64_t tgi_dim_value(tgi_dim dim, const int64_t *values);
  */
 tg_status tgi_dims_translate(tgi_dims *to, const tgi_dims *from,
                              const tgi_dim *symbols, tgi_dim *out_map);
+
+/*
+ * The same for calls like the one whose expressions have these values (of
+ * tgi_dims_evaluate; NULL: any call): those that are 0 or 1 are that number,
+ * and a broadcast is its operand that is not 1. What comes out is right for
+ * every call in which the same expressions are 0 and the same are 1.
+ */
+tg_status tgi_dims_specialise(tgi_dims *to, const tgi_dims *from,
+                              const tgi_dim *symbols, const int64_t *values,
+                              tgi_dim *out_map);
 
 #endif /* TGI_DIMS_H */

@@ -160,8 +160,19 @@ static tgi_dim translate_operands(tgi_dims *to, const tgi_expr *expr,
     return result;
 }
 
-tg_status tgi_dims_translate(tgi_dims *to, const tgi_dims *from,
-                             const tgi_dim *symbols, tgi_dim *out_map)
+/* The operand a BROADCAST takes its value from. */
+static tgi_dim choose_operand(const tgi_expr *expr, const int64_t *values)
+{
+    for (size_t i = 0; i < expr->n_terms; i++)
+        if (tgi_dim_value(expr->terms[i].of, values) != 1)
+            return expr->terms[i].of;
+    return 1;
+}
+
+/* The name in `to` of expression i of `from`, whose operands are in `map`. */
+static tgi_dim translate(tgi_dims *to, const tgi_dims *from, size_t i,
+                         const tgi_dim *symbols, const int64_t *values,
+                         const tgi_dim *map)
 {
     static tgi_expr_operation *const operations[] = {
         [TGI_EXPR_PRODUCT] = tgi_expr_mul,
@@ -169,19 +180,34 @@ tg_status tgi_dims_translate(tgi_dims *to, const tgi_dims *from,
         [TGI_EXPR_MAX] = tgi_expr_max,
         [TGI_EXPR_BROADCAST] = tgi_expr_broadcast,
     };
+    const tgi_expr *expr = from->exprs.data[i];
+    if (values && (values[i] == 0 || values[i] == 1))
+        return values[i];
+    if (expr->kind == TGI_EXPR_SYMBOL)
+        return symbols[expr->number];
+    if (expr->kind == TGI_EXPR_SUM)
+        return translate_sum(to, expr, map);
+    if (values && expr->kind == TGI_EXPR_BROADCAST)
+        return tgi_dim_value(choose_operand(expr, values), map);
+    return translate_operands(to, expr, map, operations[expr->kind]);
+}
+
+tg_status tgi_dims_specialise(tgi_dims *to, const tgi_dims *from,
+                              const tgi_dim *symbols, const int64_t *values,
+                              tgi_dim *out_map)
+{
     /* Counted first: the two tables may be one. */
     const size_t n = from->exprs.n;
     for (size_t i = 0; i < n; i++) {
-        const tgi_expr *expr = from->exprs.data[i];
-        if (expr->kind == TGI_EXPR_SYMBOL)
-            out_map[i] = symbols[expr->number];
-        else if (expr->kind == TGI_EXPR_SUM)
-            out_map[i] = translate_sum(to, expr, out_map);
-        else
-            out_map[i] =
-                translate_operands(to, expr, out_map, operations[expr->kind]);
+        out_map[i] = translate(to, from, i, symbols, values, out_map);
         if (out_map[i] == TGI_DIM_NONE)
             return tg_error_last()->status;
     }
     return TG_OK;
+}
+
+tg_status tgi_dims_translate(tgi_dims *to, const tgi_dims *from,
+                             const tgi_dim *symbols, tgi_dim *out_map)
+{
+    return tgi_dims_specialise(to, from, symbols, NULL, out_map);
 }

@@ -76,11 +76,6 @@ struct tgi_dims {
     tgi_index expr_index, shape_index;
 };
 
-static inline size_t tgi_dim_index(tgi_dim dim)
-{
-    return (size_t)(dim - (TGI_DIM_NONE + 1));
-}
-
 /* The expression behind a symbolic extent. */
 static inline const tgi_expr *tgi_dim_expr(const tgi_dims *dims, tgi_dim dim)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * emit.c - all recipes over an emitter, and their table by type and op.
+ * emit.c - all recipes over an emitter, and their tables by type and op.
  */
 #include "emit.h"
 
@@ -15,6 +15,12 @@ const tgi_word_info tgi_word_table[TGI_WORDS] = {
 #undef WORD
 };
 
+/* What a reduction is made of. */
+struct reduction {
+    tgi_emit_recipe *step;
+    tgi_emit_constant *start, *empty;
+};
+
 #define TEMPLATE "emit_type.h"
 #include "recipe_each.h"
 
@@ -27,6 +33,34 @@ static tgi_emit_recipe *const *const tables[TGI_DTYPES] = {
 tgi_emit_recipe *tgi_emit_recipe_of(int op, tg_dtype dtype)
 {
     return tgi_dtype_is_valid((int)dtype) ? tables[dtype][op] : NULL;
+}
+
+static const struct reduction *const reductions[TGI_DTYPES] = {
+#define DTYPE(ID, ...) [TG_##ID] = reductions_##ID,
+#include "dtype.def"
+#undef DTYPE
+};
+
+static const struct reduction none;
+
+static const struct reduction *reduction_of(int op, tg_dtype dtype)
+{
+    return tgi_dtype_is_valid((int)dtype) ? &reductions[dtype][op] : &none;
+}
+
+tgi_emit_recipe *tgi_emit_step_of(int op, tg_dtype dtype)
+{
+    return reduction_of(op, dtype)->step;
+}
+
+tgi_emit_constant *tgi_emit_start_of(int op, tg_dtype dtype)
+{
+    return reduction_of(op, dtype)->start;
+}
+
+tgi_emit_constant *tgi_emit_empty_of(int op, tg_dtype dtype)
+{
+    return reduction_of(op, dtype)->empty;
 }
 
 typedef tgi_emitted emit_cast(tgi_emitter *e, tgi_emitted x);

@@ -63,6 +63,19 @@ typedef tgi_emitted tgi_emit_recipe(tgi_emitter *emitter,
                                     const tgi_emitted *operands);
 tgi_emit_recipe *tgi_emit_recipe_of(int op, tg_dtype dtype);
 
+/*
+ * Reductions. `step` of SUM, PROD, REDUCE_MAX, REDUCE_MIN takes what there is
+ * and one more element; of ARGMAX and ARGMIN too, and gives a mask: true if
+ * that element takes the place of the best one. Of MATMUL it takes both
+ * factors, then the sum. `start` is what the lanes and blocks of
+ * reduce_tree.h start from, `empty` what no elements give (of MATMUL both are
+ * +0; ARGMAX and ARGMIN have neither). NULL if the op or type has none.
+ */
+tgi_emit_recipe *tgi_emit_step_of(int op, tg_dtype dtype);
+typedef tgi_emitted tgi_emit_constant(tgi_emitter *emitter);
+tgi_emit_constant *tgi_emit_start_of(int op, tg_dtype dtype);
+tgi_emit_constant *tgi_emit_empty_of(int op, tg_dtype dtype);
+
 /* A cast. */
 tgi_emitted tgi_emit_cast(tgi_emitter *emitter, tg_dtype from, tg_dtype to,
                           tgi_emitted x);

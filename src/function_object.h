@@ -12,19 +12,13 @@
 #include <pthread.h>
 
 #include "context_object.h"
-#include "interp.h"
+#include "runner.h"
 #include "signature.h"
 #include "trace_state.h"
 
 /* -- Concrete functions ---------------------------------------------------- */
 
 #define TGI_NO_PARAM UINT32_MAX
-
-/* An interpreter nobody is using, and the extents it is prepared for. */
-typedef struct tgi_idle_interp {
-    tgi_interp *interp;
-    int64_t *symbols;
-} tgi_idle_interp;
 
 struct tg_concrete {
     tgi_refcount refs;
@@ -51,8 +45,8 @@ struct tg_concrete {
     TGI_VEC(tg_variable *) initials;
     tgi_graph *initial_graph; /* NULL if there are none */
 
-    pthread_mutex_t lock; /* guards idle */
-    TGI_VEC(tgi_idle_interp) idle;
+    tgi_runners runners;
+    unsigned dump_number; /* in the names of its dumps */
 
     uint64_t last_use; /* tick of the function; under its lock */
 };
@@ -71,13 +65,6 @@ size_t tgi_concrete_bytes(tg_concrete *concrete);
 tg_status tgi_concrete_trace(tg_function *function, const tgi_args *spec,
                              const tgi_args *actual, tg_site site,
                              tg_concrete **out_concrete);
-
-/* An interpreter for these extents, given back after use. */
-tg_status tgi_concrete_take_interp(tg_concrete *concrete,
-                                   const int64_t *symbols,
-                                   tgi_interp **out_interp);
-void tgi_concrete_give_interp(tg_concrete *concrete, const int64_t *symbols,
-                              tgi_interp *interp);
 
 /* -- Functions ------------------------------------------------------------- */
 

@@ -87,21 +87,29 @@ static void print_position(const tgi_view *view, int64_t position, char *text,
     snprintf(text + used, n - used, "]");
 }
 
+tg_status tgi_gather_fail(const tgi_node *node, const tgi_view *indices,
+                          int64_t position, const void *element,
+                          int64_t extent)
+{
+    const tgi_attr_gather *attr = node->attr;
+    char where[24 * TG_MAX_RANK], index[32];
+    print_position(indices, position, where, sizeof(where));
+    tgi_dtype_format(indices->dtype, element, index, sizeof(index));
+    TGI_FAIL(TG_ERROR_INDEX, tgi_node_site(node),
+             "gather: index %s at position %s is out of range for axis %lld "
+             "of extent %lld",
+             index, where, (long long)attr->axis, (long long)extent);
+}
+
 static tg_status check_indices(const tgi_kernel_args *args, read_index *read,
-                               int64_t axis, int64_t extent)
+                               int64_t extent)
 {
     const tgi_view *indices = &args->in[1];
     search s = {.read = read, .extent = extent};
     tgi_walk_views(1, &indices, find_bad, &s);
     if (!s.bad)
         return TG_OK;
-    char position[24 * TG_MAX_RANK], index[32];
-    print_position(indices, s.bad_position, position, sizeof(position));
-    tgi_dtype_format(indices->dtype, s.bad, index, sizeof(index));
-    TGI_FAIL(TG_ERROR_INDEX, tgi_node_site(args->node),
-             "gather: index %s at position %s is out of range for axis %lld "
-             "of extent %lld",
-             index, position, (long long)axis, (long long)extent);
+    return tgi_gather_fail(args->node, indices, s.bad_position, s.bad, extent);
 }
 
 /* -- Copying slices -------------------------------------------------------- */
@@ -207,7 +215,7 @@ static tg_status run_gather(const tgi_kernel_args *args)
     /* Of nothing there is no nearest one. */
     g.clamps = attr->mode == TG_GATHER_CLAMP && g.extent > 0;
     if (attr->mode == TG_GATHER_CHECK)
-        TGI_TRY(check_indices(args, g.read, attr->axis, g.extent));
+        TGI_TRY(check_indices(args, g.read, g.extent));
 
     choose_loops(&g, bytes);
     tgi_view to = without_axes(&args->out, attr->axis, indices->rank);

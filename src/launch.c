@@ -143,8 +143,7 @@ tg_status tgi_launch_init(tgi_launch *launch, tg_concrete *concrete,
                 .dims[source.axis];
     }
     if (!status)
-        status = tgi_concrete_take_interp(concrete, launch->symbols,
-                                          &launch->interp);
+        status = tgi_runner_take(concrete, launch->symbols, &launch->runner);
     if (status) {
         tgi_error_copy error;
         tgi_error_save(&error);
@@ -156,7 +155,7 @@ tg_status tgi_launch_init(tgi_launch *launch, tg_concrete *concrete,
 
 void tgi_launch_deinit(tgi_launch *launch)
 {
-    tgi_interp_destroy(launch->interp);
+    tgi_runner_destroy(launch->runner);
     for (size_t i = 0; i < launch->groups.n; i++)
         tg_group_release(launch->groups.data[i]);
     for (size_t i = 0; i < launch->variables.n; i++)
@@ -178,9 +177,8 @@ void tgi_launch_deinit(tgi_launch *launch)
 
 void tgi_launch_end(tgi_launch *launch)
 {
-    tgi_concrete_give_interp(launch->concrete, launch->symbols,
-                             launch->interp);
-    launch->interp = NULL;
+    tgi_runner_give(launch->concrete, launch->runner);
+    launch->runner = NULL;
     tgi_launch_deinit(launch);
 }
 
@@ -195,7 +193,7 @@ static tg_status result_tensor(tgi_launch *launch, size_t i,
     const tgi_graph *graph = c->graph;
     tg_dtype dtype = tgi_graph_node(graph, graph->results.data[i])->dtype;
     int rank = tgi_graph_shape(graph, graph->results.data[i])->rank;
-    const int64_t *dims = tgi_interp_result_dims(launch->interp, i);
+    const int64_t *dims = tgi_runner_result_dims(launch->runner, i);
     if (!given) {
         *out_tensor = tg_tensor_create(c->ctx, dtype, rank, dims);
         return *out_tensor ? TG_OK : tg_error_last()->status;
@@ -234,7 +232,13 @@ tg_status tgi_launch_results(tgi_launch *launch, tg_tensor **const *results,
         TGI_TRY(result_tensor(launch, i, *results[i], &tensors[i], site));
         launch->results[i] = tensors[i]->data;
     }
-    return tgi_launch_check_overlap(launch, site);
+    TGI_TRY(tgi_launch_check_overlap(launch, site));
+    return tgi_launch_bind(launch);
+}
+
+tg_status tgi_launch_bind(tgi_launch *launch)
+{
+    return tgi_runner_bind(launch->runner, launch->params, launch->results);
 }
 
 /* -- Overlap --------------------------------------------------------------- */
@@ -255,12 +259,12 @@ tg_status tgi_launch_check_overlap(const tgi_launch *launch, tg_site site)
     const char *name = launch->concrete->name;
     for (size_t i = 0; i < launch->n_results; i++) {
         span result = {launch->results[i],
-                       tgi_interp_result_bytes(launch->interp, i)};
+                       tgi_runner_result_bytes(launch->runner, i)};
         if (!result.begin)
             continue;
         for (size_t k = 0; k < i; k++) {
             span other = {launch->results[k],
-                          tgi_interp_result_bytes(launch->interp, k)};
+                          tgi_runner_result_bytes(launch->runner, k)};
             if (other.begin && overlaps(result, other))
                 TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
                          "%s: results %zu and %zu overlap", name, k, i);
@@ -364,8 +368,7 @@ tg_status tgi_launch_run(tgi_launch *launch)
             memcpy(copy->buffer, copy->variable->data,
                    (size_t)copy->variable->spec.bytes);
         }
-        status = tgi_interp_run(launch->interp, launch->params,
-                                launch->results);
+        status = tgi_runner_run(launch->runner);
         /* Also after a failure: effects before it stay. */
         for (size_t i = 0; i < launch->written.n; i++)
             atomic_fetch_add_explicit(&launch->written.data[i]->version, 1,

@@ -21,7 +21,7 @@ typedef struct tgi_launch_number {
 
 typedef struct tgi_launch {
     tg_concrete *concrete; /* retained */
-    tgi_interp *interp;
+    tgi_runner *runner;
     int64_t *symbols;
 
     void **params;  /* per parameter of the graph … */
@@ -42,8 +42,11 @@ tg_status tgi_launch_init(tgi_launch *launch, tg_concrete *concrete,
                           const tgi_args *args);
 void tgi_launch_deinit(tgi_launch *launch);
 
-/* Gives the interpreter back for others; then deinit. */
+/* Gives the runner back for others; then deinit. */
 void tgi_launch_end(tgi_launch *launch);
+
+/* Settles the buffers of later runs; anew after one has changed. */
+tg_status tgi_launch_bind(tgi_launch *launch);
 
 /* Locks, runs, unlocks. */
 tg_status tgi_launch_run(tgi_launch *launch);

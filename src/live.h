@@ -20,6 +20,9 @@ typedef enum tgi_live_kind {
     TGI_LIVE_DIMS,
     TGI_LIVE_LITERAL,
     TGI_LIVE_INTERP,
+    TGI_LIVE_IMAGE,
+    TGI_LIVE_PROGRAM,
+    TGI_LIVE_NATIVE,
     TGI_LIVE_KINDS
 } tgi_live_kind;
 

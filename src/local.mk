@@ -68,10 +68,6 @@ libtgjit_core_la_SOURCES += \
 # -- Graph work: passes, recipes, interpreter, gradients ---------------------
 
 libtgjit_core_la_SOURCES += \
-	src/emit.c \
-	src/emit.h \
-	src/emit_type.h \
-	src/emit_words.h \
 	src/format.c \
 	src/format.h \
 	src/interp.c \
@@ -126,7 +122,19 @@ libtgjit_core_la_SOURCES += \
 	src/view.h \
 	src/view_copy.c \
 	src/walk.c \
-	src/walk.h \
+	src/walk.h
+
+# Recipes over an emitter, and the tables they need: for code generators, which
+# link nothing else of the library, and for their tests.
+noinst_LTLIBRARIES += libtgjit-emit.la
+libtgjit_emit_la_SOURCES = \
+	src/dtype.c \
+	src/emit.c \
+	src/emit.h \
+	src/emit_type.h \
+	src/emit_words.h \
+	src/fpenv.c \
+	src/op.c \
 	src/word.def
 
 # -- Front: the objects behind the public functions --------------------------
@@ -141,6 +149,8 @@ libtgjit_core_la_SOURCES += \
 	src/concrete.c \
 	src/context.c \
 	src/context_object.h \
+	src/dump_file.c \
+	src/dump_file.h \
 	src/explain.c \
 	src/function.c \
 	src/function_object.h \
@@ -154,6 +164,8 @@ libtgjit_core_la_SOURCES += \
 	src/ops_state.c \
 	src/pending.c \
 	src/pending.h \
+	src/runner.c \
+	src/runner.h \
 	src/settings.c \
 	src/settings.h \
 	src/signature.c \

@@ -37,6 +37,23 @@ unsigned tgi_setting_words(const char *list, const char *setting,
     return bits;
 }
 
+int64_t tgi_setting_number(int64_t option, const char *variable,
+                           int64_t otherwise, const tgi_log *log)
+{
+    if (option > 0)
+        return option;
+    const char *text = tgi_setting(NULL, variable);
+    if (!text)
+        return otherwise;
+    char *end;
+    long long number = strtoll(text, &end, 10);
+    if (*end == 0 && number >= 0 && number < INT32_MAX)
+        return number;
+    tgi_log_write(log, TG_LOG_WARN, TGI_LOG_CONFIG,
+                  "%s: '%s' is not a number from 0 on", variable, text);
+    return otherwise;
+}
+
 bool tgi_settings_copy(void *out_options, size_t bytes, const void *options,
                        const char *name)
 {

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "log.h"
 
@@ -22,6 +23,11 @@ typedef struct tgi_setting_word {
 /* Bits of a comma-separated list of words; warns of unknown ones. */
 unsigned tgi_setting_words(const char *list, const char *setting,
                            const tgi_setting_word *words, const tgi_log *log);
+
+/* The option if it is not 0, else the number the environment variable holds
+   (warned of and ignored if it is none, or below 0), else `otherwise`. */
+int64_t tgi_setting_number(int64_t option, const char *variable,
+                           int64_t otherwise, const tgi_log *log);
 
 /*
  * Copies a user's options struct, whose first member is its size, so that

@@ -9,7 +9,7 @@
 #            src/, by the table tests/layers.txt
 #   loops    jit/
 #   llvm     jit/llvm_*: the only files to include <llvm-c/...>
-#   user     bench/, examples/: see public headers and their own folder only
+#   user     bench/, examples/: see public headers and their own files only
 #
 # The front passes through one door, jit/jit.h. OpenMP is for jit/rt.c.
 
@@ -30,6 +30,12 @@ function fail(text)
 function folder_of(path)
 {
     sub(/[^\/]*$/, "", path)
+    return path
+}
+
+function top_of(path)
+{
+    sub(/\/.*/, "", path)
     return path
 }
 
@@ -57,7 +63,7 @@ function resolve(name, path,    i)
 {
     if ((folder_of(path) name) in exists)
         return folder_of(path) name
-    for (i = 1; i <= 3; i++)
+    for (i = 1; i <= 4; i++)
         if ((search[i] name) in exists)
             return search[i] name
     return ""
@@ -70,7 +76,7 @@ function may(from, to, target)
     if (from == "public")
         return 0
     if (from == "user" || to == "user")
-        return from == to && folder_of(FILENAME) == folder_of(target)
+        return from == to && top_of(FILENAME) == top_of(target)
     if (to == "llvm")
         return from == "llvm"
     if (from == "front" && to == "loops")
@@ -79,7 +85,7 @@ function may(from, to, target)
 }
 
 BEGIN {
-    split("include/ src/ jit/", search, " ")
+    split("include/ src/ jit/ bench/", search, " ")
     n = split("base ir graph loops llvm front", order, " ")
     for (i = 1; i <= n; i++)
         rank[order[i]] = i

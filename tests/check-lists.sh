@@ -7,7 +7,7 @@
 cd "$srcdir" || exit 1
 missing=0
 for file in include/*.h include/tgjit/*.h src/*.[ch] src/*.def jit/*.[ch] \
-    jit/*.def tests/*.[ch] tests/*.cpp tests/*.sh bench/*.[ch] examples/*.c \
+    jit/*.def tests/*.[ch] tests/*.cpp tests/*.sh bench/*.[ch] bench/*/*.[ch] examples/*.c \
     docs/*.md; do
     test -f "$file" || continue
     # A program is named without its suffix.

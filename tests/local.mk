@@ -32,6 +32,9 @@ unit_tests = \
 	tests/test_function \
 	tests/test_graph \
 	tests/test_hash \
+	tests/test_image \
+	tests/test_image_damage \
+	tests/test_image_debug \
 	tests/test_interp \
 	tests/test_interp_plan \
 	tests/test_kernel \
@@ -41,6 +44,7 @@ unit_tests = \
 	tests/test_module \
 	tests/test_op \
 	tests/test_op_matrix \
+	tests/test_pages \
 	tests/test_pass_inline \
 	tests/test_pass_random \
 	tests/test_pass_simplify \
@@ -48,6 +52,7 @@ unit_tests = \
 	tests/test_pending \
 	tests/test_recipes \
 	tests/test_reduce_tree \
+	tests/test_rt \
 	tests/test_scale \
 	tests/test_semantics_bundles \
 	tests/test_semantics_effects \
@@ -82,11 +87,51 @@ tests_test_semantics_tracing_LDADD = $(public_ldadd)
 tests_test_semantics_variables_LDADD = $(public_ldadd)
 
 tests_test_emit_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
+tests_test_emit_LDADD = libtgjit-emit.la $(LDADD)
 tests_test_emit_SOURCES = \
 	tests/emit_eval.c \
 	tests/emit_eval.h \
 	tests/emit_eval_type.h \
+	tests/emit_inputs.h \
 	tests/test_emit.c
+
+# Those of the code generator.
+if HAVE_LLVM
+unit_tests += \
+	tests/test_llvm_emit \
+	tests/test_llvm_loops \
+	tests/test_llvm_reduce \
+	tests/test_llvm_target
+endif
+llvm_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/tests $(LLVM_CPPFLAGS)
+llvm_ldadd = libtgjit-codegen.la $(LLVM_LDFLAGS) $(LLVM_LIBS) $(LDADD)
+tests_test_llvm_emit_CPPFLAGS = $(llvm_cppflags)
+tests_test_llvm_emit_LDADD = $(llvm_ldadd)
+tests_test_llvm_emit_SOURCES = \
+	tests/compiling.h \
+	tests/emit_eval.c \
+	tests/emit_eval.h \
+	tests/emit_eval_type.h \
+	tests/emit_inputs.h \
+	tests/test_llvm_emit.c
+tests_test_llvm_loops_CPPFLAGS = $(llvm_cppflags)
+tests_test_llvm_loops_LDADD = $(llvm_ldadd)
+tests_test_llvm_loops_SOURCES = \
+	tests/loops_building.h \
+	tests/test_llvm_loops.c
+tests_test_llvm_reduce_CPPFLAGS = $(llvm_cppflags)
+tests_test_llvm_reduce_LDADD = $(llvm_ldadd)
+tests_test_llvm_reduce_SOURCES = \
+	tests/loops_building.h \
+	tests/test_llvm_reduce.c
+tests_test_llvm_target_CPPFLAGS = $(llvm_cppflags)
+tests_test_llvm_target_LDADD = $(llvm_ldadd)
+tests_test_llvm_target_SOURCES = \
+	tests/compiling.h \
+	tests/test_llvm_target.c
+
+# As a user's program with regions of its own.
+tests_test_rt_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
 
 if HAVE_CRITERION
 check_PROGRAMS += $(unit_tests)
@@ -102,15 +147,17 @@ tests_test_cxx_SOURCES = tests/test_cxx.cpp
 
 # Each needs a line: tests_NAME_LDADD = $(plain_ldadd)
 plain_tests = \
-	tests/stress_calls
+	tests/stress_calls \
+	tests/stress_teams
 plain_ldadd = libtgjit-core.la
 tests_stress_calls_LDADD = $(plain_ldadd)
+tests_stress_teams_LDADD = $(plain_ldadd)
 
 if HAVE_MPFR
 plain_tests += tests/ulp
 endif
 tests_ulp_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
-tests_ulp_LDADD = $(plain_ldadd) $(MPFR_LIBS)
+tests_ulp_LDADD = libtgjit-emit.la $(plain_ldadd) $(MPFR_LIBS)
 tests_ulp_SOURCES = \
 	tests/emit_eval.c \
 	tests/emit_eval.h \
@@ -151,6 +198,7 @@ tests_random_graphs_SOURCES = \
 # -- Scripts -----------------------------------------------------------------
 
 script_tests = \
+	tests/check-bench.sh \
 	tests/check-exports.sh \
 	tests/check-headers.sh \
 	tests/check-include-direction.sh \
@@ -195,8 +243,10 @@ EXTRA_DIST += \
 	tests/golden/traced_with_static.txt \
 	tests/golden/traced_with_static_short.txt \
 	tests/graphs.h \
+	tests/image_objects.h \
 	tests/layers.txt \
 	tests/lsan.supp \
+	tests/mappings.h \
 	tests/op_matrix.h \
 	tests/op_matrix/binary.txt \
 	tests/op_matrix/case_file.py \

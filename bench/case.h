@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * case.h - what is measured. A case has sizes, and belongs to a family, which
+ * knows how to set it up, verify and run it:
+ *
+ *   experiment  a case at one size: inputs, and the results to compare with
+ *   runner      an experiment made ready for one back end and team; one row
+ *               of the report
+ */
+#ifndef BENCH_CASE_H
+#define BENCH_CASE_H
+
+#include <stdint.h>
+
+#include "backend.h"
+
+typedef struct bench_case bench_case;
+typedef struct experiment experiment;
+typedef struct runner runner;
+
+typedef struct case_size {
+    const char *label; /* NULL ends a list */
+    int64_t rows;      /* 0: a vector of `columns` elements */
+    int64_t columns;
+    bool is_only_checked;
+} case_size;
+
+#define SIZE_TIMED(label, rows, columns) {label, rows, columns, false}
+/* An awkward one, for --check: not worth timing. */
+#define SIZE_CHECKED(label, rows, columns) {label, rows, columns, true}
+#define SIZES_END {NULL, 0, 0, false}
+
+/* How ordinary the inputs of an experiment are. */
+typedef enum input_kind {
+    INPUTS_PLAIN,
+    INPUTS_HARSH /* with NaN, infinities, denormals … among them */
+} input_kind;
+
+/* Functions that can fail give the reason. */
+typedef struct case_family {
+    /* Whether there is such a row, available or not. */
+    bool (*has_backend)(const bench_case *c, backend which);
+
+    experiment *(*begin)(const bench_case *c, const case_size *size,
+                         input_kind inputs, reason *out_why);
+    void (*end)(experiment *e);
+
+    runner *(*start)(experiment *e, backend which, int threads,
+                     reason *out_why);
+    void (*stop)(runner *r);
+
+    /* Runs once and compares with the reference. */
+    bool (*verify)(runner *r, reason *out_why);
+
+    /*
+     * Runs many times. A family which measures only a part of that stores
+     * its seconds; else *out_seconds is left alone.
+     */
+    bool (*run)(runner *r, int64_t iterations, double *out_seconds);
+} case_family;
+
+struct bench_case {
+    const char *name;
+    const case_size *sizes;
+    const case_family *family;
+    const void *what;     /* tensor_case or graph_case */
+    bool is_serial;       /* measured with one thread only */
+    double bytes, flops;  /* moved and done per element; 0: not of interest */
+};
+
+/* All cases, in the order of the report; `name` NULL ends the list. */
+extern const bench_case all_cases[];
+
+/* Elements of a size: what bytes and flops are counted for. */
+static inline double size_count(const case_size *size)
+{
+    return (double)(size->rows ? size->rows : 1) * (double)size->columns;
+}
+
+#endif /* BENCH_CASE_H */

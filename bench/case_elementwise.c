@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * case_elementwise.c - cases that compute element by element.
+ */
+#include "cases.h"
+
+/* -- chain: tanh(a*x + b) * sigmoid(c*x) - 0.5*x --------------------------- */
+
+void trace_chain(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    const tg_value x = in[0], a = in[1], b = in[2], c = in[3];
+    const tg_value product = tg_mul(tg_tanh(tg_add(tg_mul(a, x), b)),
+                                    tg_sigmoid(tg_mul(c, x)));
+    tg_return(t, tg_sub(product, tg_mul(0.5f, x)));
+}
+
+const tensor_case chain_case = {
+    .callback = trace_chain,
+    .plain = plain_chain,
+    .expert = EXPERT(chain),
+    .inputs = {{TG_F32, SHAPE_WHOLE, -4, 4},
+               {TG_F32, SHAPE_SCALAR, 1.25},
+               {TG_F32, SHAPE_SCALAR, 0.1},
+               {TG_F32, SHAPE_SCALAR, -0.75}},
+    .results = {{TG_F32, SHAPE_WHOLE}},
+    .absolute = 2e-6,
+    .relative = 1e-6,
+};
+
+const case_size chain_sizes[] = {
+    SIZE_TIMED("1e5", 0, 100000),
+    SIZE_TIMED("1e6", 0, 1000000),
+    SIZE_TIMED("1e7", 0, 10000000),
+    SIZE_CHECKED("1", 0, 1),
+    SIZE_CHECKED("15", 0, 15),
+    SIZE_CHECKED("1003", 0, 1003),
+    SIZES_END,
+};
+
+/* -- black_scholes --------------------------------------------------------- */
+
+static tg_value normal_cdf(tg_value x)
+{
+    return tg_add(tg_mul(0.5, tg_erf(tg_mul(x, 0x1.6a09e667f3bcdp-1))), 0.5);
+}
+
+static void trace_black_scholes(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    const tg_value spot = in[0], strike = in[1], years = in[2];
+    const tg_value rate = in[3], volatility = in[4];
+    const tg_value drift =
+        tg_add(tg_mul(tg_mul(volatility, 0.5), volatility), rate);
+    const tg_value spread = tg_mul(volatility, tg_sqrt(years));
+    const tg_value d1 =
+        tg_div(tg_add(tg_mul(drift, years), tg_log(tg_div(spot, strike))),
+               spread);
+    const tg_value d2 = tg_sub(d1, spread);
+    const tg_value owed =
+        tg_mul(strike, tg_exp(tg_mul(tg_neg(rate), years)));
+    const tg_value n1 = normal_cdf(d1), n2 = normal_cdf(d2);
+    const tg_value call = tg_sub(tg_mul(spot, n1), tg_mul(owed, n2));
+    const tg_value put = tg_sub(tg_mul(owed, tg_sub(1, n2)),
+                                tg_mul(spot, tg_sub(1, n1)));
+    tg_return(t, call, put);
+}
+
+const tensor_case black_scholes_case = {
+    .callback = trace_black_scholes,
+    .plain = plain_black_scholes,
+    .expert = EXPERT(black_scholes),
+    .inputs = {{TG_F64, SHAPE_WHOLE, 5, 150},
+               {TG_F64, SHAPE_WHOLE, 5, 150},
+               {TG_F64, SHAPE_WHOLE, 0.1, 5},
+               {TG_F64, SHAPE_SCALAR, 0.03},
+               {TG_F64, SHAPE_SCALAR, 0.25}},
+    .results = {{TG_F64, SHAPE_WHOLE}, {TG_F64, SHAPE_WHOLE}},
+    .absolute = 1e-11,
+    .relative = 1e-12,
+};
+
+const case_size black_scholes_sizes[] = {
+    SIZE_TIMED("1e6", 0, 1000000),
+    SIZE_CHECKED("3", 0, 3),
+    SIZE_CHECKED("1003", 0, 1003),
+    SIZES_END,
+};
+
+/* -- scale, axpy, copy ----------------------------------------------------- */
+
+static void trace_scale(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, tg_mul(in[1], in[0]));
+}
+
+static void trace_axpy(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, tg_add(tg_mul(in[2], in[0]), in[1]));
+}
+
+static void trace_copy(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, in[0]);
+}
+
+const tensor_case scale_case = {
+    .callback = trace_scale,
+    .plain = plain_scale,
+    .expert = EXPERT(scale),
+    .inputs = {{TG_F32, SHAPE_WHOLE, -1, 1}, {TG_F32, SHAPE_SCALAR, 1.7}},
+    .results = {{TG_F32, SHAPE_WHOLE}},
+};
+
+const tensor_case axpy_case = {
+    .callback = trace_axpy,
+    .plain = plain_axpy,
+    .expert = EXPERT(axpy),
+    .inputs = {{TG_F32, SHAPE_WHOLE, -1, 1},
+               {TG_F32, SHAPE_WHOLE, -1, 1},
+               {TG_F32, SHAPE_SCALAR, 1.7}},
+    .results = {{TG_F32, SHAPE_WHOLE}},
+    .absolute = 1e-6,
+};
+
+const tensor_case copy_case = {
+    .callback = trace_copy,
+    .plain = plain_copy,
+    .expert = EXPERT(copy),
+    .inputs = {{TG_F32, SHAPE_WHOLE, -1, 1}},
+    .results = {{TG_F32, SHAPE_WHOLE}},
+};
+
+const case_size stream_sizes[] = {
+    SIZE_TIMED("64MiB", 0, 16 << 20),
+    SIZE_CHECKED("1", 0, 1),
+    SIZE_CHECKED("1003", 0, 1003),
+    SIZES_END,
+};
+
+/* -- add: so few elements that the call is what costs ---------------------- */
+
+static void trace_add(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, tg_add(in[0], in[1]));
+}
+
+#define ADD_OF(second_is_variable, called) \
+    { \
+        .callback = trace_add, .plain = plain_add, .expert = EXPERT(add), \
+        .inputs = {{TG_F32, SHAPE_WHOLE, -1, 1}, \
+                   {TG_F32, SHAPE_WHOLE, -1, 1, second_is_variable}}, \
+        .results = {{TG_F32, SHAPE_WHOLE}}, .is_called = called, \
+    }
+
+const tensor_case run_case = ADD_OF(false, false);
+const tensor_case run_group_case = ADD_OF(true, false);
+const tensor_case call_case = ADD_OF(false, true);
+
+const case_size add_sizes[] = {
+    SIZE_TIMED("16", 0, 16),
+    SIZE_CHECKED("3", 0, 3),
+    SIZES_END,
+};

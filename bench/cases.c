@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cases.c - the table of cases. Bytes are what must be read and written at
+ * least, flops those of the library's recipes (an fma is two), per element.
+ */
+#include "cases.h"
+
+#define TENSOR(case_name, the_case, the_sizes, n_bytes, n_flops) \
+    { \
+        .name = case_name, .sizes = the_sizes, .family = &tensor_family, \
+        .what = &the_case, .bytes = n_bytes, .flops = n_flops, \
+    }
+/* A few elements: only the time of the call counts. */
+#define CALL(case_name, the_case) \
+    { \
+        .name = case_name, .sizes = add_sizes, .family = &tensor_family, \
+        .what = &the_case, .is_serial = true, \
+    }
+#define GRAPH(case_name, the_case) \
+    { \
+        .name = case_name, .sizes = graph_sizes, .family = &graph_family, \
+        .what = &the_case, .is_serial = true, \
+    }
+
+const bench_case all_cases[] = {
+    TENSOR("chain", chain_case, chain_sizes, 8, 92),
+    TENSOR("softmax", softmax_case, row_sizes, 8, 25),
+    TENSOR("layer_norm", layer_norm_case, row_sizes, 8, 8),
+    TENSOR("sum", sum_case, sum_sizes, 4, 1),
+    TENSOR("black_scholes", black_scholes_case, black_scholes_sizes, 40, 214),
+    TENSOR("jacobi", jacobi_case, jacobi_sizes, 8, 4),
+    TENSOR("scale", scale_case, stream_sizes, 8, 1),
+    TENSOR("axpy", axpy_case, stream_sizes, 12, 2),
+    TENSOR("copy", copy_case, stream_sizes, 8, 0),
+    TENSOR("transpose", transpose_case, transpose_sizes, 8, 0),
+    CALL("run", run_case),
+    CALL("run_group", run_group_case),
+    CALL("call", call_case),
+    GRAPH("trace", trace_case),
+    GRAPH("passes", passes_case),
+    GRAPH("compile", compile_case),
+    {0},
+};

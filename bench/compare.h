@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * compare.h - whether results are those of the reference.
+ */
+#ifndef BENCH_COMPARE_H
+#define BENCH_COMPARE_H
+
+#include "backend.h"
+
+/* Bit for bit, but any NaN is as good as another. */
+bool compare_bits(const void *got, const void *expected, tg_dtype dtype,
+                 int64_t count, reason *out_why);
+
+/* |got - expected| <= absolute + relative * |expected|. */
+bool compare_near(const void *got, const void *expected, tg_dtype dtype,
+                 int64_t count, double absolute, double relative,
+                 reason *out_why);
+
+#endif /* BENCH_COMPARE_H */

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recipes_f32.h - exp, tanh and sigmoid of floats, by the library's recipes
+ * (src/recipe_exp.h) operation by operation, so with its bits. What is an
+ * operation less here is one that does not show in them: a product with a
+ * negated factor is a form of fma, and some bounds are known to hold.
+ */
+#ifndef BENCH_EXPERT_RECIPES_F32_H
+#define BENCH_EXPERT_RECIPES_F32_H
+
+#include "wide.h"
+
+#define K(c) all_f32((float)(c))
+#define SIGN_F32 K(-0.0)
+
+/* Rounds a number to an integer n when added; the sum's low bits are n and
+   the bias, once or twice. */
+#define ONE_STEP_F32 (0x1.8p23 + 127)
+#define TWO_STEPS_F32 (0x1.8p23 + 254)
+
+INLINE wide_f32 two_steps_f32(wide_f32 sum, wide_f32 *second)
+{
+    const wide_f32 first = shift_right_f32(sum, 1);
+    *second = shift_left_f32(sub_bits_f32(sum, first), 23);
+    return shift_left_f32(first, 23);
+}
+
+/* x = n log 2 + r. */
+INLINE wide_f32 exp_split_f32(wide_f32 x, wide_f32 rounder,
+                                     wide_f32 *sum)
+{
+    *sum = fma_f32(x, K(0x1.715476p0), rounder);
+    const wide_f32 n = sub_f32(*sum, rounder);
+    return fma_f32(n, K(0x1.05c61p-29), fma_f32(n, K(-0x1.62e43p-1), x));
+}
+
+INLINE wide_f32 exp_curve_f32(wide_f32 r)
+{
+    wide_f32 p = fma_f32(r, K(0x1.694c86p-10), K(0x1.12397cp-7));
+    p = fma_f32(r, p, K(0x1.555a26p-5));
+    p = fma_f32(r, p, K(0x1.555492p-3));
+    return fma_f32(r, p, K(0x1.fffffap-2));
+}
+
+/* Of x <= 0 or NaN: the upper bound of exp is not needed. */
+INLINE wide_f32 exp_of_negative_f32(wide_f32 x)
+{
+    wide_f32 sum, second;
+    const wide_f32 r = exp_split_f32(at_least_f32(x, K(-104)),
+                                     K(TWO_STEPS_F32), &sum);
+    const wide_f32 slope = fma_f32(r, exp_curve_f32(r), K(1));
+    const wide_f32 power = fma_f32(r, slope, K(1));
+    const wide_f32 first = two_steps_f32(sum, &second);
+    return mul_f32(mul_f32(power, first), second);
+}
+
+INLINE wide_f32 expm1_curve_f32(wide_f32 power, wide_f32 r,
+                                       wide_f32 rest)
+{
+    wide_f32 p = fma_f32(r, K(0x1.9e0be6p-13), K(0x1.6d4366p-10));
+    p = fma_f32(r, p, K(0x1.111306p-7));
+    p = fma_f32(r, p, K(0x1.5554fp-5));
+    p = fma_f32(r, p, K(0x1.555554p-3));
+    p = fma_f32(r, p, K(0.5));
+    return fma_f32(mul_f32(power, mul_f32(r, r)), p, rest);
+}
+
+INLINE wide_f32 tanh_f32(wide_f32 x)
+{
+    const wide_f32 size = at_most_f32(and_not_f32(SIGN_F32, x), K(10));
+    wide_f32 sum;
+    const wide_f32 r =
+        exp_split_f32(mul_f32(size, K(-2)), K(ONE_STEP_F32 + 256), &sum);
+    const wide_f32 power = shift_left_f32(sum, 23);
+    const wide_f32 less = add_f32(power, K(1));
+    const wide_f32 line = fma_f32(power, r, less);
+    wide_f32 rest = fma_f32(power, r, sub_f32(less, line));
+    rest = add_f32(rest, sub_f32(power, sub_f32(less, K(1))));
+    rest = expm1_curve_f32(power, r, rest);
+    const wide_f32 above = add_f32(line, rest);
+    const wide_f32 above_rest = sub_f32(rest, sub_f32(above, line));
+    const wide_f32 below = sub_f32(K(2), above);
+    const wide_f32 below_rest =
+        sub_f32(sub_f32(sub_f32(K(2), below), above), above_rest);
+
+    const wide_f32 inverse = div_f32(K(1), below);
+    const wide_f32 quotient = mul_f32(above, inverse);
+    wide_f32 excess = sub_f32(fms_f32(quotient, below, above), above_rest);
+    excess = fma_f32(quotient, below_rest, excess);
+    const wide_f32 tanh = fnma_f32(excess, inverse, quotient);
+    return or_f32(tanh, and_f32(SIGN_F32, x));
+}
+
+INLINE wide_f32 sigmoid_f32(wide_f32 x)
+{
+    const wide_f32 bounded = at_least_f32(at_most_f32(x, K(18)), K(-104));
+    wide_f32 sum, second;
+    const wide_f32 r = exp_split_f32(bounded, K(TWO_STEPS_F32), &sum);
+    const wide_f32 first = two_steps_f32(sum, &second);
+
+    const wide_f32 minus = xor_f32(SIGN_F32, r);
+    const wide_f32 curve = exp_curve_f32(minus);
+    const wide_f32 one = fma_f32(first, second, K(1));
+    wide_f32 lost = fma_f32(first, second, sub_f32(K(1), one));
+    const wide_f32 high = add_f32(one, minus);
+    lost = add_f32(lost, sub_f32(minus, sub_f32(high, one)));
+    const wide_f32 low = fma_f32(mul_f32(r, r), curve, lost);
+    const wide_f32 below = add_f32(high, low);
+    const wide_f32 rest = sub_f32(low, sub_f32(below, high));
+
+    /* The quotient 1 / below is the inverse itself. */
+    const wide_f32 inverse = div_f32(K(1), below);
+    wide_f32 excess = fms_f32(inverse, below, K(1));
+    excess = fma_f32(inverse, rest, excess);
+    const wide_f32 quotient = fnma_f32(excess, inverse, inverse);
+    return mul_f32(mul_f32(quotient, first), second);
+}
+
+#endif /* BENCH_EXPERT_RECIPES_F32_H */

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * main.c - tgjit-bench: measures the library against hand-written code. The
+ * parts, from the command line to the report:
+ *
+ *   options   what is asked for
+ *   session   goes through cases, sizes, teams and back ends
+ *   case      what is measured: a table of cases (cases.c, case_*.c) of two
+ *             families (tensor_case.c, graph_case.c)
+ *   backend   who computes: the library, plain_*.c, expert/
+ *   compare   whether all compute the same
+ *   measure   times
+ *   report    how they are written
+ */
+#include <stdlib.h>
+
+#include "session.h"
+
+int main(int argc, char **argv)
+{
+    options o;
+    int status;
+    if (!options_read(&o, argc, argv, &status))
+        return status;
+    status = EXIT_SUCCESS;
+    if (o.action == ACTION_LIST)
+        session_list(&o);
+    else if (!session_run(&o, argv[0]))
+        status = EXIT_FAILURE;
+    options_deinit(&o);
+    return status;
+}

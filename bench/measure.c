@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * measure.c - see measure.h.
+ */
+#include "measure.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static double clock_seconds(clockid_t clock)
+{
+    struct timespec time;
+    clock_gettime(clock, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+double seconds_now(void)
+{
+    return clock_seconds(CLOCK_MONOTONIC);
+}
+
+/* -- One repetition -------------------------------------------------------- */
+
+/* Seconds of all iterations; the row fails if one does. */
+static repetition repeat(row *r, int64_t iterations)
+{
+    double own = -1;
+    const double cpu = clock_seconds(CLOCK_THREAD_CPUTIME_ID);
+    const double real = seconds_now();
+    const bool did = r->c->family->run(r->runner, iterations, &own);
+    repetition took = {
+        .real = seconds_now() - real,
+        .cpu = clock_seconds(CLOCK_THREAD_CPUTIME_ID) - cpu,
+    };
+    if (!did) {
+        r->state = ROW_FAILED;
+        reason_set(&r->why, "%s", tg_error(NULL));
+    }
+    if (own >= 0)
+        took = (repetition){own, own};
+    return took;
+}
+
+/* How many iterations take the time wanted; this is the warm-up too. */
+static int64_t iterations_for(row *r, double min_time)
+{
+    const int64_t most = INT64_C(1) << 40;
+    int64_t n = 1;
+    double took = repeat(r, n).real;
+    while (r->state == ROW_READY && took < min_time / 10 && n < most) {
+        n *= 8;
+        took = repeat(r, n).real;
+    }
+    const double wanted = ceil(min_time / took * (double)n);
+    return wanted < 1 ? 1 : wanted > (double)most ? most : (int64_t)wanted;
+}
+
+/* -- Rounds ---------------------------------------------------------------- */
+
+static void prepare(row *r, const measure_options *options)
+{
+    r->repetitions = calloc(options->repetitions, sizeof(*r->repetitions));
+    if (!r->repetitions) {
+        r->state = ROW_FAILED;
+        reason_set(&r->why, "out of memory");
+        return;
+    }
+    r->iterations = iterations_for(r, options->min_time);
+}
+
+static void one_round(row *r, const measure_options *options, double *spent)
+{
+    const double budget = 2 * options->min_time * (double)options->repetitions;
+    if (r->state != ROW_READY || (r->n_repetitions && *spent > budget))
+        return;
+    const repetition all = repeat(r, r->iterations);
+    const double n = (double)r->iterations;
+    if (r->state != ROW_READY)
+        return;
+    r->repetitions[r->n_repetitions++] =
+        (repetition){all.real / n, all.cpu / n};
+    *spent += all.real;
+}
+
+void measure_rows(row *rows, size_t n_rows, const measure_options *options)
+{
+    double spent[N_BACKENDS] = {0};
+    for (size_t i = 0; i < n_rows; i++)
+        if (rows[i].state == ROW_READY)
+            prepare(&rows[i], options);
+    for (size_t round = 0; round < options->repetitions; round++)
+        for (size_t i = 0; i < n_rows; i++)
+            one_round(&rows[i], options, &spent[rows[i].which]);
+    for (size_t i = 0; i < n_rows; i++)
+        if (rows[i].state == ROW_READY)
+            rows[i].state = ROW_MEASURED;
+}
+
+/* -- Statistics ------------------------------------------------------------ */
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+typedef struct summary {
+    double best, median, mean, deviation;
+} summary;
+
+/* Sorts the numbers. */
+static summary summary_of(double *x, size_t n)
+{
+    qsort(x, n, sizeof(*x), by_size);
+    summary s = {.best = x[0], .median = (x[(n - 1) / 2] + x[n / 2]) / 2};
+    for (size_t i = 0; i < n; i++)
+        s.mean += x[i] / (double)n;
+    for (size_t i = 0; i < n && n > 1; i++)
+        s.deviation += (x[i] - s.mean) * (x[i] - s.mean) / (double)(n - 1);
+    s.deviation = sqrt(s.deviation);
+    return s;
+}
+
+statistics row_statistics(const row *r)
+{
+    const size_t n = r->n_repetitions;
+    statistics s;
+    memset(&s, 0, sizeof(s));
+    double *x = n ? malloc(n * sizeof(*x)) : NULL;
+    if (!x)
+        return s;
+    for (size_t i = 0; i < n; i++)
+        x[i] = r->repetitions[i].real;
+    const summary real = summary_of(x, n);
+    for (size_t i = 0; i < n; i++)
+        x[i] = r->repetitions[i].cpu;
+    const summary cpu = summary_of(x, n);
+    free(x);
+    s.best = (repetition){real.best, cpu.best};
+    s.median = (repetition){real.median, cpu.median};
+    s.mean = (repetition){real.mean, cpu.mean};
+    s.deviation = (repetition){real.deviation, cpu.deviation};
+    return s;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * measure.h - timing of rows. Rows of one group (a case, a size, a number of
+ * threads) are measured round by round, one repetition of each in turn, so
+ * that whatever disturbs the machine for a while disturbs all of them.
+ */
+#ifndef BENCH_MEASURE_H
+#define BENCH_MEASURE_H
+
+#include "case.h"
+
+/* Seconds of a clock that only goes forward. */
+double seconds_now(void);
+
+typedef enum row_state {
+    ROW_READY,    /* verified, to be measured */
+    ROW_MEASURED,
+    ROW_SKIPPED,  /* its back end is not here */
+    ROW_FAILED    /* wrong result or an error */
+} row_state;
+
+/* Seconds of one iteration, in one repetition. */
+typedef struct repetition {
+    double real, cpu;
+} repetition;
+
+typedef struct row {
+    char name[96];
+    const bench_case *c;
+    const case_size *size;
+    backend which;
+    int threads;
+
+    row_state state;
+    reason why; /* of ROW_SKIPPED and ROW_FAILED */
+    runner *runner;
+
+    int64_t iterations; /* of each repetition */
+    repetition *repetitions;
+    size_t n_repetitions;
+} row;
+
+typedef struct measure_options {
+    double min_time; /* seconds of one repetition */
+    size_t repetitions;
+} measure_options;
+
+/*
+ * Measures the rows that are ready. A row so slow that one iteration takes
+ * longer than a repetition should is given fewer repetitions.
+ */
+void measure_rows(row *rows, size_t n_rows, const measure_options *options);
+
+/* -- Statistics of a measured row ------------------------------------------ */
+
+typedef struct statistics {
+    repetition best, median, mean, deviation;
+} statistics;
+
+statistics row_statistics(const row *r);
+
+#endif /* BENCH_MEASURE_H */

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * options.c - see options.h.
+ */
+#include "options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine.h"
+
+enum { EXIT_USAGE = 2 };
+
+static const char usage[] =
+    "Usage: tgjit-bench [OPTION]...\n"
+    "\n"
+    "Measures the library against hand-written code, case by case, after\n"
+    "verifying that all compute the same. Rows are named\n"
+    "CASE/SIZE/BACKEND/threads:N; back ends are interp, jit, c and expert.\n"
+    "\n"
+    "  --list             print the names of the rows and exit\n"
+    "  --check            verify only, also at awkward sizes and with NaN,\n"
+    "                     infinities and denormals among the inputs\n"
+    "  --filter=REGEX     only rows whose name matches (extended)\n"
+    "  --threads=LIST     numbers of threads, such as 1,2 (1 and all "
+    "processors)\n"
+    "  --min-time=S       seconds of one repetition (0.03)\n"
+    "  --repetitions=N    how often a row is measured (9)\n"
+    "  --format=FORMAT    console, json or csv (console)\n"
+    "  --out=FILE         write the report to FILE (as json if no format is\n"
+    "                     given) and the table to standard output\n"
+    "  --help, --version\n"
+    "\n"
+    "Exit status: 0 if all went well, 1 if a row failed or was wrong, 2 if\n"
+    "the command line is.\n";
+
+static bool wrong(const char *option, const char *value)
+{
+    fprintf(stderr, "tgjit-bench: --%s=%s is not valid; see --help\n", option,
+            value);
+    return false;
+}
+
+/* -- Values ---------------------------------------------------------------- */
+
+static bool read_integer(const char *text, char **end, long most, long *out)
+{
+    errno = 0;
+    *out = strtol(text, end, 10);
+    return *end != text && !errno && *out >= 1 && *out <= most;
+}
+
+static bool read_threads(options *o, const char *list)
+{
+    o->n_threads = 0;
+    for (const char *at = list;;) {
+        char *end;
+        long n;
+        if (!read_integer(at, &end, 1024, &n) ||
+            (*end != ',' && *end != '\0') ||
+            o->n_threads == MAX_THREAD_COUNTS)
+            return wrong("threads", list);
+        o->threads[o->n_threads++] = (int)n;
+        if (!*end)
+            return true;
+        at = end + 1;
+    }
+}
+
+static bool read_repetitions(options *o, const char *text)
+{
+    char *end;
+    long n;
+    if (!read_integer(text, &end, 100000, &n) || *end)
+        return wrong("repetitions", text);
+    o->measure.repetitions = (size_t)n;
+    return true;
+}
+
+static bool read_min_time(options *o, const char *text)
+{
+    char *end;
+    const double seconds = strtod(text, &end);
+    if (end == text || *end || !(seconds > 0 && seconds < 1e6))
+        return wrong("min-time", text);
+    o->measure.min_time = seconds;
+    return true;
+}
+
+static bool read_filter(options *o, const char *text)
+{
+    if (o->has_filter)
+        regfree(&o->filter);
+    o->has_filter = !regcomp(&o->filter, text, REG_EXTENDED | REG_NOSUB);
+    return o->has_filter || wrong("filter", text);
+}
+
+static bool read_format(options *o, const char *text)
+{
+    static const report_format *const formats[] = {
+        &report_console, &report_json, &report_csv};
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+        if (strcmp(formats[i]->name, text) == 0) {
+            o->format = formats[i];
+            return true;
+        }
+    return wrong("format", text);
+}
+
+/* -- The command line ------------------------------------------------------ */
+
+static void set_defaults(options *o)
+{
+    const int processors = machine_processors();
+    memset(o, 0, sizeof(*o));
+    o->measure = (measure_options){.min_time = 0.03, .repetitions = 9};
+    o->threads[o->n_threads++] = 1;
+    if (processors > 1)
+        o->threads[o->n_threads++] = processors;
+}
+
+/* One option; false if the program is to end with *out_status. */
+static bool read_option(options *o, int letter, int *out_status)
+{
+    *out_status = EXIT_USAGE;
+    switch (letter) {
+    case 'l':
+        o->action = ACTION_LIST;
+        return true;
+    case 'c':
+        o->action = ACTION_CHECK;
+        return true;
+    case 'f':
+        return read_filter(o, optarg);
+    case 't':
+        return read_threads(o, optarg);
+    case 'm':
+        return read_min_time(o, optarg);
+    case 'r':
+        return read_repetitions(o, optarg);
+    case 'F':
+        return read_format(o, optarg);
+    case 'o':
+        o->out = optarg;
+        return true;
+    case 'h':
+        fputs(usage, stdout);
+        *out_status = EXIT_SUCCESS;
+        return false;
+    case 'V':
+        printf("tgjit-bench %s\n", tg_version());
+        *out_status = EXIT_SUCCESS;
+        return false;
+    default: /* getopt has said what is wrong */
+        return false;
+    }
+}
+
+bool options_read(options *out_options, int argc, char **argv,
+                  int *out_status)
+{
+    static const struct option long_options[] = {
+        {"list", no_argument, NULL, 'l'},
+        {"check", no_argument, NULL, 'c'},
+        {"filter", required_argument, NULL, 'f'},
+        {"threads", required_argument, NULL, 't'},
+        {"min-time", required_argument, NULL, 'm'},
+        {"repetitions", required_argument, NULL, 'r'},
+        {"format", required_argument, NULL, 'F'},
+        {"out", required_argument, NULL, 'o'},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},
+        {NULL, 0, NULL, 0},
+    };
+    options *o = out_options;
+    set_defaults(o);
+    int letter;
+    while ((letter = getopt_long(argc, argv, "", long_options, NULL)) != -1)
+        if (!read_option(o, letter, out_status)) {
+            options_deinit(o);
+            return false;
+        }
+    if (optind < argc) {
+        fprintf(stderr, "tgjit-bench: what is '%s'? See --help\n",
+                argv[optind]);
+        *out_status = EXIT_USAGE;
+        options_deinit(o);
+        return false;
+    }
+    if (!o->format)
+        o->format = o->out ? &report_json : &report_console;
+    return true;
+}
+
+void options_deinit(options *o)
+{
+    if (o->has_filter)
+        regfree(&o->filter);
+    o->has_filter = false;
+}

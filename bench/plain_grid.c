@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plain_grid.c - neighbours and turned matrices in plain C. See
+ * plain_elementwise.c.
+ */
+#include <string.h>
+
+#include "peers.h"
+
+void plain_jacobi(const kernel_buffers *b)
+{
+    const float *restrict x = b->in[0];
+    float *restrict out = b->out[0];
+    const int64_t n = b->columns;
+    memset(out, 0, (size_t)n * sizeof(*out));
+#pragma omp parallel for
+    for (int64_t i = 1; i < b->rows - 1; i++) {
+        const float *restrict here = x + i * n;
+        const float *restrict up = here - n;
+        const float *restrict down = here + n;
+        float *restrict to = out + i * n;
+        to[0] = 0;
+        for (int64_t j = 1; j < n - 1; j++)
+            to[j] = ((up[j] + down[j]) + (here[j - 1] + here[j + 1])) * 0.25f;
+        to[n - 1] = 0;
+    }
+    memset(out + (b->rows - 1) * n, 0, (size_t)n * sizeof(*out));
+}
+
+/* By squares that fit the first cache. */
+void plain_transpose(const kernel_buffers *b)
+{
+    enum { SQUARE = 32 };
+    const float *restrict x = b->in[0];
+    float *restrict out = b->out[0];
+    const int64_t rows = b->rows, columns = b->columns;
+#pragma omp parallel for
+    for (int64_t top = 0; top < columns; top += SQUARE)
+        for (int64_t left = 0; left < rows; left += SQUARE) {
+            const int64_t bottom =
+                top + SQUARE < columns ? top + SQUARE : columns;
+            const int64_t right = left + SQUARE < rows ? left + SQUARE : rows;
+            for (int64_t j = top; j < bottom; j++)
+                for (int64_t i = left; i < right; i++)
+                    out[j * rows + i] = x[i * columns + j];
+        }
+}

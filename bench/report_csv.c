@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report_csv.c - the columns of Google Benchmark: a line for each repetition,
+ * then the median and the best, named as its aggregates are.
+ */
+#include "report.h"
+
+static void begin(FILE *out, const char *program)
+{
+    (void)program;
+    fputs("name,iterations,real_time,cpu_time,time_unit,bytes_per_second,"
+          "items_per_second,label,error_occurred,error_message\n",
+          out);
+}
+
+static void print_quoted(FILE *out, const char *text)
+{
+    fputc('"', out);
+    for (; *text; text++) {
+        if (*text == '"')
+            fputc('"', out);
+        fputc(*text == '\n' ? ' ' : *text, out);
+    }
+    fputc('"', out);
+}
+
+static void print_times(FILE *out, const row *r, const char *suffix,
+                        repetition time)
+{
+    const double count = size_count(r->size);
+    fprintf(out, "\"%s%s\",%lld,%.9g,%.9g,ns,", r->name, suffix,
+            (long long)r->iterations, time.real * 1e9, time.cpu * 1e9);
+    if (r->c->bytes > 0)
+        fprintf(out, "%.9g", r->c->bytes * count / time.real);
+    fputc(',', out);
+    if (count > 0)
+        fprintf(out, "%.9g", count / time.real);
+    fputs(",,,\n", out);
+}
+
+static void group(FILE *out, const row *rows, size_t n_rows, bool is_first)
+{
+    (void)is_first;
+    for (size_t i = 0; i < n_rows; i++) {
+        const row *r = &rows[i];
+        if (r->state != ROW_MEASURED) {
+            fprintf(out, "\"%s\",,,,,,,,%s,", r->name,
+                    r->state == ROW_FAILED ? "true" : "false");
+            print_quoted(out, r->why.text);
+            fputc('\n', out);
+            continue;
+        }
+        for (size_t k = 0; k < r->n_repetitions; k++)
+            print_times(out, r, "", r->repetitions[k]);
+        const statistics s = row_statistics(r);
+        print_times(out, r, "_median", s.median);
+        print_times(out, r, "_min", s.best);
+    }
+    fflush(out);
+}
+
+static void end(FILE *out)
+{
+    fflush(out);
+}
+
+const report_format report_csv = {"csv", begin, group, end};

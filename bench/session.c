@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session.c - see session.h. The order is: case, size (inputs and reference
+ * are made once), number of threads; back ends then take turns.
+ */
+#include "session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct session {
+    const options *o;
+    const char *program;
+    FILE *out;  /* the report of the format asked for */
+    bool has_table; /* … and the table to stdout beside it */
+    bool any_reported;
+    bool failed;
+} session;
+
+/* -- Which rows there are -------------------------------------------------- */
+
+/* Large sizes are verified when they are measured. */
+static bool is_size_of(const case_size *size, action what)
+{
+    const double most_checked = 2e5;
+    return what == ACTION_CHECK ? size_count(size) <= most_checked
+                                : !size->is_only_checked;
+}
+
+/* False if the row is not there or not wanted. */
+static bool row_init(row *r, const options *o, const bench_case *c,
+                     const case_size *size, backend which, size_t team)
+{
+    memset(r, 0, sizeof(*r));
+    /* Those that never use more than one thread come once. */
+    const bool is_single = c->is_serial || which == BACKEND_INTERP;
+    if (!c->family->has_backend(c, which) || (is_single && team > 0) ||
+        !is_size_of(size, o->action))
+        return false;
+    r->c = c;
+    r->size = size;
+    r->which = which;
+    r->threads = is_single ? 1 : o->threads[team];
+    snprintf(r->name, sizeof(r->name), "%s/%s/%s/threads:%d", c->name,
+             size->label, backend_name(which), r->threads);
+    return !o->has_filter ||
+           regexec(&o->filter, r->name, 0, NULL, 0) == 0;
+}
+
+/* How many of the rows there are. Of NaN and its like, fast math, which is
+   part of plain C, promises nothing. */
+static size_t group_init(row *rows, const options *o, const bench_case *c,
+                         const case_size *size, input_kind inputs, size_t team)
+{
+    size_t n = 0;
+    for (int which = 0; which < N_BACKENDS; which++)
+        if (inputs == INPUTS_PLAIN || which != BACKEND_C)
+            n += row_init(&rows[n], o, c, size, (backend)which, team);
+    return n;
+}
+
+void session_list(const options *o)
+{
+    row rows[N_BACKENDS];
+    for (const bench_case *c = all_cases; c->name; c++)
+        for (const case_size *size = c->sizes; size->label; size++)
+            for (size_t team = 0; team < o->n_threads; team++) {
+                const size_t n =
+                    group_init(rows, o, c, size, INPUTS_PLAIN, team);
+                for (size_t i = 0; i < n; i++)
+                    puts(rows[i].name);
+            }
+}
+
+/* -- One group ------------------------------------------------------------- */
+
+/* Makes the row ready to be measured, or says why it is not. */
+static void row_start(row *r, experiment *e)
+{
+    const case_family *family = r->c->family;
+    if (!backend_is_available(r->which, &r->why)) {
+        r->state = ROW_SKIPPED;
+        return;
+    }
+    r->state = ROW_FAILED;
+    if (!e)
+        return;
+    r->runner = family->start(e, r->which, r->threads, &r->why);
+    if (r->runner && family->verify(r->runner, &r->why))
+        r->state = ROW_READY;
+}
+
+static void group_deinit(row *rows, size_t n_rows)
+{
+    for (size_t i = 0; i < n_rows; i++) {
+        rows[i].c->family->stop(rows[i].runner);
+        free(rows[i].repetitions);
+    }
+}
+
+static void report_group(session *s, const row *rows, size_t n_rows)
+{
+    s->o->format->group(s->out, rows, n_rows, !s->any_reported);
+    if (s->has_table)
+        report_console.group(stdout, rows, n_rows, !s->any_reported);
+    s->any_reported = true;
+    for (size_t i = 0; i < n_rows; i++)
+        s->failed = s->failed || rows[i].state == ROW_FAILED;
+}
+
+static void report_check(session *s, const row *rows, size_t n_rows,
+                         input_kind inputs)
+{
+    static const char *const words[] = {
+        [ROW_READY] = "right",
+        [ROW_MEASURED] = "right",
+        [ROW_SKIPPED] = "skipped: ",
+        [ROW_FAILED] = "FAILED: ",
+    };
+    for (size_t i = 0; i < n_rows; i++) {
+        const row *r = &rows[i];
+        fprintf(s->out, "%-44s %s %s%s\n", r->name,
+                inputs == INPUTS_HARSH ? "harsh" : "plain", words[r->state],
+                r->state == ROW_READY ? "" : r->why.text);
+        s->failed = s->failed || r->state == ROW_FAILED;
+    }
+}
+
+static void progress(const char *name, const char *size)
+{
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "\r\033[K%s/%s ...\r", name, size);
+}
+
+/* All groups of one size. */
+static void session_size(session *s, const bench_case *c,
+                         const case_size *size, input_kind inputs)
+{
+    row rows[N_BACKENDS];
+    experiment *e = NULL;
+    reason why = {""};
+    bool has_begun = false;
+    for (size_t team = 0; team < s->o->n_threads; team++) {
+        const size_t n = group_init(rows, s->o, c, size, inputs, team);
+        if (!n)
+            continue;
+        progress(c->name, size->label);
+        if (!has_begun)
+            e = c->family->begin(c, size, inputs, &why);
+        has_begun = true;
+        for (size_t i = 0; i < n; i++) {
+            rows[i].why = why;
+            row_start(&rows[i], e);
+        }
+        if (s->o->action == ACTION_CHECK) {
+            report_check(s, rows, n, inputs);
+        } else {
+            measure_rows(rows, n, &s->o->measure);
+            report_group(s, rows, n);
+        }
+        group_deinit(rows, n);
+    }
+    c->family->end(e);
+}
+
+/* -- The session ----------------------------------------------------------- */
+
+static void session_cases(session *s)
+{
+    const bool is_check = s->o->action == ACTION_CHECK;
+    for (const bench_case *c = all_cases; c->name; c++)
+        for (const case_size *size = c->sizes; size->label; size++) {
+            session_size(s, c, size, INPUTS_PLAIN);
+            if (is_check && size->is_only_checked)
+                session_size(s, c, size, INPUTS_HARSH);
+        }
+}
+
+bool session_run(const options *o, const char *program)
+{
+    session s = {.o = o, .program = program, .out = stdout};
+    const bool is_check = o->action == ACTION_CHECK;
+    if (o->out) {
+        s.out = fopen(o->out, "w");
+        if (!s.out) {
+            fprintf(stderr, "tgjit-bench: %s: %s\n", o->out, strerror(errno));
+            return false;
+        }
+        s.has_table = !is_check;
+    }
+    if (!is_check)
+        o->format->begin(s.out, program);
+    if (s.has_table)
+        report_console.begin(stdout, program);
+    session_cases(&s);
+    if (!is_check)
+        o->format->end(s.out);
+    if (o->out && fclose(s.out)) {
+        fprintf(stderr, "tgjit-bench: %s: %s\n", o->out, strerror(errno));
+        s.failed = true;
+    }
+    return !s.failed;
+}

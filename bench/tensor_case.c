@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tensor_case.c - see tensor_case.h. All back ends read the same inputs and
+ * write to the same place in turn: with other pages, the same code may take
+ * another time.
+ */
+#include "tensor_case.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "inputs.h"
+#include "machine.h"
+#include "compare.h"
+
+struct experiment {
+    const tensor_case *what;
+    const case_size *size;
+    input_kind kind;
+    void *inputs[KERNEL_INPUTS];
+    void *results[KERNEL_RESULTS];
+    void *expected[KERNEL_RESULTS];
+};
+
+struct runner {
+    const experiment *e;
+    backend which;
+    int threads;
+
+    /* Hand-written */
+    kernel *kernel;
+    kernel_buffers buffers;
+
+    /* Library */
+    tg_context *ctx;
+    tg_function *function;
+    tg_bound *bound;
+    tg_tensor *in_tensors[KERNEL_INPUTS];
+    tg_variable *variables[KERNEL_INPUTS];
+    tg_tensor *out_tensors[KERNEL_RESULTS];
+    tg_operand args[KERNEL_INPUTS];
+    tg_tensor **out[KERNEL_RESULTS];
+    size_t n_args, n_out;
+};
+
+/* -- Shapes ---------------------------------------------------------------- */
+
+typedef struct extents {
+    int rank;
+    int64_t dims[2];
+    int64_t count;
+} extents;
+
+static extents extents_of(const case_size *size, shape_kind shape)
+{
+    const int64_t rows = size->rows, columns = size->columns;
+    switch (shape) {
+    case SHAPE_SCALAR:
+        return (extents){0, {0}, 1};
+    case SHAPE_ROW:
+        return (extents){1, {columns}, columns};
+    case SHAPE_TURNED:
+        return (extents){2, {columns, rows}, rows * columns};
+    case SHAPE_WHOLE:
+        break;
+    }
+    return rows ? (extents){2, {rows, columns}, rows * columns}
+                : (extents){1, {columns}, columns};
+}
+
+static size_t bytes_for(tg_dtype dtype, extents shape)
+{
+    return tg_dtype_bytes(dtype) * (size_t)shape.count;
+}
+
+static void *memory_for(tg_dtype dtype, extents shape)
+{
+    return memory_create(bytes_for(dtype, shape));
+}
+
+/* -- Runners of the library ------------------------------------------------ */
+
+static bool prepare_args(runner *r)
+{
+    const tensor_case *what = r->e->what;
+    for (size_t i = 0; i < KERNEL_INPUTS && what->inputs[i].dtype; i++) {
+        const tensor_input *input = &what->inputs[i];
+        const extents shape = extents_of(r->e->size, input->shape);
+        void *data = r->e->inputs[i];
+        if (input->is_variable) {
+            r->variables[i] =
+                tg_variable_create(r->ctx, NULL, input->dtype, shape.rank,
+                                   shape.dims, tg_from_data(data));
+            r->args[i] = tg_in_variable(r->variables[i]);
+        } else {
+            r->in_tensors[i] = tg_tensor_wrap(r->ctx, data, input->dtype,
+                                              shape.rank, shape.dims);
+            r->args[i] = tg_in_tensor(r->in_tensors[i]);
+        }
+        if (!r->variables[i] && !r->in_tensors[i])
+            return false;
+        r->n_args = i + 1;
+    }
+    return true;
+}
+
+static bool prepare_results(runner *r)
+{
+    const tensor_case *what = r->e->what;
+    for (size_t i = 0; i < KERNEL_RESULTS && what->results[i].dtype; i++) {
+        const extents shape =
+            extents_of(r->e->size, what->results[i].shape);
+        r->out_tensors[i] =
+            tg_tensor_wrap(r->ctx, r->e->results[i], what->results[i].dtype,
+                           shape.rank, shape.dims);
+        if (!r->out_tensors[i])
+            return false;
+        r->out[i] = &r->out_tensors[i];
+        r->n_out = i + 1;
+    }
+    return true;
+}
+
+static bool prepare_library(runner *r, reason *out_why)
+{
+    r->ctx = backend_context(r->which, r->threads);
+    r->function =
+        tg_function_create(r->ctx, r->e->what->callback, NULL, NULL);
+    if (r->function && prepare_args(r) && prepare_results(r))
+        r->bound = tg_bind(r->function, r->args, r->n_args, r->out, r->n_out);
+    if (r->bound)
+        return true;
+    reason_set(out_why, "%s", tg_error(NULL));
+    return false;
+}
+
+/* -- Runners of kernels ---------------------------------------------------- */
+
+/* Of the last level there is. */
+static size_t cache_bytes(void)
+{
+    size_t bytes = 0;
+    for (int level = 3; level > 0 && !bytes; level--)
+        bytes = machine_cache_bytes(level);
+    return bytes;
+}
+
+static bool prepare_kernel(runner *r, reason *out_why)
+{
+    const case_size *size = r->e->size;
+    r->kernel = r->which == BACKEND_C ? r->e->what->plain : r->e->what->expert;
+    r->buffers.rows = size->rows ? size->rows : 1;
+    r->buffers.columns = size->columns;
+    r->buffers.count = r->buffers.rows * size->columns;
+    r->buffers.cache_bytes = cache_bytes();
+    r->buffers.scratch = malloc(scratch_bytes(r->buffers.count));
+    for (size_t i = 0; i < KERNEL_INPUTS; i++)
+        r->buffers.in[i] = r->e->inputs[i];
+    for (size_t i = 0; i < KERNEL_RESULTS; i++)
+        r->buffers.out[i] = r->e->results[i];
+    if (r->buffers.scratch)
+        return true;
+    reason_set(out_why, "out of memory");
+    return false;
+}
+
+/* -- Runners --------------------------------------------------------------- */
+
+static void stop(runner *r)
+{
+    if (!r)
+        return;
+    tg_bound_release(r->bound);
+    for (size_t i = 0; i < KERNEL_INPUTS; i++) {
+        tg_tensor_release(r->in_tensors[i]);
+        tg_variable_release(r->variables[i]);
+    }
+    for (size_t i = 0; i < KERNEL_RESULTS; i++)
+        tg_tensor_release(r->out_tensors[i]);
+    tg_function_release(r->function);
+    tg_context_release(r->ctx);
+    free(r->buffers.scratch);
+    free(r);
+}
+
+static runner *start(experiment *e, backend which, int threads,
+                     reason *out_why)
+{
+    runner *r = calloc(1, sizeof(*r));
+    if (!r) {
+        reason_set(out_why, "out of memory");
+        return NULL;
+    }
+    r->e = e;
+    r->which = which;
+    r->threads = threads;
+    if (backend_is_library(which) ? prepare_library(r, out_why)
+                                  : prepare_kernel(r, out_why))
+        return r;
+    stop(r);
+    return NULL;
+}
+
+static bool run_library(runner *r, int64_t iterations)
+{
+    if (r->e->what->is_called) {
+        for (int64_t i = 0; i < iterations; i++)
+            if (tg_call(r->function, r->args, r->n_args, r->out, r->n_out))
+                return false;
+        return true;
+    }
+    for (int64_t i = 0; i < iterations; i++)
+        if (tg_run(r->bound))
+            return false;
+    return true;
+}
+
+static bool run(runner *r, int64_t iterations, double *out_seconds)
+{
+    (void)out_seconds;
+    if (backend_is_library(r->which))
+        return run_library(r, iterations);
+    backend_set_threads(r->threads);
+    for (int64_t i = 0; i < iterations; i++)
+        r->kernel(&r->buffers);
+    return true;
+}
+
+static bool result_is_right(const runner *r, size_t i, reason *out_why)
+{
+    const tensor_case *what = r->e->what;
+    const tg_dtype dtype = what->results[i].dtype;
+    const int64_t count =
+        extents_of(r->e->size, what->results[i].shape).count;
+    const void *got = r->e->results[i], *expected = r->e->expected[i];
+    return r->which == BACKEND_C
+               ? compare_near(got, expected, dtype, count, what->absolute,
+                             what->relative, out_why)
+               : compare_bits(got, expected, dtype, count, out_why);
+}
+
+static bool verify(runner *r, reason *out_why)
+{
+    const tensor_result *result = r->e->what->results;
+    for (size_t i = 0; i < KERNEL_RESULTS && result[i].dtype; i++)
+        /* An element that is not written shall not be right by chance. */
+        memset(r->e->results[i], 0xa5,
+               bytes_for(result[i].dtype,
+                         extents_of(r->e->size, result[i].shape)));
+    if (!run(r, 1, NULL)) {
+        reason_set(out_why, "%s", tg_error(NULL));
+        return false;
+    }
+    for (size_t i = 0; i < KERNEL_RESULTS && result[i].dtype; i++)
+        if (!result_is_right(r, i, out_why))
+            return false;
+    return true;
+}
+
+/* -- Experiments ----------------------------------------------------------- */
+
+static void end(experiment *e)
+{
+    if (!e)
+        return;
+    for (size_t i = 0; i < KERNEL_INPUTS; i++)
+        free(e->inputs[i]);
+    for (size_t i = 0; i < KERNEL_RESULTS; i++) {
+        free(e->results[i]);
+        free(e->expected[i]);
+    }
+    free(e);
+}
+
+static bool make_inputs(experiment *e, reason *out_why)
+{
+    const tensor_input *input = e->what->inputs;
+    for (size_t i = 0; i < KERNEL_INPUTS && input->dtype; i++, input++) {
+        const extents shape = extents_of(e->size, input->shape);
+        const bool is_scalar = input->shape == SHAPE_SCALAR;
+        e->inputs[i] = memory_for(input->dtype, shape);
+        if (!e->inputs[i]) {
+            reason_set(out_why, "out of memory");
+            return false;
+        }
+        fill_uniform(e->inputs[i], input->dtype, shape.count, i, input->low,
+                     is_scalar ? input->low : input->high);
+        if (e->kind == INPUTS_HARSH && !is_scalar)
+            fill_harsh(e->inputs[i], input->dtype, shape.count, i);
+    }
+    return true;
+}
+
+/* What the interpreter computes is kept as what is expected. */
+static bool make_expected(experiment *e, reason *out_why)
+{
+    const tensor_result *result = e->what->results;
+    for (size_t i = 0; i < KERNEL_RESULTS && result->dtype; i++, result++) {
+        const extents shape = extents_of(e->size, result->shape);
+        e->results[i] = memory_for(result->dtype, shape);
+        e->expected[i] = memory_for(result->dtype, shape);
+        if (!e->results[i] || !e->expected[i]) {
+            reason_set(out_why, "out of memory");
+            return false;
+        }
+    }
+    runner *reference = start(e, BACKEND_INTERP, 1, out_why);
+    if (!reference)
+        return false;
+    const bool did = run(reference, 1, NULL);
+    if (!did)
+        reason_set(out_why, "%s", tg_error(NULL));
+    stop(reference);
+    for (size_t i = 0; did && i < KERNEL_RESULTS && e->results[i]; i++) {
+        const tensor_result *of = &e->what->results[i];
+        memcpy(e->expected[i], e->results[i],
+               bytes_for(of->dtype, extents_of(e->size, of->shape)));
+    }
+    return did;
+}
+
+static experiment *begin(const bench_case *c, const case_size *size,
+                         input_kind inputs, reason *out_why)
+{
+    experiment *e = calloc(1, sizeof(*e));
+    if (!e) {
+        reason_set(out_why, "out of memory");
+        return NULL;
+    }
+    e->what = c->what;
+    e->size = size;
+    e->kind = inputs;
+    if (make_inputs(e, out_why) && make_expected(e, out_why))
+        return e;
+    end(e);
+    return NULL;
+}
+
+static bool has_backend(const bench_case *c, backend which)
+{
+    (void)c, (void)which;
+    return true;
+}
+
+const case_family tensor_family = {
+    .has_backend = has_backend,
+    .begin = begin,
+    .end = end,
+    .start = start,
+    .stop = stop,
+    .verify = verify,
+    .run = run,
+};

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * abi.h - what compiled code and the one who calls it agree on.
+ *
+ * A compiled function has one entry. Every thread of a team calls it with the
+ * same frame and its own number; it returns when that thread has nothing left
+ * to do. Kernels are split among the threads, dependent ones have a barrier
+ * between them. With one thread no barrier is ever called.
+ *
+ * Generated code reads the frame by the numbers of its members, which
+ * jit/llvm_frame.c repeats as an LLVM type; tests compare the two.
+ */
+#ifndef TGI_ABI_H
+#define TGI_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct tgi_frame tgi_frame;
+
+struct tgi_frame {
+    /* By number of the plan: parameters, results, temporaries, constants. */
+    void *const *buffers;
+    /* Values of all expressions of the dims table (tgi_dims_evaluate). */
+    const int64_t *dims;
+    /* Work, in picoseconds, that a thread must have to take part; 0: any. */
+    int64_t grain;
+    /* Returns when all threads of the team have called it. */
+    void (*barrier)(tgi_frame *frame);
+    /* Does step `step` of the plan that needs the host (a print). Called by
+       thread 0 alone, between barriers; false ends the call. */
+    int32_t (*host)(tgi_frame *frame, int64_t step);
+    /* Where a check failed: its number + 1 (0: none so far) and the first
+       position at which it did. Threads take the minimum of positions. */
+    int64_t failed_check;
+    int64_t failed_position;
+    /* Not for compiled code: what the barrier counts with (jit/rt.c). */
+    struct tgi_team *team;
+    /* Not for compiled code: whom the callbacks above work for. */
+    void *user;
+};
+
+typedef void tgi_entry(tgi_frame *frame, int64_t thread, int64_t n_threads);
+
+#endif /* TGI_ABI_H */

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuse.c - fusion from beginning to end. Some things are seen only while
+ * kernels are formed: that an expression is too long for one, or must be in
+ * memory after all. Then it begins again with what it has learned.
+ */
+#include "fuse_state.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "error.h"
+
+enum { MOST_ATTEMPTS = 64 };
+
+void tgi_fuse_explain(const tgi_fuse_state *s, tgi_ref ref, const char *format,
+                      ...)
+{
+    if (!s->explain)
+        return;
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    char text[160];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    tgi_strbuf_addf(s->explain, "%%%u %s%s%s: %s\n", ref,
+                      tgi_op_table[node->op].name, node->name ? " " : "",
+                      node->name ? node->name : "", text);
+}
+
+/* -- State ----------------------------------------------------------------- */
+
+static void forget(tgi_fuse_state *s)
+{
+    for (size_t i = 0; i < s->tasks.n; i++)
+        tgi_expansion_deinit(&s->tasks.data[i].expansion);
+    for (size_t i = 0; i < s->kernels.n; i++)
+        tgi_vec_deinit(&s->kernels.data[i].tasks);
+    tgi_vec_deinit(&s->tasks);
+    tgi_vec_deinit(&s->kernels);
+    tgi_loops_destroy(s->loops);
+    s->loops = NULL;
+    s->last_check = 0;
+    s->fence = 0;
+    s->must_restart = false;
+    for (size_t i = 0; i < s->graph->params.n; i++) {
+        s->first_write[i] = 0;
+        s->param_buffer[i] = s->last_reader[i] = s->last_writer[i] = 0;
+    }
+    for (tgi_ref ref = 0; ref <= s->graph->n_nodes; ref++)
+        s->values[ref] =
+            (tgi_fuse_value){.is_forced = s->values[ref].is_forced};
+}
+
+static tg_status attempt(tgi_fuse_state *s)
+{
+    s->loops = tgi_loops_create(s->graph->name, s->dims, s->graph);
+    if (!s->loops)
+        return tg_error_last()->status;
+    TGI_TRY(tgi_fuse_values(s));
+    TGI_TRY(tgi_fuse_tasks(s));
+    TGI_TRY(tgi_fuse_place(s));
+    return s->must_restart ? TG_OK : tgi_fuse_build(s);
+}
+
+static tg_status fuse(tgi_fuse_state *s)
+{
+    for (int i = 0; i < MOST_ATTEMPTS; i++) {
+        TGI_TRY(attempt(s));
+        if (!s->must_restart)
+            return TG_OK;
+        forget(s);
+    }
+    TGI_FAIL(TG_ERROR_INTERNAL, TGI_NO_SITE,
+             "fusion of '%s' comes to no end", s->graph->name);
+}
+
+tg_status tgi_fuse(const tgi_graph *graph, const tgi_variant *variant,
+                   tgi_strbuf *explain, tgi_loops **out_loops)
+{
+    size_t n_params = graph->params.n + 1;
+    tgi_fuse_state s = {.graph = graph,
+                        .variant = variant,
+                        .dims = variant->dims,
+                        .explain = explain};
+    *out_loops = NULL;
+    s.values =
+        tgi_alloc_zero(((size_t)graph->n_nodes + 1) * sizeof(*s.values));
+    s.first_write = tgi_alloc_zero(n_params * sizeof(*s.first_write));
+    s.param_buffer = tgi_alloc_zero(n_params * sizeof(*s.param_buffer));
+    s.last_reader = tgi_alloc_zero(n_params * sizeof(*s.last_reader));
+    s.last_writer = tgi_alloc_zero(n_params * sizeof(*s.last_writer));
+    tg_status status = s.values && s.first_write && s.param_buffer &&
+                               s.last_reader && s.last_writer
+                           ? fuse(&s)
+                           : tgi_error_memory();
+    if (!status) {
+        *out_loops = s.loops;
+        s.loops = NULL;
+    }
+    if (s.values && s.first_write && s.param_buffer && s.last_reader &&
+        s.last_writer)
+        forget(&s);
+    tgi_free(s.values);
+    tgi_free(s.first_write);
+    tgi_free(s.param_buffer);
+    tgi_free(s.last_reader);
+    tgi_free(s.last_writer);
+    return status;
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuse_build.c - kernels into loops: the entries of a kernel's tasks become
+ * insts, each (node, map) once, or once in each phase if it depends on the
+ * inner axis.
+ */
+#include <string.h>
+
+#include "error.h"
+#include "fuse_build.h"
+#include "tgjit/ops.h"
+
+/* -- Insts ----------------------------------------------------------------- */
+
+/* Appends an inst; 0 when out of memory (recorded). */
+static uint32_t add_inst(tgi_builder *b, tgi_inst inst, uint32_t axes)
+{
+    inst.phase = b->phase;
+    if (!tgi_vec_push(&b->loops->insts, inst) ||
+        !tgi_vec_push(&b->axes, axes)) {
+        tgi_error_memory();
+        return 0;
+    }
+    return (uint32_t)b->loops->insts.n - 1;
+}
+
+static uint32_t axes_of(const tgi_builder *b, uint32_t inst)
+{
+    return b->axes.data[inst];
+}
+
+uint32_t tgi_builder_access(tgi_builder *b, const tgi_access *access)
+{
+    if (!tgi_vec_push(&b->loops->accesses, *access)) {
+        tgi_error_memory();
+        return UINT32_MAX;
+    }
+    return (uint32_t)b->loops->accesses.n - 1;
+}
+
+/* A bit for every axis an address depends on. */
+static uint32_t axes_of_access(const tgi_builder *b, const tgi_access *access)
+{
+    uint32_t axes = access->index ? axes_of(b, access->index) : 0;
+    for (int axis = 0; axis < TGI_LOOP_AXES; axis++)
+        if (access->stride[axis].distance != 0)
+            axes |= UINT32_C(1) << axis;
+    return axes;
+}
+
+/* LOAD or POSITION. */
+static uint32_t add_access_inst(tgi_builder *b, int kind, int dtype,
+                                tgi_ref node, const tgi_access *access)
+{
+    uint32_t number = tgi_builder_access(b, access);
+    if (number == UINT32_MAX)
+        return 0;
+    return add_inst(b,
+                    (tgi_inst){.kind = (uint8_t)kind,
+                               .dtype = (uint8_t)dtype,
+                               .number = number,
+                               .node = node},
+                    axes_of_access(b, access));
+}
+
+static uint32_t add_constant(tgi_builder *b, int dtype, uint64_t bits,
+                             tgi_ref node)
+{
+    return add_inst(b,
+                    (tgi_inst){.kind = TGI_INST_CONSTANT,
+                               .dtype = (uint8_t)dtype,
+                               .bits = bits,
+                               .node = node},
+                    0);
+}
+
+static uint32_t add_operation(tgi_builder *b, tgi_inst inst)
+{
+    uint32_t axes = 0;
+    for (int i = 0; i < inst.n_operands; i++)
+        axes |= axes_of(b, inst.operands[i]);
+    return add_inst(b, inst, axes);
+}
+
+uint32_t tgi_builder_cast(tgi_builder *b, uint32_t operand, int dtype,
+                          tgi_ref node)
+{
+    int type = b->loops->insts.data[operand].dtype;
+    if (type == dtype)
+        return operand;
+    return add_operation(b, (tgi_inst){.kind = TGI_INST_CAST,
+                                       .dtype = (uint8_t)dtype,
+                                       .type = (uint8_t)type,
+                                       .n_operands = 1,
+                                       .operands = {operand},
+                                       .node = node});
+}
+
+uint32_t tgi_builder_reduced(tgi_builder *b, uint32_t reduction)
+{
+    const tgi_reduction *r = &b->loops->reductions.data[reduction];
+    bool gives_position = r->op == TGI_OP_ARGMAX || r->op == TGI_OP_ARGMIN;
+    return add_inst(b,
+                    (tgi_inst){.kind = TGI_INST_REDUCED,
+                               .dtype = gives_position ? TG_I64 : r->dtype,
+                               .number = reduction},
+                    TGI_AXES_POINT);
+}
+
+uint32_t tgi_builder_load(tgi_builder *b, int dtype, const tgi_access *access)
+{
+    return add_access_inst(b, TGI_INST_LOAD, dtype, 0, access);
+}
+
+uint32_t tgi_builder_position(tgi_builder *b, const tgi_access *access)
+{
+    return add_access_inst(b, TGI_INST_POSITION, TG_I64, 0, access);
+}
+
+/* INDEX or IN_RANGE. */
+static uint32_t add_index(tgi_builder *b, int kind, uint32_t operand,
+                          tgi_dim extent, tgi_ref node)
+{
+    return add_operation(
+        b, (tgi_inst){.kind = (uint8_t)kind,
+                      .dtype = kind == TGI_INST_INDEX ? TG_I64 : TG_BOOL,
+                      .type = b->loops->insts.data[operand].dtype,
+                      .n_operands = 1,
+                      .operands = {operand},
+                      .dim = extent,
+                      .node = node});
+}
+
+uint32_t tgi_builder_in_range(tgi_builder *b, uint32_t operand, tgi_dim extent,
+                              tgi_ref node)
+{
+    return add_index(b, TGI_INST_IN_RANGE, operand, extent, node);
+}
+
+/* -- From entries ---------------------------------------------------------- */
+
+/* The position of an element in the dense form of its node. */
+static uint32_t position_of(tgi_builder *b, const tgi_entry *entry)
+{
+    tgi_access access;
+    if (!tgi_fuse_access(b->state, entry, &access))
+        return 0;
+    return add_access_inst(b, TGI_INST_POSITION, TG_I64, entry->node, &access);
+}
+
+static uint32_t build_constant(tgi_builder *b, const tgi_entry *entry,
+                               const tgi_node *node)
+{
+    uint64_t bits = 0;
+    memcpy(&bits, tgi_graph_constant(b->state->graph, entry->node),
+           (size_t)tgi_dtype_bytes((tg_dtype)node->dtype));
+    return add_constant(b, node->dtype, bits, entry->node);
+}
+
+static uint32_t build_iota(tgi_builder *b, const tgi_entry *entry,
+                           const tgi_node *node)
+{
+    const tgi_attr_index *attr = node->attr;
+    const tgi_map_axis *at = &entry->map.axis[attr->index];
+    tgi_access access = {.offset = at->start};
+    if (at->axis >= 0)
+        access.stride[at->axis] =
+            (tgi_stride){at->step < 0 ? -at->step : at->step, at->step < 0};
+    uint32_t position =
+        add_access_inst(b, TGI_INST_POSITION, TG_I64, entry->node, &access);
+    return position
+               ? tgi_builder_cast(b, position, node->dtype, entry->node)
+               : 0;
+}
+
+/* What a leaf reads, from the given buffer. */
+static uint32_t build_read(tgi_builder *b, const tgi_task *task,
+                           const tgi_entry *entry, uint32_t index)
+{
+    tgi_fuse_state *s = b->state;
+    const tgi_node *node = tgi_graph_node(s->graph, entry->node);
+    /* The task that copies a variable's contents reads the variable. */
+    tgi_ref from = tgi_task_is_home(task, entry->node) &&
+                           node->op == TGI_OP_READ
+                       ? node->inputs[0]
+                       : entry->node;
+    uint32_t buffer = tgi_fuse_buffer_of(s, from);
+    tgi_access access;
+    if (!buffer || !tgi_fuse_access(s, entry, &access))
+        return 0;
+    access.buffer = buffer - 1;
+    access.index = access.index ? index : 0;
+    return add_access_inst(b, TGI_INST_LOAD, node->dtype, entry->node,
+                           &access);
+}
+
+/* Reads through the index; views may lie between. */
+static uint32_t build_gather(tgi_builder *b, const tgi_task *task,
+                             const tgi_entry *entry, const tgi_node *node)
+{
+    tgi_fuse_state *s = b->state;
+    const tgi_attr_gather *attr = node->attr;
+    tgi_ref data = tgi_fuse_same(s, node->inputs[0]);
+    tgi_dim extent = tgi_fuse_extent(s, data, (int)attr->axis);
+    if (extent == 0)
+        return add_constant(b, node->dtype, 0, entry->node);
+
+    uint32_t operand = b->inst_of[entry->operands[0]];
+    uint32_t index =
+        add_index(b, TGI_INST_INDEX, operand, extent, entry->node);
+    const tgi_entry *leaf =
+        &task->expansion.entries.data[entry->operands[1]];
+    while (leaf->n_operands)
+        leaf = &task->expansion.entries.data[leaf->operands[0]];
+    uint32_t element = index ? build_read(b, task, leaf, index) : 0;
+    if (!element || attr->mode != TG_GATHER_ZERO)
+        return element;
+
+    uint32_t is_in_range =
+        tgi_builder_in_range(b, operand, extent, entry->node);
+    uint32_t zero = add_constant(b, node->dtype, 0, entry->node);
+    if (!is_in_range || !zero)
+        return 0;
+    return add_operation(b, (tgi_inst){.kind = TGI_INST_OP,
+                                       .op = TGI_OP_SELECT,
+                                       .dtype = node->dtype,
+                                       .type = node->dtype,
+                                       .n_operands = 3,
+                                       .operands = {is_in_range, element,
+                                                    zero},
+                                       .node = entry->node});
+}
+
+static uint32_t build_random(tgi_builder *b, const tgi_entry *entry,
+                             const tgi_node *node)
+{
+    uint32_t position = position_of(b, entry);
+    if (!position)
+        return 0;
+    return add_operation(
+        b, (tgi_inst){.kind = TGI_INST_RANDOM,
+                      .dtype = node->dtype,
+                      .n_operands = 3,
+                      .operands = {b->inst_of[entry->operands[0]],
+                                   b->inst_of[entry->operands[1]], position},
+                      .node = entry->node});
+}
+
+static uint32_t build_operation(tgi_builder *b, const tgi_entry *entry,
+                                const tgi_node *node)
+{
+    tgi_inst inst = {.kind = TGI_INST_OP,
+                     .op = node->op,
+                     .dtype = node->dtype,
+                     .n_operands = (uint8_t)entry->n_operands,
+                     .node = entry->node};
+    for (uint32_t i = 0; i < entry->n_operands; i++)
+        inst.operands[i] = b->inst_of[entry->operands[i]];
+    uint32_t last = inst.operands[entry->n_operands - 1];
+    inst.type = b->loops->insts.data[last].dtype;
+    return add_operation(b, inst);
+}
+
+/* An entry that is computed here. */
+static uint32_t build_computed(tgi_builder *b, const tgi_task *task,
+                               const tgi_entry *entry)
+{
+    const tgi_node *node = tgi_graph_node(b->state->graph, entry->node);
+    switch (node->op) {
+    case TGI_OP_CONSTANT:
+        return build_constant(b, entry, node);
+    case TGI_OP_IOTA:
+        return build_iota(b, entry, node);
+    case TGI_OP_EXTENT: {
+        const tgi_attr_index *attr = node->attr;
+        tgi_dim dim = tgi_variant_dim(b->state->variant, attr->index);
+        return add_inst(b,
+                        (tgi_inst){.kind = TGI_INST_EXTENT,
+                                   .dtype = TG_I64,
+                                   .dim = dim,
+                                   .node = entry->node},
+                        0);
+    }
+    case TGI_OP_GATHER:
+        return build_gather(b, task, entry, node);
+    case TGI_OP_RANDOM_BITS:
+        return build_random(b, entry, node);
+    case TGI_OP_CAST:
+        return tgi_builder_cast(b, b->inst_of[entry->operands[0]],
+                                node->dtype, entry->node);
+    default:
+        break;
+    }
+    if (tgi_op_table[node->op].cls == TGI_OPCLASS_VIEW)
+        return b->inst_of[entry->operands[0]];
+    return build_operation(b, entry, node);
+}
+
+/* -- Each once ------------------------------------------------------------- */
+
+/* The inst of the same node and map that is known in this phase; 0: none. */
+static uint32_t recall(tgi_builder *b, const tgi_entry *entry, uint64_t hash)
+{
+    size_t probe = 0;
+    uint32_t position;
+    while ((position = tgi_index_next(&b->index, hash, &probe))) {
+        const tgi_known *known = &b->known.data[position - 1];
+        bool is_inner =
+            (axes_of(b, known->inst) & b->inner_axes) != 0;
+        if (known->entry->node == entry->node &&
+            memcmp(&known->entry->map, &entry->map, sizeof(entry->map)) ==
+                0 &&
+            (!is_inner || known->phase == b->phase))
+            return known->inst;
+    }
+    return 0;
+}
+
+static bool remember(tgi_builder *b, const tgi_entry *entry, uint64_t hash,
+                     uint32_t inst)
+{
+    tgi_known known = {entry, inst, b->phase};
+    if (tgi_vec_push(&b->known, known) &&
+        tgi_index_add(&b->index, hash, (uint32_t)b->known.n))
+        return true;
+    tgi_error_memory();
+    return false;
+}
+
+/* The value that a task of this kernel has stored at the same point. */
+static uint32_t build_own(tgi_builder *b, const tgi_task *writer,
+                          const tgi_task *task, const tgi_entry *entry)
+{
+    if (writer->kind == TGI_TASK_REDUCE)
+        return tgi_builder_reduced(b, writer->reduction);
+    if (writer->level == TGI_LEVEL_POINT || writer->phase == task->phase)
+        return writer->inst;
+    return build_read(b, task, entry, 0);
+}
+
+uint32_t tgi_builder_expand(tgi_builder *b, const tgi_task *task,
+                            uint32_t root)
+{
+    const tgi_expansion *x = &task->expansion;
+    for (size_t n = 0; n < x->order.n; n++) {
+        uint32_t i = x->order.data[n];
+        const tgi_entry *entry = &x->entries.data[i];
+        /* An index belongs to one gather of one task, which reads for it. */
+        if (entry->map.index) {
+            b->inst_of[i] = 0;
+            continue;
+        }
+        uint64_t hash = tgi_hash(&entry->map, sizeof(entry->map),
+                                 entry->node);
+        uint32_t inst = recall(b, entry, hash);
+        if (!inst) {
+            const tgi_task *writer = tgi_fuse_writer(b->state, task, i);
+            if (writer && writer->kernel == task->kernel)
+                inst = build_own(b, writer, task, entry);
+            else if (tgi_entry_is_read(b->state, task, i))
+                inst = build_read(b, task, entry, 0);
+            else
+                inst = build_computed(b, task, entry);
+            if (!inst || !remember(b, entry, hash, inst))
+                return 0;
+        }
+        b->inst_of[i] = inst;
+    }
+    return b->inst_of[root];
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuse_map.c - maps: which element of a value belongs to a point of the loops,
+ * and how that changes through views.
+ */
+#include <string.h>
+
+#include "fuse_state.h"
+
+/* -- Domains --------------------------------------------------------------- */
+
+tgi_domain tgi_domain_of(const tgi_fuse_state *s, tgi_ref ref)
+{
+    tgi_domain domain = {0};
+    int rank = tgi_fuse_rank(s, ref);
+    for (int axis = 0; axis < rank; axis++) {
+        tgi_dim extent = tgi_fuse_extent(s, ref, axis);
+        if (extent != 1)
+            domain.extent[domain.n++] = extent;
+    }
+    return domain;
+}
+
+bool tgi_domain_equals(const tgi_domain *a, const tgi_domain *b)
+{
+    if (a->n != b->n)
+        return false;
+    for (int i = 0; i < a->n; i++)
+        if (a->extent[i] != b->extent[i])
+            return false;
+    return true;
+}
+
+tgi_domain tgi_domain_join(const tgi_domain *a, const tgi_domain *b)
+{
+    tgi_domain both = *a;
+    for (int i = 0; i < b->n && both.n < TGI_LOOP_AXES; i++)
+        both.extent[both.n++] = b->extent[i];
+    return both;
+}
+
+/* -- Maps ------------------------------------------------------------------ */
+
+void tgi_map_init(const tgi_fuse_state *s, tgi_ref ref, tgi_map *out_map)
+{
+    memset(out_map, 0, sizeof(*out_map));
+    out_map->rank = tgi_fuse_rank(s, ref);
+    int64_t next = 0;
+    for (int axis = 0; axis < out_map->rank; axis++) {
+        bool moves = tgi_fuse_extent(s, ref, axis) != 1;
+        out_map->axis[axis] =
+            moves ? (tgi_map_axis){next++, 0, 1}
+                  : (tgi_map_axis){TGI_STILL, 0, 0};
+    }
+}
+
+bool tgi_map_is_identity(const tgi_fuse_state *s, tgi_ref ref,
+                         const tgi_map *map)
+{
+    tgi_map identity;
+    tgi_map_init(s, ref, &identity);
+    return memcmp(map, &identity, sizeof(identity)) == 0;
+}
+
+/* True if both shapes have the same axes but for extents of 1. */
+static bool keeps_axes(const tgi_fuse_state *s, tgi_ref a, tgi_ref b)
+{
+    tgi_domain of_a = tgi_domain_of(s, a), of_b = tgi_domain_of(s, b);
+    return tgi_domain_equals(&of_a, &of_b);
+}
+
+bool tgi_fuse_is_affine(const tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    if (node->op == TGI_OP_RESHAPE)
+        return keeps_axes(s, ref, tgi_fuse_same(s, node->inputs[0]));
+    return tgi_op_table[node->op].cls == TGI_OPCLASS_VIEW;
+}
+
+/* start + step * offset. What is empty may start anywhere: 0 will do. */
+static tgi_dim advance(tgi_dims *dims, tgi_dim start, int64_t step,
+                       tgi_dim offset)
+{
+    if (offset == 0)
+        return start;
+    tgi_dim distance =
+        tgi_dim_mul(dims, offset, step < 0 ? -step : step);
+    if (step >= 0)
+        return tgi_dim_add(dims, start, distance);
+    if (tgi_dim_is_known(start) && tgi_dim_is_known(distance))
+        return start < distance ? 0 : start - distance;
+    return tgi_dim_sub(dims, start, distance);
+}
+
+static void through_broadcast(const tgi_fuse_state *s, tgi_ref in,
+                              const tgi_map *map, tgi_map *out)
+{
+    int64_t added = map->rank - out->rank;
+    for (int axis = 0; axis < out->rank; axis++)
+        out->axis[axis] = tgi_fuse_extent(s, in, axis) == 1
+                              ? (tgi_map_axis){TGI_STILL, 0, 0}
+                              : map->axis[axis + added];
+}
+
+static void through_reshape(const tgi_fuse_state *s, tgi_ref in, tgi_ref view,
+                            const tgi_map *map, tgi_map *out)
+{
+    int from = 0;
+    for (int axis = 0; axis < out->rank; axis++) {
+        out->axis[axis] = (tgi_map_axis){TGI_STILL, 0, 0};
+        if (tgi_fuse_extent(s, in, axis) == 1)
+            continue;
+        while (tgi_fuse_extent(s, view, from) == 1)
+            from++;
+        out->axis[axis] = map->axis[from++];
+    }
+}
+
+static void through_slice(const tgi_fuse_state *s, const tgi_node *node,
+                          const tgi_map *map, tgi_map *out)
+{
+    const tgi_attr_slice *attr = node->attr;
+    for (int axis = 0; axis < out->rank; axis++) {
+        const tgi_map_axis *from = &map->axis[axis];
+        out->axis[axis] = (tgi_map_axis){
+            from->axis,
+            advance(s->dims, tgi_variant_dim(s->variant, attr->start[axis]),
+                    attr->step[axis], from->start),
+            from->axis == TGI_STILL ? 0 : from->step * attr->step[axis]};
+    }
+}
+
+void tgi_map_through(const tgi_fuse_state *s, tgi_ref view, const tgi_map *map,
+                     tgi_map *out_map)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, view);
+    tgi_ref in = tgi_fuse_same(s, node->inputs[0]);
+    memset(out_map, 0, sizeof(*out_map));
+    out_map->rank = tgi_fuse_rank(s, in);
+    out_map->index = map->index;
+    switch (node->op) {
+    case TGI_OP_BROADCAST:
+        through_broadcast(s, in, map, out_map);
+        break;
+    case TGI_OP_TRANSPOSE:
+        for (int axis = 0; axis < map->rank; axis++)
+            out_map->axis[((const tgi_attr_perm *)node->attr)->perm[axis]] =
+                map->axis[axis];
+        break;
+    case TGI_OP_SLICE:
+        through_slice(s, node, map, out_map);
+        break;
+    default:
+        through_reshape(s, in, view, map, out_map);
+        break;
+    }
+}

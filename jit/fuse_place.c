@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuse_place.c - tasks into kernels. Kernels run in the order in which they
+ * are made, so a task may join any kernel that is not in front of one it
+ * depends on. It may join the very kernel that stores what it reads if it
+ * reads, at every point, only what that point has stored.
+ *
+ * A kernel with reductions has phases: what needs the result of a reduction
+ * goes into a later phase than it. So a softmax is one kernel with three.
+ */
+#include "error.h"
+#include "fuse_state.h"
+#include "reduce_tree.h"
+
+enum {
+    LOOK_BACK = 12,     /* kernels tried, from the last on */
+    MOST_WORDS = 1200,  /* in one kernel: what LLVM compiles well */
+    MOST_PHASES = 8,
+    MOST_REDUCTIONS = 8, /* in one phase */
+    FEW_POINTS = 16,    /* too few outer points to share among threads */
+    LONG_RUN = 1 << 15  /* elements of a row that is split then */
+};
+
+/* -- What a task reads ----------------------------------------------------- */
+
+tgi_task *tgi_fuse_writer(tgi_fuse_state *s, const tgi_task *task, uint32_t i)
+{
+    if (!tgi_entry_is_read(s, task, i))
+        return NULL;
+    tgi_ref ref = task->expansion.entries.data[i].node;
+    if (s->values[ref].how == TGI_FUSE_ALIAS)
+        ref = tgi_fuse_dense(s, ref);
+    if (s->values[ref].how != TGI_FUSE_STORED || tgi_task_is_home(task, ref))
+        return NULL;
+    return &s->tasks.data[s->values[ref].task - 1];
+}
+
+/* The parameter whose buffer an entry reads; -1: none. */
+static int64_t param_read(const tgi_fuse_state *s, const tgi_task *task,
+                          uint32_t i)
+{
+    tgi_ref ref = task->expansion.entries.data[i].node;
+    if (!tgi_entry_is_read(s, task, i))
+        return -1;
+    if (s->values[ref].how == TGI_FUSE_ALIAS)
+        ref = tgi_fuse_dense(s, ref);
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    if (node->op == TGI_OP_READ)
+        return s->values[ref].how == TGI_FUSE_GIVEN ||
+                       tgi_task_is_home(task, ref)
+                   ? (int64_t)tgi_fuse_param(s, node->inputs[0])
+                   : -1;
+    return node->op == TGI_OP_PARAM ? (int64_t)tgi_fuse_param(s, ref) : -1;
+}
+
+/* The parameter a task writes; -1: none. */
+static int64_t param_written(const tgi_fuse_state *s, const tgi_task *task)
+{
+    return task->is_late
+               ? (int64_t)tgi_fuse_param(
+                     s, tgi_graph_node(s->graph, task->node)->inputs[0])
+               : -1;
+}
+
+/* -- Joining --------------------------------------------------------------- */
+
+/* What joining a kernel would mean for a task. */
+typedef struct position {
+    bool is_possible;
+    uint8_t level;
+    uint16_t phase;
+    bool adds_inner; /* the kernel's last axes become its inner axis */
+} position;
+
+/* True if the results of the kernel's reductions come only when all of its
+   points are done. */
+static bool is_split(const tgi_domain *outer, const tgi_domain *inner,
+                     tgi_vectors vectors, int op)
+{
+    int64_t points = 1, run = 1;
+    for (int i = 0; i < outer->n; i++) {
+        if (!tgi_dim_is_known(outer->extent[i]))
+            return false;
+        points = points * outer->extent[i] < FEW_POINTS * 256
+                     ? points * outer->extent[i]
+                     : FEW_POINTS * 256;
+    }
+    for (int i = 0; i < inner->n; i++) {
+        if (!tgi_dim_is_known(inner->extent[i])) {
+            run = LONG_RUN;
+            break;
+        }
+        run = run * inner->extent[i] < LONG_RUN ? run * inner->extent[i]
+                                                : LONG_RUN;
+    }
+    if (op == TGI_OP_ARGMAX || op == TGI_OP_ARGMIN)
+        return false;
+    if (vectors == TGI_COLUMNS)
+        return op != TGI_OP_MATMUL && points < FEW_POINTS * 64 &&
+               run > 4 * TGI_BLOCK_ROWS;
+    return points < FEW_POINTS && run >= LONG_RUN;
+}
+
+static position where_in(const tgi_fuse_kernel *k, const tgi_task *task)
+{
+    position p = {.is_possible = true, .level = TGI_LEVEL_INNER};
+    tgi_domain all = tgi_domain_join(&k->outer, &k->inner);
+    if (task->kind == TGI_TASK_MAP) {
+        if (k->has_reduction && tgi_domain_equals(&task->outer, &k->outer))
+            p.level = TGI_LEVEL_POINT;
+        else
+            p.is_possible =
+                tgi_domain_equals(&task->outer, &all) &&
+                !(k->has_reduction && k->vectors == TGI_COLUMNS);
+        return p;
+    }
+    tgi_domain own = tgi_domain_join(&task->outer, &task->inner);
+    if (k->has_reduction) {
+        p.is_possible = k->vectors == task->vectors &&
+                        tgi_domain_equals(&task->outer, &k->outer) &&
+                        tgi_domain_equals(&task->inner, &k->inner);
+    } else {
+        p.is_possible = task->vectors == TGI_ROWS && task->inner.n > 0 &&
+                        tgi_domain_equals(&own, &all);
+        p.adds_inner = true;
+    }
+    if (task->source)
+        p.is_possible = false;
+    return p;
+}
+
+/* True if what `entry` reads of `writer`, in the same kernel, is what the
+   same point has stored. */
+static bool is_aligned(const tgi_fuse_state *s, const tgi_task *writer,
+                       const tgi_entry *entry)
+{
+    return s->values[entry->node].how == TGI_FUSE_STORED &&
+           tgi_task_is_home(writer, entry->node) &&
+           tgi_map_is_identity(s, entry->node, &entry->map);
+}
+
+/* Elements of a phase are dealt out to so many lanes. */
+static int lanes_of(const tgi_fuse_state *s, const tgi_task *task)
+{
+    int dtype = tgi_graph_node(s->graph, task->node)->dtype;
+    return tgi_dtype_bytes((tg_dtype)dtype) == 8 ? TGI_LANES_8 : TGI_LANES_4;
+}
+
+/* The first phase from p->phase on that the task can be in. */
+static void find_phase(const tgi_fuse_state *s, const tgi_fuse_kernel *k,
+                       const tgi_task *task, position *p)
+{
+    if (task->kind != TGI_TASK_REDUCE)
+        return;
+    int n_reductions = 0;
+    for (size_t i = 0; i < k->tasks.n; i++) {
+        const tgi_task *other = &s->tasks.data[k->tasks.data[i]];
+        if (other->kind != TGI_TASK_REDUCE || other->phase != p->phase)
+            continue;
+        n_reductions++;
+        if ((task->vectors == TGI_ROWS &&
+             lanes_of(s, other) != lanes_of(s, task)) ||
+            n_reductions == MOST_REDUCTIONS) {
+            /* Not in this one: the next, from the start. */
+            p->phase++;
+            n_reductions = 0;
+            i = (size_t)-1;
+        }
+    }
+}
+
+/* Whether and how a task can be part of kernel `number`, given that it
+   depends on nothing behind it. */
+static position try_join(tgi_fuse_state *s, uint32_t number,
+                         const tgi_task *task)
+{
+    const tgi_fuse_kernel *k = &s->kernels.data[number];
+    position p = {0};
+    if (k->is_closed ||
+        k->words + task->words > MOST_WORDS ||
+        (task->kind != TGI_TASK_MAP && task->kind != TGI_TASK_REDUCE))
+        return p;
+    p = where_in(k, task);
+    for (size_t n = 0; p.is_possible && n < task->expansion.order.n; n++) {
+        uint32_t i = task->expansion.order.data[n];
+        const tgi_task *writer = tgi_fuse_writer(s, task, i);
+        if (!writer || writer->kernel != number)
+            continue;
+        p.is_possible =
+            is_aligned(s, writer, &task->expansion.entries.data[i]);
+        bool is_later = p.level == TGI_LEVEL_INNER &&
+                        (writer->kind == TGI_TASK_REDUCE ||
+                         writer->level == TGI_LEVEL_POINT);
+        uint16_t phase = (uint16_t)(writer->phase + is_later);
+        if (p.phase < phase)
+            p.phase = phase;
+        /* What is stored along rows is not there at a point. */
+        if (p.level == TGI_LEVEL_POINT &&
+            writer->kind == TGI_TASK_MAP && writer->level == TGI_LEVEL_INNER)
+            p.is_possible = false;
+    }
+    if (!p.is_possible)
+        return p;
+    find_phase(s, k, task, &p);
+    if (p.phase >= MOST_PHASES)
+        p.is_possible = false;
+    /* Of a split kernel, or one along columns, only the first phase exists;
+       what comes after its reductions is at points. */
+    bool is_flat = k->is_split || (k->has_reduction &&
+                                   k->vectors == TGI_COLUMNS);
+    if (task->kind == TGI_TASK_REDUCE && p.adds_inner)
+        is_flat |= is_split(&task->outer, &task->inner,
+                            (tgi_vectors)task->vectors, task->op);
+    if (is_flat && p.phase > 0 && p.level != TGI_LEVEL_POINT)
+        p.is_possible = false;
+    return p;
+}
+
+/* -- Order ----------------------------------------------------------------- */
+
+/* The first kernel a task may be in or, where `can_join` says no, behind. */
+typedef struct bounds {
+    uint32_t first;    /* kernels before it are too early */
+    bool can_join_first;
+} bounds;
+
+static void raise(bounds *b, uint32_t kernel, bool can_join)
+{
+    if (kernel > b->first || (kernel == b->first && !can_join)) {
+        b->can_join_first =
+            kernel > b->first ? can_join : b->can_join_first && can_join;
+        b->first = kernel;
+    }
+}
+
+static bounds bounds_of(tgi_fuse_state *s, const tgi_task *task)
+{
+    bounds b = {0, true};
+    for (size_t n = 0; n < task->expansion.order.n; n++) {
+        const tgi_task *writer =
+            tgi_fuse_writer(s, task, task->expansion.order.data[n]);
+        if (writer)
+            raise(&b, writer->kernel, !writer->is_part);
+        /* All parts come one after the other. */
+        for (; writer && writer->is_part; writer--) {
+            raise(&b, writer->kernel, false);
+            if (writer == s->tasks.data || writer[-1].node != writer->node)
+                break;
+        }
+    }
+    if (task->is_late && s->fence)
+        raise(&b, s->fence - 1, false);
+    int64_t param = param_written(s, task);
+    if (param >= 0) {
+        if (s->last_reader[param])
+            raise(&b, s->last_reader[param] - 1, true);
+        if (s->last_writer[param])
+            raise(&b, s->last_writer[param] - 1, true);
+    }
+    if (task->is_over)
+        raise(&b, task[-1].kernel, false);
+    if (task->source && task > s->tasks.data)
+        raise(&b, task[-1].kernel, false);
+    return b;
+}
+
+/* A kernel may write a variable that it reads if every point reads only what
+   it writes itself, in one phase. */
+static bool can_write(tgi_fuse_state *s, uint32_t number, const tgi_task *task)
+{
+    const tgi_fuse_kernel *k = &s->kernels.data[number];
+    int64_t param = param_written(s, task);
+    if (param < 0 || s->last_reader[param] != number + 1)
+        return true;
+    if (k->has_reduction)
+        return false;
+    for (size_t t = 0; t <= k->tasks.n; t++) {
+        const tgi_task *reader =
+            t < k->tasks.n ? &s->tasks.data[k->tasks.data[t]] : task;
+        for (size_t n = 0; n < reader->expansion.order.n; n++) {
+            uint32_t i = reader->expansion.order.data[n];
+            const tgi_entry *entry = &reader->expansion.entries.data[i];
+            if (param_read(s, reader, i) != param)
+                continue;
+            if (s->values[entry->node].how == TGI_FUSE_ALIAS ||
+                !tgi_map_is_identity(s, entry->node, &entry->map))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* -- Placing --------------------------------------------------------------- */
+
+static tg_status open_kernel(tgi_fuse_state *s, const tgi_task *task)
+{
+    tgi_fuse_kernel k = {
+        .is_closed = task->kind == TGI_TASK_CHECK ||
+                     task->kind == TGI_TASK_PRINT || task->source,
+        .has_reduction = task->kind == TGI_TASK_REDUCE,
+        .vectors = task->vectors,
+        .n_phases = 1,
+        .outer = task->outer,
+        .inner = task->inner};
+    if (k.has_reduction)
+        k.is_split = is_split(&k.outer, &k.inner, (tgi_vectors)k.vectors,
+                              task->op);
+    return tgi_vec_push(&s->kernels, k) ? TG_OK : tgi_error_memory();
+}
+
+/* A print reads whole buffers. */
+static void note_printed(tgi_fuse_state *s, const tgi_task *task)
+{
+    const tgi_node *print = tgi_graph_node(s->graph, task->node);
+    for (uint32_t i = 0; i < print->n_inputs; i++) {
+        tgi_ref ref = tgi_fuse_dense(s, print->inputs[i]);
+        const tgi_node *node = tgi_graph_node(s->graph, ref);
+        s->values[ref].is_read = true;
+        if (s->values[ref].how == TGI_FUSE_GIVEN && node->op == TGI_OP_READ)
+            s->last_reader[tgi_fuse_param(s, node->inputs[0])] =
+                task->kernel + 1;
+    }
+}
+
+static void note_reads(tgi_fuse_state *s, const tgi_task *task)
+{
+    if (task->kind == TGI_TASK_PRINT)
+        note_printed(s, task);
+    for (size_t n = 0; n < task->expansion.order.n; n++) {
+        uint32_t i = task->expansion.order.data[n];
+        int64_t param = param_read(s, task, i);
+        if (param >= 0 && s->last_reader[param] < task->kernel + 1)
+            s->last_reader[param] = task->kernel + 1;
+        tgi_task *writer = tgi_fuse_writer(s, task, i);
+        if (!writer)
+            continue;
+        tgi_fuse_value *value = &s->values[writer->node];
+        if (writer->kernel != task->kernel)
+            value->is_read = true;
+        else if (writer->phase != task->phase &&
+                 writer->kind == TGI_TASK_MAP &&
+                 writer->level == TGI_LEVEL_INNER)
+            value->is_read_local = true;
+    }
+    int64_t param = param_written(s, task);
+    if (param >= 0)
+        s->last_writer[param] = task->kernel + 1;
+}
+
+static tg_status join(tgi_fuse_state *s, uint32_t number, uint32_t task_number,
+                      position p)
+{
+    tgi_fuse_kernel *k = &s->kernels.data[number];
+    tgi_task *task = &s->tasks.data[task_number];
+    task->kernel = number;
+    task->phase = p.phase;
+    task->level = p.level;
+    if (p.adds_inner) {
+        k->outer = task->outer;
+        k->inner = task->inner;
+        k->vectors = task->vectors;
+        k->is_split = is_split(&k->outer, &k->inner,
+                               (tgi_vectors)k->vectors, task->op);
+    }
+    k->has_reduction |= task->kind == TGI_TASK_REDUCE;
+    if (k->n_phases <= p.phase)
+        k->n_phases = (uint16_t)(p.phase + 1);
+    k->words += task->words;
+    if (!tgi_vec_push(&k->tasks, task_number))
+        return tgi_error_memory();
+    note_reads(s, task);
+    return TG_OK;
+}
+
+/* Inner axes must be one axis for all that is read and stored along them. */
+static bool is_one_run(tgi_fuse_state *s, const tgi_task *task,
+                       const tgi_domain *outer, const tgi_domain *inner)
+{
+    for (size_t n = 0; n < task->expansion.order.n; n++) {
+        uint32_t i = task->expansion.order.data[n];
+        const tgi_entry *entry = &task->expansion.entries.data[i];
+        int op = tgi_graph_node(s->graph, entry->node)->op;
+        bool is_position = op == TGI_OP_IOTA || op == TGI_OP_RANDOM_BITS;
+        tgi_access access;
+        if (!tgi_entry_is_read(s, task, i) && !is_position)
+            continue;
+        if (op == TGI_OP_IOTA && inner->n > 1)
+            return false;
+        if (!tgi_fuse_access(s, entry, &access))
+            return false;
+        for (int a = 0; a + 1 < inner->n; a++) {
+            const tgi_stride *before = &access.stride[outer->n + a];
+            const tgi_stride *after = before + 1;
+            if (before->distance != tgi_dim_mul(s->dims, after->distance,
+                                                inner->extent[a + 1]) ||
+                before->is_negative != after->is_negative)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* The same for the tasks a kernel has already. */
+static bool are_one_run(tgi_fuse_state *s, uint32_t number,
+                        const tgi_task *task)
+{
+    const tgi_fuse_kernel *k = &s->kernels.data[number];
+    const tgi_domain *inner = &task->inner;
+    if (inner->n < 2)
+        return true;
+    for (size_t i = 0; i < k->tasks.n; i++)
+        if (!is_one_run(s, &s->tasks.data[k->tasks.data[i]], &task->outer,
+                        inner))
+            return false;
+    return true;
+}
+
+/* Gives up: `ref` must be stored, and everything is thought over again. */
+static tg_status force(tgi_fuse_state *s, tgi_ref ref, const char *why)
+{
+    tgi_fuse_explain(s, ref, "stored: %s", why);
+    s->values[ref].is_forced = true;
+    s->must_restart = true;
+    return TG_OK;
+}
+
+/* Cuts an expression that is too long for one kernel into several. */
+static tg_status cut(tgi_fuse_state *s, const tgi_task *task)
+{
+    uint32_t words = 0;
+    for (size_t n = 0; n < task->expansion.order.n; n++) {
+        tgi_ref ref =
+            task->expansion.entries.data[task->expansion.order.data[n]].node;
+        const tgi_fuse_value *value = &s->values[ref];
+        if (value->how != TGI_FUSE_INLINE)
+            continue;
+        words += value->words;
+        if (words < MOST_WORDS / 2 || !value->words || ref == task->value)
+            continue;
+        TGI_TRY(force(s, ref, "the kernel would be too long"));
+        words = 0;
+    }
+    return TG_OK;
+}
+
+/* A read of a variable that a kernel has overwritten by now; 0: none. */
+static tgi_ref find_stale(const tgi_fuse_state *s, const tgi_task *task,
+                          uint32_t kernel)
+{
+    for (size_t n = 0; n < task->expansion.order.n; n++) {
+        uint32_t i = task->expansion.order.data[n];
+        int64_t param = param_read(s, task, i);
+        if (param >= 0 && s->last_writer[param] &&
+            s->last_writer[param] - 1 < kernel)
+            return task->expansion.entries.data[i].node;
+    }
+    return 0;
+}
+
+/* True if an assignment reads other elements of the variable than it writes
+   at the same point. */
+static bool reads_across(const tgi_fuse_state *s, const tgi_task *task)
+{
+    int64_t param = param_written(s, task);
+    for (size_t n = 0; param >= 0 && n < task->expansion.order.n; n++) {
+        uint32_t i = task->expansion.order.data[n];
+        const tgi_entry *entry = &task->expansion.entries.data[i];
+        if (param_read(s, task, i) == param &&
+            !(s->values[entry->node].how == TGI_FUSE_GIVEN &&
+              tgi_map_is_identity(s, entry->node, &entry->map)))
+            return true;
+    }
+    return false;
+}
+
+/* A task may read a variable that the kernel writes already, as long as it
+   reads at every point what is written there: loads come before stores. */
+static bool can_read(const tgi_fuse_state *s, uint32_t number,
+                     const tgi_task *task)
+{
+    for (size_t n = 0; n < task->expansion.order.n; n++) {
+        uint32_t i = task->expansion.order.data[n];
+        const tgi_entry *entry = &task->expansion.entries.data[i];
+        int64_t param = param_read(s, task, i);
+        if (param < 0 || s->last_writer[param] != number + 1)
+            continue;
+        if (s->kernels.data[number].has_reduction ||
+            s->values[entry->node].how == TGI_FUSE_ALIAS ||
+            !tgi_map_is_identity(s, entry->node, &entry->map))
+            return false;
+    }
+    return true;
+}
+
+static bool can_join(tgi_fuse_state *s, uint32_t number, const tgi_task *task,
+                     position *out_position)
+{
+    position p = *out_position = try_join(s, number, task);
+    const tgi_fuse_kernel *k = &s->kernels.data[number];
+    if (!p.is_possible || !can_write(s, number, task) ||
+        !can_read(s, number, task))
+        return false;
+    if (p.adds_inner)
+        return are_one_run(s, number, task);
+    return task->kind != TGI_TASK_MAP || p.level != TGI_LEVEL_INNER ||
+           k->inner.n < 2 || is_one_run(s, task, &k->outer, &k->inner);
+}
+
+static tg_status place(tgi_fuse_state *s, uint32_t task_number)
+{
+    tgi_task *task = &s->tasks.data[task_number];
+    TGI_TRY(tgi_fuse_expand(s, task));
+    if (task->kind == TGI_TASK_REDUCE && task->inner.n > 1 &&
+        !task->source && !is_one_run(s, task, &task->outer, &task->inner))
+        return force(s, task->value, "the axes it is reduced along lie apart");
+    if (reads_across(s, task))
+        return force(s, task->value, "the variable it goes to is in use");
+    if (task->words > MOST_WORDS)
+        TGI_TRY(cut(s, task));
+
+    bounds b = bounds_of(s, task);
+    uint32_t n = (uint32_t)s->kernels.n, number = n;
+    position p = {.level = TGI_LEVEL_INNER}, tried;
+    for (uint32_t back = 1; back <= n && back <= LOOK_BACK; back++) {
+        if (n - back < b.first || (n - back == b.first && !b.can_join_first))
+            break;
+        if (can_join(s, n - back, task, &tried)) {
+            number = n - back;
+            p = tried;
+            break;
+        }
+    }
+    tgi_ref stale = find_stale(s, task, number);
+    if (stale)
+        return force(s, stale, "the variable is overwritten before its use");
+    if (number == n)
+        TGI_TRY(open_kernel(s, task));
+    TGI_TRY(join(s, number, task_number, p));
+    if (task->kind == TGI_TASK_CHECK)
+        s->fence = number + 1;
+    return TG_OK;
+}
+
+tg_status tgi_fuse_place(tgi_fuse_state *s)
+{
+    for (uint32_t i = 0; i < s->tasks.n; i++)
+        TGI_TRY(place(s, i));
+    return TG_OK;
+}

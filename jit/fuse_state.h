@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuse_state.h - what the parts of fusion share. In order:
+ *
+ *   fuse_values.c  which values are stored, and which live inside others
+ *   fuse_tasks.c   what there is to store: one task for each
+ *   fuse_expand.c  the expression of a task: nodes, each with a map that says
+ *                  which of its elements belongs to a point of the loops
+ *   fuse_place.c   tasks into kernels and phases
+ *   fuse_steps.c   kernels into loops, with barriers between them, by
+ *                  fuse_kernel.c and, inst by inst, fuse_build.c
+ *
+ * Extents of 1 have no say anywhere: axes are those of other extents.
+ */
+#ifndef TGI_FUSE_STATE_H
+#define TGI_FUSE_STATE_H
+
+#include "fuse.h"
+
+/* -- Values ---------------------------------------------------------------- */
+
+typedef enum tgi_fuse_how {
+    TGI_FUSE_DEAD,
+    TGI_FUSE_INLINE, /* computed where it is used */
+    TGI_FUSE_GIVEN,  /* in a parameter or a literal: a dense buffer */
+    TGI_FUSE_STORED, /* its task stores it in a dense buffer */
+    TGI_FUSE_ALIAS   /* a reshape: another shape of `base`'s buffer */
+} tgi_fuse_how;
+
+/* Owner of a value that is used in more than one place. */
+#define TGI_FUSE_MANY UINT32_MAX
+
+typedef struct tgi_fuse_value {
+    uint8_t how;
+    bool is_live;
+    bool is_forced;    /* found out in an earlier attempt: must be stored */
+    bool must_store;   /* someone needs it dense */
+    bool wants_memory; /* its elements are used often: store it unless it is
+                          only a view */
+    bool is_read;      /* STORED: from memory, by another kernel … */
+    bool is_read_local; /* … or by a later phase of its own */
+    uint32_t words;    /* of its own recipe, roughly */
+    uint32_t cost;     /* of computing one element, all inputs included */
+    tgi_ref same;      /* the node whose value this is: mostly itself */
+    tgi_ref owner;     /* whose expression it is part of … */
+    tgi_ref view;      /* … and the view it is seen through */
+    uint32_t task;     /* STORED: number + 1 of the task that stores it */
+    uint32_t buffer;   /* GIVEN, STORED: number + 1 */
+} tgi_fuse_value;
+
+/* -- Maps ------------------------------------------------------------------ */
+
+enum { TGI_STILL = -1, TGI_DYNAMIC = -2 };
+
+/* Position on one axis of a value: start + step * index of a loop axis. */
+typedef struct tgi_map_axis {
+    int64_t axis; /* of the loops; STILL: start alone; DYNAMIC: the gather's */
+    tgi_dim start;
+    int64_t step;
+} tgi_map_axis;
+
+/* Compared byte by byte; axes past the rank are 0. */
+typedef struct tgi_map {
+    int64_t rank;
+    int64_t index; /* entry of the index of a DYNAMIC axis, else 0 */
+    tgi_map_axis axis[TG_MAX_RANK];
+} tgi_map;
+
+/* -- Expressions ----------------------------------------------------------- */
+
+/* A node as part of an expression. */
+typedef struct tgi_entry {
+    tgi_ref node;
+    uint32_t n_operands;
+    uint32_t operands[3]; /* numbers of entries; entry 0 is none */
+    tgi_map map;
+} tgi_entry;
+
+typedef struct tgi_expansion {
+    TGI_VEC(tgi_entry) entries; /* [0] is unused */
+    TGI_VEC(uint32_t) order;    /* operands before their users */
+    tgi_index index;
+} tgi_expansion;
+
+/* -- Tasks ----------------------------------------------------------------- */
+
+typedef enum tgi_task_kind {
+    TGI_TASK_MAP,    /* stores a value at every point */
+    TGI_TASK_REDUCE, /* a reduction or a product */
+    TGI_TASK_CHECK,  /* the indices of a gather */
+    TGI_TASK_PRINT
+} tgi_task_kind;
+
+/* A list of loop axes: extents other than 1. */
+typedef struct tgi_domain {
+    int n;
+    tgi_dim extent[TGI_LOOP_AXES];
+} tgi_domain;
+
+typedef struct tgi_task {
+    uint8_t kind;
+    tgi_ref node;  /* whose value is stored, checked or printed */
+    tgi_ref value; /* what is computed at a point: root of the expression */
+    tgi_ref other; /* of a product: its second operand */
+    bool is_part;  /* a MAP into a part of `node`'s buffer … */
+    bool is_over;  /* … which another part has filled */
+    bool is_late;  /* an assignment */
+
+    tgi_domain outer; /* MAP: all there is */
+    tgi_domain inner; /* REDUCE: what it goes along … */
+    uint8_t vectors;  /* … and how: tgi_vectors */
+    uint8_t op;       /* REDUCE: that of tgi_reduction */
+    bool is_cascade;
+    uint32_t source;  /* REDUCE of a buffer instead of `value`: number + 1 */
+    tgi_stride source_stride[TGI_LOOP_AXES];
+
+    /* Where it goes: a buffer (number + 1; 0: the buffer of `node`). */
+    uint32_t buffer;
+    tgi_dim offset;
+    tgi_stride stride[TGI_LOOP_AXES];
+
+    tgi_map map, other_map; /* of value and other */
+    tgi_expansion expansion;
+    uint32_t root, other_root; /* entries */
+    uint32_t words;            /* of all it computes at a point */
+
+    uint32_t kernel; /* number */
+    uint16_t phase;
+    uint8_t level; /* tgi_level: INNER or POINT */
+    uint32_t inst; /* of its value, while its kernel is built */
+    uint32_t reduction;
+} tgi_task;
+
+/* -- Kernels --------------------------------------------------------------- */
+
+typedef struct tgi_fuse_kernel {
+    bool is_closed;   /* takes no more tasks */
+    bool has_reduction;
+    bool is_split;    /* blocks of its reductions are points of their own */
+    uint8_t vectors;
+    uint16_t n_phases;
+    tgi_domain outer, inner;
+    TGI_VEC(uint32_t) tasks;
+    uint32_t words;
+} tgi_fuse_kernel;
+
+/* -- All of it ------------------------------------------------------------- */
+
+typedef struct tgi_fuse_state {
+    const tgi_graph *graph;
+    const tgi_variant *variant;
+    tgi_dims *dims; /* the variant's */
+    tgi_strbuf *explain;
+    tgi_loops *loops;
+
+    tgi_fuse_value *values; /* by ref */
+    TGI_VEC(tgi_task) tasks;
+    TGI_VEC(tgi_fuse_kernel) kernels;
+    tgi_ref last_check;      /* the last gather that may fail */
+    tgi_ref *first_write;    /* by parameter */
+    uint32_t *param_buffer;  /* number + 1, by parameter */
+    uint32_t *last_reader;   /* kernel + 1, by parameter: of its contents */
+    uint32_t *last_writer;   /* kernel + 1, by parameter */
+    uint32_t fence;    /* assignments may not go before this kernel */
+    bool must_restart; /* more must be stored than was thought */
+} tgi_fuse_state;
+
+/* Extent of an axis of a node's shape, as the variant knows it. */
+static inline tgi_dim tgi_fuse_extent(const tgi_fuse_state *s, tgi_ref ref,
+                                      int axis)
+{
+    return tgi_variant_dim(s->variant,
+                           tgi_graph_shape(s->graph, ref)->dims[axis]);
+}
+
+static inline int tgi_fuse_rank(const tgi_fuse_state *s, tgi_ref ref)
+{
+    return tgi_graph_shape(s->graph, ref)->rank;
+}
+
+/* The value a ref stands for. */
+static inline tgi_ref tgi_fuse_same(const tgi_fuse_state *s, tgi_ref ref)
+{
+    return s->values[ref].same;
+}
+
+/* The number of the parameter that a VARIABLE or PARAM node is. */
+static inline size_t tgi_fuse_param(const tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_attr_index *attr = tgi_graph_node(s->graph, ref)->attr;
+    return (size_t)attr->index;
+}
+
+void tgi_fuse_explain(const tgi_fuse_state *s, tgi_ref ref, const char *format,
+                      ...) __attribute__((format(printf, 3, 4)));
+
+/* fuse_map.c */
+bool tgi_map_is_identity(const tgi_fuse_state *s, tgi_ref ref,
+                         const tgi_map *map);
+void tgi_map_init(const tgi_fuse_state *s, tgi_ref ref, tgi_map *out_map);
+bool tgi_fuse_is_affine(const tgi_fuse_state *s, tgi_ref ref);
+void tgi_map_through(const tgi_fuse_state *s, tgi_ref view, const tgi_map *map,
+                     tgi_map *out_map);
+tgi_domain tgi_domain_of(const tgi_fuse_state *s, tgi_ref ref);
+bool tgi_domain_equals(const tgi_domain *a, const tgi_domain *b);
+tgi_domain tgi_domain_join(const tgi_domain *a, const tgi_domain *b);
+
+/* fuse_buffer.c */
+/* Number + 1 of a new buffer; 0 when out of memory (recorded). */
+uint32_t tgi_fuse_add_buffer(tgi_fuse_state *s, tgi_loop_buffer buffer);
+/* The buffer a value is read from, made at the first question. */
+uint32_t tgi_fuse_buffer_of(tgi_fuse_state *s, tgi_ref ref);
+/* Elements of a node, and the strides of its dense form (TG_MAX_RANK). */
+tgi_dim tgi_fuse_count(tgi_fuse_state *s, tgi_ref ref);
+void tgi_fuse_strides(tgi_fuse_state *s, tgi_ref ref, tgi_dim *out_strides);
+
+/* fuse_values.c: which values are stored. */
+bool tgi_fuse_is_checked(const tgi_node *node);
+/* The value of which `ref` is another shape: their dense forms are equal. */
+tgi_ref tgi_fuse_dense(const tgi_fuse_state *s, tgi_ref ref);
+tg_status tgi_fuse_values(tgi_fuse_state *s);
+
+/* fuse_tasks.c: all tasks, in an order in which they can be done. */
+tg_status tgi_fuse_tasks(tgi_fuse_state *s);
+
+/* True for the task that stores the value of `ref` in its own buffer. */
+static inline bool tgi_task_is_home(const tgi_task *task, tgi_ref ref)
+{
+    return task->node == ref && !task->buffer && !task->is_part;
+}
+
+/* fuse_expand.c */
+tg_status tgi_fuse_expand(tgi_fuse_state *s, tgi_task *task);
+void tgi_expansion_deinit(tgi_expansion *expansion);
+/* The address of what a leaf reads. */
+bool tgi_fuse_access(tgi_fuse_state *s, const tgi_entry *entry,
+                     tgi_access *out_access);
+/* True if `entry` is read from a buffer. */
+bool tgi_entry_is_read(const tgi_fuse_state *s, const tgi_task *task,
+                       uint32_t entry);
+
+/* fuse_place.c: tasks into kernels. */
+tg_status tgi_fuse_place(tgi_fuse_state *s);
+/* The task that stores what entry `i` of `task` reads; NULL: none does. */
+tgi_task *tgi_fuse_writer(tgi_fuse_state *s, const tgi_task *task, uint32_t i);
+
+/* fuse_steps.c, fuse_kernel.c: kernels into loops. */
+tg_status tgi_fuse_build(tgi_fuse_state *s);
+tg_status tgi_fuse_build_kernel(tgi_fuse_state *s, const tgi_fuse_kernel *k);
+
+#endif /* TGI_FUSE_STATE_H */

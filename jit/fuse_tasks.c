@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuse_tasks.c - what there is to store, as tasks in an order in which they
+ * can be done. Nothing reads a variable after it was written: such reads are
+ * the written value itself. So assignments can wait until the end, behind
+ * everything that reads the old contents; a check that may fail lets those
+ * in front of it happen first.
+ */
+#include <string.h>
+
+#include "error.h"
+#include "fuse_state.h"
+#include "tgjit/ops.h"
+
+static tg_status add_task(tgi_fuse_state *s, const tgi_task *task)
+{
+    for (int axis = 0; axis < TGI_LOOP_AXES; axis++)
+        if (task->stride[axis].distance == TGI_DIM_NONE)
+            return tg_error_last()->status;
+    if (task->offset == TGI_DIM_NONE)
+        return tg_error_last()->status;
+    return tgi_vec_push(&s->tasks, *task) ? TG_OK : tgi_error_memory();
+}
+
+/* Strides of a dense array with these axes. */
+static void set_dense(tgi_fuse_state *s, const tgi_domain *domain,
+                      tgi_stride *out_strides)
+{
+    tgi_dim stride = 1;
+    for (int axis = domain->n - 1; axis >= 0; axis--) {
+        out_strides[axis] = (tgi_stride){stride, false};
+        stride = tgi_dim_mul(s->dims, stride, domain->extent[axis]);
+    }
+}
+
+/* -- Values at every point ------------------------------------------------- */
+
+/* Stores `value` as it is: `node`'s buffer, or the given one. */
+static tg_status add_map(tgi_fuse_state *s, tgi_ref node, tgi_ref value,
+                         uint32_t buffer, bool is_late)
+{
+    tgi_task task = {.kind = TGI_TASK_MAP,
+                     .node = node,
+                     .value = value,
+                     .buffer = buffer,
+                     .is_late = is_late,
+                     .outer = tgi_domain_of(s, value)};
+    tgi_map_init(s, value, &task.map);
+    set_dense(s, &task.outer, task.stride);
+    return add_task(s, &task);
+}
+
+/* -- Parts ----------------------------------------------------------------- */
+
+/* Stores `value`, or one element of it everywhere, into the part of `node`'s
+   buffer that begins at `start`. */
+static tg_status add_part(tgi_fuse_state *s, tgi_ref node, tgi_ref value,
+                          const tgi_dim *start, const tgi_dim *extent,
+                          const int64_t *step)
+{
+    tgi_task task = {.kind = TGI_TASK_MAP,
+                     .node = node,
+                     .value = value,
+                     .is_part = true,
+                     .is_over = step != NULL};
+    tgi_dim strides[TG_MAX_RANK];
+    tgi_fuse_strides(s, node, strides);
+    int rank = tgi_fuse_rank(s, node);
+    for (int axis = 0; axis < rank; axis++) {
+        if (extent[axis] == 0)
+            return TG_OK;
+        task.offset =
+            tgi_dim_add(s->dims, task.offset,
+                        tgi_dim_mul(s->dims, start[axis], strides[axis]));
+        if (extent[axis] == 1)
+            continue;
+        task.outer.extent[task.outer.n] = extent[axis];
+        task.stride[task.outer.n++].distance = tgi_dim_mul(
+            s->dims, strides[axis], step ? step[axis] + 1 : 1);
+    }
+    tgi_map_init(s, value, &task.map);
+    return add_task(s, &task);
+}
+
+static tg_status add_concat(tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    const tgi_attr_index *attr = node->attr;
+    tgi_dim start[TG_MAX_RANK] = {0}, extent[TG_MAX_RANK];
+    int rank = tgi_fuse_rank(s, ref);
+    for (uint32_t i = 0; i < node->n_inputs; i++) {
+        tgi_ref in = tgi_fuse_same(s, node->inputs[i]);
+        for (int axis = 0; axis < rank; axis++)
+            extent[axis] = tgi_fuse_extent(s, in, axis);
+        TGI_TRY(add_part(s, ref, in, start, extent, NULL));
+        start[attr->index] = tgi_dim_add(s->dims, start[attr->index],
+                                         extent[attr->index]);
+    }
+    return TG_OK;
+}
+
+/*
+ * The border is filled slab by slab: those of an axis go over all of the
+ * later axes, and over the inside of the earlier ones. If there is something
+ * between the elements, everything is filled first.
+ */
+static tg_status add_pad(tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    const tgi_attr_pad *attr = node->attr;
+    tgi_ref in = tgi_fuse_same(s, node->inputs[0]);
+    tgi_ref fill = tgi_fuse_same(s, node->inputs[1]);
+    int rank = tgi_fuse_rank(s, ref);
+    tgi_dim low[TG_MAX_RANK], inside[TG_MAX_RANK], whole[TG_MAX_RANK];
+    bool has_gaps = false;
+    for (int axis = 0; axis < rank; axis++) {
+        low[axis] = tgi_variant_dim(s->variant, attr->low[axis]);
+        inside[axis] = tgi_fuse_extent(s, in, axis);
+        whole[axis] = tgi_fuse_extent(s, ref, axis);
+        has_gaps |= attr->interior[axis] != 0 && inside[axis] != 1;
+    }
+
+    tgi_dim start[TG_MAX_RANK] = {0}, extent[TG_MAX_RANK];
+    memcpy(extent, whole, sizeof(extent));
+    if (has_gaps) {
+        TGI_TRY(add_part(s, ref, fill, start, extent, NULL));
+        return add_part(s, ref, in, low, inside, attr->interior);
+    }
+    for (int axis = 0; axis < rank; axis++) {
+        extent[axis] = low[axis];
+        TGI_TRY(add_part(s, ref, fill, start, extent, NULL));
+        extent[axis] = tgi_variant_dim(s->variant, attr->high[axis]);
+        start[axis] = tgi_dim_add(s->dims, low[axis], inside[axis]);
+        TGI_TRY(add_part(s, ref, fill, start, extent, NULL));
+        start[axis] = low[axis];
+        extent[axis] = inside[axis];
+    }
+    return add_part(s, ref, in, low, inside, NULL);
+}
+
+/* -- Reductions ------------------------------------------------------------ */
+
+/* A lane axis must be there, if only one of extent 1. */
+static void ensure_lanes(tgi_task *task)
+{
+    if (task->vectors == TGI_COLUMNS && task->outer.n == 0)
+        task->outer = (tgi_domain){1, {1}};
+}
+
+/* Begins a task that reduces the axes in `mask` of an array with these
+   extents. Writes which loop axis each of its axes is. */
+static tgi_task begin_reduce(tgi_ref node, int op, int rank,
+                             const tgi_dim *extent, uint64_t mask,
+                             tgi_vectors vectors, int64_t *out_axis)
+{
+    tgi_task task = {.kind = TGI_TASK_REDUCE,
+                     .node = node,
+                     .op = (uint8_t)op,
+                     .vectors = (uint8_t)vectors};
+    for (int axis = 0; axis < rank; axis++) {
+        tgi_domain *domain = mask >> axis & 1 ? &task.inner : &task.outer;
+        if (extent[axis] != 1)
+            domain->extent[domain->n++] = extent[axis];
+    }
+    ensure_lanes(&task);
+    int64_t outer = 0, inner = task.outer.n;
+    for (int axis = 0; axis < rank; axis++)
+        out_axis[axis] = extent[axis] == 1  ? TGI_STILL
+                         : mask >> axis & 1 ? inner++
+                                            : outer++;
+    return task;
+}
+
+/* Reduces what already lies densely in a buffer. */
+static tg_status add_reduce_buffer(tgi_fuse_state *s, tgi_ref node, int op,
+                                   uint32_t source, int rank,
+                                   const tgi_dim *extent, uint64_t mask)
+{
+    int64_t number[TG_MAX_RANK];
+    tgi_task task = begin_reduce(node, op, rank, extent, mask, TGI_COLUMNS,
+                                 number);
+    task.source = source;
+    tgi_dim stride = 1;
+    for (int axis = rank - 1; axis >= 0; axis--) {
+        if (number[axis] != TGI_STILL)
+            task.source_stride[number[axis]].distance = stride;
+        stride = tgi_dim_mul(s->dims, stride, extent[axis]);
+    }
+    set_dense(s, &task.outer, task.stride);
+    return add_task(s, &task);
+}
+
+/* Reduces a node's input; the result goes to `buffer` (0: the node's). */
+static tg_status add_reduce_value(tgi_fuse_state *s, tgi_ref node, int op,
+                                  uint32_t buffer, int rank,
+                                  const tgi_dim *extent, uint64_t mask,
+                                  tgi_vectors vectors)
+{
+    int64_t number[TG_MAX_RANK];
+    tgi_task task =
+        begin_reduce(node, op, rank, extent, mask, vectors, number);
+    task.value =
+        tgi_fuse_same(s, tgi_graph_node(s->graph, node)->inputs[0]);
+    task.buffer = buffer;
+    tgi_map_init(s, task.value, &task.map);
+    for (int axis = 0; axis < rank; axis++)
+        if (number[axis] != TGI_STILL)
+            task.map.axis[axis].axis = number[axis];
+    set_dense(s, &task.outer, task.stride);
+    return add_task(s, &task);
+}
+
+/* Lays the input out with the reduced axes side by side, in a buffer. */
+static tg_status add_permuted(tgi_fuse_state *s, tgi_ref node, int op,
+                              int rank, const tgi_dim *extent, uint64_t mask)
+{
+    tgi_ref in = tgi_fuse_same(s, tgi_graph_node(s->graph, node)->inputs[0]);
+    int order[TG_MAX_RANK], n = 0;
+    /* Kept axes but the last, the reduced ones, the last one kept. */
+    int last = rank - 1;
+    while (mask >> last & 1)
+        last--;
+    for (int axis = 0; axis < rank; axis++)
+        if (!(mask >> axis & 1) && axis != last)
+            order[n++] = axis;
+    int first_reduced = n;
+    for (int axis = 0; axis < rank; axis++)
+        if (mask >> axis & 1)
+            order[n++] = axis;
+    order[n++] = last;
+
+    tgi_task task = {.kind = TGI_TASK_MAP,
+                     .node = in,
+                     .value = in,
+                     .outer = tgi_domain_of(s, in)};
+    tgi_map_init(s, in, &task.map);
+    tgi_dim permuted[TG_MAX_RANK], stride = 1;
+    for (int i = rank - 1; i >= 0; i--) {
+        int64_t axis = task.map.axis[order[i]].axis;
+        if (axis != TGI_STILL)
+            task.stride[axis] = (tgi_stride){stride, false};
+        permuted[i] = extent[order[i]];
+        stride = tgi_dim_mul(s->dims, stride, permuted[i]);
+    }
+    task.buffer = tgi_fuse_add_buffer(
+        s, (tgi_loop_buffer){.place = TGI_PLACE_TEMP,
+                             .dtype = tgi_graph_node(s->graph, in)->dtype,
+                             .node = in,
+                             .count = stride});
+    if (!task.buffer)
+        return tg_error_last()->status;
+    TGI_TRY(add_task(s, &task));
+
+    uint64_t reduced = 0;
+    for (int i = first_reduced; i < rank - 1; i++)
+        reduced |= UINT64_C(1) << i;
+    return add_reduce_buffer(s, node, op, task.buffer, rank, permuted,
+                             reduced);
+}
+
+/* How many groups of neighbours the reduced axes form. */
+static int count_groups(int rank, const tgi_dim *extent, uint64_t mask)
+{
+    int groups = 0;
+    bool was_reduced = false;
+    for (int axis = 0; axis < rank; axis++) {
+        if (extent[axis] == 1)
+            continue;
+        bool is_reduced = mask >> axis & 1;
+        groups += is_reduced && !was_reduced;
+        was_reduced = is_reduced;
+    }
+    return groups;
+}
+
+static tg_status add_reduce(tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    tgi_ref in = tgi_fuse_same(s, node->inputs[0]);
+    int rank = tgi_fuse_rank(s, in), op = node->op;
+    tgi_dim extent[TG_MAX_RANK];
+    for (int axis = 0; axis < rank; axis++)
+        extent[axis] = tgi_fuse_extent(s, in, axis);
+    if (op == TGI_OP_ARGMAX || op == TGI_OP_ARGMIN) {
+        const tgi_attr_index *attr = node->attr;
+        return add_reduce_value(s, ref, op, 0, rank, extent,
+                                UINT64_C(1) << attr->index, TGI_COLUMNS);
+    }
+
+    uint64_t mask = ((const tgi_attr_axes *)node->attr)->mask;
+    int first_of_run = rank;
+    while (first_of_run > 0 && mask >> (first_of_run - 1) & 1)
+        first_of_run--;
+    uint64_t rows = mask & ((UINT64_C(1) << first_of_run) - 1);
+    uint64_t run = mask & ~rows;
+    if (!run) {
+        if (count_groups(rank, extent, rows) > 1)
+            return add_permuted(s, ref, op, rank, extent, rows);
+        return add_reduce_value(s, ref, op, 0, rank, extent, rows,
+                                TGI_COLUMNS);
+    }
+    if (!rows)
+        return add_reduce_value(s, ref, op, 0, rank, extent, run, TGI_ROWS);
+
+    /* The runs first, then the rows of their results. */
+    tgi_loop_buffer partial = {.place = TGI_PLACE_TEMP,
+                               .dtype = node->dtype,
+                               .node = ref,
+                               .count = 1};
+    for (int axis = 0; axis < first_of_run; axis++)
+        partial.count = tgi_dim_mul(s->dims, partial.count, extent[axis]);
+    uint32_t buffer = tgi_fuse_add_buffer(s, partial);
+    if (!buffer)
+        return tg_error_last()->status;
+    TGI_TRY(add_reduce_value(s, ref, op, buffer, rank, extent, run,
+                             TGI_ROWS));
+    return add_reduce_buffer(s, ref, op, buffer, first_of_run, extent, rows);
+}
+
+/* -- Products -------------------------------------------------------------- */
+
+/* The map of one side of a product: `row` and `column` are its axes of the
+   result's rows (or columns) and of k; `kept` is the axis of the result. */
+static void map_side(const tgi_fuse_state *s, tgi_ref side, tgi_ref out,
+                     int row, int column, int kept, int64_t inner,
+                     tgi_map *out_map)
+{
+    tgi_map of_out;
+    tgi_map_init(s, out, &of_out);
+    tgi_map_init(s, side, out_map);
+    int missing = (int)(of_out.rank - out_map->rank);
+    for (int axis = 0; axis < out_map->rank; axis++) {
+        if (out_map->axis[axis].axis == TGI_STILL)
+            continue;
+        out_map->axis[axis].axis =
+            axis == column ? inner
+                           : of_out.axis[axis == row ? kept : axis + missing]
+                                 .axis;
+    }
+}
+
+static tg_status add_product(tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    int64_t flags = ((const tgi_attr_matmul *)node->attr)->flags;
+    tgi_ref a = tgi_fuse_same(s, node->inputs[0]);
+    tgi_ref b = tgi_fuse_same(s, node->inputs[1]);
+    int a_flip = (flags & TG_TRANSPOSE_A) != 0;
+    int b_flip = (flags & TG_TRANSPOSE_B) != 0;
+    int rank = tgi_fuse_rank(s, ref);
+    int a_rank = tgi_fuse_rank(s, a), b_rank = tgi_fuse_rank(s, b);
+    int a_column = a_rank - 1 - a_flip, b_row = b_rank - 2 + b_flip;
+    tgi_dim m = tgi_fuse_extent(s, ref, rank - 2);
+    tgi_dim n = tgi_fuse_extent(s, ref, rank - 1);
+    tgi_dim k = tgi_fuse_extent(s, a, a_column);
+    bool is_dot = (n == 1 && !a_flip) || (m == 1 && b_flip);
+
+    tgi_task task = {.kind = TGI_TASK_REDUCE,
+                     .node = ref,
+                     .op = TGI_OP_MATMUL,
+                     .value = a,
+                     .other = b,
+                     .outer = tgi_domain_of(s, ref),
+                     .vectors = is_dot ? TGI_ROWS : TGI_COLUMNS};
+    set_dense(s, &task.outer, task.stride);
+    ensure_lanes(&task);
+    if (k != 1)
+        task.inner = (tgi_domain){1, {k}};
+    map_side(s, a, ref, a_rank - 2 + a_flip, a_column, rank - 2, task.outer.n,
+             &task.map);
+    map_side(s, b, ref, b_rank - 1 - b_flip, b_row, rank - 1, task.outer.n,
+             &task.other_map);
+    return add_task(s, &task);
+}
+
+/* -- All ------------------------------------------------------------------- */
+
+static tg_status add_stored(tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    switch (node->op) {
+    case TGI_OP_PAD:
+        return add_pad(s, ref);
+    case TGI_OP_CONCAT:
+        return add_concat(s, ref);
+    case TGI_OP_MATMUL:
+        return add_product(s, ref);
+    default:
+        return tgi_op_table[node->op].cls == TGI_OPCLASS_REDUCE
+                   ? add_reduce(s, ref)
+                   : add_map(s, ref, ref, 0, false);
+    }
+}
+
+/* Assignments of nodes `from` … `to` - 1. */
+static tg_status add_assignments(tgi_fuse_state *s, tgi_ref from, tgi_ref to)
+{
+    for (tgi_ref ref = from; ref < to; ref++) {
+        const tgi_node *node = tgi_graph_node(s->graph, ref);
+        if (node->op != TGI_OP_ASSIGN)
+            continue;
+        uint32_t buffer = tgi_fuse_buffer_of(s, node->inputs[0]);
+        if (!buffer)
+            return tg_error_last()->status;
+        tgi_ref value = tgi_fuse_dense(s, node->inputs[1]);
+        TGI_TRY(add_map(s, ref, value, buffer, true));
+    }
+    return TG_OK;
+}
+
+static tg_status add_result(tgi_fuse_state *s, size_t i)
+{
+    tgi_ref ref = tgi_fuse_dense(s, s->graph->results.data[i]);
+    tgi_fuse_value *value = &s->values[ref];
+    uint32_t buffer = tgi_fuse_add_buffer(
+        s, (tgi_loop_buffer){.place = TGI_PLACE_RESULT,
+                             .dtype = tgi_graph_node(s->graph, ref)->dtype,
+                             .index = (uint32_t)i,
+                             .node = ref,
+                             .count = tgi_fuse_count(s, ref)});
+    if (!buffer)
+        return tg_error_last()->status;
+    if (value->how == TGI_FUSE_STORED && !value->buffer) {
+        value->buffer = buffer;
+        return TG_OK;
+    }
+    return add_map(s, ref, ref, buffer, false);
+}
+
+static tg_status add_other(tgi_fuse_state *s, tgi_ref ref, int kind)
+{
+    tgi_task task = {.kind = (uint8_t)kind, .node = ref};
+    if (kind == TGI_TASK_CHECK) {
+        task.value =
+            tgi_fuse_same(s, tgi_graph_node(s->graph, ref)->inputs[1]);
+        task.outer = tgi_domain_of(s, task.value);
+        tgi_map_init(s, task.value, &task.map);
+        set_dense(s, &task.outer, task.stride);
+    }
+    return add_task(s, &task);
+}
+
+tg_status tgi_fuse_tasks(tgi_fuse_state *s)
+{
+    const tgi_graph *graph = s->graph;
+    tgi_ref assigned = 1;
+    for (tgi_ref ref = 1; ref <= graph->n_nodes; ref++) {
+        const tgi_node *node = tgi_graph_node(graph, ref);
+        if (tgi_fuse_is_checked(node)) {
+            TGI_TRY(add_assignments(s, assigned, ref));
+            assigned = ref;
+            TGI_TRY(add_other(s, ref, TGI_TASK_CHECK));
+        }
+        if (node->op == TGI_OP_PRINT)
+            TGI_TRY(add_other(s, ref, TGI_TASK_PRINT));
+        tgi_fuse_value *value = &s->values[ref];
+        if (value->how != TGI_FUSE_STORED || value->same != ref)
+            continue;
+        TGI_TRY(add_stored(s, ref));
+        value->task = (uint32_t)s->tasks.n;
+    }
+    for (size_t i = 0; i < graph->results.n; i++)
+        TGI_TRY(add_result(s, i));
+    return add_assignments(s, assigned, graph->n_nodes + 1);
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * llvm_access.c - addresses, loads and stores.
+ *
+ * An address is made in two steps: at a point for the axes that stand still
+ * there, in the loops for the axis of vectors and the inner axis. Along the
+ * axis of vectors neighbours are read as one vector; else elements one by
+ * one, which no gather instruction beats for the sizes at hand. Nothing
+ * is assumed about alignment but that of an element.
+ */
+#include "llvm_lower.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* -- Lanes ----------------------------------------------------------------- */
+
+LLVMValueRef tgi_llvm_iota(const tgi_llvm_kernel *k, LLVMTypeRef element)
+{
+    LLVMValueRef lanes[TGI_LLVM_LANES];
+    for (unsigned i = 0; i < k->e->lanes; i++)
+        lanes[i] = LLVMConstInt(element, i, false);
+    return k->e->lanes == 1 ? lanes[0] : LLVMConstVector(lanes, k->e->lanes);
+}
+
+LLVMValueRef tgi_llvm_first_lanes(tgi_llvm_kernel *k, LLVMValueRef n)
+{
+    LLVMTypeRef element = k->program->i32;
+    LLVMValueRef count = LLVMBuildTrunc(k->b, n, element, "");
+    return LLVMBuildICmp(k->b, LLVMIntULT, tgi_llvm_iota(k, element),
+                         tgi_llvm_splat(k->e, count), "");
+}
+
+static LLVMValueRef lane_number(const tgi_llvm_kernel *k, unsigned lane)
+{
+    return LLVMConstInt(k->program->i32, lane, false);
+}
+
+static LLVMValueRef reversed(tgi_llvm_kernel *k, LLVMValueRef vector)
+{
+    LLVMValueRef order[TGI_LLVM_LANES];
+    for (unsigned i = 0; i < k->e->lanes; i++)
+        order[i] = lane_number(k, k->e->lanes - 1 - i);
+    return LLVMBuildShuffleVector(k->b, vector,
+                                  LLVMGetPoison(LLVMTypeOf(vector)),
+                                  LLVMConstVector(order, k->e->lanes), "");
+}
+
+/* -- Addresses ------------------------------------------------------------- */
+
+static bool is_still(tgi_stride stride)
+{
+    return stride.distance == 0;
+}
+
+static bool is_step(tgi_stride stride, bool is_negative)
+{
+    return stride.distance == 1 && stride.is_negative == is_negative;
+}
+
+static tg_dtype dtype_of(const tgi_llvm_kernel *k, const tgi_access *access)
+{
+    return k->program->loops->buffers.data[access->buffer].dtype;
+}
+
+static LLVMValueRef moved(const tgi_llvm_kernel *k, const tgi_access *access,
+                          LLVMValueRef address, LLVMValueRef elements)
+{
+    int64_t n;
+    if (tgi_llvm_is_number(elements, &n) && n == 0)
+        return address;
+    return LLVMBuildGEP2(k->b,
+                         tgi_llvm_element_type(k->e, dtype_of(k, access)),
+                         address, &elements, 1, "");
+}
+
+/* sum + stride * index of an axis. */
+static LLVMValueRef along(tgi_llvm_kernel *k, const tgi_access *access,
+                          int axis, LLVMValueRef sum)
+{
+    if (is_still(access->stride[axis]) || !k->index[axis])
+        return sum;
+    LLVMValueRef distance = tgi_llvm_stride(k, access->stride[axis]);
+    return tgi_llvm_add(k->program, sum,
+                        tgi_llvm_mul(k->program, distance, k->index[axis]));
+}
+
+static bool is_in_loops(const tgi_llvm_kernel *k, int axis)
+{
+    return axis == k->vector_axis || axis == k->inner;
+}
+
+void tgi_llvm_point_addresses(tgi_llvm_kernel *k)
+{
+    for (size_t i = 0; i < k->loops->accesses.n; i++) {
+        const tgi_access *access = &k->loops->accesses.data[i];
+        LLVMValueRef offset = tgi_llvm_dim(k, access->offset);
+        for (int axis = 0; axis <= k->inner; axis++)
+            if (!is_in_loops(k, axis))
+                offset = along(k, access, axis, offset);
+        /* POSITIONs have no buffer: the number itself is their base. */
+        k->bases[i] = offset;
+    }
+}
+
+static LLVMValueRef in_loops(tgi_llvm_kernel *k, const tgi_access *access)
+{
+    LLVMValueRef offset = tgi_llvm_number(k->program, 0);
+    for (int axis = 0; axis <= k->inner; axis++)
+        if (is_in_loops(k, axis))
+            offset = along(k, access, axis, offset);
+    return offset;
+}
+
+/* What stands still at a point; at the level of the kernel no point is. */
+static LLVMValueRef base_of(tgi_llvm_kernel *k, const tgi_access *access)
+{
+    LLVMValueRef base = k->bases[access - k->loops->accesses.data];
+    return base ? base : tgi_llvm_dim(k, access->offset);
+}
+
+LLVMValueRef tgi_llvm_position(tgi_llvm_kernel *k, const tgi_access *access)
+{
+    return tgi_llvm_add(k->program, base_of(k, access), in_loops(k, access));
+}
+
+/* What a gather adds for one index. */
+static LLVMValueRef gathered(tgi_llvm_kernel *k, const tgi_access *access,
+                             LLVMValueRef index)
+{
+    return tgi_llvm_mul(k->program, tgi_llvm_stride(k, access->index_stride),
+                        index);
+}
+
+static bool index_varies(const tgi_llvm_kernel *k, const tgi_access *access)
+{
+    return access->index && k->values[access->index].varies;
+}
+
+/*
+ * Address of lane 0, without an index that varies. What is the same at a
+ * point is added first: it can stay in a register.
+ */
+static LLVMValueRef address_of(tgi_llvm_kernel *k, const tgi_access *access)
+{
+    LLVMValueRef address = moved(k, access,
+                                 tgi_llvm_buffer(k, access->buffer),
+                                 base_of(k, access));
+    if (access->index && !index_varies(k, access))
+        address = moved(k, access, address,
+                        gathered(k, access,
+                                 k->values[access->index].value));
+    return moved(k, access, address, in_loops(k, access));
+}
+
+/*
+ * A gather from nothing has no element to read: it reads this instead. Its
+ * value does not matter (IN_RANGE tells), but the address must be good.
+ */
+static LLVMValueRef guarded(tgi_llvm_kernel *k, const tgi_access *access,
+                            LLVMValueRef address)
+{
+    const tgi_dim count =
+        k->program->loops->buffers.data[access->buffer].count;
+    if (!access->index || (tgi_dim_is_known(count) && count > 0))
+        return address;
+    LLVMBasicBlockRef block = tgi_llvm_at_entry(k);
+    LLVMValueRef is_any =
+        LLVMBuildICmp(k->b, LLVMIntSGT, tgi_llvm_dim(k, count),
+                      tgi_llvm_number(k->program, 0), "");
+    tgi_llvm_go_back(k, block);
+    if (!k->nothing) {
+        k->nothing = tgi_llvm_array(k, k->program->i64, 1);
+        block = tgi_llvm_at_entry(k);
+        LLVMBuildStore(k->b, tgi_llvm_number(k->program, 0), k->nothing);
+        tgi_llvm_go_back(k, block);
+    }
+    return LLVMBuildSelect(k->b, is_any, address, k->nothing, "");
+}
+
+/* Addresses of all lanes, one by one. */
+static void lane_addresses(tgi_llvm_kernel *k, const tgi_access *access,
+                           LLVMValueRef *out_addresses)
+{
+    const tgi_stride stride = access->stride[k->vector_axis];
+    LLVMValueRef step = tgi_llvm_stride(k, stride), next = address_of(k, access);
+    LLVMValueRef indices = NULL;
+    if (index_varies(k, access))
+        indices = tgi_llvm_value_of(k, access->index);
+    for (unsigned i = 0; i < k->e->lanes; i++) {
+        LLVMValueRef address = next;
+        if (indices)
+            address = moved(k, access, address,
+                            gathered(k, access,
+                                     LLVMBuildExtractElement(
+                                         k->b, indices, lane_number(k, i),
+                                         "")));
+        out_addresses[i] = guarded(k, access, address);
+        if (!is_still(stride))
+            next = moved(k, access, next, step);
+    }
+}
+
+/* -- Masked vectors -------------------------------------------------------- */
+
+static LLVMValueRef call_masked(tgi_llvm_kernel *k, const char *name,
+                                LLVMTypeRef vector, LLVMValueRef *operands)
+{
+    LLVMTypeRef types[] = {vector, k->program->pointer};
+    const unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    LLVMValueRef function =
+        LLVMGetIntrinsicDeclaration(k->e->module, id, types, 2);
+    return LLVMBuildCall2(
+        k->b, LLVMIntrinsicGetType(k->e->context, id, types, 2), function,
+        operands, 4, "");
+}
+
+static LLVMValueRef alignment(const tgi_llvm_kernel *k, tg_dtype dtype)
+{
+    return LLVMConstInt(k->program->i32,
+                        (unsigned)tgi_dtype_bytes((int)dtype), false);
+}
+
+/* -- Loads ----------------------------------------------------------------- */
+
+static LLVMValueRef load_at(tgi_llvm_kernel *k, LLVMTypeRef type,
+                            tg_dtype dtype, LLVMValueRef address)
+{
+    LLVMValueRef value = LLVMBuildLoad2(k->b, type, address, "");
+    LLVMSetAlignment(value, (unsigned)tgi_dtype_bytes((int)dtype));
+    return value;
+}
+
+static LLVMValueRef load_lanes(tgi_llvm_kernel *k, const tgi_access *access,
+                               tg_dtype dtype)
+{
+    LLVMValueRef addresses[TGI_LLVM_LANES];
+    LLVMTypeRef element = tgi_llvm_element_type(k->e, dtype);
+    LLVMValueRef vector = LLVMGetPoison(tgi_llvm_type(k->e, dtype));
+    lane_addresses(k, access, addresses);
+    for (unsigned i = 0; i < k->e->lanes; i++)
+        vector = LLVMBuildInsertElement(
+            k->b, vector, load_at(k, element, dtype, addresses[i]),
+            lane_number(k, i), "");
+    return vector;
+}
+
+LLVMValueRef tgi_llvm_load(tgi_llvm_kernel *k, uint32_t number)
+{
+    const tgi_access *access = &k->loops->accesses.data[number];
+    const tgi_stride stride = access->stride[k->vector_axis];
+    const tg_dtype dtype = dtype_of(k, access);
+    LLVMTypeRef type = tgi_llvm_type(k->e, dtype);
+    if (k->e->lanes == 1) {
+        LLVMValueRef address = address_of(k, access);
+        if (index_varies(k, access))
+            address = moved(k, access, address,
+                            gathered(k, access,
+                                     tgi_llvm_value_of(k, access->index)));
+        return load_at(k, type, dtype, guarded(k, access, address));
+    }
+    if (index_varies(k, access) ||
+        !(is_step(stride, false) || is_step(stride, true))) {
+        assert(!k->mask);
+        return load_lanes(k, access, dtype);
+    }
+    LLVMValueRef address = guarded(k, access, address_of(k, access));
+    if (k->mask) {
+        LLVMValueRef operands[] = {address, alignment(k, dtype), k->mask,
+                                   LLVMConstNull(type)};
+        assert(is_step(stride, false));
+        return call_masked(k, "llvm.masked.load", type, operands);
+    }
+    if (is_step(stride, false))
+        return load_at(k, type, dtype, address);
+    address = moved(k, access, address,
+                    tgi_llvm_number(k->program, 1 - (int)k->e->lanes));
+    return reversed(k, load_at(k, type, dtype, address));
+}
+
+/* -- Stores ---------------------------------------------------------------- */
+
+static void store_at(tgi_llvm_kernel *k, tg_dtype dtype, LLVMValueRef value,
+                     LLVMValueRef address)
+{
+    LLVMSetAlignment(LLVMBuildStore(k->b, value, address),
+                     (unsigned)tgi_dtype_bytes((int)dtype));
+}
+
+static void store_lanes(tgi_llvm_kernel *k, const tgi_access *access,
+                        tg_dtype dtype, LLVMValueRef value)
+{
+    LLVMValueRef addresses[TGI_LLVM_LANES];
+    lane_addresses(k, access, addresses);
+    for (unsigned i = 0; i < k->e->lanes; i++)
+        store_at(k, dtype,
+                 LLVMBuildExtractElement(k->b, value, lane_number(k, i), ""),
+                 addresses[i]);
+}
+
+void tgi_llvm_store(tgi_llvm_kernel *k, const tgi_store *store)
+{
+    const tgi_access *access = &k->loops->accesses.data[store->access];
+    const tgi_stride stride = access->stride[k->vector_axis];
+    const tg_dtype dtype = dtype_of(k, access);
+    LLVMValueRef value = tgi_llvm_value_of(k, store->value);
+    assert(!access->index);
+    if (k->e->lanes == 1) {
+        store_at(k, dtype, value, address_of(k, access));
+        return;
+    }
+    if (!is_step(stride, false) && !is_step(stride, true)) {
+        assert(!k->mask && !is_still(stride));
+        store_lanes(k, access, dtype, value);
+        return;
+    }
+    LLVMValueRef address = address_of(k, access);
+    if (k->mask) {
+        LLVMValueRef operands[] = {value, address, alignment(k, dtype),
+                                   k->mask};
+        assert(is_step(stride, false));
+        call_masked(k, "llvm.masked.store", LLVMTypeOf(value), operands);
+        return;
+    }
+    if (is_step(stride, true)) {
+        value = reversed(k, value);
+        address = moved(k, access, address,
+                        tgi_llvm_number(k->program, 1 - (int)k->e->lanes));
+    }
+    store_at(k, dtype, value, address);
+}

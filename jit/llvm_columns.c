@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * llvm_columns.c - points of a kernel whose vectors lie along the last outer
+ * axis: a chunk of columns at a time goes down the rows (the inner axis) in
+ * order, in blocks. All lanes are results of their own.
+ */
+#include "llvm_lower.h"
+
+/* -- Reductions ------------------------------------------------------------ */
+
+/* States of the reductions of a phase, part after part. */
+typedef struct states {
+    unsigned n;
+    LLVMValueRef all[TGI_LLVM_REDUCTIONS * TGI_LLVM_PARTS];
+} states;
+
+static bool is_arg(const tgi_llvm_kernel *k, uint32_t reduction)
+{
+    const int op = k->loops->reductions.data[reduction].op;
+    return op == TGI_OP_ARGMAX || op == TGI_OP_ARGMIN;
+}
+
+/* Starts all; but what looks for a position does so once for all blocks. */
+static void start(tgi_llvm_kernel *k, const tgi_llvm_phase *p, states *s,
+                  bool is_first)
+{
+    s->n = 0;
+    for (unsigned i = 0; i < p->n_reductions; i++) {
+        const unsigned n = tgi_llvm_parts(k, p->reductions[i], false);
+        tgi_llvm_state state;
+        if (is_first || !is_arg(k, p->reductions[i])) {
+            tgi_llvm_start(k, p->reductions[i], false, &state);
+            for (unsigned j = 0; j < n; j++)
+                s->all[s->n + j] = state.part[j];
+        }
+        s->n += n;
+    }
+}
+
+/* Rows from … to - 1 into the states. */
+static void take_rows(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
+                      LLVMValueRef to, states *s)
+{
+    const tgi_llvm_phase *p = &k->phases[phase];
+    tgi_llvm_loop loop;
+    tgi_llvm_loop_begin(k, &loop, from, to, 1, s->all, s->n);
+    k->index[k->inner] = loop.index;
+    tgi_llvm_body(k, phase);
+    for (unsigned i = 0, at = 0; i < p->n_reductions; i++) {
+        const unsigned n = tgi_llvm_parts(k, p->reductions[i], false);
+        tgi_llvm_state state;
+        for (unsigned j = 0; j < n; j++)
+            state.part[j] = loop.carried[at + j];
+        tgi_llvm_step(k, p->reductions[i], false, &state);
+        for (unsigned j = 0; j < n; j++)
+            s->all[at + j] = state.part[j];
+        at += n;
+    }
+    tgi_llvm_loop_end(k, &loop, s->all);
+    for (unsigned i = 0; i < s->n; i++)
+        s->all[i] = loop.carried[i];
+    k->index[k->inner] = NULL;
+}
+
+static void finish(tgi_llvm_kernel *k, const tgi_llvm_phase *p,
+                   const states *s, LLVMValueRef *out)
+{
+    for (unsigned i = 0, at = 0; i < p->n_reductions; i++) {
+        tgi_llvm_state state;
+        for (unsigned j = 0; j < tgi_llvm_parts(k, p->reductions[i], false);
+             j++)
+            state.part[j] = s->all[at++];
+        out[i] = tgi_llvm_finish(k, p->reductions[i], false, &state);
+    }
+}
+
+/* All rows as one block: of a split, or if there are not more. */
+static void reduce_block(tgi_llvm_kernel *k, unsigned phase,
+                         LLVMValueRef from, LLVMValueRef to,
+                         LLVMValueRef *out)
+{
+    states s;
+    start(k, &k->phases[phase], &s, true);
+    take_rows(k, phase, from, to, &s);
+    finish(k, &k->phases[phase], &s, out);
+}
+
+static void reduce_blocks(tgi_llvm_kernel *k, unsigned phase,
+                          LLVMValueRef from, LLVMValueRef to,
+                          LLVMValueRef *out)
+{
+    const tgi_llvm_phase *p = &k->phases[phase];
+    LLVMValueRef size = tgi_llvm_number(k->program, TGI_BLOCK_ROWS);
+    tgi_llvm_cascade cascade;
+    tgi_llvm_loop loop;
+    states s;
+    tgi_llvm_cascade_begin(k, &cascade, p);
+    start(k, p, &s, true);
+    tgi_llvm_loop_begin(k, &loop, from, to, TGI_BLOCK_ROWS, s.all, s.n);
+    for (unsigned i = 0; i < s.n; i++)
+        s.all[i] = loop.carried[i];
+    start(k, p, &s, false);
+    LLVMValueRef end = tgi_llvm_add(k->program, loop.index, size);
+    take_rows(k, phase, loop.index, tgi_llvm_min(k->program, end, to), &s);
+    finish(k, p, &s, out);
+    tgi_llvm_cascade_push(k, &cascade, out,
+                          LLVMBuildUDiv(k->b, loop.index, size, ""));
+    tgi_llvm_loop_end(k, &loop, s.all);
+    for (unsigned i = 0; i < s.n; i++)
+        s.all[i] = loop.carried[i];
+    finish(k, p, &s, out);
+    tgi_llvm_cascade_total(k, &cascade,
+                           tgi_llvm_pieces(k->program, to, TGI_BLOCK_ROWS),
+                           out);
+}
+
+/* Blocks that another kernel made. */
+static void reduce_cascade(tgi_llvm_kernel *k, unsigned phase,
+                           LLVMValueRef from, LLVMValueRef to,
+                           LLVMValueRef *out)
+{
+    const tgi_llvm_phase *p = &k->phases[phase];
+    tgi_llvm_cascade cascade;
+    tgi_llvm_loop loop;
+    tgi_llvm_cascade_begin(k, &cascade, p);
+    tgi_llvm_loop_begin(k, &loop, from, to, 1, NULL, 0);
+    k->index[k->inner] = loop.index;
+    tgi_llvm_body(k, phase);
+    for (unsigned i = 0; i < p->n_reductions; i++)
+        out[i] = tgi_llvm_value_of(
+            k, k->loops->reductions.data[p->reductions[i]].value);
+    tgi_llvm_cascade_push(k, &cascade, out, loop.index);
+    tgi_llvm_loop_end(k, &loop, NULL);
+    k->index[k->inner] = NULL;
+    tgi_llvm_cascade_total(k, &cascade, to, out);
+}
+
+static void reduce(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
+                   LLVMValueRef to)
+{
+    const tgi_llvm_phase *p = &k->phases[phase];
+    LLVMValueRef results[TGI_LLVM_REDUCTIONS];
+    tgi_llvm_branch branch;
+    int64_t n;
+    tgi_llvm_branch_begin(k, &branch,
+                          LLVMBuildICmp(k->b, LLVMIntSLT, from, to, ""));
+    if (k->loops->reductions.data[p->reductions[0]].is_cascade)
+        reduce_cascade(k, phase, from, to, results);
+    else if (k->is_split ||
+             (tgi_llvm_is_number(to, &n) && n <= TGI_BLOCK_ROWS))
+        reduce_block(k, phase, from, to, results);
+    else
+        reduce_blocks(k, phase, from, to, results);
+    tgi_llvm_branch_end(k, &branch);
+    for (unsigned i = 0; i < p->n_reductions; i++)
+        tgi_llvm_set_reduced(
+            k, p->reductions[i],
+            tgi_llvm_branch_value(k, &branch, results[i],
+                                  tgi_llvm_empty(k, p->reductions[i])));
+}
+
+/* -- Chunks ---------------------------------------------------------------- */
+
+unsigned tgi_llvm_columns_lanes(const tgi_llvm_kernel *k)
+{
+    return k->phases[0].lanes;
+}
+
+/* The rows of a point: a block of them if the kernel is split. */
+static void bounds(tgi_llvm_kernel *k, LLVMValueRef *from, LLVMValueRef *to)
+{
+    *to = tgi_llvm_dim(k, k->loops->extent[k->inner]);
+    *from = tgi_llvm_number(k->program, 0);
+    if (!k->is_split)
+        return;
+    LLVMValueRef size = tgi_llvm_number(k->program, TGI_BLOCK_ROWS);
+    *from = tgi_llvm_mul(k->program, k->index[k->inner - 2], size);
+    *to = tgi_llvm_min(k->program, *to,
+                       tgi_llvm_add(k->program, *from, size));
+}
+
+/* The columns of all lanes from `column` on. */
+static void chunk_at(tgi_llvm_kernel *k, LLVMValueRef column)
+{
+    LLVMValueRef from, to;
+    bounds(k, &from, &to);
+    k->index[k->vector_axis] = column;
+    for (unsigned phase = 0; phase < k->loops->n_phases; phase++) {
+        tgi_llvm_point_insts(k, phase, false);
+        if (k->phases[phase].n_reductions) {
+            reduce(k, phase, from, to);
+        } else if (k->phases[phase].has_loop) {
+            states none = {.n = 0};
+            take_rows(k, phase, from, to, &none);
+        }
+        tgi_llvm_point_insts(k, phase, true);
+        tgi_llvm_point_stores(k, phase);
+    }
+    k->index[k->vector_axis] = NULL;
+}
+
+static void part_of_chunk(tgi_llvm_kernel *k, LLVMValueRef column,
+                          LLVMValueRef n)
+{
+    if (k->phases[0].can_mask) {
+        LLVMValueRef left = LLVMBuildSub(k->b, n, column, "");
+        k->mask = tgi_llvm_first_lanes(k, left);
+        chunk_at(k, column);
+        k->mask = NULL;
+        return;
+    }
+    tgi_llvm_loop loop;
+    tgi_llvm_loop_begin(k, &loop, column, n, 1, NULL, 0);
+    k->e->lanes = 1;
+    chunk_at(k, loop.index);
+    tgi_llvm_loop_end(k, &loop, NULL);
+}
+
+void tgi_llvm_columns(tgi_llvm_kernel *k, LLVMValueRef chunk)
+{
+    const unsigned lanes = tgi_llvm_columns_lanes(k);
+    LLVMValueRef n = tgi_llvm_dim(k, k->loops->extent[k->vector_axis]);
+    LLVMValueRef column =
+        tgi_llvm_mul(k->program, chunk, tgi_llvm_number(k->program, lanes));
+    int64_t number;
+    k->e->lanes = lanes;
+    if (tgi_llvm_is_number(n, &number) && number % lanes == 0) {
+        chunk_at(k, column);
+        return;
+    }
+    LLVMValueRef end = tgi_llvm_add(k->program, column,
+                                    tgi_llvm_number(k->program, lanes));
+    LLVMBasicBlockRef full = tgi_llvm_block(k, "full");
+    LLVMBasicBlockRef part = tgi_llvm_block(k, "part");
+    LLVMBasicBlockRef after = tgi_llvm_block(k, "after");
+    LLVMBuildCondBr(k->b, LLVMBuildICmp(k->b, LLVMIntSLE, end, n, ""), full,
+                    part);
+    LLVMPositionBuilderAtEnd(k->b, full);
+    chunk_at(k, column);
+    LLVMBuildBr(k->b, after);
+    LLVMPositionBuilderAtEnd(k->b, part);
+    part_of_chunk(k, column, n);
+    LLVMBuildBr(k->b, after);
+    LLVMPositionBuilderAtEnd(k->b, after);
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * llvm_kernel.c - a function for each kernel:
+ *
+ *     void kernel(frame, begin, end, thread)
+ *
+ * does its items begin … end - 1. An item is a point of the outer axes (of
+ * COLUMNS: a chunk of columns); of a kernel without reductions it is a unit
+ * of TGI_LLVM_UNIT elements along the inner axis, and all units of a row that
+ * a thread has are one loop. The point of the first item is found by
+ * division; from there indices move as an odometer does.
+ */
+#include "llvm_lower.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* -- Items ----------------------------------------------------------------- */
+
+/* True if rows can be cut anywhere: nothing is done once for a whole row. */
+static bool has_units(const tgi_llvm_kernel *k)
+{
+    const tgi_kernel_loops *loops = k->loops;
+    if (loops->vectors != TGI_ROWS || loops->n_phases != 1 ||
+        loops->reductions.n > 0 || !k->phases[0].has_loop)
+        return false;
+    for (size_t i = 0; i < loops->stores.n; i++)
+        if (loops->stores.data[i].level != TGI_LEVEL_INNER)
+            return false;
+    return true;
+}
+
+/* How far an axis of items goes. After the outer axes one counts units. */
+static LLVMValueRef items_along(tgi_llvm_kernel *k, int axis, bool units)
+{
+    LLVMValueRef extent = tgi_llvm_dim(k, k->loops->extent[axis]);
+    if (axis == k->inner)
+        return units ? tgi_llvm_pieces(k->program, extent, TGI_LLVM_UNIT)
+                     : tgi_llvm_number(k->program, 1);
+    if (axis == k->vector_axis)
+        return tgi_llvm_pieces(k->program, extent, tgi_llvm_columns_lanes(k));
+    return extent;
+}
+
+typedef struct odometer {
+    int n; /* axes, the inner one included */
+    LLVMValueRef extent[TGI_LOOP_AXES];
+    LLVMValueRef index[TGI_LOOP_AXES];
+} odometer;
+
+/* Row-major: the last axis moves first. */
+static void decode(tgi_llvm_kernel *k, odometer *o, LLVMValueRef item)
+{
+    for (int axis = o->n - 1; axis >= 0; axis--) {
+        int64_t n;
+        LLVMValueRef extent = o->extent[axis];
+        if (tgi_llvm_is_number(extent, &n) && n == 1) {
+            o->index[axis] = tgi_llvm_number(k->program, 0);
+        } else if (axis == 0) {
+            o->index[axis] = item;
+        } else {
+            o->index[axis] = LLVMBuildURem(k->b, item, extent, "");
+            item = LLVMBuildUDiv(k->b, item, extent, "");
+        }
+    }
+}
+
+/* On by one along the axes before the last; `carry` tells if at all. */
+static void advance(tgi_llvm_kernel *k, const odometer *o, LLVMValueRef carry,
+                    int first, LLVMValueRef *next)
+{
+    LLVMBuilderRef b = k->b;
+    for (int axis = first; axis >= 0; axis--) {
+        int64_t n;
+        if (tgi_llvm_is_number(o->extent[axis], &n) && n == 1) {
+            next[axis] = o->index[axis];
+            continue;
+        }
+        LLVMValueRef moved = LLVMBuildAdd(
+            b, o->index[axis], LLVMBuildZExt(b, carry, k->program->i64, ""),
+            "");
+        carry = LLVMBuildICmp(b, LLVMIntEQ, moved, o->extent[axis], "");
+        next[axis] = LLVMBuildSelect(
+            b, carry, tgi_llvm_number(k->program, 0), moved, "");
+    }
+}
+
+/* Inner elements of a point, if reductions are split; else 0. */
+static int64_t block_of_split(const tgi_llvm_kernel *k)
+{
+    if (!k->is_split)
+        return 0;
+    if (k->loops->vectors == TGI_COLUMNS)
+        return TGI_BLOCK_ROWS;
+    unsigned phase = 0;
+    while (k->phases[phase].n_reductions == 0)
+        phase++;
+    return tgi_llvm_block_elements(k, &k->phases[phase]);
+}
+
+static void run_item(tgi_llvm_kernel *k, const odometer *o)
+{
+    if (k->loops->vectors == TGI_COLUMNS) {
+        tgi_llvm_columns(k, o->index[k->vector_axis]);
+        return;
+    }
+    LLVMValueRef from = tgi_llvm_number(k->program, 0);
+    LLVMValueRef to = tgi_llvm_dim(k, k->loops->extent[k->inner]);
+    if (k->is_split) {
+        LLVMValueRef size = tgi_llvm_number(k->program, block_of_split(k));
+        from = tgi_llvm_mul(k->program, o->index[k->inner - 1], size);
+        to = tgi_llvm_min(k->program, to,
+                          tgi_llvm_add(k->program, from, size));
+    }
+    tgi_llvm_rows(k, from, to);
+}
+
+/* The units of a row that are among the items; how many items that were. */
+static LLVMValueRef run_units(tgi_llvm_kernel *k, const odometer *o,
+                              LLVMValueRef item)
+{
+    LLVMValueRef unit = tgi_llvm_number(k->program, TGI_LLVM_UNIT);
+    LLVMValueRef first = o->index[k->inner];
+    LLVMValueRef n = tgi_llvm_min(
+        k->program, LLVMBuildSub(k->b, o->extent[k->inner], first, ""),
+        LLVMBuildSub(k->b, k->end, item, ""));
+    LLVMValueRef from = tgi_llvm_mul(k->program, first, unit);
+    LLVMValueRef to = tgi_llvm_mul(
+        k->program, tgi_llvm_add(k->program, first, n), unit);
+    to = tgi_llvm_min(k->program, to,
+                      tgi_llvm_dim(k, k->loops->extent[k->inner]));
+    tgi_llvm_rows(k, from, to);
+    return n;
+}
+
+static void run_items(tgi_llvm_kernel *k, bool units)
+{
+    LLVMTypeRef i64 = k->program->i64;
+    odometer o = {.n = k->inner + 1};
+    for (int axis = 0; axis < o.n; axis++)
+        o.extent[axis] = items_along(k, axis, units);
+    decode(k, &o, k->begin);
+
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(k->b);
+    LLVMBasicBlockRef block = tgi_llvm_block(k, "item");
+    LLVMBasicBlockRef after = tgi_llvm_block(k, "done");
+    LLVMBuildBr(k->b, block);
+    LLVMPositionBuilderAtEnd(k->b, block);
+    LLVMValueRef item = LLVMBuildPhi(k->b, i64, "");
+    LLVMAddIncoming(item, &k->begin, &before, 1);
+    LLVMValueRef phi[TGI_LOOP_AXES] = {NULL};
+    for (int axis = 0; axis < o.n; axis++) {
+        int64_t n;
+        if (tgi_llvm_is_number(o.index[axis], &n))
+            continue;
+        phi[axis] = LLVMBuildPhi(k->b, i64, "");
+        LLVMAddIncoming(phi[axis], &o.index[axis], &before, 1);
+        o.index[axis] = phi[axis];
+    }
+    for (int axis = 0; axis < k->inner; axis++)
+        k->index[axis] = axis == k->vector_axis ? NULL : o.index[axis];
+    tgi_llvm_point_addresses(k);
+
+    LLVMValueRef next[TGI_LOOP_AXES], n_done = tgi_llvm_number(k->program, 1);
+    LLVMValueRef carry = LLVMConstInt(k->program->bit, 1, false);
+    if (units) {
+        n_done = run_units(k, &o, item);
+        next[k->inner] = tgi_llvm_number(k->program, 0);
+        advance(k, &o, carry, k->inner - 1, next);
+    } else {
+        run_item(k, &o);
+        advance(k, &o, carry, k->inner, next);
+    }
+    LLVMValueRef next_item = tgi_llvm_add(k->program, item, n_done);
+    LLVMBasicBlockRef latch = LLVMGetInsertBlock(k->b);
+    LLVMBuildCondBr(k->b,
+                    LLVMBuildICmp(k->b, LLVMIntSLT, next_item, k->end, ""),
+                    block, after);
+    LLVMAddIncoming(item, &next_item, &latch, 1);
+    for (int axis = 0; axis < o.n; axis++)
+        if (phi[axis])
+            LLVMAddIncoming(phi[axis], &next[axis], &latch, 1);
+    LLVMPositionBuilderAtEnd(k->b, after);
+    LLVMBuildRetVoid(k->b);
+}
+
+/* -- Functions ------------------------------------------------------------- */
+
+static void begin_function(tgi_llvm_kernel *k)
+{
+    const tgi_llvm_program *program = k->program;
+    k->function = LLVMAddFunction(k->e->module, k->loops->name,
+                                  program->kernel_type);
+    LLVMSetLinkage(k->function, LLVMInternalLinkage);
+    tgi_llvm_target_mark(program->target, k->function);
+    static const char noinline_name[] = "noinline";
+    LLVMAddAttributeAtIndex(
+        k->function, LLVMAttributeFunctionIndex,
+        LLVMCreateEnumAttribute(
+            k->e->context,
+            LLVMGetEnumAttributeKindForName(noinline_name,
+                                            sizeof(noinline_name) - 1),
+            0));
+    k->frame = LLVMGetParam(k->function, 0);
+    k->begin = LLVMGetParam(k->function, 1);
+    k->end = LLVMGetParam(k->function, 2);
+    k->thread = LLVMGetParam(k->function, 3);
+    k->entry = tgi_llvm_block(k, "entry");
+    LLVMBasicBlockRef first = tgi_llvm_block(k, "first");
+    LLVMPositionBuilderAtEnd(k->b, k->entry);
+    LLVMBuildBr(k->b, first);
+    LLVMPositionBuilderAtEnd(k->b, first);
+}
+
+static void define(tgi_llvm_kernel *k, tgi_llvm_kernel_info *out)
+{
+    *out = (tgi_llvm_kernel_info){
+        .has_units = has_units(k),
+        .lanes = k->loops->vectors == TGI_COLUMNS ? tgi_llvm_columns_lanes(k)
+                                                  : 1,
+        .block = block_of_split(k),
+        .cost = tgi_llvm_cost_of(k),
+    };
+    begin_function(k);
+    out->function = k->function;
+    LLVMBasicBlockRef block = tgi_llvm_at_entry(k);
+    k->e->lanes = 1;
+    tgi_llvm_kernel_insts(k);
+    tgi_llvm_go_back(k, block);
+    run_items(k, out->has_units);
+}
+
+/* Memory of a kernel: its arrays, one behind the other. */
+static void *make_arrays(tgi_llvm_kernel *k)
+{
+    const tgi_kernel_loops *loops = k->loops;
+    const size_t n_values = loops->insts.n + 1;
+    const size_t n_accesses = loops->accesses.n;
+    const size_t n_buffers = k->program->loops->buffers.n;
+    const size_t bytes = n_values * sizeof(*k->values) +
+                         (n_accesses + n_buffers) * sizeof(LLVMValueRef) +
+                         loops->n_phases * sizeof(*k->phases);
+    void *memory = k->program->alloc(bytes);
+    if (!memory)
+        return NULL;
+    memset(memory, 0, bytes);
+    k->values = memory;
+    k->bases = (LLVMValueRef *)(k->values + n_values);
+    k->buffers = k->bases + n_accesses;
+    k->phases = (tgi_llvm_phase *)(k->buffers + n_buffers);
+    return memory;
+}
+
+bool tgi_llvm_kernel_define(tgi_llvm_program *program,
+                            const tgi_kernel_loops *loops,
+                            tgi_llvm_kernel_info *out)
+{
+    tgi_llvm_kernel k = {
+        .program = program,
+        .e = &program->emitter,
+        .b = program->emitter.builder,
+        .loops = loops,
+        .inner = loops->n_outer,
+        .vector_axis = loops->vectors == TGI_ROWS ? loops->n_outer
+                                                  : loops->n_outer - 1,
+    };
+    if (k.vector_axis < 0)
+        return tgi_llvm_fail(program, "columns without an axis");
+    void *memory = make_arrays(&k);
+    if (!memory) {
+        program->is_out_of_memory = true;
+        return tgi_llvm_fail(program, "out of memory");
+    }
+    if (tgi_llvm_shape(&k))
+        define(&k, out);
+    program->free(memory);
+    return !program->failure;
+}

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * llvm_lower.h - from loops (loops.h) to LLVM IR: what the files share.
+ *
+ *   llvm_codegen.c      the door: a module for one program
+ *   llvm_entry.c        its entry: steps, shares of threads, barriers
+ *   llvm_kernel.c       a function for each kernel: the loop over its items
+ *   llvm_rows.c         an item of ROWS: maps along the inner axis …
+ *   llvm_rows_reduce.c  … and reductions
+ *   llvm_columns.c      an item of COLUMNS
+ *   llvm_reduce.c       steps, starts and ends of reductions
+ *   llvm_cascade.c      combining blocks
+ *   llvm_inst.c         values of instructions, llvm_random.c one of them
+ *   llvm_access.c       addresses, loads, stores
+ *   llvm_check.c        checks of indices
+ *   llvm_shape.c        facts about a kernel: levels, lanes, what varies
+ *   llvm_cost.c         how long a kernel takes
+ *   llvm_flow.c         loops, branches and arithmetic on positions
+ *   llvm_frame.c        the frame, buffers, extents
+ *
+ * A value either *varies* along the axis of vectors, then it has `lanes` of
+ * the emitter, or it is one element. Bodies of loops are emitted several
+ * times, with other lanes or masks: `values` holds those of the last time.
+ */
+#ifndef TGI_LLVM_LOWER_H
+#define TGI_LLVM_LOWER_H
+
+#include "codegen.h"
+#include "llvm_emit.h"
+#include "llvm_target.h"
+#include "loops.h"
+#include "reduce_tree.h"
+
+enum {
+    /* Elements that an item of a kernel without reductions has along the
+       inner axis: whole cache lines of every type. */
+    TGI_LLVM_UNIT = 64,
+    TGI_LLVM_CARRIED = 64,    /* values carried by one loop, at most */
+    TGI_LLVM_REDUCTIONS = 16, /* in one phase, at most */
+    TGI_LLVM_DIMS = 32 /* extents remembered; more are loaded again */
+};
+
+/* -- A program ------------------------------------------------------------- */
+
+typedef struct tgi_llvm_program {
+    const tgi_loops *loops;
+    const tgi_llvm_target *target;
+    tgi_llvm_emitter emitter;
+    void *(*alloc)(size_t bytes);
+    void (*free)(void *memory);
+
+    LLVMTypeRef nothing, bit, i32, i64, pointer;
+    LLVMTypeRef frame_type, kernel_type;
+    LLVMValueRef check; /* tells of a failed check; NULL: none can fail */
+    bool is_out_of_memory;
+    const char *failure; /* NULL: none; a static text */
+} tgi_llvm_program;
+
+/* Notes why there will be no code; the first reason counts. False. */
+bool tgi_llvm_fail(tgi_llvm_program *program, const char *why);
+
+/* -- A kernel -------------------------------------------------------------- */
+
+/* An inst, while it has a value. */
+typedef struct tgi_llvm_value {
+    uint8_t level; /* tgi_level, at which it is computed */
+    bool varies;
+    /* POINT, needs a reduction of its own phase: computed after the loop. */
+    bool is_late;
+    /* The value, and of a bool its mask; NULL: not known (yet). */
+    LLVMValueRef value, mask;
+    /* The same in every lane, made before a loop; NULL: not made. */
+    LLVMValueRef splat, splat_mask;
+} tgi_llvm_value;
+
+/* What is known of a phase. */
+typedef struct tgi_llvm_phase {
+    bool has_loop;      /* does something along the inner axis */
+    bool can_mask;      /* else what is left over is done one by one */
+    bool is_heavy;      /* computes much for an element */
+    unsigned lanes;     /* of its vectors */
+    unsigned n_reductions;
+    uint32_t reductions[TGI_LLVM_REDUCTIONS]; /* numbers */
+} tgi_llvm_phase;
+
+typedef struct tgi_llvm_kernel {
+    tgi_llvm_program *program;
+    tgi_llvm_emitter *e;
+    LLVMBuilderRef b;
+    const tgi_kernel_loops *loops;
+
+    LLVMValueRef function;
+    LLVMValueRef frame, begin, end, thread;
+    LLVMBasicBlockRef entry; /* what does not change stands here */
+
+    int inner;       /* number of the inner axis: the last */
+    int vector_axis; /* along which vectors lie */
+    /* Where the loops are. Of the vector axis: lane 0. NULL: nowhere. */
+    LLVMValueRef index[TGI_LOOP_AXES];
+    LLVMValueRef mask; /* lanes that count; NULL: all */
+    bool is_split;     /* see tgi_reduction */
+    LLVMValueRef nothing; /* an element to read where there is none; or NULL */
+
+    tgi_llvm_phase *phases;
+    tgi_llvm_value *values;  /* by inst */
+    LLVMValueRef *bases;     /* by access: element at the point */
+    LLVMValueRef *buffers;   /* by buffer; NULL: not used so far */
+    struct {
+        tgi_dim dim;
+        LLVMValueRef value;
+    } dims[TGI_LLVM_DIMS];
+    unsigned n_dims;
+} tgi_llvm_kernel;
+
+/* -- llvm_frame.c ---------------------------------------------------------- */
+
+/* Members of tgi_frame, by number. */
+typedef enum tgi_frame_member {
+    TGI_FRAME_BUFFERS,
+    TGI_FRAME_DIMS,
+    TGI_FRAME_GRAIN,
+    TGI_FRAME_BARRIER,
+    TGI_FRAME_HOST,
+    TGI_FRAME_FAILED_CHECK,
+    TGI_FRAME_FAILED_POSITION,
+    TGI_FRAME_MEMBERS
+} tgi_frame_member;
+
+void tgi_llvm_frame_init(tgi_llvm_program *program);
+
+/* Address and value of a member. */
+LLVMValueRef tgi_llvm_frame_address(const tgi_llvm_program *program,
+                                    LLVMValueRef frame,
+                                    tgi_frame_member member);
+LLVMValueRef tgi_llvm_frame_load(const tgi_llvm_program *program,
+                                 LLVMValueRef frame, tgi_frame_member member);
+
+/* An extent, where the builder stands. */
+LLVMValueRef tgi_llvm_dim_of(const tgi_llvm_program *program,
+                             LLVMValueRef frame, tgi_dim dim);
+
+/* The same, a stride, and the address of a buffer, known in all of a kernel. */
+LLVMValueRef tgi_llvm_dim(tgi_llvm_kernel *k, tgi_dim dim);
+LLVMValueRef tgi_llvm_stride(tgi_llvm_kernel *k, tgi_stride stride);
+LLVMValueRef tgi_llvm_buffer(tgi_llvm_kernel *k, uint32_t buffer);
+
+/* -- llvm_flow.c ----------------------------------------------------------- */
+
+/* Positions: 64 bits, simplified where an operand is a number. */
+LLVMValueRef tgi_llvm_number(const tgi_llvm_program *program, int64_t n);
+bool tgi_llvm_is_number(LLVMValueRef value, int64_t *out_n);
+LLVMValueRef tgi_llvm_add(const tgi_llvm_program *program, LLVMValueRef a,
+                          LLVMValueRef b);
+LLVMValueRef tgi_llvm_mul(const tgi_llvm_program *program, LLVMValueRef a,
+                          LLVMValueRef b);
+LLVMValueRef tgi_llvm_min(const tgi_llvm_program *program, LLVMValueRef a,
+                          LLVMValueRef b);
+/* a / b rounded up; b > 0 is a power of two. */
+LLVMValueRef tgi_llvm_pieces(const tgi_llvm_program *program, LLVMValueRef a,
+                             int64_t b);
+
+/* A loop from `start` to below `end`; none at all if that is nothing. */
+typedef struct tgi_llvm_loop {
+    LLVMBasicBlockRef before, body, after;
+    LLVMValueRef index, end;
+    int64_t step;
+    bool is_certain; /* runs at least once, as far as numbers tell */
+    unsigned n_carried;
+    LLVMValueRef initial[TGI_LLVM_CARRIED];
+    /* In the body what it starts with; after the end what comes out. */
+    LLVMValueRef carried[TGI_LLVM_CARRIED];
+} tgi_llvm_loop;
+
+void tgi_llvm_loop_begin(tgi_llvm_kernel *k, tgi_llvm_loop *loop,
+                         LLVMValueRef start, LLVMValueRef end, int64_t step,
+                         const LLVMValueRef *initial, unsigned n_carried);
+void tgi_llvm_loop_end(tgi_llvm_kernel *k, tgi_llvm_loop *loop,
+                       const LLVMValueRef *next);
+
+/* A stretch of code that may be left out. */
+typedef struct tgi_llvm_branch {
+    LLVMBasicBlockRef before, inside, after;
+    bool is_certain; /* is never left out, as far as numbers tell */
+} tgi_llvm_branch;
+
+void tgi_llvm_branch_begin(tgi_llvm_kernel *k, tgi_llvm_branch *branch,
+                           LLVMValueRef condition);
+void tgi_llvm_branch_end(tgi_llvm_kernel *k, tgi_llvm_branch *branch);
+/* After the end: `inside` if it was run, else `outside`. */
+LLVMValueRef tgi_llvm_branch_value(tgi_llvm_kernel *k,
+                                   const tgi_llvm_branch *branch,
+                                   LLVMValueRef inside, LLVMValueRef outside);
+
+LLVMBasicBlockRef tgi_llvm_block(tgi_llvm_kernel *k, const char *name);
+
+/* Room for n elements on the stack. */
+LLVMValueRef tgi_llvm_array(tgi_llvm_kernel *k, LLVMTypeRef type, unsigned n);
+
+/* Emits at the end of the entry until the second call, which goes back. */
+LLVMBasicBlockRef tgi_llvm_at_entry(tgi_llvm_kernel *k);
+void tgi_llvm_go_back(tgi_llvm_kernel *k, LLVMBasicBlockRef block);
+
+/* -- llvm_shape.c ---------------------------------------------------------- */
+
+/* Fills levels, phases and what varies; false after tgi_llvm_fail. */
+bool tgi_llvm_shape(tgi_llvm_kernel *k);
+
+/* True if an access goes through memory in steps of one element along the
+   axis of vectors, or stands still. */
+bool tgi_llvm_is_plain(const tgi_llvm_kernel *k, const tgi_access *access);
+
+/* -- llvm_cost.c ----------------------------------------------------------- */
+
+/* What an inst costs for each element, in instructions on full vectors. */
+unsigned tgi_llvm_inst_cost(const tgi_llvm_kernel *k, const tgi_inst *inst);
+
+tgi_kernel_cost tgi_llvm_cost_of(const tgi_llvm_kernel *k);
+
+/* -- llvm_access.c --------------------------------------------------------- */
+
+/* Computes the addresses of all accesses at a point. */
+void tgi_llvm_point_addresses(tgi_llvm_kernel *k);
+
+LLVMValueRef tgi_llvm_load(tgi_llvm_kernel *k, uint32_t access);
+void tgi_llvm_store(tgi_llvm_kernel *k, const tgi_store *store);
+
+/* Number of an access's element (of lane 0), as a position. */
+LLVMValueRef tgi_llvm_position(tgi_llvm_kernel *k, const tgi_access *access);
+
+/* 0, 1, 2 … of `lanes` elements of an integer type. */
+LLVMValueRef tgi_llvm_iota(const tgi_llvm_kernel *k, LLVMTypeRef element);
+
+/* The mask of the first n lanes. */
+LLVMValueRef tgi_llvm_first_lanes(tgi_llvm_kernel *k, LLVMValueRef n);
+
+/* -- llvm_inst.c ----------------------------------------------------------- */
+
+/* An inst's value for the current lanes; of a bool also as a mask. */
+LLVMValueRef tgi_llvm_value_of(tgi_llvm_kernel *k, uint32_t inst);
+LLVMValueRef tgi_llvm_mask_of(tgi_llvm_kernel *k, uint32_t inst);
+
+/* Emit the insts of a level: KERNEL; POINT of a phase, those before its loop
+   or the late ones; INNER of a phase, with its stores and checks. */
+void tgi_llvm_kernel_insts(tgi_llvm_kernel *k);
+void tgi_llvm_point_insts(tgi_llvm_kernel *k, unsigned phase, bool late);
+void tgi_llvm_body(tgi_llvm_kernel *k, unsigned phase);
+void tgi_llvm_point_stores(tgi_llvm_kernel *k, unsigned phase);
+
+/* Between the two, bodies of a phase take what is the same for all lanes from
+   values made here. */
+void tgi_llvm_splats_begin(tgi_llvm_kernel *k, unsigned phase);
+void tgi_llvm_splats_end(tgi_llvm_kernel *k);
+
+/* Gives the insts REDUCED of a reduction their value. */
+void tgi_llvm_set_reduced(tgi_llvm_kernel *k, uint32_t reduction,
+                          LLVMValueRef value);
+
+/* -- llvm_random.c --------------------------------------------------------- */
+
+/* RANDOM_BITS of type U32 or U64 for the current lanes. */
+LLVMValueRef tgi_llvm_random(tgi_llvm_kernel *k, tg_dtype dtype,
+                             LLVMValueRef key, LLVMValueRef offset,
+                             LLVMValueRef position);
+
+/* -- llvm_check.c ---------------------------------------------------------- */
+
+/* Defines the function that notes a failed check in the frame. */
+void tgi_llvm_check_init(tgi_llvm_program *program);
+void tgi_llvm_check(tgi_llvm_kernel *k, const tgi_loop_check *check);
+
+/* -- llvm_reduce.c --------------------------------------------------------- */
+
+/* What a reduction carries along: mostly one value. */
+enum { TGI_LLVM_PARTS = 3 };
+typedef struct tgi_llvm_state {
+    LLVMValueRef part[TGI_LLVM_PARTS];
+} tgi_llvm_state;
+
+/* How: by the recipe, or (if the order does not matter) by a quicker way to
+   the same bits, which is told by `is_free`. */
+bool tgi_llvm_is_free(const tgi_llvm_kernel *k, uint32_t reduction);
+unsigned tgi_llvm_parts(const tgi_llvm_kernel *k, uint32_t reduction,
+                        bool is_free);
+void tgi_llvm_start(tgi_llvm_kernel *k, uint32_t reduction, bool is_free,
+                    tgi_llvm_state *out_state);
+/* Takes the value of the last body into the state, where the mask says so. */
+void tgi_llvm_step(tgi_llvm_kernel *k, uint32_t reduction, bool is_free,
+                   tgi_llvm_state *state);
+LLVMValueRef tgi_llvm_finish(tgi_llvm_kernel *k, uint32_t reduction,
+                             bool is_free, const tgi_llvm_state *state);
+
+/* Two results as one, the earlier on the left. */
+LLVMValueRef tgi_llvm_combine(tgi_llvm_kernel *k, uint32_t reduction,
+                              LLVMValueRef left, LLVMValueRef right);
+/* The lanes of n vectors, in order, as one element. Leaves one lane set. */
+LLVMValueRef tgi_llvm_fold(tgi_llvm_kernel *k, uint32_t reduction,
+                           LLVMValueRef *vectors, unsigned n);
+/* Of no elements. */
+LLVMValueRef tgi_llvm_empty(tgi_llvm_kernel *k, uint32_t reduction);
+
+/* -- llvm_cascade.c -------------------------------------------------------- */
+
+/* The parts of all reductions of a phase. */
+typedef struct tgi_llvm_cascade {
+    const tgi_llvm_phase *phase;
+    LLVMValueRef parts[TGI_LLVM_REDUCTIONS]; /* arrays */
+} tgi_llvm_cascade;
+
+void tgi_llvm_cascade_begin(tgi_llvm_kernel *k, tgi_llvm_cascade *cascade,
+                            const tgi_llvm_phase *phase);
+/* Block number `n_blocks` (from 0). Of ARGMAX and ARGMIN nothing is done. */
+void tgi_llvm_cascade_push(tgi_llvm_kernel *k, tgi_llvm_cascade *cascade,
+                           const LLVMValueRef *blocks, LLVMValueRef n_blocks);
+/* Of n_blocks > 0. */
+void tgi_llvm_cascade_total(tgi_llvm_kernel *k, tgi_llvm_cascade *cascade,
+                            LLVMValueRef n_blocks, LLVMValueRef *out_totals);
+
+/* -- llvm_rows.c, llvm_rows_reduce.c, llvm_columns.c ----------------------- */
+
+/* All of a point; `from` and `to` bound the inner axis. */
+void tgi_llvm_rows(tgi_llvm_kernel *k, LLVMValueRef from, LLVMValueRef to);
+void tgi_llvm_rows_reduce(tgi_llvm_kernel *k, unsigned phase,
+                          LLVMValueRef from, LLVMValueRef to);
+/* Elements of a block of the tree, for a phase with reductions. */
+int64_t tgi_llvm_block_elements(const tgi_llvm_kernel *k,
+                                const tgi_llvm_phase *phase);
+
+/*
+ * Calls `visit` with the builder in the loops of a phase from one position to
+ * another: of full vectors, then for what is left over with a mask or with
+ * one lane. k->index of the inner axis and k->mask are set.
+ */
+typedef void tgi_llvm_visit(tgi_llvm_kernel *k, unsigned phase, void *user);
+void tgi_llvm_along_rows(tgi_llvm_kernel *k, unsigned phase,
+                         LLVMValueRef from, LLVMValueRef to,
+                         tgi_llvm_visit *visit, void *user);
+
+/* All of the points of a chunk of columns. */
+void tgi_llvm_columns(tgi_llvm_kernel *k, LLVMValueRef chunk);
+/* Columns of a chunk. */
+unsigned tgi_llvm_columns_lanes(const tgi_llvm_kernel *k);
+
+/* -- llvm_kernel.c --------------------------------------------------------- */
+
+/* How a kernel is cut into items. */
+typedef struct tgi_llvm_kernel_info {
+    LLVMValueRef function;
+    bool has_units;     /* items are units of the inner axis */
+    int64_t lanes;      /* columns of an item; of ROWS 1 */
+    int64_t block;      /* inner elements of a point if it is split; or 0 */
+    tgi_kernel_cost cost;
+} tgi_llvm_kernel_info;
+
+/* Defines the function of a kernel; false after tgi_llvm_fail. */
+bool tgi_llvm_kernel_define(tgi_llvm_program *program,
+                            const tgi_kernel_loops *loops,
+                            tgi_llvm_kernel_info *out_info);
+
+/* -- llvm_entry.c ---------------------------------------------------------- */
+
+/* Defines the entry. */
+LLVMValueRef tgi_llvm_entry_define(tgi_llvm_program *program,
+                                   const tgi_llvm_kernel_info *kernels,
+                                   const char *name);
+
+#endif /* TGI_LLVM_LOWER_H */

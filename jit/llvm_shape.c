@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * llvm_shape.c - facts about a kernel that decide how it is emitted: what
+ * varies along the vectors, at which level each inst really stands, and how
+ * many lanes the vectors of a phase have. None of them changes a bit.
+ */
+#include "llvm_lower.h"
+
+#include <assert.h>
+
+/* -- Levels ---------------------------------------------------------------- */
+
+static bool is_still(tgi_stride stride)
+{
+    return stride.distance == 0;
+}
+
+static bool is_one(tgi_stride stride)
+{
+    return stride.distance == 1 && !stride.is_negative;
+}
+
+static bool has_access(const tgi_inst *inst)
+{
+    return inst->kind == TGI_INST_LOAD || inst->kind == TGI_INST_POSITION;
+}
+
+static const tgi_access *access_of(const tgi_llvm_kernel *k,
+                                   const tgi_inst *inst)
+{
+    return &k->loops->accesses.data[inst->number];
+}
+
+/* Takes over what an inst has from one that it uses. */
+static void use(tgi_llvm_kernel *k, uint32_t inst, uint32_t used)
+{
+    tgi_llvm_value *value = &k->values[inst];
+    const tgi_llvm_value *operand = &k->values[used];
+    const tgi_inst *insts = k->loops->insts.data;
+    assert(used > 0 && used < inst);
+    value->varies |= operand->varies;
+    if (operand->level > value->level)
+        value->level = operand->level;
+    if (operand->is_late && insts[used].phase == insts[inst].phase)
+        value->is_late = true;
+}
+
+static void level_of_inst(tgi_llvm_kernel *k, uint32_t number)
+{
+    const tgi_inst *inst = &k->loops->insts.data[number];
+    tgi_llvm_value *value = &k->values[number];
+    value->level = inst->level;
+    for (int i = 0; i < inst->n_operands; i++)
+        use(k, number, inst->operands[i]);
+    if (has_access(inst)) {
+        const tgi_access *access = access_of(k, inst);
+        value->varies |= !is_still(access->stride[k->vector_axis]);
+        if (access->index)
+            use(k, number, access->index);
+    }
+    if (inst->kind == TGI_INST_REDUCED) {
+        const tgi_reduction *reduction =
+            &k->loops->reductions.data[inst->number];
+        if (value->level < TGI_LEVEL_POINT)
+            value->level = TGI_LEVEL_POINT;
+        value->varies = k->loops->vectors == TGI_COLUMNS;
+        value->is_late = reduction->phase == inst->phase;
+    }
+    /* Along columns it varies from point to point. */
+    if (value->varies && value->level < TGI_LEVEL_POINT)
+        value->level = TGI_LEVEL_POINT;
+}
+
+/* -- Phases ---------------------------------------------------------------- */
+
+bool tgi_llvm_is_plain(const tgi_llvm_kernel *k, const tgi_access *access)
+{
+    return (is_one(access->stride[k->vector_axis]) ||
+            is_still(access->stride[k->vector_axis])) &&
+           !(access->index && k->values[access->index].varies);
+}
+
+/* What is needed of a phase to choose its lanes. */
+typedef struct census {
+    unsigned bytes; /* of the widest element */
+    unsigned cost;
+} census;
+
+static void count_access(tgi_llvm_kernel *k, tgi_llvm_phase *phase,
+                         const tgi_access *access)
+{
+    const int dtype = k->program->loops->buffers.data[access->buffer].dtype;
+    if (!tgi_llvm_is_plain(k, access) || tgi_dtype_bytes(dtype) < 4)
+        phase->can_mask = false;
+}
+
+static void count_dtype(census *c, int dtype)
+{
+    const unsigned bytes = (unsigned)tgi_dtype_bytes(dtype);
+    if (bytes > c->bytes)
+        c->bytes = bytes;
+}
+
+static void count_inst(tgi_llvm_kernel *k, uint32_t number, census *of_phases)
+{
+    const tgi_inst *inst = &k->loops->insts.data[number];
+    const tgi_llvm_value *value = &k->values[number];
+    tgi_llvm_phase *phase = &k->phases[inst->phase];
+    census *c = &of_phases[inst->phase];
+    if (value->level == TGI_LEVEL_INNER)
+        phase->has_loop = true;
+    if (!value->varies)
+        return;
+    count_dtype(c, inst->dtype);
+    if (value->level == TGI_LEVEL_INNER)
+        c->cost += tgi_llvm_inst_cost(k, inst);
+    if (inst->kind == TGI_INST_LOAD)
+        count_access(k, phase, access_of(k, inst));
+}
+
+static bool count_reduction(tgi_llvm_kernel *k, uint32_t number,
+                            census *of_phases)
+{
+    const tgi_reduction *reduction = &k->loops->reductions.data[number];
+    tgi_llvm_phase *phase = &k->phases[reduction->phase];
+    if (phase->n_reductions == TGI_LLVM_REDUCTIONS)
+        return tgi_llvm_fail(k->program, "a phase has too many reductions");
+    phase->reductions[phase->n_reductions++] = number;
+    const tgi_reduction *first =
+        &k->loops->reductions.data[phase->reductions[0]];
+    if (first->is_cascade != reduction->is_cascade)
+        return tgi_llvm_fail(k->program,
+                             "only some reductions of a phase cascade");
+    phase->has_loop = true;
+    k->is_split |= reduction->is_split;
+    const bool is_arg =
+        reduction->op == TGI_OP_ARGMAX || reduction->op == TGI_OP_ARGMIN;
+    count_dtype(&of_phases[reduction->phase],
+                is_arg ? TG_I64 : reduction->dtype);
+    of_phases[reduction->phase].cost++;
+    return true;
+}
+
+/* -- Lanes ----------------------------------------------------------------- */
+
+/*
+ * Registers that one value fills. Simple bodies wait for memory, and four
+ * loads at a time hide loop overhead. Long ones need registers for what they
+ * compute, and two chains side by side hide latencies.
+ */
+enum { HEAVY = 12, LIGHT_REGISTERS = 4, HEAVY_REGISTERS = 2 };
+
+static unsigned lanes_for(const tgi_llvm_kernel *k, const census *c)
+{
+    const unsigned registers =
+        c->cost > HEAVY ? HEAVY_REGISTERS : LIGHT_REGISTERS;
+    unsigned lanes = registers * k->program->target->vector_bits / 8 /
+                     (c->bytes ? c->bytes : 8);
+    if (lanes > TGI_LLVM_LANES)
+        lanes = TGI_LLVM_LANES;
+    /* Lanes that are never used cost as much as others. */
+    const tgi_dim extent = k->loops->extent[k->vector_axis];
+    while (tgi_dim_is_known(extent) && lanes > 1 && lanes / 2 >= extent)
+        lanes /= 2;
+    return lanes;
+}
+
+static void choose_lanes(tgi_llvm_kernel *k, const census *of_phases)
+{
+    for (unsigned i = 0; i < k->loops->n_phases; i++) {
+        k->phases[i].lanes = lanes_for(k, &of_phases[i]);
+        k->phases[i].is_heavy = of_phases[i].cost > HEAVY;
+    }
+    if (k->loops->vectors == TGI_ROWS)
+        return;
+    /* All phases of columns go over the same ones. */
+    census all = {0};
+    for (unsigned i = 0; i < k->loops->n_phases; i++) {
+        if (of_phases[i].bytes > all.bytes)
+            all.bytes = of_phases[i].bytes;
+        if (of_phases[i].cost > all.cost)
+            all.cost = of_phases[i].cost;
+        k->phases[0].can_mask &= k->phases[i].can_mask;
+    }
+    for (unsigned i = 0; i < k->loops->n_phases; i++) {
+        k->phases[i].lanes = lanes_for(k, &all);
+        k->phases[i].can_mask = k->phases[0].can_mask;
+    }
+}
+
+/* -- All of it ------------------------------------------------------------- */
+
+static bool look_at(tgi_llvm_kernel *k, census *of_phases)
+{
+    const tgi_kernel_loops *loops = k->loops;
+    for (unsigned i = 0; i < loops->n_phases; i++)
+        k->phases[i] = (tgi_llvm_phase){.can_mask = true};
+    for (uint32_t i = 1; i < loops->insts.n; i++) {
+        level_of_inst(k, i);
+        count_inst(k, i, of_phases);
+    }
+    for (size_t i = 0; i < loops->stores.n; i++) {
+        const tgi_store *store = &loops->stores.data[i];
+        tgi_llvm_phase *phase = &k->phases[store->phase];
+        const tgi_access *access = &loops->accesses.data[store->access];
+        if (store->level == TGI_LEVEL_INNER)
+            phase->has_loop = true;
+        if (store->level == TGI_LEVEL_INNER || loops->vectors == TGI_COLUMNS)
+            count_access(k, phase, access);
+    }
+    for (size_t i = 0; i < loops->checks.n; i++)
+        k->phases[loops->checks.data[i].phase].has_loop = true;
+    for (uint32_t i = 0; i < loops->reductions.n; i++)
+        if (!count_reduction(k, i, of_phases))
+            return false;
+    choose_lanes(k, of_phases);
+    return true;
+}
+
+bool tgi_llvm_shape(tgi_llvm_kernel *k)
+{
+    tgi_llvm_program *program = k->program;
+    census *of_phases =
+        program->alloc(k->loops->n_phases * sizeof(*of_phases));
+    if (!of_phases) {
+        program->is_out_of_memory = true;
+        return tgi_llvm_fail(program, "out of memory");
+    }
+    for (unsigned i = 0; i < k->loops->n_phases; i++)
+        of_phases[i] = (census){0};
+    const bool is_fine = look_at(k, of_phases);
+    program->free(of_phases);
+    return is_fine;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * loops.h - a function as loops: the form between the graph and LLVM.
+ *
+ * A program is a list of steps over numbered buffers. Most steps are kernels:
+ * one loop nest each, which stores into buffers. Fusion (fuse*.c) makes it
+ * from a graph, the plan places its buffers and barriers, llvm_*.c turns it
+ * into code. Nothing here depends on threads or on the width of vectors.
+ *
+ * A kernel has *outer* axes, over whose points it is split among threads, and
+ * at most one *inner* axis. At each point it runs its phases in order; each
+ * goes once along the inner axis. Results of reductions are known to all
+ * later phases of the point. Along which axis vectors lie:
+ *
+ *   ROWS     the inner axis. Reductions run along it, by the tree of lanes,
+ *            blocks and cascade of reduce_tree.h. A kernel without any
+ *            reduction (one phase, no loop carries anything) is of this kind
+ *            too, and may also be split along its inner axis.
+ *   COLUMNS  the last outer axis. Reductions run along the inner axis in
+ *            order, in blocks of TGI_BLOCK_ROWS. Only the first phase goes
+ *            along it.
+ *
+ * Extents and strides are tgi_dims: numbers, or names of expressions whose
+ * values the frame holds at the call. Positions are 64 bits wide everywhere.
+ */
+#ifndef TGI_LOOPS_H
+#define TGI_LOOPS_H
+
+#include "dims.h"
+#include "graph.h"
+#include "vec.h"
+
+/* Those of a value, one that is reduced, one that counts blocks. */
+enum { TGI_LOOP_AXES = TG_MAX_RANK + 2 };
+
+/* -- Buffers --------------------------------------------------------------- */
+
+typedef enum tgi_place {
+    TGI_PLACE_PARAM,    /* parameter `index` of the graph, variables too */
+    TGI_PLACE_RESULT,   /* result `index` */
+    TGI_PLACE_CONSTANT, /* elements of node `node` */
+    TGI_PLACE_TEMP,     /* memory of the call */
+    TGI_PLACE_SCRATCH   /* memory of each thread: starts at `thread` times its
+                           size (rounded up to TGI_BUFFER_ALIGN) */
+} tgi_place;
+
+typedef struct tgi_loop_buffer {
+    uint8_t place; /* tgi_place */
+    uint8_t dtype;
+    uint32_t index;
+    tgi_ref node;  /* whose value it holds; 0: none */
+    tgi_dim count; /* elements (of SCRATCH: of one thread) */
+    /* Epochs it is in use, if it is: epochs are what barriers divide. */
+    bool is_used;
+    uint32_t first, last;
+} tgi_loop_buffer;
+
+/* -- Addresses ------------------------------------------------------------- */
+
+/* A distance in elements. Views with negative steps make it negative. */
+typedef struct tgi_stride {
+    tgi_dim distance;
+    bool is_negative;
+} tgi_stride;
+
+/*
+ * Element offset + sum of stride[axis] * index[axis] of a buffer; the inner
+ * axis comes after the outer ones. A gather adds stride * value of `index`
+ * (an i64 inst, in range) if that is not 0.
+ */
+typedef struct tgi_access {
+    uint32_t buffer;
+    tgi_dim offset;
+    tgi_stride stride[TGI_LOOP_AXES];
+    uint32_t index;
+    tgi_stride index_stride;
+} tgi_access;
+
+/* -- Instructions ---------------------------------------------------------- */
+
+typedef enum tgi_inst_kind {
+    TGI_INST_CONSTANT, /* `bits`: one element */
+    TGI_INST_EXTENT,   /* the extent `dim` as i64 */
+    TGI_INST_POSITION, /* i64: offset + sum of stride * index of `access` */
+    TGI_INST_LOAD,     /* through `access` */
+    TGI_INST_OP,       /* an elementwise op: its recipe for `type` */
+    TGI_INST_CAST,     /* from `type` to `dtype` */
+    TGI_INST_RANDOM,   /* RANDOM_BITS: key, offset (u64), position (i64) */
+    TGI_INST_INDEX,    /* of a gather: any integer `type` as i64 in 0 … dim-1
+                          (dim > 0), by clamping; where dim is 0: 0 */
+    TGI_INST_IN_RANGE, /* bool: the same integer was in 0 … dim-1 */
+    TGI_INST_REDUCED   /* reduction `number`, of an earlier phase or its own */
+} tgi_inst_kind;
+
+/* How often an inst is computed: the lowest level it can stand at. */
+typedef enum tgi_level {
+    TGI_LEVEL_KERNEL, /* the same at every point */
+    TGI_LEVEL_POINT,  /* the same along the inner axis */
+    TGI_LEVEL_INNER
+} tgi_level;
+
+/*
+ * Insts are numbered from 1; operands come before their users. An inst of
+ * level INNER belongs to one phase and is used in no other. One of level
+ * POINT is computed at the beginning of its phase, before the loop (after it
+ * if it needs a reduction of the phase), and may be used by all later phases.
+ * At each element, all insts are computed before anything is stored.
+ * Comparisons give bool (0 or 1), and SELECT takes one first.
+ */
+typedef struct tgi_inst {
+    uint8_t kind;
+    uint8_t op;    /* OP: tgi_op */
+    uint8_t dtype; /* of the value */
+    uint8_t type;  /* OP: that its recipe is for; CAST, INDEX: of the operand */
+    uint8_t level;
+    uint8_t n_operands;
+    uint16_t phase;
+    uint32_t operands[3];
+    uint32_t number; /* LOAD, POSITION: of its access; REDUCED */
+    union {
+        uint64_t bits;
+        tgi_dim dim;
+    };
+    tgi_ref node; /* where it comes from, for names and messages; or 0 */
+} tgi_inst;
+
+/* -- What a kernel does with values ---------------------------------------- */
+
+/*
+ * Stores inst `value` through `access`. Level INNER: at every element, in the
+ * loop of its phase. POINT: once at every point, after that loop. KERNEL (no
+ * axes at all): as POINT.
+ */
+typedef struct tgi_store {
+    uint32_t value;
+    uint32_t access; /* number */
+    uint16_t phase;
+    uint8_t level;
+} tgi_store;
+
+/*
+ * Reduces inst `value` (of MATMUL: value * other, by fma) along the inner
+ * axis. `op` is SUM, PROD, REDUCE_MAX, REDUCE_MIN, MATMUL, ARGMAX or ARGMIN
+ * (COLUMNS only; gives i64).
+ *
+ * ROWS: lanes start from the op's start value (MATMUL: +0). COLUMNS: so do
+ * blocks of TGI_BLOCK_ROWS; the blocks of MATMUL are added in ascending
+ * order, those of the others go through the cascade. Of no elements: the
+ * op's empty value (MATMUL: +0).
+ *
+ * `is_split`: each block is an outer point of its own: the last outer axis
+ * (ROWS) or the one before it (COLUMNS) counts the blocks, the inner extent
+ * is that of the whole, and the result at a point is that of its block alone
+ * (no cascade). A later kernel reduces the blocks with `is_cascade`: then the
+ * inner axis goes over blocks in the order of the cascade (of MATMUL:
+ * ascending) and nothing starts from anything.
+ */
+typedef struct tgi_reduction {
+    uint8_t op;
+    uint8_t dtype;
+    uint16_t phase;
+    bool is_split, is_cascade;
+    uint32_t value, other;
+} tgi_reduction;
+
+/*
+ * Looks whether inst `value` (bool, level INNER) is true; where it is not,
+ * check `number` has failed at position `position` (an i64 inst) of what is
+ * checked.
+ */
+typedef struct tgi_loop_check {
+    uint32_t value, position;
+    uint32_t number;
+    uint16_t phase;
+} tgi_loop_check;
+
+/* -- Kernels --------------------------------------------------------------- */
+
+typedef enum tgi_vectors { TGI_ROWS, TGI_COLUMNS } tgi_vectors;
+
+typedef struct tgi_kernel_loops {
+    const char *name; /* tg_<function>_<n>_<ops>; the program's */
+    uint8_t vectors;  /* tgi_vectors */
+    uint8_t n_outer;
+    bool has_inner;
+    uint16_t n_phases; /* at least 1 */
+    /* Outer extents, then the inner one. Without an inner axis it is 1. */
+    tgi_dim extent[TGI_LOOP_AXES];
+
+    TGI_VEC(tgi_inst) insts; /* [0] is unused */
+    TGI_VEC(tgi_access) accesses;
+    TGI_VEC(tgi_store) stores;
+    TGI_VEC(tgi_reduction) reductions;
+    TGI_VEC(tgi_loop_check) checks;
+} tgi_kernel_loops;
+
+/* -- Programs -------------------------------------------------------------- */
+
+typedef enum tgi_step_kind {
+    TGI_STEP_RUN,     /* kernel `number` */
+    TGI_STEP_BARRIER, /* what was stored before is seen after it */
+    TGI_STEP_CHECKED, /* ends the call if a check has failed; after a barrier */
+    TGI_STEP_HOST     /* frame->host(frame, number): between two barriers */
+} tgi_step_kind;
+
+typedef struct tgi_loop_step {
+    uint8_t kind;
+    uint32_t number;
+} tgi_loop_step;
+
+/* A print, and the buffers its inputs are in. */
+typedef struct tgi_host_step {
+    tgi_ref print;
+    const uint32_t *buffers; /* the program's */
+} tgi_host_step;
+
+/* A gather whose indices are checked, and the buffer they are in. */
+typedef struct tgi_checked {
+    tgi_ref gather;
+    uint32_t buffer;
+} tgi_checked;
+
+typedef struct tgi_loops {
+    tgi_arena arena;
+    const char *name;
+    tgi_dims *dims; /* of all extents in here; retained */
+    const tgi_graph *graph;
+    TGI_VEC(tgi_loop_buffer) buffers;
+    TGI_VEC(tgi_kernel_loops *) kernels; /* in the order of launch */
+    TGI_VEC(tgi_loop_step) steps;
+    TGI_VEC(tgi_host_step) hosts; /* by number of host step */
+    TGI_VEC(tgi_checked) checked; /* by number of check */
+    uint32_t n_epochs;
+} tgi_loops;
+
+tgi_loops *tgi_loops_create(const char *name, tgi_dims *dims,
+                            const tgi_graph *graph);
+void tgi_loops_destroy(tgi_loops *loops);
+
+/* An empty kernel at the end of the list; NULL when out of memory. */
+tgi_kernel_loops *tgi_loops_add_kernel(tgi_loops *loops);
+void tgi_kernel_loops_destroy(tgi_kernel_loops *kernel);
+
+/* Text of all, for dumps and goldens. */
+void tgi_loops_print(const tgi_loops *loops, tgi_strbuf *out);
+
+/* TG_OK, or an internal error that names what is wrong. */
+tg_status tgi_loops_verify(const tgi_loops *loops);
+
+#endif /* TGI_LOOPS_H */

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * loops_verify.c - whether loops obey loops.h. Code is generated without
+ * further questions, so everything it relies on is asked here.
+ */
+#include "error.h"
+#include "loops.h"
+
+#define REQUIRE(condition, ...) \
+    do { \
+        if (!(condition)) \
+            return wrong(k, __VA_ARGS__); \
+    } while (0)
+
+static tg_status wrong(const tgi_kernel_loops *k, const char *what,
+                       size_t number)
+{
+    return tgi_error_set(TG_ERROR_INTERNAL, TGI_NO_SITE,
+                         "loops: kernel %s: %s (%zu)",
+                         k && k->name ? k->name : "?", what, number);
+}
+
+static bool has_dim(const tgi_loops *loops, tgi_dim dim)
+{
+    return tgi_dims_has(loops->dims, dim);
+}
+
+static tg_status verify_access(const tgi_loops *loops,
+                               const tgi_kernel_loops *k, size_t i)
+{
+    const tgi_access *access = &k->accesses.data[i];
+    REQUIRE(access->buffer < loops->buffers.n, "access of no buffer", i);
+    REQUIRE(has_dim(loops, access->offset), "offset has no value", i);
+    for (int axis = 0; axis < TGI_LOOP_AXES; axis++) {
+        REQUIRE(has_dim(loops, access->stride[axis].distance),
+                "stride has no value", i);
+        REQUIRE(axis <= k->n_outer || access->stride[axis].distance == 0,
+                "stride along an axis that is not there", i);
+    }
+    REQUIRE(access->index < k->insts.n, "index of no inst", i);
+    return TG_OK;
+}
+
+/* An operand comes before its user, at its level or a lower one, in its phase
+   if it is at the innermost. */
+static tg_status verify_use(const tgi_kernel_loops *k, uint32_t operand,
+                            int level, unsigned phase, size_t user)
+{
+    REQUIRE(operand > 0 && operand < k->insts.n, "operand is no inst", user);
+    const tgi_inst *inst = &k->insts.data[operand];
+    REQUIRE(inst->level <= level, "operand of a deeper level", user);
+    REQUIRE(inst->level != TGI_LEVEL_INNER || inst->phase == phase,
+            "operand of another phase", user);
+    REQUIRE(inst->phase <= phase || inst->level == TGI_LEVEL_KERNEL,
+            "operand of a later phase", user);
+    return TG_OK;
+}
+
+static tg_status verify_inst(const tgi_loops *loops, const tgi_kernel_loops *k,
+                             size_t i)
+{
+    const tgi_inst *inst = &k->insts.data[i];
+    REQUIRE(inst->phase < k->n_phases, "inst of no phase", i);
+    for (int o = 0; o < inst->n_operands; o++) {
+        REQUIRE(inst->operands[o] < i, "operand after its user", i);
+        TGI_TRY(verify_use(k, inst->operands[o], inst->level, inst->phase, i));
+    }
+    switch ((tgi_inst_kind)inst->kind) {
+    case TGI_INST_LOAD:
+    case TGI_INST_POSITION: {
+        REQUIRE(inst->number < k->accesses.n, "inst of no access", i);
+        const tgi_access *access = &k->accesses.data[inst->number];
+        REQUIRE(access->index < i, "index after its user", i);
+        int level = TGI_LEVEL_KERNEL;
+        for (int axis = 0; axis <= k->n_outer; axis++)
+            if (access->stride[axis].distance != 0)
+                level = axis < k->n_outer ? TGI_LEVEL_POINT : TGI_LEVEL_INNER;
+        REQUIRE(inst->level >= level, "load above its axes", i);
+        REQUIRE(inst->kind != TGI_INST_LOAD ||
+                    loops->buffers.data[access->buffer].dtype == inst->dtype,
+                "load of another type", i);
+        break;
+    }
+    case TGI_INST_REDUCED:
+        REQUIRE(inst->number < k->reductions.n, "no such reduction", i);
+        REQUIRE(inst->level >= TGI_LEVEL_POINT, "reduced above a point", i);
+        REQUIRE(k->reductions.data[inst->number].phase <= inst->phase,
+                "reduced before its phase", i);
+        break;
+    case TGI_INST_OP:
+        REQUIRE(tgi_op_is_elementwise(inst->op), "not an elementwise op", i);
+        break;
+    case TGI_INST_EXTENT:
+    case TGI_INST_INDEX:
+    case TGI_INST_IN_RANGE:
+        REQUIRE(has_dim(loops, inst->dim), "extent has no value", i);
+        break;
+    case TGI_INST_CONSTANT:
+    case TGI_INST_CAST:
+    case TGI_INST_RANDOM:
+        break;
+    }
+    return TG_OK;
+}
+
+static tg_status verify_reduction(const tgi_kernel_loops *k, size_t i)
+{
+    const tgi_reduction *r = &k->reductions.data[i];
+    REQUIRE(r->phase < k->n_phases, "reduction of no phase", i);
+    TGI_TRY(verify_use(k, r->value, TGI_LEVEL_INNER, r->phase, i));
+    if (r->other)
+        TGI_TRY(verify_use(k, r->other, TGI_LEVEL_INNER, r->phase, i));
+    REQUIRE(k->has_inner, "reduction along nothing", i);
+    REQUIRE(k->vectors == TGI_ROWS || r->phase == 0,
+            "columns reduced in a later phase", i);
+    for (size_t o = 0; o < i; o++) {
+        const tgi_reduction *other = &k->reductions.data[o];
+        bool is_wide = tgi_dtype_bytes((tg_dtype)r->dtype) == 8;
+        REQUIRE(other->phase != r->phase || k->vectors != TGI_ROWS ||
+                    (tgi_dtype_bytes((tg_dtype)other->dtype) == 8) == is_wide,
+                "reductions of one phase with other lanes", i);
+    }
+    return TG_OK;
+}
+
+static tg_status verify_store(const tgi_loops *loops,
+                              const tgi_kernel_loops *k, size_t i)
+{
+    const tgi_store *store = &k->stores.data[i];
+    REQUIRE(store->phase < k->n_phases, "store of no phase", i);
+    REQUIRE(store->access < k->accesses.n, "store of no access", i);
+    TGI_TRY(verify_use(k, store->value, store->level, store->phase, i));
+    const tgi_access *access = &k->accesses.data[store->access];
+    int dtype = loops->buffers.data[access->buffer].dtype;
+    REQUIRE(dtype == k->insts.data[store->value].dtype,
+            "store of another type", i);
+    REQUIRE(!access->index, "scattered store", i);
+    REQUIRE(store->level == TGI_LEVEL_INNER ||
+                access->stride[k->n_outer].distance == 0,
+            "store above its axes", i);
+    return TG_OK;
+}
+
+static tg_status verify_kernel(const tgi_loops *loops,
+                               const tgi_kernel_loops *k)
+{
+    REQUIRE(k->n_phases > 0, "no phase", 0);
+    REQUIRE(k->n_outer < TGI_LOOP_AXES, "too many axes", k->n_outer);
+    REQUIRE(k->vectors != TGI_COLUMNS || k->n_outer > 0, "no lanes", 0);
+    for (int axis = 0; axis <= k->n_outer; axis++)
+        REQUIRE(has_dim(loops, k->extent[axis]), "extent has no value",
+                (size_t)axis);
+    for (size_t i = 0; i < k->accesses.n; i++)
+        TGI_TRY(verify_access(loops, k, i));
+    for (size_t i = 1; i < k->insts.n; i++)
+        TGI_TRY(verify_inst(loops, k, i));
+    for (size_t i = 0; i < k->reductions.n; i++)
+        TGI_TRY(verify_reduction(k, i));
+    for (size_t i = 0; i < k->stores.n; i++)
+        TGI_TRY(verify_store(loops, k, i));
+    for (size_t i = 0; i < k->checks.n; i++) {
+        const tgi_loop_check *check = &k->checks.data[i];
+        TGI_TRY(verify_use(k, check->value, TGI_LEVEL_INNER, check->phase, i));
+        TGI_TRY(
+            verify_use(k, check->position, TGI_LEVEL_INNER, check->phase, i));
+    }
+    return TG_OK;
+}
+
+tg_status tgi_loops_verify(const tgi_loops *loops)
+{
+    const tgi_kernel_loops *k = NULL;
+    for (size_t i = 0; i < loops->kernels.n; i++)
+        TGI_TRY(verify_kernel(loops, loops->kernels.data[i]));
+    for (size_t i = 0; i < loops->steps.n; i++) {
+        const tgi_loop_step *step = &loops->steps.data[i];
+        size_t n = step->kind == TGI_STEP_RUN    ? loops->kernels.n
+                   : step->kind == TGI_STEP_HOST ? loops->hosts.n
+                                                 : 1;
+        REQUIRE(step->number < n, "step of nothing", i);
+    }
+    for (size_t i = 0; i < loops->buffers.n; i++)
+        REQUIRE(has_dim(loops, loops->buffers.data[i].count),
+                "size of a buffer has no value", i);
+    return TG_OK;
+}

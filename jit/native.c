@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * native.c - a program with its memory: extents evaluated, temporaries placed,
+ * every buffer's address in one table. Running is then one call.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "checked.h"
+#include "error.h"
+#include "format.h"
+#include "interp_plan.h"
+#include "kernel.h"
+#include "live.h"
+#include "program.h"
+#include "rt.h"
+
+struct tgi_native {
+    tgi_program *program; /* retained */
+    tgi_native_options options;
+    int64_t *values;       /* of the loops' extents */
+    int64_t *graph_values; /* of the graph's */
+    void **buffers;        /* by number */
+    int64_t *sizes;        /* their bytes */
+    char *memory;          /* temporaries and scratch */
+    int64_t bytes, least_bytes;
+    int n_threads; /* worth having */
+
+    /* Results that are not written directly: NULL ones, those in a
+       parameter's buffer, and all of a program that may fail. */
+    char **spare;           /* by result; NULL: written directly */
+    void *const *results;   /* where they go */
+    tgi_frame frame;
+    tg_status host_status;  /* of the host step that failed */
+};
+
+/* Parameters and temporaries without elements lie here: an address that may
+   be loaded from. */
+static _Alignas(TGI_BUFFER_ALIGN) char nothing[TGI_BUFFER_ALIGN];
+
+/* -- Memory ---------------------------------------------------------------- */
+
+static tg_status set_sizes(tgi_native *native)
+{
+    const tgi_loops *loops = native->program->loops;
+    for (size_t i = 0; i < loops->buffers.n; i++) {
+        const tgi_loop_buffer *b = &loops->buffers.data[i];
+        int64_t count = tgi_dim_value(b->count, native->values);
+        if (!tgi_checked_mul(count, tgi_dtype_bytes((tg_dtype)b->dtype),
+                             &native->sizes[i]))
+            TGI_FAIL(TG_ERROR_OVERFLOW, TGI_NO_SITE,
+                     "%s: the size of a value does not fit 64 bits",
+                     loops->name);
+    }
+    return TG_OK;
+}
+
+/* Picoseconds of all kernels, for one thread. */
+static int64_t work_of(const tgi_native *native)
+{
+    const tgi_loops *loops = native->program->loops;
+    double work = 0;
+    for (size_t i = 0; i < loops->kernels.n; i++) {
+        const tgi_kernel_loops *k = loops->kernels.data[i];
+        const tgi_kernel_cost *cost = &native->program->costs[i];
+        double points = 1;
+        for (int axis = 0; axis < k->n_outer; axis++)
+            points *= (double)tgi_dim_value(k->extent[axis], native->values);
+        work += points *
+                ((double)cost->point +
+                 (double)cost->element *
+                     (double)tgi_dim_value(k->extent[k->n_outer],
+                                           native->values));
+    }
+    return work < 1e15 ? (int64_t)work : (int64_t)1e15;
+}
+
+static int choose_threads(const tgi_native *native)
+{
+    int most = tgi_rt_threads(native->options.threads);
+    if (native->options.grain <= 0)
+        return most;
+    int64_t useful = work_of(native) / native->options.grain;
+    return useful < 2 ? 1 : useful < most ? (int)useful : most;
+}
+
+/* The largest sum of buffers that are in use in one epoch. */
+static int64_t least_bytes(const tgi_buffer *buffers, size_t n,
+                           uint32_t n_epochs)
+{
+    int64_t *change = tgi_alloc_zero(((size_t)n_epochs + 2) * sizeof(*change));
+    if (!change)
+        return 0;
+    for (size_t i = 0; i < n; i++) {
+        if (buffers[i].home != TGI_HOME_TEMPORARY)
+            continue;
+        change[buffers[i].first] += buffers[i].bytes;
+        change[buffers[i].last + 1] -= buffers[i].bytes;
+    }
+    int64_t now = 0, most = 0;
+    for (uint32_t epoch = 0; epoch <= n_epochs; epoch++) {
+        now += change[epoch];
+        most = now > most ? now : most;
+    }
+    tgi_free(change);
+    return most;
+}
+
+static int compare_first(const void *a, const void *b)
+{
+    const tgi_buffer *left = a, *right = b;
+    if (left->first != right->first)
+        return left->first < right->first ? -1 : 1;
+    return left->param < right->param ? -1 : left->param > right->param;
+}
+
+/* Places temporaries and each thread's scratch in one piece of memory. */
+static tg_status place(tgi_native *native, tgi_buffer *placed)
+{
+    const tgi_loops *loops = native->program->loops;
+    size_t n = loops->buffers.n;
+    for (size_t i = 0; i < n; i++) {
+        const tgi_loop_buffer *b = &loops->buffers.data[i];
+        bool is_scratch = b->place == TGI_PLACE_SCRATCH;
+        bool is_ours = is_scratch || b->place == TGI_PLACE_TEMP;
+        placed[i] = (tgi_buffer){
+            .bytes = is_ours ? native->sizes[i] : 0,
+            .first = is_scratch ? 0 : b->first,
+            .last = is_scratch ? loops->n_epochs : b->last,
+            .param = (uint32_t)i,
+            .home = is_ours ? TGI_HOME_TEMPORARY : TGI_HOME_FIXED};
+        if (is_scratch) {
+            int64_t each = (native->sizes[i] + TGI_BUFFER_ALIGN - 1) &
+                           -(int64_t)TGI_BUFFER_ALIGN;
+            if (!tgi_checked_mul(each, tgi_rt_threads(native->options.threads),
+                                 &placed[i].bytes))
+                return tgi_error_memory();
+        }
+    }
+    native->least_bytes = least_bytes(placed, n, loops->n_epochs);
+    qsort(placed, n, sizeof(*placed), compare_first);
+    TGI_TRY(tgi_plan_place(placed, n, loops->n_epochs + 1, 0,
+                           &native->bytes));
+
+    uint64_t limit = native->options.memory_limit;
+    if (limit && (uint64_t)native->bytes > limit)
+        TGI_FAIL(TG_ERROR_OUT_OF_MEMORY, TGI_NO_SITE,
+                 "out of memory: the call needs %lld bytes of temporaries, "
+                 "the limit is %llu",
+                 (long long)native->bytes, (unsigned long long)limit);
+    native->memory = tgi_buffer_alloc((size_t)native->bytes);
+    if (!native->memory)
+        TGI_FAIL(TG_ERROR_OUT_OF_MEMORY, TGI_NO_SITE,
+                 "out of memory: the call needs %lld bytes of temporaries",
+                 (long long)native->bytes);
+    for (size_t i = 0; i < n; i++)
+        if (placed[i].home == TGI_HOME_TEMPORARY)
+            native->buffers[placed[i].param] =
+                placed[i].bytes ? native->memory + placed[i].offset : nothing;
+    return TG_OK;
+}
+
+static tg_status place_buffers(tgi_native *native)
+{
+    const tgi_loops *loops = native->program->loops;
+    for (size_t i = 0; i < loops->buffers.n; i++) {
+        const tgi_loop_buffer *b = &loops->buffers.data[i];
+        native->buffers[i] = nothing;
+        if (b->place == TGI_PLACE_CONSTANT && native->sizes[i])
+            native->buffers[i] = (void *)(uintptr_t)tgi_graph_constant(
+                native->program->graph, b->node);
+    }
+    tgi_buffer *placed =
+        tgi_alloc((loops->buffers.n + 1) * sizeof(*placed));
+    tg_status status = placed ? place(native, placed) : tgi_error_memory();
+    tgi_free(placed);
+    return status;
+}
+
+/* -- Steps of the host ----------------------------------------------------- */
+
+static tgi_view view_of(const tgi_native *native, tgi_ref ref, void *data)
+{
+    const tgi_graph *graph = native->program->graph;
+    const tgi_shape *shape = tgi_graph_shape(graph, ref);
+    int64_t dims[TG_MAX_RANK];
+    for (int axis = 0; axis < shape->rank; axis++)
+        dims[axis] = tgi_dim_value(shape->dims[axis], native->graph_values);
+    tgi_view view;
+    tgi_view_init(&view, data, (tg_dtype)tgi_graph_node(graph, ref)->dtype,
+                  shape->rank, dims);
+    return view;
+}
+
+static tg_status print(tgi_native *native, const tgi_host_step *step)
+{
+    const tgi_node *node =
+        tgi_graph_node(native->program->graph, step->print);
+    if (!native->options.host.print)
+        return TG_OK;
+    tgi_view *views = tgi_alloc((node->n_inputs + 1) * sizeof(*views));
+    if (!views)
+        return tgi_error_memory();
+    for (uint32_t i = 0; i < node->n_inputs; i++)
+        views[i] = view_of(native, node->inputs[i],
+                           native->buffers[step->buffers[i]]);
+    tgi_strbuf text = {0};
+    tgi_format_print(node->attr, views, node->n_inputs, &text);
+    tgi_free(views);
+    tg_status status = text.failed ? tgi_error_memory() : TG_OK;
+    if (!status)
+        native->options.host.print(text.text ? text.text : "",
+                                   native->options.host.user);
+    tgi_strbuf_deinit(&text);
+    return status;
+}
+
+static int32_t do_host_step(tgi_frame *frame, int64_t step)
+{
+    tgi_native *native = frame->user;
+    native->host_status =
+        print(native, &native->program->loops->hosts.data[step]);
+    return native->host_status == TG_OK;
+}
+
+static tg_status report_check(const tgi_native *native)
+{
+    const tgi_graph *graph = native->program->graph;
+    const tgi_checked *checked =
+        &native->program->loops->checked
+             .data[native->frame.failed_check - 1];
+    const tgi_node *node = tgi_graph_node(graph, checked->gather);
+    const tgi_attr_gather *attr = node->attr;
+    tgi_view indices = view_of(native, node->inputs[1],
+                               native->buffers[checked->buffer]);
+    const tgi_shape *data = tgi_graph_shape(graph, node->inputs[0]);
+    int64_t position = native->frame.failed_position;
+    return tgi_gather_fail(
+        node, &indices, position,
+        indices.data + position * tgi_dtype_bytes((tg_dtype)indices.dtype),
+        tgi_dim_value(data->dims[attr->axis], native->graph_values));
+}
+
+/* -- Creation -------------------------------------------------------------- */
+
+static tg_status native_init(tgi_native *native, const int64_t *symbols)
+{
+    const tgi_loops *loops = native->program->loops;
+    const tgi_graph *graph = native->program->graph;
+    size_t n = loops->buffers.n + 1;
+    native->values = tgi_alloc_zero((tgi_dims_n_values(loops->dims) + 1) *
+                                    sizeof(int64_t));
+    native->graph_values = tgi_alloc_zero(
+        (tgi_dims_n_values(graph->dims) + 1) * sizeof(int64_t));
+    native->buffers = tgi_alloc_zero(n * sizeof(void *));
+    native->sizes = tgi_alloc_zero(n * sizeof(int64_t));
+    native->spare =
+        tgi_alloc_zero((graph->results.n + 1) * sizeof(*native->spare));
+    if (!native->values || !native->graph_values || !native->buffers ||
+        !native->sizes || !native->spare)
+        return tgi_error_memory();
+    TGI_TRY(tgi_dims_evaluate(loops->dims, symbols, native->values));
+    TGI_TRY(tgi_dims_evaluate(graph->dims, symbols, native->graph_values));
+    TGI_TRY(tgi_graph_run_checks(graph, native->graph_values));
+    TGI_TRY(set_sizes(native));
+    TGI_TRY(place_buffers(native));
+    native->n_threads = choose_threads(native);
+    native->frame = (tgi_frame){.buffers = native->buffers,
+                                .dims = native->values,
+                                .grain = native->options.grain,
+                                .host = do_host_step,
+                                .user = native};
+    return TG_OK;
+}
+
+tg_status tgi_native_create(tgi_program *program, const int64_t *symbols,
+                            const tgi_native_options *options,
+                            tgi_native **out_native)
+{
+    *out_native = NULL;
+    tgi_native *native = tgi_alloc_zero(sizeof(*native));
+    if (!native)
+        return tgi_error_memory();
+    tgi_live_add(TGI_LIVE_NATIVE, 1);
+    native->program = tgi_program_retain(program);
+    native->options = *options;
+    tg_status status = native_init(native, symbols);
+    if (status)
+        tgi_native_destroy(native);
+    else
+        *out_native = native;
+    return status;
+}
+
+static void free_spare(tgi_native *native, size_t result, int64_t bytes)
+{
+    if (native->spare[result])
+        tgi_buffer_free(native->spare[result], (size_t)bytes);
+    native->spare[result] = NULL;
+}
+
+void tgi_native_destroy(tgi_native *native)
+{
+    if (!native)
+        return;
+    const tgi_loops *loops = native->program->loops;
+    for (size_t i = 0; i < loops->buffers.n && native->spare; i++)
+        if (loops->buffers.data[i].place == TGI_PLACE_RESULT)
+            free_spare(native, loops->buffers.data[i].index,
+                       native->sizes[i]);
+    if (native->memory)
+        tgi_buffer_free(native->memory, (size_t)native->bytes);
+    tgi_free(native->spare);
+    tgi_free(native->sizes);
+    tgi_free(native->buffers);
+    tgi_free(native->graph_values);
+    tgi_free(native->values);
+    tgi_program_release(native->program);
+    tgi_free(native);
+    tgi_live_add(TGI_LIVE_NATIVE, -1);
+}
+
+uint64_t tgi_native_bytes(const tgi_native *native)
+{
+    return (uint64_t)native->bytes;
+}
+
+uint64_t tgi_native_least_bytes(const tgi_native *native)
+{
+    return (uint64_t)native->least_bytes;
+}
+
+int tgi_native_threads(const tgi_native *native)
+{
+    return native->n_threads;
+}
+
+/* -- Running --------------------------------------------------------------- */
+
+/* True if a result may not be written while the program still runs. */
+static bool must_wait(const tgi_native *native, size_t buffer,
+                      void *const *params, const char *result)
+{
+    const tgi_loops *loops = native->program->loops;
+    if (!result || loops->checked.n || loops->hosts.n)
+        return true;
+    for (size_t i = 0; i < loops->buffers.n; i++) {
+        const tgi_loop_buffer *b = &loops->buffers.data[i];
+        if (b->place != TGI_PLACE_PARAM)
+            continue;
+        const char *param = params[b->index];
+        if (param && param < result + native->sizes[buffer] &&
+            result < param + native->sizes[i])
+            return true;
+    }
+    return false;
+}
+
+tg_status tgi_native_bind(tgi_native *native, void *const *params,
+                          void *const *results)
+{
+    const tgi_loops *loops = native->program->loops;
+    native->results = results;
+    for (size_t i = 0; i < loops->buffers.n; i++) {
+        const tgi_loop_buffer *b = &loops->buffers.data[i];
+        if (!native->sizes[i])
+            continue;
+        if (b->place == TGI_PLACE_PARAM)
+            native->buffers[i] = params[b->index];
+        if (b->place != TGI_PLACE_RESULT)
+            continue;
+        void *result = results[b->index];
+        char **spare = &native->spare[b->index];
+        if (!must_wait(native, i, params, result)) {
+            free_spare(native, b->index, native->sizes[i]);
+            native->buffers[i] = result;
+            continue;
+        }
+        if (!*spare && !(*spare = tgi_buffer_alloc((size_t)native->sizes[i])))
+            return tgi_error_memory();
+        native->buffers[i] = *spare;
+    }
+    return TG_OK;
+}
+
+static tg_status finish(tgi_native *native)
+{
+    const tgi_loops *loops = native->program->loops;
+    if (native->frame.failed_check)
+        return native->host_status ? native->host_status
+                                   : report_check(native);
+    for (size_t i = 0; i < loops->buffers.n; i++) {
+        const tgi_loop_buffer *b = &loops->buffers.data[i];
+        if (b->place == TGI_PLACE_RESULT && native->spare[b->index] &&
+            native->results[b->index])
+            memcpy(native->results[b->index], native->spare[b->index],
+                   (size_t)native->sizes[i]);
+    }
+    return TG_OK;
+}
+
+tg_status tgi_native_run(tgi_native *native)
+{
+    native->frame.failed_check = 0;
+    native->host_status = TG_OK;
+    if (native->n_threads == 1)
+        native->program->entry(&native->frame, 0, 1);
+    else
+        tgi_rt_run(native->program->entry, &native->frame,
+                   tgi_rt_threads(native->n_threads));
+    return finish(native);
+}

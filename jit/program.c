@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * program.c - compiles a graph: the whole road from the graph to code that
+ * can be called, as one list of steps.
+ */
+#include "program.h"
+
+#include "error.h"
+#include "fuse.h"
+#include "live.h"
+#include "module.h"
+
+/* -- Looking inside -------------------------------------------------------- */
+
+static bool wants(const tgi_jit_options *options, const char *stage)
+{
+    return options->wants && options->wants(stage, options->user);
+}
+
+static void show(const tgi_jit_options *options, const char *stage,
+                 const char *text)
+{
+    if (text && wants(options, stage))
+        options->observe(stage, text, options->user);
+}
+
+/* -- Steps ----------------------------------------------------------------- */
+
+static tg_status make_loops(tgi_program *program, const int64_t *values,
+                            const tgi_jit_options *options)
+{
+    tgi_variant variant;
+    tgi_strbuf explain = {0}, text = {0};
+    TGI_TRY(tgi_variant_init(&variant, program->graph, values));
+    tg_status status =
+        tgi_fuse(program->graph, &variant,
+                 wants(options, "fusion") ? &explain : NULL, &program->loops);
+    if (!status) {
+        show(options, "fusion", explain.text ? explain.text : "");
+        if (wants(options, "loops")) {
+            tgi_loops_print(program->loops, &text);
+            show(options, "loops", text.text);
+        }
+        status = tgi_loops_verify(program->loops);
+    }
+    tgi_strbuf_deinit(&explain);
+    tgi_strbuf_deinit(&text);
+    tgi_variant_deinit(&variant);
+    return status;
+}
+
+static tg_status load(tgi_program *program, const tgi_codegen *codegen)
+{
+    TGI_TRY(tgi_image_load(codegen->object, codegen->object_bytes,
+                           &program->image));
+    union {
+        void *symbol;
+        tgi_entry *entry;
+    } found = {tgi_image_symbol(program->image, codegen->entry)};
+    program->entry = found.entry;
+    if (!program->entry)
+        TGI_FAIL(TG_ERROR_INTERNAL, TGI_NO_SITE,
+                 "compiled code of '%s' has no entry", program->graph->name);
+    program->costs = tgi_arena_copy(
+        &program->loops->arena, codegen->costs,
+        program->loops->kernels.n * sizeof(*program->costs));
+    return program->costs ? TG_OK : tgi_error_memory();
+}
+
+static tg_status compile(tgi_program *program, const tgi_jit_options *options)
+{
+    char reason[1024];
+    const struct tgi_module *module =
+        tgi_module_get(reason, sizeof(reason));
+    if (!module)
+        TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE, "%s", reason);
+    tgi_codegen codegen = {0};
+    tgi_codegen_options asked = {
+        .cpu = options->cpu,
+        .vector_bits = options->vector_bits,
+        .wants_ir = wants(options, "ir") || wants(options, "ir-after"),
+        .wants_assembly = wants(options, "asm"),
+        .alloc = tgi_alloc,
+        .free = tgi_free};
+#ifndef NDEBUG
+    asked.verify = true;
+#endif
+    bool is_good = module->compile(program->loops, &asked, &codegen);
+    show(options, "ir", codegen.ir_before);
+    show(options, "ir-after", codegen.ir_after);
+    show(options, "asm", codegen.assembly);
+    tg_status status;
+    if (is_good)
+        status = load(program, &codegen);
+    else if (codegen.is_out_of_memory)
+        status = tgi_error_memory();
+    else
+        status = tgi_error_set(TG_ERROR_UNSUPPORTED, TGI_NO_SITE,
+                               "cannot compile '%s': %s",
+                               program->graph->name, codegen.error);
+    if (is_good && options->log)
+        tgi_log_write(options->log, TG_LOG_DEBUG, TGI_LOG_JIT,
+                      "%s: compiled %zu kernels, %zu bytes: ir %.2f ms, "
+                      "passes %.2f ms, code %.2f ms",
+                      program->graph->name, program->loops->kernels.n,
+                      codegen.object_bytes, codegen.build_time,
+                      codegen.passes_time, codegen.codegen_time);
+    module->dispose(&codegen);
+    return status;
+}
+
+/* -- Programs -------------------------------------------------------------- */
+
+tg_status tgi_program_create(const tgi_graph *graph, const int64_t *values,
+                             const tgi_jit_options *options,
+                             tgi_program **out_program)
+{
+    *out_program = NULL;
+    if (graph->callees.n)
+        TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE,
+                 "'%s' has calls that were not inlined", graph->name);
+    tgi_program *program = tgi_alloc_zero(sizeof(*program));
+    if (!program)
+        return tgi_error_memory();
+    tgi_refcount_init(&program->refs);
+    tgi_live_add(TGI_LIVE_PROGRAM, 1);
+    program->graph = tgi_graph_retain(graph);
+    tg_status status = make_loops(program, values, options);
+    if (!status)
+        status = compile(program, options);
+    if (status) {
+        tgi_error_copy error;
+        tgi_error_save(&error);
+        tgi_program_release(program);
+        tgi_error_restore(&error);
+        return status;
+    }
+    *out_program = program;
+    return TG_OK;
+}
+
+tgi_program *tgi_program_retain(tgi_program *program)
+{
+    tgi_refcount_inc(&program->refs);
+    return program;
+}
+
+void tgi_program_release(tgi_program *program)
+{
+    if (!program || !tgi_refcount_dec(&program->refs))
+        return;
+    tgi_image_release(program->image);
+    tgi_loops_destroy(program->loops);
+    tgi_graph_release(program->graph);
+    tgi_free(program);
+    tgi_live_add(TGI_LIVE_PROGRAM, -1);
+}
+
+size_t tgi_program_bytes(const tgi_program *program)
+{
+    return sizeof(*program) + tgi_image_code_bytes(program->image) +
+           program->loops->arena.bytes;
+}

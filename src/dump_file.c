@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dump_file.c - see dump_file.h.
+ */
+#include "dump_file.h"
+
+#include <stdio.h>
+
+#include "context_object.h"
+#include "strbuf.h"
+
+/* A function may have any name; a file stays in its folder. */
+static void add_file_name(tgi_strbuf *path, const char *name)
+{
+    for (; *name; name++)
+        tgi_strbuf_add_bytes(path, *name == '/' ? "_" : name, 1);
+}
+
+void tgi_dump_text(const tg_context *ctx, const char *name, unsigned number,
+                   const char *stage, const char *suffix, const char *text)
+{
+    tgi_strbuf path = {0};
+    tgi_strbuf_addf(&path, "%s/", ctx->dump_dir);
+    add_file_name(&path, name);
+    tgi_strbuf_addf(&path, "_%u.%s.%s", number, stage, suffix);
+    FILE *file = path.failed || !text ? NULL : fopen(path.text, "w");
+    if (!file || fputs(text, file) == EOF)
+        tgi_log_write(&ctx->log, TG_LOG_WARN, TGI_LOG_CONFIG,
+                      "cannot write %s", path.failed ? name : path.text);
+    if (file)
+        fclose(file);
+    tgi_strbuf_deinit(&path);
+}

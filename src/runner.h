@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runner.h - a trace ready to run for one set of extents: compiled if that is
+ * wanted and can be done, else interpreted, with the same bits. One thread at
+ * a time uses a runner; idle ones wait in their trace for the next call.
+ */
+#ifndef TGI_RUNNER_H
+#define TGI_RUNNER_H
+
+#include <pthread.h>
+
+#include "graph.h"
+#include "jit.h"
+
+typedef struct tgi_runner tgi_runner;
+
+/* A variant of the trace: the values it was compiled for, and its program;
+   NULL if it cannot be compiled. */
+typedef struct tgi_runner_variant {
+    int64_t *values;
+    tgi_program *program;
+} tgi_runner_variant;
+
+/* What runners of one trace share. All zero but for the locks: empty. */
+typedef struct tgi_runners {
+    pthread_mutex_t lock; /* guards idle */
+    TGI_VEC(tgi_runner *) idle;
+    /* Compiled variants. The lock is held while one is compiled, so that
+       each is compiled once. */
+    pthread_mutex_t compile_lock;
+    TGI_VEC(tgi_runner_variant) variants;
+} tgi_runners;
+
+void tgi_runners_init(tgi_runners *runners);
+void tgi_runners_deinit(tgi_runners *runners);
+/* Memory they hold on to. */
+size_t tgi_runners_bytes(tgi_runners *runners);
+
+/* A runner for these extents, given back after use. */
+tg_status tgi_runner_take(tg_concrete *concrete, const int64_t *symbols,
+                          tgi_runner **out_runner);
+void tgi_runner_give(tg_concrete *concrete, tgi_runner *runner);
+void tgi_runner_destroy(tgi_runner *runner);
+
+/* Extents of result i, and its size. */
+const int64_t *tgi_runner_result_dims(const tgi_runner *runner, size_t result);
+int64_t tgi_runner_result_bytes(const tgi_runner *runner, size_t result);
+
+/* Sets the buffers of later runs, which must stay where they are: the rules
+   of tgi_interp_run. */
+tg_status tgi_runner_bind(tgi_runner *runner, void *const *params,
+                          void *const *results);
+tg_status tgi_runner_run(tgi_runner *runner);
+
+/* The compiled program behind it, or NULL. */
+const tgi_native *tgi_runner_native(const tgi_runner *runner);
+
+#endif /* TGI_RUNNER_H */

@@ -1,0 +1,84 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# tgjit-bench lists its rows, verifies its cases at small sizes, and writes
+# reports that can be read. It measures nothing here that anybody looks at.
+
+bench=bench/tgjit-bench
+out=check-bench.tmp
+trap 'rm -f "$out" "$out".*' EXIT
+failed=0
+
+fail()
+{
+    echo "$*"
+    failed=1
+}
+
+# -- The list: every case, all back ends, the same each time -----------------
+
+$bench --list --threads=1,2 >"$out" || fail "--list fails"
+for case in chain softmax layer_norm sum black_scholes jacobi scale axpy copy \
+    transpose run run_group call; do
+    for backend in interp jit c expert; do
+        grep -q "^$case/[^/]*/$backend/threads:1\$" "$out" ||
+            fail "--list lacks $case of $backend"
+    done
+done
+for row in chain/1e6/c/threads:2 trace/chain/interp/threads:1 \
+    passes/chain/interp/threads:1 compile/chain/jit/threads:1; do
+    grep -qx "$row" "$out" || fail "--list lacks $row"
+done
+test "$(sort "$out" | uniq -d)" = "" || fail "--list repeats a name"
+$bench --list --threads=1,2 | cmp -s - "$out" || fail "--list changes"
+
+# -- Results at small sizes, also of awkward inputs --------------------------
+
+$bench --check --threads=1,2 >"$out" || {
+    grep FAILED "$out"
+    fail "results are wrong"
+}
+grep -q '^softmax/2x4099/interp/threads:1 .* right$' "$out" ||
+    fail "--check does not say what it verified"
+
+# -- Reports -----------------------------------------------------------------
+
+# Of what is cheap; rows that are not available must not spoil a report.
+short="--filter=^(run|trace|compile)/ --min-time=0.0001 --repetitions=3"
+$bench $short --format=json >"$out.json" || fail "--format=json fails"
+$bench $short --format=csv >"$out.csv" || fail "--format=csv fails"
+$bench $short --out="$out.json2" >"$out.table" || fail "--out fails"
+
+grep -q '"json_schema_version": 1' "$out.json" || fail "JSON has no schema"
+if command -v python3 >/dev/null; then
+    python3 - "$out.json" "$out.json2" "$out.csv" <<'END' || fail "see above"
+import csv, json, sys
+for name in sys.argv[1:3]:
+    report = json.load(open(name))
+    rows = report["benchmarks"]
+    median = [r for r in rows if r.get("aggregate_name") == "median"]
+    assert any(r["run_name"] == "run/16/c/threads:1" for r in median), name
+    for row in rows:
+        for key in ("name", "run_name", "run_type", "repetitions", "threads",
+                    "iterations", "real_time", "cpu_time", "time_unit"):
+            assert key in row, (name, row, key)
+    one = [r for r in rows if r["name"] == "run/16/c/threads:1"]
+    assert [r["repetition_index"] for r in one] == [0, 1, 2], one
+    assert all(r["real_time"] > 0 for r in one), one
+lines = list(csv.reader(open(sys.argv[3])))
+assert all(len(line) == len(lines[0]) for line in lines), "csv"
+assert "run/16/c/threads:1_median" in [line[0] for line in lines], "csv"
+END
+fi
+grep -q '^run/16/c/threads:1  *[0-9.]* ns' "$out.table" ||
+    fail "the table lacks a row"
+
+# -- The command line --------------------------------------------------------
+
+for wrong in --threads=0 --threads=1, --repetitions=x --min-time=-1 \
+    --format=xml '--filter=(' --none-such extra; do
+    $bench "$wrong" >"$out" 2>&1
+    test $? = 2 || fail "$wrong is not refused"
+done
+$bench --help | grep -q 'Usage' || fail "--help fails"
+exit $failed

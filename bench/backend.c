@@ -6,8 +6,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -34,22 +32,19 @@ const char *backend_name(backend which)
 
 /* -- Contexts -------------------------------------------------------------- */
 
-/* Settings of contexts are read from the environment when they are made. */
-static tg_context *context_with(const char *jit, int threads,
-                                const tg_context_options *options)
+/* cpu: whose code the JIT makes; NULL is this machine's. */
+static tg_context *context_for(backend which, int threads, const char *cpu)
 {
-    char number[16];
-    snprintf(number, sizeof(number), "%d", threads);
-    setenv("TGJIT_JIT", jit, 1);
-    setenv("TGJIT_NUM_THREADS", number, 1);
-    setenv("TGJIT_CACHE", "off", 1);
-    return tg_context_create(options);
+    tg_context_options options = TG_CONTEXT_OPTIONS_INIT;
+    options.jit = which == BACKEND_JIT ? "required" : "off";
+    options.cpu = cpu;
+    options.threads = threads;
+    return tg_context_create(&options);
 }
 
 tg_context *backend_context(backend which, int threads)
 {
-    return context_with(which == BACKEND_JIT ? "required" : "off", threads,
-                        NULL);
+    return context_for(which, threads, NULL);
 }
 
 void backend_set_threads(int threads)
@@ -63,39 +58,15 @@ void backend_set_threads(int threads)
 
 /* -- Availability ---------------------------------------------------------- */
 
-static void note_complaint(tg_log_level level, const char *component,
-                           const char *message, void *user)
-{
-    (void)level, (void)component;
-    if (strstr(message, "TGJIT_JIT"))
-        *(bool *)user = true;
-}
-
-/*
- * A library without a JIT does not read the setting, and would interpret
- * without a word. One that reads it complains about a mode that is none.
- */
-static bool library_knows_jit(void)
-{
-    bool complained = false;
-    tg_context_options options = TG_CONTEXT_OPTIONS_INIT;
-    options.log_callback = note_complaint;
-    options.log_user = &complained;
-    tg_context *ctx = context_with("none-such", 1, &options);
-    const bool refused = !ctx;
-    tg_context_release(ctx);
-    return complained || refused;
-}
-
 static void probe(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
     tg_return(t, tg_tanh(in[0]));
 }
 
-static bool jit_compiles(void)
+static bool jit_compiles(const char *cpu)
 {
-    tg_context *ctx = backend_context(BACKEND_JIT, 1);
+    tg_context *ctx = context_for(BACKEND_JIT, 1, cpu);
     tg_function *f = tg_function_create(ctx, probe, NULL, NULL);
     tg_tensor *x = tg_tensor_create(ctx, TG_F32, TG_DIMS(16));
     tg_tensor *y = NULL;
@@ -108,13 +79,18 @@ static bool jit_compiles(void)
     return did;
 }
 
+/*
+ * That a call succeeds is not enough: a library that does not compile might
+ * interpret without a word. One that does cannot succeed for a CPU that there
+ * is not.
+ */
 static bool jit_is_available(reason *out_why)
 {
-    if (!library_knows_jit()) {
+    if (jit_compiles("none-such")) {
         reason_set(out_why, "this library has no JIT");
         return false;
     }
-    if (!jit_compiles()) {
+    if (!jit_compiles(NULL)) {
         reason_set(out_why, "%s", tg_error(NULL));
         return false;
     }

@@ -19,10 +19,10 @@ const tensor_case chain_case = {
     .callback = trace_chain,
     .plain = plain_chain,
     .expert = EXPERT(chain),
-    .inputs = {{TG_F32, SHAPE_WHOLE, -4, 4},
-               {TG_F32, SHAPE_SCALAR, 1.25},
-               {TG_F32, SHAPE_SCALAR, 0.1},
-               {TG_F32, SHAPE_SCALAR, -0.75}},
+    .inputs = {INPUT(TG_F32, SHAPE_WHOLE, -4, 4),
+               INPUT_SCALAR(TG_F32, 1.25),
+               INPUT_SCALAR(TG_F32, 0.1),
+               INPUT_SCALAR(TG_F32, -0.75)},
     .results = {{TG_F32, SHAPE_WHOLE}},
     .absolute = 2e-6,
     .relative = 1e-6,
@@ -70,11 +70,11 @@ const tensor_case black_scholes_case = {
     .callback = trace_black_scholes,
     .plain = plain_black_scholes,
     .expert = EXPERT(black_scholes),
-    .inputs = {{TG_F64, SHAPE_WHOLE, 5, 150},
-               {TG_F64, SHAPE_WHOLE, 5, 150},
-               {TG_F64, SHAPE_WHOLE, 0.1, 5},
-               {TG_F64, SHAPE_SCALAR, 0.03},
-               {TG_F64, SHAPE_SCALAR, 0.25}},
+    .inputs = {INPUT(TG_F64, SHAPE_WHOLE, 5, 150),
+               INPUT(TG_F64, SHAPE_WHOLE, 5, 150),
+               INPUT(TG_F64, SHAPE_WHOLE, 0.1, 5),
+               INPUT_SCALAR(TG_F64, 0.03),
+               INPUT_SCALAR(TG_F64, 0.25)},
     .results = {{TG_F64, SHAPE_WHOLE}, {TG_F64, SHAPE_WHOLE}},
     .absolute = 1e-11,
     .relative = 1e-12,
@@ -111,7 +111,7 @@ const tensor_case scale_case = {
     .callback = trace_scale,
     .plain = plain_scale,
     .expert = EXPERT(scale),
-    .inputs = {{TG_F32, SHAPE_WHOLE, -1, 1}, {TG_F32, SHAPE_SCALAR, 1.7}},
+    .inputs = {INPUT(TG_F32, SHAPE_WHOLE, -1, 1), INPUT_SCALAR(TG_F32, 1.7)},
     .results = {{TG_F32, SHAPE_WHOLE}},
 };
 
@@ -119,9 +119,9 @@ const tensor_case axpy_case = {
     .callback = trace_axpy,
     .plain = plain_axpy,
     .expert = EXPERT(axpy),
-    .inputs = {{TG_F32, SHAPE_WHOLE, -1, 1},
-               {TG_F32, SHAPE_WHOLE, -1, 1},
-               {TG_F32, SHAPE_SCALAR, 1.7}},
+    .inputs = {INPUT(TG_F32, SHAPE_WHOLE, -1, 1),
+               INPUT(TG_F32, SHAPE_WHOLE, -1, 1),
+               INPUT_SCALAR(TG_F32, 1.7)},
     .results = {{TG_F32, SHAPE_WHOLE}},
     .absolute = 1e-6,
 };
@@ -130,7 +130,7 @@ const tensor_case copy_case = {
     .callback = trace_copy,
     .plain = plain_copy,
     .expert = EXPERT(copy),
-    .inputs = {{TG_F32, SHAPE_WHOLE, -1, 1}},
+    .inputs = {INPUT(TG_F32, SHAPE_WHOLE, -1, 1)},
     .results = {{TG_F32, SHAPE_WHOLE}},
 };
 
@@ -149,17 +149,17 @@ static void trace_add(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_add(in[0], in[1]));
 }
 
-#define ADD_OF(second_is_variable, called) \
+#define ADD_OF(second, called) \
     { \
         .callback = trace_add, .plain = plain_add, .expert = EXPERT(add), \
-        .inputs = {{TG_F32, SHAPE_WHOLE, -1, 1}, \
-                   {TG_F32, SHAPE_WHOLE, -1, 1, second_is_variable}}, \
+        .inputs = {INPUT(TG_F32, SHAPE_WHOLE, -1, 1), \
+                   second(TG_F32, SHAPE_WHOLE, -1, 1)}, \
         .results = {{TG_F32, SHAPE_WHOLE}}, .is_called = called, \
     }
 
-const tensor_case run_case = ADD_OF(false, false);
-const tensor_case run_group_case = ADD_OF(true, false);
-const tensor_case call_case = ADD_OF(false, true);
+const tensor_case run_case = ADD_OF(INPUT, false);
+const tensor_case run_group_case = ADD_OF(INPUT_VARIABLE, false);
+const tensor_case call_case = ADD_OF(INPUT, true);
 
 const case_size add_sizes[] = {
     SIZE_TIMED("16", 0, 16),

@@ -30,7 +30,7 @@ const tensor_case jacobi_case = {
     .callback = trace_jacobi,
     .plain = plain_jacobi,
     .expert = EXPERT(jacobi),
-    .inputs = {{TG_F32, SHAPE_WHOLE, -1, 1}},
+    .inputs = {INPUT(TG_F32, SHAPE_WHOLE, -1, 1)},
     .results = {{TG_F32, SHAPE_WHOLE}},
     .absolute = 1e-6,
 };
@@ -54,7 +54,7 @@ const tensor_case transpose_case = {
     .callback = trace_transpose,
     .plain = plain_transpose,
     .expert = EXPERT(transpose),
-    .inputs = {{TG_F32, SHAPE_WHOLE, -1, 1}},
+    .inputs = {INPUT(TG_F32, SHAPE_WHOLE, -1, 1)},
     .results = {{TG_F32, SHAPE_TURNED}},
 };
 

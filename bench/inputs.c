@@ -51,16 +51,23 @@ void fill_uniform(void *data, tg_dtype dtype, int64_t count, uint64_t seed,
 
 void fill_harsh(void *data, tg_dtype dtype, int64_t count, uint64_t seed)
 {
-    static const double harsh[] = {
-        NAN,      INFINITY, -INFINITY, 0.0,    -0.0,     0x1p-149,
-        -0x1p-130, 0x1p-1060, -0x1p-1070, 0x1p127, -0x1p127, 0x1p1000,
-        1e-30,    -1e-30,   88.5,      -87.0,  -103.5,   709.5,
-        -745.0,   18.0,     -18.0,     1.0,    -1.0,     9.0,
+    /* Those that decide the result of a whole row are rare, so that rows are
+       left where the others count. */
+    static const double rare[] = {
+        (double)NAN, HUGE_VAL, -HUGE_VAL, 0x1p127, -0x1p127, 0x1p1000,
     };
-    const uint64_t n = sizeof(harsh) / sizeof(harsh[0]);
+    static const double frequent[] = {
+        0.0,   -0.0,   0x1p-149, -0x1p-130, 0x1p-1060, -0x1p-1070,
+        1e-30, -1e-30, 88.5,     -87.0,     -103.5,    -745.0,
+        18.0,  -18.0,  1.0,      -1.0,      9.0,       -0x1p-20,
+    };
+    const uint64_t n_rare = sizeof(rare) / sizeof(rare[0]);
+    const uint64_t n_frequent = sizeof(frequent) / sizeof(frequent[0]);
     for (int64_t i = 0; i < count; i++) {
-        const uint64_t bits = mixed(seed + 100, i);
-        if (bits % 5 == 0)
-            put(data, dtype, i, harsh[bits / 5 % n]);
+        const uint64_t bits = mixed(seed + 100, i), choice = bits >> 32;
+        if (bits % 400 == 0)
+            put(data, dtype, i, rare[choice % n_rare]);
+        else if (bits % 6 == 0)
+            put(data, dtype, i, frequent[choice % n_frequent]);
     }
 }

@@ -26,8 +26,8 @@ static const char usage[] =
     "  --filter=REGEX     only rows whose name matches (extended)\n"
     "  --threads=LIST     numbers of threads, such as 1,2 (1 and all "
     "processors)\n"
-    "  --min-time=S       seconds of one repetition (0.03)\n"
-    "  --repetitions=N    how often a row is measured (9)\n"
+    "  --min-time=S       seconds of one repetition (0.01)\n"
+    "  --repetitions=N    how often a row is measured (25)\n"
     "  --format=FORMAT    console, json or csv (console)\n"
     "  --out=FILE         write the report to FILE (as json if no format is\n"
     "                     given) and the table to standard output\n"
@@ -115,7 +115,7 @@ static void set_defaults(options *o)
 {
     const int processors = machine_processors();
     memset(o, 0, sizeof(*o));
-    o->measure = (measure_options){.min_time = 0.03, .repetitions = 9};
+    o->measure = (measure_options){.min_time = 0.01, .repetitions = 25};
     o->threads[o->n_threads++] = 1;
     if (processors > 1)
         o->threads[o->n_threads++] = processors;

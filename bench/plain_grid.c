@@ -27,19 +27,19 @@ void plain_jacobi(const kernel_buffers *b)
     memset(out + (b->rows - 1) * n, 0, (size_t)n * sizeof(*out));
 }
 
-/* By squares that fit the first cache. */
+/* By squares whose lines do not drive each other out of the first cache. */
 void plain_transpose(const kernel_buffers *b)
 {
-    enum { SQUARE = 32 };
+    enum { SQUARE = 16 };
     const float *restrict x = b->in[0];
     float *restrict out = b->out[0];
     const int64_t rows = b->rows, columns = b->columns;
 #pragma omp parallel for
-    for (int64_t top = 0; top < columns; top += SQUARE)
-        for (int64_t left = 0; left < rows; left += SQUARE) {
+    for (int64_t left = 0; left < rows; left += SQUARE)
+        for (int64_t top = 0; top < columns; top += SQUARE) {
+            const int64_t right = left + SQUARE < rows ? left + SQUARE : rows;
             const int64_t bottom =
                 top + SQUARE < columns ? top + SQUARE : columns;
-            const int64_t right = left + SQUARE < rows ? left + SQUARE : rows;
             for (int64_t j = top; j < bottom; j++)
                 for (int64_t i = left; i < right; i++)
                     out[j * rows + i] = x[i * columns + j];

@@ -277,15 +277,14 @@ static bool make_inputs(experiment *e, reason *out_why)
     const tensor_input *input = e->what->inputs;
     for (size_t i = 0; i < KERNEL_INPUTS && input->dtype; i++, input++) {
         const extents shape = extents_of(e->size, input->shape);
-        const bool is_scalar = input->shape == SHAPE_SCALAR;
         e->inputs[i] = memory_for(input->dtype, shape);
         if (!e->inputs[i]) {
             reason_set(out_why, "out of memory");
             return false;
         }
         fill_uniform(e->inputs[i], input->dtype, shape.count, i, input->low,
-                     is_scalar ? input->low : input->high);
-        if (e->kind == INPUTS_HARSH && !is_scalar)
+                     input->high);
+        if (e->kind == INPUTS_HARSH && input->shape != SHAPE_SCALAR)
             fill_harsh(e->inputs[i], input->dtype, shape.count, i);
     }
     return true;

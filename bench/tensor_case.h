@@ -21,13 +21,17 @@ typedef enum shape_kind {
     SHAPE_TURNED  /* columns by rows */
 } shape_kind;
 
-/* Elements are uniform in [low, high); a scalar is `low`. */
+/* Elements are uniform in [low, high). */
 typedef struct tensor_input {
     tg_dtype dtype; /* TG_F32 or TG_F64; TG_DTYPE_NONE ends a list */
     shape_kind shape;
     double low, high;
     bool is_variable; /* the library gets it as one */
 } tensor_input;
+
+#define INPUT(dtype, shape, low, high) {dtype, shape, low, high, false}
+#define INPUT_SCALAR(dtype, value) {dtype, SHAPE_SCALAR, value, value, false}
+#define INPUT_VARIABLE(dtype, shape, low, high) {dtype, shape, low, high, true}
 
 typedef struct tensor_result {
     tg_dtype dtype;

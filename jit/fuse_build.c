@@ -190,6 +190,11 @@ static uint32_t build_read(tgi_builder *b, const tgi_task *task,
         return 0;
     access.buffer = buffer - 1;
     access.index = access.index ? index : 0;
+    /* Scratch holds the row of one point only. */
+    if (s->loops->buffers.data[buffer - 1].place == TGI_PLACE_SCRATCH)
+        for (int axis = 0; axis < TGI_LOOP_AXES; axis++)
+            if (!(b->inner_axes >> axis & 1))
+                access.stride[axis] = (tgi_stride){0};
     return add_access_inst(b, TGI_INST_LOAD, node->dtype, entry->node,
                            &access);
 }
@@ -208,11 +213,15 @@ static uint32_t build_gather(tgi_builder *b, const tgi_task *task,
     uint32_t operand = b->inst_of[entry->operands[0]];
     uint32_t index =
         add_index(b, TGI_INST_INDEX, operand, extent, entry->node);
-    const tgi_entry *leaf =
-        &task->expansion.entries.data[entry->operands[1]];
-    while (leaf->n_operands)
-        leaf = &task->expansion.entries.data[leaf->operands[0]];
-    uint32_t element = index ? build_read(b, task, leaf, index) : 0;
+    /* Down to what is read by the index, unless views on the way make it
+       the same element everywhere. */
+    const tgi_entry *entries = task->expansion.entries.data;
+    uint32_t leaf = entry->operands[1];
+    while (entries[leaf].map.index && entries[leaf].n_operands)
+        leaf = entries[leaf].operands[0];
+    uint32_t element = b->inst_of[leaf];
+    if (entries[leaf].map.index)
+        element = index ? build_read(b, task, &entries[leaf], index) : 0;
     if (!element || attr->mode != TG_GATHER_ZERO)
         return element;
 

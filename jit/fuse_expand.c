@@ -125,9 +125,11 @@ static bool expand_gather(expander *e, uint32_t entry)
             axis < attr->axis    ? map.axis[axis]
             : axis == attr->axis ? (tgi_map_axis){TGI_DYNAMIC, 0, 1}
                                  : map.axis[axis - 1 + of_index.rank];
-    /* An axis of one element needs no index; its step is nobody's. */
-    if (tgi_fuse_extent(s, data, (int)attr->axis) == 1)
+    /* An axis of one element needs no index. */
+    if (tgi_fuse_extent(s, data, (int)attr->axis) == 1) {
         of_data.axis[attr->axis] = (tgi_map_axis){TGI_STILL, 0, 0};
+        of_data.index = 0;
+    }
     return add_operand(e, entry, data, &of_data);
 }
 

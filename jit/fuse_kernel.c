@@ -7,6 +7,8 @@
  * two: one in which every block is a point, and one that combines the blocks
  * and does what comes after.
  */
+#include <string.h>
+
 #include "error.h"
 #include "fuse_build.h"
 #include "reduce_tree.h"
@@ -64,11 +66,14 @@ static int merge_all(tgi_fuse_state *s, tgi_kernel_loops *k, int from, int to,
  * From n_outer + n_inner axes to the form of loops.h. Of the outer ones, those
  * from `fixed` on stay as they are: the blocks of a split kernel.
  */
-static void settle_axes(tgi_fuse_state *s, tgi_kernel_loops *k, int n_outer,
-                        int n_inner, int fixed)
+static tg_status settle_axes(tgi_fuse_state *s, tgi_kernel_loops *k,
+                             int n_outer, int n_inner, int fixed)
 {
     int n = merge_all(s, k, n_outer, n_outer + n_inner, n_outer + n_inner);
     n_inner = n_inner > 0;
+    if (n > n_outer + n_inner)
+        TGI_FAIL(TG_ERROR_INTERNAL, TGI_NO_SITE,
+                 "fusion of '%s': inner axes lie apart", s->loops->name);
     n_outer = merge_all(s, k, 0, fixed, n) - n_inner;
     k->has_inner = true;
     if (k->reductions.n == 0) {
@@ -80,6 +85,7 @@ static void settle_axes(tgi_fuse_state *s, tgi_kernel_loops *k, int n_outer,
     k->n_outer = (uint8_t)n_outer;
     if (!n_inner)
         k->extent[n_outer] = 1;
+    return TG_OK;
 }
 
 /* -- Levels ---------------------------------------------------------------- */
@@ -146,7 +152,15 @@ static tg_status use_scratch(tgi_fuse_state *s, tgi_fuse_value *value,
     return value->buffer ? TG_OK : tg_error_last()->status;
 }
 
-/* Stores a task's value where it belongs; nowhere if nobody reads it. */
+/* True if anybody reads what a task stores. */
+static bool is_wanted(const tgi_fuse_state *s, const tgi_task *task)
+{
+    const tgi_fuse_value *value = &s->values[task->node];
+    return task->buffer || task->is_part || value->buffer || value->is_read ||
+           value->is_read_local;
+}
+
+/* Stores a task's value where it belongs. */
 static tg_status store_value(tgi_builder *b, const tgi_fuse_kernel *k,
                              const tgi_task *task, uint32_t inst, int level)
 {
@@ -156,11 +170,8 @@ static tg_status store_value(tgi_builder *b, const tgi_fuse_kernel *k,
     copy_strides(task, &access);
     if (!buffer) {
         tgi_fuse_value *value = &s->values[task->node];
-        if (!task->is_part && !value->buffer && !value->is_read) {
-            if (!value->is_read_local)
-                return TG_OK;
+        if (!task->is_part && !value->buffer && !value->is_read)
             TGI_TRY(use_scratch(s, value, k, task->node));
-        }
         buffer = tgi_fuse_buffer_of(s, task->node);
         if (!buffer)
             return tg_error_last()->status;
@@ -182,7 +193,9 @@ static tg_status build_map(tgi_builder *b, const tgi_fuse_kernel *k,
         return tg_error_last()->status;
     /* Where nothing is reduced, every axis is a loop. */
     int level = k->has_reduction ? task->level : TGI_LEVEL_INNER;
-    return store_value(b, k, task, task->inst, level);
+    return is_wanted(b->state, task)
+               ? store_value(b, k, task, task->inst, level)
+               : TG_OK;
 }
 
 static tg_status add_reduction(tgi_builder *b, tgi_task *task,
@@ -219,7 +232,7 @@ static tg_status build_reduction(tgi_builder *b, const tgi_fuse_kernel *k,
     if (task->other_root && stage == 0)
         r.other = b->inst_of[task->other_root];
     TGI_TRY(add_reduction(b, task, r));
-    if (r.is_split)
+    if (r.is_split || !is_wanted(b->state, task))
         return TG_OK;
     uint32_t result = tgi_builder_reduced(b, task->reduction);
     if (!result)
@@ -351,6 +364,7 @@ static tg_status split(tgi_builder *b, const tgi_fuse_kernel *k)
         access.buffer = task->source - 1;
         TGI_TRY(add_store(b, result, &access, TGI_LEVEL_POINT));
         /* Their axis becomes the inner one. */
+        memset(task->source_stride, 0, sizeof(task->source_stride));
         for (int axis = 0, own = 0; axis <= k->outer.n; axis++)
             task->source_stride[axis == at ? k->outer.n : own++] =
                 access.stride[axis];
@@ -406,7 +420,7 @@ static tg_status build_stage(tgi_builder *b, const tgi_fuse_kernel *k,
         fixed = block_axis(k);
         n_outer++;
     }
-    settle_axes(s, loops, n_outer, k->inner.n, fixed);
+    TGI_TRY(settle_axes(s, loops, n_outer, k->inner.n, fixed));
     set_levels(loops);
     return TG_OK;
 }

@@ -116,16 +116,21 @@ static void through_reshape(const tgi_fuse_state *s, tgi_ref in, tgi_ref view,
     }
 }
 
-static void through_slice(const tgi_fuse_state *s, const tgi_node *node,
+static void through_slice(const tgi_fuse_state *s, tgi_ref view,
                           const tgi_map *map, tgi_map *out)
 {
-    const tgi_attr_slice *attr = node->attr;
+    const tgi_attr_slice *attr = tgi_graph_node(s->graph, view)->attr;
+    /* A slice of nothing may start anywhere, even at -1: nobody goes there. */
+    bool is_empty = false;
+    for (int axis = 0; axis < out->rank; axis++)
+        is_empty |= tgi_fuse_extent(s, view, axis) == 0;
     for (int axis = 0; axis < out->rank; axis++) {
         const tgi_map_axis *from = &map->axis[axis];
+        tgi_dim start = tgi_variant_dim(s->variant, attr->start[axis]);
         out->axis[axis] = (tgi_map_axis){
             from->axis,
-            advance(s->dims, tgi_variant_dim(s->variant, attr->start[axis]),
-                    attr->step[axis], from->start),
+            is_empty ? 0
+                     : advance(s->dims, start, attr->step[axis], from->start),
             from->axis == TGI_STILL ? 0 : from->step * attr->step[axis]};
     }
 }
@@ -148,10 +153,15 @@ void tgi_map_through(const tgi_fuse_state *s, tgi_ref view, const tgi_map *map,
                 map->axis[axis];
         break;
     case TGI_OP_SLICE:
-        through_slice(s, node, map, out_map);
+        through_slice(s, view, map, out_map);
         break;
     default:
         through_reshape(s, in, view, map, out_map);
         break;
     }
+    bool is_dynamic = false;
+    for (int axis = 0; axis < out_map->rank; axis++)
+        is_dynamic |= out_map->axis[axis].axis == TGI_DYNAMIC;
+    if (!is_dynamic)
+        out_map->index = 0;
 }

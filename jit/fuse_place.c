@@ -30,7 +30,8 @@ tgi_task *tgi_fuse_writer(tgi_fuse_state *s, const tgi_task *task, uint32_t i)
     tgi_ref ref = task->expansion.entries.data[i].node;
     if (s->values[ref].how == TGI_FUSE_ALIAS)
         ref = tgi_fuse_dense(s, ref);
-    if (s->values[ref].how != TGI_FUSE_STORED || tgi_task_is_home(task, ref))
+    if (s->values[ref].how != TGI_FUSE_STORED || !s->values[ref].task ||
+        tgi_task_is_home(task, ref))
         return NULL;
     return &s->tasks.data[s->values[ref].task - 1];
 }
@@ -372,10 +373,26 @@ static tg_status join(tgi_fuse_state *s, uint32_t number, uint32_t task_number,
     return TG_OK;
 }
 
+/* True if the strides along the inner axes are those of one axis. */
+static bool is_one_axis(const tgi_fuse_state *s, const tgi_stride *strides,
+                        const tgi_domain *inner)
+{
+    for (int a = 0; a + 1 < inner->n; a++)
+        if (strides[a].distance != tgi_dim_mul(s->dims,
+                                               strides[a + 1].distance,
+                                               inner->extent[a + 1]) ||
+            strides[a].is_negative != strides[a + 1].is_negative)
+            return false;
+    return true;
+}
+
 /* Inner axes must be one axis for all that is read and stored along them. */
 static bool is_one_run(tgi_fuse_state *s, const tgi_task *task,
                        const tgi_domain *outer, const tgi_domain *inner)
 {
+    if (task->kind == TGI_TASK_MAP &&
+        !is_one_axis(s, &task->stride[outer->n], inner))
+        return false;
     for (size_t n = 0; n < task->expansion.order.n; n++) {
         uint32_t i = task->expansion.order.data[n];
         const tgi_entry *entry = &task->expansion.entries.data[i];
@@ -386,16 +403,9 @@ static bool is_one_run(tgi_fuse_state *s, const tgi_task *task,
             continue;
         if (op == TGI_OP_IOTA && inner->n > 1)
             return false;
-        if (!tgi_fuse_access(s, entry, &access))
+        if (!tgi_fuse_access(s, entry, &access) ||
+            !is_one_axis(s, &access.stride[outer->n], inner))
             return false;
-        for (int a = 0; a + 1 < inner->n; a++) {
-            const tgi_stride *before = &access.stride[outer->n + a];
-            const tgi_stride *after = before + 1;
-            if (before->distance != tgi_dim_mul(s->dims, after->distance,
-                                                inner->extent[a + 1]) ||
-                before->is_negative != after->is_negative)
-                return false;
-        }
     }
     return true;
 }

@@ -44,7 +44,8 @@ typedef struct tgi_fuse_value {
     tgi_ref same;      /* the node whose value this is: mostly itself */
     tgi_ref owner;     /* whose expression it is part of … */
     tgi_ref view;      /* … and the view it is seen through */
-    uint32_t task;     /* STORED: number + 1 of the task that stores it */
+    uint32_t task;     /* STORED: number + 1 of the last task that stores it;
+                          0: it has no elements */
     uint32_t buffer;   /* GIVEN, STORED: number + 1 */
 } tgi_fuse_value;
 

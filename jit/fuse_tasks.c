@@ -210,52 +210,94 @@ static tg_status add_reduce_value(tgi_fuse_state *s, tgi_ref node, int op,
     return add_task(s, &task);
 }
 
+/*
+ * An order of axes in which the reduced ones stand side by side: the kept ones
+ * but the last, those in `mask`, the last one kept. Writes the extents in that
+ * order and the stride of every axis; gives the new mask.
+ */
+static uint64_t permute(tgi_fuse_state *s, int rank, const tgi_dim *extent,
+                        uint64_t mask, tgi_dim *out_extent,
+                        tgi_dim *out_stride)
+{
+    int order[TG_MAX_RANK], n = 0, last = rank - 1;
+    while (mask >> last & 1)
+        last--;
+    for (int axis = 0; axis < last; axis++)
+        if (!(mask >> axis & 1))
+            order[n++] = axis;
+    uint64_t permuted = 0;
+    for (int axis = 0; axis < rank; axis++)
+        if (mask >> axis & 1) {
+            permuted |= UINT64_C(1) << n;
+            order[n++] = axis;
+        }
+    order[n] = last;
+    tgi_dim stride = 1;
+    for (int i = n; i >= 0; i--) {
+        out_extent[i] = extent[order[i]];
+        out_stride[order[i]] = stride;
+        stride = tgi_dim_mul(s->dims, stride, out_extent[i]);
+    }
+    return permuted;
+}
+
+/* A buffer for an array with these extents; 0 when out of memory. */
+static uint32_t add_array(tgi_fuse_state *s, tgi_ref node, int rank,
+                          const tgi_dim *extent)
+{
+    tgi_loop_buffer array = {.place = TGI_PLACE_TEMP,
+                             .dtype = tgi_graph_node(s->graph, node)->dtype,
+                             .node = node,
+                             .count = 1};
+    for (int axis = 0; axis < rank; axis++)
+        array.count = tgi_dim_mul(s->dims, array.count, extent[axis]);
+    return tgi_fuse_add_buffer(s, array);
+}
+
 /* Lays the input out with the reduced axes side by side, in a buffer. */
 static tg_status add_permuted(tgi_fuse_state *s, tgi_ref node, int op,
                               int rank, const tgi_dim *extent, uint64_t mask)
 {
     tgi_ref in = tgi_fuse_same(s, tgi_graph_node(s->graph, node)->inputs[0]);
-    int order[TG_MAX_RANK], n = 0;
-    /* Kept axes but the last, the reduced ones, the last one kept. */
-    int last = rank - 1;
-    while (mask >> last & 1)
-        last--;
-    for (int axis = 0; axis < rank; axis++)
-        if (!(mask >> axis & 1) && axis != last)
-            order[n++] = axis;
-    int first_reduced = n;
-    for (int axis = 0; axis < rank; axis++)
-        if (mask >> axis & 1)
-            order[n++] = axis;
-    order[n++] = last;
-
     tgi_task task = {.kind = TGI_TASK_MAP,
                      .node = in,
                      .value = in,
+                     .buffer = add_array(s, in, rank, extent),
                      .outer = tgi_domain_of(s, in)};
-    tgi_map_init(s, in, &task.map);
-    tgi_dim permuted[TG_MAX_RANK], stride = 1;
-    for (int i = rank - 1; i >= 0; i--) {
-        int64_t axis = task.map.axis[order[i]].axis;
-        if (axis != TGI_STILL)
-            task.stride[axis] = (tgi_stride){stride, false};
-        permuted[i] = extent[order[i]];
-        stride = tgi_dim_mul(s->dims, stride, permuted[i]);
-    }
-    task.buffer = tgi_fuse_add_buffer(
-        s, (tgi_loop_buffer){.place = TGI_PLACE_TEMP,
-                             .dtype = tgi_graph_node(s->graph, in)->dtype,
-                             .node = in,
-                             .count = stride});
     if (!task.buffer)
         return tg_error_last()->status;
+    tgi_dim permuted[TG_MAX_RANK], stride[TG_MAX_RANK];
+    uint64_t reduced = permute(s, rank, extent, mask, permuted, stride);
+    tgi_map_init(s, in, &task.map);
+    for (int axis = 0; axis < rank; axis++)
+        if (task.map.axis[axis].axis != TGI_STILL)
+            task.stride[task.map.axis[axis].axis].distance = stride[axis];
     TGI_TRY(add_task(s, &task));
-
-    uint64_t reduced = 0;
-    for (int i = first_reduced; i < rank - 1; i++)
-        reduced |= UINT64_C(1) << i;
     return add_reduce_buffer(s, node, op, task.buffer, rank, permuted,
                              reduced);
+}
+
+/* The runs first, into a buffer that has the rows side by side; then these. */
+static tg_status add_runs_and_rows(tgi_fuse_state *s, tgi_ref node, int op,
+                                   int rank, const tgi_dim *extent,
+                                   uint64_t run, uint64_t rows)
+{
+    int n = rank;
+    while (run >> (n - 1) & 1)
+        n--;
+    uint32_t buffer = add_array(s, node, n, extent);
+    if (!buffer)
+        return tg_error_last()->status;
+    tgi_dim permuted[TG_MAX_RANK], stride[TG_MAX_RANK];
+    uint64_t reduced = permute(s, n, extent, rows, permuted, stride);
+    TGI_TRY(add_reduce_value(s, node, op, buffer, rank, extent, run,
+                             TGI_ROWS));
+    tgi_task *runs = &s->tasks.data[s->tasks.n - 1];
+    int at = 0;
+    for (int axis = 0; axis < n; axis++)
+        if (extent[axis] != 1)
+            runs->stride[at++].distance = stride[axis];
+    return add_reduce_buffer(s, node, op, buffer, n, permuted, reduced);
 }
 
 /* How many groups of neighbours the reduced axes form. */
@@ -302,19 +344,7 @@ static tg_status add_reduce(tgi_fuse_state *s, tgi_ref ref)
     if (!rows)
         return add_reduce_value(s, ref, op, 0, rank, extent, run, TGI_ROWS);
 
-    /* The runs first, then the rows of their results. */
-    tgi_loop_buffer partial = {.place = TGI_PLACE_TEMP,
-                               .dtype = node->dtype,
-                               .node = ref,
-                               .count = 1};
-    for (int axis = 0; axis < first_of_run; axis++)
-        partial.count = tgi_dim_mul(s->dims, partial.count, extent[axis]);
-    uint32_t buffer = tgi_fuse_add_buffer(s, partial);
-    if (!buffer)
-        return tg_error_last()->status;
-    TGI_TRY(add_reduce_value(s, ref, op, buffer, rank, extent, run,
-                             TGI_ROWS));
-    return add_reduce_buffer(s, ref, op, buffer, first_of_run, extent, rows);
+    return add_runs_and_rows(s, ref, op, rank, extent, run, rows);
 }
 
 /* -- Products -------------------------------------------------------------- */
@@ -456,8 +486,10 @@ tg_status tgi_fuse_tasks(tgi_fuse_state *s)
         tgi_fuse_value *value = &s->values[ref];
         if (value->how != TGI_FUSE_STORED || value->same != ref)
             continue;
+        size_t before = s->tasks.n;
         TGI_TRY(add_stored(s, ref));
-        value->task = (uint32_t)s->tasks.n;
+        /* There is nothing to do for what has no elements. */
+        value->task = s->tasks.n > before ? (uint32_t)s->tasks.n : 0;
     }
     for (size_t i = 0; i < graph->results.n; i++)
         TGI_TRY(add_result(s, i));

@@ -79,6 +79,25 @@ static tgi_ref same_of(const tgi_fuse_state *s, tgi_ref ref)
     return ref;
 }
 
+/* True if a broadcast repeats more than single elements: then what lies in
+   front of it would be computed again for every row. */
+static bool repeats_rows(const tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    tgi_ref in = tgi_fuse_same(s, node->inputs[0]);
+    int rank = tgi_fuse_rank(s, ref), added = rank - tgi_fuse_rank(s, in);
+    bool has_expanded = false;
+    for (int axis = 0; axis < rank; axis++) {
+        bool is_one = axis < added ||
+                      tgi_fuse_extent(s, in, axis - added) == 1;
+        if (is_one)
+            has_expanded |= tgi_fuse_extent(s, ref, axis) != 1;
+        else if (has_expanded)
+            return true;
+    }
+    return false;
+}
+
 static void look_forward(tgi_fuse_state *s)
 {
     for (tgi_ref ref = 1; ref <= s->graph->n_nodes; ref++) {
@@ -97,6 +116,9 @@ static void look_forward(tgi_fuse_state *s)
         uint32_t cost = value->words;
         for (uint32_t i = 0; i < node->n_inputs; i++)
             cost += s->values[node->inputs[i]].cost;
+        /* What is the same along a row costs nothing at its elements. */
+        if (node->op == TGI_OP_BROADCAST && !repeats_rows(s, ref))
+            cost = 0;
         value->cost = cost < COST_LIMIT ? cost : COST_LIMIT;
     }
 }
@@ -138,25 +160,6 @@ tgi_ref tgi_fuse_dense(const tgi_fuse_state *s, tgi_ref ref)
             return ref;
         ref = tgi_fuse_same(s, node->inputs[0]);
     }
-}
-
-/* True if a broadcast repeats more than single elements: then what lies in
-   front of it would be computed again for every row. */
-static bool repeats_rows(const tgi_fuse_state *s, tgi_ref ref)
-{
-    const tgi_node *node = tgi_graph_node(s->graph, ref);
-    tgi_ref in = tgi_fuse_same(s, node->inputs[0]);
-    int rank = tgi_fuse_rank(s, ref), added = rank - tgi_fuse_rank(s, in);
-    bool has_expanded = false;
-    for (int axis = 0; axis < rank; axis++) {
-        bool is_one = axis < added ||
-                      tgi_fuse_extent(s, in, axis - added) == 1;
-        if (is_one)
-            has_expanded |= tgi_fuse_extent(s, ref, axis) != 1;
-        else if (has_expanded)
-            return true;
-    }
-    return false;
 }
 
 /* Passes the uses of an inlined value, or of a root, on to its inputs. */

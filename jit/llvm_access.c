@@ -27,7 +27,7 @@ LLVMValueRef tgi_llvm_first_lanes(tgi_llvm_kernel *k, LLVMValueRef n)
 {
     LLVMTypeRef element = k->program->i32;
     LLVMValueRef count = LLVMBuildTrunc(k->b, n, element, "");
-    return LLVMBuildICmp(k->b, LLVMIntULT, tgi_llvm_iota(k, element),
+    return LLVMBuildICmp(k->b, LLVMIntSLT, tgi_llvm_iota(k, element),
                          tgi_llvm_splat(k->e, count), "");
 }
 
@@ -183,8 +183,8 @@ static void lane_addresses(tgi_llvm_kernel *k, const tgi_access *access,
                            LLVMValueRef *out_addresses)
 {
     const tgi_stride stride = access->stride[k->vector_axis];
-    LLVMValueRef step = tgi_llvm_stride(k, stride), next = address_of(k, access);
-    LLVMValueRef indices = NULL;
+    LLVMValueRef step = tgi_llvm_stride(k, stride);
+    LLVMValueRef next = address_of(k, access), indices = NULL;
     if (index_varies(k, access))
         indices = tgi_llvm_value_of(k, access->index);
     for (unsigned i = 0; i < k->e->lanes; i++) {

@@ -28,6 +28,13 @@ static LLVMTypeRef type_of(const tgi_llvm_kernel *k, uint32_t reduction)
     return tgi_llvm_type(k->e, k->loops->reductions.data[reduction].dtype);
 }
 
+/* Vectors of many lanes are stored at any place: that of an element. */
+static unsigned alignment(const tgi_llvm_kernel *k, uint32_t reduction)
+{
+    return (unsigned)tgi_dtype_bytes(
+        k->loops->reductions.data[reduction].dtype);
+}
+
 void tgi_llvm_cascade_begin(tgi_llvm_kernel *k, tgi_llvm_cascade *cascade,
                             const tgi_llvm_phase *phase)
 {
@@ -53,8 +60,19 @@ static LLVMValueRef load_part(tgi_llvm_kernel *k,
                               const tgi_llvm_cascade *cascade, unsigned i,
                               LLVMValueRef level)
 {
-    return LLVMBuildLoad2(k->b, type_of(k, cascade->phase->reductions[i]),
-                          part_at(k, cascade, i, level), "");
+    LLVMValueRef part =
+        LLVMBuildLoad2(k->b, type_of(k, cascade->phase->reductions[i]),
+                       part_at(k, cascade, i, level), "");
+    LLVMSetAlignment(part, alignment(k, cascade->phase->reductions[i]));
+    return part;
+}
+
+static void store_part(tgi_llvm_kernel *k, const tgi_llvm_cascade *cascade,
+                       unsigned i, LLVMValueRef level, LLVMValueRef part)
+{
+    LLVMSetAlignment(
+        LLVMBuildStore(k->b, part, part_at(k, cascade, i, level)),
+        alignment(k, cascade->phase->reductions[i]));
 }
 
 /* The reductions that carry: their places in the phase. */
@@ -83,7 +101,7 @@ static void push_ascending(tgi_llvm_kernel *k, tgi_llvm_cascade *cascade,
                          load_part(k, cascade, i, zero), block);
     tgi_llvm_branch_end(k, &branch);
     sum = tgi_llvm_branch_value(k, &branch, sum, block);
-    LLVMBuildStore(k->b, sum, part_at(k, cascade, i, zero));
+    store_part(k, cascade, i, zero, sum);
 }
 
 /* llvm.cttz or llvm.ctlz: how many of the lowest or highest bits are 0. */
@@ -123,8 +141,7 @@ void tgi_llvm_cascade_push(tgi_llvm_kernel *k, tgi_llvm_cascade *cascade,
             load_part(k, cascade, places[i], loop.index), loop.carried[i]);
     tgi_llvm_loop_end(k, &loop, values);
     for (unsigned i = 0; i < n; i++)
-        LLVMBuildStore(k->b, loop.carried[i],
-                       part_at(k, cascade, places[i], top));
+        store_part(k, cascade, places[i], top, loop.carried[i]);
 }
 
 void tgi_llvm_cascade_total(tgi_llvm_kernel *k, tgi_llvm_cascade *cascade,

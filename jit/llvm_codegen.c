@@ -111,6 +111,8 @@ static bool build(tgi_llvm_program *program, tgi_llvm_kernel_info *kernels,
     snprintf(name, sizeof(name), "tg_%s",
              loops->name && *loops->name ? loops->name : "entry");
     LLVMValueRef entry = tgi_llvm_entry_define(program, kernels, name);
+    if (!entry)
+        return fail(out, program->failure, program->is_out_of_memory);
     o->n_kernels = loops->kernels.n;
     if (!take_names(o, kernels, entry, options))
         return fail(out, "out of memory", true);

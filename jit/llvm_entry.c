@@ -18,6 +18,7 @@ typedef struct entry {
     LLVMValueRef is_team; /* there is more than one thread */
     LLVMBasicBlockRef done;
     const tgi_llvm_kernel_info *kernels;
+    size_t *step_of_code; /* see step_of */
 } entry;
 
 /* -- Shares ---------------------------------------------------------------- */
@@ -172,27 +173,28 @@ static void host(entry *n, uint32_t number)
 
 /* -- Ending the call ------------------------------------------------------- */
 
-static bool has_check(const tgi_kernel_loops *loops, int64_t number)
+/* The step after which failed_check can be `code`; past the last: none. */
+static size_t *step_of(const entry *n, int64_t code)
 {
-    for (size_t i = 0; i < loops->checks.n; i++)
-        if (loops->checks.data[i].number == number)
-            return true;
-    return false;
+    return &n->step_of_code[code + (int64_t)n->k.program->loops->hosts.n];
 }
 
-/* Can failed_check be `code` because of a step before step `end`? */
-static bool can_fail(const tgi_loops *loops, size_t end, int64_t code)
+static void find_steps(entry *n)
 {
-    for (size_t i = 0; i < end; i++) {
+    const tgi_loops *loops = n->k.program->loops;
+    const int64_t n_hosts = (int64_t)loops->hosts.n;
+    for (int64_t code = -n_hosts; code <= (int64_t)loops->checked.n; code++)
+        *step_of(n, code) = loops->steps.n;
+    for (size_t i = loops->steps.n; i-- > 0;) {
         const tgi_loop_step *step = &loops->steps.data[i];
-        if (code < 0 ? step->kind == TGI_STEP_HOST &&
-                           step->number == -1 - code
-                     : step->kind == TGI_STEP_RUN &&
-                           has_check(loops->kernels.data[step->number],
-                                     code - 1))
-            return true;
+        if (step->kind == TGI_STEP_HOST)
+            *step_of(n, -1 - (int64_t)step->number) = i;
+        if (step->kind != TGI_STEP_RUN)
+            continue;
+        const tgi_kernel_loops *kernel = loops->kernels.data[step->number];
+        for (size_t j = 0; j < kernel->checks.n; j++)
+            *step_of(n, 1 + (int64_t)kernel->checks.data[j].number) = i;
     }
-    return false;
 }
 
 /* True if `code` is in first … last. */
@@ -218,11 +220,10 @@ static void end_if_failed(entry *n, size_t at)
     LLVMSetAlignment(code, 8);
     LLVMValueRef has_failed = LLVMConstNull(program->bit);
     for (int64_t first = -n_hosts; first <= n_checks; first++) {
-        if (first == 0 || !can_fail(loops, at, first))
+        if (*step_of(n, first) >= at)
             continue;
         int64_t last = first;
-        while (last + 1 <= n_checks && last + 1 != 0 &&
-               can_fail(loops, at, last + 1))
+        while (last < n_checks && *step_of(n, last + 1) < at)
             last++;
         has_failed = LLVMBuildOr(n->k.b, has_failed,
                                  is_among(n, code, first, last), "");
@@ -267,6 +268,14 @@ LLVMValueRef tgi_llvm_entry_define(tgi_llvm_program *program,
                                    const char *name)
 {
     tgi_llvm_emitter *e = &program->emitter;
+    const tgi_loops *loops = program->loops;
+    size_t *step_of_code = program->alloc(
+        (loops->hosts.n + 1 + loops->checked.n) * sizeof(*step_of_code));
+    if (!step_of_code) {
+        program->is_out_of_memory = true;
+        tgi_llvm_fail(program, "out of memory");
+        return NULL;
+    }
     LLVMTypeRef parameters[] = {program->pointer, program->i64, program->i64};
     LLVMTypeRef type = LLVMFunctionType(program->nothing, parameters, 3, false);
     LLVMValueRef function = LLVMAddFunction(e->module, name, type);
@@ -279,7 +288,9 @@ LLVMValueRef tgi_llvm_entry_define(tgi_llvm_program *program,
         .thread = LLVMGetParam(function, 1),
         .n_threads = LLVMGetParam(function, 2),
         .kernels = kernels,
+        .step_of_code = step_of_code,
     };
+    find_steps(&n);
     LLVMPositionBuilderAtEnd(e->builder, tgi_llvm_block(&n.k, "entry"));
     n.done = tgi_llvm_block(&n.k, "done");
     n.is_team = LLVMBuildICmp(e->builder, LLVMIntSGT, n.n_threads,
@@ -288,5 +299,6 @@ LLVMValueRef tgi_llvm_entry_define(tgi_llvm_program *program,
     LLVMBuildBr(e->builder, n.done);
     LLVMPositionBuilderAtEnd(e->builder, n.done);
     LLVMBuildRetVoid(e->builder);
+    program->free(step_of_code);
     return function;
 }

@@ -65,6 +65,20 @@ LLVMValueRef tgi_llvm_pieces(const tgi_llvm_program *program, LLVMValueRef a,
                          "");
 }
 
+LLVMValueRef tgi_llvm_full_end(tgi_llvm_kernel *k, LLVMValueRef from,
+                               LLVMValueRef to, int64_t size)
+{
+    LLVMValueRef n = LLVMBuildSub(k->b, to, from, "");
+    n = LLVMBuildAnd(k->b, n, tgi_llvm_number(k->program, -size), "");
+    return tgi_llvm_add(k->program, from, n);
+}
+
+bool tgi_llvm_are_same(LLVMValueRef a, LLVMValueRef b)
+{
+    int64_t m, n;
+    return tgi_llvm_is_number(a, &m) && tgi_llvm_is_number(b, &n) && m == n;
+}
+
 /* -- Blocks ---------------------------------------------------------------- */
 
 LLVMBasicBlockRef tgi_llvm_block(tgi_llvm_kernel *k, const char *name)

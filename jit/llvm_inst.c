@@ -40,7 +40,7 @@ LLVMValueRef tgi_llvm_value_of(tgi_llvm_kernel *k, uint32_t number)
     assert(value->value || value->mask);
     if (!needs_splat(k, value))
         return element_of(k, value);
-    if (value->splat)
+    if (value->splat && k->splat_lanes == k->e->lanes)
         return value->splat;
     const unsigned lanes = k->e->lanes;
     k->e->lanes = 1;
@@ -53,9 +53,10 @@ LLVMValueRef tgi_llvm_mask_of(tgi_llvm_kernel *k, uint32_t number)
 {
     tgi_llvm_value *value = &k->values[number];
     if (needs_splat(k, value))
-        return value->splat_mask ? value->splat_mask
-                                 : tgi_llvm_mask_of_bool(
-                                       k->e, tgi_llvm_value_of(k, number));
+        return value->splat_mask && k->splat_lanes == k->e->lanes
+                   ? value->splat_mask
+                   : tgi_llvm_mask_of_bool(k->e,
+                                           tgi_llvm_value_of(k, number));
     if (value->mask)
         return value->mask;
     LLVMValueRef mask = tgi_llvm_mask_of_bool(k->e, value->value);
@@ -331,6 +332,7 @@ void tgi_llvm_splats_begin(tgi_llvm_kernel *k, unsigned phase)
 {
     if (k->e->lanes == 1)
         return;
+    k->splat_lanes = k->e->lanes;
     for (uint32_t i = 1; i < k->loops->insts.n; i++) {
         const tgi_inst *inst = inst_at(k, i);
         if (k->values[i].level != TGI_LEVEL_INNER || inst->phase != phase ||

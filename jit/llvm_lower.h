@@ -6,7 +6,8 @@
  *   llvm_entry.c        its entry: steps, shares of threads, barriers
  *   llvm_kernel.c       a function for each kernel: the loop over its items
  *   llvm_rows.c         an item of ROWS: maps along the inner axis …
- *   llvm_rows_reduce.c  … and reductions
+ *   llvm_rows_reduce.c  … and reductions by the tree of reduce_tree.h …
+ *   llvm_rows_free.c    … or in any order, where that gives the same bits
  *   llvm_columns.c      an item of COLUMNS
  *   llvm_reduce.c       steps, starts and ends of reductions
  *   llvm_cascade.c      combining blocks
@@ -37,6 +38,8 @@ enum {
     TGI_LLVM_UNIT = 64,
     TGI_LLVM_CARRIED = 64,    /* values carried by one loop, at most */
     TGI_LLVM_REDUCTIONS = 16, /* in one phase, at most */
+    /* Vectors that the lanes of the tree are cut into, at most. */
+    TGI_LLVM_TREE_VECTORS = 16,
     TGI_LLVM_DIMS = 32 /* extents remembered; more are loaded again */
 };
 
@@ -75,10 +78,11 @@ typedef struct tgi_llvm_value {
 
 /* What is known of a phase. */
 typedef struct tgi_llvm_phase {
-    bool has_loop;      /* does something along the inner axis */
-    bool can_mask;      /* else what is left over is done one by one */
-    bool is_heavy;      /* computes much for an element */
-    unsigned lanes;     /* of its vectors */
+    bool has_loop;       /* does something along the inner axis */
+    bool can_mask;       /* else what is left over is done one by one */
+    bool is_heavy;       /* computes much for an element */
+    unsigned lanes;      /* of its vectors */
+    unsigned rest_lanes; /* of those for what is left over; masked if > 1 */
     unsigned n_reductions;
     uint32_t reductions[TGI_LLVM_REDUCTIONS]; /* numbers */
 } tgi_llvm_phase;
@@ -97,14 +101,15 @@ typedef struct tgi_llvm_kernel {
     int vector_axis; /* along which vectors lie */
     /* Where the loops are. Of the vector axis: lane 0. NULL: nowhere. */
     LLVMValueRef index[TGI_LOOP_AXES];
-    LLVMValueRef mask; /* lanes that count; NULL: all */
-    bool is_split;     /* see tgi_reduction */
+    LLVMValueRef mask;    /* lanes that count; NULL: all */
+    bool is_split;        /* see tgi_reduction */
+    unsigned splat_lanes; /* of the splats in `values` */
     LLVMValueRef nothing; /* an element to read where there is none; or NULL */
 
     tgi_llvm_phase *phases;
-    tgi_llvm_value *values;  /* by inst */
-    LLVMValueRef *bases;     /* by access: element at the point */
-    LLVMValueRef *buffers;   /* by buffer; NULL: not used so far */
+    tgi_llvm_value *values; /* by inst */
+    LLVMValueRef *bases;    /* by access: element at the point */
+    LLVMValueRef *buffers;  /* by buffer; NULL: not used so far */
     struct {
         tgi_dim dim;
         LLVMValueRef value;
@@ -158,6 +163,12 @@ LLVMValueRef tgi_llvm_min(const tgi_llvm_program *program, LLVMValueRef a,
 /* a / b rounded up; b > 0 is a power of two. */
 LLVMValueRef tgi_llvm_pieces(const tgi_llvm_program *program, LLVMValueRef a,
                              int64_t b);
+
+/* from + the largest multiple of `size`, a power of two, below to - from. */
+LLVMValueRef tgi_llvm_full_end(tgi_llvm_kernel *k, LLVMValueRef from,
+                               LLVMValueRef to, int64_t size);
+/* True if both are numbers and the same. */
+bool tgi_llvm_are_same(LLVMValueRef a, LLVMValueRef b);
 
 /* A loop from `start` to below `end`; none at all if that is nothing. */
 typedef struct tgi_llvm_loop {
@@ -279,6 +290,8 @@ typedef struct tgi_llvm_state {
 /* How: by the recipe, or (if the order does not matter) by a quicker way to
    the same bits, which is told by `is_free`. */
 bool tgi_llvm_is_free(const tgi_llvm_kernel *k, uint32_t reduction);
+/* Has it such a way? */
+bool tgi_llvm_is_quick(const tgi_llvm_kernel *k, uint32_t reduction);
 unsigned tgi_llvm_parts(const tgi_llvm_kernel *k, uint32_t reduction,
                         bool is_free);
 void tgi_llvm_start(tgi_llvm_kernel *k, uint32_t reduction, bool is_free,
@@ -286,6 +299,12 @@ void tgi_llvm_start(tgi_llvm_kernel *k, uint32_t reduction, bool is_free,
 /* Takes the value of the last body into the state, where the mask says so. */
 void tgi_llvm_step(tgi_llvm_kernel *k, uint32_t reduction, bool is_free,
                    tgi_llvm_state *state);
+/* The same for `first` and then the value of the last body, of a quick one. */
+void tgi_llvm_step_two(tgi_llvm_kernel *k, uint32_t reduction,
+                       LLVMValueRef first, tgi_llvm_state *state);
+/* What is free: the upper half of the lanes into the lower. */
+void tgi_llvm_halve(tgi_llvm_kernel *k, uint32_t reduction,
+                    tgi_llvm_state *state);
 LLVMValueRef tgi_llvm_finish(tgi_llvm_kernel *k, uint32_t reduction,
                              bool is_free, const tgi_llvm_state *state);
 
@@ -321,14 +340,19 @@ void tgi_llvm_cascade_total(tgi_llvm_kernel *k, tgi_llvm_cascade *cascade,
 void tgi_llvm_rows(tgi_llvm_kernel *k, LLVMValueRef from, LLVMValueRef to);
 void tgi_llvm_rows_reduce(tgi_llvm_kernel *k, unsigned phase,
                           LLVMValueRef from, LLVMValueRef to);
-/* Elements of a block of the tree, for a phase with reductions. */
+void tgi_llvm_rows_free(tgi_llvm_kernel *k, unsigned phase,
+                        LLVMValueRef from, LLVMValueRef to,
+                        LLVMValueRef *out_results);
+/* Lanes and elements of a block of the tree, of a phase with reductions. */
+unsigned tgi_llvm_tree_lanes(const tgi_llvm_kernel *k,
+                             const tgi_llvm_phase *phase);
 int64_t tgi_llvm_block_elements(const tgi_llvm_kernel *k,
                                 const tgi_llvm_phase *phase);
 
 /*
  * Calls `visit` with the builder in the loops of a phase from one position to
- * another: of full vectors, then for what is left over with a mask or with
- * one lane. k->index of the inner axis and k->mask are set.
+ * another: of full vectors, then for what is left over with fewer lanes and a
+ * mask. k->index of the inner axis and k->mask are set.
  */
 typedef void tgi_llvm_visit(tgi_llvm_kernel *k, unsigned phase, void *user);
 void tgi_llvm_along_rows(tgi_llvm_kernel *k, unsigned phase,
@@ -358,7 +382,7 @@ bool tgi_llvm_kernel_define(tgi_llvm_program *program,
 
 /* -- llvm_entry.c ---------------------------------------------------------- */
 
-/* Defines the entry. */
+/* Defines the entry; NULL after tgi_llvm_fail. */
 LLVMValueRef tgi_llvm_entry_define(tgi_llvm_program *program,
                                    const tgi_llvm_kernel_info *kernels,
                                    const char *name);

@@ -55,6 +55,11 @@ static bool is_quick(const tgi_reduction *reduction, bool is_free)
     return is_free && is_extreme(reduction) && is_float(reduction);
 }
 
+bool tgi_llvm_is_quick(const tgi_llvm_kernel *k, uint32_t number)
+{
+    return is_quick(reduction_at(k, number), true);
+}
+
 unsigned tgi_llvm_parts(const tgi_llvm_kernel *k, uint32_t number,
                         bool is_free)
 {
@@ -101,22 +106,52 @@ LLVMValueRef tgi_llvm_empty(tgi_llvm_kernel *k, uint32_t number)
 
 /* -- Steps ----------------------------------------------------------------- */
 
-static void step_quick(tgi_llvm_kernel *k, const tgi_reduction *reduction,
-                       LLVMValueRef x, tgi_llvm_state *next)
+/* The better one of two, as the CPU has it: the best one if x is NaN. */
+static LLVMValueRef better(tgi_llvm_kernel *k, const tgi_reduction *reduction,
+                           LLVMValueRef x, LLVMValueRef best)
 {
-    const bool is_max = reduction->op == TGI_OP_REDUCE_MAX;
+    LLVMValueRef is_better = LLVMBuildFCmp(
+        k->b,
+        reduction->op == TGI_OP_REDUCE_MAX ? LLVMRealOGT : LLVMRealOLT, x,
+        best, "");
+    return LLVMBuildSelect(k->b, is_better, x, best, "");
+}
+
+static LLVMValueRef signs_together(tgi_llvm_kernel *k,
+                                   const tgi_reduction *reduction,
+                                   LLVMValueRef a, LLVMValueRef b)
+{
+    return reduction->op == TGI_OP_REDUCE_MAX ? LLVMBuildAnd(k->b, a, b, "")
+                                              : LLVMBuildOr(k->b, a, b, "");
+}
+
+/* Takes x, and `other` if there is one, into the state. */
+static void step_quick(tgi_llvm_kernel *k, const tgi_reduction *reduction,
+                       LLVMValueRef x, LLVMValueRef other,
+                       tgi_llvm_state *next)
+{
     LLVMTypeRef bits = tgi_llvm_type(k->e, bits_of(reduction));
-    LLVMValueRef is_better =
-        LLVMBuildFCmp(k->b, is_max ? LLVMRealOGT : LLVMRealOLT, x,
-                      next->part[0], "");
-    LLVMValueRef is_nan = LLVMBuildFCmp(k->b, LLVMRealUNO, x, x, "");
-    next->part[0] =
-        LLVMBuildSelect(k->b, is_better, x, next->part[0], "");
+    LLVMValueRef is_nan =
+        LLVMBuildFCmp(k->b, LLVMRealUNO, x, other ? other : x, "");
+    LLVMValueRef signs = LLVMBuildBitCast(k->b, x, bits, "");
+    next->part[0] = better(k, reduction, x, next->part[0]);
+    if (other) {
+        next->part[0] = better(k, reduction, other, next->part[0]);
+        signs = signs_together(k, reduction, signs,
+                               LLVMBuildBitCast(k->b, other, bits, ""));
+    }
     next->part[1] = LLVMBuildOr(k->b, next->part[1],
                                 LLVMBuildSExt(k->b, is_nan, bits, ""), "");
-    LLVMValueRef signs = LLVMBuildBitCast(k->b, x, bits, "");
-    next->part[2] = is_max ? LLVMBuildAnd(k->b, next->part[2], signs, "")
-                           : LLVMBuildOr(k->b, next->part[2], signs, "");
+    next->part[2] =
+        signs_together(k, reduction, next->part[2], signs);
+}
+
+void tgi_llvm_step_two(tgi_llvm_kernel *k, uint32_t number,
+                       LLVMValueRef first, tgi_llvm_state *state)
+{
+    const tgi_reduction *reduction = reduction_at(k, number);
+    step_quick(k, reduction, first, tgi_llvm_value_of(k, reduction->value),
+               state);
 }
 
 static void step_arg(tgi_llvm_kernel *k, const tgi_reduction *reduction,
@@ -144,7 +179,7 @@ void tgi_llvm_step(tgi_llvm_kernel *k, uint32_t number, bool is_free,
     if (is_arg(reduction)) {
         step_arg(k, reduction, x, state);
     } else if (is_quick(reduction, is_free)) {
-        step_quick(k, reduction, x, state);
+        step_quick(k, reduction, x, NULL, state);
     } else if (reduction->op == TGI_OP_MATMUL) {
         const tgi_emitted in[] = {x, tgi_llvm_value_of(k, reduction->other),
                                   old.part[0]};
@@ -231,6 +266,27 @@ static LLVMValueRef lanes_of(tgi_llvm_kernel *k, LLVMValueRef vector,
     return LLVMBuildShuffleVector(k->b, vector,
                                   LLVMGetPoison(LLVMTypeOf(vector)),
                                   LLVMConstVector(order, n), "");
+}
+
+void tgi_llvm_halve(tgi_llvm_kernel *k, uint32_t number,
+                    tgi_llvm_state *state)
+{
+    const tgi_reduction *reduction = reduction_at(k, number);
+    const unsigned lanes = k->e->lanes, half = lanes / 2;
+    LLVMValueRef lower[TGI_LLVM_PARTS], upper[TGI_LLVM_PARTS];
+    for (unsigned i = 0; i < tgi_llvm_parts(k, number, true); i++) {
+        lower[i] = lanes_of(k, state->part[i], 0, half);
+        upper[i] = lanes_of(k, state->part[i], half, half);
+    }
+    k->e->lanes = half;
+    if (is_quick(reduction, true)) {
+        state->part[0] = better(k, reduction, upper[0], lower[0]);
+        state->part[1] = LLVMBuildOr(k->b, lower[1], upper[1], "");
+        state->part[2] = signs_together(k, reduction, lower[2], upper[2]);
+    } else {
+        state->part[0] = tgi_llvm_combine(k, number, lower[0], upper[0]);
+    }
+    k->e->lanes = lanes;
 }
 
 LLVMValueRef tgi_llvm_fold(tgi_llvm_kernel *k, uint32_t number,

@@ -6,44 +6,21 @@
  */
 #include "llvm_lower.h"
 
-/* from + the largest multiple of `size`, a power of two, below to - from. */
-static LLVMValueRef end_of_full(tgi_llvm_kernel *k, LLVMValueRef from,
-                                LLVMValueRef to, int64_t size)
-{
-    LLVMValueRef n = LLVMBuildSub(k->b, to, from, "");
-    n = LLVMBuildAnd(k->b, n, tgi_llvm_number(k->program, -size), "");
-    return tgi_llvm_add(k->program, from, n);
-}
-
-/* True if both are numbers and the same. */
-static bool are_same(LLVMValueRef a, LLVMValueRef b)
-{
-    int64_t m, n;
-    return tgi_llvm_is_number(a, &m) && tgi_llvm_is_number(b, &n) && m == n;
-}
-
 static void visit_rest(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
                        LLVMValueRef to, tgi_llvm_visit *visit, void *user)
 {
-    if (k->phases[phase].can_mask) {
-        tgi_llvm_branch branch;
-        tgi_llvm_branch_begin(
-            k, &branch, LLVMBuildICmp(k->b, LLVMIntSLT, from, to, ""));
-        k->index[k->inner] = from;
-        k->mask = tgi_llvm_first_lanes(k, LLVMBuildSub(k->b, to, from, ""));
-        visit(k, phase, user);
-        k->mask = NULL;
-        tgi_llvm_branch_end(k, &branch);
-        return;
-    }
     const unsigned lanes = k->e->lanes;
     tgi_llvm_loop loop;
-    tgi_llvm_loop_begin(k, &loop, from, to, 1, NULL, 0);
-    k->e->lanes = 1;
+    k->e->lanes = k->phases[phase].rest_lanes;
+    tgi_llvm_loop_begin(k, &loop, from, to, k->e->lanes, NULL, 0);
     k->index[k->inner] = loop.index;
+    if (k->e->lanes > 1)
+        k->mask =
+            tgi_llvm_first_lanes(k, LLVMBuildSub(k->b, to, loop.index, ""));
     visit(k, phase, user);
-    k->e->lanes = lanes;
+    k->mask = NULL;
     tgi_llvm_loop_end(k, &loop, NULL);
+    k->e->lanes = lanes;
 }
 
 void tgi_llvm_along_rows(tgi_llvm_kernel *k, unsigned phase,
@@ -51,16 +28,16 @@ void tgi_llvm_along_rows(tgi_llvm_kernel *k, unsigned phase,
                          tgi_llvm_visit *visit, void *user)
 {
     const unsigned lanes = k->phases[phase].lanes;
-    LLVMValueRef end = end_of_full(k, from, to, lanes);
+    LLVMValueRef end = tgi_llvm_full_end(k, from, to, lanes);
     k->e->lanes = lanes;
-    if (!are_same(from, end)) {
+    if (!tgi_llvm_are_same(from, end)) {
         tgi_llvm_loop loop;
         tgi_llvm_loop_begin(k, &loop, from, end, lanes, NULL, 0);
         k->index[k->inner] = loop.index;
         visit(k, phase, user);
         tgi_llvm_loop_end(k, &loop, NULL);
     }
-    if (!are_same(end, to) && lanes > 1)
+    if (!tgi_llvm_are_same(end, to) && lanes > 1)
         visit_rest(k, phase, end, to, visit, user);
     k->index[k->inner] = NULL;
 }

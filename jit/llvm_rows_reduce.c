@@ -5,8 +5,7 @@
  *
  * The lanes of a block are several vectors. They are kept in registers where
  * bodies are short and registers enough; what is left over of a block, and
- * blocks of long bodies, take the vectors one by one from memory. If the
- * order of elements is free there are no blocks: one vector goes all along.
+ * blocks of long bodies, take the vectors one by one from memory.
  */
 #include "llvm_lower.h"
 
@@ -17,17 +16,36 @@
 /* Registers that lanes may take; a body needs the rest. */
 enum { REGISTERS = 8 };
 
-static unsigned tree_lanes(const tgi_llvm_kernel *k,
-                           const tgi_llvm_phase *phase)
+static unsigned all_lanes(const tgi_llvm_kernel *k,
+                          const tgi_llvm_phase *phase)
 {
     const int dtype = k->loops->reductions.data[phase->reductions[0]].dtype;
     return tgi_dtype_bytes(dtype) == 8 ? TGI_LANES_8 : TGI_LANES_4;
 }
 
+/*
+ * Lanes that a short row never reaches keep the start value, which changes
+ * nothing when they are folded in: they need not be there. Products are the
+ * exception, since they start from +0, which changes -0.
+ */
+unsigned tgi_llvm_tree_lanes(const tgi_llvm_kernel *k,
+                             const tgi_llvm_phase *phase)
+{
+    const tgi_dim extent = k->loops->extent[k->inner];
+    unsigned lanes = all_lanes(k, phase);
+    for (unsigned i = 0; i < phase->n_reductions; i++)
+        if (k->loops->reductions.data[phase->reductions[i]].op ==
+            TGI_OP_MATMUL)
+            return lanes;
+    while (tgi_dim_is_known(extent) && lanes > 1 && lanes / 2 >= extent)
+        lanes /= 2;
+    return lanes;
+}
+
 int64_t tgi_llvm_block_elements(const tgi_llvm_kernel *k,
                                 const tgi_llvm_phase *phase)
 {
-    return TGI_BLOCK_STEPS * (int64_t)tree_lanes(k, phase);
+    return TGI_BLOCK_STEPS * (int64_t)all_lanes(k, phase);
 }
 
 static bool fits_registers(const tgi_llvm_kernel *k,
@@ -35,11 +53,11 @@ static bool fits_registers(const tgi_llvm_kernel *k,
 {
     unsigned bits = 0;
     for (unsigned i = 0; i < phase->n_reductions; i++)
-        bits += tree_lanes(k, phase) * 8 *
+        bits += tgi_llvm_tree_lanes(k, phase) * 8 *
                 (unsigned)tgi_dtype_bytes(
                     k->loops->reductions.data[phase->reductions[i]].dtype);
     const unsigned vectors =
-        phase->n_reductions * (tree_lanes(k, phase) / phase->lanes);
+        phase->n_reductions * (tgi_llvm_tree_lanes(k, phase) / phase->lanes);
     return !phase->is_heavy && vectors <= TGI_LLVM_CARRIED &&
            bits <= REGISTERS * 256;
 }
@@ -106,7 +124,7 @@ static void take_in_memory(tgi_llvm_kernel *k, unsigned phase, void *user)
 /* The lanes of a block: `n` vectors for each reduction in turn. */
 typedef struct vectors {
     unsigned n;
-    LLVMValueRef all[TGI_LLVM_CARRIED];
+    LLVMValueRef all[TGI_LLVM_REDUCTIONS * TGI_LLVM_TREE_VECTORS];
 } vectors;
 
 static LLVMValueRef *vectors_of(vectors *v, unsigned reduction)
@@ -120,10 +138,10 @@ static LLVMValueRef take_in_registers(tgi_llvm_kernel *k, unsigned phase,
                                       vectors *v)
 {
     const tgi_llvm_phase *p = &k->phases[phase];
-    const int64_t step = tree_lanes(k, p);
-    LLVMValueRef n = LLVMBuildSub(k->b, to, from, "");
-    n = LLVMBuildAnd(k->b, n, tgi_llvm_number(k->program, -step), "");
-    LLVMValueRef end = tgi_llvm_add(k->program, from, n);
+    const int64_t step = tgi_llvm_tree_lanes(k, p);
+    LLVMValueRef end = tgi_llvm_full_end(k, from, to, step);
+    if (tgi_llvm_are_same(from, end))
+        return end;
     tgi_llvm_loop loop;
     tgi_llvm_loop_begin(k, &loop, from, end, step, v->all,
                         p->n_reductions * v->n);
@@ -144,11 +162,39 @@ static LLVMValueRef take_in_registers(tgi_llvm_kernel *k, unsigned phase,
     return end;
 }
 
+/*
+ * The elements left over of a row of known length, where vectors can be taken
+ * with a mask. False if that is not so.
+ */
+static bool take_known_rest(tgi_llvm_kernel *k, unsigned phase,
+                            LLVMValueRef from, LLVMValueRef to, vectors *v)
+{
+    const tgi_llvm_phase *p = &k->phases[phase];
+    int64_t at, end;
+    if (!tgi_llvm_is_number(from, &at) || !tgi_llvm_is_number(to, &end) ||
+        !fits_registers(k, p) || !(p->can_mask || end % p->lanes == 0))
+        return false;
+    for (unsigned j = 0; at < end; j++, at += p->lanes) {
+        k->index[k->inner] = tgi_llvm_number(k->program, at);
+        if (end - at < p->lanes)
+            k->mask = tgi_llvm_first_lanes(
+                k, tgi_llvm_number(k->program, end - at));
+        tgi_llvm_body(k, phase);
+        for (unsigned i = 0; i < p->n_reductions; i++) {
+            tgi_llvm_state state = {.part = {vectors_of(v, i)[j]}};
+            tgi_llvm_step(k, p->reductions[i], false, &state);
+            vectors_of(v, i)[j] = state.part[0];
+        }
+        k->mask = NULL;
+    }
+    return true;
+}
+
 static void through_memory(tgi_llvm_kernel *k, unsigned phase,
                            LLVMValueRef from, LLVMValueRef to, vectors *v)
 {
     const tgi_llvm_phase *p = &k->phases[phase];
-    memory m = {.lanes = tree_lanes(k, p)};
+    memory m = {.lanes = tgi_llvm_tree_lanes(k, p)};
     for (unsigned i = 0; i < p->n_reductions; i++) {
         m.array[i] = tgi_llvm_array(
             k, tgi_llvm_element_type(k->e, dtype_of(k, p->reductions[i])),
@@ -174,7 +220,7 @@ static void reduce_block(tgi_llvm_kernel *k, unsigned phase,
                          LLVMValueRef *out)
 {
     const tgi_llvm_phase *p = &k->phases[phase];
-    vectors v = {.n = tree_lanes(k, p) / p->lanes};
+    vectors v = {.n = tgi_llvm_tree_lanes(k, p) / p->lanes};
     k->e->lanes = p->lanes;
     for (unsigned i = 0; i < p->n_reductions; i++) {
         tgi_llvm_state state;
@@ -185,8 +231,8 @@ static void reduce_block(tgi_llvm_kernel *k, unsigned phase,
     LLVMValueRef at = from;
     if (fits_registers(k, p))
         at = take_in_registers(k, phase, from, to, &v);
-    int64_t m, n;
-    if (!(tgi_llvm_is_number(at, &m) && tgi_llvm_is_number(to, &n) && m == n))
+    if (!tgi_llvm_are_same(at, to) &&
+        !take_known_rest(k, phase, at, to, &v))
         through_memory(k, phase, at, to, &v);
     for (unsigned i = 0; i < p->n_reductions; i++) {
         k->e->lanes = p->lanes;
@@ -247,116 +293,6 @@ static void reduce_cascade(tgi_llvm_kernel *k, unsigned phase,
     tgi_llvm_cascade_total(k, &cascade, to, out);
 }
 
-/* -- Reductions in any order ----------------------------------------------- */
-
-/* All states of a phase, part after part. */
-typedef struct states {
-    unsigned n;
-    LLVMValueRef all[TGI_LLVM_REDUCTIONS * TGI_LLVM_PARTS];
-} states;
-
-static void start_free(tgi_llvm_kernel *k, const tgi_llvm_phase *p,
-                       states *s)
-{
-    s->n = 0;
-    for (unsigned i = 0; i < p->n_reductions; i++) {
-        tgi_llvm_state state;
-        tgi_llvm_start(k, p->reductions[i], true, &state);
-        for (unsigned j = 0; j < tgi_llvm_parts(k, p->reductions[i], true);
-             j++)
-            s->all[s->n++] = state.part[j];
-    }
-}
-
-static void take_free(tgi_llvm_kernel *k, unsigned phase, states *s)
-{
-    const tgi_llvm_phase *p = &k->phases[phase];
-    tgi_llvm_body(k, phase);
-    for (unsigned i = 0, at = 0; i < p->n_reductions; i++) {
-        const unsigned n = tgi_llvm_parts(k, p->reductions[i], true);
-        tgi_llvm_state state;
-        for (unsigned j = 0; j < n; j++)
-            state.part[j] = s->all[at + j];
-        tgi_llvm_step(k, p->reductions[i], true, &state);
-        for (unsigned j = 0; j < n; j++)
-            s->all[at + j] = state.part[j];
-        at += n;
-    }
-}
-
-static void loop_free(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
-                      LLVMValueRef to, states *s)
-{
-    tgi_llvm_loop loop;
-    tgi_llvm_loop_begin(k, &loop, from, to, k->e->lanes, s->all, s->n);
-    for (unsigned i = 0; i < s->n; i++)
-        s->all[i] = loop.carried[i];
-    k->index[k->inner] = loop.index;
-    take_free(k, phase, s);
-    tgi_llvm_loop_end(k, &loop, s->all);
-    for (unsigned i = 0; i < s->n; i++)
-        s->all[i] = loop.carried[i];
-}
-
-static void finish_free(tgi_llvm_kernel *k, const tgi_llvm_phase *p,
-                        const states *s, LLVMValueRef *out)
-{
-    const unsigned lanes = k->e->lanes;
-    for (unsigned i = 0, at = 0; i < p->n_reductions; i++) {
-        tgi_llvm_state state;
-        for (unsigned j = 0; j < tgi_llvm_parts(k, p->reductions[i], true);
-             j++)
-            state.part[j] = s->all[at++];
-        k->e->lanes = lanes;
-        LLVMValueRef value =
-            tgi_llvm_finish(k, p->reductions[i], true, &state);
-        out[i] = tgi_llvm_fold(k, p->reductions[i], &value, 1);
-    }
-}
-
-static void reduce_free(tgi_llvm_kernel *k, unsigned phase,
-                        LLVMValueRef from, LLVMValueRef to, LLVMValueRef *out)
-{
-    const tgi_llvm_phase *p = &k->phases[phase];
-    LLVMValueRef n = LLVMBuildSub(k->b, to, from, "");
-    n = LLVMBuildAnd(k->b, n,
-                     tgi_llvm_number(k->program, -(int64_t)p->lanes), "");
-    LLVMValueRef end = tgi_llvm_add(k->program, from, n);
-    states s;
-    k->e->lanes = p->lanes;
-    start_free(k, p, &s);
-    loop_free(k, phase, from, end, &s);
-
-    int64_t a, b;
-    const bool is_all = tgi_llvm_is_number(end, &a) &&
-                        tgi_llvm_is_number(to, &b) && a == b;
-    if (p->can_mask && !is_all) {
-        tgi_llvm_branch branch;
-        states rest = s;
-        tgi_llvm_branch_begin(
-            k, &branch, LLVMBuildICmp(k->b, LLVMIntSLT, end, to, ""));
-        k->index[k->inner] = end;
-        k->mask = tgi_llvm_first_lanes(k, LLVMBuildSub(k->b, to, end, ""));
-        take_free(k, phase, &rest);
-        k->mask = NULL;
-        tgi_llvm_branch_end(k, &branch);
-        for (unsigned i = 0; i < s.n; i++)
-            s.all[i] =
-                tgi_llvm_branch_value(k, &branch, rest.all[i], s.all[i]);
-    }
-    finish_free(k, p, &s, out);
-    if (!p->can_mask && !is_all && p->lanes > 1) {
-        LLVMValueRef single[TGI_LLVM_REDUCTIONS];
-        k->e->lanes = 1;
-        start_free(k, p, &s);
-        loop_free(k, phase, end, to, &s);
-        finish_free(k, p, &s, single);
-        for (unsigned i = 0; i < p->n_reductions; i++)
-            out[i] = tgi_llvm_combine(k, p->reductions[i], out[i], single[i]);
-    }
-    k->index[k->inner] = NULL;
-}
-
 /* -- All of them ----------------------------------------------------------- */
 
 static bool all_are_free(const tgi_llvm_kernel *k, const tgi_llvm_phase *p)
@@ -380,7 +316,7 @@ void tgi_llvm_rows_reduce(tgi_llvm_kernel *k, unsigned phase,
     if (is_cascade)
         reduce_cascade(k, phase, from, to, results);
     else if (all_are_free(k, p))
-        reduce_free(k, phase, from, to, results);
+        tgi_llvm_rows_free(k, phase, from, to, results);
     else
         reduce_blocks(k, phase, from, to, results);
     tgi_llvm_branch_end(k, &branch);

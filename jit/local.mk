@@ -87,6 +87,7 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm_random.c \
 	jit/llvm_reduce.c \
 	jit/llvm_rows.c \
+	jit/llvm_rows_free.c \
 	jit/llvm_rows_reduce.c \
 	jit/llvm_shape.c \
 	jit/llvm_target.c \

@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,8 @@ typedef struct block_head {
 static void *default_allocate(size_t bytes, size_t align, void *user)
 {
     (void)user;
+    if (align <= _Alignof(max_align_t))
+        return malloc(bytes); /* the quick one */
     void *memory = NULL;
     return posix_memalign(&memory, align, bytes) == 0 ? memory : NULL;
 }
@@ -42,12 +45,15 @@ static tg_allocator allocator = {default_allocate, default_release, NULL};
 
 static atomic_size_t live_bytes;
 
-static atomic_long n_asked;        /* since the last tgi_alloc_fail */
+static atomic_bool is_watched;     /* tgi_alloc_fail was ever called */
+static atomic_long n_asked;        /* since its last call */
 static atomic_long fail_from = -1; /* the first to fail, or -1 */
 static atomic_bool fail_forever;
 
 static bool is_to_fail(void)
 {
+    if (!atomic_load_explicit(&is_watched, memory_order_relaxed))
+        return false;
     long n = atomic_fetch_add_explicit(&n_asked, 1, memory_order_relaxed);
     long from = atomic_load_explicit(&fail_from, memory_order_relaxed);
     if (from < 0 || n < from)
@@ -144,6 +150,7 @@ void tgi_buffer_free(void *buffer, size_t bytes)
 
 long tgi_alloc_fail(long nth, int forever)
 {
+    atomic_store(&is_watched, true);
     atomic_store(&fail_from, -1);
     long asked = atomic_exchange(&n_asked, 0);
     atomic_store(&fail_forever, forever != 0);

@@ -11,7 +11,10 @@ static tg_status call_concrete(tg_concrete *concrete, const tgi_args *args,
 {
     tgi_launch launch;
     TGI_TRY(tgi_launch_init(&launch, concrete, args));
-    tg_tensor **tensors = tgi_alloc_zero((n_results + 1) * sizeof(*tensors));
+    tg_tensor *few[8] = {NULL};
+    bool is_few = n_results <= sizeof(few) / sizeof(few[0]);
+    tg_tensor **tensors =
+        is_few ? few : tgi_alloc_zero(n_results * sizeof(*tensors));
     tg_status status = tensors
                            ? tgi_launch_results(&launch, results, n_results,
                                                 tensors, site)
@@ -24,7 +27,8 @@ static tg_status call_concrete(tg_concrete *concrete, const tgi_args *args,
         else
             *results[i] = tensors[i];
     }
-    tgi_free(tensors);
+    if (!is_few)
+        tgi_free(tensors);
     tgi_launch_end(&launch);
     return status;
 }

@@ -4,6 +4,7 @@
  */
 #include "launch.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,9 +92,7 @@ static tg_status set_params(tgi_launch *launch, const tgi_args *args)
         TGI_TRY(set_variable(launch, c->n_arg_params + i,
                              c->captures.data[i]));
 
-    /* Numbers must not move once they are pointed to. */
-    if (!tgi_vec_reserve(&launch->numbers, c->n_arg_params + 1))
-        return tgi_error_memory();
+    tgi_launch_number *number = launch->numbers;
     for (size_t p = 0; p < c->n_arg_params; p++) {
         const tgi_arg *arg = &args->list.data[c->param_arg[p]];
         if (is_variable_param(launch, p))
@@ -105,10 +104,8 @@ static tg_status set_params(tgi_launch *launch, const tgi_args *args)
         } else if (arg->tensor) {
             launch->params[p] = (void *)(uintptr_t)arg->data;
         } else {
-            tgi_launch_number *number =
-                &launch->numbers.data[launch->numbers.n++];
             memcpy(number->element, arg->number, sizeof(number->element));
-            launch->params[p] = number->element;
+            launch->params[p] = number++->element;
         }
     }
     return TG_OK;
@@ -116,26 +113,37 @@ static tg_status set_params(tgi_launch *launch, const tgi_args *args)
 
 /* -- Preparing ------------------------------------------------------------- */
 
+/* Divides one piece of memory among the arrays of a launch. */
+static bool make_room(tgi_launch *launch, size_t n_symbols)
+{
+    size_t n_params = launch->n_params + 1, n_results = launch->n_results + 1;
+    size_t bytes = n_params * (sizeof(void *) + sizeof(int64_t) +
+                               sizeof(tgi_launch_number)) +
+                   n_results * sizeof(void *) + n_symbols * sizeof(int64_t);
+    launch->room =
+        bytes <= sizeof(launch->small) ? launch->small : tgi_alloc(bytes);
+    if (!launch->room)
+        return false;
+    memset(launch->room, 0, bytes);
+    launch->params = launch->room;
+    launch->results = launch->params + n_params;
+    launch->param_bytes = (int64_t *)(launch->results + n_results);
+    launch->symbols = launch->param_bytes + n_params;
+    launch->numbers = (tgi_launch_number *)(launch->symbols + n_symbols);
+    return true;
+}
+
 tg_status tgi_launch_init(tgi_launch *launch, tg_concrete *concrete,
                           const tgi_args *args)
 {
     const tgi_graph *graph = concrete->graph;
     size_t n_symbols = tgi_dims_n_symbols(graph->dims);
-    *launch = (tgi_launch){
-        .concrete = tg_concrete_retain(concrete),
-        .n_params = graph->params.n,
-        .n_results = graph->results.n,
-    };
-    launch->params = tgi_alloc_zero((launch->n_params + 1) * sizeof(void *));
-    launch->param_bytes =
-        tgi_alloc_zero((launch->n_params + 1) * sizeof(int64_t));
-    launch->results = tgi_alloc_zero((launch->n_results + 1) * sizeof(void *));
-    launch->symbols = tgi_alloc_zero((n_symbols + 1) * sizeof(int64_t));
-    tg_status status =
-        launch->params && launch->param_bytes && launch->results &&
-                launch->symbols
-            ? set_params(launch, args)
-            : tgi_error_memory();
+    memset(launch, 0, offsetof(tgi_launch, small));
+    launch->concrete = tg_concrete_retain(concrete);
+    launch->n_params = graph->params.n;
+    launch->n_results = graph->results.n;
+    tg_status status = make_room(launch, n_symbols) ? set_params(launch, args)
+                                                    : tgi_error_memory();
     for (size_t k = 0; k < n_symbols && !status; k++) {
         tgi_symbol source = tgi_dims_symbol(graph->dims, k);
         launch->symbols[k] =
@@ -167,11 +175,8 @@ void tgi_launch_deinit(tgi_launch *launch)
     tgi_vec_deinit(&launch->variables);
     tgi_vec_deinit(&launch->written);
     tgi_vec_deinit(&launch->copies);
-    tgi_vec_deinit(&launch->numbers);
-    tgi_free(launch->params);
-    tgi_free(launch->param_bytes);
-    tgi_free(launch->results);
-    tgi_free(launch->symbols);
+    if (launch->room != launch->small)
+        tgi_free(launch->room);
     tg_concrete_release(launch->concrete);
 }
 

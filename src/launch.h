@@ -19,6 +19,10 @@ typedef struct tgi_launch_number {
     _Alignas(8) char element[8];
 } tgi_launch_number;
 
+/* Most calls need no more room than this for their arrays. */
+enum { TGI_LAUNCH_ROOM = 512 };
+
+/* Does not move once it is prepared. */
 typedef struct tgi_launch {
     tg_concrete *concrete; /* retained */
     tgi_runner *runner;
@@ -33,8 +37,11 @@ typedef struct tgi_launch {
     TGI_VEC(tg_variable *) written; /* lent by params' owners */
     TGI_VEC(tg_variable *) variables; /* all it reads or writes; retained */
     TGI_VEC(tgi_value_copy) copies;
-    TGI_VEC(tgi_launch_number) numbers;
+    tgi_launch_number *numbers; /* one for each parameter that is one */
     bool all_set; /* no variable waits for its initial value any more */
+
+    void *room; /* of the arrays above: `small`, or allocated */
+    _Alignas(8) char small[TGI_LAUNCH_ROOM];
 } tgi_launch;
 
 /* Prepares it; arguments must fit the concrete function. */

@@ -22,12 +22,13 @@
 typedef struct reshaper {
     tgi_graph *graph;
     tgi_node node;
-    tgi_ref input; /* what node.inputs points to if a rule changed it */
+    tgi_ref inputs[2]; /* what node.inputs points to if a rule changed it */
     tgi_ref answer;
     bool failed; /* out of memory, recorded */
     union {
         tgi_attr_perm perm;
         tgi_attr_slice slice;
+        tgi_attr_pad pad;
     } attr; /* likewise for node.attr */
 } reshaper;
 
@@ -38,8 +39,8 @@ static const tgi_node *input_node(const reshaper *r)
 
 static void set_input(reshaper *r, tgi_ref ref)
 {
-    r->input = ref;
-    r->node.inputs = &r->input;
+    r->inputs[0] = ref;
+    r->node.inputs = r->inputs;
     r->node.n_inputs = 1;
 }
 
@@ -138,8 +139,33 @@ static void shape_slice(reshaper *r)
 
 /* -- Index maps and reductions --------------------------------------------- */
 
+/* A border around a border of the same element is one border. */
+static void combine_pads(reshaper *r)
+{
+    const tgi_node *input = input_node(r);
+    if (input->op != TGI_OP_PAD || input->inputs[1] != r->node.inputs[1])
+        return;
+    const tgi_attr_pad *inner = input->attr, *outer = r->node.attr;
+    tgi_attr_pad both = *inner;
+    for (int i = 0; i < TG_MAX_RANK; i++) {
+        both.low[i] = tgi_dim_add(r->graph->dims, inner->low[i],
+                                  outer->low[i]);
+        both.high[i] = tgi_dim_add(r->graph->dims, inner->high[i],
+                                   outer->high[i]);
+        if (outer->interior[i] != 0 || both.low[i] == TGI_DIM_NONE ||
+            both.high[i] == TGI_DIM_NONE)
+            return;
+    }
+    r->attr.pad = both;
+    r->node.attr = &r->attr.pad;
+    r->inputs[0] = input->inputs[0];
+    r->inputs[1] = input->inputs[1];
+    r->node.inputs = r->inputs;
+}
+
 static void shape_pad(reshaper *r)
 {
+    combine_pads(r);
     const tgi_attr_pad *attr = r->node.attr;
     for (int i = 0; i < TG_MAX_RANK; i++)
         if (attr->low[i] != 0 || attr->high[i] != 0 || attr->interior[i] != 0)

@@ -35,7 +35,9 @@ static bool key_add_static(tgi_key *key, const tg_operand *fixed)
 bool tgi_args_key(const tgi_args *args, tgi_key *out_key)
 {
     uint64_t n = args->n_operands;
-    if (!key_add(out_key, &n, sizeof(n)))
+    /* Room for all but strings at once. */
+    if (!tgi_vec_reserve(out_key, 8 + args->list.n * (sizeof(tgi_arg) / 2)) ||
+        !key_add(out_key, &n, sizeof(n)))
         return false;
     for (size_t i = 0; i < args->list.n; i++) {
         const tgi_arg *arg = &args->list.data[i];

@@ -16,10 +16,17 @@
  *   random_graph_operand.c  choosing operands
  *   random_graph_make*.c    instructions, by class of operation
  *   random_graph_session.c  a context with all a program needs; tracing
- *   random_graph_run.c      running graphs and calls; what they leave behind
- *   random_graph_check.c    what must agree with what
+ *   random_graph_buffers.c  memory of a run, guarded if need be
+ *   random_graph_outcome.c  what a run leaves behind
+ *   random_graph_run.c      running graphs and calls
+ *   random_graph_native.c   running compiled graphs, by teams of any size
+ *   random_graph_check.c    a program under test, in the mode asked for
+ *   random_graph_passes.c   what passes must keep
+ *   random_graph_jit.c      what compiled code must do
  *   random_graph_coverage.c which operations met which element types
+ *   random_graph_structure.c which structures were met, of graphs and loops
  *   random_graph_minimise.c shorter strings that still fail
+ *   random_graph_work.c     strings by their number, shared among processes
  *   random_graphs.c         the program
  */
 #ifndef TGI_TESTS_RANDOM_GRAPH_H
@@ -28,8 +35,22 @@
 #include "arena.h"
 #include "function_object.h"
 #include "graph.h"
+#include "jit.h"
 #include "strbuf.h"
 #include "tgjit.h"
+
+/* -- Settings -------------------------------------------------------------- */
+
+typedef enum rg_mode { RG_PASSES, RG_JIT } rg_mode;
+
+enum { RG_MOST_TEAMS = 16 };
+
+/* What is asked of a program. Of PASSES only the mode counts. */
+typedef struct rg_settings {
+    rg_mode mode;
+    int n_teams, teams[RG_MOST_TEAMS]; /* numbers of threads */
+    unsigned vector_bits;              /* 0: what suits the CPU */
+} rg_settings;
 
 /* -- Bytes ----------------------------------------------------------------- */
 
@@ -116,7 +137,7 @@ typedef struct rg_program {
     uint64_t seed; /* for choices that are not worth bytes */
     bool no_contraction;
     bool returns_all;
-    int64_t limit; /* elements of any value */
+    int64_t limit; /* elements of any value, in the first size */
     int n_args, n_variables;
     rg_arg args[RG_MOST_ARGS];
     struct {
@@ -125,7 +146,10 @@ typedef struct rg_program {
     } variables[RG_MOST_VARIABLES];
 } rg_program;
 
-void rg_program_init(rg_program *program, const uint8_t *bytes, size_t n);
+/* Programs have larger extents where code is compiled: its loops have parts
+   that small ones never enter. */
+void rg_program_init(rg_program *program, const uint8_t *bytes, size_t n,
+                     rg_mode mode);
 void rg_program_deinit(rg_program *program);
 
 /* Whether a general trace differs from the exact one. */
@@ -281,7 +305,8 @@ rg_instruction rg_make_swapped, rg_make_neutral, rg_make_upon, rg_make_clamp,
     rg_make_square, rg_make_contraction, rg_make_typed_scalar, rg_make_flat,
     rg_make_reverse, rg_make_mean, rg_make_quantifier, rg_make_activation,
     rg_make_softmax, rg_make_layer_norm, rg_make_random_numbers,
-    rg_make_assign_more, rg_make_assign_view, rg_make_name;
+    rg_make_assign_more, rg_make_assign_view, rg_make_name,
+    rg_make_reduced_view, rg_make_normalised, rg_make_swap;
 
 /* -- Sessions -------------------------------------------------------------- */
 
@@ -302,8 +327,16 @@ struct rg_session {
 typedef enum rg_generality { RG_EXACT, RG_GENERAL } rg_generality;
 typedef enum rg_passes { RG_RAW, RG_OPTIMISED } rg_passes;
 
+/* What runs calls. */
+typedef struct rg_backend {
+    bool is_native; /* all must be compiled; else all is interpreted */
+    int n_threads;
+    unsigned vector_bits;
+} rg_backend;
+
 bool rg_session_init(rg_session *s, const rg_program *program,
-                     rg_generality generality, rg_passes passes);
+                     rg_generality generality, rg_passes passes,
+                     const rg_backend *backend);
 void rg_session_deinit(rg_session *s);
 
 /* The arguments in one size; the tensors among them are to be released. */
@@ -314,12 +347,13 @@ void rg_session_release_args(const rg_session *s, tg_tensor **tensors);
 /* The trace for one size of arguments, retained. */
 tg_status rg_session_trace(rg_session *s, int size, tg_concrete **out_concrete);
 
-/* -- Running --------------------------------------------------------------- */
+/* -- Outcomes -------------------------------------------------------------- */
 
 /* Everything that can be seen of a run, as bytes: results with their types,
    contents of variables, printed text. */
 typedef struct rg_outcome {
     tg_status status;
+    char message[256]; /* "" if it did not fail */
     TGI_VEC(char) bytes;
     TGI_VEC(struct rg_part {
         char what[24];
@@ -328,10 +362,50 @@ typedef struct rg_outcome {
     parts;
 } rg_outcome;
 
+void rg_outcome_init(rg_outcome *outcome);
 void rg_outcome_deinit(rg_outcome *outcome);
+void rg_outcome_set_status(rg_outcome *outcome, tg_status status);
+void rg_outcome_add_result(rg_outcome *outcome, size_t i, int dtype, int rank,
+                           const int64_t *dims, const void *data);
+void rg_outcome_add_variable(rg_outcome *outcome, int i, const rg_type *type,
+                             const void *data);
+void rg_outcome_add_text(rg_outcome *outcome, const tgi_strbuf *text);
 
 /* "" if they are equal, else what differs first. */
 const char *rg_outcome_difference(const rg_outcome *a, const rg_outcome *b);
+
+/* -- Buffers --------------------------------------------------------------- */
+
+enum { RG_MOST_PARAMS = RG_MOST_ARGS + RG_MOST_VARIABLES };
+
+/*
+ * The memory of one run of a graph: contents of variables, parameters,
+ * results, values of symbols. Guarded memory has pages beside it that may not
+ * be touched, one of them right at its end or its beginning, and elements at
+ * any multiple of their size; arguments are copied into it then. There is one
+ * set of guarded buffers in a process.
+ */
+typedef struct rg_buffers {
+    tgi_arena arena;
+    bool is_guarded;
+    uint64_t random; /* how they lie */
+    size_t n_guarded;
+    void *variables[RG_MOST_VARIABLES];
+    void *params[RG_MOST_PARAMS];
+    void *results[RG_MOST_RESULTS];
+    int64_t *symbols;
+} rg_buffers;
+
+void rg_buffers_init(rg_buffers *b, const rg_session *s,
+                     const tg_concrete *concrete, const tgi_graph *graph,
+                     int size, bool is_guarded, uint64_t random);
+void rg_buffers_deinit(rg_buffers *b);
+void rg_buffers_add_result(rg_buffers *b, size_t i, int dtype, size_t bytes);
+
+/* Whether what lies beside guarded buffers is as it was. */
+bool rg_buffers_are_intact(const rg_buffers *b);
+
+/* -- Running --------------------------------------------------------------- */
 
 /* A graph with the parameters of `concrete`, interpreted. */
 void rg_run_graph(const rg_session *s, const tg_concrete *concrete,
@@ -340,21 +414,54 @@ void rg_run_graph(const rg_session *s, const tg_concrete *concrete,
 /* The program called through the API. */
 void rg_run_call(rg_session *s, int size, rg_outcome *out_outcome);
 
+/* The compiled graph of `concrete`, run by a team for one size. */
+typedef struct rg_native {
+    const rg_session *session;
+    const tg_concrete *concrete;
+    tgi_program *program;
+    int size, n_threads;
+    uint64_t random; /* how its memory lies */
+} rg_native;
+
+/* Returns what went wrong beside the outcome, "" if nothing did; `out_team` is
+   the number of threads that took part. */
+const char *rg_run_native(const rg_native *of, rg_outcome *out_outcome,
+                          int *out_team);
+
 /* -- Checking -------------------------------------------------------------- */
 
-/* Counts kept over all graphs; lies in memory shared by processes. */
+enum { RG_MOST_STRUCTURES = 64 };
+
+/* Counts kept over all graphs; lies in memory shared with the parent. */
 typedef struct rg_coverage {
     uint64_t hits[TGI_OPS][TGI_DTYPES];
+    uint64_t structures[RG_MOST_STRUCTURES];
     uint64_t n_graphs, n_nodes, n_failing_runs;
     uint64_t n_general, n_other_sizes, n_refused_sizes;
-    uint64_t n_current; /* which graph is under way */
+    /* Mode jit: graphs that were compiled, programs they became, sizes that
+       were too large; runs, those by a team, those of them with a kernel that
+       was split. */
+    uint64_t n_native, n_programs, n_large_sizes;
+    uint64_t n_runs, n_team_runs, n_parallel_runs;
 } rg_coverage;
 
 void rg_coverage_add(rg_coverage *coverage, const tgi_graph *graph);
-void rg_coverage_print(const rg_coverage *coverage);
+void rg_coverage_merge(rg_coverage *coverage, const rg_coverage *other);
+void rg_coverage_print(const rg_coverage *coverage, rg_mode mode);
 
-/* Allowed pairs of op and dtype that were never met, printed; how many. */
-size_t rg_coverage_holes(const rg_coverage *coverage);
+/* Allowed pairs of op and dtype that were never met, and in mode jit
+   structures, printed; how many. */
+size_t rg_coverage_holes(const rg_coverage *coverage, rg_mode mode);
+
+/* Structures of a compiled program whose extents have these values (of the
+   graph's table, of the loops'). */
+void rg_structure_add(rg_coverage *coverage, const tgi_program *program,
+                      const int64_t *graph_values, const int64_t *values);
+void rg_structure_print(const rg_coverage *coverage);
+size_t rg_structure_holes(const rg_coverage *coverage);
+
+/* Whether a team has shares of some kernel. */
+bool rg_structure_is_split(const tgi_program *program, const int64_t *values);
 
 typedef struct rg_failure {
     char what[512];
@@ -363,9 +470,35 @@ typedef struct rg_failure {
 
 void rg_failure_deinit(rg_failure *failure);
 
+/* A program under test. */
+typedef struct rg_checker {
+    const rg_settings *settings;
+    const rg_program *program;
+    rg_coverage *coverage;
+    rg_failure *failure;
+    uint64_t random;
+} rg_checker;
+
+/* Records the failure of a graph and what it became; either may be NULL.
+   False. */
+bool rg_fail(rg_checker *c, const tgi_graph *before, const tgi_graph *after,
+             const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+bool rg_verify(rg_checker *c, const tgi_graph *before, const tgi_graph *graph,
+               const char *stage);
+
+/* A session, and the trace for its first size, which must succeed. To be
+   released and deinitialised whatever is returned. */
+bool rg_begin(rg_checker *c, rg_session *s, rg_generality generality,
+              rg_passes passes, const rg_backend *backend,
+              tg_concrete **out_concrete);
+
+bool rg_check_passes(rg_checker *c);
+bool rg_check_jit(rg_checker *c);
+
 /* True if all holds for the program in these bytes. */
-bool rg_check(const uint8_t *bytes, size_t n, rg_coverage *coverage,
-              rg_failure *out_failure);
+bool rg_check(const rg_settings *settings, const uint8_t *bytes, size_t n,
+              rg_coverage *coverage, rg_failure *out_failure);
 
 /* The same as a fuzzer wants it: aborts. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
@@ -374,9 +507,40 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
 /* Shortens a failing string in place; every attempt has a process of its
    own, so crashes are failures like others. Returns the new length. */
-size_t rg_minimise(uint8_t *bytes, size_t n);
+size_t rg_minimise(const rg_settings *settings, uint8_t *bytes, size_t n);
 
 /* rg_check in a process of its own, where it may also die. */
-bool rg_check_apart(const uint8_t *bytes, size_t n);
+bool rg_check_apart(const rg_settings *settings, const uint8_t *bytes,
+                    size_t n);
+
+/* -- Working --------------------------------------------------------------- */
+
+enum { RG_MOST_BYTES = 4096, RG_MOST_JOBS = 64, RG_MOST_WIDTHS = 4 };
+
+typedef struct rg_work {
+    rg_settings settings; /* but for vector_bits */
+    int n_widths;
+    unsigned widths[RG_MOST_WIDTHS]; /* vector_bits, in turn */
+    uint64_t seed, count, most_failures;
+    int n_jobs;
+    bool is_verbose;
+} rg_work;
+
+typedef struct rg_totals {
+    rg_coverage coverage;
+    uint64_t n_passed, n_failed;
+} rg_totals;
+
+/* The string of graph k, and what is asked of it. */
+size_t rg_work_bytes(const rg_work *work, uint64_t k, uint8_t *bytes);
+rg_settings rg_work_settings(const rg_work *work, uint64_t k);
+
+/* One string, in another process since it may crash; a failure is minimised
+   and printed. */
+void rg_work_on(const rg_settings *settings, uint8_t *bytes, size_t n,
+                const char *name, rg_totals *totals);
+
+/* All numbers. */
+void rg_work_all(const rg_work *work, rg_totals *totals);
 
 #endif /* TGI_TESTS_RANDOM_GRAPH_H */

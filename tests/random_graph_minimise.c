@@ -14,14 +14,15 @@
 
 enum { MOST_SECONDS = 20 };
 
-bool rg_check_apart(const uint8_t *bytes, size_t n)
+bool rg_check_apart(const rg_settings *settings, const uint8_t *bytes,
+                    size_t n)
 {
     pid_t child = fork();
     if (child == 0) {
         static rg_coverage coverage;
         rg_failure failure;
         alarm(MOST_SECONDS);
-        _exit(!rg_check(bytes, n, &coverage, &failure));
+        _exit(!rg_check(settings, bytes, n, &coverage, &failure));
     }
     int status = 0;
     if (child < 0 || waitpid(child, &status, 0) != child)
@@ -30,14 +31,14 @@ bool rg_check_apart(const uint8_t *bytes, size_t n)
 }
 
 /* Leaves out `span` bytes at a time. */
-static bool try_without(uint8_t *bytes, size_t *n, size_t span,
-                        uint8_t *candidate)
+static bool try_without(const rg_settings *settings, uint8_t *bytes, size_t *n,
+                        size_t span, uint8_t *candidate)
 {
     bool changed = false;
     for (size_t at = 0; at + span <= *n;) {
         memcpy(candidate, bytes, at);
         memcpy(candidate + at, bytes + at + span, *n - at - span);
-        if (!rg_check_apart(candidate, *n - span)) {
+        if (!rg_check_apart(settings, candidate, *n - span)) {
             *n -= span;
             memcpy(bytes, candidate, *n);
             changed = true;
@@ -49,13 +50,15 @@ static bool try_without(uint8_t *bytes, size_t *n, size_t span,
 }
 
 /* Sets `span` bytes at a time to 0. */
-static bool try_zeros(uint8_t *bytes, size_t n, size_t span, uint8_t *candidate)
+static bool try_zeros(const rg_settings *settings, uint8_t *bytes, size_t n,
+                      size_t span, uint8_t *candidate)
 {
     bool changed = false;
     for (size_t at = 0; at + span <= n; at += span) {
         memcpy(candidate, bytes, n);
         memset(candidate + at, 0, span);
-        if (memcmp(candidate, bytes, n) != 0 && !rg_check_apart(candidate, n)) {
+        if (memcmp(candidate, bytes, n) != 0 &&
+            !rg_check_apart(settings, candidate, n)) {
             memcpy(bytes, candidate, n);
             changed = true;
         }
@@ -63,14 +66,14 @@ static bool try_zeros(uint8_t *bytes, size_t n, size_t span, uint8_t *candidate)
     return changed;
 }
 
-size_t rg_minimise(uint8_t *bytes, size_t n)
+size_t rg_minimise(const rg_settings *settings, uint8_t *bytes, size_t n)
 {
     uint8_t *candidate = malloc(n + 1);
     if (!candidate)
         return n;
     for (size_t span = n / 2 ? n / 2 : 1; span > 0;) {
-        bool changed = try_without(bytes, &n, span, candidate);
-        changed |= try_zeros(bytes, n, span, candidate);
+        bool changed = try_without(settings, bytes, &n, span, candidate);
+        changed |= try_zeros(settings, bytes, n, span, candidate);
         if (!changed || span > 1)
             span /= 2;
     }

@@ -8,8 +8,32 @@
 
 #include "random_graph.h"
 
+/* How large things are. */
+typedef struct scale {
+    int64_t limit;     /* elements of a value */
+    int64_t usual[16]; /* extents that are unknown in general traces … */
+    int64_t known[16]; /* … and others */
+} scale;
+
+/*
+ * Around the lanes and units of vectors; then over blocks of reductions (4096
+ * or 2048 elements, 256 rows) and of all other loops.
+ */
+static const scale small = {96,
+                            {3, 2, 4, 1, 5, 2, 6, 3, 1, 2, 4, 3, 2, 7, 1, 0},
+                            {1, 2, 3, 4, 5, 1, 7, 2, 3, 1, 2, 4, 6, 1, 3, 0}};
+static const scale medium = {
+    4096,
+    {33, 2, 65, 1, 17, 8, 100, 64, 1, 31, 7, 3, 16, 129, 5, 0},
+    {1, 2, 3, 40, 5, 1, 70, 2, 33, 1, 2, 9, 64, 1, 15, 0}};
+static const scale large = {
+    32768,
+    {300, 2, 70, 9000, 1, 64, 4097, 17, 513, 3, 130, 2049, 1, 20000, 8192, 600},
+    {1, 2, 3, 300, 5, 1, 70, 2, 33, 1, 2, 520, 64, 1, 8200, 1}};
+
 /* Extents that are unknown in general traces take these, one for each size. */
 typedef struct extents {
+    const scale *scale;
     int64_t named[2][RG_SIZES]; /* RG_SAME_1, RG_SAME_2 */
 } extents;
 
@@ -30,8 +54,7 @@ static uint64_t take_seed(rg_program *p)
 static int64_t take_dim(rg_program *p, const extents *sizes, uint8_t *out_known,
                         int64_t *others)
 {
-    static const int64_t known[16] = {1, 2, 3, 4, 5, 1, 7, 2,
-                                      3, 1, 2, 4, 6, 1, 3, 0};
+    const int64_t *known = sizes->scale->known;
     unsigned choice = rg_take(&p->body);
     *out_known = (uint8_t)(choice % 8 < 3   ? RG_SAME_1
                            : choice % 8 < 5 ? RG_SAME_2
@@ -118,23 +141,29 @@ static void take_variable(rg_program *p, const extents *sizes, int number)
     p->variables[number].data = take_contents(p, &types[0]);
 }
 
-void rg_program_init(rg_program *p, const uint8_t *bytes, size_t n)
+static const scale *take_scale(unsigned flags, rg_mode mode)
 {
-    static const int64_t usual[16] = {3, 2, 4, 1, 5, 2, 6, 3,
-                                      1, 2, 4, 3, 2, 7, 1, 0};
+    if (mode == RG_PASSES || flags / 64 < 2)
+        return &small;
+    return flags / 64 == 2 ? &medium : &large;
+}
+
+void rg_program_init(rg_program *p, const uint8_t *bytes, size_t n,
+                     rg_mode mode)
+{
     *p = (rg_program){.body = {bytes, n, 0},
                       .seed = tgi_hash(bytes, n < 4 ? n : 4, 0)};
     unsigned flags = rg_take(&p->body);
     p->no_contraction = flags % 16 == 1;
     p->returns_all = flags / 16 % 4 > 0;
-    bool is_large = flags == 255;
-    p->limit = is_large ? 2048 : 96;
+    extents sizes = {.scale = take_scale(flags, mode)};
+    bool is_long = mode == RG_PASSES && flags == 255;
+    p->limit = is_long ? 2048 : sizes.scale->limit;
 
-    extents sizes;
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < RG_SIZES; i++)
-            sizes.named[k][i] = usual[rg_below(&p->body, 16)];
-    if (is_large)
+            sizes.named[k][i] = sizes.scale->usual[rg_below(&p->body, 16)];
+    if (is_long)
         sizes.named[0][0] = 40 + (int64_t)rg_take(&p->body) * 4;
     p->n_variables = rg_below(&p->body, RG_MOST_VARIABLES + 1);
     p->n_args = rg_below(&p->body, RG_MOST_ARGS + 1);

@@ -43,7 +43,8 @@ static void print(const char *text, void *user)
 
 /* -- Beginning and end ----------------------------------------------------- */
 
-static tg_context *make_context(rg_session *s, rg_passes passes)
+static tg_context *make_context(rg_session *s, rg_passes passes,
+                                const rg_backend *backend)
 {
     tgi_strbuf all = {0};
     for (size_t i = 0; i < tgi_n_passes; i++)
@@ -53,6 +54,9 @@ static tg_context *make_context(rg_session *s, rg_passes passes)
     options.print_user = s;
     options.no_contraction = s->program->no_contraction;
     options.skip_passes = passes == RG_RAW ? all.text : "";
+    options.jit = backend->is_native ? "required" : "off";
+    options.threads = backend->n_threads;
+    options.vector_bits = (int)backend->vector_bits;
     tg_context *ctx = tg_context_create(&options);
     tgi_strbuf_deinit(&all);
     return ctx;
@@ -104,10 +108,11 @@ static tg_function *make_function(rg_session *s, rg_generality generality)
 }
 
 bool rg_session_init(rg_session *s, const rg_program *program,
-                     rg_generality generality, rg_passes passes)
+                     rg_generality generality, rg_passes passes,
+                     const rg_backend *backend)
 {
     *s = (rg_session){.program = program};
-    s->ctx = make_context(s, passes);
+    s->ctx = make_context(s, passes, backend);
     for (int i = 0; s->ctx && i < program->n_variables; i++) {
         const rg_type *type = &program->variables[i].type;
         s->variables[i] = tg_variable_create(

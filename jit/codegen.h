@@ -14,6 +14,7 @@
 typedef struct tgi_codegen_options {
     const char *cpu;      /* by LLVM's name; NULL: the host */
     unsigned vector_bits; /* 128, 256, 512; 0: what suits the CPU */
+    int64_t cache_bytes;  /* of the last cache; 0: not known */
     bool verify;          /* LLVM's verifier, before its passes */
     bool wants_ir, wants_assembly;
     /* Memory: tgi_alloc and tgi_free. */

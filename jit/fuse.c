@@ -49,8 +49,7 @@ static void forget(tgi_fuse_state *s)
         s->param_buffer[i] = s->last_reader[i] = s->last_writer[i] = 0;
     }
     for (tgi_ref ref = 0; ref <= s->graph->n_nodes; ref++)
-        s->values[ref] =
-            (tgi_fuse_value){.is_forced = s->values[ref].is_forced};
+        s->values[ref] = (tgi_fuse_value){.forced = s->values[ref].forced};
 }
 
 static tg_status attempt(tgi_fuse_state *s)
@@ -67,10 +66,13 @@ static tg_status attempt(tgi_fuse_state *s)
 static tg_status fuse(tgi_fuse_state *s)
 {
     for (int i = 0; i < MOST_ATTEMPTS; i++) {
+        const size_t explained = s->explain ? s->explain->n : 0;
         TGI_TRY(attempt(s));
         if (!s->must_restart)
             return TG_OK;
         forget(s);
+        if (s->explain)
+            tgi_strbuf_cut(s->explain, explained);
     }
     TGI_FAIL(TG_ERROR_INTERNAL, TGI_NO_SITE,
              "fusion of '%s' comes to no end", s->graph->name);

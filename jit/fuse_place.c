@@ -397,11 +397,11 @@ static bool is_one_run(tgi_fuse_state *s, const tgi_task *task,
         uint32_t i = task->expansion.order.data[n];
         const tgi_entry *entry = &task->expansion.entries.data[i];
         int op = tgi_graph_node(s->graph, entry->node)->op;
-        bool is_position = op == TGI_OP_IOTA || op == TGI_OP_RANDOM_BITS;
+        bool is_read = tgi_entry_is_read(s, task, i);
         tgi_access access;
-        if (!tgi_entry_is_read(s, task, i) && !is_position)
+        if (!is_read && op != TGI_OP_IOTA && op != TGI_OP_RANDOM_BITS)
             continue;
-        if (op == TGI_OP_IOTA && inner->n > 1)
+        if (!is_read && op == TGI_OP_IOTA && inner->n > 1)
             return false;
         if (!tgi_fuse_access(s, entry, &access) ||
             !is_one_axis(s, &access.stride[outer->n], inner))
@@ -428,8 +428,7 @@ static bool are_one_run(tgi_fuse_state *s, uint32_t number,
 /* Gives up: `ref` must be stored, and everything is thought over again. */
 static tg_status force(tgi_fuse_state *s, tgi_ref ref, const char *why)
 {
-    tgi_fuse_explain(s, ref, "stored: %s", why);
-    s->values[ref].is_forced = true;
+    s->values[ref].forced = why;
     s->must_restart = true;
     return TG_OK;
 }

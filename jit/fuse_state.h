@@ -31,9 +31,10 @@ typedef enum tgi_fuse_how {
 #define TGI_FUSE_MANY UINT32_MAX
 
 typedef struct tgi_fuse_value {
+    const char *forced; /* why it must be stored, if an earlier attempt has
+                           found that out */
     uint8_t how;
     bool is_live;
-    bool is_forced;    /* found out in an earlier attempt: must be stored */
     bool must_store;   /* someone needs it dense */
     bool wants_memory; /* its elements are used often: store it unless it is
                           only a view */

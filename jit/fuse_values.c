@@ -104,7 +104,7 @@ static void look_forward(tgi_fuse_state *s)
         const tgi_node *node = tgi_graph_node(s->graph, ref);
         tgi_fuse_value *value = &s->values[ref];
         value->same = same_of(s, ref);
-        value->must_store = value->is_forced;
+        value->must_store = value->forced != NULL;
         if (tgi_fuse_is_checked(node))
             s->last_check = ref;
         if (node->op == TGI_OP_ASSIGN) {
@@ -217,8 +217,8 @@ static tgi_fuse_how decide(const tgi_fuse_state *s, tgi_ref ref)
     case TGI_OP_VARIABLE:
         return TGI_FUSE_GIVEN;
     case TGI_OP_READ:
-        return value->is_forced || needs_snapshot(s, node) ? TGI_FUSE_STORED
-                                                           : TGI_FUSE_GIVEN;
+        return value->forced || needs_snapshot(s, node) ? TGI_FUSE_STORED
+                                                        : TGI_FUSE_GIVEN;
     case TGI_OP_CONSTANT:
         return tgi_domain_of(s, ref).n == 0 && !value->must_store
                    ? TGI_FUSE_INLINE
@@ -283,12 +283,16 @@ static void look_at(tgi_fuse_state *s, tgi_ref ref)
             use_inputs(s, ref, value->owner, value->view);
         return;
     case TGI_FUSE_STORED:
-        if (node->op == TGI_OP_READ)
-            return;
-        if (value->owner == TGI_FUSE_MANY)
+        if (value->forced)
+            tgi_fuse_explain(s, ref, "stored: %s", value->forced);
+        else if (node->op == TGI_OP_READ)
+            tgi_fuse_explain(s, ref, "stored: overwritten before a check");
+        else if (value->owner == TGI_FUSE_MANY)
             tgi_fuse_explain(s, ref, "stored: used in several places");
         else if (value->must_store || value->wants_memory)
             tgi_fuse_explain(s, ref, "stored: needed in memory");
+        if (node->op == TGI_OP_READ)
+            return;
         break;
     case TGI_FUSE_DEAD:
     case TGI_FUSE_GIVEN:

@@ -21,6 +21,15 @@
  */
 bool tgi_jit_describe(char *buf, size_t n);
 
+/* The loops a graph becomes for calls whose extents have these values, or why
+   values of it are stored, as text. */
+tg_status tgi_jit_print_loops(const tgi_graph *graph, const int64_t *values,
+                              bool wants_reasons, tgi_strbuf *out);
+
+/* From now on, code is shown to gdb (its JIT interface), or named in a map for
+   perf; what is loaded already is not. */
+void tgi_jit_show_code(bool to_gdb, bool to_perf);
+
 /* -- Programs: compiled graphs --------------------------------------------- */
 
 typedef struct tgi_program tgi_program;
@@ -72,7 +81,8 @@ void tgi_native_destroy(tgi_native *native);
 
 /*
  * Sets the buffers of later runs, with the rules of tgi_interp_run. Allocates
- * what results need that are NULL or lie in a parameter's buffer.
+ * what results need that are NULL or lie in a parameter's buffer; if it fails,
+ * those set before stay.
  */
 tg_status tgi_native_bind(tgi_native *native, void *const *params,
                           void *const *results);

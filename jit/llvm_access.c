@@ -85,6 +85,14 @@ static LLVMValueRef along(tgi_llvm_kernel *k, const tgi_access *access,
                         tgi_llvm_mul(k->program, distance, k->index[axis]));
 }
 
+LLVMValueRef tgi_llvm_address_at(tgi_llvm_kernel *k, const tgi_access *access)
+{
+    LLVMValueRef offset = tgi_llvm_dim(k, access->offset);
+    for (int axis = 0; axis <= k->inner; axis++)
+        offset = along(k, access, axis, offset);
+    return moved(k, access, tgi_llvm_buffer(k, access->buffer), offset);
+}
+
 static bool is_in_loops(const tgi_llvm_kernel *k, int axis)
 {
     return axis == k->vector_axis || axis == k->inner;
@@ -137,14 +145,19 @@ static bool index_varies(const tgi_llvm_kernel *k, const tgi_access *access)
     return access->index && k->values[access->index].varies;
 }
 
-/*
- * Address of lane 0, without an index that varies. What is the same at a
- * point is added first: it can stay in a register.
- */
-static LLVMValueRef address_of(tgi_llvm_kernel *k, const tgi_access *access)
+/* Where elements are: in their buffer, or in a tile of it. */
+static LLVMValueRef memory_of(tgi_llvm_kernel *k, const tgi_access *access)
 {
-    LLVMValueRef address = moved(k, access,
-                                 tgi_llvm_buffer(k, access->buffer),
+    const size_t number = (size_t)(access - k->loops->accesses.data);
+    if (k->tiles && k->tiles->tiles[number].uses)
+        return k->tiles->tiles[number].memory;
+    return tgi_llvm_buffer(k, access->buffer);
+}
+
+/* What is the same at a point is added first: it can stay in a register. */
+LLVMValueRef tgi_llvm_address(tgi_llvm_kernel *k, const tgi_access *access)
+{
+    LLVMValueRef address = moved(k, access, memory_of(k, access),
                                  base_of(k, access));
     if (access->index && !index_varies(k, access))
         address = moved(k, access, address,
@@ -153,10 +166,21 @@ static LLVMValueRef address_of(tgi_llvm_kernel *k, const tgi_access *access)
     return moved(k, access, address, in_loops(k, access));
 }
 
-/*
- * A gather from nothing has no element to read: it reads this instead. Its
- * value does not matter (IN_RANGE tells), but the address must be good.
- */
+/* Zeros: as many as a vector has lanes, of any type. */
+static LLVMValueRef zeros(tgi_llvm_program *program)
+{
+    if (!program->zeros) {
+        LLVMTypeRef type = LLVMArrayType2(program->i64, TGI_LLVM_LANES);
+        program->zeros =
+            LLVMAddGlobal(program->emitter.module, type, "zeros");
+        LLVMSetInitializer(program->zeros, LLVMConstNull(type));
+        LLVMSetGlobalConstant(program->zeros, true);
+        LLVMSetLinkage(program->zeros, LLVMPrivateLinkage);
+    }
+    return program->zeros;
+}
+
+/* A gather from nothing has no element to read: it reads zeros instead. */
 static LLVMValueRef guarded(tgi_llvm_kernel *k, const tgi_access *access,
                             LLVMValueRef address)
 {
@@ -169,13 +193,7 @@ static LLVMValueRef guarded(tgi_llvm_kernel *k, const tgi_access *access,
         LLVMBuildICmp(k->b, LLVMIntSGT, tgi_llvm_dim(k, count),
                       tgi_llvm_number(k->program, 0), "");
     tgi_llvm_go_back(k, block);
-    if (!k->nothing) {
-        k->nothing = tgi_llvm_array(k, k->program->i64, 1);
-        block = tgi_llvm_at_entry(k);
-        LLVMBuildStore(k->b, tgi_llvm_number(k->program, 0), k->nothing);
-        tgi_llvm_go_back(k, block);
-    }
-    return LLVMBuildSelect(k->b, is_any, address, k->nothing, "");
+    return LLVMBuildSelect(k->b, is_any, address, zeros(k->program), "");
 }
 
 /* Addresses of all lanes, one by one. */
@@ -184,7 +202,7 @@ static void lane_addresses(tgi_llvm_kernel *k, const tgi_access *access,
 {
     const tgi_stride stride = access->stride[k->vector_axis];
     LLVMValueRef step = tgi_llvm_stride(k, stride);
-    LLVMValueRef next = address_of(k, access), indices = NULL;
+    LLVMValueRef next = tgi_llvm_address(k, access), indices = NULL;
     if (index_varies(k, access))
         indices = tgi_llvm_value_of(k, access->index);
     for (unsigned i = 0; i < k->e->lanes; i++) {
@@ -252,7 +270,7 @@ LLVMValueRef tgi_llvm_load(tgi_llvm_kernel *k, uint32_t number)
     const tg_dtype dtype = dtype_of(k, access);
     LLVMTypeRef type = tgi_llvm_type(k->e, dtype);
     if (k->e->lanes == 1) {
-        LLVMValueRef address = address_of(k, access);
+        LLVMValueRef address = tgi_llvm_address(k, access);
         if (index_varies(k, access))
             address = moved(k, access, address,
                             gathered(k, access,
@@ -264,27 +282,29 @@ LLVMValueRef tgi_llvm_load(tgi_llvm_kernel *k, uint32_t number)
         assert(!k->mask);
         return load_lanes(k, access, dtype);
     }
-    LLVMValueRef address = guarded(k, access, address_of(k, access));
+    LLVMValueRef address = tgi_llvm_address(k, access);
+    if (is_step(stride, true))
+        address = moved(k, access, address,
+                        tgi_llvm_number(k->program, 1 - (int)k->e->lanes));
+    address = guarded(k, access, address);
     if (k->mask) {
         LLVMValueRef operands[] = {address, alignment(k, dtype), k->mask,
                                    LLVMConstNull(type)};
         assert(is_step(stride, false));
         return call_masked(k, "llvm.masked.load", type, operands);
     }
-    if (is_step(stride, false))
-        return load_at(k, type, dtype, address);
-    address = moved(k, access, address,
-                    tgi_llvm_number(k->program, 1 - (int)k->e->lanes));
-    return reversed(k, load_at(k, type, dtype, address));
+    LLVMValueRef vector = load_at(k, type, dtype, address);
+    return is_step(stride, true) ? reversed(k, vector) : vector;
 }
 
 /* -- Stores ---------------------------------------------------------------- */
 
-static void store_at(tgi_llvm_kernel *k, tg_dtype dtype, LLVMValueRef value,
-                     LLVMValueRef address)
+static LLVMValueRef store_at(tgi_llvm_kernel *k, tg_dtype dtype,
+                             LLVMValueRef value, LLVMValueRef address)
 {
-    LLVMSetAlignment(LLVMBuildStore(k->b, value, address),
-                     (unsigned)tgi_dtype_bytes((int)dtype));
+    LLVMValueRef store = LLVMBuildStore(k->b, value, address);
+    LLVMSetAlignment(store, (unsigned)tgi_dtype_bytes((int)dtype));
+    return store;
 }
 
 static void store_lanes(tgi_llvm_kernel *k, const tgi_access *access,
@@ -306,7 +326,7 @@ void tgi_llvm_store(tgi_llvm_kernel *k, const tgi_store *store)
     LLVMValueRef value = tgi_llvm_value_of(k, store->value);
     assert(!access->index);
     if (k->e->lanes == 1) {
-        store_at(k, dtype, value, address_of(k, access));
+        store_at(k, dtype, value, tgi_llvm_address(k, access));
         return;
     }
     if (!is_step(stride, false) && !is_step(stride, true)) {
@@ -314,7 +334,7 @@ void tgi_llvm_store(tgi_llvm_kernel *k, const tgi_store *store)
         store_lanes(k, access, dtype, value);
         return;
     }
-    LLVMValueRef address = address_of(k, access);
+    LLVMValueRef address = tgi_llvm_address(k, access);
     if (k->mask) {
         LLVMValueRef operands[] = {value, address, alignment(k, dtype),
                                    k->mask};
@@ -327,5 +347,9 @@ void tgi_llvm_store(tgi_llvm_kernel *k, const tgi_store *store)
         address = moved(k, access, address,
                         tgi_llvm_number(k->program, 1 - (int)k->e->lanes));
     }
-    store_at(k, dtype, value, address);
+    LLVMValueRef done = store_at(k, dtype, value, address);
+    if (tgi_llvm_is_streamed(k, store))
+        tgi_llvm_stream_mark(k, done,
+                             k->e->lanes *
+                                 (unsigned)tgi_dtype_bytes((int)dtype));
 }

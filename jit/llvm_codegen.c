@@ -187,10 +187,16 @@ bool tgi_llvm_codegen(const tgi_loops *loops,
         .target = &target,
         .alloc = options->alloc,
         .free = options->free,
+        .cache_bytes = options->cache_bytes,
     };
     tgi_llvm_target_prepare(&target, module);
     program_init(&program, module, builder);
-    const bool is_fine = compile_module(&program, module, options, o, out);
+    const bool is_fine =
+        tgi_llvm_streams_init(&program)
+            ? compile_module(&program, module, options, o, out)
+            : fail(out, "out of memory", true);
+    if (program.is_read)
+        options->free(program.is_read);
     LLVMDisposeBuilder(builder);
     LLVMDisposeModule(module);
     LLVMContextDispose(context);

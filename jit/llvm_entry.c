@@ -33,18 +33,23 @@ static LLVMValueRef items_of(entry *n, const tgi_kernel_loops *loops,
 {
     const tgi_llvm_program *program = n->k.program;
     LLVMValueRef items = tgi_llvm_number(program, 1);
-    for (int axis = 0; axis < loops->n_outer; axis++) {
-        LLVMValueRef along = extent(n, loops, axis);
-        if (loops->vectors == TGI_COLUMNS && axis == loops->n_outer - 1)
-            along = tgi_llvm_pieces(program, along, info->lanes);
-        items = tgi_llvm_mul(program, items, along);
-    }
-    if (info->has_units)
-        items = tgi_llvm_mul(
-            program, items,
-            tgi_llvm_pieces(program, extent(n, loops, loops->n_outer),
-                            TGI_LLVM_UNIT));
+    for (int axis = 0; axis <= loops->n_outer; axis++)
+        if (info->piece[axis])
+            items = tgi_llvm_mul(program, items,
+                                 tgi_llvm_pieces(program,
+                                                 extent(n, loops, axis),
+                                                 info->piece[axis]));
     return items;
+}
+
+/* What an item has of an axis, at most `piece`; 0: all of it. */
+static LLVMValueRef part_of(entry *n, const tgi_kernel_loops *loops, int axis,
+                            int64_t piece)
+{
+    LLVMValueRef all = extent(n, loops, axis);
+    return piece ? tgi_llvm_min(n->k.program, all,
+                                tgi_llvm_number(n->k.program, piece))
+                 : all;
 }
 
 /* Picoseconds of an item. */
@@ -52,18 +57,19 @@ static LLVMValueRef cost_of(entry *n, const tgi_kernel_loops *loops,
                             const tgi_llvm_kernel_info *info)
 {
     const tgi_llvm_program *program = n->k.program;
-    LLVMValueRef length = extent(n, loops, loops->n_outer);
-    if (info->has_units || info->block)
-        length = tgi_llvm_min(
-            program, length,
-            tgi_llvm_number(program,
-                            info->has_units ? TGI_LLVM_UNIT : info->block));
+    const int inner = loops->n_outer;
+    LLVMValueRef length = part_of(
+        n, loops, inner, info->block ? info->block : info->piece[inner]);
     LLVMValueRef cost = tgi_llvm_mul(
         program, length, tgi_llvm_number(program, info->cost.element));
-    if (!info->has_units)
+    if (!info->piece[inner]) /* else points are shared by many items */
         cost = tgi_llvm_add(program, cost,
                             tgi_llvm_number(program, info->cost.point));
-    return tgi_llvm_mul(program, cost, tgi_llvm_number(program, info->lanes));
+    for (int axis = 0; axis < inner; axis++)
+        if (info->piece[axis] > 1)
+            cost = tgi_llvm_mul(program, cost,
+                                part_of(n, loops, axis, info->piece[axis]));
+    return cost;
 }
 
 /* Threads that take part: as many as have `grain` to do, one at least. */

@@ -7,7 +7,7 @@
  * does its items begin … end - 1. An item is a point of the outer axes (of
  * COLUMNS: a chunk of columns); of a kernel without reductions it is a unit
  * of TGI_LLVM_UNIT elements along the inner axis, and all units of a row that
- * a thread has are one loop. The point of the first item is found by
+ * a thread has are one loop; if it goes by tiles, a stack of them. The point of the first item is found by
  * division; from there indices move as an odometer does.
  */
 #include "llvm_lower.h"
@@ -30,16 +30,23 @@ static bool has_units(const tgi_llvm_kernel *k)
     return true;
 }
 
-/* How far an axis of items goes. After the outer axes one counts units. */
-static LLVMValueRef items_along(tgi_llvm_kernel *k, int axis, bool units)
+/* How an axis is cut; see tgi_llvm_kernel_info. */
+static int64_t piece_of(const tgi_llvm_kernel *k, int axis, bool units)
 {
-    LLVMValueRef extent = tgi_llvm_dim(k, k->loops->extent[axis]);
     if (axis == k->inner)
-        return units ? tgi_llvm_pieces(k->program, extent, TGI_LLVM_UNIT)
-                     : tgi_llvm_number(k->program, 1);
+        return units ? TGI_LLVM_UNIT : 0;
     if (axis == k->vector_axis)
-        return tgi_llvm_pieces(k->program, extent, tgi_llvm_columns_lanes(k));
-    return extent;
+        return tgi_llvm_columns_lanes(k);
+    return k->tiles && axis == k->tiles->axis ? TGI_LLVM_STACK : 1;
+}
+
+/* How far an axis of items goes. */
+static LLVMValueRef items_along(tgi_llvm_kernel *k, int axis, int64_t piece)
+{
+    return piece ? tgi_llvm_pieces(k->program,
+                                   tgi_llvm_dim(k, k->loops->extent[axis]),
+                                   piece)
+                 : tgi_llvm_number(k->program, 1);
 }
 
 typedef struct odometer {
@@ -100,6 +107,11 @@ static int64_t block_of_split(const tgi_llvm_kernel *k)
 
 static void run_item(tgi_llvm_kernel *k, const odometer *o)
 {
+    if (k->tiles) {
+        tgi_llvm_tiles_run(k, o->index[k->tiles->axis], o->index[k->inner]);
+        return;
+    }
+    tgi_llvm_point_addresses(k);
     if (k->loops->vectors == TGI_COLUMNS) {
         tgi_llvm_columns(k, o->index[k->vector_axis]);
         return;
@@ -129,16 +141,18 @@ static LLVMValueRef run_units(tgi_llvm_kernel *k, const odometer *o,
         k->program, tgi_llvm_add(k->program, first, n), unit);
     to = tgi_llvm_min(k->program, to,
                       tgi_llvm_dim(k, k->loops->extent[k->inner]));
+    tgi_llvm_point_addresses(k);
     tgi_llvm_rows(k, from, to);
     return n;
 }
 
-static void run_items(tgi_llvm_kernel *k, bool units)
+static void run_items(tgi_llvm_kernel *k, const tgi_llvm_kernel_info *info)
 {
+    const bool units = info->piece[k->inner] && !k->tiles;
     LLVMTypeRef i64 = k->program->i64;
     odometer o = {.n = k->inner + 1};
     for (int axis = 0; axis < o.n; axis++)
-        o.extent[axis] = items_along(k, axis, units);
+        o.extent[axis] = items_along(k, axis, info->piece[axis]);
     decode(k, &o, k->begin);
 
     LLVMBasicBlockRef before = LLVMGetInsertBlock(k->b);
@@ -159,7 +173,6 @@ static void run_items(tgi_llvm_kernel *k, bool units)
     }
     for (int axis = 0; axis < k->inner; axis++)
         k->index[axis] = axis == k->vector_axis ? NULL : o.index[axis];
-    tgi_llvm_point_addresses(k);
 
     LLVMValueRef next[TGI_LOOP_AXES], n_done = tgi_llvm_number(k->program, 1);
     LLVMValueRef carry = LLVMConstInt(k->program->bit, 1, false);
@@ -181,6 +194,7 @@ static void run_items(tgi_llvm_kernel *k, bool units)
         if (phi[axis])
             LLVMAddIncoming(phi[axis], &next[axis], &latch, 1);
     LLVMPositionBuilderAtEnd(k->b, after);
+    tgi_llvm_stream_fence(k);
     LLVMBuildRetVoid(k->b);
 }
 
@@ -215,19 +229,19 @@ static void begin_function(tgi_llvm_kernel *k)
 static void define(tgi_llvm_kernel *k, tgi_llvm_kernel_info *out)
 {
     *out = (tgi_llvm_kernel_info){
-        .has_units = has_units(k),
-        .lanes = k->loops->vectors == TGI_COLUMNS ? tgi_llvm_columns_lanes(k)
-                                                  : 1,
         .block = block_of_split(k),
         .cost = tgi_llvm_cost_of(k),
     };
+    for (int axis = 0; axis <= k->inner; axis++)
+        out->piece[axis] = piece_of(k, axis, has_units(k));
     begin_function(k);
     out->function = k->function;
     LLVMBasicBlockRef block = tgi_llvm_at_entry(k);
     k->e->lanes = 1;
     tgi_llvm_kernel_insts(k);
     tgi_llvm_go_back(k, block);
-    run_items(k, out->has_units);
+    tgi_llvm_streams_find(k);
+    run_items(k, out);
 }
 
 /* Memory of a kernel: its arrays, one behind the other. */
@@ -239,7 +253,8 @@ static void *make_arrays(tgi_llvm_kernel *k)
     const size_t n_buffers = k->program->loops->buffers.n;
     const size_t bytes = n_values * sizeof(*k->values) +
                          (n_accesses + n_buffers) * sizeof(LLVMValueRef) +
-                         loops->n_phases * sizeof(*k->phases);
+                         loops->n_phases * sizeof(*k->phases) +
+                         loops->stores.n * sizeof(*k->streamed);
     void *memory = k->program->alloc(bytes);
     if (!memory)
         return NULL;
@@ -248,6 +263,7 @@ static void *make_arrays(tgi_llvm_kernel *k)
     k->bases = (LLVMValueRef *)(k->values + n_values);
     k->buffers = k->bases + n_accesses;
     k->phases = (tgi_llvm_phase *)(k->buffers + n_buffers);
+    k->streamed = (bool *)(k->phases + loops->n_phases);
     return memory;
 }
 
@@ -267,12 +283,14 @@ bool tgi_llvm_kernel_define(tgi_llvm_program *program,
     if (k.vector_axis < 0)
         return tgi_llvm_fail(program, "columns without an axis");
     void *memory = make_arrays(&k);
-    if (!memory) {
+    if (!memory || !tgi_llvm_tiles_make(&k)) {
         program->is_out_of_memory = true;
-        return tgi_llvm_fail(program, "out of memory");
-    }
-    if (tgi_llvm_shape(&k))
+        tgi_llvm_fail(program, "out of memory");
+    } else if (tgi_llvm_shape(&k)) {
         define(&k, out);
-    program->free(memory);
+    }
+    tgi_llvm_tiles_free(&k);
+    if (memory)
+        program->free(memory);
     return !program->failure;
 }

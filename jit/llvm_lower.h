@@ -9,6 +9,8 @@
  *   llvm_rows_reduce.c  … and reductions by the tree of reduce_tree.h …
  *   llvm_rows_free.c    … or in any order, where that gives the same bits
  *   llvm_columns.c      an item of COLUMNS
+ *   llvm_transpose.c    an item of ROWS that goes by tiles
+ *   llvm_stream.c       stores past the cache
  *   llvm_reduce.c       steps, starts and ends of reductions
  *   llvm_cascade.c      combining blocks
  *   llvm_inst.c         values of instructions, llvm_random.c one of them
@@ -36,6 +38,8 @@ enum {
     /* Elements that an item of a kernel without reductions has along the
        inner axis: whole cache lines of every type. */
     TGI_LLVM_UNIT = 64,
+    /* The same along the axis of a kernel's tiles. */
+    TGI_LLVM_STACK = 256,
     TGI_LLVM_CARRIED = 64,    /* values carried by one loop, at most */
     TGI_LLVM_REDUCTIONS = 16, /* in one phase, at most */
     /* Vectors that the lanes of the tree are cut into, at most. */
@@ -51,10 +55,13 @@ typedef struct tgi_llvm_program {
     tgi_llvm_emitter emitter;
     void *(*alloc)(size_t bytes);
     void (*free)(void *memory);
+    int64_t cache_bytes; /* of the last cache; 0: nothing is stored past it */
+    bool *is_read;       /* by buffer: anything loads it; NULL: not needed */
 
     LLVMTypeRef nothing, bit, i32, i64, pointer;
     LLVMTypeRef frame_type, kernel_type;
     LLVMValueRef check; /* tells of a failed check; NULL: none can fail */
+    LLVMValueRef zeros; /* to read where there is nothing; NULL: not so far */
     bool is_out_of_memory;
     const char *failure; /* NULL: none; a static text */
 } tgi_llvm_program;
@@ -85,7 +92,22 @@ typedef struct tgi_llvm_phase {
     unsigned rest_lanes; /* of those for what is left over; masked if > 1 */
     unsigned n_reductions;
     uint32_t reductions[TGI_LLVM_REDUCTIONS]; /* numbers */
+    LLVMValueRef streams; /* has stores past the cache; NULL: never */
 } tgi_llvm_phase;
+
+/* See llvm_transpose.c. */
+typedef struct tgi_llvm_tile {
+    uint8_t uses; /* what for; 0: the access has no tile */
+    LLVMValueRef memory;
+} tgi_llvm_tile;
+
+typedef struct tgi_llvm_tiles {
+    int axis;             /* outer axis of their rows */
+    unsigned rows;        /* of a tile; columns: TGI_LLVM_UNIT */
+    tgi_llvm_tile *tiles; /* by access */
+    const tgi_kernel_loops *original;
+    tgi_kernel_loops loops; /* the same, with accesses to the tiles */
+} tgi_llvm_tiles;
 
 typedef struct tgi_llvm_kernel {
     tgi_llvm_program *program;
@@ -104,12 +126,15 @@ typedef struct tgi_llvm_kernel {
     LLVMValueRef mask;    /* lanes that count; NULL: all */
     bool is_split;        /* see tgi_reduction */
     unsigned splat_lanes; /* of the splats in `values` */
-    LLVMValueRef nothing; /* an element to read where there is none; or NULL */
 
+    tgi_llvm_tiles *tiles; /* NULL: it does not go by tiles */
     tgi_llvm_phase *phases;
     tgi_llvm_value *values; /* by inst */
     LLVMValueRef *bases;    /* by access: element at the point */
     LLVMValueRef *buffers;  /* by buffer; NULL: not used so far */
+    bool *streamed;         /* by store: may go past the cache … */
+    bool is_streaming;      /* … in the body that is being emitted */
+    LLVMValueRef streams;   /* any phase does; NULL: none */
     struct {
         tgi_dim dim;
         LLVMValueRef value;
@@ -231,6 +256,11 @@ tgi_kernel_cost tgi_llvm_cost_of(const tgi_llvm_kernel *k);
 
 /* Computes the addresses of all accesses at a point. */
 void tgi_llvm_point_addresses(tgi_llvm_kernel *k);
+
+/* Address of lane 0 in the loops, without an index that varies. */
+LLVMValueRef tgi_llvm_address(tgi_llvm_kernel *k, const tgi_access *access);
+/* The same from the indices alone: in no tile, and without an index. */
+LLVMValueRef tgi_llvm_address_at(tgi_llvm_kernel *k, const tgi_access *access);
 
 LLVMValueRef tgi_llvm_load(tgi_llvm_kernel *k, uint32_t access);
 void tgi_llvm_store(tgi_llvm_kernel *k, const tgi_store *store);
@@ -359,19 +389,54 @@ void tgi_llvm_along_rows(tgi_llvm_kernel *k, unsigned phase,
                          LLVMValueRef from, LLVMValueRef to,
                          tgi_llvm_visit *visit, void *user);
 
+/* The same for what is left over, `from` below one vector before `to`. */
+void tgi_llvm_rest_of_rows(tgi_llvm_kernel *k, unsigned phase,
+                           LLVMValueRef from, LLVMValueRef to,
+                           tgi_llvm_visit *visit, void *user);
+
 /* All of the points of a chunk of columns. */
 void tgi_llvm_columns(tgi_llvm_kernel *k, LLVMValueRef chunk);
 /* Columns of a chunk. */
 unsigned tgi_llvm_columns_lanes(const tgi_llvm_kernel *k);
+
+/* -- llvm_stream.c --------------------------------------------------------- */
+
+/* Notes what is read in the call; false when out of memory. */
+bool tgi_llvm_streams_init(tgi_llvm_program *program);
+/* Finds the phases with stores past the cache, once lanes are known. */
+void tgi_llvm_streams_find(tgi_llvm_kernel *k);
+/* Emits a loop of such stores, if there are any, and gives where it ends:
+   what comes after it is not done yet. */
+LLVMValueRef tgi_llvm_stream(tgi_llvm_kernel *k, unsigned phase,
+                             LLVMValueRef from, LLVMValueRef to,
+                             tgi_llvm_visit *visit, void *user);
+bool tgi_llvm_is_streamed(const tgi_llvm_kernel *k, const tgi_store *store);
+/* Makes a store of so many bytes, that begins with a line or divides one, go
+   past the cache. */
+void tgi_llvm_stream_mark(const tgi_llvm_kernel *k, LLVMValueRef store,
+                          unsigned bytes);
+/* Before a kernel returns: others see what it has stored. */
+void tgi_llvm_stream_fence(tgi_llvm_kernel *k);
+
+/* -- llvm_transpose.c ------------------------------------------------------ */
+
+/* Finds out whether a kernel goes by tiles: then k->loops become those with
+   accesses to tiles. False when out of memory. To be freed either way. */
+bool tgi_llvm_tiles_make(tgi_llvm_kernel *k);
+void tgi_llvm_tiles_free(tgi_llvm_kernel *k);
+/* All tiles of a stack, by number, in a unit of the inner axis. */
+void tgi_llvm_tiles_run(tgi_llvm_kernel *k, LLVMValueRef stack,
+                        LLVMValueRef unit);
 
 /* -- llvm_kernel.c --------------------------------------------------------- */
 
 /* How a kernel is cut into items. */
 typedef struct tgi_llvm_kernel_info {
     LLVMValueRef function;
-    bool has_units;     /* items are units of the inner axis */
-    int64_t lanes;      /* columns of an item; of ROWS 1 */
-    int64_t block;      /* inner elements of a point if it is split; or 0 */
+    /* How many of an axis belong to one item: a power of two, or 0 if all. Of
+       reductions that are split, a block belongs to a point. */
+    int64_t piece[TGI_LOOP_AXES];
+    int64_t block; /* inner elements of a point if it is split; or 0 */
     tgi_kernel_cost cost;
 } tgi_llvm_kernel_info;
 

@@ -6,8 +6,9 @@
  */
 #include "llvm_lower.h"
 
-static void visit_rest(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
-                       LLVMValueRef to, tgi_llvm_visit *visit, void *user)
+void tgi_llvm_rest_of_rows(tgi_llvm_kernel *k, unsigned phase,
+                           LLVMValueRef from, LLVMValueRef to,
+                           tgi_llvm_visit *visit, void *user)
 {
     const unsigned lanes = k->e->lanes;
     tgi_llvm_loop loop;
@@ -28,8 +29,9 @@ void tgi_llvm_along_rows(tgi_llvm_kernel *k, unsigned phase,
                          tgi_llvm_visit *visit, void *user)
 {
     const unsigned lanes = k->phases[phase].lanes;
-    LLVMValueRef end = tgi_llvm_full_end(k, from, to, lanes);
     k->e->lanes = lanes;
+    from = tgi_llvm_stream(k, phase, from, to, visit, user);
+    LLVMValueRef end = tgi_llvm_full_end(k, from, to, lanes);
     if (!tgi_llvm_are_same(from, end)) {
         tgi_llvm_loop loop;
         tgi_llvm_loop_begin(k, &loop, from, end, lanes, NULL, 0);
@@ -38,7 +40,7 @@ void tgi_llvm_along_rows(tgi_llvm_kernel *k, unsigned phase,
         tgi_llvm_loop_end(k, &loop, NULL);
     }
     if (!tgi_llvm_are_same(end, to) && lanes > 1)
-        visit_rest(k, phase, end, to, visit, user);
+        tgi_llvm_rest_of_rows(k, phase, end, to, visit, user);
     k->index[k->inner] = NULL;
 }
 

@@ -3,6 +3,8 @@
 # jit/ - from graphs to machine code. Only llvm_*.c may know LLVM.
 
 libtgjit_core_la_SOURCES += \
+	jit/cache_size.c \
+	jit/cache_size.h \
 	jit/codegen.h \
 	jit/fuse.c \
 	jit/fuse.h \
@@ -90,8 +92,10 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm_rows_free.c \
 	jit/llvm_rows_reduce.c \
 	jit/llvm_shape.c \
+	jit/llvm_stream.c \
 	jit/llvm_target.c \
-	jit/llvm_target.h
+	jit/llvm_target.h \
+	jit/llvm_transpose.c
 libtgjit_codegen_la_CPPFLAGS = $(AM_CPPFLAGS) $(LLVM_CPPFLAGS)
 libtgjit_codegen_la_LIBADD = libtgjit-emit.la
 

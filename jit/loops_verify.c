@@ -38,6 +38,10 @@ static tg_status verify_access(const tgi_loops *loops,
                 "stride along an axis that is not there", i);
     }
     REQUIRE(access->index < k->insts.n, "index of no inst", i);
+    REQUIRE(!access->index || k->insts.data[access->index].dtype == TG_I64,
+            "index is no i64", i);
+    REQUIRE(has_dim(loops, access->index_stride.distance),
+            "index stride has no value", i);
     return TG_OK;
 }
 
@@ -56,11 +60,34 @@ static tg_status verify_use(const tgi_kernel_loops *k, uint32_t operand,
     return TG_OK;
 }
 
+static int dtype_of(const tgi_kernel_loops *k, uint32_t inst)
+{
+    return k->insts.data[inst].dtype;
+}
+
+/* An elementwise op has operands of its type; SELECT's first is a bool. */
+static tg_status verify_op(const tgi_kernel_loops *k, size_t i)
+{
+    const tgi_inst *inst = &k->insts.data[i];
+    REQUIRE(inst->op < TGI_OPS && tgi_op_is_elementwise(inst->op),
+            "not an elementwise op", i);
+    REQUIRE(inst->n_operands == tgi_op_table[inst->op].arity,
+            "number of operands", i);
+    for (int o = 0; o < inst->n_operands; o++)
+        REQUIRE(dtype_of(k, inst->operands[o]) ==
+                    (inst->op == TGI_OP_SELECT && o == 0 ? TG_BOOL
+                                                         : inst->type),
+                "operand of another type", i);
+    return TG_OK;
+}
+
 static tg_status verify_inst(const tgi_loops *loops, const tgi_kernel_loops *k,
                              size_t i)
 {
     const tgi_inst *inst = &k->insts.data[i];
+    REQUIRE(inst->kind <= TGI_INST_REDUCED, "inst of no kind", i);
     REQUIRE(inst->phase < k->n_phases, "inst of no phase", i);
+    REQUIRE(inst->n_operands <= 3, "number of operands", i);
     for (int o = 0; o < inst->n_operands; o++) {
         REQUIRE(inst->operands[o] < i, "operand after its user", i);
         TGI_TRY(verify_use(k, inst->operands[o], inst->level, inst->phase, i));
@@ -71,6 +98,9 @@ static tg_status verify_inst(const tgi_loops *loops, const tgi_kernel_loops *k,
         REQUIRE(inst->number < k->accesses.n, "inst of no access", i);
         const tgi_access *access = &k->accesses.data[inst->number];
         REQUIRE(access->index < i, "index after its user", i);
+        if (access->index)
+            TGI_TRY(
+                verify_use(k, access->index, inst->level, inst->phase, i));
         int level = TGI_LEVEL_KERNEL;
         for (int axis = 0; axis <= k->n_outer; axis++)
             if (access->stride[axis].distance != 0)
@@ -88,16 +118,23 @@ static tg_status verify_inst(const tgi_loops *loops, const tgi_kernel_loops *k,
                 "reduced before its phase", i);
         break;
     case TGI_INST_OP:
-        REQUIRE(tgi_op_is_elementwise(inst->op), "not an elementwise op", i);
-        break;
-    case TGI_INST_EXTENT:
+        return verify_op(k, i);
     case TGI_INST_INDEX:
     case TGI_INST_IN_RANGE:
+    case TGI_INST_CAST:
+        REQUIRE(inst->n_operands == 1, "number of operands", i);
+        REQUIRE(dtype_of(k, inst->operands[0]) == inst->type,
+                "operand of another type", i);
+        REQUIRE(inst->kind == TGI_INST_CAST || has_dim(loops, inst->dim),
+                "extent has no value", i);
+        break;
+    case TGI_INST_EXTENT:
         REQUIRE(has_dim(loops, inst->dim), "extent has no value", i);
         break;
-    case TGI_INST_CONSTANT:
-    case TGI_INST_CAST:
     case TGI_INST_RANDOM:
+        REQUIRE(inst->n_operands == 3, "number of operands", i);
+        break;
+    case TGI_INST_CONSTANT:
         break;
     }
     return TG_OK;
@@ -106,8 +143,14 @@ static tg_status verify_inst(const tgi_loops *loops, const tgi_kernel_loops *k,
 static tg_status verify_reduction(const tgi_kernel_loops *k, size_t i)
 {
     const tgi_reduction *r = &k->reductions.data[i];
+    REQUIRE(r->op == TGI_OP_SUM || r->op == TGI_OP_PROD ||
+                r->op == TGI_OP_REDUCE_MAX || r->op == TGI_OP_REDUCE_MIN ||
+                r->op == TGI_OP_MATMUL || r->op == TGI_OP_ARGMAX ||
+                r->op == TGI_OP_ARGMIN,
+            "not a reduction", i);
     REQUIRE(r->phase < k->n_phases, "reduction of no phase", i);
     TGI_TRY(verify_use(k, r->value, TGI_LEVEL_INNER, r->phase, i));
+    REQUIRE(dtype_of(k, r->value) == r->dtype, "reduction of another type", i);
     if (r->other)
         TGI_TRY(verify_use(k, r->other, TGI_LEVEL_INNER, r->phase, i));
     REQUIRE(k->has_inner, "reduction along nothing", i);
@@ -135,9 +178,24 @@ static tg_status verify_store(const tgi_loops *loops,
     REQUIRE(dtype == k->insts.data[store->value].dtype,
             "store of another type", i);
     REQUIRE(!access->index, "scattered store", i);
+    REQUIRE(loops->buffers.data[access->buffer].place != TGI_PLACE_CONSTANT,
+            "store into what is only read", i);
     REQUIRE(store->level == TGI_LEVEL_INNER ||
                 access->stride[k->n_outer].distance == 0,
             "store above its axes", i);
+    return TG_OK;
+}
+
+static tg_status verify_check(const tgi_loops *loops,
+                              const tgi_kernel_loops *k, size_t i)
+{
+    const tgi_loop_check *check = &k->checks.data[i];
+    REQUIRE(check->phase < k->n_phases, "check of no phase", i);
+    REQUIRE(check->number < loops->checked.n, "check of nothing", i);
+    TGI_TRY(verify_use(k, check->value, TGI_LEVEL_INNER, check->phase, i));
+    TGI_TRY(verify_use(k, check->position, TGI_LEVEL_INNER, check->phase, i));
+    REQUIRE(dtype_of(k, check->value) == TG_BOOL, "check of no bool", i);
+    REQUIRE(dtype_of(k, check->position) == TG_I64, "check at no i64", i);
     return TG_OK;
 }
 
@@ -158,12 +216,8 @@ static tg_status verify_kernel(const tgi_loops *loops,
         TGI_TRY(verify_reduction(k, i));
     for (size_t i = 0; i < k->stores.n; i++)
         TGI_TRY(verify_store(loops, k, i));
-    for (size_t i = 0; i < k->checks.n; i++) {
-        const tgi_loop_check *check = &k->checks.data[i];
-        TGI_TRY(verify_use(k, check->value, TGI_LEVEL_INNER, check->phase, i));
-        TGI_TRY(
-            verify_use(k, check->position, TGI_LEVEL_INNER, check->phase, i));
-    }
+    for (size_t i = 0; i < k->checks.n; i++)
+        TGI_TRY(verify_check(loops, k, i));
     return TG_OK;
 }
 

@@ -29,6 +29,8 @@ struct tgi_native {
     /* Results that are not written directly: NULL ones, those in a
        parameter's buffer, and all of a program that may fail. */
     char **spare;           /* by result; NULL: written directly */
+    bool *waits;            /* by result: needs `spare`; for binding */
+    int64_t spare_bytes;
     void *const *results;   /* where they go */
     tgi_frame frame;
     tg_status host_status;  /* of the host step that failed */
@@ -114,6 +116,17 @@ static int compare_first(const void *a, const void *b)
     return left->param < right->param ? -1 : left->param > right->param;
 }
 
+static tg_status check_limit(const tgi_native *native, int64_t bytes)
+{
+    uint64_t limit = native->options.memory_limit;
+    if (limit && (uint64_t)bytes > limit)
+        TGI_FAIL(TG_ERROR_OUT_OF_MEMORY, TGI_NO_SITE,
+                 "out of memory: the call needs %lld bytes of temporaries, "
+                 "the limit is %llu",
+                 (long long)bytes, (unsigned long long)limit);
+    return TG_OK;
+}
+
 /* Places temporaries and each thread's scratch in one piece of memory. */
 static tg_status place(tgi_native *native, tgi_buffer *placed)
 {
@@ -142,12 +155,7 @@ static tg_status place(tgi_native *native, tgi_buffer *placed)
     TGI_TRY(tgi_plan_place(placed, n, loops->n_epochs + 1, 0,
                            &native->bytes));
 
-    uint64_t limit = native->options.memory_limit;
-    if (limit && (uint64_t)native->bytes > limit)
-        TGI_FAIL(TG_ERROR_OUT_OF_MEMORY, TGI_NO_SITE,
-                 "out of memory: the call needs %lld bytes of temporaries, "
-                 "the limit is %llu",
-                 (long long)native->bytes, (unsigned long long)limit);
+    TGI_TRY(check_limit(native, native->bytes));
     native->memory = tgi_buffer_alloc((size_t)native->bytes);
     if (!native->memory)
         TGI_FAIL(TG_ERROR_OUT_OF_MEMORY, TGI_NO_SITE,
@@ -256,8 +264,10 @@ static tg_status native_init(tgi_native *native, const int64_t *symbols)
     native->sizes = tgi_alloc_zero(n * sizeof(int64_t));
     native->spare =
         tgi_alloc_zero((graph->results.n + 1) * sizeof(*native->spare));
+    native->waits =
+        tgi_alloc_zero((graph->results.n + 1) * sizeof(*native->waits));
     if (!native->values || !native->graph_values || !native->buffers ||
-        !native->sizes || !native->spare)
+        !native->sizes || !native->spare || !native->waits)
         return tgi_error_memory();
     TGI_TRY(tgi_dims_evaluate(loops->dims, symbols, native->values));
     TGI_TRY(tgi_dims_evaluate(graph->dims, symbols, native->graph_values));
@@ -292,11 +302,15 @@ tg_status tgi_native_create(tgi_program *program, const int64_t *symbols,
     return status;
 }
 
-static void free_spare(tgi_native *native, size_t result, int64_t bytes)
+/* Frees the room of result buffer `i`. */
+static void free_spare(tgi_native *native, size_t i)
 {
-    if (native->spare[result])
-        tgi_buffer_free(native->spare[result], (size_t)bytes);
+    uint32_t result = native->program->loops->buffers.data[i].index;
+    if (!native->spare[result])
+        return;
+    tgi_buffer_free(native->spare[result], (size_t)native->sizes[i]);
     native->spare[result] = NULL;
+    native->spare_bytes -= native->sizes[i];
 }
 
 void tgi_native_destroy(tgi_native *native)
@@ -306,10 +320,10 @@ void tgi_native_destroy(tgi_native *native)
     const tgi_loops *loops = native->program->loops;
     for (size_t i = 0; i < loops->buffers.n && native->spare; i++)
         if (loops->buffers.data[i].place == TGI_PLACE_RESULT)
-            free_spare(native, loops->buffers.data[i].index,
-                       native->sizes[i]);
+            free_spare(native, i);
     if (native->memory)
         tgi_buffer_free(native->memory, (size_t)native->bytes);
+    tgi_free(native->waits);
     tgi_free(native->spare);
     tgi_free(native->sizes);
     tgi_free(native->buffers);
@@ -356,10 +370,53 @@ static bool must_wait(const tgi_native *native, size_t buffer,
     return false;
 }
 
+/* Room for result buffer `i`, which must wait, if it has none yet. */
+static tg_status ensure_spare(tgi_native *native, size_t i)
+{
+    const tgi_loop_buffer *b = &native->program->loops->buffers.data[i];
+    char **spare = &native->spare[b->index];
+    if (*spare)
+        return TG_OK;
+    TGI_TRY(check_limit(native, native->bytes + native->spare_bytes +
+                                    native->sizes[i]));
+    *spare = tgi_buffer_alloc((size_t)native->sizes[i]);
+    if (!*spare)
+        TGI_FAIL(TG_ERROR_OUT_OF_MEMORY, TGI_NO_SITE,
+                 "out of memory: the call needs %lld bytes for result %u",
+                 (long long)native->sizes[i], b->index);
+    native->spare_bytes += native->sizes[i];
+    return TG_OK;
+}
+
+/* Frees room that is not in use, of results before buffer `end`. */
+static void free_unused_spare(tgi_native *native, size_t end)
+{
+    const tgi_loops *loops = native->program->loops;
+    for (size_t i = 0; i < end; i++) {
+        const tgi_loop_buffer *b = &loops->buffers.data[i];
+        if (b->place == TGI_PLACE_RESULT &&
+            native->spare[b->index] != native->buffers[i])
+            free_spare(native, i);
+    }
+}
+
 tg_status tgi_native_bind(tgi_native *native, void *const *params,
                           void *const *results)
 {
     const tgi_loops *loops = native->program->loops;
+    /* What can fail comes first. */
+    for (size_t i = 0; i < loops->buffers.n; i++) {
+        const tgi_loop_buffer *b = &loops->buffers.data[i];
+        if (b->place != TGI_PLACE_RESULT || !native->sizes[i])
+            continue;
+        bool waits = must_wait(native, i, params, results[b->index]);
+        native->waits[b->index] = waits;
+        tg_status status = waits ? ensure_spare(native, i) : TG_OK;
+        if (status) {
+            free_unused_spare(native, i);
+            return status;
+        }
+    }
     native->results = results;
     for (size_t i = 0; i < loops->buffers.n; i++) {
         const tgi_loop_buffer *b = &loops->buffers.data[i];
@@ -367,19 +424,12 @@ tg_status tgi_native_bind(tgi_native *native, void *const *params,
             continue;
         if (b->place == TGI_PLACE_PARAM)
             native->buffers[i] = params[b->index];
-        if (b->place != TGI_PLACE_RESULT)
-            continue;
-        void *result = results[b->index];
-        char **spare = &native->spare[b->index];
-        if (!must_wait(native, i, params, result)) {
-            free_spare(native, b->index, native->sizes[i]);
-            native->buffers[i] = result;
-            continue;
-        }
-        if (!*spare && !(*spare = tgi_buffer_alloc((size_t)native->sizes[i])))
-            return tgi_error_memory();
-        native->buffers[i] = *spare;
+        else if (b->place == TGI_PLACE_RESULT)
+            native->buffers[i] = native->waits[b->index]
+                                     ? native->spare[b->index]
+                                     : results[b->index];
     }
+    free_unused_spare(native, loops->buffers.n);
     return TG_OK;
 }
 

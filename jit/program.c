@@ -5,12 +5,28 @@
  */
 #include "program.h"
 
+#include "cache_size.h"
 #include "error.h"
 #include "fuse.h"
+#include "image_debug.h"
 #include "live.h"
 #include "module.h"
 
+static tg_status refuse_calls(const tgi_graph *graph)
+{
+    if (graph->callees.n)
+        TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE,
+                 "'%s' has calls that were not inlined", graph->name);
+    return TG_OK;
+}
+
 /* -- Looking inside -------------------------------------------------------- */
+
+void tgi_jit_show_code(bool to_gdb, bool to_perf)
+{
+    tgi_image_debug_enable((to_gdb ? TGI_DEBUG_GDB : 0u) |
+                           (to_perf ? TGI_DEBUG_PERF : 0u));
+}
 
 static bool wants(const tgi_jit_options *options, const char *stage)
 {
@@ -22,6 +38,22 @@ static void show(const tgi_jit_options *options, const char *stage,
 {
     if (text && wants(options, stage))
         options->observe(stage, text, options->user);
+}
+
+tg_status tgi_jit_print_loops(const tgi_graph *graph, const int64_t *values,
+                              bool wants_reasons, tgi_strbuf *out)
+{
+    tgi_variant variant;
+    tgi_loops *loops = NULL;
+    TGI_TRY(refuse_calls(graph));
+    TGI_TRY(tgi_variant_init(&variant, graph, values));
+    tg_status status =
+        tgi_fuse(graph, &variant, wants_reasons ? out : NULL, &loops);
+    if (!status && !wants_reasons)
+        tgi_loops_print(loops, out);
+    tgi_loops_destroy(loops);
+    tgi_variant_deinit(&variant);
+    return status;
 }
 
 /* -- Steps ----------------------------------------------------------------- */
@@ -67,17 +99,14 @@ static tg_status load(tgi_program *program, const tgi_codegen *codegen)
     return program->costs ? TG_OK : tgi_error_memory();
 }
 
-static tg_status compile(tgi_program *program, const tgi_jit_options *options)
+static tg_status compile(tgi_program *program, const struct tgi_module *module,
+                         const tgi_jit_options *options)
 {
-    char reason[1024];
-    const struct tgi_module *module =
-        tgi_module_get(reason, sizeof(reason));
-    if (!module)
-        TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE, "%s", reason);
     tgi_codegen codegen = {0};
     tgi_codegen_options asked = {
         .cpu = options->cpu,
         .vector_bits = options->vector_bits,
+        .cache_bytes = tgi_cache_bytes(),
         .wants_ir = wants(options, "ir") || wants(options, "ir-after"),
         .wants_assembly = wants(options, "asm"),
         .alloc = tgi_alloc,
@@ -98,7 +127,7 @@ static tg_status compile(tgi_program *program, const tgi_jit_options *options)
         status = tgi_error_set(TG_ERROR_UNSUPPORTED, TGI_NO_SITE,
                                "cannot compile '%s': %s",
                                program->graph->name, codegen.error);
-    if (is_good && options->log)
+    if (!status && options->log)
         tgi_log_write(options->log, TG_LOG_DEBUG, TGI_LOG_JIT,
                       "%s: compiled %zu kernels, %zu bytes: ir %.2f ms, "
                       "passes %.2f ms, code %.2f ms",
@@ -115,10 +144,12 @@ tg_status tgi_program_create(const tgi_graph *graph, const int64_t *values,
                              const tgi_jit_options *options,
                              tgi_program **out_program)
 {
+    char reason[1024];
     *out_program = NULL;
-    if (graph->callees.n)
-        TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE,
-                 "'%s' has calls that were not inlined", graph->name);
+    const struct tgi_module *module = tgi_module_get(reason, sizeof(reason));
+    if (!module)
+        TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE, "%s", reason);
+    TGI_TRY(refuse_calls(graph));
     tgi_program *program = tgi_alloc_zero(sizeof(*program));
     if (!program)
         return tgi_error_memory();
@@ -127,7 +158,7 @@ tg_status tgi_program_create(const tgi_graph *graph, const int64_t *values,
     program->graph = tgi_graph_retain(graph);
     tg_status status = make_loops(program, values, options);
     if (!status)
-        status = compile(program, options);
+        status = compile(program, module, options);
     if (status) {
         tgi_error_copy error;
         tgi_error_save(&error);

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "error.h"
 
@@ -21,13 +22,22 @@ typedef struct block_head {
     _Alignas(16) size_t bytes; /* of the block without its head */
 } block_head;
 
+#define LARGE_PAGE ((size_t)2 << 20)
+
 static void *default_allocate(size_t bytes, size_t align, void *user)
 {
     (void)user;
     if (align <= _Alignof(max_align_t))
         return malloc(bytes); /* the quick one */
+    /* A fresh page costs as much as moving its bytes does: large buffers ask
+       for large pages, and take it as it comes if there are none. */
+    const bool is_large = bytes >= 2 * LARGE_PAGE;
     void *memory = NULL;
-    return posix_memalign(&memory, align, bytes) == 0 ? memory : NULL;
+    if (posix_memalign(&memory, is_large ? LARGE_PAGE : align, bytes) != 0)
+        return NULL;
+    if (is_large)
+        madvise(memory, bytes, MADV_HUGEPAGE);
+    return memory;
 }
 
 static void default_release(void *memory, size_t bytes, size_t align,

@@ -135,10 +135,10 @@ static tg_status swap(tg_bound *b, void **place, void *data, tg_dtype dtype,
     void *before = *place;
     *place = data;
     tg_status status = tgi_launch_check_overlap(&b->launch, b->site);
+    if (!status)
+        status = tgi_launch_bind(&b->launch);
     if (status)
         *place = before;
-    else
-        status = tgi_launch_bind(&b->launch);
     return status;
 }
 

@@ -7,6 +7,7 @@
 
 #include "context_object.h"
 #include "error.h"
+#include "jit.h"
 #include "live.h"
 #include "pass.h"
 #include "settings.h"
@@ -25,6 +26,7 @@ static const tgi_setting_word dump_words[] = {
     {"loops", TGI_DUMP_LOOPS},
     {"llvm", TGI_DUMP_LLVM},
     {"asm", TGI_DUMP_ASM},
+    {"repro", TGI_DUMP_REPRO},
     {NULL, 0},
 };
 
@@ -32,6 +34,13 @@ static const tgi_setting_word jit_words[] = {
     {"auto", TGI_JIT_AUTO},
     {"off", TGI_JIT_OFF},
     {"required", TGI_JIT_REQUIRED},
+    {NULL, 0},
+};
+
+enum { SHOW_GDB = 1, SHOW_PERF = 2 };
+static const tgi_setting_word show_words[] = {
+    {"gdb", SHOW_GDB},
+    {"perf", SHOW_PERF},
     {NULL, 0},
 };
 
@@ -69,6 +78,12 @@ static bool read_jit_settings(tg_context *ctx,
                                            0, &ctx->log);
     ctx->grain = 1000 * tgi_setting_number(0, "TGJIT_GRAIN", DEFAULT_GRAIN,
                                            &ctx->log);
+    /* For the process: code has no context. */
+    unsigned show =
+        tgi_setting_words(tgi_setting(options->show_code, "TGJIT_SHOW_CODE"),
+                          "TGJIT_SHOW_CODE", show_words, &ctx->log);
+    if (show)
+        tgi_jit_show_code(show & SHOW_GDB, show & SHOW_PERF);
     const char *cpu = tgi_setting(options->cpu, "TGJIT_CPU");
     return !cpu || strcmp(cpu, "host") == 0 || (ctx->cpu = tgi_strdup(cpu));
 }

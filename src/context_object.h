@@ -20,7 +20,8 @@ enum {
     TGI_DUMP_DOT = 4,
     TGI_DUMP_LOOPS = 8,
     TGI_DUMP_LLVM = 16,
-    TGI_DUMP_ASM = 32
+    TGI_DUMP_ASM = 32,
+    TGI_DUMP_REPRO = 64
 };
 
 /* When to compile. */
@@ -45,6 +46,7 @@ struct tg_context {
     unsigned vector_bits; /* 0: what suits the CPU */
     int threads;          /* 0: as many as there are CPUs */
     int64_t grain;        /* picoseconds */
+    atomic_bool has_told_no_jit;
     atomic_uint n_dumps; /* numbers the files */
 
     pthread_mutex_t lock; /* guards the list */

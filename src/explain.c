@@ -232,12 +232,34 @@ static void print_results(const tg_concrete *c, tgi_strbuf *out)
     tgi_strbuf_add(out, ")\n");
 }
 
+/* Loops for extents that are neither 0 nor 1, where they are not known. */
+static void print_loops(const tg_concrete *c, bool wants_reasons,
+                        tgi_strbuf *out)
+{
+    const tgi_dims *dims = c->graph->dims;
+    size_t n = tgi_dims_n_symbols(dims);
+    int64_t *symbols = tgi_alloc((n + 1) * sizeof(*symbols));
+    int64_t *values =
+        tgi_alloc((tgi_dims_n_values(dims) + 1) * sizeof(*values));
+    for (size_t i = 0; symbols && i < n; i++)
+        symbols[i] = 1000 + 7 * (int64_t)i;
+    if (!symbols || !values || tgi_dims_evaluate(dims, symbols, values) ||
+        tgi_jit_print_loops(c->graph, values, wants_reasons, out))
+        tgi_strbuf_addf(out, "no loops: %s\n", tg_error_last()->message);
+    tgi_free(symbols);
+    tgi_free(values);
+}
+
 static void print_concrete(const tg_concrete *c, tg_text_kind kind,
                            tgi_strbuf *out)
 {
     switch (kind) {
     case TG_TEXT_GRAPH:
         tgi_graph_dump(c->graph, TGI_DUMP_SITES, out);
+        return;
+    case TG_TEXT_LOOPS:
+    case TG_TEXT_FUSION:
+        print_loops(c, kind == TG_TEXT_FUSION, out);
         return;
     case TG_TEXT_DOT:
         tgi_graph_dump_dot(c->graph, out);

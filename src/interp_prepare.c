@@ -59,13 +59,10 @@ static tg_status dense_value(const tgi_instance *instance, tgi_ref ref,
 {
     const tgi_node *node = tgi_graph_node(instance->graph, ref);
     int64_t dims[TG_MAX_RANK];
-    int rank = tgi_instance_dims(instance, ref, dims);
-    if (!tgi_checked_bytes(rank, dims, tgi_dtype_bytes(node->dtype),
-                           out_bytes))
-        TGI_FAIL(TG_ERROR_OVERFLOW, tgi_node_site(node),
-                 "%s: the size of the result does not fit 64 bits",
-                 tgi_op_table[node->op].name);
-    tgi_view_init(out_view, origin, (tg_dtype)node->dtype, rank, dims);
+    TGI_TRY(tgi_graph_size(instance->graph, ref, instance->extents, dims,
+                           out_bytes));
+    tgi_view_init(out_view, origin, (tg_dtype)node->dtype,
+                  tgi_graph_shape(instance->graph, ref)->rank, dims);
     return TG_OK;
 }
 

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "checked.h"
+#include "dump_file.h"
+#include "dump_repro.h"
 #include "fpenv.h"
 
 /* -- Parameters ------------------------------------------------------------ */
@@ -362,12 +364,34 @@ static tg_status ensure_set(tgi_launch *launch)
     return TG_OK;
 }
 
+/* Writes this call as a program; locks held, contents as they are before. */
+static void dump_repro(tgi_launch *launch)
+{
+    const tg_concrete *c = launch->concrete;
+    const tgi_graph *graph = c->graph;
+    int64_t *values = tgi_alloc((tgi_dims_n_values(graph->dims) + 1) *
+                                sizeof(*values));
+    if (values && graph->callees.n == 0 &&
+        tgi_dims_evaluate(graph->dims, launch->symbols, values) == TG_OK) {
+        tgi_strbuf text = {0};
+        tgi_dump_repro(graph, values, launch->params, &text);
+        tgi_dump_text(c->ctx, c->name, c->dump_number, "repro", "c",
+                      text.failed ? NULL : text.text);
+        tgi_strbuf_deinit(&text);
+    }
+    tgi_free(values);
+    launch->is_dumped = true;
+}
+
 tg_status tgi_launch_run(tgi_launch *launch)
 {
     TGI_TRY(lock_groups(launch));
     uint32_t mode = tgi_fpenv_begin();
     tg_status status = launch->all_set ? TG_OK : ensure_set(launch);
     if (!status) {
+        if (launch->concrete->ctx->dump & TGI_DUMP_REPRO &&
+            !launch->is_dumped)
+            dump_repro(launch);
         for (size_t i = 0; i < launch->copies.n; i++) {
             const tgi_value_copy *copy = &launch->copies.data[i];
             memcpy(copy->buffer, copy->variable->data,

@@ -39,6 +39,7 @@ typedef struct tgi_launch {
     TGI_VEC(tgi_value_copy) copies;
     tgi_launch_number *numbers; /* one for each parameter that is one */
     bool all_set; /* no variable waits for its initial value any more */
+    bool is_dumped; /* as a program */
 
     void *room; /* of the arrays above: `small`, or allocated */
     _Alignas(8) char small[TGI_LAUNCH_ROOM];

@@ -151,6 +151,8 @@ libtgjit_core_la_SOURCES += \
 	src/context_object.h \
 	src/dump_file.c \
 	src/dump_file.h \
+	src/dump_repro.c \
+	src/dump_repro.h \
 	src/explain.c \
 	src/function.c \
 	src/function_object.h \

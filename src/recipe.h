@@ -320,9 +320,17 @@ RECIPE_1(SQRT, x)
     return SQRT(x);
 }
 
+/*
+ * Two roundings, and a step of Newton's that takes away what they make of
+ * x y² - 1: the rounding of x y has half its weight there. 0, Inf and NaN turn
+ * the step into NaN: then the quotient is right as it is.
+ */
 RECIPE_1(RSQRT, x)
 {
-    return DIV(K(1), SQRT(x));
+    VALUE y = DIV(K(1), SQRT(x));
+    VALUE excess = FMA(MUL(x, y), y, K(-1));
+    VALUE better = FMA(MUL(y, K(-0.5)), excess, y);
+    return SELECT(EQ(excess, excess), better, y);
 }
 
 RECIPE_2(DIV, a, b)

@@ -5,8 +5,8 @@
 #include "runner.h"
 
 #include <string.h>
+#include <unistd.h>
 
-#include "checked.h"
 #include "dump_file.h"
 #include "function_object.h"
 
@@ -14,12 +14,23 @@ struct tgi_runner {
     int64_t *symbols;
     tgi_native *native; /* or … */
     tgi_interp *interp;
+    bool is_stopgap; /* interpreted though there will be a program */
     void *const *params, *const *results;
     /* Of each result: TG_MAX_RANK extents, then its bytes. */
     int64_t (*dims)[TG_MAX_RANK + 1];
 };
 
 /* -- Compiling ------------------------------------------------------------- */
+
+/* Nodes of a graph that is compiled without being required to: longer ones
+   would keep their first caller waiting for seconds. */
+enum { MOST_NODES = 10000 };
+
+static bool should_compile(const tg_concrete *c)
+{
+    return c->ctx->jit == TGI_JIT_REQUIRED ||
+           (c->ctx->jit == TGI_JIT_AUTO && c->graph->n_nodes <= MOST_NODES);
+}
 
 /* Stages of the code generator in words of TGJIT_DUMP and TGJIT_EXPLAIN. */
 static bool wants_stage(const char *stage, void *user)
@@ -49,6 +60,10 @@ static void observe_stage(const char *stage, const char *text, void *user)
                       text);
 }
 
+/*
+ * Compiles, or says why it cannot and leaves NULL. Where nothing at all can
+ * be compiled, that is said once.
+ */
 static tg_status compile(tg_concrete *c, const int64_t *values,
                          tgi_program **out_program)
 {
@@ -58,85 +73,136 @@ static tg_status compile(tg_concrete *c, const int64_t *values,
                                .wants = wants_stage,
                                .observe = observe_stage,
                                .user = c};
+    tgi_error_copy before;
+    tgi_error_save(&before);
     tg_status status =
         tgi_program_create(c->graph, values, &options, out_program);
     if (!status || c->ctx->jit == TGI_JIT_REQUIRED ||
         status == TG_ERROR_OUT_OF_MEMORY)
         return status;
-    tgi_log_write(&c->ctx->log, TG_LOG_WARN, TGI_LOG_JIT,
-                  "%s runs in the interpreter: %s", c->name,
+    char text[16];
+    bool is_news = tgi_jit_describe(text, sizeof(text)) ||
+                   !atomic_exchange(&c->ctx->has_told_no_jit, true);
+    tgi_log_write(&c->ctx->log, is_news ? TG_LOG_WARN : TG_LOG_DEBUG,
+                  TGI_LOG_JIT, "%s runs in the interpreter: %s", c->name,
                   tg_error_last()->message);
+    tgi_error_restore(&before);
     return TG_OK;
 }
 
-/* The program for calls with these extents, retained; NULL: interpret. */
-static tg_status find_program(tg_concrete *c, const int64_t *values,
-                              tgi_program **out_program)
+/* Compiles of this thread that are under way. More than one: a log callback
+   has made a call. */
+static _Thread_local int n_compiling;
+
+/* A fork may have left the compiling thread behind. */
+static bool is_compiling(const tgi_runners *runners)
 {
-    tgi_runners *runners = &c->runners;
+    return runners->compiler && runners->compiler == getpid();
+}
+
+static const tgi_runner_variant *find_variant(const tg_concrete *c,
+                                              const int64_t *values)
+{
+    const tgi_runners *runners = &c->runners;
     for (size_t i = 0; i < runners->variants.n; i++) {
         const tgi_runner_variant *known = &runners->variants.data[i];
-        if (tgi_variant_is_same(c->graph, values, known->values)) {
-            *out_program = known->program;
-            if (known->program)
-                tgi_program_retain(known->program);
-            return TG_OK;
-        }
+        if (tgi_variant_is_same(c->graph, values, known->values))
+            return known;
     }
-    tgi_runner_variant variant = {0};
-    TGI_TRY(compile(c, values, &variant.program));
+    return NULL;
+}
+
+/* Compiles a new variant. The lock is held before and after, not between. */
+static tg_status add_variant(tg_concrete *c, const int64_t *values)
+{
+    tgi_runners *runners = &c->runners;
     size_t bytes = tgi_dims_n_values(c->graph->dims) * sizeof(*values);
-    variant.values = tgi_alloc(bytes + 1);
-    if (!variant.values || !tgi_vec_push(&runners->variants, variant)) {
+    tgi_runner_variant variant = {.values = tgi_alloc(bytes + 1)};
+    if (!variant.values ||
+        !tgi_vec_reserve(&runners->variants, runners->variants.n + 1)) {
         tgi_free(variant.values);
-        tgi_program_release(variant.program);
         return tgi_error_memory();
     }
     if (bytes)
         memcpy(variant.values, values, bytes);
-    *out_program = variant.program;
-    if (variant.program)
-        tgi_program_retain(variant.program);
-    return TG_OK;
+    runners->compiler = getpid();
+    pthread_mutex_unlock(&runners->lock);
+    n_compiling++;
+    tg_status status = compile(c, values, &variant.program);
+    n_compiling--;
+    pthread_mutex_lock(&runners->lock);
+    runners->compiler = 0;
+    pthread_cond_broadcast(&runners->compiled);
+    if (status)
+        tgi_free(variant.values);
+    else
+        runners->variants.data[runners->variants.n++] = variant;
+    return status;
+}
+
+/*
+ * The program for calls with these extents, retained; NULL: interpret. A call
+ * out of a compile does not wait for others, which may wait for it: it is
+ * interpreted, and `out_is_stopgap` set.
+ */
+static tg_status find_program(tg_concrete *c, const int64_t *values,
+                              tgi_program **out_program, bool *out_is_stopgap)
+{
+    tgi_runners *runners = &c->runners;
+    const tgi_runner_variant *known;
+    tg_status status = TG_OK;
+    pthread_mutex_lock(&runners->lock);
+    while (!(known = find_variant(c, values)) && is_compiling(runners) &&
+           !n_compiling)
+        pthread_cond_wait(&runners->compiled, &runners->lock);
+    if (!known && is_compiling(runners))
+        *out_is_stopgap = true;
+    else if (!known && !(status = add_variant(c, values)))
+        known = &runners->variants.data[runners->variants.n - 1];
+    if (known && known->program)
+        *out_program = tgi_program_retain(known->program);
+    pthread_mutex_unlock(&runners->lock);
+    return status;
 }
 
 static tg_status make_native(tg_concrete *c, tgi_runner *runner,
                              const int64_t *values)
 {
     tgi_program *program = NULL;
-    pthread_mutex_lock(&c->runners.compile_lock);
-    tg_status status = find_program(c, values, &program);
-    pthread_mutex_unlock(&c->runners.compile_lock);
-    if (status || !program)
-        return status;
+    TGI_TRY(find_program(c, values, &program, &runner->is_stopgap));
+    if (!program)
+        return TG_OK;
     tgi_native_options options = {.host = c->ctx->host,
                                   .memory_limit = c->ctx->memory_limit,
                                   .threads = c->ctx->threads,
                                   .grain = c->ctx->grain};
-    status = tgi_native_create(program, runner->symbols, &options,
-                               &runner->native);
+    tg_status status = tgi_native_create(program, runner->symbols, &options,
+                                         &runner->native);
     tgi_program_release(program);
     return status;
 }
 
 /* -- Runners --------------------------------------------------------------- */
 
+/* Sizes of all values: compiled code may never store one that is too large,
+   but whether a call fails does not depend on that. */
+static tg_status check_sizes(const tgi_graph *graph, const int64_t *values)
+{
+    int64_t dims[TG_MAX_RANK], bytes;
+    for (tgi_ref ref = 1; ref <= graph->n_nodes; ref++)
+        if (tgi_graph_node(graph, ref)->shape)
+            TGI_TRY(tgi_graph_size(graph, ref, values, dims, &bytes));
+    return TG_OK;
+}
+
 static tg_status set_result_dims(const tg_concrete *c, tgi_runner *runner,
                                  const int64_t *values)
 {
     const tgi_graph *graph = c->graph;
     for (size_t i = 0; i < graph->results.n; i++) {
-        tgi_ref ref = graph->results.data[i];
-        const tgi_shape *shape = tgi_graph_shape(graph, ref);
         int64_t *dims = runner->dims[i];
-        for (int axis = 0; axis < shape->rank; axis++)
-            dims[axis] = tgi_dim_value(shape->dims[axis], values);
-        tg_dtype dtype = (tg_dtype)tgi_graph_node(graph, ref)->dtype;
-        if (!tgi_checked_bytes(shape->rank, dims, tgi_dtype_bytes(dtype),
-                               &dims[TG_MAX_RANK]))
-            TGI_FAIL(TG_ERROR_OVERFLOW, TGI_NO_SITE,
-                     "%s: the size of result %zu does not fit 64 bits",
-                     c->name, i);
+        TGI_TRY(tgi_graph_size(graph, graph->results.data[i], values, dims,
+                               &dims[TG_MAX_RANK]));
     }
     return TG_OK;
 }
@@ -146,8 +212,9 @@ static tg_status runner_init(tg_concrete *c, tgi_runner *runner,
 {
     TGI_TRY(tgi_dims_evaluate(c->graph->dims, runner->symbols, values));
     TGI_TRY(tgi_graph_run_checks(c->graph, values));
+    TGI_TRY(check_sizes(c->graph, values));
     TGI_TRY(set_result_dims(c, runner, values));
-    if (c->ctx->jit != TGI_JIT_OFF)
+    if (should_compile(c))
         TGI_TRY(make_native(c, runner, values));
     if (runner->native)
         return TG_OK;
@@ -243,7 +310,7 @@ enum { MAX_IDLE = 4 };
 void tgi_runners_init(tgi_runners *runners)
 {
     pthread_mutex_init(&runners->lock, NULL);
-    pthread_mutex_init(&runners->compile_lock, NULL);
+    pthread_cond_init(&runners->compiled, NULL);
 }
 
 void tgi_runners_deinit(tgi_runners *runners)
@@ -257,7 +324,7 @@ void tgi_runners_deinit(tgi_runners *runners)
     tgi_vec_deinit(&runners->idle);
     tgi_vec_deinit(&runners->variants);
     pthread_mutex_destroy(&runners->lock);
-    pthread_mutex_destroy(&runners->compile_lock);
+    pthread_cond_destroy(&runners->compiled);
 }
 
 size_t tgi_runners_bytes(tgi_runners *runners)
@@ -266,6 +333,9 @@ size_t tgi_runners_bytes(tgi_runners *runners)
     pthread_mutex_lock(&runners->lock);
     for (size_t i = 0; i < runners->idle.n; i++)
         bytes += runner_bytes(runners->idle.data[i]);
+    for (size_t i = 0; i < runners->variants.n; i++)
+        if (runners->variants.data[i].program)
+            bytes += tgi_program_bytes(runners->variants.data[i].program);
     pthread_mutex_unlock(&runners->lock);
     return bytes;
 }
@@ -291,6 +361,10 @@ void tgi_runner_give(tg_concrete *c, tgi_runner *runner)
 {
     tgi_runners *runners = &c->runners;
     tgi_runner *excess = NULL;
+    if (runner->is_stopgap) {
+        tgi_runner_destroy(runner);
+        return;
+    }
     pthread_mutex_lock(&runners->lock);
     if (runners->idle.n == MAX_IDLE) {
         excess = runners->idle.data[0];

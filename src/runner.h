@@ -8,6 +8,7 @@
 #define TGI_RUNNER_H
 
 #include <pthread.h>
+#include <sys/types.h>
 
 #include "graph.h"
 #include "jit.h"
@@ -21,14 +22,17 @@ typedef struct tgi_runner_variant {
     tgi_program *program;
 } tgi_runner_variant;
 
-/* What runners of one trace share. All zero but for the locks: empty. */
+/*
+ * What runners of one trace share. Each variant is compiled once: one thread
+ * compiles, the others wait for it. The lock is not held meanwhile, as log
+ * callbacks are user code.
+ */
 typedef struct tgi_runners {
-    pthread_mutex_t lock; /* guards idle */
+    pthread_mutex_t lock; /* guards all below */
     TGI_VEC(tgi_runner *) idle;
-    /* Compiled variants. The lock is held while one is compiled, so that
-       each is compiled once. */
-    pthread_mutex_t compile_lock;
     TGI_VEC(tgi_runner_variant) variants;
+    pid_t compiler; /* the process whose thread compiles now; 0: none */
+    pthread_cond_t compiled;
 } tgi_runners;
 
 void tgi_runners_init(tgi_runners *runners);

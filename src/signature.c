@@ -361,6 +361,8 @@ tg_status tgi_args_from_operands(tg_context *ctx, const tg_operand *operands,
     if (n_operands && !operands)
         status = tgi_error_set(TG_ERROR_INVALID_ARGUMENT, site,
                                "the arguments are NULL");
+    else if (!tgi_vec_reserve(&out_args->list, n_operands))
+        status = tgi_error_memory();
     for (size_t i = 0; i < n_operands && !status; i++)
         status = push_operand(&f, (uint32_t)i, &operands[i]);
     if (!status)

@@ -60,6 +60,14 @@ void tgi_strbuf_addf(tgi_strbuf *buf, const char *format, ...)
     va_end(args);
 }
 
+void tgi_strbuf_cut(tgi_strbuf *buf, size_t n)
+{
+    if (n >= buf->n)
+        return;
+    buf->n = n;
+    buf->text[n] = '\0';
+}
+
 char *tgi_strbuf_take(tgi_strbuf *buf)
 {
     tgi_strbuf_add(buf, ""); /* an empty string is a string too */

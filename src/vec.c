@@ -12,7 +12,10 @@ bool tgi_vec_reserve_bytes(void *data_field, size_t *capacity, size_t count,
 {
     if (count <= *capacity)
         return true;
-    size_t wanted = *capacity < 4 ? 8 : *capacity * 2;
+    /* Who reserves first knows how many there will be; who pushes does not. */
+    size_t wanted = *capacity * 2;
+    if (*capacity == 0 && count == 1)
+        wanted = 8;
     if (wanted < count)
         wanted = count;
     if (wanted > PTRDIFF_MAX / element_bytes)

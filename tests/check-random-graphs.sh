@@ -1,7 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# A few thousand random graphs, after all that ever failed: passes keep bits.
+# Random graphs, after all that ever failed: passes keep the bits, and compiled
+# code has those of the interpreter, whatever the team.
 
-exec tests/random-graphs --mode passes --seed 1 --count 8000 \
-    --corpus "$srcdir/tests/corpus"
+tests/random-graphs --mode passes --seed 1 --count 8000 \
+    --corpus "$srcdir/tests/corpus" || exit
+
+test -e libtgjit-llvm.la || {
+    echo "built without LLVM: mode jit is skipped"
+    exit 0
+}
+exec tests/random-graphs --mode jit --seed 1 --count 1200 --threads 1,2,3,7 \
+    --vector-bits 128,256 --corpus "$srcdir/tests/corpus"

@@ -30,6 +30,7 @@ unit_tests = \
 	tests/test_format \
 	tests/test_fpenv \
 	tests/test_function \
+	tests/test_fuse \
 	tests/test_graph \
 	tests/test_hash \
 	tests/test_image \
@@ -41,7 +42,9 @@ unit_tests = \
 	tests/test_literal \
 	tests/test_lock \
 	tests/test_log \
+	tests/test_loops \
 	tests/test_module \
+	tests/test_native \
 	tests/test_op \
 	tests/test_op_matrix \
 	tests/test_pages \
@@ -53,6 +56,7 @@ unit_tests = \
 	tests/test_recipes \
 	tests/test_reduce_tree \
 	tests/test_rt \
+	tests/test_runner \
 	tests/test_scale \
 	tests/test_semantics_bundles \
 	tests/test_semantics_effects \
@@ -131,6 +135,7 @@ tests_test_llvm_target_SOURCES = \
 	tests/test_llvm_target.c
 
 # As a user's program with regions of its own.
+tests_test_native_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
 tests_test_rt_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
 
 if HAVE_CRITERION
@@ -148,15 +153,18 @@ tests_test_cxx_SOURCES = tests/test_cxx.cpp
 # Each needs a line: tests_NAME_LDADD = $(plain_ldadd)
 plain_tests = \
 	tests/stress_calls \
+	tests/stress_compile \
 	tests/stress_teams
 plain_ldadd = libtgjit-core.la
 tests_stress_calls_LDADD = $(plain_ldadd)
+tests_stress_compile_LDADD = $(plain_ldadd)
 tests_stress_teams_LDADD = $(plain_ldadd)
 
 if HAVE_MPFR
 plain_tests += tests/ulp
 endif
-tests_ulp_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
+tests_ulp_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests \
+	-DULP_MANY=ulp_many_plain
 tests_ulp_LDADD = libtgjit-emit.la $(plain_ldadd) $(MPFR_LIBS)
 tests_ulp_SOURCES = \
 	tests/emit_eval.c \
@@ -168,9 +176,23 @@ tests_ulp_SOURCES = \
 	tests/ulp_bounds.def \
 	tests/ulp_cost.c \
 	tests/ulp_inputs.c \
+	tests/ulp_many.c \
 	tests/ulp_numpy.c \
+	tests/ulp_quick.h \
 	tests/ulp_reference.c \
 	tests/ulp_sweep.c
+
+# What it does for every number once more, for processors with AVX2 and FMA.
+if HAVE_ULP_VECTOR
+tests_ulp_CPPFLAGS += -DULP_HAS_VECTOR
+tests_ulp_LDADD += libtgjit-ulp-vector.la
+check_LTLIBRARIES = libtgjit-ulp-vector.la
+endif
+libtgjit_ulp_vector_la_SOURCES = tests/ulp_many.c
+libtgjit_ulp_vector_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests \
+	$(ULP_VECTOR_CPPFLAGS) -DULP_MANY=ulp_many_vector
+libtgjit_ulp_vector_la_CFLAGS = $(AM_CFLAGS) $(ULP_VECTOR_CFLAGS)
+libtgjit_ulp_vector_la_LIBADD = $(LIBM)
 
 check_PROGRAMS += $(plain_tests)
 TESTS += $(plain_tests)
@@ -180,19 +202,26 @@ check_PROGRAMS += tests/random-graphs
 tests_random_graphs_LDADD = $(plain_ldadd)
 tests_random_graphs_SOURCES = \
 	tests/random_graph.h \
+	tests/random_graph_buffers.c \
 	tests/random_graph_check.c \
 	tests/random_graph_coverage.c \
+	tests/random_graph_jit.c \
 	tests/random_graph_make.c \
 	tests/random_graph_make_elementwise.c \
 	tests/random_graph_make_reduce.c \
 	tests/random_graph_make_shape.c \
 	tests/random_graph_make_state.c \
 	tests/random_graph_minimise.c \
+	tests/random_graph_native.c \
 	tests/random_graph_operand.c \
+	tests/random_graph_outcome.c \
+	tests/random_graph_passes.c \
 	tests/random_graph_program.c \
 	tests/random_graph_run.c \
 	tests/random_graph_session.c \
+	tests/random_graph_structure.c \
 	tests/random_graph_values.c \
+	tests/random_graph_work.c \
 	tests/random_graphs.c
 
 # -- Scripts -----------------------------------------------------------------
@@ -212,6 +241,7 @@ TESTS += $(script_tests)
 
 # Scripts too long for `make check', run by `make check-long'.
 LONG_TESTS = \
+	tests/long-compile.sh \
 	tests/long-random-graphs.sh \
 	tests/long-ulp.sh
 
@@ -222,16 +252,30 @@ EXTRA_DIST += \
 	$(script_tests) \
 	tests/api.h \
 	tests/building.h \
+	tests/corpus/jit.hex \
 	tests/corpus/mutants.hex \
+	tests/fusing.h \
 	tests/golden.h \
 	tests/golden/calls.txt \
 	tests/golden/calls_dot.txt \
 	tests/golden/constants.txt \
 	tests/golden/dumped_final.txt \
 	tests/golden/dumped_trace.txt \
+	tests/golden/explain_fusion.txt \
 	tests/golden/gallery.txt \
 	tests/golden/gallery_dot.txt \
 	tests/golden/gallery_sites.txt \
+	tests/golden/loops_elementwise.txt \
+	tests/golden/loops_extents.txt \
+	tests/golden/loops_gathers.txt \
+	tests/golden/loops_products.txt \
+	tests/golden/loops_random.txt \
+	tests/golden/loops_reductions.txt \
+	tests/golden/loops_rows.txt \
+	tests/golden/loops_siblings.txt \
+	tests/golden/loops_state.txt \
+	tests/golden/loops_twice.txt \
+	tests/golden/loops_views.txt \
 	tests/golden/traced_caller.txt \
 	tests/golden/traced_caller_inlined.txt \
 	tests/golden/traced_gelu_like.txt \
@@ -247,6 +291,7 @@ EXTRA_DIST += \
 	tests/layers.txt \
 	tests/lsan.supp \
 	tests/mappings.h \
+	tests/modes.h \
 	tests/op_matrix.h \
 	tests/op_matrix/binary.txt \
 	tests/op_matrix/case_file.py \

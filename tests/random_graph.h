@@ -137,6 +137,7 @@ typedef struct rg_program {
     uint64_t seed; /* for choices that are not worth bytes */
     bool no_contraction;
     bool returns_all;
+    bool is_heavy; /* its extents are large */
     int64_t limit; /* elements of any value, in the first size */
     int n_args, n_variables;
     rg_arg args[RG_MOST_ARGS];
@@ -402,6 +403,9 @@ void rg_buffers_init(rg_buffers *b, const rg_session *s,
 void rg_buffers_deinit(rg_buffers *b);
 void rg_buffers_add_result(rg_buffers *b, size_t i, int dtype, size_t bytes);
 
+/* Whether nobody has written a result of that size. */
+bool rg_buffers_is_untouched(const rg_buffers *b, size_t i, size_t bytes);
+
 /* Whether what lies beside guarded buffers is as it was. */
 bool rg_buffers_are_intact(const rg_buffers *b);
 
@@ -482,8 +486,7 @@ typedef struct rg_checker {
 /* Records the failure of a graph and what it became; either may be NULL.
    False. */
 bool rg_fail(rg_checker *c, const tgi_graph *before, const tgi_graph *after,
-             const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+             const char *format, ...) __attribute__((format(printf, 4, 5)));
 bool rg_verify(rg_checker *c, const tgi_graph *before, const tgi_graph *graph,
                const char *stage);
 

@@ -144,8 +144,7 @@ void rg_buffers_init(rg_buffers *b, const rg_session *s,
             copy_of(b, &p->variables[i].type, p->variables[i].data);
     size_t n = concrete->n_arg_params;
     for (size_t i = 0; i < n; i++)
-        b->params[i] =
-            arg_buffer(b, p, &p->args[concrete->param_arg[i]], size);
+        b->params[i] = arg_buffer(b, p, &p->args[concrete->param_arg[i]], size);
     for (size_t i = 0; i < concrete->captures.n; i++)
         b->params[n + i] =
             b->variables[number_of(s, concrete->captures.data[i])];
@@ -156,6 +155,15 @@ void rg_buffers_add_result(rg_buffers *b, size_t i, int dtype, size_t bytes)
 {
     b->results[i] = room(b, bytes, dtype);
     memset(b->results[i], JUNK, bytes);
+}
+
+bool rg_buffers_is_untouched(const rg_buffers *b, size_t i, size_t bytes)
+{
+    const unsigned char *result = b->results[i];
+    for (size_t k = 0; k < bytes; k++)
+        if (result[k] != JUNK)
+            return false;
+    return true;
 }
 
 void rg_buffers_deinit(rg_buffers *b)

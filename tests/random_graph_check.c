@@ -92,8 +92,8 @@ bool rg_check(const rg_settings *settings, const uint8_t *bytes, size_t n,
     *failure = (rg_failure){.before = NULL};
     rg_program_init(&program, bytes, n, settings->mode);
     rg_checker c = {settings, &program, coverage, failure, program.seed};
-    bool good = settings->mode == RG_JIT ? rg_check_jit(&c)
-                                         : rg_check_passes(&c);
+    bool good =
+        settings->mode == RG_JIT ? rg_check_jit(&c) : rg_check_passes(&c);
     rg_program_deinit(&program);
     coverage->n_graphs++;
     if (good && (tg_live_objects() || tg_live_bytes()))

@@ -58,7 +58,16 @@ void rg_coverage_add(rg_coverage *coverage, const tgi_graph *graph)
         rg_coverage_add(coverage, graph->callees.data[i]);
 }
 
-void rg_coverage_print(const rg_coverage *coverage)
+void rg_coverage_merge(rg_coverage *coverage, const rg_coverage *other)
+{
+    /* Numbers all through. */
+    uint64_t *into = (uint64_t *)coverage;
+    const uint64_t *from = (const uint64_t *)other;
+    for (size_t i = 0; i < sizeof(*coverage) / sizeof(*into); i++)
+        into[i] += from[i];
+}
+
+static void print_hits(const rg_coverage *coverage)
 {
     printf("%-12s", "");
     for (int dtype = 0; dtype < TGI_DTYPES; dtype++)
@@ -77,6 +86,13 @@ void rg_coverage_print(const rg_coverage *coverage)
         }
         printf("\n");
     }
+}
+
+void rg_coverage_print(const rg_coverage *coverage, rg_mode mode)
+{
+    print_hits(coverage);
+    if (mode == RG_JIT)
+        rg_structure_print(coverage);
     printf("%llu graphs of %llu nodes; %llu runs failed as they should; "
            "%llu general traces, %llu calls of other sizes, %llu refused\n",
            (unsigned long long)coverage->n_graphs,
@@ -85,14 +101,30 @@ void rg_coverage_print(const rg_coverage *coverage)
            (unsigned long long)coverage->n_general,
            (unsigned long long)coverage->n_other_sizes,
            (unsigned long long)coverage->n_refused_sizes);
+    if (mode == RG_JIT)
+        printf("%llu graphs native, as %llu programs (%llu sizes too large); "
+               "%llu runs, %llu by a team, %llu parallel\n",
+               (unsigned long long)coverage->n_native,
+               (unsigned long long)coverage->n_programs,
+               (unsigned long long)coverage->n_large_sizes,
+               (unsigned long long)coverage->n_runs,
+               (unsigned long long)coverage->n_team_runs,
+               (unsigned long long)coverage->n_parallel_runs);
 }
 
-size_t rg_coverage_holes(const rg_coverage *coverage)
+/* Compiled graphs have no calls left. */
+static bool is_wanted(tgi_op op, rg_mode mode)
 {
-    size_t n = 0;
+    return mode == RG_PASSES || tgi_op_table[op].cls != TGI_OPCLASS_REGION;
+}
+
+size_t rg_coverage_holes(const rg_coverage *coverage, rg_mode mode)
+{
+    size_t n = mode == RG_JIT ? rg_structure_holes(coverage) : 0;
     for (tgi_op op = TGI_OP_NONE + 1; op < TGI_OPS; op++)
         for (int dtype = 0; dtype < TGI_DTYPES; dtype++)
-            if (is_allowed(op, dtype) && !coverage->hits[op][dtype]) {
+            if (is_wanted(op, mode) && is_allowed(op, dtype) &&
+                !coverage->hits[op][dtype]) {
                 printf("never met: %s of %s\n", tgi_op_table[op].name,
                        tg_dtype_name((tg_dtype)dtype));
                 n++;

@@ -77,15 +77,39 @@ static const instruction others[] = {
     {rg_make_assign, TGI_OP_ASSIGN, false},
     {rg_make_read, TGI_OP_READ, true},
     {rg_make_print, TGI_OP_PRINT, true},
+    {rg_make_reduced_view, TGI_OP_SUM, false},
+    {rg_make_normalised, TGI_OP_SUM, false},
+    {rg_make_swap, TGI_OP_ASSIGN, false},
+    {rg_make_reduced_view, TGI_OP_SUM, false},
+    {rg_make_normalised, TGI_OP_SUM, false},
+    {rg_make_swap, TGI_OP_ASSIGN, false},
+    {rg_make_reduced_view, TGI_OP_SUM, false},
+};
+
+/* What programs with large extents are for. */
+static const instruction heavy[] = {
+    {rg_make_reduced_view, TGI_OP_SUM, false},
+    {rg_make_normalised, TGI_OP_SUM, false},
+    {rg_make_sum, TGI_OP_SUM, true},
+    {rg_make_matmul, TGI_OP_MATMUL, false},
+    {rg_make_upon, TGI_OP_NONE, true},
+    {rg_make_softmax, TGI_OP_SUM, false},
+    {rg_make_gather, TGI_OP_GATHER, false},
+    {rg_make_reduced_view, TGI_OP_SUM, false},
+    {rg_make_mean, TGI_OP_SUM, true},
+    {rg_make_transpose, TGI_OP_TRANSPOSE, true},
+    {rg_make_concat, TGI_OP_CONCAT, false},
+    {rg_make_upon, TGI_OP_NONE, true},
 };
 
 /* -- Which byte means which instruction ------------------------------------ */
 
-/* First the others, the first ones of them again where room is left; then
-   ops. */
+/* First the others, then where room is left the first ones of them again, or
+   in heavy programs what is for them; then ops. */
 enum {
     N_OPS = sizeof(ops) / sizeof(ops[0]),
     N_OTHERS = sizeof(others) / sizeof(others[0]),
+    N_HEAVY = sizeof(heavy) / sizeof(heavy[0]),
     OTHER_PLACES = 80,
     AGAIN = 32,
     OP_PLACES = 256 - OTHER_PLACES
@@ -94,12 +118,16 @@ enum {
 _Static_assert(N_OTHERS >= AGAIN && N_OTHERS <= OTHER_PLACES, "others");
 _Static_assert(N_OPS <= OP_PLACES, "an instruction needs more than a byte");
 
-static const instruction *places[256];
+typedef const instruction *instructions[256];
 
-static void fill_places(void)
+static instructions light_places, heavy_places;
+
+static void fill_places(const instruction **places, bool is_heavy)
 {
     for (int i = 0; i < OTHER_PLACES; i++)
-        places[i] = &others[i < N_OTHERS ? i : i % AGAIN];
+        places[i] = i < N_OTHERS ? &others[i]
+                    : is_heavy   ? &heavy[i % N_HEAVY]
+                                 : &others[i % AGAIN];
     const instruction **of_ops = places + OTHER_PLACES;
     for (int i = 0; i < N_OPS; i++) {
         const char *name = tgi_op_table[ops[i].op].name;
@@ -117,8 +145,10 @@ static void fill_places(void)
 /* The next instruction; a body that is plain passes over those that are not. */
 static const instruction *take_instruction(rg_maker *m)
 {
+    const bool is_heavy = m->program->is_heavy;
+    const instruction **places = is_heavy ? heavy_places : light_places;
     if (!places[0])
-        fill_places();
+        fill_places(places, is_heavy);
     unsigned i = rg_take(&m->bytes);
     while (m->is_plain && !places[i]->is_plain)
         i = (i + 1) % 256;

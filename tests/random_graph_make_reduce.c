@@ -39,13 +39,19 @@ static tg_axes take_axes(rg_maker *m, const rg_type *in, bool has_identity,
 typedef tg_value reduction(tg_operand x, tg_axes axes, tg_site site);
 typedef tg_value arg_reduction(tg_operand x, int axis, tg_site site);
 
-static void reduce(rg_maker *m, tgi_op op, bool has_identity,
-                   reduction *function)
+static void reduce_it(rg_maker *m, rg_operand x, tgi_op op, bool has_identity,
+                      reduction *function)
 {
-    rg_operand x = rg_fit_classes(m, rg_pick(m), tgi_op_table[op].types);
+    x = rg_fit_classes(m, x, tgi_op_table[op].types);
     rg_type type;
     tg_axes axes = take_axes(m, &x.type, has_identity, &type);
     rg_keep(m, type, RG_DO(m, function(x.operand, axes, TG_HERE)));
+}
+
+static void reduce(rg_maker *m, tgi_op op, bool has_identity,
+                   reduction *function)
+{
+    reduce_it(m, rg_pick(m), op, has_identity, function);
 }
 
 static void arg_reduce(rg_maker *m, arg_reduction *function)
@@ -93,6 +99,30 @@ void rg_make_argmin(rg_maker *m, tgi_op op)
 {
     (void)op;
     arg_reduce(m, tg_argmin_at);
+}
+
+/* What was seen through a view or moved, or both, reduced. */
+void rg_make_reduced_view(rg_maker *m, tgi_op op)
+{
+    static rg_instruction *const views[] = {
+        rg_make_transpose, rg_make_reverse, rg_make_slice,  rg_make_broadcast,
+        rg_make_reshape,   rg_make_pad,     rg_make_concat, rg_make_gather,
+        rg_make_transpose, rg_make_flat};
+    static const struct {
+        tgi_op op;
+        bool has_identity;
+        reduction *function;
+    } reductions[] = {{TGI_OP_SUM, true, tg_sum_at},
+                      {TGI_OP_PROD, true, tg_prod_at},
+                      {TGI_OP_REDUCE_MAX, false, tg_reduce_max_at},
+                      {TGI_OP_SUM, true, tg_sum_at}};
+    unsigned choice = rg_take(&m->bytes);
+    for (unsigned n = 1 + choice / 4 % 2; n > 0; n--)
+        views[rg_below(&m->bytes, 10)](m, op);
+    rg_operand x = m->n_values ? m->values[m->n_values - 1] : rg_pick_value(m);
+    reduce_it(m, x, reductions[choice % 4].op,
+              reductions[choice % 4].has_identity,
+              reductions[choice % 4].function);
 }
 
 /* -- Built on reductions --------------------------------------------------- */
@@ -143,6 +173,38 @@ void rg_make_layer_norm(rg_maker *m, tgi_op op)
     rg_keep(
         m, type,
         RG_DO(m, tg_layer_norm(x.operand, scale.operand, shift.operand, 1e-5)));
+}
+
+static tg_value softened(tg_value x, tg_axes axes, bool is_log)
+{
+    tg_value shifted = tg_sub(x, tg_reduce_max(x, axes));
+    tg_value powers = tg_exp(shifted);
+    tg_value sum = tg_sum(powers, axes);
+    return is_log ? tg_sub(shifted, tg_log(sum)) : tg_div(powers, sum);
+}
+
+static tg_value standardised(tg_value x, tg_axes axes, bool is_root)
+{
+    tg_value centred = tg_sub(x, tg_mean(x, axes));
+    tg_value spread = tg_add(tg_mean(tg_square(centred), axes), 1e-5);
+    return is_root ? tg_mul(centred, tg_rsqrt(spread))
+                   : tg_div(centred, tg_sqrt(spread));
+}
+
+/* Softmax and layer norm over any axes. */
+void rg_make_normalised(rg_maker *m, tgi_op op)
+{
+    (void)op;
+    rg_operand x = rg_fit_classes(m, rg_pick_ranked(m), TGI_CLASS_FLOAT);
+    rg_type type;
+    tg_axes axes = tg_keep(take_axes(m, &x.type, false, &type));
+    unsigned choice = rg_take(&m->bytes);
+    type = x.type;
+    type.is_weak = false;
+    rg_keep(m, type,
+            RG_DO(m, choice & 1
+                         ? softened(x.operand.as.value, axes, choice & 2)
+                         : standardised(x.operand.as.value, axes, choice & 2)));
 }
 
 /* -- Products -------------------------------------------------------------- */

@@ -329,8 +329,9 @@ static rg_operand take_indices(rg_maker *m, int64_t n, tg_gather_mode mode)
                                      .dims = {rg_below(&m->bytes, 5)}});
     if (mode != TG_GATHER_CHECK || n == 0 || rg_below(&m->bytes, 4) == 0)
         return x;
+    int64_t most = dtype == TG_I8 ? INT8_MAX : dtype == TG_U8 ? UINT8_MAX : n;
     x.operand =
-        tg_in_value(RG_DO(m, tg_clamp(x.operand, 0, n > 127 ? 127 : n - 1)));
+        tg_in_value(RG_DO(m, tg_clamp(x.operand, 0, n > most ? most : n - 1)));
     return x;
 }
 

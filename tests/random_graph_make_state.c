@@ -101,6 +101,31 @@ void rg_make_assign_view(rg_maker *m, tgi_op op)
     rg_keep(m, *type, RG_DO(m, tg_assign(variable->operand, view)));
 }
 
+/* Two variables change their contents, forwards or backwards. */
+void rg_make_swap(rg_maker *m, tgi_op op)
+{
+    (void)op;
+    const rg_operand *a = pick_variable(m), *b = a;
+    unsigned choice = rg_take(&m->bytes);
+    for (int i = 0; a && i < m->n_variables && b == a; i++) {
+        const rg_operand *other = &m->variables[(choice / 4 + (unsigned)i) %
+                                                (unsigned)m->n_variables];
+        if (other->type.dtype == a->type.dtype &&
+            rg_count(&other->type) == rg_count(&a->type))
+            b = other;
+    }
+    if (!a || b == a)
+        return;
+    tg_value from_a = RG_DO(m, tg_read(a->operand));
+    tg_value from_b = RG_DO(m, tg_read(b->operand));
+    if (choice & 1 && a->type.rank > 0)
+        from_a = RG_DO(m, tg_slice(from_a, 0, -1, TG_END, -1));
+    from_a = RG_DO(m, tg_reshape(from_a, b->type.rank, b->type.dims));
+    from_b = RG_DO(m, tg_reshape(from_b, a->type.rank, a->type.dims));
+    rg_keep(m, a->type, RG_DO(m, tg_assign(a->operand, from_b)));
+    rg_keep(m, b->type, RG_DO(m, tg_assign(b->operand, from_a)));
+}
+
 /* -- Print ----------------------------------------------------------------- */
 
 void rg_make_print(rg_maker *m, tgi_op op)

@@ -14,8 +14,7 @@
 
 enum { MOST_SECONDS = 20 };
 
-bool rg_check_apart(const rg_settings *settings, const uint8_t *bytes,
-                    size_t n)
+bool rg_check_apart(const rg_settings *settings, const uint8_t *bytes, size_t n)
 {
     pid_t child = fork();
     if (child == 0) {

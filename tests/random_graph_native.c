@@ -120,6 +120,20 @@ static bool has_its_args(const run *r)
     return true;
 }
 
+/* Whether results are as they were: those of a run that failed are. */
+static bool has_no_results(const run *r)
+{
+    for (size_t i = 0; i < r->graph->results.n; i++) {
+        rg_type type;
+        result_type(r, i, &type);
+        bool is_aliased =
+            r->aliased >= 0 && r->b.results[i] == r->b.params[r->aliased];
+        if (!is_aliased && !rg_buffers_is_untouched(&r->b, i, rg_size(&type)))
+            return false;
+    }
+    return true;
+}
+
 /* Variables have their first contents again. */
 static void reset(run *r)
 {
@@ -136,8 +150,8 @@ static tg_status run_native(run *r)
     tgi_native *native = NULL;
     const tgi_native_options options = {.host = {print, &r->text},
                                         .threads = r->of->n_threads};
-    tg_status status = tgi_native_create(r->of->program, r->b.symbols, &options,
-                                         &native);
+    tg_status status =
+        tgi_native_create(r->of->program, r->b.symbols, &options, &native);
     if (!status)
         status = tgi_native_bind(native, r->b.params, r->b.results);
     if (!status)
@@ -162,8 +176,7 @@ static void write_down(const run *r, tg_status status, rg_outcome *o)
                               r->b.results[i]);
     }
     for (int i = 0; i < p->n_variables; i++)
-        rg_outcome_add_variable(o, i, &p->variables[i].type,
-                                r->b.variables[i]);
+        rg_outcome_add_variable(o, i, &p->variables[i].type, r->b.variables[i]);
     rg_outcome_add_text(o, &r->text);
 }
 
@@ -175,16 +188,16 @@ const char *rg_run_native(const rg_native *of, rg_outcome *o, int *out_team)
     rg_buffers_init(&r.b, of->session, of->concrete, r.graph, of->size, true,
                     of->random);
     r.values = tgi_arena_alloc(
-        &r.b.arena,
-        (tgi_dims_n_values(r.graph->dims) + 1) * sizeof(*r.values));
-    if (!r.values ||
-        tgi_dims_evaluate(r.graph->dims, r.b.symbols, r.values))
+        &r.b.arena, (tgi_dims_n_values(r.graph->dims) + 1) * sizeof(*r.values));
+    if (!r.values || tgi_dims_evaluate(r.graph->dims, r.b.symbols, r.values))
         abort();
     place_results(&r);
     write_down(&r, run_native(&r), o);
     *out_team = atomic_load(&n_calls);
     if (!rg_buffers_are_intact(&r.b))
         complaint = "memory beside a buffer is written";
+    else if (o->status && !has_no_results(&r))
+        complaint = "a result is written though the run fails";
     else if (!has_its_args(&r))
         complaint = "an argument is written";
     else if (*out_team != tgi_rt_threads(of->n_threads))

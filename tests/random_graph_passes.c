@@ -67,7 +67,8 @@ static bool runs_alike(const subject *of, const tgi_graph *graph,
 }
 
 /* Says which of these passes is the first that changes something. */
-static bool blame(rg_checker *c, const subject *of, const uint8_t *order, size_t n)
+static bool blame(rg_checker *c, const subject *of, const uint8_t *order,
+                  size_t n)
 {
     tgi_graph *graph = tgi_graph_retain(of->graph);
     char stages[128] = "";
@@ -80,7 +81,7 @@ static bool blame(rg_checker *c, const subject *of, const uint8_t *order, size_t
                  pass->name);
         if (pass->run(graph, &next) || !runs_alike(of, next, &difference)) {
             rg_fail(c, graph, next, "after %s in size %d: %s", stages, of->size,
-                 difference);
+                    difference);
             tgi_graph_release(graph);
             tgi_graph_release(next);
             return false;
@@ -104,7 +105,7 @@ static bool check_order(rg_checker *c, const subject *of, const uint8_t *order,
         tgi_graph *next = NULL;
         if (pass->run(graph, &next))
             good = rg_fail(c, graph, NULL, "%s fails: %s", pass->name,
-                        tg_error(NULL));
+                           tg_error(NULL));
         else
             good = rg_verify(c, graph, next, pass->name);
         tgi_graph_release(graph);
@@ -160,11 +161,12 @@ static bool check_again(rg_checker *c, const tgi_graph *first)
 {
     rg_session s;
     tg_concrete *concrete = NULL;
-    bool good = rg_session_init(&s, c->program, RG_EXACT, RG_RAW,
-                                &interpreted) &&
-                !rg_session_trace(&s, 0, &concrete);
+    bool good =
+        rg_session_init(&s, c->program, RG_EXACT, RG_RAW, &interpreted) &&
+        !rg_session_trace(&s, 0, &concrete);
     if (!good)
-        rg_fail(c, first, NULL, "the second trace is refused: %s", tg_error(NULL));
+        rg_fail(c, first, NULL, "the second trace is refused: %s",
+                tg_error(NULL));
     if (good) {
         char *texts[2] = {text_of(first), text_of(concrete->graph)};
         good = strcmp(texts[0], texts[1]) == 0 ||
@@ -204,14 +206,15 @@ static bool check_size(rg_checker *c, rg_session *exact, subject general,
     if (expected.status != outcome.status ||
         expected.parts.n) /* it was traced */
         difference = rg_outcome_difference(&expected, &outcome);
-    bool good = !*difference || rg_fail(c, general.graph, NULL,
-                                     "exact and general trace in size %d: %s",
-                                     general.size, difference);
+    bool good =
+        !*difference || rg_fail(c, general.graph, NULL,
+                                "exact and general trace in size %d: %s",
+                                general.size, difference);
     general.outcome = &outcome;
     if (good && !runs_alike(&general, optimised, &difference))
         good = rg_fail(c, general.graph, optimised,
-                    "the general trace after passes in size %d: %s",
-                    general.size, difference);
+                       "the general trace after passes in size %d: %s",
+                       general.size, difference);
     if (good && general.size > 0)
         good = check_random_order(c, &general);
     c->coverage->n_other_sizes += general.size > 0;
@@ -268,8 +271,8 @@ static bool check_call(rg_checker *c, rg_session *exact,
             difference = rg_outcome_difference(wanted, &outcome);
         if (*difference)
             good = rg_fail(c, NULL, NULL,
-                        "the interpreter and the %s call in size %d: %s",
-                        is_general ? "general" : "exact", size, difference);
+                           "the interpreter and the %s call in size %d: %s",
+                           is_general ? "general" : "exact", size, difference);
         rg_outcome_deinit(&other);
         rg_outcome_deinit(&outcome);
     }
@@ -294,7 +297,7 @@ bool rg_check_passes(rg_checker *c)
         /* Of all that could go wrong only an index is up to the data. */
         if (outcome.status && outcome.status != TG_ERROR_INDEX)
             good = rg_fail(c, graph, NULL, "the graph does not run: %s",
-                        tg_error(NULL));
+                           tg_error(NULL));
         good = good && check_each_pass(c, &of) &&
                check_standard_order(c, &of, NULL) &&
                check_random_order(c, &of) && check_random_order(c, &of) &&

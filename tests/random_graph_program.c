@@ -28,12 +28,14 @@ static const scale medium = {
     {1, 2, 3, 40, 5, 1, 70, 2, 33, 1, 2, 9, 64, 1, 15, 0}};
 static const scale large = {
     32768,
-    {300, 2, 70, 9000, 1, 64, 4097, 17, 513, 3, 130, 2049, 1, 20000, 8192, 600},
+    {300, 2, 70, 9000, 1, 64, 4097, 17, 513, 3, 130, 2049, 10, 20000, 8193,
+     600},
     {1, 2, 3, 300, 5, 1, 70, 2, 33, 1, 2, 520, 64, 1, 8200, 1}};
 
 /* Extents that are unknown in general traces take these, one for each size. */
 typedef struct extents {
     const scale *scale;
+    bool has_twins; /* all variables have the type of the first one */
     int64_t named[2][RG_SIZES]; /* RG_SAME_1, RG_SAME_2 */
 } extents;
 
@@ -137,6 +139,8 @@ static void take_variable(rg_program *p, const extents *sizes, int number)
         tg_dtype dtype = rg_take_dtype(&p->body, TGI_CLASS_ANY);
         take_types(p, sizes, dtype, types, known);
     }
+    if (sizes->has_twins && number > 0)
+        types[0] = p->variables[0].type;
     p->variables[number].type = types[0];
     p->variables[number].data = take_contents(p, &types[0]);
 }
@@ -156,7 +160,9 @@ void rg_program_init(rg_program *p, const uint8_t *bytes, size_t n,
     unsigned flags = rg_take(&p->body);
     p->no_contraction = flags % 16 == 1;
     p->returns_all = flags / 16 % 4 > 0;
-    extents sizes = {.scale = take_scale(flags, mode)};
+    extents sizes = {.scale = take_scale(flags, mode),
+                     .has_twins = mode == RG_JIT && flags & 4};
+    p->is_heavy = sizes.scale != &small;
     bool is_long = mode == RG_PASSES && flags == 255;
     p->limit = is_long ? 2048 : sizes.scale->limit;
 

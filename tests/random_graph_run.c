@@ -10,6 +10,10 @@
 #include "interp.h"
 #include "random_graph.h"
 
+/* Of one interpreted graph. A trace for small extents may be called with
+   larger ones. */
+enum { MOST_TEMPORARIES = 64 << 20 };
+
 /* -- Graphs ---------------------------------------------------------------- */
 
 static void print(const char *text, void *user)
@@ -24,8 +28,7 @@ static void add_results(const tgi_graph *graph, const tgi_interp *interp,
         tgi_ref ref = graph->results.data[i];
         rg_outcome_add_result(o, i, tgi_graph_node(graph, ref)->dtype,
                               tgi_graph_shape(graph, ref)->rank,
-                              tgi_interp_result_dims(interp, i),
-                              b->results[i]);
+                              tgi_interp_result_dims(interp, i), b->results[i]);
     }
 }
 
@@ -38,7 +41,8 @@ void rg_run_graph(const rg_session *s, const tg_concrete *concrete,
     const tgi_host host = {print, &text};
     rg_outcome_init(o);
     rg_buffers_init(&b, s, concrete, graph, size, false, 0);
-    tg_status status = tgi_interp_create(graph, b.symbols, &host, 0, &interp);
+    tg_status status =
+        tgi_interp_create(graph, b.symbols, &host, MOST_TEMPORARIES, &interp);
     if (!status) {
         for (size_t i = 0; i < graph->results.n; i++)
             rg_buffers_add_result(
@@ -154,10 +158,9 @@ void rg_run_call(rg_session *s, int size, rg_outcome *o)
         status = run_bound(s, operands, places, n);
     rg_outcome_set_status(o, status);
     for (size_t i = 0; i < n && !status; i++)
-        rg_outcome_add_result(o, i, tg_tensor_dtype(results[i]),
-                              tg_tensor_rank(results[i]),
-                              tg_tensor_dims(results[i]),
-                              tg_tensor_data(results[i]));
+        rg_outcome_add_result(
+            o, i, tg_tensor_dtype(results[i]), tg_tensor_rank(results[i]),
+            tg_tensor_dims(results[i]), tg_tensor_data(results[i]));
     for (int i = 0; i < p->n_variables; i++) {
         const void *data = tg_variable_map(s->variables[i], TG_READ);
         if (!data)

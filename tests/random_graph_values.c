@@ -101,7 +101,8 @@ static void fill_element(tg_dtype dtype, int manner, uint64_t random,
 enum { MANY = 128 };
 
 /* Among many elements strange ones are rare, or all sums would be NaN. */
-static int manner_of_many(tg_dtype dtype, int manner, int64_t n, uint64_t random)
+static int manner_of_many(tg_dtype dtype, int manner, int64_t n,
+                          uint64_t random)
 {
     bool is_strange = manner == EDGES || manner == ANY_BITS;
     return n > MANY && is_strange && tgi_dtype_is(dtype, TGI_CLASS_FLOAT) &&

@@ -2,153 +2,82 @@
 /*
  * random_graphs.c - random-graphs: checks random programs.
  *
- *   --mode passes   what to check: passes keep the bits
- *   --seed S        a graph is named by its seed and its number
- *   --count N       how many graphs
- *   --only K        number K alone, minimised if it fails
- *   --bytes HEX     the program in these bytes, minimised if it fails
- *   --failures N    stops after so many
- *   --corpus DIR    first all DIR/ *.hex, one program a line, # for comments
- *   --verbose       says how far it is
+ *   --mode MODE         what to check. passes: passes keep the bits; jit:
+ *                       compiled code has those of the interpreter
+ *   --threads LIST      mode jit: teams of these numbers of threads; 1,2,3,7
+ *   --vector-bits LIST  mode jit: widths of vectors, in turn; 128,256
+ *   --seed S            a graph is named by its seed and its number
+ *   --count N           how many graphs
+ *   --only K            number K alone, minimised if it fails
+ *   --bytes HEX         the program in these bytes, minimised if it fails
+ *   --failures N        stops after so many
+ *   --corpus DIR        first all DIR/ *.hex, one program a line, # for comments
+ *   --jobs N            processes; as many as CPUs
+ *   --verbose           says how far it is
  *
  * A failure prints one line that shows it again, then its graphs. The last
- * line is "N passed, N failed". Work is done by a child: if it crashes or
- * hangs the parent knows where, minimises that, and starts another behind it.
+ * line is "N passed, N failed". Where nothing can be compiled, mode jit says
+ * so and ends with status 77.
  */
 #include <ctype.h>
 #include <dirent.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "random_graph.h"
+#include "rt.h"
 
-enum { MOST_BYTES = 4096, MOST_SECONDS = 60, ENOUGH_FOR_COVERAGE = 20000 };
+enum { ENOUGH_FOR_COVERAGE = 20000, SKIPPED = 77 };
 
 typedef struct options {
-    uint64_t seed, count, only, most_failures;
-    bool is_only, is_verbose;
+    rg_work work;
+    uint64_t only;
+    bool is_only;
     const char *bytes, *corpus;
 } options;
-
-/* Shared by parent and children. */
-typedef struct totals {
-    rg_coverage coverage;
-    uint64_t n_passed, n_failed;
-} totals;
-
-/* -- Strings --------------------------------------------------------------- */
-
-/* The string of graph k: mostly short, since small failures are clear. */
-static size_t make_bytes(uint64_t seed, uint64_t k, uint8_t *bytes)
-{
-    uint64_t state = seed * 0x9e3779b97f4a7c15u ^ k;
-    uint64_t size = rg_random(&state);
-    size_t n = 24 + size % 64;
-    if (size / 64 % 8 == 0)
-        n += size / 512 % 192;
-    for (size_t i = 0; i < n; i++)
-        bytes[i] = (uint8_t)(rg_random(&state) >> 32);
-    return n;
-}
 
 static size_t parse_hex(const char *text, uint8_t *bytes)
 {
     size_t n = 0;
     for (unsigned byte;
-         n < MOST_BYTES && isxdigit((unsigned char)text[0]) &&
+         n < RG_MOST_BYTES && isxdigit((unsigned char)text[0]) &&
          isxdigit((unsigned char)text[1]) && sscanf(text, "%2x", &byte) == 1;
          text += 2)
         bytes[n++] = (uint8_t)byte;
     return n;
 }
 
-static void print_hex(const uint8_t *bytes, size_t n)
+/* One string, with every width of vectors. */
+static void check_string(const rg_work *work, const uint8_t *bytes, size_t n,
+                         const char *name, rg_totals *totals)
 {
-    for (size_t i = 0; i < n; i++)
-        printf("%02x", bytes[i]);
-}
-
-/* -- Failures -------------------------------------------------------------- */
-
-static void print_failure(const uint8_t *bytes, size_t n, const char *name,
-                          const char *what)
-{
-    printf("FAILED random-graphs --mode passes --bytes ");
-    print_hex(bytes, n);
-    printf("   # %s: %s\n", name, what);
-}
-
-/* Checks once more, in a child, and prints all there is to know; false if
-   there is nothing to print. */
-static bool explain(const uint8_t *bytes, size_t n, const char *name)
-{
-    static rg_coverage ignored;
-    rg_failure failure;
-    if (rg_check(bytes, n, &ignored, &failure))
-        return false;
-    print_failure(bytes, n, name, failure.what);
-    if (failure.before)
-        printf("before:\n%s", failure.before);
-    if (failure.after)
-        printf("after:\n%s", failure.after);
-    return true;
-}
-
-/* Minimises a failing string, and prints how to see it again. */
-static void report(uint8_t *bytes, size_t n, const char *name)
-{
-    char what[64];
-    int status = 0;
-    n = rg_minimise(bytes, n);
-    fflush(stdout);
-    pid_t child = fork();
-    if (child == 0) {
-        bool is_explained = explain(bytes, n, name);
-        fflush(stdout);
-        _exit(is_explained ? EXIT_SUCCESS : EXIT_FAILURE);
+    for (int i = 0; i < work->n_widths; i++) {
+        uint8_t copy[RG_MOST_BYTES];
+        const rg_settings settings = rg_work_settings(work, (uint64_t)i);
+        memcpy(copy, bytes, n);
+        rg_work_on(&settings, copy, n, name, totals);
     }
-    if (child < 0 || waitpid(child, &status, 0) != child)
-        abort();
-    if (status) {
-        snprintf(what, sizeof(what), "%s",
-                 WIFSIGNALED(status) ? strsignal(WTERMSIG(status))
-                                     : "it dies, or fails now and then");
-        print_failure(bytes, n, name, what);
-    }
-    fflush(stdout);
-}
-
-/* One string, in another process since it may crash. */
-static void check_apart(uint8_t *bytes, size_t n, const char *name, totals *all)
-{
-    bool good = rg_check_apart(bytes, n);
-    all->n_passed += good;
-    all->n_failed += !good;
-    if (!good)
-        report(bytes, n, name);
 }
 
 /* -- The corpus ------------------------------------------------------------ */
 
-static void check_file(const char *path, const char *name, totals *all)
+static void check_file(const rg_work *work, const char *path, const char *name,
+                       rg_totals *totals)
 {
-    char line[2 * MOST_BYTES + 2];
-    uint8_t bytes[MOST_BYTES];
+    char line[2 * RG_MOST_BYTES + 2];
+    uint8_t bytes[RG_MOST_BYTES];
     FILE *file = fopen(path, "r");
     if (!file) {
         printf("cannot read %s\n", path);
-        all->n_failed++;
+        totals->n_failed++;
         return;
     }
     while (fgets(line, sizeof(line), file)) {
         size_t n = parse_hex(line, bytes);
         if (n)
-            check_apart(bytes, n, name, all);
+            check_string(work, bytes, n, name, totals);
     }
     fclose(file);
 }
@@ -159,144 +88,204 @@ static int is_hex_file(const struct dirent *entry)
     return n > 4 && strcmp(entry->d_name + n - 4, ".hex") == 0;
 }
 
-static void check_corpus(const char *directory, totals *all)
+static void check_corpus(const rg_work *work, const char *directory,
+                         rg_totals *totals)
 {
     struct dirent **entries;
     int n = scandir(directory, &entries, is_hex_file, alphasort);
     if (n <= 0) {
         printf("there is no corpus in %s\n", directory);
-        all->n_failed++;
+        totals->n_failed++;
         return;
     }
     for (int i = 0; i < n; i++) {
         /* Not the library's memory: every check ends with none alive. */
         char path[4096];
         snprintf(path, sizeof(path), "%s/%s", directory, entries[i]->d_name);
-        check_file(path, entries[i]->d_name, all);
+        check_file(work, path, entries[i]->d_name, totals);
         free(entries[i]);
     }
     free(entries);
 }
 
-/* -- Random strings -------------------------------------------------------- */
-
-/* Checks graphs from `first` on and does not return: it ends at the first
-   failure, having said which one is under way. */
-static void work(const options *o, uint64_t first, totals *all)
-{
-    uint8_t bytes[MOST_BYTES];
-    rg_failure failure;
-    for (uint64_t k = first; k < o->count; k++) {
-        all->coverage.n_current = k;
-        if (o->is_verbose && k % 1000 == 0)
-            fprintf(stderr, "graph %llu\n", (unsigned long long)k);
-        alarm(MOST_SECONDS);
-        size_t n = make_bytes(o->seed, k, bytes);
-        if (!rg_check(bytes, n, &all->coverage, &failure))
-            _exit(EXIT_FAILURE);
-        all->n_passed++;
-    }
-    all->coverage.n_current = o->count;
-    exit(EXIT_SUCCESS); /* what only the end can tell, such as a leak, counts */
-}
-
-static void check_random(const options *o, totals *all)
-{
-    for (uint64_t first = 0;
-         first < o->count && all->n_failed < o->most_failures;) {
-        fflush(stdout);
-        int status = 0;
-        pid_t child = fork();
-        if (child == 0)
-            work(o, first, all);
-        if (child < 0 || waitpid(child, &status, 0) != child)
-            abort();
-        if (status == 0)
-            break;
-        all->n_failed++;
-        uint64_t k = all->coverage.n_current;
-        first = k + 1;
-        uint8_t bytes[MOST_BYTES];
-        char name[64];
-        snprintf(name, sizeof(name), "seed %llu number %llu",
-                 (unsigned long long)o->seed, (unsigned long long)k);
-        if (k < o->count)
-            report(bytes, make_bytes(o->seed, k, bytes), name);
-        else
-            printf("FAILED random-graphs --mode passes --seed %llu --count "
-                   "%llu   # status %d at its end\n",
-                   (unsigned long long)o->seed, (unsigned long long)o->count,
-                   status);
-    }
-}
-
-/* -- The program ----------------------------------------------------------- */
+/* -- Options --------------------------------------------------------------- */
 
 static int usage(void)
 {
-    fputs("usage: random-graphs [--mode passes] [--seed S] [--count N]\n"
+    fputs("usage: random-graphs [--mode passes|jit] [--threads LIST]\n"
+          "           [--vector-bits LIST] [--seed S] [--count N]\n"
           "           [--failures N] [--only K] [--bytes HEX] [--corpus DIR]\n"
-          "           [--verbose]\n",
+          "           [--jobs N] [--verbose]\n",
           stderr);
     return 2;
+}
+
+/* Numbers between commas; how many, 0 if it is no such list. */
+static int parse_list(const char *text, int least, int *numbers, int most)
+{
+    int n = 0;
+    for (char *end;; text = end + 1) {
+        long number = strtol(text, &end, 10);
+        if (n == most || end == text || number < least || number > 4096)
+            return 0;
+        numbers[n++] = (int)number;
+        if (*end == 0)
+            return n;
+        if (*end != ',')
+            return 0;
+    }
+}
+
+static bool parse_mode(const char *value, rg_mode *out_mode)
+{
+    *out_mode = strcmp(value, "jit") == 0 ? RG_JIT : RG_PASSES;
+    return *out_mode == RG_JIT || strcmp(value, "passes") == 0;
+}
+
+static bool parse_widths(const char *value, rg_work *work)
+{
+    int widths[RG_MOST_WIDTHS];
+    work->n_widths = parse_list(value, 0, widths, RG_MOST_WIDTHS);
+    for (int i = 0; i < work->n_widths; i++)
+        work->widths[i] = (unsigned)widths[i];
+    return work->n_widths > 0;
+}
+
+static bool parse_value(const char *name, const char *value, options *o)
+{
+    rg_work *work = &o->work;
+    rg_settings *settings = &work->settings;
+    if (strcmp(name, "--mode") == 0)
+        return parse_mode(value, &settings->mode);
+    if (strcmp(name, "--vector-bits") == 0)
+        return parse_widths(value, work);
+    if (strcmp(name, "--threads") == 0)
+        return (settings->n_teams =
+                    parse_list(value, 1, settings->teams, RG_MOST_TEAMS)) > 0;
+    if (strcmp(name, "--jobs") == 0)
+        return parse_list(value, 1, &work->n_jobs, 1) &&
+               work->n_jobs <= RG_MOST_JOBS;
+    if (strcmp(name, "--seed") == 0)
+        work->seed = strtoull(value, NULL, 0);
+    else if (strcmp(name, "--count") == 0)
+        work->count = strtoull(value, NULL, 0);
+    else if (strcmp(name, "--only") == 0)
+        o->only = strtoull(value, NULL, 0), o->is_only = true;
+    else if (strcmp(name, "--failures") == 0)
+        work->most_failures = strtoull(value, NULL, 0);
+    else if (strcmp(name, "--bytes") == 0)
+        o->bytes = value;
+    else if (strcmp(name, "--corpus") == 0)
+        o->corpus = value;
+    else
+        return false;
+    return true;
 }
 
 static bool parse(int argc, char **argv, options *o)
 {
     for (int i = 1; i < argc; i++) {
-        const char *name = argv[i];
-        if (strcmp(name, "--verbose") == 0) {
-            o->is_verbose = true;
-            continue;
-        }
-        const char *value = i + 1 < argc ? argv[++i] : NULL;
-        if (!value)
+        if (strcmp(argv[i], "--verbose") == 0)
+            o->work.is_verbose = true;
+        else if (i + 1 == argc || !parse_value(argv[i], argv[i + 1], o))
             return false;
-        if (strcmp(name, "--mode") == 0 && strcmp(value, "passes") == 0)
-            continue;
-        if (strcmp(name, "--seed") == 0)
-            o->seed = strtoull(value, NULL, 0);
-        else if (strcmp(name, "--count") == 0)
-            o->count = strtoull(value, NULL, 0);
-        else if (strcmp(name, "--only") == 0)
-            o->only = strtoull(value, NULL, 0), o->is_only = true;
-        else if (strcmp(name, "--failures") == 0)
-            o->most_failures = strtoull(value, NULL, 0);
-        else if (strcmp(name, "--bytes") == 0)
-            o->bytes = value;
-        else if (strcmp(name, "--corpus") == 0)
-            o->corpus = value;
         else
-            return false;
+            i++;
     }
+    if (o->work.settings.mode == RG_PASSES)
+        o->work.n_widths = 1;
     return true;
+}
+
+static int default_jobs(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n < 1 ? 1 : n < RG_MOST_JOBS ? (int)n : RG_MOST_JOBS;
+}
+
+/* -- The program ----------------------------------------------------------- */
+
+/*
+ * Threads of OpenMP that wait for the next team take the time of those that
+ * compile. Libraries have read by now how to wait: begin once more.
+ */
+static void wait_passively(char **argv)
+{
+    if (getenv("OMP_WAIT_POLICY"))
+        return;
+    setenv("OMP_WAIT_POLICY", "passive", true);
+    execv("/proc/self/exe", argv);
+}
+
+/* The module is opened here, once for all processes. */
+static bool can_compile(void)
+{
+    char text[512];
+    bool can = tgi_jit_describe(text, sizeof(text));
+    char *features = can ? strstr(text, ", +") : NULL;
+    if (features)
+        *features = 0; /* a long list */
+    printf("%s\n", text);
+    return can;
+}
+
+/* Whether teams were asked for and could be, but none was. */
+static bool missed_teams(const rg_work *work, const rg_coverage *coverage)
+{
+    bool wanted = false;
+    for (int i = 0; i < work->settings.n_teams; i++)
+        wanted |= work->settings.teams[i] > 1;
+    return wanted && tgi_rt_threads(2) > 1 && coverage->n_graphs >= 100 &&
+           coverage->n_parallel_runs == 0;
+}
+
+static void check_all(const options *o, rg_totals *totals)
+{
+    const rg_mode mode = o->work.settings.mode;
+    const rg_coverage *coverage = &totals->coverage;
+    if (o->corpus)
+        check_corpus(&o->work, o->corpus, totals);
+    rg_work_all(&o->work, totals);
+    rg_coverage_print(coverage, mode);
+    if (coverage->n_graphs >= ENOUGH_FOR_COVERAGE &&
+        rg_coverage_holes(coverage, mode))
+        totals->n_failed++;
+    if (mode == RG_JIT && missed_teams(&o->work, coverage)) {
+        printf("no run was parallel\n");
+        totals->n_failed++;
+    }
 }
 
 int main(int argc, char **argv)
 {
-    options o = {.seed = 1, .count = 10000, .most_failures = 20};
+    static rg_totals totals;
+    uint8_t bytes[RG_MOST_BYTES];
+    options o = {.work = {.settings = {.n_teams = 4, .teams = {1, 2, 3, 7}},
+                          .n_widths = 2,
+                          .widths = {128, 256},
+                          .seed = 1,
+                          .count = 10000,
+                          .most_failures = 20,
+                          .n_jobs = default_jobs()}};
     if (!parse(argc, argv, &o))
         return usage();
-    totals *all = mmap(NULL, sizeof(*all), PROT_READ | PROT_WRITE,
-                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (all == MAP_FAILED)
-        return 1;
-
-    uint8_t bytes[MOST_BYTES];
-    if (o.bytes) {
-        check_apart(bytes, parse_hex(o.bytes, bytes), "bytes", all);
-    } else if (o.is_only) {
-        check_apart(bytes, make_bytes(o.seed, o.only, bytes), "only", all);
-    } else {
-        if (o.corpus)
-            check_corpus(o.corpus, all);
-        check_random(&o, all);
-        rg_coverage_print(&all->coverage);
-        if (all->coverage.n_graphs >= ENOUGH_FOR_COVERAGE &&
-            rg_coverage_holes(&all->coverage))
-            all->n_failed++;
+    if (o.work.settings.mode == RG_JIT) {
+        wait_passively(argv);
+        if (!can_compile())
+            return SKIPPED;
+        setenv("TGJIT_GRAIN", "0", true);
     }
-    printf("%llu passed, %llu failed\n", (unsigned long long)all->n_passed,
-           (unsigned long long)all->n_failed);
-    return all->n_failed ? 1 : 0;
+    if (o.bytes) {
+        check_string(&o.work, bytes, parse_hex(o.bytes, bytes), "bytes",
+                     &totals);
+    } else if (o.is_only) {
+        const rg_settings settings = rg_work_settings(&o.work, o.only);
+        rg_work_on(&settings, bytes, rg_work_bytes(&o.work, o.only, bytes),
+                   "only", &totals);
+    } else {
+        check_all(&o, &totals);
+    }
+    printf("%llu passed, %llu failed\n", (unsigned long long)totals.n_passed,
+           (unsigned long long)totals.n_failed);
+    return totals.n_failed ? 1 : 0;
 }

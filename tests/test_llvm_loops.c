@@ -385,8 +385,13 @@ Test(llvm_loops, random_bits_are_those_of_the_stream)
 
 /* -- Gathers and checks ---------------------------------------------------- */
 
-/* out[i][j] = in range ? x[index[…]][j] : 0, with the index along i or j. */
-static void check_gather(int type, bool is_inner, unsigned bits)
+/*
+ * out[i][j] = in range ? x[index[…]][j] : 0, with the index along i or j, and
+ * the same where the index is the nearest in range. Along j x may be read
+ * backwards.
+ */
+static void check_gather(int type, bool is_inner, bool is_reversed,
+                         unsigned bits)
 {
     enum { ROWS = 6, COLUMNS = 70, EXTENT = 23 };
     const int64_t n_indices = is_inner ? COLUMNS : ROWS;
@@ -404,24 +409,28 @@ static void check_gather(int type, bool is_inner, unsigned bits)
         add_access(k, index, 0, (int64_t[]){!is_inner, is_inner}));
     const uint32_t at = add_index(k, TGI_INST_INDEX, raw, n);
     const uint32_t is_in = add_index(k, TGI_INST_IN_RANGE, raw, n);
+    const uint32_t nearest = add_buffer(loops, TG_I32, ROWS * COLUMNS);
     tgi_access access = {.buffer = x,
-                         .stride = {{0}, {.distance = !is_inner}},
+                         .offset = is_reversed ? width - 1 : 0,
+                         .stride = {{0}, {!is_inner, is_reversed}},
                          .index = at,
                          .index_stride = {.distance = width}};
     const uint32_t element =
         add_load(loops, k, 0, ADD(&k->accesses, access));
     const uint32_t value = add_op(k, 0, TGI_OP_SELECT, is_in, element,
                                   add_constant(k, TG_I32, 0));
-    add_store(k, 0, value,
-              add_access(k, out, 0, (int64_t[]){COLUMNS, 1}),
+    const int64_t dense[] = {COLUMNS, 1};
+    add_store(k, 0, value, add_access(k, out, 0, dense), TGI_LEVEL_INNER);
+    add_store(k, 0, element, add_access(k, nearest, 0, dense),
               TGI_LEVEL_INNER);
     code c = compile_loops(loops, bits);
 
-    /* Also of nothing at all. */
+    /* Also of nothing at all: then everything is 0. */
     for (int64_t size = 0; size <= EXTENT; size += EXTENT) {
         guarded g[] = {new_filled(TG_I32, size * width, 1, false),
                        new_filled(type, n_indices, 2, false),
-                       new_filled(TG_I32, ROWS * COLUMNS, 3, false)};
+                       new_filled(TG_I32, ROWS * COLUMNS, 3, false),
+                       new_filled(TG_I32, ROWS * COLUMNS, 4, false)};
         const size_t bytes = (size_t)tgi_dtype_bytes(type);
         int64_t indices[COLUMNS];
         for (int i = 0; i < n_indices; i++) {
@@ -434,23 +443,28 @@ static void check_gather(int type, bool is_inner, unsigned bits)
                              ? INT64_MAX
                              : read.as.i;
         }
-        void *const buffers[] = {g[0].data, g[1].data, g[2].data};
+        void *const buffers[] = {g[0].data, g[1].data, g[2].data, g[3].data};
         /* Of the extent itself, then of the buffer. */
         const int64_t dims[] = {size, size * width};
         tgi_frame frame = {.buffers = buffers, .dims = dims};
         run_code(&c, &frame, 2);
-        for (int i = 0; i < ROWS; i++)
-            for (int j = 0; j < COLUMNS; j++) {
-                const int64_t from = indices[is_inner ? j : i];
-                const bool is_fine = from >= 0 && from < size;
-                const int32_t *data = (const int32_t *)g[0].data;
-                cr_expect_eq(((int32_t *)g[2].data)[i * COLUMNS + j],
-                             is_fine ? data[from * width +
-                                            (is_inner ? 0 : j)]
-                                     : 0,
-                             "type %d, [%d,%d]", type, i, j);
-            }
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < ROWS * COLUMNS; i++) {
+            const int64_t column = i % COLUMNS;
+            const int64_t from = indices[is_inner ? column : i / COLUMNS];
+            const int64_t clamped =
+                from < 0 ? 0 : from >= size ? size - 1 : from;
+            const int64_t along = is_inner      ? 0
+                                  : is_reversed ? width - 1 - column
+                                                : column;
+            const int32_t there =
+                size ? ((int32_t *)g[0].data)[clamped * width + along] : 0;
+            cr_expect_eq(((int32_t *)g[2].data)[i],
+                         from >= 0 && from < size ? there : 0,
+                         "type %d, element %d", type, i);
+            cr_expect_eq(((int32_t *)g[3].data)[i], there,
+                         "type %d, element %d", type, i);
+        }
+        for (int i = 0; i < 4; i++)
             free_guarded(&g[i]);
     }
     free_code(&c);
@@ -462,8 +476,9 @@ Test(llvm_loops, gathers_clamp_and_know_what_is_out_of_range)
         for (int dtype = 1; dtype < TGI_DTYPES; dtype++)
             if (tgi_dtype_is_valid(dtype) &&
                 tgi_dtype_is(dtype, TGI_CLASS_INT)) {
-                check_gather(dtype, true, widths[w]);
-                check_gather(dtype, false, widths[w]);
+                check_gather(dtype, true, false, widths[w]);
+                check_gather(dtype, false, false, widths[w]);
+                check_gather(dtype, false, true, widths[w]);
             }
     check_nothing_is_alive();
 }

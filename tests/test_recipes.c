@@ -287,13 +287,19 @@ Test(recipes, of_fma_round_once)
     cr_expect_neq((float)sum, out[0]);
 }
 
-Test(recipes, of_rsqrt_are_two_roundings)
+/* With two roundings alone it is 1.49 units off at the second. */
+Test(recipes, of_rsqrt_correct_their_roundings)
 {
-    float x[] = {4, 3, 0, -0.0f, INFINITY}, out[5];
-    apply(TGI_OP_RSQRT, TYPES(TG_F32, TG_F32), 1, 5, out, OPERANDS(x));
-    volatile float root = sqrtf(3);
-    float expected[] = {0.5f, 1 / root, INFINITY, -INFINITY, 0};
+    float x[] = {4, 0x1.019566p0f, 0x1p-149f, 0, -0.0f, INFINITY}, out[7];
+    apply(TGI_OP_RSQRT, TYPES(TG_F32, TG_F32), 1, 6, out, OPERANDS(x));
+    float expected[] = {0.5f, 0, 0x1.6a09e6p74f, INFINITY, -INFINITY, 0};
+    expected[1] = (float)(1 / sqrt((double)x[1]));
     cr_expect_arr_eq(out, expected, sizeof(expected));
+    volatile float root = sqrtf(x[1]), twice = 1 / root;
+    cr_expect_neq(out[1], twice);
+    float none[] = {-INFINITY, -1, NAN};
+    apply(TGI_OP_RSQRT, TYPES(TG_F32, TG_F32), 1, 3, out, OPERANDS(none));
+    cr_expect(isnan(out[0]) && isnan(out[1]) && isnan(out[2]));
 }
 
 Test(recipes, of_select_take_bool_and_any_type)

@@ -63,3 +63,18 @@ Test(strbuf, a_failure_sticks)
     cr_assert_not(buf.failed, "taking makes a new, empty string");
     check_nothing_is_alive();
 }
+
+Test(strbuf, the_end_can_be_taken_back)
+{
+    tgi_strbuf buf = {0};
+    tgi_strbuf_cut(&buf, 0);
+    cr_assert_null(buf.text);
+    tgi_strbuf_add(&buf, "kept, gone");
+    tgi_strbuf_cut(&buf, 10);
+    cr_assert_str_eq(buf.text, "kept, gone");
+    tgi_strbuf_cut(&buf, 4);
+    tgi_strbuf_add(&buf, "!");
+    cr_assert_str_eq(buf.text, "kept!");
+    tgi_strbuf_deinit(&buf);
+    check_nothing_is_alive();
+}

@@ -30,6 +30,7 @@ static const char usage[] =
     "  --count N       random inputs of f64, of two operands and with a stride\n"
     "                  (default 10000000, less in proportion to the stride)\n"
     "  --threads N     (default: one for each processor)\n"
+    "  --plain         no loops made for AVX2 and FMA\n"
     "  --numpy FOLDER  where NumPy's validation sets are\n"
     "                  (default " NUMPY ")\n"
     "  --cost          words and time per element instead\n"
@@ -41,6 +42,7 @@ typedef struct options {
     uint64_t stride;
     uint64_t count;
     int threads;
+    bool is_plain;
     const char *numpy;
 } options;
 
@@ -59,14 +61,34 @@ static void print_operands(const ulp_function *f, const double *operands)
     putchar(')');
 }
 
+static const ulp_many *many_of(const options *o, int op)
+{
+#ifdef ULP_HAS_VECTOR
+    if (!o->is_plain && __builtin_cpu_supports("avx2") &&
+        __builtin_cpu_supports("fma"))
+        return ulp_many_vector(op);
+#endif
+    (void)o;
+    return ulp_many_plain(op);
+}
+
 static void measure(const options *o, const ulp_function *f, int dtype,
                     totals *t)
 {
     ulp_result result;
     const char *name = tgi_op_table[f->op].name;
     const char *type = tg_dtype_name((tg_dtype)dtype);
-    if (!ulp_sweep(f, dtype, o->stride, o->count, o->threads, &result)) {
+    if (!ulp_sweep(f, dtype, o->stride, o->count, o->threads,
+                   many_of(o, f->op), &result)) {
         printf("FAILED %s %s: out of memory or threads\n", name, type);
+        t->failed++;
+        return;
+    }
+    if (result.is_doubtful) {
+        printf("FAILED %s %s: ulp_many.c is not the library, or not C's "
+               "function, at ", name, type);
+        print_operands(f, result.where);
+        putchar('\n');
         t->failed++;
         return;
     }
@@ -137,8 +159,8 @@ static uint64_t number(const char *text, uint64_t highest)
 
 int main(int argc, char **argv)
 {
-    enum { ALL, FUNCTION, TYPE, STRIDE, COUNT, THREADS, FOLDER, COST, LIST,
-           HELP };
+    enum { ALL, FUNCTION, TYPE, STRIDE, COUNT, THREADS, PLAIN, FOLDER, COST,
+           LIST, HELP };
     static const struct option known[] = {
         {"all", no_argument, NULL, ALL},
         {"function", required_argument, NULL, FUNCTION},
@@ -146,6 +168,7 @@ int main(int argc, char **argv)
         {"stride", required_argument, NULL, STRIDE},
         {"count", required_argument, NULL, COUNT},
         {"threads", required_argument, NULL, THREADS},
+        {"plain", no_argument, NULL, PLAIN},
         {"numpy", required_argument, NULL, FOLDER},
         {"cost", no_argument, NULL, COST},
         {"list", no_argument, NULL, LIST},
@@ -175,6 +198,9 @@ int main(int argc, char **argv)
             break;
         case THREADS:
             o.threads = (int)number(optarg, ULP_THREADS_MAX);
+            break;
+        case PLAIN:
+            o.is_plain = true;
             break;
         case FOLDER:
             o.numpy = optarg;

@@ -34,6 +34,9 @@ const ulp_function *ulp_function_of(int op);
 /* Whether there has to be one. */
 bool ulp_function_is_wanted(int op);
 double ulp_bound(const ulp_function *f, int dtype);
+/* How far off quick errors may be. Where the bound is 0 they are exact: such a
+   function is the same in any type. */
+double ulp_uncertainty(const ulp_function *f);
 
 /* Numbers of its own for each thread. */
 typedef struct ulp_numbers {
@@ -45,13 +48,25 @@ void ulp_numbers_deinit(ulp_numbers *numbers);
 /*
  * Error of a result in units in the last place of the correctly rounded one.
  * Infinite if NaN, Inf, zero or the sign of a zero are not what they must be.
- * The quick one is uncertain by 1e-5, and where it is infinite or the exact
- * value may be 0; it is for f32 only.
+ * The quick one is uncertain, also where it is infinite; it is for f32 only.
  */
 double ulp_error_quick(const ulp_function *f, double given,
                        const double *operands);
 double ulp_error_exact(const ulp_function *f, int dtype, double given,
                        const double *operands, ulp_numbers *numbers);
+
+/* -- ulp_many.c: f32 functions of one operand by many ---------------------- */
+
+typedef struct ulp_many {
+    void (*kernel)(int64_t n, const float *x, float *out);
+    /* Quick errors of results, and how many are above the limit. */
+    int64_t (*errors)(int64_t n, const float *x, const float *given,
+                      double limit, double *out);
+} ulp_many;
+
+/* For any machine, and for those with AVX2 and FMA. NULL if it takes two. */
+const ulp_many *ulp_many_plain(int op);
+const ulp_many *ulp_many_vector(int op);
 
 /* -- ulp_inputs.c: where to look ------------------------------------------- */
 
@@ -70,6 +85,7 @@ typedef struct ulp_result {
     double given;
     double where[2];
     bool is_exhaustive; /* all there are */
+    bool is_doubtful;   /* ulp_many.c is wrong at `where`: nothing counts */
 } ulp_result;
 
 #define ULP_THREADS_MAX 256
@@ -78,9 +94,13 @@ typedef struct ulp_result {
  * Over special values and n random inputs; f32 with one operand: over every
  * stride-th of all bits too, or if the stride is 1 over these alone. False if
  * memory or threads cannot be had.
+ *
+ * f32 with one operand is run by `many` (not NULL then), and every 1024th
+ * input, of few inputs every one, by the library's kernel and by the scalar
+ * functions, too: bits must be the same, and quick errors agree.
  */
 bool ulp_sweep(const ulp_function *f, int dtype, uint64_t stride, uint64_t n,
-               int threads, ulp_result *result);
+               int threads, const ulp_many *many, ulp_result *result);
 
 /* Runs the library's kernel over n packed elements. */
 void ulp_run_kernel(const ulp_function *f, int dtype, int64_t n, void *a,

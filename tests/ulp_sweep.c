@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ulp_sweep.c - the worst error over many inputs. Threads take chunks of
- * inputs from a counter and run the library's kernel over each; the result
- * does not depend on who took which.
+ * inputs from a counter and run the function over each; quick errors tell
+ * which results may be the worst so far, and MPFR decides. The result does not
+ * depend on who took which.
  */
 #include <math.h>
 #include <pthread.h>
@@ -13,9 +14,11 @@
 #include "kernel.h"
 #include "ulp.h"
 
-#define CHUNK 8192
-/* How far the quick error may be off. */
-#define UNCERTAIN 1e-5
+enum {
+    CHUNK = 4096,
+    SAMPLE = 1024,         /* of many inputs every SAMPLE-th is checked … */
+    MANY_INPUTS = 1 << 24, /* … and these are many */
+};
 
 void ulp_run_kernel(const ulp_function *f, int dtype, int64_t n, void *a,
                     void *b, void *out)
@@ -28,12 +31,20 @@ void ulp_run_kernel(const ulp_function *f, int dtype, int64_t n, void *a,
     tgi_kernel_elementwise(f->op, dtype, dtype)(&args);
 }
 
-/* -- One chunk ------------------------------------------------------------- */
+/* -- Inputs of a chunk ----------------------------------------------------- */
+
+typedef union elements {
+    float f32[CHUNK];
+    uint32_t bits[CHUNK];
+    double f64[CHUNK];
+} elements;
 
 typedef struct sweep {
     const ulp_function *f;
     int dtype;
-    uint64_t n_searched; /* inputs of ulp_inputs.c, before the bits */
+    const ulp_many *many; /* NULL: not of this kind */
+    int64_t sample;       /* distance of inputs that are checked */
+    uint64_t n_searched;  /* inputs of ulp_inputs.c, before the bits */
     uint64_t stride;
     uint64_t n;
     _Atomic uint64_t next; /* the first input nobody has taken */
@@ -45,47 +56,104 @@ typedef struct worker {
     ulp_numbers numbers;
     uint64_t where; /* index of the worst input */
     ulp_result result;
-    _Alignas(8) char a[CHUNK * 8], b[CHUNK * 8], out[CHUNK * 8];
+    elements a, b, out, again;
+    double errors[CHUNK]; /* quick ones; Inf if not known */
 } worker;
 
-static double element(int dtype, const char *elements, int64_t i)
+static double element(int dtype, const elements *e, int64_t i)
 {
-    if (dtype == TG_F32) {
-        float x;
-        memcpy(&x, elements + 4 * i, sizeof(x));
-        return (double)x;
-    }
-    double x;
-    memcpy(&x, elements + 8 * i, sizeof(x));
-    return x;
+    return dtype == TG_F32 ? (double)e->f32[i] : e->f64[i];
 }
 
-static void set_element(int dtype, char *elements, int64_t i, double x)
+static void set_element(int dtype, elements *e, int64_t i, double x)
 {
-    const float half = (float)x;
     if (dtype == TG_F32)
-        memcpy(elements + 4 * i, &half, sizeof(half));
+        e->f32[i] = (float)x;
     else
-        memcpy(elements + 8 * i, &x, sizeof(x));
+        e->f64[i] = x;
 }
 
 static void fill(worker *w, uint64_t first, int64_t n)
 {
     const sweep *s = w->all;
-    for (int64_t i = 0; i < n; i++) {
-        const uint64_t index = first + (uint64_t)i;
+    int64_t i = 0;
+    for (; i < n && first + (uint64_t)i < s->n_searched; i++) {
         double operands[2];
-        if (index >= s->n_searched) {
-            const uint32_t bits =
-                (uint32_t)((index - s->n_searched) * s->stride);
-            memcpy(w->a + 4 * i, &bits, sizeof(bits));
-            continue;
-        }
-        ulp_input(s->dtype, s->f->arity, index, operands);
-        set_element(s->dtype, w->a, i, operands[0]);
+        ulp_input(s->dtype, s->f->arity, first + (uint64_t)i, operands);
+        set_element(s->dtype, &w->a, i, operands[0]);
         if (s->f->arity == 2)
-            set_element(s->dtype, w->b, i, operands[1]);
+            set_element(s->dtype, &w->b, i, operands[1]);
     }
+    for (; i < n; i++)
+        w->a.bits[i] =
+            (uint32_t)((first + (uint64_t)i - s->n_searched) * s->stride);
+}
+
+static void operands_of(const worker *w, int64_t i, double *operands)
+{
+    const sweep *s = w->all;
+    operands[0] = element(s->dtype, &w->a, i);
+    operands[1] = s->f->arity == 2 ? element(s->dtype, &w->b, i) : 0;
+}
+
+/* -- Errors of a chunk ----------------------------------------------------- */
+
+static bool is_same(float a, float b)
+{
+    return memcmp(&a, &b, sizeof(a)) == 0 || (isnan(a) && isnan(b));
+}
+
+/* Of two quick errors of one result. */
+static bool is_close(double a, double b)
+{
+    return a == b || fabs(a - b) <= 1e-5 * fmax(a, 1);
+}
+
+/* Compares a part of a chunk with the library's kernel and with scalar
+   functions: another part of each chunk. */
+static void check_sample(worker *w, uint64_t first, int64_t n)
+{
+    const sweep *s = w->all;
+    int64_t m = 0;
+    const int64_t begin = (int64_t)(first / CHUNK * 389) % s->sample;
+    for (int64_t i = begin; i < n; i += s->sample)
+        w->b.f32[m++] = w->a.f32[i];
+    ulp_run_kernel(s->f, TG_F32, m, w->b.f32, w->b.f32, w->again.f32);
+    for (int64_t i = begin, k = 0; k < m; i += s->sample, k++) {
+        double operands[2];
+        operands_of(w, i, operands);
+        const double error =
+            ulp_error_quick(s->f, (double)w->out.f32[i], operands);
+        if (is_same(w->out.f32[i], w->again.f32[k]) &&
+            is_close(w->errors[i], error))
+            continue;
+        w->result.is_doubtful = true;
+        w->result.where[0] = operands[0];
+        return;
+    }
+}
+
+/* Runs the function; gives quick errors, and how many are above the limit. */
+static int64_t run_chunk(worker *w, uint64_t first, int64_t n, double limit)
+{
+    const sweep *s = w->all;
+    if (s->many) {
+        s->many->kernel(n, w->a.f32, w->out.f32);
+        const int64_t n_above =
+            s->many->errors(n, w->a.f32, w->out.f32, limit, w->errors);
+        check_sample(w, first, n);
+        return n_above;
+    }
+    ulp_run_kernel(s->f, s->dtype, n, &w->a, &w->b, &w->out);
+    for (int64_t i = 0; i < n; i++) {
+        double operands[2];
+        operands_of(w, i, operands);
+        w->errors[i] =
+            s->dtype == TG_F32
+                ? ulp_error_quick(s->f, (double)w->out.f32[i], operands)
+                : HUGE_VAL;
+    }
+    return n;
 }
 
 /* Of equally bad inputs the first counts, whichever thread met it. */
@@ -97,13 +165,9 @@ static bool is_worse(double error, uint64_t index, double worst, uint64_t where)
 static void look_at(worker *w, uint64_t index, int64_t i)
 {
     const sweep *s = w->all;
-    const double given = element(s->dtype, w->out, i);
-    const double operands[2] = {element(s->dtype, w->a, i),
-                                s->f->arity == 2 ? element(s->dtype, w->b, i)
-                                                 : 0};
-    if (s->dtype == TG_F32 &&
-        ulp_error_quick(s->f, given, operands) <= w->result.worst - UNCERTAIN)
-        return;
+    const double given = element(s->dtype, &w->out, i);
+    double operands[2];
+    operands_of(w, i, operands);
     const double error =
         ulp_error_exact(s->f, s->dtype, given, operands, &w->numbers);
     if (!is_worse(error, index, w->result.worst, w->where))
@@ -111,25 +175,27 @@ static void look_at(worker *w, uint64_t index, int64_t i)
     w->where = index;
     w->result.worst = error;
     w->result.given = given;
-    w->result.where[0] = operands[0];
-    w->result.where[1] = operands[1];
+    memcpy(w->result.where, operands, sizeof(operands));
 }
 
 static void *work(void *argument)
 {
     worker *w = argument;
     sweep *s = w->all;
+    const double uncertainty = ulp_uncertainty(s->f);
     ulp_numbers_init(&w->numbers);
-    for (;;) {
+    while (!w->result.is_doubtful) {
         const uint64_t first = atomic_fetch_add(&s->next, CHUNK);
         if (first >= s->n)
             break;
         const int64_t n =
             s->n - first < CHUNK ? (int64_t)(s->n - first) : CHUNK;
         fill(w, first, n);
-        ulp_run_kernel(s->f, s->dtype, n, w->a, w->b, w->out);
-        for (int64_t i = 0; i < n; i++)
-            look_at(w, first + (uint64_t)i, i);
+        if (!run_chunk(w, first, n, w->result.worst - uncertainty))
+            continue;
+        for (int64_t i = 0; i < n && !w->result.is_doubtful; i++)
+            if (w->errors[i] > w->result.worst - uncertainty)
+                look_at(w, first + (uint64_t)i, i);
     }
     ulp_numbers_deinit(&w->numbers);
     return NULL;
@@ -138,7 +204,7 @@ static void *work(void *argument)
 /* -- All of them ----------------------------------------------------------- */
 
 bool ulp_sweep(const ulp_function *f, int dtype, uint64_t stride, uint64_t n,
-               int threads, ulp_result *result)
+               int threads, const ulp_many *many, ulp_result *result)
 {
     sweep all = {.f = f, .dtype = dtype, .stride = stride};
     const bool has_bits = dtype == TG_F32 && f->arity == 1;
@@ -146,8 +212,11 @@ bool ulp_sweep(const ulp_function *f, int dtype, uint64_t stride, uint64_t n,
     if (!is_exhaustive)
         all.n_searched = ulp_n_specials(f->arity) + n;
     all.n = all.n_searched;
-    if (has_bits)
+    if (has_bits) {
         all.n += ((UINT64_C(1) << 32) + stride - 1) / stride;
+        all.many = many;
+        all.sample = all.n < MANY_INPUTS ? 1 : SAMPLE;
+    }
 
     worker *workers = calloc((size_t)threads, sizeof(*workers));
     int started = 0;
@@ -163,7 +232,10 @@ bool ulp_sweep(const ulp_function *f, int dtype, uint64_t stride, uint64_t n,
     for (int i = 0; i < started; i++) {
         const worker *w = &workers[i];
         pthread_join(w->thread, NULL);
-        if (is_worse(w->result.worst, w->where, result->worst, where)) {
+        if (result->is_doubtful)
+            continue;
+        if (w->result.is_doubtful ||
+            is_worse(w->result.worst, w->where, result->worst, where)) {
             *result = w->result;
             where = w->where;
         }

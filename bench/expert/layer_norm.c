@@ -39,6 +39,15 @@ INLINE void normalise(const float *x, const float *scale, const float *shift,
             __builtin_fmaf((x[i] - mean) * inverse, scale[i], shift[i]);
 }
 
+/* As the recipe has it: two roundings, and a step that corrects them. */
+INLINE float inverse_root(float x)
+{
+    const float y = 1.0f / _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(x)));
+    const float excess = __builtin_fmaf(x * y, y, -1.0f);
+    const float better = __builtin_fmaf(y * -0.5f, excess, y);
+    return excess == excess ? better : y;
+}
+
 void expert_layer_norm(const kernel_buffers *b)
 {
     const float *x = b->in[0];
@@ -55,8 +64,7 @@ void expert_layer_norm(const kernel_buffers *b)
             sum_of_row(elements, from, NULL, n, NULL) / (float)n;
         const float variance =
             sum_of_row(squares, from, NULL, n, &mean) / (float)n;
-        const __m128 root = _mm_sqrt_ss(_mm_set_ss(variance + epsilon));
         normalise(from, scale, shift, out + row * n, n, mean,
-                  1.0f / _mm_cvtss_f32(root));
+                  inverse_root(variance + epsilon));
     }
 }

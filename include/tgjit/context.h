@@ -33,13 +33,16 @@ typedef struct tg_context_options {
     bool no_contraction;   /* keep a*b+c as two roundings */
     const char *skip_passes; /* TGJIT_SKIP_PASSES: "fold,simplify" */
     const char *explain;     /* TGJIT_EXPLAIN: "retrace,fusion" */
-    const char *dump; /* TGJIT_DUMP: "graph,passes,dot,loops,llvm,asm" */
+    const char *dump; /* TGJIT_DUMP: "graph,passes,dot,loops,llvm,asm,repro" */
     const char *dump_dir; /* TGJIT_DUMP_DIR: where dumps go; "." */
 
     const char *jit;   /* TGJIT_JIT: "auto", "off" (interpret all) or
                           "required" (what cannot be compiled fails) */
     const char *cpu;   /* TGJIT_CPU: "host", or LLVM's name of a CPU */
     int vector_bits;   /* TGJIT_VECTOR_BITS: 128, 256, 512; 0: what suits */
+    const char *show_code; /* TGJIT_SHOW_CODE: "gdb,perf": compiled code is
+                              known to gdb, or named in /tmp/perf-PID.map;
+                              for the whole process */
     int threads;       /* TGJIT_THREADS: of a call, at most; 0: all CPUs */
 } tg_context_options;
 

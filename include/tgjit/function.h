@@ -150,7 +150,9 @@ typedef enum tg_text_kind {
     TG_TEXT_SHORT = 0,   /* one line per trace: dtypes and shapes */
     TG_TEXT_VERBOSE = 1, /* also captures, results, sizes, passes */
     TG_TEXT_GRAPH = 2,   /* the optimised graphs */
-    TG_TEXT_DOT = 3      /* the same for Graphviz */
+    TG_TEXT_DOT = 3,     /* the same for Graphviz */
+    TG_TEXT_LOOPS = 4,   /* the kernels they are compiled to */
+    TG_TEXT_FUSION = 5   /* why values are stored between kernels */
 } tg_text_kind;
 
 /*

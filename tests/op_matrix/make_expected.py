@@ -33,17 +33,18 @@ random = np.random.RandomState(20240229)
 def int_edges(dtype):
     info, bits = np.iinfo(TYPES[dtype]), width(dtype)
     values = [info.min, info.min + 1, 0, 1, 2, 3, 7, bits - 1, bits, bits + 1,
-              1 << (bits // 2), 100, info.max - 1, info.max]
+              1 << (bits // 2), 1 << (bits - 2), 100, info.max - 1, info.max]
     values += [-1, -2, -7] if dtype in SINT else [info.max // 2,
                                                   info.max // 2 + 1, 77]
     return array(dtype, values)
 
 
 def float_edges(dtype):
-    info = np.finfo(TYPES[dtype])
-    return array(dtype, [0.0, -0.0, 1, -1, 0.5, 2, -2.5, 3, 0.1, 1e10,
-                         info.max, -info.max, info.tiny, float(TINY[dtype]),
-                         -float(TINY[dtype]), math.inf, -math.inf, math.nan])
+    info, tiny = np.finfo(TYPES[dtype]), float(TINY[dtype])
+    return array(dtype, [0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2, -2.5, 3, 0.1,
+                         1e10, 1 / float(ROUNDOFF[dtype]), info.max, -info.max,
+                         info.tiny, -info.tiny, float(info.tiny) - tiny, tiny,
+                         -tiny, math.inf, -math.inf, math.nan])
 
 
 def edges(dtype):
@@ -167,8 +168,8 @@ def unary():
             ("round", FLOAT, lambda d: np.rint, "value"),
             ("trunc", FLOAT, lambda d: np.trunc, "value"),
             ("sqrt", FLOAT, lambda d: np.sqrt, "value"),
-            ("rsqrt", FLOAT, lambda d: lambda x: TYPES[d](1) / np.sqrt(x),
-             "value"),
+            ("rsqrt", FLOAT, lambda d: lambda x: 1 / np.sqrt(np.longdouble(x)),
+             "ulp4"),
             ("not", BITS, lambda d: lambda x: rule_not(d, x), "bits"),
             ("square", NUM, lambda d: lambda x: x * x, "value"),
             ("relu", NUM, lambda d: lambda x: rule_max(d, x, TYPES[d](0)),
@@ -249,13 +250,13 @@ def binary():
 def ternary():
     begin("ternary", "elementwise, three operands")
     for dtype in FLOAT:
-        values = array(dtype, [0.0, -0.0, 1, -1, 0.1, 3, 1e10,
-                               np.finfo(TYPES[dtype]).max,
-                               np.finfo(TYPES[dtype]).tiny, math.inf,
-                               math.nan])
+        info = np.finfo(TYPES[dtype])
+        values = array(dtype, [0.0, -0.0, 1, -1, 0.5, 0.1, 3, 1e10, info.max,
+                               -info.max, info.tiny, float(TINY[dtype]),
+                               math.inf, -math.inf, math.nan])
         n = len(values)
-        a, b, c = (values.reshape(n, 1, 1), values.reshape(1, n, 1)[:, 1:8],
-                   values.reshape(1, 1, n)[:, :, :7])
+        a, b, c = (values.reshape(n, 1, 1), values.reshape(1, n, 1),
+                   values.reshape(1, 1, n))
         case("fma", [a, b, c],
              each(dtype, lambda a, b, c: rule_fma(dtype, a, b, c), a, b, c))
         x, y, z = (ordinary(dtype, (40,)) for _ in range(3))
@@ -631,6 +632,13 @@ def matmul():
                 p = np.swapaxes(a, -1, -2) if flags & 1 and a.ndim > 1 else a
                 q = np.swapaxes(b, -1, -2) if flags & 2 and b.ndim > 1 else b
                 case("matmul", [p, q], product, "bits", flags=flags)
+        # Every pair of edges, added to +0.
+        values = edges(dtype)
+        a, b = values.reshape(-1, 1), values.reshape(1, -1)
+        zero = TYPES[dtype](0)
+        rule = (lambda p, q: rule_fma(dtype, p, q, zero)) if dtype in FLOAT \
+            else lambda p, q: wrap(dtype, int(p) * int(q))
+        case("matmul", [a, b], each(dtype, rule, a, b), flags=0)
 
 
 # -- Random numbers -----------------------------------------------------------

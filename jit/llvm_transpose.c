@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * llvm_transpose.c - kernels without reductions some of whose accesses go
+ * through memory along an outer axis, not along the inner one: transposes,
+ * and whatever is computed around them.
+ *
+ * Such a kernel goes by tiles: a few rows of that outer axis by a unit of the
+ * inner one. What a turned access reads is copied to a tile in the first
+ * cache, turned in registers on the way; then the rows of the tile are done as
+ * all rows are, with the access as if it went along the inner axis; then what
+ * was stored in tiles is copied to where it belongs. So memory is read and
+ * written by whole lines, whatever is computed in between.
+ *
+ * An item is a stack of tiles, one after the other along the turned axis: so
+ * each line of a turned load is read on where it was left.
+ */
+#include "llvm_lower.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum {
+    LINE = 64,   /* bytes that memory moves at once */
+    PIECE = 16,  /* bytes within which elements are shuffled quickly */
+    WIDEST = 64, /* bytes of a vector, at most */
+    LEAST = 8,   /* extent of an axis; with fewer, tiles do not pay */
+    /* Bytes of all tiles of a kernel; what is over stays as it is. */
+    MOST_BYTES = 64 << 10
+};
+
+/* -- Which accesses are turned --------------------------------------------- */
+
+/* How an access is used; one that is a position is not only an address. */
+enum { IS_LOADED = 1, IS_STORED = 2, IS_POSITION = 4 };
+
+static void find_uses(const tgi_kernel_loops *loops, uint8_t *uses)
+{
+    for (uint32_t i = 1; i < loops->insts.n; i++) {
+        const tgi_inst *inst = &loops->insts.data[i];
+        if (inst->kind == TGI_INST_LOAD)
+            uses[inst->number] |= IS_LOADED;
+        if (inst->kind == TGI_INST_POSITION)
+            uses[inst->number] |= IS_POSITION;
+    }
+    for (size_t i = 0; i < loops->stores.n; i++)
+        uses[loops->stores.data[i].access] |= IS_STORED;
+}
+
+static bool is_turned(const tgi_kernel_loops *loops, const uint8_t *uses,
+                      size_t number, int axis)
+{
+    const tgi_access *access = &loops->accesses.data[number];
+    const tgi_dim inner = access->stride[loops->n_outer].distance;
+    return uses[number] && !(uses[number] & IS_POSITION) && !access->index &&
+           access->stride[axis].distance == 1 && inner != 0 && inner != 1;
+}
+
+static tg_dtype dtype_of(const tgi_llvm_kernel *k, size_t access)
+{
+    const uint32_t buffer = k->loops->accesses.data[access].buffer;
+    return k->program->loops->buffers.data[buffer].dtype;
+}
+
+static unsigned bytes_of(const tgi_llvm_kernel *k, size_t access)
+{
+    return (unsigned)tgi_dtype_bytes((int)dtype_of(k, access));
+}
+
+static bool is_long(tgi_dim extent)
+{
+    return !tgi_dim_is_known(extent) || extent >= LEAST;
+}
+
+/* True if a kernel only maps elements: then tiles can be of any shape. */
+static bool is_map(const tgi_kernel_loops *loops)
+{
+    if (loops->vectors != TGI_ROWS || loops->n_phases != 1 ||
+        loops->reductions.n > 0 || !loops->has_inner)
+        return false;
+    for (size_t i = 0; i < loops->stores.n; i++)
+        if (loops->stores.data[i].level != TGI_LEVEL_INNER)
+            return false;
+    return loops->stores.n > 0;
+}
+
+/* The axis along which most bytes of an element lie; -1: none. */
+static int find_axis(const tgi_llvm_kernel *k, const uint8_t *uses)
+{
+    const tgi_kernel_loops *loops = k->loops;
+    unsigned most = 0;
+    int found = -1;
+    for (int axis = 0; axis < loops->n_outer; axis++) {
+        unsigned bytes = 0;
+        for (size_t i = 0; i < loops->accesses.n; i++)
+            if (is_long(loops->extent[axis]) &&
+                is_turned(loops, uses, i, axis))
+                bytes += bytes_of(k, i);
+        if (bytes > most) {
+            most = bytes;
+            found = axis;
+        }
+    }
+    return found;
+}
+
+/* Notes tiles, and puts their accesses right. */
+static void turn_accesses(tgi_llvm_kernel *k, tgi_llvm_tiles *tiles,
+                          const uint8_t *uses)
+{
+    const tgi_kernel_loops *loops = k->loops;
+    unsigned bytes = 0;
+    tiles->rows = LEAST;
+    for (size_t i = 0; i < loops->accesses.n; i++)
+        if (is_turned(loops, uses, i, tiles->axis) &&
+            LINE / bytes_of(k, i) > tiles->rows)
+            tiles->rows = LINE / bytes_of(k, i);
+    for (size_t i = 0; i < loops->accesses.n; i++) {
+        const unsigned size = tiles->rows * TGI_LLVM_UNIT * bytes_of(k, i);
+        if (!is_turned(loops, uses, i, tiles->axis) ||
+            bytes + size > MOST_BYTES)
+            continue;
+        bytes += size;
+        tiles->tiles[i].uses = uses[i];
+        tgi_access *access = &tiles->loops.accesses.data[i];
+        memset(access->stride, 0, sizeof(access->stride));
+        access->offset = 0;
+        access->stride[loops->n_outer].distance = 1;
+    }
+}
+
+static bool make_tiles(tgi_llvm_kernel *k, int axis, const uint8_t *uses)
+{
+    const tgi_kernel_loops *loops = k->loops;
+    const size_t n = loops->accesses.n;
+    const size_t bytes =
+        sizeof(*k->tiles) + n * (sizeof(*k->tiles->tiles) +
+                                 sizeof(*loops->accesses.data));
+    tgi_llvm_tiles *tiles = k->program->alloc(bytes);
+    if (!tiles)
+        return false;
+    memset(tiles, 0, bytes);
+    tiles->axis = axis;
+    tiles->original = loops;
+    tiles->tiles = (tgi_llvm_tile *)(tiles + 1);
+    tiles->loops = *loops;
+    tiles->loops.accesses.data = (tgi_access *)(tiles->tiles + n);
+    memcpy(tiles->loops.accesses.data, loops->accesses.data,
+           n * sizeof(*loops->accesses.data));
+    turn_accesses(k, tiles, uses);
+    k->tiles = tiles;
+    k->loops = &tiles->loops;
+    return true;
+}
+
+bool tgi_llvm_tiles_make(tgi_llvm_kernel *k)
+{
+    if (!is_map(k->loops) || !is_long(k->loops->extent[k->inner]))
+        return true;
+    uint8_t *uses = k->program->alloc(k->loops->accesses.n);
+    if (!uses)
+        return false;
+    memset(uses, 0, k->loops->accesses.n);
+    find_uses(k->loops, uses);
+    const int axis = find_axis(k, uses);
+    const bool is_fine = axis < 0 || make_tiles(k, axis, uses);
+    k->program->free(uses);
+    return is_fine;
+}
+
+void tgi_llvm_tiles_free(tgi_llvm_kernel *k)
+{
+    if (k->tiles)
+        k->program->free(k->tiles);
+}
+
+/* -- Turning --------------------------------------------------------------- */
+
+/*
+ * Lines of elements in memory: element e of line l is at start + l * line + e,
+ * or - e if they go backwards. The address of a tile is one of these too.
+ */
+typedef struct lines {
+    LLVMValueRef start, line;
+    bool is_backwards;
+} lines;
+
+/* to[e][l] = from[l][e], for all l < n_lines and e < n_elements. */
+typedef struct turn {
+    tgi_llvm_kernel *k;
+    LLVMTypeRef element;
+    unsigned bytes; /* of an element */
+    lines from, to;
+    LLVMValueRef n_lines, n_elements;
+} turn;
+
+static LLVMValueRef number(const turn *t, int64_t n)
+{
+    return tgi_llvm_number(t->k->program, n);
+}
+
+/* The address of element e + `lower` of a line, where lower is counted from
+   the lowest address of `count` elements. */
+static LLVMValueRef lowest_of(const turn *t, const lines *side,
+                              LLVMValueRef line, LLVMValueRef e, int count)
+{
+    const tgi_llvm_program *program = t->k->program;
+    if (side->is_backwards)
+        e = LLVMBuildSub(t->k->b, number(t, 1 - count), e, "");
+    LLVMValueRef offset = tgi_llvm_add(
+        program, tgi_llvm_mul(program, line, side->line), e);
+    return LLVMBuildGEP2(t->k->b, t->element, side->start, &offset, 1, "");
+}
+
+static void turn_one(const turn *t, LLVMValueRef line, LLVMValueRef e)
+{
+    LLVMBuilderRef b = t->k->b;
+    LLVMValueRef value = LLVMBuildLoad2(
+        b, t->element, lowest_of(t, &t->from, line, e, 1), "");
+    LLVMSetAlignment(value, t->bytes);
+    LLVMSetAlignment(
+        LLVMBuildStore(b, value, lowest_of(t, &t->to, e, line, 1)), t->bytes);
+}
+
+/* In each piece of two vectors: their lower or upper halves, one element of
+   each by turns. */
+static LLVMValueRef interleaved(const turn *t, LLVMValueRef a, LLVMValueRef b,
+                                unsigned lanes, bool upper)
+{
+    const unsigned n = PIECE / t->bytes;
+    LLVMValueRef order[TGI_LLVM_LANES];
+    for (unsigned i = 0; i < lanes; i++) {
+        const unsigned from = i / n * n + (upper ? n / 2 : 0) + i % n / 2;
+        order[i] = LLVMConstInt(t->k->program->i32,
+                                i % 2 ? lanes + from : from, false);
+    }
+    return LLVMBuildShuffleVector(t->k->b, a, b,
+                                  LLVMConstVector(order, lanes), "");
+}
+
+/* The pieces at one place of many lines, side by side. */
+static LLVMValueRef load_pieces(const turn *t, const LLVMValueRef *line,
+                                unsigned n_pieces, LLVMValueRef e)
+{
+    LLVMBuilderRef b = t->k->b;
+    const unsigned n = PIECE / t->bytes;
+    LLVMTypeRef type = LLVMVectorType(t->element, n);
+    LLVMValueRef all[WIDEST / PIECE];
+    LLVMValueRef order[TGI_LLVM_LANES];
+    for (unsigned i = 0; i < n_pieces; i++) {
+        all[i] = LLVMBuildLoad2(
+            b, type, lowest_of(t, &t->from, line[i], e, (int)n), "");
+        LLVMSetAlignment(all[i], t->bytes);
+    }
+    for (unsigned size = 1; size < n_pieces; size *= 2) {
+        for (unsigned i = 0; i < 2 * size * n; i++)
+            order[i] = LLVMConstInt(t->k->program->i32, i, false);
+        for (unsigned i = 0; i < n_pieces; i += 2 * size)
+            all[i] = LLVMBuildShuffleVector(
+                b, all[i], all[i + size], LLVMConstVector(order, 2 * size * n),
+                "");
+    }
+    return all[0];
+}
+
+/*
+ * A vector of lines by a piece of elements, from line and e on. Interleaving
+ * the first half of the vectors with the second, as often as halves can be
+ * made, turns each square of pieces. What is backwards comes out forwards by
+ * taking lines and elements in the other order.
+ */
+static void turn_vectors(const turn *t, LLVMValueRef line, LLVMValueRef e)
+{
+    const unsigned n = PIECE / t->bytes;
+    const unsigned n_pieces = t->k->program->target->vector_bits / 8 / PIECE;
+    const unsigned lanes = n * n_pieces;
+    LLVMValueRef rows[PIECE], next[PIECE], of_row[TGI_LLVM_LANES];
+    for (unsigned i = 0; i < n; i++) {
+        for (unsigned j = 0; j < n_pieces; j++) {
+            const unsigned at = j * n + i;
+            of_row[j] = tgi_llvm_add(
+                t->k->program, line,
+                number(t, t->to.is_backwards ? lanes - 1 - at : at));
+        }
+        rows[i] = load_pieces(t, of_row, n_pieces, e);
+    }
+    for (unsigned done = 1; done < n; done *= 2) {
+        for (unsigned i = 0; i < n; i++)
+            next[i] = interleaved(t, rows[i / 2], rows[i / 2 + n / 2], lanes,
+                                  i % 2);
+        memcpy(rows, next, sizeof(rows));
+    }
+    for (unsigned i = 0; i < n; i++) {
+        LLVMValueRef to = tgi_llvm_add(
+            t->k->program, e,
+            number(t, t->from.is_backwards ? n - 1 - i : i));
+        LLVMSetAlignment(
+            LLVMBuildStore(t->k->b, rows[i],
+                           lowest_of(t, &t->to, to, line, (int)lanes)),
+            t->bytes);
+    }
+}
+
+typedef void visit(const turn *t, LLVMValueRef line, LLVMValueRef e);
+
+/* A range of lines or elements, and a step. */
+typedef struct range {
+    LLVMValueRef from, to;
+    int64_t step;
+} range;
+
+/* The inner loop goes along what is far apart in the tile: so every line of
+   memory is done with at once. */
+static void for_all(const turn *t, range lines_of, range elements,
+                    bool lines_first, visit *do_at)
+{
+    tgi_llvm_loop outer, inner;
+    const range *a = lines_first ? &lines_of : &elements;
+    const range *b = lines_first ? &elements : &lines_of;
+    if (tgi_llvm_are_same(a->from, a->to) || tgi_llvm_are_same(b->from, b->to))
+        return;
+    tgi_llvm_loop_begin(t->k, &outer, a->from, a->to, a->step, NULL, 0);
+    tgi_llvm_loop_begin(t->k, &inner, b->from, b->to, b->step, NULL, 0);
+    do_at(t, lines_first ? outer.index : inner.index,
+          lines_first ? inner.index : outer.index);
+    tgi_llvm_loop_end(t->k, &inner, NULL);
+    tgi_llvm_loop_end(t->k, &outer, NULL);
+}
+
+static void turn_all(const turn *t, bool lines_first)
+{
+    LLVMValueRef zero = number(t, 0);
+    const int64_t n = PIECE / t->bytes;
+    const int64_t lanes = t->k->program->target->vector_bits / 8 / t->bytes;
+    LLVMValueRef lines_end = tgi_llvm_full_end(t->k, zero, t->n_lines, lanes);
+    LLVMValueRef end = tgi_llvm_full_end(t->k, zero, t->n_elements, n);
+    for_all(t, (range){zero, lines_end, lanes}, (range){zero, end, n},
+            lines_first, turn_vectors);
+    for_all(t, (range){lines_end, t->n_lines, 1},
+            (range){zero, t->n_elements, 1}, lines_first, turn_one);
+    for_all(t, (range){zero, lines_end, 1}, (range){end, t->n_elements, 1},
+            lines_first, turn_one);
+}
+
+/* -- Tiles ----------------------------------------------------------------- */
+
+/* Where a tile is: its first row and column, and how much of it there is. */
+typedef struct place {
+    LLVMValueRef row, column, n_rows, n_columns;
+} place;
+
+/* Copies a tile from memory or back. */
+static void copy_tile(tgi_llvm_kernel *k, size_t number_of, const place *at,
+                      bool is_load)
+{
+    tgi_llvm_tiles *tiles = k->tiles;
+    const tgi_access *access = &tiles->original->accesses.data[number_of];
+    const tg_dtype dtype = dtype_of(k, number_of);
+    turn t = {.k = k,
+              .element = tgi_llvm_element_type(k->e, dtype),
+              .bytes = bytes_of(k, number_of)};
+    k->index[tiles->axis] = at->row;
+    k->index[k->inner] = at->column;
+    const lines memory = {
+        .start = tgi_llvm_address_at(k, access),
+        .line = tgi_llvm_stride(k, access->stride[k->inner]),
+        .is_backwards = access->stride[tiles->axis].is_negative};
+    const lines tile = {
+        .start = tiles->tiles[number_of].memory,
+        .line = tgi_llvm_number(k->program, TGI_LLVM_UNIT)};
+    k->index[k->inner] = NULL;
+    t.from = is_load ? memory : tile;
+    t.to = is_load ? tile : memory;
+    t.n_lines = is_load ? at->n_columns : at->n_rows;
+    t.n_elements = is_load ? at->n_rows : at->n_columns;
+    turn_all(&t, is_load);
+}
+
+static void copy_tiles(tgi_llvm_kernel *k, const place *at, bool is_load)
+{
+    for (size_t i = 0; i < k->loops->accesses.n; i++)
+        if (k->tiles->tiles[i].uses & (is_load ? IS_LOADED : IS_STORED))
+            copy_tile(k, i, at, is_load);
+}
+
+/* The rows of a tile. */
+static void do_rows(tgi_llvm_kernel *k, const place *at)
+{
+    const tgi_llvm_program *program = k->program;
+    tgi_llvm_loop loop;
+    tgi_llvm_loop_begin(k, &loop, tgi_llvm_number(program, 0), at->n_rows, 1,
+                        NULL, 0);
+    k->index[k->tiles->axis] = tgi_llvm_add(program, at->row, loop.index);
+    tgi_llvm_point_addresses(k);
+    LLVMValueRef base = LLVMBuildSub(
+        k->b,
+        tgi_llvm_mul(program, loop.index,
+                     tgi_llvm_number(program, TGI_LLVM_UNIT)),
+        at->column, "");
+    for (size_t i = 0; i < k->loops->accesses.n; i++)
+        if (k->tiles->tiles[i].uses)
+            k->bases[i] = base;
+    tgi_llvm_rows(k, at->column,
+                  tgi_llvm_add(program, at->column, at->n_columns));
+    tgi_llvm_loop_end(k, &loop, NULL);
+}
+
+/* How many of `size` are left from `at` on; of whole ones `size` itself. */
+static LLVMValueRef part_of(tgi_llvm_kernel *k, tgi_dim extent,
+                            LLVMValueRef at, int64_t size)
+{
+    LLVMValueRef whole = tgi_llvm_number(k->program, size);
+    if (tgi_dim_is_known(extent) && extent % size == 0)
+        return whole;
+    return tgi_llvm_min(k->program, whole,
+                        LLVMBuildSub(k->b, tgi_llvm_dim(k, extent), at, ""));
+}
+
+static LLVMValueRef times(tgi_llvm_kernel *k, LLVMValueRef item, int64_t size)
+{
+    return tgi_llvm_mul(k->program, item, tgi_llvm_number(k->program, size));
+}
+
+void tgi_llvm_tiles_run(tgi_llvm_kernel *k, LLVMValueRef stack,
+                        LLVMValueRef unit)
+{
+    tgi_llvm_tiles *tiles = k->tiles;
+    const tgi_dim rows = k->loops->extent[tiles->axis];
+    const tgi_dim columns = k->loops->extent[k->inner];
+    place at = {.column = times(k, unit, TGI_LLVM_UNIT)};
+    at.n_columns = part_of(k, columns, at.column, TGI_LLVM_UNIT);
+    for (size_t i = 0; i < k->loops->accesses.n; i++)
+        if (tiles->tiles[i].uses)
+            tiles->tiles[i].memory = tgi_llvm_array(
+                k, tgi_llvm_element_type(k->e, dtype_of(k, i)),
+                tiles->rows * TGI_LLVM_UNIT);
+
+    LLVMValueRef first = times(k, stack, TGI_LLVM_STACK);
+    LLVMValueRef end = tgi_llvm_add(
+        k->program, first, part_of(k, rows, first, TGI_LLVM_STACK));
+    tgi_llvm_loop loop;
+    tgi_llvm_loop_begin(k, &loop, first, end, tiles->rows, NULL, 0);
+    at.row = loop.index;
+    at.n_rows = part_of(k, rows, at.row, tiles->rows);
+    copy_tiles(k, &at, true);
+    do_rows(k, &at);
+    copy_tiles(k, &at, false);
+    tgi_llvm_loop_end(k, &loop, NULL);
+}

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dump_repro.c - see dump_repro.h. Extents are numbers in the program, and it
+ * contracts nothing: the graph has been through that already.
+ */
+#include "dump_repro.h"
+
+#include "dump.h"
+#include "tgjit/ops.h"
+
+typedef struct writer {
+    const tgi_graph *graph;
+    const int64_t *values;
+    tgi_strbuf *out;
+} writer;
+
+/* The enum constant of an element type. */
+static const char *dtype_code(int dtype)
+{
+    static const char *const codes[TGI_DTYPES] = {
+#define DTYPE(ID, ...) [TG_##ID] = "TG_" #ID,
+#include "dtype.def"
+#undef DTYPE
+    };
+    return codes[dtype];
+}
+
+/* -- Data ------------------------------------------------------------------ */
+
+static int64_t bytes_of(const writer *w, tgi_ref ref, int64_t *dims)
+{
+    int64_t bytes;
+    return tgi_graph_size(w->graph, ref, w->values, dims, &bytes) ? 0 : bytes;
+}
+
+/* "rank, (const int64_t[]){2, 3, 0}": a shape as arguments. */
+static void write_shape(const writer *w, tgi_ref ref)
+{
+    int64_t dims[TG_MAX_RANK];
+    int rank = tgi_graph_shape(w->graph, ref)->rank;
+    bytes_of(w, ref, dims);
+    tgi_strbuf_addf(w->out, "%d, (const int64_t[]){", rank);
+    for (int axis = 0; axis < rank; axis++)
+        tgi_strbuf_addf(w->out, "%lld, ", (long long)dims[axis]);
+    tgi_strbuf_add(w->out, "0}");
+}
+
+/* The elements of a node as bytes, so that every bit is kept. */
+static void write_data(const writer *w, tgi_ref ref, const unsigned char *data)
+{
+    int64_t dims[TG_MAX_RANK], bytes = bytes_of(w, ref, dims);
+    tgi_strbuf_addf(w->out,
+                    "static _Alignas(64) unsigned char data_%u[] = {", ref);
+    for (int64_t i = 0; i < bytes; i++)
+        tgi_strbuf_addf(w->out, "%s%u,", i % 16 ? "" : "\n    ", data[i]);
+    tgi_strbuf_add(w->out, "0};\n");
+}
+
+static void write_all_data(const writer *w, void *const *params)
+{
+    const tgi_graph *graph = w->graph;
+    for (size_t i = 0; i < graph->params.n; i++)
+        write_data(w, graph->params.data[i].node, params[i]);
+    for (tgi_ref ref = 1; ref <= graph->n_nodes; ref++)
+        if (tgi_graph_node(graph, ref)->op == TGI_OP_CONSTANT)
+            write_data(w, ref, tgi_graph_constant(graph, ref));
+    for (size_t i = 0; i < graph->params.n; i++) {
+        tgi_ref ref = graph->params.data[i].node;
+        if (tgi_graph_node(graph, ref)->op == TGI_OP_VARIABLE)
+            tgi_strbuf_addf(w->out, "static tg_variable *variable_%u;\n",
+                            ref);
+    }
+}
+
+/* -- Nodes ----------------------------------------------------------------- */
+
+static void write_slice(const writer *w, tgi_ref ref, const tgi_node *node)
+{
+    const tgi_attr_slice *attr = node->attr;
+    int64_t dims[TG_MAX_RANK];
+    bytes_of(w, ref, dims);
+    tgi_strbuf_addf(w->out, "v%u", node->inputs[0]);
+    int rank = tgi_graph_shape(w->graph, ref)->rank;
+    for (int axis = 0; axis < rank; axis++) {
+        int64_t start = tgi_dim_value(attr->start[axis], w->values);
+        int64_t step = attr->step[axis], stop = start + dims[axis] * step;
+        if (dims[axis] == 0)
+            start = stop = 0, step = 1;
+        else if (step > 0)
+            stop -= step - 1;
+        tgi_strbuf_addf(w->out, ";\n    v%u = tg_slice(v%u, %d, %lld, ", ref,
+                        axis ? ref : node->inputs[0], axis, (long long)start);
+        if (stop < 0)
+            tgi_strbuf_add(w->out, "TG_END");
+        else
+            tgi_strbuf_addf(w->out, "%lld", (long long)stop);
+        tgi_strbuf_addf(w->out, ", %lld)", (long long)step);
+    }
+}
+
+static void write_pad(const writer *w, tgi_ref ref, const tgi_node *node)
+{
+    const tgi_attr_pad *attr = node->attr;
+    int rank = tgi_graph_shape(w->graph, ref)->rank;
+    tgi_strbuf_addf(w->out, "v%u", node->inputs[0]);
+    for (int axis = 0; axis < rank; axis++)
+        tgi_strbuf_addf(
+            w->out, ";\n    v%u = tg_pad(v%u, %d, %lld, %lld, v%u)", ref,
+            axis ? ref : node->inputs[0], axis,
+            (long long)tgi_dim_value(attr->low[axis], w->values),
+            (long long)tgi_dim_value(attr->high[axis], w->values),
+            node->inputs[1]);
+}
+
+static void write_reduction(const writer *w, const tgi_node *node)
+{
+    uint64_t mask = ((const tgi_attr_axes *)node->attr)->mask;
+    tgi_strbuf_addf(w->out, "tg_%s(v%u, tg_axes_of(%d, (const int[]){",
+                    tgi_op_table[node->op].name, node->inputs[0],
+                    __builtin_popcountll(mask));
+    for (int axis = 0; axis < TG_MAX_RANK; axis++)
+        if (mask >> axis & 1)
+            tgi_strbuf_addf(w->out, "%d, ", axis);
+    tgi_strbuf_add(w->out, "0}))");
+}
+
+/* "tg_add(v1, v2": without the closing parenthesis. */
+static void write_call(const writer *w, const tgi_node *node,
+                       const char *name)
+{
+    tgi_strbuf_addf(w->out, "tg_%s(", name);
+    for (uint32_t i = 0; i < node->n_inputs; i++)
+        tgi_strbuf_addf(w->out, "%sv%u", i ? ", " : "", node->inputs[i]);
+}
+
+static int64_t index_of(const tgi_node *node)
+{
+    return ((const tgi_attr_index *)node->attr)->index;
+}
+
+/* What a node that is no elementwise op is made by. */
+static void write_other(const writer *w, tgi_ref ref, const tgi_node *node)
+{
+    tgi_strbuf *out = w->out;
+    const char *dtype = dtype_code(node->dtype);
+    switch (node->op) {
+    case TGI_OP_PARAM:
+        tgi_strbuf_addf(out, "in[n_in++]");
+        break;
+    case TGI_OP_READ:
+        tgi_strbuf_addf(out, "tg_read(variable_%u)", node->inputs[0]);
+        break;
+    case TGI_OP_ASSIGN:
+        tgi_strbuf_addf(out, "tg_assign(variable_%u, v%u)", node->inputs[0],
+                        node->inputs[1]);
+        break;
+    case TGI_OP_CONSTANT:
+        tgi_strbuf_addf(out, "tg_constant(%s, ", dtype);
+        write_shape(w, ref);
+        tgi_strbuf_addf(out, ", data_%u)", ref);
+        break;
+    case TGI_OP_IOTA:
+        tgi_strbuf_addf(out, "tg_iota(%s, ", dtype);
+        write_shape(w, ref);
+        tgi_strbuf_addf(out, ", %lld)", (long long)index_of(node));
+        break;
+    case TGI_OP_EXTENT:
+        tgi_strbuf_addf(
+            out, "tg_scalar(TG_I64, INT64_C(%lld))",
+            (long long)tgi_dim_value(index_of(node), w->values));
+        break;
+    case TGI_OP_CAST:
+        tgi_strbuf_addf(out, "tg_cast(v%u, %s)", node->inputs[0], dtype);
+        break;
+    case TGI_OP_BROADCAST:
+    case TGI_OP_RESHAPE:
+        write_call(w, node, tgi_op_table[node->op].name);
+        tgi_strbuf_add(out, ", ");
+        write_shape(w, ref);
+        tgi_strbuf_add(out, ")");
+        break;
+    case TGI_OP_TRANSPOSE: {
+        int rank = tgi_graph_shape(w->graph, ref)->rank;
+        tgi_strbuf_addf(out, "tg_transpose(v%u, %d, (const int[]){",
+                        node->inputs[0], rank);
+        for (int axis = 0; axis < rank; axis++)
+            tgi_strbuf_addf(out, "%d, ",
+                            ((const tgi_attr_perm *)node->attr)->perm[axis]);
+        tgi_strbuf_add(out, "0})");
+        break;
+    }
+    case TGI_OP_SLICE:
+        write_slice(w, ref, node);
+        break;
+    case TGI_OP_PAD:
+        write_pad(w, ref, node);
+        break;
+    case TGI_OP_CONCAT:
+        tgi_strbuf_addf(out, "tg_concat(%lld", (long long)index_of(node));
+        for (uint32_t i = 0; i < node->n_inputs; i++)
+            tgi_strbuf_addf(out, ", v%u", node->inputs[i]);
+        tgi_strbuf_add(out, ")");
+        break;
+    case TGI_OP_GATHER: {
+        const tgi_attr_gather *attr = node->attr;
+        write_call(w, node, "gather_with");
+        tgi_strbuf_addf(out, ", %lld, (tg_gather_mode)%lld)",
+                        (long long)attr->axis, (long long)attr->mode);
+        break;
+    }
+    case TGI_OP_ARGMAX:
+    case TGI_OP_ARGMIN:
+        write_call(w, node, tgi_op_table[node->op].name);
+        tgi_strbuf_addf(out, ", %lld)", (long long)index_of(node));
+        break;
+    case TGI_OP_MATMUL:
+        write_call(w, node, "matmul_with");
+        tgi_strbuf_addf(
+            out, ", %lld)",
+            (long long)((const tgi_attr_matmul *)node->attr)->flags);
+        break;
+    case TGI_OP_RANDOM_BITS:
+        tgi_strbuf_addf(out, "tg_random_bits(%s, v%u, v%u, ", dtype,
+                        node->inputs[0], node->inputs[1]);
+        write_shape(w, ref);
+        tgi_strbuf_add(out, ")");
+        break;
+    default:
+        write_reduction(w, node);
+        break;
+    }
+}
+
+static void write_print(const writer *w, const tgi_node *node)
+{
+    tgi_strbuf_add(w->out, "    tg_print(t, ");
+    tgi_quote(node->attr, '"', w->out);
+    for (uint32_t i = 0; i < node->n_inputs; i++)
+        tgi_strbuf_addf(w->out, ", v%u", node->inputs[i]);
+    tgi_strbuf_add(w->out, ");\n");
+}
+
+static void write_node(const writer *w, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(w->graph, ref);
+    if (node->op == TGI_OP_VARIABLE)
+        return;
+    if (node->op == TGI_OP_PRINT) {
+        write_print(w, node);
+        return;
+    }
+    tgi_strbuf_addf(w->out, "    __attribute__((unused)) tg_value v%u = ", ref);
+    if (tgi_op_is_elementwise(node->op) && node->op != TGI_OP_CAST) {
+        write_call(w, node, tgi_op_table[node->op].name);
+        tgi_strbuf_add(w->out, ")");
+    } else {
+        write_other(w, ref, node);
+    }
+    tgi_strbuf_add(w->out, ";\n");
+}
+
+/* -- The program ----------------------------------------------------------- */
+
+static const char head[] =
+    "/* One call of libtgjit: interpreted, compiled, compared.\n"
+    "   cc repro.c $(pkg-config --cflags --libs tgjit) && ./a.out */\n"
+    "#include <stdio.h>\n"
+    "#include <stdlib.h>\n"
+    "#include <string.h>\n"
+    "#include <tgjit.h>\n"
+    "\n"
+    "static void check(bool good)\n"
+    "{\n"
+    "    if (good)\n"
+    "        return;\n"
+    "    printf(\"%s\\n\", tg_error(NULL));\n"
+    "    exit(2);\n"
+    "}\n"
+    "\n";
+
+static const char tail[] =
+    "int main(void)\n"
+    "{\n"
+    "    static tg_tensor *y[2][N_RESULTS + 1];\n"
+    "    tg_status status[2];\n"
+    "    int n_different = 0;\n"
+    "    for (int run = 0; run < 2; run++) {\n"
+    "        tg_context_options options = TG_CONTEXT_OPTIONS_INIT;\n"
+    "        options.jit = run ? \"required\" : \"off\";\n"
+    "        options.no_contraction = true;\n"
+    "        tg_context *ctx = tg_context_create(&options);\n"
+    "        check(ctx);\n"
+    "        status[run] = call(ctx, y[run]);\n"
+    "        if (status[run])\n"
+    "            printf(\"%s\\n\", tg_error(NULL));\n"
+    "        tg_context_release(ctx);\n"
+    "    }\n"
+    "    if (status[0] != status[1])\n"
+    "        n_different++;\n"
+    "    for (int i = 0; i < N_RESULTS && !status[0] && !status[1]; i++)\n"
+    "        if (memcmp(tg_tensor_data(y[0][i]), tg_tensor_data(y[1][i]),\n"
+    "                   tg_tensor_bytes(y[0][i])) != 0) {\n"
+    "            printf(\"result %d differs\\n\", i);\n"
+    "            n_different++;\n"
+    "        }\n"
+    "    puts(n_different ? \"different\" : \"equal\");\n"
+    "    for (int i = 0; i < N_RESULTS; i++) {\n"
+    "        tg_tensor_release(y[0][i]);\n"
+    "        tg_tensor_release(y[1][i]);\n"
+    "    }\n"
+    "    return n_different != 0;\n"
+    "}\n";
+
+static void write_callback(const writer *w)
+{
+    const tgi_graph *graph = w->graph;
+    tgi_strbuf_add(w->out,
+                   "\nstatic void callback(tg_trace *t, const tg_value *in, "
+                   "void *user)\n{\n    int n_in = 0;\n    (void)in, "
+                   "(void)user, (void)n_in, (void)t;\n");
+    for (tgi_ref ref = 1; ref <= graph->n_nodes; ref++)
+        write_node(w, ref);
+    if (graph->results.n) {
+        tgi_strbuf_add(w->out, "    tg_return(t");
+        for (size_t i = 0; i < graph->results.n; i++)
+            tgi_strbuf_addf(w->out, ", v%u", graph->results.data[i]);
+        tgi_strbuf_add(w->out, ");\n");
+    }
+    tgi_strbuf_add(w->out, "}\n\n");
+}
+
+/* A function that makes the arguments and calls it once. */
+static void write_call_function(const writer *w)
+{
+    const tgi_graph *graph = w->graph;
+    tgi_strbuf *out = w->out;
+    tgi_strbuf_addf(out,
+                    "enum { N_RESULTS = %zu };\n\n"
+                    "static tg_status call(tg_context *ctx, tg_tensor **y)\n{\n"
+                    "    tg_tensor **results[N_RESULTS + 1];\n"
+                    "    tg_operand args[%zu];\n    int n = 0;\n"
+                    "    tg_tensor *tensors[%zu] = {NULL};\n",
+                    graph->results.n, graph->params.n + 1,
+                    graph->params.n + 1);
+    for (size_t i = 0; i < graph->params.n; i++) {
+        tgi_ref ref = graph->params.data[i].node;
+        const char *dtype =
+            dtype_code(tgi_graph_node(graph, ref)->dtype);
+        bool is_variable =
+            tgi_graph_node(graph, ref)->op == TGI_OP_VARIABLE;
+        if (is_variable)
+            tgi_strbuf_addf(out,
+                            "    variable_%u = tg_variable_create(ctx, "
+                            "\"v%u\", %s, ",
+                            ref, ref, dtype);
+        else
+            tgi_strbuf_addf(out,
+                            "    tensors[n] = tg_tensor_wrap(ctx, data_%u, "
+                            "%s, ",
+                            ref, dtype);
+        write_shape(w, ref);
+        if (is_variable)
+            tgi_strbuf_addf(out,
+                            ", tg_zeros());\n    check(variable_%u && "
+                            "!tg_variable_set(variable_%u, data_%u, "
+                            "tg_variable_bytes(variable_%u)));\n",
+                            ref, ref, ref, ref);
+        else
+            tgi_strbuf_add(out, ");\n    check(tensors[n]);\n"
+                                "    args[n] = tg_in_tensor(tensors[n]);\n"
+                                "    n++;\n");
+    }
+    tgi_strbuf_add(out,
+                   "    for (int i = 0; i < N_RESULTS; i++)\n"
+                   "        results[i] = &y[i];\n"
+                   "    tg_function *f =\n"
+                   "        tg_function_create(ctx, callback, NULL, NULL);\n"
+                   "    tg_status status =\n"
+                   "        tg_call_at(f, args, (size_t)n, results, N_RESULTS, "
+                   "TG_HERE);\n"
+                   "    tg_function_release(f);\n"
+                   "    for (int i = 0; i < n; i++)\n"
+                   "        tg_tensor_release(tensors[i]);\n");
+    for (size_t i = 0; i < graph->params.n; i++) {
+        tgi_ref ref = graph->params.data[i].node;
+        if (tgi_graph_node(graph, ref)->op == TGI_OP_VARIABLE)
+            tgi_strbuf_addf(out, "    tg_variable_release(variable_%u);\n",
+                            ref);
+    }
+    tgi_strbuf_add(out, "    return status;\n}\n\n");
+}
+
+void tgi_dump_repro(const tgi_graph *graph, const int64_t *values,
+                    void *const *params, tgi_strbuf *out)
+{
+    writer w = {graph, values, out};
+    tgi_strbuf_add(out, head);
+    write_all_data(&w, params);
+    write_callback(&w);
+    write_call_function(&w);
+    tgi_strbuf_add(out, tail);
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * random_graph_work.c - checks strings: one, or all numbers of a seed.
+ *
+ * Numbers are shared among processes, by what is left when they are divided
+ * by how many there are; which of them checks a graph changes nothing. If one
+ * crashes, hangs or finds a failure, the parent knows where it was, starts
+ * another behind it, and minimises what failed. The parent itself runs
+ * nothing: it has no threads that a child could miss.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "random_graph.h"
+
+enum { MOST_SECONDS = 120 };
+
+/* -- Strings --------------------------------------------------------------- */
+
+/* Mostly short, since small failures are clear; what is compiled is worth
+   some more. */
+size_t rg_work_bytes(const rg_work *work, uint64_t k, uint8_t *bytes)
+{
+    uint64_t state = work->seed * 0x9e3779b97f4a7c15u ^ k;
+    uint64_t size = rg_random(&state);
+    size_t n = (work->settings.mode == RG_JIT ? 40 : 24) + size % 64;
+    if (size / 64 % 8 == 0)
+        n += size / 512 % 192;
+    for (size_t i = 0; i < n; i++)
+        bytes[i] = (uint8_t)(rg_random(&state) >> 32);
+    return n;
+}
+
+rg_settings rg_work_settings(const rg_work *work, uint64_t k)
+{
+    rg_settings settings = work->settings;
+    settings.vector_bits = work->widths[k % (uint64_t)work->n_widths];
+    return settings;
+}
+
+/* -- Failures -------------------------------------------------------------- */
+
+static void print_settings(const rg_settings *settings)
+{
+    printf("random-graphs --mode %s",
+           settings->mode == RG_JIT ? "jit" : "passes");
+    if (settings->mode != RG_JIT)
+        return;
+    for (int i = 0; i < settings->n_teams; i++)
+        printf("%s%d", i ? "," : " --threads ", settings->teams[i]);
+    printf(" --vector-bits %u", settings->vector_bits);
+}
+
+static void print_failure(const rg_settings *settings, const uint8_t *bytes,
+                          size_t n, const char *name, const char *what)
+{
+    printf("FAILED ");
+    print_settings(settings);
+    printf(" --bytes ");
+    for (size_t i = 0; i < n; i++)
+        printf("%02x", bytes[i]);
+    printf("   # %s: %s\n", name, what);
+}
+
+/* Checks once more, in a child, and prints all there is to know; false if
+   there is nothing to print. */
+static bool explain(const rg_settings *settings, const uint8_t *bytes, size_t n,
+                    const char *name)
+{
+    static rg_coverage ignored;
+    rg_failure failure;
+    if (rg_check(settings, bytes, n, &ignored, &failure))
+        return false;
+    print_failure(settings, bytes, n, name, failure.what);
+    if (failure.before)
+        printf("before:\n%s", failure.before);
+    if (failure.after)
+        printf("after:\n%s", failure.after);
+    return true;
+}
+
+/* Minimises a failing string, and prints how to see it again. */
+static void report(const rg_settings *settings, uint8_t *bytes, size_t n,
+                   const char *name)
+{
+    char what[64];
+    int status = 0;
+    n = rg_minimise(settings, bytes, n);
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        bool is_explained = explain(settings, bytes, n, name);
+        fflush(stdout);
+        _exit(is_explained ? EXIT_SUCCESS : EXIT_FAILURE);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        abort();
+    if (status) {
+        snprintf(what, sizeof(what), "%s",
+                 WIFSIGNALED(status) ? strsignal(WTERMSIG(status))
+                                     : "it dies, or fails now and then");
+        print_failure(settings, bytes, n, name, what);
+    }
+    fflush(stdout);
+}
+
+void rg_work_on(const rg_settings *settings, uint8_t *bytes, size_t n,
+                const char *name, rg_totals *totals)
+{
+    bool good = rg_check_apart(settings, bytes, n);
+    totals->n_passed += good;
+    totals->n_failed += !good;
+    if (!good)
+        report(settings, bytes, n, name);
+}
+
+/* -- Workers --------------------------------------------------------------- */
+
+/* What a worker tells its parent, in memory they share. */
+typedef struct worker {
+    rg_totals totals;
+    uint64_t current; /* which graph is under way */
+} worker;
+
+/* Of each worker, where only the parent writes; 0: it has ended. */
+static pid_t processes[RG_MOST_JOBS];
+
+/* Checks graphs from `first` on and does not return: it ends at the first
+   failure, having said which one is under way. */
+static void work_on_share(const rg_work *work, uint64_t first, worker *w)
+{
+    uint8_t bytes[RG_MOST_BYTES];
+    rg_failure failure;
+    for (uint64_t k = first; k < work->count; k += (uint64_t)work->n_jobs) {
+        w->current = k;
+        if (work->is_verbose && k % 1000 == 0)
+            fprintf(stderr, "graph %llu\n", (unsigned long long)k);
+        alarm(MOST_SECONDS);
+        const rg_settings settings = rg_work_settings(work, k);
+        size_t n = rg_work_bytes(work, k, bytes);
+        if (!rg_check(&settings, bytes, n, &w->totals.coverage, &failure))
+            _exit(EXIT_FAILURE);
+        w->totals.n_passed++;
+    }
+    w->current = work->count;
+    exit(EXIT_SUCCESS); /* what only the end can tell, such as a leak, counts */
+}
+
+static void start(const rg_work *work, uint64_t first, worker *workers, int i)
+{
+    if (first >= work->count)
+        return;
+    fflush(stdout);
+    processes[i] = fork();
+    if (processes[i] == 0)
+        work_on_share(work, first, &workers[i]);
+    if (processes[i] < 0)
+        abort();
+}
+
+static void tell(const rg_work *work, uint64_t k, int status)
+{
+    uint8_t bytes[RG_MOST_BYTES];
+    char name[64];
+    const rg_settings settings = rg_work_settings(work, k);
+    if (k < work->count) {
+        snprintf(name, sizeof(name), "seed %llu number %llu",
+                 (unsigned long long)work->seed, (unsigned long long)k);
+        report(&settings, bytes, rg_work_bytes(work, k, bytes), name);
+        return;
+    }
+    printf("FAILED ");
+    print_settings(&settings);
+    printf(" --seed %llu --count %llu --jobs %d   # status %d at its end\n",
+           (unsigned long long)work->seed, (unsigned long long)work->count,
+           work->n_jobs, status);
+}
+
+/* Which worker has ended, and how; -1: none is left. */
+static int wait_for_one(int *out_status)
+{
+    pid_t process = waitpid(-1, out_status, 0);
+    for (int i = 0; process > 0 && i < RG_MOST_JOBS; i++)
+        if (processes[i] == process) {
+            processes[i] = 0;
+            return i;
+        }
+    return -1;
+}
+
+static void stop(void)
+{
+    for (int i = 0; i < RG_MOST_JOBS; i++)
+        if (processes[i]) {
+            kill(processes[i], SIGKILL);
+            waitpid(processes[i], NULL, 0);
+            processes[i] = 0;
+        }
+}
+
+void rg_work_all(const rg_work *work, rg_totals *totals)
+{
+    int n = work->n_jobs, status = 0;
+    size_t bytes = (size_t)n * sizeof(worker);
+    worker *workers = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (workers == MAP_FAILED)
+        abort();
+    for (int i = 0; i < n; i++)
+        start(work, (uint64_t)i, workers, i);
+    for (int i; (i = wait_for_one(&status)) >= 0;) {
+        if (status == 0)
+            continue;
+        const uint64_t k = workers[i].current;
+        totals->n_failed++;
+        if (totals->n_failed < work->most_failures)
+            start(work, k + (uint64_t)n, workers, i);
+        tell(work, k, status);
+        if (totals->n_failed >= work->most_failures)
+            break;
+    }
+    stop();
+    for (int i = 0; i < n; i++) {
+        rg_coverage_merge(&totals->coverage, &workers[i].totals.coverage);
+        totals->n_passed += workers[i].totals.n_passed;
+    }
+    munmap(workers, bytes);
+}

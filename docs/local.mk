@@ -6,6 +6,7 @@ dist_doc_DATA += \
 	README.md \
 	docs/ADDING-AN-OP.md \
 	docs/ARCHITECTURE.md \
+	docs/DEBUGGING.md \
 	docs/NUMERICS.md \
 	docs/OPS.md \
 	docs/STYLE.md

@@ -97,6 +97,9 @@ tg_status tgi_fuse(const tgi_graph *graph, const tgi_variant *variant,
                                s.last_reader && s.last_writer
                            ? fuse(&s)
                            : tgi_error_memory();
+    /* What follows from such an extent means nothing. */
+    if (tgi_dims_has_lacked_memory(s.dims))
+        status = tgi_error_memory();
     if (!status) {
         *out_loops = s.loops;
         s.loops = NULL;

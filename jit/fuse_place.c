@@ -73,19 +73,17 @@ typedef struct position {
     bool adds_inner; /* the kernel's last axes become its inner axis */
 } position;
 
-/* True if the results of the kernel's reductions come only when all of its
-   points are done. */
+/*
+ * True if the results of the kernel's reductions come only when all of its
+ * points are done. Along columns this is the quicker way even for one thread:
+ * blocks of rows can be read all along.
+ */
 static bool is_split(const tgi_domain *outer, const tgi_domain *inner,
                      tgi_vectors vectors, int op)
 {
     int64_t points = 1, run = 1;
-    for (int i = 0; i < outer->n; i++) {
-        if (!tgi_dim_is_known(outer->extent[i]))
-            return false;
-        points = points * outer->extent[i] < FEW_POINTS * 256
-                     ? points * outer->extent[i]
-                     : FEW_POINTS * 256;
-    }
+    if (op == TGI_OP_ARGMAX || op == TGI_OP_ARGMIN)
+        return false;
     for (int i = 0; i < inner->n; i++) {
         if (!tgi_dim_is_known(inner->extent[i])) {
             run = LONG_RUN;
@@ -94,11 +92,15 @@ static bool is_split(const tgi_domain *outer, const tgi_domain *inner,
         run = run * inner->extent[i] < LONG_RUN ? run * inner->extent[i]
                                                 : LONG_RUN;
     }
-    if (op == TGI_OP_ARGMAX || op == TGI_OP_ARGMIN)
-        return false;
     if (vectors == TGI_COLUMNS)
-        return op != TGI_OP_MATMUL && points < FEW_POINTS * 64 &&
-               run > 4 * TGI_BLOCK_ROWS;
+        return op != TGI_OP_MATMUL && run > 2 * TGI_BLOCK_ROWS;
+    for (int i = 0; i < outer->n; i++) {
+        if (!tgi_dim_is_known(outer->extent[i]))
+            return false;
+        points = points * outer->extent[i] < FEW_POINTS
+                     ? points * outer->extent[i]
+                     : FEW_POINTS;
+    }
     return points < FEW_POINTS && run >= LONG_RUN;
 }
 

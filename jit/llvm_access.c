@@ -157,6 +157,10 @@ static LLVMValueRef memory_of(tgi_llvm_kernel *k, const tgi_access *access)
 /* What is the same at a point is added first: it can stay in a register. */
 LLVMValueRef tgi_llvm_address(tgi_llvm_kernel *k, const tgi_access *access)
 {
+    LLVMValueRef head =
+        k->heads ? k->heads[access - k->loops->accesses.data] : NULL;
+    if (head)
+        return moved(k, access, head, in_loops(k, access));
     LLVMValueRef address = moved(k, access, memory_of(k, access),
                                  base_of(k, access));
     if (access->index && !index_varies(k, access))

@@ -62,9 +62,16 @@ static void program_init(tgi_llvm_program *program, LLVMModuleRef module,
     program->kernel_type =
         LLVMFunctionType(program->nothing, parameters, 4, false);
     tgi_llvm_frame_init(program);
-    for (size_t i = 0; i < program->loops->kernels.n; i++)
-        if (program->loops->kernels.data[i]->checks.n > 0 && !program->check)
+    for (size_t i = 0; i < program->loops->kernels.n; i++) {
+        const tgi_kernel_loops *kernel = program->loops->kernels.data[i];
+        if (kernel->checks.n > 0 && !program->check)
             tgi_llvm_check_init(program);
+        for (uint32_t j = 1; j < kernel->insts.n; j++) {
+            const tgi_inst *inst = &kernel->insts.data[j];
+            if (inst->kind == TGI_INST_OP)
+                program->uses[inst->op][inst->type]++;
+        }
+    }
 }
 
 /* Symbols as LLVM has named them. */

@@ -161,9 +161,9 @@ static void reduce(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
 
 /* -- Chunks ---------------------------------------------------------------- */
 
-unsigned tgi_llvm_columns_lanes(const tgi_llvm_kernel *k)
+unsigned tgi_llvm_columns_of_item(const tgi_llvm_kernel *k)
 {
-    return k->phases[0].lanes;
+    return k->wide ? k->wide : k->phases[0].lanes;
 }
 
 /* The rows of a point: a block of them if the kernel is split. */
@@ -216,14 +216,41 @@ static void part_of_chunk(tgi_llvm_kernel *k, LLVMValueRef column,
     tgi_llvm_loop_end(k, &loop, NULL);
 }
 
+/* Many vectors side by side, then what is left over. */
+static void wide_chunk(tgi_llvm_kernel *k, LLVMValueRef column,
+                       LLVMValueRef n)
+{
+    LLVMValueRef from, to;
+    LLVMValueRef end = tgi_llvm_min(
+        k->program, n,
+        tgi_llvm_add(k->program, column,
+                     tgi_llvm_number(k->program, k->wide)));
+    LLVMValueRef full = tgi_llvm_full_end(k, column, end, k->e->lanes);
+    int64_t number;
+    bounds(k, &from, &to);
+    tgi_llvm_columns_wide(k, column, full, from, to);
+    if (tgi_llvm_is_number(n, &number) && number % k->e->lanes == 0)
+        return;
+    tgi_llvm_branch branch;
+    tgi_llvm_branch_begin(k, &branch,
+                          LLVMBuildICmp(k->b, LLVMIntSLT, full, end, ""));
+    part_of_chunk(k, full, end);
+    tgi_llvm_branch_end(k, &branch);
+}
+
 void tgi_llvm_columns(tgi_llvm_kernel *k, LLVMValueRef chunk)
 {
-    const unsigned lanes = tgi_llvm_columns_lanes(k);
+    const unsigned lanes = k->phases[0].lanes;
     LLVMValueRef n = tgi_llvm_dim(k, k->loops->extent[k->vector_axis]);
-    LLVMValueRef column =
-        tgi_llvm_mul(k->program, chunk, tgi_llvm_number(k->program, lanes));
+    LLVMValueRef column = tgi_llvm_mul(
+        k->program, chunk,
+        tgi_llvm_number(k->program, tgi_llvm_columns_of_item(k)));
     int64_t number;
     k->e->lanes = lanes;
+    if (k->wide) {
+        wide_chunk(k, column, n);
+        return;
+    }
     if (tgi_llvm_is_number(n, &number) && number % lanes == 0) {
         chunk_at(k, column);
         return;

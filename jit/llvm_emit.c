@@ -9,6 +9,8 @@
 
 #include <assert.h>
 #include <string.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "llvm_convert.h"
 #include "llvm_lookup.h"
@@ -75,9 +77,32 @@ LLVMValueRef tgi_llvm_constant(const tgi_llvm_emitter *e, tg_dtype dtype,
     return in_every_lane(e, tgi_llvm_element(e, dtype, bits));
 }
 
+static LLVMValueRef stored(const tgi_llvm_emitter *e, tg_dtype dtype,
+                           uint64_t bits)
+{
+    char name[64];
+    snprintf(name, sizeof(name), "c%d_%u_%llx", (int)dtype, e->lanes,
+             (unsigned long long)bits);
+    LLVMTypeRef type = tgi_llvm_type(e, dtype);
+    LLVMValueRef global = LLVMGetNamedGlobal(e->module, name);
+    if (!global) {
+        global = LLVMAddGlobal(e->module, type, name);
+        LLVMSetInitializer(global, tgi_llvm_constant(e, dtype, bits));
+        LLVMSetGlobalConstant(global, true);
+        LLVMSetLinkage(global, LLVMPrivateLinkage);
+        LLVMSetUnnamedAddress(global, LLVMGlobalUnnamedAddr);
+    }
+    LLVMValueRef value = LLVMBuildLoad2(e->builder, type, global, "");
+    LLVMSetAlignment(value, 32);
+    return value;
+}
+
 static tgi_emitted emit_constant(tgi_emitter *base, tg_dtype dtype,
                                  uint64_t bits)
 {
+    const tgi_llvm_emitter *e = (tgi_llvm_emitter *)base;
+    if (getenv("STORED") && e->lanes > 1 && bits && (dtype == TG_F32 || dtype == TG_F64))
+        return stored(e, dtype, bits);
     return tgi_llvm_constant((tgi_llvm_emitter *)base, dtype, bits);
 }
 

@@ -73,6 +73,12 @@ LLVMValueRef tgi_llvm_full_end(tgi_llvm_kernel *k, LLVMValueRef from,
     return tgi_llvm_add(k->program, from, n);
 }
 
+bool tgi_llvm_has_rest(const tgi_llvm_kernel *k, int64_t size)
+{
+    const tgi_dim extent = k->loops->extent[k->inner];
+    return !tgi_dim_is_known(extent) || extent % size;
+}
+
 bool tgi_llvm_are_same(LLVMValueRef a, LLVMValueRef b)
 {
     int64_t m, n;
@@ -125,19 +131,18 @@ static bool is_true(LLVMValueRef condition)
     return tgi_llvm_is_number(condition, &truth) && truth;
 }
 
-void tgi_llvm_loop_begin(tgi_llvm_kernel *k, tgi_llvm_loop *loop,
-                         LLVMValueRef start, LLVMValueRef end, int64_t step,
-                         const LLVMValueRef *initial, unsigned n_carried)
+/* `is_any`: whether to run at all; NULL: certainly. */
+static void begin_loop(tgi_llvm_kernel *k, tgi_llvm_loop *loop,
+                       LLVMValueRef start, LLVMValueRef end, int64_t step,
+                       LLVMValueRef is_any)
 {
-    assert(n_carried <= TGI_LLVM_CARRIED);
     loop->before = LLVMGetInsertBlock(k->b);
     loop->body = tgi_llvm_block(k, "loop");
     loop->after = tgi_llvm_block(k, "after");
     loop->end = end;
     loop->step = step;
-    loop->n_carried = n_carried;
-    LLVMValueRef is_any = is_below(k, start, end);
-    loop->is_certain = is_true(is_any);
+    loop->n_carried = 0;
+    loop->is_certain = !is_any || is_true(is_any);
     if (loop->is_certain)
         LLVMBuildBr(k->b, loop->body);
     else
@@ -146,12 +151,27 @@ void tgi_llvm_loop_begin(tgi_llvm_kernel *k, tgi_llvm_loop *loop,
     LLVMPositionBuilderAtEnd(k->b, loop->body);
     loop->index = LLVMBuildPhi(k->b, k->program->i64, "");
     LLVMAddIncoming(loop->index, &start, &loop->before, 1);
+}
+
+void tgi_llvm_loop_begin(tgi_llvm_kernel *k, tgi_llvm_loop *loop,
+                         LLVMValueRef start, LLVMValueRef end, int64_t step,
+                         const LLVMValueRef *initial, unsigned n_carried)
+{
+    assert(n_carried <= TGI_LLVM_CARRIED);
+    begin_loop(k, loop, start, end, step, is_below(k, start, end));
+    loop->n_carried = n_carried;
     for (unsigned i = 0; i < n_carried; i++) {
         loop->initial[i] = initial[i];
         loop->carried[i] = LLVMBuildPhi(k->b, LLVMTypeOf(initial[i]), "");
         LLVMAddIncoming(loop->carried[i], &loop->initial[i], &loop->before,
                         1);
     }
+}
+
+void tgi_llvm_loop_enter(tgi_llvm_kernel *k, tgi_llvm_loop *loop,
+                         LLVMValueRef start, LLVMValueRef end, int64_t step)
+{
+    begin_loop(k, loop, start, end, step, NULL);
 }
 
 void tgi_llvm_loop_end(tgi_llvm_kernel *k, tgi_llvm_loop *loop,

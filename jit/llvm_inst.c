@@ -238,7 +238,7 @@ static LLVMValueRef value_of_kind(tgi_llvm_kernel *k, const tgi_inst *inst)
     return NULL;
 }
 
-static void emit(tgi_llvm_kernel *k, uint32_t number)
+void tgi_llvm_inst(tgi_llvm_kernel *k, uint32_t number)
 {
     const tgi_inst *inst = inst_at(k, number);
     tgi_llvm_value *value = &k->values[number];
@@ -259,7 +259,7 @@ void tgi_llvm_kernel_insts(tgi_llvm_kernel *k)
 {
     for (uint32_t i = 1; i < k->loops->insts.n; i++)
         if (k->values[i].level == TGI_LEVEL_KERNEL)
-            emit(k, i);
+            tgi_llvm_inst(k, i);
 }
 
 void tgi_llvm_point_insts(tgi_llvm_kernel *k, unsigned phase, bool late)
@@ -267,7 +267,7 @@ void tgi_llvm_point_insts(tgi_llvm_kernel *k, unsigned phase, bool late)
     for (uint32_t i = 1; i < k->loops->insts.n; i++)
         if (k->values[i].level == TGI_LEVEL_POINT &&
             inst_at(k, i)->phase == phase && k->values[i].is_late == late)
-            emit(k, i);
+            tgi_llvm_inst(k, i);
 }
 
 void tgi_llvm_body(tgi_llvm_kernel *k, unsigned phase)
@@ -276,14 +276,20 @@ void tgi_llvm_body(tgi_llvm_kernel *k, unsigned phase)
     for (uint32_t i = 1; i < loops->insts.n; i++)
         if (k->values[i].level == TGI_LEVEL_INNER &&
             inst_at(k, i)->phase == phase)
-            emit(k, i);
+            tgi_llvm_inst(k, i);
+    tgi_llvm_inner_stores(k, phase);
+    for (size_t i = 0; i < loops->checks.n; i++)
+        if (loops->checks.data[i].phase == phase)
+            tgi_llvm_check(k, &loops->checks.data[i]);
+}
+
+void tgi_llvm_inner_stores(tgi_llvm_kernel *k, unsigned phase)
+{
+    const tgi_kernel_loops *loops = k->loops;
     for (size_t i = 0; i < loops->stores.n; i++)
         if (loops->stores.data[i].level == TGI_LEVEL_INNER &&
             loops->stores.data[i].phase == phase)
             tgi_llvm_store(k, &loops->stores.data[i]);
-    for (size_t i = 0; i < loops->checks.n; i++)
-        if (loops->checks.data[i].phase == phase)
-            tgi_llvm_check(k, &loops->checks.data[i]);
 }
 
 void tgi_llvm_point_stores(tgi_llvm_kernel *k, unsigned phase)

@@ -36,7 +36,7 @@ static int64_t piece_of(const tgi_llvm_kernel *k, int axis, bool units)
     if (axis == k->inner)
         return units ? TGI_LLVM_UNIT : 0;
     if (axis == k->vector_axis)
-        return tgi_llvm_columns_lanes(k);
+        return tgi_llvm_columns_of_item(k);
     return k->tiles && axis == k->tiles->axis ? TGI_LLVM_STACK : 1;
 }
 

@@ -8,7 +8,9 @@
  *   llvm_rows.c         an item of ROWS: maps along the inner axis …
  *   llvm_rows_reduce.c  … and reductions by the tree of reduce_tree.h …
  *   llvm_rows_free.c    … or in any order, where that gives the same bits
+ *   llvm_strips*.c      … or long bodies in strips; llvm_strip_function.c
  *   llvm_columns.c      an item of COLUMNS
+ *   llvm_columns_wide.c … of many columns
  *   llvm_transpose.c    an item of ROWS that goes by tiles
  *   llvm_stream.c       stores past the cache
  *   llvm_reduce.c       steps, starts and ends of reductions
@@ -62,6 +64,7 @@ typedef struct tgi_llvm_program {
     LLVMTypeRef frame_type, kernel_type;
     LLVMValueRef check; /* tells of a failed check; NULL: none can fail */
     LLVMValueRef zeros; /* to read where there is nothing; NULL: not so far */
+    uint32_t uses[TGI_OPS][TGI_DTYPES]; /* of ops by type, in all kernels */
     bool is_out_of_memory;
     const char *failure; /* NULL: none; a static text */
 } tgi_llvm_program;
@@ -89,6 +92,7 @@ typedef struct tgi_llvm_phase {
     bool can_mask;       /* else what is left over is done one by one */
     bool is_heavy;       /* computes much for an element */
     unsigned lanes;      /* of its vectors */
+    unsigned few_lanes;  /* of vectors that are one register */
     unsigned rest_lanes; /* of those for what is left over; masked if > 1 */
     unsigned n_reductions;
     uint32_t reductions[TGI_LLVM_REDUCTIONS]; /* numbers */
@@ -125,12 +129,16 @@ typedef struct tgi_llvm_kernel {
     LLVMValueRef index[TGI_LOOP_AXES];
     LLVMValueRef mask;    /* lanes that count; NULL: all */
     bool is_split;        /* see tgi_reduction */
+    unsigned wide;        /* columns of an item; 0: those of a vector */
     unsigned splat_lanes; /* of the splats in `values` */
 
     tgi_llvm_tiles *tiles; /* NULL: it does not go by tiles */
     tgi_llvm_phase *phases;
     tgi_llvm_value *values; /* by inst */
     LLVMValueRef *bases;    /* by access: element at the point */
+    /* By access: address of the element at 0 of the inner axis, which may not
+       be in its buffer; NULL: it is, and none are known. */
+    LLVMValueRef *heads;
     LLVMValueRef *buffers;  /* by buffer; NULL: not used so far */
     bool *streamed;         /* by store: may go past the cache … */
     bool is_streaming;      /* … in the body that is being emitted */
@@ -192,6 +200,9 @@ LLVMValueRef tgi_llvm_pieces(const tgi_llvm_program *program, LLVMValueRef a,
 /* from + the largest multiple of `size`, a power of two, below to - from. */
 LLVMValueRef tgi_llvm_full_end(tgi_llvm_kernel *k, LLVMValueRef from,
                                LLVMValueRef to, int64_t size);
+/* True if a row, or the part of it that an item has, may be no multiple of
+   `size`, a power of two up to TGI_LLVM_UNIT. */
+bool tgi_llvm_has_rest(const tgi_llvm_kernel *k, int64_t size);
 /* True if both are numbers and the same. */
 bool tgi_llvm_are_same(LLVMValueRef a, LLVMValueRef b);
 
@@ -212,6 +223,9 @@ void tgi_llvm_loop_begin(tgi_llvm_kernel *k, tgi_llvm_loop *loop,
                          const LLVMValueRef *initial, unsigned n_carried);
 void tgi_llvm_loop_end(tgi_llvm_kernel *k, tgi_llvm_loop *loop,
                        const LLVMValueRef *next);
+/* Begins one that is known to run at least once, and carries nothing. */
+void tgi_llvm_loop_enter(tgi_llvm_kernel *k, tgi_llvm_loop *loop,
+                         LLVMValueRef start, LLVMValueRef end, int64_t step);
 
 /* A stretch of code that may be left out. */
 typedef struct tgi_llvm_branch {
@@ -280,11 +294,14 @@ LLVMValueRef tgi_llvm_first_lanes(tgi_llvm_kernel *k, LLVMValueRef n);
 LLVMValueRef tgi_llvm_value_of(tgi_llvm_kernel *k, uint32_t inst);
 LLVMValueRef tgi_llvm_mask_of(tgi_llvm_kernel *k, uint32_t inst);
 
+/* Emits one, whose operands have values. */
+void tgi_llvm_inst(tgi_llvm_kernel *k, uint32_t inst);
 /* Emit the insts of a level: KERNEL; POINT of a phase, those before its loop
    or the late ones; INNER of a phase, with its stores and checks. */
 void tgi_llvm_kernel_insts(tgi_llvm_kernel *k);
 void tgi_llvm_point_insts(tgi_llvm_kernel *k, unsigned phase, bool late);
 void tgi_llvm_body(tgi_llvm_kernel *k, unsigned phase);
+void tgi_llvm_inner_stores(tgi_llvm_kernel *k, unsigned phase);
 void tgi_llvm_point_stores(tgi_llvm_kernel *k, unsigned phase);
 
 /* Between the two, bodies of a phase take what is the same for all lanes from
@@ -394,10 +411,24 @@ void tgi_llvm_rest_of_rows(tgi_llvm_kernel *k, unsigned phase,
                            LLVMValueRef from, LLVMValueRef to,
                            tgi_llvm_visit *visit, void *user);
 
+/* A phase without reductions whose body is long, if it can be done so. */
+bool tgi_llvm_has_strips(const tgi_llvm_kernel *k, unsigned phase);
+void tgi_llvm_strips(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
+                     LLVMValueRef to);
+
 /* All of the points of a chunk of columns. */
 void tgi_llvm_columns(tgi_llvm_kernel *k, LLVMValueRef chunk);
-/* Columns of a chunk. */
-unsigned tgi_llvm_columns_lanes(const tgi_llvm_kernel *k);
+unsigned tgi_llvm_columns_of_item(const tgi_llvm_kernel *k);
+
+/* -- llvm_columns_wide.c --------------------------------------------------- */
+
+/* Columns of an item if it is worth it to take many at once, by vectors of so
+   many lanes; else 0. */
+unsigned tgi_llvm_wide_columns(const tgi_llvm_kernel *k, unsigned lanes);
+/* Columns from `column` to before `end`, whole vectors, of rows from … to. */
+void tgi_llvm_columns_wide(tgi_llvm_kernel *k, LLVMValueRef column,
+                           LLVMValueRef end, LLVMValueRef from,
+                           LLVMValueRef to);
 
 /* -- llvm_stream.c --------------------------------------------------------- */
 
@@ -415,6 +446,8 @@ bool tgi_llvm_is_streamed(const tgi_llvm_kernel *k, const tgi_store *store);
    past the cache. */
 void tgi_llvm_stream_mark(const tgi_llvm_kernel *k, LLVMValueRef store,
                           unsigned bytes);
+/* Asks memory for what will be read: by an address only, past any end too. */
+void tgi_llvm_ask(tgi_llvm_kernel *k, LLVMValueRef address, int64_t bytes);
 /* Before a kernel returns: others see what it has stored. */
 void tgi_llvm_stream_fence(tgi_llvm_kernel *k);
 

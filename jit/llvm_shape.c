@@ -7,6 +7,7 @@
 #include "llvm_lower.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 /* -- Levels ---------------------------------------------------------------- */
 
@@ -141,7 +142,8 @@ static bool count_reduction(tgi_llvm_kernel *k, uint32_t number,
                 is_arg ? TG_I64 : reduction->dtype);
     of_phases[reduction->phase].cost++;
     of_phases[reduction->phase].is_quick |=
-        is_arg || tgi_llvm_is_quick(k, number);
+        is_arg ||
+        (k->loops->vectors == TGI_ROWS && tgi_llvm_is_quick(k, number));
     of_phases[reduction->phase].n_reductions++;
     return true;
 }
@@ -167,10 +169,11 @@ enum { COLUMN_REGISTERS = 8 };
 
 static unsigned registers_for(const tgi_llvm_kernel *k, const census *c)
 {
+    if (getenv("REGS") && c->cost > 12 && !c->is_quick) return (unsigned)atoi(getenv("REGS"));
     if (c->cost > VERY_LONG || c->is_quick)
         return FEW_REGISTERS;
-    return k->loops->vectors == TGI_COLUMNS && c->n_reductions == 1 &&
-                   c->cost <= HEAVY
+    return k->loops->vectors == TGI_COLUMNS && !k->wide &&
+                   c->n_reductions == 1 && c->cost <= HEAVY
                ? COLUMN_REGISTERS
                : MOST_REGISTERS;
 }
@@ -207,11 +210,11 @@ static void choose_lanes(tgi_llvm_kernel *k, const census *of_phases)
         k->phases[i].lanes = lanes_for(k, &of_phases[i],
                                        phase->can_mask, least);
         k->phases[i].is_heavy = of_phases[i].cost > HEAVY;
-        k->phases[i].rest_lanes = register_lanes(k, &of_phases[i]);
-        if (k->phases[i].rest_lanes > k->phases[i].lanes)
-            k->phases[i].rest_lanes = k->phases[i].lanes;
-        if (!k->phases[i].can_mask)
-            k->phases[i].rest_lanes = 1;
+        k->phases[i].few_lanes = register_lanes(k, &of_phases[i]);
+        if (k->phases[i].few_lanes > k->phases[i].lanes)
+            k->phases[i].few_lanes = k->phases[i].lanes;
+        k->phases[i].rest_lanes =
+            k->phases[i].can_mask ? k->phases[i].few_lanes : 1;
     }
     if (k->loops->vectors == TGI_ROWS)
         return;
@@ -226,6 +229,9 @@ static void choose_lanes(tgi_llvm_kernel *k, const census *of_phases)
         all.n_reductions += of_phases[i].n_reductions;
         k->phases[0].can_mask &= k->phases[i].can_mask;
     }
+    if (all.cost <= HEAVY)
+        k->wide = tgi_llvm_wide_columns(
+            k, MOST_REGISTERS * register_lanes(k, &all));
     for (unsigned i = 0; i < k->loops->n_phases; i++) {
         k->phases[i].lanes = lanes_for(k, &all, k->phases[0].can_mask, 1);
         k->phases[i].can_mask = k->phases[0].can_mask;

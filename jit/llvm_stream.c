@@ -168,7 +168,21 @@ void tgi_llvm_stream_fence(tgi_llvm_kernel *k)
     tgi_llvm_branch_end(k, &branch);
 }
 
-/* Asks for what comes later: of an address past the end nothing comes. */
+void tgi_llvm_ask(tgi_llvm_kernel *k, LLVMValueRef address, int64_t bytes)
+{
+    LLVMTypeRef byte = LLVMInt8TypeInContext(k->e->context);
+    for (int64_t at = 0; at < bytes; at += LINE) {
+        LLVMValueRef offset = tgi_llvm_number(k->program, at);
+        LLVMValueRef operands[] = {
+            LLVMBuildGEP2(k->b, byte, address, &offset, 1, ""),
+            LLVMConstInt(k->program->i32, 0, false),  /* a read */
+            LLVMConstInt(k->program->i32, 3, false),  /* to all caches */
+            LLVMConstInt(k->program->i32, 1, false)}; /* of data */
+        call(k, "llvm.prefetch", &k->program->pointer, 1, operands, 4);
+    }
+}
+
+/* Asks for what comes later. */
 static void ask_ahead(tgi_llvm_kernel *k, unsigned phase)
 {
     unsigned n = 0;
@@ -178,26 +192,19 @@ static void ask_ahead(tgi_llvm_kernel *k, unsigned phase)
             continue;
         const tgi_access *access = &k->loops->accesses.data[inst->number];
         if (access->index || access->stride[k->inner].distance != 1 ||
-            (k->tiles && k->tiles->tiles[inst->number].uses) ||
             ++n > MOST_ASKED)
             continue;
-        const unsigned bytes =
-            k->e->lanes * (unsigned)tgi_dtype_bytes(inst->dtype);
+        const int64_t bytes =
+            k->e->lanes * (int64_t)tgi_dtype_bytes(inst->dtype);
+        LLVMValueRef ahead = tgi_llvm_number(
+            k->program, access->stride[k->inner].is_negative
+                            ? -AHEAD - bytes
+                            : (int64_t)AHEAD);
         LLVMTypeRef byte = LLVMInt8TypeInContext(k->e->context);
-        for (unsigned at = 0; at < bytes; at += LINE) {
-            const int64_t distance =
-                access->stride[k->inner].is_negative
-                    ? -(int64_t)(AHEAD + at)
-                    : (int64_t)(AHEAD + at);
-            LLVMValueRef ahead = tgi_llvm_number(k->program, distance);
-            LLVMValueRef operands[] = {
-                LLVMBuildGEP2(k->b, byte, tgi_llvm_address(k, access), &ahead,
-                              1, ""),
-                LLVMConstInt(k->program->i32, 0, false),  /* a read */
-                LLVMConstInt(k->program->i32, 3, false),  /* to all caches */
-                LLVMConstInt(k->program->i32, 1, false)}; /* of data */
-            call(k, "llvm.prefetch", &k->program->pointer, 1, operands, 4);
-        }
+        tgi_llvm_ask(k,
+                     LLVMBuildGEP2(k->b, byte, tgi_llvm_address(k, access),
+                                   &ahead, 1, ""),
+                     bytes);
     }
 }
 
@@ -263,7 +270,8 @@ LLVMValueRef tgi_llvm_stream(tgi_llvm_kernel *k, unsigned phase,
     tgi_llvm_loop loop;
     tgi_llvm_loop_begin(k, &loop, start, end, lanes, NULL, 0);
     k->index[k->inner] = loop.index;
-    ask_ahead(k, phase);
+    if (!k->tiles)
+        ask_ahead(k, phase);
     k->is_streaming = true;
     visit(k, phase, user);
     k->is_streaming = false;

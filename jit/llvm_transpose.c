@@ -191,6 +191,7 @@ typedef struct turn {
     unsigned bytes; /* of an element */
     lines from, to;
     LLVMValueRef n_lines, n_elements;
+    unsigned ahead; /* elements of lines to ask for ahead; 0: none */
 } turn;
 
 static LLVMValueRef number(const turn *t, int64_t n)
@@ -198,8 +199,7 @@ static LLVMValueRef number(const turn *t, int64_t n)
     return tgi_llvm_number(t->k->program, n);
 }
 
-/* The address of element e + `lower` of a line, where lower is counted from
-   the lowest address of `count` elements. */
+/* The lowest address of elements e … e + count - 1 of a line. */
 static LLVMValueRef lowest_of(const turn *t, const lines *side,
                               LLVMValueRef line, LLVMValueRef e, int count)
 {
@@ -243,6 +243,9 @@ static LLVMValueRef load_pieces(const turn *t, const LLVMValueRef *line,
 {
     LLVMBuilderRef b = t->k->b;
     const unsigned n = PIECE / t->bytes;
+    LLVMValueRef next = tgi_llvm_add(t->k->program, e, number(t, t->ahead));
+    for (unsigned i = 0; i < n_pieces && t->ahead; i++)
+        tgi_llvm_ask(t->k, lowest_of(t, &t->from, line[i], next, 1), PIECE);
     LLVMTypeRef type = LLVMVectorType(t->element, n);
     LLVMValueRef all[WIDEST / PIECE];
     LLVMValueRef order[TGI_LLVM_LANES];
@@ -372,6 +375,7 @@ static void copy_tile(tgi_llvm_kernel *k, size_t number_of, const place *at,
     t.to = is_load ? tile : memory;
     t.n_lines = is_load ? at->n_columns : at->n_rows;
     t.n_elements = is_load ? at->n_rows : at->n_columns;
+    t.ahead = is_load ? tiles->rows : 0;
     turn_all(&t, is_load);
 }
 
@@ -380,6 +384,33 @@ static void copy_tiles(tgi_llvm_kernel *k, const place *at, bool is_load)
     for (size_t i = 0; i < k->loops->accesses.n; i++)
         if (k->tiles->tiles[i].uses & (is_load ? IS_LOADED : IS_STORED))
             copy_tile(k, i, at, is_load);
+}
+
+/* Rows of the next tile that are read along the inner axis: as they are far
+   from each other, the CPU does not ask for them by itself. */
+static void ask_for_next(tgi_llvm_kernel *k, const place *at)
+{
+    for (uint32_t i = 1; i < k->loops->insts.n; i++) {
+        const tgi_inst *inst = &k->loops->insts.data[i];
+        if (inst->kind != TGI_INST_LOAD)
+            continue;
+        const tgi_access *access = &k->loops->accesses.data[inst->number];
+        if (k->tiles->tiles[inst->number].uses || access->index ||
+            access->stride[k->tiles->axis].distance == 0 ||
+            access->stride[k->inner].distance != 1 ||
+            access->stride[k->inner].is_negative)
+            continue;
+        LLVMValueRef rows = tgi_llvm_mul(
+            k->program, tgi_llvm_stride(k, access->stride[k->tiles->axis]),
+            tgi_llvm_number(k->program, k->tiles->rows));
+        k->index[k->inner] = at->column;
+        LLVMValueRef next = LLVMBuildGEP2(
+            k->b, tgi_llvm_element_type(k->e, inst->dtype),
+            tgi_llvm_address(k, access), &rows, 1, "");
+        k->index[k->inner] = NULL;
+        tgi_llvm_ask(k, next,
+                     TGI_LLVM_UNIT * (int64_t)tgi_dtype_bytes(inst->dtype));
+    }
 }
 
 /* The rows of a tile. */
@@ -399,6 +430,7 @@ static void do_rows(tgi_llvm_kernel *k, const place *at)
     for (size_t i = 0; i < k->loops->accesses.n; i++)
         if (k->tiles->tiles[i].uses)
             k->bases[i] = base;
+    ask_for_next(k, at);
     tgi_llvm_rows(k, at->column,
                   tgi_llvm_add(program, at->column, at->n_columns));
     tgi_llvm_loop_end(k, &loop, NULL);

@@ -69,6 +69,7 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm_codegen.c \
 	jit/llvm_codegen.h \
 	jit/llvm_columns.c \
+	jit/llvm_columns_wide.c \
 	jit/llvm_compile.c \
 	jit/llvm_compile.h \
 	jit/llvm_convert.c \
@@ -93,6 +94,10 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm_rows_reduce.c \
 	jit/llvm_shape.c \
 	jit/llvm_stream.c \
+	jit/llvm_strip_function.c \
+	jit/llvm_strips.c \
+	jit/llvm_strips.h \
+	jit/llvm_strips_plan.c \
 	jit/llvm_target.c \
 	jit/llvm_target.h \
 	jit/llvm_transpose.c

@@ -117,6 +117,7 @@ tgi_dim tgi_expr_intern(tgi_dims *dims, tgi_expr_kind kind, int64_t number,
                                sizeof *expr + n_terms * sizeof *terms);
     if (!expr ||
         !tgi_index_add(&dims->expr_index, hash, (uint32_t)dims->exprs.n + 1)) {
+        dims->has_lacked_memory = true;
         tgi_error_memory();
         return TGI_DIM_NONE;
     }
@@ -144,6 +145,11 @@ tgi_dim tgi_dim_symbol(tgi_dims *dims, tgi_symbol source)
     if (dim == TGI_DIM_NONE)
         dims->symbols.n = number;
     return dim;
+}
+
+bool tgi_dims_has_lacked_memory(const tgi_dims *dims)
+{
+    return dims->has_lacked_memory;
 }
 
 size_t tgi_dims_n_symbols(const tgi_dims *dims)

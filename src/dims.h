@@ -84,6 +84,10 @@ tgi_dim tgi_dim_max(tgi_dims *dims, tgi_dim a, tgi_dim b);
 tgi_dim tgi_dim_broadcast(tgi_dims *dims, tgi_dim a, tgi_dim b);
 tgi_dim tgi_dim_product(tgi_dims *dims, const tgi_shape *shape);
 
+/* True if one of these has ever failed for lack of memory: for those who do
+   much with extents and ask once, at the end. */
+bool tgi_dims_has_lacked_memory(const tgi_dims *dims);
+
 /*
  * Offsets inside expressions may be negative where the whole is not (n - 1 of
  * a symbol n); a *constant* below 0 has no name: the constructors above give

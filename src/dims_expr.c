@@ -24,8 +24,9 @@ tgi_dim tgi_expr_overflow(void)
     return TGI_DIM_NONE;
 }
 
-static tgi_dim out_of_memory(void)
+static tgi_dim out_of_memory(tgi_dims *dims)
 {
+    dims->has_lacked_memory = true;
     tgi_error_memory();
     return TGI_DIM_NONE;
 }
@@ -117,7 +118,7 @@ static tgi_dim sum_finish(sum *s, tgi_dims *dims)
     if (s->status == TG_ERROR_OVERFLOW)
         dim = tgi_expr_overflow();
     else if (s->status == TG_ERROR_OUT_OF_MEMORY)
-        dim = out_of_memory();
+        dim = out_of_memory(dims);
     else if (s->terms.n == 0 && s->constant >= 0)
         dim = s->constant;
     else if (s->terms.n == 1 && terms->factor == 1 && s->constant == 0)
@@ -182,7 +183,7 @@ static tgi_dim product_atom(tgi_dims *dims, tgi_dim a, tgi_dim b)
     tgi_terms factors = {0};
     tgi_dim dim;
     if (!push_factors(dims, &factors, a) || !push_factors(dims, &factors, b))
-        dim = out_of_memory();
+        dim = out_of_memory(dims);
     else if (!merge_terms(&factors)) /* exponents add up */
         dim = tgi_expr_overflow();
     else
@@ -399,7 +400,7 @@ static tgi_dim combine(tgi_dims *dims, tgi_expr_kind kind,
     tgi_dim dim;
     if (!insert_all(dims, kind, insert, &operands, a) ||
         !insert_all(dims, kind, insert, &operands, b)) {
-        dim = out_of_memory();
+        dim = out_of_memory(dims);
     } else if (operands.n == 0) {
         dim = of_nothing;
     } else if (operands.n == 1) {

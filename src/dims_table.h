@@ -74,6 +74,7 @@ struct tgi_dims {
     TGI_VEC(tgi_symbol) symbols;
     TGI_VEC(tgi_shape *) shapes; /* ref - 1 is the position */
     tgi_index expr_index, shape_index;
+    bool has_lacked_memory; /* for an expression, ever */
 };
 
 /* The expression behind a symbolic extent. */

@@ -11,5 +11,5 @@ test -e libtgjit-llvm.la || {
     echo "built without LLVM: mode jit is skipped"
     exit 0
 }
-exec tests/random-graphs --mode jit --seed 1 --count 1200 --threads 1,2,3,7 \
+exec tests/random-graphs --mode jit --seed 1 --count 1000 --threads 1,2,3,7 \
     --vector-bits 128,256 --corpus "$srcdir/tests/corpus"

@@ -27,6 +27,7 @@ unit_tests = \
 	tests/test_explain \
 	tests/test_faults \
 	tests/test_faults_host \
+	tests/test_faults_jit \
 	tests/test_format \
 	tests/test_fpenv \
 	tests/test_function \
@@ -105,7 +106,9 @@ unit_tests += \
 	tests/test_llvm_emit \
 	tests/test_llvm_loops \
 	tests/test_llvm_reduce \
-	tests/test_llvm_target
+	tests/test_llvm_stream \
+	tests/test_llvm_target \
+	tests/test_llvm_transpose
 endif
 llvm_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/tests $(LLVM_CPPFLAGS)
 llvm_ldadd = libtgjit-codegen.la $(LLVM_LDFLAGS) $(LLVM_LIBS) $(LDADD)
@@ -128,11 +131,21 @@ tests_test_llvm_reduce_LDADD = $(llvm_ldadd)
 tests_test_llvm_reduce_SOURCES = \
 	tests/loops_building.h \
 	tests/test_llvm_reduce.c
+tests_test_llvm_stream_CPPFLAGS = $(llvm_cppflags)
+tests_test_llvm_stream_LDADD = $(llvm_ldadd)
+tests_test_llvm_stream_SOURCES = \
+	tests/loops_building.h \
+	tests/test_llvm_stream.c
 tests_test_llvm_target_CPPFLAGS = $(llvm_cppflags)
 tests_test_llvm_target_LDADD = $(llvm_ldadd)
 tests_test_llvm_target_SOURCES = \
 	tests/compiling.h \
 	tests/test_llvm_target.c
+tests_test_llvm_transpose_CPPFLAGS = $(llvm_cppflags)
+tests_test_llvm_transpose_LDADD = $(llvm_ldadd)
+tests_test_llvm_transpose_SOURCES = \
+	tests/loops_building.h \
+	tests/test_llvm_transpose.c
 
 # As a user's program with regions of its own.
 tests_test_native_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
@@ -173,6 +186,7 @@ tests_ulp_SOURCES = \
 	tests/support_random.h \
 	tests/ulp.c \
 	tests/ulp.h \
+	tests/ulp_angles.c \
 	tests/ulp_bounds.def \
 	tests/ulp_cost.c \
 	tests/ulp_inputs.c \
@@ -235,7 +249,8 @@ script_tests = \
 	tests/check-nesting.sh \
 	tests/check-ops-doc.sh \
 	tests/check-random-graphs.sh \
-	tests/check-readme.sh
+	tests/check-readme.sh \
+	tests/check-repro.sh
 
 TESTS += $(script_tests)
 
@@ -329,9 +344,10 @@ AM_TESTS_ENVIRONMENT = \
 	AWK='$(AWK)'; CC='$(CC)'; CXX17='$(cxx17)'; NM='$(NM)'; \
 	OBJDUMP='$(OBJDUMP)'; PACKAGE_VERSION='$(PACKAGE_VERSION)'; \
 	TGJIT_MODULE_DIR='$(abs_top_builddir)/.libs'; \
+	TGJIT_SANITIZE='$(TGJIT_SANITIZE)'; \
 	OMP_NUM_THREADS="$${OMP_NUM_THREADS-2}"; \
 	export AWK CC CXX17 NM OBJDUMP PACKAGE_VERSION TGJIT_MODULE_DIR \
-		OMP_NUM_THREADS;
+		TGJIT_SANITIZE OMP_NUM_THREADS;
 if HAVE_CXX17
 cxx17 = $(CXX)
 endif

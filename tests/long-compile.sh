@@ -4,6 +4,7 @@
 # long-compile.sh - compiles and frees a function 10,000 times: no memory is
 # kept, and the number of mappings does not grow.
 
+test -x tests/test_native || exit 77
 set -e
 CRITERION_OUTPUTS= TGJIT_TEST_CYCLES=10000 TGJIT_MODULE_DIR=$PWD/.libs \
     tests/test_native --filter 'native/compiling_and_freeing*'

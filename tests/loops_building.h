@@ -254,12 +254,14 @@ typedef struct code {
 } code;
 
 /* Verifies, compiles and loads; the loops are destroyed. */
-static inline code compile_loops(tgi_loops *loops, unsigned vector_bits)
+static inline code compile_loops_for(tgi_loops *loops, unsigned vector_bits,
+                                     int64_t cache_bytes)
 {
     code c = {0};
     cr_assert_eq(tgi_loops_verify(loops), TG_OK, "%s", tg_error(NULL));
     const tgi_codegen_options options = {
         .vector_bits = vector_bits,
+        .cache_bytes = cache_bytes,
         .verify = true,
         .wants_assembly = true,
         .wants_ir = true,
@@ -280,6 +282,11 @@ static inline code compile_loops(tgi_loops *loops, unsigned vector_bits)
     c.entry = entry.call;
     tgi_loops_destroy(loops);
     return c;
+}
+
+static inline code compile_loops(tgi_loops *loops, unsigned vector_bits)
+{
+    return compile_loops_for(loops, vector_bits, 0);
 }
 
 static inline void free_code(code *c)

@@ -37,10 +37,13 @@ static void ignore_log(tg_log_level level, const char *component,
     (void)level, (void)component, (void)message, (void)user;
 }
 
+/* Interpreted unless the options say otherwise: what is compiled again for
+   every fault is for test_faults_jit.c. */
 static bool world_begin_with(world *w, tg_context_options options)
 {
     memset(w, 0, sizeof *w);
     options.struct_bytes = sizeof options;
+    options.jit = options.jit ? options.jit : "off";
     options.print_callback = ignore_print;
     options.log_callback = ignore_log;
     return (w->ctx = tg_context_create(&options)) != NULL;

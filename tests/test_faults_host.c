@@ -158,6 +158,10 @@ Test(faults, the_mode_of_the_host_changes_no_result)
 
 /* -- Threads --------------------------------------------------------------- */
 
+/* Interpreted: every trace would be compiled. stress_compile.c does that. */
+static const tg_context_options interpreted = {
+    .struct_bytes = sizeof(tg_context_options), .jit = "off"};
+
 enum { THREADS = 6, CALLS = 150, LENGTHS = 5 };
 
 typedef struct shared {
@@ -216,7 +220,7 @@ static void run_threads(void *(*run)(void *), shared *all)
 Test(faults, threads_that_call_and_evict_get_right_results)
 {
     session s;
-    session_begin(&s);
+    session_begin_with(&s, interpreted);
     for (int policy = TG_GENERALISE; policy <= TG_EXACT; policy++) {
         tg_function_options options = TG_FUNCTION_OPTIONS_INIT;
         options.policy = (tg_policy)policy;
@@ -239,7 +243,7 @@ static void *make_and_drop(void *user)
 {
     shared *all = user;
     for (int i = 0; i < 30; i++) {
-        tg_context *ctx = tg_context_create(NULL);
+        tg_context *ctx = tg_context_create(&interpreted);
         tg_variable *v =
             tg_variable_create(ctx, "v", TG_F32, TG_SCALAR, tg_zeros());
         shared own = {.ctx = ctx, .total = v};
@@ -267,7 +271,7 @@ static void *make_and_drop(void *user)
 Test(faults, threads_that_drop_last_references_leave_nothing)
 {
     session s;
-    session_begin(&s);
+    session_begin_with(&s, interpreted);
     for (int round = 0; round < 5; round++) {
         shared all = {.ctx = s.ctx,
                       .total = f32_scalar_variable(s.ctx, "total", 0)};

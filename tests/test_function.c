@@ -158,7 +158,7 @@ Test(function, a_trace_that_left_lives_as_long_as_somebody_has_it)
 Test(function, old_reasons_are_forgotten_but_counted)
 {
     session s;
-    session_begin(&s);
+    session_begin_with(&s, (tg_context_options){.jit = "off"});
     tg_function *f = exact_function(s.ctx, NULL, 2);
     for (int64_t n = 0; n < 1030; n++)
         call_length(s.ctx, f, n);

@@ -145,6 +145,26 @@ Test(reduce_tree, rows_of_any_number_follow_the_tree)
     }
 }
 
+/* What threads do: each sums blocks of its own, in an order of its own. */
+Test(reduce_tree, blocks_summed_apart_give_the_same_bits)
+{
+    enum { BLOCKS = 23, REST = 1234 };
+    const int64_t block = TGI_BLOCK_STEPS * TGI_LANES_4;
+    const int64_t n = BLOCKS * block + REST, last = REST;
+    float *x = rough(n, 77), whole = 7;
+    sum(view_of(&whole, 0, NULL), view_of(x, 1, &n), 1);
+    for (int threads = 1; threads <= BLOCKS + 1; threads++) {
+        float parts[BLOCKS + 1];
+        for (int thread = threads - 1; thread >= 0; thread--)
+            for (int b = thread; b <= BLOCKS; b += threads)
+                sum(view_of(&parts[b], 0, NULL),
+                    view_of(x + b * block, 1, b < BLOCKS ? &block : &last), 1);
+        cr_expect(same_bits(whole, cascade(parts, BLOCKS + 1)),
+                  "%d threads", threads);
+    }
+    free(x);
+}
+
 /* Every set of axes of a shape; the layout in memory must not matter. */
 Test(reduce_tree, axes_at_the_end_are_runs_and_the_others_rows)
 {

@@ -21,7 +21,7 @@ static const char usage[] =
     "\n"
     "Worst errors of functions of floats, in units in the last place of the\n"
     "correctly rounded result, against the bounds of ulp_bounds.def. Without\n"
-    "options: --all --stride 65537.\n"
+    "options: --all --stride 16381.\n"
     "\n"
     "  --all           every function, and NumPy's validation sets\n"
     "  --function F    this one\n"
@@ -174,7 +174,7 @@ int main(int argc, char **argv)
         {"list", no_argument, NULL, LIST},
         {"help", no_argument, NULL, HELP},
         {0}};
-    options o = {.stride = argc == 1 ? 65537 : 1, .numpy = NUMPY};
+    options o = {.stride = argc == 1 ? 16381 : 1, .numpy = NUMPY};
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     o.threads = processors < 1                 ? 1
                 : processors > ULP_THREADS_MAX ? ULP_THREADS_MAX
@@ -222,6 +222,7 @@ int main(int argc, char **argv)
     if (!o.count)
         o.count = 10000000 / o.stride + 2000;
 
+    ulp_angles_init();
     totals t = {0, 0};
     measure_all(&o, &t);
     if (!o.op && !o.dtype)

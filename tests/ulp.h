@@ -71,11 +71,19 @@ const ulp_many *ulp_many_vector(int op);
 /* -- ulp_inputs.c: where to look ------------------------------------------- */
 
 /*
- * Operands number `index`: special values first (of two operands every pair),
- * then random ones of several kinds. They depend on nothing but the index.
+ * Operands number `index`: special values first (of two operands every pair,
+ * of one hard angles too), then random ones of several kinds. They depend on
+ * nothing but the index.
  */
 void ulp_input(int dtype, int arity, uint64_t index, double *operands);
-uint64_t ulp_n_specials(int arity);
+uint64_t ulp_n_specials(int dtype, int arity);
+
+/* -- ulp_angles.c: those nearest to multiples of pi/2 ---------------------- */
+
+/* Before all others. */
+void ulp_angles_init(void);
+uint64_t ulp_n_angles(int dtype);
+double ulp_angle(int dtype, uint64_t index);
 
 /* -- ulp_sweep.c: looking at many ------------------------------------------ */
 

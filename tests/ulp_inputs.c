@@ -39,9 +39,9 @@ static const double thresholds[] = {
     1,                 0.5,               2,                 0.4375};
 enum { THRESHOLDS = sizeof(thresholds) / sizeof(thresholds[0]) };
 
-uint64_t ulp_n_specials(int arity)
+uint64_t ulp_n_specials(int dtype, int arity)
 {
-    return arity == 1 ? SPECIALS : SPECIALS * SPECIALS;
+    return arity == 1 ? SPECIALS + ulp_n_angles(dtype) : SPECIALS * SPECIALS;
 }
 
 /* A few units in the last place away, or not. */
@@ -159,7 +159,10 @@ static void two_operands(uint64_t *state, int dtype, double *operands)
 
 void ulp_input(int dtype, int arity, uint64_t index, double *operands)
 {
-    if (index < ulp_n_specials(arity)) {
+    const bool is_special = index < ulp_n_specials(dtype, arity);
+    if (is_special && arity == 1 && index >= SPECIALS) {
+        operands[0] = ulp_angle(dtype, index - SPECIALS);
+    } else if (is_special) {
         operands[0] = specials[index % SPECIALS];
         operands[1] = specials[index / SPECIALS];
     } else {

@@ -47,7 +47,7 @@ typedef struct sweep {
     uint64_t n_searched;  /* inputs of ulp_inputs.c, before the bits */
     uint64_t stride;
     uint64_t n;
-    _Atomic uint64_t next; /* the first input nobody has taken */
+    _Atomic uint64_t next; /* the first chunk nobody has taken */
 } sweep;
 
 typedef struct worker {
@@ -178,6 +178,18 @@ static void look_at(worker *w, uint64_t index, int64_t i)
     memcpy(w->result.where, operands, sizeof(operands));
 }
 
+/*
+ * Begin of the k-th chunk to be taken. Neighbours come long after each other:
+ * where errors grow slowly along the numbers, taking these in their order would
+ * make every one the worst so far. The factor is a prime larger than the number
+ * of chunks, so all have their turn.
+ */
+static uint64_t begin_of(const sweep *s, uint64_t k)
+{
+    const uint64_t n_chunks = (s->n + CHUNK - 1) / CHUNK;
+    return k * 2654435761 % n_chunks * CHUNK;
+}
+
 static void *work(void *argument)
 {
     worker *w = argument;
@@ -185,9 +197,10 @@ static void *work(void *argument)
     const double uncertainty = ulp_uncertainty(s->f);
     ulp_numbers_init(&w->numbers);
     while (!w->result.is_doubtful) {
-        const uint64_t first = atomic_fetch_add(&s->next, CHUNK);
-        if (first >= s->n)
+        const uint64_t k = atomic_fetch_add(&s->next, 1);
+        if (k * CHUNK >= s->n)
             break;
+        const uint64_t first = begin_of(s, k);
         const int64_t n =
             s->n - first < CHUNK ? (int64_t)(s->n - first) : CHUNK;
         fill(w, first, n);
@@ -210,7 +223,7 @@ bool ulp_sweep(const ulp_function *f, int dtype, uint64_t stride, uint64_t n,
     const bool has_bits = dtype == TG_F32 && f->arity == 1;
     const bool is_exhaustive = has_bits && stride == 1;
     if (!is_exhaustive)
-        all.n_searched = ulp_n_specials(f->arity) + n;
+        all.n_searched = ulp_n_specials(dtype, f->arity) + n;
     all.n = all.n_searched;
     if (has_bits) {
         all.n += ((UINT64_C(1) << 32) + stride - 1) / stride;

@@ -12,6 +12,9 @@
 #include "fuse_state.h"
 #include "tgjit/ops.h"
 
+/* What a task costs beside what it computes: its store. */
+enum { STORE_WORDS = 2 };
+
 typedef struct expander {
     tgi_fuse_state *state;
     tgi_task *task;
@@ -195,6 +198,7 @@ tg_status tgi_fuse_expand(tgi_fuse_state *s, tgi_task *task)
     if (!status && task->other &&
         !(task->other_root = find(&e, task->other, &task->other_map)))
         status = TG_ERROR_OUT_OF_MEMORY;
+    task->words = STORE_WORDS;
     while (!status && e.heap.n) {
         uint32_t entry = pop(&e);
         if (!expand(&e, entry))

@@ -38,6 +38,7 @@ typedef struct tgi_jit_options {
     const tgi_log *log;
     const char *cpu;      /* NULL: the host */
     unsigned vector_bits; /* 0: what suits the CPU */
+    size_t most_work;     /* longer loops are not compiled; 0: all are */
     /* Called with every stage as text if not NULL: "fusion", "loops", "ir",
        "ir-after", "asm". `wants` says for which. */
     bool (*wants)(const char *stage, void *user);

@@ -94,7 +94,29 @@ static LLVMValueRef stored(const tgi_llvm_emitter *e, tg_dtype dtype,
     }
     LLVMValueRef value = LLVMBuildLoad2(e->builder, type, global, "");
     LLVMSetAlignment(value, 32);
+    if (e->n_stored < 512) ((tgi_llvm_emitter*)(uintptr_t)e)->stored[((tgi_llvm_emitter*)(uintptr_t)e)->n_stored++] = value;
     return value;
+}
+
+void tgi_llvm_settle(tgi_llvm_emitter *e)
+{
+    unsigned most = getenv("MOSTUSES") ? (unsigned)atoi(getenv("MOSTUSES")) : 1;
+    for (int i = 0; i < e->n_stored; i++) {
+        if (!e->stored[i]) continue;
+        LLVMValueRef g = LLVMGetOperand(e->stored[i], 0);
+        unsigned uses = 0;
+        for (int j = i; j < e->n_stored; j++)
+            if (e->stored[j] && LLVMGetOperand(e->stored[j], 0) == g)
+                for (LLVMUseRef u = LLVMGetFirstUse(e->stored[j]); u; u = LLVMGetNextUse(u)) uses++;
+        if (uses <= most) continue;
+        for (int j = e->n_stored-1; j >= i; j--)
+            if (e->stored[j] && LLVMGetOperand(e->stored[j], 0) == g) {
+                LLVMReplaceAllUsesWith(e->stored[j], LLVMGetInitializer(g));
+                LLVMInstructionEraseFromParent(e->stored[j]);
+                e->stored[j] = NULL;
+            }
+    }
+    e->n_stored = 0;
 }
 
 static tgi_emitted emit_constant(tgi_emitter *base, tg_dtype dtype,

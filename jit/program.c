@@ -81,6 +81,19 @@ static tg_status make_loops(tgi_program *program, const int64_t *values,
     return status;
 }
 
+/* How long a compile takes, roughly: insts and stores, and for each kernel as
+   much as for a few of them. */
+static size_t work_of(const tgi_loops *loops)
+{
+    enum { OF_KERNEL = 20 };
+    size_t work = 0;
+    for (size_t i = 0; i < loops->kernels.n; i++) {
+        const tgi_kernel_loops *k = loops->kernels.data[i];
+        work += OF_KERNEL + k->insts.n + k->stores.n + k->reductions.n;
+    }
+    return work;
+}
+
 static tg_status load(tgi_program *program, const tgi_codegen *codegen)
 {
     TGI_TRY(tgi_image_load(codegen->object, codegen->object_bytes,
@@ -157,6 +170,10 @@ tg_status tgi_program_create(const tgi_graph *graph, const int64_t *values,
     tgi_live_add(TGI_LIVE_PROGRAM, 1);
     program->graph = tgi_graph_retain(graph);
     tg_status status = make_loops(program, values, options);
+    if (!status && options->most_work &&
+        work_of(program->loops) > options->most_work)
+        status = tgi_error_set(TG_ERROR_UNSUPPORTED, TGI_NO_SITE,
+                               "'%s' would take long to compile", graph->name);
     if (!status)
         status = compile(program, module, options);
     if (status) {

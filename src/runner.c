@@ -22,9 +22,10 @@ struct tgi_runner {
 
 /* -- Compiling ------------------------------------------------------------- */
 
-/* Nodes of a graph that is compiled without being required to: longer ones
-   would keep their first caller waiting for seconds. */
-enum { MOST_NODES = 10000 };
+/* Nodes of a graph, and work for the compiler (jit.h), that are compiled
+   without being required to: more would keep their first caller waiting for
+   seconds. */
+enum { MOST_NODES = 10000, MOST_WORK = 20000 };
 
 static bool should_compile(const tg_concrete *c)
 {
@@ -70,6 +71,9 @@ static tg_status compile(tg_concrete *c, const int64_t *values,
     tgi_jit_options options = {.log = &c->ctx->log,
                                .cpu = c->ctx->cpu,
                                .vector_bits = c->ctx->vector_bits,
+                               .most_work = c->ctx->jit == TGI_JIT_REQUIRED
+                                                ? 0
+                                                : MOST_WORK,
                                .wants = wants_stage,
                                .observe = observe_stage,
                                .user = c};

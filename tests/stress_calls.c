@@ -5,7 +5,8 @@
  * accounts is never lost or seen on its way, and counters end exact.
  *
  * A plain program, so that it runs under the thread sanitizer too. Takes the
- * number of rounds of each thread.
+ * number of rounds of each thread. They are interpreted, since most of them
+ * trace anew; then some of them are compiled. stress_compile.c has more.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,6 +20,7 @@
 enum {
     THREADS = 8,
     DEFAULT_ROUNDS = 4000,
+    FEWER_COMPILED = 25, /* times */
     STARTS = 30, /* functions that all threads call first at once */
     BALANCE = 1000, /* of each account at the beginning */
     ACCOUNTS = 1000, /* in a variable: a call takes its time */
@@ -321,11 +323,13 @@ static int64_t contents(tg_variable *v)
     return number;
 }
 
-static void shared_init(shared *s, long rounds)
+static void shared_init(shared *s, long rounds, const char *jit)
 {
+    const tg_context_options options = {.struct_bytes = sizeof options,
+                                        .jit = jit};
     memset(s, 0, sizeof *s);
     s->rounds = rounds;
-    s->ctx = tg_context_create(NULL);
+    s->ctx = tg_context_create(&options);
     tg_group *group = tg_group_create(s->ctx);
     s->grouped.from = accounts(s->ctx, "from", group);
     s->grouped.to = accounts(s->ctx, "to", group);
@@ -372,12 +376,11 @@ static void shared_deinit(shared *s)
     pthread_barrier_destroy(&s->start);
 }
 
-int main(int argc, char **argv)
+static void run_all(long rounds, const char *jit)
 {
     shared s;
     worker workers[THREADS];
-    alarm(WATCHDOG_SECONDS);
-    shared_init(&s, argc > 1 ? atol(argv[1]) : DEFAULT_ROUNDS);
+    shared_init(&s, rounds, jit);
     for (unsigned i = 0; i < THREADS; i++) {
         workers[i].s = &s;
         workers[i].seed = i + 1;
@@ -398,6 +401,14 @@ int main(int argc, char **argv)
     CHECK((size_t)s.n_lazy_traces == tg_function_trace_count(s.lazy));
     shared_deinit(&s);
     CHECK(tg_live_objects() == 0 && tg_live_bytes() == 0);
+}
+
+int main(int argc, char **argv)
+{
+    const long rounds = argc > 1 ? atol(argv[1]) : DEFAULT_ROUNDS;
+    alarm(WATCHDOG_SECONDS);
+    run_all(rounds, "off");
+    run_all(rounds / FEWER_COMPILED, "auto");
     printf("%ld passed, %ld failed\n", n_passed, n_failed);
     return n_failed ? 1 : 0;
 }

@@ -172,7 +172,7 @@ static void check_strides(int dtype, int64_t rows, int64_t columns,
 
 Test(llvm_loops, strides_of_any_kind_read_the_right_elements)
 {
-    static const int64_t strides[] = {0, 1, -1, 2, 3, -3};
+    static const int64_t strides[] = {0, 1, -1, 2, -2, 3, -3};
     static const int dtypes[] = {TG_I8, TG_U16, TG_F32, TG_F64};
     for (size_t s = 0; s < sizeof(strides) / sizeof(strides[0]); s++)
         for (size_t d = 0; d < sizeof(dtypes) / sizeof(dtypes[0]); d++) {

@@ -293,6 +293,43 @@ Test(llvm_reduce, columns_of_any_number_follow_the_tree, .timeout = 120)
     check_nothing_is_alive();
 }
 
+/* Many columns and one block of rows, of known extents: states in memory. */
+static code compile_wide(tgi_op op, int dtype, int64_t rows, int64_t columns,
+                         unsigned bits)
+{
+    const bool is_arg = tgi_op_table[op].result == TGI_RESULT_I64;
+    tgi_loops *loops = new_loops("wide");
+    const uint32_t x = add_buffer(loops, dtype, rows * columns);
+    const uint32_t out = add_buffer(loops, is_arg ? TG_I64 : dtype, columns);
+    tgi_kernel_loops *k = add_kernel(loops, "tg_wide", TGI_COLUMNS, 1,
+                                     (tgi_dim[]){columns, rows});
+    const uint32_t vx = add_load(
+        loops, k, 0, add_access(k, x, 0, (int64_t[]){1, columns}));
+    add_store(k, 0, add_reduction(k, 0, op, vx, 0),
+              add_access(k, out, 0, (int64_t[]){1, 0}), TGI_LEVEL_POINT);
+    return compile_loops(loops, bits);
+}
+
+Test(llvm_reduce, many_columns_at_once_give_the_same_bits, .timeout = 120)
+{
+    static const tgi_op ops[] = {TGI_OP_SUM, TGI_OP_REDUCE_MIN,
+                                 TGI_OP_ARGMAX};
+    static const int dtypes[] = {TG_I8, TG_U16, TG_F32, TG_F64};
+    static const int64_t extents[][2] = {{8, 64},    {9, 1000},  {256, 130},
+                                         {31, 4099}, {64, 9000}, {10, 129}};
+    for (size_t o = 0; o < LENGTH(ops); o++)
+        for (size_t d = 0; d < LENGTH(dtypes); d++)
+            for (size_t i = 0; i < LENGTH(extents); i++) {
+                const int64_t rows = extents[i][0], columns = extents[i][1];
+                code c = compile_wide(ops[o], dtypes[d], rows, columns,
+                                      widths[(d + i) % 2]);
+                check_columns(&c, ops[o], dtypes[d], rows, columns,
+                              1 + (int)(o + i) % 3);
+                free_code(&c);
+            }
+    check_nothing_is_alive();
+}
+
 /* -- Products -------------------------------------------------------------- */
 
 static void interpret_product(int dtype, const guarded *a, const guarded *b,
@@ -428,42 +465,43 @@ Test(llvm_reduce, blocks_of_rows_can_be_points_of_their_own)
 Test(llvm_reduce, blocks_of_columns_can_be_points_of_their_own)
 {
     static const int64_t sizes[] = {0, 1, 256, 257, 1500};
-    enum { COLUMNS = 21 };
-    for (size_t i = 0; i < LENGTH(sizes); i++) {
-        const int64_t n = sizes[i], n_blocks = (n + 255) / 256;
+    static const int64_t column_numbers[] = {21, 70, 1500};
+    for (size_t i = 0; i < 3 * LENGTH(sizes); i++) {
+        const int64_t n = sizes[i / 3], n_blocks = (n + 255) / 256;
+        const int64_t columns = column_numbers[i % 3];
         tgi_loops *loops = new_loops("split_columns");
-        const uint32_t x = add_buffer(loops, TG_F32, n * COLUMNS);
-        const uint32_t parts = add_buffer(loops, TG_F32, n_blocks * COLUMNS);
-        const uint32_t out = add_buffer(loops, TG_F32, COLUMNS);
+        const uint32_t x = add_buffer(loops, TG_F32, n * columns);
+        const uint32_t parts = add_buffer(loops, TG_F32, n_blocks * columns);
+        const uint32_t out = add_buffer(loops, TG_F32, columns);
         tgi_kernel_loops *k =
             add_kernel(loops, "tg_blocks", TGI_COLUMNS, 2,
-                       (tgi_dim[]){n_blocks, COLUMNS, n});
+                       (tgi_dim[]){n_blocks, columns, n});
         uint32_t vx = add_load(
-            loops, k, 0, add_access(k, x, 0, (int64_t[]){0, 1, COLUMNS}));
+            loops, k, 0, add_access(k, x, 0, (int64_t[]){0, 1, columns}));
         uint32_t result = add_reduction(k, 0, TGI_OP_SUM, vx, 0);
         k->reductions.data[0].is_split = true;
         add_store(k, 0, result,
-                  add_access(k, parts, 0, (int64_t[]){COLUMNS, 1, 0}),
+                  add_access(k, parts, 0, (int64_t[]){columns, 1, 0}),
                   TGI_LEVEL_POINT);
         add_step(loops, TGI_STEP_BARRIER, 0);
         k = add_kernel(loops, "tg_cascade", TGI_COLUMNS, 1,
-                       (tgi_dim[]){COLUMNS, n_blocks});
+                       (tgi_dim[]){columns, n_blocks});
         vx = add_load(loops, k, 0,
-                      add_access(k, parts, 0, (int64_t[]){1, COLUMNS}));
+                      add_access(k, parts, 0, (int64_t[]){1, columns}));
         result = add_reduction(k, 0, TGI_OP_SUM, vx, 0);
         k->reductions.data[0].is_cascade = true;
         add_store(k, 0, result, add_access(k, out, 0, (int64_t[]){1, 0}),
                   TGI_LEVEL_POINT);
         code c = compile_loops(loops, widths[i % 2]);
-        guarded g[] = {new_filled(TG_F32, n * COLUMNS, 1, false),
-                       new_filled(TG_F32, n_blocks * COLUMNS, 2, false),
-                       new_filled(TG_F32, COLUMNS, 3, false),
-                       new_filled(TG_F32, COLUMNS, 4, false)};
+        guarded g[] = {new_filled(TG_F32, n * columns, 1, false),
+                       new_filled(TG_F32, n_blocks * columns, 2, false),
+                       new_filled(TG_F32, columns, 3, false),
+                       new_filled(TG_F32, columns, 4, false)};
         void *const buffers[] = {g[0].data, g[1].data, g[2].data};
         tgi_frame frame = {.buffers = buffers};
         run_code(&c, &frame, 1 + (int)i % 3);
-        interpret(TGI_OP_SUM, TG_F32, &g[0], n, COLUMNS, 0, &g[3]);
-        expect_same(TG_F32, &g[2], &g[3], "split", n, COLUMNS);
+        interpret(TGI_OP_SUM, TG_F32, &g[0], n, columns, 0, &g[3]);
+        expect_same(TG_F32, &g[2], &g[3], "split", n, columns);
         for (int j = 0; j < 4; j++)
             free_guarded(&g[j]);
         free_code(&c);

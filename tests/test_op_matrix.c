@@ -9,6 +9,7 @@
  */
 #include "op_matrix.h"
 
+#include "jit.h"
 #include "kernel.h"
 #include "op.h"
 #include "tgjit.h"
@@ -394,19 +395,28 @@ static void run_case(tg_context *ctx, const op_case *c, way how)
         tg_tensor_release(r.tensors[i]);
 }
 
-static void run_file(const char *file, way how)
+/* Which cases of a file: those whose number is `first` modulo `step`. */
+typedef struct share {
+    const char *jit;
+    size_t first, step;
+} share;
+
+static void run_file(const char *file, way how, share of)
 {
     tg_context_options options = TG_CONTEXT_OPTIONS_INIT;
     options.print_callback = keep_printed;
-    if (how == NO_PASSES)
-        options.skip_passes = "inline,shape,fold,simplify,dead";
+    options.jit = of.jit;
+    if (how == NO_PASSES) /* calls that are not inlined are not compiled */
+        options.skip_passes = strcmp(of.jit, "off") == 0
+                                  ? "inline,shape,fold,simplify,dead"
+                                  : "shape,fold,simplify,dead";
     tg_context *ctx = tg_context_create(&options);
     swapping = tg_function_create(ctx, swap_arguments, NULL, NULL);
     matrix m = matrix_open(file);
     op_case c;
     size_t n = 0;
     for (; read_case(&m, &c); n++) {
-        if (is_done(&c, how))
+        if (n % of.step == of.first && is_done(&c, how))
             run_case(ctx, &c, how);
         free_case(&c);
     }
@@ -417,11 +427,13 @@ static void run_file(const char *file, way how)
     check_nothing_is_alive();
 }
 
-#define RUN(how) \
-    do { \
-        for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) \
-            run_file(files[i], how); \
-    } while (0)
+static void run_files(way how, share of)
+{
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+        run_file(files[i], how, of);
+}
+
+#define RUN(how) run_files(how, (share){"off", 0, 1})
 
 Test(op_matrix, holds_for_arguments)
 {
@@ -446,6 +458,37 @@ Test(op_matrix, holds_without_passes)
 Test(op_matrix, holds_for_swapped_operands_where_they_commute)
 {
     RUN(SWAPPED);
+}
+
+/* The same, compiled: each case in one of the ways, every second one left
+   out. TGJIT_TEST_ALL: all in all ways, which takes minutes. */
+static void run_compiled(way how, size_t first)
+{
+    char text[256];
+    if (!tgi_jit_describe(text, sizeof(text)))
+        cr_skip_test("%s", text);
+    run_files(how, getenv("TGJIT_TEST_ALL") ? (share){"required", 0, 1}
+                                            : (share){"required", first, 8});
+}
+
+Test(op_matrix, holds_compiled_for_arguments)
+{
+    run_compiled(ARGUMENTS, 0);
+}
+
+Test(op_matrix, holds_compiled_for_unknown_extents)
+{
+    run_compiled(RELAXED, 2);
+}
+
+Test(op_matrix, holds_compiled_without_passes)
+{
+    run_compiled(NO_PASSES, 4);
+}
+
+Test(op_matrix, holds_compiled_for_swapped_operands)
+{
+    run_compiled(SWAPPED, 6);
 }
 
 /* -- Nothing is missing ---------------------------------------------------- */

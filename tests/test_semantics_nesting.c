@@ -375,6 +375,7 @@ Test(semantics, line_08_no_lock_is_held_while_a_log_callback_runs)
     const tg_context_options options = {.struct_bytes = sizeof options,
                                         .log = "debug",
                                         .explain = "retrace",
+                                        .jit = "off", /* it logs later */
                                         .log_callback = ask_while_logging,
                                         .log_user = &l};
     tg_context *ctx = tg_context_create(&options);

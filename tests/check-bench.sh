@@ -63,7 +63,9 @@ for name in sys.argv[1:3]:
                     "iterations", "real_time", "cpu_time", "time_unit"):
             assert key in row, (name, row, key)
     one = [r for r in rows if r["name"] == "run/16/c/threads:1"]
-    assert [r["repetition_index"] for r in one] == [0, 1, 2], one
+    # A busy machine gets fewer repetitions, for the sake of time.
+    assert 1 <= len(one) <= 3, one
+    assert [r["repetition_index"] for r in one] == list(range(len(one))), one
     assert all(r["real_time"] > 0 for r in one), one
 lines = list(csv.reader(open(sys.argv[3])))
 assert all(len(line) == len(lines[0]) for line in lines), "csv"

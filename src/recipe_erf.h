@@ -24,9 +24,7 @@
  * left fitted again each time. Centres of f64 tails are such that the first
  * coefficient is nearly a double; those of f32, and all shifts, are by trial.
  *
- * Worst errors seen, in units of the last place. f32: erf 0.91 over all
- * arguments, erfc 0.89 over every 63rd, gelu 0.87 over every 255th; f64 over
- * some 7 10^6: erf 1.50, erfc 0.99, gelu 1.00.
+ * docs/NUMERICS.md has the worst errors.
  */
 RECIPE_1(ERF, x)
 {

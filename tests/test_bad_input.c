@@ -654,7 +654,10 @@ Test(bad_input, broadcast_to_ten_to_the_15_is_out_of_memory)
         /* Compiled, the last two need no memory to speak of, but time. */
         session_begin_with(&s, (tg_context_options){.jit = i ? "off" : NULL});
         tg_function *f = tg_function_create(s.ctx, callbacks[i], NULL, NULL);
-        tg_tensor *y = NULL;
+        tg_function *good = tg_function_create(s.ctx, twice, NULL, NULL);
+        tg_tensor *x = f32_vector(s.ctx, 1, 2), *y = NULL;
+        /* Opens the code generator, whose memory is not what is asked here. */
+        check_f32(call_one(good, TG_ARGS(x)), 2, 4);
         largest_request = 0;
         struct rusage before, after;
         getrusage(RUSAGE_SELF, &before);
@@ -664,8 +667,6 @@ Test(bad_input, broadcast_to_ten_to_the_15_is_out_of_memory)
         cr_assert_null(y);
         cr_assert_geq(largest_request, (size_t)far_too_many);
         cr_assert_lt(after.ru_maxrss - before.ru_maxrss, 64 << 10); /* KiB */
-        tg_function *good = tg_function_create(s.ctx, twice, NULL, NULL);
-        tg_tensor *x = f32_vector(s.ctx, 1, 2);
         check_f32(call_one(good, TG_ARGS(x)), 2, 4);
         tg_tensor_release(x);
         tg_function_release(good);

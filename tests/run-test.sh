@@ -18,25 +18,18 @@ out=$program.out
 report=$program.sanitizer
 here=$(cd "$(dirname "$0")" && pwd)
 
-both="log_path=$PWD/$report"
+# Of modules opened late, such as LLVM, LeakSanitizer finds thread-local memory
+# by a record of its own, which leads it astray: it crashes at the end.
+both="log_path=$PWD/$report:intercept_tls_get_addr=0"
 export ASAN_OPTIONS="$both:detect_stack_use_after_return=1:$ASAN_OPTIONS"
 export UBSAN_OPTIONS="$both:print_stacktrace=1:$UBSAN_OPTIONS"
 export TSAN_OPTIONS="$both:$TSAN_OPTIONS"
 export LSAN_OPTIONS="suppressions=$here/lsan.supp:print_suppressions=0:$LSAN_OPTIONS"
 export CRITERION_OUTPUTS=tap:-
 
-# LeakSanitizer may crash itself where threads are just ending, and then has
-# looked at nothing: it is asked again.
-tries=3
-while :; do
-    rm -f "$report".*
-    timeout -k 5 "${TGJIT_TEST_TIMEOUT:-600}" "$program" >"$out" 2>&1
-    status=$?
-    tries=$((tries - 1))
-    test $tries -gt 0 || break
-    cat "$report".* 2>/dev/null |
-        grep -q 'LeakSanitizer has encountered a fatal error' || break
-done
+rm -f "$report".*
+timeout -k 5 "${TGJIT_TEST_TIMEOUT:-600}" "$program" >"$out" 2>&1
+status=$?
 set -- "$report".*
 test -e "$1" && reported=1 || reported=0
 

@@ -17,7 +17,6 @@
 #include "llvm_strips.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Bytes for what strips leave for others, and elements of a strip: a power of
@@ -58,7 +57,7 @@ bool tgi_llvm_has_strips(const tgi_llvm_kernel *k, unsigned phase)
 {
     const tgi_llvm_phase *p = &k->phases[phase];
     const tgi_kernel_loops *loops = k->loops;
-    if (getenv("NOSTRIPS") || !p->is_heavy || p->n_reductions || p->lanes == 1)
+    if (!p->is_heavy || p->n_reductions || p->lanes == 1)
         return false;
     for (uint32_t i = 1; i < loops->insts.n; i++)
         if (tgi_llvm_is_in_body(k, i, phase) &&
@@ -196,7 +195,7 @@ static int64_t strip_elements(const tgi_llvm_plan *plan)
 {
     if (plan->n_strips == 1)
         return 0;
-    int64_t n = getenv("STRIP") ? atoi(getenv("STRIP")) : MOST_ELEMENTS;
+    int64_t n = MOST_ELEMENTS;
     while (n > LEAST_ELEMENTS && n * plan->slot_bytes * plan->n_slots >
                                      MOST_BYTES)
         n /= 2;

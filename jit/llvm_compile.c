@@ -18,8 +18,7 @@
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <stdio.h>
 
-#include <stdlib.h>
-#define passes (getenv("NOCSE")?"":"function(early-cse)")
+static const char passes[] = "function(early-cse)";
 
 /* -- Complaints ------------------------------------------------------------ */
 
@@ -58,7 +57,6 @@ static void verify(LLVMModuleRef module, complaint *c)
 static void run_passes(const tgi_llvm_target *target, LLVMModuleRef module,
                        complaint *c)
 {
-    if (getenv("NOCSE")) return;
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
     LLVMErrorRef error =
         LLVMRunPasses(module, passes, target->machine, options);

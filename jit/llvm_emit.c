@@ -9,8 +9,6 @@
 
 #include <assert.h>
 #include <string.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "llvm_convert.h"
 #include "llvm_lookup.h"
@@ -77,54 +75,9 @@ LLVMValueRef tgi_llvm_constant(const tgi_llvm_emitter *e, tg_dtype dtype,
     return in_every_lane(e, tgi_llvm_element(e, dtype, bits));
 }
 
-static LLVMValueRef stored(const tgi_llvm_emitter *e, tg_dtype dtype,
-                           uint64_t bits)
-{
-    char name[64];
-    snprintf(name, sizeof(name), "c%d_%u_%llx", (int)dtype, e->lanes,
-             (unsigned long long)bits);
-    LLVMTypeRef type = tgi_llvm_type(e, dtype);
-    LLVMValueRef global = LLVMGetNamedGlobal(e->module, name);
-    if (!global) {
-        global = LLVMAddGlobal(e->module, type, name);
-        LLVMSetInitializer(global, tgi_llvm_constant(e, dtype, bits));
-        LLVMSetGlobalConstant(global, true);
-        LLVMSetLinkage(global, LLVMPrivateLinkage);
-        LLVMSetUnnamedAddress(global, LLVMGlobalUnnamedAddr);
-    }
-    LLVMValueRef value = LLVMBuildLoad2(e->builder, type, global, "");
-    LLVMSetAlignment(value, 32);
-    if (e->n_stored < 512) ((tgi_llvm_emitter*)(uintptr_t)e)->stored[((tgi_llvm_emitter*)(uintptr_t)e)->n_stored++] = value;
-    return value;
-}
-
-void tgi_llvm_settle(tgi_llvm_emitter *e)
-{
-    unsigned most = getenv("MOSTUSES") ? (unsigned)atoi(getenv("MOSTUSES")) : 1;
-    for (int i = 0; i < e->n_stored; i++) {
-        if (!e->stored[i]) continue;
-        LLVMValueRef g = LLVMGetOperand(e->stored[i], 0);
-        unsigned uses = 0;
-        for (int j = i; j < e->n_stored; j++)
-            if (e->stored[j] && LLVMGetOperand(e->stored[j], 0) == g)
-                for (LLVMUseRef u = LLVMGetFirstUse(e->stored[j]); u; u = LLVMGetNextUse(u)) uses++;
-        if (uses <= most) continue;
-        for (int j = e->n_stored-1; j >= i; j--)
-            if (e->stored[j] && LLVMGetOperand(e->stored[j], 0) == g) {
-                LLVMReplaceAllUsesWith(e->stored[j], LLVMGetInitializer(g));
-                LLVMInstructionEraseFromParent(e->stored[j]);
-                e->stored[j] = NULL;
-            }
-    }
-    e->n_stored = 0;
-}
-
 static tgi_emitted emit_constant(tgi_emitter *base, tg_dtype dtype,
                                  uint64_t bits)
 {
-    const tgi_llvm_emitter *e = (tgi_llvm_emitter *)base;
-    if (getenv("STORED") && e->lanes > 1 && bits && (dtype == TG_F32 || dtype == TG_F64))
-        return stored(e, dtype, bits);
     return tgi_llvm_constant((tgi_llvm_emitter *)base, dtype, bits);
 }
 

@@ -55,8 +55,6 @@ typedef struct tgi_llvm_emitter {
         LLVMValueRef global;
     } tables[TGI_LLVM_TABLES];
     int n_tables;
-    LLVMValueRef stored[512];
-    int n_stored;
 } tgi_llvm_emitter;
 
 /*
@@ -85,7 +83,6 @@ LLVMValueRef tgi_llvm_element(const tgi_llvm_emitter *emitter, tg_dtype dtype,
                               uint64_t bits);
 LLVMValueRef tgi_llvm_constant(const tgi_llvm_emitter *emitter, tg_dtype dtype,
                                uint64_t bits);
-void tgi_llvm_settle(tgi_llvm_emitter *e);
 /* An element in every lane. */
 LLVMValueRef tgi_llvm_splat(const tgi_llvm_emitter *emitter,
                             LLVMValueRef element);

@@ -123,7 +123,6 @@ static LLVMValueRef op(tgi_llvm_kernel *k, const tgi_inst *inst)
                     ? tgi_llvm_mask_of(k, inst->operands[i])
                     : tgi_llvm_value_of(k, inst->operands[i]);
     LLVMValueRef result = recipe(&k->e->base, in);
-    tgi_llvm_settle(k->e);
     return result;
 }
 

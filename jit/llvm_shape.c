@@ -7,7 +7,6 @@
 #include "llvm_lower.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 /* -- Levels ---------------------------------------------------------------- */
 
@@ -169,7 +168,6 @@ enum { COLUMN_REGISTERS = 8 };
 
 static unsigned registers_for(const tgi_llvm_kernel *k, const census *c)
 {
-    if (getenv("REGS") && c->cost > 12 && !c->is_quick) return (unsigned)atoi(getenv("REGS"));
     if (c->cost > VERY_LONG || c->is_quick)
         return FEW_REGISTERS;
     return k->loops->vectors == TGI_COLUMNS && !k->wide &&

@@ -52,7 +52,6 @@ static void define(tgi_llvm_kernel *k, const tgi_inst *inst)
         LLVMBuildStore(k->b, result, address(k, dtype, n, loop.index)),
         bytes);
     tgi_llvm_loop_end(k, &loop, NULL);
-    tgi_llvm_settle(k->e);
     LLVMBuildRetVoid(k->b);
 }
 

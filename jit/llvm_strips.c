@@ -155,7 +155,6 @@ static void emit_loop(state *s, uint32_t strip)
         store_results(s, strip, loop.index);
     k->index[k->inner] = NULL;
     tgi_llvm_loop_end(k, &loop, NULL);
-    tgi_llvm_settle(k->e);
 }
 
 /* Loads and kept values lie in memory: a function takes their addresses. */

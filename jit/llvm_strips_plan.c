@@ -4,17 +4,14 @@
  * functions. See llvm_strips.c for what strips are good for.
  */
 #include "llvm_strips.h"
-#include <stdio.h>
+
 #include <string.h>
 
 /*
  * Instructions of a strip. A processor looks a few hundred of them ahead: of
- * strips up to this size it has several elements under way at once. Measured
- * for f32 and f64: see docs/PERFORMANCE.md.
+ * strips up to this size it has several elements under way at once.
  */
-#include <stdlib.h>
-static unsigned most_cost(void){const char*e=getenv("MOSTCOST");return e?(unsigned)atoi(e):64;}
-#define MOST_COST most_cost()
+enum { MOST_COST = 64 };
 
 /* An op that a program has so often and that costs so much is a function. */
 enum { OFTEN = 4, COSTLY = 16 };
@@ -67,12 +64,11 @@ static void cut(const tgi_llvm_kernel *k, tgi_llvm_plan *plan)
             continue;
         const unsigned own = tgi_llvm_inst_cost(k, inst);
         const bool calls = is_call(k, inst);
-        bool here=false; if(getenv("CUTAT")){char b[16];snprintf(b,16,",%u,",i);here=strstr(getenv("CUTAT"),b);}
-        if (!is_empty && (here || calls || cost + own > MOST_COST)) {
+        if (!is_empty && (calls || cost + own > MOST_COST)) {
             strip++;
             cost = 0;
         }
-        plan->placed[i].strip = strip; if (getenv("SHOWCOST")) fprintf(stderr, "%u: op %s cost %u strip %u\n", i, tgi_op_table[inst->op].name, own, strip);
+        plan->placed[i].strip = strip;
         is_empty = false;
         cost += own;
         if (calls) {

@@ -5,6 +5,5 @@
 # kept, and the number of mappings does not grow.
 
 test -x tests/test_native || exit 77
-set -e
-CRITERION_OUTPUTS= TGJIT_TEST_CYCLES=10000 TGJIT_MODULE_DIR=$PWD/.libs \
-    tests/test_native --filter 'native/compiling_and_freeing*'
+export TGJIT_TEST_CYCLES=10000
+exec tests/test_native --filter 'native/compiling_and_freeing*'

@@ -194,7 +194,8 @@ tests_ulp_SOURCES = \
 	tests/ulp_numpy.c \
 	tests/ulp_quick.h \
 	tests/ulp_reference.c \
-	tests/ulp_sweep.c
+	tests/ulp_sweep.c \
+	tests/ulp_wide.c
 
 # What it does for every number once more, for processors with AVX2 and FMA.
 if HAVE_ULP_VECTOR

@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Errors of all functions over every f32 number, which takes a processor half
-# an hour, and over ten million of f64, as long again. STRIDE=N: only every
-# N-th.
+# Errors of all functions over every f32 number, which takes a processor some
+# twenty minutes, and over ten million of f64. STRIDE=N: only every N-th.
 
 test -x tests/ulp || exit 77
 exec tests/ulp --all --stride "${STRIDE-1}"

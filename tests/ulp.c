@@ -85,8 +85,8 @@ static void measure(const options *o, const ulp_function *f, int dtype,
         return;
     }
     if (result.is_doubtful) {
-        printf("FAILED %s %s: ulp_many.c is not the library, or not C's "
-               "function, at ", name, type);
+        printf("FAILED %s %s: quick ways do not agree with sure ones at ",
+               name, type);
         print_operands(f, result.where);
         putchar('\n');
         t->failed++;

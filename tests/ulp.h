@@ -36,7 +36,7 @@ bool ulp_function_is_wanted(int op);
 double ulp_bound(const ulp_function *f, int dtype);
 /* How far off quick errors may be. Where the bound is 0 they are exact: such a
    function is the same in any type. */
-double ulp_uncertainty(const ulp_function *f);
+double ulp_uncertainty(const ulp_function *f, int dtype);
 
 /* Numbers of its own for each thread. */
 typedef struct ulp_numbers {
@@ -48,10 +48,13 @@ void ulp_numbers_deinit(ulp_numbers *numbers);
 /*
  * Error of a result in units in the last place of the correctly rounded one.
  * Infinite if NaN, Inf, zero or the sign of a zero are not what they must be.
- * The quick one is uncertain, also where it is infinite; it is for f32 only.
+ * Quick ones are uncertain, also where they are infinite: one for f32 and, in
+ * ulp_wide.c, one for f64.
  */
 double ulp_error_quick(const ulp_function *f, double given,
                        const double *operands);
+double ulp_error_wide(const ulp_function *f, double given,
+                      const double *operands);
 double ulp_error_exact(const ulp_function *f, int dtype, double given,
                        const double *operands, ulp_numbers *numbers);
 
@@ -93,7 +96,7 @@ typedef struct ulp_result {
     double given;
     double where[2];
     bool is_exhaustive; /* all there are */
-    bool is_doubtful;   /* ulp_many.c is wrong at `where`: nothing counts */
+    bool is_doubtful;   /* a quick way is wrong at `where`: nothing counts */
 } ulp_result;
 
 #define ULP_THREADS_MAX 256
@@ -105,7 +108,8 @@ typedef struct ulp_result {
  *
  * f32 with one operand is run by `many` (not NULL then), and every 1024th
  * input, of few inputs every one, by the library's kernel and by the scalar
- * functions, too: bits must be the same, and quick errors agree.
+ * functions, too: bits must be the same, and quick errors agree. Of all others
+ * as many quick errors must agree with the exact ones.
  */
 bool ulp_sweep(const ulp_function *f, int dtype, uint64_t stride, uint64_t n,
                int threads, const ulp_many *many, ulp_result *result);

@@ -8,7 +8,7 @@
 #include "ulp_quick.h"
 
 /* Every step is rounded to these; none of those written here cancels. */
-#define BITS 240
+#define BITS 128
 
 /* -- By MPFR --------------------------------------------------------------- */
 
@@ -161,9 +161,9 @@ double ulp_bound(const ulp_function *f, int dtype)
     return f->bound[dtype == TG_F64];
 }
 
-double ulp_uncertainty(const ulp_function *f)
+double ulp_uncertainty(const ulp_function *f, int dtype)
 {
-    return f->bound[0] == 0 ? 0 : 1e-5;
+    return ulp_bound(f, dtype) == 0 ? 0 : dtype == TG_F32 ? 1e-5 : 1e-2;
 }
 
 /* -- Errors ---------------------------------------------------------------- */

@@ -17,7 +17,7 @@
 enum {
     CHUNK = 4096,
     SAMPLE = 1024,         /* of many inputs every SAMPLE-th is checked … */
-    MANY_INPUTS = 1 << 24, /* … and these are many */
+    MANY_INPUTS = 1 << 20, /* … and these are many */
 };
 
 void ulp_run_kernel(const ulp_function *f, int dtype, int64_t n, void *a,
@@ -103,19 +103,31 @@ static bool is_same(float a, float b)
     return memcmp(&a, &b, sizeof(a)) == 0 || (isnan(a) && isnan(b));
 }
 
-/* Of two quick errors of one result. */
-static bool is_close(double a, double b)
+/* Of two errors of one result. */
+static bool is_close(const sweep *s, double a, double b)
 {
-    return a == b || fabs(a - b) <= 1e-5 * fmax(a, 1);
+    const double off = ulp_uncertainty(s->f, s->dtype);
+    return a == b || fabs(a - b) <= off * fmax(a, 1);
 }
 
-/* Compares a part of a chunk with the library's kernel and with scalar
-   functions: another part of each chunk. */
-static void check_sample(worker *w, uint64_t first, int64_t n)
+static void doubt(worker *w, const double *operands)
+{
+    w->result.is_doubtful = true;
+    memcpy(w->result.where, operands, sizeof(w->result.where));
+}
+
+/* Another part of each chunk is checked. */
+static int64_t first_checked(const sweep *s, uint64_t first)
+{
+    return (int64_t)(first / CHUNK * 389) % s->sample;
+}
+
+/* Compares `many` with the library's kernel and with scalar functions. */
+static void check_many(worker *w, uint64_t first, int64_t n)
 {
     const sweep *s = w->all;
     int64_t m = 0;
-    const int64_t begin = (int64_t)(first / CHUNK * 389) % s->sample;
+    const int64_t begin = first_checked(s, first);
     for (int64_t i = begin; i < n; i += s->sample)
         w->b.f32[m++] = w->a.f32[i];
     ulp_run_kernel(s->f, TG_F32, m, w->b.f32, w->b.f32, w->again.f32);
@@ -124,12 +136,24 @@ static void check_sample(worker *w, uint64_t first, int64_t n)
         operands_of(w, i, operands);
         const double error =
             ulp_error_quick(s->f, (double)w->out.f32[i], operands);
-        if (is_same(w->out.f32[i], w->again.f32[k]) &&
-            is_close(w->errors[i], error))
-            continue;
-        w->result.is_doubtful = true;
-        w->result.where[0] = operands[0];
-        return;
+        if (!is_same(w->out.f32[i], w->again.f32[k]) ||
+            !is_close(s, w->errors[i], error))
+            doubt(w, operands);
+    }
+}
+
+/* Compares quick errors with exact ones; Inf says that one is not known. */
+static void check_errors(worker *w, uint64_t first, int64_t n)
+{
+    const sweep *s = w->all;
+    for (int64_t i = first_checked(s, first); i < n; i += s->sample) {
+        double operands[2];
+        operands_of(w, i, operands);
+        const double given = element(s->dtype, &w->out, i);
+        const double error =
+            ulp_error_exact(s->f, s->dtype, given, operands, &w->numbers);
+        if (w->errors[i] != HUGE_VAL && !is_close(s, w->errors[i], error))
+            doubt(w, operands);
     }
 }
 
@@ -141,18 +165,19 @@ static int64_t run_chunk(worker *w, uint64_t first, int64_t n, double limit)
         s->many->kernel(n, w->a.f32, w->out.f32);
         const int64_t n_above =
             s->many->errors(n, w->a.f32, w->out.f32, limit, w->errors);
-        check_sample(w, first, n);
+        check_many(w, first, n);
         return n_above;
     }
     ulp_run_kernel(s->f, s->dtype, n, &w->a, &w->b, &w->out);
     for (int64_t i = 0; i < n; i++) {
         double operands[2];
         operands_of(w, i, operands);
-        w->errors[i] =
-            s->dtype == TG_F32
-                ? ulp_error_quick(s->f, (double)w->out.f32[i], operands)
-                : HUGE_VAL;
+        const double given = element(s->dtype, &w->out, i);
+        w->errors[i] = s->dtype == TG_F32
+                           ? ulp_error_quick(s->f, given, operands)
+                           : ulp_error_wide(s->f, given, operands);
     }
+    check_errors(w, first, n);
     return n;
 }
 
@@ -194,7 +219,7 @@ static void *work(void *argument)
 {
     worker *w = argument;
     sweep *s = w->all;
-    const double uncertainty = ulp_uncertainty(s->f);
+    const double uncertainty = ulp_uncertainty(s->f, s->dtype);
     ulp_numbers_init(&w->numbers);
     while (!w->result.is_doubtful) {
         const uint64_t k = atomic_fetch_add(&s->next, 1);
@@ -228,8 +253,8 @@ bool ulp_sweep(const ulp_function *f, int dtype, uint64_t stride, uint64_t n,
     if (has_bits) {
         all.n += ((UINT64_C(1) << 32) + stride - 1) / stride;
         all.many = many;
-        all.sample = all.n < MANY_INPUTS ? 1 : SAMPLE;
     }
+    all.sample = all.n < MANY_INPUTS ? 1 : SAMPLE;
 
     worker *workers = calloc((size_t)threads, sizeof(*workers));
     int started = 0;

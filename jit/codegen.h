@@ -41,8 +41,7 @@ typedef struct tgi_codegen {
     const char *ir_before, *ir_after;
     const char *assembly;
 
-    /* Milliseconds: making the IR, LLVM's passes, its code generator. Where
-       the last two are not told apart, passes_time is 0. */
+    /* Milliseconds: making the IR, LLVM's passes, its code generator. */
     double build_time, passes_time, codegen_time;
 
     bool is_out_of_memory; /* why it failed; `error` says so too */

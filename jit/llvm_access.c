@@ -340,11 +340,31 @@ static LLVMValueRef store_at(tgi_llvm_kernel *k, tg_dtype dtype,
     return store;
 }
 
+/*
+ * Stores end in order, so each would wait for the line of the one before it:
+ * lines far from each other are asked for one vector ahead.
+ */
+static void ask_for_next(tgi_llvm_kernel *k, const tgi_access *access,
+                         tg_dtype dtype, const LLVMValueRef *addresses)
+{
+    enum { LINE = 64 };
+    const tgi_stride stride = access->stride[k->vector_axis];
+    if (tgi_dim_is_known(stride.distance) &&
+        stride.distance < LINE / tgi_dtype_bytes((int)dtype))
+        return;
+    LLVMValueRef vector =
+        tgi_llvm_mul(k->program, tgi_llvm_stride(k, stride),
+                     tgi_llvm_number(k->program, k->e->lanes));
+    for (unsigned i = 0; i < k->e->lanes; i++)
+        tgi_llvm_ask(k, moved(k, access, addresses[i], vector), 1, true);
+}
+
 static void store_lanes(tgi_llvm_kernel *k, const tgi_access *access,
                         tg_dtype dtype, LLVMValueRef value)
 {
     LLVMValueRef addresses[TGI_LLVM_LANES];
     lane_addresses(k, access, addresses);
+    ask_for_next(k, access, dtype, addresses);
     for (unsigned i = 0; i < k->e->lanes; i++)
         store_at(k, dtype,
                  LLVMBuildExtractElement(k->b, value, lane_number(k, i), ""),

@@ -8,7 +8,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "llvm_compile.h"
 #include "llvm_lower.h"
@@ -22,13 +21,6 @@ typedef struct own {
     tgi_kernel_cost *costs;
     char *names; /* all of them, the entry's first */
 } own;
-
-static double milliseconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
-}
 
 static bool fail(tgi_codegen *out, const char *why, bool is_out_of_memory)
 {
@@ -130,14 +122,14 @@ static bool compile_module(tgi_llvm_program *program, LLVMModuleRef module,
                            const tgi_codegen_options *options, own *o,
                            tgi_codegen *out)
 {
-    const double start = milliseconds();
+    const double start = tgi_llvm_milliseconds();
     tgi_llvm_kernel_info *kernels = options->alloc(
         (program->loops->kernels.n + 1) * sizeof(*kernels));
     if (!kernels)
         return fail(out, "out of memory", true);
     const bool is_built = build(program, kernels, options, o, out);
     options->free(kernels);
-    const double built = milliseconds();
+    const double built = tgi_llvm_milliseconds();
     out->build_time = built - start;
     if (!is_built)
         return false;
@@ -148,7 +140,8 @@ static bool compile_module(tgi_llvm_program *program, LLVMModuleRef module,
     const bool is_compiled =
         tgi_llvm_compile(program->target, module, flags, &o->compiled,
                          out->error, sizeof(out->error));
-    out->codegen_time = milliseconds() - built;
+    out->passes_time = o->compiled.passes_time;
+    out->codegen_time = tgi_llvm_milliseconds() - built - out->passes_time;
     return is_compiled;
 }
 
@@ -202,6 +195,7 @@ bool tgi_llvm_codegen(const tgi_loops *loops,
         tgi_llvm_streams_init(&program)
             ? compile_module(&program, module, options, o, out)
             : fail(out, "out of memory", true);
+    tgi_llvm_shared_free(&program);
     if (program.is_read)
         options->free(program.is_read);
     LLVMDisposeBuilder(builder);

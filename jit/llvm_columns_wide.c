@@ -60,7 +60,9 @@ static int64_t items_beside(const tgi_llvm_kernel *k)
     int64_t items = 1;
     for (int axis = 0; axis < k->vector_axis && items < FEW_ITEMS; axis++)
         if (tgi_dim_is_known(k->loops->extent[axis]))
-            items *= k->loops->extent[axis];
+            items *= k->loops->extent[axis] < FEW_ITEMS
+                         ? k->loops->extent[axis]
+                         : FEW_ITEMS;
     return items;
 }
 
@@ -78,6 +80,7 @@ unsigned tgi_llvm_wide_columns(const tgi_llvm_kernel *k, unsigned lanes)
            (is_known && columns / 2 >= extent))
         columns /= 2;
     while (is_known && columns > LEAST_COLUMNS &&
+           extent < columns * FEW_ITEMS &&
            items_beside(k) * ((extent + columns - 1) / columns) < FEW_ITEMS)
         columns /= 2;
     return columns < (int64_t)lanes ? 0 : (unsigned)columns;

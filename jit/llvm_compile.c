@@ -17,6 +17,7 @@
 #include <llvm-c/Error.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <stdio.h>
+#include <time.h>
 
 static const char passes[] = "function(early-cse)";
 
@@ -42,6 +43,13 @@ static void take_diagnostic(LLVMDiagnosticInfoRef info, void *user)
     char *text = LLVMGetDiagInfoDescription(info);
     complain(user, text);
     LLVMDisposeMessage(text);
+}
+
+double tgi_llvm_milliseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
 }
 
 /* -- Steps ----------------------------------------------------------------- */
@@ -87,10 +95,12 @@ static void compile(const tgi_llvm_target *target, LLVMModuleRef module,
 {
     if (flags & TGI_LLVM_WANT_IR)
         out->ir_before = LLVMPrintModuleToString(module);
+    const double start = tgi_llvm_milliseconds();
     if (flags & TGI_LLVM_VERIFY)
         verify(module, c);
     if (!c->is_made)
         run_passes(target, module, c);
+    out->passes_time = tgi_llvm_milliseconds() - start;
     if (c->is_made)
         return;
     if (flags & TGI_LLVM_WANT_IR)

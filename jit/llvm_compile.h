@@ -14,6 +14,7 @@ typedef struct tgi_llvm_compiled {
     char *ir_before;
     char *ir_after;
     LLVMMemoryBufferRef assembly;
+    double passes_time; /* milliseconds of verifier and passes */
 } tgi_llvm_compiled;
 
 enum {
@@ -32,6 +33,9 @@ enum {
 bool tgi_llvm_compile(const tgi_llvm_target *target, LLVMModuleRef module,
                       unsigned flags, tgi_llvm_compiled *out_compiled,
                       char *message, size_t n);
+
+/* What the clock says; it starts anywhere. */
+double tgi_llvm_milliseconds(void);
 
 void tgi_llvm_compiled_deinit(tgi_llvm_compiled *compiled);
 

@@ -78,7 +78,7 @@ LLVMValueRef tgi_llvm_constant(const tgi_llvm_emitter *e, tg_dtype dtype,
 static tgi_emitted emit_constant(tgi_emitter *base, tg_dtype dtype,
                                  uint64_t bits)
 {
-    return tgi_llvm_constant((tgi_llvm_emitter *)base, dtype, bits);
+    return tgi_llvm_stored((tgi_llvm_emitter *)base, dtype, bits);
 }
 
 LLVMValueRef tgi_llvm_splat(const tgi_llvm_emitter *e, LLVMValueRef element)

@@ -33,7 +33,8 @@ typedef enum tgi_llvm_intrinsic {
 
 enum {
     TGI_LLVM_LANE_SIZES = 7, /* 1, 2, 4 … TGI_LLVM_LANES */
-    TGI_LLVM_TABLES = 32     /* remembered; more are emitted again */
+    TGI_LLVM_TABLES = 32,    /* remembered; more are emitted again */
+    TGI_LLVM_STORED = 96     /* constants of a recipe in memory, at most */
 };
 
 typedef struct tgi_llvm_emitter {
@@ -55,6 +56,10 @@ typedef struct tgi_llvm_emitter {
         LLVMValueRef global;
     } tables[TGI_LLVM_TABLES];
     int n_tables;
+    /* See llvm_stored.c: loads of the recipe that is being emitted. */
+    bool is_storing;
+    unsigned n_stored;
+    LLVMValueRef stored[TGI_LLVM_STORED];
 } tgi_llvm_emitter;
 
 /*
@@ -97,5 +102,15 @@ LLVMValueRef tgi_llvm_bool_of_mask(const tgi_llvm_emitter *emitter,
 LLVMValueRef tgi_llvm_call(tgi_llvm_emitter *emitter,
                            tgi_llvm_intrinsic intrinsic, tg_dtype dtype,
                            LLVMValueRef *operands, unsigned n_operands);
+
+/* -- llvm_stored.c --------------------------------------------------------- */
+
+/* A recipe's value; what it uses once of its constants lies in memory. */
+LLVMValueRef tgi_llvm_recipe(tgi_llvm_emitter *emitter,
+                             tgi_emit_recipe *recipe,
+                             const tgi_emitted *operands);
+/* A constant: of a recipe's float ones, perhaps in memory. */
+LLVMValueRef tgi_llvm_stored(tgi_llvm_emitter *emitter, tg_dtype dtype,
+                             uint64_t bits);
 
 #endif /* TGI_LLVM_EMIT_H */

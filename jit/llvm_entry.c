@@ -112,24 +112,39 @@ static void share_of(entry *n, LLVMValueRef items, LLVMValueRef parts,
     *out_end = LLVMBuildSelect(b, is_part, end, begin, "");
 }
 
+/* The same for a kernel. One item is the first thread's. */
+static void find_share(entry *n, uint32_t number, LLVMValueRef *out_begin,
+                       LLVMValueRef *out_end)
+{
+    const tgi_llvm_program *program = n->k.program;
+    const tgi_kernel_loops *loops = program->loops->kernels.data[number];
+    const tgi_llvm_kernel_info *info = &n->kernels[number];
+    LLVMValueRef items = items_of(n, loops, info), begin, end;
+    int64_t n_items;
+    if (tgi_llvm_is_number(items, &n_items) && n_items == 1) {
+        *out_begin = n->thread;
+        *out_end = items;
+        return;
+    }
+    tgi_llvm_branch team;
+    tgi_llvm_branch_begin(&n->k, &team, n->is_team);
+    LLVMValueRef parts = parts_of(n, items, cost_of(n, loops, info));
+    share_of(n, items, parts, &begin, &end);
+    tgi_llvm_branch_end(&n->k, &team);
+    *out_begin = tgi_llvm_branch_value(&n->k, &team, begin,
+                                       tgi_llvm_number(program, 0));
+    *out_end = tgi_llvm_branch_value(&n->k, &team, end, items);
+}
+
 /* -- Steps ----------------------------------------------------------------- */
 
 static void run(entry *n, uint32_t number)
 {
     tgi_llvm_program *program = n->k.program;
-    const tgi_kernel_loops *loops = program->loops->kernels.data[number];
     const tgi_llvm_kernel_info *info = &n->kernels[number];
-    LLVMValueRef items = items_of(n, loops, info);
-    LLVMValueRef begin = tgi_llvm_number(program, 0), end;
-    tgi_llvm_branch team, any;
-    tgi_llvm_branch_begin(&n->k, &team, n->is_team);
-    LLVMValueRef parts = parts_of(n, items, cost_of(n, loops, info));
-    LLVMValueRef own_begin, own_end;
-    share_of(n, items, parts, &own_begin, &own_end);
-    tgi_llvm_branch_end(&n->k, &team);
-    begin = tgi_llvm_branch_value(&n->k, &team, own_begin, begin);
-    end = tgi_llvm_branch_value(&n->k, &team, own_end, items);
-
+    LLVMValueRef begin, end;
+    tgi_llvm_branch any;
+    find_share(n, number, &begin, &end);
     tgi_llvm_branch_begin(&n->k, &any,
                           LLVMBuildICmp(n->k.b, LLVMIntSLT, begin, end, ""));
     LLVMValueRef arguments[] = {n->frame, begin, end, n->thread};

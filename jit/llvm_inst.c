@@ -122,8 +122,7 @@ static LLVMValueRef op(tgi_llvm_kernel *k, const tgi_inst *inst)
         in[i] = inst->op == TGI_OP_SELECT && i == 0
                     ? tgi_llvm_mask_of(k, inst->operands[i])
                     : tgi_llvm_value_of(k, inst->operands[i]);
-    LLVMValueRef result = recipe(&k->e->base, in);
-    return result;
+    return tgi_llvm_recipe(k->e, recipe, in);
 }
 
 /* A mask chooses between the casts of 0 and 1; x != 0 is a mask. */

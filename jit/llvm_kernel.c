@@ -7,8 +7,9 @@
  * does its items begin … end - 1. An item is a point of the outer axes (of
  * COLUMNS: a chunk of columns); of a kernel without reductions it is a unit
  * of TGI_LLVM_UNIT elements along the inner axis, and all units of a row that
- * a thread has are one loop; if it goes by tiles, a stack of them. The point of the first item is found by
- * division; from there indices move as an odometer does.
+ * a thread has are one loop; if it goes by tiles, it is a stack of them. The
+ * point of the first item is found by division; from there indices move as an
+ * odometer does.
  */
 #include "llvm_lower.h"
 
@@ -37,7 +38,7 @@ static int64_t piece_of(const tgi_llvm_kernel *k, int axis, bool units)
         return units ? TGI_LLVM_UNIT : 0;
     if (axis == k->vector_axis)
         return tgi_llvm_columns_of_item(k);
-    return k->tiles && axis == k->tiles->axis ? TGI_LLVM_STACK : 1;
+    return k->tiles && axis == k->tiles->axis ? k->tiles->stack : 1;
 }
 
 /* How far an axis of items goes. */

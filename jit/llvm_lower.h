@@ -8,10 +8,11 @@
  *   llvm_rows.c         an item of ROWS: maps along the inner axis …
  *   llvm_rows_reduce.c  … and reductions by the tree of reduce_tree.h …
  *   llvm_rows_free.c    … or in any order, where that gives the same bits
- *   llvm_strips*.c      … or long bodies in strips; llvm_strip_function.c
+ *   llvm_strips*.c      … or long bodies in strips
  *   llvm_columns.c      an item of COLUMNS
  *   llvm_columns_wide.c … of many columns
- *   llvm_transpose.c    an item of ROWS that goes by tiles
+ *   llvm_transpose.c    an item of ROWS that goes by tiles …
+ *   llvm_turn.c         … which are turned in registers
  *   llvm_stream.c       stores past the cache
  *   llvm_reduce.c       steps, starts and ends of reductions
  *   llvm_cascade.c      combining blocks
@@ -40,8 +41,6 @@ enum {
     /* Elements that an item of a kernel without reductions has along the
        inner axis: whole cache lines of every type. */
     TGI_LLVM_UNIT = 64,
-    /* The same along the axis of a kernel's tiles. */
-    TGI_LLVM_STACK = 256,
     TGI_LLVM_CARRIED = 64,    /* values carried by one loop, at most */
     TGI_LLVM_REDUCTIONS = 16, /* in one phase, at most */
     /* Vectors that the lanes of the tree are cut into, at most. */
@@ -65,6 +64,7 @@ typedef struct tgi_llvm_program {
     LLVMValueRef check; /* tells of a failed check; NULL: none can fail */
     LLVMValueRef zeros; /* to read where there is nothing; NULL: not so far */
     uint32_t uses[TGI_OPS][TGI_DTYPES]; /* of ops by type, in all kernels */
+    struct tgi_llvm_shared *shared;     /* see llvm_strips_share.c */
     bool is_out_of_memory;
     const char *failure; /* NULL: none; a static text */
 } tgi_llvm_program;
@@ -108,6 +108,7 @@ typedef struct tgi_llvm_tile {
 typedef struct tgi_llvm_tiles {
     int axis;             /* outer axis of their rows */
     unsigned rows;        /* of a tile; columns: TGI_LLVM_UNIT */
+    unsigned stack;       /* rows of an item */
     tgi_llvm_tile *tiles; /* by access */
     const tgi_kernel_loops *original;
     tgi_kernel_loops loops; /* the same, with accesses to the tiles */
@@ -413,8 +414,10 @@ void tgi_llvm_rest_of_rows(tgi_llvm_kernel *k, unsigned phase,
 
 /* A phase without reductions whose body is long, if it can be done so. */
 bool tgi_llvm_has_strips(const tgi_llvm_kernel *k, unsigned phase);
-void tgi_llvm_strips(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
-                     LLVMValueRef to);
+void tgi_llvm_rows_by_strips(tgi_llvm_kernel *k, unsigned phase,
+                             LLVMValueRef from, LLVMValueRef to);
+/* Forgets the functions that strips share. */
+void tgi_llvm_shared_free(tgi_llvm_program *program);
 
 /* All of the points of a chunk of columns. */
 void tgi_llvm_columns(tgi_llvm_kernel *k, LLVMValueRef chunk);
@@ -446,10 +449,35 @@ bool tgi_llvm_is_streamed(const tgi_llvm_kernel *k, const tgi_store *store);
    past the cache. */
 void tgi_llvm_stream_mark(const tgi_llvm_kernel *k, LLVMValueRef store,
                           unsigned bytes);
-/* Asks memory for what will be read: by an address only, past any end too. */
-void tgi_llvm_ask(tgi_llvm_kernel *k, LLVMValueRef address, int64_t bytes);
+/* Asks memory for what will be read or written: by an address only, which may
+   be past any end. */
+void tgi_llvm_ask(tgi_llvm_kernel *k, LLVMValueRef address, int64_t bytes,
+                  bool to_write);
 /* Before a kernel returns: others see what it has stored. */
 void tgi_llvm_stream_fence(tgi_llvm_kernel *k);
+
+/* -- llvm_turn.c ----------------------------------------------------------- */
+
+/* Lines of elements: element e of line l is at start + l * line + e, or - e
+   if they go backwards. */
+typedef struct tgi_llvm_lines {
+    LLVMValueRef start, line;
+    bool is_backwards;
+} tgi_llvm_lines;
+
+/* to[e][l] = from[l][e], for all l < n_lines and e < n_elements. */
+typedef struct tgi_llvm_turn {
+    tgi_llvm_kernel *k;
+    LLVMTypeRef element;
+    unsigned bytes; /* of an element */
+    tgi_llvm_lines from, to;
+    LLVMValueRef n_lines, n_elements;
+    unsigned ahead; /* elements of lines to ask for ahead; 0: none */
+} tgi_llvm_turn;
+
+/* `lines_first`: takes some lines along all elements, then the next; else
+   some elements along all lines. */
+void tgi_llvm_turn_all(const tgi_llvm_turn *turn, bool lines_first);
 
 /* -- llvm_transpose.c ------------------------------------------------------ */
 

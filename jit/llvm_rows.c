@@ -82,7 +82,7 @@ void tgi_llvm_rows(tgi_llvm_kernel *k, LLVMValueRef from, LLVMValueRef to)
             if (k->phases[phase].n_reductions)
                 tgi_llvm_rows_reduce(k, phase, from, to);
             else if (tgi_llvm_has_strips(k, phase))
-                tgi_llvm_strips(k, phase, from, to);
+                tgi_llvm_rows_by_strips(k, phase, from, to);
             else
                 tgi_llvm_along_rows(k, phase, from, to, map, NULL);
             tgi_llvm_splats_end(k);

@@ -17,7 +17,7 @@
 enum {
     LINE = 64,         /* bytes */
     LEAST_STORE = 16,  /* bytes of a vector: less is not stored past a cache */
-    AHEAD = 2048,      /* bytes that inputs are asked for ahead */
+    AHEAD = 256,       /* bytes that inputs are asked for ahead */
     MOST_ASKED = 4     /* inputs */
 };
 
@@ -168,14 +168,15 @@ void tgi_llvm_stream_fence(tgi_llvm_kernel *k)
     tgi_llvm_branch_end(k, &branch);
 }
 
-void tgi_llvm_ask(tgi_llvm_kernel *k, LLVMValueRef address, int64_t bytes)
+void tgi_llvm_ask(tgi_llvm_kernel *k, LLVMValueRef address, int64_t bytes,
+                  bool to_write)
 {
     LLVMTypeRef byte = LLVMInt8TypeInContext(k->e->context);
     for (int64_t at = 0; at < bytes; at += LINE) {
         LLVMValueRef offset = tgi_llvm_number(k->program, at);
         LLVMValueRef operands[] = {
             LLVMBuildGEP2(k->b, byte, address, &offset, 1, ""),
-            LLVMConstInt(k->program->i32, 0, false),  /* a read */
+            LLVMConstInt(k->program->i32, to_write, false),
             LLVMConstInt(k->program->i32, 3, false),  /* to all caches */
             LLVMConstInt(k->program->i32, 1, false)}; /* of data */
         call(k, "llvm.prefetch", &k->program->pointer, 1, operands, 4);
@@ -204,7 +205,7 @@ static void ask_ahead(tgi_llvm_kernel *k, unsigned phase)
         tgi_llvm_ask(k,
                      LLVMBuildGEP2(k->b, byte, tgi_llvm_address(k, access),
                                    &ahead, 1, ""),
-                     bytes);
+                     bytes, false);
     }
 }
 

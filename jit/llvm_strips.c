@@ -9,14 +9,12 @@
  * A very long one is cut into strips, loops over a few hundred elements that
  * each do a part of it; what one leaves for another stays in the first cache.
  * So registers suffice, the processor has the next elements under way before
- * it is done with these, and LLVM takes less time. Ops that a program has
- * often are functions over strips.
+ * it is done with these, and LLVM takes less time.
  *
  * All stores are in the last strip, after all loads of an element.
  */
 #include "llvm_strips.h"
 
-#include <assert.h>
 #include <string.h>
 
 /* Bytes for what strips leave for others, and elements of a strip: a power of
@@ -60,10 +58,10 @@ bool tgi_llvm_has_strips(const tgi_llvm_kernel *k, unsigned phase)
     if (!p->is_heavy || p->n_reductions || p->lanes == 1)
         return false;
     for (uint32_t i = 1; i < loops->insts.n; i++)
-        if (tgi_llvm_is_in_body(k, i, phase) &&
-            (!k->values[i].varies ||
-             (inst_at(k, i)->kind == TGI_INST_LOAD &&
-              !goes_along(k, inst_at(k, i)->number))))
+        if (k->values[i].level == TGI_LEVEL_INNER &&
+            inst_at(k, i)->phase == phase &&
+            (!k->values[i].varies || (inst_at(k, i)->kind == TGI_INST_LOAD &&
+                                      !goes_along(k, inst_at(k, i)->number))))
             return false;
     for (size_t i = 0; i < loops->stores.n; i++)
         if (loops->stores.data[i].phase == phase &&
@@ -78,149 +76,43 @@ bool tgi_llvm_has_strips(const tgi_llvm_kernel *k, unsigned phase)
 
 /* -- Strips ---------------------------------------------------------------- */
 
-/* Emission of one phase. */
-typedef struct state {
-    tgi_llvm_kernel *k;
-    tgi_llvm_plan plan;
-    LLVMValueRef at, n; /* of strips: where they begin, how long they are */
-} state;
-
-static LLVMValueRef kept_address(state *s, uint32_t inst, LLVMValueRef index)
+static void emit_strips(tgi_llvm_strips *s)
 {
-    tgi_llvm_kernel *k = s->k;
-    return LLVMBuildGEP2(
-        k->b, tgi_llvm_element_type(k->e, inst_at(k, inst)->dtype),
-        s->plan.slots[s->plan.placed[inst].slot - 1], &index, 1, "");
-}
-
-/* Sees to it that an operand has its value in this strip. */
-static void fetch(state *s, uint32_t inst, uint32_t strip, LLVMValueRef index)
-{
-    tgi_llvm_kernel *k = s->k;
-    tgi_llvm_placed *placed = &s->plan.placed[inst];
-    if (!tgi_llvm_is_in_body(k, inst, s->plan.phase) ||
-        placed->fetched == strip + 1)
-        return;
-    if (tgi_llvm_is_anew(inst_at(k, inst))) {
-        tgi_llvm_inst(k, inst);
-    } else if (placed->strip < strip) {
-        LLVMValueRef value =
-            LLVMBuildLoad2(k->b, tgi_llvm_type(k->e, inst_at(k, inst)->dtype),
-                           kept_address(s, inst, index), "");
-        LLVMSetAlignment(value, 1);
-        k->values[inst].value = value;
-        k->values[inst].mask = NULL;
-    }
-    placed->fetched = strip + 1;
-}
-
-static void keep(state *s, uint32_t strip, LLVMValueRef index)
-{
-    tgi_llvm_kernel *k = s->k;
-    for (uint32_t i = 1; i < k->loops->insts.n; i++)
-        if (s->plan.placed[i].slot && s->plan.placed[i].strip == strip)
-            LLVMSetAlignment(LLVMBuildStore(k->b, tgi_llvm_value_of(k, i),
-                                            kept_address(s, i, index)),
-                             1);
-}
-
-static void store_results(state *s, uint32_t strip, LLVMValueRef index)
-{
-    tgi_llvm_kernel *k = s->k;
-    for (size_t i = 0; i < k->loops->stores.n; i++) {
-        const tgi_store *store = &k->loops->stores.data[i];
-        if (store->level == TGI_LEVEL_INNER && store->phase == s->plan.phase)
-            fetch(s, store->value, strip, index);
-    }
-    tgi_llvm_inner_stores(k, s->plan.phase);
-}
-
-static void emit_loop(state *s, uint32_t strip)
-{
-    tgi_llvm_kernel *k = s->k;
-    tgi_llvm_loop loop;
-    tgi_llvm_loop_enter(k, &loop, number(k, 0), s->n, s->plan.lanes);
-    k->index[k->inner] = tgi_llvm_add(k->program, s->at, loop.index);
-    for (uint32_t i = 1; i < k->loops->insts.n; i++) {
-        const tgi_inst *inst = inst_at(k, i);
-        if (!tgi_llvm_is_in_body(k, i, s->plan.phase) ||
-            tgi_llvm_is_anew(inst) || s->plan.placed[i].strip != strip)
-            continue;
-        for (int j = 0; j < inst->n_operands; j++)
-            fetch(s, inst->operands[j], strip, loop.index);
-        tgi_llvm_inst(k, i);
-    }
-    keep(s, strip, loop.index);
-    if (strip == s->plan.n_strips - 1)
-        store_results(s, strip, loop.index);
-    k->index[k->inner] = NULL;
-    tgi_llvm_loop_end(k, &loop, NULL);
-}
-
-/* Loads and kept values lie in memory: a function takes their addresses. */
-static void emit_call(state *s, uint32_t number_of_inst)
-{
-    tgi_llvm_kernel *k = s->k;
-    const tgi_inst *inst = inst_at(k, number_of_inst);
-    LLVMValueRef arguments[5];
-    unsigned n = 0;
-    for (int i = 0; i < inst->n_operands; i++) {
-        const tgi_inst *operand = inst_at(k, inst->operands[i]);
-        arguments[n++] =
-            operand->kind == TGI_INST_LOAD
-                ? LLVMBuildGEP2(k->b,
-                                tgi_llvm_element_type(k->e, operand->dtype),
-                                k->heads[operand->number], &s->at, 1, "")
-                : kept_address(s, inst->operands[i], number(k, 0));
-    }
-    arguments[n++] = kept_address(s, number_of_inst, number(k, 0));
-    arguments[n++] = s->n;
-    LLVMBuildCall2(k->b, tgi_llvm_strip_function_type(k->program, inst),
-                   tgi_llvm_strip_function(k, inst, s->plan.lanes), arguments,
-                   n, "");
-}
-
-static void emit_strips(state *s)
-{
-    for (uint32_t strip = 0; strip < s->plan.n_strips; strip++)
-        if (!s->plan.calls[strip])
-            emit_loop(s, strip);
-        else if (s->plan.placed[s->plan.calls[strip]].slot)
-            emit_call(s, s->plan.calls[strip]);
+    for (uint32_t strip = 0; strip < s->n_strips; strip++)
+        if (!s->is_shared[strip] || !tgi_llvm_strip_call(s, strip))
+            tgi_llvm_strip_loop(s, strip);
 }
 
 /* Elements of a strip; 0: any number, there is only one. */
-static int64_t strip_elements(const tgi_llvm_plan *plan)
+static int64_t strip_elements(const tgi_llvm_strips *s)
 {
-    if (plan->n_strips == 1)
+    if (s->n_strips == 1)
         return 0;
     int64_t n = MOST_ELEMENTS;
-    while (n > LEAST_ELEMENTS && n * plan->slot_bytes * plan->n_slots >
-                                     MOST_BYTES)
+    while (n > LEAST_ELEMENTS && n * s->slot_bytes * s->n_slots > MOST_BYTES)
         n /= 2;
     return n;
 }
 
-static void make_slots(state *s)
+static void make_slots(tgi_llvm_strips *s)
 {
     tgi_llvm_kernel *k = s->k;
-    const int64_t elements = strip_elements(&s->plan);
-    for (uint32_t i = 0; i < s->plan.n_slots; i++)
-        s->plan.slots[i] = tgi_llvm_array(
-            k, LLVMInt8TypeInContext(k->e->context),
-            (unsigned)elements * s->plan.slot_bytes);
+    const int64_t elements = strip_elements(s);
+    for (uint32_t i = 0; i < s->n_slots; i++)
+        s->slots[i] = tgi_llvm_array(k, LLVMInt8TypeInContext(k->e->context),
+                                     (unsigned)elements * s->slot_bytes);
 }
 
 /* -- What is left over ----------------------------------------------------- */
 
 /* Calls `copy` where all lanes that count are done: at once by a mask, or one
    after the other. */
-static void copy_all(state *s, LLVMValueRef from, LLVMValueRef to,
-                     void copy(state *s, LLVMValueRef lane))
+static void copy_all(tgi_llvm_strips *s, LLVMValueRef from, LLVMValueRef to,
+                     void copy(tgi_llvm_strips *s, LLVMValueRef lane))
 {
     tgi_llvm_kernel *k = s->k;
     const unsigned lanes = k->e->lanes;
-    if (k->phases[s->plan.phase].can_mask) {
+    if (k->phases[s->phase].can_mask) {
         k->index[k->inner] = from;
         k->mask = tgi_llvm_first_lanes(k, LLVMBuildSub(k->b, to, from, ""));
         copy(s, number(k, 0));
@@ -237,19 +129,19 @@ static void copy_all(state *s, LLVMValueRef from, LLVMValueRef to,
     k->mask = NULL;
 }
 
-static LLVMValueRef spare_address(state *s, uint32_t access, LLVMValueRef lane)
+static LLVMValueRef spare_address(tgi_llvm_strips *s, uint32_t access,
+                                  LLVMValueRef lane)
 {
     tgi_llvm_kernel *k = s->k;
     return LLVMBuildGEP2(k->b, tgi_llvm_element_type(k->e, dtype_of(k, access)),
-                         s->plan.spares[access], &lane, 1, "");
+                         s->spares[access], &lane, 1, "");
 }
 
-static void copy_in(state *s, LLVMValueRef lane)
+static void copy_in(tgi_llvm_strips *s, LLVMValueRef lane)
 {
     tgi_llvm_kernel *k = s->k;
     for (uint32_t i = 1; i < k->loops->insts.n; i++)
-        if (tgi_llvm_is_in_body(k, i, s->plan.phase) &&
-            inst_at(k, i)->kind == TGI_INST_LOAD) {
+        if (tgi_llvm_is_in_body(s, i) && inst_at(k, i)->kind == TGI_INST_LOAD) {
             const uint32_t access = inst_at(k, i)->number;
             LLVMSetAlignment(LLVMBuildStore(k->b, tgi_llvm_load(k, access),
                                             spare_address(s, access, lane)),
@@ -257,12 +149,12 @@ static void copy_in(state *s, LLVMValueRef lane)
         }
 }
 
-static void copy_out(state *s, LLVMValueRef lane)
+static void copy_out(tgi_llvm_strips *s, LLVMValueRef lane)
 {
     tgi_llvm_kernel *k = s->k;
     for (size_t i = 0; i < k->loops->stores.n; i++) {
         const tgi_store *store = &k->loops->stores.data[i];
-        if (store->level != TGI_LEVEL_INNER || store->phase != s->plan.phase)
+        if (store->level != TGI_LEVEL_INNER || store->phase != s->phase)
             continue;
         tgi_llvm_value *value = &k->values[store->value];
         if (value->varies) {
@@ -278,32 +170,32 @@ static void copy_out(state *s, LLVMValueRef lane)
 /* -- Rows ------------------------------------------------------------------ */
 
 /* Calls `visit` for each access of the phase's loops, but may do so twice. */
-static void each_access(state *s, void visit(state *s, uint32_t access))
+static void each_access(tgi_llvm_strips *s,
+                        void visit(tgi_llvm_strips *s, uint32_t access))
 {
     tgi_llvm_kernel *k = s->k;
     for (uint32_t i = 1; i < k->loops->insts.n; i++)
-        if (tgi_llvm_is_in_body(k, i, s->plan.phase) &&
-            inst_at(k, i)->kind == TGI_INST_LOAD)
+        if (tgi_llvm_is_in_body(s, i) && inst_at(k, i)->kind == TGI_INST_LOAD)
             visit(s, inst_at(k, i)->number);
     for (size_t i = 0; i < k->loops->stores.n; i++)
         if (k->loops->stores.data[i].level == TGI_LEVEL_INNER &&
-            k->loops->stores.data[i].phase == s->plan.phase)
+            k->loops->stores.data[i].phase == s->phase)
             visit(s, k->loops->stores.data[i].access);
 }
 
-static void find_head(state *s, uint32_t access)
+static void find_head(tgi_llvm_strips *s, uint32_t access)
 {
-    if (!s->plan.real[access])
-        s->plan.real[access] = tgi_llvm_address(
-            s->k, &s->k->loops->accesses.data[access]);
+    if (!s->real[access])
+        s->real[access] =
+            tgi_llvm_address(s->k, &s->k->loops->accesses.data[access]);
 }
 
-static void make_spare(state *s, uint32_t access)
+static void make_spare(tgi_llvm_strips *s, uint32_t access)
 {
     tgi_llvm_kernel *k = s->k;
-    if (!s->plan.spares[access])
-        s->plan.spares[access] = tgi_llvm_array(
-            k, tgi_llvm_element_type(k->e, dtype_of(k, access)), s->plan.lanes);
+    if (!s->spares[access])
+        s->spares[access] = tgi_llvm_array(
+            k, tgi_llvm_element_type(k->e, dtype_of(k, access)), s->lanes);
 }
 
 /*
@@ -323,12 +215,13 @@ typedef struct rows {
     LLVMValueRef next;      /* at its latch */
 } rows;
 
-static LLVMValueRef is_below(const state *s, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef is_below(const tgi_llvm_strips *s, LLVMValueRef a,
+                             LLVMValueRef b)
 {
     return LLVMBuildICmp(s->k->b, LLVMIntSLT, a, b, "");
 }
 
-static LLVMValueRef phi_of(const state *s, LLVMBasicBlockRef before,
+static LLVMValueRef phi_of(const tgi_llvm_strips *s, LLVMBasicBlockRef before,
                            LLVMValueRef first)
 {
     LLVMValueRef phi = LLVMBuildPhi(s->k->b, LLVMTypeOf(first), "");
@@ -336,7 +229,7 @@ static LLVMValueRef phi_of(const state *s, LLVMBasicBlockRef before,
     return phi;
 }
 
-static void begin_strips(state *s, rows *r)
+static void begin_strips(tgi_llvm_strips *s, rows *r)
 {
     tgi_llvm_kernel *k = s->k;
     r->before = LLVMGetInsertBlock(k->b);
@@ -347,12 +240,12 @@ static void begin_strips(state *s, rows *r)
     r->at = phi_of(s, r->before, r->from);
     r->until = r->has_rest ? phi_of(s, r->before, r->end) : r->end;
     for (size_t i = 0; i < k->loops->accesses.n; i++)
-        s->plan.heads[i] = s->plan.real[i] && r->has_rest
-                               ? phi_of(s, r->before, s->plan.real[i])
-                               : s->plan.real[i];
+        s->heads[i] = s->real[i] && r->has_rest
+                          ? phi_of(s, r->before, s->real[i])
+                          : s->real[i];
 }
 
-static void end_strips(state *s, rows *r)
+static void end_strips(tgi_llvm_strips *s, rows *r)
 {
     tgi_llvm_kernel *k = s->k;
     r->latch = LLVMGetInsertBlock(k->b);
@@ -364,13 +257,12 @@ static void end_strips(state *s, rows *r)
         return;
     LLVMAddIncoming(r->until, &r->until, &r->latch, 1);
     for (size_t i = 0; i < k->loops->accesses.n; i++)
-        if (s->plan.heads[i])
-            LLVMAddIncoming(s->plan.heads[i], &s->plan.heads[i], &r->latch,
-                            1);
+        if (s->heads[i])
+            LLVMAddIncoming(s->heads[i], &s->heads[i], &r->latch, 1);
 }
 
 /* Back to the strips with what is left over, in a spare place. */
-static void enter_rest(state *s, rows *r)
+static void enter_rest(tgi_llvm_strips *s, rows *r)
 {
     tgi_llvm_kernel *k = s->k;
     LLVMValueRef reached = phi_of(s, r->before, r->from);
@@ -380,16 +272,15 @@ static void enter_rest(state *s, rows *r)
     LLVMBuildCondBr(k->b, is_below(s, reached, r->to), r->rest, after);
 
     LLVMPositionBuilderAtEnd(k->b, r->rest);
-    k->heads = s->plan.real;
+    k->heads = s->real;
     copy_all(s, r->end, r->to, copy_in);
     LLVMValueRef back = LLVMBuildNeg(k->b, r->end, "");
-    LLVMValueRef until = tgi_llvm_add(k->program, r->end,
-                                      number(k, s->plan.lanes));
+    LLVMValueRef until = tgi_llvm_add(k->program, r->end, number(k, s->lanes));
     LLVMBasicBlockRef block = LLVMGetInsertBlock(k->b);
     for (uint32_t i = 0; i < k->loops->accesses.n; i++)
-        if (s->plan.heads[i]) {
+        if (s->heads[i]) {
             LLVMValueRef head = spare_address(s, i, back);
-            LLVMAddIncoming(s->plan.heads[i], &head, &block, 1);
+            LLVMAddIncoming(s->heads[i], &head, &block, 1);
         }
     LLVMAddIncoming(r->at, &r->end, &block, 1);
     LLVMAddIncoming(r->until, &until, &block, 1);
@@ -397,34 +288,35 @@ static void enter_rest(state *s, rows *r)
     LLVMPositionBuilderAtEnd(k->b, after);
 }
 
-static void leave_rest(state *s, const rows *r)
+static void leave_rest(tgi_llvm_strips *s, const rows *r)
 {
     tgi_llvm_kernel *k = s->k;
     tgi_llvm_branch branch;
     tgi_llvm_branch_begin(k, &branch, is_below(s, r->end, r->to));
-    k->heads = s->plan.real;
+    k->heads = s->real;
     copy_all(s, r->end, r->to, copy_out);
     tgi_llvm_branch_end(k, &branch);
 }
 
-static void emit_rows(state *s, LLVMValueRef from, LLVMValueRef to)
+static void emit_rows(tgi_llvm_strips *s, LLVMValueRef from, LLVMValueRef to)
 {
     tgi_llvm_kernel *k = s->k;
-    const int64_t elements = strip_elements(&s->plan);
+    const int64_t elements = strip_elements(s);
     rows r = {.from = from,
-              .end = tgi_llvm_full_end(k, from, to, s->plan.lanes),
+              .end = tgi_llvm_full_end(k, from, to, s->lanes),
               .to = to,
-              .has_rest = tgi_llvm_has_rest(k, s->plan.lanes)};
+              .has_rest = tgi_llvm_has_rest(k, s->lanes)};
     each_access(s, find_head);
     if (r.has_rest)
         each_access(s, make_spare);
     make_slots(s);
+    tgi_llvm_share_scalars(s);
     begin_strips(s, &r);
     s->at = r.at;
     s->n = LLVMBuildSub(k->b, r.until, r.at, "");
     if (elements)
         s->n = tgi_llvm_min(k->program, s->n, number(k, elements));
-    k->heads = s->plan.heads;
+    k->heads = s->heads;
     emit_strips(s);
     end_strips(s, &r);
     if (r.has_rest) {
@@ -436,42 +328,42 @@ static void emit_rows(state *s, LLVMValueRef from, LLVMValueRef to)
 
 /* -- The door -------------------------------------------------------------- */
 
-/* Arrays of a plan, one behind the other, the pointers first. */
-static void *make_arrays(const tgi_llvm_kernel *k, tgi_llvm_plan *plan)
+/* All arrays, one behind the other, the pointers first. */
+static void *make_arrays(tgi_llvm_strips *s)
 {
-    const size_t n_insts = k->loops->insts.n + 1;
-    const size_t n_accesses = k->loops->accesses.n;
-    const size_t bytes =
-        (3 * n_accesses + n_insts) * sizeof(LLVMValueRef) +
-        n_insts * (sizeof(*plan->placed) + sizeof(*plan->calls) +
-                   sizeof(*plan->slot_last));
-    void *memory = k->program->alloc(bytes);
+    const size_t n_insts = s->k->loops->insts.n + 1;
+    const size_t n_accesses = s->k->loops->accesses.n;
+    const size_t bytes = (3 * n_accesses + 2 * n_insts) * sizeof(LLVMValueRef) +
+                         n_insts * (sizeof(*s->placed) + sizeof(*s->slot_last) +
+                                    sizeof(*s->is_shared));
+    void *memory = s->k->program->alloc(bytes);
     if (!memory)
         return NULL;
     memset(memory, 0, bytes);
-    plan->heads = memory;
-    plan->real = plan->heads + n_accesses;
-    plan->spares = plan->real + n_accesses;
-    plan->slots = plan->spares + n_accesses;
-    plan->placed = (tgi_llvm_placed *)(plan->slots + n_insts);
-    plan->calls = (uint32_t *)(plan->placed + n_insts);
-    plan->slot_last = plan->calls + n_insts;
+    s->heads = memory;
+    s->real = s->heads + n_accesses;
+    s->spares = s->real + n_accesses;
+    s->slots = s->spares + n_accesses;
+    s->scalars = s->slots + n_insts;
+    s->placed = (tgi_llvm_placed *)(s->scalars + n_insts);
+    s->slot_last = (uint32_t *)(s->placed + n_insts);
+    s->is_shared = (bool *)(s->slot_last + n_insts);
     return memory;
 }
 
-void tgi_llvm_strips(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
-                     LLVMValueRef to)
+void tgi_llvm_rows_by_strips(tgi_llvm_kernel *k, unsigned phase,
+                             LLVMValueRef from, LLVMValueRef to)
 {
-    state s = {.k = k,
-               .plan = {.phase = phase, .lanes = k->phases[phase].lanes}};
-    void *memory = make_arrays(k, &s.plan);
+    tgi_llvm_strips s = {
+        .k = k, .phase = phase, .lanes = k->phases[phase].lanes};
+    void *memory = make_arrays(&s);
     if (!memory) {
         k->program->is_out_of_memory = true;
         tgi_llvm_fail(k->program, "out of memory");
         return;
     }
-    k->e->lanes = s.plan.lanes;
-    tgi_llvm_plan_strips(k, &s.plan);
+    k->e->lanes = s.lanes;
+    tgi_llvm_strips_plan(&s);
     emit_rows(&s, from, to);
     k->program->free(memory);
 }

@@ -16,14 +16,16 @@
  */
 #include "llvm_lower.h"
 
-#include <assert.h>
 #include <string.h>
 
 enum {
-    LINE = 64,   /* bytes that memory moves at once */
-    PIECE = 16,  /* bytes within which elements are shuffled quickly */
-    WIDEST = 64, /* bytes of a vector, at most */
-    LEAST = 8,   /* extent of an axis; with fewer, tiles do not pay */
+    LINE = 64, /* bytes that memory moves at once */
+    LEAST = 8, /* extent of an axis; with fewer, tiles do not pay */
+    /* Elements of a stack along the turned axis; if it is not known whether
+       that leaves items for more than a few threads, SOME. */
+    STACK = 256,
+    SOME = 64,
+    FEW_ITEMS = 16,
     /* Bytes of all tiles of a kernel; what is over stays as it is. */
     MOST_BYTES = 64 << 10
 };
@@ -103,6 +105,31 @@ static int find_axis(const tgi_llvm_kernel *k, const uint8_t *uses)
     return found;
 }
 
+/* Rows of a stack of tiles: a power of two, no less than those of a tile. */
+static unsigned stack_of(const tgi_llvm_kernel *k, const tgi_llvm_tiles *tiles)
+{
+    const tgi_kernel_loops *loops = k->loops;
+    const tgi_dim rows = loops->extent[tiles->axis];
+    int64_t beside = 1;
+    for (int axis = 0; axis <= loops->n_outer; axis++) {
+        const tgi_dim extent = loops->extent[axis];
+        if (!tgi_dim_is_known(extent))
+            return SOME;
+        const int64_t items =
+            axis == loops->n_outer
+                ? extent / TGI_LLVM_UNIT + (extent % TGI_LLVM_UNIT != 0)
+                : extent;
+        if (axis != tiles->axis && beside < FEW_ITEMS)
+            beside *= items < FEW_ITEMS ? items : FEW_ITEMS;
+    }
+    unsigned stack = STACK;
+    while (stack > tiles->rows &&
+           rows < (int64_t)stack * FEW_ITEMS &&
+           (rows + stack - 1) / stack * beside < FEW_ITEMS)
+        stack /= 2;
+    return stack;
+}
+
 /* Notes tiles, and puts their accesses right. */
 static void turn_accesses(tgi_llvm_kernel *k, tgi_llvm_tiles *tiles,
                           const uint8_t *uses)
@@ -114,6 +141,7 @@ static void turn_accesses(tgi_llvm_kernel *k, tgi_llvm_tiles *tiles,
         if (is_turned(loops, uses, i, tiles->axis) &&
             LINE / bytes_of(k, i) > tiles->rows)
             tiles->rows = LINE / bytes_of(k, i);
+    tiles->stack = stack_of(k, tiles);
     for (size_t i = 0; i < loops->accesses.n; i++) {
         const unsigned size = tiles->rows * TGI_LLVM_UNIT * bytes_of(k, i);
         if (!is_turned(loops, uses, i, tiles->axis) ||
@@ -173,177 +201,6 @@ void tgi_llvm_tiles_free(tgi_llvm_kernel *k)
         k->program->free(k->tiles);
 }
 
-/* -- Turning --------------------------------------------------------------- */
-
-/*
- * Lines of elements in memory: element e of line l is at start + l * line + e,
- * or - e if they go backwards. The address of a tile is one of these too.
- */
-typedef struct lines {
-    LLVMValueRef start, line;
-    bool is_backwards;
-} lines;
-
-/* to[e][l] = from[l][e], for all l < n_lines and e < n_elements. */
-typedef struct turn {
-    tgi_llvm_kernel *k;
-    LLVMTypeRef element;
-    unsigned bytes; /* of an element */
-    lines from, to;
-    LLVMValueRef n_lines, n_elements;
-    unsigned ahead; /* elements of lines to ask for ahead; 0: none */
-} turn;
-
-static LLVMValueRef number(const turn *t, int64_t n)
-{
-    return tgi_llvm_number(t->k->program, n);
-}
-
-/* The lowest address of elements e … e + count - 1 of a line. */
-static LLVMValueRef lowest_of(const turn *t, const lines *side,
-                              LLVMValueRef line, LLVMValueRef e, int count)
-{
-    const tgi_llvm_program *program = t->k->program;
-    if (side->is_backwards)
-        e = LLVMBuildSub(t->k->b, number(t, 1 - count), e, "");
-    LLVMValueRef offset = tgi_llvm_add(
-        program, tgi_llvm_mul(program, line, side->line), e);
-    return LLVMBuildGEP2(t->k->b, t->element, side->start, &offset, 1, "");
-}
-
-static void turn_one(const turn *t, LLVMValueRef line, LLVMValueRef e)
-{
-    LLVMBuilderRef b = t->k->b;
-    LLVMValueRef value = LLVMBuildLoad2(
-        b, t->element, lowest_of(t, &t->from, line, e, 1), "");
-    LLVMSetAlignment(value, t->bytes);
-    LLVMSetAlignment(
-        LLVMBuildStore(b, value, lowest_of(t, &t->to, e, line, 1)), t->bytes);
-}
-
-/* In each piece of two vectors: their lower or upper halves, one element of
-   each by turns. */
-static LLVMValueRef interleaved(const turn *t, LLVMValueRef a, LLVMValueRef b,
-                                unsigned lanes, bool upper)
-{
-    const unsigned n = PIECE / t->bytes;
-    LLVMValueRef order[TGI_LLVM_LANES];
-    for (unsigned i = 0; i < lanes; i++) {
-        const unsigned from = i / n * n + (upper ? n / 2 : 0) + i % n / 2;
-        order[i] = LLVMConstInt(t->k->program->i32,
-                                i % 2 ? lanes + from : from, false);
-    }
-    return LLVMBuildShuffleVector(t->k->b, a, b,
-                                  LLVMConstVector(order, lanes), "");
-}
-
-/* The pieces at one place of many lines, side by side. */
-static LLVMValueRef load_pieces(const turn *t, const LLVMValueRef *line,
-                                unsigned n_pieces, LLVMValueRef e)
-{
-    LLVMBuilderRef b = t->k->b;
-    const unsigned n = PIECE / t->bytes;
-    LLVMValueRef next = tgi_llvm_add(t->k->program, e, number(t, t->ahead));
-    for (unsigned i = 0; i < n_pieces && t->ahead; i++)
-        tgi_llvm_ask(t->k, lowest_of(t, &t->from, line[i], next, 1), PIECE);
-    LLVMTypeRef type = LLVMVectorType(t->element, n);
-    LLVMValueRef all[WIDEST / PIECE];
-    LLVMValueRef order[TGI_LLVM_LANES];
-    for (unsigned i = 0; i < n_pieces; i++) {
-        all[i] = LLVMBuildLoad2(
-            b, type, lowest_of(t, &t->from, line[i], e, (int)n), "");
-        LLVMSetAlignment(all[i], t->bytes);
-    }
-    for (unsigned size = 1; size < n_pieces; size *= 2) {
-        for (unsigned i = 0; i < 2 * size * n; i++)
-            order[i] = LLVMConstInt(t->k->program->i32, i, false);
-        for (unsigned i = 0; i < n_pieces; i += 2 * size)
-            all[i] = LLVMBuildShuffleVector(
-                b, all[i], all[i + size], LLVMConstVector(order, 2 * size * n),
-                "");
-    }
-    return all[0];
-}
-
-/*
- * A vector of lines by a piece of elements, from line and e on. Interleaving
- * the first half of the vectors with the second, as often as halves can be
- * made, turns each square of pieces. What is backwards comes out forwards by
- * taking lines and elements in the other order.
- */
-static void turn_vectors(const turn *t, LLVMValueRef line, LLVMValueRef e)
-{
-    const unsigned n = PIECE / t->bytes;
-    const unsigned n_pieces = t->k->program->target->vector_bits / 8 / PIECE;
-    const unsigned lanes = n * n_pieces;
-    LLVMValueRef rows[PIECE], next[PIECE], of_row[TGI_LLVM_LANES];
-    for (unsigned i = 0; i < n; i++) {
-        for (unsigned j = 0; j < n_pieces; j++) {
-            const unsigned at = j * n + i;
-            of_row[j] = tgi_llvm_add(
-                t->k->program, line,
-                number(t, t->to.is_backwards ? lanes - 1 - at : at));
-        }
-        rows[i] = load_pieces(t, of_row, n_pieces, e);
-    }
-    for (unsigned done = 1; done < n; done *= 2) {
-        for (unsigned i = 0; i < n; i++)
-            next[i] = interleaved(t, rows[i / 2], rows[i / 2 + n / 2], lanes,
-                                  i % 2);
-        memcpy(rows, next, sizeof(rows));
-    }
-    for (unsigned i = 0; i < n; i++) {
-        LLVMValueRef to = tgi_llvm_add(
-            t->k->program, e,
-            number(t, t->from.is_backwards ? n - 1 - i : i));
-        LLVMSetAlignment(
-            LLVMBuildStore(t->k->b, rows[i],
-                           lowest_of(t, &t->to, to, line, (int)lanes)),
-            t->bytes);
-    }
-}
-
-typedef void visit(const turn *t, LLVMValueRef line, LLVMValueRef e);
-
-/* A range of lines or elements, and a step. */
-typedef struct range {
-    LLVMValueRef from, to;
-    int64_t step;
-} range;
-
-/* The inner loop goes along what is far apart in the tile: so every line of
-   memory is done with at once. */
-static void for_all(const turn *t, range lines_of, range elements,
-                    bool lines_first, visit *do_at)
-{
-    tgi_llvm_loop outer, inner;
-    const range *a = lines_first ? &lines_of : &elements;
-    const range *b = lines_first ? &elements : &lines_of;
-    if (tgi_llvm_are_same(a->from, a->to) || tgi_llvm_are_same(b->from, b->to))
-        return;
-    tgi_llvm_loop_begin(t->k, &outer, a->from, a->to, a->step, NULL, 0);
-    tgi_llvm_loop_begin(t->k, &inner, b->from, b->to, b->step, NULL, 0);
-    do_at(t, lines_first ? outer.index : inner.index,
-          lines_first ? inner.index : outer.index);
-    tgi_llvm_loop_end(t->k, &inner, NULL);
-    tgi_llvm_loop_end(t->k, &outer, NULL);
-}
-
-static void turn_all(const turn *t, bool lines_first)
-{
-    LLVMValueRef zero = number(t, 0);
-    const int64_t n = PIECE / t->bytes;
-    const int64_t lanes = t->k->program->target->vector_bits / 8 / t->bytes;
-    LLVMValueRef lines_end = tgi_llvm_full_end(t->k, zero, t->n_lines, lanes);
-    LLVMValueRef end = tgi_llvm_full_end(t->k, zero, t->n_elements, n);
-    for_all(t, (range){zero, lines_end, lanes}, (range){zero, end, n},
-            lines_first, turn_vectors);
-    for_all(t, (range){lines_end, t->n_lines, 1},
-            (range){zero, t->n_elements, 1}, lines_first, turn_one);
-    for_all(t, (range){zero, lines_end, 1}, (range){end, t->n_elements, 1},
-            lines_first, turn_one);
-}
-
 /* -- Tiles ----------------------------------------------------------------- */
 
 /* Where a tile is: its first row and column, and how much of it there is. */
@@ -358,16 +215,17 @@ static void copy_tile(tgi_llvm_kernel *k, size_t number_of, const place *at,
     tgi_llvm_tiles *tiles = k->tiles;
     const tgi_access *access = &tiles->original->accesses.data[number_of];
     const tg_dtype dtype = dtype_of(k, number_of);
-    turn t = {.k = k,
-              .element = tgi_llvm_element_type(k->e, dtype),
-              .bytes = bytes_of(k, number_of)};
+    tgi_llvm_turn t = {
+        .k = k,
+        .element = tgi_llvm_element_type(k->e, dtype),
+        .bytes = bytes_of(k, number_of)};
     k->index[tiles->axis] = at->row;
     k->index[k->inner] = at->column;
-    const lines memory = {
+    const tgi_llvm_lines memory = {
         .start = tgi_llvm_address_at(k, access),
         .line = tgi_llvm_stride(k, access->stride[k->inner]),
         .is_backwards = access->stride[tiles->axis].is_negative};
-    const lines tile = {
+    const tgi_llvm_lines tile = {
         .start = tiles->tiles[number_of].memory,
         .line = tgi_llvm_number(k->program, TGI_LLVM_UNIT)};
     k->index[k->inner] = NULL;
@@ -376,7 +234,8 @@ static void copy_tile(tgi_llvm_kernel *k, size_t number_of, const place *at,
     t.n_lines = is_load ? at->n_columns : at->n_rows;
     t.n_elements = is_load ? at->n_rows : at->n_columns;
     t.ahead = is_load ? tiles->rows : 0;
-    turn_all(&t, is_load);
+    /* Along the turned axis first: so a line is done with at once. */
+    tgi_llvm_turn_all(&t, is_load);
 }
 
 static void copy_tiles(tgi_llvm_kernel *k, const place *at, bool is_load)
@@ -409,7 +268,8 @@ static void ask_for_next(tgi_llvm_kernel *k, const place *at)
             tgi_llvm_address(k, access), &rows, 1, "");
         k->index[k->inner] = NULL;
         tgi_llvm_ask(k, next,
-                     TGI_LLVM_UNIT * (int64_t)tgi_dtype_bytes(inst->dtype));
+                     TGI_LLVM_UNIT * (int64_t)tgi_dtype_bytes(inst->dtype),
+                     false);
     }
 }
 
@@ -466,9 +326,9 @@ void tgi_llvm_tiles_run(tgi_llvm_kernel *k, LLVMValueRef stack,
                 k, tgi_llvm_element_type(k->e, dtype_of(k, i)),
                 tiles->rows * TGI_LLVM_UNIT);
 
-    LLVMValueRef first = times(k, stack, TGI_LLVM_STACK);
+    LLVMValueRef first = times(k, stack, tiles->stack);
     LLVMValueRef end = tgi_llvm_add(
-        k->program, first, part_of(k, rows, first, TGI_LLVM_STACK));
+        k->program, first, part_of(k, rows, first, tiles->stack));
     tgi_llvm_loop loop;
     tgi_llvm_loop_begin(k, &loop, first, end, tiles->rows, NULL, 0);
     at.row = loop.index;

@@ -93,14 +93,17 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm_rows_free.c \
 	jit/llvm_rows_reduce.c \
 	jit/llvm_shape.c \
+	jit/llvm_stored.c \
 	jit/llvm_stream.c \
-	jit/llvm_strip_function.c \
 	jit/llvm_strips.c \
 	jit/llvm_strips.h \
+	jit/llvm_strips_loop.c \
 	jit/llvm_strips_plan.c \
+	jit/llvm_strips_share.c \
 	jit/llvm_target.c \
 	jit/llvm_target.h \
-	jit/llvm_transpose.c
+	jit/llvm_transpose.c \
+	jit/llvm_turn.c
 libtgjit_codegen_la_CPPFLAGS = $(AM_CPPFLAGS) $(LLVM_CPPFLAGS)
 libtgjit_codegen_la_LIBADD = libtgjit-emit.la
 

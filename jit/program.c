@@ -124,9 +124,7 @@ static tg_status compile(tgi_program *program, const struct tgi_module *module,
         .wants_assembly = wants(options, "asm"),
         .alloc = tgi_alloc,
         .free = tgi_free};
-#ifndef NDEBUG
-    asked.verify = true;
-#endif
+    asked.verify = asked.wants_ir; /* whoever looks at it wants to know */
     bool is_good = module->compile(program->loops, &asked, &codegen);
     show(options, "ir", codegen.ir_before);
     show(options, "ir-after", codegen.ir_after);

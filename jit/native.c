@@ -31,7 +31,7 @@ struct tgi_native {
     char **spare;           /* by result; NULL: written directly */
     bool *waits;            /* by result: needs `spare`; for binding */
     int64_t spare_bytes;
-    void *const *results;   /* where they go */
+    void **results;         /* where they go, or NULL */
     tgi_frame frame;
     tg_status host_status;  /* of the host step that failed */
 };
@@ -262,12 +262,14 @@ static tg_status native_init(tgi_native *native, const int64_t *symbols)
         (tgi_dims_n_values(graph->dims) + 1) * sizeof(int64_t));
     native->buffers = tgi_alloc_zero(n * sizeof(void *));
     native->sizes = tgi_alloc_zero(n * sizeof(int64_t));
+    native->results =
+        tgi_alloc_zero((graph->results.n + 1) * sizeof(*native->results));
     native->spare =
         tgi_alloc_zero((graph->results.n + 1) * sizeof(*native->spare));
     native->waits =
         tgi_alloc_zero((graph->results.n + 1) * sizeof(*native->waits));
     if (!native->values || !native->graph_values || !native->buffers ||
-        !native->sizes || !native->spare || !native->waits)
+        !native->sizes || !native->results || !native->spare || !native->waits)
         return tgi_error_memory();
     TGI_TRY(tgi_dims_evaluate(loops->dims, symbols, native->values));
     TGI_TRY(tgi_dims_evaluate(graph->dims, symbols, native->graph_values));
@@ -325,6 +327,7 @@ void tgi_native_destroy(tgi_native *native)
         tgi_buffer_free(native->memory, (size_t)native->bytes);
     tgi_free(native->waits);
     tgi_free(native->spare);
+    tgi_free(native->results);
     tgi_free(native->sizes);
     tgi_free(native->buffers);
     tgi_free(native->graph_values);
@@ -392,6 +395,8 @@ static tg_status ensure_spare(tgi_native *native, size_t i)
 static void free_unused_spare(tgi_native *native, size_t end)
 {
     const tgi_loops *loops = native->program->loops;
+    if (!native->spare_bytes)
+        return;
     for (size_t i = 0; i < end; i++) {
         const tgi_loop_buffer *b = &loops->buffers.data[i];
         if (b->place == TGI_PLACE_RESULT &&
@@ -417,7 +422,8 @@ tg_status tgi_native_bind(tgi_native *native, void *const *params,
             return status;
         }
     }
-    native->results = results;
+    for (size_t i = 0; i < native->program->graph->results.n; i++)
+        native->results[i] = results[i];
     for (size_t i = 0; i < loops->buffers.n; i++) {
         const tgi_loop_buffer *b = &loops->buffers.data[i];
         if (!native->sizes[i])
@@ -439,7 +445,7 @@ static tg_status finish(tgi_native *native)
     if (native->frame.failed_check)
         return native->host_status ? native->host_status
                                    : report_check(native);
-    for (size_t i = 0; i < loops->buffers.n; i++) {
+    for (size_t i = 0; i < loops->buffers.n && native->spare_bytes; i++) {
         const tgi_loop_buffer *b = &loops->buffers.data[i];
         if (b->place == TGI_PLACE_RESULT && native->spare[b->index] &&
             native->results[b->index])

@@ -169,6 +169,7 @@ void tg_apply_at(tg_function *function, const tg_operand *operands,
                  tg_site site)
 {
     tgi_operation o;
+    tgi_few_args few;
     tgi_args args = {0};
     tg_concrete *concrete = NULL;
     for (size_t i = 0; out_results && i < n_results; i++)
@@ -186,7 +187,7 @@ void tg_apply_at(tg_function *function, const tg_operand *operands,
                                function->name);
     if (!status)
         status = tgi_args_from_operands(function->ctx, operands, n_operands,
-                                        o.t, site, &args);
+                                        o.t, site, &few, &args);
     if (!status)
         status = adapt_numbers(o.t, function, &args, site);
     if (!status)

@@ -46,12 +46,14 @@ static tg_status bound_init(tg_bound *b, const tgi_args *args,
         return tgi_error_memory();
     b->n_tensors = n_results;
     TGI_TRY(keep_arguments(b, args));
-    TGI_TRY(tgi_launch_results(&b->launch, results, n_results, b->tensors,
-                               b->site));
+    tg_status status = tgi_launch_results(&b->launch, results, n_results,
+                                          b->tensors, b->site);
     for (size_t i = 0; i < n_results; i++)
-        if (b->tensors[i] && !*results[i])
+        if (b->tensors[i] && b->tensors[i] == *results[i])
+            tg_tensor_retain(b->tensors[i]);
+        else if (b->tensors[i] && !*results[i] && !status)
             *results[i] = tg_tensor_retain(b->tensors[i]);
-    return TG_OK;
+    return status;
 }
 
 tg_bound *tg_bind_at(tg_function *function, const tg_operand *operands,
@@ -62,17 +64,18 @@ tg_bound *tg_bind_at(tg_function *function, const tg_operand *operands,
         tgi_api_enter(function ? function->ctx : NULL, "tg_bind");
     tg_concrete *concrete = NULL;
     tg_bound *b = NULL;
+    tgi_few_args few;
     tgi_args args = {0};
     tg_status status =
         function ? tgi_args_from_operands(function->ctx, operands, n_operands,
-                                          NULL, site, &args)
+                                          NULL, site, &few, &args)
                  : tgi_error_set(TG_ERROR_INVALID_ARGUMENT, site,
                                  "tg_bind: the function is NULL");
     if (status)
         goto done;
-    status = tgi_function_lookup(function, &args, false, site, &concrete);
-    if (!status && !(b = tgi_alloc_zero(sizeof(*b))))
-        status = tgi_error_memory();
+    b = tgi_alloc_zero(sizeof(*b));
+    status = b ? tgi_function_lookup(function, &args, false, site, &concrete)
+               : tgi_error_memory();
     if (!status)
         status = tgi_launch_init(&b->launch, concrete, &args);
     if (status) {
@@ -89,7 +92,6 @@ tg_bound *tg_bind_at(tg_function *function, const tg_operand *operands,
             b = NULL;
         }
     }
-    tg_concrete_release(concrete);
     tgi_args_deinit(&args);
 done:
     tgi_api_leave(frame);

@@ -4,7 +4,8 @@
  */
 #include "launch.h"
 
-/* Runs a concrete function once and hands out the results. */
+/* Runs a concrete function once and hands out the results. Takes over the
+   caller's reference to it. */
 static tg_status call_concrete(tg_concrete *concrete, const tgi_args *args,
                                tg_tensor **const *results, size_t n_results,
                                tg_site site)
@@ -22,7 +23,9 @@ static tg_status call_concrete(tg_concrete *concrete, const tgi_args *args,
     if (!status)
         status = tgi_launch_run(&launch);
     for (size_t i = 0; tensors && i < n_results; i++) {
-        if (status || !tensors[i] || *results[i])
+        if (!tensors[i] || tensors[i] == *results[i])
+            continue; /* the user's own */
+        if (status || *results[i])
             tg_tensor_release(tensors[i]);
         else
             *results[i] = tensors[i];
@@ -39,11 +42,12 @@ tg_status tg_call_at(tg_function *function, const tg_operand *operands,
 {
     tgi_api_frame frame =
         tgi_api_enter(function ? function->ctx : NULL, "tg_call");
+    tgi_few_args few;
     tgi_args args;
     tg_concrete *concrete = NULL;
     tg_status status =
         function ? tgi_args_from_operands(function->ctx, operands, n_operands,
-                                          NULL, site, &args)
+                                          NULL, site, &few, &args)
                  : tgi_error_set(TG_ERROR_INVALID_ARGUMENT, site,
                                  "tg_call: the function is NULL");
     if (!status) {
@@ -52,7 +56,6 @@ tg_status tg_call_at(tg_function *function, const tg_operand *operands,
         if (!status)
             status =
                 call_concrete(concrete, &args, results, n_results, site);
-        tg_concrete_release(concrete);
         tgi_args_deinit(&args);
     }
     tgi_api_leave(frame);
@@ -66,10 +69,11 @@ tg_status tg_concrete_call_at(tg_concrete *concrete,
 {
     tgi_api_frame frame =
         tgi_api_enter(concrete ? concrete->ctx : NULL, "tg_concrete_call");
+    tgi_few_args few;
     tgi_args args;
     tg_status status =
         concrete ? tgi_args_from_operands(concrete->ctx, operands, n_operands,
-                                          NULL, site, &args)
+                                          NULL, site, &few, &args)
                  : tgi_error_set(TG_ERROR_INVALID_ARGUMENT, site,
                                  "tg_concrete_call: the function is NULL");
     if (!status) {
@@ -83,7 +87,8 @@ tg_status tg_concrete_call_at(tg_concrete *concrete,
                 "ones in another way than in this trace",
                 concrete->name);
         if (!status)
-            status = call_concrete(concrete, &args, results, n_results, site);
+            status = call_concrete(tg_concrete_retain(concrete), &args,
+                                   results, n_results, site);
         tgi_args_deinit(&args);
     }
     tgi_api_leave(frame);

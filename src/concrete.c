@@ -325,6 +325,7 @@ static tg_concrete *concrete_alloc(tg_function *function, const tgi_args *spec)
         tg_concrete_release(c);
         return NULL;
     }
+    c->is_exact = tgi_args_n_unknown(&c->spec) == 0;
     c->hash = tgi_hash(c->key.data, c->key.n, 0);
     return c;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dump_repro.c - see dump_repro.h. Extents are numbers in the program, and it
- * contracts nothing: the graph has been through that already.
+ * dump_repro.c - see dump_repro.h. Extents are numbers in the program. What it
+ * leaves in its results and variables is compared as random-graphs does it: bit
+ * by bit, but for NaNs, which are all one.
  */
 #include "dump_repro.h"
 
@@ -66,9 +67,13 @@ static void write_all_data(const writer *w, void *const *params)
             write_data(w, ref, tgi_graph_constant(graph, ref));
     for (size_t i = 0; i < graph->params.n; i++) {
         tgi_ref ref = graph->params.data[i].node;
+        int64_t dims[TG_MAX_RANK];
         if (tgi_graph_node(graph, ref)->op == TGI_OP_VARIABLE)
-            tgi_strbuf_addf(w->out, "static tg_variable *variable_%u;\n",
-                            ref);
+            tgi_strbuf_addf(w->out,
+                            "static tg_variable *variable_%u;\n"
+                            "static _Alignas(64) unsigned char "
+                            "after_%u[2][%lld];\n",
+                            ref, ref, (long long)bytes_of(w, ref, dims) + 1);
     }
 }
 
@@ -269,6 +274,8 @@ static const char head[] =
     "#include <string.h>\n"
     "#include <tgjit.h>\n"
     "\n"
+    "static int n_different;\n"
+    "\n"
     "static void check(bool good)\n"
     "{\n"
     "    if (good)\n"
@@ -278,19 +285,47 @@ static const char head[] =
     "}\n"
     "\n";
 
+static const char comparison[] =
+    "static bool is_nan(tg_dtype dtype, const unsigned char *element)\n"
+    "{\n"
+    "    float x;\n"
+    "    double y;\n"
+    "    if (dtype == TG_F32)\n"
+    "        return memcpy(&x, element, sizeof(x)), x != x;\n"
+    "    if (dtype == TG_F64)\n"
+    "        return memcpy(&y, element, sizeof(y)), y != y;\n"
+    "    return false;\n"
+    "}\n"
+    "\n"
+    "static void compare(const char *what, int i, tg_dtype dtype,\n"
+    "                    const unsigned char *a, const unsigned char *b,\n"
+    "                    size_t bytes)\n"
+    "{\n"
+    "    size_t size = tg_dtype_bytes(dtype);\n"
+    "    for (size_t at = 0; at < bytes; at += size) {\n"
+    "        if (memcmp(a + at, b + at, size) == 0 ||\n"
+    "            (is_nan(dtype, a + at) && is_nan(dtype, b + at)))\n"
+    "            continue;\n"
+    "        printf(\"%s %d differs at element %zu\\n\", what, i, at / size);\n"
+    "        n_different++;\n"
+    "        return;\n"
+    "    }\n"
+    "}\n"
+    "\n";
+
 static const char tail[] =
     "int main(void)\n"
     "{\n"
     "    static tg_tensor *y[2][N_RESULTS + 1];\n"
     "    tg_status status[2];\n"
-    "    int n_different = 0;\n"
+    "    set_up();\n"
     "    for (int run = 0; run < 2; run++) {\n"
     "        tg_context_options options = TG_CONTEXT_OPTIONS_INIT;\n"
     "        options.jit = run ? \"required\" : \"off\";\n"
-    "        options.no_contraction = true;\n"
+    "        options.no_contraction = NO_CONTRACTION;\n"
     "        tg_context *ctx = tg_context_create(&options);\n"
     "        check(ctx);\n"
-    "        status[run] = call(ctx, y[run]);\n"
+    "        status[run] = call(ctx, run, y[run]);\n"
     "        if (status[run])\n"
     "            printf(\"%s\\n\", tg_error(NULL));\n"
     "        tg_context_release(ctx);\n"
@@ -298,11 +333,10 @@ static const char tail[] =
     "    if (status[0] != status[1])\n"
     "        n_different++;\n"
     "    for (int i = 0; i < N_RESULTS && !status[0] && !status[1]; i++)\n"
-    "        if (memcmp(tg_tensor_data(y[0][i]), tg_tensor_data(y[1][i]),\n"
-    "                   tg_tensor_bytes(y[0][i])) != 0) {\n"
-    "            printf(\"result %d differs\\n\", i);\n"
-    "            n_different++;\n"
-    "        }\n"
+    "        compare(\"result\", i, tg_tensor_dtype(y[0][i]),\n"
+    "                tg_tensor_data(y[0][i]), tg_tensor_data(y[1][i]),\n"
+    "                tg_tensor_bytes(y[0][i]));\n"
+    "    compare_variables();\n"
     "    puts(n_different ? \"different\" : \"equal\");\n"
     "    for (int i = 0; i < N_RESULTS; i++) {\n"
     "        tg_tensor_release(y[0][i]);\n"
@@ -310,6 +344,26 @@ static const char tail[] =
     "    }\n"
     "    return n_different != 0;\n"
     "}\n";
+
+/* How it runs; the environment may still say otherwise. */
+static void write_settings(const writer *w, const tgi_repro_settings *settings)
+{
+    tgi_strbuf_addf(w->out,
+                    "enum { N_RESULTS = %zu, NO_CONTRACTION = %d };\n\n"
+                    "static void set_up(void)\n{\n",
+                    w->graph->results.n, settings->no_contraction);
+    if (settings->threads)
+        tgi_strbuf_addf(w->out,
+                        "    setenv(\"TGJIT_THREADS\", \"%d\", false);\n",
+                        settings->threads);
+    if (settings->vector_bits)
+        tgi_strbuf_addf(w->out,
+                        "    setenv(\"TGJIT_VECTOR_BITS\", \"%u\", false);\n",
+                        settings->vector_bits);
+    if (settings->splits_all)
+        tgi_strbuf_add(w->out, "    setenv(\"TGJIT_GRAIN\", \"0\", false);\n");
+    tgi_strbuf_add(w->out, "}\n");
+}
 
 static void write_callback(const writer *w)
 {
@@ -335,13 +389,12 @@ static void write_call_function(const writer *w)
     const tgi_graph *graph = w->graph;
     tgi_strbuf *out = w->out;
     tgi_strbuf_addf(out,
-                    "enum { N_RESULTS = %zu };\n\n"
-                    "static tg_status call(tg_context *ctx, tg_tensor **y)\n{\n"
+                    "static tg_status call(tg_context *ctx, int run, "
+                    "tg_tensor **y)\n{\n    (void)run;\n"
                     "    tg_tensor **results[N_RESULTS + 1];\n"
                     "    tg_operand args[%zu];\n    int n = 0;\n"
                     "    tg_tensor *tensors[%zu] = {NULL};\n",
-                    graph->results.n, graph->params.n + 1,
-                    graph->params.n + 1);
+                    graph->params.n + 1, graph->params.n + 1);
     for (size_t i = 0; i < graph->params.n; i++) {
         tgi_ref ref = graph->params.data[i].node;
         const char *dtype =
@@ -384,19 +437,44 @@ static void write_call_function(const writer *w)
     for (size_t i = 0; i < graph->params.n; i++) {
         tgi_ref ref = graph->params.data[i].node;
         if (tgi_graph_node(graph, ref)->op == TGI_OP_VARIABLE)
-            tgi_strbuf_addf(out, "    tg_variable_release(variable_%u);\n",
-                            ref);
+            tgi_strbuf_addf(out,
+                            "    check(!tg_variable_get(variable_%u, "
+                            "after_%u[run],\n        "
+                            "tg_variable_bytes(variable_%u)));\n"
+                            "    tg_variable_release(variable_%u);\n",
+                            ref, ref, ref, ref);
     }
     tgi_strbuf_add(out, "    return status;\n}\n\n");
 }
 
+static void write_compare_variables(const writer *w)
+{
+    const tgi_graph *graph = w->graph;
+    tgi_strbuf_add(w->out, "static void compare_variables(void)\n{\n");
+    for (size_t i = 0; i < graph->params.n; i++) {
+        tgi_ref ref = graph->params.data[i].node;
+        const tgi_node *node = tgi_graph_node(graph, ref);
+        if (node->op == TGI_OP_VARIABLE)
+            tgi_strbuf_addf(w->out,
+                            "    compare(\"variable\", %u, %s, after_%u[0], "
+                            "after_%u[1],\n        sizeof(after_%u[0]) - 1);\n",
+                            ref, dtype_code(node->dtype), ref, ref, ref);
+    }
+    tgi_strbuf_add(w->out, "}\n\n");
+}
+
 void tgi_dump_repro(const tgi_graph *graph, const int64_t *values,
-                    void *const *params, tgi_strbuf *out)
+                    void *const *params, const tgi_repro_settings *settings,
+                    tgi_strbuf *out)
 {
     writer w = {graph, values, out};
     tgi_strbuf_add(out, head);
+    tgi_strbuf_add(out, comparison);
+    write_settings(&w, settings);
+    tgi_strbuf_add(out, "\n");
     write_all_data(&w, params);
     write_callback(&w);
     write_call_function(&w);
+    write_compare_variables(&w);
     tgi_strbuf_add(out, tail);
 }

@@ -9,11 +9,21 @@
 
 #include "graph.h"
 
+/* How the call ran. All zero: as it suits the machine. */
+typedef struct tgi_repro_settings {
+    int threads;
+    unsigned vector_bits;
+    bool splits_all;     /* as TGJIT_GRAIN=0 makes it */
+    bool no_contraction; /* the context had none, or the graph has been
+                            through it */
+} tgi_repro_settings;
+
 /*
  * Writes the program for a graph without calls, with these values of its
  * extents and these elements of its parameters.
  */
 void tgi_dump_repro(const tgi_graph *graph, const int64_t *values,
-                    void *const *params, tgi_strbuf *out);
+                    void *const *params, const tgi_repro_settings *settings,
+                    tgi_strbuf *out);
 
 #endif /* TGI_DUMP_REPRO_H */

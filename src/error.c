@@ -10,10 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "quick_tls.h"
+
 /* Pointers inside lead to the static "", into this very object, or to text
    that outlives the thread. */
 static _Thread_local tgi_error_copy last = {.record = {.message = ""}};
-static _Thread_local tgi_api_frame current;
+static _Thread_local tgi_api_frame current TGI_QUICK_TLS;
 
 tg_status tgi_error_setv(tg_status status, tg_site site, const char *format,
                          va_list args)

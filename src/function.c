@@ -147,6 +147,8 @@ static tg_concrete *table_remove(tg_function *f, size_t i)
     tg_concrete *concrete = f->table.data[i];
     memmove(&f->table.data[i], &f->table.data[i + 1],
             (--f->table.n - i) * sizeof(concrete));
+    if (f->recent == concrete)
+        f->recent = NULL;
     if (f->dropped.n == MAX_HISTORY)
         f->dropped.n = 0;
     (void)tgi_vec_push(&f->dropped, concrete->hash); /* only explains */
@@ -174,6 +176,17 @@ static bool table_trim(tg_function *f)
         changed = true;
     }
     return !changed || index_rebuild(f);
+}
+
+/* The trace used last, if the search would end there too. It needs no key. */
+static tg_concrete *find_recent(const tg_function *f, const tgi_args *args)
+{
+    tg_concrete *c = f->recent;
+    return c && (c->is_exact || f->table.n == 1) &&
+                   tgi_args_fit(args, &c->spec) &&
+                   tgi_concrete_fits_captures(c, args)
+               ? c
+               : NULL;
 }
 
 static tg_concrete *find_exact(tg_function *f, const tgi_args *args,
@@ -230,7 +243,7 @@ static const tg_concrete *find_similar(const tg_function *f,
 static void use(tg_function *f, tg_concrete *concrete)
 {
     concrete->last_use = ++f->tick;
-    tg_concrete_retain(concrete);
+    f->recent = tg_concrete_retain(concrete);
 }
 
 /* -- Which signature to trace ---------------------------------------------- */
@@ -366,20 +379,14 @@ static tg_status trace_new(tg_function *f, const tgi_args *args, bool is_exact,
     return status;
 }
 
-tg_status tgi_function_lookup(tg_function *f, tgi_args *args, bool is_exact,
-                              tg_site site, tg_concrete **out_concrete)
+/* By key; lock held before and after, not while user code runs. */
+static tg_status find_or_trace(tg_function *f, const tgi_args *args,
+                               bool is_exact, tg_site site,
+                               tg_concrete **out_concrete)
 {
     tgi_key key = {0};
-    *out_concrete = NULL;
-    if (f->has_signature)
-        TGI_TRY(tgi_args_conform(args, &f->signature, f->name, site));
-    if (!tgi_args_key(args, &key)) {
-        tgi_vec_deinit(&key);
-        return tgi_error_memory();
-    }
-    uint64_t hash = tgi_hash(key.data, key.n, 0);
-    tg_status status = TG_OK;
-    pthread_mutex_lock(&f->lock);
+    tg_status status = tgi_args_key(args, &key) ? TG_OK : tgi_error_memory();
+    const uint64_t hash = status ? 0 : tgi_hash(key.data, key.n, 0);
     while (!status && !*out_concrete) {
         tg_concrete *found = find_exact(f, args, &key, hash);
         if (!found && !is_exact)
@@ -395,8 +402,26 @@ tg_status tgi_function_lookup(tg_function *f, tgi_args *args, bool is_exact,
         else
             status = trace_new(f, args, is_exact, hash, site, out_concrete);
     }
-    pthread_mutex_unlock(&f->lock);
     tgi_vec_deinit(&key);
+    return status;
+}
+
+tg_status tgi_function_lookup(tg_function *f, tgi_args *args, bool is_exact,
+                              tg_site site, tg_concrete **out_concrete)
+{
+    *out_concrete = NULL;
+    if (f->has_signature)
+        TGI_TRY(tgi_args_conform(args, &f->signature, f->name, site));
+    pthread_mutex_lock(&f->lock);
+    tg_concrete *recent = is_exact ? NULL : find_recent(f, args);
+    tg_status status = TG_OK;
+    if (recent) {
+        use(f, recent);
+        *out_concrete = recent;
+    } else {
+        status = find_or_trace(f, args, is_exact, site, out_concrete);
+    }
+    pthread_mutex_unlock(&f->lock);
     return status;
 }
 

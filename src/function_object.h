@@ -27,6 +27,7 @@ struct tg_concrete {
     size_t number; /* which trace of its function it is */
 
     tgi_args spec;
+    bool is_exact; /* all extents are known */
     tgi_key key;
     uint64_t hash;
     tgi_graph *graph;
@@ -85,6 +86,7 @@ struct tg_function {
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t traced;
     TGI_VEC(tg_concrete *) table; /* retained, in order of tracing */
+    tg_concrete *recent;          /* of these the one used last, or NULL */
     tgi_index index;              /* by hash of key: position + 1 */
     TGI_VEC(tgi_pending *) pending;
     TGI_VEC(uint64_t) dropped; /* hashes of keys that left the table */

@@ -4,36 +4,33 @@
  */
 #include "launch.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "checked.h"
 #include "dump_file.h"
 #include "dump_repro.h"
 #include "fpenv.h"
 
 /* -- Parameters ------------------------------------------------------------ */
 
-static bool is_variable_param(const tgi_launch *launch, size_t param)
+static bool is_variable(const tg_concrete *c, const tgi_args *args,
+                        size_t param)
 {
-    const tgi_graph *graph = launch->concrete->graph;
-    return tgi_graph_node(graph, graph->params.data[param].node)->op ==
-           TGI_OP_VARIABLE;
+    return args->list.data[c->param_arg[param]].kind == TGI_ARG_VARIABLE;
 }
 
 static tg_status add_group(tgi_launch *launch, tg_group *group)
 {
     size_t at = 0;
-    while (at < launch->groups.n && launch->groups.data[at]->id < group->id)
+    while (at < launch->state.groups.n && launch->state.groups.data[at]->id < group->id)
         at++;
-    if (at < launch->groups.n && launch->groups.data[at] == group)
+    if (at < launch->state.groups.n && launch->state.groups.data[at] == group)
         return TG_OK;
-    if (!tgi_vec_reserve(&launch->groups, launch->groups.n + 1))
+    if (!tgi_vec_reserve(&launch->state.groups, launch->state.groups.n + 1))
         return tgi_error_memory();
-    memmove(&launch->groups.data[at + 1], &launch->groups.data[at],
-            (launch->groups.n++ - at) * sizeof(group));
-    launch->groups.data[at] = tg_group_retain(group);
+    memmove(&launch->state.groups.data[at + 1], &launch->state.groups.data[at],
+            (launch->state.groups.n++ - at) * sizeof(group));
+    launch->state.groups.data[at] = tg_group_retain(group);
     return TG_OK;
 }
 
@@ -41,7 +38,7 @@ static tg_status add_group(tgi_launch *launch, tg_group *group)
 static tg_status add_variable(tgi_launch *launch, tg_variable *variable)
 {
     TGI_TRY(add_group(launch, variable->group));
-    if (!tgi_vec_push(&launch->variables, variable))
+    if (!tgi_vec_push(&launch->state.variables, variable))
         return tgi_error_memory();
     tg_variable_retain(variable);
     return TG_OK;
@@ -54,7 +51,7 @@ static tg_status set_variable(tgi_launch *launch, size_t param,
     launch->param_bytes[param] = variable->spec.bytes;
     TGI_TRY(add_variable(launch, variable));
     if (launch->concrete->graph->params.data[param].is_written &&
-        !tgi_vec_push(&launch->written, variable))
+        !tgi_vec_push(&launch->state.written, variable))
         return tgi_error_memory();
     return TG_OK;
 }
@@ -66,15 +63,15 @@ static tg_status set_value_of(tgi_launch *launch, size_t param,
     TGI_TRY(add_variable(launch, variable));
     launch->params[param] = variable->data;
     bool is_written = false;
-    for (size_t i = 0; i < launch->written.n; i++)
-        is_written |= launch->written.data[i] == variable;
+    for (size_t i = 0; i < launch->state.written.n; i++)
+        is_written |= launch->state.written.data[i] == variable;
     if (!is_written)
         return TG_OK;
     tgi_value_copy copy = {
         variable, tgi_buffer_alloc((size_t)variable->spec.bytes)};
     if (!copy.buffer)
         return tgi_error_memory();
-    if (!tgi_vec_push(&launch->copies, copy)) {
+    if (!tgi_vec_push(&launch->state.copies, copy)) {
         tgi_buffer_free(copy.buffer, (size_t)variable->spec.bytes);
         return tgi_error_memory();
     }
@@ -87,7 +84,7 @@ static tg_status set_params(tgi_launch *launch, const tgi_args *args)
     const tg_concrete *c = launch->concrete;
     /* Variables first: whether a value must be copied depends on them. */
     for (size_t p = 0; p < c->n_arg_params; p++)
-        if (is_variable_param(launch, p))
+        if (is_variable(c, args, p))
             TGI_TRY(set_variable(launch, p,
                                  args->list.data[c->param_arg[p]].variable));
     for (size_t i = 0; i < c->captures.n; i++)
@@ -97,15 +94,16 @@ static tg_status set_params(tgi_launch *launch, const tgi_args *args)
     tgi_launch_number *number = launch->numbers;
     for (size_t p = 0; p < c->n_arg_params; p++) {
         const tgi_arg *arg = &args->list.data[c->param_arg[p]];
-        if (is_variable_param(launch, p))
+        if (is_variable(c, args, p))
             continue;
-        tgi_checked_bytes(arg->rank, arg->dims, tgi_dtype_bytes(arg->dtype),
-                          &launch->param_bytes[p]);
         if (arg->variable) {
+            launch->param_bytes[p] = arg->variable->spec.bytes;
             TGI_TRY(set_value_of(launch, p, arg->variable));
         } else if (arg->tensor) {
+            launch->param_bytes[p] = arg->tensor->spec.bytes;
             launch->params[p] = (void *)(uintptr_t)arg->data;
         } else {
+            launch->param_bytes[p] = tgi_dtype_bytes(arg->dtype);
             memcpy(number->element, arg->number, sizeof(number->element));
             launch->params[p] = number++->element;
         }
@@ -138,10 +136,13 @@ static bool make_room(tgi_launch *launch, size_t n_symbols)
 tg_status tgi_launch_init(tgi_launch *launch, tg_concrete *concrete,
                           const tgi_args *args)
 {
+    static const tgi_launch_state nothing; /* copied: quicker than to clear */
     const tgi_graph *graph = concrete->graph;
     size_t n_symbols = tgi_dims_n_symbols(graph->dims);
-    memset(launch, 0, offsetof(tgi_launch, small));
-    launch->concrete = tg_concrete_retain(concrete);
+    launch->concrete = concrete;
+    launch->runner = NULL;
+    launch->state = nothing;
+    launch->all_set = launch->is_dumped = false;
     launch->n_params = graph->params.n;
     launch->n_results = graph->results.n;
     tg_status status = make_room(launch, n_symbols) ? set_params(launch, args)
@@ -163,20 +164,27 @@ tg_status tgi_launch_init(tgi_launch *launch, tg_concrete *concrete,
     return status;
 }
 
+static void state_deinit(tgi_launch_state *state)
+{
+    if (!state->groups.data)
+        return; /* a group comes before all else */
+    for (size_t i = 0; i < state->groups.n; i++)
+        tg_group_release(state->groups.data[i]);
+    for (size_t i = 0; i < state->variables.n; i++)
+        tg_variable_release(state->variables.data[i]);
+    for (size_t i = 0; i < state->copies.n; i++)
+        tgi_buffer_free(state->copies.data[i].buffer,
+                        (size_t)state->copies.data[i].variable->spec.bytes);
+    tgi_vec_deinit(&state->groups);
+    tgi_vec_deinit(&state->variables);
+    tgi_vec_deinit(&state->written);
+    tgi_vec_deinit(&state->copies);
+}
+
 void tgi_launch_deinit(tgi_launch *launch)
 {
     tgi_runner_destroy(launch->runner);
-    for (size_t i = 0; i < launch->groups.n; i++)
-        tg_group_release(launch->groups.data[i]);
-    for (size_t i = 0; i < launch->variables.n; i++)
-        tg_variable_release(launch->variables.data[i]);
-    for (size_t i = 0; i < launch->copies.n; i++)
-        tgi_buffer_free(launch->copies.data[i].buffer,
-                        (size_t)launch->copies.data[i].variable->spec.bytes);
-    tgi_vec_deinit(&launch->groups);
-    tgi_vec_deinit(&launch->variables);
-    tgi_vec_deinit(&launch->written);
-    tgi_vec_deinit(&launch->copies);
+    state_deinit(&launch->state);
     if (launch->room != launch->small)
         tgi_free(launch->room);
     tg_concrete_release(launch->concrete);
@@ -191,7 +199,7 @@ void tgi_launch_end(tgi_launch *launch)
 
 /* -- Results --------------------------------------------------------------- */
 
-/* A result's tensor: a new one, or the user's if it fits. */
+/* A result's tensor: a new one, or the user's, lent, if it fits. */
 static tg_status result_tensor(tgi_launch *launch, size_t i,
                                tg_tensor *given, tg_tensor **out_tensor,
                                tg_site site)
@@ -219,7 +227,7 @@ static tg_status result_tensor(tgi_launch *launch, size_t i,
                  tgi_spec_text(given->spec.dtype, given->spec.rank,
                                given->spec.dims, wanted, sizeof(wanted)));
     }
-    *out_tensor = tg_tensor_retain(given);
+    *out_tensor = given;
     return TG_OK;
 }
 
@@ -239,7 +247,9 @@ tg_status tgi_launch_results(tgi_launch *launch, tg_tensor **const *results,
         TGI_TRY(result_tensor(launch, i, *results[i], &tensors[i], site));
         launch->results[i] = tensors[i]->data;
     }
-    TGI_TRY(tgi_launch_check_overlap(launch, site));
+    /* The same buffers as in the call before: they were found good then. */
+    if (!tgi_runner_is_bound(launch->runner, launch->params, launch->results))
+        TGI_TRY(tgi_launch_check_overlap(launch, site));
     return tgi_launch_bind(launch);
 }
 
@@ -276,8 +286,8 @@ tg_status tgi_launch_check_overlap(const tgi_launch *launch, tg_site site)
                 TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
                          "%s: results %zu and %zu overlap", name, k, i);
         }
-        for (size_t v = 0; v < launch->variables.n; v++) {
-            const tg_variable *variable = launch->variables.data[v];
+        for (size_t v = 0; v < launch->state.variables.n; v++) {
+            const tg_variable *variable = launch->state.variables.data[v];
             if (overlaps(result, (span){variable->data, variable->spec.bytes}))
                 TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
                          "%s: result %zu overlaps the memory of variable '%s'",
@@ -301,11 +311,11 @@ tg_status tgi_launch_check_overlap(const tgi_launch *launch, tg_site site)
 /* Takes all locks, or none and an error if this thread has one already. */
 static tg_status lock_groups(const tgi_launch *launch)
 {
-    for (size_t i = 0; i < launch->groups.n; i++) {
-        if (tgi_lock_acquire(&launch->groups.data[i]->lock))
+    for (size_t i = 0; i < launch->state.groups.n; i++) {
+        if (tgi_lock_acquire(&launch->state.groups.data[i]->lock))
             continue;
         while (i-- > 0)
-            tgi_lock_release(&launch->groups.data[i]->lock);
+            tgi_lock_release(&launch->state.groups.data[i]->lock);
         TGI_FAIL(TG_ERROR_BUSY, TGI_NO_SITE,
                  "%s: this thread has mapped one of its variables, or is in "
                  "a call that uses it",
@@ -316,8 +326,8 @@ static tg_status lock_groups(const tgi_launch *launch)
 
 static void unlock_groups(const tgi_launch *launch)
 {
-    for (size_t i = launch->groups.n; i-- > 0;)
-        tgi_lock_release(&launch->groups.data[i]->lock);
+    for (size_t i = launch->state.groups.n; i-- > 0;)
+        tgi_lock_release(&launch->state.groups.data[i]->lock);
 }
 
 /* Computes the initial values nobody has computed yet; locks held. */
@@ -337,7 +347,7 @@ static tg_status compute_initials(tgi_launch *launch)
     }
     for (size_t i = 0; i < c->initials.n && !status; i++)
         if (results[i]) {
-            atomic_fetch_add(&c->initials.data[i]->version, 1);
+            tgi_variable_new_version(c->initials.data[i]);
             atomic_store(&c->initials.data[i]->is_set, true);
         }
     tgi_free(results);
@@ -354,12 +364,12 @@ static tg_status ensure_set(tgi_launch *launch)
         needs_initials |= !atomic_load(&c->initials.data[i]->is_set);
     if (needs_initials)
         TGI_TRY(compute_initials(launch));
-    for (size_t i = 0; i < launch->variables.n; i++)
-        if (!atomic_load(&launch->variables.data[i]->is_set))
+    for (size_t i = 0; i < launch->state.variables.n; i++)
+        if (!atomic_load(&launch->state.variables.data[i]->is_set))
             TGI_FAIL(TG_ERROR_STATE, TGI_NO_SITE,
                      "%s: variable '%s' has no value yet: the function that "
                      "makes it has not run",
-                     c->name, launch->variables.data[i]->name);
+                     c->name, launch->state.variables.data[i]->name);
     launch->all_set = true;
     return TG_OK;
 }
@@ -374,7 +384,12 @@ static void dump_repro(tgi_launch *launch)
     if (values && graph->callees.n == 0 &&
         tgi_dims_evaluate(graph->dims, launch->symbols, values) == TG_OK) {
         tgi_strbuf text = {0};
-        tgi_dump_repro(graph, values, launch->params, &text);
+        const tgi_repro_settings settings = {
+            .threads = c->ctx->threads,
+            .vector_bits = c->ctx->vector_bits,
+            .splits_all = c->ctx->grain == 0,
+            .no_contraction = true};
+        tgi_dump_repro(graph, values, launch->params, &settings, &text);
         tgi_dump_text(c->ctx, c->name, c->dump_number, "repro", "c",
                       text.failed ? NULL : text.text);
         tgi_strbuf_deinit(&text);
@@ -392,16 +407,15 @@ tg_status tgi_launch_run(tgi_launch *launch)
         if (launch->concrete->ctx->dump & TGI_DUMP_REPRO &&
             !launch->is_dumped)
             dump_repro(launch);
-        for (size_t i = 0; i < launch->copies.n; i++) {
-            const tgi_value_copy *copy = &launch->copies.data[i];
+        for (size_t i = 0; i < launch->state.copies.n; i++) {
+            const tgi_value_copy *copy = &launch->state.copies.data[i];
             memcpy(copy->buffer, copy->variable->data,
                    (size_t)copy->variable->spec.bytes);
         }
         status = tgi_runner_run(launch->runner);
         /* Also after a failure: effects before it stay. */
-        for (size_t i = 0; i < launch->written.n; i++)
-            atomic_fetch_add_explicit(&launch->written.data[i]->version, 1,
-                                      memory_order_relaxed);
+        for (size_t i = 0; i < launch->state.written.n; i++)
+            tgi_variable_new_version(launch->state.written.data[i]);
     }
     tgi_fpenv_end(mode);
     unlock_groups(launch);

@@ -19,6 +19,14 @@ typedef struct tgi_launch_number {
     _Alignas(8) char element[8];
 } tgi_launch_number;
 
+/* What a call touches beside its operands and results. */
+typedef struct tgi_launch_state {
+    TGI_VEC(tg_group *) groups;     /* ascending ids, each once, retained */
+    TGI_VEC(tg_variable *) written; /* lent by params' owners */
+    TGI_VEC(tg_variable *) variables; /* all it reads or writes; retained */
+    TGI_VEC(tgi_value_copy) copies;
+} tgi_launch_state;
+
 /* Most calls need no more room than this for their arrays. */
 enum { TGI_LAUNCH_ROOM = 512 };
 
@@ -33,10 +41,7 @@ typedef struct tgi_launch {
     void **results; /* per result, or NULL */
     size_t n_params, n_results;
 
-    TGI_VEC(tg_group *) groups;     /* ascending ids, each once, retained */
-    TGI_VEC(tg_variable *) written; /* lent by params' owners */
-    TGI_VEC(tg_variable *) variables; /* all it reads or writes; retained */
-    TGI_VEC(tgi_value_copy) copies;
+    tgi_launch_state state;
     tgi_launch_number *numbers; /* one for each parameter that is one */
     bool all_set; /* no variable waits for its initial value any more */
     bool is_dumped; /* as a program */
@@ -45,7 +50,8 @@ typedef struct tgi_launch {
     _Alignas(8) char small[TGI_LAUNCH_ROOM];
 } tgi_launch;
 
-/* Prepares it; arguments must fit the concrete function. */
+/* Prepares it; arguments must fit the concrete function, the caller's
+   reference to which it takes over, also if it fails. */
 tg_status tgi_launch_init(tgi_launch *launch, tg_concrete *concrete,
                           const tgi_args *args);
 void tgi_launch_deinit(tgi_launch *launch);
@@ -61,7 +67,8 @@ tg_status tgi_launch_run(tgi_launch *launch);
 
 /*
  * The tensors results go to: fills launch->results and `tensors` (n_results
- * entries, each a new reference or NULL), checking those the user gave.
+ * entries: new ones, those the user gave, lent and checked, or NULL). If it
+ * fails, new ones may be among them too.
  */
 tg_status tgi_launch_results(tgi_launch *launch, tg_tensor **const *results,
                              size_t n_results, tg_tensor **tensors,

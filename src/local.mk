@@ -27,6 +27,7 @@ libtgjit_core_la_SOURCES += \
 	src/lock.h \
 	src/log.c \
 	src/log.h \
+	src/quick_tls.h \
 	src/refcount.h \
 	src/strbuf.c \
 	src/strbuf.h \

@@ -10,6 +10,8 @@
 #include <sched.h>
 #include <stddef.h>
 
+#include "quick_tls.h"
+
 #ifdef __linux__
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -19,7 +21,7 @@
 enum { FREE, HELD, WAITED_FOR };
 
 /* Its address is the name of the thread. */
-static _Thread_local char self;
+static _Thread_local char self TGI_QUICK_TLS;
 
 /* Sleeps while the state is WAITED_FOR; may also return early. */
 static void wait_for(tgi_lock *lock)

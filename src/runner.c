@@ -15,7 +15,10 @@ struct tgi_runner {
     tgi_native *native; /* or … */
     tgi_interp *interp;
     bool is_stopgap; /* interpreted though there will be a program */
-    void *const *params, *const *results;
+    size_t n_params, n_results;
+    void *const *params, *const *results; /* of the next run, lent … */
+    void **bound; /* … and what both held when they were bound */
+    bool is_bound;
     /* Of each result: TG_MAX_RANK extents, then its bytes. */
     int64_t (*dims)[TG_MAX_RANK + 1];
 };
@@ -238,8 +241,14 @@ static tg_status runner_create(tg_concrete *c, const int64_t *symbols,
         runner->symbols = tgi_alloc((n + 1) * sizeof(*symbols));
         runner->dims = tgi_alloc_zero((c->graph->results.n + 1) *
                                       sizeof(*runner->dims));
-        status = runner->symbols && runner->dims ? TG_OK
-                                                 : tgi_error_memory();
+        runner->n_params = c->graph->params.n;
+        runner->n_results = c->graph->results.n;
+        runner->bound =
+            tgi_alloc((runner->n_params + runner->n_results + 1) *
+                      sizeof(*runner->bound));
+        status = runner->symbols && runner->dims && runner->bound
+                     ? TG_OK
+                     : tgi_error_memory();
     }
     if (!status) {
         if (n)
@@ -264,6 +273,7 @@ void tgi_runner_destroy(tgi_runner *runner)
         return;
     tgi_native_destroy(runner->native);
     tgi_interp_destroy(runner->interp);
+    tgi_free(runner->bound);
     tgi_free(runner->dims);
     tgi_free(runner->symbols);
     tgi_free(runner);
@@ -279,13 +289,32 @@ int64_t tgi_runner_result_bytes(const tgi_runner *runner, size_t result)
     return runner->dims[result][TG_MAX_RANK];
 }
 
+bool tgi_runner_is_bound(const tgi_runner *runner, void *const *params,
+                         void *const *results)
+{
+    bool is_same = runner->is_bound;
+    for (size_t i = 0; i < runner->n_params && is_same; i++)
+        is_same = runner->bound[i] == params[i];
+    for (size_t i = 0; i < runner->n_results && is_same; i++)
+        is_same = runner->bound[runner->n_params + i] == results[i];
+    return is_same;
+}
+
 tg_status tgi_runner_bind(tgi_runner *runner, void *const *params,
                           void *const *results)
 {
     runner->params = params;
     runner->results = results;
-    return runner->native ? tgi_native_bind(runner->native, params, results)
-                          : TG_OK;
+    if (tgi_runner_is_bound(runner, params, results))
+        return TG_OK;
+    if (runner->native)
+        TGI_TRY(tgi_native_bind(runner->native, params, results));
+    for (size_t i = 0; i < runner->n_params; i++)
+        runner->bound[i] = params[i];
+    for (size_t i = 0; i < runner->n_results; i++)
+        runner->bound[runner->n_params + i] = results[i];
+    runner->is_bound = true;
+    return TG_OK;
 }
 
 tg_status tgi_runner_run(tgi_runner *runner)
@@ -319,6 +348,7 @@ void tgi_runners_init(tgi_runners *runners)
 
 void tgi_runners_deinit(tgi_runners *runners)
 {
+    tgi_runner_destroy(atomic_load(&runners->handy));
     for (size_t i = 0; i < runners->idle.n; i++)
         tgi_runner_destroy(runners->idle.data[i]);
     for (size_t i = 0; i < runners->variants.n; i++) {
@@ -331,44 +361,17 @@ void tgi_runners_deinit(tgi_runners *runners)
     pthread_cond_destroy(&runners->compiled);
 }
 
-size_t tgi_runners_bytes(tgi_runners *runners)
+/* NULL if there is none now. */
+static tgi_runner *take_handy(tgi_runners *runners)
 {
-    size_t bytes = 0;
-    pthread_mutex_lock(&runners->lock);
-    for (size_t i = 0; i < runners->idle.n; i++)
-        bytes += runner_bytes(runners->idle.data[i]);
-    for (size_t i = 0; i < runners->variants.n; i++)
-        if (runners->variants.data[i].program)
-            bytes += tgi_program_bytes(runners->variants.data[i].program);
-    pthread_mutex_unlock(&runners->lock);
-    return bytes;
+    return atomic_exchange_explicit(&runners->handy, NULL,
+                                    memory_order_acquire);
 }
 
-tg_status tgi_runner_take(tg_concrete *c, const int64_t *symbols,
-                          tgi_runner **out_runner)
+/* Puts it to the others; too many, and the oldest goes. */
+static void give_locked(tgi_runners *runners, tgi_runner *runner)
 {
-    tgi_runners *runners = &c->runners;
-    size_t bytes = tgi_dims_n_symbols(c->graph->dims) * sizeof(*symbols);
-    *out_runner = NULL;
-    pthread_mutex_lock(&runners->lock);
-    for (size_t i = runners->idle.n; i-- > 0 && !*out_runner;)
-        if (bytes == 0 ||
-            memcmp(runners->idle.data[i]->symbols, symbols, bytes) == 0) {
-            *out_runner = runners->idle.data[i];
-            runners->idle.data[i] = runners->idle.data[--runners->idle.n];
-        }
-    pthread_mutex_unlock(&runners->lock);
-    return *out_runner ? TG_OK : runner_create(c, symbols, out_runner);
-}
-
-void tgi_runner_give(tg_concrete *c, tgi_runner *runner)
-{
-    tgi_runners *runners = &c->runners;
     tgi_runner *excess = NULL;
-    if (runner->is_stopgap) {
-        tgi_runner_destroy(runner);
-        return;
-    }
     pthread_mutex_lock(&runners->lock);
     if (runners->idle.n == MAX_IDLE) {
         excess = runners->idle.data[0];
@@ -379,4 +382,69 @@ void tgi_runner_give(tg_concrete *c, tgi_runner *runner)
         excess = runner;
     pthread_mutex_unlock(&runners->lock);
     tgi_runner_destroy(excess);
+}
+
+static void give(tgi_runners *runners, tgi_runner *runner)
+{
+    tgi_runner *none = NULL;
+    if (!atomic_compare_exchange_strong_explicit(
+            &runners->handy, &none, runner, memory_order_release,
+            memory_order_relaxed))
+        give_locked(runners, runner);
+}
+
+size_t tgi_runners_bytes(tgi_runners *runners)
+{
+    size_t bytes = 0;
+    tgi_runner *handy = take_handy(runners);
+    if (handy) {
+        bytes += runner_bytes(handy);
+        give(runners, handy);
+    }
+    pthread_mutex_lock(&runners->lock);
+    for (size_t i = 0; i < runners->idle.n; i++)
+        bytes += runner_bytes(runners->idle.data[i]);
+    for (size_t i = 0; i < runners->variants.n; i++)
+        if (runners->variants.data[i].program)
+            bytes += tgi_program_bytes(runners->variants.data[i].program);
+    pthread_mutex_unlock(&runners->lock);
+    return bytes;
+}
+
+static bool suits(const tgi_runner *runner, const int64_t *symbols,
+                  size_t n_symbols)
+{
+    return n_symbols == 0 || memcmp(runner->symbols, symbols,
+                                    n_symbols * sizeof(*symbols)) == 0;
+}
+
+tg_status tgi_runner_take(tg_concrete *c, const int64_t *symbols,
+                          tgi_runner **out_runner)
+{
+    tgi_runners *runners = &c->runners;
+    const size_t n = tgi_dims_n_symbols(c->graph->dims);
+    tgi_runner *handy = take_handy(runners);
+    if (handy && suits(handy, symbols, n)) {
+        *out_runner = handy;
+        return TG_OK;
+    }
+    *out_runner = NULL;
+    pthread_mutex_lock(&runners->lock);
+    for (size_t i = runners->idle.n; i-- > 0 && !*out_runner;)
+        if (suits(runners->idle.data[i], symbols, n)) {
+            *out_runner = runners->idle.data[i];
+            runners->idle.data[i] = runners->idle.data[--runners->idle.n];
+        }
+    pthread_mutex_unlock(&runners->lock);
+    if (handy)
+        give_locked(runners, handy);
+    return *out_runner ? TG_OK : runner_create(c, symbols, out_runner);
+}
+
+void tgi_runner_give(tg_concrete *c, tgi_runner *runner)
+{
+    if (runner->is_stopgap)
+        tgi_runner_destroy(runner);
+    else
+        give(&c->runners, runner);
 }

@@ -8,6 +8,7 @@
 #define TGI_RUNNER_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/types.h>
 
 #include "graph.h"
@@ -28,6 +29,9 @@ typedef struct tgi_runner_variant {
  * callbacks are user code.
  */
 typedef struct tgi_runners {
+    /* An idle one that is had without the lock, or NULL: most traces are
+       called by one thread. */
+    _Atomic(tgi_runner *) handy;
     pthread_mutex_t lock; /* guards all below */
     TGI_VEC(tgi_runner *) idle;
     TGI_VEC(tgi_runner_variant) variants;
@@ -50,8 +54,13 @@ void tgi_runner_destroy(tgi_runner *runner);
 const int64_t *tgi_runner_result_dims(const tgi_runner *runner, size_t result);
 int64_t tgi_runner_result_bytes(const tgi_runner *runner, size_t result);
 
-/* Sets the buffers of later runs, which must stay where they are: the rules
-   of tgi_interp_run. */
+/*
+ * Sets the buffers of later runs, with the rules of tgi_interp_run; the arrays
+ * must stay where they are. It is bound to the same buffers if that has been
+ * done before, perhaps with other arrays, and none was set since.
+ */
+bool tgi_runner_is_bound(const tgi_runner *runner, void *const *params,
+                         void *const *results);
 tg_status tgi_runner_bind(tgi_runner *runner, void *const *params,
                           void *const *results);
 tg_status tgi_runner_run(tgi_runner *runner);

@@ -23,6 +23,8 @@ void tgi_args_deinit(tgi_args *args)
                 arg->fixed.kind == TG_OPERAND_STRING)
                 tgi_free((char *)(uintptr_t)arg->fixed.as.string);
         }
+    if (args->list.data == args->lent)
+        args->list.data = NULL;
     tgi_vec_deinit(&args->list);
 }
 
@@ -52,9 +54,42 @@ tg_status tgi_args_copy_spec(const tgi_args *from, tgi_args *out_args)
     return TG_OK;
 }
 
-static tg_status push(tgi_args *args, const tgi_arg *arg)
+/* Room for n arguments in all. */
+static bool reserve(tgi_args *args, size_t n)
 {
-    return tgi_vec_push(&args->list, *arg) ? TG_OK : tgi_error_memory();
+    if (n <= args->list.capacity || !args->lent ||
+        args->list.data != args->lent)
+        return tgi_vec_reserve(&args->list, n);
+    tgi_args own = {0};
+    if (!tgi_vec_reserve(&own.list, 2 * n))
+        return false;
+    memcpy(own.list.data, args->lent, args->list.n * sizeof(tgi_arg));
+    args->list.data = own.list.data;
+    args->list.capacity = own.list.capacity;
+    return true;
+}
+
+/*
+ * The next argument, blank, to be filled in and then counted by push(). NULL
+ * when out of memory (recorded).
+ */
+static tgi_arg *begin(tgi_args *args, uint32_t operand)
+{
+    static const tgi_arg blank; /* a copy is quicker than to clear so much */
+    if (!reserve(args, args->list.n + 1)) {
+        tgi_error_memory();
+        return NULL;
+    }
+    tgi_arg *arg = &args->list.data[args->list.n];
+    *arg = blank;
+    arg->operand = operand;
+    return arg;
+}
+
+static tg_status push(tgi_args *args)
+{
+    args->list.n++;
+    return TG_OK;
 }
 
 static void set_spec(tgi_arg *arg, tg_dtype dtype, int rank,
@@ -67,27 +102,28 @@ static void set_spec(tgi_arg *arg, tg_dtype dtype, int rank,
 }
 
 /* Appends a variable; equal ones are found by identity (or by node). */
-static tg_status push_variable(tgi_args *args, tgi_arg arg)
+static tg_status push_variable(tgi_args *args, tgi_arg *arg)
 {
-    arg.kind = TGI_ARG_VARIABLE;
-    arg.alias = (uint32_t)args->list.n;
+    arg->kind = TGI_ARG_VARIABLE;
+    arg->alias = (uint32_t)args->list.n;
     for (size_t i = 0; i < args->list.n; i++) {
         const tgi_arg *other = &args->list.data[i];
         if (other->kind == TGI_ARG_VARIABLE &&
-            ((arg.variable && other->variable == arg.variable) ||
-             (arg.ref && other->ref == arg.ref))) {
-            arg.alias = (uint32_t)i;
+            ((arg->variable && other->variable == arg->variable) ||
+             (arg->ref && other->ref == arg->ref))) {
+            arg->alias = (uint32_t)i;
             break;
         }
     }
-    return push(args, &arg);
+    return push(args);
 }
 
 /* -- Bundles --------------------------------------------------------------- */
 
 typedef struct bundle_walk {
     tgi_args *args;
-    tgi_arg arg; /* what all members share */
+    uint32_t operand;
+    const tg_bundle_type *type;
     tg_context *ctx;
     tg_trace *t;
     bool keeps_variables; /* a call, not a spec */
@@ -100,14 +136,11 @@ static bool push_member(const tg_bundle_field *field,
 {
     bundle_walk *walk = user;
     tg_variable *variable = *member;
-    tgi_arg arg = walk->arg;
-    arg.offset = offset;
-    arg.member = field->name;
-    if (offset + sizeof(variable) > arg.bundle_type->bytes) {
+    if (offset + sizeof(variable) > walk->type->bytes) {
         walk->status = tgi_error_set(
             TG_ERROR_INVALID_ARGUMENT, walk->site,
             "argument %u: '%s' lies outside of a bundle of %zu bytes",
-            arg.operand, field->name, arg.bundle_type->bytes);
+            walk->operand, field->name, walk->type->bytes);
         return false;
     }
     bool is_stand_in =
@@ -118,13 +151,21 @@ static bool push_member(const tg_bundle_field *field,
         if (walk->status)
             return false;
     }
-    set_spec(&arg, variable->spec.dtype, variable->spec.rank,
+    tgi_arg *arg = begin(walk->args, walk->operand);
+    if (!arg) {
+        walk->status = TG_ERROR_OUT_OF_MEMORY;
+        return false;
+    }
+    arg->bundle_type = walk->type;
+    arg->offset = offset;
+    arg->member = field->name;
+    set_spec(arg, variable->spec.dtype, variable->spec.rank,
              variable->spec.dims);
-    arg.is_untrainable = !variable->is_trainable;
+    arg->is_untrainable = !variable->is_trainable;
     if (is_stand_in)
-        arg.ref = variable->node;
+        arg->ref = variable->node;
     else if (walk->keeps_variables)
-        arg.variable = variable;
+        arg->variable = variable;
     walk->status = push_variable(walk->args, arg);
     return walk->status == TG_OK;
 }
@@ -133,8 +174,8 @@ static tg_status push_bundle(tgi_args *args, uint32_t operand_number,
                              const tg_operand *operand, bundle_walk walk)
 {
     walk.args = args;
-    walk.arg = (tgi_arg){.operand = operand_number,
-                         .bundle_type = operand->bundle_type};
+    walk.operand = operand_number;
+    walk.type = operand->bundle_type;
     if (!operand->bundle_type || !operand->as.bundle)
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, walk.site,
                  "argument %u: a bundle is NULL", operand_number);
@@ -151,9 +192,13 @@ static tg_status push_bundle(tgi_args *args, uint32_t operand_number,
     if (args->list.n > n_before)
         return TG_OK;
     /* One without variables: a static value keeps its place. */
-    walk.arg.kind = TGI_ARG_STATIC;
-    walk.arg.fixed.kind = TG_OPERAND_BUNDLE;
-    return push(args, &walk.arg);
+    tgi_arg *arg = begin(args, operand_number);
+    if (!arg)
+        return TG_ERROR_OUT_OF_MEMORY;
+    arg->bundle_type = walk.type;
+    arg->kind = TGI_ARG_STATIC;
+    arg->fixed.kind = TG_OPERAND_BUNDLE;
+    return push(args);
 }
 
 /* -- Operands of a call ---------------------------------------------------- */
@@ -191,82 +236,85 @@ typedef struct flattening {
     TGI_VEC(tgi_dim) symbols;
 } flattening;
 
-static tg_status push_node(flattening *f, tgi_arg arg, tgi_ref ref)
+static tg_status push_node(flattening *f, tgi_arg *arg, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(f->t->graph, ref);
     const tgi_shape *shape = tgi_graph_shape(f->t->graph, ref);
     if (!tgi_vec_reserve(&f->symbols, f->symbols.n + TG_MAX_RANK))
         return tgi_error_memory();
-    arg.kind = node->flags & TGI_NODE_WEAK ? TGI_ARG_NUMBER : TGI_ARG_TENSOR;
-    arg.dtype = node->dtype;
-    arg.rank = (int8_t)shape->rank;
-    arg.ref = ref;
+    arg->kind = node->flags & TGI_NODE_WEAK ? TGI_ARG_NUMBER : TGI_ARG_TENSOR;
+    arg->dtype = node->dtype;
+    arg->rank = (int8_t)shape->rank;
+    arg->ref = ref;
     for (int i = 0; i < shape->rank; i++)
-        arg.dims[i] =
+        arg->dims[i] =
             outer_dim(shape->dims[i], f->symbols.data, &f->symbols.n);
     if (node->op != TGI_OP_VARIABLE)
-        return push(f->args, &arg);
-    arg.variable = variable_of_node(f->t, ref);
+        return push(f->args);
+    arg->variable = variable_of_node(f->t, ref);
     return push_variable(f->args, arg);
 }
 
-static tg_status push_value(flattening *f, tgi_arg arg, tg_value value)
+static tg_status push_value(flattening *f, tgi_arg *arg, tg_value value)
 {
     if (!f->t)
         TGI_FAIL(TG_ERROR_TRACE, f->site,
                  "argument %u is a value of a trace: calls take tensors, "
                  "variables and numbers; in a callback use tg_apply",
-                 arg.operand);
+                 arg->operand);
     tgi_ref ref = tgi_trace_ref(f->t, value, "apply", f->site);
     return ref ? push_node(f, arg, ref) : f->t->status;
 }
 
-static tg_status push_static(flattening *f, tgi_arg arg,
+static tg_status push_static(flattening *f, uint32_t number,
                              const tg_operand *operand)
 {
-    arg.kind = TGI_ARG_STATIC;
-    arg.fixed = *operand;
-    arg.dtype = operand->dtype;
+    tgi_arg *arg = begin(f->args, number);
+    if (!arg)
+        return TG_ERROR_OUT_OF_MEMORY;
+    arg->kind = TGI_ARG_STATIC;
+    arg->fixed = *operand;
+    arg->dtype = operand->dtype;
     switch (operand->kind) {
     case TG_OPERAND_STRING:
         if (!operand->as.string)
             TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, f->site,
-                     "argument %u: a static string is NULL", arg.operand);
-        return push(f->args, &arg);
+                     "argument %u: a static string is NULL", number);
+        return push(f->args);
     case TG_OPERAND_INT:
     case TG_OPERAND_UINT:
     case TG_OPERAND_FLOAT:
-        return push(f->args, &arg);
+        return push(f->args);
     default:
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, f->site,
                  "argument %u: only numbers and strings can be static",
-                 arg.operand);
+                 number);
     }
 }
 
-static tg_status push_tensor(flattening *f, tgi_arg arg, tg_tensor *tensor)
+static tg_status push_tensor(flattening *f, tgi_arg *arg, tg_tensor *tensor)
 {
     if (!tensor)
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, f->site,
-                 "argument %u: a tensor is NULL", arg.operand);
+                 "argument %u: a tensor is NULL", arg->operand);
     if (tensor->ctx != f->ctx)
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, f->site,
                  "argument %u: the tensor belongs to another context",
-                 arg.operand);
+                 arg->operand);
     if (f->t) { /* inside a trace a tensor is a constant */
         tgi_ref ref = tgi_trace_operand(f->t, tg_in_tensor(tensor), "apply",
                                         f->site);
         return ref ? push_node(f, arg, ref) : f->t->status;
     }
-    arg.kind = TGI_ARG_TENSOR;
-    arg.tensor = tensor;
-    arg.data = tensor->data;
-    set_spec(&arg, tensor->spec.dtype, tensor->spec.rank, tensor->spec.dims);
-    return push(f->args, &arg);
+    arg->kind = TGI_ARG_TENSOR;
+    arg->tensor = tensor;
+    arg->data = tensor->data;
+    set_spec(arg, tensor->spec.dtype, tensor->spec.rank, tensor->spec.dims);
+    return push(f->args);
 }
 
 /* A variable itself, or only its value. */
-static tg_status push_stated(flattening *f, tgi_arg arg, tg_variable *variable,
+static tg_status push_stated(flattening *f, tgi_arg *arg, tg_variable *variable,
                              bool is_value)
 {
     if (f->t) {
@@ -277,39 +325,47 @@ static tg_status push_stated(flattening *f, tgi_arg arg, tg_variable *variable,
         return ref ? push_node(f, arg, ref) : f->t->status;
     }
     TGI_TRY(tgi_variable_check(variable, f->ctx, "argument", f->site));
-    arg.variable = variable;
-    set_spec(&arg, variable->spec.dtype, variable->spec.rank,
+    arg->variable = variable;
+    set_spec(arg, variable->spec.dtype, variable->spec.rank,
              variable->spec.dims);
     if (!is_value)
         return push_variable(f->args, arg);
-    arg.kind = TGI_ARG_TENSOR;
-    arg.data = variable->data;
-    return push(f->args, &arg);
+    arg->kind = TGI_ARG_TENSOR;
+    arg->data = variable->data;
+    return push(f->args);
 }
 
-static tg_status push_number(flattening *f, tgi_arg arg,
+static tg_status push_number(flattening *f, tgi_arg *arg,
                              const tg_operand *operand)
 {
     if (f->t) {
         tgi_ref ref = tgi_trace_operand(f->t, *operand, "apply", f->site);
         return ref ? push_node(f, arg, ref) : f->t->status;
     }
-    arg.kind = TGI_ARG_NUMBER;
-    arg.dtype = operand->dtype;
+    arg->kind = TGI_ARG_NUMBER;
+    arg->dtype = operand->dtype;
     if (!tgi_dtype_is_valid(operand->dtype) ||
         !tgi_dtype_store(operand->dtype, tgi_operand_number(operand),
-                         arg.number))
+                         arg->number))
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, f->site,
-                 "argument %u is not a number", arg.operand);
-    return push(f->args, &arg);
+                 "argument %u is not a number", arg->operand);
+    return push(f->args);
 }
 
 static tg_status push_operand(flattening *f, uint32_t number,
                               const tg_operand *operand)
 {
-    tgi_arg arg = {.operand = number};
     if (operand->is_static)
-        return push_static(f, arg, operand);
+        return push_static(f, number, operand);
+    if (operand->kind == TG_OPERAND_BUNDLE)
+        return push_bundle(f->args, number, operand,
+                           (bundle_walk){.ctx = f->ctx,
+                                         .t = f->t,
+                                         .keeps_variables = true,
+                                         .site = f->site});
+    tgi_arg *arg = begin(f->args, number);
+    if (!arg)
+        return TG_ERROR_OUT_OF_MEMORY;
     switch (operand->kind) {
     case TG_OPERAND_VALUE:
         return push_value(f, arg, operand->as.value);
@@ -319,12 +375,6 @@ static tg_status push_operand(flattening *f, uint32_t number,
         return push_stated(f, arg, operand->as.variable, true);
     case TG_OPERAND_TENSOR:
         return push_tensor(f, arg, operand->as.tensor);
-    case TG_OPERAND_BUNDLE:
-        return push_bundle(f->args, number, operand,
-                           (bundle_walk){.ctx = f->ctx,
-                                         .t = f->t,
-                                         .keeps_variables = true,
-                                         .site = f->site});
     case TG_OPERAND_INT:
     case TG_OPERAND_UINT:
     case TG_OPERAND_FLOAT:
@@ -353,15 +403,18 @@ static tg_status name_member_nodes(flattening *f)
 
 tg_status tgi_args_from_operands(tg_context *ctx, const tg_operand *operands,
                                  size_t n_operands, tg_trace *t, tg_site site,
-                                 tgi_args *out_args)
+                                 tgi_few_args *few, tgi_args *out_args)
 {
-    *out_args = (tgi_args){.n_operands = n_operands};
+    *out_args = (tgi_args){
+        .list = {few->list, 0, sizeof(few->list) / sizeof(few->list[0])},
+        .lent = few->list,
+        .n_operands = n_operands};
     flattening f = {.ctx = ctx, .t = t, .site = site, .args = out_args};
     tg_status status = TG_OK;
     if (n_operands && !operands)
         status = tgi_error_set(TG_ERROR_INVALID_ARGUMENT, site,
                                "the arguments are NULL");
-    else if (!tgi_vec_reserve(&out_args->list, n_operands))
+    else if (!reserve(out_args, n_operands))
         status = tgi_error_memory();
     for (size_t i = 0; i < n_operands && !status; i++)
         status = push_operand(&f, (uint32_t)i, &operands[i]);
@@ -409,7 +462,9 @@ static tg_status push_spec(tgi_args *args, uint32_t number,
                            const tg_spec *spec, int64_t *n_symbols,
                            int64_t named[], size_t n_named, tg_site site)
 {
-    tgi_arg arg = {.operand = number};
+    tgi_arg *arg = begin(args, number);
+    if (!arg)
+        return TG_ERROR_OUT_OF_MEMORY;
     int64_t known[TG_MAX_RANK] = {0};
     tgi_spec checked;
     if (spec->rank >= 0 && spec->rank <= TG_MAX_RANK)
@@ -420,23 +475,23 @@ static tg_status push_spec(tgi_args *args, uint32_t number,
                 dim >= TG_SAME((int64_t)n_named);
             known[i] = is_unknown ? 0 : dim;
             if (!is_unknown)
-                arg.dims[i] = dim;
+                arg->dims[i] = dim;
             else if (dim == TG_UNKNOWN)
-                arg.dims[i] = ~(*n_symbols)++;
+                arg->dims[i] = ~(*n_symbols)++;
             else if (named[-dim - 2])
-                arg.dims[i] = named[-dim - 2];
+                arg->dims[i] = named[-dim - 2];
             else
-                arg.dims[i] = named[-dim - 2] = ~(*n_symbols)++;
+                arg->dims[i] = named[-dim - 2] = ~(*n_symbols)++;
         }
     if (tgi_spec_init(&checked, "signature", spec->dtype, spec->rank, known))
         return tg_error_last()->status;
-    arg.kind = TGI_ARG_TENSOR;
-    arg.dtype = (uint8_t)spec->dtype;
-    arg.rank = (int8_t)spec->rank;
+    arg->kind = TGI_ARG_TENSOR;
+    arg->dtype = (uint8_t)spec->dtype;
+    arg->rank = (int8_t)spec->rank;
     if (spec->kind == TG_SPEC_VARIABLE)
         return push_variable(args, arg);
     (void)site;
-    return push(args, &arg);
+    return push(args);
 }
 
 tg_status tgi_args_from_specs(tg_context *ctx, const tg_spec *specs,
@@ -463,8 +518,7 @@ tg_status tgi_args_from_specs(tg_context *ctx, const tg_spec *specs,
                                  (bundle_walk){.ctx = ctx, .site = site});
             break;
         case TG_SPEC_STATIC:
-            status = push_static(&f, (tgi_arg){.operand = number},
-                                 &specs[i].operand);
+            status = push_static(&f, number, &specs[i].operand);
             break;
         default:
             status = tgi_error_set(TG_ERROR_INVALID_ARGUMENT, site,

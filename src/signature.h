@@ -46,19 +46,28 @@ typedef struct tgi_arg {
 
 typedef struct tgi_args {
     TGI_VEC(tgi_arg) list;
+    tgi_arg *lent; /* memory of the list that is not its own, or NULL */
     size_t n_operands;
     bool owns_strings;
 } tgi_args;
+
+/* Room for the arguments of most calls. */
+typedef struct tgi_few_args {
+    tgi_arg list[4];
+} tgi_few_args;
 
 void tgi_args_deinit(tgi_args *args);
 
 /* A copy without data, owning its strings. */
 tg_status tgi_args_copy_spec(const tgi_args *from, tgi_args *out_args);
 
-/* The operands of a call in `ctx`; in a trace, values are allowed too. */
+/*
+ * The operands of a call in `ctx`; in a trace, values are allowed too. `few`
+ * is used if it suffices, and must live as long.
+ */
 tg_status tgi_args_from_operands(tg_context *ctx, const tg_operand *operands,
                                  size_t n_operands, tg_trace *t, tg_site site,
-                                 tgi_args *out_args);
+                                 tgi_few_args *few, tgi_args *out_args);
 
 /* The same from specs. */
 tg_status tgi_args_from_specs(tg_context *ctx, const tg_spec *specs,

@@ -298,7 +298,7 @@ tg_status tg_variable_unmap(tg_variable *variable)
     }
     if (variable->is_mapped_for_write) {
         atomic_store(&variable->is_set, true);
-        atomic_fetch_add(&variable->version, 1);
+        tgi_variable_new_version(variable);
     }
     if (--variable->n_maps == 0)
         variable->is_mapped_for_write = false;

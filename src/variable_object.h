@@ -62,4 +62,14 @@ tg_status tgi_variable_check(const tg_variable *variable,
                              const tg_context *ctx, const char *who,
                              tg_site site);
 
+/* Says that the contents have changed. Only who holds the group's lock does
+   so, and needs no atomic addition for it. */
+static inline void tgi_variable_new_version(tg_variable *variable)
+{
+    const uint64_t version =
+        atomic_load_explicit(&variable->version, memory_order_relaxed);
+    atomic_store_explicit(&variable->version, version + 1,
+                          memory_order_relaxed);
+}
+
 #endif /* TGI_VARIABLE_OBJECT_H */

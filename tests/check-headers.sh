@@ -9,32 +9,36 @@ include=$srcdir/include
 warn='-Wall -Wextra -pedantic -Werror -fsyntax-only'
 failed=0
 
-# compile NAME COMPILER-AND-FLAGS...: the program is on standard input.
+# compile NAME PROGRAM COMPILER-AND-FLAGS... (A pipe into it would be a shell
+# of its own, whose `failed` is lost.)
 compile()
 {
     name=$1
-    shift
-    "$@" $warn -I"$include" - || {
+    program=$2
+    shift 2
+    echo "$program" | "$@" $warn -I"$include" - || {
         echo "failed: $name: $*"
         failed=1
     }
 }
 
-# CC may be several words, such as "ccache gcc -m64".
+# CC may be several words, such as "ccache gcc -m64". A header of macros alone
+# is an empty program, which C does not know.
 for path in "$include"/tgjit.h "$include"/tgjit/*.h; do
     header=${path#"$include"/}
-    echo "#include <$header>" | compile "$header" $CC -std=c11 -x c
+    program="#include <$header>
+extern int nothing;"
+    compile "$header" "$program" $CC -std=c11 -x c
     if test -n "$CXX17"; then
-        echo "#include <$header>" | compile "$header" $CXX17 -std=c++17 -x c++
+        compile "$header" "$program" $CXX17 -std=c++17 -x c++
     fi
 done
 
 IFS=. read -r major minor patch <<END
 $PACKAGE_VERSION
 END
-compile "the version is not $PACKAGE_VERSION" $CC -std=c11 -x c <<END
-#include <tgjit.h>
+compile "the version is not $PACKAGE_VERSION" "#include <tgjit.h>
 _Static_assert(TG_VERSION_MAJOR == $major && TG_VERSION_MINOR == $minor &&
-               TG_VERSION_PATCH == $patch, "tgjit/base.h and configure.ac");
-END
+               TG_VERSION_PATCH == $patch, \"tgjit/base.h and configure.ac\");" \
+    $CC -std=c11 -x c
 exit $failed

@@ -24,6 +24,7 @@ const char *backend_name(backend which)
     static const char *const names[N_BACKENDS] = {
         [BACKEND_INTERP] = "interp",
         [BACKEND_JIT] = "jit",
+        [BACKEND_JIT_ANY] = "jit_any",
         [BACKEND_C] = "c",
         [BACKEND_EXPERT] = "expert",
     };
@@ -36,7 +37,7 @@ const char *backend_name(backend which)
 static tg_context *context_for(backend which, int threads, const char *cpu)
 {
     tg_context_options options = TG_CONTEXT_OPTIONS_INIT;
-    options.jit = which == BACKEND_JIT ? "required" : "off";
+    options.jit = backend_is_jit(which) ? "required" : "off";
     options.cpu = cpu;
     options.threads = threads;
     return tg_context_create(&options);
@@ -119,7 +120,7 @@ bool backend_is_available(backend which, reason *out_why)
     if (!seen[which].is_known) {
         seen[which].is_known = true;
         seen[which].is_available =
-            which == BACKEND_JIT ? jit_is_available(&seen[which].why)
+            backend_is_jit(which) ? jit_is_available(&seen[which].why)
             : which == BACKEND_EXPERT
                 ? expert_is_available(&seen[which].why)
                 : true;

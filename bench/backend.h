@@ -14,6 +14,7 @@
 typedef enum backend {
     BACKEND_INTERP,
     BACKEND_JIT,
+    BACKEND_JIT_ANY, /* the same, of extents that are not known */
     BACKEND_C,
     BACKEND_EXPERT,
     N_BACKENDS
@@ -26,12 +27,17 @@ typedef struct reason {
 
 void reason_set(reason *why, const char *format, ...) TG_PRINTF(2, 3);
 
-/* "interp", "jit", "c", "expert" */
+/* "interp", "jit", "jit_any", "c", "expert" */
 const char *backend_name(backend which);
+
+static inline bool backend_is_jit(backend which)
+{
+    return which == BACKEND_JIT || which == BACKEND_JIT_ANY;
+}
 
 static inline bool backend_is_library(backend which)
 {
-    return which == BACKEND_INTERP || which == BACKEND_JIT;
+    return which == BACKEND_INTERP || backend_is_jit(which);
 }
 
 /* False, with the reason, if this build or machine does not have it. */

@@ -5,7 +5,7 @@
 
 bench_cppflags = -I$(top_srcdir)/include -I$(top_srcdir)/bench -D_GNU_SOURCE
 
-bin_PROGRAMS = bench/tgjit-bench
+bin_PROGRAMS += bench/tgjit-bench
 bench_tgjit_bench_SOURCES = \
 	bench/backend.c \
 	bench/backend.h \

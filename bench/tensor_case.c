@@ -14,6 +14,7 @@
 #include "compare.h"
 
 struct experiment {
+    const char *name;
     const tensor_case *what;
     const case_size *size;
     input_kind kind;
@@ -124,8 +125,12 @@ static bool prepare_results(runner *r)
 static bool prepare_library(runner *r, reason *out_why)
 {
     r->ctx = backend_context(r->which, r->threads);
+    tg_function_options options = TG_FUNCTION_OPTIONS_INIT;
+    options.name = r->e->name;
+    if (r->which == BACKEND_JIT_ANY)
+        options.policy = TG_RELAXED;
     r->function =
-        tg_function_create(r->ctx, r->e->what->callback, NULL, NULL);
+        tg_function_create(r->ctx, r->e->what->callback, NULL, &options);
     if (r->function && prepare_args(r) && prepare_results(r))
         r->bound = tg_bind(r->function, r->args, r->n_args, r->out, r->n_out);
     if (r->bound)
@@ -326,6 +331,7 @@ static experiment *begin(const bench_case *c, const case_size *size,
         reason_set(out_why, "out of memory");
         return NULL;
     }
+    e->name = c->name;
     e->what = c->what;
     e->size = size;
     e->kind = inputs;
@@ -337,8 +343,8 @@ static experiment *begin(const bench_case *c, const case_size *size,
 
 static bool has_backend(const bench_case *c, backend which)
 {
-    (void)c, (void)which;
-    return true;
+    /* Extents count where the time is that of elements. */
+    return which != BACKEND_JIT_ANY || !c->is_serial;
 }
 
 const case_family tensor_family = {

@@ -25,6 +25,7 @@ for case in chain softmax layer_norm sum black_scholes jacobi scale axpy copy \
             fail "--list lacks $case of $backend"
     done
 done
+grep -q '^chain/1e6/jit_any/threads:2$' "$out" || fail "--list lacks jit_any"
 for row in chain/1e6/c/threads:2 trace/chain/interp/threads:1 \
     passes/chain/interp/threads:1 compile/chain/jit/threads:1; do
     grep -qx "$row" "$out" || fail "--list lacks $row"

@@ -6,6 +6,7 @@ dist_doc_DATA += \
 	README.md \
 	docs/ADDING-AN-OP.md \
 	docs/ARCHITECTURE.md \
+	docs/CACHE.md \
 	docs/DEBUGGING.md \
 	docs/NUMERICS.md \
 	docs/OPS.md \
@@ -13,6 +14,7 @@ dist_doc_DATA += \
 
 dist_man_MANS = \
 	docs/man/tgjit-bench.1 \
+	docs/man/tgjit-cache.1 \
 	docs/man/tgjit.3
 
 # Prints docs/OPS.md from src/op.def; tests/check-ops-doc.sh compares.

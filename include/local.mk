@@ -7,6 +7,7 @@ include_HEADERS += include/tgjit.h
 topicincludedir = $(includedir)/tgjit
 topicinclude_HEADERS = \
 	include/tgjit/base.h \
+	include/tgjit/cache.h \
 	include/tgjit/context.h \
 	include/tgjit/function.h \
 	include/tgjit/map.h \

@@ -6,6 +6,7 @@
 #define TGJIT_H
 
 #include "tgjit/base.h"
+#include "tgjit/cache.h"
 #include "tgjit/context.h"
 #include "tgjit/function.h"
 #include "tgjit/ops.h"

@@ -18,6 +18,11 @@
 
 typedef struct tgi_frame tgi_frame;
 
+/* begin … end - 1 */
+typedef struct tgi_range {
+    int64_t begin, end;
+} tgi_range;
+
 struct tgi_frame {
     /* By number of the plan: parameters, results, temporaries, constants. */
     void *const *buffers;
@@ -25,6 +30,10 @@ struct tgi_frame {
     const int64_t *dims;
     /* Work, in picoseconds, that a thread must have to take part; 0: any. */
     int64_t grain;
+    /* Which of n_items items of a kernel a thread of a team does, if each
+       takes that many picoseconds (share.c). */
+    tgi_range (*share)(const tgi_frame *frame, int64_t thread,
+                       int64_t n_threads, int64_t n_items, int64_t item_cost);
     /* Returns when all threads of the team have called it. */
     void (*barrier)(tgi_frame *frame);
     /* Does step `step` of the plan that needs the host (a print). Called by

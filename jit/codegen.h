@@ -16,6 +16,9 @@ typedef struct tgi_codegen_options {
     unsigned vector_bits; /* 128, 256, 512; 0: what suits the CPU */
     int64_t cache_bytes;  /* of the last cache; 0: not known */
     bool verify;          /* LLVM's verifier, before its passes */
+    /* For AddressSanitizer: fails in a program without it. Such objects hold
+       addresses of this process, and are good for no other. */
+    bool instruments;
     bool wants_ir, wants_assembly;
     /* Memory: tgi_alloc and tgi_free. */
     void *(*alloc)(size_t bytes);
@@ -31,7 +34,7 @@ typedef struct tgi_codegen {
     const void *object; /* the bytes of an ELF object … */
     size_t object_bytes;
     const char *entry; /* … and the global symbol of its tgi_entry */
-    /* Symbols of the kernels, in the order of the loops. */
+    /* Symbols of the kernels, in the order of the loops; NULL: a tiny one. */
     const char *const *kernels;
     const tgi_kernel_cost *costs; /* of each */
     size_t n_kernels;

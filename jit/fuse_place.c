@@ -36,6 +36,15 @@ tgi_task *tgi_fuse_writer(tgi_fuse_state *s, const tgi_task *task, uint32_t i)
     return &s->tasks.data[s->values[ref].task - 1];
 }
 
+/* The variable whose buffer holds a value as it was read; -1: none. */
+static int64_t param_of(const tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    return s->values[ref].how == TGI_FUSE_GIVEN && node->op == TGI_OP_READ
+               ? (int64_t)tgi_fuse_param(s, node->inputs[0])
+               : -1;
+}
+
 /* The parameter whose buffer an entry reads; -1: none. */
 static int64_t param_read(const tgi_fuse_state *s, const tgi_task *task,
                           uint32_t i)
@@ -268,11 +277,14 @@ static bounds bounds_of(tgi_fuse_state *s, const tgi_task *task)
 }
 
 /* A kernel may write a variable that it reads if every point reads only what
-   it writes itself, in one phase. */
+   it writes itself, in one phase. One that it writes already is written in
+   the same phase, after that: among several, they might change places. */
 static bool can_write(tgi_fuse_state *s, uint32_t number, const tgi_task *task)
 {
     const tgi_fuse_kernel *k = &s->kernels.data[number];
     int64_t param = param_written(s, task);
+    if (param >= 0 && k->has_reduction && s->last_writer[param] == number + 1)
+        return false;
     if (param < 0 || s->last_reader[param] != number + 1)
         return true;
     if (k->has_reduction)
@@ -317,11 +329,10 @@ static void note_printed(tgi_fuse_state *s, const tgi_task *task)
     const tgi_node *print = tgi_graph_node(s->graph, task->node);
     for (uint32_t i = 0; i < print->n_inputs; i++) {
         tgi_ref ref = tgi_fuse_dense(s, print->inputs[i]);
-        const tgi_node *node = tgi_graph_node(s->graph, ref);
+        int64_t param = param_of(s, ref);
         s->values[ref].is_read = true;
-        if (s->values[ref].how == TGI_FUSE_GIVEN && node->op == TGI_OP_READ)
-            s->last_reader[tgi_fuse_param(s, node->inputs[0])] =
-                task->kernel + 1;
+        if (param >= 0)
+            s->last_reader[param] = task->kernel + 1;
     }
 }
 
@@ -454,15 +465,27 @@ static tg_status cut(tgi_fuse_state *s, const tgi_task *task)
     return TG_OK;
 }
 
+static bool is_overwritten(const tgi_fuse_state *s, int64_t param,
+                           uint32_t kernel)
+{
+    return param >= 0 && s->last_writer[param] &&
+           s->last_writer[param] - 1 < kernel;
+}
+
 /* A read of a variable that a kernel has overwritten by now; 0: none. */
 static tgi_ref find_stale(const tgi_fuse_state *s, const tgi_task *task,
                           uint32_t kernel)
 {
+    const tgi_node *print = tgi_graph_node(s->graph, task->node);
+    for (uint32_t i = 0;
+         task->kind == TGI_TASK_PRINT && i < print->n_inputs; i++) {
+        tgi_ref ref = tgi_fuse_dense(s, print->inputs[i]);
+        if (is_overwritten(s, param_of(s, ref), kernel))
+            return ref;
+    }
     for (size_t n = 0; n < task->expansion.order.n; n++) {
         uint32_t i = task->expansion.order.data[n];
-        int64_t param = param_read(s, task, i);
-        if (param >= 0 && s->last_writer[param] &&
-            s->last_writer[param] - 1 < kernel)
+        if (is_overwritten(s, param_read(s, task, i), kernel))
             return task->expansion.entries.data[i].node;
     }
     return 0;
@@ -547,7 +570,7 @@ static tg_status place(tgi_fuse_state *s, uint32_t task_number)
     if (number == n)
         TGI_TRY(open_kernel(s, task));
     TGI_TRY(join(s, number, task_number, p));
-    if (task->kind == TGI_TASK_CHECK)
+    if (task->kind == TGI_TASK_CHECK || task->kind == TGI_TASK_PRINT)
         s->fence = number + 1;
     return TG_OK;
 }

@@ -9,6 +9,8 @@
  *   fuse_place.c   tasks into kernels and phases
  *   fuse_steps.c   kernels into loops, with barriers between them, by
  *                  fuse_kernel.c and, inst by inst, fuse_build.c
+ *   fuse_tiny.c    which of them are straight-line code
+ *   fuse_in_place.c  which buffers take the place of others
  *
  * Extents of 1 have no say anywhere: axes are those of other extents.
  */
@@ -249,5 +251,15 @@ tgi_task *tgi_fuse_writer(tgi_fuse_state *s, const tgi_task *task, uint32_t i);
 /* fuse_steps.c, fuse_kernel.c: kernels into loops. */
 tg_status tgi_fuse_build(tgi_fuse_state *s);
 tg_status tgi_fuse_build_kernel(tgi_fuse_state *s, const tgi_fuse_kernel *k);
+
+/* fuse_tiny.c */
+/* Words of a kernel as straight-line code, roughly; 0: it is not tiny. */
+uint32_t tgi_fuse_tiny_words(const tgi_fuse_state *s,
+                             const tgi_kernel_loops *k);
+/* Takes away the memory of what is touched in one tiny region alone. */
+tg_status tgi_fuse_tiny_values(tgi_fuse_state *s);
+
+/* fuse_in_place.c: lets what is stored take the place of what dies. */
+tg_status tgi_fuse_in_place(tgi_fuse_state *s);
 
 #endif /* TGI_FUSE_STATE_H */

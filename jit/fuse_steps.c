@@ -4,6 +4,9 @@
  * each other. Between two barriers lies an epoch; a buffer is in use from the
  * first epoch that touches it to the last, and memory is shared by buffers
  * whose epochs are apart.
+ *
+ * Tiny kernels are all the first thread's, which does one after the other:
+ * among themselves they need no barrier.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,18 +14,28 @@
 #include "error.h"
 #include "fuse_build.h"
 
-/* What has happened to a buffer in the current epoch. */
-enum { READ = 1, WRITTEN = 2, PARTLY = 4 };
+/* What has happened to a buffer in the current epoch; above these bits, what
+   tiny kernels have done to it. */
+enum { READ = 1, WRITTEN = 2, PARTLY = 4, BITS = 3 };
+
+/* Words of a tiny region, and of all of them, at most: they are one function,
+   and LLVM takes more than twice the time for twice of it. */
+enum { MOST_WORDS = 1500, MOST_WORDS_OF_ALL = 3000 };
 
 typedef struct stepper {
     tgi_fuse_state *state;
     uint32_t epoch;
+    uint32_t words;     /* of the tiny region that the last step is part of … */
+    uint32_t all_words; /* … and of all of them */
+    bool is_tiny;   /* the kernel that is being added */
     TGI_VEC(uint8_t) touched; /* by buffer */
 } stepper;
 
 static tg_status add_step(stepper *st, int kind, uint32_t number)
 {
     tgi_loop_step step = {(uint8_t)kind, number};
+    if (kind != TGI_STEP_RUN)
+        st->words = 0;
     return tgi_vec_push(&st->state->loops->steps, step) ? TG_OK
                                                         : tgi_error_memory();
 }
@@ -48,6 +61,7 @@ static tg_status know_buffers(stepper *st)
 static bool conflicts(const stepper *st, uint32_t buffer, unsigned does)
 {
     unsigned was = st->touched.data[buffer];
+    was = st->is_tiny ? was & ((1u << BITS) - 1) : was | was >> BITS;
     if (does & READ)
         return was & (WRITTEN | PARTLY);
     if (does & WRITTEN)
@@ -58,7 +72,7 @@ static bool conflicts(const stepper *st, uint32_t buffer, unsigned does)
 static void touch(stepper *st, uint32_t buffer, unsigned does)
 {
     tgi_loop_buffer *b = &st->state->loops->buffers.data[buffer];
-    st->touched.data[buffer] |= (uint8_t)does;
+    st->touched.data[buffer] |= (uint8_t)(does << (st->is_tiny ? BITS : 0));
     if (!b->is_used)
         b->first = st->epoch;
     b->is_used = true;
@@ -116,10 +130,22 @@ static unsigned store_does(const tgi_fuse_state *s, const tgi_fuse_kernel *k)
 
 static tg_status add_run(stepper *st, uint32_t number, unsigned does)
 {
-    const tgi_kernel_loops *k = st->state->loops->kernels.data[number];
+    tgi_fuse_state *s = st->state;
+    tgi_kernel_loops *k = s->loops->kernels.data[number];
+    const uint32_t words = tgi_fuse_tiny_words(s, k);
+    st->is_tiny = k->is_tiny =
+        words && st->words + words <= MOST_WORDS &&
+        st->all_words + words <= MOST_WORDS_OF_ALL;
     if (walk_buffers(st, k, does, look_conflict))
         TGI_TRY(add_barrier(st));
     walk_buffers(st, k, does, look_touch);
+    st->words = st->is_tiny ? st->words + words : 0;
+    st->all_words += st->is_tiny ? words : 0;
+    st->is_tiny = false;
+    if (k->is_tiny && s->explain)
+        tgi_strbuf_addf(s->explain,
+                        "kernel %s: tiny, straight-line in the entry\n",
+                        k->name);
     return add_step(st, TGI_STEP_RUN, number);
 }
 
@@ -214,5 +240,7 @@ tg_status tgi_fuse_build(tgi_fuse_state *s)
         status = build_kernel(&st, &s->kernels.data[i]);
     s->loops->n_epochs = st.epoch + 1;
     tgi_vec_deinit(&st.touched);
-    return status;
+    if (!status)
+        status = tgi_fuse_tiny_values(s);
+    return status ? status : tgi_fuse_in_place(s);
 }

@@ -3,8 +3,8 @@
  * fuse_tasks.c - what there is to store, as tasks in an order in which they
  * can be done. Nothing reads a variable after it was written: such reads are
  * the written value itself. So assignments can wait until the end, behind
- * everything that reads the old contents; a check that may fail lets those
- * in front of it happen first.
+ * everything that reads the old contents; a check or a print, which may fail,
+ * lets those in front of it happen first.
  */
 #include <string.h>
 
@@ -476,13 +476,13 @@ tg_status tgi_fuse_tasks(tgi_fuse_state *s)
     tgi_ref assigned = 1;
     for (tgi_ref ref = 1; ref <= graph->n_nodes; ref++) {
         const tgi_node *node = tgi_graph_node(graph, ref);
-        if (tgi_fuse_is_checked(node)) {
+        const bool is_checked = tgi_fuse_is_checked(node);
+        if (is_checked || node->op == TGI_OP_PRINT) {
             TGI_TRY(add_assignments(s, assigned, ref));
             assigned = ref;
-            TGI_TRY(add_other(s, ref, TGI_TASK_CHECK));
+            TGI_TRY(add_other(s, ref, is_checked ? TGI_TASK_CHECK
+                                                 : TGI_TASK_PRINT));
         }
-        if (node->op == TGI_OP_PRINT)
-            TGI_TRY(add_other(s, ref, TGI_TASK_PRINT));
         tgi_fuse_value *value = &s->values[ref];
         if (value->how != TGI_FUSE_STORED || value->same != ref)
             continue;

@@ -192,7 +192,8 @@ static void use_inputs(tgi_fuse_state *s, tgi_ref ref, tgi_ref owner,
 
 /* True if a read of a variable must be copied at once: its contents may be
    overwritten before the last use. Assignments wait for the end of the call,
-   unless a check that may fail comes after them. */
+   unless a check that may fail comes after them. (What a print brings forward
+   is seen when kernels are formed: find_stale of fuse_place.c.) */
 static bool needs_snapshot(const tgi_fuse_state *s, const tgi_node *read)
 {
     tgi_ref write = s->first_write[tgi_fuse_param(s, read->inputs[0])];

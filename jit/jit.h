@@ -12,6 +12,7 @@
 #include "graph.h"
 #include "interp.h"
 #include "log.h"
+#include "store.h"
 
 /*
  * Says what the code generator is: LLVM's version, the target triple, the
@@ -38,7 +39,9 @@ typedef struct tgi_jit_options {
     const tgi_log *log;
     const char *cpu;      /* NULL: the host */
     unsigned vector_bits; /* 0: what suits the CPU */
+    bool instruments;     /* for AddressSanitizer */
     size_t most_work;     /* longer loops are not compiled; 0: all are */
+    bool verifies;        /* LLVM's verifier looks at the IR */
     /* Called with every stage as text if not NULL: "fusion", "loops", "ir",
        "ir-after", "asm". `wants` says for which. */
     bool (*wants)(const char *stage, void *user);

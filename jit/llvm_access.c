@@ -300,6 +300,9 @@ LLVMValueRef tgi_llvm_load(tgi_llvm_kernel *k, uint32_t number)
     const tgi_stride stride = access->stride[k->vector_axis];
     const tg_dtype dtype = dtype_of(k, access);
     LLVMTypeRef type = tgi_llvm_type(k->e, dtype);
+    LLVMValueRef known = k->tiny ? tgi_llvm_tiny_load(k, access) : NULL;
+    if (known)
+        return known;
     if (k->e->lanes == 1) {
         LLVMValueRef address = tgi_llvm_address(k, access);
         if (index_varies(k, access))
@@ -378,6 +381,8 @@ void tgi_llvm_store(tgi_llvm_kernel *k, const tgi_store *store)
     const tg_dtype dtype = dtype_of(k, access);
     LLVMValueRef value = tgi_llvm_value_of(k, store->value);
     assert(!access->index);
+    if (k->tiny && tgi_llvm_tiny_store(k, access, value))
+        return;
     if (k->e->lanes == 1) {
         store_at(k, dtype, value, tgi_llvm_address(k, access));
         return;

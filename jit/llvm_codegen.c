@@ -74,6 +74,8 @@ static bool take_names(own *o, const tgi_llvm_kernel_info *kernels,
     LLVMGetValueName2(entry, &length);
     bytes += length + 1;
     for (size_t i = 0; i < o->n_kernels; i++) {
+        if (!kernels[i].function)
+            continue;
         LLVMGetValueName2(kernels[i].function, &length);
         bytes += length + 1;
     }
@@ -87,10 +89,13 @@ static bool take_names(own *o, const tgi_llvm_kernel_info *kernels,
     memcpy(at, name, length + 1);
     at += length + 1;
     for (size_t i = 0; i < o->n_kernels; i++) {
+        o->costs[i] = kernels[i].cost;
+        o->kernels[i] = NULL;
+        if (!kernels[i].function)
+            continue;
         name = LLVMGetValueName2(kernels[i].function, &length);
         memcpy(at, name, length + 1);
         o->kernels[i] = at;
-        o->costs[i] = kernels[i].cost;
         at += length + 1;
     }
     return true;
@@ -135,6 +140,7 @@ static bool compile_module(tgi_llvm_program *program, LLVMModuleRef module,
         return false;
     const unsigned flags =
         (options->verify ? TGI_LLVM_VERIFY : 0) |
+        (options->instruments ? TGI_LLVM_INSTRUMENT : 0) |
         (options->wants_ir ? TGI_LLVM_WANT_IR : 0) |
         (options->wants_assembly ? TGI_LLVM_WANT_ASSEMBLY : 0);
     const bool is_compiled =

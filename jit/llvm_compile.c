@@ -19,6 +19,8 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "llvm_instrument.h"
+
 static const char passes[] = "function(early-cse)";
 
 /* -- Complaints ------------------------------------------------------------ */
@@ -62,18 +64,28 @@ static void verify(LLVMModuleRef module, complaint *c)
     LLVMDisposeMessage(text);
 }
 
-static void run_passes(const tgi_llvm_target *target, LLVMModuleRef module,
-                       complaint *c)
+bool tgi_llvm_run_passes(const tgi_llvm_target *target, LLVMModuleRef module,
+                         const char *names, char *message, size_t n)
 {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef error =
-        LLVMRunPasses(module, passes, target->machine, options);
+    LLVMErrorRef error = LLVMRunPasses(module, names, target->machine, options);
     LLVMDisposePassBuilderOptions(options);
-    if (error) {
-        char *text = LLVMGetErrorMessage(error); /* takes the error */
+    if (!error)
+        return true;
+    char *text = LLVMGetErrorMessage(error); /* takes the error */
+    snprintf(message, n, "%s", text);
+    LLVMDisposeErrorMessage(text);
+    return false;
+}
+
+static void run_passes(const tgi_llvm_target *target, LLVMModuleRef module,
+                       unsigned flags, complaint *c)
+{
+    char text[512];
+    if (!tgi_llvm_run_passes(target, module, passes, text, sizeof(text)) ||
+        (flags & TGI_LLVM_INSTRUMENT &&
+         !tgi_llvm_instrument(target, module, text, sizeof(text))))
         complain(c, text);
-        LLVMDisposeErrorMessage(text);
-    }
 }
 
 /* Changes the module: what it holds after it is of no use. */
@@ -99,7 +111,7 @@ static void compile(const tgi_llvm_target *target, LLVMModuleRef module,
     if (flags & TGI_LLVM_VERIFY)
         verify(module, c);
     if (!c->is_made)
-        run_passes(target, module, c);
+        run_passes(target, module, flags, c);
     out->passes_time = tgi_llvm_milliseconds() - start;
     if (c->is_made)
         return;

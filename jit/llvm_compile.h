@@ -21,6 +21,7 @@ enum {
     TGI_LLVM_VERIFY = 1,  /* refuse a module that is not well-formed */
     TGI_LLVM_WANT_IR = 2, /* ir_before, ir_after */
     TGI_LLVM_WANT_ASSEMBLY = 4,
+    TGI_LLVM_INSTRUMENT = 8, /* see llvm_instrument.h */
     TGI_LLVM_WANT_TEXT = TGI_LLVM_WANT_IR | TGI_LLVM_WANT_ASSEMBLY
 };
 
@@ -33,6 +34,10 @@ enum {
 bool tgi_llvm_compile(const tgi_llvm_target *target, LLVMModuleRef module,
                       unsigned flags, tgi_llvm_compiled *out_compiled,
                       char *message, size_t n);
+
+/* Runs passes, named as `opt` takes them; false, and why, if LLVM refuses. */
+bool tgi_llvm_run_passes(const tgi_llvm_target *target, LLVMModuleRef module,
+                         const char *names, char *message, size_t n);
 
 /* What the clock says; it starts anywhere. */
 double tgi_llvm_milliseconds(void);

@@ -3,8 +3,8 @@
  * llvm_entry.c - the entry of a compiled function (abi.h): its steps, as each
  * thread of the team takes them.
  *
- * A kernel is shared among as many threads as have enough to do. All threads
- * compute the same shares from the same numbers, so nobody is asked.
+ * A kernel is shared among as many threads as have enough to do (share.h).
+ * Tiny kernels are in here themselves, for the first thread.
  *
  * Whether the call ends at a step must be the same for all threads: one that
  * is already past the step must not change what the others find there. So a
@@ -22,6 +22,10 @@ typedef struct entry {
 } entry;
 
 /* -- Shares ---------------------------------------------------------------- */
+
+typedef struct range_values {
+    LLVMValueRef begin, end;
+} range_values;
 
 static LLVMValueRef extent(entry *n, const tgi_kernel_loops *loops, int axis)
 {
@@ -72,85 +76,91 @@ static LLVMValueRef cost_of(entry *n, const tgi_kernel_loops *loops,
     return cost;
 }
 
-/* Threads that take part: as many as have `grain` to do, one at least. */
-static LLVMValueRef parts_of(entry *n, LLVMValueRef items, LLVMValueRef cost)
+static range_values share_of_team(entry *n, LLVMValueRef items,
+                                    LLVMValueRef cost)
 {
     const tgi_llvm_program *program = n->k.program;
     LLVMBuilderRef b = n->k.b;
-    LLVMValueRef one = tgi_llvm_number(program, 1);
-    LLVMValueRef grain =
-        tgi_llvm_frame_load(program, n->frame, TGI_FRAME_GRAIN);
-    grain = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSGT, grain, one, ""),
-                            grain, one, "");
-    LLVMValueRef parts = LLVMBuildUDiv(
-        b, tgi_llvm_mul(program, items, cost), grain, "");
-    parts = tgi_llvm_min(program, parts, n->n_threads);
-    parts = tgi_llvm_min(program, parts, items);
-    return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSGT, parts, one, ""),
-                           parts, one, "");
+    LLVMTypeRef i64 = program->i64;
+    LLVMTypeRef members[] = {i64, i64};
+    LLVMTypeRef parameters[] = {program->pointer, i64, i64, i64, i64};
+    LLVMTypeRef type = LLVMFunctionType(
+        LLVMStructTypeInContext(n->k.e->context, members, 2, false),
+        parameters, 5, false);
+    LLVMValueRef arguments[] = {n->frame, n->thread, n->n_threads, items,
+                                cost};
+    LLVMValueRef range = LLVMBuildCall2(
+        b, type, tgi_llvm_frame_load(program, n->frame, TGI_FRAME_SHARE),
+        arguments, 5, "");
+    return (range_values){LLVMBuildExtractValue(b, range, 0, ""),
+                            LLVMBuildExtractValue(b, range, 1, "")};
 }
 
-/* The thread's share of the items; shares differ by one at most. */
-static void share_of(entry *n, LLVMValueRef items, LLVMValueRef parts,
-                     LLVMValueRef *out_begin, LLVMValueRef *out_end)
-{
-    const tgi_llvm_program *program = n->k.program;
-    LLVMBuilderRef b = n->k.b;
-    LLVMValueRef size = LLVMBuildUDiv(b, items, parts, "");
-    LLVMValueRef rest = LLVMBuildURem(b, items, parts, "");
-    LLVMValueRef begin = LLVMBuildAdd(
-        b, LLVMBuildMul(b, n->thread, size, ""),
-        tgi_llvm_min(program, n->thread, rest), "");
-    LLVMValueRef is_larger =
-        LLVMBuildICmp(b, LLVMIntSLT, n->thread, rest, "");
-    LLVMValueRef end = LLVMBuildAdd(b, begin, size, "");
-    end = LLVMBuildAdd(b, end, LLVMBuildZExt(b, is_larger, program->i64, ""),
-                       "");
-    LLVMValueRef is_part =
-        LLVMBuildICmp(b, LLVMIntSLT, n->thread, parts, "");
-    *out_begin = begin;
-    *out_end = LLVMBuildSelect(b, is_part, end, begin, "");
-}
-
-/* The same for a kernel. One item is the first thread's. */
-static void find_share(entry *n, uint32_t number, LLVMValueRef *out_begin,
-                       LLVMValueRef *out_end)
+/* What the thread does of a kernel. One item is the first thread's. */
+static range_values find_share(entry *n, uint32_t number)
 {
     const tgi_llvm_program *program = n->k.program;
     const tgi_kernel_loops *loops = program->loops->kernels.data[number];
     const tgi_llvm_kernel_info *info = &n->kernels[number];
-    LLVMValueRef items = items_of(n, loops, info), begin, end;
+    LLVMValueRef items = items_of(n, loops, info);
     int64_t n_items;
-    if (tgi_llvm_is_number(items, &n_items) && n_items == 1) {
-        *out_begin = n->thread;
-        *out_end = items;
-        return;
-    }
+    if (tgi_llvm_is_number(items, &n_items) && n_items == 1)
+        return (range_values){n->thread, items};
     tgi_llvm_branch team;
     tgi_llvm_branch_begin(&n->k, &team, n->is_team);
-    LLVMValueRef parts = parts_of(n, items, cost_of(n, loops, info));
-    share_of(n, items, parts, &begin, &end);
+    const range_values share =
+        share_of_team(n, items, cost_of(n, loops, info));
     tgi_llvm_branch_end(&n->k, &team);
-    *out_begin = tgi_llvm_branch_value(&n->k, &team, begin,
-                                       tgi_llvm_number(program, 0));
-    *out_end = tgi_llvm_branch_value(&n->k, &team, end, items);
+    return (range_values){
+        tgi_llvm_branch_value(&n->k, &team, share.begin,
+                              tgi_llvm_number(program, 0)),
+        tgi_llvm_branch_value(&n->k, &team, share.end, items)};
 }
 
 /* -- Steps ----------------------------------------------------------------- */
+
+static bool is_tiny(const entry *n, size_t at)
+{
+    const tgi_loops *loops = n->k.program->loops;
+    if (at >= loops->steps.n || loops->steps.data[at].kind != TGI_STEP_RUN)
+        return false;
+    return loops->kernels.data[loops->steps.data[at].number]->is_tiny;
+}
 
 static void run(entry *n, uint32_t number)
 {
     tgi_llvm_program *program = n->k.program;
     const tgi_llvm_kernel_info *info = &n->kernels[number];
-    LLVMValueRef begin, end;
+    const range_values share = find_share(n, number);
     tgi_llvm_branch any;
-    find_share(n, number, &begin, &end);
-    tgi_llvm_branch_begin(&n->k, &any,
-                          LLVMBuildICmp(n->k.b, LLVMIntSLT, begin, end, ""));
-    LLVMValueRef arguments[] = {n->frame, begin, end, n->thread};
+    tgi_llvm_branch_begin(
+        &n->k, &any,
+        LLVMBuildICmp(n->k.b, LLVMIntSLT, share.begin, share.end, ""));
+    LLVMValueRef arguments[] = {n->frame, share.begin, share.end, n->thread};
     LLVMBuildCall2(n->k.b, program->kernel_type, info->function, arguments, 4,
                    "");
     tgi_llvm_branch_end(&n->k, &any);
+}
+
+/* The tiny kernels from step `at` on; gives the step after them. */
+static size_t run_tiny(entry *n, size_t at)
+{
+    tgi_llvm_program *program = n->k.program;
+    const tgi_loops *loops = program->loops;
+    tgi_llvm_branch first;
+    tgi_llvm_branch_begin(&n->k, &first,
+                          LLVMBuildICmp(n->k.b, LLVMIntEQ, n->thread,
+                                        tgi_llvm_number(program, 0), ""));
+    tgi_llvm_tiny *tiny = tgi_llvm_tiny_begin(program, n->k.function,
+                                              n->frame, n->thread);
+    for (; tiny && is_tiny(n, at); at++)
+        if (!tgi_llvm_tiny_kernel(
+                tiny, loops->kernels.data[loops->steps.data[at].number]))
+            break;
+    if (tiny)
+        tgi_llvm_tiny_end(tiny);
+    tgi_llvm_branch_end(&n->k, &first);
+    return at;
 }
 
 static void barrier(entry *n)
@@ -261,8 +271,12 @@ static void steps(entry *n)
 {
     const tgi_loops *loops = n->k.program->loops;
     bool has_host = false; /* since the last barrier */
-    for (size_t i = 0; i < loops->steps.n; i++) {
+    for (size_t i = 0; i < loops->steps.n && !n->k.program->failure; i++) {
         const tgi_loop_step *step = &loops->steps.data[i];
+        if (is_tiny(n, i)) {
+            i = run_tiny(n, i) - 1;
+            continue;
+        }
         switch ((tgi_step_kind)step->kind) {
         case TGI_STEP_RUN:
             run(n, step->number);
@@ -321,5 +335,5 @@ LLVMValueRef tgi_llvm_entry_define(tgi_llvm_program *program,
     LLVMPositionBuilderAtEnd(e->builder, n.done);
     LLVMBuildRetVoid(e->builder);
     program->free(step_of_code);
-    return function;
+    return program->failure ? NULL : function;
 }

@@ -17,6 +17,7 @@
 AT(buffers, TGI_FRAME_BUFFERS);
 AT(dims, TGI_FRAME_DIMS);
 AT(grain, TGI_FRAME_GRAIN);
+AT(share, TGI_FRAME_SHARE);
 AT(barrier, TGI_FRAME_BARRIER);
 AT(host, TGI_FRAME_HOST);
 AT(failed_check, TGI_FRAME_FAILED_CHECK);
@@ -30,6 +31,7 @@ void tgi_llvm_frame_init(tgi_llvm_program *program)
         [TGI_FRAME_BUFFERS] = pointer,
         [TGI_FRAME_DIMS] = pointer,
         [TGI_FRAME_GRAIN] = i64,
+        [TGI_FRAME_SHARE] = pointer,
         [TGI_FRAME_BARRIER] = pointer,
         [TGI_FRAME_HOST] = pointer,
         [TGI_FRAME_FAILED_CHECK] = i64,

@@ -128,15 +128,20 @@ static void run_item(tgi_llvm_kernel *k, const odometer *o)
     tgi_llvm_rows(k, from, to);
 }
 
-/* The units of a row that are among the items; how many items that were. */
-static LLVMValueRef run_units(tgi_llvm_kernel *k, const odometer *o,
-                              LLVMValueRef item)
+/* How many units of a row are among the items. */
+static LLVMValueRef units_of_row(tgi_llvm_kernel *k, const odometer *o,
+                                 LLVMValueRef item)
+{
+    return tgi_llvm_min(
+        k->program,
+        LLVMBuildSub(k->b, o->extent[k->inner], o->index[k->inner], ""),
+        LLVMBuildSub(k->b, k->end, item, ""));
+}
+
+/* n units of a row, from the one of that number on. */
+static void run_units(tgi_llvm_kernel *k, LLVMValueRef first, LLVMValueRef n)
 {
     LLVMValueRef unit = tgi_llvm_number(k->program, TGI_LLVM_UNIT);
-    LLVMValueRef first = o->index[k->inner];
-    LLVMValueRef n = tgi_llvm_min(
-        k->program, LLVMBuildSub(k->b, o->extent[k->inner], first, ""),
-        LLVMBuildSub(k->b, k->end, item, ""));
     LLVMValueRef from = tgi_llvm_mul(k->program, first, unit);
     LLVMValueRef to = tgi_llvm_mul(
         k->program, tgi_llvm_add(k->program, first, n), unit);
@@ -144,7 +149,21 @@ static LLVMValueRef run_units(tgi_llvm_kernel *k, const odometer *o,
                       tgi_llvm_dim(k, k->loops->extent[k->inner]));
     tgi_llvm_point_addresses(k);
     tgi_llvm_rows(k, from, to);
-    return n;
+}
+
+static void set_point(tgi_llvm_kernel *k, const odometer *o)
+{
+    for (int axis = 0; axis < k->inner; axis++)
+        k->index[axis] = axis == k->vector_axis ? NULL : o->index[axis];
+}
+
+static bool is_one_row(const odometer *o)
+{
+    int64_t n;
+    for (int axis = 0; axis < o->n - 1; axis++)
+        if (!tgi_llvm_is_number(o->extent[axis], &n) || n != 1)
+            return false;
+    return true;
 }
 
 static void run_items(tgi_llvm_kernel *k, const tgi_llvm_kernel_info *info)
@@ -155,6 +174,11 @@ static void run_items(tgi_llvm_kernel *k, const tgi_llvm_kernel_info *info)
     for (int axis = 0; axis < o.n; axis++)
         o.extent[axis] = items_along(k, axis, info->piece[axis]);
     decode(k, &o, k->begin);
+    if (units && is_one_row(&o)) {
+        set_point(k, &o);
+        run_units(k, k->begin, LLVMBuildSub(k->b, k->end, k->begin, ""));
+        return;
+    }
 
     LLVMBasicBlockRef before = LLVMGetInsertBlock(k->b);
     LLVMBasicBlockRef block = tgi_llvm_block(k, "item");
@@ -172,13 +196,13 @@ static void run_items(tgi_llvm_kernel *k, const tgi_llvm_kernel_info *info)
         LLVMAddIncoming(phi[axis], &o.index[axis], &before, 1);
         o.index[axis] = phi[axis];
     }
-    for (int axis = 0; axis < k->inner; axis++)
-        k->index[axis] = axis == k->vector_axis ? NULL : o.index[axis];
+    set_point(k, &o);
 
     LLVMValueRef next[TGI_LOOP_AXES], n_done = tgi_llvm_number(k->program, 1);
     LLVMValueRef carry = LLVMConstInt(k->program->bit, 1, false);
     if (units) {
-        n_done = run_units(k, &o, item);
+        n_done = units_of_row(k, &o, item);
+        run_units(k, o.index[k->inner], n_done);
         next[k->inner] = tgi_llvm_number(k->program, 0);
         advance(k, &o, carry, k->inner - 1, next);
     } else {
@@ -195,8 +219,6 @@ static void run_items(tgi_llvm_kernel *k, const tgi_llvm_kernel_info *info)
         if (phi[axis])
             LLVMAddIncoming(phi[axis], &next[axis], &latch, 1);
     LLVMPositionBuilderAtEnd(k->b, after);
-    tgi_llvm_stream_fence(k);
-    LLVMBuildRetVoid(k->b);
 }
 
 /* -- Functions ------------------------------------------------------------- */
@@ -243,10 +265,12 @@ static void define(tgi_llvm_kernel *k, tgi_llvm_kernel_info *out)
     tgi_llvm_go_back(k, block);
     tgi_llvm_streams_find(k);
     run_items(k, out);
+    tgi_llvm_stream_fence(k);
+    LLVMBuildRetVoid(k->b);
 }
 
 /* Memory of a kernel: its arrays, one behind the other. */
-static void *make_arrays(tgi_llvm_kernel *k)
+static bool make_arrays(tgi_llvm_kernel *k)
 {
     const tgi_kernel_loops *loops = k->loops;
     const size_t n_values = loops->insts.n + 1;
@@ -256,23 +280,22 @@ static void *make_arrays(tgi_llvm_kernel *k)
                          (n_accesses + n_buffers) * sizeof(LLVMValueRef) +
                          loops->n_phases * sizeof(*k->phases) +
                          loops->stores.n * sizeof(*k->streamed);
-    void *memory = k->program->alloc(bytes);
-    if (!memory)
-        return NULL;
-    memset(memory, 0, bytes);
-    k->values = memory;
+    k->memory = k->program->alloc(bytes);
+    if (!k->memory)
+        return false;
+    memset(k->memory, 0, bytes);
+    k->values = k->memory;
     k->bases = (LLVMValueRef *)(k->values + n_values);
     k->buffers = k->bases + n_accesses;
     k->phases = (tgi_llvm_phase *)(k->buffers + n_buffers);
     k->streamed = (bool *)(k->phases + loops->n_phases);
-    return memory;
+    return true;
 }
 
-bool tgi_llvm_kernel_define(tgi_llvm_program *program,
-                            const tgi_kernel_loops *loops,
-                            tgi_llvm_kernel_info *out)
+bool tgi_llvm_kernel_begin(tgi_llvm_kernel *k, tgi_llvm_program *program,
+                           const tgi_kernel_loops *loops)
 {
-    tgi_llvm_kernel k = {
+    *k = (tgi_llvm_kernel){
         .program = program,
         .e = &program->emitter,
         .b = program->emitter.builder,
@@ -281,17 +304,33 @@ bool tgi_llvm_kernel_define(tgi_llvm_program *program,
         .vector_axis = loops->vectors == TGI_ROWS ? loops->n_outer
                                                   : loops->n_outer - 1,
     };
-    if (k.vector_axis < 0)
+    if (k->vector_axis < 0)
         return tgi_llvm_fail(program, "columns without an axis");
-    void *memory = make_arrays(&k);
-    if (!memory || !tgi_llvm_tiles_make(&k)) {
+    if (!make_arrays(k) || (!loops->is_tiny && !tgi_llvm_tiles_make(k))) {
         program->is_out_of_memory = true;
-        tgi_llvm_fail(program, "out of memory");
-    } else if (tgi_llvm_shape(&k)) {
-        define(&k, out);
+        return tgi_llvm_fail(program, "out of memory");
     }
-    tgi_llvm_tiles_free(&k);
-    if (memory)
-        program->free(memory);
+    return tgi_llvm_shape(k);
+}
+
+void tgi_llvm_kernel_end(tgi_llvm_kernel *k)
+{
+    tgi_llvm_tiles_free(k);
+    if (k->memory)
+        k->program->free(k->memory);
+}
+
+bool tgi_llvm_kernel_define(tgi_llvm_program *program,
+                            const tgi_kernel_loops *loops,
+                            tgi_llvm_kernel_info *out)
+{
+    tgi_llvm_kernel k;
+    if (tgi_llvm_kernel_begin(&k, program, loops)) {
+        if (loops->is_tiny)
+            *out = (tgi_llvm_kernel_info){.cost = tgi_llvm_cost_of(&k)};
+        else
+            define(&k, out);
+    }
+    tgi_llvm_kernel_end(&k);
     return !program->failure;
 }

@@ -5,6 +5,7 @@
  *   llvm_codegen.c      the door: a module for one program
  *   llvm_entry.c        its entry: steps, shares of threads, barriers
  *   llvm_kernel.c       a function for each kernel: the loop over its items
+ *   llvm_tiny.c         or straight-line code in the entry
  *   llvm_rows.c         an item of ROWS: maps along the inner axis …
  *   llvm_rows_reduce.c  … and reductions by the tree of reduce_tree.h …
  *   llvm_rows_free.c    … or in any order, where that gives the same bits
@@ -114,6 +115,8 @@ typedef struct tgi_llvm_tiles {
     tgi_kernel_loops loops; /* the same, with accesses to the tiles */
 } tgi_llvm_tiles;
 
+typedef struct tgi_llvm_tiny tgi_llvm_tiny; /* see llvm_tiny.c */
+
 typedef struct tgi_llvm_kernel {
     tgi_llvm_program *program;
     tgi_llvm_emitter *e;
@@ -134,6 +137,8 @@ typedef struct tgi_llvm_kernel {
     unsigned splat_lanes; /* of the splats in `values` */
 
     tgi_llvm_tiles *tiles; /* NULL: it does not go by tiles */
+    tgi_llvm_tiny *tiny;   /* NULL: it is a function of its own */
+    void *memory;          /* of the arrays below */
     tgi_llvm_phase *phases;
     tgi_llvm_value *values; /* by inst */
     LLVMValueRef *bases;    /* by access: element at the point */
@@ -158,6 +163,7 @@ typedef enum tgi_frame_member {
     TGI_FRAME_BUFFERS,
     TGI_FRAME_DIMS,
     TGI_FRAME_GRAIN,
+    TGI_FRAME_SHARE,
     TGI_FRAME_BARRIER,
     TGI_FRAME_HOST,
     TGI_FRAME_FAILED_CHECK,
@@ -493,7 +499,7 @@ void tgi_llvm_tiles_run(tgi_llvm_kernel *k, LLVMValueRef stack,
 
 /* How a kernel is cut into items. */
 typedef struct tgi_llvm_kernel_info {
-    LLVMValueRef function;
+    LLVMValueRef function; /* NULL: it is tiny, and in the entry */
     /* How many of an axis belong to one item: a power of two, or 0 if all. Of
        reductions that are split, a block belongs to a point. */
     int64_t piece[TGI_LOOP_AXES];
@@ -501,10 +507,35 @@ typedef struct tgi_llvm_kernel_info {
     tgi_kernel_cost cost;
 } tgi_llvm_kernel_info;
 
-/* Defines the function of a kernel; false after tgi_llvm_fail. */
+/* Prepares a kernel, and finds its shape; false after tgi_llvm_fail. To be
+   ended either way. */
+bool tgi_llvm_kernel_begin(tgi_llvm_kernel *k, tgi_llvm_program *program,
+                           const tgi_kernel_loops *loops);
+void tgi_llvm_kernel_end(tgi_llvm_kernel *k);
+
+/* Defines the function of a kernel, or learns what the entry must know of a
+   tiny one; false after tgi_llvm_fail. */
 bool tgi_llvm_kernel_define(tgi_llvm_program *program,
                             const tgi_kernel_loops *loops,
                             tgi_llvm_kernel_info *out_info);
+
+/* -- llvm_tiny.c ----------------------------------------------------------- */
+
+/* A region begins in the block where the builder stands; NULL after
+   tgi_llvm_fail. */
+tgi_llvm_tiny *tgi_llvm_tiny_begin(tgi_llvm_program *program,
+                                   LLVMValueRef function, LLVMValueRef frame,
+                                   LLVMValueRef thread);
+/* Emits all of a kernel; false after tgi_llvm_fail. */
+bool tgi_llvm_tiny_kernel(tgi_llvm_tiny *tiny, const tgi_kernel_loops *loops);
+void tgi_llvm_tiny_end(tgi_llvm_tiny *tiny);
+
+/* What the region has stored there, of the current lanes; NULL: it must be
+   loaded. */
+LLVMValueRef tgi_llvm_tiny_load(tgi_llvm_kernel *k, const tgi_access *access);
+/* Notes what is stored; true if it goes into no memory. */
+bool tgi_llvm_tiny_store(tgi_llvm_kernel *k, const tgi_access *access,
+                         LLVMValueRef value);
 
 /* -- llvm_entry.c ---------------------------------------------------------- */
 

@@ -250,10 +250,15 @@ static void end_strips(tgi_llvm_strips *s, rows *r)
     tgi_llvm_kernel *k = s->k;
     r->latch = LLVMGetInsertBlock(k->b);
     r->next = tgi_llvm_add(k->program, s->at, s->n);
-    LLVMBuildCondBr(k->b, is_below(s, r->next, r->until), r->strips, r->done);
-    LLVMAddIncoming(r->at, &r->next, &r->latch, 1);
+    if (s->n_strips > 1) {
+        LLVMBuildCondBr(k->b, is_below(s, r->next, r->until), r->strips,
+                        r->done);
+        LLVMAddIncoming(r->at, &r->next, &r->latch, 1);
+    } else {
+        LLVMBuildBr(k->b, r->done);
+    }
     LLVMPositionBuilderAtEnd(k->b, r->done);
-    if (!r->has_rest)
+    if (!r->has_rest || s->n_strips == 1)
         return;
     LLVMAddIncoming(r->until, &r->until, &r->latch, 1);
     for (size_t i = 0; i < k->loops->accesses.n; i++)

@@ -21,10 +21,10 @@
 enum {
     LINE = 64, /* bytes that memory moves at once */
     LEAST = 8, /* extent of an axis; with fewer, tiles do not pay */
-    /* Elements of a stack along the turned axis; if it is not known whether
-       that leaves items for more than a few threads, SOME. */
+    /* Elements of a stack along the turned axis; fewer if that would leave
+       items for a few threads only. Measured without knowing extents, stacks
+       of 64 take 4096 by 4096 elements twice as long. */
     STACK = 256,
-    SOME = 64,
     FEW_ITEMS = 16,
     /* Bytes of all tiles of a kernel; what is over stays as it is. */
     MOST_BYTES = 64 << 10
@@ -105,7 +105,8 @@ static int find_axis(const tgi_llvm_kernel *k, const uint8_t *uses)
     return found;
 }
 
-/* Rows of a stack of tiles: a power of two, no less than those of a tile. */
+/* Rows of a stack of tiles: a power of two, no less than those of a tile.
+   Extents that are not known are taken for large. */
 static unsigned stack_of(const tgi_llvm_kernel *k, const tgi_llvm_tiles *tiles)
 {
     const tgi_kernel_loops *loops = k->loops;
@@ -114,7 +115,7 @@ static unsigned stack_of(const tgi_llvm_kernel *k, const tgi_llvm_tiles *tiles)
     for (int axis = 0; axis <= loops->n_outer; axis++) {
         const tgi_dim extent = loops->extent[axis];
         if (!tgi_dim_is_known(extent))
-            return SOME;
+            return STACK;
         const int64_t items =
             axis == loops->n_outer
                 ? extent / TGI_LLVM_UNIT + (extent % TGI_LLVM_UNIT != 0)

@@ -12,12 +12,14 @@ libtgjit_core_la_SOURCES += \
 	jit/fuse_build.c \
 	jit/fuse_build.h \
 	jit/fuse_expand.c \
+	jit/fuse_in_place.c \
 	jit/fuse_kernel.c \
 	jit/fuse_map.c \
 	jit/fuse_place.c \
 	jit/fuse_state.h \
 	jit/fuse_steps.c \
 	jit/fuse_tasks.c \
+	jit/fuse_tiny.c \
 	jit/fuse_values.c \
 	jit/image.c \
 	jit/image.h \
@@ -38,8 +40,21 @@ libtgjit_core_la_SOURCES += \
 	jit/native.c \
 	jit/pages.c \
 	jit/pages.h \
+	jit/plan.c \
+	jit/plan.h \
 	jit/program.c \
 	jit/program.h \
+	jit/share.c \
+	jit/share.h \
+	jit/store.c \
+	jit/store.h \
+	jit/store_care.c \
+	jit/store_dir.c \
+	jit/store_dir.h \
+	jit/store_entry.c \
+	jit/store_entry.h \
+	jit/store_scan.c \
+	jit/store_scan.h \
 	jit/variant.c \
 	jit/variant.h
 
@@ -83,6 +98,8 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm_flow.c \
 	jit/llvm_frame.c \
 	jit/llvm_inst.c \
+	jit/llvm_instrument.c \
+	jit/llvm_instrument.h \
 	jit/llvm_kernel.c \
 	jit/llvm_lookup.c \
 	jit/llvm_lookup.h \
@@ -102,6 +119,7 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm_strips_share.c \
 	jit/llvm_target.c \
 	jit/llvm_target.h \
+	jit/llvm_tiny.c \
 	jit/llvm_transpose.c \
 	jit/llvm_turn.c
 libtgjit_codegen_la_CPPFLAGS = $(AM_CPPFLAGS) $(LLVM_CPPFLAGS)

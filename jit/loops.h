@@ -33,6 +33,9 @@
 /* Those of a value, one that is reduced, one that counts blocks. */
 enum { TGI_LOOP_AXES = TG_MAX_RANK + 2 };
 
+/* Elements of a buffer that has no memory (TGI_PLACE_VALUES), at most. */
+enum { TGI_MOST_VALUES = 1024 };
+
 /* -- Buffers --------------------------------------------------------------- */
 
 typedef enum tgi_place {
@@ -40,8 +43,9 @@ typedef enum tgi_place {
     TGI_PLACE_RESULT,   /* result `index` */
     TGI_PLACE_CONSTANT, /* elements of node `node` */
     TGI_PLACE_TEMP,     /* memory of the call */
-    TGI_PLACE_SCRATCH   /* memory of each thread: starts at `thread` times its
+    TGI_PLACE_SCRATCH,  /* memory of each thread: starts at `thread` times its
                            size (rounded up to TGI_BUFFER_ALIGN) */
+    TGI_PLACE_VALUES    /* no memory: values of one tiny region */
 } tgi_place;
 
 typedef struct tgi_loop_buffer {
@@ -183,6 +187,9 @@ typedef struct tgi_kernel_loops {
     uint8_t vectors;  /* tgi_vectors */
     uint8_t n_outer;
     bool has_inner;
+    /* It becomes straight-line code in the entry, which the first thread runs:
+       all of its extents are known, and so is all that it does. */
+    bool is_tiny;
     uint16_t n_phases; /* at least 1 */
     /* Outer extents, then the inner one. Without an inner axis it is 1. */
     tgi_dim extent[TGI_LOOP_AXES];
@@ -196,6 +203,11 @@ typedef struct tgi_kernel_loops {
 
 /* -- Programs -------------------------------------------------------------- */
 
+/*
+ * Tiny kernels that follow each other without any other step between them are
+ * a *region*: one thread does all of it, and what only they touch needs no
+ * memory.
+ */
 typedef enum tgi_step_kind {
     TGI_STEP_RUN,     /* kernel `number` */
     TGI_STEP_BARRIER, /* what was stored before is seen after it */
@@ -211,7 +223,7 @@ typedef struct tgi_loop_step {
 /* A print, and the buffers its inputs are in. */
 typedef struct tgi_host_step {
     tgi_ref print;
-    const uint32_t *buffers; /* the program's */
+    uint32_t *buffers; /* the program's */
 } tgi_host_step;
 
 /* A gather whose indices are checked, and the buffer they are in. */

@@ -34,7 +34,8 @@ static void print_buffer(const tgi_loops *loops, uint32_t buffer,
                                    [TGI_PLACE_RESULT] = 'r',
                                    [TGI_PLACE_CONSTANT] = 'c',
                                    [TGI_PLACE_TEMP] = 't',
-                                   [TGI_PLACE_SCRATCH] = 's'};
+                                   [TGI_PLACE_SCRATCH] = 's',
+                                   [TGI_PLACE_VALUES] = 'v'};
     const tgi_loop_buffer *b = &loops->buffers.data[buffer];
     bool is_numbered =
         b->place == TGI_PLACE_PARAM || b->place == TGI_PLACE_RESULT;
@@ -176,7 +177,8 @@ static void print_phase(const tgi_loops *loops, const tgi_kernel_loops *k,
 static void print_kernel(const tgi_loops *loops, const tgi_kernel_loops *k,
                          tgi_strbuf *out)
 {
-    tgi_strbuf_addf(out, "kernel %s: %s of ", k->name,
+    tgi_strbuf_addf(out, "kernel %s: %s%s of ", k->name,
+                    k->is_tiny ? "tiny, " : "",
                     k->vectors == TGI_ROWS ? "rows" : "columns");
     tgi_dim_print(loops->dims, k->extent[k->n_outer], out);
     tgi_strbuf_add(out, " at [");
@@ -196,7 +198,8 @@ void tgi_loops_print(const tgi_loops *loops, tgi_strbuf *out)
                                          [TGI_PLACE_RESULT] = "result",
                                          [TGI_PLACE_CONSTANT] = "constant",
                                          [TGI_PLACE_TEMP] = "temporary",
-                                         [TGI_PLACE_SCRATCH] = "scratch"};
+                                         [TGI_PLACE_SCRATCH] = "scratch",
+                                         [TGI_PLACE_VALUES] = "values"};
     tgi_strbuf_addf(out, "loops of %s\n", loops->name);
     for (uint32_t i = 0; i < loops->buffers.n; i++) {
         const tgi_loop_buffer *b = &loops->buffers.data[i];

@@ -3,8 +3,10 @@
  * loops_verify.c - whether loops obey loops.h. Code is generated without
  * further questions, so everything it relies on is asked here.
  */
+#include "alloc.h"
 #include "error.h"
 #include "loops.h"
+#include "reduce_tree.h"
 
 #define REQUIRE(condition, ...) \
     do { \
@@ -199,6 +201,74 @@ static tg_status verify_check(const tgi_loops *loops,
     return TG_OK;
 }
 
+/* What is tiny is written out in full: all of it must be known, and a
+   reduction is one block. */
+static tg_status verify_tiny(const tgi_loops *loops, const tgi_kernel_loops *k)
+{
+    for (int axis = 0; axis <= k->n_outer; axis++)
+        REQUIRE(tgi_dim_is_known(k->extent[axis]), "tiny of unknown extent",
+                (size_t)axis);
+    REQUIRE(k->checks.n == 0, "tiny with a check", 0);
+    for (size_t i = 0; i < k->reductions.n; i++) {
+        REQUIRE(!k->reductions.data[i].is_split &&
+                    !k->reductions.data[i].is_cascade,
+                "tiny with blocks", i);
+        REQUIRE(k->extent[k->n_outer] <= TGI_BLOCK_ROWS,
+                "tiny of several blocks", i);
+    }
+    for (size_t i = 0; i < k->accesses.n; i++) {
+        const tgi_access *access = &k->accesses.data[i];
+        if (loops->buffers.data[access->buffer].place != TGI_PLACE_VALUES)
+            continue;
+        REQUIRE(!access->index, "index into values", i);
+        REQUIRE(tgi_dim_is_known(access->offset), "place among values", i);
+        for (int axis = 0; axis <= k->n_outer; axis++)
+            REQUIRE(tgi_dim_is_known(access->stride[axis].distance),
+                    "place among values", i);
+    }
+    return TG_OK;
+}
+
+/* Notes in which region (by number, from 1 on) a kernel touches values; they
+   are those of one region. */
+static tg_status verify_values(const tgi_loops *loops,
+                               const tgi_kernel_loops *k, uint32_t region,
+                               uint32_t *regions)
+{
+    for (size_t i = 0; i < k->accesses.n; i++) {
+        const uint32_t buffer = k->accesses.data[i].buffer;
+        if (loops->buffers.data[buffer].place != TGI_PLACE_VALUES)
+            continue;
+        REQUIRE(k->is_tiny, "values in memory", i);
+        REQUIRE(!regions[buffer] || regions[buffer] == region,
+                "values of two regions", i);
+        regions[buffer] = region;
+    }
+    return TG_OK;
+}
+
+static tg_status verify_regions(const tgi_loops *loops)
+{
+    uint32_t *regions =
+        tgi_alloc_zero((loops->buffers.n + 1) * sizeof(*regions));
+    if (!regions)
+        return tgi_error_memory();
+    tg_status status = TG_OK;
+    uint32_t region = 1;
+    for (size_t i = 0; i < loops->steps.n && !status; i++) {
+        const tgi_loop_step *step = &loops->steps.data[i];
+        const tgi_kernel_loops *k = step->kind == TGI_STEP_RUN
+                                        ? loops->kernels.data[step->number]
+                                        : NULL;
+        if (!k || !k->is_tiny)
+            region++;
+        if (k)
+            status = verify_values(loops, k, region, regions);
+    }
+    tgi_free(regions);
+    return status;
+}
+
 static tg_status verify_kernel(const tgi_loops *loops,
                                const tgi_kernel_loops *k)
 {
@@ -218,6 +288,8 @@ static tg_status verify_kernel(const tgi_loops *loops,
         TGI_TRY(verify_store(loops, k, i));
     for (size_t i = 0; i < k->checks.n; i++)
         TGI_TRY(verify_check(loops, k, i));
+    if (k->is_tiny)
+        TGI_TRY(verify_tiny(loops, k));
     return TG_OK;
 }
 
@@ -236,5 +308,10 @@ tg_status tgi_loops_verify(const tgi_loops *loops)
     for (size_t i = 0; i < loops->buffers.n; i++)
         REQUIRE(has_dim(loops, loops->buffers.data[i].count),
                 "size of a buffer has no value", i);
-    return TG_OK;
+    for (size_t i = 0; i < loops->buffers.n; i++)
+        REQUIRE(loops->buffers.data[i].place != TGI_PLACE_VALUES ||
+                    (tgi_dim_is_known(loops->buffers.data[i].count) &&
+                     loops->buffers.data[i].count <= TGI_MOST_VALUES),
+                "too many values", i);
+    return verify_regions(loops);
 }

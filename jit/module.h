@@ -17,7 +17,7 @@
 
 #include "codegen.h"
 
-#define TGI_MODULE_ABI 2
+#define TGI_MODULE_ABI 4
 
 struct tgi_module {
     uint32_t abi;         /* TGI_MODULE_ABI of the module */

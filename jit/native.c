@@ -3,17 +3,16 @@
  * native.c - a program with its memory: extents evaluated, temporaries placed,
  * every buffer's address in one table. Running is then one call.
  */
-#include <stdlib.h>
 #include <string.h>
 
-#include "checked.h"
 #include "error.h"
 #include "format.h"
-#include "interp_plan.h"
 #include "kernel.h"
 #include "live.h"
+#include "plan.h"
 #include "program.h"
 #include "rt.h"
+#include "share.h"
 
 struct tgi_native {
     tgi_program *program; /* retained */
@@ -41,21 +40,6 @@ struct tgi_native {
 static _Alignas(TGI_BUFFER_ALIGN) char nothing[TGI_BUFFER_ALIGN];
 
 /* -- Memory ---------------------------------------------------------------- */
-
-static tg_status set_sizes(tgi_native *native)
-{
-    const tgi_loops *loops = native->program->loops;
-    for (size_t i = 0; i < loops->buffers.n; i++) {
-        const tgi_loop_buffer *b = &loops->buffers.data[i];
-        int64_t count = tgi_dim_value(b->count, native->values);
-        if (!tgi_checked_mul(count, tgi_dtype_bytes((tg_dtype)b->dtype),
-                             &native->sizes[i]))
-            TGI_FAIL(TG_ERROR_OVERFLOW, TGI_NO_SITE,
-                     "%s: the size of a value does not fit 64 bits",
-                     loops->name);
-    }
-    return TG_OK;
-}
 
 /* Picoseconds of all kernels, for one thread. */
 static int64_t work_of(const tgi_native *native)
@@ -86,36 +70,6 @@ static int choose_threads(const tgi_native *native)
     return useful < 2 ? 1 : useful < most ? (int)useful : most;
 }
 
-/* The largest sum of buffers that are in use in one epoch. */
-static int64_t least_bytes(const tgi_buffer *buffers, size_t n,
-                           uint32_t n_epochs)
-{
-    int64_t *change = tgi_alloc_zero(((size_t)n_epochs + 2) * sizeof(*change));
-    if (!change)
-        return 0;
-    for (size_t i = 0; i < n; i++) {
-        if (buffers[i].home != TGI_HOME_TEMPORARY)
-            continue;
-        change[buffers[i].first] += buffers[i].bytes;
-        change[buffers[i].last + 1] -= buffers[i].bytes;
-    }
-    int64_t now = 0, most = 0;
-    for (uint32_t epoch = 0; epoch <= n_epochs; epoch++) {
-        now += change[epoch];
-        most = now > most ? now : most;
-    }
-    tgi_free(change);
-    return most;
-}
-
-static int compare_first(const void *a, const void *b)
-{
-    const tgi_buffer *left = a, *right = b;
-    if (left->first != right->first)
-        return left->first < right->first ? -1 : 1;
-    return left->param < right->param ? -1 : left->param > right->param;
-}
-
 static tg_status check_limit(const tgi_native *native, int64_t bytes)
 {
     uint64_t limit = native->options.memory_limit;
@@ -127,44 +81,26 @@ static tg_status check_limit(const tgi_native *native, int64_t bytes)
     return TG_OK;
 }
 
-/* Places temporaries and each thread's scratch in one piece of memory. */
-static tg_status place(tgi_native *native, tgi_buffer *placed)
+/* Places temporaries and each thread's scratch in one piece of memory;
+   `offsets` has room for those of all buffers. */
+static tg_status place(tgi_native *native, int64_t *offsets)
 {
     const tgi_loops *loops = native->program->loops;
-    size_t n = loops->buffers.n;
-    for (size_t i = 0; i < n; i++) {
-        const tgi_loop_buffer *b = &loops->buffers.data[i];
-        bool is_scratch = b->place == TGI_PLACE_SCRATCH;
-        bool is_ours = is_scratch || b->place == TGI_PLACE_TEMP;
-        placed[i] = (tgi_buffer){
-            .bytes = is_ours ? native->sizes[i] : 0,
-            .first = is_scratch ? 0 : b->first,
-            .last = is_scratch ? loops->n_epochs : b->last,
-            .param = (uint32_t)i,
-            .home = is_ours ? TGI_HOME_TEMPORARY : TGI_HOME_FIXED};
-        if (is_scratch) {
-            int64_t each = (native->sizes[i] + TGI_BUFFER_ALIGN - 1) &
-                           -(int64_t)TGI_BUFFER_ALIGN;
-            if (!tgi_checked_mul(each, tgi_rt_threads(native->options.threads),
-                                 &placed[i].bytes))
-                return tgi_error_memory();
-        }
-    }
-    native->least_bytes = least_bytes(placed, n, loops->n_epochs);
-    qsort(placed, n, sizeof(*placed), compare_first);
-    TGI_TRY(tgi_plan_place(placed, n, loops->n_epochs + 1, 0,
-                           &native->bytes));
-
-    TGI_TRY(check_limit(native, native->bytes));
+    tgi_memory_plan plan;
+    TGI_TRY(tgi_plan_memory(loops, native->sizes,
+                            tgi_rt_threads(native->options.threads), offsets,
+                            &plan));
+    TGI_TRY(check_limit(native, plan.bytes));
+    native->bytes = plan.bytes;
+    native->least_bytes = plan.least;
     native->memory = tgi_buffer_alloc((size_t)native->bytes);
     if (!native->memory)
         TGI_FAIL(TG_ERROR_OUT_OF_MEMORY, TGI_NO_SITE,
                  "out of memory: the call needs %lld bytes of temporaries",
                  (long long)native->bytes);
-    for (size_t i = 0; i < n; i++)
-        if (placed[i].home == TGI_HOME_TEMPORARY)
-            native->buffers[placed[i].param] =
-                placed[i].bytes ? native->memory + placed[i].offset : nothing;
+    for (size_t i = 0; i < loops->buffers.n; i++)
+        if (offsets[i] >= 0 && native->sizes[i])
+            native->buffers[i] = native->memory + offsets[i];
     return TG_OK;
 }
 
@@ -178,10 +114,10 @@ static tg_status place_buffers(tgi_native *native)
             native->buffers[i] = (void *)(uintptr_t)tgi_graph_constant(
                 native->program->graph, b->node);
     }
-    tgi_buffer *placed =
-        tgi_alloc((loops->buffers.n + 1) * sizeof(*placed));
-    tg_status status = placed ? place(native, placed) : tgi_error_memory();
-    tgi_free(placed);
+    int64_t *offsets =
+        tgi_alloc((loops->buffers.n + 1) * sizeof(*offsets));
+    tg_status status = offsets ? place(native, offsets) : tgi_error_memory();
+    tgi_free(offsets);
     return status;
 }
 
@@ -274,12 +210,13 @@ static tg_status native_init(tgi_native *native, const int64_t *symbols)
     TGI_TRY(tgi_dims_evaluate(loops->dims, symbols, native->values));
     TGI_TRY(tgi_dims_evaluate(graph->dims, symbols, native->graph_values));
     TGI_TRY(tgi_graph_run_checks(graph, native->graph_values));
-    TGI_TRY(set_sizes(native));
+    TGI_TRY(tgi_plan_sizes(loops, native->values, native->sizes));
     TGI_TRY(place_buffers(native));
     native->n_threads = choose_threads(native);
     native->frame = (tgi_frame){.buffers = native->buffers,
                                 .dims = native->values,
                                 .grain = native->options.grain,
+                                .share = tgi_share,
                                 .host = do_host_step,
                                 .user = native};
     return TG_OK;
@@ -445,6 +382,8 @@ static tg_status finish(tgi_native *native)
     if (native->frame.failed_check)
         return native->host_status ? native->host_status
                                    : report_check(native);
+    if (!native->spare_bytes)
+        return TG_OK; /* all were written where they belong */
     for (size_t i = 0; i < loops->buffers.n && native->spare_bytes; i++) {
         const tgi_loop_buffer *b = &loops->buffers.data[i];
         if (b->place == TGI_PLACE_RESULT && native->spare[b->index] &&

@@ -11,6 +11,7 @@
 #include "image_debug.h"
 #include "live.h"
 #include "module.h"
+#include "plan.h"
 
 static tg_status refuse_calls(const tgi_graph *graph)
 {
@@ -51,6 +52,8 @@ tg_status tgi_jit_print_loops(const tgi_graph *graph, const int64_t *values,
         tgi_fuse(graph, &variant, wants_reasons ? out : NULL, &loops);
     if (!status && !wants_reasons)
         tgi_loops_print(loops, out);
+    if (!status && wants_reasons)
+        status = tgi_plan_print(loops, NULL, out);
     tgi_loops_destroy(loops);
     tgi_variant_deinit(&variant);
     return status;
@@ -67,6 +70,8 @@ static tg_status make_loops(tgi_program *program, const int64_t *values,
     tg_status status =
         tgi_fuse(program->graph, &variant,
                  wants(options, "fusion") ? &explain : NULL, &program->loops);
+    if (!status && wants(options, "fusion"))
+        status = tgi_plan_print(program->loops, values, &explain);
     if (!status) {
         show(options, "fusion", explain.text ? explain.text : "");
         if (wants(options, "loops")) {
@@ -120,11 +125,13 @@ static tg_status compile(tgi_program *program, const struct tgi_module *module,
         .cpu = options->cpu,
         .vector_bits = options->vector_bits,
         .cache_bytes = tgi_cache_bytes(),
+        .instruments = options->instruments,
         .wants_ir = wants(options, "ir") || wants(options, "ir-after"),
         .wants_assembly = wants(options, "asm"),
         .alloc = tgi_alloc,
         .free = tgi_free};
-    asked.verify = asked.wants_ir; /* whoever looks at it wants to know */
+    /* Whoever looks at it wants to know. */
+    asked.verify = options->verifies || asked.wants_ir;
     bool is_good = module->compile(program->loops, &asked, &codegen);
     show(options, "ir", codegen.ir_before);
     show(options, "ir-after", codegen.ir_after);

@@ -287,6 +287,7 @@ static tg_status optimise(tg_concrete *c, const tgi_graph *traced)
     tgi_pass_options options = {
         .log = &c->ctx->log,
         .skip = c->ctx->skip_passes,
+        .verify = c->ctx->verifies,
         .observe_user = c,
     };
     if (c->ctx->dump) {

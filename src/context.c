@@ -44,6 +44,11 @@ static const tgi_setting_word show_words[] = {
     {NULL, 0},
 };
 
+static const tgi_setting_word instrument_words[] = {
+    {"address", 1},
+    {NULL, 0},
+};
+
 /* Nanoseconds of work below which another thread does not pay. */
 #define DEFAULT_GRAIN 3000
 
@@ -59,6 +64,7 @@ static void context_destroy(tg_context *ctx)
     tgi_vec_deinit(&ctx->variables);
     tgi_free(ctx->dump_dir);
     tgi_free(ctx->cpu);
+    tgi_cache_deinit(&ctx->cache);
     tgi_free(ctx);
     tgi_live_add(TGI_LIVE_CONTEXT, -1);
 }
@@ -74,6 +80,9 @@ static bool read_jit_settings(tg_context *ctx,
         ctx->jit = TGI_JIT_AUTO;
     ctx->vector_bits = (unsigned)tgi_setting_number(
         options->vector_bits, "TGJIT_VECTOR_BITS", 0, &ctx->log);
+    ctx->instruments =
+        tgi_setting_words(tgi_setting(NULL, "TGJIT_INSTRUMENT"),
+                          "TGJIT_INSTRUMENT", instrument_words, &ctx->log);
     ctx->threads = (int)tgi_setting_number(options->threads, "TGJIT_THREADS",
                                            0, &ctx->log);
     ctx->grain = 1000 * tgi_setting_number(0, "TGJIT_GRAIN", DEFAULT_GRAIN,
@@ -123,12 +132,15 @@ tg_context *tg_context_create(const tg_context_options *user_options)
     ctx->no_contraction = options.no_contraction;
     ctx->skip_passes = tgi_passes_parse(
         tgi_setting(options.skip_passes, "TGJIT_SKIP_PASSES"), &ctx->log);
+    ctx->verifies =
+        tgi_setting_number(0, "TGJIT_VERIFY", 0, &ctx->log) != 0;
     ctx->explain =
         tgi_setting_words(tgi_setting(options.explain, "TGJIT_EXPLAIN"),
                           "TGJIT_EXPLAIN", explain_words, &ctx->log);
     ctx->dump = tgi_setting_words(tgi_setting(options.dump, "TGJIT_DUMP"),
                                   "TGJIT_DUMP", dump_words, &ctx->log);
-    if (!read_jit_settings(ctx, &options)) {
+    if (!read_jit_settings(ctx, &options) ||
+        !tgi_cache_init(&ctx->cache, &options, &ctx->log)) {
         tgi_error_memory();
         context_destroy(ctx);
         ctx = NULL;

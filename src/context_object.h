@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 
+#include "cache_object.h"
 #include "interp.h"
 #include "log.h"
 #include "refcount.h"
@@ -41,15 +42,18 @@ struct tg_context {
     unsigned dump;
     char *dump_dir;
     bool no_contraction;
+    bool verifies;        /* graphs after each pass, IR of compiled code */
     unsigned jit;         /* tgi_jit_mode */
     char *cpu;            /* NULL: the host */
     unsigned vector_bits; /* 0: what suits the CPU */
+    bool instruments;     /* compiled code for AddressSanitizer */
     int threads;          /* 0: as many as there are CPUs */
     int64_t grain;        /* picoseconds */
+    tgi_cache cache;
     atomic_bool has_told_no_jit;
     atomic_uint n_dumps; /* numbers the files */
 
-    pthread_mutex_t lock; /* guards the list */
+    pthread_mutex_t lock; /* guards the list, and settling the cache */
     TGI_VEC(tg_variable *) variables; /* not owned: they leave when they die */
 };
 

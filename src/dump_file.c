@@ -4,16 +4,23 @@
  */
 #include "dump_file.h"
 
+#include <ctype.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "context_object.h"
 #include "strbuf.h"
 
-/* A function may have any name; a file stays in its folder. */
+/* A function may have any name, an expression's text too; files have names
+   that need no quotes in a shell. */
 static void add_file_name(tgi_strbuf *path, const char *name)
 {
-    for (; *name; name++)
-        tgi_strbuf_add_bytes(path, *name == '/' ? "_" : name, 1);
+    for (; *name; name++) {
+        const bool is_plain = isalnum((unsigned char)*name) ||
+                              (unsigned char)*name >= 0x80 ||
+                              strchr("_-.", *name);
+        tgi_strbuf_add_bytes(path, is_plain ? name : "_", 1);
+    }
 }
 
 void tgi_dump_text(const tg_context *ctx, const char *name, unsigned number,

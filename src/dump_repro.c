@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dump_repro.c - see dump_repro.h. Extents are numbers in the program. What it
- * leaves in its results and variables is compared as random-graphs does it: bit
- * by bit, but for NaNs, which are all one.
+ * dump_repro.c - see dump_repro.h. What the call leaves in its results and
+ * variables is compared as random-graphs does it: bit by bit, but for NaNs,
+ * which are all one.
+ *
+ * If the trace had left extents open, the program traces twice: once exactly,
+ * once with all extents unknown. Shapes are therefore written with the extents
+ * of earlier values wherever one has them, and as numbers else. That is less
+ * general than the trace was where new extents came up (a reshape's product).
  */
 #include "dump_repro.h"
 
@@ -43,6 +48,34 @@ static void write_shape(const writer *w, tgi_ref ref)
     tgi_strbuf_addf(w->out, "%d, (const int64_t[]){", rank);
     for (int axis = 0; axis < rank; axis++)
         tgi_strbuf_addf(w->out, "%lld, ", (long long)dims[axis]);
+    tgi_strbuf_add(w->out, "0}");
+}
+
+/* An extent of node `ref` in the callback: that of an earlier value if one has
+   the same unknown extent, else the number. */
+static void write_extent(const writer *w, tgi_ref ref, tgi_dim dim)
+{
+    for (tgi_ref from = 1; from < ref && !tgi_dim_is_known(dim); from++) {
+        const tgi_node *node = tgi_graph_node(w->graph, from);
+        const tgi_shape *shape = tgi_graph_shape(w->graph, from);
+        if (node->op == TGI_OP_VARIABLE || node->op == TGI_OP_PRINT)
+            continue;
+        for (int axis = 0; axis < shape->rank; axis++)
+            if (shape->dims[axis] == dim) {
+                tgi_strbuf_addf(w->out, "tg_value_dim(v%u, %d), ", from, axis);
+                return;
+            }
+    }
+    tgi_strbuf_addf(w->out, "%lld, ", (long long)tgi_dim_value(dim, w->values));
+}
+
+/* The same as write_shape, in the callback. */
+static void write_traced_shape(const writer *w, tgi_ref ref)
+{
+    const tgi_shape *shape = tgi_graph_shape(w->graph, ref);
+    tgi_strbuf_addf(w->out, "%d, (const int64_t[]){", shape->rank);
+    for (int axis = 0; axis < shape->rank; axis++)
+        write_extent(w, ref, shape->dims[axis]);
     tgi_strbuf_add(w->out, "0}");
 }
 
@@ -166,7 +199,7 @@ static void write_other(const writer *w, tgi_ref ref, const tgi_node *node)
         break;
     case TGI_OP_IOTA:
         tgi_strbuf_addf(out, "tg_iota(%s, ", dtype);
-        write_shape(w, ref);
+        write_traced_shape(w, ref);
         tgi_strbuf_addf(out, ", %lld)", (long long)index_of(node));
         break;
     case TGI_OP_EXTENT:
@@ -181,7 +214,7 @@ static void write_other(const writer *w, tgi_ref ref, const tgi_node *node)
     case TGI_OP_RESHAPE:
         write_call(w, node, tgi_op_table[node->op].name);
         tgi_strbuf_add(out, ", ");
-        write_shape(w, ref);
+        write_traced_shape(w, ref);
         tgi_strbuf_add(out, ")");
         break;
     case TGI_OP_TRANSPOSE: {
@@ -227,7 +260,7 @@ static void write_other(const writer *w, tgi_ref ref, const tgi_node *node)
     case TGI_OP_RANDOM_BITS:
         tgi_strbuf_addf(out, "tg_random_bits(%s, v%u, v%u, ", dtype,
                         node->inputs[0], node->inputs[1]);
-        write_shape(w, ref);
+        write_traced_shape(w, ref);
         tgi_strbuf_add(out, ")");
         break;
     default:
@@ -314,18 +347,17 @@ static const char comparison[] =
     "\n";
 
 static const char tail[] =
-    "int main(void)\n"
+    "static void run_both(bool is_general)\n"
     "{\n"
-    "    static tg_tensor *y[2][N_RESULTS + 1];\n"
+    "    tg_tensor *y[2][N_RESULTS + 1] = {{NULL}};\n"
     "    tg_status status[2];\n"
-    "    set_up();\n"
     "    for (int run = 0; run < 2; run++) {\n"
     "        tg_context_options options = TG_CONTEXT_OPTIONS_INIT;\n"
     "        options.jit = run ? \"required\" : \"off\";\n"
     "        options.no_contraction = NO_CONTRACTION;\n"
     "        tg_context *ctx = tg_context_create(&options);\n"
     "        check(ctx);\n"
-    "        status[run] = call(ctx, run, y[run]);\n"
+    "        status[run] = call(ctx, is_general, run, y[run]);\n"
     "        if (status[run])\n"
     "            printf(\"%s\\n\", tg_error(NULL));\n"
     "        tg_context_release(ctx);\n"
@@ -337,11 +369,19 @@ static const char tail[] =
     "                tg_tensor_data(y[0][i]), tg_tensor_data(y[1][i]),\n"
     "                tg_tensor_bytes(y[0][i]));\n"
     "    compare_variables();\n"
-    "    puts(n_different ? \"different\" : \"equal\");\n"
     "    for (int i = 0; i < N_RESULTS; i++) {\n"
     "        tg_tensor_release(y[0][i]);\n"
     "        tg_tensor_release(y[1][i]);\n"
     "    }\n"
+    "}\n"
+    "\n"
+    "int main(void)\n"
+    "{\n"
+    "    set_up();\n"
+    "    run_both(false);\n"
+    "    if (IS_GENERAL)\n"
+    "        run_both(true);\n"
+    "    puts(n_different ? \"different\" : \"equal\");\n"
     "    return n_different != 0;\n"
     "}\n";
 
@@ -349,9 +389,11 @@ static const char tail[] =
 static void write_settings(const writer *w, const tgi_repro_settings *settings)
 {
     tgi_strbuf_addf(w->out,
-                    "enum { N_RESULTS = %zu, NO_CONTRACTION = %d };\n\n"
+                    "enum { N_RESULTS = %zu, NO_CONTRACTION = %d, "
+                    "IS_GENERAL = %d };\n\n"
                     "static void set_up(void)\n{\n",
-                    w->graph->results.n, settings->no_contraction);
+                    w->graph->results.n, settings->no_contraction,
+                    tgi_dims_n_symbols(w->graph->dims) > 0);
     if (settings->threads)
         tgi_strbuf_addf(w->out,
                         "    setenv(\"TGJIT_THREADS\", \"%d\", false);\n",
@@ -389,8 +431,9 @@ static void write_call_function(const writer *w)
     const tgi_graph *graph = w->graph;
     tgi_strbuf *out = w->out;
     tgi_strbuf_addf(out,
-                    "static tg_status call(tg_context *ctx, int run, "
-                    "tg_tensor **y)\n{\n    (void)run;\n"
+                    "static tg_status call(tg_context *ctx, bool is_general, "
+                    "int run,\n                      tg_tensor **y)\n{\n"
+                    "    (void)run;\n"
                     "    tg_tensor **results[N_RESULTS + 1];\n"
                     "    tg_operand args[%zu];\n    int n = 0;\n"
                     "    tg_tensor *tensors[%zu] = {NULL};\n",
@@ -426,8 +469,13 @@ static void write_call_function(const writer *w)
     tgi_strbuf_add(out,
                    "    for (int i = 0; i < N_RESULTS; i++)\n"
                    "        results[i] = &y[i];\n"
+                   "    tg_function_options options = "
+                   "TG_FUNCTION_OPTIONS_INIT;\n"
+                   "    if (is_general)\n"
+                   "        options.policy = TG_RELAXED;\n"
                    "    tg_function *f =\n"
-                   "        tg_function_create(ctx, callback, NULL, NULL);\n"
+                   "        tg_function_create(ctx, callback, NULL, "
+                   "&options);\n"
                    "    tg_status status =\n"
                    "        tg_call_at(f, args, (size_t)n, results, N_RESULTS, "
                    "TG_HERE);\n"

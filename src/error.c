@@ -129,6 +129,7 @@ const char *tg_status_name(tg_status status)
         [TG_ERROR_CALLBACK] = "callback failed",
         [TG_ERROR_UNSUPPORTED] = "unsupported",
         [TG_ERROR_INTERNAL] = "internal error",
+        [TG_ERROR_FILE] = "file error",
     };
     const size_t n = sizeof names / sizeof *names;
     return (size_t)status < n ? names[status] : "unknown status";

@@ -20,6 +20,16 @@ uint64_t tgi_hash(const void *data, size_t bytes, uint64_t seed)
     return XXH3_64bits_withSeed(bytes ? data : "", bytes, seed);
 }
 
+tgi_hash128 tgi_hash_128(const void *data, size_t bytes)
+{
+    XXH128_canonical_t canonical;
+    tgi_hash128 hash;
+    XXH128_canonicalFromHash(&canonical,
+                             XXH3_128bits(bytes ? data : "", bytes));
+    memcpy(hash.bytes, canonical.digest, sizeof(hash.bytes));
+    return hash;
+}
+
 static uint32_t upper_half(uint64_t hash)
 {
     return (uint32_t)(hash >> 32);

@@ -13,6 +13,13 @@
 
 uint64_t tgi_hash(const void *data, size_t bytes, uint64_t seed);
 
+/* For names and checksums in files: the same bytes on every machine. */
+typedef struct tgi_hash128 {
+    unsigned char bytes[16];
+} tgi_hash128;
+
+tgi_hash128 tgi_hash_128(const void *data, size_t bytes);
+
 /* All zero is an empty index. Positions are any 32-bit number but 0. */
 typedef struct tgi_index {
     struct tgi_index_slot {

@@ -19,25 +19,25 @@ static bool is_variable(const tg_concrete *c, const tgi_args *args,
     return args->list.data[c->param_arg[param]].kind == TGI_ARG_VARIABLE;
 }
 
-static tg_status add_group(tgi_launch *launch, tg_group *group)
+static tg_status add_group(tgi_launch_state *state, tg_group *group)
 {
     size_t at = 0;
-    while (at < launch->state.groups.n && launch->state.groups.data[at]->id < group->id)
+    while (at < state->groups.n && state->groups.data[at]->id < group->id)
         at++;
-    if (at < launch->state.groups.n && launch->state.groups.data[at] == group)
+    if (at < state->groups.n && state->groups.data[at] == group)
         return TG_OK;
-    if (!tgi_vec_reserve(&launch->state.groups, launch->state.groups.n + 1))
+    if (!tgi_vec_reserve(&state->groups, state->groups.n + 1))
         return tgi_error_memory();
-    memmove(&launch->state.groups.data[at + 1], &launch->state.groups.data[at],
-            (launch->state.groups.n++ - at) * sizeof(group));
-    launch->state.groups.data[at] = tg_group_retain(group);
+    memmove(&state->groups.data[at + 1], &state->groups.data[at],
+            (state->groups.n++ - at) * sizeof(group));
+    state->groups.data[at] = tg_group_retain(group);
     return TG_OK;
 }
 
 /* Notes that the call uses the contents of a variable. */
 static tg_status add_variable(tgi_launch *launch, tg_variable *variable)
 {
-    TGI_TRY(add_group(launch, variable->group));
+    TGI_TRY(add_group(&launch->state, variable->group));
     if (!tgi_vec_push(&launch->state.variables, variable))
         return tgi_error_memory();
     tg_variable_retain(variable);

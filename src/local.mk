@@ -145,6 +145,8 @@ libtgjit_core_la_SOURCES += \
 	src/bound.c \
 	src/bundle.c \
 	src/bundle.h \
+	src/cache.c \
+	src/cache_object.h \
 	src/call.c \
 	src/callback.c \
 	src/concrete.c \
@@ -180,3 +182,12 @@ libtgjit_core_la_SOURCES += \
 	src/trace_state.h \
 	src/variable.c \
 	src/variable_object.h
+
+# -- tgjit-cache: a program that sees public headers only --------------------
+
+# Installed: without the -no-install of AM_LDFLAGS.
+bin_PROGRAMS += src/tgjit-cache
+src_tgjit_cache_SOURCES = src/tgjit_cache.c
+src_tgjit_cache_CPPFLAGS = -I$(top_srcdir)/include -D_GNU_SOURCE
+src_tgjit_cache_LDFLAGS = $(TGJIT_SANITIZE)
+src_tgjit_cache_LDADD = libtgjit.la

@@ -22,7 +22,8 @@ static const char *const level_names[] = {
 static const char *const component_names[TGI_LOG_COMPONENTS] = {
     [TGI_LOG_TRACE] = "trace", [TGI_LOG_PASS] = "pass",
     [TGI_LOG_CALL] = "call",   [TGI_LOG_MEMORY] = "memory",
-    [TGI_LOG_JIT] = "jit",     [TGI_LOG_CONFIG] = "config",
+    [TGI_LOG_JIT] = "jit",     [TGI_LOG_CACHE] = "cache",
+    [TGI_LOG_CONFIG] = "config",
 };
 
 /* -- Settings -------------------------------------------------------------- */

@@ -15,6 +15,7 @@ typedef enum tgi_log_component {
     TGI_LOG_CALL,
     TGI_LOG_MEMORY,
     TGI_LOG_JIT,
+    TGI_LOG_CACHE,
     TGI_LOG_CONFIG,
     TGI_LOG_COMPONENTS
 } tgi_log_component;

@@ -77,12 +77,8 @@ static double now_ms(void)
 static tg_status inspect(const char *stage, const tgi_graph *graph,
                          const tgi_pass_options *options)
 {
-#ifdef NDEBUG
-    bool verify = options->verify;
-#else
-    bool verify = true;
-#endif
-    tg_status status = verify ? tgi_graph_verify(graph) : TG_OK;
+    tg_status status =
+        options->verify ? tgi_graph_verify(graph) : TG_OK;
     if (status == TG_ERROR_INTERNAL) {
         tgi_error_copy copy;
         tgi_error_save(&copy);

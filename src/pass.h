@@ -29,7 +29,7 @@ tgi_pass_run tgi_pass_inline, tgi_pass_fold, tgi_pass_simplify, tgi_pass_shape,
 typedef struct tgi_pass_options {
     const tgi_log *log;
     uint32_t skip; /* bit i: skip pass i */
-    bool verify;   /* after each pass; always on in builds with asserts */
+    bool verify;   /* after each pass */
     /* Called with each graph: "trace" first, then after each pass; or NULL. */
     void (*observe)(const char *stage, const tgi_graph *graph, void *user);
     void *observe_user;

@@ -30,10 +30,18 @@ struct tgi_runner {
    seconds. */
 enum { MOST_NODES = 10000, MOST_WORK = 20000 };
 
-static bool should_compile(const tg_concrete *c)
+static bool should_compile(tg_concrete *c)
 {
-    return c->ctx->jit == TGI_JIT_REQUIRED ||
-           (c->ctx->jit == TGI_JIT_AUTO && c->graph->n_nodes <= MOST_NODES);
+    if (c->ctx->jit != TGI_JIT_AUTO)
+        return c->ctx->jit == TGI_JIT_REQUIRED;
+    if (c->graph->n_nodes <= MOST_NODES)
+        return true;
+    if (!atomic_exchange(&c->runners.has_told_size, true))
+        tgi_log_write(&c->ctx->log, TG_LOG_WARN, TGI_LOG_JIT,
+                      "%s runs in the interpreter: it has %u nodes, and more "
+                      "than %d are compiled only if that is required",
+                      c->name, c->graph->n_nodes, MOST_NODES);
+    return false;
 }
 
 /* Stages of the code generator in words of TGJIT_DUMP and TGJIT_EXPLAIN. */
@@ -74,6 +82,8 @@ static tg_status compile(tg_concrete *c, const int64_t *values,
     tgi_jit_options options = {.log = &c->ctx->log,
                                .cpu = c->ctx->cpu,
                                .vector_bits = c->ctx->vector_bits,
+                               .verifies = c->ctx->verifies,
+                               .instruments = c->ctx->instruments,
                                .most_work = c->ctx->jit == TGI_JIT_REQUIRED
                                                 ? 0
                                                 : MOST_WORK,

@@ -35,6 +35,7 @@ typedef struct tgi_runners {
     pthread_mutex_t lock; /* guards all below */
     TGI_VEC(tgi_runner *) idle;
     TGI_VEC(tgi_runner_variant) variants;
+    atomic_bool has_told_size; /* that it is too long to be compiled */
     pid_t compiler; /* the process whose thread compiles now; 0: none */
     pthread_cond_t compiled;
 } tgi_runners;

@@ -4,6 +4,8 @@
  */
 #include "settings.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,6 +53,29 @@ int64_t tgi_setting_number(int64_t option, const char *variable,
         return number;
     tgi_log_write(log, TG_LOG_WARN, TGI_LOG_CONFIG,
                   "%s: '%s' is not a number from 0 on", variable, text);
+    return otherwise;
+}
+
+uint64_t tgi_setting_bytes(uint64_t option, const char *variable,
+                           uint64_t otherwise, const tgi_log *log)
+{
+    if (option > 0)
+        return option;
+    const char *text = tgi_setting(NULL, variable);
+    if (!text)
+        return otherwise;
+    static const char units[] = "KMG";
+    char *end;
+    errno = 0;
+    const uint64_t number = strtoull(text, &end, 10);
+    const char *unit = *end ? strchr(units, *end) : NULL;
+    const int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+    if (isdigit((unsigned char)text[0]) && !errno && !end[unit != NULL] &&
+        number <= UINT64_MAX >> shift)
+        return number << shift;
+    tgi_log_write(log, TG_LOG_WARN, TGI_LOG_CONFIG,
+                  "%s: '%s' is not a number of bytes, such as 256M", variable,
+                  text);
     return otherwise;
 }
 

@@ -29,6 +29,11 @@ unsigned tgi_setting_words(const char *list, const char *setting,
 int64_t tgi_setting_number(int64_t option, const char *variable,
                            int64_t otherwise, const tgi_log *log);
 
+/* The same for a number of bytes, which in the variable may end in K, M or
+   G. */
+uint64_t tgi_setting_bytes(uint64_t option, const char *variable,
+                           uint64_t otherwise, const tgi_log *log);
+
 /*
  * Copies a user's options struct, whose first member is its size, so that
  * programs compiled against another version of the struct work: members it

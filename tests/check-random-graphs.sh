@@ -11,5 +11,10 @@ test -e libtgjit-llvm.la || {
     echo "built without LLVM: mode jit is skipped"
     exit 0
 }
-exec tests/random-graphs --mode jit --seed 1 --count 1000 --threads 1,2,3,7 \
+# Code that AddressSanitizer watches takes several times as long.
+count=1000
+case $TGJIT_SANITIZE in
+*address*) count=300 ;;
+esac
+exec tests/random-graphs --mode jit --seed 1 --count $count --threads 1,2,3,7 \
     --vector-bits 128,256 --corpus "$srcdir/tests/corpus"

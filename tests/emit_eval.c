@@ -225,20 +225,27 @@ static int n_inputs(const recorded *value)
                                         : value->kind == RECORDED_LOOKUP;
 }
 
+void recording_find_used(const recording *r, bool *is_used)
+{
+    memset(is_used, 0, RECORDED_VALUES * sizeof(*is_used));
+    is_used[r->result] = true;
+    for (int i = r->result; i >= 0; i--)
+        for (int k = 0; is_used[i] && k < n_inputs(&r->values[i]); k++)
+            is_used[r->values[i].in[k]] = true;
+}
+
 int recording_words(const recording *r)
 {
-    bool is_used[RECORDED_VALUES] = {false};
+    bool is_used[RECORDED_VALUES];
     int n = 0;
-    is_used[r->result] = true;
-    for (int i = r->result; i >= 0; i--) {
+    recording_find_used(r, is_used);
+    for (int i = 0; i <= r->result; i++) {
         const recorded *value = &r->values[i];
-        if (!is_used[i])
-            continue;
-        for (int k = 0; k < n_inputs(value); k++)
-            is_used[value->in[k]] = true;
-        n += value->kind == RECORDED_LOOKUP ||
-             (value->kind == RECORDED_WORD && value->word != TGI_WORD_BITS_OF &&
-              value->word != TGI_WORD_FLOAT_OF);
+        n += is_used[i] &&
+             (value->kind == RECORDED_LOOKUP ||
+              (value->kind == RECORDED_WORD &&
+               value->word != TGI_WORD_BITS_OF &&
+               value->word != TGI_WORD_FLOAT_OF));
     }
     return n;
 }

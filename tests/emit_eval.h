@@ -60,6 +60,9 @@ bool recording_end(recording *r, tgi_emitted result, int type);
 bool recording_of_op(recording *r, int op, tg_dtype dtype);
 bool recording_of_cast(recording *r, tg_dtype from, tg_dtype to);
 
+/* By value: the result needs it. There is room for RECORDED_VALUES. */
+void recording_find_used(const recording *r, bool *is_used);
+
 /*
  * How many words the result needs. Constants are not counted, nor what only
  * sees the same bits as another type.

@@ -68,7 +68,12 @@ unit_tests = \
 	tests/test_semantics_threads \
 	tests/test_semantics_tracing \
 	tests/test_semantics_variables \
+	tests/test_share \
 	tests/test_signature \
+	tests/test_store \
+	tests/test_store_care \
+	tests/test_store_damage \
+	tests/test_store_dir \
 	tests/test_strbuf \
 	tests/test_tensor \
 	tests/test_traced \
@@ -103,7 +108,9 @@ tests_test_emit_SOURCES = \
 # Those of the code generator.
 if HAVE_LLVM
 unit_tests += \
+	tests/test_assembly \
 	tests/test_llvm_emit \
+	tests/test_llvm_instrument \
 	tests/test_llvm_loops \
 	tests/test_llvm_reduce \
 	tests/test_llvm_stream \
@@ -112,6 +119,15 @@ unit_tests += \
 endif
 llvm_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/tests $(LLVM_CPPFLAGS)
 llvm_ldadd = libtgjit-codegen.la $(LLVM_LDFLAGS) $(LLVM_LIBS) $(LDADD)
+tests_test_assembly_CPPFLAGS = $(llvm_cppflags)
+tests_test_assembly_LDADD = $(llvm_ldadd)
+tests_test_assembly_SOURCES = \
+	tests/assembly.c \
+	tests/assembly.h \
+	tests/emit_eval.c \
+	tests/emit_eval.h \
+	tests/emit_eval_type.h \
+	tests/test_assembly.c
 tests_test_llvm_emit_CPPFLAGS = $(llvm_cppflags)
 tests_test_llvm_emit_LDADD = $(llvm_ldadd)
 tests_test_llvm_emit_SOURCES = \
@@ -121,6 +137,11 @@ tests_test_llvm_emit_SOURCES = \
 	tests/emit_eval_type.h \
 	tests/emit_inputs.h \
 	tests/test_llvm_emit.c
+tests_test_llvm_instrument_CPPFLAGS = $(llvm_cppflags)
+tests_test_llvm_instrument_LDADD = $(llvm_ldadd)
+tests_test_llvm_instrument_SOURCES = \
+	tests/loops_building.h \
+	tests/test_llvm_instrument.c
 tests_test_llvm_loops_CPPFLAGS = $(llvm_cppflags)
 tests_test_llvm_loops_LDADD = $(llvm_ldadd)
 tests_test_llvm_loops_SOURCES = \
@@ -167,10 +188,12 @@ tests_test_cxx_SOURCES = tests/test_cxx.cpp
 plain_tests = \
 	tests/stress_calls \
 	tests/stress_compile \
+	tests/stress_store \
 	tests/stress_teams
 plain_ldadd = libtgjit-core.la
 tests_stress_calls_LDADD = $(plain_ldadd)
 tests_stress_compile_LDADD = $(plain_ldadd)
+tests_stress_store_LDADD = $(plain_ldadd)
 tests_stress_teams_LDADD = $(plain_ldadd)
 
 if HAVE_MPFR
@@ -232,6 +255,7 @@ tests_random_graphs_SOURCES = \
 	tests/random_graph_outcome.c \
 	tests/random_graph_passes.c \
 	tests/random_graph_program.c \
+	tests/random_graph_repro.c \
 	tests/random_graph_run.c \
 	tests/random_graph_session.c \
 	tests/random_graph_structure.c \
@@ -243,6 +267,7 @@ tests_random_graphs_SOURCES = \
 
 script_tests = \
 	tests/check-bench.sh \
+	tests/check-cache.sh \
 	tests/check-exports.sh \
 	tests/check-headers.sh \
 	tests/check-include-direction.sh \
@@ -250,6 +275,7 @@ script_tests = \
 	tests/check-nesting.sh \
 	tests/check-ops-doc.sh \
 	tests/check-random-graphs.sh \
+	tests/check-random-repro.sh \
 	tests/check-readme.sh \
 	tests/check-repro.sh
 
@@ -259,7 +285,9 @@ TESTS += $(script_tests)
 LONG_TESTS = \
 	tests/long-compile.sh \
 	tests/long-random-graphs.sh \
-	tests/long-ulp.sh
+	tests/long-store.sh \
+	tests/long-ulp.sh \
+	tests/mutants.sh
 
 # -- Support -----------------------------------------------------------------
 
@@ -284,12 +312,14 @@ EXTRA_DIST += \
 	tests/golden/loops_elementwise.txt \
 	tests/golden/loops_extents.txt \
 	tests/golden/loops_gathers.txt \
+	tests/golden/loops_in_place.txt \
 	tests/golden/loops_products.txt \
 	tests/golden/loops_random.txt \
 	tests/golden/loops_reductions.txt \
 	tests/golden/loops_rows.txt \
 	tests/golden/loops_siblings.txt \
 	tests/golden/loops_state.txt \
+	tests/golden/loops_tiny.txt \
 	tests/golden/loops_twice.txt \
 	tests/golden/loops_views.txt \
 	tests/golden/traced_caller.txt \
@@ -304,10 +334,12 @@ EXTRA_DIST += \
 	tests/golden/traced_with_static_short.txt \
 	tests/graphs.h \
 	tests/image_objects.h \
+	tests/instrument.h \
 	tests/layers.txt \
 	tests/lsan.supp \
 	tests/mappings.h \
 	tests/modes.h \
+	tests/mutants.list \
 	tests/op_matrix.h \
 	tests/op_matrix/binary.txt \
 	tests/op_matrix/case_file.py \
@@ -326,6 +358,7 @@ EXTRA_DIST += \
 	tests/passes.h \
 	tests/run-example.sh \
 	tests/run-test.sh \
+	tests/storing.h \
 	tests/summary.sh \
 	tests/support.h \
 	tests/support_random.h \
@@ -340,15 +373,17 @@ LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/run-test.sh
 SH_LOG_COMPILER = $(SHELL)
 EXPECTED_LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/run-example.sh
 
-# Criterion runs tests side by side: keep each one's team small.
+# Criterion runs tests side by side: keep each one's team small. Tests that
+# are not about the cache are not to depend on what is in the user's.
 AM_TESTS_ENVIRONMENT = \
 	AWK='$(AWK)'; CC='$(CC)'; CXX17='$(cxx17)'; NM='$(NM)'; \
 	OBJDUMP='$(OBJDUMP)'; PACKAGE_VERSION='$(PACKAGE_VERSION)'; \
 	TGJIT_MODULE_DIR='$(abs_top_builddir)/.libs'; \
 	TGJIT_SANITIZE='$(TGJIT_SANITIZE)'; \
 	OMP_NUM_THREADS="$${OMP_NUM_THREADS-2}"; \
+	TGJIT_CACHE="$${TGJIT_CACHE-off}"; \
 	export AWK CC CXX17 NM OBJDUMP PACKAGE_VERSION TGJIT_MODULE_DIR \
-		TGJIT_SANITIZE OMP_NUM_THREADS;
+		TGJIT_SANITIZE OMP_NUM_THREADS TGJIT_CACHE;
 if HAVE_CXX17
 cxx17 = $(CXX)
 endif
@@ -363,5 +398,12 @@ check-TESTS: $(check_PROGRAMS)
 check-long:
 	@$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(LONG_TESTS)'
 
+# It builds a tree of its own: nothing of this one.
+.PHONY: check-mutants
+check-mutants:
+	@$(AM_TESTS_ENVIRONMENT) srcdir='$(srcdir)' MAKE='$(MAKE)' \
+		$(SHELL) $(top_srcdir)/tests/mutants.sh $(MUTANTS)
+
 mostlyclean-local:
 	-rm -f tests/*.out tests/*.sanitizer.* examples/*.out
+	-rm -rf mutants.tmp

@@ -17,6 +17,7 @@
 #include "image.h"
 #include "llvm_codegen.h"
 #include "loops.h"
+#include "share.h"
 
 /* -- Loops ----------------------------------------------------------------- */
 
@@ -253,21 +254,16 @@ typedef struct code {
     tgi_entry *entry;
 } code;
 
-/* Verifies, compiles and loads; the loops are destroyed. */
-static inline code compile_loops_for(tgi_loops *loops, unsigned vector_bits,
-                                     int64_t cache_bytes)
+/* Verifies, compiles and loads; the loops are destroyed. The options have
+   what is special. */
+static inline code compile_loops_with(tgi_loops *loops,
+                                      tgi_codegen_options options)
 {
     code c = {0};
     cr_assert_eq(tgi_loops_verify(loops), TG_OK, "%s", tg_error(NULL));
-    const tgi_codegen_options options = {
-        .vector_bits = vector_bits,
-        .cache_bytes = cache_bytes,
-        .verify = true,
-        .wants_assembly = true,
-        .wants_ir = true,
-        .alloc = tgi_alloc,
-        .free = tgi_free,
-    };
+    options.verify = options.wants_assembly = options.wants_ir = true;
+    options.alloc = tgi_alloc;
+    options.free = tgi_free;
     const bool is_fine = tgi_llvm_codegen(loops, &options, &c.codegen);
     cr_assert(is_fine, "%s\n%s", c.codegen.error,
               c.codegen.ir_before ? c.codegen.ir_before : "");
@@ -282,6 +278,14 @@ static inline code compile_loops_for(tgi_loops *loops, unsigned vector_bits,
     c.entry = entry.call;
     tgi_loops_destroy(loops);
     return c;
+}
+
+static inline code compile_loops_for(tgi_loops *loops, unsigned vector_bits,
+                                     int64_t cache_bytes)
+{
+    return compile_loops_with(
+        loops, (tgi_codegen_options){.vector_bits = vector_bits,
+                                     .cache_bytes = cache_bytes});
 }
 
 static inline code compile_loops(tgi_loops *loops, unsigned vector_bits)
@@ -327,6 +331,7 @@ static inline void run_code(const code *c, tgi_frame *frame, int n_threads)
         return;
     }
     pthread_barrier_init(&barrier, NULL, (unsigned)n_threads);
+    frame->share = tgi_share;
     frame->barrier = wait_at_barrier;
     frame->user = &barrier;
     for (int i = 0; i < n_threads; i++) {

@@ -26,6 +26,7 @@
  *   random_graph_coverage.c which operations met which element types
  *   random_graph_structure.c which structures were met, of graphs and loops
  *   random_graph_minimise.c shorter strings that still fail
+ *   random_graph_repro.c    a run as a C program
  *   random_graph_work.c     strings by their number, shared among processes
  *   random_graphs.c         the program
  */
@@ -33,6 +34,7 @@
 #define TGI_TESTS_RANDOM_GRAPH_H
 
 #include "arena.h"
+#include "dump_repro.h"
 #include "function_object.h"
 #include "graph.h"
 #include "jit.h"
@@ -50,6 +52,13 @@ typedef struct rg_settings {
     rg_mode mode;
     int n_teams, teams[RG_MOST_TEAMS]; /* numbers of threads */
     unsigned vector_bits;              /* 0: what suits the CPU */
+    const char *repro;                 /* JIT: where each run is written as a
+                                          program before it begins, or NULL */
+    const char *repro_dir;             /* where those of failures are kept */
+    /* For tests of what a failure leads to: graphs with this op fail, by a
+       signal if `plants_crash`. TGI_OP_NONE: all are as they are. */
+    tgi_op planted;
+    bool plants_crash;
 } rg_settings;
 
 /* -- Bytes ----------------------------------------------------------------- */
@@ -506,6 +515,12 @@ bool rg_check(const rg_settings *settings, const uint8_t *bytes, size_t n,
 /* The same as a fuzzer wants it: aborts. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
+/* Writes the run of a trace in one size as a program, if that is asked for and
+   the trace calls nothing. */
+void rg_write_repro(const rg_checker *c, const rg_session *s,
+                    const tg_concrete *concrete, int size,
+                    const tgi_repro_settings *settings);
+
 /* -- Minimising ------------------------------------------------------------ */
 
 /* Shortens a failing string in place; every attempt has a process of its
@@ -534,12 +549,13 @@ typedef struct rg_totals {
     uint64_t n_passed, n_failed;
 } rg_totals;
 
-/* The string of graph k, and what is asked of it. */
+/* The string of graph k, what it is called, and what is asked of it. */
 size_t rg_work_bytes(const rg_work *work, uint64_t k, uint8_t *bytes);
+void rg_work_name(const rg_work *work, uint64_t k, char *name, size_t bytes);
 rg_settings rg_work_settings(const rg_work *work, uint64_t k);
 
-/* One string, in another process since it may crash; a failure is minimised
-   and printed. */
+/* One string, in another process since it may crash; a failure is minimised,
+   printed, and in mode JIT written as a program named after `name`. */
 void rg_work_on(const rg_settings *settings, uint8_t *bytes, size_t n,
                 const char *name, rg_totals *totals);
 

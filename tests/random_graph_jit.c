@@ -12,6 +12,7 @@
  *
  * What the call compiled is what teams run: each program is compiled once.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,7 @@ typedef struct subject {
     const char *kind;
     rg_session raw, native;
     tg_concrete *raw_trace, *trace;
+    tgi_repro_settings settings; /* of the run under way */
 } subject;
 
 /* Values of a table's extents in a size; NULL if it has none for it. To be
@@ -76,6 +78,12 @@ static bool is_too_large(const rg_session *s, const tg_concrete *trace,
                                                 MORE * s->program->limit);
     tgi_free(values);
     return is_large;
+}
+
+static void write_repro(subject *of, int size, int n_threads)
+{
+    of->settings.threads = n_threads;
+    rg_write_repro(of->c, &of->native, of->trace, size, &of->settings);
 }
 
 /* -- Teams ----------------------------------------------------------------- */
@@ -159,6 +167,7 @@ static bool check_teams(subject *of, int size, const rg_outcome *expected)
         int team = 0;
         native.n_threads = c->settings->teams[i];
         native.random = rg_random(&c->random);
+        write_repro(of, size, native.n_threads);
         good = check_team(of, &native, expected, &team);
         coverage->n_runs++;
         coverage->n_team_runs += team > 1;
@@ -171,8 +180,26 @@ static bool check_teams(subject *of, int size, const rg_outcome *expected)
 
 /* -- Sizes ----------------------------------------------------------------- */
 
+/* What `planted` asks for. */
+static bool check_planted(subject *of)
+{
+    const rg_settings *settings = of->c->settings;
+    const tgi_graph *graph = of->trace->graph;
+    for (tgi_ref ref = 1; ref <= graph->n_nodes && settings->planted; ref++) {
+        if (tgi_graph_node(graph, ref)->op != settings->planted)
+            continue;
+        if (settings->plants_crash)
+            raise(SIGSEGV);
+        return rg_fail(of->c, of->raw_trace->graph, graph, "a planted failure");
+    }
+    return true;
+}
+
 static bool check_call(subject *of, int size, const rg_outcome *expected)
 {
+    write_repro(of, size, of->native.ctx->threads);
+    if (!check_planted(of))
+        return false;
     rg_outcome outcome;
     rg_run_call(&of->native, size, &outcome);
     const char *difference = rg_outcome_difference(expected, &outcome);
@@ -218,10 +245,17 @@ static bool check_trace(rg_checker *c, rg_generality generality)
                 ->teams[c->program->seed / 32 % (unsigned)settings->n_teams],
         .vector_bits = settings->vector_bits};
     const bool is_general = generality == RG_GENERAL;
-    subject of = {.c = c, .kind = is_general ? "general" : "exact"};
+    subject of = {.c = c,
+                  .kind = is_general ? "general" : "exact",
+                  .settings = {.threads = backend.n_threads,
+                               .vector_bits = backend.vector_bits,
+                               .splits_all = true,
+                               .no_contraction = c->program->no_contraction}};
     bool good =
         rg_begin(c, &of.raw, generality, RG_RAW, &interpreted, &of.raw_trace);
     if (good) {
+        rg_write_repro(c, &of.raw, of.raw_trace, 0, &of.settings);
+        of.settings.no_contraction = true; /* passes have seen to it */
         good = rg_begin(c, &of.native, generality, RG_OPTIMISED, &backend,
                         &of.trace);
         if (good)

@@ -182,12 +182,14 @@ tg_status rg_session_trace(rg_session *s, int size, tg_concrete **out_concrete)
 {
     tg_operand operands[RG_MOST_ARGS];
     tg_tensor *tensors[RG_MOST_ARGS] = {NULL};
+    tgi_few_args few;
     tgi_args args;
     *out_concrete = NULL;
     if (!rg_session_args(s, size, operands, tensors))
         return tg_error_last()->status;
-    tg_status status = tgi_args_from_operands(
-        s->ctx, operands, (size_t)s->program->n_args, NULL, TG_HERE, &args);
+    tg_status status =
+        tgi_args_from_operands(s->ctx, operands, (size_t)s->program->n_args,
+                               NULL, TG_HERE, &few, &args);
     if (!status) {
         status = tgi_function_lookup(s->function, &args, false, TG_HERE,
                                      out_concrete);

@@ -390,6 +390,42 @@ static bool has_a_column_tail(const place *p, const tgi_kernel_loops *k)
     return k->vectors == TGI_COLUMNS && n > 64 && n % 64;
 }
 
+static bool is_tiny(const place *p, const tgi_kernel_loops *k)
+{
+    (void)p;
+    return k->is_tiny;
+}
+
+/* … and hands values on to another one. */
+static bool takes_values(const place *p, const tgi_kernel_loops *k)
+{
+    for (size_t i = 1; i < k->insts.n; i++)
+        if (k->insts.data[i].kind == TGI_INST_LOAD &&
+            p->loops->buffers
+                    .data[k->accesses.data[k->insts.data[i].number].buffer]
+                    .place == TGI_PLACE_VALUES)
+            return true;
+    return false;
+}
+
+/* Stores something where it has loaded what was there before. */
+static bool is_in_place(const place *p, const tgi_kernel_loops *k)
+{
+    for (size_t i = 1; i < k->insts.n; i++) {
+        const tgi_inst *inst = &k->insts.data[i];
+        if (inst->kind != TGI_INST_LOAD)
+            continue;
+        const uint32_t buffer = k->accesses.data[inst->number].buffer;
+        const int where = p->loops->buffers.data[buffer].place;
+        for (size_t j = 0; j < k->stores.n; j++)
+            if ((where == TGI_PLACE_TEMP || where == TGI_PLACE_RESULT) &&
+                k->accesses.data[k->stores.data[j].access].buffer == buffer &&
+                k->stores.data[j].phase >= inst->phase)
+                return true;
+    }
+    return false;
+}
+
 /*
  * Whether threads share it: it has several points, columns that no vector
  * holds, or elements of a long row.
@@ -407,7 +443,8 @@ static bool is_split(const place *p, const tgi_kernel_loops *k)
     }
     bool is_one_loop = k->vectors == TGI_ROWS && k->n_phases == 1 &&
                        k->reductions.n == 0 && k->has_inner;
-    return points > 1 || (is_one_loop && points == 1 && n > UNIT);
+    return !k->is_tiny &&
+           (points > 1 || (is_one_loop && points == 1 && n > UNIT));
 }
 
 bool rg_structure_is_split(const tgi_program *program, const int64_t *values)
@@ -474,6 +511,9 @@ static const struct structure {
     {"loops: several stores", NULL, has_siblings},
     {"loops: tail of a row", NULL, has_a_tail},
     {"loops: tail of columns", NULL, has_a_column_tail},
+    {"loops: tiny", NULL, is_tiny},
+    {"loops: values without memory", NULL, takes_values},
+    {"loops: in place", NULL, is_in_place},
     {"loops: shared by threads", NULL, is_split},
 };
 

@@ -8,6 +8,7 @@
  * another behind it, and minimises what failed. The parent itself runs
  * nothing: it has no threads that a child could miss.
  */
+#include <ctype.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,28 +44,78 @@ rg_settings rg_work_settings(const rg_work *work, uint64_t k)
     return settings;
 }
 
+void rg_work_name(const rg_work *work, uint64_t k, char *name, size_t bytes)
+{
+    snprintf(name, bytes, "seed %llu number %llu",
+             (unsigned long long)work->seed, (unsigned long long)k);
+}
+
 /* -- Failures -------------------------------------------------------------- */
 
-static void print_settings(const rg_settings *settings)
+static void print_settings(FILE *out, const rg_settings *settings)
 {
-    printf("random-graphs --mode %s",
-           settings->mode == RG_JIT ? "jit" : "passes");
+    fprintf(out, "random-graphs --mode %s",
+            settings->mode == RG_JIT ? "jit" : "passes");
     if (settings->mode != RG_JIT)
         return;
     for (int i = 0; i < settings->n_teams; i++)
-        printf("%s%d", i ? "," : " --threads ", settings->teams[i]);
-    printf(" --vector-bits %u", settings->vector_bits);
+        fprintf(out, "%s%d", i ? "," : " --threads ", settings->teams[i]);
+    fprintf(out, " --vector-bits %u", settings->vector_bits);
+    if (settings->planted)
+        fprintf(out, " --plant%s %s", settings->plants_crash ? "-crash" : "",
+                tgi_op_table[settings->planted].name);
+}
+
+/* The command that shows it again. */
+static void print_command(FILE *out, const rg_settings *settings,
+                          const uint8_t *bytes, size_t n)
+{
+    print_settings(out, settings);
+    fprintf(out, " --bytes ");
+    for (size_t i = 0; i < n; i++)
+        fprintf(out, "%02x", bytes[i]);
 }
 
 static void print_failure(const rg_settings *settings, const uint8_t *bytes,
                           size_t n, const char *name, const char *what)
 {
     printf("FAILED ");
-    print_settings(settings);
-    printf(" --bytes ");
-    for (size_t i = 0; i < n; i++)
-        printf("%02x", bytes[i]);
+    print_command(stdout, settings, bytes, n);
     printf("   # %s: %s\n", name, what);
+}
+
+/* "DIR/random-graphs-NAME-BITS.c", with nothing odd in the name. */
+static void repro_path(const rg_settings *settings, const char *name,
+                       char *path, size_t bytes)
+{
+    char word[128];
+    size_t n = 0;
+    for (; *name && n + 1 < sizeof(word); name++)
+        if (isalnum((unsigned char)*name))
+            word[n++] = *name;
+        else if (n && word[n - 1] != '-')
+            word[n++] = '-';
+    word[n] = 0;
+    snprintf(path, bytes, "%s/random-graphs-%s-%u.c",
+             settings->repro_dir ? settings->repro_dir : ".", word,
+             settings->vector_bits);
+}
+
+/* Says which program the failing run has become, and in it what it is. */
+static void finish_repro(const rg_settings *settings, const uint8_t *bytes,
+                         size_t n)
+{
+    FILE *file = fopen(settings->repro, "r+");
+    if (!file) {
+        printf("repro: none, it fails before there is a graph without calls\n");
+        return;
+    }
+    fseek(file, 0, SEEK_END);
+    fputs("\n/* ", file);
+    print_command(file, settings, bytes, n);
+    fputs(" */\n", file);
+    printf(fclose(file) == 0 ? "repro: %s\n" : "cannot write %s\n",
+           settings->repro);
 }
 
 /* Checks once more, in a child, and prints all there is to know; false if
@@ -88,13 +139,20 @@ static bool explain(const rg_settings *settings, const uint8_t *bytes, size_t n,
 static void report(const rg_settings *settings, uint8_t *bytes, size_t n,
                    const char *name)
 {
-    char what[64];
+    char what[64], path[4096];
     int status = 0;
     n = rg_minimise(settings, bytes, n);
+    rg_settings written = *settings;
+    if (settings->mode == RG_JIT) {
+        repro_path(settings, name, path, sizeof(path));
+        unlink(path);
+        written.repro = path;
+    }
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        bool is_explained = explain(settings, bytes, n, name);
+        alarm(MOST_SECONDS);
+        bool is_explained = explain(&written, bytes, n, name);
         fflush(stdout);
         _exit(is_explained ? EXIT_SUCCESS : EXIT_FAILURE);
     }
@@ -106,6 +164,8 @@ static void report(const rg_settings *settings, uint8_t *bytes, size_t n,
                                      : "it dies, or fails now and then");
         print_failure(settings, bytes, n, name, what);
     }
+    if (written.repro)
+        finish_repro(&written, bytes, n);
     fflush(stdout);
 }
 
@@ -169,13 +229,12 @@ static void tell(const rg_work *work, uint64_t k, int status)
     char name[64];
     const rg_settings settings = rg_work_settings(work, k);
     if (k < work->count) {
-        snprintf(name, sizeof(name), "seed %llu number %llu",
-                 (unsigned long long)work->seed, (unsigned long long)k);
+        rg_work_name(work, k, name, sizeof(name));
         report(&settings, bytes, rg_work_bytes(work, k, bytes), name);
         return;
     }
     printf("FAILED ");
-    print_settings(&settings);
+    print_settings(stdout, &settings);
     printf(" --seed %llu --count %llu --jobs %d   # status %d at its end\n",
            (unsigned long long)work->seed, (unsigned long long)work->count,
            work->n_jobs, status);

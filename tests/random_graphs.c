@@ -11,12 +11,17 @@
  *   --only K            number K alone, minimised if it fails
  *   --bytes HEX         the program in these bytes, minimised if it fails
  *   --failures N        stops after so many
+ *   --repro-dir DIR     mode jit: where failures are written as programs
+ *   --plant OP          mode jit: graphs with this op count as failing; with
+ *   --plant-crash OP    this one they crash. To test what a failure leads to
  *   --corpus DIR        first all DIR/ *.hex, one program a line, # for comments
  *   --jobs N            processes; as many as CPUs
  *   --verbose           says how far it is
  *
- * A failure prints one line that shows it again, then its graphs. The last
- * line is "N passed, N failed". Where nothing can be compiled, mode jit says
+ * A failure prints one line that shows it again, then its graphs, and in mode
+ * jit leaves a C program, random-graphs-NAME-BITS.c, that shows it without us:
+ * it runs the graph both ways, and compares. The last line is "N passed, N
+ * failed". Where nothing can be compiled, mode jit says
  * so and ends with status 77.
  */
 #include <ctype.h>
@@ -26,6 +31,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "instrument.h"
 #include "random_graph.h"
 #include "rt.h"
 
@@ -74,10 +80,12 @@ static void check_file(const rg_work *work, const char *path, const char *name,
         totals->n_failed++;
         return;
     }
-    while (fgets(line, sizeof(line), file)) {
+    for (int i = 1; fgets(line, sizeof(line), file); i++) {
+        char place[300];
         size_t n = parse_hex(line, bytes);
+        snprintf(place, sizeof(place), "%s:%d", name, i);
         if (n)
-            check_string(work, bytes, n, name, totals);
+            check_string(work, bytes, n, place, totals);
     }
     fclose(file);
 }
@@ -115,7 +123,8 @@ static int usage(void)
     fputs("usage: random-graphs [--mode passes|jit] [--threads LIST]\n"
           "           [--vector-bits LIST] [--seed S] [--count N]\n"
           "           [--failures N] [--only K] [--bytes HEX] [--corpus DIR]\n"
-          "           [--jobs N] [--verbose]\n",
+          "           [--jobs N] [--verbose] [--repro-dir DIR]\n"
+          "           [--plant OP] [--plant-crash OP]\n",
           stderr);
     return 2;
 }
@@ -151,6 +160,16 @@ static bool parse_widths(const char *value, rg_work *work)
     return work->n_widths > 0;
 }
 
+static bool parse_planted(const char *value, bool crashes,
+                          rg_settings *settings)
+{
+    settings->plants_crash = crashes;
+    for (int op = 1; op < TGI_OPS; op++)
+        if (strcmp(tgi_op_table[op].name, value) == 0)
+            settings->planted = (tgi_op)op;
+    return settings->planted;
+}
+
 static bool parse_value(const char *name, const char *value, options *o)
 {
     rg_work *work = &o->work;
@@ -165,6 +184,8 @@ static bool parse_value(const char *name, const char *value, options *o)
     if (strcmp(name, "--jobs") == 0)
         return parse_list(value, 1, &work->n_jobs, 1) &&
                work->n_jobs <= RG_MOST_JOBS;
+    if (strcmp(name, "--plant") == 0 || strcmp(name, "--plant-crash") == 0)
+        return parse_planted(value, name[7] != 0, settings);
     if (strcmp(name, "--seed") == 0)
         work->seed = strtoull(value, NULL, 0);
     else if (strcmp(name, "--count") == 0)
@@ -177,6 +198,8 @@ static bool parse_value(const char *name, const char *value, options *o)
         o->bytes = value;
     else if (strcmp(name, "--corpus") == 0)
         o->corpus = value;
+    else if (strcmp(name, "--repro-dir") == 0)
+        settings->repro_dir = value;
     else
         return false;
     return true;
@@ -274,14 +297,17 @@ int main(int argc, char **argv)
         if (!can_compile())
             return SKIPPED;
         setenv("TGJIT_GRAIN", "0", true);
+        instrument_compiled_code();
     }
     if (o.bytes) {
         check_string(&o.work, bytes, parse_hex(o.bytes, bytes), "bytes",
                      &totals);
     } else if (o.is_only) {
         const rg_settings settings = rg_work_settings(&o.work, o.only);
+        char name[64];
+        rg_work_name(&o.work, o.only, name, sizeof(name));
         rg_work_on(&settings, bytes, rg_work_bytes(&o.work, o.only, bytes),
-                   "only", &totals);
+                   name, &totals);
     } else {
         check_all(&o, &totals);
     }

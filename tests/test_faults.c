@@ -106,6 +106,8 @@ static bool context_scenario(void)
                                          .skip_passes = "fold,nonsense",
                                          .explain = "retrace,nonsense",
                                          .dump = "nonsense",
+                                         .cache = "rw",
+                                         .cache_dir = "nowhere/",
                                          .dump_dir = "."});
     world_end(&w);
     return good;

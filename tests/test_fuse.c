@@ -509,30 +509,59 @@ static void write_check_write(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, picked);
 }
 
+/* The second write could join the kernel of the first in an earlier phase. */
+static void write_twice(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)t, (void)user;
+    tg_value before = tg_read(in[1]);
+    tg_assign(in[0], tg_sum(before, TG_ALL_AXES));
+    tg_assign(in[0], before);
+}
+
+/* The kernel whose store of parameter `param` stays. */
+static size_t last_write(const fused *fu, uint32_t param)
+{
+    size_t last = 0;
+    for (size_t i = 0; i < fu->loops->kernels.n; i++) {
+        const tgi_kernel_loops *k = fu->loops->kernels.data[i];
+        for (size_t j = 0; j < k->stores.n; j++) {
+            const tgi_loop_buffer *b =
+                &fu->loops->buffers
+                     .data[k->accesses.data[k->stores.data[j].access].buffer];
+            if (b->place == TGI_PLACE_PARAM && b->index == param)
+                last = i;
+        }
+    }
+    return last;
+}
+
 Test(fuse, assignments_keep_their_order)
 {
     tgi_strbuf text = {0};
     fused fu;
-    SHOW(&text, &fu, assign, NO_SYMBOLS, V32(10), F32(10));
+    SHOW(&text, &fu, assign, NO_SYMBOLS, V32(1000), F32(1000));
     cr_assert_eq(n_kernels(&fu), 1);
     fuse_end(&fu);
-    SHOW(&text, &fu, assign_add, NO_SYMBOLS, V32(10), F32(10));
+    SHOW(&text, &fu, assign_add, NO_SYMBOLS, V32(1000), F32(1000));
     cr_assert_eq(n_kernels(&fu), 1);
     cr_assert_eq(n_places(&fu, TGI_PLACE_TEMP), 0);
     fuse_end(&fu);
-    SHOW(&text, &fu, swap, NO_SYMBOLS, V32(10), V32(10));
+    SHOW(&text, &fu, swap, NO_SYMBOLS, V32(1000), V32(1000));
     fuse_end(&fu);
-    SHOW(&text, &fu, reverse, NO_SYMBOLS, V32(10));
+    SHOW(&text, &fu, reverse, NO_SYMBOLS, V32(1000));
     cr_assert_eq(n_places(&fu, TGI_PLACE_TEMP), 1);
     cr_assert_eq(n_steps(&fu, TGI_STEP_BARRIER), 1);
     fuse_end(&fu);
-    SHOW(&text, &fu, read_before_write, NO_SYMBOLS, V32(10), F32(10));
+    SHOW(&text, &fu, read_before_write, NO_SYMBOLS, V32(1000), F32(1000));
     fuse_end(&fu);
-    SHOW(&text, &fu, print_between, NO_SYMBOLS, V32(10), F32(10));
+    SHOW(&text, &fu, print_between, NO_SYMBOLS, V32(1000), F32(1000));
     cr_assert_eq(n_steps(&fu, TGI_STEP_HOST), 2);
     fuse_end(&fu);
-    SHOW(&text, &fu, write_check_write, NO_SYMBOLS, V32(10), I32(3));
+    SHOW(&text, &fu, write_check_write, NO_SYMBOLS, V32(1000), I32(3));
     cr_assert_eq(n_steps(&fu, TGI_STEP_CHECKED), 1);
+    fuse_end(&fu);
+    SHOW(&text, &fu, write_twice, NO_SYMBOLS, V32(1000), V32(1000));
+    cr_assert_eq(last_write(&fu, 0), 1);
     fuse_end(&fu);
     check_shown("loops_state.txt", &text);
 }
@@ -640,6 +669,142 @@ Test(fuse, every_value_that_is_stored_has_a_reason)
     check_golden("explain_fusion.txt", fu.explain.text);
     fuse_end(&fu);
     check_nothing_is_alive();
+}
+
+/* -- Tiny kernels ---------------------------------------------------------- */
+
+static void sums_and_products(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_value weights = tg_softmax(in[0], -1);
+    tg_value rows = tg_sum(tg_mul(weights, in[1]), TG_AXES(-1));
+    tg_return(t, tg_mul(tg_matmul(weights, in[0]), tg_exp(rows)));
+}
+
+/* What is gathered from must have an address. */
+static void gathered(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, tg_gather_with(tg_exp(in[0]), in[1], 0, TG_GATHER_CLAMP));
+}
+
+/* The text that a program may ask for ends with this. */
+static void check_says(const fused *fu, const char *end)
+{
+    char *text = tg_concrete_text(fu->concrete, TG_TEXT_FUSION);
+    cr_assert_not_null(text, "%s", tg_error(NULL));
+    const size_t n = strlen(text), n_end = strlen(end);
+    cr_assert(n >= n_end && !strcmp(text + n - n_end, end), "%s", text);
+    tg_text_free(text);
+}
+
+/* More than is kept as values. */
+static void joined(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_value all =
+        tg_concat(0, tg_neg(in[0]), tg_neg(in[1]), tg_neg(in[2]));
+    tg_return(t, tg_slice(all, 0, 370, 380, 1));
+}
+
+static int n_tiny(const fused *fu)
+{
+    int n = 0;
+    for (size_t i = 0; i < fu->loops->kernels.n; i++)
+        n += fu->loops->kernels.data[i]->is_tiny;
+    return n;
+}
+
+Test(fuse, what_is_tiny_needs_no_memory_and_no_barriers)
+{
+    tgi_strbuf text = {0};
+    fused fu;
+    SHOW(&text, &fu, sums_and_products, NO_SYMBOLS, F32(3, 3), F32(3));
+    cr_assert_eq(n_tiny(&fu), n_kernels(&fu));
+    cr_assert_eq(n_places(&fu, TGI_PLACE_TEMP), 0);
+    cr_assert_eq(n_places(&fu, TGI_PLACE_SCRATCH), 0);
+    cr_assert_eq(n_steps(&fu, TGI_STEP_BARRIER), 0);
+    check_says(&fu, "plan: no temporaries\n");
+    fuse_end(&fu);
+    SHOW(&text, &fu, reverse, NO_SYMBOLS, V32(10));
+    cr_assert_eq(n_tiny(&fu), 2);
+    cr_assert_eq(n_steps(&fu, TGI_STEP_BARRIER), 0);
+    fuse_end(&fu);
+    SHOW(&text, &fu, gathered, NO_SYMBOLS, F32(8), I32(3));
+    cr_assert_eq(n_tiny(&fu), 2);
+    cr_assert_eq(n_places(&fu, TGI_PLACE_TEMP), 1);
+    fuse_end(&fu);
+    SHOW(&text, &fu, joined, NO_SYMBOLS, F32(375), F32(374), F32(373));
+    cr_assert_eq(n_tiny(&fu), 4);
+    cr_assert_eq(n_places(&fu, TGI_PLACE_VALUES), 0);
+    fuse_end(&fu);
+    /* Threads share the large kernels: they wait for the tiny one. */
+    SHOW(&text, &fu, expensive_row, NO_SYMBOLS, F32(1000, 30), F32(30));
+    cr_assert_eq(n_tiny(&fu), 1);
+    cr_assert_eq(n_kernels(&fu), 2);
+    cr_assert_eq(n_steps(&fu, TGI_STEP_BARRIER), 1);
+    fuse_end(&fu);
+    /* Too much to be written out. */
+    SHOW(&text, &fu, softmax, NO_SYMBOLS, F32(16, 16));
+    cr_assert_eq(n_tiny(&fu), 0);
+    fuse_end(&fu);
+    check_shown("loops_tiny.txt", &text);
+}
+
+/* -- Places ---------------------------------------------------------------- */
+
+/* The exponentials die where they become the result. */
+static void softmax_of_columns(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, tg_softmax(in[0], 0));
+}
+
+/* The same, but they are read at other elements than are written. */
+static void reversed_softmax(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, tg_slice(tg_softmax(in[0], 0), 0, -1, TG_END, -1));
+}
+
+/* … or are a result themselves. */
+static void softmax_and_sums(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_value e = tg_exp(in[0]);
+    tg_return(t, tg_mul(e, tg_sum(e, TG_AXES(0))), e);
+}
+
+/* Between two products lies a function of the first: it takes its place. */
+static void product_of_products(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_value x = tg_softmax(tg_matmul(in[0], in[0]), -1);
+    tg_return(t, tg_matmul(x, x));
+}
+
+Test(fuse, results_take_the_place_of_what_dies)
+{
+    tgi_strbuf text = {0};
+    fused fu;
+    SHOW(&text, &fu, softmax_of_columns, NO_SYMBOLS, F32(100, 100));
+    cr_assert_eq(n_places(&fu, TGI_PLACE_TEMP), 2); /* of 100 each */
+    cr_assert_not_null(strstr(fu.explain.text, "in place of"));
+    check_says(&fu, "plan: 448 bytes of temporaries, 400 of them in use at "
+                    "one time\n");
+    fuse_end(&fu);
+    SHOW(&text, &fu, reversed_softmax, NO_SYMBOLS, F32(100, 100));
+    cr_assert_eq(n_places(&fu, TGI_PLACE_TEMP), 3);
+    cr_assert_null(strstr(fu.explain.text, "in place of"));
+    fuse_end(&fu);
+    SHOW(&text, &fu, softmax_and_sums, NO_SYMBOLS, F32(100, 100));
+    cr_assert_null(strstr(fu.explain.text, "in place of"));
+    fuse_end(&fu);
+    SHOW(&text, &fu, product_of_products, NO_SYMBOLS, F32(50, 50));
+    cr_assert_eq(n_places(&fu, TGI_PLACE_TEMP), 1);
+    cr_assert_not_null(strstr(fu.explain.text, "in place of"));
+    fuse_end(&fu);
+    check_shown("loops_in_place.txt", &text);
 }
 
 /* -- Memory ---------------------------------------------------------------- */

@@ -13,6 +13,18 @@ Test(hash, depends_on_bytes_and_seed)
     cr_assert_eq(tgi_hash(NULL, 0, 5), tgi_hash("x", 0, 5));
 }
 
+/* What xxHash publishes: files must be found again by other builds. */
+Test(hash, the_long_one_never_changes)
+{
+    static const unsigned char of_nothing[16] = {
+        0x99, 0xaa, 0x06, 0xd3, 0x01, 0x47, 0x98, 0xd8,
+        0x60, 0x01, 0xc3, 0x24, 0x46, 0x8d, 0x49, 0x7f};
+    const tgi_hash128 hash = tgi_hash_128(NULL, 0);
+    cr_assert_arr_eq(hash.bytes, of_nothing, sizeof(of_nothing));
+    const tgi_hash128 a = tgi_hash_128("abc", 3), b = tgi_hash_128("abd", 3);
+    cr_assert_arr_neq(a.bytes, b.bytes, sizeof(a.bytes));
+}
+
 /* How often `position` is found under `hash`. */
 static int occurrences(const tgi_index *index, uint64_t hash, uint32_t position)
 {

@@ -536,6 +536,13 @@ Test(llvm_loops, checks_tell_the_first_position_and_end_the_call)
                 run_code(&c, &second, threads);
                 cr_expect_eq(second.failed_check, 2);
                 cr_expect_eq(second.failed_position, at + 1);
+                /* Of many in one vector, too. */
+                for (int i = at; i < N; i++)
+                    data[i] = 150;
+                tgi_frame many = {.buffers = buffers};
+                run_code(&c, &many, threads);
+                cr_expect_eq(many.failed_check, 2);
+                cr_expect_eq(many.failed_position, at + 1);
                 for (int i = 0; i < N; i++)
                     cr_expect_eq(((int64_t *)g[1].data)[i], 0);
             }

@@ -208,3 +208,56 @@ Test(loops, columns_are_reduced_in_the_first_phase_alone)
     tgi_loops_destroy(loops);
     check_nothing_is_alive();
 }
+
+/* -- Tiny kernels ---------------------------------------------------------- */
+
+/* `right_loops` has a check and an index, which tiny ones have not. */
+static tgi_loops *right_tiny_loops(void)
+{
+    static const tgi_dim extent[] = {ROWS, COLUMNS};
+    tgi_loops *loops = new_loops("right");
+    add_buffer(loops, TG_F32, ROWS * COLUMNS);
+    add_buffer(loops, TG_F32, ROWS * COLUMNS);
+    loops->buffers.data[1].place = TGI_PLACE_VALUES;
+    for (int i = 0; i < 2; i++) {
+        tgi_kernel_loops *k =
+            add_kernel(loops, i ? "second" : "first", TGI_ROWS, 1, extent);
+        k->is_tiny = true;
+        add_access(k, (uint32_t)i, 0, (int64_t[]){COLUMNS, 1});
+        add_access(k, (uint32_t)!i, 0, (int64_t[]){COLUMNS, 1});
+        add_store(k, 0, add_load(loops, k, 0, 0), 1, TGI_LEVEL_INNER);
+    }
+    return loops;
+}
+
+#define REFUSED_TINY(message, statement) \
+    do { \
+        tgi_loops *l = right_tiny_loops(); \
+        cr_expect_eq(tgi_loops_verify(l), TG_OK, "%s", tg_error(NULL)); \
+        statement; \
+        cr_expect_eq(tgi_loops_verify(l), TG_ERROR_INTERNAL, "%s", message); \
+        cr_expect_not_null(strstr(tg_error(NULL), message), \
+                           "\"%s\" for \"%s\"", tg_error(NULL), message); \
+        tgi_loops_destroy(l); \
+        tg_error_clear(); \
+    } while (0)
+
+Test(loops, values_belong_to_one_region_of_tiny_kernels)
+{
+    REFUSED("tiny with a check", kernel_of(l)->is_tiny = true);
+    REFUSED("tiny with blocks",
+            (kernel_of(l)->is_tiny = true, kernel_of(l)->checks.n = 0,
+             kernel_of(l)->reductions.data[0].is_split = true));
+    REFUSED("tiny of several blocks",
+            (kernel_of(l)->is_tiny = true, kernel_of(l)->checks.n = 0,
+             kernel_of(l)->extent[1] = 257));
+    REFUSED_TINY("too many values",
+                 l->buffers.data[1].count = TGI_MOST_VALUES + 1);
+    REFUSED_TINY("values in memory", l->kernels.data[1]->is_tiny = false);
+    REFUSED_TINY("values of two regions",
+                 (add_step(l, TGI_STEP_BARRIER, 0),
+                  l->steps.data[2] = l->steps.data[1],
+                  l->steps.data[1].kind = TGI_STEP_BARRIER,
+                  l->steps.data[1].number = 0));
+    check_nothing_is_alive();
+}

@@ -295,6 +295,58 @@ Test(native, prints_come_in_order_with_what_was_there)
     check_nothing_is_alive();
 }
 
+static void assign_around_print(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_value old = tg_mul(in[0], 3);
+    tg_assign(in[0], tg_add(in[0], 1));
+    tg_print(t, "%v", in[0]);
+    tg_assign(in[1], tg_add(in[1], old));
+}
+
+static void check_elements(tg_variable *variable, float want)
+{
+    const float *data = tg_variable_map(variable, TG_READ);
+    cr_assert_not_null(data);
+    for (int i = 0; i < 8; i++)
+        cr_assert_eq(data[i], want, "%g, not %g", (double)data[i],
+                     (double)want);
+    check_works(tg_variable_unmap(variable));
+}
+
+/* What stands in front of a print has happened when it fails; what comes
+   behind it has not. */
+Test(native, a_print_that_fails_stands_where_it_stands)
+{
+    need_compiler();
+    static const char *const modes[] = {"off", "required"};
+    for (int m = 0; m < 2; m++) {
+        session s;
+        session_begin_with(&s, (tg_context_options){.jit = modes[m]});
+        tg_function *f =
+            tg_function_create(s.ctx, assign_around_print, NULL, NULL);
+        tg_variable *v = f32_variable(s.ctx, "v", 8, 1);
+        tg_variable *w = f32_variable(s.ctx, "w", 8, 10);
+        tg_bound *bound = tg_bind(f, TG_ARGS(v, w), TG_NO_RESULTS);
+        cr_assert_not_null(bound, "%s", tg_error(NULL));
+        tgi_alloc_fail(0, true);
+        const tg_status status = tg_run(bound);
+        tgi_alloc_fail(-1, false);
+        check_fails(status, TG_ERROR_OUT_OF_MEMORY, "out of memory");
+        check_elements(v, 2);
+        check_elements(w, 10);
+        check_works(tg_run(bound));
+        check_elements(v, 3);
+        check_elements(w, 16);
+        tg_bound_release(bound);
+        tg_variable_release(v);
+        tg_variable_release(w);
+        tg_function_release(f);
+        session_end(&s);
+    }
+    check_nothing_is_alive();
+}
+
 /* -- Bound calls ----------------------------------------------------------- */
 
 static void scale(tg_trace *t, const tg_value *in, void *user)

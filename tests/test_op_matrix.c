@@ -9,6 +9,7 @@
  */
 #include "op_matrix.h"
 
+#include "instrument.h"
 #include "jit.h"
 #include "kernel.h"
 #include "op.h"
@@ -467,6 +468,7 @@ static void run_compiled(way how, size_t first)
     char text[256];
     if (!tgi_jit_describe(text, sizeof(text)))
         cr_skip_test("%s", text);
+    instrument_compiled_code();
     run_files(how, getenv("TGJIT_TEST_ALL") ? (share){"required", 0, 1}
                                             : (share){"required", first, 8});
 }

@@ -19,12 +19,21 @@ static tgi_args args_of_specs(tg_context *ctx, const tg_spec *specs, size_t n)
     args_of_specs(ctx, (const tg_spec[]){__VA_ARGS__}, \
                   sizeof((const tg_spec[]){__VA_ARGS__}) / sizeof(tg_spec))
 
+/* Rooms for argument lists, in turn: a test has but a few at a time. */
+static tgi_few_args *few_args(void)
+{
+    static tgi_few_args rooms[16];
+    static size_t n;
+    return &rooms[n++ % (sizeof(rooms) / sizeof(*rooms))];
+}
+
 static tgi_args args_of_operands(tg_context *ctx, const tg_operand *operands,
                                  size_t n)
 {
     tgi_args args;
     check_works(tgi_args_from_operands(ctx, operands, n, NULL,
-                                       (tg_site){"user.c", 3}, &args));
+                                       (tg_site){"user.c", 3}, few_args(),
+                                       &args));
     return args;
 }
 
@@ -424,12 +433,14 @@ Test(signature, operands_that_are_no_arguments_are_refused)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         tgi_args args;
         check_fails(tgi_args_from_operands(s.ctx, &cases[i].operand, 1, NULL,
-                                           (tg_site){"user.c", 3}, &args),
+                                           (tg_site){"user.c", 3}, few_args(),
+                                           &args),
                     cases[i].status, "user.c:3: ", cases[i].message);
     }
     tgi_args args;
     check_fails(tgi_args_from_operands(s.ctx, NULL, 1, NULL,
-                                       (tg_site){"user.c", 3}, &args),
+                                       (tg_site){"user.c", 3}, few_args(),
+                                       &args),
                 TG_ERROR_INVALID_ARGUMENT, "the arguments are NULL");
     tg_tensor_release(foreign);
     tg_context_release(other.ctx);

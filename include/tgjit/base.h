@@ -88,7 +88,8 @@ typedef enum tg_status {
     TG_ERROR_BUSY = 11,            /* this thread already holds the variable */
     TG_ERROR_CALLBACK = 12,        /* the callback itself reported failure */
     TG_ERROR_UNSUPPORTED = 13,     /* not in this build */
-    TG_ERROR_INTERNAL = 14         /* a broken invariant of the library */
+    TG_ERROR_INTERNAL = 14,        /* a broken invariant of the library */
+    TG_ERROR_FILE = 15             /* a file or directory cannot be used */
 } tg_status;
 
 /* "shape error", "out of memory" …: a short name, never NULL. */

@@ -44,6 +44,11 @@ typedef struct tg_context_options {
                               known to gdb, or named in /tmp/perf-PID.map;
                               for the whole process */
     int threads;       /* TGJIT_THREADS: of a call, at most; 0: all CPUs */
+
+    const char *cache; /* TGJIT_CACHE: compiled code kept on disk: "rw", "ro"
+                          (use it, add nothing) or "off" */
+    const char *cache_dir;    /* TGJIT_CACHE_DIR: where; see cache.h */
+    uint64_t cache_max_bytes; /* TGJIT_CACHE_MAX: "256M"; 0: that much */
 } tg_context_options;
 
 #define TG_CONTEXT_OPTIONS_INIT TG_OPTIONS_INIT(tg_context_options)

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * instrument.h - for tests that run much compiled code: where they are built
+ * with AddressSanitizer, it watches that code too.
+ */
+#ifndef TGI_TEST_INSTRUMENT_H
+#define TGI_TEST_INSTRUMENT_H
+
+#include <stdlib.h>
+
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define UNDER_ADDRESS_SANITIZER
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#define UNDER_ADDRESS_SANITIZER
+#endif
+
+/* Contexts created from now on instrument what they compile, unless the
+   environment says something already. */
+static inline void instrument_compiled_code(void)
+{
+#ifdef UNDER_ADDRESS_SANITIZER
+    setenv("TGJIT_INSTRUMENT", "address", 0);
+#endif
+}
+
+#endif /* TGI_TEST_INSTRUMENT_H */

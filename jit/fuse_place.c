@@ -128,9 +128,13 @@ static position where_in(const tgi_fuse_kernel *k, const tgi_task *task)
     }
     tgi_domain own = tgi_domain_join(&task->outer, &task->inner);
     if (k->has_reduction) {
+        /* Not every op can be split: a kernel is, or none of its tasks. */
         p.is_possible = k->vectors == task->vectors &&
                         tgi_domain_equals(&task->outer, &k->outer) &&
-                        tgi_domain_equals(&task->inner, &k->inner);
+                        tgi_domain_equals(&task->inner, &k->inner) &&
+                        is_split(&k->outer, &k->inner,
+                                 (tgi_vectors)k->vectors,
+                                 task->op) == k->is_split;
     } else {
         p.is_possible = task->vectors == TGI_ROWS && task->inner.n > 0 &&
                         tgi_domain_equals(&own, &all);

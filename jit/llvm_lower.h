@@ -420,6 +420,8 @@ void tgi_llvm_rest_of_rows(tgi_llvm_kernel *k, unsigned phase,
 
 /* A phase without reductions whose body is long, if it can be done so. */
 bool tgi_llvm_has_strips(const tgi_llvm_kernel *k, unsigned phase);
+/* … and whether it takes more than one. */
+bool tgi_llvm_is_too_long(const tgi_llvm_kernel *k, unsigned phase);
 void tgi_llvm_rows_by_strips(tgi_llvm_kernel *k, unsigned phase,
                              LLVMValueRef from, LLVMValueRef to);
 /* Forgets the functions that strips share. */

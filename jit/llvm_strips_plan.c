@@ -56,6 +56,16 @@ static bool is_alone(const tgi_llvm_strips *s, const tgi_inst *inst,
            s->k->program->uses[inst->op][inst->type] >= OFTEN;
 }
 
+bool tgi_llvm_is_too_long(const tgi_llvm_kernel *k, unsigned phase)
+{
+    unsigned cost = 0;
+    for (uint32_t i = 1; i < k->loops->insts.n; i++)
+        if (k->values[i].level == TGI_LEVEL_INNER &&
+            k->loops->insts.data[i].phase == phase)
+            cost += tgi_llvm_inst_cost(k, &k->loops->insts.data[i]);
+    return cost > MOST_COST;
+}
+
 /* Insts in order: a strip ends where the next inst would make it too long. */
 static void cut(tgi_llvm_strips *s)
 {

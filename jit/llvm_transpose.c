@@ -308,6 +308,35 @@ static LLVMValueRef part_of(tgi_llvm_kernel *k, tgi_dim extent,
                         LLVMBuildSub(k->b, tgi_llvm_dim(k, extent), at, ""));
 }
 
+static void do_part(tgi_llvm_kernel *k, const place *at)
+{
+    copy_tiles(k, at, true);
+    do_rows(k, at);
+    copy_tiles(k, at, false);
+}
+
+/* Whole tiles have code of their own if there may be others: what is left over
+   need not be asked for in each of their rows. */
+static void do_tile(tgi_llvm_kernel *k, const place *at)
+{
+    place whole = *at;
+    whole.n_rows = tgi_llvm_number(k->program, k->tiles->rows);
+    whole.n_columns = tgi_llvm_number(k->program, TGI_LLVM_UNIT);
+    LLVMValueRef is_whole = LLVMBuildAnd(
+        k->b, LLVMBuildICmp(k->b, LLVMIntEQ, at->n_rows, whole.n_rows, ""),
+        LLVMBuildICmp(k->b, LLVMIntEQ, at->n_columns, whole.n_columns, ""),
+        "");
+    tgi_llvm_branch branch;
+    tgi_llvm_branch_begin(k, &branch, is_whole);
+    do_part(k, &whole);
+    tgi_llvm_branch_end(k, &branch);
+    if (branch.is_certain)
+        return;
+    tgi_llvm_branch_begin(k, &branch, LLVMBuildNot(k->b, is_whole, ""));
+    do_part(k, at);
+    tgi_llvm_branch_end(k, &branch);
+}
+
 static LLVMValueRef times(tgi_llvm_kernel *k, LLVMValueRef item, int64_t size)
 {
     return tgi_llvm_mul(k->program, item, tgi_llvm_number(k->program, size));
@@ -334,8 +363,6 @@ void tgi_llvm_tiles_run(tgi_llvm_kernel *k, LLVMValueRef stack,
     tgi_llvm_loop_begin(k, &loop, first, end, tiles->rows, NULL, 0);
     at.row = loop.index;
     at.n_rows = part_of(k, rows, at.row, tiles->rows);
-    copy_tiles(k, &at, true);
-    do_rows(k, &at);
-    copy_tiles(k, &at, false);
+    do_tile(k, &at);
     tgi_llvm_loop_end(k, &loop, NULL);
 }

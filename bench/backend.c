@@ -40,6 +40,9 @@ static tg_context *context_for(backend which, int threads, const char *cpu)
     options.jit = backend_is_jit(which) ? "required" : "off";
     options.cpu = cpu;
     options.threads = threads;
+    /* What is compiled is compiled, not found. */
+    options.cache = "off";
+    tg_code_limit(0);
     return tg_context_create(&options);
 }
 

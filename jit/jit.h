@@ -31,6 +31,17 @@ tg_status tgi_jit_print_loops(const tgi_graph *graph, const int64_t *values,
    perf; what is loaded already is not. */
 void tgi_jit_show_code(bool to_gdb, bool to_perf);
 
+/* -- Code that the process keeps (code_cache.h) ----------------------------- */
+
+/* Every context opens it, and closes it at its end. */
+void tgi_code_cache_open(void);
+void tgi_code_cache_close(void);
+
+/* At most so many bytes are kept; 0: none. */
+void tgi_code_cache_limit(size_t bytes);
+void tgi_code_cache_clear(void);
+void tgi_code_cache_counts(tg_code_counters *out_counts);
+
 /* -- Programs: compiled graphs --------------------------------------------- */
 
 typedef struct tgi_program tgi_program;
@@ -42,6 +53,7 @@ typedef struct tgi_jit_options {
     bool instruments;     /* for AddressSanitizer */
     size_t most_work;     /* longer loops are not compiled; 0: all are */
     bool verifies;        /* LLVM's verifier looks at the IR */
+    tgi_store *store;     /* where code is kept; NULL: nowhere */
     /* Called with every stage as text if not NULL: "fusion", "loops", "ir",
        "ir-after", "asm". `wants` says for which. */
     bool (*wants)(const char *stage, void *user);

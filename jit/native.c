@@ -48,7 +48,7 @@ static int64_t work_of(const tgi_native *native)
     double work = 0;
     for (size_t i = 0; i < loops->kernels.n; i++) {
         const tgi_kernel_loops *k = loops->kernels.data[i];
-        const tgi_kernel_cost *cost = &native->program->costs[i];
+        const tgi_kernel_cost *cost = &native->program->code->costs[i];
         double points = 1;
         for (int axis = 0; axis < k->n_outer; axis++)
             points *= (double)tgi_dim_value(k->extent[axis], native->values);

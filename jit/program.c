@@ -5,12 +5,11 @@
  */
 #include "program.h"
 
-#include "cache_size.h"
+#include "compile.h"
 #include "error.h"
 #include "fuse.h"
 #include "image_debug.h"
 #include "live.h"
-#include "module.h"
 #include "plan.h"
 
 static tg_status refuse_calls(const tgi_graph *graph)
@@ -27,18 +26,6 @@ void tgi_jit_show_code(bool to_gdb, bool to_perf)
 {
     tgi_image_debug_enable((to_gdb ? TGI_DEBUG_GDB : 0u) |
                            (to_perf ? TGI_DEBUG_PERF : 0u));
-}
-
-static bool wants(const tgi_jit_options *options, const char *stage)
-{
-    return options->wants && options->wants(stage, options->user);
-}
-
-static void show(const tgi_jit_options *options, const char *stage,
-                 const char *text)
-{
-    if (text && wants(options, stage))
-        options->observe(stage, text, options->user);
 }
 
 tg_status tgi_jit_print_loops(const tgi_graph *graph, const int64_t *values,
@@ -69,14 +56,14 @@ static tg_status make_loops(tgi_program *program, const int64_t *values,
     TGI_TRY(tgi_variant_init(&variant, program->graph, values));
     tg_status status =
         tgi_fuse(program->graph, &variant,
-                 wants(options, "fusion") ? &explain : NULL, &program->loops);
-    if (!status && wants(options, "fusion"))
+                 tgi_jit_wants(options, "fusion") ? &explain : NULL, &program->loops);
+    if (!status && tgi_jit_wants(options, "fusion"))
         status = tgi_plan_print(program->loops, values, &explain);
     if (!status) {
-        show(options, "fusion", explain.text ? explain.text : "");
-        if (wants(options, "loops")) {
+        tgi_jit_show(options, "fusion", explain.text ? explain.text : "");
+        if (tgi_jit_wants(options, "loops")) {
             tgi_loops_print(program->loops, &text);
-            show(options, "loops", text.text);
+            tgi_jit_show(options, "loops", text.text);
         }
         status = tgi_loops_verify(program->loops);
     }
@@ -99,74 +86,13 @@ static size_t work_of(const tgi_loops *loops)
     return work;
 }
 
-static tg_status load(tgi_program *program, const tgi_codegen *codegen)
-{
-    TGI_TRY(tgi_image_load(codegen->object, codegen->object_bytes,
-                           &program->image));
-    union {
-        void *symbol;
-        tgi_entry *entry;
-    } found = {tgi_image_symbol(program->image, codegen->entry)};
-    program->entry = found.entry;
-    if (!program->entry)
-        TGI_FAIL(TG_ERROR_INTERNAL, TGI_NO_SITE,
-                 "compiled code of '%s' has no entry", program->graph->name);
-    program->costs = tgi_arena_copy(
-        &program->loops->arena, codegen->costs,
-        program->loops->kernels.n * sizeof(*program->costs));
-    return program->costs ? TG_OK : tgi_error_memory();
-}
-
-static tg_status compile(tgi_program *program, const struct tgi_module *module,
-                         const tgi_jit_options *options)
-{
-    tgi_codegen codegen = {0};
-    tgi_codegen_options asked = {
-        .cpu = options->cpu,
-        .vector_bits = options->vector_bits,
-        .cache_bytes = tgi_cache_bytes(),
-        .instruments = options->instruments,
-        .wants_ir = wants(options, "ir") || wants(options, "ir-after"),
-        .wants_assembly = wants(options, "asm"),
-        .alloc = tgi_alloc,
-        .free = tgi_free};
-    /* Whoever looks at it wants to know. */
-    asked.verify = options->verifies || asked.wants_ir;
-    bool is_good = module->compile(program->loops, &asked, &codegen);
-    show(options, "ir", codegen.ir_before);
-    show(options, "ir-after", codegen.ir_after);
-    show(options, "asm", codegen.assembly);
-    tg_status status;
-    if (is_good)
-        status = load(program, &codegen);
-    else if (codegen.is_out_of_memory)
-        status = tgi_error_memory();
-    else
-        status = tgi_error_set(TG_ERROR_UNSUPPORTED, TGI_NO_SITE,
-                               "cannot compile '%s': %s",
-                               program->graph->name, codegen.error);
-    if (!status && options->log)
-        tgi_log_write(options->log, TG_LOG_DEBUG, TGI_LOG_JIT,
-                      "%s: compiled %zu kernels, %zu bytes: ir %.2f ms, "
-                      "passes %.2f ms, code %.2f ms",
-                      program->graph->name, program->loops->kernels.n,
-                      codegen.object_bytes, codegen.build_time,
-                      codegen.passes_time, codegen.codegen_time);
-    module->dispose(&codegen);
-    return status;
-}
-
 /* -- Programs -------------------------------------------------------------- */
 
 tg_status tgi_program_create(const tgi_graph *graph, const int64_t *values,
                              const tgi_jit_options *options,
                              tgi_program **out_program)
 {
-    char reason[1024];
     *out_program = NULL;
-    const struct tgi_module *module = tgi_module_get(reason, sizeof(reason));
-    if (!module)
-        TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE, "%s", reason);
     TGI_TRY(refuse_calls(graph));
     tgi_program *program = tgi_alloc_zero(sizeof(*program));
     if (!program)
@@ -180,7 +106,9 @@ tg_status tgi_program_create(const tgi_graph *graph, const int64_t *values,
         status = tgi_error_set(TG_ERROR_UNSUPPORTED, TGI_NO_SITE,
                                "'%s' would take long to compile", graph->name);
     if (!status)
-        status = compile(program, module, options);
+        status = tgi_compile(program->loops, options, &program->code);
+    if (!status)
+        program->entry = program->code->entry;
     if (status) {
         tgi_error_copy error;
         tgi_error_save(&error);
@@ -202,7 +130,7 @@ void tgi_program_release(tgi_program *program)
 {
     if (!program || !tgi_refcount_dec(&program->refs))
         return;
-    tgi_image_release(program->image);
+    tgi_code_release(program->code);
     tgi_loops_destroy(program->loops);
     tgi_graph_release(program->graph);
     tgi_free(program);
@@ -211,6 +139,6 @@ void tgi_program_release(tgi_program *program)
 
 size_t tgi_program_bytes(const tgi_program *program)
 {
-    return sizeof(*program) + tgi_image_code_bytes(program->image) +
+    return sizeof(*program) + tgi_code_bytes(program->code) +
            program->loops->arena.bytes;
 }

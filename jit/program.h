@@ -6,8 +6,7 @@
 #define TGI_PROGRAM_H
 
 #include "abi.h"
-#include "codegen.h"
-#include "image.h"
+#include "code.h"
 #include "jit.h"
 #include "loops.h"
 #include "refcount.h"
@@ -16,9 +15,8 @@ struct tgi_program {
     tgi_refcount refs;
     tgi_graph *graph; /* retained */
     tgi_loops *loops;
-    tgi_image *image;
-    tgi_entry *entry;
-    const tgi_kernel_cost *costs; /* by kernel; the loops' */
+    tgi_code *code;   /* retained, perhaps shared with others */
+    tgi_entry *entry; /* its */
 };
 
 #endif /* TGI_PROGRAM_H */

@@ -138,6 +138,31 @@ tg_status tg_cache_counts(tg_context *ctx, tg_cache_counters *out_counts)
     return status;
 }
 
+/* -- Code of the process --------------------------------------------------- */
+
+tg_status tg_code_counts(tg_code_counters *out_counts)
+{
+    tgi_api_frame frame = tgi_api_enter(NULL, __func__);
+    tg_code_counters counts;
+    tgi_code_cache_counts(&counts);
+    tg_status status =
+        give(out_counts, &counts, sizeof(counts), "out_counts");
+    tgi_api_leave(frame);
+    return status;
+}
+
+void tg_code_limit(size_t bytes)
+{
+    tgi_code_cache_limit(bytes);
+}
+
+void tg_code_clear(void)
+{
+    tgi_code_cache_clear();
+}
+
+/* -- The directory --------------------------------------------------------- */
+
 /* The path that `dir` means for a user, to be freed. */
 static tg_status find_path(const char *dir, char **out_path)
 {

@@ -66,6 +66,7 @@ static void context_destroy(tg_context *ctx)
     tgi_free(ctx->cpu);
     tgi_cache_deinit(&ctx->cache);
     tgi_free(ctx);
+    tgi_code_cache_close();
     tgi_live_add(TGI_LIVE_CONTEXT, -1);
 }
 
@@ -122,6 +123,7 @@ tg_context *tg_context_create(const tg_context_options *user_options)
     tgi_refcount_init(&ctx->refs);
     pthread_mutex_init(&ctx->lock, NULL);
     tgi_live_add(TGI_LIVE_CONTEXT, 1);
+    tgi_code_cache_open();
 
     tgi_log_init(&ctx->log, tgi_setting(options.log, "TGJIT_LOG"),
                  options.log_callback, options.log_user);

@@ -21,6 +21,7 @@ typedef enum tgi_live_kind {
     TGI_LIVE_LITERAL,
     TGI_LIVE_INTERP,
     TGI_LIVE_IMAGE,
+    TGI_LIVE_CODE,
     TGI_LIVE_PROGRAM,
     TGI_LIVE_NATIVE,
     TGI_LIVE_STORE,

@@ -83,6 +83,7 @@ static tg_status compile(tg_concrete *c, const int64_t *values,
                                .cpu = c->ctx->cpu,
                                .vector_bits = c->ctx->vector_bits,
                                .verifies = c->ctx->verifies,
+                               .store = tgi_cache_store(c->ctx),
                                .instruments = c->ctx->instruments,
                                .most_work = c->ctx->jit == TGI_JIT_REQUIRED
                                                 ? 0

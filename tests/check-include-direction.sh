@@ -132,7 +132,7 @@ FNR == 1 {
 
     target = resolve(name, FILENAME)
     if (target == "") {
-        if (quoted && name != "config.h")
+        if (quoted && name != "config.h" && name != "build_id.h")
             fail("\"" name "\" is nowhere in the tree")
         next
     }

@@ -2,8 +2,9 @@
 /*
  * stress_compile.c - eight threads that call and compile the same and other
  * functions at once. First calls race, and each signature and each class of
- * extents is compiled once; traces are evicted while others run them, and the
- * last reference goes while nobody knows who has it.
+ * extents is compiled once; of functions that are the same all together, in
+ * every second round, when the process keeps code. Traces are evicted while
+ * others run them, and the last reference goes while nobody knows who has it.
  *
  * A plain program, so that it runs under the thread sanitizer too. Takes the
  * number of rounds.
@@ -53,6 +54,7 @@ typedef struct shared {
     tg_variable *counter; /* of calls of `few` */
     atomic_int n_compiles;
     bool can_compile;
+    bool keeps_code; /* in this round */
     long rounds;
 } shared;
 
@@ -139,6 +141,9 @@ static void expect_compiles(shared *s, int n)
 static void begin_round(shared *s)
 {
     tg_function_options options = TG_FUNCTION_OPTIONS_INIT;
+    s->keeps_code = !s->keeps_code;
+    tg_code_limit(s->keeps_code ? 64 << 20 : 0);
+    tg_code_clear();
     s->same = tg_function_create(s->ctx, twice, s, NULL);
     options.policy = TG_RELAXED;
     s->relaxed = tg_function_create(s->ctx, twice, s, &options);
@@ -165,11 +170,12 @@ static void end_relaxed(shared *s)
 {
     CHECK(tg_function_trace_count(s->relaxed) == 1);
     expect_compiles(s, 3); /* none, one, many */
+    tg_code_clear();
 }
 
 static void end_own(shared *s)
 {
-    expect_compiles(s, THREADS);
+    expect_compiles(s, s->keeps_code ? 1 : THREADS);
 }
 
 static void end_few(shared *s)

@@ -316,7 +316,13 @@ Test(runner, code_is_compiled_once_for_each_class_of_extents)
     }
     cr_assert_eq(count_lines(s.logged, "compiled"), 3, "%s", s.logged);
     cr_assert_eq(tg_function_trace_count(f), 1);
+    /* The process still has the code of what the function has forgotten … */
     tg_function_clear(f);
+    check_adds_up(&s, f, 5);
+    cr_assert_eq(count_lines(s.logged, "compiled"), 3, "%s", s.logged);
+    /* … until it forgets it, too. */
+    tg_function_clear(f);
+    tg_code_clear();
     check_adds_up(&s, f, 5);
     cr_assert_eq(count_lines(s.logged, "compiled"), 4, "%s", s.logged);
     tg_function_release(f);

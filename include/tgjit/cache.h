@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache.h - the directory where compiled code is kept between runs of
- * programs, and what became of it: to list, verify, measure and clear it.
+ * cache.h - compiled code that is kept: in memory, and in a directory between
+ * runs of programs, which can be listed, verified, measured and cleared.
  *
  * `dir` of the functions here: a directory, or NULL for the one that contexts
  * use by default: TGJIT_CACHE_DIR, else $XDG_CACHE_HOME/tgjit, else
@@ -16,6 +16,35 @@
 #include "base.h"
 
 TG_BEGIN_DECLS
+
+/* -- Code of the process --------------------------------------------------- */
+
+/*
+ * Equal graphs are compiled once in a process, whichever functions and
+ * contexts they come from: their code is kept in memory while there is a
+ * context. What has not been used for longest makes room for other code; it
+ * leaves when nobody runs it any more.
+ */
+typedef struct tg_code_counters {
+    size_t struct_bytes; /* sizeof(tg_code_counters) */
+
+    uint64_t hits;      /* since the process began: code that was there … */
+    uint64_t misses;    /* … and that was not: loaded from disk or compiled */
+    uint64_t evictions; /* forgotten */
+    uint64_t entries;   /* kept now … */
+    uint64_t bytes;     /* … and their size */
+} tg_code_counters;
+
+#define TG_CODE_COUNTERS_INIT TG_OPTIONS_INIT(tg_code_counters)
+
+TG_API TG_MUST_CHECK tg_status tg_code_counts(tg_code_counters *out_counts);
+
+/* Keeps at most so many bytes of code from now on (64 MiB until then); 0 keeps
+   none. */
+TG_API void tg_code_limit(size_t bytes);
+
+/* Forgets all code that is kept; functions keep what they have. */
+TG_API void tg_code_clear(void);
 
 /* -- Counts of a context --------------------------------------------------- */
 

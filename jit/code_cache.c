@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * code_cache.c - see code_cache.h.
+ *
+ * One lock guards all; it is not held while code is made, as that takes long
+ * and calls user code (logs). An entry without code is being made: who needs
+ * it too, waits. Not so who is called by a thread that makes something: it
+ * might wait for itself, and makes its own.
+ */
+#include "code_cache.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "error.h"
+#include "hash.h"
+#include "vec.h"
+
+#define DEFAULT_LIMIT ((size_t)64 << 20)
+
+typedef struct entry {
+    struct entry *next;
+    tgi_code *code; /* NULL: being made by … */
+    pid_t maker;    /* … this process; after a fork by nobody */
+    uint64_t hash;
+    uint64_t last_use;
+    size_t key_bytes;
+    char key[];
+} entry;
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t made;
+    unsigned n_contexts;
+    entry *entries;
+    size_t limit;
+    uint64_t tick;
+    tg_code_counters counts;
+} cache = {.lock = PTHREAD_MUTEX_INITIALIZER,
+           .made = PTHREAD_COND_INITIALIZER,
+           .limit = DEFAULT_LIMIT};
+
+/* Codes that this thread is making. */
+static _Thread_local int n_making;
+
+/* -- Forks ----------------------------------------------------------------- */
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&cache.lock);
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&cache.lock);
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+    (void)pthread_atfork(before_fork, after_fork, after_fork);
+}
+
+/* -- Entries, with the lock held ------------------------------------------- */
+
+static size_t bytes_of(const entry *e)
+{
+    return sizeof(*e) + e->key_bytes + (e->code ? tgi_code_bytes(e->code) : 0);
+}
+
+static entry *find(const void *key, size_t key_bytes, uint64_t hash)
+{
+    entry *e = cache.entries;
+    while (e && (e->hash != hash || e->key_bytes != key_bytes ||
+                 memcmp(e->key, key, key_bytes) != 0))
+        e = e->next;
+    return e;
+}
+
+/*
+ * Takes an entry out. What leaves is freed when the lock is not held: that of
+ * code pages comes before this one in a fork.
+ */
+static void drop(entry *e, entry **gone)
+{
+    entry **link = &cache.entries;
+    while (*link != e)
+        link = &(*link)->next;
+    *link = e->next;
+    if (e->code) {
+        cache.counts.entries--;
+        cache.counts.bytes -= bytes_of(e);
+    }
+    e->next = *gone;
+    *gone = e;
+}
+
+static void trim(size_t limit, entry **gone)
+{
+    while (cache.counts.bytes > limit) {
+        entry *oldest = NULL;
+        for (entry *e = cache.entries; e; e = e->next)
+            if (e->code && (!oldest || e->last_use < oldest->last_use))
+                oldest = e;
+        drop(oldest, gone);
+        cache.counts.evictions++;
+    }
+}
+
+/* Ends what began with taking the lock. */
+static void unlock(entry *gone)
+{
+    pthread_mutex_unlock(&cache.lock);
+    while (gone) {
+        entry *next = gone->next;
+        tgi_code_release(gone->code);
+        tgi_free(gone);
+        gone = next;
+    }
+}
+
+static entry *begin(const void *key, size_t key_bytes, uint64_t hash)
+{
+    entry *e = tgi_alloc(sizeof(*e) + key_bytes);
+    if (!e)
+        return NULL;
+    *e = (entry){.next = cache.entries,
+                 .maker = getpid(),
+                 .hash = hash,
+                 .key_bytes = key_bytes};
+    memcpy(e->key, key, key_bytes);
+    cache.entries = e;
+    return e;
+}
+
+/* -- Getting --------------------------------------------------------------- */
+
+static tg_status make_unlocked(tgi_code_make *make, void *user,
+                               tgi_code **out_code)
+{
+    cache.counts.misses++;
+    pthread_mutex_unlock(&cache.lock);
+    n_making++;
+    tg_status status = make(user, out_code);
+    n_making--;
+    pthread_mutex_lock(&cache.lock);
+    return status;
+}
+
+/* Makes code for a new entry; others wait for it. */
+static tg_status make_entry(entry *e, tgi_code_make *make, void *user,
+                            tgi_code **out_code, entry **gone)
+{
+    tg_status status = make_unlocked(make, user, out_code);
+    if (status || cache.n_contexts == 0) {
+        drop(e, gone);
+    } else {
+        e->code = tgi_code_retain(*out_code);
+        e->last_use = ++cache.tick;
+        cache.counts.entries++;
+        cache.counts.bytes += bytes_of(e);
+        trim(cache.limit, gone);
+    }
+    pthread_cond_broadcast(&cache.made);
+    return status;
+}
+
+static tg_status get(const void *key, size_t key_bytes, tgi_code_make *make,
+                     void *user, tgi_code **out_code, entry **gone)
+{
+    const uint64_t hash = tgi_hash(key, key_bytes, 0);
+    entry *e = NULL;
+    while (cache.limit && (e = find(key, key_bytes, hash)) && !e->code &&
+           e->maker == getpid() && !n_making)
+        pthread_cond_wait(&cache.made, &cache.lock);
+    if (e && e->code) {
+        cache.counts.hits++;
+        e->last_use = ++cache.tick;
+        *out_code = tgi_code_retain(e->code);
+        return TG_OK;
+    }
+    if (e && e->maker != getpid()) {
+        drop(e, gone);
+        e = NULL;
+    }
+    if (e || !cache.limit)
+        return make_unlocked(make, user, out_code);
+    e = begin(key, key_bytes, hash);
+    return e ? make_entry(e, make, user, out_code, gone) : tgi_error_memory();
+}
+
+tg_status tgi_code_cache_get(const void *key, size_t key_bytes,
+                             tgi_code_make *make, void *user,
+                             tgi_code **out_code)
+{
+    *out_code = NULL;
+    entry *gone = NULL;
+    pthread_mutex_lock(&cache.lock);
+    tg_status status = get(key, key_bytes, make, user, out_code, &gone);
+    unlock(gone);
+    return status;
+}
+
+/* -- The whole ------------------------------------------------------------- */
+
+void tgi_code_cache_open(void)
+{
+    pthread_mutex_lock(&cache.lock);
+    cache.n_contexts++;
+    pthread_mutex_unlock(&cache.lock);
+}
+
+void tgi_code_cache_close(void)
+{
+    entry *gone = NULL;
+    pthread_mutex_lock(&cache.lock);
+    if (--cache.n_contexts == 0)
+        trim(0, &gone);
+    unlock(gone);
+}
+
+void tgi_code_cache_limit(size_t bytes)
+{
+    entry *gone = NULL;
+    pthread_mutex_lock(&cache.lock);
+    cache.limit = bytes;
+    trim(bytes, &gone);
+    unlock(gone);
+}
+
+void tgi_code_cache_clear(void)
+{
+    entry *gone = NULL;
+    pthread_mutex_lock(&cache.lock);
+    trim(0, &gone);
+    unlock(gone);
+}
+
+void tgi_code_cache_counts(tg_code_counters *out_counts)
+{
+    pthread_mutex_lock(&cache.lock);
+    *out_counts = cache.counts;
+    pthread_mutex_unlock(&cache.lock);
+}

@@ -250,6 +250,7 @@ static LLVMValueRef load_at(tgi_llvm_kernel *k, LLVMTypeRef type,
                             tg_dtype dtype, LLVMValueRef address)
 {
     LLVMValueRef value = LLVMBuildLoad2(k->b, type, address, "");
+    LLVMSetVolatile(value, k->loads_stored);
     LLVMSetAlignment(value, (unsigned)tgi_dtype_bytes((int)dtype));
     return value;
 }
@@ -301,6 +302,7 @@ LLVMValueRef tgi_llvm_load(tgi_llvm_kernel *k, uint32_t number)
     const tg_dtype dtype = dtype_of(k, access);
     LLVMTypeRef type = tgi_llvm_type(k->e, dtype);
     LLVMValueRef known = k->tiny ? tgi_llvm_tiny_load(k, access) : NULL;
+    k->loads_stored = k->tiny && tgi_llvm_tiny_is_stored(k, access->buffer);
     if (known)
         return known;
     if (k->e->lanes == 1) {

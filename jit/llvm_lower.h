@@ -138,6 +138,7 @@ typedef struct tgi_llvm_kernel {
 
     tgi_llvm_tiles *tiles; /* NULL: it does not go by tiles */
     tgi_llvm_tiny *tiny;   /* NULL: it is a function of its own */
+    bool loads_stored;     /* what it loads will be stored to: llvm_tiny.c */
     void *memory;          /* of the arrays below */
     tgi_llvm_phase *phases;
     tgi_llvm_value *values; /* by inst */
@@ -535,6 +536,9 @@ void tgi_llvm_tiny_end(tgi_llvm_tiny *tiny);
 /* What the region has stored there, of the current lanes; NULL: it must be
    loaded. */
 LLVMValueRef tgi_llvm_tiny_load(tgi_llvm_kernel *k, const tgi_access *access);
+/* True if the program stores to this buffer: what is loaded of it must be
+   loaded where it says so. */
+bool tgi_llvm_tiny_is_stored(const tgi_llvm_kernel *k, uint32_t buffer);
 /* Notes what is stored; true if it goes into no memory. */
 bool tgi_llvm_tiny_store(tgi_llvm_kernel *k, const tgi_access *access,
                          LLVMValueRef value);

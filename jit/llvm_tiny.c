@@ -9,6 +9,10 @@
  * take these values instead of loading them. Buffers that are nothing but
  * such values (TGI_PLACE_VALUES) have no memory at all.
  *
+ * Of what the program stores to, such as a variable, loads are volatile: LLVM
+ * 19 for x86 may repeat the load of a vector when it needs one of its lanes
+ * in all of another, behind stores that have changed it.
+ *
  * Reductions of rows follow the tree of reduce_tree.h. Lanes that a row does
  * not reach hold the start value, which changes nothing, and are left out; of
  * products it is +0, which turns -0 into +0, once.
@@ -30,6 +34,7 @@ struct tgi_llvm_tiny {
     LLVMBasicBlockRef entry; /* addresses are loaded here */
     LLVMValueRef *buffers;   /* by buffer: its address */
     known **known;           /* by buffer: its elements; NULL: none */
+    bool *is_stored;         /* by buffer: something is stored to it */
 };
 
 /* -- Values instead of memory ---------------------------------------------- */
@@ -417,13 +422,31 @@ bool tgi_llvm_tiny_kernel(tgi_llvm_tiny *tiny, const tgi_kernel_loops *loops)
 
 /* -- Regions --------------------------------------------------------------- */
 
+static void note_stores(tgi_llvm_tiny *tiny)
+{
+    const tgi_loops *loops = tiny->program->loops;
+    for (size_t i = 0; i < loops->kernels.n; i++) {
+        const tgi_kernel_loops *kernel = loops->kernels.data[i];
+        for (size_t j = 0; j < kernel->stores.n; j++)
+            tiny->is_stored[kernel->accesses
+                                .data[kernel->stores.data[j].access]
+                                .buffer] = true;
+    }
+}
+
+bool tgi_llvm_tiny_is_stored(const tgi_llvm_kernel *k, uint32_t buffer)
+{
+    return k->tiny->is_stored[buffer];
+}
+
 tgi_llvm_tiny *tgi_llvm_tiny_begin(tgi_llvm_program *program,
                                    LLVMValueRef function, LLVMValueRef frame,
                                    LLVMValueRef thread)
 {
     const size_t n = program->loops->buffers.n;
     const size_t bytes = sizeof(tgi_llvm_tiny) +
-                         n * (sizeof(LLVMValueRef) + sizeof(known *));
+                         n * (sizeof(LLVMValueRef) + sizeof(known *) +
+                              sizeof(bool));
     tgi_llvm_tiny *tiny = program->alloc(bytes);
     if (!tiny) {
         program->is_out_of_memory = true;
@@ -437,6 +460,8 @@ tgi_llvm_tiny *tgi_llvm_tiny_begin(tgi_llvm_program *program,
     tiny->thread = thread;
     tiny->buffers = (LLVMValueRef *)(tiny + 1);
     tiny->known = (known **)(tiny->buffers + n);
+    tiny->is_stored = (bool *)(tiny->known + n);
+    note_stores(tiny);
     LLVMBuilderRef b = program->emitter.builder;
     tiny->entry = LLVMGetInsertBlock(b);
     LLVMBasicBlockRef block = LLVMAppendBasicBlockInContext(

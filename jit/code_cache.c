@@ -12,8 +12,6 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/types.h>
-#include <unistd.h>
 
 #include "error.h"
 #include "hash.h"
@@ -23,8 +21,7 @@
 
 typedef struct entry {
     struct entry *next;
-    tgi_code *code; /* NULL: being made by … */
-    pid_t maker;    /* … this process; after a fork by nobody */
+    tgi_code *code; /* NULL: being made */
     uint64_t hash;
     uint64_t last_use;
     size_t key_bytes;
@@ -45,23 +42,6 @@ static struct {
 
 /* Codes that this thread is making. */
 static _Thread_local int n_making;
-
-/* -- Forks ----------------------------------------------------------------- */
-
-static void before_fork(void)
-{
-    pthread_mutex_lock(&cache.lock);
-}
-
-static void after_fork(void)
-{
-    pthread_mutex_unlock(&cache.lock);
-}
-
-__attribute__((constructor)) static void watch_forks(void)
-{
-    (void)pthread_atfork(before_fork, after_fork, after_fork);
-}
 
 /* -- Entries, with the lock held ------------------------------------------- */
 
@@ -121,18 +101,46 @@ static void unlock(entry *gone)
     }
 }
 
-static entry *begin(const void *key, size_t key_bytes, uint64_t hash)
+static bool begin(const void *key, size_t key_bytes, uint64_t hash)
 {
     entry *e = tgi_alloc(sizeof(*e) + key_bytes);
     if (!e)
-        return NULL;
-    *e = (entry){.next = cache.entries,
-                 .maker = getpid(),
-                 .hash = hash,
-                 .key_bytes = key_bytes};
+        return false;
+    *e = (entry){
+        .next = cache.entries, .hash = hash, .key_bytes = key_bytes};
     memcpy(e->key, key, key_bytes);
     cache.entries = e;
-    return e;
+    return true;
+}
+
+/* -- Forks ----------------------------------------------------------------- */
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&cache.lock);
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&cache.lock);
+}
+
+/* Those who make code, or wait for it, are not here. */
+static void after_fork_in_child(void)
+{
+    entry *gone = NULL;
+    for (entry *e = cache.entries, *next; e; e = next) {
+        next = e->next;
+        if (!e->code)
+            drop(e, &gone);
+    }
+    pthread_cond_init(&cache.made, NULL);
+    unlock(gone);
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+    (void)pthread_atfork(before_fork, after_fork, after_fork_in_child);
 }
 
 /* -- Getting --------------------------------------------------------------- */
@@ -149,12 +157,20 @@ static tg_status make_unlocked(tgi_code_make *make, void *user,
     return status;
 }
 
-/* Makes code for a new entry; others wait for it. */
-static tg_status make_entry(entry *e, tgi_code_make *make, void *user,
+/*
+ * Makes code for the new entry of this key; others wait for it. A log that
+ * forks comes back in the child too, where the entry is gone, and perhaps
+ * made again.
+ */
+static tg_status make_entry(const void *key, size_t key_bytes, uint64_t hash,
+                            tgi_code_make *make, void *user,
                             tgi_code **out_code, entry **gone)
 {
     tg_status status = make_unlocked(make, user, out_code);
-    if (status || cache.n_contexts == 0) {
+    entry *e = find(key, key_bytes, hash);
+    if (!e || e->code)
+        return status;
+    if (status || !*out_code || cache.n_contexts == 0) {
         drop(e, gone);
     } else {
         e->code = tgi_code_retain(*out_code);
@@ -167,13 +183,14 @@ static tg_status make_entry(entry *e, tgi_code_make *make, void *user,
     return status;
 }
 
-static tg_status get(const void *key, size_t key_bytes, tgi_code_make *make,
-                     void *user, tgi_code **out_code, entry **gone)
+static tg_status get(const void *key, size_t key_bytes, bool waits,
+                     tgi_code_make *make, void *user, tgi_code **out_code,
+                     entry **gone)
 {
     const uint64_t hash = tgi_hash(key, key_bytes, 0);
-    entry *e = NULL;
-    while (cache.limit && (e = find(key, key_bytes, hash)) && !e->code &&
-           e->maker == getpid() && !n_making)
+    entry *e;
+    while ((e = find(key, key_bytes, hash)) && !e->code && !n_making &&
+           waits)
         pthread_cond_wait(&cache.made, &cache.lock);
     if (e && e->code) {
         cache.counts.hits++;
@@ -181,24 +198,24 @@ static tg_status get(const void *key, size_t key_bytes, tgi_code_make *make,
         *out_code = tgi_code_retain(e->code);
         return TG_OK;
     }
-    if (e && e->maker != getpid()) {
-        drop(e, gone);
-        e = NULL;
-    }
+    if (e && !waits)
+        return TG_OK;
     if (e || !cache.limit)
         return make_unlocked(make, user, out_code);
-    e = begin(key, key_bytes, hash);
-    return e ? make_entry(e, make, user, out_code, gone) : tgi_error_memory();
+    if (!begin(key, key_bytes, hash))
+        return tgi_error_memory();
+    return make_entry(key, key_bytes, hash, make, user, out_code, gone);
 }
 
-tg_status tgi_code_cache_get(const void *key, size_t key_bytes,
+tg_status tgi_code_cache_get(const void *key, size_t key_bytes, bool waits,
                              tgi_code_make *make, void *user,
                              tgi_code **out_code)
 {
     *out_code = NULL;
     entry *gone = NULL;
     pthread_mutex_lock(&cache.lock);
-    tg_status status = get(key, key_bytes, make, user, out_code, &gone);
+    tg_status status =
+        get(key, key_bytes, waits, make, user, out_code, &gone);
     unlock(gone);
     return status;
 }

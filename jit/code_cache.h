@@ -13,14 +13,15 @@
 #include "code.h"
 #include "jit.h"
 
-/* Makes the code that is wanted; no lock is held. */
+/* Makes the code that is wanted, or NULL; no lock is held. */
 typedef tg_status tgi_code_make(void *user, tgi_code **out_code);
 
 /*
  * The code of that key, retained: one that is there, one that another thread
- * is making, or a new one.
+ * is making, or a new one. Who does not want to wait gets none while it is
+ * being made.
  */
-tg_status tgi_code_cache_get(const void *key, size_t key_bytes,
+tg_status tgi_code_cache_get(const void *key, size_t key_bytes, bool waits,
                              tgi_code_make *make, void *user,
                              tgi_code **out_code);
 

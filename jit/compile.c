@@ -74,13 +74,15 @@ static tg_status take(job *j, const tgi_codegen *codegen, bool is_good,
 static tg_status generate(job *j, tgi_code **out_code)
 {
     char reason[1024];
-    const struct tgi_module *module = tgi_module_get(reason, sizeof(reason));
+    const struct tgi_module *module =
+        tgi_module_enter(reason, sizeof(reason));
     if (!module)
         TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE, "%s", reason);
     tgi_codegen codegen = {0};
     const bool is_good = module->compile(j->loops, &j->asked, &codegen);
     tg_status status = take(j, &codegen, is_good, out_code);
     module->dispose(&codegen);
+    tgi_module_leave();
     return status;
 }
 
@@ -112,7 +114,7 @@ static tg_status make(void *user, tgi_code **out_code)
 {
     job *j = user;
     *out_code = j->options->store ? find_stored(j) : NULL;
-    return *out_code ? TG_OK : generate(j, out_code);
+    return *out_code || j->options->only_kept ? TG_OK : generate(j, out_code);
 }
 
 /* -- All of it ------------------------------------------------------------- */
@@ -136,12 +138,15 @@ tg_status tgi_compile(const tgi_loops *loops, const tgi_jit_options *options,
     j.asked.verify |= j.asked.wants_ir;
     /* What is to be seen must be made. Instrumented code has addresses of this
        process in it. */
-    if (j.asked.wants_ir || j.asked.wants_assembly || options->instruments)
-        return generate(&j, out_code);
+    if (j.asked.wants_ir || j.asked.wants_assembly || options->instruments) {
+        *out_code = NULL;
+        return options->only_kept ? TG_OK : generate(&j, out_code);
+    }
     tgi_code_key(loops, &j.asked, &j.key);
     tg_status status = j.key.failed
                            ? tgi_error_memory()
-                           : tgi_code_cache_get(j.key.text, j.key.n, make, &j,
+                           : tgi_code_cache_get(j.key.text, j.key.n,
+                                                !options->only_kept, make, &j,
                                                 out_code);
     tgi_strbuf_deinit(&j.key);
     return status;

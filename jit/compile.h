@@ -11,7 +11,7 @@
 /*
  * The code of verified loops, retained: what the process has already, else
  * what the store keeps, else what the code generator makes; only then is its
- * module opened.
+ * module opened. NULL if that is not wanted (only_kept).
  */
 tg_status tgi_compile(const tgi_loops *loops, const tgi_jit_options *options,
                       tgi_code **out_code);

@@ -22,6 +22,10 @@
  */
 bool tgi_jit_describe(char *buf, size_t n);
 
+/* This thread has had another one compile: it does not end, and so does not end
+   the process, amid that. */
+void tgi_jit_watch_thread(void);
+
 /* The loops a graph becomes for calls whose extents have these values, or why
    values of it are stored, as text. */
 tg_status tgi_jit_print_loops(const tgi_graph *graph, const int64_t *values,
@@ -54,6 +58,7 @@ typedef struct tgi_jit_options {
     size_t most_work;     /* longer loops are not compiled; 0: all are */
     bool verifies;        /* LLVM's verifier looks at the IR */
     tgi_store *store;     /* where code is kept; NULL: nowhere */
+    bool only_kept;       /* code that is not kept is not made */
     /* Called with every stage as text if not NULL: "fusion", "loops", "ir",
        "ir-after", "asm". `wants` says for which. */
     bool (*wants)(const char *stage, void *user);
@@ -69,7 +74,8 @@ bool tgi_variant_is_same(const tgi_graph *graph, const int64_t *values,
 /*
  * Compiles `graph` (retained) for calls like the one whose extents have these
  * values (variant.h). UNSUPPORTED if there is no code generator, or it cannot
- * do this; the record says why.
+ * do this; the record says why. NULL if only kept code is wanted, and there is
+ * none.
  */
 tg_status tgi_program_create(const tgi_graph *graph, const int64_t *values,
                              const tgi_jit_options *options,
@@ -112,5 +118,40 @@ uint64_t tgi_native_bytes(const tgi_native *native);
 uint64_t tgi_native_least_bytes(const tgi_native *native);
 /* Threads a run would use from here. */
 int tgi_native_threads(const tgi_native *native);
+
+/* -- Ahead of time --------------------------------------------------------- */
+
+typedef struct tgi_export_options {
+    const char *symbol;
+    const char *cpu; /* as in tgi_jit_options */
+    unsigned vector_bits;
+    bool verifies;
+    int threads;       /* of a call, at most: at least 1 */
+    int64_t grain;     /* as in tgi_native_options */
+    bool takes_memory; /* for temporaries, as a last parameter; else static */
+} tgi_export_options;
+
+/* An object with one function, of which the parameters are those of the graph,
+   then its results. */
+typedef struct tgi_exported {
+    void *object;
+    size_t object_bytes;
+    int64_t memory_bytes; /* of temporaries */
+    int threads;          /* of a call; 1: it needs no library */
+} tgi_exported;
+
+/*
+ * Compiles a graph for other programs. All extents must be known; it must
+ * neither print nor have calls. UNSUPPORTED as tgi_program_create. Deinit if
+ * it succeeds.
+ */
+tg_status tgi_jit_export(const tgi_graph *graph,
+                         const tgi_export_options *options,
+                         tgi_exported *out_exported);
+void tgi_exported_deinit(tgi_exported *exported);
+
+/* Whether an exported function takes this parameter of its graph as a number:
+   an input without axes. Else it is a pointer. */
+bool tgi_export_is_by_value(const tgi_graph *graph, size_t param);
 
 #endif /* TGI_JIT_H */

@@ -19,6 +19,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
 
 static pthread_once_t opened = PTHREAD_ONCE_INIT;
 static const struct tgi_module *module; /* NULL: see `reason` */
@@ -34,6 +36,101 @@ static void refuse(const char *format, ...)
     va_start(args, format);
     vsnprintf(reason, sizeof reason, format, args);
     va_end(args);
+}
+
+/* -- Who is inside --------------------------------------------------------- */
+
+/*
+ * Threads that open the module or compile. LLVM registers what is to be done
+ * at the end of the process when it is opened, and whenever it makes something
+ * that lives so long; none of that must find anybody inside. What is registered
+ * last is done first, so no handler of ours would come before it; but those
+ * of the ending thread come before all others. Hence at_thread_end, for the
+ * main thread and for those who have had something compiled.
+ *
+ * Nobody waits for ever: a log may hold a compile up.
+ */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t has_left;
+    int n_inside;
+    bool is_over;     /* the process ends */
+    bool is_orphaned; /* forked amid a compile of another thread */
+} inside = {.lock = PTHREAD_MUTEX_INITIALIZER,
+            .has_left = PTHREAD_COND_INITIALIZER};
+
+/* Of this thread; more than one if a log calls. */
+static _Thread_local int n_own;
+
+/* Until *count is `least` or less; the lock is held. */
+static void wait_for(const int *count, int least)
+{
+    enum { MOST_SECONDS = 10 };
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += MOST_SECONDS;
+    while (*count > least &&
+           pthread_cond_timedwait(&inside.has_left, &inside.lock, &until) == 0)
+        ;
+}
+
+/* When the main thread ends, so does the process. */
+static void at_thread_end(void *main)
+{
+    pthread_mutex_lock(&inside.lock);
+    inside.is_over |= main != NULL;
+    wait_for(&inside.n_inside, n_own);
+    pthread_mutex_unlock(&inside.lock);
+}
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&inside.lock);
+}
+
+static void in_parent(void)
+{
+    pthread_mutex_unlock(&inside.lock);
+}
+
+static void in_child(void)
+{
+    if (inside.n_inside > n_own)
+        inside.is_orphaned = true;
+    inside.n_inside = n_own;
+    pthread_cond_init(&inside.has_left, NULL);
+    pthread_mutex_unlock(&inside.lock);
+}
+
+#ifdef __GLIBC__
+/* What the destructors of C++'s thread-local objects are registered with. */
+int __cxa_thread_atexit_impl(void (*end)(void *), void *object, void *dso);
+extern void *__dso_handle __attribute__((visibility("hidden")));
+#endif
+
+static void watch(void *main)
+{
+    static _Thread_local bool is_watched;
+    if (is_watched)
+        return;
+    is_watched = true;
+#ifdef __GLIBC__
+    (void)__cxa_thread_atexit_impl(at_thread_end, main, &__dso_handle);
+#endif
+}
+
+void tgi_jit_watch_thread(void)
+{
+    watch(NULL);
+}
+
+__attribute__((constructor)) static void at_load(void)
+{
+    static char main;
+    if (pthread_atfork(before_fork, in_parent, in_child) != 0)
+        inside.is_over = true;
+    if (gettid() == getpid())
+        watch(&main);
 }
 
 #ifdef TGJIT_HAVE_LLVM
@@ -103,6 +200,37 @@ const struct tgi_module *tgi_module_get(char *buf, size_t n)
     if (!module)
         snprintf(buf, n, "%s", reason);
     return module;
+}
+
+const struct tgi_module *tgi_module_enter(char *buf, size_t n)
+{
+    pthread_mutex_lock(&inside.lock);
+    const char *why = inside.is_over ? "the process ends"
+                      : inside.is_orphaned
+                          ? "the process was forked during a compile"
+                          : NULL;
+    if (!why) {
+        inside.n_inside++;
+        n_own++;
+    }
+    pthread_mutex_unlock(&inside.lock);
+    if (why) {
+        snprintf(buf, n, "%s", why);
+        return NULL;
+    }
+    const struct tgi_module *entered = tgi_module_get(buf, n);
+    if (!entered)
+        tgi_module_leave();
+    return entered;
+}
+
+void tgi_module_leave(void)
+{
+    pthread_mutex_lock(&inside.lock);
+    inside.n_inside--;
+    n_own--;
+    pthread_cond_broadcast(&inside.has_left);
+    pthread_mutex_unlock(&inside.lock);
 }
 
 bool tgi_jit_describe(char *buf, size_t n)

@@ -17,7 +17,7 @@
 
 #include "codegen.h"
 
-#define TGI_MODULE_ABI 4
+#define TGI_MODULE_ABI 5
 
 struct tgi_module {
     uint32_t abi;         /* TGI_MODULE_ABI of the module */
@@ -33,6 +33,14 @@ struct tgi_module {
 
 /* The module, opened if need be; else NULL, and the reason in `buf`. */
 const struct tgi_module *tgi_module_get(char *buf, size_t n);
+
+/*
+ * The same to compile, until tgi_module_leave. None when the process ends, and
+ * in a child that was forked while another thread was compiling: LLVM's locks
+ * may be held there for ever. The end of the process waits for all compiles.
+ */
+const struct tgi_module *tgi_module_enter(char *buf, size_t n);
+void tgi_module_leave(void);
 
 _Static_assert(offsetof(struct tgi_module, abi) == 0 &&
                    offsetof(struct tgi_module, table_bytes) == 4,

@@ -107,15 +107,14 @@ tg_status tgi_program_create(const tgi_graph *graph, const int64_t *values,
                                "'%s' would take long to compile", graph->name);
     if (!status)
         status = tgi_compile(program->loops, options, &program->code);
-    if (!status)
-        program->entry = program->code->entry;
-    if (status) {
+    if (status || !program->code) {
         tgi_error_copy error;
         tgi_error_save(&error);
         tgi_program_release(program);
         tgi_error_restore(&error);
         return status;
     }
+    program->entry = program->code->entry;
     *out_program = program;
     return TG_OK;
 }

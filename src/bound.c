@@ -77,7 +77,7 @@ tg_bound *tg_bind_at(tg_function *function, const tg_operand *operands,
     status = b ? tgi_function_lookup(function, &args, false, site, &concrete)
                : tgi_error_memory();
     if (!status)
-        status = tgi_launch_init(&b->launch, concrete, &args);
+        status = tgi_launch_init(&b->launch, concrete, &args, true);
     if (status) {
         tgi_free(b);
         b = NULL;

@@ -37,6 +37,13 @@ static const tgi_setting_word jit_words[] = {
     {NULL, 0},
 };
 
+enum { COMPILE_BACKGROUND = 1, COMPILE_EAGER = 2 };
+static const tgi_setting_word compile_words[] = {
+    {"background", COMPILE_BACKGROUND},
+    {"eager", COMPILE_EAGER},
+    {NULL, 0},
+};
+
 enum { SHOW_GDB = 1, SHOW_PERF = 2 };
 static const tgi_setting_word show_words[] = {
     {"gdb", SHOW_GDB},
@@ -79,6 +86,11 @@ static bool read_jit_settings(tg_context *ctx,
     /* Of several, or none that is known: the careful one. */
     if (ctx->jit != TGI_JIT_OFF && ctx->jit != TGI_JIT_REQUIRED)
         ctx->jit = TGI_JIT_AUTO;
+    ctx->is_eager =
+        ctx->jit == TGI_JIT_REQUIRED ||
+        tgi_setting_words(tgi_setting(options->compile, "TGJIT_COMPILE"),
+                          "TGJIT_COMPILE", compile_words, &ctx->log) ==
+            COMPILE_EAGER;
     ctx->vector_bits = (unsigned)tgi_setting_number(
         options->vector_bits, "TGJIT_VECTOR_BITS", 0, &ctx->log);
     ctx->instruments =

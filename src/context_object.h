@@ -44,6 +44,7 @@ struct tg_context {
     bool no_contraction;
     bool verifies;        /* graphs after each pass, IR of compiled code */
     unsigned jit;         /* tgi_jit_mode */
+    bool is_eager;        /* calls wait for their code */
     char *cpu;            /* NULL: the host */
     unsigned vector_bits; /* 0: what suits the CPU */
     bool instruments;     /* compiled code for AddressSanitizer */

@@ -134,7 +134,7 @@ static bool make_room(tgi_launch *launch, size_t n_symbols)
 }
 
 tg_status tgi_launch_init(tgi_launch *launch, tg_concrete *concrete,
-                          const tgi_args *args)
+                          const tgi_args *args, bool is_eager)
 {
     static const tgi_launch_state nothing; /* copied: quicker than to clear */
     const tgi_graph *graph = concrete->graph;
@@ -154,7 +154,8 @@ tg_status tgi_launch_init(tgi_launch *launch, tg_concrete *concrete,
                 .dims[source.axis];
     }
     if (!status)
-        status = tgi_runner_take(concrete, launch->symbols, &launch->runner);
+        status = tgi_runner_take(concrete, launch->symbols, is_eager,
+                                 &launch->runner);
     if (status) {
         tgi_error_copy error;
         tgi_error_save(&error);

@@ -51,9 +51,10 @@ typedef struct tgi_launch {
 } tgi_launch;
 
 /* Prepares it; arguments must fit the concrete function, the caller's
-   reference to which it takes over, also if it fails. */
+   reference to which it takes over, also if it fails. `is_eager`: it runs often
+   enough to wait for its code. */
 tg_status tgi_launch_init(tgi_launch *launch, tg_concrete *concrete,
-                          const tgi_args *args);
+                          const tgi_args *args, bool is_eager);
 void tgi_launch_deinit(tgi_launch *launch);
 
 /* Gives the runner back for others; then deinit. */

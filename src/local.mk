@@ -149,6 +149,8 @@ libtgjit_core_la_SOURCES += \
 	src/cache_object.h \
 	src/call.c \
 	src/callback.c \
+	src/compile_queue.c \
+	src/compile_queue.h \
 	src/concrete.c \
 	src/context.c \
 	src/context_object.h \

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "compile_queue.h"
 #include "dump_file.h"
 #include "function_object.h"
 
@@ -77,13 +78,14 @@ static void observe_stage(const char *stage, const char *text, void *user)
  * be compiled, that is said once.
  */
 static tg_status compile(tg_concrete *c, const int64_t *values,
-                         tgi_program **out_program)
+                         bool only_kept, tgi_program **out_program)
 {
     tgi_jit_options options = {.log = &c->ctx->log,
                                .cpu = c->ctx->cpu,
                                .vector_bits = c->ctx->vector_bits,
                                .verifies = c->ctx->verifies,
                                .store = tgi_cache_store(c->ctx),
+                               .only_kept = only_kept,
                                .instruments = c->ctx->instruments,
                                .most_work = c->ctx->jit == TGI_JIT_REQUIRED
                                                 ? 0
@@ -98,6 +100,10 @@ static tg_status compile(tg_concrete *c, const int64_t *values,
     if (!status || c->ctx->jit == TGI_JIT_REQUIRED ||
         status == TG_ERROR_OUT_OF_MEMORY)
         return status;
+    if (only_kept) { /* whoever compiles it will tell */
+        tgi_error_restore(&before);
+        return TG_OK;
+    }
     char text[16];
     bool is_news = tgi_jit_describe(text, sizeof(text)) ||
                    !atomic_exchange(&c->ctx->has_told_no_jit, true);
@@ -130,8 +136,12 @@ static const tgi_runner_variant *find_variant(const tg_concrete *c,
     return NULL;
 }
 
-/* Compiles a new variant. The lock is held before and after, not between. */
-static tg_status add_variant(tg_concrete *c, const int64_t *values)
+/*
+ * Compiles a new variant, or only looks whether its code is kept somewhere:
+ * *out_is_there. The lock is held before and after, not between.
+ */
+static tg_status add_variant(tg_concrete *c, const int64_t *values,
+                             bool only_kept, bool *out_is_there)
 {
     tgi_runners *runners = &c->runners;
     size_t bytes = tgi_dims_n_values(c->graph->dims) * sizeof(*values);
@@ -146,37 +156,78 @@ static tg_status add_variant(tg_concrete *c, const int64_t *values)
     runners->compiler = getpid();
     pthread_mutex_unlock(&runners->lock);
     n_compiling++;
-    tg_status status = compile(c, values, &variant.program);
+    tg_status status = compile(c, values, only_kept, &variant.program);
     n_compiling--;
     pthread_mutex_lock(&runners->lock);
     runners->compiler = 0;
     pthread_cond_broadcast(&runners->compiled);
-    if (status)
-        tgi_free(variant.values);
-    else
+    *out_is_there = !status && (variant.program || !only_kept);
+    if (*out_is_there)
         runners->variants.data[runners->variants.n++] = variant;
+    else
+        tgi_free(variant.values);
     return status;
+}
+
+bool tgi_runners_is_compiling(void)
+{
+    return n_compiling > 0;
+}
+
+void tgi_runners_compile(tg_concrete *c, const int64_t *values)
+{
+    tgi_runners *runners = &c->runners;
+    bool is_there;
+    pthread_mutex_lock(&runners->lock);
+    while (is_compiling(runners))
+        pthread_cond_wait(&runners->compiled, &runners->lock);
+    /* What fails for lack of memory is tried again by a later call. */
+    if (!find_variant(c, values))
+        (void)add_variant(c, values, false, &is_there);
+    runners->is_queued = false;
+    pthread_mutex_unlock(&runners->lock);
+}
+
+/*
+ * Leaves a compile to the background: true if it will be there later. One
+ * variant of a trace waits at a time.
+ */
+static bool leave_to_background(tg_concrete *c, const int64_t *values)
+{
+    tgi_runners *runners = &c->runners;
+    if (!runners->is_queued)
+        runners->is_queued = tgi_compile_later(
+            c, values, tgi_dims_n_values(c->graph->dims));
+    return runners->is_queued;
 }
 
 /*
  * The program for calls with these extents, retained; NULL: interpret. A call
  * out of a compile does not wait for others, which may wait for it: it is
- * interpreted, and `out_is_stopgap` set.
+ * interpreted, and `out_is_stopgap` set; so is one that need not wait.
  */
 static tg_status find_program(tg_concrete *c, const int64_t *values,
-                              tgi_program **out_program, bool *out_is_stopgap)
+                              bool is_eager, tgi_program **out_program,
+                              bool *out_is_stopgap)
 {
     tgi_runners *runners = &c->runners;
     const tgi_runner_variant *known;
     tg_status status = TG_OK;
+    bool is_there = false;
     pthread_mutex_lock(&runners->lock);
     while (!(known = find_variant(c, values)) && is_compiling(runners) &&
-           !n_compiling)
+           !n_compiling && is_eager)
         pthread_cond_wait(&runners->compiled, &runners->lock);
-    if (!known && is_compiling(runners))
+    if (!known && is_compiling(runners)) {
         *out_is_stopgap = true;
-    else if (!known && !(status = add_variant(c, values)))
-        known = &runners->variants.data[runners->variants.n - 1];
+    } else if (!known && (is_eager || !runners->is_queued)) {
+        status = add_variant(c, values, !is_eager, &is_there);
+        if (!status && !is_there && !leave_to_background(c, values))
+            status = add_variant(c, values, false, &is_there);
+        if (is_there)
+            known = &runners->variants.data[runners->variants.n - 1];
+    }
+    *out_is_stopgap |= !status && !known;
     if (known && known->program)
         *out_program = tgi_program_retain(known->program);
     pthread_mutex_unlock(&runners->lock);
@@ -184,10 +235,10 @@ static tg_status find_program(tg_concrete *c, const int64_t *values,
 }
 
 static tg_status make_native(tg_concrete *c, tgi_runner *runner,
-                             const int64_t *values)
+                             const int64_t *values, bool is_eager)
 {
     tgi_program *program = NULL;
-    TGI_TRY(find_program(c, values, &program, &runner->is_stopgap));
+    TGI_TRY(find_program(c, values, is_eager, &program, &runner->is_stopgap));
     if (!program)
         return TG_OK;
     tgi_native_options options = {.host = c->ctx->host,
@@ -203,13 +254,18 @@ static tg_status make_native(tg_concrete *c, tgi_runner *runner,
 /* -- Runners --------------------------------------------------------------- */
 
 /* Sizes of all values: compiled code may never store one that is too large,
-   but whether a call fails does not depend on that. */
-static tg_status check_sizes(const tgi_graph *graph, const int64_t *values)
+   but whether a call fails does not depend on that. Also adds them up. */
+static tg_status check_sizes(const tgi_graph *graph, const int64_t *values,
+                             int64_t *out_bytes)
 {
     int64_t dims[TG_MAX_RANK], bytes;
+    *out_bytes = 0;
     for (tgi_ref ref = 1; ref <= graph->n_nodes; ref++)
-        if (tgi_graph_node(graph, ref)->shape)
+        if (tgi_graph_node(graph, ref)->shape) {
             TGI_TRY(tgi_graph_size(graph, ref, values, dims, &bytes));
+            if (__builtin_add_overflow(*out_bytes, bytes, out_bytes))
+                *out_bytes = INT64_MAX;
+        }
     return TG_OK;
 }
 
@@ -225,15 +281,21 @@ static tg_status set_result_dims(const tg_concrete *c, tgi_runner *runner,
     return TG_OK;
 }
 
+/* Bytes of all values that the interpreter is done with before a compile
+   would be: some milliseconds. Calls with more wait for their code. */
+enum { MOST_INTERPRETED = 2 << 20 };
+
 static tg_status runner_init(tg_concrete *c, tgi_runner *runner,
-                             int64_t *values)
+                             int64_t *values, bool is_eager)
 {
+    int64_t bytes;
     TGI_TRY(tgi_dims_evaluate(c->graph->dims, runner->symbols, values));
     TGI_TRY(tgi_graph_run_checks(c->graph, values));
-    TGI_TRY(check_sizes(c->graph, values));
+    TGI_TRY(check_sizes(c->graph, values, &bytes));
     TGI_TRY(set_result_dims(c, runner, values));
     if (should_compile(c))
-        TGI_TRY(make_native(c, runner, values));
+        TGI_TRY(make_native(c, runner, values,
+                            is_eager || bytes > MOST_INTERPRETED));
     if (runner->native)
         return TG_OK;
     return tgi_interp_create(c->graph, runner->symbols, &c->ctx->host,
@@ -241,7 +303,7 @@ static tg_status runner_init(tg_concrete *c, tgi_runner *runner,
 }
 
 static tg_status runner_create(tg_concrete *c, const int64_t *symbols,
-                               tgi_runner **out_runner)
+                               bool is_eager, tgi_runner **out_runner)
 {
     size_t n = tgi_dims_n_symbols(c->graph->dims);
     tgi_runner *runner = tgi_alloc_zero(sizeof(*runner));
@@ -264,7 +326,7 @@ static tg_status runner_create(tg_concrete *c, const int64_t *symbols,
     if (!status) {
         if (n)
             memcpy(runner->symbols, symbols, n * sizeof(*symbols));
-        status = runner_init(c, runner, values);
+        status = runner_init(c, runner, values, is_eager);
     }
     tgi_free(values);
     if (status) {
@@ -430,7 +492,7 @@ static bool suits(const tgi_runner *runner, const int64_t *symbols,
 }
 
 tg_status tgi_runner_take(tg_concrete *c, const int64_t *symbols,
-                          tgi_runner **out_runner)
+                          bool is_eager, tgi_runner **out_runner)
 {
     tgi_runners *runners = &c->runners;
     const size_t n = tgi_dims_n_symbols(c->graph->dims);
@@ -449,7 +511,10 @@ tg_status tgi_runner_take(tg_concrete *c, const int64_t *symbols,
     pthread_mutex_unlock(&runners->lock);
     if (handy)
         give_locked(runners, handy);
-    return *out_runner ? TG_OK : runner_create(c, symbols, out_runner);
+    return *out_runner ? TG_OK
+                       : runner_create(c, symbols,
+                                       is_eager || c->ctx->is_eager,
+                                       out_runner);
 }
 
 void tgi_runner_give(tg_concrete *c, tgi_runner *runner)

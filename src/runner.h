@@ -36,6 +36,7 @@ typedef struct tgi_runners {
     TGI_VEC(tgi_runner *) idle;
     TGI_VEC(tgi_runner_variant) variants;
     atomic_bool has_told_size; /* that it is too long to be compiled */
+    bool is_queued; /* for the background */
     pid_t compiler; /* the process whose thread compiles now; 0: none */
     pthread_cond_t compiled;
 } tgi_runners;
@@ -45,9 +46,18 @@ void tgi_runners_deinit(tgi_runners *runners);
 /* Memory they hold on to. */
 size_t tgi_runners_bytes(tgi_runners *runners);
 
-/* A runner for these extents, given back after use. */
+/* Compiles in the background for extents of these values: see
+   compile_queue.h. */
+void tgi_runners_compile(tg_concrete *concrete, const int64_t *values);
+/* True if this thread is in a compile: a log has called. */
+bool tgi_runners_is_compiling(void);
+
+/*
+ * A runner for these extents, given back after use. If it is not `is_eager`,
+ * one that interprets may stand in while code is compiled in the background.
+ */
 tg_status tgi_runner_take(tg_concrete *concrete, const int64_t *symbols,
-                          tgi_runner **out_runner);
+                          bool is_eager, tgi_runner **out_runner);
 void tgi_runner_give(tg_concrete *concrete, tgi_runner *runner);
 void tgi_runner_destroy(tgi_runner *runner);
 

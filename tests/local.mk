@@ -76,6 +76,7 @@ unit_tests = \
 	tests/test_store_dir \
 	tests/test_strbuf \
 	tests/test_tensor \
+	tests/test_tiers \
 	tests/test_traced \
 	tests/test_variable \
 	tests/test_vec \
@@ -382,8 +383,9 @@ AM_TESTS_ENVIRONMENT = \
 	TGJIT_SANITIZE='$(TGJIT_SANITIZE)'; \
 	OMP_NUM_THREADS="$${OMP_NUM_THREADS-2}"; \
 	TGJIT_CACHE="$${TGJIT_CACHE-off}"; \
+	TGJIT_COMPILE="$${TGJIT_COMPILE-eager}"; \
 	export AWK CC CXX17 NM OBJDUMP PACKAGE_VERSION TGJIT_MODULE_DIR \
-		TGJIT_SANITIZE OMP_NUM_THREADS TGJIT_CACHE;
+		TGJIT_SANITIZE OMP_NUM_THREADS TGJIT_CACHE TGJIT_COMPILE;
 if HAVE_CXX17
 cxx17 = $(CXX)
 endif

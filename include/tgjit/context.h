@@ -49,6 +49,10 @@ typedef struct tg_context_options {
                           (use it, add nothing) or "off" */
     const char *cache_dir;    /* TGJIT_CACHE_DIR: where; see cache.h */
     uint64_t cache_max_bytes; /* TGJIT_CACHE_MAX: "256M"; 0: that much */
+
+    const char *compile; /* TGJIT_COMPILE: "background" (the default: small
+                            calls are interpreted until their code is there)
+                            or "eager" (they wait for it) */
 } tg_context_options;
 
 #define TG_CONTEXT_OPTIONS_INIT TG_OPTIONS_INIT(tg_context_options)
@@ -64,6 +68,13 @@ TG_API tg_context *tg_context_retain(tg_context *ctx);
 
 /* Objects made in a context keep it alive: any order of release is right. */
 TG_API void tg_context_release(tg_context *ctx);
+
+/*
+ * Waits until nothing of the context (NULL: of any) is being compiled in the
+ * background, or waits for it. What is compiled there keeps its context alive.
+ * BUSY in a callback of the log that a compile has called.
+ */
+TG_API tg_status tg_compile_wait(tg_context *ctx);
 
 /* -- Variables of a context ------------------------------------------------ */
 

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * compile_queue.h - traces that wait to be compiled, and the one thread of the
+ * process that does it. Calls are interpreted meanwhile (runner.h).
+ */
+#ifndef TGI_COMPILE_QUEUE_H
+#define TGI_COMPILE_QUEUE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tgjit/context.h"
+#include "tgjit/function.h"
+
+/*
+ * Puts a trace into the queue, to be compiled for extents of these values, of
+ * which there are n. False if that cannot be: out of memory, or no thread.
+ */
+bool tgi_compile_later(tg_concrete *concrete, const int64_t *values, size_t n);
+
+#endif /* TGI_COMPILE_QUEUE_H */

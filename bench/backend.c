@@ -33,22 +33,29 @@ const char *backend_name(backend which)
 
 /* -- Contexts -------------------------------------------------------------- */
 
-/* cpu: whose code the JIT makes; NULL is this machine's. */
-static tg_context *context_for(backend which, int threads, const char *cpu)
+/* cpu: whose code the JIT makes; NULL is this machine's. dir: where code is
+   kept; NULL: what is compiled is compiled, not found. */
+static tg_context *context_for(backend which, int threads, const char *cpu,
+                               const char *dir)
 {
     tg_context_options options = TG_CONTEXT_OPTIONS_INIT;
     options.jit = backend_is_jit(which) ? "required" : "off";
     options.cpu = cpu;
     options.threads = threads;
-    /* What is compiled is compiled, not found. */
-    options.cache = "off";
+    options.cache = dir ? "rw" : "off";
+    options.cache_dir = dir;
     tg_code_limit(0);
     return tg_context_create(&options);
 }
 
 tg_context *backend_context(backend which, int threads)
 {
-    return context_for(which, threads, NULL);
+    return context_for(which, threads, NULL, NULL);
+}
+
+tg_context *backend_context_kept(const char *dir)
+{
+    return context_for(BACKEND_JIT, 1, NULL, dir);
 }
 
 void backend_set_threads(int threads)
@@ -70,7 +77,7 @@ static void probe(tg_trace *t, const tg_value *in, void *user)
 
 static bool jit_compiles(const char *cpu)
 {
-    tg_context *ctx = context_for(BACKEND_JIT, 1, cpu);
+    tg_context *ctx = context_for(BACKEND_JIT, 1, cpu, NULL);
     tg_function *f = tg_function_create(ctx, probe, NULL, NULL);
     tg_tensor *x = tg_tensor_create(ctx, TG_F32, TG_DIMS(16));
     tg_tensor *y = NULL;

@@ -50,6 +50,10 @@ bool backend_is_available(backend which, reason *out_why);
  */
 tg_context *backend_context(backend which, int threads);
 
+/* The same for the JIT and one thread, with code that is kept there, and not
+   in memory. */
+tg_context *backend_context_kept(const char *dir);
+
 /* How many threads hand-written kernels take from now on. */
 void backend_set_threads(int threads);
 

@@ -10,6 +10,7 @@
 #ifndef BENCH_CASE_H
 #define BENCH_CASE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "backend.h"
@@ -57,13 +58,16 @@ typedef struct case_family {
      * its seconds; else *out_seconds is left alone.
      */
     bool (*run)(runner *r, int64_t iterations, double *out_seconds);
+
+    /* Bytes of memory the last run had, if that is of interest; else NULL. */
+    size_t (*resident)(const runner *r);
 } case_family;
 
 struct bench_case {
     const char *name;
     const case_size *sizes;
     const case_family *family;
-    const void *what;     /* tensor_case or graph_case */
+    const void *what;     /* tensor_case, graph_case or process_case */
     bool is_serial;       /* measured with one thread only */
     double bytes, flops;  /* moved and done per element; 0: not of interest */
 };

@@ -22,6 +22,17 @@
         .what = &the_case, .is_serial = true, \
     }
 
+#define PROCESS(case_name, its_kind) \
+    { \
+        .name = case_name, .sizes = process_sizes, .family = &process_family, \
+        .what = &(const process_case){its_kind}, .is_serial = true, \
+    }
+
+static const case_size process_sizes[] = {
+    SIZE_TIMED("chain", 0, 16),
+    SIZES_END,
+};
+
 const bench_case all_cases[] = {
     TENSOR("chain", chain_case, chain_sizes, 8, 92),
     TENSOR("softmax", softmax_case, row_sizes, 8, 25),
@@ -39,5 +50,10 @@ const bench_case all_cases[] = {
     GRAPH("trace", trace_case),
     GRAPH("passes", passes_case),
     GRAPH("compile", compile_case),
+    GRAPH("disk", disk_case),
+    PROCESS("process_empty", PROCESS_EMPTY),
+    PROCESS("process_interp", PROCESS_INTERP),
+    PROCESS("process_cold", PROCESS_COLD),
+    PROCESS("process_warm", PROCESS_WARM),
     {0},
 };

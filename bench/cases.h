@@ -6,6 +6,7 @@
 #define BENCH_CASES_H
 
 #include "graph_case.h"
+#include "process_case.h"
 #include "tensor_case.h"
 
 extern const tensor_case axpy_case, black_scholes_case, call_case, chain_case,
@@ -16,7 +17,7 @@ extern const case_size add_sizes[], black_scholes_sizes[], chain_sizes[],
     graph_sizes[], jacobi_sizes[], row_sizes[], stream_sizes[], sum_sizes[],
     transpose_sizes[];
 
-extern const graph_case trace_case, passes_case, compile_case;
+extern const graph_case trace_case, passes_case, compile_case, disk_case;
 
 /* The callback of the chain: in is x, a, b, c. */
 tg_callback trace_chain;

@@ -9,12 +9,14 @@
 
 #include "cases.h"
 #include "measure.h"
+#include "scratch_dir.h"
 
 enum { N_ARGS = 4, N_ELEMENTS = 16 };
 
 struct experiment {
     graph_phase phase;
     int64_t n_operations;
+    scratch_dir dir; /* DISK: where code is kept */
 };
 
 struct runner {
@@ -67,6 +69,7 @@ const case_size graph_sizes[] = {
 const graph_case trace_case = {PHASE_TRACE};
 const graph_case passes_case = {PHASE_PASSES};
 const graph_case compile_case = {PHASE_FIRST};
+const graph_case disk_case = {PHASE_DISK};
 
 /* -- The family ------------------------------------------------------------ */
 
@@ -81,11 +84,18 @@ static experiment *begin(const bench_case *c, const case_size *size,
     }
     e->phase = ((const graph_case *)c->what)->phase;
     e->n_operations = size->rows;
+    if (e->phase == PHASE_DISK && !scratch_dir_init(&e->dir)) {
+        reason_set(out_why, "no directory for code");
+        free(e);
+        return NULL;
+    }
     return e;
 }
 
 static void end(experiment *e)
 {
+    if (e && e->phase == PHASE_DISK)
+        scratch_dir_deinit(&e->dir);
     free(e);
 }
 
@@ -108,7 +118,8 @@ static runner *start(experiment *e, backend which, int threads,
         return NULL;
     }
     r->e = e;
-    r->ctx = backend_context(which, threads);
+    r->ctx = e->phase == PHASE_DISK ? backend_context_kept(e->dir.path)
+                                    : backend_context(which, threads);
     bool went_well = r->ctx != NULL;
     for (int i = 0; i < N_ARGS && went_well; i++) {
         const int64_t dims[] = {N_ELEMENTS};
@@ -122,6 +133,11 @@ static runner *start(experiment *e, backend which, int threads,
     return NULL;
 }
 
+static bool runs(graph_phase phase)
+{
+    return phase == PHASE_FIRST || phase == PHASE_DISK;
+}
+
 static bool once(runner *r)
 {
     const tg_operand args[N_ARGS] = {
@@ -130,7 +146,7 @@ static bool once(runner *r)
     tg_tensor *result = NULL;
     tg_function *f = tg_function_create(r->ctx, callback, r, NULL);
     bool did;
-    if (r->e->phase == PHASE_FIRST) {
+    if (runs(r->e->phase)) {
         did = f && !tg_call(f, args, N_ARGS, TG_RESULTS(&result));
     } else {
         const int64_t dims[] = {N_ELEMENTS};
@@ -163,6 +179,7 @@ static bool run(runner *r, int64_t iterations, double *out_seconds)
         *out_seconds = all - r->callback_seconds;
         break;
     case PHASE_FIRST:
+    case PHASE_DISK:
         *out_seconds = all;
     }
     return true;
@@ -180,8 +197,7 @@ static bool verify(runner *r, reason *out_why)
 static bool has_backend(const bench_case *c, backend which)
 {
     const graph_case *what = c->what;
-    return which == (what->phase == PHASE_FIRST ? BACKEND_JIT
-                                                : BACKEND_INTERP);
+    return which == (runs(what->phase) ? BACKEND_JIT : BACKEND_INTERP);
 }
 
 const case_family graph_family = {

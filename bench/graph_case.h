@@ -11,7 +11,8 @@
 typedef enum graph_phase {
     PHASE_TRACE,  /* the callback, which records the graph */
     PHASE_PASSES, /* from there to a trace that can be called */
-    PHASE_FIRST   /* all up to the first result, so with the compiler */
+    PHASE_FIRST,  /* all up to the first result, so with the compiler */
+    PHASE_DISK    /* the same with code from a directory */
 } graph_phase;
 
 typedef struct graph_case {

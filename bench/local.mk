@@ -29,10 +29,14 @@ bench_tgjit_bench_SOURCES = \
 	bench/options.c \
 	bench/options.h \
 	bench/peers.h \
+	bench/process_case.c \
+	bench/process_case.h \
 	bench/report.h \
 	bench/report_console.c \
 	bench/report_csv.c \
 	bench/report_json.c \
+	bench/scratch_dir.c \
+	bench/scratch_dir.h \
 	bench/session.c \
 	bench/session.h \
 	bench/tensor_case.c \

@@ -5,8 +5,8 @@
  *
  *   options   what is asked for
  *   session   goes through cases, sizes, teams and back ends
- *   case      what is measured: a table of cases (cases.c, case_*.c) of two
- *             families (tensor_case.c, graph_case.c)
+ *   case      what is measured: a table of cases (cases.c, case_*.c) of three
+ *             families (tensor_case.c, graph_case.c, process_case.c)
  *   backend   who computes: the library, plain_*.c, expert/
  *   compare   whether all compute the same
  *   measure   times
@@ -14,12 +14,15 @@
  */
 #include <stdlib.h>
 
+#include "process_case.h"
 #include "session.h"
 
 int main(int argc, char **argv)
 {
     options o;
     int status;
+    if (process_is_child(argc, argv, &status))
+        return status;
     if (!options_read(&o, argc, argv, &status))
         return status;
     status = EXIT_SUCCESS;

@@ -58,6 +58,9 @@ static void print_measured(FILE *out, const row *r, double of_c,
     print_number(out, r->c->flops * count, 1);
     print_number(out, of_c > 0 ? s.best.real / of_c : 0, 2);
     print_number(out, of_expert > 0 ? s.best.real / of_expert : 0, 2);
+    if (r->c->family->resident)
+        fprintf(out, " %8.1f MB resident",
+                (double)r->c->family->resident(r->runner) * 1e-6);
 }
 
 static void group(FILE *out, const row *rows, size_t n_rows, bool is_first)

@@ -128,6 +128,13 @@ static void print_times(FILE *out, long long iterations, repetition time,
         member_string(out, "aggregate_unit", "percentage");
 }
 
+static void print_resident(FILE *out, const row *r)
+{
+    if (r->c->family->resident)
+        member_integer(out, "resident_bytes",
+                       (long long)r->c->family->resident(r->runner));
+}
+
 static void print_rates(FILE *out, const row *r, double seconds)
 {
     const double count = size_count(r->size);
@@ -156,6 +163,7 @@ static void print_measured(FILE *out, const row *r, bool *is_first)
         member_integer(out, "repetition_index", (long long)i);
         print_times(out, (long long)r->iterations, r->repetitions[i], "ns");
         print_rates(out, r, r->repetitions[i].real);
+        print_resident(out, r);
         end_object(out);
     }
     const statistics s = row_statistics(r);

@@ -5,11 +5,13 @@
 dist_doc_DATA += \
 	README.md \
 	docs/ADDING-AN-OP.md \
+	docs/AHEAD_OF_TIME.md \
 	docs/ARCHITECTURE.md \
 	docs/CACHE.md \
 	docs/DEBUGGING.md \
 	docs/NUMERICS.md \
 	docs/OPS.md \
+	docs/PERFORMANCE.md \
 	docs/STYLE.md
 
 dist_man_MANS = \

@@ -27,6 +27,15 @@ examples_tour_LDADD = $(example_ldadd)
 examples_value_or_variable_LDADD = $(example_ldadd)
 
 noinst_PROGRAMS += $(examples)
+
+# Two programs: what the first writes, the second is linked with, by
+# tests/check-export.sh.
+noinst_PROGRAMS += examples/ahead_of_time/export
+examples_ahead_of_time_export_LDADD = $(example_ldadd)
+EXTRA_DIST += \
+	examples/ahead_of_time/main.c \
+	examples/ahead_of_time/main.expected
+
 example_tests = $(examples:=.expected)
 TESTS += $(example_tests)
 EXTRA_DIST += $(example_tests)

@@ -51,4 +51,13 @@ struct tgi_frame {
 
 typedef void tgi_entry(tgi_frame *frame, int64_t thread, int64_t n_threads);
 
+/*
+ * What exported functions that have a team call, in libtgjit-aot (aot.c): runs
+ * `entry` on as many threads as there are, n_threads at most. The number in
+ * its name rises with every change of the frame, so that objects and a library
+ * that do not fit each other do not link.
+ */
+#define TGI_AOT_RUN tgjit_aot_run_1
+void TGI_AOT_RUN(tgi_entry *entry, tgi_frame *frame, int32_t n_threads);
+
 #endif /* TGI_ABI_H */

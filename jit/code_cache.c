@@ -13,9 +13,9 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "error.h"
 #include "hash.h"
-#include "vec.h"
 
 #define DEFAULT_LIMIT ((size_t)64 << 20)
 

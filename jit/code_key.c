@@ -187,10 +187,11 @@ static void add_ops(tgi_strbuf *key, const tgi_loops *loops)
 void tgi_code_key(const tgi_loops *loops, const tgi_codegen_options *options,
                   tgi_strbuf *out_key)
 {
-    tgi_strbuf_addf(out_key, "%s, LLVM %s, %s, %u bits, %zu kernels:",
+    /* The host always: code for a CPU that it does not cover is refused. */
+    tgi_strbuf_addf(out_key, "%s, LLVM %s, %s on %s, %u bits, %zu kernels:",
                     TGI_BUILD_ID, TGI_LLVM_VERSION,
-                    options->cpu ? options->cpu : tgi_host_cpu(),
-                    options->vector_bits, loops->kernels.n);
+                    options->cpu && *options->cpu ? options->cpu : "host",
+                    tgi_host_cpu(), options->vector_bits, loops->kernels.n);
     add_ops(out_key, loops);
     tgi_strbuf_add(out_key, "\n");
     put(out_key, (uint64_t)options->cache_bytes);

@@ -11,6 +11,53 @@
 
 #include "loops.h"
 
+/* Picoseconds a kernel takes, roughly: at each point, and at each element. */
+typedef struct tgi_kernel_cost {
+    int64_t point, element;
+} tgi_kernel_cost;
+
+/* -- Functions for other programs ------------------------------------------ */
+
+/* Where a buffer of an exported function is. */
+typedef enum tgi_export_place {
+    TGI_EXPORT_NOWHERE, /* it has no elements, or no memory */
+    TGI_EXPORT_PARAM,   /* parameter `param` points to it, or is it */
+    TGI_EXPORT_MEMORY,  /* at `offset` of the temporaries */
+    TGI_EXPORT_DATA     /* `bytes` of `data`, to be in the object */
+} tgi_export_place;
+
+typedef struct tgi_export_buffer {
+    uint8_t place; /* tgi_export_place */
+    uint32_t param;
+    int64_t offset;
+    const void *data;
+    int64_t bytes;
+} tgi_export_buffer;
+
+typedef struct tgi_export_param {
+    uint8_t dtype;
+    bool is_by_value; /* else a pointer */
+} tgi_export_param;
+
+/*
+ * A function that a program calls without a frame: it makes the frame, runs
+ * the entry and returns 0, or 1 if a check has failed. All extents are known.
+ */
+typedef struct tgi_codegen_export {
+    const char *symbol;
+    const tgi_export_param *params;
+    size_t n_params;
+    const tgi_export_buffer *buffers; /* by buffer of the loops */
+    int64_t memory_bytes;             /* of temporaries … */
+    bool takes_memory; /* … to which a last parameter points, else static */
+    int64_t grain;     /* as in the frame */
+    /* How many threads a call is to have, at most; 1: no team. */
+    int (*choose_threads)(const tgi_kernel_cost *costs, const void *user);
+    const void *user;
+} tgi_codegen_export;
+
+/* -- Compiling ------------------------------------------------------------- */
+
 typedef struct tgi_codegen_options {
     const char *cpu;      /* by LLVM's name; NULL: the host */
     unsigned vector_bits; /* 128, 256, 512; 0: what suits the CPU */
@@ -20,15 +67,12 @@ typedef struct tgi_codegen_options {
        addresses of this process, and are good for no other. */
     bool instruments;
     bool wants_ir, wants_assembly;
+    /* NULL: the entry is the only symbol; else it is this function. */
+    const tgi_codegen_export *export;
     /* Memory: tgi_alloc and tgi_free. */
     void *(*alloc)(size_t bytes);
     void (*free)(void *memory);
 } tgi_codegen_options;
-
-/* Picoseconds a kernel takes, roughly: at each point, and at each element. */
-typedef struct tgi_kernel_cost {
-    int64_t point, element;
-} tgi_kernel_cost;
 
 typedef struct tgi_codegen {
     const void *object; /* the bytes of an ELF object … */

@@ -37,12 +37,15 @@ static unsigned saved_registers(const leaf *basic)
 
 static void find(void)
 {
-    const leaf basic = ask(1, 0), more = ask(7, 0), newest = ask(7, 1);
-    const leaf save = ask(0xd, 1), amd = ask(0x80000001, 0);
+    const leaf vendor = ask(0, 0), basic = ask(1, 0), more = ask(7, 0);
+    const leaf newest = ask(7, 1), save = ask(0xd, 1), trace = ask(0x14, 0);
+    const leaf locker = ask(0x19, 0), avx10 = ask(0x24, 0);
+    const leaf amd = ask(0x80000001, 0), amd_more = ask(0x80000008, 0);
     snprintf(text, sizeof(text),
-             "x86-%x-%x.%x-%x.%x.%x-%x.%x-%x-%x.%x-%x", basic.eax,
-             basic.ecx, basic.edx, more.ebx, more.ecx, more.edx, newest.eax,
-             newest.edx, save.eax, amd.ecx, amd.edx,
+             "x86-%x-%x-%x.%x-%x.%x.%x-%x.%x-%x-%x.%x.%x-%x.%x.%x-%x",
+             vendor.ebx, basic.eax, basic.ecx, basic.edx, more.ebx, more.ecx,
+             more.edx, newest.eax, newest.edx, save.eax, trace.ebx, locker.ebx,
+             avx10.ebx, amd.ecx, amd.edx, amd_more.ebx,
              saved_registers(&basic));
 }
 

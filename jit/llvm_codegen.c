@@ -120,6 +120,12 @@ static bool build(tgi_llvm_program *program, tgi_llvm_kernel_info *kernels,
     o->n_kernels = loops->kernels.n;
     if (!take_names(o, kernels, entry, options))
         return fail(out, "out of memory", true);
+    const tgi_codegen_export *export = options->export;
+    if (export &&
+        !tgi_llvm_export_define(program, entry, export,
+                                export->choose_threads(o->costs,
+                                                       export->user)))
+        return fail(out, program->failure, program->is_out_of_memory);
     return true;
 }
 

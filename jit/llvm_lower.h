@@ -550,4 +550,12 @@ LLVMValueRef tgi_llvm_entry_define(tgi_llvm_program *program,
                                    const tgi_llvm_kernel_info *kernels,
                                    const char *name);
 
+/* -- llvm_export.c --------------------------------------------------------- */
+
+/* Defines the function that other programs call; the entry, which it runs with
+   at most so many threads, is no longer seen from outside. False after
+   tgi_llvm_fail. */
+bool tgi_llvm_export_define(tgi_llvm_program *program, LLVMValueRef entry,
+                            const tgi_codegen_export *export, int n_threads);
+
 #endif /* TGI_LLVM_LOWER_H */

@@ -14,6 +14,7 @@ libtgjit_core_la_SOURCES += \
 	jit/codegen.h \
 	jit/compile.c \
 	jit/compile.h \
+	jit/export_object.c \
 	jit/fuse.c \
 	jit/fuse.h \
 	jit/fuse_buffer.c \
@@ -92,6 +93,21 @@ libtgjit_rt_la_SOURCES = \
 libtgjit_rt_la_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
 libtgjit_core_la_LIBADD += libtgjit-rt.la $(OPENMP_CFLAGS)
 
+# For programs with exported functions. Position independent, so that a shared
+# library can have them too.
+lib_LIBRARIES += libtgjit-aot.a
+libtgjit_aot_a_SOURCES = \
+	jit/abi.h \
+	jit/aot.c \
+	jit/rt.c \
+	jit/rt.h \
+	jit/share.c \
+	jit/share.h \
+	src/fpenv.c \
+	src/fpenv.h
+libtgjit_aot_a_AR = $(AR) cr
+libtgjit_aot_a_CFLAGS = $(AM_CFLAGS) -fPIC $(OPENMP_CFLAGS)
+
 # -- The module with LLVM ----------------------------------------------------
 
 if HAVE_LLVM
@@ -119,6 +135,7 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm_emit.c \
 	jit/llvm_emit.h \
 	jit/llvm_entry.c \
+	jit/llvm_export.c \
 	jit/llvm_flow.c \
 	jit/llvm_frame.c \
 	jit/llvm_inst.c \

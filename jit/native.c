@@ -41,33 +41,13 @@ static _Alignas(TGI_BUFFER_ALIGN) char nothing[TGI_BUFFER_ALIGN];
 
 /* -- Memory ---------------------------------------------------------------- */
 
-/* Picoseconds of all kernels, for one thread. */
-static int64_t work_of(const tgi_native *native)
-{
-    const tgi_loops *loops = native->program->loops;
-    double work = 0;
-    for (size_t i = 0; i < loops->kernels.n; i++) {
-        const tgi_kernel_loops *k = loops->kernels.data[i];
-        const tgi_kernel_cost *cost = &native->program->code->costs[i];
-        double points = 1;
-        for (int axis = 0; axis < k->n_outer; axis++)
-            points *= (double)tgi_dim_value(k->extent[axis], native->values);
-        work += points *
-                ((double)cost->point +
-                 (double)cost->element *
-                     (double)tgi_dim_value(k->extent[k->n_outer],
-                                           native->values));
-    }
-    return work < 1e15 ? (int64_t)work : (int64_t)1e15;
-}
-
 static int choose_threads(const tgi_native *native)
 {
-    int most = tgi_rt_threads(native->options.threads);
-    if (native->options.grain <= 0)
-        return most;
-    int64_t useful = work_of(native) / native->options.grain;
-    return useful < 2 ? 1 : useful < most ? (int)useful : most;
+    const tgi_program *program = native->program;
+    return tgi_plan_threads(tgi_plan_work(program->loops, program->code->costs,
+                                          native->values),
+                            native->options.grain,
+                            tgi_rt_threads(native->options.threads));
 }
 
 static tg_status check_limit(const tgi_native *native, int64_t bytes)

@@ -6,7 +6,7 @@
 #ifndef TGI_PLAN_H
 #define TGI_PLAN_H
 
-#include "loops.h"
+#include "codegen.h"
 
 typedef struct tgi_memory_plan {
     int64_t bytes; /* of all memory */
@@ -22,6 +22,13 @@ tg_status tgi_plan_sizes(const tgi_loops *loops, const int64_t *values,
 tg_status tgi_plan_memory(const tgi_loops *loops, const int64_t *sizes,
                           int n_threads, int64_t *out_offsets,
                           tgi_memory_plan *out_plan);
+
+/* Picoseconds of all kernels, for one thread. */
+int64_t tgi_plan_work(const tgi_loops *loops, const tgi_kernel_cost *costs,
+                      const int64_t *values);
+
+/* How many threads are worth having for so much work, `most` at most. */
+int tgi_plan_threads(int64_t work, int64_t grain, int most);
 
 /*
  * Says how much memory the loops take with one thread, for a call whose

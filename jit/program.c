@@ -12,7 +12,7 @@
 #include "live.h"
 #include "plan.h"
 
-static tg_status refuse_calls(const tgi_graph *graph)
+tg_status tgi_program_refuse_calls(const tgi_graph *graph)
 {
     if (graph->callees.n)
         TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE,
@@ -33,7 +33,7 @@ tg_status tgi_jit_print_loops(const tgi_graph *graph, const int64_t *values,
 {
     tgi_variant variant;
     tgi_loops *loops = NULL;
-    TGI_TRY(refuse_calls(graph));
+    TGI_TRY(tgi_program_refuse_calls(graph));
     TGI_TRY(tgi_variant_init(&variant, graph, values));
     tg_status status =
         tgi_fuse(graph, &variant, wants_reasons ? out : NULL, &loops);
@@ -93,7 +93,7 @@ tg_status tgi_program_create(const tgi_graph *graph, const int64_t *values,
                              tgi_program **out_program)
 {
     *out_program = NULL;
-    TGI_TRY(refuse_calls(graph));
+    TGI_TRY(tgi_program_refuse_calls(graph));
     tgi_program *program = tgi_alloc_zero(sizeof(*program));
     if (!program)
         return tgi_error_memory();

@@ -19,4 +19,7 @@ struct tgi_program {
     tgi_entry *entry; /* its */
 };
 
+/* Graphs are compiled without calls: all must have been inlined. */
+tg_status tgi_program_refuse_calls(const tgi_graph *graph);
+
 #endif /* TGI_PROGRAM_H */

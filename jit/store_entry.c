@@ -14,15 +14,14 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "alloc.h"
 #include "hash.h"
+#include "temporary.h"
 
 /* Numbers are in the machine's own order: what is cached is for it alone. */
 typedef struct header {
@@ -60,15 +59,13 @@ bool tgi_entry_is_name(const char *name)
            strcmp(name + HASH_DIGITS, SUFFIX) == 0;
 }
 
-#define TEMPORARY "tmp-%ld-%lu%n"
-
 bool tgi_entry_is_temporary(const char *name, pid_t *out_writer)
 {
     long writer = 0;
     unsigned long number;
     int n = 0;
-    if (sscanf(name, TEMPORARY, &writer, &number, &n) != 2 || name[n] ||
-        writer <= 0 || writer != (pid_t)writer)
+    if (sscanf(name, TGI_TEMPORARY_FORMAT "%n", &writer, &number, &n) != 2 ||
+        name[n] || writer <= 0 || writer != (pid_t)writer)
         return false;
     *out_writer = (pid_t)writer;
     return true;
@@ -242,69 +239,22 @@ static unsigned char *make_file(tgi_store_bytes key, tgi_store_bytes value)
     return file;
 }
 
-/* A new file that is this call's alone; -1 and errno. */
-static int create_temporary(int dir, char *out_name, size_t n)
-{
-    static atomic_ulong number;
-    /* Processes in other containers may have our number too. */
-    for (int tries = 0;; tries++) {
-        snprintf(out_name, n, "tmp-%ld-%lu", (long)getpid(),
-                 atomic_fetch_add(&number, 1));
-        const int fd = openat(
-            dir, out_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-            S_IRUSR | S_IWUSR);
-        if (fd >= 0 || errno != EEXIST || tries == 100)
-            return fd;
-    }
-}
-
-/* Beyond the limit of a file's size, a write would raise a signal. */
-static bool is_over_limit(uint64_t bytes)
-{
-    struct rlimit limit;
-    return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
-           limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur;
-}
-
-/* 0 or an errno. */
-static int write_all(int fd, const unsigned char *data, size_t n)
-{
-    while (n > 0) {
-        const ssize_t put_bytes = write(fd, data, n);
-        if (put_bytes < 0 && errno == EINTR)
-            continue;
-        if (put_bytes <= 0)
-            return put_bytes < 0 ? errno : EIO;
-        data += put_bytes;
-        n -= (size_t)put_bytes;
-    }
-    return 0;
-}
-
 int tgi_entry_write(int dir, const char *name, tgi_store_bytes key,
                     tgi_store_bytes value)
 {
     const uint64_t size = tgi_entry_bytes(key, value);
-    if (size > MOST_FILE_BYTES || is_over_limit(size))
+    if (size > MOST_FILE_BYTES)
         return EFBIG;
     unsigned char *file = make_file(key, value);
     if (!file)
         return ENOMEM;
-    char temporary[64];
-    const int fd = create_temporary(dir, temporary, sizeof(temporary));
-    if (fd < 0) {
-        const int reason = errno;
-        tgi_free(file);
-        return reason;
-    }
-    int reason = write_all(fd, file, size);
-    /* Some file systems tell only now that there was no room. */
-    if (close(fd) != 0 && !reason && errno != EINTR)
-        reason = errno;
-    if (!reason && renameat(dir, temporary, dir, name) != 0)
-        reason = errno;
-    if (reason)
-        unlinkat(dir, temporary, 0);
+    char temporary[TGI_TEMPORARY_NAME];
+    int reason = tgi_temporary_write(dir, file, size, S_IRUSR | S_IWUSR,
+                                     temporary);
     tgi_free(file);
+    if (!reason && renameat(dir, temporary, dir, name) != 0) {
+        reason = errno;
+        unlinkat(dir, temporary, 0);
+    }
     return reason;
 }

@@ -10,19 +10,17 @@
 
 #include <xmmintrin.h>
 
-#define CONTROL_BITS 0xffc0u /* DAZ, six masks, rounding, FTZ */
-#define OUR_MODE 0x1f80u     /* all masked, to nearest, nothing flushed */
-
 static void set_mode(uint32_t now, uint32_t wanted)
 {
-    if (((now ^ wanted) & CONTROL_BITS) != 0)
-        _mm_setcsr((now & ~CONTROL_BITS) | (wanted & CONTROL_BITS));
+    if (((now ^ wanted) & TGI_FPENV_CONTROL) != 0)
+        _mm_setcsr((now & ~TGI_FPENV_CONTROL) |
+                   (wanted & TGI_FPENV_CONTROL));
 }
 
 uint32_t tgi_fpenv_begin(void)
 {
     const uint32_t now = _mm_getcsr();
-    set_mode(now, OUR_MODE);
+    set_mode(now, TGI_FPENV_MODE);
     return now;
 }
 

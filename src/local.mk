@@ -31,6 +31,8 @@ libtgjit_core_la_SOURCES += \
 	src/refcount.h \
 	src/strbuf.c \
 	src/strbuf.h \
+	src/temporary.c \
+	src/temporary.h \
 	src/vec.c \
 	src/vec.h \
 	src/version.c
@@ -159,6 +161,9 @@ libtgjit_core_la_SOURCES += \
 	src/dump_repro.c \
 	src/dump_repro.h \
 	src/explain.c \
+	src/export.c \
+	src/export_header.c \
+	src/export_header.h \
 	src/function.c \
 	src/function_object.h \
 	src/group.c \

@@ -18,6 +18,10 @@ unit_tests = \
 	tests/test_bundle \
 	tests/test_call \
 	tests/test_checked \
+	tests/test_code_bytes \
+	tests/test_code_cache \
+	tests/test_code_key \
+	tests/test_code_sharing \
 	tests/test_context \
 	tests/test_dims \
 	tests/test_dtype \
@@ -25,6 +29,7 @@ unit_tests = \
 	tests/test_emit \
 	tests/test_error \
 	tests/test_explain \
+	tests/test_export \
 	tests/test_faults \
 	tests/test_faults_host \
 	tests/test_faults_jit \
@@ -236,6 +241,11 @@ libtgjit_ulp_vector_la_LIBADD = $(LIBM)
 check_PROGRAMS += $(plain_tests)
 TESTS += $(plain_tests)
 
+# Run by check-export.sh, which compiles what it writes.
+check_PROGRAMS += tests/export-cases
+tests_export_cases_SOURCES = tests/export_cases.c
+tests_export_cases_LDADD = libtgjit.la
+
 # Run with its options by check-random-graphs.sh.
 check_PROGRAMS += tests/random-graphs
 tests_random_graphs_LDADD = $(plain_ldadd)
@@ -264,11 +274,16 @@ tests_random_graphs_SOURCES = \
 	tests/random_graph_work.c \
 	tests/random_graphs.c
 
+# Run by check-warm.sh; it is a user of the library.
+check_PROGRAMS += tests/warm
+tests_warm_LDADD = libtgjit.la
+
 # -- Scripts -----------------------------------------------------------------
 
 script_tests = \
 	tests/check-bench.sh \
 	tests/check-cache.sh \
+	tests/check-export.sh \
 	tests/check-exports.sh \
 	tests/check-headers.sh \
 	tests/check-include-direction.sh \
@@ -278,7 +293,8 @@ script_tests = \
 	tests/check-random-graphs.sh \
 	tests/check-random-repro.sh \
 	tests/check-readme.sh \
-	tests/check-repro.sh
+	tests/check-repro.sh \
+	tests/check-warm.sh
 
 TESTS += $(script_tests)
 
@@ -375,17 +391,19 @@ SH_LOG_COMPILER = $(SHELL)
 EXPECTED_LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/run-example.sh
 
 # Criterion runs tests side by side: keep each one's team small. Tests that
-# are not about the cache are not to depend on what is in the user's.
+# are not about the cache are not to depend on what is in the user's; and those
+# of compiled code wait for it.
 AM_TESTS_ENVIRONMENT = \
 	AWK='$(AWK)'; CC='$(CC)'; CXX17='$(cxx17)'; NM='$(NM)'; \
 	OBJDUMP='$(OBJDUMP)'; PACKAGE_VERSION='$(PACKAGE_VERSION)'; \
 	TGJIT_MODULE_DIR='$(abs_top_builddir)/.libs'; \
 	TGJIT_SANITIZE='$(TGJIT_SANITIZE)'; \
+	OPENMP_CFLAGS='$(OPENMP_CFLAGS)'; \
 	OMP_NUM_THREADS="$${OMP_NUM_THREADS-2}"; \
 	TGJIT_CACHE="$${TGJIT_CACHE-off}"; \
 	TGJIT_COMPILE="$${TGJIT_COMPILE-eager}"; \
 	export AWK CC CXX17 NM OBJDUMP PACKAGE_VERSION TGJIT_MODULE_DIR \
-		TGJIT_SANITIZE OMP_NUM_THREADS TGJIT_CACHE TGJIT_COMPILE;
+		TGJIT_SANITIZE OPENMP_CFLAGS OMP_NUM_THREADS TGJIT_CACHE TGJIT_COMPILE;
 if HAVE_CXX17
 cxx17 = $(CXX)
 endif

@@ -52,6 +52,9 @@ typedef struct rg_settings {
     rg_mode mode;
     int n_teams, teams[RG_MOST_TEAMS]; /* numbers of threads */
     unsigned vector_bits;              /* 0: what suits the CPU */
+    const char *cache;                 /* JIT: a directory for code, and all is
+                                          done once more with what is there;
+                                          or NULL */
     const char *repro;                 /* JIT: where each run is written as a
                                           program before it begins, or NULL */
     const char *repro_dir;             /* where those of failures are kept */
@@ -342,6 +345,7 @@ typedef struct rg_backend {
     bool is_native; /* all must be compiled; else all is interpreted */
     int n_threads;
     unsigned vector_bits;
+    const char *cache; /* where code is kept, or NULL */
 } rg_backend;
 
 bool rg_session_init(rg_session *s, const rg_program *program,
@@ -453,9 +457,10 @@ typedef struct rg_coverage {
     uint64_t n_general, n_other_sizes, n_refused_sizes;
     /* Mode jit: graphs that were compiled, programs they became, sizes that
        were too large; runs, those by a team, those of them with a kernel that
-       was split. */
+       was split; programs that were found in the cache. */
     uint64_t n_native, n_programs, n_large_sizes;
     uint64_t n_runs, n_team_runs, n_parallel_runs;
+    uint64_t n_found;
 } rg_coverage;
 
 void rg_coverage_add(rg_coverage *coverage, const tgi_graph *graph);

@@ -103,13 +103,15 @@ void rg_coverage_print(const rg_coverage *coverage, rg_mode mode)
            (unsigned long long)coverage->n_refused_sizes);
     if (mode == RG_JIT)
         printf("%llu graphs native, as %llu programs (%llu sizes too large); "
-               "%llu runs, %llu by a team, %llu parallel\n",
+               "%llu runs, %llu by a team, %llu parallel; %llu programs "
+               "from the cache\n",
                (unsigned long long)coverage->n_native,
                (unsigned long long)coverage->n_programs,
                (unsigned long long)coverage->n_large_sizes,
                (unsigned long long)coverage->n_runs,
                (unsigned long long)coverage->n_team_runs,
-               (unsigned long long)coverage->n_parallel_runs);
+               (unsigned long long)coverage->n_parallel_runs,
+               (unsigned long long)coverage->n_found);
 }
 
 /* Compiled graphs have no calls left. */

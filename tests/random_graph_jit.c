@@ -8,7 +8,8 @@
  *     with the graph as it was traced;
  *   - so does the same code by teams of all numbers of threads, everything
  *     split that can be, and fails with the same words;
- *   - nothing beside its buffers is touched, and no argument written.
+ *   - nothing beside its buffers is touched, and no argument written;
+ *   - with a cache, all of this once more, and nothing is compiled again.
  *
  * What the call compiled is what teams run: each program is compiled once.
  */
@@ -235,7 +236,41 @@ static bool check_size(subject *of, int size)
 
 /* -- Traces ---------------------------------------------------------------- */
 
-static bool check_trace(rg_checker *c, rg_generality generality)
+static tg_code_counters code_counts(void)
+{
+    tg_code_counters counts = TG_CODE_COUNTERS_INIT;
+    if (tg_code_counts(&counts))
+        abort();
+    return counts;
+}
+
+/* Looks at the counts after all is done: of each program, the code was in the
+   memory of the process, as another one's, or on the disk; if there for the
+   first time, it was saved. */
+static bool check_found(subject *of, const tg_code_counters *before,
+                        bool is_warm)
+{
+    const tg_code_counters after = code_counts();
+    const uint64_t n_asked = after.misses - before->misses;
+    const uint64_t n_all = n_asked + after.hits - before->hits;
+    tg_cache_counters counts = TG_CACHE_COUNTERS_INIT;
+    if (tg_cache_counts(of->native.ctx, &counts))
+        abort();
+    if (is_warm)
+        of->c->coverage->n_found += counts.hits;
+    const bool is_right =
+        n_all == of->trace->runners.variants.n &&
+        counts.hits + counts.misses == n_asked &&
+        counts.misses == counts.saves && (!is_warm || counts.misses == 0);
+    return is_right ||
+           rg_fail(of->c, NULL, of->trace->graph,
+                   "the cache, %s: %llu found, %llu not found, %llu saved",
+                   is_warm ? "warm" : "cold", (unsigned long long)counts.hits,
+                   (unsigned long long)counts.misses,
+                   (unsigned long long)counts.saves);
+}
+
+static bool check_trace(rg_checker *c, rg_generality generality, bool is_warm)
 {
     const rg_settings *settings = c->settings;
     const rg_backend backend = {
@@ -243,8 +278,10 @@ static bool check_trace(rg_checker *c, rg_generality generality)
         .n_threads =
             settings
                 ->teams[c->program->seed / 32 % (unsigned)settings->n_teams],
-        .vector_bits = settings->vector_bits};
+        .vector_bits = settings->vector_bits,
+        .cache = settings->cache};
     const bool is_general = generality == RG_GENERAL;
+    const tg_code_counters before = code_counts();
     subject of = {.c = c,
                   .kind = is_general ? "general" : "exact",
                   .settings = {.threads = backend.n_threads,
@@ -262,7 +299,9 @@ static bool check_trace(rg_checker *c, rg_generality generality)
             rg_coverage_add(c->coverage, of.trace->graph);
         for (int size = 0; size < (is_general ? RG_SIZES : 1) && good; size++)
             good = check_size(&of, size);
-        if (good)
+        if (good && settings->cache)
+            good = check_found(&of, &before, is_warm);
+        if (good && !is_warm)
             c->coverage->n_programs += of.trace->runners.variants.n;
         c->coverage->n_general += is_general;
         tg_concrete_release(of.trace);
@@ -279,7 +318,9 @@ bool rg_check_jit(rg_checker *c)
        do the same is what mode passes checks. */
     bool is_general =
         c->program->seed / 8 % 2 && rg_program_has_unknowns(c->program);
-    bool good = check_trace(c, is_general ? RG_GENERAL : RG_EXACT);
+    const rg_generality generality = is_general ? RG_GENERAL : RG_EXACT;
+    bool good = check_trace(c, generality, false) &&
+                (!c->settings->cache || check_trace(c, generality, true));
     c->coverage->n_native += good;
     return good;
 }

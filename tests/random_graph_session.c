@@ -57,6 +57,8 @@ static tg_context *make_context(rg_session *s, rg_passes passes,
     options.jit = backend->is_native ? "required" : "off";
     options.threads = backend->n_threads;
     options.vector_bits = (int)backend->vector_bits;
+    options.cache = backend->cache ? "rw" : "off";
+    options.cache_dir = backend->cache;
     tg_context *ctx = tg_context_create(&options);
     tgi_strbuf_deinit(&all);
     return ctx;

@@ -61,6 +61,8 @@ static void print_settings(FILE *out, const rg_settings *settings)
     for (int i = 0; i < settings->n_teams; i++)
         fprintf(out, "%s%d", i ? "," : " --threads ", settings->teams[i]);
     fprintf(out, " --vector-bits %u", settings->vector_bits);
+    if (settings->cache)
+        fprintf(out, " --cache %s", settings->cache);
     if (settings->planted)
         fprintf(out, " --plant%s %s", settings->plants_crash ? "-crash" : "",
                 tgi_op_table[settings->planted].name);

@@ -6,6 +6,7 @@
  *                       compiled code has those of the interpreter
  *   --threads LIST      mode jit: teams of these numbers of threads; 1,2,3,7
  *   --vector-bits LIST  mode jit: widths of vectors, in turn; 128,256
+ *   --cache DIR         mode jit: once more with code that was kept there
  *   --seed S            a graph is named by its seed and its number
  *   --count N           how many graphs
  *   --only K            number K alone, minimised if it fails
@@ -124,7 +125,7 @@ static int usage(void)
           "           [--vector-bits LIST] [--seed S] [--count N]\n"
           "           [--failures N] [--only K] [--bytes HEX] [--corpus DIR]\n"
           "           [--jobs N] [--verbose] [--repro-dir DIR]\n"
-          "           [--plant OP] [--plant-crash OP]\n",
+          "           [--cache DIR] [--plant OP] [--plant-crash OP]\n",
           stderr);
     return 2;
 }
@@ -198,6 +199,8 @@ static bool parse_value(const char *name, const char *value, options *o)
         o->bytes = value;
     else if (strcmp(name, "--corpus") == 0)
         o->corpus = value;
+    else if (strcmp(name, "--cache") == 0)
+        settings->cache = value;
     else if (strcmp(name, "--repro-dir") == 0)
         settings->repro_dir = value;
     else
@@ -297,7 +300,8 @@ int main(int argc, char **argv)
         if (!can_compile())
             return SKIPPED;
         setenv("TGJIT_GRAIN", "0", true);
-        instrument_compiled_code();
+        if (!o.work.settings.cache) /* code that is watched is not kept */
+            instrument_compiled_code();
     }
     if (o.bytes) {
         check_string(&o.work, bytes, parse_hex(o.bytes, bytes), "bytes",

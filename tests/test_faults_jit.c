@@ -160,6 +160,23 @@ Test(faults_jit, bound_calls_that_compile_for_unknown_extents)
     check_all_faults(bind_it, (tg_context_options){0}, TG_RELAXED);
 }
 
+/* -- With code on disk ----------------------------------------------------- */
+
+static char store_dir[] = "/tmp/tgjit-faults-XXXXXX";
+
+Test(faults_jit, code_from_a_directory)
+{
+    need_compiler();
+    cr_assert_not_null(mkdtemp(store_dir));
+    const tg_context_options options = {.cache = "rw", .cache_dir = store_dir};
+    check_all_faults(call_it, options, TG_EXACT);
+    size_t n_entries;
+    check_works(tg_cache_size(store_dir, &n_entries, NULL));
+    cr_assert_eq(n_entries, 1);
+    check_works(tg_cache_clear(store_dir));
+    cr_assert_eq(rmdir(store_dir), 0);
+}
+
 /* -- With texts of everything ---------------------------------------------- */
 
 static char dump_dir[] = "/tmp/tgjit-faults-XXXXXX";

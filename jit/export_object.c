@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * export_object.c - a graph as an object for other programs: the road of program.c,
- * with memory planned now and not at the call, and past all caches.
+ * export_object.c - a graph as an object for other programs: the road of
+ * program.c, with memory planned now and not at the call, and past all caches.
  */
 #include <assert.h>
 #include <string.h>

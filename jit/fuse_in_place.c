@@ -92,7 +92,7 @@ static bool can_replace(const merger *m, const tgi_kernel_loops *k,
     const tgi_access *at = NULL;
     unsigned first_store = UINT16_MAX + 1u;
     for (size_t i = 0; i < k->stores.n; i++) {
-        const tgi_store *store = &k->stores.data[i];
+        const tgi_loop_store *store = &k->stores.data[i];
         const tgi_access *access = &k->accesses.data[store->access];
         const uint32_t buffer = buffer_of(m, k, store->access);
         if (buffer == old)

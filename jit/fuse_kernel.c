@@ -124,7 +124,7 @@ static tg_status add_store(tgi_builder *b, uint32_t value,
                            const tgi_access *access, int level)
 {
     uint32_t number = tgi_builder_access(b, access);
-    tgi_store store = {value, number, b->phase, (uint8_t)level};
+    tgi_loop_store store = {value, number, b->phase, (uint8_t)level};
     if (number == UINT32_MAX || !tgi_vec_push(&b->loops->stores, store))
         return tgi_error_memory();
     return TG_OK;

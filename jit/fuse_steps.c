@@ -25,9 +25,9 @@ enum { MOST_WORDS = 1500, MOST_WORDS_OF_ALL = 3000 };
 typedef struct stepper {
     tgi_fuse_state *state;
     uint32_t epoch;
-    uint32_t words;     /* of the tiny region that the last step is part of … */
+    uint32_t words;     /* of the tiny region of the last step … */
     uint32_t all_words; /* … and of all of them */
-    bool is_tiny;   /* the kernel that is being added */
+    bool is_tiny;       /* the kernel that is being added */
     TGI_VEC(uint8_t) touched; /* by buffer */
 } stepper;
 

@@ -22,6 +22,9 @@
  */
 bool tgi_jit_describe(char *buf, size_t n);
 
+/* True when the process ends: nothing is compiled any more. */
+bool tgi_jit_is_over(void);
+
 /* This thread has had another one compile: it does not end, and so does not end
    the process, amid that. */
 void tgi_jit_watch_thread(void);
@@ -35,7 +38,7 @@ tg_status tgi_jit_print_loops(const tgi_graph *graph, const int64_t *values,
    perf; what is loaded already is not. */
 void tgi_jit_show_code(bool to_gdb, bool to_perf);
 
-/* -- Code that the process keeps (code_cache.h) ----------------------------- */
+/* -- Code that the process keeps (code_cache.h) ---------------------------- */
 
 /* Every context opens it, and closes it at its end. */
 void tgi_code_cache_open(void);

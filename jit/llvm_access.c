@@ -376,7 +376,7 @@ static void store_lanes(tgi_llvm_kernel *k, const tgi_access *access,
                  addresses[i]);
 }
 
-void tgi_llvm_store(tgi_llvm_kernel *k, const tgi_store *store)
+void tgi_llvm_store(tgi_llvm_kernel *k, const tgi_loop_store *store)
 {
     const tgi_access *access = &k->loops->accesses.data[store->access];
     const tgi_stride stride = access->stride[k->vector_axis];

@@ -133,7 +133,7 @@ tgi_kernel_cost tgi_llvm_cost_of(const tgi_llvm_kernel *k)
             cost.point += picoseconds;
     }
     for (size_t i = 0; i < loops->stores.n; i++) {
-        const tgi_store *store = &loops->stores.data[i];
+        const tgi_loop_store *store = &loops->stores.data[i];
         const int64_t bytes =
             tgi_dtype_bytes(loops->insts.data[store->value].dtype);
         if (store->level == TGI_LEVEL_INNER)

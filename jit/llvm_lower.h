@@ -285,7 +285,7 @@ LLVMValueRef tgi_llvm_address(tgi_llvm_kernel *k, const tgi_access *access);
 LLVMValueRef tgi_llvm_address_at(tgi_llvm_kernel *k, const tgi_access *access);
 
 LLVMValueRef tgi_llvm_load(tgi_llvm_kernel *k, uint32_t access);
-void tgi_llvm_store(tgi_llvm_kernel *k, const tgi_store *store);
+void tgi_llvm_store(tgi_llvm_kernel *k, const tgi_loop_store *store);
 
 /* Number of an access's element (of lane 0), as a position. */
 LLVMValueRef tgi_llvm_position(tgi_llvm_kernel *k, const tgi_access *access);
@@ -453,7 +453,7 @@ void tgi_llvm_streams_find(tgi_llvm_kernel *k);
 LLVMValueRef tgi_llvm_stream(tgi_llvm_kernel *k, unsigned phase,
                              LLVMValueRef from, LLVMValueRef to,
                              tgi_llvm_visit *visit, void *user);
-bool tgi_llvm_is_streamed(const tgi_llvm_kernel *k, const tgi_store *store);
+bool tgi_llvm_is_streamed(const tgi_llvm_kernel *k, const tgi_loop_store *store);
 /* Makes a store of so many bytes, that begins with a line or divides one, go
    past the cache. */
 void tgi_llvm_stream_mark(const tgi_llvm_kernel *k, LLVMValueRef store,

@@ -248,7 +248,7 @@ static bool look_at(tgi_llvm_kernel *k, census *of_phases)
         count_inst(k, i, of_phases);
     }
     for (size_t i = 0; i < loops->stores.n; i++) {
-        const tgi_store *store = &loops->stores.data[i];
+        const tgi_loop_store *store = &loops->stores.data[i];
         tgi_llvm_phase *phase = &k->phases[store->phase];
         const tgi_access *access = &loops->accesses.data[store->access];
         if (store->level == TGI_LEVEL_INNER)

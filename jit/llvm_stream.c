@@ -55,30 +55,30 @@ bool tgi_llvm_streams_init(tgi_llvm_program *program)
 }
 
 static const tgi_access *access_of(const tgi_llvm_kernel *k,
-                                   const tgi_store *store)
+                                   const tgi_loop_store *store)
 {
     return &k->loops->accesses.data[store->access];
 }
 
 static const tgi_loop_buffer *buffer_of(const tgi_llvm_kernel *k,
-                                        const tgi_store *store)
+                                        const tgi_loop_store *store)
 {
     return &k->program->loops->buffers.data[access_of(k, store)->buffer];
 }
 
-static unsigned bytes_of(const tgi_llvm_kernel *k, const tgi_store *store)
+static unsigned bytes_of(const tgi_llvm_kernel *k, const tgi_loop_store *store)
 {
     return (unsigned)tgi_dtype_bytes(buffer_of(k, store)->dtype);
 }
 
 /* The largest number of elements that stay in the cache. */
-static int64_t most_cached(const tgi_llvm_kernel *k, const tgi_store *store)
+static int64_t most_cached(const tgi_llvm_kernel *k, const tgi_loop_store *store)
 {
     return k->program->cache_bytes / bytes_of(k, store);
 }
 
 /* True if it might be worth it, as far as is known without the extents. */
-static bool may_stream(const tgi_llvm_kernel *k, const tgi_store *store)
+static bool may_stream(const tgi_llvm_kernel *k, const tgi_loop_store *store)
 {
     const tgi_stride stride = access_of(k, store)->stride[k->inner];
     const tgi_loop_buffer *buffer = buffer_of(k, store);
@@ -92,7 +92,7 @@ static bool may_stream(const tgi_llvm_kernel *k, const tgi_store *store)
            !k->program->is_read[access_of(k, store)->buffer];
 }
 
-bool tgi_llvm_is_streamed(const tgi_llvm_kernel *k, const tgi_store *store)
+bool tgi_llvm_is_streamed(const tgi_llvm_kernel *k, const tgi_loop_store *store)
 {
     return k->is_streaming && k->streamed[store - k->loops->stores.data];
 }
@@ -102,7 +102,7 @@ static LLVMValueRef are_large(tgi_llvm_kernel *k, unsigned phase)
 {
     LLVMValueRef large = NULL;
     for (size_t i = 0; i < k->loops->stores.n; i++) {
-        const tgi_store *store = &k->loops->stores.data[i];
+        const tgi_loop_store *store = &k->loops->stores.data[i];
         k->streamed[i] |= store->phase == phase && may_stream(k, store);
         if (!k->streamed[i] || store->phase != phase)
             continue;
@@ -212,7 +212,7 @@ static void ask_ahead(tgi_llvm_kernel *k, unsigned phase)
 /* -- Stretches ------------------------------------------------------------- */
 
 /* Bytes by which a store's address is past a whole line. */
-static LLVMValueRef past_line(tgi_llvm_kernel *k, const tgi_store *store)
+static LLVMValueRef past_line(tgi_llvm_kernel *k, const tgi_loop_store *store)
 {
     LLVMValueRef address =
         LLVMBuildPtrToInt(k->b, tgi_llvm_address(k, access_of(k, store)),
@@ -226,7 +226,7 @@ static LLVMValueRef are_aligned(tgi_llvm_kernel *k, unsigned phase)
 {
     LLVMValueRef past = tgi_llvm_number(k->program, 0);
     for (size_t i = 0; i < k->loops->stores.n; i++) {
-        const tgi_store *store = &k->loops->stores.data[i];
+        const tgi_loop_store *store = &k->loops->stores.data[i];
         if (k->streamed[i] && store->phase == phase)
             past = LLVMBuildOr(k->b, past, past_line(k, store), "");
     }
@@ -241,7 +241,7 @@ static LLVMValueRef first_line(tgi_llvm_kernel *k, unsigned phase,
     size_t i = 0;
     while (!k->streamed[i] || k->loops->stores.data[i].phase != phase)
         i++;
-    const tgi_store *store = &k->loops->stores.data[i];
+    const tgi_loop_store *store = &k->loops->stores.data[i];
     k->index[k->inner] = from;
     LLVMValueRef left = LLVMBuildNeg(k->b, past_line(k, store), "");
     left = LLVMBuildAnd(k->b, left, tgi_llvm_number(k->program, LINE - 1), "");

@@ -153,7 +153,7 @@ static void copy_out(tgi_llvm_strips *s, LLVMValueRef lane)
 {
     tgi_llvm_kernel *k = s->k;
     for (size_t i = 0; i < k->loops->stores.n; i++) {
-        const tgi_store *store = &k->loops->stores.data[i];
+        const tgi_loop_store *store = &k->loops->stores.data[i];
         if (store->level != TGI_LEVEL_INNER || store->phase != s->phase)
             continue;
         tgi_llvm_value *value = &k->values[store->value];

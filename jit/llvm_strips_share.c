@@ -51,7 +51,7 @@ static const tgi_inst *inst_at(const tgi_llvm_strips *s, uint32_t number)
     return &s->k->loops->insts.data[number];
 }
 
-static bool is_store_of(const tgi_llvm_strips *s, const tgi_store *store)
+static bool is_store_of(const tgi_llvm_strips *s, const tgi_loop_store *store)
 {
     return store->level == TGI_LEVEL_INNER && store->phase == s->phase;
 }
@@ -143,7 +143,7 @@ static bool describe(tgi_llvm_strips *s, uint32_t strip, description *d)
         }
     if (strip == s->n_strips - 1)
         for (size_t i = 0; i < loops->stores.n; i++) {
-            const tgi_store *store = &loops->stores.data[i];
+            const tgi_loop_store *store = &loops->stores.data[i];
             if (!is_store_of(s, store))
                 continue;
             say_operand(s, strip, store->value, d);

@@ -135,12 +135,12 @@ typedef struct tgi_inst {
  * loop of its phase. POINT: once at every point, after that loop. KERNEL (no
  * axes at all): as POINT.
  */
-typedef struct tgi_store {
+typedef struct tgi_loop_store {
     uint32_t value;
     uint32_t access; /* number */
     uint16_t phase;
     uint8_t level;
-} tgi_store;
+} tgi_loop_store;
 
 /*
  * Reduces inst `value` (of MATMUL: value * other, by fma) along the inner
@@ -196,7 +196,7 @@ typedef struct tgi_kernel_loops {
 
     TGI_VEC(tgi_inst) insts; /* [0] is unused */
     TGI_VEC(tgi_access) accesses;
-    TGI_VEC(tgi_store) stores;
+    TGI_VEC(tgi_loop_store) stores;
     TGI_VEC(tgi_reduction) reductions;
     TGI_VEC(tgi_loop_check) checks;
 } tgi_kernel_loops;

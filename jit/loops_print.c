@@ -165,7 +165,7 @@ static void print_phase(const tgi_loops *loops, const tgi_kernel_loops *k,
                             k->checks.data[i].number, k->checks.data[i].value,
                             k->checks.data[i].position);
     for (size_t i = 0; i < k->stores.n; i++) {
-        const tgi_store *store = &k->stores.data[i];
+        const tgi_loop_store *store = &k->stores.data[i];
         if (store->phase != phase)
             continue;
         tgi_strbuf_addf(out, "    %*s", 2 * store->level, "");

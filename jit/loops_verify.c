@@ -171,7 +171,7 @@ static tg_status verify_reduction(const tgi_kernel_loops *k, size_t i)
 static tg_status verify_store(const tgi_loops *loops,
                               const tgi_kernel_loops *k, size_t i)
 {
-    const tgi_store *store = &k->stores.data[i];
+    const tgi_loop_store *store = &k->stores.data[i];
     REQUIRE(store->phase < k->n_phases, "store of no phase", i);
     REQUIRE(store->access < k->accesses.n, "store of no access", i);
     TGI_TRY(verify_use(k, store->value, store->level, store->phase, i));

@@ -233,6 +233,14 @@ void tgi_module_leave(void)
     pthread_mutex_unlock(&inside.lock);
 }
 
+bool tgi_jit_is_over(void)
+{
+    pthread_mutex_lock(&inside.lock);
+    const bool is_over = inside.is_over;
+    pthread_mutex_unlock(&inside.lock);
+    return is_over;
+}
+
 bool tgi_jit_describe(char *buf, size_t n)
 {
     if (tgi_module_get(buf, n))

@@ -56,7 +56,8 @@ static tg_status make_loops(tgi_program *program, const int64_t *values,
     TGI_TRY(tgi_variant_init(&variant, program->graph, values));
     tg_status status =
         tgi_fuse(program->graph, &variant,
-                 tgi_jit_wants(options, "fusion") ? &explain : NULL, &program->loops);
+                 tgi_jit_wants(options, "fusion") ? &explain : NULL,
+                 &program->loops);
     if (!status && tgi_jit_wants(options, "fusion"))
         status = tgi_plan_print(program->loops, values, &explain);
     if (!status) {

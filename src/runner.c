@@ -100,7 +100,8 @@ static tg_status compile(tg_concrete *c, const int64_t *values,
     if (!status || c->ctx->jit == TGI_JIT_REQUIRED ||
         status == TG_ERROR_OUT_OF_MEMORY)
         return status;
-    if (only_kept) { /* whoever compiles it will tell */
+    /* Whoever compiles it will tell; and at the end nobody wants to know. */
+    if (only_kept || tgi_jit_is_over()) {
         tgi_error_restore(&before);
         return TG_OK;
     }

@@ -282,6 +282,7 @@ tests_warm_LDADD = libtgjit.la
 
 script_tests = \
 	tests/check-bench.sh \
+	tests/check-background.sh \
 	tests/check-cache.sh \
 	tests/check-export.sh \
 	tests/check-exports.sh \

@@ -206,7 +206,7 @@ static inline uint32_t add_reduction(tgi_kernel_loops *k, int phase,
 static inline void add_store(tgi_kernel_loops *k, int phase, uint32_t value,
                              uint32_t access, int level)
 {
-    ADD(&k->stores, (tgi_store){.value = value,
+    ADD(&k->stores, (tgi_loop_store){.value = value,
                                 .access = access,
                                 .phase = (uint16_t)phase,
                                 .level = (uint8_t)level});

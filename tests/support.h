@@ -14,10 +14,12 @@
 #include "alloc.h"
 #include "support_random.h"
 #include "tgjit/base.h"
+#include "tgjit/context.h"
 
 /* For the end of every test that makes objects. */
 #define check_nothing_is_alive() \
     do { \
+        cr_assert_eq(tg_compile_wait(NULL), TG_OK); \
         cr_assert_eq(tg_live_objects(), 0, "%zu objects are alive", \
                      tg_live_objects()); \
         cr_assert_eq(tg_live_bytes(), 0, "%zu bytes are alive", \

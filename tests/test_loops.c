@@ -66,7 +66,7 @@ static tgi_access *access_of(tgi_loops *loops, int number)
     return &kernel_of(loops)->accesses.data[number];
 }
 
-static tgi_store *store_of(tgi_loops *loops, int number)
+static tgi_loop_store *store_of(tgi_loops *loops, int number)
 {
     return &kernel_of(loops)->stores.data[number];
 }

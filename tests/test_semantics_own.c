@@ -46,6 +46,7 @@ Test(semantics, line_07_it_belongs_to_the_function)
     check_variable(n, 101);
     tg_variable_release(n);
     tg_function_release(f);
+    cr_assert_eq(tg_compile_wait(s.ctx), TG_OK); /* which keeps it alive */
     cr_assert_eq(n_variables(s.ctx), 0);
     session_end(&s);
 }

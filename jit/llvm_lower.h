@@ -453,7 +453,8 @@ void tgi_llvm_streams_find(tgi_llvm_kernel *k);
 LLVMValueRef tgi_llvm_stream(tgi_llvm_kernel *k, unsigned phase,
                              LLVMValueRef from, LLVMValueRef to,
                              tgi_llvm_visit *visit, void *user);
-bool tgi_llvm_is_streamed(const tgi_llvm_kernel *k, const tgi_loop_store *store);
+bool tgi_llvm_is_streamed(const tgi_llvm_kernel *k,
+                          const tgi_loop_store *store);
 /* Makes a store of so many bytes, that begins with a line or divides one, go
    past the cache. */
 void tgi_llvm_stream_mark(const tgi_llvm_kernel *k, LLVMValueRef store,

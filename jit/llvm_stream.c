@@ -72,7 +72,8 @@ static unsigned bytes_of(const tgi_llvm_kernel *k, const tgi_loop_store *store)
 }
 
 /* The largest number of elements that stay in the cache. */
-static int64_t most_cached(const tgi_llvm_kernel *k, const tgi_loop_store *store)
+static int64_t most_cached(const tgi_llvm_kernel *k,
+                           const tgi_loop_store *store)
 {
     return k->program->cache_bytes / bytes_of(k, store);
 }

@@ -105,7 +105,7 @@ void tg_function_release(tg_function *f)
     tgi_vec_deinit(&f->dropped);
     tgi_vec_deinit(&f->history);
     tgi_index_deinit(&f->index);
-    pthread_cond_destroy(&f->traced);
+    /* The condition is left as it is: see tgi_runners_deinit. */
     pthread_mutex_destroy(&f->lock);
     tgi_free(f->name);
     tg_context_release(f->ctx);

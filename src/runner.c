@@ -432,7 +432,8 @@ void tgi_runners_deinit(tgi_runners *runners)
     tgi_vec_deinit(&runners->idle);
     tgi_vec_deinit(&runners->variants);
     pthread_mutex_destroy(&runners->lock);
-    pthread_cond_destroy(&runners->compiled);
+    /* The condition is left as it is: it has no memory, and in a forked child
+       its end would wait for threads that are not there. */
 }
 
 /* NULL if there is none now. */

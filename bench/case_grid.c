@@ -7,13 +7,18 @@
 
 /* -- jacobi ---------------------------------------------------------------- */
 
+/* One before the last but `by`: counted from the end, as extents may not be
+   known. */
+static int64_t stop(int by)
+{
+    return by == 1 ? TG_END : by - 1;
+}
+
 /* Points 1 + down, 1 + right of all inner points. */
 static tg_value moved(tg_value x, int down, int right)
 {
-    const int64_t rows = tg_value_dim(x, 0), columns = tg_value_dim(x, 1);
-    const tg_value some =
-        tg_slice(x, 0, 1 + down, rows - 1 + down, 1);
-    return tg_slice(some, 1, 1 + right, columns - 1 + right, 1);
+    const tg_value some = tg_slice(x, 0, 1 + down, stop(down), 1);
+    return tg_slice(some, 1, 1 + right, stop(right), 1);
 }
 
 static void trace_jacobi(tg_trace *t, const tg_value *in, void *user)

@@ -58,6 +58,17 @@ tg_context *backend_context_kept(const char *dir)
     return context_for(BACKEND_JIT, 1, NULL, dir);
 }
 
+tg_context *backend_context_tiers(void)
+{
+    tg_context_options options = TG_CONTEXT_OPTIONS_INIT;
+    options.jit = "auto";
+    options.compile = "background";
+    options.cache = "off";
+    options.threads = 1;
+    tg_code_limit(0);
+    return tg_context_create(&options);
+}
+
 void backend_set_threads(int threads)
 {
 #ifdef _OPENMP

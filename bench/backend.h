@@ -54,6 +54,10 @@ tg_context *backend_context(backend which, int threads);
    in memory. */
 tg_context *backend_context_kept(const char *dir);
 
+/* The library as it is by default, without code that is kept: it interprets
+   while code is compiled in the background. */
+tg_context *backend_context_tiers(void);
+
 /* How many threads hand-written kernels take from now on. */
 void backend_set_threads(int threads);
 

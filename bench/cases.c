@@ -55,5 +55,6 @@ const bench_case all_cases[] = {
     PROCESS("process_interp", PROCESS_INTERP),
     PROCESS("process_cold", PROCESS_COLD),
     PROCESS("process_warm", PROCESS_WARM),
+    PROCESS("process_tiers", PROCESS_TIERS),
     {0},
 };

@@ -38,7 +38,8 @@ static bool compute(process_kind kind, const char *dir, float *out_result)
     static const float numbers[N_ARGS] = {0, 0.5f, 1.25f, -2};
     tg_context *ctx = kind == PROCESS_INTERP
                           ? backend_context(BACKEND_INTERP, 1)
-                          : backend_context_kept(dir);
+                      : kind == PROCESS_TIERS ? backend_context_tiers()
+                                              : backend_context_kept(dir);
     tg_function *f = tg_function_create(ctx, trace_chain, NULL, NULL);
     tg_tensor *args[N_ARGS], *result = NULL;
     tg_operand operands[N_ARGS];
@@ -243,7 +244,8 @@ static bool verify(runner *r, reason *out_why)
         reason_set(out_why, "other bits than the interpreter's");
         return false;
     }
-    if (r->last.has_llvm != (kind == PROCESS_COLD)) {
+    /* In the background it comes when it comes. */
+    if (r->last.has_llvm != (kind == PROCESS_COLD) && kind != PROCESS_TIERS) {
         reason_set(out_why, "LLVM is %sin its memory",
                    r->last.has_llvm ? "" : "not ");
         return false;
@@ -258,6 +260,7 @@ static bool has_backend(const bench_case *c, backend which)
         [PROCESS_INTERP] = BACKEND_INTERP,
         [PROCESS_COLD] = BACKEND_JIT,
         [PROCESS_WARM] = BACKEND_JIT,
+        [PROCESS_TIERS] = BACKEND_JIT,
     };
     return which == backends[((const process_case *)c->what)->kind];
 }

@@ -14,6 +14,7 @@ typedef enum process_kind {
     PROCESS_INTERP, /* interprets */
     PROCESS_COLD,   /* compiles, and keeps the code in a directory */
     PROCESS_WARM,   /* finds it there */
+    PROCESS_TIERS,  /* interprets, and has it compiled in the background */
     N_PROCESS_KINDS
 } process_kind;
 

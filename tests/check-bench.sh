@@ -30,7 +30,8 @@ for row in chain/1e6/c/threads:2 trace/chain/interp/threads:1 \
     passes/chain/interp/threads:1 compile/chain/jit/threads:1 \
     disk/chain/jit/threads:1 process_empty/chain/c/threads:1 \
     process_interp/chain/interp/threads:1 \
-    process_cold/chain/jit/threads:1 process_warm/chain/jit/threads:1; do
+    process_cold/chain/jit/threads:1 process_warm/chain/jit/threads:1 \
+    process_tiers/chain/jit/threads:1; do
     grep -qx "$row" "$out" || fail "--list lacks $row"
 done
 test "$(sort "$out" | uniq -d)" = "" || fail "--list repeats a name"

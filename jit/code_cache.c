@@ -148,12 +148,13 @@ __attribute__((constructor)) static void watch_forks(void)
 static tg_status make_unlocked(tgi_code_make *make, void *user,
                                tgi_code **out_code)
 {
-    cache.counts.misses++;
     pthread_mutex_unlock(&cache.lock);
     n_making++;
     tg_status status = make(user, out_code);
     n_making--;
     pthread_mutex_lock(&cache.lock);
+    if (status || *out_code) /* else it was only looked for */
+        cache.counts.misses++;
     return status;
 }
 

@@ -62,14 +62,14 @@ static struct {
 /* Of this thread; more than one if a log calls. */
 static _Thread_local int n_own;
 
-/* Until *count is `least` or less; the lock is held. */
-static void wait_for(const int *count, int least)
+/* Until no other thread is inside; the lock is held. */
+static void wait_for_others(void)
 {
     enum { MOST_SECONDS = 10 };
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += MOST_SECONDS;
-    while (*count > least &&
+    while (inside.n_inside > n_own &&
            pthread_cond_timedwait(&inside.has_left, &inside.lock, &until) == 0)
         ;
 }
@@ -79,7 +79,7 @@ static void at_thread_end(void *main)
 {
     pthread_mutex_lock(&inside.lock);
     inside.is_over |= main != NULL;
-    wait_for(&inside.n_inside, n_own);
+    wait_for_others();
     pthread_mutex_unlock(&inside.lock);
 }
 

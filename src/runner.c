@@ -119,10 +119,15 @@ static tg_status compile(tg_concrete *c, const int64_t *values,
    has made a call. */
 static _Thread_local int n_compiling;
 
-/* A fork may have left the compiling thread behind. */
+/* A fork may have left the compiling thread behind, and its queue. */
 static bool is_compiling(const tgi_runners *runners)
 {
     return runners->compiler && runners->compiler == getpid();
+}
+
+static bool is_queued(const tgi_runners *runners)
+{
+    return runners->queued && runners->queued == getpid();
 }
 
 static const tgi_runner_variant *find_variant(const tg_concrete *c,
@@ -185,7 +190,7 @@ void tgi_runners_compile(tg_concrete *c, const int64_t *values)
     /* What fails for lack of memory is tried again by a later call. */
     if (!find_variant(c, values))
         (void)add_variant(c, values, false, &is_there);
-    runners->is_queued = false;
+    runners->queued = 0;
     pthread_mutex_unlock(&runners->lock);
 }
 
@@ -196,10 +201,10 @@ void tgi_runners_compile(tg_concrete *c, const int64_t *values)
 static bool leave_to_background(tg_concrete *c, const int64_t *values)
 {
     tgi_runners *runners = &c->runners;
-    if (!runners->is_queued)
-        runners->is_queued = tgi_compile_later(
-            c, values, tgi_dims_n_values(c->graph->dims));
-    return runners->is_queued;
+    if (!is_queued(runners) &&
+        tgi_compile_later(c, values, tgi_dims_n_values(c->graph->dims)))
+        runners->queued = getpid();
+    return is_queued(runners);
 }
 
 /*
@@ -221,7 +226,7 @@ static tg_status find_program(tg_concrete *c, const int64_t *values,
         pthread_cond_wait(&runners->compiled, &runners->lock);
     if (!known && is_compiling(runners)) {
         *out_is_stopgap = true;
-    } else if (!known && (is_eager || !runners->is_queued)) {
+    } else if (!known && (is_eager || !is_queued(runners))) {
         status = add_variant(c, values, !is_eager, &is_there);
         if (!status && !is_there && !leave_to_background(c, values))
             status = add_variant(c, values, false, &is_there);

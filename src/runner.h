@@ -36,7 +36,7 @@ typedef struct tgi_runners {
     TGI_VEC(tgi_runner *) idle;
     TGI_VEC(tgi_runner_variant) variants;
     atomic_bool has_told_size; /* that it is too long to be compiled */
-    bool is_queued; /* for the background */
+    pid_t queued; /* the process in whose queue a variant is; 0: none */
     pid_t compiler; /* the process whose thread compiles now; 0: none */
     pthread_cond_t compiled;
 } tgi_runners;

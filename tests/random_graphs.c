@@ -300,6 +300,7 @@ int main(int argc, char **argv)
         if (!can_compile())
             return SKIPPED;
         setenv("TGJIT_GRAIN", "0", true);
+        setenv("TGJIT_VERIFY", "1", true); /* IR that LLVM gets, too */
         if (!o.work.settings.cache) /* code that is watched is not kept */
             instrument_compiled_code();
     }

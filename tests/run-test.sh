@@ -26,7 +26,6 @@ export UBSAN_OPTIONS="$both:print_stacktrace=1:$UBSAN_OPTIONS"
 export TSAN_OPTIONS="$both:$TSAN_OPTIONS"
 export LSAN_OPTIONS="suppressions=$here/lsan.supp:print_suppressions=0:$LSAN_OPTIONS"
 export CRITERION_OUTPUTS=tap:-
-export TGJIT_VERIFY=1
 
 rm -f "$report".*
 timeout -k 5 "${TGJIT_TEST_TIMEOUT:-600}" "$program" >"$out" 2>&1

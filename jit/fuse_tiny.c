@@ -129,10 +129,7 @@ tg_status tgi_fuse_tiny_values(tgi_fuse_state *s)
         return tgi_error_memory();
     uint32_t region = 1;
     for (size_t i = 0; i < loops->steps.n; i++) {
-        const tgi_loop_step *step = &loops->steps.data[i];
-        const tgi_kernel_loops *k = step->kind == TGI_STEP_RUN
-                                        ? loops->kernels.data[step->number]
-                                        : NULL;
+        const tgi_kernel_loops *k = tgi_loops_kernel_at(loops, i);
         if (!k || !k->is_tiny)
             region++;
         if (k)

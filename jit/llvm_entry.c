@@ -122,9 +122,9 @@ static range_values find_share(entry *n, uint32_t number)
 static bool is_tiny(const entry *n, size_t at)
 {
     const tgi_loops *loops = n->k.program->loops;
-    if (at >= loops->steps.n || loops->steps.data[at].kind != TGI_STEP_RUN)
-        return false;
-    return loops->kernels.data[loops->steps.data[at].number]->is_tiny;
+    const tgi_kernel_loops *kernel =
+        at < loops->steps.n ? tgi_loops_kernel_at(loops, at) : NULL;
+    return kernel && kernel->is_tiny;
 }
 
 static void run(entry *n, uint32_t number)

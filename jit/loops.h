@@ -253,6 +253,14 @@ void tgi_loops_destroy(tgi_loops *loops);
 tgi_kernel_loops *tgi_loops_add_kernel(tgi_loops *loops);
 void tgi_kernel_loops_destroy(tgi_kernel_loops *kernel);
 
+/* The kernel that a step runs; NULL: it does something else. */
+static inline const tgi_kernel_loops *
+tgi_loops_kernel_at(const tgi_loops *loops, size_t step)
+{
+    const tgi_loop_step *s = &loops->steps.data[step];
+    return s->kind == TGI_STEP_RUN ? loops->kernels.data[s->number] : NULL;
+}
+
 /* Text of all, for dumps and goldens. */
 void tgi_loops_print(const tgi_loops *loops, tgi_strbuf *out);
 

@@ -256,10 +256,7 @@ static tg_status verify_regions(const tgi_loops *loops)
     tg_status status = TG_OK;
     uint32_t region = 1;
     for (size_t i = 0; i < loops->steps.n && !status; i++) {
-        const tgi_loop_step *step = &loops->steps.data[i];
-        const tgi_kernel_loops *k = step->kind == TGI_STEP_RUN
-                                        ? loops->kernels.data[step->number]
-                                        : NULL;
+        const tgi_kernel_loops *k = tgi_loops_kernel_at(loops, i);
         if (!k || !k->is_tiny)
             region++;
         if (k)

@@ -9,6 +9,7 @@
 #include "api.h"
 #include "fuse.h"
 #include "function_object.h"
+#include "golden.h"
 #include "strbuf.h"
 
 typedef struct fused {
@@ -134,6 +135,45 @@ static inline int n_insts(const fused *fu, tgi_inst_kind kind)
             n += kernel->insts.data[i].kind == kind;
     }
     return n;
+}
+
+/* -- Showing --------------------------------------------------------------- */
+
+/* Fuses, adds the loops to a text, and keeps `fu` for counting. */
+#define SHOW(text, fu, ...) \
+    do { \
+        fuse(fu, __VA_ARGS__); \
+        tgi_loops_print((fu)->loops, text); \
+        tgi_strbuf_add(text, "\n"); \
+    } while (0)
+
+static inline void check_shown(const char *golden, tgi_strbuf *text)
+{
+    cr_assert_not(text->failed);
+    check_golden(golden, text->text);
+    tgi_strbuf_deinit(text);
+    check_nothing_is_alive();
+}
+
+/* -- Callbacks that several files fuse ------------------------------------- */
+
+static inline void reverse(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)t, (void)user;
+    tg_assign(in[0], tg_slice(in[0], 0, -1, TG_END, -1));
+}
+
+/* The row is used by every row: it is computed once, for itself. */
+static inline void expensive_row(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, tg_add(in[0], tg_exp(in[1])), tg_mul(in[0], tg_exp(in[1])));
+}
+
+static inline void softmax(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, tg_softmax(in[0], -1));
 }
 
 #endif /* TGI_TEST_FUSING_H */

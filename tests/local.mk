@@ -37,6 +37,7 @@ unit_tests = \
 	tests/test_fpenv \
 	tests/test_function \
 	tests/test_fuse \
+	tests/test_fuse_memory \
 	tests/test_graph \
 	tests/test_hash \
 	tests/test_image \
@@ -51,6 +52,7 @@ unit_tests = \
 	tests/test_loops \
 	tests/test_module \
 	tests/test_native \
+	tests/test_native_host \
 	tests/test_op \
 	tests/test_op_matrix \
 	tests/test_pages \
@@ -175,7 +177,7 @@ tests_test_llvm_transpose_SOURCES = \
 	tests/test_llvm_transpose.c
 
 # As a user's program with regions of its own.
-tests_test_native_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
+tests_test_native_host_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
 tests_test_rt_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
 
 if HAVE_CRITERION
@@ -317,6 +319,7 @@ EXTRA_DIST += \
 	tests/corpus/jit.hex \
 	tests/corpus/mutants.hex \
 	tests/fusing.h \
+	tests/folders.h \
 	tests/golden.h \
 	tests/golden/calls.txt \
 	tests/golden/calls_dot.txt \

@@ -33,6 +33,17 @@ static inline void need_compiler(void)
         cr_skip_test("%s", text);
 }
 
+/* Numbers of every sort, n of them. */
+static inline tg_tensor *f32_range(tg_context *ctx, int64_t n)
+{
+    tg_tensor *x = tg_tensor_create(ctx, TG_F32, TG_DIMS(n));
+    cr_assert_not_null(x);
+    float *data = tg_tensor_data(x);
+    for (int64_t i = 0; i < n; i++)
+        data[i] = 0.25f * (float)(i % 1000) - 3;
+    return x;
+}
+
 static inline void session_begin_mode(session *s, const mode *m)
 {
     setenv("TGJIT_GRAIN", "0", 1);

@@ -4,11 +4,11 @@
  * for ever: each area of the API says so, leaks nothing, and works again when
  * there is memory.
  */
-#include <dirent.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "api.h"
+#include "folders.h"
 
 /* -- A world to fail in ---------------------------------------------------- */
 
@@ -573,26 +573,11 @@ static bool dump_scenario(void)
     return good;
 }
 
-/* Removes the directory; returns how many files it had. */
-static int remove_dumps(void)
-{
-    DIR *dir = opendir(dump_dir);
-    int n = 0;
-    for (struct dirent *entry; (entry = readdir(dir));)
-        if (entry->d_name[0] != '.') {
-            unlinkat(dirfd(dir), entry->d_name, 0);
-            n++;
-        }
-    closedir(dir);
-    rmdir(dump_dir);
-    return n;
-}
-
 Test(faults, dumps)
 {
     cr_assert_not_null(mkdtemp(dump_dir));
     check_every_fault(dump_scenario);
-    cr_assert_gt(remove_dumps(), 3);
+    cr_assert_gt(remove_folder(dump_dir), 3);
 }
 
 /* -- The same call works later --------------------------------------------- */

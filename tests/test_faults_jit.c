@@ -7,10 +7,10 @@
  * Traces are made without faults: test_faults.c has those. A fault before
  * LLVM's turn costs nothing, so most of them are quick.
  */
-#include <dirent.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "folders.h"
 #include "modes.h"
 
 /* -- A world to fail in ---------------------------------------------------- */
@@ -181,20 +181,6 @@ Test(faults_jit, code_from_a_directory)
 
 static char dump_dir[] = "/tmp/tgjit-faults-XXXXXX";
 
-static int remove_dumps(void)
-{
-    DIR *dir = opendir(dump_dir);
-    int n = 0;
-    for (struct dirent *entry; (entry = readdir(dir));)
-        if (entry->d_name[0] != '.') {
-            unlinkat(dirfd(dir), entry->d_name, 0);
-            n++;
-        }
-    closedir(dir);
-    rmdir(dump_dir);
-    return n;
-}
-
 Test(faults_jit, dumps_of_all_stages)
 {
     need_compiler();
@@ -205,5 +191,5 @@ Test(faults_jit, dumps_of_all_stages)
     long nth = 0;
     while (check_fault(call_it, options, TG_EXACT, nth, 0))
         nth++;
-    cr_assert_gt(remove_dumps(), 3);
+    cr_assert_gt(remove_folder(dump_dir), 3);
 }

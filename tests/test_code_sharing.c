@@ -3,12 +3,12 @@
  * test_code_sharing.c - functions and contexts that share compiled code: when
  * they do, when they must not, and what users see of it.
  */
-#include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "folders.h"
 #include "modes.h"
 
 /* -- Functions ------------------------------------------------------------- */
@@ -129,20 +129,6 @@ Test(code_sharing, other_processors_are_not)
     session_end(&s[N - 1]);
 }
 
-/* How many there were. */
-static int remove_dumps(const char *path)
-{
-    int n = 0;
-    DIR *dir = opendir(path);
-    cr_assert_not_null(dir);
-    for (struct dirent *entry; (entry = readdir(dir));)
-        if (entry->d_name[0] != '.')
-            n += unlinkat(dirfd(dir), entry->d_name, 0) == 0;
-    closedir(dir);
-    cr_assert_eq(rmdir(path), 0);
-    return n;
-}
-
 /* What is to be seen must be made; what was kept is not lost by that. */
 Test(code_sharing, dumps_show_code_that_is_there)
 {
@@ -162,7 +148,7 @@ Test(code_sharing, dumps_show_code_that_is_there)
     cr_assert_eq(misses_of_call(s.ctx, twice_plus, &one, TG_F32, 3, 3), 0);
     tg_context_release(s.ctx);
     session_end(&dumping);
-    cr_assert_eq(remove_dumps(dir), 1);
+    cr_assert_eq(remove_folder(dir), 1);
 }
 
 /* -- Room ------------------------------------------------------------------ */

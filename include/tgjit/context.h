@@ -72,6 +72,8 @@ TG_API void tg_context_release(tg_context *ctx);
 /*
  * Waits until nothing of the context (NULL: of any) is being compiled in the
  * background, or waits for it. What is compiled there keeps its context alive.
+ * At their end the main thread, and those whose calls have had something
+ * compiled there, wait for the compile under way, ten seconds at most.
  * BUSY in a callback of the log that a compile has called.
  */
 TG_API tg_status tg_compile_wait(tg_context *ctx);

@@ -332,12 +332,6 @@ Test(assembly, sums)
     CHECK(squares, STRICT, F32(64, 1024));
 }
 
-static void softmax(tg_trace *t, const tg_value *in, void *user)
-{
-    (void)user;
-    tg_return(t, tg_softmax(in[0], -1));
-}
-
 static void layer_norm(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;

@@ -37,6 +37,7 @@ static void put_access(tgi_strbuf *key, const tgi_kernel_loops *kernel,
                        const tgi_access *access)
 {
     put(key, access->buffer);
+    put(key, access->sliver);
     put_dim(key, access->offset);
     for (int axis = 0; axis <= kernel->n_outer; axis++)
         put_stride(key, access->stride[axis]);

@@ -64,7 +64,8 @@ static int merge_all(tgi_fuse_state *s, tgi_kernel_loops *k, int from, int to,
 
 /*
  * From n_outer + n_inner axes to the form of loops.h. Of the outer ones, those
- * from `fixed` on stay as they are: the blocks of a split kernel.
+ * from `fixed` on stay as they are: the blocks of a split kernel, and columns
+ * that lie in slivers.
  */
 static tg_status settle_axes(tgi_fuse_state *s, tgi_kernel_loops *k,
                              int n_outer, int n_inner, int fixed)
@@ -76,7 +77,7 @@ static tg_status settle_axes(tgi_fuse_state *s, tgi_kernel_loops *k,
                  "fusion of '%s': inner axes lie apart", s->loops->name);
     n_outer = merge_all(s, k, 0, fixed, n) - n_inner;
     k->has_inner = true;
-    if (k->reductions.n == 0) {
+    if (k->reductions.n == 0 && k->vectors == TGI_ROWS) {
         /* All axes are alike: the last becomes the inner one. */
         k->has_inner = n_outer > 0;
         n_outer -= k->has_inner;
@@ -220,6 +221,26 @@ static uint32_t load_source(tgi_builder *b, const tgi_task *task)
         b, b->state->loops->buffers.data[task->source - 1].dtype, &access);
 }
 
+static uint32_t load_packed(tgi_builder *b, const tgi_task *task)
+{
+    tgi_access access = {.buffer = task->packed - 1, .sliver = task->sliver};
+    for (int axis = 0; axis < TGI_LOOP_AXES; axis++)
+        access.stride[axis] = task->packed_stride[axis];
+    return tgi_builder_load(
+        b, b->state->loops->buffers.data[task->packed - 1].dtype, &access);
+}
+
+static tg_status build_pack(tgi_builder *b, tgi_task *task)
+{
+    tgi_access access = {.buffer = task->buffer - 1, .sliver = task->sliver};
+    for (int axis = 0; axis < TGI_LOOP_AXES; axis++)
+        access.stride[axis] = task->stride[axis];
+    task->inst = tgi_builder_expand(b, task, task->root);
+    if (!task->inst)
+        return tg_error_last()->status;
+    return add_store(b, task->inst, &access, TGI_LEVEL_INNER);
+}
+
 static tg_status build_reduction(tgi_builder *b, const tgi_fuse_kernel *k,
                                  tgi_task *task, int stage)
 {
@@ -231,6 +252,8 @@ static tg_status build_reduction(tgi_builder *b, const tgi_fuse_kernel *k,
         return tg_error_last()->status;
     if (task->other_root && stage == 0)
         r.other = b->inst_of[task->other_root];
+    if (task->packed && stage == 0 && !(r.other = load_packed(b, task)))
+        return tg_error_last()->status;
     TGI_TRY(add_reduction(b, task, r));
     if (r.is_split || !is_wanted(b->state, task))
         return TG_OK;
@@ -281,6 +304,8 @@ static tg_status build_task(tgi_builder *b, const tgi_fuse_kernel *k,
         return build_map(b, k, task);
     case TGI_TASK_REDUCE:
         return build_reduction(b, k, task, stage);
+    case TGI_TASK_PACK:
+        return build_pack(b, task);
     default:
         return build_check(b, task);
     }
@@ -400,6 +425,14 @@ static tg_status build_tasks(tgi_builder *b, const tgi_fuse_kernel *k,
     return TG_OK;
 }
 
+static bool has_slivers(const tgi_kernel_loops *k)
+{
+    for (size_t i = 0; i < k->accesses.n; i++)
+        if (k->accesses.data[i].sliver)
+            return true;
+    return false;
+}
+
 static tg_status build_stage(tgi_builder *b, const tgi_fuse_kernel *k,
                              int stage)
 {
@@ -419,6 +452,8 @@ static tg_status build_stage(tgi_builder *b, const tgi_fuse_kernel *k,
         TGI_TRY(split(b, k));
         fixed = block_axis(k);
         n_outer++;
+    } else if (has_slivers(loops)) {
+        fixed = n_outer - 1;
     }
     TGI_TRY(settle_axes(s, loops, n_outer, k->inner.n, fixed));
     set_levels(loops);

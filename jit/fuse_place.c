@@ -275,7 +275,7 @@ static bounds bounds_of(tgi_fuse_state *s, const tgi_task *task)
     }
     if (task->is_over)
         raise(&b, task[-1].kernel, false);
-    if (task->source && task > s->tasks.data)
+    if (task->source || task->packed)
         raise(&b, task[-1].kernel, false);
     return b;
 }
@@ -315,7 +315,8 @@ static tg_status open_kernel(tgi_fuse_state *s, const tgi_task *task)
 {
     tgi_fuse_kernel k = {
         .is_closed = task->kind == TGI_TASK_CHECK ||
-                     task->kind == TGI_TASK_PRINT || task->source,
+                     task->kind == TGI_TASK_PRINT ||
+                     task->kind == TGI_TASK_PACK || task->source,
         .has_reduction = task->kind == TGI_TASK_REDUCE,
         .vectors = task->vectors,
         .n_phases = 1,

@@ -3,7 +3,8 @@
  * fuse_state.h - what the parts of fusion share. In order:
  *
  *   fuse_values.c  which values are stored, and which live inside others
- *   fuse_tasks.c   what there is to store: one task for each
+ *   fuse_tasks.c   what there is to store: one task for each …
+ *   fuse_product.c … or two, of matrix products
  *   fuse_expand.c  the expression of a task: nodes, each with a map that says
  *                  which of its elements belongs to a point of the loops
  *   fuse_place.c   tasks into kernels and phases
@@ -91,6 +92,7 @@ typedef struct tgi_expansion {
 typedef enum tgi_task_kind {
     TGI_TASK_MAP,    /* stores a value at every point */
     TGI_TASK_REDUCE, /* a reduction or a product */
+    TGI_TASK_PACK,   /* stores a side of a product by slivers */
     TGI_TASK_CHECK,  /* the indices of a gather */
     TGI_TASK_PRINT
 } tgi_task_kind;
@@ -117,6 +119,10 @@ typedef struct tgi_task {
     bool is_cascade;
     uint32_t source;  /* REDUCE of a buffer instead of `value`: number + 1 */
     tgi_stride source_stride[TGI_LOOP_AXES];
+    /* REDUCE: the same for `other`, which the task before has packed. */
+    uint32_t packed;
+    tgi_stride packed_stride[TGI_LOOP_AXES];
+    uint32_t sliver; /* columns; PACK: of what it stores */
 
     /* Where it goes: a buffer (number + 1; 0: the buffer of `node`). */
     uint32_t buffer;
@@ -226,6 +232,13 @@ tg_status tgi_fuse_values(tgi_fuse_state *s);
 
 /* fuse_tasks.c: all tasks, in an order in which they can be done. */
 tg_status tgi_fuse_tasks(tgi_fuse_state *s);
+tg_status tgi_fuse_add_task(tgi_fuse_state *s, const tgi_task *task);
+/* Strides of a dense array with these axes. */
+void tgi_fuse_set_dense(tgi_fuse_state *s, const tgi_domain *domain,
+                        tgi_stride *out_strides);
+
+/* fuse_product.c: the tasks of a matrix product. */
+tg_status tgi_fuse_add_product(tgi_fuse_state *s, tgi_ref ref);
 
 /* True for the task that stores the value of `ref` in its own buffer. */
 static inline bool tgi_task_is_home(const tgi_task *task, tgi_ref ref)

@@ -12,7 +12,7 @@
 #include "fuse_state.h"
 #include "tgjit/ops.h"
 
-static tg_status add_task(tgi_fuse_state *s, const tgi_task *task)
+tg_status tgi_fuse_add_task(tgi_fuse_state *s, const tgi_task *task)
 {
     for (int axis = 0; axis < TGI_LOOP_AXES; axis++)
         if (task->stride[axis].distance == TGI_DIM_NONE)
@@ -22,9 +22,8 @@ static tg_status add_task(tgi_fuse_state *s, const tgi_task *task)
     return tgi_vec_push(&s->tasks, *task) ? TG_OK : tgi_error_memory();
 }
 
-/* Strides of a dense array with these axes. */
-static void set_dense(tgi_fuse_state *s, const tgi_domain *domain,
-                      tgi_stride *out_strides)
+void tgi_fuse_set_dense(tgi_fuse_state *s, const tgi_domain *domain,
+                        tgi_stride *out_strides)
 {
     tgi_dim stride = 1;
     for (int axis = domain->n - 1; axis >= 0; axis--) {
@@ -46,8 +45,8 @@ static tg_status add_map(tgi_fuse_state *s, tgi_ref node, tgi_ref value,
                      .is_late = is_late,
                      .outer = tgi_domain_of(s, value)};
     tgi_map_init(s, value, &task.map);
-    set_dense(s, &task.outer, task.stride);
-    return add_task(s, &task);
+    tgi_fuse_set_dense(s, &task.outer, task.stride);
+    return tgi_fuse_add_task(s, &task);
 }
 
 /* -- Parts ----------------------------------------------------------------- */
@@ -79,7 +78,7 @@ static tg_status add_part(tgi_fuse_state *s, tgi_ref node, tgi_ref value,
             s->dims, strides[axis], step ? step[axis] + 1 : 1);
     }
     tgi_map_init(s, value, &task.map);
-    return add_task(s, &task);
+    return tgi_fuse_add_task(s, &task);
 }
 
 static tg_status add_concat(tgi_fuse_state *s, tgi_ref ref)
@@ -186,8 +185,8 @@ static tg_status add_reduce_buffer(tgi_fuse_state *s, tgi_ref node, int op,
             task.source_stride[number[axis]].distance = stride;
         stride = tgi_dim_mul(s->dims, stride, extent[axis]);
     }
-    set_dense(s, &task.outer, task.stride);
-    return add_task(s, &task);
+    tgi_fuse_set_dense(s, &task.outer, task.stride);
+    return tgi_fuse_add_task(s, &task);
 }
 
 /* Reduces a node's input; the result goes to `buffer` (0: the node's). */
@@ -206,8 +205,8 @@ static tg_status add_reduce_value(tgi_fuse_state *s, tgi_ref node, int op,
     for (int axis = 0; axis < rank; axis++)
         if (number[axis] != TGI_STILL)
             task.map.axis[axis].axis = number[axis];
-    set_dense(s, &task.outer, task.stride);
-    return add_task(s, &task);
+    tgi_fuse_set_dense(s, &task.outer, task.stride);
+    return tgi_fuse_add_task(s, &task);
 }
 
 /*
@@ -272,7 +271,7 @@ static tg_status add_permuted(tgi_fuse_state *s, tgi_ref node, int op,
     for (int axis = 0; axis < rank; axis++)
         if (task.map.axis[axis].axis != TGI_STILL)
             task.stride[task.map.axis[axis].axis].distance = stride[axis];
-    TGI_TRY(add_task(s, &task));
+    TGI_TRY(tgi_fuse_add_task(s, &task));
     return add_reduce_buffer(s, node, op, task.buffer, rank, permuted,
                              reduced);
 }
@@ -347,62 +346,6 @@ static tg_status add_reduce(tgi_fuse_state *s, tgi_ref ref)
     return add_runs_and_rows(s, ref, op, rank, extent, run, rows);
 }
 
-/* -- Products -------------------------------------------------------------- */
-
-/* The map of one side of a product: `row` and `column` are its axes of the
-   result's rows (or columns) and of k; `kept` is the axis of the result. */
-static void map_side(const tgi_fuse_state *s, tgi_ref side, tgi_ref out,
-                     int row, int column, int kept, int64_t inner,
-                     tgi_map *out_map)
-{
-    tgi_map of_out;
-    tgi_map_init(s, out, &of_out);
-    tgi_map_init(s, side, out_map);
-    int missing = (int)(of_out.rank - out_map->rank);
-    for (int axis = 0; axis < out_map->rank; axis++) {
-        if (out_map->axis[axis].axis == TGI_STILL)
-            continue;
-        out_map->axis[axis].axis =
-            axis == column ? inner
-                           : of_out.axis[axis == row ? kept : axis + missing]
-                                 .axis;
-    }
-}
-
-static tg_status add_product(tgi_fuse_state *s, tgi_ref ref)
-{
-    const tgi_node *node = tgi_graph_node(s->graph, ref);
-    int64_t flags = ((const tgi_attr_matmul *)node->attr)->flags;
-    tgi_ref a = tgi_fuse_same(s, node->inputs[0]);
-    tgi_ref b = tgi_fuse_same(s, node->inputs[1]);
-    int a_flip = (flags & TG_TRANSPOSE_A) != 0;
-    int b_flip = (flags & TG_TRANSPOSE_B) != 0;
-    int rank = tgi_fuse_rank(s, ref);
-    int a_rank = tgi_fuse_rank(s, a), b_rank = tgi_fuse_rank(s, b);
-    int a_column = a_rank - 1 - a_flip, b_row = b_rank - 2 + b_flip;
-    tgi_dim m = tgi_fuse_extent(s, ref, rank - 2);
-    tgi_dim n = tgi_fuse_extent(s, ref, rank - 1);
-    tgi_dim k = tgi_fuse_extent(s, a, a_column);
-    bool is_dot = (n == 1 && !a_flip) || (m == 1 && b_flip);
-
-    tgi_task task = {.kind = TGI_TASK_REDUCE,
-                     .node = ref,
-                     .op = TGI_OP_MATMUL,
-                     .value = a,
-                     .other = b,
-                     .outer = tgi_domain_of(s, ref),
-                     .vectors = is_dot ? TGI_ROWS : TGI_COLUMNS};
-    set_dense(s, &task.outer, task.stride);
-    ensure_lanes(&task);
-    if (k != 1)
-        task.inner = (tgi_domain){1, {k}};
-    map_side(s, a, ref, a_rank - 2 + a_flip, a_column, rank - 2, task.outer.n,
-             &task.map);
-    map_side(s, b, ref, b_rank - 1 - b_flip, b_row, rank - 1, task.outer.n,
-             &task.other_map);
-    return add_task(s, &task);
-}
-
 /* -- All ------------------------------------------------------------------- */
 
 static tg_status add_stored(tgi_fuse_state *s, tgi_ref ref)
@@ -414,7 +357,7 @@ static tg_status add_stored(tgi_fuse_state *s, tgi_ref ref)
     case TGI_OP_CONCAT:
         return add_concat(s, ref);
     case TGI_OP_MATMUL:
-        return add_product(s, ref);
+        return tgi_fuse_add_product(s, ref);
     default:
         return tgi_op_table[node->op].cls == TGI_OPCLASS_REDUCE
                    ? add_reduce(s, ref)
@@ -465,9 +408,9 @@ static tg_status add_other(tgi_fuse_state *s, tgi_ref ref, int kind)
             tgi_fuse_same(s, tgi_graph_node(s->graph, ref)->inputs[1]);
         task.outer = tgi_domain_of(s, task.value);
         tgi_map_init(s, task.value, &task.map);
-        set_dense(s, &task.outer, task.stride);
+        tgi_fuse_set_dense(s, &task.outer, task.stride);
     }
-    return add_task(s, &task);
+    return tgi_fuse_add_task(s, &task);
 }
 
 tg_status tgi_fuse_tasks(tgi_fuse_state *s)

@@ -67,6 +67,9 @@ uint32_t tgi_fuse_tiny_words(const tgi_fuse_state *s,
     int64_t points, along, rows;
     if (k->checks.n || !find_extents(k, &points, &along, &rows))
         return 0;
+    for (size_t i = 0; i < k->accesses.n; i++)
+        if (k->accesses.data[i].sliver)
+            return 0;
     for (size_t i = 0; i < k->reductions.n; i++)
         if (k->reductions.data[i].is_split ||
             k->reductions.data[i].is_cascade ||

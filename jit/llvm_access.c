@@ -75,6 +75,14 @@ static LLVMValueRef moved(const tgi_llvm_kernel *k, const tgi_access *access,
                          address, &elements, 1, "");
 }
 
+/* Along the axis of vectors; columns of a sliver lie side by side. */
+static tgi_stride lane_stride(const tgi_llvm_kernel *k,
+                              const tgi_access *access)
+{
+    return access->sliver ? (tgi_stride){1, false}
+                          : access->stride[k->vector_axis];
+}
+
 /* sum + stride * index of an axis. */
 static LLVMValueRef along(tgi_llvm_kernel *k, const tgi_access *access,
                           int axis, LLVMValueRef sum)
@@ -82,8 +90,15 @@ static LLVMValueRef along(tgi_llvm_kernel *k, const tgi_access *access,
     if (is_still(access->stride[axis]) || !k->index[axis])
         return sum;
     LLVMValueRef distance = tgi_llvm_stride(k, access->stride[axis]);
+    LLVMValueRef index = k->index[axis];
+    if (access->sliver && axis == k->vector_axis) {
+        LLVMValueRef width = tgi_llvm_number(k->program, access->sliver);
+        sum = tgi_llvm_add(k->program, sum,
+                           LLVMBuildURem(k->b, index, width, ""));
+        index = LLVMBuildUDiv(k->b, index, width, "");
+    }
     return tgi_llvm_add(k->program, sum,
-                        tgi_llvm_mul(k->program, distance, k->index[axis]));
+                        tgi_llvm_mul(k->program, distance, index));
 }
 
 LLVMValueRef tgi_llvm_address_at(tgi_llvm_kernel *k, const tgi_access *access)
@@ -205,7 +220,7 @@ static LLVMValueRef guarded(tgi_llvm_kernel *k, const tgi_access *access,
 static void lane_addresses(tgi_llvm_kernel *k, const tgi_access *access,
                            LLVMValueRef *out_addresses)
 {
-    const tgi_stride stride = access->stride[k->vector_axis];
+    const tgi_stride stride = lane_stride(k, access);
     LLVMValueRef step = tgi_llvm_stride(k, stride);
     LLVMValueRef next = tgi_llvm_address(k, access), indices = NULL;
     if (index_varies(k, access))
@@ -298,7 +313,7 @@ static LLVMValueRef load_seconds(tgi_llvm_kernel *k, const tgi_access *access,
 LLVMValueRef tgi_llvm_load(tgi_llvm_kernel *k, uint32_t number)
 {
     const tgi_access *access = &k->loops->accesses.data[number];
-    const tgi_stride stride = access->stride[k->vector_axis];
+    const tgi_stride stride = lane_stride(k, access);
     const tg_dtype dtype = dtype_of(k, access);
     LLVMTypeRef type = tgi_llvm_type(k->e, dtype);
     LLVMValueRef known = k->tiny ? tgi_llvm_tiny_load(k, access) : NULL;
@@ -353,7 +368,7 @@ static void ask_for_next(tgi_llvm_kernel *k, const tgi_access *access,
                          tg_dtype dtype, const LLVMValueRef *addresses)
 {
     enum { LINE = 64 };
-    const tgi_stride stride = access->stride[k->vector_axis];
+    const tgi_stride stride = lane_stride(k, access);
     if (tgi_dim_is_known(stride.distance) &&
         stride.distance < LINE / tgi_dtype_bytes((int)dtype))
         return;
@@ -379,7 +394,7 @@ static void store_lanes(tgi_llvm_kernel *k, const tgi_access *access,
 void tgi_llvm_store(tgi_llvm_kernel *k, const tgi_loop_store *store)
 {
     const tgi_access *access = &k->loops->accesses.data[store->access];
-    const tgi_stride stride = access->stride[k->vector_axis];
+    const tgi_stride stride = lane_stride(k, access);
     const tg_dtype dtype = dtype_of(k, access);
     LLVMValueRef value = tgi_llvm_value_of(k, store->value);
     assert(!access->index);

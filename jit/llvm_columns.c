@@ -185,6 +185,13 @@ static void chunk_at(tgi_llvm_kernel *k, LLVMValueRef column)
     LLVMValueRef from, to;
     bounds(k, &from, &to);
     k->index[k->vector_axis] = column;
+    if (k->product.rows) {
+        LLVMValueRef block = k->index[k->product.row_axis];
+        tgi_llvm_product_run(k, block, from, to);
+        k->index[k->product.row_axis] = block;
+        k->index[k->vector_axis] = NULL;
+        return;
+    }
     for (unsigned phase = 0; phase < k->loops->n_phases; phase++) {
         tgi_llvm_point_insts(k, phase, false);
         if (k->phases[phase].n_reductions) {

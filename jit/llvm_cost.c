@@ -139,6 +139,8 @@ tgi_kernel_cost tgi_llvm_cost_of(const tgi_llvm_kernel *k)
         if (store->level == TGI_LEVEL_INNER)
             cost.element += bytes * PS_PER_BYTE_MOVED;
     }
+    if (k->product.rows) /* what is loaded serves a whole side of a tile */
+        cost.element = 0;
     for (size_t i = 0; i < loops->reductions.n; i++)
         cost.element +=
             PS_PER_BYTE * tgi_dtype_bytes(loops->reductions.data[i].dtype);

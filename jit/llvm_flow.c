@@ -55,11 +55,14 @@ LLVMValueRef tgi_llvm_min(const tgi_llvm_program *program, LLVMValueRef a,
 LLVMValueRef tgi_llvm_pieces(const tgi_llvm_program *program, LLVMValueRef a,
                              int64_t b)
 {
-    assert(b > 0 && (b & (b - 1)) == 0);
+    assert(b > 0);
     if (b == 1)
         return a;
     LLVMValueRef sum =
         tgi_llvm_add(program, a, tgi_llvm_number(program, b - 1));
+    if (b & (b - 1))
+        return LLVMBuildUDiv(program->emitter.builder, sum,
+                             tgi_llvm_number(program, b), "");
     return LLVMBuildLShr(program->emitter.builder, sum,
                          tgi_llvm_number(program, __builtin_ctzll((uint64_t)b)),
                          "");

@@ -38,6 +38,8 @@ static int64_t piece_of(const tgi_llvm_kernel *k, int axis, bool units)
         return units ? TGI_LLVM_UNIT : 0;
     if (axis == k->vector_axis)
         return tgi_llvm_columns_of_item(k);
+    if (k->product.rows && axis == k->product.row_axis)
+        return k->product.item_rows;
     return k->tiles && axis == k->tiles->axis ? k->tiles->stack : 1;
 }
 
@@ -112,7 +114,8 @@ static void run_item(tgi_llvm_kernel *k, const odometer *o)
         tgi_llvm_tiles_run(k, o->index[k->tiles->axis], o->index[k->inner]);
         return;
     }
-    tgi_llvm_point_addresses(k);
+    if (!k->product.rows)
+        tgi_llvm_point_addresses(k);
     if (k->loops->vectors == TGI_COLUMNS) {
         tgi_llvm_columns(k, o->index[k->vector_axis]);
         return;
@@ -286,7 +289,7 @@ static bool make_arrays(tgi_llvm_kernel *k)
     const size_t n_accesses = loops->accesses.n;
     const size_t n_buffers = k->program->loops->buffers.n;
     const size_t bytes = n_values * sizeof(*k->values) +
-                         (n_accesses + n_buffers) * sizeof(LLVMValueRef) +
+                         (2 * n_accesses + n_buffers) * sizeof(LLVMValueRef) +
                          loops->n_phases * sizeof(*k->phases) +
                          loops->stores.n * sizeof(*k->streamed);
     k->memory = k->program->alloc(bytes);
@@ -295,7 +298,8 @@ static bool make_arrays(tgi_llvm_kernel *k)
     memset(k->memory, 0, bytes);
     k->values = k->memory;
     k->bases = (LLVMValueRef *)(k->values + n_values);
-    k->buffers = k->bases + n_accesses;
+    k->product.heads = k->bases + n_accesses;
+    k->buffers = k->product.heads + n_accesses;
     k->phases = (tgi_llvm_phase *)(k->buffers + n_buffers);
     k->streamed = (bool *)(k->phases + loops->n_phases);
     return true;

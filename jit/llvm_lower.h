@@ -12,6 +12,7 @@
  *   llvm_strips*.c      … or long bodies in strips
  *   llvm_columns.c      an item of COLUMNS
  *   llvm_columns_wide.c … of many columns
+ *   llvm_product.c      … of a matrix product: rows of tiles
  *   llvm_transpose.c    an item of ROWS that goes by tiles …
  *   llvm_turn.c         … which are turned in registers
  *   llvm_stream.c       stores past the cache
@@ -46,6 +47,7 @@ enum {
     TGI_LLVM_REDUCTIONS = 16, /* in one phase, at most */
     /* Vectors that the lanes of the tree are cut into, at most. */
     TGI_LLVM_TREE_VECTORS = 16,
+    TGI_LLVM_TILE_ROWS = 12, /* of a product, at most */
     TGI_LLVM_DIMS = 32 /* extents remembered; more are loaded again */
 };
 
@@ -78,6 +80,7 @@ bool tgi_llvm_fail(tgi_llvm_program *program, const char *why);
 /* An inst, while it has a value. */
 typedef struct tgi_llvm_value {
     uint8_t level; /* tgi_level, at which it is computed */
+    uint8_t sides; /* of a product that it is part of: see llvm_product.c */
     bool varies;
     /* POINT, needs a reduction of its own phase: computed after the loop. */
     bool is_late;
@@ -115,6 +118,14 @@ typedef struct tgi_llvm_tiles {
     tgi_kernel_loops loops; /* the same, with accesses to the tiles */
 } tgi_llvm_tiles;
 
+/* See llvm_product.c. */
+typedef struct tgi_llvm_product {
+    unsigned rows;     /* of a tile; 0: the kernel is no product */
+    int row_axis;      /* outer axis of its rows */
+    int64_t item_rows; /* rows of an item */
+    LLVMValueRef *heads; /* by access, while a tile is computed */
+} tgi_llvm_product;
+
 typedef struct tgi_llvm_tiny tgi_llvm_tiny; /* see llvm_tiny.c */
 
 typedef struct tgi_llvm_kernel {
@@ -136,6 +147,7 @@ typedef struct tgi_llvm_kernel {
     unsigned wide;        /* columns of an item; 0: those of a vector */
     unsigned splat_lanes; /* of the splats in `values` */
 
+    tgi_llvm_product product;
     tgi_llvm_tiles *tiles; /* NULL: it does not go by tiles */
     tgi_llvm_tiny *tiny;   /* NULL: it is a function of its own */
     bool loads_stored;     /* what it loads will be stored to: llvm_tiny.c */
@@ -201,7 +213,7 @@ LLVMValueRef tgi_llvm_mul(const tgi_llvm_program *program, LLVMValueRef a,
                           LLVMValueRef b);
 LLVMValueRef tgi_llvm_min(const tgi_llvm_program *program, LLVMValueRef a,
                           LLVMValueRef b);
-/* a / b rounded up; b > 0 is a power of two. */
+/* a / b rounded up; b > 0. */
 LLVMValueRef tgi_llvm_pieces(const tgi_llvm_program *program, LLVMValueRef a,
                              int64_t b);
 
@@ -442,6 +454,14 @@ void tgi_llvm_columns_wide(tgi_llvm_kernel *k, LLVMValueRef column,
                            LLVMValueRef end, LLVMValueRef from,
                            LLVMValueRef to);
 
+/* -- llvm_product.c -------------------------------------------------------- */
+
+/* Lanes of its tiles if the kernel is a product, and k->product; else 0. */
+unsigned tgi_llvm_product_find(tgi_llvm_kernel *k, bool can_mask);
+/* A block of rows, by number, of the columns at k->index. */
+void tgi_llvm_product_run(tgi_llvm_kernel *k, LLVMValueRef block,
+                          LLVMValueRef from, LLVMValueRef to);
+
 /* -- llvm_stream.c --------------------------------------------------------- */
 
 /* Notes what is read in the call; false when out of memory. */
@@ -504,8 +524,8 @@ void tgi_llvm_tiles_run(tgi_llvm_kernel *k, LLVMValueRef stack,
 /* How a kernel is cut into items. */
 typedef struct tgi_llvm_kernel_info {
     LLVMValueRef function; /* NULL: it is tiny, and in the entry */
-    /* How many of an axis belong to one item: a power of two, or 0 if all. Of
-       reductions that are split, a block belongs to a point. */
+    /* How many of an axis belong to one item, or 0 if all. Of reductions that
+       are split, a block belongs to a point. */
     int64_t piece[TGI_LOOP_AXES];
     int64_t block; /* inner elements of a point if it is split; or 0 */
     tgi_kernel_cost cost;

@@ -75,7 +75,7 @@ static void level_of_inst(tgi_llvm_kernel *k, uint32_t number)
 
 bool tgi_llvm_is_plain(const tgi_llvm_kernel *k, const tgi_access *access)
 {
-    return (is_one(access->stride[k->vector_axis]) ||
+    return (access->sliver || is_one(access->stride[k->vector_axis]) ||
             is_still(access->stride[k->vector_axis])) &&
            !(access->index && k->values[access->index].varies);
 }
@@ -188,6 +188,10 @@ static unsigned lanes_for(const tgi_llvm_kernel *k, const census *c,
     unsigned lanes = registers_for(k, c) * register_lanes(k, c);
     if (lanes > TGI_LLVM_LANES)
         lanes = TGI_LLVM_LANES;
+    for (size_t i = 0; i < k->loops->accesses.n; i++)
+        if (k->loops->accesses.data[i].sliver &&
+            k->loops->accesses.data[i].sliver < lanes)
+            lanes = k->loops->accesses.data[i].sliver;
     /* Lanes that are never used cost as much as others; without masks a
        vector that is not full is not used at all. */
     const tgi_dim extent = k->loops->extent[k->vector_axis];
@@ -227,11 +231,13 @@ static void choose_lanes(tgi_llvm_kernel *k, const census *of_phases)
         all.n_reductions += of_phases[i].n_reductions;
         k->phases[0].can_mask &= k->phases[i].can_mask;
     }
-    if (all.cost <= HEAVY)
+    const unsigned tile = tgi_llvm_product_find(k, k->phases[0].can_mask);
+    if (!tile && all.cost <= HEAVY)
         k->wide = tgi_llvm_wide_columns(
             k, MOST_REGISTERS * register_lanes(k, &all));
     for (unsigned i = 0; i < k->loops->n_phases; i++) {
-        k->phases[i].lanes = lanes_for(k, &all, k->phases[0].can_mask, 1);
+        k->phases[i].lanes =
+            tile ? tile : lanes_for(k, &all, k->phases[0].can_mask, 1);
         k->phases[i].can_mask = k->phases[0].can_mask;
     }
 }

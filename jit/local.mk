@@ -26,6 +26,7 @@ libtgjit_core_la_SOURCES += \
 	jit/fuse_map.c \
 	jit/fuse_place.c \
 	jit/fuse_state.h \
+	jit/fuse_product.c \
 	jit/fuse_steps.c \
 	jit/fuse_tasks.c \
 	jit/fuse_tiny.c \
@@ -145,6 +146,7 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm_lookup.c \
 	jit/llvm_lookup.h \
 	jit/llvm_lower.h \
+	jit/llvm_product.c \
 	jit/llvm_random.c \
 	jit/llvm_reduce.c \
 	jit/llvm_rows.c \

@@ -18,7 +18,8 @@
  *            too, and may also be split along its inner axis.
  *   COLUMNS  the last outer axis. Reductions run along the inner axis in
  *            order, in blocks of TGI_BLOCK_ROWS. Only the first phase goes
- *            along it.
+ *            along it. A kernel that only stores a matrix by slivers is of
+ *            this kind too.
  *
  * Extents and strides are tgi_dims: numbers, or names of expressions whose
  * values the frame holds at the call. Positions are 64 bits wide everywhere.
@@ -32,6 +33,9 @@
 
 /* Those of a value, one that is reduced, one that counts blocks. */
 enum { TGI_LOOP_AXES = TG_MAX_RANK + 2 };
+
+/* Bytes of a row of a sliver: a line of the cache. */
+enum { TGI_SLIVER_BYTES = 64 };
 
 /* Elements of a buffer that has no memory (TGI_PLACE_VALUES), at most. */
 enum { TGI_MOST_VALUES = 1024 };
@@ -71,9 +75,16 @@ typedef struct tgi_stride {
  * Element offset + sum of stride[axis] * index[axis] of a buffer; the inner
  * axis comes after the outer ones. A gather adds stride * value of `index`
  * (an i64 inst, in range) if that is not 0.
+ *
+ * COLUMNS only: `sliver`, if it is not 0, is how many columns lie side by side.
+ * The stride of the last outer axis is that from one sliver to the next: its
+ * index i adds stride * (i / sliver) + i % sliver. So a panel of a matrix can
+ * be read from one end to the other, a few columns wide. The last sliver is
+ * as wide as all; what it has past the last column is never looked at.
  */
 typedef struct tgi_access {
     uint32_t buffer;
+    uint32_t sliver;
     tgi_dim offset;
     tgi_stride stride[TGI_LOOP_AXES];
     uint32_t index;

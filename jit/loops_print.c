@@ -51,6 +51,12 @@ static void print_access(const tgi_loops *loops, const tgi_kernel_loops *k,
         char name[8] = "i";
         if (axis < k->n_outer)
             name[0] = 'o', name[1] = (char)('0' + axis), name[2] = 0;
+        if (access->sliver && axis == k->n_outer - 1) {
+            tgi_strbuf_addf(out, "%s%s%%%u", is_first ? "" : " + ", name,
+                            access->sliver);
+            is_first = false;
+            snprintf(name + 2, sizeof(name) - 2, "/%u", access->sliver);
+        }
         print_stride(loops, access->stride[axis], name, &is_first, out);
     }
     if (access->index) {

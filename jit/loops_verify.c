@@ -33,6 +33,9 @@ static tg_status verify_access(const tgi_loops *loops,
     const tgi_access *access = &k->accesses.data[i];
     REQUIRE(access->buffer < loops->buffers.n, "access of no buffer", i);
     REQUIRE(has_dim(loops, access->offset), "offset has no value", i);
+    REQUIRE(!access->sliver ||
+                (k->vectors == TGI_COLUMNS && !k->is_tiny && !access->index),
+            "slivers of no columns", i);
     for (int axis = 0; axis < TGI_LOOP_AXES; axis++) {
         REQUIRE(has_dim(loops, access->stride[axis].distance),
                 "stride has no value", i);

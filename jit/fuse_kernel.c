@@ -246,12 +246,15 @@ static tg_status build_reduction(tgi_builder *b, const tgi_fuse_kernel *k,
 {
     tgi_reduction r = {.is_split = k->is_split && stage == 0,
                        .is_cascade = stage == 1};
-    r.value = task->source ? load_source(b, task)
-                           : tgi_builder_expand(b, task, task->root);
-    if (!r.value)
-        return tg_error_last()->status;
-    if (task->other_root && stage == 0)
+    if (stage == 0 && task->expansion.order.n) {
+        const uint32_t root = task->root ? task->root : task->other_root;
+        if (!tgi_builder_expand(b, task, root))
+            return tg_error_last()->status;
+        r.value = b->inst_of[task->root];
         r.other = b->inst_of[task->other_root];
+    }
+    if (task->source && !(r.value = load_source(b, task)))
+        return tg_error_last()->status;
     if (task->packed && stage == 0 && !(r.other = load_packed(b, task)))
         return tg_error_last()->status;
     TGI_TRY(add_reduction(b, task, r));

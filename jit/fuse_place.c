@@ -113,6 +113,12 @@ static bool is_split(const tgi_domain *outer, const tgi_domain *inner,
     return points < FEW_POINTS && run >= LONG_RUN;
 }
 
+static bool is_product(const tgi_task *task)
+{
+    return task->kind == TGI_TASK_REDUCE && task->op == TGI_OP_MATMUL &&
+           task->vectors == TGI_COLUMNS;
+}
+
 static position where_in(const tgi_fuse_kernel *k, const tgi_task *task)
 {
     position p = {.is_possible = true, .level = TGI_LEVEL_INNER};
@@ -127,6 +133,11 @@ static position where_in(const tgi_fuse_kernel *k, const tgi_task *task)
         return p;
     }
     tgi_domain own = tgi_domain_join(&task->outer, &task->inner);
+    /* The tiles of a product need all registers. */
+    if (k->has_product || is_product(task)) {
+        p.is_possible = false;
+        return p;
+    }
     if (k->has_reduction) {
         /* Not every op can be split: a kernel is, or none of its tasks. */
         p.is_possible = k->vectors == task->vectors &&
@@ -277,6 +288,8 @@ static bounds bounds_of(tgi_fuse_state *s, const tgi_task *task)
         raise(&b, task[-1].kernel, false);
     if (task->source || task->packed)
         raise(&b, task[-1].kernel, false);
+    if (task->source && task->packed)
+        raise(&b, task[-2].kernel, false);
     return b;
 }
 
@@ -316,8 +329,10 @@ static tg_status open_kernel(tgi_fuse_state *s, const tgi_task *task)
     tgi_fuse_kernel k = {
         .is_closed = task->kind == TGI_TASK_CHECK ||
                      task->kind == TGI_TASK_PRINT ||
-                     task->kind == TGI_TASK_PACK || task->source,
+                     task->kind == TGI_TASK_PACK ||
+                     (task->source && !is_product(task)),
         .has_reduction = task->kind == TGI_TASK_REDUCE,
+        .has_product = is_product(task),
         .vectors = task->vectors,
         .n_phases = 1,
         .outer = task->outer,

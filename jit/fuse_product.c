@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fuse_product.c - tasks of matrix products. A product goes over rows and
- * columns of its result, with k as its inner axis. If its second side is
- * large, or its columns do not lie side by side, another task packs it
- * first: by slivers (loops.h), each of which is read from end to end.
+ * columns of its result, with k as its inner axis. It wants k of its first
+ * side along memory, and columns of its second; what is large, used again and
+ * again, and lies otherwise is stored another way first, by a task of its own:
+ *
+ *   the first side   row by row
+ *   the second side  by slivers (loops.h), each of which is read from end to
+ *                    end; also if it is only large
  *
  * Where one side is a vector, and k is the last axis of the other, it is a
  * sum of products along rows (docs/NUMERICS.md).
@@ -13,166 +17,224 @@
 #include "tgjit/ops.h"
 
 enum {
-    /* Bytes of a side that stays near enough without being packed. Measured:
-       64 KB are 4 % faster as they are, 256 KB 20 % slower. */
-    NEAR_BYTES = 128 << 10,
-    /* Rows for which it is worth to pack that much … */
-    SOME_ROWS = 24,
-    /* … or what lies across. */
-    FEW_ROWS = 4,
-    /* Steps of a product that is done before anything is packed. */
-    FEW_STEPS = 2048
+    /* Bytes of a first side that stays near enough as it is, and columns for
+       which it is worth to store it again. */
+    NEAR_ROWS_BYTES = 32 << 10,
+    MANY_COLUMNS = 64,
+    /* The same of a second side, and rows: for fewer, the product itself
+       copies what it needs (llvm_product.c). Measured with 128 rows: 64 KB are
+       4 % faster as they are, 256 KB 20 % slower. */
+    NEAR_COLUMNS_BYTES = 128 << 10,
+    MANY_ROWS = 128
 };
+
+/* One side: its axis of rows or columns of the result, and that of k. */
+typedef struct side {
+    tgi_ref ref;
+    int rank, kept, inner;
+    int result_axis; /* of the kept axis, counted from the end */
+} side;
 
 /* A product as its node has it. */
 typedef struct product {
-    tgi_ref node, a, b;
-    bool a_flip, b_flip;
-    int rank, a_rank, b_rank;
+    tgi_ref node;
+    side a, b;
     tgi_dim m, n, k;
+    int64_t bytes; /* of an element */
+    bool is_dot;
 } product;
+
+static side side_of(const tgi_fuse_state *s, tgi_ref ref, int kept, int inner,
+                    int result_axis)
+{
+    side x = {.ref = tgi_fuse_same(s, ref), .result_axis = result_axis};
+    x.rank = tgi_fuse_rank(s, x.ref);
+    x.kept = x.rank - kept;
+    x.inner = x.rank - inner;
+    return x;
+}
 
 static product product_of(const tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     int64_t flags = ((const tgi_attr_matmul *)node->attr)->flags;
-    product p = {.node = ref,
-                 .a = tgi_fuse_same(s, node->inputs[0]),
-                 .b = tgi_fuse_same(s, node->inputs[1]),
-                 .a_flip = (flags & TG_TRANSPOSE_A) != 0,
-                 .b_flip = (flags & TG_TRANSPOSE_B) != 0};
-    p.rank = tgi_fuse_rank(s, ref);
-    p.a_rank = tgi_fuse_rank(s, p.a);
-    p.b_rank = tgi_fuse_rank(s, p.b);
-    p.m = tgi_fuse_extent(s, ref, p.rank - 2);
-    p.n = tgi_fuse_extent(s, ref, p.rank - 1);
-    p.k = tgi_fuse_extent(s, p.a, p.a_rank - 1 - p.a_flip);
+    int a_flip = (flags & TG_TRANSPOSE_A) != 0;
+    int b_flip = (flags & TG_TRANSPOSE_B) != 0;
+    int rank = tgi_fuse_rank(s, ref);
+    product p = {
+        .node = ref,
+        .a = side_of(s, node->inputs[0], 2 - a_flip, 1 + a_flip, 2),
+        .b = side_of(s, node->inputs[1], 1 + b_flip, 2 - b_flip, 1),
+        .m = tgi_fuse_extent(s, ref, rank - 2),
+        .n = tgi_fuse_extent(s, ref, rank - 1),
+        .bytes = tgi_dtype_bytes((tg_dtype)node->dtype),
+    };
+    p.k = tgi_fuse_extent(s, p.a.ref, p.a.inner);
+    p.is_dot = (p.n == 1 && !a_flip) || (p.m == 1 && b_flip);
     return p;
 }
 
-static int row_of_b(const product *p)
-{
-    return p->b_rank - 2 + p->b_flip;
-}
+/* -- How sides lie --------------------------------------------------------- */
 
-/* -- Maps ------------------------------------------------------------------ */
-
-/* The map of one side of a product: `row` and `column` are its axes of the
-   result's rows (or columns) and of k; `kept` is the axis of the result. */
-static void map_side(const tgi_fuse_state *s, tgi_ref side, tgi_ref out,
-                     int row, int column, int kept, int64_t inner,
-                     tgi_map *out_map)
+/* The map of a side to the loops of the product, whose inner axis is that of
+   number `inner`. */
+static void map_side(const tgi_fuse_state *s, const product *p, const side *x,
+                     int64_t inner, tgi_map *out_map)
 {
-    tgi_map of_out;
-    tgi_map_init(s, out, &of_out);
-    tgi_map_init(s, side, out_map);
-    int missing = (int)(of_out.rank - out_map->rank);
-    for (int axis = 0; axis < out_map->rank; axis++) {
+    tgi_map of_result;
+    tgi_map_init(s, p->node, &of_result);
+    tgi_map_init(s, x->ref, out_map);
+    for (int axis = 0; axis < x->rank; axis++) {
         if (out_map->axis[axis].axis == TGI_STILL)
             continue;
+        const int from_end = axis == x->kept ? x->result_axis
+                                             : x->rank - axis;
         out_map->axis[axis].axis =
-            axis == column ? inner
-                           : of_out.axis[axis == row ? kept : axis + missing]
-                                 .axis;
+            axis == x->inner
+                ? inner
+                : of_result.axis[of_result.rank - from_end].axis;
     }
 }
 
-/* -- Packing --------------------------------------------------------------- */
-
-/* True if columns of the second side lie side by side in memory. */
-static bool lies_along(const tgi_fuse_state *s, const product *p)
+/* True if an axis of a value goes through memory in steps of one element, as
+   far as it is easy to tell. */
+static bool lies_along(const tgi_fuse_state *s, tgi_ref ref, int axis)
 {
-    const int how = s->values[p->b].how;
-    return !p->b_flip && (how == TGI_FUSE_GIVEN || how == TGI_FUSE_STORED ||
-                          how == TGI_FUSE_ALIAS);
+    while (s->values[ref].how == TGI_FUSE_INLINE) {
+        const tgi_node *node = tgi_graph_node(s->graph, ref);
+        if (node->op == TGI_OP_TRANSPOSE)
+            axis = (int)((const tgi_attr_perm *)node->attr)->perm[axis];
+        else if (node->op != TGI_OP_SLICE)
+            return false;
+        ref = tgi_fuse_same(s, node->inputs[0]);
+    }
+    return axis == tgi_fuse_rank(s, ref) - 1;
 }
 
-static int64_t bytes_of(const tgi_fuse_state *s, const product *p)
+static bool is_below(tgi_dim dim, int64_t n)
 {
-    return tgi_dtype_bytes(
-        (tg_dtype)tgi_graph_node(s->graph, p->node)->dtype);
+    return tgi_dim_is_known(dim) && dim < n;
+}
+
+/* True if rows * columns elements are known to be so few bytes. */
+static bool is_near(const product *p, tgi_dim rows, tgi_dim columns,
+                    int64_t bytes)
+{
+    return tgi_dim_is_known(rows) && tgi_dim_is_known(columns) &&
+           (rows == 0 || columns <= bytes / p->bytes / rows);
 }
 
 /* Extents that are not known may be large. */
-static bool should_pack(const tgi_fuse_state *s, const product *p)
+static bool should_lay_rows(const tgi_fuse_state *s, const product *p)
 {
-    const bool is_known = tgi_dim_is_known(p->n) && tgi_dim_is_known(p->k);
-    const int64_t bytes = bytes_of(s, p);
-    const bool is_along = lies_along(s, p);
-    if (bytes < 4 || p->k == 0 || p->k == 1 ||
-        (tgi_dim_is_known(p->n) && p->n < TGI_SLIVER_BYTES / bytes) ||
-        (tgi_dim_is_known(p->m) &&
-         p->m < (is_along ? SOME_ROWS : FEW_ROWS)))
-        return false;
-    if (!is_known)
-        return true;
-    return is_along ? p->k * bytes > NEAR_BYTES / p->n
-                    : !tgi_dim_is_known(p->m) ||
-                          p->m * p->n > FEW_STEPS / p->k;
+    return !lies_along(s, p->a.ref, p->a.inner) &&
+           !is_near(p, p->m, p->k, NEAR_ROWS_BYTES) &&
+           !is_below(p->m, 2) && !is_below(p->n, MANY_COLUMNS);
 }
 
-/* Adds the task that packs, and lets the product read what it stores. */
-static tg_status add_pack(tgi_fuse_state *s, const product *p,
-                          tgi_task *task)
+static bool should_pack(const tgi_fuse_state *s, const product *p)
 {
-    const int64_t sliver = TGI_SLIVER_BYTES / bytes_of(s, p);
-    const int row = row_of_b(p);
-    const int column = p->b_rank - 1 - p->b_flip;
-    tgi_map of_product;
-    tgi_task pack = {.kind = TGI_TASK_PACK,
-                     .node = p->b,
-                     .value = p->b,
+    return !is_below(p->n, TGI_SLIVER_BYTES / p->bytes) &&
+           !is_below(p->m, MANY_ROWS + 1) &&
+           !(lies_along(s, p->b.ref, p->b.kept) &&
+             is_near(p, p->n, p->k, NEAR_COLUMNS_BYTES));
+}
+
+/* -- Storing sides another way --------------------------------------------- */
+
+/* Begins a task that stores a side: its outer axes are those of the batch and
+   the kept one, its inner axis is k. */
+static tgi_task begin_side(const tgi_fuse_state *s, const product *p,
+                           const side *x, int kind)
+{
+    tgi_task task = {.kind = (uint8_t)kind,
+                     .node = x->ref,
+                     .value = x->ref,
                      .vectors = TGI_COLUMNS,
-                     .inner = {1, {p->k}},
-                     .sliver = (uint32_t)sliver};
-    map_side(s, p->b, p->node, column, row, p->rank - 1, task->outer.n,
-             &of_product);
-    tgi_map_init(s, p->b, &pack.map);
-
-    /* Its outer axes: those of the batch, then the columns. */
-    int64_t axis_of[TG_MAX_RANK];
-    for (int axis = 0; axis < p->b_rank; axis++) {
-        if (pack.map.axis[axis].axis == TGI_STILL || axis == row ||
-            axis == column)
+                     .inner = {1, {p->k}}};
+    tgi_map_init(s, x->ref, &task.map);
+    for (int axis = 0; axis < x->rank; axis++) {
+        if (task.map.axis[axis].axis == TGI_STILL || axis == x->inner ||
+            axis == x->kept)
             continue;
-        axis_of[axis] = pack.outer.n;
-        pack.outer.extent[pack.outer.n++] = tgi_fuse_extent(s, p->b, axis);
+        task.map.axis[axis].axis = task.outer.n;
+        task.outer.extent[task.outer.n++] = tgi_fuse_extent(s, x->ref, axis);
     }
-    axis_of[column] = pack.outer.n;
-    pack.outer.extent[pack.outer.n++] = p->n;
-    axis_of[row] = pack.outer.n;
+    task.map.axis[x->kept].axis = task.outer.n;
+    task.outer.extent[task.outer.n++] = tgi_fuse_extent(s, x->ref, x->kept);
+    task.map.axis[x->inner].axis = task.outer.n;
+    return task;
+}
 
-    /* Slivers of a matrix, each with all of k; then the next matrix. */
-    tgi_dim size = tgi_dim_mul(s->dims, p->k, sliver);
-    pack.stride[axis_of[row]].distance = sliver;
-    pack.stride[axis_of[column]].distance = size;
-    size = tgi_dim_mul(
-        s->dims, size,
-        tgi_dim_div(s->dims, tgi_dim_add(s->dims, p->n, sliver - 1), sliver));
-    for (int axis = p->b_rank - 1; axis >= 0; axis--) {
-        if (pack.map.axis[axis].axis == TGI_STILL)
-            continue;
-        pack.map.axis[axis].axis = axis_of[axis];
-        if (axis == row || axis == column)
-            continue;
-        pack.stride[axis_of[axis]].distance = size;
-        size = tgi_dim_mul(s->dims, size, tgi_fuse_extent(s, p->b, axis));
+/* Gives a task a buffer: matrices of `size` elements, one for each point of
+   the batch. */
+static bool give_buffer(tgi_fuse_state *s, const side *x, tgi_task *task,
+                        tgi_dim size)
+{
+    for (int axis = task->outer.n - 2; axis >= 0; axis--) {
+        task->stride[axis].distance = size;
+        size = tgi_dim_mul(s->dims, size, task->outer.extent[axis]);
     }
-    for (int axis = 0; axis < p->b_rank; axis++)
-        if (of_product.axis[axis].axis != TGI_STILL)
-            task->packed_stride[of_product.axis[axis].axis] =
-                pack.stride[axis_of[axis]];
-    pack.buffer = tgi_fuse_add_buffer(
+    task->buffer = tgi_fuse_add_buffer(
         s, (tgi_loop_buffer){.place = TGI_PLACE_TEMP,
-                             .dtype = tgi_graph_node(s->graph, p->b)->dtype,
-                             .node = p->b,
+                             .dtype = tgi_graph_node(s->graph, x->ref)->dtype,
+                             .node = x->ref,
                              .count = size});
-    if (!pack.buffer)
+    return task->buffer != 0;
+}
+
+/* How the loops of the product go through what a task stores. */
+static void set_strides(const tgi_fuse_state *s, const product *p,
+                        const side *x, const tgi_task *task, int64_t inner,
+                        tgi_stride *out_strides)
+{
+    tgi_map map;
+    map_side(s, p, x, inner, &map);
+    for (int axis = 0; axis < x->rank; axis++)
+        if (map.axis[axis].axis != TGI_STILL)
+            out_strides[map.axis[axis].axis] =
+                task->stride[task->map.axis[axis].axis];
+}
+
+/* All axes of a task that stores are outer ones, in the order of memory. */
+static tg_status lay_rows(tgi_fuse_state *s, const product *p,
+                          tgi_task *product_task)
+{
+    tgi_task task = begin_side(s, p, &p->a, TGI_TASK_MAP);
+    const int kept = task.outer.n - 1;
+    task.stride[kept].distance = p->k;
+    task.stride[kept + 1].distance = 1;
+    if (!give_buffer(s, &p->a, &task,
+                     tgi_dim_mul(s->dims, p->m, p->k)))
         return tg_error_last()->status;
-    task->packed = pack.buffer;
-    task->sliver = pack.sliver;
-    tgi_fuse_explain(s, p->b, "packed for a product");
-    return tgi_fuse_add_task(s, &pack);
+    task.vectors = TGI_ROWS;
+    task.outer.extent[task.outer.n++] = p->k;
+    task.inner.n = 0;
+    product_task->source = task.buffer;
+    set_strides(s, p, &p->a, &task, product_task->outer.n,
+                product_task->source_stride);
+    tgi_fuse_explain(s, p->a.ref, "laid out row by row for a product");
+    return tgi_fuse_add_task(s, &task);
+}
+
+static tg_status pack_columns(tgi_fuse_state *s, const product *p,
+                              tgi_task *product_task)
+{
+    const int64_t sliver = TGI_SLIVER_BYTES / p->bytes;
+    tgi_dim size = tgi_dim_mul(s->dims, p->k, sliver);
+    tgi_task task = begin_side(s, p, &p->b, TGI_TASK_PACK);
+    task.sliver = product_task->sliver = (uint32_t)sliver;
+    task.stride[task.outer.n - 1].distance = size;
+    task.stride[task.outer.n].distance = sliver;
+    tgi_dim slivers = tgi_dim_div(
+        s->dims, tgi_dim_add(s->dims, p->n, sliver - 1), sliver);
+    if (!give_buffer(s, &p->b, &task, tgi_dim_mul(s->dims, size, slivers)))
+        return tg_error_last()->status;
+    product_task->packed = task.buffer;
+    set_strides(s, p, &p->b, &task, product_task->outer.n,
+                product_task->packed_stride);
+    tgi_fuse_explain(s, p->b.ref, "packed for a product");
+    return tgi_fuse_add_task(s, &task);
 }
 
 /* -- Products -------------------------------------------------------------- */
@@ -180,27 +242,29 @@ static tg_status add_pack(tgi_fuse_state *s, const product *p,
 tg_status tgi_fuse_add_product(tgi_fuse_state *s, tgi_ref ref)
 {
     const product p = product_of(s, ref);
-    const bool is_dot =
-        (p.n == 1 && !p.a_flip) || (p.m == 1 && p.b_flip);
     tgi_task task = {.kind = TGI_TASK_REDUCE,
                      .node = ref,
                      .op = TGI_OP_MATMUL,
-                     .value = p.a,
                      .outer = tgi_domain_of(s, ref),
-                     .vectors = is_dot ? TGI_ROWS : TGI_COLUMNS};
+                     .vectors = p.is_dot ? TGI_ROWS : TGI_COLUMNS};
     tgi_fuse_set_dense(s, &task.outer, task.stride);
-    if (!is_dot && task.outer.n == 0)
+    if (!p.is_dot && task.outer.n == 0)
         task.outer = (tgi_domain){1, {1}};
     if (p.k != 1)
         task.inner = (tgi_domain){1, {p.k}};
-    map_side(s, p.a, ref, p.a_rank - 2 + p.a_flip, p.a_rank - 1 - p.a_flip,
-             p.rank - 2, task.outer.n, &task.map);
-    if (!is_dot && should_pack(s, &p)) {
-        TGI_TRY(add_pack(s, &p, &task));
-        return tgi_fuse_add_task(s, &task);
+
+    const bool has_tiles = !p.is_dot && p.bytes >= 4 && p.k != 0 && p.k != 1;
+    if (has_tiles && should_lay_rows(s, &p)) {
+        TGI_TRY(lay_rows(s, &p, &task));
+    } else {
+        task.value = p.a.ref;
+        map_side(s, &p, &p.a, task.outer.n, &task.map);
     }
-    task.other = p.b;
-    map_side(s, p.b, ref, p.b_rank - 1 - p.b_flip, row_of_b(&p), p.rank - 1,
-             task.outer.n, &task.other_map);
+    if (has_tiles && should_pack(s, &p)) {
+        TGI_TRY(pack_columns(s, &p, &task));
+    } else {
+        task.other = p.b.ref;
+        map_side(s, &p, &p.b, task.outer.n, &task.other_map);
+    }
     return tgi_fuse_add_task(s, &task);
 }

@@ -146,6 +146,7 @@ typedef struct tgi_task {
 typedef struct tgi_fuse_kernel {
     bool is_closed;   /* takes no more tasks */
     bool has_reduction;
+    bool has_product; /* a matrix product, by tiles */
     bool is_split;    /* blocks of its reductions are points of their own */
     uint8_t vectors;
     uint16_t n_phases;

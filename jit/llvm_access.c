@@ -391,6 +391,32 @@ static void store_lanes(tgi_llvm_kernel *k, const tgi_access *access,
                  addresses[i]);
 }
 
+static LLVMValueRef lanes_from(tgi_llvm_kernel *k, LLVMValueRef vector,
+                               unsigned first, unsigned n)
+{
+    LLVMValueRef order[TGI_LLVM_LANES];
+    for (unsigned i = 0; i < n; i++)
+        order[i] = lane_number(k, first + i);
+    return LLVMBuildShuffleVector(k->b, vector,
+                                  LLVMGetPoison(LLVMTypeOf(vector)),
+                                  LLVMConstVector(order, n), "");
+}
+
+/* A vector into one or more slivers; all of the last one is there to be
+   stored to. */
+static void store_slivers(tgi_llvm_kernel *k, const tgi_access *access,
+                          tg_dtype dtype, LLVMValueRef value)
+{
+    LLVMValueRef address = tgi_llvm_address(k, access);
+    LLVMValueRef step =
+        tgi_llvm_stride(k, access->stride[k->vector_axis]);
+    for (unsigned at = 0; at < k->e->lanes; at += access->sliver) {
+        store_at(k, dtype, lanes_from(k, value, at, access->sliver),
+                 address);
+        address = moved(k, access, address, step);
+    }
+}
+
 void tgi_llvm_store(tgi_llvm_kernel *k, const tgi_loop_store *store)
 {
     const tgi_access *access = &k->loops->accesses.data[store->access];
@@ -404,6 +430,11 @@ void tgi_llvm_store(tgi_llvm_kernel *k, const tgi_loop_store *store)
         store_at(k, dtype, value, tgi_llvm_address(k, access));
         return;
     }
+    if (access->sliver) {
+        assert(k->e->lanes % access->sliver == 0);
+        store_slivers(k, access, dtype, value);
+        return;
+    }
     if (!is_step(stride, false) && !is_step(stride, true)) {
         assert(!k->mask && !is_still(stride));
         store_lanes(k, access, dtype, value);
@@ -411,9 +442,9 @@ void tgi_llvm_store(tgi_llvm_kernel *k, const tgi_loop_store *store)
     }
     LLVMValueRef address = tgi_llvm_address(k, access);
     if (k->mask) {
+        assert(is_step(stride, false));
         LLVMValueRef operands[] = {value, address, alignment(k, dtype),
                                    k->mask};
-        assert(is_step(stride, false));
         call_masked(k, "llvm.masked.store", LLVMTypeOf(value), operands);
         return;
     }

@@ -206,10 +206,42 @@ static void chunk_at(tgi_llvm_kernel *k, LLVMValueRef column)
     k->index[k->vector_axis] = NULL;
 }
 
+/* The slivers that are left over, one by one. */
+static void part_of_slivers(tgi_llvm_kernel *k, LLVMValueRef column,
+                            LLVMValueRef n, unsigned sliver)
+{
+    tgi_llvm_loop loop;
+    tgi_llvm_loop_begin(k, &loop, column, n, sliver, NULL, 0);
+    k->e->lanes = sliver;
+    k->mask = tgi_llvm_first_lanes(k, LLVMBuildSub(k->b, n, loop.index, ""));
+    chunk_at(k, loop.index);
+    k->mask = NULL;
+    tgi_llvm_loop_end(k, &loop, NULL);
+}
+
+/* Lanes for the columns that are left over; a tile of a product need not be
+   wider than they are. */
+static unsigned lanes_of_part(const tgi_llvm_kernel *k, LLVMValueRef n)
+{
+    unsigned lanes = k->e->lanes;
+    int64_t number;
+    if (!k->product.rows || !tgi_llvm_is_number(n, &number))
+        return lanes;
+    while (lanes / 2 >= number % k->phases[0].lanes)
+        lanes /= 2;
+    return lanes;
+}
+
 static void part_of_chunk(tgi_llvm_kernel *k, LLVMValueRef column,
                           LLVMValueRef n)
 {
+    const unsigned sliver = tgi_llvm_packed_sliver(k);
+    if (k->phases[0].can_mask && sliver) {
+        part_of_slivers(k, column, n, sliver);
+        return;
+    }
     if (k->phases[0].can_mask) {
+        k->e->lanes = lanes_of_part(k, n);
         LLVMValueRef left = LLVMBuildSub(k->b, n, column, "");
         k->mask = tgi_llvm_first_lanes(k, left);
         chunk_at(k, column);
@@ -254,6 +286,10 @@ void tgi_llvm_columns(tgi_llvm_kernel *k, LLVMValueRef chunk)
         tgi_llvm_number(k->program, tgi_llvm_columns_of_item(k)));
     int64_t number;
     k->e->lanes = lanes;
+    if (tgi_llvm_is_turned_pack(k)) {
+        tgi_llvm_pack_turned(k, column, n);
+        return;
+    }
     if (k->wide) {
         wide_chunk(k, column, n);
         return;

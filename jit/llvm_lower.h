@@ -13,6 +13,7 @@
  *   llvm_columns.c      an item of COLUMNS
  *   llvm_columns_wide.c … of many columns
  *   llvm_product.c      … of a matrix product: rows of tiles
+ *   llvm_pack.c         … that stores a matrix by slivers
  *   llvm_transpose.c    an item of ROWS that goes by tiles …
  *   llvm_turn.c         … which are turned in registers
  *   llvm_stream.c       stores past the cache
@@ -123,6 +124,7 @@ typedef struct tgi_llvm_product {
     unsigned rows;     /* of a tile; 0: the kernel is no product */
     int row_axis;      /* outer axis of its rows */
     int64_t item_rows; /* rows of an item */
+    bool copies;       /* a panel of columns, before it is used */
     LLVMValueRef *heads; /* by access, while a tile is computed */
 } tgi_llvm_product;
 
@@ -461,6 +463,16 @@ unsigned tgi_llvm_product_find(tgi_llvm_kernel *k, bool can_mask);
 /* A block of rows, by number, of the columns at k->index. */
 void tgi_llvm_product_run(tgi_llvm_kernel *k, LLVMValueRef block,
                           LLVMValueRef from, LLVMValueRef to);
+
+/* -- llvm_pack.c ----------------------------------------------------------- */
+
+/* Columns of a sliver, of a kernel that packs; else 0. */
+unsigned tgi_llvm_packed_sliver(const tgi_llvm_kernel *k);
+/* A kernel that packs columns which lie along memory. */
+bool tgi_llvm_is_turned_pack(const tgi_llvm_kernel *k);
+/* The sliver that begins with a column, of n columns in all. */
+void tgi_llvm_pack_turned(tgi_llvm_kernel *k, LLVMValueRef column,
+                          LLVMValueRef n);
 
 /* -- llvm_stream.c --------------------------------------------------------- */
 

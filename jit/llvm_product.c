@@ -7,9 +7,11 @@
  * what is loaded of a side serves all of the other. An item is a block of
  * rows, tile below tile, whose columns of one panel stay in the first cache
  * meanwhile; and what it reads of its rows stays in the second cache for the
- * items beside it. If there are more panels than one, totals wait on the
- * stack. Whatever comes after the product is done where a tile's sums are:
- * in registers if that is little, else in a loop over their rows.
+ * items beside it. Columns that lie far apart are copied to the stack first,
+ * a panel at a time (if there are many blocks, another kernel has packed them
+ * for all: fuse_product.c). If there are more panels than one, totals wait on
+ * the stack. Whatever comes after the product is done where a tile's sums
+ * are: in registers if that is little, else in a loop over their rows.
  */
 #include "llvm_lower.h"
 
@@ -21,9 +23,11 @@ enum {
     SUMS_OF_LONGS = 4,     /* … or a dozen */
     BLOCK_BYTES = 256 << 10, /* of an item's rows, that are read again */
     MOST_TILES = 32,       /* of an item, one below the other */
-    FEW_ITEMS = 16,        /* threads want some to share */
+    FEW_ITEMS = 4,         /* threads want some to share */
     SOME_INNER = 1024,     /* if it is not known how many */
     MOST_UNROLLED = 16,    /* steps of a panel without a loop */
+    NEAR_BYTES = 96 << 10, /* of columns that are read as they are */
+    FEW_TILES = 3,         /* for which columns are not copied */
     MOST_DIRECT = 6        /* words after the product, done in registers */
 };
 
@@ -103,6 +107,17 @@ static bool is_product(tgi_llvm_kernel *k)
            find_sides(k);
 }
 
+/* The number of the access of a side. */
+static uint32_t access_of(const tgi_llvm_kernel *k, uint8_t side)
+{
+    uint32_t i = 1;
+    while (!(k->values[i].sides & side) ||
+           k->values[i].level != TGI_LEVEL_INNER ||
+           k->loops->insts.data[i].kind != TGI_INST_LOAD)
+        i++;
+    return k->loops->insts.data[i].number;
+}
+
 /* -- Sizes ----------------------------------------------------------------- */
 
 static int64_t round_up(int64_t n, int64_t step)
@@ -176,6 +191,22 @@ static int64_t item_rows(const tgi_llvm_kernel *k, unsigned lanes)
     return rows;
 }
 
+/* True if the columns of an item are copied before they are used. */
+static bool should_copy(const tgi_llvm_kernel *k)
+{
+    const tgi_dim n = k->loops->extent[k->vector_axis];
+    const tgi_dim inner = k->loops->extent[k->inner];
+    const tgi_dim m = k->loops->extent[k->product.row_axis];
+    const tgi_access *access =
+        &k->loops->accesses.data[access_of(k, COLUMN_SIDE)];
+    if (access->sliver ||
+        (tgi_dim_is_known(m) && m < FEW_TILES * (int64_t)k->product.rows))
+        return false;
+    return !tgi_llvm_is_plain(k, access) || !tgi_dim_is_known(n) ||
+           !tgi_dim_is_known(inner) ||
+           inner * tgi_dtype_bytes(reduction_of(k)->dtype) > NEAR_BYTES / n;
+}
+
 unsigned tgi_llvm_product_find(tgi_llvm_kernel *k, bool can_mask)
 {
     k->product.rows = 0;
@@ -189,6 +220,7 @@ unsigned tgi_llvm_product_find(tgi_llvm_kernel *k, bool can_mask)
         lanes /= 2;
     k->product.rows = tile_rows(k, lanes);
     k->product.item_rows = item_rows(k, lanes);
+    k->product.copies = should_copy(k);
     return lanes;
 }
 
@@ -214,30 +246,35 @@ static void emit_side(tgi_llvm_kernel *k, uint8_t side)
             tgi_llvm_inst(k, i);
 }
 
+static LLVMTypeRef row_type(const tgi_llvm_kernel *k)
+{
+    return tgi_llvm_type(k->e, reduction_of(k)->dtype);
+}
+
+/* A panel of the columns of an item, copied; NULL: they are not. */
+typedef struct panel {
+    LLVMValueRef memory, first; /* row by row, from the first on */
+} panel;
+
 /* A tile while it is computed. */
 typedef struct tile {
+    const panel *columns;
     unsigned height;
     uint32_t row_access;
     LLVMValueRef heads[TGI_LLVM_TILE_ROWS]; /* of it, by row */
     LLVMValueRef sums[TGI_LLVM_TILE_ROWS];
 } tile;
 
-/* The number of the access of a side. */
-static uint32_t access_of(const tgi_llvm_kernel *k, uint8_t side)
+static void find_columns(tgi_llvm_kernel *k)
 {
-    uint32_t i = 1;
-    while (!(k->values[i].sides & side) ||
-           k->values[i].level != TGI_LEVEL_INNER ||
-           k->loops->insts.data[i].kind != TGI_INST_LOAD)
-        i++;
-    return k->loops->insts.data[i].number;
+    const uint32_t access = access_of(k, COLUMN_SIDE);
+    k->product.heads[access] = head_of(k, access);
 }
 
 static void begin_tile(tgi_llvm_kernel *k, tile *t, LLVMValueRef row,
                        unsigned height)
 {
     t->row_access = access_of(k, ROW_SIDE);
-    const uint32_t column_access = access_of(k, COLUMN_SIDE);
     t->height = height;
     for (unsigned r = 0; r < height; r++) {
         tgi_llvm_state state;
@@ -247,14 +284,40 @@ static void begin_tile(tgi_llvm_kernel *k, tile *t, LLVMValueRef row,
             k->program, row, tgi_llvm_number(k->program, r));
         t->heads[r] = head_of(k, t->row_access);
     }
-    k->product.heads[column_access] = head_of(k, column_access);
+    find_columns(k);
+}
+
+/* The inst whose value the column side is. */
+static uint32_t column_inst(const tgi_llvm_kernel *k)
+{
+    const tgi_reduction *r = reduction_of(k);
+    return k->values[r->value].varies ? r->value : r->other;
+}
+
+static LLVMValueRef panel_row(tgi_llvm_kernel *k, const panel *p,
+                              LLVMValueRef at)
+{
+    LLVMValueRef row = LLVMBuildSub(k->b, at, p->first, "");
+    return LLVMBuildGEP2(k->b, row_type(k), p->memory, &row, 1, "");
+}
+
+static void emit_columns(tgi_llvm_kernel *k, const panel *p, LLVMValueRef at)
+{
+    if (!p->memory) {
+        emit_side(k, COLUMN_SIDE);
+        return;
+    }
+    LLVMValueRef row =
+        LLVMBuildLoad2(k->b, row_type(k), panel_row(k, p, at), "");
+    LLVMSetAlignment(row, 4);
+    k->values[column_inst(k)].value = row;
 }
 
 /* One step of k: the column side once, and the row side for every row. */
 static void take_step(tgi_llvm_kernel *k, tile *t, LLVMValueRef at)
 {
     k->index[k->inner] = at;
-    emit_side(k, COLUMN_SIDE);
+    emit_columns(k, t->columns, at);
     for (unsigned r = 0; r < t->height; r++) {
         tgi_llvm_state state = {{t->sums[r]}};
         k->product.heads[t->row_access] = t->heads[r];
@@ -321,11 +384,6 @@ typedef struct rows {
     LLVMValueRef memory, first;
 } rows;
 
-static LLVMTypeRef row_type(const tgi_llvm_kernel *k)
-{
-    return tgi_llvm_type(k->e, reduction_of(k)->dtype);
-}
-
 static rows make_rows(tgi_llvm_kernel *k, int64_t n, LLVMValueRef first)
 {
     LLVMTypeRef element =
@@ -372,6 +430,7 @@ typedef struct item {
     LLVMValueRef first, end; /* rows */
     LLVMValueRef from, to;   /* of the inner axis: of a panel, if there are
                                 more than one */
+    panel columns;
     bool has_totals;
     bool is_direct; /* the rest is done in registers */
     rows totals;    /* has_totals: of all rows; else of a tile, if it is not
@@ -381,7 +440,7 @@ typedef struct item {
 static void run_tile(tgi_llvm_kernel *k, item *it, LLVMValueRef row,
                      unsigned height)
 {
-    tile t;
+    tile t = {.columns = &it->columns};
     sum_tile(k, &t, row, height, it->from, it->to);
     if (!it->has_totals)
         it->totals.first = row;
@@ -424,9 +483,84 @@ static LLVMValueRef run_tiles(tgi_llvm_kernel *k, item *it, LLVMValueRef row,
     return stop;
 }
 
+/* -- Copies ---------------------------------------------------------------- */
+
+/* True if columns lie along memory, and nothing is done to them. */
+static bool can_turn(const tgi_llvm_kernel *k)
+{
+    const tgi_inst *inst = &k->loops->insts.data[column_inst(k)];
+    const tgi_access *access = &k->loops->accesses.data[inst->number];
+    return inst->kind == TGI_INST_LOAD && k->e->lanes > 1 &&
+           access->stride[k->inner].distance == 1 &&
+           access->stride[k->vector_axis].distance != 1;
+}
+
+static void turn_columns(tgi_llvm_kernel *k, const item *it)
+{
+    const tgi_inst *inst = &k->loops->insts.data[column_inst(k)];
+    const tgi_access *access = &k->loops->accesses.data[inst->number];
+    LLVMValueRef lanes = tgi_llvm_number(k->program, k->e->lanes);
+    LLVMValueRef left = LLVMBuildSub(
+        k->b, tgi_llvm_dim(k, k->loops->extent[k->vector_axis]),
+        k->index[k->vector_axis], "");
+    k->index[k->inner] = it->from;
+    const tgi_llvm_turn turn = {
+        .k = k,
+        .element = tgi_llvm_element_type(k->e, inst->dtype),
+        .bytes = (unsigned)tgi_dtype_bytes(inst->dtype),
+        .from = {.start = tgi_llvm_address_at(k, access),
+                 .line = tgi_llvm_stride(k, access->stride[k->vector_axis]),
+                 .is_backwards = access->stride[k->inner].is_negative},
+        .to = {.start = it->columns.memory, .line = lanes},
+        .n_lines = k->mask ? tgi_llvm_min(k->program, lanes, left) : lanes,
+        .n_elements = LLVMBuildSub(k->b, it->to, it->from, ""),
+    };
+    k->index[k->inner] = NULL;
+    tgi_llvm_turn_all(&turn, false);
+}
+
+/* The columns beside these are those of the next item. */
+static void ask_for_next(tgi_llvm_kernel *k)
+{
+    const tgi_access *access =
+        &k->loops->accesses.data[access_of(k, COLUMN_SIDE)];
+    LLVMValueRef line = tgi_llvm_number(k->program, TILE_BYTES);
+    if (access->stride[k->vector_axis].distance == 1)
+        tgi_llvm_ask(k,
+                     LLVMBuildGEP2(k->b, LLVMInt8TypeInContext(k->e->context),
+                                   tgi_llvm_address(k, access), &line, 1, ""),
+                     1, false);
+}
+
+/* The columns of the panel, row by row. */
+static void copy_columns(tgi_llvm_kernel *k, item *it)
+{
+    tgi_llvm_loop loop;
+    it->columns.first = it->from;
+    if (can_turn(k)) {
+        turn_columns(k, it);
+        return;
+    }
+    find_columns(k);
+    k->heads = k->product.heads;
+    tgi_llvm_loop_begin(k, &loop, it->from, it->to, 1, NULL, 0);
+    k->index[k->inner] = loop.index;
+    emit_side(k, COLUMN_SIDE);
+    ask_for_next(k);
+    LLVMSetAlignment(
+        LLVMBuildStore(k->b, tgi_llvm_value_of(k, column_inst(k)),
+                       panel_row(k, &it->columns, loop.index)),
+        4);
+    tgi_llvm_loop_end(k, &loop, NULL);
+    k->index[k->inner] = NULL;
+    k->heads = NULL;
+}
+
 /* All rows of an item. */
 static void run_rows(tgi_llvm_kernel *k, item *it)
 {
+    if (it->columns.memory)
+        copy_columns(k, it);
     const tgi_dim m = k->loops->extent[k->product.row_axis];
     unsigned height = k->product.rows;
     LLVMValueRef row = run_tiles(k, it, it->first, height);
@@ -486,6 +620,10 @@ void tgi_llvm_product_run(tgi_llvm_kernel *k, LLVMValueRef block,
     int64_t n;
     it.end = tgi_llvm_min(k->program, m,
                           tgi_llvm_add(k->program, it.first, size));
+    if (k->product.copies)
+        it.columns.memory = tgi_llvm_array(
+            k, tgi_llvm_element_type(k->e, reduction_of(k)->dtype),
+            TGI_BLOCK_ROWS * k->e->lanes);
     if (!k->is_split &&
         !(tgi_llvm_is_number(to, &n) && n <= TGI_BLOCK_ROWS)) {
         run_panels(k, &it);

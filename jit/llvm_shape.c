@@ -182,16 +182,28 @@ static unsigned register_lanes(const tgi_llvm_kernel *k, const census *c)
     return k->program->target->vector_bits / 8 / (c->bytes ? c->bytes : 8);
 }
 
+/* Rows that lie along memory fill several slivers; else a vector is of one. */
+static unsigned lanes_of_slivers(const tgi_llvm_kernel *k, unsigned lanes)
+{
+    bool is_plain = true;
+    unsigned sliver = 0;
+    for (size_t i = 0; i < k->loops->accesses.n; i++) {
+        const tgi_access *access = &k->loops->accesses.data[i];
+        is_plain &= tgi_llvm_is_plain(k, access);
+        sliver = access->sliver ? access->sliver : sliver;
+    }
+    if (!sliver)
+        return lanes;
+    return is_plain && !tgi_llvm_is_turned_pack(k) ? TGI_LLVM_LANES : sliver;
+}
+
 static unsigned lanes_for(const tgi_llvm_kernel *k, const census *c,
                           bool can_mask, unsigned least)
 {
     unsigned lanes = registers_for(k, c) * register_lanes(k, c);
     if (lanes > TGI_LLVM_LANES)
         lanes = TGI_LLVM_LANES;
-    for (size_t i = 0; i < k->loops->accesses.n; i++)
-        if (k->loops->accesses.data[i].sliver &&
-            k->loops->accesses.data[i].sliver < lanes)
-            lanes = k->loops->accesses.data[i].sliver;
+    lanes = lanes_of_slivers(k, lanes);
     /* Lanes that are never used cost as much as others; without masks a
        vector that is not full is not used at all. */
     const tgi_dim extent = k->loops->extent[k->vector_axis];

@@ -146,6 +146,7 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm_lookup.c \
 	jit/llvm_lookup.h \
 	jit/llvm_lower.h \
+	jit/llvm_pack.c \
 	jit/llvm_product.c \
 	jit/llvm_random.c \
 	jit/llvm_reduce.c \

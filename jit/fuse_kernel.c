@@ -250,8 +250,8 @@ static tg_status build_reduction(tgi_builder *b, const tgi_fuse_kernel *k,
         const uint32_t root = task->root ? task->root : task->other_root;
         if (!tgi_builder_expand(b, task, root))
             return tg_error_last()->status;
-        r.value = b->inst_of[task->root];
-        r.other = b->inst_of[task->other_root];
+        r.value = task->root ? b->inst_of[task->root] : 0;
+        r.other = task->other_root ? b->inst_of[task->other_root] : 0;
     }
     if (task->source && !(r.value = load_source(b, task)))
         return tg_error_last()->status;

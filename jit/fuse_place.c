@@ -18,7 +18,10 @@ enum {
     MOST_PHASES = 8,
     MOST_REDUCTIONS = 8, /* in one phase */
     FEW_POINTS = 16,    /* too few outer points to share among threads */
-    LONG_RUN = 1 << 15  /* elements of a row that is split then */
+    LONG_RUN = 1 << 15, /* elements of a row that is split then */
+    /* The same of matrix products. */
+    FEW_RESULTS = 4096,
+    LONG_PANELS = 4 * TGI_BLOCK_ROWS
 };
 
 /* -- What a task reads ----------------------------------------------------- */
@@ -90,6 +93,7 @@ typedef struct position {
 static bool is_split(const tgi_domain *outer, const tgi_domain *inner,
                      tgi_vectors vectors, int op)
 {
+    const int64_t few = vectors == TGI_COLUMNS ? FEW_RESULTS : FEW_POINTS;
     int64_t points = 1, run = 1;
     if (op == TGI_OP_ARGMAX || op == TGI_OP_ARGMIN)
         return false;
@@ -101,16 +105,16 @@ static bool is_split(const tgi_domain *outer, const tgi_domain *inner,
         run = run * inner->extent[i] < LONG_RUN ? run * inner->extent[i]
                                                 : LONG_RUN;
     }
-    if (vectors == TGI_COLUMNS)
-        return op != TGI_OP_MATMUL && run > 2 * TGI_BLOCK_ROWS;
+    if (vectors == TGI_COLUMNS && op != TGI_OP_MATMUL)
+        return run > 2 * TGI_BLOCK_ROWS;
     for (int i = 0; i < outer->n; i++) {
         if (!tgi_dim_is_known(outer->extent[i]))
             return false;
-        points = points * outer->extent[i] < FEW_POINTS
-                     ? points * outer->extent[i]
-                     : FEW_POINTS;
+        points = points * outer->extent[i] < few ? points * outer->extent[i]
+                                                 : few;
     }
-    return points < FEW_POINTS && run >= LONG_RUN;
+    return points < few &&
+           run >= (vectors == TGI_COLUMNS ? LONG_PANELS : LONG_RUN);
 }
 
 static bool is_product(const tgi_task *task)

@@ -417,6 +417,27 @@ static void store_slivers(tgi_llvm_kernel *k, const tgi_access *access,
     }
 }
 
+/* The first lanes, as many as the mask has, by as few vectors as there are
+   bits in their number: a masked store takes ten times as long as a plain
+   one. */
+static void store_first(tgi_llvm_kernel *k, const tgi_access *access,
+                        tg_dtype dtype, LLVMValueRef value,
+                        LLVMValueRef address)
+{
+    unsigned at = 0;
+    for (unsigned n = k->e->lanes / 2; n > 0; n /= 2) {
+        if (!(k->n_masked & n))
+            continue;
+        store_at(k, dtype,
+                 n == 1 ? LLVMBuildExtractElement(k->b, value,
+                                                  lane_number(k, at), "")
+                        : lanes_from(k, value, at, n),
+                 moved(k, access, address,
+                       tgi_llvm_number(k->program, at)));
+        at += n;
+    }
+}
+
 void tgi_llvm_store(tgi_llvm_kernel *k, const tgi_loop_store *store)
 {
     const tgi_access *access = &k->loops->accesses.data[store->access];
@@ -441,6 +462,10 @@ void tgi_llvm_store(tgi_llvm_kernel *k, const tgi_loop_store *store)
         return;
     }
     LLVMValueRef address = tgi_llvm_address(k, access);
+    if (k->mask && k->n_masked) {
+        store_first(k, access, dtype, value, address);
+        return;
+    }
     if (k->mask) {
         assert(is_step(stride, false));
         LLVMValueRef operands[] = {value, address, alignment(k, dtype),

@@ -241,11 +241,17 @@ static void part_of_chunk(tgi_llvm_kernel *k, LLVMValueRef column,
         return;
     }
     if (k->phases[0].can_mask) {
-        k->e->lanes = lanes_of_part(k, n);
         LLVMValueRef left = LLVMBuildSub(k->b, n, column, "");
-        k->mask = tgi_llvm_first_lanes(k, left);
+        int64_t number;
+        k->e->lanes = lanes_of_part(k, n);
+        k->n_masked = tgi_llvm_is_number(n, &number)
+                          ? (unsigned)(number % k->phases[0].lanes)
+                          : 0;
+        if (k->n_masked != k->e->lanes)
+            k->mask = tgi_llvm_first_lanes(k, left);
         chunk_at(k, column);
         k->mask = NULL;
+        k->n_masked = 0;
         return;
     }
     tgi_llvm_loop loop;

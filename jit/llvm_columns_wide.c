@@ -7,14 +7,16 @@
  * take ROWS rows at a time: in order, column by column, as ever.
  *
  * Only one block of rows is done this way: the parts of a cascade would not
- * fit. Fusion splits what has more of them.
+ * fit. Fusion splits what has more of them. But the panels of a product (of a
+ * vector and a matrix: others go by tiles) are added up one after the other.
  */
 #include "llvm_lower.h"
 
 enum {
     ROWS = 4, /* taken at a time; measured: 1 is 1.5 times as slow */
     STATE_BYTES = 16 << 10,
-    LEAST_COLUMNS = 1024, /* of an item, unless there are no more */
+    LEAST_COLUMNS = 1024, /* of an item, unless there are no more … */
+    LEAST_OF_PRODUCT = 1024, /* … or there is more to do for each */
     SOME_COLUMNS = 2048,  /* if it is not known how many there are */
     FEW_ROWS = 8,         /* for which it is not worth it */
     FEW_ITEMS = 16,
@@ -22,6 +24,12 @@ enum {
 };
 
 /* -- Which kernels --------------------------------------------------------- */
+
+static bool is_product(const tgi_llvm_kernel *k)
+{
+    return k->loops->reductions.n == 1 &&
+           k->loops->reductions.data[0].op == TGI_OP_MATMUL;
+}
 
 static bool is_one_block(const tgi_llvm_kernel *k)
 {
@@ -72,14 +80,16 @@ unsigned tgi_llvm_wide_columns(const tgi_llvm_kernel *k, unsigned lanes)
     const tgi_dim extent = loops->extent[k->vector_axis];
     const bool is_known = tgi_dim_is_known(extent);
     if (loops->reductions.n == 0 || loops->reductions.data[0].is_cascade ||
-        !is_one_block(k) || cost_at_points(k) > MOST_POINT_COST ||
+        !(is_one_block(k) || is_product(k)) ||
+        cost_at_points(k) > MOST_POINT_COST ||
         lanes == 1 || (is_known && extent < 2 * (int64_t)lanes))
         return 0;
     int64_t columns = is_known ? STATE_BYTES : SOME_COLUMNS;
     while (columns * state_bytes(k) > STATE_BYTES ||
            (is_known && columns / 2 >= extent))
         columns /= 2;
-    while (is_known && columns > LEAST_COLUMNS &&
+    const int64_t least = is_product(k) ? LEAST_OF_PRODUCT : LEAST_COLUMNS;
+    while (is_known && columns > least &&
            extent < columns * FEW_ITEMS &&
            items_beside(k) * ((extent + columns - 1) / columns) < FEW_ITEMS)
         columns /= 2;
@@ -128,7 +138,9 @@ typedef struct span {
     LLVMValueRef from, to;
 } span;
 
-static void start(tgi_llvm_kernel *k, span columns, states *s)
+/* `total`: what totals of panels start with; NULL: these are no totals. */
+static void start(tgi_llvm_kernel *k, span columns, LLVMValueRef total,
+                  states *s)
 {
     const tgi_llvm_phase *p = &k->phases[0];
     tgi_llvm_loop loop;
@@ -136,7 +148,9 @@ static void start(tgi_llvm_kernel *k, span columns, states *s)
     *s = (states){.first = columns.from};
     for (unsigned i = 0; i < p->n_reductions; i++) {
         tgi_llvm_state state;
-        tgi_llvm_start(k, p->reductions[i], false, &state);
+        state.part[0] = total;
+        if (!total)
+            tgi_llvm_start(k, p->reductions[i], false, &state);
         for (unsigned j = 0; j < tgi_llvm_parts(k, p->reductions[i], false);
              j++) {
             s->types[s->n] = LLVMTypeOf(state.part[j]);
@@ -221,15 +235,52 @@ static void finish(tgi_llvm_kernel *k, span columns, const states *s)
     k->index[k->vector_axis] = NULL;
 }
 
+static void take_block(tgi_llvm_kernel *k, span columns, LLVMValueRef from,
+                       LLVMValueRef to, states *s)
+{
+    LLVMValueRef last = tgi_llvm_full_end(k, from, to, ROWS);
+    start(k, columns, NULL, s);
+    take_rows(k, columns, from, last, ROWS, s);
+    take_rows(k, columns, last, to, 1, s);
+}
+
+/* A panel of a product to the total of those before. */
+static void add_up(tgi_llvm_kernel *k, span columns, const states *panel,
+                   const states *totals)
+{
+    LLVMValueRef of_panel[TGI_LLVM_REDUCTIONS * TGI_LLVM_PARTS];
+    LLVMValueRef total[TGI_LLVM_REDUCTIONS * TGI_LLVM_PARTS];
+    tgi_llvm_loop loop;
+    tgi_llvm_loop_begin(k, &loop, columns.from, columns.to, k->e->lanes, NULL,
+                        0);
+    k->index[k->vector_axis] = loop.index;
+    load_states(k, panel, of_panel);
+    load_states(k, totals, total);
+    total[0] = tgi_llvm_combine(k, 0, total[0], of_panel[0]);
+    store_states(k, totals, total);
+    tgi_llvm_loop_end(k, &loop, NULL);
+}
+
 void tgi_llvm_columns_wide(tgi_llvm_kernel *k, LLVMValueRef column,
                            LLVMValueRef end, LLVMValueRef from,
                            LLVMValueRef to)
 {
     const span columns = {column, end};
-    LLVMValueRef last = tgi_llvm_full_end(k, from, to, ROWS);
     states s;
-    start(k, columns, &s);
-    take_rows(k, columns, from, last, ROWS, &s);
-    take_rows(k, columns, last, to, 1, &s);
-    finish(k, columns, &s);
+    if (is_one_block(k)) {
+        take_block(k, columns, from, to, &s);
+        finish(k, columns, &s);
+        return;
+    }
+    states totals;
+    tgi_llvm_loop blocks;
+    LLVMValueRef size = tgi_llvm_number(k->program, TGI_BLOCK_ROWS);
+    start(k, columns, tgi_llvm_total_start(k, from, to), &totals);
+    tgi_llvm_loop_begin(k, &blocks, from, to, TGI_BLOCK_ROWS, NULL, 0);
+    LLVMValueRef next = tgi_llvm_add(k->program, blocks.index, size);
+    take_block(k, columns, blocks.index, tgi_llvm_min(k->program, next, to),
+               &s);
+    add_up(k, columns, &s, &totals);
+    tgi_llvm_loop_end(k, &blocks, NULL);
+    finish(k, columns, &totals);
 }

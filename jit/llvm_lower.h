@@ -145,6 +145,7 @@ typedef struct tgi_llvm_kernel {
     /* Where the loops are. Of the vector axis: lane 0. NULL: nowhere. */
     LLVMValueRef index[TGI_LOOP_AXES];
     LLVMValueRef mask;    /* lanes that count; NULL: all */
+    unsigned n_masked;    /* how many these are; 0: not known */
     bool is_split;        /* see tgi_reduction */
     unsigned wide;        /* columns of an item; 0: those of a vector */
     unsigned splat_lanes; /* of the splats in `values` */
@@ -460,6 +461,9 @@ void tgi_llvm_columns_wide(tgi_llvm_kernel *k, LLVMValueRef column,
 
 /* Lanes of its tiles if the kernel is a product, and k->product; else 0. */
 unsigned tgi_llvm_product_find(tgi_llvm_kernel *k, bool can_mask);
+/* What the total of a product's panels starts with. */
+LLVMValueRef tgi_llvm_total_start(tgi_llvm_kernel *k, LLVMValueRef from,
+                                  LLVMValueRef to);
 /* A block of rows, by number, of the columns at k->index. */
 void tgi_llvm_product_run(tgi_llvm_kernel *k, LLVMValueRef block,
                           LLVMValueRef from, LLVMValueRef to);

@@ -575,15 +575,19 @@ static void run_rows(tgi_llvm_kernel *k, item *it)
     }
 }
 
-static LLVMValueRef nothing(tgi_llvm_kernel *k)
+LLVMValueRef tgi_llvm_total_start(tgi_llvm_kernel *k, LLVMValueRef from,
+                                  LLVMValueRef to)
 {
-    /* x + -0 is x for every float x. */
-    const int dtype = reduction_of(k)->dtype;
-    const uint64_t sign =
-        UINT64_C(1) << (8 * tgi_dtype_bytes(dtype) - 1);
-    return tgi_llvm_constant(
-        k->e, (tg_dtype)dtype,
-        tgi_dtype_is(dtype, TGI_CLASS_FLOAT) ? sign : 0);
+    const tg_dtype dtype = reduction_of(k)->dtype;
+    LLVMValueRef zero = tgi_llvm_constant(k->e, dtype, 0);
+    if (!tgi_dtype_is((int)dtype, TGI_CLASS_FLOAT))
+        return zero;
+    /* x + -0 is x for every x; without any x it is +0. */
+    const unsigned bits = 8 * (unsigned)tgi_dtype_bytes((int)dtype);
+    LLVMValueRef identity =
+        tgi_llvm_constant(k->e, dtype, UINT64_C(1) << (bits - 1));
+    LLVMValueRef is_any = LLVMBuildICmp(k->b, LLVMIntSLT, from, to, "");
+    return LLVMBuildSelect(k->b, is_any, identity, zero, "");
 }
 
 /* Panels one after the other, each for all rows. */
@@ -594,8 +598,9 @@ static void run_panels(tgi_llvm_kernel *k, item *it)
     tgi_llvm_loop clear, panels;
     it->totals = make_rows(k, k->product.item_rows, it->first);
     it->has_totals = true;
+    LLVMValueRef start = tgi_llvm_total_start(k, from, to);
     tgi_llvm_loop_begin(k, &clear, it->first, it->end, 1, NULL, 0);
-    store_row(k, &it->totals, clear.index, nothing(k));
+    store_row(k, &it->totals, clear.index, start);
     tgi_llvm_loop_end(k, &clear, NULL);
 
     tgi_llvm_loop_begin(k, &panels, from, to, TGI_BLOCK_ROWS, NULL, 0);

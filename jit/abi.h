@@ -43,6 +43,9 @@ struct tgi_frame {
        position at which it did. Threads take the minimum of positions. */
     int64_t failed_check;
     int64_t failed_position;
+    /* By number of what is kept (loops.h): not 0 if the variable is as it was
+       when it was last made. NULL if there is nothing of the kind. */
+    const int64_t *unchanged;
     /* Not for compiled code: what the barrier counts with (jit/rt.c). */
     struct tgi_team *team;
     /* Not for compiled code: whom the callbacks above work for. */
@@ -57,7 +60,7 @@ typedef void tgi_entry(tgi_frame *frame, int64_t thread, int64_t n_threads);
  * its name rises with every change of the frame, so that objects and a library
  * that do not fit each other do not link.
  */
-#define TGI_AOT_RUN tgjit_aot_run_1
+#define TGI_AOT_RUN tgjit_aot_run_2
 void TGI_AOT_RUN(tgi_entry *entry, tgi_frame *frame, int32_t n_threads);
 
 #endif /* TGI_ABI_H */

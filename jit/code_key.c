@@ -95,6 +95,7 @@ static void put_kernel(tgi_strbuf *key, const tgi_kernel_loops *kernel)
     put(key, kernel->n_outer);
     put(key, kernel->has_inner);
     put(key, kernel->is_tiny);
+    put(key, kernel->kept);
     put(key, kernel->n_phases);
     for (int axis = 0; axis <= kernel->n_outer; axis++)
         put_dim(key, kernel->extent[axis]);

@@ -238,7 +238,14 @@ static tg_status build_pack(tgi_builder *b, tgi_task *task)
     task->inst = tgi_builder_expand(b, task, task->root);
     if (!task->inst)
         return tg_error_last()->status;
-    return add_store(b, task->inst, &access, TGI_LEVEL_INNER);
+    TGI_TRY(add_store(b, task->inst, &access, TGI_LEVEL_INNER));
+    if (!task->kept)
+        return TG_OK;
+    tgi_loops *program = b->state->loops;
+    if (!tgi_vec_push(&program->kept, task->kept - 1))
+        return tgi_error_memory();
+    b->loops->kept = (uint32_t)program->kept.n;
+    return TG_OK;
 }
 
 static tg_status build_reduction(tgi_builder *b, const tgi_fuse_kernel *k,

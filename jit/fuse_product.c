@@ -25,7 +25,11 @@ enum {
        copies what it needs (llvm_product.c). Measured with 128 rows: 64 KB are
        4 % faster as they are, 256 KB 20 % slower. */
     NEAR_COLUMNS_BYTES = 128 << 10,
-    MANY_ROWS = 128
+    MANY_ROWS = 128,
+    /* What is packed of a variable that only other calls change is kept from
+       call to call: so much of each, and also for few rows. */
+    MOST_KEPT_BYTES = 64 << 20,
+    FEW_ROWS = 4
 };
 
 /* One side: its axis of rows or columns of the result, and that of k. */
@@ -132,10 +136,34 @@ static bool should_lay_rows(const tgi_fuse_state *s, const product *p)
            !is_below(p->m, 2) && !is_below(p->n, MANY_COLUMNS);
 }
 
+/* The parameter + 1 of the variable of which a side is a view, if it is not
+   written here; else 0. */
+static uint32_t unwritten_variable(const tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    while (s->values[ref].how == TGI_FUSE_INLINE) {
+        if (node->op != TGI_OP_TRANSPOSE && node->op != TGI_OP_SLICE)
+            return 0;
+        ref = tgi_fuse_same(s, node->inputs[0]);
+        node = tgi_graph_node(s->graph, ref);
+    }
+    if (s->values[ref].how != TGI_FUSE_GIVEN || node->op != TGI_OP_READ)
+        return 0;
+    const size_t param = tgi_fuse_param(s, node->inputs[0]);
+    return s->graph->params.data[param].is_written ? 0 : (uint32_t)param + 1;
+}
+
+static bool can_keep(const tgi_fuse_state *s, const product *p)
+{
+    return unwritten_variable(s, p->b.ref) &&
+           is_near(p, p->n, p->k, MOST_KEPT_BYTES) &&
+           tgi_domain_of(s, p->b.ref).n == 2;
+}
+
 static bool should_pack(const tgi_fuse_state *s, const product *p)
 {
     return !is_below(p->n, TGI_SLIVER_BYTES / p->bytes) &&
-           !is_below(p->m, MANY_ROWS + 1) &&
+           !is_below(p->m, can_keep(s, p) ? FEW_ROWS : MANY_ROWS + 1) &&
            !(lies_along(s, p->b.ref, p->b.kept) &&
              is_near(p, p->n, p->k, NEAR_COLUMNS_BYTES));
 }
@@ -202,10 +230,12 @@ static tg_status lay_rows(tgi_fuse_state *s, const product *p,
 {
     tgi_task task = begin_side(s, p, &p->a, TGI_TASK_MAP);
     const int kept = task.outer.n - 1;
-    task.stride[kept].distance = p->k;
+    /* A line between rows, so that they never alias. */
+    tgi_dim row =
+        tgi_dim_add(s->dims, p->k, TGI_SLIVER_BYTES / p->bytes);
+    task.stride[kept].distance = row;
     task.stride[kept + 1].distance = 1;
-    if (!give_buffer(s, &p->a, &task,
-                     tgi_dim_mul(s->dims, p->m, p->k)))
+    if (!give_buffer(s, &p->a, &task, tgi_dim_mul(s->dims, p->m, row)))
         return tg_error_last()->status;
     task.vectors = TGI_ROWS;
     task.outer.extent[task.outer.n++] = p->k;
@@ -230,6 +260,8 @@ static tg_status pack_columns(tgi_fuse_state *s, const product *p,
         s->dims, tgi_dim_add(s->dims, p->n, sliver - 1), sliver);
     if (!give_buffer(s, &p->b, &task, tgi_dim_mul(s->dims, size, slivers)))
         return tg_error_last()->status;
+    if (can_keep(s, p))
+        task.kept = unwritten_variable(s, p->b.ref);
     product_task->packed = task.buffer;
     set_strides(s, p, &p->b, &task, product_task->outer.n,
                 product_task->packed_stride);
@@ -238,6 +270,18 @@ static tg_status pack_columns(tgi_fuse_state *s, const product *p,
 }
 
 /* -- Products -------------------------------------------------------------- */
+
+static bool has_tiles(const product *p)
+{
+    return !p->is_dot && p->bytes >= 4 && p->k != 0 && p->k != 1;
+}
+
+bool tgi_fuse_packs_columns(const tgi_fuse_state *s, tgi_ref ref)
+{
+    const product p = product_of(s, ref);
+    return has_tiles(&p) && !is_below(p.n, TGI_SLIVER_BYTES / p.bytes) &&
+           !is_below(p.m, MANY_ROWS + 1);
+}
 
 tg_status tgi_fuse_add_product(tgi_fuse_state *s, tgi_ref ref)
 {
@@ -253,14 +297,13 @@ tg_status tgi_fuse_add_product(tgi_fuse_state *s, tgi_ref ref)
     if (p.k != 1)
         task.inner = (tgi_domain){1, {p.k}};
 
-    const bool has_tiles = !p.is_dot && p.bytes >= 4 && p.k != 0 && p.k != 1;
-    if (has_tiles && should_lay_rows(s, &p)) {
+    if (has_tiles(&p) && should_lay_rows(s, &p)) {
         TGI_TRY(lay_rows(s, &p, &task));
     } else {
         task.value = p.a.ref;
         map_side(s, &p, &p.a, task.outer.n, &task.map);
     }
-    if (has_tiles && should_pack(s, &p)) {
+    if (has_tiles(&p) && should_pack(s, &p)) {
         TGI_TRY(pack_columns(s, &p, &task));
     } else {
         task.other = p.b.ref;

@@ -123,6 +123,8 @@ typedef struct tgi_task {
     uint32_t packed;
     tgi_stride packed_stride[TGI_LOOP_AXES];
     uint32_t sliver; /* columns; PACK: of what it stores */
+    uint32_t kept;   /* PACK: the variable it is made from, as parameter + 1;
+                        0: it is made anew in every call */
 
     /* Where it goes: a buffer (number + 1; 0: the buffer of `node`). */
     uint32_t buffer;
@@ -239,6 +241,8 @@ void tgi_fuse_set_dense(tgi_fuse_state *s, const tgi_domain *domain,
                         tgi_stride *out_strides);
 
 /* fuse_product.c: the tasks of a matrix product. */
+/* True if its second side is packed, unless that lies in memory already. */
+bool tgi_fuse_packs_columns(const tgi_fuse_state *s, tgi_ref ref);
 tg_status tgi_fuse_add_product(tgi_fuse_state *s, tgi_ref ref);
 
 /* True for the task that stores the value of `ref` in its own buffer. */

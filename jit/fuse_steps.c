@@ -232,6 +232,21 @@ static tg_status build_kernel(stepper *st, tgi_fuse_kernel *k)
     return add_step(st, TGI_STEP_CHECKED, 0);
 }
 
+/* What is kept from call to call is in use all the time. */
+static void keep_buffers(tgi_loops *loops)
+{
+    for (size_t i = 0; i < loops->kernels.n; i++) {
+        const tgi_kernel_loops *k = loops->kernels.data[i];
+        for (size_t j = 0; k->kept && j < k->stores.n; j++) {
+            const tgi_access *access =
+                &k->accesses.data[k->stores.data[j].access];
+            tgi_loop_buffer *b = &loops->buffers.data[access->buffer];
+            b->first = 0;
+            b->last = loops->n_epochs - 1;
+        }
+    }
+}
+
 tg_status tgi_fuse_build(tgi_fuse_state *s)
 {
     stepper st = {.state = s};
@@ -239,6 +254,7 @@ tg_status tgi_fuse_build(tgi_fuse_state *s)
     for (size_t i = 0; i < s->kernels.n && !status; i++)
         status = build_kernel(&st, &s->kernels.data[i]);
     s->loops->n_epochs = st.epoch + 1;
+    keep_buffers(s->loops);
     tgi_vec_deinit(&st.touched);
     if (!status)
         status = tgi_fuse_tiny_values(s);

@@ -302,8 +302,9 @@ static void look_at(tgi_fuse_state *s, tgi_ref ref)
 
     switch (node->op) {
     case TGI_OP_MATMUL:
-        for (uint32_t i = 0; i < 2; i++)
-            use(s, node->inputs[i], ref, i)->wants_memory = true;
+        use(s, node->inputs[0], ref, 0)->wants_memory = true;
+        use(s, node->inputs[1], ref, 1)->wants_memory |=
+            !tgi_fuse_packs_columns(s, ref);
         break;
     case TGI_OP_CONCAT:
         /* Every part is a task of its own. */

@@ -22,11 +22,14 @@
  */
 bool tgi_jit_describe(char *buf, size_t n);
 
+/* True if there is none, as someone has found who needed it. */
+bool tgi_jit_is_missing(void);
+
 /* True when the process ends: nothing is compiled any more. */
 bool tgi_jit_is_over(void);
 
-/* This thread has had another one compile: it does not end, and so does not end
-   the process, amid that. */
+/* This thread has had another one compile: if it ends the process amid that,
+   the process waits for it. */
 void tgi_jit_watch_thread(void);
 
 /* The loops a graph becomes for calls whose extents have these values, or why
@@ -58,10 +61,9 @@ typedef struct tgi_jit_options {
     const char *cpu;      /* NULL: the host */
     unsigned vector_bits; /* 0: what suits the CPU */
     bool instruments;     /* for AddressSanitizer */
-    size_t most_work;     /* longer loops are not compiled; 0: all are */
+    size_t most_work;     /* code that is not kept, and is more, is not made */
     bool verifies;        /* LLVM's verifier looks at the IR */
     tgi_store *store;     /* where code is kept; NULL: nowhere */
-    bool only_kept;       /* code that is not kept is not made */
     /* Called with every stage as text if not NULL: "fusion", "loops", "ir",
        "ir-after", "asm". `wants` says for which. */
     bool (*wants)(const char *stage, void *user);
@@ -77,11 +79,13 @@ bool tgi_variant_is_same(const tgi_graph *graph, const int64_t *values,
 /*
  * Compiles `graph` (retained) for calls like the one whose extents have these
  * values (variant.h). UNSUPPORTED if there is no code generator, or it cannot
- * do this; the record says why. NULL if only kept code is wanted, and there is
- * none.
+ * do this; the record says why. NULL if the code is not kept, and to make it
+ * would be more work than is wanted: so much. Else that is 0.
+ *
+ * A unit of work takes about a tenth of a millisecond.
  */
 tg_status tgi_program_create(const tgi_graph *graph, const int64_t *values,
-                             const tgi_jit_options *options,
+                             const tgi_jit_options *options, size_t *out_work,
                              tgi_program **out_program);
 tgi_program *tgi_program_retain(tgi_program *program);
 void tgi_program_release(tgi_program *program);
@@ -115,6 +119,20 @@ tg_status tgi_native_bind(tgi_native *native, void *const *params,
 /* Runs it. The caller holds the locks of variables and has set the
    floating-point mode. */
 tg_status tgi_native_run(tgi_native *native);
+
+/* The contents of a variable: no two that differ have the same. */
+typedef struct tgi_contents {
+    uint64_t variable; /* its id, never 0 … */
+    uint64_t version;  /* … and the version of what is in it */
+} tgi_contents;
+
+/*
+ * Parameters from which a native makes something that lasts from run to run.
+ * Before each run it is told what they contain (by number of the list); without
+ * that it makes everything anew.
+ */
+size_t tgi_native_kept(const tgi_native *native, const uint32_t **out_params);
+void tgi_native_tell(tgi_native *native, size_t number, tgi_contents contents);
 
 /* Bytes of temporaries: what they take, and what no plan could do without. */
 uint64_t tgi_native_bytes(const tgi_native *native);

@@ -163,6 +163,8 @@ static void reduce(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
 
 unsigned tgi_llvm_columns_of_item(const tgi_llvm_kernel *k)
 {
+    if (k->product.slivers > 1)
+        return k->product.slivers * k->phases[0].lanes;
     return k->wide ? k->wide : k->phases[0].lanes;
 }
 
@@ -180,15 +182,14 @@ static void bounds(tgi_llvm_kernel *k, LLVMValueRef *from, LLVMValueRef *to)
 }
 
 /* The columns of all lanes from `column` on. */
-static void chunk_at(tgi_llvm_kernel *k, LLVMValueRef column)
+static void chunk_at(tgi_llvm_kernel *k, LLVMValueRef column, void *user)
 {
     LLVMValueRef from, to;
+    (void)user;
     bounds(k, &from, &to);
     k->index[k->vector_axis] = column;
     if (k->product.rows) {
-        LLVMValueRef block = k->index[k->product.row_axis];
-        tgi_llvm_product_run(k, block, from, to);
-        k->index[k->product.row_axis] = block;
+        tgi_llvm_product_run(k, from, to);
         k->index[k->vector_axis] = NULL;
         return;
     }
@@ -214,7 +215,7 @@ static void part_of_slivers(tgi_llvm_kernel *k, LLVMValueRef column,
     tgi_llvm_loop_begin(k, &loop, column, n, sliver, NULL, 0);
     k->e->lanes = sliver;
     k->mask = tgi_llvm_first_lanes(k, LLVMBuildSub(k->b, n, loop.index, ""));
-    chunk_at(k, loop.index);
+    chunk_at(k, loop.index, NULL);
     k->mask = NULL;
     tgi_llvm_loop_end(k, &loop, NULL);
 }
@@ -225,7 +226,8 @@ static unsigned lanes_of_part(const tgi_llvm_kernel *k, LLVMValueRef n)
 {
     unsigned lanes = k->e->lanes;
     int64_t number;
-    if (!k->product.rows || !tgi_llvm_is_number(n, &number))
+    if (!k->product.rows || k->product.slivers > 1 ||
+        !tgi_llvm_is_number(n, &number))
         return lanes;
     while (lanes / 2 >= number % k->phases[0].lanes)
         lanes /= 2;
@@ -233,7 +235,8 @@ static unsigned lanes_of_part(const tgi_llvm_kernel *k, LLVMValueRef n)
 }
 
 static void part_of_chunk(tgi_llvm_kernel *k, LLVMValueRef column,
-                          LLVMValueRef n)
+                          LLVMValueRef n, tgi_llvm_visit_columns *visit,
+                          void *user)
 {
     const unsigned sliver = tgi_llvm_packed_sliver(k);
     if (k->phases[0].can_mask && sliver) {
@@ -249,7 +252,7 @@ static void part_of_chunk(tgi_llvm_kernel *k, LLVMValueRef column,
                           : 0;
         if (k->n_masked != k->e->lanes)
             k->mask = tgi_llvm_first_lanes(k, left);
-        chunk_at(k, column);
+        visit(k, column, user);
         k->mask = NULL;
         k->n_masked = 0;
         return;
@@ -257,7 +260,7 @@ static void part_of_chunk(tgi_llvm_kernel *k, LLVMValueRef column,
     tgi_llvm_loop loop;
     tgi_llvm_loop_begin(k, &loop, column, n, 1, NULL, 0);
     k->e->lanes = 1;
-    chunk_at(k, loop.index);
+    visit(k, loop.index, user);
     tgi_llvm_loop_end(k, &loop, NULL);
 }
 
@@ -279,29 +282,19 @@ static void wide_chunk(tgi_llvm_kernel *k, LLVMValueRef column,
     tgi_llvm_branch branch;
     tgi_llvm_branch_begin(k, &branch,
                           LLVMBuildICmp(k->b, LLVMIntSLT, full, end, ""));
-    part_of_chunk(k, full, end);
+    part_of_chunk(k, full, end, chunk_at, NULL);
     tgi_llvm_branch_end(k, &branch);
 }
 
-void tgi_llvm_columns(tgi_llvm_kernel *k, LLVMValueRef chunk)
+void tgi_llvm_at_columns(tgi_llvm_kernel *k, LLVMValueRef column,
+                         LLVMValueRef n, tgi_llvm_visit_columns *visit,
+                         void *user)
 {
     const unsigned lanes = k->phases[0].lanes;
-    LLVMValueRef n = tgi_llvm_dim(k, k->loops->extent[k->vector_axis]);
-    LLVMValueRef column = tgi_llvm_mul(
-        k->program, chunk,
-        tgi_llvm_number(k->program, tgi_llvm_columns_of_item(k)));
     int64_t number;
     k->e->lanes = lanes;
-    if (tgi_llvm_is_turned_pack(k)) {
-        tgi_llvm_pack_turned(k, column, n);
-        return;
-    }
-    if (k->wide) {
-        wide_chunk(k, column, n);
-        return;
-    }
     if (tgi_llvm_is_number(n, &number) && number % lanes == 0) {
-        chunk_at(k, column);
+        visit(k, column, user);
         return;
     }
     LLVMValueRef end = tgi_llvm_add(k->program, column,
@@ -312,10 +305,27 @@ void tgi_llvm_columns(tgi_llvm_kernel *k, LLVMValueRef chunk)
     LLVMBuildCondBr(k->b, LLVMBuildICmp(k->b, LLVMIntSLE, end, n, ""), full,
                     part);
     LLVMPositionBuilderAtEnd(k->b, full);
-    chunk_at(k, column);
+    visit(k, column, user);
     LLVMBuildBr(k->b, after);
     LLVMPositionBuilderAtEnd(k->b, part);
-    part_of_chunk(k, column, n);
+    part_of_chunk(k, column, n, visit, user);
     LLVMBuildBr(k->b, after);
     LLVMPositionBuilderAtEnd(k->b, after);
+}
+
+void tgi_llvm_columns(tgi_llvm_kernel *k, LLVMValueRef chunk)
+{
+    LLVMValueRef n = tgi_llvm_dim(k, k->loops->extent[k->vector_axis]);
+    LLVMValueRef column = tgi_llvm_mul(
+        k->program, chunk,
+        tgi_llvm_number(k->program, tgi_llvm_columns_of_item(k)));
+    k->e->lanes = k->phases[0].lanes;
+    if (tgi_llvm_is_turned_pack(k))
+        tgi_llvm_pack_turned(k, column, n);
+    else if (k->wide)
+        wide_chunk(k, column, n);
+    else if (k->product.slivers > 1)
+        tgi_llvm_product_slivers(k, column, n);
+    else
+        tgi_llvm_at_columns(k, column, n, chunk_at, NULL);
 }

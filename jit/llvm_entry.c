@@ -127,7 +127,23 @@ static bool is_tiny(const entry *n, size_t at)
     return kernel && kernel->is_tiny;
 }
 
-static void run(entry *n, uint32_t number)
+/* True if what a kernel makes of a variable is not there already. */
+static LLVMValueRef must_make(entry *n, uint32_t kept)
+{
+    const tgi_llvm_program *program = n->k.program;
+    LLVMValueRef at = tgi_llvm_number(program, kept - 1);
+    LLVMValueRef unchanged = LLVMBuildLoad2(
+        n->k.b, program->i64,
+        LLVMBuildGEP2(n->k.b, program->i64,
+                      tgi_llvm_frame_load(program, n->frame,
+                                          TGI_FRAME_UNCHANGED),
+                      &at, 1, ""),
+        "");
+    return LLVMBuildICmp(n->k.b, LLVMIntEQ, unchanged,
+                         tgi_llvm_number(program, 0), "");
+}
+
+static void run_share(entry *n, uint32_t number)
 {
     tgi_llvm_program *program = n->k.program;
     const tgi_llvm_kernel_info *info = &n->kernels[number];
@@ -140,6 +156,17 @@ static void run(entry *n, uint32_t number)
     LLVMBuildCall2(n->k.b, program->kernel_type, info->function, arguments, 4,
                    "");
     tgi_llvm_branch_end(&n->k, &any);
+}
+
+static void run(entry *n, uint32_t number)
+{
+    const uint32_t kept = n->k.program->loops->kernels.data[number]->kept;
+    tgi_llvm_branch branch;
+    if (kept)
+        tgi_llvm_branch_begin(&n->k, &branch, must_make(n, kept));
+    run_share(n, number);
+    if (kept)
+        tgi_llvm_branch_end(&n->k, &branch);
 }
 
 /* The tiny kernels from step `at` on; gives the step after them. */

@@ -22,6 +22,7 @@ AT(barrier, TGI_FRAME_BARRIER);
 AT(host, TGI_FRAME_HOST);
 AT(failed_check, TGI_FRAME_FAILED_CHECK);
 AT(failed_position, TGI_FRAME_FAILED_POSITION);
+AT(unchanged, TGI_FRAME_UNCHANGED);
 
 void tgi_llvm_frame_init(tgi_llvm_program *program)
 {
@@ -36,6 +37,7 @@ void tgi_llvm_frame_init(tgi_llvm_program *program)
         [TGI_FRAME_HOST] = pointer,
         [TGI_FRAME_FAILED_CHECK] = i64,
         [TGI_FRAME_FAILED_POSITION] = i64,
+        [TGI_FRAME_UNCHANGED] = pointer,
     };
     program->frame_type = LLVMStructCreateNamed(context, "tgi_frame");
     LLVMStructSetBody(program->frame_type, members, TGI_FRAME_MEMBERS, false);

@@ -12,7 +12,7 @@
  *   llvm_strips*.c      … or long bodies in strips
  *   llvm_columns.c      an item of COLUMNS
  *   llvm_columns_wide.c … of many columns
- *   llvm_product.c      … of a matrix product: rows of tiles
+ *   llvm_product*.c     … of a matrix product: rows of tiles
  *   llvm_pack.c         … that stores a matrix by slivers
  *   llvm_transpose.c    an item of ROWS that goes by tiles …
  *   llvm_turn.c         … which are turned in registers
@@ -124,6 +124,7 @@ typedef struct tgi_llvm_product {
     unsigned rows;     /* of a tile; 0: the kernel is no product */
     int row_axis;      /* outer axis of its rows */
     int64_t item_rows; /* rows of an item */
+    unsigned slivers;  /* of an item, if it has more than one; else 0 */
     bool copies;       /* a panel of columns, before it is used */
     LLVMValueRef *heads; /* by access, while a tile is computed */
 } tgi_llvm_product;
@@ -184,6 +185,7 @@ typedef enum tgi_frame_member {
     TGI_FRAME_HOST,
     TGI_FRAME_FAILED_CHECK,
     TGI_FRAME_FAILED_POSITION,
+    TGI_FRAME_UNCHANGED,
     TGI_FRAME_MEMBERS
 } tgi_frame_member;
 
@@ -445,6 +447,13 @@ void tgi_llvm_shared_free(tgi_llvm_program *program);
 
 /* All of the points of a chunk of columns. */
 void tgi_llvm_columns(tgi_llvm_kernel *k, LLVMValueRef chunk);
+/* Calls `visit` for the columns of one vector, from `column` on: with all
+   lanes or, near the end of n columns, with a mask or one by one. */
+typedef void tgi_llvm_visit_columns(tgi_llvm_kernel *k, LLVMValueRef column,
+                                    void *user);
+void tgi_llvm_at_columns(tgi_llvm_kernel *k, LLVMValueRef column,
+                         LLVMValueRef n, tgi_llvm_visit_columns *visit,
+                         void *user);
 unsigned tgi_llvm_columns_of_item(const tgi_llvm_kernel *k);
 
 /* -- llvm_columns_wide.c --------------------------------------------------- */
@@ -457,16 +466,25 @@ void tgi_llvm_columns_wide(tgi_llvm_kernel *k, LLVMValueRef column,
                            LLVMValueRef end, LLVMValueRef from,
                            LLVMValueRef to);
 
-/* -- llvm_product.c -------------------------------------------------------- */
+/* -- llvm_product_shape.c, llvm_product.c ---------------------------------- */
+
+/* What is part of a side, in tgi_llvm_value: bits. */
+enum { TGI_LLVM_ROW_SIDE = 1, TGI_LLVM_COLUMN_SIDE = 2 };
 
 /* Lanes of its tiles if the kernel is a product, and k->product; else 0. */
 unsigned tgi_llvm_product_find(tgi_llvm_kernel *k, bool can_mask);
+/* The number of the one access that a side has. */
+uint32_t tgi_llvm_product_access(const tgi_llvm_kernel *k, uint8_t side);
+
+/* The block of rows at k->index, of the columns there. */
+void tgi_llvm_product_run(tgi_llvm_kernel *k, LLVMValueRef from,
+                          LLVMValueRef to);
+/* The same of several slivers, from `column` on. */
+void tgi_llvm_product_slivers(tgi_llvm_kernel *k, LLVMValueRef column,
+                              LLVMValueRef n);
 /* What the total of a product's panels starts with. */
 LLVMValueRef tgi_llvm_total_start(tgi_llvm_kernel *k, LLVMValueRef from,
                                   LLVMValueRef to);
-/* A block of rows, by number, of the columns at k->index. */
-void tgi_llvm_product_run(tgi_llvm_kernel *k, LLVMValueRef block,
-                          LLVMValueRef from, LLVMValueRef to);
 
 /* -- llvm_pack.c ----------------------------------------------------------- */
 

@@ -7,221 +7,26 @@
  * what is loaded of a side serves all of the other. An item is a block of
  * rows, tile below tile, whose columns of one panel stay in the first cache
  * meanwhile; and what it reads of its rows stays in the second cache for the
- * items beside it. Columns that lie far apart are copied to the stack first,
- * a panel at a time (if there are many blocks, another kernel has packed them
- * for all: fuse_product.c). If there are more panels than one, totals wait on
- * the stack. Whatever comes after the product is done where a tile's sums
- * are: in registers if that is little, else in a loop over their rows.
+ * columns beside them. Those are other items, or if there are many panels
+ * other slivers of this one, panel by panel.
+ *
+ * Columns that lie far apart are copied to the stack first, a panel at a time
+ * (if there are many blocks, another kernel has packed them for all:
+ * fuse_product.c). If there are more panels than one, totals wait on the
+ * stack. Whatever comes after the product is done where a tile's sums are: in
+ * registers if that is little, else in a loop over their rows.
  */
 #include "llvm_lower.h"
 
 enum {
-    TILE_BYTES = 64,       /* of a row of a tile: a line, and a sliver */
-    SUMS = 12,             /* registers of 16 for sums … */
-    SUMS_OF_32 = 24,       /* … or of 32 */
-    SUMS_OF_INTEGERS = 8,  /* products take more than one instruction … */
-    SUMS_OF_LONGS = 4,     /* … or a dozen */
-    BLOCK_BYTES = 256 << 10, /* of an item's rows, that are read again */
-    MOST_TILES = 32,       /* of an item, one below the other */
-    FEW_ITEMS = 4,         /* threads want some to share */
-    SOME_INNER = 1024,     /* if it is not known how many */
-    MOST_UNROLLED = 16,    /* steps of a panel without a loop */
-    NEAR_BYTES = 96 << 10, /* of columns that are read as they are */
-    FEW_TILES = 3,         /* for which columns are not copied */
-    MOST_DIRECT = 6        /* words after the product, done in registers */
+    LINE = 64,          /* bytes */
+    MOST_UNROLLED = 16, /* steps of a panel without a loop */
+    MOST_DIRECT = 6     /* words after the product, done in registers */
 };
-
-/* Sides of a product, as bits. */
-enum { ROW_SIDE = 1, COLUMN_SIDE = 2 };
-
-/* -- Which kernels --------------------------------------------------------- */
 
 static const tgi_reduction *reduction_of(const tgi_llvm_kernel *k)
 {
     return &k->loops->reductions.data[0];
-}
-
-/* Marks all that an inst of a side is made from: one load, and what is done
-   with it. False if there is more. */
-static bool mark(tgi_llvm_kernel *k, uint32_t root, uint8_t side)
-{
-    int n_loads = 0;
-    for (uint32_t i = 1; i < k->loops->insts.n; i++)
-        k->values[i].sides &= (uint8_t)~side;
-    k->values[root].sides |= side;
-    for (uint32_t i = root; i > 0; i--) {
-        const tgi_inst *inst = &k->loops->insts.data[i];
-        if (!(k->values[i].sides & side) ||
-            k->values[i].level == TGI_LEVEL_KERNEL)
-            continue;
-        n_loads += inst->kind == TGI_INST_LOAD;
-        if (k->values[i].level == TGI_LEVEL_POINT ||
-            (inst->kind == TGI_INST_LOAD &&
-             k->loops->accesses.data[inst->number].index) ||
-            (inst->kind != TGI_INST_LOAD && inst->kind != TGI_INST_OP &&
-             inst->kind != TGI_INST_CAST))
-            return false;
-        for (int j = 0; j < inst->n_operands; j++)
-            k->values[inst->operands[j]].sides |= side;
-    }
-    return n_loads == 1;
-}
-
-/* True if nothing of a side moves along an axis. */
-static bool is_still(const tgi_llvm_kernel *k, uint8_t side, int axis)
-{
-    for (uint32_t i = 1; i < k->loops->insts.n; i++) {
-        const tgi_inst *inst = &k->loops->insts.data[i];
-        if ((k->values[i].sides & side) &&
-            inst->kind == TGI_INST_LOAD &&
-            k->loops->accesses.data[inst->number].stride[axis].distance != 0)
-            return false;
-    }
-    return true;
-}
-
-static bool find_sides(tgi_llvm_kernel *k)
-{
-    const tgi_reduction *r = reduction_of(k);
-    uint32_t row = r->value, column = r->other;
-    if (k->values[row].varies) {
-        row = r->other;
-        column = r->value;
-    }
-    if (k->values[row].varies || !k->values[column].varies)
-        return false;
-    k->product.row_axis = k->vector_axis - 1 - r->is_split;
-    return k->product.row_axis >= 0 && mark(k, row, ROW_SIDE) &&
-           mark(k, column, COLUMN_SIDE) &&
-           is_still(k, COLUMN_SIDE, k->product.row_axis);
-}
-
-static bool is_product(tgi_llvm_kernel *k)
-{
-    const tgi_kernel_loops *loops = k->loops;
-    return loops->vectors == TGI_COLUMNS && loops->reductions.n == 1 &&
-           !loops->is_tiny && reduction_of(k)->op == TGI_OP_MATMUL &&
-           !reduction_of(k)->is_cascade &&
-           tgi_dtype_bytes(reduction_of(k)->dtype) >= 4 &&
-           loops->extent[k->inner] != 0 && loops->extent[k->inner] != 1 &&
-           find_sides(k);
-}
-
-/* The number of the access of a side. */
-static uint32_t access_of(const tgi_llvm_kernel *k, uint8_t side)
-{
-    uint32_t i = 1;
-    while (!(k->values[i].sides & side) ||
-           k->values[i].level != TGI_LEVEL_INNER ||
-           k->loops->insts.data[i].kind != TGI_INST_LOAD)
-        i++;
-    return k->loops->insts.data[i].number;
-}
-
-/* -- Sizes ----------------------------------------------------------------- */
-
-static int64_t round_up(int64_t n, int64_t step)
-{
-    return (n + step - 1) / step * step;
-}
-
-static unsigned registers_for_sums(const tgi_llvm_kernel *k)
-{
-    const int dtype = reduction_of(k)->dtype;
-    if (!tgi_dtype_is(dtype, TGI_CLASS_FLOAT))
-        return tgi_dtype_bytes(dtype) == 8 ? SUMS_OF_LONGS
-                                           : SUMS_OF_INTEGERS;
-    return k->program->target->vector_bits == 512 ? SUMS_OF_32 : SUMS;
-}
-
-/* Rows of a tile: as many as registers allow, and tiles alike. */
-static unsigned tile_rows(const tgi_llvm_kernel *k, unsigned lanes)
-{
-    const unsigned bytes =
-        lanes * (unsigned)tgi_dtype_bytes(reduction_of(k)->dtype);
-    const unsigned registers =
-        (bytes * 8 + k->program->target->vector_bits - 1) /
-        k->program->target->vector_bits;
-    unsigned most = registers_for_sums(k) / registers;
-    if (most > TGI_LLVM_TILE_ROWS)
-        most = TGI_LLVM_TILE_ROWS;
-    const tgi_dim m = k->loops->extent[k->product.row_axis];
-    if (!tgi_dim_is_known(m))
-        return most;
-    const int64_t tiles = (m + most - 1) / most;
-    return (unsigned)((m + tiles - 1) / tiles);
-}
-
-/* Items if each has so many rows, as far as that is known. */
-static int64_t count_items(const tgi_llvm_kernel *k, int64_t rows,
-                           unsigned lanes)
-{
-    int64_t items = 1;
-    for (int axis = 0; axis <= k->vector_axis && items < FEW_ITEMS; axis++) {
-        const tgi_dim extent = k->loops->extent[axis];
-        const int64_t piece = axis == k->vector_axis        ? lanes
-                              : axis == k->product.row_axis ? rows
-                                                            : 1;
-        if (tgi_dim_is_known(extent))
-            items *= (extent + piece - 1) / piece;
-    }
-    return items;
-}
-
-/* Rows of an item: whole tiles. */
-static int64_t item_rows(const tgi_llvm_kernel *k, unsigned lanes)
-{
-    const int64_t tile = k->product.rows;
-    const tgi_dim inner = k->loops->extent[k->inner];
-    const tgi_dim m = k->loops->extent[k->product.row_axis];
-    const int64_t row_bytes =
-        (tgi_dim_is_known(inner) ? inner : SOME_INNER) *
-        tgi_dtype_bytes(reduction_of(k)->dtype);
-    int64_t rows = BLOCK_BYTES / row_bytes / tile * tile;
-    if (rows > MOST_TILES * tile)
-        rows = MOST_TILES * tile;
-    if (rows < 4 * tile)
-        rows = 4 * tile;
-    if (!tgi_dim_is_known(m))
-        return rows;
-    const int64_t blocks = (m + rows - 1) / rows;
-    rows = round_up((m + blocks - 1) / blocks, tile);
-    while (rows > tile && count_items(k, rows, lanes) < FEW_ITEMS)
-        rows = round_up(rows / 2, tile);
-    return rows;
-}
-
-/* True if the columns of an item are copied before they are used. */
-static bool should_copy(const tgi_llvm_kernel *k)
-{
-    const tgi_dim n = k->loops->extent[k->vector_axis];
-    const tgi_dim inner = k->loops->extent[k->inner];
-    const tgi_dim m = k->loops->extent[k->product.row_axis];
-    const tgi_access *access =
-        &k->loops->accesses.data[access_of(k, COLUMN_SIDE)];
-    if (access->sliver ||
-        (tgi_dim_is_known(m) && m < FEW_TILES * (int64_t)k->product.rows))
-        return false;
-    return !tgi_llvm_is_plain(k, access) || !tgi_dim_is_known(n) ||
-           !tgi_dim_is_known(inner) ||
-           inner * tgi_dtype_bytes(reduction_of(k)->dtype) > NEAR_BYTES / n;
-}
-
-unsigned tgi_llvm_product_find(tgi_llvm_kernel *k, bool can_mask)
-{
-    k->product.rows = 0;
-    if (!is_product(k))
-        return 0;
-    const tgi_dim n = k->loops->extent[k->vector_axis];
-    unsigned lanes =
-        TILE_BYTES / (unsigned)tgi_dtype_bytes(reduction_of(k)->dtype);
-    while (tgi_dim_is_known(n) && lanes > 1 &&
-           (can_mask ? lanes / 2 : lanes - 1) >= n)
-        lanes /= 2;
-    k->product.rows = tile_rows(k, lanes);
-    k->product.item_rows = item_rows(k, lanes);
-    k->product.copies = should_copy(k);
-    return lanes;
 }
 
 /* -- Sums ------------------------------------------------------------------ */
@@ -267,14 +72,14 @@ typedef struct tile {
 
 static void find_columns(tgi_llvm_kernel *k)
 {
-    const uint32_t access = access_of(k, COLUMN_SIDE);
+    const uint32_t access = tgi_llvm_product_access(k, TGI_LLVM_COLUMN_SIDE);
     k->product.heads[access] = head_of(k, access);
 }
 
 static void begin_tile(tgi_llvm_kernel *k, tile *t, LLVMValueRef row,
                        unsigned height)
 {
-    t->row_access = access_of(k, ROW_SIDE);
+    t->row_access = tgi_llvm_product_access(k, TGI_LLVM_ROW_SIDE);
     t->height = height;
     for (unsigned r = 0; r < height; r++) {
         tgi_llvm_state state;
@@ -304,7 +109,7 @@ static LLVMValueRef panel_row(tgi_llvm_kernel *k, const panel *p,
 static void emit_columns(tgi_llvm_kernel *k, const panel *p, LLVMValueRef at)
 {
     if (!p->memory) {
-        emit_side(k, COLUMN_SIDE);
+        emit_side(k, TGI_LLVM_COLUMN_SIDE);
         return;
     }
     LLVMValueRef row =
@@ -321,7 +126,7 @@ static void take_step(tgi_llvm_kernel *k, tile *t, LLVMValueRef at)
     for (unsigned r = 0; r < t->height; r++) {
         tgi_llvm_state state = {{t->sums[r]}};
         k->product.heads[t->row_access] = t->heads[r];
-        emit_side(k, ROW_SIDE);
+        emit_side(k, TGI_LLVM_ROW_SIDE);
         tgi_llvm_step(k, 0, false, &state);
         t->sums[r] = state.part[0];
     }
@@ -379,24 +184,34 @@ static unsigned cost_of_rest(const tgi_llvm_kernel *k)
 
 /* -- Totals on the stack --------------------------------------------------- */
 
-/* Rows of vectors on the stack, from row `first` on. */
+/* Rows of elements on the stack, from row `first` on, so many in each; the
+   current lanes begin at `column`. */
 typedef struct rows {
-    LLVMValueRef memory, first;
+    LLVMValueRef memory, first, column;
+    unsigned width;
 } rows;
 
 static rows make_rows(tgi_llvm_kernel *k, int64_t n, LLVMValueRef first)
 {
     LLVMTypeRef element =
         tgi_llvm_element_type(k->e, reduction_of(k)->dtype);
-    return (rows){tgi_llvm_array(k, element, (unsigned)n * k->e->lanes),
-                  first};
+    return (rows){.memory = tgi_llvm_array(k, element,
+                                           (unsigned)n * k->e->lanes),
+                  .first = first,
+                  .column = tgi_llvm_number(k->program, 0),
+                  .width = k->e->lanes};
 }
 
 static LLVMValueRef row_at(tgi_llvm_kernel *k, const rows *s,
                            LLVMValueRef row)
 {
-    LLVMValueRef at = LLVMBuildSub(k->b, row, s->first, "");
-    return LLVMBuildGEP2(k->b, row_type(k), s->memory, &at, 1, "");
+    LLVMTypeRef element =
+        tgi_llvm_element_type(k->e, reduction_of(k)->dtype);
+    LLVMValueRef at = tgi_llvm_mul(
+        k->program, LLVMBuildSub(k->b, row, s->first, ""),
+        tgi_llvm_number(k->program, s->width));
+    at = tgi_llvm_add(k->program, at, s->column);
+    return LLVMBuildGEP2(k->b, element, s->memory, &at, 1, "");
 }
 
 static LLVMValueRef load_row(tgi_llvm_kernel *k, const rows *s,
@@ -522,9 +337,10 @@ static void turn_columns(tgi_llvm_kernel *k, const item *it)
 /* The columns beside these are those of the next item. */
 static void ask_for_next(tgi_llvm_kernel *k)
 {
-    const tgi_access *access =
-        &k->loops->accesses.data[access_of(k, COLUMN_SIDE)];
-    LLVMValueRef line = tgi_llvm_number(k->program, TILE_BYTES);
+    const uint32_t number =
+        tgi_llvm_product_access(k, TGI_LLVM_COLUMN_SIDE);
+    const tgi_access *access = &k->loops->accesses.data[number];
+    LLVMValueRef line = tgi_llvm_number(k->program, LINE);
     if (access->stride[k->vector_axis].distance == 1)
         tgi_llvm_ask(k,
                      LLVMBuildGEP2(k->b, LLVMInt8TypeInContext(k->e->context),
@@ -545,7 +361,7 @@ static void copy_columns(tgi_llvm_kernel *k, item *it)
     k->heads = k->product.heads;
     tgi_llvm_loop_begin(k, &loop, it->from, it->to, 1, NULL, 0);
     k->index[k->inner] = loop.index;
-    emit_side(k, COLUMN_SIDE);
+    emit_side(k, TGI_LLVM_COLUMN_SIDE);
     ask_for_next(k);
     LLVMSetAlignment(
         LLVMBuildStore(k->b, tgi_llvm_value_of(k, column_inst(k)),
@@ -590,41 +406,61 @@ LLVMValueRef tgi_llvm_total_start(tgi_llvm_kernel *k, LLVMValueRef from,
     return LLVMBuildSelect(k->b, is_any, identity, zero, "");
 }
 
+static void clear_rows(tgi_llvm_kernel *k, const rows *s, LLVMValueRef end,
+                       LLVMValueRef start)
+{
+    tgi_llvm_loop loop;
+    tgi_llvm_loop_begin(k, &loop, s->first, end, 1, NULL, 0);
+    store_row(k, s, loop.index, start);
+    tgi_llvm_loop_end(k, &loop, NULL);
+}
+
+/* Begins a loop over panels; the item is that of one of them. */
+static void begin_panels(tgi_llvm_kernel *k, item *it, tgi_llvm_loop *panels)
+{
+    LLVMValueRef size = tgi_llvm_number(k->program, TGI_BLOCK_ROWS);
+    LLVMValueRef to = it->to;
+    tgi_llvm_loop_begin(k, panels, it->from, to, TGI_BLOCK_ROWS, NULL, 0);
+    it->from = panels->index;
+    it->to = tgi_llvm_min(k->program, to,
+                          tgi_llvm_add(k->program, panels->index, size));
+}
+
 /* Panels one after the other, each for all rows. */
 static void run_panels(tgi_llvm_kernel *k, item *it)
 {
-    LLVMValueRef from = it->from, to = it->to;
-    LLVMValueRef size = tgi_llvm_number(k->program, TGI_BLOCK_ROWS);
-    tgi_llvm_loop clear, panels;
+    tgi_llvm_loop panels;
     it->totals = make_rows(k, k->product.item_rows, it->first);
     it->has_totals = true;
-    LLVMValueRef start = tgi_llvm_total_start(k, from, to);
-    tgi_llvm_loop_begin(k, &clear, it->first, it->end, 1, NULL, 0);
-    store_row(k, &it->totals, clear.index, start);
-    tgi_llvm_loop_end(k, &clear, NULL);
-
-    tgi_llvm_loop_begin(k, &panels, from, to, TGI_BLOCK_ROWS, NULL, 0);
-    it->from = panels.index;
-    it->to = tgi_llvm_min(k->program, to,
-                          tgi_llvm_add(k->program, panels.index, size));
+    clear_rows(k, &it->totals, it->end,
+               tgi_llvm_total_start(k, it->from, it->to));
+    begin_panels(k, it, &panels);
     run_rows(k, it);
     tgi_llvm_loop_end(k, &panels, NULL);
     finish_rows(k, &it->totals, it->first, it->end);
 }
 
-void tgi_llvm_product_run(tgi_llvm_kernel *k, LLVMValueRef block,
-                          LLVMValueRef from, LLVMValueRef to)
+static item begin_item(tgi_llvm_kernel *k, LLVMValueRef from, LLVMValueRef to)
 {
     LLVMValueRef size =
         tgi_llvm_number(k->program, k->product.item_rows);
     LLVMValueRef m =
         tgi_llvm_dim(k, k->loops->extent[k->product.row_axis]);
-    item it = {.first = tgi_llvm_mul(k->program, block, size),
+    item it = {.first = tgi_llvm_mul(k->program,
+                                     k->index[k->product.row_axis], size),
                .from = from,
                .to = to};
-    int64_t n;
     it.end = tgi_llvm_min(k->program, m,
                           tgi_llvm_add(k->program, it.first, size));
+    return it;
+}
+
+void tgi_llvm_product_run(tgi_llvm_kernel *k, LLVMValueRef from,
+                          LLVMValueRef to)
+{
+    LLVMValueRef block = k->index[k->product.row_axis];
+    item it = begin_item(k, from, to);
+    int64_t n;
     if (k->product.copies)
         it.columns.memory = tgi_llvm_array(
             k, tgi_llvm_element_type(k->e, reduction_of(k)->dtype),
@@ -632,10 +468,86 @@ void tgi_llvm_product_run(tgi_llvm_kernel *k, LLVMValueRef block,
     if (!k->is_split &&
         !(tgi_llvm_is_number(to, &n) && n <= TGI_BLOCK_ROWS)) {
         run_panels(k, &it);
-        return;
+    } else {
+        it.is_direct = cost_of_rest(k) <= MOST_DIRECT;
+        if (!it.is_direct)
+            it.totals = make_rows(k, k->product.rows, it.first);
+        run_rows(k, &it);
     }
-    it.is_direct = cost_of_rest(k) <= MOST_DIRECT;
-    if (!it.is_direct)
-        it.totals = make_rows(k, k->product.rows, it.first);
+    k->index[k->product.row_axis] = block;
+}
+
+/* -- Many slivers ---------------------------------------------------------- */
+
+/* Totals of all slivers, one after the other. */
+typedef struct sliver_totals {
+    item *it;
+    LLVMValueRef column; /* the first of all */
+    rows all;
+} sliver_totals;
+
+/* Where the totals of a column are; all lanes of a sliver, or fewer. */
+static rows totals_at(tgi_llvm_kernel *k, const sliver_totals *s,
+                      LLVMValueRef column)
+{
+    const tgi_llvm_program *program = k->program;
+    LLVMValueRef width = tgi_llvm_number(program, s->all.width);
+    LLVMValueRef from_first = LLVMBuildSub(k->b, column, s->column, "");
+    LLVMValueRef size = tgi_llvm_number(
+        program, k->product.item_rows * (int64_t)s->all.width);
+    rows at = s->all;
+    at.column = tgi_llvm_add(
+        program,
+        tgi_llvm_mul(program, LLVMBuildUDiv(k->b, from_first, width, ""),
+                     size),
+        LLVMBuildURem(k->b, from_first, width, ""));
+    return at;
+}
+
+static void finish_columns(tgi_llvm_kernel *k, LLVMValueRef column,
+                           void *user)
+{
+    const sliver_totals *s = user;
+    const rows totals = totals_at(k, s, column);
+    k->index[k->vector_axis] = column;
+    finish_rows(k, &totals, s->it->first, s->it->end);
+}
+
+void tgi_llvm_product_slivers(tgi_llvm_kernel *k, LLVMValueRef column,
+                              LLVMValueRef n)
+{
+    const unsigned lanes = k->e->lanes, slivers = k->product.slivers;
+    LLVMValueRef zero = tgi_llvm_number(k->program, 0);
+    LLVMValueRef to = tgi_llvm_dim(k, k->loops->extent[k->inner]);
+    LLVMValueRef block = k->index[k->product.row_axis];
+    LLVMValueRef end = tgi_llvm_min(
+        k->program, n,
+        tgi_llvm_add(k->program, column,
+                     tgi_llvm_number(k->program, slivers * lanes)));
+    item it = begin_item(k, zero, to);
+    sliver_totals s = {
+        .it = &it,
+        .column = column,
+        .all = make_rows(k, k->product.item_rows * slivers, zero)};
+    it.has_totals = true;
+    clear_rows(k, &s.all,
+               tgi_llvm_number(k->program, k->product.item_rows * slivers),
+               tgi_llvm_total_start(k, zero, to));
+    s.all.first = it.first;
+
+    tgi_llvm_loop panels, along;
+    begin_panels(k, &it, &panels);
+    tgi_llvm_loop_begin(k, &along, column, end, lanes, NULL, 0);
+    k->index[k->vector_axis] = along.index;
+    it.totals = totals_at(k, &s, along.index);
     run_rows(k, &it);
+    tgi_llvm_loop_end(k, &along, NULL);
+    tgi_llvm_loop_end(k, &panels, NULL);
+
+    tgi_llvm_loop_begin(k, &along, column, end, lanes, NULL, 0);
+    tgi_llvm_at_columns(k, along.index, n, finish_columns, &s);
+    k->e->lanes = lanes;
+    tgi_llvm_loop_end(k, &along, NULL);
+    k->index[k->vector_axis] = NULL;
+    k->index[k->product.row_axis] = block;
 }

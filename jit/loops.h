@@ -201,6 +201,9 @@ typedef struct tgi_kernel_loops {
     /* It becomes straight-line code in the entry, which the first thread runs:
        all of its extents are known, and so is all that it does. */
     bool is_tiny;
+    /* Not 0: all that it stores follows from what is kept, number kept - 1 of
+       the program; it need not run while that stays as it was. */
+    uint32_t kept;
     uint16_t n_phases; /* at least 1 */
     /* Outer extents, then the inner one. Without an inner axis it is 1. */
     tgi_dim extent[TGI_LOOP_AXES];
@@ -253,6 +256,9 @@ typedef struct tgi_loops {
     TGI_VEC(tgi_loop_step) steps;
     TGI_VEC(tgi_host_step) hosts; /* by number of host step */
     TGI_VEC(tgi_checked) checked; /* by number of check */
+    /* Parameters: variables that the program does not write, and from which
+       it makes something that lasts from call to call. */
+    TGI_VEC(uint32_t) kept;
     uint32_t n_epochs;
 } tgi_loops;
 

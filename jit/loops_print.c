@@ -193,7 +193,11 @@ static void print_kernel(const tgi_loops *loops, const tgi_kernel_loops *k,
             tgi_strbuf_add(out, ",");
         tgi_dim_print(loops->dims, k->extent[axis], out);
     }
-    tgi_strbuf_add(out, "]\n");
+    tgi_strbuf_add(out, "]");
+    if (k->kept)
+        tgi_strbuf_addf(out, ", kept while p%u stays",
+                        loops->kept.data[k->kept - 1]);
+    tgi_strbuf_add(out, "\n");
     for (unsigned phase = 0; phase < k->n_phases; phase++)
         print_phase(loops, k, phase, out);
 }

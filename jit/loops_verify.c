@@ -288,6 +288,8 @@ static tg_status verify_kernel(const tgi_loops *loops,
         TGI_TRY(verify_store(loops, k, i));
     for (size_t i = 0; i < k->checks.n; i++)
         TGI_TRY(verify_check(loops, k, i));
+    REQUIRE(k->kept <= loops->kept.n && !(k->kept && k->is_tiny),
+            "kept by nothing", 0);
     if (k->is_tiny)
         TGI_TRY(verify_tiny(loops, k));
     return TG_OK;

@@ -33,6 +33,14 @@ struct tgi_native {
     void **results;         /* where they go, or NULL */
     tgi_frame frame;
     tg_status host_status;  /* of the host step that failed */
+    struct kept *kept;      /* by number of the loops' */
+    int64_t *unchanged;     /* the same for the frame */
+};
+
+/* Contents of a variable: those now, and those from which what is kept was
+   made. */
+struct kept {
+    tgi_contents now, made;
 };
 
 /* Parameters and temporaries without elements lie here: an address that may
@@ -165,6 +173,50 @@ static tg_status report_check(const tgi_native *native)
         tgi_dim_value(data->dims[attr->axis], native->graph_values));
 }
 
+/* -- What is kept ---------------------------------------------------------- */
+
+static tg_status make_kept(tgi_native *native)
+{
+    const size_t n = native->program->loops->kept.n;
+    if (!n)
+        return TG_OK;
+    native->kept = tgi_alloc_zero(n * sizeof(*native->kept));
+    native->unchanged = tgi_alloc_zero(n * sizeof(*native->unchanged));
+    return native->kept && native->unchanged ? TG_OK : tgi_error_memory();
+}
+
+size_t tgi_native_kept(const tgi_native *native, const uint32_t **out_params)
+{
+    *out_params = native->program->loops->kept.data;
+    return native->program->loops->kept.n;
+}
+
+void tgi_native_tell(tgi_native *native, size_t number, tgi_contents contents)
+{
+    native->kept[number].now = contents;
+}
+
+static void compare_kept(tgi_native *native)
+{
+    for (size_t i = 0; i < native->program->loops->kept.n; i++) {
+        const struct kept *kept = &native->kept[i];
+        native->unchanged[i] = kept->now.variable != 0 &&
+                               kept->now.variable == kept->made.variable &&
+                               kept->now.version == kept->made.version;
+    }
+}
+
+/* After a run; one that has failed may have left anything. */
+static void note_kept(tgi_native *native, bool has_failed)
+{
+    const tgi_contents nothing_known = {0};
+    for (size_t i = 0; i < native->program->loops->kept.n; i++) {
+        struct kept *kept = &native->kept[i];
+        kept->made = has_failed ? nothing_known : kept->now;
+        kept->now = nothing_known;
+    }
+}
+
 /* -- Creation -------------------------------------------------------------- */
 
 static tg_status native_init(tgi_native *native, const int64_t *symbols)
@@ -192,12 +244,14 @@ static tg_status native_init(tgi_native *native, const int64_t *symbols)
     TGI_TRY(tgi_graph_run_checks(graph, native->graph_values));
     TGI_TRY(tgi_plan_sizes(loops, native->values, native->sizes));
     TGI_TRY(place_buffers(native));
+    TGI_TRY(make_kept(native));
     native->n_threads = choose_threads(native);
     native->frame = (tgi_frame){.buffers = native->buffers,
                                 .dims = native->values,
                                 .grain = native->options.grain,
                                 .share = tgi_share,
                                 .host = do_host_step,
+                                .unchanged = native->unchanged,
                                 .user = native};
     return TG_OK;
 }
@@ -242,6 +296,8 @@ void tgi_native_destroy(tgi_native *native)
             free_spare(native, i);
     if (native->memory)
         tgi_buffer_free(native->memory, (size_t)native->bytes);
+    tgi_free(native->unchanged);
+    tgi_free(native->kept);
     tgi_free(native->waits);
     tgi_free(native->spare);
     tgi_free(native->results);
@@ -378,10 +434,14 @@ tg_status tgi_native_run(tgi_native *native)
 {
     native->frame.failed_check = 0;
     native->host_status = TG_OK;
+    if (native->kept)
+        compare_kept(native);
     if (native->n_threads == 1)
         native->program->entry(&native->frame, 0, 1);
     else
         tgi_rt_run(native->program->entry, &native->frame,
                    tgi_rt_threads(native->n_threads));
+    if (native->kept)
+        note_kept(native, native->frame.failed_check != 0);
     return finish(native);
 }

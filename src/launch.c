@@ -399,6 +399,22 @@ static void dump_repro(tgi_launch *launch)
     launch->is_dumped = true;
 }
 
+/* Tells compiled code what is in the variables of which it keeps something. */
+static void tell_contents(tgi_launch *launch)
+{
+    tgi_native *keeper = tgi_runner_keeper(launch->runner);
+    const uint32_t *params;
+    const size_t n = keeper ? tgi_native_kept(keeper, &params) : 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t v = 0; v < launch->state.variables.n; v++) {
+            const tg_variable *variable = launch->state.variables.data[v];
+            if (variable->data == launch->params[params[i]])
+                tgi_native_tell(keeper, i,
+                                (tgi_contents){variable->id,
+                                               tg_variable_version(variable)});
+        }
+}
+
 tg_status tgi_launch_run(tgi_launch *launch)
 {
     TGI_TRY(lock_groups(launch));
@@ -413,6 +429,8 @@ tg_status tgi_launch_run(tgi_launch *launch)
             memcpy(copy->buffer, copy->variable->data,
                    (size_t)copy->variable->spec.bytes);
         }
+        if (launch->state.variables.n)
+            tell_contents(launch);
         status = tgi_runner_run(launch->runner);
         /* Also after a failure: effects before it stay. */
         for (size_t i = 0; i < launch->state.written.n; i++)

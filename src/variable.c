@@ -78,11 +78,13 @@ static void variable_free(tg_variable *variable)
 /* An empty shell with one reference; NULL when out of memory (recorded). */
 static tg_variable *variable_alloc(tg_context *ctx, const tgi_spec *spec)
 {
+    static _Atomic uint64_t last_id;
     tg_variable *variable = tgi_alloc_zero(sizeof(*variable));
     if (!variable) {
         tgi_error_memory();
         return NULL;
     }
+    variable->id = 1 + atomic_fetch_add(&last_id, 1);
     tgi_refcount_init(&variable->refs);
     variable->ctx = tg_context_retain(ctx);
     variable->spec = *spec;

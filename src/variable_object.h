@@ -26,6 +26,7 @@ struct tg_variable {
     tgi_spec spec;
     void *data;
     _Atomic uint64_t version; /* written under the group's lock */
+    uint64_t id;              /* no other has or had it; never 0 */
     bool is_trainable;
     /*
      * False while its initial value is still to be computed by the first call

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * llvm_product_shape.c - which kernels are matrix products by tiles, and how
+ * large their tiles and items are. None of it changes a bit.
+ */
+#include "llvm_lower.h"
+
+enum {
+    TILE_BYTES = 64,       /* of a row of a tile: a line, and a sliver */
+    SUMS = 12,             /* registers of 16 for sums … */
+    SUMS_OF_32 = 24,       /* … or of 32 */
+    SUMS_OF_INTEGERS = 8,  /* products take more than one instruction … */
+    SUMS_OF_LONGS = 4,     /* … or a dozen */
+    BLOCK_BYTES = 256 << 10, /* of an item's rows, that are read again */
+    MOST_TILES = 32,       /* of an item, one below the other */
+    FEW_ITEMS = 4,         /* threads want some to share */
+    SOME_INNER = 1024,     /* if it is not known how many */
+    NEAR_BYTES = 96 << 10, /* of columns that are read as they are */
+    FEW_TILES = 3,         /* for which columns are not copied */
+    MANY_PANELS = 3,       /* for which an item has more slivers … */
+    MOST_SLIVERS = 16,     /* … so many of them … */
+    TOTAL_BYTES = 60 << 10 /* … with so much for totals */
+};
+
+/* -- Which kernels --------------------------------------------------------- */
+
+static const tgi_reduction *reduction_of(const tgi_llvm_kernel *k)
+{
+    return &k->loops->reductions.data[0];
+}
+
+/* Marks all that an inst of a side is made from: one load, and what is done
+   with it. False if there is more. */
+static bool mark(tgi_llvm_kernel *k, uint32_t root, uint8_t side)
+{
+    int n_loads = 0;
+    for (uint32_t i = 1; i < k->loops->insts.n; i++)
+        k->values[i].sides &= (uint8_t)~side;
+    k->values[root].sides |= side;
+    for (uint32_t i = root; i > 0; i--) {
+        const tgi_inst *inst = &k->loops->insts.data[i];
+        if (!(k->values[i].sides & side) ||
+            k->values[i].level == TGI_LEVEL_KERNEL)
+            continue;
+        n_loads += inst->kind == TGI_INST_LOAD;
+        if (k->values[i].level == TGI_LEVEL_POINT ||
+            (inst->kind == TGI_INST_LOAD &&
+             k->loops->accesses.data[inst->number].index) ||
+            (inst->kind != TGI_INST_LOAD && inst->kind != TGI_INST_OP &&
+             inst->kind != TGI_INST_CAST))
+            return false;
+        for (int j = 0; j < inst->n_operands; j++)
+            k->values[inst->operands[j]].sides |= side;
+    }
+    return n_loads == 1;
+}
+
+/* True if nothing of a side moves along an axis. */
+static bool is_still(const tgi_llvm_kernel *k, uint8_t side, int axis)
+{
+    for (uint32_t i = 1; i < k->loops->insts.n; i++) {
+        const tgi_inst *inst = &k->loops->insts.data[i];
+        if ((k->values[i].sides & side) &&
+            inst->kind == TGI_INST_LOAD &&
+            k->loops->accesses.data[inst->number].stride[axis].distance != 0)
+            return false;
+    }
+    return true;
+}
+
+static bool find_sides(tgi_llvm_kernel *k)
+{
+    const tgi_reduction *r = reduction_of(k);
+    uint32_t row = r->value, column = r->other;
+    if (k->values[row].varies) {
+        row = r->other;
+        column = r->value;
+    }
+    if (k->values[row].varies || !k->values[column].varies)
+        return false;
+    k->product.row_axis = k->vector_axis - 1 - r->is_split;
+    return k->product.row_axis >= 0 && mark(k, row, TGI_LLVM_ROW_SIDE) &&
+           mark(k, column, TGI_LLVM_COLUMN_SIDE) &&
+           is_still(k, TGI_LLVM_COLUMN_SIDE, k->product.row_axis);
+}
+
+static bool is_product(tgi_llvm_kernel *k)
+{
+    const tgi_kernel_loops *loops = k->loops;
+    return loops->vectors == TGI_COLUMNS && loops->reductions.n == 1 &&
+           !loops->is_tiny && reduction_of(k)->op == TGI_OP_MATMUL &&
+           !reduction_of(k)->is_cascade &&
+           tgi_dtype_bytes(reduction_of(k)->dtype) >= 4 &&
+           loops->extent[k->inner] != 0 && loops->extent[k->inner] != 1 &&
+           find_sides(k);
+}
+
+uint32_t tgi_llvm_product_access(const tgi_llvm_kernel *k, uint8_t side)
+{
+    uint32_t i = 1;
+    while (!(k->values[i].sides & side) ||
+           k->values[i].level != TGI_LEVEL_INNER ||
+           k->loops->insts.data[i].kind != TGI_INST_LOAD)
+        i++;
+    return k->loops->insts.data[i].number;
+}
+
+/* -- Sizes ----------------------------------------------------------------- */
+
+static int64_t round_up(int64_t n, int64_t step)
+{
+    return (n + step - 1) / step * step;
+}
+
+static unsigned registers_for_sums(const tgi_llvm_kernel *k)
+{
+    const int dtype = reduction_of(k)->dtype;
+    if (!tgi_dtype_is(dtype, TGI_CLASS_FLOAT))
+        return tgi_dtype_bytes(dtype) == 8 ? SUMS_OF_LONGS
+                                           : SUMS_OF_INTEGERS;
+    return k->program->target->vector_bits == 512 ? SUMS_OF_32 : SUMS;
+}
+
+/* Rows of a tile: as many as registers allow, and tiles alike. */
+static unsigned tile_rows(const tgi_llvm_kernel *k, unsigned lanes)
+{
+    const unsigned bytes =
+        lanes * (unsigned)tgi_dtype_bytes(reduction_of(k)->dtype);
+    const unsigned registers =
+        (bytes * 8 + k->program->target->vector_bits - 1) /
+        k->program->target->vector_bits;
+    unsigned most = registers_for_sums(k) / registers;
+    if (most > TGI_LLVM_TILE_ROWS)
+        most = TGI_LLVM_TILE_ROWS;
+    const tgi_dim m = k->loops->extent[k->product.row_axis];
+    if (!tgi_dim_is_known(m))
+        return most;
+    const int64_t tiles = (m + most - 1) / most;
+    return (unsigned)((m + tiles - 1) / tiles);
+}
+
+/* Items if each has so many rows, as far as that is known. */
+static int64_t count_items(const tgi_llvm_kernel *k, int64_t rows,
+                           unsigned lanes)
+{
+    int64_t items = 1;
+    for (int axis = 0; axis <= k->vector_axis && items < FEW_ITEMS; axis++) {
+        const tgi_dim extent = k->loops->extent[axis];
+        const int64_t piece = axis == k->vector_axis        ? lanes
+                              : axis == k->product.row_axis ? rows
+                                                            : 1;
+        if (tgi_dim_is_known(extent))
+            items *= (extent + piece - 1) / piece;
+    }
+    return items;
+}
+
+/* Rows of an item: whole tiles. */
+static int64_t item_rows(const tgi_llvm_kernel *k, unsigned lanes)
+{
+    const int64_t tile = k->product.rows;
+    const tgi_dim inner = k->loops->extent[k->inner];
+    const tgi_dim m = k->loops->extent[k->product.row_axis];
+    const int64_t row_bytes =
+        (tgi_dim_is_known(inner) ? inner : SOME_INNER) *
+        tgi_dtype_bytes(reduction_of(k)->dtype);
+    int64_t rows = BLOCK_BYTES / row_bytes / tile * tile;
+    if (rows > MOST_TILES * tile)
+        rows = MOST_TILES * tile;
+    if (rows < 4 * tile)
+        rows = 4 * tile;
+    if (!tgi_dim_is_known(m))
+        return rows;
+    const int64_t blocks = (m + rows - 1) / rows;
+    rows = round_up((m + blocks - 1) / blocks, tile);
+    while (rows > tile && count_items(k, rows, lanes) < FEW_ITEMS)
+        rows = round_up(rows / 2, tile);
+    return rows;
+}
+
+/* True if the columns of an item are copied before they are used. */
+static bool should_copy(const tgi_llvm_kernel *k)
+{
+    const tgi_dim n = k->loops->extent[k->vector_axis];
+    const tgi_dim inner = k->loops->extent[k->inner];
+    const tgi_dim m = k->loops->extent[k->product.row_axis];
+    const tgi_access *access =
+        &k->loops->accesses.data[tgi_llvm_product_access(k, TGI_LLVM_COLUMN_SIDE)];
+    if (access->sliver ||
+        (tgi_dim_is_known(m) && m < FEW_TILES * (int64_t)k->product.rows))
+        return false;
+    return !tgi_llvm_is_plain(k, access) || !tgi_dim_is_known(n) ||
+           !tgi_dim_is_known(inner) ||
+           inner * tgi_dtype_bytes(reduction_of(k)->dtype) > NEAR_BYTES / n;
+}
+
+/* True if slivers of an item go along with each other, panel by panel. */
+static bool can_have_slivers(const tgi_llvm_kernel *k)
+{
+    const tgi_dim inner = k->loops->extent[k->inner];
+    const uint32_t access = tgi_llvm_product_access(k, TGI_LLVM_COLUMN_SIDE);
+    return k->loops->accesses.data[access].sliver && !k->is_split &&
+           !(tgi_dim_is_known(inner) &&
+             inner <= (MANY_PANELS - 1) * TGI_BLOCK_ROWS);
+}
+
+static void choose_slivers(tgi_llvm_kernel *k, unsigned lanes)
+{
+    const tgi_dim n = k->loops->extent[k->vector_axis];
+    const int64_t tile = k->product.rows;
+    unsigned slivers = MOST_SLIVERS;
+    int64_t rows = TOTAL_BYTES / (slivers * TILE_BYTES) / tile * tile;
+    while (tgi_dim_is_known(n) && slivers > 1 && slivers / 2 * lanes >= n)
+        slivers /= 2;
+    while (slivers > 1 && tgi_dim_is_known(n) &&
+           count_items(k, rows, slivers * lanes) < FEW_ITEMS)
+        slivers /= 2;
+    if (slivers == 1)
+        return;
+    k->product.slivers = slivers;
+    k->product.item_rows = rows;
+}
+
+unsigned tgi_llvm_product_find(tgi_llvm_kernel *k, bool can_mask)
+{
+    k->product.rows = 0;
+    if (!is_product(k))
+        return 0;
+    const tgi_dim n = k->loops->extent[k->vector_axis];
+    unsigned lanes =
+        TILE_BYTES / (unsigned)tgi_dtype_bytes(reduction_of(k)->dtype);
+    while (tgi_dim_is_known(n) && lanes > 1 &&
+           (can_mask ? lanes / 2 : lanes - 1) >= n)
+        lanes /= 2;
+    k->product.rows = tile_rows(k, lanes);
+    k->product.item_rows = item_rows(k, lanes);
+    k->product.copies = should_copy(k);
+    k->product.slivers = 0;
+    if (can_have_slivers(k))
+        choose_slivers(k, lanes);
+    return lanes;
+}

@@ -9,11 +9,11 @@
  */
 #include "code_cache.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "alloc.h"
+#include "at_fork.h"
 #include "error.h"
 #include "hash.h"
 
@@ -59,10 +59,8 @@ static entry *find(const void *key, size_t key_bytes, uint64_t hash)
     return e;
 }
 
-/*
- * Takes an entry out. What leaves is freed when the lock is not held: that of
- * code pages comes before this one in a fork.
- */
+/* Takes an entry out. What leaves is freed when the lock is not held, as that
+   of code pages is taken then (at_fork.h). */
 static void drop(entry *e, entry **gone)
 {
     entry **link = &cache.entries;
@@ -89,16 +87,21 @@ static void trim(size_t limit, entry **gone)
     }
 }
 
-/* Ends what began with taking the lock. */
-static void unlock(entry *gone)
+static void free_all(entry *gone)
 {
-    pthread_mutex_unlock(&cache.lock);
     while (gone) {
         entry *next = gone->next;
         tgi_code_release(gone->code);
         tgi_free(gone);
         gone = next;
     }
+}
+
+/* Ends what began with taking the lock. */
+static void unlock(entry *gone)
+{
+    pthread_mutex_unlock(&cache.lock);
+    free_all(gone);
 }
 
 static bool begin(const void *key, size_t key_bytes, uint64_t hash)
@@ -115,18 +118,8 @@ static bool begin(const void *key, size_t key_bytes, uint64_t hash)
 
 /* -- Forks ----------------------------------------------------------------- */
 
-static void before_fork(void)
-{
-    pthread_mutex_lock(&cache.lock);
-}
-
-static void after_fork(void)
-{
-    pthread_mutex_unlock(&cache.lock);
-}
-
-/* Those who make code, or wait for it, are not here. */
-static void after_fork_in_child(void)
+/* Those who make code, or wait for it, are not in the child. */
+static void forget_makers(void)
 {
     entry *gone = NULL;
     for (entry *e = cache.entries, *next; e; e = next) {
@@ -135,13 +128,10 @@ static void after_fork_in_child(void)
             drop(e, &gone);
     }
     pthread_cond_init(&cache.made, NULL);
-    unlock(gone);
+    free_all(gone);
 }
 
-__attribute__((constructor)) static void watch_forks(void)
-{
-    (void)pthread_atfork(before_fork, after_fork, after_fork_in_child);
-}
+TGI_HOLD_IN_FORKS(&cache.lock, forget_makers())
 
 /* -- Getting --------------------------------------------------------------- */
 

@@ -14,6 +14,7 @@ typedef struct job {
     const tgi_jit_options *options;
     tgi_codegen_options asked;
     tgi_strbuf key;
+    bool only_looks;
 } job;
 
 bool tgi_jit_wants(const tgi_jit_options *options, const char *stage)
@@ -94,9 +95,11 @@ static tgi_code *find_stored(job *j)
     size_t n;
     tgi_code *code = NULL;
     tgi_error_copy before;
-    void *bytes = tgi_store_load(j->options->store,
-                                 (tgi_store_bytes){j->key.text, j->key.n},
-                                 j->options->log, &n);
+    const tgi_store_bytes key = {j->key.text, j->key.n};
+    void *bytes =
+        j->only_looks
+            ? tgi_store_peek(j->options->store, key, &n)
+            : tgi_store_load(j->options->store, key, j->options->log, &n);
     if (!bytes)
         return NULL;
     tgi_error_save(&before);
@@ -114,16 +117,17 @@ static tg_status make(void *user, tgi_code **out_code)
 {
     job *j = user;
     *out_code = j->options->store ? find_stored(j) : NULL;
-    return *out_code || j->options->only_kept ? TG_OK : generate(j, out_code);
+    return *out_code || j->only_looks ? TG_OK : generate(j, out_code);
 }
 
 /* -- All of it ------------------------------------------------------------- */
 
 tg_status tgi_compile(const tgi_loops *loops, const tgi_jit_options *options,
-                      tgi_code **out_code)
+                      bool only_looks, tgi_code **out_code)
 {
     job j = {.loops = loops,
              .options = options,
+             .only_looks = only_looks,
              .asked = {.cpu = options->cpu,
                        .vector_bits = options->vector_bits,
                        .cache_bytes = tgi_cache_bytes(),
@@ -140,13 +144,13 @@ tg_status tgi_compile(const tgi_loops *loops, const tgi_jit_options *options,
        process in it. */
     if (j.asked.wants_ir || j.asked.wants_assembly || options->instruments) {
         *out_code = NULL;
-        return options->only_kept ? TG_OK : generate(&j, out_code);
+        return only_looks ? TG_OK : generate(&j, out_code);
     }
     tgi_code_key(loops, &j.asked, &j.key);
     tg_status status = j.key.failed
                            ? tgi_error_memory()
                            : tgi_code_cache_get(j.key.text, j.key.n,
-                                                !options->only_kept, make, &j,
+                                                !only_looks, make, &j,
                                                 out_code);
     tgi_strbuf_deinit(&j.key);
     return status;

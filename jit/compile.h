@@ -11,10 +11,11 @@
 /*
  * The code of verified loops, retained: what the process has already, else
  * what the store keeps, else what the code generator makes; only then is its
- * module opened. NULL if that is not wanted (only_kept).
+ * module opened. If it `only_looks`, nothing is made, nor is waited for who
+ * does; NULL then.
  */
 tg_status tgi_compile(const tgi_loops *loops, const tgi_jit_options *options,
-                      tgi_code **out_code);
+                      bool only_looks, tgi_code **out_code);
 
 /* Shows a stage to who wants it. */
 bool tgi_jit_wants(const tgi_jit_options *options, const char *stage);

@@ -43,6 +43,9 @@ static tg_status make_loops(job *j)
                      j->graph, j->loops->hosts.data[0].print)),
                  "'%s' prints, which an exported function cannot",
                  j->graph->name);
+    /* An exported function does not know whether anything has changed. */
+    for (size_t i = 0; i < j->loops->kernels.n; i++)
+        j->loops->kernels.data[i]->kept = 0;
     return tgi_loops_verify(j->loops);
 }
 
@@ -178,13 +181,15 @@ static tg_status generate(const job *j, tgi_exported *out)
                                        .alloc = tgi_alloc,
                                        .free = tgi_free};
     char reason[1024];
-    const struct tgi_module *module = tgi_module_get(reason, sizeof(reason));
+    const struct tgi_module *module =
+        tgi_module_enter(reason, sizeof(reason));
     if (!module)
         TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE, "%s", reason);
     tgi_codegen codegen = {0};
     const bool is_good = module->compile(j->loops, &asked, &codegen);
     tg_status status = take(j, &codegen, is_good, out);
     module->dispose(&codegen);
+    tgi_module_leave();
     return status;
 }
 

@@ -11,7 +11,6 @@
 #include "image_debug.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 #include <unistd.h>
 
 #include "alloc.h"
+#include "at_fork.h"
 #include "error.h"
 #include "strbuf.h"
 
@@ -26,25 +26,10 @@ static atomic_uint told; /* TGI_DEBUG_* */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void before_fork(void)
-{
-    pthread_mutex_lock(&lock);
-}
-
-static void after_fork(void)
-{
-    pthread_mutex_unlock(&lock);
-}
-
-static void watch_forks(void)
-{
-    (void)pthread_atfork(before_fork, after_fork, after_fork);
-}
+TGI_HOLD_IN_FORKS(&lock, (void)0)
 
 void tgi_image_debug_enable(unsigned what)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch_forks);
     atomic_fetch_or(&told, what);
 }
 

@@ -15,16 +15,19 @@
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "at_fork.h"
+
 static pthread_once_t opened = PTHREAD_ONCE_INIT;
 static const struct tgi_module *module; /* NULL: see `reason` */
 static char reason[1024];
+static atomic_bool is_missing;
 
 /* Keeps the reason why there is no module; a long path may cut it. */
 static void refuse(const char *format, ...)
@@ -36,17 +39,22 @@ static void refuse(const char *format, ...)
     va_start(args, format);
     vsnprintf(reason, sizeof reason, format, args);
     va_end(args);
+    atomic_store(&is_missing, true);
 }
 
 /* -- Who is inside --------------------------------------------------------- */
 
 /*
  * Threads that open the module or compile. LLVM registers what is to be done
- * at the end of the process when it is opened, and whenever it makes something
- * that lives so long; none of that must find anybody inside. What is registered
- * last is done first, so no handler of ours would come before it; but those
- * of the ending thread come before all others. Hence at_thread_end, for the
- * main thread and for those who have had something compiled.
+ * at the end of the process when it is opened, and some more when it compiles
+ * something of a new kind; none of that must find anybody inside. Hence at_end,
+ * which must come first, and so be registered last. The end of the thread that
+ * ends the process comes before all that has been registered: there it is done
+ * for the main thread, and for those who have had something compiled.
+ *
+ * For threads that the library has never seen it is done when LLVM is open, and
+ * again after its first compiles. That leaves a gap: if such a thread ends the
+ * process amid a compile, what this very compile has registered comes first.
  *
  * Nobody waits for ever: a log may hold a compile up.
  */
@@ -54,53 +62,40 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t has_left;
     int n_inside;
-    bool is_over;     /* the process ends */
-    bool is_orphaned; /* forked amid a compile of another thread */
+    unsigned n_compiles; /* that are over */
+    bool is_over;        /* the process ends */
+    bool is_orphaned;    /* forked amid a compile of another thread */
 } inside = {.lock = PTHREAD_MUTEX_INITIALIZER,
             .has_left = PTHREAD_COND_INITIALIZER};
 
 /* Of this thread; more than one if a log calls. */
 static _Thread_local int n_own;
 
-/* Until no other thread is inside; the lock is held. */
-static void wait_for_others(void)
+/* Nobody enters any more, and those who are inside leave. */
+static void at_end(void)
 {
-    enum { MOST_SECONDS = 10 };
+    enum { MOST_SECONDS = 60 };
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += MOST_SECONDS;
+    pthread_mutex_lock(&inside.lock);
+    inside.is_over = true;
     while (inside.n_inside > n_own &&
            pthread_cond_timedwait(&inside.has_left, &inside.lock, &until) == 0)
         ;
-}
-
-/* When the main thread ends, so does the process. */
-static void at_thread_end(void *main)
-{
-    pthread_mutex_lock(&inside.lock);
-    inside.is_over |= main != NULL;
-    wait_for_others();
     pthread_mutex_unlock(&inside.lock);
 }
 
-static void before_fork(void)
-{
-    pthread_mutex_lock(&inside.lock);
-}
-
-static void in_parent(void)
-{
-    pthread_mutex_unlock(&inside.lock);
-}
-
-static void in_child(void)
+/* Those who were inside are not in the child. */
+static void forget_others(void)
 {
     if (inside.n_inside > n_own)
         inside.is_orphaned = true;
     inside.n_inside = n_own;
     pthread_cond_init(&inside.has_left, NULL);
-    pthread_mutex_unlock(&inside.lock);
 }
+
+TGI_HOLD_IN_FORKS(&inside.lock, forget_others())
 
 #ifdef __GLIBC__
 /* What the destructors of C++'s thread-local objects are registered with. */
@@ -108,29 +103,28 @@ int __cxa_thread_atexit_impl(void (*end)(void *), void *object, void *dso);
 extern void *__dso_handle __attribute__((visibility("hidden")));
 #endif
 
-static void watch(void *main)
+/* This thread ends; nobody can know whether the process does. */
+static void at_thread_end(void *unused)
+{
+    (void)unused;
+    (void)atexit(at_end);
+}
+
+void tgi_jit_watch_thread(void)
 {
     static _Thread_local bool is_watched;
     if (is_watched)
         return;
     is_watched = true;
 #ifdef __GLIBC__
-    (void)__cxa_thread_atexit_impl(at_thread_end, main, &__dso_handle);
+    (void)__cxa_thread_atexit_impl(at_thread_end, NULL, &__dso_handle);
 #endif
-}
-
-void tgi_jit_watch_thread(void)
-{
-    watch(NULL);
 }
 
 __attribute__((constructor)) static void at_load(void)
 {
-    static char main;
-    if (pthread_atfork(before_fork, in_parent, in_child) != 0)
-        inside.is_over = true;
     if (gettid() == getpid())
-        watch(&main);
+        tgi_jit_watch_thread();
 }
 
 #ifdef TGJIT_HAVE_LLVM
@@ -181,7 +175,9 @@ static void open_module(void)
         return;
     }
     module = table_of(library, path);
-    if (!module)
+    if (module)
+        (void)atexit(at_end);
+    else
         dlclose(library);
 }
 
@@ -194,12 +190,27 @@ static void open_module(void)
 
 #endif
 
-const struct tgi_module *tgi_module_get(char *buf, size_t n)
+/* The module, opened if need be; else NULL, and the reason in `buf`. */
+static const struct tgi_module *get(char *buf, size_t n)
 {
     pthread_once(&opened, open_module);
     if (!module)
         snprintf(buf, n, "%s", reason);
     return module;
+}
+
+static void leave(bool has_compiled)
+{
+    pthread_mutex_lock(&inside.lock);
+    inside.n_compiles += has_compiled;
+    /* The more LLVM has compiled before, the less likely it is to have
+       registered something: after the 1st, the 2nd, the 4th, the 8th … */
+    if (has_compiled && (inside.n_compiles & (inside.n_compiles - 1)) == 0)
+        (void)atexit(at_end);
+    inside.n_inside--;
+    n_own--;
+    pthread_cond_broadcast(&inside.has_left);
+    pthread_mutex_unlock(&inside.lock);
 }
 
 const struct tgi_module *tgi_module_enter(char *buf, size_t n)
@@ -218,19 +229,20 @@ const struct tgi_module *tgi_module_enter(char *buf, size_t n)
         snprintf(buf, n, "%s", why);
         return NULL;
     }
-    const struct tgi_module *entered = tgi_module_get(buf, n);
+    const struct tgi_module *entered = get(buf, n);
     if (!entered)
-        tgi_module_leave();
+        leave(false);
     return entered;
 }
 
 void tgi_module_leave(void)
 {
-    pthread_mutex_lock(&inside.lock);
-    inside.n_inside--;
-    n_own--;
-    pthread_cond_broadcast(&inside.has_left);
-    pthread_mutex_unlock(&inside.lock);
+    leave(true);
+}
+
+bool tgi_jit_is_missing(void)
+{
+    return atomic_load(&is_missing);
 }
 
 bool tgi_jit_is_over(void)
@@ -243,7 +255,7 @@ bool tgi_jit_is_over(void)
 
 bool tgi_jit_describe(char *buf, size_t n)
 {
-    if (tgi_module_get(buf, n))
+    if (get(buf, n))
         module->describe(buf, n);
     return module != NULL;
 }

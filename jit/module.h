@@ -31,13 +31,11 @@ struct tgi_module {
     tgi_codegen_dispose *dispose;
 };
 
-/* The module, opened if need be; else NULL, and the reason in `buf`. */
-const struct tgi_module *tgi_module_get(char *buf, size_t n);
-
 /*
- * The same to compile, until tgi_module_leave. None when the process ends, and
- * in a child that was forked while another thread was compiling: LLVM's locks
- * may be held there for ever. The end of the process waits for all compiles.
+ * The module, opened if need be, to compile once until tgi_module_leave; else
+ * NULL, and the reason in `buf`. There is none when the process ends, and in a
+ * child that was forked while another thread was compiling: LLVM's locks may
+ * be held there for ever. The end of the process waits for all compiles.
  */
 const struct tgi_module *tgi_module_enter(char *buf, size_t n);
 void tgi_module_leave(void);

@@ -16,7 +16,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,6 +24,7 @@
 #include <unistd.h>
 
 #include "alloc.h"
+#include "at_fork.h"
 #include "error.h"
 
 enum { CHUNK_BYTES = 1 << 20 };
@@ -39,23 +39,7 @@ typedef struct chunk {
 static chunk *chunks; /* guarded by `lock`, and so is all inside */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* -- Fork: a child never finds the lock held by a thread it has not -------- */
-
-static void before_fork(void)
-{
-    pthread_mutex_lock(&lock);
-}
-
-static void after_fork(void)
-{
-    pthread_mutex_unlock(&lock);
-}
-
-static void watch_forks(void)
-{
-    /* Without memory for the handlers a child may hang; nothing is better. */
-    (void)pthread_atfork(before_fork, after_fork, after_fork);
-}
+TGI_HOLD_IN_FORKS(&lock, (void)0)
 
 /* -- The system ------------------------------------------------------------ */
 
@@ -215,8 +199,6 @@ static void give_back(void *memory, size_t n_pages)
 
 tg_status tgi_pages_alloc(size_t bytes, void **out_memory)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch_forks);
 
     assert(bytes > 0);
     *out_memory = NULL;

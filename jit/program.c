@@ -48,51 +48,76 @@ tg_status tgi_jit_print_loops(const tgi_graph *graph, const int64_t *values,
 
 /* -- Steps ----------------------------------------------------------------- */
 
+/* Why things are as they are goes to `explain` for who wants to know. */
 static tg_status make_loops(tgi_program *program, const int64_t *values,
-                            const tgi_jit_options *options)
+                            const tgi_jit_options *options,
+                            tgi_strbuf *explain)
 {
     tgi_variant variant;
-    tgi_strbuf explain = {0}, text = {0};
     TGI_TRY(tgi_variant_init(&variant, program->graph, values));
     tg_status status =
         tgi_fuse(program->graph, &variant,
-                 tgi_jit_wants(options, "fusion") ? &explain : NULL,
+                 tgi_jit_wants(options, "fusion") ? explain : NULL,
                  &program->loops);
     if (!status && tgi_jit_wants(options, "fusion"))
-        status = tgi_plan_print(program->loops, values, &explain);
-    if (!status) {
-        tgi_jit_show(options, "fusion", explain.text ? explain.text : "");
-        if (tgi_jit_wants(options, "loops")) {
-            tgi_loops_print(program->loops, &text);
-            tgi_jit_show(options, "loops", text.text);
-        }
-        status = tgi_loops_verify(program->loops);
-    }
-    tgi_strbuf_deinit(&explain);
-    tgi_strbuf_deinit(&text);
+        status = tgi_plan_print(program->loops, values, explain);
     tgi_variant_deinit(&variant);
     return status;
 }
 
-/* How long a compile takes, roughly: insts and stores, and for each kernel as
-   much as for a few of them. */
+static void show(const tgi_program *program, const tgi_jit_options *options,
+                 const tgi_strbuf *explain)
+{
+    tgi_jit_show(options, "fusion", explain->text ? explain->text : "");
+    if (!tgi_jit_wants(options, "loops"))
+        return;
+    tgi_strbuf text = {0};
+    tgi_loops_print(program->loops, &text);
+    tgi_jit_show(options, "loops", text.text);
+    tgi_strbuf_deinit(&text);
+}
+
+/*
+ * How long a compile takes, in tenths of milliseconds, within a factor of
+ * three either way. Reductions are written out for blocks and what is left of
+ * them: they weigh most, whatever they reduce.
+ */
 static size_t work_of(const tgi_loops *loops)
 {
-    enum { OF_KERNEL = 20 };
-    size_t work = 0;
+    enum { OF_KERNEL = 20, OF_REDUCTION = 50 };
+    size_t work = OF_KERNEL; /* of the entry */
     for (size_t i = 0; i < loops->kernels.n; i++) {
         const tgi_kernel_loops *k = loops->kernels.data[i];
-        work += OF_KERNEL + k->insts.n + k->stores.n + k->reductions.n;
+        work += OF_KERNEL + OF_REDUCTION * k->reductions.n + k->insts.n +
+                k->stores.n;
     }
     return work;
+}
+
+/* What is only looked for is shown if it is found: who makes it will show
+   it. */
+static tg_status find_code(tgi_program *program,
+                           const tgi_jit_options *options, size_t work,
+                           const tgi_strbuf *explain)
+{
+    const bool only_looks = work > options->most_work;
+    if (!only_looks)
+        show(program, options, explain);
+    TGI_TRY(tgi_loops_verify(program->loops));
+    TGI_TRY(tgi_compile(program->loops, options, only_looks, &program->code));
+    if (only_looks && program->code)
+        show(program, options, explain);
+    return TG_OK;
 }
 
 /* -- Programs -------------------------------------------------------------- */
 
 tg_status tgi_program_create(const tgi_graph *graph, const int64_t *values,
-                             const tgi_jit_options *options,
+                             const tgi_jit_options *options, size_t *out_work,
                              tgi_program **out_program)
 {
+    tgi_strbuf explain = {0};
+    *out_work = 0;
     *out_program = NULL;
     TGI_TRY(tgi_program_refuse_calls(graph));
     tgi_program *program = tgi_alloc_zero(sizeof(*program));
@@ -101,14 +126,13 @@ tg_status tgi_program_create(const tgi_graph *graph, const int64_t *values,
     tgi_refcount_init(&program->refs);
     tgi_live_add(TGI_LIVE_PROGRAM, 1);
     program->graph = tgi_graph_retain(graph);
-    tg_status status = make_loops(program, values, options);
-    if (!status && options->most_work &&
-        work_of(program->loops) > options->most_work)
-        status = tgi_error_set(TG_ERROR_UNSUPPORTED, TGI_NO_SITE,
-                               "'%s' would take long to compile", graph->name);
+    tg_status status = make_loops(program, values, options, &explain);
+    const size_t work = status ? 0 : work_of(program->loops);
     if (!status)
-        status = tgi_compile(program->loops, options, &program->code);
+        status = find_code(program, options, work, &explain);
+    tgi_strbuf_deinit(&explain);
     if (status || !program->code) {
+        *out_work = status ? 0 : work;
         tgi_error_copy error;
         tgi_error_save(&error);
         tgi_program_release(program);

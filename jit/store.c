@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,6 +20,7 @@
 #include <unistd.h>
 
 #include "alloc.h"
+#include "at_fork.h"
 #include "error.h"
 #include "live.h"
 #include "store_dir.h"
@@ -54,22 +54,7 @@ struct tgi_store {
 static tgi_store *stores;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* A child never finds the lock held by a thread it has not. */
-static void before_fork(void)
-{
-    pthread_mutex_lock(&lock);
-}
-
-static void after_fork(void)
-{
-    pthread_mutex_unlock(&lock);
-}
-
-static void watch_forks(void)
-{
-    /* Without memory for the handlers a child may hang; nothing is better. */
-    (void)pthread_atfork(before_fork, after_fork, after_fork);
-}
+TGI_HOLD_IN_FORKS(&lock, (void)0)
 
 /* Under the lock. */
 static tgi_store *find(const struct stat *s, tgi_store_mode mode,
@@ -108,9 +93,6 @@ static tgi_store *add(const char *path, int dir, const struct stat *s,
 tg_status tgi_store_open(const char *path, tgi_store_mode mode,
                          uint64_t most_bytes, tgi_store **out_store)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch_forks);
-
     int dir;
     struct stat s;
     *out_store = NULL;
@@ -218,6 +200,16 @@ static tgi_entry_state read_entry(const tgi_store *store, const char *name,
     return state;
 }
 
+/* The value of a good entry, as the caller of a load gets it. */
+static void *use(tgi_store *store, const char *name, const tgi_entry *entry,
+                 size_t *out_bytes)
+{
+    note_use(store, name, entry);
+    count(&store->hits, 1);
+    *out_bytes = entry->value.n;
+    return memmove(entry->file, entry->value.data, entry->value.n);
+}
+
 /* A bad entry: damaged ones go, so that they are told of and read once. */
 static void reject(tgi_store *store, const char *name, bool is_damaged,
                    const tgi_log *log)
@@ -241,10 +233,7 @@ void *tgi_store_load(tgi_store *store, tgi_store_bytes key, const tgi_log *log,
     tgi_entry entry;
     switch (read_entry(store, name, key, &entry)) {
     case TGI_ENTRY_GOOD:
-        note_use(store, name, &entry);
-        count(&store->hits, 1);
-        *out_bytes = entry.value.n;
-        return memmove(entry.file, entry.value.data, entry.value.n);
+        return use(store, name, &entry, out_bytes);
     case TGI_ENTRY_MISSING:
     case TGI_ENTRY_FOREIGN:
         break;
@@ -260,6 +249,19 @@ void *tgi_store_load(tgi_store *store, tgi_store_bytes key, const tgi_log *log,
     }
     count(&store->misses, 1);
     return NULL;
+}
+
+void *tgi_store_peek(tgi_store *store, tgi_store_bytes key, size_t *out_bytes)
+{
+    *out_bytes = 0;
+    if (!store)
+        return NULL;
+    char name[TGI_ENTRY_NAME_BYTES];
+    tgi_entry_name(key, name);
+    tgi_entry entry;
+    return read_entry(store, name, key, &entry) == TGI_ENTRY_GOOD
+               ? use(store, name, &entry, out_bytes)
+               : NULL;
 }
 
 /* -- Save ------------------------------------------------------------------ */

@@ -58,6 +58,11 @@ void tgi_store_release(tgi_store *store);
 TG_MUST_CHECK void *tgi_store_load(tgi_store *store, tgi_store_bytes key,
                                    const tgi_log *log, size_t *out_bytes);
 
+/* The same for who will load it later if it is not there: what is missing or
+   bad is neither counted nor told now. */
+TG_MUST_CHECK void *tgi_store_peek(tgi_store *store, tgi_store_bytes key,
+                                   size_t *out_bytes);
+
 /* Puts a value under the key, in place of another. Says whether it did. */
 bool tgi_store_save(tgi_store *store, tgi_store_bytes key,
                     tgi_store_bytes value, const tgi_log *log);

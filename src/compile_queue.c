@@ -3,16 +3,16 @@
  * compile_queue.c - see compile_queue.h.
  *
  * Jobs keep their trace, and so its context, alive. After a fork the queue of
- * a child is empty: the thread was the parent's, and calls put in again what
- * they miss. The end of the process waits for a compile that is under way in
+ * a child is empty: the threads were the parent's, and calls put in again what
+ * they miss. The end of the process waits for compiles that are under way in
  * module.c, before LLVM is gone.
  */
 #include "compile_queue.h"
 
-#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 
+#include "at_fork.h"
 #include "fpenv.h"
 #include "function_object.h"
 
@@ -23,72 +23,64 @@ typedef struct job {
     int64_t values[];
 } job;
 
-static struct {
-    pthread_mutex_t lock;
-    pthread_cond_t has_job, has_done;
+typedef struct lane {
+    pthread_cond_t has_job;
     bool has_thread;
     job *first, **last; /* waiting; `last` is NULL before the first one */
     job *current;       /* being compiled */
+} lane;
+
+enum { LANES = 2 };
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t has_done;
+    lane lanes[LANES]; /* of short and of long ones */
 } queue = {.lock = PTHREAD_MUTEX_INITIALIZER,
-           .has_job = PTHREAD_COND_INITIALIZER,
-           .has_done = PTHREAD_COND_INITIALIZER};
-
-/* -- Forks ----------------------------------------------------------------- */
-
-static void before_fork(void)
-{
-    pthread_mutex_lock(&queue.lock);
-}
-
-static void in_parent(void)
-{
-    pthread_mutex_unlock(&queue.lock);
-}
+           .has_done = PTHREAD_COND_INITIALIZER,
+           .lanes = {{.has_job = PTHREAD_COND_INITIALIZER},
+                     {.has_job = PTHREAD_COND_INITIALIZER}}};
 
 /* What jobs keep alive stays alive in a child: it cannot be known what the
-   lost thread was doing with it. */
-static void in_child(void)
+   lost threads were doing with it. */
+static void forget_jobs(void)
 {
-    queue.has_thread = false;
-    queue.first = queue.current = NULL;
-    queue.last = NULL;
-    pthread_cond_init(&queue.has_job, NULL);
+    for (int i = 0; i < LANES; i++) {
+        queue.lanes[i] = (lane){.has_thread = false};
+        pthread_cond_init(&queue.lanes[i].has_job, NULL);
+    }
     pthread_cond_init(&queue.has_done, NULL);
-    pthread_mutex_unlock(&queue.lock);
 }
 
-__attribute__((constructor)) static void watch_forks(void)
-{
-    (void)pthread_atfork(before_fork, in_parent, in_child);
-}
+TGI_HOLD_IN_FORKS(&queue.lock, forget_jobs())
 
-/* -- The thread ------------------------------------------------------------ */
+/* -- The threads ----------------------------------------------------------- */
 
 /* The next job, now the current one. */
-static job *take(void)
+static job *take(lane *l)
 {
-    while (!queue.first)
-        pthread_cond_wait(&queue.has_job, &queue.lock);
-    job *j = queue.first;
-    queue.first = j->next;
-    if (!queue.first)
-        queue.last = &queue.first;
-    queue.current = j;
+    while (!l->first)
+        pthread_cond_wait(&l->has_job, &queue.lock);
+    job *j = l->first;
+    l->first = j->next;
+    if (!l->first)
+        l->last = &l->first;
+    l->current = j;
     return j;
 }
 
-static void *work(void *unused)
+static void *work(void *of_lane)
 {
-    (void)unused;
+    lane *l = of_lane;
     (void)tgi_fpenv_begin(); /* not that of who happened to come first */
     pthread_mutex_lock(&queue.lock);
     for (;;) {
-        job *j = take();
+        job *j = take(l);
         pthread_mutex_unlock(&queue.lock);
         tgi_runners_compile(j->concrete, j->values);
         tg_concrete_release(j->concrete);
         pthread_mutex_lock(&queue.lock);
-        queue.current = NULL;
+        l->current = NULL;
         pthread_cond_broadcast(&queue.has_done);
         tgi_free(j);
     }
@@ -96,7 +88,7 @@ static void *work(void *unused)
 }
 
 /* It takes no signals: they are for the program's own threads. */
-static bool start_thread(void)
+static bool start_thread(lane *l)
 {
     pthread_t thread;
     pthread_attr_t attributes;
@@ -106,7 +98,7 @@ static bool start_thread(void)
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    const bool is_there = pthread_create(&thread, &attributes, work, NULL) == 0;
+    const bool is_there = pthread_create(&thread, &attributes, work, l) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     return is_there;
@@ -114,8 +106,10 @@ static bool start_thread(void)
 
 /* -- Putting in, and waiting ----------------------------------------------- */
 
-bool tgi_compile_later(tg_concrete *concrete, const int64_t *values, size_t n)
+bool tgi_compile_later(tg_concrete *concrete, const int64_t *values, size_t n,
+                       bool is_long)
 {
+    lane *l = &queue.lanes[is_long];
     job *j = tgi_alloc(sizeof(*j) + n * sizeof(*values));
     if (!j)
         return false;
@@ -124,17 +118,17 @@ bool tgi_compile_later(tg_concrete *concrete, const int64_t *values, size_t n)
         memcpy(j->values, values, n * sizeof(*values));
     tgi_jit_watch_thread();
     pthread_mutex_lock(&queue.lock);
-    if (!queue.has_thread)
-        queue.has_thread = start_thread();
-    const bool is_there = queue.has_thread;
+    if (!l->has_thread)
+        l->has_thread = start_thread(l);
+    const bool is_there = l->has_thread;
     if (is_there) {
         j->concrete = tg_concrete_retain(concrete);
         j->ctx = concrete->ctx;
-        if (!queue.last)
-            queue.last = &queue.first;
-        *queue.last = j;
-        queue.last = &j->next;
-        pthread_cond_signal(&queue.has_job);
+        if (!l->last)
+            l->last = &l->first;
+        *l->last = j;
+        l->last = &j->next;
+        pthread_cond_signal(&l->has_job);
     }
     pthread_mutex_unlock(&queue.lock);
     if (!is_there)
@@ -149,11 +143,13 @@ static bool is_of(const job *j, const tg_context *ctx)
 
 static bool has_work(const tg_context *ctx)
 {
-    if (queue.current && is_of(queue.current, ctx))
-        return true;
-    for (const job *j = queue.first; j; j = j->next)
-        if (is_of(j, ctx))
+    for (const lane *l = queue.lanes; l < queue.lanes + LANES; l++) {
+        if (l->current && is_of(l->current, ctx))
             return true;
+        for (const job *j = l->first; j; j = j->next)
+            if (is_of(j, ctx))
+                return true;
+    }
     return false;
 }
 

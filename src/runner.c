@@ -26,10 +26,32 @@ struct tgi_runner {
 
 /* -- Compiling ------------------------------------------------------------- */
 
-/* Nodes of a graph, and work for the compiler (jit.h), that are compiled
-   without being required to: more would keep their first caller waiting for
-   seconds. */
-enum { MOST_NODES = 10000, MOST_WORK = 20000 };
+/*
+ * Work for the compiler, in units of a tenth of a millisecond (jit.h). What is
+ * not required to be compiled may take some ten seconds: so long bound calls
+ * wait for it, or the end of the process. A graph with more nodes than that
+ * is not even looked at.
+ */
+enum { MOST_WORK = 100000, MOST_NODES = MOST_WORK };
+
+/*
+ * Bytes of values. Plain calls with no more than the first wait for no code:
+ * the interpreter is done with them in some milliseconds. Others wait if it
+ * might take longer than the compiler: where it is slow, it does the second in
+ * a unit of work.
+ */
+enum { FEW_BYTES = 2 << 20, BYTES_IN_UNIT = 8 << 10 };
+
+/* The most work that a call waits for. */
+static size_t patience_of(const tg_concrete *c, bool is_eager, int64_t bytes)
+{
+    const int64_t interpreted = bytes / BYTES_IN_UNIT;
+    if (c->ctx->jit == TGI_JIT_REQUIRED)
+        return SIZE_MAX;
+    if (is_eager || interpreted > MOST_WORK)
+        return MOST_WORK;
+    return bytes > FEW_BYTES ? (size_t)interpreted : 0;
+}
 
 static bool should_compile(tg_concrete *c)
 {
@@ -73,44 +95,49 @@ static void observe_stage(const char *stage, const char *text, void *user)
                       text);
 }
 
+/* Says why it is interpreted. Where nothing at all can be compiled, that is
+   said once; and at the end nobody wants to know. */
+static void tell_why(tg_concrete *c, const char *why)
+{
+    if (tgi_jit_is_over())
+        return;
+    const bool is_news = !tgi_jit_is_missing() ||
+                         !atomic_exchange(&c->ctx->has_told_no_jit, true);
+    tgi_log_write(&c->ctx->log, is_news ? TG_LOG_WARN : TG_LOG_DEBUG,
+                  TGI_LOG_JIT, "%s runs in the interpreter: %s", c->name, why);
+}
+
 /*
- * Compiles, or says why it cannot and leaves NULL. Where nothing at all can
- * be compiled, that is said once.
+ * Finds or makes the code, or says why it cannot and leaves NULL. To make it
+ * may be left for later: *out_work is how much, else 0.
  */
 static tg_status compile(tg_concrete *c, const int64_t *values,
-                         bool only_kept, tgi_program **out_program)
+                         size_t patience, size_t *out_work,
+                         tgi_program **out_program)
 {
     tgi_jit_options options = {.log = &c->ctx->log,
                                .cpu = c->ctx->cpu,
                                .vector_bits = c->ctx->vector_bits,
                                .verifies = c->ctx->verifies,
                                .store = tgi_cache_store(c->ctx),
-                               .only_kept = only_kept,
                                .instruments = c->ctx->instruments,
-                               .most_work = c->ctx->jit == TGI_JIT_REQUIRED
-                                                ? 0
-                                                : MOST_WORK,
+                               .most_work = patience,
                                .wants = wants_stage,
                                .observe = observe_stage,
                                .user = c};
     tgi_error_copy before;
     tgi_error_save(&before);
-    tg_status status =
-        tgi_program_create(c->graph, values, &options, out_program);
+    tg_status status = tgi_program_create(c->graph, values, &options, out_work,
+                                          out_program);
+    if (*out_work > MOST_WORK) {
+        *out_work = 0;
+        tell_why(c, "it would take long to compile, which is done only if "
+                    "that is required");
+    }
     if (!status || c->ctx->jit == TGI_JIT_REQUIRED ||
         status == TG_ERROR_OUT_OF_MEMORY)
         return status;
-    /* Whoever compiles it will tell; and at the end nobody wants to know. */
-    if (only_kept || tgi_jit_is_over()) {
-        tgi_error_restore(&before);
-        return TG_OK;
-    }
-    char text[16];
-    bool is_news = tgi_jit_describe(text, sizeof(text)) ||
-                   !atomic_exchange(&c->ctx->has_told_no_jit, true);
-    tgi_log_write(&c->ctx->log, is_news ? TG_LOG_WARN : TG_LOG_DEBUG,
-                  TGI_LOG_JIT, "%s runs in the interpreter: %s", c->name,
-                  tg_error_last()->message);
+    tell_why(c, tg_error_last()->message);
     tgi_error_restore(&before);
     return TG_OK;
 }
@@ -143,15 +170,16 @@ static const tgi_runner_variant *find_variant(const tg_concrete *c,
 }
 
 /*
- * Compiles a new variant, or only looks whether its code is kept somewhere:
- * *out_is_there. The lock is held before and after, not between.
+ * Adds a new variant, unless to make its code is left for later (compile). The
+ * lock is held before and after, not between.
  */
 static tg_status add_variant(tg_concrete *c, const int64_t *values,
-                             bool only_kept, bool *out_is_there)
+                             size_t patience, size_t *out_work)
 {
     tgi_runners *runners = &c->runners;
     size_t bytes = tgi_dims_n_values(c->graph->dims) * sizeof(*values);
     tgi_runner_variant variant = {.values = tgi_alloc(bytes + 1)};
+    *out_work = 0;
     if (!variant.values ||
         !tgi_vec_reserve(&runners->variants, runners->variants.n + 1)) {
         tgi_free(variant.values);
@@ -162,13 +190,13 @@ static tg_status add_variant(tg_concrete *c, const int64_t *values,
     runners->compiler = getpid();
     pthread_mutex_unlock(&runners->lock);
     n_compiling++;
-    tg_status status = compile(c, values, only_kept, &variant.program);
+    tg_status status =
+        compile(c, values, patience, out_work, &variant.program);
     n_compiling--;
     pthread_mutex_lock(&runners->lock);
     runners->compiler = 0;
     pthread_cond_broadcast(&runners->compiled);
-    *out_is_there = !status && (variant.program || !only_kept);
-    if (*out_is_there)
+    if (!status && *out_work == 0)
         runners->variants.data[runners->variants.n++] = variant;
     else
         tgi_free(variant.values);
@@ -183,14 +211,15 @@ bool tgi_runners_is_compiling(void)
 void tgi_runners_compile(tg_concrete *c, const int64_t *values)
 {
     tgi_runners *runners = &c->runners;
-    bool is_there;
+    size_t work;
     pthread_mutex_lock(&runners->lock);
     while (is_compiling(runners))
         pthread_cond_wait(&runners->compiled, &runners->lock);
     /* What fails for lack of memory is tried again by a later call. */
     if (!find_variant(c, values))
-        (void)add_variant(c, values, false, &is_there);
+        (void)add_variant(c, values, MOST_WORK, &work);
     runners->queued = 0;
+    runners->queued_work = 0;
     pthread_mutex_unlock(&runners->lock);
 }
 
@@ -198,13 +227,24 @@ void tgi_runners_compile(tg_concrete *c, const int64_t *values)
  * Leaves a compile to the background: true if it will be there later. One
  * variant of a trace waits at a time.
  */
-static bool leave_to_background(tg_concrete *c, const int64_t *values)
+static bool leave_to_background(tg_concrete *c, const int64_t *values,
+                                size_t work)
 {
+    enum { LONG_WORK = 2000 }; /* waits with its like */
     tgi_runners *runners = &c->runners;
     if (!is_queued(runners) &&
-        tgi_compile_later(c, values, tgi_dims_n_values(c->graph->dims)))
+        tgi_compile_later(c, values, tgi_dims_n_values(c->graph->dims),
+                          work > LONG_WORK)) {
         runners->queued = getpid();
+        runners->queued_work = work;
+    }
     return is_queued(runners);
+}
+
+/* Whether a call waits for code of this trace; as far as is known. */
+static bool would_wait(const tgi_runners *runners, size_t patience)
+{
+    return patience > 0 && patience >= runners->queued_work;
 }
 
 /*
@@ -213,27 +253,26 @@ static bool leave_to_background(tg_concrete *c, const int64_t *values)
  * interpreted, and `out_is_stopgap` set; so is one that need not wait.
  */
 static tg_status find_program(tg_concrete *c, const int64_t *values,
-                              bool is_eager, tgi_program **out_program,
+                              size_t patience, tgi_program **out_program,
                               bool *out_is_stopgap)
 {
     tgi_runners *runners = &c->runners;
     const tgi_runner_variant *known;
     tg_status status = TG_OK;
-    bool is_there = false;
+    size_t work;
     pthread_mutex_lock(&runners->lock);
     while (!(known = find_variant(c, values)) && is_compiling(runners) &&
-           !n_compiling && is_eager)
+           !n_compiling && would_wait(runners, patience))
         pthread_cond_wait(&runners->compiled, &runners->lock);
-    if (!known && is_compiling(runners)) {
-        *out_is_stopgap = true;
-    } else if (!known && (is_eager || !is_queued(runners))) {
-        status = add_variant(c, values, !is_eager, &is_there);
-        if (!status && !is_there && !leave_to_background(c, values))
-            status = add_variant(c, values, false, &is_there);
-        if (is_there)
-            known = &runners->variants.data[runners->variants.n - 1];
+    if (!known && !is_compiling(runners) &&
+        (would_wait(runners, patience) || !is_queued(runners))) {
+        status = add_variant(c, values, patience, &work);
+        if (!status && work && !leave_to_background(c, values, work))
+            status = add_variant(c, values, MOST_WORK, &work);
+        if (!status)
+            known = find_variant(c, values);
     }
-    *out_is_stopgap |= !status && !known;
+    *out_is_stopgap = !status && !known;
     if (known && known->program)
         *out_program = tgi_program_retain(known->program);
     pthread_mutex_unlock(&runners->lock);
@@ -241,10 +280,10 @@ static tg_status find_program(tg_concrete *c, const int64_t *values,
 }
 
 static tg_status make_native(tg_concrete *c, tgi_runner *runner,
-                             const int64_t *values, bool is_eager)
+                             const int64_t *values, size_t patience)
 {
     tgi_program *program = NULL;
-    TGI_TRY(find_program(c, values, is_eager, &program, &runner->is_stopgap));
+    TGI_TRY(find_program(c, values, patience, &program, &runner->is_stopgap));
     if (!program)
         return TG_OK;
     tgi_native_options options = {.host = c->ctx->host,
@@ -287,10 +326,6 @@ static tg_status set_result_dims(const tg_concrete *c, tgi_runner *runner,
     return TG_OK;
 }
 
-/* Bytes of all values that the interpreter is done with before a compile
-   would be: some milliseconds. Calls with more wait for their code. */
-enum { MOST_INTERPRETED = 2 << 20 };
-
 static tg_status runner_init(tg_concrete *c, tgi_runner *runner,
                              int64_t *values, bool is_eager)
 {
@@ -301,7 +336,7 @@ static tg_status runner_init(tg_concrete *c, tgi_runner *runner,
     TGI_TRY(set_result_dims(c, runner, values));
     if (should_compile(c))
         TGI_TRY(make_native(c, runner, values,
-                            is_eager || bytes > MOST_INTERPRETED));
+                            patience_of(c, is_eager, bytes)));
     if (runner->native)
         return TG_OK;
     return tgi_interp_create(c->graph, runner->symbols, &c->ctx->host,
@@ -402,6 +437,14 @@ tg_status tgi_runner_run(tgi_runner *runner)
                ? tgi_native_run(runner->native)
                : tgi_interp_run(runner->interp, runner->params,
                                 runner->results);
+}
+
+tgi_native *tgi_runner_keeper(const tgi_runner *runner)
+{
+    const uint32_t *params;
+    return runner->native && tgi_native_kept(runner->native, &params)
+               ? runner->native
+               : NULL;
 }
 
 const tgi_native *tgi_runner_native(const tgi_runner *runner)

@@ -36,7 +36,8 @@ typedef struct tgi_runners {
     TGI_VEC(tgi_runner *) idle;
     TGI_VEC(tgi_runner_variant) variants;
     atomic_bool has_told_size; /* that it is too long to be compiled */
-    pid_t queued; /* the process in whose queue a variant is; 0: none */
+    pid_t queued; /* the process in whose queue a variant is; 0: none … */
+    size_t queued_work; /* … and how much work that is (jit.h) */
     pid_t compiler; /* the process whose thread compiles now; 0: none */
     pthread_cond_t compiled;
 } tgi_runners;
@@ -54,7 +55,8 @@ bool tgi_runners_is_compiling(void);
 
 /*
  * A runner for these extents, given back after use. If it is not `is_eager`,
- * one that interprets may stand in while code is compiled in the background.
+ * one that interprets may stand in while code is compiled in the background:
+ * until the compiler is likely to be done sooner.
  */
 tg_status tgi_runner_take(tg_concrete *concrete, const int64_t *symbols,
                           bool is_eager, tgi_runner **out_runner);
@@ -78,5 +80,7 @@ tg_status tgi_runner_run(tgi_runner *runner);
 
 /* The compiled program behind it, or NULL. */
 const tgi_native *tgi_runner_native(const tgi_runner *runner);
+/* Its native code, if that keeps what it makes of variables; or NULL. */
+tgi_native *tgi_runner_keeper(const tgi_runner *runner);
 
 #endif /* TGI_RUNNER_H */

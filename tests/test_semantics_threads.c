@@ -130,6 +130,7 @@ Test(semantics, line_10_eight_signatures_at_once_share_their_own_variable,
         cr_assert_eq(
             tg_context_variables(s.ctx, TG_ALL_VARIABLES, NULL, 0), 1);
         tg_function_release(f);
+        check_works(tg_compile_wait(s.ctx)); /* it keeps the variable */
     }
     session_end(&s);
 }

@@ -52,7 +52,7 @@ typedef struct tg_cache_counters {
     size_t struct_bytes; /* sizeof(tg_cache_counters) */
 
     uint64_t hits;      /* code that was found */
-    uint64_t misses;    /* … and that was not, for whatever reason */
+    uint64_t misses;    /* … and that was not, whyever, and so was to be made */
     uint64_t saves;     /* entries written */
     uint64_t evictions; /* removed to make room */
     uint64_t bad;       /* damaged or not trusted, and therefore not used */

@@ -50,9 +50,9 @@ typedef struct tg_context_options {
     const char *cache_dir;    /* TGJIT_CACHE_DIR: where; see cache.h */
     uint64_t cache_max_bytes; /* TGJIT_CACHE_MAX: "256M"; 0: that much */
 
-    const char *compile; /* TGJIT_COMPILE: "background" (the default: small
-                            calls are interpreted until their code is there)
-                            or "eager" (they wait for it) */
+    const char *compile; /* TGJIT_COMPILE: "background" (the default: calls
+                            are interpreted until their code is there, if that
+                            is sooner) or "eager" (they wait for it) */
 } tg_context_options;
 
 #define TG_CONTEXT_OPTIONS_INIT TG_OPTIONS_INIT(tg_context_options)
@@ -72,8 +72,9 @@ TG_API void tg_context_release(tg_context *ctx);
 /*
  * Waits until nothing of the context (NULL: of any) is being compiled in the
  * background, or waits for it. What is compiled there keeps its context alive.
- * At their end the main thread, and those whose calls have had something
- * compiled there, wait for the compile under way, ten seconds at most.
+ * exit() waits for what is being compiled, a minute at most, and drops what
+ * waits for it. A thread that has never had anything compiled, and is not the
+ * main one, should wait here before it calls exit().
  * BUSY in a callback of the log that a compile has called.
  */
 TG_API tg_status tg_compile_wait(tg_context *ctx);

@@ -109,8 +109,8 @@ tgi_dim tgi_build_dim(tgi_builder *b, tgi_dim dim)
     return dim;
 }
 
-bool tgi_build_check(tgi_builder *b, tgi_op op, tgi_check_kind kind, tgi_dim x,
-                     tgi_dim y, const char *what)
+bool tgi_build_check(tgi_builder *b, tgi_check_kind kind, tgi_dim x, tgi_dim y,
+                     const char *what)
 {
     if (tgi_build_dim(b, x) == TGI_DIM_NONE ||
         tgi_build_dim(b, y) == TGI_DIM_NONE)
@@ -118,9 +118,9 @@ bool tgi_build_check(tgi_builder *b, tgi_op op, tgi_check_kind kind, tgi_dim x,
 
     tgi_check check = {
         .kind = (uint8_t)kind,
-        .op = (uint8_t)op,
         .line = b->site.line,
         .file = b->site.file,
+        .op = b->op_name,
         .what = what,
         .a = x,
         .b = y,
@@ -133,7 +133,7 @@ bool tgi_build_check(tgi_builder *b, tgi_op op, tgi_check_kind kind, tgi_dim x,
     return is_added;
 }
 
-bool tgi_build_common_dim(tgi_builder *b, tgi_op op, tgi_dim x, tgi_dim y,
+bool tgi_build_common_dim(tgi_builder *b, tgi_dim x, tgi_dim y,
                           tgi_dim *out_dim)
 {
     static const char what[] = "extents";
@@ -149,12 +149,11 @@ bool tgi_build_common_dim(tgi_builder *b, tgi_op op, tgi_dim x, tgi_dim y,
         /* A known extent other than 1 is the common one. */
         *out_dim = tgi_dim_is_known(x) ? x : y;
         tgi_dim other = tgi_dim_is_known(x) ? y : x;
-        return tgi_build_check(b, op, TGI_CHECK_EXPANDS, other, *out_dim,
-                               what);
+        return tgi_build_check(b, TGI_CHECK_EXPANDS, other, *out_dim, what);
     }
     *out_dim = tgi_build_dim(b, tgi_dim_broadcast(b->graph->dims, x, y));
     return *out_dim != TGI_DIM_NONE &&
-           tgi_build_check(b, op, TGI_CHECK_BROADCAST, x, y, what);
+           tgi_build_check(b, TGI_CHECK_BROADCAST, x, y, what);
 }
 
 /* -- Leaves ---------------------------------------------------------------- */

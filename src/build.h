@@ -11,6 +11,7 @@
 #ifndef TGI_BUILD_H
 #define TGI_BUILD_H
 
+#include "einsum.h"
 #include "graph.h"
 #include "tgjit/ops.h"
 
@@ -79,6 +80,13 @@ tgi_ref tgi_build_mean(tgi_builder *b, tgi_ref x, tg_axes axes);
 /* ARGMAX or ARGMIN. */
 tgi_ref tgi_build_arg_reduce(tgi_builder *b, tgi_op op, tgi_ref x, int axis);
 tgi_ref tgi_build_matmul(tgi_builder *b, tgi_ref x, tgi_ref y, int flags);
+/*
+ * The sum of products of labelled operands (einsum.h), which get one dtype
+ * in place. `spec` is what the user wrote, for messages; NULL: no text.
+ */
+tgi_ref tgi_build_einsum(tgi_builder *b, tgi_ref *operands,
+                         const tgi_term *terms, size_t n,
+                         const tgi_term *result, const char *spec);
 tgi_ref tgi_build_random_bits(tgi_builder *b, tg_dtype dtype, tgi_ref key,
                               tgi_ref offset, int rank, const int64_t *dims);
 
@@ -101,6 +109,9 @@ tgi_ref tgi_build_node(tgi_builder *b, tgi_op op, int dtype,
                        tgi_shape_ref shape, const tgi_ref *inputs,
                        size_t n_inputs, const void *attr, size_t attr_bytes);
 
+/* Gives in[0 … n-1] one dtype; TG_DTYPE_NONE and an error if they differ. */
+tg_dtype tgi_build_unify(tgi_builder *b, tgi_ref *in, size_t n);
+
 /* `x` as that dtype if it is weak; if it has another one: 0 and an error. */
 tgi_ref tgi_build_adapt(tgi_builder *b, tgi_ref x, tg_dtype dtype);
 
@@ -108,7 +119,7 @@ tgi_ref tgi_build_adapt(tgi_builder *b, tgi_ref x, tg_dtype dtype);
  * The common extent of two broadcast axes. True and a condition if only the
  * call can tell; false, recording nothing but lack of memory, if they clash.
  */
-bool tgi_build_common_dim(tgi_builder *b, tgi_op op, tgi_dim x, tgi_dim y,
+bool tgi_build_common_dim(tgi_builder *b, tgi_dim x, tgi_dim y,
                           tgi_dim *out_dim);
 
 /* The extent itself; TGI_DIM_NONE is noted as a recorded failure. */
@@ -116,8 +127,8 @@ tgi_dim tgi_build_dim(tgi_builder *b, tgi_dim dim);
 
 /* Records a condition of the builder's site, unless it is known to hold;
    false if it is known not to (nothing recorded) or out of memory. */
-bool tgi_build_check(tgi_builder *b, tgi_op op, tgi_check_kind kind, tgi_dim x,
-                     tgi_dim y, const char *what);
+bool tgi_build_check(tgi_builder *b, tgi_check_kind kind, tgi_dim x, tgi_dim y,
+                     const char *what);
 
 /*
  * Records "file:line: op: types: message" and returns 0. The types are those

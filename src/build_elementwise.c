@@ -60,8 +60,7 @@ static tg_dtype common_weak_dtype(const tgi_builder *b, const tgi_ref *in,
     return all_equal ? dtype : any_float ? TG_F64 : TG_I64;
 }
 
-/* Gives in[0 … n-1] one dtype; TG_DTYPE_NONE and an error if they differ. */
-static tg_dtype unify_dtypes(tgi_builder *b, tgi_ref *in, size_t n)
+tg_dtype tgi_build_unify(tgi_builder *b, tgi_ref *in, size_t n)
 {
     tg_dtype dtype = TG_DTYPE_NONE;
     for (size_t i = 0; i < n; i++) {
@@ -101,8 +100,7 @@ static const char *class_words(unsigned classes)
 /* -- Shapes ---------------------------------------------------------------- */
 
 /* The common shape of in[0 … n-1], or 0 and an error. */
-static tgi_shape_ref common_shape(tgi_builder *b, tgi_op op, const tgi_ref *in,
-                                  size_t n)
+static tgi_shape_ref common_shape(tgi_builder *b, const tgi_ref *in, size_t n)
 {
     tgi_shape_ref first = tgi_graph_node(b->graph, in[0])->shape;
     bool all_equal = true;
@@ -121,9 +119,9 @@ static tgi_shape_ref common_shape(tgi_builder *b, tgi_op op, const tgi_ref *in,
         for (size_t i = 0; i < n; i++) {
             const tgi_shape *shape = tgi_graph_shape(b->graph, in[i]);
             int own = axis - (rank - shape->rank);
-            if (own >= 0 && !tgi_build_common_dim(b, op, dims[axis],
-                                                  shape->dims[own],
-                                                  &dims[axis]))
+            if (own >= 0 &&
+                !tgi_build_common_dim(b, dims[axis], shape->dims[own],
+                                      &dims[axis]))
                 return tgi_build_fail(b, TG_ERROR_SHAPE, in, n,
                                       "shapes do not broadcast");
         }
@@ -213,14 +211,14 @@ tgi_ref tgi_build_elementwise(tgi_builder *b, tgi_op op, const tgi_ref *inputs,
     if (first && tgi_graph_node(b->graph, in[0])->dtype != TG_BOOL)
         return tgi_build_fail(b, TG_ERROR_DTYPE, in, n_inputs,
                               "the condition is not bool");
-    tg_dtype dtype = unify_dtypes(b, in + first, n_inputs - first);
+    tg_dtype dtype = tgi_build_unify(b, in + first, n_inputs - first);
     if (dtype == TG_DTYPE_NONE)
         return 0;
     if (!tgi_dtype_is(dtype, info->types))
         return tgi_build_fail(b, TG_ERROR_DTYPE, in, n_inputs,
                               "needs %s", class_words(info->types));
 
-    tgi_shape_ref shape = common_shape(b, op, in, n_inputs);
+    tgi_shape_ref shape = common_shape(b, in, n_inputs);
     if (!shape)
         return 0;
     bool is_same = info->result == TGI_RESULT_SAME;

@@ -68,7 +68,7 @@ static tgi_ref reduce(tgi_builder *b, tgi_op op, tgi_ref x, uint64_t mask,
         if (!(mask & (UINT64_C(1) << i)))
             dims[rank++] = shape->dims[i];
         else if (!has_identity &&
-                 !tgi_build_check(b, op, TGI_CHECK_NOT_ZERO, shape->dims[i], 0,
+                 !tgi_build_check(b, TGI_CHECK_NOT_ZERO, shape->dims[i], 0,
                                   "extent to reduce"))
             return tgi_build_fail(b, TG_ERROR_SHAPE, &x, 1,
                                   "axis %d has no elements", i);
@@ -199,16 +199,14 @@ tgi_ref tgi_build_matmul(tgi_builder *b, tgi_ref x, tgi_ref y, int flags)
     tgi_dim k = p->dims[p->rank - (p_flipped ? 2 : 1)];
     tgi_dim k2 = q->dims[q->rank - (q_flipped ? 1 : 2)];
     tgi_dim n = q->dims[q->rank - (q_flipped ? 2 : 1)];
-    if (!tgi_build_check(b, TGI_OP_MATMUL, TGI_CHECK_EQUAL, k, k2,
-                         "inner dimensions"))
+    if (!tgi_build_check(b, TGI_CHECK_EQUAL, k, k2, "inner dimensions"))
         return refuse_inner(b, user, k, k2);
 
     int rank = p->rank > q->rank ? p->rank : q->rank;
     tgi_dim dims[TG_MAX_RANK];
     for (int i = 0; i < rank - 2; i++) {
         int own_p = i - (rank - p->rank), own_q = i - (rank - q->rank);
-        if (!tgi_build_common_dim(b, TGI_OP_MATMUL,
-                                  own_p >= 0 ? p->dims[own_p] : 1,
+        if (!tgi_build_common_dim(b, own_p >= 0 ? p->dims[own_p] : 1,
                                   own_q >= 0 ? q->dims[own_q] : 1, &dims[i]))
             return tgi_build_fail(b, TG_ERROR_SHAPE, user, 2,
                                   "batch axes do not broadcast");

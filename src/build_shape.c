@@ -26,8 +26,8 @@ tgi_ref tgi_build_broadcast(tgi_builder *b, tgi_ref x, int rank,
     for (int i = 0; fits && i < from->rank; i++) {
         tgi_dim wanted = to->dims[rank - from->rank + i];
         fits = from->dims[i] == 1 ||
-               tgi_build_check(b, TGI_OP_BROADCAST, TGI_CHECK_EXPANDS,
-                               from->dims[i], wanted, "extents");
+               tgi_build_check(b, TGI_CHECK_EXPANDS, from->dims[i], wanted,
+                               "extents");
     }
     const tgi_node *node = tgi_graph_node(b->graph, x);
     if (!fits) {
@@ -66,7 +66,7 @@ static bool infer_extent(tgi_builder *b, tgi_ref x, int rank, int64_t *dims,
         return false;
     if (missing < 0)
         return true;
-    if (!tgi_build_check(b, TGI_OP_RESHAPE, TGI_CHECK_NOT_ZERO, rest, 0,
+    if (!tgi_build_check(b, TGI_CHECK_NOT_ZERO, rest, 0,
                          "extents beside one of -1")) {
         tgi_build_fail(b, TG_ERROR_SHAPE, &x, 1,
                        "an extent of -1 is undetermined beside one of 0");
@@ -100,7 +100,7 @@ tgi_ref tgi_build_reshape(tgi_builder *b, tgi_ref x, int rank,
     tgi_dim after = tgi_dim_product(table, to);
     if (before == TGI_DIM_NONE || after == TGI_DIM_NONE)
         return 0;
-    if (!tgi_build_check(b, TGI_OP_RESHAPE, TGI_CHECK_EQUAL, before, after,
+    if (!tgi_build_check(b, TGI_CHECK_EQUAL, before, after,
                          "numbers of elements")) {
         tgi_strbuf text = {0};
         tgi_shape_print(table, to, &text);
@@ -167,7 +167,7 @@ static tgi_dim position(tgi_builder *b, tgi_dim n, int64_t at, int64_t shift)
     if (at == INT64_MIN || tgi_dim_is_symbolic(at))
         return TGI_DIM_NONE;
     int64_t back = -at - shift; /* >= 0, since at < 0 */
-    if (!tgi_build_check(b, TGI_OP_SLICE, TGI_CHECK_AT_MOST, back, n,
+    if (!tgi_build_check(b, TGI_CHECK_AT_MOST, back, n,
                          "slice position and extent"))
         return TGI_DIM_NONE;
     return tgi_build_dim(b, tgi_dim_sub(table, n, back));
@@ -204,8 +204,8 @@ tgi_ref tgi_build_slice(tgi_builder *b, tgi_ref x, int user_axis,
     }
     static const char what[] = "slice position and extent";
     if (low == TGI_DIM_NONE || high == TGI_DIM_NONE ||
-        !tgi_build_check(b, TGI_OP_SLICE, TGI_CHECK_AT_MOST, low, high, what) ||
-        !tgi_build_check(b, TGI_OP_SLICE, TGI_CHECK_AT_MOST, high, n, what))
+        !tgi_build_check(b, TGI_CHECK_AT_MOST, low, high, what) ||
+        !tgi_build_check(b, TGI_CHECK_AT_MOST, high, n, what))
         return tgi_build_fail(b, TG_ERROR_SHAPE, &x, 1,
                               "positions are out of range for axis %d", axis);
 
@@ -305,8 +305,8 @@ tgi_ref tgi_build_concat(tgi_builder *b, int user_axis, const tgi_ref *parts,
                     return 0;
                 continue;
             }
-            fits = tgi_build_check(b, TGI_OP_CONCAT, TGI_CHECK_EQUAL, dims[a],
-                                   part->dims[a], "extents");
+            fits = tgi_build_check(b, TGI_CHECK_EQUAL, dims[a], part->dims[a],
+                                   "extents");
             if (!tgi_dim_is_known(dims[a]))
                 dims[a] = part->dims[a];
         }
@@ -343,8 +343,8 @@ tgi_ref tgi_build_gather(tgi_builder *b, tgi_ref x, tgi_ref indices,
                               "the result has more than %d axes",
                               TG_MAX_RANK);
     if (mode == TG_GATHER_CLAMP &&
-        !tgi_build_check(b, TGI_OP_GATHER, TGI_CHECK_NOT_ZERO,
-                         from->dims[axis], 0, "extent to clamp to"))
+        !tgi_build_check(b, TGI_CHECK_NOT_ZERO, from->dims[axis], 0,
+                         "extent to clamp to"))
         return tgi_build_fail(b, TG_ERROR_SHAPE, pair, 2,
                               "there is no index to clamp to");
 

@@ -124,10 +124,10 @@ typedef enum tgi_check_kind {
 /* A condition on extents that only the call can decide. */
 typedef struct tgi_check {
     uint8_t kind;
-    uint8_t op;
     int line;
     const char *file;
-    const char *what; /* static text, such as "inner dimensions" */
+    const char *op;   /* the user's word for the operation, static text */
+    const char *what; /* such as "inner dimensions" */
     tgi_dim a, b;
 } tgi_check;
 

@@ -21,7 +21,8 @@ bool tgi_graph_add_check(tgi_graph *graph, tgi_check check)
             return true;
     }
 
-    if (check.file && !(check.file = tgi_graph_intern(graph, check.file)))
+    if ((check.file && !(check.file = tgi_graph_intern(graph, check.file))) ||
+        !(check.what = tgi_graph_intern(graph, check.what)))
         return false;
     if (!tgi_vec_reserve(&graph->checks, graph->checks.n + 1) ||
         !tgi_index_add(&graph->check_index, hash,
@@ -93,13 +94,12 @@ tg_status tgi_graph_run_checks(const tgi_graph *graph, const int64_t *values)
         if (check_holds(check->kind, a, b))
             continue;
         tg_site site = {check->file, check->line};
-        const char *op = tgi_op_table[check->op].name;
         if (check->kind == TGI_CHECK_NOT_ZERO)
-            TGI_FAIL(TG_ERROR_SHAPE, site, "%s: %s: must not be 0", op,
+            TGI_FAIL(TG_ERROR_SHAPE, site, "%s: %s: must not be 0", check->op,
                      check->what);
-        TGI_FAIL(TG_ERROR_SHAPE, site, "%s: %s: %lld%s%lld%s", op, check->what,
-                 (long long)a, words[check->kind][0], (long long)b,
-                 words[check->kind][1]);
+        TGI_FAIL(TG_ERROR_SHAPE, site, "%s: %s: %lld%s%lld%s", check->op,
+                 check->what, (long long)a, words[check->kind][0],
+                 (long long)b, words[check->kind][1]);
     }
     return TG_OK;
 }

@@ -10,6 +10,7 @@ libtgjit_core_la_SOURCES += \
 	src/alloc.h \
 	src/arena.c \
 	src/arena.h \
+	src/at_fork.h \
 	src/checked.c \
 	src/checked.h \
 	src/dtype.c \
@@ -42,7 +43,10 @@ libtgjit_core_la_SOURCES += \
 libtgjit_core_la_SOURCES += \
 	src/build.c \
 	src/build.h \
+	src/build_einsum.c \
 	src/build_elementwise.c \
+	src/build_labelled.c \
+	src/build_labelled.h \
 	src/build_random.c \
 	src/build_reduce.c \
 	src/build_shape.c \
@@ -55,6 +59,8 @@ libtgjit_core_la_SOURCES += \
 	src/dump.c \
 	src/dump.h \
 	src/dump_dot.c \
+	src/einsum.h \
+	src/einsum_parse.c \
 	src/graph.c \
 	src/graph.h \
 	src/graph_check.c \
@@ -171,6 +177,7 @@ libtgjit_core_la_SOURCES += \
 	src/launch.c \
 	src/launch.h \
 	src/ops.c \
+	src/ops_einsum.c \
 	src/ops_nn.c \
 	src/ops_random.c \
 	src/ops_state.c \

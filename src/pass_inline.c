@@ -303,7 +303,7 @@ static tgi_ref bind_param(inliner *inl, const translation *t,
     for (int axis = 0; axis < to->rank; axis++) {
         const tgi_check check = {
             .kind = TGI_CHECK_EQUAL,
-            .op = TGI_OP_CALL,
+            .op = tgi_op_table[TGI_OP_CALL].name,
             .line = call->line,
             .file = call->file,
             .what = "extents of an argument",

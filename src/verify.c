@@ -381,7 +381,7 @@ static bool verify_ends(const tgi_verifier *v)
     for (size_t i = 0; i < graph->checks.n; i++) {
         const tgi_check *check = &graph->checks.data[i];
         if (check->kind > TGI_CHECK_NOT_ZERO || check->a == TGI_DIM_NONE ||
-            check->b == TGI_DIM_NONE || check->op >= TGI_OPS || !check->what)
+            check->b == TGI_DIM_NONE || !check->op || !check->what)
             return tgi_verify_fail(v, "check %zu says nothing", i);
     }
     return true;

@@ -6,6 +6,8 @@
 #ifndef TGI_TESTS_BUILDING_H
 #define TGI_TESTS_BUILDING_H
 
+#include <stdio.h>
+
 #include "build.h"
 #include "graphs.h"
 

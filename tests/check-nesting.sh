@@ -34,6 +34,8 @@ failed=0
 for op in 'tg_neg(@)' 'tg_add(@, 1)' 'tg_add(1, @)' 'tg_fma(2, @, x)' \
     'tg_select(true, 0, @)' 'tg_sum(@, TG_ALL_AXES)' \
     'tg_reshape(@, TG_DIMS(-1))' 'tg_matmul(x, @)' 'tg_concat(0, x, @)' \
+    'tg_einsum("i,i->i", x, @)' \
+    'tg_dot_general(@, x, (tg_dot_axes){.contract_a = TG_AXES(0)})' \
     'tg_gather(x, @, 0)' 'tg_pad(x, 0, 1, 1, @)' 'tg_softmax(@, 0)' \
     'tg_layer_norm(@, 1, 0, 1e-5)' 'tg_assign(x, @)' \
     'tg_random_uniform(@, TG_F32, TG_DIMS(2))'; do
@@ -49,7 +51,8 @@ done
 
 # The same for C++, where shapes are brace lists.
 for op in 'tg_add(@, 1)' 'tg_fma(2, @, x)' 'tg_reshape(@, {-1})' \
-    'tg_concat(0, {x, @})'; do
+    'tg_concat(0, {x, @})' 'tg_einsum("i,i->i", {x, @})' \
+    'tg_dot_general(@, x, {TG_AXES(0), TG_AXES(0), {}, {}})'; do
     test -n "$CXX17" || continue
     compile $CXX17 -std=c++17 -x c++ <<END
 #include <tgjit.h>

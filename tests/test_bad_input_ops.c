@@ -227,6 +227,69 @@ REFUSED(matmul_with_unknown_flags, INVALID, "matmul", "flags 4",
         AT(tg_matmul_with(x, x, 4)))
 REFUSED(matmul_of_unknown_but_different, SHAPE, "matmul", "inner dimensions",
         AT(tg_matmul(n, tg_pad(n, 0, 0, 1, 0))))
+REFUSED(einsum_of_other_extents, SHAPE, "einsum",
+        "f32[2,3] x f32[64,784]: label 'j' of \"ij,jk->ik\": 3 and 64 are not "
+        "equal",
+        AT(tg_einsum("ij,jk->ik", x, m)))
+REFUSED(einsum_of_a_diagonal_that_is_none, SHAPE, "einsum",
+        "label 'i' of \"ii\": 2 and 3", AT(tg_einsum("ii", x)))
+REFUSED(einsum_of_dots_that_do_not_broadcast, SHAPE, "einsum",
+        "'...' of \"...,...\": 2 and 64 do not broadcast",
+        AT(tg_einsum("...,...", x, m)))
+REFUSED(einsum_of_other_ranks, SHAPE, "einsum",
+        "f32[2,3] x f32[]: \"ij,j\": character 4: term 2 is for rank 1, its "
+        "operand has rank 0",
+        AT(tg_einsum("ij,j", x, s)))
+REFUSED(einsum_of_unknown_but_different, SHAPE, "einsum", "label 'i'",
+        AT(tg_einsum("i,i", n, tg_pad(n, 0, 0, 1, 0))))
+REFUSED(einsum_of_more_axes_than_there_are, OVERFLOW, "einsum", "9 axes",
+        AT(tg_einsum("abc,def,ghi",
+                     tg_broadcast(s, TG_DIMS(1, 1, 1)),
+                     tg_broadcast(s, TG_DIMS(1, 1, 1)),
+                     tg_broadcast(s, TG_DIMS(1, 1, 1)))))
+REFUSED(einsum_of_too_many_elements, OVERFLOW, "einsum", "too many",
+        AT(tg_einsum("i,j->ij", tg_broadcast(s, TG_DIMS(1L << 40)),
+                     tg_broadcast(s, TG_DIMS(1L << 40)))))
+REFUSED(dot_general_of_other_extents, SHAPE, "dot_general",
+        "f32[2,3] x f32[64,784]: axes 1 and 0: 3 and 64 are not equal",
+        AT(tg_dot_general(x, m,
+                          (tg_dot_axes){.contract_a = TG_AXES(-1),
+                                        .contract_b = TG_AXES(0)})))
+REFUSED(dot_general_of_an_axis_out_of_range, SHAPE, "dot_general",
+        "f32[]: axis 0 is out of range for rank 0",
+        AT(tg_dot_general(x, s,
+                          (tg_dot_axes){.contract_a = TG_AXES(1),
+                                        .contract_b = TG_AXES(0)})))
+REFUSED(dot_general_of_an_axis_twice, SHAPE, "dot_general",
+        "f32[2,3]: axis 1 stands twice",
+        AT(tg_dot_general(x, x,
+                          (tg_dot_axes){.contract_a = TG_AXES(1),
+                                        .contract_b = TG_AXES(1),
+                                        .batch_a = TG_AXES(-1),
+                                        .batch_b = TG_AXES(0)})))
+REFUSED(dot_general_of_unpaired_axes, SHAPE, "dot_general",
+        "numbers of contracted axes differ",
+        AT(tg_dot_general(x, x, (tg_dot_axes){.contract_a = TG_AXES(1)})))
+REFUSED(dot_general_of_an_unpaired_batch, SHAPE, "dot_general",
+        "numbers of batch axes differ",
+        AT(tg_dot_general(x, x, (tg_dot_axes){.batch_b = TG_AXES(1)})))
+REFUSED(dot_general_of_all_axes, SHAPE, "dot_general", "one by one",
+        AT(tg_dot_general(x, x,
+                          (tg_dot_axes){.contract_a = TG_ALL_AXES,
+                                        .contract_b = TG_ALL_AXES})))
+REFUSED(dot_general_of_kept_axes, SHAPE, "dot_general", "one by one",
+        AT(tg_dot_general(x, x,
+                          (tg_dot_axes){.contract_a = tg_keep(TG_AXES(0)),
+                                        .contract_b = TG_AXES(0)})))
+REFUSED(dot_general_of_too_many_axes, SHAPE, "dot_general", "too many axes",
+        AT(tg_dot_general(x, x,
+                          (tg_dot_axes){.batch_a = {.n = 127},
+                                        .batch_b = {.n = 127}})))
+REFUSED(dot_general_of_more_axes_than_there_are, OVERFLOW, "dot_general",
+        "the result has 10 axes, more than 8",
+        AT(tg_dot_general(tg_broadcast(s, TG_DIMS(1, 1, 1, 1, 1)),
+                          tg_broadcast(s, TG_DIMS(1, 1, 1, 1, 1)),
+                          (tg_dot_axes){.batch_a = {0}})))
 REFUSED(shapes_that_do_not_broadcast, SHAPE, "add", "f32[2,3] x f32[64,784]",
         AT(tg_add(x, m)))
 REFUSED(shapes_that_do_not_broadcast_by_three, SHAPE, "select",
@@ -273,6 +336,14 @@ REFUSED(dtypes_differ_in_select, DTYPE, "select", "f32 and i32",
         AT(tg_select(tg_eq(s, s), s, tg_cast(s, TG_I32))))
 REFUSED(dtypes_differ_in_matmul, DTYPE, "matmul", "f32[2,3] x i32[2,3]",
         AT(tg_matmul(x, tg_cast(x, TG_I32))))
+REFUSED(dtypes_differ_in_einsum, DTYPE, "einsum",
+        "f32[2,3] x i32[4]: element types f32 and i32 differ",
+        AT(tg_einsum("ij,k", x, i)))
+REFUSED(dtypes_differ_in_dot_general, DTYPE, "dot_general",
+        "f32[2,3] x i32[4]: element types f32 and i32 differ",
+        AT(tg_dot_general(x, i, (tg_dot_axes){.batch_a = {0}})))
+REFUSED(einsum_of_bool, DTYPE, "einsum", "bool[2,3]: needs a number type",
+        AT(tg_einsum("ij->ji", b)))
 REFUSED(dtypes_differ_in_concat, DTYPE, "concat", "f32[2,3] x bool[2,3]",
         AT(tg_concat(0, x, b)))
 REFUSED(dtypes_differ_in_pad, DTYPE, "pad", "needs f32",
@@ -314,7 +385,37 @@ REFUSED(random_bits_of_floats, DTYPE, "random_bits", "f32",
 REFUSED(random_key_of_float, DTYPE, "random_normal", "u64",
         AT(tg_random_normal(s, TG_F32, TG_DIMS(3))))
 
+/* -- Labels ---------------------------------------------------------------- */
+
+REFUSED(labels_that_are_none, INVALID, "einsum",
+        "f32[2,3] x f32[2,3]: \"ij,i_->j\": character 5: not a letter",
+        AT(tg_einsum("ij,i_->j", x, x)))
+REFUSED(labels_with_quotes_and_lines, INVALID, "einsum", "\"i\\\"\\n\": ",
+        AT(tg_einsum("i\"\n", x)))
+REFUSED(labels_for_fewer_operands, INVALID, "einsum", "operand 2",
+        AT(tg_einsum("ij", x, x)))
+REFUSED(labels_for_more_operands, INVALID, "einsum", "more terms",
+        AT(tg_einsum("ij,jk,kl", x, x)))
+REFUSED(label_of_the_result_alone, INVALID, "einsum",
+        "\"ij->ik\": character 6: no operand has the label 'k'",
+        AT(tg_einsum("ij->ik", x)))
+REFUSED(label_twice_in_the_result, INVALID, "einsum", "'i' stands twice",
+        AT(tg_einsum("ij->iji", x)))
+REFUSED(labels_that_are_null, INVALID, "einsum", "the labels are NULL",
+        AT(tg_einsum((const char *)NULL, x)))
+REFUSED(labels_of_nothing, INVALID, "einsum", "there are no operands",
+        AT(tg_einsum_at("", TG_NO_ARGS, TG_HERE)))
+REFUSED(labels_of_null, INVALID, "einsum", "operands are NULL",
+        AT(tg_einsum_at("i", NULL, 1, TG_HERE)))
+
 /* -- Operands that are none ------------------------------------------------ */
+
+REFUSED(invalid_value_in_einsum, INVALID, "einsum", "not a valid value",
+        AT(tg_einsum("ij,jk", x, ((tg_value){0, 0}))))
+REFUSED(invalid_value_in_dot_general, INVALID, "dot_general",
+        "not a valid value",
+        AT(tg_dot_general(((tg_value){0, 0}), x,
+                          (tg_dot_axes){.batch_a = {0}})))
 
 REFUSED(invalid_value, INVALID, "add", "not a valid value",
         AT(tg_add(x, ((tg_value){0, 0}))))

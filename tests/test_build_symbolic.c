@@ -304,7 +304,7 @@ Test(build_symbolic, the_largest_of_nothing_is_refused_at_the_call)
                    {S(0, 2), NOTHING, S(2), NULL});
     check_attempts(soft, {S(4), NOTHING, S(4), NULL},
                    {S(0), NOTHING, NOTHING,
-                    "reduce_max: extent to reduce: must not be 0"});
+                    "softmax: extent to reduce: must not be 0"});
 }
 
 Test(build_symbolic, inner_dimensions_are_compared_at_the_call)
@@ -325,6 +325,38 @@ Test(build_symbolic, inner_dimensions_are_compared_at_the_call)
     check_attempts(product, {S(3), S(3), SCALAR_SHAPE, NULL},
                    {S(3), S(2), NOTHING,
                     "matmul: inner dimensions: 3 and 2 are not equal"});
+}
+
+CALLBACK(labelled, tg_einsum("ij,jk->ki", x, in[1]))
+CALLBACK(labelled_apart, tg_einsum("iaj,jb->abi", x, in[1]))
+CALLBACK(labelled_dots, tg_einsum("...i,...i->...", x, in[1]))
+CALLBACK(traced_out, tg_einsum("ii", x))
+CALLBACK(dotted, tg_dot_general(x, in[1],
+                                (tg_dot_axes){.contract_a = TG_AXES(0),
+                                              .contract_b = TG_AXES(1)}))
+
+Test(build_symbolic, extents_of_labels_are_compared_at_the_call)
+{
+    check_attempts(labelled, {S(2, 3), S(3, 4), S(4, 2), NULL},
+                   {S(2, 0), S(0, 4), S(4, 2), NULL},
+                   {S(2, 3), S(4, 4), NOTHING,
+                    "einsum: label 'j' of \"ij,jk->ki\": 3 and 4 are not "
+                    "equal"},
+                   {S(2, 1), S(4, 4), NOTHING,
+                    "einsum: label 'j' of \"ij,jk->ki\": 1 and 4 are not "
+                    "equal"});
+    check_attempts(labelled_apart, {S(2, 3, 5), S(5, 4), S(3, 4, 2), NULL},
+                   {S(2, 0, 5), S(5, 4), S(0, 4, 2), NULL});
+    check_attempts(labelled_dots, {S(2, 3), S(2, 3), S(2), NULL},
+                   {S(1, 3), S(2, 3), S(2), NULL},
+                   {S(2, 3), S(4, 3), NOTHING,
+                    "einsum: extents: 2 and 4 do not broadcast"});
+    check_attempts(traced_out, {S(3, 3), NOTHING, SCALAR_SHAPE, NULL},
+                   {S(3, 2), NOTHING, NOTHING,
+                    "einsum: label 'i' of \"ii\": 3 and 2 are not equal"});
+    check_attempts(dotted, {S(2, 3), S(4, 2), S(3, 4), NULL},
+                   {S(2, 3), S(4, 3), NOTHING,
+                    "dot_general: axes 0 and 1: 2 and 3 are not equal"});
 }
 
 /* -- Extents as numbers ---------------------------------------------------- */

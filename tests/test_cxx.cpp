@@ -152,8 +152,11 @@ static void reductions(tg_trace *t, const tg_value *in, void *user)
     tg_value where = tg_add(tg_argmax(x, 1), tg_argmin(x, 1));
     tg_value square = tg_matmul_with(x, x, TG_TRANSPOSE_B);
     tg_value row = tg_matmul(tg_slice(x, 0, 0, 1, 1), tg_transpose(x, {1, 0}));
+    tg_value same = tg_einsum("ij,kj->ik", {x, x});
+    tg_dot_axes axes = {TG_AXES(1), TG_AXES(1), {}, {}};
+    same = tg_mul(tg_add(same, tg_dot_general(x, x, axes)), 0.5);
     tg_return(t, {sums, all, mean, ends, flags, tg_cast(where, TG_F32),
-                  square, row});
+                  square, row, same});
 }
 
 static tg_tensor *matrix(tg_context *ctx)
@@ -193,10 +196,10 @@ Test(cxx, shapes_are_brace_lists)
 Test(cxx, reductions_take_axes)
 {
     tg_context *ctx = tg_context_create(NULL);
-    tg_tensor *x = matrix(ctx), *y[8] = {};
+    tg_tensor *x = matrix(ctx), *y[9] = {};
     tg_function *f = tg_function_create(ctx, reductions, NULL, NULL);
     cr_assert_eq(tg_call(f, {x}, {&y[0], &y[1], &y[2], &y[3], &y[4], &y[5],
-                                  &y[6], &y[7]}),
+                                  &y[6], &y[7], &y[8]}),
                  TG_OK, "%s", tg_error(ctx));
     cr_assert_eq(tg_tensor_rank(y[2]), 2);
     cr_assert(taken(y[0]) == floats({5, 7, 9}));
@@ -207,6 +210,7 @@ Test(cxx, reductions_take_axes)
     cr_assert(taken(y[5]) == floats({2, 2}));
     cr_assert(taken(y[6]) == floats({14, 32, 32, 77}));
     cr_assert(taken(y[7]) == floats({14, 32}));
+    cr_assert(taken(y[8]) == floats({14, 32, 32, 77}));
     tg_function_release(f);
     tg_tensor_release(x);
     tg_context_release(ctx);

@@ -55,14 +55,14 @@ static tgi_graph *make_gallery(void)
     add_node(g, TGI_OP_PRINT, TG_DTYPE_NONE, 0, INPUTS(sum, now),
              "sum \"%v\"\nthen %v", sizeof "sum \"%v\"\nthen %v");
     tgi_graph_add_check(g, (tgi_check){.kind = TGI_CHECK_EQUAL,
-                                       .op = TGI_OP_MATMUL,
+                                       .op = "matmul",
                                        .file = "lib/user.c",
                                        .line = 3,
                                        .what = "inner dimensions",
                                        .a = 784,
                                        .b = n});
     tgi_graph_add_check(g, (tgi_check){.kind = TGI_CHECK_NOT_ZERO,
-                                       .op = TGI_OP_REDUCE_MAX,
+                                       .op = "reduce_max",
                                        .what = "extent to reduce",
                                        .a = n});
     tgi_graph_add_result(g, y);

@@ -443,7 +443,7 @@ Test(interp, checks_of_callees_are_run_before_anything_is)
     tgi_graph *f = row_sums();
     cr_assert(tgi_graph_add_check(
         f, (tgi_check){.kind = TGI_CHECK_EQUAL,
-                       .op = TGI_OP_SUM,
+                       .op = "sum",
                        .file = "callee.c",
                        .line = 3,
                        .what = "extents",

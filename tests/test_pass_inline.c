@@ -216,7 +216,7 @@ static tgi_graph *make_sum(void)
     tgi_ref x = param(callee, TG_F32, shape_of(callee, n));
     tgi_ref y = param(callee, TG_F32, shape_of(callee, m));
     tgi_graph_add_check(callee, (tgi_check){.kind = TGI_CHECK_EXPANDS,
-                                            .op = TGI_OP_ADD,
+                                            .op = "add",
                                             .file = "callee.c",
                                             .line = 7,
                                             .what = "extents",

@@ -396,7 +396,7 @@ Test(pass_shape, checks_that_always_hold_go_and_others_stay)
     tgi_dim n = symbol(g, 0, 0);
     param(g, TG_F32, shape_of(g, n));
     tgi_check check = {.kind = TGI_CHECK_EQUAL,
-                       .op = TGI_OP_ADD,
+                       .op = "add",
                        .what = "extents",
                        .a = n};
     for (int i = 0; i < 3; i++) {

@@ -206,6 +206,27 @@ typedef enum tg_matmul_flags {
 TG_API tg_value tg_matmul_with_at(tg_operand a, tg_operand b, int flags,
                                   tg_site site);
 
+/* Which axes of a and b go together, pair by pair; none where left out. */
+typedef struct tg_dot_axes {
+    tg_axes contract_a, contract_b; /* summed over */
+    tg_axes batch_a, batch_b;       /* in the result once */
+} tg_dot_axes;
+
+/* The axes of the result: those of the batch, the others of a, those of b. */
+TG_API tg_value tg_dot_general_at(tg_operand a, tg_operand b, tg_dot_axes axes,
+                                  tg_site site);
+
+/*
+ * Sums of products by labels, as in NumPy: tg_einsum("bij,bjk->bik", x, y).
+ * Every axis has a letter; axes of one letter are equally long and go
+ * together, also those of one operand (its diagonal); letters that the result
+ * lacks are summed over. '...' stands for any axes, which broadcast. Without
+ * "->" the result has the axes of '...' and the letters that stand once, in
+ * alphabetical order. Several operands are multiplied from left to right.
+ */
+TG_API tg_value tg_einsum_at(const char *labels, const tg_operand *operands,
+                             size_t n_operands, tg_site site);
+
 /* -- State ----------------------------------------------------------------- */
 
 /* The contents now; a later assignment does not change the value. */

@@ -135,6 +135,11 @@
     tg_matmul_with_at(TG_IN(a), TG_IN(b), TG_MATMUL_PLAIN, TG_HERE)
 #define tg_matmul_with(a, b, flags) \
     tg_matmul_with_at(TG_IN(a), TG_IN(b), flags, TG_HERE)
+/* The axes: (tg_dot_axes){.contract_a = TG_AXES(1), …}. */
+#define tg_dot_general(a, b, ...) \
+    tg_dot_general_at(TG_IN(a), TG_IN(b), __VA_ARGS__, TG_HERE)
+#define tg_einsum(labels, ...) \
+    tg_einsum_at(labels, TG_ARGS(__VA_ARGS__), TG_HERE)
 
 #define tg_read(variable) TG_OP_1(tg_read_at, variable)
 #define tg_assign(variable, value) TG_OP_2(tg_assign_at, variable, value)
@@ -258,6 +263,16 @@ inline tg_value tg_matmul_with(tg_in a, tg_in b, int flags,
                                tg_site site = TG_HERE)
 {
     return tg_matmul_with_at(a, b, flags, site);
+}
+inline tg_value tg_dot_general(tg_in a, tg_in b, tg_dot_axes axes,
+                               tg_site site = TG_HERE)
+{
+    return tg_dot_general_at(a, b, axes, site);
+}
+inline tg_value tg_einsum(const char *labels, tg_ins operands,
+                          tg_site site = TG_HERE)
+{
+    return tg_einsum_at(labels, operands.begin(), operands.size(), site);
 }
 
 TG_DEFINE_OP_1(read)

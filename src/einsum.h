@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * einsum.h - sums of products written by labels: every axis of an operand has
+ * a label, axes of one label go together, and labels that the result lacks
+ * are summed over. The text of tg_einsum becomes terms here; build_einsum.c
+ * makes nodes of terms.
+ */
+#ifndef TGI_EINSUM_H
+#define TGI_EINSUM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "tgjit/base.h"
+
+/*
+ * Labels are small numbers: the letters in alphabetical order, capitals
+ * first, then the axes that '...' stands for from left to right, of which the
+ * last one is always TGI_LABELS - 1.
+ */
+enum {
+    TGI_LETTERS = 2 * 26,
+    TGI_LABELS = TGI_LETTERS + TG_MAX_RANK
+};
+
+static inline bool tgi_label_is_letter(int label)
+{
+    return label < TGI_LETTERS;
+}
+
+/* The letter of a label that is one. */
+static inline char tgi_label_letter(int label)
+{
+    return (char)(label < 26 ? 'A' + label : 'a' + label - 26);
+}
+
+/* The labels of a tensor, one per axis. */
+typedef struct tgi_term {
+    int rank;
+    uint8_t label[TG_MAX_RANK];
+} tgi_term;
+
+/* Which labels stand in a term, as bits. */
+static inline uint64_t tgi_term_mask(const tgi_term *term)
+{
+    uint64_t mask = 0;
+    for (int i = 0; i < term->rank; i++)
+        mask |= UINT64_C(1) << term->label[i];
+    return mask;
+}
+
+/* The first axis of that label; -1 if there is none. */
+static inline int tgi_term_find(const tgi_term *term, int label)
+{
+    for (int i = 0; i < term->rank; i++)
+        if (term->label[i] == label)
+            return i;
+    return -1;
+}
+
+static inline bool tgi_label_in(uint64_t mask, int label)
+{
+    return mask >> label & 1;
+}
+
+/* The labels of a term that are in the mask, in their order. */
+static inline tgi_term tgi_term_pick(const tgi_term *from, uint64_t mask)
+{
+    tgi_term term = {0};
+    for (int i = 0; i < from->rank; i++)
+        if (tgi_label_in(mask, from->label[i]))
+            term.label[term.rank++] = from->label[i];
+    return term;
+}
+
+static inline void tgi_term_append(tgi_term *term, const tgi_term *more)
+{
+    for (int i = 0; i < more->rank; i++)
+        term->label[term->rank++] = more->label[i];
+}
+
+/* True if these labels lie side by side in a term, in this order. */
+static inline bool tgi_term_has_run(const tgi_term *term,
+                                    const tgi_term *labels)
+{
+    const int n = labels->rank;
+    const int begin = n ? tgi_term_find(term, labels->label[0]) : 0;
+    return begin >= 0 && begin + n <= term->rank &&
+           memcmp(term->label + begin, labels->label, (size_t)n) == 0;
+}
+
+/* What is wrong with a spec. */
+typedef struct tgi_spec_error {
+    tg_status status;
+    char text[120];
+} tgi_spec_error;
+
+/*
+ * Reads "ij,jk->ik" for operands of these ranks. Without "->" the result has
+ * the axes of '...' and the labels that stand once, in alphabetical order.
+ * Places in messages count characters from 1.
+ */
+bool tgi_einsum_parse(const char *spec, const int *ranks, size_t n_operands,
+                      tgi_term *out_terms, tgi_term *out_result,
+                      tgi_spec_error *out_error);
+
+#endif /* TGI_EINSUM_H */

@@ -11,6 +11,8 @@
 #include <omp.h>
 #endif
 
+#include "peers/library.h"
+
 void reason_set(reason *why, const char *format, ...)
 {
     va_list args;
@@ -27,6 +29,10 @@ const char *backend_name(backend which)
         [BACKEND_JIT_ANY] = "jit_any",
         [BACKEND_C] = "c",
         [BACKEND_EXPERT] = "expert",
+        [BACKEND_OPENBLAS] = "openblas",
+        [BACKEND_BLIS] = "blis",
+        [BACKEND_ONEDNN] = "onednn",
+        [BACKEND_LIBXSMM] = "libxsmm",
     };
     return names[which];
 }
@@ -131,6 +137,27 @@ static bool expert_is_available(reason *out_why)
     return false;
 }
 
+static bool is_here(backend which, reason *out_why)
+{
+    switch (which) {
+    case BACKEND_JIT:
+    case BACKEND_JIT_ANY:
+        return jit_is_available(out_why);
+    case BACKEND_EXPERT:
+        return expert_is_available(out_why);
+    case BACKEND_OPENBLAS:
+        return openblas_open(out_why);
+    case BACKEND_BLIS:
+        return blis_open(out_why);
+    case BACKEND_ONEDNN:
+        return onednn_open(out_why);
+    case BACKEND_LIBXSMM:
+        return libxsmm_open(out_why);
+    default:
+        return true;
+    }
+}
+
 bool backend_is_available(backend which, reason *out_why)
 {
     static struct {
@@ -140,11 +167,7 @@ bool backend_is_available(backend which, reason *out_why)
 
     if (!seen[which].is_known) {
         seen[which].is_known = true;
-        seen[which].is_available =
-            backend_is_jit(which) ? jit_is_available(&seen[which].why)
-            : which == BACKEND_EXPERT
-                ? expert_is_available(&seen[which].why)
-                : true;
+        seen[which].is_available = is_here(which, &seen[which].why);
     }
     *out_why = seen[which].why;
     return seen[which].is_available;

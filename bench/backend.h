@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * backend.h - what can compute a case: the library without and with its JIT,
- * and the two hand-written peers. The only place that knows how a back end
- * and a number of threads are asked for.
+ * the two hand-written peers, and other libraries. The only place that knows
+ * how a back end and a number of threads are asked for.
  */
 #ifndef BENCH_BACKEND_H
 #define BENCH_BACKEND_H
@@ -17,6 +17,10 @@ typedef enum backend {
     BACKEND_JIT_ANY, /* the same, of extents that are not known */
     BACKEND_C,
     BACKEND_EXPERT,
+    BACKEND_OPENBLAS,
+    BACKEND_BLIS,
+    BACKEND_ONEDNN,
+    BACKEND_LIBXSMM,
     N_BACKENDS
 } backend;
 
@@ -27,7 +31,7 @@ typedef struct reason {
 
 void reason_set(reason *why, const char *format, ...) TG_PRINTF(2, 3);
 
-/* "interp", "jit", "jit_any", "c", "expert" */
+/* "interp", "jit", "jit_any", "c", "expert", "openblas" … */
 const char *backend_name(backend which);
 
 static inline bool backend_is_jit(backend which)
@@ -38,6 +42,24 @@ static inline bool backend_is_jit(backend which)
 static inline bool backend_is_library(backend which)
 {
     return which == BACKEND_INTERP || backend_is_jit(which);
+}
+
+/* Whether its results are those of the reference bit for bit. */
+static inline bool backend_has_bits(backend which)
+{
+    return backend_is_library(which) || which == BACKEND_EXPERT;
+}
+
+/* Another library: it is there if it is installed, and else not missed. */
+static inline bool backend_is_installed(backend which)
+{
+    return which >= BACKEND_OPENBLAS;
+}
+
+/* Whether it has threads of its own, not those of OpenMP. */
+static inline bool backend_has_own_threads(backend which)
+{
+    return which == BACKEND_OPENBLAS;
 }
 
 /* False, with the reason, if this build or machine does not have it. */

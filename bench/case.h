@@ -19,17 +19,28 @@ typedef struct bench_case bench_case;
 typedef struct experiment experiment;
 typedef struct runner runner;
 
+typedef enum size_use {
+    SIZE_BY_DEFAULT, /* timed */
+    SIZE_ON_REQUEST, /* timed if a filter asks for it: there are many */
+    SIZE_IN_CHECK    /* awkward, for --check: not worth timing */
+} size_use;
+
 typedef struct case_size {
     const char *label; /* NULL ends a list */
     int64_t rows;      /* 0: a vector of `columns` elements */
     int64_t columns;
-    bool is_only_checked;
+    int64_t inner;     /* what a product of matrices sums over; 0: none */
+    int64_t batch;     /* how many matrices; 0: one, without that axis */
+    size_use use;
 } case_size;
 
-#define SIZE_TIMED(label, rows, columns) {label, rows, columns, false}
-/* An awkward one, for --check: not worth timing. */
-#define SIZE_CHECKED(label, rows, columns) {label, rows, columns, true}
-#define SIZES_END {NULL, 0, 0, false}
+#define SIZE_TIMED(label, rows, columns) \
+    {label, rows, columns, 0, 0, SIZE_BY_DEFAULT}
+#define SIZE_CHECKED(label, rows, columns) \
+    {label, rows, columns, 0, 0, SIZE_IN_CHECK}
+#define SIZE_PRODUCT(label, batch, rows, inner, columns, use) \
+    {label, rows, columns, inner, batch, use}
+#define SIZES_END {NULL, 0, 0, 0, 0, SIZE_IN_CHECK}
 
 /* How ordinary the inputs of an experiment are. */
 typedef enum input_kind {
@@ -40,7 +51,8 @@ typedef enum input_kind {
 /* Functions that can fail give the reason. */
 typedef struct case_family {
     /* Whether there is such a row, available or not. */
-    bool (*has_backend)(const bench_case *c, backend which);
+    bool (*has_backend)(const bench_case *c, const case_size *size,
+                        backend which);
 
     experiment *(*begin)(const bench_case *c, const case_size *size,
                          input_kind inputs, reason *out_why);
@@ -69,16 +81,20 @@ struct bench_case {
     const case_family *family;
     const void *what;     /* tensor_case, graph_case or process_case */
     bool is_serial;       /* measured with one thread only */
-    double bytes, flops;  /* moved and done per element; 0: not of interest */
+    double bytes, flops;  /* moved and done per element or step; 0: not of
+                             interest */
 };
 
 /* All cases, in the order of the report; `name` NULL ends the list. */
 extern const bench_case all_cases[];
 
-/* Elements of a size: what bytes and flops are counted for. */
+/* Elements of a size, or steps of a product: what bytes and flops are counted
+   for. */
 static inline double size_count(const case_size *size)
 {
-    return (double)(size->rows ? size->rows : 1) * (double)size->columns;
+    return (double)(size->batch ? size->batch : 1) *
+           (double)(size->rows ? size->rows : 1) *
+           (double)(size->inner ? size->inner : 1) * (double)size->columns;
 }
 
 #endif /* BENCH_CASE_H */

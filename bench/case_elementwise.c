@@ -17,8 +17,7 @@ void trace_chain(tg_trace *t, const tg_value *in, void *user)
 
 const tensor_case chain_case = {
     .callback = trace_chain,
-    .plain = plain_chain,
-    .expert = EXPERT(chain),
+    .kernels = BY_HAND(chain),
     .inputs = {INPUT(TG_F32, SHAPE_WHOLE, -4, 4),
                INPUT_SCALAR(TG_F32, 1.25),
                INPUT_SCALAR(TG_F32, 0.1),
@@ -68,8 +67,7 @@ static void trace_black_scholes(tg_trace *t, const tg_value *in, void *user)
 
 const tensor_case black_scholes_case = {
     .callback = trace_black_scholes,
-    .plain = plain_black_scholes,
-    .expert = EXPERT(black_scholes),
+    .kernels = BY_HAND(black_scholes),
     .inputs = {INPUT(TG_F64, SHAPE_WHOLE, 5, 150),
                INPUT(TG_F64, SHAPE_WHOLE, 5, 150),
                INPUT(TG_F64, SHAPE_WHOLE, 0.1, 5),
@@ -109,16 +107,14 @@ static void trace_copy(tg_trace *t, const tg_value *in, void *user)
 
 const tensor_case scale_case = {
     .callback = trace_scale,
-    .plain = plain_scale,
-    .expert = EXPERT(scale),
+    .kernels = BY_HAND(scale),
     .inputs = {INPUT(TG_F32, SHAPE_WHOLE, -1, 1), INPUT_SCALAR(TG_F32, 1.7)},
     .results = {{TG_F32, SHAPE_WHOLE}},
 };
 
 const tensor_case axpy_case = {
     .callback = trace_axpy,
-    .plain = plain_axpy,
-    .expert = EXPERT(axpy),
+    .kernels = BY_HAND(axpy),
     .inputs = {INPUT(TG_F32, SHAPE_WHOLE, -1, 1),
                INPUT(TG_F32, SHAPE_WHOLE, -1, 1),
                INPUT_SCALAR(TG_F32, 1.7)},
@@ -128,8 +124,7 @@ const tensor_case axpy_case = {
 
 const tensor_case copy_case = {
     .callback = trace_copy,
-    .plain = plain_copy,
-    .expert = EXPERT(copy),
+    .kernels = BY_HAND(copy),
     .inputs = {INPUT(TG_F32, SHAPE_WHOLE, -1, 1)},
     .results = {{TG_F32, SHAPE_WHOLE}},
 };
@@ -151,7 +146,7 @@ static void trace_add(tg_trace *t, const tg_value *in, void *user)
 
 #define ADD_OF(second, called) \
     { \
-        .callback = trace_add, .plain = plain_add, .expert = EXPERT(add), \
+        .callback = trace_add, .kernels = BY_HAND(add), \
         .inputs = {INPUT(TG_F32, SHAPE_WHOLE, -1, 1), \
                    second(TG_F32, SHAPE_WHOLE, -1, 1)}, \
         .results = {{TG_F32, SHAPE_WHOLE}}, .is_called = called, \

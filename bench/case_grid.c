@@ -33,8 +33,7 @@ static void trace_jacobi(tg_trace *t, const tg_value *in, void *user)
 
 const tensor_case jacobi_case = {
     .callback = trace_jacobi,
-    .plain = plain_jacobi,
-    .expert = EXPERT(jacobi),
+    .kernels = BY_HAND(jacobi),
     .inputs = {INPUT(TG_F32, SHAPE_WHOLE, -1, 1)},
     .results = {{TG_F32, SHAPE_WHOLE}},
     .absolute = 1e-6,
@@ -57,8 +56,7 @@ static void trace_transpose(tg_trace *t, const tg_value *in, void *user)
 
 const tensor_case transpose_case = {
     .callback = trace_transpose,
-    .plain = plain_transpose,
-    .expert = EXPERT(transpose),
+    .kernels = BY_HAND(transpose),
     .inputs = {INPUT(TG_F32, SHAPE_WHOLE, -1, 1)},
     .results = {{TG_F32, SHAPE_TURNED}},
 };

@@ -16,8 +16,7 @@ static void trace_sum(tg_trace *t, const tg_value *in, void *user)
 
 const tensor_case sum_case = {
     .callback = trace_sum,
-    .plain = plain_sum,
-    .expert = EXPERT(sum),
+    .kernels = BY_HAND(sum),
     .inputs = {INPUT(TG_F32, SHAPE_WHOLE, 0, 1)},
     .results = {{TG_F32, SHAPE_SCALAR}},
     .relative = 2e-5,
@@ -42,8 +41,7 @@ static void trace_softmax(tg_trace *t, const tg_value *in, void *user)
 
 const tensor_case softmax_case = {
     .callback = trace_softmax,
-    .plain = plain_softmax,
-    .expert = EXPERT(softmax),
+    .kernels = BY_HAND(softmax),
     .inputs = {INPUT(TG_F32, SHAPE_WHOLE, -5, 5)},
     .results = {{TG_F32, SHAPE_WHOLE}},
     .absolute = 1e-8,
@@ -60,8 +58,7 @@ static void trace_layer_norm(tg_trace *t, const tg_value *in, void *user)
 
 const tensor_case layer_norm_case = {
     .callback = trace_layer_norm,
-    .plain = plain_layer_norm,
-    .expert = EXPERT(layer_norm),
+    .kernels = BY_HAND(layer_norm),
     /* The library has epsilon from the callback, kernels as an input. */
     .inputs = {INPUT(TG_F32, SHAPE_WHOLE, -3, 5),
                INPUT(TG_F32, SHAPE_ROW, 0.5, 1.5),

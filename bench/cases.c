@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cases.c - the table of cases. Bytes are what must be read and written at
- * least, flops those of the library's recipes (an fma is two), per element.
+ * least, flops those of the library's recipes (an fma is two), per element, or
+ * per step of a product.
  */
 #include "cases.h"
+
+/* Steps of the whole network over those that its size tells, its first and
+   last width. */
+#define MLP_SHARE \
+    ((double)(MLP_IN * MLP_FIRST + MLP_FIRST * MLP_SECOND + \
+              MLP_SECOND * MLP_OUT) / \
+     (MLP_IN * MLP_OUT))
 
 #define TENSOR(case_name, the_case, the_sizes, n_bytes, n_flops) \
     { \
@@ -44,6 +52,14 @@ const bench_case all_cases[] = {
     TENSOR("axpy", axpy_case, stream_sizes, 12, 2),
     TENSOR("copy", copy_case, stream_sizes, 8, 0),
     TENSOR("transpose", transpose_case, transpose_sizes, 8, 0),
+    TENSOR("matmul", small_matmul_case, small_matmul_sizes, 0, 2),
+    TENSOR("matmul", matmul_case, matmul_sizes, 0, 2),
+    TENSOR("matmul", matmul_case, vector_matmul_sizes, 4, 2),
+    TENSOR("matmul_f64", matmul_f64_case, matmul_f64_sizes, 0, 2),
+    TENSOR("matmul_bias_relu", matmul_bias_relu_case, matmul_bias_relu_sizes,
+           0, 2),
+    TENSOR("mlp_forward", mlp_forward_case, mlp_sizes, 0, 2 * MLP_SHARE),
+    TENSOR("attention", attention_case, attention_sizes, 0, 4),
     CALL("run", run_case),
     CALL("run_group", run_group_case),
     CALL("call", call_case),

@@ -9,13 +9,17 @@
 #include "process_case.h"
 #include "tensor_case.h"
 
-extern const tensor_case axpy_case, black_scholes_case, call_case, chain_case,
-    copy_case, jacobi_case, layer_norm_case, run_case, run_group_case,
-    scale_case, softmax_case, sum_case, transpose_case;
+extern const tensor_case attention_case, axpy_case, black_scholes_case,
+    call_case, chain_case, copy_case, jacobi_case, layer_norm_case,
+    matmul_bias_relu_case, matmul_case, matmul_f64_case, mlp_forward_case,
+    run_case, run_group_case, scale_case, small_matmul_case, softmax_case,
+    sum_case, transpose_case;
 
-extern const case_size add_sizes[], black_scholes_sizes[], chain_sizes[],
-    graph_sizes[], jacobi_sizes[], row_sizes[], stream_sizes[], sum_sizes[],
-    transpose_sizes[];
+extern const case_size add_sizes[], attention_sizes[], black_scholes_sizes[],
+    chain_sizes[], graph_sizes[], jacobi_sizes[], matmul_bias_relu_sizes[],
+    matmul_f64_sizes[], matmul_sizes[], mlp_sizes[], row_sizes[],
+    small_matmul_sizes[], stream_sizes[], sum_sizes[], transpose_sizes[],
+    vector_matmul_sizes[];
 
 extern const graph_case trace_case, passes_case, compile_case, disk_case;
 

@@ -1,38 +1,44 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * graph_case.c - see graph_case.h. `rows` of a size is the number of
- * operations; 0 is the chain.
+ * graph_case.c - see graph_case.h. `rows` of a size says which graph.
  */
 #include "graph_case.h"
 
 #include <stdlib.h>
 
+#include "case_args.h"
 #include "cases.h"
 #include "measure.h"
 #include "scratch_dir.h"
 
-enum { N_ARGS = 4, N_ELEMENTS = 16 };
+/* What is traced, for which sizes. */
+typedef struct graph {
+    const tensor_case *what;
+    case_size size;
+} graph;
 
 struct experiment {
     graph_phase phase;
-    int64_t n_operations;
+    const graph *graph;
+    void *data[KERNEL_INPUTS];
     scratch_dir dir; /* DISK: where code is kept */
 };
 
 struct runner {
     const experiment *e;
     tg_context *ctx;
-    tg_tensor *args[N_ARGS];
+    case_args args;
     double callback_seconds;
 };
 
 /* -- Graphs ---------------------------------------------------------------- */
 
 /* Operations of which each needs the one before; none folds away. */
-static void trace_many(tg_trace *t, const tg_value *in, int64_t n)
+static void trace_1000(tg_trace *t, const tg_value *in, void *user)
 {
+    (void)user;
     tg_value y = in[0];
-    for (int64_t i = 0; i < n; i++)
+    for (int i = 0; i < 1000; i++)
         switch (i % 4) {
         case 0:
             y = tg_sub(y, in[1]);
@@ -49,22 +55,41 @@ static void trace_many(tg_trace *t, const tg_value *in, int64_t n)
     tg_return(t, y);
 }
 
+static const tensor_case many_case = {
+    .callback = trace_1000,
+    .inputs = {INPUT(TG_F32, SHAPE_WHOLE, -1, 1),
+               INPUT_SCALAR(TG_F32, 0.1),
+               INPUT_SCALAR(TG_F32, -0.5),
+               INPUT_SCALAR(TG_F32, 1.25)},
+};
+
+/* Small enough for running to take no time that counts; products are so large
+   that they have all that large ones have. */
+enum { GRAPH_CHAIN, GRAPH_1000, GRAPH_MATMUL, GRAPH_MLP };
+
+static const graph graphs[] = {
+    [GRAPH_CHAIN] = {&chain_case, {.columns = 16}},
+    [GRAPH_1000] = {&many_case, {.columns = 16}},
+    [GRAPH_MATMUL] = {&matmul_case,
+                      {.rows = 64, .inner = 784, .columns = 128}},
+    [GRAPH_MLP] = {&mlp_forward_case, {.rows = 64}},
+};
+
+const case_size graph_sizes[] = {
+    SIZE_TIMED("chain", GRAPH_CHAIN, 0),
+    SIZE_TIMED("1000ops", GRAPH_1000, 0),
+    SIZE_TIMED("matmul", GRAPH_MATMUL, 0),
+    SIZE_TIMED("mlp_forward", GRAPH_MLP, 0),
+    SIZES_END,
+};
+
 static void callback(tg_trace *t, const tg_value *in, void *user)
 {
     runner *r = user;
     const double start = seconds_now();
-    if (r->e->n_operations)
-        trace_many(t, in, r->e->n_operations);
-    else
-        trace_chain(t, in, NULL);
+    r->e->graph->what->callback(t, in, NULL);
     r->callback_seconds += seconds_now() - start;
 }
-
-const case_size graph_sizes[] = {
-    SIZE_TIMED("chain", 0, 0),
-    SIZE_TIMED("1000ops", 1000, 0),
-    SIZES_END,
-};
 
 const graph_case trace_case = {PHASE_TRACE};
 const graph_case passes_case = {PHASE_PASSES};
@@ -73,38 +98,41 @@ const graph_case disk_case = {PHASE_DISK};
 
 /* -- The family ------------------------------------------------------------ */
 
+static void end(experiment *e)
+{
+    if (!e)
+        return;
+    if (e->phase == PHASE_DISK)
+        scratch_dir_deinit(&e->dir);
+    case_data_release(e->data);
+    free(e);
+}
+
 static experiment *begin(const bench_case *c, const case_size *size,
                          input_kind inputs, reason *out_why)
 {
-    (void)inputs;
     experiment *e = calloc(1, sizeof(*e));
     if (!e) {
         reason_set(out_why, "out of memory");
         return NULL;
     }
     e->phase = ((const graph_case *)c->what)->phase;
-    e->n_operations = size->rows;
-    if (e->phase == PHASE_DISK && !scratch_dir_init(&e->dir)) {
-        reason_set(out_why, "no directory for code");
-        free(e);
-        return NULL;
-    }
-    return e;
-}
-
-static void end(experiment *e)
-{
-    if (e && e->phase == PHASE_DISK)
-        scratch_dir_deinit(&e->dir);
+    e->graph = &graphs[size->rows];
+    const bool has_data = case_data_create(e->graph->what, &e->graph->size,
+                                           inputs, e->data);
+    if (has_data && (e->phase != PHASE_DISK || scratch_dir_init(&e->dir)))
+        return e;
+    reason_set(out_why, has_data ? "no directory for code" : "out of memory");
+    case_data_release(e->data);
     free(e);
+    return NULL;
 }
 
 static void stop(runner *r)
 {
     if (!r)
         return;
-    for (int i = 0; i < N_ARGS; i++)
-        tg_tensor_release(r->args[i]);
+    case_args_deinit(&r->args);
     tg_context_release(r->ctx);
     free(r);
 }
@@ -120,13 +148,8 @@ static runner *start(experiment *e, backend which, int threads,
     r->e = e;
     r->ctx = e->phase == PHASE_DISK ? backend_context_kept(e->dir.path)
                                     : backend_context(which, threads);
-    bool went_well = r->ctx != NULL;
-    for (int i = 0; i < N_ARGS && went_well; i++) {
-        const int64_t dims[] = {N_ELEMENTS};
-        r->args[i] = tg_tensor_create(r->ctx, TG_F32, i == 0, dims);
-        went_well = r->args[i] != NULL;
-    }
-    if (went_well)
+    if (r->ctx && case_args_init(&r->args, r->ctx, e->graph->what,
+                                 &e->graph->size, e->data))
         return r;
     reason_set(out_why, "%s", tg_error(NULL));
     stop(r);
@@ -140,25 +163,19 @@ static bool runs(graph_phase phase)
 
 static bool once(runner *r)
 {
-    const tg_operand args[N_ARGS] = {
-        tg_in_tensor(r->args[0]), tg_in_tensor(r->args[1]),
-        tg_in_tensor(r->args[2]), tg_in_tensor(r->args[3])};
-    tg_tensor *result = NULL;
+    const case_args *args = &r->args;
     tg_function *f = tg_function_create(r->ctx, callback, r, NULL);
     bool did;
     if (runs(r->e->phase)) {
-        did = f && !tg_call(f, args, N_ARGS, TG_RESULTS(&result));
+        tg_tensor *result = NULL;
+        did = f && !tg_call(f, args->operands, args->n, TG_RESULTS(&result));
+        tg_tensor_release(result);
     } else {
-        const int64_t dims[] = {N_ELEMENTS};
-        tg_spec specs[N_ARGS];
-        for (int i = 0; i < N_ARGS; i++)
-            specs[i] = tg_spec_tensor(TG_F32, i == 0, dims);
         tg_concrete *made =
-            f ? tg_function_concrete(f, specs, N_ARGS) : NULL;
+            f ? tg_function_concrete(f, args->specs, args->n) : NULL;
         did = made != NULL;
         tg_concrete_release(made);
     }
-    tg_tensor_release(result);
     tg_function_release(f);
     return did;
 }
@@ -194,8 +211,10 @@ static bool verify(runner *r, reason *out_why)
 }
 
 /* The interpreter has no compiler, and the JIT no passes of its own. */
-static bool has_backend(const bench_case *c, backend which)
+static bool has_backend(const bench_case *c, const case_size *size,
+                        backend which)
 {
+    (void)size;
     const graph_case *what = c->what;
     return which == (runs(what->phase) ? BACKEND_JIT : BACKEND_INTERP);
 }

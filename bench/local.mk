@@ -10,8 +10,11 @@ bench_tgjit_bench_SOURCES = \
 	bench/backend.c \
 	bench/backend.h \
 	bench/case.h \
+	bench/case_args.c \
+	bench/case_args.h \
 	bench/case_elementwise.c \
 	bench/case_grid.c \
+	bench/case_products.c \
 	bench/case_rows.c \
 	bench/cases.c \
 	bench/cases.h \
@@ -29,6 +32,7 @@ bench_tgjit_bench_SOURCES = \
 	bench/options.c \
 	bench/options.h \
 	bench/peers.h \
+	bench/peers/library.h \
 	bench/process_case.c \
 	bench/process_case.h \
 	bench/report.h \
@@ -39,12 +43,15 @@ bench_tgjit_bench_SOURCES = \
 	bench/scratch_dir.h \
 	bench/session.c \
 	bench/session.h \
+	bench/shape.c \
+	bench/shape.h \
 	bench/tensor_case.c \
 	bench/tensor_case.h
 bench_tgjit_bench_CPPFLAGS = $(bench_cppflags)
 bench_tgjit_bench_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
 bench_tgjit_bench_LDFLAGS = $(TGJIT_SANITIZE)
-bench_tgjit_bench_LDADD = libtgjit-bench-plain.la libtgjit.la $(LIBM)
+bench_tgjit_bench_LDADD = libtgjit-bench-plain.la libtgjit.la \
+	$(BENCH_LIBXSMM_LIBS) $(DL_LIBS) $(LIBM)
 
 # -- What the library is compared with ---------------------------------------
 
@@ -54,13 +61,28 @@ bench_peer_cflags = $(AM_CFLAGS) $(OPENMP_CFLAGS) -Wno-unknown-pragmas
 
 noinst_LTLIBRARIES += libtgjit-bench-plain.la
 libtgjit_bench_plain_la_SOURCES = \
+	bench/expert/share.h \
 	bench/peers.h \
+	bench/peers/blas.c \
+	bench/peers/blas.h \
+	bench/peers/blis.c \
+	bench/peers/layers.c \
+	bench/peers/layers.h \
+	bench/peers/library.c \
+	bench/peers/library.h \
+	bench/peers/libxsmm.c \
+	bench/peers/onednn.c \
+	bench/peers/openblas.c \
 	bench/plain_elementwise.c \
 	bench/plain_grid.c \
+	bench/plain_products.c \
 	bench/plain_rows.c
 libtgjit_bench_plain_la_CPPFLAGS = $(bench_cppflags)
 libtgjit_bench_plain_la_CFLAGS = $(bench_peer_cflags) $(BENCH_PLAIN_CFLAGS)
 $(libtgjit_bench_plain_la_OBJECTS): override CFLAGS += -O3
+if HAVE_LIBXSMM
+libtgjit_bench_plain_la_CPPFLAGS += -DHAVE_LIBXSMM
+endif
 
 libtgjit_bench_expert_la_SOURCES = \
 	bench/expert/black_scholes.c \

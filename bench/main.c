@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * main.c - tgjit-bench: measures the library against hand-written code. The
- * parts, from the command line to the report:
+ * main.c - tgjit-bench: measures the library against hand-written code and
+ * other libraries. The parts, from the command line to the report:
  *
  *   options   what is asked for
  *   session   goes through cases, sizes, teams and back ends
  *   case      what is measured: a table of cases (cases.c, case_*.c) of three
  *             families (tensor_case.c, graph_case.c, process_case.c)
- *   backend   who computes: the library, plain_*.c, expert/
+ *   backend   who computes: the library, plain_*.c, expert/, peers/
  *   compare   whether all compute the same
  *   measure   times
  *   report    how they are written

@@ -59,6 +59,24 @@ static int64_t iterations_for(row *r, double min_time)
 
 /* -- Rounds ---------------------------------------------------------------- */
 
+/*
+ * Threads of a team wait for more work by turning in a loop for a while. Those
+ * of OpenMP must not disturb those of a library with its own, nor the other
+ * way round: they are given the time to fall asleep. What is woken then is
+ * warm before it is timed.
+ */
+static void settle(row *r)
+{
+    static bool were_own;
+    const struct timespec asleep = {.tv_nsec = 30000000};
+    const bool are_own = backend_has_own_threads(r->which);
+    if (r->threads > 1 && are_own != were_own) {
+        nanosleep(&asleep, NULL);
+        repeat(r, 1);
+    }
+    were_own = are_own;
+}
+
 static void prepare(row *r, const measure_options *options)
 {
     r->repetitions = calloc(options->repetitions, sizeof(*r->repetitions));
@@ -67,6 +85,7 @@ static void prepare(row *r, const measure_options *options)
         reason_set(&r->why, "out of memory");
         return;
     }
+    settle(r);
     r->iterations = iterations_for(r, options->min_time);
 }
 
@@ -75,6 +94,7 @@ static void one_round(row *r, const measure_options *options, double *spent)
     const double budget = 2 * options->min_time * (double)options->repetitions;
     if (r->state != ROW_READY || (r->n_repetitions && *spent > budget))
         return;
+    settle(r);
     const repetition all = repeat(r, r->iterations);
     const double n = (double)r->iterations;
     if (r->state != ROW_READY)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * peers.h - what a hand-written kernel gets, and the list of those there are.
- * Each exists twice: plain_NAME (plain_*.c), C as one writes it and left to
- * the compiler's fast math, and expert_NAME (expert/), explicit SIMD with the
- * bits of the library. Both are what the library is measured against.
+ * peers.h - what a kernel that the library is measured against gets, and the
+ * list of those there are: plain_NAME (plain_*.c), C as one writes it and left
+ * to the compiler's fast math; expert_NAME (expert/), explicit SIMD with the
+ * bits of the library; and for products of matrices, those which call another
+ * library (peers/).
  */
 #ifndef BENCH_PEERS_H
 #define BENCH_PEERS_H
@@ -19,8 +20,11 @@ typedef struct kernel_buffers {
     void *out[KERNEL_RESULTS];
     int64_t rows, columns; /* of input 0; a vector is one row */
     int64_t count;         /* rows * columns */
+    /* Of products: rows x inner times inner x columns, `batch` times. */
+    int64_t inner, batch;
+    int threads;           /* OpenMP has been told */
     size_t cache_bytes;    /* what the last cache holds */
-    void *scratch;         /* scratch_bytes(count) */
+    void *scratch;         /* scratch_bytes(count), and what the case wants */
 } kernel_buffers;
 
 typedef void kernel(const kernel_buffers *b);
@@ -31,7 +35,7 @@ static inline size_t scratch_bytes(int64_t count)
     return ((size_t)count / 1024 + 16) * sizeof(double);
 }
 
-/* The kernels; inputs -> results are in case_*.c. */
+/* Kernels by hand; inputs -> results are in case_*.c. */
 #define KERNELS(X) \
     X(add) \
     X(axpy) \
@@ -48,5 +52,21 @@ static inline size_t scratch_bytes(int64_t count)
 #define DECLARE_KERNEL(name) kernel plain_##name, expert_##name;
 KERNELS(DECLARE_KERNEL)
 #undef DECLARE_KERNEL
+
+/* -- Products -------------------------------------------------------------- */
+
+kernel plain_matmul, plain_matmul_f64, plain_dense, plain_mlp,
+    plain_attention;
+kernel openblas_matmul, openblas_matmul_f64, openblas_dense, openblas_mlp,
+    openblas_attention;
+kernel blis_matmul, blis_matmul_f64;
+kernel onednn_matmul, onednn_dense, onednn_mlp;
+kernel libxsmm_matmul;
+
+/* Widths of the network. */
+enum { MLP_IN = 784, MLP_FIRST = 256, MLP_SECOND = 128, MLP_OUT = 10 };
+
+/* Of attention: 1 / sqrt(64), as for heads of 64 columns. */
+#define ATTENTION_SCALE 0.125f
 
 #endif /* BENCH_PEERS_H */

@@ -253,8 +253,10 @@ static bool verify(runner *r, reason *out_why)
     return true;
 }
 
-static bool has_backend(const bench_case *c, backend which)
+static bool has_backend(const bench_case *c, const case_size *size,
+                        backend which)
 {
+    (void)size;
     static const backend backends[N_PROCESS_KINDS] = {
         [PROCESS_EMPTY] = BACKEND_C,
         [PROCESS_INTERP] = BACKEND_INTERP,

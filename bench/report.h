@@ -9,6 +9,9 @@
 
 #include "measure.h"
 
+/* Of most names; longer ones push the rest of their line aside. */
+enum { ROW_NAME_WIDTH = 50 };
+
 typedef struct report_format {
     const char *name;
     void (*begin)(FILE *out, const char *program);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * report_console.c - a table: times of one iteration, what was moved and done
- * in the best one, and its ratio to the peers' best in the same group.
+ * in the best one, and its ratio to the peers' best in the same group. All
+ * other libraries are one peer, whichever is the fastest.
  */
 #include "machine.h"
 #include "report.h"
@@ -11,8 +12,9 @@ static void begin(FILE *out, const char *program)
     (void)program;
     fprintf(out, "tgjit %s, processors: %d\n", tg_version(),
             machine_processors());
-    fprintf(out, "%-44s %11s %11s %8s %8s %8s %8s\n", "", "best", "median",
-            "GB/s", "GFLOP/s", "/c", "/expert");
+    fprintf(out, "%-*s %11s %11s %8s %8s %8s %8s %8s\n", ROW_NAME_WIDTH,
+            "", "best", "median", "GB/s", "GFLOP/s", "/c", "/expert",
+            "/library");
 }
 
 /* "123.4 us": four digits that count. */
@@ -39,16 +41,35 @@ static void print_number(FILE *out, double number, int digits)
         fprintf(out, " %8s", "");
 }
 
-static double best_of(const row *rows, size_t n_rows, backend which)
+/* What times are compared with: the best of each; 0 if there is none. */
+typedef struct peer_times {
+    double c, expert, library;
+} peer_times;
+
+static peer_times peer_times_of(const row *rows, size_t n_rows)
 {
-    for (size_t i = 0; i < n_rows; i++)
-        if (rows[i].which == which && rows[i].state == ROW_MEASURED)
-            return row_statistics(&rows[i]).best.real;
-    return 0;
+    peer_times times = {0, 0, 0};
+    for (size_t i = 0; i < n_rows; i++) {
+        if (rows[i].state != ROW_MEASURED)
+            continue;
+        const double best = row_statistics(&rows[i]).best.real;
+        if (rows[i].which == BACKEND_C)
+            times.c = best;
+        else if (rows[i].which == BACKEND_EXPERT)
+            times.expert = best;
+        else if (backend_is_installed(rows[i].which) &&
+                 (!(times.library > 0) || best < times.library))
+            times.library = best;
+    }
+    return times;
 }
 
-static void print_measured(FILE *out, const row *r, double of_c,
-                           double of_expert)
+static void print_ratio(FILE *out, double time, double peer)
+{
+    print_number(out, peer > 0 ? time / peer : 0, 2);
+}
+
+static void print_measured(FILE *out, const row *r, const peer_times *peers)
 {
     const statistics s = row_statistics(r);
     const double count = size_count(r->size) * 1e-9 / s.best.real;
@@ -56,8 +77,9 @@ static void print_measured(FILE *out, const row *r, double of_c,
     print_time(out, s.median.real);
     print_number(out, r->c->bytes * count, 1);
     print_number(out, r->c->flops * count, 1);
-    print_number(out, of_c > 0 ? s.best.real / of_c : 0, 2);
-    print_number(out, of_expert > 0 ? s.best.real / of_expert : 0, 2);
+    print_ratio(out, s.best.real, peers->c);
+    print_ratio(out, s.best.real, peers->expert);
+    print_ratio(out, s.best.real, peers->library);
     if (r->c->family->resident)
         fprintf(out, " %8.1f MB resident",
                 (double)r->c->family->resident(r->runner) * 1e-6);
@@ -66,13 +88,12 @@ static void print_measured(FILE *out, const row *r, double of_c,
 static void group(FILE *out, const row *rows, size_t n_rows, bool is_first)
 {
     (void)is_first;
-    const double of_c = best_of(rows, n_rows, BACKEND_C);
-    const double of_expert = best_of(rows, n_rows, BACKEND_EXPERT);
+    const peer_times peers = peer_times_of(rows, n_rows);
     for (size_t i = 0; i < n_rows; i++) {
         const row *r = &rows[i];
-        fprintf(out, "%-44s", r->name);
+        fprintf(out, "%-*s", ROW_NAME_WIDTH, r->name);
         if (r->state == ROW_MEASURED)
-            print_measured(out, r, of_c, of_expert);
+            print_measured(out, r, &peers);
         else
             fprintf(out, " %s: %s",
                     r->state == ROW_SKIPPED ? "skipped" : "FAILED",

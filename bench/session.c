@@ -22,22 +22,31 @@ typedef struct session {
 /* -- Which rows there are -------------------------------------------------- */
 
 /* Large sizes are verified when they are measured. */
-static bool is_size_of(const case_size *size, action what)
+static bool is_size_of(const case_size *size, const options *o)
 {
     const double most_checked = 2e5;
-    return what == ACTION_CHECK ? size_count(size) <= most_checked
-                                : !size->is_only_checked;
+    switch (o->action) {
+    case ACTION_CHECK:
+        return size_count(size) <= most_checked;
+    case ACTION_MEASURE:
+        return size->use == SIZE_BY_DEFAULT ||
+               (size->use == SIZE_ON_REQUEST && o->has_filter);
+    case ACTION_LIST:
+        break;
+    }
+    return size->use != SIZE_IN_CHECK;
 }
 
-/* False if the row is not there or not wanted. */
+/* False if the row is not there or not wanted. The other libraries are opened
+   only if a row of theirs is. */
 static bool row_init(row *r, const options *o, const bench_case *c,
                      const case_size *size, backend which, size_t team)
 {
     memset(r, 0, sizeof(*r));
     /* Those that never use more than one thread come once. */
     const bool is_single = c->is_serial || which == BACKEND_INTERP;
-    if (!c->family->has_backend(c, which) || (is_single && team > 0) ||
-        !is_size_of(size, o->action))
+    if (!c->family->has_backend(c, size, which) || (is_single && team > 0) ||
+        !is_size_of(size, o))
         return false;
     r->c = c;
     r->size = size;
@@ -45,18 +54,20 @@ static bool row_init(row *r, const options *o, const bench_case *c,
     r->threads = is_single ? 1 : o->threads[team];
     snprintf(r->name, sizeof(r->name), "%s/%s/%s/threads:%d", c->name,
              size->label, backend_name(which), r->threads);
-    return !o->has_filter ||
-           regexec(&o->filter, r->name, 0, NULL, 0) == 0;
+    return (!o->has_filter ||
+            regexec(&o->filter, r->name, 0, NULL, 0) == 0) &&
+           (!backend_is_installed(which) ||
+            backend_is_available(which, &r->why));
 }
 
 /* How many of the rows there are. Of NaN and its like, fast math, which is
-   part of plain C, promises nothing. */
+   part of plain C, promises nothing, and of huge numbers the order of sums. */
 static size_t group_init(row *rows, const options *o, const bench_case *c,
                          const case_size *size, input_kind inputs, size_t team)
 {
     size_t n = 0;
     for (int which = 0; which < N_BACKENDS; which++)
-        if (inputs == INPUTS_PLAIN || which != BACKEND_C)
+        if (inputs == INPUTS_PLAIN || backend_has_bits((backend)which))
             n += row_init(&rows[n], o, c, size, (backend)which, team);
     return n;
 }
@@ -121,7 +132,7 @@ static void report_check(session *s, const row *rows, size_t n_rows,
     };
     for (size_t i = 0; i < n_rows; i++) {
         const row *r = &rows[i];
-        fprintf(s->out, "%-44s %s %s%s\n", r->name,
+        fprintf(s->out, "%-*s %s %s%s\n", ROW_NAME_WIDTH, r->name,
                 inputs == INPUTS_HARSH ? "harsh" : "plain", words[r->state],
                 r->state == ROW_READY ? "" : r->why.text);
         s->failed = s->failed || r->state == ROW_FAILED;
@@ -173,7 +184,7 @@ static void session_cases(session *s)
     for (const bench_case *c = all_cases; c->name; c++)
         for (const case_size *size = c->sizes; size->label; size++) {
             session_size(s, c, size, INPUTS_PLAIN);
-            if (is_check && size->is_only_checked)
+            if (is_check && size->use == SIZE_IN_CHECK)
                 session_size(s, c, size, INPUTS_HARSH);
         }
 }

@@ -9,15 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "case_args.h"
+#include "compare.h"
 #include "inputs.h"
 #include "machine.h"
-#include "compare.h"
 
 struct experiment {
     const char *name;
     const tensor_case *what;
     const case_size *size;
-    input_kind kind;
     void *inputs[KERNEL_INPUTS];
     void *results[KERNEL_RESULTS];
     void *expected[KERNEL_RESULTS];
@@ -36,38 +36,11 @@ struct runner {
     tg_context *ctx;
     tg_function *function;
     tg_bound *bound;
-    tg_tensor *in_tensors[KERNEL_INPUTS];
-    tg_variable *variables[KERNEL_INPUTS];
+    case_args args;
     tg_tensor *out_tensors[KERNEL_RESULTS];
-    tg_operand args[KERNEL_INPUTS];
     tg_tensor **out[KERNEL_RESULTS];
-    size_t n_args, n_out;
+    size_t n_out;
 };
-
-/* -- Shapes ---------------------------------------------------------------- */
-
-typedef struct extents {
-    int rank;
-    int64_t dims[2];
-    int64_t count;
-} extents;
-
-static extents extents_of(const case_size *size, shape_kind shape)
-{
-    const int64_t rows = size->rows, columns = size->columns;
-    switch (shape) {
-    case SHAPE_SCALAR:
-        return (extents){0, {0}, 1};
-    case SHAPE_ROW:
-        return (extents){1, {columns}, columns};
-    case SHAPE_TURNED:
-        return (extents){2, {columns, rows}, rows * columns};
-    case SHAPE_WHOLE:
-        break;
-    }
-    return rows ? (extents){2, {rows, columns}, rows * columns}
-                : (extents){1, {columns}, columns};
-}
 
 static size_t bytes_for(tg_dtype dtype, extents shape)
 {
@@ -80,30 +53,6 @@ static void *memory_for(tg_dtype dtype, extents shape)
 }
 
 /* -- Runners of the library ------------------------------------------------ */
-
-static bool prepare_args(runner *r)
-{
-    const tensor_case *what = r->e->what;
-    for (size_t i = 0; i < KERNEL_INPUTS && what->inputs[i].dtype; i++) {
-        const tensor_input *input = &what->inputs[i];
-        const extents shape = extents_of(r->e->size, input->shape);
-        void *data = r->e->inputs[i];
-        if (input->is_variable) {
-            r->variables[i] =
-                tg_variable_create(r->ctx, NULL, input->dtype, shape.rank,
-                                   shape.dims, tg_from_data(data));
-            r->args[i] = tg_in_variable(r->variables[i]);
-        } else {
-            r->in_tensors[i] = tg_tensor_wrap(r->ctx, data, input->dtype,
-                                              shape.rank, shape.dims);
-            r->args[i] = tg_in_tensor(r->in_tensors[i]);
-        }
-        if (!r->variables[i] && !r->in_tensors[i])
-            return false;
-        r->n_args = i + 1;
-    }
-    return true;
-}
 
 static bool prepare_results(runner *r)
 {
@@ -131,8 +80,12 @@ static bool prepare_library(runner *r, reason *out_why)
         options.policy = TG_RELAXED;
     r->function =
         tg_function_create(r->ctx, r->e->what->callback, NULL, &options);
-    if (r->function && prepare_args(r) && prepare_results(r))
-        r->bound = tg_bind(r->function, r->args, r->n_args, r->out, r->n_out);
+    if (r->function &&
+        case_args_init(&r->args, r->ctx, r->e->what, r->e->size,
+                       r->e->inputs) &&
+        prepare_results(r))
+        r->bound = tg_bind(r->function, r->args.operands, r->args.n, r->out,
+                           r->n_out);
     if (r->bound)
         return true;
     reason_set(out_why, "%s", tg_error(NULL));
@@ -153,12 +106,18 @@ static size_t cache_bytes(void)
 static bool prepare_kernel(runner *r, reason *out_why)
 {
     const case_size *size = r->e->size;
-    r->kernel = r->which == BACKEND_C ? r->e->what->plain : r->e->what->expert;
+    const int64_t between = extents_of(size, r->e->what->scratch).count;
+    r->kernel = r->e->what->kernels[r->which];
+    r->buffers.batch = size->batch ? size->batch : 1;
     r->buffers.rows = size->rows ? size->rows : 1;
     r->buffers.columns = size->columns;
+    r->buffers.inner = size->inner;
     r->buffers.count = r->buffers.rows * size->columns;
+    r->buffers.threads = r->threads;
     r->buffers.cache_bytes = cache_bytes();
-    r->buffers.scratch = malloc(scratch_bytes(r->buffers.count));
+    r->buffers.scratch =
+        memory_create(scratch_bytes(r->buffers.count) +
+                      sizeof(float) * (size_t)between);
     for (size_t i = 0; i < KERNEL_INPUTS; i++)
         r->buffers.in[i] = r->e->inputs[i];
     for (size_t i = 0; i < KERNEL_RESULTS; i++)
@@ -176,10 +135,7 @@ static void stop(runner *r)
     if (!r)
         return;
     tg_bound_release(r->bound);
-    for (size_t i = 0; i < KERNEL_INPUTS; i++) {
-        tg_tensor_release(r->in_tensors[i]);
-        tg_variable_release(r->variables[i]);
-    }
+    case_args_deinit(&r->args);
     for (size_t i = 0; i < KERNEL_RESULTS; i++)
         tg_tensor_release(r->out_tensors[i]);
     tg_function_release(r->function);
@@ -210,7 +166,8 @@ static bool run_library(runner *r, int64_t iterations)
 {
     if (r->e->what->is_called) {
         for (int64_t i = 0; i < iterations; i++)
-            if (tg_call(r->function, r->args, r->n_args, r->out, r->n_out))
+            if (tg_call(r->function, r->args.operands, r->args.n, r->out,
+                        r->n_out))
                 return false;
         return true;
     }
@@ -238,10 +195,10 @@ static bool result_is_right(const runner *r, size_t i, reason *out_why)
     const int64_t count =
         extents_of(r->e->size, what->results[i].shape).count;
     const void *got = r->e->results[i], *expected = r->e->expected[i];
-    return r->which == BACKEND_C
-               ? compare_near(got, expected, dtype, count, what->absolute,
-                             what->relative, out_why)
-               : compare_bits(got, expected, dtype, count, out_why);
+    return backend_has_bits(r->which)
+               ? compare_bits(got, expected, dtype, count, out_why)
+               : compare_near(got, expected, dtype, count, what->absolute,
+                              what->relative, out_why);
 }
 
 static bool verify(runner *r, reason *out_why)
@@ -268,31 +225,12 @@ static void end(experiment *e)
 {
     if (!e)
         return;
-    for (size_t i = 0; i < KERNEL_INPUTS; i++)
-        free(e->inputs[i]);
+    case_data_release(e->inputs);
     for (size_t i = 0; i < KERNEL_RESULTS; i++) {
         free(e->results[i]);
         free(e->expected[i]);
     }
     free(e);
-}
-
-static bool make_inputs(experiment *e, reason *out_why)
-{
-    const tensor_input *input = e->what->inputs;
-    for (size_t i = 0; i < KERNEL_INPUTS && input->dtype; i++, input++) {
-        const extents shape = extents_of(e->size, input->shape);
-        e->inputs[i] = memory_for(input->dtype, shape);
-        if (!e->inputs[i]) {
-            reason_set(out_why, "out of memory");
-            return false;
-        }
-        fill_uniform(e->inputs[i], input->dtype, shape.count, i, input->low,
-                     input->high);
-        if (e->kind == INPUTS_HARSH && input->shape != SHAPE_SCALAR)
-            fill_harsh(e->inputs[i], input->dtype, shape.count, i);
-    }
-    return true;
 }
 
 /* What the interpreter computes is kept as what is expected. */
@@ -334,17 +272,30 @@ static experiment *begin(const bench_case *c, const case_size *size,
     e->name = c->name;
     e->what = c->what;
     e->size = size;
-    e->kind = inputs;
-    if (make_inputs(e, out_why) && make_expected(e, out_why))
+    if (!case_data_create(e->what, size, inputs, e->inputs))
+        reason_set(out_why, "out of memory");
+    else if (make_expected(e, out_why))
         return e;
     end(e);
     return NULL;
 }
 
-static bool has_backend(const bench_case *c, backend which)
+static bool has_backend(const bench_case *c, const case_size *size,
+                        backend which)
 {
-    /* Extents count where the time is that of elements. */
-    return which != BACKEND_JIT_ANY || !c->is_serial;
+    const tensor_case *what = c->what;
+    switch (which) {
+    case BACKEND_INTERP:
+        /* It takes seconds for a large product: once will do. */
+        return !size->inner || size_count(size) <= 2e7;
+    case BACKEND_JIT:
+        return true;
+    case BACKEND_JIT_ANY:
+        /* Extents count where the time is that of elements. */
+        return !c->is_serial;
+    default:
+        return what->kernels[which] != NULL;
+    }
 }
 
 const case_family tensor_family = {

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * onednn.c - oneDNN 2: its sgemm for plain products; for layers its matmul
+ * with bias and relu, of matrices that lie as ours do. Such a primitive is
+ * compiled code: it is made once and kept. Threads are OpenMP's.
+ */
+#include <string.h>
+
+#include "library.h"
+#include "peers.h"
+
+/* -- What is used of its interface ----------------------------------------- */
+
+enum {
+    DNNL_SUCCESS = 0,
+    DNNL_CPU = 1,
+    DNNL_F32 = 3,
+    DNNL_ELTWISE_RELU = 0x1f,
+    DNNL_ARG_SRC = 1,
+    DNNL_ARG_DST = 17,
+    DNNL_ARG_WEIGHTS = 33,
+    DNNL_ARG_BIAS = 41
+};
+
+/* Descriptions, which only the library looks into; it writes fewer bytes. */
+typedef struct memory_desc {
+    _Alignas(16) char bytes[1024];
+} memory_desc;
+
+typedef struct matmul_desc {
+    _Alignas(16) char bytes[4096];
+} matmul_desc;
+
+typedef struct argument {
+    int which;
+    void *memory;
+} argument;
+
+static struct {
+    int (*sgemm)(char turn_a, char turn_b, int64_t m, int64_t n, int64_t k,
+                 float alpha, const float *a, int64_t a_stride, const float *b,
+                 int64_t b_stride, float beta, float *c, int64_t c_stride);
+    int (*engine_create)(void **out_engine, int kind, size_t index);
+    int (*stream_create)(void **out_stream, void *engine, unsigned flags);
+    int (*stream_wait)(void *stream);
+    int (*memory_desc_init)(memory_desc *out_desc, int rank,
+                            const int64_t *dims, int dtype,
+                            const int64_t *strides);
+    int (*memory_create)(void **out_memory, const memory_desc *desc,
+                         void *engine, void *data);
+    int (*memory_set_data)(void *memory, void *data);
+    int (*memory_destroy)(void *memory);
+    int (*matmul_desc_init)(matmul_desc *out_desc, const memory_desc *src,
+                            const memory_desc *weights,
+                            const memory_desc *bias, const memory_desc *dst);
+    int (*attr_create)(void **out_attr);
+    int (*attr_set_post_ops)(void *attr, void *post_ops);
+    int (*attr_destroy)(void *attr);
+    int (*post_ops_create)(void **out_post_ops);
+    int (*post_ops_append_eltwise)(void *post_ops, float scale, int kind,
+                                   float alpha, float beta);
+    int (*post_ops_destroy)(void *post_ops);
+    int (*primitive_desc_create)(void **out_desc, const void *what,
+                                 const void *attr, void *engine,
+                                 const void *hint);
+    int (*primitive_desc_destroy)(void *desc);
+    int (*primitive_create)(void **out_primitive, void *desc);
+    int (*primitive_destroy)(void *primitive);
+    int (*execute)(void *primitive, void *stream, int n_args,
+                   const argument *args);
+} dnnl;
+
+static void *engine, *stream;
+
+bool onednn_open(reason *out_why)
+{
+    const library_function functions[] = {
+        {"dnnl_sgemm", &dnnl.sgemm},
+        {"dnnl_engine_create", &dnnl.engine_create},
+        {"dnnl_stream_create", &dnnl.stream_create},
+        {"dnnl_stream_wait", &dnnl.stream_wait},
+        {"dnnl_memory_desc_init_by_strides", &dnnl.memory_desc_init},
+        {"dnnl_memory_create", &dnnl.memory_create},
+        {"dnnl_memory_set_data_handle", &dnnl.memory_set_data},
+        {"dnnl_memory_destroy", &dnnl.memory_destroy},
+        {"dnnl_matmul_desc_init", &dnnl.matmul_desc_init},
+        {"dnnl_primitive_attr_create", &dnnl.attr_create},
+        {"dnnl_primitive_attr_set_post_ops", &dnnl.attr_set_post_ops},
+        {"dnnl_primitive_attr_destroy", &dnnl.attr_destroy},
+        {"dnnl_post_ops_create", &dnnl.post_ops_create},
+        {"dnnl_post_ops_append_eltwise", &dnnl.post_ops_append_eltwise},
+        {"dnnl_post_ops_destroy", &dnnl.post_ops_destroy},
+        {"dnnl_primitive_desc_create", &dnnl.primitive_desc_create},
+        {"dnnl_primitive_desc_destroy", &dnnl.primitive_desc_destroy},
+        {"dnnl_primitive_create", &dnnl.primitive_create},
+        {"dnnl_primitive_destroy", &dnnl.primitive_destroy},
+        {"dnnl_primitive_execute", &dnnl.execute},
+        {NULL, NULL},
+    };
+    if (!library_open("libdnnl.so.2", functions, out_why))
+        return false;
+    if (dnnl.engine_create(&engine, DNNL_CPU, 0) == DNNL_SUCCESS &&
+        dnnl.stream_create(&stream, engine, 0) == DNNL_SUCCESS)
+        return true;
+    reason_set(out_why, "oneDNN has no engine for this CPU");
+    return false;
+}
+
+/* -- Plain products -------------------------------------------------------- */
+
+/* Number i of the batch. */
+static void multiply(const kernel_buffers *b, int64_t i)
+{
+    const int64_t m = b->rows, k = b->inner, n = b->columns;
+    const float *left = b->in[0], *right = b->in[1];
+    float *out = b->out[0];
+    dnnl.sgemm('N', 'N', m, n, k, 1, left + i * m * k, k, right + i * k * n, n,
+               0, out + i * m * n, n);
+}
+
+void onednn_matmul(const kernel_buffers *b)
+{
+    /* Not a team of one, in which calls would have no threads at hand. */
+    if (b->batch == 1) {
+        multiply(b, 0);
+        return;
+    }
+#pragma omp parallel for
+    for (int64_t i = 0; i < b->batch; i++)
+        multiply(b, i);
+}
+
+/* -- Layers ---------------------------------------------------------------- */
+
+enum { SRC, WEIGHTS, BIAS, DST, LAYER_MEMORIES };
+
+/* What a layer is compiled for. */
+typedef struct layer_key {
+    int64_t rows, in, out;
+    int threads;
+    bool has_relu;
+} layer_key;
+
+typedef struct layer {
+    layer_key key;
+    void *primitive;
+    void *memories[LAYER_MEMORIES];
+} layer;
+
+static void layer_deinit(layer *l)
+{
+    for (int i = 0; i < LAYER_MEMORIES; i++)
+        if (l->memories[i])
+            dnnl.memory_destroy(l->memories[i]);
+    if (l->primitive)
+        dnnl.primitive_destroy(l->primitive);
+    *l = (layer){.primitive = NULL};
+}
+
+/* What is done on results before they are stored; NULL on failure. */
+static void *create_attr(bool has_relu)
+{
+    void *attr = NULL, *post_ops = NULL;
+    bool did = dnnl.attr_create(&attr) == DNNL_SUCCESS &&
+               dnnl.post_ops_create(&post_ops) == DNNL_SUCCESS;
+    if (did && has_relu)
+        did = dnnl.post_ops_append_eltwise(post_ops, 1, DNNL_ELTWISE_RELU, 0,
+                                           0) == DNNL_SUCCESS;
+    did = did && dnnl.attr_set_post_ops(attr, post_ops) == DNNL_SUCCESS;
+    if (post_ops)
+        dnnl.post_ops_destroy(post_ops);
+    if (did)
+        return attr;
+    if (attr)
+        dnnl.attr_destroy(attr);
+    return NULL;
+}
+
+static bool create_primitive(layer *l, const memory_desc *descs)
+{
+    matmul_desc what;
+    void *desc = NULL, *attr = create_attr(l->key.has_relu);
+    const bool did =
+        attr &&
+        dnnl.matmul_desc_init(&what, &descs[SRC], &descs[WEIGHTS],
+                              &descs[BIAS], &descs[DST]) == DNNL_SUCCESS &&
+        dnnl.primitive_desc_create(&desc, &what, attr, engine, NULL) ==
+            DNNL_SUCCESS &&
+        dnnl.primitive_create(&l->primitive, desc) == DNNL_SUCCESS;
+    if (desc)
+        dnnl.primitive_desc_destroy(desc);
+    if (attr)
+        dnnl.attr_destroy(attr);
+    return did;
+}
+
+static bool layer_init(layer *l, const layer_key *key)
+{
+    const int64_t dims[LAYER_MEMORIES][2] = {
+        [SRC] = {key->rows, key->in},
+        [WEIGHTS] = {key->in, key->out},
+        [BIAS] = {1, key->out},
+        [DST] = {key->rows, key->out},
+    };
+    memory_desc descs[LAYER_MEMORIES];
+    bool did = true;
+    *l = (layer){.key = *key};
+    for (int i = 0; i < LAYER_MEMORIES && did; i++)
+        did = dnnl.memory_desc_init(&descs[i], 2, dims[i], DNNL_F32, NULL) ==
+                  DNNL_SUCCESS &&
+              dnnl.memory_create(&l->memories[i], &descs[i], engine, NULL) ==
+                  DNNL_SUCCESS;
+    if (did && create_primitive(l, descs))
+        return true;
+    layer_deinit(l);
+    return false;
+}
+
+static bool is_for(const layer *l, const layer_key *key)
+{
+    return l->primitive && l->key.rows == key->rows && l->key.in == key->in &&
+           l->key.out == key->out && l->key.threads == key->threads &&
+           l->key.has_relu == key->has_relu;
+}
+
+/* One that is kept, or a new one in place of the oldest; NULL on failure. */
+static layer *layer_for(const layer_key *key)
+{
+    enum { KEPT = 4 };
+    static layer kept[KEPT];
+    static int next;
+    for (int i = 0; i < KEPT; i++)
+        if (is_for(&kept[i], key))
+            return &kept[i];
+    layer *l = &kept[next];
+    next = (next + 1) % KEPT;
+    layer_deinit(l);
+    return layer_init(l, key) ? l : NULL;
+}
+
+/* Results stay as they are on failure, so that they are found wrong. */
+static void run_layer(const layer_key *key, const void *const *in, void *out)
+{
+    static const int names[LAYER_MEMORIES] = {
+        [SRC] = DNNL_ARG_SRC,
+        [WEIGHTS] = DNNL_ARG_WEIGHTS,
+        [BIAS] = DNNL_ARG_BIAS,
+        [DST] = DNNL_ARG_DST,
+    };
+    layer *l = layer_for(key);
+    if (!l)
+        return;
+    argument args[LAYER_MEMORIES];
+    for (int i = 0; i < LAYER_MEMORIES; i++) {
+        args[i] = (argument){names[i], l->memories[i]};
+        void *data;
+        if (i == DST)
+            data = out;
+        else
+            memcpy(&data, &in[i], sizeof(data));
+        dnnl.memory_set_data(l->memories[i], data);
+    }
+    dnnl.execute(l->primitive, stream, LAYER_MEMORIES, args);
+    dnnl.stream_wait(stream);
+}
+
+void onednn_dense(const kernel_buffers *b)
+{
+    run_layer(&(layer_key){b->rows, b->inner, b->columns, b->threads, true},
+              b->in, b->out[0]);
+}
+
+void onednn_mlp(const kernel_buffers *b)
+{
+    float *one = b->scratch, *two = one + b->rows * MLP_FIRST;
+    const int64_t rows = b->rows;
+    run_layer(&(layer_key){rows, MLP_IN, MLP_FIRST, b->threads, true}, b->in,
+              one);
+    run_layer(&(layer_key){rows, MLP_FIRST, MLP_SECOND, b->threads, true},
+              (const void *[]){one, b->in[3], b->in[4]}, two);
+    run_layer(&(layer_key){rows, MLP_SECOND, MLP_OUT, b->threads, false},
+              (const void *[]){two, b->in[5], b->in[6]}, b->out[0]);
+}

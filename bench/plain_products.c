@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plain_products.c - products of matrices in plain C: a row of the result is
+ * a sum of rows of the second matrix, which the compiler makes vectors of.
+ * See plain_elementwise.c.
+ */
+#include "peers/layers.h"
+
+/* y = x * b: k numbers times a k x n matrix. */
+#define DEFINE_ROW_TIMES_MATRIX(name, type) \
+    static void name(const type *restrict x, const type *restrict b, \
+                     type *restrict y, int64_t k, int64_t n, type scale) \
+    { \
+        for (int64_t j = 0; j < n; j++) \
+            y[j] = 0; \
+        for (int64_t i = 0; i < k; i++) \
+            for (int64_t j = 0; j < n; j++) \
+                y[j] += scale * x[i] * b[i * n + j]; \
+    }
+
+DEFINE_ROW_TIMES_MATRIX(row_times_matrix, float)
+DEFINE_ROW_TIMES_MATRIX(row_times_matrix_f64, double)
+
+/* The same with the matrix turned, so n x k: or with one column. */
+static void row_times_turned(const float *restrict x, const float *restrict b,
+                             float *restrict y, int64_t k, int64_t n,
+                             float scale)
+{
+    for (int64_t j = 0; j < n; j++) {
+        float sum = 0;
+        for (int64_t i = 0; i < k; i++)
+            sum += x[i] * b[j * k + i];
+        y[j] = scale * sum;
+    }
+}
+
+static void product(const product_f32 *p)
+{
+    for (int64_t row = 0; row < p->m; row++)
+        (p->is_turned || p->n == 1 ? row_times_turned : row_times_matrix)(
+            p->a + row * p->k, p->b, p->c + row * p->n, p->k, p->n, p->scale);
+}
+
+void plain_matmul(const kernel_buffers *b)
+{
+    const float *left = b->in[0], *right = b->in[1];
+    float *out = b->out[0];
+    const int64_t k = b->inner, n = b->columns;
+#pragma omp parallel for
+    for (int64_t row = 0; row < b->batch * b->rows; row++)
+        product(&(product_f32){.m = 1, .k = k, .n = n, .a = left + row * k,
+                               .b = right + row / b->rows * k * n,
+                               .c = out + row * n, .scale = 1});
+}
+
+void plain_matmul_f64(const kernel_buffers *b)
+{
+    const double *left = b->in[0], *right = b->in[1];
+    double *out = b->out[0];
+    const int64_t k = b->inner, n = b->columns;
+#pragma omp parallel for
+    for (int64_t row = 0; row < b->rows; row++)
+        row_times_matrix_f64(left + row * k, right, out + row * n, k, n, 1);
+}
+
+void plain_dense(const kernel_buffers *b)
+{
+    dense_by(product, b);
+}
+
+void plain_mlp(const kernel_buffers *b)
+{
+    mlp_by(product, b);
+}
+
+void plain_attention(const kernel_buffers *b)
+{
+    attention_by(product, b);
+}

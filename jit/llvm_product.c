@@ -20,6 +20,8 @@
 
 enum {
     LINE = 64,          /* bytes */
+    SMALL_BYTES = 64 << 10, /* of a matrix that is asked for as a whole … */
+    LEAST_STEPS = 1 << 14,  /* … by a product of so many steps at least */
     MOST_UNROLLED = 16, /* steps of a panel without a loop */
     MOST_DIRECT = 6     /* words after the product, done in registers */
 };
@@ -252,10 +254,96 @@ typedef struct item {
                        direct */
 } item;
 
+/* -- Asking ahead ---------------------------------------------------------- */
+
+/* Bytes of a side of one matrix of a batch, if the next one is to be asked
+   for; else 0. */
+static int64_t bytes_to_ask(const tgi_llvm_kernel *k, uint8_t side)
+{
+    const int axis = k->product.row_axis;
+    const tgi_dim m = k->loops->extent[axis];
+    const tgi_dim n = k->loops->extent[k->vector_axis];
+    const tgi_dim inner = k->loops->extent[k->inner];
+    const tgi_access *access =
+        &k->loops->accesses.data[tgi_llvm_product_access(k, side)];
+    if (axis == 0 || k->is_split || access->sliver || !tgi_dim_is_known(m) ||
+        !tgi_dim_is_known(n) || !tgi_dim_is_known(inner) ||
+        m > SMALL_BYTES || n > SMALL_BYTES || inner > SMALL_BYTES ||
+        m * n * inner < LEAST_STEPS)
+        return 0;
+    const tgi_dim kept = side == TGI_LLVM_ROW_SIDE ? m : n;
+    const int64_t bytes =
+        kept * inner * tgi_dtype_bytes(reduction_of(k)->dtype);
+    const tgi_stride stride = access->stride[axis - 1];
+    return bytes <= SMALL_BYTES && !stride.is_negative &&
+                   stride.distance == kept * inner
+               ? bytes
+               : 0;
+}
+
+/* Each tile of a product asks for its part of the next matrix: what is read
+   of a small one is too little for the CPU to find out where it goes on. */
+static void ask_for_matrix(tgi_llvm_kernel *k, uint8_t side, LLVMValueRef row)
+{
+    const tgi_llvm_program *program = k->program;
+    const int64_t bytes = bytes_to_ask(k, side);
+    if (!bytes)
+        return;
+    const int64_t lanes = k->phases[0].lanes, height = k->product.rows;
+    const int64_t m = k->loops->extent[k->product.row_axis];
+    const int64_t n = k->loops->extent[k->vector_axis];
+    const int64_t tiles = (m + height - 1) / height;
+    const int64_t chunks = (n + lanes - 1) / lanes;
+    const int64_t lines = (bytes + LINE - 1) / LINE;
+    const int64_t share = (lines + tiles * chunks - 1) / (tiles * chunks);
+    LLVMValueRef column = k->index[k->vector_axis];
+    LLVMValueRef part = tgi_llvm_add(
+        program,
+        tgi_llvm_mul(program,
+                     LLVMBuildUDiv(k->b, column,
+                                   tgi_llvm_number(program, lanes), ""),
+                     tgi_llvm_number(program, tiles)),
+        LLVMBuildUDiv(k->b, row, tgi_llvm_number(program, height), ""));
+    k->index[k->product.row_axis] = tgi_llvm_number(program, 0);
+    LLVMValueRef matrix = head_of(k, tgi_llvm_product_access(k, side));
+    LLVMValueRef from = tgi_llvm_add(
+        program, tgi_llvm_number(program, bytes),
+        tgi_llvm_mul(program, part, tgi_llvm_number(program, share * LINE)));
+    tgi_llvm_ask(k,
+                 LLVMBuildGEP2(k->b, LLVMInt8TypeInContext(k->e->context),
+                               matrix, &from, 1, ""),
+                 share * LINE, false);
+}
+
+/* Asks for the lines that the results of a tile go to, while it is computed:
+   stores end in order, each would wait for its line. */
+static void ask_for_results(tgi_llvm_kernel *k, LLVMValueRef row,
+                            unsigned height)
+{
+    const tgi_dim inner = k->loops->extent[k->inner];
+    if (tgi_dim_is_known(inner) && inner < MOST_UNROLLED)
+        return;
+    k->index[k->inner] = NULL;
+    for (size_t i = 0; i < k->loops->stores.n; i++) {
+        const tgi_access *access =
+            &k->loops->accesses.data[k->loops->stores.data[i].access];
+        for (unsigned r = 0; r < height; r++) {
+            k->index[k->product.row_axis] = tgi_llvm_add(
+                k->program, row, tgi_llvm_number(k->program, r));
+            tgi_llvm_ask(k, tgi_llvm_address_at(k, access), 1, true);
+        }
+    }
+}
+
 static void run_tile(tgi_llvm_kernel *k, item *it, LLVMValueRef row,
                      unsigned height)
 {
     tile t = {.columns = &it->columns};
+    if (!it->has_totals) {
+        ask_for_results(k, row, height);
+        ask_for_matrix(k, TGI_LLVM_ROW_SIDE, row);
+        ask_for_matrix(k, TGI_LLVM_COLUMN_SIDE, row);
+    }
     sum_tile(k, &t, row, height, it->from, it->to);
     if (!it->has_totals)
         it->totals.first = row;
@@ -276,13 +364,13 @@ static void run_tile(tgi_llvm_kernel *k, item *it, LLVMValueRef row,
                                  tgi_llvm_number(k->program, height)));
 }
 
-/* Tiles of a height, one below the other, as far as they go from `row` on.
-   Gives the row after them. */
+/* Tiles of a height, one below the other, as far as they go from `row` to
+   `end`. Gives the row after them. */
 static LLVMValueRef run_tiles(tgi_llvm_kernel *k, item *it, LLVMValueRef row,
-                              unsigned height)
+                              LLVMValueRef end, unsigned height)
 {
     LLVMValueRef size = tgi_llvm_number(k->program, height);
-    LLVMValueRef n = LLVMBuildSub(k->b, it->end, row, "");
+    LLVMValueRef n = LLVMBuildSub(k->b, end, row, "");
     n = LLVMBuildMul(k->b, LLVMBuildUDiv(k->b, n, size, ""), size, "");
     LLVMValueRef stop = tgi_llvm_add(k->program, row, n);
     int64_t number;
@@ -348,10 +436,33 @@ static void ask_for_next(tgi_llvm_kernel *k)
                      1, false);
 }
 
+/* Rows of the panel from `from` on, so many at a time. */
+static void copy_rows(tgi_llvm_kernel *k, const item *it, LLVMValueRef from,
+                      LLVMValueRef to, int step)
+{
+    tgi_llvm_loop loop;
+    if (tgi_llvm_are_same(from, to))
+        return;
+    tgi_llvm_loop_begin(k, &loop, from, to, step, NULL, 0);
+    for (int i = 0; i < step; i++) {
+        LLVMValueRef row = tgi_llvm_add(k->program, loop.index,
+                                        tgi_llvm_number(k->program, i));
+        k->index[k->inner] = row;
+        emit_side(k, TGI_LLVM_COLUMN_SIDE);
+        ask_for_next(k);
+        LLVMSetAlignment(
+            LLVMBuildStore(k->b, tgi_llvm_value_of(k, column_inst(k)),
+                           panel_row(k, &it->columns, row)),
+            4);
+    }
+    tgi_llvm_loop_end(k, &loop, NULL);
+    k->index[k->inner] = NULL;
+}
+
 /* The columns of the panel, row by row. */
 static void copy_columns(tgi_llvm_kernel *k, item *it)
 {
-    tgi_llvm_loop loop;
+    enum { STEP = 4 };
     it->columns.first = it->from;
     if (can_turn(k)) {
         turn_columns(k, it);
@@ -359,17 +470,23 @@ static void copy_columns(tgi_llvm_kernel *k, item *it)
     }
     find_columns(k);
     k->heads = k->product.heads;
-    tgi_llvm_loop_begin(k, &loop, it->from, it->to, 1, NULL, 0);
-    k->index[k->inner] = loop.index;
-    emit_side(k, TGI_LLVM_COLUMN_SIDE);
-    ask_for_next(k);
-    LLVMSetAlignment(
-        LLVMBuildStore(k->b, tgi_llvm_value_of(k, column_inst(k)),
-                       panel_row(k, &it->columns, loop.index)),
-        4);
-    tgi_llvm_loop_end(k, &loop, NULL);
-    k->index[k->inner] = NULL;
+    LLVMValueRef last = tgi_llvm_full_end(k, it->from, it->to, STEP);
+    copy_rows(k, it, it->from, last, STEP);
+    copy_rows(k, it, last, it->to, 1);
     k->heads = NULL;
+}
+
+/* All rows there are, by tiles that differ by one row at most: a low tile has
+   too few sums to be quick. */
+static void run_all_rows(tgi_llvm_kernel *k, item *it, int64_t m)
+{
+    const int64_t tiles = (m + k->product.rows - 1) / k->product.rows;
+    const int64_t low = m / tiles, n_high = m % tiles;
+    LLVMValueRef middle =
+        tgi_llvm_number(k->program, n_high * (low + 1));
+    run_tiles(k, it, tgi_llvm_number(k->program, 0), middle,
+              (unsigned)low + 1);
+    run_tiles(k, it, middle, tgi_llvm_number(k->program, m), (unsigned)low);
 }
 
 /* All rows of an item. */
@@ -379,15 +496,19 @@ static void run_rows(tgi_llvm_kernel *k, item *it)
         copy_columns(k, it);
     const tgi_dim m = k->loops->extent[k->product.row_axis];
     unsigned height = k->product.rows;
-    LLVMValueRef row = run_tiles(k, it, it->first, height);
+    if (tgi_dim_is_known(m) && m <= k->product.item_rows) {
+        run_all_rows(k, it, m);
+        return;
+    }
+    LLVMValueRef row = run_tiles(k, it, it->first, it->end, height);
     if (tgi_dim_is_known(m)) {
         if (m % height)
-            run_tiles(k, it, row, (unsigned)(m % height));
+            run_tiles(k, it, row, it->end, (unsigned)(m % height));
         return;
     }
     while (height > 1) {
         height = height > 3 ? height / 2 : 1;
-        row = run_tiles(k, it, row, height);
+        row = run_tiles(k, it, row, it->end, height);
     }
 }
 

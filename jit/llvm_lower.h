@@ -125,7 +125,8 @@ typedef struct tgi_llvm_product {
     int row_axis;      /* outer axis of its rows */
     int64_t item_rows; /* rows of an item */
     unsigned slivers;  /* of an item, if it has more than one; else 0 */
-    bool copies;       /* a panel of columns, before it is used */
+    bool copies;       /* a panel of columns, before it is used … */
+    bool turns;        /* … on its way to the stack */
     LLVMValueRef *heads; /* by access, while a tile is computed */
 } tgi_llvm_product;
 
@@ -471,8 +472,9 @@ void tgi_llvm_columns_wide(tgi_llvm_kernel *k, LLVMValueRef column,
 /* What is part of a side, in tgi_llvm_value: bits. */
 enum { TGI_LLVM_ROW_SIDE = 1, TGI_LLVM_COLUMN_SIDE = 2 };
 
-/* Lanes of its tiles if the kernel is a product, and k->product; else 0. */
-unsigned tgi_llvm_product_find(tgi_llvm_kernel *k, bool can_mask);
+/* Lanes of its tiles if the kernel is a product, and k->product; else 0. Knows
+   better whether columns can be masked. */
+unsigned tgi_llvm_product_find(tgi_llvm_kernel *k);
 /* The number of the one access that a side has. */
 uint32_t tgi_llvm_product_access(const tgi_llvm_kernel *k, uint8_t side);
 

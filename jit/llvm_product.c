@@ -388,16 +388,7 @@ static LLVMValueRef run_tiles(tgi_llvm_kernel *k, item *it, LLVMValueRef row,
 
 /* -- Copies ---------------------------------------------------------------- */
 
-/* True if columns lie along memory, and nothing is done to them. */
-static bool can_turn(const tgi_llvm_kernel *k)
-{
-    const tgi_inst *inst = &k->loops->insts.data[column_inst(k)];
-    const tgi_access *access = &k->loops->accesses.data[inst->number];
-    return inst->kind == TGI_INST_LOAD && k->e->lanes > 1 &&
-           access->stride[k->inner].distance == 1 &&
-           access->stride[k->vector_axis].distance != 1;
-}
-
+/* Columns that lie along memory, into rows of the panel. */
 static void turn_columns(tgi_llvm_kernel *k, const item *it)
 {
     const tgi_inst *inst = &k->loops->insts.data[column_inst(k)];
@@ -464,7 +455,7 @@ static void copy_columns(tgi_llvm_kernel *k, item *it)
 {
     enum { STEP = 4 };
     it->columns.first = it->from;
-    if (can_turn(k)) {
+    if (k->product.turns) {
         turn_columns(k, it);
         return;
     }
@@ -649,14 +640,15 @@ void tgi_llvm_product_slivers(tgi_llvm_kernel *k, LLVMValueRef column,
     sliver_totals s = {
         .it = &it,
         .column = column,
-        .all = make_rows(k, k->product.item_rows * slivers, zero)};
-    it.has_totals = true;
-    clear_rows(k, &s.all,
-               tgi_llvm_number(k->program, k->product.item_rows * slivers),
-               tgi_llvm_total_start(k, zero, to));
-    s.all.first = it.first;
-
+        .all = make_rows(k, k->product.item_rows * slivers, it.first)};
+    LLVMValueRef start = tgi_llvm_total_start(k, zero, to);
     tgi_llvm_loop panels, along;
+    it.has_totals = true;
+    tgi_llvm_loop_begin(k, &along, column, end, lanes, NULL, 0);
+    it.totals = totals_at(k, &s, along.index);
+    clear_rows(k, &it.totals, it.end, start);
+    tgi_llvm_loop_end(k, &along, NULL);
+
     begin_panels(k, &it, &panels);
     tgi_llvm_loop_begin(k, &along, column, end, lanes, NULL, 0);
     k->index[k->vector_axis] = along.index;

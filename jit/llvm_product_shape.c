@@ -178,14 +178,22 @@ static int64_t item_rows(const tgi_llvm_kernel *k, unsigned lanes)
     return rows;
 }
 
+static const tgi_access *column_access(const tgi_llvm_kernel *k)
+{
+    const uint32_t number =
+        tgi_llvm_product_access(k, TGI_LLVM_COLUMN_SIDE);
+    return &k->loops->accesses.data[number];
+}
+
 /* True if the columns of an item are copied before they are used. */
 static bool should_copy(const tgi_llvm_kernel *k)
 {
     const tgi_dim n = k->loops->extent[k->vector_axis];
     const tgi_dim inner = k->loops->extent[k->inner];
     const tgi_dim m = k->loops->extent[k->product.row_axis];
-    const tgi_access *access =
-        &k->loops->accesses.data[tgi_llvm_product_access(k, TGI_LLVM_COLUMN_SIDE)];
+    const tgi_access *access = column_access(k);
+    if (k->product.turns)
+        return true;
     if (access->sliver ||
         (tgi_dim_is_known(m) && m < FEW_TILES * (int64_t)k->product.rows))
         return false;
@@ -194,12 +202,47 @@ static bool should_copy(const tgi_llvm_kernel *k)
            inner * tgi_dtype_bytes(reduction_of(k)->dtype) > NEAR_BYTES / n;
 }
 
+/* True if columns lie along memory, and nothing is done to them. */
+static bool can_turn(const tgi_llvm_kernel *k)
+{
+    const tgi_reduction *r = reduction_of(k);
+    const uint32_t column = k->values[r->value].varies ? r->value : r->other;
+    const tgi_access *access = column_access(k);
+    return k->loops->insts.data[column].kind == TGI_INST_LOAD &&
+           access->stride[k->inner].distance == 1 &&
+           !tgi_llvm_is_plain(k, access);
+}
+
+static bool can_be_masked(const tgi_llvm_kernel *k, const tgi_access *access)
+{
+    const int dtype = k->program->loops->buffers.data[access->buffer].dtype;
+    return tgi_llvm_is_plain(k, access) && tgi_dtype_bytes(dtype) >= 4;
+}
+
+/* What is turned needs no mask: only so many columns are. */
+static bool can_mask_others(const tgi_llvm_kernel *k)
+{
+    const tgi_kernel_loops *loops = k->loops;
+    const tgi_access *turned = column_access(k);
+    bool can_mask = true;
+    for (uint32_t i = 1; i < loops->insts.n; i++) {
+        const tgi_inst *inst = &loops->insts.data[i];
+        if (inst->kind == TGI_INST_LOAD && k->values[i].varies &&
+            &loops->accesses.data[inst->number] != turned)
+            can_mask &=
+                can_be_masked(k, &loops->accesses.data[inst->number]);
+    }
+    for (size_t i = 0; i < loops->stores.n; i++)
+        can_mask &= can_be_masked(
+            k, &loops->accesses.data[loops->stores.data[i].access]);
+    return can_mask;
+}
+
 /* True if slivers of an item go along with each other, panel by panel. */
 static bool can_have_slivers(const tgi_llvm_kernel *k)
 {
     const tgi_dim inner = k->loops->extent[k->inner];
-    const uint32_t access = tgi_llvm_product_access(k, TGI_LLVM_COLUMN_SIDE);
-    return k->loops->accesses.data[access].sliver && !k->is_split &&
+    return column_access(k)->sliver && !k->is_split &&
            !(tgi_dim_is_known(inner) &&
              inner <= (MANY_PANELS - 1) * TGI_BLOCK_ROWS);
 }
@@ -221,11 +264,15 @@ static void choose_slivers(tgi_llvm_kernel *k, unsigned lanes)
     k->product.item_rows = rows;
 }
 
-unsigned tgi_llvm_product_find(tgi_llvm_kernel *k, bool can_mask)
+unsigned tgi_llvm_product_find(tgi_llvm_kernel *k)
 {
     k->product.rows = 0;
     if (!is_product(k))
         return 0;
+    k->product.turns = can_turn(k);
+    if (k->product.turns)
+        k->phases[0].can_mask = can_mask_others(k);
+    const bool can_mask = k->phases[0].can_mask;
     const tgi_dim n = k->loops->extent[k->vector_axis];
     unsigned lanes =
         TILE_BYTES / (unsigned)tgi_dtype_bytes(reduction_of(k)->dtype);

@@ -243,7 +243,7 @@ static void choose_lanes(tgi_llvm_kernel *k, const census *of_phases)
         all.n_reductions += of_phases[i].n_reductions;
         k->phases[0].can_mask &= k->phases[i].can_mask;
     }
-    const unsigned tile = tgi_llvm_product_find(k, k->phases[0].can_mask);
+    const unsigned tile = tgi_llvm_product_find(k);
     if (!tile && all.cost <= HEAVY)
         k->wide = tgi_llvm_wide_columns(
             k, MOST_REGISTERS * register_lanes(k, &all));

@@ -26,6 +26,8 @@ unit_tests = \
 	tests/test_dims \
 	tests/test_dtype \
 	tests/test_dump \
+	tests/test_einsum \
+	tests/test_einsum_values \
 	tests/test_emit \
 	tests/test_error \
 	tests/test_explain \
@@ -38,6 +40,7 @@ unit_tests = \
 	tests/test_function \
 	tests/test_fuse \
 	tests/test_fuse_memory \
+	tests/test_fuse_product \
 	tests/test_graph \
 	tests/test_hash \
 	tests/test_image \
@@ -45,6 +48,7 @@ unit_tests = \
 	tests/test_image_debug \
 	tests/test_interp \
 	tests/test_interp_plan \
+	tests/test_kept \
 	tests/test_kernel \
 	tests/test_literal \
 	tests/test_lock \
@@ -117,6 +121,7 @@ tests_test_emit_SOURCES = \
 if HAVE_LLVM
 unit_tests += \
 	tests/test_assembly \
+	tests/test_assembly_product \
 	tests/test_llvm_emit \
 	tests/test_llvm_instrument \
 	tests/test_llvm_loops \
@@ -130,12 +135,20 @@ llvm_ldadd = libtgjit-codegen.la $(LLVM_LDFLAGS) $(LLVM_LIBS) $(LDADD)
 tests_test_assembly_CPPFLAGS = $(llvm_cppflags)
 tests_test_assembly_LDADD = $(llvm_ldadd)
 tests_test_assembly_SOURCES = \
+	tests/assembling.h \
 	tests/assembly.c \
 	tests/assembly.h \
 	tests/emit_eval.c \
 	tests/emit_eval.h \
 	tests/emit_eval_type.h \
 	tests/test_assembly.c
+tests_test_assembly_product_CPPFLAGS = $(llvm_cppflags)
+tests_test_assembly_product_LDADD = $(llvm_ldadd)
+tests_test_assembly_product_SOURCES = \
+	tests/assembling.h \
+	tests/assembly.c \
+	tests/assembly.h \
+	tests/test_assembly_product.c
 tests_test_llvm_emit_CPPFLAGS = $(llvm_cppflags)
 tests_test_llvm_emit_LDADD = $(llvm_ldadd)
 tests_test_llvm_emit_SOURCES = \
@@ -194,11 +207,15 @@ tests_test_cxx_SOURCES = tests/test_cxx.cpp
 
 # Each needs a line: tests_NAME_LDADD = $(plain_ldadd)
 plain_tests = \
+	tests/product_bounds \
+	tests/stress_cache \
 	tests/stress_calls \
 	tests/stress_compile \
 	tests/stress_store \
 	tests/stress_teams
 plain_ldadd = libtgjit-core.la
+tests_product_bounds_LDADD = $(plain_ldadd) $(DL_LIBS) $(LIBM)
+tests_stress_cache_LDADD = libtgjit.la
 tests_stress_calls_LDADD = $(plain_ldadd)
 tests_stress_compile_LDADD = $(plain_ldadd)
 tests_stress_store_LDADD = $(plain_ldadd)
@@ -252,6 +269,8 @@ tests_export_cases_LDADD = libtgjit.la
 check_PROGRAMS += tests/random-graphs
 tests_random_graphs_LDADD = $(plain_ldadd)
 tests_random_graphs_SOURCES = \
+	tests/guarded.c \
+	tests/guarded.h \
 	tests/random_graph.h \
 	tests/random_graph_buffers.c \
 	tests/random_graph_check.c \
@@ -274,7 +293,31 @@ tests_random_graphs_SOURCES = \
 	tests/random_graph_structure.c \
 	tests/random_graph_values.c \
 	tests/random_graph_work.c \
-	tests/random_graphs.c
+	tests/random_graphs.c \
+	tests/watched.h \
+	tests/workers.c \
+	tests/workers.h
+
+# Run with its options by check-products.sh.
+check_PROGRAMS += tests/sweep-products
+tests_sweep_products_LDADD = $(plain_ldadd) $(LIBM)
+tests_sweep_products_SOURCES = \
+	tests/guarded.c \
+	tests/guarded.h \
+	tests/product.h \
+	tests/product_args.c \
+	tests/product_check.c \
+	tests/product_form.c \
+	tests/product_team.c \
+	tests/product_trace.c \
+	tests/random_graph.h \
+	tests/random_graph_outcome.c \
+	tests/random_graph_structure.c \
+	tests/random_graph_values.c \
+	tests/sweep_products.c \
+	tests/watched.h \
+	tests/workers.c \
+	tests/workers.h
 
 # Run by check-warm.sh; it is a user of the library.
 check_PROGRAMS += tests/warm
@@ -293,6 +336,7 @@ script_tests = \
 	tests/check-lists.sh \
 	tests/check-nesting.sh \
 	tests/check-ops-doc.sh \
+	tests/check-products.sh \
 	tests/check-random-graphs.sh \
 	tests/check-random-repro.sh \
 	tests/check-readme.sh \
@@ -303,7 +347,9 @@ TESTS += $(script_tests)
 
 # Scripts too long for `make check', run by `make check-long'.
 LONG_TESTS = \
+	tests/long-cache.sh \
 	tests/long-compile.sh \
+	tests/long-products.sh \
 	tests/long-random-graphs.sh \
 	tests/long-store.sh \
 	tests/long-ulp.sh \
@@ -334,6 +380,7 @@ EXTRA_DIST += \
 	tests/golden/loops_extents.txt \
 	tests/golden/loops_gathers.txt \
 	tests/golden/loops_in_place.txt \
+	tests/golden/loops_packed.txt \
 	tests/golden/loops_products.txt \
 	tests/golden/loops_random.txt \
 	tests/golden/loops_reductions.txt \

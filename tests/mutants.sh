@@ -56,7 +56,7 @@ make_tests()
 # The first line that tells what is wrong.
 first_failure()
 {
-    sed -n 's/^not ok - //p; s/^FAILED .*# /random graph: /p' "$log" |
+    sed -n 's/^not ok - //p; s/^FAILED .*# //p' "$log" |
         sed 's/ *(.*//; q'
 }
 

@@ -27,7 +27,7 @@
  *   random_graph_structure.c which structures were met, of graphs and loops
  *   random_graph_minimise.c shorter strings that still fail
  *   random_graph_repro.c    a run as a C program
- *   random_graph_work.c     strings by their number, shared among processes
+ *   random_graph_work.c     strings by their number
  *   random_graphs.c         the program
  */
 #ifndef TGI_TESTS_RANDOM_GRAPH_H
@@ -538,7 +538,7 @@ bool rg_check_apart(const rg_settings *settings, const uint8_t *bytes,
 
 /* -- Working --------------------------------------------------------------- */
 
-enum { RG_MOST_BYTES = 4096, RG_MOST_JOBS = 64, RG_MOST_WIDTHS = 4 };
+enum { RG_MOST_BYTES = 4096, RG_MOST_WIDTHS = 4 };
 
 typedef struct rg_work {
     rg_settings settings; /* but for vector_bits */

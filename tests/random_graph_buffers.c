@@ -2,85 +2,25 @@
 /*
  * random_graph_buffers.c - the memory of one run, as the interpreter and
  * compiled code take it.
- *
- * Guarded memory comes from slots that are mapped once and used again by every
- * run: some pages between two that may not be touched. What lies in a slot
- * begins behind the first of these or ends before the second, so that a step
- * too far is a signal; a step to its other side finds marks, looked at in the
- * end. Elements thus lie at odd multiples of their size as often as not.
  */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
+#include "guarded.h"
 #include "random_graph.h"
 
-/* -- Slots ----------------------------------------------------------------- */
+enum { JUNK = 0xa5 /* in results that nobody has written yet */ };
 
-enum {
-    PAGE = 4096,
-    MOST_SLOTS = RG_MOST_VARIABLES + RG_MOST_PARAMS + RG_MOST_RESULTS,
-    MARKS = 128, /* bytes of them */
-    MARK = 0x5a,
-    JUNK = 0xa5 /* in results that nobody has written yet */
-};
-
-typedef struct slot {
-    char *memory; /* behind the first guard; NULL: not mapped yet */
-    size_t bytes; /* up to the second */
-    char *marks;
-    size_t n_marks;
-} slot;
-
-static slot slots[MOST_SLOTS];
-
-static void map_slot(slot *s, size_t bytes)
+static void *guarded(rg_buffers *b, size_t bytes, int dtype)
 {
-    if (s->memory)
-        munmap(s->memory - PAGE, s->bytes + 2 * PAGE);
-    s->bytes = (bytes + MARKS + 8 * PAGE) & ~(size_t)(PAGE - 1);
-    char *memory = mmap(NULL, s->bytes + 2 * PAGE, PROT_NONE,
-                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED ||
-        mprotect(memory + PAGE, s->bytes, PROT_READ | PROT_WRITE) != 0)
-        abort();
-    s->memory = memory + PAGE;
-}
-
-/* Memory at the end of a slot, or at its beginning, or near that. */
-static void *guarded_room(rg_buffers *b, size_t bytes, int dtype)
-{
-    if (b->n_guarded == MOST_SLOTS)
-        abort();
-    slot *s = &slots[b->n_guarded++];
-    if (!s->memory || s->bytes < bytes + 2 * MARKS)
-        map_slot(s, bytes);
-    uint64_t choice = rg_random(&b->random);
-    char *start = s->memory + s->bytes - bytes;
-    s->marks = start - MARKS;
-    s->n_marks = MARKS;
-    if (choice % 4 == 0) {
-        start = s->memory;
-        s->marks = start + bytes;
-    } else if (choice % 4 == 1) {
-        s->n_marks = (choice >> 32) % 16 * (size_t)tgi_dtype_bytes(dtype);
-        start -= s->n_marks;
-        s->marks = start + bytes;
-    }
-    memset(s->marks, MARK, s->n_marks);
-    return start;
+    return guarded_room(b->n_guarded++, bytes, (size_t)tgi_dtype_bytes(dtype),
+                        rg_random(&b->random));
 }
 
 bool rg_buffers_are_intact(const rg_buffers *b)
 {
-    for (size_t i = 0; i < b->n_guarded; i++)
-        for (size_t k = 0; k < slots[i].n_marks; k++)
-            if (slots[i].marks[k] != MARK)
-                return false;
-    return true;
+    return guarded_is_intact(b->n_guarded);
 }
-
-/* -- Buffers --------------------------------------------------------------- */
 
 static void *plain_room(rg_buffers *b, size_t bytes)
 {
@@ -92,7 +32,7 @@ static void *plain_room(rg_buffers *b, size_t bytes)
 
 static void *room(rg_buffers *b, size_t bytes, int dtype)
 {
-    return b->is_guarded ? guarded_room(b, bytes, dtype) : plain_room(b, bytes);
+    return b->is_guarded ? guarded(b, bytes, dtype) : plain_room(b, bytes);
 }
 
 static void *copy_of(rg_buffers *b, const rg_type *type, const void *data)

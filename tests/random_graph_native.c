@@ -1,42 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * random_graph_native.c - runs a compiled graph by a team, in guarded memory,
- * everything split that can be. Who takes part is counted at the entry of the
- * compiled code, not asked: a team that is none would prove nothing.
+ * everything split that can be.
  */
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "fpenv.h"
-#include "program.h"
 #include "random_graph.h"
 #include "rt.h"
-
-/* -- Who takes part -------------------------------------------------------- */
-
-/* The entry of the program that is being run, and how often it was called. */
-static tgi_entry *watched;
-static atomic_int n_calls;
-
-static void watch(tgi_frame *frame, int64_t thread, int64_t n_threads)
-{
-    atomic_fetch_add(&n_calls, 1);
-    watched(frame, thread, n_threads);
-}
-
-static tg_status run_watched(tgi_program *program, tgi_native *native)
-{
-    watched = program->entry;
-    program->entry = watch;
-    atomic_store(&n_calls, 0);
-    uint32_t mode = tgi_fpenv_begin();
-    tg_status status = tgi_native_run(native);
-    tgi_fpenv_end(mode);
-    program->entry = watched;
-    return status;
-}
+#include "watched.h"
 
 /* -- One run --------------------------------------------------------------- */
 
@@ -145,7 +118,7 @@ static void reset(run *r)
     r->text = (tgi_strbuf){0};
 }
 
-static tg_status run_native(run *r)
+static tg_status run_native(run *r, int *out_team)
 {
     tgi_native *native = NULL;
     const tgi_native_options options = {.host = {print, &r->text},
@@ -155,11 +128,11 @@ static tg_status run_native(run *r)
     if (!status)
         status = tgi_native_bind(native, r->b.params, r->b.results);
     if (!status)
-        status = run_watched(r->of->program, native);
+        status = run_watched(r->of->program, native, out_team);
     /* Once more, with what the first run left in its temporaries. */
     if (!status && r->aliased < 0 && rg_random(&r->b.random) % 4 == 0) {
         reset(r);
-        status = run_watched(r->of->program, native);
+        status = run_watched(r->of->program, native, out_team);
     }
     tgi_native_destroy(native);
     return status;
@@ -192,8 +165,8 @@ const char *rg_run_native(const rg_native *of, rg_outcome *o, int *out_team)
     if (!r.values || tgi_dims_evaluate(r.graph->dims, r.b.symbols, r.values))
         abort();
     place_results(&r);
-    write_down(&r, run_native(&r), o);
-    *out_team = atomic_load(&n_calls);
+    *out_team = 0;
+    write_down(&r, run_native(&r, out_team), o);
     if (!rg_buffers_are_intact(&r.b))
         complaint = "memory beside a buffer is written";
     else if (o->status && !has_no_results(&r))

@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_graph_work.c - checks strings: one, or all numbers of a seed.
- *
- * Numbers are shared among processes, by what is left when they are divided
- * by how many there are; which of them checks a graph changes nothing. If one
- * crashes, hangs or finds a failure, the parent knows where it was, starts
- * another behind it, and minimises what failed. The parent itself runs
- * nothing: it has no threads that a child could miss.
+ * random_graph_work.c - checks strings: one, or all numbers of a seed, in
+ * several processes. What failed is minimised by the parent.
  */
 #include <ctype.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "random_graph.h"
+#include "workers.h"
 
 enum { MOST_SECONDS = 120 };
 
@@ -181,52 +175,23 @@ void rg_work_on(const rg_settings *settings, uint8_t *bytes, size_t n,
         report(settings, bytes, n, name);
 }
 
-/* -- Workers --------------------------------------------------------------- */
+/* -- All numbers ----------------------------------------------------------- */
 
-/* What a worker tells its parent, in memory they share. */
-typedef struct worker {
-    rg_totals totals;
-    uint64_t current; /* which graph is under way */
-} worker;
-
-/* Of each worker, where only the parent writes; 0: it has ended. */
-static pid_t processes[RG_MOST_JOBS];
-
-/* Checks graphs from `first` on and does not return: it ends at the first
-   failure, having said which one is under way. */
-static void work_on_share(const rg_work *work, uint64_t first, worker *w)
+static bool check_number(const void *user, uint64_t k, void *tally)
 {
+    const rg_work *work = user;
     uint8_t bytes[RG_MOST_BYTES];
     rg_failure failure;
-    for (uint64_t k = first; k < work->count; k += (uint64_t)work->n_jobs) {
-        w->current = k;
-        if (work->is_verbose && k % 1000 == 0)
-            fprintf(stderr, "graph %llu\n", (unsigned long long)k);
-        alarm(MOST_SECONDS);
-        const rg_settings settings = rg_work_settings(work, k);
-        size_t n = rg_work_bytes(work, k, bytes);
-        if (!rg_check(&settings, bytes, n, &w->totals.coverage, &failure))
-            _exit(EXIT_FAILURE);
-        w->totals.n_passed++;
-    }
-    w->current = work->count;
-    exit(EXIT_SUCCESS); /* what only the end can tell, such as a leak, counts */
+    if (work->is_verbose && k % 1000 == 0)
+        fprintf(stderr, "graph %llu\n", (unsigned long long)k);
+    const rg_settings settings = rg_work_settings(work, k);
+    size_t n = rg_work_bytes(work, k, bytes);
+    return rg_check(&settings, bytes, n, tally, &failure);
 }
 
-static void start(const rg_work *work, uint64_t first, worker *workers, int i)
+static void tell(const void *user, uint64_t k, int status)
 {
-    if (first >= work->count)
-        return;
-    fflush(stdout);
-    processes[i] = fork();
-    if (processes[i] == 0)
-        work_on_share(work, first, &workers[i]);
-    if (processes[i] < 0)
-        abort();
-}
-
-static void tell(const rg_work *work, uint64_t k, int status)
-{
+    const rg_work *work = user;
     uint8_t bytes[RG_MOST_BYTES];
     char name[64];
     const rg_settings settings = rg_work_settings(work, k);
@@ -242,53 +207,21 @@ static void tell(const rg_work *work, uint64_t k, int status)
            work->n_jobs, status);
 }
 
-/* Which worker has ended, and how; -1: none is left. */
-static int wait_for_one(int *out_status)
+static void add(void *sum, const void *tally)
 {
-    pid_t process = waitpid(-1, out_status, 0);
-    for (int i = 0; process > 0 && i < RG_MOST_JOBS; i++)
-        if (processes[i] == process) {
-            processes[i] = 0;
-            return i;
-        }
-    return -1;
-}
-
-static void stop(void)
-{
-    for (int i = 0; i < RG_MOST_JOBS; i++)
-        if (processes[i]) {
-            kill(processes[i], SIGKILL);
-            waitpid(processes[i], NULL, 0);
-            processes[i] = 0;
-        }
+    rg_coverage_merge(sum, tally);
 }
 
 void rg_work_all(const rg_work *work, rg_totals *totals)
 {
-    int n = work->n_jobs, status = 0;
-    size_t bytes = (size_t)n * sizeof(worker);
-    worker *workers = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (workers == MAP_FAILED)
-        abort();
-    for (int i = 0; i < n; i++)
-        start(work, (uint64_t)i, workers, i);
-    for (int i; (i = wait_for_one(&status)) >= 0;) {
-        if (status == 0)
-            continue;
-        const uint64_t k = workers[i].current;
-        totals->n_failed++;
-        if (totals->n_failed < work->most_failures)
-            start(work, k + (uint64_t)n, workers, i);
-        tell(work, k, status);
-        if (totals->n_failed >= work->most_failures)
-            break;
-    }
-    stop();
-    for (int i = 0; i < n; i++) {
-        rg_coverage_merge(&totals->coverage, &workers[i].totals.coverage);
-        totals->n_passed += workers[i].totals.n_passed;
-    }
-    munmap(workers, bytes);
+    const workers w = {.count = work->count,
+                       .most_failures = work->most_failures,
+                       .n_jobs = work->n_jobs,
+                       .seconds = MOST_SECONDS,
+                       .user = work,
+                       .check = check_number,
+                       .tally_bytes = sizeof(rg_coverage),
+                       .tell = tell,
+                       .add = add};
+    workers_run(&w, &totals->coverage, &totals->n_passed, &totals->n_failed);
 }

@@ -30,11 +30,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "instrument.h"
 #include "random_graph.h"
 #include "rt.h"
+#include "watched.h"
+#include "workers.h"
 
 enum { ENOUGH_FOR_COVERAGE = 20000, SKIPPED = 77 };
 
@@ -184,7 +185,7 @@ static bool parse_value(const char *name, const char *value, options *o)
                     parse_list(value, 1, settings->teams, RG_MOST_TEAMS)) > 0;
     if (strcmp(name, "--jobs") == 0)
         return parse_list(value, 1, &work->n_jobs, 1) &&
-               work->n_jobs <= RG_MOST_JOBS;
+               work->n_jobs <= WORKERS_MOST;
     if (strcmp(name, "--plant") == 0 || strcmp(name, "--plant-crash") == 0)
         return parse_planted(value, name[7] != 0, settings);
     if (strcmp(name, "--seed") == 0)
@@ -223,37 +224,7 @@ static bool parse(int argc, char **argv, options *o)
     return true;
 }
 
-static int default_jobs(void)
-{
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n < 1 ? 1 : n < RG_MOST_JOBS ? (int)n : RG_MOST_JOBS;
-}
-
 /* -- The program ----------------------------------------------------------- */
-
-/*
- * Threads of OpenMP that wait for the next team take the time of those that
- * compile. Libraries have read by now how to wait: begin once more.
- */
-static void wait_passively(char **argv)
-{
-    if (getenv("OMP_WAIT_POLICY"))
-        return;
-    setenv("OMP_WAIT_POLICY", "passive", true);
-    execv("/proc/self/exe", argv);
-}
-
-/* The module is opened here, once for all processes. */
-static bool can_compile(void)
-{
-    char text[512];
-    bool can = tgi_jit_describe(text, sizeof(text));
-    char *features = can ? strstr(text, ", +") : NULL;
-    if (features)
-        *features = 0; /* a long list */
-    printf("%s\n", text);
-    return can;
-}
 
 /* Whether teams were asked for and could be, but none was. */
 static bool missed_teams(const rg_work *work, const rg_coverage *coverage)
@@ -292,7 +263,7 @@ int main(int argc, char **argv)
                           .seed = 1,
                           .count = 10000,
                           .most_failures = 20,
-                          .n_jobs = default_jobs()}};
+                          .n_jobs = workers_default_jobs()}};
     if (!parse(argc, argv, &o))
         return usage();
     if (o.work.settings.mode == RG_JIT) {

@@ -4,20 +4,11 @@
  * each class of kernels: whole vectors, nothing element by element, no calls,
  * nothing on the stack, and exactly those FMAs that the recipes ask for.
  *
- * Callbacks go the whole road (trace, passes, fusion, loops, LLVM) for one
- * CPU, so it is the same code everywhere. Rows are multiples of all vectors:
- * there are no loops for what is left over.
+ * Rows are multiples of all vectors: there are no loops for what is left over.
  */
-#include "assembly.h"
+#include "assembling.h"
 #include "emit_eval.h"
-#include "fusing.h"
-#include "llvm_codegen.h"
-#include "llvm_target.h"
 
-#define CPU "x86-64-v3"
-enum { REGISTER_BYTES = 32 };
-
-#define F64(...) tg_spec_tensor(TG_F64, TG_DIMS(__VA_ARGS__))
 #define I8(...) tg_spec_tensor(TG_I8, TG_DIMS(__VA_ARGS__))
 
 /* -- What the recipes ask for ---------------------------------------------- */
@@ -135,24 +126,10 @@ static void check_code(const char *text, int expected_bytes, demands wanted)
 static void check_at(int line, const char *name, tg_callback *callback,
                      demands wanted, const tg_spec *specs, size_t n_specs)
 {
-    char reason[256];
-    tgi_llvm_target target;
-    if (!tgi_llvm_target_find(CPU, 0, &target, reason, sizeof(reason)))
-        cr_skip_test("%s", reason);
-    const tgi_codegen_options options = {.cpu = CPU,
-                                         .vector_bits = 8 * REGISTER_BYTES,
-                                         .wants_assembly = true,
-                                         .alloc = tgi_alloc,
-                                         .free = tgi_free};
-    fused fu;
-    tgi_codegen codegen;
-    fuse_at(line, &fu, name, callback, NO_SYMBOLS, specs, n_specs);
-    cr_assert(tgi_llvm_codegen(fu.loops, &options, &codegen), "%s",
-              codegen.error);
-    check_code(codegen.assembly, expected_fma_bytes(fu.loops), wanted);
-    tgi_llvm_codegen_dispose(&codegen);
-    fuse_end(&fu);
-    check_nothing_is_alive();
+    assembled as;
+    assemble_at(line, &as, name, callback, NO_SYMBOLS, specs, n_specs);
+    check_code(as.text, expected_fma_bytes(as.fu.loops), wanted);
+    assemble_end(&as);
 }
 
 #define CHECK(callback, wanted, ...)                                           \
@@ -415,22 +392,9 @@ static void check_is_straight(const tgi_loops *loops, const char *text)
 
 Test(assembly, tiny_graphs_are_straight_lines)
 {
-    char reason[256];
-    tgi_llvm_target target;
-    if (!tgi_llvm_target_find(CPU, 0, &target, reason, sizeof(reason)))
-        cr_skip_test("%s", reason);
-    const tgi_codegen_options options = {.cpu = CPU,
-                                         .wants_assembly = true,
-                                         .alloc = tgi_alloc,
-                                         .free = tgi_free};
-    fused fu;
-    tgi_codegen codegen;
-    fuse(&fu, several_kernels, NO_SYMBOLS, F32(3, 3), F32(3));
-    cr_assert_gt(n_kernels(&fu), 3);
-    cr_assert(tgi_llvm_codegen(fu.loops, &options, &codegen), "%s",
-              codegen.error);
-    check_is_straight(fu.loops, codegen.assembly);
-    tgi_llvm_codegen_dispose(&codegen);
-    fuse_end(&fu);
-    check_nothing_is_alive();
+    assembled as;
+    assemble(&as, several_kernels, NO_SYMBOLS, F32(3, 3), F32(3));
+    cr_assert_gt(n_kernels(&as.fu), 3);
+    check_is_straight(as.fu.loops, as.text);
+    assemble_end(&as);
 }

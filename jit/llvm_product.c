@@ -49,7 +49,7 @@ static void emit_side(tgi_llvm_kernel *k, uint8_t side)
 {
     for (uint32_t i = 1; i < k->loops->insts.n; i++)
         if ((k->values[i].sides & side) &&
-            k->values[i].level == TGI_LEVEL_INNER)
+            k->values[i].level != TGI_LEVEL_KERNEL)
             tgi_llvm_inst(k, i);
 }
 

@@ -43,8 +43,7 @@ static bool mark(tgi_llvm_kernel *k, uint32_t root, uint8_t side)
             k->values[i].level == TGI_LEVEL_KERNEL)
             continue;
         n_loads += inst->kind == TGI_INST_LOAD;
-        if (k->values[i].level == TGI_LEVEL_POINT ||
-            (inst->kind == TGI_INST_LOAD &&
+        if ((inst->kind == TGI_INST_LOAD &&
              k->loops->accesses.data[inst->number].index) ||
             (inst->kind != TGI_INST_LOAD && inst->kind != TGI_INST_OP &&
              inst->kind != TGI_INST_CAST))
@@ -99,7 +98,7 @@ uint32_t tgi_llvm_product_access(const tgi_llvm_kernel *k, uint8_t side)
 {
     uint32_t i = 1;
     while (!(k->values[i].sides & side) ||
-           k->values[i].level != TGI_LEVEL_INNER ||
+           k->values[i].level == TGI_LEVEL_KERNEL ||
            k->loops->insts.data[i].kind != TGI_INST_LOAD)
         i++;
     return k->loops->insts.data[i].number;

@@ -182,7 +182,8 @@ static unsigned register_lanes(const tgi_llvm_kernel *k, const census *c)
     return k->program->target->vector_bits / 8 / (c->bytes ? c->bytes : 8);
 }
 
-/* Rows that lie along memory fill several slivers; else a vector is of one. */
+/* A vector is of one sliver; but where rows that lie along memory are packed
+   it fills several. */
 static unsigned lanes_of_slivers(const tgi_llvm_kernel *k, unsigned lanes)
 {
     bool is_plain = true;
@@ -194,7 +195,10 @@ static unsigned lanes_of_slivers(const tgi_llvm_kernel *k, unsigned lanes)
     }
     if (!sliver)
         return lanes;
-    return is_plain && !tgi_llvm_is_turned_pack(k) ? TGI_LLVM_LANES : sliver;
+    return is_plain && tgi_llvm_packed_sliver(k) &&
+                   !tgi_llvm_is_turned_pack(k)
+               ? TGI_LLVM_LANES
+               : sliver;
 }
 
 static unsigned lanes_for(const tgi_llvm_kernel *k, const census *c,

@@ -49,6 +49,7 @@ static tg_status set_variable(tgi_launch *launch, size_t param,
 {
     launch->params[param] = variable->data;
     launch->param_bytes[param] = variable->spec.bytes;
+    launch->param_variables[param] = variable;
     TGI_TRY(add_variable(launch, variable));
     if (launch->concrete->graph->params.data[param].is_written &&
         !tgi_vec_push(&launch->state.written, variable))
@@ -117,7 +118,7 @@ static tg_status set_params(tgi_launch *launch, const tgi_args *args)
 static bool make_room(tgi_launch *launch, size_t n_symbols)
 {
     size_t n_params = launch->n_params + 1, n_results = launch->n_results + 1;
-    size_t bytes = n_params * (sizeof(void *) + sizeof(int64_t) +
+    size_t bytes = n_params * (2 * sizeof(void *) + sizeof(int64_t) +
                                sizeof(tgi_launch_number)) +
                    n_results * sizeof(void *) + n_symbols * sizeof(int64_t);
     launch->room =
@@ -127,7 +128,9 @@ static bool make_room(tgi_launch *launch, size_t n_symbols)
     memset(launch->room, 0, bytes);
     launch->params = launch->room;
     launch->results = launch->params + n_params;
-    launch->param_bytes = (int64_t *)(launch->results + n_results);
+    launch->param_variables =
+        (tg_variable **)(launch->results + n_results);
+    launch->param_bytes = (int64_t *)(launch->param_variables + n_params);
     launch->symbols = launch->param_bytes + n_params;
     launch->numbers = (tgi_launch_number *)(launch->symbols + n_symbols);
     return true;
@@ -405,14 +408,12 @@ static void tell_contents(tgi_launch *launch)
     tgi_native *keeper = tgi_runner_keeper(launch->runner);
     const uint32_t *params;
     const size_t n = keeper ? tgi_native_kept(keeper, &params) : 0;
-    for (size_t i = 0; i < n; i++)
-        for (size_t v = 0; v < launch->state.variables.n; v++) {
-            const tg_variable *variable = launch->state.variables.data[v];
-            if (variable->data == launch->params[params[i]])
-                tgi_native_tell(keeper, i,
-                                (tgi_contents){variable->id,
-                                               tg_variable_version(variable)});
-        }
+    for (size_t i = 0; i < n; i++) {
+        const tg_variable *variable = launch->param_variables[params[i]];
+        tgi_native_tell(keeper, i,
+                        (tgi_contents){variable->id,
+                                       tg_variable_version(variable)});
+    }
 }
 
 tg_status tgi_launch_run(tgi_launch *launch)

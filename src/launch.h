@@ -38,6 +38,7 @@ typedef struct tgi_launch {
 
     void **params;  /* per parameter of the graph … */
     int64_t *param_bytes; /* … and its size */
+    tg_variable **param_variables; /* … and whose contents it is, or NULL */
     void **results; /* per result, or NULL */
     size_t n_params, n_results;
 

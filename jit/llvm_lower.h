@@ -81,7 +81,7 @@ bool tgi_llvm_fail(tgi_llvm_program *program, const char *why);
 /* An inst, while it has a value. */
 typedef struct tgi_llvm_value {
     uint8_t level; /* tgi_level, at which it is computed */
-    uint8_t sides; /* of a product that it is part of: see llvm_product.c */
+    uint8_t sides; /* of a product that it is part of: see llvm_product.h */
     bool varies;
     /* POINT, needs a reduction of its own phase: computed after the loop. */
     bool is_late;
@@ -119,7 +119,7 @@ typedef struct tgi_llvm_tiles {
     tgi_kernel_loops loops; /* the same, with accesses to the tiles */
 } tgi_llvm_tiles;
 
-/* See llvm_product.c. */
+/* See llvm_product.h. */
 typedef struct tgi_llvm_product {
     unsigned rows;     /* of a tile; 0: the kernel is no product */
     int row_axis;      /* outer axis of its rows */
@@ -284,6 +284,8 @@ bool tgi_llvm_shape(tgi_llvm_kernel *k);
 /* True if an access goes through memory in steps of one element along the
    axis of vectors, or stands still. */
 bool tgi_llvm_is_plain(const tgi_llvm_kernel *k, const tgi_access *access);
+/* … and vectors of it may be masked. */
+bool tgi_llvm_can_mask(const tgi_llvm_kernel *k, const tgi_access *access);
 
 /* -- llvm_cost.c ----------------------------------------------------------- */
 
@@ -381,6 +383,9 @@ void tgi_llvm_halve(tgi_llvm_kernel *k, uint32_t reduction,
 LLVMValueRef tgi_llvm_finish(tgi_llvm_kernel *k, uint32_t reduction,
                              bool is_free, const tgi_llvm_state *state);
 
+/* What the total of a matrix product's panels, along from … to, starts with. */
+LLVMValueRef tgi_llvm_total_start(tgi_llvm_kernel *k, LLVMValueRef from,
+                                  LLVMValueRef to);
 /* Two results as one, the earlier on the left. */
 LLVMValueRef tgi_llvm_combine(tgi_llvm_kernel *k, uint32_t reduction,
                               LLVMValueRef left, LLVMValueRef right);
@@ -467,16 +472,11 @@ void tgi_llvm_columns_wide(tgi_llvm_kernel *k, LLVMValueRef column,
                            LLVMValueRef end, LLVMValueRef from,
                            LLVMValueRef to);
 
-/* -- llvm_product_shape.c, llvm_product.c ---------------------------------- */
-
-/* What is part of a side, in tgi_llvm_value: bits. */
-enum { TGI_LLVM_ROW_SIDE = 1, TGI_LLVM_COLUMN_SIDE = 2 };
+/* -- llvm_product*.c ------------------------------------------------------- */
 
 /* Lanes of its tiles if the kernel is a product, and k->product; else 0. Knows
    better whether columns can be masked. */
 unsigned tgi_llvm_product_find(tgi_llvm_kernel *k);
-/* The number of the one access that a side has. */
-uint32_t tgi_llvm_product_access(const tgi_llvm_kernel *k, uint8_t side);
 
 /* The block of rows at k->index, of the columns there. */
 void tgi_llvm_product_run(tgi_llvm_kernel *k, LLVMValueRef from,
@@ -484,9 +484,6 @@ void tgi_llvm_product_run(tgi_llvm_kernel *k, LLVMValueRef from,
 /* The same of several slivers, from `column` on. */
 void tgi_llvm_product_slivers(tgi_llvm_kernel *k, LLVMValueRef column,
                               LLVMValueRef n);
-/* What the total of a product's panels starts with. */
-LLVMValueRef tgi_llvm_total_start(tgi_llvm_kernel *k, LLVMValueRef from,
-                                  LLVMValueRef to);
 
 /* -- llvm_pack.c ----------------------------------------------------------- */
 
@@ -544,6 +541,12 @@ typedef struct tgi_llvm_turn {
 /* `lines_first`: takes some lines along all elements, then the next; else
    some elements along all lines. */
 void tgi_llvm_turn_all(const tgi_llvm_turn *turn, bool lines_first);
+
+/* n columns of what an access reads, which lie along memory, of n_rows rows
+   from k->index on: into rows of `width` elements. */
+void tgi_llvm_turn_columns(tgi_llvm_kernel *k, const tgi_access *access,
+                           LLVMValueRef to, unsigned width, LLVMValueRef n,
+                           LLVMValueRef n_rows);
 
 /* -- llvm_transpose.c ------------------------------------------------------ */
 

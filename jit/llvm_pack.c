@@ -41,26 +41,17 @@ bool tgi_llvm_is_turned_pack(const tgi_llvm_kernel *k)
 void tgi_llvm_pack_turned(tgi_llvm_kernel *k, LLVMValueRef column,
                           LLVMValueRef n)
 {
-    const tgi_access *from = loaded_access(k), *to = stored_access(k);
-    const tg_dtype dtype = k->program->loops->buffers.data[to->buffer].dtype;
+    const tgi_access *to = stored_access(k);
     LLVMValueRef width = tgi_llvm_number(k->program, to->sliver);
     int64_t number;
     k->index[k->vector_axis] = column;
-    const tgi_llvm_turn turn = {
-        .k = k,
-        .element = tgi_llvm_element_type(k->e, dtype),
-        .bytes = (unsigned)tgi_dtype_bytes((int)dtype),
-        .from = {.start = tgi_llvm_address_at(k, from),
-                 .line = tgi_llvm_stride(k, from->stride[k->vector_axis]),
-                 .is_backwards = from->stride[k->inner].is_negative},
-        .to = {.start = tgi_llvm_address_at(k, to), .line = width},
-        .n_lines =
-            tgi_llvm_is_number(n, &number) && number % to->sliver == 0
-                ? width
-                : tgi_llvm_min(k->program, width,
-                               LLVMBuildSub(k->b, n, column, "")),
-        .n_elements = tgi_llvm_dim(k, k->loops->extent[k->inner]),
-    };
-    tgi_llvm_turn_all(&turn, false);
+    LLVMValueRef n_columns =
+        tgi_llvm_is_number(n, &number) && number % to->sliver == 0
+            ? width
+            : tgi_llvm_min(k->program, width,
+                           LLVMBuildSub(k->b, n, column, ""));
+    tgi_llvm_turn_columns(k, loaded_access(k), tgi_llvm_address_at(k, to),
+                          to->sliver, n_columns,
+                          tgi_llvm_dim(k, k->loops->extent[k->inner]));
     k->index[k->vector_axis] = NULL;
 }

@@ -16,148 +16,10 @@
  * stack. Whatever comes after the product is done where a tile's sums are: in
  * registers if that is little, else in a loop over their rows.
  */
-#include "llvm_lower.h"
+#include "llvm_product.h"
 
-enum {
-    LINE = 64,          /* bytes */
-    SMALL_BYTES = 64 << 10, /* of a matrix that is asked for as a whole … */
-    LEAST_STEPS = 1 << 14,  /* … by a product of so many steps at least */
-    MOST_UNROLLED = 16, /* steps of a panel without a loop */
-    MOST_DIRECT = 6     /* words after the product, done in registers */
-};
-
-static const tgi_reduction *reduction_of(const tgi_llvm_kernel *k)
-{
-    return &k->loops->reductions.data[0];
-}
-
-/* -- Sums ------------------------------------------------------------------ */
-
-/* The address of a side's load at a row, but for what moves in loops. */
-static LLVMValueRef head_of(tgi_llvm_kernel *k, uint32_t access)
-{
-    LLVMValueRef column = k->index[k->vector_axis];
-    k->index[k->vector_axis] = k->index[k->inner] = NULL;
-    LLVMValueRef head =
-        tgi_llvm_address_at(k, &k->loops->accesses.data[access]);
-    k->index[k->vector_axis] = column;
-    return head;
-}
-
-/* Emits a side where k->index is. */
-static void emit_side(tgi_llvm_kernel *k, uint8_t side)
-{
-    for (uint32_t i = 1; i < k->loops->insts.n; i++)
-        if ((k->values[i].sides & side) &&
-            k->values[i].level != TGI_LEVEL_KERNEL)
-            tgi_llvm_inst(k, i);
-}
-
-static LLVMTypeRef row_type(const tgi_llvm_kernel *k)
-{
-    return tgi_llvm_type(k->e, reduction_of(k)->dtype);
-}
-
-/* A panel of the columns of an item, copied; NULL: they are not. */
-typedef struct panel {
-    LLVMValueRef memory, first; /* row by row, from the first on */
-} panel;
-
-/* A tile while it is computed. */
-typedef struct tile {
-    const panel *columns;
-    unsigned height;
-    uint32_t row_access;
-    LLVMValueRef heads[TGI_LLVM_TILE_ROWS]; /* of it, by row */
-    LLVMValueRef sums[TGI_LLVM_TILE_ROWS];
-} tile;
-
-static void find_columns(tgi_llvm_kernel *k)
-{
-    const uint32_t access = tgi_llvm_product_access(k, TGI_LLVM_COLUMN_SIDE);
-    k->product.heads[access] = head_of(k, access);
-}
-
-static void begin_tile(tgi_llvm_kernel *k, tile *t, LLVMValueRef row,
-                       unsigned height)
-{
-    t->row_access = tgi_llvm_product_access(k, TGI_LLVM_ROW_SIDE);
-    t->height = height;
-    for (unsigned r = 0; r < height; r++) {
-        tgi_llvm_state state;
-        tgi_llvm_start(k, 0, false, &state);
-        t->sums[r] = state.part[0];
-        k->index[k->product.row_axis] = tgi_llvm_add(
-            k->program, row, tgi_llvm_number(k->program, r));
-        t->heads[r] = head_of(k, t->row_access);
-    }
-    find_columns(k);
-}
-
-/* The inst whose value the column side is. */
-static uint32_t column_inst(const tgi_llvm_kernel *k)
-{
-    const tgi_reduction *r = reduction_of(k);
-    return k->values[r->value].varies ? r->value : r->other;
-}
-
-static LLVMValueRef panel_row(tgi_llvm_kernel *k, const panel *p,
-                              LLVMValueRef at)
-{
-    LLVMValueRef row = LLVMBuildSub(k->b, at, p->first, "");
-    return LLVMBuildGEP2(k->b, row_type(k), p->memory, &row, 1, "");
-}
-
-static void emit_columns(tgi_llvm_kernel *k, const panel *p, LLVMValueRef at)
-{
-    if (!p->memory) {
-        emit_side(k, TGI_LLVM_COLUMN_SIDE);
-        return;
-    }
-    LLVMValueRef row =
-        LLVMBuildLoad2(k->b, row_type(k), panel_row(k, p, at), "");
-    LLVMSetAlignment(row, 4);
-    k->values[column_inst(k)].value = row;
-}
-
-/* One step of k: the column side once, and the row side for every row. */
-static void take_step(tgi_llvm_kernel *k, tile *t, LLVMValueRef at)
-{
-    k->index[k->inner] = at;
-    emit_columns(k, t->columns, at);
-    for (unsigned r = 0; r < t->height; r++) {
-        tgi_llvm_state state = {{t->sums[r]}};
-        k->product.heads[t->row_access] = t->heads[r];
-        emit_side(k, TGI_LLVM_ROW_SIDE);
-        tgi_llvm_step(k, 0, false, &state);
-        t->sums[r] = state.part[0];
-    }
-    k->index[k->inner] = NULL;
-}
-
-/* Sums of a panel. */
-static void sum_tile(tgi_llvm_kernel *k, tile *t, LLVMValueRef row,
-                     unsigned height, LLVMValueRef from, LLVMValueRef to)
-{
-    int64_t first, last;
-    begin_tile(k, t, row, height);
-    k->heads = k->product.heads;
-    if (tgi_llvm_is_number(from, &first) && tgi_llvm_is_number(to, &last) &&
-        last - first <= MOST_UNROLLED) {
-        for (; first < last; first++)
-            take_step(k, t, tgi_llvm_number(k->program, first));
-    } else {
-        tgi_llvm_loop loop;
-        tgi_llvm_loop_begin(k, &loop, from, to, 1, t->sums, height);
-        for (unsigned r = 0; r < height; r++)
-            t->sums[r] = loop.carried[r];
-        take_step(k, t, loop.index);
-        tgi_llvm_loop_end(k, &loop, t->sums);
-        for (unsigned r = 0; r < height; r++)
-            t->sums[r] = loop.carried[r];
-    }
-    k->heads = NULL;
-}
+/* Words after the product that are done in registers, at most. */
+enum { MOST_DIRECT = 6 };
 
 /* -- After the product ----------------------------------------------------- */
 
@@ -193,10 +55,14 @@ typedef struct rows {
     unsigned width;
 } rows;
 
+static tg_dtype dtype_of(const tgi_llvm_kernel *k)
+{
+    return (tg_dtype)tgi_llvm_product_reduction(k)->dtype;
+}
+
 static rows make_rows(tgi_llvm_kernel *k, int64_t n, LLVMValueRef first)
 {
-    LLVMTypeRef element =
-        tgi_llvm_element_type(k->e, reduction_of(k)->dtype);
+    LLVMTypeRef element = tgi_llvm_element_type(k->e, dtype_of(k));
     return (rows){.memory = tgi_llvm_array(k, element,
                                            (unsigned)n * k->e->lanes),
                   .first = first,
@@ -207,8 +73,7 @@ static rows make_rows(tgi_llvm_kernel *k, int64_t n, LLVMValueRef first)
 static LLVMValueRef row_at(tgi_llvm_kernel *k, const rows *s,
                            LLVMValueRef row)
 {
-    LLVMTypeRef element =
-        tgi_llvm_element_type(k->e, reduction_of(k)->dtype);
+    LLVMTypeRef element = tgi_llvm_element_type(k->e, dtype_of(k));
     LLVMValueRef at = tgi_llvm_mul(
         k->program, LLVMBuildSub(k->b, row, s->first, ""),
         tgi_llvm_number(k->program, s->width));
@@ -220,7 +85,8 @@ static LLVMValueRef load_row(tgi_llvm_kernel *k, const rows *s,
                              LLVMValueRef row)
 {
     LLVMValueRef value =
-        LLVMBuildLoad2(k->b, row_type(k), row_at(k, s, row), "");
+        LLVMBuildLoad2(k->b, tgi_llvm_type(k->e, dtype_of(k)),
+                       row_at(k, s, row), "");
     LLVMSetAlignment(value, 4);
     return value;
 }
@@ -247,104 +113,20 @@ typedef struct item {
     LLVMValueRef first, end; /* rows */
     LLVMValueRef from, to;   /* of the inner axis: of a panel, if there are
                                 more than one */
-    panel columns;
+    tgi_llvm_panel columns;
     bool has_totals;
     bool is_direct; /* the rest is done in registers */
     rows totals;    /* has_totals: of all rows; else of a tile, if it is not
                        direct */
 } item;
 
-/* -- Asking ahead ---------------------------------------------------------- */
-
-/* Bytes of a side of one matrix of a batch, if the next one is to be asked
-   for; else 0. */
-static int64_t bytes_to_ask(const tgi_llvm_kernel *k, uint8_t side)
-{
-    const int axis = k->product.row_axis;
-    const tgi_dim m = k->loops->extent[axis];
-    const tgi_dim n = k->loops->extent[k->vector_axis];
-    const tgi_dim inner = k->loops->extent[k->inner];
-    const tgi_access *access =
-        &k->loops->accesses.data[tgi_llvm_product_access(k, side)];
-    if (axis == 0 || k->is_split || access->sliver || !tgi_dim_is_known(m) ||
-        !tgi_dim_is_known(n) || !tgi_dim_is_known(inner) ||
-        m > SMALL_BYTES || n > SMALL_BYTES || inner > SMALL_BYTES ||
-        m * n * inner < LEAST_STEPS)
-        return 0;
-    const tgi_dim kept = side == TGI_LLVM_ROW_SIDE ? m : n;
-    const int64_t bytes =
-        kept * inner * tgi_dtype_bytes(reduction_of(k)->dtype);
-    const tgi_stride stride = access->stride[axis - 1];
-    return bytes <= SMALL_BYTES && !stride.is_negative &&
-                   stride.distance == kept * inner
-               ? bytes
-               : 0;
-}
-
-/* Each tile of a product asks for its part of the next matrix: what is read
-   of a small one is too little for the CPU to find out where it goes on. */
-static void ask_for_matrix(tgi_llvm_kernel *k, uint8_t side, LLVMValueRef row)
-{
-    const tgi_llvm_program *program = k->program;
-    const int64_t bytes = bytes_to_ask(k, side);
-    if (!bytes)
-        return;
-    const int64_t lanes = k->phases[0].lanes, height = k->product.rows;
-    const int64_t m = k->loops->extent[k->product.row_axis];
-    const int64_t n = k->loops->extent[k->vector_axis];
-    const int64_t tiles = (m + height - 1) / height;
-    const int64_t chunks = (n + lanes - 1) / lanes;
-    const int64_t lines = (bytes + LINE - 1) / LINE;
-    const int64_t share = (lines + tiles * chunks - 1) / (tiles * chunks);
-    LLVMValueRef column = k->index[k->vector_axis];
-    LLVMValueRef part = tgi_llvm_add(
-        program,
-        tgi_llvm_mul(program,
-                     LLVMBuildUDiv(k->b, column,
-                                   tgi_llvm_number(program, lanes), ""),
-                     tgi_llvm_number(program, tiles)),
-        LLVMBuildUDiv(k->b, row, tgi_llvm_number(program, height), ""));
-    k->index[k->product.row_axis] = tgi_llvm_number(program, 0);
-    LLVMValueRef matrix = head_of(k, tgi_llvm_product_access(k, side));
-    LLVMValueRef from = tgi_llvm_add(
-        program, tgi_llvm_number(program, bytes),
-        tgi_llvm_mul(program, part, tgi_llvm_number(program, share * LINE)));
-    tgi_llvm_ask(k,
-                 LLVMBuildGEP2(k->b, LLVMInt8TypeInContext(k->e->context),
-                               matrix, &from, 1, ""),
-                 share * LINE, false);
-}
-
-/* Asks for the lines that the results of a tile go to, while it is computed:
-   stores end in order, each would wait for its line. */
-static void ask_for_results(tgi_llvm_kernel *k, LLVMValueRef row,
-                            unsigned height)
-{
-    const tgi_dim inner = k->loops->extent[k->inner];
-    if (tgi_dim_is_known(inner) && inner < MOST_UNROLLED)
-        return;
-    k->index[k->inner] = NULL;
-    for (size_t i = 0; i < k->loops->stores.n; i++) {
-        const tgi_access *access =
-            &k->loops->accesses.data[k->loops->stores.data[i].access];
-        for (unsigned r = 0; r < height; r++) {
-            k->index[k->product.row_axis] = tgi_llvm_add(
-                k->program, row, tgi_llvm_number(k->program, r));
-            tgi_llvm_ask(k, tgi_llvm_address_at(k, access), 1, true);
-        }
-    }
-}
-
 static void run_tile(tgi_llvm_kernel *k, item *it, LLVMValueRef row,
                      unsigned height)
 {
-    tile t = {.columns = &it->columns};
-    if (!it->has_totals) {
-        ask_for_results(k, row, height);
-        ask_for_matrix(k, TGI_LLVM_ROW_SIDE, row);
-        ask_for_matrix(k, TGI_LLVM_COLUMN_SIDE, row);
-    }
-    sum_tile(k, &t, row, height, it->from, it->to);
+    tgi_llvm_tile_sums t = {.columns = &it->columns};
+    if (!it->has_totals)
+        tgi_llvm_tile_ask(k, row, height);
+    tgi_llvm_tile_sum(k, &t, row, height, it->from, it->to);
     if (!it->has_totals)
         it->totals.first = row;
     for (unsigned r = 0; r < height; r++) {
@@ -386,87 +168,6 @@ static LLVMValueRef run_tiles(tgi_llvm_kernel *k, item *it, LLVMValueRef row,
     return stop;
 }
 
-/* -- Copies ---------------------------------------------------------------- */
-
-/* Columns that lie along memory, into rows of the panel. */
-static void turn_columns(tgi_llvm_kernel *k, const item *it)
-{
-    const tgi_inst *inst = &k->loops->insts.data[column_inst(k)];
-    const tgi_access *access = &k->loops->accesses.data[inst->number];
-    LLVMValueRef lanes = tgi_llvm_number(k->program, k->e->lanes);
-    LLVMValueRef left = LLVMBuildSub(
-        k->b, tgi_llvm_dim(k, k->loops->extent[k->vector_axis]),
-        k->index[k->vector_axis], "");
-    k->index[k->inner] = it->from;
-    const tgi_llvm_turn turn = {
-        .k = k,
-        .element = tgi_llvm_element_type(k->e, inst->dtype),
-        .bytes = (unsigned)tgi_dtype_bytes(inst->dtype),
-        .from = {.start = tgi_llvm_address_at(k, access),
-                 .line = tgi_llvm_stride(k, access->stride[k->vector_axis]),
-                 .is_backwards = access->stride[k->inner].is_negative},
-        .to = {.start = it->columns.memory, .line = lanes},
-        .n_lines = k->mask ? tgi_llvm_min(k->program, lanes, left) : lanes,
-        .n_elements = LLVMBuildSub(k->b, it->to, it->from, ""),
-    };
-    k->index[k->inner] = NULL;
-    tgi_llvm_turn_all(&turn, false);
-}
-
-/* The columns beside these are those of the next item. */
-static void ask_for_next(tgi_llvm_kernel *k)
-{
-    const uint32_t number =
-        tgi_llvm_product_access(k, TGI_LLVM_COLUMN_SIDE);
-    const tgi_access *access = &k->loops->accesses.data[number];
-    LLVMValueRef line = tgi_llvm_number(k->program, LINE);
-    if (access->stride[k->vector_axis].distance == 1)
-        tgi_llvm_ask(k,
-                     LLVMBuildGEP2(k->b, LLVMInt8TypeInContext(k->e->context),
-                                   tgi_llvm_address(k, access), &line, 1, ""),
-                     1, false);
-}
-
-/* Rows of the panel from `from` on, so many at a time. */
-static void copy_rows(tgi_llvm_kernel *k, const item *it, LLVMValueRef from,
-                      LLVMValueRef to, int step)
-{
-    tgi_llvm_loop loop;
-    if (tgi_llvm_are_same(from, to))
-        return;
-    tgi_llvm_loop_begin(k, &loop, from, to, step, NULL, 0);
-    for (int i = 0; i < step; i++) {
-        LLVMValueRef row = tgi_llvm_add(k->program, loop.index,
-                                        tgi_llvm_number(k->program, i));
-        k->index[k->inner] = row;
-        emit_side(k, TGI_LLVM_COLUMN_SIDE);
-        ask_for_next(k);
-        LLVMSetAlignment(
-            LLVMBuildStore(k->b, tgi_llvm_value_of(k, column_inst(k)),
-                           panel_row(k, &it->columns, row)),
-            4);
-    }
-    tgi_llvm_loop_end(k, &loop, NULL);
-    k->index[k->inner] = NULL;
-}
-
-/* The columns of the panel, row by row. */
-static void copy_columns(tgi_llvm_kernel *k, item *it)
-{
-    enum { STEP = 4 };
-    it->columns.first = it->from;
-    if (k->product.turns) {
-        turn_columns(k, it);
-        return;
-    }
-    find_columns(k);
-    k->heads = k->product.heads;
-    LLVMValueRef last = tgi_llvm_full_end(k, it->from, it->to, STEP);
-    copy_rows(k, it, it->from, last, STEP);
-    copy_rows(k, it, last, it->to, 1);
-    k->heads = NULL;
-}
-
 /* All rows there are, by tiles that differ by one row at most: a low tile has
    too few sums to be quick. */
 static void run_all_rows(tgi_llvm_kernel *k, item *it, int64_t m)
@@ -484,7 +185,7 @@ static void run_all_rows(tgi_llvm_kernel *k, item *it, int64_t m)
 static void run_rows(tgi_llvm_kernel *k, item *it)
 {
     if (it->columns.memory)
-        copy_columns(k, it);
+        tgi_llvm_panel_copy(k, &it->columns, it->from, it->to);
     const tgi_dim m = k->loops->extent[k->product.row_axis];
     unsigned height = k->product.rows;
     if (tgi_dim_is_known(m) && m <= k->product.item_rows) {
@@ -501,21 +202,6 @@ static void run_rows(tgi_llvm_kernel *k, item *it)
         height = height > 3 ? height / 2 : 1;
         row = run_tiles(k, it, row, it->end, height);
     }
-}
-
-LLVMValueRef tgi_llvm_total_start(tgi_llvm_kernel *k, LLVMValueRef from,
-                                  LLVMValueRef to)
-{
-    const tg_dtype dtype = reduction_of(k)->dtype;
-    LLVMValueRef zero = tgi_llvm_constant(k->e, dtype, 0);
-    if (!tgi_dtype_is((int)dtype, TGI_CLASS_FLOAT))
-        return zero;
-    /* x + -0 is x for every x; without any x it is +0. */
-    const unsigned bits = 8 * (unsigned)tgi_dtype_bytes((int)dtype);
-    LLVMValueRef identity =
-        tgi_llvm_constant(k->e, dtype, UINT64_C(1) << (bits - 1));
-    LLVMValueRef is_any = LLVMBuildICmp(k->b, LLVMIntSLT, from, to, "");
-    return LLVMBuildSelect(k->b, is_any, identity, zero, "");
 }
 
 static void clear_rows(tgi_llvm_kernel *k, const rows *s, LLVMValueRef end,
@@ -574,9 +260,9 @@ void tgi_llvm_product_run(tgi_llvm_kernel *k, LLVMValueRef from,
     item it = begin_item(k, from, to);
     int64_t n;
     if (k->product.copies)
-        it.columns.memory = tgi_llvm_array(
-            k, tgi_llvm_element_type(k->e, reduction_of(k)->dtype),
-            TGI_BLOCK_ROWS * k->e->lanes);
+        it.columns.memory =
+            tgi_llvm_array(k, tgi_llvm_element_type(k->e, dtype_of(k)),
+                           TGI_BLOCK_ROWS * k->e->lanes);
     if (!k->is_split &&
         !(tgi_llvm_is_number(to, &n) && n <= TGI_BLOCK_ROWS)) {
         run_panels(k, &it);

@@ -3,7 +3,7 @@
  * llvm_product_shape.c - which kernels are matrix products by tiles, and how
  * large their tiles and items are. None of it changes a bit.
  */
-#include "llvm_lower.h"
+#include "llvm_product.h"
 
 enum {
     TILE_BYTES = 64,       /* of a row of a tile: a line, and a sliver */
@@ -23,11 +23,6 @@ enum {
 };
 
 /* -- Which kernels --------------------------------------------------------- */
-
-static const tgi_reduction *reduction_of(const tgi_llvm_kernel *k)
-{
-    return &k->loops->reductions.data[0];
-}
 
 /* Marks all that an inst of a side is made from: one load, and what is done
    with it. False if there is more. */
@@ -69,7 +64,7 @@ static bool is_still(const tgi_llvm_kernel *k, uint8_t side, int axis)
 
 static bool find_sides(tgi_llvm_kernel *k)
 {
-    const tgi_reduction *r = reduction_of(k);
+    const tgi_reduction *r = tgi_llvm_product_reduction(k);
     uint32_t row = r->value, column = r->other;
     if (k->values[row].varies) {
         row = r->other;
@@ -83,25 +78,32 @@ static bool find_sides(tgi_llvm_kernel *k)
            is_still(k, TGI_LLVM_COLUMN_SIDE, k->product.row_axis);
 }
 
+static bool has_elements(const tgi_llvm_kernel *k)
+{
+    bool has_any = true;
+    for (int axis = 0; axis <= k->inner; axis++)
+        has_any &= k->loops->extent[axis] != 0;
+    return has_any;
+}
+
 static bool is_product(tgi_llvm_kernel *k)
 {
     const tgi_kernel_loops *loops = k->loops;
     return loops->vectors == TGI_COLUMNS && loops->reductions.n == 1 &&
-           !loops->is_tiny && reduction_of(k)->op == TGI_OP_MATMUL &&
-           !reduction_of(k)->is_cascade &&
-           tgi_dtype_bytes(reduction_of(k)->dtype) >= 4 &&
-           loops->extent[k->inner] != 0 && loops->extent[k->inner] != 1 &&
-           find_sides(k);
+           !loops->is_tiny && tgi_llvm_product_reduction(k)->op == TGI_OP_MATMUL &&
+           !tgi_llvm_product_reduction(k)->is_cascade &&
+           tgi_dtype_bytes(tgi_llvm_product_reduction(k)->dtype) >= 4 &&
+           loops->extent[k->inner] != 1 && has_elements(k) && find_sides(k);
 }
 
-uint32_t tgi_llvm_product_access(const tgi_llvm_kernel *k, uint8_t side)
+const tgi_access *tgi_llvm_side_access(const tgi_llvm_kernel *k, uint8_t side)
 {
     uint32_t i = 1;
     while (!(k->values[i].sides & side) ||
            k->values[i].level == TGI_LEVEL_KERNEL ||
            k->loops->insts.data[i].kind != TGI_INST_LOAD)
         i++;
-    return k->loops->insts.data[i].number;
+    return &k->loops->accesses.data[k->loops->insts.data[i].number];
 }
 
 /* -- Sizes ----------------------------------------------------------------- */
@@ -113,7 +115,7 @@ static int64_t round_up(int64_t n, int64_t step)
 
 static unsigned registers_for_sums(const tgi_llvm_kernel *k)
 {
-    const int dtype = reduction_of(k)->dtype;
+    const int dtype = tgi_llvm_product_reduction(k)->dtype;
     if (!tgi_dtype_is(dtype, TGI_CLASS_FLOAT))
         return tgi_dtype_bytes(dtype) == 8 ? SUMS_OF_LONGS
                                            : SUMS_OF_INTEGERS;
@@ -124,7 +126,7 @@ static unsigned registers_for_sums(const tgi_llvm_kernel *k)
 static unsigned tile_rows(const tgi_llvm_kernel *k, unsigned lanes)
 {
     const unsigned bytes =
-        lanes * (unsigned)tgi_dtype_bytes(reduction_of(k)->dtype);
+        lanes * (unsigned)tgi_dtype_bytes(tgi_llvm_product_reduction(k)->dtype);
     const unsigned registers =
         (bytes * 8 + k->program->target->vector_bits - 1) /
         k->program->target->vector_bits;
@@ -162,7 +164,7 @@ static int64_t item_rows(const tgi_llvm_kernel *k, unsigned lanes)
     const tgi_dim m = k->loops->extent[k->product.row_axis];
     const int64_t row_bytes =
         (tgi_dim_is_known(inner) ? inner : SOME_INNER) *
-        tgi_dtype_bytes(reduction_of(k)->dtype);
+        tgi_dtype_bytes(tgi_llvm_product_reduction(k)->dtype);
     int64_t rows = BLOCK_BYTES / row_bytes / tile * tile;
     if (rows > MOST_TILES * tile)
         rows = MOST_TILES * tile;
@@ -179,9 +181,7 @@ static int64_t item_rows(const tgi_llvm_kernel *k, unsigned lanes)
 
 static const tgi_access *column_access(const tgi_llvm_kernel *k)
 {
-    const uint32_t number =
-        tgi_llvm_product_access(k, TGI_LLVM_COLUMN_SIDE);
-    return &k->loops->accesses.data[number];
+    return tgi_llvm_side_access(k, TGI_LLVM_COLUMN_SIDE);
 }
 
 /* True if the columns of an item are copied before they are used. */
@@ -198,24 +198,17 @@ static bool should_copy(const tgi_llvm_kernel *k)
         return false;
     return !tgi_llvm_is_plain(k, access) || !tgi_dim_is_known(n) ||
            !tgi_dim_is_known(inner) ||
-           inner * tgi_dtype_bytes(reduction_of(k)->dtype) > NEAR_BYTES / n;
+           inner * tgi_dtype_bytes(tgi_llvm_product_reduction(k)->dtype) > NEAR_BYTES / n;
 }
 
 /* True if columns lie along memory, and nothing is done to them. */
 static bool can_turn(const tgi_llvm_kernel *k)
 {
-    const tgi_reduction *r = reduction_of(k);
-    const uint32_t column = k->values[r->value].varies ? r->value : r->other;
     const tgi_access *access = column_access(k);
-    return k->loops->insts.data[column].kind == TGI_INST_LOAD &&
+    return k->loops->insts.data[tgi_llvm_column_inst(k)].kind ==
+               TGI_INST_LOAD &&
            access->stride[k->inner].distance == 1 &&
            !tgi_llvm_is_plain(k, access);
-}
-
-static bool can_be_masked(const tgi_llvm_kernel *k, const tgi_access *access)
-{
-    const int dtype = k->program->loops->buffers.data[access->buffer].dtype;
-    return tgi_llvm_is_plain(k, access) && tgi_dtype_bytes(dtype) >= 4;
 }
 
 /* What is turned needs no mask: only so many columns are. */
@@ -229,10 +222,10 @@ static bool can_mask_others(const tgi_llvm_kernel *k)
         if (inst->kind == TGI_INST_LOAD && k->values[i].varies &&
             &loops->accesses.data[inst->number] != turned)
             can_mask &=
-                can_be_masked(k, &loops->accesses.data[inst->number]);
+                tgi_llvm_can_mask(k, &loops->accesses.data[inst->number]);
     }
     for (size_t i = 0; i < loops->stores.n; i++)
-        can_mask &= can_be_masked(
+        can_mask &= tgi_llvm_can_mask(
             k, &loops->accesses.data[loops->stores.data[i].access]);
     return can_mask;
 }
@@ -274,7 +267,7 @@ unsigned tgi_llvm_product_find(tgi_llvm_kernel *k)
     const bool can_mask = k->phases[0].can_mask;
     const tgi_dim n = k->loops->extent[k->vector_axis];
     unsigned lanes =
-        TILE_BYTES / (unsigned)tgi_dtype_bytes(reduction_of(k)->dtype);
+        TILE_BYTES / (unsigned)tgi_dtype_bytes(tgi_llvm_product_reduction(k)->dtype);
     while (tgi_dim_is_known(n) && lanes > 1 &&
            (can_mask ? lanes / 2 : lanes - 1) >= n)
         lanes /= 2;

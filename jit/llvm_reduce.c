@@ -242,6 +242,21 @@ LLVMValueRef tgi_llvm_finish(tgi_llvm_kernel *k, uint32_t number,
                                         : state->part[0];
 }
 
+LLVMValueRef tgi_llvm_total_start(tgi_llvm_kernel *k, LLVMValueRef from,
+                                  LLVMValueRef to)
+{
+    const tg_dtype dtype = k->loops->reductions.data[0].dtype;
+    LLVMValueRef zero = tgi_llvm_constant(k->e, dtype, 0);
+    if (!tgi_dtype_is((int)dtype, TGI_CLASS_FLOAT))
+        return zero;
+    /* x + -0 is x for every x; without any x it is +0. */
+    const unsigned bits = 8 * (unsigned)tgi_dtype_bytes((int)dtype);
+    LLVMValueRef identity =
+        tgi_llvm_constant(k->e, dtype, UINT64_C(1) << (bits - 1));
+    LLVMValueRef is_any = LLVMBuildICmp(k->b, LLVMIntSLT, from, to, "");
+    return LLVMBuildSelect(k->b, is_any, identity, zero, "");
+}
+
 LLVMValueRef tgi_llvm_combine(tgi_llvm_kernel *k, uint32_t number,
                               LLVMValueRef left, LLVMValueRef right)
 {

@@ -88,12 +88,10 @@ typedef struct census {
     unsigned n_reductions;
 } census;
 
-static void count_access(tgi_llvm_kernel *k, tgi_llvm_phase *phase,
-                         const tgi_access *access)
+bool tgi_llvm_can_mask(const tgi_llvm_kernel *k, const tgi_access *access)
 {
     const int dtype = k->program->loops->buffers.data[access->buffer].dtype;
-    if (!tgi_llvm_is_plain(k, access) || tgi_dtype_bytes(dtype) < 4)
-        phase->can_mask = false;
+    return tgi_llvm_is_plain(k, access) && tgi_dtype_bytes(dtype) >= 4;
 }
 
 static void count_dtype(census *c, int dtype)
@@ -117,7 +115,7 @@ static void count_inst(tgi_llvm_kernel *k, uint32_t number, census *of_phases)
     if (value->level == TGI_LEVEL_INNER)
         c->cost += tgi_llvm_inst_cost(k, inst);
     if (inst->kind == TGI_INST_LOAD)
-        count_access(k, phase, access_of(k, inst));
+        phase->can_mask &= tgi_llvm_can_mask(k, access_of(k, inst));
 }
 
 static bool count_reduction(tgi_llvm_kernel *k, uint32_t number,
@@ -276,7 +274,7 @@ static bool look_at(tgi_llvm_kernel *k, census *of_phases)
         if (store->level == TGI_LEVEL_INNER)
             phase->has_loop = true;
         if (store->level == TGI_LEVEL_INNER || loops->vectors == TGI_COLUMNS)
-            count_access(k, phase, access);
+            phase->can_mask &= tgi_llvm_can_mask(k, access);
     }
     for (size_t i = 0; i < loops->checks.n; i++)
         k->phases[loops->checks.data[i].phase].has_loop = true;

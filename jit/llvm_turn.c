@@ -165,3 +165,23 @@ void tgi_llvm_turn_all(const tgi_llvm_turn *t, bool lines_first)
     for_all(t, (range){zero, lines_end, 1}, (range){end, t->n_elements, 1},
             lines_first, turn_one);
 }
+
+void tgi_llvm_turn_columns(tgi_llvm_kernel *k, const tgi_access *access,
+                           LLVMValueRef to, unsigned width, LLVMValueRef n,
+                           LLVMValueRef n_rows)
+{
+    const tg_dtype dtype =
+        k->program->loops->buffers.data[access->buffer].dtype;
+    const tgi_llvm_turn turn = {
+        .k = k,
+        .element = tgi_llvm_element_type(k->e, dtype),
+        .bytes = (unsigned)tgi_dtype_bytes((int)dtype),
+        .from = {.start = tgi_llvm_address_at(k, access),
+                 .line = tgi_llvm_stride(k, access->stride[k->vector_axis]),
+                 .is_backwards = access->stride[k->inner].is_negative},
+        .to = {.start = to, .line = tgi_llvm_number(k->program, width)},
+        .n_lines = n,
+        .n_elements = n_rows,
+    };
+    tgi_llvm_turn_all(&turn, false);
+}

@@ -148,7 +148,9 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm_lower.h \
 	jit/llvm_pack.c \
 	jit/llvm_product.c \
+	jit/llvm_product.h \
 	jit/llvm_product_shape.c \
+	jit/llvm_product_tile.c \
 	jit/llvm_random.c \
 	jit/llvm_reduce.c \
 	jit/llvm_rows.c \

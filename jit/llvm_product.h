@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * llvm_product.h - what the files of matrix products share:
+ *
+ *   llvm_product_shape.c  which kernels they are, and the sizes of everything
+ *   llvm_product_tile.c   the sums of a tile, and what is read for them
+ *   llvm_product.c        items: tiles, panels, slivers, and what comes after
+ */
+#ifndef TGI_LLVM_PRODUCT_H
+#define TGI_LLVM_PRODUCT_H
+
+#include "llvm_lower.h"
+
+/* What is part of a side, in tgi_llvm_value: bits. */
+enum { TGI_LLVM_ROW_SIDE = 1, TGI_LLVM_COLUMN_SIDE = 2 };
+
+static inline const tgi_reduction *
+tgi_llvm_product_reduction(const tgi_llvm_kernel *k)
+{
+    return &k->loops->reductions.data[0];
+}
+
+/* The inst whose value the column side is. */
+static inline uint32_t tgi_llvm_column_inst(const tgi_llvm_kernel *k)
+{
+    const tgi_reduction *r = tgi_llvm_product_reduction(k);
+    return k->values[r->value].varies ? r->value : r->other;
+}
+
+/* The one access that a side has. */
+const tgi_access *tgi_llvm_side_access(const tgi_llvm_kernel *k,
+                                       uint8_t side);
+
+/* A panel of the columns of an item, copied, row by row from the first on.
+   NULL: they are not. */
+typedef struct tgi_llvm_panel {
+    LLVMValueRef memory, first;
+} tgi_llvm_panel;
+
+/* Copies rows from … to of the columns at k->index. */
+void tgi_llvm_panel_copy(tgi_llvm_kernel *k, tgi_llvm_panel *panel,
+                         LLVMValueRef from, LLVMValueRef to);
+
+/* The sums of a tile, by row; `columns` is given. */
+typedef struct tgi_llvm_tile_sums {
+    const tgi_llvm_panel *columns;
+    LLVMValueRef sums[TGI_LLVM_TILE_ROWS];
+} tgi_llvm_tile_sums;
+
+/* Those of `height` rows from `row` on, along from … to of one panel. */
+void tgi_llvm_tile_sum(tgi_llvm_kernel *k, tgi_llvm_tile_sums *tile,
+                       LLVMValueRef row, unsigned height, LLVMValueRef from,
+                       LLVMValueRef to);
+
+/* Asks for what a tile will write, and for its part of the next matrices of a
+   batch. */
+void tgi_llvm_tile_ask(tgi_llvm_kernel *k, LLVMValueRef row, unsigned height);
+
+#endif /* TGI_LLVM_PRODUCT_H */

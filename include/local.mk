@@ -9,6 +9,7 @@ topicinclude_HEADERS = \
 	include/tgjit/base.h \
 	include/tgjit/cache.h \
 	include/tgjit/context.h \
+	include/tgjit/control.h \
 	include/tgjit/export.h \
 	include/tgjit/function.h \
 	include/tgjit/map.h \

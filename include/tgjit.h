@@ -8,6 +8,7 @@
 #include "tgjit/base.h"
 #include "tgjit/cache.h"
 #include "tgjit/context.h"
+#include "tgjit/control.h"
 #include "tgjit/export.h"
 #include "tgjit/function.h"
 #include "tgjit/ops.h"

@@ -114,6 +114,11 @@ static tg_status adopt_initials(tg_trace *t, const tg_concrete *c,
 {
     if (!c->initial_graph)
         return TG_OK;
+    if (t->around)
+        TGI_FAIL(TG_ERROR_STATE, site,
+                 "apply: %s computes the initial value of a variable, which "
+                 "must not be in a branch or loop: apply it outside first",
+                 c->name);
     tgi_ref call = add_call(t, c->initial_graph, inputs, site);
     for (size_t i = 0; i < c->initials.n; i++) {
         tg_variable *variable = c->initials.data[i];

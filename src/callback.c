@@ -72,9 +72,10 @@ static const tg_operand *static_operand(tg_trace *t, size_t arg,
 {
     if (!is_usable(t, who, TGI_NO_SITE))
         return NULL;
-    if (arg < t->args.n && t->args.data[arg].operand.is_static &&
-        kinds & (1u << t->args.data[arg].operand.kind))
-        return &t->args.data[arg].operand;
+    const tg_trace *root = tgi_trace_root(t);
+    if (arg < root->args.n && root->args.data[arg].operand.is_static &&
+        kinds & (1u << root->args.data[arg].operand.kind))
+        return &root->args.data[arg].operand;
     tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
                    "%s: argument %zu is not a static value of that kind", who,
                    arg);
@@ -106,8 +107,9 @@ const void *tg_bundle_argument(tg_trace *t, size_t arg)
 {
     if (!is_usable(t, __func__, TGI_NO_SITE))
         return NULL;
-    if (arg < t->args.n && t->args.data[arg].bundle)
-        return t->args.data[arg].bundle;
+    const tg_trace *root = tgi_trace_root(t);
+    if (arg < root->args.n && root->args.data[arg].bundle)
+        return root->args.data[arg].bundle;
     tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
                    "%s: argument %zu is not a bundle", __func__, arg);
     return NULL;
@@ -210,6 +212,7 @@ static tg_variable *own_variable(tg_trace *t, const char *name,
                                  const tg_initial *initial, tg_site site)
 {
     bool has_traces;
+    t = tgi_trace_root(t); /* a function makes them, whichever its part */
     if (was_asked_for(t, name)) {
         tgi_trace_fail(t, TG_ERROR_STATE, site,
                        "own variable '%s' is made twice in one trace", name);
@@ -260,7 +263,10 @@ tg_variable *tg_own_variable_at(tg_trace *t, const char *name, tg_dtype dtype,
         tgi_trace_stick(t);
         return NULL;
     }
-    return own_variable(t, name, &spec, &initial, site);
+    tg_variable *variable = own_variable(t, name, &spec, &initial, site);
+    if (!variable)
+        tgi_trace_stick(t); /* not only the function's trace */
+    return variable;
 }
 
 tg_variable *tg_own_variable_from_at(tg_trace *t, const char *name,
@@ -269,6 +275,13 @@ tg_variable *tg_own_variable_from_at(tg_trace *t, const char *name,
     tgi_spec spec;
     if (!may_own(t, name, site))
         return NULL;
+    if (t->around) {
+        tgi_trace_fail(t, TG_ERROR_STATE, site,
+                       "own variable '%s': the initial value is computed in "
+                       "a branch or loop, which may not run",
+                       name);
+        return NULL;
+    }
     tgi_ref value = tgi_trace_operand(t, initial, "own variable", site);
     if (!value)
         return NULL;

@@ -84,6 +84,17 @@ void tgi_graph_label(const tgi_graph_list *list, size_t i, tgi_strbuf *out)
         tgi_strbuf_addf(out, "#%zu", i);
 }
 
+void tgi_regions_print(const tgi_graph_list *list, const tgi_node *node,
+                       tgi_strbuf *out)
+{
+    const tgi_regions regions = tgi_node_regions(node);
+    for (size_t i = 0; i < regions.n; i++) {
+        tgi_strbuf_add(out, " ");
+        tgi_graph_label(list, tgi_graph_list_find(list, regions.graphs[i]),
+                        out);
+    }
+}
+
 /* -- Words ----------------------------------------------------------------- */
 
 void tgi_quote(const char *text, char quote, tgi_strbuf *out)
@@ -240,6 +251,14 @@ static void print_format(const scene *s, tgi_strbuf *out)
     tgi_quote(s->node->attr, '"', out);
 }
 
+static void print_loop(const scene *s, tgi_strbuf *out)
+{
+    const tgi_attr_regions *attr = s->node->attr;
+    tgi_strbuf_addf(out, " carries %lld", (long long)attr->n_carried);
+    if (attr->flags & TGI_LOOP_LIMITED)
+        tgi_strbuf_add(out, " limited");
+}
+
 static attr_printer *const attr_printers[TGI_OPS] = {
     [TGI_OP_CONSTANT] = print_elements, [TGI_OP_IOTA] = print_axis,
     [TGI_OP_EXTENT] = print_extent,     [TGI_OP_TRANSPOSE] = print_perm,
@@ -249,7 +268,7 @@ static attr_printer *const attr_printers[TGI_OPS] = {
     [TGI_OP_REDUCE_MAX] = print_axes,   [TGI_OP_REDUCE_MIN] = print_axes,
     [TGI_OP_ARGMAX] = print_axis,       [TGI_OP_ARGMIN] = print_axis,
     [TGI_OP_MATMUL] = print_matmul,     [TGI_OP_PRINT] = print_format,
-    [TGI_OP_RESULT] = print_index,
+    [TGI_OP_RESULT] = print_index,      [TGI_OP_LOOP] = print_loop,
 };
 
 void tgi_attr_print(const tgi_graph *graph, const tgi_node *node,
@@ -305,11 +324,7 @@ static void print_node(const tgi_graph_list *list, const tgi_graph *graph,
         tgi_strbuf_add(out, " ");
         tgi_type_print(graph, ref, out);
     }
-    if (node->op == TGI_OP_CALL) {
-        const tgi_attr_call *attr = node->attr;
-        tgi_strbuf_add(out, " ");
-        tgi_graph_label(list, tgi_graph_list_find(list, attr->callee), out);
-    }
+    tgi_regions_print(list, node, out);
     print_refs(node->inputs, node->n_inputs, out);
     tgi_attr_print(graph, node, out);
     print_site(tgi_node_site(node), flags, out);

@@ -40,6 +40,10 @@ void tgi_graph_label(const tgi_graph_list *list, size_t i, tgi_strbuf *out);
 void tgi_attr_print(const tgi_graph *graph, const tgi_node *node,
                     tgi_strbuf *out);
 
+/* The labels of the graphs a node owns, each with a space before it. */
+void tgi_regions_print(const tgi_graph_list *list, const tgi_node *node,
+                       tgi_strbuf *out);
+
 /* Text between quotes, with what would end them or the line escaped. */
 void tgi_quote(const char *text, char quote, tgi_strbuf *out);
 

@@ -14,11 +14,7 @@ static void add_label(const tgi_graph_list *list, const tgi_graph *graph,
     if (node->name)
         tgi_strbuf_addf(out, " %s", node->name);
     tgi_strbuf_addf(out, "\n%s", tgi_op_table[node->op].name);
-    if (node->op == TGI_OP_CALL) {
-        const tgi_attr_call *attr = node->attr;
-        tgi_strbuf_add(out, " ");
-        tgi_graph_label(list, tgi_graph_list_find(list, attr->callee), out);
-    }
+    tgi_regions_print(list, node, out);
     tgi_attr_print(graph, node, out);
     if (node->dtype) {
         tgi_strbuf_add(out, "\n");

@@ -167,13 +167,15 @@ static tgi_literal *intern_literal(tgi_graph *graph, tgi_literal *literal)
 }
 
 /* One reference for each call: looking for an old one would take longer. */
-static bool keep_callee(tgi_graph *graph, tgi_graph *callee)
+static bool keep_callees(tgi_graph *graph, tgi_regions regions)
 {
-    if (!tgi_vec_push(&graph->callees, callee)) {
+    if (!tgi_vec_reserve(&graph->callees, graph->callees.n + regions.n)) {
         tgi_error_memory();
         return false;
     }
-    tgi_graph_retain(callee);
+    for (size_t i = 0; i < regions.n; i++)
+        graph->callees.data[graph->callees.n++] =
+            tgi_graph_retain(regions.graphs[i]);
     return true;
 }
 
@@ -266,6 +268,12 @@ static tgi_param *variable_param(tgi_graph *graph, tgi_ref ref)
     return index < graph->params.n ? &graph->params.data[index] : NULL;
 }
 
+static bool is_limited(const tgi_node *node)
+{
+    return node->op == TGI_OP_LOOP &&
+           ((const tgi_attr_regions *)node->attr)->flags & TGI_LOOP_LIMITED;
+}
+
 /* What the new node means for its graph as a whole. */
 static void note(tgi_graph *graph, const tgi_node *node)
 {
@@ -288,20 +296,22 @@ static void note(tgi_graph *graph, const tgi_node *node)
             (param = variable_param(graph, node->inputs[0])))
             param->is_written = true;
         break;
-    case TGI_OP_CALL: {
-        const tgi_graph *callee = ((const tgi_attr_call *)node->attr)->callee;
-        graph->has_effects |= callee->has_effects;
-        graph->may_fail |= callee->may_fail;
-        for (uint32_t i = 0; i < node->n_inputs && i < callee->params.n; i++)
-            if ((param = variable_param(graph, node->inputs[i]))) {
-                param->is_read |= callee->params.data[i].is_read;
-                param->is_written |= callee->params.data[i].is_written;
-            }
-        break;
-    }
     default:
         break;
     }
+    const tgi_regions regions = tgi_node_regions(node);
+    for (size_t k = 0; k < regions.n; k++) {
+        const tgi_graph *region = regions.graphs[k];
+        graph->has_effects |= region->has_effects;
+        graph->may_fail |= region->may_fail;
+        for (uint32_t i = 0; i < node->n_inputs && i < region->params.n; i++)
+            if ((param = variable_param(graph, node->inputs[i]))) {
+                param->is_read |= region->params.data[i].is_read;
+                param->is_written |= region->params.data[i].is_written;
+            }
+    }
+    if (is_limited(node))
+        graph->may_fail = true;
 }
 
 tgi_ref tgi_graph_add(tgi_graph *graph, const tgi_node *wanted)
@@ -328,8 +338,7 @@ tgi_ref tgi_graph_add(tgi_graph *graph, const tgi_node *wanted)
         }
     }
 
-    if (node.op == TGI_OP_CALL &&
-        !keep_callee(graph, ((const tgi_attr_call *)node.attr)->callee))
+    if (!keep_callees(graph, tgi_node_regions(&node)))
         return 0;
     if (!reserve_node(graph) || !own(graph, &node))
         return 0;
@@ -406,13 +415,13 @@ const void *tgi_graph_constant(const tgi_graph *graph, tgi_ref ref)
 bool tgi_graph_is_root(const tgi_graph *graph, const tgi_node *node)
 {
     (void)graph;
-    if (tgi_op_has(node->op, TGI_FLAG_EFFECT))
+    if (tgi_op_has(node->op, TGI_FLAG_EFFECT) || is_limited(node))
         return true;
+    const tgi_regions regions = tgi_node_regions(node);
+    for (size_t i = 0; i < regions.n; i++)
+        if (regions.graphs[i]->has_effects || regions.graphs[i]->may_fail)
+            return true;
     switch (node->op) {
-    case TGI_OP_CALL: {
-        const tgi_graph *callee = ((const tgi_attr_call *)node->attr)->callee;
-        return callee->has_effects || callee->may_fail;
-    }
     case TGI_OP_GATHER:
         return ((const tgi_attr_gather *)node->attr)->mode == TG_GATHER_CHECK;
     default:
@@ -428,4 +437,32 @@ bool tgi_graph_add_result(tgi_graph *graph, tgi_ref ref)
         return true;
     tgi_error_memory();
     return false;
+}
+
+/* -- Regions --------------------------------------------------------------- */
+
+tgi_regions tgi_node_regions(const tgi_node *node)
+{
+    if (node->op == TGI_OP_CALL)
+        return (tgi_regions){1, &((const tgi_attr_call *)node->attr)->callee};
+    if (!tgi_node_is_region(node))
+        return (tgi_regions){0, NULL};
+    const tgi_attr_regions *attr = node->attr;
+    return (tgi_regions){(size_t)attr->n_graphs, attr->graphs};
+}
+
+bool tgi_node_writes(const tgi_node *node, uint32_t i)
+{
+    const tgi_regions regions = tgi_node_regions(node);
+    for (size_t k = 0; k < regions.n; k++)
+        if (i < regions.graphs[k]->params.n &&
+            regions.graphs[k]->params.data[i].is_written)
+            return true;
+    return false;
+}
+
+size_t tgi_node_n_results(const tgi_node *node)
+{
+    const tgi_regions regions = tgi_node_regions(node);
+    return regions.n ? regions.graphs[0]->results.n : 0;
 }

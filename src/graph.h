@@ -11,9 +11,17 @@
  * effects; a read names the write it sees (or none), and tgi_graph_verify
  * checks that this is the last one before it.
  *
- * Regions: a CALL node owns a graph of its own (attr call). Its inputs are
- * the callee's parameters in order, variables among them; RESULT nodes pick
- * its results.
+ * Regions: a CALL, SWITCH or LOOP node owns graphs. Its inputs are their
+ * parameters in order, variables among them; RESULT nodes pick its results.
+ * A callee has extents of its own. The graphs of a SWITCH or LOOP speak of
+ * those of the graph they are in: they share its dims table.
+ *
+ *   SWITCH  runs graph `input 0` (i64; past either end: the nearest one).
+ *   LOOP    inputs: number of trips (i64), carried values, others. Graph 0 is
+ *           the body: it sees the trips done so far in place of the number,
+ *           and gives the carried values of the next trip. Graph 1, if there,
+ *           says before each trip whether to go on (bool). The results are
+ *           the carried values at the end.
  */
 #ifndef TGI_GRAPH_H
 #define TGI_GRAPH_H
@@ -80,6 +88,19 @@ typedef struct tgi_attr_literal {
 typedef struct tgi_attr_call {
     tgi_graph *callee; /* kept by the graph */
 } tgi_attr_call;
+
+enum {
+    /* Going on after that number of trips is an error, not the end. */
+    TGI_LOOP_LIMITED = 1
+};
+
+/* SWITCH, LOOP. */
+typedef struct tgi_attr_regions {
+    int64_t n_graphs;
+    int64_t n_carried; /* LOOP: values */
+    int64_t flags;     /* LOOP */
+    tgi_graph *graphs[]; /* kept by the graph */
+} tgi_attr_regions;
 
 /* PRINT: the format itself, with its terminating 0. */
 
@@ -228,6 +249,33 @@ tg_status tgi_graph_run_checks(const tgi_graph *graph, const int64_t *values);
 tg_status tgi_graph_size(const tgi_graph *graph, tgi_ref ref,
                          const int64_t *values, int64_t *out_dims,
                          int64_t *out_bytes);
+
+/* -- Regions --------------------------------------------------------------- */
+
+/* The graphs that a node owns; none of most nodes. */
+typedef struct tgi_regions {
+    size_t n;
+    tgi_graph *const *graphs;
+} tgi_regions;
+
+tgi_regions tgi_node_regions(const tgi_node *node);
+
+/* True if a region of the node writes the variable that is its input i. */
+bool tgi_node_writes(const tgi_node *node, uint32_t i);
+
+/* How many results RESULT nodes can pick. */
+size_t tgi_node_n_results(const tgi_node *node);
+
+/* A SWITCH or a LOOP: its graphs are parts of this one. */
+static inline bool tgi_node_has_regions(const tgi_node *node)
+{
+    return node->op == TGI_OP_SWITCH || node->op == TGI_OP_LOOP;
+}
+
+static inline bool tgi_node_is_region(const tgi_node *node)
+{
+    return node->op == TGI_OP_CALL || tgi_node_has_regions(node);
+}
 
 static inline tg_site tgi_node_site(const tgi_node *node)
 {

@@ -3,8 +3,8 @@
  * interp.c - the reference interpreter: instances of graphs, and the loop
  * that runs their steps.
  *
- * Calls do not recurse: an instance remembers its caller and its next step,
- * so nesting costs no stack.
+ * Calls, branches and loops do not recurse: an instance remembers its caller
+ * and its next step, so nesting costs no stack.
  */
 #include "interp.h"
 
@@ -207,31 +207,20 @@ uint64_t tgi_interp_bytes(const tgi_interp *interp)
 
 /* -- Running --------------------------------------------------------------- */
 
-/* A dense view of other memory with the type of `like`. */
-static tgi_view dense_like(const tgi_view *like, void *data)
-{
-    tgi_view dense;
-    tgi_view_init(&dense, data, (tg_dtype)like->dtype, like->rank, like->dims);
-    return dense;
-}
-
-/* Copies a view, in row-major order, to dense memory. */
-static void copy_dense(const tgi_view *from, void *to)
-{
-    tgi_view dense = dense_like(from, to);
-    tgi_view_copy(&dense, from);
-}
 
 /* Where parameters without elements lie if they are NULL: kernels count on an
    address they may add 0 to. */
 static char nothing[TGI_BUFFER_ALIGN];
 
-static void begin(tgi_instance *instance, tgi_instance *caller,
-                  void *const *params, void *const *results)
+void tgi_instance_begin(tgi_instance *instance, tgi_instance *caller,
+                        void *const *params, void *const *results)
 {
     instance->caller = caller;
     instance->next_step = 0;
     instance->results_data = results;
+    /* A run that failed may have left them anywhere. */
+    for (size_t i = 0; i < instance->calls.n; i++)
+        instance->calls.data[i].stage = TGI_STAGE_BEGIN;
     for (size_t i = 0; i < instance->lent.n; i++) {
         const tgi_interp_lent *lent = &instance->lent.data[i];
         char *data = params[lent->param];
@@ -248,36 +237,17 @@ static void finish(const tgi_instance *instance)
     for (size_t i = 0; i < instance->results.n; i++) {
         const tgi_interp_result *result = &instance->results.data[i];
         if (result->copy)
-            copy_dense(&instance->values[result->ref].view,
+            tgi_view_copy_dense(&instance->values[result->ref].view,
                        buffers[result->copy].data);
     }
     for (size_t i = 0; i < instance->results.n; i++) {
         const tgi_interp_result *result = &instance->results.data[i];
         tgi_view view = instance->values[result->ref].view;
         if (result->copy)
-            view = dense_like(&view, buffers[result->copy].data);
+            view = tgi_view_dense_like(&view, buffers[result->copy].data);
         if (instance->results_data[i])
-            copy_dense(&view, instance->results_data[i]);
+            tgi_view_copy_dense(&view, instance->results_data[i]);
     }
-}
-
-/* Begins a call: what runs next is the callee. */
-static tgi_instance *enter(tgi_instance *instance, tgi_ref ref)
-{
-    const tgi_node *node = tgi_graph_node(instance->graph, ref);
-    const tgi_interp_call *call =
-        &instance->calls.data[instance->values[ref].call];
-    for (size_t i = 0; i < call->callee->graph->params.n; i++) {
-        const tgi_view *view = &instance->values[node->inputs[i]].view;
-        call->params_data[i] = view->data;
-        if (call->copies[i]) {
-            call->params_data[i] =
-                instance->buffers.data[call->copies[i]].data;
-            copy_dense(view, call->params_data[i]);
-        }
-    }
-    begin(call->callee, instance, call->params_data, call->results_data);
-    return call->callee;
 }
 
 static const tgi_view *gather_inputs(tgi_instance *instance,
@@ -305,7 +275,7 @@ static tg_status run_print(const tgi_interp *interp, tgi_instance *instance,
     return TG_OK;
 }
 
-/* Any step but a call. */
+/* Any step but that of a node with graphs. */
 static tg_status run_step(const tgi_interp *interp, tgi_instance *instance,
                           const tgi_step *step)
 {
@@ -320,17 +290,17 @@ static tg_status run_step(const tgi_interp *interp, tgi_instance *instance,
         return step->kernel(&args);
     }
     case TGI_STEP_COPY:
-        copy_dense(&values[node->inputs[0]].view, values[step->ref].view.data);
+        tgi_view_copy_dense(&values[node->inputs[0]].view, values[step->ref].view.data);
         return TG_OK;
     case TGI_STEP_ASSIGN:
         /* A value that lies in the variable itself was copied when read. */
-        copy_dense(&values[node->inputs[1]].view,
+        tgi_view_copy_dense(&values[node->inputs[1]].view,
                    values[node->inputs[0]].view.data);
         return TG_OK;
     case TGI_STEP_PRINT:
         return run_print(interp, instance, node);
     case TGI_STEP_NONE:
-    case TGI_STEP_CALL:
+    case TGI_STEP_REGION:
         break;
     }
     return TG_OK;
@@ -339,19 +309,24 @@ static tg_status run_step(const tgi_interp *interp, tgi_instance *instance,
 tg_status tgi_interp_run(tgi_interp *interp, void *const *params,
                          void *const *results)
 {
-    tgi_instance *instance = interp->instances.all.data[0];
-    begin(instance, NULL, params, results);
+    tgi_instance *instance = interp->instances.all.data[0], *next;
+    tgi_instance_begin(instance, NULL, params, results);
     while (instance) {
         if (instance->next_step == instance->steps.n) {
             finish(instance);
             instance = instance->caller;
             continue;
         }
-        const tgi_step *step = &instance->steps.data[instance->next_step++];
-        if (step->kind == TGI_STEP_CALL)
-            instance = enter(instance, step->ref);
+        const tgi_step *step = &instance->steps.data[instance->next_step];
+        next = NULL;
+        if (step->kind == TGI_STEP_REGION)
+            TGI_TRY(tgi_instance_advance(instance, step->ref, &next));
         else
             TGI_TRY(run_step(interp, instance, step));
+        if (next)
+            instance = next;
+        else
+            instance->next_step++;
     }
     return TG_OK;
 }

@@ -20,16 +20,29 @@ typedef struct tgi_instance tgi_instance;
 typedef struct tgi_interp_value {
     tgi_view view;
     uint32_t buffer;
-    uint32_t call; /* CALL: which one */
+    uint32_t call; /* of a node that owns graphs: which one */
 } tgi_interp_value;
 
-/* A CALL node. */
+/* How far a node that owns graphs has come. */
+typedef enum tgi_interp_stage {
+    TGI_STAGE_BEGIN,
+    TGI_STAGE_TESTED, /* the condition of a loop has run */
+    TGI_STAGE_RUN     /* the callee, a branch, or the body has */
+} tgi_interp_stage;
+
+/* A CALL, SWITCH or LOOP node. */
 typedef struct tgi_interp_call {
-    tgi_instance *callee;
+    tgi_instance **regions; /* by graph of the node */
     uint32_t *copies;   /* by parameter: a buffer to copy to, or 0 */
-    uint32_t results;   /* buffer of the first result; others follow */
+    uint32_t results;   /* buffer of the first result; others follow. What a
+                           loop carries lies there all the time. */
     void **params_data; /* filled at each call */
     void **results_data;
+
+    /* Of the run under way. */
+    tgi_interp_stage stage;
+    int64_t number; /* which branch; trips done, what the body sees */
+    bool goes_on;   /* what the condition says */
 } tgi_interp_call;
 
 typedef enum tgi_step_kind {
@@ -37,7 +50,7 @@ typedef enum tgi_step_kind {
     TGI_STEP_KERNEL,
     TGI_STEP_COPY, /* the first input, into a buffer of its own */
     TGI_STEP_ASSIGN,
-    TGI_STEP_CALL,
+    TGI_STEP_REGION,
     TGI_STEP_PRINT
 } tgi_step_kind;
 
@@ -79,7 +92,8 @@ struct tgi_instance {
     void *const *results_data;
 };
 
-/* All instances of an interpreter: the graph itself first, then callees. */
+/* All instances of an interpreter: the graph itself first, then those that
+   nodes own. */
 typedef struct tgi_instances {
     TGI_VEC(tgi_instance *) all;
     tgi_index index; /* by graph and symbols */
@@ -106,6 +120,17 @@ tg_status tgi_instance_prepare(tgi_instance *instance,
 /* Gives temporaries their addresses and makes the steps; `memory` is the
    start of all memory. */
 tg_status tgi_instance_settle(tgi_instance *instance, char *memory);
+
+/* Makes a prepared instance the one that runs; `caller` goes on after it. */
+void tgi_instance_begin(tgi_instance *instance, tgi_instance *caller,
+                        void *const *params, void *const *results);
+
+/*
+ * Goes on with a node that owns graphs (interp_region.c): *out_next is what
+ * runs next, then this is called again; NULL: the node is done.
+ */
+tg_status tgi_instance_advance(tgi_instance *instance, tgi_ref ref,
+                               tgi_instance **out_next);
 
 /* The extents of a node's shape. Returns the rank. */
 int tgi_instance_dims(const tgi_instance *instance, tgi_ref ref,

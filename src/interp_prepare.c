@@ -34,11 +34,6 @@ static uint32_t param_of(const tgi_graph *graph, tgi_ref ref)
     return (uint32_t)attr->index;
 }
 
-static const tgi_graph *callee_of(const tgi_node *node)
-{
-    return ((const tgi_attr_call *)node->attr)->callee;
-}
-
 /* -- First sweep: values and buffers --------------------------------------- */
 
 /* A new buffer in use at `first`; 0 when out of memory (recorded). */
@@ -76,63 +71,79 @@ static tg_status own_buffer(tgi_instance *instance, tgi_ref ref,
     return value->buffer ? TG_OK : TG_ERROR_OUT_OF_MEMORY;
 }
 
-/* The callee's instance for the extents of the arguments. */
-static tgi_instance *find_callee(tgi_instance *instance,
+/* The instance of a graph that a node owns, for the extents of its inputs.
+   Most share the table of extents, and with it all values. */
+static tgi_instance *find_region(tgi_instance *instance,
                                  tgi_instances *instances,
-                                 const tgi_node *node)
+                                 const tgi_node *node, const tgi_graph *region)
 {
-    const tgi_graph *callee = callee_of(node);
-    size_t n = tgi_dims_n_symbols(callee->dims);
+    if (region->dims == instance->graph->dims)
+        return tgi_instances_get(instances, region, instance->symbols);
+    size_t n = tgi_dims_n_symbols(region->dims);
     int64_t *symbols = tgi_alloc((n + 1) * sizeof(*symbols));
     if (!symbols) {
         tgi_error_memory();
         return NULL;
     }
     for (size_t i = 0; i < n; i++) {
-        tgi_symbol symbol = tgi_dims_symbol(callee->dims, i);
+        tgi_symbol symbol = tgi_dims_symbol(region->dims, i);
         tgi_ref argument = node->inputs[symbol.param];
         symbols[i] = instance->values[argument].view.dims[symbol.axis];
     }
-    tgi_instance *found = tgi_instances_get(instances, callee, symbols);
+    tgi_instance *found = tgi_instances_get(instances, region, symbols);
     tgi_free(symbols);
     return found;
 }
 
-static tg_status prepare_call(tgi_instance *instance, tgi_instances *instances,
-                              tgi_ref ref, const tgi_node *node)
+/* Parameters are dense: other views are copied for the call. */
+static tg_status prepare_copies(tgi_instance *instance, tgi_ref ref,
+                                const tgi_node *node, tgi_interp_call *call)
 {
-    tgi_interp_call call = {0};
-    call.callee = find_callee(instance, instances, node);
-    if (!call.callee)
-        return tg_error_last()->status;
-
-    const tgi_graph *callee = callee_of(node);
-    size_t n_params = callee->params.n, n_results = callee->results.n;
-    tgi_arena *arena = &instance->arena;
-    call.copies = tgi_arena_alloc(arena, n_params * sizeof(*call.copies));
-    call.params_data = tgi_arena_alloc(arena, n_params * sizeof(void *));
-    call.results_data = tgi_arena_alloc(arena, n_results * sizeof(void *));
-    if (!call.copies || !call.params_data || !call.results_data)
-        return tgi_error_memory();
-
-    /* Parameters are dense: other views are copied for the call. */
-    for (size_t i = 0; i < n_params; i++) {
+    for (uint32_t i = 0; i < node->n_inputs; i++) {
         const tgi_view *view = &instance->values[node->inputs[i]].view;
-        call.copies[i] = 0;
+        call->copies[i] = 0;
         if (tgi_view_is_dense(view))
             continue;
         int64_t bytes =
             tgi_view_count(view) * tgi_dtype_bytes(view->dtype);
-        call.copies[i] =
+        call->copies[i] =
             add_buffer(instance, (tgi_buffer){.bytes = bytes}, ref);
-        if (!call.copies[i])
+        if (!call->copies[i])
             return TG_ERROR_OUT_OF_MEMORY;
     }
+    return TG_OK;
+}
+
+static tg_status prepare_region(tgi_instance *instance,
+                                tgi_instances *instances, tgi_ref ref,
+                                const tgi_node *node)
+{
+    const tgi_regions regions = tgi_node_regions(node);
+    const size_t n_results = tgi_node_n_results(node);
+    tgi_arena *arena = &instance->arena;
+    tgi_interp_call call = {
+        .regions = tgi_arena_alloc(arena, regions.n * sizeof(*call.regions)),
+        .copies =
+            tgi_arena_alloc(arena, node->n_inputs * sizeof(*call.copies)),
+        .params_data = tgi_arena_alloc(arena, node->n_inputs * sizeof(void *)),
+        /* One more for the condition of a loop. */
+        .results_data =
+            tgi_arena_alloc(arena, (n_results + 1) * sizeof(void *))};
+    if (!call.regions || !call.copies || !call.params_data ||
+        !call.results_data)
+        return tgi_error_memory();
+    for (size_t i = 0; i < regions.n; i++)
+        if (!(call.regions[i] = find_region(instance, instances, node,
+                                            regions.graphs[i])))
+            return tg_error_last()->status;
+
+    TGI_TRY(prepare_copies(instance, ref, node, &call));
     call.results = (uint32_t)instance->buffers.n;
     for (size_t i = 0; i < n_results; i++) {
         tgi_view view;
         tgi_buffer buffer = {0};
-        TGI_TRY(dense_value(call.callee, callee->results.data[i], &view,
+        TGI_TRY(dense_value(call.regions[0],
+                            regions.graphs[0]->results.data[i], &view,
                             &buffer.bytes));
         if (!add_buffer(instance, buffer, ref))
             return TG_ERROR_OUT_OF_MEMORY;
@@ -172,7 +183,9 @@ static tg_status prepare_node(tgi_instance *instance, tgi_instances *instances,
         *value = values[node->inputs[1]];
         return TG_OK;
     case TGI_OP_CALL:
-        return prepare_call(instance, instances, ref, node);
+    case TGI_OP_SWITCH:
+    case TGI_OP_LOOP:
+        return prepare_region(instance, instances, ref, node);
     case TGI_OP_RESULT: {
         const tgi_attr_index *attr = node->attr;
         uint32_t call = values[node->inputs[0]].call;
@@ -240,10 +253,9 @@ static void find_snapshots(tgi_instance *instance, tgi_ref *next_write)
                 buffer->home = TGI_HOME_TEMPORARY;
         } else if (node->op == TGI_OP_ASSIGN) {
             next_write[param_of(graph, node->inputs[0])] = ref;
-        } else if (node->op == TGI_OP_CALL) {
-            const tgi_graph *callee = callee_of(node);
-            for (size_t i = 0; i < callee->params.n; i++)
-                if (callee->params.data[i].is_written)
+        } else if (tgi_node_is_region(node)) {
+            for (uint32_t i = 0; i < node->n_inputs; i++)
+                if (tgi_node_writes(node, i))
                     next_write[param_of(graph, node->inputs[i])] = ref;
         }
     }
@@ -342,7 +354,9 @@ static tgi_step step_of(const tgi_instance *instance, tgi_ref ref)
         step.kind = TGI_STEP_PRINT;
         break;
     case TGI_OP_CALL:
-        step.kind = TGI_STEP_CALL;
+    case TGI_OP_SWITCH:
+    case TGI_OP_LOOP:
+        step.kind = TGI_STEP_REGION;
         break;
     default:
         step.kind = TGI_STEP_KERNEL;
@@ -361,7 +375,7 @@ tg_status tgi_instance_settle(tgi_instance *instance, char *memory)
     }
     for (size_t i = 0; i < instance->calls.n; i++) {
         tgi_interp_call *call = &instance->calls.data[i];
-        for (size_t k = 0; k < call->callee->graph->results.n; k++)
+        for (size_t k = 0; k < call->regions[0]->graph->results.n; k++)
             call->results_data[k] =
                 instance->buffers.data[call->results + k].data;
     }

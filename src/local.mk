@@ -85,6 +85,7 @@ libtgjit_core_la_SOURCES += \
 	src/interp_plan.c \
 	src/interp_plan.h \
 	src/interp_prepare.c \
+	src/interp_region.c \
 	src/kernel.c \
 	src/kernel.h \
 	src/kernel_cascade.h \
@@ -180,6 +181,7 @@ libtgjit_core_la_SOURCES += \
 	src/ops_einsum.c \
 	src/ops_nn.c \
 	src/ops_random.c \
+	src/ops_control.c \
 	src/ops_state.c \
 	src/pending.c \
 	src/pending.h \
@@ -193,6 +195,8 @@ libtgjit_core_la_SOURCES += \
 	src/tensor.c \
 	src/tensor_object.h \
 	src/trace.c \
+	src/trace_region.c \
+	src/trace_region.h \
 	src/trace_state.h \
 	src/variable.c \
 	src/variable_object.h

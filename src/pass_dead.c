@@ -35,7 +35,8 @@ tg_status tgi_pass_dead(const tgi_graph *in, tgi_graph **out_graph)
     if (!keep)
         return tgi_error_memory();
     mark(in, keep);
-    tgi_rebuild rebuild = {.in = in, .visit = visit, .keep = keep};
+    tgi_rebuild rebuild = {
+        .in = in, .visit = visit, .region = tgi_pass_dead, .keep = keep};
     tg_status status = tgi_rebuild_run(&rebuild);
     tgi_free(keep);
     *out_graph = rebuild.out;

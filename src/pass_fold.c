@@ -227,7 +227,10 @@ static tgi_ref visit(tgi_rebuild *rebuild, tgi_ref old, const tgi_node *node)
 tg_status tgi_pass_fold(const tgi_graph *in, tgi_graph **out_graph)
 {
     fold_state state = {0};
-    tgi_rebuild rebuild = {.in = in, .visit = visit, .user = &state};
+    tgi_rebuild rebuild = {.in = in,
+                           .visit = visit,
+                           .region = tgi_pass_fold,
+                           .user = &state};
     uint32_t saved = tgi_fpenv_begin();
     tg_status status = tgi_rebuild_run(&rebuild);
     tgi_fpenv_end(saved);

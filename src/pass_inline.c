@@ -115,12 +115,10 @@ static tgi_ref add(inliner *inl, const tgi_node *node)
     tgi_ref ref = tgi_graph_add(inl->out, node);
     if (ref && node->op == TGI_OP_ASSIGN)
         *last_write(inl, node->inputs[0]) = ref;
-    if (ref && node->op == TGI_OP_CALL) {
-        const tgi_graph *callee = ((const tgi_attr_call *)node->attr)->callee;
-        for (uint32_t i = 0; i < node->n_inputs; i++)
-            if (callee->params.data[i].is_written)
-                *last_write(inl, node->inputs[i]) = ref;
-    }
+    for (uint32_t i = 0; ref && tgi_node_is_region(node) && i < node->n_inputs;
+         i++)
+        if (tgi_node_writes(node, i))
+            *last_write(inl, node->inputs[i]) = ref;
     return ref;
 }
 
@@ -144,14 +142,20 @@ static void translation_deinit(translation *t)
     tgi_free(t->inputs);
 }
 
+/* Room for the inputs of any node. */
+static size_t most_inputs(const tgi_graph *graph)
+{
+    size_t most = 1;
+    for (tgi_ref ref = 1; ref <= graph->n_nodes; ref++) {
+        size_t n = tgi_graph_node(graph, ref)->n_inputs;
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
 static bool translation_init(translation *t, const tgi_graph *callee,
                              tgi_dims *dims)
 {
-    uint32_t most = 0;
-    for (tgi_ref ref = 1; ref <= callee->n_nodes; ref++) {
-        uint32_t n = tgi_graph_node(callee, ref)->n_inputs;
-        most = n > most ? n : most;
-    }
     *t = (translation){
         .callee = callee,
         .dims = dims,
@@ -160,7 +164,7 @@ static bool translation_init(translation *t, const tgi_graph *callee,
         .extents = tgi_alloc((tgi_dims_n_values(callee->dims) + 1) *
                              sizeof *t->extents),
         .refs = tgi_alloc_zero(((size_t)callee->n_nodes + 1) * sizeof *t->refs),
-        .inputs = tgi_alloc(((size_t)most + 1) * sizeof *t->inputs),
+        .inputs = tgi_alloc(most_inputs(callee) * sizeof *t->inputs),
     };
     if (t->symbols && t->extents && t->refs && t->inputs)
         return true;
@@ -230,6 +234,158 @@ static bool is_bound_to_fail(const translation *t)
     return false;
 }
 
+/* Room for a translated attribute. */
+typedef union any_attr {
+    tgi_attr_index index;
+    tgi_attr_slice slice;
+    tgi_attr_pad pad;
+} any_attr;
+
+/* Says shape and attribute of a node, but for graphs in it, in the caller's
+   words. */
+static bool translate_node(const translation *t, tgi_node *node,
+                           any_attr *attr)
+{
+    node->flags &= (uint16_t)~TGI_NODE_WEAK;
+    if (node->shape && !(node->shape = translate_shape(t, node->shape)))
+        return false;
+    switch (node->op) {
+    case TGI_OP_EXTENT:
+        attr->index = *(const tgi_attr_index *)node->attr;
+        translate_dims(t, &attr->index.index, 1);
+        node->attr = attr;
+        break;
+    case TGI_OP_SLICE:
+        attr->slice = *(const tgi_attr_slice *)node->attr;
+        translate_dims(t, attr->slice.start, TG_MAX_RANK);
+        node->attr = attr;
+        break;
+    case TGI_OP_PAD:
+        attr->pad = *(const tgi_attr_pad *)node->attr;
+        translate_dims(t, attr->pad.low, TG_MAX_RANK);
+        translate_dims(t, attr->pad.high, TG_MAX_RANK);
+        node->attr = attr;
+        break;
+    default:
+        break;
+    }
+    return true;
+}
+
+static tg_status translate_region(const tgi_graph *in, void *user,
+                                  tgi_graph **out_graph);
+
+/* The graphs of a branch or loop in the caller's words; NULL on failure. */
+static tgi_attr_regions *translate_regions(const translation *t,
+                                           const tgi_node *node,
+                                           tgi_graph *out)
+{
+    translation copy = *t;
+    return tgi_rebuild_regions(node, out, &copy, translate_region);
+}
+
+/* Adds a node of the callee, whose inputs are new refs already. */
+static tgi_ref add_translated(const translation *t, tgi_graph *out,
+                              tgi_node *node, void *user,
+                              tgi_ref add_to(tgi_graph *out,
+                                             const tgi_node *node, void *user))
+{
+    any_attr attr;
+    tgi_attr_regions *regions = NULL;
+    if (!translate_node(t, node, &attr))
+        return 0;
+    if (tgi_node_has_regions(node)) {
+        regions = translate_regions(t, node, out);
+        if (!regions)
+            return 0;
+        node->attr = regions;
+    }
+    tgi_ref ref = add_to(out, node, user);
+    tgi_rebuild_regions_free(regions);
+    return ref;
+}
+
+static tgi_ref add_to_region(tgi_graph *out, const tgi_node *node, void *user)
+{
+    (void)user;
+    return tgi_graph_add(out, node);
+}
+
+static bool copy_region_params(const translation *t, const tgi_graph *in,
+                               tgi_graph *out, tgi_ref *refs)
+{
+    for (size_t i = 0; i < in->params.n; i++) {
+        const tgi_ref old = in->params.data[i].node;
+        const tgi_node *node = tgi_graph_node(in, old);
+        const tgi_shape_ref shape = translate_shape(t, node->shape);
+        tgi_ref ref = shape ? tgi_graph_add_param(out, (tgi_op)node->op,
+                                                  (tg_dtype)node->dtype, shape,
+                                                  0)
+                            : 0;
+        if (!ref)
+            return false;
+        tgi_graph_set_name(out, ref, node->name);
+        refs[old] = ref;
+    }
+    return true;
+}
+
+/* `inputs` has room for those of any node. */
+static bool copy_region(const translation *t, const tgi_graph *in,
+                        tgi_graph *out, tgi_ref *refs, tgi_ref *inputs)
+{
+    if (!copy_region_params(t, in, out, refs))
+        return false;
+    for (tgi_ref old = 1; old <= in->n_nodes; old++) {
+        if (refs[old])
+            continue;
+        tgi_node node = *tgi_graph_node(in, old);
+        for (uint32_t i = 0; i < node.n_inputs; i++)
+            inputs[i] = refs[node.inputs[i]];
+        node.inputs = inputs;
+        refs[old] = add_translated(t, out, &node, NULL, add_to_region);
+        if (!refs[old])
+            return false;
+    }
+    for (size_t i = 0; i < in->checks.n; i++)
+        if (!tgi_graph_add_check(out,
+                                 translate_check(t, in->checks.data[i])))
+            return false;
+    for (size_t i = 0; i < in->results.n; i++)
+        if (!tgi_graph_add_result(out, refs[in->results.data[i]]))
+            return false;
+    return true;
+}
+
+/* A whole graph in the caller's words: same nodes, other names of extents. */
+static tg_status translate_region(const tgi_graph *in, void *user,
+                                  tgi_graph **out_graph)
+{
+    const translation *t = user;
+    tgi_graph *out = tgi_graph_create(in->name, t->dims);
+    tgi_ref *refs = tgi_alloc_zero(((size_t)in->n_nodes + 1) * sizeof *refs);
+    tgi_ref *inputs = tgi_alloc(most_inputs(in) * sizeof *inputs);
+    bool ok = false;
+    if (out && refs && inputs)
+        ok = copy_region(t, in, out, refs, inputs);
+    else
+        tgi_error_memory();
+    tgi_free(refs);
+    tgi_free(inputs);
+    if (!ok) {
+        tgi_graph_release(out);
+        out = NULL;
+    }
+    *out_graph = out;
+    return ok ? TG_OK : tg_error_last()->status;
+}
+
+static tgi_ref add_to_caller(tgi_graph *out, const tgi_node *node, void *user)
+{
+    (void)out;
+    return add(user, node);
+}
+
 /* Adds node `ref` of the callee to the caller. */
 static bool copy_node(inliner *inl, const translation *t, tgi_ref ref)
 {
@@ -237,36 +393,8 @@ static bool copy_node(inliner *inl, const translation *t, tgi_ref ref)
     for (uint32_t i = 0; i < node.n_inputs; i++)
         t->inputs[i] = t->refs[node.inputs[i]];
     node.inputs = t->inputs;
-    node.flags &= (uint16_t)~TGI_NODE_WEAK;
-    if (node.shape && !(node.shape = translate_shape(t, node.shape)))
-        return false;
-
-    union {
-        tgi_attr_index index;
-        tgi_attr_slice slice;
-        tgi_attr_pad pad;
-    } attr;
-    switch (node.op) {
-    case TGI_OP_EXTENT:
-        attr.index = *(const tgi_attr_index *)node.attr;
-        translate_dims(t, &attr.index.index, 1);
-        node.attr = &attr;
-        break;
-    case TGI_OP_SLICE:
-        attr.slice = *(const tgi_attr_slice *)node.attr;
-        translate_dims(t, attr.slice.start, TG_MAX_RANK);
-        node.attr = &attr;
-        break;
-    case TGI_OP_PAD:
-        attr.pad = *(const tgi_attr_pad *)node.attr;
-        translate_dims(t, attr.pad.low, TG_MAX_RANK);
-        translate_dims(t, attr.pad.high, TG_MAX_RANK);
-        node.attr = &attr;
-        break;
-    default:
-        break;
-    }
-    return (t->refs[ref] = add(inl, &node)) != 0;
+    t->refs[ref] = add_translated(t, inl->out, &node, inl, add_to_caller);
+    return t->refs[ref] != 0;
 }
 
 /* `ref` seen with that shape: the same extents, known by other names. */
@@ -395,7 +523,10 @@ static tg_status run_round(const tgi_graph *in, uint64_t most_nodes,
             tgi_alloc_zero(((size_t)in->n_nodes + 1) * sizeof *inl.first_value),
         .room = most_nodes > in->n_nodes ? most_nodes - in->n_nodes : 0,
     };
-    tgi_rebuild rebuild = {.in = in, .visit = visit, .user = &inl};
+    tgi_rebuild rebuild = {.in = in,
+                           .visit = visit,
+                           .region = tgi_pass_inline,
+                           .user = &inl};
     tg_status status;
     if (inl.last_write && inl.first_value && count_calls(&inl, in))
         status = tgi_rebuild_run(&rebuild);

@@ -232,7 +232,10 @@ static bool keep_check(const tgi_rebuild *rebuild, const tgi_check *check)
 
 tg_status tgi_pass_shape(const tgi_graph *in, tgi_graph **out_graph)
 {
-    tgi_rebuild rebuild = {.in = in, .visit = visit, .keep_check = keep_check};
+    tgi_rebuild rebuild = {.in = in,
+                           .visit = visit,
+                           .region = tgi_pass_shape,
+                           .keep_check = keep_check};
     tg_status status = tgi_rebuild_run(&rebuild);
     *out_graph = rebuild.out;
     return status;

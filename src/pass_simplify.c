@@ -453,7 +453,8 @@ static tgi_ref visit(tgi_rebuild *rebuild, tgi_ref old, const tgi_node *node)
 
 tg_status tgi_pass_simplify(const tgi_graph *in, tgi_graph **out_graph)
 {
-    tgi_rebuild rebuild = {.in = in, .visit = visit};
+    tgi_rebuild rebuild = {
+        .in = in, .visit = visit, .region = tgi_pass_simplify};
     tg_status status = tgi_rebuild_run(&rebuild);
     *out_graph = rebuild.out;
     return status;

@@ -7,6 +7,8 @@
  */
 #include "rebuild.h"
 
+#include <string.h>
+
 #include "error.h"
 
 static bool copy_params(tgi_rebuild *rebuild)
@@ -39,6 +41,45 @@ static bool copy_checks(tgi_rebuild *rebuild)
     return true;
 }
 
+tgi_attr_regions *tgi_rebuild_regions(
+    const tgi_node *node, tgi_graph *out, void *user,
+    tg_status region(const tgi_graph *in, void *user, tgi_graph **out_graph))
+{
+    tgi_attr_regions *attr = tgi_alloc(node->attr_bytes);
+    if (!attr) {
+        tgi_error_memory();
+        return NULL;
+    }
+    memcpy(attr, node->attr, node->attr_bytes);
+    const int64_t n = attr->n_graphs;
+    const tgi_attr_regions *old = node->attr;
+    bool ok = true;
+    attr->n_graphs = 0;
+    for (int64_t i = 0; ok && i < n; i++) {
+        ok = region(old->graphs[i], user, &attr->graphs[i]) == TG_OK;
+        attr->n_graphs += ok;
+        for (size_t k = 0; ok && k < attr->graphs[i]->checks.n; k++)
+            ok = tgi_graph_add_check(out, attr->graphs[i]->checks.data[k]);
+    }
+    if (ok)
+        return attr;
+    tgi_rebuild_regions_free(attr);
+    return NULL;
+}
+
+void tgi_rebuild_regions_free(tgi_attr_regions *attr)
+{
+    for (int64_t i = 0; attr && i < attr->n_graphs; i++)
+        tgi_graph_release(attr->graphs[i]);
+    tgi_free(attr);
+}
+
+static tg_status copy_region(const tgi_graph *in, void *user,
+                             tgi_graph **out_graph)
+{
+    return ((tgi_rebuild *)user)->region(in, out_graph);
+}
+
 /* `inputs` has room for those of any node. */
 static bool copy_node(tgi_rebuild *rebuild, tgi_ref old, tgi_ref *inputs)
 {
@@ -49,7 +90,16 @@ static bool copy_node(tgi_rebuild *rebuild, tgi_ref old, tgi_ref *inputs)
     /* Only builders ask, and they are done. */
     node.flags &= (uint16_t)~TGI_NODE_WEAK;
 
+    tgi_attr_regions *regions = NULL;
+    if (tgi_node_has_regions(&node) && rebuild->region) {
+        regions = tgi_rebuild_regions(&node, rebuild->out, rebuild,
+                                      copy_region);
+        if (!regions)
+            return false;
+        node.attr = regions;
+    }
     tgi_ref ref = rebuild->visit(rebuild, old, &node);
+    tgi_rebuild_regions_free(regions);
     if (ref == TGI_REBUILD_GONE)
         return true;
     rebuild->map[old] = ref;

@@ -30,15 +30,15 @@ static uint32_t new_id(void)
     return id;
 }
 
-tg_trace *tgi_trace_begin(tg_context *ctx, tg_function *function,
-                          const char *name)
+static tg_trace *begin(tg_context *ctx, tg_function *function,
+                       const char *name, tgi_dims *dims)
 {
     tg_trace *t = tgi_alloc_zero(sizeof(*t));
     if (!t) {
         tgi_error_memory();
         return NULL;
     }
-    t->graph = tgi_graph_create(name, NULL);
+    t->graph = tgi_graph_create(name, dims);
     if (!t->graph) {
         tgi_free(t);
         return NULL;
@@ -49,6 +49,21 @@ tg_trace *tgi_trace_begin(tg_context *ctx, tg_function *function,
     t->parent = current;
     current = t;
     tgi_live_add(TGI_LIVE_TRACE, 1);
+    return t;
+}
+
+tg_trace *tgi_trace_begin(tg_context *ctx, tg_function *function,
+                          const char *name)
+{
+    return begin(ctx, function, name, NULL);
+}
+
+tg_trace *tgi_trace_begin_region(tg_trace *around, const char *name)
+{
+    tg_trace *t =
+        begin(around->ctx, around->function, name, around->graph->dims);
+    if (t)
+        t->around = around;
     return t;
 }
 
@@ -73,6 +88,8 @@ void tgi_trace_end(tg_trace *t)
     tgi_vec_deinit(&t->arg_variables);
     tgi_vec_deinit(&t->arg_captured);
     tgi_vec_deinit(&t->last_write);
+    tgi_vec_deinit(&t->region_inputs);
+    tgi_index_deinit(&t->region_index);
     tgi_vec_deinit(&t->own_new);
     tgi_vec_deinit(&t->own_used);
     tgi_vec_deinit(&t->initials);
@@ -121,12 +138,30 @@ tg_value tgi_trace_value(const tg_trace *t, tgi_ref ref)
     return (tg_value){ref, ref ? t->id : 0};
 }
 
+/* The trace whose value it is, the current one or one around it; or NULL. */
+static tg_trace *value_trace(tg_value value)
+{
+    tg_trace *t = current;
+    while (t && t->id != value.trace)
+        t = t->around;
+    return t && value.node > 0 && value.node <= t->graph->n_nodes ? t : NULL;
+}
+
+/* The node of a value; NULL if it is none of the current trace. */
+static const tgi_node *value_node(tg_value value)
+{
+    const tg_trace *t = value_trace(value);
+    return t ? tgi_graph_node(t->graph, value.node) : NULL;
+}
+
 tgi_ref tgi_trace_ref(tg_trace *t, tg_value value, const char *op,
                       tg_site site)
 {
     if (value.trace == t->id && value.node > 0 &&
         value.node <= t->graph->n_nodes)
         return value.node;
+    if (value_node(value))
+        return tgi_trace_reach(t, value);
     if (value.trace == 0)
         tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
                        "%s: an operand is not a valid value", op);
@@ -145,15 +180,6 @@ tgi_ref tgi_trace_ref(tg_trace *t, tg_value value, const char *op,
                        op);
     }
     return 0;
-}
-
-/* The node of a value for the functions below; NULL if it is not current. */
-static const tgi_node *value_node(tg_value value)
-{
-    if (!current || value.trace != current->id || value.node == 0 ||
-        value.node > current->graph->n_nodes)
-        return NULL;
-    return tgi_graph_node(current->graph, value.node);
 }
 
 tg_dtype tg_value_dtype(tg_value value)
@@ -182,7 +208,7 @@ int64_t tg_value_dim(tg_value value, int axis)
 tg_value tg_name(tg_value value, const char *name)
 {
     if (value_node(value) && name)
-        tgi_graph_set_name(current->graph, value.node, name);
+        tgi_graph_set_name(value_trace(value)->graph, value.node, name);
     return value;
 }
 
@@ -212,8 +238,11 @@ static tgi_ref find_capture(tg_trace *t, const tg_variable *variable)
 tgi_ref tgi_trace_variable(tg_trace *t, tg_variable *variable, const char *op,
                            tg_site site)
 {
-    if (variable && variable->trace == t->id)
-        return variable->node;
+    if (variable && tgi_trace_is_around(t, variable->trace))
+        return tgi_trace_reach(t,
+                               (tg_value){variable->node, variable->trace});
+    if (t->around)
+        return tgi_region_variable(t, variable, op, site);
     if (tgi_variable_check(variable, t->ctx, op, site)) {
         tgi_trace_stick(t);
         return 0;

@@ -2,7 +2,8 @@
 /*
  * trace_state.h - a trace under way: the graph being recorded, and what its
  * arguments and variables are. Traces of one thread form a stack (a callback
- * may call functions that need tracing); the top one is current.
+ * may call functions that need tracing, and has branches and loops, which are
+ * traces of their own: trace_region.h); the top one is current.
  */
 #ifndef TGI_TRACE_STATE_H
 #define TGI_TRACE_STATE_H
@@ -40,6 +41,7 @@ typedef struct tgi_own_initial {
 struct tg_trace {
     uint32_t id; /* the trace of tg_value; never 0, never used again */
     tg_trace *parent;
+    tg_trace *around; /* a branch or loop body: whose part it is; or NULL */
     tg_context *ctx;
     tg_function *function;
     tgi_graph *graph;
@@ -59,6 +61,11 @@ struct tg_trace {
 
     TGI_VEC(tgi_ref) last_write; /* per parameter: node, or 0 */
 
+    /* Of a region: per parameter, what it is in the graph around; those that
+       the callback has captured can be found by it. */
+    TGI_VEC(tgi_ref) region_inputs;
+    tgi_index region_index;
+
     TGI_VEC(tgi_own_variable) own_new; /* made by this trace, retained */
     TGI_VEC(const char *) own_used;    /* asked for in this trace */
     TGI_VEC(tgi_own_initial) initials;
@@ -75,7 +82,27 @@ tg_trace *tgi_trace_current(void);
  */
 tg_trace *tgi_trace_begin(tg_context *ctx, tg_function *function,
                           const char *name);
+/* The same for a region of `around`, the current trace. */
+tg_trace *tgi_trace_begin_region(tg_trace *around, const char *name);
 void tgi_trace_end(tg_trace *t);
+
+/* The trace of the function that `t` is, or is a region of. */
+static inline tg_trace *tgi_trace_root(tg_trace *t)
+{
+    while (t->around)
+        t = t->around;
+    return t;
+}
+
+/* True if trace `id` is `t` itself or one that it is a region of. */
+bool tgi_trace_is_around(const tg_trace *t, uint32_t id);
+
+/* A value of such a trace as a node of `t`; 0 on failure, which sticks. */
+tgi_ref tgi_trace_reach(tg_trace *t, tg_value value);
+
+/* A variable as a node of region `t`; 0 on failure, which sticks. */
+tgi_ref tgi_region_variable(tg_trace *t, tg_variable *variable, const char *op,
+                            tg_site site);
 
 /* Keeps the thread's error record as the first error of the trace. */
 void tgi_trace_stick(tg_trace *t);

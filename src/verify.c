@@ -139,15 +139,26 @@ static bool types_meet(const tgi_graph *graph, const tgi_node *outer,
     return ok;
 }
 
-static bool verify_call_input(tgi_verifier *v, const tgi_graph *callee,
-                              uint32_t i)
+/* Input i as the parameter of every region; variables are values nowhere. */
+static bool verify_region_input(tgi_verifier *v, uint32_t i)
 {
-    const tgi_param *param = &callee->params.data[i];
-    const tgi_node *inner = tgi_graph_node(callee, param->node);
     const tgi_node *outer = input_node(v, i);
-    if (!types_meet(v->graph, outer, callee, inner))
-        return tgi_verify_fail(v, "input %u does not fit its parameter", i);
-    if (inner->op != TGI_OP_VARIABLE)
+    const tgi_regions regions = tgi_node_regions(v->node);
+    bool is_read = false, is_written = tgi_node_writes(v->node, i);
+    bool is_variable = false;
+    for (size_t k = 0; k < regions.n; k++) {
+        const tgi_graph *region = regions.graphs[k];
+        const tgi_param *param = &region->params.data[i];
+        const tgi_node *inner = tgi_graph_node(region, param->node);
+        if (!types_meet(v->graph, outer, region, inner))
+            return tgi_verify_fail(v, "input %u does not fit its parameter",
+                                   i);
+        is_read |= param->is_read;
+        if (k > 0 && is_variable != (inner->op == TGI_OP_VARIABLE))
+            return tgi_verify_fail(v, "input %u is a variable for some", i);
+        is_variable = inner->op == TGI_OP_VARIABLE;
+    }
+    if (!is_variable)
         return has_value(outer) ||
                tgi_verify_fail(v, "input %u has no value", i);
 
@@ -156,36 +167,111 @@ static bool verify_call_input(tgi_verifier *v, const tgi_graph *callee,
         return false;
     /* A variable under two names could be written behind a read's back. */
     if (variable->last_call == v->ref &&
-        (param->is_written || variable->last_write == v->ref))
+        (is_written || variable->last_write == v->ref))
         return tgi_verify_fail(v, "writes an input that is there twice");
     variable->last_call = v->ref;
-    variable->is_read |= param->is_read;
-    variable->is_written |= param->is_written;
-    if (param->is_written)
+    variable->is_read |= is_read;
+    variable->is_written |= is_written;
+    if (is_written)
         variable->last_write = v->ref;
     return true;
 }
 
 static bool verify_call(tgi_verifier *v)
 {
-    const tgi_graph *callee = ((const tgi_attr_call *)v->node->attr)->callee;
-    if (v->node->n_inputs != callee->params.n)
-        return tgi_verify_fail(v, "has %u inputs for %zu parameters",
-                               v->node->n_inputs, callee->params.n);
+    const tgi_regions regions = tgi_node_regions(v->node);
+    for (size_t k = 0; k < regions.n; k++) {
+        if (v->node->n_inputs != regions.graphs[k]->params.n)
+            return tgi_verify_fail(v, "has %u inputs for %zu parameters",
+                                   v->node->n_inputs,
+                                   regions.graphs[k]->params.n);
+        v->has_effects |= regions.graphs[k]->has_effects;
+    }
     for (uint32_t i = 0; i < v->node->n_inputs; i++)
-        if (!verify_call_input(v, callee, i))
+        if (!verify_region_input(v, i))
             return false;
-    v->has_effects |= callee->has_effects;
     return true;
+}
+
+static bool is_scalar(const tgi_graph *graph, tgi_ref ref, tg_dtype dtype)
+{
+    return tgi_graph_node(graph, ref)->dtype == dtype &&
+           tgi_graph_shape(graph, ref)->rank == 0;
+}
+
+/* What SWITCH and LOOP have in common. */
+static bool verify_regions(tgi_verifier *v)
+{
+    const tgi_regions regions = tgi_node_regions(v->node);
+    if (regions.n == 0 ||
+        v->node->attr_bytes !=
+            sizeof(tgi_attr_regions) + regions.n * sizeof(tgi_graph *))
+        return tgi_verify_fail(v, "has %u bytes of attribute",
+                               v->node->attr_bytes);
+    if (v->node->n_inputs == 0 ||
+        !is_scalar(v->graph, v->node->inputs[0], TG_I64))
+        return tgi_verify_fail(v, "input 0 is not a number");
+    for (size_t k = 0; k < regions.n; k++) {
+        if (regions.graphs[k]->dims != v->graph->dims)
+            return tgi_verify_fail(v, "graph %zu has extents of its own", k);
+        if (tgi_graph_verify(regions.graphs[k]))
+            return false;
+    }
+    return verify_call(v);
+}
+
+static bool same_results(const tgi_graph *a, const tgi_graph *b)
+{
+    if (a->results.n != b->results.n)
+        return false;
+    for (size_t i = 0; i < a->results.n; i++)
+        if (!same_type(tgi_graph_node(a, a->results.data[i]),
+                       tgi_graph_node(b, b->results.data[i])))
+            return false;
+    return true;
+}
+
+static bool verify_switch(tgi_verifier *v)
+{
+    if (!verify_regions(v))
+        return false;
+    const tgi_regions regions = tgi_node_regions(v->node);
+    for (size_t k = 1; k < regions.n; k++)
+        if (!same_results(regions.graphs[0], regions.graphs[k]))
+            return tgi_verify_fail(v, "graph %zu has other results", k);
+    return true;
+}
+
+static bool verify_loop(tgi_verifier *v)
+{
+    const tgi_attr_regions *attr = v->node->attr;
+    if (!verify_regions(v))
+        return false;
+    const tgi_graph *body = attr->graphs[0];
+    if (attr->n_graphs > 2 || attr->n_carried < 0 ||
+        (uint64_t)attr->n_carried >= v->node->n_inputs ||
+        body->results.n != (size_t)attr->n_carried)
+        return tgi_verify_fail(v, "does not carry %lld values",
+                               (long long)attr->n_carried);
+    for (uint32_t k = 0; k < body->results.n; k++)
+        if (!same_type(tgi_graph_node(body, body->results.data[k]),
+                       input_node(v, k + 1)))
+            return tgi_verify_fail(v, "carried value %u changes its type", k);
+    if (attr->n_graphs == 1)
+        return true;
+    const tgi_graph *test = attr->graphs[1];
+    return (test->results.n == 1 &&
+            is_scalar(test, test->results.data[0], TG_BOOL)) ||
+           tgi_verify_fail(v, "its condition is not one");
 }
 
 static bool verify_result(tgi_verifier *v)
 {
     int64_t index = ((const tgi_attr_index *)v->node->attr)->index;
     const tgi_node *call = input_node(v, 0);
-    if (call->op != TGI_OP_CALL)
+    if (!tgi_node_is_region(call))
         return tgi_verify_fail(v, "is not of a call");
-    const tgi_graph *callee = ((const tgi_attr_call *)call->attr)->callee;
+    const tgi_graph *callee = tgi_node_regions(call).graphs[0];
     if (index < 0 || (size_t)index >= callee->results.n)
         return tgi_verify_fail(v, "the callee has no result %lld",
                                (long long)index);
@@ -252,6 +338,9 @@ static bool verify_attr(const tgi_verifier *v)
                 memchr(node->attr, 0, node->attr_bytes) ==
                     (const char *)node->attr + node->attr_bytes - 1) ||
                tgi_verify_fail(v, "its format does not end");
+    if (node->op == TGI_OP_SWITCH || node->op == TGI_OP_LOOP)
+        return node->attr_bytes >= sizeof(tgi_attr_regions) ||
+               tgi_verify_fail(v, "has no graphs");
     return node->attr_bytes == attr_bytes[node->op] ||
            tgi_verify_fail(v, "has %u bytes of attribute", node->attr_bytes);
 }
@@ -329,7 +418,7 @@ static bool verify_node(tgi_verifier *v, tgi_ref ref)
         v->ref = 0;
         return tgi_verify_fail(v, "%%%u has op %d", ref, node->op);
     }
-    bool is_void = node->op == TGI_OP_CALL || node->op == TGI_OP_PRINT;
+    bool is_void = tgi_node_is_region(node) || node->op == TGI_OP_PRINT;
     if (is_void != (node->dtype == TG_DTYPE_NONE) ||
         (!is_void && !tgi_dtype_is_valid(node->dtype)))
         return tgi_verify_fail(v, "has element type %d", node->dtype);

@@ -30,4 +30,15 @@ bool tgi_view_is_dense(const tgi_view *view);
    not overlap. */
 void tgi_view_copy(const tgi_view *to, const tgi_view *from);
 
+/* A dense view of other memory with the type of `like`. */
+static inline tgi_view tgi_view_dense_like(const tgi_view *like, void *data)
+{
+    tgi_view dense;
+    tgi_view_init(&dense, data, (tg_dtype)like->dtype, like->rank, like->dims);
+    return dense;
+}
+
+/* Copies a view, in row-major order, to dense memory. */
+void tgi_view_copy_dense(const tgi_view *from, void *to);
+
 #endif /* TGI_VIEW_H */

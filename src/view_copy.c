@@ -31,3 +31,9 @@ void tgi_view_copy(const tgi_view *to, const tgi_view *from)
     tgi_walk_views(2, (const tgi_view *[]){to, from},
                    loops[tgi_dtype_bytes(to->dtype)], NULL);
 }
+
+void tgi_view_copy_dense(const tgi_view *from, void *to)
+{
+    tgi_view dense = tgi_view_dense_like(from, to);
+    tgi_view_copy(&dense, from);
+}

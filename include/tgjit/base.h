@@ -89,7 +89,8 @@ typedef enum tg_status {
     TG_ERROR_CALLBACK = 12,        /* the callback itself reported failure */
     TG_ERROR_UNSUPPORTED = 13,     /* not in this build */
     TG_ERROR_INTERNAL = 14,        /* a broken invariant of the library */
-    TG_ERROR_FILE = 15             /* a file or directory cannot be used */
+    TG_ERROR_FILE = 15,            /* a file or directory cannot be used */
+    TG_ERROR_LIMIT = 16            /* a loop goes on past its limit */
 } tg_status;
 
 /* "shape error", "out of memory" …: a short name, never NULL. */

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * control.h - branches and loops inside a compiled function.
+ *
+ * Branches and bodies are callbacks like those of functions: each is traced
+ * once, with a trace of its own, takes values and returns values. It may use
+ * values of the callback around it, and variables, as they are; what it does
+ * to variables, prints and checks happens only if and as often as it runs.
+ *
+ *     static void halve(tg_trace *t, const tg_value *in, void *user)
+ *     {
+ *         tg_return(t, tg_mul(in[0], 0.5));
+ *     }
+ *     static void is_large(tg_trace *t, const tg_value *in, void *user)
+ *     {
+ *         tg_return(t, tg_gt(in[0], 1.0));
+ *     }
+ *     ...
+ *     tg_while(is_large, halve, NULL, TG_ARGS(x), &x, 1);
+ *
+ * All of them write their results, values of the current trace, to an array
+ * with room for as many as are asked for; on failure these are invalid.
+ * Initial values that are plain numbers have their C type (tg_scalar gives
+ * them another); a plain number that is returned takes the type it needs.
+ */
+#ifndef TGJIT_CONTROL_H
+#define TGJIT_CONTROL_H
+
+#include "function.h"
+#include "value.h"
+
+TG_BEGIN_DECLS
+
+/*
+ * Results of `then` if the predicate, a bool scalar, is true, else those of
+ * `otherwise`. Both get `args` and return values of the same types.
+ */
+TG_API void tg_cond_at(tg_operand predicate, tg_callback *then,
+                       tg_callback *otherwise, void *user,
+                       const tg_operand *args, size_t n_args,
+                       tg_value *out_results, size_t n_results, tg_site site);
+
+/*
+ * The same for branch `index`, an integer scalar; an index past either end
+ * chooses the nearest branch.
+ */
+TG_API void tg_switch_at(tg_operand index, tg_callback *const *branches,
+                         size_t n_branches, void *user, const tg_operand *args,
+                         size_t n_args, tg_value *out_results,
+                         size_t n_results, tg_site site);
+
+/*
+ * As long as `test` returns true (a bool scalar): the loop values become what
+ * `body` returns. Both get the loop values. The types of these stay what
+ * they are at the beginning. The results are the loop values at the end.
+ */
+TG_API void tg_while_at(tg_callback *test, tg_callback *body, void *user,
+                        const tg_operand *initial, size_t n_values,
+                        tg_value *out_results, size_t n_results, tg_site site);
+
+/* The same, but more than `most_trips` trips are an error: TG_ERROR_LIMIT. */
+TG_API void tg_while_most_at(int64_t most_trips, tg_callback *test,
+                             tg_callback *body, void *user,
+                             const tg_operand *initial, size_t n_values,
+                             tg_value *out_results, size_t n_results,
+                             tg_site site);
+
+/*
+ * `trips` times, an integer scalar; none if it is negative. The body gets the
+ * number of the trip (i64, from 0 on), then the loop values.
+ */
+TG_API void tg_for_at(tg_operand trips, tg_callback *body, void *user,
+                      const tg_operand *initial, size_t n_values,
+                      tg_value *out_results, size_t n_results, tg_site site);
+
+/*
+ * The same, for a number known now, without a loop: the callback runs that
+ * often, its operations become part of the graph around it.
+ */
+TG_API void tg_for_unrolled_at(int64_t trips, tg_callback *body, void *user,
+                               const tg_operand *initial, size_t n_values,
+                               tg_value *out_results, size_t n_results,
+                               tg_site site);
+
+TG_END_DECLS
+
+#ifndef __cplusplus
+
+/* tg_cond(p, f, g, user, TG_ARGS(x, y), results, n) and so on. */
+#define tg_cond(predicate, then, otherwise, user, ...) \
+    tg_cond_at(TG_IN(predicate), then, otherwise, user, __VA_ARGS__, TG_HERE)
+#define tg_switch(index, branches, n_branches, user, ...) \
+    tg_switch_at(TG_IN(index), branches, n_branches, user, __VA_ARGS__, \
+                 TG_HERE)
+#define tg_while(test, body, user, ...) \
+    tg_while_at(test, body, user, __VA_ARGS__, TG_HERE)
+#define tg_while_most(most_trips, test, body, user, ...) \
+    tg_while_most_at(most_trips, test, body, user, __VA_ARGS__, TG_HERE)
+#define tg_for(trips, body, user, ...) \
+    tg_for_at(TG_IN(trips), body, user, __VA_ARGS__, TG_HERE)
+#define tg_for_unrolled(trips, body, user, ...) \
+    tg_for_unrolled_at(trips, body, user, __VA_ARGS__, TG_HERE)
+
+#else /* __cplusplus */
+
+inline void tg_cond(tg_in predicate, tg_callback *then, tg_callback *otherwise,
+                    void *user, tg_ins args, tg_value *out_results,
+                    size_t n_results, tg_site site = TG_HERE)
+{
+    tg_cond_at(predicate, then, otherwise, user, args.begin(), args.size(),
+               out_results, n_results, site);
+}
+inline void tg_switch(tg_in index, tg_callback *const *branches,
+                      size_t n_branches, void *user, tg_ins args,
+                      tg_value *out_results, size_t n_results,
+                      tg_site site = TG_HERE)
+{
+    tg_switch_at(index, branches, n_branches, user, args.begin(), args.size(),
+                 out_results, n_results, site);
+}
+inline void tg_while(tg_callback *test, tg_callback *body, void *user,
+                     tg_ins initial, tg_value *out_results, size_t n_results,
+                     tg_site site = TG_HERE)
+{
+    tg_while_at(test, body, user, initial.begin(), initial.size(), out_results,
+                n_results, site);
+}
+inline void tg_while_most(int64_t most_trips, tg_callback *test,
+                          tg_callback *body, void *user, tg_ins initial,
+                          tg_value *out_results, size_t n_results,
+                          tg_site site = TG_HERE)
+{
+    tg_while_most_at(most_trips, test, body, user, initial.begin(),
+                     initial.size(), out_results, n_results, site);
+}
+inline void tg_for(tg_in trips, tg_callback *body, void *user, tg_ins initial,
+                   tg_value *out_results, size_t n_results,
+                   tg_site site = TG_HERE)
+{
+    tg_for_at(trips, body, user, initial.begin(), initial.size(), out_results,
+              n_results, site);
+}
+inline void tg_for_unrolled(int64_t trips, tg_callback *body, void *user,
+                            tg_ins initial, tg_value *out_results,
+                            size_t n_results, tg_site site = TG_HERE)
+{
+    tg_for_unrolled_at(trips, body, user, initial.begin(), initial.size(),
+                       out_results, n_results, site);
+}
+
+#endif /* __cplusplus */
+
+#endif /* TGJIT_CONTROL_H */

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ops_control.c - branches and loops of a callback: what they take, what they
+ * give, and what is said if that does not fit.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "dump.h"
+#include "tgjit/control.h"
+#include "trace_region.h"
+
+/* -- What all of them check ------------------------------------------------ */
+
+static void clear_results(tg_value *out_results, size_t n_results)
+{
+    for (size_t i = 0; out_results && i < n_results; i++)
+        out_results[i] = (tg_value){0, 0};
+}
+
+/* Records "op: message" at the place of the operation; false. */
+static bool fail(tgi_control *c, tg_status status, const char *format, ...)
+    TG_PRINTF(3, 4);
+static bool fail(tgi_control *c, tg_status status, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    tgi_trace_fail(c->o.t, status, c->o.b.site, "%s: %s", c->o.b.op_name,
+                   text);
+    return false;
+}
+
+static bool are_given(tgi_control *c, tg_callback *const *callbacks, size_t n,
+                      const tg_operand *operands, size_t n_operands,
+                      const tg_value *results, size_t n_results)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!callbacks[i])
+            return fail(c, TG_ERROR_INVALID_ARGUMENT, "a callback is NULL");
+    if (n_operands && !operands)
+        return fail(c, TG_ERROR_INVALID_ARGUMENT, "the values are NULL");
+    if (n_results && !results)
+        return fail(c, TG_ERROR_INVALID_ARGUMENT, "the results are NULL");
+    return true;
+}
+
+static bool add_operands(tgi_control *c, const tg_operand *operands, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!tgi_control_add_input(c, tgi_operation_in(&c->o, operands[i])))
+            return false;
+    return true;
+}
+
+/* "f32[3]" */
+static const char *type_text(const tgi_graph *graph, tgi_ref ref,
+                             tgi_strbuf *text)
+{
+    tgi_type_print(graph, ref, text);
+    return text->text ? text->text : "?";
+}
+
+/* A failure about two types; false. */
+static bool fail_types(tgi_control *c, const char *what, const char *name,
+                       size_t i, const tgi_graph *graph, tgi_ref is,
+                       const char *who, const tgi_graph *inner, tgi_ref given)
+{
+    tgi_strbuf a = {0}, b = {0};
+    const bool is_dtype = tgi_graph_node(graph, is)->dtype !=
+                          tgi_graph_node(inner, given)->dtype;
+    fail(c, is_dtype ? TG_ERROR_DTYPE : TG_ERROR_SHAPE,
+         "%s %zu%s%s%s is %s, %s returns %s", what, i, name ? " ('" : "",
+         name ? name : "", name ? "')" : "", type_text(graph, is, &a), who,
+         type_text(inner, given, &b));
+    tgi_strbuf_deinit(&a);
+    tgi_strbuf_deinit(&b);
+    return false;
+}
+
+/* An operand as a scalar of `dtype`, which `what` must be. */
+static tgi_ref scalar_of(tgi_control *c, tg_operand operand, bool is_bool,
+                         const char *what)
+{
+    tgi_ref ref = tgi_operation_in(&c->o, operand);
+    if (!ref)
+        return 0;
+    const tgi_graph *graph = c->o.t->graph;
+    const tgi_node *node = tgi_graph_node(graph, ref);
+    const bool fits = is_bool ? node->dtype == TG_BOOL
+                              : tgi_dtype_is(node->dtype, TGI_CLASS_INT);
+    if (!fits || tgi_graph_shape(graph, ref)->rank != 0) {
+        tgi_strbuf text = {0};
+        fail(c, fits ? TG_ERROR_SHAPE : TG_ERROR_DTYPE,
+             "the %s is %s, not a %s scalar", what,
+             type_text(graph, ref, &text), is_bool ? "bool" : "integer");
+        tgi_strbuf_deinit(&text);
+        return 0;
+    }
+    return tgi_build_cast(&c->o.b, ref, TG_I64);
+}
+
+/* -- Branches -------------------------------------------------------------- */
+
+/* The results of branch `number`, still open, against those of the first. */
+static bool fit_branch(tgi_control *c, tg_trace *t, const char *name)
+{
+    const tgi_graph *first = c->graphs.data[0];
+    if (t->results.n != first->results.n)
+        return fail(c, TG_ERROR_INVALID_ARGUMENT,
+                    "%s returns %zu values, %s %zu", first->name,
+                    first->results.n, name, t->results.n);
+    for (size_t i = 0; i < t->results.n; i++) {
+        const tgi_ref wanted = first->results.data[i];
+        const tgi_node *node = tgi_graph_node(first, wanted);
+        if (!tgi_control_fit(c, t, i, (tg_dtype)node->dtype, node->shape))
+            return fail_types(c, "result", node->name, i, first, wanted, name,
+                              t->graph, t->results.data[i]);
+    }
+    return true;
+}
+
+static bool trace_branch(tgi_control *c, const char *name,
+                         tg_callback *callback, void *user)
+{
+    tg_trace *t = tgi_control_open(c, name, callback, user, 1);
+    if (!t)
+        return false;
+    const bool fits = c->graphs.n == 0 || fit_branch(c, t, name);
+    return tgi_control_close(c, t) && fits;
+}
+
+/* After the branches: results are there, as many as are asked for. */
+static void finish_branches(tgi_control *c, tg_value *out_results,
+                            size_t n_results)
+{
+    const size_t n = c->graphs.data[0]->results.n;
+    if (n_results > n)
+        fail(c, TG_ERROR_INVALID_ARGUMENT,
+             "the branches have %zu results, %zu are asked for", n, n_results);
+    else
+        tgi_control_finish(c, TGI_OP_SWITCH, 0, 0, out_results, n_results);
+}
+
+void tg_cond_at(tg_operand predicate, tg_callback *then,
+                tg_callback *otherwise, void *user, const tg_operand *args,
+                size_t n_args, tg_value *out_results, size_t n_results,
+                tg_site site)
+{
+    tgi_control c;
+    clear_results(out_results, n_results);
+    if (!tgi_control_begin(&c, "cond", site))
+        return;
+    if (are_given(&c, (tg_callback *[]){then, otherwise}, 2, args, n_args,
+                  out_results, n_results) &&
+        tgi_control_add_input(&c, scalar_of(&c, predicate, true,
+                                            "predicate")) &&
+        add_operands(&c, args, n_args) &&
+        trace_branch(&c, "then", then, user) &&
+        trace_branch(&c, "else", otherwise, user)) {
+        /* Graph 1 is for true. */
+        tgi_graph *first = c.graphs.data[0];
+        c.graphs.data[0] = c.graphs.data[1];
+        c.graphs.data[1] = first;
+        finish_branches(&c, out_results, n_results);
+    }
+    tgi_control_end(&c);
+}
+
+static bool trace_branches(tgi_control *c, tg_callback *const *branches,
+                           size_t n, void *user)
+{
+    char name[40];
+    for (size_t i = 0; i < n; i++) {
+        snprintf(name, sizeof(name), "branch %zu", i);
+        if (!trace_branch(c, name, branches[i], user))
+            return false;
+    }
+    return true;
+}
+
+void tg_switch_at(tg_operand index, tg_callback *const *branches,
+                  size_t n_branches, void *user, const tg_operand *args,
+                  size_t n_args, tg_value *out_results, size_t n_results,
+                  tg_site site)
+{
+    tgi_control c;
+    clear_results(out_results, n_results);
+    if (!tgi_control_begin(&c, "switch", site))
+        return;
+    if (!branches || n_branches == 0)
+        fail(&c, TG_ERROR_INVALID_ARGUMENT, "there are no branches");
+    else if (are_given(&c, branches, n_branches, args, n_args, out_results,
+                       n_results) &&
+             tgi_control_add_input(&c, scalar_of(&c, index, false, "index")) &&
+             add_operands(&c, args, n_args) &&
+             trace_branches(&c, branches, n_branches, user))
+        finish_branches(&c, out_results, n_results);
+    tgi_control_end(&c);
+}
+
+/* -- Loops ----------------------------------------------------------------- */
+
+/* The results of a body, still open, against the loop values: inputs 1 … n */
+static bool fit_body(tgi_control *c, tg_trace *t, size_t n_values)
+{
+    const tgi_graph *around = c->o.t->graph;
+    if (t->results.n != n_values)
+        return fail(c, TG_ERROR_INVALID_ARGUMENT,
+                    "the body returns %zu values, the loop has %zu",
+                    t->results.n, n_values);
+    for (size_t i = 0; i < n_values; i++) {
+        const tgi_ref value = c->inputs.data[i + 1];
+        const tgi_node *node = tgi_graph_node(around, value);
+        if (!tgi_control_fit(c, t, i, (tg_dtype)node->dtype, node->shape))
+            return fail_types(c, "loop value", node->name, i, around, value,
+                              "the body", t->graph, t->results.data[i]);
+    }
+    return true;
+}
+
+static bool trace_body(tgi_control *c, tg_callback *body, void *user,
+                       size_t first, size_t n_values)
+{
+    tg_trace *t = tgi_control_open(c, "body", body, user, first);
+    if (!t)
+        return false;
+    const bool fits = fit_body(c, t, n_values);
+    return tgi_control_close(c, t) && fits;
+}
+
+static bool trace_test(tgi_control *c, tg_callback *test, void *user)
+{
+    tg_trace *t = tgi_control_open(c, "test", test, user, 1);
+    if (!t)
+        return false;
+    bool fits = t->results.n == 1;
+    if (!fits) {
+        fail(c, TG_ERROR_INVALID_ARGUMENT,
+             "the test returns %zu values, not one", t->results.n);
+    } else {
+        const tgi_ref ref = t->results.data[0];
+        const tgi_node *node = tgi_graph_node(t->graph, ref);
+        const bool is_bool = node->dtype == TG_BOOL;
+        fits = is_bool && tgi_graph_shape(t->graph, ref)->rank == 0;
+        tgi_strbuf text = {0};
+        if (!fits)
+            fail(c, is_bool ? TG_ERROR_SHAPE : TG_ERROR_DTYPE,
+                 "the test returns %s, not a bool scalar",
+                 type_text(t->graph, ref, &text));
+        tgi_strbuf_deinit(&text);
+    }
+    return tgi_control_close(c, t) && fits;
+}
+
+/* Loop values are what is asked for, or fewer. */
+static bool has_results(tgi_control *c, size_t n_values, size_t n_results)
+{
+    return n_results <= n_values ||
+           fail(c, TG_ERROR_INVALID_ARGUMENT,
+                "there are %zu loop values, %zu are asked for", n_values,
+                n_results);
+}
+
+/* `most` < 0: any number of trips. */
+static void make_while(int64_t most, tg_callback *test, tg_callback *body,
+                       void *user, const tg_operand *initial, size_t n_values,
+                       tg_value *out_results, size_t n_results, tg_site site)
+{
+    tgi_control c;
+    clear_results(out_results, n_results);
+    if (!tgi_control_begin(&c, "while", site))
+        return;
+    const tgi_number trips = {TGI_INT, {.i = most < 0 ? INT64_MAX : most}};
+    if (are_given(&c, (tg_callback *[]){test, body}, 2, initial, n_values,
+                  out_results, n_results) &&
+        has_results(&c, n_values, n_results) &&
+        tgi_control_add_input(&c, tgi_build_number(&c.o.b, TG_I64, TG_I64,
+                                                   trips)) &&
+        add_operands(&c, initial, n_values) && trace_test(&c, test, user) &&
+        trace_body(&c, body, user, 1, n_values)) {
+        /* Graph 0 is the body. */
+        tgi_graph *first = c.graphs.data[0];
+        c.graphs.data[0] = c.graphs.data[1];
+        c.graphs.data[1] = first;
+        tgi_control_finish(&c, TGI_OP_LOOP, n_values,
+                           most < 0 ? 0 : TGI_LOOP_LIMITED, out_results,
+                           n_results);
+    }
+    tgi_control_end(&c);
+}
+
+void tg_while_at(tg_callback *test, tg_callback *body, void *user,
+                 const tg_operand *initial, size_t n_values,
+                 tg_value *out_results, size_t n_results, tg_site site)
+{
+    make_while(-1, test, body, user, initial, n_values, out_results, n_results,
+               site);
+}
+
+void tg_while_most_at(int64_t most_trips, tg_callback *test, tg_callback *body,
+                      void *user, const tg_operand *initial, size_t n_values,
+                      tg_value *out_results, size_t n_results, tg_site site)
+{
+    make_while(most_trips < 0 ? 0 : most_trips, test, body, user, initial,
+               n_values, out_results, n_results, site);
+}
+
+void tg_for_at(tg_operand trips, tg_callback *body, void *user,
+               const tg_operand *initial, size_t n_values,
+               tg_value *out_results, size_t n_results, tg_site site)
+{
+    tgi_control c;
+    clear_results(out_results, n_results);
+    if (!tgi_control_begin(&c, "for", site))
+        return;
+    if (are_given(&c, &body, 1, initial, n_values, out_results, n_results) &&
+        has_results(&c, n_values, n_results) &&
+        tgi_control_add_input(&c, scalar_of(&c, trips, false,
+                                            "number of trips")) &&
+        add_operands(&c, initial, n_values) &&
+        trace_body(&c, body, user, 0, n_values))
+        tgi_control_finish(&c, TGI_OP_LOOP, n_values, 0, out_results,
+                           n_results);
+    tgi_control_end(&c);
+}
+
+/* -- Loops without a loop -------------------------------------------------- */
+
+/* One trip: `values` (trip number first) become what the body returns. */
+static bool unroll_trip(tgi_control *c, tg_callback *body, void *user,
+                        tg_value *in, size_t n_values)
+{
+    tg_trace *t = c->o.t;
+    /* What it returns is not what the callback around it does. */
+    tg_trace saved = *t;
+    t->has_returned = false;
+    memset(&t->results, 0, sizeof(t->results));
+    body(t, in, user);
+    bool ok = t->status == TG_OK && fit_body(c, t, n_values);
+    for (size_t i = 0; ok && i < n_values; i++)
+        in[i + 1] = tgi_trace_value(t, t->results.data[i]);
+    tgi_vec_deinit(&t->results);
+    t->results.data = saved.results.data;
+    t->results.n = saved.results.n;
+    t->results.capacity = saved.results.capacity;
+    t->has_returned = saved.has_returned;
+    return ok;
+}
+
+static void unroll(tgi_control *c, int64_t trips, tg_callback *body,
+                   void *user, size_t n_values, tg_value *out_results,
+                   size_t n_results)
+{
+    tg_trace *t = c->o.t;
+    tg_value *in = tgi_alloc((n_values + 1) * sizeof(*in));
+    if (!in) {
+        tgi_error_memory();
+        tgi_trace_stick(t);
+        return;
+    }
+    for (size_t i = 1; i <= n_values; i++)
+        in[i] = tgi_trace_value(t, c->inputs.data[i]);
+    bool ok = true;
+    for (int64_t trip = 0; ok && trip < trips; trip++) {
+        const tgi_number number = {TGI_INT, {.i = trip}};
+        in[0] = tgi_operation_end(
+            &c->o, tgi_build_number(&c->o.b, TG_I64, TG_I64, number));
+        ok = tg_is_valid(in[0]) && unroll_trip(c, body, user, in, n_values);
+    }
+    for (size_t i = 0; ok && i < n_results; i++)
+        out_results[i] = in[i + 1];
+    tgi_free(in);
+}
+
+void tg_for_unrolled_at(int64_t trips, tg_callback *body, void *user,
+                        const tg_operand *initial, size_t n_values,
+                        tg_value *out_results, size_t n_results, tg_site site)
+{
+    tgi_control c;
+    clear_results(out_results, n_results);
+    if (!tgi_control_begin(&c, "for_unrolled", site))
+        return;
+    const tgi_number number = {TGI_INT, {.i = trips}};
+    if (are_given(&c, &body, 1, initial, n_values, out_results, n_results) &&
+        has_results(&c, n_values, n_results) &&
+        tgi_control_add_input(&c, tgi_build_number(&c.o.b, TG_I64, TG_I64,
+                                                   number)) &&
+        add_operands(&c, initial, n_values))
+        unroll(&c, trips, body, user, n_values, out_results, n_results);
+    tgi_control_end(&c);
+}

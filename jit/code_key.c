@@ -126,10 +126,25 @@ static void put_kernel(tgi_strbuf *key, const tgi_kernel_loops *kernel)
 
 /* -- Programs -------------------------------------------------------------- */
 
-static void put_host_step(tgi_strbuf *key, const tgi_loops *loops,
-                          const tgi_host_step *host)
+static void put_control(tgi_strbuf *key, const tgi_control_loops *control)
 {
-    const uint32_t n = tgi_graph_node(loops->graph, host->print)->n_inputs;
+    put(key, control->n_cases);
+    put(key, control->decides);
+    put(key, control->counter);
+    put(key, control->has_test);
+    put(key, control->test);
+    put(key, control->is_limited);
+    put(key, control->failed);
+    put(key, control->n_moved);
+    for (uint32_t i = 0; i < control->n_moved; i++) {
+        put(key, control->from[i]);
+        put(key, control->to[i]);
+    }
+}
+
+static void put_host_step(tgi_strbuf *key, const tgi_host_step *host)
+{
+    const uint32_t n = tgi_graph_node(host->graph, host->print)->n_inputs;
     put(key, n);
     for (uint32_t i = 0; i < n; i++)
         put(key, host->buffers[i]);
@@ -158,10 +173,13 @@ static void put_loops(tgi_strbuf *key, const tgi_loops *loops)
     }
     put(key, loops->hosts.n);
     for (size_t i = 0; i < loops->hosts.n; i++)
-        put_host_step(key, loops, &loops->hosts.data[i]);
+        put_host_step(key, &loops->hosts.data[i]);
     put(key, loops->checked.n);
     for (size_t i = 0; i < loops->checked.n; i++)
         put(key, loops->checked.data[i].buffer);
+    put(key, loops->controls.n);
+    for (size_t i = 0; i < loops->controls.n; i++)
+        put_control(key, &loops->controls.data[i]);
     put(key, loops->n_epochs);
 }
 

@@ -40,7 +40,8 @@ static tg_status make_loops(job *j)
     if (j->loops->hosts.n)
         TGI_FAIL(TG_ERROR_UNSUPPORTED,
                  tgi_node_site(tgi_graph_node(
-                     j->graph, j->loops->hosts.data[0].print)),
+                     j->loops->hosts.data[0].graph,
+                     j->loops->hosts.data[0].print)),
                  "'%s' prints, which an exported function cannot",
                  j->graph->name);
     /* An exported function does not know whether anything has changed. */
@@ -88,7 +89,7 @@ static void list_buffers(job *j)
             break;
         case TGI_PLACE_CONSTANT:
             out->place = TGI_EXPORT_DATA;
-            out->data = tgi_graph_constant(j->graph, b->node);
+            out->data = tgi_graph_constant(b->graph, b->node);
             j->constant_bytes += j->sizes[i];
             break;
         case TGI_PLACE_TEMP:
@@ -97,6 +98,7 @@ static void list_buffers(job *j)
             out->offset = j->offsets[i];
             break;
         case TGI_PLACE_VALUES:
+        case TGI_PLACE_COUNTER:
             break;
         }
     }

@@ -39,14 +39,14 @@ static void forget(tgi_fuse_state *s)
         tgi_vec_deinit(&s->kernels.data[i].tasks);
     tgi_vec_deinit(&s->tasks);
     tgi_vec_deinit(&s->kernels);
-    tgi_loops_destroy(s->loops);
-    s->loops = NULL;
+    tgi_vec_deinit(&s->region_results);
     s->last_check = 0;
     s->fence = 0;
     s->must_restart = false;
     for (size_t i = 0; i < s->graph->params.n; i++) {
         s->first_write[i] = 0;
-        s->param_buffer[i] = s->last_reader[i] = s->last_writer[i] = 0;
+        s->param_buffer[i] = s->given ? s->given[i] : 0;
+        s->last_reader[i] = s->last_writer[i] = 0;
     }
     for (tgi_ref ref = 0; ref <= s->graph->n_nodes; ref++)
         s->values[ref] = (tgi_fuse_value){.forced = s->values[ref].forced};
@@ -54,23 +54,20 @@ static void forget(tgi_fuse_state *s)
 
 static tg_status attempt(tgi_fuse_state *s)
 {
-    s->loops = tgi_loops_create(s->graph->name, s->dims, s->graph);
-    if (!s->loops)
-        return tg_error_last()->status;
+    forget(s);
+    s->loops->buffers.n = s->first_buffer;
     TGI_TRY(tgi_fuse_values(s));
     TGI_TRY(tgi_fuse_tasks(s));
-    TGI_TRY(tgi_fuse_place(s));
-    return s->must_restart ? TG_OK : tgi_fuse_build(s);
+    return tgi_fuse_place(s);
 }
 
-static tg_status fuse(tgi_fuse_state *s)
+static tg_status find_kernels(tgi_fuse_state *s)
 {
     for (int i = 0; i < MOST_ATTEMPTS; i++) {
         const size_t explained = s->explain ? s->explain->n : 0;
         TGI_TRY(attempt(s));
         if (!s->must_restart)
             return TG_OK;
-        forget(s);
         if (s->explain)
             tgi_strbuf_cut(s->explain, explained);
     }
@@ -78,39 +75,58 @@ static tg_status fuse(tgi_fuse_state *s)
              "fusion of '%s' comes to no end", s->graph->name);
 }
 
+static bool has_memory(const tgi_fuse_state *s)
+{
+    return s->values && s->first_write && s->param_buffer && s->last_reader &&
+           s->last_writer;
+}
+
+tg_status tgi_fuse_begin(tgi_fuse_state *s)
+{
+    const size_t n_params = s->graph->params.n + 1;
+    s->first_buffer = (uint32_t)s->loops->buffers.n;
+    s->values =
+        tgi_alloc_zero(((size_t)s->graph->n_nodes + 1) * sizeof(*s->values));
+    s->first_write = tgi_alloc_zero(n_params * sizeof(*s->first_write));
+    s->param_buffer = tgi_alloc_zero(n_params * sizeof(*s->param_buffer));
+    s->last_reader = tgi_alloc_zero(n_params * sizeof(*s->last_reader));
+    s->last_writer = tgi_alloc_zero(n_params * sizeof(*s->last_writer));
+    return has_memory(s) ? find_kernels(s) : tgi_error_memory();
+}
+
+void tgi_fuse_end(tgi_fuse_state *s)
+{
+    if (has_memory(s))
+        forget(s);
+    tgi_free(s->values);
+    tgi_free(s->first_write);
+    tgi_free(s->param_buffer);
+    tgi_free(s->last_reader);
+    tgi_free(s->last_writer);
+}
+
 tg_status tgi_fuse(const tgi_graph *graph, const tgi_variant *variant,
                    tgi_strbuf *explain, tgi_loops **out_loops)
 {
-    size_t n_params = graph->params.n + 1;
     tgi_fuse_state s = {.graph = graph,
                         .variant = variant,
                         .dims = variant->dims,
-                        .explain = explain};
+                        .explain = explain,
+                        .loops = tgi_loops_create(graph->name, variant->dims,
+                                                  graph)};
     *out_loops = NULL;
-    s.values =
-        tgi_alloc_zero(((size_t)graph->n_nodes + 1) * sizeof(*s.values));
-    s.first_write = tgi_alloc_zero(n_params * sizeof(*s.first_write));
-    s.param_buffer = tgi_alloc_zero(n_params * sizeof(*s.param_buffer));
-    s.last_reader = tgi_alloc_zero(n_params * sizeof(*s.last_reader));
-    s.last_writer = tgi_alloc_zero(n_params * sizeof(*s.last_writer));
-    tg_status status = s.values && s.first_write && s.param_buffer &&
-                               s.last_reader && s.last_writer
-                           ? fuse(&s)
-                           : tgi_error_memory();
+    if (!s.loops)
+        return tg_error_last()->status;
+    tg_status status = tgi_fuse_begin(&s);
+    if (!status)
+        status = tgi_fuse_build(&s);
     /* What follows from such an extent means nothing. */
     if (tgi_dims_has_lacked_memory(s.dims))
         status = tgi_error_memory();
-    if (!status) {
+    tgi_fuse_end(&s);
+    if (status)
+        tgi_loops_destroy(s.loops);
+    else
         *out_loops = s.loops;
-        s.loops = NULL;
-    }
-    if (s.values && s.first_write && s.param_buffer && s.last_reader &&
-        s.last_writer)
-        forget(&s);
-    tgi_free(s.values);
-    tgi_free(s.first_write);
-    tgi_free(s.param_buffer);
-    tgi_free(s.last_reader);
-    tgi_free(s.last_writer);
     return status;
 }

@@ -10,6 +10,7 @@ uint32_t tgi_fuse_add_buffer(tgi_fuse_state *s, tgi_loop_buffer buffer)
 {
     if (buffer.count == TGI_DIM_NONE)
         return 0;
+    buffer.graph = s->graph;
     if (!tgi_vec_push(&s->loops->buffers, buffer)) {
         tgi_error_memory();
         return 0;

@@ -125,14 +125,14 @@ static bool begins_here(const merger *m, uint32_t buffer, uint32_t epoch)
 {
     const tgi_loop_buffer *b = &m->loops->buffers.data[buffer];
     return (b->place == TGI_PLACE_TEMP || b->place == TGI_PLACE_RESULT) &&
-           b->first == epoch && is_alone(m, buffer);
+           b->first == epoch && is_alone(m, buffer) && !b->is_pinned;
 }
 
 static bool ends_here(const merger *m, uint32_t buffer, uint32_t epoch)
 {
     const tgi_loop_buffer *b = &m->loops->buffers.data[buffer];
     return b->place == TGI_PLACE_TEMP && b->first < epoch &&
-           b->last == epoch && is_alone(m, buffer);
+           b->last == epoch && is_alone(m, buffer) && !b->is_pinned;
 }
 
 /* A result stays one: what was before it lies there, too. */
@@ -140,8 +140,11 @@ static void merge(merger *m, uint32_t old, uint32_t new)
 {
     tgi_loop_buffer *before = &m->loops->buffers.data[old];
     tgi_loop_buffer *after = &m->loops->buffers.data[new];
-    tgi_fuse_explain(m->state, after->node, "in place of %%%u",
-                     before->node);
+    if (after->graph == before->graph) {
+        tgi_fuse_state of = *m->state;
+        of.graph = after->graph;
+        tgi_fuse_explain(&of, after->node, "in place of %%%u", before->node);
+    }
     m->has_merged = true;
     if (after->place == TGI_PLACE_RESULT) {
         m->same[old] = new;
@@ -221,6 +224,17 @@ static void visit_epochs(merger *m)
 
 /* -- Numbers --------------------------------------------------------------- */
 
+static void renumber_control(tgi_control_loops *c, const uint32_t *number)
+{
+    c->decides = number[c->decides];
+    c->counter = number[c->counter];
+    c->test = number[c->test];
+    for (uint32_t i = 0; i < c->n_moved; i++) {
+        c->from[i] = number[c->from[i]];
+        c->to[i] = number[c->to[i]];
+    }
+}
+
 /* Takes what is gone out of the list, and gives everybody new numbers. */
 static void renumber(merger *m)
 {
@@ -240,13 +254,15 @@ static void renumber(merger *m)
     for (size_t i = 0; i < loops->hosts.n; i++) {
         const tgi_host_step *host = &loops->hosts.data[i];
         const uint32_t n_inputs =
-            tgi_graph_node(loops->graph, host->print)->n_inputs;
+            tgi_graph_node(host->graph, host->print)->n_inputs;
         for (uint32_t j = 0; j < n_inputs; j++)
             host->buffers[j] = number[host->buffers[j]];
     }
     for (size_t i = 0; i < loops->checked.n; i++)
         loops->checked.data[i].buffer =
             number[loops->checked.data[i].buffer];
+    for (size_t i = 0; i < loops->controls.n; i++)
+        renumber_control(&loops->controls.data[i], number);
     for (uint32_t i = 0; i < loops->buffers.n; i++)
         if (m->same[i] == i)
             loops->buffers.data[number[i]] = loops->buffers.data[i];

@@ -285,7 +285,7 @@ static tg_status build_check(tgi_builder *b, const tgi_task *task)
     uint32_t buffer = tgi_fuse_buffer_of(s, tgi_fuse_dense(s, task->value));
     if (!buffer)
         return tg_error_last()->status;
-    tgi_checked checked = {task->node, buffer - 1};
+    tgi_checked checked = {s->graph, task->node, buffer - 1};
     tgi_loop_check check = {.number = (uint32_t)s->loops->checked.n};
     check.value = tgi_builder_in_range(b, index,
                                        tgi_fuse_extent(s, data, axis),

@@ -48,6 +48,14 @@ static int64_t param_of(const tgi_fuse_state *s, tgi_ref ref)
                : -1;
 }
 
+/* The kernel + 1 that is the branch or loop whose write a read sees; 0: it
+   sees what was there at the beginning. */
+static uint32_t kernel_seen(const tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_ref region = tgi_fuse_seen_region(s, ref);
+    return region ? s->tasks.data[s->values[region].task - 1].kernel + 1 : 0;
+}
+
 /* The parameter whose buffer an entry reads; -1: none. */
 static int64_t param_read(const tgi_fuse_state *s, const tgi_task *task,
                           uint32_t i)
@@ -264,12 +272,32 @@ static void raise(bounds *b, uint32_t kernel, bool can_join)
     }
 }
 
+/* The kernel + 1 from which on a variable has the contents that an entry of a
+   task reads: a branch or loop; 0: from the beginning. */
+static uint32_t contents_since(const tgi_fuse_state *s, const tgi_task *task,
+                               uint32_t i)
+{
+    tgi_ref ref = task->expansion.entries.data[i].node;
+    if (s->values[ref].how == TGI_FUSE_ALIAS)
+        ref = tgi_fuse_dense(s, ref);
+    return kernel_seen(s, ref);
+}
+
+static void raise_behind(bounds *b, uint32_t kernel)
+{
+    if (kernel)
+        raise(b, kernel - 1, false);
+}
+
 static bounds bounds_of(tgi_fuse_state *s, const tgi_task *task)
 {
     bounds b = {0, true};
     for (size_t n = 0; n < task->expansion.order.n; n++) {
-        const tgi_task *writer =
-            tgi_fuse_writer(s, task, task->expansion.order.data[n]);
+        const uint32_t entry = task->expansion.order.data[n];
+        const tgi_task *writer = tgi_fuse_writer(s, task, entry);
+        /* What a branch or loop has left in a variable. */
+        if (param_read(s, task, entry) >= 0)
+            raise_behind(&b, contents_since(s, task, entry));
         if (writer)
             raise(&b, writer->kernel, !writer->is_part);
         /* All parts come one after the other. */
@@ -333,6 +361,7 @@ static tg_status open_kernel(tgi_fuse_state *s, const tgi_task *task)
     tgi_fuse_kernel k = {
         .is_closed = task->kind == TGI_TASK_CHECK ||
                      task->kind == TGI_TASK_PRINT ||
+                     task->kind == TGI_TASK_REGION ||
                      task->kind == TGI_TASK_PACK ||
                      (task->source && !is_product(task)),
         .has_reduction = task->kind == TGI_TASK_REDUCE,
@@ -347,13 +376,32 @@ static tg_status open_kernel(tgi_fuse_state *s, const tgi_task *task)
     return tgi_vec_push(&s->kernels, k) ? TG_OK : tgi_error_memory();
 }
 
-/* A print reads whole buffers. */
-static void note_printed(tgi_fuse_state *s, const tgi_task *task)
+/* Prints, branches and loops read whole buffers, all but the values a loop
+   begins with: these have tasks of their own. */
+static bool takes_whole(const tgi_task *task)
 {
-    const tgi_node *print = tgi_graph_node(s->graph, task->node);
-    for (uint32_t i = 0; i < print->n_inputs; i++) {
-        tgi_ref ref = tgi_fuse_dense(s, print->inputs[i]);
+    return task->kind == TGI_TASK_PRINT || task->kind == TGI_TASK_REGION;
+}
+
+static bool takes_input(const tgi_node *node, uint32_t i)
+{
+    const tgi_attr_regions *attr = node->attr;
+    return node->op != TGI_OP_LOOP || i == 0 || i > attr->n_carried;
+}
+
+static void note_whole(tgi_fuse_state *s, const tgi_task *task)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, task->node);
+    for (uint32_t i = 0; i < node->n_inputs; i++) {
+        tgi_ref ref = tgi_fuse_dense(s, node->inputs[i]);
+        if (!takes_input(node, i))
+            continue;
         int64_t param = param_of(s, ref);
+        if (tgi_graph_node(s->graph, ref)->op == TGI_OP_VARIABLE) {
+            param = (int64_t)tgi_fuse_param(s, ref);
+            if (tgi_node_writes(node, i))
+                s->last_writer[param] = task->kernel + 1;
+        }
         s->values[ref].is_read = true;
         if (param >= 0)
             s->last_reader[param] = task->kernel + 1;
@@ -362,8 +410,8 @@ static void note_printed(tgi_fuse_state *s, const tgi_task *task)
 
 static void note_reads(tgi_fuse_state *s, const tgi_task *task)
 {
-    if (task->kind == TGI_TASK_PRINT)
-        note_printed(s, task);
+    if (takes_whole(task))
+        note_whole(s, task);
     for (size_t n = 0; n < task->expansion.order.n; n++) {
         uint32_t i = task->expansion.order.data[n];
         int64_t param = param_read(s, task, i);
@@ -489,27 +537,45 @@ static tg_status cut(tgi_fuse_state *s, const tgi_task *task)
     return TG_OK;
 }
 
+/* True if a variable was written before `kernel`, since it got the contents
+   that are wanted. */
 static bool is_overwritten(const tgi_fuse_state *s, int64_t param,
-                           uint32_t kernel)
+                           uint32_t since, uint32_t kernel)
 {
-    return param >= 0 && s->last_writer[param] &&
+    return param >= 0 && s->last_writer[param] > since &&
            s->last_writer[param] - 1 < kernel;
+}
+
+static bool writes_param(const tgi_fuse_state *s, const tgi_node *node,
+                         int64_t param)
+{
+    for (uint32_t i = 0; i < node->n_inputs; i++)
+        if (tgi_node_writes(node, i) &&
+            (int64_t)tgi_fuse_param(s, node->inputs[i]) == param)
+            return true;
+    return false;
 }
 
 /* A read of a variable that a kernel has overwritten by now; 0: none. */
 static tgi_ref find_stale(const tgi_fuse_state *s, const tgi_task *task,
                           uint32_t kernel)
 {
-    const tgi_node *print = tgi_graph_node(s->graph, task->node);
-    for (uint32_t i = 0;
-         task->kind == TGI_TASK_PRINT && i < print->n_inputs; i++) {
-        tgi_ref ref = tgi_fuse_dense(s, print->inputs[i]);
-        if (is_overwritten(s, param_of(s, ref), kernel))
+    const tgi_node *node = tgi_graph_node(s->graph, task->node);
+    for (uint32_t i = 0; takes_whole(task) && i < node->n_inputs; i++) {
+        tgi_ref ref = tgi_fuse_dense(s, node->inputs[i]);
+        int64_t param = param_of(s, ref);
+        if (!takes_input(node, i) || param < 0)
+            continue;
+        /* A loop that writes the variable would do so behind its back. */
+        if (is_overwritten(s, param, kernel_seen(s, ref), kernel) ||
+            writes_param(s, node, param))
             return ref;
     }
     for (size_t n = 0; n < task->expansion.order.n; n++) {
         uint32_t i = task->expansion.order.data[n];
-        if (is_overwritten(s, param_read(s, task, i), kernel))
+        int64_t param = param_read(s, task, i);
+        if (param >= 0 &&
+            is_overwritten(s, param, contents_since(s, task, i), kernel))
             return task->expansion.entries.data[i].node;
     }
     return 0;
@@ -594,7 +660,7 @@ static tg_status place(tgi_fuse_state *s, uint32_t task_number)
     if (number == n)
         TGI_TRY(open_kernel(s, task));
     TGI_TRY(join(s, number, task_number, p));
-    if (task->kind == TGI_TASK_CHECK || task->kind == TGI_TASK_PRINT)
+    if (task->kind == TGI_TASK_CHECK || takes_whole(task))
         s->fence = number + 1;
     return TG_OK;
 }

@@ -261,7 +261,7 @@ static tg_status pack_columns(tgi_fuse_state *s, const product *p,
     if (!give_buffer(s, &p->b, &task, tgi_dim_mul(s->dims, size, slivers)))
         return tg_error_last()->status;
     if (can_keep(s, p))
-        task.kept = unwritten_variable(s, p->b.ref);
+        task.kept = s->given ? 0 : unwritten_variable(s, p->b.ref);
     product_task->packed = task.buffer;
     set_strides(s, p, &p->b, &task, product_task->outer.n,
                 product_task->packed_stride);

@@ -10,6 +10,7 @@
  *   fuse_place.c   tasks into kernels and phases
  *   fuse_steps.c   kernels into loops, with barriers between them, by
  *                  fuse_kernel.c and, inst by inst, fuse_build.c
+ *   fuse_region.c  branches and loops: their graphs, by all of the above
  *   fuse_tiny.c    which of them are straight-line code
  *   fuse_in_place.c  which buffers take the place of others
  *
@@ -94,7 +95,8 @@ typedef enum tgi_task_kind {
     TGI_TASK_REDUCE, /* a reduction or a product */
     TGI_TASK_PACK,   /* stores a side of a product by slivers */
     TGI_TASK_CHECK,  /* the indices of a gather */
-    TGI_TASK_PRINT
+    TGI_TASK_PRINT,
+    TGI_TASK_REGION  /* a branch or loop */
 } tgi_task_kind;
 
 /* A list of loop axes: extents other than 1. */
@@ -159,6 +161,13 @@ typedef struct tgi_fuse_kernel {
 
 /* -- All of it ------------------------------------------------------------- */
 
+/* A RESULT node that somebody uses. */
+typedef struct tgi_fuse_result {
+    tgi_ref region;
+    tgi_ref ref;
+    size_t index;
+} tgi_fuse_result;
+
 typedef struct tgi_fuse_state {
     const tgi_graph *graph;
     const tgi_variant *variant;
@@ -175,6 +184,11 @@ typedef struct tgi_fuse_state {
     uint32_t *last_reader;   /* kernel + 1, by parameter: of its contents */
     uint32_t *last_writer;   /* kernel + 1, by parameter */
     uint32_t fence;    /* assignments may not go before this kernel */
+    TGI_VEC(tgi_fuse_result) region_results;
+    uint32_t first_buffer; /* those before it are not its own */
+    /* Of a branch or the body of a loop: buffers (number + 1) of parameters,
+       and those its results go to (0: it stays where it is). Else NULL. */
+    const uint32_t *given, *taken;
     bool must_restart; /* more must be stored than was thought */
 } tgi_fuse_state;
 
@@ -265,6 +279,15 @@ bool tgi_entry_is_read(const tgi_fuse_state *s, const tgi_task *task,
 tg_status tgi_fuse_place(tgi_fuse_state *s);
 /* The task that stores what entry `i` of `task` reads; NULL: none does. */
 tgi_task *tgi_fuse_writer(tgi_fuse_state *s, const tgi_task *task, uint32_t i);
+
+/* fuse.c: all until kernels are known, for one graph of a program. */
+tg_status tgi_fuse_begin(tgi_fuse_state *s);
+void tgi_fuse_end(tgi_fuse_state *s);
+
+/* fuse_values.c: true if a branch or loop cannot be left out. */
+bool tgi_fuse_is_needed(const tgi_fuse_state *s, tgi_ref ref);
+/* The branch or loop whose write a read sees; 0: none. */
+tgi_ref tgi_fuse_seen_region(const tgi_fuse_state *s, tgi_ref ref);
 
 /* fuse_steps.c, fuse_kernel.c: kernels into loops. */
 tg_status tgi_fuse_build(tgi_fuse_state *s);

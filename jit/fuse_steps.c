@@ -12,26 +12,13 @@
 #include <string.h>
 
 #include "error.h"
-#include "fuse_build.h"
-
-/* What has happened to a buffer in the current epoch; above these bits, what
-   tiny kernels have done to it. */
-enum { READ = 1, WRITTEN = 2, PARTLY = 4, BITS = 3 };
+#include "fuse_steps.h"
 
 /* Words of a tiny region, and of all of them, at most: they are one function,
    and LLVM takes more than twice the time for twice of it. */
 enum { MOST_WORDS = 1500, MOST_WORDS_OF_ALL = 3000 };
 
-typedef struct stepper {
-    tgi_fuse_state *state;
-    uint32_t epoch;
-    uint32_t words;     /* of the tiny region of the last step … */
-    uint32_t all_words; /* … and of all of them */
-    bool is_tiny;       /* the kernel that is being added */
-    TGI_VEC(uint8_t) touched; /* by buffer */
-} stepper;
-
-static tg_status add_step(stepper *st, int kind, uint32_t number)
+tg_status tgi_stepper_add(tgi_stepper *st, int kind, uint32_t number)
 {
     tgi_loop_step step = {(uint8_t)kind, number};
     if (kind != TGI_STEP_RUN)
@@ -40,16 +27,16 @@ static tg_status add_step(stepper *st, int kind, uint32_t number)
                                                         : tgi_error_memory();
 }
 
-static tg_status add_barrier(stepper *st)
+tg_status tgi_stepper_barrier(tgi_stepper *st)
 {
     st->epoch++;
     if (st->touched.n)
         memset(st->touched.data, 0, st->touched.n);
-    return add_step(st, TGI_STEP_BARRIER, 0);
+    return tgi_stepper_add(st, TGI_STEP_BARRIER, 0);
 }
 
 /* Makes room for buffers that are new. */
-static tg_status know_buffers(stepper *st)
+static tg_status know_buffers(tgi_stepper *st)
 {
     while (st->touched.n < st->state->loops->buffers.n)
         if (!tgi_vec_push(&st->touched, (uint8_t)0))
@@ -58,31 +45,40 @@ static tg_status know_buffers(stepper *st)
 }
 
 /* What a kernel does to a buffer, as bits; true if that must wait. */
-static bool conflicts(const stepper *st, uint32_t buffer, unsigned does)
+static bool conflicts(const tgi_stepper *st, uint32_t buffer, unsigned does)
 {
     unsigned was = st->touched.data[buffer];
-    was = st->is_tiny ? was & ((1u << BITS) - 1) : was | was >> BITS;
-    if (does & READ)
-        return was & (WRITTEN | PARTLY);
-    if (does & WRITTEN)
+    was = st->is_tiny ? was & ((1u << TGI_TOUCH_BITS) - 1)
+                      : was | was >> TGI_TOUCH_BITS;
+    if (does & TGI_TOUCH_READ)
+        return was & (TGI_TOUCH_WRITTEN | TGI_TOUCH_PARTLY);
+    if (does & TGI_TOUCH_WRITTEN)
         return was != 0;
-    return was & (READ | WRITTEN); /* parts do not touch each other */
+    /* Parts do not touch each other. */
+    return was & (TGI_TOUCH_READ | TGI_TOUCH_WRITTEN);
 }
 
-static void touch(stepper *st, uint32_t buffer, unsigned does)
+static void touch(tgi_stepper *st, uint32_t buffer, unsigned does)
 {
     tgi_loop_buffer *b = &st->state->loops->buffers.data[buffer];
-    st->touched.data[buffer] |= (uint8_t)(does << (st->is_tiny ? BITS : 0));
+    st->touched.data[buffer] |= (uint8_t)(does << (st->is_tiny ? TGI_TOUCH_BITS : 0));
     if (!b->is_used)
         b->first = st->epoch;
     b->is_used = true;
     b->last = st->epoch;
 }
 
+tg_status tgi_stepper_touch(tgi_stepper *st, uint32_t buffer, unsigned does)
+{
+    TGI_TRY(know_buffers(st));
+    touch(st, buffer, does);
+    return TG_OK;
+}
+
 /* Calls `look` for every buffer a kernel touches, until it says yes. */
-static bool walk_buffers(stepper *st, const tgi_kernel_loops *k,
+static bool walk_buffers(tgi_stepper *st, const tgi_kernel_loops *k,
                          unsigned store_does,
-                         bool look(stepper *st, uint32_t buffer,
+                         bool look(tgi_stepper *st, uint32_t buffer,
                                    unsigned does))
 {
     const tgi_loop_buffer *buffers = st->state->loops->buffers.data;
@@ -92,7 +88,7 @@ static bool walk_buffers(stepper *st, const tgi_kernel_loops *k,
             continue;
         uint32_t buffer = k->accesses.data[inst->number].buffer;
         if (buffers[buffer].place != TGI_PLACE_SCRATCH &&
-            look(st, buffer, READ))
+            look(st, buffer, TGI_TOUCH_READ))
             return true;
     }
     for (size_t i = 0; i < k->stores.n; i++) {
@@ -104,12 +100,12 @@ static bool walk_buffers(stepper *st, const tgi_kernel_loops *k,
     return false;
 }
 
-static bool look_conflict(stepper *st, uint32_t buffer, unsigned does)
+static bool look_conflict(tgi_stepper *st, uint32_t buffer, unsigned does)
 {
     return conflicts(st, buffer, does);
 }
 
-static bool look_touch(stepper *st, uint32_t buffer, unsigned does)
+static bool look_touch(tgi_stepper *st, uint32_t buffer, unsigned does)
 {
     touch(st, buffer, does);
     return false;
@@ -123,12 +119,12 @@ static unsigned store_does(const tgi_fuse_state *s, const tgi_fuse_kernel *k)
     for (size_t i = 0; i < k->tasks.n; i++) {
         const tgi_task *task = &s->tasks.data[k->tasks.data[i]];
         if (!task->is_part || task->is_over)
-            return WRITTEN;
+            return TGI_TOUCH_WRITTEN;
     }
-    return PARTLY;
+    return TGI_TOUCH_PARTLY;
 }
 
-static tg_status add_run(stepper *st, uint32_t number, unsigned does)
+static tg_status add_run(tgi_stepper *st, uint32_t number, unsigned does)
 {
     tgi_fuse_state *s = st->state;
     tgi_kernel_loops *k = s->loops->kernels.data[number];
@@ -137,7 +133,7 @@ static tg_status add_run(stepper *st, uint32_t number, unsigned does)
         words && st->words + words <= MOST_WORDS &&
         st->all_words + words <= MOST_WORDS_OF_ALL;
     if (walk_buffers(st, k, does, look_conflict))
-        TGI_TRY(add_barrier(st));
+        TGI_TRY(tgi_stepper_barrier(st));
     walk_buffers(st, k, does, look_touch);
     st->words = st->is_tiny ? st->words + words : 0;
     st->all_words += st->is_tiny ? words : 0;
@@ -146,10 +142,10 @@ static tg_status add_run(stepper *st, uint32_t number, unsigned does)
         tgi_strbuf_addf(s->explain,
                         "kernel %s: tiny, straight-line in the entry\n",
                         k->name);
-    return add_step(st, TGI_STEP_RUN, number);
+    return tgi_stepper_add(st, TGI_STEP_RUN, number);
 }
 
-static tg_status add_print(stepper *st, tgi_ref ref)
+static tg_status add_print(tgi_stepper *st, tgi_ref ref)
 {
     tgi_fuse_state *s = st->state;
     const tgi_node *node = tgi_graph_node(s->graph, ref);
@@ -157,22 +153,21 @@ static tg_status add_print(stepper *st, tgi_ref ref)
         &s->loops->arena, (node->n_inputs + 1) * sizeof(*buffers));
     if (!buffers)
         return tgi_error_memory();
-    TGI_TRY(add_barrier(st));
+    TGI_TRY(tgi_stepper_barrier(st));
     for (uint32_t i = 0; i < node->n_inputs; i++) {
         uint32_t buffer =
             tgi_fuse_buffer_of(s, tgi_fuse_dense(s, node->inputs[i]));
         if (!buffer)
             return tg_error_last()->status;
-        TGI_TRY(know_buffers(st));
-        touch(st, buffer - 1, READ);
+        TGI_TRY(tgi_stepper_touch(st, buffer - 1, TGI_TOUCH_READ));
         buffers[i] = buffer - 1;
     }
-    TGI_TRY(add_step(st, TGI_STEP_HOST, (uint32_t)s->loops->hosts.n));
-    tgi_host_step step = {ref, buffers};
+    TGI_TRY(tgi_stepper_add(st, TGI_STEP_HOST, (uint32_t)s->loops->hosts.n));
+    tgi_host_step step = {s->graph, ref, buffers};
     if (!tgi_vec_push(&s->loops->hosts, step))
         return tgi_error_memory();
-    TGI_TRY(add_barrier(st));
-    return add_step(st, TGI_STEP_CHECKED, 0);
+    TGI_TRY(tgi_stepper_barrier(st));
+    return tgi_stepper_add(st, TGI_STEP_CHECKED, 0);
 }
 
 /* -- Names ----------------------------------------------------------------- */
@@ -213,12 +208,14 @@ static tg_status set_name(tgi_fuse_state *s, uint32_t number)
 
 /* -- All ------------------------------------------------------------------- */
 
-static tg_status build_kernel(stepper *st, tgi_fuse_kernel *k)
+static tg_status build_kernel(tgi_stepper *st, tgi_fuse_kernel *k)
 {
     tgi_fuse_state *s = st->state;
     const tgi_task *task = &s->tasks.data[k->tasks.data[0]];
     if (task->kind == TGI_TASK_PRINT)
         return add_print(st, task->node);
+    if (task->kind == TGI_TASK_REGION)
+        return tgi_stepper_region(st, task->node);
     uint32_t number = (uint32_t)s->loops->kernels.n;
     TGI_TRY(tgi_fuse_build_kernel(s, k));
     TGI_TRY(know_buffers(st));
@@ -228,8 +225,8 @@ static tg_status build_kernel(stepper *st, tgi_fuse_kernel *k)
     }
     if (task->kind != TGI_TASK_CHECK)
         return TG_OK;
-    TGI_TRY(add_barrier(st));
-    return add_step(st, TGI_STEP_CHECKED, 0);
+    TGI_TRY(tgi_stepper_barrier(st));
+    return tgi_stepper_add(st, TGI_STEP_CHECKED, 0);
 }
 
 /* What is kept from call to call is in use all the time. */
@@ -247,12 +244,17 @@ static void keep_buffers(tgi_loops *loops)
     }
 }
 
+tg_status tgi_stepper_kernels(tgi_stepper *st)
+{
+    for (size_t i = 0; i < st->state->kernels.n; i++)
+        TGI_TRY(build_kernel(st, &st->state->kernels.data[i]));
+    return TG_OK;
+}
+
 tg_status tgi_fuse_build(tgi_fuse_state *s)
 {
-    stepper st = {.state = s};
-    tg_status status = TG_OK;
-    for (size_t i = 0; i < s->kernels.n && !status; i++)
-        status = build_kernel(&st, &s->kernels.data[i]);
+    tgi_stepper st = {.state = s};
+    tg_status status = tgi_stepper_kernels(&st);
     s->loops->n_epochs = st.epoch + 1;
     keep_buffers(s->loops);
     tgi_vec_deinit(&st.touched);

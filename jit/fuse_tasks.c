@@ -346,7 +346,7 @@ static tg_status add_reduce(tgi_fuse_state *s, tgi_ref ref)
     return add_runs_and_rows(s, ref, op, rank, extent, run, rows);
 }
 
-/* -- All ------------------------------------------------------------------- */
+/* -- What is stored -------------------------------------------------------- */
 
 static tg_status add_stored(tgi_fuse_state *s, tgi_ref ref)
 {
@@ -381,25 +381,6 @@ static tg_status add_assignments(tgi_fuse_state *s, tgi_ref from, tgi_ref to)
     return TG_OK;
 }
 
-static tg_status add_result(tgi_fuse_state *s, size_t i)
-{
-    tgi_ref ref = tgi_fuse_dense(s, s->graph->results.data[i]);
-    tgi_fuse_value *value = &s->values[ref];
-    uint32_t buffer = tgi_fuse_add_buffer(
-        s, (tgi_loop_buffer){.place = TGI_PLACE_RESULT,
-                             .dtype = tgi_graph_node(s->graph, ref)->dtype,
-                             .index = (uint32_t)i,
-                             .node = ref,
-                             .count = tgi_fuse_count(s, ref)});
-    if (!buffer)
-        return tg_error_last()->status;
-    if (value->how == TGI_FUSE_STORED && !value->buffer) {
-        value->buffer = buffer;
-        return TG_OK;
-    }
-    return add_map(s, ref, ref, buffer, false);
-}
-
 static tg_status add_other(tgi_fuse_state *s, tgi_ref ref, int kind)
 {
     tgi_task task = {.kind = (uint8_t)kind, .node = ref};
@@ -413,6 +394,86 @@ static tg_status add_other(tgi_fuse_state *s, tgi_ref ref, int kind)
     return tgi_fuse_add_task(s, &task);
 }
 
+static tg_status add_result(tgi_fuse_state *s, size_t i)
+{
+    tgi_ref ref = tgi_fuse_dense(s, s->graph->results.data[i]);
+    tgi_fuse_value *value = &s->values[ref];
+    if (s->taken && !s->taken[i])
+        return TG_OK;
+    uint32_t buffer =
+        s->taken
+            ? s->taken[i]
+            : tgi_fuse_add_buffer(
+                  s, (tgi_loop_buffer){
+                         .place = TGI_PLACE_RESULT,
+                         .dtype = tgi_graph_node(s->graph, ref)->dtype,
+                         .index = (uint32_t)i,
+                         .node = ref,
+                         .count = tgi_fuse_count(s, ref)});
+    if (!buffer)
+        return tg_error_last()->status;
+    if (value->how == TGI_FUSE_STORED && !value->buffer) {
+        value->buffer = buffer;
+        return TG_OK;
+    }
+    return add_map(s, ref, ref, buffer, false);
+}
+
+/* -- Branches and loops ---------------------------------------------------- */
+
+/* Value k that a loop begins with goes to where it is carried. */
+static tg_status add_initial(tgi_fuse_state *s, tgi_ref loop, uint32_t k)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, loop);
+    tgi_ref ref = tgi_fuse_dense(s, node->inputs[k + 1]);
+    tgi_fuse_value *value = &s->values[ref];
+    const uint32_t buffer = tgi_fuse_add_buffer(
+        s, (tgi_loop_buffer){.place = TGI_PLACE_TEMP,
+                             .dtype = tgi_graph_node(s->graph, ref)->dtype,
+                             .is_pinned = true,
+                             .node = ref,
+                             .count = tgi_fuse_count(s, ref)});
+    if (!buffer)
+        return tg_error_last()->status;
+    if (k == 0)
+        s->values[loop].buffer = buffer;
+    /* What nobody else uses is computed right there. */
+    if (value->how == TGI_FUSE_STORED && !value->buffer &&
+        value->owner == loop) {
+        value->buffer = buffer;
+        return TG_OK;
+    }
+    return add_map(s, ref, ref, buffer, false);
+}
+
+static tg_status add_region(tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    const tgi_attr_regions *attr = node->attr;
+    for (uint32_t k = 0; k < attr->n_carried; k++)
+        TGI_TRY(add_initial(s, ref, k));
+    TGI_TRY(add_other(s, ref, TGI_TASK_REGION));
+    s->values[ref].task = (uint32_t)s->tasks.n;
+    return TG_OK;
+}
+
+/* What a loop carries stays where it is carried. */
+static tg_status add_region_result(tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    const tgi_ref region = node->inputs[0];
+    const size_t index = (size_t)((const tgi_attr_index *)node->attr)->index;
+    s->values[ref].task = s->values[region].task;
+    if (tgi_graph_node(s->graph, region)->op == TGI_OP_LOOP)
+        s->values[ref].buffer = s->values[region].buffer + (uint32_t)index;
+    return tgi_vec_push(&s->region_results,
+                        ((tgi_fuse_result){region, ref, index}))
+               ? TG_OK
+               : tgi_error_memory();
+}
+
+/* -- All ------------------------------------------------------------------- */
+
 tg_status tgi_fuse_tasks(tgi_fuse_state *s)
 {
     const tgi_graph *graph = s->graph;
@@ -420,6 +481,11 @@ tg_status tgi_fuse_tasks(tgi_fuse_state *s)
     for (tgi_ref ref = 1; ref <= graph->n_nodes; ref++) {
         const tgi_node *node = tgi_graph_node(graph, ref);
         const bool is_checked = tgi_fuse_is_checked(node);
+        if (tgi_node_has_regions(node) && tgi_fuse_is_needed(s, ref)) {
+            TGI_TRY(add_assignments(s, assigned, ref));
+            assigned = ref;
+            TGI_TRY(add_region(s, ref));
+        }
         if (is_checked || node->op == TGI_OP_PRINT) {
             TGI_TRY(add_assignments(s, assigned, ref));
             assigned = ref;
@@ -429,6 +495,10 @@ tg_status tgi_fuse_tasks(tgi_fuse_state *s)
         tgi_fuse_value *value = &s->values[ref];
         if (value->how != TGI_FUSE_STORED || value->same != ref)
             continue;
+        if (node->op == TGI_OP_RESULT) {
+            TGI_TRY(add_region_result(s, ref));
+            continue;
+        }
         size_t before = s->tasks.n;
         TGI_TRY(add_stored(s, ref));
         /* There is nothing to do for what has no elements. */

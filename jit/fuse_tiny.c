@@ -140,15 +140,18 @@ tg_status tgi_fuse_tiny_values(tgi_fuse_state *s)
     }
     for (size_t i = 0; i < loops->hosts.n; i++) {
         const tgi_host_step *host = &loops->hosts.data[i];
-        uint32_t n = tgi_graph_node(s->graph, host->print)->n_inputs;
+        uint32_t n = tgi_graph_node(host->graph, host->print)->n_inputs;
         for (uint32_t j = 0; j < n; j++)
             regions[host->buffers[j]] = ELSEWHERE;
     }
     for (size_t i = 0; i < loops->checked.n; i++)
         regions[loops->checked.data[i].buffer] = ELSEWHERE;
+    for (size_t i = 0; i < loops->controls.n; i++)
+        regions[loops->controls.data[i].decides] = ELSEWHERE;
     for (size_t i = 0; i < loops->buffers.n; i++) {
         tgi_loop_buffer *b = &loops->buffers.data[i];
-        if ((b->place == TGI_PLACE_TEMP || b->place == TGI_PLACE_SCRATCH) &&
+        if (!b->is_pinned &&
+            (b->place == TGI_PLACE_TEMP || b->place == TGI_PLACE_SCRATCH) &&
             regions[i] && regions[i] != ELSEWHERE &&
             tgi_dim_is_known(b->count) && b->count <= TGI_MOST_VALUES)
             b->place = TGI_PLACE_VALUES;

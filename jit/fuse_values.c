@@ -74,9 +74,31 @@ static tgi_ref same_of(const tgi_fuse_state *s, tgi_ref ref)
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     if (node->op == TGI_OP_ASSIGN)
         return s->values[node->inputs[1]].same;
-    if (node->op == TGI_OP_READ && node->n_inputs == 2)
+    if (node->op == TGI_OP_READ && node->n_inputs == 2 &&
+        !tgi_fuse_seen_region(s, ref))
         return s->values[node->inputs[1]].same;
     return ref;
+}
+
+tgi_ref tgi_fuse_seen_region(const tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    if (node->op != TGI_OP_READ || node->n_inputs < 2)
+        return 0;
+    const tgi_ref write = node->inputs[1];
+    return tgi_node_has_regions(tgi_graph_node(s->graph, write)) ? write : 0;
+}
+
+bool tgi_fuse_is_needed(const tgi_fuse_state *s, tgi_ref ref)
+{
+    return s->values[ref].is_live ||
+           tgi_graph_is_root(s->graph, tgi_graph_node(s->graph, ref));
+}
+
+static void note_write(tgi_fuse_state *s, tgi_ref variable, tgi_ref ref)
+{
+    tgi_ref *first = &s->first_write[tgi_fuse_param(s, variable)];
+    *first = *first ? *first : ref;
 }
 
 /* True if a broadcast repeats more than single elements: then what lies in
@@ -107,10 +129,13 @@ static void look_forward(tgi_fuse_state *s)
         value->must_store = value->forced != NULL;
         if (tgi_fuse_is_checked(node))
             s->last_check = ref;
-        if (node->op == TGI_OP_ASSIGN) {
-            tgi_ref *first =
-                &s->first_write[tgi_fuse_param(s, node->inputs[0])];
-            *first = *first ? *first : ref;
+        if (node->op == TGI_OP_ASSIGN)
+            note_write(s, node->inputs[0], ref);
+        if (tgi_node_has_regions(node)) {
+            s->last_check = ref; /* assignments do not wait for it */
+            for (uint32_t i = 0; i < node->n_inputs; i++)
+                if (tgi_node_writes(node, i))
+                    note_write(s, node->inputs[i], ref);
         }
         value->words = own_cost(node);
         uint32_t cost = value->words;
@@ -206,6 +231,23 @@ bool tgi_fuse_is_checked(const tgi_node *node)
            ((const tgi_attr_gather *)node->attr)->mode == TG_GATHER_CHECK;
 }
 
+/* A branch or loop takes its inputs from memory, but for the values it begins
+   with: these are computed into memory of its own. */
+static void use_region_inputs(tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    const tgi_attr_regions *attr = node->attr;
+    for (uint32_t i = 0; i < node->n_inputs; i++) {
+        const tgi_ref input = tgi_fuse_dense(s, node->inputs[i]);
+        if (tgi_graph_node(s->graph, input)->op == TGI_OP_VARIABLE)
+            continue;
+        if (i > 0 && i <= attr->n_carried)
+            use(s, input, ref, i);
+        else
+            use_dense(s, input, ref);
+    }
+}
+
 /* How a live value is had, all of whose users are known. */
 static tgi_fuse_how decide(const tgi_fuse_state *s, tgi_ref ref)
 {
@@ -224,6 +266,8 @@ static tgi_fuse_how decide(const tgi_fuse_state *s, tgi_ref ref)
         return tgi_domain_of(s, ref).n == 0 && !value->must_store
                    ? TGI_FUSE_INLINE
                    : TGI_FUSE_GIVEN;
+    case TGI_OP_RESULT:
+        return TGI_FUSE_STORED;
     case TGI_OP_IOTA:
     case TGI_OP_EXTENT:
         return value->must_store || value->wants_memory ? TGI_FUSE_STORED
@@ -264,6 +308,11 @@ static void look_at(tgi_fuse_state *s, tgi_ref ref)
     if (node->op == TGI_OP_PRINT) {
         for (uint32_t i = 0; i < node->n_inputs; i++)
             use_dense(s, tgi_fuse_dense(s, node->inputs[i]), ref);
+        return;
+    }
+    if (tgi_node_has_regions(node)) {
+        if (tgi_fuse_is_needed(s, ref))
+            use_region_inputs(s, ref);
         return;
     }
     /* Its index is looked at twice, and named if it is bad. */
@@ -322,8 +371,9 @@ tg_status tgi_fuse_values(tgi_fuse_state *s)
     const tgi_graph *graph = s->graph;
     look_forward(s);
     for (size_t i = 0; i < graph->results.n; i++)
-        use_as_root(s, graph->results.data[i],
-                    graph->n_nodes + 1 + (tgi_ref)i);
+        if (!s->taken || s->taken[i])
+            use_as_root(s, graph->results.data[i],
+                        graph->n_nodes + 1 + (tgi_ref)i);
     for (tgi_ref ref = graph->n_nodes; ref > 0; ref--)
         look_at(s, ref);
     return TG_OK;

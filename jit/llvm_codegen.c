@@ -49,10 +49,10 @@ static void program_init(tgi_llvm_program *program, LLVMModuleRef module,
     program->i32 = LLVMInt32TypeInContext(context);
     program->i64 = LLVMInt64TypeInContext(context);
     program->pointer = LLVMPointerTypeInContext(context, 0);
-    LLVMTypeRef parameters[] = {program->pointer, program->i64, program->i64,
-                                program->i64};
+    LLVMTypeRef parameters[] = {program->pointer, program->pointer,
+                                program->i64, program->i64, program->i64};
     program->kernel_type =
-        LLVMFunctionType(program->nothing, parameters, 4, false);
+        LLVMFunctionType(program->nothing, parameters, 5, false);
     tgi_llvm_frame_init(program);
     for (size_t i = 0; i < program->loops->kernels.n; i++) {
         const tgi_kernel_loops *kernel = program->loops->kernels.data[i];

@@ -10,16 +10,9 @@
  * is already past the step must not change what the others find there. So a
  * step only looks at failures of what stands before it.
  */
-#include "llvm_lower.h"
+#include "llvm_entry.h"
 
-typedef struct entry {
-    tgi_llvm_kernel k; /* of it only what flow needs */
-    LLVMValueRef frame, thread, n_threads;
-    LLVMValueRef is_team; /* there is more than one thread */
-    LLVMBasicBlockRef done;
-    const tgi_llvm_kernel_info *kernels;
-    size_t *step_of_code; /* see step_of */
-} entry;
+#include <string.h>
 
 /* -- Shares ---------------------------------------------------------------- */
 
@@ -27,12 +20,12 @@ typedef struct range_values {
     LLVMValueRef begin, end;
 } range_values;
 
-static LLVMValueRef extent(entry *n, const tgi_kernel_loops *loops, int axis)
+static LLVMValueRef extent(tgi_llvm_entry *n, const tgi_kernel_loops *loops, int axis)
 {
     return tgi_llvm_dim_of(n->k.program, n->frame, loops->extent[axis]);
 }
 
-static LLVMValueRef items_of(entry *n, const tgi_kernel_loops *loops,
+static LLVMValueRef items_of(tgi_llvm_entry *n, const tgi_kernel_loops *loops,
                              const tgi_llvm_kernel_info *info)
 {
     const tgi_llvm_program *program = n->k.program;
@@ -47,7 +40,7 @@ static LLVMValueRef items_of(entry *n, const tgi_kernel_loops *loops,
 }
 
 /* What an item has of an axis, at most `piece`; 0: all of it. */
-static LLVMValueRef part_of(entry *n, const tgi_kernel_loops *loops, int axis,
+static LLVMValueRef part_of(tgi_llvm_entry *n, const tgi_kernel_loops *loops, int axis,
                             int64_t piece)
 {
     LLVMValueRef all = extent(n, loops, axis);
@@ -57,7 +50,7 @@ static LLVMValueRef part_of(entry *n, const tgi_kernel_loops *loops, int axis,
 }
 
 /* Picoseconds of an item. */
-static LLVMValueRef cost_of(entry *n, const tgi_kernel_loops *loops,
+static LLVMValueRef cost_of(tgi_llvm_entry *n, const tgi_kernel_loops *loops,
                             const tgi_llvm_kernel_info *info)
 {
     const tgi_llvm_program *program = n->k.program;
@@ -76,7 +69,7 @@ static LLVMValueRef cost_of(entry *n, const tgi_kernel_loops *loops,
     return cost;
 }
 
-static range_values share_of_team(entry *n, LLVMValueRef items,
+static range_values share_of_team(tgi_llvm_entry *n, LLVMValueRef items,
                                     LLVMValueRef cost)
 {
     const tgi_llvm_program *program = n->k.program;
@@ -97,7 +90,7 @@ static range_values share_of_team(entry *n, LLVMValueRef items,
 }
 
 /* What the thread does of a kernel. One item is the first thread's. */
-static range_values find_share(entry *n, uint32_t number)
+static range_values find_share(tgi_llvm_entry *n, uint32_t number)
 {
     const tgi_llvm_program *program = n->k.program;
     const tgi_kernel_loops *loops = program->loops->kernels.data[number];
@@ -119,7 +112,7 @@ static range_values find_share(entry *n, uint32_t number)
 
 /* -- Steps ----------------------------------------------------------------- */
 
-static bool is_tiny(const entry *n, size_t at)
+static bool is_tiny(const tgi_llvm_entry *n, size_t at)
 {
     const tgi_loops *loops = n->k.program->loops;
     const tgi_kernel_loops *kernel =
@@ -128,7 +121,7 @@ static bool is_tiny(const entry *n, size_t at)
 }
 
 /* True if what a kernel makes of a variable is not there already. */
-static LLVMValueRef must_make(entry *n, uint32_t kept)
+static LLVMValueRef must_make(tgi_llvm_entry *n, uint32_t kept)
 {
     const tgi_llvm_program *program = n->k.program;
     LLVMValueRef at = tgi_llvm_number(program, kept - 1);
@@ -143,7 +136,7 @@ static LLVMValueRef must_make(entry *n, uint32_t kept)
                          tgi_llvm_number(program, 0), "");
 }
 
-static void run_share(entry *n, uint32_t number)
+static void run_share(tgi_llvm_entry *n, uint32_t number)
 {
     tgi_llvm_program *program = n->k.program;
     const tgi_llvm_kernel_info *info = &n->kernels[number];
@@ -152,13 +145,14 @@ static void run_share(entry *n, uint32_t number)
     tgi_llvm_branch_begin(
         &n->k, &any,
         LLVMBuildICmp(n->k.b, LLVMIntSLT, share.begin, share.end, ""));
-    LLVMValueRef arguments[] = {n->frame, share.begin, share.end, n->thread};
-    LLVMBuildCall2(n->k.b, program->kernel_type, info->function, arguments, 4,
+    LLVMValueRef arguments[] = {n->frame, n->k.table, share.begin, share.end,
+                                n->thread};
+    LLVMBuildCall2(n->k.b, program->kernel_type, info->function, arguments, 5,
                    "");
     tgi_llvm_branch_end(&n->k, &any);
 }
 
-static void run(entry *n, uint32_t number)
+static void run(tgi_llvm_entry *n, uint32_t number)
 {
     const uint32_t kept = n->k.program->loops->kernels.data[number]->kept;
     tgi_llvm_branch branch;
@@ -170,16 +164,14 @@ static void run(entry *n, uint32_t number)
 }
 
 /* The tiny kernels from step `at` on; gives the step after them. */
-static size_t run_tiny(entry *n, size_t at)
+static size_t run_tiny(tgi_llvm_entry *n, size_t at)
 {
     tgi_llvm_program *program = n->k.program;
     const tgi_loops *loops = program->loops;
     tgi_llvm_branch first;
-    tgi_llvm_branch_begin(&n->k, &first,
-                          LLVMBuildICmp(n->k.b, LLVMIntEQ, n->thread,
-                                        tgi_llvm_number(program, 0), ""));
-    tgi_llvm_tiny *tiny = tgi_llvm_tiny_begin(program, n->k.function,
-                                              n->frame, n->thread);
+    tgi_llvm_branch_begin(&n->k, &first, tgi_llvm_is_first(n));
+    tgi_llvm_tiny *tiny = tgi_llvm_tiny_begin(
+        program, n->k.function, n->frame, n->k.table, n->thread);
     for (; tiny && is_tiny(n, at); at++)
         if (!tgi_llvm_tiny_kernel(
                 tiny, loops->kernels.data[loops->steps.data[at].number]))
@@ -190,7 +182,13 @@ static size_t run_tiny(entry *n, size_t at)
     return at;
 }
 
-static void barrier(entry *n)
+LLVMValueRef tgi_llvm_is_first(tgi_llvm_entry *n)
+{
+    return LLVMBuildICmp(n->k.b, LLVMIntEQ, n->thread,
+                         tgi_llvm_number(n->k.program, 0), "");
+}
+
+static void barrier(tgi_llvm_entry *n)
 {
     tgi_llvm_program *program = n->k.program;
     LLVMTypeRef type =
@@ -205,17 +203,15 @@ static void barrier(entry *n)
 }
 
 /* A host step that ends the call leaves -1 - its number. */
-static void host(entry *n, uint32_t number)
+static void host(tgi_llvm_entry *n, uint32_t number)
 {
     tgi_llvm_program *program = n->k.program;
     LLVMBuilderRef b = n->k.b;
     LLVMTypeRef parameters[] = {program->pointer, program->i64};
     LLVMTypeRef type = LLVMFunctionType(program->i32, parameters, 2, false);
-    LLVMValueRef zero = tgi_llvm_number(program, 0);
     LLVMValueRef arguments[] = {n->frame, tgi_llvm_number(program, number)};
     tgi_llvm_branch first, failed;
-    tgi_llvm_branch_begin(&n->k, &first,
-                          LLVMBuildICmp(b, LLVMIntEQ, n->thread, zero, ""));
+    tgi_llvm_branch_begin(&n->k, &first, tgi_llvm_is_first(n));
     LLVMValueRef is_fine = LLVMBuildCall2(
         b, type, tgi_llvm_frame_load(program, n->frame, TGI_FRAME_HOST),
         arguments, 2, "");
@@ -232,12 +228,12 @@ static void host(entry *n, uint32_t number)
 /* -- Ending the call ------------------------------------------------------- */
 
 /* The step after which failed_check can be `code`; past the last: none. */
-static size_t *step_of(const entry *n, int64_t code)
+static size_t *step_of(const tgi_llvm_entry *n, int64_t code)
 {
     return &n->step_of_code[code + (int64_t)n->k.program->loops->hosts.n];
 }
 
-static void find_steps(entry *n)
+static void find_steps(tgi_llvm_entry *n)
 {
     const tgi_loops *loops = n->k.program->loops;
     const int64_t n_hosts = (int64_t)loops->hosts.n;
@@ -256,7 +252,7 @@ static void find_steps(entry *n)
 }
 
 /* True if `code` is in first … last. */
-static LLVMValueRef is_among(entry *n, LLVMValueRef code, int64_t first,
+static LLVMValueRef is_among(tgi_llvm_entry *n, LLVMValueRef code, int64_t first,
                              int64_t last)
 {
     const tgi_llvm_program *program = n->k.program;
@@ -266,7 +262,7 @@ static LLVMValueRef is_among(entry *n, LLVMValueRef code, int64_t first,
                          tgi_llvm_number(program, last - first), "");
 }
 
-static void end_if_failed(entry *n, size_t at)
+static void end_if_failed(tgi_llvm_entry *n, size_t at)
 {
     tgi_llvm_program *program = n->k.program;
     const tgi_loops *loops = program->loops;
@@ -288,13 +284,13 @@ static void end_if_failed(entry *n, size_t at)
         first = last;
     }
     LLVMBasicBlockRef next = tgi_llvm_block(&n->k, "next");
-    LLVMBuildCondBr(n->k.b, has_failed, n->done, next);
+    LLVMBuildCondBr(n->k.b, has_failed, n->failed, next);
     LLVMPositionBuilderAtEnd(n->k.b, next);
 }
 
 /* -- The entry ------------------------------------------------------------- */
 
-static void steps(entry *n)
+static void steps(tgi_llvm_entry *n)
 {
     const tgi_loops *loops = n->k.program->loops;
     bool has_host = false; /* since the last barrier */
@@ -321,8 +317,35 @@ static void steps(entry *n)
             host(n, step->number);
             has_host = true;
             break;
+        case TGI_STEP_LOOP:
+        case TGI_STEP_TEST:
+        case TGI_STEP_AGAIN:
+        case TGI_STEP_SWITCH:
+        case TGI_STEP_CASE:
+        case TGI_STEP_END:
+            tgi_llvm_control_step(n, step);
+            break;
         }
     }
+}
+
+static void define(tgi_llvm_entry *n)
+{
+    const tgi_llvm_program *program = n->k.program;
+    find_steps(n);
+    LLVMPositionBuilderAtEnd(n->k.b, tgi_llvm_block(&n->k, "entry"));
+    n->done = tgi_llvm_block(&n->k, "done");
+    n->failed = tgi_llvm_block(&n->k, "failed");
+    n->is_team = LLVMBuildICmp(n->k.b, LLVMIntSGT, n->n_threads,
+                               tgi_llvm_number(program, 1), "");
+    tgi_llvm_control_begin(n);
+    steps(n);
+    LLVMBuildBr(n->k.b, n->done);
+    LLVMPositionBuilderAtEnd(n->k.b, n->failed);
+    tgi_llvm_control_failed(n);
+    LLVMBuildBr(n->k.b, n->done);
+    LLVMPositionBuilderAtEnd(n->k.b, n->done);
+    LLVMBuildRetVoid(n->k.b);
 }
 
 LLVMValueRef tgi_llvm_entry_define(tgi_llvm_program *program,
@@ -331,36 +354,34 @@ LLVMValueRef tgi_llvm_entry_define(tgi_llvm_program *program,
 {
     tgi_llvm_emitter *e = &program->emitter;
     const tgi_loops *loops = program->loops;
-    size_t *step_of_code = program->alloc(
-        (loops->hosts.n + 1 + loops->checked.n) * sizeof(*step_of_code));
-    if (!step_of_code) {
+    const size_t n_codes = loops->hosts.n + 1 + loops->checked.n;
+    const size_t bytes = loops->controls.n * sizeof(tgi_llvm_control) +
+                         n_codes * sizeof(size_t);
+    char *memory = program->alloc(bytes);
+    if (!memory) {
         program->is_out_of_memory = true;
         tgi_llvm_fail(program, "out of memory");
         return NULL;
     }
+    memset(memory, 0, bytes);
     LLVMTypeRef parameters[] = {program->pointer, program->i64, program->i64};
     LLVMTypeRef type = LLVMFunctionType(program->nothing, parameters, 3, false);
     LLVMValueRef function = LLVMAddFunction(e->module, name, type);
     LLVMSetVisibility(function, LLVMHiddenVisibility);
     tgi_llvm_target_mark(program->target, function);
-    entry n = {
+    tgi_llvm_entry n = {
         .k = {.program = program, .e = e, .b = e->builder,
               .function = function},
         .frame = LLVMGetParam(function, 0),
         .thread = LLVMGetParam(function, 1),
         .n_threads = LLVMGetParam(function, 2),
         .kernels = kernels,
-        .step_of_code = step_of_code,
+        .controls = (tgi_llvm_control *)memory,
+        .step_of_code =
+            (size_t *)(memory +
+                       loops->controls.n * sizeof(tgi_llvm_control)),
     };
-    find_steps(&n);
-    LLVMPositionBuilderAtEnd(e->builder, tgi_llvm_block(&n.k, "entry"));
-    n.done = tgi_llvm_block(&n.k, "done");
-    n.is_team = LLVMBuildICmp(e->builder, LLVMIntSGT, n.n_threads,
-                              tgi_llvm_number(program, 1), "");
-    steps(&n);
-    LLVMBuildBr(e->builder, n.done);
-    LLVMPositionBuilderAtEnd(e->builder, n.done);
-    LLVMBuildRetVoid(e->builder);
-    program->free(step_of_code);
+    define(&n);
+    program->free(memory);
     return program->failure ? NULL : function;
 }

@@ -127,6 +127,14 @@ static LLVMValueRef of_thread(tgi_llvm_kernel *k,
                          &start, 1, "");
 }
 
+LLVMValueRef tgi_llvm_table_entry(const tgi_llvm_program *program,
+                                  LLVMValueRef table, uint32_t buffer)
+{
+    LLVMValueRef index = tgi_llvm_number(program, buffer);
+    return LLVMBuildGEP2(program->emitter.builder, program->pointer, table,
+                         &index, 1, "");
+}
+
 LLVMValueRef tgi_llvm_buffer(tgi_llvm_kernel *k, uint32_t number)
 {
     const tgi_llvm_program *program = k->program;
@@ -134,8 +142,9 @@ LLVMValueRef tgi_llvm_buffer(tgi_llvm_kernel *k, uint32_t number)
     if (!k->buffers[number]) {
         const tgi_loop_buffer *buffer = &program->loops->buffers.data[number];
         LLVMBasicBlockRef block = tgi_llvm_at_entry(k);
-        LLVMValueRef address = load_element(
-            program, k->frame, TGI_FRAME_BUFFERS, program->pointer, number);
+        LLVMValueRef address = LLVMBuildLoad2(
+            k->b, program->pointer,
+            tgi_llvm_table_entry(program, k->table, number), "");
         if (buffer->place == TGI_PLACE_SCRATCH)
             address = of_thread(k, buffer, address);
         tgi_llvm_go_back(k, block);

@@ -251,9 +251,10 @@ static void begin_function(tgi_llvm_kernel *k)
                                             sizeof(noinline_name) - 1),
             0));
     k->frame = LLVMGetParam(k->function, 0);
-    k->begin = LLVMGetParam(k->function, 1);
-    k->end = LLVMGetParam(k->function, 2);
-    k->thread = LLVMGetParam(k->function, 3);
+    k->table = LLVMGetParam(k->function, 1);
+    k->begin = LLVMGetParam(k->function, 2);
+    k->end = LLVMGetParam(k->function, 3);
+    k->thread = LLVMGetParam(k->function, 4);
     k->entry = tgi_llvm_block(k, "entry");
     LLVMBasicBlockRef first = tgi_llvm_block(k, "first");
     LLVMPositionBuilderAtEnd(k->b, k->entry);

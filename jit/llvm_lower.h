@@ -4,6 +4,7 @@
  *
  *   llvm_codegen.c      the door: a module for one program
  *   llvm_entry.c        its entry: steps, shares of threads, barriers
+ *   llvm_control.c      branches and loops around them
  *   llvm_kernel.c       a function for each kernel: the loop over its items
  *   llvm_tiny.c         or straight-line code in the entry
  *   llvm_rows.c         an item of ROWS: maps along the inner axis …
@@ -140,6 +141,7 @@ typedef struct tgi_llvm_kernel {
 
     LLVMValueRef function;
     LLVMValueRef frame, begin, end, thread;
+    LLVMValueRef table; /* addresses of buffers, as this thread has them */
     LLVMBasicBlockRef entry; /* what does not change stands here */
 
     int inner;       /* number of the inner axis: the last */
@@ -207,6 +209,10 @@ LLVMValueRef tgi_llvm_dim_of(const tgi_llvm_program *program,
 LLVMValueRef tgi_llvm_dim(tgi_llvm_kernel *k, tgi_dim dim);
 LLVMValueRef tgi_llvm_stride(tgi_llvm_kernel *k, tgi_stride stride);
 LLVMValueRef tgi_llvm_buffer(tgi_llvm_kernel *k, uint32_t buffer);
+
+/* Where a table of buffers has the address of one. */
+LLVMValueRef tgi_llvm_table_entry(const tgi_llvm_program *program,
+                                  LLVMValueRef table, uint32_t buffer);
 
 /* -- llvm_flow.c ----------------------------------------------------------- */
 
@@ -588,7 +594,7 @@ bool tgi_llvm_kernel_define(tgi_llvm_program *program,
    tgi_llvm_fail. */
 tgi_llvm_tiny *tgi_llvm_tiny_begin(tgi_llvm_program *program,
                                    LLVMValueRef function, LLVMValueRef frame,
-                                   LLVMValueRef thread);
+                                   LLVMValueRef table, LLVMValueRef thread);
 /* Emits all of a kernel; false after tgi_llvm_fail. */
 bool tgi_llvm_tiny_kernel(tgi_llvm_tiny *tiny, const tgi_kernel_loops *loops);
 void tgi_llvm_tiny_end(tgi_llvm_tiny *tiny);

@@ -47,10 +47,14 @@ bool tgi_llvm_streams_init(tgi_llvm_program *program)
         note_loads(program, loops->kernels.data[i]);
     for (size_t i = 0; i < loops->hosts.n; i++) {
         const tgi_host_step *host = &loops->hosts.data[i];
-        const tgi_node *print = tgi_graph_node(loops->graph, host->print);
+        const tgi_node *print = tgi_graph_node(host->graph, host->print);
         for (uint32_t j = 0; j < print->n_inputs; j++)
             program->is_read[host->buffers[j]] = true;
     }
+    /* What a trip of a loop leaves, the next one reads. */
+    for (size_t i = 0; i < loops->controls.n; i++)
+        for (uint32_t j = 0; j < loops->controls.data[i].n_moved; j++)
+            program->is_read[loops->controls.data[i].to[j]] = true;
     return true;
 }
 

@@ -30,7 +30,7 @@ typedef struct known {
 
 struct tgi_llvm_tiny {
     tgi_llvm_program *program;
-    LLVMValueRef function, frame, thread;
+    LLVMValueRef function, frame, table, thread;
     LLVMBasicBlockRef entry; /* addresses are loaded here */
     LLVMValueRef *buffers;   /* by buffer: its address */
     known **known;           /* by buffer: its elements; NULL: none */
@@ -410,6 +410,7 @@ bool tgi_llvm_tiny_kernel(tgi_llvm_tiny *tiny, const tgi_kernel_loops *loops)
     if (tgi_llvm_kernel_begin(&k, tiny->program, loops)) {
         k.function = tiny->function;
         k.frame = tiny->frame;
+        k.table = tiny->table;
         k.thread = tiny->thread;
         k.entry = tiny->entry;
         k.buffers = tiny->buffers;
@@ -441,7 +442,7 @@ bool tgi_llvm_tiny_is_stored(const tgi_llvm_kernel *k, uint32_t buffer)
 
 tgi_llvm_tiny *tgi_llvm_tiny_begin(tgi_llvm_program *program,
                                    LLVMValueRef function, LLVMValueRef frame,
-                                   LLVMValueRef thread)
+                                   LLVMValueRef table, LLVMValueRef thread)
 {
     const size_t n = program->loops->buffers.n;
     const size_t bytes = sizeof(tgi_llvm_tiny) +
@@ -457,6 +458,7 @@ tgi_llvm_tiny *tgi_llvm_tiny_begin(tgi_llvm_program *program,
     tiny->program = program;
     tiny->function = function;
     tiny->frame = frame;
+    tiny->table = table;
     tiny->thread = thread;
     tiny->buffers = (LLVMValueRef *)(tiny + 1);
     tiny->known = (known **)(tiny->buffers + n);

@@ -27,7 +27,9 @@ libtgjit_core_la_SOURCES += \
 	jit/fuse_place.c \
 	jit/fuse_state.h \
 	jit/fuse_product.c \
+	jit/fuse_region.c \
 	jit/fuse_steps.c \
+	jit/fuse_steps.h \
 	jit/fuse_tasks.c \
 	jit/fuse_tiny.c \
 	jit/fuse_values.c \
@@ -135,7 +137,9 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm_describe.h \
 	jit/llvm_emit.c \
 	jit/llvm_emit.h \
+	jit/llvm_control.c \
 	jit/llvm_entry.c \
+	jit/llvm_entry.h \
 	jit/llvm_export.c \
 	jit/llvm_flow.c \
 	jit/llvm_frame.c \

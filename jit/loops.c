@@ -56,6 +56,7 @@ void tgi_loops_destroy(tgi_loops *loops)
     tgi_vec_deinit(&loops->steps);
     tgi_vec_deinit(&loops->hosts);
     tgi_vec_deinit(&loops->checked);
+    tgi_vec_deinit(&loops->controls);
     tgi_vec_deinit(&loops->kept);
     tgi_arena_deinit(&loops->arena);
     tgi_dims_release(loops->dims);

@@ -49,14 +49,19 @@ typedef enum tgi_place {
     TGI_PLACE_TEMP,     /* memory of the call */
     TGI_PLACE_SCRATCH,  /* memory of each thread: starts at `thread` times its
                            size (rounded up to TGI_BUFFER_ALIGN) */
-    TGI_PLACE_VALUES    /* no memory: values of one tiny region */
+    TGI_PLACE_VALUES,   /* no memory: values of one tiny region */
+    TGI_PLACE_COUNTER   /* trips a loop has done, an i64 of each thread */
 } tgi_place;
 
 typedef struct tgi_loop_buffer {
     uint8_t place; /* tgi_place */
     uint8_t dtype;
     uint32_t index;
-    tgi_ref node;  /* whose value it holds; 0: none */
+    /* Loops know it by its number while it moves about: it keeps its memory,
+       and a place in it. */
+    bool is_pinned;
+    tgi_ref node;  /* whose value it holds; 0: none … */
+    const tgi_graph *graph; /* … of this graph */
     tgi_dim count; /* elements (of SCRATCH: of one thread) */
     /* Epochs it is in use, if it is: epochs are what barriers divide. */
     bool is_used;
@@ -221,12 +226,27 @@ typedef struct tgi_kernel_loops {
  * Tiny kernels that follow each other without any other step between them are
  * a *region*: one thread does all of it, and what only they touch needs no
  * memory.
+ *
+ * Branches and loops are steps between other steps, properly nested; `number`
+ * is that of the tgi_control_loops:
+ *
+ *     LOOP … TEST … AGAIN      TEST only if there is one
+ *     SWITCH, CASE … CASE …, END
+ *
+ * All threads go the same way: what decides is the same for all of them, and
+ * is not stored to before all have seen it.
  */
 typedef enum tgi_step_kind {
     TGI_STEP_RUN,     /* kernel `number` */
     TGI_STEP_BARRIER, /* what was stored before is seen after it */
     TGI_STEP_CHECKED, /* ends the call if a check has failed; after a barrier */
-    TGI_STEP_HOST     /* frame->host(frame, number): between two barriers */
+    TGI_STEP_HOST,    /* frame->host(frame, number): between two barriers */
+    TGI_STEP_LOOP,    /* all trips done: behind AGAIN, else on */
+    TGI_STEP_TEST,    /* the test says no: behind AGAIN, else on */
+    TGI_STEP_AGAIN,   /* end of a trip: back to LOOP */
+    TGI_STEP_SWITCH,  /* to the CASE that is chosen */
+    TGI_STEP_CASE,    /* from the one before it to END */
+    TGI_STEP_END
 } tgi_step_kind;
 
 typedef struct tgi_loop_step {
@@ -234,15 +254,34 @@ typedef struct tgi_loop_step {
     uint32_t number;
 } tgi_loop_step;
 
+/* A branch or loop. Buffers are numbers. */
+typedef struct tgi_control_loops {
+    const tgi_graph *graph;
+    tgi_ref node;      /* SWITCH or LOOP */
+    uint32_t n_cases;  /* SWITCH; 0: it is a LOOP */
+    uint32_t decides;  /* i64: which branch, or how many trips */
+    uint32_t counter;  /* LOOP: trips done, COUNTER */
+    bool has_test, is_limited;
+    uint32_t test;     /* bool */
+    uint32_t failed;   /* is_limited: number of the check */
+    /* At the end of a trip, value i is in to[i] and is wanted in from[i]: the
+       two change places. */
+    uint32_t n_moved;
+    uint32_t *from, *to; /* the program's */
+} tgi_control_loops;
+
 /* A print, and the buffers its inputs are in. */
 typedef struct tgi_host_step {
+    const tgi_graph *graph;
     tgi_ref print;
     uint32_t *buffers; /* the program's */
 } tgi_host_step;
 
-/* A gather whose indices are checked, and the buffer they are in. */
+/* A gather whose indices are checked, and the buffer they are in; or a loop
+   with a limit, and the buffer that is in. */
 typedef struct tgi_checked {
-    tgi_ref gather;
+    const tgi_graph *graph;
+    tgi_ref node;
     uint32_t buffer;
 } tgi_checked;
 
@@ -256,6 +295,7 @@ typedef struct tgi_loops {
     TGI_VEC(tgi_loop_step) steps;
     TGI_VEC(tgi_host_step) hosts; /* by number of host step */
     TGI_VEC(tgi_checked) checked; /* by number of check */
+    TGI_VEC(tgi_control_loops) controls;
     /* Parameters: variables that the program does not write, and from which
        it makes something that lasts from call to call. */
     TGI_VEC(uint32_t) kept;

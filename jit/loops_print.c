@@ -35,7 +35,8 @@ static void print_buffer(const tgi_loops *loops, uint32_t buffer,
                                    [TGI_PLACE_CONSTANT] = 'c',
                                    [TGI_PLACE_TEMP] = 't',
                                    [TGI_PLACE_SCRATCH] = 's',
-                                   [TGI_PLACE_VALUES] = 'v'};
+                                   [TGI_PLACE_VALUES] = 'v',
+                                   [TGI_PLACE_COUNTER] = 'n'};
     const tgi_loop_buffer *b = &loops->buffers.data[buffer];
     bool is_numbered =
         b->place == TGI_PLACE_PARAM || b->place == TGI_PLACE_RESULT;
@@ -202,6 +203,42 @@ static void print_kernel(const tgi_loops *loops, const tgi_kernel_loops *k,
         print_phase(loops, k, phase, out);
 }
 
+static void print_control(const tgi_loops *loops, const tgi_loop_step *step,
+                          tgi_strbuf *out)
+{
+    const tgi_control_loops *c = &loops->controls.data[step->number];
+    switch (step->kind) {
+    case TGI_STEP_LOOP:
+        tgi_strbuf_add(out, "loop ");
+        print_buffer(loops, c->counter, out);
+        tgi_strbuf_add(out, " to ");
+        print_buffer(loops, c->decides, out);
+        tgi_strbuf_add(out, c->is_limited ? ", a limit" : "");
+        break;
+    case TGI_STEP_TEST:
+        tgi_strbuf_add(out, "leave it unless ");
+        print_buffer(loops, c->test, out);
+        break;
+    case TGI_STEP_AGAIN:
+        tgi_strbuf_add(out, "again");
+        for (uint32_t i = 0; i < c->n_moved; i++) {
+            tgi_strbuf_add(out, i ? ", " : " with ");
+            print_buffer(loops, c->from[i], out);
+            tgi_strbuf_add(out, " from ");
+            print_buffer(loops, c->to[i], out);
+        }
+        break;
+    case TGI_STEP_SWITCH:
+        tgi_strbuf_add(out, "switch ");
+        print_buffer(loops, c->decides, out);
+        break;
+    default:
+        tgi_strbuf_add(out, step->kind == TGI_STEP_CASE ? "case" : "end");
+        break;
+    }
+    tgi_strbuf_add(out, "\n");
+}
+
 void tgi_loops_print(const tgi_loops *loops, tgi_strbuf *out)
 {
     static const char *const places[] = {[TGI_PLACE_PARAM] = "parameter",
@@ -209,7 +246,8 @@ void tgi_loops_print(const tgi_loops *loops, tgi_strbuf *out)
                                          [TGI_PLACE_CONSTANT] = "constant",
                                          [TGI_PLACE_TEMP] = "temporary",
                                          [TGI_PLACE_SCRATCH] = "scratch",
-                                         [TGI_PLACE_VALUES] = "values"};
+                                         [TGI_PLACE_VALUES] = "values",
+                                         [TGI_PLACE_COUNTER] = "counter"};
     tgi_strbuf_addf(out, "loops of %s\n", loops->name);
     for (uint32_t i = 0; i < loops->buffers.n; i++) {
         const tgi_loop_buffer *b = &loops->buffers.data[i];
@@ -233,6 +271,14 @@ void tgi_loops_print(const tgi_loops *loops, tgi_strbuf *out)
             break;
         case TGI_STEP_HOST:
             tgi_strbuf_addf(out, "host %u\n", step->number);
+            break;
+        case TGI_STEP_LOOP:
+        case TGI_STEP_TEST:
+        case TGI_STEP_AGAIN:
+        case TGI_STEP_SWITCH:
+        case TGI_STEP_CASE:
+        case TGI_STEP_END:
+            print_control(loops, step, out);
             break;
         }
     }

@@ -304,6 +304,7 @@ tg_status tgi_loops_verify(const tgi_loops *loops)
         const tgi_loop_step *step = &loops->steps.data[i];
         size_t n = step->kind == TGI_STEP_RUN    ? loops->kernels.n
                    : step->kind == TGI_STEP_HOST ? loops->hosts.n
+                   : step->kind >= TGI_STEP_LOOP ? loops->controls.n
                                                  : 1;
         REQUIRE(step->number < n, "step of nothing", i);
     }

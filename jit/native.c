@@ -7,6 +7,7 @@
 
 #include "error.h"
 #include "format.h"
+#include "interp.h"
 #include "kernel.h"
 #include "live.h"
 #include "plan.h"
@@ -99,8 +100,8 @@ static tg_status place_buffers(tgi_native *native)
         const tgi_loop_buffer *b = &loops->buffers.data[i];
         native->buffers[i] = nothing;
         if (b->place == TGI_PLACE_CONSTANT && native->sizes[i])
-            native->buffers[i] = (void *)(uintptr_t)tgi_graph_constant(
-                native->program->graph, b->node);
+            native->buffers[i] =
+                (void *)(uintptr_t)tgi_graph_constant(b->graph, b->node);
     }
     int64_t *offsets =
         tgi_alloc((loops->buffers.n + 1) * sizeof(*offsets));
@@ -111,9 +112,9 @@ static tg_status place_buffers(tgi_native *native)
 
 /* -- Steps of the host ----------------------------------------------------- */
 
-static tgi_view view_of(const tgi_native *native, tgi_ref ref, void *data)
+static tgi_view view_of(const tgi_native *native, const tgi_graph *graph,
+                        tgi_ref ref, void *data)
 {
-    const tgi_graph *graph = native->program->graph;
     const tgi_shape *shape = tgi_graph_shape(graph, ref);
     int64_t dims[TG_MAX_RANK];
     for (int axis = 0; axis < shape->rank; axis++)
@@ -126,15 +127,14 @@ static tgi_view view_of(const tgi_native *native, tgi_ref ref, void *data)
 
 static tg_status print(tgi_native *native, const tgi_host_step *step)
 {
-    const tgi_node *node =
-        tgi_graph_node(native->program->graph, step->print);
+    const tgi_node *node = tgi_graph_node(step->graph, step->print);
     if (!native->options.host.print)
         return TG_OK;
     tgi_view *views = tgi_alloc((node->n_inputs + 1) * sizeof(*views));
     if (!views)
         return tgi_error_memory();
     for (uint32_t i = 0; i < node->n_inputs; i++)
-        views[i] = view_of(native, node->inputs[i],
+        views[i] = view_of(native, step->graph, node->inputs[i],
                            native->buffers[step->buffers[i]]);
     tgi_strbuf text = {0};
     tgi_format_print(node->attr, views, node->n_inputs, &text);
@@ -157,20 +157,23 @@ static int32_t do_host_step(tgi_frame *frame, int64_t step)
 
 static tg_status report_check(const tgi_native *native)
 {
-    const tgi_graph *graph = native->program->graph;
     const tgi_checked *checked =
         &native->program->loops->checked
              .data[native->frame.failed_check - 1];
-    const tgi_node *node = tgi_graph_node(graph, checked->gather);
+    const tgi_graph *graph = checked->graph;
+    const tgi_node *node = tgi_graph_node(graph, checked->node);
+    const void *data = native->buffers[checked->buffer];
+    if (node->op == TGI_OP_LOOP)
+        return tgi_loop_fail(node, *(const int64_t *)data);
     const tgi_attr_gather *attr = node->attr;
-    tgi_view indices = view_of(native, node->inputs[1],
+    tgi_view indices = view_of(native, graph, node->inputs[1],
                                native->buffers[checked->buffer]);
-    const tgi_shape *data = tgi_graph_shape(graph, node->inputs[0]);
+    const tgi_shape *shape = tgi_graph_shape(graph, node->inputs[0]);
     int64_t position = native->frame.failed_position;
     return tgi_gather_fail(
         node, &indices, position,
         indices.data + position * tgi_dtype_bytes((tg_dtype)indices.dtype),
-        tgi_dim_value(data->dims[attr->axis], native->graph_values));
+        tgi_dim_value(shape->dims[attr->axis], native->graph_values));
 }
 
 /* -- What is kept ---------------------------------------------------------- */

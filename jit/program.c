@@ -14,9 +14,15 @@
 
 tg_status tgi_program_refuse_calls(const tgi_graph *graph)
 {
-    if (graph->callees.n)
-        TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE,
-                 "'%s' has calls that were not inlined", graph->name);
+    for (tgi_ref ref = 1; graph->callees.n && ref <= graph->n_nodes; ref++) {
+        const tgi_node *node = tgi_graph_node(graph, ref);
+        if (node->op == TGI_OP_CALL)
+            TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE,
+                     "'%s' has calls that were not inlined", graph->name);
+        const tgi_regions regions = tgi_node_regions(node);
+        for (size_t i = 0; i < regions.n; i++)
+            TGI_TRY(tgi_program_refuse_calls(regions.graphs[i]));
+    }
     return TG_OK;
 }
 

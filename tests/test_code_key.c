@@ -189,6 +189,22 @@ static void change_buffers(subject *s)
     }
 }
 
+static void change_control(subject *s, tgi_control_loops *control)
+{
+    check_counts(s, control->n_cases);
+    check_counts(s, control->decides);
+    check_counts(s, control->counter);
+    check_counts(s, control->has_test);
+    check_counts(s, control->test);
+    check_counts(s, control->is_limited);
+    check_counts(s, control->failed);
+    for (uint32_t i = 0; i < control->n_moved; i++) {
+        check_counts(s, control->from[i]);
+        check_counts(s, control->to[i]);
+    }
+    check_counts_not(s, control->node);
+}
+
 static void change_loops(subject *s)
 {
     tgi_loops *loops = s->fu.loops;
@@ -203,8 +219,10 @@ static void change_loops(subject *s)
         check_counts(s, loops->hosts.data[i].buffers[0]);
     for (size_t i = 0; i < loops->checked.n; i++) {
         check_counts(s, loops->checked.data[i].buffer);
-        check_counts_not(s, loops->checked.data[i].gather);
+        check_counts_not(s, loops->checked.data[i].node);
     }
+    for (size_t i = 0; i < loops->controls.n; i++)
+        change_control(s, &loops->controls.data[i]);
     check_counts(s, loops->n_epochs);
     check_length(s, loops->buffers);
     check_length(s, loops->kernels);
@@ -244,6 +262,29 @@ static void of_few(tg_trace *t, const tg_value *in, void *user)
     (void)user;
     tg_value e = tg_exp(in[0]);
     tg_return(t, tg_div(e, tg_sum(e, TG_ALL_AXES)));
+}
+
+static void is_small(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, tg_lt(tg_sum(in[0], TG_ALL_AXES), 100.0));
+}
+
+static void grow(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, tg_add(in[0], tg_slice(in[0], 0, -1, TG_END, -1)));
+}
+
+/* in: x [5000] */
+static void of_loop(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_value y;
+    tg_while_most(20, is_small, grow, NULL, TG_ARGS(in[0]), &y, 1);
+    tg_cond(tg_lt(tg_reduce_max(y, TG_ALL_AXES), 10), grow, grow, NULL,
+            TG_ARGS(y), &y, 1);
+    tg_return(t, y);
 }
 
 static void subject_begin(subject *s)
@@ -287,6 +328,16 @@ Test(code_key, all_of_tiny_loops_counts)
     fuse(&s.fu, of_few, NO_SYMBOLS, F32(3));
     subject_begin(&s);
     cr_assert(s.fu.loops->kernels.data[0]->is_tiny);
+    change_loops(&s);
+    subject_end(&s);
+}
+
+Test(code_key, all_of_branches_and_loops_counts)
+{
+    subject s;
+    fuse(&s.fu, of_loop, NO_SYMBOLS, F32(5000));
+    subject_begin(&s);
+    cr_assert_eq(s.fu.loops->controls.n, 2);
     change_loops(&s);
     subject_end(&s);
 }

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuse_region.c - branches and loops as steps. Their graphs go through all of
+ * fusion by themselves: nothing is fused across their borders. Parameters of
+ * such a graph are buffers of the graph around it, and so are the places its
+ * results go to; its steps stand among those of the whole program.
+ *
+ * A loop carries each value in a buffer that the body reads, and stores the
+ * next one in a second; after the trip the two change places. Everything that
+ * is used inside is in use from the beginning of the loop to its end.
+ */
+#include "error.h"
+#include "fuse_steps.h"
+
+typedef struct region {
+    tgi_stepper *st;
+    tgi_fuse_state *s; /* of the graph around */
+    tgi_ref ref;
+    const tgi_node *node;
+    const tgi_attr_regions *attr;
+    uint32_t *params; /* by input: number + 1 of its buffer */
+    uint32_t control; /* number */
+} region;
+
+static tgi_control_loops *control_of(const region *r)
+{
+    return &r->s->loops->controls.data[r->control];
+}
+
+/* -- Buffers --------------------------------------------------------------- */
+
+static uint32_t *array_of(const region *r, size_t n)
+{
+    uint32_t *array = tgi_arena_alloc(&r->s->loops->arena,
+                                      (n + 1) * sizeof(*array));
+    if (!array)
+        tgi_error_memory();
+    return array;
+}
+
+/* Number + 1 of a new buffer for a value like node `like` of `graph`. */
+static uint32_t add_buffer(const region *r, const tgi_graph *graph,
+                           tgi_ref like, tgi_place place)
+{
+    tgi_fuse_state of = {.graph = graph,
+                         .variant = r->s->variant,
+                         .dims = r->s->dims,
+                         .loops = r->s->loops};
+    return tgi_fuse_add_buffer(
+        &of, (tgi_loop_buffer){.place = (uint8_t)place,
+                               .dtype = tgi_graph_node(graph, like)->dtype,
+                               .is_pinned = true,
+                               .node = like,
+                               .count = tgi_fuse_count(&of, like)});
+}
+
+/* The buffer of input i: a variable's own, or that of a value. */
+static uint32_t buffer_of_input(const region *r, uint32_t i)
+{
+    const tgi_ref input = r->node->inputs[i];
+    return tgi_fuse_buffer_of(r->s, tgi_fuse_dense(r->s, input));
+}
+
+static tg_status find_params(region *r)
+{
+    const bool is_loop = r->node->op == TGI_OP_LOOP;
+    r->params = array_of(r, r->node->n_inputs);
+    if (!r->params)
+        return TG_ERROR_OUT_OF_MEMORY;
+    for (uint32_t i = 0; i < r->node->n_inputs; i++) {
+        if (is_loop && i > 0 && i <= r->attr->n_carried)
+            r->params[i] = r->s->values[r->ref].buffer + i - 1;
+        else
+            r->params[i] = buffer_of_input(r, i);
+        if (!r->params[i])
+            return tg_error_last()->status;
+    }
+    return TG_OK;
+}
+
+/* -- Graphs ---------------------------------------------------------------- */
+
+/* The steps of one graph, whose results go to `taken`. */
+static tg_status add_graph(const region *r, const tgi_graph *graph,
+                           const uint32_t *taken)
+{
+    tgi_fuse_state inner = {.graph = graph,
+                            .variant = r->s->variant,
+                            .dims = r->s->dims,
+                            .explain = r->s->explain,
+                            .loops = r->s->loops,
+                            .given = r->params,
+                            .taken = taken};
+    if (inner.explain)
+        tgi_strbuf_addf(inner.explain, "%s of %%%u %s:\n", graph->name, r->ref,
+                        tgi_op_table[r->node->op].name);
+    tg_status status = tgi_fuse_begin(&inner);
+    if (!status) {
+        r->st->state = &inner;
+        status = tgi_stepper_kernels(r->st);
+        r->st->state = r->s;
+    }
+    tgi_fuse_end(&inner);
+    return status;
+}
+
+static tg_status add_step(const region *r, tgi_step_kind kind)
+{
+    return tgi_stepper_add(r->st, kind, r->control);
+}
+
+/* -- Branches -------------------------------------------------------------- */
+
+/* Where the results of all branches go: to what is used of them. */
+static tg_status find_results(const region *r, uint32_t **out_taken)
+{
+    tgi_fuse_state *s = r->s;
+    const tgi_graph *first = r->attr->graphs[0];
+    uint32_t *taken = *out_taken = array_of(r, first->results.n);
+    if (!taken)
+        return TG_ERROR_OUT_OF_MEMORY;
+    for (size_t i = 0; i < first->results.n; i++)
+        taken[i] = 0;
+    for (size_t i = 0; i < s->region_results.n; i++) {
+        const tgi_fuse_result *result = &s->region_results.data[i];
+        if (result->region != r->ref)
+            continue;
+        taken[result->index] = tgi_fuse_buffer_of(s, result->ref);
+        if (!taken[result->index])
+            return tg_error_last()->status;
+        TGI_TRY(tgi_stepper_touch(r->st, taken[result->index] - 1, 0));
+    }
+    return TG_OK;
+}
+
+static tg_status add_switch(region *r)
+{
+    uint32_t *taken;
+    TGI_TRY(find_results(r, &taken));
+    TGI_TRY(add_step(r, TGI_STEP_SWITCH));
+    for (int64_t i = 0; i < r->attr->n_graphs; i++) {
+        /* Others may still look which branch it is. */
+        TGI_TRY(tgi_stepper_touch(r->st, r->params[0] - 1, TGI_TOUCH_READ));
+        TGI_TRY(add_step(r, TGI_STEP_CASE));
+        TGI_TRY(add_graph(r, r->attr->graphs[i], taken));
+        TGI_TRY(tgi_stepper_barrier(r->st));
+    }
+    return add_step(r, TGI_STEP_END);
+}
+
+/* -- Loops ----------------------------------------------------------------- */
+
+/* True if the body gives back carried value k as it is. */
+static bool is_unchanged(const region *r, uint32_t k)
+{
+    const tgi_graph *body = r->attr->graphs[0];
+    return body->results.data[k] == body->params.data[k + 1].node;
+}
+
+/* Second buffers for what changes, and what changes places with what. */
+static tg_status find_moves(const region *r, uint32_t *taken)
+{
+    const uint32_t n = (uint32_t)r->attr->n_carried;
+    const tgi_graph *body = r->attr->graphs[0];
+    uint32_t *from = array_of(r, n), *to = array_of(r, n);
+    uint32_t n_moved = 0;
+    if (!from || !to)
+        return TG_ERROR_OUT_OF_MEMORY;
+    for (uint32_t k = 0; k < n; k++) {
+        taken[k] = 0;
+        if (is_unchanged(r, k))
+            continue;
+        taken[k] =
+            add_buffer(r, body, body->results.data[k], TGI_PLACE_TEMP);
+        if (!taken[k])
+            return tg_error_last()->status;
+        from[n_moved] = r->params[k + 1] - 1;
+        to[n_moved++] = taken[k] - 1;
+    }
+    control_of(r)->n_moved = n_moved;
+    control_of(r)->from = from;
+    control_of(r)->to = to;
+    return TG_OK;
+}
+
+static tg_status add_test(const region *r)
+{
+    const tgi_graph *test = r->attr->graphs[1];
+    const uint32_t buffer =
+        add_buffer(r, test, test->results.data[0], TGI_PLACE_TEMP);
+    if (!buffer)
+        return tg_error_last()->status;
+    control_of(r)->has_test = true;
+    control_of(r)->test = buffer - 1;
+    TGI_TRY(add_graph(r, test, &buffer));
+    TGI_TRY(tgi_stepper_barrier(r->st));
+    TGI_TRY(tgi_stepper_touch(r->st, buffer - 1, TGI_TOUCH_READ));
+    return add_step(r, TGI_STEP_TEST);
+}
+
+/* What is used in a loop is in use all the time: of what was there before it
+   and, of its own, of what is carried. */
+static void stretch(const region *r, uint32_t n_before, uint32_t first)
+{
+    tgi_loops *loops = r->s->loops;
+    const uint32_t last = r->st->epoch;
+    for (uint32_t i = 0; i < n_before; i++) {
+        tgi_loop_buffer *b = &loops->buffers.data[i];
+        if (b->is_used && b->last >= first)
+            b->last = last;
+    }
+    const tgi_control_loops *c = control_of(r);
+    for (int64_t k = 0; k < r->attr->n_carried; k++)
+        loops->buffers.data[r->params[k + 1] - 1].last = last;
+    for (uint32_t i = 0; i < c->n_moved; i++) {
+        tgi_loop_buffer *b = &loops->buffers.data[c->to[i]];
+        b->is_used = true;
+        b->first = first;
+        b->last = last;
+    }
+}
+
+static tg_status set_limit(const region *r)
+{
+    if (!(r->attr->flags & TGI_LOOP_LIMITED))
+        return TG_OK;
+    tgi_control_loops *c = control_of(r);
+    c->is_limited = true;
+    c->failed = (uint32_t)r->s->loops->checked.n;
+    const tgi_checked checked = {r->s->graph, r->ref, c->decides};
+    return tgi_vec_push(&r->s->loops->checked, checked) ? TG_OK
+                                                        : tgi_error_memory();
+}
+
+static tg_status add_loop(region *r)
+{
+    const uint32_t first = r->st->epoch;
+    const uint32_t n_before = (uint32_t)r->s->loops->buffers.n;
+    uint32_t *taken = array_of(r, (size_t)r->attr->n_carried);
+    if (!taken)
+        return TG_ERROR_OUT_OF_MEMORY;
+    /* Graphs see the trips done in place of their number. */
+    r->params[0] = add_buffer(r, r->s->graph, r->node->inputs[0],
+                              TGI_PLACE_COUNTER);
+    if (!r->params[0])
+        return tg_error_last()->status;
+    control_of(r)->counter = r->params[0] - 1;
+    TGI_TRY(set_limit(r));
+    TGI_TRY(find_moves(r, taken));
+    for (int64_t k = 0; k < r->attr->n_carried; k++)
+        TGI_TRY(tgi_stepper_touch(r->st, r->params[k + 1] - 1, 0));
+    TGI_TRY(add_step(r, TGI_STEP_LOOP));
+    if (r->attr->n_graphs > 1)
+        TGI_TRY(add_test(r));
+    TGI_TRY(add_graph(r, r->attr->graphs[0], taken));
+    TGI_TRY(tgi_stepper_barrier(r->st));
+    TGI_TRY(add_step(r, TGI_STEP_AGAIN));
+    /* Nobody stores to what others may still look at to leave the loop. */
+    TGI_TRY(tgi_stepper_barrier(r->st));
+    stretch(r, n_before, first);
+    return TG_OK;
+}
+
+tg_status tgi_stepper_region(tgi_stepper *st, tgi_ref ref)
+{
+    tgi_fuse_state *s = st->state;
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    region r = {.st = st,
+                .s = s,
+                .ref = ref,
+                .node = node,
+                .attr = node->attr,
+                .control = (uint32_t)s->loops->controls.n};
+    TGI_TRY(find_params(&r));
+    const tgi_control_loops control = {.graph = s->graph,
+                                       .node = ref,
+                                       .decides = r.params[0] - 1,
+                                       .n_cases = node->op == TGI_OP_LOOP
+                                                      ? 0
+                                                      : (uint32_t)r.attr
+                                                            ->n_graphs};
+    if (!tgi_vec_push(&s->loops->controls, control))
+        return tgi_error_memory();
+    TGI_TRY(tgi_stepper_barrier(st));
+    for (uint32_t i = 0; i < node->n_inputs; i++)
+        TGI_TRY(tgi_stepper_touch(st, r.params[i] - 1, TGI_TOUCH_READ));
+    return node->op == TGI_OP_LOOP ? add_loop(&r) : add_switch(&r);
+}

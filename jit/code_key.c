@@ -135,6 +135,12 @@ static void put_control(tgi_strbuf *key, const tgi_control_loops *control)
     put(key, control->test);
     put(key, control->is_limited);
     put(key, control->failed);
+    put(key, control->is_tiny);
+    put(key, control->n_carried);
+    for (uint32_t i = 0; i < control->n_carried; i++) {
+        put(key, control->carried[i]);
+        put(key, control->place[i]);
+    }
     put(key, control->n_moved);
     for (uint32_t i = 0; i < control->n_moved; i++) {
         put(key, control->from[i]);

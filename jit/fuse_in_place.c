@@ -229,6 +229,11 @@ static void renumber_control(tgi_control_loops *c, const uint32_t *number)
     c->decides = number[c->decides];
     c->counter = number[c->counter];
     c->test = number[c->test];
+    for (uint32_t i = 0; i < c->n_carried; i++) {
+        if (c->place != c->carried)
+            c->place[i] = number[c->place[i]];
+        c->carried[i] = number[c->carried[i]];
+    }
     for (uint32_t i = 0; i < c->n_moved; i++) {
         c->from[i] = number[c->from[i]];
         c->to[i] = number[c->to[i]];

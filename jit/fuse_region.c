@@ -6,8 +6,8 @@
  * results go to; its steps stand among those of the whole program.
  *
  * A loop carries each value in a buffer that the body reads, and stores the
- * next one in a second; after the trip the two change places. Everything that
- * is used inside is in use from the beginning of the loop to its end.
+ * next one in a second; after the trip they change places. Everything that is
+ * used inside is in use from the beginning of the loop to its end.
  */
 #include "error.h"
 #include "fuse_steps.h"
@@ -119,6 +119,11 @@ static tg_status find_results(const region *r, uint32_t **out_taken)
     uint32_t *taken = *out_taken = array_of(r, first->results.n);
     if (!taken)
         return TG_ERROR_OUT_OF_MEMORY;
+    tgi_control_loops *control = control_of(r);
+    control->carried = array_of(r, first->results.n);
+    control->place = control->carried;
+    if (!control->carried)
+        return TG_ERROR_OUT_OF_MEMORY;
     for (size_t i = 0; i < first->results.n; i++)
         taken[i] = 0;
     for (size_t i = 0; i < s->region_results.n; i++) {
@@ -128,6 +133,7 @@ static tg_status find_results(const region *r, uint32_t **out_taken)
         taken[result->index] = tgi_fuse_buffer_of(s, result->ref);
         if (!taken[result->index])
             return tg_error_last()->status;
+        control->carried[control->n_carried++] = taken[result->index] - 1;
         TGI_TRY(tgi_stepper_touch(r->st, taken[result->index] - 1, 0));
     }
     return TG_OK;
@@ -150,36 +156,91 @@ static tg_status add_switch(region *r)
 
 /* -- Loops ----------------------------------------------------------------- */
 
-/* True if the body gives back carried value k as it is. */
-static bool is_unchanged(const region *r, uint32_t k)
+/* The carried value that the body gives back as value k; -1: none. */
+static int64_t given_back(const region *r, uint32_t k)
 {
     const tgi_graph *body = r->attr->graphs[0];
-    return body->results.data[k] == body->params.data[k + 1].node;
+    const tgi_ref result = body->results.data[k];
+    const tgi_node *node = tgi_graph_node(body, result);
+    if (node->op != TGI_OP_PARAM)
+        return -1;
+    const int64_t param = ((const tgi_attr_index *)node->attr)->index;
+    return param > 0 && param <= r->attr->n_carried ? param - 1 : -1;
 }
 
-/* Second buffers for what changes, and what changes places with what. */
-static tg_status find_moves(const region *r, uint32_t *taken)
+/*
+ * Where each value is after a trip: in a buffer of its own, the second one it
+ * has, or where another value was that the body has given back for it. Of
+ * several that are the same, the others are copies.
+ */
+static tg_status find_places(const region *r, uint32_t *taken, uint32_t *place)
 {
     const uint32_t n = (uint32_t)r->attr->n_carried;
     const tgi_graph *body = r->attr->graphs[0];
-    uint32_t *from = array_of(r, n), *to = array_of(r, n);
-    uint32_t n_moved = 0;
-    if (!from || !to)
-        return TG_ERROR_OUT_OF_MEMORY;
     for (uint32_t k = 0; k < n; k++) {
+        const int64_t other = given_back(r, k);
+        bool is_free = other >= 0;
+        for (uint32_t i = 0; is_free && i < k; i++)
+            is_free = place[i] != r->params[other + 1] - 1;
         taken[k] = 0;
-        if (is_unchanged(r, k))
+        if (is_free) {
+            place[k] = r->params[other + 1] - 1;
             continue;
+        }
         taken[k] =
             add_buffer(r, body, body->results.data[k], TGI_PLACE_TEMP);
         if (!taken[k])
             return tg_error_last()->status;
-        from[n_moved] = r->params[k + 1] - 1;
-        to[n_moved++] = taken[k] - 1;
+        place[k] = taken[k] - 1;
     }
-    control_of(r)->n_moved = n_moved;
-    control_of(r)->from = from;
-    control_of(r)->to = to;
+    return TG_OK;
+}
+
+/* What nobody has left behind, along the way from the second buffer of k: its
+   next one. */
+static uint32_t left_over(const region *r, const uint32_t *place, uint32_t k)
+{
+    const uint32_t n = (uint32_t)r->attr->n_carried;
+    uint32_t buffer = r->params[k + 1] - 1, i = 0;
+    while (i < n) {
+        for (i = 0; i < n && place[i] != buffer; i++)
+            ;
+        if (i < n)
+            buffer = r->params[i + 1] - 1;
+    }
+    return buffer;
+}
+
+/* Second buffers for what is new, and what goes where after a trip. */
+static tg_status find_moves(const region *r, uint32_t *taken)
+{
+    const uint32_t n = (uint32_t)r->attr->n_carried;
+    uint32_t *place = array_of(r, n);
+    uint32_t *to = array_of(r, 2 * (size_t)n);
+    uint32_t *from = array_of(r, 2 * (size_t)n);
+    uint32_t *carried = array_of(r, n);
+    uint32_t n_moved = 0;
+    if (!place || !to || !from || !carried)
+        return TG_ERROR_OUT_OF_MEMORY;
+    TGI_TRY(find_places(r, taken, place));
+    for (uint32_t k = 0; k < n; k++) {
+        const uint32_t own = carried[k] = r->params[k + 1] - 1;
+        if (place[k] == own)
+            continue;
+        to[n_moved] = own;
+        from[n_moved++] = place[k];
+        if (taken[k]) {
+            to[n_moved] = taken[k] - 1;
+            from[n_moved++] = left_over(r, place, k);
+        }
+    }
+    tgi_control_loops *control = control_of(r);
+    control->n_carried = n;
+    control->carried = carried;
+    control->place = place;
+    control->n_moved = n_moved;
+    control->to = to;
+    control->from = from;
     return TG_OK;
 }
 
@@ -214,8 +275,9 @@ static void stretch(const region *r, uint32_t n_before, uint32_t first)
         loops->buffers.data[r->params[k + 1] - 1].last = last;
     for (uint32_t i = 0; i < c->n_moved; i++) {
         tgi_loop_buffer *b = &loops->buffers.data[c->to[i]];
+        if (!b->is_used || b->first > first)
+            b->first = first;
         b->is_used = true;
-        b->first = first;
         b->last = last;
     }
 }
@@ -258,7 +320,9 @@ static tg_status add_loop(region *r)
     /* Nobody stores to what others may still look at to leave the loop. */
     TGI_TRY(tgi_stepper_barrier(r->st));
     stretch(r, n_before, first);
-    return TG_OK;
+    return control_of(r)->is_limited
+               ? tgi_stepper_add(r->st, TGI_STEP_CHECKED, 0)
+               : TG_OK;
 }
 
 tg_status tgi_stepper_region(tgi_stepper *st, tgi_ref ref)

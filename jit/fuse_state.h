@@ -297,6 +297,10 @@ tg_status tgi_fuse_build_kernel(tgi_fuse_state *s, const tgi_fuse_kernel *k);
 /* Words of a kernel as straight-line code, roughly; 0: it is not tiny. */
 uint32_t tgi_fuse_tiny_words(const tgi_fuse_state *s,
                              const tgi_kernel_loops *k);
+/* True if it is known which elements an access touches. */
+bool tgi_fuse_has_place(const tgi_kernel_loops *k, const tgi_access *access);
+/* fuse_tiny_loop.c: finds the loops that are tiny. */
+tg_status tgi_fuse_tiny_loops(tgi_fuse_state *s);
 /* Takes away the memory of what is touched in one tiny region alone. */
 tg_status tgi_fuse_tiny_values(tgi_fuse_state *s);
 

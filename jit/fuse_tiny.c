@@ -100,7 +100,7 @@ uint32_t tgi_fuse_tiny_words(const tgi_fuse_state *s,
    for which it must have an address, is … */
 enum { ELSEWHERE = UINT32_MAX };
 
-static bool has_place(const tgi_kernel_loops *k, const tgi_access *access)
+bool tgi_fuse_has_place(const tgi_kernel_loops *k, const tgi_access *access)
 {
     if (access->index || !tgi_dim_is_known(access->offset))
         return false;
@@ -117,7 +117,7 @@ static void note_kernel(const tgi_kernel_loops *k, uint32_t region,
         const tgi_access *access = &k->accesses.data[i];
         uint32_t *of_buffer = &regions[access->buffer];
         const bool is_same = !*of_buffer || *of_buffer == region;
-        *of_buffer = k->is_tiny && is_same && has_place(k, access)
+        *of_buffer = k->is_tiny && is_same && tgi_fuse_has_place(k, access)
                          ? region
                          : (uint32_t)ELSEWHERE;
     }
@@ -130,13 +130,12 @@ tg_status tgi_fuse_tiny_values(tgi_fuse_state *s)
         tgi_alloc_zero((loops->buffers.n + 1) * sizeof(*regions));
     if (!regions)
         return tgi_error_memory();
-    uint32_t region = 1;
+    tgi_region_walk walk = {.region = 1};
     for (size_t i = 0; i < loops->steps.n; i++) {
         const tgi_kernel_loops *k = tgi_loops_kernel_at(loops, i);
-        if (!k || !k->is_tiny)
-            region++;
+        tgi_loops_walk_regions(loops, i, &walk);
         if (k)
-            note_kernel(k, region, regions);
+            note_kernel(k, walk.region, regions);
     }
     for (size_t i = 0; i < loops->hosts.n; i++) {
         const tgi_host_step *host = &loops->hosts.data[i];

@@ -81,12 +81,9 @@ void tgi_llvm_control_failed(tgi_llvm_entry *n)
         tgi_llvm_frame_load(program, n->frame, TGI_FRAME_BUFFERS);
     for (size_t i = 0; i < loops->controls.n; i++)
         for (uint32_t j = 0; j < loops->controls.data[i].n_moved; j++) {
-            const uint32_t moved[] = {loops->controls.data[i].from[j],
-                                      loops->controls.data[i].to[j]};
-            for (int side = 0; side < 2; side++)
-                LLVMBuildStore(
-                    n->k.b, address_of(n, moved[side]),
-                    tgi_llvm_table_entry(program, table, moved[side]));
+            const uint32_t moved = loops->controls.data[i].to[j];
+            LLVMBuildStore(n->k.b, address_of(n, moved),
+                           tgi_llvm_table_entry(program, table, moved));
         }
     tgi_llvm_branch_end(&n->k, &first);
 }
@@ -169,12 +166,13 @@ static void repeat_loop(tgi_llvm_entry *n, const tgi_llvm_control *c,
                    tgi_llvm_add(program, trips_done(n, c),
                                 tgi_llvm_number(program, 1)),
                    c->counter);
-    for (uint32_t i = 0; i < loops->n_moved; i++) {
-        LLVMValueRef from = address_of(n, loops->from[i]);
-        LLVMValueRef to = address_of(n, loops->to[i]);
-        LLVMBuildStore(n->k.b, to, entry_of(n, loops->from[i]));
-        LLVMBuildStore(n->k.b, from, entry_of(n, loops->to[i]));
-    }
+    /* The same buffers on both sides: each of them is loaded once, as what it
+       was before the first store. */
+    LLVMValueRef *moved = n->moved;
+    for (uint32_t i = 0; i < loops->n_moved; i++)
+        moved[i] = address_of(n, loops->from[i]);
+    for (uint32_t i = 0; i < loops->n_moved; i++)
+        LLVMBuildStore(n->k.b, moved[i], entry_of(n, loops->to[i]));
     LLVMBuildBr(n->k.b, c->head);
     LLVMPositionBuilderAtEnd(n->k.b, c->after);
 }

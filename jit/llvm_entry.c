@@ -10,7 +10,7 @@
  * is already past the step must not change what the others find there. So a
  * step only looks at failures of what stands before it.
  */
-#include "llvm_entry.h"
+#include "llvm_tiny.h"
 
 #include <string.h>
 
@@ -166,12 +166,10 @@ static void run(tgi_llvm_entry *n, uint32_t number)
 /* The tiny kernels from step `at` on; gives the step after them. */
 static size_t run_tiny(tgi_llvm_entry *n, size_t at)
 {
-    tgi_llvm_program *program = n->k.program;
-    const tgi_loops *loops = program->loops;
+    const tgi_loops *loops = n->k.program->loops;
     tgi_llvm_branch first;
     tgi_llvm_branch_begin(&n->k, &first, tgi_llvm_is_first(n));
-    tgi_llvm_tiny *tiny = tgi_llvm_tiny_begin(
-        program, n->k.function, n->frame, n->k.table, n->thread);
+    tgi_llvm_tiny *tiny = tgi_llvm_tiny_begin(n, 0, loops->steps.n);
     for (; tiny && is_tiny(n, at); at++)
         if (!tgi_llvm_tiny_kernel(
                 tiny, loops->kernels.data[loops->steps.data[at].number]))
@@ -186,6 +184,15 @@ LLVMValueRef tgi_llvm_is_first(tgi_llvm_entry *n)
 {
     return LLVMBuildICmp(n->k.b, LLVMIntEQ, n->thread,
                          tgi_llvm_number(n->k.program, 0), "");
+}
+
+static size_t run_tiny_loop(tgi_llvm_entry *n, size_t at)
+{
+    tgi_llvm_branch first;
+    tgi_llvm_branch_begin(&n->k, &first, tgi_llvm_is_first(n));
+    at = tgi_llvm_tiny_loop(n, at);
+    tgi_llvm_branch_end(&n->k, &first);
+    return at;
 }
 
 static void barrier(tgi_llvm_entry *n)
@@ -243,6 +250,10 @@ static void find_steps(tgi_llvm_entry *n)
         const tgi_loop_step *step = &loops->steps.data[i];
         if (step->kind == TGI_STEP_HOST)
             *step_of(n, -1 - (int64_t)step->number) = i;
+        if (step->kind == TGI_STEP_LOOP &&
+            loops->controls.data[step->number].is_limited)
+            *step_of(n, 1 + (int64_t)loops->controls.data[step->number]
+                                .failed) = i;
         if (step->kind != TGI_STEP_RUN)
             continue;
         const tgi_kernel_loops *kernel = loops->kernels.data[step->number];
@@ -300,6 +311,11 @@ static void steps(tgi_llvm_entry *n)
             i = run_tiny(n, i) - 1;
             continue;
         }
+        if (step->kind == TGI_STEP_LOOP &&
+            loops->controls.data[step->number].is_tiny) {
+            i = run_tiny_loop(n, i) - 1;
+            continue;
+        }
         switch ((tgi_step_kind)step->kind) {
         case TGI_STEP_RUN:
             run(n, step->number);
@@ -355,7 +371,9 @@ LLVMValueRef tgi_llvm_entry_define(tgi_llvm_program *program,
     tgi_llvm_emitter *e = &program->emitter;
     const tgi_loops *loops = program->loops;
     const size_t n_codes = loops->hosts.n + 1 + loops->checked.n;
-    const size_t bytes = loops->controls.n * sizeof(tgi_llvm_control) +
+    const size_t n_controls = loops->controls.n;
+    const size_t bytes = n_controls * sizeof(tgi_llvm_control) +
+                         loops->buffers.n * sizeof(LLVMValueRef) +
                          n_codes * sizeof(size_t);
     char *memory = program->alloc(bytes);
     if (!memory) {
@@ -377,10 +395,9 @@ LLVMValueRef tgi_llvm_entry_define(tgi_llvm_program *program,
         .n_threads = LLVMGetParam(function, 2),
         .kernels = kernels,
         .controls = (tgi_llvm_control *)memory,
-        .step_of_code =
-            (size_t *)(memory +
-                       loops->controls.n * sizeof(tgi_llvm_control)),
     };
+    n.moved = (LLVMValueRef *)(n.controls + n_controls);
+    n.step_of_code = (size_t *)(n.moved + loops->buffers.n);
     define(&n);
     program->free(memory);
     return program->failure ? NULL : function;

@@ -24,6 +24,7 @@ typedef struct tgi_llvm_entry {
     LLVMBasicBlockRef done, failed; /* ends of the call */
     const tgi_llvm_kernel_info *kernels;
     tgi_llvm_control *controls; /* by number */
+    LLVMValueRef *moved; /* room for the addresses any loop moves */
     size_t *step_of_code; /* see step_of */
 } tgi_llvm_entry;
 

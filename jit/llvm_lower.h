@@ -6,7 +6,7 @@
  *   llvm_entry.c        its entry: steps, shares of threads, barriers
  *   llvm_control.c      branches and loops around them
  *   llvm_kernel.c       a function for each kernel: the loop over its items
- *   llvm_tiny.c         or straight-line code in the entry
+ *   llvm_tiny*.c        or straight-line code in the entry
  *   llvm_rows.c         an item of ROWS: maps along the inner axis …
  *   llvm_rows_reduce.c  … and reductions by the tree of reduce_tree.h …
  *   llvm_rows_free.c    … or in any order, where that gives the same bits
@@ -588,16 +588,7 @@ bool tgi_llvm_kernel_define(tgi_llvm_program *program,
                             const tgi_kernel_loops *loops,
                             tgi_llvm_kernel_info *out_info);
 
-/* -- llvm_tiny.c ----------------------------------------------------------- */
-
-/* A region begins in the block where the builder stands; NULL after
-   tgi_llvm_fail. */
-tgi_llvm_tiny *tgi_llvm_tiny_begin(tgi_llvm_program *program,
-                                   LLVMValueRef function, LLVMValueRef frame,
-                                   LLVMValueRef table, LLVMValueRef thread);
-/* Emits all of a kernel; false after tgi_llvm_fail. */
-bool tgi_llvm_tiny_kernel(tgi_llvm_tiny *tiny, const tgi_kernel_loops *loops);
-void tgi_llvm_tiny_end(tgi_llvm_tiny *tiny);
+/* -- llvm_tiny_known.c ----------------------------------------------------- */
 
 /* What the region has stored there, of the current lanes; NULL: it must be
    loaded. */

@@ -5,180 +5,18 @@
  * branch, no mask: what is left over of a row goes by vectors of half the
  * lanes, of a quarter, and so on.
  *
- * What a region has stored is known element by element; later kernels of it
- * take these values instead of loading them. Buffers that are nothing but
- * such values (TGI_PLACE_VALUES) have no memory at all.
- *
- * Of what the program stores to, such as a variable, loads are volatile: LLVM
- * 19 for x86 may repeat the load of a vector when it needs one of its lanes
- * in all of another, behind stores that have changed it.
- *
  * Reductions of rows follow the tree of reduce_tree.h. Lanes that a row does
  * not reach hold the start value, which changes nothing, and are left out; of
  * products it is +0, which turns -0 into +0, once.
  */
-#include "llvm_lower.h"
+#include "llvm_tiny.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* An element of a buffer; `value` NULL: nothing is known. */
-typedef struct known {
-    LLVMValueRef value;
-    unsigned lane; /* of a vector */
-} known;
-
-struct tgi_llvm_tiny {
-    tgi_llvm_program *program;
-    LLVMValueRef function, frame, table, thread;
-    LLVMBasicBlockRef entry; /* addresses are loaded here */
-    LLVMValueRef *buffers;   /* by buffer: its address */
-    known **known;           /* by buffer: its elements; NULL: none */
-    bool *is_stored;         /* by buffer: something is stored to it */
-};
-
-/* -- Values instead of memory ---------------------------------------------- */
-
 static LLVMValueRef lane_number(const tgi_llvm_kernel *k, unsigned lane)
 {
     return LLVMConstInt(k->program->i32, lane, false);
-}
-
-static unsigned width_of(LLVMValueRef value)
-{
-    LLVMTypeRef type = LLVMTypeOf(value);
-    return LLVMGetTypeKind(type) == LLVMVectorTypeKind
-               ? LLVMGetVectorSize(type)
-               : 1;
-}
-
-static int64_t distance_of(tgi_stride stride)
-{
-    return stride.is_negative ? -stride.distance : stride.distance;
-}
-
-/* The element of lane 0, and the step to the next lane; false: they are not
-   known. */
-static bool find_element(const tgi_llvm_kernel *k, const tgi_access *access,
-                         int64_t *out_first, int64_t *out_step)
-{
-    if (access->index || !tgi_dim_is_known(access->offset))
-        return false;
-    int64_t at = access->offset, index;
-    for (int axis = 0; axis <= k->inner; axis++) {
-        const tgi_stride stride = access->stride[axis];
-        if (stride.distance == 0 || !k->index[axis])
-            continue;
-        if (!tgi_dim_is_known(stride.distance) ||
-            !tgi_llvm_is_number(k->index[axis], &index))
-            return false;
-        at += distance_of(stride) * index;
-    }
-    const tgi_stride step = access->stride[k->vector_axis];
-    if (!tgi_dim_is_known(step.distance))
-        return false;
-    *out_first = at;
-    *out_step = distance_of(step);
-    return true;
-}
-
-/* The elements of a buffer, all unknown at first; NULL: too many, or out of
-   memory. */
-static known *elements_of(tgi_llvm_kernel *k, uint32_t buffer)
-{
-    tgi_llvm_tiny *tiny = k->tiny;
-    const tgi_dim count = k->program->loops->buffers.data[buffer].count;
-    if (tiny->known[buffer] || !tgi_dim_is_known(count) || count == 0 ||
-        count > TGI_MOST_VALUES)
-        return tiny->known[buffer];
-    const size_t bytes = (size_t)count * sizeof(known);
-    tiny->known[buffer] = k->program->alloc(bytes);
-    if (tiny->known[buffer]) {
-        memset(tiny->known[buffer], 0, bytes);
-    } else {
-        k->program->is_out_of_memory = true;
-        tgi_llvm_fail(k->program, "out of memory");
-    }
-    return tiny->known[buffer];
-}
-
-static LLVMValueRef element(tgi_llvm_kernel *k, known from)
-{
-    return width_of(from.value) == 1
-               ? from.value
-               : LLVMBuildExtractElement(k->b, from.value,
-                                         lane_number(k, from.lane), "");
-}
-
-/* Lanes of at most two vectors of one type by a shuffle; NULL: they are from
-   elsewhere. */
-static LLVMValueRef shuffled(tgi_llvm_kernel *k, const known *lanes)
-{
-    const unsigned n = k->e->lanes;
-    LLVMValueRef first = lanes[0].value, second = NULL;
-    LLVMValueRef order[TGI_LLVM_LANES];
-    const unsigned width = width_of(first);
-    bool is_same = width == n;
-    if (width == 1)
-        return NULL;
-    for (unsigned i = 0; i < n; i++) {
-        if (lanes[i].value != first && !second)
-            second = lanes[i].value;
-        if (lanes[i].value != first && lanes[i].value != second)
-            return NULL;
-        is_same &= lanes[i].value == first && lanes[i].lane == i;
-        order[i] = lane_number(
-            k, lanes[i].lane + (lanes[i].value == first ? 0 : width));
-    }
-    if (second && width_of(second) != width)
-        return NULL;
-    return is_same ? first
-                   : LLVMBuildShuffleVector(
-                         k->b, first,
-                         second ? second : LLVMGetPoison(LLVMTypeOf(first)),
-                         LLVMConstVector(order, n), "");
-}
-
-LLVMValueRef tgi_llvm_tiny_load(tgi_llvm_kernel *k, const tgi_access *access)
-{
-    known *elements = k->tiny->known[access->buffer];
-    known lanes[TGI_LLVM_LANES];
-    int64_t first, step;
-    if (!elements || !find_element(k, access, &first, &step))
-        return NULL;
-    for (unsigned i = 0; i < k->e->lanes; i++) {
-        lanes[i] = elements[first + i * step];
-        if (!lanes[i].value)
-            return NULL;
-    }
-    if (k->e->lanes == 1)
-        return element(k, lanes[0]);
-    LLVMValueRef vector = shuffled(k, lanes);
-    if (vector)
-        return vector;
-    const tg_dtype dtype =
-        k->program->loops->buffers.data[access->buffer].dtype;
-    vector = LLVMGetPoison(tgi_llvm_type(k->e, dtype));
-    for (unsigned i = 0; i < k->e->lanes; i++)
-        vector = LLVMBuildInsertElement(k->b, vector, element(k, lanes[i]),
-                                        lane_number(k, i), "");
-    return vector;
-}
-
-bool tgi_llvm_tiny_store(tgi_llvm_kernel *k, const tgi_access *access,
-                         LLVMValueRef value)
-{
-    const uint32_t buffer = access->buffer;
-    const bool is_value =
-        k->program->loops->buffers.data[buffer].place == TGI_PLACE_VALUES;
-    int64_t first, step;
-    known *elements = elements_of(k, buffer);
-    if (elements && find_element(k, access, &first, &step))
-        for (unsigned i = 0; i < k->e->lanes; i++)
-            elements[first + i * step] = (known){value, i};
-    else if (is_value)
-        tgi_llvm_fail(k->program, "a value has no place");
-    return is_value;
 }
 
 /* -- Reductions of rows ---------------------------------------------------- */
@@ -423,31 +261,27 @@ bool tgi_llvm_tiny_kernel(tgi_llvm_tiny *tiny, const tgi_kernel_loops *loops)
 
 /* -- Regions --------------------------------------------------------------- */
 
-static void note_stores(tgi_llvm_tiny *tiny)
+/* Which buffers the steps first … end - 1 store to. */
+static void note_stores(tgi_llvm_tiny *tiny, size_t first, size_t end)
 {
     const tgi_loops *loops = tiny->program->loops;
-    for (size_t i = 0; i < loops->kernels.n; i++) {
-        const tgi_kernel_loops *kernel = loops->kernels.data[i];
-        for (size_t j = 0; j < kernel->stores.n; j++)
+    for (size_t i = first; i < end; i++) {
+        const tgi_kernel_loops *kernel = tgi_loops_kernel_at(loops, i);
+        for (size_t j = 0; kernel && j < kernel->stores.n; j++)
             tiny->is_stored[kernel->accesses
                                 .data[kernel->stores.data[j].access]
                                 .buffer] = true;
     }
 }
 
-bool tgi_llvm_tiny_is_stored(const tgi_llvm_kernel *k, uint32_t buffer)
+tgi_llvm_tiny *tgi_llvm_tiny_begin(tgi_llvm_entry *entry, size_t first,
+                                   size_t end)
 {
-    return k->tiny->is_stored[buffer];
-}
-
-tgi_llvm_tiny *tgi_llvm_tiny_begin(tgi_llvm_program *program,
-                                   LLVMValueRef function, LLVMValueRef frame,
-                                   LLVMValueRef table, LLVMValueRef thread)
-{
+    tgi_llvm_program *program = entry->k.program;
     const size_t n = program->loops->buffers.n;
-    const size_t bytes = sizeof(tgi_llvm_tiny) +
-                         n * (sizeof(LLVMValueRef) + sizeof(known *) +
-                              sizeof(bool));
+    const size_t bytes =
+        sizeof(tgi_llvm_tiny) +
+        n * (sizeof(LLVMValueRef) + sizeof(tgi_llvm_known *) + sizeof(bool));
     tgi_llvm_tiny *tiny = program->alloc(bytes);
     if (!tiny) {
         program->is_out_of_memory = true;
@@ -456,18 +290,18 @@ tgi_llvm_tiny *tgi_llvm_tiny_begin(tgi_llvm_program *program,
     }
     memset(tiny, 0, bytes);
     tiny->program = program;
-    tiny->function = function;
-    tiny->frame = frame;
-    tiny->table = table;
-    tiny->thread = thread;
+    tiny->function = entry->k.function;
+    tiny->frame = entry->frame;
+    tiny->table = entry->k.table;
+    tiny->thread = entry->thread;
     tiny->buffers = (LLVMValueRef *)(tiny + 1);
-    tiny->known = (known **)(tiny->buffers + n);
+    tiny->known = (tgi_llvm_known **)(tiny->buffers + n);
     tiny->is_stored = (bool *)(tiny->known + n);
-    note_stores(tiny);
+    note_stores(tiny, first, end);
     LLVMBuilderRef b = program->emitter.builder;
     tiny->entry = LLVMGetInsertBlock(b);
     LLVMBasicBlockRef block = LLVMAppendBasicBlockInContext(
-        program->emitter.context, function, "tiny");
+        program->emitter.context, tiny->function, "tiny");
     LLVMBuildBr(b, block);
     LLVMPositionBuilderAtEnd(b, block);
     return tiny;

@@ -32,6 +32,7 @@ libtgjit_core_la_SOURCES += \
 	jit/fuse_steps.h \
 	jit/fuse_tasks.c \
 	jit/fuse_tiny.c \
+	jit/fuse_tiny_loop.c \
 	jit/fuse_values.c \
 	jit/host_cpu.c \
 	jit/host_cpu.h \
@@ -171,6 +172,9 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm_target.c \
 	jit/llvm_target.h \
 	jit/llvm_tiny.c \
+	jit/llvm_tiny.h \
+	jit/llvm_tiny_known.c \
+	jit/llvm_tiny_loop.c \
 	jit/llvm_transpose.c \
 	jit/llvm_turn.c
 libtgjit_codegen_la_CPPFLAGS = $(AM_CPPFLAGS) $(LLVM_CPPFLAGS)

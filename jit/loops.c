@@ -62,3 +62,19 @@ void tgi_loops_destroy(tgi_loops *loops)
     tgi_dims_release(loops->dims);
     tgi_free(loops);
 }
+
+bool tgi_loops_walk_regions(const tgi_loops *loops, size_t step,
+                            tgi_region_walk *walk)
+{
+    const tgi_loop_step *s = &loops->steps.data[step];
+    const tgi_kernel_loops *k = tgi_loops_kernel_at(loops, step);
+    const bool is_tiny = k && k->is_tiny;
+    bool is_first = false; /* step of a tiny loop, which is one region */
+    if (s->kind == TGI_STEP_LOOP && loops->controls.data[s->number].is_tiny)
+        is_first = walk->n_inside++ == 0;
+    if (s->kind == TGI_STEP_AGAIN && loops->controls.data[s->number].is_tiny)
+        walk->n_inside--;
+    if (!is_tiny && (!walk->n_inside || is_first))
+        walk->region++;
+    return is_tiny;
+}

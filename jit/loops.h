@@ -234,7 +234,8 @@ typedef struct tgi_kernel_loops {
  *     SWITCH, CASE … CASE …, END
  *
  * All threads go the same way: what decides is the same for all of them, and
- * is not stored to before all have seen it.
+ * is not stored to before all have seen it. A loop that is tiny, with all that
+ * is in it, is a region of its own; inside, barriers mean nothing.
  */
 typedef enum tgi_step_kind {
     TGI_STEP_RUN,     /* kernel `number` */
@@ -264,10 +265,17 @@ typedef struct tgi_control_loops {
     bool has_test, is_limited;
     uint32_t test;     /* bool */
     uint32_t failed;   /* is_limited: number of the check */
-    /* At the end of a trip, value i is in to[i] and is wanted in from[i]: the
-       two change places. */
+    /* LOOP: all it does is tiny, and for the first thread alone: it is code in
+       the entry, what it carries is values. */
+    bool is_tiny;
+    /* LOOP: value k is in carried[k]; the body has left the next one in
+       place[k]. SWITCH: results are in carried[k], which is place[k], too. */
+    uint32_t n_carried;
+    uint32_t *carried, *place; /* the program's */
+    /* After a trip, buffer to[i] has the address that from[i] had in it: all
+       at once, the same buffers on both sides. */
     uint32_t n_moved;
-    uint32_t *from, *to; /* the program's */
+    uint32_t *to, *from; /* the program's */
 } tgi_control_loops;
 
 /* A print, and the buffers its inputs are in. */
@@ -317,6 +325,16 @@ tgi_loops_kernel_at(const tgi_loops *loops, size_t step)
     const tgi_loop_step *s = &loops->steps.data[step];
     return s->kind == TGI_STEP_RUN ? loops->kernels.data[s->number] : NULL;
 }
+
+/* A walk over all steps that numbers tiny regions, from 1 on. */
+typedef struct tgi_region_walk {
+    uint32_t region;   /* of the step, if it is part of one */
+    uint32_t n_inside; /* tiny loops that it is in */
+} tgi_region_walk;
+
+/* The next step; true if it is a tiny kernel. */
+bool tgi_loops_walk_regions(const tgi_loops *loops, size_t step,
+                            tgi_region_walk *walk);
 
 /* Text of all, for dumps and goldens. */
 void tgi_loops_print(const tgi_loops *loops, tgi_strbuf *out);

@@ -209,7 +209,7 @@ static void print_control(const tgi_loops *loops, const tgi_loop_step *step,
     const tgi_control_loops *c = &loops->controls.data[step->number];
     switch (step->kind) {
     case TGI_STEP_LOOP:
-        tgi_strbuf_add(out, "loop ");
+        tgi_strbuf_add(out, c->is_tiny ? "tiny loop " : "loop ");
         print_buffer(loops, c->counter, out);
         tgi_strbuf_add(out, " to ");
         print_buffer(loops, c->decides, out);
@@ -223,9 +223,9 @@ static void print_control(const tgi_loops *loops, const tgi_loop_step *step,
         tgi_strbuf_add(out, "again");
         for (uint32_t i = 0; i < c->n_moved; i++) {
             tgi_strbuf_add(out, i ? ", " : " with ");
-            print_buffer(loops, c->from[i], out);
-            tgi_strbuf_add(out, " from ");
             print_buffer(loops, c->to[i], out);
+            tgi_strbuf_add(out, " from ");
+            print_buffer(loops, c->from[i], out);
         }
         break;
     case TGI_STEP_SWITCH:

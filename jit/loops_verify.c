@@ -257,13 +257,12 @@ static tg_status verify_regions(const tgi_loops *loops)
     if (!regions)
         return tgi_error_memory();
     tg_status status = TG_OK;
-    uint32_t region = 1;
+    tgi_region_walk walk = {.region = 1};
     for (size_t i = 0; i < loops->steps.n && !status; i++) {
         const tgi_kernel_loops *k = tgi_loops_kernel_at(loops, i);
-        if (!k || !k->is_tiny)
-            region++;
+        tgi_loops_walk_regions(loops, i, &walk);
         if (k)
-            status = verify_values(loops, k, region, regions);
+            status = verify_values(loops, k, walk.region, regions);
     }
     tgi_free(regions);
     return status;

@@ -198,6 +198,11 @@ static void change_control(subject *s, tgi_control_loops *control)
     check_counts(s, control->test);
     check_counts(s, control->is_limited);
     check_counts(s, control->failed);
+    check_counts(s, control->is_tiny);
+    for (uint32_t i = 0; i < control->n_carried; i++) {
+        check_counts(s, control->carried[i]);
+        check_counts(s, control->place[i]);
+    }
     for (uint32_t i = 0; i < control->n_moved; i++) {
         check_counts(s, control->from[i]);
         check_counts(s, control->to[i]);

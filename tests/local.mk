@@ -23,6 +23,11 @@ unit_tests = \
 	tests/test_code_key \
 	tests/test_code_sharing \
 	tests/test_context \
+	tests/test_control \
+	tests/test_control_effects \
+	tests/test_control_loops \
+	tests/test_control_nesting \
+	tests/test_control_trips \
 	tests/test_dims \
 	tests/test_dtype \
 	tests/test_dump \
@@ -362,6 +367,7 @@ EXTRA_DIST += \
 	$(script_tests) \
 	tests/api.h \
 	tests/building.h \
+	tests/control.h \
 	tests/corpus/jit.hex \
 	tests/corpus/mutants.hex \
 	tests/fusing.h \

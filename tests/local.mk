@@ -279,9 +279,11 @@ tests_random_graphs_SOURCES = \
 	tests/random_graph.h \
 	tests/random_graph_buffers.c \
 	tests/random_graph_check.c \
+	tests/random_graph_control.c \
 	tests/random_graph_coverage.c \
 	tests/random_graph_jit.c \
 	tests/random_graph_make.c \
+	tests/random_graph_make_control.c \
 	tests/random_graph_make_elementwise.c \
 	tests/random_graph_make_reduce.c \
 	tests/random_graph_make_shape.c \

@@ -4,6 +4,7 @@
  *
  *   --mode MODE         what to check. passes: passes keep the bits; jit:
  *                       compiled code has those of the interpreter
+ *   --control WHICH     which graphs have branches and loops: some, all, none
  *   --threads LIST      mode jit: teams of these numbers of threads; 1,2,3,7
  *   --vector-bits LIST  mode jit: widths of vectors, in turn; 128,256
  *   --cache DIR         mode jit: once more with code that was kept there
@@ -123,6 +124,7 @@ static void check_corpus(const rg_work *work, const char *directory,
 static int usage(void)
 {
     fputs("usage: random-graphs [--mode passes|jit] [--threads LIST]\n"
+          "           [--control some|all|none]\n"
           "           [--vector-bits LIST] [--seed S] [--count N]\n"
           "           [--failures N] [--only K] [--bytes HEX] [--corpus DIR]\n"
           "           [--jobs N] [--verbose] [--repro-dir DIR]\n"
@@ -153,6 +155,18 @@ static bool parse_mode(const char *value, rg_mode *out_mode)
     return *out_mode == RG_JIT || strcmp(value, "passes") == 0;
 }
 
+static bool parse_control(const char *value, rg_control *out_control)
+{
+    static const char *const words[] = {[RG_CONTROL_SOME] = "some",
+                                        [RG_CONTROL_ALL] = "all",
+                                        [RG_CONTROL_NONE] = "none"};
+    int i = 0;
+    while (i < 3 && strcmp(value, words[i]) != 0)
+        i++;
+    *out_control = (rg_control)i;
+    return i < 3;
+}
+
 static bool parse_widths(const char *value, rg_work *work)
 {
     int widths[RG_MOST_WIDTHS];
@@ -178,6 +192,8 @@ static bool parse_value(const char *name, const char *value, options *o)
     rg_settings *settings = &work->settings;
     if (strcmp(name, "--mode") == 0)
         return parse_mode(value, &settings->mode);
+    if (strcmp(name, "--control") == 0)
+        return parse_control(value, &settings->control);
     if (strcmp(name, "--vector-bits") == 0)
         return parse_widths(value, work);
     if (strcmp(name, "--threads") == 0)

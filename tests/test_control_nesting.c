@@ -378,6 +378,93 @@ Test(control, line_15_a_loop_passes_variables_to_functions)
     check_control(check_applied_variable);
 }
 
+/* The function takes a variable that it captures as well, and a bundle of
+   stand-ins that a branch has got from around it. */
+CALLBACK(double_then_add)
+{
+    tg_variable *captured = user;
+    tg_assign(in[0], tg_mul(in[0], 2.0));
+    tg_assign_add(captured, 1.0);
+}
+
+CALLBACK(apply_to_captured)
+{
+    const applied *a = user;
+    tg_apply(a->inner, TG_ARGS(a->v), NULL, 0);
+}
+
+CALLBACK(apply_in_loop)
+{
+    tg_for(in[0], apply_to_captured, user, TG_NO_ARGS, NULL, 0);
+}
+
+static void check_aliases(session *s)
+{
+    applied a = {.v = f32_scalar_variable(s->ctx, "v", 1)};
+    a.inner = tg_function_create(s->ctx, double_then_add, a.v, NULL);
+    tg_function *f = tg_function_create(s->ctx, apply_in_loop, &a, NULL);
+    call_only(f, TG_ARGS(3));
+    check_variable(a.v, 15);
+    tg_function_release(f);
+    tg_function_release(a.inner);
+    tg_variable_release(a.v);
+}
+
+Test(control, line_15_a_function_in_a_loop_may_meet_one_variable_twice)
+{
+    check_control(check_aliases);
+}
+
+typedef struct pair {
+    tg_variable *a, *b;
+} pair;
+static const tg_bundle_field pair_fields[] = {TG_FIELD(pair, a),
+                                              TG_FIELD(pair, b)};
+static const tg_bundle_type pair_type = TG_BUNDLE(pair, pair_fields);
+
+CALLBACK(a_becomes_sum)
+{
+    const pair *p = tg_bundle_argument(t, 0);
+    tg_return(t, tg_assign_add(p->a, p->b));
+}
+
+CALLBACK(apply_to_bundle)
+{
+    const pair *p = tg_bundle_argument(t, 1);
+    tg_value y;
+    tg_apply((tg_function *)user, TG_ARGS(tg_bundle_of(&pair_type, p)), &y, 1);
+    tg_return(t, tg_add(in[1], y));
+}
+
+CALLBACK(loop_over_bundle)
+{
+    tg_value y;
+    tg_for(in[0], apply_to_bundle, user, TG_ARGS(0.0f), &y, 1);
+    tg_return(t, y);
+}
+
+static void check_applied_bundles(session *s)
+{
+    pair p = {f32_scalar_variable(s->ctx, "a", 1),
+              f32_scalar_variable(s->ctx, "b", 10)};
+    tg_function *inner =
+        tg_function_create(s->ctx, a_becomes_sum, NULL, NULL);
+    tg_function *f =
+        tg_function_create(s->ctx, loop_over_bundle, inner, NULL);
+    check_f32(call_one(f, TG_ARGS(3, tg_bundle_of(&pair_type, &p))),
+              11 + 21 + 31);
+    check_variable(p.a, 31);
+    check_variable(p.b, 10);
+    tg_function_release(f);
+    tg_function_release(inner);
+    tg_bundle_release(&pair_type, &p);
+}
+
+Test(control, a_loop_passes_on_the_bundle_that_its_function_got)
+{
+    check_control(check_applied_bundles);
+}
+
 /* -- Unknown extents ------------------------------------------------------- */
 
 typedef struct matrices {

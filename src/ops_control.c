@@ -353,6 +353,14 @@ void tg_for_at(tg_operand trips, tg_callback *body, void *user,
 
 /* -- Loops without a loop -------------------------------------------------- */
 
+/* What a loop carries has a type of its own, also where it is a number. */
+static tg_value carried(tgi_control *c, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(c->o.t->graph, ref);
+    return tgi_operation_end(
+        &c->o, tgi_build_cast(&c->o.b, ref, (tg_dtype)node->dtype));
+}
+
 /* One trip: `values` (trip number first) become what the body returns. */
 static bool unroll_trip(tgi_control *c, tg_callback *body, void *user,
                         tg_value *in, size_t n_values)
@@ -365,7 +373,7 @@ static bool unroll_trip(tgi_control *c, tg_callback *body, void *user,
     body(t, in, user);
     bool ok = t->status == TG_OK && fit_body(c, t, n_values);
     for (size_t i = 0; ok && i < n_values; i++)
-        in[i + 1] = tgi_trace_value(t, t->results.data[i]);
+        in[i + 1] = carried(c, t->results.data[i]);
     tgi_vec_deinit(&t->results);
     t->results.data = saved.results.data;
     t->results.n = saved.results.n;
@@ -386,8 +394,8 @@ static void unroll(tgi_control *c, int64_t trips, tg_callback *body,
         return;
     }
     for (size_t i = 1; i <= n_values; i++)
-        in[i] = tgi_trace_value(t, c->inputs.data[i]);
-    bool ok = true;
+        in[i] = carried(c, c->inputs.data[i]);
+    bool ok = t->status == TG_OK;
     for (int64_t trip = 0; ok && trip < trips; trip++) {
         const tgi_number number = {TGI_INT, {.i = trip}};
         in[0] = tgi_operation_end(

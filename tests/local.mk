@@ -370,6 +370,7 @@ EXTRA_DIST += \
 	tests/api.h \
 	tests/building.h \
 	tests/control.h \
+	tests/corpus/control.hex \
 	tests/corpus/jit.hex \
 	tests/corpus/mutants.hex \
 	tests/fusing.h \

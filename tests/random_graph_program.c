@@ -162,7 +162,8 @@ bool rg_has_control(const rg_settings *settings, const uint8_t *bytes,
 {
     if (settings->control != RG_CONTROL_SOME)
         return settings->control == RG_CONTROL_ALL;
-    return (seed_of(bytes, n) >> 32) % 4 == 0;
+    /* None of those that are kept since there was no choice. */
+    return (seed_of(bytes, n) >> 52) % 4 == 0;
 }
 
 void rg_program_init(rg_program *p, const uint8_t *bytes, size_t n,

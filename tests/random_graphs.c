@@ -16,7 +16,8 @@
  *   --repro-dir DIR     mode jit: where failures are written as programs
  *   --plant OP          mode jit: graphs with this op count as failing; with
  *   --plant-crash OP    this one they crash. To test what a failure leads to
- *   --corpus DIR        first all DIR/ *.hex, one program a line, # for comments
+ *   --corpus DIR        first all DIR/ *.hex, one program a line, # for comments;
+ *                       those in control*.hex have branches and loops
  *   --jobs N            processes; as many as CPUs
  *   --verbose           says how far it is
  *
@@ -72,9 +73,10 @@ static void check_string(const rg_work *work, const uint8_t *bytes, size_t n,
 
 /* -- The corpus ------------------------------------------------------------ */
 
-static void check_file(const rg_work *work, const char *path, const char *name,
+static void check_file(const rg_work *all, const char *path, const char *name,
                        rg_totals *totals)
 {
+    rg_work own = *all, *const work = &own;
     char line[2 * RG_MOST_BYTES + 2];
     uint8_t bytes[RG_MOST_BYTES];
     FILE *file = fopen(path, "r");
@@ -83,6 +85,8 @@ static void check_file(const rg_work *work, const char *path, const char *name,
         totals->n_failed++;
         return;
     }
+    if (strncmp(name, "control", strlen("control")) == 0)
+        work->settings.control = RG_CONTROL_ALL;
     for (int i = 1; fgets(line, sizeof(line), file); i++) {
         char place[300];
         size_t n = parse_hex(line, bytes);

@@ -36,7 +36,7 @@ typedef struct region {
 
 static rg_bytes take_body(rg_maker *m)
 {
-    const size_t length = 2 + (size_t)rg_below(&m->bytes, 40);
+    const size_t length = 2 + (size_t)rg_below(&m->bytes, 72);
     const size_t left = m->bytes.n - m->bytes.at;
     const rg_bytes body = {m->bytes.data + m->bytes.at,
                            length < left ? length : left, 0};

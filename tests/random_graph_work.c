@@ -16,7 +16,7 @@
 enum { MOST_SECONDS = 120 };
 
 /* Bytes more if there are branches and loops. */
-enum { FOR_REGIONS = 96 };
+enum { FOR_REGIONS = 128 };
 
 /* -- Strings --------------------------------------------------------------- */
 

@@ -105,21 +105,45 @@ static tgi_ref scalar_of(tgi_control *c, tg_operand operand, bool is_bool,
 
 /* -- Branches -------------------------------------------------------------- */
 
-/* The results of branch `number`, still open, against those of the first. */
-static bool fit_branch(tgi_control *c, tg_trace *t, const char *name)
+static bool is_weak(const tgi_graph *graph, size_t result)
+{
+    const tgi_ref ref = graph->results.data[result];
+    return tgi_graph_node(graph, ref)->flags & TGI_NODE_WEAK;
+}
+
+/* Result i of all branches: the first that is no plain number says what it
+   is. */
+static bool fit_result(tgi_control *c, size_t i)
+{
+    const tgi_graph *lead = c->graphs.data[0];
+    for (size_t k = 1; k < c->graphs.n && is_weak(lead, i); k++)
+        if (!is_weak(c->graphs.data[k], i))
+            lead = c->graphs.data[k];
+    const tgi_ref wanted = lead->results.data[i];
+    const tgi_node *node = tgi_graph_node(lead, wanted);
+    for (size_t k = 0; k < c->graphs.n; k++) {
+        tgi_graph *graph = c->graphs.data[k];
+        if (!tgi_control_fit(c, graph, &graph->results.data[i],
+                             (tg_dtype)node->dtype, node->shape))
+            return fail_types(c, "result", node->name, i, lead, wanted,
+                              graph->name, graph, graph->results.data[i]);
+    }
+    return true;
+}
+
+static bool fit_branches(tgi_control *c)
 {
     const tgi_graph *first = c->graphs.data[0];
-    if (t->results.n != first->results.n)
-        return fail(c, TG_ERROR_INVALID_ARGUMENT,
-                    "%s returns %zu values, %s %zu", first->name,
-                    first->results.n, name, t->results.n);
-    for (size_t i = 0; i < t->results.n; i++) {
-        const tgi_ref wanted = first->results.data[i];
-        const tgi_node *node = tgi_graph_node(first, wanted);
-        if (!tgi_control_fit(c, t, i, (tg_dtype)node->dtype, node->shape))
-            return fail_types(c, "result", node->name, i, first, wanted, name,
-                              t->graph, t->results.data[i]);
+    for (size_t k = 1; k < c->graphs.n; k++) {
+        const tgi_graph *graph = c->graphs.data[k];
+        if (graph->results.n != first->results.n)
+            return fail(c, TG_ERROR_INVALID_ARGUMENT,
+                        "%s returns %zu values, %s %zu", first->name,
+                        first->results.n, graph->name, graph->results.n);
     }
+    for (size_t i = 0; i < first->results.n; i++)
+        if (!fit_result(c, i))
+            return false;
     return true;
 }
 
@@ -127,10 +151,7 @@ static bool trace_branch(tgi_control *c, const char *name,
                          tg_callback *callback, void *user)
 {
     tg_trace *t = tgi_control_open(c, name, callback, user, 1);
-    if (!t)
-        return false;
-    const bool fits = c->graphs.n == 0 || fit_branch(c, t, name);
-    return tgi_control_close(c, t) && fits;
+    return t && tgi_control_close(c, t);
 }
 
 /* After the branches: results are there, as many as are asked for. */
@@ -160,7 +181,7 @@ void tg_cond_at(tg_operand predicate, tg_callback *then,
                                             "predicate")) &&
         add_operands(&c, args, n_args) &&
         trace_branch(&c, "then", then, user) &&
-        trace_branch(&c, "else", otherwise, user)) {
+        trace_branch(&c, "else", otherwise, user) && fit_branches(&c)) {
         /* Graph 1 is for true. */
         tgi_graph *first = c.graphs.data[0];
         c.graphs.data[0] = c.graphs.data[1];
@@ -197,7 +218,8 @@ void tg_switch_at(tg_operand index, tg_callback *const *branches,
                        n_results) &&
              tgi_control_add_input(&c, scalar_of(&c, index, false, "index")) &&
              add_operands(&c, args, n_args) &&
-             trace_branches(&c, branches, n_branches, user))
+             trace_branches(&c, branches, n_branches, user) &&
+             fit_branches(&c))
         finish_branches(&c, out_results, n_results);
     tgi_control_end(&c);
 }
@@ -215,7 +237,8 @@ static bool fit_body(tgi_control *c, tg_trace *t, size_t n_values)
     for (size_t i = 0; i < n_values; i++) {
         const tgi_ref value = c->inputs.data[i + 1];
         const tgi_node *node = tgi_graph_node(around, value);
-        if (!tgi_control_fit(c, t, i, (tg_dtype)node->dtype, node->shape))
+        if (!tgi_control_fit(c, t->graph, &t->results.data[i],
+                             (tg_dtype)node->dtype, node->shape))
             return fail_types(c, "loop value", node->name, i, around, value,
                               "the body", t->graph, t->results.data[i]);
     }
@@ -330,6 +353,14 @@ void tg_for_at(tg_operand trips, tg_callback *body, void *user,
 
 /* -- Loops without a loop -------------------------------------------------- */
 
+/* What a loop carries has a type of its own, also where it is a number. */
+static tg_value carried(tgi_control *c, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(c->o.t->graph, ref);
+    return tgi_operation_end(
+        &c->o, tgi_build_cast(&c->o.b, ref, (tg_dtype)node->dtype));
+}
+
 /* One trip: `values` (trip number first) become what the body returns. */
 static bool unroll_trip(tgi_control *c, tg_callback *body, void *user,
                         tg_value *in, size_t n_values)
@@ -342,7 +373,7 @@ static bool unroll_trip(tgi_control *c, tg_callback *body, void *user,
     body(t, in, user);
     bool ok = t->status == TG_OK && fit_body(c, t, n_values);
     for (size_t i = 0; ok && i < n_values; i++)
-        in[i + 1] = tgi_trace_value(t, t->results.data[i]);
+        in[i + 1] = carried(c, t->results.data[i]);
     tgi_vec_deinit(&t->results);
     t->results.data = saved.results.data;
     t->results.n = saved.results.n;
@@ -363,8 +394,8 @@ static void unroll(tgi_control *c, int64_t trips, tg_callback *body,
         return;
     }
     for (size_t i = 1; i <= n_values; i++)
-        in[i] = tgi_trace_value(t, c->inputs.data[i]);
-    bool ok = true;
+        in[i] = carried(c, c->inputs.data[i]);
+    bool ok = t->status == TG_OK;
     for (int64_t trip = 0; ok && trip < trips; trip++) {
         const tgi_number number = {TGI_INT, {.i = trip}};
         in[0] = tgi_operation_end(

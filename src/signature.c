@@ -144,7 +144,7 @@ static bool push_member(const tg_bundle_field *field,
         return false;
     }
     bool is_stand_in =
-        variable && walk->t && variable->trace == walk->t->id;
+        variable && walk->t && tgi_trace_is_around(walk->t, variable->trace);
     if (!is_stand_in) {
         walk->status = tgi_variable_check(variable, walk->ctx, field->name,
                                           walk->site);
@@ -162,9 +162,13 @@ static bool push_member(const tg_bundle_field *field,
     set_spec(arg, variable->spec.dtype, variable->spec.rank,
              variable->spec.dims);
     arg->is_untrainable = !variable->is_trainable;
-    if (is_stand_in)
-        arg->ref = variable->node;
-    else if (walk->keeps_variables)
+    if (is_stand_in) {
+        arg->ref = tgi_trace_variable(walk->t, variable, "apply", walk->site);
+        if (!arg->ref) {
+            walk->status = walk->t->status;
+            return false;
+        }
+    } else if (walk->keeps_variables)
         arg->variable = variable;
     walk->status = push_variable(walk->args, arg);
     return walk->status == TG_OK;
@@ -216,9 +220,14 @@ static int64_t outer_dim(tgi_dim dim, tgi_dim *symbols, size_t *n_symbols)
     return ~(int64_t)k;
 }
 
-/* The variable behind a VARIABLE node of a trace, if it is known. */
+/* The variable behind a VARIABLE node of a trace, if it is known. That of a
+   region is one of the trace around it. */
 static tg_variable *variable_of_node(const tg_trace *t, tgi_ref node)
 {
+    for (; t->around; t = t->around) {
+        const tgi_attr_index *attr = tgi_graph_node(t->graph, node)->attr;
+        node = t->region_inputs.data[attr->index];
+    }
     for (size_t i = 0; i < t->arg_variables.n; i++)
         if (t->arg_variables.data[i].node == node)
             return t->arg_variables.data[i].variable;

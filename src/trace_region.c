@@ -192,21 +192,20 @@ tg_trace *tgi_control_open(tgi_control *c, const char *name,
     return NULL;
 }
 
-bool tgi_control_fit(tgi_control *c, tg_trace *t, size_t i, tg_dtype dtype,
-                     tgi_shape_ref shape)
+bool tgi_control_fit(tgi_control *c, tgi_graph *graph, tgi_ref *result,
+                     tg_dtype dtype, tgi_shape_ref shape)
 {
-    tgi_ref *result = &t->results.data[i];
-    const tgi_node *node = tgi_graph_node(t->graph, *result);
+    const tgi_node *node = tgi_graph_node(graph, *result);
     if (node->dtype != dtype && node->flags & TGI_NODE_WEAK) {
         tgi_builder b = c->o.b;
-        b.graph = t->graph;
+        b.graph = graph;
         tgi_ref adapted = tgi_build_adapt(&b, *result, dtype);
         if (!adapted) {
             tgi_trace_stick(c->o.t);
             return false;
         }
         *result = adapted;
-        node = tgi_graph_node(t->graph, *result);
+        node = tgi_graph_node(graph, *result);
     }
     return node->dtype == dtype && node->shape == shape;
 }

@@ -40,11 +40,11 @@ tg_trace *tgi_control_open(tgi_control *c, const char *name,
 bool tgi_control_close(tgi_control *c, tg_trace *t);
 
 /*
- * Gives result i of a region under way that dtype, if it is a plain number;
- * false if its type is another in the end, which the caller reports.
+ * Gives a result of a region that dtype, if it is a plain number; false if
+ * its type is another in the end, which the caller reports.
  */
-bool tgi_control_fit(tgi_control *c, tg_trace *t, size_t i, tg_dtype dtype,
-                     tgi_shape_ref shape);
+bool tgi_control_fit(tgi_control *c, tgi_graph *graph, tgi_ref *result,
+                     tg_dtype dtype, tgi_shape_ref shape);
 
 /* Adds the node and writes its first n_results results. */
 void tgi_control_finish(tgi_control *c, tgi_op op, size_t n_carried,

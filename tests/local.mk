@@ -23,6 +23,11 @@ unit_tests = \
 	tests/test_code_key \
 	tests/test_code_sharing \
 	tests/test_context \
+	tests/test_control \
+	tests/test_control_effects \
+	tests/test_control_loops \
+	tests/test_control_nesting \
+	tests/test_control_trips \
 	tests/test_dims \
 	tests/test_dtype \
 	tests/test_dump \
@@ -274,9 +279,11 @@ tests_random_graphs_SOURCES = \
 	tests/random_graph.h \
 	tests/random_graph_buffers.c \
 	tests/random_graph_check.c \
+	tests/random_graph_control.c \
 	tests/random_graph_coverage.c \
 	tests/random_graph_jit.c \
 	tests/random_graph_make.c \
+	tests/random_graph_make_control.c \
 	tests/random_graph_make_elementwise.c \
 	tests/random_graph_make_reduce.c \
 	tests/random_graph_make_shape.c \
@@ -362,6 +369,8 @@ EXTRA_DIST += \
 	$(script_tests) \
 	tests/api.h \
 	tests/building.h \
+	tests/control.h \
+	tests/corpus/control.hex \
 	tests/corpus/jit.hex \
 	tests/corpus/mutants.hex \
 	tests/fusing.h \

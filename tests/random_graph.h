@@ -15,6 +15,7 @@
  *   random_graph_program.c  the head: arguments, variables, sizes
  *   random_graph_operand.c  choosing operands
  *   random_graph_make*.c    instructions, by class of operation
+ *   random_graph_control.c  which branches and loops were met
  *   random_graph_session.c  a context with all a program needs; tracing
  *   random_graph_buffers.c  memory of a run, guarded if need be
  *   random_graph_outcome.c  what a run leaves behind
@@ -47,9 +48,18 @@ typedef enum rg_mode { RG_PASSES, RG_JIT } rg_mode;
 
 enum { RG_MOST_TEAMS = 16 };
 
-/* What is asked of a program. Of PASSES only the mode counts. */
+/* Which programs have branches and loops: a part of them, which their bytes
+   say; or all or none. */
+typedef enum rg_control {
+    RG_CONTROL_SOME,
+    RG_CONTROL_ALL,
+    RG_CONTROL_NONE
+} rg_control;
+
+/* What is asked of a program. Of PASSES only the first two count. */
 typedef struct rg_settings {
     rg_mode mode;
+    rg_control control;
     int n_teams, teams[RG_MOST_TEAMS]; /* numbers of threads */
     unsigned vector_bits;              /* 0: what suits the CPU */
     const char *cache;                 /* JIT: a directory for code, and all is
@@ -150,6 +160,7 @@ typedef struct rg_program {
     bool no_contraction;
     bool returns_all;
     bool is_heavy; /* its extents are large */
+    bool has_control; /* branches and loops */
     int64_t limit; /* elements of any value, in the first size */
     int n_args, n_variables;
     rg_arg args[RG_MOST_ARGS];
@@ -162,8 +173,12 @@ typedef struct rg_program {
 /* Programs have larger extents where code is compiled: its loops have parts
    that small ones never enter. */
 void rg_program_init(rg_program *program, const uint8_t *bytes, size_t n,
-                     rg_mode mode);
+                     const rg_settings *settings);
 void rg_program_deinit(rg_program *program);
+
+/* Whether a program in these bytes has branches and loops. */
+bool rg_has_control(const rg_settings *settings, const uint8_t *bytes,
+                    size_t n);
 
 /* Whether a general trace differs from the exact one. */
 bool rg_program_has_unknowns(const rg_program *program);
@@ -178,7 +193,8 @@ enum {
     RG_MOST_SEEN_VARIABLES = RG_MOST_VARIABLES + RG_MOST_ARGS,
     RG_MOST_FUNCTIONS = 6,
     RG_MOST_CALLS = 4,
-    RG_MOST_DEPTH = 3
+    RG_MOST_DEPTH = 3,
+    RG_MOST_TRIPS = 24 /* of loops in one another, together */
 };
 
 /* A value, or what else an operation takes, and its type. */
@@ -205,6 +221,8 @@ typedef struct rg_maker {
     tg_trace *trace;
     tgi_arena *arena; /* of what must outlive the callback */
     int depth;
+    int nesting; /* of regions around, in this function */
+    int trips;   /* that a loop may have, and those in it with it */
     bool is_plain; /* no choice may depend on extents */
 
     int n_values;
@@ -227,6 +245,7 @@ struct rg_function {
     const rg_program *program;
     rg_session *session;
     int depth;
+    int trips; /* as in makers */
     bool is_plain;
     tg_function *function; /* NULL: dry */
     int n_functions;
@@ -239,6 +258,9 @@ struct rg_function {
 /* Runs the instructions; fills `results` (RG_MOST_RESULTS), returns how
    many. */
 int rg_make(rg_maker *m, rg_operand *results);
+
+/* Only runs them. */
+void rg_make_body(rg_maker *m);
 
 /* The same, returning the results from the callback. */
 void rg_make_and_return(rg_maker *m);
@@ -453,7 +475,8 @@ enum { RG_MOST_STRUCTURES = 64 };
 typedef struct rg_coverage {
     uint64_t hits[TGI_OPS][TGI_DTYPES];
     uint64_t structures[RG_MOST_STRUCTURES];
-    uint64_t n_graphs, n_nodes, n_failing_runs;
+    uint64_t control[RG_MOST_STRUCTURES];
+    uint64_t n_graphs, n_nodes, n_failing_runs, n_limited_runs;
     uint64_t n_general, n_other_sizes, n_refused_sizes;
     /* Mode jit: graphs that were compiled, programs they became, sizes that
        were too large; runs, those by a team, those of them with a kernel that
@@ -461,6 +484,8 @@ typedef struct rg_coverage {
     uint64_t n_native, n_programs, n_large_sizes;
     uint64_t n_runs, n_team_runs, n_parallel_runs;
     uint64_t n_found;
+    /* Graphs with branches and loops that cannot be compiled. */
+    uint64_t n_refused_graphs;
 } rg_coverage;
 
 void rg_coverage_add(rg_coverage *coverage, const tgi_graph *graph);
@@ -477,6 +502,11 @@ void rg_structure_add(rg_coverage *coverage, const tgi_program *program,
                       const int64_t *graph_values, const int64_t *values);
 void rg_structure_print(const rg_coverage *coverage);
 size_t rg_structure_holes(const rg_coverage *coverage);
+
+/* The same for branches and loops of a graph, in all modes. */
+void rg_control_add(rg_coverage *coverage, const tgi_graph *graph);
+void rg_control_print(const rg_coverage *coverage);
+size_t rg_control_holes(const rg_coverage *coverage);
 
 /* Whether a team has shares of some kernel. */
 bool rg_structure_is_split(const tgi_program *program, const int64_t *values);
@@ -503,6 +533,13 @@ bool rg_fail(rg_checker *c, const tgi_graph *before, const tgi_graph *after,
              const char *format, ...) __attribute__((format(printf, 4, 5)));
 bool rg_verify(rg_checker *c, const tgi_graph *before, const tgi_graph *graph,
                const char *stage);
+
+/* Whether a run may end so: what goes wrong is up to the data. */
+static inline bool rg_may_end(tg_status status)
+{
+    return status == TG_OK || status == TG_ERROR_INDEX ||
+           status == TG_ERROR_LIMIT;
+}
 
 /* A session, and the trace for its first size, which must succeed. To be
    released and deinitialised whatever is returned. */

@@ -90,7 +90,7 @@ bool rg_check(const rg_settings *settings, const uint8_t *bytes, size_t n,
 {
     rg_program program;
     *failure = (rg_failure){.before = NULL};
-    rg_program_init(&program, bytes, n, settings->mode);
+    rg_program_init(&program, bytes, n, settings);
     rg_checker c = {settings, &program, coverage, failure, program.seed};
     bool good =
         settings->mode == RG_JIT ? rg_check_jit(&c) : rg_check_passes(&c);

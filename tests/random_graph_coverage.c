@@ -43,7 +43,7 @@ static void add_graph(rg_coverage *coverage, const tgi_graph *graph)
 {
     for (tgi_ref ref = 1; ref <= graph->n_nodes; ref++) {
         const tgi_node *node = tgi_graph_node(graph, ref);
-        bool is_list = node->op == TGI_OP_PRINT || node->op == TGI_OP_CALL;
+        bool is_list = node->op == TGI_OP_PRINT || tgi_node_is_region(node);
         uint32_t n = is_list ? node->n_inputs : 1;
         for (uint32_t i = 0; i < n; i++)
             coverage->hits[node->op][counted_dtype(graph, node, i)]++;
@@ -51,11 +51,17 @@ static void add_graph(rg_coverage *coverage, const tgi_graph *graph)
     coverage->n_nodes += graph->n_nodes;
 }
 
-void rg_coverage_add(rg_coverage *coverage, const tgi_graph *graph)
+static void add_graphs(rg_coverage *coverage, const tgi_graph *graph)
 {
     add_graph(coverage, graph);
     for (size_t i = 0; i < graph->callees.n; i++)
-        rg_coverage_add(coverage, graph->callees.data[i]);
+        add_graphs(coverage, graph->callees.data[i]);
+}
+
+void rg_coverage_add(rg_coverage *coverage, const tgi_graph *graph)
+{
+    add_graphs(coverage, graph);
+    rg_control_add(coverage, graph);
 }
 
 void rg_coverage_merge(rg_coverage *coverage, const rg_coverage *other)
@@ -91,21 +97,25 @@ static void print_hits(const rg_coverage *coverage)
 void rg_coverage_print(const rg_coverage *coverage, rg_mode mode)
 {
     print_hits(coverage);
+    rg_control_print(coverage);
     if (mode == RG_JIT)
         rg_structure_print(coverage);
-    printf("%llu graphs of %llu nodes; %llu runs failed as they should; "
-           "%llu general traces, %llu calls of other sizes, %llu refused\n",
+    printf("%llu graphs of %llu nodes; %llu runs failed as they should, %llu "
+           "by a limit of trips; %llu general traces, %llu calls of other sizes, %llu refused\n",
            (unsigned long long)coverage->n_graphs,
            (unsigned long long)coverage->n_nodes,
            (unsigned long long)coverage->n_failing_runs,
+           (unsigned long long)coverage->n_limited_runs,
            (unsigned long long)coverage->n_general,
            (unsigned long long)coverage->n_other_sizes,
            (unsigned long long)coverage->n_refused_sizes);
     if (mode == RG_JIT)
-        printf("%llu graphs native, as %llu programs (%llu sizes too large); "
+        printf("%llu graphs native, %llu not, with branches or loops that "
+               "cannot be compiled; %llu programs (%llu sizes too large); "
                "%llu runs, %llu by a team, %llu parallel; %llu programs "
                "from the cache\n",
                (unsigned long long)coverage->n_native,
+               (unsigned long long)coverage->n_refused_graphs,
                (unsigned long long)coverage->n_programs,
                (unsigned long long)coverage->n_large_sizes,
                (unsigned long long)coverage->n_runs,
@@ -122,7 +132,8 @@ static bool is_wanted(tgi_op op, rg_mode mode)
 
 size_t rg_coverage_holes(const rg_coverage *coverage, rg_mode mode)
 {
-    size_t n = mode == RG_JIT ? rg_structure_holes(coverage) : 0;
+    size_t n = mode == RG_JIT ? rg_structure_holes(coverage)
+                              : rg_control_holes(coverage);
     for (tgi_op op = TGI_OP_NONE + 1; op < TGI_OPS; op++)
         for (int dtype = 0; dtype < TGI_DTYPES; dtype++)
             if (is_wanted(op, mode) && is_allowed(op, dtype) &&

@@ -3,7 +3,7 @@
  * random_graph_jit.c - mode jit: what must hold for every program, as an exact
  * trace or as one that leaves extents open, in every size:
  *
- *   - it is compiled;
+ *   - it is compiled, unless it has branches or loops that cannot be;
  *   - a call through the API, a bound one too, does what the interpreter does
  *     with the graph as it was traced;
  *   - so does the same code by teams of all numbers of threads, everything
@@ -67,6 +67,10 @@ static bool has_large_values(const tgi_graph *graph, const int64_t *values,
         if (count > limit)
             return true;
     }
+    for (size_t i = 0; i < graph->callees.n; i++)
+        if (graph->callees.data[i]->dims == graph->dims &&
+            has_large_values(graph->callees.data[i], values, limit))
+            return true;
     return false;
 }
 
@@ -222,12 +226,13 @@ static bool check_size(subject *of, int size)
                      &expected);
         is_large = size > 0 && expected.status == TG_ERROR_OUT_OF_MEMORY;
     }
-    bool is_refused = expected.status && expected.status != TG_ERROR_INDEX;
+    bool is_refused = !rg_may_end(expected.status);
     bool good = is_large || check_call(of, size, &expected);
     if (good && !is_large && !is_refused)
         good = check_teams(of, size, &expected);
     coverage->n_large_sizes += is_large;
-    coverage->n_failing_runs += expected.status == TG_ERROR_INDEX;
+    coverage->n_failing_runs += expected.status && !is_refused;
+    coverage->n_limited_runs += expected.status == TG_ERROR_LIMIT;
     coverage->n_other_sizes += size > 0 && !is_large;
     coverage->n_refused_sizes += is_refused && !is_large;
     rg_outcome_deinit(&expected);
@@ -270,7 +275,17 @@ static bool check_found(subject *of, const tg_code_counters *before,
                    (unsigned long long)counts.saves);
 }
 
-static bool check_trace(rg_checker *c, rg_generality generality, bool is_warm)
+/* Branches and loops that cannot be compiled. */
+static bool is_refused_control(const tgi_graph *graph)
+{
+    bool has_control = false;
+    for (tgi_ref ref = 1; ref <= graph->n_nodes; ref++)
+        has_control |= tgi_node_has_regions(tgi_graph_node(graph, ref));
+    return has_control && tgi_program_refuse_calls(graph) != TG_OK;
+}
+
+static bool check_trace(rg_checker *c, rg_generality generality, bool is_warm,
+                        bool *out_native)
 {
     const rg_settings *settings = c->settings;
     const rg_backend backend = {
@@ -297,7 +312,10 @@ static bool check_trace(rg_checker *c, rg_generality generality, bool is_warm)
                         &of.trace);
         if (good)
             rg_coverage_add(c->coverage, of.trace->graph);
-        for (int size = 0; size < (is_general ? RG_SIZES : 1) && good; size++)
+        const bool is_refused = good && is_refused_control(of.trace->graph);
+        const int n_sizes = is_refused ? 0 : is_general ? RG_SIZES : 1;
+        *out_native = good && !is_refused;
+        for (int size = 0; size < n_sizes && good; size++)
             good = check_size(&of, size);
         if (good && settings->cache)
             good = check_found(&of, &before, is_warm);
@@ -319,8 +337,11 @@ bool rg_check_jit(rg_checker *c)
     bool is_general =
         c->program->seed / 8 % 2 && rg_program_has_unknowns(c->program);
     const rg_generality generality = is_general ? RG_GENERAL : RG_EXACT;
-    bool good = check_trace(c, generality, false) &&
-                (!c->settings->cache || check_trace(c, generality, true));
-    c->coverage->n_native += good;
+    bool is_native = false;
+    bool good =
+        check_trace(c, generality, false, &is_native) &&
+        (!c->settings->cache || check_trace(c, generality, true, &is_native));
+    c->coverage->n_native += good && is_native;
+    c->coverage->n_refused_graphs += good && !is_native;
     return good;
 }

@@ -102,10 +102,17 @@ static const instruction heavy[] = {
     {rg_make_upon, TGI_OP_NONE, true},
 };
 
+/* What programs with branches and loops are for. */
+static const instruction control[] = {
+    {rg_make_loop, TGI_OP_LOOP, false},
+    {rg_make_switch, TGI_OP_SWITCH, false},
+};
+
 /* -- Which byte means which instruction ------------------------------------ */
 
 /* First the others, then where room is left the first ones of them again, or
-   in heavy programs what is for them; then ops. */
+   in heavy programs what is for them; then ops. In programs with branches and
+   loops they take some of those places; others do not have them. */
 enum {
     N_OPS = sizeof(ops) / sizeof(ops[0]),
     N_OTHERS = sizeof(others) / sizeof(others[0]),
@@ -120,16 +127,25 @@ _Static_assert(N_OPS <= OP_PLACES, "an instruction needs more than a byte");
 
 typedef const instruction *instructions[256];
 
-static instructions light_places, heavy_places;
+static instructions places_of[2][2]; /* by is_heavy, has_control */
 
-static void fill_places(const instruction **places, bool is_heavy)
+static bool is_control(const instruction *i)
+{
+    return i->op == TGI_OP_SWITCH || i->op == TGI_OP_LOOP;
+}
+
+static void fill_places(const instruction **places, bool is_heavy,
+                        bool has_control)
 {
     for (int i = 0; i < OTHER_PLACES; i++)
-        places[i] = i < N_OTHERS ? &others[i]
-                    : is_heavy   ? &heavy[i % N_HEAVY]
-                                 : &others[i % AGAIN];
+        places[i] = i < N_OTHERS                   ? &others[i]
+                    : has_control && i % 2         ? &control[i / 2 % 2]
+                    : is_heavy                     ? &heavy[i % N_HEAVY]
+                                                   : &others[i % AGAIN];
     const instruction **of_ops = places + OTHER_PLACES;
     for (int i = 0; i < N_OPS; i++) {
+        if (is_control(&ops[i]))
+            continue;
         const char *name = tgi_op_table[ops[i].op].name;
         uint64_t at = tgi_hash(name, strlen(name), 0);
         while (of_ops[at % OP_PLACES])
@@ -145,10 +161,10 @@ static void fill_places(const instruction **places, bool is_heavy)
 /* The next instruction; a body that is plain passes over those that are not. */
 static const instruction *take_instruction(rg_maker *m)
 {
-    const bool is_heavy = m->program->is_heavy;
-    const instruction **places = is_heavy ? heavy_places : light_places;
+    const rg_program *p = m->program;
+    const instruction **places = places_of[p->is_heavy][p->has_control];
     if (!places[0])
-        fill_places(places, is_heavy);
+        fill_places(places, p->is_heavy, p->has_control);
     unsigned i = rg_take(&m->bytes);
     while (m->is_plain && !places[i]->is_plain)
         i = (i + 1) % 256;
@@ -166,14 +182,18 @@ void rg_see_variables(rg_maker *m)
     }
 }
 
-int rg_make(rg_maker *m, rg_operand *results)
+void rg_make_body(rg_maker *m)
 {
-    unsigned choice = rg_take(&m->bytes);
     while (m->bytes.at < m->bytes.n && m->n_values < RG_MOST_VALUES) {
         const instruction *next = take_instruction(m);
         next->make(m, next->op);
     }
+}
 
+int rg_make(rg_maker *m, rg_operand *results)
+{
+    unsigned choice = rg_take(&m->bytes);
+    rg_make_body(m);
     bool all = m->depth == 0 && m->program->returns_all;
     int most = all ? RG_MOST_RESULTS : 1 + (int)(choice % 3);
     int n = m->n_values < most ? m->n_values : most;

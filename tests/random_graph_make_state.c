@@ -152,6 +152,8 @@ static void function_maker(const rg_function *f, tg_trace *trace,
     m->trace = trace;
     m->arena = arena;
     m->depth = f->depth;
+    m->nesting = 0;
+    m->trips = f->trips;
     m->is_plain = f->is_plain;
     m->n_values = m->n_variables = 0;
     m->n_functions = f->n_functions;
@@ -217,11 +219,14 @@ static bool is_similar(const rg_call *a, const rg_call *b, bool *out_is_equal)
 
 /*
  * A trace made for some extents may serve others. Bodies whose choices depend
- * on extents do not bear that: they are called with the same ones only.
+ * on extents do not bear that: they are called with the same ones only. In a
+ * loop, a function may not have loops that go round too often.
  */
-static bool may_call(rg_function *f)
+static bool may_call(const rg_maker *m, rg_function *f)
 {
     bool is_equal;
+    if (f->trips > m->trips)
+        return false;
     if (f->is_plain)
         return true;
     for (int i = 0; i < f->n_calls; i++)
@@ -239,7 +244,7 @@ static void call(rg_maker *m, rg_function *f)
     rg_operand results[RG_MOST_RESULTS];
     tg_value values[RG_MOST_RESULTS] = {{0, 0}};
     take_args(m, &f->call, operands);
-    if (!may_call(f))
+    if (!may_call(m, f))
         return;
     int n = result_types(f, m->arena, results);
     if (m->session)
@@ -284,6 +289,7 @@ void rg_make_call(rg_maker *m, tgi_op op)
         .program = m->program,
         .session = m->session,
         .depth = m->depth + 1,
+        .trips = m->trips,
         .is_plain = choice / 4 % 2,
         .n_functions = m->n_functions,
     };

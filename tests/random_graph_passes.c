@@ -234,6 +234,8 @@ static bool check_general(rg_checker *c, rg_session *exact,
     if (good) {
         subject of = {&s, concrete, concrete->graph, 0, expected};
         good = check_standard_order(c, &of, &optimised);
+        if (good)
+            rg_control_add(c->coverage, optimised);
         for (int size = 0; size < RG_SIZES && good; size++) {
             of.size = size;
             good = check_size(c, exact, of, optimised);
@@ -294,8 +296,8 @@ bool rg_check_passes(rg_checker *c)
         rg_coverage_add(c->coverage, graph);
         rg_run_graph(&s, concrete, graph, 0, &outcome);
         c->coverage->n_failing_runs += outcome.status != TG_OK;
-        /* Of all that could go wrong only an index is up to the data. */
-        if (outcome.status && outcome.status != TG_ERROR_INDEX)
+        c->coverage->n_limited_runs += outcome.status == TG_ERROR_LIMIT;
+        if (!rg_may_end(outcome.status))
             good = rg_fail(c, graph, NULL, "the graph does not run: %s",
                            tg_error(NULL));
         good = good && check_each_pass(c, &of) &&

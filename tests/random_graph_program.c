@@ -152,11 +152,27 @@ static const scale *take_scale(unsigned flags, rg_mode mode)
     return flags / 64 == 2 ? &medium : &large;
 }
 
-void rg_program_init(rg_program *p, const uint8_t *bytes, size_t n,
-                     rg_mode mode)
+static uint64_t seed_of(const uint8_t *bytes, size_t n)
 {
+    return tgi_hash(bytes, n < 4 ? n : 4, 0);
+}
+
+bool rg_has_control(const rg_settings *settings, const uint8_t *bytes,
+                    size_t n)
+{
+    if (settings->control != RG_CONTROL_SOME)
+        return settings->control == RG_CONTROL_ALL;
+    /* None of those that are kept since there was no choice. */
+    return (seed_of(bytes, n) >> 52) % 4 == 0;
+}
+
+void rg_program_init(rg_program *p, const uint8_t *bytes, size_t n,
+                     const rg_settings *settings)
+{
+    const rg_mode mode = settings->mode;
     *p = (rg_program){.body = {bytes, n, 0},
-                      .seed = tgi_hash(bytes, n < 4 ? n : 4, 0)};
+                      .seed = seed_of(bytes, n),
+                      .has_control = rg_has_control(settings, bytes, n)};
     unsigned flags = rg_take(&p->body);
     p->no_contraction = flags % 16 == 1;
     p->returns_all = flags / 16 % 4 > 0;

@@ -15,6 +15,9 @@
 
 enum { MOST_SECONDS = 120 };
 
+/* Bytes more if there are branches and loops. */
+enum { FOR_REGIONS = 128 };
+
 /* -- Strings --------------------------------------------------------------- */
 
 /* Mostly short, since small failures are clear; what is compiled is worth
@@ -26,9 +29,9 @@ size_t rg_work_bytes(const rg_work *work, uint64_t k, uint8_t *bytes)
     size_t n = (work->settings.mode == RG_JIT ? 40 : 24) + size % 64;
     if (size / 64 % 8 == 0)
         n += size / 512 % 192;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n + FOR_REGIONS; i++)
         bytes[i] = (uint8_t)(rg_random(&state) >> 32);
-    return n;
+    return rg_has_control(&work->settings, bytes, n) ? n + FOR_REGIONS : n;
 }
 
 rg_settings rg_work_settings(const rg_work *work, uint64_t k)
@@ -50,6 +53,9 @@ static void print_settings(FILE *out, const rg_settings *settings)
 {
     fprintf(out, "random-graphs --mode %s",
             settings->mode == RG_JIT ? "jit" : "passes");
+    if (settings->control != RG_CONTROL_SOME)
+        fprintf(out, " --control %s",
+                settings->control == RG_CONTROL_ALL ? "all" : "none");
     if (settings->mode != RG_JIT)
         return;
     for (int i = 0; i < settings->n_teams; i++)
@@ -103,7 +109,7 @@ static void finish_repro(const rg_settings *settings, const uint8_t *bytes,
 {
     FILE *file = fopen(settings->repro, "r+");
     if (!file) {
-        printf("repro: none, it fails before there is a graph without calls\n");
+        printf("repro: none, there is no graph without calls and regions\n");
         return;
     }
     fseek(file, 0, SEEK_END);
@@ -132,13 +138,16 @@ static bool explain(const rg_settings *settings, const uint8_t *bytes, size_t n,
 }
 
 /* Minimises a failing string, and prints how to see it again. */
-static void report(const rg_settings *settings, uint8_t *bytes, size_t n,
+static void report(const rg_settings *asked, uint8_t *bytes, size_t n,
                    const char *name)
 {
     char what[64], path[4096];
     int status = 0;
+    /* Whether there are branches and loops stays, whatever the bytes. */
+    rg_settings written = *asked, *const settings = &written;
+    settings->control = rg_has_control(asked, bytes, n) ? RG_CONTROL_ALL
+                                                        : RG_CONTROL_NONE;
     n = rg_minimise(settings, bytes, n);
-    rg_settings written = *settings;
     if (settings->mode == RG_JIT) {
         repro_path(settings, name, path, sizeof(path));
         unlink(path);

@@ -4,6 +4,7 @@
  *
  *   --mode MODE         what to check. passes: passes keep the bits; jit:
  *                       compiled code has those of the interpreter
+ *   --control WHICH     which graphs have branches and loops: some, all, none
  *   --threads LIST      mode jit: teams of these numbers of threads; 1,2,3,7
  *   --vector-bits LIST  mode jit: widths of vectors, in turn; 128,256
  *   --cache DIR         mode jit: once more with code that was kept there
@@ -15,7 +16,8 @@
  *   --repro-dir DIR     mode jit: where failures are written as programs
  *   --plant OP          mode jit: graphs with this op count as failing; with
  *   --plant-crash OP    this one they crash. To test what a failure leads to
- *   --corpus DIR        first all DIR/ *.hex, one program a line, # for comments
+ *   --corpus DIR        first all DIR/ *.hex, one program a line, # for comments;
+ *                       those in control*.hex have branches and loops
  *   --jobs N            processes; as many as CPUs
  *   --verbose           says how far it is
  *
@@ -71,9 +73,10 @@ static void check_string(const rg_work *work, const uint8_t *bytes, size_t n,
 
 /* -- The corpus ------------------------------------------------------------ */
 
-static void check_file(const rg_work *work, const char *path, const char *name,
+static void check_file(const rg_work *all, const char *path, const char *name,
                        rg_totals *totals)
 {
+    rg_work own = *all, *const work = &own;
     char line[2 * RG_MOST_BYTES + 2];
     uint8_t bytes[RG_MOST_BYTES];
     FILE *file = fopen(path, "r");
@@ -82,6 +85,8 @@ static void check_file(const rg_work *work, const char *path, const char *name,
         totals->n_failed++;
         return;
     }
+    if (strncmp(name, "control", strlen("control")) == 0)
+        work->settings.control = RG_CONTROL_ALL;
     for (int i = 1; fgets(line, sizeof(line), file); i++) {
         char place[300];
         size_t n = parse_hex(line, bytes);
@@ -123,6 +128,7 @@ static void check_corpus(const rg_work *work, const char *directory,
 static int usage(void)
 {
     fputs("usage: random-graphs [--mode passes|jit] [--threads LIST]\n"
+          "           [--control some|all|none]\n"
           "           [--vector-bits LIST] [--seed S] [--count N]\n"
           "           [--failures N] [--only K] [--bytes HEX] [--corpus DIR]\n"
           "           [--jobs N] [--verbose] [--repro-dir DIR]\n"
@@ -153,6 +159,18 @@ static bool parse_mode(const char *value, rg_mode *out_mode)
     return *out_mode == RG_JIT || strcmp(value, "passes") == 0;
 }
 
+static bool parse_control(const char *value, rg_control *out_control)
+{
+    static const char *const words[] = {[RG_CONTROL_SOME] = "some",
+                                        [RG_CONTROL_ALL] = "all",
+                                        [RG_CONTROL_NONE] = "none"};
+    int i = 0;
+    while (i < 3 && strcmp(value, words[i]) != 0)
+        i++;
+    *out_control = (rg_control)i;
+    return i < 3;
+}
+
 static bool parse_widths(const char *value, rg_work *work)
 {
     int widths[RG_MOST_WIDTHS];
@@ -178,6 +196,8 @@ static bool parse_value(const char *name, const char *value, options *o)
     rg_settings *settings = &work->settings;
     if (strcmp(name, "--mode") == 0)
         return parse_mode(value, &settings->mode);
+    if (strcmp(name, "--control") == 0)
+        return parse_control(value, &settings->control);
     if (strcmp(name, "--vector-bits") == 0)
         return parse_widths(value, work);
     if (strcmp(name, "--threads") == 0)

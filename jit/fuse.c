@@ -39,6 +39,7 @@ static void forget(tgi_fuse_state *s)
         tgi_vec_deinit(&s->kernels.data[i].tasks);
     tgi_vec_deinit(&s->tasks);
     tgi_vec_deinit(&s->kernels);
+    tgi_vec_deinit(&s->shifts);
     tgi_loops_destroy(s->loops);
     s->loops = NULL;
     s->last_check = 0;

@@ -26,6 +26,7 @@ typedef struct tgi_builder {
     uint32_t *inst_of;   /* by entry of the current task */
     TGI_VEC(uint32_t) axes; /* by inst: what it depends on */
     TGI_VEC(tgi_known) known;
+    TGI_VEC(uint32_t) shifts; /* by shift: its inst; 0: not made */
     tgi_index index;
 } tgi_builder;
 

@@ -46,7 +46,8 @@ static bool is_same_stride(tgi_stride a, tgi_stride b)
 static bool is_same_element(const tgi_kernel_loops *k, const tgi_access *a,
                             const tgi_access *b)
 {
-    if (a->index || b->index || a->offset != b->offset)
+    if (a->index || b->index || a->shift != b->shift ||
+        a->offset != b->offset)
         return false;
     for (int axis = 0; axis <= k->n_outer; axis++)
         if (!is_same_stride(a->stride[axis], b->stride[axis]))

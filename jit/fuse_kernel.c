@@ -499,6 +499,7 @@ tg_status tgi_fuse_build_kernel(tgi_fuse_state *s, const tgi_fuse_kernel *k)
         tgi_free(b.inst_of);
         tgi_vec_deinit(&b.axes);
         tgi_vec_deinit(&b.known);
+        tgi_vec_deinit(&b.shifts);
         tgi_index_deinit(&b.index);
         TGI_TRY(status);
     }

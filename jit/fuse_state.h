@@ -57,12 +57,23 @@ typedef struct tgi_fuse_value {
 
 enum { TGI_STILL = -1, TGI_DYNAMIC = -2 };
 
-/* Position on one axis of a value: start + step * index of a loop axis. */
+/* Position on one axis of a value: start + step * index of a loop axis, and
+   shift_step * a shift if there is one. */
 typedef struct tgi_map_axis {
-    int64_t axis; /* of the loops; STILL: start alone; DYNAMIC: the gather's */
+    int64_t axis; /* of the loops; STILL: none; DYNAMIC: the gather's index */
     tgi_dim start;
     int64_t step;
+    int64_t shift; /* number + 1; 0: none */
+    int64_t shift_step;
 } tgi_map_axis;
+
+/* Where a DYNAMIC_SLICE or DYNAMIC_UPDATE starts, clamped, and outer_step
+   times another shift if there is one: known in all of a kernel. */
+typedef struct tgi_shift {
+    tgi_ref node;
+    uint32_t outer; /* number + 1; 0: none */
+    int64_t outer_step;
+} tgi_shift;
 
 /* Compared byte by byte; axes past the rank are 0. */
 typedef struct tgi_map {
@@ -78,6 +89,8 @@ typedef struct tgi_entry {
     tgi_ref node;
     uint32_t n_operands;
     uint32_t operands[3]; /* numbers of entries; entry 0 is none */
+    uint32_t depth;       /* 0; more: a shift needs it, or one of its shifts */
+    bool is_ordered;      /* stands in `order` */
     tgi_map map;
 } tgi_entry;
 
@@ -169,6 +182,7 @@ typedef struct tgi_fuse_state {
     tgi_fuse_value *values; /* by ref */
     TGI_VEC(tgi_task) tasks;
     TGI_VEC(tgi_fuse_kernel) kernels;
+    TGI_VEC(tgi_shift) shifts; /* each once */
     tgi_ref last_check;      /* the last gather that may fail */
     tgi_ref *first_write;    /* by parameter */
     uint32_t *param_buffer;  /* number + 1, by parameter */
@@ -207,13 +221,30 @@ static inline size_t tgi_fuse_param(const tgi_fuse_state *s, tgi_ref ref)
 void tgi_fuse_explain(const tgi_fuse_state *s, tgi_ref ref, const char *format,
                       ...) __attribute__((format(printf, 3, 4)));
 
+/* The start of a DYNAMIC_SLICE or DYNAMIC_UPDATE. */
+static inline tgi_ref tgi_fuse_start(const tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    return tgi_fuse_same(s, node->inputs[node->n_inputs - 1]);
+}
+
 /* fuse_map.c */
 bool tgi_map_is_identity(const tgi_fuse_state *s, tgi_ref ref,
                          const tgi_map *map);
 void tgi_map_init(const tgi_fuse_state *s, tgi_ref ref, tgi_map *out_map);
+/* A view, or what is one but for a start that the run decides. */
+static inline bool tgi_fuse_is_view(const tgi_node *node)
+{
+    return tgi_op_table[node->op].cls == TGI_OPCLASS_VIEW ||
+           node->op == TGI_OP_DYNAMIC_SLICE;
+}
+/* A view that a map can be taken through. */
 bool tgi_fuse_is_affine(const tgi_fuse_state *s, tgi_ref ref);
 void tgi_map_through(const tgi_fuse_state *s, tgi_ref view, const tgi_map *map,
                      tgi_map *out_map);
+/* The same through a DYNAMIC_SLICE; false when out of memory (recorded). */
+bool tgi_map_through_dynamic(tgi_fuse_state *s, tgi_ref slice,
+                             const tgi_map *map, tgi_map *out_map);
 tgi_domain tgi_domain_of(const tgi_fuse_state *s, tgi_ref ref);
 bool tgi_domain_equals(const tgi_domain *a, const tgi_domain *b);
 tgi_domain tgi_domain_join(const tgi_domain *a, const tgi_domain *b);

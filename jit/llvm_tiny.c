@@ -62,7 +62,8 @@ static int64_t distance_of(tgi_stride stride)
 static bool find_element(const tgi_llvm_kernel *k, const tgi_access *access,
                          int64_t *out_first, int64_t *out_step)
 {
-    if (access->index || !tgi_dim_is_known(access->offset))
+    if (access->index || access->shift ||
+        !tgi_dim_is_known(access->offset))
         return false;
     int64_t at = access->offset, index;
     for (int axis = 0; axis <= k->inner; axis++) {

@@ -361,3 +361,44 @@ tgi_ref tgi_build_gather(tgi_builder *b, tgi_ref x, tgi_ref indices,
                           tgi_build_shape(b, rank, dims), pair, 2, &attr,
                           sizeof(attr));
 }
+
+/* -- Dynamic slices -------------------------------------------------------- */
+
+tgi_ref tgi_build_dynamic_slice(tgi_builder *b, tgi_ref x, int user_axis,
+                                tgi_ref start, int64_t size)
+{
+    if (!x || !start)
+        return 0;
+    int axis = tgi_build_axis(b, x, user_axis);
+    if (axis < 0)
+        return 0;
+    const tgi_ref pair[] = {x, start};
+    if (!tgi_dtype_is(tgi_graph_node(b->graph, start)->dtype, TGI_CLASS_INT))
+        return tgi_build_fail(b, TG_ERROR_DTYPE, pair, 2,
+                              "the start needs an integer type");
+    if (tgi_graph_shape(b->graph, start)->rank != 0)
+        return tgi_build_fail(b, TG_ERROR_SHAPE, pair, 2,
+                              "the start is not a scalar");
+    if (!tgi_dims_has(b->graph->dims, size))
+        return tgi_build_fail(b, TG_ERROR_SHAPE, pair, 2,
+                              "size %lld is negative", (long long)size);
+    const tgi_shape *shape = tgi_graph_shape(b->graph, x);
+    if (!tgi_build_check(b, TGI_CHECK_AT_MOST, size, shape->dims[axis],
+                         "size of the slice and extent")) {
+        tgi_strbuf text = {0};
+        tgi_dim_print(b->graph->dims, size, &text);
+        tgi_build_fail(b, TG_ERROR_SHAPE, pair, 2,
+                       "axis %d has fewer than %s elements", axis,
+                       text.text ? text.text : "?");
+        tgi_strbuf_deinit(&text);
+        return 0;
+    }
+    tgi_dim dims[TG_MAX_RANK];
+    memcpy(dims, shape->dims, (size_t)shape->rank * sizeof(dims[0]));
+    dims[axis] = size;
+    tgi_attr_index attr = {axis};
+    return tgi_build_node(b, TGI_OP_DYNAMIC_SLICE,
+                          tgi_graph_node(b->graph, x)->dtype,
+                          tgi_build_shape(b, shape->rank, dims), pair, 2,
+                          &attr, sizeof(attr));
+}

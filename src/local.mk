@@ -95,6 +95,8 @@ libtgjit_core_la_SOURCES += \
 	src/kernel_gather.c \
 	src/kernel_index.c \
 	src/kernel_index_type.h \
+	src/kernel_indices.c \
+	src/kernel_indices.h \
 	src/kernel_matmul.c \
 	src/kernel_matmul_type.h \
 	src/kernel_random.c \

@@ -26,6 +26,7 @@ unit_tests = \
 	tests/test_dims \
 	tests/test_dtype \
 	tests/test_dump \
+	tests/test_dynamic \
 	tests/test_einsum \
 	tests/test_einsum_values \
 	tests/test_emit \
@@ -279,6 +280,7 @@ tests_random_graphs_SOURCES = \
 	tests/random_graph_make.c \
 	tests/random_graph_make_elementwise.c \
 	tests/random_graph_make_reduce.c \
+	tests/random_graph_make_dynamic.c \
 	tests/random_graph_make_shape.c \
 	tests/random_graph_make_state.c \
 	tests/random_graph_minimise.c \
@@ -378,6 +380,7 @@ EXTRA_DIST += \
 	tests/golden/gallery_sites.txt \
 	tests/golden/loops_elementwise.txt \
 	tests/golden/loops_extents.txt \
+	tests/golden/loops_dynamic.txt \
 	tests/golden/loops_gathers.txt \
 	tests/golden/loops_in_place.txt \
 	tests/golden/loops_packed.txt \
@@ -413,6 +416,7 @@ EXTRA_DIST += \
 	tests/op_matrix/case_file.py \
 	tests/op_matrix/cast.txt \
 	tests/op_matrix/composite.txt \
+	tests/op_matrix/dynamic.txt \
 	tests/op_matrix/index.txt \
 	tests/op_matrix/leaf.txt \
 	tests/op_matrix/make_expected.py \

@@ -97,6 +97,7 @@ REDUCES(reshaped, RESHAPE)
 REDUCES(joined, CONCAT)
 REDUCES(padded, PAD)
 REDUCES(gathered, GATHER)
+REDUCES(dynamic, DYNAMIC_SLICE)
 REDUCES(reduced, SUM)
 
 static bool is_reversed(const tgi_node *node)
@@ -173,6 +174,11 @@ static bool maps_padded(const place *p, const tgi_node *node)
 static bool maps_gathered(const place *p, const tgi_node *node)
 {
     return maps(p, node, TGI_OP_GATHER);
+}
+
+static bool maps_dynamic(const place *p, const tgi_node *node)
+{
+    return maps(p, node, TGI_OP_DYNAMIC_SLICE);
 }
 
 static bool gathers(const tgi_node *node, tg_gather_mode mode)
@@ -357,6 +363,15 @@ static bool has_index(const place *p, const tgi_kernel_loops *k)
     return false;
 }
 
+static bool has_shift(const place *p, const tgi_kernel_loops *k)
+{
+    (void)p;
+    for (size_t i = 0; i < k->accesses.n; i++)
+        if (k->accesses.data[i].shift)
+            return true;
+    return false;
+}
+
 static bool goes_backwards(const place *p, const tgi_kernel_loops *k)
 {
     (void)p;
@@ -476,6 +491,7 @@ static const struct structure {
     {"reduction of a concat", reduces_joined, NULL},
     {"reduction of a pad", reduces_padded, NULL},
     {"reduction of a gather", reduces_gathered, NULL},
+    {"reduction of a dynamic slice", reduces_dynamic, NULL},
     {"reduction of a reduction", reduces_reduced, NULL},
     {"reduction of > 8192 in a run", has_long_runs, NULL},
     {"reduction of > 512 rows", has_many_rows, NULL},
@@ -484,6 +500,7 @@ static const struct structure {
     {"map of a concat", maps_joined, NULL},
     {"map of a pad", maps_padded, NULL},
     {"map of a gather", maps_gathered, NULL},
+    {"map of a dynamic slice", maps_dynamic, NULL},
     {"gather, checked", gathers_checked, NULL},
     {"gather, clamped", gathers_clamped, NULL},
     {"gather with zeros", gathers_zeros, NULL},
@@ -506,6 +523,7 @@ static const struct structure {
     {"loops: cascade of columns", NULL, reduces_column_blocks},
     {"loops: phases over rows", NULL, has_phases},
     {"loops: index", NULL, has_index},
+    {"loops: shift", NULL, has_shift},
     {"loops: backwards", NULL, goes_backwards},
     {"loops: check", NULL, has_check},
     {"loops: several stores", NULL, has_siblings},

@@ -147,39 +147,47 @@ static uint64_t hash_of(const tgi_entry *entry)
     return tgi_hash(&entry->map, sizeof(entry->map), entry->node);
 }
 
-static uint32_t add_i64_op(tgi_builder *b, int op, uint32_t x, uint32_t y,
-                           tgi_ref node)
+/* An i64 that is the same in all of the kernel, each once: addresses with the
+   same shift are then seen to be the same. */
+static uint32_t add_scalar(tgi_builder *b, tgi_inst inst)
 {
-    return add_operation(b, (tgi_inst){.kind = TGI_INST_OP,
-                                       .op = (uint8_t)op,
-                                       .dtype = TG_I64,
-                                       .type = TG_I64,
-                                       .n_operands = 2,
-                                       .operands = {x, y},
-                                       .node = node});
+    inst.dtype = TG_I64;
+    for (uint32_t i = 1; i < b->loops->insts.n; i++) {
+        const tgi_inst *known = &b->loops->insts.data[i];
+        if (known->kind == inst.kind && known->op == inst.op &&
+            known->dtype == inst.dtype && known->type == inst.type &&
+            known->bits == inst.bits && known->number == inst.number &&
+            memcmp(known->operands, inst.operands, sizeof(inst.operands)) ==
+                0)
+            return i;
+    }
+    return add_operation(b, inst);
+}
+
+static uint32_t add_i64_op(tgi_builder *b, int op, uint32_t x, uint32_t y)
+{
+    return x && y ? add_scalar(b, (tgi_inst){.kind = TGI_INST_OP,
+                                             .op = (uint8_t)op,
+                                             .type = TG_I64,
+                                             .n_operands = 2,
+                                             .operands = {x, y}})
+                  : 0;
 }
 
 /* sum + factor * x, or - if it is negative; a sum of 0 is none so far. */
 static uint32_t add_scaled(tgi_builder *b, uint32_t sum, uint32_t x,
-                           tgi_stride factor, tgi_ref node)
+                           tgi_stride factor)
 {
-    if (x && factor.distance != 1) {
-        uint32_t distance =
-            add_inst(b,
-                     (tgi_inst){.kind = TGI_INST_EXTENT,
-                                .dtype = TG_I64,
-                                .dim = factor.distance,
-                                .node = node},
-                     0);
-        x = distance ? add_i64_op(b, TGI_OP_MUL, x, distance, node) : 0;
-    }
-    if (x && !sum && factor.is_negative)
-        sum = add_constant(b, TG_I64, 0, node);
-    if (!x || (!sum && factor.is_negative))
-        return 0;
-    return sum ? add_i64_op(b, factor.is_negative ? TGI_OP_SUB : TGI_OP_ADD,
-                            sum, x, node)
-               : x;
+    if (factor.distance != 1)
+        x = add_i64_op(b, TGI_OP_MUL, x,
+                       add_scalar(b, (tgi_inst){.kind = TGI_INST_EXTENT,
+                                                .dim = factor.distance}));
+    if (!sum && !factor.is_negative)
+        return x;
+    if (!sum)
+        sum = add_scalar(b, (tgi_inst){.kind = TGI_INST_CONSTANT});
+    return add_i64_op(b, factor.is_negative ? TGI_OP_SUB : TGI_OP_ADD, sum,
+                      x);
 }
 
 static tgi_stride stride_of_step(int64_t step)
@@ -191,45 +199,32 @@ static tgi_stride stride_of_step(int64_t step)
 static uint32_t build_shift(tgi_builder *b, uint32_t number)
 {
     tgi_fuse_state *s = b->state;
-    while (b->shifts.n < number)
-        if (!tgi_vec_push(&b->shifts, 0u)) {
-            tgi_error_memory();
+    uint32_t sum = 0;
+    for (int64_t step = 1; number;) {
+        const tgi_shift *shift = &s->shifts.data[number - 1];
+        tgi_entry start = {.node = shift->start};
+        tgi_map_init(s, start.node, &start.map);
+        const uint32_t inst = recall(b, &start, hash_of(&start));
+        assert(inst);
+        const uint32_t index = add_scalar(
+            b, (tgi_inst){.kind = TGI_INST_INDEX,
+                          .type = b->loops->insts.data[inst].dtype,
+                          .n_operands = 1,
+                          .operands = {inst},
+                          .dim = shift->n_starts});
+        sum = index ? add_scaled(b, sum, index, stride_of_step(step))
+                    : 0;
+        if (!sum)
             return 0;
-        }
-    if (b->shifts.data[number - 1])
-        return b->shifts.data[number - 1];
-    const tgi_shift shift = s->shifts.data[number - 1];
-    const tgi_node *node = tgi_graph_node(s->graph, shift.node);
-    const int axis = (int)((const tgi_attr_index *)node->attr)->index;
-    tgi_ref whole = tgi_fuse_same(s, node->inputs[0]);
-    tgi_ref part = node->op == TGI_OP_DYNAMIC_SLICE
-                       ? shift.node
-                       : tgi_fuse_same(s, node->inputs[1]);
-    tgi_dim starts = tgi_dim_add(
-        s->dims,
-        tgi_dim_sub(s->dims, tgi_fuse_extent(s, whole, axis),
-                    tgi_fuse_extent(s, part, axis)),
-        1);
-    tgi_entry start = {.node = tgi_fuse_start(s, shift.node)};
-    tgi_map_init(s, start.node, &start.map);
-    uint32_t inst = recall(b, &start, hash_of(&start));
-    assert(inst);
-    inst = add_index(b, TGI_INST_INDEX, inst, starts, shift.node);
-    if (inst && shift.outer) {
-        uint32_t outer = build_shift(b, shift.outer);
-        inst = outer ? add_scaled(b, inst, outer,
-                                  stride_of_step(shift.outer_step),
-                                  shift.node)
-                     : 0;
+        step *= shift->outer_step;
+        number = shift->outer;
     }
-    if (inst)
-        b->shifts.data[number - 1] = inst;
-    return inst;
+    return sum;
 }
 
 /* Adds the shift of one axis, whose elements lie `stride` apart. */
 static bool add_shift(tgi_builder *b, const tgi_map_axis *at, tgi_dim stride,
-                      tgi_ref node, tgi_access *access)
+                      tgi_access *access)
 {
     if (!at->shift || stride == 0)
         return true;
@@ -238,8 +233,15 @@ static bool add_shift(tgi_builder *b, const tgi_map_axis *at, tgi_dim stride,
     uint32_t shift = build_shift(b, (uint32_t)at->shift);
     if (!shift || factor.distance == TGI_DIM_NONE)
         return false;
-    access->shift = add_scaled(b, access->shift, shift, factor, node);
+    access->shift = add_scaled(b, access->shift, shift, factor);
     return access->shift != 0;
+}
+
+bool tgi_builder_shift(tgi_builder *b, const tgi_task *task,
+                       tgi_access *access)
+{
+    const tgi_map_axis at = {.shift = task->shift, .shift_step = 1};
+    return add_shift(b, &at, task->shift_stride, access);
 }
 
 /* The address of an entry, shifts included. */
@@ -251,8 +253,7 @@ static bool access_of(tgi_builder *b, const tgi_entry *entry,
         return false;
     tgi_fuse_strides(b->state, entry->node, strides);
     for (int64_t axis = 0; axis < entry->map.rank; axis++)
-        if (!add_shift(b, &entry->map.axis[axis], strides[axis], entry->node,
-                       out_access))
+        if (!add_shift(b, &entry->map.axis[axis], strides[axis], out_access))
             return false;
     return true;
 }
@@ -285,7 +286,7 @@ static uint32_t build_iota(tgi_builder *b, const tgi_entry *entry,
     tgi_access access = {.offset = at->start};
     if (at->axis >= 0)
         access.stride[at->axis] = stride_of_step(at->step);
-    if (!add_shift(b, at, 1, entry->node, &access))
+    if (!add_shift(b, at, 1, &access))
         return 0;
     uint32_t position =
         add_access_inst(b, TGI_INST_POSITION, TG_I64, entry->node, &access);

@@ -26,7 +26,6 @@ typedef struct tgi_builder {
     uint32_t *inst_of;   /* by entry of the current task */
     TGI_VEC(uint32_t) axes; /* by inst: what it depends on */
     TGI_VEC(tgi_known) known;
-    TGI_VEC(uint32_t) shifts; /* by shift: its inst; 0: not made */
     tgi_index index;
 } tgi_builder;
 
@@ -43,6 +42,9 @@ uint32_t tgi_builder_reduced(tgi_builder *b, uint32_t reduction);
 uint32_t tgi_builder_in_range(tgi_builder *b, uint32_t operand, tgi_dim extent,
                               tgi_ref node);
 uint32_t tgi_builder_position(tgi_builder *b, const tgi_access *access);
+/* Adds the shift of what a task stores, if there is one. */
+bool tgi_builder_shift(tgi_builder *b, const tgi_task *task,
+                       tgi_access *access);
 /* The number of an access in the kernel's list. */
 uint32_t tgi_builder_access(tgi_builder *b, const tgi_access *access);
 

@@ -127,24 +127,27 @@ static bool add_operand(expander *e, uint32_t entry, tgi_ref node,
 }
 
 /* What the shifts of an address need is one deeper than what they shift. */
-static bool add_starts(expander *e, uint32_t entry)
+static bool add_start(expander *e, int64_t shift, uint32_t depth)
 {
     const tgi_fuse_state *s = e->state;
-    for (int64_t axis = 0;; axis++) {
-        const tgi_entry *user = &e->task->expansion.entries.data[entry];
-        if (axis == user->map.rank)
-            return true;
-        for (int64_t shift = user->map.axis[axis].shift; shift;) {
-            const tgi_shift *at = &s->shifts.data[shift - 1];
-            tgi_ref start = tgi_fuse_start(s, at->node);
-            tgi_map of_start;
-            tgi_map_init(s, start, &of_start);
-            user = &e->task->expansion.entries.data[entry];
-            if (!find(e, start, &of_start, user->depth + 1))
-                return false;
-            shift = at->outer;
-        }
+    while (shift) {
+        const tgi_shift *at = &s->shifts.data[shift - 1];
+        tgi_map of_start;
+        tgi_map_init(s, at->start, &of_start);
+        if (!find(e, at->start, &of_start, depth + 1))
+            return false;
+        shift = at->outer;
     }
+    return true;
+}
+
+static bool add_starts(expander *e, uint32_t entry)
+{
+    const tgi_entry user = e->task->expansion.entries.data[entry];
+    for (int64_t axis = 0; axis < user.map.rank; axis++)
+        if (!add_start(e, user.map.axis[axis].shift, user.depth))
+            return false;
+    return true;
 }
 
 /* Axes of the index, then the data with one axis that the index decides. */
@@ -270,6 +273,8 @@ tg_status tgi_fuse_expand(tgi_fuse_state *s, tgi_task *task)
         status = TG_ERROR_OUT_OF_MEMORY;
     if (!status && task->other &&
         !(task->other_root = find(&e, task->other, &task->other_map, 0)))
+        status = TG_ERROR_OUT_OF_MEMORY;
+    if (!status && !add_start(&e, task->shift, 0))
         status = TG_ERROR_OUT_OF_MEMORY;
     while (!status && e.heap.n) {
         const waiting next = pop(&e);

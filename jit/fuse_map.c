@@ -176,15 +176,24 @@ void tgi_map_through(const tgi_fuse_state *s, tgi_ref view, const tgi_map *map,
     forget_index(out_map);
 }
 
-/* Number + 1 of a shift, found again or new; 0 when out of memory. */
-static uint32_t find_shift(tgi_fuse_state *s, tgi_shift shift)
+uint32_t tgi_fuse_find_shift(tgi_fuse_state *s, tgi_ref ref, tgi_ref part,
+                             uint32_t outer, int64_t outer_step)
 {
-    for (size_t i = 0; i < s->shifts.n; i++) {
-        const tgi_shift *known = &s->shifts.data[i];
-        if (known->node == shift.node && known->outer == shift.outer &&
-            known->outer_step == shift.outer_step)
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    const int axis = (int)((const tgi_attr_index *)node->attr)->index;
+    tgi_ref whole = tgi_fuse_same(s, node->inputs[0]);
+    tgi_dim room = tgi_dim_sub(s->dims, tgi_fuse_extent(s, whole, axis),
+                               tgi_fuse_extent(s, part, axis));
+    const tgi_shift shift = {
+        .start = tgi_fuse_same(s, node->inputs[node->n_inputs - 1]),
+        .outer = outer,
+        .outer_step = outer_step,
+        .n_starts = tgi_dim_add(s->dims, room, 1)};
+    if (shift.n_starts == TGI_DIM_NONE)
+        return 0;
+    for (size_t i = 0; i < s->shifts.n; i++)
+        if (memcmp(&s->shifts.data[i], &shift, sizeof(shift)) == 0)
             return (uint32_t)i + 1;
-    }
     if (!tgi_vec_push(&s->shifts, shift)) {
         tgi_error_memory();
         return 0;
@@ -208,8 +217,8 @@ bool tgi_map_through_dynamic(tgi_fuse_state *s, tgi_ref slice,
         forget_index(out_map);
         return true;
     }
-    at->shift = find_shift(s, (tgi_shift){slice, (uint32_t)at->shift,
-                                          at->shift_step});
+    at->shift = tgi_fuse_find_shift(s, slice, slice, (uint32_t)at->shift,
+                                    at->shift_step);
     at->shift_step = 1;
     return at->shift != 0;
 }

@@ -70,9 +70,10 @@ typedef struct tgi_map_axis {
 /* Where a DYNAMIC_SLICE or DYNAMIC_UPDATE starts, clamped, and outer_step
    times another shift if there is one: known in all of a kernel. */
 typedef struct tgi_shift {
-    tgi_ref node;
+    tgi_ref start;
     uint32_t outer; /* number + 1; 0: none */
     int64_t outer_step;
+    tgi_dim n_starts; /* it is one of 0 … n_starts - 1 */
 } tgi_shift;
 
 /* Compared byte by byte; axes past the rank are 0. */
@@ -143,6 +144,8 @@ typedef struct tgi_task {
     uint32_t buffer;
     tgi_dim offset;
     tgi_stride stride[TGI_LOOP_AXES];
+    uint32_t shift; /* number + 1: times shift_stride, is added; 0: none */
+    tgi_dim shift_stride;
 
     tgi_map map, other_map; /* of value and other */
     tgi_expansion expansion;
@@ -221,13 +224,6 @@ static inline size_t tgi_fuse_param(const tgi_fuse_state *s, tgi_ref ref)
 void tgi_fuse_explain(const tgi_fuse_state *s, tgi_ref ref, const char *format,
                       ...) __attribute__((format(printf, 3, 4)));
 
-/* The start of a DYNAMIC_SLICE or DYNAMIC_UPDATE. */
-static inline tgi_ref tgi_fuse_start(const tgi_fuse_state *s, tgi_ref ref)
-{
-    const tgi_node *node = tgi_graph_node(s->graph, ref);
-    return tgi_fuse_same(s, node->inputs[node->n_inputs - 1]);
-}
-
 /* fuse_map.c */
 bool tgi_map_is_identity(const tgi_fuse_state *s, tgi_ref ref,
                          const tgi_map *map);
@@ -242,6 +238,10 @@ static inline bool tgi_fuse_is_view(const tgi_node *node)
 bool tgi_fuse_is_affine(const tgi_fuse_state *s, tgi_ref ref);
 void tgi_map_through(const tgi_fuse_state *s, tgi_ref view, const tgi_map *map,
                      tgi_map *out_map);
+/* Number + 1 of the shift by which a DYNAMIC_SLICE or DYNAMIC_UPDATE moves
+   `part`, over another one; found again or new; 0: out of memory (recorded). */
+uint32_t tgi_fuse_find_shift(tgi_fuse_state *s, tgi_ref ref, tgi_ref part,
+                             uint32_t outer, int64_t outer_step);
 /* The same through a DYNAMIC_SLICE; false when out of memory (recorded). */
 bool tgi_map_through_dynamic(tgi_fuse_state *s, tgi_ref slice,
                              const tgi_map *map, tgi_map *out_map);

@@ -315,6 +315,7 @@ static void look_at(tgi_fuse_state *s, tgi_ref ref)
             !tgi_fuse_packs_columns(s, ref);
         break;
     case TGI_OP_CONCAT:
+    case TGI_OP_DYNAMIC_UPDATE:
         /* Every part is a task of its own. */
         for (uint32_t i = 0; i < node->n_inputs; i++)
             use(s, node->inputs[i], ref, TGI_FUSE_MANY - 1 - i);

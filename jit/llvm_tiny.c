@@ -103,6 +103,13 @@ static known *elements_of(tgi_llvm_kernel *k, uint32_t buffer)
     return tiny->known[buffer];
 }
 
+/* Something is stored, nobody knows where. */
+static void forget(tgi_llvm_kernel *k, uint32_t buffer)
+{
+    const tgi_dim count = k->program->loops->buffers.data[buffer].count;
+    memset(k->tiny->known[buffer], 0, (size_t)count * sizeof(known));
+}
+
 static LLVMValueRef element(tgi_llvm_kernel *k, known from)
 {
     return width_of(from.value) == 1
@@ -179,6 +186,8 @@ bool tgi_llvm_tiny_store(tgi_llvm_kernel *k, const tgi_access *access,
             elements[first + i * step] = (known){value, i};
     else if (is_value)
         tgi_llvm_fail(k->program, "a value has no place");
+    else if (elements)
+        forget(k, buffer);
     return is_value;
 }
 

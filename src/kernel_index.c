@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * kernel_index.c - kernels that move elements without computing: PAD and
- * CONCAT copy into parts of the result, seen as views of it, DYNAMIC_SLICE
- * from a part of its input. IOTA and EXTENT, which make positions and extents,
+ * CONCAT copy into parts of the result, seen as views of it, DYNAMIC_UPDATE
+ * too, and DYNAMIC_SLICE from a part of its input. IOTA and EXTENT, which make positions and extents,
  * stand here too; GATHER has its own file.
  */
 #include "kernel.h"
@@ -87,6 +87,17 @@ static tg_status dynamic_slice(const tgi_kernel_args *args)
     return TG_OK;
 }
 
+static tg_status dynamic_update(const tgi_kernel_args *args)
+{
+    const tgi_attr_index *attr = args->node->attr;
+    const tgi_view *update = &args->in[1];
+    tgi_view_copy(&args->out, &args->in[0]);
+    tgi_view part = dynamic_part(&args->out, attr->index, &args->in[2],
+                                 update->dims);
+    tgi_view_copy(&part, update);
+    return TG_OK;
+}
+
 tgi_kernel *tgi_kernel_index(int op, int dtype, int index_dtype)
 {
     switch (op) {
@@ -102,6 +113,8 @@ tgi_kernel *tgi_kernel_index(int op, int dtype, int index_dtype)
         return tgi_kernel_gather(dtype, index_dtype);
     case TGI_OP_DYNAMIC_SLICE:
         return dynamic_slice;
+    case TGI_OP_DYNAMIC_UPDATE:
+        return dynamic_update;
     default:
         return NULL;
     }

@@ -43,6 +43,7 @@ libtgjit_core_la_SOURCES += \
 libtgjit_core_la_SOURCES += \
 	src/build.c \
 	src/build.h \
+	src/build_dynamic.c \
 	src/build_einsum.c \
 	src/build_elementwise.c \
 	src/build_labelled.c \

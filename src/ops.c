@@ -277,6 +277,20 @@ tg_value tg_dynamic_slice_at(tg_operand x, int axis, tg_operand start,
     return tgi_operation_end(&o, result);
 }
 
+tg_value tg_dynamic_update_slice_at(tg_operand x, tg_operand update, int axis,
+                                    tg_operand start, tg_site site)
+{
+    tgi_operation o;
+    tgi_ref result = 0;
+    if (tgi_operation_begin(&o, "dynamic_update_slice", site)) {
+        tgi_ref in = tgi_operation_in(&o, x);
+        tgi_ref part = tgi_operation_in(&o, update);
+        result = tgi_build_dynamic_update(&o.b, in, part, axis,
+                                          tgi_operation_in(&o, start));
+    }
+    return tgi_operation_end(&o, result);
+}
+
 /* -- Reductions ------------------------------------------------------------ */
 
 tg_axes tg_axes_of(size_t n, const int *axes)

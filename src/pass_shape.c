@@ -31,6 +31,7 @@ typedef struct reshaper {
         tgi_attr_slice slice;
         tgi_attr_pad pad;
     } attr; /* likewise for node.attr */
+    tgi_attr_slice made; /* of a dynamic slice, before it meets others */
 } reshaper;
 
 static const tgi_node *input_node(const reshaper *r)
@@ -192,17 +193,28 @@ static void shape_dynamic_slice(reshaper *r)
     if (r->answer || !element || !tgi_dim_is_known(to->dims[axis]) ||
         !tgi_dim_is_known(from->dims[axis]))
         return;
-    memset(&r->attr.slice, 0, sizeof r->attr.slice);
+    memset(&r->made, 0, sizeof r->made);
     for (int i = 0; i < to->rank; i++)
-        r->attr.slice.step[i] = 1;
-    r->attr.slice.start[axis] = tgi_clamp_index(
+        r->made.step[i] = 1;
+    r->made.start[axis] = tgi_clamp_index(
         tgi_index_reader(start->dtype)(element),
         from->dims[axis] - to->dims[axis] + 1);
     r->node.op = TGI_OP_SLICE;
-    r->node.attr = &r->attr.slice;
-    r->node.attr_bytes = sizeof r->attr.slice;
+    r->node.attr = &r->made;
+    r->node.attr_bytes = sizeof r->made;
     set_input(r, r->node.inputs[0]);
     shape_slice(r);
+}
+
+/* All of an axis is the update itself, nothing of it is no update. */
+static void shape_dynamic_update(reshaper *r)
+{
+    const int axis = (int)((const tgi_attr_index *)r->node.attr)->index;
+    const tgi_ref update = r->node.inputs[1];
+    if (tgi_graph_node(r->graph, update)->shape == r->node.shape)
+        r->answer = update;
+    else if (tgi_graph_shape(r->graph, update)->dims[axis] == 0)
+        r->answer = r->node.inputs[0];
 }
 
 /*
@@ -234,6 +246,7 @@ static rule *const rules[TGI_OPS] = {
     [TGI_OP_PAD] = shape_pad,
     [TGI_OP_CONCAT] = shape_concat,
     [TGI_OP_DYNAMIC_SLICE] = shape_dynamic_slice,
+    [TGI_OP_DYNAMIC_UPDATE] = shape_dynamic_update,
     [TGI_OP_SUM] = shape_reduce,
     [TGI_OP_PROD] = shape_reduce,
     [TGI_OP_REDUCE_MAX] = shape_reduce,

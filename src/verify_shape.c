@@ -276,6 +276,15 @@ bool tgi_verify_dynamic_slice(tgi_verifier *v)
            check_part(v, in, v->shape, attr->index);
 }
 
+bool tgi_verify_dynamic_update(tgi_verifier *v)
+{
+    const tgi_shape *in = input_shape(v, 0);
+    const tgi_attr_index *attr = v->node->attr;
+    return check_start(v, 2) && check_axis(v, attr->index, in->rank) &&
+           check_shape(v, in->rank, in->dims) &&
+           check_part(v, in, input_shape(v, 1), attr->index);
+}
+
 /* -- Reductions and products ----------------------------------------------- */
 
 bool tgi_verify_reduce(tgi_verifier *v)

@@ -378,9 +378,10 @@ EXTRA_DIST += \
 	tests/golden/gallery.txt \
 	tests/golden/gallery_dot.txt \
 	tests/golden/gallery_sites.txt \
+	tests/golden/loops_appended.txt \
+	tests/golden/loops_dynamic.txt \
 	tests/golden/loops_elementwise.txt \
 	tests/golden/loops_extents.txt \
-	tests/golden/loops_dynamic.txt \
 	tests/golden/loops_gathers.txt \
 	tests/golden/loops_in_place.txt \
 	tests/golden/loops_packed.txt \
@@ -392,6 +393,7 @@ EXTRA_DIST += \
 	tests/golden/loops_state.txt \
 	tests/golden/loops_tiny.txt \
 	tests/golden/loops_twice.txt \
+	tests/golden/loops_updates.txt \
 	tests/golden/loops_views.txt \
 	tests/golden/traced_caller.txt \
 	tests/golden/traced_caller_inlined.txt \

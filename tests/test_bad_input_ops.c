@@ -355,6 +355,23 @@ REFUSED(dtypes_differ_in_assign, DTYPE, "assign", "the value is i32[4]",
 REFUSED(condition_is_not_bool, DTYPE, "select", "not bool",
         AT(tg_select(x, x, x)))
 REFUSED(float_indices, DTYPE, "gather", "integer", AT(tg_gather(x, s, 0)))
+REFUSED(update_of_another_type, DTYPE, "dynamic_update_slice",
+        "f32[2,3] x bool[2,3]: element types f32 and bool differ",
+        AT(tg_dynamic_update_slice(x, b, 0, 0)))
+REFUSED(update_of_another_shape, SHAPE, "dynamic_update_slice",
+        "f32[2,3] x f32[0,3]: shapes differ beside axis 1",
+        AT(tg_dynamic_update_slice(x, none, 1, 0)))
+REFUSED(update_of_too_much, SHAPE, "dynamic_update_slice",
+        "f32[0,3] x f32[2,3]: axis 0 has fewer than 2 elements",
+        AT(tg_dynamic_update_slice(none, x, 0, 0)))
+REFUSED(update_of_another_rank, SHAPE, "dynamic_update_slice",
+        "f32[2,3] x f32[]: shapes differ",
+        AT(tg_dynamic_update_slice(x, s, 0, 0)))
+REFUSED(update_of_a_scalar, SHAPE, "dynamic_update_slice", "axis 0",
+        AT(tg_dynamic_update_slice(s, s, 0, 0)))
+REFUSED(float_start_of_an_update, DTYPE, "dynamic_update_slice",
+        "f32[2,3] x f32[2,3] x f32[]: the start",
+        AT(tg_dynamic_update_slice(x, x, 0, s)))
 REFUSED(float_start, DTYPE, "dynamic_slice", "f32[2,3] x f32[]: the start",
         AT(tg_dynamic_slice(x, 0, s, 1)))
 REFUSED(several_starts, SHAPE, "dynamic_slice",

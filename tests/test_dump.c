@@ -41,6 +41,8 @@ static tgi_graph *make_gallery(void)
                  ATTR(tgi_attr_gather, 1, mode));
     add_node(g, TGI_OP_DYNAMIC_SLICE, TG_F32, shape_of(g, n, 2),
              INPUTS(x, number(g, TG_U8, 3)), ATTR(tgi_attr_index, 1));
+    add_node(g, TGI_OP_DYNAMIC_UPDATE, TG_F32, s,
+             INPUTS(x, y, number(g, TG_U8, 3)), ATTR(tgi_attr_index, 1));
     tgi_ref sum = reshaped(g, TGI_OP_SUM, y, scalar_shape(g),
                            ATTR(tgi_attr_axes, 3));
     add_node(g, TGI_OP_ARGMAX, TG_I64, shape_of(g, n), INPUTS(y),

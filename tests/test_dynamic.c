@@ -165,6 +165,121 @@ Test(dynamic, starts_may_be_computed_by_the_call)
     check_nothing_is_alive();
 }
 
+/* -- Updates --------------------------------------------------------------- */
+
+/* In place, from a copy, of the same rows, of others, along both axes. */
+SCENARIO(updated, 4, tg_dynamic_update_slice(x, y, 0, start),
+         tg_sum(tg_dynamic_update_slice(tg_exp(x), tg_neg(y), 0, start),
+                TG_AXES(1)),
+         tg_dynamic_update_slice(
+             tg_softmax(x, 1),
+             tg_dynamic_slice(tg_softmax(x, 1), 1, tg_sub(start, 1), 9), 1,
+             start),
+         tg_dynamic_update_slice(x, tg_mul(x, 2), 0, start))
+
+static tg_value twice(tg_value x, tg_value start)
+{
+    tg_value part = tg_dynamic_slice(x, 0, start, 5);
+    return tg_dynamic_update_slice(x, tg_mul(part, 2), 0, start);
+}
+
+/* x[i] += x[i] on what dies, three times, at places that overlap or not. */
+SCENARIO(changed_again, 2,
+         twice(twice(twice(tg_softmax(x, 0), start), tg_add(start, 3)),
+               tg_scalar(TG_I32, 7)),
+         twice(tg_add(tg_sum(x, tg_keep(TG_AXES(0))), x), start))
+/* What is changed is also used as it was, before or after. */
+SCENARIO(kept_as_well, 4, tg_softmax(x, 1),
+         tg_dynamic_update_slice(tg_softmax(x, 1), y, 0, start),
+         tg_dynamic_update_slice(tg_softmax(x, 1), tg_neg(y), 0, 3),
+         tg_sum(tg_matmul_with(tg_softmax(x, 1), y, TG_TRANSPOSE_B),
+                TG_AXES(1)))
+SCENARIO(updated_little, 3,
+         tg_dynamic_update_slice(tg_softmax(tg_slice(y, 1, 0, 8, 1), 1),
+                                 tg_slice(tg_slice(y, 1, 9, 17, 1), 0, 0, 2,
+                                          1),
+                                 0, start),
+         twice(twice(tg_softmax(tg_slice(tg_slice(x, 1, 0, 6, 1), 0, 0, 9, 1),
+                                1),
+                     start),
+               tg_scalar(TG_U8, 2)),
+         tg_reshape(tg_dynamic_slice(
+                        tg_dynamic_update_slice(
+                            tg_iota(TG_F32, TG_DIMS(11), 0),
+                            tg_sum(tg_slice(y, 0, 0, 1, 1), TG_AXES(1)), 0,
+                            start),
+                        0, tg_sub(start, 1), 3),
+                    TG_DIMS(3, 1)))
+
+Test(dynamic, updates_have_the_bits_of_the_interpreter)
+{
+    check_modes(call_updated);
+    check_modes(call_changed_again);
+    check_modes(call_kept_as_well);
+    check_modes(call_updated_little);
+    check_nothing_is_alive();
+}
+
+/* in: v, row, position */
+static void append(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_value before = tg_read(in[0]);
+    tg_assign(in[0], tg_dynamic_update_slice(before, in[1], 0, in[2]));
+    tg_return(t, tg_sum(before, TG_ALL_AXES), tg_sum(in[0], TG_AXES(0)));
+}
+
+/* The same, but a check comes between, which may fail. */
+static void append_checked(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_value after = tg_dynamic_update_slice(in[0], in[1], 0, in[2]);
+    tg_print(t, "%v", tg_sum(after, TG_ALL_AXES));
+    tg_value picked = tg_gather(after, in[2], 0);
+    tg_assign(in[0], after);
+    tg_return(t, picked, tg_sum(after, TG_AXES(0)));
+}
+
+static void append_all(session *s, outcome *out, tg_callback *callback)
+{
+    tg_function *f = tg_function_create(s->ctx, callback, NULL, NULL);
+    tg_variable *v = tg_variable_create(s->ctx, "v", TG_F32, TG_DIMS(20, 40),
+                                        tg_fill(0.5));
+    tg_tensor *row = f32_of(s->ctx, TG_DIMS(1, 40));
+    for (int i = 0; i < N_STARTS; i++) {
+        tg_tensor *at = i64_scalar(s->ctx, starts[i]), *a = NULL, *b = NULL;
+        if (note_status(out, tg_call(f, TG_ARGS(v, row, at),
+                                     TG_RESULTS(&a, &b))) == TG_OK) {
+            note_tensor(out, a);
+            note_tensor(out, b);
+        }
+        note_variable(out, v);
+        tg_tensor_release(a);
+        tg_tensor_release(b);
+        tg_tensor_release(at);
+    }
+    tg_tensor_release(row);
+    tg_variable_release(v);
+    tg_function_release(f);
+}
+
+static void call_append(session *s, outcome *out)
+{
+    append_all(s, out, append);
+}
+
+static void call_append_checked(session *s, outcome *out)
+{
+    append_all(s, out, append_checked);
+}
+
+Test(dynamic, variables_keep_what_a_failed_call_would_have_changed)
+{
+    check_modes(call_append);
+    check_modes(call_append_checked);
+    check_nothing_is_alive();
+}
+
 /* -- How they are fused ---------------------------------------------------- */
 
 /* in: x, start */
@@ -200,4 +315,87 @@ Test(dynamic, slices_melt_into_their_users)
     cr_expect_eq(n_places(&fu, TGI_PLACE_TEMP), 0);
     fuse_end(&fu);
     check_shown("loops_dynamic.txt", &text);
+}
+
+/* Stores of all kernels. */
+static int n_stores(const fused *fu)
+{
+    int n = 0;
+    for (size_t k = 0; k < fu->loops->kernels.n; k++)
+        n += (int)fu->loops->kernels.data[k]->stores.n;
+    return n;
+}
+
+/* in: x, row, start */
+static void of_a_product(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_value x = tg_matmul(in[0], in[0]);
+    tg_value y = tg_dynamic_update_slice(x, in[1], 0, in[2]);
+    tg_return(t, tg_dynamic_update_slice(y, in[1], 0, tg_add(in[2], 9)));
+}
+
+static void of_a_parameter(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, tg_dynamic_update_slice(in[0], in[1], 0, in[2]));
+}
+
+static void of_what_lives_on(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_value x = tg_matmul(in[0], in[0]);
+    tg_value y = tg_dynamic_update_slice(x, in[1], 0, in[2]);
+    tg_return(t, tg_matmul(x, y));
+}
+
+/* x[i] += x[i]; the old contents are summed before. */
+static void read_and_changed(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_value x = tg_matmul(in[0], in[0]);
+    tg_return(t, tg_sum(x, TG_AXES(1)), twice(x, in[2]));
+}
+
+Test(dynamic, what_dies_is_updated_in_place)
+{
+    fused fu;
+    tgi_strbuf text = {0};
+    /* What is packed, the product and two rows: nothing is copied. */
+    SHOW(&text, &fu, of_a_product, NO_SYMBOLS, F32(300, 300), F32(1, 300),
+         SCALAR_I64);
+    cr_expect_eq(n_stores(&fu), 4);
+    cr_expect_eq(n_places(&fu, TGI_PLACE_TEMP), 1);
+    fuse_end(&fu);
+    SHOW(&text, &fu, read_and_changed, NO_SYMBOLS, F32(300, 300), F32(1, 300),
+         SCALAR_I64);
+    cr_expect_eq(n_stores(&fu), 4);
+    cr_expect_eq(n_places(&fu, TGI_PLACE_TEMP), 1);
+    fuse_end(&fu);
+    /* Copied: an argument stays as it is, and so does what lives on. */
+    SHOW(&text, &fu, of_a_parameter, NO_SYMBOLS, F32(300, 300), F32(1, 300),
+         SCALAR_I64);
+    cr_expect_eq(n_stores(&fu), 2);
+    fuse_end(&fu);
+    fuse(&fu, of_what_lives_on, NO_SYMBOLS, F32(300, 300), F32(1, 300),
+         SCALAR_I64);
+    cr_expect_eq(n_places(&fu, TGI_PLACE_TEMP), 4); /* two are packed */
+    fuse_end(&fu);
+    check_shown("loops_updates.txt", &text);
+}
+
+Test(dynamic, variables_are_updated_in_place)
+{
+    fused fu;
+    tgi_strbuf text = {0};
+    SHOW(&text, &fu, append, NO_SYMBOLS, V32(1000, 300), F32(1, 300),
+         SCALAR_I64);
+    cr_expect_eq(n_places(&fu, TGI_PLACE_TEMP), 2); /* blocks of sums */
+    fuse_end(&fu);
+    /* A check may fail before the variable may change. */
+    fuse(&fu, append_checked, NO_SYMBOLS, V32(1000, 300), F32(1, 300),
+         SCALAR_I64);
+    cr_expect_geq(n_places(&fu, TGI_PLACE_TEMP), 1);
+    fuse_end(&fu);
+    check_shown("loops_appended.txt", &text);
 }

@@ -159,7 +159,7 @@ Test(kernel, pad_of_nothing_is_all_padding)
                      dense(&value, TG_F64, 0, NULL)};
     tgi_attr_pad attr = {.low = {1}, .high = {2}, .interior = {5}};
     run(tgi_kernel_index(TGI_OP_PAD, TG_F64, TG_F64), &attr,
-               dense(out, TG_F64, 1, DIMS(3)), 2, in);
+        dense(out, TG_F64, 1, DIMS(3)), 2, in);
     cr_expect(out[0] == 7 && out[1] == 7 && out[2] == 7);
 }
 

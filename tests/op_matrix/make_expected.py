@@ -460,12 +460,23 @@ def dynamic():
             case("dynamic_slice", [x, array("i32", start)],
                  x[1][part_of(x[1], start, axis, size)], "bits", axis=axis,
                  size=size)
+            shape = list(x[1].shape)
+            shape[axis] = size
+            update = random_bits_of(dtype, tuple(shape))
+            updated = x[1].copy()
+            updated[part_of(x[1], start, axis, size)] = update
+            case("dynamic_update", [x, update, array("i32", start)], updated,
+                 "bits", axis=axis)
     x = random_bits_of("f32", (40,))
     for dtype in INT: # types of starts
         info = np.iinfo(TYPES[dtype])
         for start in (info.min, 3, info.max):
             case("dynamic_slice", [x, array(dtype, start)],
                  x[part_of(x, start, 0, 33)], "bits", axis=0, size=33)
+            updated = x.copy()
+            updated[part_of(x, start, 0, 5)] = x[7:12]
+            case("dynamic_update", [x, x[7:12], array(dtype, start)], updated,
+                 "bits", axis=0)
 
 
 # -- Reductions ---------------------------------------------------------------

@@ -44,6 +44,7 @@ static void put_access(tgi_strbuf *key, const tgi_kernel_loops *kernel,
     put(key, access->index);
     if (access->index)
         put_stride(key, access->index_stride);
+    put(key, access->shift);
 }
 
 static void put_inst(tgi_strbuf *key, const tgi_inst *inst)

@@ -4,6 +4,7 @@
  * insts, each (node, map) once, or once in each phase if it depends on the
  * inner axis.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "error.h"
@@ -137,13 +138,133 @@ uint32_t tgi_builder_in_range(tgi_builder *b, uint32_t operand, tgi_dim extent,
     return add_index(b, TGI_INST_IN_RANGE, operand, extent, node);
 }
 
+/* -- Shifts ---------------------------------------------------------------- */
+
+static uint32_t recall(tgi_builder *b, const tgi_entry *entry, uint64_t hash);
+
+static uint64_t hash_of(const tgi_entry *entry)
+{
+    return tgi_hash(&entry->map, sizeof(entry->map), entry->node);
+}
+
+/* An i64 that is the same in all of the kernel, each once: addresses with the
+   same shift are then seen to be the same. */
+static uint32_t add_scalar(tgi_builder *b, tgi_inst inst)
+{
+    inst.dtype = TG_I64;
+    for (uint32_t i = 1; i < b->loops->insts.n; i++) {
+        const tgi_inst *known = &b->loops->insts.data[i];
+        if (known->kind == inst.kind && known->op == inst.op &&
+            known->dtype == inst.dtype && known->type == inst.type &&
+            known->bits == inst.bits && known->number == inst.number &&
+            memcmp(known->operands, inst.operands, sizeof(inst.operands)) ==
+                0)
+            return i;
+    }
+    return add_operation(b, inst);
+}
+
+static uint32_t add_i64_op(tgi_builder *b, int op, uint32_t x, uint32_t y)
+{
+    return x && y ? add_scalar(b, (tgi_inst){.kind = TGI_INST_OP,
+                                             .op = (uint8_t)op,
+                                             .type = TG_I64,
+                                             .n_operands = 2,
+                                             .operands = {x, y}})
+                  : 0;
+}
+
+/* sum + factor * x, or - if it is negative; a sum of 0 is none so far. */
+static uint32_t add_scaled(tgi_builder *b, uint32_t sum, uint32_t x,
+                           tgi_stride factor)
+{
+    if (factor.distance != 1)
+        x = add_i64_op(b, TGI_OP_MUL, x,
+                       add_scalar(b, (tgi_inst){.kind = TGI_INST_EXTENT,
+                                                .dim = factor.distance}));
+    if (!sum && !factor.is_negative)
+        return x;
+    if (!sum)
+        sum = add_scalar(b, (tgi_inst){.kind = TGI_INST_CONSTANT});
+    return add_i64_op(b, factor.is_negative ? TGI_OP_SUB : TGI_OP_ADD, sum,
+                      x);
+}
+
+static tgi_stride stride_of_step(int64_t step)
+{
+    return (tgi_stride){step < 0 ? -step : step, step < 0};
+}
+
+/* The value of a shift: its start is known by now, see fuse_expand.c. */
+static uint32_t build_shift(tgi_builder *b, uint32_t number)
+{
+    tgi_fuse_state *s = b->state;
+    uint32_t sum = 0;
+    for (int64_t step = 1; number;) {
+        const tgi_shift *shift = &s->shifts.data[number - 1];
+        tgi_entry start = {.node = shift->start};
+        tgi_map_init(s, start.node, &start.map);
+        const uint32_t inst = recall(b, &start, hash_of(&start));
+        assert(inst);
+        const uint32_t index = add_scalar(
+            b, (tgi_inst){.kind = TGI_INST_INDEX,
+                          .type = b->loops->insts.data[inst].dtype,
+                          .n_operands = 1,
+                          .operands = {inst},
+                          .dim = shift->n_starts});
+        sum = index ? add_scaled(b, sum, index, stride_of_step(step))
+                    : 0;
+        if (!sum)
+            return 0;
+        step *= shift->outer_step;
+        number = shift->outer;
+    }
+    return sum;
+}
+
+/* Adds the shift of one axis, whose elements lie `stride` apart. */
+static bool add_shift(tgi_builder *b, const tgi_map_axis *at, tgi_dim stride,
+                      tgi_access *access)
+{
+    if (!at->shift || stride == 0)
+        return true;
+    tgi_stride factor = stride_of_step(at->shift_step);
+    factor.distance = tgi_dim_mul(b->state->dims, factor.distance, stride);
+    uint32_t shift = build_shift(b, (uint32_t)at->shift);
+    if (!shift || factor.distance == TGI_DIM_NONE)
+        return false;
+    access->shift = add_scaled(b, access->shift, shift, factor);
+    return access->shift != 0;
+}
+
+bool tgi_builder_shift(tgi_builder *b, const tgi_task *task,
+                       tgi_access *access)
+{
+    const tgi_map_axis at = {.shift = task->shift, .shift_step = 1};
+    return add_shift(b, &at, task->shift_stride, access);
+}
+
+/* The address of an entry, shifts included. */
+static bool access_of(tgi_builder *b, const tgi_entry *entry,
+                      tgi_access *out_access)
+{
+    tgi_dim strides[TG_MAX_RANK];
+    if (!tgi_fuse_access(b->state, entry, out_access))
+        return false;
+    tgi_fuse_strides(b->state, entry->node, strides);
+    for (int64_t axis = 0; axis < entry->map.rank; axis++)
+        if (!add_shift(b, &entry->map.axis[axis], strides[axis], out_access))
+            return false;
+    return true;
+}
+
 /* -- From entries ---------------------------------------------------------- */
 
 /* The position of an element in the dense form of its node. */
 static uint32_t position_of(tgi_builder *b, const tgi_entry *entry)
 {
     tgi_access access;
-    if (!tgi_fuse_access(b->state, entry, &access))
+    if (!access_of(b, entry, &access))
         return 0;
     return add_access_inst(b, TGI_INST_POSITION, TG_I64, entry->node, &access);
 }
@@ -164,8 +285,9 @@ static uint32_t build_iota(tgi_builder *b, const tgi_entry *entry,
     const tgi_map_axis *at = &entry->map.axis[attr->index];
     tgi_access access = {.offset = at->start};
     if (at->axis >= 0)
-        access.stride[at->axis] =
-            (tgi_stride){at->step < 0 ? -at->step : at->step, at->step < 0};
+        access.stride[at->axis] = stride_of_step(at->step);
+    if (!add_shift(b, at, 1, &access))
+        return 0;
     uint32_t position =
         add_access_inst(b, TGI_INST_POSITION, TG_I64, entry->node, &access);
     return position
@@ -186,7 +308,7 @@ static uint32_t build_read(tgi_builder *b, const tgi_task *task,
                        : entry->node;
     uint32_t buffer = tgi_fuse_buffer_of(s, from);
     tgi_access access;
-    if (!buffer || !tgi_fuse_access(s, entry, &access))
+    if (!buffer || !access_of(b, entry, &access))
         return 0;
     access.buffer = buffer - 1;
     access.index = access.index ? index : 0;
@@ -300,7 +422,7 @@ static uint32_t build_computed(tgi_builder *b, const tgi_task *task,
     default:
         break;
     }
-    if (tgi_op_table[node->op].cls == TGI_OPCLASS_VIEW)
+    if (tgi_fuse_is_view(node))
         return b->inst_of[entry->operands[0]];
     return build_operation(b, entry, node);
 }
@@ -359,8 +481,7 @@ uint32_t tgi_builder_expand(tgi_builder *b, const tgi_task *task,
             b->inst_of[i] = 0;
             continue;
         }
-        uint64_t hash = tgi_hash(&entry->map, sizeof(entry->map),
-                                 entry->node);
+        uint64_t hash = hash_of(entry);
         uint32_t inst = recall(b, entry, hash);
         if (!inst) {
             const tgi_task *writer = tgi_fuse_writer(b->state, task, i);

@@ -42,6 +42,9 @@ uint32_t tgi_builder_reduced(tgi_builder *b, uint32_t reduction);
 uint32_t tgi_builder_in_range(tgi_builder *b, uint32_t operand, tgi_dim extent,
                               tgi_ref node);
 uint32_t tgi_builder_position(tgi_builder *b, const tgi_access *access);
+/* Adds the shift of what a task stores, if there is one. */
+bool tgi_builder_shift(tgi_builder *b, const tgi_task *task,
+                       tgi_access *access);
 /* The number of an access in the kernel's list. */
 uint32_t tgi_builder_access(tgi_builder *b, const tgi_access *access);
 

@@ -5,6 +5,9 @@
  *
  * Nodes are taken from the last to the first, by a heap, so that no depth of
  * a graph costs stack; in the reverse order operands come before their users.
+ * What a shift needs comes before all that is shifted, wherever it stands in
+ * the graph: it is taken after everything of a lower depth, again if it was
+ * taken already.
  */
 #include <string.h>
 
@@ -15,10 +18,16 @@
 /* What a task costs beside what it computes: its store. */
 enum { STORE_WORDS = 2 };
 
+/* An entry to look at, if its depth is still this one. */
+typedef struct waiting {
+    uint32_t entry, depth;
+    tgi_ref node;
+} waiting;
+
 typedef struct expander {
     tgi_fuse_state *state;
     tgi_task *task;
-    TGI_VEC(uint32_t) heap; /* entries to look at; the largest node first */
+    TGI_VEC(waiting) heap;
 } expander;
 
 void tgi_expansion_deinit(tgi_expansion *expansion)
@@ -30,78 +39,115 @@ void tgi_expansion_deinit(tgi_expansion *expansion)
 
 /* -- Heap ------------------------------------------------------------------ */
 
-static tgi_ref node_at(const expander *e, size_t i)
+/* The lowest depth comes first, then the largest node. */
+static bool is_before(const waiting *a, const waiting *b)
 {
-    return e->task->expansion.entries.data[e->heap.data[i]].node;
+    return a->depth != b->depth ? a->depth < b->depth : a->node > b->node;
 }
 
 static void swap(expander *e, size_t a, size_t b)
 {
-    uint32_t kept = e->heap.data[a];
+    waiting kept = e->heap.data[a];
     e->heap.data[a] = e->heap.data[b];
     e->heap.data[b] = kept;
 }
 
 static bool push(expander *e, uint32_t entry)
 {
-    if (!tgi_vec_push(&e->heap, entry))
+    const tgi_entry *x = &e->task->expansion.entries.data[entry];
+    waiting w = {entry, x->depth, x->node};
+    if (!tgi_vec_push(&e->heap, w)) {
+        tgi_error_memory();
         return false;
+    }
     for (size_t i = e->heap.n - 1; i > 0; i = (i - 1) / 2) {
-        if (node_at(e, (i - 1) / 2) >= node_at(e, i))
+        if (!is_before(&e->heap.data[i], &e->heap.data[(i - 1) / 2]))
             break;
         swap(e, i, (i - 1) / 2);
     }
     return true;
 }
 
-static uint32_t pop(expander *e)
+static waiting pop(expander *e)
 {
-    uint32_t top = e->heap.data[0];
+    waiting top = e->heap.data[0];
     e->heap.data[0] = e->heap.data[--e->heap.n];
     for (size_t i = 0;;) {
-        size_t largest = i;
+        size_t first = i;
         for (size_t child = 2 * i + 1; child <= 2 * i + 2; child++)
-            if (child < e->heap.n && node_at(e, child) > node_at(e, largest))
-                largest = child;
-        if (largest == i)
+            if (child < e->heap.n &&
+                is_before(&e->heap.data[child], &e->heap.data[first]))
+                first = child;
+        if (first == i)
             return top;
-        swap(e, i, largest);
-        i = largest;
+        swap(e, i, first);
+        i = first;
     }
 }
 
 /* -- Entries --------------------------------------------------------------- */
 
-/* The entry of a node seen through `map`; 0 when out of memory. */
-static uint32_t find(expander *e, tgi_ref node, const tgi_map *map)
+/* The entry of a node seen through `map`, at least so deep; 0 when out of
+   memory. */
+static uint32_t find(expander *e, tgi_ref node, const tgi_map *map,
+                     uint32_t depth)
 {
     tgi_expansion *x = &e->task->expansion;
     uint64_t hash = tgi_hash(map, sizeof(*map), node);
     size_t probe = 0;
     uint32_t position;
     while ((position = tgi_index_next(&x->index, hash, &probe))) {
-        const tgi_entry *known = &x->entries.data[position];
-        if (known->node == node &&
-            memcmp(&known->map, map, sizeof(*map)) == 0)
+        tgi_entry *known = &x->entries.data[position];
+        if (known->node != node ||
+            memcmp(&known->map, map, sizeof(*map)) != 0)
+            continue;
+        if (known->depth >= depth)
             return position;
+        known->depth = depth;
+        return push(e, position) ? position : 0;
     }
     position = (uint32_t)x->entries.n;
-    tgi_entry entry = {.node = node, .map = *map};
+    tgi_entry entry = {.node = node, .depth = depth, .map = *map};
     if (!tgi_vec_push(&x->entries, entry) ||
-        !tgi_index_add(&x->index, hash, position) || !push(e, position)) {
+        !tgi_index_add(&x->index, hash, position)) {
         tgi_error_memory();
         return 0;
     }
-    return position;
+    return push(e, position) ? position : 0;
 }
 
 static bool add_operand(expander *e, uint32_t entry, tgi_ref node,
                         const tgi_map *map)
 {
-    uint32_t operand = find(e, tgi_fuse_same(e->state, node), map);
+    uint32_t operand = find(e, tgi_fuse_same(e->state, node), map,
+                            e->task->expansion.entries.data[entry].depth);
     tgi_entry *user = &e->task->expansion.entries.data[entry];
     user->operands[user->n_operands++] = operand;
     return operand != 0;
+}
+
+/* What the shifts of an address need is one deeper than what they shift. */
+static bool add_start(expander *e, int64_t shift, uint32_t depth)
+{
+    const tgi_fuse_state *s = e->state;
+    while (shift) {
+        const tgi_shift *at = &s->shifts.data[shift - 1];
+        tgi_map of_start;
+        tgi_map_init(s, at->start, &of_start);
+        if (!find(e, at->start, &of_start, depth + 1))
+            return false;
+        shift = at->outer;
+    }
+    return true;
+}
+
+static bool add_starts(expander *e, uint32_t entry)
+{
+    const tgi_entry user = e->task->expansion.entries.data[entry];
+    for (int64_t axis = 0; axis < user.map.rank; axis++)
+        if (!add_start(e, user.map.axis[axis].shift, user.depth))
+            return false;
+    return true;
 }
 
 /* Axes of the index, then the data with one axis that the index decides. */
@@ -126,11 +172,12 @@ static bool expand_gather(expander *e, uint32_t entry)
     for (int64_t axis = 0; axis < of_data.rank; axis++)
         of_data.axis[axis] =
             axis < attr->axis    ? map.axis[axis]
-            : axis == attr->axis ? (tgi_map_axis){TGI_DYNAMIC, 0, 1}
+            : axis == attr->axis ? (tgi_map_axis){.axis = TGI_DYNAMIC,
+                                                  .step = 1}
                                  : map.axis[axis - 1 + of_index.rank];
     /* An axis of one element needs no index. */
     if (tgi_fuse_extent(s, data, (int)attr->axis) == 1) {
-        of_data.axis[attr->axis] = (tgi_map_axis){TGI_STILL, 0, 0};
+        of_data.axis[attr->axis] = (tgi_map_axis){.axis = TGI_STILL};
         of_data.index = 0;
     }
     return add_operand(e, entry, data, &of_data);
@@ -143,18 +190,24 @@ static bool expand(expander *e, uint32_t entry)
     tgi_map map = e->task->expansion.entries.data[entry].map;
     tgi_ref ref = e->task->expansion.entries.data[entry].node;
     const tgi_node *node = tgi_graph_node(s->graph, ref);
+    e->task->expansion.entries.data[entry].n_operands = 0;
     if (tgi_entry_is_read(s, e->task, entry))
-        return true;
+        return add_starts(e, entry);
     switch (tgi_op_table[node->op].cls) {
     case TGI_OPCLASS_LEAF:
-        return true;
+        return add_starts(e, entry);
     case TGI_OPCLASS_VIEW: {
         tgi_map through;
         tgi_map_through(s, ref, &map, &through);
         return add_operand(e, entry, node->inputs[0], &through);
     }
-    case TGI_OPCLASS_INDEX:
-        return expand_gather(e, entry);
+    case TGI_OPCLASS_INDEX: {
+        tgi_map through;
+        if (node->op == TGI_OP_GATHER)
+            return expand_gather(e, entry);
+        return tgi_map_through_dynamic(e->state, ref, &map, &through) &&
+               add_operand(e, entry, node->inputs[0], &through);
+    }
     case TGI_OPCLASS_RANDOM: {
         tgi_map of_scalar;
         for (uint32_t i = 0; i < 2; i++) {
@@ -162,7 +215,7 @@ static bool expand(expander *e, uint32_t entry)
             if (!add_operand(e, entry, node->inputs[i], &of_scalar))
                 return false;
         }
-        return true;
+        return add_starts(e, entry);
     }
     default:
         for (uint32_t i = 0; i < node->n_inputs; i++)
@@ -186,6 +239,29 @@ bool tgi_entry_is_read(const tgi_fuse_state *s, const tgi_task *task,
            tgi_graph_node(s->graph, ref)->op == TGI_OP_READ;
 }
 
+/* From first to last, each where it was taken last; counts words. */
+static void settle_order(const tgi_fuse_state *s, tgi_task *task)
+{
+    tgi_expansion *x = &task->expansion;
+    task->words = STORE_WORDS;
+    for (size_t i = 0; i < x->order.n / 2; i++) {
+        uint32_t kept = x->order.data[i];
+        x->order.data[i] = x->order.data[x->order.n - 1 - i];
+        x->order.data[x->order.n - 1 - i] = kept;
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < x->order.n; i++) {
+        const uint32_t entry = x->order.data[i];
+        if (x->entries.data[entry].is_ordered)
+            continue;
+        x->entries.data[entry].is_ordered = true;
+        x->order.data[n++] = entry;
+        if (!tgi_entry_is_read(s, task, entry))
+            task->words += s->values[x->entries.data[entry].node].words;
+    }
+    x->order.n = n;
+}
+
 tg_status tgi_fuse_expand(tgi_fuse_state *s, tgi_task *task)
 {
     expander e = {.state = s, .task = task};
@@ -193,27 +269,23 @@ tg_status tgi_fuse_expand(tgi_fuse_state *s, tgi_task *task)
     tg_status status = TG_OK;
     if (!tgi_vec_push(&x->entries, ((tgi_entry){0})))
         return tgi_error_memory();
-    if (task->value && !(task->root = find(&e, task->value, &task->map)))
+    if (task->value && !(task->root = find(&e, task->value, &task->map, 0)))
         status = TG_ERROR_OUT_OF_MEMORY;
     if (!status && task->other &&
-        !(task->other_root = find(&e, task->other, &task->other_map)))
+        !(task->other_root = find(&e, task->other, &task->other_map, 0)))
         status = TG_ERROR_OUT_OF_MEMORY;
-    task->words = STORE_WORDS;
+    if (!status && !add_start(&e, task->shift, 0))
+        status = TG_ERROR_OUT_OF_MEMORY;
     while (!status && e.heap.n) {
-        uint32_t entry = pop(&e);
-        if (!expand(&e, entry))
+        const waiting next = pop(&e);
+        if (next.depth != x->entries.data[next.entry].depth)
+            continue;
+        if (!expand(&e, next.entry))
             status = TG_ERROR_OUT_OF_MEMORY;
-        else if (!tgi_vec_push(&x->order, entry))
+        else if (!tgi_vec_push(&x->order, next.entry))
             status = tgi_error_memory();
-        else if (!tgi_entry_is_read(s, task, entry))
-            task->words += s->values[x->entries.data[entry].node].words;
     }
-    /* From first to last. */
-    for (size_t i = 0; i < x->order.n / 2; i++) {
-        uint32_t kept = x->order.data[i];
-        x->order.data[i] = x->order.data[x->order.n - 1 - i];
-        x->order.data[x->order.n - 1 - i] = kept;
-    }
+    settle_order(s, task);
     tgi_vec_deinit(&e.heap);
     return status;
 }
@@ -234,7 +306,7 @@ bool tgi_fuse_access(tgi_fuse_state *s, const tgi_entry *entry,
         if (out_access->offset == TGI_DIM_NONE)
             return false;
         if (at->axis == TGI_STILL || at->step == 0)
-            continue;
+            continue; /* shifts are added by fuse_build.c */
         tgi_stride stride = {
             tgi_dim_mul(s->dims, strides[axis],
                         at->step < 0 ? -at->step : at->step),

@@ -10,29 +10,12 @@
  * It comes last in fusion, when steps and epochs are known.
  */
 #include "error.h"
-#include "fuse_build.h"
+#include "fuse_merge.h"
 
-typedef struct merger {
-    tgi_fuse_state *state;
-    tgi_loops *loops;
-    uint32_t *same;   /* by buffer: the one whose place it takes, or itself */
-    uint32_t *epoch;  /* by buffer: the last one it is touched in, + 1 … */
-    uint32_t *kernel; /* … the first kernel that does so in it, + 1 … */
-    bool *is_shared;  /* … and whether another one does, too */
-    bool has_merged;
-} merger;
-
-static uint32_t find(const merger *m, uint32_t buffer)
-{
-    while (m->same[buffer] != buffer)
-        buffer = m->same[buffer];
-    return buffer;
-}
-
-static uint32_t buffer_of(const merger *m, const tgi_kernel_loops *k,
+static uint32_t buffer_of(const tgi_merger *m, const tgi_kernel_loops *k,
                           uint32_t access)
 {
-    return find(m, k->accesses.data[access].buffer);
+    return tgi_merger_buffer(m, k, access);
 }
 
 /* -- Is it legal? ---------------------------------------------------------- */
@@ -43,10 +26,11 @@ static bool is_same_stride(tgi_stride a, tgi_stride b)
            (a.distance == 0 || a.is_negative == b.is_negative);
 }
 
-static bool is_same_element(const tgi_kernel_loops *k, const tgi_access *a,
-                            const tgi_access *b)
+bool tgi_is_same_element(const tgi_kernel_loops *k, const tgi_access *a,
+                         const tgi_access *b)
 {
-    if (a->index || b->index || a->offset != b->offset)
+    if (a->index || b->index || a->shift != b->shift ||
+        a->offset != b->offset)
         return false;
     for (int axis = 0; axis <= k->n_outer; axis++)
         if (!is_same_stride(a->stride[axis], b->stride[axis]))
@@ -55,13 +39,12 @@ static bool is_same_element(const tgi_kernel_loops *k, const tgi_access *a,
 }
 
 /*
- * Kernels whose items each go once over what is theirs, from the first phase
- * to the last: no blocks that are combined later, no columns that are taken
- * side by side, and no tiles, which need an access that lies across.
+ * No blocks that are combined later, no columns that are taken side by side,
+ * and no tiles, which need an access that lies across.
  */
-static bool is_simple(const tgi_kernel_loops *k)
+bool tgi_goes_once(const tgi_kernel_loops *k)
 {
-    if (k->is_tiny || k->vectors != TGI_ROWS || k->checks.n)
+    if (k->vectors != TGI_ROWS || k->checks.n)
         return false;
     for (size_t i = 0; i < k->reductions.n; i++)
         if (k->reductions.data[i].is_split ||
@@ -76,7 +59,7 @@ static bool is_simple(const tgi_kernel_loops *k)
 }
 
 /* The only kernel of the epoch that touches it. */
-static bool is_alone(const merger *m, uint32_t buffer)
+static bool is_alone(const tgi_merger *m, uint32_t buffer)
 {
     return !m->is_shared[buffer];
 }
@@ -86,7 +69,7 @@ static bool is_alone(const merger *m, uint32_t buffer)
  * buffer. In later phases than the first store the old one is gone; all that
  * is loaded of the new one was stored by the kernel, at the same element.
  */
-static bool can_replace(const merger *m, const tgi_kernel_loops *k,
+static bool can_replace(const tgi_merger *m, const tgi_kernel_loops *k,
                         uint32_t old, uint32_t new)
 {
     const tgi_access *at = NULL;
@@ -99,7 +82,7 @@ static bool can_replace(const merger *m, const tgi_kernel_loops *k,
             return false;
         if (buffer != new)
             continue;
-        if (at && !is_same_element(k, at, access))
+        if (at && !tgi_is_same_element(k, at, access))
             return false;
         at = access;
         if (store->phase < first_store)
@@ -112,7 +95,7 @@ static bool can_replace(const merger *m, const tgi_kernel_loops *k,
         const uint32_t buffer = buffer_of(m, k, inst->number);
         if (buffer != old && buffer != new)
             continue;
-        if (!is_same_element(k, at, &k->accesses.data[inst->number]) ||
+        if (!tgi_is_same_element(k, at, &k->accesses.data[inst->number]) ||
             (buffer == old && inst->phase > first_store))
             return false;
     }
@@ -121,22 +104,21 @@ static bool can_replace(const merger *m, const tgi_kernel_loops *k,
 
 /* -- Merging --------------------------------------------------------------- */
 
-static bool begins_here(const merger *m, uint32_t buffer, uint32_t epoch)
+static bool begins_here(const tgi_merger *m, uint32_t buffer, uint32_t epoch)
 {
     const tgi_loop_buffer *b = &m->loops->buffers.data[buffer];
     return (b->place == TGI_PLACE_TEMP || b->place == TGI_PLACE_RESULT) &&
            b->first == epoch && is_alone(m, buffer) && !b->is_pinned;
 }
 
-static bool ends_here(const merger *m, uint32_t buffer, uint32_t epoch)
+static bool ends_here(const tgi_merger *m, uint32_t buffer, uint32_t epoch)
 {
     const tgi_loop_buffer *b = &m->loops->buffers.data[buffer];
     return b->place == TGI_PLACE_TEMP && b->first < epoch &&
            b->last == epoch && is_alone(m, buffer) && !b->is_pinned;
 }
 
-/* A result stays one: what was before it lies there, too. */
-static void merge(merger *m, uint32_t old, uint32_t new)
+void tgi_merger_merge(tgi_merger *m, uint32_t old, uint32_t new)
 {
     tgi_loop_buffer *before = &m->loops->buffers.data[old];
     tgi_loop_buffer *after = &m->loops->buffers.data[new];
@@ -152,12 +134,13 @@ static void merge(merger *m, uint32_t old, uint32_t new)
         return;
     }
     m->same[new] = old;
-    before->last = after->last;
+    if (before->last < after->last)
+        before->last = after->last;
     before->node = after->node;
 }
 
 /* Looks for something whose place `new` can take. */
-static void replace(merger *m, const tgi_kernel_loops *k, uint32_t new,
+static void replace(tgi_merger *m, const tgi_kernel_loops *k, uint32_t new,
                     uint32_t epoch)
 {
     const tgi_loop_buffer *after = &m->loops->buffers.data[new];
@@ -169,15 +152,15 @@ static void replace(merger *m, const tgi_kernel_loops *k, uint32_t new,
         const tgi_loop_buffer *before = &m->loops->buffers.data[old];
         if (ends_here(m, old, epoch) && before->count == after->count &&
             before->dtype == after->dtype && can_replace(m, k, old, new)) {
-            merge(m, old, new);
+            tgi_merger_merge(m, old, new);
             return;
         }
     }
 }
 
-static void visit(merger *m, const tgi_kernel_loops *k, uint32_t epoch)
+static void visit(tgi_merger *m, const tgi_kernel_loops *k, uint32_t epoch)
 {
-    if (!is_simple(k))
+    if (k->is_tiny || !tgi_goes_once(k))
         return;
     for (size_t i = 0; i < k->stores.n; i++) {
         const uint32_t new = buffer_of(m, k, k->stores.data[i].access);
@@ -188,7 +171,7 @@ static void visit(merger *m, const tgi_kernel_loops *k, uint32_t epoch)
 
 /* -- Epochs ---------------------------------------------------------------- */
 
-static void note_touched(merger *m, uint32_t number, uint32_t epoch)
+static void note_touched(tgi_merger *m, uint32_t number, uint32_t epoch)
 {
     const tgi_kernel_loops *k = m->loops->kernels.data[number];
     for (uint32_t i = 0; i < k->accesses.n; i++) {
@@ -202,7 +185,7 @@ static void note_touched(merger *m, uint32_t number, uint32_t epoch)
     }
 }
 
-static void visit_epochs(merger *m)
+static void visit_epochs(tgi_merger *m)
 {
     const tgi_loops *loops = m->loops;
     uint32_t epoch = 0;
@@ -241,7 +224,7 @@ static void renumber_control(tgi_control_loops *c, const uint32_t *number)
 }
 
 /* Takes what is gone out of the list, and gives everybody new numbers. */
-static void renumber(merger *m)
+static void renumber(tgi_merger *m)
 {
     tgi_loops *loops = m->loops;
     uint32_t *number = m->kernel, n = 0;
@@ -250,7 +233,7 @@ static void renumber(merger *m)
             number[i] = n++;
     for (uint32_t i = 0; i < loops->buffers.n; i++)
         if (m->same[i] != i)
-            number[i] = number[find(m, i)];
+            number[i] = number[tgi_merger_find(m, i)];
     for (size_t i = 0; i < loops->kernels.n; i++) {
         tgi_kernel_loops *k = loops->kernels.data[i];
         for (size_t a = 0; a < k->accesses.n; a++)
@@ -277,7 +260,7 @@ static void renumber(merger *m)
 tg_status tgi_fuse_in_place(tgi_fuse_state *s)
 {
     const size_t n = s->loops->buffers.n;
-    merger m = {.state = s, .loops = s->loops};
+    tgi_merger m = {.state = s, .loops = s->loops};
     uint32_t *memory = tgi_alloc_zero((3 * n + 1) * sizeof(*memory));
     m.is_shared = tgi_alloc_zero(n + 1);
     tg_status status = TG_OK;
@@ -287,9 +270,12 @@ tg_status tgi_fuse_in_place(tgi_fuse_state *s)
         m.epoch = memory + 2 * n;
         for (uint32_t i = 0; i < n; i++)
             m.same[i] = i;
+        tgi_merge_copies(&m);
         visit_epochs(&m);
-        if (m.has_merged)
+        if (m.has_merged) {
+            tgi_drop_copies(&m);
             renumber(&m);
+        }
     } else {
         status = tgi_error_memory();
     }

@@ -178,6 +178,8 @@ static tg_status store_value(tgi_builder *b, const tgi_fuse_kernel *k,
             return tg_error_last()->status;
     }
     access.buffer = buffer - 1;
+    if (!tgi_builder_shift(b, task, &access))
+        return tg_error_last()->status;
     if (s->loops->buffers.data[buffer - 1].place == TGI_PLACE_SCRATCH)
         for (int axis = 0; axis < k->outer.n; axis++)
             access.stride[axis] = (tgi_stride){0};

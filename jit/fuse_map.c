@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "error.h"
 #include "fuse_state.h"
 
 /* -- Domains --------------------------------------------------------------- */
@@ -49,8 +50,8 @@ void tgi_map_init(const tgi_fuse_state *s, tgi_ref ref, tgi_map *out_map)
     for (int axis = 0; axis < out_map->rank; axis++) {
         bool moves = tgi_fuse_extent(s, ref, axis) != 1;
         out_map->axis[axis] =
-            moves ? (tgi_map_axis){next++, 0, 1}
-                  : (tgi_map_axis){TGI_STILL, 0, 0};
+            moves ? (tgi_map_axis){.axis = next++, .step = 1}
+                  : (tgi_map_axis){.axis = TGI_STILL};
     }
 }
 
@@ -74,7 +75,7 @@ bool tgi_fuse_is_affine(const tgi_fuse_state *s, tgi_ref ref)
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     if (node->op == TGI_OP_RESHAPE)
         return keeps_axes(s, ref, tgi_fuse_same(s, node->inputs[0]));
-    return tgi_op_table[node->op].cls == TGI_OPCLASS_VIEW;
+    return tgi_fuse_is_view(node);
 }
 
 /* start + step * offset. What is empty may start anywhere: 0 will do. */
@@ -98,7 +99,7 @@ static void through_broadcast(const tgi_fuse_state *s, tgi_ref in,
     int64_t added = map->rank - out->rank;
     for (int axis = 0; axis < out->rank; axis++)
         out->axis[axis] = tgi_fuse_extent(s, in, axis) == 1
-                              ? (tgi_map_axis){TGI_STILL, 0, 0}
+                              ? (tgi_map_axis){.axis = TGI_STILL}
                               : map->axis[axis + added];
 }
 
@@ -107,7 +108,7 @@ static void through_reshape(const tgi_fuse_state *s, tgi_ref in, tgi_ref view,
 {
     int from = 0;
     for (int axis = 0; axis < out->rank; axis++) {
-        out->axis[axis] = (tgi_map_axis){TGI_STILL, 0, 0};
+        out->axis[axis] = (tgi_map_axis){.axis = TGI_STILL};
         if (tgi_fuse_extent(s, in, axis) == 1)
             continue;
         while (tgi_fuse_extent(s, view, from) == 1)
@@ -127,12 +128,25 @@ static void through_slice(const tgi_fuse_state *s, tgi_ref view,
     for (int axis = 0; axis < out->rank; axis++) {
         const tgi_map_axis *from = &map->axis[axis];
         tgi_dim start = tgi_variant_dim(s->variant, attr->start[axis]);
+        const int64_t step = attr->step[axis];
         out->axis[axis] = (tgi_map_axis){
-            from->axis,
-            is_empty ? 0
-                     : advance(s->dims, start, attr->step[axis], from->start),
-            from->axis == TGI_STILL ? 0 : from->step * attr->step[axis]};
+            .axis = from->axis,
+            .start = is_empty ? 0
+                              : advance(s->dims, start, step, from->start),
+            .step = from->axis == TGI_STILL ? 0 : from->step * step,
+            .shift = from->shift,
+            .shift_step = from->shift_step * step};
     }
+}
+
+/* An index that no axis takes is none. */
+static void forget_index(tgi_map *map)
+{
+    bool is_dynamic = false;
+    for (int axis = 0; axis < map->rank; axis++)
+        is_dynamic |= map->axis[axis].axis == TGI_DYNAMIC;
+    if (!is_dynamic)
+        map->index = 0;
 }
 
 void tgi_map_through(const tgi_fuse_state *s, tgi_ref view, const tgi_map *map,
@@ -159,9 +173,52 @@ void tgi_map_through(const tgi_fuse_state *s, tgi_ref view, const tgi_map *map,
         through_reshape(s, in, view, map, out_map);
         break;
     }
-    bool is_dynamic = false;
-    for (int axis = 0; axis < out_map->rank; axis++)
-        is_dynamic |= out_map->axis[axis].axis == TGI_DYNAMIC;
-    if (!is_dynamic)
-        out_map->index = 0;
+    forget_index(out_map);
+}
+
+uint32_t tgi_fuse_find_shift(tgi_fuse_state *s, tgi_ref ref, tgi_ref part,
+                             uint32_t outer, int64_t outer_step)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    const int axis = (int)((const tgi_attr_index *)node->attr)->index;
+    tgi_ref whole = tgi_fuse_same(s, node->inputs[0]);
+    tgi_dim room = tgi_dim_sub(s->dims, tgi_fuse_extent(s, whole, axis),
+                               tgi_fuse_extent(s, part, axis));
+    const tgi_shift shift = {
+        .start = tgi_fuse_same(s, node->inputs[node->n_inputs - 1]),
+        .outer = outer,
+        .outer_step = outer_step,
+        .n_starts = tgi_dim_add(s->dims, room, 1)};
+    if (shift.n_starts == TGI_DIM_NONE)
+        return 0;
+    for (size_t i = 0; i < s->shifts.n; i++)
+        if (memcmp(&s->shifts.data[i], &shift, sizeof(shift)) == 0)
+            return (uint32_t)i + 1;
+    if (!tgi_vec_push(&s->shifts, shift)) {
+        tgi_error_memory();
+        return 0;
+    }
+    return (uint32_t)s->shifts.n;
+}
+
+bool tgi_map_through_dynamic(tgi_fuse_state *s, tgi_ref slice,
+                             const tgi_map *map, tgi_map *out_map)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, slice);
+    const int sliced = (int)((const tgi_attr_index *)node->attr)->index;
+    tgi_ref in = tgi_fuse_same(s, node->inputs[0]);
+    const tgi_dim extent = tgi_fuse_extent(s, in, sliced);
+    *out_map = *map;
+    tgi_map_axis *at = &out_map->axis[sliced];
+    if (extent == 1)
+        *at = (tgi_map_axis){.axis = TGI_STILL};
+    /* All of an axis starts at 0. */
+    if (extent == tgi_fuse_extent(s, slice, sliced)) {
+        forget_index(out_map);
+        return true;
+    }
+    at->shift = tgi_fuse_find_shift(s, slice, slice, (uint32_t)at->shift,
+                                    at->shift_step);
+    at->shift_step = 1;
+    return at->shift != 0;
 }

@@ -225,8 +225,10 @@ static position try_join(tgi_fuse_state *s, uint32_t number,
         const tgi_task *writer = tgi_fuse_writer(s, task, i);
         if (!writer || writer->kernel != number)
             continue;
+        /* A shift must be there before any point is. */
         p.is_possible =
-            is_aligned(s, writer, &task->expansion.entries.data[i]);
+            is_aligned(s, writer, &task->expansion.entries.data[i]) &&
+            task->expansion.entries.data[i].depth == 0;
         bool is_later = p.level == TGI_LEVEL_INNER &&
                         (writer->kind == TGI_TASK_REDUCE ||
                          writer->level == TGI_LEVEL_POINT);

@@ -108,7 +108,8 @@ static bool lies_along(const tgi_fuse_state *s, tgi_ref ref, int axis)
         const tgi_node *node = tgi_graph_node(s->graph, ref);
         if (node->op == TGI_OP_TRANSPOSE)
             axis = (int)((const tgi_attr_perm *)node->attr)->perm[axis];
-        else if (node->op != TGI_OP_SLICE)
+        else if (node->op != TGI_OP_SLICE &&
+                 node->op != TGI_OP_DYNAMIC_SLICE)
             return false;
         ref = tgi_fuse_same(s, node->inputs[0]);
     }

@@ -58,12 +58,24 @@ typedef struct tgi_fuse_value {
 
 enum { TGI_STILL = -1, TGI_DYNAMIC = -2 };
 
-/* Position on one axis of a value: start + step * index of a loop axis. */
+/* Position on one axis of a value: start + step * index of a loop axis, and
+   shift_step * a shift if there is one. */
 typedef struct tgi_map_axis {
-    int64_t axis; /* of the loops; STILL: start alone; DYNAMIC: the gather's */
+    int64_t axis; /* of the loops; STILL: none; DYNAMIC: the gather's index */
     tgi_dim start;
     int64_t step;
+    int64_t shift; /* number + 1; 0: none */
+    int64_t shift_step;
 } tgi_map_axis;
+
+/* Where a DYNAMIC_SLICE or DYNAMIC_UPDATE starts, clamped, and outer_step
+   times another shift if there is one: known in all of a kernel. */
+typedef struct tgi_shift {
+    tgi_ref start;
+    uint32_t outer; /* number + 1; 0: none */
+    int64_t outer_step;
+    tgi_dim n_starts; /* it is one of 0 … n_starts - 1 */
+} tgi_shift;
 
 /* Compared byte by byte; axes past the rank are 0. */
 typedef struct tgi_map {
@@ -79,6 +91,8 @@ typedef struct tgi_entry {
     tgi_ref node;
     uint32_t n_operands;
     uint32_t operands[3]; /* numbers of entries; entry 0 is none */
+    uint32_t depth;       /* 0; more: a shift needs it, or one of its shifts */
+    bool is_ordered;      /* stands in `order` */
     tgi_map map;
 } tgi_entry;
 
@@ -132,6 +146,8 @@ typedef struct tgi_task {
     uint32_t buffer;
     tgi_dim offset;
     tgi_stride stride[TGI_LOOP_AXES];
+    uint32_t shift; /* number + 1: times shift_stride, is added; 0: none */
+    tgi_dim shift_stride;
 
     tgi_map map, other_map; /* of value and other */
     tgi_expansion expansion;
@@ -178,6 +194,7 @@ typedef struct tgi_fuse_state {
     tgi_fuse_value *values; /* by ref */
     TGI_VEC(tgi_task) tasks;
     TGI_VEC(tgi_fuse_kernel) kernels;
+    TGI_VEC(tgi_shift) shifts; /* each once */
     tgi_ref last_check;      /* the last gather that may fail */
     tgi_ref *first_write;    /* by parameter */
     uint32_t *param_buffer;  /* number + 1, by parameter */
@@ -225,9 +242,23 @@ void tgi_fuse_explain(const tgi_fuse_state *s, tgi_ref ref, const char *format,
 bool tgi_map_is_identity(const tgi_fuse_state *s, tgi_ref ref,
                          const tgi_map *map);
 void tgi_map_init(const tgi_fuse_state *s, tgi_ref ref, tgi_map *out_map);
+/* A view, or what is one but for a start that the run decides. */
+static inline bool tgi_fuse_is_view(const tgi_node *node)
+{
+    return tgi_op_table[node->op].cls == TGI_OPCLASS_VIEW ||
+           node->op == TGI_OP_DYNAMIC_SLICE;
+}
+/* A view that a map can be taken through. */
 bool tgi_fuse_is_affine(const tgi_fuse_state *s, tgi_ref ref);
 void tgi_map_through(const tgi_fuse_state *s, tgi_ref view, const tgi_map *map,
                      tgi_map *out_map);
+/* Number + 1 of the shift by which a DYNAMIC_SLICE or DYNAMIC_UPDATE moves
+   `part`, over another one; found again or new; 0: out of memory (recorded). */
+uint32_t tgi_fuse_find_shift(tgi_fuse_state *s, tgi_ref ref, tgi_ref part,
+                             uint32_t outer, int64_t outer_step);
+/* The same through a DYNAMIC_SLICE; false when out of memory (recorded). */
+bool tgi_map_through_dynamic(tgi_fuse_state *s, tgi_ref slice,
+                             const tgi_map *map, tgi_map *out_map);
 tgi_domain tgi_domain_of(const tgi_fuse_state *s, tgi_ref ref);
 bool tgi_domain_equals(const tgi_domain *a, const tgi_domain *b);
 tgi_domain tgi_domain_join(const tgi_domain *a, const tgi_domain *b);

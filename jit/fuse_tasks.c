@@ -81,6 +81,34 @@ static tg_status add_part(tgi_fuse_state *s, tgi_ref node, tgi_ref value,
     return tgi_fuse_add_task(s, &task);
 }
 
+/* What is there before, then the update over it. */
+static tg_status add_dynamic_update(tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    const int updated = (int)((const tgi_attr_index *)node->attr)->index;
+    tgi_ref in = tgi_fuse_same(s, node->inputs[0]);
+    tgi_ref update = tgi_fuse_same(s, node->inputs[1]);
+    static const tgi_dim start[TG_MAX_RANK];
+    static const int64_t step[TG_MAX_RANK];
+    tgi_dim whole[TG_MAX_RANK], part[TG_MAX_RANK], strides[TG_MAX_RANK];
+    for (int axis = 0; axis < tgi_fuse_rank(s, ref); axis++) {
+        whole[axis] = tgi_fuse_extent(s, ref, axis);
+        part[axis] = tgi_fuse_extent(s, update, axis);
+    }
+    if (part[updated] == whole[updated])
+        return add_part(s, ref, update, start, part, NULL);
+    TGI_TRY(add_part(s, ref, in, start, whole, NULL));
+    const size_t before = s->tasks.n;
+    TGI_TRY(add_part(s, ref, update, start, part, step));
+    if (s->tasks.n == before)
+        return TG_OK;
+    tgi_task *task = &s->tasks.data[before];
+    tgi_fuse_strides(s, ref, strides);
+    task->shift = tgi_fuse_find_shift(s, ref, update, 0, 0);
+    task->shift_stride = strides[updated];
+    return task->shift ? TG_OK : tg_error_last()->status;
+}
+
 static tg_status add_concat(tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
@@ -356,6 +384,8 @@ static tg_status add_stored(tgi_fuse_state *s, tgi_ref ref)
         return add_pad(s, ref);
     case TGI_OP_CONCAT:
         return add_concat(s, ref);
+    case TGI_OP_DYNAMIC_UPDATE:
+        return add_dynamic_update(s, ref);
     case TGI_OP_MATMUL:
         return tgi_fuse_add_product(s, ref);
     default:

@@ -102,7 +102,8 @@ enum { ELSEWHERE = UINT32_MAX };
 
 bool tgi_fuse_has_place(const tgi_kernel_loops *k, const tgi_access *access)
 {
-    if (access->index || !tgi_dim_is_known(access->offset))
+    if (access->index || access->shift ||
+        !tgi_dim_is_known(access->offset))
         return false;
     for (int axis = 0; axis <= k->n_outer; axis++)
         if (!tgi_dim_is_known(access->stride[axis].distance))

@@ -26,9 +26,10 @@ enum {
 /* Words of an op's recipe, roughly. */
 static uint32_t own_cost(const tgi_node *node)
 {
+    if (tgi_fuse_is_view(node))
+        return 0;
     switch (tgi_op_table[node->op].cls) {
     case TGI_OPCLASS_LEAF:
-    case TGI_OPCLASS_VIEW:
         return 0;
     case TGI_OPCLASS_RANDOM:
         return 60;
@@ -139,7 +140,9 @@ static void look_forward(tgi_fuse_state *s)
         }
         value->words = own_cost(node);
         uint32_t cost = value->words;
-        for (uint32_t i = 0; i < node->n_inputs; i++)
+        /* A start is the same for all elements. */
+        for (uint32_t i = 0;
+             i < node->n_inputs && (i == 0 || !tgi_fuse_is_view(node)); i++)
             cost += s->values[node->inputs[i]].cost;
         /* What is the same along a row costs nothing at its elements. */
         if (node->op == TGI_OP_BROADCAST && !repeats_rows(s, ref))
@@ -200,6 +203,11 @@ static void use_inputs(tgi_fuse_state *s, tgi_ref ref, tgi_ref owner,
         use(s, node->inputs[0], owner, ref)->wants_memory |=
             value->wants_memory;
         return;
+    case TGI_OP_DYNAMIC_SLICE:
+        use(s, node->inputs[0], owner, ref)->wants_memory |=
+            value->wants_memory;
+        use(s, node->inputs[1], owner, ref);
+        return;
     case TGI_OP_BROADCAST:
         use(s, node->inputs[0], owner, ref)->wants_memory |=
             value->wants_memory ||
@@ -253,7 +261,7 @@ static tgi_fuse_how decide(const tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     const tgi_fuse_value *value = &s->values[ref];
-    bool is_view = tgi_op_table[node->op].cls == TGI_OPCLASS_VIEW;
+    bool is_view = tgi_fuse_is_view(node);
     bool is_many = value->owner == TGI_FUSE_MANY;
     switch (node->op) {
     case TGI_OP_PARAM:
@@ -280,7 +288,7 @@ static tgi_fuse_how decide(const tgi_fuse_state *s, tgi_ref ref)
     case TGI_OPCLASS_MATMUL:
         return TGI_FUSE_STORED;
     case TGI_OPCLASS_INDEX:
-        if (node->op != TGI_OP_GATHER)
+        if (node->op != TGI_OP_GATHER && !is_view)
             return TGI_FUSE_STORED;
         break;
     default:
@@ -356,6 +364,7 @@ static void look_at(tgi_fuse_state *s, tgi_ref ref)
             !tgi_fuse_packs_columns(s, ref);
         break;
     case TGI_OP_CONCAT:
+    case TGI_OP_DYNAMIC_UPDATE:
         /* Every part is a task of its own. */
         for (uint32_t i = 0; i < node->n_inputs; i++)
             use(s, node->inputs[i], ref, TGI_FUSE_MANY - 1 - i);

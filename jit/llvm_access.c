@@ -101,9 +101,18 @@ static LLVMValueRef along(tgi_llvm_kernel *k, const tgi_access *access,
                         tgi_llvm_mul(k->program, distance, index));
 }
 
-LLVMValueRef tgi_llvm_address_at(tgi_llvm_kernel *k, const tgi_access *access)
+/* What is added everywhere. */
+static LLVMValueRef offset_of(tgi_llvm_kernel *k, const tgi_access *access)
 {
     LLVMValueRef offset = tgi_llvm_dim(k, access->offset);
+    return access->shift ? tgi_llvm_add(k->program, offset,
+                                        k->values[access->shift].value)
+                         : offset;
+}
+
+LLVMValueRef tgi_llvm_address_at(tgi_llvm_kernel *k, const tgi_access *access)
+{
+    LLVMValueRef offset = offset_of(k, access);
     for (int axis = 0; axis <= k->inner; axis++)
         offset = along(k, access, axis, offset);
     return moved(k, access, tgi_llvm_buffer(k, access->buffer), offset);
@@ -118,7 +127,7 @@ void tgi_llvm_point_addresses(tgi_llvm_kernel *k)
 {
     for (size_t i = 0; i < k->loops->accesses.n; i++) {
         const tgi_access *access = &k->loops->accesses.data[i];
-        LLVMValueRef offset = tgi_llvm_dim(k, access->offset);
+        LLVMValueRef offset = offset_of(k, access);
         for (int axis = 0; axis <= k->inner; axis++)
             if (!is_in_loops(k, axis))
                 offset = along(k, access, axis, offset);
@@ -140,7 +149,7 @@ static LLVMValueRef in_loops(tgi_llvm_kernel *k, const tgi_access *access)
 static LLVMValueRef base_of(tgi_llvm_kernel *k, const tgi_access *access)
 {
     LLVMValueRef base = k->bases[access - k->loops->accesses.data];
-    return base ? base : tgi_llvm_dim(k, access->offset);
+    return base ? base : offset_of(k, access);
 }
 
 LLVMValueRef tgi_llvm_position(tgi_llvm_kernel *k, const tgi_access *access)

@@ -57,6 +57,8 @@ static void level_of_inst(tgi_llvm_kernel *k, uint32_t number)
         value->varies |= !is_still(access->stride[k->vector_axis]);
         if (access->index)
             use(k, number, access->index);
+        if (access->shift)
+            use(k, number, access->shift);
     }
     if (inst->kind == TGI_INST_REDUCED) {
         const tgi_reduction *reduction =

@@ -117,7 +117,8 @@ static int64_t distance_of(tgi_stride stride)
 static bool find_element(const tgi_llvm_kernel *k, const tgi_access *access,
                          int64_t *out_first, int64_t *out_step)
 {
-    if (access->index || !tgi_dim_is_known(access->offset))
+    if (access->index || access->shift ||
+        !tgi_dim_is_known(access->offset))
         return false;
     int64_t at = access->offset, index;
     for (int axis = 0; axis <= k->inner; axis++) {
@@ -196,6 +197,14 @@ LLVMValueRef tgi_llvm_tiny_load(tgi_llvm_kernel *k, const tgi_access *access)
     return tgi_llvm_tiny_gather(tiny, lanes, n);
 }
 
+/* Something is stored, nobody knows where. */
+static void forget(tgi_llvm_kernel *k, uint32_t buffer)
+{
+    const tgi_dim count = k->program->loops->buffers.data[buffer].count;
+    memset(k->tiny->known[buffer], 0,
+           (size_t)count * sizeof(tgi_llvm_known));
+}
+
 bool tgi_llvm_tiny_store(tgi_llvm_kernel *k, const tgi_access *access,
                          LLVMValueRef value)
 {
@@ -209,5 +218,7 @@ bool tgi_llvm_tiny_store(tgi_llvm_kernel *k, const tgi_access *access,
             elements[first + i * step] = (tgi_llvm_known){value, i};
     else if (is_value)
         tgi_llvm_fail(k->program, "a value has no place");
+    else if (elements)
+        forget(k, buffer);
     return is_value;
 }

@@ -153,6 +153,7 @@ static void turn_accesses(tgi_llvm_kernel *k, tgi_llvm_tiles *tiles,
         tgi_access *access = &tiles->loops.accesses.data[i];
         memset(access->stride, 0, sizeof(access->stride));
         access->offset = 0;
+        access->shift = 0;
         access->stride[loops->n_outer].distance = 1;
     }
 }

@@ -20,10 +20,12 @@ libtgjit_core_la_SOURCES += \
 	jit/fuse_buffer.c \
 	jit/fuse_build.c \
 	jit/fuse_build.h \
+	jit/fuse_copies.c \
 	jit/fuse_expand.c \
 	jit/fuse_in_place.c \
 	jit/fuse_kernel.c \
 	jit/fuse_map.c \
+	jit/fuse_merge.h \
 	jit/fuse_place.c \
 	jit/fuse_state.h \
 	jit/fuse_product.c \

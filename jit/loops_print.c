@@ -65,6 +65,10 @@ static void print_access(const tgi_loops *loops, const tgi_kernel_loops *k,
         snprintf(name, sizeof(name), "%%%u", access->index);
         print_stride(loops, access->index_stride, name, &is_first, out);
     }
+    if (access->shift) {
+        tgi_strbuf_addf(out, "%s%%%u", is_first ? "" : " + ", access->shift);
+        is_first = false;
+    }
     if (access->offset != 0 || is_first) {
         if (!is_first)
             tgi_strbuf_add(out, " + ");

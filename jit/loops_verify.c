@@ -45,6 +45,11 @@ static tg_status verify_access(const tgi_loops *loops,
     REQUIRE(access->index < k->insts.n, "index of no inst", i);
     REQUIRE(!access->index || k->insts.data[access->index].dtype == TG_I64,
             "index is no i64", i);
+    REQUIRE(access->shift < k->insts.n, "shift of no inst", i);
+    REQUIRE(!access->shift ||
+                (k->insts.data[access->shift].dtype == TG_I64 &&
+                 k->insts.data[access->shift].level == TGI_LEVEL_KERNEL),
+            "shift is not known in all of a kernel", i);
     REQUIRE(has_dim(loops, access->index_stride.distance),
             "index stride has no value", i);
     return TG_OK;
@@ -102,7 +107,8 @@ static tg_status verify_inst(const tgi_loops *loops, const tgi_kernel_loops *k,
     case TGI_INST_POSITION: {
         REQUIRE(inst->number < k->accesses.n, "inst of no access", i);
         const tgi_access *access = &k->accesses.data[inst->number];
-        REQUIRE(access->index < i, "index after its user", i);
+        REQUIRE(access->index < i && access->shift < i,
+                "index after its user", i);
         if (access->index)
             TGI_TRY(
                 verify_use(k, access->index, inst->level, inst->phase, i));
@@ -223,7 +229,7 @@ static tg_status verify_tiny(const tgi_loops *loops, const tgi_kernel_loops *k)
         const tgi_access *access = &k->accesses.data[i];
         if (loops->buffers.data[access->buffer].place != TGI_PLACE_VALUES)
             continue;
-        REQUIRE(!access->index, "index into values", i);
+        REQUIRE(!access->index && !access->shift, "index into values", i);
         REQUIRE(tgi_dim_is_known(access->offset), "place among values", i);
         for (int axis = 0; axis <= k->n_outer; axis++)
             REQUIRE(tgi_dim_is_known(access->stride[axis].distance),

@@ -9,6 +9,7 @@
 #include "format.h"
 #include "interp.h"
 #include "kernel.h"
+#include "kernel_indices.h"
 #include "live.h"
 #include "plan.h"
 #include "program.h"
@@ -170,7 +171,7 @@ static tg_status report_check(const tgi_native *native)
                                native->buffers[checked->buffer]);
     const tgi_shape *shape = tgi_graph_shape(graph, node->inputs[0]);
     int64_t position = native->frame.failed_position;
-    return tgi_gather_fail(
+    return tgi_indices_fail(
         node, &indices, position,
         indices.data + position * tgi_dtype_bytes((tg_dtype)indices.dtype),
         tgi_dim_value(shape->dims[attr->axis], native->graph_values));

@@ -70,6 +70,10 @@ tgi_ref tgi_build_concat(tgi_builder *b, int axis, const tgi_ref *parts,
                          size_t n_parts);
 tgi_ref tgi_build_gather(tgi_builder *b, tgi_ref x, tgi_ref indices, int axis,
                          tg_gather_mode mode);
+tgi_ref tgi_build_dynamic_slice(tgi_builder *b, tgi_ref x, int axis,
+                                tgi_ref start, int64_t size);
+tgi_ref tgi_build_dynamic_update(tgi_builder *b, tgi_ref x, tgi_ref update,
+                                 int axis, tgi_ref start);
 
 /* -- Reductions and products ----------------------------------------------- */
 

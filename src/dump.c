@@ -264,6 +264,8 @@ static attr_printer *const attr_printers[TGI_OPS] = {
     [TGI_OP_EXTENT] = print_extent,     [TGI_OP_TRANSPOSE] = print_perm,
     [TGI_OP_SLICE] = print_slice,       [TGI_OP_PAD] = print_pad,
     [TGI_OP_CONCAT] = print_axis,       [TGI_OP_GATHER] = print_gather,
+    [TGI_OP_DYNAMIC_SLICE] = print_axis,
+    [TGI_OP_DYNAMIC_UPDATE] = print_axis,
     [TGI_OP_SUM] = print_axes,          [TGI_OP_PROD] = print_axes,
     [TGI_OP_REDUCE_MAX] = print_axes,   [TGI_OP_REDUCE_MIN] = print_axes,
     [TGI_OP_ARGMAX] = print_axis,       [TGI_OP_ARGMIN] = print_axis,

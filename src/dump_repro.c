@@ -246,6 +246,20 @@ static void write_other(const writer *w, tgi_ref ref, const tgi_node *node)
                         (long long)attr->axis, (long long)attr->mode);
         break;
     }
+    case TGI_OP_DYNAMIC_SLICE: {
+        int64_t dims[TG_MAX_RANK];
+        bytes_of(w, ref, dims);
+        tgi_strbuf_addf(
+            out, "tg_dynamic_slice(v%u, %lld, v%u, INT64_C(%lld))",
+            node->inputs[0], (long long)index_of(node), node->inputs[1],
+            (long long)dims[index_of(node)]);
+        break;
+    }
+    case TGI_OP_DYNAMIC_UPDATE:
+        tgi_strbuf_addf(out, "tg_dynamic_update_slice(v%u, v%u, %lld, v%u)",
+                        node->inputs[0], node->inputs[1],
+                        (long long)index_of(node), node->inputs[2]);
+        break;
     case TGI_OP_ARGMAX:
     case TGI_OP_ARGMIN:
         write_call(w, node, tgi_op_table[node->op].name);

@@ -44,7 +44,7 @@ typedef struct tgi_graph tgi_graph;
  */
 
 /* PARAM, VARIABLE: its number. RESULT: which one. IOTA, CONCAT, ARGMAX,
-   ARGMIN: the axis. EXTENT: a tgi_dim. */
+   ARGMIN, DYNAMIC_SLICE, DYNAMIC_UPDATE: the axis. EXTENT: a tgi_dim. */
 typedef struct tgi_attr_index {
     int64_t index;
 } tgi_attr_index;

@@ -39,15 +39,10 @@ bool tgi_kernel_view(const tgi_graph *graph, const tgi_node *node,
 tgi_kernel *tgi_kernel_elementwise(int op, int in_dtype, int out_dtype);
 /* kernel_cast.c */
 tgi_kernel *tgi_kernel_cast(int from, int to);
-/* kernel_index.c: IOTA EXTENT PAD CONCAT GATHER */
+/* kernel_index.c: IOTA EXTENT PAD CONCAT GATHER DYNAMIC_SLICE DYNAMIC_UPDATE */
 tgi_kernel *tgi_kernel_index(int op, int dtype, int index_dtype);
 /* kernel_gather.c */
 tgi_kernel *tgi_kernel_gather(int dtype, int index_dtype);
-/* Records that an index, the element at a position of `indices`, is out of
-   range for the extent of the gathered axis. */
-tg_status tgi_gather_fail(const tgi_node *node, const tgi_view *indices,
-                          int64_t position, const void *element,
-                          int64_t extent);
 /* kernel_reduce.c */
 tgi_kernel *tgi_kernel_reduce(int op, int dtype);
 /* kernel_matmul.c */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * kernel_index.c - kernels that move elements without computing: PAD and
- * CONCAT copy into parts of the result, seen as views of it. IOTA and EXTENT,
- * which make positions and extents, stand here too; GATHER has its own file.
+ * CONCAT copy into parts of the result, seen as views of it, DYNAMIC_UPDATE
+ * too, and DYNAMIC_SLICE from a part of its input. IOTA and EXTENT, which make positions and extents,
+ * stand here too; GATHER has its own file.
  */
 #include "kernel.h"
+#include "kernel_indices.h"
 #include "kernel_rows.h"
 #include "scalar.h"
 #include "recipe_cast.h"
@@ -63,6 +65,39 @@ static tg_status concat(const tgi_kernel_args *args)
     return TG_OK;
 }
 
+/* The part of `whole` along an axis that has these extents. */
+static tgi_view dynamic_part(const tgi_view *whole, int64_t axis,
+                             const tgi_view *start, const int64_t *dims)
+{
+    tgi_view part = *whole;
+    for (int i = 0; i < part.rank; i++)
+        part.dims[i] = dims[i];
+    int64_t at = tgi_index_reader(start->dtype)(start->data);
+    at = tgi_clamp_index(at, whole->dims[axis] - dims[axis] + 1);
+    part.data += at * part.strides[axis] * tgi_dtype_bytes(part.dtype);
+    return part;
+}
+
+static tg_status dynamic_slice(const tgi_kernel_args *args)
+{
+    const tgi_attr_index *attr = args->node->attr;
+    tgi_view part = dynamic_part(&args->in[0], attr->index, &args->in[1],
+                                 args->out.dims);
+    tgi_view_copy(&args->out, &part);
+    return TG_OK;
+}
+
+static tg_status dynamic_update(const tgi_kernel_args *args)
+{
+    const tgi_attr_index *attr = args->node->attr;
+    const tgi_view *update = &args->in[1];
+    tgi_view_copy(&args->out, &args->in[0]);
+    tgi_view part = dynamic_part(&args->out, attr->index, &args->in[2],
+                                 update->dims);
+    tgi_view_copy(&part, update);
+    return TG_OK;
+}
+
 tgi_kernel *tgi_kernel_index(int op, int dtype, int index_dtype)
 {
     switch (op) {
@@ -76,6 +111,10 @@ tgi_kernel *tgi_kernel_index(int op, int dtype, int index_dtype)
         return concat;
     case TGI_OP_GATHER:
         return tgi_kernel_gather(dtype, index_dtype);
+    case TGI_OP_DYNAMIC_SLICE:
+        return dynamic_slice;
+    case TGI_OP_DYNAMIC_UPDATE:
+        return dynamic_update;
     default:
         return NULL;
     }

@@ -43,6 +43,7 @@ libtgjit_core_la_SOURCES += \
 libtgjit_core_la_SOURCES += \
 	src/build.c \
 	src/build.h \
+	src/build_dynamic.c \
 	src/build_einsum.c \
 	src/build_elementwise.c \
 	src/build_labelled.c \
@@ -96,6 +97,8 @@ libtgjit_core_la_SOURCES += \
 	src/kernel_gather.c \
 	src/kernel_index.c \
 	src/kernel_index_type.h \
+	src/kernel_indices.c \
+	src/kernel_indices.h \
 	src/kernel_matmul.c \
 	src/kernel_matmul_type.h \
 	src/kernel_random.c \

@@ -264,6 +264,33 @@ tg_value tg_gather_at(tg_operand x, tg_operand indices, int axis,
     return tgi_operation_end(&o, result);
 }
 
+tg_value tg_dynamic_slice_at(tg_operand x, int axis, tg_operand start,
+                             int64_t size, tg_site site)
+{
+    tgi_operation o;
+    tgi_ref result = 0;
+    if (tgi_operation_begin(&o, "dynamic_slice", site)) {
+        tgi_ref in = tgi_operation_in(&o, x);
+        result = tgi_build_dynamic_slice(&o.b, in, axis,
+                                         tgi_operation_in(&o, start), size);
+    }
+    return tgi_operation_end(&o, result);
+}
+
+tg_value tg_dynamic_update_slice_at(tg_operand x, tg_operand update, int axis,
+                                    tg_operand start, tg_site site)
+{
+    tgi_operation o;
+    tgi_ref result = 0;
+    if (tgi_operation_begin(&o, "dynamic_update_slice", site)) {
+        tgi_ref in = tgi_operation_in(&o, x);
+        tgi_ref part = tgi_operation_in(&o, update);
+        result = tgi_build_dynamic_update(&o.b, in, part, axis,
+                                          tgi_operation_in(&o, start));
+    }
+    return tgi_operation_end(&o, result);
+}
+
 /* -- Reductions ------------------------------------------------------------ */
 
 tg_axes tg_axes_of(size_t n, const int *axes)

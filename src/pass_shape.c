@@ -12,6 +12,7 @@
 
 #include "checked.h"
 #include "error.h"
+#include "kernel_indices.h"
 #include "pass.h"
 #include "rebuild.h"
 
@@ -30,6 +31,7 @@ typedef struct reshaper {
         tgi_attr_slice slice;
         tgi_attr_pad pad;
     } attr; /* likewise for node.attr */
+    tgi_attr_slice made; /* of a dynamic slice, before it meets others */
 } reshaper;
 
 static const tgi_node *input_node(const reshaper *r)
@@ -179,6 +181,42 @@ static void shape_concat(reshaper *r)
         answer_input(r);
 }
 
+/* All of an axis starts at 0; a start that is known makes a plain slice. */
+static void shape_dynamic_slice(reshaper *r)
+{
+    const tgi_shape *to = tgi_shape_of(r->graph->dims, r->node.shape);
+    const tgi_shape *from = tgi_graph_shape(r->graph, r->node.inputs[0]);
+    const int axis = (int)((const tgi_attr_index *)r->node.attr)->index;
+    answer_input(r);
+    const tgi_node *start = tgi_graph_node(r->graph, r->node.inputs[1]);
+    const void *element = tgi_graph_constant(r->graph, r->node.inputs[1]);
+    if (r->answer || !element || !tgi_dim_is_known(to->dims[axis]) ||
+        !tgi_dim_is_known(from->dims[axis]))
+        return;
+    memset(&r->made, 0, sizeof r->made);
+    for (int i = 0; i < to->rank; i++)
+        r->made.step[i] = 1;
+    r->made.start[axis] = tgi_clamp_index(
+        tgi_index_reader(start->dtype)(element),
+        from->dims[axis] - to->dims[axis] + 1);
+    r->node.op = TGI_OP_SLICE;
+    r->node.attr = &r->made;
+    r->node.attr_bytes = sizeof r->made;
+    set_input(r, r->node.inputs[0]);
+    shape_slice(r);
+}
+
+/* All of an axis is the update itself, nothing of it is no update. */
+static void shape_dynamic_update(reshaper *r)
+{
+    const int axis = (int)((const tgi_attr_index *)r->node.attr)->index;
+    const tgi_ref update = r->node.inputs[1];
+    if (tgi_graph_node(r->graph, update)->shape == r->node.shape)
+        r->answer = update;
+    else if (tgi_graph_shape(r->graph, update)->dims[axis] == 0)
+        r->answer = r->node.inputs[0];
+}
+
 /*
  * A reduction over axes of extent 1 is a reshape: combining one element with
  * the identity gives that element, -0 too.
@@ -207,6 +245,8 @@ static rule *const rules[TGI_OPS] = {
     [TGI_OP_SLICE] = shape_slice,
     [TGI_OP_PAD] = shape_pad,
     [TGI_OP_CONCAT] = shape_concat,
+    [TGI_OP_DYNAMIC_SLICE] = shape_dynamic_slice,
+    [TGI_OP_DYNAMIC_UPDATE] = shape_dynamic_update,
     [TGI_OP_SUM] = shape_reduce,
     [TGI_OP_PROD] = shape_reduce,
     [TGI_OP_REDUCE_MAX] = shape_reduce,

@@ -319,6 +319,8 @@ static const uint8_t attr_bytes[TGI_OPS] = {
     [TGI_OP_PAD] = sizeof(tgi_attr_pad),
     [TGI_OP_CONCAT] = sizeof(tgi_attr_index),
     [TGI_OP_GATHER] = sizeof(tgi_attr_gather),
+    [TGI_OP_DYNAMIC_SLICE] = sizeof(tgi_attr_index),
+    [TGI_OP_DYNAMIC_UPDATE] = sizeof(tgi_attr_index),
     [TGI_OP_SUM] = sizeof(tgi_attr_axes),
     [TGI_OP_PROD] = sizeof(tgi_attr_axes),
     [TGI_OP_REDUCE_MAX] = sizeof(tgi_attr_axes),
@@ -369,10 +371,22 @@ static bool takes_values(const tgi_node *node)
 static void data_inputs(const tgi_node *node, uint32_t *first, uint32_t *end)
 {
     *first = node->op == TGI_OP_SELECT ? 1 : 0;
-    *end = node->op == TGI_OP_GATHER        ? 1
-           : node->op == TGI_OP_PRINT       ? 0
-           : node->op == TGI_OP_RANDOM_BITS ? 0 /* by its own rule */
-                                            : node->n_inputs;
+    switch (node->op) {
+    case TGI_OP_GATHER:
+    case TGI_OP_DYNAMIC_SLICE:
+        *end = 1;
+        break;
+    case TGI_OP_DYNAMIC_UPDATE:
+        *end = 2;
+        break;
+    case TGI_OP_PRINT:
+    case TGI_OP_RANDOM_BITS: /* by its own rule */
+        *end = 0;
+        break;
+    default:
+        *end = node->n_inputs;
+        break;
+    }
 }
 
 static bool verify_dtypes(const tgi_verifier *v)

@@ -243,6 +243,48 @@ bool tgi_verify_gather(tgi_verifier *v)
     return check_shape(v, n, dims);
 }
 
+/* Input i is where a slice starts. */
+static bool check_start(const tgi_verifier *v, uint32_t i)
+{
+    const tgi_node *start = tgi_graph_node(v->graph, v->node->inputs[i]);
+    return (tgi_dtype_is(start->dtype, TGI_CLASS_INT) &&
+            input_shape(v, i)->rank == 0) ||
+           tgi_verify_fail(v, "the start is no integer scalar");
+}
+
+/* Shape `part` is `whole`, or less of it along one axis. */
+static bool check_part(const tgi_verifier *v, const tgi_shape *whole,
+                       const tgi_shape *part, int64_t axis)
+{
+    if (part->rank != whole->rank)
+        return tgi_verify_fail(v, "has another rank");
+    for (int i = 0; i < whole->rank; i++) {
+        tgi_dim of_part = part->dims[i], of_whole = whole->dims[i];
+        if (i != axis ? !tgi_verify_may_equal(of_part, of_whole)
+                      : tgi_dim_is_known(of_part) &&
+                            tgi_dim_is_known(of_whole) && of_part > of_whole)
+            return tgi_verify_fail(v, "axis %d does not fit", i);
+    }
+    return true;
+}
+
+bool tgi_verify_dynamic_slice(tgi_verifier *v)
+{
+    const tgi_shape *in = input_shape(v, 0);
+    const tgi_attr_index *attr = v->node->attr;
+    return check_start(v, 1) && check_axis(v, attr->index, in->rank) &&
+           check_part(v, in, v->shape, attr->index);
+}
+
+bool tgi_verify_dynamic_update(tgi_verifier *v)
+{
+    const tgi_shape *in = input_shape(v, 0);
+    const tgi_attr_index *attr = v->node->attr;
+    return check_start(v, 2) && check_axis(v, attr->index, in->rank) &&
+           check_shape(v, in->rank, in->dims) &&
+           check_part(v, in, input_shape(v, 1), attr->index);
+}
+
 /* -- Reductions and products ----------------------------------------------- */
 
 bool tgi_verify_reduce(tgi_verifier *v)

@@ -31,6 +31,7 @@ unit_tests = \
 	tests/test_dims \
 	tests/test_dtype \
 	tests/test_dump \
+	tests/test_dynamic \
 	tests/test_einsum \
 	tests/test_einsum_values \
 	tests/test_emit \
@@ -286,6 +287,7 @@ tests_random_graphs_SOURCES = \
 	tests/random_graph_make_control.c \
 	tests/random_graph_make_elementwise.c \
 	tests/random_graph_make_reduce.c \
+	tests/random_graph_make_dynamic.c \
 	tests/random_graph_make_shape.c \
 	tests/random_graph_make_state.c \
 	tests/random_graph_minimise.c \
@@ -385,6 +387,8 @@ EXTRA_DIST += \
 	tests/golden/gallery.txt \
 	tests/golden/gallery_dot.txt \
 	tests/golden/gallery_sites.txt \
+	tests/golden/loops_appended.txt \
+	tests/golden/loops_dynamic.txt \
 	tests/golden/loops_elementwise.txt \
 	tests/golden/loops_extents.txt \
 	tests/golden/loops_gathers.txt \
@@ -398,6 +402,7 @@ EXTRA_DIST += \
 	tests/golden/loops_state.txt \
 	tests/golden/loops_tiny.txt \
 	tests/golden/loops_twice.txt \
+	tests/golden/loops_updates.txt \
 	tests/golden/loops_views.txt \
 	tests/golden/traced_caller.txt \
 	tests/golden/traced_caller_inlined.txt \
@@ -422,6 +427,7 @@ EXTRA_DIST += \
 	tests/op_matrix/case_file.py \
 	tests/op_matrix/cast.txt \
 	tests/op_matrix/composite.txt \
+	tests/op_matrix/dynamic.txt \
 	tests/op_matrix/index.txt \
 	tests/op_matrix/leaf.txt \
 	tests/op_matrix/make_expected.py \

@@ -22,8 +22,9 @@ static const mode all_modes[] = {
     {"compiled", "required", 1, 0},
     {"compiled for 2 threads", "required", 2, 128},
     {"compiled for 3 threads", "required", 3, 256},
+    {"compiled for 7 threads", "required", 7, 128},
 };
-enum { N_MODES = 4 };
+enum { N_MODES = sizeof(all_modes) / sizeof(*all_modes) };
 
 /* Skips the test where nothing can be compiled. */
 static inline void need_compiler(void)

@@ -280,6 +280,8 @@ rg_operand rg_keep(rg_maker *m, rg_type type, tg_value value);
 rg_operand rg_pick(rg_maker *m);
 rg_operand rg_pick_value(rg_maker *m);
 rg_operand rg_pick_ranked(rg_maker *m);
+/* A variable; NULL: there is none. */
+const rg_operand *rg_pick_variable(rg_maker *m);
 
 /* It, or a cast of it, with an element type of these classes. */
 rg_operand rg_fit_classes(rg_maker *m, rg_operand x, unsigned classes);
@@ -341,7 +343,8 @@ rg_instruction rg_make_swapped, rg_make_neutral, rg_make_upon, rg_make_clamp,
     rg_make_reverse, rg_make_mean, rg_make_quantifier, rg_make_activation,
     rg_make_softmax, rg_make_layer_norm, rg_make_random_numbers,
     rg_make_assign_more, rg_make_assign_view, rg_make_name,
-    rg_make_reduced_view, rg_make_normalised, rg_make_swap;
+    rg_make_reduced_view, rg_make_normalised, rg_make_swap,
+    rg_make_assign_part, rg_make_dynamic_change;
 
 /* -- Sessions -------------------------------------------------------------- */
 

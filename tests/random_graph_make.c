@@ -84,6 +84,13 @@ static const instruction others[] = {
     {rg_make_normalised, TGI_OP_SUM, false},
     {rg_make_swap, TGI_OP_ASSIGN, false},
     {rg_make_reduced_view, TGI_OP_SUM, false},
+    {rg_make_dynamic_slice, TGI_OP_DYNAMIC_SLICE, false},
+    {rg_make_dynamic_slice, TGI_OP_DYNAMIC_SLICE, false},
+    {rg_make_dynamic_update, TGI_OP_DYNAMIC_UPDATE, false},
+    {rg_make_dynamic_update, TGI_OP_DYNAMIC_UPDATE, false},
+    {rg_make_assign_part, TGI_OP_ASSIGN, false},
+    {rg_make_dynamic_change, TGI_OP_DYNAMIC_UPDATE, false},
+    {rg_make_dynamic_change, TGI_OP_DYNAMIC_UPDATE, false},
 };
 
 /* What programs with large extents are for. */
@@ -100,6 +107,8 @@ static const instruction heavy[] = {
     {rg_make_transpose, TGI_OP_TRANSPOSE, true},
     {rg_make_concat, TGI_OP_CONCAT, false},
     {rg_make_upon, TGI_OP_NONE, true},
+    {rg_make_dynamic_slice, TGI_OP_DYNAMIC_SLICE, false},
+    {rg_make_dynamic_update, TGI_OP_DYNAMIC_UPDATE, false},
 };
 
 /* What programs with branches and loops are for. */

@@ -11,7 +11,7 @@
 
 /* -- Variables ------------------------------------------------------------- */
 
-static rg_operand *pick_variable(rg_maker *m)
+const rg_operand *rg_pick_variable(rg_maker *m)
 {
     return m->n_variables ? &m->variables[rg_below(&m->bytes, m->n_variables)]
                           : NULL;
@@ -21,7 +21,7 @@ static rg_operand *pick_variable(rg_maker *m)
 void rg_make_variable(rg_maker *m, tgi_op op)
 {
     (void)op;
-    const rg_operand *variable = pick_variable(m);
+    const rg_operand *variable = rg_pick_variable(m);
     if (!variable)
         return;
     rg_operand x = rg_fit_classes(m, *variable, TGI_CLASS_NUM);
@@ -34,7 +34,7 @@ void rg_make_variable(rg_maker *m, tgi_op op)
 void rg_make_read(rg_maker *m, tgi_op op)
 {
     (void)op;
-    const rg_operand *variable = pick_variable(m);
+    const rg_operand *variable = rg_pick_variable(m);
     if (variable)
         rg_keep(m, variable->type, RG_DO(m, tg_read(variable->operand)));
 }
@@ -57,7 +57,7 @@ static rg_operand take_contents(rg_maker *m, const rg_type *type)
 void rg_make_assign(rg_maker *m, tgi_op op)
 {
     (void)op;
-    const rg_operand *variable = pick_variable(m);
+    const rg_operand *variable = rg_pick_variable(m);
     if (!variable)
         return;
     rg_operand x = take_contents(m, &variable->type);
@@ -68,7 +68,7 @@ void rg_make_assign(rg_maker *m, tgi_op op)
 void rg_make_assign_more(rg_maker *m, tgi_op op)
 {
     (void)op;
-    const rg_operand *variable = pick_variable(m);
+    const rg_operand *variable = rg_pick_variable(m);
     if (!variable || !tgi_dtype_is(variable->type.dtype, TGI_CLASS_NUM))
         return;
     bool is_add = rg_below(&m->bytes, 2);
@@ -82,7 +82,7 @@ void rg_make_assign_more(rg_maker *m, tgi_op op)
 void rg_make_assign_view(rg_maker *m, tgi_op op)
 {
     (void)op;
-    const rg_operand *variable = pick_variable(m);
+    const rg_operand *variable = rg_pick_variable(m);
     if (!variable || variable->type.rank == 0)
         return;
     const rg_type *type = &variable->type;
@@ -105,7 +105,7 @@ void rg_make_assign_view(rg_maker *m, tgi_op op)
 void rg_make_swap(rg_maker *m, tgi_op op)
 {
     (void)op;
-    const rg_operand *a = pick_variable(m), *b = a;
+    const rg_operand *a = rg_pick_variable(m), *b = a;
     unsigned choice = rg_take(&m->bytes);
     for (int i = 0; a && i < m->n_variables && b == a; i++) {
         const rg_operand *other = &m->variables[(choice / 4 + (unsigned)i) %
@@ -193,7 +193,7 @@ static void take_args(rg_maker *m, rg_call *call, tg_operand *operands)
     call->n_args = numbers[rg_below(&m->bytes, 8)];
     for (int i = 0; i < call->n_args; i++) {
         const rg_operand *variable =
-            rg_below(&m->bytes, 4) == 3 ? pick_variable(m) : NULL;
+            rg_below(&m->bytes, 4) == 3 ? rg_pick_variable(m) : NULL;
         rg_operand arg = variable ? *variable : rg_pick(m);
         call->is_variable[i] = arg.is_variable;
         call->types[i] = arg.type;

@@ -97,6 +97,8 @@ REDUCES(reshaped, RESHAPE)
 REDUCES(joined, CONCAT)
 REDUCES(padded, PAD)
 REDUCES(gathered, GATHER)
+REDUCES(dynamic, DYNAMIC_SLICE)
+REDUCES(updated, DYNAMIC_UPDATE)
 REDUCES(reduced, SUM)
 
 static bool is_reversed(const tgi_node *node)
@@ -173,6 +175,16 @@ static bool maps_padded(const place *p, const tgi_node *node)
 static bool maps_gathered(const place *p, const tgi_node *node)
 {
     return maps(p, node, TGI_OP_GATHER);
+}
+
+static bool maps_dynamic(const place *p, const tgi_node *node)
+{
+    return maps(p, node, TGI_OP_DYNAMIC_SLICE);
+}
+
+static bool maps_updated(const place *p, const tgi_node *node)
+{
+    return maps(p, node, TGI_OP_DYNAMIC_UPDATE);
 }
 
 static bool gathers(const tgi_node *node, tg_gather_mode mode)
@@ -357,6 +369,45 @@ static bool has_index(const place *p, const tgi_kernel_loops *k)
     return false;
 }
 
+static bool has_shift(const place *p, const tgi_kernel_loops *k)
+{
+    (void)p;
+    for (size_t i = 0; i < k->accesses.n; i++)
+        if (k->accesses.data[i].shift)
+            return true;
+    return false;
+}
+
+static bool stores_shifted(const place *p, const tgi_kernel_loops *k)
+{
+    (void)p;
+    for (size_t i = 0; i < k->stores.n; i++)
+        if (k->accesses.data[k->stores.data[i].access].shift)
+            return true;
+    return false;
+}
+
+static bool is_tiny_and_stores_shifted(const place *p,
+                                       const tgi_kernel_loops *k)
+{
+    return k->is_tiny && stores_shifted(p, k);
+}
+
+/* Changes some elements of a buffer, and loads them from it. */
+static bool changes_in_place(const place *p, const tgi_kernel_loops *k)
+{
+    (void)p;
+    for (size_t i = 0; i < k->stores.n; i++) {
+        const tgi_access *to = &k->accesses.data[k->stores.data[i].access];
+        for (size_t j = 1; to->shift && j < k->insts.n; j++)
+            if (k->insts.data[j].kind == TGI_INST_LOAD &&
+                k->accesses.data[k->insts.data[j].number].buffer ==
+                    to->buffer)
+                return true;
+    }
+    return false;
+}
+
 static bool goes_backwards(const place *p, const tgi_kernel_loops *k)
 {
     (void)p;
@@ -476,6 +527,8 @@ static const struct structure {
     {"reduction of a concat", reduces_joined, NULL},
     {"reduction of a pad", reduces_padded, NULL},
     {"reduction of a gather", reduces_gathered, NULL},
+    {"reduction of a dynamic slice", reduces_dynamic, NULL},
+    {"reduction of an update", reduces_updated, NULL},
     {"reduction of a reduction", reduces_reduced, NULL},
     {"reduction of > 8192 in a run", has_long_runs, NULL},
     {"reduction of > 512 rows", has_many_rows, NULL},
@@ -484,6 +537,8 @@ static const struct structure {
     {"map of a concat", maps_joined, NULL},
     {"map of a pad", maps_padded, NULL},
     {"map of a gather", maps_gathered, NULL},
+    {"map of a dynamic slice", maps_dynamic, NULL},
+    {"map of an update", maps_updated, NULL},
     {"gather, checked", gathers_checked, NULL},
     {"gather, clamped", gathers_clamped, NULL},
     {"gather with zeros", gathers_zeros, NULL},
@@ -506,6 +561,10 @@ static const struct structure {
     {"loops: cascade of columns", NULL, reduces_column_blocks},
     {"loops: phases over rows", NULL, has_phases},
     {"loops: index", NULL, has_index},
+    {"loops: shift", NULL, has_shift},
+    {"loops: shifted store", NULL, stores_shifted},
+    {"loops: shifted store, tiny", NULL, is_tiny_and_stores_shifted},
+    {"loops: change in place", NULL, changes_in_place},
     {"loops: backwards", NULL, goes_backwards},
     {"loops: check", NULL, has_check},
     {"loops: several stores", NULL, has_siblings},

@@ -161,6 +161,8 @@ REFUSED(axis_out_of_range_in_pad, SHAPE, "pad", "axis -3",
         AT(tg_pad(x, -3, 1, 1, 0)))
 REFUSED(axis_out_of_range_in_concat, SHAPE, "concat", "axis 2",
         AT(tg_concat(2, x, x)))
+REFUSED(axis_out_of_range_in_dynamic_slice, SHAPE, "dynamic_slice", "axis -3",
+        AT(tg_dynamic_slice(x, -3, 0, 1)))
 REFUSED(axis_out_of_range_in_gather, SHAPE, "gather", "axis 5",
         AT(tg_gather(x, i, 5)))
 REFUSED(axis_out_of_range_in_iota, SHAPE, "iota", "axis 1",
@@ -353,6 +355,32 @@ REFUSED(dtypes_differ_in_assign, DTYPE, "assign", "the value is i32[4]",
 REFUSED(condition_is_not_bool, DTYPE, "select", "not bool",
         AT(tg_select(x, x, x)))
 REFUSED(float_indices, DTYPE, "gather", "integer", AT(tg_gather(x, s, 0)))
+REFUSED(update_of_another_type, DTYPE, "dynamic_update_slice",
+        "f32[2,3] x bool[2,3]: element types f32 and bool differ",
+        AT(tg_dynamic_update_slice(x, b, 0, 0)))
+REFUSED(update_of_another_shape, SHAPE, "dynamic_update_slice",
+        "f32[2,3] x f32[0,3]: shapes differ beside axis 1",
+        AT(tg_dynamic_update_slice(x, none, 1, 0)))
+REFUSED(update_of_too_much, SHAPE, "dynamic_update_slice",
+        "f32[0,3] x f32[2,3]: axis 0 has fewer than 2 elements",
+        AT(tg_dynamic_update_slice(none, x, 0, 0)))
+REFUSED(update_of_another_rank, SHAPE, "dynamic_update_slice",
+        "f32[2,3] x f32[]: shapes differ",
+        AT(tg_dynamic_update_slice(x, s, 0, 0)))
+REFUSED(update_of_a_scalar, SHAPE, "dynamic_update_slice", "axis 0",
+        AT(tg_dynamic_update_slice(s, s, 0, 0)))
+REFUSED(float_start_of_an_update, DTYPE, "dynamic_update_slice",
+        "f32[2,3] x f32[2,3] x f32[]: the start",
+        AT(tg_dynamic_update_slice(x, x, 0, s)))
+REFUSED(float_start, DTYPE, "dynamic_slice", "f32[2,3] x f32[]: the start",
+        AT(tg_dynamic_slice(x, 0, s, 1)))
+REFUSED(several_starts, SHAPE, "dynamic_slice",
+        "f32[2,3] x i32[4]: the start is not a scalar",
+        AT(tg_dynamic_slice(x, 0, i, 1)))
+REFUSED(dynamic_slice_of_too_much, SHAPE, "dynamic_slice",
+        "axis 1 has fewer than 4 elements", AT(tg_dynamic_slice(x, 1, 0, 4)))
+REFUSED(dynamic_slice_of_less_than_nothing, SHAPE, "dynamic_slice",
+        "size -1 is negative", AT(tg_dynamic_slice(x, 1, 0, -1)))
 REFUSED(sine_of_integers, DTYPE, "sin", "float", AT(tg_sin(i)))
 REFUSED(remainder_of_floats, DTYPE, "rem", "integer", AT(tg_rem(x, x)))
 REFUSED(sum_of_bool, DTYPE, "sum", "number", AT(tg_sum(b, TG_ALL_AXES)))

@@ -280,6 +280,34 @@ Test(build_symbolic, clamping_needs_an_element)
                     "gather: extent to clamp to: must not be 0"});
 }
 
+CALLBACK(four_from_somewhere, tg_dynamic_slice(x, 0, 7, 4))
+CALLBACK(as_many_as_in_y, tg_dynamic_slice(x, 1, 7, tg_value_dim(in[1], 0)))
+
+CALLBACK(y_put_into_x, tg_dynamic_update_slice(x, in[1], 0, 7))
+
+Test(build_symbolic, an_update_fits_into_what_it_updates)
+{
+    check_attempts(y_put_into_x, {S(9, 2), S(4, 2), S(9, 2), NULL},
+                   {S(3, 2), S(4, 2), NOTHING,
+                    "dynamic_update_slice: size of the slice and extent: 4 is "
+                    "more than 3"},
+                   {S(3, 2), S(2, 3), NOTHING,
+                    "dynamic_update_slice: extents: 3 and 2 are not equal"});
+}
+
+Test(build_symbolic, a_dynamic_slice_is_not_larger_than_its_axis)
+{
+    check_attempts(four_from_somewhere, {S(9), NOTHING, S(4), NULL},
+                   {S(4), NOTHING, S(4), NULL},
+                   {S(3), NOTHING, NOTHING,
+                    "dynamic_slice: size of the slice and extent: 4 is more "
+                    "than 3"});
+    check_attempts(as_many_as_in_y, {S(2, 9), S(5), S(2, 5), NULL},
+                   {S(2, 9), S(10), NOTHING,
+                    "dynamic_slice: size of the slice and extent: 10 is more "
+                    "than 9"});
+}
+
 /* -- Reductions and products ----------------------------------------------- */
 
 CALLBACK(largest, tg_reduce_max(x, TG_AXES(0)))

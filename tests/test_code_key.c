@@ -121,6 +121,7 @@ static void change_accesses(subject *s, tgi_kernel_loops *k)
         check_counts(s, access->index);
         if (access->index)
             change_stride(s, &access->index_stride);
+        check_counts(s, access->shift);
     }
 }
 

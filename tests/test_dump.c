@@ -39,6 +39,10 @@ static tgi_graph *make_gallery(void)
     for (int mode = TG_GATHER_CHECK; mode <= TG_GATHER_ZERO; mode++)
         add_node(g, TGI_OP_GATHER, TG_F32, shape_of(g, n, 2), INPUTS(x, i),
                  ATTR(tgi_attr_gather, 1, mode));
+    add_node(g, TGI_OP_DYNAMIC_SLICE, TG_F32, shape_of(g, n, 2),
+             INPUTS(x, number(g, TG_U8, 3)), ATTR(tgi_attr_index, 1));
+    add_node(g, TGI_OP_DYNAMIC_UPDATE, TG_F32, s,
+             INPUTS(x, y, number(g, TG_U8, 3)), ATTR(tgi_attr_index, 1));
     tgi_ref sum = reshaped(g, TGI_OP_SUM, y, scalar_shape(g),
                            ATTR(tgi_attr_axes, 3));
     add_node(g, TGI_OP_ARGMAX, TG_I64, shape_of(g, n), INPUTS(y),

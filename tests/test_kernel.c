@@ -34,6 +34,17 @@ static tg_status run(tgi_kernel *kernel, const void *attr, tgi_view out,
     return kernel(&args);
 }
 
+/* The same of GATHER, which tells its name. */
+static tg_status run_gather(tg_dtype dtype, tg_dtype index_dtype,
+                            const void *attr, tgi_view out, uint32_t n_inputs,
+                            const tgi_view *in)
+{
+    tgi_node node = {.op = TGI_OP_GATHER, .n_inputs = n_inputs, .attr = attr,
+                     .file = "k.c", .line = 7};
+    tgi_kernel_args args = {.node = &node, .out = out, .in = in};
+    return tgi_kernel_gather(dtype, index_dtype)(&args);
+}
+
 /* -- Elementwise over views ------------------------------------------------ */
 
 Test(kernel, elementwise_follows_any_strides)
@@ -173,8 +184,8 @@ Test(kernel, gather_replaces_an_axis_by_those_of_the_indices)
     tgi_view in[] = {dense(x, TG_F32, 2, DIMS(2, 3)),
                      dense(indices, TG_U8, 2, DIMS(2, 2))};
     tgi_attr_gather attr = {1, TG_GATHER_CHECK};
-    cr_assert_eq(run(tgi_kernel_gather(TG_F32, TG_U8), &attr,
-                     dense(out, TG_F32, 3, DIMS(2, 2, 2)), 2, in),
+    cr_assert_eq(run_gather(TG_F32, TG_U8, &attr,
+                            dense(out, TG_F32, 3, DIMS(2, 2, 2)), 2, in),
                  TG_OK);
     cr_expect_arr_eq(out, ((float[]){2, 0, 1, 1, 12, 10, 11, 11}), 32);
 }
@@ -189,8 +200,8 @@ Test(kernel, gather_of_rows_of_a_transposed_view)
     in[0].strides[1] = 3;
     in[1].strides[0] = -1;
     tgi_attr_gather attr = {0, TG_GATHER_CHECK};
-    run(tgi_kernel_gather(TG_I8, TG_I64), &attr,
-        dense(out, TG_I8, 2, DIMS(2, 2)), 2, in);
+    run_gather(TG_I8, TG_I64, &attr,
+               dense(out, TG_I8, 2, DIMS(2, 2)), 2, in);
     cr_expect_arr_eq(out, ((int8_t[]){1, 4, 3, 6}), 4);
 }
 
@@ -201,8 +212,8 @@ Test(kernel, gather_tells_the_first_index_that_is_out_of_range)
     tgi_view in[] = {dense(x, TG_F32, 2, DIMS(2, 5)),
                      dense(indices, TG_I32, 2, DIMS(2, 4))};
     tgi_attr_gather attr = {1, TG_GATHER_CHECK};
-    cr_assert_eq(run(tgi_kernel_gather(TG_F32, TG_I32), &attr,
-                     dense(out, TG_F32, 3, DIMS(2, 2, 4)), 2, in),
+    cr_assert_eq(run_gather(TG_F32, TG_I32, &attr,
+                            dense(out, TG_F32, 3, DIMS(2, 2, 4)), 2, in),
                  TG_ERROR_INDEX);
     cr_expect_str_eq(tg_error(NULL),
                      "k.c:7: gather: index 7 at position [0,3] is out of "
@@ -210,13 +221,13 @@ Test(kernel, gather_tells_the_first_index_that_is_out_of_range)
 
     uint8_t extent = 5;
     in[1] = dense(&extent, TG_U8, 0, NULL);
-    cr_expect_eq(run(tgi_kernel_gather(TG_F32, TG_U8), &attr,
-                     dense(out, TG_F32, 1, DIMS(2)), 2, in),
+    cr_expect_eq(run_gather(TG_F32, TG_U8, &attr,
+                            dense(out, TG_F32, 1, DIMS(2)), 2, in),
                  TG_ERROR_INDEX);
     uint64_t huge = UINT64_MAX;
     in[1] = dense(&huge, TG_U64, 0, NULL);
-    cr_assert_eq(run(tgi_kernel_gather(TG_F32, TG_U64), &attr,
-                     dense(out, TG_F32, 1, DIMS(2)), 2, in),
+    cr_assert_eq(run_gather(TG_F32, TG_U64, &attr,
+                            dense(out, TG_F32, 1, DIMS(2)), 2, in),
                  TG_ERROR_INDEX);
     cr_expect_str_eq(tg_error(NULL),
                      "k.c:7: gather: index 18446744073709551615 at position "
@@ -230,18 +241,18 @@ Test(kernel, gather_clamps_or_clears_on_request)
     tgi_view in[] = {dense(x, TG_F64, 1, DIMS(3)),
                      dense(indices, TG_I64, 1, DIMS(4))};
     tgi_attr_gather attr = {0, TG_GATHER_CLAMP};
-    run(tgi_kernel_gather(TG_F64, TG_I64), &attr,
-        dense(out, TG_F64, 1, DIMS(4)), 2, in);
+    run_gather(TG_F64, TG_I64, &attr,
+               dense(out, TG_F64, 1, DIMS(4)), 2, in);
     cr_expect_arr_eq(out, ((double[]){1, 2, 3, 3}), sizeof(out));
     attr.mode = TG_GATHER_ZERO;
-    run(tgi_kernel_gather(TG_F64, TG_I64), &attr,
-        dense(out, TG_F64, 1, DIMS(4)), 2, in);
+    run_gather(TG_F64, TG_I64, &attr,
+               dense(out, TG_F64, 1, DIMS(4)), 2, in);
     cr_expect_arr_eq(out, ((double[]){0, 2, 0, 0}), sizeof(out));
 
     in[0] = dense(NULL, TG_F64, 1, DIMS(0));
     memset(out, 1, sizeof(out));
-    run(tgi_kernel_gather(TG_F64, TG_I64), &attr,
-        dense(out, TG_F64, 1, DIMS(4)), 2, in);
+    run_gather(TG_F64, TG_I64, &attr,
+               dense(out, TG_F64, 1, DIMS(4)), 2, in);
     cr_expect_arr_eq(out, ((double[]){0, 0, 0, 0}), sizeof(out));
 }
 

@@ -114,6 +114,9 @@ Test(loops, wrong_accesses_are_refused)
             access_of(l, X_ACCESS)->stride[2].distance = 1);
     REFUSED("index of no inst", access_of(l, X_ACCESS)->index = 99);
     REFUSED("index is no i64", access_of(l, PICKED_ACCESS)->index = IN_RANGE);
+    REFUSED("shift of no inst", access_of(l, X_ACCESS)->shift = 99);
+    REFUSED("shift is not known in all of a kernel",
+            access_of(l, PICKED_ACCESS)->shift = INDEX);
     REFUSED("index stride has no value",
             access_of(l, PICKED_ACCESS)->index_stride.distance = -77);
     check_nothing_is_alive();

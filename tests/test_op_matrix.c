@@ -17,7 +17,8 @@
 
 static const char *const files[] = {"unary", "binary", "ternary",  "cast",
                                     "leaf",  "view",   "index",    "reduce",
-                                    "matmul", "random", "composite"};
+                                    "matmul", "random", "composite",
+                                    "dynamic"};
 
 /* -- Operations by name ---------------------------------------------------- */
 
@@ -124,6 +125,18 @@ static tg_value do_gather(const op_case *c, const tg_operand *in)
                         (tg_gather_mode)attribute(c, "mode"), TG_HERE);
 }
 
+static tg_value do_dynamic_slice(const op_case *c, const tg_operand *in)
+{
+    return tg_dynamic_slice_at(in[0], (int)attribute(c, "axis"), in[1],
+                               attribute(c, "size"), TG_HERE);
+}
+
+static tg_value do_dynamic_update(const op_case *c, const tg_operand *in)
+{
+    return tg_dynamic_update_slice_at(in[0], in[1], (int)attribute(c, "axis"),
+                                      in[2], TG_HERE);
+}
+
 static tg_axes axes_of(const op_case *c)
 {
     int axes[MAX_NUMBERS];
@@ -214,6 +227,7 @@ static const struct {
     ROW(random_bits), ROW(random_uniform), ROW(random_normal),
     ROW(call),        {"result", do_call}, {"param", do_nothing},
     {"variable", do_nothing},
+    ROW(dynamic_slice), ROW(dynamic_update),
 };
 
 /* The value of the case's operation; an invalid one if there is none such. */

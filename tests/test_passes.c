@@ -3,6 +3,8 @@
  * test_passes.c - the driver, and the passes fold, shape and dead: what they
  * do, what they leave alone, and that the bits stay.
  */
+#include <stdio.h>
+
 #include "passes.h"
 
 static tgi_graph *g;
@@ -298,6 +300,36 @@ Test(pass_shape, slices_of_slices_become_one)
           "}\n");
     gives(shape_then_dead, slices(20, 19, -1, 20, 19, -1),
           "graph f(%1: i32[20]) {\n  return %1\n}\n");
+}
+
+/* `n` of 9 elements from a start that is known. */
+static tgi_ref dynamic_slice(int64_t n, double start)
+{
+    begin();
+    tgi_ref x = param(g, TG_I32, shape_of(g, 9));
+    return add_node(g, TGI_OP_DYNAMIC_SLICE, TG_I32, shape_of(g, n),
+                    INPUTS(x, number(g, TG_I8, start)),
+                    ATTR(tgi_attr_index, 0));
+}
+
+Test(pass_shape, dynamic_slices_with_a_known_start_are_slices)
+{
+    static const struct {
+        double start;
+        const char *at;
+    } cases[] = {{2, "2"}, {99, "5"}, {-1, "0"}};
+    for (int i = 0; i < 3; i++) {
+        char wanted[200];
+        snprintf(wanted, sizeof wanted,
+                 "graph f(%%1: i32[9]) {\n"
+                 "  %%2 = slice i32[4] %%1 start=[%s] step=[1]\n"
+                 "  return %%2\n"
+                 "}\n",
+                 cases[i].at);
+        gives(shape_then_dead, dynamic_slice(4, cases[i].start), wanted);
+    }
+    gives(shape_then_dead, dynamic_slice(9, 3),
+          "graph f(%1: i32[9]) {\n  return %1\n}\n");
 }
 
 Test(pass_shape, slices_of_nothing_stay_in_range)

@@ -357,6 +357,56 @@ Test(verify, refuses_gathers_of_another_shape)
     refuses("the shape does not follow");
 }
 
+Test(verify, refuses_starts_that_are_no_integer_scalars)
+{
+    tgi_ref i = param(g, TG_I32, shape_of(g, 1));
+    add_node(g, TGI_OP_DYNAMIC_SLICE, TG_F32, shape_of(g, 2, 1), INPUTS(x, i),
+             ATTR(tgi_attr_index, 1));
+    refuses("the start is no integer scalar");
+}
+
+Test(verify, refuses_dynamic_slices_of_more_than_there_is)
+{
+    tgi_ref i = param(g, TG_I32, scalar_shape(g));
+    add_node(g, TGI_OP_DYNAMIC_SLICE, TG_F32, shape_of(g, 2, 4), INPUTS(x, i),
+             ATTR(tgi_attr_index, 1));
+    refuses("axis 1 does not fit");
+}
+
+Test(verify, refuses_dynamic_slices_of_another_shape)
+{
+    tgi_ref i = param(g, TG_I32, scalar_shape(g));
+    add_node(g, TGI_OP_DYNAMIC_SLICE, TG_F32, shape_of(g, 1, 2), INPUTS(x, i),
+             ATTR(tgi_attr_index, 1));
+    refuses("axis 0 does not fit");
+}
+
+Test(verify, refuses_updates_of_another_shape)
+{
+    tgi_ref i = param(g, TG_I32, scalar_shape(g));
+    tgi_ref y = param(g, TG_F32, shape_of(g, 1, 3));
+    add_node(g, TGI_OP_DYNAMIC_UPDATE, TG_F32, s, INPUTS(x, y, i),
+             ATTR(tgi_attr_index, 1));
+    refuses("axis 0 does not fit");
+}
+
+Test(verify, refuses_updates_of_another_type)
+{
+    tgi_ref i = param(g, TG_I32, scalar_shape(g));
+    tgi_ref y = param(g, TG_F64, shape_of(g, 2, 1));
+    add_node(g, TGI_OP_DYNAMIC_UPDATE, TG_F32, s, INPUTS(x, y, i),
+             ATTR(tgi_attr_index, 1));
+    refuses("input 1");
+}
+
+Test(verify, refuses_updates_that_change_the_shape)
+{
+    tgi_ref i = param(g, TG_I32, scalar_shape(g));
+    add_node(g, TGI_OP_DYNAMIC_UPDATE, TG_F32, shape_of(g, 2, 4),
+             INPUTS(x, x, i), ATTR(tgi_attr_index, 1));
+    refuses("the shape does not follow");
+}
+
 Test(verify, refuses_reduced_axes_that_do_not_exist)
 {
     reshaped(g, TGI_OP_SUM, x, scalar_shape(g), ATTR(tgi_attr_axes, 7));

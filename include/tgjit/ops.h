@@ -158,6 +158,23 @@ typedef enum tg_gather_mode {
 TG_API tg_value tg_gather_at(tg_operand x, tg_operand indices, int axis,
                              tg_gather_mode mode, tg_site site);
 
+/*
+ * `size` elements of one axis, from position `start` on: an integer scalar,
+ * which the run decides. It is clamped into 0 … extent - size, so that no
+ * start fails.
+ */
+TG_API tg_value tg_dynamic_slice_at(tg_operand x, int axis, tg_operand start,
+                                    int64_t size, tg_site site);
+
+/*
+ * x with the elements of `update` in place from position `start` of one axis
+ * on, which is clamped in the same way; all other axes are equal. Where x is
+ * not used afterwards nothing is copied.
+ */
+TG_API tg_value tg_dynamic_update_slice_at(tg_operand x, tg_operand update,
+                                           int axis, tg_operand start,
+                                           tg_site site);
+
 /* -- Reductions ------------------------------------------------------------ */
 
 /* Which axes to reduce; made by TG_ALL_AXES and TG_AXES(…). */

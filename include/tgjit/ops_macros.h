@@ -115,6 +115,11 @@
     tg_gather_at(TG_IN(x), TG_IN(indices), axis, TG_GATHER_CHECK, TG_HERE)
 #define tg_gather_with(x, indices, axis, mode) \
     tg_gather_at(TG_IN(x), TG_IN(indices), axis, mode, TG_HERE)
+#define tg_dynamic_slice(x, axis, start, size) \
+    tg_dynamic_slice_at(TG_IN(x), axis, TG_IN(start), size, TG_HERE)
+#define tg_dynamic_update_slice(x, update, axis, start) \
+    tg_dynamic_update_slice_at(TG_IN(x), TG_IN(update), axis, TG_IN(start), \
+                               TG_HERE)
 
 #define TG_ALL_AXES ((tg_axes){-1, false, {0}})
 #define TG_AXES(...) \
@@ -233,6 +238,16 @@ inline tg_value tg_gather_with(tg_in x, tg_in indices, int axis,
                                tg_gather_mode mode, tg_site site = TG_HERE)
 {
     return tg_gather_at(x, indices, axis, mode, site);
+}
+inline tg_value tg_dynamic_slice(tg_in x, int axis, tg_in start, int64_t size,
+                                 tg_site site = TG_HERE)
+{
+    return tg_dynamic_slice_at(x, axis, start, size, site);
+}
+inline tg_value tg_dynamic_update_slice(tg_in x, tg_in update, int axis,
+                                        tg_in start, tg_site site = TG_HERE)
+{
+    return tg_dynamic_update_slice_at(x, update, axis, start, site);
 }
 
 inline tg_axes TG_AXES(std::initializer_list<int> axes)

@@ -442,6 +442,43 @@ def index():
         case("gather", [x, at], x[[0, 1, 2]], "bits", axis=0, mode=1)
 
 
+def part_of(x, start, axis, size):
+    """Where a slice that starts there, clamped, lies."""
+    start = min(max(int(start), 0), x.shape[axis] - size)
+    index = [slice(None)] * x.ndim
+    index[axis] = slice(start, start + size)
+    return tuple(index)
+
+
+def dynamic():
+    begin("dynamic", "to and from where only the run can tell")
+    for dtype in ANY:
+        x = define(dtype, random_bits_of(dtype, (5, 7)))
+        for start, axis, size in ((2, 0, 2), (0, 1, 3), (4, -1, 3), (5, 1, 3),
+                                  (-1, 0, 4), (99, -2, 1), (3, 0, 5),
+                                  (1, 1, 0)):
+            case("dynamic_slice", [x, array("i32", start)],
+                 x[1][part_of(x[1], start, axis, size)], "bits", axis=axis,
+                 size=size)
+            shape = list(x[1].shape)
+            shape[axis] = size
+            update = random_bits_of(dtype, tuple(shape))
+            updated = x[1].copy()
+            updated[part_of(x[1], start, axis, size)] = update
+            case("dynamic_update", [x, update, array("i32", start)], updated,
+                 "bits", axis=axis)
+    x = random_bits_of("f32", (40,))
+    for dtype in INT: # types of starts
+        info = np.iinfo(TYPES[dtype])
+        for start in (info.min, 3, info.max):
+            case("dynamic_slice", [x, array(dtype, start)],
+                 x[part_of(x, start, 0, 33)], "bits", axis=0, size=33)
+            updated = x.copy()
+            updated[part_of(x, start, 0, 5)] = x[7:12]
+            case("dynamic_update", [x, x[7:12], array(dtype, start)], updated,
+                 "bits", axis=0)
+
+
 # -- Reductions ---------------------------------------------------------------
 
 
@@ -816,4 +853,5 @@ reduce()
 matmul()
 random_numbers()
 composite()
+dynamic()
 case_file.end()

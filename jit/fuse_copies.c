@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuse_copies.c - copies that need not be. What begins as a copy of another
+ * buffer and is then changed in some places, as updates and scatters are, can
+ * take the place of that buffer if nobody reads the old contents once they
+ * change; then only the changes are stored. So can a copy of a variable that
+ * is assigned to it again.
+ *
+ * A kernel that changes elements may read the very elements it changes, as
+ * x[i] += 1 does: they are loaded before they are stored.
+ */
+#include "fuse_merge.h"
+
+/* A place in the list of steps. */
+typedef struct place {
+    size_t step;
+    uint32_t epoch;
+    bool is_tiny;
+    bool is_there;
+} place;
+
+/* True if all of `a` is done when `b` begins: there is a barrier between, or
+   one thread does both. */
+static bool is_before(const place *a, const place *b)
+{
+    return a->epoch < b->epoch ||
+           (a->step < b->step && a->is_tiny && b->is_tiny);
+}
+
+/* -- What a kernel does to two buffers ------------------------------------- */
+
+typedef struct pair {
+    tgi_merger *m;
+    uint32_t old, new;
+} pair;
+
+/* The access that a store copies from, element by element; NULL: it does
+   something else. */
+static const tgi_access *copied(const tgi_kernel_loops *k,
+                                const tgi_loop_store *store)
+{
+    const tgi_inst *value = &k->insts.data[store->value];
+    if (value->kind != TGI_INST_LOAD)
+        return NULL;
+    const tgi_access *from = &k->accesses.data[value->number];
+    return tgi_is_same_element(k, from, &k->accesses.data[store->access])
+               ? from
+               : NULL;
+}
+
+static bool is_copy(const tgi_merger *m, const tgi_kernel_loops *k,
+                    const tgi_loop_store *store, uint32_t from, uint32_t to)
+{
+    const tgi_access *access = copied(k, store);
+    return access && tgi_merger_find(m, access->buffer) == from &&
+           tgi_merger_buffer(m, k, store->access) == to;
+}
+
+/* True if a store of `to` does more than to copy `from`. */
+static bool changes(const pair *p, const tgi_kernel_loops *k,
+                    const tgi_loop_store *store, uint32_t from, uint32_t to)
+{
+    return tgi_merger_buffer(p->m, k, store->access) == to &&
+           !is_copy(p->m, k, store, from, to);
+}
+
+static bool any_changes(const pair *p, const tgi_kernel_loops *k,
+                        uint32_t from, uint32_t to)
+{
+    for (size_t i = 0; i < k->stores.n; i++)
+        if (changes(p, k, &k->stores.data[i], from, to))
+            return true;
+    return false;
+}
+
+static bool any_loads(const pair *p, const tgi_kernel_loops *k,
+                      uint32_t buffer)
+{
+    for (size_t i = 1; i < k->insts.n; i++)
+        if (k->insts.data[i].kind == TGI_INST_LOAD &&
+            tgi_merger_buffer(p->m, k, k->insts.data[i].number) == buffer)
+            return true;
+    return false;
+}
+
+static bool any_copies(const pair *p, const tgi_kernel_loops *k,
+                       uint32_t from, uint32_t to)
+{
+    for (size_t i = 0; i < k->stores.n; i++)
+        if (is_copy(p->m, k, &k->stores.data[i], from, to))
+            return true;
+    return false;
+}
+
+/* True if all that a kernel which changes `new` loads of `old` is what it
+   changes, and it does so before. */
+static bool loads_what_it_changes(const pair *p, const tgi_kernel_loops *k)
+{
+    for (size_t i = 1; i < k->insts.n; i++) {
+        const tgi_inst *inst = &k->insts.data[i];
+        if (inst->kind != TGI_INST_LOAD ||
+            tgi_merger_buffer(p->m, k, inst->number) != p->old)
+            continue;
+        for (size_t j = 0; j < k->stores.n; j++) {
+            const tgi_loop_store *store = &k->stores.data[j];
+            if (changes(p, k, store, p->old, p->new) &&
+                (inst->phase > store->phase ||
+                 !tgi_is_same_element(k, &k->accesses.data[inst->number],
+                                      &k->accesses.data[store->access])))
+                return false;
+        }
+    }
+    return tgi_goes_once(k);
+}
+
+/* -- Is it legal? ---------------------------------------------------------- */
+
+/* Goes to the next step. */
+static void advance(const tgi_loops *loops, place *at)
+{
+    at->epoch += loops->steps.data[at->step].kind == TGI_STEP_BARRIER;
+    at->step++;
+}
+
+/* The kernel of the step, if it runs one. */
+static const tgi_kernel_loops *enter(const tgi_loops *loops, place *at)
+{
+    const tgi_kernel_loops *k = tgi_loops_kernel_at(loops, at->step);
+    at->is_tiny = k && k->is_tiny;
+    return k;
+}
+
+/* The first step that changes `new`. */
+static place first_change(const pair *p)
+{
+    const tgi_loops *loops = p->m->loops;
+    place at = {0};
+    for (; at.step < loops->steps.n; advance(loops, &at)) {
+        const tgi_kernel_loops *k = enter(loops, &at);
+        if (k && any_changes(p, k, p->old, p->new)) {
+            at.is_there = true;
+            break;
+        }
+    }
+    return at;
+}
+
+static bool is_printed(const pair *p, const place *at)
+{
+    const tgi_loops *loops = p->m->loops;
+    const tgi_loop_step *step = &loops->steps.data[at->step];
+    if (step->kind != TGI_STEP_HOST)
+        return false;
+    const tgi_host_step *host = &loops->hosts.data[step->number];
+    const uint32_t n = tgi_graph_node(loops->graph, host->print)->n_inputs;
+    for (uint32_t i = 0; i < n; i++)
+        if (tgi_merger_find(p->m, host->buffers[i]) == p->old)
+            return true;
+    return false;
+}
+
+/* True if a step does nothing that the two as one could not take. `copy` is
+   the one that begins `new`, `change` the first that changes it. */
+static bool allows(const pair *p, const place *at, const place *copy,
+                   const place *change)
+{
+    if (is_printed(p, at))
+        return !change->is_there || is_before(at, change);
+    const tgi_kernel_loops *k = tgi_loops_kernel_at(p->m->loops, at->step);
+    if (!k)
+        return true;
+    const bool is_read = any_loads(p, k, p->old);
+    const bool is_set = any_changes(p, k, p->new, p->old);
+    if (k->kept && (is_read || is_set || any_loads(p, k, p->new)))
+        return false;
+    if (is_set && !is_before(at, copy))
+        return false;
+    if (!is_read || !change->is_there || is_before(at, change))
+        return true;
+    return at->step == change->step && loads_what_it_changes(p, k);
+}
+
+/* True if a variable may change as soon as `new` does: it is set to nothing
+   else, and no step between could fail or look. */
+static bool is_set_again(const pair *p, const place *change)
+{
+    const tgi_loops *loops = p->m->loops;
+    bool is_set = false, has_stop = false;
+    for (size_t i = 0; i < loops->steps.n; i++) {
+        const int kind = loops->steps.data[i].kind;
+        if (kind != TGI_STEP_RUN) {
+            has_stop |= kind != TGI_STEP_BARRIER && change->is_there &&
+                        i > change->step;
+            continue;
+        }
+        const tgi_kernel_loops *k = tgi_loops_kernel_at(loops, i);
+        if (any_changes(p, k, p->new, p->old))
+            return false;
+        if (!any_copies(p, k, p->new, p->old))
+            continue;
+        if (has_stop)
+            return false;
+        is_set = true;
+    }
+    return is_set;
+}
+
+static bool can_be_one(const pair *p, const place *copy)
+{
+    const tgi_loops *loops = p->m->loops;
+    const tgi_loop_buffer *before = &loops->buffers.data[p->old];
+    const tgi_loop_buffer *after = &loops->buffers.data[p->new];
+    const bool is_variable = before->place == TGI_PLACE_PARAM;
+    if (p->old == p->new || before->count != after->count ||
+        before->dtype != after->dtype ||
+        !(before->place == TGI_PLACE_TEMP || is_variable) ||
+        !(after->place == TGI_PLACE_TEMP ||
+          (after->place == TGI_PLACE_RESULT && !is_variable)))
+        return false;
+    const place change = first_change(p);
+    for (place at = {0}; at.step < loops->steps.n; advance(loops, &at)) {
+        enter(loops, &at);
+        if (!allows(p, &at, copy, &change))
+            return false;
+    }
+    return !is_variable || is_set_again(p, &change);
+}
+
+void tgi_merge_copies(tgi_merger *m)
+{
+    const tgi_loops *loops = m->loops;
+    for (place at = {0}; at.step < loops->steps.n; advance(loops, &at)) {
+        const tgi_kernel_loops *k = enter(loops, &at);
+        for (size_t i = 0; k && i < k->stores.n; i++) {
+            const tgi_access *from = copied(k, &k->stores.data[i]);
+            if (!from)
+                continue;
+            const pair p = {m, tgi_merger_find(m, from->buffer),
+                            tgi_merger_buffer(m, k, k->stores.data[i].access)};
+            if (can_be_one(&p, &at))
+                tgi_merger_merge(m, p.old, p.new);
+        }
+    }
+}
+
+/* -- What is left ---------------------------------------------------------- */
+
+/* Copies between buffers that have become one. What was one before may have
+   been changed in between: a variable can be set back to what it was. */
+static void drop_stores(const tgi_merger *m, tgi_kernel_loops *k)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < k->stores.n; i++) {
+        const tgi_loop_store store = k->stores.data[i];
+        const tgi_access *from = copied(k, &store);
+        if (!from ||
+            from->buffer == k->accesses.data[store.access].buffer ||
+            tgi_merger_find(m, from->buffer) !=
+                tgi_merger_buffer(m, k, store.access))
+            k->stores.data[n++] = store;
+    }
+    k->stores.n = n;
+}
+
+/* An epoch is gone: those behind it have other numbers. */
+static void drop_epoch(tgi_loops *loops, uint32_t epoch)
+{
+    loops->n_epochs--;
+    for (size_t i = 0; i < loops->buffers.n; i++) {
+        tgi_loop_buffer *b = &loops->buffers.data[i];
+        b->first -= b->first > epoch;
+        b->last -= b->last > 0 && b->last >= epoch;
+    }
+}
+
+/* True if a barrier is between nothing and something that needs none. */
+static bool is_idle(const tgi_loops *loops, size_t n_kept, size_t barrier)
+{
+    if (n_kept)
+        return loops->steps.data[n_kept - 1].kind == TGI_STEP_BARRIER;
+    return barrier + 1 < loops->steps.n &&
+           loops->steps.data[barrier + 1].kind == TGI_STEP_RUN;
+}
+
+/* Takes away runs of kernels that are gone, and barriers behind nothing. */
+static void drop_steps(tgi_loops *loops)
+{
+    size_t n = 0;
+    uint32_t epoch = 0;
+    for (size_t i = 0; i < loops->steps.n; i++) {
+        const tgi_loop_step step = loops->steps.data[i];
+        const bool is_barrier = step.kind == TGI_STEP_BARRIER;
+        if (step.kind == TGI_STEP_RUN && !loops->kernels.data[step.number])
+            continue;
+        if (is_barrier && is_idle(loops, n, i)) {
+            drop_epoch(loops, epoch);
+            continue;
+        }
+        epoch += is_barrier;
+        loops->steps.data[n++] = step;
+    }
+    if (n && loops->steps.data[n - 1].kind == TGI_STEP_BARRIER) {
+        drop_epoch(loops, epoch);
+        n--;
+    }
+    loops->steps.n = n;
+}
+
+static void renumber_kernels(tgi_loops *loops)
+{
+    uint32_t old = 0, number = 0; /* steps mostly go by number */
+    for (size_t i = 0; i < loops->steps.n; i++) {
+        tgi_loop_step *step = &loops->steps.data[i];
+        if (step->kind != TGI_STEP_RUN)
+            continue;
+        if (step->number < old)
+            old = number = 0;
+        for (; old < step->number; old++)
+            number += loops->kernels.data[old] != NULL;
+        step->number = number;
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < loops->kernels.n; i++)
+        if (loops->kernels.data[i])
+            loops->kernels.data[n++] = loops->kernels.data[i];
+    loops->kernels.n = n;
+}
+
+void tgi_drop_copies(tgi_merger *m)
+{
+    tgi_loops *loops = m->loops;
+    bool is_any = false;
+    for (size_t i = 0; i < loops->kernels.n; i++) {
+        tgi_kernel_loops *k = loops->kernels.data[i];
+        drop_stores(m, k);
+        if (k->stores.n || k->reductions.n || k->checks.n)
+            continue;
+        tgi_kernel_loops_destroy(k);
+        loops->kernels.data[i] = NULL;
+        is_any = true;
+    }
+    if (!is_any)
+        return;
+    drop_steps(loops);
+    renumber_kernels(loops);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * build_dynamic.c - operations on places that only the run can tell: dynamic
+ * slices and updates.
+ */
+#include <string.h>
+
+#include "build.h"
+
+/* The axis of `in`[0] along which something starts at in[n - 1]; -1 and an
+   error. */
+static int dynamic_axis(tgi_builder *b, const tgi_ref *in, size_t n,
+                        int user_axis)
+{
+    int axis = tgi_build_axis(b, in[0], user_axis);
+    const tgi_ref start = in[n - 1];
+    if (axis >= 0 && !tgi_dtype_is(tgi_graph_node(b->graph, start)->dtype,
+                                   TGI_CLASS_INT)) {
+        tgi_build_fail(b, TG_ERROR_DTYPE, in, n,
+                       "the start needs an integer type");
+        return -1;
+    }
+    if (axis >= 0 && tgi_graph_shape(b->graph, start)->rank != 0) {
+        tgi_build_fail(b, TG_ERROR_SHAPE, in, n, "the start is not a scalar");
+        return -1;
+    }
+    return axis;
+}
+
+/* True if `size` elements of an axis of in[0] can be had; else an error. */
+static bool check_size(tgi_builder *b, const tgi_ref *in, size_t n, int axis,
+                       tgi_dim size)
+{
+    if (tgi_build_check(b, TGI_CHECK_AT_MOST, size,
+                        tgi_graph_shape(b->graph, in[0])->dims[axis],
+                        "size of the slice and extent"))
+        return true;
+    tgi_strbuf text = {0};
+    tgi_dim_print(b->graph->dims, size, &text);
+    tgi_build_fail(b, TG_ERROR_SHAPE, in, n,
+                   "axis %d has fewer than %s elements", axis,
+                   text.text ? text.text : "?");
+    tgi_strbuf_deinit(&text);
+    return false;
+}
+
+tgi_ref tgi_build_dynamic_slice(tgi_builder *b, tgi_ref x, int user_axis,
+                                tgi_ref start, int64_t size)
+{
+    if (!x || !start)
+        return 0;
+    const tgi_ref in[] = {x, start};
+    int axis = dynamic_axis(b, in, 2, user_axis);
+    if (axis < 0)
+        return 0;
+    if (!tgi_dims_has(b->graph->dims, size))
+        return tgi_build_fail(b, TG_ERROR_SHAPE, in, 2,
+                              "size %lld is negative", (long long)size);
+    if (!check_size(b, in, 2, axis, size))
+        return 0;
+    const tgi_shape *shape = tgi_graph_shape(b->graph, x);
+    tgi_dim dims[TG_MAX_RANK];
+    memcpy(dims, shape->dims, (size_t)shape->rank * sizeof(dims[0]));
+    dims[axis] = size;
+    tgi_attr_index attr = {axis};
+    return tgi_build_node(b, TGI_OP_DYNAMIC_SLICE,
+                          tgi_graph_node(b->graph, x)->dtype,
+                          tgi_build_shape(b, shape->rank, dims), in, 2, &attr,
+                          sizeof(attr));
+}
+
+tgi_ref tgi_build_dynamic_update(tgi_builder *b, tgi_ref x, tgi_ref update,
+                                 int user_axis, tgi_ref start)
+{
+    if (!x || !update || !start)
+        return 0;
+    tgi_ref in[] = {x, update, start};
+    int axis = dynamic_axis(b, in, 3, user_axis);
+    if (axis < 0)
+        return 0;
+    tg_dtype dtype = tgi_build_unify(b, in, 2);
+    if (dtype == TG_DTYPE_NONE)
+        return 0;
+    const tgi_shape *whole = tgi_graph_shape(b->graph, x);
+    const tgi_shape *part = tgi_graph_shape(b->graph, update);
+    bool fits = part->rank == whole->rank;
+    for (int i = 0; fits && i < whole->rank; i++)
+        fits = i == axis ||
+               tgi_build_check(b, TGI_CHECK_EQUAL, part->dims[i],
+                               whole->dims[i], "extents");
+    if (!fits)
+        return tgi_build_fail(b, TG_ERROR_SHAPE, in, 2,
+                              "shapes differ beside axis %d", axis);
+    if (!check_size(b, in, 2, axis, part->dims[axis]))
+        return 0;
+    tgi_attr_index attr = {axis};
+    return tgi_build_node(b, TGI_OP_DYNAMIC_UPDATE, dtype,
+                          tgi_graph_node(b->graph, x)->shape, in, 3, &attr,
+                          sizeof(attr));
+}

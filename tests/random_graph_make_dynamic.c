@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * random_graph_make_dynamic.c - what moves elements to or from where only the
+ * run can tell.
+ */
+#include "random_graph.h"
+
+/* A number of any integer type: computed by the run if it can be, in range or
+   not. */
+static rg_operand take_start(rg_maker *m)
+{
+    tg_dtype dtype = rg_take_dtype(&m->bytes, TGI_CLASS_INT);
+    unsigned choice = rg_take(&m->bytes);
+    rg_operand x = rg_pick_value(m);
+    if (choice % 4 == 0 || rg_count(&x.type) == 0)
+        x = rg_scalar(m, dtype);
+    x = rg_fit_dtype(m, x, dtype);
+    rg_type scalar = {.dtype = (uint8_t)dtype};
+    /* A number of another type fits all but this. */
+    if (!tgi_dtype_is(x.type.dtype, TGI_CLASS_INT))
+        return rg_keep(m, scalar, RG_DO(m, tg_scalar(dtype, 3)));
+    if (x.type.rank == 0)
+        return x;
+    /* Small numbers are more often in range. */
+    scalar.dtype = x.type.dtype;
+    rg_operand any = rg_keep(
+        m, scalar, RG_DO(m, tg_reduce_max(x.operand, TG_ALL_AXES)));
+    if (choice & 4)
+        return any;
+    return rg_keep(m, scalar, RG_DO(m, tg_and(any.operand, 7)));
+}
+
+/* At most `most`, and what the library is told: an extent of a value if one
+   fits. */
+static int64_t take_size(rg_maker *m, int64_t most, int64_t *out_told)
+{
+    unsigned choice = rg_take(&m->bytes);
+    rg_operand like = rg_pick_value(m);
+    for (int axis = 0; choice % 2 && axis < like.type.rank; axis++)
+        if (like.type.dims[axis] <= most) {
+            *out_told = rg_dim(m, &like, axis);
+            return like.type.dims[axis];
+        }
+    return *out_told = rg_below(&m->bytes, (int)(most < 200 ? most : 200) + 1);
+}
+
+void rg_make_dynamic_slice(rg_maker *m, tgi_op op)
+{
+    (void)op;
+    rg_operand x = rg_pick_ranked(m);
+    int axis = rg_below(&m->bytes, x.type.rank);
+    rg_operand start = take_start(m);
+    rg_type type = x.type;
+    int64_t told;
+    type.dims[axis] = take_size(m, x.type.dims[axis], &told);
+    type.is_weak = false;
+    rg_keep(m, type,
+            RG_DO(m, tg_dynamic_slice(x.operand, axis, start.operand, told)));
+}
+
+/* What fits into x along an axis: a value that does, or a part of x itself. */
+static rg_operand take_update(rg_maker *m, const rg_operand *x, int axis)
+{
+    int first = rg_below(&m->bytes, RG_MOST_VALUES);
+    for (int i = 0; i < m->n_values; i++) {
+        rg_operand update = m->values[(first + i) % m->n_values];
+        bool fits = update.type.rank == x->type.rank;
+        for (int k = 0; fits && k < x->type.rank; k++)
+            fits = k == axis ? update.type.dims[k] <= x->type.dims[k]
+                             : update.type.dims[k] == x->type.dims[k];
+        if (fits && rg_below(&m->bytes, 2))
+            return rg_fit_dtype(m, update, (tg_dtype)x->type.dtype);
+    }
+    rg_type type = x->type;
+    int64_t told;
+    type.dims[axis] = take_size(m, x->type.dims[axis], &told);
+    type.is_weak = false;
+    rg_operand start = take_start(m);
+    rg_operand part = rg_keep(
+        m, type,
+        RG_DO(m, tg_dynamic_slice(x->operand, axis, start.operand, told)));
+    if (!tgi_dtype_is(type.dtype, TGI_CLASS_NUM) || rg_below(&m->bytes, 2))
+        return part;
+    return rg_keep(m, type, RG_DO(m, tg_add(part.operand, part.operand)));
+}
+
+/* Now and then several, each in place of the one before. */
+void rg_make_dynamic_update(rg_maker *m, tgi_op op)
+{
+    (void)op;
+    rg_operand x = rg_pick_ranked(m);
+    for (int n = 1 + rg_below(&m->bytes, 3); n > 0; n--) {
+        int axis = rg_below(&m->bytes, x.type.rank);
+        rg_operand update = take_update(m, &x, axis);
+        rg_operand start = take_start(m);
+        rg_type type = x.type;
+        type.is_weak = false;
+        x = rg_keep(m, type,
+                    RG_DO(m, tg_dynamic_update_slice(x.operand, update.operand,
+                                                     axis, start.operand)));
+    }
+}
+
+/* Changes the elements from a start on, twice: the second time this may happen
+   in place. */
+void rg_make_dynamic_change(rg_maker *m, tgi_op op)
+{
+    (void)op;
+    rg_operand x = rg_fit_classes(m, rg_pick_ranked(m), TGI_CLASS_NUM);
+    rg_type type = x.type, part = x.type;
+    int axis = rg_below(&m->bytes, type.rank);
+    int64_t told;
+    part.dims[axis] = take_size(m, type.dims[axis], &told);
+    type.is_weak = part.is_weak = false;
+    rg_operand start = take_start(m);
+    for (int n = 0; n < 2; n++) {
+        rg_operand own = rg_keep(
+            m, part,
+            RG_DO(m, tg_dynamic_slice(x.operand, axis, start.operand, told)));
+        rg_operand less = rg_immediate_exact(m, (tg_dtype)type.dtype);
+        rg_operand new = rg_keep(
+            m, part, RG_DO(m, tg_sub(own.operand, less.operand)));
+        x = rg_keep(m, type,
+                    RG_DO(m, tg_dynamic_update_slice(x.operand, new.operand,
+                                                     axis, start.operand)));
+    }
+}
+
+/* A variable of which a part is set. */
+void rg_make_assign_part(rg_maker *m, tgi_op op)
+{
+    (void)op;
+    const rg_operand *variable = rg_pick_variable(m);
+    if (!variable || variable->type.rank == 0)
+        return;
+    const rg_operand v = *variable;
+    int axis = rg_below(&m->bytes, v.type.rank);
+    rg_operand x = rg_keep(m, v.type, RG_DO(m, tg_read(v.operand)));
+    rg_operand update = take_update(m, &x, axis);
+    rg_operand start = take_start(m);
+    rg_operand new = rg_keep(
+        m, v.type,
+        RG_DO(m, tg_dynamic_update_slice(x.operand, update.operand, axis,
+                                         start.operand)));
+    rg_keep(m, v.type, RG_DO(m, tg_assign(v.operand, new.operand)));
+}

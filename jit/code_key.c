@@ -141,6 +141,7 @@ static void put_control(tgi_strbuf *key, const tgi_control_loops *control)
     for (uint32_t i = 0; i < control->n_carried; i++) {
         put(key, control->carried[i]);
         put(key, control->place[i]);
+        put(key, control->is_value ? control->is_value[i] : 0);
     }
     put(key, control->n_moved);
     for (uint32_t i = 0; i < control->n_moved; i++) {

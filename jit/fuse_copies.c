@@ -8,6 +8,9 @@
  *
  * A kernel that changes elements may read the very elements it changes, as
  * x[i] += 1 does: they are loaded before they are stored.
+ *
+ * What a loop carries has two buffers, and needs but one if the body changes
+ * the value in this way, or all of its elements where they are.
  */
 #include "fuse_merge.h"
 
@@ -152,7 +155,7 @@ static bool is_printed(const pair *p, const place *at)
     if (step->kind != TGI_STEP_HOST)
         return false;
     const tgi_host_step *host = &loops->hosts.data[step->number];
-    const uint32_t n = tgi_graph_node(loops->graph, host->print)->n_inputs;
+    const uint32_t n = tgi_graph_node(host->graph, host->print)->n_inputs;
     for (uint32_t i = 0; i < n; i++)
         if (tgi_merger_find(p->m, host->buffers[i]) == p->old)
             return true;
@@ -205,6 +208,48 @@ static bool is_set_again(const pair *p, const place *change)
     return is_set;
 }
 
+/* Steps of the innermost loop that a step is in; all of them if it is in
+   none. */
+typedef struct range {
+    size_t begin, end;
+} range;
+
+static range loop_around(const tgi_loops *loops, size_t step)
+{
+    range all = {0, loops->steps.n};
+    size_t depth = 0;
+    for (size_t i = step; i-- > 0;) {
+        const int kind = loops->steps.data[i].kind;
+        depth += kind == TGI_STEP_AGAIN;
+        if (kind != TGI_STEP_LOOP || depth-- > 0)
+            continue;
+        all.begin = i;
+        break;
+    }
+    const tgi_loop_step *first = &loops->steps.data[all.begin];
+    for (size_t i = all.begin;
+         first->kind == TGI_STEP_LOOP && i < loops->steps.n; i++)
+        if (loops->steps.data[i].kind == TGI_STEP_AGAIN &&
+            loops->steps.data[i].number == first->number)
+            all.end = i;
+    return all;
+}
+
+/* True if nothing outside of these steps touches the buffer. */
+static bool is_local(const pair *p, uint32_t buffer, range within)
+{
+    const tgi_loops *loops = p->m->loops;
+    for (size_t i = 0; i < loops->steps.n; i++) {
+        const tgi_kernel_loops *k = tgi_loops_kernel_at(loops, i);
+        if (i == within.begin && within.end < loops->steps.n)
+            i = within.end;
+        for (uint32_t a = 0; k && a < k->accesses.n; a++)
+            if (tgi_merger_buffer(p->m, k, a) == buffer)
+                return false;
+    }
+    return true;
+}
+
 static bool can_be_one(const pair *p, const place *copy)
 {
     const tgi_loops *loops = p->m->loops;
@@ -212,10 +257,17 @@ static bool can_be_one(const pair *p, const place *copy)
     const tgi_loop_buffer *after = &loops->buffers.data[p->new];
     const bool is_variable = before->place == TGI_PLACE_PARAM;
     if (p->old == p->new || before->count != after->count ||
-        before->dtype != after->dtype ||
+        before->dtype != after->dtype || before->is_pinned ||
+        after->is_pinned ||
         !(before->place == TGI_PLACE_TEMP || is_variable) ||
         !(after->place == TGI_PLACE_TEMP ||
           (after->place == TGI_PLACE_RESULT && !is_variable)))
+        return false;
+    /* In a loop, steps come again: what is there before is there after. */
+    const range around = loop_around(loops, copy->step);
+    if (around.end < loops->steps.n &&
+        (!is_local(p, p->new, around) ||
+         (!is_variable && !is_local(p, p->old, around))))
         return false;
     const place change = first_change(p);
     for (place at = {0}; at.step < loops->steps.n; advance(loops, &at)) {
@@ -225,6 +277,65 @@ static bool can_be_one(const pair *p, const place *copy)
     }
     return !is_variable || is_set_again(p, &change);
 }
+
+/* -- What loops carry ------------------------------------------------------ */
+
+/* True if steps of the loop leave what `new` is to become where `old` was. The
+   first change must not be in a loop inside: there it comes again. */
+static bool can_carry_in_place(const pair *p, range loop)
+{
+    const tgi_loops *loops = p->m->loops;
+    const place change = first_change(p);
+    if (change.is_there && loop_around(loops, change.step).begin != loop.begin)
+        return false;
+    for (place at = {0}; at.step < loop.end; advance(loops, &at)) {
+        enter(loops, &at);
+        if (at.step > loop.begin && !allows(p, &at, &at, &change))
+            return false;
+    }
+    return true;
+}
+
+/* The second buffer of a carried value is left over: it is the first one. */
+static void carry_in_place(tgi_merger *m, tgi_control_loops *c, range loop)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < c->n_moved; i++) {
+        const pair p = {m, c->from[i], c->to[i]};
+        bool is_second = true; /* and not one that the body reads */
+        for (uint32_t k = 0; k < c->n_carried; k++)
+            is_second &= c->carried[k] != p.new;
+        if (is_second && can_carry_in_place(&p, loop)) {
+            m->same[p.new] = p.old;
+            m->has_merged = true;
+            continue;
+        }
+        c->to[n] = c->to[i];
+        c->from[n++] = c->from[i];
+    }
+    c->n_moved = n;
+    /* What is where it is wanted need not be moved. */
+    n = 0;
+    for (uint32_t i = 0; i < c->n_moved; i++) {
+        if (tgi_merger_find(m, c->from[i]) == c->to[i])
+            continue;
+        c->to[n] = c->to[i];
+        c->from[n++] = c->from[i];
+    }
+    c->n_moved = n;
+}
+
+void tgi_merge_carried(tgi_merger *m)
+{
+    tgi_loops *loops = m->loops;
+    for (size_t i = 0; i < loops->steps.n; i++)
+        if (loops->steps.data[i].kind == TGI_STEP_LOOP)
+            carry_in_place(m,
+                           &loops->controls.data[loops->steps.data[i].number],
+                           loop_around(loops, i + 1));
+}
+
+/* -- Copies ---------------------------------------------------------------- */
 
 void tgi_merge_copies(tgi_merger *m)
 {

@@ -137,6 +137,7 @@ void tgi_merger_merge(tgi_merger *m, uint32_t old, uint32_t new)
     if (before->last < after->last)
         before->last = after->last;
     before->node = after->node;
+    before->graph = after->graph;
 }
 
 /* Looks for something whose place `new` can take. */
@@ -270,6 +271,7 @@ tg_status tgi_fuse_in_place(tgi_fuse_state *s)
         m.epoch = memory + 2 * n;
         for (uint32_t i = 0; i < n; i++)
             m.same[i] = i;
+        tgi_merge_carried(&m);
         tgi_merge_copies(&m);
         visit_epochs(&m);
         if (m.has_merged) {

@@ -48,6 +48,8 @@ void tgi_merger_merge(tgi_merger *m, uint32_t old, uint32_t new);
 
 /* Merges buffers of which one begins as a copy of the other. */
 void tgi_merge_copies(tgi_merger *m);
+/* The same for the two buffers of what a loop carries. */
+void tgi_merge_carried(tgi_merger *m);
 /* Takes away what stores elements where they are already, and steps of which
    nothing is left. */
 void tgi_drop_copies(tgi_merger *m);

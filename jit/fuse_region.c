@@ -345,6 +345,7 @@ tg_status tgi_stepper_region(tgi_stepper *st, tgi_ref ref)
                                                             ->n_graphs};
     if (!tgi_vec_push(&s->loops->controls, control))
         return tgi_error_memory();
+    s->loops->buffers.data[control.decides].is_pinned = true;
     TGI_TRY(tgi_stepper_barrier(st));
     for (uint32_t i = 0; i < node->n_inputs; i++)
         TGI_TRY(tgi_stepper_touch(st, r.params[i] - 1, TGI_TOUCH_READ));

@@ -259,8 +259,8 @@ tg_status tgi_fuse_build(tgi_fuse_state *s)
     keep_buffers(s->loops);
     tgi_vec_deinit(&st.touched);
     if (!status)
-        status = tgi_fuse_tiny_loops(s);
+        status = tgi_fuse_in_place(s);
     if (!status)
-        status = tgi_fuse_tiny_values(s);
-    return status ? status : tgi_fuse_in_place(s);
+        status = tgi_fuse_tiny_loops(s);
+    return status ? status : tgi_fuse_tiny_values(s);
 }

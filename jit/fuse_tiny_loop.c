@@ -45,51 +45,80 @@ static bool is_all_tiny(const tgi_loops *loops, size_t begin, size_t end)
     return true;
 }
 
-/* True if kernels touch the buffer in known places only. */
-static bool has_places(const tgi_loops *loops, size_t begin, size_t end,
-                       uint32_t buffer)
+/* What kernels of a loop do to a buffer. */
+typedef struct use {
+    bool is_stored;
+    bool has_places; /* it is known which elements they touch */
+} use;
+
+static use use_of(const tgi_loops *loops, size_t begin, size_t end,
+                  uint32_t buffer)
 {
+    use u = {.has_places = true};
     for (size_t i = begin; i < end; i++) {
         const tgi_kernel_loops *k = tgi_loops_kernel_at(loops, i);
         for (size_t a = 0; k && a < k->accesses.n; a++)
-            if (k->accesses.data[a].buffer == buffer &&
-                !tgi_fuse_has_place(k, &k->accesses.data[a]))
-                return false;
+            if (k->accesses.data[a].buffer == buffer)
+                u.has_places &=
+                    tgi_fuse_has_place(k, &k->accesses.data[a]);
+        for (size_t j = 0; k && j < k->stores.n; j++)
+            u.is_stored |=
+                k->accesses.data[k->stores.data[j].access].buffer == buffer;
     }
-    return true;
+    return u;
 }
 
-/* True if all that a loop changes can be values. */
+/* True if value k of a loop can be in registers. */
+static bool can_be_value(const tgi_loops *loops, size_t begin, size_t end,
+                         const tgi_control_loops *c, uint32_t k)
+{
+    const tgi_dim count = loops->buffers.data[c->carried[k]].count;
+    return tgi_dim_is_known(count) && count <= MOST_CARRIED &&
+           use_of(loops, begin, end, c->carried[k]).has_places &&
+           use_of(loops, begin, end, c->place[k]).has_places;
+}
+
+/* True if all that a loop changes can be values, or is changed in memory where
+   it is. */
 static bool can_carry(const tgi_loops *loops, size_t begin, size_t end)
 {
     const tgi_control_loops *c =
         &loops->controls.data[loops->steps.data[begin].number];
     int64_t all = 0;
     for (uint32_t k = 0; k < c->n_carried; k++) {
-        const tgi_loop_buffer *b = &loops->buffers.data[c->carried[k]];
-        if (c->carried[k] == c->place[k])
-            continue; /* it stays in memory */
-        if (!tgi_dim_is_known(b->count) || b->count > MOST_CARRIED ||
-            !has_places(loops, begin, end, c->carried[k]) ||
-            !has_places(loops, begin, end, c->place[k]))
+        if (can_be_value(loops, begin, end, c, k))
+            all += loops->buffers.data[c->carried[k]].count;
+        else if (c->carried[k] != c->place[k])
             return false;
-        all += b->count;
     }
     return all <= MOST_CARRIED;
 }
 
-/* What only such a loop touches has no memory. */
-static void set_values(tgi_loops *loops, const tgi_control_loops *c)
+/* Which of its values are in registers; what only the loop touches has no
+   memory. */
+static tg_status set_values(tgi_loops *loops, size_t begin, size_t end)
 {
-    for (uint32_t i = 0; i < c->n_moved; i++) {
-        bool is_carried = false;
-        for (uint32_t k = 0; k < c->n_carried; k++)
-            is_carried |= c->carried[k] == c->to[i];
-        if (!is_carried)
-            loops->buffers.data[c->to[i]].place = TGI_PLACE_VALUES;
+    tgi_control_loops *c =
+        &loops->controls.data[loops->steps.data[begin].number];
+    c->is_value = tgi_arena_alloc(&loops->arena, c->n_carried + 1);
+    if (!c->is_value)
+        return tgi_error_memory();
+    for (uint32_t k = 0; k < c->n_carried; k++) {
+        c->is_value[k] =
+            can_be_value(loops, begin, end, c, k) &&
+            (c->carried[k] != c->place[k] ||
+             use_of(loops, begin, end, c->carried[k]).is_stored);
+        bool is_second = true;
+        for (uint32_t i = 0; i < c->n_carried; i++)
+            is_second &= c->carried[i] != c->place[k];
+        if (is_second)
+            loops->buffers.data[c->place[k]].place = TGI_PLACE_VALUES;
     }
     if (c->has_test)
         loops->buffers.data[c->test].place = TGI_PLACE_VALUES;
+    c->is_tiny = true;
+    c->n_moved = 0;
+    return TG_OK;
 }
 
 tg_status tgi_fuse_tiny_loops(tgi_fuse_state *s)
@@ -99,13 +128,9 @@ tg_status tgi_fuse_tiny_loops(tgi_fuse_state *s)
         if (loops->steps.data[i].kind != TGI_STEP_LOOP)
             continue;
         const size_t end = end_of(loops, i);
-        tgi_control_loops *c =
-            &loops->controls.data[loops->steps.data[i].number];
         if (!is_all_tiny(loops, i, end))
             continue;
-        set_values(loops, c);
-        c->is_tiny = true;
-        c->n_moved = 0;
+        TGI_TRY(set_values(loops, i, end));
         if (s->explain)
             tgi_strbuf_addf(s->explain, "loop %zu: tiny, in registers\n", i);
     }

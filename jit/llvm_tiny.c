@@ -281,7 +281,8 @@ tgi_llvm_tiny *tgi_llvm_tiny_begin(tgi_llvm_entry *entry, size_t first,
     const size_t n = program->loops->buffers.n;
     const size_t bytes =
         sizeof(tgi_llvm_tiny) +
-        n * (sizeof(LLVMValueRef) + sizeof(tgi_llvm_known *) + sizeof(bool));
+        n * (sizeof(LLVMValueRef) + sizeof(tgi_llvm_known *) +
+             2 * sizeof(bool));
     tgi_llvm_tiny *tiny = program->alloc(bytes);
     if (!tiny) {
         program->is_out_of_memory = true;
@@ -297,6 +298,7 @@ tgi_llvm_tiny *tgi_llvm_tiny_begin(tgi_llvm_entry *entry, size_t first,
     tiny->buffers = (LLVMValueRef *)(tiny + 1);
     tiny->known = (tgi_llvm_known **)(tiny->buffers + n);
     tiny->is_stored = (bool *)(tiny->known + n);
+    tiny->is_value = tiny->is_stored + n;
     note_stores(tiny, first, end);
     LLVMBuilderRef b = program->emitter.builder;
     tiny->entry = LLVMGetInsertBlock(b);

@@ -32,6 +32,7 @@ struct tgi_llvm_tiny {
     LLVMValueRef *buffers;   /* by buffer: its address */
     tgi_llvm_known **known;  /* by buffer: its elements; NULL: none */
     bool *is_stored;         /* by buffer: something is stored to it */
+    bool *is_value;          /* by buffer: carried by a loop, not in memory */
     bool loads_ahead;        /* what is not stored to: before the loop */
     unsigned n_ahead;
     tgi_llvm_ahead ahead[TGI_LLVM_AHEAD];

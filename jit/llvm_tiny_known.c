@@ -210,6 +210,7 @@ bool tgi_llvm_tiny_store(tgi_llvm_kernel *k, const tgi_access *access,
 {
     const uint32_t buffer = access->buffer;
     const bool is_value =
+        k->tiny->is_value[buffer] ||
         k->program->loops->buffers.data[buffer].place == TGI_PLACE_VALUES;
     int64_t first, step;
     tgi_llvm_known *elements = tgi_llvm_tiny_elements(k->tiny, buffer);

@@ -209,7 +209,7 @@ static bool meeting_init(const emitter *e, const tgi_control_loops *c,
     for (uint32_t k = 0; m->values && k < c->n_carried; k++) {
         const tgi_loop_buffer *b = &e->loops->buffers.data[c->carried[k]];
         const bool stays = c->n_cases ? b->place != TGI_PLACE_VALUES
-                                      : c->carried[k] == c->place[k];
+                                      : !c->is_value[k];
         if (stays || b->count == 0)
             continue;
         const size_t n = (size_t)b->count;
@@ -404,7 +404,7 @@ static void find_vectors(emitter *e, size_t at, size_t end, meeting *m,
     /* What another value was before lies as that one does. */
     for (uint32_t k = 0; k < m->n; k++)
         for (uint32_t i = 0; i < m->n; i++)
-            if (m->values[k].place == m->values[i].buffer &&
+            if (m->values[k].place == m->values[i].buffer && i != k &&
                 m->values[i].place != m->values[i].buffer)
                 memcpy(m->values[k].widths, m->values[i].widths,
                        count_of(e, m->values[k].buffer));
@@ -548,6 +548,20 @@ static size_t emit_steps(emitter *e, size_t at, size_t end)
     return at;
 }
 
+/* What loops carry is not stored while they run. */
+static void note_values(const emitter *e, size_t at, size_t end)
+{
+    for (; at < end; at++) {
+        const tgi_loop_step *step = &e->loops->steps.data[at];
+        if (step->kind != TGI_STEP_LOOP)
+            continue;
+        const tgi_control_loops *c = &e->loops->controls.data[step->number];
+        for (uint32_t k = 0; k < c->n_carried; k++)
+            if (c->is_value[k])
+                e->tiny->is_value[c->carried[k]] = true;
+    }
+}
+
 size_t tgi_llvm_tiny_loop(tgi_llvm_entry *n, size_t at)
 {
     emitter e = {.entry = n,
@@ -557,6 +571,7 @@ size_t tgi_llvm_tiny_loop(tgi_llvm_entry *n, size_t at)
     const size_t end = end_of(&e, at);
     e.tiny = tgi_llvm_tiny_begin(n, at, end);
     if (e.tiny) {
+        note_values(&e, at, end);
         e.tiny->loads_ahead = true;
         emit_loop(&e, at, end);
         tgi_llvm_tiny_end(e.tiny);

@@ -274,6 +274,7 @@ typedef struct tgi_control_loops {
        place[k]. SWITCH: results are in carried[k], which is place[k], too. */
     uint32_t n_carried;
     uint32_t *carried, *place; /* the program's */
+    bool *is_value; /* is_tiny: it is not in memory while the loop runs */
     /* After a trip, buffer to[i] has the address that from[i] had in it: all
        at once, the same buffers on both sides. */
     uint32_t n_moved;

@@ -325,6 +325,20 @@ static void carry_in_place(tgi_merger *m, tgi_control_loops *c, range loop)
     c->n_moved = n;
 }
 
+/* True if steps look at the buffer that are no kernels. */
+static bool is_watched(const tgi_merger *m, uint32_t buffer)
+{
+    for (size_t i = 0; i < m->loops->controls.n; i++) {
+        const tgi_control_loops *c = &m->loops->controls.data[i];
+        if (c->decides == buffer || (c->has_test && c->test == buffer))
+            return true;
+        for (uint32_t k = 0; k < c->n_moved; k++)
+            if (c->to[k] == buffer)
+                return true;
+    }
+    return false;
+}
+
 void tgi_merge_carried(tgi_merger *m)
 {
     tgi_loops *loops = m->loops;
@@ -333,6 +347,13 @@ void tgi_merge_carried(tgi_merger *m)
             carry_in_place(m,
                            &loops->controls.data[loops->steps.data[i].number],
                            loop_around(loops, i + 1));
+    /* What does not move is a buffer like any other: a result may lie there. */
+    for (size_t i = 0; i < loops->controls.n; i++) {
+        const tgi_control_loops *c = &loops->controls.data[i];
+        for (uint32_t k = 0; c->n_cases == 0 && k < c->n_carried; k++)
+            if (!is_watched(m, c->carried[k]))
+                loops->buffers.data[c->carried[k]].is_pinned = false;
+    }
 }
 
 /* -- Copies ---------------------------------------------------------------- */

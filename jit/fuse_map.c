@@ -182,13 +182,15 @@ uint32_t tgi_fuse_find_shift(tgi_fuse_state *s, tgi_ref ref, tgi_ref part,
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     const int axis = (int)((const tgi_attr_index *)node->attr)->index;
     tgi_ref whole = tgi_fuse_same(s, node->inputs[0]);
-    tgi_dim room = tgi_dim_sub(s->dims, tgi_fuse_extent(s, whole, axis),
-                               tgi_fuse_extent(s, part, axis));
+    /* In this order: what has no elements may be sliced where no run gets. */
+    const tgi_dim n_starts = tgi_dim_sub(
+        s->dims, tgi_dim_add(s->dims, tgi_fuse_extent(s, whole, axis), 1),
+        tgi_fuse_extent(s, part, axis));
     const tgi_shift shift = {
         .start = tgi_fuse_same(s, node->inputs[node->n_inputs - 1]),
         .outer = outer,
         .outer_step = outer_step,
-        .n_starts = tgi_dim_add(s->dims, room, 1)};
+        .n_starts = n_starts};
     if (shift.n_starts == TGI_DIM_NONE)
         return 0;
     for (size_t i = 0; i < s->shifts.n; i++)

@@ -208,8 +208,10 @@ static bool meeting_init(const emitter *e, const tgi_control_loops *c,
     *m = (meeting){.values = allocate(e, c->n_carried * sizeof(carried))};
     for (uint32_t k = 0; m->values && k < c->n_carried; k++) {
         const tgi_loop_buffer *b = &e->loops->buffers.data[c->carried[k]];
-        const bool stays = c->n_cases ? b->place != TGI_PLACE_VALUES
-                                      : !c->is_value[k];
+        const bool stays = c->n_cases
+                               ? b->place != TGI_PLACE_VALUES &&
+                                     !e->tiny->is_value[c->carried[k]]
+                               : !c->is_value[k];
         if (stays || b->count == 0)
             continue;
         const size_t n = (size_t)b->count;
@@ -278,6 +280,8 @@ static void store_all(const emitter *e, const meeting *m)
             e->loops->buffers.data[c->buffer].dtype);
         for (size_t i = 0; i < count_of(e, c->buffer); i += c->widths[i]) {
             set_known(e, c->buffer, i, c->phis[i]);
+            if (e->loops->buffers.data[c->buffer].place == TGI_PLACE_VALUES)
+                continue;
             LLVMSetAlignment(LLVMBuildStore(e->b, c->phis[i],
                                             address_of(e, c->buffer, i)),
                              bytes);

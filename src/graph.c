@@ -397,6 +397,19 @@ tgi_ref tgi_graph_add_constant(tgi_graph *graph, tg_dtype dtype,
     return ref;
 }
 
+void tgi_graph_move_param(tgi_graph *graph, size_t from, size_t to)
+{
+    const tgi_param moved = graph->params.data[from];
+    for (size_t i = from; i > to; i--)
+        graph->params.data[i] = graph->params.data[i - 1];
+    graph->params.data[to] = moved;
+    /* Parameters are never shared: nobody looks for them by attribute. */
+    for (size_t i = to; i <= from; i++) {
+        tgi_node *node = node_at(graph, graph->params.data[i].node);
+        ((tgi_attr_index *)(uintptr_t)node->attr)->index = (int64_t)i;
+    }
+}
+
 void tgi_graph_set_name(tgi_graph *graph, tgi_ref ref, const char *name)
 {
     tgi_node *node = node_at(graph, ref);

@@ -219,6 +219,9 @@ tgi_ref tgi_graph_add_constant(tgi_graph *graph, tg_dtype dtype,
                                tgi_shape_ref shape, const void *data,
                                size_t bytes, uint16_t flags, tg_site site);
 
+/* Gives parameter `from` the number `to`, at most as high; others move up. */
+void tgi_graph_move_param(tgi_graph *graph, size_t from, size_t to);
+
 /* Names a node unless it has a name. */
 void tgi_graph_set_name(tgi_graph *graph, tgi_ref ref, const char *name);
 

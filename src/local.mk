@@ -185,6 +185,8 @@ libtgjit_core_la_SOURCES += \
 	src/ops_nn.c \
 	src/ops_random.c \
 	src/ops_control.c \
+	src/ops_control.h \
+	src/ops_scan.c \
 	src/ops_state.c \
 	src/pending.c \
 	src/pending.h \

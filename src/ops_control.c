@@ -8,21 +8,19 @@
 #include <string.h>
 
 #include "dump.h"
+#include "ops_control.h"
 #include "tgjit/control.h"
-#include "trace_region.h"
 
 /* -- What all of them check ------------------------------------------------ */
 
-static void clear_results(tg_value *out_results, size_t n_results)
+void tgi_control_clear(tg_value *out_results, size_t n_results)
 {
     for (size_t i = 0; out_results && i < n_results; i++)
         out_results[i] = (tg_value){0, 0};
 }
 
 /* Records "op: message" at the place of the operation; false. */
-static bool fail(tgi_control *c, tg_status status, const char *format, ...)
-    TG_PRINTF(3, 4);
-static bool fail(tgi_control *c, tg_status status, const char *format, ...)
+bool tgi_control_fail(tgi_control *c, tg_status status, const char *format, ...)
 {
     char text[512];
     va_list args;
@@ -34,21 +32,21 @@ static bool fail(tgi_control *c, tg_status status, const char *format, ...)
     return false;
 }
 
-static bool are_given(tgi_control *c, tg_callback *const *callbacks, size_t n,
+bool tgi_control_given(tgi_control *c, tg_callback *const *callbacks, size_t n,
                       const tg_operand *operands, size_t n_operands,
                       const tg_value *results, size_t n_results)
 {
     for (size_t i = 0; i < n; i++)
         if (!callbacks[i])
-            return fail(c, TG_ERROR_INVALID_ARGUMENT, "a callback is NULL");
+            return tgi_control_fail(c, TG_ERROR_INVALID_ARGUMENT, "a callback is NULL");
     if (n_operands && !operands)
-        return fail(c, TG_ERROR_INVALID_ARGUMENT, "the values are NULL");
+        return tgi_control_fail(c, TG_ERROR_INVALID_ARGUMENT, "the values are NULL");
     if (n_results && !results)
-        return fail(c, TG_ERROR_INVALID_ARGUMENT, "the results are NULL");
+        return tgi_control_fail(c, TG_ERROR_INVALID_ARGUMENT, "the results are NULL");
     return true;
 }
 
-static bool add_operands(tgi_control *c, const tg_operand *operands, size_t n)
+bool tgi_control_add_operands(tgi_control *c, const tg_operand *operands, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (!tgi_control_add_input(c, tgi_operation_in(&c->o, operands[i])))
@@ -72,7 +70,7 @@ static bool fail_types(tgi_control *c, const char *what, const char *name,
     tgi_strbuf a = {0}, b = {0};
     const bool is_dtype = tgi_graph_node(graph, is)->dtype !=
                           tgi_graph_node(inner, given)->dtype;
-    fail(c, is_dtype ? TG_ERROR_DTYPE : TG_ERROR_SHAPE,
+    tgi_control_fail(c, is_dtype ? TG_ERROR_DTYPE : TG_ERROR_SHAPE,
          "%s %zu%s%s%s is %s, %s returns %s", what, i, name ? " ('" : "",
          name ? name : "", name ? "')" : "", type_text(graph, is, &a), who,
          type_text(inner, given, &b));
@@ -94,7 +92,7 @@ static tgi_ref scalar_of(tgi_control *c, tg_operand operand, bool is_bool,
                               : tgi_dtype_is(node->dtype, TGI_CLASS_INT);
     if (!fits || tgi_graph_shape(graph, ref)->rank != 0) {
         tgi_strbuf text = {0};
-        fail(c, fits ? TG_ERROR_SHAPE : TG_ERROR_DTYPE,
+        tgi_control_fail(c, fits ? TG_ERROR_SHAPE : TG_ERROR_DTYPE,
              "the %s is %s, not a %s scalar", what,
              type_text(graph, ref, &text), is_bool ? "bool" : "integer");
         tgi_strbuf_deinit(&text);
@@ -137,7 +135,7 @@ static bool fit_branches(tgi_control *c)
     for (size_t k = 1; k < c->graphs.n; k++) {
         const tgi_graph *graph = c->graphs.data[k];
         if (graph->results.n != first->results.n)
-            return fail(c, TG_ERROR_INVALID_ARGUMENT,
+            return tgi_control_fail(c, TG_ERROR_INVALID_ARGUMENT,
                         "%s returns %zu values, %s %zu", first->name,
                         first->results.n, graph->name, graph->results.n);
     }
@@ -160,7 +158,7 @@ static void finish_branches(tgi_control *c, tg_value *out_results,
 {
     const size_t n = c->graphs.data[0]->results.n;
     if (n_results > n)
-        fail(c, TG_ERROR_INVALID_ARGUMENT,
+        tgi_control_fail(c, TG_ERROR_INVALID_ARGUMENT,
              "the branches have %zu results, %zu are asked for", n, n_results);
     else
         tgi_control_finish(c, TGI_OP_SWITCH, 0, 0, out_results, n_results);
@@ -172,14 +170,14 @@ void tg_cond_at(tg_operand predicate, tg_callback *then,
                 tg_site site)
 {
     tgi_control c;
-    clear_results(out_results, n_results);
+    tgi_control_clear(out_results, n_results);
     if (!tgi_control_begin(&c, "cond", site))
         return;
-    if (are_given(&c, (tg_callback *[]){then, otherwise}, 2, args, n_args,
+    if (tgi_control_given(&c, (tg_callback *[]){then, otherwise}, 2, args, n_args,
                   out_results, n_results) &&
         tgi_control_add_input(&c, scalar_of(&c, predicate, true,
                                             "predicate")) &&
-        add_operands(&c, args, n_args) &&
+        tgi_control_add_operands(&c, args, n_args) &&
         trace_branch(&c, "then", then, user) &&
         trace_branch(&c, "else", otherwise, user) && fit_branches(&c)) {
         /* Graph 1 is for true. */
@@ -209,15 +207,15 @@ void tg_switch_at(tg_operand index, tg_callback *const *branches,
                   tg_site site)
 {
     tgi_control c;
-    clear_results(out_results, n_results);
+    tgi_control_clear(out_results, n_results);
     if (!tgi_control_begin(&c, "switch", site))
         return;
     if (!branches || n_branches == 0)
-        fail(&c, TG_ERROR_INVALID_ARGUMENT, "there are no branches");
-    else if (are_given(&c, branches, n_branches, args, n_args, out_results,
+        tgi_control_fail(&c, TG_ERROR_INVALID_ARGUMENT, "there are no branches");
+    else if (tgi_control_given(&c, branches, n_branches, args, n_args, out_results,
                        n_results) &&
              tgi_control_add_input(&c, scalar_of(&c, index, false, "index")) &&
-             add_operands(&c, args, n_args) &&
+             tgi_control_add_operands(&c, args, n_args) &&
              trace_branches(&c, branches, n_branches, user) &&
              fit_branches(&c))
         finish_branches(&c, out_results, n_results);
@@ -226,14 +224,17 @@ void tg_switch_at(tg_operand index, tg_callback *const *branches,
 
 /* -- Loops ----------------------------------------------------------------- */
 
-/* The results of a body, still open, against the loop values: inputs 1 … n */
-static bool fit_body(tgi_control *c, tg_trace *t, size_t n_values)
+bool tgi_control_fit_body(tgi_control *c, tg_trace *t, size_t n_values,
+                          size_t n_more)
 {
     const tgi_graph *around = c->o.t->graph;
-    if (t->results.n != n_values)
-        return fail(c, TG_ERROR_INVALID_ARGUMENT,
-                    "the body returns %zu values, the loop has %zu",
-                    t->results.n, n_values);
+    if (n_more == 0 ? t->results.n != n_values
+                    : t->results.n < n_values + n_more)
+        return tgi_control_fail(c, TG_ERROR_INVALID_ARGUMENT,
+                                "the body returns %zu values, the loop has "
+                                "%zu%s",
+                                t->results.n, n_values,
+                                n_more ? " and those of each step" : "");
     for (size_t i = 0; i < n_values; i++) {
         const tgi_ref value = c->inputs.data[i + 1];
         const tgi_node *node = tgi_graph_node(around, value);
@@ -251,7 +252,7 @@ static bool trace_body(tgi_control *c, tg_callback *body, void *user,
     tg_trace *t = tgi_control_open(c, "body", body, user, first);
     if (!t)
         return false;
-    const bool fits = fit_body(c, t, n_values);
+    const bool fits = tgi_control_fit_body(c, t, n_values, 0);
     return tgi_control_close(c, t) && fits;
 }
 
@@ -262,7 +263,7 @@ static bool trace_test(tgi_control *c, tg_callback *test, void *user)
         return false;
     bool fits = t->results.n == 1;
     if (!fits) {
-        fail(c, TG_ERROR_INVALID_ARGUMENT,
+        tgi_control_fail(c, TG_ERROR_INVALID_ARGUMENT,
              "the test returns %zu values, not one", t->results.n);
     } else {
         const tgi_ref ref = t->results.data[0];
@@ -271,7 +272,7 @@ static bool trace_test(tgi_control *c, tg_callback *test, void *user)
         fits = is_bool && tgi_graph_shape(t->graph, ref)->rank == 0;
         tgi_strbuf text = {0};
         if (!fits)
-            fail(c, is_bool ? TG_ERROR_SHAPE : TG_ERROR_DTYPE,
+            tgi_control_fail(c, is_bool ? TG_ERROR_SHAPE : TG_ERROR_DTYPE,
                  "the test returns %s, not a bool scalar",
                  type_text(t->graph, ref, &text));
         tgi_strbuf_deinit(&text);
@@ -283,7 +284,7 @@ static bool trace_test(tgi_control *c, tg_callback *test, void *user)
 static bool has_results(tgi_control *c, size_t n_values, size_t n_results)
 {
     return n_results <= n_values ||
-           fail(c, TG_ERROR_INVALID_ARGUMENT,
+           tgi_control_fail(c, TG_ERROR_INVALID_ARGUMENT,
                 "there are %zu loop values, %zu are asked for", n_values,
                 n_results);
 }
@@ -294,16 +295,16 @@ static void make_while(int64_t most, tg_callback *test, tg_callback *body,
                        tg_value *out_results, size_t n_results, tg_site site)
 {
     tgi_control c;
-    clear_results(out_results, n_results);
+    tgi_control_clear(out_results, n_results);
     if (!tgi_control_begin(&c, "while", site))
         return;
     const tgi_number trips = {TGI_INT, {.i = most < 0 ? INT64_MAX : most}};
-    if (are_given(&c, (tg_callback *[]){test, body}, 2, initial, n_values,
+    if (tgi_control_given(&c, (tg_callback *[]){test, body}, 2, initial, n_values,
                   out_results, n_results) &&
         has_results(&c, n_values, n_results) &&
         tgi_control_add_input(&c, tgi_build_number(&c.o.b, TG_I64, TG_I64,
                                                    trips)) &&
-        add_operands(&c, initial, n_values) && trace_test(&c, test, user) &&
+        tgi_control_add_operands(&c, initial, n_values) && trace_test(&c, test, user) &&
         trace_body(&c, body, user, 1, n_values)) {
         /* Graph 0 is the body. */
         tgi_graph *first = c.graphs.data[0];
@@ -337,14 +338,14 @@ void tg_for_at(tg_operand trips, tg_callback *body, void *user,
                tg_value *out_results, size_t n_results, tg_site site)
 {
     tgi_control c;
-    clear_results(out_results, n_results);
+    tgi_control_clear(out_results, n_results);
     if (!tgi_control_begin(&c, "for", site))
         return;
-    if (are_given(&c, &body, 1, initial, n_values, out_results, n_results) &&
+    if (tgi_control_given(&c, &body, 1, initial, n_values, out_results, n_results) &&
         has_results(&c, n_values, n_results) &&
         tgi_control_add_input(&c, scalar_of(&c, trips, false,
                                             "number of trips")) &&
-        add_operands(&c, initial, n_values) &&
+        tgi_control_add_operands(&c, initial, n_values) &&
         trace_body(&c, body, user, 0, n_values))
         tgi_control_finish(&c, TGI_OP_LOOP, n_values, 0, out_results,
                            n_results);
@@ -371,7 +372,7 @@ static bool unroll_trip(tgi_control *c, tg_callback *body, void *user,
     t->has_returned = false;
     memset(&t->results, 0, sizeof(t->results));
     body(t, in, user);
-    bool ok = t->status == TG_OK && fit_body(c, t, n_values);
+    bool ok = t->status == TG_OK && tgi_control_fit_body(c, t, n_values, 0);
     for (size_t i = 0; ok && i < n_values; i++)
         in[i + 1] = carried(c, t->results.data[i]);
     tgi_vec_deinit(&t->results);
@@ -412,15 +413,15 @@ void tg_for_unrolled_at(int64_t trips, tg_callback *body, void *user,
                         tg_value *out_results, size_t n_results, tg_site site)
 {
     tgi_control c;
-    clear_results(out_results, n_results);
+    tgi_control_clear(out_results, n_results);
     if (!tgi_control_begin(&c, "for_unrolled", site))
         return;
     const tgi_number number = {TGI_INT, {.i = trips}};
-    if (are_given(&c, &body, 1, initial, n_values, out_results, n_results) &&
+    if (tgi_control_given(&c, &body, 1, initial, n_values, out_results, n_results) &&
         has_results(&c, n_values, n_results) &&
         tgi_control_add_input(&c, tgi_build_number(&c.o.b, TG_I64, TG_I64,
                                                    number)) &&
-        add_operands(&c, initial, n_values))
+        tgi_control_add_operands(&c, initial, n_values))
         unroll(&c, trips, body, user, n_values, out_results, n_results);
     tgi_control_end(&c);
 }

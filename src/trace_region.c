@@ -210,6 +210,34 @@ bool tgi_control_fit(tgi_control *c, tgi_graph *graph, tgi_ref *result,
     return node->dtype == dtype && node->shape == shape;
 }
 
+static void move_ref(tgi_ref *refs, size_t from, size_t to)
+{
+    const tgi_ref moved = refs[from];
+    memmove(refs + to + 1, refs + to, (from - to) * sizeof(*refs));
+    refs[to] = moved;
+}
+
+/* It comes before what was captured: those are found no more. */
+tgi_ref tgi_control_add_param(tgi_control *c, tg_trace *t, tgi_ref input)
+{
+    tgi_ref ref = input ? add_param(t, input, false) : 0;
+    if (ref && !tgi_vec_push(&c->inputs, input)) {
+        tgi_error_memory();
+        ref = 0;
+    }
+    if (!ref) {
+        tgi_trace_stick(t);
+        return 0;
+    }
+    const size_t last = t->region_inputs.n - 1;
+    tgi_graph_move_param(t->graph, last, c->n_fixed);
+    move_ref(t->region_inputs.data, last, c->n_fixed);
+    move_ref(t->last_write.data, last, c->n_fixed);
+    tgi_index_deinit(&t->region_index);
+    c->n_fixed++;
+    return ref;
+}
+
 /* Inputs that the region has captured are inputs of the node. */
 static bool keep_inputs(tgi_control *c, const tg_trace *t)
 {

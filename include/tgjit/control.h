@@ -82,6 +82,23 @@ TG_API void tg_for_unrolled_at(int64_t trips, tg_callback *body, void *user,
                                tg_value *out_results, size_t n_results,
                                tg_site site);
 
+/*
+ * Goes along the first axis of the sequences, which are equally long: the body
+ * gets the loop values, then the next element of each sequence (without that
+ * axis), and returns the next loop values, then what is stacked up. Writes the
+ * loop values at the end, and all that was stacked: element i is of step i.
+ */
+TG_API void tg_scan_at(tg_callback *body, void *user, const tg_operand *initial,
+                       size_t n_values, const tg_operand *sequences,
+                       size_t n_sequences, tg_value *out_values,
+                       size_t n_out_values, tg_value *out_stacked,
+                       size_t n_stacked, tg_site site);
+
+/* The same without loop values: what the body returns for each element. */
+TG_API void tg_map_at(tg_callback *body, void *user,
+                      const tg_operand *sequences, size_t n_sequences,
+                      tg_value *out_stacked, size_t n_stacked, tg_site site);
+
 TG_END_DECLS
 
 #ifndef __cplusplus
@@ -100,6 +117,9 @@ TG_END_DECLS
     tg_for_at(TG_IN(trips), body, user, __VA_ARGS__, TG_HERE)
 #define tg_for_unrolled(trips, body, user, ...) \
     tg_for_unrolled_at(trips, body, user, __VA_ARGS__, TG_HERE)
+/* tg_scan(f, user, TG_ARGS(carry), TG_ARGS(xs), &carry, 1, &ys, 1) */
+#define tg_scan(body, user, ...) tg_scan_at(body, user, __VA_ARGS__, TG_HERE)
+#define tg_map(body, user, ...) tg_map_at(body, user, __VA_ARGS__, TG_HERE)
 
 #else /* __cplusplus */
 
@@ -146,6 +166,22 @@ inline void tg_for_unrolled(int64_t trips, tg_callback *body, void *user,
 {
     tg_for_unrolled_at(trips, body, user, initial.begin(), initial.size(),
                        out_results, n_results, site);
+}
+inline void tg_scan(tg_callback *body, void *user, tg_ins initial,
+                    tg_ins sequences, tg_value *out_values,
+                    size_t n_out_values, tg_value *out_stacked,
+                    size_t n_stacked, tg_site site = TG_HERE)
+{
+    tg_scan_at(body, user, initial.begin(), initial.size(), sequences.begin(),
+               sequences.size(), out_values, n_out_values, out_stacked,
+               n_stacked, site);
+}
+inline void tg_map(tg_callback *body, void *user, tg_ins sequences,
+                   tg_value *out_stacked, size_t n_stacked,
+                   tg_site site = TG_HERE)
+{
+    tg_map_at(body, user, sequences.begin(), sequences.size(), out_stacked,
+              n_stacked, site);
 }
 
 #endif /* __cplusplus */

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ops_scan.c - loops along sequences. A scan is a loop whose body takes the
+ * next slice of each sequence, and puts what it stacks up into its place in a
+ * value that the loop carries along: an update that happens in place.
+ */
+#include <string.h>
+
+#include "ops_control.h"
+#include "tgjit/control.h"
+
+typedef struct scan {
+    tgi_control c;
+    tg_callback *body;
+    void *user;
+    TGI_VEC(tgi_ref) sequences; /* in the graph around */
+    tgi_dim length;
+    size_t n_values;
+    size_t n_stacked; /* that the body returns */
+    tgi_ref counter;  /* in the body */
+} scan;
+
+/* -- Sequences ------------------------------------------------------------- */
+
+/* Lengths must be equal, as far as they are known. */
+static bool add_sequence(scan *s, tg_operand operand, size_t i)
+{
+    tgi_control *c = &s->c;
+    tgi_ref ref = tgi_operation_in(&c->o, operand);
+    if (!ref)
+        return false;
+    const tgi_shape *shape = tgi_graph_shape(c->o.t->graph, ref);
+    if (shape->rank == 0)
+        return tgi_control_fail(c, TG_ERROR_SHAPE,
+                                "sequence %zu is a scalar: it has no axis to "
+                                "go along",
+                                i);
+    if (i == 0)
+        s->length = shape->dims[0];
+    else if (!tgi_build_check(&c->o.b, TGI_CHECK_EQUAL, s->length,
+                              shape->dims[0], "lengths of sequences"))
+        return tgi_control_fail(c, TG_ERROR_SHAPE,
+                                "sequences 0 and %zu differ in length", i);
+    if (tgi_vec_push(&s->sequences, ref))
+        return true;
+    tgi_error_memory();
+    tgi_trace_stick(c->o.t);
+    return false;
+}
+
+/* -- The body -------------------------------------------------------------- */
+
+static tgi_builder builder_in(const scan *s, tg_trace *t)
+{
+    tgi_builder b = s->c.o.b;
+    b.graph = t->graph;
+    return b;
+}
+
+/* `x` with these axes in front of, or without, its first one. */
+static tgi_ref reshaped(tgi_builder *b, tgi_ref x, bool adds_axis)
+{
+    const tgi_shape *shape = tgi_graph_shape(b->graph, x);
+    tgi_dim dims[TG_MAX_RANK + 1] = {1};
+    if (adds_axis) {
+        if (shape->rank == TG_MAX_RANK)
+            return tgi_build_fail(b, TG_ERROR_SHAPE, &x, 1,
+                                  "there is no room for one more axis");
+        memcpy(dims + 1, shape->dims, (size_t)shape->rank * sizeof(*dims));
+        return tgi_build_reshape(b, x, shape->rank + 1, dims);
+    }
+    memcpy(dims, shape->dims + 1, (size_t)(shape->rank - 1) * sizeof(*dims));
+    return tgi_build_reshape(b, x, shape->rank - 1, dims);
+}
+
+/* Element `counter` of a sequence. Not by the builder of slices: of a sequence
+   without elements none is ever taken. */
+static tgi_ref element_of(tgi_builder *b, tgi_ref sequence, tgi_ref counter)
+{
+    const tgi_shape *shape = tgi_graph_shape(b->graph, sequence);
+    tgi_dim dims[TG_MAX_RANK];
+    memcpy(dims, shape->dims, (size_t)shape->rank * sizeof(*dims));
+    dims[0] = 1;
+    const tgi_ref in[] = {sequence, counter};
+    const tgi_attr_index attr = {0};
+    tgi_ref slice = tgi_build_node(
+        b, TGI_OP_DYNAMIC_SLICE, tgi_graph_node(b->graph, sequence)->dtype,
+        tgi_shape_intern(b->graph->dims, shape->rank, dims), in, 2, &attr,
+        sizeof(attr));
+    return slice ? reshaped(b, slice, false) : 0;
+}
+
+/* What the loop calls: gives the user's body its slices. */
+static void run_body(tg_trace *t, const tg_value *in, void *user)
+{
+    scan *s = user;
+    const size_t n = s->n_values + s->sequences.n;
+    tg_value *values = tgi_alloc((n + 1) * sizeof(*values));
+    if (!values) {
+        tgi_error_memory();
+        tgi_trace_stick(t);
+        return;
+    }
+    tgi_builder b = builder_in(s, t);
+    s->counter = in[0].node;
+    memcpy(values, in + 1, s->n_values * sizeof(*values));
+    bool ok = true;
+    for (size_t i = 0; ok && i < s->sequences.n; i++) {
+        tgi_ref sequence = tgi_trace_reach(
+            t, tgi_trace_value(s->c.o.t, s->sequences.data[i]));
+        tgi_ref element =
+            sequence ? element_of(&b, sequence, s->counter) : 0;
+        values[s->n_values + i] = tgi_trace_value(t, element);
+        ok = element != 0;
+    }
+    if (ok)
+        s->body(t, values, s->user);
+    else
+        tgi_trace_stick(t);
+    tgi_free(values);
+}
+
+/* -- What is stacked ------------------------------------------------------- */
+
+/* Zeros in the graph around, for so many of `y`. */
+static tgi_ref add_stack(scan *s, const tgi_graph *body, tgi_ref y)
+{
+    tgi_builder *b = &s->c.o.b;
+    const tgi_node *node = tgi_graph_node(body, y);
+    const tgi_shape *shape = tgi_graph_shape(body, y);
+    tgi_dim dims[TG_MAX_RANK + 1] = {s->length};
+    if (shape->rank == TG_MAX_RANK)
+        return tgi_build_fail(b, TG_ERROR_SHAPE, NULL, 0,
+                              "what is stacked has no room for one more axis");
+    memcpy(dims + 1, shape->dims, (size_t)shape->rank * sizeof(*dims));
+    tgi_ref zero = tgi_build_number(b, (tg_dtype)node->dtype, TG_I64,
+                                    (tgi_number){TGI_INT, {.i = 0}});
+    return zero ? tgi_build_broadcast(b, zero, shape->rank + 1, dims) : 0;
+}
+
+/* Result i of the body goes to its place in what is stacked. */
+static bool stack(scan *s, tg_trace *t, size_t i)
+{
+    const tgi_ref y = t->results.data[i];
+    tgi_ref whole = tgi_control_add_param(&s->c, t, add_stack(s, t->graph, y));
+    if (!whole)
+        return false;
+    tgi_builder b = builder_in(s, t);
+    tgi_ref update = reshaped(&b, y, true);
+    const tgi_node *node = tgi_graph_node(t->graph, whole);
+    const tgi_ref in[] = {whole, update, s->counter};
+    const tgi_attr_index attr = {0};
+    tgi_ref result =
+        update ? tgi_build_node(&b, TGI_OP_DYNAMIC_UPDATE, node->dtype,
+                                node->shape, in, 3, &attr, sizeof(attr))
+               : 0;
+    if (!result) {
+        tgi_trace_stick(t);
+        return false;
+    }
+    t->results.data[i] = result;
+    return true;
+}
+
+static bool trace_body(scan *s, size_t n_stacked)
+{
+    tg_trace *t = tgi_control_open(&s->c, "body", run_body, s, 0);
+    if (!t)
+        return false;
+    bool ok = tgi_control_fit_body(&s->c, t, s->n_values, n_stacked);
+    if (ok && t->results.n < s->n_values + n_stacked)
+        ok = tgi_control_fail(&s->c, TG_ERROR_INVALID_ARGUMENT,
+                              "the body stacks %zu values, %zu are asked for",
+                              t->results.n - s->n_values, n_stacked);
+    s->n_stacked = ok ? t->results.n - s->n_values : 0;
+    for (size_t i = 0; ok && i < s->n_stacked; i++)
+        ok = stack(s, t, s->n_values + i);
+    return tgi_control_close(&s->c, t) && ok;
+}
+
+/* -- The operation --------------------------------------------------------- */
+
+static bool add_inputs(scan *s, const tg_operand *initial,
+                       const tg_operand *sequences, size_t n_sequences)
+{
+    tgi_control *c = &s->c;
+    if (n_sequences == 0)
+        return tgi_control_fail(c, TG_ERROR_INVALID_ARGUMENT,
+                                "there is no sequence to go along");
+    for (size_t i = 0; i < n_sequences; i++)
+        if (!add_sequence(s, sequences[i], i))
+            return false;
+    return tgi_control_add_input(c, tgi_build_extent(&c->o.b, s->length)) &&
+           tgi_control_add_operands(c, initial, s->n_values);
+}
+
+/* Writes the results: of the loop values and of what is stacked. */
+static void finish(scan *s, tg_value *out_values, size_t n_values,
+                   tg_value *out_stacked, size_t n_stacked)
+{
+    const size_t n = s->n_values + s->n_stacked;
+    tg_value *results = tgi_alloc_zero((n + 1) * sizeof(*results));
+    if (!results) {
+        tgi_error_memory();
+        tgi_trace_stick(s->c.o.t);
+        return;
+    }
+    tgi_control_finish(&s->c, TGI_OP_LOOP, n, 0, results,
+                       s->n_values + n_stacked);
+    if (n_values)
+        memcpy(out_values, results, n_values * sizeof(*results));
+    if (n_stacked)
+        memcpy(out_stacked, results + s->n_values,
+               n_stacked * sizeof(*results));
+    tgi_free(results);
+}
+
+static void make_scan(const char *name, tg_callback *body, void *user,
+                      const tg_operand *initial, size_t n_values,
+                      const tg_operand *sequences, size_t n_sequences,
+                      tg_value *out_values, size_t n_out_values,
+                      tg_value *out_stacked, size_t n_stacked, tg_site site)
+{
+    scan s = {.body = body, .user = user, .n_values = n_values};
+    tgi_control *c = &s.c;
+    tgi_control_clear(out_values, n_out_values);
+    tgi_control_clear(out_stacked, n_stacked);
+    if (!tgi_control_begin(c, name, site))
+        return;
+    if (n_out_values > n_values)
+        tgi_control_fail(c, TG_ERROR_INVALID_ARGUMENT,
+                         "there are %zu loop values, %zu are asked for",
+                         n_values, n_out_values);
+    else if (tgi_control_given(c, &body, 1, initial, n_values, out_values,
+                               n_out_values) &&
+             tgi_control_given(c, &body, 1, sequences, n_sequences,
+                               out_stacked, n_stacked) &&
+             add_inputs(&s, initial, sequences, n_sequences) &&
+             trace_body(&s, n_stacked))
+        finish(&s, out_values, n_out_values, out_stacked, n_stacked);
+    tgi_vec_deinit(&s.sequences);
+    tgi_control_end(c);
+}
+
+void tg_scan_at(tg_callback *body, void *user, const tg_operand *initial,
+                size_t n_values, const tg_operand *sequences,
+                size_t n_sequences, tg_value *out_values, size_t n_out_values,
+                tg_value *out_stacked, size_t n_stacked, tg_site site)
+{
+    make_scan("scan", body, user, initial, n_values, sequences, n_sequences,
+              out_values, n_out_values, out_stacked, n_stacked, site);
+}
+
+void tg_map_at(tg_callback *body, void *user, const tg_operand *sequences,
+               size_t n_sequences, tg_value *out_stacked, size_t n_stacked,
+               tg_site site)
+{
+    make_scan("map", body, user, NULL, 0, sequences, n_sequences, NULL, 0,
+              out_stacked, n_stacked, site);
+}

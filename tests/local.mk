@@ -10,6 +10,8 @@ unit_tests = \
 	tests/test_bad_input \
 	tests/test_bad_input_callbacks \
 	tests/test_bad_input_calls \
+	tests/test_bad_input_control \
+	tests/test_bad_input_regions \
 	tests/test_bad_input_ops \
 	tests/test_bound \
 	tests/test_build \

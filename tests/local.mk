@@ -41,6 +41,7 @@ unit_tests = \
 	tests/test_explain \
 	tests/test_export \
 	tests/test_faults \
+	tests/test_faults_control \
 	tests/test_faults_host \
 	tests/test_faults_jit \
 	tests/test_format \

@@ -272,9 +272,11 @@ static bool complete(tgi_control *c)
             const tgi_node *node = tgi_graph_node(around, c->inputs.data[i]);
             const tgi_op op =
                 node->op == TGI_OP_VARIABLE ? TGI_OP_VARIABLE : TGI_OP_PARAM;
-            if (!tgi_graph_add_param(graph, op, (tg_dtype)node->dtype,
-                                     node->shape, 0))
+            tgi_ref ref = tgi_graph_add_param(
+                graph, op, (tg_dtype)node->dtype, node->shape, 0);
+            if (!ref)
                 return false;
+            tgi_graph_set_name(graph, ref, node->name);
         }
     }
     return true;

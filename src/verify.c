@@ -208,7 +208,7 @@ static bool verify_regions(tgi_verifier *v)
             sizeof(tgi_attr_regions) + regions.n * sizeof(tgi_graph *))
         return tgi_verify_fail(v, "has %u bytes of attribute",
                                v->node->attr_bytes);
-    if (v->node->n_inputs == 0 ||
+    if (v->node->n_inputs == 0 || !has_value(input_node(v, 0)) ||
         !is_scalar(v->graph, v->node->inputs[0], TG_I64))
         return tgi_verify_fail(v, "input 0 is not a number");
     for (size_t k = 0; k < regions.n; k++) {
@@ -253,10 +253,15 @@ static bool verify_loop(tgi_verifier *v)
         body->results.n != (size_t)attr->n_carried)
         return tgi_verify_fail(v, "does not carry %lld values",
                                (long long)attr->n_carried);
-    for (uint32_t k = 0; k < body->results.n; k++)
+    for (uint32_t k = 0; k < body->results.n; k++) {
+        if (!has_value(input_node(v, k + 1)))
+            return tgi_verify_fail(v, "carried value %u is a variable", k);
         if (!same_type(tgi_graph_node(body, body->results.data[k]),
                        input_node(v, k + 1)))
             return tgi_verify_fail(v, "carried value %u changes its type", k);
+    }
+    if (attr->flags & ~(attr->n_graphs == 2 ? TGI_LOOP_LIMITED : 0))
+        return tgi_verify_fail(v, "has flags %lld", (long long)attr->flags);
     if (attr->n_graphs == 1)
         return true;
     const tgi_graph *test = attr->graphs[1];

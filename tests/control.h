@@ -12,7 +12,7 @@
 #include "api.h"
 
 /* How functions with branches and loops are compiled. */
-#define CONTROL_JIT "auto"
+#define CONTROL_JIT "required"
 
 static inline void check_control(void (*check)(session *s))
 {

@@ -10,6 +10,8 @@ unit_tests = \
 	tests/test_bad_input \
 	tests/test_bad_input_callbacks \
 	tests/test_bad_input_calls \
+	tests/test_bad_input_control \
+	tests/test_bad_input_regions \
 	tests/test_bad_input_ops \
 	tests/test_bound \
 	tests/test_build \
@@ -39,6 +41,7 @@ unit_tests = \
 	tests/test_explain \
 	tests/test_export \
 	tests/test_faults \
+	tests/test_faults_control \
 	tests/test_faults_host \
 	tests/test_faults_jit \
 	tests/test_format \
@@ -73,6 +76,7 @@ unit_tests = \
 	tests/test_pending \
 	tests/test_recipes \
 	tests/test_reduce_tree \
+	tests/test_regions \
 	tests/test_rt \
 	tests/test_runner \
 	tests/test_scale \
@@ -98,6 +102,7 @@ unit_tests = \
 	tests/test_variable \
 	tests/test_vec \
 	tests/test_verify \
+	tests/test_verify_regions \
 	tests/test_view
 
 # Those that must see only what a user sees link the real library instead:
@@ -406,6 +411,9 @@ EXTRA_DIST += \
 	tests/golden/loops_views.txt \
 	tests/golden/traced_caller.txt \
 	tests/golden/traced_caller_inlined.txt \
+	tests/golden/traced_flow.txt \
+	tests/golden/traced_flow_dot.txt \
+	tests/golden/traced_flow_passed.txt \
 	tests/golden/traced_gelu_like.txt \
 	tests/golden/traced_gelu_like_dot.txt \
 	tests/golden/traced_gelu_like_verbose.txt \
@@ -439,6 +447,7 @@ EXTRA_DIST += \
 	tests/op_matrix/unary.txt \
 	tests/op_matrix/view.txt \
 	tests/passes.h \
+	tests/regions.h \
 	tests/run-example.sh \
 	tests/run-test.sh \
 	tests/storing.h \

@@ -201,6 +201,15 @@ static rg_operand result_of(const region *r, rg_maker *m,
     return rg_value(slot.type, combine(m, slot, r->choice));
 }
 
+/* Says in which trip, or with what, a region runs: seen from outside, that
+   is all there is to know of most trips. */
+static void print_slots(const rg_maker *m, const rg_operand *slots, int n)
+{
+    if (m->session && n > 0)
+        tg_print(m->trace, "%v, %v\n", slots[0].operand,
+                 slots[n - 1].operand);
+}
+
 static int make_region(const region *r, tg_trace *t, const tg_value *in,
                        tg_operand *results)
 {
@@ -210,7 +219,11 @@ static int make_region(const region *r, tg_trace *t, const tg_value *in,
     const int n_in = r->has_trip + r->n_slots;
     memcpy(slots, &m.values[m.n_values - n_in],
            (size_t)n_in * sizeof(*slots));
+    if (r->choice & 32)
+        print_slots(&m, slots, n_in);
     rg_make_body(&m);
+    if (r->choice & 128)
+        print_slots(&m, slots, n_in);
     for (int i = 0; i < r->n_slots; i++)
         results[i] = result_of(r, &m, slots, i).operand;
     if (r->is_counted)

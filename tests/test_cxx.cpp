@@ -361,6 +361,56 @@ Test(cxx, functions_call_functions)
     check_nothing_is_alive();
 }
 
+/* -- Branches and loops ---------------------------------------------------- */
+
+static void is_small(tg_trace *t, const tg_value *in, void *)
+{
+    tg_return(t, tg_lt(tg_sum(in[0], TG_ALL_AXES), 100));
+}
+
+static void once_more(tg_trace *t, const tg_value *in, void *user)
+{
+    tg_return(t, tg_add(in[0], *static_cast<const tg_value *>(user)));
+}
+
+static void add_trip(tg_trace *t, const tg_value *in, void *)
+{
+    tg_return(t, tg_add(in[1], tg_cast(in[0], TG_F32)));
+}
+
+static void flow(tg_trace *t, const tg_value *in, void *)
+{
+    tg_value x = in[0], y;
+    tg_while(is_small, once_more, &x, {x}, &y, 1);
+    tg_while_most(1000, is_small, once_more, &x, {y}, &y, 1);
+    tg_for(in[1], add_trip, nullptr, {y}, &y, 1);
+    tg_for_unrolled(3, add_trip, nullptr, {y}, &y, 1);
+    /* Callbacks may stand where they are used. */
+    tg_callback *const negate = [](tg_trace *u, const tg_value *v, void *) {
+        tg_return(u, tg_neg(v[0]));
+    };
+    tg_callback *const branches[] = {
+        [](tg_trace *u, const tg_value *v, void *) { tg_return(u, v[0]); },
+        negate};
+    tg_switch(1, branches, 2, nullptr, {y}, &y, 1);
+    tg_cond(tg_gt(tg_sum(y, TG_ALL_AXES), 0), branches[0], negate, nullptr,
+            {y}, &y, 1);
+    tg_return(t, y);
+}
+
+Test(cxx, branches_and_loops_take_functions_and_lambdas)
+{
+    tg_context *ctx = tg_context_create(NULL);
+    tg_function *f = tg_function_create(ctx, flow, NULL, NULL);
+    tg_tensor *x = vector_of(ctx, {10, 20}), *y = NULL;
+    cr_assert_eq(tg_call(f, {x, 5}, {&y}), TG_OK, "%s", tg_error(ctx));
+    cr_assert(taken(y) == floats({40 + 10 + 3, 80 + 10 + 3}));
+    tg_tensor_release(x);
+    tg_function_release(f);
+    tg_context_release(ctx);
+    check_nothing_is_alive();
+}
+
 /* -- Bound and concrete ---------------------------------------------------- */
 
 Test(cxx, bound_calls_run_many_times)
@@ -411,6 +461,12 @@ static void fails(tg_trace *t, const tg_value *in, void *user)
     } else if (which == 2) {
         wrong_line = __LINE__ + 1;
         tg_return(t, tg_reshape(in[0], {3}));
+    } else if (which == 3) {
+        wrong_line = __LINE__ + 1;
+        tg_cond(in[0], twice, twice, nullptr, {in[0]}, nullptr, 0);
+    } else if (which == 4) {
+        wrong_line = __LINE__ + 1;
+        tg_while(twice, twice, nullptr, {in[0]}, nullptr, 0);
     } else {
         wrong_line = __LINE__ + 1;
         tg_fail(t, "number %d", which);
@@ -421,7 +477,7 @@ Test(cxx, errors_name_the_line_of_the_caller)
 {
     tg_context *ctx = tg_context_create(NULL);
     tg_tensor *x = vector_of(ctx, {1, 2}), *y = vector_of(ctx, {1, 2, 3});
-    for (int which = 0; which < 4; which++) {
+    for (int which = 0; which < 6; which++) {
         tg_function *f = tg_function_create(ctx, fails, &which, NULL);
         cr_assert_neq(tg_call(f, {x, y}, {}), TG_OK);
         cr_assert_eq(tg_error_last()->line, wrong_line, "%s", tg_error(ctx));

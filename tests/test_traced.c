@@ -113,3 +113,24 @@ Test(traced, a_nested_function_before_and_after_inlining)
         session_end(&s);
     }
 }
+
+Test(traced, branches_and_loops_before_and_after_passes)
+{
+    for (int raw = 0; raw <= 1; raw++) {
+        session s;
+        raw ? session_begin_raw(&s) : session_begin(&s);
+        tg_variable *steps =
+            tg_variable_create(s.ctx, "steps", TG_I64, TG_SCALAR, tg_zeros());
+        const int64_t dims[] = {TG_UNKNOWN};
+        const tg_spec specs[] = {tg_spec_tensor(TG_F32, 1, dims),
+                                 tg_spec_tensor(TG_I32, TG_SCALAR)};
+        tg_function *f = tg_function_create(s.ctx, flow, steps, NULL);
+        trace_for(f, specs, 2);
+        check_text(f, TG_TEXT_GRAPH, raw ? "flow" : "flow_passed");
+        if (!raw)
+            check_text(f, TG_TEXT_DOT, "flow_dot");
+        tg_function_release(f);
+        tg_variable_release(steps);
+        session_end(&s);
+    }
+}

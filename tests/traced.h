@@ -59,4 +59,39 @@ static inline void caller(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_add(y[0], 1), y[1]);
 }
 
+static inline void is_large(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_value largest = tg_reduce_max(in[0], TG_ALL_AXES);
+    tg_return(t, tg_gt(largest, 1.0));
+}
+
+static inline void halve(tg_trace *t, const tg_value *in, void *user)
+{
+    tg_assign_add((tg_variable *)user, 1);
+    tg_return(t, tg_mul(in[0], 0.5));
+}
+
+static inline void keep(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, in[0]);
+}
+
+static inline void lower(tg_trace *t, const tg_value *in, void *user)
+{
+    tg_value y;
+    tg_value first = tg_eq(in[0], 0);
+    tg_cond(first, keep, halve, user, TG_ARGS(in[1]), &y, 1);
+    tg_return(t, tg_sub(y, 1.0));
+}
+
+static inline void flow(tg_trace *t, const tg_value *in, void *user)
+{
+    tg_value y = tg_name(in[0], "x");
+    tg_while_most(100, is_large, halve, user, TG_ARGS(y), &y, 1);
+    tg_for(in[1], lower, user, TG_ARGS(y), &y, 1);
+    tg_return(t, y, tg_read((tg_variable *)user));
+}
+
 #endif /* TGI_TESTS_TRACED_H */

@@ -162,8 +162,8 @@ static tg_status report_check(const tgi_native *native)
     const tgi_checked *checked =
         &native->program->loops->checked
              .data[native->frame.failed_check - 1];
-    const tgi_node *node = tgi_graph_node(graph, checked->gather);
-    const tgi_attr_gather *attr = node->attr;
+    const tgi_node *node = tgi_graph_node(graph, checked->node);
+    const int64_t axis = *(const int64_t *)node->attr;
     tgi_view indices = view_of(native, node->inputs[1],
                                native->buffers[checked->buffer]);
     const tgi_shape *data = tgi_graph_shape(graph, node->inputs[0]);
@@ -171,7 +171,7 @@ static tg_status report_check(const tgi_native *native)
     return tgi_indices_fail(
         node, &indices, position,
         indices.data + position * tgi_dtype_bytes((tg_dtype)indices.dtype),
-        tgi_dim_value(data->dims[attr->axis], native->graph_values));
+        tgi_dim_value(data->dims[axis], native->graph_values));
 }
 
 /* -- What is kept ---------------------------------------------------------- */

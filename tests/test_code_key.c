@@ -204,7 +204,7 @@ static void change_loops(subject *s)
         check_counts(s, loops->hosts.data[i].buffers[0]);
     for (size_t i = 0; i < loops->checked.n; i++) {
         check_counts(s, loops->checked.data[i].buffer);
-        check_counts_not(s, loops->checked.data[i].gather);
+        check_counts_not(s, loops->checked.data[i].node);
     }
     check_counts(s, loops->n_epochs);
     check_length(s, loops->buffers);

@@ -138,6 +138,38 @@ uint32_t tgi_builder_in_range(tgi_builder *b, uint32_t operand, tgi_dim extent,
     return add_index(b, TGI_INST_IN_RANGE, operand, extent, node);
 }
 
+uint32_t tgi_builder_index(tgi_builder *b, uint32_t operand, tgi_dim extent,
+                           tgi_ref node)
+{
+    return add_index(b, TGI_INST_INDEX, operand, extent, node);
+}
+
+uint32_t tgi_builder_op(tgi_builder *b, int op, int n, const uint32_t *operands,
+                        tgi_ref node)
+{
+    const int dtype = b->loops->insts.data[operands[n - 1]].dtype;
+    tgi_inst inst = {.kind = TGI_INST_OP,
+                     .op = (uint8_t)op,
+                     .dtype = (uint8_t)dtype,
+                     .type = (uint8_t)dtype,
+                     .n_operands = (uint8_t)n,
+                     .node = node};
+    memcpy(inst.operands, operands, (size_t)n * sizeof(*operands));
+    return add_operation(b, inst);
+}
+
+uint32_t tgi_builder_reload(tgi_builder *b, uint32_t number, tgi_ref node)
+{
+    const uint32_t buffer = b->loops->accesses.data[number].buffer;
+    return add_inst(
+        b,
+        (tgi_inst){.kind = TGI_INST_LOAD,
+                   .dtype = b->state->loops->buffers.data[buffer].dtype,
+                   .number = number,
+                   .node = node},
+        b->inner_axes);
+}
+
 /* -- Shifts ---------------------------------------------------------------- */
 
 static uint32_t recall(tgi_builder *b, const tgi_entry *entry, uint64_t hash);
@@ -352,14 +384,9 @@ static uint32_t build_gather(tgi_builder *b, const tgi_task *task,
     uint32_t zero = add_constant(b, node->dtype, 0, entry->node);
     if (!is_in_range || !zero)
         return 0;
-    return add_operation(b, (tgi_inst){.kind = TGI_INST_OP,
-                                       .op = TGI_OP_SELECT,
-                                       .dtype = node->dtype,
-                                       .type = node->dtype,
-                                       .n_operands = 3,
-                                       .operands = {is_in_range, element,
-                                                    zero},
-                                       .node = entry->node});
+    return tgi_builder_op(b, TGI_OP_SELECT, 3,
+                          (const uint32_t[]){is_in_range, element, zero},
+                          entry->node);
 }
 
 static uint32_t build_random(tgi_builder *b, const tgi_entry *entry,

@@ -38,6 +38,14 @@ uint32_t tgi_builder_load(tgi_builder *b, int dtype, const tgi_access *access);
 uint32_t tgi_builder_cast(tgi_builder *b, uint32_t operand, int dtype,
                           tgi_ref node);
 uint32_t tgi_builder_reduced(tgi_builder *b, uint32_t reduction);
+/* An index as i64, clamped into 0 … extent - 1. */
+uint32_t tgi_builder_index(tgi_builder *b, uint32_t operand, tgi_dim extent,
+                           tgi_ref node);
+/* An op whose operands, but for the first of SELECT, have one type. */
+uint32_t tgi_builder_op(tgi_builder *b, int op, int n, const uint32_t *operands,
+                        tgi_ref node);
+/* Loads through an access that is stored through as well. */
+uint32_t tgi_builder_reload(tgi_builder *b, uint32_t access, tgi_ref node);
 /* Whether an integer is in 0 … extent - 1; an i64 for each point. */
 uint32_t tgi_builder_in_range(tgi_builder *b, uint32_t operand, tgi_dim extent,
                               tgi_ref node);

@@ -12,6 +12,7 @@
 #include "error.h"
 #include "fuse_build.h"
 #include "reduce_tree.h"
+#include "tgjit/ops.h"
 
 /* -- Axes ------------------------------------------------------------------ */
 
@@ -103,6 +104,16 @@ static int level_of_access(const tgi_kernel_loops *k, const tgi_access *access)
     return level;
 }
 
+/* True if a load sees what the kernel itself has stored. */
+static bool is_reload(const tgi_kernel_loops *k, const tgi_inst *inst)
+{
+    for (size_t i = 0; i < k->stores.n; i++)
+        if (inst->kind == TGI_INST_LOAD &&
+            k->stores.data[i].access == inst->number)
+            return true;
+    return false;
+}
+
 static void set_levels(tgi_kernel_loops *k)
 {
     for (size_t i = 1; i < k->insts.n; i++) {
@@ -110,6 +121,8 @@ static void set_levels(tgi_kernel_loops *k)
         int level = TGI_LEVEL_KERNEL;
         if (inst->kind == TGI_INST_LOAD || inst->kind == TGI_INST_POSITION)
             level = level_of_access(k, &k->accesses.data[inst->number]);
+        if (is_reload(k, inst))
+            level = TGI_LEVEL_INNER;
         if (inst->kind == TGI_INST_REDUCED)
             level = TGI_LEVEL_POINT;
         for (int o = 0; o < inst->n_operands; o++)
@@ -275,12 +288,59 @@ static tg_status build_reduction(tgi_builder *b, const tgi_fuse_kernel *k,
     return store_value(b, k, task, result, TGI_LEVEL_POINT);
 }
 
+/*
+ * Stores an update, or the sum of it and what is there, at its index; what is
+ * there again if the index is out of range. All through one access: it is
+ * loaded where it is stored, at every step.
+ */
+static tg_status build_scatter(tgi_builder *b, const tgi_task *task)
+{
+    tgi_fuse_state *s = b->state;
+    const tgi_node *node = tgi_graph_node(s->graph, task->node);
+    const tgi_attr_scatter *attr = node->attr;
+    const uint32_t buffer = tgi_fuse_buffer_of(s, task->node);
+    if (!buffer || !tgi_builder_expand(b, task, task->root))
+        return tg_error_last()->status;
+    const uint32_t index = b->inst_of[task->other_root];
+    const tgi_dim extent = tgi_fuse_extent(s, task->node, (int)attr->axis);
+    uint32_t value = b->inst_of[task->root];
+    tgi_access access = {.buffer = buffer - 1,
+                         .index_stride = {task->index_stride, false}};
+    copy_strides(task, &access);
+    access.index = tgi_builder_index(b, index, extent, task->node);
+    uint32_t number = access.index ? tgi_builder_access(b, &access)
+                                   : UINT32_MAX;
+    if (number == UINT32_MAX)
+        return tg_error_last()->status;
+    if (attr->mode == TG_SCATTER_ADD || attr->range == TG_SCATTER_DROP) {
+        uint32_t old = tgi_builder_reload(b, number, task->node);
+        if (old && attr->mode == TG_SCATTER_ADD)
+            value = tgi_builder_op(b, TGI_OP_ADD, 2,
+                                   (const uint32_t[]){old, value},
+                                   task->node);
+        if (old && value && attr->range == TG_SCATTER_DROP) {
+            uint32_t is_good =
+                tgi_builder_in_range(b, index, extent, task->node);
+            value = is_good ? tgi_builder_op(
+                                  b, TGI_OP_SELECT, 3,
+                                  (const uint32_t[]){is_good, value, old},
+                                  task->node)
+                            : 0;
+        }
+        if (!old || !value)
+            return tg_error_last()->status;
+    }
+    tgi_loop_store store = {value, number, b->phase, TGI_LEVEL_INNER};
+    return tgi_vec_push(&b->loops->stores, store) ? TG_OK
+                                                  : tgi_error_memory();
+}
+
 static tg_status build_check(tgi_builder *b, const tgi_task *task)
 {
     tgi_fuse_state *s = b->state;
     const tgi_node *node = tgi_graph_node(s->graph, task->node);
     tgi_ref data = tgi_fuse_same(s, node->inputs[0]);
-    int axis = (int)((const tgi_attr_gather *)node->attr)->axis;
+    int axis = (int)*(const int64_t *)node->attr;
     uint32_t index = tgi_builder_expand(b, task, task->root);
     if (!index)
         return tg_error_last()->status;
@@ -318,6 +378,8 @@ static tg_status build_task(tgi_builder *b, const tgi_fuse_kernel *k,
         return build_reduction(b, k, task, stage);
     case TGI_TASK_PACK:
         return build_pack(b, task);
+    case TGI_TASK_SCATTER:
+        return build_scatter(b, task);
     default:
         return build_check(b, task);
     }

@@ -365,6 +365,7 @@ static tg_status open_kernel(tgi_fuse_state *s, const tgi_task *task)
                      task->kind == TGI_TASK_PRINT ||
                      task->kind == TGI_TASK_REGION ||
                      task->kind == TGI_TASK_PACK ||
+                     task->kind == TGI_TASK_SCATTER ||
                      (task->source && !is_product(task)),
         .has_reduction = task->kind == TGI_TASK_REDUCE,
         .has_product = is_product(task),

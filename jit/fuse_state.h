@@ -108,7 +108,8 @@ typedef enum tgi_task_kind {
     TGI_TASK_MAP,    /* stores a value at every point */
     TGI_TASK_REDUCE, /* a reduction or a product */
     TGI_TASK_PACK,   /* stores a side of a product by slivers */
-    TGI_TASK_CHECK,  /* the indices of a gather */
+    TGI_TASK_SCATTER, /* stores updates in order, where indices say */
+    TGI_TASK_CHECK,  /* the indices of a gather or scatter */
     TGI_TASK_PRINT,
     TGI_TASK_REGION  /* a branch or loop */
 } tgi_task_kind;
@@ -123,13 +124,13 @@ typedef struct tgi_task {
     uint8_t kind;
     tgi_ref node;  /* whose value is stored, checked or printed */
     tgi_ref value; /* what is computed at a point: root of the expression */
-    tgi_ref other; /* of a product: its second operand */
+    tgi_ref other; /* of a product: its second operand; SCATTER: indices */
     bool is_part;  /* a MAP into a part of `node`'s buffer … */
     bool is_over;  /* … which another part has filled */
     bool is_late;  /* an assignment */
 
     tgi_domain outer; /* MAP: all there is */
-    tgi_domain inner; /* REDUCE: what it goes along … */
+    tgi_domain inner; /* REDUCE, SCATTER: what it goes along … */
     uint8_t vectors;  /* … and how: tgi_vectors */
     uint8_t op;       /* REDUCE: that of tgi_reduction */
     bool is_cascade;
@@ -148,6 +149,7 @@ typedef struct tgi_task {
     tgi_stride stride[TGI_LOOP_AXES];
     uint32_t shift; /* number + 1: times shift_stride, is added; 0: none */
     tgi_dim shift_stride;
+    tgi_dim index_stride; /* SCATTER: of the axis that indices are for */
 
     tgi_map map, other_map; /* of value and other */
     tgi_expansion expansion;
@@ -195,7 +197,7 @@ typedef struct tgi_fuse_state {
     TGI_VEC(tgi_task) tasks;
     TGI_VEC(tgi_fuse_kernel) kernels;
     TGI_VEC(tgi_shift) shifts; /* each once */
-    tgi_ref last_check;      /* the last gather that may fail */
+    tgi_ref last_check;      /* the last gather or scatter that may fail */
     tgi_ref *first_write;    /* by parameter */
     uint32_t *param_buffer;  /* number + 1, by parameter */
     uint32_t *last_reader;   /* kernel + 1, by parameter: of its contents */

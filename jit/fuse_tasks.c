@@ -32,6 +32,13 @@ void tgi_fuse_set_dense(tgi_fuse_state *s, const tgi_domain *domain,
     }
 }
 
+/* A lane axis must be there, if only one of extent 1. */
+static void ensure_lanes(tgi_task *task)
+{
+    if (task->vectors == TGI_COLUMNS && task->outer.n == 0)
+        task->outer = (tgi_domain){1, {1}};
+}
+
 /* -- Values at every point ------------------------------------------------- */
 
 /* Stores `value` as it is: `node`'s buffer, or the given one. */
@@ -109,6 +116,60 @@ static tg_status add_dynamic_update(tgi_fuse_state *s, tgi_ref ref)
     return task->shift ? TG_OK : tg_error_last()->status;
 }
 
+/*
+ * What is there before, then the updates over it. The axes of a slice are
+ * loops that threads may share, those of the indices one that goes in order.
+ */
+static tg_status add_scatter(tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    const int64_t at = ((const tgi_attr_scatter *)node->attr)->axis;
+    tgi_ref in = tgi_fuse_same(s, node->inputs[0]);
+    tgi_task task = {.kind = TGI_TASK_SCATTER,
+                     .node = ref,
+                     .value = tgi_fuse_same(s, node->inputs[2]),
+                     .other = tgi_fuse_same(s, node->inputs[1]),
+                     .is_part = true,
+                     .is_over = true,
+                     .vectors = TGI_COLUMNS};
+    static const tgi_dim start[TG_MAX_RANK];
+    tgi_dim extent[TG_MAX_RANK], strides[TG_MAX_RANK];
+    tgi_fuse_strides(s, ref, strides);
+    int64_t axis_of[TG_MAX_RANK];
+    const int rank = tgi_fuse_rank(s, ref);
+    for (int axis = 0; axis < rank; axis++) {
+        extent[axis] = tgi_fuse_extent(s, ref, axis);
+        axis_of[axis] = TGI_STILL;
+        if (extent[axis] == 0)
+            return TG_OK;
+        if (axis == at || extent[axis] == 1)
+            continue;
+        axis_of[axis] = task.outer.n;
+        task.stride[task.outer.n].distance = strides[axis];
+        task.outer.extent[task.outer.n++] = extent[axis];
+    }
+    TGI_TRY(add_part(s, ref, in, start, extent, NULL));
+    task.inner = tgi_domain_of(s, task.other);
+    for (int i = 0; i < task.inner.n; i++)
+        if (task.inner.extent[i] == 0)
+            return TG_OK;
+    ensure_lanes(&task);
+    tgi_map_init(s, task.other, &task.other_map);
+    tgi_map_init(s, task.value, &task.map);
+    for (int64_t i = 0; i < task.other_map.rank; i++) {
+        tgi_map_axis *of_index = &task.other_map.axis[i];
+        if (of_index->axis != TGI_STILL)
+            of_index->axis += task.outer.n;
+        task.map.axis[at + i].axis = of_index->axis;
+    }
+    for (int64_t i = 0; i < task.map.rank; i++)
+        if (i < at || i >= at + task.other_map.rank)
+            task.map.axis[i].axis =
+                axis_of[i < at ? i : i + 1 - task.other_map.rank];
+    task.index_stride = strides[at];
+    return tgi_fuse_add_task(s, &task);
+}
+
 static tg_status add_concat(tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
@@ -166,13 +227,6 @@ static tg_status add_pad(tgi_fuse_state *s, tgi_ref ref)
 }
 
 /* -- Reductions ------------------------------------------------------------ */
-
-/* A lane axis must be there, if only one of extent 1. */
-static void ensure_lanes(tgi_task *task)
-{
-    if (task->vectors == TGI_COLUMNS && task->outer.n == 0)
-        task->outer = (tgi_domain){1, {1}};
-}
 
 /* Begins a task that reduces the axes in `mask` of an array with these
    extents. Writes which loop axis each of its axes is. */
@@ -386,6 +440,8 @@ static tg_status add_stored(tgi_fuse_state *s, tgi_ref ref)
         return add_concat(s, ref);
     case TGI_OP_DYNAMIC_UPDATE:
         return add_dynamic_update(s, ref);
+    case TGI_OP_SCATTER:
+        return add_scatter(s, ref);
     case TGI_OP_MATMUL:
         return tgi_fuse_add_product(s, ref);
     default:

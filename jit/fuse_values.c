@@ -235,6 +235,9 @@ static bool needs_snapshot(const tgi_fuse_state *s, const tgi_node *read)
 
 bool tgi_fuse_is_checked(const tgi_node *node)
 {
+    if (node->op == TGI_OP_SCATTER)
+        return ((const tgi_attr_scatter *)node->attr)->range ==
+               TG_SCATTER_CHECK;
     return node->op == TGI_OP_GATHER &&
            ((const tgi_attr_gather *)node->attr)->mode == TG_GATHER_CHECK;
 }
@@ -305,6 +308,21 @@ static tgi_fuse_how decide(const tgi_fuse_state *s, tgi_ref ref)
                : TGI_FUSE_INLINE;
 }
 
+/* Indices are looked at again and again. If they have several axes, these
+   must lie as one, in the updates too. */
+static void use_scattered(tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    const bool is_one =
+        tgi_domain_of(s, tgi_fuse_same(s, node->inputs[1])).n < 2;
+    use(s, node->inputs[0], ref, TGI_FUSE_MANY - 1);
+    tgi_fuse_value *indices =
+        use(s, node->inputs[1], ref, TGI_FUSE_MANY - 2);
+    indices->wants_memory = true;
+    indices->must_store |= !is_one;
+    use(s, node->inputs[2], ref, TGI_FUSE_MANY - 3)->must_store |= !is_one;
+}
+
 static void look_at(tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
@@ -362,6 +380,9 @@ static void look_at(tgi_fuse_state *s, tgi_ref ref)
         use(s, node->inputs[0], ref, 0)->wants_memory = true;
         use(s, node->inputs[1], ref, 1)->wants_memory |=
             !tgi_fuse_packs_columns(s, ref);
+        break;
+    case TGI_OP_SCATTER:
+        use_scattered(s, ref);
         break;
     case TGI_OP_CONCAT:
     case TGI_OP_DYNAMIC_UPDATE:

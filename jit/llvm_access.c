@@ -453,7 +453,7 @@ void tgi_llvm_store(tgi_llvm_kernel *k, const tgi_loop_store *store)
     const tgi_stride stride = lane_stride(k, access);
     const tg_dtype dtype = dtype_of(k, access);
     LLVMValueRef value = tgi_llvm_value_of(k, store->value);
-    assert(!access->index);
+    assert(!index_varies(k, access));
     if (k->tiny && tgi_llvm_tiny_store(k, access, value))
         return;
     if (k->e->lanes == 1) {

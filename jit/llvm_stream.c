@@ -90,6 +90,7 @@ static bool may_stream(const tgi_llvm_kernel *k, const tgi_loop_store *store)
     const unsigned lanes = k->phases[store->phase].lanes;
     return store->level == TGI_LEVEL_INNER && stride.distance == 1 &&
            !stride.is_negative && buffer->place != TGI_PLACE_SCRATCH &&
+           !access_of(k, store)->shift &&
            lanes * bytes_of(k, store) >= LEAST_STORE &&
            !(k->tiles && k->tiles->tiles[store->access].uses) &&
            (!tgi_dim_is_known(buffer->count) ||

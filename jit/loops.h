@@ -18,8 +18,8 @@
  *            too, and may also be split along its inner axis.
  *   COLUMNS  the last outer axis. Reductions run along the inner axis in
  *            order, in blocks of TGI_BLOCK_ROWS. Only the first phase goes
- *            along it. A kernel that only stores a matrix by slivers is of
- *            this kind too.
+ *            along it. A kernel that only stores a matrix by slivers, or
+ *            scatters along the inner axis, is of this kind too.
  *
  * Extents and strides are tgi_dims: numbers, or names of expressions whose
  * values the frame holds at the call. Positions are 64 bits wide everywhere.
@@ -79,7 +79,8 @@ typedef struct tgi_stride {
 /*
  * Element offset + sum of stride[axis] * index[axis] of a buffer; the inner
  * axis comes after the outer ones. A gather adds stride * value of `index`
- * (an i64 inst, in range) if that is not 0. A slice whose start the run
+ * (an i64 inst, in range) if that is not 0. So does a scatter, in a kernel of
+ * COLUMNS without reductions: its index is the same for all columns. A slice whose start the run
  * decides adds `shift` (an i64 inst of level KERNEL) if that is not 0.
  *
  * COLUMNS only: `sliver`, if it is not 0, is how many columns lie side by side.
@@ -288,8 +289,8 @@ typedef struct tgi_host_step {
     uint32_t *buffers; /* the program's */
 } tgi_host_step;
 
-/* A gather whose indices are checked, and the buffer they are in; or a loop
-   with a limit, and the buffer that is in. */
+/* What checks its indices (a gather or scatter), and the buffer these are in;
+   or a loop with a limit, and the buffer that is in. */
 typedef struct tgi_checked {
     const tgi_graph *graph;
     tgi_ref node;

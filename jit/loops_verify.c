@@ -188,7 +188,11 @@ static tg_status verify_store(const tgi_loops *loops,
     int dtype = loops->buffers.data[access->buffer].dtype;
     REQUIRE(dtype == k->insts.data[store->value].dtype,
             "store of another type", i);
-    REQUIRE(!access->index, "scattered store", i);
+    /* Indices are taken in order: each is the same for all lanes. */
+    REQUIRE(!access->index ||
+                (k->vectors == TGI_COLUMNS && k->reductions.n == 0 &&
+                 store->level == TGI_LEVEL_INNER),
+            "scattered store", i);
     REQUIRE(loops->buffers.data[access->buffer].place != TGI_PLACE_CONSTANT,
             "store into what is only read", i);
     REQUIRE(store->level == TGI_LEVEL_INNER ||

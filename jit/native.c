@@ -166,7 +166,7 @@ static tg_status report_check(const tgi_native *native)
     const void *data = native->buffers[checked->buffer];
     if (node->op == TGI_OP_LOOP)
         return tgi_loop_fail(node, *(const int64_t *)data);
-    const tgi_attr_gather *attr = node->attr;
+    const int64_t axis = *(const int64_t *)node->attr;
     tgi_view indices = view_of(native, graph, node->inputs[1],
                                native->buffers[checked->buffer]);
     const tgi_shape *shape = tgi_graph_shape(graph, node->inputs[0]);
@@ -174,7 +174,7 @@ static tg_status report_check(const tgi_native *native)
     return tgi_indices_fail(
         node, &indices, position,
         indices.data + position * tgi_dtype_bytes((tg_dtype)indices.dtype),
-        tgi_dim_value(shape->dims[attr->axis], native->graph_values));
+        tgi_dim_value(shape->dims[axis], native->graph_values));
 }
 
 /* -- What is kept ---------------------------------------------------------- */

@@ -75,6 +75,10 @@ tgi_ref tgi_build_dynamic_slice(tgi_builder *b, tgi_ref x, int axis,
 tgi_ref tgi_build_dynamic_update(tgi_builder *b, tgi_ref x, tgi_ref update,
                                  int axis, tgi_ref start);
 
+tgi_ref tgi_build_scatter(tgi_builder *b, tgi_ref x, tgi_ref indices,
+                          tgi_ref updates, int axis, tg_scatter_mode mode,
+                          tg_scatter_range range);
+
 /* -- Reductions and products ----------------------------------------------- */
 
 /* Op is one of SUM … REDUCE_MIN. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * build_dynamic.c - operations on places that only the run can tell: dynamic
- * slices and updates.
+ * slices and updates, scatters.
  */
 #include <string.h>
 
@@ -96,5 +96,62 @@ tgi_ref tgi_build_dynamic_update(tgi_builder *b, tgi_ref x, tgi_ref update,
     tgi_attr_index attr = {axis};
     return tgi_build_node(b, TGI_OP_DYNAMIC_UPDATE, dtype,
                           tgi_graph_node(b->graph, x)->shape, in, 3, &attr,
+                          sizeof(attr));
+}
+
+/* -- Scatter --------------------------------------------------------------- */
+
+/* True if `updates` have x's shape, its axis replaced by those of indices. */
+static bool updates_fit(tgi_builder *b, const tgi_ref *in, int axis)
+{
+    const tgi_shape *to = tgi_graph_shape(b->graph, in[0]);
+    const tgi_shape *at = tgi_graph_shape(b->graph, in[1]);
+    const tgi_shape *updates = tgi_graph_shape(b->graph, in[2]);
+    bool fits = updates->rank == to->rank - 1 + at->rank;
+    for (int i = 0; fits && i < updates->rank; i++) {
+        tgi_dim wanted = i < axis              ? to->dims[i]
+                         : i < axis + at->rank ? at->dims[i - axis]
+                                               : to->dims[i + 1 - at->rank];
+        fits = tgi_build_check(b, TGI_CHECK_EQUAL, updates->dims[i], wanted,
+                               "extents of the updates");
+    }
+    return fits;
+}
+
+tgi_ref tgi_build_scatter(tgi_builder *b, tgi_ref x, tgi_ref indices,
+                          tgi_ref updates, int user_axis, tg_scatter_mode mode,
+                          tg_scatter_range range)
+{
+    if (!x || !indices || !updates)
+        return 0;
+    int axis = tgi_build_axis(b, x, user_axis);
+    if (axis < 0)
+        return 0;
+    tgi_ref in[] = {x, indices, updates}, data[] = {x, updates};
+    if (!tgi_dtype_is(tgi_graph_node(b->graph, indices)->dtype, TGI_CLASS_INT))
+        return tgi_build_fail(b, TG_ERROR_DTYPE, in, 3,
+                              "indices need an integer type");
+    if (mode != TG_SCATTER_SET && mode != TG_SCATTER_ADD)
+        return tgi_build_fail(b, TG_ERROR_INVALID_ARGUMENT, in, 3,
+                              "there is no mode %d", (int)mode);
+    if (range != TG_SCATTER_CHECK && range != TG_SCATTER_DROP)
+        return tgi_build_fail(b, TG_ERROR_INVALID_ARGUMENT, in, 3,
+                              "there is no range %d", (int)range);
+    tg_dtype dtype = tgi_build_unify(b, data, 2);
+    if (dtype == TG_DTYPE_NONE)
+        return 0;
+    in[0] = data[0];
+    in[2] = data[1];
+    if (mode == TG_SCATTER_ADD && !tgi_dtype_is(dtype, TGI_CLASS_NUM))
+        return tgi_build_fail(b, TG_ERROR_DTYPE, in, 3,
+                              "needs a numeric type to add");
+    if (!updates_fit(b, in, axis))
+        return tgi_build_fail(b, TG_ERROR_SHAPE, in, 3,
+                              "the updates do not have the shape of what "
+                              "would be gathered along axis %d",
+                              axis);
+    tgi_attr_scatter attr = {axis, mode, range};
+    return tgi_build_node(b, TGI_OP_SCATTER, dtype,
+                          tgi_graph_node(b->graph, in[0])->shape, in, 3, &attr,
                           sizeof(attr));
 }

@@ -178,7 +178,8 @@ static tg_status close_over(const tgi_graph *graph, bool *keep)
             continue;
         bool is_late = node->op == TGI_OP_READ && node->n_inputs == 2;
         if (is_late || (tgi_graph_is_root(graph, node) &&
-                        node->op != TGI_OP_GATHER))
+                        node->op != TGI_OP_GATHER &&
+                        node->op != TGI_OP_SCATTER))
             TGI_FAIL(TG_ERROR_STATE, tgi_node_site(node),
                      "%s: the initial value of a variable depends on an "
                      "assignment in the same call",

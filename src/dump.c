@@ -219,6 +219,18 @@ static void print_gather(const scene *s, tgi_strbuf *out)
                     is_known ? modes[attr->mode] : "?");
 }
 
+static void print_scatter(const scene *s, tgi_strbuf *out)
+{
+    const tgi_attr_scatter *attr = s->node->attr;
+    tgi_strbuf_addf(out, " axis=%lld mode=%s range=%s", (long long)attr->axis,
+                    attr->mode == TG_SCATTER_SET   ? "set"
+                    : attr->mode == TG_SCATTER_ADD ? "add"
+                                                   : "?",
+                    attr->range == TG_SCATTER_CHECK  ? "check"
+                    : attr->range == TG_SCATTER_DROP ? "drop"
+                                                     : "?");
+}
+
 static void print_matmul(const scene *s, tgi_strbuf *out)
 {
     const tgi_attr_matmul *attr = s->node->attr;
@@ -266,6 +278,7 @@ static attr_printer *const attr_printers[TGI_OPS] = {
     [TGI_OP_CONCAT] = print_axis,       [TGI_OP_GATHER] = print_gather,
     [TGI_OP_DYNAMIC_SLICE] = print_axis,
     [TGI_OP_DYNAMIC_UPDATE] = print_axis,
+    [TGI_OP_SCATTER] = print_scatter,
     [TGI_OP_SUM] = print_axes,          [TGI_OP_PROD] = print_axes,
     [TGI_OP_REDUCE_MAX] = print_axes,   [TGI_OP_REDUCE_MIN] = print_axes,
     [TGI_OP_ARGMAX] = print_axis,       [TGI_OP_ARGMIN] = print_axis,

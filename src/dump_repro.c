@@ -246,6 +246,16 @@ static void write_other(const writer *w, tgi_ref ref, const tgi_node *node)
                         (long long)attr->axis, (long long)attr->mode);
         break;
     }
+    case TGI_OP_SCATTER: {
+        const tgi_attr_scatter *attr = node->attr;
+        write_call(w, node, "scatter_with");
+        tgi_strbuf_addf(out,
+                        ", %lld, (tg_scatter_mode)%lld, "
+                        "(tg_scatter_range)%lld)",
+                        (long long)attr->axis, (long long)attr->mode,
+                        (long long)attr->range);
+        break;
+    }
     case TGI_OP_DYNAMIC_SLICE: {
         int64_t dims[TG_MAX_RANK];
         bytes_of(w, ref, dims);

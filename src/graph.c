@@ -437,6 +437,9 @@ bool tgi_graph_is_root(const tgi_graph *graph, const tgi_node *node)
     switch (node->op) {
     case TGI_OP_GATHER:
         return ((const tgi_attr_gather *)node->attr)->mode == TG_GATHER_CHECK;
+    case TGI_OP_SCATTER:
+        return ((const tgi_attr_scatter *)node->attr)->range ==
+               TG_SCATTER_CHECK;
     default:
         return tgi_op_has(node->op, TGI_FLAG_MAY_FAIL);
     }

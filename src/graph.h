@@ -77,6 +77,13 @@ typedef struct tgi_attr_gather {
     int64_t mode; /* tg_gather_mode */
 } tgi_attr_gather;
 
+/* Begins as that of GATHER. */
+typedef struct tgi_attr_scatter {
+    int64_t axis;
+    int64_t mode;  /* tg_scatter_mode */
+    int64_t range; /* tg_scatter_range */
+} tgi_attr_scatter;
+
 typedef struct tgi_attr_matmul {
     int64_t flags; /* tg_matmul_flags */
 } tgi_attr_matmul;

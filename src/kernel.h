@@ -39,10 +39,12 @@ bool tgi_kernel_view(const tgi_graph *graph, const tgi_node *node,
 tgi_kernel *tgi_kernel_elementwise(int op, int in_dtype, int out_dtype);
 /* kernel_cast.c */
 tgi_kernel *tgi_kernel_cast(int from, int to);
-/* kernel_index.c: IOTA EXTENT PAD CONCAT GATHER DYNAMIC_SLICE DYNAMIC_UPDATE */
+/* kernel_index.c: IOTA, EXTENT and all of class INDEX. */
 tgi_kernel *tgi_kernel_index(int op, int dtype, int index_dtype);
 /* kernel_gather.c */
 tgi_kernel *tgi_kernel_gather(int dtype, int index_dtype);
+/* kernel_scatter.c */
+tgi_kernel *tgi_kernel_scatter(int dtype, int index_dtype);
 /* kernel_reduce.c */
 tgi_kernel *tgi_kernel_reduce(int op, int dtype);
 /* kernel_matmul.c */

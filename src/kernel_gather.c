@@ -82,30 +82,6 @@ static void choose_loops(gather *g, int64_t bytes)
     assert(!"element size");
 }
 
-/* The view without n axes from `axis` on. */
-static tgi_view without_axes(const tgi_view *view, int64_t axis, int n)
-{
-    tgi_view rest = *view;
-    rest.rank = (int8_t)(view->rank - n);
-    for (int64_t i = axis; i < rest.rank; i++) {
-        rest.dims[i] = view->dims[i + n];
-        rest.strides[i] = view->strides[i + n];
-    }
-    return rest;
-}
-
-/* The view of n axes from `axis` on alone. */
-static tgi_view only_axes(const tgi_view *view, int64_t axis, int n)
-{
-    tgi_view part = *view;
-    part.rank = (int8_t)n;
-    for (int i = 0; i < n; i++) {
-        part.dims[i] = view->dims[axis + i];
-        part.strides[i] = view->strides[axis + i];
-    }
-    return part;
-}
-
 static tg_status run_gather(const tgi_kernel_args *args)
 {
     const tgi_attr_gather *attr = args->node->attr;
@@ -121,10 +97,12 @@ static tg_status run_gather(const tgi_kernel_args *args)
         TGI_TRY(tgi_indices_check(args->node, indices, g.extent));
 
     choose_loops(&g, bytes);
-    tgi_view to = without_axes(&args->out, attr->axis, indices->rank);
-    tgi_view from = without_axes(x, attr->axis, 1);
+    tgi_view to =
+        tgi_view_without_axes(&args->out, attr->axis, indices->rank);
+    tgi_view from = tgi_view_without_axes(x, attr->axis, 1);
     tgi_walk_init(&g.slice, 2, (const tgi_view *[]){&to, &from});
-    tgi_view places = only_axes(&args->out, attr->axis, indices->rank);
+    tgi_view places =
+        tgi_view_only_axes(&args->out, attr->axis, indices->rank);
     tgi_walk_views(2, (const tgi_view *[]){&places, indices}, copy_slices, &g);
     return TG_OK;
 }

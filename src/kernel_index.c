@@ -2,8 +2,9 @@
 /*
  * kernel_index.c - kernels that move elements without computing: PAD and
  * CONCAT copy into parts of the result, seen as views of it, DYNAMIC_UPDATE
- * too, and DYNAMIC_SLICE from a part of its input. IOTA and EXTENT, which make positions and extents,
- * stand here too; GATHER has its own file.
+ * too, and DYNAMIC_SLICE from a part of its input. IOTA and EXTENT, which make
+ * positions and extents, stand here too; GATHER and SCATTER have files of
+ * their own.
  */
 #include "kernel.h"
 #include "kernel_indices.h"
@@ -111,6 +112,8 @@ tgi_kernel *tgi_kernel_index(int op, int dtype, int index_dtype)
         return concat;
     case TGI_OP_GATHER:
         return tgi_kernel_gather(dtype, index_dtype);
+    case TGI_OP_SCATTER:
+        return tgi_kernel_scatter(dtype, index_dtype);
     case TGI_OP_DYNAMIC_SLICE:
         return dynamic_slice;
     case TGI_OP_DYNAMIC_UPDATE:

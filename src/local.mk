@@ -106,6 +106,7 @@ libtgjit_core_la_SOURCES += \
 	src/kernel_reduce_tree.h \
 	src/kernel_reduce_type.h \
 	src/kernel_rows.h \
+	src/kernel_scatter.c \
 	src/kernel_view.c \
 	src/pass.c \
 	src/pass.h \

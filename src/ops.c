@@ -264,6 +264,22 @@ tg_value tg_gather_at(tg_operand x, tg_operand indices, int axis,
     return tgi_operation_end(&o, result);
 }
 
+tg_value tg_scatter_at(tg_operand x, tg_operand indices, tg_operand updates,
+                       int axis, tg_scatter_mode mode, tg_scatter_range range,
+                       tg_site site)
+{
+    tgi_operation o;
+    tgi_ref result = 0;
+    if (tgi_operation_begin(&o, "scatter", site)) {
+        tgi_ref in = tgi_operation_in(&o, x);
+        tgi_ref at = tgi_operation_in(&o, indices);
+        result = tgi_build_scatter(&o.b, in, at,
+                                   tgi_operation_in(&o, updates), axis, mode,
+                                   range);
+    }
+    return tgi_operation_end(&o, result);
+}
+
 tg_value tg_dynamic_slice_at(tg_operand x, int axis, tg_operand start,
                              int64_t size, tg_site site)
 {

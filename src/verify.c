@@ -326,6 +326,7 @@ static const uint8_t attr_bytes[TGI_OPS] = {
     [TGI_OP_GATHER] = sizeof(tgi_attr_gather),
     [TGI_OP_DYNAMIC_SLICE] = sizeof(tgi_attr_index),
     [TGI_OP_DYNAMIC_UPDATE] = sizeof(tgi_attr_index),
+    [TGI_OP_SCATTER] = sizeof(tgi_attr_scatter),
     [TGI_OP_SUM] = sizeof(tgi_attr_axes),
     [TGI_OP_PROD] = sizeof(tgi_attr_axes),
     [TGI_OP_REDUCE_MAX] = sizeof(tgi_attr_axes),
@@ -379,6 +380,7 @@ static void data_inputs(const tgi_node *node, uint32_t *first, uint32_t *end)
     switch (node->op) {
     case TGI_OP_GATHER:
     case TGI_OP_DYNAMIC_SLICE:
+    case TGI_OP_SCATTER: /* the updates by its own rule */
         *end = 1;
         break;
     case TGI_OP_DYNAMIC_UPDATE:

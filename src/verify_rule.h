@@ -33,8 +33,8 @@ typedef bool tgi_verify_rule(tgi_verifier *v);
 tgi_verify_rule tgi_verify_elementwise, tgi_verify_iota, tgi_verify_extent,
     tgi_verify_broadcast, tgi_verify_reshape, tgi_verify_transpose,
     tgi_verify_slice, tgi_verify_pad, tgi_verify_concat, tgi_verify_gather,
-    tgi_verify_dynamic_slice, tgi_verify_dynamic_update, tgi_verify_reduce,
-    tgi_verify_matmul, tgi_verify_random_bits;
+    tgi_verify_dynamic_slice, tgi_verify_dynamic_update, tgi_verify_scatter,
+    tgi_verify_reduce, tgi_verify_matmul, tgi_verify_random_bits;
 
 /* Equal, or only the call can tell. */
 static inline bool tgi_verify_may_equal(tgi_dim a, tgi_dim b)

@@ -221,26 +221,60 @@ bool tgi_verify_concat(tgi_verifier *v)
            tgi_verify_fail(v, "its parts do not add up");
 }
 
-bool tgi_verify_gather(tgi_verifier *v)
+/* Input 1 is indices into an axis of input 0. */
+static bool check_indices(const tgi_verifier *v, int64_t axis)
 {
-    const tgi_shape *in = input_shape(v, 0), *indices = input_shape(v, 1);
-    const tgi_attr_gather *attr = v->node->attr;
     int dtype = tgi_graph_node(v->graph, v->node->inputs[1])->dtype;
     if (!tgi_dtype_is(dtype, TGI_CLASS_INT))
         return tgi_verify_fail(v, "the indices are no integers");
-    if (attr->mode < TG_GATHER_CHECK || attr->mode > TG_GATHER_ZERO)
-        return tgi_verify_fail(v, "has no mode %lld", (long long)attr->mode);
-    if (!check_axis(v, attr->axis, in->rank))
-        return false;
-    tgi_dim dims[2 * TG_MAX_RANK];
+    return check_axis(v, axis, input_shape(v, 0)->rank);
+}
+
+/* The shape of input 0 with an axis replaced by those of the indices; room for
+   2 * TG_MAX_RANK extents. Gives the rank. */
+static int replace_axis(const tgi_verifier *v, int64_t axis, tgi_dim *dims)
+{
+    const tgi_shape *in = input_shape(v, 0), *indices = input_shape(v, 1);
     int n = 0;
-    for (int i = 0; i < attr->axis; i++)
+    for (int i = 0; i < axis; i++)
         dims[n++] = in->dims[i];
     for (int i = 0; i < indices->rank; i++)
         dims[n++] = indices->dims[i];
-    for (int i = (int)attr->axis + 1; i < in->rank; i++)
+    for (int i = (int)axis + 1; i < in->rank; i++)
         dims[n++] = in->dims[i];
-    return check_shape(v, n, dims);
+    return n;
+}
+
+bool tgi_verify_gather(tgi_verifier *v)
+{
+    const tgi_attr_gather *attr = v->node->attr;
+    tgi_dim dims[2 * TG_MAX_RANK];
+    if (attr->mode < TG_GATHER_CHECK || attr->mode > TG_GATHER_ZERO)
+        return tgi_verify_fail(v, "has no mode %lld", (long long)attr->mode);
+    return check_indices(v, attr->axis) &&
+           check_shape(v, replace_axis(v, attr->axis, dims), dims);
+}
+
+bool tgi_verify_scatter(tgi_verifier *v)
+{
+    const tgi_attr_scatter *attr = v->node->attr;
+    const tgi_shape *in = input_shape(v, 0), *updates = input_shape(v, 2);
+    tgi_dim dims[2 * TG_MAX_RANK];
+    if (attr->mode < TG_SCATTER_SET || attr->mode > TG_SCATTER_ADD ||
+        attr->range < TG_SCATTER_CHECK || attr->range > TG_SCATTER_DROP)
+        return tgi_verify_fail(v, "has no mode %lld, %lld",
+                               (long long)attr->mode, (long long)attr->range);
+    if (attr->mode == TG_SCATTER_ADD && v->node->dtype == TG_BOOL)
+        return tgi_verify_fail(v, "adds bools");
+    if (tgi_graph_node(v->graph, v->node->inputs[2])->dtype != v->node->dtype)
+        return tgi_verify_fail(v, "input 2 has another element type");
+    if (!check_indices(v, attr->axis) ||
+        !check_shape(v, in->rank, in->dims))
+        return false;
+    bool fits = replace_axis(v, attr->axis, dims) == updates->rank;
+    for (int i = 0; fits && i < updates->rank; i++)
+        fits = tgi_verify_may_equal(updates->dims[i], dims[i]);
+    return fits || tgi_verify_fail(v, "the updates do not fit");
 }
 
 /* Input i is where a slice starts. */

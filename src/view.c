@@ -38,3 +38,25 @@ bool tgi_view_is_dense(const tgi_view *view)
     }
     return is_dense;
 }
+
+tgi_view tgi_view_without_axes(const tgi_view *view, int64_t axis, int n)
+{
+    tgi_view rest = *view;
+    rest.rank = (int8_t)(view->rank - n);
+    for (int64_t i = axis; i < rest.rank; i++) {
+        rest.dims[i] = view->dims[i + n];
+        rest.strides[i] = view->strides[i + n];
+    }
+    return rest;
+}
+
+tgi_view tgi_view_only_axes(const tgi_view *view, int64_t axis, int n)
+{
+    tgi_view part = *view;
+    part.rank = (int8_t)n;
+    for (int i = 0; i < n; i++) {
+        part.dims[i] = view->dims[axis + i];
+        part.strides[i] = view->strides[axis + i];
+    }
+    return part;
+}

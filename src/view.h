@@ -26,6 +26,10 @@ void tgi_view_init(tgi_view *view, void *data, tg_dtype dtype, int rank,
 int64_t tgi_view_count(const tgi_view *view);
 bool tgi_view_is_dense(const tgi_view *view);
 
+/* The view without n axes from `axis` on, and of these alone. */
+tgi_view tgi_view_without_axes(const tgi_view *view, int64_t axis, int n);
+tgi_view tgi_view_only_axes(const tgi_view *view, int64_t axis, int n);
+
 /* Copies elements in row-major order; equal dtype and extents. The two do
    not overlap. */
 void tgi_view_copy(const tgi_view *to, const tgi_view *from);

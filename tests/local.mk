@@ -403,6 +403,7 @@ EXTRA_DIST += \
 	tests/golden/loops_random.txt \
 	tests/golden/loops_reductions.txt \
 	tests/golden/loops_rows.txt \
+	tests/golden/loops_scatters.txt \
 	tests/golden/loops_siblings.txt \
 	tests/golden/loops_state.txt \
 	tests/golden/loops_tiny.txt \
@@ -436,6 +437,7 @@ EXTRA_DIST += \
 	tests/op_matrix/cast.txt \
 	tests/op_matrix/composite.txt \
 	tests/op_matrix/dynamic.txt \
+	tests/op_matrix/scatter.txt \
 	tests/op_matrix/index.txt \
 	tests/op_matrix/leaf.txt \
 	tests/op_matrix/make_expected.py \

@@ -280,6 +280,8 @@ rg_operand rg_keep(rg_maker *m, rg_type type, tg_value value);
 rg_operand rg_pick(rg_maker *m);
 rg_operand rg_pick_value(rg_maker *m);
 rg_operand rg_pick_ranked(rg_maker *m);
+/* Indices for n places; if they are checked, mostly below n. */
+rg_operand rg_take_indices(rg_maker *m, int64_t n, bool is_checked);
 /* A variable; NULL: there is none. */
 const rg_operand *rg_pick_variable(rg_maker *m);
 

@@ -91,6 +91,8 @@ static const instruction others[] = {
     {rg_make_assign_part, TGI_OP_ASSIGN, false},
     {rg_make_dynamic_change, TGI_OP_DYNAMIC_UPDATE, false},
     {rg_make_dynamic_change, TGI_OP_DYNAMIC_UPDATE, false},
+    {rg_make_scatter, TGI_OP_SCATTER, false},
+    {rg_make_scatter, TGI_OP_SCATTER, false},
 };
 
 /* What programs with large extents are for. */
@@ -109,6 +111,7 @@ static const instruction heavy[] = {
     {rg_make_upon, TGI_OP_NONE, true},
     {rg_make_dynamic_slice, TGI_OP_DYNAMIC_SLICE, false},
     {rg_make_dynamic_update, TGI_OP_DYNAMIC_UPDATE, false},
+    {rg_make_scatter, TGI_OP_SCATTER, false},
 };
 
 /* What programs with branches and loops are for. */

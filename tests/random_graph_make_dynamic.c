@@ -3,6 +3,8 @@
  * random_graph_make_dynamic.c - what moves elements to or from where only the
  * run can tell.
  */
+#include <string.h>
+
 #include "random_graph.h"
 
 /* A number of any integer type: computed by the run if it can be, in range or
@@ -143,4 +145,71 @@ void rg_make_assign_part(rg_maker *m, tgi_op op)
         RG_DO(m, tg_dynamic_update_slice(x.operand, update.operand, axis,
                                          start.operand)));
     rg_keep(m, v.type, RG_DO(m, tg_assign(v.operand, new.operand)));
+}
+
+/* -- Scatter --------------------------------------------------------------- */
+
+/* A value of that shape, or what is gathered there, or a number. */
+static rg_operand take_updates(rg_maker *m, const rg_operand *x,
+                               const rg_operand *indices, int axis,
+                               const rg_type *type, const int64_t *told)
+{
+    unsigned choice = rg_take(&m->bytes);
+    for (int i = 0; choice & 1 && i < m->n_values; i++)
+        if (m->values[i].type.rank == type->rank &&
+            memcmp(m->values[i].type.dims, type->dims,
+                   (size_t)type->rank * sizeof(type->dims[0])) == 0)
+            return rg_fit_dtype(m, m->values[i], (tg_dtype)type->dtype);
+    if (choice & 2)
+        return rg_keep(m, *type,
+                       RG_DO(m, tg_gather_with(x->operand, indices->operand,
+                                               axis, TG_GATHER_ZERO)));
+    rg_operand number = rg_constant(m, (rg_type){.dtype = type->dtype});
+    return rg_keep(m, *type,
+                   RG_DO(m, tg_broadcast(number.operand, type->rank, told)));
+}
+
+static rg_operand take_scattered(rg_maker *m, const rg_operand *x)
+{
+    int axis = rg_below(&m->bytes, x->type.rank);
+    unsigned choice = rg_take(&m->bytes);
+    bool adds = choice & 1 && tgi_dtype_is(x->type.dtype, TGI_CLASS_NUM);
+    tg_scatter_mode mode = adds ? TG_SCATTER_ADD : TG_SCATTER_SET;
+    tg_scatter_range range = choice & 2 ? TG_SCATTER_CHECK : TG_SCATTER_DROP;
+    rg_operand indices = rg_take_indices(m, x->type.dims[axis],
+                                         range == TG_SCATTER_CHECK);
+    rg_type type = x->type;
+    if (type.rank - 1 + indices.type.rank > 6)
+        return *x;
+    type.rank = 0;
+    type.is_weak = false;
+    int64_t told[TG_MAX_RANK];
+    for (int i = 0; i < x->type.rank; i++) {
+        for (int k = 0; i == axis && k < indices.type.rank; k++) {
+            told[type.rank] = rg_dim(m, &indices, k);
+            type.dims[type.rank++] = indices.type.dims[k];
+        }
+        if (i != axis) {
+            told[type.rank] = rg_dim(m, x, i);
+            type.dims[type.rank++] = x->type.dims[i];
+        }
+    }
+    if (!rg_is_small(m, &type))
+        return *x;
+    rg_operand updates =
+        take_updates(m, x, &indices, axis, &type, told);
+    rg_type result = x->type;
+    result.is_weak = false;
+    return rg_keep(m, result,
+                   RG_DO(m, tg_scatter_with(x->operand, indices.operand,
+                                            updates.operand, axis, mode,
+                                            range)));
+}
+
+void rg_make_scatter(rg_maker *m, tgi_op op)
+{
+    (void)op;
+    rg_operand x = rg_pick_ranked(m);
+    for (int n = 1 + rg_below(&m->bytes, 2); n > 0; n--)
+        x = take_scattered(m, &x);
 }

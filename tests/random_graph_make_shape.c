@@ -316,8 +316,7 @@ void rg_make_concat(rg_maker *m, tgi_op op)
             RG_DO(m, tg_concat_at(axis, parts, (size_t)n_parts, TG_HERE)));
 }
 
-/* Indices below n, but now and then any. */
-static rg_operand take_indices(rg_maker *m, int64_t n, tg_gather_mode mode)
+rg_operand rg_take_indices(rg_maker *m, int64_t n, bool is_checked)
 {
     tg_dtype dtype = rg_take_dtype(&m->bytes, TGI_CLASS_INT);
     rg_operand x = rg_fit_dtype(m, rg_pick_value(m), dtype);
@@ -327,7 +326,7 @@ static rg_operand take_indices(rg_maker *m, int64_t n, tg_gather_mode mode)
         x = rg_constant(m, (rg_type){.dtype = (uint8_t)dtype,
                                      .rank = 1,
                                      .dims = {rg_below(&m->bytes, 5)}});
-    if (mode != TG_GATHER_CHECK || n == 0 || rg_below(&m->bytes, 4) == 0)
+    if (!is_checked || n == 0 || rg_below(&m->bytes, 4) == 0)
         return x;
     int64_t most = dtype == TG_I8 ? INT8_MAX : dtype == TG_U8 ? UINT8_MAX : n;
     x.operand =
@@ -343,7 +342,8 @@ void rg_make_gather(rg_maker *m, tgi_op op)
     tg_gather_mode mode = (tg_gather_mode)rg_below(&m->bytes, 3);
     if (mode == TG_GATHER_CLAMP && x.type.dims[axis] == 0)
         mode = TG_GATHER_ZERO;
-    rg_operand indices = take_indices(m, x.type.dims[axis], mode);
+    rg_operand indices =
+        rg_take_indices(m, x.type.dims[axis], mode == TG_GATHER_CHECK);
     if (x.type.rank - 1 + indices.type.rank > 6)
         return;
 

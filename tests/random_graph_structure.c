@@ -193,6 +193,25 @@ static bool gathers(const tgi_node *node, tg_gather_mode mode)
            ((const tgi_attr_gather *)node->attr)->mode == mode;
 }
 
+static bool scatters(const tgi_node *node, tg_scatter_mode mode,
+                     tg_scatter_range range)
+{
+    const tgi_attr_scatter *attr = node->attr;
+    return node->op == TGI_OP_SCATTER && attr->mode == mode &&
+           attr->range == range;
+}
+
+#define SCATTERS(name, mode, range)                                            \
+    static bool name(const place *p, const tgi_node *node)                     \
+    {                                                                          \
+        (void)p;                                                               \
+        return scatters(node, mode, range);                                    \
+    }
+SCATTERS(sets_checked, TG_SCATTER_SET, TG_SCATTER_CHECK)
+SCATTERS(sets_in_range, TG_SCATTER_SET, TG_SCATTER_DROP)
+SCATTERS(adds_checked, TG_SCATTER_ADD, TG_SCATTER_CHECK)
+SCATTERS(adds_in_range, TG_SCATTER_ADD, TG_SCATTER_DROP)
+
 static bool gathers_checked(const place *p, const tgi_node *node)
 {
     (void)p;
@@ -393,6 +412,21 @@ static bool is_tiny_and_stores_shifted(const place *p,
     return k->is_tiny && stores_shifted(p, k);
 }
 
+static bool stores_scattered(const place *p, const tgi_kernel_loops *k)
+{
+    (void)p;
+    for (size_t i = 0; i < k->stores.n; i++)
+        if (k->accesses.data[k->stores.data[i].access].index)
+            return true;
+    return false;
+}
+
+static bool is_tiny_and_stores_scattered(const place *p,
+                                         const tgi_kernel_loops *k)
+{
+    return k->is_tiny && stores_scattered(p, k);
+}
+
 /* Changes some elements of a buffer, and loads them from it. */
 static bool changes_in_place(const place *p, const tgi_kernel_loops *k)
 {
@@ -542,6 +576,10 @@ static const struct structure {
     {"gather, checked", gathers_checked, NULL},
     {"gather, clamped", gathers_clamped, NULL},
     {"gather with zeros", gathers_zeros, NULL},
+    {"scatter, set, checked", sets_checked, NULL},
+    {"scatter, set in range", sets_in_range, NULL},
+    {"scatter, add, checked", adds_checked, NULL},
+    {"scatter, add in range", adds_in_range, NULL},
     {"matmul, a transposed", multiplies_a_flipped, NULL},
     {"matmul, b transposed", multiplies_b_flipped, NULL},
     {"matmul, both transposed", multiplies_both_flipped, NULL},
@@ -564,6 +602,8 @@ static const struct structure {
     {"loops: shift", NULL, has_shift},
     {"loops: shifted store", NULL, stores_shifted},
     {"loops: shifted store, tiny", NULL, is_tiny_and_stores_shifted},
+    {"loops: scattered store", NULL, stores_scattered},
+    {"loops: scattered store, tiny", NULL, is_tiny_and_stores_scattered},
     {"loops: change in place", NULL, changes_in_place},
     {"loops: backwards", NULL, goes_backwards},
     {"loops: check", NULL, has_check},

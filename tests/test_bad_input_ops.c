@@ -355,6 +355,23 @@ REFUSED(dtypes_differ_in_assign, DTYPE, "assign", "the value is i32[4]",
 REFUSED(condition_is_not_bool, DTYPE, "select", "not bool",
         AT(tg_select(x, x, x)))
 REFUSED(float_indices, DTYPE, "gather", "integer", AT(tg_gather(x, s, 0)))
+REFUSED(scatter_by_floats, DTYPE, "scatter",
+        "f32[2,3] x f32[] x f32[2,3]: indices need an integer type",
+        AT(tg_scatter(x, s, x, 0, TG_SCATTER_SET)))
+REFUSED(scatter_of_another_type, DTYPE, "scatter",
+        "f32[2,3] x bool[2,3]: element types",
+        AT(tg_scatter(x, i, b, 0, TG_SCATTER_SET)))
+REFUSED(scatter_of_another_shape, SHAPE, "scatter",
+        "f32[2,3] x i32[4] x f32[2,3]: the updates",
+        AT(tg_scatter(x, i, x, 0, TG_SCATTER_SET)))
+REFUSED(scatter_that_adds_bools, DTYPE, "scatter", "numeric",
+        AT(tg_scatter(b, tg_slice(i, 0, 0, 2, 1), b, 0, TG_SCATTER_ADD)))
+REFUSED(scatter_along_no_axis, SHAPE, "scatter", "axis 2",
+        AT(tg_scatter(x, i, x, 2, TG_SCATTER_SET)))
+REFUSED(unknown_scatter_mode, INVALID, "scatter", "mode 7",
+        AT(tg_scatter(x, i, x, 0, (tg_scatter_mode)7)))
+REFUSED(unknown_scatter_range, INVALID, "scatter", "range 7",
+        AT(tg_scatter_with(x, i, x, 0, TG_SCATTER_SET, (tg_scatter_range)7)))
 REFUSED(update_of_another_type, DTYPE, "dynamic_update_slice",
         "f32[2,3] x bool[2,3]: element types f32 and bool differ",
         AT(tg_dynamic_update_slice(x, b, 0, 0)))

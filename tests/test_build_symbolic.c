@@ -283,6 +283,22 @@ Test(build_symbolic, clamping_needs_an_element)
 CALLBACK(four_from_somewhere, tg_dynamic_slice(x, 0, 7, 4))
 CALLBACK(as_many_as_in_y, tg_dynamic_slice(x, 1, 7, tg_value_dim(in[1], 0)))
 
+static tg_value two_numbers(void)
+{
+    return tg_iota(TG_I32, TG_DIMS(2), 0);
+}
+
+CALLBACK(y_scattered, tg_scatter(x, two_numbers(), in[1], 0, TG_SCATTER_SET))
+
+Test(build_symbolic, scattered_updates_have_the_shape_of_what_is_gathered)
+{
+    check_attempts(y_scattered, {S(9, 2), S(2, 2), S(9, 2), NULL},
+                   {S(9, 2), S(3, 2), NOTHING,
+                    "scatter: extents of the updates: 3 and 2 are not equal"},
+                   {S(9, 2), S(2, 3), NOTHING,
+                    "scatter: extents of the updates: 3 and 2 are not equal"});
+}
+
 CALLBACK(y_put_into_x, tg_dynamic_update_slice(x, in[1], 0, 7))
 
 Test(build_symbolic, an_update_fits_into_what_it_updates)

@@ -134,6 +134,9 @@ static void shapes(tg_trace *t, const tg_value *in, void *user)
     y = tg_slice(tg_concat(1, {x, y}), 1, 3, TG_END, 1);
     y = tg_gather(y, tg_scalar(TG_I64, 1), 0);
     y = tg_dynamic_update_slice(y, tg_dynamic_slice(y, 0, 99, 3), 0, 1);
+    y = tg_scatter(y, tg_scalar(TG_I32, 0), tg_scalar(TG_F32, 0), 0,
+                   TG_SCATTER_ADD);
+    y = tg_scatter_with(y, 99, 5.0f, 0, TG_SCATTER_SET, TG_SCATTER_DROP);
     tg_value z = tg_gather_with(x, 99, 1, TG_GATHER_ZERO);
     tg_return(t, {y, z});
 }

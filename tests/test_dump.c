@@ -43,6 +43,9 @@ static tgi_graph *make_gallery(void)
              INPUTS(x, number(g, TG_U8, 3)), ATTR(tgi_attr_index, 1));
     add_node(g, TGI_OP_DYNAMIC_UPDATE, TG_F32, s,
              INPUTS(x, y, number(g, TG_U8, 3)), ATTR(tgi_attr_index, 1));
+    for (int mode = TG_SCATTER_SET; mode <= TG_SCATTER_ADD; mode++)
+        add_node(g, TGI_OP_SCATTER, TG_F32, s, INPUTS(x, i, y),
+                 ATTR(tgi_attr_scatter, 1, mode, mode));
     tgi_ref sum = reshaped(g, TGI_OP_SUM, y, scalar_shape(g),
                            ATTR(tgi_attr_axes, 3));
     add_node(g, TGI_OP_ARGMAX, TG_I64, shape_of(g, n), INPUTS(y),

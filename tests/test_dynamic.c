@@ -280,6 +280,123 @@ Test(dynamic, variables_keep_what_a_failed_call_would_have_changed)
     check_nothing_is_alive();
 }
 
+/* -- Scatters -------------------------------------------------------------- */
+
+/* n indices, many of them twice, some out of range if the start is. */
+static tg_value some_indices(tg_value start, int64_t n)
+{
+    tg_value counted = tg_iota(TG_I64, TG_DIMS(n), 0);
+    return tg_add(tg_rem(tg_mul(counted, 7), 23), tg_clamp(start, -3, 20));
+}
+
+/* Rows, of which the last counts, or all in order; then columns. */
+SCENARIO(scattered_rows, 4,
+         tg_scatter_with(x, some_indices(start, 5), y, 0, TG_SCATTER_SET,
+                         TG_SCATTER_DROP),
+         tg_scatter_with(tg_softmax(x, 1), some_indices(start, 5), y, 0,
+                         TG_SCATTER_ADD, TG_SCATTER_DROP),
+         tg_scatter_with(x, some_indices(start, 40),
+                         tg_gather_with(x, tg_iota(TG_I32, TG_DIMS(40), 0), 0,
+                                        TG_GATHER_CLAMP),
+                         0, TG_SCATTER_ADD, TG_SCATTER_DROP),
+         tg_scatter_with(tg_exp(x), some_indices(start, 60),
+                         tg_broadcast(0.1f, TG_DIMS(ROWS, 60)), 1,
+                         TG_SCATTER_ADD, TG_SCATTER_DROP))
+/* One index for all, indices of several axes, one axis, one element. */
+SCENARIO(scattered_otherwise, 4,
+         tg_scatter_with(x,
+                         tg_broadcast(tg_cast(start, TG_I32), TG_DIMS(31)),
+                         tg_broadcast(tg_slice(y, 0, 0, 1, 1),
+                                      TG_DIMS(31, COLUMNS)),
+                         0, TG_SCATTER_ADD, TG_SCATTER_DROP),
+         tg_scatter_with(
+             x, tg_reshape(some_indices(start, 12), TG_DIMS(3, 4)),
+             tg_transpose(tg_broadcast(tg_slice(tg_slice(y, 0, 0, 3, 1), 1, 0,
+                                                ROWS, 1),
+                                       TG_DIMS(4, 3, ROWS)),
+                          TG_PERM(2, 1, 0)),
+             1, TG_SCATTER_SET, TG_SCATTER_DROP),
+         tg_scatter_with(tg_reshape(x, TG_DIMS(-1)), some_indices(start, 900),
+                         tg_slice(tg_reshape(x, TG_DIMS(-1)), 0, 0, 900, 1), 0,
+                         TG_SCATTER_ADD, TG_SCATTER_DROP),
+         tg_scatter_with(x, start, tg_slice(tg_reshape(y, TG_DIMS(-1)), 0, 0,
+                                            COLUMNS, 1),
+                         0, TG_SCATTER_ADD, TG_SCATTER_DROP))
+SCENARIO(scattered_little, 2,
+         tg_scatter_with(tg_softmax(tg_slice(y, 1, 0, 6, 1), 1),
+                         some_indices(start, 7),
+                         tg_reshape(tg_slice(tg_reshape(x, TG_DIMS(-1)), 0, 0,
+                                             42, 1),
+                                    TG_DIMS(7, 6)),
+                         0, TG_SCATTER_ADD, TG_SCATTER_DROP),
+         tg_scatter_with(
+             tg_scatter_with(tg_iota(TG_F32, TG_DIMS(9), 0),
+                             some_indices(start, 4),
+                             tg_slice(tg_sum(y, TG_AXES(0)), 0, 0, 4, 1), 0,
+                             TG_SCATTER_SET, TG_SCATTER_DROP),
+             some_indices(start, 3), tg_slice(tg_sum(y, TG_AXES(0)), 0, 4, 7,
+                                              1),
+             0, TG_SCATTER_ADD, TG_SCATTER_DROP))
+
+static tg_value half_updated(tg_value x, tg_value indices)
+{
+    tg_value rows = tg_gather_with(x, indices, 0, TG_GATHER_ZERO);
+    return tg_scatter_with(x, indices, tg_mul(rows, 0.5), 0, TG_SCATTER_ADD,
+                           TG_SCATTER_DROP);
+}
+
+/* What is scattered is read from what it goes to, which dies. */
+SCENARIO(scattered_from_itself, 1,
+         half_updated(half_updated(tg_softmax(x, 0), some_indices(start, 9)),
+                      some_indices(start, 8)))
+
+Test(dynamic, scatters_have_the_bits_of_the_interpreter)
+{
+    check_modes(call_scattered_rows);
+    check_modes(call_scattered_otherwise);
+    check_modes(call_scattered_little);
+    check_modes(call_scattered_from_itself);
+    check_nothing_is_alive();
+}
+
+/* in: v, row, position. The first index that is bad is named; what comes
+   before stays, and nothing of the scatter happens. */
+static void scatter_checked(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_assign_add(in[0], 1);
+    tg_value rows = tg_broadcast(in[1], TG_DIMS(3, 40));
+    tg_value at = tg_add(tg_iota(TG_I64, TG_DIMS(3), 0), in[2]);
+    tg_assign(in[0], tg_scatter(in[0], at, rows, 0, TG_SCATTER_ADD));
+    tg_return(t, tg_sum(in[0], TG_ALL_AXES), at);
+}
+
+static void call_scatter_checked(session *s, outcome *out)
+{
+    append_all(s, out, scatter_checked);
+}
+
+Test(dynamic, a_bad_index_of_a_scatter_is_named)
+{
+    check_modes(call_scatter_checked);
+    session s;
+    session_begin(&s);
+    tg_function *f = tg_function_create(s.ctx, scatter_checked, NULL, NULL);
+    tg_variable *v = tg_variable_create(s.ctx, "v", TG_F32, TG_DIMS(20, 40),
+                                        tg_fill(0));
+    tg_tensor *row = f32_of(s.ctx, TG_DIMS(1, 40));
+    tg_tensor *at = i64_scalar(s.ctx, 18);
+    check_fails(tg_call(f, TG_ARGS(v, row, at), TG_NO_RESULTS),
+                TG_ERROR_INDEX, "test_dynamic.c:",
+                "scatter: index 20 at position [2] is out of range for axis 0 "
+                "of extent 20");
+    tg_tensor_release(at);
+    tg_tensor_release(row);
+    tg_variable_release(v);
+    tg_function_release(f);
+    session_end(&s);
+}
+
 /* -- How they are fused ---------------------------------------------------- */
 
 /* in: x, start */
@@ -398,4 +515,37 @@ Test(dynamic, variables_are_updated_in_place)
     cr_expect_geq(n_places(&fu, TGI_PLACE_TEMP), 1);
     fuse_end(&fu);
     check_shown("loops_appended.txt", &text);
+}
+
+/* in: table, indices, gradients */
+static void embedding_step(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)t, (void)user;
+    tg_value steps = tg_mul(in[2], -0.1f);
+    tg_assign(in[0], tg_scatter_with(in[0], in[1], steps, 0, TG_SCATTER_ADD,
+                                     TG_SCATTER_DROP));
+}
+
+static void histogram(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_value ones = tg_broadcast(tg_scalar(TG_I32, 1), TG_DIMS(5000));
+    tg_value zeros = tg_broadcast(tg_scalar(TG_I32, 0), TG_DIMS(256));
+    tg_return(t, tg_scatter(zeros, in[0], ones, 0, TG_SCATTER_ADD));
+}
+
+/* A table is changed where it is: only rows that are meant are touched. */
+Test(dynamic, scatters_go_in_order_and_in_place)
+{
+    fused fu;
+    tgi_strbuf text = {0};
+    SHOW(&text, &fu, embedding_step, NO_SYMBOLS, V32(1000, 64), I32(300),
+         F32(300, 64));
+    cr_expect_eq(n_kernels(&fu), 1);
+    cr_expect_eq(n_places(&fu, TGI_PLACE_TEMP), 0);
+    fuse_end(&fu);
+    SHOW(&text, &fu, histogram, NO_SYMBOLS, I32(5000));
+    cr_expect_eq(n_places(&fu, TGI_PLACE_TEMP), 0);
+    fuse_end(&fu);
+    check_shown("loops_scatters.txt", &text);
 }

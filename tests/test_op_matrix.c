@@ -18,7 +18,7 @@
 static const char *const files[] = {"unary", "binary", "ternary",  "cast",
                                     "leaf",  "view",   "index",    "reduce",
                                     "matmul", "random", "composite",
-                                    "dynamic"};
+                                    "dynamic", "scatter"};
 
 /* -- Operations by name ---------------------------------------------------- */
 
@@ -137,6 +137,13 @@ static tg_value do_dynamic_update(const op_case *c, const tg_operand *in)
                                       in[2], TG_HERE);
 }
 
+static tg_value do_scatter(const op_case *c, const tg_operand *in)
+{
+    return tg_scatter_at(in[0], in[1], in[2], (int)attribute(c, "axis"),
+                         (tg_scatter_mode)attribute(c, "mode"),
+                         (tg_scatter_range)attribute(c, "range"), TG_HERE);
+}
+
 static tg_axes axes_of(const op_case *c)
 {
     int axes[MAX_NUMBERS];
@@ -227,7 +234,7 @@ static const struct {
     ROW(random_bits), ROW(random_uniform), ROW(random_normal),
     ROW(call),        {"result", do_call}, {"param", do_nothing},
     {"variable", do_nothing},
-    ROW(dynamic_slice), ROW(dynamic_update),
+    ROW(dynamic_slice), ROW(dynamic_update), ROW(scatter),
 };
 
 /* The value of the case's operation; an invalid one if there is none such. */

@@ -407,6 +407,52 @@ Test(verify, refuses_updates_that_change_the_shape)
     refuses("the shape does not follow");
 }
 
+/* A SCATTER of rows of `y` into `x`, f32[2,3]. */
+static void scatter(tgi_shape_ref of_y, int64_t mode, int64_t range)
+{
+    tgi_ref i = param(g, TG_I32, shape_of(g, 4));
+    tgi_ref y = param(g, TG_F32, of_y);
+    add_node(g, TGI_OP_SCATTER, TG_F32, s, INPUTS(x, i, y),
+             ATTR(tgi_attr_scatter, 0, mode, range));
+}
+
+Test(verify, refuses_unknown_scatter_modes)
+{
+    scatter(shape_of(g, 4, 3), 2, TG_SCATTER_CHECK);
+    refuses("has no mode 2, 0");
+}
+
+Test(verify, refuses_unknown_scatter_ranges)
+{
+    scatter(shape_of(g, 4, 3), TG_SCATTER_ADD, 2);
+    refuses("has no mode 1, 2");
+}
+
+Test(verify, refuses_updates_that_do_not_fit)
+{
+    scatter(shape_of(g, 3, 4), TG_SCATTER_ADD, TG_SCATTER_DROP);
+    refuses("the updates do not fit");
+}
+
+Test(verify, refuses_sums_of_bools)
+{
+    tgi_ref i = param(g, TG_I32, shape_of(g, 4));
+    tgi_ref y = param(g, TG_BOOL, shape_of(g, 4, 3));
+    tgi_ref to = param(g, TG_BOOL, s);
+    add_node(g, TGI_OP_SCATTER, TG_BOOL, s, INPUTS(to, i, y),
+             ATTR(tgi_attr_scatter, 0, TG_SCATTER_ADD, TG_SCATTER_DROP));
+    refuses("adds bools");
+}
+
+Test(verify, refuses_scattered_updates_of_another_type)
+{
+    tgi_ref i = param(g, TG_I32, shape_of(g, 4));
+    tgi_ref y = param(g, TG_F64, shape_of(g, 4, 3));
+    add_node(g, TGI_OP_SCATTER, TG_F32, s, INPUTS(x, i, y),
+             ATTR(tgi_attr_scatter, 0, TG_SCATTER_SET, TG_SCATTER_DROP));
+    refuses("input 2 has another element type");
+}
+
 Test(verify, refuses_reduced_axes_that_do_not_exist)
 {
     reshaped(g, TGI_OP_SUM, x, scalar_shape(g), ATTR(tgi_attr_axes, 7));

@@ -158,6 +158,26 @@ typedef enum tg_gather_mode {
 TG_API tg_value tg_gather_at(tg_operand x, tg_operand indices, int axis,
                              tg_gather_mode mode, tg_site site);
 
+typedef enum tg_scatter_mode {
+    TG_SCATTER_SET = 0, /* of several for one place, the last counts */
+    TG_SCATTER_ADD = 1  /* one after the other is added */
+} tg_scatter_mode;
+
+typedef enum tg_scatter_range {
+    TG_SCATTER_CHECK = 0, /* an index out of range fails the call */
+    TG_SCATTER_DROP = 1   /* … and what belongs to it are passed over */
+} tg_scatter_range;
+
+/*
+ * x with slices of `axis` set to, or plus, those of `updates`, which have the
+ * shape of tg_gather(x, indices, axis). Indices are taken in row-major order.
+ * Where x is not used afterwards nothing is copied.
+ */
+TG_API tg_value tg_scatter_at(tg_operand x, tg_operand indices,
+                              tg_operand updates, int axis,
+                              tg_scatter_mode mode, tg_scatter_range range,
+                              tg_site site);
+
 /*
  * `size` elements of one axis, from position `start` on: an integer scalar,
  * which the run decides. It is clamped into 0 … extent - size, so that no

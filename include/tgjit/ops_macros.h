@@ -115,6 +115,11 @@
     tg_gather_at(TG_IN(x), TG_IN(indices), axis, TG_GATHER_CHECK, TG_HERE)
 #define tg_gather_with(x, indices, axis, mode) \
     tg_gather_at(TG_IN(x), TG_IN(indices), axis, mode, TG_HERE)
+#define tg_scatter(x, indices, updates, axis, mode) \
+    tg_scatter_with(x, indices, updates, axis, mode, TG_SCATTER_CHECK)
+#define tg_scatter_with(x, indices, updates, axis, mode, range) \
+    tg_scatter_at(TG_IN(x), TG_IN(indices), TG_IN(updates), axis, mode, \
+                  range, TG_HERE)
 #define tg_dynamic_slice(x, axis, start, size) \
     tg_dynamic_slice_at(TG_IN(x), axis, TG_IN(start), size, TG_HERE)
 #define tg_dynamic_update_slice(x, update, axis, start) \
@@ -238,6 +243,19 @@ inline tg_value tg_gather_with(tg_in x, tg_in indices, int axis,
                                tg_gather_mode mode, tg_site site = TG_HERE)
 {
     return tg_gather_at(x, indices, axis, mode, site);
+}
+inline tg_value tg_scatter(tg_in x, tg_in indices, tg_in updates, int axis,
+                           tg_scatter_mode mode, tg_site site = TG_HERE)
+{
+    return tg_scatter_at(x, indices, updates, axis, mode, TG_SCATTER_CHECK,
+                         site);
+}
+inline tg_value tg_scatter_with(tg_in x, tg_in indices, tg_in updates,
+                                int axis, tg_scatter_mode mode,
+                                tg_scatter_range range,
+                                tg_site site = TG_HERE)
+{
+    return tg_scatter_at(x, indices, updates, axis, mode, range, site);
 }
 inline tg_value tg_dynamic_slice(tg_in x, int axis, tg_in start, int64_t size,
                                  tg_site site = TG_HERE)

@@ -450,6 +450,56 @@ def part_of(x, start, axis, size):
     return tuple(index)
 
 
+def scattered(x, at, updates, axis, mode):
+    """Slices set or added one after the other; others are dropped."""
+    out = np.moveaxis(x.copy(), axis, 0)
+    n = range(at.ndim)
+    moved = np.moveaxis(updates, [axis % x.ndim + i for i in n], n)
+    for where in np.ndindex(at.shape):
+        index = int(at[where])
+        if 0 <= index < len(out):
+            out[index] = out[index] + moved[where] if mode else moved[where]
+    return np.moveaxis(out, 0, axis)
+
+
+def scatter():
+    begin("scatter", "slices by indices, in their order")
+    for dtype in ANY:
+        x = define(dtype, random_bits_of(dtype, (5, 7)))
+        for axis, shape in ((0, ()), (0, (9,)), (-1, (2, 3)), (1, (0,)),
+                            (0, (2, 3)), (-1, (11,))):
+            extent = x[1].shape[axis]
+            whole = list(x[1].shape)
+            whole[axis % 2:axis % 2 + 1] = shape
+            at = random.randint(0, extent, shape).astype(np.int32)
+            updates = random_bits_of(dtype, tuple(whole))
+            case("scatter", [x, at, updates],
+                 scattered(x[1], at, updates, axis, 0), "bits", axis=axis,
+                 mode=0, range=0)
+            if dtype == "bool":
+                continue
+            if dtype in FLOAT: # NaN are not told apart by sums
+                updates = ordinary(dtype, tuple(whole))
+                y = ordinary(dtype, x[1].shape)
+            else:
+                y = x[1]
+            case("scatter", [y, at, updates],
+                 scattered(y, at, updates, axis, 1), "bits", axis=axis,
+                 mode=1, range=0)
+            at = random.randint(-2, extent + 2, shape).astype(np.int64)
+            for mode in (0, 1) if len(shape) == 1 else ():
+                case("scatter", [y, at, updates],
+                     scattered(y, at, updates, axis, mode), "bits",
+                     axis=axis, mode=mode, range=1)
+    x = random_bits_of("i32", (40,))
+    for dtype in INT: # types of indices
+        info = np.iinfo(TYPES[dtype])
+        at = array(dtype, [3, info.min, 39, info.max, 3])
+        updates = random_bits_of("i32", (5,))
+        case("scatter", [x, at, updates], scattered(x, at, updates, 0, 1),
+             "bits", axis=0, mode=1, range=1)
+
+
 def dynamic():
     begin("dynamic", "to and from where only the run can tell")
     for dtype in ANY:
@@ -854,4 +904,5 @@ matmul()
 random_numbers()
 composite()
 dynamic()
+scatter()
 case_file.end()

@@ -106,6 +106,12 @@ const tgi_access *tgi_llvm_side_access(const tgi_llvm_kernel *k, uint8_t side)
     return &k->loops->accesses.data[k->loops->insts.data[i].number];
 }
 
+bool tgi_llvm_has_few_tiles(const tgi_llvm_kernel *k)
+{
+    const tgi_dim m = k->loops->extent[k->product.row_axis];
+    return tgi_dim_is_known(m) && m < FEW_TILES * (int64_t)k->product.rows;
+}
+
 /* -- Sizes ----------------------------------------------------------------- */
 
 static int64_t round_up(int64_t n, int64_t step)
@@ -189,12 +195,10 @@ static bool should_copy(const tgi_llvm_kernel *k)
 {
     const tgi_dim n = k->loops->extent[k->vector_axis];
     const tgi_dim inner = k->loops->extent[k->inner];
-    const tgi_dim m = k->loops->extent[k->product.row_axis];
     const tgi_access *access = column_access(k);
     if (k->product.turns)
         return true;
-    if (access->sliver ||
-        (tgi_dim_is_known(m) && m < FEW_TILES * (int64_t)k->product.rows))
+    if (access->sliver || tgi_llvm_has_few_tiles(k))
         return false;
     return !tgi_llvm_is_plain(k, access) || !tgi_dim_is_known(n) ||
            !tgi_dim_is_known(inner) ||
@@ -239,21 +243,33 @@ static bool can_have_slivers(const tgi_llvm_kernel *k)
              inner <= (MANY_PANELS - 1) * TGI_BLOCK_ROWS);
 }
 
+/* Rows of an item of so many slivers: as many as have room for totals, in
+   blocks alike. */
+static int64_t rows_of_slivers(const tgi_llvm_kernel *k, unsigned slivers)
+{
+    const int64_t tile = k->product.rows;
+    const tgi_dim m = k->loops->extent[k->product.row_axis];
+    const int64_t most = TOTAL_BYTES / (slivers * TILE_BYTES) / tile * tile;
+    if (!tgi_dim_is_known(m))
+        return most;
+    const int64_t blocks = (m + most - 1) / most;
+    return round_up((m + blocks - 1) / blocks, tile);
+}
+
 static void choose_slivers(tgi_llvm_kernel *k, unsigned lanes)
 {
     const tgi_dim n = k->loops->extent[k->vector_axis];
-    const int64_t tile = k->product.rows;
     unsigned slivers = MOST_SLIVERS;
-    int64_t rows = TOTAL_BYTES / (slivers * TILE_BYTES) / tile * tile;
     while (tgi_dim_is_known(n) && slivers > 1 && slivers / 2 * lanes >= n)
         slivers /= 2;
     while (slivers > 1 && tgi_dim_is_known(n) &&
-           count_items(k, rows, slivers * lanes) < FEW_ITEMS)
+           count_items(k, rows_of_slivers(k, slivers), slivers * lanes) <
+               FEW_ITEMS)
         slivers /= 2;
     if (slivers == 1)
         return;
     k->product.slivers = slivers;
-    k->product.item_rows = rows;
+    k->product.item_rows = rows_of_slivers(k, slivers);
 }
 
 unsigned tgi_llvm_product_find(tgi_llvm_kernel *k)

@@ -90,7 +90,8 @@ static bool is_product(tgi_llvm_kernel *k)
 {
     const tgi_kernel_loops *loops = k->loops;
     return loops->vectors == TGI_COLUMNS && loops->reductions.n == 1 &&
-           !loops->is_tiny && tgi_llvm_product_reduction(k)->op == TGI_OP_MATMUL &&
+           !loops->is_tiny &&
+           tgi_llvm_product_reduction(k)->op == TGI_OP_MATMUL &&
            !tgi_llvm_product_reduction(k)->is_cascade &&
            tgi_dtype_bytes(tgi_llvm_product_reduction(k)->dtype) >= 4 &&
            loops->extent[k->inner] != 1 && has_elements(k) && find_sides(k);
@@ -202,7 +203,8 @@ static bool should_copy(const tgi_llvm_kernel *k)
         return false;
     return !tgi_llvm_is_plain(k, access) || !tgi_dim_is_known(n) ||
            !tgi_dim_is_known(inner) ||
-           inner * tgi_dtype_bytes(tgi_llvm_product_reduction(k)->dtype) > NEAR_BYTES / n;
+           inner * tgi_dtype_bytes(tgi_llvm_product_reduction(k)->dtype) >
+               NEAR_BYTES / n;
 }
 
 /* True if columns lie along memory, and nothing is done to them. */
@@ -283,7 +285,8 @@ unsigned tgi_llvm_product_find(tgi_llvm_kernel *k)
     const bool can_mask = k->phases[0].can_mask;
     const tgi_dim n = k->loops->extent[k->vector_axis];
     unsigned lanes =
-        TILE_BYTES / (unsigned)tgi_dtype_bytes(tgi_llvm_product_reduction(k)->dtype);
+        TILE_BYTES /
+        (unsigned)tgi_dtype_bytes(tgi_llvm_product_reduction(k)->dtype);
     while (tgi_dim_is_known(n) && lanes > 1 &&
            (can_mask ? lanes / 2 : lanes - 1) >= n)
         lanes /= 2;

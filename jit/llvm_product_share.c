@@ -28,8 +28,8 @@ enum { FEW_STEPS = 256, FEW_STEPS_OF_MANY = 128 };
 /*
  * What such a function is given, in an array of 64-bit numbers. Distances (of
  * rows) and steps (of k) are bytes; rows of OUT are as wide as the tile. After
- * step number LAST_AT columns are at LAST. There is at least one tile. In the end
- * TILES is 0, and ROWS, TOTALS and OUT are those below the last tile.
+ * step number LAST_AT columns are at LAST. There is at least one tile. In the
+ * end TILES is 0, and ROWS, TOTALS and OUT are those below the last tile.
  */
 enum {
     ROWS,

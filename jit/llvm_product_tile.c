@@ -75,7 +75,8 @@ static LLVMValueRef panel_row(tgi_llvm_kernel *k, const tgi_llvm_panel *p,
     return LLVMBuildGEP2(k->b, row_type(k), p->memory, &row, 1, "");
 }
 
-static void emit_columns(tgi_llvm_kernel *k, const tgi_llvm_panel *p, LLVMValueRef at)
+static void emit_columns(tgi_llvm_kernel *k, const tgi_llvm_panel *p,
+                         LLVMValueRef at)
 {
     if (!p->memory) {
         emit_side(k, TGI_LLVM_COLUMN_SIDE);

@@ -297,6 +297,10 @@ void tgi_llvm_at_columns(tgi_llvm_kernel *k, LLVMValueRef column,
         visit(k, column, user);
         return;
     }
+    if (tgi_llvm_is_number(n, &number) && number < lanes) {
+        part_of_chunk(k, column, n, visit, user);
+        return;
+    }
     LLVMValueRef end = tgi_llvm_add(k->program, column,
                                     tgi_llvm_number(k->program, lanes));
     LLVMBasicBlockRef full = tgi_llvm_block(k, "full");

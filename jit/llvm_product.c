@@ -15,6 +15,10 @@
  * fuse_product.c). If there are more panels than one, totals wait on the
  * stack. Whatever comes after the product is done where a tile's sums are: in
  * registers if that is little, else in a loop over their rows.
+ *
+ * Most products have their tiles from functions, which all of a program share:
+ * those add to totals, also if there is one panel only, and what comes after is
+ * a loop over the rows of the item.
  */
 #include "llvm_product.h"
 
@@ -114,10 +118,14 @@ typedef struct item {
     LLVMValueRef from, to;   /* of the inner axis: of a panel, if there are
                                 more than one */
     tgi_llvm_panel columns;
+    bool is_shared;  /* tiles are functions */
+    bool has_panels; /* more than one */
     bool has_totals;
     bool is_direct; /* the rest is done in registers */
     rows totals;    /* has_totals: of all rows; else of a tile, if it is not
                        direct */
+    LLVMValueRef nothing; /* is_shared: a row that the first panel adds to */
+    tgi_llvm_shared_tiles tiles; /* is_shared */
 } item;
 
 static void run_tile(tgi_llvm_kernel *k, item *it, LLVMValueRef row,
@@ -152,10 +160,16 @@ static LLVMValueRef run_tiles(tgi_llvm_kernel *k, item *it, LLVMValueRef row,
                               LLVMValueRef end, unsigned height)
 {
     LLVMValueRef size = tgi_llvm_number(k->program, height);
-    LLVMValueRef n = LLVMBuildSub(k->b, end, row, "");
-    n = LLVMBuildMul(k->b, LLVMBuildUDiv(k->b, n, size, ""), size, "");
+    LLVMValueRef n_tiles =
+        LLVMBuildUDiv(k->b, LLVMBuildSub(k->b, end, row, ""), size, "");
+    LLVMValueRef n = LLVMBuildMul(k->b, n_tiles, size, "");
     LLVMValueRef stop = tgi_llvm_add(k->program, row, n);
     int64_t number;
+    if (it->is_shared) {
+        if (!tgi_llvm_is_number(n, &number) || number)
+            tgi_llvm_tiles_call(k, &it->tiles, height, n_tiles);
+        return stop;
+    }
     if (tgi_llvm_is_number(n, &number) && number <= (int64_t)height) {
         if (number)
             run_tile(k, it, row, height);
@@ -181,23 +195,76 @@ static void run_all_rows(tgi_llvm_kernel *k, item *it, int64_t m)
     run_tiles(k, it, middle, tgi_llvm_number(k->program, m), (unsigned)low);
 }
 
+/* Of m rows those of an item. All items have whole tiles but the last, whose
+   tiles are alike if that takes no third height. */
+static void run_some_rows(tgi_llvm_kernel *k, item *it, int64_t m)
+{
+    const int64_t height = k->product.rows;
+    const int64_t last = m % k->product.item_rows;
+    const int64_t tiles = (last + height - 1) / height;
+    int64_t low = last % height, high_rows = last - low;
+    if (low && (last / tiles == height - 1 || last % tiles == 0)) {
+        low = last / tiles;
+        high_rows = last % tiles * height;
+    }
+    LLVMValueRef middle = it->end;
+    if (low) {
+        LLVMValueRef size =
+            tgi_llvm_number(k->program, k->product.item_rows);
+        LLVMValueRef n = LLVMBuildSub(k->b, it->end, it->first, "");
+        middle = tgi_llvm_add(k->program, it->first,
+                              tgi_llvm_number(k->program, high_rows));
+        middle = LLVMBuildSelect(
+            k->b, LLVMBuildICmp(k->b, LLVMIntEQ, n, size, ""), it->end,
+            middle, "");
+    }
+    run_tiles(k, it, it->first, middle, (unsigned)height);
+    if (low)
+        run_tiles(k, it, middle, it->end, (unsigned)low);
+}
+
+/* Tells shared tiles where their panel is. */
+static void begin_tiles(tgi_llvm_kernel *k, item *it)
+{
+    tgi_llvm_shared_tiles *tiles = &it->tiles;
+    LLVMValueRef zero = tgi_llvm_number(k->program, 0);
+    tiles->columns = &it->columns;
+    tiles->row = it->first;
+    tiles->from = it->from;
+    tiles->to = it->to;
+    tiles->out = row_at(k, &it->totals, it->first);
+    tiles->totals = it->nothing;
+    tiles->total_distance = zero;
+    if (it->has_panels) {
+        LLVMValueRef is_first =
+            LLVMBuildICmp(k->b, LLVMIntEQ, it->from, zero, "");
+        tiles->totals =
+            LLVMBuildSelect(k->b, is_first, it->nothing, tiles->out, "");
+        tiles->total_distance = LLVMBuildSelect(
+            k->b, is_first, zero,
+            tgi_llvm_number(k->program, it->totals.width), "");
+    }
+    tgi_llvm_tiles_begin(k, tiles);
+}
+
 /* All rows of an item. */
 static void run_rows(tgi_llvm_kernel *k, item *it)
 {
     if (it->columns.memory)
         tgi_llvm_panel_copy(k, &it->columns, it->from, it->to);
+    if (it->is_shared)
+        begin_tiles(k, it);
     const tgi_dim m = k->loops->extent[k->product.row_axis];
     unsigned height = k->product.rows;
     if (tgi_dim_is_known(m) && m <= k->product.item_rows) {
         run_all_rows(k, it, m);
         return;
     }
-    LLVMValueRef row = run_tiles(k, it, it->first, it->end, height);
     if (tgi_dim_is_known(m)) {
-        if (m % height)
-            run_tiles(k, it, row, it->end, (unsigned)(m % height));
+        run_some_rows(k, it, m);
         return;
     }
+    LLVMValueRef row = run_tiles(k, it, it->first, it->end, height);
     while (height > 1) {
         height = height > 3 ? height / 2 : 1;
         row = run_tiles(k, it, row, it->end, height);
@@ -213,12 +280,26 @@ static void clear_rows(tgi_llvm_kernel *k, const rows *s, LLVMValueRef end,
     tgi_llvm_loop_end(k, &loop, NULL);
 }
 
-/* Begins a loop over panels; the item is that of one of them. */
+/* A row to which sums are added, and stay as they are; if there are none, they
+   are 0. */
+static LLVMValueRef make_nothing(tgi_llvm_kernel *k, LLVMValueRef from,
+                                 LLVMValueRef to)
+{
+    const rows row = make_rows(k, 1, tgi_llvm_number(k->program, 0));
+    store_row(k, &row, row.first, tgi_llvm_total_start(k, from, to));
+    return row.memory;
+}
+
+/* Begins a loop over panels; the item is that of one of them. Totals of shared
+   tiles come from the first, which there is even of no elements. */
 static void begin_panels(tgi_llvm_kernel *k, item *it, tgi_llvm_loop *panels)
 {
     LLVMValueRef size = tgi_llvm_number(k->program, TGI_BLOCK_ROWS);
     LLVMValueRef to = it->to;
-    tgi_llvm_loop_begin(k, panels, it->from, to, TGI_BLOCK_ROWS, NULL, 0);
+    if (it->is_shared)
+        tgi_llvm_loop_enter(k, panels, it->from, to, TGI_BLOCK_ROWS);
+    else
+        tgi_llvm_loop_begin(k, panels, it->from, to, TGI_BLOCK_ROWS, NULL, 0);
     it->from = panels->index;
     it->to = tgi_llvm_min(k->program, to,
                           tgi_llvm_add(k->program, panels->index, size));
@@ -238,6 +319,21 @@ static void run_panels(tgi_llvm_kernel *k, item *it)
     finish_rows(k, &it->totals, it->first, it->end);
 }
 
+/* Tiles from functions, of one panel or of all. */
+static void run_shared(tgi_llvm_kernel *k, item *it)
+{
+    tgi_llvm_loop panels;
+    it->totals = make_rows(k, k->product.item_rows, it->first);
+    it->nothing = make_nothing(k, it->from, it->to);
+    tgi_llvm_tiles_prepare(k, &it->tiles, it->columns.memory != NULL);
+    if (it->has_panels)
+        begin_panels(k, it, &panels);
+    run_rows(k, it);
+    if (it->has_panels)
+        tgi_llvm_loop_end(k, &panels, NULL);
+    finish_rows(k, &it->totals, it->first, it->end);
+}
+
 static item begin_item(tgi_llvm_kernel *k, LLVMValueRef from, LLVMValueRef to)
 {
     LLVMValueRef size =
@@ -247,9 +343,15 @@ static item begin_item(tgi_llvm_kernel *k, LLVMValueRef from, LLVMValueRef to)
     item it = {.first = tgi_llvm_mul(k->program,
                                      k->index[k->product.row_axis], size),
                .from = from,
-               .to = to};
+               .to = to,
+               .is_shared = tgi_llvm_tiles_are_shared(k)};
+    int64_t n;
+    it.has_panels = !k->is_split &&
+                    !(tgi_llvm_is_number(to, &n) && n <= TGI_BLOCK_ROWS);
     it.end = tgi_llvm_min(k->program, m,
                           tgi_llvm_add(k->program, it.first, size));
+    if (it.is_shared && cost_of_rest(k) <= MOST_DIRECT)
+        tgi_llvm_target_hurry(k->function);
     return it;
 }
 
@@ -258,13 +360,14 @@ void tgi_llvm_product_run(tgi_llvm_kernel *k, LLVMValueRef from,
 {
     LLVMValueRef block = k->index[k->product.row_axis];
     item it = begin_item(k, from, to);
-    int64_t n;
-    if (k->product.copies)
+    if (k->product.copies ||
+        (it.is_shared && tgi_llvm_tiles_need_copy(k)))
         it.columns.memory =
             tgi_llvm_array(k, tgi_llvm_element_type(k->e, dtype_of(k)),
                            TGI_BLOCK_ROWS * k->e->lanes);
-    if (!k->is_split &&
-        !(tgi_llvm_is_number(to, &n) && n <= TGI_BLOCK_ROWS)) {
+    if (it.is_shared) {
+        run_shared(k, &it);
+    } else if (it.has_panels) {
         run_panels(k, &it);
     } else {
         it.is_direct = cost_of_rest(k) <= MOST_DIRECT;
@@ -330,10 +433,15 @@ void tgi_llvm_product_slivers(tgi_llvm_kernel *k, LLVMValueRef column,
     LLVMValueRef start = tgi_llvm_total_start(k, zero, to);
     tgi_llvm_loop panels, along;
     it.has_totals = true;
-    tgi_llvm_loop_begin(k, &along, column, end, lanes, NULL, 0);
-    it.totals = totals_at(k, &s, along.index);
-    clear_rows(k, &it.totals, it.end, start);
-    tgi_llvm_loop_end(k, &along, NULL);
+    if (it.is_shared) {
+        it.nothing = make_nothing(k, zero, to);
+        tgi_llvm_tiles_prepare(k, &it.tiles, false);
+    } else {
+        tgi_llvm_loop_begin(k, &along, column, end, lanes, NULL, 0);
+        it.totals = totals_at(k, &s, along.index);
+        clear_rows(k, &it.totals, it.end, start);
+        tgi_llvm_loop_end(k, &along, NULL);
+    }
 
     begin_panels(k, &it, &panels);
     tgi_llvm_loop_begin(k, &along, column, end, lanes, NULL, 0);

@@ -4,6 +4,7 @@
  *
  *   llvm_product_shape.c  which kernels they are, and the sizes of everything
  *   llvm_product_tile.c   the sums of a tile, and what is read for them
+ *   llvm_product_share.c  … by functions that products share
  *   llvm_product.c        items: tiles, panels, slivers, and what comes after
  */
 #ifndef TGI_LLVM_PRODUCT_H
@@ -31,6 +32,9 @@ static inline uint32_t tgi_llvm_column_inst(const tgi_llvm_kernel *k)
 const tgi_access *tgi_llvm_side_access(const tgi_llvm_kernel *k,
                                        uint8_t side);
 
+/* So few, one below the other, that columns are read as they are. */
+bool tgi_llvm_has_few_tiles(const tgi_llvm_kernel *k);
+
 /* A panel of the columns of an item, copied, row by row from the first on.
    NULL: they are not. */
 typedef struct tgi_llvm_panel {
@@ -51,6 +55,40 @@ typedef struct tgi_llvm_tile_sums {
 void tgi_llvm_tile_sum(tgi_llvm_kernel *k, tgi_llvm_tile_sums *tile,
                        LLVMValueRef row, unsigned height, LLVMValueRef from,
                        LLVMValueRef to);
+
+/* Tiles whose sums come from functions that products share. */
+typedef struct tgi_llvm_shared_tiles {
+    LLVMValueRef array;  /* what these are given */
+    tgi_llvm_panel last; /* the last row of the columns, if it is a copy */
+    const tgi_llvm_panel *columns;
+    LLVMValueRef row;      /* the first */
+    LLVMValueRef from, to; /* of one panel */
+    /* What the sums are added to, and elements from one row of it to the
+       next. */
+    LLVMValueRef totals, total_distance;
+    LLVMValueRef out; /* rows of so many elements as there are lanes */
+} tgi_llvm_shared_tiles;
+
+/* True if columns must be copied for such tiles. */
+bool tgi_llvm_tiles_need_copy(const tgi_llvm_kernel *k);
+/* True if the tiles of a product at the current lanes are such: of sides that
+   are as they are loaded, and not few steps of k. */
+bool tgi_llvm_tiles_are_shared(const tgi_llvm_kernel *k);
+
+/* Once for the columns at k->index, which are copied or not. */
+void tgi_llvm_tiles_prepare(tgi_llvm_kernel *k, tgi_llvm_shared_tiles *tiles,
+                            bool is_copied);
+/* For each panel; all members of the tiles are set … */
+void tgi_llvm_tiles_begin(tgi_llvm_kernel *k,
+                          const tgi_llvm_shared_tiles *tiles);
+/* … then n tiles of a height, and n more below them. */
+void tgi_llvm_tiles_call(tgi_llvm_kernel *k,
+                         const tgi_llvm_shared_tiles *tiles, unsigned height,
+                         LLVMValueRef n);
+
+/* Bytes of a side of one matrix of a batch, if the tiles of a product ask for
+   the next one; else 0. */
+int64_t tgi_llvm_bytes_to_ask(const tgi_llvm_kernel *k, uint8_t side);
 
 /* Asks for what a tile will write, and for its part of the next matrices of a
    batch. */

@@ -90,7 +90,8 @@ static bool is_product(tgi_llvm_kernel *k)
 {
     const tgi_kernel_loops *loops = k->loops;
     return loops->vectors == TGI_COLUMNS && loops->reductions.n == 1 &&
-           !loops->is_tiny && tgi_llvm_product_reduction(k)->op == TGI_OP_MATMUL &&
+           !loops->is_tiny &&
+           tgi_llvm_product_reduction(k)->op == TGI_OP_MATMUL &&
            !tgi_llvm_product_reduction(k)->is_cascade &&
            tgi_dtype_bytes(tgi_llvm_product_reduction(k)->dtype) >= 4 &&
            loops->extent[k->inner] != 1 && has_elements(k) && find_sides(k);
@@ -104,6 +105,12 @@ const tgi_access *tgi_llvm_side_access(const tgi_llvm_kernel *k, uint8_t side)
            k->loops->insts.data[i].kind != TGI_INST_LOAD)
         i++;
     return &k->loops->accesses.data[k->loops->insts.data[i].number];
+}
+
+bool tgi_llvm_has_few_tiles(const tgi_llvm_kernel *k)
+{
+    const tgi_dim m = k->loops->extent[k->product.row_axis];
+    return tgi_dim_is_known(m) && m < FEW_TILES * (int64_t)k->product.rows;
 }
 
 /* -- Sizes ----------------------------------------------------------------- */
@@ -189,16 +196,15 @@ static bool should_copy(const tgi_llvm_kernel *k)
 {
     const tgi_dim n = k->loops->extent[k->vector_axis];
     const tgi_dim inner = k->loops->extent[k->inner];
-    const tgi_dim m = k->loops->extent[k->product.row_axis];
     const tgi_access *access = column_access(k);
     if (k->product.turns)
         return true;
-    if (access->sliver ||
-        (tgi_dim_is_known(m) && m < FEW_TILES * (int64_t)k->product.rows))
+    if (access->sliver || tgi_llvm_has_few_tiles(k))
         return false;
     return !tgi_llvm_is_plain(k, access) || !tgi_dim_is_known(n) ||
            !tgi_dim_is_known(inner) ||
-           inner * tgi_dtype_bytes(tgi_llvm_product_reduction(k)->dtype) > NEAR_BYTES / n;
+           inner * tgi_dtype_bytes(tgi_llvm_product_reduction(k)->dtype) >
+               NEAR_BYTES / n;
 }
 
 /* True if columns lie along memory, and nothing is done to them. */
@@ -239,21 +245,33 @@ static bool can_have_slivers(const tgi_llvm_kernel *k)
              inner <= (MANY_PANELS - 1) * TGI_BLOCK_ROWS);
 }
 
+/* Rows of an item of so many slivers: as many as have room for totals, in
+   blocks alike. */
+static int64_t rows_of_slivers(const tgi_llvm_kernel *k, unsigned slivers)
+{
+    const int64_t tile = k->product.rows;
+    const tgi_dim m = k->loops->extent[k->product.row_axis];
+    const int64_t most = TOTAL_BYTES / (slivers * TILE_BYTES) / tile * tile;
+    if (!tgi_dim_is_known(m))
+        return most;
+    const int64_t blocks = (m + most - 1) / most;
+    return round_up((m + blocks - 1) / blocks, tile);
+}
+
 static void choose_slivers(tgi_llvm_kernel *k, unsigned lanes)
 {
     const tgi_dim n = k->loops->extent[k->vector_axis];
-    const int64_t tile = k->product.rows;
     unsigned slivers = MOST_SLIVERS;
-    int64_t rows = TOTAL_BYTES / (slivers * TILE_BYTES) / tile * tile;
     while (tgi_dim_is_known(n) && slivers > 1 && slivers / 2 * lanes >= n)
         slivers /= 2;
     while (slivers > 1 && tgi_dim_is_known(n) &&
-           count_items(k, rows, slivers * lanes) < FEW_ITEMS)
+           count_items(k, rows_of_slivers(k, slivers), slivers * lanes) <
+               FEW_ITEMS)
         slivers /= 2;
     if (slivers == 1)
         return;
     k->product.slivers = slivers;
-    k->product.item_rows = rows;
+    k->product.item_rows = rows_of_slivers(k, slivers);
 }
 
 unsigned tgi_llvm_product_find(tgi_llvm_kernel *k)
@@ -267,7 +285,8 @@ unsigned tgi_llvm_product_find(tgi_llvm_kernel *k)
     const bool can_mask = k->phases[0].can_mask;
     const tgi_dim n = k->loops->extent[k->vector_axis];
     unsigned lanes =
-        TILE_BYTES / (unsigned)tgi_dtype_bytes(tgi_llvm_product_reduction(k)->dtype);
+        TILE_BYTES /
+        (unsigned)tgi_dtype_bytes(tgi_llvm_product_reduction(k)->dtype);
     while (tgi_dim_is_known(n) && lanes > 1 &&
            (can_mask ? lanes / 2 : lanes - 1) >= n)
         lanes /= 2;

@@ -75,7 +75,8 @@ static LLVMValueRef panel_row(tgi_llvm_kernel *k, const tgi_llvm_panel *p,
     return LLVMBuildGEP2(k->b, row_type(k), p->memory, &row, 1, "");
 }
 
-static void emit_columns(tgi_llvm_kernel *k, const tgi_llvm_panel *p, LLVMValueRef at)
+static void emit_columns(tgi_llvm_kernel *k, const tgi_llvm_panel *p,
+                         LLVMValueRef at)
 {
     if (!p->memory) {
         emit_side(k, TGI_LLVM_COLUMN_SIDE);
@@ -172,9 +173,7 @@ void tgi_llvm_panel_copy(tgi_llvm_kernel *k, tgi_llvm_panel *panel,
 
 /* -- Asking ahead ---------------------------------------------------------- */
 
-/* Bytes of a side of one matrix of a batch, if the next one is to be asked
-   for; else 0. */
-static int64_t bytes_to_ask(const tgi_llvm_kernel *k, uint8_t side)
+int64_t tgi_llvm_bytes_to_ask(const tgi_llvm_kernel *k, uint8_t side)
 {
     const int axis = k->product.row_axis;
     const tgi_dim m = k->loops->extent[axis];
@@ -201,7 +200,7 @@ static int64_t bytes_to_ask(const tgi_llvm_kernel *k, uint8_t side)
 static void ask_for_matrix(tgi_llvm_kernel *k, uint8_t side, LLVMValueRef row)
 {
     const tgi_llvm_program *program = k->program;
-    const int64_t bytes = bytes_to_ask(k, side);
+    const int64_t bytes = tgi_llvm_bytes_to_ask(k, side);
     if (!bytes)
         return;
     const int64_t lanes = k->phases[0].lanes, height = k->product.rows;

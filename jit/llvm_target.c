@@ -272,3 +272,10 @@ void tgi_llvm_target_mark(const tgi_llvm_target *target, LLVMValueRef function)
     if (LLVMGetLinkage(function) == LLVMExternalLinkage)
         LLVMSetVisibility(function, LLVMHiddenVisibility);
 }
+
+/* Models of LLVM's scheduler for other CPUs than AMD's have no second pass,
+   after registers are allocated. */
+void tgi_llvm_target_hurry(LLVMValueRef function)
+{
+    set(function, "tune-cpu", "skylake");
+}

@@ -157,6 +157,7 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm_product.c \
 	jit/llvm_product.h \
 	jit/llvm_product_shape.c \
+	jit/llvm_product_share.c \
 	jit/llvm_product_tile.c \
 	jit/llvm_random.c \
 	jit/llvm_reduce.c \

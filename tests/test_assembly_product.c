@@ -24,6 +24,15 @@ static void long_layer(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_gelu(tg_matmul(in[0], in[1])));
 }
 
+static void network(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_value x = in[0];
+    for (int i = 1; i <= 3; i++)
+        x = tg_relu(tg_matmul(x, in[i]));
+    tg_return(t, x);
+}
+
 static void times_turned(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -135,4 +144,27 @@ Test(assembly_product, extents_that_are_not_known)
                 F32(TG_SAME(1), TG_SAME(2)), F32(TG_SAME(2), TG_SAME(3)));
     CHECK_TILES(ANY_HEIGHT, times, SYMBOLS(96, 200, 64),
                 F64(TG_SAME(1), TG_SAME(2)), F64(TG_SAME(2), TG_SAME(3)));
+}
+
+static int count_loops_with_fmas(const char *text)
+{
+    static assembly a;
+    int n = 0;
+    cr_assert(assembly_read(&a, text), "%s", a.fault);
+    for (int i = 0; i < a.n_loops; i++)
+        n += a.loops[i].is_innermost &&
+             assembly_count(&a, &a.loops[i], assembly_is_fma) > 0;
+    return n;
+}
+
+/* 64 rows are tiles of 6 and of 5: each of them is there once for all, whether
+   columns are packed, copied or read as they are, and are few or many. */
+Test(assembly_product, products_of_a_program_share_tiles)
+{
+    assembled as;
+    assemble(&as, network, NO_SYMBOLS, F32(64, 784), F32(784, 256),
+             F32(256, 128), F32(128, 32));
+    check_tiles(__LINE__, as.text, ANY_HEIGHT);
+    cr_expect_eq(count_loops_with_fmas(as.text), 2, "%s", as.text);
+    assemble_end(&as);
 }

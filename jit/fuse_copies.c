@@ -148,17 +148,31 @@ static place first_change(const pair *p)
     return at;
 }
 
-static bool is_printed(const pair *p, const place *at)
+/* The host step that a step is, or NULL. */
+static const tgi_host_step *host_at(const pair *p, const place *at)
 {
     const tgi_loops *loops = p->m->loops;
     const tgi_loop_step *step = &loops->steps.data[at->step];
-    if (step->kind != TGI_STEP_HOST)
-        return false;
-    const tgi_host_step *host = &loops->hosts.data[step->number];
-    const uint32_t n = tgi_graph_node(host->graph, host->print)->n_inputs;
-    for (uint32_t i = 0; i < n; i++)
+    return step->kind == TGI_STEP_HOST ? &loops->hosts.data[step->number]
+                                       : NULL;
+}
+
+static bool is_shown(const pair *p, const tgi_host_step *host)
+{
+    for (uint32_t i = 0; i < host->n_inputs; i++)
         if (tgi_merger_find(p->m, host->buffers[i]) == p->old)
             return true;
+    return false;
+}
+
+/* Changes by kernels are looked at closely; those of the host are not. */
+static bool is_set_by(const pair *p, const tgi_host_step *host)
+{
+    for (uint32_t i = host->n_inputs; i < host->n_buffers; i++) {
+        const uint32_t buffer = tgi_merger_find(p->m, host->buffers[i]);
+        if (buffer == p->old || buffer == p->new)
+            return true;
+    }
     return false;
 }
 
@@ -167,7 +181,10 @@ static bool is_printed(const pair *p, const place *at)
 static bool allows(const pair *p, const place *at, const place *copy,
                    const place *change)
 {
-    if (is_printed(p, at))
+    const tgi_host_step *host = host_at(p, at);
+    if (host && is_set_by(p, host))
+        return false;
+    if (host && is_shown(p, host))
         return !change->is_there || is_before(at, change);
     const tgi_kernel_loops *k = tgi_loops_kernel_at(p->m->loops, at->step);
     if (!k)

@@ -7,6 +7,7 @@
 
 #include "error.h"
 #include "format.h"
+#include "host.h"
 #include "interp.h"
 #include "kernel.h"
 #include "kernel_indices.h"
@@ -128,7 +129,7 @@ static tgi_view view_of(const tgi_native *native, const tgi_graph *graph,
 
 static tg_status print(tgi_native *native, const tgi_host_step *step)
 {
-    const tgi_node *node = tgi_graph_node(step->graph, step->print);
+    const tgi_node *node = tgi_graph_node(step->graph, step->node);
     if (!native->options.host.print)
         return TG_OK;
     tgi_view *views = tgi_alloc((node->n_inputs + 1) * sizeof(*views));
@@ -148,11 +149,28 @@ static tg_status print(tgi_native *native, const tgi_host_step *step)
     return status;
 }
 
-static int32_t do_host_step(tgi_frame *frame, int64_t step)
+static tg_status call_host(tgi_native *native, const tgi_host_step *step)
+{
+    void **data = tgi_alloc((step->n_buffers + (size_t)1) * sizeof(*data));
+    if (!data)
+        return tgi_error_memory();
+    for (uint32_t i = 0; i < step->n_buffers; i++)
+        data[i] = native->buffers[step->buffers[i]];
+    tg_status status =
+        tgi_host_call(step->graph, tgi_graph_node(step->graph, step->node),
+                      native->graph_values, data);
+    tgi_free(data);
+    return status;
+}
+
+static int32_t do_host_step(tgi_frame *frame, int64_t number)
 {
     tgi_native *native = frame->user;
+    const tgi_host_step *step = &native->program->loops->hosts.data[number];
+    const bool is_print =
+        tgi_graph_node(step->graph, step->node)->op == TGI_OP_PRINT;
     native->host_status =
-        print(native, &native->program->loops->hosts.data[step]);
+        is_print ? print(native, step) : call_host(native, step);
     return native->host_status == TG_OK;
 }
 

@@ -152,9 +152,8 @@ static void put_control(tgi_strbuf *key, const tgi_control_loops *control)
 
 static void put_host_step(tgi_strbuf *key, const tgi_host_step *host)
 {
-    const uint32_t n = tgi_graph_node(host->graph, host->print)->n_inputs;
-    put(key, n);
-    for (uint32_t i = 0; i < n; i++)
+    put(key, host->n_buffers);
+    for (uint32_t i = 0; i < host->n_buffers; i++)
         put(key, host->buffers[i]);
 }
 

@@ -242,9 +242,7 @@ static void renumber(tgi_merger *m)
     }
     for (size_t i = 0; i < loops->hosts.n; i++) {
         const tgi_host_step *host = &loops->hosts.data[i];
-        const uint32_t n_inputs =
-            tgi_graph_node(host->graph, host->print)->n_inputs;
-        for (uint32_t j = 0; j < n_inputs; j++)
+        for (uint32_t j = 0; j < host->n_buffers; j++)
             host->buffers[j] = number[host->buffers[j]];
     }
     for (size_t i = 0; i < loops->checked.n; i++)

@@ -163,7 +163,7 @@ static tg_status add_print(tgi_stepper *st, tgi_ref ref)
         buffers[i] = buffer - 1;
     }
     TGI_TRY(tgi_stepper_add(st, TGI_STEP_HOST, (uint32_t)s->loops->hosts.n));
-    tgi_host_step step = {s->graph, ref, buffers};
+    const tgi_host_step step = {s->graph, ref, node->n_inputs, buffers};
     if (!tgi_vec_push(&s->loops->hosts, step))
         return tgi_error_memory();
     TGI_TRY(tgi_stepper_barrier(st));

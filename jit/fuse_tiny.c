@@ -140,8 +140,7 @@ tg_status tgi_fuse_tiny_values(tgi_fuse_state *s)
     }
     for (size_t i = 0; i < loops->hosts.n; i++) {
         const tgi_host_step *host = &loops->hosts.data[i];
-        uint32_t n = tgi_graph_node(host->graph, host->print)->n_inputs;
-        for (uint32_t j = 0; j < n; j++)
+        for (uint32_t j = 0; j < host->n_buffers; j++)
             regions[host->buffers[j]] = ELSEWHERE;
     }
     for (size_t i = 0; i < loops->checked.n; i++)

@@ -286,6 +286,7 @@ typedef struct tgi_control_loops {
 typedef struct tgi_host_step {
     const tgi_graph *graph;
     tgi_ref print;
+    uint32_t n_buffers;
     uint32_t *buffers; /* the program's */
 } tgi_host_step;
 

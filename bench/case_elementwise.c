@@ -6,13 +6,17 @@
 
 /* -- chain: tanh(a*x + b) * sigmoid(c*x) - 0.5*x --------------------------- */
 
+tg_value chain_of(tg_value x, tg_value a, tg_value b, tg_value c)
+{
+    const tg_value product = tg_mul(tg_tanh(tg_add(tg_mul(a, x), b)),
+                                    tg_sigmoid(tg_mul(c, x)));
+    return tg_sub(product, tg_mul(0.5f, x));
+}
+
 void trace_chain(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
-    const tg_value x = in[0], a = in[1], b = in[2], c = in[3];
-    const tg_value product = tg_mul(tg_tanh(tg_add(tg_mul(a, x), b)),
-                                    tg_sigmoid(tg_mul(c, x)));
-    tg_return(t, tg_sub(product, tg_mul(0.5f, x)));
+    tg_return(t, chain_of(in[0], in[1], in[2], in[3]));
 }
 
 const tensor_case chain_case = {

@@ -18,6 +18,12 @@
         .name = case_name, .sizes = the_sizes, .family = &tensor_family, \
         .what = &the_case, .bytes = n_bytes, .flops = n_flops, \
     }
+/* A loop in which nothing can be shared. */
+#define LOOP(the_case, the_sizes) \
+    { \
+        .name = "loop", .sizes = the_sizes, .family = &tensor_family, \
+        .what = &the_case, .is_serial = true, \
+    }
 /* A few elements: only the time of the call counts. */
 #define CALL(case_name, the_case) \
     { \
@@ -60,6 +66,10 @@ const bench_case all_cases[] = {
            0, 2),
     TENSOR("mlp_forward", mlp_forward_case, mlp_sizes, 0, 2 * MLP_SHARE),
     TENSOR("attention", attention_case, attention_sizes, 0, 4),
+    LOOP(scan_case, scan_sizes),
+    LOOP(lorenz_case, lorenz_sizes),
+    LOOP(wave_case, wave_sizes),
+    TENSOR("loop", while_case, while_sizes, 0, 92 * WHILE_TRIPS),
     CALL("run", run_case),
     CALL("run_group", run_group_case),
     CALL("call", call_case),

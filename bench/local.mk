@@ -14,6 +14,7 @@ bench_tgjit_bench_SOURCES = \
 	bench/case_args.h \
 	bench/case_elementwise.c \
 	bench/case_grid.c \
+	bench/case_loops.c \
 	bench/case_products.c \
 	bench/case_rows.c \
 	bench/cases.c \
@@ -75,6 +76,7 @@ libtgjit_bench_plain_la_SOURCES = \
 	bench/peers/openblas.c \
 	bench/plain_elementwise.c \
 	bench/plain_grid.c \
+	bench/plain_loops.c \
 	bench/plain_products.c \
 	bench/plain_rows.c
 libtgjit_bench_plain_la_CPPFLAGS = $(bench_cppflags)
@@ -92,6 +94,7 @@ libtgjit_bench_expert_la_SOURCES = \
 	bench/expert/recipes_f32.h \
 	bench/expert/recipes_f64.h \
 	bench/expert/rows.h \
+	bench/expert/scan.c \
 	bench/expert/share.h \
 	bench/expert/softmax.c \
 	bench/expert/stream.c \

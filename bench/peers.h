@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { KERNEL_INPUTS = 8, KERNEL_RESULTS = 2 };
+enum { KERNEL_INPUTS = 8, KERNEL_RESULTS = 3 };
 
 /* Buffers are 64-byte aligned, and those of results overlap no others. */
 typedef struct kernel_buffers {
@@ -45,6 +45,7 @@ static inline size_t scratch_bytes(int64_t count)
     X(jacobi) \
     X(layer_norm) \
     X(scale) \
+    X(scan_3x3) \
     X(softmax) \
     X(sum) \
     X(transpose)
@@ -52,6 +53,18 @@ static inline size_t scratch_bytes(int64_t count)
 #define DECLARE_KERNEL(name) kernel plain_##name, expert_##name;
 KERNELS(DECLARE_KERNEL)
 #undef DECLARE_KERNEL
+
+/* -- Loops ----------------------------------------------------------------- */
+
+kernel plain_lorenz, plain_wave_1d;
+
+enum { LORENZ_STEPS = 100000, WAVE_STEPS = 1000, WHILE_TRIPS = 20 };
+
+/* So short that in all these steps rounding errors grow by some thousands
+   only: results can still be compared. */
+#define LORENZ_STEP 1e-4
+/* Its square, in points a step. */
+#define WAVE_SPEED 0.25
 
 /* -- Products -------------------------------------------------------------- */
 

@@ -28,11 +28,11 @@ struct runner {
     backend which;
     int threads;
 
-    /* Hand-written */
+    /* Hand-written, and steps */
     kernel *kernel;
     kernel_buffers buffers;
 
-    /* Library */
+    /* Library, and steps */
     tg_context *ctx;
     tg_function *function;
     tg_bound *bound;
@@ -71,15 +71,16 @@ static bool prepare_results(runner *r)
     return true;
 }
 
-static bool prepare_library(runner *r, reason *out_why)
+/* For that callback, in that back end of the library. */
+static bool prepare_library(runner *r, tg_callback *callback, backend in,
+                            reason *out_why)
 {
-    r->ctx = backend_context(r->which, r->threads);
+    r->ctx = backend_context(in, r->threads);
     tg_function_options options = TG_FUNCTION_OPTIONS_INIT;
     options.name = r->e->name;
-    if (r->which == BACKEND_JIT_ANY)
+    if (in == BACKEND_JIT_ANY)
         options.policy = TG_RELAXED;
-    r->function =
-        tg_function_create(r->ctx, r->e->what->callback, NULL, &options);
+    r->function = tg_function_create(r->ctx, callback, NULL, &options);
     if (r->function &&
         case_args_init(&r->args, r->ctx, r->e->what, r->e->size,
                        r->e->inputs) &&
@@ -128,6 +129,38 @@ static bool prepare_kernel(runner *r, reason *out_why)
     return false;
 }
 
+/* -- Runners of steps ------------------------------------------------------ */
+
+static bool is_stepped(const tensor_case *what, backend which)
+{
+    return which == BACKEND_C && what->step;
+}
+
+static bool prepare_steps(runner *r, reason *out_why)
+{
+    reason why;
+    const backend in = backend_is_available(BACKEND_JIT, &why)
+                           ? BACKEND_JIT
+                           : BACKEND_INTERP;
+    return prepare_kernel(r, out_why) &&
+           prepare_library(r, r->e->what->step, in, out_why);
+}
+
+/* To and fro between the result and the scratch, so that it ends in the
+   result. */
+static bool run_steps(runner *r)
+{
+    const void *from = r->buffers.in[0];
+    for (int left = r->e->what->steps; left > 0; left--) {
+        void *to = left % 2 ? r->buffers.out[0] : r->buffers.scratch;
+        if (tg_bound_set(r->bound, 0, from) ||
+            tg_bound_set_result(r->bound, 0, to) || tg_run(r->bound))
+            return false;
+        from = to;
+    }
+    return true;
+}
+
 /* -- Runners --------------------------------------------------------------- */
 
 static void stop(runner *r)
@@ -155,8 +188,10 @@ static runner *start(experiment *e, backend which, int threads,
     r->e = e;
     r->which = which;
     r->threads = threads;
-    if (backend_is_library(which) ? prepare_library(r, out_why)
-                                  : prepare_kernel(r, out_why))
+    if (is_stepped(e->what, which)  ? prepare_steps(r, out_why)
+        : backend_is_library(which) ? prepare_library(r, e->what->callback,
+                                                      which, out_why)
+                                    : prepare_kernel(r, out_why))
         return r;
     stop(r);
     return NULL;
@@ -182,6 +217,12 @@ static bool run(runner *r, int64_t iterations, double *out_seconds)
     (void)out_seconds;
     if (backend_is_library(r->which))
         return run_library(r, iterations);
+    if (is_stepped(r->e->what, r->which)) {
+        for (int64_t i = 0; i < iterations; i++)
+            if (!run_steps(r))
+                return false;
+        return true;
+    }
     backend_set_threads(r->threads);
     for (int64_t i = 0; i < iterations; i++)
         r->kernel(&r->buffers);
@@ -294,7 +335,7 @@ static bool has_backend(const bench_case *c, const case_size *size,
         /* Extents count where the time is that of elements. */
         return !c->is_serial;
     default:
-        return what->kernels[which] != NULL;
+        return what->kernels[which] || is_stepped(what, which);
     }
 }
 

@@ -42,6 +42,10 @@ typedef struct tensor_case {
        |got - reference| <= absolute + relative * |reference|. */
     double absolute, relative;
     bool is_called; /* by tg_call, not tg_run */
+    /* The peer of a loop, as C: if not NULL, tg_run of this so often. Its
+       result is what it gets first the next time; needs one more, scratch. */
+    tg_callback *step;
+    int steps;
 } tensor_case;
 
 extern const case_family tensor_family;

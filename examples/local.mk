@@ -9,8 +9,12 @@ examples = \
 	examples/counter \
 	examples/errors \
 	examples/hot_loop \
+	examples/lorenz \
+	examples/newton \
+	examples/power_iteration \
 	examples/readme \
 	examples/retrace \
+	examples/running_stats \
 	examples/tour \
 	examples/value_or_variable
 example_ldadd = libtgjit.la $(LIBM)
@@ -21,8 +25,12 @@ examples_bundle_LDADD = $(example_ldadd)
 examples_counter_LDADD = $(example_ldadd)
 examples_errors_LDADD = $(example_ldadd)
 examples_hot_loop_LDADD = $(example_ldadd)
+examples_lorenz_LDADD = $(example_ldadd)
+examples_newton_LDADD = $(example_ldadd)
+examples_power_iteration_LDADD = $(example_ldadd)
 examples_readme_LDADD = $(example_ldadd)
 examples_retrace_LDADD = $(example_ldadd)
+examples_running_stats_LDADD = $(example_ldadd)
 examples_tour_LDADD = $(example_ldadd)
 examples_value_or_variable_LDADD = $(example_ldadd)
 

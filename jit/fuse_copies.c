@@ -51,12 +51,35 @@ static const tgi_access *copied(const tgi_kernel_loops *k,
                : NULL;
 }
 
+/* True if two stores put the same into the same element of two buffers. */
+static bool are_twins(const tgi_kernel_loops *k, const tgi_loop_store *a,
+                      const tgi_loop_store *b)
+{
+    const tgi_inst *of_a = &k->insts.data[a->value];
+    const tgi_inst *of_b = &k->insts.data[b->value];
+    const bool is_same = of_a == of_b || (of_a->kind == TGI_INST_REDUCED &&
+                                          of_b->kind == TGI_INST_REDUCED &&
+                                          of_a->number == of_b->number);
+    return a != b && is_same && a->phase == b->phase &&
+           a->level == b->level &&
+           tgi_is_same_element(k, &k->accesses.data[a->access],
+                               &k->accesses.data[b->access]);
+}
+
+/* True if a store makes `to` what `from` is: one way or the other. */
 static bool is_copy(const tgi_merger *m, const tgi_kernel_loops *k,
                     const tgi_loop_store *store, uint32_t from, uint32_t to)
 {
+    if (tgi_merger_buffer(m, k, store->access) != to)
+        return false;
     const tgi_access *access = copied(k, store);
-    return access && tgi_merger_find(m, access->buffer) == from &&
-           tgi_merger_buffer(m, k, store->access) == to;
+    if (access && tgi_merger_find(m, access->buffer) == from)
+        return true;
+    for (size_t i = 0; i < k->stores.n; i++)
+        if (tgi_merger_buffer(m, k, k->stores.data[i].access) == from &&
+            are_twins(k, store, &k->stores.data[i]))
+            return true;
+    return false;
 }
 
 /* True if a store of `to` does more than to copy `from`. */
@@ -149,10 +172,10 @@ static place first_change(const pair *p)
 }
 
 /* The host step that a step is, or NULL. */
-static const tgi_host_step *host_at(const pair *p, const place *at)
+static const tgi_host_step *host_at(const pair *p, size_t number)
 {
     const tgi_loops *loops = p->m->loops;
-    const tgi_loop_step *step = &loops->steps.data[at->step];
+    const tgi_loop_step *step = &loops->steps.data[number];
     return step->kind == TGI_STEP_HOST ? &loops->hosts.data[step->number]
                                        : NULL;
 }
@@ -181,7 +204,7 @@ static bool is_set_by(const pair *p, const tgi_host_step *host)
 static bool allows(const pair *p, const place *at, const place *copy,
                    const place *change)
 {
-    const tgi_host_step *host = host_at(p, at);
+    const tgi_host_step *host = host_at(p, at->step);
     if (host && is_set_by(p, host))
         return false;
     if (host && is_shown(p, host))
@@ -214,7 +237,9 @@ static bool is_set_again(const pair *p, const place *change)
             continue;
         }
         const tgi_kernel_loops *k = tgi_loops_kernel_at(loops, i);
-        if (any_changes(p, k, p->new, p->old))
+        /* What changes after it was assigned is something else. */
+        if (any_changes(p, k, p->new, p->old) ||
+            (is_set && any_changes(p, k, p->old, p->new)))
             return false;
         if (!any_copies(p, k, p->new, p->old))
             continue;
@@ -267,6 +292,25 @@ static bool is_local(const pair *p, uint32_t buffer, range within)
     return true;
 }
 
+/* True if a loop that is not around the copy, but around the change, reads the
+   old contents: it does so after the change, in the next trip. */
+static bool is_read_again(const pair *p, size_t copy, size_t change)
+{
+    const tgi_loops *loops = p->m->loops;
+    range loop = loop_around(loops, change);
+    while (loop.end < loops->steps.n &&
+           !(loop.begin < copy && copy < loop.end)) {
+        for (size_t i = loop.begin; i < loop.end; i++) {
+            const tgi_kernel_loops *k = tgi_loops_kernel_at(loops, i);
+            const tgi_host_step *host = host_at(p, i);
+            if ((k && any_loads(p, k, p->old)) || (host && is_shown(p, host)))
+                return true;
+        }
+        loop = loop_around(loops, loop.begin);
+    }
+    return false;
+}
+
 static bool can_be_one(const pair *p, const place *copy)
 {
     const tgi_loops *loops = p->m->loops;
@@ -287,6 +331,8 @@ static bool can_be_one(const pair *p, const place *copy)
          (!is_variable && !is_local(p, p->old, around))))
         return false;
     const place change = first_change(p);
+    if (change.is_there && is_read_again(p, copy->step, change.step))
+        return false;
     for (place at = {0}; at.step < loops->steps.n; advance(loops, &at)) {
         enter(loops, &at);
         if (!allows(p, &at, copy, &change))
@@ -375,37 +421,60 @@ void tgi_merge_carried(tgi_merger *m)
 
 /* -- Copies ---------------------------------------------------------------- */
 
+static void try_merge(tgi_merger *m, const tgi_kernel_loops *k,
+                      const place *copy, const tgi_access *from,
+                      const tgi_loop_store *to)
+{
+    const pair p = {m, tgi_merger_find(m, from->buffer),
+                    tgi_merger_buffer(m, k, to->access)};
+    if (can_be_one(&p, copy))
+        tgi_merger_merge(m, p.old, p.new);
+}
+
 void tgi_merge_copies(tgi_merger *m)
 {
     const tgi_loops *loops = m->loops;
     for (place at = {0}; at.step < loops->steps.n; advance(loops, &at)) {
         const tgi_kernel_loops *k = enter(loops, &at);
         for (size_t i = 0; k && i < k->stores.n; i++) {
-            const tgi_access *from = copied(k, &k->stores.data[i]);
-            if (!from)
-                continue;
-            const pair p = {m, tgi_merger_find(m, from->buffer),
-                            tgi_merger_buffer(m, k, k->stores.data[i].access)};
-            if (can_be_one(&p, &at))
-                tgi_merger_merge(m, p.old, p.new);
+            const tgi_loop_store *store = &k->stores.data[i];
+            const tgi_access *from = copied(k, store);
+            if (from)
+                try_merge(m, k, &at, from, store);
+            for (size_t j = 0; j < i; j++)
+                if (are_twins(k, store, &k->stores.data[j]))
+                    try_merge(m, k, &at,
+                              &k->accesses.data[k->stores.data[j].access],
+                              store);
         }
     }
 }
 
 /* -- What is left ---------------------------------------------------------- */
 
-/* Copies between buffers that have become one. What was one before may have
+/* A copy between buffers that have become one. What was one before may have
    been changed in between: a variable can be set back to what it was. */
+static bool is_idle_copy(const tgi_merger *m, const tgi_kernel_loops *k,
+                         const tgi_access *from, const tgi_loop_store *store)
+{
+    return from && from->buffer != k->accesses.data[store->access].buffer &&
+           tgi_merger_find(m, from->buffer) ==
+               tgi_merger_buffer(m, k, store->access);
+}
+
 static void drop_stores(const tgi_merger *m, tgi_kernel_loops *k)
 {
     size_t n = 0;
     for (size_t i = 0; i < k->stores.n; i++) {
         const tgi_loop_store store = k->stores.data[i];
-        const tgi_access *from = copied(k, &store);
-        if (!from ||
-            from->buffer == k->accesses.data[store.access].buffer ||
-            tgi_merger_find(m, from->buffer) !=
-                tgi_merger_buffer(m, k, store.access))
+        bool is_idle = is_idle_copy(m, k, copied(k, &store), &store);
+        for (size_t j = 0; j < n && !is_idle; j++) {
+            const tgi_loop_store *before = &k->stores.data[j];
+            is_idle = are_twins(k, before, &store) &&
+                      is_idle_copy(m, k, &k->accesses.data[before->access],
+                                   &store);
+        }
+        if (!is_idle)
             k->stores.data[n++] = store;
     }
     k->stores.n = n;
@@ -423,7 +492,7 @@ static void drop_epoch(tgi_loops *loops, uint32_t epoch)
 }
 
 /* True if a barrier is between nothing and something that needs none. */
-static bool is_idle(const tgi_loops *loops, size_t n_kept, size_t barrier)
+static bool is_needless(const tgi_loops *loops, size_t n_kept, size_t barrier)
 {
     if (n_kept)
         return loops->steps.data[n_kept - 1].kind == TGI_STEP_BARRIER;
@@ -441,7 +510,7 @@ static void drop_steps(tgi_loops *loops)
         const bool is_barrier = step.kind == TGI_STEP_BARRIER;
         if (step.kind == TGI_STEP_RUN && !loops->kernels.data[step.number])
             continue;
-        if (is_barrier && is_idle(loops, n, i)) {
+        if (is_barrier && is_needless(loops, n, i)) {
             drop_epoch(loops, epoch);
             continue;
         }

@@ -211,7 +211,7 @@ static tg_status add_host(tgi_stepper *st, tgi_ref ref)
     }
     TGI_TRY(add_outputs(st, ref, buffers + node->n_inputs, n_outputs));
     TGI_TRY(tgi_stepper_add(st, TGI_STEP_HOST, (uint32_t)s->loops->hosts.n));
-    tgi_host_step step = {s->graph, ref, node->n_inputs, n, buffers};
+    const tgi_host_step step = {s->graph, ref, node->n_inputs, n, buffers};
     if (!tgi_vec_push(&s->loops->hosts, step))
         return tgi_error_memory();
     TGI_TRY(tgi_stepper_barrier(st));

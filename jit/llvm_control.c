@@ -10,6 +10,8 @@
  */
 #include "llvm_entry.h"
 
+#include <string.h>
+
 static const tgi_control_loops *loops_of(const tgi_llvm_entry *n,
                                          uint32_t number)
 {
@@ -69,6 +71,53 @@ void tgi_llvm_control_begin(tgi_llvm_entry *n)
     }
     if (has_loop)
         n->k.table = copy_table(n, n->k.table);
+}
+
+/* True if a thread's table has an address that the frame has not. */
+static bool has_moved(const tgi_loops *loops, uint32_t buffer)
+{
+    if (loops->buffers.data[buffer].place == TGI_PLACE_COUNTER)
+        return true;
+    for (size_t i = 0; i < loops->controls.n; i++)
+        for (uint32_t j = 0; j < loops->controls.data[i].n_moved; j++)
+            if (loops->controls.data[i].to[j] == buffer)
+                return true;
+    return false;
+}
+
+static LLVMValueRef frame_entry(tgi_llvm_entry *n, uint32_t buffer)
+{
+    const tgi_llvm_program *program = n->k.program;
+    return tgi_llvm_table_entry(
+        program, tgi_llvm_frame_load(program, n->frame, TGI_FRAME_BUFFERS),
+        buffer);
+}
+
+void tgi_llvm_control_show(tgi_llvm_entry *n, const uint32_t *buffers,
+                           uint32_t n_buffers)
+{
+    const tgi_loops *loops = n->k.program->loops;
+    memset(n->moved, 0, loops->buffers.n * sizeof(*n->moved));
+    for (uint32_t i = 0; i < n_buffers; i++) {
+        const uint32_t buffer = buffers[i];
+        if (n->moved[buffer] || !has_moved(loops, buffer))
+            continue;
+        LLVMValueRef entry = frame_entry(n, buffer);
+        n->moved[buffer] =
+            LLVMBuildLoad2(n->k.b, n->k.program->pointer, entry, "");
+        LLVMBuildStore(n->k.b, address_of(n, buffer), entry);
+    }
+}
+
+void tgi_llvm_control_hide(tgi_llvm_entry *n, const uint32_t *buffers,
+                           uint32_t n_buffers)
+{
+    for (uint32_t i = 0; i < n_buffers; i++) {
+        LLVMValueRef *before = &n->moved[buffers[i]];
+        if (*before)
+            LLVMBuildStore(n->k.b, *before, frame_entry(n, buffers[i]));
+        *before = NULL;
+    }
 }
 
 void tgi_llvm_control_failed(tgi_llvm_entry *n)

@@ -219,9 +219,12 @@ static void host(tgi_llvm_entry *n, uint32_t number)
     LLVMValueRef arguments[] = {n->frame, tgi_llvm_number(program, number)};
     tgi_llvm_branch first, failed;
     tgi_llvm_branch_begin(&n->k, &first, tgi_llvm_is_first(n));
+    const tgi_host_step *step = &program->loops->hosts.data[number];
+    tgi_llvm_control_show(n, step->buffers, step->n_buffers);
     LLVMValueRef is_fine = LLVMBuildCall2(
         b, type, tgi_llvm_frame_load(program, n->frame, TGI_FRAME_HOST),
         arguments, 2, "");
+    tgi_llvm_control_hide(n, step->buffers, step->n_buffers);
     tgi_llvm_branch_begin(&n->k, &failed,
                           LLVMBuildICmp(b, LLVMIntEQ, is_fine,
                                         LLVMConstNull(program->i32), ""));

@@ -38,6 +38,13 @@ void tgi_llvm_control_begin(tgi_llvm_entry *n);
 /* A step that is part of a branch or loop. */
 void tgi_llvm_control_step(tgi_llvm_entry *n, const tgi_loop_step *step);
 
+/* Shows the host these buffers where this thread has them, and puts things
+   back. */
+void tgi_llvm_control_show(tgi_llvm_entry *n, const uint32_t *buffers,
+                           uint32_t n_buffers);
+void tgi_llvm_control_hide(tgi_llvm_entry *n, const uint32_t *buffers,
+                           uint32_t n_buffers);
+
 /* Where a failed call ends: who reports it finds buffers where they are. */
 void tgi_llvm_control_failed(tgi_llvm_entry *n);
 

@@ -47,7 +47,7 @@ bool tgi_llvm_streams_init(tgi_llvm_program *program)
         note_loads(program, loops->kernels.data[i]);
     for (size_t i = 0; i < loops->hosts.n; i++) {
         const tgi_host_step *host = &loops->hosts.data[i];
-        for (uint32_t j = 0; j < host->n_inputs; j++)
+        for (uint32_t j = 0; j < host->n_buffers; j++)
             program->is_read[host->buffers[j]] = true;
     }
     /* What a trip of a loop leaves, the next one reads. */

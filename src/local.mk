@@ -114,6 +114,7 @@ libtgjit_core_la_SOURCES += \
 	src/pass.h \
 	src/pass_dead.c \
 	src/pass_fold.c \
+	src/pass_hoist.c \
 	src/pass_inline.c \
 	src/pass_shape.c \
 	src/pass_simplify.c \

@@ -205,8 +205,13 @@ static void finish(scan *s, tg_value *out_values, size_t n_values,
         tgi_trace_stick(s->c.o.t);
         return;
     }
-    tgi_control_finish(&s->c, TGI_OP_LOOP, n, 0, results,
-                       s->n_values + n_stacked);
+    if (s->length != 0)
+        tgi_control_finish(&s->c, TGI_OP_LOOP, n, 0, results,
+                           s->n_values + n_stacked);
+    else /* No step is ever made. */
+        for (size_t i = 0; i < n; i++)
+            results[i] =
+                tgi_trace_value(s->c.o.t, s->c.inputs.data[1 + i]);
     if (n_values)
         memcpy(out_values, results, n_values * sizeof(*results));
     if (n_stacked)

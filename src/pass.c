@@ -11,6 +11,7 @@
  *             and equal operands from the next two
  *   fold      makes the constants simplify looks for
  *   simplify  leaves behind what its rules made useless
+ *   hoist     when all that can be smaller is: loops are handed results
  *   dead      last: sweeps up after all
  */
 #include "pass.h"
@@ -27,6 +28,8 @@ const tgi_pass tgi_passes[] = {
     {"fold", "constant expressions computed", tgi_pass_fold},
     {"simplify", "expressions replaced by equal, smaller ones",
      tgi_pass_simplify},
+    {"hoist", "what is the same in every trip computed before the loop",
+     tgi_pass_hoist},
     {"dead", "unused nodes dropped", tgi_pass_dead},
 };
 const size_t tgi_n_passes = sizeof tgi_passes / sizeof tgi_passes[0];

@@ -24,7 +24,7 @@ extern const tgi_pass tgi_passes[];
 extern const size_t tgi_n_passes;
 
 tgi_pass_run tgi_pass_inline, tgi_pass_fold, tgi_pass_simplify, tgi_pass_shape,
-    tgi_pass_dead;
+    tgi_pass_hoist, tgi_pass_dead;
 
 typedef struct tgi_pass_options {
     const tgi_log *log;

@@ -137,6 +137,16 @@ static void gather(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_mul(tg_gather(in[0], in[1], 0), 2));
 }
 
+/* A row of a variable set, and rows of it added to. */
+static void place(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_assign(in[0], tg_dynamic_update_slice(in[0], in[1], 0, in[2]));
+    tg_value rows = tg_broadcast(in[1], TG_DIMS(20, 5));
+    tg_assign(in[0], tg_scatter(in[0], in[3], rows, 0, TG_SCATTER_ADD));
+    tg_return(t, tg_dynamic_slice(in[0], 0, in[2], 3));
+}
+
 /* Nothing in, a constant out, and something without elements. */
 static void empty(tg_trace *t, const tg_value *in, void *user)
 {
@@ -198,6 +208,12 @@ static const test_case cases[] = {
     {"gather_bad_of_team", gather,
      {TENSOR(F32, 2, 10, 500), INDICES(5, 12, I64, 1, 2000)},
      .n_results = 1, .fails = true, .threads = 2},
+    {"place_good", place,
+     {VARIABLE(F32, 2, 10, 5), TENSOR(F32, 2, 1, 5), INDICES(0, 12, I64, 0, 0),
+      INDICES(0, 10, I64, 1, 20)}, .n_results = 1},
+    {"place_bad", place,
+     {VARIABLE(F32, 2, 10, 5), TENSOR(F32, 2, 1, 5), INDICES(0, 12, I64, 0, 0),
+      INDICES(5, 12, I64, 1, 20)}, .n_results = 1, .fails = true},
     {"empty", empty, {TENSOR(F32, 2, 0, 4)}, .n_results = 3},
 };
 

@@ -26,6 +26,7 @@ unit_tests = \
 	tests/test_code_sharing \
 	tests/test_context \
 	tests/test_control \
+	tests/test_control_carried \
 	tests/test_control_effects \
 	tests/test_control_loops \
 	tests/test_control_nesting \

@@ -223,6 +223,8 @@ typedef struct rg_maker {
     int depth;
     int nesting; /* of regions around, in this function */
     int trips;   /* that a loop may have, and those in it with it */
+    tg_value trip; /* number of that of the loop around, below most_trip */
+    int most_trip; /* 0: none is around */
     bool is_plain; /* no choice may depend on extents */
 
     int n_values;

@@ -68,6 +68,8 @@ static rg_operand take_number(rg_maker *m, int64_t least, int64_t most)
 static rg_operand take_trips(rg_maker *m, int most)
 {
     const unsigned choice = rg_take(&m->bytes);
+    if (choice & 16 && m->most_trip > 0 && m->most_trip - 1 <= most)
+        return rg_value(i64_type, m->trip);
     if (choice % 4 == 0)
         return take_number(m, -1, most);
     if (choice % 4 == 1)
@@ -122,8 +124,11 @@ static void enter(const region *r, tg_trace *t, const tg_value *in,
             (size_t)n * sizeof(*m->values));
     m->n_values = n;
     const tg_value none = {0, 0};
-    if (r->has_trip)
-        rg_keep(m, i64_type, t ? in[0] : none);
+    if (r->has_trip) {
+        m->trip = t ? in[0] : none;
+        m->most_trip = r->most_trips;
+        rg_keep(m, i64_type, m->trip);
+    }
     for (int i = 0; i < r->n_slots; i++) {
         rg_type type = r->slots[i].type;
         type.is_weak = false;

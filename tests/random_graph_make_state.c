@@ -154,6 +154,7 @@ static void function_maker(const rg_function *f, tg_trace *trace,
     m->depth = f->depth;
     m->nesting = 0;
     m->trips = f->trips;
+    m->most_trip = 0;
     m->is_plain = f->is_plain;
     m->n_values = m->n_variables = 0;
     m->n_functions = f->n_functions;

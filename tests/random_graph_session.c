@@ -24,6 +24,7 @@ static void program_callback(tg_trace *t, const tg_value *in, void *user)
     m.is_plain = false;
     m.nesting = 0;
     m.trips = RG_MOST_TRIPS;
+    m.most_trip = 0;
     m.depth = m.n_values = m.n_variables = m.n_functions = 0;
     for (int i = 0; i < p->n_args; i++) {
         bool is_variable = p->args[i].kind == RG_VARIABLE;

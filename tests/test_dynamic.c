@@ -211,8 +211,19 @@ SCENARIO(updated_little, 3,
                         0, tg_sub(start, 1), 3),
                     TG_DIMS(3, 1)))
 
+/* Values that were known are read after something was stored somewhere. */
+SCENARIO(updated_and_read, 2,
+         tg_neg(tg_dynamic_update_slice(
+             tg_softmax(tg_slice(y, 1, 0, 8, 1), 1),
+             tg_slice(tg_slice(y, 1, 9, 17, 1), 0, 0, 2, 1), 0, start)),
+         tg_sum(tg_scatter_with(tg_softmax(tg_slice(y, 1, 0, 4, 1), 1), start,
+                                tg_slice(tg_sum(y, TG_AXES(0)), 0, 0, 4, 1), 0,
+                                TG_SCATTER_SET, TG_SCATTER_DROP),
+                TG_AXES(1)))
+
 Test(dynamic, updates_have_the_bits_of_the_interpreter)
 {
+    check_modes(call_updated_and_read);
     check_modes(call_updated);
     check_modes(call_changed_again);
     check_modes(call_kept_as_well);
@@ -238,6 +249,16 @@ static void append_checked(tg_trace *t, const tg_value *in, void *user)
     tg_value picked = tg_gather(after, in[2], 0);
     tg_assign(in[0], after);
     tg_return(t, picked, tg_sum(after, TG_AXES(0)));
+}
+
+/* What was assigned stays so when something else is made of it. */
+static void assign_and_update(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_value next = tg_exp(tg_neg(tg_abs(in[0])));
+    tg_assign(in[0], next);
+    tg_value other = tg_dynamic_update_slice(next, in[1], 0, in[2]);
+    tg_return(t, tg_sum(other, TG_AXES(0)), tg_sum(other, TG_AXES(1)));
 }
 
 static void append_all(session *s, outcome *out, tg_callback *callback)
@@ -268,6 +289,11 @@ static void call_append(session *s, outcome *out)
     append_all(s, out, append);
 }
 
+static void call_assign_and_update(session *s, outcome *out)
+{
+    append_all(s, out, assign_and_update);
+}
+
 static void call_append_checked(session *s, outcome *out)
 {
     append_all(s, out, append_checked);
@@ -276,6 +302,7 @@ static void call_append_checked(session *s, outcome *out)
 Test(dynamic, variables_keep_what_a_failed_call_would_have_changed)
 {
     check_modes(call_append);
+    check_modes(call_assign_and_update);
     check_modes(call_append_checked);
     check_nothing_is_alive();
 }

@@ -256,6 +256,32 @@ Test(kernel, gather_clamps_or_clears_on_request)
     cr_expect_arr_eq(out, ((double[]){0, 0, 0, 0}), sizeof(out));
 }
 
+Test(kernel, scatter_takes_its_updates_in_order)
+{
+    float x[3] = {1, 2, 3}, out[3];
+    float updates[] = {1e8f, 5, -1e8f, 7, 1};
+    int16_t at[] = {0, 2, 0, 2, 0};
+    tgi_view in[] = {dense(x, TG_F32, 1, DIMS(3)),
+                     dense(at, TG_I16, 1, DIMS(5)),
+                     dense(updates, TG_F32, 1, DIMS(5))};
+    tgi_attr_scatter attr = {0, TG_SCATTER_SET, TG_SCATTER_CHECK};
+    run(tgi_kernel_scatter(TG_F32, TG_I16), &attr,
+        dense(out, TG_F32, 1, DIMS(3)), 3, in);
+    cr_expect_arr_eq(out, ((float[]){1, 2, 7}), sizeof(out));
+    /* ((1 + 1e8) - 1e8) + 1 is 1: without the order it would be 2. */
+    attr.mode = TG_SCATTER_ADD;
+    run(tgi_kernel_scatter(TG_F32, TG_I16), &attr,
+        dense(out, TG_F32, 1, DIMS(3)), 3, in);
+    cr_expect_arr_eq(out, ((float[]){1, 2, 15}), sizeof(out));
+    at[1] = -1;
+    at[3] = 3;
+    attr.range = TG_SCATTER_DROP;
+    run(tgi_kernel_scatter(TG_F32, TG_I16), &attr,
+        dense(out, TG_F32, 1, DIMS(3)), 3, in);
+    cr_expect_arr_eq(out, ((float[]){1, 2, 3}), sizeof(out));
+    cr_expect_null(tgi_kernel_scatter(TG_F32, TG_F32));
+}
+
 Test(kernel, gather_takes_integer_indices_only)
 {
     cr_expect_null(tgi_kernel_gather(TG_F32, TG_F32));

@@ -549,7 +549,7 @@ Test(pass, names_are_unique_and_found_in_lists)
         cr_assert_gt(strlen(tgi_passes[i].doc), 0);
         all |= bit;
     }
-    cr_assert_eq(tgi_passes_parse("inline,shape, fold,simplify,,dead", NULL),
+    cr_assert_eq(tgi_passes_parse("inline,shape, fold,simplify,,hoist,dead", NULL),
                  all);
 }
 
@@ -591,14 +591,14 @@ Test(pass, the_driver_shows_every_stage_and_skips_on_request)
                                 .observe_user = stages};
     tgi_graph *out = NULL;
     cr_assert_eq(tgi_passes_run(g, &options, &out), TG_OK);
-    cr_assert_str_eq(stages, "trace inline shape fold simplify dead ");
+    cr_assert_str_eq(stages, "trace inline shape fold simplify hoist dead ");
     cr_assert_eq(out->n_nodes, 1);
     tgi_graph_release(out);
 
     stages[0] = 0;
     options.skip = tgi_passes_parse("simplify,dead", NULL);
     cr_assert_eq(tgi_passes_run(g, &options, &out), TG_OK);
-    cr_assert_str_eq(stages, "trace inline shape fold ");
+    cr_assert_str_eq(stages, "trace inline shape fold hoist ");
     cr_assert_eq(out->n_nodes, 3);
     tgi_graph_release(out);
 

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * case_loops.c - cases about loops inside a function: what a trip costs where
+ * there is little in it, and where there is much.
+ */
+#include "cases.h"
+
+/* -- scan_3x3: c = a*c + x, with every c kept ------------------------------ */
+
+static void trace_scan_step(tg_trace *t, const tg_value *in, void *user)
+{
+    const tg_value a = *(const tg_value *)user, x = in[1];
+    const tg_value next = tg_add(tg_matmul(a, in[0]), x);
+    tg_return(t, next, next);
+}
+
+static void trace_scan(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_value a = in[2], last, all;
+    tg_scan(trace_scan_step, &a, TG_ARGS(in[1]), TG_ARGS(in[0]), &last, 1,
+            &all, 1);
+    tg_return(t, last, all);
+}
+
+const tensor_case scan_case = {
+    .callback = trace_scan,
+    .kernels = BY_HAND(scan_3x3),
+    .inputs = {INPUT(TG_F32, SHAPE_WHOLE, -1, 1),
+               INPUT(TG_F32, SHAPE(3, 3), -1, 1),
+               INPUT(TG_F32, SHAPE(3, 3), -0.3, 0.3)},
+    .results = {{TG_F32, SHAPE(3, 3)}, {TG_F32, SHAPE(COLUMNS, 3, 3)}},
+    .absolute = 1e-5,
+};
+
+const case_size scan_sizes[] = {
+    SIZE_TIMED("scan_3x3", 0, 10000),
+    SIZE_CHECKED("scan_3x3_1", 0, 1),
+    SIZE_CHECKED("scan_3x3_37", 0, 37),
+    SIZES_END,
+};
+
+/* -- lorenz ---------------------------------------------------------------- */
+
+static void trace_lorenz_step(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    const tg_value x = in[1], y = in[2], z = in[3];
+    const tg_value dx = tg_mul(tg_sub(y, x), 10.0);
+    const tg_value dy = tg_sub(tg_mul(x, tg_sub(28.0, z)), y);
+    const tg_value dz = tg_sub(tg_mul(x, y), tg_mul(z, 8.0 / 3));
+    tg_return(t, tg_add(x, tg_mul(dx, LORENZ_STEP)),
+              tg_add(y, tg_mul(dy, LORENZ_STEP)),
+              tg_add(z, tg_mul(dz, LORENZ_STEP)));
+}
+
+static void trace_lorenz(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_value end[3];
+    tg_for(LORENZ_STEPS, trace_lorenz_step, NULL,
+           TG_ARGS(in[0], in[1], in[2]), end, 3);
+    tg_return(t, end[0], end[1], end[2]);
+}
+
+const tensor_case lorenz_case = {
+    .callback = trace_lorenz,
+    .kernels = {[BACKEND_C] = plain_lorenz},
+    .inputs = {INPUT_SCALAR(TG_F64, 1), INPUT_SCALAR(TG_F64, 1),
+               INPUT_SCALAR(TG_F64, 1)},
+    .results = {{TG_F64, SHAPE_SCALAR},
+                {TG_F64, SHAPE_SCALAR},
+                {TG_F64, SHAPE_SCALAR}},
+    .absolute = 1e-8,
+};
+
+const case_size lorenz_sizes[] = {
+    SIZE_TIMED("lorenz", 0, LORENZ_STEPS),
+    SIZES_END,
+};
+
+/* -- wave_1d: a string that is held at both ends --------------------------- */
+
+/* In: number of the step, what was before, what is. */
+static void trace_wave_step(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    const tg_value before = tg_slice(in[1], 0, 1, -1, 1), now = in[2];
+    const tg_value left = tg_slice(now, 0, 0, -2, 1);
+    const tg_value here = tg_slice(now, 0, 1, -1, 1);
+    const tg_value right = tg_slice(now, 0, 2, TG_END, 1);
+    const tg_value bend = tg_sub(tg_add(left, right), tg_mul(here, 2.0));
+    const tg_value on = tg_sub(tg_mul(here, 2.0), before);
+    const tg_value inner = tg_add(on, tg_mul(bend, WAVE_SPEED));
+    const tg_value end = tg_broadcast(tg_scalar(TG_F64, 0.0), TG_DIMS(1));
+    tg_return(t, now, tg_concat(0, end, inner, end));
+}
+
+static void trace_wave(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_value end[2];
+    tg_for(WAVE_STEPS, trace_wave_step, NULL, TG_ARGS(in[0], in[1]), end, 2);
+    tg_return(t, end[0], end[1]);
+}
+
+const tensor_case wave_case = {
+    .callback = trace_wave,
+    .kernels = {[BACKEND_C] = plain_wave_1d},
+    .inputs = {INPUT(TG_F64, SHAPE_WHOLE, -1, 1),
+               INPUT(TG_F64, SHAPE_WHOLE, -1, 1)},
+    .results = {{TG_F64, SHAPE_WHOLE}, {TG_F64, SHAPE_WHOLE}},
+    .absolute = 1e-8,
+};
+
+const case_size wave_sizes[] = {
+    SIZE_TIMED("wave_1d", 0, 4096),
+    SIZE_CHECKED("wave_1d_3", 0, 3),
+    SIZE_CHECKED("wave_1d_37", 0, 37),
+    SIZES_END,
+};
+
+/* -- while_1ms: the chain, again and again --------------------------------- */
+
+/* The loop values: x, and trips so far. */
+static void trace_goes_on(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, tg_lt(in[1], WHILE_TRIPS));
+}
+
+static void trace_while_step(tg_trace *t, const tg_value *in, void *user)
+{
+    const tg_value *others = user; /* of the chain: a, b, c */
+    tg_return(t, chain_of(in[0], others[0], others[1], others[2]),
+              tg_add(in[1], 1));
+}
+
+static void trace_while(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_value others[] = {in[1], in[2], in[3]}, end[2];
+    tg_while(trace_goes_on, trace_while_step, others,
+             TG_ARGS(in[0], (int64_t)0), end, 2);
+    tg_return(t, end[0]);
+}
+
+const tensor_case while_case = {
+    .callback = trace_while,
+    .step = trace_chain,
+    .steps = WHILE_TRIPS,
+    .inputs = {INPUT(TG_F32, SHAPE_WHOLE, -4, 4),
+               INPUT_SCALAR(TG_F32, 1.25),
+               INPUT_SCALAR(TG_F32, 0.1),
+               INPUT_SCALAR(TG_F32, -0.75)},
+    .results = {{TG_F32, SHAPE_WHOLE}},
+    .scratch = SHAPE_WHOLE,
+};
+
+const case_size while_sizes[] = {
+    SIZE_TIMED("while_1ms", 0, 1000000),
+    SIZE_CHECKED("while_1", 0, 1),
+    SIZE_CHECKED("while_1003", 0, 1003),
+    SIZES_END,
+};

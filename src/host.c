@@ -6,14 +6,15 @@
  */
 #include "host.h"
 
-#include "alloc.h"
 #include "error.h"
 #include "fpenv.h"
+
+/* -- Before a run ---------------------------------------------------------- */
 
 /* Buffer i of the node as the function sees it; `dims` has TG_MAX_RANK. */
 static tg_host_buffer buffer_of(const tgi_graph *graph, const tgi_node *node,
                                 uint32_t i, const int64_t *extents,
-                                void *data, int64_t *dims)
+                                int64_t *dims)
 {
     const tgi_attr_host *attr = node->attr;
     const tgi_host_output type =
@@ -25,8 +26,28 @@ static tg_host_buffer buffer_of(const tgi_graph *graph, const tgi_node *node,
     const tgi_shape *shape = tgi_shape_of(graph->dims, type.shape);
     for (int axis = 0; axis < shape->rank; axis++)
         dims[axis] = tgi_dim_value(shape->dims[axis], extents);
-    return (tg_host_buffer){data, (tg_dtype)type.dtype, shape->rank, dims};
+    return (tg_host_buffer){NULL, (tg_dtype)type.dtype, shape->rank, dims};
 }
+
+tg_host_buffer *tgi_host_prepare(const tgi_graph *graph, const tgi_node *node,
+                                 const int64_t *extents, tgi_arena *arena)
+{
+    const uint32_t n = node->n_inputs + (uint32_t)tgi_node_n_results(node);
+    const size_t room = (size_t)n + 1;
+    tg_host_buffer *buffers = tgi_arena_alloc(arena, room * sizeof(*buffers));
+    int64_t *dims =
+        tgi_arena_alloc(arena, room * TG_MAX_RANK * sizeof(*dims));
+    if (!buffers || !dims) {
+        tgi_error_memory();
+        return NULL;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        buffers[i] = buffer_of(graph, node, i, extents,
+                               dims + (size_t)i * TG_MAX_RANK);
+    return buffers;
+}
+
+/* -- In a run -------------------------------------------------------------- */
 
 /* The failure as that of the call around it. */
 static tg_status fail(const tgi_node *node, tg_status status)
@@ -43,43 +64,20 @@ static tg_status fail(const tgi_node *node, tg_status status)
              tg_status_name(status));
 }
 
-/* What was in the record before stays there if nothing fails. */
-static tg_status call(const tgi_node *node, const tg_host_buffer *in,
-                      const tg_host_buffer *out)
+tg_status tgi_host_call(const tgi_node *node, const tg_host_buffer *buffers)
 {
     const tgi_attr_host *attr = node->attr;
     tgi_error_copy before;
     tgi_error_save(&before);
     tg_error_clear();
-    tg_status status = attr->function(in, node->n_inputs, out,
-                                      (size_t)attr->n_outputs, attr->user);
+    tg_status status =
+        attr->function(buffers, node->n_inputs, buffers + node->n_inputs,
+                       (size_t)attr->n_outputs, attr->user);
     tgi_fpenv_begin();
     if (status)
         return fail(node, status);
+    /* What was in the record before stays there if nothing has failed. */
     if (tg_error_last()->status == TG_OK)
         tgi_error_restore(&before);
     return TG_OK;
-}
-
-tg_status tgi_host_call(const tgi_graph *graph, const tgi_node *node,
-                        const int64_t *extents, void *const *data)
-{
-    const uint32_t n =
-        node->n_inputs +
-        (uint32_t)((const tgi_attr_host *)node->attr)->n_outputs;
-    const size_t room = (size_t)n + 1;
-    tg_host_buffer *buffers = tgi_alloc(room * sizeof(*buffers));
-    int64_t *dims = tgi_alloc(room * TG_MAX_RANK * sizeof(*dims));
-    tg_status status = TG_OK;
-    if (buffers && dims) {
-        for (uint32_t i = 0; i < n; i++)
-            buffers[i] = buffer_of(graph, node, i, extents, data[i],
-                                   dims + (size_t)i * TG_MAX_RANK);
-        status = call(node, buffers, buffers + node->n_inputs);
-    } else {
-        status = tgi_error_memory();
-    }
-    tgi_free(buffers);
-    tgi_free(dims);
-    return status;
 }

@@ -281,10 +281,13 @@ static tg_status run_host(tgi_instance *instance, tgi_ref ref,
 {
     const tgi_interp_call *call =
         &instance->calls.data[instance->values[ref].call];
-    for (uint32_t i = 0; i < node->n_inputs; i++)
+    for (uint32_t i = 0; i < node->n_inputs; i++) {
         tgi_instance_bind(instance, node, call, i);
-    return tgi_host_call(instance->graph, node, instance->extents,
-                         call->params_data);
+        call->host[i].data = call->params_data[i];
+    }
+    for (size_t i = 0; i < call->n_results; i++)
+        call->host[node->n_inputs + i].data = call->results_data[i];
+    return tgi_host_call(node, call->host);
 }
 
 /* Any step but that of a node with graphs. */

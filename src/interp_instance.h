@@ -39,6 +39,7 @@ typedef struct tgi_interp_call {
     size_t n_results;
     void **params_data; /* filled at each call */
     void **results_data;
+    tg_host_buffer *host; /* HOST: what the function is shown */
 
     /* Of the run under way. */
     tgi_interp_stage stage;

@@ -15,6 +15,7 @@
 
 #include "checked.h"
 #include "error.h"
+#include "host.h"
 
 static char origin[TGI_BUFFER_ALIGN];
 
@@ -153,21 +154,24 @@ static tg_status prepare_region(tgi_instance *instance,
     return tgi_vec_push(&instance->calls, call) ? TG_OK : tgi_error_memory();
 }
 
-/* Outputs lie behind the inputs in the list of addresses. */
 static tg_status prepare_host(tgi_instance *instance, tgi_ref ref,
                               const tgi_node *node)
 {
     const tgi_attr_host *attr = node->attr;
     tgi_arena *arena = &instance->arena;
+    const size_t n_inputs = node->n_inputs;
     tgi_interp_call call = {
         .n_results = tgi_node_n_results(node),
-        .copies = tgi_arena_alloc(arena, (node->n_inputs + (size_t)1) *
-                                             sizeof(*call.copies))};
-    call.params_data = tgi_arena_alloc(
-        arena, (node->n_inputs + call.n_results + 1) * sizeof(void *));
-    if (!call.copies || !call.params_data)
+        .host = tgi_host_prepare(instance->graph, node, instance->extents,
+                                 arena)};
+    if (!call.host)
+        return tg_error_last()->status;
+    call.copies = tgi_arena_alloc(arena, (n_inputs + 1) * sizeof(*call.copies));
+    call.params_data = tgi_arena_alloc(arena, (n_inputs + 1) * sizeof(void *));
+    call.results_data =
+        tgi_arena_alloc(arena, (call.n_results + 1) * sizeof(void *));
+    if (!call.copies || !call.params_data || !call.results_data)
         return tgi_error_memory();
-    call.results_data = call.params_data + node->n_inputs;
     TGI_TRY(prepare_copies(instance, ref, node, &call));
     call.results = (uint32_t)instance->buffers.n;
     for (size_t i = 0; i < call.n_results; i++) {

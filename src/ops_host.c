@@ -41,15 +41,15 @@ static tgi_ref add_node(tgi_operation *o, tgi_attr_host *attr,
                           n_inputs, attr, tgi_attr_host_bytes(n_results));
 }
 
-static void record(tgi_operation *o, tgi_attr_host head,
+static void record(tgi_operation *o, const tgi_attr_host *head,
                    const tg_operand *inputs, size_t n_inputs,
                    const tg_host_spec *specs, tg_value *out_results)
 {
-    const size_t n_results = (size_t)head.n_outputs;
+    const size_t n_results = (size_t)head->n_outputs;
     tgi_attr_host *attr = tgi_alloc_zero(tgi_attr_host_bytes(n_results));
     tgi_ref *refs = tgi_alloc((n_inputs + 1) * sizeof(*refs)), node = 0;
     if (attr && refs) {
-        *attr = head;
+        *attr = *head;
         node = add_node(o, attr, inputs, n_inputs, specs, n_results, refs);
     } else {
         tgi_error_memory();
@@ -92,9 +92,9 @@ void tg_host_call_at(tg_trace *t, tg_host_function *function, void *user,
                        specs ? "values" : "specs");
     else
         record(&o,
-               (tgi_attr_host){.function = function,
-                               .user = user,
-                               .n_outputs = (int64_t)n_results},
+               &(tgi_attr_host){.function = function,
+                                .user = user,
+                                .n_outputs = (int64_t)n_results},
                inputs, n_inputs, specs, out_results);
 }
 

@@ -151,8 +151,8 @@ static size_t bytes_of(const tg_host_buffer *b)
 }
 
 /* Output 0: the elements of input 0 from the last to the first; where there
-   are not as many, 0. Output 1: bytes of all inputs. Some integers it does not
-   like. */
+   are not as many, 0. Output 1: bytes of all inputs. It fails, as a gather may,
+   for some integers. */
 static tg_status turn_round(const tg_host_buffer *in, size_t n_in,
                             const tg_host_buffer *out, size_t n_out,
                             void *user)
@@ -171,9 +171,9 @@ static tg_status turn_round(const tg_host_buffer *in, size_t n_in,
     for (size_t i = 0; i < n_in; i++)
         all += (int64_t)bytes_of(&in[i]);
     memcpy(out[1].data, &all, sizeof(all));
-    if (tgi_dtype_is(in[0].dtype, TGI_CLASS_INT) && n && (*from & 31) == 21)
-        return tg_host_fail("%d is not liked", *from);
-    return TG_OK;
+    return tgi_dtype_is(in[0].dtype, TGI_CLASS_INT) && n && (*from & 31) == 21
+               ? TG_ERROR_INDEX
+               : TG_OK;
 }
 
 void rg_make_host_call(rg_maker *m, tgi_op op)

@@ -255,11 +255,13 @@ Test(host_call, works_for_unknown_extents_and_no_elements)
     check_control(check_sizes);
 }
 
-/* A function called by another has extents of its own. */
+/* A function called by another has extents of its own: what is its first
+   unknown one is the third here. */
 CALLBACK(call_inner)
 {
     tg_value y[3];
-    tg_apply(user, TG_ARGS(tg_add(in[0], 0.0)), y, 3);
+    tg_value nothing = tg_mul(tg_sum(in[0], TG_ALL_AXES), 0.0);
+    tg_apply(user, TG_ARGS(tg_add(in[1], nothing)), y, 3);
     tg_return(t, y[0], y[2]);
 }
 
@@ -270,13 +272,17 @@ static void check_nested(session *s)
     const tg_function_options options = {
         .struct_bytes = sizeof options,
         .signature =
-            (const tg_spec[]){tg_spec_tensor(TG_F32, TG_DIMS(3, TG_UNKNOWN))},
-        .n_signature = 1};
+            (const tg_spec[]){
+                tg_spec_tensor(TG_F32, TG_DIMS(TG_UNKNOWN, TG_UNKNOWN)),
+                tg_spec_tensor(TG_F32, TG_DIMS(3, TG_UNKNOWN))},
+        .n_signature = 2};
+    tg_tensor *w = tg_tensor_create(s->ctx, TG_F32, TG_DIMS(5, 4));
+    memset(tg_tensor_data(w), 0, tg_tensor_bytes(w));
     tg_function *f = tg_function_create(s->ctx, call_inner, g, &options);
     for (int64_t n = 2; n >= 0; n--) {
         const float data[] = {1, 2, 3, 4, 5, 6};
         tg_tensor *x = tg_tensor_copy(s->ctx, data, TG_F32, TG_DIMS(3, n));
-        tg_tensor *y = call_one(f, TG_ARGS(x));
+        tg_tensor *y = call_one(f, TG_ARGS(w, x));
         if (n == 1)
             check_f32(y, 8.25f, 12.25f, 16.25f);
         else
@@ -285,6 +291,7 @@ static void check_nested(session *s)
     }
     check_printed(s, "called with 6\ncalled with 6\ncalled with 3\n"
                      "called with 3\ncalled with 0\ncalled with 0\n");
+    tg_tensor_release(w);
     tg_function_release(f);
     tg_function_release(g);
 }

@@ -188,6 +188,7 @@ libtgjit_core_la_SOURCES += \
 	src/ops_random.c \
 	src/ops_control.c \
 	src/ops_control.h \
+	src/ops_list.c \
 	src/ops_scan.c \
 	src/ops_state.c \
 	src/pending.c \

@@ -21,7 +21,7 @@ static inline void check_control(void (*check)(session *s))
         {.jit = "off"},
         {.jit = "off", .skip_passes = "inline"},
         {.jit = "off", .skip_passes = "fold,simplify,shape,dead"},
-        {.jit = "off", .skip_passes = "fold,simplify,shape,dead,inline"},
+        {.jit = "off", .skip_passes = "fold,simplify,hoist,shape,dead,inline"},
         {.jit = CONTROL_JIT, .threads = 1},
         {.jit = CONTROL_JIT, .threads = 2, .vector_bits = 128},
         {.jit = CONTROL_JIT, .threads = 3, .vector_bits = 256},

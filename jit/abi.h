@@ -36,8 +36,9 @@ struct tgi_frame {
                        int64_t n_threads, int64_t n_items, int64_t item_cost);
     /* Returns when all threads of the team have called it. */
     void (*barrier)(tgi_frame *frame);
-    /* Does step `step` of the plan that needs the host (a print). Called by
-       thread 0 alone, between barriers; false ends the call. */
+    /* Does step `step` of the plan that needs the host (a print or a host
+       call). Called by thread 0 alone, between barriers; false ends the
+       call. */
     int32_t (*host)(tgi_frame *frame, int64_t step);
     /* Where a check failed: its number + 1 (0: none so far) and the first
        position at which it did. Threads take the minimum of positions. */

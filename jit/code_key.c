@@ -152,6 +152,7 @@ static void put_control(tgi_strbuf *key, const tgi_control_loops *control)
 
 static void put_host_step(tgi_strbuf *key, const tgi_host_step *host)
 {
+    put(key, host->n_inputs);
     put(key, host->n_buffers);
     for (uint32_t i = 0; i < host->n_buffers; i++)
         put(key, host->buffers[i]);

@@ -37,13 +37,13 @@ static tg_status make_loops(job *j)
     tg_status status = tgi_fuse(j->graph, &variant, NULL, &j->loops);
     tgi_variant_deinit(&variant);
     TGI_TRY(status);
-    if (j->loops->hosts.n)
-        TGI_FAIL(TG_ERROR_UNSUPPORTED,
-                 tgi_node_site(tgi_graph_node(
-                     j->loops->hosts.data[0].graph,
-                     j->loops->hosts.data[0].print)),
-                 "'%s' prints, which an exported function cannot",
-                 j->graph->name);
+    if (j->loops->hosts.n) {
+        const tgi_host_step *host = &j->loops->hosts.data[0];
+        const tgi_node *node = tgi_graph_node(host->graph, host->node);
+        TGI_FAIL(TG_ERROR_UNSUPPORTED, tgi_node_site(node),
+                 "'%s' %s, which an exported function cannot", j->graph->name,
+                 node->op == TGI_OP_PRINT ? "prints" : "calls the host");
+    }
     /* An exported function does not know whether anything has changed. */
     for (size_t i = 0; i < j->loops->kernels.n; i++)
         j->loops->kernels.data[i]->kept = 0;

@@ -171,16 +171,31 @@ static place first_change(const pair *p)
     return at;
 }
 
-static bool is_printed(const pair *p, const place *at)
+/* The host step that a step is, or NULL. */
+static const tgi_host_step *host_at(const pair *p, size_t number)
 {
     const tgi_loops *loops = p->m->loops;
-    const tgi_loop_step *step = &loops->steps.data[at->step];
-    if (step->kind != TGI_STEP_HOST)
-        return false;
-    const tgi_host_step *host = &loops->hosts.data[step->number];
-    for (uint32_t i = 0; i < host->n_buffers; i++)
+    const tgi_loop_step *step = &loops->steps.data[number];
+    return step->kind == TGI_STEP_HOST ? &loops->hosts.data[step->number]
+                                       : NULL;
+}
+
+static bool is_shown(const pair *p, const tgi_host_step *host)
+{
+    for (uint32_t i = 0; i < host->n_inputs; i++)
         if (tgi_merger_find(p->m, host->buffers[i]) == p->old)
             return true;
+    return false;
+}
+
+/* Changes by kernels are looked at closely; those of the host are not. */
+static bool is_set_by(const pair *p, const tgi_host_step *host)
+{
+    for (uint32_t i = host->n_inputs; i < host->n_buffers; i++) {
+        const uint32_t buffer = tgi_merger_find(p->m, host->buffers[i]);
+        if (buffer == p->old || buffer == p->new)
+            return true;
+    }
     return false;
 }
 
@@ -189,7 +204,10 @@ static bool is_printed(const pair *p, const place *at)
 static bool allows(const pair *p, const place *at, const place *copy,
                    const place *change)
 {
-    if (is_printed(p, at))
+    const tgi_host_step *host = host_at(p, at->step);
+    if (host && is_set_by(p, host))
+        return false;
+    if (host && is_shown(p, host))
         return !change->is_there || is_before(at, change);
     const tgi_kernel_loops *k = tgi_loops_kernel_at(p->m->loops, at->step);
     if (!k)
@@ -284,8 +302,8 @@ static bool is_read_again(const pair *p, size_t copy, size_t change)
            !(loop.begin < copy && copy < loop.end)) {
         for (size_t i = loop.begin; i < loop.end; i++) {
             const tgi_kernel_loops *k = tgi_loops_kernel_at(loops, i);
-            const place at = {.step = i};
-            if ((k && any_loads(p, k, p->old)) || is_printed(p, &at))
+            const tgi_host_step *host = host_at(p, i);
+            if ((k && any_loads(p, k, p->old)) || (host && is_shown(p, host)))
                 return true;
         }
         loop = loop_around(loops, loop.begin);

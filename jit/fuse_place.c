@@ -362,7 +362,7 @@ static tg_status open_kernel(tgi_fuse_state *s, const tgi_task *task)
 {
     tgi_fuse_kernel k = {
         .is_closed = task->kind == TGI_TASK_CHECK ||
-                     task->kind == TGI_TASK_PRINT ||
+                     task->kind == TGI_TASK_HOST ||
                      task->kind == TGI_TASK_REGION ||
                      task->kind == TGI_TASK_PACK ||
                      task->kind == TGI_TASK_SCATTER ||
@@ -379,11 +379,11 @@ static tg_status open_kernel(tgi_fuse_state *s, const tgi_task *task)
     return tgi_vec_push(&s->kernels, k) ? TG_OK : tgi_error_memory();
 }
 
-/* Prints, branches and loops read whole buffers, all but the values a loop
+/* Prints, host calls, branches and loops read whole buffers, all but the values a loop
    begins with: these have tasks of their own. */
 static bool takes_whole(const tgi_task *task)
 {
-    return task->kind == TGI_TASK_PRINT || task->kind == TGI_TASK_REGION;
+    return task->kind == TGI_TASK_HOST || task->kind == TGI_TASK_REGION;
 }
 
 static bool takes_input(const tgi_node *node, uint32_t i)

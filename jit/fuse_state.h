@@ -110,7 +110,7 @@ typedef enum tgi_task_kind {
     TGI_TASK_PACK,   /* stores a side of a product by slivers */
     TGI_TASK_SCATTER, /* stores updates in order, where indices say */
     TGI_TASK_CHECK,  /* the indices of a gather or scatter */
-    TGI_TASK_PRINT,
+    TGI_TASK_HOST,   /* a print or a host call */
     TGI_TASK_REGION  /* a branch or loop */
 } tgi_task_kind;
 
@@ -122,7 +122,7 @@ typedef struct tgi_domain {
 
 typedef struct tgi_task {
     uint8_t kind;
-    tgi_ref node;  /* whose value is stored, checked or printed */
+    tgi_ref node;  /* whose value is stored or checked; whose turn it is */
     tgi_ref value; /* what is computed at a point: root of the expression */
     tgi_ref other; /* of a product: its second operand; SCATTER: indices */
     bool is_part;  /* a MAP into a part of `node`'s buffer … */
@@ -179,7 +179,7 @@ typedef struct tgi_fuse_kernel {
 
 /* -- All of it ------------------------------------------------------------- */
 
-/* A RESULT node that somebody uses. */
+/* A RESULT node that somebody uses, of a branch, loop or host call. */
 typedef struct tgi_fuse_result {
     tgi_ref region;
     tgi_ref ref;
@@ -316,6 +316,12 @@ tgi_task *tgi_fuse_writer(tgi_fuse_state *s, const tgi_task *task, uint32_t i);
 /* fuse.c: all until kernels are known, for one graph of a program. */
 tg_status tgi_fuse_begin(tgi_fuse_state *s);
 void tgi_fuse_end(tgi_fuse_state *s);
+
+/* A print or a host call. */
+static inline bool tgi_fuse_is_host(const tgi_node *node)
+{
+    return tgi_op_table[node->op].cls == TGI_OPCLASS_EFFECT;
+}
 
 /* fuse_values.c: true if a branch or loop cannot be left out. */
 bool tgi_fuse_is_needed(const tgi_fuse_state *s, tgi_ref ref);

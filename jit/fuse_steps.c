@@ -145,12 +145,59 @@ static tg_status add_run(tgi_stepper *st, uint32_t number, unsigned does)
     return tgi_stepper_add(st, TGI_STEP_RUN, number);
 }
 
-static tg_status add_print(tgi_stepper *st, tgi_ref ref)
+/* Number + 1 of a buffer for what nobody uses of a host call; 0 when out of
+   memory (recorded). */
+static uint32_t add_unused(tgi_fuse_state *s, tgi_ref ref,
+                           const tgi_host_output *output)
+{
+    const tgi_shape *shape = tgi_shape_of(s->graph->dims, output->shape);
+    tgi_loop_buffer buffer = {.place = TGI_PLACE_TEMP,
+                              .dtype = (uint8_t)output->dtype,
+                              .node = ref,
+                              .count = 1};
+    for (int axis = 0; axis < shape->rank; axis++)
+        buffer.count =
+            tgi_dim_mul(s->dims, buffer.count,
+                        tgi_variant_dim(s->variant, shape->dims[axis]));
+    return tgi_fuse_add_buffer(s, buffer);
+}
+
+/* Where the outputs of a host call go: to what is used of them. */
+static tg_status add_outputs(tgi_stepper *st, tgi_ref ref, uint32_t *buffers,
+                             uint32_t n_outputs)
+{
+    tgi_fuse_state *s = st->state;
+    const tgi_attr_host *attr = tgi_graph_node(s->graph, ref)->attr;
+    for (uint32_t i = 0; i < n_outputs; i++)
+        buffers[i] = 0;
+    for (size_t i = 0; i < s->region_results.n; i++) {
+        const tgi_fuse_result *result = &s->region_results.data[i];
+        if (result->region != ref)
+            continue;
+        buffers[result->index] = tgi_fuse_buffer_of(s, result->ref);
+        if (!buffers[result->index])
+            return tg_error_last()->status;
+    }
+    for (uint32_t i = 0; i < n_outputs; i++) {
+        if (!buffers[i])
+            buffers[i] = add_unused(s, ref, &attr->outputs[i]);
+        if (!buffers[i])
+            return tg_error_last()->status;
+        buffers[i]--;
+        TGI_TRY(tgi_stepper_touch(st, buffers[i], TGI_TOUCH_WRITTEN));
+    }
+    return TG_OK;
+}
+
+/* A print or a host call. */
+static tg_status add_host(tgi_stepper *st, tgi_ref ref)
 {
     tgi_fuse_state *s = st->state;
     const tgi_node *node = tgi_graph_node(s->graph, ref);
+    const uint32_t n_outputs = (uint32_t)tgi_node_n_results(node);
+    const uint32_t n = node->n_inputs + n_outputs;
     uint32_t *buffers = tgi_arena_alloc(
-        &s->loops->arena, (node->n_inputs + 1) * sizeof(*buffers));
+        &s->loops->arena, ((size_t)n + 1) * sizeof(*buffers));
     if (!buffers)
         return tgi_error_memory();
     TGI_TRY(tgi_stepper_barrier(st));
@@ -162,8 +209,9 @@ static tg_status add_print(tgi_stepper *st, tgi_ref ref)
         TGI_TRY(tgi_stepper_touch(st, buffer - 1, TGI_TOUCH_READ));
         buffers[i] = buffer - 1;
     }
+    TGI_TRY(add_outputs(st, ref, buffers + node->n_inputs, n_outputs));
     TGI_TRY(tgi_stepper_add(st, TGI_STEP_HOST, (uint32_t)s->loops->hosts.n));
-    const tgi_host_step step = {s->graph, ref, node->n_inputs, buffers};
+    const tgi_host_step step = {s->graph, ref, node->n_inputs, n, buffers};
     if (!tgi_vec_push(&s->loops->hosts, step))
         return tgi_error_memory();
     TGI_TRY(tgi_stepper_barrier(st));
@@ -212,8 +260,8 @@ static tg_status build_kernel(tgi_stepper *st, tgi_fuse_kernel *k)
 {
     tgi_fuse_state *s = st->state;
     const tgi_task *task = &s->tasks.data[k->tasks.data[0]];
-    if (task->kind == TGI_TASK_PRINT)
-        return add_print(st, task->node);
+    if (task->kind == TGI_TASK_HOST)
+        return add_host(st, task->node);
     if (task->kind == TGI_TASK_REGION)
         return tgi_stepper_region(st, task->node);
     uint32_t number = (uint32_t)s->loops->kernels.n;

@@ -3,8 +3,8 @@
  * fuse_tasks.c - what there is to store, as tasks in an order in which they
  * can be done. Nothing reads a variable after it was written: such reads are
  * the written value itself. So assignments can wait until the end, behind
- * everything that reads the old contents; a check or a print, which may fail,
- * lets those in front of it happen first.
+ * everything that reads the old contents; a check, a print or a host call,
+ * which may fail, lets those in front of it happen first.
  */
 #include <string.h>
 
@@ -505,7 +505,7 @@ static tg_status add_result(tgi_fuse_state *s, size_t i)
     return add_map(s, ref, ref, buffer, false);
 }
 
-/* -- Branches and loops ---------------------------------------------------- */
+/* -- Branches, loops, host calls ------------------------------------------- */
 
 /* Value k that a loop begins with goes to where it is carried. */
 static tg_status add_initial(tgi_fuse_state *s, tgi_ref loop, uint32_t k)
@@ -543,7 +543,8 @@ static tg_status add_region(tgi_fuse_state *s, tgi_ref ref)
     return TG_OK;
 }
 
-/* What a loop carries stays where it is carried. */
+/* What a loop carries stays where it is carried; other results go where their
+   first user wants them. */
 static tg_status add_region_result(tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
@@ -572,11 +573,12 @@ tg_status tgi_fuse_tasks(tgi_fuse_state *s)
             assigned = ref;
             TGI_TRY(add_region(s, ref));
         }
-        if (is_checked || node->op == TGI_OP_PRINT) {
+        if (is_checked || tgi_fuse_is_host(node)) {
             TGI_TRY(add_assignments(s, assigned, ref));
             assigned = ref;
             TGI_TRY(add_other(s, ref, is_checked ? TGI_TASK_CHECK
-                                                 : TGI_TASK_PRINT));
+                                                 : TGI_TASK_HOST));
+            s->values[ref].task = (uint32_t)s->tasks.n;
         }
         tgi_fuse_value *value = &s->values[ref];
         if (value->how != TGI_FUSE_STORED || value->same != ref)

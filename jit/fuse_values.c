@@ -225,8 +225,9 @@ static void use_inputs(tgi_fuse_state *s, tgi_ref ref, tgi_ref owner,
 
 /* True if a read of a variable must be copied at once: its contents may be
    overwritten before the last use. Assignments wait for the end of the call,
-   unless a check that may fail comes after them. (What a print brings forward
-   is seen when kernels are formed: find_stale of fuse_place.c.) */
+   unless a check that may fail comes after them. (What a print or host call
+   brings forward is seen when kernels are formed: find_stale of
+   fuse_place.c.) */
 static bool needs_snapshot(const tgi_fuse_state *s, const tgi_node *read)
 {
     tgi_ref write = s->first_write[tgi_fuse_param(s, read->inputs[0])];
@@ -331,7 +332,7 @@ static void look_at(tgi_fuse_state *s, tgi_ref ref)
         use_as_root(s, node->inputs[1], ref);
         return;
     }
-    if (node->op == TGI_OP_PRINT) {
+    if (tgi_fuse_is_host(node)) {
         for (uint32_t i = 0; i < node->n_inputs; i++)
             use_dense(s, tgi_fuse_dense(s, node->inputs[i]), ref);
         return;

@@ -282,11 +282,12 @@ typedef struct tgi_control_loops {
     uint32_t *to, *from; /* the program's */
 } tgi_control_loops;
 
-/* A print, and the buffers its inputs are in. */
+/* A print or a host call: the buffers its inputs are in, and then those its
+   outputs go to. */
 typedef struct tgi_host_step {
     const tgi_graph *graph;
-    tgi_ref print;
-    uint32_t n_buffers;
+    tgi_ref node;
+    uint32_t n_inputs, n_buffers;
     uint32_t *buffers; /* the program's */
 } tgi_host_step;
 

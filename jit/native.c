@@ -7,6 +7,7 @@
 
 #include "error.h"
 #include "format.h"
+#include "host.h"
 #include "interp.h"
 #include "kernel.h"
 #include "kernel_indices.h"
@@ -35,6 +36,8 @@ struct tgi_native {
     void **results;         /* where they go, or NULL */
     tgi_frame frame;
     tg_status host_status;  /* of the host step that failed */
+    tgi_arena arena;        /* of what host calls show */
+    tg_host_buffer **calls; /* by number of host step; NULL: a print */
     struct kept *kept;      /* by number of the loops' */
     int64_t *unchanged;     /* the same for the frame */
 };
@@ -128,7 +131,7 @@ static tgi_view view_of(const tgi_native *native, const tgi_graph *graph,
 
 static tg_status print(tgi_native *native, const tgi_host_step *step)
 {
-    const tgi_node *node = tgi_graph_node(step->graph, step->print);
+    const tgi_node *node = tgi_graph_node(step->graph, step->node);
     if (!native->options.host.print)
         return TG_OK;
     tgi_view *views = tgi_alloc((node->n_inputs + 1) * sizeof(*views));
@@ -148,11 +151,40 @@ static tg_status print(tgi_native *native, const tgi_host_step *step)
     return status;
 }
 
-static int32_t do_host_step(tgi_frame *frame, int64_t step)
+static tg_status call_host(const tgi_native *native, const tgi_host_step *step,
+                           tg_host_buffer *buffers)
+{
+    for (uint32_t i = 0; i < step->n_buffers; i++)
+        buffers[i].data = native->buffers[step->buffers[i]];
+    return tgi_host_call(tgi_graph_node(step->graph, step->node), buffers);
+}
+
+static tg_status prepare_calls(tgi_native *native)
+{
+    const tgi_loops *loops = native->program->loops;
+    native->calls = tgi_arena_alloc(
+        &native->arena, (loops->hosts.n + 1) * sizeof(*native->calls));
+    if (!native->calls)
+        return tgi_error_memory();
+    for (size_t i = 0; i < loops->hosts.n; i++) {
+        const tgi_host_step *step = &loops->hosts.data[i];
+        const tgi_node *node = tgi_graph_node(step->graph, step->node);
+        native->calls[i] = NULL;
+        if (node->op == TGI_OP_HOST &&
+            !(native->calls[i] = tgi_host_prepare(
+                  step->graph, node, native->graph_values, &native->arena)))
+            return tg_error_last()->status;
+    }
+    return TG_OK;
+}
+
+static int32_t do_host_step(tgi_frame *frame, int64_t number)
 {
     tgi_native *native = frame->user;
+    const tgi_host_step *step = &native->program->loops->hosts.data[number];
+    tg_host_buffer *buffers = native->calls[number];
     native->host_status =
-        print(native, &native->program->loops->hosts.data[step]);
+        buffers ? call_host(native, step, buffers) : print(native, step);
     return native->host_status == TG_OK;
 }
 
@@ -249,6 +281,8 @@ static tg_status native_init(tgi_native *native, const int64_t *symbols)
     TGI_TRY(tgi_plan_sizes(loops, native->values, native->sizes));
     TGI_TRY(place_buffers(native));
     TGI_TRY(make_kept(native));
+    if (loops->hosts.n)
+        TGI_TRY(prepare_calls(native));
     native->n_threads = choose_threads(native);
     native->frame = (tgi_frame){.buffers = native->buffers,
                                 .dims = native->values,
@@ -300,6 +334,7 @@ void tgi_native_destroy(tgi_native *native)
             free_spare(native, i);
     if (native->memory)
         tgi_buffer_free(native->memory, (size_t)native->bytes);
+    tgi_arena_deinit(&native->arena);
     tgi_free(native->unchanged);
     tgi_free(native->kept);
     tgi_free(native->waits);

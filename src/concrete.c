@@ -181,9 +181,11 @@ static tg_status close_over(const tgi_graph *graph, bool *keep)
                         node->op != TGI_OP_GATHER &&
                         node->op != TGI_OP_SCATTER))
             TGI_FAIL(TG_ERROR_STATE, tgi_node_site(node),
-                     "%s: the initial value of a variable depends on an "
-                     "assignment in the same call",
-                     tgi_op_table[node->op].name);
+                     "%s: the initial value of a variable depends on %s in "
+                     "the same call",
+                     tgi_op_table[node->op].name,
+                     node->op == TGI_OP_HOST ? "a host call"
+                                             : "an assignment");
         for (uint32_t i = 0; i < node->n_inputs; i++)
             keep[node->inputs[i]] = true;
     }

@@ -263,6 +263,19 @@ static void print_format(const scene *s, tgi_strbuf *out)
     tgi_quote(s->node->attr, '"', out);
 }
 
+/* Not the function, which has no name: dumps of one program are the same. */
+static void print_host(const scene *s, tgi_strbuf *out)
+{
+    const tgi_attr_host *attr = s->node->attr;
+    for (int64_t i = 0; i < attr->n_outputs; i++) {
+        const tgi_host_output *output = &attr->outputs[i];
+        tgi_strbuf_addf(out, "%s%s", i ? ", " : " gives ",
+                        tg_dtype_name((tg_dtype)output->dtype));
+        tgi_shape_print(s->graph->dims,
+                        tgi_shape_of(s->graph->dims, output->shape), out);
+    }
+}
+
 static void print_loop(const scene *s, tgi_strbuf *out)
 {
     const tgi_attr_regions *attr = s->node->attr;
@@ -284,6 +297,7 @@ static attr_printer *const attr_printers[TGI_OPS] = {
     [TGI_OP_ARGMAX] = print_axis,       [TGI_OP_ARGMIN] = print_axis,
     [TGI_OP_MATMUL] = print_matmul,     [TGI_OP_PRINT] = print_format,
     [TGI_OP_RESULT] = print_index,      [TGI_OP_LOOP] = print_loop,
+    [TGI_OP_HOST] = print_host,
 };
 
 void tgi_attr_print(const tgi_graph *graph, const tgi_node *node,

@@ -19,8 +19,8 @@ typedef struct tgi_repro_settings {
 } tgi_repro_settings;
 
 /*
- * Writes the program for a graph without calls, with these values of its
- * extents and these elements of its parameters.
+ * Writes the program for a graph without calls, those of the host among them,
+ * with these values of its extents and these elements of its parameters.
  */
 void tgi_dump_repro(const tgi_graph *graph, const int64_t *values,
                     void *const *params, const tgi_repro_settings *settings,

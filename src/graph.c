@@ -482,6 +482,8 @@ bool tgi_node_writes(const tgi_node *node, uint32_t i)
 
 size_t tgi_node_n_results(const tgi_node *node)
 {
+    if (node->op == TGI_OP_HOST)
+        return (size_t)((const tgi_attr_host *)node->attr)->n_outputs;
     const tgi_regions regions = tgi_node_regions(node);
     return regions.n ? regions.graphs[0]->results.n : 0;
 }

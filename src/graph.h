@@ -12,9 +12,10 @@
  * checks that this is the last one before it.
  *
  * Regions: a CALL, SWITCH or LOOP node owns graphs. Its inputs are their
- * parameters in order, variables among them; RESULT nodes pick its results.
- * A callee has extents of its own. The graphs of a SWITCH or LOOP speak of
- * those of the graph they are in: they share its dims table.
+ * parameters in order, variables among them; RESULT nodes pick its results, as
+ * they do of a HOST node. A callee has extents of its own. The graphs of a
+ * SWITCH or LOOP speak of those of the graph they are in: they share its dims
+ * table.
  *
  *   SWITCH  runs graph `input 0` (i64; past either end: the nearest one).
  *   LOOP    inputs: number of trips (i64), carried values, others. Graph 0 is
@@ -32,6 +33,7 @@
 #include "literal.h"
 #include "op.h"
 #include "refcount.h"
+#include "tgjit/host.h"
 #include "vec.h"
 
 typedef uint32_t tgi_ref; /* 0: none */
@@ -111,6 +113,24 @@ typedef struct tgi_attr_regions {
 
 /* PRINT: the format itself, with its terminating 0. */
 
+typedef struct tgi_host_output {
+    uint32_t dtype;
+    tgi_shape_ref shape;
+} tgi_host_output;
+
+/* HOST. */
+typedef struct tgi_attr_host {
+    tg_host_function *function;
+    void *user;
+    int64_t n_outputs;
+    tgi_host_output outputs[];
+} tgi_attr_host;
+
+static inline size_t tgi_attr_host_bytes(size_t n_outputs)
+{
+    return sizeof(tgi_attr_host) + n_outputs * sizeof(tgi_host_output);
+}
+
 /* -- Nodes ----------------------------------------------------------------- */
 
 enum {
@@ -182,7 +202,8 @@ struct tgi_graph {
     TGI_VEC(const char *) strings;   /* interned names and files */
     tgi_index literal_index, string_index, check_index;
 
-    bool has_effects; /* writes a variable or prints, here or in a callee */
+    bool has_effects; /* writes a variable, prints or calls the host, here or
+                         in a callee */
     bool may_fail;    /* has checks or ops that may fail, here or there */
     bool has_loops;   /* here or there */
     tgi_graph *dying; /* links graphs while they are being destroyed */
@@ -261,6 +282,12 @@ tg_status tgi_graph_size(const tgi_graph *graph, tgi_ref ref,
                          const int64_t *values, int64_t *out_dims,
                          int64_t *out_bytes);
 
+/* The same for what has that type, an output of `node`. */
+tg_status tgi_graph_type_size(const tgi_graph *graph, const tgi_node *node,
+                              tg_dtype dtype, tgi_shape_ref shape,
+                              const int64_t *values, int64_t *out_dims,
+                              int64_t *out_bytes);
+
 /* -- Regions --------------------------------------------------------------- */
 
 /* The graphs that a node owns; none of most nodes. */
@@ -274,7 +301,7 @@ tgi_regions tgi_node_regions(const tgi_node *node);
 /* True if a region of the node writes the variable that is its input i. */
 bool tgi_node_writes(const tgi_node *node, uint32_t i);
 
-/* How many results RESULT nodes can pick. */
+/* How many results RESULT nodes can pick: of a region or a HOST node. */
 size_t tgi_node_n_results(const tgi_node *node);
 
 /* A SWITCH or a LOOP: its graphs are parts of this one. */

@@ -104,18 +104,27 @@ tg_status tgi_graph_run_checks(const tgi_graph *graph, const int64_t *values)
     return TG_OK;
 }
 
+tg_status tgi_graph_type_size(const tgi_graph *graph, const tgi_node *node,
+                              tg_dtype dtype, tgi_shape_ref shape_ref,
+                              const int64_t *values, int64_t *out_dims,
+                              int64_t *out_bytes)
+{
+    const tgi_shape *shape = tgi_shape_of(graph->dims, shape_ref);
+    for (int axis = 0; axis < shape->rank; axis++)
+        out_dims[axis] = tgi_dim_value(shape->dims[axis], values);
+    if (!tgi_checked_bytes(shape->rank, out_dims, tgi_dtype_bytes(dtype),
+                           out_bytes))
+        TGI_FAIL(TG_ERROR_OVERFLOW, tgi_node_site(node),
+                 "%s: the size of the result does not fit 64 bits",
+                 tgi_op_table[node->op].name);
+    return TG_OK;
+}
+
 tg_status tgi_graph_size(const tgi_graph *graph, tgi_ref ref,
                          const int64_t *values, int64_t *out_dims,
                          int64_t *out_bytes)
 {
     const tgi_node *node = tgi_graph_node(graph, ref);
-    const tgi_shape *shape = tgi_graph_shape(graph, ref);
-    for (int axis = 0; axis < shape->rank; axis++)
-        out_dims[axis] = tgi_dim_value(shape->dims[axis], values);
-    if (!tgi_checked_bytes(shape->rank, out_dims,
-                           tgi_dtype_bytes((tg_dtype)node->dtype), out_bytes))
-        TGI_FAIL(TG_ERROR_OVERFLOW, tgi_node_site(node),
-                 "%s: the size of the result does not fit 64 bits",
-                 tgi_op_table[node->op].name);
-    return TG_OK;
+    return tgi_graph_type_size(graph, node, (tg_dtype)node->dtype, node->shape,
+                               values, out_dims, out_bytes);
 }

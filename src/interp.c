@@ -10,6 +10,7 @@
 
 #include "error.h"
 #include "format.h"
+#include "host.h"
 #include "interp_instance.h"
 #include "live.h"
 
@@ -275,6 +276,20 @@ static tg_status run_print(const tgi_interp *interp, tgi_instance *instance,
     return TG_OK;
 }
 
+static tg_status run_host(tgi_instance *instance, tgi_ref ref,
+                          const tgi_node *node)
+{
+    const tgi_interp_call *call =
+        &instance->calls.data[instance->values[ref].call];
+    for (uint32_t i = 0; i < node->n_inputs; i++) {
+        tgi_instance_bind(instance, node, call, i);
+        call->host[i].data = call->params_data[i];
+    }
+    for (size_t i = 0; i < call->n_results; i++)
+        call->host[node->n_inputs + i].data = call->results_data[i];
+    return tgi_host_call(node, call->host);
+}
+
 /* Any step but that of a node with graphs. */
 static tg_status run_step(const tgi_interp *interp, tgi_instance *instance,
                           const tgi_step *step)
@@ -299,6 +314,8 @@ static tg_status run_step(const tgi_interp *interp, tgi_instance *instance,
         return TG_OK;
     case TGI_STEP_PRINT:
         return run_print(interp, instance, node);
+    case TGI_STEP_HOST:
+        return run_host(instance, step->ref, node);
     case TGI_STEP_NONE:
     case TGI_STEP_REGION:
         break;

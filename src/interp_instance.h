@@ -20,7 +20,7 @@ typedef struct tgi_instance tgi_instance;
 typedef struct tgi_interp_value {
     tgi_view view;
     uint32_t buffer;
-    uint32_t call; /* of a node that owns graphs: which one */
+    uint32_t call; /* of a node that has results: which one */
 } tgi_interp_value;
 
 /* How far a node that owns graphs has come. */
@@ -30,14 +30,16 @@ typedef enum tgi_interp_stage {
     TGI_STAGE_RUN     /* the callee, a branch, or the body has */
 } tgi_interp_stage;
 
-/* A CALL, SWITCH or LOOP node. */
+/* A CALL, SWITCH, LOOP or HOST node. */
 typedef struct tgi_interp_call {
-    tgi_instance **regions; /* by graph of the node */
+    tgi_instance **regions; /* by graph of the node; HOST: NULL */
     uint32_t *copies;   /* by parameter: a buffer to copy to, or 0 */
     uint32_t results;   /* buffer of the first result; others follow. What a
                            loop carries lies there all the time. */
+    size_t n_results;
     void **params_data; /* filled at each call */
     void **results_data;
+    tg_host_buffer *host; /* HOST: what the function is shown */
 
     /* Of the run under way. */
     tgi_interp_stage stage;
@@ -51,7 +53,8 @@ typedef enum tgi_step_kind {
     TGI_STEP_COPY, /* the first input, into a buffer of its own */
     TGI_STEP_ASSIGN,
     TGI_STEP_REGION,
-    TGI_STEP_PRINT
+    TGI_STEP_PRINT,
+    TGI_STEP_HOST
 } tgi_step_kind;
 
 typedef struct tgi_step {
@@ -124,6 +127,10 @@ tg_status tgi_instance_settle(tgi_instance *instance, char *memory);
 /* Makes a prepared instance the one that runs; `caller` goes on after it. */
 void tgi_instance_begin(tgi_instance *instance, tgi_instance *caller,
                         void *const *params, void *const *results);
+
+/* Input i as a parameter: where it lies, or a dense copy (interp_region.c). */
+void tgi_instance_bind(const tgi_instance *instance, const tgi_node *node,
+                       const tgi_interp_call *call, size_t i);
 
 /*
  * Goes on with a node that owns graphs (interp_region.c): *out_next is what

@@ -15,6 +15,7 @@
 
 #include "checked.h"
 #include "error.h"
+#include "host.h"
 
 static char origin[TGI_BUFFER_ALIGN];
 
@@ -122,6 +123,7 @@ static tg_status prepare_region(tgi_instance *instance,
     const size_t n_results = tgi_node_n_results(node);
     tgi_arena *arena = &instance->arena;
     tgi_interp_call call = {
+        .n_results = n_results,
         .regions = tgi_arena_alloc(arena, regions.n * sizeof(*call.regions)),
         .copies =
             tgi_arena_alloc(arena, node->n_inputs * sizeof(*call.copies)),
@@ -145,6 +147,40 @@ static tg_status prepare_region(tgi_instance *instance,
         TGI_TRY(dense_value(call.regions[0],
                             regions.graphs[0]->results.data[i], &view,
                             &buffer.bytes));
+        if (!add_buffer(instance, buffer, ref))
+            return TG_ERROR_OUT_OF_MEMORY;
+    }
+    instance->values[ref].call = (uint32_t)instance->calls.n;
+    return tgi_vec_push(&instance->calls, call) ? TG_OK : tgi_error_memory();
+}
+
+static tg_status prepare_host(tgi_instance *instance, tgi_ref ref,
+                              const tgi_node *node)
+{
+    const tgi_attr_host *attr = node->attr;
+    tgi_arena *arena = &instance->arena;
+    const size_t n_inputs = node->n_inputs;
+    tgi_interp_call call = {
+        .n_results = tgi_node_n_results(node),
+        .host = tgi_host_prepare(instance->graph, node, instance->extents,
+                                 arena)};
+    if (!call.host)
+        return tg_error_last()->status;
+    call.copies = tgi_arena_alloc(arena, (n_inputs + 1) * sizeof(*call.copies));
+    call.params_data = tgi_arena_alloc(arena, (n_inputs + 1) * sizeof(void *));
+    call.results_data =
+        tgi_arena_alloc(arena, (call.n_results + 1) * sizeof(void *));
+    if (!call.copies || !call.params_data || !call.results_data)
+        return tgi_error_memory();
+    TGI_TRY(prepare_copies(instance, ref, node, &call));
+    call.results = (uint32_t)instance->buffers.n;
+    for (size_t i = 0; i < call.n_results; i++) {
+        tgi_buffer buffer = {0};
+        int64_t dims[TG_MAX_RANK];
+        TGI_TRY(tgi_graph_type_size(instance->graph, node,
+                                    (tg_dtype)attr->outputs[i].dtype,
+                                    attr->outputs[i].shape, instance->extents,
+                                    dims, &buffer.bytes));
         if (!add_buffer(instance, buffer, ref))
             return TG_ERROR_OUT_OF_MEMORY;
     }
@@ -193,6 +229,8 @@ static tg_status prepare_node(tgi_instance *instance, tgi_instances *instances,
             instance->calls.data[call].results + (uint32_t)attr->index;
         return dense_value(instance, ref, &value->view, &bytes);
     }
+    case TGI_OP_HOST:
+        return prepare_host(instance, ref, node);
     case TGI_OP_PRINT:
         return TG_OK;
     default:
@@ -353,6 +391,9 @@ static tgi_step step_of(const tgi_instance *instance, tgi_ref ref)
     case TGI_OP_PRINT:
         step.kind = TGI_STEP_PRINT;
         break;
+    case TGI_OP_HOST:
+        step.kind = TGI_STEP_HOST;
+        break;
     case TGI_OP_CALL:
     case TGI_OP_SWITCH:
     case TGI_OP_LOOP:
@@ -375,7 +416,7 @@ tg_status tgi_instance_settle(tgi_instance *instance, char *memory)
     }
     for (size_t i = 0; i < instance->calls.n; i++) {
         tgi_interp_call *call = &instance->calls.data[i];
-        for (size_t k = 0; k < call->regions[0]->graph->results.n; k++)
+        for (size_t k = 0; k < call->n_results; k++)
             call->results_data[k] =
                 instance->buffers.data[call->results + k].data;
     }

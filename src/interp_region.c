@@ -27,8 +27,7 @@ static int64_t number_of(const tgi_instance *instance, const tgi_node *node)
     return number;
 }
 
-/* Input i as a parameter: where it lies, or a dense copy. */
-static void bind_input(const tgi_instance *instance, const tgi_node *node,
+void tgi_instance_bind(const tgi_instance *instance, const tgi_node *node,
                        const tgi_interp_call *call, size_t i)
 {
     const tgi_view *view = input_view(instance, node, i);
@@ -56,7 +55,7 @@ static void advance_branch(tgi_instance *instance, const tgi_node *node,
         return;
     }
     for (uint32_t i = 0; i < node->n_inputs; i++)
-        bind_input(instance, node, call, i);
+        tgi_instance_bind(instance, node, call, i);
     call->number = node->op == TGI_OP_CALL ? 0 : number_of(instance, node);
     if (call->number >= n)
         call->number = n - 1;
@@ -74,7 +73,7 @@ static void begin_loop(tgi_instance *instance, const tgi_node *node,
     call->params_data[0] = &call->number;
     for (uint32_t i = 1; i < node->n_inputs; i++) {
         if (i > attr->n_carried) {
-            bind_input(instance, node, call, i);
+            tgi_instance_bind(instance, node, call, i);
             continue;
         }
         call->params_data[i] = call->results_data[i - 1];

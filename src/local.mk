@@ -80,6 +80,8 @@ libtgjit_core_la_SOURCES += \
 libtgjit_core_la_SOURCES += \
 	src/format.c \
 	src/format.h \
+	src/host.c \
+	src/host.h \
 	src/interp.c \
 	src/interp.h \
 	src/interp_instance.h \
@@ -188,6 +190,7 @@ libtgjit_core_la_SOURCES += \
 	src/ops_random.c \
 	src/ops_control.c \
 	src/ops_control.h \
+	src/ops_host.c \
 	src/ops_list.c \
 	src/ops_scan.c \
 	src/ops_state.c \

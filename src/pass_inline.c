@@ -284,6 +284,26 @@ static tgi_attr_regions *translate_regions(const translation *t,
     return tgi_rebuild_regions(node, out, &copy, translate_region);
 }
 
+/* The same for the types of a host call's outputs; freed by tgi_free. */
+static tgi_attr_host *translate_outputs(const translation *t,
+                                        const tgi_node *node)
+{
+    tgi_attr_host *attr = tgi_alloc(node->attr_bytes);
+    if (!attr) {
+        tgi_error_memory();
+        return NULL;
+    }
+    memcpy(attr, node->attr, node->attr_bytes);
+    for (int64_t i = 0; i < attr->n_outputs; i++) {
+        attr->outputs[i].shape = translate_shape(t, attr->outputs[i].shape);
+        if (attr->outputs[i].shape)
+            continue;
+        tgi_free(attr);
+        return NULL;
+    }
+    return attr;
+}
+
 /* Adds a node of the callee, whose inputs are new refs already. */
 static tgi_ref add_translated(const translation *t, tgi_graph *out,
                               tgi_node *node, void *user,
@@ -292,8 +312,15 @@ static tgi_ref add_translated(const translation *t, tgi_graph *out,
 {
     any_attr attr;
     tgi_attr_regions *regions = NULL;
+    tgi_attr_host *outputs = NULL;
     if (!translate_node(t, node, &attr))
         return 0;
+    if (node->op == TGI_OP_HOST) {
+        outputs = translate_outputs(t, node);
+        if (!outputs)
+            return 0;
+        node->attr = outputs;
+    }
     if (tgi_node_has_regions(node)) {
         regions = translate_regions(t, node, out);
         if (!regions)
@@ -302,6 +329,7 @@ static tgi_ref add_translated(const translation *t, tgi_graph *out,
     }
     tgi_ref ref = add_to(out, node, user);
     tgi_rebuild_regions_free(regions);
+    tgi_free(outputs);
     return ref;
 }
 

@@ -34,7 +34,7 @@ bool tgi_verify_fail(const tgi_verifier *v, const char *format, ...)
     return false;
 }
 
-/* Calls and prints have no value; a variable is not its contents. */
+/* Calls, prints and host calls have no value; a variable is not its contents. */
 static bool has_value(const tgi_node *node)
 {
     return node->dtype != TG_DTYPE_NONE && node->op != TGI_OP_VARIABLE;
@@ -122,6 +122,19 @@ static bool verify_assign(tgi_verifier *v)
 static bool verify_print(tgi_verifier *v)
 {
     (void)v;
+    return true;
+}
+
+static bool verify_host_call(tgi_verifier *v)
+{
+    const tgi_attr_host *attr = v->node->attr;
+    if (!attr->function)
+        return tgi_verify_fail(v, "calls nothing");
+    for (int64_t i = 0; i < attr->n_outputs; i++)
+        if (!tgi_dtype_is_valid((int)attr->outputs[i].dtype) ||
+            !attr->outputs[i].shape)
+            return tgi_verify_fail(v, "output %lld has no type",
+                                   (long long)i);
     return true;
 }
 
@@ -270,10 +283,23 @@ static bool verify_loop(tgi_verifier *v)
            tgi_verify_fail(v, "its condition is not one");
 }
 
+static bool verify_output(const tgi_verifier *v, const tgi_attr_host *attr,
+                          int64_t index)
+{
+    if (index < 0 || index >= attr->n_outputs)
+        return tgi_verify_fail(v, "the host call has no output %lld",
+                               (long long)index);
+    return (attr->outputs[index].dtype == v->node->dtype &&
+            attr->outputs[index].shape == v->node->shape) ||
+           tgi_verify_fail(v, "has another type than the output");
+}
+
 static bool verify_result(tgi_verifier *v)
 {
     int64_t index = ((const tgi_attr_index *)v->node->attr)->index;
     const tgi_node *call = input_node(v, 0);
+    if (call->op == TGI_OP_HOST)
+        return verify_output(v, call->attr, index);
     if (!tgi_node_is_region(call))
         return tgi_verify_fail(v, "is not of a call");
     const tgi_graph *callee = tgi_node_regions(call).graphs[0];
@@ -346,6 +372,14 @@ static bool verify_attr(const tgi_verifier *v)
                 memchr(node->attr, 0, node->attr_bytes) ==
                     (const char *)node->attr + node->attr_bytes - 1) ||
                tgi_verify_fail(v, "its format does not end");
+    if (node->op == TGI_OP_HOST) {
+        const tgi_attr_host *attr = node->attr;
+        return (node->attr_bytes >= sizeof(*attr) && attr->n_outputs >= 0 &&
+                node->attr_bytes ==
+                    tgi_attr_host_bytes((size_t)attr->n_outputs)) ||
+               tgi_verify_fail(v, "has %u bytes of attribute",
+                               node->attr_bytes);
+    }
     if (node->op == TGI_OP_SWITCH || node->op == TGI_OP_LOOP)
         return node->attr_bytes >= sizeof(tgi_attr_regions) ||
                tgi_verify_fail(v, "has no graphs");
@@ -387,6 +421,7 @@ static void data_inputs(const tgi_node *node, uint32_t *first, uint32_t *end)
         *end = 2;
         break;
     case TGI_OP_PRINT:
+    case TGI_OP_HOST:
     case TGI_OP_RANDOM_BITS: /* by its own rule */
         *end = 0;
         break;
@@ -439,7 +474,8 @@ static bool verify_node(tgi_verifier *v, tgi_ref ref)
         v->ref = 0;
         return tgi_verify_fail(v, "%%%u has op %d", ref, node->op);
     }
-    bool is_void = tgi_node_is_region(node) || node->op == TGI_OP_PRINT;
+    bool is_void = tgi_node_is_region(node) ||
+                   tgi_op_table[node->op].cls == TGI_OPCLASS_EFFECT;
     if (is_void != (node->dtype == TG_DTYPE_NONE) ||
         (!is_void && !tgi_dtype_is_valid(node->dtype)))
         return tgi_verify_fail(v, "has element type %d", node->dtype);

@@ -53,6 +53,7 @@ unit_tests = \
 	tests/test_fuse_product \
 	tests/test_graph \
 	tests/test_hash \
+	tests/test_host_call \
 	tests/test_image \
 	tests/test_image_damage \
 	tests/test_image_debug \

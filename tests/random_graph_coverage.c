@@ -7,7 +7,8 @@
 
 #include "random_graph.h"
 
-/* The type that counts for a node; of prints and calls, that of input i. */
+/* The type that counts for a node; of prints and all calls, that of input
+   i. */
 static int counted_dtype(const tgi_graph *graph, const tgi_node *node,
                          uint32_t i)
 {
@@ -43,7 +44,8 @@ static void add_graph(rg_coverage *coverage, const tgi_graph *graph)
 {
     for (tgi_ref ref = 1; ref <= graph->n_nodes; ref++) {
         const tgi_node *node = tgi_graph_node(graph, ref);
-        bool is_list = node->op == TGI_OP_PRINT || tgi_node_is_region(node);
+        bool is_list = tgi_op_table[node->op].cls == TGI_OPCLASS_EFFECT ||
+                       tgi_node_is_region(node);
         uint32_t n = is_list ? node->n_inputs : 1;
         for (uint32_t i = 0; i < n; i++)
             coverage->hits[node->op][counted_dtype(graph, node, i)]++;

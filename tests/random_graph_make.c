@@ -93,6 +93,8 @@ static const instruction others[] = {
     {rg_make_dynamic_change, TGI_OP_DYNAMIC_UPDATE, false},
     {rg_make_scatter, TGI_OP_SCATTER, false},
     {rg_make_scatter, TGI_OP_SCATTER, false},
+    {rg_make_host_call, TGI_OP_HOST, false},
+    {rg_make_host_call, TGI_OP_HOST, false},
 };
 
 /* What programs with large extents are for. */

@@ -140,6 +140,66 @@ void rg_make_print(rg_maker *m, tgi_op op)
         tg_print_at(m->trace, operands, (size_t)n + 1, TG_HERE);
 }
 
+/* -- Host calls ------------------------------------------------------------ */
+
+static size_t bytes_of(const tg_host_buffer *b)
+{
+    size_t n = tg_dtype_bytes(b->dtype);
+    for (int axis = 0; axis < b->rank; axis++)
+        n *= (size_t)b->dims[axis];
+    return n;
+}
+
+/* Output 0: the elements of input 0 from the last to the first; where there
+   are not as many, 0. Output 1: bytes of all inputs. Some integers it does not
+   like. */
+static tg_status turn_round(const tg_host_buffer *in, size_t n_in,
+                            const tg_host_buffer *out, size_t n_out,
+                            void *user)
+{
+    (void)user;
+    const size_t n = bytes_of(&in[0]), room = bytes_of(&out[0]);
+    const size_t size = tg_dtype_bytes(in[0].dtype);
+    const char *from = in[0].data;
+    char *to = out[0].data;
+    if (n_out != 2 || out[0].dtype != in[0].dtype)
+        return TG_ERROR_INTERNAL;
+    memset(to, 0, room);
+    for (size_t at = 0; at < n && at < room; at += size)
+        memcpy(to + at, from + n - size - at, size);
+    int64_t all = 0;
+    for (size_t i = 0; i < n_in; i++)
+        all += (int64_t)bytes_of(&in[i]);
+    memcpy(out[1].data, &all, sizeof(all));
+    if (tgi_dtype_is(in[0].dtype, TGI_CLASS_INT) && n && (*from & 31) == 21)
+        return tg_host_fail("%d is not liked", *from);
+    return TG_OK;
+}
+
+void rg_make_host_call(rg_maker *m, tgi_op op)
+{
+    (void)op;
+    rg_operand x = rg_pick_value(m), more = rg_pick(m);
+    const size_t n = 1 + (size_t)rg_below(&m->bytes, 2);
+    const int used = rg_below(&m->bytes, 4);
+    const tg_operand operands[] = {x.operand, more.operand};
+    rg_type type = x.type;
+    type.is_weak = false;
+    int64_t dims[TG_MAX_RANK];
+    for (int axis = 0; axis < type.rank; axis++)
+        dims[axis] = rg_dim(m, &x, axis);
+    const tg_host_spec specs[] = {{(tg_dtype)type.dtype, type.rank, dims},
+                                  {TG_I64, 0, NULL}};
+    tg_value results[2] = {{0, 0}};
+    if (m->session)
+        tg_host_call_at(m->trace, turn_round, NULL, operands, n, specs,
+                        results, 2, TG_HERE);
+    if (used != 0)
+        rg_keep(m, type, results[0]);
+    if (used == 1)
+        rg_keep(m, (rg_type){.dtype = TG_I64}, results[1]);
+}
+
 /* -- Functions ------------------------------------------------------------- */
 
 /* A maker for the body of a function, with the arguments of its call. */

@@ -19,12 +19,21 @@ static void write_file(const char *path, const tgi_strbuf *text)
         printf("cannot write %s\n", path);
 }
 
+/* A program of its own does not have the functions that are called. */
+static bool calls_host(const tgi_graph *graph)
+{
+    for (tgi_ref ref = 1; ref <= graph->n_nodes; ref++)
+        if (tgi_graph_node(graph, ref)->op == TGI_OP_HOST)
+            return true;
+    return false;
+}
+
 void rg_write_repro(const rg_checker *c, const rg_session *s,
                     const tg_concrete *concrete, int size,
                     const tgi_repro_settings *settings)
 {
     const tgi_graph *graph = concrete->graph;
-    if (!c->settings->repro || graph->callees.n)
+    if (!c->settings->repro || graph->callees.n || calls_host(graph))
         return;
     rg_buffers b;
     rg_buffers_init(&b, s, concrete, graph, size, false, 0);

@@ -447,6 +447,55 @@ Test(cxx, bound_calls_run_many_times)
     check_nothing_is_alive();
 }
 
+/* -- Host calls ------------------------------------------------------------ */
+
+static tg_status halve(const tg_host_buffer *in, size_t n_in,
+                       const tg_host_buffer *out, size_t n_out, void *user)
+{
+    cr_assert(n_in == 1 && n_out == 1 && in[0].rank == 1);
+    const float *x = static_cast<const float *>(in[0].data);
+    float *y = static_cast<float *>(out[0].data);
+    for (int64_t i = 0; i < in[0].dims[0]; i++)
+        y[i] = x[i] / 2;
+    ++*static_cast<int *>(user);
+    return x[0] < 0 ? tg_host_fail("%g is negative", x[0]) : TG_OK;
+}
+
+static int host_line;
+
+static void call_halve(tg_trace *t, const tg_value *in, void *user)
+{
+    const int64_t n = tg_value_dim(in[0], 0);
+    const tg_host_spec spec = {TG_F32, 1, &n};
+    tg_value y;
+    host_line = __LINE__ + 1;
+    tg_host_call(t, halve, user, {in[0]}, &spec, &y, 1);
+    tg_host_call(t, [](const tg_host_buffer *, size_t, const tg_host_buffer *,
+                       size_t, void *) { return TG_OK; },
+                 nullptr, {}, nullptr, nullptr, 0);
+    tg_return(t, tg_add(y, 1));
+}
+
+Test(cxx, functions_of_the_host_are_called)
+{
+    tg_context *ctx = tg_context_create(NULL);
+    int n_calls = 0;
+    tg_function *f = tg_function_create(ctx, call_halve, &n_calls, NULL);
+    tg_tensor *x = vector_of(ctx, {2, 4}), *bad = vector_of(ctx, {-1, 4});
+    tg_tensor *y = NULL;
+    cr_assert_eq(tg_call(f, {x}, {&y}), TG_OK, "%s", tg_error(ctx));
+    cr_assert(taken(y) == floats({2, 3}));
+    cr_assert_eq(tg_call(f, {bad}, {}), TG_ERROR_CALLBACK);
+    cr_assert_eq(tg_error_last()->line, host_line, "%s", tg_error(ctx));
+    cr_assert_not_null(strstr(tg_error(ctx), "-1 is negative"));
+    cr_assert_eq(n_calls, 2);
+    tg_tensor_release(x);
+    tg_tensor_release(bad);
+    tg_function_release(f);
+    tg_context_release(ctx);
+    check_nothing_is_alive();
+}
+
 /* -- Places ---------------------------------------------------------------- */
 
 static int wrong_line;

@@ -59,6 +59,21 @@ static void say(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, in[0]);
 }
 
+static tg_status do_nothing(const tg_host_buffer *in, size_t n_in,
+                            const tg_host_buffer *out, size_t n_out,
+                            void *user)
+{
+    (void)in, (void)n_in, (void)out, (void)n_out, (void)user;
+    return TG_OK;
+}
+
+static void call_host(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_host_call(t, do_nothing, NULL, TG_ARGS(in[0]), NULL, NULL, 0);
+    tg_return(t, in[0]);
+}
+
 /* Has a temporary, a constant and a check. */
 static void much(tg_trace *t, const tg_value *in, void *user)
 {
@@ -160,6 +175,17 @@ Test(export, refuses_prints_and_names_their_line)
     tg_concrete *c = concrete_of(&s, "f", say, 40);
     check_fails(tg_concrete_export(c, "/tmp/f", NULL), TG_ERROR_UNSUPPORTED,
                 "test_export.c:", "'f' prints");
+    tg_concrete_release(c);
+    session_end(&s);
+}
+
+Test(export, refuses_host_calls_and_names_their_line)
+{
+    session s;
+    session_begin(&s);
+    tg_concrete *c = concrete_of(&s, "f", call_host, 40);
+    check_fails(tg_concrete_export(c, "/tmp/f", NULL), TG_ERROR_UNSUPPORTED,
+                "test_export.c:", "'f' calls the host");
     tg_concrete_release(c);
     session_end(&s);
 }

@@ -564,6 +564,70 @@ Test(verify, refuses_formats_that_do_not_end)
     refuses("its format does not end");
 }
 
+static tg_status do_nothing(const tg_host_buffer *in, size_t n_in,
+                            const tg_host_buffer *out, size_t n_out,
+                            void *user)
+{
+    (void)in, (void)n_in, (void)out, (void)n_out, (void)user;
+    return TG_OK;
+}
+
+/* A host call with one output of shape `s`. */
+typedef union host_attr {
+    tgi_attr_host attr;
+    char bytes[sizeof(tgi_attr_host) + sizeof(tgi_host_output)];
+} host_attr;
+
+static tgi_ref add_host(tg_host_function *function, tg_dtype dtype,
+                        size_t bytes)
+{
+    host_attr a;
+    memset(&a, 0, sizeof(a));
+    a.attr.function = function;
+    a.attr.n_outputs = 1;
+    a.attr.outputs[0] = (tgi_host_output){dtype, s};
+    return add_node(g, TGI_OP_HOST, TG_DTYPE_NONE, 0, INPUTS(x), &a, bytes);
+}
+
+Test(verify, accepts_host_calls)
+{
+    tgi_ref call = add_host(do_nothing, TG_F32, sizeof(host_attr));
+    result(g, call, TG_F32, s, 0);
+    accepts();
+}
+
+Test(verify, refuses_host_calls_of_nothing)
+{
+    add_host(NULL, TG_F32, sizeof(host_attr));
+    refuses("calls nothing");
+}
+
+Test(verify, refuses_host_calls_with_outputs_of_no_type)
+{
+    add_host(do_nothing, TG_DTYPE_NONE, sizeof(host_attr));
+    refuses("output 0 has no type");
+}
+
+Test(verify, refuses_host_calls_with_too_few_outputs)
+{
+    add_host(do_nothing, TG_F32, sizeof(tgi_attr_host));
+    refuses("bytes of attribute");
+}
+
+Test(verify, refuses_results_that_a_host_call_does_not_have)
+{
+    tgi_ref call = add_host(do_nothing, TG_F32, sizeof(host_attr));
+    result(g, call, TG_F32, s, 1);
+    refuses("the host call has no output 1");
+}
+
+Test(verify, refuses_results_of_another_type_than_an_output)
+{
+    tgi_ref call = add_host(do_nothing, TG_F32, sizeof(host_attr));
+    result(g, call, TG_F64, s, 0);
+    refuses("has another type than the output");
+}
+
 Test(verify, refuses_wrong_notes)
 {
     assign(g, v, x);

@@ -304,6 +304,7 @@ static void note(tgi_graph *graph, const tgi_node *node)
         const tgi_graph *region = regions.graphs[k];
         graph->has_effects |= region->has_effects;
         graph->may_fail |= region->may_fail;
+        graph->has_loops |= region->has_loops;
         for (uint32_t i = 0; i < node->n_inputs && i < region->params.n; i++)
             if ((param = variable_param(graph, node->inputs[i]))) {
                 param->is_read |= region->params.data[i].is_read;
@@ -312,6 +313,8 @@ static void note(tgi_graph *graph, const tgi_node *node)
     }
     if (is_limited(node))
         graph->may_fail = true;
+    if (node->op == TGI_OP_LOOP)
+        graph->has_loops = true;
 }
 
 tgi_ref tgi_graph_add(tgi_graph *graph, const tgi_node *wanted)

@@ -205,6 +205,7 @@ struct tgi_graph {
     bool has_effects; /* writes a variable, prints or calls the host, here or
                          in a callee */
     bool may_fail;    /* has checks or ops that may fail, here or there */
+    bool has_loops;   /* here or there */
     tgi_graph *dying; /* links graphs while they are being destroyed */
 };
 

@@ -191,6 +191,7 @@ libtgjit_core_la_SOURCES += \
 	src/ops_control.c \
 	src/ops_control.h \
 	src/ops_host.c \
+	src/ops_list.c \
 	src/ops_scan.c \
 	src/ops_state.c \
 	src/pending.c \

@@ -48,7 +48,8 @@ static size_t patience_of(const tg_concrete *c, bool is_eager, int64_t bytes)
     const int64_t interpreted = bytes / BYTES_IN_UNIT;
     if (c->ctx->jit == TGI_JIT_REQUIRED)
         return SIZE_MAX;
-    if (is_eager || interpreted > MOST_WORK)
+    /* Nobody knows how long it takes to interpret a loop. */
+    if (is_eager || c->graph->has_loops || interpreted > MOST_WORK)
         return MOST_WORK;
     return bytes > FEW_BYTES ? (size_t)interpreted : 0;
 }

@@ -158,9 +158,8 @@ static bool add_params(const tgi_control *c, tg_trace *t)
 static void leave(tgi_control *c, tg_trace *t)
 {
     if (t->status && c->o.t->status == TG_OK) {
-        c->o.t->status = t->status;
-        c->o.t->error = t->error;
         tgi_error_restore(&t->error);
+        tgi_trace_stick(c->o.t);
     }
     tgi_trace_end(t);
 }

@@ -35,6 +35,12 @@ for case in matmul matmul_f64 matmul_bias_relu mlp_forward attention; do
             fail "--list lacks $case of $backend"
     done
 done
+for row in loop/scan_3x3/expert/threads:1 loop/scan_3x3/c/threads:1 \
+    loop/lorenz/jit/threads:1 loop/lorenz/c/threads:1 \
+    loop/wave_1d/jit/threads:1 loop/wave_1d/c/threads:1 \
+    loop/while_1ms/jit/threads:2 loop/while_1ms/c/threads:2; do
+    grep -qx "$row" "$out" || fail "--list lacks $row"
+done
 grep -q '^chain/1e6/jit_any/threads:2$' "$out" || fail "--list lacks jit_any"
 for row in compile/matmul/jit/threads:1 compile/mlp_forward/jit/threads:1 \
     matmul/1000x8x8x8/interp/threads:1 matmul/1024x1024x1024/jit/threads:1 \
@@ -56,7 +62,8 @@ $bench --check --threads=1,2 >"$out" || {
     fail "results are wrong"
 }
 for row in softmax/2x4099/interp/threads:1 matmul/3x5x300x37/c/threads:2 \
-    mlp_forward/7/c/threads:1 attention/3x17x35x64/c/threads:2; do
+    mlp_forward/7/c/threads:1 attention/3x17x35x64/c/threads:2 \
+    loop/scan_3x3_37/c/threads:1 loop/while_1003/c/threads:2; do
     grep -q "^$row .* right\$" "$out" || fail "--check does not verify $row"
 done
 

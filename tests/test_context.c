@@ -149,9 +149,9 @@ Test(context, every_pass_can_be_dumped)
     session_begin(&s);
     tg_function *f = traced_once(s.ctx, NULL);
     check_files(&dir, "gelu_like_0.dead.txt\ngelu_like_0.final.txt\n"
-                      "gelu_like_0.fold.txt\ngelu_like_0.inline.txt\n"
-                      "gelu_like_0.shape.txt\ngelu_like_0.simplify.txt\n"
-                      "gelu_like_0.trace.txt\n");
+                      "gelu_like_0.fold.txt\ngelu_like_0.hoist.txt\n"
+                      "gelu_like_0.inline.txt\ngelu_like_0.shape.txt\n"
+                      "gelu_like_0.simplify.txt\ngelu_like_0.trace.txt\n");
     check_golden("dumped_trace.txt", read_file(&dir, "gelu_like_0.trace.txt"));
     check_golden("dumped_final.txt", read_file(&dir, "gelu_like_0.final.txt"));
     tg_function_release(f);
@@ -189,7 +189,7 @@ Test(context, options_win_over_the_environment)
 {
     setenv("TGJIT_LOG", "debug", 1);
     setenv("TGJIT_EXPLAIN", "retrace", 1);
-    setenv("TGJIT_SKIP_PASSES", "inline,shape,fold,simplify,dead", 1);
+    setenv("TGJIT_SKIP_PASSES", "inline,shape,fold,simplify,hoist,dead", 1);
     session s;
     session_begin(&s);
     tg_function *f = traced_once(s.ctx, NULL);
@@ -267,7 +267,7 @@ static void foldable(tg_trace *t, const tg_value *in, void *user)
 Test(context, passes_can_be_left_out_and_change_no_bits)
 {
     static const char *const skips[] = {
-        "", "fold", "inline,shape,fold,simplify,dead", "dead, simplify"};
+        "", "fold", "inline,shape,fold,simplify,hoist,dead", "dead, simplify"};
     for (int i = 0; i < 4; i++) {
         tg_context_options options = {.skip_passes = skips[i]};
         session s;

@@ -242,6 +242,60 @@ Test(control_carried, scans_have_the_interpreters_bits)
     check_modes(run_scans);
 }
 
+/* -- Values that grow ------------------------------------------------------ */
+
+CALLBACK(is_not_one)
+{
+    tg_return(t, tg_ne(in[0], 1));
+}
+
+CALLBACK(collatz_step)
+{
+    tg_list list = tg_list_push(tg_list_of(in[1], in[2]), in[0]);
+    tg_value half = tg_div(in[0], 2), up = tg_add(tg_mul(in[0], 3), 1);
+    tg_return(t, tg_select(tg_eq(tg_rem(in[0], 2), 0), half, up), list.items,
+              list.count);
+}
+
+/* All numbers on the way from in[0] to 1: at most 20. */
+CALLBACK(collatz)
+{
+    tg_list list = tg_list_create(20, TG_I64, TG_SCALAR);
+    tg_value r[3];
+    tg_while(is_not_one, collatz_step, NULL,
+             TG_ARGS(in[0], list.items, list.count), r, 3);
+    tg_return(t, r[1], r[2]);
+}
+
+static void run_lists(session *s, outcome *out)
+{
+    tg_function *f = tg_function_create(s->ctx, collatz, NULL, NULL);
+    static const int64_t starts[] = {1, 7, 27, 18};
+    for (int i = 0; i < 4; i++) {
+        tg_tensor *y[2] = {NULL};
+        tg_tensor *x = tg_tensor_copy(s->ctx, &starts[i], TG_I64, TG_SCALAR);
+        const tg_status status = note_status(
+            out, tg_call(f, TG_ARGS(x), TG_RESULTS(&y[0], &y[1])));
+        cr_assert_eq(status, starts[i] == 27 ? TG_ERROR_INDEX : TG_OK);
+        if (!status) {
+            const int64_t *items = tg_tensor_data(y[0]);
+            const int64_t n = *(const int64_t *)tg_tensor_data(y[1]);
+            cr_assert_eq(n, starts[i] == 1 ? 0 : starts[i] == 7 ? 16 : 20);
+            cr_assert(n == 0 || (items[0] == starts[i] && items[n - 1] == 2));
+            note_tensor(out, y[0]);
+        }
+        tg_tensor_release(x);
+        tg_tensor_release(y[0]);
+        tg_tensor_release(y[1]);
+    }
+    tg_function_release(f);
+}
+
+Test(control_carried, lists_grow_to_their_maximum_and_no_further)
+{
+    check_modes(run_lists);
+}
+
 /* -- How it is done -------------------------------------------------------- */
 
 static const tgi_control_loops *only_loop(const fused *fu)

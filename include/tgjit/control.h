@@ -99,6 +99,35 @@ TG_API void tg_map_at(tg_callback *body, void *user,
                       const tg_operand *sequences, size_t n_sequences,
                       tg_value *out_stacked, size_t n_stacked, tg_site site);
 
+/*
+ * A value that grows: what a loop carries may vary in size only up to a
+ * maximum, which is declared here. `items` has room for all, zeros at first;
+ * `count` (i64) says how many there are. A loop carries both:
+ *
+ *     tg_list list = tg_list_create(100, TG_F32, TG_SCALAR);
+ *     tg_while(test, body, NULL, TG_ARGS(list.items, list.count), r, 2);
+ */
+typedef struct tg_list {
+    tg_value items, count;
+} tg_list;
+
+/* The list that a loop has carried as these two. */
+static inline tg_list tg_list_of(tg_value items, tg_value count)
+{
+    tg_list list;
+    list.items = items;
+    list.count = count;
+    return list;
+}
+
+/* An empty list for at most `most` values of that type. */
+TG_API tg_list tg_list_create_at(int64_t most, tg_dtype dtype, int rank,
+                                 const int64_t *dims, tg_site site);
+
+/* The list with one more value; more than its maximum fail the call:
+   TG_ERROR_INDEX. */
+TG_API tg_list tg_list_push_at(tg_list list, tg_operand value, tg_site site);
+
 TG_END_DECLS
 
 #ifndef __cplusplus
@@ -120,6 +149,10 @@ TG_END_DECLS
 /* tg_scan(f, user, TG_ARGS(carry), TG_ARGS(xs), &carry, 1, &ys, 1) */
 #define tg_scan(body, user, ...) tg_scan_at(body, user, __VA_ARGS__, TG_HERE)
 #define tg_map(body, user, ...) tg_map_at(body, user, __VA_ARGS__, TG_HERE)
+#define tg_list_create(most, dtype, ...) \
+    tg_list_create_at(most, dtype, __VA_ARGS__, TG_HERE)
+#define tg_list_push(list, value) \
+    tg_list_push_at(list, TG_IN(value), TG_HERE)
 
 #else /* __cplusplus */
 
@@ -182,6 +215,16 @@ inline void tg_map(tg_callback *body, void *user, tg_ins sequences,
 {
     tg_map_at(body, user, sequences.begin(), sequences.size(), out_stacked,
               n_stacked, site);
+}
+inline tg_list tg_list_create(int64_t most, tg_dtype dtype, tg_dims dims,
+                              tg_site site = TG_HERE)
+{
+    return tg_list_create_at(most, dtype, (int)dims.size(), dims.begin(),
+                             site);
+}
+inline tg_list tg_list_push(tg_list list, tg_in value, tg_site site = TG_HERE)
+{
+    return tg_list_push_at(list, value, site);
 }
 
 #endif /* __cplusplus */

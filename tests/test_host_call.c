@@ -228,7 +228,8 @@ static void check_sizes(session *s)
     const tg_function_options options = {
         .struct_bytes = sizeof options,
         .signature =
-            (const tg_spec[]){tg_spec_tensor(TG_F32, TG_DIMS(TG_UNKNOWN, TG_UNKNOWN))},
+            (const tg_spec[]){
+                tg_spec_tensor(TG_F32, TG_DIMS(TG_UNKNOWN, TG_UNKNOWN))},
         .n_signature = 1};
     tg_function *f = tg_function_create(s->ctx, use_outputs, NULL, &options);
     cr_assert_not_null(f, "%s", tg_error(NULL));

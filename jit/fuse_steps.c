@@ -61,7 +61,8 @@ static bool conflicts(const tgi_stepper *st, uint32_t buffer, unsigned does)
 static void touch(tgi_stepper *st, uint32_t buffer, unsigned does)
 {
     tgi_loop_buffer *b = &st->state->loops->buffers.data[buffer];
-    st->touched.data[buffer] |= (uint8_t)(does << (st->is_tiny ? TGI_TOUCH_BITS : 0));
+    st->touched.data[buffer] |=
+        (uint8_t)(does << (st->is_tiny ? TGI_TOUCH_BITS : 0));
     if (!b->is_used)
         b->first = st->epoch;
     b->is_used = true;
@@ -292,6 +293,36 @@ static void keep_buffers(tgi_loops *loops)
     }
 }
 
+/* Buffers that change places are where any of them was: all are in use as long
+   as one is. */
+static bool join_lives(tgi_loops *loops, const tgi_control_loops *c)
+{
+    uint32_t first = UINT32_MAX, last = 0;
+    bool is_same = true;
+    for (uint32_t i = 0; i < c->n_moved; i++) {
+        const tgi_loop_buffer *b = &loops->buffers.data[c->to[i]];
+        first = b->first < first ? b->first : first;
+        last = b->last > last ? b->last : last;
+    }
+    for (uint32_t i = 0; i < c->n_moved; i++) {
+        tgi_loop_buffer *b = &loops->buffers.data[c->to[i]];
+        is_same &= b->first == first && b->last == last;
+        b->first = first;
+        b->last = last;
+    }
+    return is_same;
+}
+
+static void join_all_lives(tgi_loops *loops)
+{
+    bool is_same = false;
+    while (!is_same) {
+        is_same = true;
+        for (size_t i = 0; i < loops->controls.n; i++)
+            is_same &= join_lives(loops, &loops->controls.data[i]);
+    }
+}
+
 tg_status tgi_stepper_kernels(tgi_stepper *st)
 {
     for (size_t i = 0; i < st->state->kernels.n; i++)
@@ -305,6 +336,7 @@ tg_status tgi_fuse_build(tgi_fuse_state *s)
     tg_status status = tgi_stepper_kernels(&st);
     s->loops->n_epochs = st.epoch + 1;
     keep_buffers(s->loops);
+    join_all_lives(s->loops);
     tgi_vec_deinit(&st.touched);
     if (!status)
         status = tgi_fuse_in_place(s);

@@ -118,6 +118,28 @@ static bool updates_fit(tgi_builder *b, const tgi_ref *in, int axis)
     return fits;
 }
 
+/* The updates with the extents that x and the indices have: those of the call
+   are equal, but may be known by other names. */
+static tgi_ref renamed_updates(tgi_builder *b, const tgi_ref *in, int axis)
+{
+    const tgi_shape *x = tgi_graph_shape(b->graph, in[0]);
+    const tgi_shape *at = tgi_graph_shape(b->graph, in[1]);
+    tgi_dim dims[2 * TG_MAX_RANK];
+    int rank = 0;
+    for (int i = 0; i < axis; i++)
+        dims[rank++] = x->dims[i];
+    for (int i = 0; i < at->rank; i++)
+        dims[rank++] = at->dims[i];
+    for (int i = axis + 1; i < x->rank; i++)
+        dims[rank++] = x->dims[i];
+    const tgi_node *node = tgi_graph_node(b->graph, in[2]);
+    const tgi_shape_ref shape = tgi_shape_intern(b->graph->dims, rank, dims);
+    if (!shape || shape == node->shape)
+        return shape ? in[2] : 0;
+    return tgi_build_node(b, TGI_OP_RESHAPE, node->dtype, shape, &in[2], 1,
+                          NULL, 0);
+}
+
 tgi_ref tgi_build_scatter(tgi_builder *b, tgi_ref x, tgi_ref indices,
                           tgi_ref updates, int user_axis, tg_scatter_mode mode,
                           tg_scatter_range range)
@@ -150,6 +172,9 @@ tgi_ref tgi_build_scatter(tgi_builder *b, tgi_ref x, tgi_ref indices,
                               "the updates do not have the shape of what "
                               "would be gathered along axis %d",
                               axis);
+    in[2] = renamed_updates(b, in, axis);
+    if (!in[2])
+        return 0;
     tgi_attr_scatter attr = {axis, mode, range};
     return tgi_build_node(b, TGI_OP_SCATTER, dtype,
                           tgi_graph_node(b->graph, in[0])->shape, in, 3, &attr,

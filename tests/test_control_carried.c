@@ -179,6 +179,45 @@ Test(control_carried, bodies_of_all_kinds_have_the_interpreters_bits)
     check_modes(run_bodies);
 }
 
+/* -- Memory ---------------------------------------------------------------- */
+
+/* in: x, number of trips. What comes out of the loop waits while others use
+   memory. */
+CALLBACK(use_memory_behind)
+{
+    tg_value r[2], other = in[0];
+    tg_for(in[1], reversed, NULL, TG_ARGS(in[0], tg_mul(in[0], 0.75)), r, 2);
+    for (int i = 0; i < 4; i++) {
+        other = tg_exp(tg_mul(other, 0.125));
+        other = tg_div(other, tg_sum(tg_slice(other, 0, -1, TG_END, -1),
+                                     TG_ALL_AXES));
+        other = tg_slice(tg_add(other, 0.5), 0, -1, TG_END, -1);
+    }
+    tg_return(t, tg_sub(r[0], other), tg_add(r[1], other));
+}
+
+static void run_behind(session *s, outcome *out)
+{
+    tg_function *f = tg_function_create(s->ctx, use_memory_behind, NULL, NULL);
+    tg_tensor *x = f32_range(s->ctx, 3000);
+    for (int64_t trips = 0; trips < 4; trips++) {
+        tg_tensor *y[2] = {NULL};
+        check_works(
+            tg_call(f, TG_ARGS(x, trips), TG_RESULTS(&y[0], &y[1])));
+        for (int i = 0; i < 2; i++) {
+            note_sum(out, y[i]);
+            tg_tensor_release(y[i]);
+        }
+    }
+    tg_tensor_release(x);
+    tg_function_release(f);
+}
+
+Test(control_carried, what_has_changed_places_stays_where_it_is)
+{
+    check_modes(run_behind);
+}
+
 /* -- Sequences ------------------------------------------------------------- */
 
 CALLBACK(mix)

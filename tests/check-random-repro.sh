@@ -14,8 +14,9 @@ mkdir "$folder" || exit 1
 # Plants a failure where there is such an op, and runs what is written.
 check()
 {
-    tests/random-graphs --mode jit --seed 1 --count 100 --failures 1 \
-        --vector-bits 256 --repro-dir "$folder" "$@" >"$folder/log" 2>&1
+    tests/random-graphs --mode jit --control none --seed 1 --count 100 \
+        --failures 1 --vector-bits 256 --repro-dir "$folder" "$@" \
+        >"$folder/log" 2>&1
     test $? = 1 && grep -q "^FAILED .* $* --bytes [0-9a-f]*  " "$folder/log" &&
         program=$(sed -n 's/^repro: //p' "$folder/log") && test -f "$program" &&
         grep -q "^/\* random-graphs .* $* --bytes [0-9a-f]* \*/" "$program" || {

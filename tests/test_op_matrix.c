@@ -218,6 +218,41 @@ static tg_value do_call(const op_case *c, const tg_operand *in)
     return results[attribute(c, "index")];
 }
 
+static void return_first(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, in[0]);
+}
+
+static void return_second(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, in[1]);
+}
+
+static tg_value do_switch(const op_case *c, const tg_operand *in)
+{
+    tg_callback *const branches[] = {return_first, return_second};
+    tg_value result;
+    tg_switch_at(tg_in_i64(attribute(c, "index")), branches, 2, NULL, in, 2,
+                 &result, 1, TG_HERE);
+    return result;
+}
+
+static void swap_carried(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, in[2], in[1]);
+}
+
+static tg_value do_loop(const op_case *c, const tg_operand *in)
+{
+    tg_value result;
+    tg_for_at(tg_in_i64(attribute(c, "trips")), swap_carried, NULL, in, 2,
+              &result, 1, TG_HERE);
+    return result;
+}
+
 static const struct {
     const char *name;
     apply_function *apply;
@@ -235,6 +270,7 @@ static const struct {
     ROW(call),        {"result", do_call}, {"param", do_nothing},
     {"variable", do_nothing},
     ROW(dynamic_slice), ROW(dynamic_update), ROW(scatter),
+    ROW(switch),      ROW(loop),
 };
 
 /* The value of the case's operation; an invalid one if there is none such. */
@@ -527,10 +563,11 @@ static tg_dtype type_of(const op_case *c, int op)
     return c->in[0].dtype;
 }
 
-/* Random words come in two types, whatever the key's. */
+/* Random words come in two types, whatever the key's. What the host answers
+   is its own affair (test_host_call.c). */
 static bool is_taken(int op, int dtype)
 {
-    return tgi_dtype_is_valid(dtype) &&
+    return tgi_dtype_is_valid(dtype) && op != TGI_OP_HOST &&
            (op == TGI_OP_RANDOM_BITS
                 ? tgi_kernel_random(dtype) != NULL
                 : tgi_dtype_is(dtype, tgi_op_table[op].types));

@@ -379,8 +379,8 @@ static tg_status open_kernel(tgi_fuse_state *s, const tgi_task *task)
     return tgi_vec_push(&s->kernels, k) ? TG_OK : tgi_error_memory();
 }
 
-/* Prints, host calls, branches and loops read whole buffers, all but the values a loop
-   begins with: these have tasks of their own. */
+/* Prints, host calls, branches and loops read whole buffers, all but the
+   values a loop begins with: these have tasks of their own. */
 static bool takes_whole(const tgi_task *task)
 {
     return task->kind == TGI_TASK_HOST || task->kind == TGI_TASK_REGION;

@@ -20,7 +20,8 @@ typedef struct range_values {
     LLVMValueRef begin, end;
 } range_values;
 
-static LLVMValueRef extent(tgi_llvm_entry *n, const tgi_kernel_loops *loops, int axis)
+static LLVMValueRef extent(tgi_llvm_entry *n, const tgi_kernel_loops *loops,
+                           int axis)
 {
     return tgi_llvm_dim_of(n->k.program, n->frame, loops->extent[axis]);
 }
@@ -40,8 +41,8 @@ static LLVMValueRef items_of(tgi_llvm_entry *n, const tgi_kernel_loops *loops,
 }
 
 /* What an item has of an axis, at most `piece`; 0: all of it. */
-static LLVMValueRef part_of(tgi_llvm_entry *n, const tgi_kernel_loops *loops, int axis,
-                            int64_t piece)
+static LLVMValueRef part_of(tgi_llvm_entry *n, const tgi_kernel_loops *loops,
+                            int axis, int64_t piece)
 {
     LLVMValueRef all = extent(n, loops, axis);
     return piece ? tgi_llvm_min(n->k.program, all,
@@ -266,8 +267,8 @@ static void find_steps(tgi_llvm_entry *n)
 }
 
 /* True if `code` is in first … last. */
-static LLVMValueRef is_among(tgi_llvm_entry *n, LLVMValueRef code, int64_t first,
-                             int64_t last)
+static LLVMValueRef is_among(tgi_llvm_entry *n, LLVMValueRef code,
+                             int64_t first, int64_t last)
 {
     const tgi_llvm_program *program = n->k.program;
     LLVMValueRef from_first = LLVMBuildSub(

@@ -121,8 +121,8 @@ static LLVMValueRef address_of(const emitter *e, uint32_t buffer, size_t first)
         tgi_llvm_table_entry(e->program, e->tiny->table, buffer), "");
     LLVMValueRef offset = tgi_llvm_number(
         e->program, (int64_t)first * tgi_dtype_bytes(dtype));
-    return LLVMBuildGEP2(e->b, LLVMInt8TypeInContext(e->program->emitter.context),
-                         base, &offset, 1, "");
+    LLVMTypeRef byte = LLVMInt8TypeInContext(e->program->emitter.context);
+    return LLVMBuildGEP2(e->b, byte, base, &offset, 1, "");
 }
 
 /* Elements of a buffer: what is known of them, or what memory has. */
@@ -343,7 +343,8 @@ static void emit_trips(emitter *e, size_t at, size_t end, const meeting *m,
     LLVMValueRef trips = take(e, c->decides, 0, 1);
     take_all(e, m, false, values);
     LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b);
-    LLVMBasicBlockRef head = add_block(e, "trip"), after = add_block(e, "after");
+    LLVMBasicBlockRef head = add_block(e, "trip");
+    LLVMBasicBlockRef after = add_block(e, "after");
     LLVMBuildBr(e->b, head);
     LLVMPositionBuilderAtEnd(e->b, head);
 

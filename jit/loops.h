@@ -80,8 +80,9 @@ typedef struct tgi_stride {
  * Element offset + sum of stride[axis] * index[axis] of a buffer; the inner
  * axis comes after the outer ones. A gather adds stride * value of `index`
  * (an i64 inst, in range) if that is not 0. So does a scatter, in a kernel of
- * COLUMNS without reductions: its index is the same for all columns. A slice whose start the run
- * decides adds `shift` (an i64 inst of level KERNEL) if that is not 0.
+ * COLUMNS without reductions: its index is the same for all columns. A slice
+ * whose start the run decides adds `shift` (an i64 inst of level KERNEL) if
+ * that is not 0.
  *
  * COLUMNS only: `sliver`, if it is not 0, is how many columns lie side by side.
  * The stride of the last outer axis is that from one sliver to the next: its

@@ -305,7 +305,8 @@ static tg_status run_step(const tgi_interp *interp, tgi_instance *instance,
         return step->kernel(&args);
     }
     case TGI_STEP_COPY:
-        tgi_view_copy_dense(&values[node->inputs[0]].view, values[step->ref].view.data);
+        tgi_view_copy_dense(&values[node->inputs[0]].view,
+                            values[step->ref].view.data);
         return TG_OK;
     case TGI_STEP_ASSIGN:
         /* A value that lies in the variable itself was copied when read. */

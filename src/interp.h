@@ -45,7 +45,7 @@ int64_t tgi_interp_result_bytes(const tgi_interp *interp, size_t result);
 tg_status tgi_interp_run(tgi_interp *interp, void *const *params,
                          void *const *results);
 
-/* The error of a loop that goes on past its limit; compiled code has it, too. */
+/* The error of a loop that goes on past its limit, compiled or not. */
 tg_status tgi_loop_fail(const tgi_node *loop, int64_t trips);
 
 /* Bytes of temporaries. */

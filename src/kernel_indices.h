@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_indices.h - integers of any type as positions on an axis: what the kernels
- * that take indices or a start share.
+ * kernel_indices.h - integers of any type as positions on an axis: what the
+ * kernels that take indices or a start share.
  */
 #ifndef TGI_KERNEL_INDICES_H
 #define TGI_KERNEL_INDICES_H

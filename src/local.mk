@@ -118,6 +118,8 @@ libtgjit_core_la_SOURCES += \
 	src/pass_inline.c \
 	src/pass_shape.c \
 	src/pass_simplify.c \
+	src/pass_translate.c \
+	src/pass_translate.h \
 	src/rebuild.c \
 	src/rebuild.h \
 	src/recipe.h \

@@ -38,15 +38,19 @@ bool tgi_control_given(tgi_control *c, tg_callback *const *callbacks, size_t n,
 {
     for (size_t i = 0; i < n; i++)
         if (!callbacks[i])
-            return tgi_control_fail(c, TG_ERROR_INVALID_ARGUMENT, "a callback is NULL");
+            return tgi_control_fail(c, TG_ERROR_INVALID_ARGUMENT,
+                                    "a callback is NULL");
     if (n_operands && !operands)
-        return tgi_control_fail(c, TG_ERROR_INVALID_ARGUMENT, "the values are NULL");
+        return tgi_control_fail(c, TG_ERROR_INVALID_ARGUMENT,
+                                "the values are NULL");
     if (n_results && !results)
-        return tgi_control_fail(c, TG_ERROR_INVALID_ARGUMENT, "the results are NULL");
+        return tgi_control_fail(c, TG_ERROR_INVALID_ARGUMENT,
+                                "the results are NULL");
     return true;
 }
 
-bool tgi_control_add_operands(tgi_control *c, const tg_operand *operands, size_t n)
+bool tgi_control_add_operands(tgi_control *c, const tg_operand *operands,
+                              size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (!tgi_control_add_input(c, tgi_operation_in(&c->o, operands[i])))
@@ -173,8 +177,8 @@ void tg_cond_at(tg_operand predicate, tg_callback *then,
     tgi_control_clear(out_results, n_results);
     if (!tgi_control_begin(&c, "cond", site))
         return;
-    if (tgi_control_given(&c, (tg_callback *[]){then, otherwise}, 2, args, n_args,
-                  out_results, n_results) &&
+    if (tgi_control_given(&c, (tg_callback *[]){then, otherwise}, 2, args,
+                          n_args, out_results, n_results) &&
         tgi_control_add_input(&c, scalar_of(&c, predicate, true,
                                             "predicate")) &&
         tgi_control_add_operands(&c, args, n_args) &&
@@ -211,9 +215,10 @@ void tg_switch_at(tg_operand index, tg_callback *const *branches,
     if (!tgi_control_begin(&c, "switch", site))
         return;
     if (!branches || n_branches == 0)
-        tgi_control_fail(&c, TG_ERROR_INVALID_ARGUMENT, "there are no branches");
-    else if (tgi_control_given(&c, branches, n_branches, args, n_args, out_results,
-                       n_results) &&
+        tgi_control_fail(&c, TG_ERROR_INVALID_ARGUMENT,
+                         "there are no branches");
+    else if (tgi_control_given(&c, branches, n_branches, args, n_args,
+                               out_results, n_results) &&
              tgi_control_add_input(&c, scalar_of(&c, index, false, "index")) &&
              tgi_control_add_operands(&c, args, n_args) &&
              trace_branches(&c, branches, n_branches, user) &&
@@ -299,12 +304,13 @@ static void make_while(int64_t most, tg_callback *test, tg_callback *body,
     if (!tgi_control_begin(&c, "while", site))
         return;
     const tgi_number trips = {TGI_INT, {.i = most < 0 ? INT64_MAX : most}};
-    if (tgi_control_given(&c, (tg_callback *[]){test, body}, 2, initial, n_values,
-                  out_results, n_results) &&
+    if (tgi_control_given(&c, (tg_callback *[]){test, body}, 2, initial,
+                          n_values, out_results, n_results) &&
         has_results(&c, n_values, n_results) &&
         tgi_control_add_input(&c, tgi_build_number(&c.o.b, TG_I64, TG_I64,
                                                    trips)) &&
-        tgi_control_add_operands(&c, initial, n_values) && trace_test(&c, test, user) &&
+        tgi_control_add_operands(&c, initial, n_values) &&
+        trace_test(&c, test, user) &&
         trace_body(&c, body, user, 1, n_values)) {
         /* Graph 0 is the body. */
         tgi_graph *first = c.graphs.data[0];
@@ -341,7 +347,8 @@ void tg_for_at(tg_operand trips, tg_callback *body, void *user,
     tgi_control_clear(out_results, n_results);
     if (!tgi_control_begin(&c, "for", site))
         return;
-    if (tgi_control_given(&c, &body, 1, initial, n_values, out_results, n_results) &&
+    if (tgi_control_given(&c, &body, 1, initial, n_values, out_results,
+                          n_results) &&
         has_results(&c, n_values, n_results) &&
         tgi_control_add_input(&c, scalar_of(&c, trips, false,
                                             "number of trips")) &&
@@ -417,7 +424,8 @@ void tg_for_unrolled_at(int64_t trips, tg_callback *body, void *user,
     if (!tgi_control_begin(&c, "for_unrolled", site))
         return;
     const tgi_number number = {TGI_INT, {.i = trips}};
-    if (tgi_control_given(&c, &body, 1, initial, n_values, out_results, n_results) &&
+    if (tgi_control_given(&c, &body, 1, initial, n_values, out_results,
+                          n_results) &&
         has_results(&c, n_values, n_results) &&
         tgi_control_add_input(&c, tgi_build_number(&c.o.b, TG_I64, TG_I64,
                                                    number)) &&

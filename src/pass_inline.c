@@ -21,6 +21,7 @@
 
 #include "error.h"
 #include "pass.h"
+#include "pass_translate.h"
 #include "rebuild.h"
 
 /* Callees up to this size are inlined, larger ones if called just once. */
@@ -124,93 +125,8 @@ static tgi_ref add(inliner *inl, const tgi_node *node)
 
 /* -- One call -------------------------------------------------------------- */
 
-/* What is needed to say a callee's things in the caller's words. */
-typedef struct translation {
-    const tgi_graph *callee;
-    tgi_dims *dims;   /* the caller's */
-    tgi_dim *symbols; /* by symbol of the callee */
-    tgi_dim *extents; /* by expression of the callee */
-    tgi_ref *refs;    /* by ref of the callee */
-    tgi_ref *inputs;  /* room for those of any node of it */
-} translation;
-
-static void translation_deinit(translation *t)
-{
-    tgi_free(t->symbols);
-    tgi_free(t->extents);
-    tgi_free(t->refs);
-    tgi_free(t->inputs);
-}
-
-/* Room for the inputs of any node. */
-static size_t most_inputs(const tgi_graph *graph)
-{
-    size_t most = 1;
-    for (tgi_ref ref = 1; ref <= graph->n_nodes; ref++) {
-        size_t n = tgi_graph_node(graph, ref)->n_inputs;
-        most = n > most ? n : most;
-    }
-    return most;
-}
-
-static bool translation_init(translation *t, const tgi_graph *callee,
-                             tgi_dims *dims)
-{
-    *t = (translation){
-        .callee = callee,
-        .dims = dims,
-        .symbols = tgi_alloc((tgi_dims_n_symbols(callee->dims) + 1) *
-                             sizeof *t->symbols),
-        .extents = tgi_alloc((tgi_dims_n_values(callee->dims) + 1) *
-                             sizeof *t->extents),
-        .refs = tgi_alloc_zero(((size_t)callee->n_nodes + 1) * sizeof *t->refs),
-        .inputs = tgi_alloc(most_inputs(callee) * sizeof *t->inputs),
-    };
-    if (t->symbols && t->extents && t->refs && t->inputs)
-        return true;
-    translation_deinit(t);
-    tgi_error_memory();
-    return false;
-}
-
-/* The symbols of the callee are extents of the call's inputs. */
-static tg_status translate_extents(const translation *t,
-                                   const tgi_graph *caller,
-                                   const tgi_node *call)
-{
-    size_t n = tgi_dims_n_symbols(t->callee->dims);
-    for (size_t k = 0; k < n; k++) {
-        tgi_symbol source = tgi_dims_symbol(t->callee->dims, k);
-        tgi_ref input = call->inputs[source.param];
-        t->symbols[k] = tgi_graph_shape(caller, input)->dims[source.axis];
-    }
-    return tgi_dims_translate(t->dims, t->callee->dims, t->symbols, t->extents);
-}
-
-static void translate_dims(const translation *t, tgi_dim *dims, int n)
-{
-    for (int i = 0; i < n; i++)
-        dims[i] = tgi_dim_value(dims[i], t->extents);
-}
-
-static tgi_shape_ref translate_shape(const translation *t, tgi_shape_ref ref)
-{
-    const tgi_shape *shape = tgi_shape_of(t->callee->dims, ref);
-    tgi_dim dims[TG_MAX_RANK];
-    memcpy(dims, shape->dims, (size_t)shape->rank * sizeof *dims);
-    translate_dims(t, dims, shape->rank);
-    return tgi_shape_intern(t->dims, shape->rank, dims);
-}
-
-static tgi_check translate_check(const translation *t, tgi_check check)
-{
-    translate_dims(t, &check.a, 1);
-    translate_dims(t, &check.b, 1);
-    return check;
-}
-
 /* A variable is a buffer: it cannot be seen with another shape. */
-static bool variables_fit(const translation *t, const tgi_graph *caller,
+static bool variables_fit(const tgi_translation *t, const tgi_graph *caller,
                           const tgi_node *call)
 {
     for (uint32_t i = 0; i < call->n_inputs; i++) {
@@ -218,194 +134,20 @@ static bool variables_fit(const translation *t, const tgi_graph *caller,
         const tgi_node *inner =
             tgi_graph_node(t->callee, t->callee->params.data[i].node);
         if (outer->op == TGI_OP_VARIABLE &&
-            translate_shape(t, inner->shape) != outer->shape)
+            tgi_translate_shape(t, inner->shape) != outer->shape)
             return false;
     }
     return true;
 }
 
-static bool is_bound_to_fail(const translation *t)
+static bool is_bound_to_fail(const tgi_translation *t)
 {
     for (size_t i = 0; i < t->callee->checks.n; i++) {
-        tgi_check check = translate_check(t, t->callee->checks.data[i]);
+        tgi_check check = tgi_translate_check(t, t->callee->checks.data[i]);
         if (tgi_check_decide(t->dims, &check) == 0)
             return true;
     }
     return false;
-}
-
-/* Room for a translated attribute. */
-typedef union any_attr {
-    tgi_attr_index index;
-    tgi_attr_slice slice;
-    tgi_attr_pad pad;
-} any_attr;
-
-/* Says shape and attribute of a node, but for graphs in it, in the caller's
-   words. */
-static bool translate_node(const translation *t, tgi_node *node,
-                           any_attr *attr)
-{
-    node->flags &= (uint16_t)~TGI_NODE_WEAK;
-    if (node->shape && !(node->shape = translate_shape(t, node->shape)))
-        return false;
-    switch (node->op) {
-    case TGI_OP_EXTENT:
-        attr->index = *(const tgi_attr_index *)node->attr;
-        translate_dims(t, &attr->index.index, 1);
-        node->attr = attr;
-        break;
-    case TGI_OP_SLICE:
-        attr->slice = *(const tgi_attr_slice *)node->attr;
-        translate_dims(t, attr->slice.start, TG_MAX_RANK);
-        node->attr = attr;
-        break;
-    case TGI_OP_PAD:
-        attr->pad = *(const tgi_attr_pad *)node->attr;
-        translate_dims(t, attr->pad.low, TG_MAX_RANK);
-        translate_dims(t, attr->pad.high, TG_MAX_RANK);
-        node->attr = attr;
-        break;
-    default:
-        break;
-    }
-    return true;
-}
-
-static tg_status translate_region(const tgi_graph *in, void *user,
-                                  tgi_graph **out_graph);
-
-/* The graphs of a branch or loop in the caller's words; NULL on failure. */
-static tgi_attr_regions *translate_regions(const translation *t,
-                                           const tgi_node *node,
-                                           tgi_graph *out)
-{
-    translation copy = *t;
-    return tgi_rebuild_regions(node, out, &copy, translate_region);
-}
-
-/* The same for the types of a host call's outputs; freed by tgi_free. */
-static tgi_attr_host *translate_outputs(const translation *t,
-                                        const tgi_node *node)
-{
-    tgi_attr_host *attr = tgi_alloc(node->attr_bytes);
-    if (!attr) {
-        tgi_error_memory();
-        return NULL;
-    }
-    memcpy(attr, node->attr, node->attr_bytes);
-    for (int64_t i = 0; i < attr->n_outputs; i++) {
-        attr->outputs[i].shape = translate_shape(t, attr->outputs[i].shape);
-        if (attr->outputs[i].shape)
-            continue;
-        tgi_free(attr);
-        return NULL;
-    }
-    return attr;
-}
-
-/* Adds a node of the callee, whose inputs are new refs already. */
-static tgi_ref add_translated(const translation *t, tgi_graph *out,
-                              tgi_node *node, void *user,
-                              tgi_ref add_to(tgi_graph *out,
-                                             const tgi_node *node, void *user))
-{
-    any_attr attr;
-    tgi_attr_regions *regions = NULL;
-    tgi_attr_host *outputs = NULL;
-    if (!translate_node(t, node, &attr))
-        return 0;
-    if (node->op == TGI_OP_HOST) {
-        outputs = translate_outputs(t, node);
-        if (!outputs)
-            return 0;
-        node->attr = outputs;
-    }
-    if (tgi_node_has_regions(node)) {
-        regions = translate_regions(t, node, out);
-        if (!regions)
-            return 0;
-        node->attr = regions;
-    }
-    tgi_ref ref = add_to(out, node, user);
-    tgi_rebuild_regions_free(regions);
-    tgi_free(outputs);
-    return ref;
-}
-
-static tgi_ref add_to_region(tgi_graph *out, const tgi_node *node, void *user)
-{
-    (void)user;
-    return tgi_graph_add(out, node);
-}
-
-static bool copy_region_params(const translation *t, const tgi_graph *in,
-                               tgi_graph *out, tgi_ref *refs)
-{
-    for (size_t i = 0; i < in->params.n; i++) {
-        const tgi_ref old = in->params.data[i].node;
-        const tgi_node *node = tgi_graph_node(in, old);
-        const tgi_shape_ref shape = translate_shape(t, node->shape);
-        tgi_ref ref = shape ? tgi_graph_add_param(out, (tgi_op)node->op,
-                                                  (tg_dtype)node->dtype, shape,
-                                                  0)
-                            : 0;
-        if (!ref)
-            return false;
-        tgi_graph_set_name(out, ref, node->name);
-        refs[old] = ref;
-    }
-    return true;
-}
-
-/* `inputs` has room for those of any node. */
-static bool copy_region(const translation *t, const tgi_graph *in,
-                        tgi_graph *out, tgi_ref *refs, tgi_ref *inputs)
-{
-    if (!copy_region_params(t, in, out, refs))
-        return false;
-    for (tgi_ref old = 1; old <= in->n_nodes; old++) {
-        if (refs[old])
-            continue;
-        tgi_node node = *tgi_graph_node(in, old);
-        for (uint32_t i = 0; i < node.n_inputs; i++)
-            inputs[i] = refs[node.inputs[i]];
-        node.inputs = inputs;
-        refs[old] = add_translated(t, out, &node, NULL, add_to_region);
-        if (!refs[old])
-            return false;
-    }
-    for (size_t i = 0; i < in->checks.n; i++)
-        if (!tgi_graph_add_check(out,
-                                 translate_check(t, in->checks.data[i])))
-            return false;
-    for (size_t i = 0; i < in->results.n; i++)
-        if (!tgi_graph_add_result(out, refs[in->results.data[i]]))
-            return false;
-    return true;
-}
-
-/* A whole graph in the caller's words: same nodes, other names of extents. */
-static tg_status translate_region(const tgi_graph *in, void *user,
-                                  tgi_graph **out_graph)
-{
-    const translation *t = user;
-    tgi_graph *out = tgi_graph_create(in->name, t->dims);
-    tgi_ref *refs = tgi_alloc_zero(((size_t)in->n_nodes + 1) * sizeof *refs);
-    tgi_ref *inputs = tgi_alloc(most_inputs(in) * sizeof *inputs);
-    bool ok = false;
-    if (out && refs && inputs)
-        ok = copy_region(t, in, out, refs, inputs);
-    else
-        tgi_error_memory();
-    tgi_free(refs);
-    tgi_free(inputs);
-    if (!ok) {
-        tgi_graph_release(out);
-        out = NULL;
-    }
-    *out_graph = out;
-    return ok ? TG_OK : tg_error_last()->status;
 }
 
 static tgi_ref add_to_caller(tgi_graph *out, const tgi_node *node, void *user)
@@ -415,13 +157,13 @@ static tgi_ref add_to_caller(tgi_graph *out, const tgi_node *node, void *user)
 }
 
 /* Adds node `ref` of the callee to the caller. */
-static bool copy_node(inliner *inl, const translation *t, tgi_ref ref)
+static bool copy_node(inliner *inl, const tgi_translation *t, tgi_ref ref)
 {
     tgi_node node = *tgi_graph_node(t->callee, ref);
     for (uint32_t i = 0; i < node.n_inputs; i++)
         t->inputs[i] = t->refs[node.inputs[i]];
     node.inputs = t->inputs;
-    t->refs[ref] = add_translated(t, inl->out, &node, inl, add_to_caller);
+    t->refs[ref] = tgi_translate_add(t, inl->out, &node, inl, add_to_caller);
     return t->refs[ref] != 0;
 }
 
@@ -446,12 +188,12 @@ static tgi_ref renamed(tgi_graph *graph, tgi_ref ref, tgi_shape_ref shape)
  * Input i of the call as parameter i of the callee. Where one knows an extent
  * that the other does not, the run has to make sure that they agree.
  */
-static tgi_ref bind_param(inliner *inl, const translation *t,
+static tgi_ref bind_param(inliner *inl, const tgi_translation *t,
                           const tgi_node *call, size_t i)
 {
     const tgi_node *param =
         tgi_graph_node(t->callee, t->callee->params.data[i].node);
-    tgi_shape_ref wanted = translate_shape(t, param->shape);
+    tgi_shape_ref wanted = tgi_translate_shape(t, param->shape);
     if (!wanted)
         return 0;
     const tgi_shape *to = tgi_shape_of(t->dims, wanted);
@@ -473,13 +215,13 @@ static tgi_ref bind_param(inliner *inl, const translation *t,
 }
 
 /* All of the callee; its results are noted for the RESULT nodes to find. */
-static bool copy_callee(inliner *inl, const translation *t, tgi_ref old,
+static bool copy_callee(inliner *inl, const tgi_translation *t, tgi_ref old,
                         const tgi_node *call)
 {
     const tgi_graph *callee = t->callee;
     for (size_t i = 0; i < callee->checks.n; i++)
-        if (!tgi_graph_add_check(inl->out,
-                                 translate_check(t, callee->checks.data[i])))
+        if (!tgi_graph_add_check(
+                inl->out, tgi_translate_check(t, callee->checks.data[i])))
             return false;
     for (size_t i = 0; i < callee->params.n; i++) {
         tgi_ref ref = bind_param(inl, t, call, i);
@@ -503,11 +245,11 @@ static bool copy_callee(inliner *inl, const translation *t, tgi_ref old,
 static tgi_ref inline_call(inliner *inl, tgi_ref old, const tgi_node *call)
 {
     const tgi_graph *callee = ((const tgi_attr_call *)call->attr)->callee;
-    translation t;
-    if (!translation_init(&t, callee, inl->out->dims))
+    tgi_translation t;
+    if (!tgi_translation_init(&t, callee, inl->out->dims))
         return 0;
     tgi_ref ref = 0;
-    tg_status status = translate_extents(&t, inl->out, call);
+    tg_status status = tgi_translate_extents(&t, inl->out, call);
     if (status == TG_OK && !is_bound_to_fail(&t) &&
         variables_fit(&t, inl->out, call)) {
         if (copy_callee(inl, &t, old, call)) {
@@ -517,7 +259,7 @@ static tgi_ref inline_call(inliner *inl, tgi_ref old, const tgi_node *call)
     } else if (status != TG_ERROR_OUT_OF_MEMORY) {
         ref = add(inl, call);
     }
-    translation_deinit(&t);
+    tgi_translation_deinit(&t);
     return ref;
 }
 

@@ -34,7 +34,8 @@ bool tgi_verify_fail(const tgi_verifier *v, const char *format, ...)
     return false;
 }
 
-/* Calls, prints and host calls have no value; a variable is not its contents. */
+/* Calls, prints and host calls have no value; a variable is not what is in
+   it. */
 static bool has_value(const tgi_node *node)
 {
     return node->dtype != TG_DTYPE_NONE && node->op != TGI_OP_VARIABLE;

@@ -14,6 +14,10 @@
  */
 #include "fuse_merge.h"
 
+/* Steps that are looked at for all merges, at most: what has very many keeps
+   some copies. */
+enum { MOST_LOOKS = 1 << 22 };
+
 /* A place in the list of steps. */
 typedef struct place {
     size_t step;
@@ -324,6 +328,8 @@ static bool can_be_one(const pair *p, const place *copy)
         !(after->place == TGI_PLACE_TEMP ||
           (after->place == TGI_PLACE_RESULT && !is_variable)))
         return false;
+    if ((p->m->n_looks += loops->steps.n) > MOST_LOOKS)
+        return false;
     /* In a loop, steps come again: what is there before is there after. */
     const range around = loop_around(loops, copy->step);
     if (around.end < loops->steps.n &&
@@ -348,6 +354,8 @@ static bool can_be_one(const pair *p, const place *copy)
 static bool can_carry_in_place(const pair *p, range loop)
 {
     const tgi_loops *loops = p->m->loops;
+    if ((p->m->n_looks += loops->steps.n) > MOST_LOOKS)
+        return false;
     const place change = first_change(p);
     if (change.is_there && loop_around(loops, change.step).begin != loop.begin)
         return false;

@@ -16,6 +16,7 @@ typedef struct tgi_merger {
     uint32_t *kernel; /* … the first kernel that does so in it, + 1 … */
     bool *is_shared;  /* … and whether another one does, too */
     bool has_merged;
+    size_t n_looks;   /* at steps, so far */
 } tgi_merger;
 
 static inline uint32_t tgi_merger_find(const tgi_merger *m, uint32_t buffer)

@@ -192,6 +192,18 @@ static bool is_shown(const pair *p, const tgi_host_step *host)
     return false;
 }
 
+/* True if a step looks at the old contents itself: to choose a branch, or to
+   see how often a loop goes round. */
+static bool decides(const pair *p, size_t number)
+{
+    const tgi_loops *loops = p->m->loops;
+    const tgi_loop_step *step = &loops->steps.data[number];
+    return (step->kind == TGI_STEP_LOOP || step->kind == TGI_STEP_SWITCH) &&
+           tgi_merger_find(p->m,
+                           loops->controls.data[step->number].decides) ==
+               p->old;
+}
+
 /* Changes by kernels are looked at closely; those of the host are not. */
 static bool is_set_by(const pair *p, const tgi_host_step *host)
 {
@@ -211,7 +223,7 @@ static bool allows(const pair *p, const place *at, const place *copy,
     const tgi_host_step *host = host_at(p, at->step);
     if (host && is_set_by(p, host))
         return false;
-    if (host && is_shown(p, host))
+    if ((host && is_shown(p, host)) || decides(p, at->step))
         return !change->is_there || is_before(at, change);
     const tgi_kernel_loops *k = tgi_loops_kernel_at(p->m->loops, at->step);
     if (!k)
@@ -307,7 +319,8 @@ static bool is_read_again(const pair *p, size_t copy, size_t change)
         for (size_t i = loop.begin; i < loop.end; i++) {
             const tgi_kernel_loops *k = tgi_loops_kernel_at(loops, i);
             const tgi_host_step *host = host_at(p, i);
-            if ((k && any_loads(p, k, p->old)) || (host && is_shown(p, host)))
+            if ((k && any_loads(p, k, p->old)) ||
+                (host && is_shown(p, host)) || decides(p, i))
                 return true;
         }
         loop = loop_around(loops, loop.begin);

@@ -64,7 +64,8 @@ void tgi_llvm_control_begin(tgi_llvm_entry *n)
     n->k.table = tgi_llvm_frame_load(program, n->frame, TGI_FRAME_BUFFERS);
     bool has_loop = false;
     for (size_t i = 0; i < loops->controls.n; i++) {
-        if (loops->controls.data[i].n_cases)
+        /* A tiny loop has all it needs in registers. */
+        if (loops->controls.data[i].n_cases || loops->controls.data[i].is_tiny)
             continue;
         n->controls[i].counter = LLVMBuildAlloca(n->k.b, program->i64, "");
         has_loop = true;

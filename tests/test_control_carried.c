@@ -122,6 +122,33 @@ CALLBACK(with_the_same)
     tg_return(t, tg_add(tg_mul(in[1], scale), mean), in[1]);
 }
 
+CALLBACK(add_a_half)
+{
+    tg_return(t, tg_add(in[1], 0.5));
+}
+
+CALLBACK(first_of_them)
+{
+    tg_return(t, tg_add(in[0], tg_cast(in[1], TG_F32)));
+}
+
+CALLBACK(second_of_them)
+{
+    tg_return(t, tg_sub(in[0], tg_cast(in[1], TG_F32)));
+}
+
+/* What is carried chooses a branch, and how often a loop goes round: steps
+   look at it that are no kernels. trip, i (i64), x */
+CALLBACK(decided_by_carried)
+{
+    tg_callback *const branches[] = {first_of_them, second_of_them};
+    /* A kernel in front of it, which the next value can join. */
+    tg_value twice = tg_mul(in[1], 2), x;
+    tg_switch(in[1], branches, 2, NULL, TG_ARGS(in[2], twice), &x, 1);
+    tg_for(in[1], add_a_half, NULL, TG_ARGS(x), &x, 1);
+    tg_return(t, tg_add(in[1], 1), x);
+}
+
 static tg_callback *const bodies[] = {
     in_place,    from_both,       swapped,    shifted,        the_same_twice,
     one_stays,   reversed,        by_sum,     with_neighbours, with_update,
@@ -216,6 +243,39 @@ static void run_behind(session *s, outcome *out)
 Test(control_carried, what_has_changed_places_stays_where_it_is)
 {
     check_modes(run_behind);
+}
+
+/* -- What decides ---------------------------------------------------------- */
+
+CALLBACK(run_decided)
+{
+    tg_value r[2];
+    tg_for(in[1], decided_by_carried, NULL,
+           TG_ARGS(tg_scalar(TG_I64, 0), in[0]), r, 2);
+    tg_return(t, r[0], r[1]);
+}
+
+static void run_deciding(session *s, outcome *out)
+{
+    static const int64_t sizes[] = {3, 2000};
+    tg_function *f = tg_function_create(s->ctx, run_decided, NULL, NULL);
+    for (int i = 0; i < 2; i++)
+        for (int64_t trips = 0; trips < 5; trips++) {
+            tg_tensor *x = f32_range(s->ctx, sizes[i]), *y[2] = {NULL};
+            check_works(
+                tg_call(f, TG_ARGS(x, trips), TG_RESULTS(&y[0], &y[1])));
+            note_tensor(out, y[0]);
+            note_sum(out, y[1]);
+            for (int r = 0; r < 2; r++)
+                tg_tensor_release(y[r]);
+            tg_tensor_release(x);
+        }
+    tg_function_release(f);
+}
+
+Test(control_carried, what_decides_is_not_changed_before_it_has_decided)
+{
+    check_modes(run_deciding);
 }
 
 /* -- Sequences ------------------------------------------------------------- */

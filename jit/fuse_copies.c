@@ -284,12 +284,8 @@ static range loop_around(const tgi_loops *loops, size_t step)
         all.begin = i;
         break;
     }
-    const tgi_loop_step *first = &loops->steps.data[all.begin];
-    for (size_t i = all.begin;
-         first->kind == TGI_STEP_LOOP && i < loops->steps.n; i++)
-        if (loops->steps.data[i].kind == TGI_STEP_AGAIN &&
-            loops->steps.data[i].number == first->number)
-            all.end = i;
+    if (loops->steps.data[all.begin].kind == TGI_STEP_LOOP)
+        all.end = tgi_loops_end_of(loops, all.begin);
     return all;
 }
 

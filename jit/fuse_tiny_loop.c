@@ -14,16 +14,6 @@ enum {
                            how its vectors lie */
 };
 
-/* The step that ends the loop that begins at step `at`. */
-static size_t end_of(const tgi_loops *loops, size_t at)
-{
-    const uint32_t number = loops->steps.data[at].number;
-    while (loops->steps.data[at].kind != TGI_STEP_AGAIN ||
-           loops->steps.data[at].number != number)
-        at++;
-    return at;
-}
-
 static bool can_carry(const tgi_loops *loops, size_t begin, size_t end);
 
 /* True if there is nothing but tiny kernels between the two, and loops whose
@@ -39,7 +29,8 @@ static bool is_all_tiny(const tgi_loops *loops, size_t begin, size_t end)
         if ((k && !k->is_tiny) || depth > MOST_DEPTH ||
             kind == TGI_STEP_HOST || kind == TGI_STEP_CHECKED)
             return false;
-        if (kind == TGI_STEP_LOOP && !can_carry(loops, i, end_of(loops, i)))
+        if (kind == TGI_STEP_LOOP &&
+            !can_carry(loops, i, tgi_loops_end_of(loops, i)))
             return false;
     }
     return true;
@@ -127,7 +118,7 @@ tg_status tgi_fuse_tiny_loops(tgi_fuse_state *s)
     for (size_t i = 0; i < loops->steps.n; i++) {
         if (loops->steps.data[i].kind != TGI_STEP_LOOP)
             continue;
-        const size_t end = end_of(loops, i);
+        const size_t end = tgi_loops_end_of(loops, i);
         if (!is_all_tiny(loops, i, end))
             continue;
         TGI_TRY(set_values(loops, i, end));

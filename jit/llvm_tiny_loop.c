@@ -297,17 +297,6 @@ static LLVMBasicBlockRef add_block(const emitter *e, const char *name)
 
 /* -- Loops ----------------------------------------------------------------- */
 
-static size_t end_of(const emitter *e, size_t at)
-{
-    const tgi_loop_step *first = &e->loops->steps.data[at];
-    const int kind =
-        first->kind == TGI_STEP_LOOP ? TGI_STEP_AGAIN : TGI_STEP_END;
-    while (e->loops->steps.data[at].kind != kind ||
-           e->loops->steps.data[at].number != first->number)
-        at++;
-    return at;
-}
-
 /* Goes on where `condition` holds, else to `away`. */
 static void leave_unless(const emitter *e, LLVMValueRef condition,
                          LLVMBasicBlockRef away)
@@ -540,11 +529,11 @@ static size_t emit_steps(emitter *e, size_t at, size_t end)
             tgi_llvm_tiny_kernel(e->tiny,
                                  e->loops->kernels.data[step->number]);
         } else if (step->kind == TGI_STEP_LOOP) {
-            const size_t last = end_of(e, at);
+            const size_t last = tgi_loops_end_of(e->loops, at);
             emit_loop(e, at, last);
             at = last;
         } else if (step->kind == TGI_STEP_SWITCH) {
-            const size_t last = end_of(e, at);
+            const size_t last = tgi_loops_end_of(e->loops, at);
             emit_switch(e, at, last);
             at = last;
         }
@@ -573,7 +562,7 @@ size_t tgi_llvm_tiny_loop(tgi_llvm_entry *n, size_t at)
                  .program = n->k.program,
                  .loops = n->k.program->loops,
                  .b = n->k.b};
-    const size_t end = end_of(&e, at);
+    const size_t end = tgi_loops_end_of(e.loops, at);
     e.tiny = tgi_llvm_tiny_begin(n, at, end);
     if (e.tiny) {
         note_values(&e, at, end);

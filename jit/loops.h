@@ -333,6 +333,18 @@ tgi_loops_kernel_at(const tgi_loops *loops, size_t step)
     return s->kind == TGI_STEP_RUN ? loops->kernels.data[s->number] : NULL;
 }
 
+/* The AGAIN of a LOOP, the END of a SWITCH that stands at `step`. */
+static inline size_t tgi_loops_end_of(const tgi_loops *loops, size_t step)
+{
+    const tgi_loop_step *first = &loops->steps.data[step];
+    const int kind =
+        first->kind == TGI_STEP_LOOP ? TGI_STEP_AGAIN : TGI_STEP_END;
+    while (loops->steps.data[step].kind != kind ||
+           loops->steps.data[step].number != first->number)
+        step++;
+    return step;
+}
+
 /* A walk over all steps that numbers tiny regions, from 1 on. */
 typedef struct tgi_region_walk {
     uint32_t region;   /* of the step, if it is part of one */

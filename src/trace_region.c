@@ -24,19 +24,27 @@ static tgi_ref find_captured(const tg_trace *t, tgi_ref outer)
     return 0;
 }
 
-/* A parameter for node `outer` of the graph around; 0 on failure. */
+/* A parameter that stands for `node` of the graph around; 0 on failure. */
+static tgi_ref add_like(tgi_graph *graph, const tgi_node *node, uint16_t flags)
+{
+    const tgi_op op =
+        node->op == TGI_OP_VARIABLE ? TGI_OP_VARIABLE : TGI_OP_PARAM;
+    tgi_ref ref = tgi_graph_add_param(graph, op, (tg_dtype)node->dtype,
+                                      node->shape, flags);
+    if (ref)
+        tgi_graph_set_name(graph, ref, node->name);
+    return ref;
+}
+
+/* The same for node `outer`, in a trace under way. */
 static tgi_ref add_param(tg_trace *t, tgi_ref outer, bool is_captured)
 {
     const tgi_node *node = tgi_graph_node(t->around->graph, outer);
-    const tgi_op op =
-        node->op == TGI_OP_VARIABLE ? TGI_OP_VARIABLE : TGI_OP_PARAM;
     /* What a loop carries has a type of its own. */
     const uint16_t weak = is_captured ? node->flags & TGI_NODE_WEAK : 0;
-    tgi_ref ref = tgi_graph_add_param(t->graph, op, (tg_dtype)node->dtype,
-                                      node->shape, weak);
+    tgi_ref ref = add_like(t->graph, node, weak);
     if (!ref)
         return 0;
-    tgi_graph_set_name(t->graph, ref, node->name);
     if (!tgi_vec_push(&t->last_write, (tgi_ref)0) ||
         !tgi_vec_push(&t->region_inputs, outer) ||
         (is_captured &&
@@ -267,16 +275,9 @@ static bool complete(tgi_control *c)
     const tgi_graph *around = c->o.t->graph;
     for (size_t g = 0; g < c->graphs.n; g++) {
         tgi_graph *graph = c->graphs.data[g];
-        for (size_t i = graph->params.n; i < c->inputs.n; i++) {
-            const tgi_node *node = tgi_graph_node(around, c->inputs.data[i]);
-            const tgi_op op =
-                node->op == TGI_OP_VARIABLE ? TGI_OP_VARIABLE : TGI_OP_PARAM;
-            tgi_ref ref = tgi_graph_add_param(
-                graph, op, (tg_dtype)node->dtype, node->shape, 0);
-            if (!ref)
+        for (size_t i = graph->params.n; i < c->inputs.n; i++)
+            if (!add_like(graph, tgi_graph_node(around, c->inputs.data[i]), 0))
                 return false;
-            tgi_graph_set_name(graph, ref, node->name);
-        }
     }
     return true;
 }

@@ -392,6 +392,14 @@ static bool takes_input(const tgi_node *node, uint32_t i)
     return node->op != TGI_OP_LOOP || i == 0 || i > attr->n_carried;
 }
 
+static void note_write(tgi_fuse_state *s, int64_t param, uint32_t kernel)
+{
+    if (s->last_writer[param] == kernel + 1)
+        return;
+    s->writer_before[param] = s->last_writer[param];
+    s->last_writer[param] = kernel + 1;
+}
+
 static void note_whole(tgi_fuse_state *s, const tgi_task *task)
 {
     const tgi_node *node = tgi_graph_node(s->graph, task->node);
@@ -403,7 +411,7 @@ static void note_whole(tgi_fuse_state *s, const tgi_task *task)
         if (tgi_graph_node(s->graph, ref)->op == TGI_OP_VARIABLE) {
             param = (int64_t)tgi_fuse_param(s, ref);
             if (tgi_node_writes(node, i))
-                s->last_writer[param] = task->kernel + 1;
+                note_write(s, param, task->kernel);
         }
         s->values[ref].is_read = true;
         if (param >= 0)
@@ -433,7 +441,7 @@ static void note_reads(tgi_fuse_state *s, const tgi_task *task)
     }
     int64_t param = param_written(s, task);
     if (param >= 0)
-        s->last_writer[param] = task->kernel + 1;
+        note_write(s, param, task->kernel);
 }
 
 static tg_status join(tgi_fuse_state *s, uint32_t number, uint32_t task_number,
@@ -540,13 +548,18 @@ static tg_status cut(tgi_fuse_state *s, const tgi_task *task)
     return TG_OK;
 }
 
+static bool is_between(uint32_t writer, uint32_t since, uint32_t kernel)
+{
+    return writer > since && writer - 1 < kernel;
+}
+
 /* True if a variable was written before `kernel`, since it got the contents
-   that are wanted. */
+   that are wanted; the last one to do so may be that kernel itself. */
 static bool is_overwritten(const tgi_fuse_state *s, int64_t param,
                            uint32_t since, uint32_t kernel)
 {
-    return param >= 0 && s->last_writer[param] > since &&
-           s->last_writer[param] - 1 < kernel;
+    return param >= 0 && (is_between(s->last_writer[param], since, kernel) ||
+                          is_between(s->writer_before[param], since, kernel));
 }
 
 static bool writes_param(const tgi_fuse_state *s, const tgi_node *node,

@@ -439,6 +439,8 @@ static uint32_t build_computed(tgi_builder *b, const tgi_task *task,
                                    .node = entry->node},
                         0);
     }
+    case TGI_OP_UNSET: /* zeros are as good as anything */
+        return add_constant(b, node->dtype, 0, entry->node);
     case TGI_OP_GATHER:
         return build_gather(b, task, entry, node);
     case TGI_OP_RANDOM_BITS:

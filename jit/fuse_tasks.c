@@ -523,6 +523,9 @@ static tg_status add_initial(tgi_fuse_state *s, tgi_ref loop, uint32_t k)
         return tg_error_last()->status;
     if (k == 0)
         s->values[loop].buffer = buffer;
+    /* What the loop sets itself need not be there before. */
+    if (tgi_graph_node(s->graph, ref)->op == TGI_OP_UNSET)
+        return TG_OK;
     /* What nobody else uses is computed right there. */
     if (value->how == TGI_FUSE_STORED && !value->buffer &&
         value->owner == loop) {

@@ -282,6 +282,7 @@ static tgi_fuse_how decide(const tgi_fuse_state *s, tgi_ref ref)
         return TGI_FUSE_STORED;
     case TGI_OP_IOTA:
     case TGI_OP_EXTENT:
+    case TGI_OP_UNSET:
         return value->must_store || value->wants_memory ? TGI_FUSE_STORED
                                                         : TGI_FUSE_INLINE;
     default:

@@ -135,6 +135,9 @@ static LLVMValueRef take(const emitter *e, uint32_t buffer, size_t first,
         is_known = known[first + i].value != NULL;
     if (is_known)
         return tgi_llvm_tiny_gather(e->tiny, known + first, lanes);
+    /* What is not in memory and was never set is nothing anybody looks at. */
+    if (e->loops->buffers.data[buffer].place == TGI_PLACE_VALUES)
+        return LLVMConstNull(type_of(e, buffer, lanes));
     LLVMValueRef value = LLVMBuildLoad2(e->b, type_of(e, buffer, lanes),
                                         address_of(e, buffer, first), "");
     LLVMSetAlignment(

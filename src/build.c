@@ -238,3 +238,11 @@ tgi_ref tgi_build_extent(tgi_builder *b, tgi_dim dim)
                           tgi_shape_intern(b->graph->dims, 0, NULL), NULL, 0,
                           &attr, sizeof(attr));
 }
+
+tgi_ref tgi_build_unset(tgi_builder *b, tg_dtype dtype, int rank,
+                        const tgi_dim *dims)
+{
+    return tgi_build_node(b, TGI_OP_UNSET, dtype,
+                          tgi_shape_intern(b->graph->dims, rank, dims), NULL,
+                          0, NULL, 0);
+}

@@ -54,6 +54,9 @@ tgi_ref tgi_build_constant(tgi_builder *b, tg_dtype dtype, int rank,
 tgi_ref tgi_build_iota(tgi_builder *b, tg_dtype dtype, int rank,
                        const int64_t *dims, int axis);
 tgi_ref tgi_build_extent(tgi_builder *b, tgi_dim dim);
+/* What a loop begins with that sets all of it. */
+tgi_ref tgi_build_unset(tgi_builder *b, tg_dtype dtype, int rank,
+                        const tgi_dim *dims);
 
 /* -- Shapes; user extents may be symbolic ---------------------------------- */
 

@@ -207,6 +207,11 @@ static void write_other(const writer *w, tgi_ref ref, const tgi_node *node)
             out, "tg_scalar(TG_I64, INT64_C(%lld))",
             (long long)tgi_dim_value(index_of(node), w->values));
         break;
+    case TGI_OP_UNSET: /* zeros will do */
+        tgi_strbuf_addf(out, "tg_broadcast(tg_scalar(%s, 0), ", dtype);
+        write_traced_shape(w, ref);
+        tgi_strbuf_add(out, ")");
+        break;
     case TGI_OP_CAST:
         tgi_strbuf_addf(out, "tg_cast(v%u, %s)", node->inputs[0], dtype);
         break;

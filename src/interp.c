@@ -57,17 +57,18 @@ static tg_status instance_init(tgi_instance *instance, const int64_t *symbols)
     return tgi_graph_run_checks(graph, instance->extents);
 }
 
-static uint64_t hash_of(const tgi_graph *graph, const int64_t *symbols)
+static uint64_t hash_of(const tgi_graph *graph, const int64_t *symbols,
+                        int64_t n_carried)
 {
     size_t n = tgi_dims_n_symbols(graph->dims);
-    uint64_t hash = tgi_hash(&graph, sizeof(graph), 0);
+    uint64_t hash = tgi_hash(&graph, sizeof(graph), (uint64_t)n_carried);
     return n ? tgi_hash(symbols, n * sizeof(*symbols), hash) : hash;
 }
 
 static bool is_for(const tgi_instance *instance, const tgi_graph *graph,
-                   const int64_t *symbols)
+                   const int64_t *symbols, int64_t n_carried)
 {
-    if (instance->graph != graph)
+    if (instance->graph != graph || instance->n_carried != n_carried)
         return false;
     size_t n = tgi_dims_n_symbols(graph->dims);
     for (size_t i = 0; i < n; i++)
@@ -77,14 +78,15 @@ static bool is_for(const tgi_instance *instance, const tgi_graph *graph,
 }
 
 tgi_instance *tgi_instances_get(tgi_instances *instances,
-                                const tgi_graph *graph,
-                                const int64_t *symbols)
+                                const tgi_graph *graph, const int64_t *symbols,
+                                int64_t n_carried)
 {
-    uint64_t hash = hash_of(graph, symbols);
+    uint64_t hash = hash_of(graph, symbols, n_carried);
     size_t probe = 0;
     uint32_t position;
     while ((position = tgi_index_next(&instances->index, hash, &probe)))
-        if (is_for(instances->all.data[position - 1], graph, symbols))
+        if (is_for(instances->all.data[position - 1], graph, symbols,
+                   n_carried))
             return instances->all.data[position - 1];
 
     tgi_instance *instance = tgi_alloc_zero(sizeof(*instance));
@@ -93,6 +95,7 @@ tgi_instance *tgi_instances_get(tgi_instances *instances,
         return NULL;
     }
     instance->graph = tgi_graph_retain(graph);
+    instance->n_carried = n_carried;
     if (instance_init(instance, symbols) != TG_OK) {
         instance_destroy(instance);
         return NULL;
@@ -140,7 +143,7 @@ static tg_status prepare(tgi_interp *interp, const tgi_graph *graph,
                          const int64_t *symbols, uint64_t memory_limit)
 {
     tgi_instances *instances = &interp->instances;
-    if (!tgi_instances_get(instances, graph, symbols))
+    if (!tgi_instances_get(instances, graph, symbols, 0))
         return tg_error_last()->status;
     /* The list grows while callees are found. */
     for (size_t i = 0; i < instances->all.n; i++)
@@ -239,14 +242,14 @@ static void finish(const tgi_instance *instance)
         const tgi_interp_result *result = &instance->results.data[i];
         if (result->copy)
             tgi_view_copy_dense(&instance->values[result->ref].view,
-                       buffers[result->copy].data);
+                                buffers[result->copy].data);
     }
     for (size_t i = 0; i < instance->results.n; i++) {
         const tgi_interp_result *result = &instance->results.data[i];
         tgi_view view = instance->values[result->ref].view;
         if (result->copy)
             view = tgi_view_dense_like(&view, buffers[result->copy].data);
-        if (instance->results_data[i])
+        if (instance->results_data[i] && !result->is_there)
             tgi_view_copy_dense(&view, instance->results_data[i]);
     }
 }

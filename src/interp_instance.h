@@ -73,6 +73,7 @@ typedef struct tgi_interp_lent {
 typedef struct tgi_interp_result {
     tgi_ref ref;
     uint32_t copy; /* a buffer to copy to before any result is written, or 0 */
+    bool is_there; /* it lies where it is to go */
 } tgi_interp_result;
 
 struct tgi_instance {
@@ -80,6 +81,9 @@ struct tgi_instance {
     tgi_arena arena;  /* of the arrays below that are not vectors */
     const int64_t *symbols;
     const int64_t *extents; /* values of expressions */
+    /* Of the body of a loop: result k goes to where parameter k + 1 lies, for
+       so many of them. */
+    int64_t n_carried;
 
     tgi_interp_value *values; /* by ref */
     TGI_VEC(tgi_buffer) buffers; /* buffer 0 is none */
@@ -99,18 +103,19 @@ struct tgi_instance {
    nodes own. */
 typedef struct tgi_instances {
     TGI_VEC(tgi_instance *) all;
-    tgi_index index; /* by graph and symbols */
+    tgi_index index; /* by graph, symbols and what is carried */
 } tgi_instances;
 
 /*
- * The instance of `graph` for `symbols`: an old one, or a new one at the end
- * whose extents are known and checked but that is not prepared. NULL on
- * failure (recorded). Calls may share an instance, since no graph calls
- * itself and so none is ever active twice.
+ * The instance of `graph` for `symbols`, as the body of a loop that carries so
+ * many values (0: as anything else): an old one, or a new one at the end whose
+ * extents are known and checked but that is not prepared. NULL on failure
+ * (recorded). Calls may share an instance, since no graph calls itself and so
+ * none is ever active twice.
  */
 tgi_instance *tgi_instances_get(tgi_instances *instances,
-                                const tgi_graph *graph,
-                                const int64_t *symbols);
+                                const tgi_graph *graph, const int64_t *symbols,
+                                int64_t n_carried);
 void tgi_instances_deinit(tgi_instances *instances);
 
 /*

@@ -5,7 +5,8 @@
  *   forward    what each node stands for: a buffer of its own, or a view of
  *              another's; until when each buffer is used
  *   backward   which reads of variables must be copied at their place, since
- *              they are used at or after the next write to the variable
+ *              they are used at or after the next write to the variable;
+ *              and what a loop carries that is changed where it lies
  *   forward    the steps, after all buffers have been placed
  *
  * Views are made against one fixed address, `origin`, until the real one is
@@ -13,11 +14,16 @@
  */
 #include "interp_instance.h"
 
+#include <string.h>
+
 #include "checked.h"
 #include "error.h"
 #include "host.h"
 
 static char origin[TGI_BUFFER_ALIGN];
+
+/* What is unset is this element, seen again and again. */
+static char unset[TGI_BUFFER_ALIGN];
 
 int tgi_instance_dims(const tgi_instance *instance, tgi_ref ref,
                       int64_t *out_dims)
@@ -76,10 +82,14 @@ static tg_status own_buffer(tgi_instance *instance, tgi_ref ref,
    Most share the table of extents, and with it all values. */
 static tgi_instance *find_region(tgi_instance *instance,
                                  tgi_instances *instances,
-                                 const tgi_node *node, const tgi_graph *region)
+                                 const tgi_node *node, size_t number)
 {
+    const tgi_graph *region = tgi_node_regions(node).graphs[number];
+    const tgi_attr_regions *attr = node->attr;
+    const bool is_body = node->op == TGI_OP_LOOP && number == 0;
     if (region->dims == instance->graph->dims)
-        return tgi_instances_get(instances, region, instance->symbols);
+        return tgi_instances_get(instances, region, instance->symbols,
+                                 is_body ? attr->n_carried : 0);
     size_t n = tgi_dims_n_symbols(region->dims);
     int64_t *symbols = tgi_alloc((n + 1) * sizeof(*symbols));
     if (!symbols) {
@@ -91,7 +101,7 @@ static tgi_instance *find_region(tgi_instance *instance,
         tgi_ref argument = node->inputs[symbol.param];
         symbols[i] = instance->values[argument].view.dims[symbol.axis];
     }
-    tgi_instance *found = tgi_instances_get(instances, region, symbols);
+    tgi_instance *found = tgi_instances_get(instances, region, symbols, 0);
     tgi_free(symbols);
     return found;
 }
@@ -135,8 +145,7 @@ static tg_status prepare_region(tgi_instance *instance,
         !call.results_data)
         return tgi_error_memory();
     for (size_t i = 0; i < regions.n; i++)
-        if (!(call.regions[i] = find_region(instance, instances, node,
-                                            regions.graphs[i])))
+        if (!(call.regions[i] = find_region(instance, instances, node, i)))
             return tg_error_last()->status;
 
     TGI_TRY(prepare_copies(instance, ref, node, &call));
@@ -214,6 +223,12 @@ static tg_status prepare_node(tgi_instance *instance, tgi_instances *instances,
                 .home = TGI_HOME_FIXED,
                 .data = ((const tgi_attr_literal *)node->attr)
                             ->literal->data});
+    case TGI_OP_UNSET:
+        TGI_TRY(own_buffer(
+            instance, ref,
+            (tgi_buffer){.home = TGI_HOME_FIXED, .data = unset}));
+        memset(value->view.strides, 0, sizeof(value->view.strides));
+        return TG_OK;
     case TGI_OP_ASSIGN:
         /* Not the variable's buffer, which may change again. */
         *value = values[node->inputs[1]];
@@ -299,17 +314,80 @@ static void find_snapshots(tgi_instance *instance, tgi_ref *next_write)
     }
 }
 
+/* -- What is changed where it lies ----------------------------------------- */
+
+static bool is_update(const tgi_node *node)
+{
+    return node->op == TGI_OP_DYNAMIC_UPDATE || node->op == TGI_OP_SCATTER;
+}
+
+static tgi_buffer *buffer_of(const tgi_instance *instance, tgi_ref ref)
+{
+    return &instance->buffers.data[instance->values[ref].buffer];
+}
+
+/* True if nobody looks at what an update begins with but the update, and that
+   puts nothing of it elsewhere. */
+static bool is_last_look(const tgi_instance *instance, tgi_ref ref,
+                         const tgi_node *node)
+{
+    const tgi_buffer *before = buffer_of(instance, node->inputs[0]);
+    for (uint32_t i = 1; i < node->n_inputs; i++)
+        if (buffer_of(instance, node->inputs[i]) == before)
+            return false;
+    return before->last == ref;
+}
+
+/*
+ * What a loop carries lies, in the body, where its next value goes. If that
+ * is made by nothing but updates, each the last to look at what was before,
+ * then they happen right there.
+ */
+static void find_updates(const tgi_instance *instance, uint32_t k)
+{
+    const tgi_graph *graph = instance->graph;
+    tgi_ref ref = graph->results.data[k];
+    const tgi_node *node = tgi_graph_node(graph, ref);
+    while (is_update(node) && is_last_look(instance, ref, node)) {
+        ref = node->inputs[0];
+        node = tgi_graph_node(graph, ref);
+    }
+    if (node->op != TGI_OP_PARAM || param_of(graph, ref) != k + 1)
+        return;
+    const tgi_ref param = ref;
+    for (ref = graph->results.data[k]; ref != param;
+         ref = tgi_graph_node(graph, ref)->inputs[0]) {
+        buffer_of(instance, ref)->home = TGI_HOME_PARAM;
+        buffer_of(instance, ref)->param = k + 1;
+    }
+}
+
+/* True if result k is what parameter k + 1 has become, or still is. */
+static bool is_there(const tgi_instance *instance, size_t k)
+{
+    const tgi_ref ref = instance->graph->results.data[k];
+    const tgi_node *node = tgi_graph_node(instance->graph, ref);
+    const tgi_buffer *buffer = buffer_of(instance, ref);
+    return (int64_t)k < instance->n_carried &&
+           (node->op == TGI_OP_PARAM || is_update(node)) &&
+           buffer->home == TGI_HOME_PARAM && buffer->param == k + 1;
+}
+
 /*
  * Results may be written to parameters' buffers: those that lie in such a
- * buffer themselves are copied first.
+ * buffer themselves are copied first, unless it is their own.
  */
 static tg_status prepare_results(tgi_instance *instance)
 {
     const tgi_graph *graph = instance->graph;
+    for (uint32_t k = 0; k < instance->n_carried; k++)
+        find_updates(instance, k);
     for (size_t i = 0; i < graph->results.n; i++) {
-        tgi_interp_result result = {.ref = graph->results.data[i]};
+        tgi_interp_result result = {.ref = graph->results.data[i],
+                                    .is_there = is_there(instance, i)};
         const tgi_interp_value *value = &instance->values[result.ref];
-        if (instance->buffers.data[value->buffer].home == TGI_HOME_PARAM) {
+        if (instance->buffers.data[value->buffer].home == TGI_HOME_PARAM &&
+            !result.is_there) {
             tgi_buffer copy = {.bytes = tgi_view_count(&value->view) *
                                         tgi_dtype_bytes(value->view.dtype)};
             result.copy = add_buffer(instance, copy, graph->n_nodes + 1);
@@ -375,6 +453,7 @@ static tgi_step step_of(const tgi_instance *instance, tgi_ref ref)
     case TGI_OP_PARAM:
     case TGI_OP_VARIABLE:
     case TGI_OP_CONSTANT:
+    case TGI_OP_UNSET:
     case TGI_OP_RESULT:
         break;
     case TGI_OP_BROADCAST:

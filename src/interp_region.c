@@ -77,8 +77,10 @@ static void begin_loop(tgi_instance *instance, const tgi_node *node,
             continue;
         }
         call->params_data[i] = call->results_data[i - 1];
-        tgi_view_copy_dense(input_view(instance, node, i),
-                            call->params_data[i]);
+        if (tgi_graph_node(instance->graph, node->inputs[i])->op !=
+            TGI_OP_UNSET)
+            tgi_view_copy_dense(input_view(instance, node, i),
+                                call->params_data[i]);
     }
 }
 

@@ -19,6 +19,14 @@ typedef struct tgi_kernel_args {
 /* Fails only for ops that MAY_FAIL; then nothing of `out` counts. */
 typedef tg_status tgi_kernel(const tgi_kernel_args *args);
 
+/* What an update begins with: all there is before, unless it is there already:
+   `out` may be where the first input of an update or scatter lies. */
+static inline void tgi_kernel_begin_update(const tgi_kernel_args *args)
+{
+    if (args->out.data != args->in[0].data)
+        tgi_view_copy(&args->out, &args->in[0]);
+}
+
 /*
  * The kernel of a node (its dtypes are final), NULL if it has none: leaves
  * but IOTA and EXTENT, views, state, effects and regions.

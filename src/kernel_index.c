@@ -92,7 +92,7 @@ static tg_status dynamic_update(const tgi_kernel_args *args)
 {
     const tgi_attr_index *attr = args->node->attr;
     const tgi_view *update = &args->in[1];
-    tgi_view_copy(&args->out, &args->in[0]);
+    tgi_kernel_begin_update(args);
     tgi_view part = dynamic_part(&args->out, attr->index, &args->in[2],
                                  update->dims);
     tgi_view_copy(&part, update);

@@ -54,7 +54,7 @@ static tg_status run_scatter(const tgi_kernel_args *args)
         s.add = tgi_kernel_elementwise(TGI_OP_ADD, dtype, dtype);
     if (attr->range == TG_SCATTER_CHECK)
         TGI_TRY(tgi_indices_check(args->node, indices, s.extent));
-    tgi_view_copy(out, &args->in[0]);
+    tgi_kernel_begin_update(args);
     tgi_view places =
         tgi_view_only_axes(updates, attr->axis, indices->rank);
     tgi_walk_views(2, (const tgi_view *[]){&places, indices}, put_slices, &s);

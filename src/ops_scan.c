@@ -122,7 +122,7 @@ static void run_body(tg_trace *t, const tg_value *in, void *user)
 
 /* -- What is stacked ------------------------------------------------------- */
 
-/* Zeros in the graph around, for so many of `y`. */
+/* Room in the graph around, for so many of `y`: every step sets its part. */
 static tgi_ref add_stack(scan *s, const tgi_graph *body, tgi_ref y)
 {
     tgi_builder *b = &s->c.o.b;
@@ -133,9 +133,7 @@ static tgi_ref add_stack(scan *s, const tgi_graph *body, tgi_ref y)
         return tgi_build_fail(b, TG_ERROR_SHAPE, NULL, 0,
                               "what is stacked has no room for one more axis");
     memcpy(dims + 1, shape->dims, (size_t)shape->rank * sizeof(*dims));
-    tgi_ref zero = tgi_build_number(b, (tg_dtype)node->dtype, TG_I64,
-                                    (tgi_number){TGI_INT, {.i = 0}});
-    return zero ? tgi_build_broadcast(b, zero, shape->rank + 1, dims) : 0;
+    return tgi_build_unset(b, (tg_dtype)node->dtype, shape->rank + 1, dims);
 }
 
 /* Result i of the body goes to its place in what is stacked. */

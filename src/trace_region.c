@@ -60,7 +60,7 @@ static tgi_ref add_param(tg_trace *t, tgi_ref outer, bool is_captured)
 static bool is_leaf(const tgi_node *node)
 {
     return node->op == TGI_OP_CONSTANT || node->op == TGI_OP_IOTA ||
-           node->op == TGI_OP_EXTENT;
+           node->op == TGI_OP_EXTENT || node->op == TGI_OP_UNSET;
 }
 
 /* The same leaf, or a broadcast of one, in another graph; 0: it is neither,

@@ -286,7 +286,8 @@ static bool check_start(const tgi_verifier *v, uint32_t i)
            tgi_verify_fail(v, "the start is no integer scalar");
 }
 
-/* Shape `part` is `whole`, or less of it along one axis. */
+/* Shape `part` is `whole`, or less of it along one axis. Where no run gets,
+   something may be taken of nothing: in the body of a loop along it. */
 static bool check_part(const tgi_verifier *v, const tgi_shape *whole,
                        const tgi_shape *part, int64_t axis)
 {
@@ -296,7 +297,8 @@ static bool check_part(const tgi_verifier *v, const tgi_shape *whole,
         tgi_dim of_part = part->dims[i], of_whole = whole->dims[i];
         if (i != axis ? !tgi_verify_may_equal(of_part, of_whole)
                       : tgi_dim_is_known(of_part) &&
-                            tgi_dim_is_known(of_whole) && of_part > of_whole)
+                            tgi_dim_is_known(of_whole) && of_whole != 0 &&
+                            of_part > of_whole)
             return tgi_verify_fail(v, "axis %d does not fit", i);
     }
     return true;

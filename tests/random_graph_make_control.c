@@ -423,3 +423,25 @@ void rg_make_loop(rg_maker *m, tgi_op op)
     else
         make_for(m, &r, choice / 2);
 }
+
+static void take_slice(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, in[0]);
+}
+
+/* What a loop stacks up is unset at first: a value, taken apart and put
+   together again. */
+void rg_make_unset(rg_maker *m, tgi_op op)
+{
+    (void)op;
+    rg_operand x = rg_pick_ranked(m);
+    if (!m->program->has_control || x.type.dims[0] > m->trips)
+        return;
+    rg_type type = x.type;
+    type.is_weak = false;
+    tg_value stacked = {0, 0};
+    if (m->session)
+        tg_map_at(take_slice, NULL, &x.operand, 1, &stacked, 1, TG_HERE);
+    rg_keep(m, type, stacked);
+}

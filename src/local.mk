@@ -80,6 +80,15 @@ libtgjit_core_la_SOURCES += \
 libtgjit_core_la_SOURCES += \
 	src/format.c \
 	src/format.h \
+	src/gradient_binary.c \
+	src/gradient_index.c \
+	src/gradient_matmul.c \
+	src/gradient_reduce.c \
+	src/gradient_rule.h \
+	src/gradient_rules.c \
+	src/gradient_shape.c \
+	src/gradient_unary.c \
+	src/gradient_words.h \
 	src/host.c \
 	src/host.h \
 	src/interp.c \

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gradient.h - derivatives of what a callback computes, as more operations of
+ * the same callback: they are fused, compiled and differentiated again like
+ * all others.
+ *
+ *     tg_value loss = ...;
+ *     tg_variable *wrt[] = {m->w, m->b};
+ *     tg_value g[2];
+ *     tg_gradients(loss, wrt, 2, g);
+ *     tg_assign_sub(m->w, tg_mul(g[0], 0.1));
+ *
+ * A source is a value of the current trace, a variable (all reads of it in
+ * this trace count), or a bundle, which stands for all of its variables in
+ * their order. A target that is no scalar stands for the sum of its elements.
+ *
+ * Where a target does not depend on a source there is no gradient: its value
+ * is invalid (tg_is_valid is false), and tg_gradient_reason says why; or it
+ * is zeros, if that is asked for. Integers have no gradients; assignments and
+ * tg_stop_gradient let none through.
+ */
+#ifndef TGJIT_GRADIENT_H
+#define TGJIT_GRADIENT_H
+
+#include "function.h"
+#include "host.h"
+#include "value.h"
+
+TG_BEGIN_DECLS
+
+typedef enum tg_unconnected {
+    TG_UNCONNECTED_NONE = 0, /* an invalid value */
+    TG_UNCONNECTED_ZEROS = 1
+} tg_unconnected;
+
+/*
+ * Gradients of all targets together. Seed i is the gradient of target i, of
+ * its type; seeds NULL: ones. Writes one value for each source (for a bundle
+ * one for each of its variables).
+ */
+TG_API void tg_gradients_with_at(const tg_operand *targets, size_t n_targets,
+                                 const tg_operand *seeds,
+                                 tg_unconnected unconnected,
+                                 const tg_operand *sources, size_t n_sources,
+                                 tg_value *out_gradients, tg_site site);
+
+/* Of one target, by arrays of variables or values. */
+TG_API void tg_gradients_of_variables_at(tg_operand target,
+                                         tg_variable *const *sources,
+                                         size_t n_sources,
+                                         tg_value *out_gradients,
+                                         tg_site site);
+TG_API void tg_gradients_of_values_at(tg_operand target,
+                                      const tg_value *sources,
+                                      size_t n_sources,
+                                      tg_value *out_gradients, tg_site site);
+TG_API void tg_gradients_of_operands_at(tg_operand target,
+                                        const tg_operand *sources,
+                                        size_t n_sources,
+                                        tg_value *out_gradients,
+                                        tg_site site);
+
+/* The gradient with respect to one source. */
+TG_API tg_value tg_gradient_at(tg_operand target, tg_operand source,
+                               tg_site site);
+
+/* Why a gradient is invalid, with the place that is to blame; "" if it is
+   valid. Good until the trace ends. */
+TG_API const char *tg_gradient_reason(tg_value gradient);
+
+/* The value itself, but for gradients: these do not pass. */
+TG_API tg_value tg_stop_gradient_at(tg_operand x, tg_site site);
+
+/* -- Other derivatives ----------------------------------------------------- */
+
+/*
+ * How `target` changes if `source` changes in `direction`, which has its
+ * type: the Jacobian times a vector. Has the type of the target.
+ */
+TG_API tg_value tg_jvp_at(tg_operand target, tg_operand source,
+                          tg_operand direction, tg_site site);
+
+/* All derivatives: the axes of the target, then those of the source. */
+TG_API tg_value tg_jacobian_at(tg_operand target, tg_operand source,
+                               tg_site site);
+
+/* The second derivatives of a target (of its sum) times a vector of the type
+   of the source. */
+TG_API tg_value tg_hessian_vector_at(tg_operand target, tg_operand source,
+                                     tg_operand vector, tg_site site);
+
+/* -- Gradients of one's own ------------------------------------------------ */
+
+/*
+ * What `forward` returns for `args`, with `backward` for its gradient: that
+ * one gets the arguments, the results, and the gradient of each result (zeros
+ * where there is none), in this order, and returns one value for each
+ * argument, of its type. Both get `user`, as long as functions that are traced
+ * with it can be called from other traces. `forward` sees nothing of the
+ * callback around it but its arguments and variables; to the latter no
+ * gradient passes.
+ */
+TG_API void tg_custom_gradient_at(tg_callback *forward, tg_callback *backward,
+                                  void *user, const tg_operand *args,
+                                  size_t n_args, tg_value *out_results,
+                                  size_t n_results, tg_site site);
+
+/* tg_host_call with such a gradient; without one none passes. */
+TG_API void tg_host_call_with_gradient_at(
+    tg_trace *t, tg_host_function *function, tg_callback *backward, void *user,
+    const tg_operand *inputs, size_t n_inputs, const tg_host_spec *specs,
+    tg_value *out_results, size_t n_results, tg_site site);
+
+/*
+ * What `body` returns for `args`. Gradients compute what is inside once more
+ * instead of keeping it: less memory for more time. Has no effects inside.
+ */
+TG_API void tg_checkpoint_at(tg_callback *body, void *user,
+                             const tg_operand *args, size_t n_args,
+                             tg_value *out_results, size_t n_results,
+                             tg_site site);
+
+TG_END_DECLS
+
+#ifndef __cplusplus
+
+/* tg_gradients(loss, sources, n, g): sources is an array of variables, values
+   or operands. */
+#define tg_gradients(target, sources, n_sources, out_gradients) \
+    _Generic((sources), \
+        tg_variable **: tg_gradients_of_variables_at, \
+        tg_variable *const *: tg_gradients_of_variables_at, \
+        tg_value *: tg_gradients_of_values_at, \
+        const tg_value *: tg_gradients_of_values_at, \
+        tg_operand *: tg_gradients_of_operands_at, \
+        const tg_operand *: tg_gradients_of_operands_at)( \
+        TG_IN(target), sources, n_sources, out_gradients, TG_HERE)
+/* tg_gradients_with(TG_ARGS(y), NULL, TG_UNCONNECTED_ZEROS, TG_ARGS(x), g) */
+#define tg_gradients_with(...) tg_gradients_with_at(__VA_ARGS__, TG_HERE)
+#define tg_gradient(target, source) \
+    tg_gradient_at(TG_IN(target), TG_IN(source), TG_HERE)
+#define tg_stop_gradient(x) tg_stop_gradient_at(TG_IN(x), TG_HERE)
+#define tg_jvp(target, source, direction) \
+    tg_jvp_at(TG_IN(target), TG_IN(source), TG_IN(direction), TG_HERE)
+#define tg_jacobian(target, source) \
+    tg_jacobian_at(TG_IN(target), TG_IN(source), TG_HERE)
+#define tg_hessian_vector(target, source, vector) \
+    tg_hessian_vector_at(TG_IN(target), TG_IN(source), TG_IN(vector), TG_HERE)
+/* tg_custom_gradient(f, df, user, TG_ARGS(x), &y, 1) and so on. */
+#define tg_custom_gradient(forward, backward, user, ...) \
+    tg_custom_gradient_at(forward, backward, user, __VA_ARGS__, TG_HERE)
+#define tg_host_call_with_gradient(t, function, backward, user, ...) \
+    tg_host_call_with_gradient_at(t, function, backward, user, __VA_ARGS__, \
+                                  TG_HERE)
+#define tg_checkpoint(body, user, ...) \
+    tg_checkpoint_at(body, user, __VA_ARGS__, TG_HERE)
+
+#else /* __cplusplus */
+
+inline void tg_gradients(tg_in target, tg_variable *const *sources,
+                         size_t n_sources, tg_value *out_gradients,
+                         tg_site site = TG_HERE)
+{
+    tg_gradients_of_variables_at(target, sources, n_sources, out_gradients,
+                                 site);
+}
+inline void tg_gradients(tg_in target, const tg_value *sources,
+                         size_t n_sources, tg_value *out_gradients,
+                         tg_site site = TG_HERE)
+{
+    tg_gradients_of_values_at(target, sources, n_sources, out_gradients, site);
+}
+inline void tg_gradients_with(tg_ins targets, const tg_operand *seeds,
+                              tg_unconnected unconnected, tg_ins sources,
+                              tg_value *out_gradients, tg_site site = TG_HERE)
+{
+    tg_gradients_with_at(targets.begin(), targets.size(), seeds, unconnected,
+                         sources.begin(), sources.size(), out_gradients, site);
+}
+inline tg_value tg_gradient(tg_in target, tg_in source, tg_site site = TG_HERE)
+{
+    return tg_gradient_at(target, source, site);
+}
+inline tg_value tg_stop_gradient(tg_in x, tg_site site = TG_HERE)
+{
+    return tg_stop_gradient_at(x, site);
+}
+inline tg_value tg_jvp(tg_in target, tg_in source, tg_in direction,
+                       tg_site site = TG_HERE)
+{
+    return tg_jvp_at(target, source, direction, site);
+}
+inline tg_value tg_jacobian(tg_in target, tg_in source, tg_site site = TG_HERE)
+{
+    return tg_jacobian_at(target, source, site);
+}
+inline tg_value tg_hessian_vector(tg_in target, tg_in source, tg_in vector,
+                                  tg_site site = TG_HERE)
+{
+    return tg_hessian_vector_at(target, source, vector, site);
+}
+inline void tg_custom_gradient(tg_callback *forward, tg_callback *backward,
+                               void *user, tg_ins args, tg_value *out_results,
+                               size_t n_results, tg_site site = TG_HERE)
+{
+    tg_custom_gradient_at(forward, backward, user, args.begin(), args.size(),
+                          out_results, n_results, site);
+}
+inline void tg_host_call_with_gradient(
+    tg_trace *t, tg_host_function *function, tg_callback *backward, void *user,
+    tg_ins inputs, const tg_host_spec *specs, tg_value *out_results,
+    size_t n_results, tg_site site = TG_HERE)
+{
+    tg_host_call_with_gradient_at(t, function, backward, user, inputs.begin(),
+                                  inputs.size(), specs, out_results, n_results,
+                                  site);
+}
+inline void tg_checkpoint(tg_callback *body, void *user, tg_ins args,
+                          tg_value *out_results, size_t n_results,
+                          tg_site site = TG_HERE)
+{
+    tg_checkpoint_at(body, user, args.begin(), args.size(), out_results,
+                     n_results, site);
+}
+
+#endif /* __cplusplus */
+
+#endif /* TGJIT_GRADIENT_H */

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gradient_words.h - the words gradient rules are written in, so that a rule
+ * reads as the formula it is. Included by the files of rules and their table
+ * alone.
+ *
+ *     RULE(mul) { return PART(0, MUL(G, B)) && PART(1, MUL(G, A)); }
+ *
+ * G is the gradient of the node's value and Y that value; A, B and C are its
+ * inputs, X the only one. PART gives an input its part, which is built, and
+ * its operands kept, only if somebody wants it.
+ *
+ * The operands of a word are elements of an array, which compilers evaluate
+ * from left to right: nodes come in one order, whoever compiled the library.
+ *
+ * ADD and SUB never contract: whether a gradient is a product or a sum of
+ * products depends on what was known of extents while tracing, and bits must
+ * not. A rule says FMA where it means it.
+ */
+#ifndef TGI_GRADIENT_WORDS_H
+#define TGI_GRADIENT_WORDS_H
+
+#include "gradient_rule.h"
+
+/* -- Rules ----------------------------------------------------------------- */
+
+/* One for each row that says SMOOTH or KINKED. */
+#define DECLARE_SMOOTH(name) tgi_gradient_rule tgi_gradient_##name;
+#define DECLARE_KINKED(name) DECLARE_SMOOTH(name)
+#define DECLARE_ZERO(name)
+#define DECLARE_NONE(name)
+#define OP(ID, name, cls, arity, types, result, gradient, ...) \
+    DECLARE_##gradient(name)
+#include "op.def"
+#undef OP
+
+#define RULE(name) bool tgi_gradient_##name(tgi_rule *rule)
+#define PART(i, part) \
+    (!tgi_rule_wants(rule, i) || tgi_rule_add(rule, i, part))
+
+/* -- Values ---------------------------------------------------------------- */
+
+#define G (rule->gradient)
+#define Y tgi_rule_value(rule)
+#define A tgi_rule_input(rule, 0)
+#define B tgi_rule_input(rule, 1)
+#define C tgi_rule_input(rule, 2)
+#define X A
+#define K(number) tgi_rule_number(rule, number)
+
+/* -- Operations ------------------------------------------------------------ */
+
+#define WORD(OP, n, ...) \
+    tgi_build_elementwise(rule->b, TGI_OP_##OP, (tgi_ref[]){__VA_ARGS__}, n)
+
+#define NEG(a) WORD(NEG, 1, a)
+#define SIGN(a) WORD(SIGN, 1, a)
+#define SQRT(a) WORD(SQRT, 1, a)
+#define RSQRT(a) WORD(RSQRT, 1, a)
+#define EXP(a) WORD(EXP, 1, a)
+#define LOG(a) WORD(LOG, 1, a)
+#define SIN(a) WORD(SIN, 1, a)
+#define COS(a) WORD(COS, 1, a)
+#define SINH(a) WORD(SINH, 1, a)
+#define COSH(a) WORD(COSH, 1, a)
+#define ERFC(a) WORD(ERFC, 1, a)
+#define SIGMOID(a) WORD(SIGMOID, 1, a)
+#define ADD(a, b) tgi_rule_plain(rule, TGI_OP_ADD, (tgi_ref[]){a, b})
+#define SUB(a, b) tgi_rule_plain(rule, TGI_OP_SUB, (tgi_ref[]){a, b})
+#define MUL(a, b) WORD(MUL, 2, a, b)
+#define DIV(a, b) WORD(DIV, 2, a, b)
+#define MIN(a, b) WORD(MIN, 2, a, b)
+#define MAX(a, b) WORD(MAX, 2, a, b)
+#define POW(a, b) WORD(POW, 2, a, b)
+#define HYPOT(a, b) WORD(HYPOT, 2, a, b)
+#define AND(a, b) WORD(AND, 2, a, b)
+#define OR(a, b) WORD(OR, 2, a, b)
+#define EQ(a, b) WORD(EQ, 2, a, b)
+#define NE(a, b) WORD(NE, 2, a, b)
+#define LT(a, b) WORD(LT, 2, a, b)
+#define LE(a, b) WORD(LE, 2, a, b)
+#define FMA(a, b, c) WORD(FMA, 3, a, b, c)
+#define SELECT(a, b, c) WORD(SELECT, 3, a, b, c)
+
+/* ADD or SUB without contraction. */
+static inline tgi_ref tgi_rule_plain(tgi_rule *rule, tgi_op op,
+                                     const tgi_ref *in)
+{
+    tgi_builder *b = rule->b;
+    const bool no_contraction = b->no_contraction;
+    b->no_contraction = true;
+    tgi_ref result = tgi_build_elementwise(b, op, in, 2);
+    b->no_contraction = no_contraction;
+    return result;
+}
+
+/* -- Shapes ---------------------------------------------------------------- */
+
+static inline const tgi_node *tgi_rule_node(const tgi_rule *rule, uint32_t i)
+{
+    return tgi_graph_node(rule->graph, rule->node->inputs[i]);
+}
+
+static inline const tgi_shape *tgi_rule_shape(const tgi_rule *rule, uint32_t i)
+{
+    return tgi_graph_shape(rule->graph, rule->node->inputs[i]);
+}
+
+/*
+ * Views and copies of another shape. Unlike the builders they record no
+ * conditions: those of the node that a rule is for are enough. `shape` 0
+ * stands for a failure that is recorded.
+ */
+tgi_ref tgi_rule_reshape(tgi_rule *rule, tgi_ref x, tgi_shape_ref shape);
+tgi_ref tgi_rule_broadcast(tgi_rule *rule, tgi_ref x, tgi_shape_ref shape);
+tgi_ref tgi_rule_slice(tgi_rule *rule, tgi_ref x, const tgi_attr_slice *attr,
+                       tgi_shape_ref shape);
+tgi_ref tgi_rule_pad(tgi_rule *rule, tgi_ref x, tgi_ref value,
+                     const tgi_attr_pad *attr, tgi_shape_ref shape);
+
+/* The shape of these extents, any of which may be TGI_DIM_NONE: then 0. */
+tgi_shape_ref tgi_rule_shape_of(tgi_rule *rule, int rank, const tgi_dim *dims);
+
+/* A reduction with this mask. */
+tgi_ref tgi_rule_reduce(tgi_rule *rule, tgi_op op, tgi_ref x, uint64_t mask);
+
+/*
+ * Summed back to the shape of input i, which was broadcast to that of x. The
+ * last `n_equal` axes were not: they are the same, if by other names.
+ */
+tgi_ref tgi_rule_summed(tgi_rule *rule, tgi_ref x, uint32_t i, int n_equal);
+
+#endif /* TGI_GRADIENT_WORDS_H */

@@ -124,20 +124,25 @@ RULE(scatter)
     const int axis = (int)attr->axis;
     const bool adds = attr->mode == TG_SCATTER_ADD;
     tgi_builder *b = rule->b;
-    if (tgi_rule_wants(rule, 0)) {
-        tgi_ref rest =
-            adds ? G
-                 : tgi_build_scatter(b, G, B, tgi_rule_zeros(rule, 2), axis,
-                                     TG_SCATTER_SET, TG_SCATTER_DROP);
+    if (adds && !PART(0, G))
+        return false;
+    if (adds && !tgi_rule_wants(rule, 2))
+        return true;
+    tgi_ref indices = B;
+    if (!adds && tgi_rule_wants(rule, 0)) {
+        tgi_ref zeros = tgi_rule_zeros(rule, 2);
+        tgi_ref rest = tgi_build_scatter(b, G, indices, zeros, axis,
+                                         TG_SCATTER_SET, TG_SCATTER_DROP);
         if (!tgi_rule_add(rule, 0, rest))
             return false;
     }
     if (!tgi_rule_wants(rule, 2))
         return true;
-    tgi_ref indices = B;
     tgi_ref taken = tgi_build_gather(b, G, indices, axis, TG_GATHER_ZERO);
-    if (!adds)
-        taken = SELECT(is_last(rule, indices, axis), taken, K(0));
+    if (!adds) {
+        tgi_ref counts = is_last(rule, indices, axis);
+        taken = SELECT(counts, taken, K(0));
+    }
     return tgi_rule_add(
         rule, 2, tgi_rule_reshape(rule, taken, tgi_rule_node(rule, 2)->shape));
 }

@@ -10,8 +10,8 @@
  * inputs, X the only one. PART gives an input its part, which is built, and
  * its operands kept, only if somebody wants it.
  *
- * The operands of a word are elements of an array, which compilers evaluate
- * from left to right: nodes come in one order, whoever compiled the library.
+ * The operands of a word are evaluated from left to right, which C leaves
+ * open: nodes come in one order, whoever compiled the library.
  *
  * ADD and SUB never contract: whether a gradient is a product or a sum of
  * products depends on what was known of extents while tracing, and bits must
@@ -50,46 +50,66 @@
 
 /* -- Operations ------------------------------------------------------------ */
 
-#define WORD(OP, n, ...) \
-    tgi_build_elementwise(rule->b, TGI_OP_##OP, (tgi_ref[]){__VA_ARGS__}, n)
+#define WORD_1(OP, x) tgi_build_1(rule->b, TGI_OP_##OP, x)
+#define WORD_2(OP, x, y) \
+    IN_ORDER_2(tgi_build_2, TGI_OP_##OP, x, y, TG_NEW_NAME(tgi_x_), \
+               TG_NEW_NAME(tgi_y_))
+#define WORD_3(OP, x, y, z) \
+    IN_ORDER_3(TGI_OP_##OP, x, y, z, TG_NEW_NAME(tgi_x_), \
+               TG_NEW_NAME(tgi_y_), TG_NEW_NAME(tgi_z_))
+#define PLAIN_2(OP, x, y) \
+    IN_ORDER_2(tgi_rule_plain, TGI_OP_##OP, x, y, TG_NEW_NAME(tgi_x_), \
+               TG_NEW_NAME(tgi_y_))
+#define IN_ORDER_2(build, op, x, y, first, second) \
+    __extension__({ \
+        const tgi_ref first = x; \
+        const tgi_ref second = y; \
+        build(rule->b, op, first, second); \
+    })
+#define IN_ORDER_3(op, x, y, z, first, second, third) \
+    __extension__({ \
+        const tgi_ref first = x; \
+        const tgi_ref second = y; \
+        const tgi_ref third = z; \
+        tgi_build_3(rule->b, op, first, second, third); \
+    })
 
-#define NEG(a) WORD(NEG, 1, a)
-#define SIGN(a) WORD(SIGN, 1, a)
-#define SQRT(a) WORD(SQRT, 1, a)
-#define RSQRT(a) WORD(RSQRT, 1, a)
-#define EXP(a) WORD(EXP, 1, a)
-#define LOG(a) WORD(LOG, 1, a)
-#define SIN(a) WORD(SIN, 1, a)
-#define COS(a) WORD(COS, 1, a)
-#define SINH(a) WORD(SINH, 1, a)
-#define COSH(a) WORD(COSH, 1, a)
-#define ERFC(a) WORD(ERFC, 1, a)
-#define SIGMOID(a) WORD(SIGMOID, 1, a)
-#define ADD(a, b) tgi_rule_plain(rule, TGI_OP_ADD, (tgi_ref[]){a, b})
-#define SUB(a, b) tgi_rule_plain(rule, TGI_OP_SUB, (tgi_ref[]){a, b})
-#define MUL(a, b) WORD(MUL, 2, a, b)
-#define DIV(a, b) WORD(DIV, 2, a, b)
-#define MIN(a, b) WORD(MIN, 2, a, b)
-#define MAX(a, b) WORD(MAX, 2, a, b)
-#define POW(a, b) WORD(POW, 2, a, b)
-#define HYPOT(a, b) WORD(HYPOT, 2, a, b)
-#define AND(a, b) WORD(AND, 2, a, b)
-#define OR(a, b) WORD(OR, 2, a, b)
-#define EQ(a, b) WORD(EQ, 2, a, b)
-#define NE(a, b) WORD(NE, 2, a, b)
-#define LT(a, b) WORD(LT, 2, a, b)
-#define LE(a, b) WORD(LE, 2, a, b)
-#define FMA(a, b, c) WORD(FMA, 3, a, b, c)
-#define SELECT(a, b, c) WORD(SELECT, 3, a, b, c)
+#define NEG(a) WORD_1(NEG, a)
+#define SIGN(a) WORD_1(SIGN, a)
+#define SQRT(a) WORD_1(SQRT, a)
+#define RSQRT(a) WORD_1(RSQRT, a)
+#define EXP(a) WORD_1(EXP, a)
+#define LOG(a) WORD_1(LOG, a)
+#define SIN(a) WORD_1(SIN, a)
+#define COS(a) WORD_1(COS, a)
+#define SINH(a) WORD_1(SINH, a)
+#define COSH(a) WORD_1(COSH, a)
+#define ERFC(a) WORD_1(ERFC, a)
+#define SIGMOID(a) WORD_1(SIGMOID, a)
+#define ADD(a, b) PLAIN_2(ADD, a, b)
+#define SUB(a, b) PLAIN_2(SUB, a, b)
+#define MUL(a, b) WORD_2(MUL, a, b)
+#define DIV(a, b) WORD_2(DIV, a, b)
+#define MIN(a, b) WORD_2(MIN, a, b)
+#define MAX(a, b) WORD_2(MAX, a, b)
+#define POW(a, b) WORD_2(POW, a, b)
+#define HYPOT(a, b) WORD_2(HYPOT, a, b)
+#define AND(a, b) WORD_2(AND, a, b)
+#define OR(a, b) WORD_2(OR, a, b)
+#define EQ(a, b) WORD_2(EQ, a, b)
+#define NE(a, b) WORD_2(NE, a, b)
+#define LT(a, b) WORD_2(LT, a, b)
+#define LE(a, b) WORD_2(LE, a, b)
+#define FMA(a, b, c) WORD_3(FMA, a, b, c)
+#define SELECT(a, b, c) WORD_3(SELECT, a, b, c)
 
 /* ADD or SUB without contraction. */
-static inline tgi_ref tgi_rule_plain(tgi_rule *rule, tgi_op op,
-                                     const tgi_ref *in)
+static inline tgi_ref tgi_rule_plain(tgi_builder *b, tgi_op op, tgi_ref x,
+                                     tgi_ref y)
 {
-    tgi_builder *b = rule->b;
     const bool no_contraction = b->no_contraction;
     b->no_contraction = true;
-    tgi_ref result = tgi_build_elementwise(b, op, in, 2);
+    const tgi_ref result = tgi_build_2(b, op, x, y);
     b->no_contraction = no_contraction;
     return result;
 }

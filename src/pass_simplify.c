@@ -193,6 +193,12 @@ static bool repeat(rewriter *w)
     return input_if(w, 0, (tgi_op)w->node.op) && answer(w, w->in[0]);
 }
 
+/* Gradients have been taken: what stops them is of no use any more. */
+static bool stop(rewriter *w)
+{
+    return answer(w, w->in[0]);
+}
+
 static bool unsigned_abs(rewriter *w)
 {
     return answer(w, w->in[0]);
@@ -387,6 +393,7 @@ static const struct rule {
     uint8_t classes;
     bool (*apply)(rewriter *w);
 } rules[] = {
+    {TGI_OP_STOP, ANY, stop},
     {TGI_OP_NEG, NUM, undo},
     {TGI_OP_NOT, BITS, undo},
     {TGI_OP_NOT, BOOL, not_of_comparison},

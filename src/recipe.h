@@ -36,6 +36,11 @@ RECIPE_2_MASK(LE, a, b)
     return LE(a, b);
 }
 
+RECIPE_1(STOP, x)
+{
+    return x;
+}
+
 RECIPE_3_SELECT(SELECT, m, a, b)
 {
     return SELECT(m, a, b);

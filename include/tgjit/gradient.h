@@ -24,7 +24,7 @@
 
 #include "function.h"
 #include "host.h"
-#include "value.h"
+#include "ops.h"
 
 TG_BEGIN_DECLS
 
@@ -67,9 +67,6 @@ TG_API tg_value tg_gradient_at(tg_operand target, tg_operand source,
 /* Why a gradient is invalid, with the place that is to blame; "" if it is
    valid. Good until the trace ends. */
 TG_API const char *tg_gradient_reason(tg_value gradient);
-
-/* The value itself, but for gradients: these do not pass. */
-TG_API tg_value tg_stop_gradient_at(tg_operand x, tg_site site);
 
 /* -- Other derivatives ----------------------------------------------------- */
 
@@ -139,7 +136,6 @@ TG_END_DECLS
 #define tg_gradients_with(...) tg_gradients_with_at(__VA_ARGS__, TG_HERE)
 #define tg_gradient(target, source) \
     tg_gradient_at(TG_IN(target), TG_IN(source), TG_HERE)
-#define tg_stop_gradient(x) tg_stop_gradient_at(TG_IN(x), TG_HERE)
 #define tg_jvp(target, source, direction) \
     tg_jvp_at(TG_IN(target), TG_IN(source), TG_IN(direction), TG_HERE)
 #define tg_jacobian(target, source) \
@@ -180,10 +176,6 @@ inline void tg_gradients_with(tg_ins targets, const tg_operand *seeds,
 inline tg_value tg_gradient(tg_in target, tg_in source, tg_site site = TG_HERE)
 {
     return tg_gradient_at(target, source, site);
-}
-inline tg_value tg_stop_gradient(tg_in x, tg_site site = TG_HERE)
-{
-    return tg_stop_gradient_at(x, site);
 }
 inline tg_value tg_jvp(tg_in target, tg_in source, tg_in direction,
                        tg_site site = TG_HERE)

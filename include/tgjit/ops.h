@@ -62,6 +62,7 @@
     X1(silu)     /* x * sigmoid(x) */ \
     X1(softplus) /* log(1 + exp(x)) */ \
     X1(gelu)     /* x/2 * (1 + erf(x / sqrt(2))) */ \
+    X1(stop_gradient) /* the value itself; gradients do not pass */ \
     X1(not)      /* bool: logical; integers: all bits */ \
     X1(square)   /* x * x */ \
     X2(add)      \

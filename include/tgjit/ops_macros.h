@@ -70,6 +70,7 @@
 #define tg_silu(x) TG_OP_1(tg_silu_at, x)
 #define tg_softplus(x) TG_OP_1(tg_softplus_at, x)
 #define tg_gelu(x) TG_OP_1(tg_gelu_at, x)
+#define tg_stop_gradient(x) TG_OP_1(tg_stop_gradient_at, x)
 #define tg_not(x) TG_OP_1(tg_not_at, x)
 #define tg_square(x) TG_OP_1(tg_square_at, x)
 #define tg_add(a, b) TG_OP_2(tg_add_at, a, b)

@@ -22,6 +22,16 @@ TG_API tg_value tg_layer_norm_at(tg_operand x, tg_operand scale,
                                  tg_operand shift, double epsilon,
                                  tg_site site);
 
+/*
+ * How badly logits foretell labels, along the last axis, which the result
+ * lacks. Labels are weights, of the type and shape of the logits:
+ * -sum(labels * log_softmax(logits)); or integers, without the last axis:
+ * -log_softmax(logits) at the class of that number. One that is no class, such
+ * as -1, has loss and gradient 0.
+ */
+TG_API tg_value tg_softmax_cross_entropy_at(tg_operand logits,
+                                            tg_operand labels, tg_site site);
+
 TG_END_DECLS
 
 #ifndef __cplusplus
@@ -30,8 +40,11 @@ TG_END_DECLS
 #define tg_log_softmax(x, axis) tg_log_softmax_at(TG_IN(x), axis, TG_HERE)
 #define tg_layer_norm(x, scale, shift, epsilon) \
     tg_layer_norm_at(TG_IN(x), TG_IN(scale), TG_IN(shift), epsilon, TG_HERE)
+#define tg_softmax_cross_entropy(logits, labels) \
+    TG_OP_2(tg_softmax_cross_entropy_at, logits, labels)
 #else
 TG_DEFINE_OP_1(relu)
+TG_DEFINE_OP_2(softmax_cross_entropy)
 TG_DEFINE_BY_AXIS(softmax)
 TG_DEFINE_BY_AXIS(log_softmax)
 inline tg_value tg_layer_norm(tg_in x, tg_in scale, tg_in shift,

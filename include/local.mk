@@ -12,6 +12,7 @@ topicinclude_HEADERS = \
 	include/tgjit/control.h \
 	include/tgjit/export.h \
 	include/tgjit/function.h \
+	include/tgjit/gradient.h \
 	include/tgjit/host.h \
 	include/tgjit/map.h \
 	include/tgjit/ops.h \

@@ -11,6 +11,7 @@
 #include "tgjit/control.h"
 #include "tgjit/export.h"
 #include "tgjit/function.h"
+#include "tgjit/gradient.h"
 #include "tgjit/host.h"
 #include "tgjit/ops.h"
 #include "tgjit/ops_nn.h"

@@ -53,14 +53,13 @@ static tg_status call_inputs(tg_trace *t, const tg_concrete *c,
     return TG_OK;
 }
 
-static tgi_ref add_call(tg_trace *t, tgi_graph *callee, const tgi_ref *inputs,
+static tgi_ref add_call(tg_trace *t, tgi_attr_call attr, const tgi_ref *inputs,
                         tg_site site)
 {
-    tgi_attr_call attr = {callee};
     tgi_builder b = {.graph = t->graph, .site = site, .op_name = "apply"};
     return tgi_build_node(&b, TGI_OP_CALL, TG_DTYPE_NONE,
                           tgi_shape_intern(t->graph->dims, 0, NULL), inputs,
-                          callee->params.n, &attr, sizeof(attr));
+                          attr.callee->params.n, &attr, sizeof(attr));
 }
 
 /* Result i of a call, its extents told in the caller's terms. */
@@ -119,7 +118,8 @@ static tg_status adopt_initials(tg_trace *t, const tg_concrete *c,
                  "apply: %s computes the initial value of a variable, which "
                  "must not be in a branch or loop: apply it outside first",
                  c->name);
-    tgi_ref call = add_call(t, c->initial_graph, inputs, site);
+    tgi_ref call =
+        add_call(t, (tgi_attr_call){.callee = c->initial_graph}, inputs, site);
     for (size_t i = 0; i < c->initials.n; i++) {
         tg_variable *variable = c->initials.data[i];
         tgi_ref value =
@@ -135,8 +135,9 @@ static tg_status adopt_initials(tg_trace *t, const tg_concrete *c,
 
 /* Records the call of a concrete function. */
 static tg_status record_call(tg_trace *t, const tg_concrete *c,
-                             const tgi_args *args, tg_value *out_results,
-                             size_t n_results, tg_site site)
+                             const tgi_args *args, tgi_own_gradient gradient,
+                             tg_value *out_results, size_t n_results,
+                             tg_site site)
 {
     tgi_graph *callee = c->graph;
     if (n_results > callee->results.n)
@@ -152,7 +153,8 @@ static tg_status record_call(tg_trace *t, const tg_concrete *c,
         status = tg_error_last()->status;
     if (!status)
         status = adopt_initials(t, c, inputs, map, site);
-    tgi_ref call = status ? 0 : add_call(t, callee, inputs, site);
+    const tgi_attr_call attr = {callee, c->traced, gradient};
+    tgi_ref call = status ? 0 : add_call(t, attr, inputs, site);
     if (!status && !call)
         status = tg_error_last()->status;
     for (size_t p = 0; p < callee->params.n && !status; p++)
@@ -169,9 +171,9 @@ static tg_status record_call(tg_trace *t, const tg_concrete *c,
     return status;
 }
 
-void tg_apply_at(tg_function *function, const tg_operand *operands,
-                 size_t n_operands, tg_value *out_results, size_t n_results,
-                 tg_site site)
+void tgi_apply(tg_function *function, tgi_own_gradient gradient,
+               const tg_operand *operands, size_t n_operands,
+               tg_value *out_results, size_t n_results, tg_site site)
 {
     tgi_operation o;
     tgi_few_args few;
@@ -198,8 +200,8 @@ void tg_apply_at(tg_function *function, const tg_operand *operands,
     if (!status)
         status = tgi_function_lookup(function, &args, false, site, &concrete);
     if (!status)
-        status = record_call(o.t, concrete, &args, out_results, n_results,
-                             site);
+        status = record_call(o.t, concrete, &args, gradient, out_results,
+                             n_results, site);
     tgi_args_deinit(&args);
     if (status) {
         tgi_trace_stick(o.t);
@@ -207,4 +209,11 @@ void tg_apply_at(tg_function *function, const tg_operand *operands,
             out_results[i] = (tg_value){0, 0};
     }
     tg_concrete_release(concrete);
+}
+
+void tg_apply_at(tg_function *function, const tg_operand *args, size_t n_args,
+                 tg_value *out_results, size_t n_results, tg_site site)
+{
+    tgi_apply(function, (tgi_own_gradient){0}, args, n_args, out_results,
+              n_results, site);
 }

@@ -11,6 +11,7 @@
 #include "live.h"
 #include "pass.h"
 #include "rebuild.h"
+#include "settle.h"
 
 /* -- Arguments to parameters ----------------------------------------------- */
 
@@ -226,10 +227,11 @@ static tg_status extract_results(const tgi_graph *graph, tgi_graph **out_graph)
     return status;
 }
 
-/* The graph that computes the initial values this trace found. */
-static tg_status make_initial_graph(tg_trace *t, tg_concrete *c)
+/* The trace's graph settled, its results those of the trace and then the
+   initial values that it found. */
+static tg_status settle(tg_trace *t, tg_concrete *c)
 {
-    t->graph->results.n = 0;
+    TGI_TRY(set_results(t->graph, t->results.data, t->results.n));
     for (size_t i = 0; i < t->initials.n; i++) {
         tgi_own_initial *initial = &t->initials.data[i];
         if (!tgi_graph_add_result(t->graph, initial->value))
@@ -238,8 +240,28 @@ static tg_status make_initial_graph(tg_trace *t, tg_concrete *c)
             return tgi_error_memory();
         tg_variable_retain(initial->variable);
     }
-    return t->initials.n ? extract_results(t->graph, &c->initial_graph)
-                         : TG_OK;
+    return tgi_graph_settle(t->graph, &c->traced);
+}
+
+/* Takes the initial values from the results: a graph of their own. */
+static tg_status make_initial_graph(tg_concrete *c)
+{
+    tgi_graph *graph = c->traced;
+    const size_t n = graph->results.n - c->initials.n;
+    if (c->initials.n == 0)
+        return TG_OK;
+    tgi_refs results = {0};
+    if (!tgi_vec_reserve(&results, n + 1))
+        return tgi_error_memory();
+    memcpy(results.data, graph->results.data, n * sizeof(*results.data));
+    memmove(graph->results.data, graph->results.data + n,
+            c->initials.n * sizeof(*results.data));
+    graph->results.n = c->initials.n;
+    tg_status status = extract_results(graph, &c->initial_graph);
+    memcpy(graph->results.data, results.data, n * sizeof(*results.data));
+    graph->results.n = n;
+    tgi_vec_deinit(&results);
+    return status;
 }
 
 /* Moves captures from the trace to the concrete function. */
@@ -379,10 +401,9 @@ static tg_status record(tg_trace *t, tg_function *function, tg_concrete *c,
         tgi_error_restore(&t->error);
     TGI_TRY(status);
     TGI_TRY(keep_captures(t, c));
-    TGI_TRY(make_initial_graph(t, c));
-    TGI_TRY(set_results(t->graph, t->results.data, t->results.n));
-    c->n_traced_nodes = t->graph->n_nodes;
-    TGI_TRY(optimise(c, t->graph));
+    TGI_TRY(settle(t, c));
+    TGI_TRY(make_initial_graph(c));
+    TGI_TRY(optimise(c, c->traced));
     return settle_own_variables(t, function);
 }
 
@@ -412,7 +433,7 @@ tg_status tgi_concrete_trace(tg_function *function, const tgi_args *spec,
     tgi_log_write(&function->ctx->log, TG_LOG_DEBUG, TGI_LOG_TRACE,
                   "%s:%d: traced %s: %u nodes, %u after passes",
                   site.file ? site.file : "?", site.line, function->name,
-                  c->n_traced_nodes, c->graph->n_nodes);
+                  c->traced->n_nodes, c->graph->n_nodes);
     *out_concrete = c;
     return TG_OK;
 }
@@ -442,6 +463,7 @@ void tg_concrete_release(tg_concrete *c)
     tgi_vec_deinit(&c->key);
     tgi_args_deinit(&c->spec);
     tgi_graph_release(c->graph);
+    tgi_graph_release(c->traced);
     tgi_graph_release(c->initial_graph);
     tgi_free(c->arg_param);
     tgi_free(c->param_arg);
@@ -472,5 +494,6 @@ bool tgi_concrete_fits_captures(const tg_concrete *concrete,
 size_t tgi_concrete_bytes(tg_concrete *concrete)
 {
     return sizeof(*concrete) + tgi_graph_bytes(concrete->graph) +
+           tgi_graph_bytes(concrete->traced) +
            tgi_runners_bytes(&concrete->runners);
 }

@@ -284,7 +284,7 @@ static void print_concrete(const tg_concrete *c, tg_text_kind kind,
                                       sizeof(text)));
     }
     tgi_strbuf_addf(out, "  %u nodes traced, %u after passes\n",
-                    c->n_traced_nodes, c->graph->n_nodes);
+                    c->traced->n_nodes, c->graph->n_nodes);
 }
 
 static char *take_text(tgi_strbuf *text)

@@ -31,7 +31,7 @@ struct tg_concrete {
     tgi_key key;
     uint64_t hash;
     tgi_graph *graph;
-    uint32_t n_traced_nodes; /* before passes */
+    tgi_graph *traced; /* before passes: what gradients go back through */
 
     uint32_t *arg_param; /* per argument: parameter, or TGI_NO_PARAM */
     uint32_t *param_arg; /* per parameter that is an argument */
@@ -66,6 +66,11 @@ size_t tgi_concrete_bytes(tg_concrete *concrete);
 tg_status tgi_concrete_trace(tg_function *function, const tgi_args *spec,
                              const tgi_args *actual, tg_site site,
                              tg_concrete **out_concrete);
+
+/* tg_apply_at, for a callee whose gradient may be given. */
+void tgi_apply(tg_function *function, tgi_own_gradient gradient,
+               const tg_operand *operands, size_t n_operands,
+               tg_value *out_results, size_t n_results, tg_site site);
 
 /* -- Functions ------------------------------------------------------------- */
 

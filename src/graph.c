@@ -167,16 +167,27 @@ static tgi_literal *intern_literal(tgi_graph *graph, tgi_literal *literal)
 }
 
 /* One reference for each call: looking for an old one would take longer. */
-static bool keep_callees(tgi_graph *graph, tgi_regions regions)
+static bool keep_callees(tgi_graph *graph, tgi_graph *const *callees, size_t n)
 {
-    if (!tgi_vec_reserve(&graph->callees, graph->callees.n + regions.n)) {
+    if (!tgi_vec_reserve(&graph->callees, graph->callees.n + n)) {
         tgi_error_memory();
         return false;
     }
-    for (size_t i = 0; i < regions.n; i++)
-        graph->callees.data[graph->callees.n++] =
-            tgi_graph_retain(regions.graphs[i]);
+    for (size_t i = 0; i < n; i++)
+        graph->callees.data[graph->callees.n++] = tgi_graph_retain(callees[i]);
     return true;
+}
+
+/* All graphs that a node has. */
+static bool keep_graphs(tgi_graph *graph, const tgi_node *node)
+{
+    const tgi_regions regions = tgi_node_regions(node);
+    if (!keep_callees(graph, regions.graphs, regions.n))
+        return false;
+    if (node->op != TGI_OP_CALL)
+        return true;
+    const tgi_attr_call *call = node->attr;
+    return !call->traced || keep_callees(graph, &call->traced, 1);
 }
 
 /* -- Nodes ----------------------------------------------------------------- */
@@ -341,7 +352,7 @@ tgi_ref tgi_graph_add(tgi_graph *graph, const tgi_node *wanted)
         }
     }
 
-    if (!keep_callees(graph, tgi_node_regions(&node)))
+    if (!keep_graphs(graph, &node))
         return 0;
     if (!reserve_node(graph) || !own(graph, &node))
         return 0;
@@ -352,6 +363,23 @@ tgi_ref tgi_graph_add(tgi_graph *graph, const tgi_node *wanted)
     *node_at(graph, ++graph->n_nodes) = node;
     note(graph, &node);
     return graph->n_nodes;
+}
+
+bool tgi_graph_set_callee(tgi_graph *graph, tgi_ref call, tgi_graph *callee)
+{
+    const tgi_node *node = tgi_graph_node(graph, call);
+    tgi_attr_call attr = *(const tgi_attr_call *)node->attr;
+    attr.callee = callee;
+    void *own = tgi_arena_alloc(&graph->arena, sizeof(attr));
+    if (!own) {
+        tgi_error_memory();
+        return false;
+    }
+    if (!keep_callees(graph, &callee, 1))
+        return false;
+    memcpy(own, &attr, sizeof(attr));
+    node_at(graph, call)->attr = own;
+    return true;
 }
 
 tgi_ref tgi_graph_add_param(tgi_graph *graph, tgi_op op, tg_dtype dtype,
@@ -480,10 +508,36 @@ bool tgi_node_writes(const tgi_node *node, uint32_t i)
     return false;
 }
 
+const tgi_own_gradient *tgi_node_gradient(const tgi_node *node)
+{
+    const tgi_own_gradient *gradient = NULL;
+    if (node->op == TGI_OP_CALL)
+        gradient = &((const tgi_attr_call *)node->attr)->gradient;
+    else if (node->op == TGI_OP_HOST)
+        gradient = &((const tgi_attr_host *)node->attr)->gradient;
+    return gradient && gradient->backward ? gradient : NULL;
+}
+
 size_t tgi_node_n_results(const tgi_node *node)
 {
     if (node->op == TGI_OP_HOST)
         return (size_t)((const tgi_attr_host *)node->attr)->n_outputs;
     const tgi_regions regions = tgi_node_regions(node);
     return regions.n ? regions.graphs[0]->results.n : 0;
+}
+
+tgi_dim tgi_loop_extent(const tgi_graph *graph, const tgi_node *loop)
+{
+    const tgi_attr_regions *attr = loop->attr;
+    const tgi_node *trips = tgi_graph_node(graph, loop->inputs[0]);
+    if (attr->n_graphs > 1)
+        return TGI_GROWS;
+    if (trips->op == TGI_OP_EXTENT)
+        return ((const tgi_attr_index *)trips->attr)->index;
+    const void *data = tgi_graph_constant(graph, loop->inputs[0]);
+    int64_t number = 0;
+    if (!data)
+        return TGI_GROWS;
+    memcpy(&number, data, sizeof(number));
+    return number > 0 ? number : 0;
 }

@@ -33,6 +33,7 @@
 #include "literal.h"
 #include "op.h"
 #include "refcount.h"
+#include "tgjit/function.h"
 #include "tgjit/host.h"
 #include "vec.h"
 
@@ -94,14 +95,31 @@ typedef struct tgi_attr_literal {
     tgi_literal *literal; /* kept by the graph */
 } tgi_attr_literal;
 
+/* A gradient of the user's own; asked for only while tracing. */
+typedef struct tgi_own_gradient {
+    tg_callback *backward; /* NULL: none */
+    void *user;
+} tgi_own_gradient;
+
 typedef struct tgi_attr_call {
     tgi_graph *callee; /* kept by the graph */
+    /* What it was before passes, for gradients: they ask for the user's own
+       operations. Kept by the graph; or NULL. */
+    tgi_graph *traced;
+    tgi_own_gradient gradient;
 } tgi_attr_call;
 
 enum {
     /* Going on after that number of trips is an error, not the end. */
-    TGI_LOOP_LIMITED = 1
+    TGI_LOOP_LIMITED = 1,
+    /* SWITCH of one graph: gradients compute what is inside once more. */
+    TGI_SWITCH_CHECKPOINT = 2
 };
+
+/* As the index of a RESULT of a LOOP: the number of trips done. While tracing
+   only, as are results of the body behind the carried ones: these are kept
+   for each trip (settle.h). */
+#define TGI_RESULT_TRIPS (-1)
 
 /* SWITCH, LOOP. */
 typedef struct tgi_attr_regions {
@@ -122,6 +140,7 @@ typedef struct tgi_host_output {
 typedef struct tgi_attr_host {
     tg_host_function *function;
     void *user;
+    tgi_own_gradient gradient;
     int64_t n_outputs;
     tgi_host_output outputs[];
 } tgi_attr_host;
@@ -239,6 +258,10 @@ static inline const tgi_shape *tgi_graph_shape(const tgi_graph *graph,
  */
 tgi_ref tgi_graph_add(tgi_graph *graph, const tgi_node *node);
 
+/* Another callee for a call that is there, with the same parameters, effects
+   and first results; false when out of memory (recorded). */
+bool tgi_graph_set_callee(tgi_graph *graph, tgi_ref call, tgi_graph *callee);
+
 /* A PARAM or VARIABLE with the next number. */
 tgi_ref tgi_graph_add_param(tgi_graph *graph, tgi_op op, tg_dtype dtype,
                             tgi_shape_ref shape, uint16_t flags);
@@ -303,6 +326,12 @@ bool tgi_node_writes(const tgi_node *node, uint32_t i);
 
 /* How many results RESULT nodes can pick: of a region or a HOST node. */
 size_t tgi_node_n_results(const tgi_node *node);
+
+/* The number of trips of a LOOP as an extent; TGI_GROWS: the run decides. */
+tgi_dim tgi_loop_extent(const tgi_graph *graph, const tgi_node *loop);
+
+/* The gradient that the user has given a CALL or HOST node; NULL: none. */
+const tgi_own_gradient *tgi_node_gradient(const tgi_node *node);
 
 /* A SWITCH or a LOOP: its graphs are parts of this one. */
 static inline bool tgi_node_has_regions(const tgi_node *node)

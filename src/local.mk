@@ -146,6 +146,8 @@ libtgjit_core_la_SOURCES += \
 	src/recipe_trig.h \
 	src/reduce_tree.h \
 	src/scalar.h \
+	src/settle.c \
+	src/settle.h \
 	src/view.c \
 	src/view.h \
 	src/view_copy.c \
@@ -191,6 +193,14 @@ libtgjit_core_la_SOURCES += \
 	src/export_header.h \
 	src/function.c \
 	src/function_object.h \
+	src/gradient.c \
+	src/gradient_loop.c \
+	src/gradient_reason.c \
+	src/gradient_reason.h \
+	src/gradient_region.c \
+	src/gradient_region.h \
+	src/gradient_tape.h \
+	src/gradient_value.c \
 	src/group.c \
 	src/initial.c \
 	src/launch.c \
@@ -201,6 +211,10 @@ libtgjit_core_la_SOURCES += \
 	src/ops_random.c \
 	src/ops_control.c \
 	src/ops_control.h \
+	src/ops_custom.c \
+	src/ops_derivative.c \
+	src/ops_gradient.c \
+	src/ops_gradient.h \
 	src/ops_host.c \
 	src/ops_list.c \
 	src/ops_scan.c \

@@ -102,7 +102,10 @@ static tgi_ref scalar_of(tgi_control *c, tg_operand operand, bool is_bool,
         tgi_strbuf_deinit(&text);
         return 0;
     }
-    return tgi_build_cast(&c->o.b, ref, TG_I64);
+    /* A plain number stays one: loops that know their trips are better. */
+    return node->flags & TGI_NODE_WEAK && !is_bool
+               ? tgi_build_adapt(&c->o.b, ref, TG_I64)
+               : tgi_build_cast(&c->o.b, ref, TG_I64);
 }
 
 /* -- Branches -------------------------------------------------------------- */
@@ -229,24 +232,25 @@ void tg_switch_at(tg_operand index, tg_callback *const *branches,
 
 /* -- Loops ----------------------------------------------------------------- */
 
-bool tgi_control_fit_body(tgi_control *c, tg_trace *t, size_t n_values,
+bool tgi_control_fit_body(tgi_control *c, tgi_graph *graph,
+                          const tgi_refs *results, size_t n_values,
                           size_t n_more)
 {
     const tgi_graph *around = c->o.t->graph;
-    if (n_more == 0 ? t->results.n != n_values
-                    : t->results.n < n_values + n_more)
+    if (n_more == 0 ? results->n != n_values
+                    : results->n < n_values + n_more)
         return tgi_control_fail(c, TG_ERROR_INVALID_ARGUMENT,
                                 "the body returns %zu values, the loop has "
                                 "%zu%s",
-                                t->results.n, n_values,
+                                results->n, n_values,
                                 n_more ? " and those of each step" : "");
     for (size_t i = 0; i < n_values; i++) {
         const tgi_ref value = c->inputs.data[i + 1];
         const tgi_node *node = tgi_graph_node(around, value);
-        if (!tgi_control_fit(c, t->graph, &t->results.data[i],
+        if (!tgi_control_fit(c, graph, &results->data[i],
                              (tg_dtype)node->dtype, node->shape))
             return fail_types(c, "loop value", node->name, i, around, value,
-                              "the body", t->graph, t->results.data[i]);
+                              "the body", graph, results->data[i]);
     }
     return true;
 }
@@ -257,7 +261,8 @@ static bool trace_body(tgi_control *c, tg_callback *body, void *user,
     tg_trace *t = tgi_control_open(c, "body", body, user, first);
     if (!t)
         return false;
-    const bool fits = tgi_control_fit_body(c, t, n_values, 0);
+    const bool fits =
+        tgi_control_fit_body(c, t->graph, &t->results, n_values, 0);
     return tgi_control_close(c, t) && fits;
 }
 
@@ -374,19 +379,12 @@ static bool unroll_trip(tgi_control *c, tg_callback *body, void *user,
                         tg_value *in, size_t n_values)
 {
     tg_trace *t = c->o.t;
-    /* What it returns is not what the callback around it does. */
-    tg_trace saved = *t;
-    t->has_returned = false;
-    memset(&t->results, 0, sizeof(t->results));
-    body(t, in, user);
-    bool ok = t->status == TG_OK && tgi_control_fit_body(c, t, n_values, 0);
+    tgi_refs results;
+    bool ok = tgi_trace_run(t, body, in, user, &results) &&
+              tgi_control_fit_body(c, t->graph, &results, n_values, 0);
     for (size_t i = 0; ok && i < n_values; i++)
-        in[i + 1] = carried(c, t->results.data[i]);
-    tgi_vec_deinit(&t->results);
-    t->results.data = saved.results.data;
-    t->results.n = saved.results.n;
-    t->results.capacity = saved.results.capacity;
-    t->has_returned = saved.has_returned;
+        in[i + 1] = carried(c, results.data[i]);
+    tgi_vec_deinit(&results);
     return ok;
 }
 

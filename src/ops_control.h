@@ -24,11 +24,12 @@ bool tgi_control_add_operands(tgi_control *c, const tg_operand *operands,
                               size_t n);
 
 /*
- * The results of a body, still open, against the loop values: inputs 1 … n.
+ * The results of a body, in its graph, against the loop values: inputs 1 … n.
  * If n_more is not 0, at least so many follow, of any type. False after a
  * failure.
  */
-bool tgi_control_fit_body(tgi_control *c, tg_trace *t, size_t n_values,
+bool tgi_control_fit_body(tgi_control *c, tgi_graph *graph,
+                          const tgi_refs *results, size_t n_values,
                           size_t n_more);
 
 #endif /* TGI_OPS_CONTROL_H */

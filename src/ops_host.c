@@ -5,7 +5,7 @@
  */
 #include <stdarg.h>
 
-#include "tgjit/host.h"
+#include "tgjit/gradient.h"
 #include "trace_state.h"
 
 /* Output i as the node has it; false and an error if there is no such type. */
@@ -67,10 +67,10 @@ static void record(tgi_operation *o, const tgi_attr_host *head,
     tgi_free(refs);
 }
 
-void tg_host_call_at(tg_trace *t, tg_host_function *function, void *user,
-                     const tg_operand *inputs, size_t n_inputs,
-                     const tg_host_spec *specs, tg_value *out_results,
-                     size_t n_results, tg_site site)
+void tg_host_call_with_gradient_at(
+    tg_trace *t, tg_host_function *function, tg_callback *backward, void *user,
+    const tg_operand *inputs, size_t n_inputs, const tg_host_spec *specs,
+    tg_value *out_results, size_t n_results, tg_site site)
 {
     tgi_operation o;
     for (size_t i = 0; out_results && i < n_results; i++)
@@ -94,8 +94,18 @@ void tg_host_call_at(tg_trace *t, tg_host_function *function, void *user,
         record(&o,
                &(tgi_attr_host){.function = function,
                                 .user = user,
+                                .gradient = {backward, user},
                                 .n_outputs = (int64_t)n_results},
                inputs, n_inputs, specs, out_results);
+}
+
+void tg_host_call_at(tg_trace *t, tg_host_function *function, void *user,
+                     const tg_operand *inputs, size_t n_inputs,
+                     const tg_host_spec *specs, tg_value *out_results,
+                     size_t n_results, tg_site site)
+{
+    tg_host_call_with_gradient_at(t, function, NULL, user, inputs, n_inputs,
+                                  specs, out_results, n_results, site);
 }
 
 tg_status tg_host_fail(const char *format, ...)

@@ -165,7 +165,8 @@ static bool trace_body(scan *s, size_t n_stacked)
     tg_trace *t = tgi_control_open(&s->c, "body", run_body, s, 0);
     if (!t)
         return false;
-    bool ok = tgi_control_fit_body(&s->c, t, s->n_values, n_stacked);
+    bool ok = tgi_control_fit_body(&s->c, t->graph, &t->results,
+                                   s->n_values, n_stacked);
     if (ok && t->results.n < s->n_values + n_stacked)
         ok = tgi_control_fail(&s->c, TG_ERROR_INVALID_ARGUMENT,
                               "the body stacks %zu values, %zu are asked for",

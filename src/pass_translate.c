@@ -48,10 +48,16 @@ bool tgi_translation_init(tgi_translation *t, const tgi_graph *callee,
     return false;
 }
 
-/* The symbols of the callee are extents of the call's inputs. */
+/* The symbols of the callee are extents of the call's inputs. A callee may
+   speak the caller's words already. */
 tg_status tgi_translate_extents(const tgi_translation *t,
                                 const tgi_graph *caller, const tgi_node *call)
 {
+    if (t->callee->dims == t->dims) {
+        for (size_t i = 0; i < tgi_dims_n_values(t->dims); i++)
+            t->extents[i] = TGI_DIM_NONE + 1 + (tgi_dim)i;
+        return TG_OK;
+    }
     size_t n = tgi_dims_n_symbols(t->callee->dims);
     for (size_t k = 0; k < n; k++) {
         tgi_symbol source = tgi_dims_symbol(t->callee->dims, k);
@@ -234,11 +240,9 @@ static bool copy_region(const tgi_translation *t, const tgi_graph *in,
     return true;
 }
 
-/* A whole graph in the caller's words: same nodes, other names of extents. */
-static tg_status translate_region(const tgi_graph *in, void *user,
-                                  tgi_graph **out_graph)
+tg_status tgi_translate_graph(const tgi_translation *t, const tgi_graph *in,
+                              tgi_graph **out_graph)
 {
-    const tgi_translation *t = user;
     tgi_graph *out = tgi_graph_create(in->name, t->dims);
     tgi_ref *refs = tgi_alloc_zero(((size_t)in->n_nodes + 1) * sizeof *refs);
     tgi_ref *inputs = tgi_alloc(most_inputs(in) * sizeof *inputs);
@@ -255,4 +259,10 @@ static tg_status translate_region(const tgi_graph *in, void *user,
     }
     *out_graph = out;
     return ok ? TG_OK : tg_error_last()->status;
+}
+
+static tg_status translate_region(const tgi_graph *in, void *user,
+                                  tgi_graph **out_graph)
+{
+    return tgi_translate_graph(user, in, out_graph);
 }

@@ -40,4 +40,9 @@ tgi_ref tgi_translate_add(const tgi_translation *t, tgi_graph *out,
                           tgi_ref add_to(tgi_graph *out, const tgi_node *node,
                                          void *user));
 
+/* A graph in the caller's words, the callee itself or one inside it: the same
+   nodes, other names of extents. */
+tg_status tgi_translate_graph(const tgi_translation *t, const tgi_graph *in,
+                              tgi_graph **out_graph);
+
 #endif /* TGI_PASS_TRANSLATE_H */

@@ -90,6 +90,7 @@ void tgi_trace_end(tg_trace *t)
     tgi_vec_deinit(&t->last_write);
     tgi_vec_deinit(&t->region_inputs);
     tgi_index_deinit(&t->region_index);
+    tgi_vec_deinit(&t->reasons);
     tgi_vec_deinit(&t->own_new);
     tgi_vec_deinit(&t->own_used);
     tgi_vec_deinit(&t->initials);
@@ -131,6 +132,22 @@ tg_status tg_trace_status(const tg_trace *t)
     return t ? t->status : TG_ERROR_INVALID_ARGUMENT;
 }
 
+/* -- Callbacks ------------------------------------------------------------- */
+
+bool tgi_trace_run(tg_trace *t, tg_callback *callback, const tg_value *in,
+                   void *user, tgi_refs *out_results)
+{
+    const tgi_refs results = t->results;
+    const bool has_returned = t->has_returned;
+    t->results = (tgi_refs){0};
+    t->has_returned = false;
+    callback(t, in, user);
+    *out_results = t->results;
+    t->results = results;
+    t->has_returned = has_returned;
+    return t->status == TG_OK;
+}
+
 /* -- Values ---------------------------------------------------------------- */
 
 tg_value tgi_trace_value(const tg_trace *t, tgi_ref ref)
@@ -154,6 +171,15 @@ static const tgi_node *value_node(tg_value value)
     return t ? tgi_graph_node(t->graph, value.node) : NULL;
 }
 
+const char *tgi_trace_reason(const tg_trace *t, tg_value value)
+{
+    while (t->around)
+        t = t->around;
+    return value.trace == 0 && value.node > 0 && value.node <= t->reasons.n
+               ? t->reasons.data[value.node - 1]
+               : NULL;
+}
+
 tgi_ref tgi_trace_ref(tg_trace *t, tg_value value, const char *op,
                       tg_site site)
 {
@@ -162,9 +188,13 @@ tgi_ref tgi_trace_ref(tg_trace *t, tg_value value, const char *op,
         return value.node;
     if (value_node(value))
         return tgi_trace_reach(t, value);
+    const char *reason = tgi_trace_reason(t, value);
     if (value.trace == 0)
         tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
-                       "%s: an operand is not a valid value", op);
+                       reason ? "%s: an operand is a gradient that does not "
+                                "exist: %s"
+                              : "%s: an operand is not a valid value",
+                       op, reason);
     else if (value.trace == t->id)
         tgi_trace_fail(t, TG_ERROR_TRACE, site,
                        "%s: an operand names no value of this trace", op);

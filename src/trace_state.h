@@ -38,6 +38,8 @@ typedef struct tgi_own_initial {
     tgi_ref value;
 } tgi_own_initial;
 
+typedef TGI_VEC(tgi_ref) tgi_refs;
+
 struct tg_trace {
     uint32_t id; /* the trace of tg_value; never 0, never used again */
     tg_trace *parent;
@@ -66,10 +68,14 @@ struct tg_trace {
     TGI_VEC(tgi_ref) region_inputs;
     tgi_index region_index;
 
+    /* Why gradients are missing: an invalid value {i + 1, 0} names the i-th.
+       Of the trace of a function; texts are the graph's. */
+    TGI_VEC(const char *) reasons;
+
     TGI_VEC(tgi_own_variable) own_new; /* made by this trace, retained */
     TGI_VEC(const char *) own_used;    /* asked for in this trace */
     TGI_VEC(tgi_own_initial) initials;
-    TGI_VEC(tgi_ref) results;
+    tgi_refs results;
     bool has_returned;
 };
 
@@ -113,6 +119,17 @@ tg_status tgi_trace_fail(tg_trace *t, tg_status status, tg_site site,
 
 /* A value handle for a node; 0 gives the invalid value. */
 tg_value tgi_trace_value(const tg_trace *t, tgi_ref ref);
+
+/*
+ * Runs a callback whose operations become part of `t` itself. What it returns
+ * is not what the callback around it does: it goes to out_results, to be
+ * deinitialised in any case. False after a failure, which sticks.
+ */
+bool tgi_trace_run(tg_trace *t, tg_callback *callback, const tg_value *in,
+                   void *user, tgi_refs *out_results);
+
+/* Why a value is invalid, if a gradient that is missing; else NULL. */
+const char *tgi_trace_reason(const tg_trace *t, tg_value value);
 
 /* -- Operands to nodes ----------------------------------------------------- */
 

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gradient_tape.h - a graph that is gone back through, and where that leads.
+ *
+ * A tape goes with one graph. The gradients of its values are built in the
+ * graph of a trace: for the graph of a function that is the very same, so a
+ * value of the forward computation is at hand. The graph of a branch or a
+ * loop body is gone back through in a new branch or body, where its values
+ * are not: they are results of the region then, saved for every trip of a
+ * loop, unless it costs little to compute them once more. A region is given
+ * such results at the time somebody asks (gradient_value.c).
+ *
+ *   gradient.c         the walk: what depends on sources, rules called, sums
+ *   gradient_value.c   values of the forward computation
+ *   gradient_region.c  calls, branches and loops: tapes inside tapes
+ *   gradient_loop.c    the way back through a loop
+ *   gradient_reason.c  why there is no gradient
+ *   ops_gradient.c     the operations of tgjit/gradient.h
+ */
+#ifndef TGI_GRADIENT_TAPE_H
+#define TGI_GRADIENT_TAPE_H
+
+#include "gradient_rule.h"
+#include "trace_region.h"
+
+struct tgi_tape {
+    tgi_graph *graph;
+    tg_trace *t; /* gradients go to its graph */
+    tgi_builder b;
+
+    /* Of a region: the tape of the graph it is in, its node there, and which
+       of its graphs this is. */
+    tgi_tape *around;
+    tgi_ref region;
+    size_t number;
+    tgi_ref trip; /* of a loop body: which one, in t's graph */
+    tg_trace *home; /* of the graph of a function: that which records it */
+
+    tgi_ref n;          /* nodes the walk knows; more may be added meanwhile */
+    bool *is_active;    /* by ref: depends on a source */
+    tgi_ref *gradients; /* by ref, in t's graph; 0: none so far */
+    tgi_ref *next;      /* by ref: the next result of the same region */
+    TGI_VEC(tgi_ref) values; /* by ref, in t's graph; 0: not asked for */
+};
+
+/* `graph` is lent. Deinitialised in any case. */
+bool tgi_tape_init(tgi_tape *tape, tgi_graph *graph, tg_trace *t,
+                   const tgi_builder *b);
+void tgi_tape_deinit(tgi_tape *tape);
+
+/* What depends on what is_active says of sources and parameters. */
+bool tgi_tape_activate(tgi_tape *tape);
+
+/* From the gradients that are set down to the first node. */
+bool tgi_tape_walk(tgi_tape *tape);
+
+/* Adds to the gradient of a node that is active; nothing of another. */
+bool tgi_tape_add(tgi_tape *tape, tgi_ref ref, tgi_ref gradient);
+
+/* What a region makes of what is active: by result; n_results long. */
+bool tgi_region_activate(const tgi_graph *graph, const tgi_node *node,
+                         const bool *is_active, bool *out_results);
+
+/* -- Values ---------------------------------------------------------------- */
+
+/* A value of tape->graph in t's graph; 0 on failure, which sticks. */
+tgi_ref tgi_tape_value(tgi_tape *tape, tgi_ref ref);
+
+/* Of a loop body: element `trip` of what was saved of value `like`. */
+tgi_ref tgi_tape_element(tgi_tape *tape, tgi_ref stack, tgi_ref like);
+
+/* Result `index` of node `region`, which has that type, in its graph. */
+tgi_ref tgi_region_result(tgi_graph *graph, tgi_ref region, int64_t index);
+
+/* -- Regions --------------------------------------------------------------- */
+
+/* The gradients of the inputs of a node with results, from those of them. */
+bool tgi_tape_region(tgi_tape *tape, tgi_ref ref);
+bool tgi_tape_loop(tgi_tape *tape, tgi_ref ref);
+
+/* Zeros like `like` of `graph`, in the graph of the builder. */
+tgi_ref tgi_build_zeros_like(tgi_builder *b, const tgi_graph *graph,
+                             tgi_ref like);
+
+#endif /* TGI_GRADIENT_TAPE_H */

@@ -47,7 +47,7 @@ static void forget(tgi_fuse_state *s)
     for (size_t i = 0; i < s->graph->params.n; i++) {
         s->first_write[i] = 0;
         s->param_buffer[i] = s->given ? s->given[i] : 0;
-        s->last_reader[i] = s->last_writer[i] = s->writer_before[i] = 0;
+        s->last_reader[i] = s->last_writer[i] = s->first_writer[i] = 0;
     }
     for (tgi_ref ref = 0; ref <= s->graph->n_nodes; ref++)
         s->values[ref] = (tgi_fuse_value){.forced = s->values[ref].forced};
@@ -79,7 +79,7 @@ static tg_status find_kernels(tgi_fuse_state *s)
 static bool has_memory(const tgi_fuse_state *s)
 {
     return s->values && s->first_write && s->param_buffer && s->last_reader &&
-           s->last_writer && s->writer_before;
+           s->last_writer && s->first_writer;
 }
 
 tg_status tgi_fuse_begin(tgi_fuse_state *s)
@@ -92,7 +92,7 @@ tg_status tgi_fuse_begin(tgi_fuse_state *s)
     s->param_buffer = tgi_alloc_zero(n_params * sizeof(*s->param_buffer));
     s->last_reader = tgi_alloc_zero(n_params * sizeof(*s->last_reader));
     s->last_writer = tgi_alloc_zero(n_params * sizeof(*s->last_writer));
-    s->writer_before = tgi_alloc_zero(n_params * sizeof(*s->writer_before));
+    s->first_writer = tgi_alloc_zero(n_params * sizeof(*s->first_writer));
     return has_memory(s) ? find_kernels(s) : tgi_error_memory();
 }
 
@@ -105,7 +105,7 @@ void tgi_fuse_end(tgi_fuse_state *s)
     tgi_free(s->param_buffer);
     tgi_free(s->last_reader);
     tgi_free(s->last_writer);
-    tgi_free(s->writer_before);
+    tgi_free(s->first_writer);
 }
 
 tg_status tgi_fuse(const tgi_graph *graph, const tgi_variant *variant,

@@ -394,10 +394,9 @@ static bool takes_input(const tgi_node *node, uint32_t i)
 
 static void note_write(tgi_fuse_state *s, int64_t param, uint32_t kernel)
 {
-    if (s->last_writer[param] == kernel + 1)
-        return;
-    s->writer_before[param] = s->last_writer[param];
     s->last_writer[param] = kernel + 1;
+    if (!s->first_writer[param])
+        s->first_writer[param] = kernel + 1;
 }
 
 static void note_whole(tgi_fuse_state *s, const tgi_task *task)
@@ -548,18 +547,14 @@ static tg_status cut(tgi_fuse_state *s, const tgi_task *task)
     return TG_OK;
 }
 
-static bool is_between(uint32_t writer, uint32_t since, uint32_t kernel)
-{
-    return writer > since && writer - 1 < kernel;
-}
-
 /* True if a variable was written before `kernel`, since it got the contents
-   that are wanted; the last one to do so may be that kernel itself. */
+   that are wanted. Of those that a branch or loop has left, it is enough that
+   there is a write: which ones came between is not kept. */
 static bool is_overwritten(const tgi_fuse_state *s, int64_t param,
                            uint32_t since, uint32_t kernel)
 {
-    return param >= 0 && (is_between(s->last_writer[param], since, kernel) ||
-                          is_between(s->writer_before[param], since, kernel));
+    return param >= 0 && s->last_writer[param] > since &&
+           (since > 0 || s->first_writer[param] - 1 < kernel);
 }
 
 static bool writes_param(const tgi_fuse_state *s, const tgi_node *node,

@@ -202,7 +202,7 @@ typedef struct tgi_fuse_state {
     uint32_t *param_buffer;  /* number + 1, by parameter */
     uint32_t *last_reader;   /* kernel + 1, by parameter: of its contents */
     uint32_t *last_writer;   /* kernel + 1, by parameter … */
-    uint32_t *writer_before; /* … and that of the last one in front of it */
+    uint32_t *first_writer;  /* … and that of the first one */
     uint32_t fence;    /* assignments may not go before this kernel */
     TGI_VEC(tgi_fuse_result) region_results;
     uint32_t first_buffer; /* those before it are not its own */

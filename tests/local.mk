@@ -51,6 +51,7 @@ unit_tests = \
 	tests/test_fuse \
 	tests/test_fuse_memory \
 	tests/test_fuse_product \
+	tests/test_gradient_expected \
 	tests/test_graph \
 	tests/test_hash \
 	tests/test_host_call \
@@ -129,6 +130,15 @@ tests_test_emit_SOURCES = \
 	tests/emit_eval_type.h \
 	tests/emit_inputs.h \
 	tests/test_emit.c
+
+tests_test_gradient_expected_SOURCES = \
+	tests/gradient_formulas.c \
+	tests/gradient_formulas.h \
+	tests/gradient_formulas_loops.c \
+	tests/gradient_formulas_networks.c \
+	tests/gradient_formulas_sums.c \
+	tests/test_gradient_expected.c
+tests_test_gradient_expected_LDADD = $(LDADD) $(LIBM)
 
 # Those of the code generator.
 if HAVE_LLVM
@@ -425,6 +435,13 @@ EXTRA_DIST += \
 	tests/golden/traced_train_step_verbose.txt \
 	tests/golden/traced_with_static.txt \
 	tests/golden/traced_with_static_short.txt \
+	tests/gradients/elementwise.txt \
+	tests/gradients/loops.txt \
+	tests/gradients/make_expected.py \
+	tests/gradients/networks.txt \
+	tests/gradients/products.txt \
+	tests/gradients/reductions.txt \
+	tests/gradients/shapes.txt \
 	tests/graphs.h \
 	tests/image_objects.h \
 	tests/instrument.h \
@@ -458,7 +475,8 @@ EXTRA_DIST += \
 	tests/summary.sh \
 	tests/support.h \
 	tests/support_random.h \
-	tests/traced.h
+	tests/traced.h \
+	tests/words.h
 
 # -- How they run ------------------------------------------------------------
 

@@ -15,6 +15,7 @@
 
 #include "dtype.h"
 #include "support.h"
+#include "words.h"
 
 enum { MAX_INPUTS = 4, MAX_OUTPUTS = 2, MAX_SETS = 128, MAX_NUMBERS = 8 };
 
@@ -50,11 +51,7 @@ typedef struct op_case {
 } op_case;
 
 typedef struct matrix {
-    const char *file;
-    char *text, *at;
-    int line;
-    char token[80]; /* the next word, "" at the end … */
-    int token_line; /* … and where it stands */
+    word_file words;
     struct {
         char name[32];
         elements values;
@@ -66,52 +63,24 @@ typedef struct matrix {
 
 static inline void next_token(matrix *m)
 {
-    for (;;) {
-        while (*m->at && strchr(" \n", *m->at))
-            m->line += *m->at++ == '\n';
-        if (*m->at != '#')
-            break;
-        m->at += strcspn(m->at, "\n");
-    }
-    size_t n = strcspn(m->at, " \n");
-    cr_assert_lt(n, sizeof(m->token), "%s:%d", m->file, m->line);
-    memcpy(m->token, m->at, n);
-    m->token[n] = '\0';
-    m->at += n;
-    m->token_line = m->line;
+    words_next(&m->words);
 }
 
 static inline bool is_token(const matrix *m, const char *word)
 {
-    return strcmp(m->token, word) == 0;
+    return words_is(&m->words, word);
 }
 
 static inline matrix matrix_open(const char *file)
 {
-    matrix m = {.file = file, .line = 1};
-    const char *srcdir = getenv("srcdir");
-    char path[4096];
-    snprintf(path, sizeof(path), "%s/tests/op_matrix/%s.txt",
-             srcdir ? srcdir : ".", file);
-    FILE *in = fopen(path, "rb");
-    cr_assert_not_null(in, "%s", path);
-    cr_assert_eq(fseek(in, 0, SEEK_END), 0);
-    const long bytes = ftell(in);
-    cr_assert_gt(bytes, 0);
-    rewind(in);
-    m.at = m.text = malloc((size_t)bytes + 1);
-    cr_assert_eq(fread(m.text, 1, (size_t)bytes, in), (size_t)bytes);
-    m.text[bytes] = '\0';
-    fclose(in);
-    next_token(&m);
-    return m;
+    return (matrix){.words = words_open("op_matrix", file)};
 }
 
 static inline void matrix_close(matrix *m)
 {
     for (size_t i = 0; i < m->n_sets; i++)
         free(m->sets[i].values.data);
-    free(m->text);
+    words_close(&m->words);
 }
 
 /* -- Elements -------------------------------------------------------------- */
@@ -147,36 +116,33 @@ static inline void read_digits(matrix *m, elements *e)
     char *to = e->data;
     uint64_t bits = 0;
     size_t n = 0, n_read = 0;
-    for (; !is_keyword(m->token); next_token(m))
-        for (const char *at = m->token; *at; at++) {
+    for (; !is_keyword(m->words.token); next_token(m))
+        for (const char *at = m->words.token; *at; at++) {
             const char *digits = "0123456789abcdef";
             const char *digit = strchr(digits, *at);
-            cr_assert_not_null(digit, "%s:%d: %s", m->file, m->token_line,
-                               m->token);
+            cr_assert_not_null(digit, "%s:%d: %s", m->words.file,
+                               m->words.token_line, m->words.token);
             bits = bits << 4 | (uint64_t)(digit - digits);
             if (++n % per_element)
                 continue;
             cr_assert_lt(n_read, (size_t)e->count, "%s:%d: too many elements",
-                         m->file, m->token_line);
+                         m->words.file, m->words.token_line);
             memcpy(to + n_read++ * bytes, &bits, bytes); /* little-endian */
             bits = 0;
         }
     cr_assert(n_read == (size_t)e->count && n % per_element == 0,
-              "%s:%d: %zu elements, not %" PRId64, m->file, m->token_line,
-              n_read, e->count);
+              "%s:%d: %zu elements, not %" PRId64, m->words.file,
+              m->words.token_line, n_read, e->count);
 }
 
 /* TYPE SHAPE */
 static inline void read_type(matrix *m, elements *e)
 {
-    e->dtype = dtype_named(m->token);
-    cr_assert_neq(e->dtype, TG_DTYPE_NONE, "%s:%d: %s is no type", m->file,
-                  m->token_line, m->token);
+    e->dtype = dtype_named(m->words.token);
+    cr_assert_neq(e->dtype, TG_DTYPE_NONE, "%s:%d: %s is no type",
+                  m->words.file, m->words.token_line, m->words.token);
     next_token(m);
-    e->rank = 0;
-    for (char *at = m->token; *at != '.' && *at; at += *at == 'x')
-        e->dims[e->rank++] = strtoll(at, &at, 10);
-    next_token(m);
+    e->rank = words_shape(&m->words, e->dims);
 }
 
 static inline compare_mode read_mode(matrix *m)
@@ -185,8 +151,8 @@ static inline compare_mode read_mode(matrix *m)
     int i = 0;
     while (i < 4 && !is_token(m, names[i]))
         i++;
-    cr_assert_lt(i, 4, "%s:%d: %s is no mode", m->file, m->token_line,
-                 m->token);
+    cr_assert_lt(i, 4, "%s:%d: %s is no mode", m->words.file,
+                 m->words.token_line, m->words.token);
     next_token(m);
     return (compare_mode)i;
 }
@@ -222,7 +188,8 @@ static inline void read_output(matrix *m, op_case *c)
     read_digits(m, &out->reference);
     if (out->mode != NEAR)
         return;
-    cr_assert(is_token(m, "bound"), "%s:%d", m->file, m->token_line);
+    cr_assert(is_token(m, "bound"), "%s:%d", m->words.file,
+              m->words.token_line);
     next_token(m);
     out->bounds = out->reference;
     read_digits(m, &out->bounds);
@@ -231,9 +198,9 @@ static inline void read_output(matrix *m, op_case *c)
 static inline void read_attributes(matrix *m, op_case *c)
 {
     size_t n = 0;
-    for (; !is_keyword(m->token); next_token(m)) {
+    for (; !is_keyword(m->words.token); next_token(m)) {
         int more = snprintf(c->attributes + n, sizeof(c->attributes) - n,
-                            " %s", m->token);
+                            " %s", m->words.token);
         n += (size_t)more;
         cr_assert_lt(n, sizeof(c->attributes));
     }
@@ -246,7 +213,7 @@ static inline void read_sets(matrix *m)
         elements *e = &m->sets[m->n_sets].values;
         next_token(m);
         snprintf(m->sets[m->n_sets].name, sizeof(m->sets->name), "%.31s",
-                 m->token);
+                 m->words.token);
         next_token(m);
         read_type(m, e);
         read_digits(m, e);
@@ -257,24 +224,25 @@ static inline void read_sets(matrix *m)
 /* False at the end of the file. What it reads is freed by free_case. */
 static inline bool read_case(matrix *m, op_case *c)
 {
-    *c = (op_case){.file = m->file};
+    *c = (op_case){.file = m->words.file};
     read_sets(m);
     if (is_token(m, ""))
         return false;
-    cr_assert(is_token(m, "case"), "%s:%d: %s", m->file, m->token_line,
-              m->token);
-    c->line = m->token_line;
+    cr_assert(is_token(m, "case"), "%s:%d: %s", m->words.file,
+              m->words.token_line, m->words.token);
+    c->line = m->words.token_line;
     next_token(m);
-    snprintf(c->name, sizeof(c->name), "%.31s", m->token);
+    snprintf(c->name, sizeof(c->name), "%.31s", m->words.token);
     next_token(m);
     while (!is_token(m, "case") && !is_token(m, "set") && !is_token(m, "")) {
         char keyword[8];
-        snprintf(keyword, sizeof(keyword), "%.7s", m->token);
+        snprintf(keyword, sizeof(keyword), "%.7s", m->words.token);
         if (strcmp(keyword, "text") == 0) {
-            size_t n = strcspn(m->at, "\n");
-            snprintf(c->text, sizeof(c->text), "%.*s", (int)n - 1, m->at + 1);
+            size_t n = strcspn(m->words.at, "\n");
+            snprintf(c->text, sizeof(c->text), "%.*s", (int)n - 1,
+                     m->words.at + 1);
             c->has_text = true;
-            m->at += n;
+            m->words.at += n;
         }
         next_token(m);
         if (strcmp(keyword, "with") == 0)
@@ -284,8 +252,8 @@ static inline bool read_case(matrix *m, op_case *c)
         else if (strcmp(keyword, "out") == 0)
             read_output(m, c);
         else
-            cr_assert(strcmp(keyword, "text") == 0, "%s:%d: %s", m->file,
-                      m->token_line, keyword);
+            cr_assert(strcmp(keyword, "text") == 0, "%s:%d: %s", m->words.file,
+                      m->words.token_line, keyword);
     }
     return true;
 }

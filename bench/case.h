@@ -48,6 +48,12 @@ typedef enum input_kind {
     INPUTS_HARSH /* with NaN, infinities, denormals … among them */
 } input_kind;
 
+/* Bytes of values between the steps of a run: the memory for them, and how
+   many are in use at once at the most. */
+typedef struct stored_bytes {
+    uint64_t taken, least;
+} stored_bytes;
+
 /* Functions that can fail give the reason. */
 typedef struct case_family {
     /* Whether there is such a row, available or not. */
@@ -73,6 +79,10 @@ typedef struct case_family {
 
     /* Bytes of memory the last run had, if that is of interest; else NULL. */
     size_t (*resident)(const runner *r);
+
+    /* What a run stores between its steps; false: not of interest, or not
+       known. May be NULL. */
+    bool (*stored)(const runner *r, stored_bytes *out_stored);
 } case_family;
 
 struct bench_case {

@@ -14,12 +14,19 @@ static void trace_scan_step(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, next, next);
 }
 
+tg_value scan_of(const tg_value *in, tg_value *out_last)
+{
+    tg_value a = in[2], all;
+    tg_scan(trace_scan_step, &a, TG_ARGS(in[1]), TG_ARGS(in[0]), out_last, 1,
+            &all, 1);
+    return all;
+}
+
 static void trace_scan(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
-    tg_value a = in[2], last, all;
-    tg_scan(trace_scan_step, &a, TG_ARGS(in[1]), TG_ARGS(in[0]), &last, 1,
-            &all, 1);
+    tg_value last;
+    const tg_value all = scan_of(in, &last);
     tg_return(t, last, all);
 }
 

@@ -110,12 +110,17 @@ const case_size matmul_bias_relu_sizes[] = {
 
 /* -- mlp_forward: 784-256-128-10, of so many rows -------------------------- */
 
+tg_value mlp_of(tg_value x, const tg_value *layers)
+{
+    const tg_value first = tg_relu(affine(x, layers[0], layers[1]));
+    const tg_value second = tg_relu(affine(first, layers[2], layers[3]));
+    return affine(second, layers[4], layers[5]);
+}
+
 static void trace_mlp_forward(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
-    const tg_value first = tg_relu(affine(in[0], in[1], in[2]));
-    const tg_value second = tg_relu(affine(first, in[3], in[4]));
-    tg_return(t, affine(second, in[5], in[6]));
+    tg_return(t, mlp_of(in[0], in + 1));
 }
 
 const tensor_case mlp_forward_case = {

@@ -13,15 +13,20 @@
               MLP_SECOND * MLP_OUT) / \
      (MLP_IN * MLP_OUT))
 
+/* The same with the way back, which the first layer's input has not. */
+#define MLP_TRAIN_SHARE \
+    (3 * MLP_SHARE - (double)(MLP_IN * MLP_FIRST) / (MLP_IN * MLP_OUT))
+
 #define TENSOR(case_name, the_case, the_sizes, n_bytes, n_flops) \
     { \
         .name = case_name, .sizes = the_sizes, .family = &tensor_family, \
         .what = &the_case, .bytes = n_bytes, .flops = n_flops, \
     }
 /* A loop in which nothing can be shared. */
-#define LOOP(the_case, the_sizes) \
+#define LOOP(the_case, the_sizes) LOOP_OF("loop", the_case, the_sizes)
+#define LOOP_OF(case_name, the_case, the_sizes) \
     { \
-        .name = "loop", .sizes = the_sizes, .family = &tensor_family, \
+        .name = case_name, .sizes = the_sizes, .family = &tensor_family, \
         .what = &the_case, .is_serial = true, \
     }
 /* A few elements: only the time of the call counts. */
@@ -70,6 +75,9 @@ const bench_case all_cases[] = {
     LOOP(lorenz_case, lorenz_sizes),
     LOOP(wave_case, wave_sizes),
     TENSOR("loop", while_case, while_sizes, 0, 92 * WHILE_TRIPS),
+    LOOP_OF("gradient", scan_gradient_case, scan_sizes),
+    TENSOR("train", mlp_train_case, mlp_train_sizes, 0, 2 * MLP_TRAIN_SHARE),
+    TENSOR("train", logistic_train_case, logistic_train_sizes, 4, 4),
     CALL("run", run_case),
     CALL("run_group", run_group_case),
     CALL("call", call_case),

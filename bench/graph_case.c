@@ -65,7 +65,7 @@ static const tensor_case many_case = {
 
 /* Small enough for running to take no time that counts; products are so large
    that they have all that large ones have. */
-enum { GRAPH_CHAIN, GRAPH_1000, GRAPH_MATMUL, GRAPH_MLP };
+enum { GRAPH_CHAIN, GRAPH_1000, GRAPH_MATMUL, GRAPH_MLP, GRAPH_TRAIN };
 
 static const graph graphs[] = {
     [GRAPH_CHAIN] = {&chain_case, {.columns = 16}},
@@ -73,6 +73,7 @@ static const graph graphs[] = {
     [GRAPH_MATMUL] = {&matmul_case,
                       {.rows = 64, .inner = 784, .columns = 128}},
     [GRAPH_MLP] = {&mlp_forward_case, {.rows = 64}},
+    [GRAPH_TRAIN] = {&mlp_train_case, {.rows = 64}},
 };
 
 const case_size graph_sizes[] = {
@@ -80,6 +81,7 @@ const case_size graph_sizes[] = {
     SIZE_TIMED("1000ops", GRAPH_1000, 0),
     SIZE_TIMED("matmul", GRAPH_MATMUL, 0),
     SIZE_TIMED("mlp_forward", GRAPH_MLP, 0),
+    SIZE_TIMED("train_step", GRAPH_TRAIN, 0),
     SIZES_END,
 };
 

@@ -13,6 +13,7 @@ bench_tgjit_bench_SOURCES = \
 	bench/case_args.c \
 	bench/case_args.h \
 	bench/case_elementwise.c \
+	bench/case_gradients.c \
 	bench/case_grid.c \
 	bench/case_loops.c \
 	bench/case_products.c \
@@ -74,7 +75,9 @@ libtgjit_bench_plain_la_SOURCES = \
 	bench/peers/libxsmm.c \
 	bench/peers/onednn.c \
 	bench/peers/openblas.c \
+	bench/peers/train.c \
 	bench/plain_elementwise.c \
+	bench/plain_gradients.c \
 	bench/plain_grid.c \
 	bench/plain_loops.c \
 	bench/plain_products.c \

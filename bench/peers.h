@@ -17,6 +17,7 @@ enum { KERNEL_INPUTS = 8, KERNEL_RESULTS = 3 };
 /* Buffers are 64-byte aligned, and those of results overlap no others. */
 typedef struct kernel_buffers {
     const void *in[KERNEL_INPUTS];
+    void *state[KERNEL_INPUTS]; /* of inputs that the kernel changes: its own */
     void *out[KERNEL_RESULTS];
     int64_t rows, columns; /* of input 0; a vector is one row */
     int64_t count;         /* rows * columns */
@@ -66,6 +67,11 @@ enum { LORENZ_STEPS = 100000, WAVE_STEPS = 1000, WHILE_TRIPS = 20 };
 /* Its square, in points a step. */
 #define WAVE_SPEED 0.25
 
+/* -- Gradients ------------------------------------------------------------- */
+
+kernel plain_mlp_train, openblas_mlp_train;
+kernel plain_logistic_train, plain_scan_3x3_gradient;
+
 /* -- Products -------------------------------------------------------------- */
 
 kernel plain_matmul, plain_matmul_f64, plain_dense, plain_mlp,
@@ -78,6 +84,9 @@ kernel libxsmm_matmul;
 
 /* Widths of the network. */
 enum { MLP_IN = 784, MLP_FIRST = 256, MLP_SECOND = 128, MLP_OUT = 10 };
+
+/* How far a step of a training goes down the gradient. */
+#define TRAIN_RATE 0.01f
 
 /* Of attention: 1 / sqrt(64), as for heads of 64 columns. */
 #define ATTENTION_SCALE 0.125f

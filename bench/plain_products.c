@@ -41,6 +41,19 @@ static void product(const product_f32 *p)
             p->a + row * p->k, p->b, p->c + row * p->n, p->k, p->n, p->scale);
 }
 
+static void update(const product_f32 *p)
+{
+    for (int64_t row = 0; row < p->m; row++) {
+        float *restrict c = p->c + row * p->n;
+        for (int64_t i = 0; i < p->k; i++) {
+            const float factor = p->scale * p->a[i * p->a_stride + row];
+            const float *restrict b = p->b + i * p->n;
+            for (int64_t j = 0; j < p->n; j++)
+                c[j] += factor * b[j];
+        }
+    }
+}
+
 void plain_matmul(const kernel_buffers *b)
 {
     const float *left = b->in[0], *right = b->in[1];
@@ -71,6 +84,11 @@ void plain_dense(const kernel_buffers *b)
 void plain_mlp(const kernel_buffers *b)
 {
     mlp_by(product, b);
+}
+
+void plain_mlp_train(const kernel_buffers *b)
+{
+    mlp_train_by((products){product, update}, b);
 }
 
 void plain_attention(const kernel_buffers *b)

@@ -83,6 +83,10 @@ static void print_measured(FILE *out, const row *r, const peer_times *peers)
     if (r->c->family->resident)
         fprintf(out, " %8.1f MB resident",
                 (double)r->c->family->resident(r->runner) * 1e-6);
+    stored_bytes stored;
+    if (r->c->family->stored && r->c->family->stored(r->runner, &stored))
+        fprintf(out, " %8.1f KB stored, %.1f KB at once",
+                (double)stored.taken * 1e-3, (double)stored.least * 1e-3);
 }
 
 static void group(FILE *out, const row *rows, size_t n_rows, bool is_first)

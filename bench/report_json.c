@@ -135,6 +135,15 @@ static void print_resident(FILE *out, const row *r)
                        (long long)r->c->family->resident(r->runner));
 }
 
+static void print_stored(FILE *out, const row *r)
+{
+    stored_bytes stored;
+    if (!r->c->family->stored || !r->c->family->stored(r->runner, &stored))
+        return;
+    member_integer(out, "stored_bytes", (long long)stored.taken);
+    member_integer(out, "stored_at_once_bytes", (long long)stored.least);
+}
+
 static void print_rates(FILE *out, const row *r, double seconds)
 {
     const double count = size_count(r->size);
@@ -164,6 +173,7 @@ static void print_measured(FILE *out, const row *r, bool *is_first)
         print_times(out, (long long)r->iterations, r->repetitions[i], "ns");
         print_rates(out, r, r->repetitions[i].real);
         print_resident(out, r);
+        print_stored(out, r);
         end_object(out);
     }
     const statistics s = row_statistics(r);

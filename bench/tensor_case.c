@@ -104,6 +104,23 @@ static size_t cache_bytes(void)
     return bytes;
 }
 
+/* Copies of the inputs that are variables. */
+static bool prepare_state(runner *r)
+{
+    const tensor_input *inputs = r->e->what->inputs;
+    for (size_t i = 0; i < KERNEL_INPUTS && inputs[i].dtype; i++) {
+        const extents shape = extents_of(r->e->size, inputs[i].shape);
+        if (!inputs[i].is_variable)
+            continue;
+        r->buffers.state[i] = memory_for(inputs[i].dtype, shape);
+        if (!r->buffers.state[i])
+            return false;
+        memcpy(r->buffers.state[i], r->e->inputs[i],
+               bytes_for(inputs[i].dtype, shape));
+    }
+    return true;
+}
+
 static bool prepare_kernel(runner *r, reason *out_why)
 {
     const case_size *size = r->e->size;
@@ -123,7 +140,7 @@ static bool prepare_kernel(runner *r, reason *out_why)
         r->buffers.in[i] = r->e->inputs[i];
     for (size_t i = 0; i < KERNEL_RESULTS; i++)
         r->buffers.out[i] = r->e->results[i];
-    if (r->buffers.scratch)
+    if (r->buffers.scratch && (!r->e->what->has_state || prepare_state(r)))
         return true;
     reason_set(out_why, "out of memory");
     return false;
@@ -173,6 +190,8 @@ static void stop(runner *r)
         tg_tensor_release(r->out_tensors[i]);
     tg_function_release(r->function);
     tg_context_release(r->ctx);
+    for (size_t i = 0; i < KERNEL_INPUTS; i++)
+        free(r->buffers.state[i]);
     free(r->buffers.scratch);
     free(r);
 }
@@ -229,6 +248,12 @@ static bool run(runner *r, int64_t iterations, double *out_seconds)
     return true;
 }
 
+/* So often that all of a state shows in the results. */
+static bool run_to_compare(runner *r)
+{
+    return run(r, r->e->what->has_state ? 3 : 1, NULL);
+}
+
 static bool result_is_right(const runner *r, size_t i, reason *out_why)
 {
     const tensor_case *what = r->e->what;
@@ -250,7 +275,7 @@ static bool verify(runner *r, reason *out_why)
         memset(r->e->results[i], 0xa5,
                bytes_for(result[i].dtype,
                          extents_of(r->e->size, result[i].shape)));
-    if (!run(r, 1, NULL)) {
+    if (!run_to_compare(r)) {
         reason_set(out_why, "%s", tg_error(NULL));
         return false;
     }
@@ -290,7 +315,7 @@ static bool make_expected(experiment *e, reason *out_why)
     runner *reference = start(e, BACKEND_INTERP, 1, out_why);
     if (!reference)
         return false;
-    const bool did = run(reference, 1, NULL);
+    const bool did = run_to_compare(reference);
     if (!did)
         reason_set(out_why, "%s", tg_error(NULL));
     stop(reference);
@@ -339,6 +364,15 @@ static bool has_backend(const bench_case *c, const case_size *size,
     }
 }
 
+/* Of interest where it is kept for the way back. */
+static bool stored(const runner *r, stored_bytes *out_stored)
+{
+    if (!r->e->what->has_state || !backend_is_jit(r->which))
+        return false;
+    out_stored->taken = tg_bound_bytes(r->bound, &out_stored->least);
+    return true;
+}
+
 const case_family tensor_family = {
     .has_backend = has_backend,
     .begin = begin,
@@ -347,4 +381,5 @@ const case_family tensor_family = {
     .stop = stop,
     .verify = verify,
     .run = run,
+    .stored = stored,
 };

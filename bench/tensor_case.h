@@ -42,6 +42,9 @@ typedef struct tensor_case {
        |got - reference| <= absolute + relative * |reference|. */
     double absolute, relative;
     bool is_called; /* by tg_call, not tg_run */
+    /* Its variables change from run to run, and with them the results, which
+       are compared after some runs. Kernels have copies in `state`. */
+    bool has_state;
     /* The peer of a loop, as C: if not NULL, tg_run of this so often. Its
        result is what it gets first the next time; needs one more, scratch. */
     tg_callback *step;

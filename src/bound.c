@@ -125,6 +125,15 @@ tg_status tg_run(tg_bound *b)
     return status;
 }
 
+uint64_t tg_bound_bytes(const tg_bound *b, uint64_t *out_least)
+{
+    if (b)
+        return tgi_runner_bytes(b->launch.runner, out_least);
+    if (out_least)
+        *out_least = 0;
+    return 0;
+}
+
 /* Swaps one pointer, undone if memory would overlap. */
 static tg_status swap(tg_bound *b, void **place, void *data, tg_dtype dtype,
                       const char *what, size_t number)

@@ -453,10 +453,13 @@ const tgi_native *tgi_runner_native(const tgi_runner *runner)
     return runner->native;
 }
 
-static size_t runner_bytes(const tgi_runner *runner)
+uint64_t tgi_runner_bytes(const tgi_runner *runner, uint64_t *out_least)
 {
-    return (size_t)(runner->native ? tgi_native_bytes(runner->native)
-                                   : tgi_interp_bytes(runner->interp));
+    if (out_least)
+        *out_least =
+            runner->native ? tgi_native_least_bytes(runner->native) : 0;
+    return runner->native ? tgi_native_bytes(runner->native)
+                          : tgi_interp_bytes(runner->interp);
 }
 
 /* -- The idle ones --------------------------------------------------------- */
@@ -522,12 +525,12 @@ size_t tgi_runners_bytes(tgi_runners *runners)
     size_t bytes = 0;
     tgi_runner *handy = take_handy(runners);
     if (handy) {
-        bytes += runner_bytes(handy);
+        bytes += (size_t)tgi_runner_bytes(handy, NULL);
         give(runners, handy);
     }
     pthread_mutex_lock(&runners->lock);
     for (size_t i = 0; i < runners->idle.n; i++)
-        bytes += runner_bytes(runners->idle.data[i]);
+        bytes += (size_t)tgi_runner_bytes(runners->idle.data[i], NULL);
     for (size_t i = 0; i < runners->variants.n; i++)
         if (runners->variants.data[i].program)
             bytes += tgi_program_bytes(runners->variants.data[i].program);

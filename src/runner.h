@@ -78,6 +78,10 @@ tg_status tgi_runner_bind(tgi_runner *runner, void *const *params,
                           void *const *results);
 tg_status tgi_runner_run(tgi_runner *runner);
 
+/* Bytes of temporaries; *out_least, if not NULL: of those in use at once, 0 if
+   that is not known. */
+uint64_t tgi_runner_bytes(const tgi_runner *runner, uint64_t *out_least);
+
 /* The compiled program behind it, or NULL. */
 const tgi_native *tgi_runner_native(const tgi_runner *runner);
 /* Its native code, if that keeps what it makes of variables; or NULL. */

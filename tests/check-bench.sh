@@ -38,7 +38,11 @@ done
 for row in loop/scan_3x3/expert/threads:1 loop/scan_3x3/c/threads:1 \
     loop/lorenz/jit/threads:1 loop/lorenz/c/threads:1 \
     loop/wave_1d/jit/threads:1 loop/wave_1d/c/threads:1 \
-    loop/while_1ms/jit/threads:2 loop/while_1ms/c/threads:2; do
+    loop/while_1ms/jit/threads:2 loop/while_1ms/c/threads:2 \
+    gradient/scan_3x3/jit/threads:1 gradient/scan_3x3/c/threads:1 \
+    train/mlp/jit/threads:2 train/mlp/c/threads:2 \
+    train/logistic/jit/threads:2 train/logistic/c/threads:2 \
+    compile/train_step/jit/threads:1; do
     grep -qx "$row" "$out" || fail "--list lacks $row"
 done
 grep -q '^chain/1e6/jit_any/threads:2$' "$out" || fail "--list lacks jit_any"
@@ -63,7 +67,9 @@ $bench --check --threads=1,2 >"$out" || {
 }
 for row in softmax/2x4099/interp/threads:1 matmul/3x5x300x37/c/threads:2 \
     mlp_forward/7/c/threads:1 attention/3x17x35x64/c/threads:2 \
-    loop/scan_3x3_37/c/threads:1 loop/while_1003/c/threads:2; do
+    loop/scan_3x3_37/c/threads:1 loop/while_1003/c/threads:2 \
+    gradient/scan_3x3_37/c/threads:1 train/mlp_7/c/threads:2 \
+    train/logistic_37/c/threads:2; do
     grep -q "^$row .* right\$" "$out" || fail "--check does not verify $row"
 done
 

@@ -3,6 +3,8 @@
  * test_bound.c - bound calls: buffers are settled once and may be swapped,
  * results are overwritten by every run, and all they need stays alive.
  */
+#include <inttypes.h>
+
 #include "alloc.h"
 #include "api.h"
 
@@ -70,6 +72,43 @@ Test(bound, running_takes_no_memory)
     tg_function_release(f);
     tg_function_release(g);
     session_end(&s);
+}
+
+/* A product in the middle, so that something must be stored. */
+static void twice_product(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, tg_matmul(tg_matmul(in[0], in[0]), in[0]));
+}
+
+Test(bound, it_tells_how_much_memory_a_run_has)
+{
+    const char *const modes[] = {"off", "auto"};
+    const uint64_t stored = 32 * 32 * sizeof(float);
+    for (int i = 0; i < 2; i++) {
+        session s;
+        session_begin_with(&s, (tg_context_options){.jit = modes[i]});
+        tg_function *f = tg_function_create(s.ctx, twice_product, NULL, NULL);
+        tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(32, 32));
+        tg_tensor *y = NULL;
+        tg_bound *b = tg_bind(f, TG_ARGS(x), TG_RESULTS(&y));
+        cr_assert_not_null(b, "%s", tg_error(s.ctx));
+        uint64_t least = 1;
+        const uint64_t bytes = tg_bound_bytes(b, &least);
+        cr_assert_eq(tg_bound_bytes(b, NULL), bytes);
+        cr_assert_geq(bytes, stored);
+        cr_assert(least == 0 || (least >= stored && least <= bytes),
+                  "%" PRIu64 " of %" PRIu64, least, bytes);
+        cr_assert(i || least == 0, "interpreted");
+        tg_bound_release(b);
+        tg_tensor_release(y);
+        tg_tensor_release(x);
+        tg_function_release(f);
+        session_end(&s);
+    }
+    uint64_t least = 1;
+    cr_assert_eq(tg_bound_bytes(NULL, &least), 0);
+    cr_assert_eq(least, 0);
 }
 
 Test(bound, it_keeps_all_that_it_uses)

@@ -21,6 +21,13 @@ void blas_product(const blas *with, const product_f32 *p)
                     p->scale, p->a, k, p->b, p->is_turned ? k : n, 0, p->c, n);
 }
 
+void blas_update(const blas *with, const product_f32 *p)
+{
+    with->sgemm(BY_ROWS, TURNED, AS_IS, (int)p->m, (int)p->n, (int)p->k,
+                p->scale, p->a, (int)p->a_stride, p->b, (int)p->n, 1, p->c,
+                (int)p->n);
+}
+
 void blas_matmul(const blas *with, const kernel_buffers *b)
 {
     const product_f32 first = {.m = b->rows, .k = b->inner, .n = b->columns,

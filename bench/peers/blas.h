@@ -35,6 +35,7 @@ typedef struct blas {
     {"cblas_sgemv", &(the_blas).sgemv}
 
 void blas_product(const blas *with, const product_f32 *p);
+void blas_update(const blas *with, const product_f32 *p);
 
 /* Kernels: a batch is shared out to threads, else calls have threads. */
 void blas_matmul(const blas *with, const kernel_buffers *b);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * layers.c - see layers.h. Compiled as plain C is (local.mk).
+ * layers.c - see layers.h.
  */
 #include "layers.h"
 
@@ -9,12 +9,6 @@
 #include "expert/share.h"
 
 /* -- Dense layers ---------------------------------------------------------- */
-
-typedef struct layer {
-    int64_t in, out;
-    const float *weights, *bias;
-    bool has_relu;
-} layer;
 
 static void add_bias(float *restrict y, const float *restrict bias, int64_t n)
 {
@@ -31,8 +25,8 @@ static void add_bias_and_relu(float *restrict y, const float *restrict bias,
     }
 }
 
-static void run_layer(product_kernel *product, const layer *l, const float *x,
-                      float *y, int64_t rows)
+void layer_by(product_kernel *product, const layer *l, const float *x,
+              float *y, int64_t rows)
 {
     product(&(product_f32){.m = rows, .k = l->in, .n = l->out, .a = x,
                            .b = l->weights, .c = y, .scale = 1});
@@ -49,8 +43,8 @@ void dense_by(product_kernel *product, const kernel_buffers *b)
 #pragma omp parallel
     {
         const share mine = share_of(b->rows);
-        run_layer(product, &only, x + mine.begin * only.in,
-                  y + mine.begin * only.out, mine.end - mine.begin);
+        layer_by(product, &only, x + mine.begin * only.in,
+                 y + mine.begin * only.out, mine.end - mine.begin);
     }
 }
 
@@ -66,12 +60,12 @@ void mlp_by(product_kernel *product, const kernel_buffers *b)
     {
         const share mine = share_of(b->rows);
         const int64_t from = mine.begin, rows = mine.end - from;
-        run_layer(product, &first, x + from * MLP_IN, one + from * MLP_FIRST,
-                  rows);
-        run_layer(product, &second, one + from * MLP_FIRST,
-                  two + from * MLP_SECOND, rows);
-        run_layer(product, &last, two + from * MLP_SECOND, y + from * MLP_OUT,
-                  rows);
+        layer_by(product, &first, x + from * MLP_IN, one + from * MLP_FIRST,
+                 rows);
+        layer_by(product, &second, one + from * MLP_FIRST,
+                 two + from * MLP_SECOND, rows);
+        layer_by(product, &last, two + from * MLP_SECOND, y + from * MLP_OUT,
+                 rows);
     }
 }
 

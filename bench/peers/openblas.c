@@ -21,6 +21,11 @@ static void product(const product_f32 *p)
     blas_product(&openblas, p);
 }
 
+static void update(const product_f32 *p)
+{
+    blas_update(&openblas, p);
+}
+
 void openblas_matmul(const kernel_buffers *b)
 {
     blas_matmul(&openblas, b);
@@ -41,6 +46,12 @@ void openblas_mlp(const kernel_buffers *b)
 {
     openblas.set_threads(1);
     mlp_by(product, b);
+}
+
+void openblas_mlp_train(const kernel_buffers *b)
+{
+    openblas.set_threads(1);
+    mlp_train_by((products){product, update}, b);
 }
 
 void openblas_attention(const kernel_buffers *b)

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * case_gradients.c - cases with gradients: steps of a training, which change
+ * their variables in place, and the way back through a loop.
+ */
+#include "cases.h"
+
+/* Goes down the gradient of the loss; returns it, and the variable of that
+   number after the step. */
+static void train(tg_trace *t, tg_value loss, const tg_value *variables, int n,
+                  int returned)
+{
+    tg_value gradients[KERNEL_INPUTS], after = loss;
+    tg_gradients(loss, variables, (size_t)n, gradients);
+    for (int i = 0; i < n; i++) {
+        const tg_value by = tg_mul(gradients[i], TRAIN_RATE);
+        const tg_value now = tg_assign_sub(variables[i], by);
+        if (i == returned)
+            after = now;
+    }
+    tg_return(t, loss, after);
+}
+
+/* -- mlp: 784-256-128-10, of so many rows ---------------------------------- */
+
+static void trace_mlp_train(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    const tg_value labels = tg_cast(in[1], TG_I64), *parameters = in + 2;
+    const tg_value logits = mlp_of(in[0], parameters);
+    train(t, tg_mean(tg_softmax_cross_entropy(logits, labels), TG_ALL_AXES),
+          parameters, 6, 1);
+}
+
+const tensor_case mlp_train_case = {
+    .callback = trace_mlp_train,
+    .kernels = {[BACKEND_C] = plain_mlp_train,
+                [BACKEND_OPENBLAS] = openblas_mlp_train},
+    .inputs =
+        {INPUT(TG_F32, SHAPE(ROWS, MLP_IN), 0, 1),
+         INPUT(TG_F32, SHAPE(ROWS), 0, MLP_OUT),
+         INPUT_VARIABLE(TG_F32, SHAPE(MLP_IN, MLP_FIRST), -0.1, 0.1),
+         INPUT_VARIABLE(TG_F32, SHAPE(MLP_FIRST), -0.1, 0.1),
+         INPUT_VARIABLE(TG_F32, SHAPE(MLP_FIRST, MLP_SECOND), -0.1, 0.1),
+         INPUT_VARIABLE(TG_F32, SHAPE(MLP_SECOND), -0.1, 0.1),
+         INPUT_VARIABLE(TG_F32, SHAPE(MLP_SECOND, MLP_OUT), -0.1, 0.1),
+         INPUT_VARIABLE(TG_F32, SHAPE(MLP_OUT), -0.1, 0.1)},
+    .results = {{TG_F32, SHAPE_SCALAR}, {TG_F32, SHAPE(MLP_FIRST)}},
+    .scratch = SHAPE(ROWS, 2 * MLP_FIRST + 2 * MLP_SECOND + MLP_OUT),
+    .absolute = 1e-5,
+    .relative = 1e-5,
+    .has_state = true,
+};
+
+const case_size mlp_train_sizes[] = {
+    SIZE_PRODUCT("mlp", 0, 64, MLP_IN, MLP_OUT, SIZE_BY_DEFAULT),
+    SIZE_PRODUCT("mlp_1", 0, 1, MLP_IN, MLP_OUT, SIZE_IN_CHECK),
+    SIZE_PRODUCT("mlp_7", 0, 7, MLP_IN, MLP_OUT, SIZE_IN_CHECK),
+    SIZES_END,
+};
+
+/* -- logistic: one output, of so many columns ------------------------------ */
+
+static void trace_logistic_train(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    const tg_value labels = in[1], *parameters = in + 2;
+    const tg_value z = tg_add(tg_matmul(in[0], parameters[0]), parameters[1]);
+    train(t, tg_mean(tg_sub(tg_softplus(z), tg_mul(labels, z)), TG_ALL_AXES),
+          parameters, 2, 0);
+}
+
+const tensor_case logistic_train_case = {
+    .callback = trace_logistic_train,
+    .kernels = {[BACKEND_C] = plain_logistic_train},
+    .inputs = {INPUT(TG_F32, SHAPE_WHOLE, -1, 1),
+               INPUT(TG_F32, SHAPE(ROWS), 0, 1),
+               INPUT_VARIABLE(TG_F32, SHAPE(COLUMNS), -1, 1),
+               INPUT_VARIABLE(TG_F32, SHAPE_SCALAR, 0.5, 0.5)},
+    .results = {{TG_F32, SHAPE_SCALAR}, {TG_F32, SHAPE(COLUMNS)}},
+    .absolute = 1e-5,
+    .relative = 1e-5,
+    .has_state = true,
+};
+
+const case_size logistic_train_sizes[] = {
+    SIZE_TIMED("logistic", 8192, 128),
+    SIZE_CHECKED("logistic_1", 1, 1),
+    SIZE_CHECKED("logistic_37", 37, 19),
+    SIZES_END,
+};
+
+/* -- scan_3x3: the gradient of a sum over all steps ------------------------ */
+
+static void trace_scan_gradient(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_value last, gradients[3];
+    const tg_value all = scan_of(in, &last);
+    tg_gradients(tg_square(all), in, 3, gradients);
+    tg_return(t, gradients[0], gradients[1], gradients[2]);
+}
+
+const tensor_case scan_gradient_case = {
+    .callback = trace_scan_gradient,
+    .kernels = {[BACKEND_C] = plain_scan_3x3_gradient},
+    .inputs = {INPUT(TG_F32, SHAPE_WHOLE, -1, 1),
+               INPUT(TG_F32, SHAPE(3, 3), -1, 1),
+               INPUT(TG_F32, SHAPE(3, 3), -0.3, 0.3)},
+    .results = {{TG_F32, SHAPE_WHOLE},
+                {TG_F32, SHAPE(3, 3)},
+                {TG_F32, SHAPE(3, 3)}},
+    .scratch = SHAPE(COLUMNS, 3, 3),
+    .absolute = 1e-4,
+    .relative = 1e-4,
+};

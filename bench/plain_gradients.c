@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plain_gradients.c - gradients by hand, in plain C. See plain_elementwise.c.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "peers.h"
+
+enum { MOST_COLUMNS = 1024 };
+
+/* A row serves the sum and, while it is in the cache, the gradient. */
+void plain_logistic_train(const kernel_buffers *b)
+{
+    const float *x = b->in[0], *labels = b->in[1];
+    float *w = b->state[2], *bias = b->state[3];
+    const int64_t rows = b->rows, columns = b->columns;
+    float loss = 0, to_bias = 0;
+    float to_w[MOST_COLUMNS] = {0};
+#pragma omp parallel for reduction(+ : loss, to_bias, to_w)
+    for (int64_t row = 0; row < rows; row++) {
+        const float *restrict at = x + row * columns;
+        float z = *bias;
+        for (int64_t i = 0; i < columns; i++)
+            z += at[i] * w[i];
+        const float small = expf(-fabsf(z));
+        const float chance = (z > 0 ? 1.0f : small) / (1.0f + small);
+        const float by = (chance - labels[row]) / (float)rows;
+        loss += (z > 0 ? z : 0) + logf(1.0f + small) - labels[row] * z;
+        to_bias += by;
+        for (int64_t i = 0; i < columns; i++)
+            to_w[i] += by * at[i];
+    }
+    for (int64_t i = 0; i < columns; i++)
+        w[i] -= TRAIN_RATE * to_w[i];
+    *bias -= TRAIN_RATE * to_bias;
+    *(float *)b->out[0] = loss / (float)rows;
+    memcpy(b->out[1], w, (size_t)columns * sizeof(*w));
+}
+
+/* c = a * c + x, of which the sum of squares is asked. */
+static void go_on(const float *restrict a, const float *restrict c, float x,
+                  float *restrict next)
+{
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            float sum = x;
+            for (int k = 0; k < 3; k++)
+                sum += a[3 * i + k] * c[3 * k + j];
+            next[3 * i + j] = sum;
+        }
+}
+
+/* One step back: `g`, the gradient of `next`, becomes that of c. */
+static float go_back(const float *restrict a, const float *restrict c,
+                     const float *restrict next, float *restrict to_a,
+                     float *restrict g)
+{
+    float sum = 0, before[9];
+    for (int i = 0; i < 9; i++) {
+        g[i] += 2 * next[i];
+        sum += g[i];
+    }
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 3; k++)
+            for (int j = 0; j < 3; j++)
+                to_a[3 * i + k] += g[3 * i + j] * c[3 * k + j];
+    for (int k = 0; k < 3; k++)
+        for (int j = 0; j < 3; j++) {
+            before[3 * k + j] = 0;
+            for (int i = 0; i < 3; i++)
+                before[3 * k + j] += a[3 * i + k] * g[3 * i + j];
+        }
+    memcpy(g, before, sizeof(before));
+    return sum;
+}
+
+void plain_scan_3x3_gradient(const kernel_buffers *b)
+{
+    const float *restrict x = b->in[0];
+    const float *start = b->in[1], *a = b->in[2];
+    float *restrict to_x = b->out[0];
+    float *all = b->scratch, g[9] = {0}, to_a[9] = {0};
+    for (int64_t step = 0; step < b->count; step++)
+        go_on(a, step ? all + 9 * (step - 1) : start, x[step], all + 9 * step);
+    for (int64_t step = b->count - 1; step >= 0; step--)
+        to_x[step] = go_back(a, step ? all + 9 * (step - 1) : start,
+                             all + 9 * step, to_a, g);
+    memcpy(b->out[1], g, sizeof(g));
+    memcpy(b->out[2], to_a, sizeof(to_a));
+}

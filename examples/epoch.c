@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * epoch.c - a whole epoch as one call. The loop over minibatches, forward,
+ * backward and the update of the parameters are one native function; a loop in
+ * C that calls the same step for each minibatch ends with the same parameters,
+ * bit for bit, with one thread as with two.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tgjit.h>
+
+enum { BATCHES = 16, BATCH = 32, FEATURES = 24, HIDDEN = 48, CLASSES = 4 };
+enum { ROWS = BATCHES * BATCH, EPOCHS = 3 };
+
+static void check(bool went_well)
+{
+    if (went_well)
+        return;
+    fprintf(stderr, "%s\n", tg_error(NULL));
+    exit(1);
+}
+
+/* In [-1, 1), the same on every machine. */
+static float random_number(uint32_t *state)
+{
+    *state = *state * 1664525 + 1013904223;
+    return (float)(int32_t)(*state & ~0xffu) * 0x1p-31f;
+}
+
+/* -- The model ------------------------------------------------------------- */
+
+typedef struct model {
+    tg_variable *w1, *b1, *w2, *b2;
+} model;
+
+enum { PARAMETERS = 4, MOST_BYTES = FEATURES * HIDDEN * sizeof(float) };
+
+static tg_variable *create(tg_context *ctx, const char *name, int64_t rows,
+                           int64_t columns, uint32_t seed)
+{
+    float data[FEATURES * HIDDEN];
+    for (int64_t i = 0; i < rows * columns; i++)
+        data[i] = random_number(&seed) * 0.25f;
+    tg_variable *made = tg_variable_create(
+        ctx, name, TG_F32, TG_DIMS(rows, columns), tg_from_data(data));
+    check(made);
+    return made;
+}
+
+static model model_create(tg_context *ctx)
+{
+    return (model){
+        create(ctx, "w1", FEATURES, HIDDEN, 1),
+        create(ctx, "b1", 1, HIDDEN, 2),
+        create(ctx, "w2", HIDDEN, CLASSES, 3),
+        create(ctx, "b2", 1, CLASSES, 4),
+    };
+}
+
+/* One step of stochastic gradient descent; the loss before it. */
+static tg_value train(model *m, tg_value x, tg_value labels)
+{
+    const tg_value hidden = tg_relu(tg_add(tg_matmul(x, m->w1), m->b1));
+    const tg_value logits = tg_add(tg_matmul(hidden, m->w2), m->b2);
+    const tg_value loss =
+        tg_mean(tg_softmax_cross_entropy(logits, labels), TG_ALL_AXES);
+
+    tg_variable *parameters[] = {m->w1, m->b1, m->w2, m->b2};
+    tg_value gradients[PARAMETERS];
+    tg_gradients(loss, parameters, PARAMETERS, gradients);
+    for (int i = 0; i < PARAMETERS; i++)
+        tg_assign_sub(parameters[i], tg_mul(gradients[i], 0.5));
+    return loss;
+}
+
+/* -- One way: a function for a step, called from C ------------------------- */
+
+static void step(tg_trace *t, const tg_value *in, void *user)
+{
+    tg_return(t, train(user, in[0], in[1]));
+}
+
+/* -- The other way: a function for an epoch -------------------------------- */
+
+typedef struct data {
+    model *m;
+    tg_value x, labels;
+} data;
+
+/* In: number of the minibatch, sum of the losses so far. */
+static void minibatch(tg_trace *t, const tg_value *in, void *user)
+{
+    const data *all = user;
+    const tg_value from = tg_mul(in[0], BATCH);
+    const tg_value x = tg_dynamic_slice(all->x, 0, from, BATCH);
+    const tg_value labels = tg_dynamic_slice(all->labels, 0, from, BATCH);
+    tg_return(t, tg_add(in[1], train(all->m, x, labels)));
+}
+
+static void epoch(tg_trace *t, const tg_value *in, void *user)
+{
+    data all = {user, in[0], in[1]};
+    tg_value sum;
+    tg_for(BATCHES, minibatch, &all, TG_ARGS(0.0f), &sum, 1);
+    tg_return(t, sum);
+}
+
+/* -- Both ------------------------------------------------------------------ */
+
+static float by_steps(tg_context *ctx, tg_function *f, float *x,
+                      int64_t *labels)
+{
+    float sum = 0;
+    for (int i = 0; i < BATCHES; i++) {
+        tg_tensor *some = tg_tensor_wrap(ctx, x + i * BATCH * FEATURES, TG_F32,
+                                         TG_DIMS(BATCH, FEATURES));
+        tg_tensor *theirs =
+            tg_tensor_wrap(ctx, labels + i * BATCH, TG_I64, TG_DIMS(BATCH));
+        tg_tensor *loss = NULL;
+        check(some && theirs);
+        check(!tg_call(f, TG_ARGS(some, theirs), TG_RESULTS(&loss)));
+        sum += *(const float *)tg_tensor_data(loss);
+        tg_tensor_release(loss);
+        tg_tensor_release(theirs);
+        tg_tensor_release(some);
+    }
+    return sum;
+}
+
+static float by_epoch(tg_context *ctx, tg_function *f, float *x,
+                      int64_t *labels)
+{
+    tg_tensor *all =
+        tg_tensor_wrap(ctx, x, TG_F32, TG_DIMS(ROWS, FEATURES));
+    tg_tensor *theirs = tg_tensor_wrap(ctx, labels, TG_I64, TG_DIMS(ROWS));
+    tg_tensor *loss = NULL;
+    check(all && theirs);
+    check(!tg_call(f, TG_ARGS(all, theirs), TG_RESULTS(&loss)));
+    const float sum = *(const float *)tg_tensor_data(loss);
+    tg_tensor_release(loss);
+    tg_tensor_release(theirs);
+    tg_tensor_release(all);
+    return sum;
+}
+
+/* All parameters, one after the other. */
+typedef struct snapshot {
+    unsigned char bytes[PARAMETERS][MOST_BYTES];
+    float losses[EPOCHS];
+} snapshot;
+
+static void train_and_keep(int threads, bool as_epochs, float *x,
+                           int64_t *labels, snapshot *out)
+{
+    tg_context_options options = TG_CONTEXT_OPTIONS_INIT;
+    options.threads = threads;
+    tg_context *ctx = tg_context_create(&options);
+    check(ctx);
+    model m = model_create(ctx);
+    tg_function *f = as_epochs ? tg_function_create(ctx, epoch, &m, NULL)
+                               : tg_function_create(ctx, step, &m, NULL);
+    check(f);
+    for (int i = 0; i < EPOCHS; i++)
+        out->losses[i] =
+            (as_epochs ? by_epoch : by_steps)(ctx, f, x, labels) / BATCHES;
+
+    tg_variable *parameters[] = {m.w1, m.b1, m.w2, m.b2};
+    for (int i = 0; i < PARAMETERS; i++) {
+        check(!tg_variable_get(parameters[i], out->bytes[i],
+                               tg_variable_bytes(parameters[i])));
+        tg_variable_release(parameters[i]);
+    }
+    tg_function_release(f);
+    tg_context_release(ctx);
+}
+
+int main(void)
+{
+    static float x[ROWS * FEATURES];
+    static int64_t labels[ROWS];
+    uint32_t state = 5;
+    for (int row = 0; row < ROWS; row++) {
+        float *features = x + row * FEATURES;
+        for (int i = 0; i < FEATURES; i++)
+            features[i] = random_number(&state);
+        labels[row] = (features[0] > features[1]) * 2 +
+                      (features[2] * features[3] > 0);
+    }
+
+    static snapshot kept[2][2]; /* by threads, by way */
+    for (int threads = 1; threads <= 2; threads++)
+        for (int way = 0; way < 2; way++)
+            train_and_keep(threads, way, x, labels, &kept[threads - 1][way]);
+
+    for (int i = 0; i < EPOCHS; i++)
+        printf("epoch %d: mean loss %.4f\n", i + 1,
+               (double)kept[0][0].losses[i]);
+    for (int threads = 1; threads <= 2; threads++)
+        printf("threads: %d, one call of a step after the other and one call "
+               "of an epoch end %s\n",
+               threads,
+               memcmp(&kept[threads - 1][0], &kept[threads - 1][1],
+                      sizeof(snapshot))
+                   ? "differently"
+                   : "with the same bits");
+    printf("one thread and two end %s\n",
+           memcmp(&kept[0][1], &kept[1][1], sizeof(snapshot))
+               ? "differently"
+               : "with the same bits");
+    return 0;
+}

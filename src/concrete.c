@@ -227,11 +227,12 @@ static tg_status extract_results(const tgi_graph *graph, tgi_graph **out_graph)
     return status;
 }
 
-/* The trace's graph settled, its results those of the trace and then the
-   initial values that it found. */
-static tg_status settle(tg_trace *t, tg_concrete *c)
+/* The graph that computes the initial values this trace found. */
+static tg_status make_initial_graph(tg_trace *t, tg_concrete *c)
 {
-    TGI_TRY(set_results(t->graph, t->results.data, t->results.n));
+    if (t->initials.n == 0)
+        return TG_OK;
+    t->graph->results.n = 0;
     for (size_t i = 0; i < t->initials.n; i++) {
         tgi_own_initial *initial = &t->initials.data[i];
         if (!tgi_graph_add_result(t->graph, initial->value))
@@ -240,27 +241,10 @@ static tg_status settle(tg_trace *t, tg_concrete *c)
             return tgi_error_memory();
         tg_variable_retain(initial->variable);
     }
-    return tgi_graph_settle(t->graph, &c->traced);
-}
-
-/* Takes the initial values from the results: a graph of their own. */
-static tg_status make_initial_graph(tg_concrete *c)
-{
-    tgi_graph *graph = c->traced;
-    const size_t n = graph->results.n - c->initials.n;
-    if (c->initials.n == 0)
-        return TG_OK;
-    tgi_refs results = {0};
-    if (!tgi_vec_reserve(&results, n + 1))
-        return tgi_error_memory();
-    memcpy(results.data, graph->results.data, n * sizeof(*results.data));
-    memmove(graph->results.data, graph->results.data + n,
-            c->initials.n * sizeof(*results.data));
-    graph->results.n = c->initials.n;
-    tg_status status = extract_results(graph, &c->initial_graph);
-    memcpy(graph->results.data, results.data, n * sizeof(*results.data));
-    graph->results.n = n;
-    tgi_vec_deinit(&results);
+    tgi_graph *part = NULL;
+    TGI_TRY(extract_results(t->graph, &part));
+    tg_status status = tgi_graph_settle(part, &c->initial_graph);
+    tgi_graph_release(part);
     return status;
 }
 
@@ -391,6 +375,7 @@ static tg_status record(tg_trace *t, tg_function *function, tg_concrete *c,
                         const tgi_args *actual)
 {
     tg_value *in = NULL;
+    tgi_graph *settled = NULL;
     tg_status status = add_args(t, c, actual, &in);
     if (!status) {
         function->callback(t, in, function->user);
@@ -401,9 +386,13 @@ static tg_status record(tg_trace *t, tg_function *function, tg_concrete *c,
         tgi_error_restore(&t->error);
     TGI_TRY(status);
     TGI_TRY(keep_captures(t, c));
-    TGI_TRY(settle(t, c));
-    TGI_TRY(make_initial_graph(c));
-    TGI_TRY(optimise(c, c->traced));
+    TGI_TRY(make_initial_graph(t, c));
+    TGI_TRY(set_results(t->graph, t->results.data, t->results.n));
+    c->traced = tgi_graph_retain(t->graph);
+    TGI_TRY(tgi_graph_settle(t->graph, &settled));
+    status = optimise(c, settled);
+    tgi_graph_release(settled);
+    TGI_TRY(status);
     return settle_own_variables(t, function);
 }
 

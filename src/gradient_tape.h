@@ -69,9 +69,6 @@ tgi_ref tgi_tape_value(tgi_tape *tape, tgi_ref ref);
 /* Of a loop body: element `trip` of what was saved of value `like`. */
 tgi_ref tgi_tape_element(tgi_tape *tape, tgi_ref stack, tgi_ref like);
 
-/* Result `index` of node `region`, which has that type, in its graph. */
-tgi_ref tgi_region_result(tgi_graph *graph, tgi_ref region, int64_t index);
-
 /* -- Regions --------------------------------------------------------------- */
 
 /* The gradients of the inputs of a node with results, from those of them. */

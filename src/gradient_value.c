@@ -49,40 +49,6 @@ static tgi_ref reach(tgi_tape *tape, const tg_trace *from, tgi_ref ref)
     return ref ? tgi_trace_reach(tape->t, tgi_trace_value(from, ref)) : 0;
 }
 
-/* -- Results of regions ---------------------------------------------------- */
-
-/* The shape of result `index`: saved ones have one more axis, in front. */
-static tgi_shape_ref result_shape(tgi_graph *graph, const tgi_node *region,
-                                  int64_t index)
-{
-    const tgi_graph *inner = tgi_node_regions(region).graphs[0];
-    const tgi_ref ref = inner->results.data[index];
-    const tgi_attr_regions *attr = region->attr;
-    if (region->op != TGI_OP_LOOP || index < attr->n_carried)
-        return tgi_graph_node(inner, ref)->shape;
-    const tgi_shape *shape = tgi_graph_shape(inner, ref);
-    tgi_dim dims[TG_MAX_RANK] = {tgi_loop_extent(graph, region)};
-    memcpy(dims + 1, shape->dims, (size_t)shape->rank * sizeof(*dims));
-    return tgi_shape_intern(graph->dims, shape->rank + 1, dims);
-}
-
-tgi_ref tgi_region_result(tgi_graph *graph, tgi_ref region, int64_t index)
-{
-    const tgi_node *node = tgi_graph_node(graph, region);
-    const tgi_attr_index attr = {index};
-    tgi_builder b = {.graph = graph, .site = tgi_node_site(node)};
-    if (index == TGI_RESULT_TRIPS)
-        return tgi_build_node(&b, TGI_OP_RESULT, TG_I64,
-                              tgi_shape_intern(graph->dims, 0, NULL), &region,
-                              1, &attr, sizeof(attr));
-    const tgi_graph *inner = tgi_node_regions(node).graphs[0];
-    const int dtype = tgi_graph_node(inner, inner->results.data[index])->dtype;
-    const tgi_shape_ref shape = result_shape(graph, node, index);
-    return shape ? tgi_build_node(&b, TGI_OP_RESULT, dtype, shape, &region, 1,
-                                  &attr, sizeof(attr))
-                 : 0;
-}
-
 /* -- Saving ---------------------------------------------------------------- */
 
 /* The result that a value of the region is already; -1: none. */

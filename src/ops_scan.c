@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ops_scan.c - loops along sequences. A scan is a loop whose body takes the
- * next slice of each sequence, and puts what it stacks up into its place in a
- * value that the loop carries along: an update that happens in place.
+ * next slice of each sequence, and of which results are kept for every trip.
  */
 #include <string.h>
 
@@ -17,7 +16,6 @@ typedef struct scan {
     tgi_dim length;
     size_t n_values;
     size_t n_stacked; /* that the body returns */
-    tgi_ref counter;  /* in the body */
 } scan;
 
 /* -- Sequences ------------------------------------------------------------- */
@@ -57,18 +55,11 @@ static tgi_builder builder_in(const scan *s, tg_trace *t)
     return b;
 }
 
-/* `x` with these axes in front of, or without, its first one. */
-static tgi_ref reshaped(tgi_builder *b, tgi_ref x, bool adds_axis)
+/* `x` without its first axis. */
+static tgi_ref first_of(tgi_builder *b, tgi_ref x)
 {
     const tgi_shape *shape = tgi_graph_shape(b->graph, x);
-    tgi_dim dims[TG_MAX_RANK + 1] = {1};
-    if (adds_axis) {
-        if (shape->rank == TG_MAX_RANK)
-            return tgi_build_fail(b, TG_ERROR_SHAPE, &x, 1,
-                                  "there is no room for one more axis");
-        memcpy(dims + 1, shape->dims, (size_t)shape->rank * sizeof(*dims));
-        return tgi_build_reshape(b, x, shape->rank + 1, dims);
-    }
+    tgi_dim dims[TG_MAX_RANK];
     memcpy(dims, shape->dims + 1, (size_t)(shape->rank - 1) * sizeof(*dims));
     return tgi_build_reshape(b, x, shape->rank - 1, dims);
 }
@@ -87,7 +78,7 @@ static tgi_ref element_of(tgi_builder *b, tgi_ref sequence, tgi_ref counter)
         b, TGI_OP_DYNAMIC_SLICE, tgi_graph_node(b->graph, sequence)->dtype,
         tgi_shape_intern(b->graph->dims, shape->rank, dims), in, 2, &attr,
         sizeof(attr));
-    return slice ? reshaped(b, slice, false) : 0;
+    return slice ? first_of(b, slice) : 0;
 }
 
 /* What the loop calls: gives the user's body its slices. */
@@ -102,14 +93,13 @@ static void run_body(tg_trace *t, const tg_value *in, void *user)
         return;
     }
     tgi_builder b = builder_in(s, t);
-    s->counter = in[0].node;
     memcpy(values, in + 1, s->n_values * sizeof(*values));
     bool ok = true;
     for (size_t i = 0; ok && i < s->sequences.n; i++) {
         tgi_ref sequence = tgi_trace_reach(
             t, tgi_trace_value(s->c.o.t, s->sequences.data[i]));
         tgi_ref element =
-            sequence ? element_of(&b, sequence, s->counter) : 0;
+            sequence ? element_of(&b, sequence, in[0].node) : 0;
         values[s->n_values + i] = tgi_trace_value(t, element);
         ok = element != 0;
     }
@@ -122,42 +112,29 @@ static void run_body(tg_trace *t, const tg_value *in, void *user)
 
 /* -- What is stacked ------------------------------------------------------- */
 
-/* Room in the graph around, for so many of `y`: every step sets its part. */
-static tgi_ref add_stack(scan *s, const tgi_graph *body, tgi_ref y)
+/* Results behind the loop values are kept for each step: settle.h. */
+static bool has_room(scan *s, const tg_trace *t)
 {
-    tgi_builder *b = &s->c.o.b;
-    const tgi_node *node = tgi_graph_node(body, y);
-    const tgi_shape *shape = tgi_graph_shape(body, y);
-    tgi_dim dims[TG_MAX_RANK + 1] = {s->length};
-    if (shape->rank == TG_MAX_RANK)
-        return tgi_build_fail(b, TG_ERROR_SHAPE, NULL, 0,
-                              "what is stacked has no room for one more axis");
-    memcpy(dims + 1, shape->dims, (size_t)shape->rank * sizeof(*dims));
-    return tgi_build_unset(b, (tg_dtype)node->dtype, shape->rank + 1, dims);
+    for (size_t i = s->n_values; i < t->results.n; i++)
+        if (tgi_graph_shape(t->graph, t->results.data[i])->rank == TG_MAX_RANK)
+            return tgi_control_fail(&s->c, TG_ERROR_SHAPE,
+                                    "what is stacked has no room for one more "
+                                    "axis");
+    return true;
 }
 
-/* Result i of the body goes to its place in what is stacked. */
-static bool stack(scan *s, tg_trace *t, size_t i)
+/* So many of result i of the body, of which there will be none. */
+static tg_value nothing(scan *s, size_t i)
 {
-    const tgi_ref y = t->results.data[i];
-    tgi_ref whole = tgi_control_add_param(&s->c, t, add_stack(s, t->graph, y));
-    if (!whole)
-        return false;
-    tgi_builder b = builder_in(s, t);
-    tgi_ref update = reshaped(&b, y, true);
-    const tgi_node *node = tgi_graph_node(t->graph, whole);
-    const tgi_ref in[] = {whole, update, s->counter};
-    const tgi_attr_index attr = {0};
-    tgi_ref result =
-        update ? tgi_build_node(&b, TGI_OP_DYNAMIC_UPDATE, node->dtype,
-                                node->shape, in, 3, &attr, sizeof(attr))
-               : 0;
-    if (!result) {
-        tgi_trace_stick(t);
-        return false;
-    }
-    t->results.data[i] = result;
-    return true;
+    const tgi_graph *body = s->c.graphs.data[0];
+    const tgi_ref y = body->results.data[i];
+    const tgi_shape *shape = tgi_graph_shape(body, y);
+    tgi_dim dims[TG_MAX_RANK] = {0};
+    memcpy(dims + 1, shape->dims, (size_t)shape->rank * sizeof(*dims));
+    return tgi_operation_end(
+        &s->c.o, tgi_build_unset(&s->c.o.b,
+                                 (tg_dtype)tgi_graph_node(body, y)->dtype,
+                                 shape->rank + 1, dims));
 }
 
 static bool trace_body(scan *s, size_t n_stacked)
@@ -172,8 +149,7 @@ static bool trace_body(scan *s, size_t n_stacked)
                               "the body stacks %zu values, %zu are asked for",
                               t->results.n - s->n_values, n_stacked);
     s->n_stacked = ok ? t->results.n - s->n_values : 0;
-    for (size_t i = 0; ok && i < s->n_stacked; i++)
-        ok = stack(s, t, s->n_values + i);
+    ok = ok && has_room(s, t);
     return tgi_control_close(&s->c, t) && ok;
 }
 
@@ -205,12 +181,14 @@ static void finish(scan *s, tg_value *out_values, size_t n_values,
         return;
     }
     if (s->length != 0)
-        tgi_control_finish(&s->c, TGI_OP_LOOP, n, 0, results,
+        tgi_control_finish(&s->c, TGI_OP_LOOP, s->n_values, 0, results,
                            s->n_values + n_stacked);
     else /* No step is ever made. */
         for (size_t i = 0; i < n; i++)
-            results[i] =
-                tgi_trace_value(s->c.o.t, s->c.inputs.data[1 + i]);
+            results[i] = i < s->n_values
+                             ? tgi_trace_value(s->c.o.t,
+                                               s->c.inputs.data[1 + i])
+                             : nothing(s, i);
     if (n_values)
         memcpy(out_values, results, n_values * sizeof(*results));
     if (n_stacked)

@@ -217,34 +217,6 @@ bool tgi_control_fit(tgi_control *c, tgi_graph *graph, tgi_ref *result,
     return node->dtype == dtype && node->shape == shape;
 }
 
-static void move_ref(tgi_ref *refs, size_t from, size_t to)
-{
-    const tgi_ref moved = refs[from];
-    memmove(refs + to + 1, refs + to, (from - to) * sizeof(*refs));
-    refs[to] = moved;
-}
-
-/* It comes before what was captured: those are found no more. */
-tgi_ref tgi_control_add_param(tgi_control *c, tg_trace *t, tgi_ref input)
-{
-    tgi_ref ref = input ? add_param(t, input, false) : 0;
-    if (ref && !tgi_vec_push(&c->inputs, input)) {
-        tgi_error_memory();
-        ref = 0;
-    }
-    if (!ref) {
-        tgi_trace_stick(t);
-        return 0;
-    }
-    const size_t last = t->region_inputs.n - 1;
-    tgi_graph_move_param(t->graph, last, c->n_fixed);
-    move_ref(t->region_inputs.data, last, c->n_fixed);
-    move_ref(t->last_write.data, last, c->n_fixed);
-    tgi_index_deinit(&t->region_index);
-    c->n_fixed++;
-    return ref;
-}
-
 /* Inputs that the region has captured are inputs of the node. */
 static bool keep_inputs(tgi_control *c, const tg_trace *t)
 {
@@ -305,6 +277,38 @@ static tgi_ref add_node(tgi_control *c, tgi_op op, size_t n_carried,
     return ref;
 }
 
+/* The shape of result `index`: saved ones have one more axis, in front. */
+static tgi_shape_ref result_shape(tgi_graph *graph, const tgi_node *region,
+                                  int64_t index)
+{
+    const tgi_graph *inner = tgi_node_regions(region).graphs[0];
+    const tgi_ref ref = inner->results.data[index];
+    const tgi_attr_regions *attr = region->attr;
+    if (region->op != TGI_OP_LOOP || index < attr->n_carried)
+        return tgi_graph_node(inner, ref)->shape;
+    const tgi_shape *shape = tgi_graph_shape(inner, ref);
+    tgi_dim dims[TG_MAX_RANK] = {tgi_loop_extent(graph, region)};
+    memcpy(dims + 1, shape->dims, (size_t)shape->rank * sizeof(*dims));
+    return tgi_shape_intern(graph->dims, shape->rank + 1, dims);
+}
+
+tgi_ref tgi_region_result(tgi_graph *graph, tgi_ref region, int64_t index)
+{
+    const tgi_node *node = tgi_graph_node(graph, region);
+    const tgi_attr_index attr = {index};
+    tgi_builder b = {.graph = graph, .site = tgi_node_site(node)};
+    if (index == TGI_RESULT_TRIPS)
+        return tgi_build_node(&b, TGI_OP_RESULT, TG_I64,
+                              tgi_shape_intern(graph->dims, 0, NULL), &region,
+                              1, &attr, sizeof(attr));
+    const tgi_graph *inner = tgi_node_regions(node).graphs[0];
+    const int dtype = tgi_graph_node(inner, inner->results.data[index])->dtype;
+    const tgi_shape_ref shape = result_shape(graph, node, index);
+    return shape ? tgi_build_node(&b, TGI_OP_RESULT, dtype, shape, &region, 1,
+                                  &attr, sizeof(attr))
+                 : 0;
+}
+
 void tgi_control_finish(tgi_control *c, tgi_op op, size_t n_carried,
                         int64_t flags, tg_value *out_results, size_t n_results)
 {
@@ -319,13 +323,7 @@ void tgi_control_finish(tgi_control *c, tgi_op op, size_t n_carried,
     for (uint32_t i = 0; i < node->n_inputs; i++)
         if (tgi_node_writes(node, i))
             tgi_trace_note_write(t, node->inputs[i], ref);
-    const tgi_graph *first = c->graphs.data[0];
-    for (size_t i = 0; i < n_results; i++) {
-        const tgi_node *result = tgi_graph_node(first, first->results.data[i]);
-        const tgi_attr_index attr = {(int64_t)i};
+    for (size_t i = 0; i < n_results; i++)
         out_results[i] = tgi_operation_end(
-            &c->o, tgi_build_node(&c->o.b, TGI_OP_RESULT, result->dtype,
-                                  result->shape, &ref, 1, &attr,
-                                  sizeof(attr)));
-    }
+            &c->o, tgi_region_result(t->graph, ref, (int64_t)i));
 }

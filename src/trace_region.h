@@ -46,15 +46,13 @@ bool tgi_control_close(tgi_control *c, tg_trace *t);
 bool tgi_control_fit(tgi_control *c, tgi_graph *graph, tgi_ref *result,
                      tg_dtype dtype, tgi_shape_ref shape);
 
-/*
- * A parameter of a region still open, the only one so far, for one more fixed
- * input; 0 on failure, which sticks.
- */
-tgi_ref tgi_control_add_param(tgi_control *c, tg_trace *t, tgi_ref input);
-
 /* Adds the node and writes its first n_results results. */
 void tgi_control_finish(tgi_control *c, tgi_op op, size_t n_carried,
                         int64_t flags, tg_value *out_results,
                         size_t n_results);
+
+/* The node for result `index` of a region, or TGI_RESULT_TRIPS, in the graph
+   it is in; 0 on failure (recorded). */
+tgi_ref tgi_region_result(tgi_graph *graph, tgi_ref region, int64_t index);
 
 #endif /* TGI_TRACE_REGION_H */

@@ -84,6 +84,48 @@ static void combine(tgi_llvm_kernel *k, uint32_t reduction, lanes *left,
     left->value = tgi_llvm_combine(k, reduction, left->value, other);
 }
 
+/* -- Widths ---------------------------------------------------------------- */
+
+/* What costs at most so many instructions is not worth putting vectors
+   together for. */
+enum { FEW_INSTRUCTIONS = 4 };
+
+static bool is_cheap(const tgi_llvm_kernel *k, unsigned phase)
+{
+    unsigned cost = 0;
+    for (size_t i = 1; i < k->loops->insts.n; i++) {
+        const tgi_inst *inst = &k->loops->insts.data[i];
+        if (inst->phase == phase && inst->level == TGI_LEVEL_INNER &&
+            inst->kind != TGI_INST_LOAD)
+            cost += tgi_llvm_inst_cost(k, inst);
+    }
+    return cost <= FEW_INSTRUCTIONS;
+}
+
+/* The width of the next vector of a row with `left` elements: operands that
+   are there as smaller ones are taken as they are. */
+static unsigned width_of(const tgi_llvm_kernel *k, unsigned phase,
+                         int64_t left, bool cheap)
+{
+    const unsigned run = cheap ? tgi_llvm_tiny_run(k, phase) : TGI_LLVM_LANES;
+    unsigned width = k->phases[phase].lanes;
+    while (width > left || width > run)
+        width /= 2;
+    return width;
+}
+
+/* True if width_of is the same for all of a row but its end. */
+static bool is_even(tgi_llvm_kernel *k, unsigned phase, int64_t n, bool cheap)
+{
+    bool even = true;
+    for (int64_t at = 0; cheap && even && at < n;
+         at += k->phases[phase].lanes) {
+        k->index[k->inner] = tgi_llvm_number(k->program, at);
+        even = tgi_llvm_tiny_run(k, phase) >= k->phases[phase].lanes;
+    }
+    return even;
+}
+
 /* One phase of a row of n > 0 elements, in vectors that hold a whole number
    of `wide` lanes of the tree. */
 static void reduce_row(tgi_llvm_kernel *k, unsigned phase, int64_t n)
@@ -92,14 +134,14 @@ static void reduce_row(tgi_llvm_kernel *k, unsigned phase, int64_t n)
     const unsigned tree = tgi_llvm_tree_lanes(k, p);
     unsigned wide = p->lanes < tree ? p->lanes : tree;
     lanes all[TGI_LLVM_REDUCTIONS][TGI_LANES_4] = {{{NULL, false}}};
-    if (n % wide)
+    const bool cheap = is_cheap(k, phase);
+    if (n % wide || !is_even(k, phase, n, cheap))
         wide = 1;
-    unsigned width = p->lanes;
+    unsigned width;
     for (int64_t at = 0; at < n; at += width) {
-        while (width > n - at)
-            width /= 2;
-        k->e->lanes = width;
         k->index[k->inner] = tgi_llvm_number(k->program, at);
+        width = width_of(k, phase, n - at, cheap);
+        k->e->lanes = width;
         tgi_llvm_body(k, phase);
         for (unsigned i = 0; i < p->n_reductions; i++) {
             const uint32_t number = p->reductions[i];
@@ -140,12 +182,12 @@ static void set_empty(tgi_llvm_kernel *k, const tgi_llvm_phase *p)
 
 static void map_row(tgi_llvm_kernel *k, unsigned phase, int64_t n)
 {
-    unsigned width = k->phases[phase].lanes;
+    const bool cheap = is_cheap(k, phase);
+    unsigned width;
     for (int64_t at = 0; at < n; at += width) {
-        while (width > n - at)
-            width /= 2;
-        k->e->lanes = width;
         k->index[k->inner] = tgi_llvm_number(k->program, at);
+        width = width_of(k, phase, n - at, cheap);
+        k->e->lanes = width;
         tgi_llvm_body(k, phase);
     }
     k->index[k->inner] = NULL;

@@ -52,6 +52,10 @@ LLVMValueRef tgi_llvm_tiny_gather(tgi_llvm_tiny *tiny,
                                   const tgi_llvm_known *elements,
                                   unsigned lanes);
 
+/* The most lanes from where a row stands that all known operands of a phase
+   have side by side. */
+unsigned tgi_llvm_tiny_run(const tgi_llvm_kernel *k, unsigned phase);
+
 /* -- llvm_tiny.c ----------------------------------------------------------- */
 
 /* Begins in the block where the builder stands, for steps first … end - 1;

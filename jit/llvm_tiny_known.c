@@ -197,6 +197,39 @@ LLVMValueRef tgi_llvm_tiny_load(tgi_llvm_kernel *k, const tgi_access *access)
     return tgi_llvm_tiny_gather(tiny, lanes, n);
 }
 
+/* How many elements from lane 0 on are lanes, in order, of one vector. */
+static unsigned run_of(const tgi_llvm_kernel *k, const tgi_access *access)
+{
+    const tgi_llvm_known *elements = k->tiny->known[access->buffer];
+    int64_t first, step;
+    if (!elements || !find_element(k, access, &first, &step) || step != 1 ||
+        !elements[first].value)
+        return TGI_LLVM_LANES;
+    const tgi_llvm_known *at = &elements[first];
+    const tgi_dim count =
+        k->program->loops->buffers.data[access->buffer].count;
+    unsigned n = 1;
+    while (n < TGI_LLVM_LANES && first + n < count &&
+           at[n].value == at->value && at[n].lane == at->lane + n)
+        n++;
+    return n;
+}
+
+unsigned tgi_llvm_tiny_run(const tgi_llvm_kernel *k, unsigned phase)
+{
+    unsigned run = TGI_LLVM_LANES;
+    for (size_t i = 1; i < k->loops->insts.n; i++) {
+        const tgi_inst *inst = &k->loops->insts.data[i];
+        if (inst->kind != TGI_INST_LOAD || inst->phase != phase ||
+            inst->level != TGI_LEVEL_INNER)
+            continue;
+        const unsigned n =
+            run_of(k, &k->loops->accesses.data[inst->number]);
+        run = n < run ? n : run;
+    }
+    return run;
+}
+
 /* Something is stored, nobody knows where. */
 static void forget(tgi_llvm_kernel *k, uint32_t buffer)
 {

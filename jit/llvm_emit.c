@@ -164,13 +164,19 @@ static const char *const intrinsic_names[TGI_LLVM_INTRINSICS] = {
     [TGI_LLVM_FABS] = "llvm.fabs",
 };
 
+static unsigned lane_size(const tgi_llvm_emitter *e)
+{
+    return e->lanes == 3 ? TGI_LLVM_LANE_SIZES - 1
+                         : (unsigned)__builtin_ctz(e->lanes);
+}
+
 LLVMValueRef tgi_llvm_call(tgi_llvm_emitter *e, tgi_llvm_intrinsic intrinsic,
                            tg_dtype dtype, LLVMValueRef *operands,
                            unsigned n_operands)
 {
     LLVMTypeRef type = tgi_llvm_type(e, dtype);
     LLVMValueRef *declared =
-        &e->declared[intrinsic][dtype == TG_F64][__builtin_ctz(e->lanes)];
+        &e->declared[intrinsic][dtype == TG_F64][lane_size(e)];
     const char *name = intrinsic_names[intrinsic];
     const unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
     if (!*declared)

@@ -32,7 +32,7 @@ typedef enum tgi_llvm_intrinsic {
 } tgi_llvm_intrinsic;
 
 enum {
-    TGI_LLVM_LANE_SIZES = 7, /* 1, 2, 4 … TGI_LLVM_LANES */
+    TGI_LLVM_LANE_SIZES = 8, /* 1, 2, 4 … TGI_LLVM_LANES, and 3 */
     TGI_LLVM_TABLES = 32,    /* remembered; more are emitted again */
     TGI_LLVM_STORED = 96     /* constants of a recipe in memory, at most */
 };
@@ -42,7 +42,7 @@ typedef struct tgi_llvm_emitter {
     LLVMContextRef context;
     LLVMModuleRef module;
     LLVMBuilderRef builder; /* where to emit, moved by its owner */
-    /* A power of two, at most TGI_LLVM_LANES; may be changed between recipes,
+    /* 3 or a power of two, at most TGI_LLVM_LANES; may be changed between recipes,
        whose operands must all have that many. */
     unsigned lanes;
     /* The target has AVX-512 with its mask registers and 64-bit conversions:

@@ -102,16 +102,25 @@ static bool is_cheap(const tgi_llvm_kernel *k, unsigned phase)
     return cost <= FEW_INSTRUCTIONS;
 }
 
+/* The most lanes for so many elements: a power of two, or three, which take
+   the room of four. */
+static unsigned most_lanes(unsigned width, int64_t n)
+{
+    if (n == 3 && width >= 4)
+        return 3;
+    while (width > n)
+        width /= 2;
+    return width;
+}
+
 /* The width of the next vector of a row with `left` elements: operands that
    are there as smaller ones are taken as they are. */
 static unsigned width_of(const tgi_llvm_kernel *k, unsigned phase,
                          int64_t left, bool cheap)
 {
     const unsigned run = cheap ? tgi_llvm_tiny_run(k, phase) : TGI_LLVM_LANES;
-    unsigned width = k->phases[phase].lanes;
-    while (width > left || width > run)
-        width /= 2;
-    return width;
+    const int64_t most = left < run ? left : run;
+    return most_lanes(k->phases[phase].lanes, most);
 }
 
 /* True if width_of is the same for all of a row but its end. */
@@ -236,10 +245,9 @@ static void columns(tgi_llvm_kernel *k)
 {
     const int64_t n = k->loops->extent[k->inner];
     const int64_t n_columns = k->loops->extent[k->vector_axis];
-    unsigned width = k->phases[0].lanes;
+    unsigned width;
     for (int64_t column = 0; column < n_columns; column += width) {
-        while (width > n_columns - column)
-            width /= 2;
+        width = most_lanes(k->phases[0].lanes, n_columns - column);
         k->e->lanes = width;
         k->index[k->vector_axis] = tgi_llvm_number(k->program, column);
         for (unsigned phase = 0; phase < k->loops->n_phases; phase++) {

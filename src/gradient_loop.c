@@ -9,6 +9,9 @@
 
 #include "gradient_region.h"
 
+/* Of expressions over all trips that are computed trip by trip. */
+enum { MOST_DEPTH = 3 };
+
 typedef struct way_back {
     tgi_tape *tape;
     tgi_ref ref;
@@ -113,8 +116,8 @@ static bool seed_saved(const way_back *w, tgi_tape *inner)
         if (index < w->attr->n_carried)
             continue;
         const tgi_ref value = inner->graph->results.data[index];
-        tgi_ref all = tgi_inner_reach(inner, tape->gradients[ref]);
-        tgi_ref gradient = all ? tgi_tape_element(inner, all, value) : 0;
+        const tgi_ref gradient = tgi_tape_element_of(
+            inner, tape->gradients[ref], value, MOST_DEPTH);
         if (!gradient || !tgi_tape_add(inner, value, gradient))
             return false;
     }

@@ -69,6 +69,11 @@ tgi_ref tgi_tape_value(tgi_tape *tape, tgi_ref ref);
 /* Of a loop body: element `trip` of what was saved of value `like`. */
 tgi_ref tgi_tape_element(tgi_tape *tape, tgi_ref stack, tgi_ref like);
 
+/* The same of node `outer` of the trace around; what takes few operations, at
+   most `depth` deep, is computed in each trip instead of once for all. */
+tgi_ref tgi_tape_element_of(tgi_tape *tape, tgi_ref outer, tgi_ref like,
+                            int depth);
+
 /* -- Regions --------------------------------------------------------------- */
 
 /* The gradients of the inputs of a node with results, from those of them. */

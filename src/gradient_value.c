@@ -104,6 +104,58 @@ tgi_ref tgi_tape_element(tgi_tape *tape, tgi_ref stack, tgi_ref like)
                  : 0;
 }
 
+/* True for what is computed element by element, in few instructions. */
+static bool is_by_element(const tgi_node *node)
+{
+    switch (node->op) {
+    case TGI_OP_NEG:
+    case TGI_OP_ADD:
+    case TGI_OP_SUB:
+    case TGI_OP_MUL:
+    case TGI_OP_FMA:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* An operand that is the same for all: a scalar, repeated. */
+static tgi_ref repeated(const tgi_graph *graph, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(graph, ref);
+    while (node->op == TGI_OP_BROADCAST || node->op == TGI_OP_RESHAPE) {
+        ref = node->inputs[0];
+        node = tgi_graph_node(graph, ref);
+    }
+    return tgi_graph_shape(graph, ref)->rank == 0 ? ref : 0;
+}
+
+tgi_ref tgi_tape_element_of(tgi_tape *tape, tgi_ref outer, tgi_ref like,
+                            int depth)
+{
+    const tg_trace *from = tape->around->t;
+    const tgi_node *node = tgi_graph_node(from->graph, outer);
+    const tgi_shape *shape = tgi_graph_shape(tape->graph, like);
+    const tgi_ref scalar = repeated(from->graph, outer);
+    if (scalar) {
+        tgi_ref value = reach(tape, from, scalar);
+        return value ? tgi_build_broadcast(&tape->b, value, shape->rank,
+                                           shape->dims)
+                     : 0;
+    }
+    if (depth > 0 && is_by_element(node)) {
+        tgi_ref in[3] = {0};
+        const uint32_t n = node->n_inputs;
+        const tgi_op op = (tgi_op)node->op;
+        for (uint32_t i = 0; i < n; i++)
+            in[i] = tgi_tape_element_of(tape, node->inputs[i], like,
+                                        depth - 1);
+        return tgi_build_elementwise(&tape->b, op, in, n);
+    }
+    const tgi_ref all = reach(tape, from, outer);
+    return all ? tgi_tape_element(tape, all, like) : 0;
+}
+
 static tgi_ref saved(tgi_tape *tape, tgi_ref ref)
 {
     if (is_loop_body(tape) &&

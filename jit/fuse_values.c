@@ -40,6 +40,7 @@ static uint32_t own_cost(const tgi_node *node)
         break;
     }
     switch (node->op) {
+    case TGI_OP_STOP:
     case TGI_OP_NEG:
     case TGI_OP_ABS:
     case TGI_OP_NOT:

@@ -103,6 +103,7 @@ static bool costs_much(const plan *p, tgi_ref ref, const tgi_node *node)
     if (tgi_op_table[node->op].cls == TGI_OPCLASS_LEAF || is_view(node))
         return false;
     switch (node->op) {
+    case TGI_OP_STOP:
     case TGI_OP_NEG:
     case TGI_OP_ABS:
     case TGI_OP_NOT:

@@ -34,7 +34,8 @@ static const elementwise elementwise_ops[] = {
 #define X2(op) {.name = #op, .two = tg_##op##_at},
 #define X3(op) {.name = #op, .three = tg_##op##_at},
     TG_ELEMENTWISE_OPS(X1, X2, X3)
-    X1(relu) X1(read) X2(assign) X2(assign_add) X2(assign_sub)
+    X1(relu) X2(softmax_cross_entropy)
+    X1(read) X2(assign) X2(assign_add) X2(assign_sub)
 };
 
 typedef tg_value apply_function(const op_case *c, const tg_operand *in);

@@ -185,6 +185,15 @@ Test(pass_simplify, negating_twice_is_nothing)
              0);
 }
 
+Test(pass_simplify, what_stops_gradients_is_nothing)
+{
+    for (size_t i = 0; i < N_OF(all_types); i++) {
+        begin(all_types[i]);
+        is_param(apply(g, STOP, apply(g, STOP, x)), 0);
+    }
+    check_nothing_is_alive();
+}
+
 Test(pass_simplify, magnitude_forgets_the_sign)
 {
     begin(TG_I8);

@@ -16,6 +16,11 @@ static inline double quick_neg(double x)
     return -x;
 }
 
+static inline double quick_stop(double x)
+{
+    return x;
+}
+
 static inline double quick_sign(double x)
 {
     const double sign = copysign(1, x);

@@ -27,6 +27,7 @@
 
 EXACT_1(neg, mpfr_neg)
 EXACT_1(abs, mpfr_abs)
+EXACT_1(stop, mpfr_set)
 EXACT_1(floor, mpfr_rint_floor)
 EXACT_1(ceil, mpfr_rint_ceil)
 EXACT_1(round, mpfr_rint_roundeven)

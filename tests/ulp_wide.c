@@ -15,6 +15,11 @@ static long double quick_negl(long double x)
     return -x;
 }
 
+static long double quick_stopl(long double x)
+{
+    return x;
+}
+
 static long double quick_signl(long double x)
 {
     return x > 0 ? 1 : x < 0 ? -1 : x;

@@ -170,6 +170,7 @@ def unary():
             ("sqrt", FLOAT, lambda d: np.sqrt, "value"),
             ("rsqrt", FLOAT, lambda d: lambda x: 1 / np.sqrt(np.longdouble(x)),
              "ulp4"),
+            ("stop_gradient", ANY, lambda d: lambda x: x, "bits"),
             ("not", BITS, lambda d: lambda x: rule_not(d, x), "bits"),
             ("square", NUM, lambda d: lambda x: x * x, "value"),
             ("relu", NUM, lambda d: lambda x: rule_max(d, x, TYPES[d](0)),
@@ -838,6 +839,30 @@ def softmax_near(dtype, x, logarithm):
     return values, bounds
 
 
+def cross_entropy_of_classes(dtype, x, labels):
+    """Minus the logarithm at the class; 0 if there is none such."""
+    values, bounds = softmax_near(dtype, x, True)
+    n = x.shape[-1]
+    places = [row * n + label if 0 <= label < n else None
+              for row, label in enumerate(labels.reshape(-1).tolist())]
+    return Near(dtype, labels.shape,
+                [Fraction(0) if p is None else -values[p] for p in places],
+                [Fraction(0) if p is None else bounds[p] for p in places])
+
+
+def cross_entropy_of_weights(dtype, x, weights):
+    """n products and their sum: n + 1 roundings at most."""
+    values, bounds = softmax_near(dtype, x, True)
+    n = x.shape[-1]
+    w = [exact(v) for v in weights.reshape(-1)]
+    rows = [range(i, i + n) for i in range(0, len(w), n)]
+    return Near(dtype, x.shape[:-1],
+                [-sum(w[i] * values[i] for i in row) for row in rows],
+                [sum(abs(w[i]) * (bounds[i] + abs(values[i]) * (n + 1) *
+                                  ROUNDOFF[dtype]) for i in row) *
+                 Fraction(101, 100) for row in rows])
+
+
 def layer_norm_near(dtype, x, scale, shift, epsilon):
     """Errors of the mean, of what is left without it, of the variance and of
     its root, each carried into the next."""
@@ -887,6 +912,19 @@ def composite():
                     case(name, [a],
                          Near(dtype, shape, [values[i] for i in order],
                               [bounds[i] for i in order]), axis=axis)
+        for shape in ((9, 7), (5,), (2, 3, 4), (0, 3)):
+            count = int(np.prod(shape))
+            a = (np.cos(np.arange(count) * 2.5) * 9).reshape(shape) \
+                .astype(TYPES[dtype])
+            weights = (np.sin(np.arange(count) * 1.5) + 1).reshape(shape) \
+                .astype(TYPES[dtype])
+            case("softmax_cross_entropy", [a, weights],
+                 cross_entropy_of_weights(dtype, a, weights))
+            for own in INT:
+                labels = array(own, np.arange(int(np.prod(shape[:-1])))
+                               - (own in SINT)).reshape(shape[:-1])
+                case("softmax_cross_entropy", [a, labels],
+                     cross_entropy_of_classes(dtype, a, labels))
         for shape in ((3, 8), (5,), (2, 2, 3), (0, 4)):
             a = ordinary(dtype, shape)
             scale = ordinary(dtype, shape[-1:])

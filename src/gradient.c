@@ -26,6 +26,9 @@ bool tgi_tape_init(tgi_tape *tape, tgi_graph *graph, tg_trace *t,
         .next = tgi_alloc_zero(n * sizeof(tgi_ref)),
     };
     tape->b.graph = t->graph;
+    /* Whether a gradient is a product or a sum of products depends on what is
+       known of extents: bits must not. */
+    tape->b.no_contraction = true;
     if (!tape->is_active || !tape->gradients || !tape->next) {
         tgi_error_memory();
         tgi_trace_stick(t);

@@ -13,9 +13,8 @@
  * The operands of a word are evaluated from left to right, which C leaves
  * open: nodes come in one order, whoever compiled the library.
  *
- * ADD and SUB never contract: whether a gradient is a product or a sum of
- * products depends on what was known of extents while tracing, and bits must
- * not. A rule says FMA where it means it.
+ * ADD and SUB do not contract (gradient.c says why): a rule says FMA where it
+ * means it.
  */
 #ifndef TGI_GRADIENT_WORDS_H
 #define TGI_GRADIENT_WORDS_H
@@ -52,19 +51,16 @@
 
 #define WORD_1(OP, x) tgi_build_1(rule->b, TGI_OP_##OP, x)
 #define WORD_2(OP, x, y) \
-    IN_ORDER_2(tgi_build_2, TGI_OP_##OP, x, y, TG_NEW_NAME(tgi_x_), \
+    IN_ORDER_2(TGI_OP_##OP, x, y, TG_NEW_NAME(tgi_x_), \
                TG_NEW_NAME(tgi_y_))
 #define WORD_3(OP, x, y, z) \
     IN_ORDER_3(TGI_OP_##OP, x, y, z, TG_NEW_NAME(tgi_x_), \
                TG_NEW_NAME(tgi_y_), TG_NEW_NAME(tgi_z_))
-#define PLAIN_2(OP, x, y) \
-    IN_ORDER_2(tgi_rule_plain, TGI_OP_##OP, x, y, TG_NEW_NAME(tgi_x_), \
-               TG_NEW_NAME(tgi_y_))
-#define IN_ORDER_2(build, op, x, y, first, second) \
+#define IN_ORDER_2(op, x, y, first, second) \
     __extension__({ \
         const tgi_ref first = x; \
         const tgi_ref second = y; \
-        build(rule->b, op, first, second); \
+        tgi_build_2(rule->b, op, first, second); \
     })
 #define IN_ORDER_3(op, x, y, z, first, second, third) \
     __extension__({ \
@@ -86,8 +82,8 @@
 #define COSH(a) WORD_1(COSH, a)
 #define ERFC(a) WORD_1(ERFC, a)
 #define SIGMOID(a) WORD_1(SIGMOID, a)
-#define ADD(a, b) PLAIN_2(ADD, a, b)
-#define SUB(a, b) PLAIN_2(SUB, a, b)
+#define ADD(a, b) WORD_2(ADD, a, b)
+#define SUB(a, b) WORD_2(SUB, a, b)
 #define MUL(a, b) WORD_2(MUL, a, b)
 #define DIV(a, b) WORD_2(DIV, a, b)
 #define MIN(a, b) WORD_2(MIN, a, b)
@@ -102,17 +98,6 @@
 #define LE(a, b) WORD_2(LE, a, b)
 #define FMA(a, b, c) WORD_3(FMA, a, b, c)
 #define SELECT(a, b, c) WORD_3(SELECT, a, b, c)
-
-/* ADD or SUB without contraction. */
-static inline tgi_ref tgi_rule_plain(tgi_builder *b, tgi_op op, tgi_ref x,
-                                     tgi_ref y)
-{
-    const bool no_contraction = b->no_contraction;
-    b->no_contraction = true;
-    const tgi_ref result = tgi_build_2(b, op, x, y);
-    b->no_contraction = no_contraction;
-    return result;
-}
 
 /* -- Shapes ---------------------------------------------------------------- */
 

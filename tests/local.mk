@@ -52,6 +52,7 @@ unit_tests = \
 	tests/test_fuse_memory \
 	tests/test_fuse_product \
 	tests/test_gradient_expected \
+	tests/test_gradient_ops \
 	tests/test_graph \
 	tests/test_hash \
 	tests/test_host_call \

@@ -87,6 +87,7 @@ unit_tests = \
 	tests/test_semantics_bundles \
 	tests/test_semantics_effects \
 	tests/test_semantics_explain \
+	tests/test_semantics_gradients \
 	tests/test_semantics_nesting \
 	tests/test_semantics_own \
 	tests/test_semantics_resources \
@@ -116,6 +117,7 @@ public_ldadd = libtgjit.la $(CRITERION_LIBS)
 tests_test_semantics_bundles_LDADD = $(public_ldadd)
 tests_test_semantics_effects_LDADD = $(public_ldadd)
 tests_test_semantics_explain_LDADD = $(public_ldadd)
+tests_test_semantics_gradients_LDADD = $(public_ldadd)
 tests_test_semantics_nesting_LDADD = $(public_ldadd)
 tests_test_semantics_own_LDADD = $(public_ldadd)
 tests_test_semantics_resources_LDADD = $(public_ldadd)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <tgjit.h>
 
-enum { POINTS = 16, STEPS = 200 };
+enum { POINTS = 16, STEPS = 40 };
 
 static void check(bool went_well)
 {
@@ -67,8 +67,8 @@ int main(void)
 
     for (int step = 0; step <= STEPS; step++) {
         check(!tg_call(f, TG_ARGS(x, y), TG_RESULTS(&loss)));
-        if (step % 50 == 0)
-            printf("step %3d: loss %.6f\n", step,
+        if (step % 10 == 0)
+            printf("step %2d: loss %.6f\n", step,
                    *(const double *)tg_tensor_data(loss));
     }
     printf("y = %.4f x %+.4f\n", number(l.slope), number(l.offset));

@@ -7,10 +7,15 @@ examples = \
 	examples/batches \
 	examples/bundle \
 	examples/counter \
+	examples/epoch \
 	examples/errors \
 	examples/hot_loop \
+	examples/linear_regression \
 	examples/lorenz \
+	examples/mlp_train \
 	examples/newton \
+	examples/ode_fit \
+	examples/own_variable_gradient \
 	examples/power_iteration \
 	examples/readme \
 	examples/retrace \
@@ -23,10 +28,15 @@ example_ldadd = libtgjit.la $(LIBM)
 examples_batches_LDADD = $(example_ldadd)
 examples_bundle_LDADD = $(example_ldadd)
 examples_counter_LDADD = $(example_ldadd)
+examples_epoch_LDADD = $(example_ldadd)
 examples_errors_LDADD = $(example_ldadd)
 examples_hot_loop_LDADD = $(example_ldadd)
+examples_linear_regression_LDADD = $(example_ldadd)
 examples_lorenz_LDADD = $(example_ldadd)
+examples_mlp_train_LDADD = $(example_ldadd)
 examples_newton_LDADD = $(example_ldadd)
+examples_ode_fit_LDADD = $(example_ldadd)
+examples_own_variable_gradient_LDADD = $(example_ldadd)
 examples_power_iteration_LDADD = $(example_ldadd)
 examples_readme_LDADD = $(example_ldadd)
 examples_retrace_LDADD = $(example_ldadd)

@@ -84,7 +84,7 @@ int main(void)
     check(!tg_call(o, TG_ARGS(2.0, 0.3), TG_RESULTS(&seen)));
 
     puts("descents  spring friction      loss");
-    for (int64_t n = 1; n <= 1000; n *= 10) {
+    for (int64_t n = 1; n <= 81; n *= 3) {
         check(!tg_call(f, TG_ARGS(seen, n, 1.5, 0.0),
                        TG_RESULTS(&spring, &friction, &loss)));
         printf("%8lld %7.4f %8.4f %9.2g\n", (long long)n, number(spring),

@@ -364,12 +364,18 @@ static bool has_backend(const bench_case *c, const case_size *size,
     }
 }
 
-/* Of interest where it is kept for the way back. */
+/* Of interest where it is kept for the way back. What is made by hand stores
+   just that. */
 static bool stored(const runner *r, stored_bytes *out_stored)
 {
-    if (!r->e->what->has_state || !backend_is_jit(r->which))
+    const tensor_case *what = r->e->what;
+    if (!what->has_state || r->which == BACKEND_INTERP)
         return false;
-    out_stored->taken = tg_bound_bytes(r->bound, &out_stored->least);
+    if (backend_is_jit(r->which))
+        out_stored->taken = tg_bound_bytes(r->bound, &out_stored->least);
+    else
+        out_stored->taken = out_stored->least =
+            bytes_for(TG_F32, extents_of(r->e->size, what->scratch));
     return true;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tour.c - a first look, run by ./quickstart: what tracing is, how functions
- * share state, and what a call costs. Times go to stderr: what is on stdout
+ * share state, what a gradient is, and what a call costs. Times go to stderr: what is on stdout
  * is the same in every run.
  */
 #include <stdio.h>
@@ -99,6 +99,30 @@ static void show_sharing(tg_context *ctx)
     tg_variable_release(balance);
 }
 
+/* -- Gradients ------------------------------------------------------------- */
+
+/* What x² + x/2 grows by: 2x + 1/2. */
+static void slope(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_value x = in[0];
+    tg_value y = tg_add(tg_mul(x, x), tg_mul(x, 0.5));
+    tg_return(t, tg_gradient(y, x));
+}
+
+static void show_gradients(tg_context *ctx)
+{
+    tg_function *f = tg_function_create(ctx, slope, NULL, NULL);
+    tg_tensor *y = NULL;
+    check(f);
+    puts("\nGradients: derivatives are operations like others.");
+    check(!tg_call(f, TG_ARGS(3.0), TG_RESULTS(&y)));
+    printf("  the slope at 3 is %g\n", *(const double *)tg_tensor_data(y));
+    print_text(tg_function_text(f, TG_TEXT_GRAPH));
+    tg_tensor_release(y);
+    tg_function_release(f);
+}
+
 /* -- Timing ---------------------------------------------------------------- */
 
 __attribute__((noinline)) static void by_hand(const float *x, float *y, int n)
@@ -133,7 +157,7 @@ static void show_timing(tg_context *ctx, tg_function *f, float *data)
     check(x);
     tg_bound *b = tg_bind(f, TG_ARGS(x), TG_RESULTS(&y));
     check(b);
-    puts("\nTiming: one call with 64 elements, in the interpreter.");
+    puts("Timing: one call with 64 elements.");
     MEASURE("plain C function", by_hand(data, plain, 64));
     MEASURE("tg_run, with all settled before by tg_bind", check(!tg_run(b)));
     MEASURE("tg_call, which finds the trace and checks",
@@ -158,6 +182,7 @@ int main(void)
 
     show_tracing(ctx, f, data);
     show_sharing(ctx);
+    show_gradients(ctx);
     show_timing(ctx, f, data);
     tg_function_release(f);
     tg_context_release(ctx);

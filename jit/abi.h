@@ -47,6 +47,13 @@ struct tgi_frame {
     /* By number of what is kept (loops.h): not 0 if the variable is as it was
        when it was last made. NULL if there is nothing of the kind. */
     const int64_t *unchanged;
+    /* By number of loops that have stacks: trips there is room for. Changes
+       only when all threads wait. NULL if there are none. */
+    const int64_t *capacity;
+    /* Makes room for more than `trips` trips of such a loop: sets its capacity,
+       and the addresses of its stacks in `buffers`. Called by thread 0 alone,
+       between barriers; false ends the call. */
+    int32_t (*grow)(tgi_frame *frame, int64_t number, int64_t trips);
     /* Not for compiled code: what the barrier counts with (jit/rt.c). */
     struct tgi_team *team;
     /* Not for compiled code: whom the callbacks above work for. */
@@ -61,7 +68,7 @@ typedef void tgi_entry(tgi_frame *frame, int64_t thread, int64_t n_threads);
  * its name rises with every change of the frame, so that objects and a library
  * that do not fit each other do not link.
  */
-#define TGI_AOT_RUN tgjit_aot_run_2
+#define TGI_AOT_RUN tgjit_aot_run_3
 void TGI_AOT_RUN(tgi_entry *entry, tgi_frame *frame, int32_t n_threads);
 
 #endif /* TGI_ABI_H */

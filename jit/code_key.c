@@ -136,6 +136,8 @@ static void put_control(tgi_strbuf *key, const tgi_control_loops *control)
     put(key, control->test);
     put(key, control->is_limited);
     put(key, control->failed);
+    put(key, control->stacks);
+    put(key, control->full);
     put(key, control->is_tiny);
     put(key, control->n_carried);
     for (uint32_t i = 0; i < control->n_carried; i++) {

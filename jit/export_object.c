@@ -44,6 +44,16 @@ static tg_status make_loops(job *j)
                  "'%s' %s, which an exported function cannot", j->graph->name,
                  node->op == TGI_OP_PRINT ? "prints" : "calls the host");
     }
+    for (size_t i = 0; i < j->loops->controls.n; i++) {
+        const tgi_control_loops *loop = &j->loops->controls.data[i];
+        if (loop->stacks)
+            TGI_FAIL(TG_ERROR_UNSUPPORTED,
+                     tgi_node_site(tgi_graph_node(loop->graph, loop->node)),
+                     "'%s' saves values in a loop whose trips are not known "
+                     "beforehand, for which an exported function has no "
+                     "memory",
+                     j->graph->name);
+    }
     /* An exported function does not know whether anything has changed. */
     for (size_t i = 0; i < j->loops->kernels.n; i++)
         j->loops->kernels.data[i]->kept = 0;
@@ -99,6 +109,7 @@ static void list_buffers(job *j)
             break;
         case TGI_PLACE_VALUES:
         case TGI_PLACE_COUNTER:
+        case TGI_PLACE_STACK:
             break;
         }
     }

@@ -22,7 +22,7 @@ tgi_dim tgi_fuse_count(tgi_fuse_state *s, tgi_ref ref)
 {
     tgi_dim count = 1;
     int rank = tgi_fuse_rank(s, ref);
-    for (int axis = 0; axis < rank; axis++)
+    for (int axis = tgi_fuse_grows(s, ref); axis < rank; axis++)
         count = tgi_dim_mul(s->dims, count, tgi_fuse_extent(s, ref, axis));
     return count;
 }
@@ -32,7 +32,9 @@ void tgi_fuse_strides(tgi_fuse_state *s, tgi_ref ref, tgi_dim *out_strides)
     tgi_dim stride = 1;
     for (int axis = tgi_fuse_rank(s, ref) - 1; axis >= 0; axis--) {
         out_strides[axis] = stride;
-        stride = tgi_dim_mul(s->dims, stride, tgi_fuse_extent(s, ref, axis));
+        if (axis > 0) /* the first may be TGI_GROWS */
+            stride =
+                tgi_dim_mul(s->dims, stride, tgi_fuse_extent(s, ref, axis));
     }
 }
 

@@ -6,8 +6,9 @@
  * results go to; its steps stand among those of the whole program.
  *
  * A loop carries each value in a buffer that the body reads, and stores the
- * next one in a second; after the trip they change places. Everything that is
- * used inside is in use from the beginning of the loop to its end.
+ * next one in a second; after the trip they change places. What grows has one
+ * buffer only. Everything that is used inside is in use from the beginning of
+ * the loop to its end.
  */
 #include "error.h"
 #include "fuse_steps.h"
@@ -168,6 +169,12 @@ static int64_t given_back(const region *r, uint32_t k)
     return param > 0 && param <= r->attr->n_carried ? param - 1 : -1;
 }
 
+static bool is_stack(const region *r, uint32_t k)
+{
+    return r->s->loops->buffers.data[r->params[k + 1] - 1].place ==
+           TGI_PLACE_STACK;
+}
+
 /*
  * Where each value is after a trip: in a buffer of its own, the second one it
  * has, or where another value was that the body has given back for it. Of
@@ -178,6 +185,11 @@ static tg_status find_places(const region *r, uint32_t *taken, uint32_t *place)
     const uint32_t n = (uint32_t)r->attr->n_carried;
     const tgi_graph *body = r->attr->graphs[0];
     for (uint32_t k = 0; k < n; k++) {
+        if (is_stack(r, k)) {
+            taken[k] = r->params[k + 1];
+            place[k] = taken[k] - 1;
+            continue;
+        }
         const int64_t other = given_back(r, k);
         bool is_free = other >= 0;
         for (uint32_t i = 0; is_free && i < k; i++)
@@ -282,16 +294,37 @@ static void stretch(const region *r, uint32_t n_before, uint32_t first)
     }
 }
 
+/* A way in which the loop itself can fail; writes its number. */
+static tg_status add_check(const region *r, uint32_t *out_number)
+{
+    tgi_loops *loops = r->s->loops;
+    const tgi_checked checked = {r->s->graph, r->ref, control_of(r)->decides};
+    *out_number = (uint32_t)loops->checked.n;
+    return tgi_vec_push(&loops->checked, checked) ? TG_OK : tgi_error_memory();
+}
+
 static tg_status set_limit(const region *r)
 {
-    if (!(r->attr->flags & TGI_LOOP_LIMITED))
-        return TG_OK;
     tgi_control_loops *c = control_of(r);
-    c->is_limited = true;
-    c->failed = (uint32_t)r->s->loops->checked.n;
-    const tgi_checked checked = {r->s->graph, r->ref, c->decides};
-    return tgi_vec_push(&r->s->loops->checked, checked) ? TG_OK
-                                                        : tgi_error_memory();
+    c->is_limited = r->attr->flags & TGI_LOOP_LIMITED;
+    return c->is_limited ? add_check(r, &c->failed) : TG_OK;
+}
+
+/* All that grows in the loop grows together. */
+static tg_status set_stacks(const region *r)
+{
+    tgi_loops *loops = r->s->loops;
+    bool is_any = false;
+    for (uint32_t k = 0; k < r->attr->n_carried; k++) {
+        if (!is_stack(r, k))
+            continue;
+        loops->buffers.data[r->params[k + 1] - 1].index = loops->n_stacks;
+        is_any = true;
+    }
+    if (!is_any)
+        return TG_OK;
+    control_of(r)->stacks = ++loops->n_stacks;
+    return add_check(r, &control_of(r)->full);
 }
 
 static tg_status add_loop(region *r)
@@ -308,6 +341,7 @@ static tg_status add_loop(region *r)
         return tg_error_last()->status;
     control_of(r)->counter = r->params[0] - 1;
     TGI_TRY(set_limit(r));
+    TGI_TRY(set_stacks(r));
     TGI_TRY(find_moves(r, taken));
     for (int64_t k = 0; k < r->attr->n_carried; k++)
         TGI_TRY(tgi_stepper_touch(r->st, r->params[k + 1] - 1, 0));
@@ -320,7 +354,7 @@ static tg_status add_loop(region *r)
     /* Nobody stores to what others may still look at to leave the loop. */
     TGI_TRY(tgi_stepper_barrier(r->st));
     stretch(r, n_before, first);
-    return control_of(r)->is_limited
+    return control_of(r)->is_limited || control_of(r)->stacks
                ? tgi_stepper_add(r->st, TGI_STEP_CHECKED, 0)
                : TG_OK;
 }

@@ -225,6 +225,12 @@ static inline int tgi_fuse_rank(const tgi_fuse_state *s, tgi_ref ref)
     return tgi_graph_shape(s->graph, ref)->rank;
 }
 
+/* True of values that grow while a loop runs. */
+static inline bool tgi_fuse_grows(const tgi_fuse_state *s, tgi_ref ref)
+{
+    return tgi_shape_grows(tgi_graph_shape(s->graph, ref));
+}
+
 /* The value a ref stands for. */
 static inline tgi_ref tgi_fuse_same(const tgi_fuse_state *s, tgi_ref ref)
 {
@@ -271,7 +277,8 @@ tgi_domain tgi_domain_join(const tgi_domain *a, const tgi_domain *b);
 uint32_t tgi_fuse_add_buffer(tgi_fuse_state *s, tgi_loop_buffer buffer);
 /* The buffer a value is read from, made at the first question. */
 uint32_t tgi_fuse_buffer_of(tgi_fuse_state *s, tgi_ref ref);
-/* Elements of a node, and the strides of its dense form (TG_MAX_RANK). */
+/* Elements of a node (of what grows: of a slice), and the strides of its dense
+   form (TG_MAX_RANK). */
 tgi_dim tgi_fuse_count(tgi_fuse_state *s, tgi_ref ref);
 void tgi_fuse_strides(tgi_fuse_state *s, tgi_ref ref, tgi_dim *out_strides);
 

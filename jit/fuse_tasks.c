@@ -104,9 +104,12 @@ static tg_status add_dynamic_update(tgi_fuse_state *s, tgi_ref ref)
     }
     if (part[updated] == whole[updated])
         return add_part(s, ref, update, start, part, NULL);
-    TGI_TRY(add_part(s, ref, in, start, whole, NULL));
+    /* What grows is where it was. */
+    const bool is_over = !tgi_fuse_grows(s, ref);
+    if (is_over)
+        TGI_TRY(add_part(s, ref, in, start, whole, NULL));
     const size_t before = s->tasks.n;
-    TGI_TRY(add_part(s, ref, update, start, part, step));
+    TGI_TRY(add_part(s, ref, update, start, part, is_over ? step : NULL));
     if (s->tasks.n == before)
         return TG_OK;
     tgi_task *task = &s->tasks.data[before];
@@ -514,7 +517,9 @@ static tg_status add_initial(tgi_fuse_state *s, tgi_ref loop, uint32_t k)
     tgi_ref ref = tgi_fuse_dense(s, node->inputs[k + 1]);
     tgi_fuse_value *value = &s->values[ref];
     const uint32_t buffer = tgi_fuse_add_buffer(
-        s, (tgi_loop_buffer){.place = TGI_PLACE_TEMP,
+        s, (tgi_loop_buffer){.place = tgi_fuse_grows(s, ref)
+                                          ? TGI_PLACE_STACK
+                                          : TGI_PLACE_TEMP,
                              .dtype = tgi_graph_node(s->graph, ref)->dtype,
                              .is_pinned = true,
                              .node = ref,

@@ -159,6 +159,93 @@ static LLVMValueRef has_trips(tgi_llvm_entry *n, const tgi_llvm_control *c)
     return LLVMBuildICmp(n->k.b, LLVMIntSLT, trips_done(n, c), c->trips, "");
 }
 
+/* -- Stacks ---------------------------------------------------------------- */
+
+LLVMValueRef tgi_llvm_is_full(const tgi_llvm_program *program,
+                              LLVMValueRef frame, const tgi_control_loops *loop,
+                              LLVMValueRef trips)
+{
+    LLVMBuilderRef b = program->emitter.builder;
+    LLVMValueRef at = tgi_llvm_number(program, loop->stacks - 1);
+    LLVMValueRef capacity = LLVMBuildLoad2(
+        b, program->i64,
+        LLVMBuildGEP2(b, program->i64,
+                      tgi_llvm_frame_load(program, frame, TGI_FRAME_CAPACITY),
+                      &at, 1, ""),
+        "");
+    return LLVMBuildICmp(b, LLVMIntSGE, trips, capacity, "");
+}
+
+LLVMValueRef tgi_llvm_grow(const tgi_llvm_program *program, LLVMValueRef frame,
+                           const tgi_control_loops *loop, LLVMValueRef trips)
+{
+    LLVMTypeRef parameters[] = {program->pointer, program->i64, program->i64};
+    LLVMTypeRef type = LLVMFunctionType(program->i32, parameters, 3, false);
+    LLVMValueRef arguments[] = {
+        frame, tgi_llvm_number(program, loop->stacks - 1), trips};
+    LLVMValueRef call = LLVMBuildCall2(
+        program->emitter.builder, type,
+        tgi_llvm_frame_load(program, frame, TGI_FRAME_GROW), arguments, 3, "");
+    /* It is hardly ever called: all else stays in registers. */
+    static const char cold[] = "cold";
+    LLVMAddCallSiteAttribute(
+        call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+        LLVMCreateEnumAttribute(
+            program->emitter.context,
+            LLVMGetEnumAttributeKindForName(cold, sizeof(cold) - 1), 0));
+    return call;
+}
+
+void tgi_llvm_note_failed(const tgi_llvm_program *program, LLVMValueRef frame,
+                          uint32_t check)
+{
+    LLVMBuildStore(program->emitter.builder,
+                   tgi_llvm_number(program, (int64_t)check + 1),
+                   tgi_llvm_frame_address(program, frame,
+                                          TGI_FRAME_FAILED_CHECK));
+}
+
+/*
+ * Before a trip: room for what it saves. All threads have done as many trips
+ * and see the same capacity, which changes only when all of them wait; so
+ * they leave together, too, if there is no memory. The check is one that
+ * nothing else can fail: a thread may be far ahead by the time another one
+ * looks.
+ */
+static void make_room(tgi_llvm_entry *n, const tgi_llvm_control *c,
+                      const tgi_control_loops *loops)
+{
+    tgi_llvm_program *program = n->k.program;
+    LLVMBuilderRef b = n->k.b;
+    LLVMValueRef trips = trips_done(n, c);
+    tgi_llvm_branch full, first, failed;
+    tgi_llvm_branch_begin(&n->k, &full,
+                          tgi_llvm_is_full(program, n->frame, loops, trips));
+    tgi_llvm_barrier(n);
+    tgi_llvm_branch_begin(&n->k, &first, tgi_llvm_is_first(n));
+    LLVMValueRef is_fine = tgi_llvm_grow(program, n->frame, loops, trips);
+    tgi_llvm_branch_begin(&n->k, &failed,
+                          LLVMBuildICmp(b, LLVMIntEQ, is_fine,
+                                        LLVMConstNull(program->i32), ""));
+    tgi_llvm_note_failed(program, n->frame, loops->full);
+    tgi_llvm_branch_end(&n->k, &failed);
+    tgi_llvm_branch_end(&n->k, &first);
+    tgi_llvm_barrier(n);
+    LLVMValueRef code =
+        tgi_llvm_frame_load(program, n->frame, TGI_FRAME_FAILED_CHECK);
+    LLVMSetOrdering(code, LLVMAtomicOrderingMonotonic);
+    LLVMSetAlignment(code, 8);
+    leave_unless(n,
+                 LLVMBuildICmp(b, LLVMIntNE, code,
+                               tgi_llvm_number(program,
+                                               (int64_t)loops->full + 1),
+                               ""),
+                 n->failed);
+    tgi_llvm_branch_end(&n->k, &full);
+}
+
+/* -- Trips ----------------------------------------------------------------- */
+
 static void begin_loop(tgi_llvm_entry *n, tgi_llvm_control *c,
                        const tgi_control_loops *loops)
 {
@@ -172,6 +259,8 @@ static void begin_loop(tgi_llvm_entry *n, tgi_llvm_control *c,
     LLVMPositionBuilderAtEnd(n->k.b, c->head);
     if (!loops->is_limited)
         leave_unless(n, has_trips(n, c), c->after);
+    if (loops->stacks && !loops->has_test)
+        make_room(n, c, loops);
 }
 
 /* All threads see that the limit is reached, and leave. */
@@ -185,10 +274,7 @@ static void fail_at_limit(tgi_llvm_entry *n, const tgi_llvm_control *c,
     LLVMPositionBuilderAtEnd(n->k.b, reached);
     tgi_llvm_branch first;
     tgi_llvm_branch_begin(&n->k, &first, tgi_llvm_is_first(n));
-    LLVMBuildStore(n->k.b,
-                   tgi_llvm_number(program, (int64_t)loops->failed + 1),
-                   tgi_llvm_frame_address(program, n->frame,
-                                          TGI_FRAME_FAILED_CHECK));
+    tgi_llvm_note_failed(program, n->frame, loops->failed);
     tgi_llvm_branch_end(&n->k, &first);
     LLVMBuildBr(n->k.b, n->failed);
     LLVMPositionBuilderAtEnd(n->k.b, next);
@@ -206,6 +292,8 @@ static void test_loop(tgi_llvm_entry *n, const tgi_llvm_control *c,
                  c->after);
     if (loops->is_limited)
         fail_at_limit(n, c, loops);
+    if (loops->stacks)
+        make_room(n, c, loops);
 }
 
 static void repeat_loop(tgi_llvm_entry *n, const tgi_llvm_control *c,

@@ -196,7 +196,7 @@ static size_t run_tiny_loop(tgi_llvm_entry *n, size_t at)
     return at;
 }
 
-static void barrier(tgi_llvm_entry *n)
+void tgi_llvm_barrier(tgi_llvm_entry *n)
 {
     tgi_llvm_program *program = n->k.program;
     LLVMTypeRef type =
@@ -254,10 +254,13 @@ static void find_steps(tgi_llvm_entry *n)
         const tgi_loop_step *step = &loops->steps.data[i];
         if (step->kind == TGI_STEP_HOST)
             *step_of(n, -1 - (int64_t)step->number) = i;
-        if (step->kind == TGI_STEP_LOOP &&
-            loops->controls.data[step->number].is_limited)
-            *step_of(n, 1 + (int64_t)loops->controls.data[step->number]
-                                .failed) = i;
+        if (step->kind == TGI_STEP_LOOP) {
+            const tgi_control_loops *c = &loops->controls.data[step->number];
+            if (c->is_limited)
+                *step_of(n, 1 + (int64_t)c->failed) = i;
+            if (c->stacks)
+                *step_of(n, 1 + (int64_t)c->full) = i;
+        }
         if (step->kind != TGI_STEP_RUN)
             continue;
         const tgi_kernel_loops *kernel = loops->kernels.data[step->number];
@@ -325,7 +328,7 @@ static void steps(tgi_llvm_entry *n)
             run(n, step->number);
             break;
         case TGI_STEP_BARRIER:
-            barrier(n);
+            tgi_llvm_barrier(n);
             if (has_host)
                 end_if_failed(n, i);
             has_host = false;

@@ -31,6 +31,21 @@ typedef struct tgi_llvm_entry {
 /* True in the first thread. */
 LLVMValueRef tgi_llvm_is_first(tgi_llvm_entry *n);
 
+/* Waits for all threads, if there are several. */
+void tgi_llvm_barrier(tgi_llvm_entry *n);
+
+/* For a loop that has stacks: whether they are full after so many trips; and
+   a call that makes room for more, an i32 that is not 0 if there is. Both
+   where the builder stands. */
+LLVMValueRef tgi_llvm_is_full(const tgi_llvm_program *program,
+                              LLVMValueRef frame, const tgi_control_loops *loop,
+                              LLVMValueRef trips);
+LLVMValueRef tgi_llvm_grow(const tgi_llvm_program *program, LLVMValueRef frame,
+                           const tgi_control_loops *loop, LLVMValueRef trips);
+/* Notes that a check has failed, by its number. */
+void tgi_llvm_note_failed(const tgi_llvm_program *program, LLVMValueRef frame,
+                          uint32_t check);
+
 /* Where the entry begins: a table of its own for each thread, if addresses
    change places. */
 void tgi_llvm_control_begin(tgi_llvm_entry *n);

@@ -23,6 +23,8 @@ AT(host, TGI_FRAME_HOST);
 AT(failed_check, TGI_FRAME_FAILED_CHECK);
 AT(failed_position, TGI_FRAME_FAILED_POSITION);
 AT(unchanged, TGI_FRAME_UNCHANGED);
+AT(capacity, TGI_FRAME_CAPACITY);
+AT(grow, TGI_FRAME_GROW);
 
 void tgi_llvm_frame_init(tgi_llvm_program *program)
 {
@@ -38,6 +40,8 @@ void tgi_llvm_frame_init(tgi_llvm_program *program)
         [TGI_FRAME_FAILED_CHECK] = i64,
         [TGI_FRAME_FAILED_POSITION] = i64,
         [TGI_FRAME_UNCHANGED] = pointer,
+        [TGI_FRAME_CAPACITY] = pointer,
+        [TGI_FRAME_GROW] = pointer,
     };
     program->frame_type = LLVMStructCreateNamed(context, "tgi_frame");
     LLVMStructSetBody(program->frame_type, members, TGI_FRAME_MEMBERS, false);
@@ -135,16 +139,30 @@ LLVMValueRef tgi_llvm_table_entry(const tgi_llvm_program *program,
                          &index, 1, "");
 }
 
+/* Of a stack, as it is now: the table of a thread does not have it. */
+static LLVMValueRef load_stack(tgi_llvm_kernel *k, uint32_t number)
+{
+    return load_element(k->program, k->frame, TGI_FRAME_BUFFERS,
+                        k->program->pointer, number);
+}
+
 LLVMValueRef tgi_llvm_buffer(tgi_llvm_kernel *k, uint32_t number)
 {
     const tgi_llvm_program *program = k->program;
     assert(number < program->loops->buffers.n);
+    const bool is_stack =
+        program->loops->buffers.data[number].place == TGI_PLACE_STACK;
+    if (is_stack && k->tiny) /* its loop may be under way */
+        return load_stack(k, number);
     if (!k->buffers[number]) {
         const tgi_loop_buffer *buffer = &program->loops->buffers.data[number];
         LLVMBasicBlockRef block = tgi_llvm_at_entry(k);
-        LLVMValueRef address = LLVMBuildLoad2(
-            k->b, program->pointer,
-            tgi_llvm_table_entry(program, k->table, number), "");
+        LLVMValueRef address =
+            is_stack ? load_stack(k, number)
+                     : LLVMBuildLoad2(
+                           k->b, program->pointer,
+                           tgi_llvm_table_entry(program, k->table, number),
+                           "");
         if (buffer->place == TGI_PLACE_SCRATCH)
             address = of_thread(k, buffer, address);
         tgi_llvm_go_back(k, block);

@@ -189,6 +189,8 @@ typedef enum tgi_frame_member {
     TGI_FRAME_FAILED_CHECK,
     TGI_FRAME_FAILED_POSITION,
     TGI_FRAME_UNCHANGED,
+    TGI_FRAME_CAPACITY,
+    TGI_FRAME_GROW,
     TGI_FRAME_MEMBERS
 } tgi_frame_member;
 

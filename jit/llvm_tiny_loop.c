@@ -317,10 +317,30 @@ static void leave_at_limit(const emitter *e, LLVMValueRef has_trips,
     leave_unless(e, has_trips, reached);
     LLVMBasicBlockRef next = LLVMGetInsertBlock(e->b);
     LLVMPositionBuilderAtEnd(e->b, reached);
-    LLVMBuildStore(e->b,
-                   tgi_llvm_number(e->program, (int64_t)c->failed + 1),
-                   tgi_llvm_frame_address(e->program, e->tiny->frame,
-                                          TGI_FRAME_FAILED_CHECK));
+    tgi_llvm_note_failed(e->program, e->tiny->frame, c->failed);
+    LLVMBuildBr(e->b, after);
+    LLVMPositionBuilderAtEnd(e->b, next);
+}
+
+/* Room for what the next trip saves; without memory for it the loop ends, and
+   the step behind it will see that. */
+static void make_room(const emitter *e, LLVMValueRef counter,
+                      const tgi_control_loops *c, LLVMBasicBlockRef after)
+{
+    LLVMValueRef frame = e->tiny->frame;
+    LLVMBasicBlockRef full = add_block(e, "full");
+    LLVMBasicBlockRef failed = add_block(e, "failed");
+    LLVMBasicBlockRef next = add_block(e, "next");
+    LLVMBuildCondBr(e->b, tgi_llvm_is_full(e->program, frame, c, counter),
+                    full, next);
+    LLVMPositionBuilderAtEnd(e->b, full);
+    LLVMValueRef is_fine = tgi_llvm_grow(e->program, frame, c, counter);
+    LLVMBuildCondBr(e->b,
+                    LLVMBuildICmp(e->b, LLVMIntNE, is_fine,
+                                  LLVMConstNull(e->program->i32), ""),
+                    next, failed);
+    LLVMPositionBuilderAtEnd(e->b, failed);
+    tgi_llvm_note_failed(e->program, frame, c->full);
     LLVMBuildBr(e->b, after);
     LLVMPositionBuilderAtEnd(e->b, next);
 }
@@ -365,6 +385,8 @@ static void emit_trips(emitter *e, size_t at, size_t end, const meeting *m,
     }
     if (c->is_limited)
         leave_at_limit(e, has_trips, c, after);
+    if (c->stacks)
+        make_room(e, counter, c, after);
     emit_steps(e, body, end);
 
     take_all(e, m, true, values);

@@ -50,7 +50,10 @@ typedef enum tgi_place {
     TGI_PLACE_SCRATCH,  /* memory of each thread: starts at `thread` times its
                            size (rounded up to TGI_BUFFER_ALIGN) */
     TGI_PLACE_VALUES,   /* no memory: values of one tiny region */
-    TGI_PLACE_COUNTER   /* trips a loop has done, an i64 of each thread */
+    TGI_PLACE_COUNTER,  /* trips a loop has done, an i64 of each thread */
+    TGI_PLACE_STACK     /* memory that grows while a loop runs, the one with
+                           stacks number `index`: its address is that in the
+                           frame, which changes */
 } tgi_place;
 
 typedef struct tgi_loop_buffer {
@@ -62,7 +65,7 @@ typedef struct tgi_loop_buffer {
     bool is_pinned;
     tgi_ref node;  /* whose value it holds; 0: none … */
     const tgi_graph *graph; /* … of this graph */
-    tgi_dim count; /* elements (of SCRATCH: of one thread) */
+    tgi_dim count; /* elements (SCRATCH: of one thread; STACK: of a slice) */
     /* Epochs it is in use, if it is: epochs are what barriers divide. */
     bool is_used;
     uint32_t first, last;
@@ -269,6 +272,10 @@ typedef struct tgi_control_loops {
     bool has_test, is_limited;
     uint32_t test;     /* bool */
     uint32_t failed;   /* is_limited: number of the check */
+    /* LOOP: number + 1 among those that have stacks, and that of the check
+       which fails if there is no memory for them; 0: it has none. Before each
+       trip there is made room for one more slice. */
+    uint32_t stacks, full;
     /* LOOP: all it does is tiny, and for the first thread alone: it is code in
        the entry, what it carries is values. */
     bool is_tiny;
@@ -293,7 +300,7 @@ typedef struct tgi_host_step {
 } tgi_host_step;
 
 /* What checks its indices (a gather or scatter), and the buffer these are in;
-   or a loop with a limit, and the buffer that is in. */
+   or a loop with a limit, and the buffer that is in; or one with stacks. */
 typedef struct tgi_checked {
     const tgi_graph *graph;
     tgi_ref node;
@@ -314,6 +321,7 @@ typedef struct tgi_loops {
     /* Parameters: variables that the program does not write, and from which
        it makes something that lasts from call to call. */
     TGI_VEC(uint32_t) kept;
+    uint32_t n_stacks; /* loops that have some */
     uint32_t n_epochs;
 } tgi_loops;
 

@@ -36,7 +36,8 @@ static void print_buffer(const tgi_loops *loops, uint32_t buffer,
                                    [TGI_PLACE_TEMP] = 't',
                                    [TGI_PLACE_SCRATCH] = 's',
                                    [TGI_PLACE_VALUES] = 'v',
-                                   [TGI_PLACE_COUNTER] = 'n'};
+                                   [TGI_PLACE_COUNTER] = 'n',
+                                   [TGI_PLACE_STACK] = 'g'};
     const tgi_loop_buffer *b = &loops->buffers.data[buffer];
     bool is_numbered =
         b->place == TGI_PLACE_PARAM || b->place == TGI_PLACE_RESULT;
@@ -218,6 +219,8 @@ static void print_control(const tgi_loops *loops, const tgi_loop_step *step,
         tgi_strbuf_add(out, " to ");
         print_buffer(loops, c->decides, out);
         tgi_strbuf_add(out, c->is_limited ? ", a limit" : "");
+        if (c->stacks)
+            tgi_strbuf_addf(out, ", grows #%u", c->stacks - 1);
         break;
     case TGI_STEP_TEST:
         tgi_strbuf_add(out, "leave it unless ");
@@ -251,7 +254,8 @@ void tgi_loops_print(const tgi_loops *loops, tgi_strbuf *out)
                                          [TGI_PLACE_TEMP] = "temporary",
                                          [TGI_PLACE_SCRATCH] = "scratch",
                                          [TGI_PLACE_VALUES] = "values",
-                                         [TGI_PLACE_COUNTER] = "counter"};
+                                         [TGI_PLACE_COUNTER] = "counter",
+                                         [TGI_PLACE_STACK] = "grows by"};
     tgi_strbuf_addf(out, "loops of %s\n", loops->name);
     for (uint32_t i = 0; i < loops->buffers.n; i++) {
         const tgi_loop_buffer *b = &loops->buffers.data[i];

@@ -304,6 +304,23 @@ static tg_status verify_kernel(const tgi_loops *loops,
     return TG_OK;
 }
 
+/* What grows is where it was after each trip. */
+static tg_status verify_stacks(const tgi_loops *loops,
+                               const tgi_control_loops *c, size_t i)
+{
+    const tgi_kernel_loops *k = NULL;
+    REQUIRE(c->stacks <= loops->n_stacks, "loop of no stacks", i);
+    REQUIRE(!c->stacks || c->full < loops->checked.n, "check of nothing", i);
+    for (uint32_t j = 0; j < c->n_carried && !c->n_cases; j++) {
+        const tgi_loop_buffer *b = &loops->buffers.data[c->carried[j]];
+        REQUIRE(b->place != TGI_PLACE_STACK ||
+                    (c->place[j] == c->carried[j] &&
+                     b->index + 1 == c->stacks),
+                "stack that moves", i);
+    }
+    return TG_OK;
+}
+
 tg_status tgi_loops_verify(const tgi_loops *loops)
 {
     const tgi_kernel_loops *k = NULL;
@@ -320,6 +337,12 @@ tg_status tgi_loops_verify(const tgi_loops *loops)
     for (size_t i = 0; i < loops->buffers.n; i++)
         REQUIRE(has_dim(loops, loops->buffers.data[i].count),
                 "size of a buffer has no value", i);
+    for (size_t i = 0; i < loops->buffers.n; i++)
+        REQUIRE(loops->buffers.data[i].place != TGI_PLACE_STACK ||
+                    loops->buffers.data[i].index < loops->n_stacks,
+                "stack of no loop", i);
+    for (size_t i = 0; i < loops->controls.n; i++)
+        TGI_TRY(verify_stacks(loops, &loops->controls.data[i], i));
     for (size_t i = 0; i < loops->buffers.n; i++)
         REQUIRE(loops->buffers.data[i].place != TGI_PLACE_VALUES ||
                     (tgi_dim_is_known(loops->buffers.data[i].count) &&

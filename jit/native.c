@@ -9,6 +9,7 @@
 #include "format.h"
 #include "host.h"
 #include "interp.h"
+#include "interp_stacks.h"
 #include "kernel.h"
 #include "kernel_indices.h"
 #include "live.h"
@@ -26,6 +27,7 @@ struct tgi_native {
     int64_t *sizes;        /* their bytes */
     char *memory;          /* temporaries and scratch */
     int64_t bytes, least_bytes;
+    tgi_room room;         /* what it takes in all, and its limit */
     int n_threads; /* worth having */
 
     /* Results that are not written directly: NULL ones, those in a
@@ -40,6 +42,8 @@ struct tgi_native {
     tg_host_buffer **calls; /* by number of host step; NULL: a print */
     struct kept *kept;      /* by number of the loops' */
     int64_t *unchanged;     /* the same for the frame */
+    tgi_stacks *stacks;     /* by number of the loops'; of buffers */
+    int64_t *capacity;      /* the same for the frame */
 };
 
 /* Contents of a variable: those now, and those from which what is kept was
@@ -86,6 +90,8 @@ static tg_status place(tgi_native *native, int64_t *offsets)
     TGI_TRY(check_limit(native, plan.bytes));
     native->bytes = plan.bytes;
     native->least_bytes = plan.least;
+    native->room = (tgi_room){(uint64_t)plan.bytes,
+                              native->options.memory_limit};
     native->memory = tgi_buffer_alloc((size_t)native->bytes);
     if (!native->memory)
         TGI_FAIL(TG_ERROR_OUT_OF_MEMORY, TGI_NO_SITE,
@@ -209,6 +215,56 @@ static tg_status report_check(const tgi_native *native)
         tgi_dim_value(shape->dims[axis], native->graph_values));
 }
 
+/* -- What grows ------------------------------------------------------------ */
+
+static tg_status make_stacks(tgi_native *native)
+{
+    const tgi_loops *loops = native->program->loops;
+    const size_t n = loops->n_stacks;
+    if (!n)
+        return TG_OK;
+    native->stacks = tgi_alloc_zero(n * sizeof(*native->stacks));
+    native->capacity = tgi_alloc_zero(n * sizeof(*native->capacity));
+    tgi_stack *all = tgi_arena_alloc(&native->arena,
+                                     loops->buffers.n * sizeof(*all));
+    if (!native->stacks || !native->capacity || !all)
+        return tgi_error_memory();
+    for (size_t i = 0; i < n; i++) {
+        tgi_stacks *stacks = &native->stacks[i];
+        stacks->all = all;
+        for (uint32_t k = 0; k < loops->buffers.n; k++)
+            if (loops->buffers.data[k].place == TGI_PLACE_STACK &&
+                loops->buffers.data[k].index == i)
+                stacks->all[stacks->n++] = (tgi_stack){
+                    .number = k, .slice_bytes = native->sizes[k]};
+        all += stacks->n;
+    }
+    return TG_OK;
+}
+
+static int32_t do_grow(tgi_frame *frame, int64_t number, int64_t trips)
+{
+    tgi_native *native = frame->user;
+    tgi_stacks *stacks = &native->stacks[number];
+    const tg_status status = tgi_stacks_grow(stacks, trips, &native->room);
+    for (size_t i = 0; i < stacks->n; i++)
+        if (stacks->all[i].data)
+            native->buffers[stacks->all[i].number] = stacks->all[i].data;
+    native->capacity[number] = stacks->capacity;
+    if (status)
+        native->host_status = status;
+    return status == TG_OK;
+}
+
+static void free_stacks(tgi_native *native)
+{
+    for (size_t i = 0; native->stacks && i < native->program->loops->n_stacks;
+         i++)
+        tgi_stacks_deinit(&native->stacks[i]);
+    tgi_free(native->stacks);
+    tgi_free(native->capacity);
+}
+
 /* -- What is kept ---------------------------------------------------------- */
 
 static tg_status make_kept(tgi_native *native)
@@ -281,6 +337,7 @@ static tg_status native_init(tgi_native *native, const int64_t *symbols)
     TGI_TRY(tgi_plan_sizes(loops, native->values, native->sizes));
     TGI_TRY(place_buffers(native));
     TGI_TRY(make_kept(native));
+    TGI_TRY(make_stacks(native));
     if (loops->hosts.n)
         TGI_TRY(prepare_calls(native));
     native->n_threads = choose_threads(native);
@@ -290,6 +347,8 @@ static tg_status native_init(tgi_native *native, const int64_t *symbols)
                                 .share = tgi_share,
                                 .host = do_host_step,
                                 .unchanged = native->unchanged,
+                                .capacity = native->capacity,
+                                .grow = do_grow,
                                 .user = native};
     return TG_OK;
 }
@@ -322,6 +381,7 @@ static void free_spare(tgi_native *native, size_t i)
     tgi_buffer_free(native->spare[result], (size_t)native->sizes[i]);
     native->spare[result] = NULL;
     native->spare_bytes -= native->sizes[i];
+    native->room.bytes -= (uint64_t)native->sizes[i];
 }
 
 void tgi_native_destroy(tgi_native *native)
@@ -334,6 +394,7 @@ void tgi_native_destroy(tgi_native *native)
             free_spare(native, i);
     if (native->memory)
         tgi_buffer_free(native->memory, (size_t)native->bytes);
+    free_stacks(native);
     tgi_arena_deinit(&native->arena);
     tgi_free(native->unchanged);
     tgi_free(native->kept);
@@ -392,14 +453,15 @@ static tg_status ensure_spare(tgi_native *native, size_t i)
     char **spare = &native->spare[b->index];
     if (*spare)
         return TG_OK;
-    TGI_TRY(check_limit(native, native->bytes + native->spare_bytes +
-                                    native->sizes[i]));
+    TGI_TRY(check_limit(native,
+                        (int64_t)native->room.bytes + native->sizes[i]));
     *spare = tgi_buffer_alloc((size_t)native->sizes[i]);
     if (!*spare)
         TGI_FAIL(TG_ERROR_OUT_OF_MEMORY, TGI_NO_SITE,
                  "out of memory: the call needs %lld bytes for result %u",
                  (long long)native->sizes[i], b->index);
     native->spare_bytes += native->sizes[i];
+    native->room.bytes += (uint64_t)native->sizes[i];
     return TG_OK;
 }
 

@@ -55,6 +55,20 @@ typedef struct tgi_shape {
     tgi_dim dims[];
 } tgi_shape;
 
+/*
+ * The first extent of a value that grows while a loop runs: one that the loop
+ * carries, that is UNSET at first, and into which the body puts a slice in
+ * each trip, the first slice in the first. Others take slices of it that are
+ * there, one at a time. (verify_grows.c has all that must hold.) Nothing else
+ * has an extent like this: its bytes would not fit 64 bits.
+ */
+#define TGI_GROWS (INT64_C(1) << 62)
+
+static inline bool tgi_shape_grows(const tgi_shape *shape)
+{
+    return shape->rank > 0 && shape->dims[0] == TGI_GROWS;
+}
+
 typedef struct tgi_dims tgi_dims;
 
 tgi_dims *tgi_dims_create(void);
@@ -101,7 +115,7 @@ bool tgi_dims_has_lacked_memory(const tgi_dims *dims);
 bool tgi_dim_difference(tgi_dims *dims, tgi_dim a, tgi_dim b,
                         int64_t *out_difference);
 
-/* "784", "?0", "?0+1", "2*?0" … */
+/* "784", "?0", "?0+1", "2*?0" … and "grows" */
 void tgi_dim_print(const tgi_dims *dims, tgi_dim dim, tgi_strbuf *out);
 
 /* -- Shapes ---------------------------------------------------------------- */

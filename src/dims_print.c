@@ -129,6 +129,10 @@ void tgi_dim_print(const tgi_dims *dims, tgi_dim dim, tgi_strbuf *out)
         tgi_strbuf_add(out, "none");
         return;
     }
+    if (dim == TGI_GROWS) {
+        tgi_strbuf_add(out, "grows");
+        return;
+    }
     printer p = {dims, out, 0};
     print_dim(&p, dim, ALONE, 0);
 }

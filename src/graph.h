@@ -300,7 +300,7 @@ bool tgi_graph_is_root(const tgi_graph *graph, const tgi_node *node);
 tg_status tgi_graph_run_checks(const tgi_graph *graph, const int64_t *values);
 
 /* Bytes of a node's value, whose extents it writes (TG_MAX_RANK); the error
-   names the node if they do not fit 64 bits. */
+   names the node if they do not fit 64 bits. Of what grows: of one slice. */
 tg_status tgi_graph_size(const tgi_graph *graph, tgi_ref ref,
                          const int64_t *values, int64_t *out_dims,
                          int64_t *out_bytes);

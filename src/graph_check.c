@@ -112,8 +112,9 @@ tg_status tgi_graph_type_size(const tgi_graph *graph, const tgi_node *node,
     const tgi_shape *shape = tgi_shape_of(graph->dims, shape_ref);
     for (int axis = 0; axis < shape->rank; axis++)
         out_dims[axis] = tgi_dim_value(shape->dims[axis], values);
-    if (!tgi_checked_bytes(shape->rank, out_dims, tgi_dtype_bytes(dtype),
-                           out_bytes))
+    const int first = tgi_shape_grows(shape);
+    if (!tgi_checked_bytes(shape->rank - first, out_dims + first,
+                           tgi_dtype_bytes(dtype), out_bytes))
         TGI_FAIL(TG_ERROR_OVERFLOW, tgi_node_site(node),
                  "%s: the size of the result does not fit 64 bits",
                  tgi_op_table[node->op].name);

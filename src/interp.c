@@ -27,6 +27,8 @@ static void instance_destroy(tgi_instance *instance)
 {
     if (!instance)
         return;
+    for (size_t i = 0; i < instance->calls.n; i++)
+        tgi_stacks_deinit(&instance->calls.data[i].stacks);
     tgi_free(instance->values);
     tgi_vec_deinit(&instance->buffers);
     tgi_vec_deinit(&instance->calls);
@@ -96,6 +98,7 @@ tgi_instance *tgi_instances_get(tgi_instances *instances,
     }
     instance->graph = tgi_graph_retain(graph);
     instance->n_carried = n_carried;
+    instance->room = &instances->room;
     if (instance_init(instance, symbols) != TG_OK) {
         instance_destroy(instance);
         return NULL;
@@ -150,6 +153,7 @@ static tg_status prepare(tgi_interp *interp, const tgi_graph *graph,
         TGI_TRY(tgi_instance_prepare(instances->all.data[i], instances,
                                      &interp->bytes));
     TGI_TRY(reserve_memory(interp, memory_limit));
+    instances->room = (tgi_room){(uint64_t)interp->bytes, memory_limit};
     for (size_t i = 0; i < instances->all.n; i++)
         TGI_TRY(tgi_instance_settle(instances->all.data[i], interp->memory));
     return TG_OK;

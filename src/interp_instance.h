@@ -11,6 +11,7 @@
 #define TGI_INTERP_INSTANCE_H
 
 #include "interp_plan.h"
+#include "interp_stacks.h"
 #include "kernel.h"
 #include "view.h"
 
@@ -40,6 +41,7 @@ typedef struct tgi_interp_call {
     void **params_data; /* filled at each call */
     void **results_data;
     tg_host_buffer *host; /* HOST: what the function is shown */
+    tgi_stacks stacks;    /* LOOP: of its results that grow, by number */
 
     /* Of the run under way. */
     tgi_interp_stage stage;
@@ -84,6 +86,7 @@ struct tgi_instance {
     /* Of the body of a loop: result k goes to where parameter k + 1 lies, for
        so many of them. */
     int64_t n_carried;
+    tgi_room *room; /* of the interpreter */
 
     tgi_interp_value *values; /* by ref */
     TGI_VEC(tgi_buffer) buffers; /* buffer 0 is none */
@@ -104,6 +107,7 @@ struct tgi_instance {
 typedef struct tgi_instances {
     TGI_VEC(tgi_instance *) all;
     tgi_index index; /* by graph, symbols and what is carried */
+    tgi_room room;
 } tgi_instances;
 
 /*

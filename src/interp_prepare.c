@@ -106,6 +106,13 @@ static tgi_instance *find_region(tgi_instance *instance,
     return found;
 }
 
+/* True if a loop has room of its own for the value that it begins with. */
+static bool is_carried(const tgi_node *node, uint32_t i)
+{
+    return node->op == TGI_OP_LOOP && i > 0 &&
+           i <= ((const tgi_attr_regions *)node->attr)->n_carried;
+}
+
 /* Parameters are dense: other views are copied for the call. */
 static tg_status prepare_copies(tgi_instance *instance, tgi_ref ref,
                                 const tgi_node *node, tgi_interp_call *call)
@@ -113,7 +120,7 @@ static tg_status prepare_copies(tgi_instance *instance, tgi_ref ref,
     for (uint32_t i = 0; i < node->n_inputs; i++) {
         const tgi_view *view = &instance->values[node->inputs[i]].view;
         call->copies[i] = 0;
-        if (tgi_view_is_dense(view))
+        if (tgi_view_is_dense(view) || is_carried(node, i))
             continue;
         int64_t bytes =
             tgi_view_count(view) * tgi_dtype_bytes(view->dtype);
@@ -122,6 +129,22 @@ static tg_status prepare_copies(tgi_instance *instance, tgi_ref ref,
         if (!call->copies[i])
             return TG_ERROR_OUT_OF_MEMORY;
     }
+    return TG_OK;
+}
+
+/* The results of a loop that grow. */
+static tg_status prepare_stacks(tgi_instance *instance, tgi_interp_call *call)
+{
+    tgi_stacks *stacks = &call->stacks;
+    const tgi_buffer *results = &instance->buffers.data[call->results];
+    stacks->all = tgi_arena_alloc(&instance->arena,
+                                  (call->n_results + 1) * sizeof(tgi_stack));
+    if (!stacks->all)
+        return tgi_error_memory();
+    for (uint32_t i = 0; i < call->n_results; i++)
+        if (results[i].home == TGI_HOME_STACK)
+            stacks->all[stacks->n++] = (tgi_stack){
+                .number = i, .slice_bytes = results[i].bytes};
     return TG_OK;
 }
 
@@ -156,9 +179,14 @@ static tg_status prepare_region(tgi_instance *instance,
         TGI_TRY(dense_value(call.regions[0],
                             regions.graphs[0]->results.data[i], &view,
                             &buffer.bytes));
+        if (view.rank > 0 && view.dims[0] == TGI_GROWS) {
+            buffer.home = TGI_HOME_STACK;
+            buffer.data = origin;
+        }
         if (!add_buffer(instance, buffer, ref))
             return TG_ERROR_OUT_OF_MEMORY;
     }
+    TGI_TRY(prepare_stacks(instance, &call));
     instance->values[ref].call = (uint32_t)instance->calls.n;
     return tgi_vec_push(&instance->calls, call) ? TG_OK : tgi_error_memory();
 }
@@ -373,6 +401,19 @@ static bool is_there(const tgi_instance *instance, size_t k)
            buffer->home == TGI_HOME_PARAM && buffer->param == k + 1;
 }
 
+/* What grows is never copied, nor has it memory here. */
+static tg_status check_stacks(const tgi_instance *instance)
+{
+    const tgi_graph *graph = instance->graph;
+    for (size_t i = 0; i < instance->results.n; i++)
+        if (tgi_shape_grows(tgi_graph_shape(graph, graph->results.data[i])) &&
+            !instance->results.data[i].is_there)
+            TGI_FAIL(TG_ERROR_INTERNAL, TGI_NO_SITE,
+                     "result %zu of '%s' does not grow where it is", i,
+                     graph->name);
+    return TG_OK;
+}
+
 /*
  * Results may be written to parameters' buffers: those that lie in such a
  * buffer themselves are copied first, unless it is their own.
@@ -421,6 +462,7 @@ tg_status tgi_instance_prepare(tgi_instance *instance,
     tgi_free(next_write);
 
     TGI_TRY(prepare_results(instance));
+    TGI_TRY(check_stacks(instance));
     return tgi_plan_place(instance->buffers.data, instance->buffers.n,
                           graph->n_nodes + 1, *end, end);
 }

@@ -6,7 +6,8 @@
  *
  * The values a loop carries lie in the buffers of its results from the first
  * trip on. A body may write its results there, although they are its own
- * parameters: results are written last.
+ * parameters: results are written last. Where updates are all it does to them,
+ * they happen there at once; what grows is always of this kind.
  */
 #include <string.h>
 
@@ -30,8 +31,12 @@ static int64_t number_of(const tgi_instance *instance, const tgi_node *node)
 void tgi_instance_bind(const tgi_instance *instance, const tgi_node *node,
                        const tgi_interp_call *call, size_t i)
 {
-    const tgi_view *view = input_view(instance, node, i);
-    call->params_data[i] = view->data;
+    const tgi_interp_value *value = &instance->values[node->inputs[i]];
+    const tgi_buffer *buffer = &instance->buffers.data[value->buffer];
+    const tgi_view *view = &value->view;
+    /* What grows may have moved. */
+    call->params_data[i] =
+        buffer->home == TGI_HOME_STACK ? buffer->data : view->data;
     if (call->copies[i]) {
         call->params_data[i] = instance->buffers.data[call->copies[i]].data;
         tgi_view_copy_dense(view, call->params_data[i]);
@@ -84,6 +89,23 @@ static void begin_loop(tgi_instance *instance, const tgi_node *node,
     }
 }
 
+/* Room for the slices of the next trip; all that is carried moves with it. */
+static tg_status grow(tgi_instance *instance, tgi_interp_call *call)
+{
+    tgi_stacks *stacks = &call->stacks;
+    const tg_status status =
+        tgi_stacks_grow(stacks, call->number, instance->room);
+    for (size_t i = 0; i < stacks->n; i++) {
+        const uint32_t k = stacks->all[i].number;
+        char *data = stacks->all[i].data;
+        if (!data)
+            continue;
+        instance->buffers.data[call->results + k].data = data;
+        call->results_data[k] = call->params_data[k + 1] = data;
+    }
+    return status;
+}
+
 static tg_status advance_loop(tgi_instance *instance, const tgi_node *node,
                               tgi_interp_call *call, tgi_instance **out_next)
 {
@@ -109,6 +131,8 @@ static tg_status advance_loop(tgi_instance *instance, const tgi_node *node,
     }
     if (call->number >= trips)
         return tgi_loop_fail(node, trips);
+    if (call->stacks.n && call->number >= call->stacks.capacity)
+        TGI_TRY(grow(instance, call));
     call->stage = TGI_STAGE_RUN;
     run(instance, call, 0, call->results_data, out_next);
     return TG_OK;

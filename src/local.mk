@@ -72,6 +72,7 @@ libtgjit_core_la_SOURCES += \
 	src/op.h \
 	src/verify.c \
 	src/verify.h \
+	src/verify_grows.c \
 	src/verify_rule.h \
 	src/verify_shape.c
 
@@ -96,6 +97,8 @@ libtgjit_core_la_SOURCES += \
 	src/interp_instance.h \
 	src/interp_plan.c \
 	src/interp_plan.h \
+	src/interp_stacks.c \
+	src/interp_stacks.h \
 	src/interp_prepare.c \
 	src/interp_region.c \
 	src/kernel.c \

@@ -54,12 +54,14 @@ static bool plan_init(plan *p, const tgi_graph *graph, const tgi_node *loop)
 
 /* -- What goes out --------------------------------------------------------- */
 
-/* The trips done, and values that change, are not the same. */
+/* The trips done, and values that change, are not the same. Nor is what has
+   grown, perhaps by nothing: a loop that runs knows what there is to take. */
 static bool is_same_param(const plan *p, const tgi_node *node)
 {
     const tgi_attr_regions *attr = p->loop->attr;
     return node->op == TGI_OP_PARAM &&
-           ((const tgi_attr_index *)node->attr)->index > attr->n_carried;
+           ((const tgi_attr_index *)node->attr)->index > attr->n_carried &&
+           !tgi_shape_grows(tgi_shape_of(p->graph->dims, node->shape));
 }
 
 static bool is_view(const tgi_node *node)

@@ -259,7 +259,7 @@ static bool verify_switch(tgi_verifier *v)
     for (size_t k = 1; k < regions.n; k++)
         if (!same_results(regions.graphs[0], regions.graphs[k]))
             return tgi_verify_fail(v, "graph %zu has other results", k);
-    return true;
+    return tgi_verify_grown_switch(v);
 }
 
 static bool verify_loop(tgi_verifier *v)
@@ -282,6 +282,8 @@ static bool verify_loop(tgi_verifier *v)
     }
     if (attr->flags & ~(attr->n_graphs == 2 ? TGI_LOOP_LIMITED : 0))
         return tgi_verify_fail(v, "has flags %lld", (long long)attr->flags);
+    if (!tgi_verify_grown_loop(v))
+        return false;
     if (attr->n_graphs == 1)
         return true;
     const tgi_graph *test = attr->graphs[1];
@@ -492,7 +494,8 @@ static bool verify_node(tgi_verifier *v, tgi_ref ref)
         v->shape = tgi_graph_shape(v->graph, ref);
     v->has_effects |= tgi_op_has(node->op, TGI_FLAG_EFFECT);
     return verify_inputs(v) && verify_attr(v) &&
-           (!takes_values(node) || verify_dtypes(v)) && rules[node->op](v);
+           (!takes_values(node) || verify_dtypes(v)) && rules[node->op](v) &&
+           tgi_verify_grows(v);
 }
 
 /* -- The graph ------------------------------------------------------------- */
@@ -530,6 +533,8 @@ static bool verify_ends(const tgi_verifier *v)
         if (ref == 0 || ref > graph->n_nodes ||
             !has_value(tgi_graph_node(graph, ref)))
             return tgi_verify_fail(v, "result %zu has no value", i);
+        if (!tgi_verify_grown_result(v, ref))
+            return false;
     }
     for (size_t i = 0; i < graph->checks.n; i++) {
         const tgi_check *check = &graph->checks.data[i];

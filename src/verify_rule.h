@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verify_rule.h - between verify.c, which walks a graph, and verify_shape.c,
- * which knows what shapes an op may have.
+ * verify_rule.h - between verify.c, which walks a graph, verify_shape.c, which
+ * knows what shapes an op may have, and verify_grows.c.
  */
 #ifndef TGI_VERIFY_RULE_H
 #define TGI_VERIFY_RULE_H
@@ -35,6 +35,13 @@ tgi_verify_rule tgi_verify_elementwise, tgi_verify_iota, tgi_verify_extent,
     tgi_verify_slice, tgi_verify_pad, tgi_verify_concat, tgi_verify_gather,
     tgi_verify_dynamic_slice, tgi_verify_dynamic_update, tgi_verify_scatter,
     tgi_verify_reduce, tgi_verify_matmul, tgi_verify_random_bits;
+
+/* verify_grows.c: whether a node, a result of the graph, the graphs of a LOOP
+   and those of a SWITCH are in order as far as something in them grows. */
+bool tgi_verify_grows(const tgi_verifier *v);
+bool tgi_verify_grown_result(const tgi_verifier *v, tgi_ref ref);
+bool tgi_verify_grown_loop(const tgi_verifier *v);
+bool tgi_verify_grown_switch(const tgi_verifier *v);
 
 /* Equal, or only the call can tell. */
 static inline bool tgi_verify_may_equal(tgi_dim a, tgi_dim b)

@@ -13,7 +13,8 @@ void tgi_view_init(tgi_view *view, void *data, tg_dtype dtype, int rank,
     for (int axis = rank - 1; axis >= 0; axis--) {
         view->dims[axis] = dims[axis];
         view->strides[axis] = stride;
-        stride *= dims[axis] > 0 ? dims[axis] : 1;
+        if (axis > 0 && dims[axis] > 0) /* the first may be TGI_GROWS */
+            stride *= dims[axis];
     }
 }
 
@@ -34,7 +35,8 @@ bool tgi_view_is_dense(const tgi_view *view)
             return true;
         if (view->dims[axis] != 1)
             is_dense &= view->strides[axis] == stride;
-        stride *= view->dims[axis];
+        if (axis > 0)
+            stride *= view->dims[axis];
     }
     return is_dense;
 }

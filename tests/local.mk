@@ -54,6 +54,7 @@ unit_tests = \
 	tests/test_gradient_expected \
 	tests/test_gradient_ops \
 	tests/test_graph \
+	tests/test_grows \
 	tests/test_hash \
 	tests/test_host_call \
 	tests/test_image \
@@ -472,6 +473,7 @@ EXTRA_DIST += \
 	tests/op_matrix/view.txt \
 	tests/passes.h \
 	tests/regions.h \
+	tests/saving.h \
 	tests/run-example.sh \
 	tests/run-test.sh \
 	tests/storing.h \

@@ -559,5 +559,6 @@ tg_status tgi_graph_verify(const tgi_graph *graph)
         ok = verify_notes(&v) && verify_ends(&v);
     }
     tgi_free(v.variables);
-    return ok ? TG_OK : TG_ERROR_INTERNAL;
+    /* What is recorded may be that a graph inside lacked memory. */
+    return ok ? TG_OK : tg_error_last()->status;
 }

@@ -105,9 +105,11 @@ unit_tests = \
 	tests/test_tensor \
 	tests/test_tiers \
 	tests/test_traced \
+	tests/test_unset \
 	tests/test_variable \
 	tests/test_vec \
 	tests/test_verify \
+	tests/test_verify_grows \
 	tests/test_verify_regions \
 	tests/test_view
 

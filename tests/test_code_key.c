@@ -199,6 +199,8 @@ static void change_control(subject *s, tgi_control_loops *control)
     check_counts(s, control->test);
     check_counts(s, control->is_limited);
     check_counts(s, control->failed);
+    check_counts(s, control->stacks);
+    check_counts(s, control->full);
     check_counts(s, control->is_tiny);
     for (uint32_t i = 0; i < control->n_carried; i++) {
         check_counts(s, control->carried[i]);

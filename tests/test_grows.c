@@ -150,8 +150,6 @@ Test(grows, a_hundred_thousand_trips_of_a_tiny_loop)
 
 static void many_wide_trips(session *s, outcome *out)
 {
-    if (s->printed[0]) /* never */
-        return;
     tg_function *f = tg_function_create(s->ctx, save_by_number, NULL, NULL);
     call_saving(s, out, f, 700, 3000);
     tg_function_release(f);
@@ -511,6 +509,41 @@ Test(grows, the_limit_of_memory_holds_and_effects_before_stay)
     }
 }
 
+/* Memory runs out while everything is made, and while it runs. */
+static const char *jit_of_faults;
+
+static bool save_with_faults(void)
+{
+    tg_context_options options = {.struct_bytes = sizeof(options),
+                                  .jit = jit_of_faults,
+                                  .threads = 2};
+    const float data[] = {1, 2, 3};
+    const int64_t number = 1500;
+    tg_context *ctx = tg_context_create(&options);
+    if (!ctx)
+        return false;
+    tg_function *f = tg_function_create(ctx, save_by_test, NULL, NULL);
+    tg_tensor *x = tg_tensor_copy(ctx, data, TG_F32, TG_DIMS(3));
+    tg_tensor *trips = tg_tensor_copy(ctx, &number, TG_I64, TG_SCALAR);
+    tg_tensor *y = NULL, *z = NULL;
+    const bool went_well =
+        f && x && trips &&
+        tg_call(f, TG_ARGS(x, trips), TG_RESULTS(&y, &z)) == TG_OK;
+    tg_tensor_release(x);
+    tg_tensor_release(trips);
+    tg_tensor_release(y);
+    tg_tensor_release(z);
+    tg_function_release(f);
+    tg_context_release(ctx);
+    return went_well;
+}
+
+Test(grows, nothing_is_left_behind_when_memory_runs_out_anywhere)
+{
+    jit_of_faults = "off";
+    check_every_fault(save_with_faults);
+}
+
 /* -- Limits of trips, and what cannot be ----------------------------------- */
 
 CALLBACK(save_with_limit)
@@ -547,4 +580,26 @@ static void with_limit(session *s, outcome *out)
 Test(grows, a_loop_that_saves_may_have_a_limit)
 {
     check_modes(with_limit);
+}
+
+static void check_not_exported(tg_callback *callback)
+{
+    session s;
+    session_begin(&s);
+    tg_function *f = tg_function_create(s.ctx, callback, NULL, NULL);
+    const tg_spec specs[] = {tg_spec_tensor(TG_F32, TG_DIMS(3)),
+                             tg_spec_tensor(TG_I64, TG_SCALAR)};
+    tg_concrete *c = tg_function_concrete(f, specs, 2);
+    cr_assert_not_null(c, "%s", tg_error(NULL));
+    check_fails(tg_concrete_export(c, "/tmp/f", NULL), TG_ERROR_UNSUPPORTED,
+                "saving.h:", "saves values in a loop");
+    tg_concrete_release(c);
+    tg_function_release(f);
+    session_end(&s);
+}
+
+Test(grows, what_grows_cannot_be_exported)
+{
+    check_not_exported(save_by_number);
+    check_not_exported(save_in_a_loop);
 }

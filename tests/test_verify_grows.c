@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_verify_grows.c - the rules for values that grow: what is right is
+ * accepted, and each rule refuses what breaks it alone.
+ */
+#include "regions.h"
+
+TestSuite(verify_grows, .init = begin, .fini = end);
+
+static tgi_shape_ref stack_shape(void)
+{
+    return shape_of(g, TGI_GROWS, 3);
+}
+
+static tgi_ref unset(tgi_graph *graph, tgi_shape_ref shape)
+{
+    return add_node(graph, TGI_OP_UNSET, TG_F32, shape, NULL, NO_ATTR);
+}
+
+/* A region with the parameters n, x, and a stack. */
+static tgi_graph *with_stack(const char *name)
+{
+    tgi_graph *graph = region(name, false);
+    param(graph, TG_F32, stack_shape());
+    return graph;
+}
+
+enum { N = 1, X = 2, STACK = 3 };
+
+static tgi_ref update(tgi_graph *graph, tgi_ref stack, tgi_ref x_of_it,
+                      tgi_ref at, int64_t axis)
+{
+    tgi_ref slice = reshaped(graph, TGI_OP_RESHAPE, x_of_it,
+                             shape_of(graph, 1, 3), NO_ATTR);
+    const tgi_node *node = tgi_graph_node(graph, stack);
+    return add_node(graph, TGI_OP_DYNAMIC_UPDATE, TG_F32, node->shape,
+                    INPUTS(stack, slice, at), ATTR(tgi_attr_index, axis));
+}
+
+static tgi_ref slice(tgi_graph *graph, tgi_ref stack, tgi_shape_ref shape)
+{
+    return add_node(graph, TGI_OP_DYNAMIC_SLICE, TG_F32, shape,
+                    INPUTS(stack, N), ATTR(tgi_attr_index, 0));
+}
+
+/* Doubles x, and saves it. */
+static tgi_graph *saving(void)
+{
+    tgi_graph *graph = with_stack("saving");
+    tgi_graph_add_result(graph, apply(graph, ADD, X, X));
+    tgi_graph_add_result(graph, update(graph, STACK, X, N, 0));
+    return graph;
+}
+
+/* x and the stack that a loop leaves. */
+static tgi_ref saved_by(tgi_graph *body)
+{
+    return loop_of(2, GRAPHS(body), n, x, unset(g, stack_shape()));
+}
+
+static tgi_ref stack_of(tgi_ref loop)
+{
+    return result(g, loop, TG_F32, stack_shape(), 1);
+}
+
+/* Adds a slice of the stack to x. */
+static tgi_graph *taking(void)
+{
+    tgi_graph *graph = with_stack("taking");
+    tgi_ref part = reshaped(graph, TGI_OP_RESHAPE,
+                            slice(graph, STACK, shape_of(graph, 1, 3)), s,
+                            NO_ATTR);
+    tgi_graph_add_result(graph, apply(graph, ADD, X, part));
+    return graph;
+}
+
+Test(verify_grows, loops_and_branches_take_what_a_loop_has_saved)
+{
+    tgi_ref stack = stack_of(saved_by(saving()));
+    tgi_ref taken = loop_of(1, GRAPHS(taking()), n, x, stack);
+    switch_of(GRAPHS(taking(), taking()), n,
+              result(g, taken, TG_F32, s, 0), stack);
+    tgi_graph_add_result(g, result(g, taken, TG_F32, s, 0));
+    accepts();
+    tgi_strbuf text = {0};
+    tgi_type_print(g, stack, &text);
+    cr_assert_str_eq(text.text, "f32[grows,3]");
+    tgi_strbuf_deinit(&text);
+}
+
+Test(verify_grows, only_the_first_axis_grows)
+{
+    unset(g, shape_of(g, 3, TGI_GROWS));
+    refuses("unset: axis 1 cannot grow");
+}
+
+Test(verify_grows, no_other_operation_grows)
+{
+    broadcast(g, x, stack_shape());
+    refuses("broadcast: cannot grow");
+}
+
+Test(verify_grows, it_begins_unset)
+{
+    tgi_ref stack = stack_of(saved_by(saving()));
+    loop_of(2, GRAPHS(saving()), n, x, stack);
+    refuses("loop: input 2 grows");
+}
+
+Test(verify_grows, what_is_unset_and_grows_is_carried)
+{
+    switch_of(GRAPHS(taking()), n, x, unset(g, stack_shape()));
+    refuses("switch: input 2 grows");
+}
+
+Test(verify_grows, nobody_looks_at_it_where_it_was_saved)
+{
+    tgi_ref stack = stack_of(saved_by(saving()));
+    slice(g, stack, shape_of(g, 1, 3));
+    refuses("dynamic_slice: input 0 grows");
+}
+
+Test(verify_grows, it_is_no_result_of_the_function)
+{
+    tgi_graph_add_result(g, stack_of(saved_by(saving())));
+    refuses("grows");
+}
+
+Test(verify_grows, slices_are_taken_one_at_a_time)
+{
+    tgi_graph *body = with_stack("two");
+    slice(body, STACK, shape_of(body, 2, 3));
+    tgi_graph_add_result(body, X);
+    loop_of(1, GRAPHS(body), n, x, stack_of(saved_by(saving())));
+    refuses("dynamic_slice: input 0 grows");
+}
+
+Test(verify_grows, the_place_is_the_number_of_the_trip)
+{
+    tgi_graph *body = with_stack("elsewhere");
+    tgi_ref zero = number(body, TG_I64, 0);
+    tgi_graph_add_result(body, X);
+    tgi_graph_add_result(body, update(body, STACK, X, zero, 0));
+    saved_by(body);
+    refuses("dynamic_update: cannot grow");
+}
+
+Test(verify_grows, it_grows_along_its_first_axis)
+{
+    tgi_graph *body = with_stack("across");
+    tgi_graph_add_result(body, X);
+    tgi_graph_add_result(body, update(body, STACK, X, N, 1));
+    saved_by(body);
+    refuses("dynamic_update");
+}
+
+Test(verify_grows, the_body_must_save)
+{
+    tgi_graph *body = with_stack("idle");
+    tgi_graph_add_result(body, X);
+    tgi_graph_add_result(body, STACK);
+    saved_by(body);
+    refuses("result %3 grows");
+}
+
+Test(verify_grows, one_slice_in_a_trip)
+{
+    tgi_graph *body = with_stack("twice");
+    tgi_graph_add_result(body, X);
+    tgi_graph_add_result(body,
+                         update(body, update(body, STACK, X, N, 0), X, N, 0));
+    saved_by(body);
+    refuses("dynamic_update: cannot grow");
+}
+
+Test(verify_grows, the_body_does_not_look_at_it)
+{
+    tgi_graph *body = with_stack("curious");
+    tgi_ref part = reshaped(body, TGI_OP_RESHAPE,
+                            slice(body, STACK, shape_of(body, 1, 3)), s,
+                            NO_ATTR);
+    tgi_graph_add_result(body, apply(body, ADD, X, part));
+    tgi_graph_add_result(body, update(body, STACK, X, N, 0));
+    saved_by(body);
+    refuses("looks at carried value 1 while it grows");
+}
+
+Test(verify_grows, the_test_does_not_look_at_it)
+{
+    tgi_graph *test = with_stack("test");
+    slice(test, STACK, shape_of(test, 1, 3));
+    tgi_graph_add_result(test, apply(test, LT, N, N));
+    loop_of(2, GRAPHS(saving(), test), n, x, unset(g, stack_shape()));
+    refuses("looks at carried value 1 while it grows");
+}
+
+Test(verify_grows, stacks_do_not_change_places)
+{
+    tgi_graph *body = with_stack("swapping");
+    param(body, TG_F32, stack_shape());
+    tgi_graph_add_result(body, X);
+    tgi_graph_add_result(body, update(body, STACK + 1, X, N, 0));
+    tgi_graph_add_result(body, update(body, STACK, X, N, 0));
+    loop_of(3, GRAPHS(body), n, x, unset(g, stack_shape()),
+            unset(g, stack_shape()));
+    refuses("carried value 1 is another that grows");
+}
+
+Test(verify_grows, branches_do_not_save)
+{
+    tgi_graph *branch = with_stack("branch");
+    tgi_graph_add_result(branch, update(branch, STACK, X, N, 0));
+    switch_of(GRAPHS(branch), n, x, stack_of(saved_by(saving())));
+    refuses("switch: result 0 grows");
+}

@@ -129,6 +129,12 @@ void tgi_instances_deinit(tgi_instances *instances);
 tg_status tgi_instance_prepare(tgi_instance *instance,
                                tgi_instances *instances, int64_t *end);
 
+/* Part of it (interp_updates.c): lets updates of what a loop carries happen
+   where that lies; and says whether a result is there without being written:
+   what its parameter has become, or still is. */
+void tgi_instance_find_updates(const tgi_instance *instance);
+bool tgi_instance_is_there(const tgi_instance *instance, size_t result);
+
 /* Gives temporaries their addresses and makes the steps; `memory` is the
    start of all memory. */
 tg_status tgi_instance_settle(tgi_instance *instance, char *memory);

@@ -342,64 +342,7 @@ static void find_snapshots(tgi_instance *instance, tgi_ref *next_write)
     }
 }
 
-/* -- What is changed where it lies ----------------------------------------- */
-
-static bool is_update(const tgi_node *node)
-{
-    return node->op == TGI_OP_DYNAMIC_UPDATE || node->op == TGI_OP_SCATTER;
-}
-
-static tgi_buffer *buffer_of(const tgi_instance *instance, tgi_ref ref)
-{
-    return &instance->buffers.data[instance->values[ref].buffer];
-}
-
-/* True if nobody looks at what an update begins with but the update, and that
-   puts nothing of it elsewhere. */
-static bool is_last_look(const tgi_instance *instance, tgi_ref ref,
-                         const tgi_node *node)
-{
-    const tgi_buffer *before = buffer_of(instance, node->inputs[0]);
-    for (uint32_t i = 1; i < node->n_inputs; i++)
-        if (buffer_of(instance, node->inputs[i]) == before)
-            return false;
-    return before->last == ref;
-}
-
-/*
- * What a loop carries lies, in the body, where its next value goes. If that
- * is made by nothing but updates, each the last to look at what was before,
- * then they happen right there.
- */
-static void find_updates(const tgi_instance *instance, uint32_t k)
-{
-    const tgi_graph *graph = instance->graph;
-    tgi_ref ref = graph->results.data[k];
-    const tgi_node *node = tgi_graph_node(graph, ref);
-    while (is_update(node) && is_last_look(instance, ref, node)) {
-        ref = node->inputs[0];
-        node = tgi_graph_node(graph, ref);
-    }
-    if (node->op != TGI_OP_PARAM || param_of(graph, ref) != k + 1)
-        return;
-    const tgi_ref param = ref;
-    for (ref = graph->results.data[k]; ref != param;
-         ref = tgi_graph_node(graph, ref)->inputs[0]) {
-        buffer_of(instance, ref)->home = TGI_HOME_PARAM;
-        buffer_of(instance, ref)->param = k + 1;
-    }
-}
-
-/* True if result k is what parameter k + 1 has become, or still is. */
-static bool is_there(const tgi_instance *instance, size_t k)
-{
-    const tgi_ref ref = instance->graph->results.data[k];
-    const tgi_node *node = tgi_graph_node(instance->graph, ref);
-    const tgi_buffer *buffer = buffer_of(instance, ref);
-    return (int64_t)k < instance->n_carried &&
-           (node->op == TGI_OP_PARAM || is_update(node)) &&
-           buffer->home == TGI_HOME_PARAM && buffer->param == k + 1;
-}
+/* -- Results --------------------------------------------------------------- */
 
 /* What grows is never copied, nor has it memory here. */
 static tg_status check_stacks(const tgi_instance *instance)
@@ -421,11 +364,11 @@ static tg_status check_stacks(const tgi_instance *instance)
 static tg_status prepare_results(tgi_instance *instance)
 {
     const tgi_graph *graph = instance->graph;
-    for (uint32_t k = 0; k < instance->n_carried; k++)
-        find_updates(instance, k);
+    tgi_instance_find_updates(instance);
     for (size_t i = 0; i < graph->results.n; i++) {
         tgi_interp_result result = {.ref = graph->results.data[i],
-                                    .is_there = is_there(instance, i)};
+                                    .is_there =
+                                        tgi_instance_is_there(instance, i)};
         const tgi_interp_value *value = &instance->values[result.ref];
         if (instance->buffers.data[value->buffer].home == TGI_HOME_PARAM &&
             !result.is_there) {

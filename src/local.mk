@@ -99,6 +99,7 @@ libtgjit_core_la_SOURCES += \
 	src/interp_plan.h \
 	src/interp_stacks.c \
 	src/interp_stacks.h \
+	src/interp_updates.c \
 	src/interp_prepare.c \
 	src/interp_region.c \
 	src/kernel.c \

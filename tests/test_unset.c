@@ -140,10 +140,8 @@ Test(unset, every_element_is_set)
 /* Bodies with two carried vectors; what each does to them differs. */
 CALLBACK(update_one)
 {
-    tg_return(t,
-              tg_dynamic_update_slice(in[1], tg_mul(tg_slice(in[2], 0, 0, 2, 1), 2),
-                                0, in[0]),
-              in[2]);
+    tg_value part = tg_mul(tg_slice(in[2], 0, 0, 2, 1), 2);
+    tg_return(t, tg_dynamic_update_slice(in[1], part, 0, in[0]), in[2]);
 }
 
 /* Looks at what it changes before it does. */
@@ -167,8 +165,9 @@ CALLBACK(look_back)
 CALLBACK(shift_parts)
 {
     tg_value part = tg_slice(in[1], 0, 2, 5, 1);
+    tg_value other = tg_slice(in[1], 0, 0, 4, 1);
     tg_return(t, tg_dynamic_update_slice(in[1], part, 0, in[0]),
-              tg_dynamic_update_slice(in[2], tg_slice(in[1], 0, 0, 4, 1), 0, 1));
+              tg_dynamic_update_slice(in[2], other, 0, 1));
 }
 
 /* Changes what it has changed. */
@@ -185,9 +184,8 @@ CALLBACK(update_twice)
 /* The two change places, one of them changed. */
 CALLBACK(change_places)
 {
-    tg_return(t, tg_dynamic_update_slice(in[2], tg_slice(in[1], 0, 0, 3, 1), 0,
-                                   in[0]),
-              in[1]);
+    tg_value part = tg_slice(in[1], 0, 0, 3, 1);
+    tg_return(t, tg_dynamic_update_slice(in[2], part, 0, in[0]), in[1]);
 }
 
 /* Both become the same. */

@@ -131,12 +131,12 @@ static bool seed(const way_back *w, tgi_tape *inner, const tg_value *in)
     for (uint32_t i = 1; ok && i < w->node->n_inputs; i++) {
         if (!w->is_active[i])
             continue;
-        const tgi_ref gradient = in[n++].node;
-        if (is_carried(w, i))
-            ok = tgi_tape_add(inner, inner->graph->results.data[i - 1],
-                              gradient);
-        else
-            inner->gradients[inner->graph->params.data[i].node] = gradient;
+        /* A result may be what another input is: both count. */
+        ok = tgi_tape_add(inner,
+                          is_carried(w, i)
+                              ? inner->graph->results.data[i - 1]
+                              : inner->graph->params.data[i].node,
+                          in[n++].node);
     }
     return ok && seed_saved(w, inner);
 }

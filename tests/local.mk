@@ -330,6 +330,26 @@ tests_random_graphs_SOURCES = \
 	tests/workers.c \
 	tests/workers.h
 
+# Run with its options by check-random-gradients.sh.
+check_PROGRAMS += tests/random-gradients
+tests_random_gradients_LDADD = $(plain_ldadd) $(LIBM)
+tests_random_gradients_SOURCES = \
+	tests/instrument.h \
+	tests/random_gradient.h \
+	tests/random_gradient_check.c \
+	tests/random_gradient_control.c \
+	tests/random_gradient_elementwise.c \
+	tests/random_gradient_frame.c \
+	tests/random_gradient_program.c \
+	tests/random_gradient_reduce.c \
+	tests/random_gradient_run.c \
+	tests/random_gradient_shape.c \
+	tests/random_gradient_state.c \
+	tests/random_gradients.c \
+	tests/watched.h \
+	tests/workers.c \
+	tests/workers.h
+
 # Run with its options by check-products.sh.
 check_PROGRAMS += tests/sweep-products
 tests_sweep_products_LDADD = $(plain_ldadd) $(LIBM)

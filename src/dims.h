@@ -26,10 +26,6 @@ typedef int64_t tgi_dim;
 /* What a failed constructor gives: out of memory or overflow (recorded). */
 #define TGI_DIM_NONE INT64_MIN
 
-/* The first extent of what a loop saves for each of its trips, if only the run
-   knows how many there are: more than there will ever be. Its memory grows. */
-#define TGI_GROWS (INT64_C(1) << 40)
-
 /* Expressions are named from INT64_MIN + 1 up: far from any user's -1. */
 static inline bool tgi_dim_is_known(tgi_dim dim)
 {

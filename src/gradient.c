@@ -51,6 +51,7 @@ void tgi_tape_deinit(tgi_tape *tape)
     tgi_free(tape->gradients);
     tgi_free(tape->next);
     tgi_vec_deinit(&tape->values);
+    tgi_vec_deinit(&tape->slots);
 }
 
 /* -- What depends on a source ---------------------------------------------- */
@@ -245,6 +246,15 @@ bool tgi_tape_add(tgi_tape *tape, tgi_ref ref, tgi_ref gradient)
     return true;
 }
 
+bool tgi_tape_add_slots(tgi_tape *tape, tgi_slots slots)
+{
+    if (slots.gradient && tgi_vec_push(&tape->slots, slots))
+        return true;
+    tgi_error_memory();
+    tgi_trace_stick(tape->t);
+    return false;
+}
+
 tgi_ref tgi_build_zeros_like(tgi_builder *b, const tgi_graph *graph,
                              tgi_ref like)
 {
@@ -312,6 +322,9 @@ static bool visit(tgi_tape *tape, tgi_ref ref)
     const tgi_ref gradient = tape->gradients[ref];
     if (node->op == TGI_OP_READ)
         return tgi_tape_add(tape, node->inputs[0], gradient);
+    if (node->op == TGI_OP_DYNAMIC_SLICE &&
+        tgi_shape_grows(tgi_graph_shape(tape->graph, node->inputs[0])))
+        return tgi_tape_add_slot(tape, ref);
     tgi_gradient_rule *rule = tgi_gradient_rules[node->op];
     if (!rule)
         return true;

@@ -7,11 +7,6 @@
  */
 #include "gradient_words.h"
 
-static int axis_of(const tgi_rule *rule)
-{
-    return (int)((const tgi_attr_index *)rule->node->attr)->index;
-}
-
 /* Extent of an axis of the rule's node or of one of its inputs. */
 static tgi_dim extent_of(const tgi_rule *rule, tgi_ref ref, int axis)
 {
@@ -20,30 +15,43 @@ static tgi_dim extent_of(const tgi_rule *rule, tgi_ref ref, int axis)
 
 /* -- Slices ---------------------------------------------------------------- */
 
+/* Not by the builders: that a slice fits was a condition of the node itself,
+   and of one in a loop without trips it need not hold. */
+static tgi_ref slice(tgi_rule *rule, tgi_ref x, tgi_ref start,
+                     tgi_shape_ref shape)
+{
+    const tgi_node *node = rule->node;
+    return x && start
+               ? tgi_build_node(rule->b, TGI_OP_DYNAMIC_SLICE, node->dtype,
+                                shape, (tgi_ref[]){x, start}, 2, node->attr,
+                                node->attr_bytes)
+               : 0;
+}
+
+static tgi_ref update(tgi_rule *rule, tgi_ref x, tgi_ref part, tgi_ref start)
+{
+    const tgi_node *node = rule->node;
+    return x && part && start
+               ? tgi_build_node(rule->b, TGI_OP_DYNAMIC_UPDATE, node->dtype,
+                                tgi_graph_node(rule->b->graph, x)->shape,
+                                (tgi_ref[]){x, part, start}, 3, node->attr,
+                                node->attr_bytes)
+               : 0;
+}
+
 RULE(dynamic_slice)
 {
-    const int axis = axis_of(rule);
     tgi_ref start = B, so_far = tgi_rule_so_far(rule, 0);
-    tgi_ref part = tgi_build_dynamic_slice(rule->b, so_far, axis, start,
-                                           extent_of(rule, rule->ref, axis));
-    return tgi_rule_set(rule, 0,
-                        tgi_build_dynamic_update(rule->b, so_far, ADD(part, G),
-                                                 axis, start));
+    tgi_ref part = slice(rule, so_far, start, rule->node->shape);
+    return tgi_rule_set(rule, 0, update(rule, so_far, ADD(part, G), start));
 }
 
 /* What is replaced does not matter, what it is replaced by does. */
 RULE(dynamic_update)
 {
-    const int axis = axis_of(rule);
-    const tgi_dim size = extent_of(rule, rule->node->inputs[1], axis);
     tgi_ref start = C;
-    return PART(0, tgi_build_dynamic_update(rule->b, G,
-                                            tgi_rule_zeros(rule, 1), axis,
-                                            start)) &&
-           PART(1, tgi_rule_reshape(
-                       rule,
-                       tgi_build_dynamic_slice(rule->b, G, axis, start, size),
-                       tgi_rule_node(rule, 1)->shape));
+    return PART(0, update(rule, G, tgi_rule_zeros(rule, 1), start)) &&
+           PART(1, slice(rule, G, start, tgi_rule_node(rule, 1)->shape));
 }
 
 /* -- Indices --------------------------------------------------------------- */

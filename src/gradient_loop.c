@@ -19,11 +19,25 @@ typedef struct way_back {
     const tgi_attr_regions *attr;
     bool *is_active; /* by input: has a gradient */
     tgi_ref trips;   /* done by the first loop; in tape->t's graph */
+    TGI_VEC(tgi_slots) slots; /* that the second one saves */
 } way_back;
 
 static bool is_carried(const way_back *w, uint32_t i)
 {
     return i > 0 && i <= w->attr->n_carried;
+}
+
+/* True for an input that is what another loop has saved: it grows. */
+static bool grows(const way_back *w, uint32_t i)
+{
+    return tgi_shape_grows(
+        tgi_graph_shape(w->tape->graph, w->node->inputs[i]));
+}
+
+/* True if the second loop carries a gradient for the input. */
+static bool is_summed(const way_back *w, uint32_t i)
+{
+    return w->is_active[i] && !grows(w, i);
 }
 
 /* True if an input in front of i, no carried one, is the same. */
@@ -88,7 +102,7 @@ static bool add_inputs(way_back *w, tgi_control *c)
     w->trips = trips ? tgi_tape_value(tape, trips) : 0;
     bool ok = tgi_control_add_input(c, w->trips);
     for (uint32_t i = 1; ok && i < w->node->n_inputs; i++)
-        if (w->is_active[i])
+        if (is_summed(w, i))
             ok = tgi_control_add_input(c, first_gradient(w, i));
     return ok;
 }
@@ -124,12 +138,34 @@ static bool seed_saved(const way_back *w, tgi_tape *inner)
     return true;
 }
 
+/* The same for what grows. */
+static bool seed_slots(const way_back *w, tgi_tape *inner)
+{
+    const tgi_tape *tape = w->tape;
+    const tgi_ref counter = inner->t->graph->params.data[0].node;
+    for (size_t i = 0; i < tape->slots.n; i++) {
+        const tgi_slots *slots = &tape->slots.data[i];
+        const tgi_node *node = tgi_graph_node(tape->graph, slots->ref);
+        if (node->op != TGI_OP_RESULT || node->inputs[0] != w->ref)
+            continue;
+        const int64_t index = tgi_result_index(tape, slots->ref);
+        const tgi_ref value = inner->graph->results.data[index];
+        const tgi_ref all = tgi_inner_reach(inner, slots->gradient);
+        const tgi_ref at = slots->is_reversed ? counter : inner->trip;
+        const tgi_ref gradient =
+            all ? tgi_tape_element(inner, all, at, value) : 0;
+        if (!gradient || !tgi_tape_add(inner, value, gradient))
+            return false;
+    }
+    return true;
+}
+
 static bool seed(const way_back *w, tgi_tape *inner, const tg_value *in)
 {
     size_t n = 1;
     bool ok = true;
     for (uint32_t i = 1; ok && i < w->node->n_inputs; i++) {
-        if (!w->is_active[i])
+        if (!is_summed(w, i))
             continue;
         /* A result may be what another input is: both count. */
         ok = tgi_tape_add(inner,
@@ -138,14 +174,14 @@ static bool seed(const way_back *w, tgi_tape *inner, const tg_value *in)
                               : inner->graph->params.data[i].node,
                           in[n++].node);
     }
-    return ok && seed_saved(w, inner);
+    return ok && seed_saved(w, inner) && seed_slots(w, inner);
 }
 
 static bool return_gradients(const way_back *w, tgi_tape *inner)
 {
     bool ok = true;
     for (uint32_t i = 1; ok && i < w->node->n_inputs; i++) {
-        if (!w->is_active[i])
+        if (!is_summed(w, i))
             continue;
         const tgi_ref param = inner->graph->params.data[i].node;
         tgi_ref gradient = inner->gradients[param];
@@ -158,16 +194,86 @@ static bool return_gradients(const way_back *w, tgi_tape *inner)
     return ok;
 }
 
+/* -- What grows ------------------------------------------------------------ */
+
+bool tgi_tape_add_slot(tgi_tape *tape, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(tape->graph, ref);
+    const tgi_ref at = tgi_tape_value(tape, node->inputs[1]);
+    if (!at)
+        return false;
+    const bool is_reversed = at == tape->trip;
+    if (!tape->trip ||
+        (!is_reversed && at != tape->t->graph->params.data[0].node)) {
+        tgi_trace_fail(tape->t, TG_ERROR_STATE, tgi_node_site(node),
+                       "gradients: what a loop with an unknown number of "
+                       "trips has saved is used out of order");
+        return false;
+    }
+    const tgi_shape *shape = tgi_graph_shape(tape->graph, ref);
+    tgi_ref gradient =
+        tgi_build_reshape(&tape->b, tape->gradients[ref], shape->rank - 1,
+                          shape->dims + 1);
+    for (size_t i = 0; gradient && i < tape->slots.n; i++) {
+        tgi_slots *slots = &tape->slots.data[i];
+        if (slots->ref != node->inputs[0] ||
+            slots->is_reversed != is_reversed)
+            continue;
+        gradient =
+            tgi_build_2(&tape->b, TGI_OP_ADD, slots->gradient, gradient);
+        if (gradient) {
+            slots->gradient = gradient;
+            return true;
+        }
+    }
+    return tgi_tape_add_slots(
+        tape, (tgi_slots){node->inputs[0], gradient, is_reversed});
+}
+
+/* The loop saves them in its turn. */
+static bool return_slots(way_back *w, tgi_tape *inner)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < inner->slots.n; i++) {
+        const tgi_slots *slots = &inner->slots.data[i];
+        const tgi_node *param = tgi_graph_node(inner->graph, slots->ref);
+        if (param->op != TGI_OP_PARAM)
+            continue;
+        const int64_t number = ((const tgi_attr_index *)param->attr)->index;
+        ok = tgi_vec_push(&inner->t->results, slots->gradient) &&
+             tgi_vec_push(&w->slots, ((tgi_slots){w->node->inputs[number], 0,
+                                                  slots->is_reversed}));
+        if (!ok)
+            tgi_error_memory();
+    }
+    return ok;
+}
+
+/* Those that the loop, now done, has saved. */
+static bool take_slots(const way_back *w, const tg_value *results)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < w->slots.n; i++) {
+        tgi_slots slots = w->slots.data[i];
+        slots.gradient = results[i].node;
+        ok = tgi_tape_add_slots(w->tape, slots);
+    }
+    return ok;
+}
+
+/* -- Both ------------------------------------------------------------------ */
+
 static void trace_body(tg_trace *t, const tg_value *in, void *user)
 {
-    const way_back *w = user;
+    way_back *w = user;
     tgi_tape inner;
     bool ok = tgi_inner_begin(&inner, w->tape, w->ref, 0, t);
     for (uint32_t i = 1; ok && i < w->node->n_inputs; i++)
         tgi_inner_activate_input(&inner, i, w->is_active[i]);
     inner.trip = ok ? find_trip(w, &inner, in[0].node) : 0;
     ok = inner.trip && tgi_tape_activate(&inner) && seed(w, &inner, in) &&
-         tgi_tape_walk(&inner) && return_gradients(w, &inner);
+         tgi_tape_walk(&inner) && return_gradients(w, &inner) &&
+         return_slots(w, &inner);
     if (!ok)
         tgi_trace_stick(t);
     tgi_tape_deinit(&inner);
@@ -184,7 +290,7 @@ static bool take_results(const way_back *w, const tg_value *results)
         size_t n = 0;
         for (uint32_t i = 1; ok && i < w->node->n_inputs; i++) {
             const tgi_ref input = w->node->inputs[i];
-            if (!w->is_active[i])
+            if (!is_summed(w, i))
                 continue;
             const tgi_ref gradient = results[n++].node;
             const bool is_sum = !is_carried(w, i) && !is_repeated(w, i);
@@ -203,26 +309,30 @@ bool tgi_tape_loop(tgi_tape *tape, tgi_ref ref)
     const tgi_node *node = tgi_graph_node(tape->graph, ref);
     way_back w = {.tape = tape, .ref = ref, .node = node, .attr = node->attr};
     tgi_control c = {0};
-    tg_value *results = tgi_alloc_zero((node->n_inputs + 1) * sizeof(*results));
-    bool ok = results != NULL;
-    if (!ok) {
-        tgi_error_memory();
-        tgi_trace_stick(tape->t);
-    }
-    ok = ok && find_active(&w) &&
-         tgi_control_begin(&c, "gradients", tgi_node_site(node)) &&
-         add_inputs(&w, &c);
+    tg_value *results = NULL;
+    bool ok = find_active(&w) &&
+              tgi_control_begin(&c, "gradients", tgi_node_site(node)) &&
+              add_inputs(&w, &c);
     if (ok) {
         const size_t n = c.n_fixed - 1;
         tg_trace *t = tgi_control_open(&c, "gradient", trace_body, &w, 0);
         ok = t && tgi_control_close(&c, t);
-        if (ok) {
-            tgi_control_finish(&c, TGI_OP_LOOP, n, 0, results, n);
-            ok = tape->t->status == TG_OK && take_results(&w, results);
+        const size_t n_results = n + w.slots.n;
+        results = tgi_alloc_zero((n_results + 1) * sizeof(*results));
+        if (!results) {
+            tgi_error_memory();
+            tgi_trace_stick(tape->t);
         }
+        if (ok && results) {
+            tgi_control_finish(&c, TGI_OP_LOOP, n, 0, results, n_results);
+            ok = tape->t->status == TG_OK && take_results(&w, results) &&
+                 take_slots(&w, results + n);
+        }
+        ok = ok && results;
     }
     tgi_control_end(&c);
     tgi_free(results);
     tgi_free(w.is_active);
+    tgi_vec_deinit(&w.slots);
     return ok;
 }

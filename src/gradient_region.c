@@ -76,6 +76,34 @@ static bool seed(tgi_tape *inner)
     return true;
 }
 
+/* Those of results that grow, which only a call can hand on. */
+static bool seed_slots(tgi_tape *inner)
+{
+    tgi_tape *tape = inner->around;
+    bool ok = true;
+    for (size_t i = 0; ok && i < tape->slots.n; i++) {
+        tgi_slots slots = tape->slots.data[i];
+        const tgi_node *node = tgi_graph_node(tape->graph, slots.ref);
+        if (node->op != TGI_OP_RESULT || node->inputs[0] != inner->region)
+            continue;
+        slots.ref =
+            inner->graph->results.data[tgi_result_index(tape, slots.ref)];
+        ok = tgi_tape_add_slots(inner, slots);
+    }
+    return ok;
+}
+
+bool tgi_tape_has_slots(const tgi_tape *tape, tgi_ref region)
+{
+    for (size_t i = 0; i < tape->slots.n; i++) {
+        const tgi_node *node =
+            tgi_graph_node(tape->graph, tape->slots.data[i].ref);
+        if (node->op == TGI_OP_RESULT && node->inputs[0] == region)
+            return true;
+    }
+    return false;
+}
+
 /* -- Calls ----------------------------------------------------------------- */
 
 /* Gives the call a callee of its own, as it was before passes, that speaks of
@@ -112,7 +140,7 @@ static bool back_through_call(tgi_tape *tape, tgi_ref ref)
     for (uint32_t i = 0; ok && i < node->n_inputs; i++)
         tgi_inner_activate_input(&inner, i, tape->is_active[node->inputs[i]]);
     ok = ok && tgi_tape_activate(&inner) && seed(&inner) &&
-         tgi_tape_walk(&inner);
+         seed_slots(&inner) && tgi_tape_walk(&inner);
     for (uint32_t i = 0; ok && i < node->n_inputs; i++) {
         const tgi_ref gradient = inner.gradients[param_of(&inner, i)];
         ok = !gradient || tgi_tape_add(tape, node->inputs[i], gradient);
@@ -299,7 +327,8 @@ static bool back_by_callback(tgi_tape *tape, tgi_ref ref)
 bool tgi_tape_region(tgi_tape *tape, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(tape->graph, ref);
-    if (!tgi_tape_next_result(tape, tape->next[ref]))
+    if (!tgi_tape_next_result(tape, tape->next[ref]) &&
+        !tgi_tape_has_slots(tape, ref))
         return true;
     if (tgi_node_gradient(node))
         return back_by_callback(tape, ref);

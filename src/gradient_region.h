@@ -23,6 +23,9 @@ tgi_ref tgi_inner_reach(tgi_tape *inner, tgi_ref ref);
    gradient; 0: none. */
 tgi_ref tgi_tape_next_result(const tgi_tape *tape, tgi_ref ref);
 
+/* True if a result of the region grows and has gradients. */
+bool tgi_tape_has_slots(const tgi_tape *tape, tgi_ref region);
+
 /* Which result a RESULT node is. */
 int64_t tgi_result_index(const tgi_tape *tape, tgi_ref ref);
 

@@ -23,6 +23,14 @@
 #include "gradient_rule.h"
 #include "trace_region.h"
 
+/* Gradients of a value that grows: they grow, too, and cannot be added. */
+typedef struct tgi_slots {
+    tgi_ref ref;      /* the value */
+    tgi_ref gradient; /* of all its elements; in the body of a loop under way
+                         that of one */
+    bool is_reversed; /* the first is that of the last element */
+} tgi_slots;
+
 struct tgi_tape {
     tgi_graph *graph;
     tg_trace *t; /* gradients go to its graph */
@@ -41,6 +49,7 @@ struct tgi_tape {
     tgi_ref *gradients; /* by ref, in t's graph; 0: none so far */
     tgi_ref *next;      /* by ref: the next result of the same region */
     TGI_VEC(tgi_ref) values; /* by ref, in t's graph; 0: not asked for */
+    TGI_VEC(tgi_slots) slots;
 };
 
 /* `graph` is lent. Deinitialised in any case. */
@@ -66,8 +75,9 @@ bool tgi_region_activate(const tgi_graph *graph, const tgi_node *node,
 /* A value of tape->graph in t's graph; 0 on failure, which sticks. */
 tgi_ref tgi_tape_value(tgi_tape *tape, tgi_ref ref);
 
-/* Of a loop body: element `trip` of what was saved of value `like`. */
-tgi_ref tgi_tape_element(tgi_tape *tape, tgi_ref stack, tgi_ref like);
+/* Element number `at` of what was saved of value `like` for each trip. */
+tgi_ref tgi_tape_element(tgi_tape *tape, tgi_ref stack, tgi_ref at,
+                         tgi_ref like);
 
 /* The same of node `outer` of the trace around; what takes few operations, at
    most `depth` deep, is computed in each trip instead of once for all. */
@@ -79,6 +89,11 @@ tgi_ref tgi_tape_element_of(tgi_tape *tape, tgi_ref outer, tgi_ref like,
 /* The gradients of the inputs of a node with results, from those of them. */
 bool tgi_tape_region(tgi_tape *tape, tgi_ref ref);
 bool tgi_tape_loop(tgi_tape *tape, tgi_ref ref);
+
+/* In a loop body: adds the gradient of a slice of a value that grows. */
+bool tgi_tape_add_slot(tgi_tape *tape, tgi_ref ref);
+
+bool tgi_tape_add_slots(tgi_tape *tape, tgi_slots slots);
 
 /* Zeros like `like` of `graph`, in the graph of the builder. */
 tgi_ref tgi_build_zeros_like(tgi_builder *b, const tgi_graph *graph,

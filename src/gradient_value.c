@@ -85,13 +85,14 @@ static int64_t add_saved(tgi_tape *tape, tgi_ref ref)
 }
 
 
-tgi_ref tgi_tape_element(tgi_tape *tape, tgi_ref stack, tgi_ref like)
+tgi_ref tgi_tape_element(tgi_tape *tape, tgi_ref stack, tgi_ref at,
+                         tgi_ref like)
 {
     const tgi_shape *shape = tgi_graph_shape(tape->b.graph, stack);
     tgi_dim dims[TG_MAX_RANK];
     memcpy(dims, shape->dims, (size_t)shape->rank * sizeof(*dims));
     dims[0] = 1;
-    const tgi_ref in[] = {stack, tape->trip};
+    const tgi_ref in[] = {stack, at};
     const tgi_attr_index attr = {0};
     const int dtype = tgi_graph_node(tape->b.graph, stack)->dtype;
     tgi_ref slice = tgi_build_node(
@@ -153,7 +154,7 @@ tgi_ref tgi_tape_element_of(tgi_tape *tape, tgi_ref outer, tgi_ref like,
         return tgi_build_elementwise(&tape->b, op, in, n);
     }
     const tgi_ref all = reach(tape, from, outer);
-    return all ? tgi_tape_element(tape, all, like) : 0;
+    return all ? tgi_tape_element(tape, all, tape->trip, like) : 0;
 }
 
 static tgi_ref saved(tgi_tape *tape, tgi_ref ref)
@@ -179,7 +180,7 @@ static tgi_ref saved(tgi_tape *tape, tgi_ref ref)
         reach(tape, tape->around->t, tgi_tape_value(tape->around, outer));
     if (!value || !is_loop_body(tape))
         return value;
-    value = tgi_tape_element(tape, value, ref);
+    value = tgi_tape_element(tape, value, tape->trip, ref);
     return value ? value : fail(tape);
 }
 
@@ -309,6 +310,18 @@ static tgi_ref input_again(tgi_tape *tape, tgi_ref input)
     return 0;
 }
 
+/* n - (n - i) is i, also where it wraps: so the way back of a way back goes
+   forward again, as everyone can see. */
+static tgi_ref twice_reversed(const tgi_graph *graph, const tgi_node *node)
+{
+    if (node->op != TGI_OP_SUB || node->dtype != TG_I64)
+        return 0;
+    const tgi_node *inner = tgi_graph_node(graph, node->inputs[1]);
+    return inner->op == TGI_OP_SUB && inner->inputs[0] == node->inputs[0]
+               ? inner->inputs[1]
+               : 0;
+}
+
 /* The same node in t's graph, its inputs being there. */
 static tgi_ref again(tgi_tape *tape, tgi_ref ref)
 {
@@ -322,7 +335,9 @@ static tgi_ref again(tgi_tape *tape, tgi_ref ref)
     for (uint32_t i = 0; ok && i < node.n_inputs; i++)
         ok = (inputs[i] = input_again(tape, node.inputs[i])) != 0;
     node.inputs = inputs;
-    tgi_ref copy = ok ? tgi_graph_add(tape->b.graph, &node) : 0;
+    tgi_ref copy = ok ? twice_reversed(tape->b.graph, &node) : 0;
+    if (ok && !copy)
+        copy = tgi_graph_add(tape->b.graph, &node);
     tgi_free(inputs);
     return copy ? copy : fail(tape);
 }
@@ -373,9 +388,8 @@ static tgi_ref param_value(tgi_tape *tape, tgi_ref ref, int64_t i)
 /* True for the stack of a loop whose number of trips the run decides. */
 static bool grows(const tgi_graph *graph, const tgi_node *node)
 {
-    const tgi_shape *shape = tgi_shape_of(graph->dims, node->shape);
-    return node->op == TGI_OP_RESULT && shape->rank > 0 &&
-           shape->dims[0] == TGI_GROWS;
+    return node->op == TGI_OP_RESULT &&
+           tgi_shape_grows(tgi_shape_of(graph->dims, node->shape));
 }
 
 static tgi_ref find_value(tgi_tape *tape, tgi_ref ref)

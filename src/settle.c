@@ -39,16 +39,18 @@ static bool is_count(const tgi_node *node)
            ((const tgi_attr_index *)node->attr)->index == TGI_RESULT_TRIPS;
 }
 
-/* Whether a graph, or one inside it, has a loop to settle. */
+/* Whether a graph, or one that is part of it, has a loop to settle. Functions
+   that it calls have been settled. */
 static bool is_unsettled(const tgi_graph *graph)
 {
-    for (tgi_ref ref = 1; graph->has_loops && ref <= graph->n_nodes; ref++) {
+    for (tgi_ref ref = 1; ref <= graph->n_nodes; ref++) {
         const tgi_node *node = tgi_graph_node(graph, ref);
         if (has_saved(node) || is_count(node))
             return true;
         const tgi_regions regions = tgi_node_regions(node);
         for (size_t i = 0; i < regions.n; i++)
-            if (is_unsettled(regions.graphs[i]))
+            if (regions.graphs[i]->dims == graph->dims &&
+                is_unsettled(regions.graphs[i]))
                 return true;
     }
     return false;
@@ -280,7 +282,7 @@ static tg_status settle(const tgi_graph *in, tgi_graph **out_graph);
 static tgi_ref settle_call(tgi_rebuild *rebuild, const tgi_node *node)
 {
     tgi_attr_call attr = *(const tgi_attr_call *)node->attr;
-    if (!is_unsettled(attr.callee))
+    if (attr.callee->dims != rebuild->in->dims || !is_unsettled(attr.callee))
         return tgi_graph_add(rebuild->out, node);
     if (settle(attr.callee, &attr.callee))
         return 0;

@@ -39,18 +39,25 @@ static bool is_count(const tgi_node *node)
            ((const tgi_attr_index *)node->attr)->index == TGI_RESULT_TRIPS;
 }
 
-/* Whether a graph, or one that is part of it, has a loop to settle. Functions
-   that it calls have been settled. */
+/* True for a call that gradients have given a callee of its own: it is part of
+   this graph, and uses variables that the old one may not have used. */
+static bool has_own_callee(const tgi_graph *graph, const tgi_node *node)
+{
+    return node->op == TGI_OP_CALL &&
+           ((const tgi_attr_call *)node->attr)->callee->dims == graph->dims;
+}
+
+/* Whether a graph, or one that is part of it, has something to settle.
+   Functions that it calls have been settled. */
 static bool is_unsettled(const tgi_graph *graph)
 {
     for (tgi_ref ref = 1; ref <= graph->n_nodes; ref++) {
         const tgi_node *node = tgi_graph_node(graph, ref);
-        if (has_saved(node) || is_count(node))
+        if (has_saved(node) || is_count(node) || has_own_callee(graph, node))
             return true;
         const tgi_regions regions = tgi_node_regions(node);
-        for (size_t i = 0; i < regions.n; i++)
-            if (regions.graphs[i]->dims == graph->dims &&
-                is_unsettled(regions.graphs[i]))
+        for (size_t i = 0; tgi_node_has_regions(node) && i < regions.n; i++)
+            if (is_unsettled(regions.graphs[i]))
                 return true;
     }
     return false;
@@ -278,11 +285,10 @@ static tgi_ref settle_loop(tgi_rebuild *rebuild, tgi_ref old,
 
 static tg_status settle(const tgi_graph *in, tgi_graph **out_graph);
 
-/* A callee that gradients have gone back through is part of this graph. */
 static tgi_ref settle_call(tgi_rebuild *rebuild, const tgi_node *node)
 {
     tgi_attr_call attr = *(const tgi_attr_call *)node->attr;
-    if (attr.callee->dims != rebuild->in->dims || !is_unsettled(attr.callee))
+    if (!has_own_callee(rebuild->in, node))
         return tgi_graph_add(rebuild->out, node);
     if (settle(attr.callee, &attr.callee))
         return 0;

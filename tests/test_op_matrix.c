@@ -569,6 +569,7 @@ static tg_dtype type_of(const op_case *c, int op)
 static bool is_taken(int op, int dtype)
 {
     return tgi_dtype_is_valid(dtype) && op != TGI_OP_HOST &&
+           op != TGI_OP_UNSET && /* nobody looks at what it is */
            (op == TGI_OP_RANDOM_BITS
                 ? tgi_kernel_random(dtype) != NULL
                 : tgi_dtype_is(dtype, tgi_op_table[op].types));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * saving.h - for tests of values that grow: a loop that saves what its body
- * returns behind the loop values, in stacks; and how other loops and branches
- * take slices of them. Made of the parts that tg_while and tg_scan are made
- * of.
+ * returns behind the loop values, in stacks (settle.h); and how other loops and
+ * branches take slices of them, as gradients do. Made of the parts that
+ * tg_while is made of.
  */
 #ifndef TGI_TEST_SAVING_H
 #define TGI_TEST_SAVING_H
@@ -16,72 +16,16 @@
 
 enum { MOST_SAVED = 8 };
 
-/* `x` with one more axis in front, or without its first. */
-static inline tgi_ref saving_reshaped(tgi_builder *b, tgi_ref x, bool adds)
-{
-    const tgi_shape *shape = tgi_graph_shape(b->graph, x);
-    tgi_dim dims[TG_MAX_RANK + 1] = {1};
-    for (int i = 0; i < shape->rank; i++)
-        if (adds || i > 0)
-            dims[adds ? i + 1 : i - 1] = shape->dims[i];
-    return tgi_build_reshape(b, x, shape->rank + (adds ? 1 : -1), dims);
-}
-
-/* Saves result i of the body in a stack of its own. */
-static inline bool saving_add(tgi_control *c, tg_trace *t, size_t i,
-                              tgi_ref counter)
-{
-    const tgi_ref y = t->results.data[i];
-    const tgi_node *node = tgi_graph_node(t->graph, y);
-    const tgi_shape *shape = tgi_graph_shape(t->graph, y);
-    tgi_dim dims[TG_MAX_RANK] = {TGI_GROWS};
-    for (int axis = 0; axis < shape->rank; axis++)
-        dims[axis + 1] = shape->dims[axis];
-    tgi_ref stack = tgi_control_add_param(
-        c, t,
-        tgi_build_unset(&c->o.b, (tg_dtype)node->dtype, shape->rank + 1,
-                        dims));
-    if (!stack)
-        return false;
-    tgi_builder b = c->o.b;
-    b.graph = t->graph;
-    tgi_ref update = saving_reshaped(&b, y, true);
-    const tgi_ref in[] = {stack, update, counter};
-    const tgi_attr_index attr = {0};
-    const tgi_node *whole = tgi_graph_node(t->graph, stack);
-    t->results.data[i] =
-        update ? tgi_build_node(&b, TGI_OP_DYNAMIC_UPDATE, whole->dtype,
-                                whole->shape, in, 3, &attr, sizeof(attr))
-               : 0;
-    if (!t->results.data[i])
-        tgi_trace_stick(t);
-    return t->results.data[i] != 0;
-}
-
-typedef struct saving_body {
-    tg_callback *body;
-    void *user;
-    tgi_ref counter;
-} saving_body;
-
-static inline void saving_run(tg_trace *t, const tg_value *in, void *user)
-{
-    saving_body *s = user;
-    s->counter = in[0].node;
-    s->body(t, in, s->user);
-}
-
+/* The graphs of a loop; what the body returns behind the loop values is kept
+   for every trip (settle.h). */
 static inline bool saving_trace(tgi_control *c, tg_callback *test,
                                 tg_callback *body, void *user,
                                 size_t n_values, size_t n_saved)
 {
-    saving_body s = {body, user, 0};
-    tg_trace *t = tgi_control_open(c, "body", saving_run, &s, 0);
+    tg_trace *t = tgi_control_open(c, "body", body, user, 0);
     if (!t)
         return false;
-    bool ok = tgi_control_fit_body(c, t, n_values, n_saved);
-    for (size_t i = 0; ok && i < n_saved; i++)
-        ok = saving_add(c, t, n_values + i, s.counter);
+    bool ok = tgi_control_fit_body(c, t->graph, &t->results, n_values, n_saved);
     ok &= tgi_control_close(c, t);
     if (!ok || !test)
         return ok;
@@ -110,7 +54,7 @@ static inline void loop_saving(tg_operand trips, bool is_limited,
     if (tgi_control_add_input(&c, tgi_operation_in(&c.o, trips)) &&
         tgi_control_add_operands(&c, initial, n_values) &&
         saving_trace(&c, test, body, user, n_values, n_saved)) {
-        tgi_control_finish(&c, TGI_OP_LOOP, n_values + n_saved,
+        tgi_control_finish(&c, TGI_OP_LOOP, n_values,
                            is_limited ? TGI_LOOP_LIMITED : 0, results,
                            n_values + n_saved);
         memcpy(out_values, results, n_values * sizeof(*results));
@@ -138,7 +82,9 @@ static inline tg_value take_saved(tg_trace *t, tg_value stack, tg_value at)
             &b, TGI_OP_DYNAMIC_SLICE, node->dtype,
             tgi_shape_intern(t->graph->dims, shape->rank, dims), in, 2, &attr,
             sizeof(attr));
-        slice = slice ? saving_reshaped(&b, slice, false) : 0;
+        slice = slice ? tgi_build_reshape(&b, slice, shape->rank - 1,
+                                          dims + 1)
+                      : 0;
     }
     if (!slice)
         tgi_trace_stick(t);

@@ -510,13 +510,10 @@ Test(grows, the_limit_of_memory_holds_and_effects_before_stay)
 }
 
 /* Memory runs out while everything is made, and while it runs. */
-static const char *jit_of_faults;
-
 static bool save_with_faults(void)
 {
     tg_context_options options = {.struct_bytes = sizeof(options),
-                                  .jit = jit_of_faults,
-                                  .threads = 2};
+                                  .jit = "off"};
     const float data[] = {1, 2, 3};
     const int64_t number = 1500;
     tg_context *ctx = tg_context_create(&options);
@@ -540,7 +537,6 @@ static bool save_with_faults(void)
 
 Test(grows, nothing_is_left_behind_when_memory_runs_out_anywhere)
 {
-    jit_of_faults = "off";
     check_every_fault(save_with_faults);
 }
 

@@ -62,14 +62,15 @@ typedef struct gr_program {
     gr_shape state;                   /* of both variables it assigns */
     int64_t trips;                    /* an argument */
     int n_ops;
-    bool has_second; /* second derivatives are asked for */
+    bool has_jvp, has_second; /* what is asked for beside gradients */
     bool zeros;      /* unconnected gradients are zeros at once */
     bool trains;     /* assigns its sources at the end */
     bool grows;      /* may have loops that save an unknown number of values */
     gr_dropped dropped;
 } gr_program;
 
-void gr_program_init(gr_program *p, uint64_t seed, bool grows);
+/* `quick`: other derivatives than gradients are rare. */
+void gr_program_init(gr_program *p, uint64_t seed, bool grows, bool quick);
 
 static inline int gr_n_sources(const gr_program *p)
 {

@@ -152,6 +152,8 @@ static bool check_gradients(gr_run *run, gr_tally *tally, gr_failure *failure)
 
 static bool check_jvp(const gr_run *run, gr_failure *failure)
 {
+    if (!run->program->has_jvp)
+        return true;
     const gr_results *at = &run->traces[GR_WHOLE].results;
     const int s = at->jvp_source;
     const gr_way way = {0, s, -1};
@@ -255,20 +257,19 @@ static bool same_outcome(const gr_run *a, const gr_run *b, const char *what,
            same_variable(a->sink, b->sink, what, failure);
 }
 
-/* Runs it in another way, twice, and compares. */
-static bool check_alike(const gr_run *want, const tg_context_options *options,
-                        const char *what, gr_failure *failure)
+/* Runs it in another way, twice, and compares; `run` is the caller's. */
+static bool check_alike(gr_run *run, const gr_run *want,
+                        const tg_context_options *options, const char *what,
+                        gr_failure *failure)
 {
-    gr_tally ignored;
-    gr_run run;
-    bool good = gr_run_init(&run, want->program, want->dtype, options, NULL,
+    static gr_tally ignored;
+    bool good = gr_run_init(run, want->program, want->dtype, options, NULL,
                             &ignored, failure);
     for (int i = 0; good && i < 2; i++)
-        good = gr_run_form(&run, GR_WHOLE, NULL, 0, failure) &&
-               same_outcome(want, &run, what, failure);
-    gr_run_deinit(&run);
+        good = gr_run_form(run, GR_WHOLE, NULL, 0, failure) &&
+               same_outcome(want, run, what, failure);
     if (!good && !strstr(failure->what, what)) {
-        gr_failure inner = *failure;
+        const gr_failure inner = *failure;
         gr_fail(failure, "%s: %.500s", what, inner.what);
     }
     return good;
@@ -276,36 +277,43 @@ static bool check_alike(const gr_run *want, const tg_context_options *options,
 
 static bool check_passes(const gr_run *want, gr_failure *failure)
 {
-    for (size_t i = 0; i < tgi_n_passes; i++) {
+    bool good = true;
+    for (size_t i = 0; good && i < tgi_n_passes; i++) {
+        gr_run run;
         char what[80];
         tg_context_options options = TG_CONTEXT_OPTIONS_INIT;
         options.jit = "off";
         options.skip_passes = tgi_passes[i].name;
         snprintf(what, sizeof(what), "without pass %s", tgi_passes[i].name);
-        if (!check_alike(want, &options, what, failure))
-            return false;
+        good = check_alike(&run, want, &options, what, failure);
+        gr_run_deinit(&run);
     }
-    return true;
+    return good;
 }
 
+/* Two teams for most, all for some. Runs stay alive, so that those of the same
+   code share it. */
 static bool check_compiled(const gr_settings *settings, const gr_run *want,
                            gr_tally *tally, gr_failure *failure)
 {
-    /* Two teams for most, all for some. */
+    gr_run runs[GR_MOST_TEAMS];
     const bool all = want->program->seed % 8 == 0;
-    for (int i = 0; i < settings->n_teams && (all || i < 2); i++) {
+    bool good = true;
+    int n = 0;
+    while (good && n < settings->n_teams && (all || n < 2)) {
         char what[80];
         tg_context_options options = TG_CONTEXT_OPTIONS_INIT;
         options.jit = "required";
-        options.threads = settings->teams[i];
+        options.threads = settings->teams[n];
         options.vector_bits = want->program->seed / 8 % 2 ? 128 : 256;
         snprintf(what, sizeof(what), "%s compiled for %d threads",
                  tg_dtype_name(want->dtype), options.threads);
+        good = check_alike(&runs[n++], want, &options, what, failure);
         tally->n_compiled++;
-        if (!check_alike(want, &options, what, failure))
-            return false;
     }
-    return true;
+    while (n > 0)
+        gr_run_deinit(&runs[--n]);
+    return good;
 }
 
 /* -- A program ------------------------------------------------------------- */
@@ -340,12 +348,19 @@ static bool check_dtype(const gr_settings *settings, const gr_program *p,
     return good;
 }
 
+/* Compiling takes most of the time. */
+static void init_program(gr_program *p, const gr_settings *settings,
+                         uint64_t seed)
+{
+    gr_program_init(p, seed, settings->grows, !settings->differences);
+    p->dropped = settings->dropped;
+}
+
 bool gr_check(const gr_settings *settings, uint64_t seed, gr_tally *tally,
               gr_failure *out_failure)
 {
     gr_program p;
-    gr_program_init(&p, seed, settings->grows);
-    p.dropped = settings->dropped;
+    init_program(&p, settings, seed);
     tally->n_programs++;
     if (!check_dtype(settings, &p, TG_F64, tally, out_failure))
         return false;
@@ -365,8 +380,7 @@ int gr_list_sites(const gr_settings *settings, uint64_t seed, uint64_t *sites)
     gr_failure failure;
     tg_context_options options = TG_CONTEXT_OPTIONS_INIT;
     options.jit = "off";
-    gr_program_init(&p, seed, settings->grows);
-    p.dropped = settings->dropped;
+    init_program(&p, settings, seed);
     if (gr_run_init(&run, &p, TG_F64, &options, NULL, &ignored, &failure))
         gr_run_form(&run, GR_WHOLE, NULL, 0, &failure);
     const int n = run.traces[GR_WHOLE].n_sites;

@@ -112,7 +112,7 @@ static gr_shape some_shape(uint64_t *random, bool large)
     return shape;
 }
 
-void gr_program_init(gr_program *p, uint64_t seed, bool grows)
+void gr_program_init(gr_program *p, uint64_t seed, bool grows, bool quick)
 {
     uint64_t random = seed;
     *p = (gr_program){.seed = seed, .grows = grows};
@@ -131,7 +131,8 @@ void gr_program_init(gr_program *p, uint64_t seed, bool grows)
                                         : some_shape(&random, false);
     p->trips = random_below(&random, 6);
     p->n_ops = 5 + random_below(&random, random_below(&random, 4) ? 12 : 36);
-    p->has_second = random_below(&random, 3) == 0;
+    p->has_jvp = random_below(&random, 4) == 0 || !quick;
+    p->has_second = random_below(&random, quick ? 12 : 3) == 0;
     p->zeros = random_below(&random, 2);
     p->trains = random_below(&random, 3) == 0;
 }
@@ -226,8 +227,9 @@ static int make_others(gr_frame *f, tg_value target, const tg_value *gradients,
     *at = (gr_results){.jvp = n,
                        .jvp_source = gr_below(f, n_sources),
                        .hessian_source = gr_below(f, n_sources)};
-    results[n++] = tg_jvp(target, source(root, at->jvp_source),
-                          direction(root, at->jvp_source));
+    if (root->program->has_jvp)
+        results[n++] = tg_jvp(target, source(root, at->jvp_source),
+                              direction(root, at->jvp_source));
     if (root->program->has_second) {
         at->second = n;
         make_second(root, gradients, &results[n]);

@@ -139,7 +139,8 @@ static int n_results(const gr_program *p, gr_form form)
     case GR_FROZEN_GRADIENT:
         return 1 + n;
     default:
-        return 2 + n + (p->has_second ? n + 1 : 0) + GR_MOST_STOPS;
+        return 1 + n + p->has_jvp + (p->has_second ? n + 1 : 0) +
+               GR_MOST_STOPS;
     }
 }
 

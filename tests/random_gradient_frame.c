@@ -85,6 +85,10 @@ void gr_log_return(gr_frame *f, int n_like)
 static gr_value store(gr_frame *f, const char *name, gr_value x)
 {
     gr_trace *root = f->root;
+    if (gr_count(&x.shape) > GR_MOST_COUNT) {
+        x.value = tg_mean(x.value, TG_ALL_AXES);
+        x.shape.rank = 0;
+    }
     x.id = root->next_id++;
     if (!tg_is_valid(x.value) && !root->failure[0])
         snprintf(root->failure, sizeof(root->failure), "%s", name);

@@ -106,9 +106,7 @@ bool tgi_tape_has_slots(const tgi_tape *tape, tgi_ref region)
 
 /* -- Calls ----------------------------------------------------------------- */
 
-/* Gives the call a callee of its own, as it was before passes, that speaks of
-   extents of the caller. */
-static bool own_callee(tgi_tape *tape, tgi_ref ref)
+bool tgi_tape_own_callee(tgi_tape *tape, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(tape->graph, ref);
     const tgi_attr_call *attr = node->attr;
@@ -118,22 +116,24 @@ static bool own_callee(tgi_tape *tape, tgi_ref ref)
     tgi_graph *own = NULL;
     tgi_translation t;
     bool ok = tgi_translation_init(&t, callee, tape->graph->dims);
-    if (!ok)
+    if (!ok) {
+        tgi_trace_stick(tape->t);
         return false;
+    }
     ok = tgi_translate_extents(&t, tape->graph, node) == TG_OK &&
          tgi_translate_graph(&t, callee, &own) == TG_OK &&
          tgi_graph_set_callee(tape->graph, ref, own);
     tgi_graph_release(own);
     tgi_translation_deinit(&t);
+    if (!ok)
+        tgi_trace_stick(tape->t);
     return ok;
 }
 
 static bool back_through_call(tgi_tape *tape, tgi_ref ref)
 {
-    if (!own_callee(tape, ref)) {
-        tgi_trace_stick(tape->t);
+    if (!tgi_tape_own_callee(tape, ref))
         return false;
-    }
     const tgi_node *node = tgi_graph_node(tape->graph, ref);
     tgi_tape inner;
     bool ok = tgi_inner_begin(&inner, tape, ref, 0, tape->t);

@@ -90,6 +90,10 @@ tgi_ref tgi_tape_element_of(tgi_tape *tape, tgi_ref outer, tgi_ref like,
 bool tgi_tape_region(tgi_tape *tape, tgi_ref ref);
 bool tgi_tape_loop(tgi_tape *tape, tgi_ref ref);
 
+/* Gives a call a callee of its own, as it was before passes, that speaks of
+   extents of the caller: results can be added to it. */
+bool tgi_tape_own_callee(tgi_tape *tape, tgi_ref ref);
+
 /* In a loop body: adds the gradient of a slice of a value that grows. */
 bool tgi_tape_add_slot(tgi_tape *tape, tgi_ref ref);
 

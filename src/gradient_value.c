@@ -325,6 +325,10 @@ static tgi_ref twice_reversed(const tgi_graph *graph, const tgi_node *node)
 /* The same node in t's graph, its inputs being there. */
 static tgi_ref again(tgi_tape *tape, tgi_ref ref)
 {
+    /* Both calls have one callee: what is asked of it is there twice. */
+    if (tgi_graph_node(tape->graph, ref)->op == TGI_OP_CALL &&
+        !tgi_tape_own_callee(tape, ref))
+        return 0;
     tgi_node node = *tgi_graph_node(tape->graph, ref);
     tgi_ref *inputs = tgi_alloc(((size_t)node.n_inputs + 1) * sizeof(*inputs));
     if (!inputs) {

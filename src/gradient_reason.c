@@ -39,6 +39,8 @@ static void add_place(tgi_strbuf *text, const tgi_node *node)
 static void blame(const tgi_graph *graph, tgi_ref ref, tgi_strbuf *text)
 {
     const tgi_node *node = tgi_graph_node(graph, ref);
+    if (node->op == TGI_OP_RESULT)
+        node = tgi_graph_node(graph, node->inputs[0]);
     const char *name = tgi_op_table[node->op].name;
     if (node->op == TGI_OP_ASSIGN) {
         const tgi_node *variable = tgi_graph_node(graph, node->inputs[0]);
@@ -50,7 +52,7 @@ static void blame(const tgi_graph *graph, tgi_ref ref, tgi_strbuf *text)
         tgi_strbuf_add(text, "the host call");
         add_place(text, node);
         tgi_strbuf_add(text, " has no gradient");
-    } else if (tgi_node_is_region(node) || node->op == TGI_OP_RESULT) {
+    } else if (tgi_node_is_region(node)) {
         tgi_strbuf_add(text, "what happens inside the call, branch or loop");
         add_place(text, node);
         tgi_strbuf_add(text, " lets no gradient pass");

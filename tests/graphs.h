@@ -148,7 +148,7 @@ static inline tgi_ref call(tgi_graph *graph, tgi_graph *callee,
                            const tgi_ref *inputs)
 {
     return add_node(graph, TGI_OP_CALL, TG_DTYPE_NONE, 0, inputs,
-                    ATTR(tgi_attr_call, callee));
+                    ATTR(tgi_attr_call, .callee = callee));
 }
 
 static inline tgi_ref result(tgi_graph *graph, tgi_ref call_ref,

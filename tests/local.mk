@@ -11,6 +11,7 @@ unit_tests = \
 	tests/test_bad_input_callbacks \
 	tests/test_bad_input_calls \
 	tests/test_bad_input_control \
+	tests/test_bad_input_gradient \
 	tests/test_bad_input_regions \
 	tests/test_bad_input_ops \
 	tests/test_bound \
@@ -43,6 +44,7 @@ unit_tests = \
 	tests/test_export \
 	tests/test_faults \
 	tests/test_faults_control \
+	tests/test_faults_gradient \
 	tests/test_faults_host \
 	tests/test_faults_jit \
 	tests/test_format \
@@ -51,6 +53,7 @@ unit_tests = \
 	tests/test_fuse \
 	tests/test_fuse_memory \
 	tests/test_fuse_product \
+	tests/test_gradient \
 	tests/test_gradient_expected \
 	tests/test_gradient_ops \
 	tests/test_graph \

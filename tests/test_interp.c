@@ -112,7 +112,7 @@ static tgi_ref print(tgi_graph *g, const char *format, uint32_t n,
 static tgi_ref call(tgi_graph *g, tgi_graph *callee, uint32_t n,
                     const tgi_ref *args)
 {
-    tgi_attr_call attr = {callee};
+    tgi_attr_call attr = {.callee = callee};
     return add(g, TGI_OP_CALL, 0, n, args, &attr, sizeof(attr));
 }
 

@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_gradient.c - the way back through calls, branches and loops, gradients
+ * of the user's own, checkpoints, and other derivatives: with numbers that
+ * can be checked by hand. Every scenario runs interpreted, with and without
+ * passes, and compiled.
+ */
+#include "control.h"
+
+/* -- What all use ---------------------------------------------------------- */
+
+static void check_calls_at(int line, session *s, tg_callback *callback,
+                           void *user, const char *wanted)
+{
+    tg_function *f = tg_function_create(s->ctx, callback, user, NULL);
+    tg_tensor *x = f32_vector(s->ctx, 1, 2, 3);
+    check_works_at(line, tg_call(f, TG_ARGS(x), TG_NO_RESULTS));
+    cr_assert_str_eq(s->printed, wanted, "line %d: %s", line, s->printed);
+    s->printed[0] = '\0';
+    tg_tensor_release(x);
+    tg_function_release(f);
+}
+#define check_calls(...) check_calls_at(__LINE__, __VA_ARGS__)
+
+/* Prints the gradient and the one of its sum. */
+static void print_both(tg_trace *t, tg_value y, tg_value x)
+{
+    const tg_value first = tg_gradient(y, x);
+    tg_print(t, "%v %v", first, tg_gradient(first, x));
+}
+
+/* -- Loops ----------------------------------------------------------------- */
+
+CALLBACK(times_outside)
+{
+    tg_return(t, tg_mul(in[1], *(const tg_value *)user));
+}
+
+CALLBACK(cube)
+{
+    tg_value x = in[0], y;
+    tg_for(2, times_outside, &x, TG_ARGS(x), &y, 1);
+    print_both(t, y, x);
+}
+
+static void check_cube(session *s)
+{
+    check_calls(s, cube, NULL, "[3 12 27] [6 12 18]\n");
+}
+
+Test(gradient, of_a_loop_also_of_what_it_captures)
+{
+    check_control(check_cube);
+}
+
+CALLBACK(cube_by_run_time)
+{
+    tg_value x = in[0], y;
+    const tg_value trips = tg_cast(tg_slice(x, 0, 1, 2, 1), TG_I32);
+    tg_for(tg_reshape(trips, TG_SCALAR), times_outside, &x, TG_ARGS(x), &y, 1);
+    print_both(t, y, x);
+}
+
+static void check_run_time(session *s)
+{
+    check_calls(s, cube_by_run_time, NULL, "[3 12 27] [6 12 18]\n");
+}
+
+Test(gradient, of_a_loop_whose_trips_the_run_decides)
+{
+    check_control(check_run_time);
+}
+
+CALLBACK(square_it)
+{
+    tg_return(t, tg_square(in[0]));
+}
+
+CALLBACK(is_below_100)
+{
+    tg_return(t, tg_lt(tg_reduce_max(in[0], TG_ALL_AXES), 80.0));
+}
+
+/* 3 to 9 to 81: x to the fourth. */
+CALLBACK(squared_until_large)
+{
+    tg_value y;
+    tg_while(is_below_100, square_it, NULL, TG_ARGS(in[0]), &y, 1);
+    print_both(t, y, in[0]);
+}
+
+static void check_while(session *s)
+{
+    check_calls(s, squared_until_large, NULL, "[4 32 108] [12 48 108]\n");
+}
+
+Test(gradient, of_a_loop_that_ends_by_what_it_computes)
+{
+    check_control(check_while);
+}
+
+CALLBACK(no_trip)
+{
+    tg_value y, x = in[0];
+    tg_for(0, times_outside, &x, TG_ARGS(x), &y, 1);
+    tg_print(t, "%v", tg_gradient(y, x));
+}
+
+static void check_no_trip(session *s)
+{
+    check_calls(s, no_trip, NULL, "[1 1 1]\n");
+}
+
+Test(gradient, of_a_loop_without_trips)
+{
+    check_control(check_no_trip);
+}
+
+CALLBACK(outer_trip)
+{
+    tg_value y;
+    tg_for(2, times_outside, user, TG_ARGS(in[1]), &y, 1);
+    tg_return(t, y);
+}
+
+/* x * x^2 * x^2 */
+CALLBACK(fifth_power)
+{
+    tg_value x = in[0], y;
+    tg_for(2, outer_trip, &x, TG_ARGS(x), &y, 1);
+    print_both(t, y, x);
+}
+
+static void check_nested(session *s)
+{
+    check_calls(s, fifth_power, NULL, "[5 80 405] [20 160 540]\n");
+}
+
+Test(gradient, of_loops_in_loops)
+{
+    check_control(check_nested);
+}
+
+CALLBACK(while_inside)
+{
+    tg_value y;
+    tg_while(is_below_100, square_it, NULL, TG_ARGS(in[1]), &y, 1);
+    tg_return(t, y);
+}
+
+/* The second trip of the outer loop has none inside. */
+CALLBACK(while_in_for)
+{
+    tg_value y;
+    tg_for(2, while_inside, NULL, TG_ARGS(in[0]), &y, 1);
+    print_both(t, y, in[0]);
+}
+
+static void check_while_in_for(session *s)
+{
+    check_calls(s, while_in_for, NULL, "[4 32 108] [12 48 108]\n");
+}
+
+Test(gradient, of_a_loop_inside_runs_it_once_more)
+{
+    check_control(check_while_in_for);
+}
+
+CALLBACK(running_product)
+{
+    const tg_value y = tg_mul(in[0], in[1]);
+    tg_return(t, y, y);
+}
+
+/* 1, 1*2, 1*2*3: their sum by each. */
+CALLBACK(products_by_scan)
+{
+    tg_value last, all;
+    tg_scan(running_product, NULL, TG_ARGS(tg_scalar(TG_F32, 1)),
+            TG_ARGS(in[0]), &last, 1, &all, 1);
+    print_both(t, all, in[0]);
+}
+
+static void check_scan(session *s)
+{
+    check_calls(s, products_by_scan, NULL, "[9 4 2] [6 5 3]\n");
+}
+
+Test(gradient, of_a_scan_by_its_sequence)
+{
+    check_control(check_scan);
+}
+
+/* -- Branches -------------------------------------------------------------- */
+
+CALLBACK(keep_it)
+{
+    tg_return(t, in[0]);
+}
+
+CALLBACK(branch_by_sum)
+{
+    tg_value y;
+    const tg_value sum = tg_sum(in[0], TG_ALL_AXES);
+    tg_cond(tg_gt(sum, 5.0), square_it, keep_it, NULL, TG_ARGS(in[0]), &y, 1);
+    print_both(t, y, in[0]);
+    tg_cond(tg_gt(sum, 7.0), square_it, keep_it, NULL, TG_ARGS(in[0]), &y, 1);
+    tg_print(t, "%v", tg_gradient(y, in[0]));
+}
+
+static void check_branches(session *s)
+{
+    check_calls(s, branch_by_sum, NULL, "[2 4 6] [2 2 2]\n[1 1 1]\n");
+}
+
+Test(gradient, of_the_branch_that_is_taken)
+{
+    check_control(check_branches);
+}
+
+/* -- Calls ----------------------------------------------------------------- */
+
+CALLBACK(cube_with_stop)
+{
+    tg_return(t, tg_mul(tg_square(in[0]), tg_stop_gradient(in[0])),
+              tg_square(in[0]));
+}
+
+CALLBACK(apply_both)
+{
+    tg_value y[2];
+    tg_apply(user, TG_ARGS(in[0]), y, 2);
+    tg_print(t, "%v %v", tg_gradient(y[0], in[0]), tg_gradient(y[1], in[0]));
+    tg_apply(user, TG_ARGS(y[1]), y, 1);
+    tg_print(t, "%v", tg_gradient(y[0], in[0]));
+}
+
+/* x^2 * |x|; the outer one: y^2 * |y| of y = x^2, so 2 * x^4 * 2x. */
+static void check_applied(session *s)
+{
+    tg_function *f = tg_function_create(s->ctx, cube_with_stop, NULL, NULL);
+    check_calls(s, apply_both, f, "[2 8 18] [2 4 6]\n[4 128 972]\n");
+    tg_function_release(f);
+}
+
+Test(gradient, of_a_function_that_is_applied)
+{
+    check_control(check_applied);
+}
+
+/* -- Variables ------------------------------------------------------------- */
+
+CALLBACK(step_by_variable)
+{
+    tg_return(t, tg_mul(in[1], (tg_variable *)user));
+}
+
+CALLBACK(loop_by_variable)
+{
+    tg_variable *v = user;
+    tg_value y;
+    tg_for(2, step_by_variable, v, TG_ARGS(in[0]), &y, 1);
+    const tg_value g = tg_gradient(y, v);
+    tg_assign(v, 7.0);
+    tg_print(t, "%v %v", g, tg_gradient(y, in[0]));
+}
+
+static void check_by_variable(session *s)
+{
+    tg_variable *v =
+        tg_variable_create(s->ctx, "v", TG_F32, TG_SCALAR, tg_fill(5));
+    /* (1 + 2 + 3) * 2v; after the assignment it is still v^2 = 25. */
+    check_calls(s, loop_by_variable, v, "60 [25 25 25]\n");
+    tg_variable_release(v);
+}
+
+Test(gradient, by_a_variable_that_a_loop_reads)
+{
+    check_control(check_by_variable);
+}
+
+CALLBACK(assign_in_trip)
+{
+    tg_variable *v = user;
+    const tg_value y = tg_mul(in[1], v);
+    tg_assign_add(v, 1.0);
+    tg_return(t, y);
+}
+
+/* x * 5 * 6 * 7 */
+CALLBACK(loop_that_assigns)
+{
+    tg_value y;
+    tg_for(3, assign_in_trip, user, TG_ARGS(in[0]), &y, 1);
+    tg_print(t, "%v", tg_gradient(y, in[0]));
+}
+
+static void check_assigned(session *s)
+{
+    tg_variable *v =
+        tg_variable_create(s->ctx, "v", TG_F32, TG_SCALAR, tg_fill(5));
+    check_calls(s, loop_that_assigns, v, "[210 210 210]\n");
+    tg_variable_release(v);
+}
+
+Test(gradient, of_a_loop_that_changes_what_it_reads)
+{
+    check_control(check_assigned);
+}
+
+typedef struct pair {
+    tg_variable *a, *b;
+} pair;
+
+static const tg_bundle_field pair_fields[] = {
+    TG_FIELD(pair, a),
+    TG_FIELD(pair, b),
+};
+static const tg_bundle_type pair_type = TG_BUNDLE(pair, pair_fields);
+
+CALLBACK(by_bundle)
+{
+    const pair *p = user;
+    tg_value g[3];
+    const tg_value y = tg_mul(tg_mul(p->a, p->b), in[0]);
+    const tg_operand sources[] = {tg_bundle_of(&pair_type, p), TG_IN(in[0])};
+    tg_gradients(y, sources, 2, g);
+    tg_print(t, "%v %v %v", g[0], g[1], g[2]);
+}
+
+static void check_bundle(session *s)
+{
+    pair p = {
+        tg_variable_create(s->ctx, "a", TG_F32, TG_SCALAR, tg_fill(5)),
+        tg_variable_create(s->ctx, "b", TG_F32, TG_SCALAR, tg_fill(7)),
+    };
+    check_calls(s, by_bundle, &p, "42 30 [35 35 35]\n");
+    tg_bundle_release(&pair_type, &p);
+}
+
+Test(gradient, by_all_variables_of_a_bundle)
+{
+    check_control(check_bundle);
+}
+
+/* -- Gradients of one's own ------------------------------------------------ */
+
+CALLBACK(own_forward)
+{
+    tg_return(t, tg_mul(in[0], in[1]), tg_add(in[0], in[1]));
+}
+
+/* Shows what it gets: two arguments, two results, their gradients. */
+CALLBACK(own_backward)
+{
+    tg_print(t, "%v %v %v %v %v %v", in[0], in[1], in[2], in[3], in[4], in[5]);
+    tg_return(t, tg_mul(in[4], 10.0), tg_sum(in[5], TG_ALL_AXES));
+}
+
+CALLBACK(own_gradient)
+{
+    tg_value y[2], g[2];
+    tg_custom_gradient(own_forward, own_backward, NULL,
+                       TG_ARGS(in[0], tg_scalar(TG_F32, 2)), y, 2);
+    tg_gradients(tg_mul(y[0], 3), in, 1, g);
+    tg_print(t, "%v", g[0]);
+}
+
+static void check_own(session *s)
+{
+    check_calls(s, own_gradient, NULL,
+                "[1 2 3] 2 [2 4 6] [3 4 5] [3 3 3] [0 0 0]\n[30 30 30]\n");
+}
+
+Test(gradient, given_by_a_callback)
+{
+    check_control(check_own);
+}
+
+static tg_status twice(const tg_host_buffer *in, size_t n_in,
+                       const tg_host_buffer *out, size_t n_out, void *user)
+{
+    (void)n_in, (void)n_out, (void)user;
+    for (int64_t i = 0; i < in[0].dims[0]; i++)
+        ((float *)out[0].data)[i] = 2 * ((const float *)in[0].data)[i];
+    return TG_OK;
+}
+
+CALLBACK(twice_backward)
+{
+    tg_return(t, tg_mul(in[2], 2));
+}
+
+CALLBACK(host_call)
+{
+    tg_value y;
+    const tg_host_spec spec = {TG_F32, TG_DIMS(3)};
+    tg_host_call_with_gradient(t, twice, twice_backward, NULL,
+                               TG_ARGS(tg_square(in[0])), &spec, &y, 1);
+    tg_print(t, "%v", tg_gradient(y, in[0]));
+}
+
+static void check_host(session *s)
+{
+    check_calls(s, host_call, NULL, "[4 8 12]\n");
+}
+
+Test(gradient, of_a_host_call)
+{
+    check_control(check_host);
+}
+
+/* -- Checkpoints ----------------------------------------------------------- */
+
+CALLBACK(checkpointed)
+{
+    tg_value y, x = in[0];
+    tg_checkpoint(outer_trip, &x, TG_ARGS(tg_scalar(TG_I64, 0), x), &y, 1);
+    print_both(t, y, x);
+}
+
+static void check_checkpoint(session *s)
+{
+    check_calls(s, checkpointed, NULL, "[3 12 27] [6 12 18]\n");
+}
+
+Test(gradient, of_a_checkpoint_is_the_same)
+{
+    check_control(check_checkpoint);
+}
+
+/* -- Other derivatives ----------------------------------------------------- */
+
+CALLBACK(others)
+{
+    const tg_value x = in[0], y = tg_mul(tg_square(x), x);
+    tg_print(t, "%v", tg_jvp(y, x, tg_iota(TG_F32, TG_DIMS(3), 0)));
+    tg_print(t, "%v", tg_jacobian(y, x));
+    tg_print(t, "%v", tg_hessian_vector(y, x, tg_scalar(TG_F32, 2)));
+    tg_print(t, "%v", tg_jvp(tg_scalar(TG_F32, 1), x, x));
+}
+
+static void check_others(session *s)
+{
+    check_calls(s, others, NULL,
+                "[0 12 54]\n[[3 0 0]\n [0 12 0]\n [0 0 27]]\n[12 24 36]\n0\n");
+}
+
+Test(gradient, along_directions_and_all_of_them)
+{
+    check_control(check_others);
+}
+
+/* The Jacobian of x squared step by step, through a loop. */
+CALLBACK(jacobian_of_loop)
+{
+    tg_value y, x = in[0];
+    tg_for(1, times_outside, &x, TG_ARGS(x), &y, 1);
+    tg_print(t, "%v", tg_jacobian(tg_sum(y, TG_ALL_AXES), x));
+    tg_print(t, "%v", tg_jacobian(y, x));
+}
+
+static void check_jacobian(session *s)
+{
+    check_calls(s, jacobian_of_loop, NULL,
+                "[2 4 6]\n[[2 0 0]\n [0 4 0]\n [0 0 6]]\n");
+}
+
+Test(gradient, jacobians_of_loops)
+{
+    check_control(check_jacobian);
+}

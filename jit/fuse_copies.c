@@ -160,14 +160,16 @@ static const tgi_kernel_loops *enter(const tgi_loops *loops, place *at)
     return k;
 }
 
-/* The first step that changes `new`. */
-static place first_change(const pair *p)
+/* The first step whose kernel does this to `new`. */
+static place first_step(const pair *p,
+                        bool (*does)(const pair *p, const tgi_kernel_loops *k,
+                                     uint32_t from, uint32_t to))
 {
     const tgi_loops *loops = p->m->loops;
     place at = {0};
     for (; at.step < loops->steps.n; advance(loops, &at)) {
         const tgi_kernel_loops *k = enter(loops, &at);
-        if (k && any_changes(p, k, p->old, p->new)) {
+        if (k && does(p, k, p->old, p->new)) {
             at.is_there = true;
             break;
         }
@@ -216,7 +218,7 @@ static bool is_set_by(const pair *p, const tgi_host_step *host)
 }
 
 /* True if a step does nothing that the two as one could not take. `copy` is
-   the one that begins `new`, `change` the first that changes it. */
+   the first that begins `new`, `change` the first that changes it. */
 static bool allows(const pair *p, const place *at, const place *copy,
                    const place *change)
 {
@@ -324,7 +326,7 @@ static bool is_read_again(const pair *p, size_t copy, size_t change)
     return false;
 }
 
-static bool can_be_one(const pair *p, const place *copy)
+static bool can_be_one(const pair *p)
 {
     const tgi_loops *loops = p->m->loops;
     const tgi_loop_buffer *before = &loops->buffers.data[p->old];
@@ -339,18 +341,21 @@ static bool can_be_one(const pair *p, const place *copy)
         return false;
     if ((p->m->n_looks += loops->steps.n) > MOST_LOOKS)
         return false;
+    /* Each of several branches may copy: what comes behind the first is not
+       before it, also if it is before others. */
+    const place copy = first_step(p, any_copies);
     /* In a loop, steps come again: what is there before is there after. */
-    const range around = loop_around(loops, copy->step);
+    const range around = loop_around(loops, copy.step);
     if (around.end < loops->steps.n &&
         (!is_local(p, p->new, around) ||
          (!is_variable && !is_local(p, p->old, around))))
         return false;
-    const place change = first_change(p);
-    if (change.is_there && is_read_again(p, copy->step, change.step))
+    const place change = first_step(p, any_changes);
+    if (change.is_there && is_read_again(p, copy.step, change.step))
         return false;
     for (place at = {0}; at.step < loops->steps.n; advance(loops, &at)) {
         enter(loops, &at);
-        if (!allows(p, &at, copy, &change))
+        if (!allows(p, &at, &copy, &change))
             return false;
     }
     return !is_variable || is_set_again(p, &change);
@@ -365,7 +370,7 @@ static bool can_carry_in_place(const pair *p, range loop)
     const tgi_loops *loops = p->m->loops;
     if ((p->m->n_looks += loops->steps.n) > MOST_LOOKS)
         return false;
-    const place change = first_change(p);
+    const place change = first_step(p, any_changes);
     if (change.is_there && loop_around(loops, change.step).begin != loop.begin)
         return false;
     for (place at = {0}; at.step < loop.end; advance(loops, &at)) {
@@ -439,28 +444,27 @@ void tgi_merge_carried(tgi_merger *m)
 /* -- Copies ---------------------------------------------------------------- */
 
 static void try_merge(tgi_merger *m, const tgi_kernel_loops *k,
-                      const place *copy, const tgi_access *from,
-                      const tgi_loop_store *to)
+                      const tgi_access *from, const tgi_loop_store *to)
 {
     const pair p = {m, tgi_merger_find(m, from->buffer),
                     tgi_merger_buffer(m, k, to->access)};
-    if (can_be_one(&p, copy))
+    if (can_be_one(&p))
         tgi_merger_merge(m, p.old, p.new);
 }
 
 void tgi_merge_copies(tgi_merger *m)
 {
     const tgi_loops *loops = m->loops;
-    for (place at = {0}; at.step < loops->steps.n; advance(loops, &at)) {
-        const tgi_kernel_loops *k = enter(loops, &at);
+    for (size_t step = 0; step < loops->steps.n; step++) {
+        const tgi_kernel_loops *k = tgi_loops_kernel_at(loops, step);
         for (size_t i = 0; k && i < k->stores.n; i++) {
             const tgi_loop_store *store = &k->stores.data[i];
             const tgi_access *from = copied(k, store);
             if (from)
-                try_merge(m, k, &at, from, store);
+                try_merge(m, k, from, store);
             for (size_t j = 0; j < i; j++)
                 if (are_twins(k, store, &k->stores.data[j]))
-                    try_merge(m, k, &at,
+                    try_merge(m, k,
                               &k->accesses.data[k->stores.data[j].access],
                               store);
         }

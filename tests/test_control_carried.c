@@ -278,6 +278,60 @@ Test(control_carried, what_decides_is_not_changed_before_it_has_decided)
     check_modes(run_deciding);
 }
 
+/* -- What branches leave --------------------------------------------------- */
+
+/* Twice the same, of which this branch changes one; … */
+CALLBACK(one_changes)
+{
+    tg_value x = tg_mul(in[0], 0.5);
+    tg_return(t, tg_dynamic_update_slice(x, tg_neg(tg_slice(x, 0, 0, 1, 1)),
+                                         0, 1),
+              x);
+}
+
+/* … and this one does not. */
+CALLBACK(none_changes)
+{
+    tg_value x = tg_mul(in[0], 0.25);
+    tg_return(t, x, x);
+}
+
+static tg_callback *const branches[] = {one_changes, none_changes,
+                                        one_changes};
+
+/* in: x, which branch; user: the first of two */
+CALLBACK(run_branch)
+{
+    tg_callback *const *first = user;
+    tg_value r[2];
+    tg_switch(in[1], first, 2, NULL, TG_ARGS(in[0]), r, 2);
+    tg_return(t, tg_sub(r[0], tg_mul(r[1], 0.75)));
+}
+
+static void run_branches(session *s, outcome *out)
+{
+    static const int64_t sizes[] = {3, 2000};
+    for (int first = 0; first < 2; first++) {
+        tg_callback *const *user = branches + first;
+        tg_function *f =
+            tg_function_create(s->ctx, run_branch, (void *)(uintptr_t)user,
+                               NULL);
+        for (int64_t i = 0; i < 4; i++) {
+            tg_tensor *x = f32_range(s->ctx, sizes[i / 2]), *y = NULL;
+            check_works(tg_call(f, TG_ARGS(x, i % 2), TG_RESULTS(&y)));
+            note_sum(out, y);
+            tg_tensor_release(x);
+            tg_tensor_release(y);
+        }
+        tg_function_release(f);
+    }
+}
+
+Test(control_carried, what_one_branch_changes_is_no_copy_because_of_another)
+{
+    check_modes(run_branches);
+}
+
 /* -- Sequences ------------------------------------------------------------- */
 
 CALLBACK(mix)

@@ -392,6 +392,7 @@ script_tests = \
 	tests/check-nesting.sh \
 	tests/check-ops-doc.sh \
 	tests/check-products.sh \
+	tests/check-random-gradients.sh \
 	tests/check-random-graphs.sh \
 	tests/check-random-repro.sh \
 	tests/check-readme.sh \
@@ -405,6 +406,7 @@ LONG_TESTS = \
 	tests/long-cache.sh \
 	tests/long-compile.sh \
 	tests/long-products.sh \
+	tests/long-random-gradients.sh \
 	tests/long-random-graphs.sh \
 	tests/long-store.sh \
 	tests/long-ulp.sh \

@@ -64,6 +64,9 @@ typedef struct gr_program {
     int n_ops;
     bool has_jvp, has_second; /* what is asked for beside gradients */
     bool zeros;      /* unconnected gradients are zeros at once */
+    bool seeds;      /* several targets with seeds instead of their sum */
+    bool passes;     /* variables are arguments, not captured */
+    bool shares;     /* unknown extents that are equal are the same one */
     bool trains;     /* assigns its sources at the end */
     bool grows;      /* may have loops that save an unknown number of values */
     gr_dropped dropped;
@@ -86,7 +89,7 @@ static inline const gr_shape *gr_source_shape(const gr_program *p, int i)
 
 /*
  * Arguments: the inputs, the number of trips, then for GR_WHOLE a direction
- * for each source, else all that is frozen.
+ * for each source, else all that is frozen; then variables that are passed.
  */
 typedef enum gr_form {
     GR_WHOLE,          /* target, gradients, other derivatives, what is frozen */
@@ -111,9 +114,10 @@ typedef struct gr_trace {
     gr_form form;
     tg_dtype dtype;
     tg_context *ctx;
-    tg_variable *variables[GR_MOST_VARIABLES];
+    tg_variable *captured[GR_MOST_VARIABLES];
     tg_variable *state, *sink; /* what is assigned: read by all; by nobody */
     const tg_value *in;
+    tg_operand variables[GR_MOST_VARIABLES]; /* captured or passed */
     FILE *log; /* or NULL */
     gr_tally *tally;
 
@@ -229,6 +233,8 @@ gr_value gr_between(gr_frame *f, gr_value x, double low, double high);
 /* x as a value of the very type of another one, also for the trace. */
 tg_value gr_fitted(gr_frame *f, gr_value x, const gr_value *like);
 
+/* True if it sees the arguments of the program. */
+bool gr_sees_arguments(const gr_frame *f);
 /* The number of trips: an argument, where the callback sees it; else some
    number that the run decides. */
 tg_value gr_trips(gr_frame *f);
@@ -264,6 +270,12 @@ gr_make gr_make_cond, gr_make_switch, gr_make_for, gr_make_unrolled,
     gr_make_while, gr_make_scan, gr_make_map;
 gr_make gr_make_apply, gr_make_checkpoint, gr_make_custom, gr_make_host;
 gr_make gr_make_variable, gr_make_state, gr_make_stop, gr_make_cast;
+
+gr_make gr_make_empty, gr_make_inner_gradient;
+
+/* An elementwise operation with a derivative that no program has; NULL: all
+   are made. */
+const char *gr_forgotten(void);
 
 typedef struct gr_kind {
     const char *name;

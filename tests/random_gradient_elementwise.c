@@ -5,7 +5,9 @@
  * kinks get arguments on either side, some way off.
  */
 #include <math.h>
+#include <string.h>
 
+#include "op.h"
 #include "random_gradient.h"
 
 /* -- One operand ----------------------------------------------------------- */
@@ -171,6 +173,29 @@ void gr_make_binary(gr_frame *f)
     bounds_2(b->c, &x, &y, &low, &high);
     gr_add(f, b->name, b->make(TG_IN(x.value), TG_IN(y.value), TG_HERE), &shape,
            low, high);
+}
+
+static bool is_made(const char *name)
+{
+    for (size_t i = 0; i < sizeof(unaries) / sizeof(*unaries); i++)
+        if (strcmp(unaries[i].name, name) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof(binaries) / sizeof(*binaries); i++)
+        if (strcmp(binaries[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+const char *gr_forgotten(void)
+{
+    for (int op = 1; op < TGI_OPS; op++) {
+        const tgi_op_info *info = &tgi_op_table[op];
+        if ((info->cls == TGI_OPCLASS_UNARY ||
+             info->cls == TGI_OPCLASS_BINARY) &&
+            info->gradient == TGI_GRADIENT_SMOOTH && !is_made(info->name))
+            return info->name;
+    }
+    return NULL;
 }
 
 /* -- Three operands -------------------------------------------------------- */

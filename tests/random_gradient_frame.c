@@ -318,12 +318,16 @@ static tg_value some_unit(gr_frame *f)
     return tg_sigmoid(tg_mul(x.value, gr_uniform(f, -2, 2)));
 }
 
+bool gr_sees_arguments(const gr_frame *f)
+{
+    while (f->around)
+        f = f->around;
+    return f->depth == 0;
+}
+
 tg_value gr_trips(gr_frame *f)
 {
-    const gr_frame *outermost = f;
-    while (outermost->around)
-        outermost = outermost->around;
-    if (outermost->depth == 0 && !gr_one_in(f, 3))
+    if (gr_sees_arguments(f) && !gr_one_in(f, 3))
         return f->root->in[f->root->program->n_inputs];
     return tg_cast(tg_mul(some_unit(f), 4.999), TG_I64);
 }

@@ -43,6 +43,8 @@ const gr_kind gr_kinds[] = {
     {"stop", gr_make_stop, 4, false},
     {"custom", gr_make_custom, 3, false},
     {"host", gr_make_host, 1, false},
+    {"empty", gr_make_empty, 2, false},
+    {"inner gradient", gr_make_inner_gradient, 2, true},
     {"cond", gr_make_cond, 4, true},
     {"switch", gr_make_switch, 3, true},
     {"for", gr_make_for, 6, true},
@@ -135,30 +137,43 @@ void gr_program_init(gr_program *p, uint64_t seed, bool grows, bool quick)
     p->has_second = random_below(&random, quick ? 12 : 3) == 0;
     p->zeros = random_below(&random, 2);
     p->trains = random_below(&random, 3) == 0;
+    p->seeds = random_below(&random, 3) == 0;
+    p->passes = random_below(&random, 4) == 0;
+    p->shares = random_below(&random, 2) == 0;
 }
 
 /* -- The callback ---------------------------------------------------------- */
 
-/* What nobody uses, and the last value, each element by a weight. */
-static tg_value make_target(gr_frame *f)
+enum { MOST_TARGETS = 10 };
+
+/* Values, and a weight for each of their elements. */
+typedef struct targets {
+    size_t n;
+    tg_operand values[MOST_TARGETS], weights[MOST_TARGETS];
+    tg_value sum; /* of all elements by their weights */
+} targets;
+
+/* What nobody uses, and the last value. */
+static void make_targets(gr_frame *f, targets *t)
 {
-    tg_value target = gr_number(f, 0);
-    int n = 0;
-    for (int i = f->n_values - 1; i >= 0 && n < 10; i--) {
+    t->n = 0;
+    t->sum = gr_number(f, 0);
+    for (int i = f->n_values - 1; i >= 0 && t->n < MOST_TARGETS; i--) {
         const gr_value x = f->values[i];
-        if (x.is_used && n)
+        if (x.is_used && t->n)
             continue;
-        const tg_value weighted = tg_mul(x.value, gr_weights(f, &x, -1, 1));
-        target = tg_add(target, tg_sum(weighted, TG_ALL_AXES));
-        n++;
+        const tg_value weights = gr_weights(f, &x, -1, 1);
+        const tg_value weighted = tg_mul(x.value, weights);
+        t->sum = tg_add(t->sum, tg_sum(weighted, TG_ALL_AXES));
+        t->values[t->n] = TG_IN(x.value);
+        t->weights[t->n++] = TG_IN(weights);
     }
-    return target;
 }
 
 static tg_operand source(const gr_trace *root, int i)
 {
     const int n = root->program->n_inputs;
-    return i < n ? TG_IN(root->in[i]) : TG_IN(root->variables[i - n]);
+    return i < n ? TG_IN(root->in[i]) : root->variables[i - n];
 }
 
 /* Zeros like a source. */
@@ -174,21 +189,23 @@ static tg_value zeros_of(const gr_trace *root, int i)
     return tg_broadcast(tg_scalar(root->dtype, 0.0), rank, dims);
 }
 
-static void make_gradients(const gr_trace *root, tg_value target,
+static void make_gradients(const gr_trace *root, const targets *t,
                            tg_value *gradients)
 {
     const int n = gr_n_sources(root->program);
     tg_operand sources[GR_MOST_SOURCES];
+    const tg_unconnected unconnected =
+        root->program->zeros ? TG_UNCONNECTED_ZEROS : TG_UNCONNECTED_NONE;
     for (int i = 0; i < n; i++)
         sources[i] = source(root, i);
-    if (root->program->zeros) {
-        const tg_operand targets[] = {TG_IN(target)};
-        tg_gradients_with(targets, 1, NULL, TG_UNCONNECTED_ZEROS, sources,
+    const tg_operand sum = TG_IN(t->sum);
+    if (root->program->seeds)
+        tg_gradients_with(t->values, t->n, t->weights, unconnected, sources,
                           (size_t)n, gradients);
-        return;
-    }
-    tg_gradients(target, sources, (size_t)n, gradients);
-    for (int i = 0; i < n; i++)
+    else
+        tg_gradients_with(&sum, 1, NULL, unconnected, sources, (size_t)n,
+                          gradients);
+    for (int i = 0; i < n && !root->program->zeros; i++)
         if (!tg_is_valid(gradients[i])) {
             root->tally->n_unconnected++;
             gradients[i] = zeros_of(root, i);
@@ -212,8 +229,8 @@ static void make_second(const gr_trace *root, const tg_value *gradients,
         along = tg_add(along, tg_sum(product, TG_ALL_AXES));
         sources[i] = source(root, i);
     }
-    const tg_operand targets[] = {TG_IN(along)};
-    tg_gradients_with(targets, 1, NULL, TG_UNCONNECTED_ZEROS, sources,
+    const tg_operand target = TG_IN(along);
+    tg_gradients_with(&target, 1, NULL, TG_UNCONNECTED_ZEROS, sources,
                       (size_t)n, second);
 }
 
@@ -259,21 +276,36 @@ static void take_sources(gr_frame *f)
                 &root->program->variables[i]);
 }
 
-void gr_callback(tg_trace *t, const tg_value *in, void *user)
+/* Variables as they are, or the arguments that stand for them. */
+static void find_variables(gr_trace *root)
+{
+    const gr_program *p = root->program;
+    const int n_before =
+        p->n_inputs + 1 +
+        (root->form == GR_WHOLE ? gr_n_sources(p) : GR_MOST_STOPS);
+    for (int i = 0; i < p->n_variables; i++)
+        root->variables[i] = p->passes ? TG_IN(root->in[n_before + i])
+                                       : TG_IN(root->captured[i]);
+}
+
+void gr_callback(tg_trace *trace, const tg_value *in, void *user)
 {
     gr_trace *root = user;
-    gr_frame f = {.root = root, .t = t, .seed = root->program->seed};
+    gr_frame f = {.root = root, .t = trace, .seed = root->program->seed};
+    targets t;
     root->in = in;
+    find_variables(root);
     root->n_stops = root->next_id = root->n_sites = 0;
     f.random = gr_seed(f.seed, 0);
     take_sources(&f);
     gr_make_some(&f, root->program->n_ops);
-    const tg_value target = make_target(&f);
+    make_targets(&f, &t);
+    const tg_value target = t.sum;
     tg_value results[GR_MOST_RESULTS] = {target};
     tg_operand operands[GR_MOST_RESULTS];
     int n = 1;
     if (root->form != GR_TARGET) {
-        make_gradients(root, target, &results[1]);
+        make_gradients(root, &t, &results[1]);
         n += gr_n_sources(root->program);
     }
     if (root->form == GR_WHOLE)
@@ -286,5 +318,5 @@ void gr_callback(tg_trace *t, const tg_value *in, void *user)
     root->results.n = n;
     for (int i = 0; i < n; i++)
         operands[i] = TG_IN(results[i]);
-    tg_return_at(t, operands, (size_t)n, TG_HERE);
+    tg_return_at(trace, operands, (size_t)n, TG_HERE);
 }

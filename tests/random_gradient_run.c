@@ -100,11 +100,16 @@ static tg_spec spec_of(const gr_run *run, int source)
     if (source < run->program->n_inputs)
         for (int i = 0; i < shape->rank; i++)
             if (run->program->unknown[source] >> i & 1)
-                spec.dims[i] = TG_SAME(1 + source * GR_MOST_RANK + i);
+                spec.dims[i] = run->program->shares
+                                   ? TG_SAME(shape->dims[i])
+                                   : TG_SAME(1 + source * GR_MOST_RANK + i);
     return spec;
 }
 
-enum { MOST_ARGS = GR_MOST_INPUTS + 1 + GR_MOST_SOURCES + GR_MOST_STOPS };
+enum {
+    MOST_ARGS = GR_MOST_INPUTS + 1 + GR_MOST_SOURCES + GR_MOST_STOPS +
+                GR_MOST_VARIABLES
+};
 
 static int add_args(const gr_run *run, gr_form form, tg_spec *specs,
                     tg_operand *args)
@@ -126,6 +131,11 @@ static int add_args(const gr_run *run, gr_form form, tg_spec *specs,
         specs[n] = tg_spec_tensor(run->dtype, tg_tensor_rank(x),
                                   tg_tensor_dims(x));
         args[n] = TG_IN(run->frozen[i]);
+    }
+    for (int i = 0; p->passes && i < p->n_variables; i++, n++) {
+        const gr_shape *shape = &p->variables[i];
+        specs[n] = tg_spec_variable(run->dtype, shape->rank, shape->dims);
+        args[n] = TG_IN(run->variables[i]);
     }
     return n;
 }
@@ -220,7 +230,7 @@ bool gr_run_init(gr_run *run, const gr_program *p, tg_dtype dtype,
                             .sink = run->sink,
                             .log = i == GR_WHOLE ? log : NULL,
                             .tally = tally};
-        memcpy(trace->variables, run->variables, sizeof(run->variables));
+        memcpy(trace->captured, run->variables, sizeof(run->variables));
     }
     return true;
 }

@@ -283,3 +283,35 @@ void gr_make_dynamic_update(gr_frame *f)
            tg_dynamic_update_slice(x.value, u.value, axis, at), &x.shape,
            fmin(x.low, u.low), fmax(x.high, u.high));
 }
+
+/* -- Nothing --------------------------------------------------------------- */
+
+static void step(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    const tg_value y = tg_sin(in[1]);
+    tg_return(t, tg_mul(in[0], tg_sum(y, TG_ALL_AXES)), y);
+}
+
+/* No elements along the first axis: beside others, summed up, gone along. */
+void gr_make_empty(gr_frame *f)
+{
+    const gr_value x = gr_pick_rank(f, 1);
+    const tg_value none = tg_exp(tg_slice(x.value, 0, 0, 0, 1));
+    const int which = gr_below(f, 3);
+    if (which == 0) {
+        add_like(f, "x beside nothing", tg_concat(0, none, x.value), &x.shape,
+                 &x);
+    } else if (which == 1) {
+        add_like(f, "x plus the sum of nothing",
+                 tg_add(x.value, tg_sum(none, TG_ALL_AXES)), &x.shape, &x);
+    } else {
+        const gr_value y = gr_pick_scalar(f);
+        const gr_shape scalar = {0};
+        tg_value carried, stacked;
+        tg_scan(step, NULL, TG_ARGS(y.value), TG_ARGS(none), &carried, 1,
+                &stacked, 1);
+        add_like(f, "a scan of nothing",
+                 tg_add(carried, tg_sum(stacked, TG_ALL_AXES)), &scalar, &y);
+    }
+}

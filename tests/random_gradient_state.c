@@ -13,7 +13,7 @@
 void gr_make_variable(gr_frame *f)
 {
     const gr_program *p = f->root->program;
-    if (p->n_variables == 0) {
+    if (p->n_variables == 0 || (p->passes && !gr_sees_arguments(f))) {
         gr_make_unary(f);
         return;
     }
@@ -98,6 +98,38 @@ void gr_make_stop(gr_frame *f)
                x.low - x.high, x.high - x.low);
     else
         gr_add(f, "stopped", stop, &x.shape, x.low, x.high);
+}
+
+/* -- Gradients inside ------------------------------------------------------ */
+
+/* The gradient of some operations on a value, as a value: what is asked for
+   outside is then the second derivative of these. */
+void gr_make_inner_gradient(gr_frame *f)
+{
+    gr_value x = gr_pick(f);
+    gr_frame inner = {.root = f->root,
+                      .t = f->t,
+                      .around = f,
+                      .seed = random_next(&f->random),
+                      .random = f->random,
+                      .depth = f->depth,
+                      .is_pure = true};
+    if (inner.depth == 0 && f->root->log)
+        fprintf(f->root->log, "  gradient of\n");
+    x.value = tg_mul(x.value, 1.25); /* only what follows depends on it */
+    x.low *= 1.25;
+    x.high *= 1.25;
+    const gr_value source = gr_add(&inner, "x", x.value, &x.shape, -5, 5);
+    gr_make_some(&inner, 1 + gr_below(f, 3));
+    const gr_value y = inner.values[inner.n_values - 1];
+    const tg_value gradient =
+        tg_gradient(tg_sum(tg_sin(y.value), TG_ALL_AXES), source.value);
+    if (!tg_is_valid(gradient)) {
+        gr_make_unary(f);
+        return;
+    }
+    gr_add(f, "inner gradient", tg_tanh(tg_mul(gradient, 0.25)),
+           &source.shape, -1, 1);
 }
 
 /* -- Given gradients ------------------------------------------------------- */

@@ -9,7 +9,7 @@
  *   --threads LIST    mode jit: teams of these numbers of threads, the first
  *                     two of them for most programs; 1,2,3,7
  *   --growing WHICH   loops that save a number of values that only the run
- *                     knows: some, none
+ *                     knows: some, none; some
  *   --seed S          a program is named by its seed and its number
  *   --count N         how many programs
  *   --only K          number K alone, minimised if it fails
@@ -292,6 +292,7 @@ int main(int argc, char **argv)
     uint64_t n_passed = 0, n_failed = 0;
     options o = {.settings = {.differences = true,
                               .jit = true,
+                              .grows = true,
                               .n_teams = 4,
                               .teams = {1, 2, 3, 7}},
                  .seed = 1,
@@ -300,6 +301,10 @@ int main(int argc, char **argv)
                  .n_jobs = workers_default_jobs()};
     if (!parse(argc, argv, &o))
         return usage();
+    if (gr_forgotten()) {
+        printf("no program has %s\n", gr_forgotten());
+        return 1;
+    }
     setenv("TGJIT_VERIFY", "1", 1);
     if (o.settings.jit) {
         wait_passively(argv);

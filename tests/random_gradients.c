@@ -92,6 +92,23 @@ static void minimise(const options *o, uint64_t number, int status,
     }
 }
 
+/* What is inside something that is dropped need not be dropped, too. */
+static void prune(const options *o, uint64_t number, gr_settings *settings)
+{
+    uint64_t sites[GR_MOST_DROPPED];
+    gr_dropped *dropped = &settings->dropped;
+    for (int i = dropped->n - 1; i >= 0; i--) {
+        const gr_dropped all = *dropped;
+        bool is_made = false;
+        dropped->sites[i] = dropped->sites[--dropped->n];
+        const int n = gr_list_sites(settings, gr_seed(o->seed, number), sites);
+        for (int k = 0; k < n; k++)
+            is_made |= sites[k] == all.sites[i];
+        if (is_made)
+            *dropped = all;
+    }
+}
+
 static void print_command(const options *o, const gr_settings *settings,
                           uint64_t number)
 {
@@ -130,6 +147,7 @@ static void tell(const void *user, uint64_t number, int status)
     pid_t child = fork();
     if (child == 0) {
         minimise(o, number, first, &settings);
+        prune(o, number, &settings);
         print_command(o, &settings, number);
         const int last = check_apart(o, &settings, number, true);
         if (WIFSIGNALED(last))

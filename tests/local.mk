@@ -348,6 +348,7 @@ tests_random_gradients_SOURCES = \
 	tests/random_gradient_run.c \
 	tests/random_gradient_shape.c \
 	tests/random_gradient_state.c \
+	tests/random_gradient_weights.c \
 	tests/random_gradients.c \
 	tests/watched.h \
 	tests/workers.c \

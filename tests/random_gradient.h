@@ -63,12 +63,12 @@ typedef struct gr_program {
     int64_t trips;                    /* an argument */
     int n_ops;
     bool has_jvp, has_second; /* what is asked for beside gradients */
-    bool zeros;      /* unconnected gradients are zeros at once */
-    bool seeds;      /* several targets with seeds instead of their sum */
-    bool passes;     /* variables are arguments, not captured */
-    bool shares;     /* unknown extents that are equal are the same one */
-    bool trains;     /* assigns its sources at the end */
-    bool grows;      /* may have loops that save an unknown number of values */
+    bool zeros;               /* unconnected gradients are zeros at once */
+    bool seeds;  /* several targets with seeds instead of their sum */
+    bool passes; /* variables are arguments, not captured */
+    bool shares; /* unknown extents that are equal are the same one */
+    bool trains; /* assigns its sources at the end */
+    bool grows;  /* may have loops that save an unknown number of values */
     gr_dropped dropped;
 } gr_program;
 
@@ -92,8 +92,8 @@ static inline const gr_shape *gr_source_shape(const gr_program *p, int i)
  * for each source, else all that is frozen; then variables that are passed.
  */
 typedef enum gr_form {
-    GR_WHOLE,          /* target, gradients, other derivatives, what is frozen */
-    GR_TARGET,         /* the target */
+    GR_WHOLE,  /* target, gradients, other derivatives, what is frozen */
+    GR_TARGET, /* the target */
     GR_FROZEN_GRADIENT /* the target and the gradients */
 } gr_form;
 
@@ -118,7 +118,7 @@ typedef struct gr_trace {
     tg_variable *state, *sink; /* what is assigned: read by all; by nobody */
     const tg_value *in;
     tg_operand variables[GR_MOST_VARIABLES]; /* captured or passed */
-    FILE *log; /* or NULL */
+    FILE *log;                               /* or NULL */
     gr_tally *tally;
 
     /* Of the trace: */
@@ -197,8 +197,8 @@ typedef struct gr_body {
     uint64_t seed;
     int depth, n_ops;
     bool is_pure;
-    bool counts;       /* the first argument is a number of trips */
-    bool steps;        /* … which is a loop value */
+    bool counts;          /* the first argument is a number of trips */
+    bool steps;           /* … which is a loop value */
     int n_params, n_like; /* that many results are like the first arguments */
     gr_shape params[GR_MOST_PARAMS];
     int n_free;
@@ -339,9 +339,9 @@ void gr_run_deinit(gr_run *run);
 
 /* Which way the sources go: all or one of them, or one of its elements. */
 typedef struct gr_way {
-    int number;     /* of the direction; 0 is that of the arguments */
-    int source;     /* -1: all */
-    int64_t at;     /* -1: all; else it is 1 there */
+    int number; /* of the direction; 0 is that of the arguments */
+    int source; /* -1: all */
+    int64_t at; /* -1: all; else it is 1 there */
 } gr_way;
 
 double gr_direction(const gr_program *p, const gr_way *way, int source,

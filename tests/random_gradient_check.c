@@ -71,7 +71,7 @@ static bool difference(gr_run *run, const quantity *q, const gr_way *way,
                        estimate *out, gr_failure *failure)
 {
     double table[N_STEPS][N_STEPS], step = 0.02;
-    *out = (estimate){NAN, INFINITY};
+    *out = (estimate){0, HUGE_VAL};
     for (int i = 0; i < N_STEPS; i++, step /= 2) {
         double factor = 4;
         if (!central(run, q, way, step, &table[0][i], failure))
@@ -80,8 +80,8 @@ static bool difference(gr_run *run, const quantity *q, const gr_way *way,
             const double by_step = table[k - 1][i];
             const double before = table[k - 1][i - 1];
             table[k][i] = (by_step * factor - before) / (factor - 1);
-            const double error = fmax(fabs(table[k][i] - by_step),
-                                      fabs(table[k][i] - before));
+            const double error =
+                fmax(fabs(table[k][i] - by_step), fabs(table[k][i] - before));
             if (error < out->error)
                 *out = (estimate){table[k][i], error};
         }
@@ -101,8 +101,8 @@ static bool agrees(const estimate *e, double is, gr_tally *tally,
     }
     if (fabs(e->value - is) <= 10 * e->error + 1e-7 * scale)
         return true;
-    return gr_fail(failure, "%s is %.12g, not %.12g ± %.2g", what, is,
-                   e->value, e->error);
+    return gr_fail(failure, "%s is %.12g, not %.12g ± %.2g", what, is, e->value,
+                   e->error);
 }
 
 /* The product of results, from `first` on one for each source, with a
@@ -206,12 +206,12 @@ static bool check_second(gr_run *run, gr_tally *tally, gr_failure *failure)
 static bool same_tensor(const tg_tensor *a, const tg_tensor *b, int result,
                         const char *what, gr_failure *failure)
 {
-    const size_t bytes = tg_tensor_bytes(a), each = bytes / (size_t)(
-        tg_tensor_count(a) ? tg_tensor_count(a) : 1);
+    const size_t bytes = tg_tensor_bytes(a),
+                 each = bytes /
+                        (size_t)(tg_tensor_count(a) ? tg_tensor_count(a) : 1);
     const char *x = tg_tensor_data(a), *y = tg_tensor_data(b);
     if (bytes != tg_tensor_bytes(b))
-        return gr_fail(failure, "%s: result %d has another size", what,
-                       result);
+        return gr_fail(failure, "%s: result %d has another size", what, result);
     for (size_t i = 0; i < bytes; i += each)
         if (memcmp(x + i, y + i, each) != 0) {
             const bool is_f32 = tg_tensor_dtype(a) == TG_F32;
@@ -223,11 +223,10 @@ static bool same_tensor(const tg_tensor *a, const tg_tensor *b, int result,
                 memcpy(&large[0], x + i, sizeof(double));
                 memcpy(&large[1], y + i, sizeof(double));
             }
-            return gr_fail(failure,
-                           "%s: element %zu of result %d is %.17g, not %.17g",
-                           what, i / each, result,
-                           is_f32 ? (double)small[1] : large[1],
-                           is_f32 ? (double)small[0] : large[0]);
+            return gr_fail(
+                failure, "%s: element %zu of result %d is %.17g, not %.17g",
+                what, i / each, result, is_f32 ? (double)small[1] : large[1],
+                is_f32 ? (double)small[0] : large[0]);
         }
     return true;
 }
@@ -318,8 +317,8 @@ static bool check_compiled(const gr_settings *settings, const gr_run *want,
 
 /* -- A program ------------------------------------------------------------- */
 
-static bool check_run(const gr_settings *settings, gr_run *run,
-                      gr_tally *tally, gr_failure *failure)
+static bool check_run(const gr_settings *settings, gr_run *run, gr_tally *tally,
+                      gr_failure *failure)
 {
     const bool is_f64 = run->dtype == TG_F64;
     if (!gr_run_form(run, GR_WHOLE, NULL, 0, failure))
@@ -340,10 +339,10 @@ static bool check_dtype(const gr_settings *settings, const gr_program *p,
     gr_run run;
     tg_context_options options = TG_CONTEXT_OPTIONS_INIT;
     options.jit = "off";
-    bool good = gr_run_init(&run, p, dtype, &options,
-                            dtype == TG_F64 ? settings->log : NULL, tally,
-                            failure) &&
-                check_run(settings, &run, tally, failure);
+    bool good =
+        gr_run_init(&run, p, dtype, &options,
+                    dtype == TG_F64 ? settings->log : NULL, tally, failure) &&
+        check_run(settings, &run, tally, failure);
     gr_run_deinit(&run);
     return good;
 }
@@ -364,8 +363,7 @@ bool gr_check(const gr_settings *settings, uint64_t seed, gr_tally *tally,
     tally->n_programs++;
     if (!check_dtype(settings, &p, TG_F64, tally, out_failure))
         return false;
-    if (settings->jit &&
-        !check_dtype(settings, &p, TG_F32, tally, out_failure))
+    if (settings->jit && !check_dtype(settings, &p, TG_F32, tally, out_failure))
         return false;
     return (tg_live_objects() == 0 && tg_live_bytes() == 0) ||
            gr_fail(out_failure, "%zu objects and %zu bytes are alive",

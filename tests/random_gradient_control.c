@@ -227,8 +227,8 @@ void gr_make_while(gr_frame *f)
     r.body->n_like = n;
     r.body->counts = r.body->steps = true;
     set_growing(r.body);
-    r.body->trips = gr_one_in(f, 2) ? tg_scalar(TG_I64, (int64_t)5)
-                                    : gr_trips(f);
+    r.body->trips =
+        gr_one_in(f, 2) ? tg_scalar(TG_I64, (int64_t)5) : gr_trips(f);
     r.body->limit = gr_one_in(f, 2) ? GR_LARGEST : gr_uniform(f, -1, 0.3);
     if (gr_one_in(f, 2))
         tg_while(goes_on, gr_body_callback, r.body, r.operands, r.n, r.results,
@@ -310,8 +310,7 @@ void gr_make_map(gr_frame *f)
     int64_t length;
     body->n_free = 1 + gr_below(f, 2);
     const size_t n = pick_sequences(f, body, sequences, &length);
-    tg_map(gr_body_callback, body, sequences, n, stacked,
-           (size_t)body->n_free);
+    tg_map(gr_body_callback, body, sequences, n, stacked, (size_t)body->n_free);
     add_stacked(f, body, "map", stacked, length);
 }
 

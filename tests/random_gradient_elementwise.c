@@ -12,13 +12,34 @@
 
 /* -- One operand ----------------------------------------------------------- */
 
-static double c_neg(double x) { return -x; }
-static double c_rsqrt(double x) { return 1 / sqrt(x); }
-static double c_sigmoid(double x) { return 1 / (1 + exp(-x)); }
-static double c_silu(double x) { return x / (1 + exp(-x)); }
-static double c_softplus(double x) { return log1p(exp(x)); }
-static double c_gelu(double x) { return x / 2 * (1 + erf(x * M_SQRT1_2)); }
-static double c_square(double x) { return x * x; }
+static double c_neg(double x)
+{
+    return -x;
+}
+static double c_rsqrt(double x)
+{
+    return 1 / sqrt(x);
+}
+static double c_sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+static double c_silu(double x)
+{
+    return x / (1 + exp(-x));
+}
+static double c_softplus(double x)
+{
+    return log1p(exp(x));
+}
+static double c_gelu(double x)
+{
+    return x / 2 * (1 + erf(x * M_SQRT1_2));
+}
+static double c_square(double x)
+{
+    return x * x;
+}
 
 typedef struct unary {
     const char *name;
@@ -78,8 +99,8 @@ static void widen(double *low, double *high)
 static void bounds_1(double (*c)(double), const gr_value *x, double *low,
                      double *high)
 {
-    *low = INFINITY;
-    *high = -INFINITY;
+    *low = HUGE_VAL;
+    *high = -HUGE_VAL;
     for (int i = 0; i <= 4 * GRID; i++) {
         const double y = c(x->low + (x->high - x->low) * i / (4 * GRID));
         *low = fmin(*low, y);
@@ -100,10 +121,22 @@ void gr_make_unary(gr_frame *f)
 
 /* -- Two operands ---------------------------------------------------------- */
 
-static double c_add(double x, double y) { return x + y; }
-static double c_sub(double x, double y) { return x - y; }
-static double c_mul(double x, double y) { return x * y; }
-static double c_div(double x, double y) { return x / y; }
+static double c_add(double x, double y)
+{
+    return x + y;
+}
+static double c_sub(double x, double y)
+{
+    return x - y;
+}
+static double c_mul(double x, double y)
+{
+    return x * y;
+}
+static double c_div(double x, double y)
+{
+    return x / y;
+}
 
 typedef struct binary {
     const char *name;
@@ -130,8 +163,8 @@ static const binary binaries[] = {
 static void bounds_2(double (*c)(double, double), const gr_value *x,
                      const gr_value *y, double *low, double *high)
 {
-    *low = INFINITY;
-    *high = -INFINITY;
+    *low = HUGE_VAL;
+    *high = -HUGE_VAL;
     for (int i = 0; i <= GRID; i++)
         for (int k = 0; k <= GRID; k++) {
             const double z = c(x->low + (x->high - x->low) * i / GRID,
@@ -147,8 +180,8 @@ static void make_whole_power(gr_frame *f)
 {
     const gr_value x = gr_between(f, gr_pick(f), -1.5, 1.5);
     const int power = gr_below(f, 4);
-    gr_add(f, "pow of a whole number", tg_pow(x.value, (double)power),
-           &x.shape, -4, 4);
+    gr_add(f, "pow of a whole number", tg_pow(x.value, (double)power), &x.shape,
+           -4, 4);
 }
 
 void gr_make_binary(gr_frame *f)
@@ -263,12 +296,10 @@ static void make_max(gr_frame *f, const gr_value *x)
 /* Past either end, or between them. */
 static void make_clamp(gr_frame *f, const gr_value *x)
 {
-    const tg_value moved = tg_add(
-        tg_add(x->value, gr_signs(f, x, APART / 2.0)),
-        gr_signs(f, x, APART / 2.0));
-    gr_add(f, "clamp",
-           tg_clamp(moved, -GR_LARGEST - 0.25, GR_LARGEST + 0.25), &x->shape,
-           -GR_LARGEST - 0.25, GR_LARGEST + 0.25);
+    const tg_value moved = tg_add(tg_add(x->value, gr_signs(f, x, APART / 2.0)),
+                                  gr_signs(f, x, APART / 2.0));
+    gr_add(f, "clamp", tg_clamp(moved, -GR_LARGEST - 0.25, GR_LARGEST + 0.25),
+           &x->shape, -GR_LARGEST - 0.25, GR_LARGEST + 0.25);
 }
 
 /* Steps: the differences of these are zero, far from where they jump. */
@@ -279,8 +310,7 @@ static void make_steps(gr_frame *f, const gr_value *x)
     const tg_value near =
         tg_add(tg_mul(x->value, 0.2 / GR_LARGEST), gr_signs(f, x, 1.25));
     const tg_value y = makes[gr_below(f, 5)](TG_IN(near), TG_HERE);
-    gr_add(f, "steps", tg_fma(y, 0.5, tg_mul(x->value, 0.5)), &x->shape, -3,
-           3);
+    gr_add(f, "steps", tg_fma(y, 0.5, tg_mul(x->value, 0.5)), &x->shape, -3, 3);
 }
 
 void gr_make_kinked(gr_frame *f)

@@ -212,8 +212,7 @@ gr_value gr_pick_beside(gr_frame *f, const gr_shape *shape)
 }
 
 /* Elements of x, in some order, so many as are needed. */
-static gr_value gathered(gr_frame *f, gr_value x, int rank,
-                         const int64_t *dims)
+static gr_value gathered(gr_frame *f, gr_value x, int rank, const int64_t *dims)
 {
     int64_t indices[GR_MOST_COUNT];
     gr_shape shape = {.rank = rank};
@@ -268,10 +267,9 @@ gr_value gr_between(gr_frame *f, gr_value x, double low, double high)
     const int which = gr_below(f, 3);
     const double middle = (x.low + x.high) / 2;
     const double unit = width > 0 ? 1 / width : 1;
-    x.value = which == 0 ? tg_sigmoid(x.value)
-              : which == 1
-                  ? tg_add(tg_mul(tg_sin(x.value), 0.5), 0.5)
-                  : tg_add(tg_mul(tg_sub(x.value, middle), unit), 0.5);
+    x.value = which == 0   ? tg_sigmoid(x.value)
+              : which == 1 ? tg_add(tg_mul(tg_sin(x.value), 0.5), 0.5)
+                           : tg_add(tg_mul(tg_sub(x.value, middle), unit), 0.5);
     x.value = tg_add(tg_mul(x.value, high - low), low);
     x.low = low;
     x.high = high;
@@ -303,11 +301,6 @@ tg_value gr_fitted(gr_frame *f, gr_value x, const gr_value *like)
         return tg_broadcast(mean, rank, dims);
     /* Both are at most GR_LARGEST: so is this. */
     return tg_add(tg_mul(like->value, 0.5), tg_mul(mean, 0.5));
-}
-
-tg_value gr_number(gr_frame *f, double number)
-{
-    return tg_scalar(f->root->dtype, number);
 }
 
 /* A number of 0 … 1 that arguments decide, and differences do not change
@@ -343,86 +336,4 @@ tg_value gr_predicate(gr_frame *f)
     if (gr_one_in(f, 3))
         return tg_gt(gr_index(f, 4), (int64_t)gr_below(f, 4));
     return tg_gt(some_unit(f), gr_uniform(f, 0.2, 0.8));
-}
-
-/* -- No sources ------------------------------------------------------------ */
-
-static bool is_known(const gr_value *x)
-{
-    bool known = true;
-    for (int i = 0; i < x->shape.rank; i++)
-        known &= tg_value_dim(x->value, i) >= 0;
-    return known;
-}
-
-static tg_value constant(gr_frame *f, const gr_value *x, const double *data)
-{
-    float small[GR_MOST_COUNT];
-    const int64_t n = gr_count(&x->shape);
-    for (int64_t i = 0; i < n; i++)
-        small[i] = (float)data[i];
-    const bool is_f32 = f->root->dtype == TG_F32;
-    return tg_constant(f->root->dtype, x->shape.rank, x->shape.dims,
-                       is_f32 ? (const void *)small : data);
-}
-
-/* Elements counted in row-major order, where extents are not all known. */
-static tg_value positions(const gr_value *x)
-{
-    int64_t dims[GR_MOST_RANK], stride = 1;
-    tg_value sum = {0, 0};
-    for (int i = 0; i < x->shape.rank; i++)
-        dims[i] = tg_value_dim(x->value, i);
-    for (int i = x->shape.rank - 1; i >= 0; i--) {
-        const tg_value term =
-            tg_mul(tg_iota(TG_I64, x->shape.rank, dims, i), stride);
-        sum = tg_is_valid(sum) ? tg_add(sum, term) : term;
-        stride *= x->shape.dims[i];
-    }
-    return sum;
-}
-
-tg_value gr_weights(gr_frame *f, const gr_value *x, double low, double high)
-{
-    double data[GR_MOST_COUNT];
-    if (is_known(x)) {
-        for (int64_t i = 0; i < gr_count(&x->shape); i++)
-            data[i] = gr_uniform(f, low, high);
-        return constant(f, x, data);
-    }
-    const double half = (high - low) / 2;
-    const tg_value at = tg_cast(positions(x), f->root->dtype);
-    const tg_value wave =
-        tg_sin(tg_add(tg_mul(at, gr_uniform(f, 1, 3)), gr_uniform(f, 0, 6)));
-    return tg_add(tg_mul(wave, half), low + half);
-}
-
-tg_value gr_signs(gr_frame *f, const gr_value *x, double size)
-{
-    double data[GR_MOST_COUNT];
-    if (is_known(x)) {
-        for (int64_t i = 0; i < gr_count(&x->shape); i++)
-            data[i] = gr_one_in(f, 2) ? size : -size;
-        return constant(f, x, data);
-    }
-    const int64_t period = 2 + gr_below(f, 2);
-    const tg_value at = tg_rem(positions(x), period);
-    return tg_select(tg_eq(at, (int64_t)gr_below(f, 2)), gr_number(f, size),
-                     gr_number(f, -size));
-}
-
-tg_value gr_steps(gr_frame *f, const gr_value *x, double gap)
-{
-    double data[GR_MOST_COUNT];
-    const int64_t n = gr_count(&x->shape);
-    if (is_known(x)) {
-        for (int64_t i = 0; i < n; i++) { /* shuffled as they come */
-            const int64_t k = gr_below(f, (int)i + 1);
-            data[i] = data[k];
-            data[k] = gap * (double)i;
-        }
-        return constant(f, x, data);
-    }
-    return tg_mul(tg_cast(positions(x), f->root->dtype),
-                  gr_one_in(f, 2) ? gap : -gap);
 }

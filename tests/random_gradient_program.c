@@ -129,8 +129,8 @@ void gr_program_init(gr_program *p, uint64_t seed, bool grows, bool quick)
     for (int i = 0; i < p->n_variables; i++)
         p->variables[i] = some_shape(&random, large);
     /* Often one of a shape that is about. */
-    p->state = random_below(&random, 2) ? p->inputs[0]
-                                        : some_shape(&random, false);
+    p->state =
+        random_below(&random, 2) ? p->inputs[0] : some_shape(&random, false);
     p->trips = random_below(&random, 6);
     p->n_ops = 5 + random_below(&random, random_below(&random, 4) ? 12 : 36);
     p->has_jvp = random_below(&random, 4) == 0 || !quick;
@@ -180,8 +180,7 @@ static tg_operand source(const gr_trace *root, int i)
 static tg_value zeros_of(const gr_trace *root, int i)
 {
     const int n = root->program->n_inputs;
-    const tg_value x =
-        i < n ? root->in[i] : tg_read(root->variables[i - n]);
+    const tg_value x = i < n ? root->in[i] : tg_read(root->variables[i - n]);
     int64_t dims[GR_MOST_RANK];
     const int rank = tg_value_rank(x);
     for (int k = 0; k < rank; k++)
@@ -252,8 +251,7 @@ static int make_others(gr_frame *f, tg_value target, const tg_value *gradients,
         make_second(root, gradients, &results[n]);
         n += n_sources;
         at->hessian = n;
-        results[n] = tg_hessian_vector(target,
-                                       source(root, at->hessian_source),
+        results[n] = tg_hessian_vector(target, source(root, at->hessian_source),
                                        direction(root, at->hessian_source));
         if (!tg_is_valid(results[n]))
             results[n] = zeros_of(root, at->hessian_source);
@@ -261,8 +259,8 @@ static int make_others(gr_frame *f, tg_value target, const tg_value *gradients,
     }
     at->frozen = n;
     for (int i = 0; i < GR_MOST_STOPS; i++)
-        results[n++] = i < root->n_stops ? root->stops[i]
-                                         : tg_scalar(root->dtype, 0.0);
+        results[n++] =
+            i < root->n_stops ? root->stops[i] : tg_scalar(root->dtype, 0.0);
     return n;
 }
 
@@ -312,9 +310,9 @@ void gr_callback(tg_trace *trace, const tg_value *in, void *user)
         n = make_others(&f, target, &results[1], results, n);
     if (root->form == GR_WHOLE && root->program->trains)
         for (int i = 0; i < root->program->n_variables; i++)
-            tg_assign_sub(root->variables[i],
-                          tg_mul(results[1 + root->program->n_inputs + i],
-                                 0.1));
+            tg_assign_sub(
+                root->variables[i],
+                tg_mul(results[1 + root->program->n_inputs + i], 0.1));
     root->results.n = n;
     for (int i = 0; i < n; i++)
         operands[i] = TG_IN(results[i]);

@@ -47,8 +47,8 @@ void gr_make_sum(gr_frame *f)
     if (gr_one_in(f, 2))
         gr_add(f, "mean", tg_mean(x.value, r.axes), &r.shape, x.low, x.high);
     else
-        gr_add(f, "sum", tg_sum(x.value, r.axes), &r.shape,
-               x.low * (double)r.n, x.high * (double)r.n);
+        gr_add(f, "sum", tg_sum(x.value, r.axes), &r.shape, x.low * (double)r.n,
+               x.high * (double)r.n);
 }
 
 void gr_make_prod(gr_frame *f)
@@ -76,15 +76,15 @@ void gr_make_largest(gr_frame *f)
     const tg_value steps = gr_steps(f, &x, 1.5);
     const tg_value apart = tg_add(x.value, steps);
     if (gr_one_in(f, 2))
-        gr_add(f, "reduce_max",
-               tg_sub(tg_reduce_max(apart, r.axes),
-                      tg_reduce_max(steps, r.axes)),
-               &r.shape, -0.5, 0.5);
+        gr_add(
+            f, "reduce_max",
+            tg_sub(tg_reduce_max(apart, r.axes), tg_reduce_max(steps, r.axes)),
+            &r.shape, -0.5, 0.5);
     else
-        gr_add(f, "reduce_min",
-               tg_sub(tg_reduce_min(apart, r.axes),
-                      tg_reduce_min(steps, r.axes)),
-               &r.shape, -0.5, 0.5);
+        gr_add(
+            f, "reduce_min",
+            tg_sub(tg_reduce_min(apart, r.axes), tg_reduce_min(steps, r.axes)),
+            &r.shape, -0.5, 0.5);
 }
 
 /* -- Products -------------------------------------------------------------- */
@@ -151,16 +151,15 @@ void gr_make_matmul(gr_frame *f)
         broadcast[0] = batch[0];
     const int n_common = n_batch > n_batch_b ? n_batch : n_batch_b;
     const gr_shape shape = matrix(broadcast, n_common, m, n, false);
-    const gr_shape own =
-        matrix(batch, n_batch_b, k, n, flags & TG_TRANSPOSE_B);
+    const gr_shape own = matrix(batch, n_batch_b, k, n, flags & TG_TRANSPOSE_B);
     if (gr_count(&shape) > GR_MOST_COUNT || gr_count(&own) > GR_MOST_COUNT) {
         gr_make_sum(f);
         return;
     }
     const gr_value b = gr_pick_shaped(f, own.rank, own.dims);
     const double bound = bound_of(&a) * bound_of(&b) * (double)k;
-    gr_add(f, "matmul", tg_matmul_with(a.value, b.value, flags), &shape,
-           -bound, bound);
+    gr_add(f, "matmul", tg_matmul_with(a.value, b.value, flags), &shape, -bound,
+           bound);
 }
 
 /* Letters a … e have these extents. */
@@ -175,9 +174,9 @@ static gr_shape labelled(const char *labels, size_t n, const int64_t *extents)
 void gr_make_einsum(gr_frame *f)
 {
     static const char *const all[] = {
-        "ab,bc->ac", "ab,cb->ca", "abc,acd->abd", "ab,ab->a",  "ab,ab->",
-        "a,b->ab",   "aa->a",     "aab->b",       "ab->ba",    "abc->b",
-        "ab,bc,cd->ad", "abc,cb->ab", "ab,a->b",  "aba,bc->c", "a,a,a->a",
+        "ab,bc->ac",    "ab,cb->ca",  "abc,acd->abd", "ab,ab->a",  "ab,ab->",
+        "a,b->ab",      "aa->a",      "aab->b",       "ab->ba",    "abc->b",
+        "ab,bc,cd->ad", "abc,cb->ab", "ab,a->b",      "aba,bc->c", "a,a,a->a",
     };
     const char *text = all[gr_below(f, (int)(sizeof(all) / sizeof(*all)))];
     tg_operand operands[3];

@@ -107,8 +107,8 @@ static tg_spec spec_of(const gr_run *run, int source)
 }
 
 enum {
-    MOST_ARGS = GR_MOST_INPUTS + 1 + GR_MOST_SOURCES + GR_MOST_STOPS +
-                GR_MOST_VARIABLES
+    MOST_ARGS =
+        GR_MOST_INPUTS + 1 + GR_MOST_SOURCES + GR_MOST_STOPS + GR_MOST_VARIABLES
 };
 
 static int add_args(const gr_run *run, gr_form form, tg_spec *specs,
@@ -128,8 +128,8 @@ static int add_args(const gr_run *run, gr_form form, tg_spec *specs,
     }
     for (int i = 0; form != GR_WHOLE && i < GR_MOST_STOPS; i++, n++) {
         const tg_tensor *x = run->frozen[i];
-        specs[n] = tg_spec_tensor(run->dtype, tg_tensor_rank(x),
-                                  tg_tensor_dims(x));
+        specs[n] =
+            tg_spec_tensor(run->dtype, tg_tensor_rank(x), tg_tensor_dims(x));
         args[n] = TG_IN(run->frozen[i]);
     }
     for (int i = 0; p->passes && i < p->n_variables; i++, n++) {
@@ -149,8 +149,7 @@ static int n_results(const gr_program *p, gr_form form)
     case GR_FROZEN_GRADIENT:
         return 1 + n;
     default:
-        return 1 + n + p->has_jvp + (p->has_second ? n + 1 : 0) +
-               GR_MOST_STOPS;
+        return 1 + n + p->has_jvp + (p->has_second ? n + 1 : 0) + GR_MOST_STOPS;
     }
 }
 
@@ -169,14 +168,14 @@ static bool bind(gr_run *run, gr_form form, gr_failure *failure)
     for (int i = 0; i < n_results(run->program, form); i++)
         results[i] = &run->results[form][i];
     if (run->functions[form])
-        run->bound[form] = tg_bind(run->functions[form], args,
-                                   options.n_signature, results,
-                                   (size_t)n_results(run->program, form));
+        run->bound[form] =
+            tg_bind(run->functions[form], args, options.n_signature, results,
+                    (size_t)n_results(run->program, form));
     return run->bound[form] ||
            gr_fail(failure, "%s, %s: %s%s%s", names[form],
-                tg_dtype_name(run->dtype), tg_error(run->ctx),
-                run->traces[form].failure[0] ? ", at " : "",
-                run->traces[form].failure);
+                   tg_dtype_name(run->dtype), tg_error(run->ctx),
+                   run->traces[form].failure[0] ? ", at " : "",
+                   run->traces[form].failure);
 }
 
 static tg_variable *make_variable(gr_run *run, const gr_shape *shape,
@@ -192,16 +191,16 @@ static bool make_objects(gr_run *run)
     const gr_way way = {0, -1, -1};
     bool good = true;
     for (int i = 0; i < p->n_inputs; i++)
-        good &= !!(run->inputs[i] =
-                       tg_tensor_create(run->ctx, run->dtype,
-                                        p->inputs[i].rank, p->inputs[i].dims));
+        good &=
+            !!(run->inputs[i] = tg_tensor_create(
+                   run->ctx, run->dtype, p->inputs[i].rank, p->inputs[i].dims));
     for (int i = 0; i < p->n_variables; i++)
         good &= !!(run->variables[i] =
                        make_variable(run, &p->variables[i], "source"));
     good &= !!(run->state = make_variable(run, &p->state, "state"));
     good &= !!(run->sink = make_variable(run, &p->state, "sink"));
-    good &= !!(run->trips = tg_tensor_copy(run->ctx, &p->trips, TG_I64, 0,
-                                           NULL));
+    good &=
+        !!(run->trips = tg_tensor_copy(run->ctx, &p->trips, TG_I64, 0, NULL));
     for (int i = 0; i < gr_n_sources(p); i++) {
         const gr_shape *shape = gr_source_shape(p, i);
         good &= !!(run->directions[i] = tg_tensor_create(

@@ -117,8 +117,7 @@ void gr_make_pad(gr_frame *f)
     const bool pads = !gr_same_shape(&shape, &x.shape);
     const gr_value around = gr_pick_scalar(f);
     gr_add(f, "pad",
-           tg_pad(x.value, axis, pads ? low : 0, pads ? high : 0,
-                  around.value),
+           tg_pad(x.value, axis, pads ? low : 0, pads ? high : 0, around.value),
            &shape, fmin(x.low, around.low), fmax(x.high, around.high));
 }
 
@@ -135,9 +134,8 @@ void gr_make_concat(gr_frame *f)
         gr_shape own = parts[0].shape;
         if (gr_one_in(f, 2))
             own.dims[axis] = 1 + gr_below(f, 3);
-        parts[i] = gr_one_in(f, 4)
-                       ? parts[0]
-                       : gr_pick_shaped(f, own.rank, own.dims);
+        parts[i] =
+            gr_one_in(f, 4) ? parts[0] : gr_pick_shaped(f, own.rank, own.dims);
         operands[i] = TG_IN(parts[i].value);
         shape.dims[axis] += parts[i].shape.dims[axis];
         low = fmin(low, parts[i].low);
@@ -203,13 +201,12 @@ static void gather_largest(gr_frame *f, const gr_value *x, int axis)
 {
     gr_value narrow = gr_between(f, *x, -0.5, 0.5);
     const tg_value apart = tg_add(narrow.value, gr_steps(f, x, 1.5));
-    const tg_value at = gr_one_in(f, 2) ? tg_argmax(apart, axis)
-                                        : tg_argmin(apart, axis);
+    const tg_value at =
+        gr_one_in(f, 2) ? tg_argmax(apart, axis) : tg_argmin(apart, axis);
     const gr_shape none = {0};
     const gr_shape at_shape = replaced(&x->shape, axis, &none);
     const gr_shape shape = replaced(&x->shape, axis, &at_shape);
-    add_like(f, "gather the largest", tg_gather(x->value, at, axis), &shape,
-             x);
+    add_like(f, "gather the largest", tg_gather(x->value, at, axis), &shape, x);
 }
 
 void gr_make_gather(gr_frame *f)
@@ -240,8 +237,8 @@ void gr_make_scatter(gr_frame *f)
     const gr_shape at_shape = some_index_shape(f, x.shape.rank, n);
     const gr_shape updates = replaced(&x.shape, axis, &at_shape);
     const gr_value u = gr_pick_shaped(f, updates.rank, updates.dims);
-    const tg_value at = indices(f, &at_shape, n, range == TG_SCATTER_DROP,
-                                gr_one_in(f, 2));
+    const tg_value at =
+        indices(f, &at_shape, n, range == TG_SCATTER_DROP, gr_one_in(f, 2));
     const double times =
         mode == TG_SCATTER_ADD ? (double)gr_count(&at_shape) : 1;
     const double low = fmin(0, u.low) * times, high = fmax(0, u.high) * times;
@@ -267,8 +264,7 @@ void gr_make_dynamic_slice(gr_frame *f)
     shape.dims[axis] = 1 + gr_below(f, (int)x.shape.dims[axis]);
     const tg_value at = position(f, x.shape.dims[axis]);
     add_like(f, "dynamic_slice",
-             tg_dynamic_slice(x.value, axis, at, shape.dims[axis]), &shape,
-             &x);
+             tg_dynamic_slice(x.value, axis, at, shape.dims[axis]), &shape, &x);
 }
 
 void gr_make_dynamic_update(gr_frame *f)

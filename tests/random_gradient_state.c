@@ -128,8 +128,8 @@ void gr_make_inner_gradient(gr_frame *f)
         gr_make_unary(f);
         return;
     }
-    gr_add(f, "inner gradient", tg_tanh(tg_mul(gradient, 0.25)),
-           &source.shape, -1, 1);
+    gr_add(f, "inner gradient", tg_tanh(tg_mul(gradient, 0.25)), &source.shape,
+           -1, 1);
 }
 
 /* -- Given gradients ------------------------------------------------------- */

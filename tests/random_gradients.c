@@ -297,8 +297,7 @@ static bool parse(int argc, char **argv, options *o)
 /* True if it passes. */
 static bool check_one(const options *o)
 {
-    const int status =
-        check_apart(o, &o->settings, o->only, o->is_verbose);
+    const int status = check_apart(o, &o->settings, o->only, o->is_verbose);
     if (status)
         tell(o, o->only, status);
     return status == 0;

@@ -234,7 +234,8 @@ static bool allows(const pair *p, const place *at, const place *copy,
     const bool is_set = any_changes(p, k, p->new, p->old);
     if (k->kept && (is_read || is_set || any_loads(p, k, p->new)))
         return false;
-    if (is_set && !is_before(at, copy))
+    if (is_set && (!is_before(at, copy) ||
+                   (change->is_there && !is_before(at, change))))
         return false;
     if (!is_read || !change->is_there || is_before(at, change))
         return true;

@@ -296,8 +296,17 @@ CALLBACK(none_changes)
     tg_return(t, x, x);
 }
 
+/* Here both are set in one go, and differ. */
+CALLBACK(both_are_set)
+{
+    tg_value x = tg_mul(in[0], 0.125);
+    tg_return(t, tg_atan(x), x);
+}
+
 static tg_callback *const branches[] = {one_changes, none_changes,
-                                        one_changes};
+                                        one_changes, none_changes,
+                                        both_are_set, none_changes};
+enum { BRANCH_PAIRS = sizeof(branches) / sizeof(*branches) - 1 };
 
 /* in: x, which branch; user: the first of two */
 CALLBACK(run_branch)
@@ -311,7 +320,7 @@ CALLBACK(run_branch)
 static void run_branches(session *s, outcome *out)
 {
     static const int64_t sizes[] = {3, 2000};
-    for (int first = 0; first < 2; first++) {
+    for (int first = 0; first < BRANCH_PAIRS; first++) {
         tg_callback *const *user = branches + first;
         tg_function *f =
             tg_function_create(s->ctx, run_branch, (void *)(uintptr_t)user,

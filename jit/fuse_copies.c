@@ -217,9 +217,9 @@ static bool is_set_by(const pair *p, const tgi_host_step *host)
     return false;
 }
 
-/* True if a step does nothing that the two as one could not take. `copy` is
-   the first that begins `new`, `change` the first that changes it. */
-static bool allows(const pair *p, const place *at, const place *copy,
+/* True if a step does nothing that the two as one could not take. `begin` is
+   the first that stores to `new`, `change` the first that changes it. */
+static bool allows(const pair *p, const place *at, const place *begin,
                    const place *change)
 {
     const tgi_host_step *host = host_at(p, at->step);
@@ -234,8 +234,7 @@ static bool allows(const pair *p, const place *at, const place *copy,
     const bool is_set = any_changes(p, k, p->new, p->old);
     if (k->kept && (is_read || is_set || any_loads(p, k, p->new)))
         return false;
-    if (is_set && (!is_before(at, copy) ||
-                   (change->is_there && !is_before(at, change))))
+    if (is_set && !is_before(at, begin))
         return false;
     if (!is_read || !change->is_there || is_before(at, change))
         return true;
@@ -307,14 +306,14 @@ static bool is_local(const pair *p, uint32_t buffer, range within)
     return true;
 }
 
-/* True if a loop that is not around the copy, but around the change, reads the
-   old contents: it does so after the change, in the next trip. */
-static bool is_read_again(const pair *p, size_t copy, size_t change)
+/* True if a loop that is not around the beginning, but around the change, reads
+   the old contents: it does so after the change, in the next trip. */
+static bool is_read_again(const pair *p, size_t begin, size_t change)
 {
     const tgi_loops *loops = p->m->loops;
     range loop = loop_around(loops, change);
     while (loop.end < loops->steps.n &&
-           !(loop.begin < copy && copy < loop.end)) {
+           !(loop.begin < begin && begin < loop.end)) {
         for (size_t i = loop.begin; i < loop.end; i++) {
             const tgi_kernel_loops *k = tgi_loops_kernel_at(loops, i);
             const tgi_host_step *host = host_at(p, i);
@@ -342,21 +341,23 @@ static bool can_be_one(const pair *p)
         return false;
     if ((p->m->n_looks += loops->steps.n) > MOST_LOOKS)
         return false;
-    /* Each of several branches may copy: what comes behind the first is not
-       before it, also if it is before others. */
-    const place copy = first_step(p, any_copies);
+    /* Each of several branches may store to it. What comes behind the first
+       of these steps is not before `new`, also if it is before others. */
+    const place change = first_step(p, any_changes);
+    place begin = first_step(p, any_copies);
+    if (change.is_there && change.step < begin.step)
+        begin = change;
     /* In a loop, steps come again: what is there before is there after. */
-    const range around = loop_around(loops, copy.step);
+    const range around = loop_around(loops, begin.step);
     if (around.end < loops->steps.n &&
         (!is_local(p, p->new, around) ||
          (!is_variable && !is_local(p, p->old, around))))
         return false;
-    const place change = first_step(p, any_changes);
-    if (change.is_there && is_read_again(p, copy.step, change.step))
+    if (change.is_there && is_read_again(p, begin.step, change.step))
         return false;
     for (place at = {0}; at.step < loops->steps.n; advance(loops, &at)) {
         enter(loops, &at);
-        if (!allows(p, &at, &copy, &change))
+        if (!allows(p, &at, &begin, &change))
             return false;
     }
     return !is_variable || is_set_again(p, &change);

@@ -289,48 +289,68 @@ CALLBACK(one_changes)
               x);
 }
 
-/* … and this one does not. */
+/* … this one does not; … */
 CALLBACK(none_changes)
 {
     tg_value x = tg_mul(in[0], 0.25);
     tg_return(t, x, x);
 }
 
-/* Here both are set in one go, and differ. */
-CALLBACK(both_are_set)
+/* … and here they have never been the same. */
+CALLBACK(two_of_them)
 {
-    tg_value x = tg_mul(in[0], 0.125);
-    tg_return(t, tg_atan(x), x);
+    tg_value x = tg_atan(in[0]);
+    tg_return(t, tg_slice(x, 0, -1, TG_END, -1), x);
 }
 
-static tg_callback *const branches[] = {one_changes, none_changes,
-                                        one_changes, none_changes,
-                                        both_are_set, none_changes};
-enum { BRANCH_PAIRS = sizeof(branches) / sizeof(*branches) - 1 };
+static tg_callback *const branches[] = {
+    one_changes, none_changes, one_changes, two_of_them,
+    none_changes, two_of_them,
+};
+enum { N_BRANCHES = sizeof(branches) / sizeof(*branches) };
 
-/* in: x, which branch; user: the first of two */
+CALLBACK(the_first)
+{
+    tg_return(t, in[0]);
+}
+
+CALLBACK(the_second)
+{
+    tg_return(t, in[1]);
+}
+
+/* in: x, which branch; user: the first of two. What follows looks at both
+   values, or is given both and looks at one. */
 CALLBACK(run_branch)
 {
-    tg_callback *const *first = user;
-    tg_value r[2];
-    tg_switch(in[1], first, 2, NULL, TG_ARGS(in[0]), r, 2);
-    tg_return(t, tg_sub(r[0], tg_mul(r[1], 0.75)));
+    tg_callback *const *first = user, *const by[] = {the_first, the_second};
+    tg_value r[2], y[2];
+    for (int i = 0; i < 2; i++) {
+        tg_switch(in[1], first, 2, NULL, TG_ARGS(tg_add(in[0], i)), r, 2);
+        tg_cond(tg_lt(in[1], 9), by[i], by[i], NULL, TG_ARGS(r[0], r[1]),
+                &y[i], 1);
+    }
+    tg_switch(in[1], first, 2, NULL, TG_ARGS(tg_add(in[0], 2)), r, 2);
+    tg_return(t, y[0], y[1], tg_sub(r[0], tg_mul(r[1], 0.75)));
 }
 
 static void run_branches(session *s, outcome *out)
 {
     static const int64_t sizes[] = {3, 2000};
-    for (int first = 0; first < BRANCH_PAIRS; first++) {
+    for (int first = 0; first + 1 < N_BRANCHES; first++) {
         tg_callback *const *user = branches + first;
         tg_function *f =
             tg_function_create(s->ctx, run_branch, (void *)(uintptr_t)user,
                                NULL);
         for (int64_t i = 0; i < 4; i++) {
-            tg_tensor *x = f32_range(s->ctx, sizes[i / 2]), *y = NULL;
-            check_works(tg_call(f, TG_ARGS(x, i % 2), TG_RESULTS(&y)));
-            note_sum(out, y);
+            tg_tensor *x = f32_range(s->ctx, sizes[i / 2]), *y[3] = {NULL};
+            check_works(tg_call(f, TG_ARGS(x, i % 2),
+                                TG_RESULTS(&y[0], &y[1], &y[2])));
+            for (int r = 0; r < 3; r++) {
+                note_sum(out, y[r]);
+                tg_tensor_release(y[r]);
+            }
             tg_tensor_release(x);
-            tg_tensor_release(y);
         }
         tg_function_release(f);
     }

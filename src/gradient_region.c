@@ -41,8 +41,7 @@ void tgi_inner_activate_input(tgi_tape *inner, uint32_t i, bool is_active)
 
 tgi_ref tgi_inner_reach(tgi_tape *inner, tgi_ref ref)
 {
-    return tgi_trace_reach(inner->t,
-                           tgi_trace_value(inner->around->t, ref));
+    return tgi_tape_reach(inner, inner->around->t, ref);
 }
 
 /* -- Results --------------------------------------------------------------- */

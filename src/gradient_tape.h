@@ -12,6 +12,7 @@
  *
  *   gradient.c         the walk: what depends on sources, rules called, sums
  *   gradient_value.c   values of the forward computation
+ *   gradient_element.c what was kept for each trip, in one of them
  *   gradient_region.c  calls, branches and loops: tapes inside tapes
  *   gradient_loop.c    the way back through a loop
  *   gradient_reason.c  why there is no gradient
@@ -74,6 +75,14 @@ bool tgi_region_activate(const tgi_graph *graph, const tgi_node *node,
 
 /* A value of tape->graph in t's graph; 0 on failure, which sticks. */
 tgi_ref tgi_tape_value(tgi_tape *tape, tgi_ref ref);
+
+/* A node of the graph of trace `from`, tape->t itself or one around it, in
+   t's graph; 0 stands for a failure that is recorded, and gives 0. */
+static inline tgi_ref tgi_tape_reach(const tgi_tape *tape,
+                                     const tg_trace *from, tgi_ref ref)
+{
+    return ref ? tgi_trace_reach(tape->t, tgi_trace_value(from, ref)) : 0;
+}
 
 /* Element number `at` of what was saved of value `like` for each trip. */
 tgi_ref tgi_tape_element(tgi_tape *tape, tgi_ref stack, tgi_ref at,

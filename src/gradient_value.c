@@ -43,12 +43,6 @@ static bool is_checkpoint(const tgi_tape *tape)
                TGI_SWITCH_CHECKPOINT;
 }
 
-/* A node of the graph of trace `from`, `t` itself or one around it, in t. */
-static tgi_ref reach(tgi_tape *tape, const tg_trace *from, tgi_ref ref)
-{
-    return ref ? tgi_trace_reach(tape->t, tgi_trace_value(from, ref)) : 0;
-}
-
 /* -- Saving ---------------------------------------------------------------- */
 
 /* The result that a value of the region is already; -1: none. */
@@ -84,79 +78,6 @@ static int64_t add_saved(tgi_tape *tape, tgi_ref ref)
     return (int64_t)tape->graph->results.n - 1;
 }
 
-
-tgi_ref tgi_tape_element(tgi_tape *tape, tgi_ref stack, tgi_ref at,
-                         tgi_ref like)
-{
-    const tgi_shape *shape = tgi_graph_shape(tape->b.graph, stack);
-    tgi_dim dims[TG_MAX_RANK];
-    memcpy(dims, shape->dims, (size_t)shape->rank * sizeof(*dims));
-    dims[0] = 1;
-    const tgi_ref in[] = {stack, at};
-    const tgi_attr_index attr = {0};
-    const int dtype = tgi_graph_node(tape->b.graph, stack)->dtype;
-    tgi_ref slice = tgi_build_node(
-        &tape->b, TGI_OP_DYNAMIC_SLICE, dtype,
-        tgi_shape_intern(tape->b.graph->dims, shape->rank, dims), in, 2, &attr,
-        sizeof(attr));
-    return slice ? tgi_build_node(&tape->b, TGI_OP_RESHAPE, dtype,
-                                  tgi_graph_node(tape->graph, like)->shape,
-                                  &slice, 1, NULL, 0)
-                 : 0;
-}
-
-/* True for what is computed element by element, in few instructions. */
-static bool is_by_element(const tgi_node *node)
-{
-    switch (node->op) {
-    case TGI_OP_NEG:
-    case TGI_OP_ADD:
-    case TGI_OP_SUB:
-    case TGI_OP_MUL:
-    case TGI_OP_FMA:
-        return true;
-    default:
-        return false;
-    }
-}
-
-/* An operand that is the same for all: a scalar, repeated. */
-static tgi_ref repeated(const tgi_graph *graph, tgi_ref ref)
-{
-    const tgi_node *node = tgi_graph_node(graph, ref);
-    while (node->op == TGI_OP_BROADCAST || node->op == TGI_OP_RESHAPE) {
-        ref = node->inputs[0];
-        node = tgi_graph_node(graph, ref);
-    }
-    return tgi_graph_shape(graph, ref)->rank == 0 ? ref : 0;
-}
-
-tgi_ref tgi_tape_element_of(tgi_tape *tape, tgi_ref outer, tgi_ref like,
-                            int depth)
-{
-    const tg_trace *from = tape->around->t;
-    const tgi_node *node = tgi_graph_node(from->graph, outer);
-    const tgi_shape *shape = tgi_graph_shape(tape->graph, like);
-    const tgi_ref scalar = repeated(from->graph, outer);
-    if (scalar) {
-        tgi_ref value = reach(tape, from, scalar);
-        return value ? tgi_build_broadcast(&tape->b, value, shape->rank,
-                                           shape->dims)
-                     : 0;
-    }
-    if (depth > 0 && is_by_element(node)) {
-        tgi_ref in[3] = {0};
-        const uint32_t n = node->n_inputs;
-        const tgi_op op = (tgi_op)node->op;
-        for (uint32_t i = 0; i < n; i++)
-            in[i] = tgi_tape_element_of(tape, node->inputs[i], like,
-                                        depth - 1);
-        return tgi_build_elementwise(&tape->b, op, in, n);
-    }
-    const tgi_ref all = reach(tape, from, outer);
-    return all ? tgi_tape_element(tape, all, tape->trip, like) : 0;
-}
-
 static tgi_ref saved(tgi_tape *tape, tgi_ref ref)
 {
     if (is_loop_body(tape) &&
@@ -176,8 +97,8 @@ static tgi_ref saved(tgi_tape *tape, tgi_ref ref)
         tgi_region_result(tape->around->graph, tape->region, index);
     if (!outer)
         return fail(tape);
-    tgi_ref value =
-        reach(tape, tape->around->t, tgi_tape_value(tape->around, outer));
+    tgi_ref value = tgi_tape_reach(tape, tape->around->t,
+                                   tgi_tape_value(tape->around, outer));
     if (!value || !is_loop_body(tape))
         return value;
     value = tgi_tape_element(tape, value, tape->trip, ref);
@@ -242,7 +163,7 @@ static tgi_ref contents(tgi_tape *tape, tgi_ref ref)
     if (!variable)
         return saved(tape, ref);
     tgi_ref read = tgi_trace_read(home, variable, tgi_node_site(node));
-    return read ? reach(tape, home, read) : fail(tape);
+    return read ? tgi_tape_reach(tape, home, read) : fail(tape);
 }
 
 /* -- Computing once more --------------------------------------------------- */
@@ -303,7 +224,7 @@ static tgi_ref input_again(tgi_tape *tape, tgi_ref input)
         return tgi_tape_value(tape, input);
     const tgi_ref variable = unchanged(tape, input);
     if (variable)
-        return reach(tape, home_of(tape), variable);
+        return tgi_tape_reach(tape, home_of(tape), variable);
     tgi_trace_fail(tape->t, TG_ERROR_STATE, tgi_node_site(region_of(tape)),
                    "gradients: what is to run once more reads a variable that "
                    "has been assigned meanwhile");
@@ -377,8 +298,9 @@ static tgi_ref param_value(tgi_tape *tape, tgi_ref ref, int64_t i)
         if (i <= attr->n_carried)
             return saved(tape, ref);
     }
-    tgi_ref value = reach(tape, tape->around->t,
-                          tgi_tape_value(tape->around, node->inputs[i]));
+    tgi_ref value =
+        tgi_tape_reach(tape, tape->around->t,
+                       tgi_tape_value(tape->around, node->inputs[i]));
     const tgi_shape_ref shape = tgi_graph_node(tape->graph, ref)->shape;
     if (!value || tgi_graph_node(tape->b.graph, value)->shape == shape)
         return value;
@@ -401,7 +323,7 @@ static tgi_ref find_value(tgi_tape *tape, tgi_ref ref)
     const tgi_node *node = tgi_graph_node(tape->graph, ref);
     int budget = MOST_AGAIN;
     if (!tape->around)
-        return reach(tape, tape->home, ref);
+        return tgi_tape_reach(tape, tape->home, ref);
     if (node->op == TGI_OP_PARAM)
         return param_value(tape, ref, param_number(tape->graph, ref));
     if (tgi_op_table[node->op].cls == TGI_OPCLASS_LEAF)

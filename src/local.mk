@@ -198,6 +198,7 @@ libtgjit_core_la_SOURCES += \
 	src/function.c \
 	src/function_object.h \
 	src/gradient.c \
+	src/gradient_element.c \
 	src/gradient_loop.c \
 	src/gradient_reason.c \
 	src/gradient_reason.h \

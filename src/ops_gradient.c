@@ -32,7 +32,8 @@ static bool add_bundle(tgi_operation *o, tgi_refs *refs,
 {
     const tg_bundle_type *type = operand->bundle_type;
     const void *bundle = operand->as.bundle;
-    const size_t n = tg_bundle_variables(type, bundle, TG_ALL_VARIABLES, NULL, 0);
+    const size_t n =
+        tg_bundle_variables(type, bundle, TG_ALL_VARIABLES, NULL, 0);
     tg_variable **variables = tgi_alloc((n + 1) * sizeof(*variables));
     if (!variables)
         return out_of_memory(o);
@@ -172,7 +173,8 @@ static size_t count_gradients(const tg_operand *sources, size_t n_sources)
     for (size_t i = 0; sources && i < n_sources; i++)
         n += sources[i].kind == TG_OPERAND_BUNDLE
                  ? tg_bundle_variables(sources[i].bundle_type,
-                                       sources[i].as.bundle, TG_ALL_VARIABLES, NULL, 0)
+                                       sources[i].as.bundle,
+                                       TG_ALL_VARIABLES, NULL, 0)
                  : 1;
     return n;
 }

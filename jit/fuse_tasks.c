@@ -101,6 +101,9 @@ static tg_status add_dynamic_update(tgi_fuse_state *s, tgi_ref ref)
     for (int axis = 0; axis < tgi_fuse_rank(s, ref); axis++) {
         whole[axis] = tgi_fuse_extent(s, ref, axis);
         part[axis] = tgi_fuse_extent(s, update, axis);
+        /* In a loop without trips even an update may be larger. */
+        if (whole[axis] == 0)
+            return TG_OK;
     }
     if (part[updated] == whole[updated])
         return add_part(s, ref, update, start, part, NULL);

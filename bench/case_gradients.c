@@ -64,11 +64,8 @@ const case_size mlp_train_sizes[] = {
 static void trace_logistic_train(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
-    const tg_value *parameters = in + 2;
+    const tg_value labels = in[1], *parameters = in + 2;
     const tg_value z = tg_add(tg_matmul(in[0], parameters[0]), parameters[1]);
-    /* As long as z: where extents are not known, either might be one element
-       for all of the other, and gradients be sums. */
-    const tg_value labels = tg_reshape(in[1], TG_DIMS(tg_value_dim(z, 0)));
     train(t, tg_mean(tg_sub(tg_softplus(z), tg_mul(labels, z)), TG_ALL_AXES),
           parameters, 2, 0);
 }

@@ -171,31 +171,9 @@ static tgi_ref contents(tgi_tape *tape, tgi_ref ref)
 /* True for what takes little time, or none, to compute from its inputs. */
 static bool is_cheap(const tgi_node *node)
 {
-    switch (node->op) {
-    case TGI_OP_NEG:
-    case TGI_OP_ABS:
-    case TGI_OP_SIGN:
-    case TGI_OP_NOT:
-    case TGI_OP_CAST:
-    case TGI_OP_ADD:
-    case TGI_OP_SUB:
-    case TGI_OP_MUL:
-    case TGI_OP_MIN:
-    case TGI_OP_MAX:
-    case TGI_OP_AND:
-    case TGI_OP_OR:
-    case TGI_OP_EQ:
-    case TGI_OP_NE:
-    case TGI_OP_LT:
-    case TGI_OP_LE:
-    case TGI_OP_FMA:
-    case TGI_OP_SELECT:
-    case TGI_OP_STOP:
-    case TGI_OP_DYNAMIC_SLICE:
-        return true;
-    default:
-        return tgi_op_table[node->op].cls == TGI_OPCLASS_VIEW;
-    }
+    return tgi_op_has(node->op, TGI_FLAG_CHEAP) ||
+           node->op == TGI_OP_DYNAMIC_SLICE ||
+           tgi_op_table[node->op].cls == TGI_OPCLASS_VIEW;
 }
 
 /* True if it can be had without saving anything new, or next to nothing;

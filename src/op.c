@@ -13,7 +13,8 @@ enum {
     COMMUTES = TGI_FLAG_COMMUTES,
     ORDERED = TGI_FLAG_ORDERED,
     EFFECT = TGI_FLAG_EFFECT,
-    MAY_FAIL = TGI_FLAG_MAY_FAIL
+    MAY_FAIL = TGI_FLAG_MAY_FAIL,
+    CHEAP = TGI_FLAG_CHEAP
 };
 
 /* -- The table ------------------------------------------------------------- */

@@ -104,34 +104,10 @@ static bool costs_much(const plan *p, tgi_ref ref, const tgi_node *node)
 {
     if (tgi_op_table[node->op].cls == TGI_OPCLASS_LEAF || is_view(node))
         return false;
-    switch (node->op) {
-    case TGI_OP_STOP:
-    case TGI_OP_NEG:
-    case TGI_OP_ABS:
-    case TGI_OP_NOT:
-    case TGI_OP_CAST:
-    case TGI_OP_ADD:
-    case TGI_OP_SUB:
-    case TGI_OP_MUL:
-    case TGI_OP_MIN:
-    case TGI_OP_MAX:
-    case TGI_OP_AND:
-    case TGI_OP_OR:
-    case TGI_OP_XOR:
-    case TGI_OP_SHL:
-    case TGI_OP_SHR:
-    case TGI_OP_EQ:
-    case TGI_OP_NE:
-    case TGI_OP_LT:
-    case TGI_OP_LE:
-    case TGI_OP_FMA:
-    case TGI_OP_SELECT:
-    case TGI_OP_PAD:
-    case TGI_OP_CONCAT:
-        return is_small(p, ref);
-    default:
-        return true;
-    }
+    const bool is_little = tgi_op_has(node->op, TGI_FLAG_CHEAP) ||
+                           node->op == TGI_OP_PAD ||
+                           node->op == TGI_OP_CONCAT;
+    return !is_little || is_small(p, ref);
 }
 
 static void look_forward(plan *p)

@@ -246,6 +246,16 @@ bool tgi_tape_add(tgi_tape *tape, tgi_ref ref, tgi_ref gradient)
     return true;
 }
 
+tg_value tgi_tape_hand_out(tgi_tape *tape, tgi_ref gradient)
+{
+    const tgi_node *node = tgi_graph_node(tape->b.graph, gradient);
+    gradient = tgi_build_node(&tape->b, TGI_OP_RESHAPE, node->dtype,
+                              node->shape, &gradient, 1, NULL, 0);
+    if (!gradient)
+        tgi_trace_stick(tape->t);
+    return tgi_trace_value(tape->t, gradient);
+}
+
 bool tgi_tape_add_slots(tgi_tape *tape, tgi_slots slots)
 {
     if (slots.gradient && tgi_vec_push(&tape->slots, slots))

@@ -254,9 +254,9 @@ static bool own_arguments(tgi_tape *tape, tgi_ref ref, size_t n_args,
             gradient = tgi_build_zeros_like(&tape->b, tape->graph, result);
         in[n_args + i] =
             tgi_trace_value(tape->t, tgi_tape_value(tape, result));
-        in[n_args + n_results + i] = tgi_trace_value(tape->t, gradient);
         if (!gradient)
             return false;
+        in[n_args + n_results + i] = tgi_tape_hand_out(tape, gradient);
     }
     return tape->t->status == TG_OK;
 }

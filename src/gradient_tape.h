@@ -67,6 +67,11 @@ bool tgi_tape_walk(tgi_tape *tape);
 /* Adds to the gradient of a node that is active; nothing of another. */
 bool tgi_tape_add(tgi_tape *tape, tgi_ref ref, tgi_ref gradient);
 
+/* A gradient as the user gets it: a view of itself, so that an operation that
+   takes it cannot see whether it is a product, which depends on what is known
+   of extents. Invalid on failure, which sticks. */
+tg_value tgi_tape_hand_out(tgi_tape *tape, tgi_ref gradient);
+
 /* What a region makes of what is active: by result; n_results long. */
 bool tgi_region_activate(const tgi_graph *graph, const tgi_node *node,
                          const bool *is_active, bool *out_results);

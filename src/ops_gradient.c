@@ -143,7 +143,7 @@ bool tgi_gradients(tgi_tape *tape, const tgi_refs *targets,
     for (size_t i = 0; ok && i < sources->n; i++) {
         const tgi_ref gradient = tape->gradients[sources->data[i]];
         out_gradients[i] =
-            gradient ? tgi_trace_value(tape->t, gradient)
+            gradient ? tgi_tape_hand_out(tape, gradient)
                      : missing(tape, targets, sources->data[i], i,
                                unconnected);
         ok = tape->t->status == TG_OK;
@@ -251,16 +251,33 @@ void tg_gradients_of_operands_at(tg_operand target, const tg_operand *sources,
               n_sources, out_gradients, site);
 }
 
-/* Operands for an array of something; NULL and an error that sticks. */
-static tg_operand *new_operands(size_t n)
+/* By an array of something, of which `operand_at` makes operands. */
+static void gradients_of(tg_operand target, const void *sources, size_t n,
+                         tg_operand operand_at(const void *sources, size_t i),
+                         tg_value *out_gradients, tg_site site)
 {
     tg_operand *operands = tgi_alloc((n + 1) * sizeof(*operands));
     if (!operands) {
         tgi_error_memory();
         if (tgi_trace_current())
             tgi_trace_stick(tgi_trace_current());
+        return;
     }
-    return operands;
+    for (size_t i = 0; sources && i < n; i++)
+        operands[i] = operand_at(sources, i);
+    tg_gradients_of_operands_at(target, sources ? operands : NULL, n,
+                                out_gradients, site);
+    tgi_free(operands);
+}
+
+static tg_operand variable_at(const void *sources, size_t i)
+{
+    return tg_in_variable(((tg_variable *const *)sources)[i]);
+}
+
+static tg_operand value_at(const void *sources, size_t i)
+{
+    return tg_in_value(((const tg_value *)sources)[i]);
 }
 
 void tg_gradients_of_variables_at(tg_operand target,
@@ -268,26 +285,14 @@ void tg_gradients_of_variables_at(tg_operand target,
                                   size_t n_sources, tg_value *out_gradients,
                                   tg_site site)
 {
-    tg_operand *operands = new_operands(n_sources);
-    for (size_t i = 0; operands && sources && i < n_sources; i++)
-        operands[i] = tg_in_variable(sources[i]);
-    if (operands)
-        tg_gradients_of_operands_at(target, sources ? operands : NULL,
-                                    n_sources, out_gradients, site);
-    tgi_free(operands);
+    gradients_of(target, sources, n_sources, variable_at, out_gradients, site);
 }
 
 void tg_gradients_of_values_at(tg_operand target, const tg_value *sources,
                                size_t n_sources, tg_value *out_gradients,
                                tg_site site)
 {
-    tg_operand *operands = new_operands(n_sources);
-    for (size_t i = 0; operands && sources && i < n_sources; i++)
-        operands[i] = tg_in_value(sources[i]);
-    if (operands)
-        tg_gradients_of_operands_at(target, sources ? operands : NULL,
-                                    n_sources, out_gradients, site);
-    tgi_free(operands);
+    gradients_of(target, sources, n_sources, value_at, out_gradients, site);
 }
 
 tg_value tg_gradient_at(tg_operand target, tg_operand source, tg_site site)

@@ -22,6 +22,17 @@ static void check_calls_at(int line, session *s, tg_callback *callback,
 }
 #define check_calls(...) check_calls_at(__LINE__, __VA_ARGS__)
 
+/* What a callback prints of x = [1 2 3], in all ways of check_control. */
+#define GRADIENT_TEST(name, callback, wanted) \
+    static void check_##name(session *s) \
+    { \
+        check_calls(s, callback, NULL, wanted); \
+    } \
+    Test(gradient, name) \
+    { \
+        check_control(check_##name); \
+    }
+
 /* Prints the gradient and the one of its sum. */
 static void print_both(tg_trace *t, tg_value y, tg_value x)
 {
@@ -43,15 +54,8 @@ CALLBACK(cube)
     print_both(t, y, x);
 }
 
-static void check_cube(session *s)
-{
-    check_calls(s, cube, NULL, "[3 12 27] [6 12 18]\n");
-}
-
-Test(gradient, of_a_loop_also_of_what_it_captures)
-{
-    check_control(check_cube);
-}
+GRADIENT_TEST(of_a_loop_also_of_what_it_captures, cube,
+              "[3 12 27] [6 12 18]\n")
 
 CALLBACK(cube_by_run_time)
 {
@@ -61,15 +65,8 @@ CALLBACK(cube_by_run_time)
     print_both(t, y, x);
 }
 
-static void check_run_time(session *s)
-{
-    check_calls(s, cube_by_run_time, NULL, "[3 12 27] [6 12 18]\n");
-}
-
-Test(gradient, of_a_loop_whose_trips_the_run_decides)
-{
-    check_control(check_run_time);
-}
+GRADIENT_TEST(of_a_loop_whose_trips_the_run_decides, cube_by_run_time,
+              "[3 12 27] [6 12 18]\n")
 
 CALLBACK(square_it)
 {
@@ -89,15 +86,8 @@ CALLBACK(squared_until_large)
     print_both(t, y, in[0]);
 }
 
-static void check_while(session *s)
-{
-    check_calls(s, squared_until_large, NULL, "[4 32 108] [12 48 108]\n");
-}
-
-Test(gradient, of_a_loop_that_ends_by_what_it_computes)
-{
-    check_control(check_while);
-}
+GRADIENT_TEST(of_a_loop_that_ends_by_what_it_computes, squared_until_large,
+              "[4 32 108] [12 48 108]\n")
 
 CALLBACK(no_trip)
 {
@@ -106,15 +96,8 @@ CALLBACK(no_trip)
     tg_print(t, "%v", tg_gradient(y, x));
 }
 
-static void check_no_trip(session *s)
-{
-    check_calls(s, no_trip, NULL, "[1 1 1]\n");
-}
-
-Test(gradient, of_a_loop_without_trips)
-{
-    check_control(check_no_trip);
-}
+GRADIENT_TEST(of_a_loop_without_trips, no_trip,
+              "[1 1 1]\n")
 
 CALLBACK(outer_trip)
 {
@@ -131,15 +114,8 @@ CALLBACK(fifth_power)
     print_both(t, y, x);
 }
 
-static void check_nested(session *s)
-{
-    check_calls(s, fifth_power, NULL, "[5 80 405] [20 160 540]\n");
-}
-
-Test(gradient, of_loops_in_loops)
-{
-    check_control(check_nested);
-}
+GRADIENT_TEST(of_loops_in_loops, fifth_power,
+              "[5 80 405] [20 160 540]\n")
 
 CALLBACK(while_inside)
 {
@@ -156,15 +132,8 @@ CALLBACK(while_in_for)
     print_both(t, y, in[0]);
 }
 
-static void check_while_in_for(session *s)
-{
-    check_calls(s, while_in_for, NULL, "[4 32 108] [12 48 108]\n");
-}
-
-Test(gradient, of_a_loop_inside_runs_it_once_more)
-{
-    check_control(check_while_in_for);
-}
+GRADIENT_TEST(of_a_loop_inside_runs_it_once_more, while_in_for,
+              "[4 32 108] [12 48 108]\n")
 
 CALLBACK(running_product)
 {
@@ -181,15 +150,8 @@ CALLBACK(products_by_scan)
     print_both(t, all, in[0]);
 }
 
-static void check_scan(session *s)
-{
-    check_calls(s, products_by_scan, NULL, "[9 4 2] [6 5 3]\n");
-}
-
-Test(gradient, of_a_scan_by_its_sequence)
-{
-    check_control(check_scan);
-}
+GRADIENT_TEST(of_a_scan_by_its_sequence, products_by_scan,
+              "[9 4 2] [6 5 3]\n")
 
 /* -- Branches -------------------------------------------------------------- */
 
@@ -208,15 +170,8 @@ CALLBACK(branch_by_sum)
     tg_print(t, "%v", tg_gradient(y, in[0]));
 }
 
-static void check_branches(session *s)
-{
-    check_calls(s, branch_by_sum, NULL, "[2 4 6] [2 2 2]\n[1 1 1]\n");
-}
-
-Test(gradient, of_the_branch_that_is_taken)
-{
-    check_control(check_branches);
-}
+GRADIENT_TEST(of_the_branch_that_is_taken, branch_by_sum,
+              "[2 4 6] [2 2 2]\n[1 1 1]\n")
 
 /* -- Calls ----------------------------------------------------------------- */
 
@@ -366,16 +321,8 @@ CALLBACK(own_gradient)
     tg_print(t, "%v", g[0]);
 }
 
-static void check_own(session *s)
-{
-    check_calls(s, own_gradient, NULL,
-                "[1 2 3] 2 [2 4 6] [3 4 5] [3 3 3] [0 0 0]\n[30 30 30]\n");
-}
-
-Test(gradient, given_by_a_callback)
-{
-    check_control(check_own);
-}
+GRADIENT_TEST(given_by_a_callback, own_gradient,
+              "[1 2 3] 2 [2 4 6] [3 4 5] [3 3 3] [0 0 0]\n[30 30 30]\n")
 
 static tg_status twice(const tg_host_buffer *in, size_t n_in,
                        const tg_host_buffer *out, size_t n_out, void *user)
@@ -400,15 +347,8 @@ CALLBACK(host_call)
     tg_print(t, "%v", tg_gradient(y, in[0]));
 }
 
-static void check_host(session *s)
-{
-    check_calls(s, host_call, NULL, "[4 8 12]\n");
-}
-
-Test(gradient, of_a_host_call)
-{
-    check_control(check_host);
-}
+GRADIENT_TEST(of_a_host_call, host_call,
+              "[4 8 12]\n")
 
 /* -- Checkpoints ----------------------------------------------------------- */
 
@@ -419,15 +359,8 @@ CALLBACK(checkpointed)
     print_both(t, y, x);
 }
 
-static void check_checkpoint(session *s)
-{
-    check_calls(s, checkpointed, NULL, "[3 12 27] [6 12 18]\n");
-}
-
-Test(gradient, of_a_checkpoint_is_the_same)
-{
-    check_control(check_checkpoint);
-}
+GRADIENT_TEST(of_a_checkpoint_is_the_same, checkpointed,
+              "[3 12 27] [6 12 18]\n")
 
 /* -- Other derivatives ----------------------------------------------------- */
 
@@ -440,16 +373,8 @@ CALLBACK(others)
     tg_print(t, "%v", tg_jvp(tg_scalar(TG_F32, 1), x, x));
 }
 
-static void check_others(session *s)
-{
-    check_calls(s, others, NULL,
-                "[0 12 54]\n[[3 0 0]\n [0 12 0]\n [0 0 27]]\n[12 24 36]\n0\n");
-}
-
-Test(gradient, along_directions_and_all_of_them)
-{
-    check_control(check_others);
-}
+GRADIENT_TEST(along_directions_and_all_of_them, others,
+              "[0 12 54]\n[[3 0 0]\n [0 12 0]\n [0 0 27]]\n[12 24 36]\n0\n")
 
 /* The Jacobian of x squared step by step, through a loop. */
 CALLBACK(jacobian_of_loop)
@@ -460,13 +385,54 @@ CALLBACK(jacobian_of_loop)
     tg_print(t, "%v", tg_jacobian(y, x));
 }
 
-static void check_jacobian(session *s)
+GRADIENT_TEST(jacobians_of_loops, jacobian_of_loop,
+              "[2 4 6]\n[[2 0 0]\n [0 4 0]\n [0 0 6]]\n")
+
+/* -- Bits ------------------------------------------------------------------ */
+
+enum { N_BITS = 100 };
+
+/* Adds to a gradient that is a product, or a sum of one if the extents might
+   differ. */
+CALLBACK(add_to_gradient)
 {
-    check_calls(s, jacobian_of_loop, NULL,
-                "[2 4 6]\n[[2 0 0]\n [0 4 0]\n [0 0 6]]\n");
+    const tg_value y = tg_mul(tg_mul(in[0], in[1]), in[2]);
+    tg_value g[3];
+    tg_gradients(y, in, 3, g);
+    tg_return(t, tg_add(tg_add(g[0], g[1]), tg_sub(in[0], g[2])));
 }
 
-Test(gradient, jacobians_of_loops)
+static tg_tensor *add_with(session *s, tg_policy policy)
 {
-    check_control(check_jacobian);
+    tg_function_options options = TG_FUNCTION_OPTIONS_INIT;
+    options.policy = policy;
+    tg_function *f =
+        tg_function_create(s->ctx, add_to_gradient, NULL, &options);
+    tg_tensor *in[3], *y = NULL;
+    for (int k = 0; k < 3; k++) {
+        float data[N_BITS];
+        for (int i = 0; i < N_BITS; i++)
+            data[i] = 1.0f / (float)(3 * i + k + 1);
+        in[k] = tg_tensor_copy(s->ctx, data, TG_F32, TG_DIMS(N_BITS));
+    }
+    check_works(tg_call(f, TG_ARGS(in[0], in[1], in[2]), TG_RESULTS(&y)));
+    for (int k = 0; k < 3; k++)
+        tg_tensor_release(in[k]);
+    tg_function_release(f);
+    return y;
+}
+
+static void check_bits(session *s)
+{
+    tg_tensor *known = add_with(s, TG_EXACT);
+    tg_tensor *unknown = add_with(s, TG_RELAXED);
+    check_floats_at(__LINE__, tg_tensor_data(unknown), tg_tensor_data(known),
+                    N_BITS);
+    tg_tensor_release(known);
+    tg_tensor_release(unknown);
+}
+
+Test(gradient, has_the_same_bits_if_extents_are_unknown)
+{
+    check_control(check_bits);
 }

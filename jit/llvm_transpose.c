@@ -210,32 +210,45 @@ typedef struct place {
     LLVMValueRef row, column, n_rows, n_columns;
 } place;
 
+/* What an access touches at a place, line by line: a line goes along the axis
+   that is not its stride's. */
+static tgi_llvm_lines lines_at(tgi_llvm_kernel *k, size_t number,
+                               const place *at, int across)
+{
+    const tgi_access *access = &k->tiles->original->accesses.data[number];
+    const int along = across == k->inner ? k->tiles->axis : k->inner;
+    k->index[k->tiles->axis] = at->row;
+    k->index[k->inner] = at->column;
+    const tgi_llvm_lines lines = {
+        .start = tgi_llvm_address_at(k, access),
+        .line = tgi_llvm_stride(k, access->stride[across]),
+        .is_backwards = access->stride[along].is_negative};
+    k->index[k->inner] = NULL;
+    return lines;
+}
+
+static tgi_llvm_turn begin_turn(tgi_llvm_kernel *k, size_t number)
+{
+    return (tgi_llvm_turn){
+        .k = k,
+        .element = tgi_llvm_element_type(k->e, dtype_of(k, number)),
+        .bytes = bytes_of(k, number)};
+}
+
 /* Copies a tile from memory or back. */
-static void copy_tile(tgi_llvm_kernel *k, size_t number_of, const place *at,
+static void copy_tile(tgi_llvm_kernel *k, size_t number, const place *at,
                       bool is_load)
 {
-    tgi_llvm_tiles *tiles = k->tiles;
-    const tgi_access *access = &tiles->original->accesses.data[number_of];
-    const tg_dtype dtype = dtype_of(k, number_of);
-    tgi_llvm_turn t = {
-        .k = k,
-        .element = tgi_llvm_element_type(k->e, dtype),
-        .bytes = bytes_of(k, number_of)};
-    k->index[tiles->axis] = at->row;
-    k->index[k->inner] = at->column;
-    const tgi_llvm_lines memory = {
-        .start = tgi_llvm_address_at(k, access),
-        .line = tgi_llvm_stride(k, access->stride[k->inner]),
-        .is_backwards = access->stride[tiles->axis].is_negative};
+    const tgi_llvm_lines memory = lines_at(k, number, at, k->inner);
     const tgi_llvm_lines tile = {
-        .start = tiles->tiles[number_of].memory,
+        .start = k->tiles->tiles[number].memory,
         .line = tgi_llvm_number(k->program, TGI_LLVM_UNIT)};
-    k->index[k->inner] = NULL;
+    tgi_llvm_turn t = begin_turn(k, number);
     t.from = is_load ? memory : tile;
     t.to = is_load ? tile : memory;
     t.n_lines = is_load ? at->n_columns : at->n_rows;
     t.n_elements = is_load ? at->n_rows : at->n_columns;
-    t.ahead = is_load ? tiles->rows : 0;
+    t.ahead = is_load ? k->tiles->rows : 0;
     /* Along the turned axis first: so a line is done with at once. */
     tgi_llvm_turn_all(&t, is_load);
 }
@@ -309,8 +322,43 @@ static LLVMValueRef part_of(tgi_llvm_kernel *k, tgi_dim extent,
                         LLVMBuildSub(k->b, tgi_llvm_dim(k, extent), at, ""));
 }
 
+/* The load that a kernel stores as it is, and nothing else, along the inner
+   axis; NULL: it does more, or stores past the cache, which takes whole
+   lines. */
+static const tgi_inst *find_plain_copy(const tgi_llvm_kernel *k)
+{
+    const tgi_kernel_loops *loops = k->tiles->original;
+    const tgi_loop_store *store = &loops->stores.data[0];
+    const tgi_inst *inst = &loops->insts.data[store->value];
+    return loops->stores.n == 1 && !k->streamed[0] &&
+                   inst->kind == TGI_INST_LOAD &&
+                   k->tiles->tiles[inst->number].uses &&
+                   loops->accesses.data[store->access]
+                           .stride[k->inner].distance == 1
+               ? inst
+               : NULL;
+}
+
+/* Without a detour. */
+static void copy_straight(tgi_llvm_kernel *k, const tgi_inst *load,
+                          const place *at)
+{
+    tgi_llvm_turn t = begin_turn(k, load->number);
+    t.from = lines_at(k, load->number, at, k->inner);
+    t.to = lines_at(k, k->loops->stores.data[0].access, at, k->tiles->axis);
+    t.n_lines = at->n_columns;
+    t.n_elements = at->n_rows;
+    t.ahead = k->tiles->rows;
+    tgi_llvm_turn_all(&t, true);
+}
+
 static void do_part(tgi_llvm_kernel *k, const place *at)
 {
+    const tgi_inst *copied = find_plain_copy(k);
+    if (copied) {
+        copy_straight(k, copied, at);
+        return;
+    }
     copy_tiles(k, at, true);
     do_rows(k, at);
     copy_tiles(k, at, false);

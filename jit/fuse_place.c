@@ -641,6 +641,41 @@ static bool can_join(tgi_fuse_state *s, uint32_t number, const tgi_task *task,
            k->inner.n < 2 || is_one_run(s, task, &k->outer, &k->inner);
 }
 
+/* True if a task reads what a kernel stores: there it is at hand. */
+static bool reads_from(tgi_fuse_state *s, const tgi_task *task,
+                       uint32_t kernel)
+{
+    for (size_t n = 0; n < task->expansion.order.n; n++) {
+        const tgi_task *writer =
+            tgi_fuse_writer(s, task, task->expansion.order.data[n]);
+        if (writer && writer->kernel == kernel)
+            return true;
+    }
+    return false;
+}
+
+/* The kernel that a task joins: the one that stores what it reads, so that it
+   is done early; else the last one that takes it. If none does, that behind
+   the last. */
+static uint32_t find_kernel(tgi_fuse_state *s, const tgi_task *task,
+                            position *out_position)
+{
+    const bounds b = bounds_of(s, task);
+    const uint32_t n = (uint32_t)s->kernels.n;
+    if (b.first < n && n - b.first <= LOOK_BACK && b.can_join_first &&
+        reads_from(s, task, b.first) &&
+        can_join(s, b.first, task, out_position))
+        return b.first;
+    for (uint32_t back = 1; back <= n && back <= LOOK_BACK; back++) {
+        if (n - back < b.first || (n - back == b.first && !b.can_join_first))
+            break;
+        if (can_join(s, n - back, task, out_position))
+            return n - back;
+    }
+    *out_position = (position){.level = TGI_LEVEL_INNER};
+    return n;
+}
+
 static tg_status place(tgi_fuse_state *s, uint32_t task_number)
 {
     tgi_task *task = &s->tasks.data[task_number];
@@ -653,22 +688,12 @@ static tg_status place(tgi_fuse_state *s, uint32_t task_number)
     if (task->words > MOST_WORDS)
         TGI_TRY(cut(s, task));
 
-    bounds b = bounds_of(s, task);
-    uint32_t n = (uint32_t)s->kernels.n, number = n;
-    position p = {.level = TGI_LEVEL_INNER}, tried;
-    for (uint32_t back = 1; back <= n && back <= LOOK_BACK; back++) {
-        if (n - back < b.first || (n - back == b.first && !b.can_join_first))
-            break;
-        if (can_join(s, n - back, task, &tried)) {
-            number = n - back;
-            p = tried;
-            break;
-        }
-    }
+    position p;
+    const uint32_t number = find_kernel(s, task, &p);
     tgi_ref stale = find_stale(s, task, number);
     if (stale)
         return force(s, stale, "the variable is overwritten before its use");
-    if (number == n)
+    if (number == s->kernels.n)
         TGI_TRY(open_kernel(s, task));
     TGI_TRY(join(s, number, task_number, p));
     if (task->kind == TGI_TASK_CHECK || takes_whole(task))

@@ -400,6 +400,11 @@ LLVMValueRef tgi_llvm_combine(tgi_llvm_kernel *k, uint32_t reduction,
 /* The lanes of n vectors, in order, as one element. Leaves one lane set. */
 LLVMValueRef tgi_llvm_fold(tgi_llvm_kernel *k, uint32_t reduction,
                            LLVMValueRef *vectors, unsigned n);
+/* Both by an op and the type it is for. */
+LLVMValueRef tgi_llvm_combine_by(tgi_llvm_kernel *k, int op, tg_dtype dtype,
+                                 LLVMValueRef left, LLVMValueRef right);
+LLVMValueRef tgi_llvm_fold_by(tgi_llvm_kernel *k, int op, tg_dtype dtype,
+                              LLVMValueRef *vectors, unsigned n);
 /* Of no elements. */
 LLVMValueRef tgi_llvm_empty(tgi_llvm_kernel *k, uint32_t reduction);
 

@@ -199,6 +199,18 @@ void tgi_llvm_step(tgi_llvm_kernel *k, uint32_t number, bool is_free,
 
 /* -- Ends ------------------------------------------------------------------ */
 
+static LLVMValueRef nan_of(const tgi_llvm_kernel *k, tg_dtype dtype)
+{
+    const double nan64 = (double)NAN;
+    const float nan32 = NAN;
+    uint64_t nan = 0;
+    if (dtype == TG_F64)
+        memcpy(&nan, &nan64, sizeof(nan64));
+    else
+        memcpy(&nan, &nan32, sizeof(nan32));
+    return tgi_llvm_constant(k->e, dtype, nan);
+}
+
 static LLVMValueRef quick_value(tgi_llvm_kernel *k,
                                 const tgi_reduction *reduction,
                                 const tgi_llvm_state *state)
@@ -219,17 +231,9 @@ static LLVMValueRef quick_value(tgi_llvm_kernel *k,
         LLVMBuildBitCast(k->b, sign, tgi_llvm_type(k->e, dtype), ""),
         state->part[0], "");
 
-    const double nan64 = (double)NAN;
-    const float nan32 = NAN;
-    uint64_t nan = 0;
-    if (dtype == TG_F64)
-        memcpy(&nan, &nan64, sizeof(nan64));
-    else
-        memcpy(&nan, &nan32, sizeof(nan32));
     LLVMValueRef is_nan =
         LLVMBuildICmp(k->b, LLVMIntNE, state->part[1], zero, "");
-    return LLVMBuildSelect(k->b, is_nan, tgi_llvm_constant(k->e, dtype, nan),
-                           value, "");
+    return LLVMBuildSelect(k->b, is_nan, nan_of(k, dtype), value, "");
 }
 
 LLVMValueRef tgi_llvm_finish(tgi_llvm_kernel *k, uint32_t number,
@@ -257,14 +261,43 @@ LLVMValueRef tgi_llvm_total_start(tgi_llvm_kernel *k, LLVMValueRef from,
     return LLVMBuildSelect(k->b, is_any, identity, zero, "");
 }
 
+/*
+ * The larger or smaller of two floats as the recipe has it, by what the CPU
+ * has: which gives the second one of two zeros. So it is taken both ways, and
+ * signs are combined.
+ */
+static LLVMValueRef extreme(tgi_llvm_kernel *k, const tgi_reduction *by,
+                            LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMTypeRef type = LLVMTypeOf(a), bits = tgi_llvm_type(k->e, bits_of(by));
+    LLVMValueRef one_way =
+        LLVMBuildBitCast(k->b, better(k, by, a, b), bits, "");
+    LLVMValueRef other_way =
+        LLVMBuildBitCast(k->b, better(k, by, b, a), bits, "");
+    LLVMValueRef value = LLVMBuildBitCast(
+        k->b, signs_together(k, by, one_way, other_way), type, "");
+    LLVMValueRef has_nan = LLVMBuildFCmp(k->b, LLVMRealUNO, a, b, "");
+    return LLVMBuildSelect(k->b, has_nan, nan_of(k, (tg_dtype)by->dtype),
+                           value, "");
+}
+
+LLVMValueRef tgi_llvm_combine_by(tgi_llvm_kernel *k, int op, tg_dtype dtype,
+                                 LLVMValueRef left, LLVMValueRef right)
+{
+    const tgi_reduction by = {.op = (uint8_t)op, .dtype = (uint8_t)dtype};
+    const tgi_emitted in[] = {left, right};
+    if (is_quick(&by, true) && tgi_dtype_bytes((int)dtype) >= 4)
+        return extreme(k, &by, left, right);
+    return tgi_emit_step_of(op, dtype)(&k->e->base, in);
+}
+
 LLVMValueRef tgi_llvm_combine(tgi_llvm_kernel *k, uint32_t number,
                               LLVMValueRef left, LLVMValueRef right)
 {
     const tgi_reduction *reduction = reduction_at(k, number);
-    const tgi_emitted in[] = {left, right};
     assert(!is_arg(reduction));
-    return tgi_emit_step_of(combining(reduction),
-                            reduction->dtype)(&k->e->base, in);
+    return tgi_llvm_combine_by(k, combining(reduction), reduction->dtype, left,
+                               right);
 }
 
 /* -- Lanes ----------------------------------------------------------------- */
@@ -304,20 +337,28 @@ void tgi_llvm_halve(tgi_llvm_kernel *k, uint32_t number,
     k->e->lanes = lanes;
 }
 
-LLVMValueRef tgi_llvm_fold(tgi_llvm_kernel *k, uint32_t number,
-                           LLVMValueRef *vectors, unsigned n)
+LLVMValueRef tgi_llvm_fold_by(tgi_llvm_kernel *k, int op, tg_dtype dtype,
+                              LLVMValueRef *vectors, unsigned n)
 {
     for (unsigned half = n / 2; half > 0; half /= 2)
         for (unsigned i = 0; i < half; i++)
-            vectors[i] =
-                tgi_llvm_combine(k, number, vectors[i], vectors[i + half]);
+            vectors[i] = tgi_llvm_combine_by(k, op, dtype, vectors[i],
+                                             vectors[i + half]);
     LLVMValueRef all = vectors[0];
     while (k->e->lanes > 1) {
         const unsigned half = k->e->lanes / 2;
         LLVMValueRef lower = lanes_of(k, all, 0, half);
         LLVMValueRef upper = lanes_of(k, all, half, half);
         k->e->lanes = half;
-        all = tgi_llvm_combine(k, number, lower, upper);
+        all = tgi_llvm_combine_by(k, op, dtype, lower, upper);
     }
     return all;
+}
+
+LLVMValueRef tgi_llvm_fold(tgi_llvm_kernel *k, uint32_t number,
+                           LLVMValueRef *vectors, unsigned n)
+{
+    const tgi_reduction *reduction = reduction_at(k, number);
+    return tgi_llvm_fold_by(k, combining(reduction), reduction->dtype,
+                            vectors, n);
 }

@@ -112,6 +112,8 @@ static void put_kernel(tgi_strbuf *key, const tgi_kernel_loops *kernel)
         put(key, kernel->stores.data[i].access);
         put(key, kernel->stores.data[i].phase);
         put(key, kernel->stores.data[i].level);
+        put(key, kernel->stores.data[i].fold);
+        put(key, kernel->stores.data[i].along_rows);
     }
     put(key, kernel->reductions.n);
     for (size_t i = 0; i < kernel->reductions.n; i++)

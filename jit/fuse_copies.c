@@ -47,7 +47,7 @@ static const tgi_access *copied(const tgi_kernel_loops *k,
                                 const tgi_loop_store *store)
 {
     const tgi_inst *value = &k->insts.data[store->value];
-    if (value->kind != TGI_INST_LOAD)
+    if (value->kind != TGI_INST_LOAD || store->fold)
         return NULL;
     const tgi_access *from = &k->accesses.data[value->number];
     return tgi_is_same_element(k, from, &k->accesses.data[store->access])
@@ -65,7 +65,8 @@ static bool are_twins(const tgi_kernel_loops *k, const tgi_loop_store *a,
                                           of_b->kind == TGI_INST_REDUCED &&
                                           of_a->number == of_b->number);
     return a != b && is_same && a->phase == b->phase &&
-           a->level == b->level &&
+           a->level == b->level && a->fold == b->fold &&
+           a->along_rows == b->along_rows &&
            tgi_is_same_element(k, &k->accesses.data[a->access],
                                &k->accesses.data[b->access]);
 }

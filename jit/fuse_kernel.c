@@ -138,7 +138,10 @@ static tg_status add_store(tgi_builder *b, uint32_t value,
                            const tgi_access *access, int level)
 {
     uint32_t number = tgi_builder_access(b, access);
-    tgi_loop_store store = {value, number, b->phase, (uint8_t)level};
+    tgi_loop_store store = {.value = value,
+                            .access = number,
+                            .phase = b->phase,
+                            .level = (uint8_t)level};
     if (number == UINT32_MAX || !tgi_vec_push(&b->loops->stores, store))
         return tgi_error_memory();
     return TG_OK;
@@ -288,6 +291,21 @@ static tg_status build_reduction(tgi_builder *b, const tgi_fuse_kernel *k,
     return store_value(b, k, task, result, TGI_LEVEL_POINT);
 }
 
+static tg_status build_fold(tgi_builder *b, const tgi_fuse_kernel *k,
+                            tgi_task *task)
+{
+    task->inst = tgi_builder_expand(b, task, task->root);
+    if (!task->inst)
+        return tg_error_last()->status;
+    if (!is_wanted(b->state, task))
+        return TG_OK;
+    TGI_TRY(store_value(b, k, task, task->inst, TGI_LEVEL_POINT));
+    tgi_loop_store *store = &b->loops->stores.data[b->loops->stores.n - 1];
+    store->fold = task->op;
+    store->along_rows = task->vectors == TGI_ROWS;
+    return TG_OK;
+}
+
 /*
  * Stores an update, or the sum of it and what is there, at its index; what is
  * there again if the index is out of range. All through one access: it is
@@ -330,7 +348,10 @@ static tg_status build_scatter(tgi_builder *b, const tgi_task *task)
         if (!old || !value)
             return tg_error_last()->status;
     }
-    tgi_loop_store store = {value, number, b->phase, TGI_LEVEL_INNER};
+    tgi_loop_store store = {.value = value,
+                            .access = number,
+                            .phase = b->phase,
+                            .level = TGI_LEVEL_INNER};
     return tgi_vec_push(&b->loops->stores, store) ? TG_OK
                                                   : tgi_error_memory();
 }
@@ -376,6 +397,8 @@ static tg_status build_task(tgi_builder *b, const tgi_fuse_kernel *k,
         return build_map(b, k, task);
     case TGI_TASK_REDUCE:
         return build_reduction(b, k, task, stage);
+    case TGI_TASK_FOLD:
+        return build_fold(b, k, task);
     case TGI_TASK_PACK:
         return build_pack(b, task);
     case TGI_TASK_SCATTER:
@@ -393,9 +416,7 @@ static int64_t block_of(const tgi_fuse_state *s, const tgi_task *task)
     if (task->vectors == TGI_COLUMNS)
         return TGI_BLOCK_ROWS;
     int dtype = tgi_graph_node(s->graph, task->node)->dtype;
-    int lanes = tgi_dtype_bytes((tg_dtype)dtype) == 8 ? TGI_LANES_8
-                                                      : TGI_LANES_4;
-    return (int64_t)lanes * TGI_BLOCK_STEPS;
+    return (int64_t)tgi_tree_lanes(dtype) * TGI_BLOCK_STEPS;
 }
 
 static tgi_dim count_blocks(const tgi_fuse_state *s, const tgi_fuse_kernel *k)

@@ -91,6 +91,7 @@ typedef struct position {
     uint8_t level;
     uint16_t phase;
     bool adds_inner; /* the kernel's last axes become its inner axis */
+    bool folds;      /* it becomes part of a product's kernel */
 } position;
 
 /*
@@ -168,21 +169,20 @@ static position where_in(const tgi_fuse_kernel *k, const tgi_task *task)
     return p;
 }
 
-/* True if what `entry` reads of `writer`, in the same kernel, is what the
-   same point has stored. */
-static bool is_aligned(const tgi_fuse_state *s, const tgi_task *writer,
-                       const tgi_entry *entry)
+bool tgi_fuse_is_aligned(const tgi_fuse_state *s, const tgi_task *writer,
+                         const tgi_entry *entry, const tgi_map *map)
 {
+    /* A shift must be there before any point is. */
     return s->values[entry->node].how == TGI_FUSE_STORED &&
            tgi_task_is_home(writer, entry->node) &&
-           tgi_map_is_identity(s, entry->node, &entry->map);
+           writer->kind != TGI_TASK_FOLD && entry->depth == 0 &&
+           tgi_map_is_identity(s, entry->node, map);
 }
 
 /* Elements of a phase are dealt out to so many lanes. */
 static int lanes_of(const tgi_fuse_state *s, const tgi_task *task)
 {
-    int dtype = tgi_graph_node(s->graph, task->node)->dtype;
-    return tgi_dtype_bytes((tg_dtype)dtype) == 8 ? TGI_LANES_8 : TGI_LANES_4;
+    return tgi_tree_lanes(tgi_graph_node(s->graph, task->node)->dtype);
 }
 
 /* The first phase from p->phase on that the task can be in. */
@@ -219,16 +219,17 @@ static position try_join(tgi_fuse_state *s, uint32_t number,
         k->words + task->words > MOST_WORDS ||
         (task->kind != TGI_TASK_MAP && task->kind != TGI_TASK_REDUCE))
         return p;
+    if (tgi_fuse_can_fold(s, number, task))
+        return (position){
+            .is_possible = true, .level = TGI_LEVEL_POINT, .folds = true};
     p = where_in(k, task);
     for (size_t n = 0; p.is_possible && n < task->expansion.order.n; n++) {
         uint32_t i = task->expansion.order.data[n];
         const tgi_task *writer = tgi_fuse_writer(s, task, i);
         if (!writer || writer->kernel != number)
             continue;
-        /* A shift must be there before any point is. */
-        p.is_possible =
-            is_aligned(s, writer, &task->expansion.entries.data[i]) &&
-            task->expansion.entries.data[i].depth == 0;
+        const tgi_entry *entry = &task->expansion.entries.data[i];
+        p.is_possible = tgi_fuse_is_aligned(s, writer, entry, &entry->map);
         bool is_later = p.level == TGI_LEVEL_INNER &&
                         (writer->kind == TGI_TASK_REDUCE ||
                          writer->level == TGI_LEVEL_POINT);
@@ -301,7 +302,8 @@ static bounds bounds_of(tgi_fuse_state *s, const tgi_task *task)
         if (param_read(s, task, entry) >= 0)
             raise_behind(&b, contents_since(s, task, entry));
         if (writer)
-            raise(&b, writer->kernel, !writer->is_part);
+            raise(&b, writer->kernel,
+                  !writer->is_part && writer->kind != TGI_TASK_FOLD);
         /* All parts come one after the other. */
         for (; writer && writer->is_part; writer--) {
             raise(&b, writer->kernel, false);
@@ -458,6 +460,8 @@ static tg_status join(tgi_fuse_state *s, uint32_t number, uint32_t task_number,
         k->is_split = is_split(&k->outer, &k->inner,
                                (tgi_vectors)k->vectors, task->op);
     }
+    if (p.folds)
+        tgi_fuse_fold(s, k, task);
     k->has_reduction |= task->kind == TGI_TASK_REDUCE;
     if (k->n_phases <= p.phase)
         k->n_phases = (uint16_t)(p.phase + 1);

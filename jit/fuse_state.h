@@ -8,6 +8,7 @@
  *   fuse_expand.c  the expression of a task: nodes, each with a map that says
  *                  which of its elements belongs to a point of the loops
  *   fuse_place.c   tasks into kernels and phases
+ *   fuse_fold.c    … of a product: what reduces it
  *   fuse_steps.c   kernels into loops, with barriers between them, by
  *                  fuse_kernel.c and, inst by inst, fuse_build.c
  *   fuse_region.c  branches and loops: their graphs, by all of the above
@@ -107,6 +108,7 @@ typedef struct tgi_expansion {
 typedef enum tgi_task_kind {
     TGI_TASK_MAP,    /* stores a value at every point */
     TGI_TASK_REDUCE, /* a reduction or a product */
+    TGI_TASK_FOLD,   /* a reduction that is part of a product's kernel */
     TGI_TASK_PACK,   /* stores a side of a product by slivers */
     TGI_TASK_SCATTER, /* stores updates in order, where indices say */
     TGI_TASK_CHECK,  /* the indices of a gather or scatter */
@@ -321,6 +323,19 @@ tg_status tgi_fuse_place(tgi_fuse_state *s);
 /* The task that stores what entry `i` of `task` reads; NULL: none does. */
 tgi_task *tgi_fuse_writer(tgi_fuse_state *s, const tgi_task *task, uint32_t i);
 
+/* True if what an entry with this map reads of `writer`, in the same kernel, is
+   what the same point has stored. */
+bool tgi_fuse_is_aligned(const tgi_fuse_state *s, const tgi_task *writer,
+                         const tgi_entry *entry, const tgi_map *map);
+
+/* fuse_fold.c: reductions of a product in its kernel. */
+/* True if a task can be one, in kernel `number`, and that is worth it. */
+bool tgi_fuse_can_fold(tgi_fuse_state *s, uint32_t number,
+                       const tgi_task *task);
+/* Makes it one. */
+void tgi_fuse_fold(const tgi_fuse_state *s, const tgi_fuse_kernel *k,
+                   tgi_task *task);
+
 /* fuse.c: all until kernels are known, for one graph of a program. */
 tg_status tgi_fuse_begin(tgi_fuse_state *s);
 void tgi_fuse_end(tgi_fuse_state *s);
@@ -341,6 +356,8 @@ tg_status tgi_fuse_build(tgi_fuse_state *s);
 tg_status tgi_fuse_build_kernel(tgi_fuse_state *s, const tgi_fuse_kernel *k);
 
 /* fuse_tiny.c */
+/* Elements of a tiny kernel, at most. */
+enum { TGI_TINY_ELEMENTS = 512 };
 /* Words of a kernel as straight-line code, roughly; 0: it is not tiny. */
 uint32_t tgi_fuse_tiny_words(const tgi_fuse_state *s,
                              const tgi_kernel_loops *k);

@@ -14,7 +14,6 @@
 #include "reduce_tree.h"
 
 enum {
-    MOST_ELEMENTS = 512, /* of a kernel */
     MOST_WORDS = 600,    /* of a kernel, written out */
     LANES = 4,           /* taken for sure: what is counted must not depend on
                             the width of vectors */
@@ -48,10 +47,10 @@ static bool find_extents(const tgi_kernel_loops *k, int64_t *out_points,
     *out_points = 1;
     for (int axis = 0; axis <= k->n_outer; axis++) {
         if (!tgi_dim_is_known(k->extent[axis]) ||
-            k->extent[axis] > MOST_ELEMENTS)
+            k->extent[axis] > TGI_TINY_ELEMENTS)
             return false;
         all *= k->extent[axis] ? k->extent[axis] : 1;
-        if (all > MOST_ELEMENTS)
+        if (all > TGI_TINY_ELEMENTS)
             return false;
         if (axis < along)
             *out_points *= k->extent[axis];
@@ -74,6 +73,9 @@ uint32_t tgi_fuse_tiny_words(const tgi_fuse_state *s,
         if (k->reductions.data[i].is_split ||
             k->reductions.data[i].is_cascade ||
             k->extent[k->n_outer] > TGI_BLOCK_ROWS)
+            return 0;
+    for (size_t i = 0; i < k->stores.n; i++)
+        if (k->stores.data[i].fold)
             return 0;
     const bool is_rows = k->vectors == TGI_ROWS;
     const int64_t bodies = points * pieces_of(along) * rows;

@@ -447,49 +447,55 @@ static void store_first(tgi_llvm_kernel *k, const tgi_access *access,
     }
 }
 
-void tgi_llvm_store(tgi_llvm_kernel *k, const tgi_loop_store *store)
+LLVMValueRef tgi_llvm_store_value(tgi_llvm_kernel *k, const tgi_access *access,
+                                  LLVMValueRef value)
 {
-    const tgi_access *access = &k->loops->accesses.data[store->access];
     const tgi_stride stride = lane_stride(k, access);
     const tg_dtype dtype = dtype_of(k, access);
-    LLVMValueRef value = tgi_llvm_value_of(k, store->value);
     assert(!index_varies(k, access));
     if (k->tiny && tgi_llvm_tiny_store(k, access, value))
-        return;
+        return NULL;
     if (k->e->lanes == 1) {
         store_at(k, dtype, value, tgi_llvm_address(k, access));
-        return;
+        return NULL;
     }
     if (access->sliver) {
         assert(k->e->lanes % access->sliver == 0);
         store_slivers(k, access, dtype, value);
-        return;
+        return NULL;
     }
     if (!is_step(stride, false) && !is_step(stride, true)) {
         assert(!k->mask && !is_still(stride));
         store_lanes(k, access, dtype, value);
-        return;
+        return NULL;
     }
     LLVMValueRef address = tgi_llvm_address(k, access);
     if (k->mask && k->n_masked) {
         store_first(k, access, dtype, value, address);
-        return;
+        return NULL;
     }
     if (k->mask) {
         assert(is_step(stride, false));
         LLVMValueRef operands[] = {value, address, alignment(k, dtype),
                                    k->mask};
         call_masked(k, "llvm.masked.store", LLVMTypeOf(value), operands);
-        return;
+        return NULL;
     }
     if (is_step(stride, true)) {
         value = reversed(k, value);
         address = moved(k, access, address,
                         tgi_llvm_number(k->program, 1 - (int)k->e->lanes));
     }
-    LLVMValueRef done = store_at(k, dtype, value, address);
-    if (tgi_llvm_is_streamed(k, store))
-        tgi_llvm_stream_mark(k, done,
-                             k->e->lanes *
-                                 (unsigned)tgi_dtype_bytes((int)dtype));
+    return store_at(k, dtype, value, address);
+}
+
+void tgi_llvm_store(tgi_llvm_kernel *k, const tgi_loop_store *store)
+{
+    const tgi_access *access = &k->loops->accesses.data[store->access];
+    LLVMValueRef done = tgi_llvm_store_value(
+        k, access, tgi_llvm_value_of(k, store->value));
+    if (done && tgi_llvm_is_streamed(k, store))
+        tgi_llvm_stream_mark(
+            k, done,
+            k->e->lanes * (unsigned)tgi_dtype_bytes((int)dtype_of(k, access)));
 }

@@ -161,11 +161,19 @@ static void reduce(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
 
 /* -- Chunks ---------------------------------------------------------------- */
 
-unsigned tgi_llvm_columns_of_item(const tgi_llvm_kernel *k)
+/* Those that are taken at once. */
+static unsigned columns_at_once(const tgi_llvm_kernel *k)
 {
     if (k->product.slivers > 1)
         return k->product.slivers * k->phases[0].lanes;
     return k->wide ? k->wide : k->phases[0].lanes;
+}
+
+unsigned tgi_llvm_columns_of_item(const tgi_llvm_kernel *k)
+{
+    return k->product.folds_rows
+               ? (unsigned)k->loops->extent[k->vector_axis]
+               : columns_at_once(k);
 }
 
 /* The rows of a point: a block of them if the kernel is split. */
@@ -317,6 +325,34 @@ void tgi_llvm_at_columns(tgi_llvm_kernel *k, LLVMValueRef column,
     LLVMPositionBuilderAtEnd(k->b, after);
 }
 
+static void columns_from(tgi_llvm_kernel *k, LLVMValueRef column,
+                         LLVMValueRef n)
+{
+    if (k->product.slivers > 1)
+        tgi_llvm_product_slivers(k, column, n);
+    else
+        tgi_llvm_at_columns(k, column, n, chunk_at, NULL);
+    k->e->lanes = k->phases[0].lanes;
+}
+
+/* All of a product whose rows are folded: in order. */
+static void all_columns(tgi_llvm_kernel *k, LLVMValueRef n)
+{
+    const unsigned step = columns_at_once(k);
+    LLVMValueRef zero = tgi_llvm_number(k->program, 0);
+    int64_t number;
+    tgi_llvm_row_folds_begin(k);
+    if (tgi_llvm_is_number(n, &number) && number <= step) {
+        columns_from(k, zero, n);
+    } else {
+        tgi_llvm_loop loop;
+        tgi_llvm_loop_begin(k, &loop, zero, n, step, NULL, 0);
+        columns_from(k, loop.index, n);
+        tgi_llvm_loop_end(k, &loop, NULL);
+    }
+    tgi_llvm_row_folds_end(k);
+}
+
 void tgi_llvm_columns(tgi_llvm_kernel *k, LLVMValueRef chunk)
 {
     LLVMValueRef n = tgi_llvm_dim(k, k->loops->extent[k->vector_axis]);
@@ -328,8 +364,8 @@ void tgi_llvm_columns(tgi_llvm_kernel *k, LLVMValueRef chunk)
         tgi_llvm_pack_turned(k, column, n);
     else if (k->wide)
         wide_chunk(k, column, n);
-    else if (k->product.slivers > 1)
-        tgi_llvm_product_slivers(k, column, n);
+    else if (k->product.folds_rows)
+        all_columns(k, n);
     else
-        tgi_llvm_at_columns(k, column, n, chunk_at, NULL);
+        columns_from(k, column, n);
 }

@@ -297,7 +297,8 @@ void tgi_llvm_point_stores(tgi_llvm_kernel *k, unsigned phase)
     const tgi_kernel_loops *loops = k->loops;
     for (size_t i = 0; i < loops->stores.n; i++)
         if (loops->stores.data[i].level != TGI_LEVEL_INNER &&
-            loops->stores.data[i].phase == phase)
+            loops->stores.data[i].phase == phase &&
+            !loops->stores.data[i].fold)
             tgi_llvm_store(k, &loops->stores.data[i]);
 }
 

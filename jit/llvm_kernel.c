@@ -290,7 +290,8 @@ static bool make_arrays(tgi_llvm_kernel *k)
     const size_t n_accesses = loops->accesses.n;
     const size_t n_buffers = k->program->loops->buffers.n;
     const size_t bytes = n_values * sizeof(*k->values) +
-                         (2 * n_accesses + n_buffers) * sizeof(LLVMValueRef) +
+                         (2 * n_accesses + n_buffers + 2 * loops->stores.n) *
+                             sizeof(LLVMValueRef) +
                          loops->n_phases * sizeof(*k->phases) +
                          loops->stores.n * sizeof(*k->streamed);
     k->memory = k->program->alloc(bytes);
@@ -301,7 +302,9 @@ static bool make_arrays(tgi_llvm_kernel *k)
     k->bases = (LLVMValueRef *)(k->values + n_values);
     k->product.heads = k->bases + n_accesses;
     k->buffers = k->product.heads + n_accesses;
-    k->phases = (tgi_llvm_phase *)(k->buffers + n_buffers);
+    k->product.parts = k->buffers + n_buffers;
+    k->product.folded = k->product.parts + loops->stores.n;
+    k->phases = (tgi_llvm_phase *)(k->product.folded + loops->stores.n);
     k->streamed = (bool *)(k->phases + loops->n_phases);
     return true;
 }

@@ -129,6 +129,11 @@ typedef struct tgi_llvm_product {
     bool copies;       /* a panel of columns, before it is used … */
     bool turns;        /* … on its way to the stack */
     LLVMValueRef *heads; /* by access, while a tile is computed */
+    bool folds_rows;     /* has folds along rows: items have all columns … */
+    bool folds_columns;  /* … and along columns: all rows */
+    /* By store, of folds: memory for what rows (from the first one on) or
+       columns have come to; and the values of the columns at k->index. */
+    LLVMValueRef *parts, first_row, *folded;
 } tgi_llvm_product;
 
 typedef struct tgi_llvm_tiny tgi_llvm_tiny; /* see llvm_tiny.c */
@@ -314,6 +319,10 @@ LLVMValueRef tgi_llvm_address_at(tgi_llvm_kernel *k, const tgi_access *access);
 
 LLVMValueRef tgi_llvm_load(tgi_llvm_kernel *k, uint32_t access);
 void tgi_llvm_store(tgi_llvm_kernel *k, const tgi_loop_store *store);
+/* Stores a value of the current lanes; gives what does so, if that is one
+   vector as it is, else NULL. */
+LLVMValueRef tgi_llvm_store_value(tgi_llvm_kernel *k, const tgi_access *access,
+                                  LLVMValueRef value);
 
 /* Number of an access's element (of lane 0), as a position. */
 LLVMValueRef tgi_llvm_position(tgi_llvm_kernel *k, const tgi_access *access);
@@ -497,6 +506,9 @@ void tgi_llvm_product_run(tgi_llvm_kernel *k, LLVMValueRef from,
 /* The same of several slivers, from `column` on. */
 void tgi_llvm_product_slivers(tgi_llvm_kernel *k, LLVMValueRef column,
                               LLVMValueRef n);
+/* Around all columns of an item that folds rows. */
+void tgi_llvm_row_folds_begin(tgi_llvm_kernel *k);
+void tgi_llvm_row_folds_end(tgi_llvm_kernel *k);
 
 /* -- llvm_pack.c ----------------------------------------------------------- */
 

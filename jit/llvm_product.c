@@ -39,11 +39,12 @@ static void finish_row(tgi_llvm_kernel *k, LLVMValueRef row,
         tgi_llvm_point_insts(k, phase, true);
         tgi_llvm_point_stores(k, phase);
     }
+    tgi_llvm_folds_take(k, row);
 }
 
 static unsigned cost_of_rest(const tgi_llvm_kernel *k)
 {
-    unsigned cost = 0;
+    unsigned cost = tgi_llvm_folds_cost(k);
     for (uint32_t i = 1; i < k->loops->insts.n; i++)
         if (k->values[i].level == TGI_LEVEL_POINT)
             cost += tgi_llvm_inst_cost(k, &k->loops->insts.data[i]);
@@ -104,10 +105,16 @@ static void store_row(tgi_llvm_kernel *k, const rows *s, LLVMValueRef row,
 static void finish_rows(tgi_llvm_kernel *k, const rows *s, LLVMValueRef from,
                         LLVMValueRef to)
 {
+    LLVMValueRef parts[TGI_LLVM_CARRIED];
+    const unsigned n = tgi_llvm_column_folds_load(k, parts);
     tgi_llvm_loop loop;
-    tgi_llvm_loop_begin(k, &loop, from, to, 1, NULL, 0);
+    tgi_llvm_loop_begin(k, &loop, from, to, 1, parts, n);
+    tgi_llvm_column_folds_set(k, loop.carried);
     finish_row(k, loop.index, load_row(k, s, loop.index));
-    tgi_llvm_loop_end(k, &loop, NULL);
+    tgi_llvm_column_folds_get(k, parts);
+    tgi_llvm_loop_end(k, &loop, parts);
+    tgi_llvm_column_folds_set(k, loop.carried);
+    tgi_llvm_column_folds_store(k);
 }
 
 /* -- Items ----------------------------------------------------------------- */
@@ -137,6 +144,9 @@ static void run_tile(tgi_llvm_kernel *k, item *it, LLVMValueRef row,
     tgi_llvm_tile_sum(k, &t, row, height, it->from, it->to);
     if (!it->has_totals)
         it->totals.first = row;
+    LLVMValueRef parts[TGI_LLVM_CARRIED];
+    if (it->is_direct)
+        tgi_llvm_column_folds_load(k, parts);
     for (unsigned r = 0; r < height; r++) {
         LLVMValueRef at = tgi_llvm_add(k->program, row,
                                        tgi_llvm_number(k->program, r));
@@ -148,6 +158,8 @@ static void run_tile(tgi_llvm_kernel *k, item *it, LLVMValueRef row,
         else
             store_row(k, &it->totals, at, t.sums[r]);
     }
+    if (it->is_direct)
+        tgi_llvm_column_folds_store(k);
     if (!it->has_totals && !it->is_direct)
         finish_rows(k, &it->totals, row,
                     tgi_llvm_add(k->program, row,
@@ -334,22 +346,27 @@ static void run_shared(tgi_llvm_kernel *k, item *it)
     finish_rows(k, &it->totals, it->first, it->end);
 }
 
-static item begin_item(tgi_llvm_kernel *k, LLVMValueRef from, LLVMValueRef to)
+void tgi_llvm_item_rows(tgi_llvm_kernel *k, LLVMValueRef *out_first,
+                        LLVMValueRef *out_end)
 {
     LLVMValueRef size =
         tgi_llvm_number(k->program, k->product.item_rows);
     LLVMValueRef m =
         tgi_llvm_dim(k, k->loops->extent[k->product.row_axis]);
-    item it = {.first = tgi_llvm_mul(k->program,
-                                     k->index[k->product.row_axis], size),
-               .from = from,
+    *out_first = tgi_llvm_mul(k->program, k->index[k->product.row_axis], size);
+    *out_end = tgi_llvm_min(k->program, m,
+                            tgi_llvm_add(k->program, *out_first, size));
+}
+
+static item begin_item(tgi_llvm_kernel *k, LLVMValueRef from, LLVMValueRef to)
+{
+    item it = {.from = from,
                .to = to,
                .is_shared = tgi_llvm_tiles_are_shared(k)};
     int64_t n;
     it.has_panels = !k->is_split &&
                     !(tgi_llvm_is_number(to, &n) && n <= TGI_BLOCK_ROWS);
-    it.end = tgi_llvm_min(k->program, m,
-                          tgi_llvm_add(k->program, it.first, size));
+    tgi_llvm_item_rows(k, &it.first, &it.end);
     if (it.is_shared && cost_of_rest(k) <= MOST_DIRECT)
         tgi_llvm_target_hurry(k->function);
     return it;
@@ -360,6 +377,7 @@ void tgi_llvm_product_run(tgi_llvm_kernel *k, LLVMValueRef from,
 {
     LLVMValueRef block = k->index[k->product.row_axis];
     item it = begin_item(k, from, to);
+    tgi_llvm_column_folds_begin(k);
     if (k->product.copies ||
         (it.is_shared && tgi_llvm_tiles_need_copy(k)))
         it.columns.memory =
@@ -375,6 +393,7 @@ void tgi_llvm_product_run(tgi_llvm_kernel *k, LLVMValueRef from,
             it.totals = make_rows(k, k->product.rows, it.first);
         run_rows(k, &it);
     }
+    tgi_llvm_column_folds_end(k);
     k->index[k->product.row_axis] = block;
 }
 
@@ -411,7 +430,9 @@ static void finish_columns(tgi_llvm_kernel *k, LLVMValueRef column,
     const sliver_totals *s = user;
     const rows totals = totals_at(k, s, column);
     k->index[k->vector_axis] = column;
+    tgi_llvm_column_folds_begin(k);
     finish_rows(k, &totals, s->it->first, s->it->end);
+    tgi_llvm_column_folds_end(k);
 }
 
 void tgi_llvm_product_slivers(tgi_llvm_kernel *k, LLVMValueRef column,

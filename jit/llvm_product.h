@@ -6,6 +6,7 @@
  *   llvm_product_tile.c   the sums of a tile, and what is read for them
  *   llvm_product_share.c  … by functions that products share
  *   llvm_product.c        items: tiles, panels, slivers, and what comes after
+ *   llvm_product_fold.c   … and reductions of that
  */
 #ifndef TGI_LLVM_PRODUCT_H
 #define TGI_LLVM_PRODUCT_H
@@ -93,5 +94,31 @@ int64_t tgi_llvm_bytes_to_ask(const tgi_llvm_kernel *k, uint8_t side);
 /* Asks for what a tile will write, and for its part of the next matrices of a
    batch. */
 void tgi_llvm_tile_ask(tgi_llvm_kernel *k, LLVMValueRef row, unsigned height);
+
+/* The rows of the item at k->index: from the first to before the end. */
+void tgi_llvm_item_rows(tgi_llvm_kernel *k, LLVMValueRef *out_first,
+                        LLVMValueRef *out_end);
+
+/* -- llvm_product_fold.c --------------------------------------------------- */
+
+/* Looks which folds there are. */
+void tgi_llvm_folds_find(tgi_llvm_kernel *k);
+/* What they cost for each element, as tgi_llvm_inst_cost has it. */
+unsigned tgi_llvm_folds_cost(const tgi_llvm_kernel *k);
+/* Bytes of a row's lanes, of all that wait for other columns. */
+int64_t tgi_llvm_row_folds_bytes(const tgi_llvm_kernel *k);
+/* Takes the values of a row, at the columns at k->index. */
+void tgi_llvm_folds_take(tgi_llvm_kernel *k, LLVMValueRef row);
+
+/* Around all rows of some columns; at the end k->index has no row. */
+void tgi_llvm_column_folds_begin(tgi_llvm_kernel *k);
+void tgi_llvm_column_folds_end(tgi_llvm_kernel *k);
+/* Around some of the rows, between which what columns have come to is in
+   memory: loads it, and gives how many vectors it is; stores it. */
+unsigned tgi_llvm_column_folds_load(tgi_llvm_kernel *k, LLVMValueRef *out);
+void tgi_llvm_column_folds_store(tgi_llvm_kernel *k);
+/* The same vectors, for loops that carry them. */
+void tgi_llvm_column_folds_set(tgi_llvm_kernel *k, const LLVMValueRef *values);
+void tgi_llvm_column_folds_get(const tgi_llvm_kernel *k, LLVMValueRef *out);
 
 #endif /* TGI_LLVM_PRODUCT_H */

@@ -5,6 +5,8 @@
  */
 #include "llvm_product.h"
 
+#include <limits.h>
+
 enum {
     TILE_BYTES = 64,       /* of a row of a tile: a line, and a sliver */
     SUMS = 12,             /* registers of 16 for sums … */
@@ -13,9 +15,10 @@ enum {
     SUMS_OF_LONGS = 4,     /* … or a dozen */
     BLOCK_BYTES = 256 << 10, /* of an item's rows, that are read again */
     MOST_TILES = 64,       /* of an item, one below the other */
-    FEW_ITEMS = 4,         /* threads want some to share */
+    FOLD_BYTES = 64 << 10, /* of lanes of folded rows, that wait for others */
     SOME_INNER = 1024,     /* if it is not known how many */
     NEAR_BYTES = 96 << 10, /* of columns that are read as they are */
+    MANY_ITEMS = 16,       /* no matter how many there are exactly */
     FEW_TILES = 3,         /* for which columns are not copied */
     SOME_TILES = 12,       /* for which those that collide are: */
     SETS = 64,             /* of lines, in the first cache … */
@@ -155,20 +158,45 @@ static unsigned tile_rows(const tgi_llvm_kernel *k, unsigned lanes)
     return (unsigned)((m + tiles - 1) / tiles);
 }
 
-/* Items if each has so many rows, as far as that is known. */
+/* How many items there are if each has so many rows and columns, as far as that
+   is known, and as long as they are few. */
 static int64_t count_items(const tgi_llvm_kernel *k, int64_t rows,
-                           unsigned lanes)
+                           unsigned columns)
 {
     int64_t items = 1;
-    for (int axis = 0; axis <= k->vector_axis && items < FEW_ITEMS; axis++) {
+    for (int axis = 0; axis <= k->vector_axis && items < MANY_ITEMS;
+         axis++) {
         const tgi_dim extent = k->loops->extent[axis];
-        const int64_t piece = axis == k->vector_axis        ? lanes
+        const int64_t piece = axis == k->vector_axis        ? columns
                               : axis == k->product.row_axis ? rows
                                                             : 1;
-        if (tgi_dim_is_known(extent))
+        const bool is_whole =
+            axis == k->vector_axis && k->product.folds_rows;
+        if (tgi_dim_is_known(extent) && !is_whole)
             items *= (extent + piece - 1) / piece;
     }
     return items;
+}
+
+static bool are_enough(const tgi_llvm_kernel *k, int64_t rows,
+                       unsigned columns)
+{
+    return count_items(k, rows, columns) >= TGI_FEW_ITEMS;
+}
+
+/* Of m rows those of an item, whole tiles: `most`, or fewer, so that items are
+   alike. Where they have all columns, and are few, so that two threads or four
+   have the same number of them. Items that fold columns have all rows. */
+static int64_t rows_alike(const tgi_llvm_kernel *k, int64_t m, int64_t most)
+{
+    const int64_t matrices = count_items(k, m, UINT_MAX);
+    int64_t blocks = (m + most - 1) / most;
+    if (k->product.folds_columns)
+        blocks = 1;
+    while (k->product.folds_rows && !k->product.folds_columns &&
+           matrices * blocks % TGI_FEW_ITEMS && matrices * blocks < MANY_ITEMS)
+        blocks++;
+    return round_up((m + blocks - 1) / blocks, k->product.rows);
 }
 
 /* Rows of an item: whole tiles. */
@@ -183,13 +211,16 @@ static int64_t item_rows(const tgi_llvm_kernel *k, unsigned lanes)
     int64_t rows = BLOCK_BYTES / row_bytes / tile * tile;
     if (rows > MOST_TILES * tile)
         rows = MOST_TILES * tile;
+    const int64_t fold_bytes = tgi_llvm_row_folds_bytes(k);
+    if (fold_bytes && rows > FOLD_BYTES / fold_bytes / tile * tile)
+        rows = FOLD_BYTES / fold_bytes / tile * tile;
     if (rows < 4 * tile)
         rows = 4 * tile;
     if (!tgi_dim_is_known(m))
         return rows;
-    const int64_t blocks = (m + rows - 1) / rows;
-    rows = round_up((m + blocks - 1) / blocks, tile);
-    while (rows > tile && count_items(k, rows, lanes) < FEW_ITEMS)
+    rows = rows_alike(k, m, rows);
+    while (!k->product.folds_columns && rows > tile &&
+           !are_enough(k, rows, lanes))
         rows = round_up(rows / 2, tile);
     return rows;
 }
@@ -271,17 +302,35 @@ static bool can_have_slivers(const tgi_llvm_kernel *k)
              inner <= (MANY_PANELS - 1) * TGI_BLOCK_ROWS);
 }
 
+/* Of a row of an item of so many slivers. */
+static int64_t total_bytes(const tgi_llvm_kernel *k, unsigned slivers)
+{
+    return slivers * TILE_BYTES + tgi_llvm_row_folds_bytes(k);
+}
+
 /* Rows of an item of so many slivers: as many as have room for totals, in
    blocks alike. */
 static int64_t rows_of_slivers(const tgi_llvm_kernel *k, unsigned slivers)
 {
     const int64_t tile = k->product.rows;
     const tgi_dim m = k->loops->extent[k->product.row_axis];
-    const int64_t most = TOTAL_BYTES / (slivers * TILE_BYTES) / tile * tile;
+    const int64_t most =
+        TOTAL_BYTES / total_bytes(k, slivers) / tile * tile;
     if (!tgi_dim_is_known(m))
         return most;
-    const int64_t blocks = (m + most - 1) / most;
-    return round_up((m + blocks - 1) / blocks, tile);
+    return rows_alike(k, m, most);
+}
+
+/* True if an item of so many slivers is too large: because there are too few
+   of them, or because all rows have no room. */
+static bool are_too_many(const tgi_llvm_kernel *k, unsigned slivers,
+                         unsigned lanes)
+{
+    const int64_t rows = rows_of_slivers(k, slivers);
+    if (rows > TOTAL_BYTES / total_bytes(k, slivers))
+        return true;
+    return tgi_dim_is_known(k->loops->extent[k->vector_axis]) &&
+           !k->product.folds_rows && !are_enough(k, rows, slivers * lanes);
 }
 
 static void choose_slivers(tgi_llvm_kernel *k, unsigned lanes)
@@ -290,9 +339,7 @@ static void choose_slivers(tgi_llvm_kernel *k, unsigned lanes)
     unsigned slivers = MOST_SLIVERS;
     while (tgi_dim_is_known(n) && slivers > 1 && slivers / 2 * lanes >= n)
         slivers /= 2;
-    while (slivers > 1 && tgi_dim_is_known(n) &&
-           count_items(k, rows_of_slivers(k, slivers), slivers * lanes) <
-               FEW_ITEMS)
+    while (slivers > 1 && are_too_many(k, slivers, lanes))
         slivers /= 2;
     if (slivers == 1)
         return;
@@ -303,8 +350,12 @@ static void choose_slivers(tgi_llvm_kernel *k, unsigned lanes)
 unsigned tgi_llvm_product_find(tgi_llvm_kernel *k)
 {
     k->product.rows = 0;
-    if (!is_product(k))
+    tgi_llvm_folds_find(k);
+    if (!is_product(k)) {
+        if (k->product.folds_rows || k->product.folds_columns)
+            tgi_llvm_fail(k->program, "a fold of what is no product");
         return 0;
+    }
     k->product.turns = can_turn(k);
     if (k->product.turns)
         k->phases[0].can_mask = can_mask_others(k);
@@ -316,6 +367,7 @@ unsigned tgi_llvm_product_find(tgi_llvm_kernel *k)
     while (tgi_dim_is_known(n) && lanes > 1 &&
            (can_mask ? lanes / 2 : lanes - 1) >= n)
         lanes /= 2;
+    k->phases[0].lanes = lanes;
     k->product.rows = tile_rows(k, lanes);
     k->product.item_rows = item_rows(k, lanes);
     k->product.copies = should_copy(k);

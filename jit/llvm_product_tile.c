@@ -241,6 +241,8 @@ static void ask_for_results(tgi_llvm_kernel *k, LLVMValueRef row,
     for (size_t i = 0; i < k->loops->stores.n; i++) {
         const tgi_access *access =
             &k->loops->accesses.data[k->loops->stores.data[i].access];
+        if (k->loops->stores.data[i].fold)
+            continue;
         for (unsigned r = 0; r < height; r++) {
             k->index[k->product.row_axis] = tgi_llvm_add(
                 k->program, row, tgi_llvm_number(k->program, r));

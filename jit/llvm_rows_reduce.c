@@ -20,7 +20,7 @@ static unsigned all_lanes(const tgi_llvm_kernel *k,
                           const tgi_llvm_phase *phase)
 {
     const int dtype = k->loops->reductions.data[phase->reductions[0]].dtype;
-    return tgi_dtype_bytes(dtype) == 8 ? TGI_LANES_8 : TGI_LANES_4;
+    return (unsigned)tgi_tree_lanes(dtype);
 }
 
 /*

@@ -284,7 +284,7 @@ static bool look_at(tgi_llvm_kernel *k, census *of_phases)
         if (!count_reduction(k, i, of_phases))
             return false;
     choose_lanes(k, of_phases);
-    return true;
+    return !k->program->failure;
 }
 
 bool tgi_llvm_shape(tgi_llvm_kernel *k)

@@ -22,6 +22,7 @@ libtgjit_core_la_SOURCES += \
 	jit/fuse_build.h \
 	jit/fuse_copies.c \
 	jit/fuse_expand.c \
+	jit/fuse_fold.c \
 	jit/fuse_in_place.c \
 	jit/fuse_kernel.c \
 	jit/fuse_map.c \
@@ -156,6 +157,7 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm_pack.c \
 	jit/llvm_product.c \
 	jit/llvm_product.h \
+	jit/llvm_product_fold.c \
 	jit/llvm_product_shape.c \
 	jit/llvm_product_share.c \
 	jit/llvm_product_tile.c \

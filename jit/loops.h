@@ -29,6 +29,7 @@
 
 #include "dims.h"
 #include "graph.h"
+#include "reduce_tree.h"
 #include "vec.h"
 
 /* Those of a value, one that is reduced, one that counts blocks. */
@@ -157,12 +158,25 @@ typedef struct tgi_inst {
  * Stores inst `value` through `access`. Level INNER: at every element, in the
  * loop of its phase. POINT: once at every point, after that loop. KERNEL (no
  * axes at all): as POINT.
+ *
+ * A *fold* stores what reducing the values of many points gives, by an op that
+ * is SUM, PROD, REDUCE_MAX or REDUCE_MIN, of type 4 or 8 bytes. It goes along
+ * the last outer axis (`along_rows`: by the tree of lanes) or the one before it
+ * (in order), which is known to have elements, and no more of them than one
+ * block (tgi_fold_most); the access stands still along it. Only a product has
+ * folds: COLUMNS of at least two outer axes, whose one reduction is a MATMUL
+ * that is not split. One side of that is a load that stands still along the
+ * last axis, or made from one such load and what is known in all of the
+ * kernel; the other side is the same, of a load that moves along the last axis
+ * and not along the one before it. Level POINT.
  */
 typedef struct tgi_loop_store {
     uint32_t value;
     uint32_t access; /* number */
     uint16_t phase;
     uint8_t level;
+    uint8_t fold; /* tgi_op; 0: the value of each point itself */
+    bool along_rows;
 } tgi_loop_store;
 
 /*
@@ -332,6 +346,22 @@ void tgi_loops_destroy(tgi_loops *loops);
 /* An empty kernel at the end of the list; NULL when out of memory. */
 tgi_kernel_loops *tgi_loops_add_kernel(tgi_loops *loops);
 void tgi_kernel_loops_destroy(tgi_kernel_loops *kernel);
+
+/* Lanes that a reduction along rows deals elements of this type out to. */
+static inline int tgi_tree_lanes(int dtype)
+{
+    return tgi_dtype_bytes(dtype) == 8 ? TGI_LANES_8 : TGI_LANES_4;
+}
+
+/* Items of a kernel that threads want to share, at least. */
+enum { TGI_FEW_ITEMS = 4 };
+
+/* Values that a fold takes at most. */
+static inline int64_t tgi_fold_most(bool along_rows, int dtype)
+{
+    return along_rows ? TGI_BLOCK_STEPS * tgi_tree_lanes(dtype)
+                      : TGI_BLOCK_ROWS;
+}
 
 /* The kernel that a step runs; NULL: it does something else. */
 static inline const tgi_kernel_loops *

@@ -182,7 +182,12 @@ static void print_phase(const tgi_loops *loops, const tgi_kernel_loops *k,
             continue;
         tgi_strbuf_addf(out, "    %*s", 2 * store->level, "");
         print_element(loops, k, store->access, out);
-        tgi_strbuf_addf(out, " = %%%u\n", store->value);
+        tgi_strbuf_add(out, " = ");
+        if (store->fold)
+            tgi_strbuf_addf(out, "%s along %s of ",
+                            tgi_op_table[store->fold].name,
+                            store->along_rows ? "rows" : "columns");
+        tgi_strbuf_addf(out, "%%%u\n", store->value);
     }
 }
 

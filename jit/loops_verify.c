@@ -177,6 +177,36 @@ static tg_status verify_reduction(const tgi_kernel_loops *k, size_t i)
     return TG_OK;
 }
 
+/* Code is generated only for tiles of a product that have all that a fold
+   takes: for what is said of its sides, see llvm_product_shape.c. */
+static tg_status verify_fold(const tgi_kernel_loops *k, size_t i)
+{
+    const tgi_loop_store *store = &k->stores.data[i];
+    const tgi_access *access = &k->accesses.data[store->access];
+    const int dtype = dtype_of(k, store->value);
+    REQUIRE(store->fold == TGI_OP_SUM || store->fold == TGI_OP_PROD ||
+                store->fold == TGI_OP_REDUCE_MAX ||
+                store->fold == TGI_OP_REDUCE_MIN,
+            "fold by no reduction", i);
+    REQUIRE(k->vectors == TGI_COLUMNS && k->n_outer >= 2 && !k->is_tiny &&
+                k->reductions.n == 1 &&
+                k->reductions.data[0].op == TGI_OP_MATMUL &&
+                !k->reductions.data[0].is_split &&
+                !k->reductions.data[0].is_cascade &&
+                tgi_dtype_bytes(k->reductions.data[0].dtype) >= 4,
+            "fold of no product", i);
+    REQUIRE(store->level == TGI_LEVEL_POINT, "fold that is not at points", i);
+    REQUIRE(tgi_dtype_bytes(dtype) >= 4, "fold of a small type", i);
+    const int axis = k->n_outer - 1 - !store->along_rows;
+    REQUIRE(access->stride[axis].distance == 0 && !access->sliver &&
+                !access->index,
+            "fold into many", i);
+    REQUIRE(tgi_dim_is_known(k->extent[axis]) && k->extent[axis] > 0 &&
+                k->extent[axis] <= tgi_fold_most(store->along_rows, dtype),
+            "fold of many blocks", i);
+    return TG_OK;
+}
+
 static tg_status verify_store(const tgi_loops *loops,
                               const tgi_kernel_loops *k, size_t i)
 {
@@ -198,7 +228,7 @@ static tg_status verify_store(const tgi_loops *loops,
     REQUIRE(store->level == TGI_LEVEL_INNER ||
                 access->stride[k->n_outer].distance == 0,
             "store above its axes", i);
-    return TG_OK;
+    return store->fold ? verify_fold(k, i) : TG_OK;
 }
 
 static tg_status verify_check(const tgi_loops *loops,

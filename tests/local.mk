@@ -51,6 +51,7 @@ unit_tests = \
 	tests/test_fpenv \
 	tests/test_function \
 	tests/test_fuse \
+	tests/test_fuse_fold \
 	tests/test_fuse_memory \
 	tests/test_fuse_product \
 	tests/test_gradient \

@@ -132,6 +132,8 @@ static void change_uses(subject *s, tgi_kernel_loops *k)
         check_counts(s, k->stores.data[i].access);
         check_counts(s, k->stores.data[i].phase);
         check_counts(s, k->stores.data[i].level);
+        check_counts(s, k->stores.data[i].fold);
+        check_counts(s, k->stores.data[i].along_rows);
     }
     for (size_t i = 0; i < k->reductions.n; i++) {
         tgi_reduction *reduction = &k->reductions.data[i];

@@ -127,10 +127,10 @@ static void used_twice(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, c, tg_relu(c));
 }
 
-static void row_sums(tg_trace *t, const tg_value *in, void *user)
+static void positions(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
-    tg_return(t, tg_sum(tg_matmul(in[0], in[1]), TG_AXES(1)));
+    tg_return(t, tg_argmax(tg_matmul(in[0], in[1]), 1));
 }
 
 /* -- Which sides ----------------------------------------------------------- */
@@ -258,7 +258,7 @@ Test(fuse_product, functions_of_a_side_are_computed_once)
 }
 
 /* A product has its kernel for itself, but for what is done with each of its
-   elements. */
+   elements, and folds (test_fuse_fold.c). */
 Test(fuse_product, elements_are_used_where_they_are_computed)
 {
     fused fu;
@@ -266,7 +266,7 @@ Test(fuse_product, elements_are_used_where_they_are_computed)
     cr_assert_eq(n_kernels(&fu), 1);
     cr_assert_eq(product_kernel(&fu)->stores.n, 2);
     fuse_end(&fu);
-    fuse(&fu, row_sums, NO_SYMBOLS, F32(64, 64), F32(64, 64));
+    fuse(&fu, positions, NO_SYMBOLS, F32(64, 64), F32(64, 64));
     cr_assert_eq(n_kernels(&fu), 2);
     cr_assert_eq(product_kernel(&fu)->reductions.n, 1);
     fuse_end(&fu);

@@ -212,6 +212,83 @@ Test(loops, columns_are_reduced_in_the_first_phase_alone)
     check_nothing_is_alive();
 }
 
+/* -- Folds ----------------------------------------------------------------- */
+
+enum { INNER = 7, RESULT_STORE = 0, ROW_FOLD, COLUMN_FOLD };
+
+/* A product that is stored, with sums of its rows and columns. */
+static tgi_loops *right_folds(void)
+{
+    static const tgi_dim extent[] = {ROWS, COLUMNS, INNER};
+    tgi_loops *loops = new_loops("right");
+    add_buffer(loops, TG_F32, ROWS * INNER);
+    add_buffer(loops, TG_F32, INNER * COLUMNS);
+    add_buffer(loops, TG_F32, ROWS * COLUMNS);
+    add_buffer(loops, TG_F32, ROWS);
+    add_buffer(loops, TG_F32, COLUMNS);
+    tgi_kernel_loops *k = add_kernel(loops, "k", TGI_COLUMNS, 2, extent);
+    add_access(k, 0, 0, (int64_t[]){INNER, 0, 1});
+    add_access(k, 1, 0, (int64_t[]){0, 1, COLUMNS});
+    add_access(k, 2, 0, (int64_t[]){COLUMNS, 1, 0});
+    add_access(k, 3, 0, (int64_t[]){1, 0, 0});
+    add_access(k, 4, 0, (int64_t[]){0, 1, 0});
+    const uint32_t a = add_load(loops, k, 0, 0), b = add_load(loops, k, 0, 1);
+    const uint32_t c = add_reduction(k, 0, TGI_OP_MATMUL, a, b);
+    for (uint32_t access = 2; access < 5; access++)
+        add_store(k, 0, c, access, TGI_LEVEL_POINT);
+    k->stores.data[ROW_FOLD].fold = TGI_OP_SUM;
+    k->stores.data[ROW_FOLD].along_rows = true;
+    k->stores.data[COLUMN_FOLD].fold = TGI_OP_REDUCE_MAX;
+    return loops;
+}
+
+#define REFUSED_FOLD(message, statement) \
+    do { \
+        tgi_loops *l = right_folds(); \
+        cr_expect_eq(tgi_loops_verify(l), TG_OK, "%s", tg_error(NULL)); \
+        statement; \
+        cr_expect_eq(tgi_loops_verify(l), TG_ERROR_INTERNAL, "%s", message); \
+        cr_expect_not_null(strstr(tg_error(NULL), message), \
+                           "\"%s\" for \"%s\"", tg_error(NULL), message); \
+        tgi_loops_destroy(l); \
+        tg_error_clear(); \
+    } while (0)
+
+Test(loops, wrong_folds_are_refused)
+{
+    REFUSED_FOLD("fold by no reduction",
+                 store_of(l, ROW_FOLD)->fold = TGI_OP_ARGMAX);
+    REFUSED_FOLD("fold of no product",
+                 kernel_of(l)->reductions.data[0].op = TGI_OP_SUM);
+    REFUSED_FOLD("fold of no product",
+                 kernel_of(l)->reductions.data[0].is_split = true);
+    REFUSED_FOLD("fold of no product", kernel_of(l)->is_tiny = true);
+    REFUSED_FOLD("fold of no product", kernel_of(l)->vectors = TGI_ROWS);
+    REFUSED_FOLD("fold that is not at points",
+                 store_of(l, ROW_FOLD)->level = TGI_LEVEL_INNER);
+    REFUSED_FOLD("fold into many", store_of(l, ROW_FOLD)->along_rows = false);
+    REFUSED_FOLD("fold into many",
+                 store_of(l, COLUMN_FOLD)->along_rows = true);
+    REFUSED_FOLD("fold into many",
+                 store_of(l, RESULT_STORE)->fold = TGI_OP_SUM);
+    REFUSED_FOLD("fold of many blocks", kernel_of(l)->extent[0] = 257);
+    REFUSED_FOLD("fold of many blocks", kernel_of(l)->extent[1] = 4097);
+    REFUSED_FOLD("fold of many blocks", kernel_of(l)->extent[0] = 0);
+    check_nothing_is_alive();
+}
+
+Test(loops, folds_have_their_own_lines)
+{
+    tgi_loops *loops = right_folds();
+    tgi_strbuf text = {0};
+    tgi_loops_print(loops, &text);
+    cr_assert_not_null(strstr(text.text, "= sum along rows of %3"));
+    cr_assert_not_null(strstr(text.text, "= reduce_max along columns of %3"));
+    tgi_strbuf_deinit(&text);
+    tgi_loops_destroy(loops);
+    check_nothing_is_alive();
+}
+
 /* -- Tiny kernels ---------------------------------------------------------- */
 
 /* `right_loops` has a check and an index, which tiny ones have not. */

@@ -25,4 +25,6 @@ count=600
 case $TGJIT_SANITIZE in
 *address*) count=150 ;;
 esac
-exec tests/sweep-products --seed "${SEED-1}" --count "${COUNT-$count}"
+tests/sweep-products --seed "${SEED-1}" --count "${COUNT-$count}" || exit
+exec tests/sweep-products --folds --seed "${SEED-1}" \
+    --count "${COUNT-$((count / 2))}"

@@ -66,9 +66,9 @@
     X(OVER_A, over_a)       /* it becomes a, which is a variable */            \
     X(GELU, gelu)           /* much for each element */                        \
     X(OTHER_TYPE, other_type)                                                  \
-    X(ROW_SUM, row_sum)       /* and not stored itself */                      \
-    X(COLUMN_SUM, column_sum) /* and stored */                                 \
-    X(SOFTMAX, softmax)                                                        \
+    X(ROW_SUM, row_sum)       /* and others; not stored itself */              \
+    X(COLUMN_SUM, column_sum) /* and others; stored */                         \
+    X(SOFTMAX, softmax)       /* with smallest and largest elements */         \
     X(SEVERAL, several) /* results */                                          \
     X(ACROSS, across)   /* its transpose is stored */                          \
     X(HALF, half)       /* every second column is */                           \
@@ -214,7 +214,8 @@ tg_callback product_callback;
 /* What was done; numbers all through. */
 typedef struct product_tally {
     uint64_t n_forms, n_sizes, n_programs;
-    uint64_t n_packed; /* programs that pack a side */
+    uint64_t n_packed; /* programs that pack a side … */
+    uint64_t n_folded; /* … or reduce a product where it is computed */
     /* Runs, those by a team, those of them with a kernel that is split. */
     uint64_t n_runs, n_team_runs, n_split_runs;
 } product_tally;

@@ -274,13 +274,27 @@ static bool is_packed(const tgi_program *program)
     return false;
 }
 
+static bool is_folded(const tgi_program *program)
+{
+    const tgi_loops *loops = program->loops;
+    for (size_t k = 0; k < loops->kernels.n; k++) {
+        const tgi_kernel_loops *kernel = loops->kernels.data[k];
+        for (size_t i = 0; i < kernel->stores.n; i++)
+            if (kernel->stores.data[i].fold)
+                return true;
+    }
+    return false;
+}
+
 static void count_programs(const subject *s)
 {
     const tg_concrete *concrete = s->compiled.concrete;
     for (size_t i = 0; i < concrete->runners.variants.n; i++) {
+        const tgi_program *program =
+            concrete->runners.variants.data[i].program;
         s->run.tally->n_programs++;
-        s->run.tally->n_packed +=
-            is_packed(concrete->runners.variants.data[i].program);
+        s->run.tally->n_packed += is_packed(program);
+        s->run.tally->n_folded += is_folded(program);
     }
 }
 

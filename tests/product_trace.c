@@ -118,6 +118,34 @@ static tg_value normalised(const tracing *t, tg_value x)
                        : tg_sub(x, tg_reduce_max(x, tg_keep(TG_AXES(-1))));
 }
 
+/* The axis of rows of a product, if it has one. */
+static int row_axis(tg_value c)
+{
+    return tg_value_rank(c) > 1 ? -2 : -1;
+}
+
+/* What rows come to: mostly one way only, and then they need not be stored. */
+static void end_rows(tg_trace *trace, const tracing *t, tg_value c)
+{
+    const tg_value sums = tg_sum(c, TG_AXES(-1));
+    const tg_value products = tg_prod(tg_sub(1, c), TG_AXES(-1));
+    const tg_value squares =
+        tg_sum(tg_cast(tg_mul(c, c), TG_F64), TG_AXES(-1));
+    switch (t->form->seed % 4) {
+    case 0:
+        tg_return(trace, sums, products, squares);
+        break;
+    case 1:
+        tg_return(trace, products);
+        break;
+    case 2:
+        tg_return(trace, squares);
+        break;
+    default:
+        tg_return(trace, sums);
+    }
+}
+
 static tg_dtype other_type(const tracing *t)
 {
     switch (product_dtype(t->form)) {
@@ -161,13 +189,17 @@ static void end(tg_trace *trace, const tracing *t, tg_value a, tg_value b,
         tg_return(trace, tg_cast(c, other_type(t)));
         break;
     case PRODUCT_END_ROW_SUM:
-        tg_return(trace, tg_sum(c, TG_AXES(-1)));
+        end_rows(trace, t, c);
         break;
     case PRODUCT_END_COLUMN_SUM:
-        tg_return(trace, c, tg_sum(c, TG_AXES(tg_value_rank(c) > 1 ? -2 : -1)));
+        tg_return(trace, c, tg_sum(c, TG_AXES(row_axis(c))),
+                  tg_prod(tg_sub(1, c), TG_AXES(row_axis(c))));
         break;
     case PRODUCT_END_SOFTMAX:
-        tg_return(trace, normalised(t, c));
+        tg_return(trace, normalised(t, c),
+                  tg_reduce_min(c, TG_AXES(row_axis(c))),
+                  tg_reduce_max(tg_mul(c, 3), TG_AXES(row_axis(c))),
+                  tg_reduce_min(c, TG_AXES(-1)));
         break;
     case PRODUCT_END_SEVERAL:
         tg_return(trace, c, tg_max(c, 0), tg_add(turned(c), 1),

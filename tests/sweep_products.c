@@ -8,6 +8,8 @@
  *                  if extents are open, in several
  *   --all          before these: plain products of all sizes, types and
  *                  transposes
+ *   --folds        all forms are such that the product is reduced, most of
+ *                  them so that it can be where it is computed
  *   --only K       item number K alone
  *   --form WORDS   this form alone, with the seed as its seed …
  *   --sizes LIST   … in this size: m,n,k,b1,b2
@@ -15,8 +17,8 @@
  *   --jobs N       processes; as many as CPUs
  *
  * A failure prints one line that shows it again. The last line is "N passed, N
- * failed"; of many items, some must be run by teams, and some packed. Where
- * nothing can be compiled, it says so and ends with status 77.
+ * failed"; of many items, some must be run by teams, some packed, and some
+ * folded. Where nothing can be compiled, it says so and ends with status 77.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -40,6 +42,7 @@ enum {
        the interpreter some milliseconds. Of one item in RARE it is many. */
     FEW_STEPS = 4 << 20,
     MANY_STEPS = 64 << 20,
+    FOLD_STEPS = 1 << 18, /* for which any fold is worth it */
     RARE = 32,
     MOST_SIZES = 512
 };
@@ -52,9 +55,14 @@ enum {
     MANY_PANELS = 1025 /* k, now and then */
 };
 
+/* Types whose products have code of their own. */
+static const uint8_t main_types[] = {PRODUCT_F32, PRODUCT_F64, PRODUCT_I32,
+                                     PRODUCT_I64};
+enum { N_MAIN_TYPES = sizeof(main_types) / sizeof(main_types[0]) };
+
 typedef struct options {
     uint64_t seed, count, only, most_failures;
-    bool does_all, is_only, has_sizes;
+    bool does_all, does_folds, is_only, has_sizes;
     const char *words;
     product_sizes sizes;
     int n_jobs;
@@ -92,13 +100,29 @@ static void pick_sizes(const product_form *form, uint64_t *random,
     product_sizes_settle(form, sizes);
 }
 
+/* Makes a form one that reduces rows and columns of known extents. */
+static void make_fold(uint64_t choice, product_form *form)
+{
+    static const uint8_t ends[] = {PRODUCT_END_ROW_SUM, PRODUCT_END_COLUMN_SUM,
+                                   PRODUCT_END_SOFTMAX};
+    enum { MN = 1 << PRODUCT_M | 1 << PRODUCT_N };
+    form->field[PRODUCT_FIELD_END] = ends[choice % 3];
+    form->field[PRODUCT_FIELD_TYPE] = main_types[(choice >> 8) % N_MAIN_TYPES];
+    form->field[PRODUCT_FIELD_OPEN] &= (uint8_t)~MN;
+    product_form_settle(form);
+}
+
 /* The first size is any; those behind it differ where extents are open, as
    long as there is time. */
 static void make_random(const options *o, uint64_t k, item *it)
 {
     uint64_t random = o->seed * 0x9e3779b97f4a7c15u ^ k;
-    int64_t left = k % RARE ? FEW_STEPS : MANY_STEPS;
+    int64_t left = o->does_folds && k % 4 ? FOLD_STEPS
+                   : k % RARE             ? FEW_STEPS
+                                          : MANY_STEPS;
     product_form_random(&it->form, rg_random(&random));
+    if (o->does_folds)
+        make_fold(rg_random(&random), &it->form);
     it->n_sizes = 0;
     const bool is_open = it->form.field[PRODUCT_FIELD_OPEN] != 0;
     for (int i = 0; i < (is_open ? SOME_SIZES : 1); i++) {
@@ -115,11 +139,7 @@ static void make_random(const options *o, uint64_t k, item *it)
 
 /* -- All sizes ------------------------------------------------------------- */
 
-/* Types whose products have code of their own. */
-static const uint8_t main_types[] = {PRODUCT_F32, PRODUCT_F64, PRODUCT_I32,
-                                     PRODUCT_I64};
 enum {
-    N_MAIN_TYPES = sizeof(main_types) / sizeof(main_types[0]),
     FLIPS = 4,
     WIDTHS = 2,
     N_PLAIN = N_MAIN_TYPES * FLIPS * WIDTHS * N_EXTENTS
@@ -232,9 +252,10 @@ static void tell(const void *user, uint64_t k, int status)
     for (size_t i = 0; is_item && i < it.n_sizes; i++)
         if (!check_apart(&it.form, &it.sizes[i]))
             return;
-    printf("FAILED sweep-products%s --seed %" PRIu64 " --%s %" PRIu64
+    printf("FAILED sweep-products%s%s --seed %" PRIu64 " --%s %" PRIu64
            "   # status %d%s\n",
-           o->does_all ? " --all" : "", o->seed, is_item ? "only" : "count",
+           o->does_all ? " --all" : "", o->does_folds ? " --folds" : "",
+           o->seed, is_item ? "only" : "count",
            is_item ? k : o->count, status, is_item ? "" : " at its end");
 }
 
@@ -242,9 +263,9 @@ static void tell(const void *user, uint64_t k, int status)
 
 static int usage(void)
 {
-    fputs("usage: sweep-products [--seed S] [--count N] [--all] [--only K]\n"
-          "           [--form WORDS --sizes M,N,K,B1,B2] [--failures N]\n"
-          "           [--jobs N]\n",
+    fputs("usage: sweep-products [--seed S] [--count N] [--all] [--folds]\n"
+          "           [--only K] [--form WORDS --sizes M,N,K,B1,B2]\n"
+          "           [--failures N] [--jobs N]\n",
           stderr);
     return 2;
 }
@@ -288,6 +309,8 @@ static bool parse(int argc, char **argv, options *o)
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--all") == 0)
             o->does_all = true;
+        else if (strcmp(argv[i], "--folds") == 0)
+            o->does_folds = true;
         else if (i + 1 == argc || !parse_value(argv[i], argv[i + 1], o))
             return false;
         else
@@ -307,15 +330,17 @@ static void add(void *sum, const void *tally)
 }
 
 /* What many items must have met. */
-static uint64_t count_missed(const product_tally *tally)
+static uint64_t count_missed(const product_tally *tally, bool does_folds)
 {
     uint64_t n = 0;
     if (tally->n_forms < ENOUGH)
         return 0;
     if (tally->n_split_runs == 0 && tgi_rt_threads(2) > 1)
         n++, printf("nothing was run by a team\n");
-    if (tally->n_packed == 0)
+    if (tally->n_packed == 0 && !does_folds)
         n++, printf("nothing was packed\n");
+    if (tally->n_folded < (does_folds ? tally->n_programs / 8 : 1))
+        n++, printf("too little was folded\n");
     return n;
 }
 
@@ -333,11 +358,12 @@ static void check_all(const options *o, uint64_t *n_passed, uint64_t *n_failed)
                        .add = add};
     workers_run(&w, &tally, n_passed, n_failed);
     printf("%" PRIu64 " forms in %" PRIu64 " sizes, as %" PRIu64
-           " programs, %" PRIu64 " of them packed; %" PRIu64 " runs, %" PRIu64
-           " by a team, %" PRIu64 " of them split\n",
+           " programs, %" PRIu64 " of them packed, %" PRIu64
+           " folded; %" PRIu64 " runs, %" PRIu64 " by a team, %" PRIu64
+           " of them split\n",
            tally.n_forms, tally.n_sizes, tally.n_programs, tally.n_packed,
-           tally.n_runs, tally.n_team_runs, tally.n_split_runs);
-    *n_failed += count_missed(&tally);
+           tally.n_folded, tally.n_runs, tally.n_team_runs, tally.n_split_runs);
+    *n_failed += count_missed(&tally, o->does_folds);
 }
 
 static bool check_form(const options *o)

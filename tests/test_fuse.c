@@ -225,6 +225,18 @@ static void used_twice(tg_trace *t, const tg_value *in, void *user)
               tg_sum(tg_add(y, tg_mul(in[0], 2)), TG_AXES(0)));
 }
 
+/* Rows, something else over as many elements as there are rows, and rows
+   again, by what could be part of either. */
+static void rows_again(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    const tg_value sums = tg_sum(in[0], TG_AXES(-1));
+    const tg_value all = tg_sum(tg_exp(sums), TG_AXES(0));
+    const tg_value roots = tg_sqrt(sums);
+    const tg_value by = tg_reshape(roots, TG_DIMS(600, 1));
+    tg_return(t, all, tg_mul(in[0], by), tg_sum(roots, TG_AXES(0)));
+}
+
 /* A cheap one is rather computed again. */
 static void cheap_twice(tg_trace *t, const tg_value *in, void *user)
 {
@@ -253,6 +265,17 @@ Test(fuse, siblings_over_one_domain_share_a_kernel)
     cr_assert_eq(n_places(&fu, TGI_PLACE_TEMP), 0);
     fuse_end(&fu);
     check_shown("loops_siblings.txt", &text);
+}
+
+Test(fuse, a_value_is_made_where_what_it_is_made_of_is)
+{
+    fused fu;
+    fuse(&fu, rows_again, NO_SYMBOLS, F32(600, 90));
+    /* The root is not left to what sums up all rows. */
+    cr_assert_eq(n_kernels(&fu), 2);
+    cr_assert_eq(n_steps(&fu, TGI_STEP_BARRIER), 1);
+    fuse_end(&fu);
+    check_nothing_is_alive();
 }
 
 Test(fuse, nothing_expensive_is_computed_twice)

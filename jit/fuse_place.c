@@ -17,6 +17,8 @@ enum {
     MOST_WORDS = 1200,  /* in one kernel: what LLVM compiles well */
     MOST_PHASES = 8,
     MOST_REDUCTIONS = 8, /* in one phase */
+    FEW_WORDS = 8,      /* that may as well be done once for a row, by itself,
+                           as for many elements at a time */
     FEW_POINTS = 16,    /* too few outer points to share among threads */
     LONG_RUN = 1 << 15, /* elements of a row that is split then */
     /* The same of matrix products. */
@@ -658,17 +660,28 @@ static bool reads_from(tgi_fuse_state *s, const tgi_task *task,
     return false;
 }
 
-/* The kernel that a task joins: the one that stores what it reads, so that it
-   is done early; else the last one that takes it. If none does, that behind
-   the last. */
+/* True if a kernel is the place for a task: it stores what the task reads, and
+   there that is done as quickly as elsewhere. */
+static bool suits(tgi_fuse_state *s, uint32_t number, const tgi_task *task,
+                  position *out_position)
+{
+    return reads_from(s, task, number) &&
+           can_join(s, number, task, out_position) &&
+           (out_position->level != TGI_LEVEL_POINT ||
+            s->kernels.data[number].vectors == TGI_COLUMNS ||
+            task->words <= FEW_WORDS);
+}
+
+/* The kernel that a task joins: the first it may be in if that suits it, so
+   that it is done early; else the last one that takes it. If none does, that
+   behind the last. */
 static uint32_t find_kernel(tgi_fuse_state *s, const tgi_task *task,
                             position *out_position)
 {
     const bounds b = bounds_of(s, task);
     const uint32_t n = (uint32_t)s->kernels.n;
     if (b.first < n && n - b.first <= LOOK_BACK && b.can_join_first &&
-        reads_from(s, task, b.first) &&
-        can_join(s, b.first, task, out_position))
+        suits(s, b.first, task, out_position))
         return b.first;
     for (uint32_t back = 1; back <= n && back <= LOOK_BACK; back++) {
         if (n - back < b.first || (n - back == b.first && !b.can_join_first))

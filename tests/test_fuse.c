@@ -225,16 +225,28 @@ static void used_twice(tg_trace *t, const tg_value *in, void *user)
               tg_sum(tg_add(y, tg_mul(in[0], 2)), TG_AXES(0)));
 }
 
-/* Rows, something else over as many elements as there are rows, and rows
-   again, by what could be part of either. */
-static void rows_again(tg_trace *t, const tg_value *in, void *user)
+/* Sums of rows; something else of as many elements as there are rows; then rows
+   again, by a value that could be made with either. */
+static void rows_by(tg_trace *t, tg_value rows, bool is_little)
+{
+    const tg_value sums = tg_sum(rows, TG_AXES(-1));
+    const tg_value all = tg_sum(tg_exp(sums), TG_AXES(0));
+    const tg_value by =
+        is_little ? tg_neg(tg_max(sums, 1)) : tg_log1p(sums);
+    const tg_value column = tg_reshape(by, TG_DIMS(600, 1));
+    tg_return(t, all, tg_mul(rows, column), tg_sum(by, TG_AXES(0)));
+}
+
+static void rows_by_little(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
-    const tg_value sums = tg_sum(in[0], TG_AXES(-1));
-    const tg_value all = tg_sum(tg_exp(sums), TG_AXES(0));
-    const tg_value roots = tg_sqrt(sums);
-    const tg_value by = tg_reshape(roots, TG_DIMS(600, 1));
-    tg_return(t, all, tg_mul(in[0], by), tg_sum(roots, TG_AXES(0)));
+    rows_by(t, in[0], true);
+}
+
+static void rows_by_much(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    rows_by(t, in[0], false);
 }
 
 /* A cheap one is rather computed again. */
@@ -267,13 +279,16 @@ Test(fuse, siblings_over_one_domain_share_a_kernel)
     check_shown("loops_siblings.txt", &text);
 }
 
-Test(fuse, a_value_is_made_where_what_it_is_made_of_is)
+Test(fuse, little_is_done_with_its_row_and_much_for_many_at_a_time)
 {
     fused fu;
-    fuse(&fu, rows_again, NO_SYMBOLS, F32(600, 90));
-    /* The root is not left to what sums up all rows. */
+    fuse(&fu, rows_by_little, NO_SYMBOLS, F32(600, 90));
     cr_assert_eq(n_kernels(&fu), 2);
     cr_assert_eq(n_steps(&fu, TGI_STEP_BARRIER), 1);
+    fuse_end(&fu);
+
+    fuse(&fu, rows_by_much, NO_SYMBOLS, F32(600, 90));
+    cr_assert_eq(n_kernels(&fu), 3);
     fuse_end(&fu);
     check_nothing_is_alive();
 }

@@ -7,7 +7,8 @@
  *   fuse_product.c … or two, of matrix products
  *   fuse_expand.c  the expression of a task: nodes, each with a map that says
  *                  which of its elements belongs to a point of the loops
- *   fuse_place.c   tasks into kernels and phases
+ *   fuse_place.c   tasks into kernels and phases …
+ *   fuse_order.c   … behind what they read, in front of what they overwrite
  *   fuse_fold.c    … of a product: what reduces it
  *   fuse_steps.c   kernels into loops, with barriers between them, by
  *                  fuse_kernel.c and, inst by inst, fuse_build.c
@@ -318,11 +319,31 @@ bool tgi_fuse_access(tgi_fuse_state *s, const tgi_entry *entry,
 bool tgi_entry_is_read(const tgi_fuse_state *s, const tgi_task *task,
                        uint32_t entry);
 
-/* fuse_place.c: tasks into kernels. */
-tg_status tgi_fuse_place(tgi_fuse_state *s);
+/* fuse_order.c: which kernels a task may be in. */
 /* The task that stores what entry `i` of `task` reads; NULL: none does. */
 tgi_task *tgi_fuse_writer(tgi_fuse_state *s, const tgi_task *task, uint32_t i);
+/* The first kernel a task may be in or, where `can_join_first` says no,
+   behind. */
+typedef struct tgi_fuse_bounds {
+    uint32_t first; /* kernels before it are too early */
+    bool can_join_first;
+} tgi_fuse_bounds;
+tgi_fuse_bounds tgi_fuse_bounds_of(tgi_fuse_state *s, const tgi_task *task);
+/* True if the variables that a task reads or writes may be touched by kernel
+   `number`, given what it does already. */
+bool tgi_fuse_can_touch(tgi_fuse_state *s, uint32_t number,
+                        const tgi_task *task);
+/* A read of a variable that is overwritten by the time of `kernel`; 0: none. */
+tgi_ref tgi_fuse_find_stale(const tgi_fuse_state *s, const tgi_task *task,
+                            uint32_t kernel);
+/* True if an assignment reads other elements of the variable than it writes
+   at the same point. */
+bool tgi_fuse_reads_across(const tgi_fuse_state *s, const tgi_task *task);
+/* Notes what a task reads and writes in its kernel, for those after it. */
+void tgi_fuse_note(tgi_fuse_state *s, const tgi_task *task);
 
+/* fuse_place.c: tasks into kernels. */
+tg_status tgi_fuse_place(tgi_fuse_state *s);
 /* True if what an entry with this map reads of `writer`, in the same kernel, is
    what the same point has stored. */
 bool tgi_fuse_is_aligned(const tgi_fuse_state *s, const tgi_task *writer,

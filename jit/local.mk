@@ -27,6 +27,7 @@ libtgjit_core_la_SOURCES += \
 	jit/fuse_kernel.c \
 	jit/fuse_map.c \
 	jit/fuse_merge.h \
+	jit/fuse_order.c \
 	jit/fuse_place.c \
 	jit/fuse_state.h \
 	jit/fuse_product.c \

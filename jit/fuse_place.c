@@ -357,11 +357,13 @@ static bool reads_from(tgi_fuse_state *s, const tgi_task *task,
 }
 
 /* True if a kernel is the place for a task: it stores what the task reads, and
-   there that is done as quickly as elsewhere. */
+   there that is done as quickly as elsewhere. Copies had better be late: then
+   they may not be necessary (fuse_copies.c). */
 static bool suits(tgi_fuse_state *s, uint32_t number, const tgi_task *task,
                   position *out_position)
 {
-    return reads_from(s, task, number) &&
+    return !task->buffer && !task->is_part &&
+           reads_from(s, task, number) &&
            can_join(s, number, task, out_position) &&
            (out_position->level != TGI_LEVEL_POINT ||
             s->kernels.data[number].vectors == TGI_COLUMNS ||

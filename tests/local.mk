@@ -441,6 +441,7 @@ EXTRA_DIST += \
 	tests/golden/loops_dynamic.txt \
 	tests/golden/loops_elementwise.txt \
 	tests/golden/loops_extents.txt \
+	tests/golden/loops_folds.txt \
 	tests/golden/loops_gathers.txt \
 	tests/golden/loops_in_place.txt \
 	tests/golden/loops_packed.txt \

@@ -237,9 +237,12 @@ static bool lines_collide(const tgi_llvm_kernel *k, const tgi_access *access)
 {
     const tgi_dim inner = k->loops->extent[k->inner];
     const tgi_dim apart = access->stride[k->inner].distance;
+    if (!tgi_dim_is_known(inner) || !tgi_dim_is_known(apart))
+        return false;
     const int64_t bytes =
-        apart * tgi_dtype_bytes(tgi_llvm_product_reduction(k)->dtype);
-    if (!tgi_dim_is_known(apart) || bytes % TILE_BYTES != 0)
+        apart % (SETS * TILE_BYTES) *
+        tgi_dtype_bytes(tgi_llvm_product_reduction(k)->dtype);
+    if (bytes % TILE_BYTES != 0)
         return false;
     const int64_t lines = bytes / TILE_BYTES % SETS;
     const int64_t sets = lines ? SETS / (lines & -lines) : 1;

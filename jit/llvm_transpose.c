@@ -210,8 +210,8 @@ typedef struct place {
     LLVMValueRef row, column, n_rows, n_columns;
 } place;
 
-/* What an access touches at a place, line by line: a line goes along the axis
-   that is not its stride's. */
+/* What an access touches at a place, line by line; `across` is the axis from one
+   line to the next. */
 static tgi_llvm_lines lines_at(tgi_llvm_kernel *k, size_t number,
                                const place *at, int across)
 {

@@ -10,7 +10,7 @@
 #define TGI_JIT_H
 
 #include "graph.h"
-#include "interp.h"
+#include "host.h"
 #include "log.h"
 #include "store.h"
 

@@ -8,7 +8,7 @@
 #include <pthread.h>
 
 #include "cache_object.h"
-#include "interp.h"
+#include "host.h"
 #include "log.h"
 #include "refcount.h"
 #include "tgjit/context.h"

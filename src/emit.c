@@ -5,7 +5,7 @@
 #include "emit.h"
 
 #include "emit_words.h"
-#include "kernel_rows.h"
+#include "op_family.h"
 #include "recipe_cast.h"
 
 const tgi_word_info tgi_word_table[TGI_WORDS] = {

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host.h - what happens when a run comes to a host call: the same for the
- * interpreter and compiled code.
+ * host.h - where a run meets its surroundings, the same for the interpreter
+ * and compiled code: prints, host calls, and loops that exceed their limit.
  */
 #ifndef TGI_HOST_H
 #define TGI_HOST_H
 
 #include "graph.h"
+
+/* The sink for tg_print. */
+typedef struct tgi_host {
+    void (*print)(const char *text, void *user);
+    void *user;
+} tgi_host;
 
 /*
  * What a HOST node will show its function for these extents: its inputs, then
@@ -21,5 +27,8 @@ tg_host_buffer *tgi_host_prepare(const tgi_graph *graph, const tgi_node *node,
  * and never NULL. Its failure is recorded with the place of the node.
  */
 tg_status tgi_host_call(const tgi_node *node, const tg_host_buffer *buffers);
+
+/* Records that a loop has exceeded its limit of iterations. */
+tg_status tgi_loop_fail(const tgi_node *loop, int64_t limit);
 
 #endif /* TGI_HOST_H */

@@ -10,6 +10,7 @@
 #include "context_object.h"
 #include "error.h"
 #include "fpenv.h"
+#include "interp.h"
 #include "variable_object.h"
 
 static tgi_ref number(tgi_builder *b, tg_dtype dtype, double value)

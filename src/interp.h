@@ -11,14 +11,9 @@
 #define TGI_INTERP_H
 
 #include "graph.h"
+#include "host.h"
 
 typedef struct tgi_interp tgi_interp;
-
-/* What a run needs of its surroundings. */
-typedef struct tgi_host {
-    void (*print)(const char *text, void *user);
-    void *user;
-} tgi_host;
 
 /*
  * Prepares `graph` (retained) for the given symbols: evaluates extents, runs
@@ -44,9 +39,6 @@ int64_t tgi_interp_result_bytes(const tgi_interp *interp, size_t result);
  */
 tg_status tgi_interp_run(tgi_interp *interp, void *const *params,
                          void *const *results);
-
-/* The error of a loop that goes on past its limit, compiled or not. */
-tg_status tgi_loop_fail(const tgi_node *loop, int64_t trips);
 
 /* Bytes of temporaries. */
 uint64_t tgi_interp_bytes(const tgi_interp *interp);

@@ -142,13 +142,6 @@ done:
     return TG_OK;
 }
 
-tg_status tgi_loop_fail(const tgi_node *node, int64_t trips)
-{
-    TGI_FAIL(TG_ERROR_LIMIT, tgi_node_site(node),
-             "while: the condition still holds after %lld trips, the limit",
-             (long long)trips);
-}
-
 tg_status tgi_instance_advance(tgi_instance *instance, tgi_ref ref,
                                tgi_instance **out_next)
 {

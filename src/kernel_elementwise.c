@@ -5,6 +5,7 @@
  */
 #include "kernel.h"
 #include "kernel_rows.h"
+#include "op_family.h"
 #include "scalar.h"
 #include "walk.h"
 

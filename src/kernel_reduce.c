@@ -6,6 +6,7 @@
 
 #include "kernel.h"
 #include "kernel_rows.h"
+#include "op_family.h"
 #include "reduce_tree.h"
 #include "scalar.h"
 #include "walk.h"

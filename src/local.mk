@@ -70,6 +70,7 @@ libtgjit_core_la_SOURCES += \
 	src/op.c \
 	src/op.def \
 	src/op.h \
+	src/op_family.h \
 	src/verify.c \
 	src/verify.h \
 	src/verify_grows.c \

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "graph.h"
+#include "interp.h"
 #include "jit.h"
 
 typedef struct tgi_runner tgi_runner;

@@ -395,7 +395,7 @@ static void check_endless(session *s)
             tg_function_create(s->ctx, callbacks[i], NULL, NULL);
         tg_tensor *x = f32_vector(s->ctx, 1, 2), *y = NULL;
         check_fails(tg_call(f, TG_ARGS(x), TG_RESULTS(&y)), TG_ERROR_LIMIT,
-                    "while", "after 1000 trips, the limit", __FILE__);
+                    "while", "after the limit of 1000 iterations", __FILE__);
         cr_assert_null(y);
         tg_tensor_release(x);
         tg_function_release(f);

@@ -123,10 +123,11 @@ int main(void)
          "there.\n\n"
          "Operations take values, variables, tensors and plain numbers. "
          "Shapes broadcast;\nelement types must be equal, and plain numbers "
-         "take the type of the others.\nHere *element types* are those of the "
-         "first operand with data, and *result* is\nthe element type that "
-         "comes out. `include/tgjit/ops.h` has the functions, also\nthose "
-         "made of several operations.");
+         "take the type of the others,\nwhich must hold them "
+         "([NUMERICS.md](NUMERICS.md#plain-numbers)).\nHere *element types* "
+         "are those of the first operand with data, and *result* is\nthe "
+         "element type that comes out. `include/tgjit/ops.h` has the "
+         "functions, also\nthose made of several operations.");
     for (const word *cls = classes; cls->key; cls++)
         print_class(cls);
     for (int i = 0; i < ROWS; i++)

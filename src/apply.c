@@ -151,6 +151,9 @@ static tg_status record_call(tg_trace *t, const tg_concrete *c,
     tg_status status = call_inputs(t, c, args, site, inputs);
     if (!status && !(map = translate_dims(t, callee, inputs)))
         status = tg_error_last()->status;
+    tgi_builder b = {.graph = t->graph, .site = site, .op_name = "apply"};
+    if (!status && !tgi_build_lift_number_checks(&b, c->traced, inputs))
+        status = tg_error_last()->status;
     if (!status)
         status = adopt_initials(t, c, inputs, map, site);
     const tgi_attr_call attr = {callee, c->traced, gradient};

@@ -14,6 +14,7 @@ struct tg_bound {
     TGI_VEC(tg_tensor *) inputs; /* retained; the launch keeps variables */
     uint32_t *operand_param; /* per operand, TGI_NO_PARAM if it has no data */
     size_t n_operands;
+    bool has_set; /* by tg_bound_set: numbers may differ in every run */
 };
 
 /* Keeps what the arguments lend. */
@@ -77,7 +78,7 @@ tg_bound *tg_bind_at(tg_function *function, const tg_operand *operands,
     status = b ? tgi_function_lookup(function, &args, false, site, &concrete)
                : tgi_error_memory();
     if (!status)
-        status = tgi_launch_init(&b->launch, concrete, &args, true);
+        status = tgi_launch_init(&b->launch, concrete, &args, true, site);
     if (status) {
         tgi_free(b);
         b = NULL;
@@ -120,7 +121,10 @@ tg_status tg_run(tg_bound *b)
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
                  "tg_run: the bound call is NULL");
     tgi_api_frame frame = tgi_api_enter(b->launch.concrete->ctx, "tg_run");
-    tg_status status = tgi_launch_run(&b->launch);
+    tg_status status =
+        b->has_set ? tgi_launch_check_numbers(&b->launch, b->site) : TG_OK;
+    if (!status)
+        status = tgi_launch_run(&b->launch);
     tgi_api_leave(frame);
     return status;
 }
@@ -172,6 +176,7 @@ tg_status tg_bound_set(tg_bound *b, size_t arg, const void *data)
                 ->dtype;
         status = swap(b, &b->launch.params[param], (void *)(uintptr_t)data,
                       dtype, "argument", arg);
+        b->has_set |= status == TG_OK;
     }
     tgi_api_leave(frame);
     return status;

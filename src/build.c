@@ -6,7 +6,6 @@
 #include "build.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "checked.h"
@@ -157,34 +156,6 @@ bool tgi_build_common_dim(tgi_builder *b, tgi_dim x, tgi_dim y,
 }
 
 /* -- Leaves ---------------------------------------------------------------- */
-
-tgi_ref tgi_build_number(tgi_builder *b, tg_dtype dtype, tg_dtype c_dtype,
-                         tgi_number number)
-{
-    bool is_weak = dtype == TG_DTYPE_NONE;
-    char element[8] = {0};
-    if (is_weak)
-        dtype = c_dtype;
-    if (!tgi_dtype_store(dtype, number, element)) {
-        char text[40];
-        if (number.kind == TGI_FLOAT)
-            snprintf(text, sizeof(text), "%.17g", number.as.f);
-        else if (number.kind == TGI_INT)
-            snprintf(text, sizeof(text), "%lld", (long long)number.as.i);
-        else
-            snprintf(text, sizeof(text), "%llu",
-                     (unsigned long long)number.as.u);
-        return tgi_build_fail(b, TG_ERROR_DTYPE, NULL, 0,
-                              "the number %s is not representable in %s", text,
-                              tg_dtype_name(dtype));
-    }
-    tgi_shape_ref scalar = tgi_shape_intern(b->graph->dims, 0, NULL);
-    if (!scalar)
-        return 0;
-    return tgi_graph_add_constant(b->graph, dtype, scalar, element,
-                                  (size_t)tgi_dtype_bytes(dtype),
-                                  is_weak ? TGI_NODE_WEAK : 0, b->site);
-}
 
 tgi_ref tgi_build_constant(tgi_builder *b, tg_dtype dtype, int rank,
                            const int64_t *dims, const void *data)

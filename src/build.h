@@ -19,6 +19,9 @@ typedef struct tgi_builder {
     tgi_graph *graph;
     tg_site site;        /* of the operation being built */
     const char *op_name; /* the user's word for it, static text */
+    /* Computes an elementwise node of scalar constants; NULL: left to passes.
+       Set where users see whether a literal fits (pass.h). */
+    tgi_ref (*fold)(tgi_graph *graph, const tgi_node *node);
     bool no_contraction;
     bool is_recorded; /* a failure is in the record: not to be covered up */
 } tgi_builder;
@@ -44,11 +47,47 @@ static inline tgi_ref tgi_build_3(tgi_builder *b, tgi_op op, tgi_ref x,
 }
 tgi_ref tgi_build_cast(tgi_builder *b, tgi_ref x, tg_dtype dtype);
 
-/* -- Leaves ---------------------------------------------------------------- */
+/* -- Plain numbers (build_number.c) ---------------------------------------- */
 
-/* A weak scalar, or a typed one if `dtype` is not TG_DTYPE_NONE. */
+/* A literal, or a typed scalar if `dtype` is not TG_DTYPE_NONE. */
 tgi_ref tgi_build_number(tgi_builder *b, tg_dtype dtype, tg_dtype c_dtype,
                          tgi_number number);
+
+/* A number that is an argument, of a value known now (TG_STATIC). */
+tgi_ref tgi_build_static_number(tgi_builder *b, tg_dtype dtype,
+                                tgi_number number);
+
+/* TGI_NODE_NUMBER or TGI_NODE_LITERAL if x comes from plain numbers only. */
+static inline uint16_t tgi_build_weakness(const tgi_builder *b, tgi_ref x)
+{
+    return tgi_graph_node(b->graph, x)->flags & TGI_NODE_WEAK;
+}
+
+/* Of two operands the one of the higher rank decides the element type. */
+enum { TGI_TYPE_RANK_TENSOR = 2 };
+static inline int tgi_node_type_rank(const tgi_node *node)
+{
+    return node->flags & TGI_NODE_LITERAL  ? 0
+           : node->flags & TGI_NODE_NUMBER ? 1
+                                           : TGI_TYPE_RANK_TENSOR;
+}
+
+/* Gives in[0 … n-1] one dtype; TG_DTYPE_NONE and an error if they differ. */
+tg_dtype tgi_build_unify(tgi_builder *b, tgi_ref *in, size_t n);
+
+/* `x` as that dtype if it is weak; if it has another one: 0 and an error. */
+tgi_ref tgi_build_adapt(tgi_builder *b, tgi_ref x, tg_dtype dtype);
+
+/*
+ * Conditions on numbers that `inner`, a region or a callee, has got as inputs
+ * (one per parameter) become conditions of the builder's graph, or are decided
+ * now. False and an error if one cannot hold.
+ */
+bool tgi_build_lift_number_checks(tgi_builder *b, const tgi_graph *inner,
+                                  const tgi_ref *inputs);
+
+/* -- Leaves ---------------------------------------------------------------- */
+
 tgi_ref tgi_build_constant(tgi_builder *b, tg_dtype dtype, int rank,
                            const int64_t *dims, const void *data);
 tgi_ref tgi_build_iota(tgi_builder *b, tg_dtype dtype, int rank,
@@ -119,12 +158,6 @@ tgi_dim tgi_build_reduced_count(tgi_builder *b, tgi_ref x, tg_axes axes);
 tgi_ref tgi_build_node(tgi_builder *b, tgi_op op, int dtype,
                        tgi_shape_ref shape, const tgi_ref *inputs,
                        size_t n_inputs, const void *attr, size_t attr_bytes);
-
-/* Gives in[0 … n-1] one dtype; TG_DTYPE_NONE and an error if they differ. */
-tg_dtype tgi_build_unify(tgi_builder *b, tgi_ref *in, size_t n);
-
-/* `x` as that dtype if it is weak; if it has another one: 0 and an error. */
-tgi_ref tgi_build_adapt(tgi_builder *b, tgi_ref x, tg_dtype dtype);
 
 /*
  * The common extent of two broadcast axes. True and a condition if only the

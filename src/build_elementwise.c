@@ -17,72 +17,6 @@
 
 /* -- Element types --------------------------------------------------------- */
 
-static bool is_weak(const tgi_builder *b, tgi_ref x)
-{
-    return tgi_graph_node(b->graph, x)->flags & TGI_NODE_WEAK;
-}
-
-tgi_ref tgi_build_adapt(tgi_builder *b, tgi_ref x, tg_dtype dtype)
-{
-    if (!x)
-        return 0;
-    const tgi_node *node = tgi_graph_node(b->graph, x);
-    if (node->dtype == dtype)
-        return x;
-    if (!is_weak(b, x))
-        return tgi_build_fail(b, TG_ERROR_DTYPE, &x, 1,
-                              "needs %s", tg_dtype_name(dtype));
-
-    const void *element = tgi_graph_constant(b->graph, x);
-    if (element)
-        return tgi_build_number(b, dtype, dtype,
-                                tgi_dtype_load(node->dtype, element));
-    if (tgi_dtype_is(node->dtype, TGI_CLASS_FLOAT) &&
-        !tgi_dtype_is(dtype, TGI_CLASS_FLOAT))
-        return tgi_build_fail(b, TG_ERROR_DTYPE, &x, 1,
-                              "a floating-point number does not become %s by "
-                              "itself: use tg_cast",
-                              tg_dtype_name(dtype));
-    return tgi_build_node(b, TGI_OP_CAST, dtype, node->shape, &x, 1, NULL, 0);
-}
-
-/* The dtype plain numbers take when there is nothing but plain numbers. */
-static tg_dtype common_weak_dtype(const tgi_builder *b, const tgi_ref *in,
-                                  size_t n)
-{
-    tg_dtype dtype = tgi_graph_node(b->graph, in[0])->dtype;
-    bool all_equal = true, any_float = false;
-    for (size_t i = 0; i < n; i++) {
-        int other = tgi_graph_node(b->graph, in[i])->dtype;
-        all_equal &= other == (int)dtype;
-        any_float |= tgi_dtype_is(other, TGI_CLASS_FLOAT);
-    }
-    return all_equal ? dtype : any_float ? TG_F64 : TG_I64;
-}
-
-tg_dtype tgi_build_unify(tgi_builder *b, tgi_ref *in, size_t n)
-{
-    tg_dtype dtype = TG_DTYPE_NONE;
-    for (size_t i = 0; i < n; i++) {
-        tg_dtype own = tgi_graph_node(b->graph, in[i])->dtype;
-        if (is_weak(b, in[i]))
-            continue;
-        if (dtype != TG_DTYPE_NONE && own != dtype) {
-            tgi_build_fail(b, TG_ERROR_DTYPE, in, n,
-                           "element types %s and %s differ",
-                           tg_dtype_name(dtype), tg_dtype_name(own));
-            return TG_DTYPE_NONE;
-        }
-        dtype = own;
-    }
-    if (dtype == TG_DTYPE_NONE)
-        dtype = common_weak_dtype(b, in, n);
-    for (size_t i = 0; i < n; i++)
-        if (!(in[i] = tgi_build_adapt(b, in[i], dtype)))
-            return TG_DTYPE_NONE;
-    return dtype;
-}
-
 static const char *class_words(unsigned classes)
 {
     switch (classes) {
@@ -142,16 +76,21 @@ static tgi_ref add_elementwise(tgi_builder *b, tgi_op op, int dtype,
                                tgi_shape_ref shape, uint16_t flags,
                                const tgi_ref *in, size_t n)
 {
-    return tgi_graph_add(b->graph, &(tgi_node){
-                                       .op = (uint8_t)op,
-                                       .dtype = (uint8_t)dtype,
-                                       .flags = flags,
-                                       .shape = shape,
-                                       .n_inputs = (uint32_t)n,
-                                       .inputs = in,
-                                       .file = b->site.file,
-                                       .line = b->site.line,
-                                   });
+    const tgi_node node = {
+        .op = (uint8_t)op,
+        .dtype = (uint8_t)dtype,
+        .flags = flags,
+        .shape = shape,
+        .n_inputs = (uint32_t)n,
+        .inputs = in,
+        .file = b->site.file,
+        .line = b->site.line,
+    };
+    bool is_known = flags && b->fold;
+    for (size_t i = 0; i < n && is_known; i++)
+        is_known = tgi_graph_constant(b->graph, in[i]) != NULL;
+    return is_known ? b->fold(b->graph, &node)
+                    : tgi_graph_add(b->graph, &node);
 }
 
 /* -- Contraction ----------------------------------------------------------- */
@@ -199,12 +138,14 @@ tgi_ref tgi_build_elementwise(tgi_builder *b, tgi_op op, const tgi_ref *inputs,
     const tgi_op_info *info = &tgi_op_table[op];
     tgi_ref in[3];
     bool all_weak = true;
+    uint16_t weakness = 0;
     assert(info->arity == (int)n_inputs && n_inputs <= 3);
     for (size_t i = 0; i < n_inputs; i++) {
         if (!inputs[i])
             return 0;
         in[i] = inputs[i];
-        all_weak &= is_weak(b, in[i]);
+        all_weak &= tgi_build_weakness(b, in[i]) != 0;
+        weakness |= tgi_build_weakness(b, in[i]);
     }
 
     size_t first = op == TGI_OP_SELECT ? 1 : 0;
@@ -222,7 +163,10 @@ tgi_ref tgi_build_elementwise(tgi_builder *b, tgi_op op, const tgi_ref *inputs,
     if (!shape)
         return 0;
     bool is_same = info->result == TGI_RESULT_SAME;
-    uint16_t flags = all_weak && is_same ? TGI_NODE_WEAK : 0;
+    /* One argument among literals makes the result a number. */
+    if (weakness & TGI_NODE_NUMBER)
+        weakness = TGI_NODE_NUMBER;
+    const uint16_t flags = all_weak && is_same ? weakness : 0;
     if ((op == TGI_OP_ADD || op == TGI_OP_SUB) && !b->no_contraction &&
         tgi_dtype_is(dtype, TGI_CLASS_FLOAT) &&
         (as_product(b, in[0]) || as_product(b, in[1])))
@@ -243,7 +187,7 @@ tgi_ref tgi_build_cast(tgi_builder *b, tgi_ref x, tg_dtype dtype)
         return tgi_build_fail(b, TG_ERROR_DTYPE, &x, 1,
                               "%d is not an element type", (int)dtype);
     const tgi_node *node = tgi_graph_node(b->graph, x);
-    if (node->dtype == dtype && !is_weak(b, x))
+    if (node->dtype == dtype && !tgi_build_weakness(b, x))
         return x;
     return tgi_build_node(b, TGI_OP_CAST, dtype, node->shape, &x, 1, NULL, 0);
 }

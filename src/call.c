@@ -11,7 +11,7 @@ static tg_status call_concrete(tg_concrete *concrete, const tgi_args *args,
                                tg_site site)
 {
     tgi_launch launch;
-    TGI_TRY(tgi_launch_init(&launch, concrete, args, false));
+    TGI_TRY(tgi_launch_init(&launch, concrete, args, false, site));
     tg_tensor *few[8] = {NULL};
     bool is_few = n_results <= sizeof(few) / sizeof(few[0]);
     tg_tensor **tensors =

@@ -67,7 +67,7 @@ static tg_status add_param(tg_trace *t, tg_concrete *c, size_t i,
         return tg_error_last()->status;
     tgi_ref node = tgi_graph_add_param(
         t->graph, is_variable ? TGI_OP_VARIABLE : TGI_OP_PARAM, arg->dtype,
-        shape, arg->kind == TGI_ARG_NUMBER ? TGI_NODE_WEAK : 0);
+        shape, arg->kind == TGI_ARG_NUMBER ? TGI_NODE_NUMBER : 0);
     if (!node)
         return tg_error_last()->status;
     if (!tgi_vec_push(&t->last_write, (tgi_ref)0))
@@ -132,11 +132,11 @@ static tg_status add_arg(tg_trace *t, const tg_concrete *c, size_t i,
         *out_value = tgi_trace_value(
             t, t->graph->params.data[c->arg_param[i]].node);
     else if (arg->fixed.kind != TG_OPERAND_STRING) {
-        tg_operand number = arg->fixed;
-        number.is_static = false;
-        *out_value = tgi_trace_value(
-            t, tgi_trace_operand(t, number, "static", TGI_NO_SITE));
-        status = t->status;
+        tgi_builder b = {.graph = t->graph, .op_name = "static"};
+        tgi_ref number = tgi_build_static_number(
+            &b, (tg_dtype)arg->fixed.dtype, tgi_operand_number(&arg->fixed));
+        *out_value = tgi_trace_value(t, number);
+        status = number ? TG_OK : tg_error_last()->status;
     }
     if (!status && !tgi_vec_push(&t->args, seen))
         status = tgi_error_memory();

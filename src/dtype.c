@@ -141,6 +141,51 @@ bool tgi_dtype_store(int dtype, tgi_number number, void *out_element)
     return is_stored;
 }
 
+/* -- Types of numbers ------------------------------------------------------ */
+
+bool tgi_dtype_holds_all(int to, int from)
+{
+    const tgi_dtype_info *t = &tgi_dtype_table[to];
+    const tgi_dtype_info *f = &tgi_dtype_table[from];
+    if (to == from || f->cls == TGI_CLASS_BOOL)
+        return true;
+    if (t->cls == TGI_CLASS_FLOAT)
+        return f->cls != TGI_CLASS_FLOAT || t->bytes > f->bytes;
+    if (t->cls == TGI_CLASS_BOOL || f->cls == TGI_CLASS_FLOAT)
+        return false;
+    /* Of equal signs, or unsigned in signed: the wider holds the narrower. */
+    return t->bytes > f->bytes &&
+           (t->cls == f->cls || t->cls == TGI_CLASS_SINT);
+}
+
+tg_dtype tgi_dtype_promote(int a, int b)
+{
+    if (tgi_dtype_holds_all(a, b))
+        return (tg_dtype)a;
+    if (tgi_dtype_holds_all(b, a))
+        return (tg_dtype)b;
+    /* A signed and an unsigned type, the latter at least as wide. */
+    static const tg_dtype next_signed[] = {
+        [1] = TG_I16, [2] = TG_I32, [4] = TG_I64, [8] = TG_DTYPE_NONE};
+    const int64_t x = tgi_dtype_bytes(a), y = tgi_dtype_bytes(b);
+    return next_signed[x > y ? x : y];
+}
+
+const char *tgi_number_text(tgi_number number, char *buf, size_t n)
+{
+    switch (number.kind) {
+    case TGI_INT:
+        snprintf(buf, n, "%" PRIi64, number.as.i);
+        return buf;
+    case TGI_UINT:
+        snprintf(buf, n, "%" PRIu64, number.as.u);
+        return buf;
+    default:
+        tgi_dtype_format(TG_F64, &number.as.f, buf, n);
+        return buf;
+    }
+}
+
 /* -- Elements to text ------------------------------------------------------ */
 
 /* Makes "1.5" of whatever the locale's decimal point made of it. */

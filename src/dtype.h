@@ -68,6 +68,20 @@ bool tgi_dtype_store(int dtype, tgi_number number, void *out_element);
 /* The number in an element. */
 tgi_number tgi_dtype_load(int dtype, const void *element);
 
+/* True if tgi_dtype_store(to) succeeds for every number of type `from`. */
+bool tgi_dtype_holds_all(int to, int from);
+
+/*
+ * The type in which two plain numbers of these types meet: a float type
+ * before an integer type, the wider of two float types; the smallest integer
+ * type that holds both; bool gives way to all. TG_DTYPE_NONE for u64 with a
+ * signed type, which no integer type holds.
+ */
+tg_dtype tgi_dtype_promote(int a, int b);
+
+/* "300", "0.1" or "nan"; returns buf. */
+const char *tgi_number_text(tgi_number number, char *buf, size_t n);
+
 /* Shortest text that reads back as the same element ("1.5", "nan", "true"). */
 int tgi_dtype_format(int dtype, const void *element, char *buf, size_t n);
 

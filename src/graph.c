@@ -64,6 +64,7 @@ static tgi_graph *destroy(tgi_graph *graph, tgi_graph *dying)
     tgi_vec_deinit(&graph->params);
     tgi_vec_deinit(&graph->results);
     tgi_vec_deinit(&graph->checks);
+    tgi_vec_deinit(&graph->number_checks);
     tgi_vec_deinit(&graph->literals);
     tgi_vec_deinit(&graph->callees);
     tgi_vec_deinit(&graph->strings);
@@ -96,7 +97,8 @@ size_t tgi_graph_bytes(const tgi_graph *graph)
     size_t bytes =
         sizeof *graph + graph->arena.bytes + VEC_BYTES(graph->chunks) +
         VEC_BYTES(graph->params) + VEC_BYTES(graph->results) +
-        VEC_BYTES(graph->checks) + VEC_BYTES(graph->literals) +
+        VEC_BYTES(graph->checks) + VEC_BYTES(graph->number_checks) +
+        VEC_BYTES(graph->literals) +
         VEC_BYTES(graph->callees) + VEC_BYTES(graph->strings) +
         INDEX_BYTES(graph->nodes) + INDEX_BYTES(graph->literal_index) +
         INDEX_BYTES(graph->string_index) + INDEX_BYTES(graph->check_index);

@@ -153,9 +153,13 @@ static inline size_t tgi_attr_host_bytes(size_t n_outputs)
 /* -- Nodes ----------------------------------------------------------------- */
 
 enum {
-    /* Comes from a plain number only: takes the dtype of what it meets. Read
-       while building, ignored afterwards. */
-    TGI_NODE_WEAK = 1
+    /*
+     * Comes from plain numbers only, and is a scalar: takes the dtype of what
+     * it meets (build_number.c). Read while building, ignored afterwards.
+     */
+    TGI_NODE_NUMBER = 1,  /* from arguments: weak towards tensors */
+    TGI_NODE_LITERAL = 2, /* from literals alone: weak towards numbers too */
+    TGI_NODE_WEAK = TGI_NODE_NUMBER | TGI_NODE_LITERAL /* either */
 };
 
 typedef struct tgi_node {
@@ -198,6 +202,15 @@ typedef struct tgi_check {
     tgi_dim a, b;
 } tgi_check;
 
+/* A number that arrives as parameter `param` must fit `dtype`. */
+typedef struct tgi_number_check {
+    tgi_ref param; /* its node: parameters may still be renumbered */
+    uint8_t dtype;
+    int line;
+    const char *file;
+    const char *op; /* the operation that converts it, static text */
+} tgi_number_check;
+
 /* -- Graphs ---------------------------------------------------------------- */
 
 #define TGI_CHUNK_BITS 6 /* small, since most graphs are */
@@ -216,6 +229,7 @@ struct tgi_graph {
     TGI_VEC(tgi_param) params;
     TGI_VEC(tgi_ref) results;
     TGI_VEC(tgi_check) checks;
+    TGI_VEC(tgi_number_check) number_checks; /* of a trace; passes drop them */
     TGI_VEC(tgi_literal *) literals; /* retained */
     TGI_VEC(tgi_graph *) callees;    /* retained */
     TGI_VEC(const char *) strings;   /* interned names and files */
@@ -277,8 +291,9 @@ void tgi_graph_move_param(tgi_graph *graph, size_t from, size_t to);
 /* Names a node unless it has a name. */
 void tgi_graph_set_name(tgi_graph *graph, tgi_ref ref, const char *name);
 
-/* Both false when out of memory (recorded). Equal checks are kept once. */
+/* All false when out of memory (recorded). Equal checks are kept once. */
 bool tgi_graph_add_check(tgi_graph *graph, tgi_check check);
+bool tgi_graph_add_number_check(tgi_graph *graph, tgi_number_check check);
 bool tgi_graph_add_result(tgi_graph *graph, tgi_ref ref);
 
 /* Whether a check holds or fails whatever the call, 1 or 0; else -1. */

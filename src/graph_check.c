@@ -35,6 +35,21 @@ bool tgi_graph_add_check(tgi_graph *graph, tgi_check check)
     return true;
 }
 
+bool tgi_graph_add_number_check(tgi_graph *graph, tgi_number_check check)
+{
+    for (size_t i = 0; i < graph->number_checks.n; i++) {
+        const tgi_number_check *known = &graph->number_checks.data[i];
+        if (known->param == check.param && known->dtype == check.dtype)
+            return true;
+    }
+    if (check.file && !(check.file = tgi_graph_intern(graph, check.file)))
+        return false;
+    if (tgi_vec_push(&graph->number_checks, check))
+        return true;
+    tgi_error_memory();
+    return false;
+}
+
 /* -- Deciding -------------------------------------------------------------- */
 
 static bool check_holds(tgi_check_kind kind, int64_t a, int64_t b)

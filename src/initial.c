@@ -24,9 +24,8 @@ static tgi_ref build_initial(tgi_builder *b, const tgi_spec *spec,
                              const tg_initial *initial)
 {
     if (initial->kind == TG_INITIAL_NUMBER)
-        return tgi_build_broadcast(
-            b, tgi_build_cast(b, number(b, TG_F64, initial->a), spec->dtype),
-            spec->rank, spec->dims);
+        return tgi_build_broadcast(b, number(b, spec->dtype, initial->a),
+                                   spec->rank, spec->dims);
 
     bool is_normal = initial->kind == TG_INITIAL_NORMAL;
     tgi_number seed = {TGI_UINT, {.u = initial->seed}};

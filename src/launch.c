@@ -112,6 +112,36 @@ static tg_status set_params(tgi_launch *launch, const tgi_args *args)
     return TG_OK;
 }
 
+/* -- Numbers --------------------------------------------------------------- */
+
+static tg_status check_number(const tgi_launch *launch,
+                              const tgi_number_check *check, tg_site site)
+{
+    const tg_concrete *c = launch->concrete;
+    const tgi_node *node = tgi_graph_node(c->traced, check->param);
+    const tgi_attr_index *attr = node->attr;
+    const tgi_number number =
+        tgi_dtype_load(node->dtype, launch->params[attr->index]);
+    char element[8], text[40];
+    if (tgi_dtype_store(check->dtype, number, element))
+        return TG_OK;
+    TGI_FAIL(TG_ERROR_DTYPE, site,
+             "%s: argument %u: the number %s is not representable in %s, to "
+             "which %s converts it (%s:%d)",
+             c->name, c->spec.list.data[c->param_arg[attr->index]].operand,
+             tgi_number_text(number, text, sizeof(text)),
+             tg_dtype_name(check->dtype), check->op,
+             check->file ? check->file : "?", check->line);
+}
+
+tg_status tgi_launch_check_numbers(const tgi_launch *launch, tg_site site)
+{
+    const tgi_graph *traced = launch->concrete->traced;
+    for (size_t i = 0; i < traced->number_checks.n; i++)
+        TGI_TRY(check_number(launch, &traced->number_checks.data[i], site));
+    return TG_OK;
+}
+
 /* -- Preparing ------------------------------------------------------------- */
 
 /* Divides one piece of memory among the arrays of a launch. */
@@ -137,7 +167,7 @@ static bool make_room(tgi_launch *launch, size_t n_symbols)
 }
 
 tg_status tgi_launch_init(tgi_launch *launch, tg_concrete *concrete,
-                          const tgi_args *args, bool is_eager)
+                          const tgi_args *args, bool is_eager, tg_site site)
 {
     static const tgi_launch_state nothing; /* copied: quicker than to clear */
     const tgi_graph *graph = concrete->graph;
@@ -150,6 +180,8 @@ tg_status tgi_launch_init(tgi_launch *launch, tg_concrete *concrete,
     launch->n_results = graph->results.n;
     tg_status status = make_room(launch, n_symbols) ? set_params(launch, args)
                                                     : tgi_error_memory();
+    if (!status)
+        status = tgi_launch_check_numbers(launch, site);
     for (size_t k = 0; k < n_symbols && !status; k++) {
         tgi_symbol source = tgi_dims_symbol(graph->dims, k);
         launch->symbols[k] =

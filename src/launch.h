@@ -53,9 +53,12 @@ typedef struct tgi_launch {
 
 /* Prepares it; arguments must fit the concrete function, the caller's
    reference to which it takes over, also if it fails. `is_eager`: it runs often
-   enough to wait for its code. */
+   enough to wait for its code. Numbers are checked as below. */
 tg_status tgi_launch_init(tgi_launch *launch, tg_concrete *concrete,
-                          const tgi_args *args, bool is_eager);
+                          const tgi_args *args, bool is_eager, tg_site site);
+
+/* TG_OK, or the error if a number does not fit a type it is converted to. */
+tg_status tgi_launch_check_numbers(const tgi_launch *launch, tg_site site);
 void tgi_launch_deinit(tgi_launch *launch);
 
 /* Gives the runner back for others; then deinit. */

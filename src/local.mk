@@ -48,6 +48,7 @@ libtgjit_core_la_SOURCES += \
 	src/build_elementwise.c \
 	src/build_labelled.c \
 	src/build_labelled.h \
+	src/build_number.c \
 	src/build_random.c \
 	src/build_reduce.c \
 	src/build_shape.c \

@@ -110,26 +110,37 @@ static tgi_ref scalar_of(tgi_control *c, tg_operand operand, bool is_bool,
 
 /* -- Branches -------------------------------------------------------------- */
 
-static bool is_weak(const tgi_graph *graph, size_t result)
+static const tgi_node *result_node(const tgi_graph *graph, size_t i)
 {
-    const tgi_ref ref = graph->results.data[result];
-    return tgi_graph_node(graph, ref)->flags & TGI_NODE_WEAK;
+    return tgi_graph_node(graph, graph->results.data[i]);
 }
 
 /* Result i of all branches: the first that is no plain number says what it
-   is. */
+   is; if there is none, plain numbers do as in operations. */
 static bool fit_result(tgi_control *c, size_t i)
 {
     const tgi_graph *lead = c->graphs.data[0];
-    for (size_t k = 1; k < c->graphs.n && is_weak(lead, i); k++)
-        if (!is_weak(c->graphs.data[k], i))
+    for (size_t k = 1; k < c->graphs.n; k++)
+        if (tgi_node_type_rank(result_node(c->graphs.data[k], i)) >
+            tgi_node_type_rank(result_node(lead, i)))
             lead = c->graphs.data[k];
     const tgi_ref wanted = lead->results.data[i];
     const tgi_node *node = tgi_graph_node(lead, wanted);
+    const int rank = tgi_node_type_rank(node);
+    tg_dtype dtype = (tg_dtype)node->dtype;
+    for (size_t k = 0; k < c->graphs.n && rank < TGI_TYPE_RANK_TENSOR; k++) {
+        const tgi_node *other = result_node(c->graphs.data[k], i);
+        if (tgi_node_type_rank(other) == rank)
+            dtype = tgi_dtype_promote(dtype, other->dtype);
+        if (dtype == TG_DTYPE_NONE)
+            return fail_types(c, "result", node->name, i, lead, wanted,
+                              c->graphs.data[k]->name, c->graphs.data[k],
+                              c->graphs.data[k]->results.data[i]);
+    }
     for (size_t k = 0; k < c->graphs.n; k++) {
         tgi_graph *graph = c->graphs.data[k];
-        if (!tgi_control_fit(c, graph, &graph->results.data[i],
-                             (tg_dtype)node->dtype, node->shape))
+        if (!tgi_control_fit(c, graph, &graph->results.data[i], dtype,
+                             node->shape))
             return fail_types(c, "result", node->name, i, lead, wanted,
                               graph->name, graph, graph->results.data[i]);
     }
@@ -180,6 +191,7 @@ void tg_cond_at(tg_operand predicate, tg_callback *then,
     tgi_control_clear(out_results, n_results);
     if (!tgi_control_begin(&c, "cond", site))
         return;
+    c.has_arguments = true;
     if (tgi_control_given(&c, (tg_callback *[]){then, otherwise}, 2, args,
                           n_args, out_results, n_results) &&
         tgi_control_add_input(&c, scalar_of(&c, predicate, true,
@@ -217,6 +229,7 @@ void tg_switch_at(tg_operand index, tg_callback *const *branches,
     tgi_control_clear(out_results, n_results);
     if (!tgi_control_begin(&c, "switch", site))
         return;
+    c.has_arguments = true;
     if (!branches || n_branches == 0)
         tgi_control_fail(&c, TG_ERROR_INVALID_ARGUMENT,
                          "there are no branches");

@@ -85,6 +85,7 @@ void tg_checkpoint_at(tg_callback *body, void *user, const tg_operand *args,
     tgi_control_clear(out_results, n_results);
     if (!tgi_control_begin(&c, "checkpoint", site))
         return;
+    c.has_arguments = true;
     const tgi_number first = {TGI_INT, {.i = 0}};
     if (tgi_control_given(&c, &body, 1, args, n_args, out_results,
                           n_results) &&

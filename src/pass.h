@@ -26,6 +26,12 @@ extern const size_t tgi_n_passes;
 tgi_pass_run tgi_pass_inline, tgi_pass_fold, tgi_pass_simplify, tgi_pass_shape,
     tgi_pass_hoist, tgi_pass_dead;
 
+/*
+ * The constant that an elementwise node of scalar constants is, with the bits
+ * of the interpreter; 0 when out of memory (recorded).
+ */
+tgi_ref tgi_fold_scalars(tgi_graph *graph, const tgi_node *node);
+
 typedef struct tgi_pass_options {
     const tgi_log *log;
     uint32_t skip; /* bit i: skip pass i */

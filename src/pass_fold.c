@@ -209,6 +209,16 @@ static bool fold_scalars(tgi_graph *graph, const tgi_node *node,
     return true;
 }
 
+tgi_ref tgi_fold_scalars(tgi_graph *graph, const tgi_node *node)
+{
+    fold_state state = {0};
+    const uint32_t saved = tgi_fpenv_begin();
+    const tgi_ref ref =
+        fold(graph, node, tgi_dtype_bytes(node->dtype), &state);
+    tgi_fpenv_end(saved);
+    return ref;
+}
+
 /* -- The pass -------------------------------------------------------------- */
 
 static tgi_ref visit(tgi_rebuild *rebuild, tgi_ref old, const tgi_node *node)

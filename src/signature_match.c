@@ -191,22 +191,28 @@ void tgi_args_relax(tgi_args *args)
 
 /* -- Declared signatures --------------------------------------------------- */
 
-/* A plain number given for a scalar becomes an element of its dtype. */
-static bool adapt_number(tgi_arg *arg, const tgi_arg *want)
+/* A plain number given for a scalar becomes an element of its dtype, which
+   must hold it. */
+static tg_status adapt_number(tgi_arg *arg, const tgi_arg *want,
+                              const char *function, tg_site site)
 {
     if (arg->kind != TGI_ARG_NUMBER || want->kind != TGI_ARG_TENSOR ||
         want->rank != 0)
-        return false;
+        return TG_OK;
     if (arg->ref)
-        return false; /* in a trace, the caller converts */
+        return TG_OK; /* in a trace, the caller converts */
     tgi_number number = tgi_dtype_load(arg->dtype, arg->number);
-    char element[8] = {0};
+    char element[8] = {0}, text[40];
     if (!tgi_dtype_store(want->dtype, number, element))
-        return false;
+        TGI_FAIL(TG_ERROR_SIGNATURE, site,
+                 "%s: argument %u: the signature has %s[], in which the "
+                 "number %s is not representable",
+                 function, want->operand, tg_dtype_name(want->dtype),
+                 tgi_number_text(number, text, sizeof(text)));
     memcpy(arg->number, element, sizeof(element));
     arg->dtype = want->dtype;
     arg->kind = TGI_ARG_TENSOR;
-    return true;
+    return TG_OK;
 }
 
 static tg_status mismatch(const tgi_arg *arg, const tgi_arg *want,
@@ -244,7 +250,7 @@ tg_status tgi_args_conform(tgi_args *args, const tgi_args *signature,
     for (size_t i = 0; i < args->list.n; i++) {
         tgi_arg *arg = &args->list.data[i];
         const tgi_arg *want = &signature->list.data[i];
-        adapt_number(arg, want);
+        TGI_TRY(adapt_number(arg, want, function, site));
         tgi_arg aliased = *want;
         aliased.alias = arg->alias; /* a call may pass one variable twice */
         aliased.is_untrainable = arg->is_untrainable;

@@ -9,6 +9,7 @@
 #include "context_object.h"
 #include "function_object.h"
 #include "live.h"
+#include "pass.h"
 #include "trace_state.h"
 
 static _Thread_local tg_trace *current;
@@ -448,6 +449,7 @@ bool tgi_operation_begin(tgi_operation *op, const char *name, tg_site site)
         .graph = t->graph,
         .site = site,
         .op_name = name,
+        .fold = tgi_fold_scalars,
         .no_contraction = t->ctx->no_contraction,
     };
     return t->status == TG_OK;

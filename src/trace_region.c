@@ -36,13 +36,16 @@ static tgi_ref add_like(tgi_graph *graph, const tgi_node *node, uint16_t flags)
     return ref;
 }
 
-/* The same for node `outer`, in a trace under way. */
-static tgi_ref add_param(tg_trace *t, tgi_ref outer, bool is_captured)
+/* The same for node `outer`, in a trace under way. `is_number`: if it is a
+   plain number, it stays one although it is not captured. */
+static tgi_ref add_param(tg_trace *t, tgi_ref outer, bool is_captured,
+                         bool is_number)
 {
     const tgi_node *node = tgi_graph_node(t->around->graph, outer);
-    /* What a loop carries has a type of its own. */
-    const uint16_t weak = is_captured ? node->flags & TGI_NODE_WEAK : 0;
-    tgi_ref ref = add_like(t->graph, node, weak);
+    uint16_t flags = node->flags & TGI_NODE_WEAK;
+    if (!is_captured && flags)
+        flags = is_number ? TGI_NODE_NUMBER : 0;
+    tgi_ref ref = add_like(t->graph, node, flags);
     if (!ref)
         return 0;
     if (!tgi_vec_push(&t->last_write, (tgi_ref)0) ||
@@ -87,7 +90,7 @@ static tgi_ref capture(tg_trace *t, tgi_ref outer)
     if (!ref)
         ref = copy_leaf(t, outer);
     if (!ref)
-        ref = add_param(t, outer, true);
+        ref = add_param(t, outer, true, true);
     if (!ref)
         tgi_trace_stick(t);
     return ref;
@@ -157,7 +160,9 @@ bool tgi_control_add_input(tgi_control *c, tgi_ref ref)
 static bool add_params(const tgi_control *c, tg_trace *t)
 {
     for (size_t i = t->region_inputs.n; i < c->inputs.n; i++)
-        if (!add_param(t, c->inputs.data[i], i >= c->n_fixed))
+        /* What a loop carries has a type of its own. */
+        if (!add_param(t, c->inputs.data[i], i >= c->n_fixed,
+                       c->has_arguments))
             return false;
     return true;
 }
@@ -313,8 +318,11 @@ void tgi_control_finish(tgi_control *c, tgi_op op, size_t n_carried,
                         int64_t flags, tg_value *out_results, size_t n_results)
 {
     tg_trace *t = c->o.t;
-    tgi_ref ref =
-        complete(c) ? add_node(c, op, n_carried, flags) : 0;
+    bool ok = complete(c);
+    for (size_t i = 0; ok && i < c->graphs.n; i++)
+        ok = tgi_build_lift_number_checks(&c->o.b, c->graphs.data[i],
+                                          c->inputs.data);
+    tgi_ref ref = ok ? add_node(c, op, n_carried, flags) : 0;
     if (!ref) {
         tgi_trace_stick(t);
         return;

@@ -20,6 +20,7 @@ typedef struct tgi_control {
     tgi_operation o;
     TGI_VEC(tgi_ref) inputs; /* of the node: fixed ones, then captured ones */
     size_t n_fixed;
+    bool has_arguments; /* fixed inputs are those of a call: numbers stay so */
     TGI_VEC(tgi_graph *) graphs; /* retained */
 } tgi_control;
 

@@ -94,6 +94,7 @@ unit_tests = \
 	tests/test_semantics_explain \
 	tests/test_semantics_gradients \
 	tests/test_semantics_nesting \
+	tests/test_semantics_numbers \
 	tests/test_semantics_own \
 	tests/test_semantics_resources \
 	tests/test_semantics_threads \

@@ -214,9 +214,9 @@ rg_operand rg_fit_classes(rg_maker *m, rg_operand x, unsigned classes)
 
 rg_operand rg_fit_dtype(rg_maker *m, rg_operand x, tg_dtype dtype)
 {
+    /* Where the type might not hold it, that would depend on the number. */
     bool adapts = x.type.is_weak && x.operand.kind == TG_OPERAND_VALUE &&
-                  (tgi_dtype_is(dtype, TGI_CLASS_FLOAT) ||
-                   !tgi_dtype_is(x.type.dtype, TGI_CLASS_FLOAT));
+                  tgi_dtype_holds_all(dtype, x.type.dtype);
     if (adapts || (x.type.dtype == dtype && !x.type.is_weak))
         return x;
     return cast(m, x, dtype);

@@ -238,8 +238,7 @@ Test(build, a_number_that_does_not_fit_is_refused)
                   TG_ERROR_DTYPE, "the number -1 is not representable in u8");
     check_refused(&w, tgi_build_2(&w.b, TGI_OP_ADD, f32, weak_double(&w, 1e39)),
                   TG_ERROR_DTYPE,
-                  "the number 9.9999999999999994e+38 is not representable in "
-                  "f32");
+                  "the number 1e+39 is not representable in f32");
     check_refused(&w, tgi_build_2(&w.b, TGI_OP_AND, truth, weak_int(&w, 2)),
                   TG_ERROR_DTYPE, "the number 2 is not representable in bool");
     check_type(&w, tgi_build_2(&w.b, TGI_OP_ADD, f32, weak_double(&w, 0.1)),
@@ -257,7 +256,9 @@ Test(build, numbers_among_themselves_find_a_common_type)
     check_type(&w, mixed, "f64[]");
     tgi_ref large = tgi_build_number(&w.b, TG_DTYPE_NONE, TG_U64,
                                      (tgi_number){TGI_UINT, {.u = 7}});
-    check_type(&w, tgi_build_2(&w.b, TGI_OP_ADD, large, ints), "i64[]");
+    check_refused(&w, tgi_build_2(&w.b, TGI_OP_ADD, large, ints),
+                  TG_ERROR_DTYPE,
+                  "u64[] x i32[]: element types u64 and i32 differ");
     /* What they make still adapts … */
     check_type(&w, tgi_build_2(&w.b, TGI_OP_MUL, mixed, f32_of(&w, 2)),
                "f32[2]");
@@ -278,16 +279,30 @@ Test(build, numbers_given_at_the_call_adapt_too)
     building w = building_begin();
     tgi_ref f32 = f32_of(&w, 3), i32 = of_type(&w, TG_I32, 3);
     tgi_ref whole = tgi_graph_add_param(w.graph, TGI_OP_PARAM, TG_I32,
-                                        scalar_shape(w.graph), TGI_NODE_WEAK);
+                                        scalar_shape(w.graph),
+                                        TGI_NODE_NUMBER);
     tgi_ref real = tgi_graph_add_param(w.graph, TGI_OP_PARAM, TG_F64,
-                                       scalar_shape(w.graph), TGI_NODE_WEAK);
+                                       scalar_shape(w.graph),
+                                       TGI_NODE_NUMBER);
     check_node(&w, tgi_build_2(&w.b, TGI_OP_ADD, f32, whole), ADD, f32,
                broadcast(w.graph, cast(w.graph, whole, TG_F32),
                          shape_of(w.graph, 3)));
     check_type(&w, tgi_build_2(&w.b, TGI_OP_ADD, i32, whole), "i32[3]");
-    check_refused(&w, tgi_build_2(&w.b, TGI_OP_ADD, i32, real),
+    cr_assert_eq(w.graph->number_checks.n, 0);
+    /* Whether a number fits, the call decides: once for each type. */
+    for (int i = 0; i < 2; i++)
+        check_type(&w, tgi_build_2(&w.b, TGI_OP_ADD, i32, real), "i32[3]");
+    cr_assert_eq(w.graph->number_checks.n, 1);
+    cr_assert_eq(w.graph->number_checks.data[0].param, real);
+    cr_assert_eq(w.graph->number_checks.data[0].dtype, TG_I32);
+    check_type(&w, tgi_build_2(&w.b, TGI_OP_ADD, f32, real), "f32[3]");
+    cr_assert_eq(w.graph->number_checks.n, 2);
+    /* Nobody knows the range of what is computed from it. */
+    check_refused(&w,
+                  tgi_build_2(&w.b, TGI_OP_ADD, i32,
+                              tgi_build_2(&w.b, TGI_OP_MUL, real, real)),
                   TG_ERROR_DTYPE,
-                  "f64[]: a floating-point number does not become i32 by "
+                  "f64[]: computed from numbers, it does not become i32 by "
                   "itself: use tg_cast");
     building_end(&w);
 }

@@ -260,6 +260,37 @@ Test(cxx, functions_of_networks_and_random_numbers)
 
 /* -- Static values, state, nested functions -------------------------------- */
 
+static void double_and_add(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, {tg_mul(in[0], 2), tg_add(in[0], in[1])});
+}
+
+Test(cxx, plain_numbers_have_the_type_of_what_they_meet)
+{
+    tg_context *ctx = tg_context_create(nullptr);
+    tg_function *f = tg_function_create(ctx, double_and_add, nullptr, nullptr);
+    tg_tensor *a = nullptr, *b = nullptr;
+    cr_assert_eq(tg_call(f, {5.0f, 0.5}, {&a, &b}), TG_OK);
+    cr_assert_eq(tg_tensor_dtype(a), TG_F32);
+    cr_assert_eq(tg_tensor_dtype(b), TG_F64);
+    tg_tensor_release(a);
+    tg_tensor_release(b);
+    a = b = nullptr;
+    const int8_t one = 1;
+    const int64_t dims[] = {1};
+    tg_tensor *x = tg_tensor_copy(ctx, &one, TG_I8, 1, dims);
+    cr_assert_eq(tg_call(f, {x, 300}, {&a, &b}), TG_ERROR_DTYPE);
+    cr_assert_eq(tg_call(f, {x, 126}, {&a, &b}), TG_OK);
+    cr_assert_eq(*static_cast<int8_t *>(tg_tensor_data(b)), 127);
+    tg_tensor_release(a);
+    tg_tensor_release(b);
+    tg_tensor_release(x);
+    tg_function_release(f);
+    tg_context_release(ctx);
+    check_nothing_is_alive();
+}
+
 static void power(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;

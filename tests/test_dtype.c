@@ -136,6 +136,61 @@ Test(dtype, floats_round_but_do_not_overflow)
                      "1.8014399e+16");
 }
 
+/* The numbers at the ends of a type, and around 0. */
+static size_t extremes(int dtype, tgi_number *out)
+{
+    const int bits = 8 * (int)tgi_dtype_bytes(dtype);
+    size_t n = 0;
+    out[n++] = (tgi_number){TGI_INT, {.i = 1}};
+    if (tgi_dtype_is(dtype, TGI_CLASS_UINT))
+        out[n++] = (tgi_number){TGI_UINT, {.u = UINT64_MAX >> (64 - bits)}};
+    if (tgi_dtype_is(dtype, TGI_CLASS_SINT)) {
+        out[n++] = (tgi_number){TGI_INT, {.i = INT64_MAX >> (64 - bits)}};
+        out[n++] = (tgi_number){TGI_INT, {.i = INT64_MIN >> (64 - bits)}};
+    }
+    if (tgi_dtype_is(dtype, TGI_CLASS_FLOAT)) {
+        out[n++] = (tgi_number){TGI_FLOAT, {.f = 0.5}};
+        out[n++] = (tgi_number){
+            TGI_FLOAT, {.f = dtype == TG_F32 ? (double)FLT_MAX : DBL_MAX}};
+    }
+    return n;
+}
+
+static bool holds_extremes(int to, int from)
+{
+    tgi_number numbers[4];
+    char element[8];
+    const size_t n = extremes(from, numbers);
+    bool holds = true;
+    for (size_t i = 0; i < n; i++)
+        holds &= tgi_dtype_store(to, numbers[i], element);
+    return holds;
+}
+
+Test(dtype, promotion_keeps_every_number)
+{
+    for (int a = 1; a < TGI_DTYPES; a++)
+        for (int b = 1; b < TGI_DTYPES; b++) {
+            if (!tgi_dtype_is_valid(a) || !tgi_dtype_is_valid(b))
+                continue;
+            cr_assert_eq(tgi_dtype_holds_all(a, b), holds_extremes(a, b),
+                         "%s in %s", tg_dtype_name(b), tg_dtype_name(a));
+            const tg_dtype common = tgi_dtype_promote(a, b);
+            cr_assert_eq(common, tgi_dtype_promote(b, a));
+            if (common != TG_DTYPE_NONE)
+                cr_assert(holds_extremes(common, a) &&
+                              holds_extremes(common, b),
+                          "%s and %s give %s", tg_dtype_name(a),
+                          tg_dtype_name(b), tg_dtype_name(common));
+            else
+                cr_assert((a == TG_U64) != (b == TG_U64));
+        }
+    cr_assert_eq(tgi_dtype_promote(TG_I8, TG_U8), TG_I16);
+    cr_assert_eq(tgi_dtype_promote(TG_U32, TG_I8), TG_I64);
+    cr_assert_eq(tgi_dtype_promote(TG_F32, TG_I64), TG_F32);
+    cr_assert_eq(tgi_dtype_promote(TG_U64, TG_I64), TG_DTYPE_NONE);
+}
+
 Test(dtype, a_number_for_no_type_is_refused)
 {
     cr_assert_str_eq(stored(TG_DTYPE_NONE, float_of(1)), "no");

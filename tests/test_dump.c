@@ -117,7 +117,7 @@ static tgi_graph *make_constants(void)
     tgi_graph_add_constant(g, TG_I64, shape_of(g, 9), numbers, 72, 0, nowhere);
     tgi_graph_add_constant(g, TG_I64, shape_of(g, 0), numbers, 0, 0, nowhere);
     tgi_graph_add_constant(g, TG_I64, scalar_shape(g), numbers + 1, 8,
-                           TGI_NODE_WEAK, nowhere);
+                           TGI_NODE_LITERAL, nowhere);
     return g;
 }
 

@@ -46,7 +46,7 @@ Test(graph, type_shape_attribute_and_weakness_tell_nodes_apart)
     tgi_ref plain = tgi_graph_add_constant(g, TG_F32, scalar_shape(g), &one, 4,
                                            0, (tg_site){"a.c", 1});
     tgi_ref weak = tgi_graph_add_constant(g, TG_F32, scalar_shape(g), &one, 4,
-                                          TGI_NODE_WEAK, (tg_site){"a.c", 1});
+                                          TGI_NODE_LITERAL, (tg_site){"a.c", 1});
     cr_assert_neq(plain, weak);
     cr_assert_eq(tgi_graph_constant(g, plain), tgi_graph_constant(g, weak),
                  "the elements are kept once");

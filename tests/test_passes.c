@@ -526,7 +526,7 @@ Test(pass_dead, forgets_that_plain_numbers_are_weak)
     begin();
     float one = 1;
     tgi_ref weak = tgi_graph_add_constant(g, TG_F32, scalar_shape(g), &one, 4,
-                                          TGI_NODE_WEAK, (tg_site){NULL, 0});
+                                          TGI_NODE_LITERAL, (tg_site){NULL, 0});
     tgi_ref plain = number(g, TG_F32, 1);
     gives(tgi_pass_dead, apply(g, ADD, weak, plain),
           "graph f() {\n"

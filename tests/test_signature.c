@@ -323,11 +323,11 @@ Test(signature, numbers_become_what_the_signature_says)
     tgi_args large = args_of_operands(s.ctx, TG_ARGS(256));
     check_fails(tgi_args_conform(&large, &want, "f", site),
                 TG_ERROR_SIGNATURE,
-                "user.c:3: f: argument 0: the signature has u8[], the call "
-                "number i32");
+                "user.c:3: f: argument 0: the signature has u8[], in which "
+                "the number 256 is not representable");
     tgi_args broken = args_of_operands(s.ctx, TG_ARGS(1.5));
     check_fails(tgi_args_conform(&broken, &want, "f", site),
-                TG_ERROR_SIGNATURE, "the call number f64");
+                TG_ERROR_SIGNATURE, "number 1.5 is not representable");
     tgi_args_deinit(&want);
     tgi_args_deinit(&good);
     tgi_args_deinit(&large);

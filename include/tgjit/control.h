@@ -20,8 +20,9 @@
  *
  * All of them write their results, values of the current trace, to an array
  * with room for as many as are asked for; on failure these are invalid.
- * Initial values that are plain numbers have their C type (tg_scalar gives
- * them another); a plain number that is returned takes the type it needs.
+ * Initial values of loops that are plain numbers have their C type (tg_scalar
+ * gives them another); arguments of branches stay plain numbers. A plain number
+ * that is returned takes the type it needs, which must hold it.
  */
 #ifndef TGJIT_CONTROL_H
 #define TGJIT_CONTROL_H

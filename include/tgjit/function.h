@@ -92,7 +92,8 @@ TG_API void tg_function_clear(tg_function *function);
  * *results[i]: if that is NULL, a new tensor owned by the caller is stored
  * there, else the tensor must have the result's dtype and shape and is
  * overwritten. results[i] NULL, or n_results smaller than the number of
- * results, discards. On failure no result is stored or changed.
+ * results, discards. On failure no result is stored or changed. Nothing runs
+ * (TG_ERROR_DTYPE) if a number does not fit a type that it is converted to.
  */
 TG_API tg_status tg_call_at(tg_function *function, const tg_operand *args,
                             size_t n_args, tg_tensor **const *results,
@@ -118,6 +119,8 @@ TG_API tg_status tg_run(tg_bound *bound);
 /*
  * Replaces the memory of tensor or number argument `arg` by `data`, of the
  * same size; it must outlive the runs. Variables are not replaced this way.
+ * From then on every tg_run checks that numbers fit the types they are
+ * converted to, as they are at that time, and fails before it does anything.
  */
 TG_API TG_MUST_CHECK tg_status tg_bound_set(tg_bound *bound, size_t arg,
                                             const void *data);

@@ -3,8 +3,8 @@
  * ops.h - the operations of a callback.
  *
  * Shapes broadcast as in NumPy: aligned at the last axis, extents equal or 1.
- * Element types must be equal; plain numbers adapt, tensors never do (use
- * tg_cast). Negative axes count from the last. docs/OPS.md has the table.
+ * Element types must be equal; plain numbers adapt if they fit (value.h),
+ * tensors never do (use tg_cast). Negative axes count from the last. docs/OPS.md has the table.
  *
  * Every tg_x below is a macro over tg_x_at in C and an inline function in
  * C++; both pass on the caller's file and line for messages.

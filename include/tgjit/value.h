@@ -3,8 +3,19 @@
  * value.h - values of a trace, and operands: what an operation accepts.
  *
  * An operation takes values, variables (their current contents), tensors
- * (copied as constants) and plain C numbers alike. A plain number takes the
- * element type of the operands beside it.
+ * (copied as constants) and plain C numbers alike.
+ *
+ * A number that is an argument of the function (f(x, 0.1), also TG_STATIC) is
+ * a scalar of its own C type: float is f32, double f64, bool, int32_t i32 and
+ * so on. Beside a tensor, a variable or a value computed from them it takes
+ * their element type. A literal in the callback takes the type of every other
+ * operand, arguments too: tg_mul(x, 2) has the type of x. An elementwise
+ * operation on numbers alone gives a number; docs/NUMERICS.md, "Plain numbers",
+ * has the whole rule.
+ *
+ * A number that the type cannot hold (300 as i8, -1 as u8, 0.5 or NaN as an
+ * integer, 1e300 as f32) is a TG_ERROR_DTYPE that names both, while tracing
+ * for a literal, at the call for an argument. Float types round.
  */
 #ifndef TGJIT_VALUE_H
 #define TGJIT_VALUE_H

@@ -39,7 +39,7 @@ static inline tg_initial tg_zeros(void)
     return initial;
 }
 
-/* Every element is `number`, converted as tg_cast does. */
+/* Every element is `number`, which the variable's type must hold. */
 static inline tg_initial tg_fill(double number)
 {
     tg_initial initial = {TG_INITIAL_NUMBER, number, 0, 0, NULL};

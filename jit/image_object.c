@@ -311,6 +311,20 @@ static tg_status check_symbol(const tgi_object *object, size_t index)
     return TG_OK;
 }
 
+/* Symbol 0 stands for none. ELF has it all zero, so no reader of symbols has
+   to leave it out: it is local, has no section and the name "". */
+static tg_status check_null_symbol(const tgi_object *object)
+{
+    static const Elf64_Sym null;
+    if (object->n_symbols == 0)
+        return TG_OK;
+    const Elf64_Sym symbol = tgi_object_symbol(object, 0);
+    if (memcmp(&symbol, &null, sizeof(null)) != 0)
+        TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
+                 "bad object: symbol 0 is not the null symbol");
+    return TG_OK;
+}
+
 /* -- All of it ------------------------------------------------------------- */
 
 static tg_status verify(tgi_object *object)
@@ -319,7 +333,7 @@ static tg_status verify(tgi_object *object)
     TGI_TRY(check_strings(object, &object->section_names));
     TGI_TRY(lay_out(object));
     TGI_TRY(find_symbols(object));
-    /* Symbol 0 stands for none; a relocation by it finds no place. */
+    TGI_TRY(check_null_symbol(object));
     for (size_t i = 1; i < object->n_symbols; i++)
         TGI_TRY(check_symbol(object, i));
     return TG_OK;

@@ -16,7 +16,6 @@
 #ifndef TGI_TEST_IMAGE_OBJECTS_H
 #define TGI_TEST_IMAGE_OBJECTS_H
 
-#include <criterion/criterion.h>
 #include <elf.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,6 +23,9 @@
 #include <string.h>
 
 enum { OBJECT_LIST_MAX = 16, OBJECT_BYTES_MAX = 8192 };
+
+/* Of the builder itself; also for programs without Criterion. */
+#define object_check(condition) ((condition) ? (void)0 : abort())
 
 typedef struct object_builder {
     uint16_t machine;
@@ -63,7 +65,7 @@ static inline unsigned object_name(object_builder *b, const char *name)
     const unsigned at = b->n_name_bytes;
     if (!*name)
         return 0;
-    cr_assert_lt(at + strlen(name), sizeof(b->names));
+    object_check(at + strlen(name) < sizeof(b->names));
     strcpy(b->names + at, name);
     b->n_name_bytes += (unsigned)strlen(name) + 1;
     return at;
@@ -75,7 +77,7 @@ static inline unsigned object_section(object_builder *b, const char *name,
                                       uint64_t align, const void *data,
                                       size_t n)
 {
-    cr_assert_lt(b->n_sections, OBJECT_LIST_MAX);
+    object_check(b->n_sections < OBJECT_LIST_MAX);
     struct object_section *section = &b->sections[b->n_sections];
     section->header = (Elf64_Shdr){.sh_name = object_name(b, name),
                                    .sh_type = type,
@@ -91,7 +93,7 @@ static inline unsigned object_symbol(object_builder *b, const char *name,
                                      unsigned section, uint64_t value,
                                      uint64_t size, unsigned info)
 {
-    cr_assert_lt(b->n_symbols, OBJECT_LIST_MAX);
+    object_check(b->n_symbols < OBJECT_LIST_MAX);
     b->symbols[b->n_symbols] = (Elf64_Sym){.st_name = object_name(b, name),
                                            .st_info = (unsigned char)info,
                                            .st_shndx = (Elf64_Half)section,
@@ -104,7 +106,7 @@ static inline void object_relocation(object_builder *b, unsigned section,
                                      uint64_t offset, unsigned type,
                                      unsigned symbol, int64_t addend)
 {
-    cr_assert_lt(b->n_relocations, OBJECT_LIST_MAX);
+    object_check(b->n_relocations < OBJECT_LIST_MAX);
     b->relocations[b->n_relocations++] = (struct object_relocation){
         section, {offset, ELF64_R_INFO((uint64_t)symbol, type), addend}};
 }
@@ -156,7 +158,7 @@ static inline object_bytes object_end(object_builder *b)
         section->header.sh_offset = at;
         if (!section->data)
             continue;
-        cr_assert_leq(at + section->header.sh_size, sizeof(file));
+        object_check(at + section->header.sh_size <= sizeof(file));
         memcpy(file + at, section->data, section->header.sh_size);
         at += section->header.sh_size;
     }
@@ -174,14 +176,14 @@ static inline object_bytes object_end(object_builder *b)
         .e_shstrndx = (Elf64_Half)strtab,
     };
     memcpy(file, &header, sizeof(header));
-    cr_assert_leq(at + b->n_sections * sizeof(Elf64_Shdr), sizeof(file));
+    object_check(at + b->n_sections * sizeof(Elf64_Shdr) <= sizeof(file));
     for (unsigned i = 0; i < b->n_sections; i++) {
         memcpy(file + at, &b->sections[i].header, sizeof(Elf64_Shdr));
         at += sizeof(Elf64_Shdr);
     }
 
     object_bytes object = {malloc(at), at};
-    cr_assert_not_null(object.data);
+    object_check(object.data != NULL);
     memcpy(object.data, file, at);
     return object;
 }

@@ -241,6 +241,7 @@ tests_test_cxx_SOURCES = tests/test_cxx.cpp
 
 # Each needs a line: tests_NAME_LDADD = $(plain_ldadd)
 plain_tests = \
+	tests/fuzz_objects \
 	tests/product_bounds \
 	tests/stress_cache \
 	tests/stress_calls \
@@ -248,6 +249,14 @@ plain_tests = \
 	tests/stress_store \
 	tests/stress_teams
 plain_ldadd = libtgjit-core.la
+tests_fuzz_objects_LDADD = $(plain_ldadd)
+tests_fuzz_objects_SOURCES = \
+	tests/fuzz_objects.c \
+	tests/guarded.c \
+	tests/guarded.h \
+	tests/support_random.h \
+	tests/workers.c \
+	tests/workers.h
 tests_product_bounds_LDADD = $(plain_ldadd) $(DL_LIBS) $(LIBM)
 tests_stress_cache_LDADD = libtgjit.la
 tests_stress_calls_LDADD = $(plain_ldadd)

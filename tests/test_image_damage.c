@@ -208,6 +208,29 @@ Test(image_damage, refuses_symbols_that_lie_outside_their_section)
     }
 }
 
+/* Symbol 0 is read like any other when names and addresses are gathered. */
+Test(image_damage, refuses_a_null_symbol_that_is_not_zero)
+{
+    static const Elf64_Sym cases[] = {
+        {.st_name = UINT32_MAX,
+         .st_info = OBJECT_FUNCTION,
+         .st_shndx = SAMPLE_TEXT},
+        {.st_info = OBJECT_FUNCTION,
+         .st_shndx = SAMPLE_TEXT,
+         .st_value = UINT32_MAX},
+        {.st_name = 1 << 20},
+        {.st_value = 1},
+        {.st_size = 1},
+        {.st_other = STV_HIDDEN},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        object_builder b;
+        object_begin_sample(&b);
+        b.symbols[0] = cases[i];
+        check_refused(&b, TG_ERROR_INVALID_ARGUMENT, "symbol 0");
+    }
+}
+
 Test(image_damage, refuses_alignments_beyond_a_page_and_odd_ones)
 {
     static const uint64_t aligns[] = {3, 48, 1 << 20, UINT64_MAX,

@@ -32,15 +32,24 @@ static const char *home(void)
     return path && access(path, F_OK) == 0 ? path : NULL;
 }
 
+/* Cuts slashes and dots off: a symbolic link before them would be followed. */
+static void cut_end(tgi_strbuf *path)
+{
+    while (path->n > 1) {
+        const char last = path->text[path->n - 1];
+        if (last != '/' && (last != '.' || path->text[path->n - 2] != '/'))
+            break;
+        tgi_strbuf_cut(path, path->n - 1);
+    }
+}
+
 tg_status tgi_store_path(const char *dir, char **out_path)
 {
     tgi_strbuf path = {0};
     *out_path = NULL;
     if (dir && *dir) {
         tgi_strbuf_add(&path, dir);
-        /* Behind a slash, a symbolic link would be followed. */
-        while (path.n > 1 && path.text[path.n - 1] == '/')
-            tgi_strbuf_cut(&path, path.n - 1);
+        cut_end(&path);
     } else if ((dir = directory_of("XDG_CACHE_HOME"))) {
         tgi_strbuf_addf(&path, "%s/tgjit", dir);
     } else if ((dir = home())) {
@@ -57,6 +66,16 @@ tg_status tgi_store_path(const char *dir, char **out_path)
 static tg_status refuse(const char *path, const char *why)
 {
     TGI_FAIL(TG_ERROR_FILE, TGI_NO_SITE, "the cache %s %s", path, why);
+}
+
+/*
+ * O_NOFOLLOW looks at the last component alone. Behind "link/.." it would be
+ * the parent of the link's target, wherever that is.
+ */
+static bool ends_in_parent(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return strcmp(slash ? slash + 1 : path, "..") == 0;
 }
 
 static tg_status cannot_open(const char *path, int reason)
@@ -97,6 +116,8 @@ tg_status tgi_store_dir_open(const char *path, bool creates, int *out_dir,
 {
     const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     *out_dir = -1;
+    if (ends_in_parent(path))
+        return refuse(path, "ends in '..': name the directory itself");
     int dir = open(path, flags);
     if (dir < 0 && errno == ENOENT) {
         if (!creates)

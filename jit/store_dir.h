@@ -14,9 +14,9 @@
 #include "tgjit/base.h"
 
 /*
- * Opens the directory; if it `creates`, also makes it, with its parents, for
- * this user alone. FILE if it cannot be used. A directory that is missing is
- * no failure, but its descriptor is -1.
+ * Opens the directory at a path of tgi_store_path; if it `creates`, also makes it,
+ * with its parents, for this user alone. FILE if it cannot be used. A directory
+ * that is missing is no failure, but its descriptor is -1.
  */
 TG_MUST_CHECK tg_status tgi_store_dir_open(const char *path, bool creates,
                                            int *out_dir, struct stat *out_stat);

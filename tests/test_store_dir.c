@@ -40,6 +40,15 @@ Test(store_dir, the_default_is_where_xdg_says)
     check_path("given/", "given");
     check_path("/given//", "/given");
     check_path("/", "/");
+    check_path("//", "/");
+    check_path("/.", "/");
+    check_path(".", ".");
+    check_path("././/", ".");
+    check_path("given/./.", "given");
+    check_path("/given/.//./", "/given");
+    check_path("/given/..", "/given/..");
+    check_path("given/.hidden", "given/.hidden");
+    check_path("given/dot.", "given/dot.");
     check_nothing_is_alive();
 }
 
@@ -120,18 +129,43 @@ Test(store_dir, a_symbolic_link_is_refused)
     cr_assert_eq(mkdir(target, 0700), 0);
     cr_assert_eq(symlink(target, p.dir), 0);
     check_refused(&p, "symbolic link");
-    /* A slash would follow it. */
-    char slash[128], *path;
-    snprintf(slash, sizeof(slash), "%s/", p.dir);
-    cr_assert_eq(tgi_store_path(slash, &path), TG_OK);
-    tgi_store *store;
-    cr_assert_eq(tgi_store_open(path, TGI_STORE_RW, ROOM, &store),
-                 TG_ERROR_FILE);
-    tgi_free(path);
+    /* Other spellings, which the system would follow. */
+    static const char *const ends[] = {"/",   "//",   "/.",    "/./",
+                                       "/.//", "/././", "/..", "/../",
+                                       "/../.", "/./.."};
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        char spelling[256], *path;
+        tgi_store *store;
+        snprintf(spelling, sizeof(spelling), "%s%s", p.dir, ends[i]);
+        cr_assert_eq(tgi_store_path(spelling, &path), TG_OK);
+        cr_assert_eq(tgi_store_open(path, TGI_STORE_RW, ROOM, &store),
+                     TG_ERROR_FILE, "%s", spelling);
+        cr_assert_null(store);
+        tgi_free(path);
+    }
     /* One that leads nowhere is not made into something either. */
     cr_assert_eq(rmdir(target), 0);
     check_refused(&p, "symbolic link");
     cr_assert_not(is_there(target));
+    place_end(&p);
+}
+
+/* As a user names it. */
+Test(store_dir, a_link_in_any_spelling_is_refused_by_name)
+{
+    place p;
+    place_begin(&p);
+    char target[128], spelling[256];
+    snprintf(target, sizeof(target), "%s/target", p.home);
+    cr_assert_eq(mkdir(target, 0700), 0);
+    cr_assert_eq(symlink(target, p.dir), 0);
+    static const char *const ends[] = {"", "/.", "/./", "/.."};
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        tg_cache_report report = TG_CACHE_REPORT_INIT;
+        snprintf(spelling, sizeof(spelling), "%s%s", p.dir, ends[i]);
+        cr_assert_eq(tg_cache_verify(spelling, false, &report), TG_ERROR_FILE,
+                     "%s", spelling);
+    }
     place_end(&p);
 }
 

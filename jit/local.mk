@@ -97,7 +97,9 @@ noinst_LTLIBRARIES += libtgjit-rt.la
 libtgjit_rt_la_SOURCES = \
 	jit/abi.h \
 	jit/rt.c \
-	jit/rt.h
+	jit/rt.h \
+	jit/rt_helpers.c \
+	jit/rt_helpers.h
 libtgjit_rt_la_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
 libtgjit_core_la_LIBADD += libtgjit-rt.la $(OPENMP_CFLAGS)
 
@@ -109,10 +111,13 @@ libtgjit_aot_a_SOURCES = \
 	jit/aot.c \
 	jit/rt.c \
 	jit/rt.h \
+	jit/rt_helpers.c \
+	jit/rt_helpers.h \
 	jit/share.c \
 	jit/share.h \
 	src/fpenv.c \
-	src/fpenv.h
+	src/fpenv.h \
+	src/thread.h
 libtgjit_aot_a_AR = $(AR) cr
 libtgjit_aot_a_CFLAGS = $(AM_CFLAGS) -fPIC $(OPENMP_CFLAGS)
 

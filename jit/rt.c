@@ -13,6 +13,16 @@
  *           7      34000      23000       13500        12000000
  *
  * Nothing here starts a thread before the first team of two.
+ *
+ * libgomp ends the process if it cannot start a thread, and so do others. So
+ * it is asked for more threads than it keeps only after as many, and some to
+ * spare, were alive at once (rt_helpers.h). If that fails, the threads that
+ * could be started are the team of that call. There remain
+ *
+ *   - other programs of the user's, or other threads of this one, that take
+ *     more than SPARE threads in the microseconds between trial and region;
+ *   - regions of the program's own, and OMP_DYNAMIC, that have had libgomp
+ *     end threads since our last team, and a limit that was reached since.
  */
 #include "rt.h"
 
@@ -26,11 +36,14 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <time.h>
 
 #if __has_include(<sys/single_threaded.h>)
 #include <sys/single_threaded.h>
 #endif
+
+#include "rt_helpers.h"
 
 /* -- Forked processes ------------------------------------------------------ */
 
@@ -71,9 +84,11 @@ __attribute__((constructor)) static void watch_forks(void)
 
 /* -- How many threads ------------------------------------------------------ */
 
-/* libgomp ends the process if it cannot make a thread: ask for no more than
-   this without the CPUs for them. */
+/* More than this are of no use without the CPUs for them. */
 enum { MOST_THREADS = 256 };
+
+/* In a team that OpenMP does not know. */
+static _Thread_local bool is_helping;
 
 /*
  * The CPUs this thread may use, as they were when it first asked. A thread
@@ -107,7 +122,7 @@ static int min_int(int a, int b)
 int tgi_rt_threads(int wanted)
 {
     assert(wanted >= 0);
-    if (wanted == 1 || must_be_serial() || omp_in_parallel())
+    if (wanted == 1 || must_be_serial() || omp_in_parallel() || is_helping)
         return 1;
     const int n_cpus = cpus_here();
     if (wanted == 0)
@@ -140,6 +155,7 @@ struct tgi_team {
     _Alignas(LINE_BYTES) _Atomic uint32_t n_arrived; /* at the next barrier */
     _Alignas(LINE_BYTES) _Atomic uint32_t n_passed;  /* barriers, modulo 2^32 */
     uint32_t n_spins;
+    int n_threads; /* 0: OpenMP knows */
 };
 
 static void relax_cpu(void)
@@ -175,7 +191,9 @@ static void barrier(tgi_frame *frame)
         atomic_load_explicit(&team->n_passed, memory_order_relaxed);
     const uint32_t n_before =
         atomic_fetch_add_explicit(&team->n_arrived, 1, memory_order_acq_rel);
-    if (n_before + 1 < (uint32_t)omp_get_num_threads()) {
+    const int n_threads =
+        team->n_threads ? team->n_threads : omp_get_num_threads();
+    if (n_before + 1 < (uint32_t)n_threads) {
         wait_for_others(team, n_passed);
     } else {
         /* The next barrier begins when the others see this one passed. */
@@ -187,18 +205,128 @@ static void barrier(tgi_frame *frame)
 
 /* -- The region ------------------------------------------------------------ */
 
+static void run_part(tgi_entry *entry, tgi_frame *frame, int thread,
+                     int n_threads)
+{
+    const uint32_t saved = tgi_fpenv_begin();
+    entry(frame, thread, n_threads);
+    tgi_fpenv_end(saved);
+}
+
+/* `growing` is unlocked when all threads are there, if it is not NULL. */
+static void run_region(tgi_entry *entry, tgi_frame *frame, int n_threads,
+                       pthread_mutex_t *growing)
+{
+    /* OpenMP may give fewer threads than asked for, and tells it inside. */
+#pragma omp parallel num_threads(n_threads)
+    {
+        const int thread = omp_get_thread_num();
+        if (growing && thread == 0)
+            pthread_mutex_unlock(growing);
+        run_part(entry, frame, thread, omp_get_num_threads());
+    }
+}
+
+/* -- More threads ---------------------------------------------------------- */
+
+/*
+ * The threads that OpenMP keeps for this one, which is among them: those of
+ * the last team. libgomp ends those that a smaller team does not need.
+ */
+static _Thread_local int n_kept = 1;
+
+/* The size of the last trial of this thread that succeeded, and when that
+   was: while teams of several sizes take turns, one trial a second is enough.
+   A trial for 2 threads takes half a millisecond. */
+static _Thread_local struct {
+    int n_threads;
+    time_t second;
+} trial;
+
+/* Held from a trial until its region has its threads: trials of several
+   threads do not count on the same ones. A child never takes it: there would
+   have been a second thread. */
+static pthread_mutex_t growing = PTHREAD_MUTEX_INITIALIZER;
+
+enum { SPARE = 8 };
+
+/* Of the threads of libgomp: OMP_STACKSIZE, in kilobytes or another unit. 0
+   if nothing sensible is said. */
+static size_t stack_bytes(void)
+{
+    const char *text = getenv("OMP_STACKSIZE");
+    if (!text)
+        text = getenv("GOMP_STACKSIZE");
+    char *end;
+    const unsigned long number = text ? strtoul(text, &end, 10) : 0;
+    if (number == 0)
+        return 0;
+    while (*end == ' ')
+        end++;
+    const int shift = *end == 'b' || *end == 'B'   ? 0
+                      : *end == 'm' || *end == 'M' ? 20
+                      : *end == 'g' || *end == 'G' ? 30
+                                                   : 10;
+    return number > SIZE_MAX >> shift ? 0 : (size_t)number << shift;
+}
+
+static time_t this_second(void)
+{
+    struct timespec now = {0};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
+typedef struct own_team {
+    tgi_entry *entry;
+    tgi_frame *frame;
+} own_team;
+
+static void help(void *user, int thread, int n_threads)
+{
+    const own_team *own = user;
+    is_helping = true;
+    run_part(own->entry, own->frame, thread, n_threads);
+    is_helping = false;
+}
+
+/* Runs a team of more threads than OpenMP keeps. */
+__attribute__((noinline)) static void
+run_more(tgi_entry *entry, tgi_frame *frame, int n_threads)
+{
+    tgi_helpers helpers;
+    pthread_mutex_lock(&growing);
+    tgi_helpers_start(&helpers, n_threads - 1 + SPARE, stack_bytes());
+    int n_there = helpers.n < n_threads ? helpers.n + 1 : n_threads;
+    const bool are_enough =
+        helpers.n == min_int(n_threads - 1 + SPARE, TGI_HELPERS_MOST);
+    if (!are_enough && n_there > n_kept) {
+        pthread_mutex_unlock(&growing);
+        frame->team->n_threads = n_there;
+        tgi_helpers_run(&helpers, n_there, help,
+                        &(own_team){.entry = entry, .frame = frame});
+        return;
+    }
+    const bool are_gone = tgi_helpers_dismiss(&helpers);
+    if (are_enough && are_gone) {
+        trial.n_threads = n_kept = n_threads;
+        trial.second = this_second();
+    }
+    run_region(entry, frame, n_kept, &growing);
+}
+
 static void run_team(tgi_entry *entry, tgi_frame *frame, int n_threads)
 {
     struct tgi_team team = {
         .n_spins = n_threads <= cpus_here() ? SPINS : SPINS_IF_CROWDED};
     frame->barrier = barrier;
     frame->team = &team;
-    /* OpenMP may give fewer threads than asked for, and tells it inside. */
-#pragma omp parallel num_threads(n_threads)
-    {
-        const uint32_t saved = tgi_fpenv_begin();
-        entry(frame, omp_get_thread_num(), omp_get_num_threads());
-        tgi_fpenv_end(saved);
+    if (n_threads > n_kept && (n_threads > trial.n_threads ||
+                               this_second() != trial.second)) {
+        run_more(entry, frame, n_threads);
+    } else {
+        n_kept = n_threads;
+        run_region(entry, frame, n_threads, NULL);
     }
     frame->team = NULL;
 }

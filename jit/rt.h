@@ -23,7 +23,8 @@ int tgi_rt_threads(int wanted);
  * from 0, which is the caller; returns when all of them have. The floating-
  * point mode inside is ours (fpenv.h), provided that it is in the caller's
  * thread already. Sets what the frame says about the team. One thread means a
- * plain call. Thread-safe: each call has a team of its own.
+ * plain call. If the system refuses threads (RLIMIT_NPROC, pids.max, RLIMIT_AS)
+ * the team has those there are. Thread-safe: each call has a team of its own.
  */
 void tgi_rt_run(tgi_entry *entry, tgi_frame *frame, int n_threads);
 

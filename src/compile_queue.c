@@ -9,12 +9,12 @@
  */
 #include "compile_queue.h"
 
-#include <signal.h>
 #include <string.h>
 
 #include "at_fork.h"
 #include "fpenv.h"
 #include "function_object.h"
+#include "thread.h"
 
 typedef struct job {
     struct job *next;
@@ -87,19 +87,14 @@ static void *work(void *of_lane)
     return NULL;
 }
 
-/* It takes no signals: they are for the program's own threads. */
 static bool start_thread(lane *l)
 {
     pthread_t thread;
     pthread_attr_t attributes;
-    sigset_t all, before;
     if (pthread_attr_init(&attributes) != 0)
         return false;
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const bool is_there = pthread_create(&thread, &attributes, work, l) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    const bool is_there = tgi_thread_start(&thread, &attributes, work, l);
     pthread_attr_destroy(&attributes);
     return is_there;
 }

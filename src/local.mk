@@ -34,6 +34,7 @@ libtgjit_core_la_SOURCES += \
 	src/strbuf.h \
 	src/temporary.c \
 	src/temporary.h \
+	src/thread.h \
 	src/vec.c \
 	src/vec.h \
 	src/version.c

@@ -226,6 +226,7 @@ tests_test_llvm_transpose_SOURCES = \
 # As a user's program with regions of its own.
 tests_test_native_host_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
 tests_test_rt_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
+tests_thread_limits_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
 
 if HAVE_CRITERION
 check_PROGRAMS += $(unit_tests)
@@ -247,7 +248,8 @@ plain_tests = \
 	tests/stress_calls \
 	tests/stress_compile \
 	tests/stress_store \
-	tests/stress_teams
+	tests/stress_teams \
+	tests/thread_limits
 plain_ldadd = libtgjit-core.la
 tests_fuzz_objects_LDADD = $(plain_ldadd)
 tests_fuzz_objects_SOURCES = \
@@ -263,6 +265,7 @@ tests_stress_calls_LDADD = $(plain_ldadd)
 tests_stress_compile_LDADD = $(plain_ldadd)
 tests_stress_store_LDADD = $(plain_ldadd)
 tests_stress_teams_LDADD = $(plain_ldadd)
+tests_thread_limits_LDADD = $(plain_ldadd)
 
 if HAVE_MPFR
 plain_tests += tests/ulp
@@ -512,6 +515,7 @@ EXTRA_DIST += \
 	tests/op_matrix/unary.txt \
 	tests/op_matrix/view.txt \
 	tests/passes.h \
+	tests/ping_pong.h \
 	tests/regions.h \
 	tests/saving.h \
 	tests/run-example.sh \

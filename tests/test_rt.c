@@ -18,6 +18,7 @@
 #endif
 
 #include "fpenv.h"
+#include "ping_pong.h"
 #include "support.h"
 
 enum { MOST = 16, ROUNDS = 1000 };
@@ -56,19 +57,11 @@ static void count_entry(tgi_frame *frame, int64_t thread, int64_t n_threads)
         atomic_store(&w->n_threads, -1);
 }
 
-/* Every thread writes its slot, and all see all after the barrier. */
 static void ping_pong_entry(tgi_frame *frame, int64_t thread, int64_t n_threads)
 {
     work *w = frame->user;
     count_entry(frame, thread, n_threads);
-    for (int round = 1; round <= ROUNDS; round++) {
-        w->slots[thread] = round;
-        frame->barrier(frame);
-        for (int64_t i = 0; i < n_threads; i++)
-            if (w->slots[i] != round)
-                atomic_fetch_add(&w->n_wrong, 1);
-        frame->barrier(frame);
-    }
+    ping_pong(frame, thread, n_threads, ROUNDS, w->slots, &w->n_wrong);
 }
 
 static void run(tgi_entry *entry, work *w, int n_threads)

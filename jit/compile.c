@@ -80,7 +80,8 @@ static tg_status generate(job *j, tgi_code **out_code)
     if (!module)
         TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE, "%s", reason);
     tgi_codegen codegen = {0};
-    const bool is_good = module->compile(j->loops, &j->asked, &codegen);
+    const bool is_good =
+        tgi_module_compile(module, j->loops, &j->asked, &codegen);
     tg_status status = take(j, &codegen, is_good, out_code);
     module->dispose(&codegen);
     tgi_module_leave();

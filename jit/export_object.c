@@ -199,7 +199,8 @@ static tg_status generate(const job *j, tgi_exported *out)
     if (!module)
         TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE, "%s", reason);
     tgi_codegen codegen = {0};
-    const bool is_good = module->compile(j->loops, &asked, &codegen);
+    const bool is_good =
+        tgi_module_compile(module, j->loops, &asked, &codegen);
     tg_status status = take(j, &codegen, is_good, out);
     module->dispose(&codegen);
     tgi_module_leave();

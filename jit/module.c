@@ -6,6 +6,12 @@
  * another folder, for programs run in the build tree; setuid programs ignore
  * it. A failure is final for the process: its reason is kept and told to
  * everyone who asks.
+ *
+ * A fork in the midst of a compile by another thread would leave LLVM's locks
+ * and half-initialised statics as they are, for ever, to the child. So a fork
+ * waits for compiles under way, but not for long ones: a child that was forked
+ * amid one opens a copy of its own, of all that the module needs, in a new
+ * namespace of the dynamic linker.
  */
 #include "config.h"
 
@@ -15,14 +21,13 @@
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "at_fork.h"
 
 static pthread_once_t opened = PTHREAD_ONCE_INIT;
 static const struct tgi_module *module; /* NULL: see `reason` */
@@ -62,22 +67,34 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t has_left;
     int n_inside;
+    int n_working; /* of those: in LLVM, or opening it */
+    int n_opening; /* of those: in the dynamic linker */
+    int n_forks;   /* that wait for who is working: nobody begins */
     unsigned n_compiles; /* that are over */
     bool is_over;        /* the process ends */
-    bool is_orphaned;    /* forked amid a compile of another thread */
+    bool is_orphaned;    /* forked while another thread opened the module */
+    bool needs_copy;     /* forked while another thread was in LLVM */
 } inside = {.lock = PTHREAD_MUTEX_INITIALIZER,
             .has_left = PTHREAD_COND_INITIALIZER};
 
 /* Of this thread; more than one if a log calls. */
 static _Thread_local int n_own;
+static _Thread_local int n_own_working;
+
+static struct timespec after_milliseconds(long n)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += n % 1000 * 1000000;
+    until.tv_sec += n / 1000 + until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    return until;
+}
 
 /* Nobody enters any more, and those who are inside leave. */
 static void at_end(void)
 {
-    enum { MOST_SECONDS = 60 };
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += MOST_SECONDS;
+    const struct timespec until = after_milliseconds(60000);
     pthread_mutex_lock(&inside.lock);
     inside.is_over = true;
     while (inside.n_inside > n_own &&
@@ -86,16 +103,84 @@ static void at_end(void)
     pthread_mutex_unlock(&inside.lock);
 }
 
-/* Those who were inside are not in the child. */
-static void forget_others(void)
+/* -- Work, and forks ------------------------------------------------------- */
+
+/* No user's code runs between these two: work always ends. */
+static void begin_work(void)
 {
-    if (inside.n_inside > n_own)
-        inside.is_orphaned = true;
-    inside.n_inside = n_own;
-    pthread_cond_init(&inside.has_left, NULL);
+    pthread_mutex_lock(&inside.lock);
+    while (inside.n_forks > 0 && n_own_working == 0)
+        pthread_cond_wait(&inside.has_left, &inside.lock);
+    inside.n_working++;
+    n_own_working++;
+    pthread_mutex_unlock(&inside.lock);
 }
 
-TGI_HOLD_IN_FORKS(&inside.lock, forget_others())
+static void end_work(void)
+{
+    pthread_mutex_lock(&inside.lock);
+    inside.n_working--;
+    n_own_working--;
+    pthread_cond_broadcast(&inside.has_left);
+    pthread_mutex_unlock(&inside.lock);
+}
+
+static void count_opening(int change)
+{
+    pthread_mutex_lock(&inside.lock);
+    inside.n_opening += change;
+    pthread_cond_broadcast(&inside.has_left);
+    pthread_mutex_unlock(&inside.lock);
+}
+
+/*
+ * Waits for others who work. Most compiles are over in that time. To open the
+ * module takes some 20 ms, but may be slow on a cold disk, and nothing helps a
+ * child that has lost the dynamic linker's lock.
+ */
+static void before_fork(void)
+{
+    const struct timespec compiled = after_milliseconds(250);
+    const struct timespec opened_too = after_milliseconds(10000);
+    pthread_mutex_lock(&inside.lock);
+    inside.n_forks++;
+    while (inside.n_working > n_own_working && n_own_working == 0 &&
+           pthread_cond_timedwait(&inside.has_left, &inside.lock,
+                                  inside.n_opening ? &opened_too
+                                                   : &compiled) == 0)
+        ;
+}
+
+static void in_parent(void)
+{
+    inside.n_forks--;
+    pthread_cond_broadcast(&inside.has_left);
+    pthread_mutex_unlock(&inside.lock);
+}
+
+/* Those who were inside are not in the child. */
+static void in_child(void)
+{
+    if (inside.n_working > n_own_working) {
+        inside.is_orphaned |= inside.n_opening > 0;
+        inside.needs_copy = true;
+        opened = (pthread_once_t)PTHREAD_ONCE_INIT;
+        module = NULL;
+    }
+    inside.n_inside = n_own;
+    inside.n_working = n_own_working;
+    inside.n_forks = 0;
+    pthread_cond_init(&inside.has_left, NULL);
+    pthread_mutex_unlock(&inside.lock);
+}
+
+/* From load time on: the first call may come after the fork. */
+__attribute__((constructor)) static void watch_forks(void)
+{
+    (void)pthread_atfork(before_fork, in_parent, in_child);
+}
+
+/* -- The end of threads ---------------------------------------------------- */
 
 #ifdef __GLIBC__
 /* What the destructors of C++'s thread-local objects are registered with. */
@@ -127,6 +212,8 @@ __attribute__((constructor)) static void at_load(void)
         tgi_jit_watch_thread();
 }
 
+/* -- Opening --------------------------------------------------------------- */
+
 #ifdef TGJIT_HAVE_LLVM
 
 /*
@@ -155,6 +242,35 @@ static const struct tgi_module *table_of(void *library, const char *path)
     return table;
 }
 
+/* A sanitizer's run time can be there only once. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
+    !defined(LM_ID_NEWLM)
+#define CAN_COPY 0
+#else
+#define CAN_COPY 1
+#endif
+
+/* NULL after refuse(). */
+static void *open_library(const char *path)
+{
+#if CAN_COPY
+    void *library = inside.needs_copy
+                        ? dlmopen(LM_ID_NEWLM, path, RTLD_NOW | RTLD_LOCAL)
+                        : dlopen(path, RTLD_NOW | RTLD_LOCAL);
+#else
+    if (inside.needs_copy) {
+        refuse("the process was forked during a compile");
+        return NULL;
+    }
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+#endif
+    if (!library) {
+        const char *why = dlerror();
+        refuse("cannot open the code generator: %s", why ? why : path);
+    }
+    return library;
+}
+
 static void open_module(void)
 {
     const char *dir = secure_getenv("TGJIT_MODULE_DIR");
@@ -168,17 +284,14 @@ static void open_module(void)
         return;
     }
 
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-        const char *why = dlerror();
-        refuse("cannot open the code generator: %s", why ? why : path);
-        return;
-    }
-    module = table_of(library, path);
+    count_opening(1);
+    void *library = open_library(path);
+    module = library ? table_of(library, path) : NULL;
     if (module)
         (void)atexit(at_end);
-    else
+    else if (library)
         dlclose(library);
+    count_opening(-1);
 }
 
 #else
@@ -193,11 +306,15 @@ static void open_module(void)
 /* The module, opened if need be; else NULL, and the reason in `buf`. */
 static const struct tgi_module *get(char *buf, size_t n)
 {
+    begin_work();
     pthread_once(&opened, open_module);
     if (!module)
         snprintf(buf, n, "%s", reason);
+    end_work();
     return module;
 }
+
+/* -- Entering -------------------------------------------------------------- */
 
 static void leave(bool has_compiled)
 {
@@ -213,13 +330,15 @@ static void leave(bool has_compiled)
     pthread_mutex_unlock(&inside.lock);
 }
 
+static const char orphaned[] =
+    "the process was forked while it opened the code generator";
+
 const struct tgi_module *tgi_module_enter(char *buf, size_t n)
 {
     pthread_mutex_lock(&inside.lock);
     const char *why = inside.is_over ? "the process ends"
-                      : inside.is_orphaned
-                          ? "the process was forked during a compile"
-                          : NULL;
+                      : inside.is_orphaned ? orphaned
+                                           : NULL;
     if (!why) {
         inside.n_inside++;
         n_own++;
@@ -240,6 +359,16 @@ void tgi_module_leave(void)
     leave(true);
 }
 
+bool tgi_module_compile(const struct tgi_module *entered,
+                        const tgi_loops *loops,
+                        const tgi_codegen_options *options, tgi_codegen *out)
+{
+    begin_work();
+    const bool is_good = entered->compile(loops, options, out);
+    end_work();
+    return is_good;
+}
+
 bool tgi_jit_is_missing(void)
 {
     return atomic_load(&is_missing);
@@ -255,7 +384,18 @@ bool tgi_jit_is_over(void)
 
 bool tgi_jit_describe(char *buf, size_t n)
 {
-    if (get(buf, n))
-        module->describe(buf, n);
-    return module != NULL;
+    pthread_mutex_lock(&inside.lock);
+    const bool is_orphaned = inside.is_orphaned;
+    pthread_mutex_unlock(&inside.lock);
+    if (is_orphaned) {
+        snprintf(buf, n, "%s", orphaned);
+        return false;
+    }
+    const struct tgi_module *of = get(buf, n);
+    if (of) {
+        begin_work();
+        of->describe(buf, n);
+        end_work();
+    }
+    return of != NULL;
 }

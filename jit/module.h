@@ -33,12 +33,18 @@ struct tgi_module {
 
 /*
  * The module, opened if need be, to compile once until tgi_module_leave; else
- * NULL, and the reason in `buf`. There is none when the process ends, and in a
- * child that was forked while another thread was compiling: LLVM's locks may
- * be held there for ever. The end of the process waits for all compiles.
+ * NULL, and the reason in `buf`. There is none when the process ends. The end
+ * of the process waits for all compiles. A child that was forked while another
+ * thread was compiling may get a copy of its own: LLVM's locks may be held
+ * there for ever.
  */
 const struct tgi_module *tgi_module_enter(char *buf, size_t n);
 void tgi_module_leave(void);
+
+/* Compiles with the module that was entered; forks wait for it, for a while. */
+bool tgi_module_compile(const struct tgi_module *entered,
+                        const tgi_loops *loops,
+                        const tgi_codegen_options *options, tgi_codegen *out);
 
 _Static_assert(offsetof(struct tgi_module, abi) == 0 &&
                    offsetof(struct tgi_module, table_bytes) == 4,

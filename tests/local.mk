@@ -247,6 +247,7 @@ plain_tests = \
 	tests/stress_cache \
 	tests/stress_calls \
 	tests/stress_compile \
+	tests/stress_forks \
 	tests/stress_store \
 	tests/stress_teams \
 	tests/thread_limits
@@ -263,6 +264,7 @@ tests_product_bounds_LDADD = $(plain_ldadd) $(DL_LIBS) $(LIBM)
 tests_stress_cache_LDADD = libtgjit.la
 tests_stress_calls_LDADD = $(plain_ldadd)
 tests_stress_compile_LDADD = $(plain_ldadd)
+tests_stress_forks_LDADD = $(plain_ldadd)
 tests_stress_store_LDADD = $(plain_ldadd)
 tests_stress_teams_LDADD = $(plain_ldadd)
 tests_thread_limits_LDADD = $(plain_ldadd)

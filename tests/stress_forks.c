@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stress_forks.c - children forked while other threads compile. Each compiles
+ * functions that nobody has compiled before, runs them, and ends.
+ *
+ *   short    compiles of milliseconds: a fork waits for them
+ *   long     a compile of seconds: the child opens a copy of the compiler
+ *
+ * A plain program. Takes the number of children of the first part.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "jit.h"
+#include "tgjit.h"
+
+enum {
+    COMPILERS = 2, /* threads */
+    DEFAULT_CHILDREN = 40,
+    LONG_CHILDREN = 3,
+    LONG_OPS = 16000,
+    CHILD_SECONDS = 120,
+    N = 5
+};
+
+static int n_passed, n_failed;
+static atomic_bool is_over;
+static atomic_int n_compiled;
+static atomic_int *n_copied; /* children; shared with them */
+
+/* -- Functions that are all different -------------------------------------- */
+
+typedef struct job {
+    double factor; /* in no other function of the process or of its parents */
+    int n_ops;
+} job;
+
+static void scale(tg_trace *t, const tg_value *in, void *user)
+{
+    const job *j = user;
+    tg_value y = tg_mul(in[0], (float)j->factor);
+    for (int i = 1; i < j->n_ops; i++)
+        y = tg_tanh(y);
+    tg_return(t, y);
+}
+
+/* Compiles and runs a new function in a context of its own. */
+static bool compile(const char *jit, double factor, int n_ops)
+{
+    job j = {factor, n_ops};
+    const tg_context_options options = {.struct_bytes = sizeof(options),
+                                        .jit = jit,
+                                        .log = "off",
+                                        .cache = "off"};
+    tg_context *ctx = tg_context_create(&options);
+    tg_function *f = tg_function_create(ctx, scale, &j, NULL);
+    tg_tensor *x = tg_tensor_create(ctx, TG_F32, TG_DIMS(N)), *y = NULL;
+    float *in = tg_tensor_data(x);
+    for (int i = 0; i < N; i++)
+        in[i] = (float)i;
+    bool is_good = tg_call(f, TG_ARGS(x), TG_RESULTS(&y)) == TG_OK;
+    if (!is_good)
+        printf("%s: %s\n", jit, tg_error(NULL));
+    for (int i = 0; is_good && n_ops == 1 && i < N; i++)
+        is_good = ((const float *)tg_tensor_data(y))[i] ==
+                  (float)i * (float)factor;
+    tg_tensor_release(y);
+    tg_tensor_release(x);
+    tg_function_release(f);
+    tg_context_release(ctx);
+    return is_good;
+}
+
+/* Copies of LLVM in this process. */
+static int count_copies(void)
+{
+    char line[4096];
+    int n = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && fgets(line, sizeof(line), maps))
+        n += strstr(line, "libLLVM") && strstr(line, " r-xp ");
+    if (maps)
+        fclose(maps);
+    return n;
+}
+
+/* -- Children -------------------------------------------------------------- */
+
+/* In the child: 0 if all is well. Kept code is no excuse. */
+static int work_in_child(int number)
+{
+    alarm(CHILD_SECONDS); /* a hang fails */
+    const bool is_good = compile("required", 1000.5 + number, 1) &&
+                         compile("auto", 2000.5 + number, 1) &&
+                         compile("required", 3000.5 + number, 20);
+    tg_code_counters counts = TG_CODE_COUNTERS_INIT;
+    const bool has_made = tg_code_counts(&counts) == TG_OK &&
+                          counts.misses >= 2;
+    atomic_fetch_add(n_copied, count_copies() > 1);
+    fflush(stdout);
+    return is_good && has_made && tg_compile_wait(NULL) == TG_OK ? 0 : 1;
+}
+
+static void fork_one(int number)
+{
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        const int status = work_in_child(number);
+        if (number % 2)
+            _exit(status);
+        exit(status); /* with the ends of both compilers */
+    }
+    int status = -1;
+    if (child > 0 && waitpid(child, &status, 0) == child && status == 0) {
+        n_passed++;
+    } else {
+        n_failed++;
+        printf("child %d: status 0x%x\n", number, (unsigned)status);
+    }
+}
+
+/* -- Parts ----------------------------------------------------------------- */
+
+static void *compile_on_and_on(void *user)
+{
+    const int number = *(const int *)user;
+    for (int i = 0; !atomic_load(&is_over); i++)
+        if (compile("required", number + 0.001 * i, 20))
+            atomic_fetch_add(&n_compiled, 1);
+    return NULL;
+}
+
+static void check_short(int n_children)
+{
+    pthread_t threads[COMPILERS];
+    int numbers[COMPILERS];
+    for (int i = 0; i < COMPILERS; i++) {
+        numbers[i] = i + 1;
+        if (pthread_create(&threads[i], NULL, compile_on_and_on, &numbers[i]))
+            abort();
+    }
+    for (int i = 0; i < n_children; i++) {
+        fork_one(i);
+        usleep((useconds_t)(i * 317 % 5000)); /* at another moment */
+    }
+    atomic_store(&is_over, true);
+    for (int i = 0; i < COMPILERS; i++)
+        pthread_join(threads[i], NULL);
+    if (atomic_load(&n_compiled) < COMPILERS)
+        n_failed++, printf("nothing was compiled meanwhile\n");
+}
+
+static void *compile_long(void *user)
+{
+    *(bool *)user = compile("required", 0.75, LONG_OPS);
+    return NULL;
+}
+
+/* A sanitizer's run time cannot be there twice: such a child interprets. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { CAN_COPY = 0 };
+#else
+enum { CAN_COPY = 1 };
+#endif
+
+static void check_long(void)
+{
+    pthread_t thread;
+    bool is_good = false;
+    if (!CAN_COPY)
+        return;
+    if (pthread_create(&thread, NULL, compile_long, &is_good))
+        abort();
+    usleep(100000); /* tracing is over */
+    for (int i = 0; i < LONG_CHILDREN; i++)
+        fork_one(1000 + i);
+    pthread_join(thread, NULL);
+    if (!is_good)
+        n_failed++, printf("the long compile failed\n");
+    if (atomic_load(n_copied) == 0)
+        n_failed++, printf("no child was forked amid the long compile\n");
+}
+
+int main(int argc, char **argv)
+{
+    char text[1024];
+    const int n_children = argc > 1 ? atoi(argv[1]) : DEFAULT_CHILDREN;
+    if (!tgi_jit_describe(text, sizeof(text)))
+        return 77;
+    n_copied = mmap(NULL, sizeof(*n_copied), PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (n_copied == MAP_FAILED)
+        abort();
+    check_long();
+    check_short(n_children);
+    printf("%d children passed, %d failed; %d had a copy of LLVM; %d functions "
+           "compiled meanwhile\n",
+           n_passed, n_failed, atomic_load(n_copied),
+           atomic_load(&n_compiled));
+    return n_failed ? 1 : 0;
+}

@@ -66,6 +66,6 @@ void tgi_code_release(tgi_code *code)
 
 size_t tgi_code_bytes(const tgi_code *code)
 {
-    return sizeof(*code) + code->n_kernels * sizeof(*code->costs) +
-           tgi_image_code_bytes(code->image);
+    return tgi_block_bytes(code) + tgi_block_bytes(code->costs) +
+           tgi_image_bytes(code->image);
 }

@@ -25,7 +25,7 @@ typedef struct tgi_code {
 tg_status tgi_code_create(const tgi_codegen *codegen, tgi_code **out_code);
 tgi_code *tgi_code_retain(tgi_code *code);
 void tgi_code_release(tgi_code *code);
-size_t tgi_code_bytes(const tgi_code *code);
+size_t tgi_code_bytes(const tgi_code *code); /* of memory */
 
 /* The same as bytes for a cache on disk, and back. They may hold anything, but
    see tgi_image_load. */

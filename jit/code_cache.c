@@ -47,7 +47,7 @@ static _Thread_local int n_making;
 
 static size_t bytes_of(const entry *e)
 {
-    return sizeof(*e) + e->key_bytes + (e->code ? tgi_code_bytes(e->code) : 0);
+    return tgi_block_bytes(e) + (e->code ? tgi_code_bytes(e->code) : 0);
 }
 
 static entry *find(const void *key, size_t key_bytes, uint64_t hash)

@@ -142,3 +142,9 @@ size_t tgi_image_code_bytes(const tgi_image *image)
 {
     return image->code_bytes;
 }
+
+size_t tgi_image_bytes(const tgi_image *image)
+{
+    return tgi_block_bytes(image) + tgi_block_bytes(image->debug) +
+           tgi_pages_round(image->code_bytes);
+}

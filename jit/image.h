@@ -42,4 +42,7 @@ void *tgi_image_symbol(const tgi_image *image, const char *name);
 /* Bytes of code and constants together. */
 size_t tgi_image_code_bytes(const tgi_image *image);
 
+/* Bytes of memory: whole pages, names, and what a debugger is told. */
+size_t tgi_image_bytes(const tgi_image *image);
+
 #endif /* TGI_IMAGE_H */

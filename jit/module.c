@@ -169,7 +169,7 @@ static void in_child(void)
     }
     inside.n_inside = n_own;
     inside.n_working = n_own_working;
-    inside.n_forks = 0;
+    inside.n_opening = inside.n_forks = 0;
     pthread_cond_init(&inside.has_left, NULL);
     pthread_mutex_unlock(&inside.lock);
 }

@@ -93,6 +93,11 @@ static size_t pages_of(size_t bytes)
     return bytes / tgi_pages_unit() + (bytes % tgi_pages_unit() != 0);
 }
 
+size_t tgi_pages_round(size_t bytes)
+{
+    return pages_of(bytes) * tgi_pages_unit();
+}
+
 /* -- Chunks ---------------------------------------------------------------- */
 
 /*
@@ -239,4 +244,14 @@ void tgi_pages_free(void *memory, size_t bytes)
     pthread_mutex_lock(&lock);
     give_back(memory, n_pages);
     pthread_mutex_unlock(&lock);
+}
+
+size_t tgi_pages_used(void)
+{
+    size_t n_pages = 0;
+    pthread_mutex_lock(&lock);
+    for (const chunk *c = chunks; c; c = c->next)
+        n_pages += c->n_pages - c->n_free;
+    pthread_mutex_unlock(&lock);
+    return n_pages * tgi_pages_unit();
 }

@@ -21,6 +21,11 @@
 /* Bytes of one page. */
 size_t tgi_pages_unit(void);
 
+/* Bytes of the pages that tgi_pages_alloc takes for so many, and those that
+   all together take now. */
+size_t tgi_pages_round(size_t bytes);
+size_t tgi_pages_used(void);
+
 /*
  * Room for `bytes` > 0 bytes, all zero, that begins at a page. Errors: out of
  * memory; unsupported, if the system has no executable memory for this

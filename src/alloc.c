@@ -122,12 +122,17 @@ void *tgi_realloc(void *memory, size_t bytes)
     return moved;
 }
 
+size_t tgi_block_bytes(const void *memory)
+{
+    const block_head *head = memory;
+    return head ? sizeof *head + head[-1].bytes : 0;
+}
+
 void tgi_free(void *memory)
 {
-    if (!memory)
-        return;
-    block_head *head = head_of(memory);
-    give_back(head, sizeof *head + head->bytes, _Alignof(block_head));
+    if (memory)
+        give_back(head_of(memory), tgi_block_bytes(memory),
+                  _Alignof(block_head));
 }
 
 char *tgi_strdup(const char *string)

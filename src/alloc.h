@@ -18,6 +18,9 @@ void *tgi_realloc(void *memory, size_t bytes);
 void tgi_free(void *memory);
 char *tgi_strdup(const char *string);
 
+/* Bytes that a block adds to tg_live_bytes; 0 for NULL. */
+size_t tgi_block_bytes(const void *memory);
+
 /* Buffers for elements: aligned to TGI_BUFFER_ALIGN, size given back. Never
    NULL for 0 bytes. */
 void *tgi_buffer_alloc(size_t bytes);

@@ -13,7 +13,9 @@
 
 #include "alloc.h"
 #include "error.h"
+#include "image_debug.h"
 #include "image_objects.h"
+#include "pages.h"
 #include "support.h"
 
 #if defined(__x86_64__)
@@ -169,6 +171,45 @@ Test(code_cache, what_is_not_made_is_not_kept)
     cr_assert_eq(counts().entries, 0);
     cr_assert_not(is_kept("a"));
     end();
+}
+
+/* That bytes in blocks and in pages, which are more by so many, are counted:
+   all but the pool's own table of its pages. */
+static void check_growth(size_t bytes)
+{
+    enum { TABLE_BYTES = 512 };
+    cr_assert_leq(counts().bytes, bytes);
+    cr_assert_leq(bytes - counts().bytes, TABLE_BYTES);
+}
+
+static void check_counts_all_memory(void)
+{
+    begin();
+    const size_t before = tg_live_bytes() + tgi_pages_used();
+    char key[3000] = "";
+    for (int i = 0; i < 200; i++) {
+        memset(key, 'a' + i % 26, (size_t)i * 10 + 1);
+        tgi_code_release(get(key));
+        check_growth(tg_live_bytes() + tgi_pages_used() - before);
+    }
+    cr_assert_geq(counts().bytes, 200 * tgi_pages_unit());
+    tgi_code_cache_limit(100 * tgi_pages_unit());
+    check_growth(tg_live_bytes() + tgi_pages_used() - before);
+    cr_assert_leq(tgi_pages_used(), 100 * tgi_pages_unit());
+    tgi_code_cache_clear();
+    cr_assert_eq(tg_live_bytes() + tgi_pages_used(), before);
+    end();
+}
+
+Test(code_cache, counts_all_memory_of_its_code)
+{
+    check_counts_all_memory();
+}
+
+Test(code_cache, counts_what_a_debugger_reads)
+{
+    tgi_image_debug_enable(TGI_DEBUG_GDB);
+    check_counts_all_memory();
 }
 
 /* -- Room ------------------------------------------------------------------ */

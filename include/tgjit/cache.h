@@ -32,7 +32,7 @@ typedef struct tg_code_counters {
     uint64_t misses;    /* … and that was not: loaded from disk or compiled */
     uint64_t evictions; /* forgotten */
     uint64_t entries;   /* kept now … */
-    uint64_t bytes;     /* … and their size */
+    uint64_t bytes;     /* … and their memory, whole pages of code included */
 } tg_code_counters;
 
 #define TG_CODE_COUNTERS_INIT TG_OPTIONS_INIT(tg_code_counters)

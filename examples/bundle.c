@@ -45,7 +45,7 @@ static layer layer_create(tg_context *ctx, double weight, double bias)
 static void predict(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
-    const layer *l = tg_bundle_argument(t, 0);
+    const layer *l = tg_bundle_argument(t, 0, &layer_type);
     if (l) /* NULL: the call passed something else */
         tg_return(t, tg_add(tg_matmul(in[1], l->weights), l->bias));
 }

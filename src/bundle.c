@@ -4,6 +4,8 @@
  */
 #include "bundle.h"
 
+#include <string.h>
+
 #include "variable_object.h"
 
 /* -- Walking --------------------------------------------------------------- */
@@ -43,6 +45,37 @@ bool tgi_bundle_walk(const tg_bundle_type *type, const void *bundle,
         stack[depth].type = field->bundle;
         stack[depth].base = member;
         stack[depth].next = 0;
+    }
+    return true;
+}
+
+/* -- Types ----------------------------------------------------------------- */
+
+/* Equal, or both NULL. */
+static bool names_equal(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* As deep as `known` is, which is at most TGI_BUNDLE_DEPTH. */
+bool tgi_bundle_types_equal(const tg_bundle_type *known,
+                            const tg_bundle_type *other)
+{
+    if (known == other)
+        return true;
+    if (!known || !other || known->bytes != other->bytes ||
+        known->n_fields != other->n_fields ||
+        !names_equal(known->name, other->name))
+        return false;
+    if (known->fields == other->fields)
+        return true;
+    if (!known->fields || !other->fields)
+        return false;
+    for (size_t i = 0; i < known->n_fields; i++) {
+        const tg_bundle_field *a = &known->fields[i], *b = &other->fields[i];
+        if (a->offset != b->offset || !names_equal(a->name, b->name) ||
+            !tgi_bundle_types_equal(a->bundle, b->bundle))
+            return false;
     }
     return true;
 }

@@ -18,4 +18,9 @@ typedef bool tgi_bundle_visit(const tg_bundle_field *field,
 bool tgi_bundle_walk(const tg_bundle_type *type, const void *bundle,
                      tgi_bundle_visit *visit, void *user);
 
+/* Same names, sizes and fields, nested ones too. `known` is a type that
+   tgi_bundle_walk has walked; `other` may be any, or NULL. */
+bool tgi_bundle_types_equal(const tg_bundle_type *known,
+                            const tg_bundle_type *other);
+
 #endif /* TGI_BUNDLE_H */

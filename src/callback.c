@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bundle.h"
 #include "function_object.h"
 
 /* True if `t` is the current trace and has not failed. */
@@ -66,52 +67,91 @@ void tg_fail_at(tg_trace *t, tg_site site, const char *format, ...)
 
 /* -- Arguments that are not values ----------------------------------------- */
 
-/* The static operand `arg` if its kind is among `kinds`, else NULL. */
-static const tg_operand *static_operand(tg_trace *t, size_t arg,
-                                        unsigned kinds, const char *who)
+/* What argument `arg` of the function is; NULL if it has none of that number,
+   or nothing may be asked for now. */
+static const tgi_trace_arg *find_arg(tg_trace *t, size_t arg, const char *who,
+                                     tg_site site)
 {
-    if (!is_usable(t, who, TGI_NO_SITE))
+    if (!is_usable(t, who, site))
         return NULL;
     const tg_trace *root = tgi_trace_root(t);
-    if (arg < root->args.n && root->args.data[arg].operand.is_static &&
-        kinds & (1u << root->args.data[arg].operand.kind))
-        return &root->args.data[arg].operand;
-    tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                   "%s: argument %zu is not a static value of that kind", who,
-                   arg);
+    if (arg < root->args.n)
+        return &root->args.data[arg];
+    tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
+                   "%s: there is no argument %zu: the function has %zu", who,
+                   arg, root->args.n);
     return NULL;
 }
 
-int64_t tg_static_int(tg_trace *t, size_t arg)
+/* The static operand `arg` if its kind is among `kinds`, else NULL; `wanted`
+   says which these are. */
+static const tg_operand *static_operand(tg_trace *t, size_t arg,
+                                        unsigned kinds, const char *wanted,
+                                        const char *who, tg_site site)
+{
+    const tgi_trace_arg *seen = find_arg(t, arg, who, site);
+    if (!seen)
+        return NULL;
+    if (seen->operand.is_static && kinds & (1u << seen->operand.kind))
+        return &seen->operand;
+    tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
+                   "%s: argument %zu is not a static %s", who, arg, wanted);
+    return NULL;
+}
+
+int64_t tg_static_int_at(tg_trace *t, size_t arg, tg_site site)
 {
     const tg_operand *operand = static_operand(
-        t, arg, 1u << TG_OPERAND_INT | 1u << TG_OPERAND_UINT, __func__);
+        t, arg, 1u << TG_OPERAND_INT | 1u << TG_OPERAND_UINT, "integer",
+        "tg_static_int", site);
     return operand ? operand->as.i : 0;
 }
 
-double tg_static_float(tg_trace *t, size_t arg)
+double tg_static_float_at(tg_trace *t, size_t arg, tg_site site)
 {
     const tg_operand *operand =
-        static_operand(t, arg, 1u << TG_OPERAND_FLOAT, __func__);
+        static_operand(t, arg, 1u << TG_OPERAND_FLOAT, "float",
+                       "tg_static_float", site);
     return operand ? operand->as.f : 0;
 }
 
-const char *tg_static_string(tg_trace *t, size_t arg)
+const char *tg_static_string_at(tg_trace *t, size_t arg, tg_site site)
 {
     const tg_operand *operand =
-        static_operand(t, arg, 1u << TG_OPERAND_STRING, __func__);
+        static_operand(t, arg, 1u << TG_OPERAND_STRING, "string",
+                       "tg_static_string", site);
     return operand ? operand->as.string : NULL;
 }
 
-const void *tg_bundle_argument(tg_trace *t, size_t arg)
+static const char *type_name(const tg_bundle_type *type)
 {
-    if (!is_usable(t, __func__, TGI_NO_SITE))
+    return type->name ? type->name : "";
+}
+
+const void *tg_bundle_argument_at(tg_trace *t, size_t arg,
+                                  const tg_bundle_type *type, tg_site site)
+{
+    static const char who[] = "tg_bundle_argument";
+    const tgi_trace_arg *seen = find_arg(t, arg, who, site);
+    if (!seen)
         return NULL;
-    const tg_trace *root = tgi_trace_root(t);
-    if (arg < root->args.n && root->args.data[arg].bundle)
-        return root->args.data[arg].bundle;
-    tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                   "%s: argument %zu is not a bundle", __func__, arg);
+    const tg_bundle_type *given = seen->bundle_type;
+    if (!type)
+        tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
+                       "%s: the type asked for is NULL", who);
+    else if (!given)
+        tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
+                       "%s: argument %zu is not a bundle, but '%s' was asked "
+                       "for",
+                       who, arg, type_name(type));
+    else if (!tgi_bundle_types_equal(given, type))
+        tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
+                       "%s: argument %zu is a bundle '%s' of %zu bytes, but "
+                       "'%s' of %zu bytes was asked for",
+                       who, arg, type_name(given), given->bytes,
+                       type_name(type), type->bytes);
+    else
+        return seen->bundle;
     return NULL;
 }
 

@@ -123,7 +123,8 @@ static tg_status add_arg(tg_trace *t, const tg_concrete *c, size_t i,
                          tg_value *out_value)
 {
     const tgi_arg *arg = &c->spec.list.data[i];
-    tgi_trace_arg seen = {.operand = arg->fixed};
+    tgi_trace_arg seen = {.operand = arg->fixed,
+                          .bundle_type = arg->bundle_type};
     *out_value = (tg_value){0, 0};
     tg_status status = TG_OK;
     if (arg->bundle_type)

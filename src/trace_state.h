@@ -18,6 +18,7 @@
 typedef struct tgi_trace_arg {
     tg_operand operand; /* static value (string owned by the signature) */
     void *bundle;       /* struct of stand-ins, owned by the trace */
+    const tg_bundle_type *bundle_type; /* NULL: not a bundle */
 } tgi_trace_arg;
 
 /* A variable of the trace and the node that stands for it. */

@@ -69,7 +69,7 @@ typedef struct shared {
 /* Moves in[1] between the accounts of the bundle in[0]. */
 static void transfer(tg_trace *t, const tg_value *in, void *user)
 {
-    const bank *b = tg_bundle_argument(t, 0);
+    const bank *b = tg_bundle_argument(t, 0, &bank_type);
     (void)user;
     if (!b)
         return;

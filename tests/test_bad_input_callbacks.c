@@ -72,8 +72,15 @@ static void ask_for_statics(tg_trace *t, const tg_value *in, void *user)
 
 static void ask_for_bundle(tg_trace *t, const tg_value *in, void *user)
 {
+    static const tg_bundle_type type = {"none", 0, NULL, 0};
     (void)in, (void)user;
-    cr_assert_null(tg_bundle_argument(t, 0));
+    cr_assert_null(tg_bundle_argument(t, 0, &type));
+}
+
+static void ask_for_no_type(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)in, (void)user;
+    cr_assert_null(tg_bundle_argument(t, 0, NULL));
 }
 
 static void own_without_name(tg_trace *t, const tg_value *in, void *user)
@@ -129,6 +136,7 @@ Test(bad_input, a_callback_that_misuses_its_trace_is_told_so)
                 {return_invalid, "not a valid value"},
                 {ask_for_statics, "argument 0 is not a static"},
                 {ask_for_bundle, "argument 0 is not a bundle"},
+                {ask_for_no_type, "the type asked for is NULL"},
                 {own_without_name, "needs a name"},
                 {own_with_empty_name, "needs a name"},
                 {print_without_format, "not a format"},
@@ -157,7 +165,7 @@ Test(bad_input, what_belongs_into_a_callback_fails_outside)
     check_record(TG_ERROR_TRACE, "print");
     cr_assert_eq(tg_static_int(NULL, 0), 0);
     check_record(TG_ERROR_TRACE, "tg_static_int");
-    cr_assert_null(tg_bundle_argument(NULL, 0));
+    cr_assert_null(tg_bundle_argument(NULL, 0, NULL));
     check_record(TG_ERROR_TRACE, "tg_bundle_argument");
     cr_assert_null(tg_own_variable(NULL, "v", TG_F32, TG_SCALAR, tg_zeros()));
     check_record(TG_ERROR_TRACE, "own variable");

@@ -117,7 +117,7 @@ Test(bundle, members_that_are_missing_are_not_listed)
 /* first.w += scale; returns last.w * last.b */
 static void train(tg_trace *t, const tg_value *in, void *user)
 {
-    const model *m = tg_bundle_argument(t, 0);
+    const model *m = tg_bundle_argument(t, 0, &model_type);
     cr_assert_not_null(m);
     cr_assert_not(tg_is_valid(in[0]), "a bundle is no value");
     cr_assert_str_eq(tg_variable_name(m->first.b), "b");
@@ -194,7 +194,8 @@ Test(bundle, another_spec_of_a_member_is_another_trace)
 static void swap_layers(tg_trace *t, const tg_value *in, void *user)
 {
     (void)in, (void)user;
-    const layer *a = tg_bundle_argument(t, 0), *b = tg_bundle_argument(t, 2);
+    const layer *a = tg_bundle_argument(t, 0, &layer_type);
+    const layer *b = tg_bundle_argument(t, 2, &layer_type);
     tg_value w = tg_read(a->w);
     tg_assign(a->w, b->w);
     tg_assign(b->w, w);
@@ -231,7 +232,7 @@ Test(bundle, several_bundles_and_tensors_in_one_call)
 static void count_trainable(tg_trace *t, const tg_value *in, void *user)
 {
     (void)in, (void)user;
-    const layer *l = tg_bundle_argument(t, 0);
+    const layer *l = tg_bundle_argument(t, 0, &layer_type);
     size_t n = tg_bundle_variables(&layer_type, l, TG_TRAINABLE, NULL, 0);
     tg_return(t, tg_scalar(TG_I64, n));
 }
@@ -294,7 +295,7 @@ Test(bundle, a_captured_bundle_is_live)
 static void call_with_layer(tg_trace *t, const tg_value *in, void *user)
 {
     (void)in;
-    const model *m = tg_bundle_argument(t, 0);
+    const model *m = tg_bundle_argument(t, 0, &model_type);
     tg_value y;
     tg_apply(user, TG_ARGS(tg_bundle_of(&layer_type, &m->first)), &y, 1);
     tg_return(t, y, m->first.w);
@@ -303,7 +304,7 @@ static void call_with_layer(tg_trace *t, const tg_value *in, void *user)
 static void double_weights(tg_trace *t, const tg_value *in, void *user)
 {
     (void)in, (void)user;
-    const layer *l = tg_bundle_argument(t, 0);
+    const layer *l = tg_bundle_argument(t, 0, &layer_type);
     tg_assign(l->w, tg_mul(l->w, 2));
     tg_return(t, tg_add(l->w, l->b));
 }
@@ -370,8 +371,9 @@ Test(bundle, a_signature_may_have_one)
 static void ask_wrongly(tg_trace *t, const tg_value *in, void *user)
 {
     (void)in;
-    cr_assert_null(tg_bundle_argument(t, *(size_t *)user));
-    cr_assert_null(tg_bundle_argument(t, 0), "the first error sticks");
+    cr_assert_null(tg_bundle_argument(t, *(size_t *)user, &layer_type));
+    cr_assert_null(tg_bundle_argument(t, 0, &layer_type),
+                   "the first error sticks");
 }
 
 Test(bundle, what_is_no_bundle_is_an_error)
@@ -383,12 +385,14 @@ Test(bundle, what_is_no_bundle_is_an_error)
     tg_function *f = tg_function_create(s.ctx, ask_wrongly, &arg, NULL);
     check_fails(tg_call(f, TG_ARGS(tg_bundle_of(&layer_type, &l), 3),
                         TG_NO_RESULTS),
-                TG_ERROR_INVALID_ARGUMENT, "argument 1 is not a bundle");
+                TG_ERROR_INVALID_ARGUMENT,
+                "argument 1 is not a bundle, but 'layer' was asked for");
     arg = 99;
     check_fails(tg_call(f, TG_ARGS(tg_bundle_of(&layer_type, &l), 3),
                         TG_NO_RESULTS),
-                TG_ERROR_INVALID_ARGUMENT, "argument 99 is not a bundle");
-    cr_assert_null(tg_bundle_argument(NULL, 0));
+                TG_ERROR_INVALID_ARGUMENT,
+                "there is no argument 99: the function has 2");
+    cr_assert_null(tg_bundle_argument(NULL, 0, &layer_type));
     check_record(TG_ERROR_TRACE, "works inside a traced callback only");
     tg_function_release(f);
     tg_bundle_release(&layer_type, &l);
@@ -453,7 +457,7 @@ Test(bundle, nesting_has_a_bound)
 static void add_layers(tg_trace *t, const tg_value *in, void *user)
 {
     (void)in, (void)user;
-    const model *m = tg_bundle_argument(t, 0);
+    const model *m = tg_bundle_argument(t, 0, &model_type);
     if (!m)
         return;
     tg_assign_add(m->first.w, m->last.w);

@@ -410,7 +410,7 @@ static const tg_bundle_type pair_type = TG_BUNDLE(pair, pair_fields);
 
 CALLBACK(add_to_a)
 {
-    const pair *p = tg_bundle_argument(t, 1);
+    const pair *p = tg_bundle_argument(t, 1, &pair_type);
     tg_return(t, tg_assign_add(p->a, (double)tg_static_int(t, 2)));
 }
 
@@ -422,7 +422,7 @@ CALLBACK(add_to_b)
 
 CALLBACK(change_pair)
 {
-    const pair *p = tg_bundle_argument(t, 1);
+    const pair *p = tg_bundle_argument(t, 1, &pair_type);
     tg_value y;
     tg_cond(in[0], add_to_a, add_to_b, (void *)(uintptr_t)p, TG_NO_ARGS, &y,
             1);

@@ -424,13 +424,13 @@ static const tg_bundle_type pair_type = TG_BUNDLE(pair, pair_fields);
 
 CALLBACK(a_becomes_sum)
 {
-    const pair *p = tg_bundle_argument(t, 0);
+    const pair *p = tg_bundle_argument(t, 0, &pair_type);
     tg_return(t, tg_assign_add(p->a, p->b));
 }
 
 CALLBACK(apply_to_bundle)
 {
-    const pair *p = tg_bundle_argument(t, 1);
+    const pair *p = tg_bundle_argument(t, 1, &pair_type);
     tg_value y;
     tg_apply((tg_function *)user, TG_ARGS(tg_bundle_of(&pair_type, p)), &y, 1);
     tg_return(t, tg_add(in[1], y));

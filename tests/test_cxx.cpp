@@ -321,6 +321,48 @@ Test(cxx, static_values_are_part_of_the_signature)
     check_nothing_is_alive();
 }
 
+struct pair {
+    tg_variable *a, *b;
+};
+static const tg_bundle_field pair_fields[] = {TG_FIELD(pair, a),
+                                              TG_FIELD(pair, b)};
+static const tg_bundle_type pair_type = TG_BUNDLE(pair, pair_fields);
+
+static void swap_pair(tg_trace *t, const tg_value *, void *user)
+{
+    auto p = static_cast<const pair *>(tg_bundle_argument(
+        t, 0, static_cast<const tg_bundle_type *>(user)));
+    if (!p)
+        return;
+    tg_value a = tg_read(p->a);
+    tg_assign(p->a, p->b);
+    tg_assign(p->b, a);
+}
+
+Test(cxx, bundles_are_asked_for_with_their_type)
+{
+    static const tg_bundle_type other = {"other", 8, pair_fields, 1};
+    tg_context *ctx = tg_context_create(NULL);
+    pair p = {tg_variable_create(ctx, "a", TG_F32, 0, NULL, tg_fill(1)),
+              tg_variable_create(ctx, "b", TG_F32, 0, NULL, tg_fill(2))};
+    for (const tg_bundle_type *type : {&pair_type, &other}) {
+        tg_function *f = tg_function_create(
+            ctx, swap_pair, const_cast<tg_bundle_type *>(type), NULL);
+        const tg_status status =
+            tg_call(f, {tg_bundle_of(&pair_type, &p)}, TG_NO_RESULTS);
+        cr_assert_eq(status, type == &pair_type ? TG_OK
+                                                : TG_ERROR_INVALID_ARGUMENT);
+        tg_function_release(f);
+    }
+    cr_assert_not_null(strstr(tg_error(ctx), "'pair' of 16 bytes, but 'other'"));
+    float a = 0;
+    cr_assert_eq(tg_variable_get(p.a, &a, sizeof a), TG_OK);
+    cr_assert_eq(a, 2.0f);
+    tg_bundle_release(&pair_type, &p);
+    tg_context_release(ctx);
+    check_nothing_is_alive();
+}
+
 static void accumulate(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;

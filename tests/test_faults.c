@@ -180,7 +180,7 @@ static const tg_bundle_type layer_type = TG_BUNDLE(layer, layer_fields);
 
 static void use_layer(tg_trace *t, const tg_value *in, void *user)
 {
-    const layer *l = tg_bundle_argument(t, 1);
+    const layer *l = tg_bundle_argument(t, 1, &layer_type);
     (void)user;
     if (!l)
         return;
@@ -453,7 +453,7 @@ Test(faults, recursion)
 
 static void hand_layer_on(tg_trace *t, const tg_value *in, void *user)
 {
-    const layer *l = tg_bundle_argument(t, 1);
+    const layer *l = tg_bundle_argument(t, 1, &layer_type);
     tg_value y = {0};
     if (l)
         tg_apply(function_of(user, 0),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_semantics_bundles.c - structs of variables, passed or captured as one
- * thing: promise 27.
+ * thing: promises 27 and 29.
  */
 #include "api.h"
 
@@ -94,7 +94,7 @@ Test(semantics, line_27_a_list_may_be_shorter_than_the_bundle)
 
 static void apply_layer(tg_trace *t, const tg_value *in, void *user)
 {
-    const layer *l = tg_bundle_argument(t, 1);
+    const layer *l = tg_bundle_argument(t, 1, &layer_type);
     (void)user;
     cr_assert_not(tg_is_valid(in[1]));
     cr_assert_eq(tg_variable_dtype(l->w), TG_F32);
@@ -128,7 +128,7 @@ Test(semantics, line_27_a_bundle_is_passed_as_one_argument)
 
 static void apply_model(tg_trace *t, const tg_value *in, void *user)
 {
-    const model *m = tg_bundle_argument(t, 0);
+    const model *m = tg_bundle_argument(t, 0, &model_type);
     (void)in, (void)user;
     tg_assign(m->second.w, tg_mul(m->first.w, m->scale));
     tg_assign_add(m->first.b, m->second.b);
@@ -152,7 +152,7 @@ Test(semantics, line_27_bundles_nest)
 
 static void add_1_and_10(tg_trace *t, const tg_value *in, void *user)
 {
-    const layer *l = tg_bundle_argument(t, 0);
+    const layer *l = tg_bundle_argument(t, 0, &layer_type);
     (void)in, (void)user;
     tg_assign_add(l->w, 1);
     tg_assign_add(l->b, 10);
@@ -180,7 +180,7 @@ Test(semantics, line_27_one_variable_twice_in_a_bundle_is_another_trace)
 
 static void add_captured_first(tg_trace *t, const tg_value *in, void *user)
 {
-    const layer *l = tg_bundle_argument(t, 0);
+    const layer *l = tg_bundle_argument(t, 0, &layer_type);
     (void)in;
     tg_assign_add((tg_variable *)user, 100);
     tg_assign_add(l->w, 1);
@@ -238,7 +238,7 @@ Test(semantics, line_27_a_bundle_can_be_captured)
 /* Hands the inner bundles of its argument on to a nested function. */
 static void apply_both_layers(tg_trace *t, const tg_value *in, void *user)
 {
-    const model *m = tg_bundle_argument(t, 1);
+    const model *m = tg_bundle_argument(t, 1, &model_type);
     tg_function *f = user;
     tg_value y;
     tg_apply(f, TG_ARGS(in[0], tg_bundle_of(&layer_type, &m->first)), &y, 1);
@@ -360,7 +360,7 @@ Test(semantics, line_27_a_bundle_may_be_empty)
 static void look_at_empty(tg_trace *t, const tg_value *in, void *user)
 {
     (void)in;
-    *(bool *)user = tg_bundle_argument(t, 0) != NULL;
+    *(bool *)user = tg_bundle_argument(t, 0, &empty_type) != NULL;
 }
 
 Test(semantics, line_27_an_empty_bundle_can_be_looked_at)
@@ -395,5 +395,102 @@ Test(semantics, line_27_a_bundle_with_a_hole_is_refused)
                 TG_ERROR_INVALID_ARGUMENT, "bundle");
     tg_bundle_release(&layer_type, &l);
     tg_function_release(f);
+    session_end(&s);
+}
+
+/* -- Bundles of another type ----------------------------------------------- */
+
+typedef struct {
+    const tg_bundle_type *type;
+    const void *seen;
+    int line;
+} question;
+
+static void ask_for_type(tg_trace *t, const tg_value *in, void *user)
+{
+    question *q = user;
+    (void)in;
+    q->line = __LINE__ + 1;
+    q->seen = tg_bundle_argument(t, 0, q->type);
+}
+
+Test(semantics, line_29_a_bundle_of_another_type_is_an_error_naming_both)
+{
+    session s;
+    session_begin(&s);
+    layer l = layer_create(s.ctx, 1, 2);
+    question q = {.type = &model_type};
+    tg_function *f = tg_function_create(s.ctx, ask_for_type, &q, NULL);
+    char place[64];
+    check_fails(tg_call(f, TG_ARGS(tg_bundle_of(&layer_type, &l)),
+                        TG_NO_RESULTS),
+                TG_ERROR_INVALID_ARGUMENT,
+                "tg_bundle_argument: argument 0 is a bundle 'layer' of 16 "
+                "bytes, but 'model' of 40 bytes was asked for");
+    cr_assert_null(q.seen);
+    snprintf(place, sizeof place, "%s:%d: ", __FILE__, q.line);
+    check_record(TG_ERROR_INVALID_ARGUMENT, place);
+    tg_function_release(f);
+    tg_bundle_release(&layer_type, &l);
+    session_end(&s);
+}
+
+/* A static type in a header has a copy in every file that includes it. */
+Test(semantics, line_29_a_copy_of_a_type_is_that_type)
+{
+    static const tg_bundle_field fields[] = {TG_FIELD(layer, w),
+                                             TG_FIELD(layer, b)};
+    static const tg_bundle_type copy = TG_BUNDLE(layer, fields);
+    static const tg_bundle_field outer_fields[] = {
+        TG_FIELD_BUNDLE(model, first, &copy), TG_FIELD(model, scale),
+        TG_FIELD_BUNDLE(model, second, &copy)};
+    static const tg_bundle_type outer_copy = TG_BUNDLE(model, outer_fields);
+    session s;
+    session_begin(&s);
+    model m = model_create(s.ctx);
+    question q = {.type = &outer_copy};
+    tg_function *f = tg_function_create(s.ctx, ask_for_type, &q, NULL);
+    check_works(tg_call(f, TG_ARGS(tg_bundle_of(&model_type, &m)),
+                        TG_NO_RESULTS));
+    cr_assert_not_null(q.seen);
+    tg_function_release(f);
+    tg_bundle_release(&model_type, &m);
+    session_end(&s);
+}
+
+Test(semantics, line_29_types_that_differ_in_any_field_are_different)
+{
+    static const tg_bundle_field swapped[] = {TG_FIELD(layer, b),
+                                              TG_FIELD(layer, w)};
+    static const tg_bundle_field renamed[] = {TG_FIELD(layer, w),
+                                              {"c", offsetof(layer, b), NULL}};
+    static const tg_bundle_field shifted[] = {TG_FIELD(layer, w),
+                                              {"b", 0, NULL}};
+    static const tg_bundle_field nested[] = {
+        {"w", 0, &layer_type}, TG_FIELD(layer, b)};
+    const tg_bundle_type others[] = {
+        {"layer", sizeof(layer), swapped, 2},
+        {"layer", sizeof(layer), renamed, 2},
+        {"layer", sizeof(layer), shifted, 2},
+        {"layer", sizeof(layer), nested, 2},
+        {"layer", sizeof(layer), NULL, 2},
+        {"layer", sizeof(layer), layer_fields, 1},
+        {"layer", sizeof(layer) + 8, layer_fields, 2},
+        {"Layer", sizeof(layer), layer_fields, 2},
+        {NULL, sizeof(layer), layer_fields, 2},
+    };
+    session s;
+    session_begin(&s);
+    layer l = layer_create(s.ctx, 1, 2);
+    question q = {0};
+    tg_function *f = tg_function_create(s.ctx, ask_for_type, &q, NULL);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        q.type = &others[i];
+        check_fails(tg_call(f, TG_ARGS(tg_bundle_of(&layer_type, &l)),
+                            TG_NO_RESULTS),
+                    TG_ERROR_INVALID_ARGUMENT, "bundle 'layer' of 16 bytes");
+    }
+    tg_function_release(f);
+    tg_bundle_release(&layer_type, &l);
     session_end(&s);
 }

@@ -544,7 +544,7 @@ static void keep_stand_in(tg_trace *t, const tg_value *in, void *user)
 {
     tg_variable **kept = user;
     (void)in;
-    const pair *p = tg_bundle_argument(t, 0);
+    const pair *p = tg_bundle_argument(t, 0, &pair_type);
     *kept = tg_variable_retain(p->a);
     tg_return(t, tg_read(p->a));
 }

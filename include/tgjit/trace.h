@@ -39,16 +39,20 @@ TG_API void tg_print_at(tg_trace *t, const tg_operand *operands,
 /* -- Arguments that are not values ----------------------------------------- */
 
 /* Value of static argument `arg`; 0 or NULL and an error if it is not one. */
-TG_API int64_t tg_static_int(tg_trace *t, size_t arg);
-TG_API double tg_static_float(tg_trace *t, size_t arg);
-TG_API const char *tg_static_string(tg_trace *t, size_t arg);
+TG_API int64_t tg_static_int_at(tg_trace *t, size_t arg, tg_site site);
+TG_API double tg_static_float_at(tg_trace *t, size_t arg, tg_site site);
+TG_API const char *tg_static_string_at(tg_trace *t, size_t arg, tg_site site);
 
 /*
  * A struct with the layout of the bundle passed as argument `arg`, whose
  * members stand for the variables of the call, whichever they will be. Good
- * in this trace only.
+ * in this trace only. NULL and an error if the argument is no bundle, or one
+ * of another type than `type`: types are equal if their names, sizes and
+ * fields are.
  */
-TG_API const void *tg_bundle_argument(tg_trace *t, size_t arg);
+TG_API const void *tg_bundle_argument_at(tg_trace *t, size_t arg,
+                                         const tg_bundle_type *type,
+                                         tg_site site);
 
 /* -- Variables made by a function ------------------------------------------ */
 
@@ -87,6 +91,11 @@ TG_END_DECLS
 #define tg_return(t, ...) tg_return_at(t, TG_ARGS(__VA_ARGS__), TG_HERE)
 #define tg_fail(t, ...) tg_fail_at(t, TG_HERE, __VA_ARGS__)
 #define tg_print(t, ...) tg_print_at(t, TG_ARGS(__VA_ARGS__), TG_HERE)
+#define tg_static_int(t, arg) tg_static_int_at(t, arg, TG_HERE)
+#define tg_static_float(t, arg) tg_static_float_at(t, arg, TG_HERE)
+#define tg_static_string(t, arg) tg_static_string_at(t, arg, TG_HERE)
+#define tg_bundle_argument(t, arg, type) \
+    tg_bundle_argument_at(t, arg, type, TG_HERE)
 #define tg_own_variable(t, name, ...) \
     tg_own_variable_at(t, name, __VA_ARGS__, TG_HERE)
 #define tg_own_variable_from(t, name, initial) \
@@ -116,6 +125,25 @@ inline void tg_print(tg_trace *t, const char *format, tg_ins values = {},
         if (n < 32)
             operands[n++] = value;
     tg_print_at(t, operands, n, site);
+}
+inline int64_t tg_static_int(tg_trace *t, size_t arg, tg_site site = TG_HERE)
+{
+    return tg_static_int_at(t, arg, site);
+}
+inline double tg_static_float(tg_trace *t, size_t arg, tg_site site = TG_HERE)
+{
+    return tg_static_float_at(t, arg, site);
+}
+inline const char *tg_static_string(tg_trace *t, size_t arg,
+                                    tg_site site = TG_HERE)
+{
+    return tg_static_string_at(t, arg, site);
+}
+inline const void *tg_bundle_argument(tg_trace *t, size_t arg,
+                                      const tg_bundle_type *type,
+                                      tg_site site = TG_HERE)
+{
+    return tg_bundle_argument_at(t, arg, type, site);
 }
 inline tg_variable *tg_own_variable(tg_trace *t, const char *name,
                                     tg_dtype dtype, tg_dims dims,

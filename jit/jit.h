@@ -11,6 +11,7 @@
 
 #include "graph.h"
 #include "host.h"
+#include "keyword.h"
 #include "log.h"
 #include "store.h"
 
@@ -36,6 +37,11 @@ void tgi_jit_watch_thread(void);
    values of it are stored, as text. */
 tg_status tgi_jit_print_loops(const tgi_graph *graph, const int64_t *values,
                               bool wants_reasons, tgi_strbuf *out);
+
+/* Targets that options may name; the bits of a CPU are its place here, those
+   of a width its vectors' bits. The first stands for the host's own. */
+extern const tgi_keyword tgi_jit_cpus[];
+extern const tgi_keyword tgi_jit_widths[];
 
 /* From now on, code is shown to gdb (its JIT interface), or named in a map for
    perf; what is loaded already is not. */

@@ -13,28 +13,13 @@
 
 /* -- CPUs ------------------------------------------------------------------ */
 
-/*
- * CPUs at or above AVX2 and FMA by LLVM's names: one that LLVM does not know
- * would end the process, and LLVM cannot be asked. The first is the host.
- */
 static const struct {
     const char *name;
     bool has_avx512;
 } cpus[] = {
-    {"host", false},          {"x86-64-v3", false},
-    {"x86-64-v4", true},      {"haswell", false},
-    {"broadwell", false},     {"skylake", false},
-    {"skylake-avx512", true}, {"cascadelake", true},
-    {"cooperlake", true},     {"cannonlake", true},
-    {"icelake-client", true}, {"icelake-server", true},
-    {"tigerlake", true},      {"rocketlake", true},
-    {"alderlake", false},     {"raptorlake", false},
-    {"meteorlake", false},    {"sapphirerapids", true},
-    {"emeraldrapids", true},  {"graniterapids", true},
-    {"gracemont", false},     {"sierraforest", false},
-    {"bdver4", false},        {"znver1", false},
-    {"znver2", false},        {"znver3", false},
-    {"znver4", true},
+#define CPU(id, name, has_avx512) {name, has_avx512},
+#include "cpu.def"
+#undef CPU
 };
 
 enum { HOST, CPUS = sizeof(cpus) / sizeof(cpus[0]) };

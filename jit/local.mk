@@ -14,6 +14,7 @@ libtgjit_core_la_SOURCES += \
 	jit/codegen.h \
 	jit/compile.c \
 	jit/compile.h \
+	jit/cpu.def \
 	jit/export_object.c \
 	jit/fuse.c \
 	jit/fuse.h \
@@ -75,6 +76,7 @@ libtgjit_core_la_SOURCES += \
 	jit/store_entry.h \
 	jit/store_scan.c \
 	jit/store_scan.h \
+	jit/target_words.c \
 	jit/variant.c \
 	jit/variant.h
 

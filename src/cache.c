@@ -4,42 +4,26 @@
  */
 #include "cache_object.h"
 
-#include <string.h>
-
 #include "alloc.h"
 #include "context_object.h"
 #include "error.h"
 #include "settings.h"
+#include "versioned.h"
 
-#define DEFAULT_MOST_BYTES ((uint64_t)256 << 20)
-
-static const tgi_setting_word mode_words[] = {
-    {"off", TGI_STORE_OFF},
-    {"ro", TGI_STORE_RO},
-    {"rw", TGI_STORE_RW},
-    {NULL, 0},
-};
+/* The path that `dir` means for a user, to be freed; NULL if there is none. */
+static tg_status find_path(const char *dir, char **out_path)
+{
+    return tgi_store_path(tgi_setting_text(dir, "TGJIT_CACHE_DIR"), out_path);
+}
 
 /* -- Of a context ---------------------------------------------------------- */
 
-bool tgi_cache_init(tgi_cache *cache, const tg_context_options *options,
-                    const tgi_log *log)
+tg_status tgi_cache_init(tgi_cache *cache, tgi_store_mode mode,
+                         uint64_t most_bytes, const char *dir)
 {
-    const char *mode = tgi_setting(options->cache, "TGJIT_CACHE");
-    const unsigned modes =
-        tgi_setting_words(mode, "TGJIT_CACHE", mode_words, log);
-    /* Of several, or none that is known: the one that does the least. */
-    if (!mode || modes == TGI_STORE_RW)
-        cache->mode = TGI_STORE_RW;
-    else
-        cache->mode =
-            modes & TGI_STORE_OFF || !modes ? TGI_STORE_OFF : TGI_STORE_RO;
-    cache->most_bytes = tgi_setting_bytes(
-        options->cache_max_bytes, "TGJIT_CACHE_MAX", DEFAULT_MOST_BYTES, log);
-    if (cache->mode == TGI_STORE_OFF)
-        return true;
-    return tgi_store_path(tgi_setting(options->cache_dir, "TGJIT_CACHE_DIR"),
-                          &cache->path) == TG_OK;
+    cache->mode = mode;
+    cache->most_bytes = most_bytes;
+    return mode == TGI_STORE_OFF ? TG_OK : find_path(dir, &cache->path);
 }
 
 void tgi_cache_deinit(tgi_cache *cache)
@@ -103,23 +87,8 @@ tgi_store *tgi_cache_store(tg_context *ctx)
 
 /* -- The public functions -------------------------------------------------- */
 
-/* Copies a struct to a user's, whose size it begins with. */
-static tg_status give(void *to, const void *from, size_t bytes,
-                      const char *name)
-{
-    size_t room;
-    if (!to)
-        TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE, "%s is NULL", name);
-    memcpy(&room, to, sizeof(room));
-    if (room < sizeof(room))
-        TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                 "%s: struct_bytes is %zu, not the size of the struct", name,
-                 room);
-    const size_t known = room < bytes ? room : bytes;
-    memcpy((char *)to + sizeof(room), (const char *)from + sizeof(room),
-           known - sizeof(room));
-    return TG_OK;
-}
+#define GIVE(to, from, type) \
+    tgi_versioned_give(to, #to, from, sizeof(type), #type)
 
 tg_status tg_cache_counts(tg_context *ctx, tg_cache_counters *out_counts)
 {
@@ -129,7 +98,7 @@ tg_status tg_cache_counts(tg_context *ctx, tg_cache_counters *out_counts)
     if (ctx) {
         const bool is_settled = atomic_load(&ctx->cache.is_settled);
         tgi_store_counts(is_settled ? ctx->cache.store : NULL, &counts);
-        status = give(out_counts, &counts, sizeof(counts), "out_counts");
+        status = GIVE(out_counts, &counts, tg_cache_counters);
     } else {
         status = tgi_error_set(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
                                "the context is NULL");
@@ -146,7 +115,7 @@ tg_status tg_code_counts(tg_code_counters *out_counts)
     tg_code_counters counts;
     tgi_code_cache_counts(&counts);
     tg_status status =
-        give(out_counts, &counts, sizeof(counts), "out_counts");
+        GIVE(out_counts, &counts, tg_code_counters);
     tgi_api_leave(frame);
     return status;
 }
@@ -163,10 +132,10 @@ void tg_code_clear(void)
 
 /* -- The directory --------------------------------------------------------- */
 
-/* The path that `dir` means for a user, to be freed. */
-static tg_status find_path(const char *dir, char **out_path)
+/* As find_path; none is an error. */
+static tg_status need_path(const char *dir, char **out_path)
 {
-    TGI_TRY(tgi_store_path(tgi_setting(dir, "TGJIT_CACHE_DIR"), out_path));
+    TGI_TRY(find_path(dir, out_path));
     return *out_path ? TG_OK : no_place();
 }
 
@@ -175,7 +144,7 @@ tg_status tg_cache_list(const char *dir, tg_cache_visit *visit, void *user)
     tgi_api_frame frame = tgi_api_enter(NULL, __func__);
     char *path = NULL;
     tg_status status =
-        visit ? find_path(dir, &path)
+        visit ? need_path(dir, &path)
               : tgi_error_set(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
                               "there is no function to show entries to");
     if (status == TG_OK)
@@ -192,12 +161,12 @@ tg_status tg_cache_verify(const char *dir, bool deletes_bad,
     tg_cache_report report = TG_CACHE_REPORT_INIT;
     char *path = NULL;
     /* What is wrong with the report is told before anything is removed. */
-    tg_status status = give(out_report, &report, sizeof(report), "out_report");
+    tg_status status = GIVE(out_report, &report, tg_cache_report);
     if (status == TG_OK)
-        status = find_path(dir, &path);
+        status = need_path(dir, &path);
     if (status == TG_OK) {
         status = tgi_store_verify(path, deletes_bad, &report);
-        (void)give(out_report, &report, sizeof(report), "out_report");
+        (void)GIVE(out_report, &report, tg_cache_report);
     }
     tgi_free(path);
     tgi_api_leave(frame);
@@ -208,7 +177,7 @@ tg_status tg_cache_clear(const char *dir)
 {
     tgi_api_frame frame = tgi_api_enter(NULL, __func__);
     char *path;
-    tg_status status = find_path(dir, &path);
+    tg_status status = need_path(dir, &path);
     if (status == TG_OK)
         status = tgi_store_clear(path);
     tgi_free(path);
@@ -223,7 +192,7 @@ tg_status tg_cache_size(const char *dir, size_t *out_entries,
     size_t n_entries = 0;
     uint64_t bytes = 0;
     char *path;
-    tg_status status = find_path(dir, &path);
+    tg_status status = need_path(dir, &path);
     if (status == TG_OK)
         status = tgi_store_size(path, &n_entries, &bytes);
     if (out_entries)

@@ -18,9 +18,9 @@ typedef struct tgi_cache {
     tgi_store *store;       /* NULL: none */
 } tgi_cache;
 
-/* False when out of memory. */
-bool tgi_cache_init(tgi_cache *cache, const tg_context_options *options,
-                    const tgi_log *log);
+/* `dir` as in tgjit/cache.h. */
+tg_status tgi_cache_init(tgi_cache *cache, tgi_store_mode mode,
+                         uint64_t most_bytes, const char *dir);
 void tgi_cache_deinit(tgi_cache *cache);
 
 /* The store of a context, lent; NULL if there is none. The first one to ask

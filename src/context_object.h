@@ -45,7 +45,7 @@ struct tg_context {
     bool verifies;        /* graphs after each pass, IR of compiled code */
     unsigned jit;         /* tgi_jit_mode */
     bool is_eager;        /* calls wait for their code */
-    char *cpu;            /* NULL: the host */
+    const char *cpu;      /* NULL: the host */
     unsigned vector_bits; /* 0: what suits the CPU */
     bool instruments;     /* compiled code for AddressSanitizer */
     int threads;          /* 0: as many as there are CPUs */

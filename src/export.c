@@ -14,6 +14,7 @@
 #include "settings.h"
 #include "temporary.h"
 #include "tgjit/export.h"
+#include "versioned.h"
 
 /* Threads of a team, at most: there is scratch memory for each. */
 enum { MOST_THREADS = 1024 };
@@ -79,28 +80,41 @@ static tg_status check_extents(const tg_concrete *c)
     return TG_OK;
 }
 
+static const tgi_keyword memory_words[] = {
+    {"TG_EXPORT_STATIC", TG_EXPORT_STATIC, 0},
+    {"TG_EXPORT_CALLER", TG_EXPORT_CALLER, 0},
+    {NULL, 0, 0},
+};
+
+enum { CPU, VECTOR_BITS, MEMORY, THREADS, SETTINGS };
+static const tgi_setting settings[SETTINGS] = {
+    [CPU] = {TGI_OPTION(tg_export_options, cpu), .kind = TGI_SETTING_WORD,
+             .words = tgi_jit_cpus},
+    [VECTOR_BITS] = {TGI_OPTION(tg_export_options, vector_bits),
+                     .kind = TGI_SETTING_NUMBER, .words = tgi_jit_widths},
+    [MEMORY] = {TGI_OPTION(tg_export_options, memory),
+                .kind = TGI_SETTING_NUMBER, .words = memory_words},
+    [THREADS] = {TGI_OPTION(tg_export_options, threads),
+                 .kind = TGI_SETTING_NUMBER, .most = MOST_THREADS,
+                 .otherwise = 1},
+};
+
 /* Fills the options of the compiler from a copy of the user's. */
 static tg_status read_options(const tg_concrete *c,
                               const tg_export_options *user,
                               tgi_export_options *out)
 {
+    uint64_t values[SETTINGS];
+    for (int i = 0; i < SETTINGS; i++)
+        TGI_TRY(tgi_setting_read(&settings[i], user, NULL, &values[i]));
     *out = (tgi_export_options){
         .symbol = user->symbol ? user->symbol : c->name,
-        .cpu = user->cpu && *user->cpu ? user->cpu : "x86-64-v3",
-        .vector_bits = (unsigned)user->vector_bits,
+        .cpu = user->cpu ? user->cpu : "x86-64-v3",
+        .vector_bits = (unsigned)values[VECTOR_BITS],
         .verifies = c->ctx->verifies,
-        .threads = user->threads ? user->threads : 1,
+        .threads = (int)values[THREADS],
         .grain = c->ctx->grain,
-        .takes_memory = user->memory == TG_EXPORT_CALLER};
-    if (user->threads < 0 || user->threads > MOST_THREADS)
-        TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                 "tg_export_options: threads is %d, not 0 to %d",
-                 user->threads, MOST_THREADS);
-    if (user->memory != TG_EXPORT_STATIC && user->memory != TG_EXPORT_CALLER)
-        TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                 "tg_export_options: memory is %d, which is no "
-                 "tg_export_memory",
-                 (int)user->memory);
+        .takes_memory = values[MEMORY] == TG_EXPORT_CALLER};
     return check_symbol(out->symbol);
 }
 
@@ -214,8 +228,8 @@ static tg_status export_to(const tg_concrete *c, const char *path,
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
                  "%s: the path of the files to write %s", c->name,
                  path ? "has no name at its end" : "is NULL");
-    if (!tgi_settings_copy(&copy, sizeof(copy), user, "tg_export_options"))
-        return tg_error_last()->status;
+    TGI_TRY(tgi_versioned_take(&copy, sizeof(copy), user,
+                               "tg_export_options"));
     TGI_TRY(read_options(c, &copy, &options));
     TGI_TRY(check_extents(c));
     TGI_TRY(tgi_jit_export(c->graph, &options, &exported));

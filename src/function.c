@@ -9,9 +9,23 @@
 #include "live.h"
 #include "pending.h"
 #include "settings.h"
+#include "versioned.h"
 
 enum { DEFAULT_TRACES = 256, MAX_HISTORY = 1024 };
 #define DEFAULT_TRACE_BYTES ((size_t)256 << 20)
+
+static const tgi_keyword policy_words[] = {
+    {"TG_GENERALISE", TG_GENERALISE, 0},
+    {"TG_EXACT", TG_EXACT, 0},
+    {"TG_RELAXED", TG_RELAXED, 0},
+    {NULL, 0, 0},
+};
+
+static const tgi_setting policy_setting = {
+    TGI_OPTION(tg_function_options, policy),
+    .kind = TGI_SETTING_NUMBER,
+    .words = policy_words,
+};
 
 /* -- Creation and end ------------------------------------------------------ */
 
@@ -21,7 +35,6 @@ static tg_status function_init(tg_function *f, tg_context *ctx,
 {
     f->callback = callback;
     f->user = user;
-    f->policy = options->policy;
     f->max_traces =
         options->max_traces ? options->max_traces : DEFAULT_TRACES;
     f->max_trace_bytes = options->max_trace_bytes ? options->max_trace_bytes
@@ -34,11 +47,9 @@ static tg_status function_init(tg_function *f, tg_context *ctx,
     if (!callback)
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
                  "tg_function_create: '%s' has no callback", f->name);
-    if (options->policy != TG_GENERALISE && options->policy != TG_EXACT &&
-        options->policy != TG_RELAXED)
-        TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                 "tg_function_create: there is no policy %d",
-                 (int)options->policy);
+    uint64_t policy;
+    TGI_TRY(tgi_setting_read(&policy_setting, options, NULL, &policy));
+    f->policy = (tg_policy)policy;
     if (!options->signature && !options->n_signature)
         return TG_OK;
 
@@ -61,8 +72,8 @@ tg_function *tg_function_create_named(tg_context *ctx, const char *name,
     if (!ctx)
         tgi_error_set(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
                       "tg_function_create: the context is NULL");
-    else if (tgi_settings_copy(&options, sizeof(options), user_options,
-                               "tg_function_options") &&
+    else if (tgi_versioned_take(&options, sizeof(options), user_options,
+                                "tg_function_options") == TG_OK &&
              !(f = tgi_alloc_zero(sizeof(*f))))
         tgi_error_memory();
     if (f) {

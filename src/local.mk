@@ -22,6 +22,8 @@ libtgjit_core_la_SOURCES += \
 	src/fpenv.h \
 	src/hash.c \
 	src/hash.h \
+	src/keyword.c \
+	src/keyword.h \
 	src/live.c \
 	src/live.h \
 	src/lock.c \
@@ -243,7 +245,10 @@ libtgjit_core_la_SOURCES += \
 	src/trace_region.h \
 	src/trace_state.h \
 	src/variable.c \
-	src/variable_object.h
+	src/variable_object.h \
+	src/versioned.c \
+	src/versioned.def \
+	src/versioned.h
 
 # -- tgjit-cache: a program that sees public headers only --------------------
 

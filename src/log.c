@@ -11,99 +11,47 @@
 
 #include "alloc.h"
 
-static const char *const level_names[] = {
-    [TG_LOG_OFF] = "off",
-    [TG_LOG_WARN] = "warn",
-    [TG_LOG_INFO] = "info",
-    [TG_LOG_DEBUG] = "debug",
-};
-#define LEVELS (sizeof level_names / sizeof *level_names)
+#define LEVELS(X) \
+    X(TG_LOG_OFF, "off") \
+    X(TG_LOG_WARN, "warn") \
+    X(TG_LOG_INFO, "info") \
+    X(TG_LOG_DEBUG, "debug")
 
-static const char *const component_names[TGI_LOG_COMPONENTS] = {
-    [TGI_LOG_TRACE] = "trace", [TGI_LOG_PASS] = "pass",
-    [TGI_LOG_CALL] = "call",   [TGI_LOG_MEMORY] = "memory",
-    [TGI_LOG_JIT] = "jit",     [TGI_LOG_CACHE] = "cache",
-    [TGI_LOG_CONFIG] = "config",
-};
+#define COMPONENTS(X) \
+    X(TGI_LOG_TRACE, "trace") \
+    X(TGI_LOG_PASS, "pass") \
+    X(TGI_LOG_CALL, "call") \
+    X(TGI_LOG_MEMORY, "memory") \
+    X(TGI_LOG_JIT, "jit") \
+    X(TGI_LOG_CACHE, "cache") \
+    X(TGI_LOG_CONFIG, "config")
+
+#define NAME(number, name) [number] = name,
+static const char *const level_names[] = {LEVELS(NAME)};
+static const char *const component_names[] = {COMPONENTS(NAME)};
+_Static_assert(sizeof component_names / sizeof *component_names ==
+                   TGI_LOG_COMPONENTS,
+               "every component has a name");
+
+/* A setting: the level in the lower bits, the components above it. */
+enum { LEVEL_BITS = 3, COMPONENT_SHIFT = 2 };
 
 /* -- Settings -------------------------------------------------------------- */
 
-/* A part of the setting, not terminated. */
-typedef struct word {
-    const char *text;
-    size_t n;
-} word;
+const tgi_keyword tgi_log_words[] = {
+#define LEVEL_WORD(level, name) {name, level, LEVEL_BITS},
+    LEVELS(LEVEL_WORD)
+#define COMPONENT_WORD(component, name) \
+    {"+" name, UINT32_C(1) << (COMPONENT_SHIFT + component), 0},
+    COMPONENTS(COMPONENT_WORD)
+    {NULL, 0, 0},
+};
 
-/* The next word between commas, blanks around it gone; false at the end. */
-static bool next_word(const char **rest, word *out_word)
-{
-    const char *text = *rest + strspn(*rest, ", \t");
-    size_t n = strcspn(text, ",");
-    *rest = text + n;
-    while (n > 0 && (text[n - 1] == ' ' || text[n - 1] == '\t'))
-        n--;
-    *out_word = (word){text, n};
-    return n > 0;
-}
-
-static bool are_equal(word a, word b)
-{
-    return a.n == b.n && memcmp(a.text, b.text, a.n) == 0;
-}
-
-/* Position among the names, or -1. */
-static int find(const char *const *names, size_t n_names, word wanted)
-{
-    for (size_t i = 0; i < n_names; i++)
-        if (are_equal(wanted, (word){names[i], strlen(names[i])}))
-            return (int)i;
-    return -1;
-}
-
-/* False if the word means nothing. */
-static bool apply(tgi_log *log, word setting)
-{
-    if (setting.text[0] == '+') {
-        const word name = {setting.text + 1, setting.n - 1};
-        const int component = find(component_names, TGI_LOG_COMPONENTS, name);
-        if (component >= 0)
-            log->components |= 1u << component;
-        return component >= 0;
-    }
-    const int level = find(level_names, LEVELS, setting);
-    if (level >= 0)
-        log->level = (tg_log_level)level;
-    return level >= 0;
-}
-
-static bool occurs_before(const char *setting, word wanted)
-{
-    word seen;
-    while (next_word(&setting, &seen) && seen.text != wanted.text)
-        if (are_equal(seen, wanted))
-            return true;
-    return false;
-}
-
-void tgi_log_init(tgi_log *log, const char *setting, tg_log_callback *callback,
+void tgi_log_init(tgi_log *log, uint32_t setting, tg_log_callback *callback,
                   void *user)
 {
-    *log = (tgi_log){TG_LOG_WARN, 0, callback, user};
-    if (!setting)
-        return;
-    word part;
-    const char *rest = setting;
-    while (next_word(&rest, &part))
-        apply(log, part);
-
-    /* A second time, as the level is known only now. */
-    tgi_log seen = *log;
-    rest = setting;
-    while (next_word(&rest, &part))
-        if (!apply(&seen, part) && !occurs_before(setting, part))
-            tgi_log_write(log, TG_LOG_WARN, TGI_LOG_CONFIG,
-                          "unknown word \"%.*s\" in the log setting",
-                          (int)part.n, part.text);
+    *log = (tgi_log){(tg_log_level)(setting & LEVEL_BITS),
+                     setting >> COMPONENT_SHIFT, callback, user};
 }
 
 /* -- Messages -------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #ifndef TGI_LOG_H
 #define TGI_LOG_H
 
+#include "keyword.h"
 #include "tgjit/base.h"
 
 typedef enum tgi_log_component {
@@ -27,8 +28,12 @@ typedef struct tgi_log {
     void *user;
 } tgi_log;
 
-/* Reads a setting (NULL: "warn"); unknown words are warned of once each. */
-void tgi_log_init(tgi_log *log, const char *setting, tg_log_callback *callback,
+/* Words of a setting: a level, which replaces an earlier one, and "+component"
+   of any. */
+extern const tgi_keyword tgi_log_words[];
+
+/* `setting`: the bits of these words, or a level alone. */
+void tgi_log_init(tgi_log *log, uint32_t setting, tg_log_callback *callback,
                   void *user);
 
 bool tgi_log_wants(const tgi_log *log, tg_log_level level,

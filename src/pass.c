@@ -16,56 +16,28 @@
  */
 #include "pass.h"
 
-#include <string.h>
 #include <time.h>
 
 #include "error.h"
 #include "verify.h"
 
-const tgi_pass tgi_passes[] = {
-    {"inline", "calls replaced by what they call", tgi_pass_inline},
-    {"shape", "views combined or removed", tgi_pass_shape},
-    {"fold", "constant expressions computed", tgi_pass_fold},
-    {"simplify", "expressions replaced by equal, smaller ones",
-     tgi_pass_simplify},
-    {"hoist", "what is the same in every trip computed before the loop",
-     tgi_pass_hoist},
-    {"dead", "unused nodes dropped", tgi_pass_dead},
-};
+#define PASSES(X) \
+    X(inline, "calls replaced by what they call") \
+    X(shape, "views combined or removed") \
+    X(fold, "constant expressions computed") \
+    X(simplify, "expressions replaced by equal, smaller ones") \
+    X(hoist, "what is the same in every trip computed before the loop") \
+    X(dead, "unused nodes dropped")
+
+#define PASS(name, doc) {#name, doc, tgi_pass_##name},
+const tgi_pass tgi_passes[] = {PASSES(PASS)};
 const size_t tgi_n_passes = sizeof tgi_passes / sizeof tgi_passes[0];
 
-/* -- Names ----------------------------------------------------------------- */
+#define NUMBER(name, doc) NUMBER_##name,
+enum { PASSES(NUMBER) };
 
-/* The pass of that name, of n characters; tgi_n_passes if there is none. */
-static size_t find_pass(const char *name, size_t n)
-{
-    size_t i = 0;
-    while (i < tgi_n_passes && (strlen(tgi_passes[i].name) != n ||
-                                memcmp(tgi_passes[i].name, name, n) != 0))
-        i++;
-    return i;
-}
-
-uint32_t tgi_passes_parse(const char *names, const tgi_log *log)
-{
-    static const char separators[] = ", \t";
-    uint32_t bits = 0;
-    if (!names)
-        return 0;
-    for (;;) {
-        names += strspn(names, separators);
-        size_t n = strcspn(names, separators);
-        if (n == 0)
-            return bits;
-        size_t i = find_pass(names, n);
-        if (i < tgi_n_passes)
-            bits |= UINT32_C(1) << i;
-        else if (log)
-            tgi_log_write(log, TG_LOG_WARN, TGI_LOG_CONFIG,
-                          "there is no pass '%.*s'", (int)n, names);
-        names += n;
-    }
-}
+#define WORD(name, doc) {#name, UINT32_C(1) << NUMBER_##name, 0},
+const tgi_keyword tgi_pass_words[] = {PASSES(WORD){NULL, 0, 0}};
 
 /* -- Driver ---------------------------------------------------------------- */
 

@@ -41,8 +41,8 @@ typedef struct tgi_pass_options {
     void *observe_user;
 } tgi_pass_options;
 
-/* Bits for a list of pass names "fold,dead"; unknown ones are warned of. */
-uint32_t tgi_passes_parse(const char *names, const tgi_log *log);
+/* Their names; the bits are those of `skip`. */
+extern const tgi_keyword tgi_pass_words[];
 
 /* Runs the list. `in` is not consumed; *out_graph is NULL on failure. */
 tg_status tgi_passes_run(const tgi_graph *in, const tgi_pass_options *options,

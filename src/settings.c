@@ -1,107 +1,211 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * settings.c - see settings.h.
+ * settings.c - see settings.h. A number of an options struct is turned into
+ * text first, so that both sources take the same way.
  */
 #include "settings.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "error.h"
 
-const char *tgi_setting(const char *option, const char *variable)
+const char *tgi_setting_text(const char *option, const char *variable)
 {
-    if (option)
+    if (option || !variable)
         return option;
     const char *value = secure_getenv(variable);
     return value && *value ? value : NULL;
 }
 
-unsigned tgi_setting_words(const char *list, const char *setting,
-                           const tgi_setting_word *words, const tgi_log *log)
+/* -- Wrong values ---------------------------------------------------------- */
+
+/* A text and where it comes from. */
+typedef struct source {
+    const tgi_setting *setting;
+    const char *text;
+    bool is_option;
+    const tgi_log *log; /* NULL: variables are not warned of */
+} source;
+
+/* Words for all that would have been right. */
+static void describe(const tgi_setting *setting, char *out, size_t room)
 {
-    unsigned bits = 0;
-    while (list && *list) {
-        size_t n = strcspn(list, ",");
-        const tgi_setting_word *known = words;
-        while (known->word && (strlen(known->word) != n ||
-                               strncmp(known->word, list, n) != 0))
-            known++;
-        if (known->word)
-            bits |= known->bits;
-        else if (n)
-            tgi_log_write(log, TG_LOG_WARN, TGI_LOG_CONFIG,
-                          "%s: '%.*s' is unknown", setting, (int)n, list);
-        list += n + (list[n] == ',');
+    if (setting->words) {
+        size_t used = 0;
+        for (const tgi_keyword *k = setting->words; k->word && used < room; k++)
+            used += (size_t)snprintf(out + used, room - used, "%s%s",
+                                     k == setting->words ? "one of " : ", ",
+                                     k->word);
+    } else if (setting->kind == TGI_SETTING_BYTES) {
+        snprintf(out, room, "a number of bytes, such as 256M");
+    } else {
+        snprintf(out, room, "a number from 0 to %" PRIu64, setting->most);
     }
-    return bits;
 }
 
-int64_t tgi_setting_number(int64_t option, const char *variable,
-                           int64_t otherwise, const tgi_log *log)
+/* What a warning says happens instead. */
+static void describe_instead(const tgi_setting *setting, char *out,
+                             size_t room)
 {
-    if (option > 0)
-        return option;
-    const char *text = tgi_setting(NULL, variable);
-    if (!text)
-        return otherwise;
-    char *end;
-    long long number = strtoll(text, &end, 10);
-    if (*end == 0 && number >= 0 && number < INT32_MAX)
-        return number;
-    tgi_log_write(log, TG_LOG_WARN, TGI_LOG_CONFIG,
-                  "%s: '%s' is not a number from 0 on", variable, text);
-    return otherwise;
+    const tgi_keyword *k = setting->words;
+    while (setting->kind == TGI_SETTING_WORD && k->word &&
+           k->bits != setting->if_wrong)
+        k++;
+    if (setting->kind == TGI_SETTING_WORD && k->word)
+        snprintf(out, room, "using %s", k->word);
+    else
+        snprintf(out, room, "ignored");
 }
 
-uint64_t tgi_setting_bytes(uint64_t option, const char *variable,
-                           uint64_t otherwise, const tgi_log *log)
+/* An error if it is an option, else a warning and TG_OK. */
+static tg_status refuse(const source *from, tgi_token wrong)
 {
-    if (option > 0)
-        return option;
-    const char *text = tgi_setting(NULL, variable);
-    if (!text)
-        return otherwise;
-    static const char units[] = "KMG";
-    char *end;
+    const tgi_setting *setting = from->setting;
+    char accepted[768], instead[64];
+    describe(setting, accepted, sizeof accepted);
+    if (from->is_option) {
+        const char *quote = setting->kind == TGI_SETTING_NUMBER ? "" : "'";
+        TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
+                 "%s: %s%.*s%s is not %s", setting->option, quote,
+                 (int)wrong.n, wrong.text, quote, accepted);
+    }
+    describe_instead(setting, instead, sizeof instead);
+    if (from->log)
+        tgi_log_write(from->log, TG_LOG_WARN, TGI_LOG_CONFIG,
+                      "%s: '%.*s' is not %s; %s", setting->variable,
+                      (int)wrong.n, wrong.text, accepted, instead);
+    return TG_OK;
+}
+
+static tg_status refuse_all(const source *from)
+{
+    return refuse(from, (tgi_token){from->text, strlen(from->text)});
+}
+
+/* -- Parsing: *value stays as it is if it is wrong ------------------------- */
+
+static tg_status parse_word(const source *from, uint64_t *value)
+{
+    const tgi_keyword *known = tgi_keyword_find(
+        from->setting->words, (tgi_token){from->text, strlen(from->text)});
+    if (!known)
+        return refuse_all(from);
+    *value = known->bits;
+    return TG_OK;
+}
+
+static tg_status parse_words(const source *from, uint64_t *value)
+{
+    const char *rest = from->text;
+    tgi_token word;
+    while (tgi_token_next(&rest, &word)) {
+        const tgi_keyword *known = tgi_keyword_find(from->setting->words, word);
+        if (known)
+            *value = (*value & ~(uint64_t)known->clears) | known->bits;
+        else if (!tgi_token_is_repeated(from->text, word))
+            TGI_TRY(refuse(from, word));
+    }
+    return TG_OK;
+}
+
+/* Digits, and what stands behind them; false if there are none, or too many. */
+static bool read_digits(const char *text, uint64_t *out_number,
+                        const char **out_rest)
+{
+    char *rest;
     errno = 0;
-    const uint64_t number = strtoull(text, &end, 10);
-    const char *unit = *end ? strchr(units, *end) : NULL;
-    const int shift = unit ? 10 * (int)(unit - units + 1) : 0;
-    if (isdigit((unsigned char)text[0]) && !errno && !end[unit != NULL] &&
-        number <= UINT64_MAX >> shift)
-        return number << shift;
-    tgi_log_write(log, TG_LOG_WARN, TGI_LOG_CONFIG,
-                  "%s: '%s' is not a number of bytes, such as 256M", variable,
-                  text);
-    return otherwise;
+    *out_number = strtoull(text, &rest, 10);
+    *out_rest = rest;
+    return isdigit((unsigned char)text[0]) && !errno;
 }
 
-bool tgi_settings_copy(void *out_options, size_t bytes, const void *options,
-                       const char *name)
+static bool is_accepted(const tgi_setting *setting, uint64_t number)
 {
-    memset(out_options, 0, bytes);
-    if (!options)
-        return true;
-    size_t given;
-    memcpy(&given, options, sizeof(given));
-    if (given < sizeof(given) || given > 4096) {
-        tgi_error_set(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                      "%s: struct_bytes is %zu, not the size of the struct",
-                      name, given);
-        return false;
+    const tgi_keyword *known = setting->words;
+    if (!known)
+        return number <= setting->most;
+    while (known->word && known->bits != number)
+        known++;
+    return known->word;
+}
+
+static tg_status parse_number(const source *from, uint64_t *value)
+{
+    uint64_t number;
+    const char *rest;
+    if (!read_digits(from->text, &number, &rest) || *rest ||
+        !is_accepted(from->setting, number))
+        return refuse_all(from);
+    *value = number;
+    return TG_OK;
+}
+
+static tg_status parse_bytes(const source *from, uint64_t *value)
+{
+    static const char units[] = "KMG";
+    uint64_t number;
+    const char *rest;
+    if (!read_digits(from->text, &number, &rest))
+        return refuse_all(from);
+    const char *unit = *rest ? strchr(units, *rest) : NULL;
+    const int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+    if (rest[unit != NULL] || number > UINT64_MAX >> shift)
+        return refuse_all(from);
+    *value = number << shift;
+    return TG_OK;
+}
+
+/* -- Reading --------------------------------------------------------------- */
+
+/* The member's text, in `buf` if it is a number; NULL if it is not given. */
+static const char *option_text(const tgi_setting *setting, const void *options,
+                               char *buf, size_t n)
+{
+    const char *member = (const char *)options + setting->offset;
+    if (!setting->option)
+        return NULL;
+    if (setting->kind == TGI_SETTING_NUMBER) {
+        int number;
+        memcpy(&number, member, sizeof number);
+        snprintf(buf, n, "%d", number);
+        return number ? buf : NULL;
     }
-    const char *from = options;
-    for (size_t i = bytes; i < given; i++)
-        if (from[i]) {
-            tgi_error_set(TG_ERROR_UNSUPPORTED, TGI_NO_SITE,
-                          "%s: the struct is newer than the library, and uses "
-                          "an option this one does not have",
-                          name);
-            return false;
-        }
-    memcpy(out_options, options, given < bytes ? given : bytes);
-    return true;
+    if (setting->kind == TGI_SETTING_BYTES) {
+        uint64_t bytes;
+        memcpy(&bytes, member, sizeof bytes);
+        snprintf(buf, n, "%" PRIu64, bytes);
+        return bytes ? buf : NULL;
+    }
+    const char *text;
+    memcpy(&text, member, sizeof text);
+    return text;
+}
+
+tg_status tgi_setting_read(const tgi_setting *setting, const void *options,
+                           const tgi_log *log, uint64_t *out_value)
+{
+    char buf[32];
+    const char *option = option_text(setting, options, buf, sizeof buf);
+    const source from = {setting, tgi_setting_text(option, setting->variable),
+                         option != NULL, log};
+    *out_value = setting->otherwise;
+    if (!from.text)
+        return TG_OK;
+    switch (setting->kind) {
+    case TGI_SETTING_WORD:
+        *out_value = setting->if_wrong;
+        return parse_word(&from, out_value);
+    case TGI_SETTING_WORDS:
+        return parse_words(&from, out_value);
+    case TGI_SETTING_NUMBER:
+        return parse_number(&from, out_value);
+    case TGI_SETTING_BYTES:
+        return parse_bytes(&from, out_value);
+    }
+    return TG_OK;
 }

@@ -10,8 +10,8 @@
 #include "dtype.h"
 #include "error.h"
 #include "live.h"
-#include "settings.h"
 #include "variable_object.h"
+#include "versioned.h"
 
 /* -- Names ----------------------------------------------------------------- */
 
@@ -119,7 +119,7 @@ tg_variable *tgi_variable_make(tg_context *ctx, const char *who,
 {
     tg_variable_options options;
     tgi_spec spec;
-    if (!tgi_settings_copy(&options, sizeof(options), user_options,
+    if (tgi_versioned_take(&options, sizeof(options), user_options,
                            "tg_variable_options") ||
         tgi_spec_init(&spec, who, dtype, rank, dims))
         return NULL;

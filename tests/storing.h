@@ -46,7 +46,7 @@ static inline void place_begin(place *p)
     strcpy(p->home, "/tmp/tgjit-test-XXXXXX");
     cr_assert_not_null(mkdtemp(p->home));
     snprintf(p->dir, sizeof(p->dir), "%s/store", p->home);
-    tgi_log_init(&p->log, "debug", count_warnings, p);
+    tgi_log_init(&p->log, TG_LOG_DEBUG, count_warnings, p);
 }
 
 static inline int remove_one(const char *path, const struct stat *s, int kind,

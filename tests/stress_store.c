@@ -311,7 +311,7 @@ int main(int argc, char **argv)
     const long n_kills = argc > 1 ? atol(argv[1]) : DEFAULT_KILLS;
     if (argc == 1)
         alarm(WATCHDOG_SECONDS);
-    tgi_log_init(&quiet, "warn", count_word, NULL);
+    tgi_log_init(&quiet, TG_LOG_WARN, count_word, NULL);
     if (!mkdtemp(dir)) {
         perror(dir);
         return EXIT_FAILURE;

@@ -191,12 +191,17 @@ Test(code_sharing, code_leaves_while_bound_calls_go_on)
 
 Test(code_sharing, counts_go_where_there_is_room)
 {
-    tg_code_counters c = {.struct_bytes = 2 * sizeof(c.struct_bytes),
-                          .misses = 77};
-    check_works(tg_code_counts(&c));
-    cr_assert_eq(c.misses, 77);
-    c.struct_bytes = 1;
-    check_fails(tg_code_counts(&c), TG_ERROR_INVALID_ARGUMENT, "struct_bytes");
+    struct {
+        tg_code_counters known;
+        uint64_t news;
+    } newer = {{.struct_bytes = sizeof(newer)}, 77};
+    check_works(tg_code_counts(&newer.known));
+    cr_assert_eq(newer.news, 77);
+    for (size_t bytes = 0; bytes < sizeof(newer.known); bytes++) {
+        newer.known.struct_bytes = bytes;
+        check_fails(tg_code_counts(&newer.known), TG_ERROR_INVALID_ARGUMENT,
+                    "tg_code_counters: struct_bytes is ");
+    }
     check_fails(tg_code_counts(NULL), TG_ERROR_INVALID_ARGUMENT, "NULL");
     check_nothing_is_alive();
 }

@@ -226,31 +226,106 @@ Test(context, an_empty_environment_variable_is_none)
     session_end(&s);
 }
 
-Test(context, words_that_mean_nothing_are_warned_of_once)
+/* The message for options that are refused, and nothing is made. */
+static void check_refused(tg_context_options options, const char *message)
 {
-    tg_context_options options = {.log = "warn,loud",
-                                  .explain = "retrace,everything",
-                                  .dump = "graphics",
-                                  .skip_passes = "fold,unfold"};
+    options.struct_bytes = sizeof options;
+    tg_error_clear();
+    cr_assert_null(tg_context_create(&options), "%s", message);
+    check_record(TG_ERROR_INVALID_ARGUMENT, message);
+    cr_assert_str_eq(tg_error_last()->message, message);
+    check_nothing_is_alive();
+}
+
+#define REFUSED(member, value, text) \
+    check_refused((tg_context_options){.member = value}, \
+                  "tg_context_options." #member ": " text)
+
+Test(context, options_that_mean_nothing_are_refused)
+{
+    REFUSED(log, "warn,loud",
+            "'loud' is not one of off, warn, info, debug, +trace, +pass, "
+            "+call, +memory, +jit, +cache, +config");
+    REFUSED(skip_passes, "fold, unfold",
+            "'unfold' is not one of inline, shape, fold, simplify, hoist, "
+            "dead");
+    REFUSED(explain, "retrace,everything",
+            "'everything' is not one of retrace, fusion");
+    REFUSED(dump, "graphics",
+            "'graphics' is not one of graph, passes, dot, loops, llvm, asm, "
+            "repro");
+    REFUSED(jit, "of", "'of' is not one of auto, off, required");
+    REFUSED(jit, "", "'' is not one of auto, off, required");
+    REFUSED(jit, "off,required",
+            "'off,required' is not one of auto, off, required");
+    REFUSED(show_code, "gdb,pref", "'pref' is not one of gdb, perf");
+    REFUSED(cache, "on", "'on' is not one of off, ro, rw");
+    REFUSED(compile, "lazy", "'lazy' is not one of background, eager");
+    REFUSED(vector_bits, 77, "77 is not one of 0, 128, 256, 512");
+    REFUSED(vector_bits, -128, "-128 is not one of 0, 128, 256, 512");
+    REFUSED(threads, -3, "-3 is not a number from 0 to 2147483647");
+    tg_context_options options = TG_CONTEXT_OPTIONS_INIT;
+    options.cpu = "penitum";
+    cr_assert_null(tg_context_create(&options));
+    check_record(TG_ERROR_INVALID_ARGUMENT,
+                 "tg_context_options.cpu: 'penitum' is not one of host, "
+                 "x86-64-v3, ");
+    check_nothing_is_alive();
+}
+
+Test(context, wrong_environment_variables_are_warned_of_once)
+{
+    static const char *const wrong[][3] = {
+        {"TGJIT_LOG", "warn,loud", "'loud' is not one of off, warn, info"},
+        {"TGJIT_SKIP_PASSES", "unfold,fold,unfold",
+         "'unfold' is not one of inline"},
+        {"TGJIT_EXPLAIN", "everything", "'everything' is not one of retrace"},
+        {"TGJIT_DUMP", "graphics", "'graphics' is not one of graph"},
+        {"TGJIT_JIT", "of", "'of' is not one of auto, off, required; using "
+                            "auto"},
+        {"TGJIT_COMPILE", "lazy", "'lazy' is not one of background, eager; "
+                                  "using background"},
+        {"TGJIT_CPU", "penitum", "'penitum' is not one of host"},
+        {"TGJIT_VECTOR_BITS", "77", "'77' is not one of 0, 128, 256, 512; "
+                                    "ignored"},
+        {"TGJIT_SHOW_CODE", "pref", "'pref' is not one of gdb, perf; ignored"},
+        {"TGJIT_THREADS", "-3", "'-3' is not a number from 0 to 2147483647; "
+                                "ignored"},
+        {"TGJIT_CACHE", "on", "'on' is not one of off, ro, rw; using off"},
+        {"TGJIT_CACHE_MAX", "much", "'much' is not a number of bytes, such as "
+                                    "256M; ignored"},
+        {"TGJIT_VERIFY", "yes", "'yes' is not a number from 0"},
+        {"TGJIT_INSTRUMENT", "memory", "'memory' is not one of address"},
+        {"TGJIT_GRAIN", "fine", "'fine' is not a number from 0"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char line[512];
+        session s;
+        setenv(wrong[i][0], wrong[i][1], 1);
+        session_begin(&s);
+        snprintf(line, sizeof line, "%s: %s", wrong[i][0], wrong[i][2]);
+        cr_assert_not_null(strstr(s.logged, line), "%s", s.logged);
+        cr_assert_eq(n_lines(s.logged), 1, "%s", s.logged);
+        unsetenv(wrong[i][0]);
+        session_end(&s);
+    }
+}
+
+Test(context, an_option_hides_a_wrong_variable)
+{
     session s;
-    session_begin_with(&s, options);
-    static const char *const words[] = {"loud", "everything", "graphics",
-                                        "unfold"};
-    for (int i = 0; i < 4; i++)
-        cr_assert_not_null(strstr(s.logged, words[i]), "%s", s.logged);
-    cr_assert_null(strstr(s.logged, "'fold'"));
-    cr_assert_null(strstr(s.logged, "'retrace'"));
-    cr_assert_eq(n_lines(s.logged), 4, "%s", s.logged);
-    tg_function_release(traced_once(s.ctx, NULL));
-    cr_assert_eq(n_lines(s.logged), 5, "the reason only: %s", s.logged);
+    setenv("TGJIT_JIT", "of", 1);
+    setenv("TGJIT_DUMP", "graphics", 1);
+    session_begin_with(&s, (tg_context_options){.jit = "off", .dump = ""});
+    cr_assert_str_eq(s.logged, "");
     session_end(&s);
 }
 
 Test(context, warnings_can_be_silenced)
 {
-    tg_context_options options = {.log = "off", .dump = "graphics"};
     session s;
-    session_begin_with(&s, options);
+    setenv("TGJIT_DUMP", "graphics", 1);
+    session_begin_with(&s, (tg_context_options){.log = "off"});
     cr_assert_str_eq(s.logged, "");
     session_end(&s);
 }
@@ -363,13 +438,27 @@ Test(context, structs_of_other_versions)
     cr_assert_null(tg_context_create(&newer.known));
     check_record(TG_ERROR_UNSUPPORTED, "newer than the library");
     cr_assert_str_eq(tg_error_last()->function, "tg_context_create");
-    newer.known.struct_bytes = sizeof(size_t); /* the oldest there can be */
-    ctx = tg_context_create(&newer.known);
-    cr_assert_not_null(ctx);
-    tg_context_release(ctx);
-    newer.known.struct_bytes = 0;
+    newer.future[1] = 0;
+    newer.known.struct_bytes = sizeof(newer) - 1;
     cr_assert_null(tg_context_create(&newer.known));
-    check_record(TG_ERROR_INVALID_ARGUMENT, "struct_bytes is 0");
+    check_record(TG_ERROR_INVALID_ARGUMENT, "no version of the struct");
+    check_nothing_is_alive();
+}
+
+/* What ends inside a member would be read as a whole one. */
+Test(context, sizes_of_no_version_are_refused)
+{
+    char message[128];
+    tg_context_options options = TG_CONTEXT_OPTIONS_INIT;
+    options.log = "warn";
+    for (size_t bytes = 0; bytes < sizeof(options); bytes++) {
+        options.struct_bytes = bytes;
+        cr_assert_null(tg_context_create(&options));
+        snprintf(message, sizeof message,
+                 "tg_context_options: struct_bytes is %zu, which no version",
+                 bytes);
+        check_record(TG_ERROR_INVALID_ARGUMENT, message);
+    }
     check_nothing_is_alive();
 }
 

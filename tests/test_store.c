@@ -117,7 +117,7 @@ static char fault_dir[128];
 static bool fault_scenario(void)
 {
     tgi_log log;
-    tgi_log_init(&log, "off", NULL, NULL);
+    tgi_log_init(&log, TG_LOG_OFF, NULL, NULL);
     char *path = NULL;
     tgi_store *store = NULL;
     size_t n = 0;

@@ -142,7 +142,8 @@ TG_BEGIN_DECLS
 
 /* -- Options structs ------------------------------------------------------- */
 
-/* Begin with their size, so that they can grow; all else zero is defaults. */
+/* Begin with their size, so that they can grow; all else zero is defaults. A
+   size that no version of the struct had is TG_ERROR_INVALID_ARGUMENT. */
 #ifdef __cplusplus
 TG_END_DECLS
 template <typename type> inline type tg_options_init()

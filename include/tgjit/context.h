@@ -16,7 +16,9 @@ typedef void tg_print_callback(const char *text, void *user);
 
 /*
  * All zero but `struct_bytes` means: defaults. What is set here wins over the
- * environment variable named beside it.
+ * environment variable named beside it. Lists take commas. An unknown word or
+ * an impossible number is TG_ERROR_INVALID_ARGUMENT here, and nothing is made;
+ * in an environment variable it is a warning.
  */
 typedef struct tg_context_options {
     size_t struct_bytes; /* sizeof(tg_context_options) */
@@ -38,7 +40,8 @@ typedef struct tg_context_options {
 
     const char *jit;   /* TGJIT_JIT: "auto", "off" (interpret all) or
                           "required" (what cannot be compiled fails) */
-    const char *cpu;   /* TGJIT_CPU: "host", or LLVM's name of a CPU */
+    const char *cpu;   /* TGJIT_CPU: "host", or LLVM's name of a CPU with AVX2
+                          and FMA: "x86-64-v3", "skylake", "znver3" … */
     int vector_bits;   /* TGJIT_VECTOR_BITS: 128, 256, 512; 0: what suits */
     const char *show_code; /* TGJIT_SHOW_CODE: "gdb,perf": compiled code is
                               known to gdb, or named in /tmp/perf-PID.map;

@@ -2,10 +2,15 @@
 /*
  * module.c - opens libtgjit-llvm once and passes requests on to it.
  *
- * The module is looked for where it is installed. TGJIT_MODULE_DIR names
- * another folder, for programs run in the build tree; setuid programs ignore
- * it. A failure is final for the process: its reason is kept and told to
- * everyone who asks.
+ * The module is looked for in
+ *   1. TGJIT_MODULE_DIR, if it is set: there only;
+ *   2. the folder of the file that holds this code, where a build tree has it:
+ *      .libs/libtgjit.so, or a program that links the library statically;
+ *   3. the folder where it is installed.
+ * Programs that run with more rights than their user look in the third alone.
+ * The second is skipped if anybody may write to the folder: who can add a file
+ * to it could not yet change the library. A failure is final for the process:
+ * its reason is kept and told to everyone who asks.
  *
  * A fork in the midst of a compile by another thread would leave LLVM's locks
  * and half-initialised statics as they are, for ever, to the child. So a fork
@@ -26,6 +31,9 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -271,17 +279,56 @@ static void *open_library(const char *path)
     return library;
 }
 
+/* Writes the path of the module in the folder named by the first n characters
+   of `dir`; false if it is too long. */
+static bool path_in(const char *dir, int n, char path[PATH_MAX])
+{
+    const int length =
+        snprintf(path, PATH_MAX, "%.*s/libtgjit-llvm.so", n, dir);
+    return length >= 0 && length < PATH_MAX;
+}
+
+/* The file that holds this code: the library's, or the program's, which the
+   loader may know by a relative name only. False if it cannot be told. */
+static bool own_file(char file[PATH_MAX])
+{
+    Dl_info info;
+    if (!dladdr(&opened, &info) || !info.dli_fname)
+        return false;
+    if (info.dli_fname[0] == '/')
+        return snprintf(file, PATH_MAX, "%s", info.dli_fname) < PATH_MAX;
+    const ssize_t n = readlink("/proc/self/exe", file, PATH_MAX - 1);
+    if (n <= 0)
+        return false;
+    file[n] = '\0';
+    return file[0] == '/';
+}
+
+/* Writes the path of a module beside this code, if there is one to trust. */
+static bool find_beside(char path[PATH_MAX])
+{
+    char file[PATH_MAX];
+    struct stat folder;
+    if (getauxval(AT_SECURE) || !own_file(file))
+        return false;
+    char *end = strrchr(file, '/');
+    const int n = (int)(end - file);
+    end[1] = '\0';
+    return stat(file, &folder) == 0 && !(folder.st_mode & S_IWOTH) &&
+           path_in(file, n, path) && access(path, R_OK) == 0;
+}
+
 static void open_module(void)
 {
     const char *dir = secure_getenv("TGJIT_MODULE_DIR");
-    if (!dir || !*dir)
-        dir = TGJIT_MODULE_DIR;
-
     char path[PATH_MAX];
-    int length = snprintf(path, sizeof path, "%s/libtgjit-llvm.so", dir);
-    if (length < 0 || (size_t)length >= sizeof path) {
-        refuse("TGJIT_MODULE_DIR is too long");
-        return;
+    if (dir && *dir) {
+        if (!path_in(dir, (int)strnlen(dir, PATH_MAX), path)) {
+            refuse("TGJIT_MODULE_DIR is too long");
+            return;
+        }
+    } else if (!find_beside(path)) {
+        (void)path_in(TGJIT_MODULE_DIR, (int)strlen(TGJIT_MODULE_DIR), path);
     }
 
     count_opening(1);

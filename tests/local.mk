@@ -118,6 +118,14 @@ unit_tests = \
 	tests/test_verify_regions \
 	tests/test_view
 
+# Tests with the library in them look for the module beside themselves.
+if HAVE_LLVM
+noinst_DATA = tests/libtgjit-llvm.so
+endif
+CLEANFILES += tests/libtgjit-llvm.so
+tests/libtgjit-llvm.so:
+	$(AM_V_GEN)$(MKDIR_P) tests && ln -sf ../.libs/libtgjit-llvm.so $@
+
 # Those that must see only what a user sees link the real library instead:
 #   tests_test_NAME_LDADD = $(public_ldadd)
 LDADD = libtgjit-core.la $(CRITERION_LIBS)
@@ -406,6 +414,7 @@ script_tests = \
 	tests/check-headers.sh \
 	tests/check-include-direction.sh \
 	tests/check-lists.sh \
+	tests/check-module.sh \
 	tests/check-nesting.sh \
 	tests/check-ops-doc.sh \
 	tests/check-products.sh \
@@ -544,13 +553,13 @@ EXPECTED_LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/run-example.sh
 AM_TESTS_ENVIRONMENT = \
 	AWK='$(AWK)'; CC='$(CC)'; CXX17='$(cxx17)'; NM='$(NM)'; \
 	OBJDUMP='$(OBJDUMP)'; PACKAGE_VERSION='$(PACKAGE_VERSION)'; \
-	TGJIT_MODULE_DIR='$(abs_top_builddir)/.libs'; \
 	TGJIT_SANITIZE='$(TGJIT_SANITIZE)'; \
 	OPENMP_CFLAGS='$(OPENMP_CFLAGS)'; \
 	OMP_NUM_THREADS="$${OMP_NUM_THREADS-2}"; \
 	TGJIT_CACHE="$${TGJIT_CACHE-off}"; \
 	TGJIT_COMPILE="$${TGJIT_COMPILE-eager}"; TGJIT_VERIFY=1; \
-	export AWK CC CXX17 NM OBJDUMP PACKAGE_VERSION TGJIT_MODULE_DIR \
+	unset TGJIT_MODULE_DIR; \
+	export AWK CC CXX17 NM OBJDUMP PACKAGE_VERSION \
 		TGJIT_SANITIZE OPENMP_CFLAGS OMP_NUM_THREADS TGJIT_CACHE TGJIT_COMPILE \
 		TGJIT_VERIFY;
 if HAVE_CXX17

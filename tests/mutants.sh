@@ -47,7 +47,8 @@ make_tests()
 {
     programs=$(printf '%s' "$tests" | sed '/^$/d; s/ .*//; s|^|tests/|')
     # shellcheck disable=SC2086
-    (cd "$build" && ${MAKE-make} -j"$jobs" libtgjit-llvm.la $programs) \
+    (cd "$build" && ${MAKE-make} -j"$jobs" libtgjit-llvm.la \
+        tests/libtgjit-llvm.so $programs) \
         >"$log" 2>&1 </dev/null
 }
 
@@ -66,9 +67,9 @@ passes()
     # shellcheck disable=SC2086
     (
         cd "$build" || exit
-        srcdir=$tree TGJIT_MODULE_DIR=$build/.libs CRITERION_OUTPUTS=tap:-
+        srcdir=$tree CRITERION_OUTPUTS=tap:-
         OMP_NUM_THREADS=${OMP_NUM_THREADS-2}
-        export srcdir TGJIT_MODULE_DIR CRITERION_OUTPUTS OMP_NUM_THREADS
+        export srcdir CRITERION_OUTPUTS OMP_NUM_THREADS
         exec timeout -k 5 "$seconds" tests/$1
     ) >"$log" 2>&1 </dev/null
     status=$?

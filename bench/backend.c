@@ -39,14 +39,11 @@ const char *backend_name(backend which)
 
 /* -- Contexts -------------------------------------------------------------- */
 
-/* cpu: whose code the JIT makes; NULL is this machine's. dir: where code is
-   kept; NULL: what is compiled is compiled, not found. */
-static tg_context *context_for(backend which, int threads, const char *cpu,
-                               const char *dir)
+/* dir: where code is kept; NULL: what is compiled is compiled, not found. */
+static tg_context *context_for(backend which, int threads, const char *dir)
 {
     tg_context_options options = TG_CONTEXT_OPTIONS_INIT;
     options.jit = backend_is_jit(which) ? "required" : "off";
-    options.cpu = cpu;
     options.threads = threads;
     options.cache = dir ? "rw" : "off";
     options.cache_dir = dir;
@@ -56,12 +53,12 @@ static tg_context *context_for(backend which, int threads, const char *cpu,
 
 tg_context *backend_context(backend which, int threads)
 {
-    return context_for(which, threads, NULL, NULL);
+    return context_for(which, threads, NULL);
 }
 
 tg_context *backend_context_kept(const char *dir)
 {
-    return context_for(BACKEND_JIT, 1, NULL, dir);
+    return context_for(BACKEND_JIT, 1, dir);
 }
 
 tg_context *backend_context_tiers(void)
@@ -92,37 +89,22 @@ static void probe(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_tanh(in[0]));
 }
 
-static bool jit_compiles(const char *cpu)
+/* A context of this back end compiles, or fails. */
+static bool jit_is_available(reason *out_why)
 {
-    tg_context *ctx = context_for(BACKEND_JIT, 1, cpu, NULL);
+    tg_context *ctx = backend_context(BACKEND_JIT, 1);
     tg_function *f = tg_function_create(ctx, probe, NULL, NULL);
     tg_tensor *x = tg_tensor_create(ctx, TG_F32, TG_DIMS(16));
     tg_tensor *y = NULL;
     const bool did =
         f && x && tg_call(f, TG_ARGS(x), TG_RESULTS(&y)) == TG_OK;
+    if (!did)
+        reason_set(out_why, "%s", tg_error(NULL));
     tg_tensor_release(y);
     tg_tensor_release(x);
     tg_function_release(f);
     tg_context_release(ctx);
     return did;
-}
-
-/*
- * That a call succeeds is not enough: a library that does not compile might
- * interpret without a word. One that does cannot succeed for a CPU that there
- * is not.
- */
-static bool jit_is_available(reason *out_why)
-{
-    if (jit_compiles("none-such")) {
-        reason_set(out_why, "this library has no JIT");
-        return false;
-    }
-    if (!jit_compiles(NULL)) {
-        reason_set(out_why, "%s", tg_error(NULL));
-        return false;
-    }
-    return true;
 }
 
 static bool expert_is_available(reason *out_why)

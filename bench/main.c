@@ -12,6 +12,7 @@
  *   measure   times
  *   report    how they are written
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "process_case.h"
@@ -26,10 +27,16 @@ int main(int argc, char **argv)
     if (!options_read(&o, argc, argv, &status))
         return status;
     status = EXIT_SUCCESS;
-    if (o.action == ACTION_LIST)
+    if (o.has_filter && !session_has_rows(&o)) {
+        fprintf(stderr,
+                "tgjit-bench: --filter=%s matches no row; see --list\n",
+                o.filter_text);
+        status = EXIT_USAGE;
+    } else if (o.action == ACTION_LIST) {
         session_list(&o);
-    else if (!session_run(&o, argv[0]))
+    } else if (!session_run(&o, argv[0])) {
         status = EXIT_FAILURE;
+    }
     options_deinit(&o);
     return status;
 }

@@ -11,8 +11,6 @@
 
 #include "machine.h"
 
-enum { EXIT_USAGE = 2 };
-
 static const char usage[] =
     "Usage: tgjit-bench [OPTION]...\n"
     "\n"
@@ -36,8 +34,8 @@ static const char usage[] =
     "                     given) and the table to standard output\n"
     "  --help, --version\n"
     "\n"
-    "Exit status: 0 if all went well, 1 if a row failed or was wrong, 2 if\n"
-    "the command line is.\n";
+    "Exit status: 0 if all went well, 1 if a row was wrong or could not run,\n"
+    "2 if the command line is wrong or no row matches the filter.\n";
 
 static bool wrong(const char *option, const char *value)
 {
@@ -97,6 +95,7 @@ static bool read_filter(options *o, const char *text)
     if (o->has_filter)
         regfree(&o->filter);
     o->has_filter = !regcomp(&o->filter, text, REG_EXTENDED | REG_NOSUB);
+    o->filter_text = text;
     return o->has_filter || wrong("filter", text);
 }
 
@@ -186,8 +185,10 @@ bool options_read(options *out_options, int argc, char **argv,
             return false;
         }
     if (optind < argc) {
-        fprintf(stderr, "tgjit-bench: what is '%s'? See --help\n",
-                argv[optind]);
+        fprintf(stderr,
+                "tgjit-bench: unexpected argument '%s'; did you mean "
+                "--filter=%s?\n",
+                argv[optind], argv[optind]);
         *out_status = EXIT_USAGE;
         options_deinit(o);
         return false;

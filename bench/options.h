@@ -10,6 +10,7 @@
 #include "report.h"
 
 enum { MAX_THREAD_COUNTS = 16 };
+enum { EXIT_USAGE = 2 }; /* the command line is wrong */
 
 typedef enum action { ACTION_MEASURE, ACTION_CHECK, ACTION_LIST } action;
 
@@ -17,6 +18,7 @@ typedef struct options {
     action action;
     bool has_filter;
     regex_t filter;
+    const char *filter_text;
     measure_options measure;
     int threads[MAX_THREAD_COUNTS];
     size_t n_threads;

@@ -203,7 +203,6 @@ static void group(FILE *out, const row *rows, size_t n_rows, bool is_first)
                 failed ? "error_occurred" : "skipped");
         member_string(out, failed ? "error_message" : "skip_message",
                       r->why.text);
-        print_times(out, 0, (repetition){0, 0}, "ns");
         end_object(out);
     }
     fflush(out);

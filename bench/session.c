@@ -72,31 +72,44 @@ static size_t group_init(row *rows, const options *o, const bench_case *c,
     return n;
 }
 
-void session_list(const options *o)
+/* How many rows there are; prints their names, if need be. */
+static size_t count_rows(const options *o, bool prints)
 {
     row rows[N_BACKENDS];
+    size_t n_all = 0;
     for (const bench_case *c = all_cases; c->name; c++)
         for (const case_size *size = c->sizes; size->label; size++)
             for (size_t team = 0; team < o->n_threads; team++) {
                 const size_t n =
                     group_init(rows, o, c, size, INPUTS_PLAIN, team);
-                for (size_t i = 0; i < n; i++)
+                for (size_t i = 0; prints && i < n; i++)
                     puts(rows[i].name);
+                n_all += n;
             }
+    return n_all;
+}
+
+bool session_has_rows(const options *o)
+{
+    return count_rows(o, false) > 0;
+}
+
+void session_list(const options *o)
+{
+    (void)count_rows(o, true);
 }
 
 /* -- One group ------------------------------------------------------------- */
 
-/* Makes the row ready to be measured, or says why it is not. */
+/* Makes the row ready to be measured, or says why it is not. The library's
+   own code may not be missing; that of others may. */
 static void row_start(row *r, experiment *e)
 {
     const case_family *family = r->c->family;
-    if (!backend_is_available(r->which, &r->why)) {
-        r->state = ROW_SKIPPED;
-        return;
-    }
-    r->state = ROW_FAILED;
-    if (!e)
+    const bool is_available = backend_is_available(r->which, &r->why);
+    r->state = is_available || backend_is_jit(r->which) ? ROW_FAILED
+                                                        : ROW_SKIPPED;
+    if (!e || !is_available)
         return;
     r->runner = family->start(e, r->which, r->threads, &r->why);
     if (r->runner && family->verify(r->runner, &r->why))
@@ -111,14 +124,25 @@ static void group_deinit(row *rows, size_t n_rows)
     }
 }
 
+/* Failures make the program fail, and are told beside the report too. */
+static void tell_failures(session *s, const row *rows, size_t n_rows)
+{
+    for (size_t i = 0; i < n_rows; i++) {
+        if (rows[i].state != ROW_FAILED)
+            continue;
+        fprintf(stderr, "tgjit-bench: %s: %s\n", rows[i].name,
+                rows[i].why.text);
+        s->failed = true;
+    }
+}
+
 static void report_group(session *s, const row *rows, size_t n_rows)
 {
     s->o->format->group(s->out, rows, n_rows, !s->any_reported);
     if (s->has_table)
         report_console.group(stdout, rows, n_rows, !s->any_reported);
     s->any_reported = true;
-    for (size_t i = 0; i < n_rows; i++)
-        s->failed = s->failed || rows[i].state == ROW_FAILED;
+    tell_failures(s, rows, n_rows);
 }
 
 static void report_check(session *s, const row *rows, size_t n_rows,
@@ -135,8 +159,8 @@ static void report_check(session *s, const row *rows, size_t n_rows,
         fprintf(s->out, "%-*s %s %s%s\n", ROW_NAME_WIDTH, r->name,
                 inputs == INPUTS_HARSH ? "harsh" : "plain", words[r->state],
                 r->state == ROW_READY ? "" : r->why.text);
-        s->failed = s->failed || r->state == ROW_FAILED;
     }
+    tell_failures(s, rows, n_rows);
 }
 
 static void progress(const char *name, const char *size)

@@ -10,6 +10,9 @@
 /* Prints the names of the rows that the filter lets through. */
 void session_list(const options *o);
 
+/* False if the filter matches no row of what is to be done. */
+bool session_has_rows(const options *o);
+
 /*
  * Measures them, or with ACTION_CHECK only verifies, and reports. False if a
  * row failed.

@@ -59,9 +59,15 @@ done
 test "$(sort "$out" | uniq -d)" = "" || fail "--list repeats a name"
 $bench --list --threads=1,2 | cmp -s - "$out" || fail "--list changes"
 
+# Rows of a JIT that is not there fail: then they are left out below.
+backends=.
+if ! grep -q '^#define TGJIT_HAVE_LLVM 1' config.h; then
+    backends='/(interp|c|expert)/'
+fi
+
 # -- Results at small sizes, also of awkward inputs --------------------------
 
-$bench --check --threads=1,2 >"$out" || {
+$bench --check --threads=1,2 --filter="$backends" >"$out" || {
     grep FAILED "$out"
     fail "results are wrong"
 }
@@ -75,8 +81,10 @@ done
 
 # -- Reports -----------------------------------------------------------------
 
-# Of what is cheap; rows that are not available must not spoil a report.
-short="--filter=^(run|trace|compile/chain)/ --min-time=0.0001 --repetitions=3"
+# Of what is cheap.
+test "$backends" = . && backends=
+short="--filter=^(run|trace|compile/chain)/.*$backends --min-time=0.0001 \
+--repetitions=3"
 $bench $short --format=json >"$out.json" || fail "--format=json fails"
 $bench $short --format=csv >"$out.csv" || fail "--format=csv fails"
 $bench $short --out="$out.json2" >"$out.table" || fail "--out fails"
@@ -107,6 +115,30 @@ fi
 grep -q '^run/16/c/threads:1  *[0-9.]* ns' "$out.table" ||
     fail "the table lacks a row"
 
+# -- A JIT that does not run -------------------------------------------------
+
+missing="$bench --filter=^run/16/(c|jit)/threads:1\$ --min-time=0.0001 \
+--repetitions=1"
+TGJIT_MODULE_DIR=/nonexistent $missing --format=json >"$out.json" 2>"$out"
+test $? = 1 || fail "a jit row that does not run is no failure"
+grep -q '^tgjit-bench: run/16/jit/threads:1: .' "$out" || {
+    fail "stderr does not say which row did not run, and why:"
+    cat "$out"
+}
+grep -q '"error_occurred": true' "$out.json" || fail "JSON has no error"
+if command -v python3 >/dev/null; then
+    python3 - "$out.json" <<'END' || fail "see above"
+import json, sys
+rows = json.load(open(sys.argv[1]))["benchmarks"]
+jit = [r for r in rows if r["run_name"] == "run/16/jit/threads:1"]
+assert len(jit) == 1 and jit[0]["error_message"], jit
+assert "real_time" not in jit[0], jit
+assert any(r["run_name"] == "run/16/c/threads:1" for r in rows), rows
+END
+fi
+TGJIT_MODULE_DIR=/nonexistent $missing --check >"$out" 2>&1 &&
+    fail "--check does not fail without a JIT"
+
 # -- The command line --------------------------------------------------------
 
 for wrong in --threads=0 --threads=1, --repetitions=x --min-time=-1 \
@@ -114,5 +146,14 @@ for wrong in --threads=0 --threads=1, --repetitions=x --min-time=-1 \
     $bench "$wrong" >"$out" 2>&1
     test $? = 2 || fail "$wrong is not refused"
 done
+for filter in --list --check --format=console; do
+    $bench --filter=none-such $filter >"$out" 2>&1
+    test $? = 2 || fail "$filter: a filter that matches nothing is accepted"
+    grep -q '^tgjit-bench: --filter=none-such matches no row' "$out" ||
+        fail "$filter: does not say that no row matches"
+done
+$bench chain 2>&1 |
+    grep -q "unexpected argument 'chain'; did you mean --filter=chain?" ||
+    fail "does not say what to do with an argument"
 $bench --help | grep -q 'Usage' || fail "--help fails"
 exit $failed

@@ -113,7 +113,13 @@ static const struct command *find_command(int argc, char **argv,
                                           const options *o)
 {
     if (argc - optind != 1) {
-        fprintf(stderr, "tgjit-cache: one command is needed; see --help\n");
+        if (argc == optind)
+            fprintf(stderr, "tgjit-cache: no command; see --help\n");
+        else
+            fprintf(stderr,
+                    "tgjit-cache: unexpected argument '%s' after '%s'; see "
+                    "--help\n",
+                    argv[optind + 1], argv[optind]);
         return NULL;
     }
     const char *name = argv[optind];
@@ -121,10 +127,15 @@ static const struct command *find_command(int argc, char **argv,
         if (strcmp(commands[i].name, name) == 0) {
             if (!o->deletes || commands[i].run == verify)
                 return &commands[i];
-            fprintf(stderr, "tgjit-cache: --delete is for verify\n");
+            fprintf(stderr,
+                    "tgjit-cache: --delete is for verify, not for %s\n",
+                    name);
             return NULL;
         }
-    fprintf(stderr, "tgjit-cache: what is '%s'? See --help\n", name);
+    fprintf(stderr,
+            "tgjit-cache: unknown command '%s'; there are list, verify, size "
+            "and clear\n",
+            name);
     return NULL;
 }
 

@@ -325,6 +325,7 @@ tests_export_cases_LDADD = libtgjit.la
 check_PROGRAMS += tests/random-graphs
 tests_random_graphs_LDADD = $(plain_ldadd)
 tests_random_graphs_SOURCES = \
+	tests/arguments.h \
 	tests/guarded.c \
 	tests/guarded.h \
 	tests/random_graph.h \
@@ -361,6 +362,7 @@ tests_random_graphs_SOURCES = \
 check_PROGRAMS += tests/random-gradients
 tests_random_gradients_LDADD = $(plain_ldadd) $(LIBM)
 tests_random_gradients_SOURCES = \
+	tests/arguments.h \
 	tests/instrument.h \
 	tests/random_gradient.h \
 	tests/random_gradient_check.c \
@@ -382,6 +384,7 @@ tests_random_gradients_SOURCES = \
 check_PROGRAMS += tests/sweep-products
 tests_sweep_products_LDADD = $(plain_ldadd) $(LIBM)
 tests_sweep_products_SOURCES = \
+	tests/arguments.h \
 	tests/guarded.c \
 	tests/guarded.h \
 	tests/product.h \

@@ -29,6 +29,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "arguments.h"
 #include "instrument.h"
 #include "random_gradient.h"
 #include "watched.h"
@@ -286,7 +287,7 @@ static bool parse(int argc, char **argv, options *o)
         if (strcmp(argv[i], "--verbose") == 0)
             o->is_verbose = true;
         else if (i + 1 == argc || !parse_value(argv[i], argv[i + 1], o))
-            return false;
+            return argument_is_wrong("random-gradients", argc, argv, i);
         else
             i++;
     return true;

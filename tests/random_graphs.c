@@ -33,6 +33,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arguments.h"
 #include "instrument.h"
 #include "random_graph.h"
 #include "rt.h"
@@ -235,7 +236,7 @@ static bool parse(int argc, char **argv, options *o)
         if (strcmp(argv[i], "--verbose") == 0)
             o->work.is_verbose = true;
         else if (i + 1 == argc || !parse_value(argv[i], argv[i + 1], o))
-            return false;
+            return argument_is_wrong("random-graphs", argc, argv, i);
         else
             i++;
     }

@@ -27,6 +27,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "arguments.h"
 #include "instrument.h"
 #include "product.h"
 #include "rt.h"
@@ -312,10 +313,12 @@ static bool parse(int argc, char **argv, options *o)
         else if (strcmp(argv[i], "--folds") == 0)
             o->does_folds = true;
         else if (i + 1 == argc || !parse_value(argv[i], argv[i + 1], o))
-            return false;
+            return argument_is_wrong("sweep-products", argc, argv, i);
         else
             i++;
     }
+    if (!o->words != !o->has_sizes)
+        fputs("sweep-products: --form and --sizes go together\n", stderr);
     return !o->words == !o->has_sizes;
 }
 

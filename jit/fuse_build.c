@@ -108,9 +108,18 @@ uint32_t tgi_builder_reduced(tgi_builder *b, uint32_t reduction)
                     TGI_AXES_POINT);
 }
 
+/* An empty buffer has no element to load: 0 stands for it. */
+static uint32_t add_load(tgi_builder *b, int dtype, tgi_ref node,
+                         const tgi_access *access)
+{
+    return b->state->loops->buffers.data[access->buffer].count == 0
+               ? add_constant(b, dtype, 0, node)
+               : add_access_inst(b, TGI_INST_LOAD, dtype, node, access);
+}
+
 uint32_t tgi_builder_load(tgi_builder *b, int dtype, const tgi_access *access)
 {
-    return add_access_inst(b, TGI_INST_LOAD, dtype, 0, access);
+    return add_load(b, dtype, 0, access);
 }
 
 uint32_t tgi_builder_position(tgi_builder *b, const tgi_access *access)
@@ -349,8 +358,7 @@ static uint32_t build_read(tgi_builder *b, const tgi_task *task,
         for (int axis = 0; axis < TGI_LOOP_AXES; axis++)
             if (!(b->inner_axes >> axis & 1))
                 access.stride[axis] = (tgi_stride){0};
-    return add_access_inst(b, TGI_INST_LOAD, node->dtype, entry->node,
-                           &access);
+    return add_load(b, node->dtype, entry->node, &access);
 }
 
 /* Reads through the index; views may lie between. */
@@ -424,6 +432,8 @@ static uint32_t build_computed(tgi_builder *b, const tgi_task *task,
                                const tgi_entry *entry)
 {
     const tgi_node *node = tgi_graph_node(b->state->graph, entry->node);
+    if (tgi_fuse_is_empty(b->state, entry->node))
+        return add_constant(b, node->dtype, 0, entry->node);
     switch (node->op) {
     case TGI_OP_CONSTANT:
         return build_constant(b, entry, node);

@@ -8,6 +8,11 @@
  * What a shift needs comes before all that is shifted, wherever it stands in
  * the graph: it is taken after everything of a lower depth, again if it was
  * taken already.
+ *
+ * Empty values are not expanded. Their elements are never used, but a load that
+ * does not move along the empty axis stands outside its loop and would run: at
+ * an address that may lie outside the buffer, such as that of an empty slice at
+ * the end of its operand.
  */
 #include <string.h>
 
@@ -191,6 +196,8 @@ static bool expand(expander *e, uint32_t entry)
     tgi_ref ref = e->task->expansion.entries.data[entry].node;
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     e->task->expansion.entries.data[entry].n_operands = 0;
+    if (tgi_fuse_is_empty(s, ref))
+        return true;
     if (tgi_entry_is_read(s, e->task, entry))
         return add_starts(e, entry);
     switch (tgi_op_table[node->op].cls) {
@@ -230,6 +237,8 @@ bool tgi_entry_is_read(const tgi_fuse_state *s, const tgi_task *task,
 {
     tgi_ref ref = task->expansion.entries.data[entry].node;
     const tgi_fuse_value *value = &s->values[ref];
+    if (tgi_fuse_is_empty(s, ref))
+        return false;
     if (value->how == TGI_FUSE_GIVEN || value->how == TGI_FUSE_ALIAS)
         return true;
     if (value->how != TGI_FUSE_STORED)

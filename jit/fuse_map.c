@@ -78,7 +78,7 @@ bool tgi_fuse_is_affine(const tgi_fuse_state *s, tgi_ref ref)
     return tgi_fuse_is_view(node);
 }
 
-/* start + step * offset. What is empty may start anywhere: 0 will do. */
+/* start + step * offset: an element of what is sliced. */
 static tgi_dim advance(tgi_dims *dims, tgi_dim start, int64_t step,
                        tgi_dim offset)
 {
@@ -88,8 +88,6 @@ static tgi_dim advance(tgi_dims *dims, tgi_dim start, int64_t step,
         tgi_dim_mul(dims, offset, step < 0 ? -step : step);
     if (step >= 0)
         return tgi_dim_add(dims, start, distance);
-    if (tgi_dim_is_known(start) && tgi_dim_is_known(distance))
-        return start < distance ? 0 : start - distance;
     return tgi_dim_sub(dims, start, distance);
 }
 
@@ -121,18 +119,13 @@ static void through_slice(const tgi_fuse_state *s, tgi_ref view,
                           const tgi_map *map, tgi_map *out)
 {
     const tgi_attr_slice *attr = tgi_graph_node(s->graph, view)->attr;
-    /* A slice of nothing may start anywhere, even at -1: nobody goes there. */
-    bool is_empty = false;
-    for (int axis = 0; axis < out->rank; axis++)
-        is_empty |= tgi_fuse_extent(s, view, axis) == 0;
     for (int axis = 0; axis < out->rank; axis++) {
         const tgi_map_axis *from = &map->axis[axis];
         tgi_dim start = tgi_variant_dim(s->variant, attr->start[axis]);
         const int64_t step = attr->step[axis];
         out->axis[axis] = (tgi_map_axis){
             .axis = from->axis,
-            .start = is_empty ? 0
-                              : advance(s->dims, start, step, from->start),
+            .start = advance(s->dims, start, step, from->start),
             .step = from->axis == TGI_STILL ? 0 : from->step * step,
             .shift = from->shift,
             .shift_step = from->shift_step * step};

@@ -50,12 +50,12 @@ static bool is_split(const tgi_domain *outer, const tgi_domain *inner,
     if (op == TGI_OP_ARGMAX || op == TGI_OP_ARGMIN)
         return false;
     for (int i = 0; i < inner->n; i++) {
-        if (!tgi_dim_is_known(inner->extent[i])) {
-            run = LONG_RUN;
-            break;
-        }
-        run = run * inner->extent[i] < LONG_RUN ? run * inner->extent[i]
-                                                : LONG_RUN;
+        if (inner->extent[i] == 0)
+            return false; /* there are no blocks */
+        run = tgi_dim_is_known(inner->extent[i]) &&
+                      run * inner->extent[i] < LONG_RUN
+                  ? run * inner->extent[i]
+                  : LONG_RUN;
     }
     if (vectors == TGI_COLUMNS && op != TGI_OP_MATMUL)
         return run > 2 * TGI_BLOCK_ROWS;
@@ -277,6 +277,8 @@ static bool is_one_run(tgi_fuse_state *s, const tgi_task *task,
         int op = tgi_graph_node(s->graph, entry->node)->op;
         bool is_read = tgi_entry_is_read(s, task, i);
         tgi_access access;
+        if (tgi_fuse_is_empty(s, entry->node))
+            continue;
         if (!is_read && op != TGI_OP_IOTA && op != TGI_OP_RANDOM_BITS)
             continue;
         if (!is_read && op == TGI_OP_IOTA && inner->n > 1)

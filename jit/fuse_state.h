@@ -228,6 +228,15 @@ static inline int tgi_fuse_rank(const tgi_fuse_state *s, tgi_ref ref)
     return tgi_graph_shape(s->graph, ref)->rank;
 }
 
+/* True of values without elements. */
+static inline bool tgi_fuse_is_empty(const tgi_fuse_state *s, tgi_ref ref)
+{
+    bool is_empty = false;
+    for (int axis = 0; axis < tgi_fuse_rank(s, ref); axis++)
+        is_empty |= tgi_fuse_extent(s, ref, axis) == 0;
+    return is_empty;
+}
+
 /* True of values that grow while a loop runs. */
 static inline bool tgi_fuse_grows(const tgi_fuse_state *s, tgi_ref ref)
 {
@@ -315,7 +324,8 @@ void tgi_expansion_deinit(tgi_expansion *expansion);
 /* The address of what a leaf reads. */
 bool tgi_fuse_access(tgi_fuse_state *s, const tgi_entry *entry,
                      tgi_access *out_access);
-/* True if `entry` is read from a buffer. */
+/* True if `entry` is read from a buffer. Entries of empty values are not: they
+   are constants. */
 bool tgi_entry_is_read(const tgi_fuse_state *s, const tgi_task *task,
                        uint32_t entry);
 

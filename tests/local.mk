@@ -39,6 +39,7 @@ unit_tests = \
 	tests/test_einsum \
 	tests/test_einsum_values \
 	tests/test_emit \
+	tests/test_empty \
 	tests/test_error \
 	tests/test_explain \
 	tests/test_export \
@@ -149,6 +150,11 @@ tests_test_emit_SOURCES = \
 	tests/emit_eval_type.h \
 	tests/emit_inputs.h \
 	tests/test_emit.c
+
+tests_test_empty_SOURCES = \
+	tests/guarded.c \
+	tests/guarded.h \
+	tests/test_empty.c
 
 tests_test_gradient_expected_SOURCES = \
 	tests/gradient_formulas.c \

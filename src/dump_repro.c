@@ -8,6 +8,10 @@
  * once with all extents unknown. Shapes are therefore written with the extents
  * of earlier values wherever one has them, and as numbers else. That is less
  * general than the trace was where new extents came up (a reshape's product).
+ *
+ * Arguments and results lie against guard pages, first in front of one, then
+ * behind one: a load or store beside them is a signal. Memory of variables
+ * belongs to the library and has no such pages.
  */
 #include "dump_repro.h"
 
@@ -334,9 +338,12 @@ static const char head[] =
     "#include <stdio.h>\n"
     "#include <stdlib.h>\n"
     "#include <string.h>\n"
+    "#include <sys/mman.h>\n"
     "#include <tgjit.h>\n"
+    "#include <unistd.h>\n"
     "\n"
     "static int n_different;\n"
+    "static bool is_at_end; /* of its pages, or at their beginning */\n"
     "\n"
     "static void check(bool good)\n"
     "{\n"
@@ -344,6 +351,24 @@ static const char head[] =
     "        return;\n"
     "    printf(\"%s\\n\", tg_error(NULL));\n"
     "    exit(2);\n"
+    "}\n"
+    "\n";
+
+static const char memory[] =
+    "/* A copy of `data`, if any, between two pages that fault: it ends where\n"
+    "   the second begins, or begins where the first ends. Never freed. */\n"
+    "__attribute__((unused))\n"
+    "static void *guarded(const void *data, size_t bytes)\n"
+    "{\n"
+    "    const size_t page = (size_t)sysconf(_SC_PAGESIZE);\n"
+    "    const size_t inside = (bytes + page - 1) / page * page;\n"
+    "    char *start = mmap(NULL, inside + 2 * page, PROT_NONE,\n"
+    "                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);\n"
+    "    if (start == MAP_FAILED ||\n"
+    "        mprotect(start + page, inside, PROT_READ | PROT_WRITE) != 0)\n"
+    "        abort();\n"
+    "    start += page + (is_at_end ? inside - bytes : 0);\n"
+    "    return data ? memcpy(start, data, bytes) : start;\n"
     "}\n"
     "\n";
 
@@ -407,9 +432,12 @@ static const char tail[] =
     "int main(void)\n"
     "{\n"
     "    set_up();\n"
-    "    run_both(false);\n"
-    "    if (IS_GENERAL)\n"
-    "        run_both(true);\n"
+    "    for (int i = 0; i < 2; i++) {\n"
+    "        is_at_end = i == 0;\n"
+    "        run_both(false);\n"
+    "        if (IS_GENERAL)\n"
+    "            run_both(true);\n"
+    "    }\n"
     "    puts(n_different ? \"different\" : \"equal\");\n"
     "    return n_different != 0;\n"
     "}\n";
@@ -454,6 +482,22 @@ static void write_callback(const writer *w)
     tgi_strbuf_add(w->out, "}\n\n");
 }
 
+/* Makes the tensor that a result goes to. */
+static void write_result(const writer *w, size_t i)
+{
+    const tgi_ref ref = w->graph->results.data[i];
+    int64_t dims[TG_MAX_RANK];
+    tgi_strbuf_addf(w->out,
+                    "    y[%zu] = tg_tensor_wrap(ctx, guarded(NULL, %lld), "
+                    "%s, ",
+                    i, (long long)bytes_of(w, ref, dims),
+                    dtype_code(tgi_graph_node(w->graph, ref)->dtype));
+    write_shape(w, ref);
+    tgi_strbuf_addf(w->out,
+                    ");\n    check(y[%zu]);\n    results[%zu] = &y[%zu];\n",
+                    i, i, i);
+}
+
 /* A function that makes the arguments and calls it once. */
 static void write_call_function(const writer *w)
 {
@@ -462,7 +506,7 @@ static void write_call_function(const writer *w)
     tgi_strbuf_addf(out,
                     "static tg_status call(tg_context *ctx, bool is_general, "
                     "int run,\n                      tg_tensor **y)\n{\n"
-                    "    (void)run;\n"
+                    "    (void)run, (void)y;\n"
                     "    tg_tensor **results[N_RESULTS + 1];\n"
                     "    tg_operand args[%zu];\n    int n = 0;\n"
                     "    tg_tensor *tensors[%zu] = {NULL};\n",
@@ -480,9 +524,9 @@ static void write_call_function(const writer *w)
                             ref, ref, dtype);
         else
             tgi_strbuf_addf(out,
-                            "    tensors[n] = tg_tensor_wrap(ctx, data_%u, "
-                            "%s, ",
-                            ref, dtype);
+                            "    tensors[n] = tg_tensor_wrap(ctx, "
+                            "guarded(data_%u, sizeof(data_%u) - 1), %s, ",
+                            ref, ref, dtype);
         write_shape(w, ref);
         if (is_variable)
             tgi_strbuf_addf(out,
@@ -495,9 +539,9 @@ static void write_call_function(const writer *w)
                                 "    args[n] = tg_in_tensor(tensors[n]);\n"
                                 "    n++;\n");
     }
+    for (size_t i = 0; i < graph->results.n; i++)
+        write_result(w, i);
     tgi_strbuf_add(out,
-                   "    for (int i = 0; i < N_RESULTS; i++)\n"
-                   "        results[i] = &y[i];\n"
                    "    tg_function_options options = "
                    "TG_FUNCTION_OPTIONS_INIT;\n"
                    "    if (is_general)\n"
@@ -546,6 +590,7 @@ void tgi_dump_repro(const tgi_graph *graph, const int64_t *values,
 {
     writer w = {graph, values, out};
     tgi_strbuf_add(out, head);
+    tgi_strbuf_add(out, memory);
     tgi_strbuf_add(out, comparison);
     write_settings(&w, settings);
     tgi_strbuf_add(out, "\n");

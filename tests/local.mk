@@ -343,6 +343,7 @@ tests_random_graphs_SOURCES = \
 	tests/random_graph_make.c \
 	tests/random_graph_make_control.c \
 	tests/random_graph_make_elementwise.c \
+	tests/random_graph_make_empty.c \
 	tests/random_graph_make_reduce.c \
 	tests/random_graph_make_dynamic.c \
 	tests/random_graph_make_shape.c \

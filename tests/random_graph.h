@@ -284,6 +284,9 @@ rg_operand rg_pick_value(rg_maker *m);
 rg_operand rg_pick_ranked(rg_maker *m);
 /* Indices for n places; if they are checked, mostly below n. */
 rg_operand rg_take_indices(rg_maker *m, int64_t n, bool is_checked);
+/* A scalar of any integer type: computed by the run if it can be, in range or
+   not. */
+rg_operand rg_take_start(rg_maker *m);
 /* A variable; NULL: there is none. */
 const rg_operand *rg_pick_variable(rg_maker *m);
 
@@ -348,7 +351,7 @@ rg_instruction rg_make_swapped, rg_make_neutral, rg_make_upon, rg_make_clamp,
     rg_make_softmax, rg_make_layer_norm, rg_make_random_numbers,
     rg_make_assign_more, rg_make_assign_view, rg_make_name,
     rg_make_reduced_view, rg_make_normalised, rg_make_swap,
-    rg_make_assign_part, rg_make_dynamic_change;
+    rg_make_assign_part, rg_make_dynamic_change, rg_make_empty;
 
 /* -- Sessions -------------------------------------------------------------- */
 
@@ -476,7 +479,7 @@ const char *rg_run_native(const rg_native *of, rg_outcome *out_outcome,
 
 /* -- Checking -------------------------------------------------------------- */
 
-enum { RG_MOST_STRUCTURES = 64 };
+enum { RG_MOST_STRUCTURES = 96 };
 
 /* Counts kept over all graphs; lies in memory shared with the parent. */
 typedef struct rg_coverage {

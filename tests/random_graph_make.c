@@ -95,6 +95,10 @@ static const instruction others[] = {
     {rg_make_scatter, TGI_OP_SCATTER, false},
     {rg_make_host_call, TGI_OP_HOST, false},
     {rg_make_host_call, TGI_OP_HOST, false},
+    {rg_make_empty, TGI_OP_MATMUL, false},
+    {rg_make_empty, TGI_OP_MATMUL, false},
+    {rg_make_empty, TGI_OP_MATMUL, false},
+    {rg_make_empty, TGI_OP_MATMUL, false},
 };
 
 /* What programs with large extents are for. */

@@ -7,9 +7,7 @@
 
 #include "random_graph.h"
 
-/* A number of any integer type: computed by the run if it can be, in range or
-   not. */
-static rg_operand take_start(rg_maker *m)
+rg_operand rg_take_start(rg_maker *m)
 {
     tg_dtype dtype = rg_take_dtype(&m->bytes, TGI_CLASS_INT);
     unsigned choice = rg_take(&m->bytes);
@@ -51,7 +49,7 @@ void rg_make_dynamic_slice(rg_maker *m, tgi_op op)
     (void)op;
     rg_operand x = rg_pick_ranked(m);
     int axis = rg_below(&m->bytes, x.type.rank);
-    rg_operand start = take_start(m);
+    rg_operand start = rg_take_start(m);
     rg_type type = x.type;
     int64_t told;
     type.dims[axis] = take_size(m, x.type.dims[axis], &told);
@@ -77,7 +75,7 @@ static rg_operand take_update(rg_maker *m, const rg_operand *x, int axis)
     int64_t told;
     type.dims[axis] = take_size(m, x->type.dims[axis], &told);
     type.is_weak = false;
-    rg_operand start = take_start(m);
+    rg_operand start = rg_take_start(m);
     rg_operand part = rg_keep(
         m, type,
         RG_DO(m, tg_dynamic_slice(x->operand, axis, start.operand, told)));
@@ -94,7 +92,7 @@ void rg_make_dynamic_update(rg_maker *m, tgi_op op)
     for (int n = 1 + rg_below(&m->bytes, 3); n > 0; n--) {
         int axis = rg_below(&m->bytes, x.type.rank);
         rg_operand update = take_update(m, &x, axis);
-        rg_operand start = take_start(m);
+        rg_operand start = rg_take_start(m);
         rg_type type = x.type;
         type.is_weak = false;
         x = rg_keep(m, type,
@@ -114,7 +112,7 @@ void rg_make_dynamic_change(rg_maker *m, tgi_op op)
     int64_t told;
     part.dims[axis] = take_size(m, type.dims[axis], &told);
     type.is_weak = part.is_weak = false;
-    rg_operand start = take_start(m);
+    rg_operand start = rg_take_start(m);
     for (int n = 0; n < 2; n++) {
         rg_operand own = rg_keep(
             m, part,
@@ -139,7 +137,7 @@ void rg_make_assign_part(rg_maker *m, tgi_op op)
     int axis = rg_below(&m->bytes, v.type.rank);
     rg_operand x = rg_keep(m, v.type, RG_DO(m, tg_read(v.operand)));
     rg_operand update = take_update(m, &x, axis);
-    rg_operand start = take_start(m);
+    rg_operand start = rg_take_start(m);
     rg_operand new = rg_keep(
         m, v.type,
         RG_DO(m, tg_dynamic_update_slice(x.operand, update.operand, axis,

@@ -299,6 +299,42 @@ static bool multiplies_batch(const place *p, const tgi_node *node)
                type.dims[type.rank - 1] * type.dims[type.rank - 2];
 }
 
+/* -- Empty values ---------------------------------------------------------- */
+
+/* What has elements, though the first thing that it is made from has none. */
+static bool is_made_from_none(const place *p, const tgi_node *node)
+{
+    return count_of(p, node) > 0 && node->n_inputs > 0 &&
+           count_of(p, input(p, node, 0)) == 0;
+}
+
+static bool slices_none(const place *p, const tgi_node *node)
+{
+    return node->op == TGI_OP_DYNAMIC_SLICE && count_of(p, node) == 0 &&
+           count_of(p, input(p, node, 0)) > 0;
+}
+
+static bool reduces_none(const place *p, const tgi_node *node)
+{
+    return is_reduction(node) && is_made_from_none(p, node);
+}
+
+static bool reduces_no_slice(const place *p, const tgi_node *node)
+{
+    return reduces_none(p, node) && slices_none(p, reduced(p, node));
+}
+
+static bool multiplies_no_slice(const place *p, const tgi_node *node)
+{
+    return node->op == TGI_OP_MATMUL && is_made_from_none(p, node) &&
+           slices_none(p, input(p, node, 0));
+}
+
+static bool pads_none(const place *p, const tgi_node *node)
+{
+    return node->op == TGI_OP_PAD && is_made_from_none(p, node);
+}
+
 /* -- State ----------------------------------------------------------------- */
 
 static bool has_odd_offset(const place *p, const tgi_node *node)
@@ -587,6 +623,11 @@ static const struct structure {
     {"matmul of > 256 terms", multiplies_deep, NULL},
     {"matmul of a vector", multiplies_vector, NULL},
     {"matmul, batched", multiplies_batch, NULL},
+    {"dynamic slice of size 0", slices_none, NULL},
+    {"reduction of nothing", reduces_none, NULL},
+    {"reduction of an empty slice", reduces_no_slice, NULL},
+    {"matmul of an empty slice", multiplies_no_slice, NULL},
+    {"pad of nothing", pads_none, NULL},
     {"random bits, odd offset", has_odd_offset, NULL},
     {"assign of a transpose", assigns_transposed, NULL},
     {"assign backwards", assigns_reversed, NULL},

@@ -12,6 +12,7 @@
 #include "code.h"
 
 #include "build_id.h"
+#include "error.h"
 #include "host_cpu.h"
 #include "leb128.h"
 
@@ -220,10 +221,11 @@ void tgi_code_key(const tgi_loops *loops, const tgi_codegen_options *options,
                   tgi_strbuf *out_key)
 {
     /* The host always: code for a CPU that it does not cover is refused. */
-    tgi_strbuf_addf(out_key, "%s, LLVM %s, %s on %s, %u bits, %zu kernels:",
+    tgi_strbuf_addf(out_key, "%s, LLVM %s, %s on %s, %u bits, %zu kernel%s:",
                     TGI_BUILD_ID, TGI_LLVM_VERSION,
                     options->cpu && *options->cpu ? options->cpu : "host",
-                    tgi_host_cpu(), options->vector_bits, loops->kernels.n);
+                    tgi_host_cpu(), options->vector_bits, loops->kernels.n,
+                    TGI_PLURAL(loops->kernels.n));
     add_ops(out_key, loops);
     tgi_strbuf_add(out_key, "\n");
     put(out_key, (uint64_t)options->cache_bytes);

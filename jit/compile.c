@@ -35,10 +35,10 @@ static void tell(const job *j, const tgi_codegen *codegen)
 {
     if (j->options->log)
         tgi_log_write(j->options->log, TG_LOG_DEBUG, TGI_LOG_JIT,
-                      "%s: compiled %zu kernels, %zu bytes: ir %.2f ms, "
+                      "%s: compiled %zu kernel%s, %zu bytes: ir %.2f ms, "
                       "passes %.2f ms, code %.2f ms",
                       j->loops->name, j->loops->kernels.n,
-                      codegen->object_bytes, codegen->build_time,
+                      TGI_PLURAL(j->loops->kernels.n), codegen->object_bytes, codegen->build_time,
                       codegen->passes_time, codegen->codegen_time);
 }
 

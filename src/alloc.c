@@ -182,8 +182,8 @@ static tg_status set_allocator(const tg_allocator *wanted)
                  "an allocator needs both allocate and release");
     if (tg_live_objects() != 0 || tg_live_bytes() != 0)
         TGI_FAIL(TG_ERROR_BUSY, TGI_NO_SITE,
-                 "the allocator cannot change while %zu objects with "
-                 "%zu bytes are alive",
+                 "the allocator cannot change while objects are alive: %zu, "
+                 "with %zu bytes",
                  tg_live_objects(), tg_live_bytes());
     allocator = *wanted;
     return TG_OK;

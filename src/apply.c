@@ -142,8 +142,9 @@ static tg_status record_call(tg_trace *t, const tg_concrete *c,
     tgi_graph *callee = c->graph;
     if (n_results > callee->results.n)
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
-                 "apply: %s has %zu results, %zu are asked for", c->name,
-                 callee->results.n, n_results);
+                 "apply: %s returns %zu result%s, but %zu %s requested",
+                 c->name, callee->results.n, TGI_PLURAL(callee->results.n),
+                 n_results, TGI_WERE(n_results));
     tgi_ref *inputs = tgi_alloc((callee->params.n + 1) * sizeof(*inputs));
     if (!inputs)
         return tgi_error_memory();

@@ -95,6 +95,8 @@ tg_bound *tg_bind_at(tg_function *function, const tg_operand *operands,
     }
     tgi_args_deinit(&args);
 done:
+    if (status)
+        tgi_error_locate(site, NULL);
     tgi_api_leave(frame);
     return b;
 }

@@ -123,6 +123,8 @@ bool tgi_build_check(tgi_builder *b, tgi_check_kind kind, tgi_dim x, tgi_dim y,
         .what = what,
         .a = x,
         .b = y,
+        .shapes = {b->compared[0], b->compared[1]},
+        .is_target = b->is_target,
     };
     int decided = tgi_check_decide(b->graph->dims, &check);
     if (decided >= 0)
@@ -130,6 +132,14 @@ bool tgi_build_check(tgi_builder *b, tgi_check_kind kind, tgi_dim x, tgi_dim y,
     bool is_added = tgi_graph_add_check(b->graph, check);
     b->is_recorded |= !is_added;
     return is_added;
+}
+
+void tgi_build_compare(tgi_builder *b, tgi_shape_ref x, tgi_shape_ref y,
+                       bool is_target)
+{
+    b->compared[0] = x;
+    b->compared[1] = y;
+    b->is_target = is_target;
 }
 
 bool tgi_build_common_dim(tgi_builder *b, tgi_dim x, tgi_dim y,

@@ -23,6 +23,8 @@ typedef struct tgi_builder {
        Set where users see whether a literal fits (pass.h). */
     tgi_ref (*fold)(tgi_graph *graph, const tgi_node *node);
     bool no_contraction;
+    tgi_shape_ref compared[2]; /* what checks of extents tell: see tgi_check */
+    bool is_target;
     bool is_recorded; /* a failure is in the record: not to be covered up */
 } tgi_builder;
 
@@ -168,6 +170,11 @@ bool tgi_build_common_dim(tgi_builder *b, tgi_dim x, tgi_dim y,
 
 /* The extent itself; TGI_DIM_NONE is noted as a recorded failure. */
 tgi_dim tgi_build_dim(tgi_builder *b, tgi_dim dim);
+
+/* The checks that follow compare extents of these shapes, which messages will
+   name; 0 and 0 ends it. */
+void tgi_build_compare(tgi_builder *b, tgi_shape_ref x, tgi_shape_ref y,
+                       bool is_target);
 
 /* Records a condition of the builder's site, unless it is known to hold;
    false if it is known not to (nothing recorded) or out of memory. */

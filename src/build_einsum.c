@@ -68,7 +68,10 @@ static bool join_extents(tgi_builder *b, const char *spec, int label, place x,
     if (what.failed) {
         tgi_error_memory();
     } else if (!tgi_label_is_letter(label)) {
+        tgi_build_compare(b, tgi_graph_node(b->graph, x.operand)->shape,
+                          tgi_graph_node(b->graph, y.operand)->shape, false);
         fits = tgi_build_common_dim(b, before, own, extent);
+        tgi_build_compare(b, 0, 0, false);
         if (!fits)
             refuse(b, operands, what.text, before, own, "do not broadcast");
     } else {

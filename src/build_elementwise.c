@@ -49,17 +49,24 @@ static tgi_shape_ref common_shape(tgi_builder *b, const tgi_ref *in, size_t n)
 
     tgi_dim dims[TG_MAX_RANK];
     for (int axis = 0; axis < rank; axis++) {
+        tgi_shape_ref before = first; /* the shape of the extent so far */
         dims[axis] = 1;
         for (size_t i = 0; i < n; i++) {
-            const tgi_shape *shape = tgi_graph_shape(b->graph, in[i]);
+            const tgi_shape_ref ref = tgi_graph_node(b->graph, in[i])->shape;
+            const tgi_shape *shape = tgi_shape_of(b->graph->dims, ref);
+            const tgi_dim so_far = dims[axis];
             int own = axis - (rank - shape->rank);
+            tgi_build_compare(b, before, ref, false);
             if (own >= 0 &&
-                !tgi_build_common_dim(b, dims[axis], shape->dims[own],
+                !tgi_build_common_dim(b, so_far, shape->dims[own],
                                       &dims[axis]))
                 return tgi_build_fail(b, TG_ERROR_SHAPE, in, n,
                                       "shapes do not broadcast");
+            if (dims[axis] != so_far)
+                before = ref;
         }
     }
+    tgi_build_compare(b, 0, 0, false);
     return tgi_build_shape(b, rank, dims);
 }
 

@@ -204,6 +204,7 @@ tgi_ref tgi_build_matmul(tgi_builder *b, tgi_ref x, tgi_ref y, int flags)
 
     int rank = p->rank > q->rank ? p->rank : q->rank;
     tgi_dim dims[TG_MAX_RANK];
+    tgi_build_compare(b, nodes[0]->shape, nodes[1]->shape, false);
     for (int i = 0; i < rank - 2; i++) {
         int own_p = i - (rank - p->rank), own_q = i - (rank - q->rank);
         if (!tgi_build_common_dim(b, own_p >= 0 ? p->dims[own_p] : 1,
@@ -211,6 +212,7 @@ tgi_ref tgi_build_matmul(tgi_builder *b, tgi_ref x, tgi_ref y, int flags)
             return tgi_build_fail(b, TG_ERROR_SHAPE, user, 2,
                                   "batch axes do not broadcast");
     }
+    tgi_build_compare(b, 0, 0, false);
     dims[rank - 2] = m;
     dims[rank - 1] = n;
     tgi_attr_matmul attr = {flags};

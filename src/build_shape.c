@@ -23,12 +23,14 @@ tgi_ref tgi_build_broadcast(tgi_builder *b, tgi_ref x, int rank,
     const tgi_shape *from = tgi_graph_shape(b->graph, x);
     const tgi_shape *to = tgi_shape_of(b->graph->dims, shape);
     bool fits = from->rank <= rank;
+    tgi_build_compare(b, tgi_graph_node(b->graph, x)->shape, shape, true);
     for (int i = 0; fits && i < from->rank; i++) {
         tgi_dim wanted = to->dims[rank - from->rank + i];
         fits = from->dims[i] == 1 ||
                tgi_build_check(b, TGI_CHECK_EXPANDS, from->dims[i], wanted,
                                "extents");
     }
+    tgi_build_compare(b, 0, 0, false);
     const tgi_node *node = tgi_graph_node(b->graph, x);
     if (!fits) {
         tgi_strbuf text = {0};
@@ -130,7 +132,7 @@ tgi_ref tgi_build_transpose(tgi_builder *b, tgi_ref x, int n, const int *perm)
     const tgi_shape *shape = tgi_graph_shape(b->graph, x);
     if (n != shape->rank || (n > 0 && !perm))
         return tgi_build_fail(b, TG_ERROR_SHAPE, &x, 1,
-                              "the permutation has %d axes", n);
+                              "the permutation is of rank %d", n);
     tgi_attr_perm attr = {{0}};
     tgi_dim dims[TG_MAX_RANK];
     unsigned seen = 0;

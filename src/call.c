@@ -58,6 +58,8 @@ tg_status tg_call_at(tg_function *function, const tg_operand *operands,
                 call_concrete(concrete, &args, results, n_results, site);
         tgi_args_deinit(&args);
     }
+    if (status)
+        tgi_error_locate(site, NULL);
     tgi_api_leave(frame);
     return status;
 }
@@ -91,6 +93,8 @@ tg_status tg_concrete_call_at(tg_concrete *concrete,
                                    results, n_results, site);
         tgi_args_deinit(&args);
     }
+    if (status)
+        tgi_error_locate(site, NULL);
     tgi_api_leave(frame);
     return status;
 }

@@ -13,8 +13,11 @@
 /* True if `t` is the current trace and has not failed. */
 static bool is_usable(tg_trace *t, const char *who, tg_site site)
 {
-    if (t && t == tgi_trace_current())
+    if (t && t == tgi_trace_current()) {
+        t->site = site;
+        t->op_name = NULL;
         return t->status == TG_OK;
+    }
     if (tgi_trace_current())
         tgi_trace_fail(tgi_trace_current(), TG_ERROR_TRACE, site,
                        "%s: that is not the trace of this callback", who);

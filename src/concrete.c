@@ -154,12 +154,15 @@ static tg_status add_args(tg_trace *t, tg_concrete *c, const tgi_args *actual,
     size_t n = c->spec.list.n;
     tgi_dim *symbols =
         tgi_alloc_zero((n_symbols(&c->spec) + 1) * sizeof(*symbols));
-    *out_in = tgi_alloc_zero((c->spec.n_operands + 1) * sizeof(**out_in));
+    const size_t n_in = c->spec.n_operands + TGI_SPARE_ARGS;
+    *out_in = tgi_alloc_zero(n_in * sizeof(**out_in));
     tg_status status =
         symbols && *out_in ? TG_OK : tgi_error_memory();
     for (size_t i = 0; i < n && !status; i++)
         status = add_param(t, c, i, symbols, actual);
     tgi_free(symbols);
+    for (size_t i = c->spec.n_operands; i < n_in && !status; i++)
+        (*out_in)[i] = tgi_missing_arg((uint32_t)i);
 
     for (size_t i = 0; i < n && !status; i++) {
         uint32_t operand = c->spec.list.data[i].operand;
@@ -421,9 +424,10 @@ tg_status tgi_concrete_trace(tg_function *function, const tgi_args *spec,
         return status;
     }
     tgi_log_write(&function->ctx->log, TG_LOG_DEBUG, TGI_LOG_TRACE,
-                  "%s:%d: traced %s: %u nodes, %u after passes",
+                  "%s:%d: traced %s: %u node%s, %u after passes",
                   site.file ? site.file : "?", site.line, function->name,
-                  c->traced->n_nodes, c->graph->n_nodes);
+                  c->traced->n_nodes, TGI_PLURAL(c->traced->n_nodes),
+                  c->graph->n_nodes);
     *out_concrete = c;
     return TG_OK;
 }

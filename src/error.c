@@ -58,6 +58,13 @@ tg_status tgi_error_memory(void)
     return tgi_error_set(TG_ERROR_OUT_OF_MEMORY, TGI_NO_SITE, "out of memory");
 }
 
+void tgi_error_locate(tg_site site, const char *who)
+{
+    if (last.record.status != TG_OK && !last.record.file && site.file)
+        tgi_error_set(last.record.status, site, "%s%s%s", who ? who : "",
+                      who ? ": " : "", last.record.message);
+}
+
 /* -- API frames ------------------------------------------------------------ */
 
 tgi_api_frame tgi_api_enter(const tg_context *context, const char *function)

@@ -27,6 +27,12 @@ tg_status tgi_error_setv(tg_status status, tg_site site, const char *format,
 tg_status tgi_error_memory(void);
 
 /*
+ * Adds the place, and who failed if that is not NULL, to a record that has no
+ * place: what fails below, such as an allocation, does not know it.
+ */
+void tgi_error_locate(tg_site site, const char *who);
+
+/*
  * API entry points name themselves and their context, so that the record can
  * tell; NULL when there is none. Nests: returns what to restore at the end.
  */
@@ -47,6 +53,10 @@ typedef struct tgi_error_copy {
 
 void tgi_error_save(tgi_error_copy *out_copy);
 void tgi_error_restore(const tgi_error_copy *copy);
+
+/* The ending of a noun behind a number, in messages. */
+#define TGI_PLURAL(n) ((n) == 1 ? "" : "s")
+#define TGI_WERE(n) ((n) == 1 ? "was" : "were")
 
 #define TGI_NO_SITE ((tg_site){NULL, 0})
 

@@ -207,7 +207,7 @@ char *tg_explain_retrace(tg_function *f)
     pthread_mutex_lock(&f->lock);
     size_t first = f->n_traces - f->history.n;
     for (size_t i = 0; i < f->history.n; i++) {
-        tgi_strbuf_addf(&text, "trace %zu: ", first + i + 1);
+        tgi_strbuf_addf(&text, "trace %zu: ", first + i);
         tgi_retrace_print(&f->history.data[i], &text);
         tgi_strbuf_add(&text, "\n");
     }
@@ -283,8 +283,9 @@ static void print_concrete(const tg_concrete *c, tg_text_kind kind,
                                       variable->spec.dims, text,
                                       sizeof(text)));
     }
-    tgi_strbuf_addf(out, "  %u nodes traced, %u after passes\n",
-                    c->traced->n_nodes, c->graph->n_nodes);
+    tgi_strbuf_addf(out, "  %u node%s traced, %u after passes\n",
+                    c->traced->n_nodes, TGI_PLURAL(c->traced->n_nodes),
+                    c->graph->n_nodes);
 }
 
 static char *take_text(tgi_strbuf *text)

@@ -465,6 +465,8 @@ tg_concrete *tg_function_concrete_at(tg_function *function,
         (void)tgi_function_lookup(function, &args, true, site, &concrete);
         tgi_args_deinit(&args);
     }
+    if (!concrete)
+        tgi_error_locate(site, NULL);
     tgi_api_leave(frame);
     return concrete;
 }

@@ -309,9 +309,10 @@ static bool back_by_callback(tgi_tape *tape, tgi_ref ref)
          tgi_trace_run(tape->t, own->backward, in, own->user, &returned);
     if (ok && returned.n != n_args)
         ok = tgi_build_fail(&tape->b, TG_ERROR_INVALID_ARGUMENT, NULL, 0,
-                            "the gradient returns %zu values for %zu "
-                            "arguments",
-                            returned.n, n_args) != 0;
+                            "the gradient returns %zu value%s for %zu "
+                            "argument%s",
+                            returned.n, TGI_PLURAL(returned.n), (size_t)n_args,
+                            TGI_PLURAL(n_args)) != 0;
     for (uint32_t i = 0; ok && i < n_args; i++)
         ok = take_gradient(tape, node, i, returned.data[i]);
     tgi_vec_deinit(&returned);

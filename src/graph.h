@@ -200,6 +200,8 @@ typedef struct tgi_check {
     const char *op;   /* the user's word for the operation, static text */
     const char *what; /* such as "inner dimensions" */
     tgi_dim a, b;
+    tgi_shape_ref shapes[2]; /* whose extents they are, or 0 */
+    bool is_target;          /* the second one is wanted, not an operand's */
 } tgi_check;
 
 /* A number that arrives as parameter `param` must fit `dtype`. */

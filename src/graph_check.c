@@ -3,6 +3,8 @@
  * graph_check.c - conditions on extents that only the call can decide: kept
  * by the graph, run before it, and dropped by passes that can decide them.
  */
+#include <stdio.h>
+
 #include "checked.h"
 #include "error.h"
 #include "graph.h"
@@ -93,6 +95,27 @@ int tgi_check_decide(tgi_dims *dims, const tgi_check *check)
 
 /* -- At the call ----------------------------------------------------------- */
 
+/* A broadcast that fails is told by its shapes, as they are in this call. */
+static tg_status tell_shapes(const tgi_graph *graph, const tgi_check *check,
+                             const int64_t *values)
+{
+    char texts[2][24 * TG_MAX_RANK + 3];
+    for (int i = 0; i < 2; i++) {
+        const tgi_shape *shape = tgi_shape_of(graph->dims, check->shapes[i]);
+        char *end = texts[i];
+        end += sprintf(end, "[");
+        for (int axis = 0; axis < shape->rank; axis++)
+            end += sprintf(
+                end, "%s%lld", axis ? "," : "",
+                (long long)tgi_dim_value(shape->dims[axis], values));
+        sprintf(end, "]");
+    }
+    TGI_FAIL(TG_ERROR_SHAPE, ((tg_site){check->file, check->line}),
+             check->is_target ? "%s: %s does not broadcast to %s"
+                              : "%s: %s and %s do not broadcast",
+             check->op, texts[0], texts[1]);
+}
+
 tg_status tgi_graph_run_checks(const tgi_graph *graph, const int64_t *values)
 {
     /* What is said between the two extents, and after them. */
@@ -109,6 +132,8 @@ tg_status tgi_graph_run_checks(const tgi_graph *graph, const int64_t *values)
         if (check_holds(check->kind, a, b))
             continue;
         tg_site site = {check->file, check->line};
+        if (check->shapes[0] && check->shapes[1])
+            return tell_shapes(graph, check, values);
         if (check->kind == TGI_CHECK_NOT_ZERO)
             TGI_FAIL(TG_ERROR_SHAPE, site, "%s: %s: must not be 0", check->op,
                      check->what);

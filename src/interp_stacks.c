@@ -46,16 +46,19 @@ static tg_status grow(tgi_stack *stack, int64_t n_slices, int64_t capacity,
     const uint64_t all = room->bytes + (uint64_t)(bytes - stack->bytes);
     if (room->limit && all > room->limit)
         TGI_FAIL(TG_ERROR_OUT_OF_MEMORY, TGI_NO_SITE,
-                 "out of memory: after %lld trips of a loop that saves values "
-                 "the call needs %llu bytes of temporaries, the limit is %llu",
-                 (long long)n_slices, (unsigned long long)all,
+                 "out of memory: after %lld iteration%s of a loop that saves "
+                 "values the call needs %llu bytes of temporaries, the limit "
+                 "is %llu",
+                 (long long)n_slices, TGI_PLURAL(n_slices),
+                 (unsigned long long)all,
                  (unsigned long long)room->limit);
     char *data = tgi_buffer_alloc((size_t)bytes);
     if (!data)
         TGI_FAIL(TG_ERROR_OUT_OF_MEMORY, TGI_NO_SITE,
-                 "out of memory: after %lld trips of a loop that saves values "
-                 "the call needs %llu bytes of temporaries",
-                 (long long)n_slices, (unsigned long long)all);
+                 "out of memory: after %lld iteration%s of a loop that saves "
+                 "values the call needs %llu bytes of temporaries",
+                 (long long)n_slices, TGI_PLURAL(n_slices),
+                 (unsigned long long)all);
     if (stack->data) {
         memcpy(data, stack->data, (size_t)(n_slices * stack->slice_bytes));
         tgi_buffer_free(stack->data, (size_t)stack->bytes);

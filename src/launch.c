@@ -275,8 +275,10 @@ tg_status tgi_launch_results(tgi_launch *launch, tg_tensor **const *results,
         for (size_t i = launch->n_results; i < n_results; i++)
             if (results && results[i])
                 TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
-                         "%s: it has %zu results, %zu are asked for",
-                         launch->concrete->name, launch->n_results, n_results);
+                         "%s: returns %zu result%s, but %zu %s requested",
+                         launch->concrete->name, launch->n_results,
+                         TGI_PLURAL(launch->n_results), n_results,
+                         TGI_WERE(n_results));
     for (size_t i = 0; i < n_results && i < launch->n_results; i++) {
         if (!results || !results[i])
             continue;

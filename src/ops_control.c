@@ -154,8 +154,9 @@ static bool fit_branches(tgi_control *c)
         const tgi_graph *graph = c->graphs.data[k];
         if (graph->results.n != first->results.n)
             return tgi_control_fail(c, TG_ERROR_INVALID_ARGUMENT,
-                        "%s returns %zu values, %s %zu", first->name,
-                        first->results.n, graph->name, graph->results.n);
+                        "%s returns %zu value%s, %s %zu", first->name,
+                        first->results.n, TGI_PLURAL(first->results.n),
+                        graph->name, graph->results.n);
     }
     for (size_t i = 0; i < first->results.n; i++)
         if (!fit_result(c, i))
@@ -177,7 +178,8 @@ static void finish_branches(tgi_control *c, tg_value *out_results,
     const size_t n = c->graphs.data[0]->results.n;
     if (n_results > n)
         tgi_control_fail(c, TG_ERROR_INVALID_ARGUMENT,
-             "the branches have %zu results, %zu are asked for", n, n_results);
+             "the branches return %zu result%s, but %zu %s requested", n,
+             TGI_PLURAL(n), n_results, TGI_WERE(n_results));
     else
         tgi_control_finish(c, TGI_OP_SWITCH, 0, 0, out_results, n_results);
 }
@@ -253,9 +255,9 @@ bool tgi_control_fit_body(tgi_control *c, tgi_graph *graph,
     if (n_more == 0 ? results->n != n_values
                     : results->n < n_values + n_more)
         return tgi_control_fail(c, TG_ERROR_INVALID_ARGUMENT,
-                                "the body returns %zu values, the loop has "
+                                "the body returns %zu value%s, the loop has "
                                 "%zu%s",
-                                results->n, n_values,
+                                results->n, TGI_PLURAL(results->n), n_values,
                                 n_more ? " and those of each step" : "");
     for (size_t i = 0; i < n_values; i++) {
         const tgi_ref value = c->inputs.data[i + 1];
@@ -308,8 +310,8 @@ static bool has_results(tgi_control *c, size_t n_values, size_t n_results)
 {
     return n_results <= n_values ||
            tgi_control_fail(c, TG_ERROR_INVALID_ARGUMENT,
-                "there are %zu loop values, %zu are asked for", n_values,
-                n_results);
+                "the loop has %zu value%s, but %zu %s requested", n_values,
+                TGI_PLURAL(n_values), n_results, TGI_WERE(n_results));
 }
 
 /* `most` < 0: any number of trips. */

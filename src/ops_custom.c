@@ -98,9 +98,10 @@ void tg_checkpoint_at(tg_callback *body, void *user, const tg_operand *args,
             const size_t n = c.graphs.data[0]->results.n;
             if (n_results > n)
                 tgi_control_fail(&c, TG_ERROR_INVALID_ARGUMENT,
-                                 "the body returns %zu values, %zu are asked "
-                                 "for",
-                                 n, n_results);
+                                 "the body returns %zu value%s, but %zu %s "
+                                 "requested",
+                                 n, TGI_PLURAL(n), n_results,
+                                 TGI_WERE(n_results));
             else
                 tgi_control_finish(&c, TGI_OP_SWITCH, 0,
                                    TGI_SWITCH_CHECKPOINT, out_results,

@@ -146,8 +146,11 @@ static bool trace_body(scan *s, size_t n_stacked)
                                    s->n_values, n_stacked);
     if (ok && t->results.n < s->n_values + n_stacked)
         ok = tgi_control_fail(&s->c, TG_ERROR_INVALID_ARGUMENT,
-                              "the body stacks %zu values, %zu are asked for",
-                              t->results.n - s->n_values, n_stacked);
+                              "the body stacks %zu value%s, but %zu %s "
+                              "requested",
+                              t->results.n - s->n_values,
+                              TGI_PLURAL(t->results.n - s->n_values),
+                              n_stacked, TGI_WERE(n_stacked));
     s->n_stacked = ok ? t->results.n - s->n_values : 0;
     ok = ok && has_room(s, t);
     return tgi_control_close(&s->c, t) && ok;
@@ -211,8 +214,9 @@ static void make_scan(const char *name, tg_callback *body, void *user,
         return;
     if (n_out_values > n_values)
         tgi_control_fail(c, TG_ERROR_INVALID_ARGUMENT,
-                         "there are %zu loop values, %zu are asked for",
-                         n_values, n_out_values);
+                         "the loop has %zu value%s, but %zu %s requested",
+                         n_values, TGI_PLURAL(n_values), n_out_values,
+                         TGI_WERE(n_out_values));
     else if (tgi_control_given(c, &body, 1, initial, n_values, out_values,
                                n_out_values) &&
              tgi_control_given(c, &body, 1, sequences, n_sequences,

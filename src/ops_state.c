@@ -20,7 +20,7 @@ tg_value tg_read_at(tg_operand variable, tg_site site)
     return tgi_operation_end(&o, result);
 }
 
-/* A value that has the variable's dtype and broadcasts to its shape. */
+/* The value if it has the variable's type; a scalar spread to its shape. */
 static tgi_ref fit_value(tgi_operation *o, tgi_ref variable, tgi_ref value)
 {
     if (!value)
@@ -138,8 +138,10 @@ void tg_print_at(tg_trace *t, const tg_operand *operands, size_t n_operands,
                        "print: a format has %%v and %%%% only");
     else if (n_places != n_operands - 1)
         tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
-                       "print: the format takes %zu values, %zu are given",
-                       n_places, n_operands - 1);
+                       "print: the format takes %zu value%s, but %zu %s "
+                       "given",
+                       n_places, TGI_PLURAL(n_places), n_operands - 1,
+                       TGI_WERE(n_operands - 1));
     else
         record_print(&o, operands[0].as.string, operands + 1, n_operands - 1);
 }

@@ -75,8 +75,9 @@ static tg_status run_pass(const tgi_pass *pass, const tgi_graph *in,
     TGI_TRY(pass->run(in, out_graph));
     if (is_timed)
         tgi_log_write(log, TG_LOG_DEBUG, TGI_LOG_PASS,
-                      "%s: %s: %u to %u nodes, %.3f ms", in->name, pass->name,
-                      in->n_nodes, (*out_graph)->n_nodes, now_ms() - start);
+                      "%s: %s: %u to %u node%s, %.3f ms", in->name, pass->name,
+                      in->n_nodes, (*out_graph)->n_nodes,
+                      TGI_PLURAL((*out_graph)->n_nodes), now_ms() - start);
     return inspect(pass->name, *out_graph, options);
 }
 

@@ -86,6 +86,9 @@ tgi_check tgi_translate_check(const tgi_translation *t, tgi_check check)
 {
     translate_dims(t, &check.a, 1);
     translate_dims(t, &check.b, 1);
+    for (int i = 0; i < 2; i++)
+        if (check.shapes[i])
+            check.shapes[i] = tgi_translate_shape(t, check.shapes[i]);
     return check;
 }
 

@@ -81,12 +81,15 @@ static bool same_but_dims(const tgi_arg *a, const tgi_arg *b)
 /* What the symbols of a spec stand for in a call. */
 typedef struct binding {
     int64_t value[64];
+    size_t arg[64]; /* the first argument that has it, and … */
+    int axis[64];   /* … its axis */
     uint64_t is_bound;
 } binding;
 
 /* Symbols past the first 64 (never seen in practice) fit if unshared: they
    are refused, which costs a trace and nothing else. */
-static bool bind(binding *b, int64_t spec_dim, int64_t dim)
+static bool bind(binding *b, int64_t spec_dim, int64_t dim, size_t arg,
+                 int axis)
 {
     if (spec_dim >= 0)
         return spec_dim == dim;
@@ -97,6 +100,8 @@ static bool bind(binding *b, int64_t spec_dim, int64_t dim)
         return b->value[k] == dim;
     b->is_bound |= UINT64_C(1) << k;
     b->value[k] = dim;
+    b->arg[k] = arg;
+    b->axis[k] = axis;
     return true;
 }
 
@@ -112,7 +117,7 @@ bool tgi_args_fit(const tgi_args *args, const tgi_args *spec)
         if (!same_but_dims(arg, want))
             return false;
         for (int axis = 0; axis < arg->rank; axis++)
-            if (!bind(&b, want->dims[axis], arg->dims[axis]))
+            if (!bind(&b, want->dims[axis], arg->dims[axis], i, axis))
                 return false;
     }
     return true;
@@ -215,22 +220,60 @@ static tg_status adapt_number(tgi_arg *arg, const tgi_arg *want,
     return TG_OK;
 }
 
-static tg_status mismatch(const tgi_arg *arg, const tgi_arg *want,
+static void add_name(const tgi_arg *arg, tgi_strbuf *out)
+{
+    tgi_strbuf_addf(out, "argument %u", arg->operand);
+    if (arg->member)
+        tgi_strbuf_addf(out, " ('%s')", arg->member);
+}
+
+/* Argument i does not fit: its axis `axis`, or more than that if -1. */
+static tg_status mismatch(const tgi_args *args, const tgi_args *signature,
+                          size_t i, int axis, const binding *b,
                           const char *function, tg_site site)
 {
+    const tgi_arg *arg = &args->list.data[i];
+    const tgi_arg *want = &signature->list.data[i];
     tgi_strbuf text = {0};
-    tgi_strbuf_addf(&text, "%s: argument %u", function, want->operand);
-    if (want->member)
-        tgi_strbuf_addf(&text, " ('%s')", want->member);
+    tgi_strbuf_addf(&text, "%s: ", function);
+    add_name(want, &text);
     tgi_strbuf_add(&text, ": the signature has ");
     tgi_arg_print(want, &text);
     tgi_strbuf_add(&text, ", the call ");
     tgi_arg_print(arg, &text);
+    if (axis < 0 && arg->kind == TGI_ARG_VARIABLE &&
+        want->kind == TGI_ARG_TENSOR)
+        tgi_strbuf_add(&text, "; pass tg_value_of(v)");
+    if (arg->bundle_type != want->bundle_type && arg->bundle_type &&
+        want->bundle_type)
+        tgi_strbuf_addf(&text, "; the signature has a bundle '%s', the call "
+                               "'%s'",
+                        want->bundle_type->name, arg->bundle_type->name);
+    const uint64_t k = axis < 0 ? UINT64_MAX : (uint64_t)~want->dims[axis];
+    if (k < 64) {
+        tgi_strbuf_addf(&text, "; axis %d must be %lld, as axis %d of ", axis,
+                        (long long)b->value[k], b->axis[k]);
+        add_name(&signature->list.data[b->arg[k]], &text);
+        tgi_strbuf_add(&text, " is");
+    }
     tg_status status =
         text.failed ? tgi_error_memory()
                     : tgi_error_set(TG_ERROR_SIGNATURE, site, "%s", text.text);
     tgi_strbuf_deinit(&text);
     return status;
+}
+
+static tg_status miscount(size_t n, size_t n_wanted, const char *function,
+                          tg_site site)
+{
+    if (n < n_wanted)
+        TGI_FAIL(TG_ERROR_SIGNATURE, site,
+                 "%s: argument %zu is missing: the signature has %zu "
+                 "argument%s, the call %zu",
+                 function, n, n_wanted, TGI_PLURAL(n_wanted), n);
+    TGI_FAIL(TG_ERROR_SIGNATURE, site,
+             "%s: the signature has %zu argument%s, the call %zu", function,
+             n_wanted, TGI_PLURAL(n_wanted), n);
 }
 
 tg_status tgi_args_conform(tgi_args *args, const tgi_args *signature,
@@ -239,9 +282,8 @@ tg_status tgi_args_conform(tgi_args *args, const tgi_args *signature,
     binding b;
     b.is_bound = 0;
     if (args->n_operands != signature->n_operands)
-        TGI_FAIL(TG_ERROR_SIGNATURE, site,
-                 "%s: the signature has %zu arguments, the call %zu",
-                 function, signature->n_operands, args->n_operands);
+        return miscount(args->n_operands, signature->n_operands, function,
+                        site);
     if (args->list.n != signature->list.n)
         TGI_FAIL(TG_ERROR_SIGNATURE, site,
                  "%s: the signature has %zu variables and tensors, the call "
@@ -255,10 +297,13 @@ tg_status tgi_args_conform(tgi_args *args, const tgi_args *signature,
         aliased.alias = arg->alias; /* a call may pass one variable twice */
         aliased.is_untrainable = arg->is_untrainable;
         bool fits = same_but_dims(arg, &aliased);
-        for (int axis = 0; fits && axis < arg->rank; axis++)
-            fits = bind(&b, want->dims[axis], arg->dims[axis]);
-        if (!fits)
-            return mismatch(arg, want, function, site);
+        int n_fit = 0; /* axes */
+        while (fits && n_fit < arg->rank &&
+               bind(&b, want->dims[n_fit], arg->dims[n_fit], i, n_fit))
+            n_fit++;
+        if (!fits || n_fit < arg->rank)
+            return mismatch(args, signature, i, fits ? n_fit : -1, &b,
+                            function, site);
     }
     return TG_OK;
 }

@@ -87,7 +87,8 @@ static int size(const options *o)
     uint64_t bytes;
     if (tg_cache_size(o->dir, &n_entries, &bytes))
         return failed();
-    printf("%zu entries, %" PRIu64 " bytes\n", n_entries, bytes);
+    printf("%zu %s, %" PRIu64 " bytes\n", n_entries,
+           n_entries == 1 ? "entry" : "entries", bytes);
     return EXIT_SUCCESS;
 }
 

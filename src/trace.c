@@ -112,6 +112,7 @@ void tgi_trace_stick(tg_trace *t)
     if (t->status == TG_OK)
         t->status = tgi_error_set(TG_ERROR_INTERNAL, TGI_NO_SITE,
                                   "an operation failed without a reason");
+    tgi_error_locate(t->site, t->op_name);
     tgi_error_save(&t->error);
 }
 
@@ -190,7 +191,15 @@ tgi_ref tgi_trace_ref(tg_trace *t, tg_value value, const char *op,
     if (value_node(value))
         return tgi_trace_reach(t, value);
     const char *reason = tgi_trace_reason(t, value);
-    if (value.trace == 0)
+    const size_t n_args = tgi_trace_root(t)->args.n;
+    const uint32_t missing = UINT32_MAX - value.node;
+    if (value.trace == 0 && missing >= n_args &&
+        missing < n_args + TGI_SPARE_ARGS)
+        tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
+                       "%s: argument %u is missing: the call has %zu "
+                       "argument%s",
+                       op, missing, n_args, TGI_PLURAL(n_args));
+    else if (value.trace == 0)
         tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
                        reason ? "%s: an operand is a gradient that does not "
                                 "exist: %s"
@@ -452,6 +461,8 @@ bool tgi_operation_begin(tgi_operation *op, const char *name, tg_site site)
         .fold = tgi_fold_scalars,
         .no_contraction = t->ctx->no_contraction,
     };
+    t->site = site;
+    t->op_name = name;
     return t->status == TG_OK;
 }
 
@@ -467,11 +478,6 @@ tg_value tgi_operation_end(tgi_operation *op, tgi_ref result)
     if (!op->t)
         return (tg_value){0, 0};
     if (!result && op->t->status == TG_OK) {
-        /* What failed below the builder did not know the place. */
-        const tg_error_record *record = tg_error_last();
-        if (record->status != TG_OK && !record->file)
-            tgi_error_set(record->status, op->b.site, "%s: %s",
-                          op->b.op_name, record->message);
         tgi_trace_stick(op->t);
     }
     return tgi_trace_value(op->t, op->t->status == TG_OK ? result : 0);

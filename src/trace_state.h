@@ -39,6 +39,14 @@ typedef struct tgi_own_initial {
     tgi_ref value;
 } tgi_own_initial;
 
+/* Values behind the last argument say that they are missing: so many. */
+enum { TGI_SPARE_ARGS = 16 };
+
+static inline tg_value tgi_missing_arg(uint32_t arg)
+{
+    return (tg_value){.node = UINT32_MAX - arg};
+}
+
 typedef TGI_VEC(tgi_ref) tgi_refs;
 
 struct tg_trace {
@@ -49,6 +57,8 @@ struct tg_trace {
     tg_function *function;
     tgi_graph *graph;
 
+    tg_site site;        /* of what the callback does just now … */
+    const char *op_name; /* … if it is an operation */
     tg_status status; /* of the first error, which sticks … */
     tgi_error_copy error;
 

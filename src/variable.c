@@ -320,9 +320,10 @@ static tg_status copy_contents(tg_variable *variable, const char *who,
     tg_status status = tgi_variable_check(variable, NULL, who, TGI_NO_SITE);
     if (!status && bytes != (size_t)variable->spec.bytes)
         status = tgi_error_set(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                               "%s: variable '%s' has %lld bytes, not %zu",
+                               "%s: variable '%s' has %lld byte%s, not %zu",
                                who, variable->name,
-                               (long long)variable->spec.bytes, bytes);
+                               (long long)variable->spec.bytes,
+                               TGI_PLURAL(variable->spec.bytes), bytes);
     if (!status && bytes && !(access == TG_READ ? out_data : data))
         status = tgi_error_set(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
                                "%s: data is NULL", who);

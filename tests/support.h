@@ -10,6 +10,7 @@
 #include <criterion/criterion.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "alloc.h"
 #include "support_random.h"
@@ -26,10 +27,23 @@
                      tg_live_bytes()); \
     } while (0)
 
+/* Whether the function that failed last knows where it was called. */
+static inline bool takes_site(void)
+{
+    static const char *const names[] = {"tg_call", "tg_bind",
+                                        "tg_concrete_call",
+                                        "tg_function_concrete"};
+    const char *function = tg_error_last()->function;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (function && strcmp(function, names[i]) == 0)
+            return true;
+    return false;
+}
+
 /*
  * Runs a scenario once with every one of its allocations failing, alone and
  * with all later ones. It returns whether all went well; if not, the record
- * must say that memory is out. It leaves nothing alive either way.
+ * must say that memory is out, and where if that is known. It leaves nothing alive either way.
  */
 static inline void check_every_fault(bool (*scenario)(void))
 {
@@ -48,6 +62,9 @@ static inline void check_every_fault(bool (*scenario)(void))
                           tg_error_last()->status == TG_ERROR_OUT_OF_MEMORY,
                       "allocation %ld failed, the record says: %s", nth,
                       tg_error(NULL));
+            cr_assert(went_well || tg_error_last()->file || !takes_site(),
+                      "allocation %ld failed, no file and line: %s: %s", nth,
+                      tg_error_last()->function, tg_error(NULL));
         }
     }
 }

@@ -62,6 +62,20 @@ static void return_invalid(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, ((tg_value){0, 0}));
 }
 
+static void use_missing_argument(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    cr_assert_not(tg_is_valid(in[1]) || tg_is_valid(in[9]));
+    tg_return(t, tg_add(in[0], in[1]));
+}
+
+static void return_missing_argument(tg_trace *t, const tg_value *in,
+                                    void *user)
+{
+    (void)user;
+    tg_return(t, in[9]);
+}
+
 static void ask_for_statics(tg_trace *t, const tg_value *in, void *user)
 {
     (void)in, (void)user;
@@ -134,7 +148,11 @@ Test(bad_input, a_callback_that_misuses_its_trace_is_told_so)
     } rows[] = {{return_twice, "returned already"},
                 {return_null, "NULL"},
                 {return_invalid, "not a valid value"},
-                {ask_for_statics, "argument 0 is not a static"},
+                {use_missing_argument,
+                 "add: argument 1 is missing: the call has 1 argument"},
+                {return_missing_argument,
+                 "return: argument 9 is missing: the call has 1 argument"},
+                {ask_for_statics, "argument 0 is not a static integer"},
                 {ask_for_bundle, "argument 0 is not a bundle"},
                 {ask_for_no_type, "the type asked for is NULL"},
                 {own_without_name, "needs a name"},
@@ -147,7 +165,8 @@ Test(bad_input, a_callback_that_misuses_its_trace_is_told_so)
         tg_function *f =
             tg_function_create(s.ctx, rows[i].callback, good, NULL);
         check_fails(tg_call(f, TG_ARGS(1.0f), TG_NO_RESULTS),
-                    TG_ERROR_INVALID_ARGUMENT, rows[i].piece);
+                    TG_ERROR_INVALID_ARGUMENT, rows[i].piece,
+                    "test_bad_input_callbacks.c:");
         tg_function_release(f);
     }
     tg_function_release(good);

@@ -246,7 +246,7 @@ Test(bad_input, gradients_of_ones_own)
                   "i32");
     check_refused(ask_failing, TG_ERROR_CALLBACK, "no gradient today");
     check_refused(too_many_results, TG_ERROR_INVALID_ARGUMENT,
-                  "has 2 results, 3 are asked for");
+                  "returns 2 results, but 3 were requested");
     check_refused(no_backward, TG_ERROR_INVALID_ARGUMENT, "are NULL");
 }
 
@@ -295,7 +295,7 @@ Test(bad_input, checkpoints_and_other_derivatives)
     check_refused(effect_in_checkpoint, TG_ERROR_STATE,
                   "checkpoint: the body has effects");
     check_refused(too_many_of_checkpoint, TG_ERROR_INVALID_ARGUMENT,
-                  "returns 1 values, 2 are asked for");
+                  "returns 1 value, but 2 were requested");
     check_refused(wrong_direction, TG_ERROR_SHAPE,
                   "the direction has another shape than the source");
     check_refused(wrong_vector, TG_ERROR_SHAPE,

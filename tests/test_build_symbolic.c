@@ -130,13 +130,13 @@ Test(build_symbolic, operands_broadcast_if_the_call_lets_them)
                    {S(1), S(4), S(4), NULL}, {S(4), S(1), S(4), NULL},
                    {S(0), S(1), S(0), NULL}, {S(1), S(1), S(1), NULL},
                    {S(2), S(3), NOTHING,
-                    "add: extents: 2 and 3 do not broadcast"},
+                    "add: [2] and [3] do not broadcast"},
                    {S(0), S(3), NOTHING,
-                    "add: extents: 0 and 3 do not broadcast"});
+                    "add: [0] and [3] do not broadcast"});
     check_attempts(sum_with_three, {S(3), NOTHING, S(3), NULL},
                    {S(1), NOTHING, S(3), NULL},
                    {S(2), NOTHING, NOTHING,
-                    "add: extents: 2 does not expand to 3"});
+                    "add: [2] and [3] do not broadcast"});
 }
 
 Test(build_symbolic, broadcast_to_a_shape)
@@ -144,11 +144,11 @@ Test(build_symbolic, broadcast_to_a_shape)
     check_attempts(spread_to_three, {S(3), NOTHING, S(2, 3), NULL},
                    {S(1), NOTHING, S(2, 3), NULL},
                    {S(4), NOTHING, NOTHING,
-                    "broadcast: extents: 4 does not expand to 3"});
+                    "broadcast: [4] does not broadcast to [2,3]"});
     check_attempts(spread_like, {S(1), S(5), S(5), NULL},
                    {S(5), S(5), S(5), NULL}, {S(1), S(0), S(0), NULL},
                    {S(5), S(1), NOTHING,
-                    "broadcast: extents: 5 does not expand to 1"});
+                    "broadcast: [5] does not broadcast to [1]"});
 }
 
 /* -- Reshape --------------------------------------------------------------- */
@@ -365,7 +365,7 @@ Test(build_symbolic, inner_dimensions_are_compared_at_the_call)
     check_attempts(product, {S(5, 2, 3), S(5, 3, 4), S(5, 2, 4), NULL},
                    {S(1, 2, 3), S(5, 3, 4), S(5, 2, 4), NULL},
                    {S(2, 2, 3), S(5, 3, 4), NOTHING,
-                    "matmul: extents: 2 and 5 do not broadcast"});
+                    "matmul: [2,2,3] and [5,3,4] do not broadcast"});
     check_attempts(product, {S(3), S(3), SCALAR_SHAPE, NULL},
                    {S(3), S(2), NOTHING,
                     "matmul: inner dimensions: 3 and 2 are not equal"});
@@ -394,7 +394,7 @@ Test(build_symbolic, extents_of_labels_are_compared_at_the_call)
     check_attempts(labelled_dots, {S(2, 3), S(2, 3), S(2), NULL},
                    {S(1, 3), S(2, 3), S(2), NULL},
                    {S(2, 3), S(4, 3), NOTHING,
-                    "einsum: extents: 2 and 4 do not broadcast"});
+                    "einsum: [2,3] and [4,3] do not broadcast"});
     check_attempts(traced_out, {S(3, 3), NOTHING, SCALAR_SHAPE, NULL},
                    {S(3, 2), NOTHING, NOTHING,
                     "einsum: label 'i' of \"ii\": 3 and 2 are not equal"});

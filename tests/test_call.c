@@ -92,10 +92,10 @@ Test(call, a_result_that_is_not_there_is_an_error)
     check_works(tg_call(f, TG_ARGS(x), TG_NO_RESULTS));
     check_fails(tg_call(f, TG_ARGS(x), TG_RESULTS(&y)),
                 TG_ERROR_INVALID_ARGUMENT,
-                "nothing: it has 0 results, 1 are asked for");
+                "nothing: returns 0 results, but 1 was requested");
     check_fails(tg_call(g, TG_ARGS(x), TG_RESULTS(&y, &z)),
                 TG_ERROR_INVALID_ARGUMENT,
-                "same: it has 1 results, 2 are asked for");
+                "same: returns 1 result, but 2 were requested");
     cr_assert(!y && !z, "no result is stored");
     tg_tensor_release(x);
     tg_function_release(f);

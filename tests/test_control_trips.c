@@ -433,8 +433,8 @@ static void check_limit(session *s)
             check_variable(l.n, 100 + cases[i].trips);
         } else {
             char trips[40];
-            snprintf(trips, sizeof(trips), "after %d trips",
-                     (int)-cases[i].trips);
+            snprintf(trips, sizeof(trips), "limit of %d iteration%s",
+                     (int)-cases[i].trips, cases[i].trips == -1 ? "" : "s");
             check_fails(tg_call(f, TG_ARGS(x), TG_NO_RESULTS),
                         TG_ERROR_LIMIT, "while", trips, __FILE__);
             check_variable(l.n, 0 - cases[i].trips);
@@ -466,7 +466,7 @@ static void check_unused_limit(session *s)
 {
     tg_function *f = tg_function_create(s->ctx, unused_limit, NULL, NULL);
     check_fails(tg_call(f, TG_NO_ARGS, TG_NO_RESULTS), TG_ERROR_LIMIT,
-                "while", "after 7 trips");
+                "while", "limit of 7 iterations");
     tg_function_release(f);
 }
 

@@ -36,9 +36,9 @@ Test(explain, another_rank_is_nearer_than_another_dtype)
     call_with(f, s.ctx, TG_F32, TG_DIMS(4), 3);
     call_with(f, s.ctx, TG_F64, TG_DIMS(4), 3);
     call_with(f, s.ctx, TG_F32, TG_DIMS(4, 2), 3);
-    check_reasons(f, "trace 1: first call\n"
-                     "trace 2: arg 0: f32 -> f64\n"
-                     "trace 3: arg 0 rank: 1 -> 2\n");
+    check_reasons(f, "trace 0: first call\n"
+                     "trace 1: arg 0: f32 -> f64\n"
+                     "trace 2: arg 0 rank: 1 -> 2\n");
     tg_function_release(f);
     session_end(&s);
 }
@@ -52,9 +52,9 @@ Test(explain, extents_that_were_equal_and_no_longer_are_is_a_reason)
     call_with(f, s.ctx, TG_F32, TG_DIMS(5), 5); /* equal, whatever they are */
     call_with(f, s.ctx, TG_F32, TG_DIMS(6), 7);
     call_with(f, s.ctx, TG_F32, TG_DIMS(8), 9);
-    check_reasons(f, "trace 1: first call\n"
-                     "trace 2: arg 0 dim 0: 3 -> 5, generalised to ?\n"
-                     "trace 3: arg 1 dim 0: 6 -> 7, generalised to ?\n");
+    check_reasons(f, "trace 0: first call\n"
+                     "trace 1: arg 0 dim 0: 3 -> 5, generalised to ?\n"
+                     "trace 2: arg 1 dim 0: 6 -> 7, generalised to ?\n");
     tg_function_release(f);
     session_end(&s);
 }

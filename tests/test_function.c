@@ -387,9 +387,17 @@ Test(function, a_signature_fixes_the_trace)
     check_f32(call_one(f, TG_ARGS(y, y)), 2, 4, 6);
     check_fails(tg_call(f, TG_ARGS(x, y), TG_NO_RESULTS), TG_ERROR_SIGNATURE,
                 "test_function.c:", "add_two: argument 1: the signature has ",
-                "the call f32[3]");
+                "the call f32[3]; axis 0 must be 2, as axis 0 of argument 0 "
+                "is");
+    tg_variable *v =
+        tg_variable_create(s.ctx, "v", TG_F32, TG_DIMS(2), tg_zeros());
+    check_fails(tg_call(f, TG_ARGS(x, v), TG_NO_RESULTS), TG_ERROR_SIGNATURE,
+                "the call variable f32[2]; pass tg_value_of(v)");
+    check_f32(call_one(f, TG_ARGS(x, tg_value_of(v))), 1, 2);
+    tg_variable_release(v);
     check_fails(tg_call(f, TG_ARGS(x), TG_NO_RESULTS), TG_ERROR_SIGNATURE,
-                "add_two: the signature has 2 arguments, the call 1");
+                "add_two: argument 1 is missing: the signature has 2 arguments, "
+                "the call 1");
     check_fails(tg_call(f, TG_ARGS(x, 1), TG_NO_RESULTS), TG_ERROR_SIGNATURE,
                 "the call number i32");
     tg_concrete *c = tg_function_concrete(f, specs, 2);

@@ -565,7 +565,7 @@ static void with_limit(session *s, outcome *out)
         call_saving(s, out, f, lengths[i], 50);
         note_status(out,
                     tg_call(f, TG_ARGS(x, trips), TG_RESULTS(&y, &z)));
-        check_record(TG_ERROR_LIMIT, "after 50 trips");
+        check_record(TG_ERROR_LIMIT, "limit of 50 iterations");
         call_saving(s, out, f, lengths[i], 49);
         tg_tensor_release(x);
         tg_tensor_release(trips);

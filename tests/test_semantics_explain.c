@@ -248,10 +248,10 @@ Test(semantics, line_11_reasons_are_told_as_text)
     call_only(f, TG_ARGS(y));
     call_only(f, TG_ARGS(i));
     text = tg_explain_retrace(f);
-    cr_assert_str_eq(text, "trace 1: first call\n"
-                           "trace 2: arg 0 dim 0: 32 -> 48, "
+    cr_assert_str_eq(text, "trace 0: first call\n"
+                           "trace 1: arg 0 dim 0: 32 -> 48, "
                            "generalised to ?\n"
-                           "trace 3: arg 0: f32 -> i32\n");
+                           "trace 2: arg 0: f32 -> i32\n");
     tg_text_free(text);
     tg_tensor_release(x);
     tg_tensor_release(y);

@@ -204,13 +204,14 @@ typedef struct tg_retrace {
     bool generalised;   /* the extent is unknown in the new trace */
 } tg_retrace;
 
-/* Fills `out_retrace` for trace number `trace`; false if there is none. */
+/* Fills `out_retrace` for trace number `trace`, from 0 on; false if there is
+   none, or it is too old to be remembered. */
 TG_API bool tg_function_retrace(tg_function *function, size_t trace,
                                 tg_retrace *out_retrace);
 
 /*
  * The newest traces and their reasons as text, one line each, such as
- * "trace 2: arg 0 dim 0: 32 -> 48, generalised to ?". Free with tg_text_free.
+ * "trace 1: arg 0 dim 0: 32 -> 48, generalised to ?". Free with tg_text_free.
  */
 TG_API TG_MUST_CHECK char *tg_explain_retrace(tg_function *function);
 

@@ -270,8 +270,8 @@ TG_API tg_value tg_einsum_at(const char *labels, const tg_operand *operands,
 /* The contents now; a later assignment does not change the value. */
 TG_API tg_value tg_read_at(tg_operand variable, tg_site site);
 
-/* Sets the contents; the value must have exactly the variable's spec after
-   broadcasting. Returns the new contents. */
+/* Sets the contents and returns them. The value has the variable's dtype and
+   its very shape, or is a scalar, which fills it; nothing else broadcasts. */
 TG_API tg_value tg_assign_at(tg_operand variable, tg_operand value,
                              tg_site site);
 TG_API tg_value tg_assign_add_at(tg_operand variable, tg_operand value,

@@ -30,11 +30,13 @@ static rg_operand add_axis(rg_maker *m, const rg_operand *x)
     return rg_value(type, RG_DO(m, tg_reshape(x->operand, type.rank, dims)));
 }
 
-/* Where a slice starts: more often behind the first element. */
+/* Where a slice starts: more often behind the first element. A u64 literal has
+   no common type with the literal 1. */
 static tg_operand take_start(rg_maker *m)
 {
     rg_operand start = rg_take_start(m);
-    return rg_below(&m->bytes, 4)
+    return rg_below(&m->bytes, 4) &&
+                   !(start.type.is_weak && start.type.dtype == TG_U64)
                ? tg_in_value(RG_DO(m, tg_max(start.operand, 1)))
                : start.operand;
 }

@@ -38,8 +38,9 @@ static void tell(const job *j, const tgi_codegen *codegen)
                       "%s: compiled %zu kernel%s, %zu bytes: ir %.2f ms, "
                       "passes %.2f ms, code %.2f ms",
                       j->loops->name, j->loops->kernels.n,
-                      TGI_PLURAL(j->loops->kernels.n), codegen->object_bytes, codegen->build_time,
-                      codegen->passes_time, codegen->codegen_time);
+                      TGI_PLURAL(j->loops->kernels.n), codegen->object_bytes,
+                      codegen->build_time, codegen->passes_time,
+                      codegen->codegen_time);
 }
 
 static void save(job *j, const tgi_codegen *codegen)

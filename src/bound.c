@@ -95,7 +95,7 @@ tg_bound *tg_bind_at(tg_function *function, const tg_operand *operands,
     }
     tgi_args_deinit(&args);
 done:
-    if (status)
+    if (!b)
         tgi_error_locate(site, NULL);
     tgi_api_leave(frame);
     return b;
@@ -127,6 +127,8 @@ tg_status tg_run(tg_bound *b)
         b->has_set ? tgi_launch_check_numbers(&b->launch, b->site) : TG_OK;
     if (!status)
         status = tgi_launch_run(&b->launch);
+    if (status)
+        tgi_error_locate(b->site, NULL);
     tgi_api_leave(frame);
     return status;
 }

@@ -53,7 +53,7 @@ entry=$tmp/store/0123456789abcdef0123456789abcdef.tgjit
 echo 'not an entry' >"$entry"
 echo 'not ours' >"$tmp/store/notes"
 expect 0 --dir="$tmp/store" size
-says '^1 entries, 13 bytes$'
+says '^1 entry, 13 bytes$'
 expect 0 list --dir="$tmp/store"
 says "^....-..-.. ..:..  *13  ${entry##*/}"
 test "$(wc -l <"$out")" = 1 || fail "list shows more than entries"

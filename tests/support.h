@@ -30,7 +30,7 @@
 /* Whether the function that failed last knows where it was called. */
 static inline bool takes_site(void)
 {
-    static const char *const names[] = {"tg_call", "tg_bind",
+    static const char *const names[] = {"tg_call", "tg_bind", "tg_run",
                                         "tg_concrete_call",
                                         "tg_function_concrete"};
     const char *function = tg_error_last()->function;
@@ -43,7 +43,8 @@ static inline bool takes_site(void)
 /*
  * Runs a scenario once with every one of its allocations failing, alone and
  * with all later ones. It returns whether all went well; if not, the record
- * must say that memory is out, and where if that is known. It leaves nothing alive either way.
+ * must say that memory is out, and where if that is known. It leaves nothing
+ * alive either way.
  */
 static inline void check_every_fault(bool (*scenario)(void))
 {

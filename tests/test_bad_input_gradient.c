@@ -239,7 +239,7 @@ Test(bad_input, gradients_of_ones_own)
 {
     check_refused(ask_one_too_few, TG_ERROR_INVALID_ARGUMENT,
                   "custom_gradient: ",
-                  "the gradient returns 1 values for 2 arguments");
+                  "the gradient returns 1 value for 2 arguments");
     check_refused(ask_another_shape, TG_ERROR_SHAPE, "custom_gradient: ",
                   "gradient of argument 0 has another shape");
     check_refused(ask_another_type, TG_ERROR_DTYPE, "custom_gradient: ",

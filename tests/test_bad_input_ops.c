@@ -181,7 +181,7 @@ REFUSED(too_many_axes, SHAPE, "sum", "too many axes",
         AT(tg_sum(x, TG_AXES(0, 1, 2, 3, 4, 5, 6, 7, 8))))
 REFUSED(too_many_axes_by_hand, SHAPE, "sum", "too many axes",
         AT(tg_sum(x, ((tg_axes){.n = 127}))))
-REFUSED(permutation_of_other_length, SHAPE, "transpose", "1 axes",
+REFUSED(permutation_of_other_length, SHAPE, "transpose", "of rank 1",
         AT(tg_transpose(x, TG_PERM(0))))
 REFUSED(permutation_of_no_axes, SHAPE, "transpose", "f32[2,3]",
         AT(tg_transpose(x, 0, NULL)))

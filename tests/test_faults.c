@@ -102,10 +102,7 @@ static bool context_scenario(void)
 {
     world w;
     bool good = world_begin_with(&w, (tg_context_options){
-                                         .log = "debug,+trace,nonsense",
-                                         .skip_passes = "fold,nonsense",
-                                         .explain = "retrace,nonsense",
-                                         .dump = "nonsense",
+                                         .log = "debug,+trace",
                                          .cache = "rw",
                                          .cache_dir = "nowhere/",
                                          .dump_dir = "."});
@@ -115,6 +112,9 @@ static bool context_scenario(void)
 
 Test(faults, contexts)
 {
+    setenv("TGJIT_SKIP_PASSES", "fold,nonsense", 1);
+    setenv("TGJIT_EXPLAIN", "retrace,nonsense", 1);
+    setenv("TGJIT_DUMP", "nonsense", 1);
     check_every_fault(context_scenario);
 }
 

@@ -396,8 +396,8 @@ Test(function, a_signature_fixes_the_trace)
     check_f32(call_one(f, TG_ARGS(x, tg_value_of(v))), 1, 2);
     tg_variable_release(v);
     check_fails(tg_call(f, TG_ARGS(x), TG_NO_RESULTS), TG_ERROR_SIGNATURE,
-                "add_two: argument 1 is missing: the signature has 2 arguments, "
-                "the call 1");
+                "add_two: argument 1 is missing: the signature has 2 "
+                "arguments, the call 1");
     check_fails(tg_call(f, TG_ARGS(x, 1), TG_NO_RESULTS), TG_ERROR_SIGNATURE,
                 "the call number i32");
     tg_concrete *c = tg_function_concrete(f, specs, 2);

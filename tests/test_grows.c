@@ -435,7 +435,7 @@ static void runs_out(session *s, outcome *out)
             if (works)
                 break;
             cr_assert_eq(status, TG_ERROR_OUT_OF_MEMORY);
-            check_record(TG_ERROR_OUT_OF_MEMORY, "trips of a loop that saves");
+            check_record(TG_ERROR_OUT_OF_MEMORY, "of a loop that saves");
             for (size_t k = 0; k < tg_tensor_bytes(b.y); k++)
                 cr_assert_eq(((char *)tg_tensor_data(b.y))[k], 0x55);
             n_faults++;

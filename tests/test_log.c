@@ -89,7 +89,8 @@ Test(log, unknown_words_are_warned_of_once_each)
     cr_assert_eq(s.n, 2);
     cr_assert_eq(s.level, TG_LOG_WARN);
     cr_assert_str_eq(s.component, "config");
-    cr_assert_not_null(strstr(s.message, "'+nothing' is not one of off, warn"), "%s", s.message);
+    cr_assert_not_null(strstr(s.message, "'+nothing' is not one of off, warn"),
+                       "%s", s.message);
     cr_assert_eq(log.level, TG_LOG_INFO);
     s.n = 0;
     init_from(&log, "loud,off", &s);

@@ -157,10 +157,10 @@ Test(bad_input, null_arguments_and_results)
     check_works(tg_call_at(f, TG_ARGS(x), NULL, 4, TG_HERE));
     tg_tensor *y = NULL, *z = NULL;
     check_fails(tg_call(f, TG_ARGS(x), TG_RESULTS(&y, &z)),
-                TG_ERROR_INVALID_ARGUMENT, "1 results, 2");
+                TG_ERROR_INVALID_ARGUMENT, "1 result, but 2 were requested");
     cr_assert_null(y);
     cr_assert_null(tg_bind(f, TG_ARGS(x), TG_RESULTS(&y, &z)));
-    check_record(TG_ERROR_INVALID_ARGUMENT, "1 results, 2");
+    check_record(TG_ERROR_INVALID_ARGUMENT, "1 result, but 2 were requested");
     cr_assert_null(y);
     check_works(tg_call(f, TG_ARGS(x), TG_RESULTS(&y, NULL)));
     check_f32(y, 2, 4);

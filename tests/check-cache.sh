@@ -88,6 +88,14 @@ expect 1 --dir="$tmp/link/" size
 for wrong in '' nonsense 'size list' 'size --delete' '--none-such size' --dir; do
     expect 2 $wrong
 done
+expect 2
+says 'tgjit-cache: no command'
+expect 2 nonsense
+says "unknown command 'nonsense'; there are list, verify, size and clear"
+expect 2 size list
+says "unexpected argument 'list' after 'size'"
+expect 2 size --delete
+says 'delete is for verify, not for size'
 
 expect 0 --help
 says '^Usage: tgjit-cache'

@@ -416,6 +416,7 @@ tests_warm_LDADD = libtgjit.la
 # -- Scripts -----------------------------------------------------------------
 
 script_tests = \
+	tests/check-arguments.sh \
 	tests/check-bench.sh \
 	tests/check-background.sh \
 	tests/check-cache.sh \

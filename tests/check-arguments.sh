@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# The test programs with options name the argument that is wrong.
+
+out=check-arguments.tmp
+trap 'rm -f "$out"' EXIT
+failed=0
+
+# refuses MESSAGE PROGRAM ARGUMENT...
+refuses()
+{
+    message=$1
+    shift
+    "$@" >"$out" 2>&1
+    status=$?
+    test $status = 2 && grep -q "$message" "$out" || {
+        echo "$*: status $status, does not say '$message':"
+        cat "$out"
+        failed=1
+    }
+}
+
+for program in random-graphs random-gradients sweep-products; do
+    refuses "^$program: unexpected argument 'extra'" tests/$program extra
+    refuses "^$program: '--none-such' is unknown, or its value is missing" \
+        tests/$program --none-such
+    refuses "^$program: '--jobs' is unknown, or cannot be '0'" \
+        tests/$program --jobs 0
+done
+refuses '^sweep-products: --form and --sizes go together' \
+    tests/sweep-products --sizes 1,2,3,4,5
+exit $failed

@@ -14,6 +14,7 @@
 
 #include "alloc.h"
 #include "at_fork.h"
+#include "code.h"
 #include "error.h"
 #include "hash.h"
 

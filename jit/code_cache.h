@@ -4,14 +4,23 @@
  * compiled once, whichever functions and contexts they come from.
  *
  * The cache is there while a context is. It is bounded: what was not used for
- * longest goes first, and is unmapped when nobody runs it any more. jit.h has
- * what the front does with it.
+ * longest goes first, and is unmapped when nobody runs it any more.
  */
 #ifndef TGI_CODE_CACHE_H
 #define TGI_CODE_CACHE_H
 
-#include "code.h"
-#include "jit.h"
+#include "tgjit/cache.h"
+
+typedef struct tgi_code tgi_code; /* code.h */
+
+/* Every context opens it, and closes it at its end. */
+void tgi_code_cache_open(void);
+void tgi_code_cache_close(void);
+
+/* At most so many bytes are kept; 0: none. */
+void tgi_code_cache_limit(size_t bytes);
+void tgi_code_cache_clear(void);
+void tgi_code_cache_counts(tg_code_counters *out_counts);
 
 /* Makes the code that is wanted, or NULL; no lock is held. */
 typedef tg_status tgi_code_make(void *user, tgi_code **out_code);

@@ -2,61 +2,30 @@
 /*
  * jit.h - the one door from the front to compiled code.
  *
- * LLVM is behind it, in the module libtgjit-llvm, which is opened at the
- * first call that needs it and stays open for the life of the process.
- * Whatever stands on this side works without LLVM.
+ * It also passes on the few headers of the stages that the front end uses:
+ * generator.h, code_cache.h, store.h, target_words.h and variant.h. All of
+ * them work without LLVM, which is in a plugin, opened on the first compile.
  */
 #ifndef TGI_JIT_H
 #define TGI_JIT_H
 
+#include "code_cache.h"
+#include "generator.h"
 #include "graph.h"
 #include "host.h"
-#include "keyword.h"
 #include "log.h"
 #include "store.h"
-
-/*
- * Says what the code generator is: LLVM's version, the target triple, the
- * host's CPU and its features, as one line in `buf` (at most `n` bytes with
- * the ending NUL, cut if longer). False if there is none; `buf` then holds
- * the reason. Thread-safe.
- */
-bool tgi_jit_describe(char *buf, size_t n);
-
-/* True if there is none, as someone has found who needed it. */
-bool tgi_jit_is_missing(void);
-
-/* True when the process ends: nothing is compiled any more. */
-bool tgi_jit_is_over(void);
-
-/* This thread has had another one compile: if it ends the process amid that,
-   the process waits for it. */
-void tgi_jit_watch_thread(void);
+#include "target_words.h"
+#include "variant.h"
 
 /* The loops a graph becomes for calls whose extents have these values, or why
    values of it are stored, as text. */
 tg_status tgi_jit_print_loops(const tgi_graph *graph, const int64_t *values,
                               bool wants_reasons, tgi_strbuf *out);
 
-/* Targets that options may name; the bits of a CPU are its place here, those
-   of a width its vectors' bits. The first stands for the host's own. */
-extern const tgi_keyword tgi_jit_cpus[];
-extern const tgi_keyword tgi_jit_widths[];
-
 /* From now on, code is shown to gdb (its JIT interface), or named in a map for
    perf; what is loaded already is not. */
 void tgi_jit_show_code(bool to_gdb, bool to_perf);
-
-/* -- Code that the process keeps (code_cache.h) ---------------------------- */
-
-/* Every context opens it, and closes it at its end. */
-void tgi_code_cache_open(void);
-void tgi_code_cache_close(void);
-
-/* At most so many bytes are kept; 0: none. */
-void tgi_code_cache_limit(size_t bytes);
-void tgi_code_cache_clear(void);
-void tgi_code_cache_counts(tg_code_counters *out_counts);
 
 /* -- Programs: compiled graphs --------------------------------------------- */
 
@@ -76,11 +45,6 @@ typedef struct tgi_jit_options {
     void (*observe)(const char *stage, const char *text, void *user);
     void *user;
 } tgi_jit_options;
-
-/* Whether calls with these values of the graph's extents and calls with the
-   others are served by one program. */
-bool tgi_variant_is_same(const tgi_graph *graph, const int64_t *values,
-                         const int64_t *others);
 
 /*
  * Compiles `graph` (retained) for calls like the one whose extents have these

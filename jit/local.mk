@@ -39,6 +39,7 @@ libtgjit_core_la_SOURCES += \
 	jit/fuse_tiny.c \
 	jit/fuse_tiny_loop.c \
 	jit/fuse_values.c \
+	jit/generator.h \
 	jit/host_cpu.c \
 	jit/host_cpu.h \
 	jit/image.c \
@@ -77,6 +78,7 @@ libtgjit_core_la_SOURCES += \
 	jit/store_scan.c \
 	jit/store_scan.h \
 	jit/target_words.c \
+	jit/target_words.h \
 	jit/variant.c \
 	jit/variant.h
 

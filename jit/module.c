@@ -20,7 +20,7 @@
  */
 #include "config.h"
 
-#include "jit.h"
+#include "generator.h"
 #include "module.h"
 
 #include <dlfcn.h>

@@ -3,7 +3,7 @@
  * target_words.c - the targets that options may name, known without LLVM:
  * whether this machine has one of them turns out when code is compiled.
  */
-#include "jit.h"
+#include "target_words.h"
 
 #define CPU(id, name, has_avx512) CPU_##id,
 enum {

@@ -5,7 +5,6 @@
 #include "variant.h"
 
 #include "error.h"
-#include "jit.h"
 
 /*
  * Checks that hold for every call make symbols one: where ?0 and ?1 must be

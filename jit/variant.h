@@ -29,4 +29,9 @@ static inline tgi_dim tgi_variant_dim(const tgi_variant *variant, tgi_dim dim)
     return tgi_dim_value(dim, variant->map);
 }
 
+/* Whether calls with these values of the graph's extents and calls with the
+   others are served by one program. */
+bool tgi_variant_is_same(const tgi_graph *graph, const int64_t *values,
+                         const int64_t *others);
+
 #endif /* TGI_VARIANT_H */

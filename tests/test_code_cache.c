@@ -4,6 +4,7 @@
  * a small object of its own, so that all of it is seen without a compiler.
  * test_code_sharing.c has what functions make of it.
  */
+#include "code.h"
 #include "code_cache.h"
 
 #include <pthread.h>

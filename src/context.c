@@ -9,6 +9,7 @@
 #include "error.h"
 #include "jit.h"
 #include "live.h"
+#include "machine_memory.h"
 #include "pass.h"
 #include "settings.h"
 #include "variable_object.h"
@@ -188,7 +189,8 @@ static tg_status context_make(const tg_context_options *options,
     ctx->host = (tgi_host){
         options->print_callback ? options->print_callback : print_to_stderr,
         options->print_user};
-    ctx->memory_limit = options->memory_limit;
+    ctx->memory_limit =
+        options->memory_limit ? options->memory_limit : tgi_machine_memory();
     ctx->no_contraction = options->no_contraction;
     ctx->skip_passes = (uint32_t)values[SKIP_PASSES];
     ctx->verifies = values[VERIFY] != 0;
@@ -233,6 +235,18 @@ void tg_context_release(tg_context *ctx)
 {
     if (ctx && tgi_refcount_dec(&ctx->refs))
         context_destroy(ctx);
+}
+
+tg_status tgi_context_check_memory(const tg_context *ctx, uint64_t bytes,
+                                   const char *who, const char *what,
+                                   tg_site site)
+{
+    if (bytes <= ctx->memory_limit)
+        return TG_OK;
+    TGI_FAIL(TG_ERROR_OUT_OF_MEMORY, site,
+             "out of memory: %s needs %llu bytes%s, the limit is %llu", who,
+             (unsigned long long)bytes, what,
+             (unsigned long long)ctx->memory_limit);
 }
 
 /* -- Variables of a context ------------------------------------------------ */

@@ -36,7 +36,7 @@ struct tg_context {
     tgi_refcount refs;
     tgi_log log;
     tgi_host host;
-    uint64_t memory_limit;
+    uint64_t memory_limit; /* UINT64_MAX: none */
     uint32_t skip_passes;
     unsigned explain;
     unsigned dump;
@@ -57,5 +57,11 @@ struct tg_context {
     pthread_mutex_t lock; /* guards the list, and settling the cache */
     TGI_VEC(tg_variable *) variables; /* not owned: they leave when they die */
 };
+
+/* TG_ERROR_OUT_OF_MEMORY, at `site`, if `bytes` bytes, for `what` of `who`,
+   exceed the context's memory limit. */
+tg_status tgi_context_check_memory(const tg_context *ctx, uint64_t bytes,
+                                   const char *who, const char *what,
+                                   tg_site site);
 
 #endif /* TGI_CONTEXT_OBJECT_H */

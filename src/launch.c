@@ -267,6 +267,23 @@ static tg_status result_tensor(tgi_launch *launch, size_t i,
     return TG_OK;
 }
 
+/* The results to be made, and the temporaries, within the memory limit. */
+static tg_status check_memory(const tgi_launch *launch,
+                              tg_tensor **const *results, size_t n_results,
+                              tg_site site)
+{
+    const tg_concrete *c = launch->concrete;
+    uint64_t bytes = tgi_runner_bytes(launch->runner, NULL);
+    for (size_t i = 0; i < n_results && i < launch->n_results; i++)
+        if (results && results[i] && !*results[i] &&
+            __builtin_add_overflow(
+                bytes, (uint64_t)tgi_runner_result_bytes(launch->runner, i),
+                &bytes))
+            bytes = UINT64_MAX;
+    return tgi_context_check_memory(c->ctx, bytes, c->name,
+                                    " of temporaries and results", site);
+}
+
 tg_status tgi_launch_results(tgi_launch *launch, tg_tensor **const *results,
                              size_t n_results, tg_tensor **tensors,
                              tg_site site)
@@ -279,6 +296,7 @@ tg_status tgi_launch_results(tgi_launch *launch, tg_tensor **const *results,
                          launch->concrete->name, launch->n_results,
                          TGI_PLURAL(launch->n_results), n_results,
                          TGI_WERE(n_results));
+    TGI_TRY(check_memory(launch, results, n_results, site));
     for (size_t i = 0; i < n_results && i < launch->n_results; i++) {
         if (!results || !results[i])
             continue;

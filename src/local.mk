@@ -30,6 +30,8 @@ libtgjit_core_la_SOURCES += \
 	src/lock.h \
 	src/log.c \
 	src/log.h \
+	src/machine_memory.c \
+	src/machine_memory.h \
 	src/quick_tls.h \
 	src/refcount.h \
 	src/strbuf.c \

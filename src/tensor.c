@@ -89,14 +89,9 @@ static tg_tensor *tensor_create(tg_context *ctx, const char *who, void *data,
                       who, (long long)tgi_dtype_bytes(dtype));
         goto done;
     }
-    if (!wraps && ctx->memory_limit &&
-        (uint64_t)spec.bytes > ctx->memory_limit) {
-        tgi_error_set(TG_ERROR_OUT_OF_MEMORY, TGI_NO_SITE,
-                      "%s: %lld bytes are over the context's limit of %llu",
-                      who, (long long)spec.bytes,
-                      (unsigned long long)ctx->memory_limit);
+    if (!wraps && tgi_context_check_memory(ctx, (uint64_t)spec.bytes, who, "",
+                                           TGI_NO_SITE))
         goto done;
-    }
 
     tensor = tgi_alloc_zero(sizeof(*tensor));
     if (tensor && !wraps)

@@ -129,6 +129,10 @@ tg_variable *tgi_variable_make(tg_context *ctx, const char *who,
         return NULL;
     }
 
+    if (tgi_context_check_memory(ctx, (uint64_t)spec.bytes, who, "",
+                                 TGI_NO_SITE))
+        return NULL;
+
     tg_variable *variable = variable_alloc(ctx, &spec);
     if (!variable)
         return NULL;

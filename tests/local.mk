@@ -73,6 +73,7 @@ unit_tests = \
 	tests/test_lock \
 	tests/test_log \
 	tests/test_loops \
+	tests/test_machine_memory \
 	tests/test_module \
 	tests/test_native \
 	tests/test_native_host \

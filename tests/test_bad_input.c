@@ -652,7 +652,9 @@ Test(bad_input, broadcast_to_ten_to_the_15_is_out_of_memory)
     for (int i = 0; i < 3; i++) {
         session s;
         /* Compiled, the last two need no memory to speak of, but time. */
-        session_begin_with(&s, (tg_context_options){.jit = i ? "off" : NULL});
+        session_begin_with(&s,
+                           (tg_context_options){.jit = i ? "off" : NULL,
+                                                .memory_limit = UINT64_MAX});
         tg_function *f = tg_function_create(s.ctx, callbacks[i], NULL, NULL);
         tg_function *good = tg_function_create(s.ctx, twice, NULL, NULL);
         tg_tensor *x = f32_vector(s.ctx, 1, 2), *y = NULL;
@@ -675,7 +677,7 @@ Test(bad_input, broadcast_to_ten_to_the_15_is_out_of_memory)
     }
     cr_assert_null(tg_tensor_create(NULL, TG_F32, TG_DIMS(far_too_many)));
     session s;
-    session_begin(&s);
+    session_begin_with(&s, (tg_context_options){.memory_limit = UINT64_MAX});
     cr_assert_null(tg_tensor_create(s.ctx, TG_F32, TG_DIMS(far_too_many)));
     check_record(TG_ERROR_OUT_OF_MEMORY, "out of memory");
     cr_assert_null(tg_variable_create(s.ctx, "v", TG_F32,

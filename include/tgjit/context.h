@@ -30,8 +30,13 @@ typedef struct tg_context_options {
     tg_print_callback *print_callback; /* NULL: stderr */
     void *print_user;
 
-    uint64_t memory_limit; /* bytes of one call's temporaries and results;
-                              0: none */
+    /* Bytes of one call's temporaries and new results, and of one tensor or
+       variable made in the context: more is TG_ERROR_OUT_OF_MEMORY, before
+       memory is touched. 0: the memory of the machine, or of the control
+       group (cgroup v1, v2) if that is less, as it was when the process made
+       its first context. All of it counts, as the library writes to all of
+       it; memory that tensors wrap does not. UINT64_MAX: no limit. */
+    uint64_t memory_limit;
     bool no_contraction;   /* keep a*b+c as two roundings */
     const char *skip_passes; /* TGJIT_SKIP_PASSES: "fold,simplify" */
     const char *explain;     /* TGJIT_EXPLAIN: "retrace,fusion" */

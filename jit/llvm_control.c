@@ -70,8 +70,15 @@ void tgi_llvm_control_begin(tgi_llvm_entry *n)
         n->controls[i].counter = LLVMBuildAlloca(n->k.b, program->i64, "");
         has_loop = true;
     }
-    if (has_loop)
-        n->k.table = copy_table(n, n->k.table);
+    if (!has_loop)
+        return;
+    n->k.table = copy_table(n, n->k.table);
+    /* Here, once: LLVM would move these addresses out of all loops, and have
+       each of them live through the whole entry. */
+    for (size_t i = 0; i < loops->controls.n; i++)
+        if (n->controls[i].counter)
+            LLVMBuildStore(n->k.b, n->controls[i].counter,
+                           entry_of(n, loops->controls.data[i].counter));
 }
 
 /* True if a thread's table has an address that the frame has not. */
@@ -252,7 +259,6 @@ static void begin_loop(tgi_llvm_entry *n, tgi_llvm_control *c,
     const tgi_llvm_program *program = n->k.program;
     c->trips = load_number(n, loops->decides);
     LLVMBuildStore(n->k.b, tgi_llvm_number(program, 0), c->counter);
-    LLVMBuildStore(n->k.b, c->counter, entry_of(n, loops->counter));
     c->head = tgi_llvm_block(&n->k, "loop");
     c->after = tgi_llvm_block(&n->k, "after");
     LLVMBuildBr(n->k.b, c->head);

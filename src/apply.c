@@ -140,6 +140,7 @@ static tg_status record_call(tg_trace *t, const tg_concrete *c,
                              tg_site site)
 {
     tgi_graph *callee = c->graph;
+    TGI_TRY(tgi_trace_check_nesting(c->traced->height, c->name, site));
     if (n_results > callee->results.n)
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
                  "apply: %s returns %zu result%s, but %zu %s requested",
@@ -180,8 +181,7 @@ void tgi_apply(tg_function *function, tgi_own_gradient gradient,
                tg_value *out_results, size_t n_results, tg_site site)
 {
     tgi_operation o;
-    tgi_few_args few;
-    tgi_args args = {0};
+    tgi_args args = {0}; /* allocated: the callee is traced on this stack */
     tg_concrete *concrete = NULL;
     for (size_t i = 0; out_results && i < n_results; i++)
         out_results[i] = (tg_value){0, 0};
@@ -198,7 +198,7 @@ void tgi_apply(tg_function *function, tgi_own_gradient gradient,
                                function->name);
     if (!status)
         status = tgi_args_from_operands(function->ctx, operands, n_operands,
-                                        o.t, site, &few, &args);
+                                        o.t, site, NULL, &args);
     if (!status)
         status = adapt_numbers(o.t, function, &args, site);
     if (!status)

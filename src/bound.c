@@ -57,6 +57,11 @@ static tg_status bound_init(tg_bound *b, const tgi_args *args,
     return status;
 }
 
+static void release_bound(void *bound)
+{
+    tg_bound_release(bound);
+}
+
 tg_bound *tg_bind_at(tg_function *function, const tg_operand *operands,
                      size_t n_operands, tg_tensor **const *results,
                      size_t n_results, tg_site site)
@@ -65,11 +70,10 @@ tg_bound *tg_bind_at(tg_function *function, const tg_operand *operands,
         tgi_api_enter(function ? function->ctx : NULL, "tg_bind");
     tg_concrete *concrete = NULL;
     tg_bound *b = NULL;
-    tgi_few_args few;
     tgi_args args = {0};
     tg_status status =
         function ? tgi_args_from_operands(function->ctx, operands, n_operands,
-                                          NULL, site, &few, &args)
+                                          NULL, site, NULL, &args)
                  : tgi_error_set(TG_ERROR_INVALID_ARGUMENT, site,
                                  "tg_bind: the function is NULL");
     if (status)
@@ -86,10 +90,7 @@ tg_bound *tg_bind_at(tg_function *function, const tg_operand *operands,
         b->site = site;
         tgi_live_add(TGI_LIVE_BOUND, 1);
         if (bound_init(b, &args, results, n_results)) {
-            tgi_error_copy error;
-            tgi_error_save(&error);
-            tg_bound_release(b);
-            tgi_error_restore(&error);
+            tgi_error_keep(release_bound, b);
             b = NULL;
         }
     }

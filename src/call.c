@@ -36,28 +36,50 @@ static tg_status call_concrete(tg_concrete *concrete, const tgi_args *args,
     return status;
 }
 
+static tg_status call(tg_function *function, const tg_operand *operands,
+                      size_t n_operands, tg_tensor **const *results,
+                      size_t n_results, tg_site site, tgi_few_args *few)
+{
+    tgi_args args;
+    tg_concrete *concrete = NULL;
+    TGI_TRY(tgi_args_from_operands(function->ctx, operands, n_operands, NULL,
+                                   site, few, &args));
+    tg_status status =
+        tgi_function_lookup(function, &args, false, site, &concrete);
+    if (!status)
+        status = call_concrete(concrete, &args, results, n_results, site);
+    tgi_args_deinit(&args);
+    return status;
+}
+
+/* Not inlined: calls in callbacks nest, and need not have that in every
+   frame. */
+__attribute__((noinline)) static tg_status
+call_with_few(tg_function *function, const tg_operand *operands,
+              size_t n_operands, tg_tensor **const *results, size_t n_results,
+              tg_site site)
+{
+    tgi_few_args few;
+    return call(function, operands, n_operands, results, n_results, site,
+                &few);
+}
+
 tg_status tg_call_at(tg_function *function, const tg_operand *operands,
                      size_t n_operands, tg_tensor **const *results,
                      size_t n_results, tg_site site)
 {
     tgi_api_frame frame =
         tgi_api_enter(function ? function->ctx : NULL, "tg_call");
-    tgi_few_args few;
-    tgi_args args;
-    tg_concrete *concrete = NULL;
-    tg_status status =
-        function ? tgi_args_from_operands(function->ctx, operands, n_operands,
-                                          NULL, site, &few, &args)
-                 : tgi_error_set(TG_ERROR_INVALID_ARGUMENT, site,
-                                 "tg_call: the function is NULL");
-    if (!status) {
-        status =
-            tgi_function_lookup(function, &args, false, site, &concrete);
-        if (!status)
-            status =
-                call_concrete(concrete, &args, results, n_results, site);
-        tgi_args_deinit(&args);
-    }
+    tg_status status;
+    if (!function)
+        status = tgi_error_set(TG_ERROR_INVALID_ARGUMENT, site,
+                               "tg_call: the function is NULL");
+    else if (tgi_trace_current())
+        status = call(function, operands, n_operands, results, n_results,
+                      site, NULL);
+    else
+        status = call_with_few(function, operands, n_operands, results,
+                               n_results, site);
     if (status)
         tgi_error_locate(site, NULL);
     tgi_api_leave(frame);

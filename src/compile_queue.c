@@ -87,6 +87,18 @@ static void *work(void *of_lane)
     return NULL;
 }
 
+/* LLVM needs up to 160 KiB of stack for the largest kernels. The usual size,
+   that of RLIMIT_STACK, may be less. */
+enum { LEAST_STACK_BYTES = 1 << 20 };
+
+static void reserve_stack(pthread_attr_t *attributes)
+{
+    size_t bytes = 0;
+    if (pthread_attr_getstacksize(attributes, &bytes) == 0 &&
+        bytes < LEAST_STACK_BYTES)
+        pthread_attr_setstacksize(attributes, LEAST_STACK_BYTES);
+}
+
 static bool start_thread(lane *l)
 {
     pthread_t thread;
@@ -94,6 +106,7 @@ static bool start_thread(lane *l)
     if (pthread_attr_init(&attributes) != 0)
         return false;
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    reserve_stack(&attributes);
     const bool is_there = tgi_thread_start(&thread, &attributes, work, l);
     pthread_attr_destroy(&attributes);
     return is_there;

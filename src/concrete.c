@@ -400,6 +400,19 @@ static tg_status record(tg_trace *t, tg_function *function, tg_concrete *c,
     return settle_own_variables(t, function);
 }
 
+/* A trace under way, and where its result goes. */
+typedef struct attempt {
+    tg_trace *t;
+    tg_concrete *concrete;
+} attempt;
+
+static void discard(void *failed)
+{
+    const attempt *a = failed;
+    tgi_trace_end(a->t);
+    tg_concrete_release(a->concrete);
+}
+
 tg_status tgi_concrete_trace(tg_function *function, const tgi_args *spec,
                              const tgi_args *actual, tg_site site,
                              tg_concrete **out_concrete)
@@ -408,21 +421,17 @@ tg_status tgi_concrete_trace(tg_function *function, const tgi_args *spec,
     tg_concrete *c = concrete_alloc(function, spec);
     if (!c)
         return TG_ERROR_OUT_OF_MEMORY;
-    tg_trace *t = tgi_trace_begin(function->ctx, function, function->name);
+    tg_trace *t = tgi_trace_begin(function, site);
     if (!t) {
         tg_concrete_release(c);
-        return TG_ERROR_OUT_OF_MEMORY;
+        return tg_error_last()->status;
     }
     tg_status status = record(t, function, c, actual);
-    tgi_error_copy error;
-    if (status)
-        tgi_error_save(&error);
-    tgi_trace_end(t);
     if (status) {
-        tg_concrete_release(c);
-        tgi_error_restore(&error);
+        tgi_error_keep(discard, &(attempt){t, c});
         return status;
     }
+    tgi_trace_end(t);
     tgi_log_write(&function->ctx->log, TG_LOG_DEBUG, TGI_LOG_TRACE,
                   "%s:%d: traced %s: %u node%s, %u after passes",
                   site.file ? site.file : "?", site.line, function->name,

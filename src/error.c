@@ -101,6 +101,14 @@ void tgi_error_restore(const tgi_error_copy *copy)
     copy_record(&last, copy);
 }
 
+void tgi_error_keep(void (*clean_up)(void *object), void *object)
+{
+    tgi_error_copy error;
+    tgi_error_save(&error);
+    clean_up(object);
+    tgi_error_restore(&error);
+}
+
 /* -- Public ---------------------------------------------------------------- */
 
 const char *tg_error(const tg_context *ctx)

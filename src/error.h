@@ -58,6 +58,13 @@ void tgi_error_restore(const tgi_error_copy *copy);
 #define TGI_PLURAL(n) ((n) == 1 ? "" : "s")
 #define TGI_WERE(n) ((n) == 1 ? "was" : "were")
 
+/*
+ * Calls clean_up(object), which may fail too, and keeps the record. For
+ * functions under which callbacks nest: a copy of their own would cost every
+ * level 1.3 KiB of stack.
+ */
+void tgi_error_keep(void (*clean_up)(void *object), void *object);
+
 #define TGI_NO_SITE ((tg_site){NULL, 0})
 
 /* The only macros that return. */

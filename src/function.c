@@ -332,7 +332,7 @@ static tg_status trace_unlocked(tg_function *f, const tgi_args *spec,
     tg_status status =
         tgi_concrete_trace(f, spec, args, site, out_concrete);
     if (status && was_generalised && status != TG_ERROR_OUT_OF_MEMORY &&
-        status != TG_ERROR_RECURSION) {
+        status != TG_ERROR_RECURSION && status != TG_ERROR_LIMIT) {
         status = tgi_concrete_trace(f, args, args, site, out_concrete);
         *out_fell_back = status == TG_OK;
     }

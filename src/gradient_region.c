@@ -306,7 +306,8 @@ static bool back_by_callback(tgi_tape *tape, tgi_ref ref)
     tape->b.site = tgi_node_site(node);
     tape->b.op_name = "custom_gradient";
     ok = ok && own_arguments(tape, ref, n_args, in) &&
-         tgi_trace_run(tape->t, own->backward, in, own->user, &returned);
+         tgi_trace_run(tape->t, own->backward, in, own->user, &tape->b,
+                       &returned);
     if (ok && returned.n != n_args)
         ok = tgi_build_fail(&tape->b, TG_ERROR_INVALID_ARGUMENT, NULL, 0,
                             "the gradient returns %zu value%s for %zu "

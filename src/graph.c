@@ -31,6 +31,7 @@ tgi_graph *tgi_graph_create(const char *name, tgi_dims *dims)
     }
     tgi_refcount_init(&graph->refs);
     tgi_live_add(TGI_LIVE_GRAPH, 1);
+    graph->height = 1;
     graph->dims = dims ? tgi_dims_retain(dims) : tgi_dims_create();
     if (graph->dims)
         graph->name = tgi_graph_intern(graph, name ? name : "");
@@ -175,8 +176,11 @@ static bool keep_callees(tgi_graph *graph, tgi_graph *const *callees, size_t n)
         tgi_error_memory();
         return false;
     }
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         graph->callees.data[graph->callees.n++] = tgi_graph_retain(callees[i]);
+        if (graph->height <= callees[i]->height)
+            graph->height = callees[i]->height + 1;
+    }
     return true;
 }
 

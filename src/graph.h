@@ -241,6 +241,8 @@ struct tgi_graph {
                          in a callee */
     bool may_fail;    /* has checks or ops that may fail, here or there */
     bool has_loops;   /* here or there */
+    uint32_t height;  /* levels of nested graphs, this one included, also as
+                         they were before passes */
     tgi_graph *dying; /* links graphs while they are being destroyed */
 };
 

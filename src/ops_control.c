@@ -389,13 +389,28 @@ static tg_value carried(tgi_control *c, tgi_ref ref)
         &c->o, tgi_build_cast(&c->o.b, ref, (tg_dtype)node->dtype));
 }
 
+static bool may_unroll(tgi_control *c, int64_t trips)
+{
+    tg_trace *root = tgi_trace_root(c->o.t);
+    if (trips <= 0)
+        return true;
+    if (trips > TG_MAX_UNROLLED - root->n_unrolled)
+        return tgi_control_fail(
+            c, TG_ERROR_LIMIT,
+            "%lld iterations, after %lld unrolled before, exceed the limit "
+            "of %d for a trace; use tg_for",
+            (long long)trips, (long long)root->n_unrolled, TG_MAX_UNROLLED);
+    root->n_unrolled += trips;
+    return true;
+}
+
 /* One trip: `values` (trip number first) become what the body returns. */
 static bool unroll_trip(tgi_control *c, tg_callback *body, void *user,
                         tg_value *in, size_t n_values)
 {
     tg_trace *t = c->o.t;
     tgi_refs results;
-    bool ok = tgi_trace_run(t, body, in, user, &results) &&
+    bool ok = tgi_trace_run(t, body, in, user, &c->o.b, &results) &&
               tgi_control_fit_body(c, t->graph, &results, n_values, 0);
     for (size_t i = 0; ok && i < n_values; i++)
         in[i + 1] = carried(c, results.data[i]);
@@ -422,6 +437,13 @@ static void unroll(tgi_control *c, int64_t trips, tg_callback *body,
         in[0] = tgi_operation_end(
             &c->o, tgi_build_number(&c->o.b, TG_I64, TG_I64, number));
         ok = tg_is_valid(in[0]) && unroll_trip(c, body, user, in, n_values);
+        if (ok && t->graph->n_nodes > TG_MAX_UNROLLED_NODES)
+            ok = tgi_control_fail(
+                c, TG_ERROR_LIMIT,
+                "the graph has %u nodes after iteration %lld of %lld, the "
+                "limit is %d; use tg_for",
+                t->graph->n_nodes, (long long)trip, (long long)trips,
+                TG_MAX_UNROLLED_NODES);
     }
     for (size_t i = 0; ok && i < n_results; i++)
         out_results[i] = in[i + 1];
@@ -439,7 +461,7 @@ void tg_for_unrolled_at(int64_t trips, tg_callback *body, void *user,
     const tgi_number number = {TGI_INT, {.i = trips}};
     if (tgi_control_given(&c, &body, 1, initial, n_values, out_results,
                           n_results) &&
-        has_results(&c, n_values, n_results) &&
+        has_results(&c, n_values, n_results) && may_unroll(&c, trips) &&
         tgi_control_add_input(&c, tgi_build_number(&c.o.b, TG_I64, TG_I64,
                                                    number)) &&
         tgi_control_add_operands(&c, initial, n_values))

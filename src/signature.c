@@ -414,10 +414,11 @@ tg_status tgi_args_from_operands(tg_context *ctx, const tg_operand *operands,
                                  size_t n_operands, tg_trace *t, tg_site site,
                                  tgi_few_args *few, tgi_args *out_args)
 {
-    *out_args = (tgi_args){
-        .list = {few->list, 0, sizeof(few->list) / sizeof(few->list[0])},
-        .lent = few->list,
-        .n_operands = n_operands};
+    *out_args = (tgi_args){.n_operands = n_operands};
+    if (few) {
+        out_args->list.data = out_args->lent = few->list;
+        out_args->list.capacity = sizeof(few->list) / sizeof(few->list[0]);
+    }
     flattening f = {.ctx = ctx, .t = t, .site = site, .args = out_args};
     tg_status status = TG_OK;
     if (n_operands && !operands)

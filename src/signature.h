@@ -63,7 +63,7 @@ tg_status tgi_args_copy_spec(const tgi_args *from, tgi_args *out_args);
 
 /*
  * The operands of a call in `ctx`; in a trace, values are allowed too. `few`
- * is used if it suffices, and must live as long.
+ * (or NULL) is used if it suffices, and must live as long.
  */
 tg_status tgi_args_from_operands(tg_context *ctx, const tg_operand *operands,
                                  size_t n_operands, tg_trace *t, tg_site site,

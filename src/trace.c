@@ -31,6 +31,22 @@ static uint32_t new_id(void)
     return id;
 }
 
+tg_status tgi_trace_check_nesting(uint32_t levels, const char *what,
+                                  tg_site site)
+{
+    const tg_trace *outermost = current;
+    const uint32_t depth = levels + (current ? current->depth : 0);
+    if (depth <= TG_MAX_NESTING)
+        return TG_OK;
+    while (outermost && outermost->parent)
+        outermost = outermost->parent;
+    TGI_FAIL(TG_ERROR_LIMIT, site,
+             "%s: %u levels of nested functions, branches and loops, counted "
+             "from %s; the limit is %d",
+             what, depth, outermost ? outermost->function->name : what,
+             TG_MAX_NESTING);
+}
+
 static tg_trace *begin(tg_context *ctx, tg_function *function,
                        const char *name, tgi_dims *dims)
 {
@@ -48,19 +64,24 @@ static tg_trace *begin(tg_context *ctx, tg_function *function,
     t->ctx = ctx;
     t->function = function;
     t->parent = current;
+    t->depth = 1 + (current ? current->depth : 0);
     current = t;
     tgi_live_add(TGI_LIVE_TRACE, 1);
     return t;
 }
 
-tg_trace *tgi_trace_begin(tg_context *ctx, tg_function *function,
-                          const char *name)
+tg_trace *tgi_trace_begin(tg_function *function, tg_site site)
 {
-    return begin(ctx, function, name, NULL);
+    if (tgi_trace_check_nesting(1, function->name, site))
+        return NULL;
+    return begin(function->ctx, function, function->name, NULL);
 }
 
-tg_trace *tgi_trace_begin_region(tg_trace *around, const char *name)
+tg_trace *tgi_trace_begin_region(tg_trace *around, const char *name,
+                                 const tgi_builder *b)
 {
+    if (tgi_trace_check_nesting(1, b->op_name, b->site))
+        return NULL;
     tg_trace *t =
         begin(around->ctx, around->function, name, around->graph->dims);
     if (t)
@@ -137,13 +158,20 @@ tg_status tg_trace_status(const tg_trace *t)
 /* -- Callbacks ------------------------------------------------------------- */
 
 bool tgi_trace_run(tg_trace *t, tg_callback *callback, const tg_value *in,
-                   void *user, tgi_refs *out_results)
+                   void *user, const tgi_builder *b, tgi_refs *out_results)
 {
+    *out_results = (tgi_refs){0};
+    if (tgi_trace_check_nesting(1, b->op_name, b->site)) {
+        tgi_trace_stick(t);
+        return false;
+    }
     const tgi_refs results = t->results;
     const bool has_returned = t->has_returned;
     t->results = (tgi_refs){0};
     t->has_returned = false;
+    t->depth++;
     callback(t, in, user);
+    t->depth--;
     *out_results = t->results;
     t->results = results;
     t->has_returned = has_returned;

@@ -180,7 +180,7 @@ static void leave(tgi_control *c, tg_trace *t)
 tg_trace *tgi_control_open(tgi_control *c, const char *name,
                            tg_callback *callback, void *user, size_t first)
 {
-    tg_trace *t = tgi_trace_begin_region(c->o.t, name);
+    tg_trace *t = tgi_trace_begin_region(c->o.t, name, &c->o.b);
     if (!t) {
         tgi_trace_stick(c->o.t);
         return NULL;

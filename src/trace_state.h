@@ -52,6 +52,8 @@ typedef TGI_VEC(tgi_ref) tgi_refs;
 struct tg_trace {
     uint32_t id; /* the trace of tg_value; never 0, never used again */
     tg_trace *parent;
+    uint32_t depth;   /* levels of callbacks on this thread's stack, this one
+                         included: tgi_trace_check_nesting */
     tg_trace *around; /* a branch or loop body: whose part it is; or NULL */
     tg_context *ctx;
     tg_function *function;
@@ -88,19 +90,32 @@ struct tg_trace {
     TGI_VEC(tgi_own_initial) initials;
     tgi_refs results;
     bool has_returned;
+    int64_t n_unrolled; /* iterations of unrolled loops; of the function's */
 };
 
 /* The calling thread's current trace, or NULL. */
 tg_trace *tgi_trace_current(void);
 
 /*
- * Makes an empty trace current; NULL when out of memory (recorded). Ended by
- * tgi_trace_end in any case, which makes the parent current again.
+ * TG_ERROR_LIMIT if so many levels more, inside the current trace if there is
+ * one, exceed TG_MAX_NESTING. Each level recurses through a callback of the
+ * user's, and code that follows regions and callees recurses by level, too.
+ * The limit covers both, whether a callee has been traced before or not:
+ * graphs are no higher, and tracing takes no more than half of 256 KiB.
  */
-tg_trace *tgi_trace_begin(tg_context *ctx, tg_function *function,
-                          const char *name);
-/* The same for a region of `around`, the current trace. */
-tg_trace *tgi_trace_begin_region(tg_trace *around, const char *name);
+tg_status tgi_trace_check_nesting(uint32_t levels, const char *what,
+                                  tg_site site);
+
+/*
+ * Makes an empty trace current; NULL when out of memory or nested too deeply
+ * (recorded). Ended by tgi_trace_end in any case, which makes the parent
+ * current again.
+ */
+tg_trace *tgi_trace_begin(tg_function *function, tg_site site);
+/* The same for a region of `around`, the current trace; the builder says
+   which operation opens it, and where. */
+tg_trace *tgi_trace_begin_region(tg_trace *around, const char *name,
+                                 const tgi_builder *b);
 void tgi_trace_end(tg_trace *t);
 
 /* The trace of the function that `t` is, or is a region of. */
@@ -132,12 +147,13 @@ tg_status tgi_trace_fail(tg_trace *t, tg_status status, tg_site site,
 tg_value tgi_trace_value(const tg_trace *t, tgi_ref ref);
 
 /*
- * Runs a callback whose operations become part of `t` itself. What it returns
- * is not what the callback around it does: it goes to out_results, to be
- * deinitialised in any case. False after a failure, which sticks.
+ * Runs a callback whose operations become part of `t` itself, for the
+ * operation that the builder names. What it returns is not what the callback
+ * around it does: it goes to out_results, to be deinitialised in any case.
+ * False after a failure, which sticks.
  */
 bool tgi_trace_run(tg_trace *t, tg_callback *callback, const tg_value *in,
-                   void *user, tgi_refs *out_results);
+                   void *user, const tgi_builder *b, tgi_refs *out_results);
 
 /* Why a value is invalid, if a gradient that is missing; else NULL. */
 const char *tgi_trace_reason(const tg_trace *t, tg_value value);

@@ -77,6 +77,7 @@ unit_tests = \
 	tests/test_module \
 	tests/test_native \
 	tests/test_native_host \
+	tests/test_nesting \
 	tests/test_op \
 	tests/test_op_matrix \
 	tests/test_pages \

@@ -548,3 +548,53 @@ Test(bad_input, what_is_NULL_or_no_operand_is_refused)
     };
     check_rows(rows, NULL);
 }
+
+/* -- Unrolled loops without end -------------------------------------------- */
+
+CALLBACK(keep_the_second)
+{
+    tg_return(t, in[1]);
+}
+
+CALLBACK(unrolled_for_ever)
+{
+    BELOW_IS_WRONG;
+    tg_for_unrolled(INT64_MAX, keep_the_second, NULL, TG_ARGS(in[0]), NULL, 0);
+}
+
+CALLBACK(unrolled_in_two_parts)
+{
+    tg_for_unrolled(3, keep_the_second, NULL, TG_ARGS(in[0]), NULL, 0);
+    BELOW_IS_WRONG;
+    tg_for_unrolled(TG_MAX_UNROLLED - 2, keep_the_second, NULL,
+                    TG_ARGS(in[0]), NULL, 0);
+}
+
+CALLBACK(many_nodes)
+{
+    tg_value y = in[1];
+    for (int i = 0; i < 1 << 20; i++)
+        y = tg_sin(y);
+    tg_return(t, y);
+}
+
+CALLBACK(unrolled_to_many_nodes)
+{
+    BELOW_IS_WRONG;
+    tg_for_unrolled(100, many_nodes, NULL, TG_ARGS(in[0]), NULL, 0);
+}
+
+Test(bad_input, unrolled_loops_have_a_limit)
+{
+    static const row rows[] = {
+        {unrolled_for_ever, TG_ERROR_LIMIT,
+         {"for_unrolled: 9223372036854775807 iterations", "limit of 1048576",
+          "tg_for"}},
+        {unrolled_in_two_parts, TG_ERROR_LIMIT,
+         {"for_unrolled: 1048574 iterations", "after 3", "limit of 1048576"}},
+        {unrolled_to_many_nodes, TG_ERROR_LIMIT,
+         {"for_unrolled: ", "nodes after iteration 3 of 100",
+          "limit is 4194304"}},
+    };
+    check_rows(rows, NULL);
+}

@@ -74,9 +74,17 @@ TG_API void tg_for_at(tg_operand trips, tg_callback *body, void *user,
                       const tg_operand *initial, size_t n_values,
                       tg_value *out_results, size_t n_results, tg_site site);
 
+/* The limits of tg_for_unrolled, per trace: iterations, and nodes of the
+   graph. */
+#define TG_MAX_UNROLLED (1 << 20)
+#define TG_MAX_UNROLLED_NODES (1 << 22)
+
 /*
  * The same, for a number known now, without a loop: the callback runs that
- * often, its operations become part of the graph around it.
+ * often, its operations become part of the graph around it. TG_ERROR_LIMIT if
+ * all unrolled loops of a trace together have more than TG_MAX_UNROLLED
+ * iterations (then the body does not run), or if the graph grows past
+ * TG_MAX_UNROLLED_NODES.
  */
 TG_API void tg_for_unrolled_at(int64_t trips, tg_callback *body, void *user,
                                const tg_operand *initial, size_t n_values,

@@ -477,9 +477,9 @@ static void call_the_one_before(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_add(y, 1));
 }
 
-Test(bad_input, a_hundred_nested_functions_work)
+Test(bad_input, functions_nested_up_to_the_limit_work)
 {
-    enum { DEPTH = 100 };
+    enum { DEPTH = TG_MAX_NESTING };
     session s;
     session_begin(&s);
     tg_function *f[DEPTH];
@@ -487,7 +487,7 @@ Test(bad_input, a_hundred_nested_functions_work)
         f[i] = tg_function_create(s.ctx, call_the_one_before,
                                   i ? f[i - 1] : NULL, NULL);
     tg_tensor *x = f32_vector(s.ctx, 1, 2);
-    check_f32(call_one(f[DEPTH - 1], TG_ARGS(x)), 100, 101);
+    check_f32(call_one(f[DEPTH - 1], TG_ARGS(x)), DEPTH, DEPTH + 1);
     tg_tensor_release(x);
     for (int i = 0; i < DEPTH; i++)
         tg_function_release(f[i]);

@@ -204,6 +204,7 @@ libtgjit_core_la_SOURCES += \
 	src/export_header.h \
 	src/function.c \
 	src/function_object.h \
+	src/function_variables.c \
 	src/gradient.c \
 	src/gradient_element.c \
 	src/gradient_loop.c \

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "context_object.h"
-#include "function_object.h"
 #include "live.h"
 #include "pass.h"
+#include "tgjit/function.h"
 #include "trace_state.h"
 
 static _Thread_local tg_trace *current;
@@ -43,7 +43,8 @@ tg_status tgi_trace_check_nesting(uint32_t levels, const char *what,
     TGI_FAIL(TG_ERROR_LIMIT, site,
              "%s: %u levels of nested functions, branches and loops, counted "
              "from %s; the limit is %d",
-             what, depth, outermost ? outermost->function->name : what,
+             what, depth,
+             outermost ? tg_function_name(outermost->function) : what,
              TG_MAX_NESTING);
 }
 
@@ -70,11 +71,12 @@ static tg_trace *begin(tg_context *ctx, tg_function *function,
     return t;
 }
 
-tg_trace *tgi_trace_begin(tg_function *function, tg_site site)
+tg_trace *tgi_trace_begin(tg_context *ctx, tg_function *function, tg_site site)
 {
-    if (tgi_trace_check_nesting(1, function->name, site))
+    const char *name = tg_function_name(function);
+    if (tgi_trace_check_nesting(1, name, site))
         return NULL;
-    return begin(function->ctx, function, function->name, NULL);
+    return begin(ctx, function, name, NULL);
 }
 
 tg_trace *tgi_trace_begin_region(tg_trace *around, const char *name,

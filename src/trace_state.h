@@ -96,6 +96,10 @@ struct tg_trace {
 /* The calling thread's current trace, or NULL. */
 tg_trace *tgi_trace_current(void);
 
+/* True if `t` is the current trace and has not failed; fails for `who`
+   otherwise. */
+bool tgi_trace_is_usable(tg_trace *t, const char *who, tg_site site);
+
 /*
  * TG_ERROR_LIMIT if so many levels more, inside the current trace if there is
  * one, exceed TG_MAX_NESTING. Each level recurses through a callback of the
@@ -111,7 +115,8 @@ tg_status tgi_trace_check_nesting(uint32_t levels, const char *what,
  * (recorded). Ended by tgi_trace_end in any case, which makes the parent
  * current again.
  */
-tg_trace *tgi_trace_begin(tg_function *function, tg_site site);
+tg_trace *tgi_trace_begin(tg_context *ctx, tg_function *function,
+                          tg_site site);
 /* The same for a region of `around`, the current trace; the builder says
    which operation opens it, and where. */
 tg_trace *tgi_trace_begin_region(tg_trace *around, const char *name,

@@ -9,8 +9,8 @@
 #include "function_object.h"
 
 /* Plain numbers given for scalars of a declared signature take its dtype. */
-static tg_status adapt_numbers(tg_trace *t, tg_function *function,
-                               tgi_args *args, tg_site site)
+TGI_NOINLINE static tg_status
+adapt_numbers(tg_trace *t, tg_function *function, tgi_args *args, tg_site site)
 {
     const tgi_args *want = &function->signature;
     if (!function->has_signature || want->list.n != args->list.n)
@@ -134,10 +134,10 @@ static tg_status adopt_initials(tg_trace *t, const tg_concrete *c,
 }
 
 /* Records the call of a concrete function. */
-static tg_status record_call(tg_trace *t, const tg_concrete *c,
-                             const tgi_args *args, tgi_own_gradient gradient,
-                             tg_value *out_results, size_t n_results,
-                             tg_site site)
+TGI_NOINLINE static tg_status
+record_call(tg_trace *t, const tg_concrete *c, const tgi_args *args,
+            tgi_own_gradient gradient, tg_value *out_results, size_t n_results,
+            tg_site site)
 {
     tgi_graph *callee = c->graph;
     TGI_TRY(tgi_trace_check_nesting(c->traced->height, c->name, site));

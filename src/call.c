@@ -52,9 +52,8 @@ static tg_status call(tg_function *function, const tg_operand *operands,
     return status;
 }
 
-/* Not inlined: calls in callbacks nest, and need not have that in every
-   frame. */
-__attribute__((noinline)) static tg_status
+/* For calls outside of callbacks, which need not be frugal with the stack. */
+TGI_NOINLINE static tg_status
 call_with_few(tg_function *function, const tg_operand *operands,
               size_t n_operands, tg_tensor **const *results, size_t n_results,
               tg_site site)

@@ -148,8 +148,9 @@ static tg_status add_arg(tg_trace *t, const tg_concrete *c, size_t i,
 
 /* Parameters, stand-ins and values for the callback; *out_in is freed by the
    caller. */
-static tg_status add_args(tg_trace *t, tg_concrete *c, const tgi_args *actual,
-                          tg_value **out_in)
+TGI_NOINLINE static tg_status
+add_args(tg_trace *t, tg_concrete *c, const tgi_args *actual,
+         tg_value **out_in)
 {
     size_t n = c->spec.list.n;
     tgi_dim *symbols =
@@ -315,7 +316,8 @@ static tg_status optimise(tg_concrete *c, const tgi_graph *traced)
 
 /* -- Tracing --------------------------------------------------------------- */
 
-static tg_concrete *concrete_alloc(tg_function *function, const tgi_args *spec)
+TGI_NOINLINE static tg_concrete *
+concrete_alloc(tg_function *function, const tgi_args *spec)
 {
     tg_concrete *c = tgi_alloc_zero(sizeof(*c));
     if (!c) {
@@ -374,12 +376,27 @@ static tg_status settle_own_variables(tg_trace *t, tg_function *function)
     return status;
 }
 
+/* Makes the graph of what the callback has recorded. */
+TGI_NOINLINE static tg_status
+finish(tg_trace *t, tg_function *function, tg_concrete *c)
+{
+    tgi_graph *settled = NULL;
+    TGI_TRY(keep_captures(t, c));
+    TGI_TRY(make_initial_graph(t, c));
+    TGI_TRY(set_results(t->graph, t->results.data, t->results.n));
+    c->traced = tgi_graph_retain(t->graph);
+    TGI_TRY(tgi_graph_settle(t->graph, &settled));
+    tg_status status = optimise(c, settled);
+    tgi_graph_release(settled);
+    TGI_TRY(status);
+    return settle_own_variables(t, function);
+}
+
 /* Runs the callback and finishes the graph; the trace is current. */
 static tg_status record(tg_trace *t, tg_function *function, tg_concrete *c,
                         const tgi_args *actual)
 {
     tg_value *in = NULL;
-    tgi_graph *settled = NULL;
     tg_status status = add_args(t, c, actual, &in);
     if (!status) {
         function->callback(t, in, function->user);
@@ -389,15 +406,7 @@ static tg_status record(tg_trace *t, tg_function *function, tg_concrete *c,
     if (t->status)
         tgi_error_restore(&t->error);
     TGI_TRY(status);
-    TGI_TRY(keep_captures(t, c));
-    TGI_TRY(make_initial_graph(t, c));
-    TGI_TRY(set_results(t->graph, t->results.data, t->results.n));
-    c->traced = tgi_graph_retain(t->graph);
-    TGI_TRY(tgi_graph_settle(t->graph, &settled));
-    status = optimise(c, settled);
-    tgi_graph_release(settled);
-    TGI_TRY(status);
-    return settle_own_variables(t, function);
+    return finish(t, function, c);
 }
 
 /* A trace under way, and where its result goes. */

@@ -260,7 +260,8 @@ static void use(tg_function *f, tg_concrete *concrete)
 /* -- Which signature to trace ---------------------------------------------- */
 
 /* Turns a copy of the arguments into what is to be traced; lock held. */
-static void choose_spec(const tg_function *f, tgi_args *spec, bool is_exact)
+TGI_NOINLINE static void
+choose_spec(const tg_function *f, tgi_args *spec, bool is_exact)
 {
     if (f->has_signature) {
         /* Extents are those of the signature, aliases those of the call. */
@@ -281,8 +282,8 @@ static void choose_spec(const tg_function *f, tgi_args *spec, bool is_exact)
 }
 
 /* Puts a new trace into the table; lock held. */
-static tg_status table_add(tg_function *f, tg_concrete *concrete,
-                           tg_retrace reason)
+TGI_NOINLINE static tg_status
+table_add(tg_function *f, tg_concrete *concrete, tg_retrace reason)
 {
     if (!tgi_vec_push(&f->table, concrete))
         return tgi_error_memory();
@@ -299,8 +300,8 @@ static tg_status table_add(tg_function *f, tg_concrete *concrete,
     return table_trim(f) ? TG_OK : tgi_error_memory();
 }
 
-static void tell_reason(const tg_function *f, const tg_retrace *reason,
-                        tg_site site)
+TGI_NOINLINE static void
+tell_reason(const tg_function *f, const tg_retrace *reason, tg_site site)
 {
     if (!(f->ctx->explain & TGI_EXPLAIN_RETRACE))
         return;

@@ -66,7 +66,8 @@ static tgi_ref first_of(tgi_builder *b, tgi_ref x)
 
 /* Element `counter` of a sequence. Not by the builder of slices: of a sequence
    without elements none is ever taken. */
-static tgi_ref element_of(tgi_builder *b, tgi_ref sequence, tgi_ref counter)
+TGI_NOINLINE static tgi_ref
+element_of(tgi_builder *b, tgi_ref sequence, tgi_ref counter)
 {
     const tgi_shape *shape = tgi_graph_shape(b->graph, sequence);
     tgi_dim dims[TG_MAX_RANK];
@@ -158,8 +159,9 @@ static bool trace_body(scan *s, size_t n_stacked)
 
 /* -- The operation --------------------------------------------------------- */
 
-static bool add_inputs(scan *s, const tg_operand *initial,
-                       const tg_operand *sequences, size_t n_sequences)
+TGI_NOINLINE static bool
+add_inputs(scan *s, const tg_operand *initial, const tg_operand *sequences,
+           size_t n_sequences)
 {
     tgi_control *c = &s->c;
     if (n_sequences == 0)
@@ -173,8 +175,9 @@ static bool add_inputs(scan *s, const tg_operand *initial,
 }
 
 /* Writes the results: of the loop values and of what is stacked. */
-static void finish(scan *s, tg_value *out_values, size_t n_values,
-                   tg_value *out_stacked, size_t n_stacked)
+TGI_NOINLINE static void
+finish(scan *s, tg_value *out_values, size_t n_values, tg_value *out_stacked,
+       size_t n_stacked)
 {
     const size_t n = s->n_values + s->n_stacked;
     tg_value *results = tgi_alloc_zero((n + 1) * sizeof(*results));

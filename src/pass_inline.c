@@ -30,7 +30,7 @@
    calls nested in calls would double it at every level. */
 #define MOST_GROWTH 16
 #define FREE_GROWTH 4096
-#define MOST_ROUNDS 64
+#define MOST_ROUNDS TG_MAX_NESTING
 
 /* How often a graph is called. */
 typedef struct call_count {

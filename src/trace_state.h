@@ -110,6 +110,10 @@ bool tgi_trace_is_usable(tg_trace *t, const char *who, tg_site site);
 tg_status tgi_trace_check_nesting(uint32_t levels, const char *what,
                                   tg_site site);
 
+/* For functions called beside a callback by those that run one: their frames
+   are not to be part of what each level of nested callbacks takes. */
+#define TGI_NOINLINE __attribute__((noinline))
+
 /*
  * Makes an empty trace current; NULL when out of memory or nested too deeply
  * (recorded). Ended by tgi_trace_end in any case, which makes the parent

@@ -42,7 +42,7 @@
  * gradients and the interpreter use less than half of a stack of 256 KiB.
  * Compiling, after that, uses up to 160 KiB of it.
  */
-#define TG_MAX_NESTING 64
+#define TG_MAX_NESTING 100
 
 TG_BEGIN_DECLS
 

@@ -140,6 +140,8 @@ static void put_control(tgi_strbuf *key, const tgi_control_loops *control)
     put(key, control->is_limited);
     put(key, control->failed);
     put(key, control->stacks);
+    put(key, control->has_base);
+    put(key, control->base);
     put(key, control->full);
     put(key, control->is_tiny);
     put(key, control->n_carried);

@@ -40,6 +40,7 @@ static void forget(tgi_fuse_state *s)
     tgi_vec_deinit(&s->tasks);
     tgi_vec_deinit(&s->kernels);
     tgi_vec_deinit(&s->region_results);
+    tgi_vec_deinit(&s->stacks);
     tgi_vec_deinit(&s->shifts);
     s->last_check = 0;
     s->fence = 0;

@@ -196,15 +196,16 @@ static bool is_shown(const pair *p, const tgi_host_step *host)
 }
 
 /* True if a step looks at the old contents itself: to choose a branch, or to
-   see how often a loop goes round. */
+   see how often a loop goes round and where its stacks go on. */
 static bool decides(const pair *p, size_t number)
 {
     const tgi_loops *loops = p->m->loops;
     const tgi_loop_step *step = &loops->steps.data[number];
-    return (step->kind == TGI_STEP_LOOP || step->kind == TGI_STEP_SWITCH) &&
-           tgi_merger_find(p->m,
-                           loops->controls.data[step->number].decides) ==
-               p->old;
+    if (step->kind != TGI_STEP_LOOP && step->kind != TGI_STEP_SWITCH)
+        return false;
+    const tgi_control_loops *c = &loops->controls.data[step->number];
+    return tgi_merger_find(p->m, c->decides) == p->old ||
+           tgi_merger_find(p->m, c->base) == p->old;
 }
 
 /* Changes by kernels are looked at closely; those of the host are not. */
@@ -418,7 +419,8 @@ static bool is_watched(const tgi_merger *m, uint32_t buffer)
 {
     for (size_t i = 0; i < m->loops->controls.n; i++) {
         const tgi_control_loops *c = &m->loops->controls.data[i];
-        if (c->decides == buffer || (c->has_test && c->test == buffer))
+        if (c->decides == buffer || c->base == buffer ||
+            (c->has_test && c->test == buffer))
             return true;
         for (uint32_t k = 0; k < c->n_moved; k++)
             if (c->to[k] == buffer)

@@ -211,6 +211,7 @@ static void visit_epochs(tgi_merger *m)
 static void renumber_control(tgi_control_loops *c, const uint32_t *number)
 {
     c->decides = number[c->decides];
+    c->base = number[c->base];
     c->counter = number[c->counter];
     c->test = number[c->test];
     for (uint32_t i = 0; i < c->n_carried; i++) {

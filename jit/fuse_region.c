@@ -55,13 +55,6 @@ static uint32_t add_buffer(const region *r, const tgi_graph *graph,
                                .count = tgi_fuse_count(&of, like)});
 }
 
-/* The buffer of input i: a variable's own, or that of a value. */
-static uint32_t buffer_of_input(const region *r, uint32_t i)
-{
-    const tgi_ref input = r->node->inputs[i];
-    return tgi_fuse_buffer_of(r->s, tgi_fuse_dense(r->s, input));
-}
-
 static tg_status find_params(region *r)
 {
     const bool is_loop = r->node->op == TGI_OP_LOOP;
@@ -69,10 +62,11 @@ static tg_status find_params(region *r)
     if (!r->params)
         return TG_ERROR_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < r->node->n_inputs; i++) {
-        if (is_loop && i > 0 && i <= r->attr->n_carried)
+        if (is_loop && i > 0 && i <= r->attr->n_carried &&
+            !tgi_fuse_grows(r->s, r->node->inputs[i]))
             r->params[i] = r->s->values[r->ref].buffer + i - 1;
         else
-            r->params[i] = buffer_of_input(r, i);
+            r->params[i] = tgi_fuse_buffer_of_input(r->s, r->ref, i);
         if (!r->params[i])
             return tg_error_last()->status;
     }
@@ -310,21 +304,46 @@ static tg_status set_limit(const region *r)
     return c->is_limited ? add_check(r, &c->failed) : TG_OK;
 }
 
-/* All that grows in the loop grows together. */
+/* The parameter of the body that says how many slices a stack has before the
+   loop; NULL: it begins here. */
+static const tgi_node *find_base(const tgi_graph *body, tgi_ref push)
+{
+    const tgi_node *at =
+        tgi_graph_node(body, tgi_graph_node(body, push)->inputs[2]);
+    if (at->op != TGI_OP_ADD)
+        return NULL;
+    const tgi_node *param = tgi_graph_node(body, at->inputs[0]);
+    return ((const tgi_attr_index *)param->attr)->index
+               ? param
+               : tgi_graph_node(body, at->inputs[1]);
+}
+
+/* All that the loop pushes onto grows together. */
 static tg_status set_stacks(const region *r)
 {
     tgi_loops *loops = r->s->loops;
+    const tgi_graph *body = r->attr->graphs[0];
+    const tgi_node *base = NULL;
     bool is_any = false;
     for (uint32_t k = 0; k < r->attr->n_carried; k++) {
-        if (!is_stack(r, k))
+        const tgi_ref push = body->results.data[k];
+        if (!is_stack(r, k) ||
+            tgi_graph_node(body, push)->op != TGI_OP_DYNAMIC_UPDATE)
             continue;
         loops->buffers.data[r->params[k + 1] - 1].index = loops->n_stacks;
+        base = find_base(body, push);
         is_any = true;
     }
     if (!is_any)
         return TG_OK;
-    control_of(r)->stacks = ++loops->n_stacks;
-    return add_check(r, &control_of(r)->full);
+    tgi_control_loops *c = control_of(r);
+    c->stacks = ++loops->n_stacks;
+    c->has_base = base != NULL;
+    if (base) {
+        c->base = r->params[((const tgi_attr_index *)base->attr)->index] - 1;
+        loops->buffers.data[c->base].is_pinned = true;
+    }
+    return add_check(r, &c->full);
 }
 
 static tg_status add_loop(region *r)
@@ -373,6 +392,7 @@ tg_status tgi_stepper_region(tgi_stepper *st, tgi_ref ref)
     const tgi_control_loops control = {.graph = s->graph,
                                        .node = ref,
                                        .decides = r.params[0] - 1,
+                                       .base = r.params[0] - 1,
                                        .n_cases = node->op == TGI_OP_LOOP
                                                       ? 0
                                                       : (uint32_t)r.attr

@@ -189,6 +189,13 @@ typedef struct tgi_fuse_result {
     size_t index;
 } tgi_fuse_result;
 
+/* A stack that begins with input `input` of a branch or loop. */
+typedef struct tgi_fuse_stack {
+    tgi_ref region;
+    int64_t input;
+    uint32_t buffer; /* number + 1 */
+} tgi_fuse_stack;
+
 typedef struct tgi_fuse_state {
     const tgi_graph *graph;
     const tgi_variant *variant;
@@ -208,6 +215,7 @@ typedef struct tgi_fuse_state {
     uint32_t *first_writer;  /* … and that of the first one */
     uint32_t fence;    /* assignments may not go before this kernel */
     TGI_VEC(tgi_fuse_result) region_results;
+    TGI_VEC(tgi_fuse_stack) stacks;
     uint32_t first_buffer; /* those before it are not its own */
     /* Of a branch or the body of a loop: buffers (number + 1) of parameters,
        and those its results go to (0: it stays where it is). Else NULL. */
@@ -289,6 +297,11 @@ tgi_domain tgi_domain_join(const tgi_domain *a, const tgi_domain *b);
 uint32_t tgi_fuse_add_buffer(tgi_fuse_state *s, tgi_loop_buffer buffer);
 /* The buffer a value is read from, made at the first question. */
 uint32_t tgi_fuse_buffer_of(tgi_fuse_state *s, tgi_ref ref);
+/* The same for input i of a branch or loop, where a stack may begin; and the
+   buffer of such a stack, a new one at the first question. */
+uint32_t tgi_fuse_buffer_of_input(tgi_fuse_state *s, tgi_ref region,
+                                  uint32_t i);
+uint32_t tgi_fuse_stack_of(tgi_fuse_state *s, tgi_ref region, int64_t input);
 /* Elements of a node (of what grows: of a slice), and the strides of its dense
    form (TG_MAX_RANK). */
 tgi_dim tgi_fuse_count(tgi_fuse_state *s, tgi_ref ref);

@@ -490,7 +490,7 @@ static tg_status add_result(tgi_fuse_state *s, size_t i)
 {
     tgi_ref ref = tgi_fuse_dense(s, s->graph->results.data[i]);
     tgi_fuse_value *value = &s->values[ref];
-    if (s->taken && !s->taken[i])
+    if ((s->taken && !s->taken[i]) || tgi_fuse_grows(s, ref))
         return TG_OK;
     uint32_t buffer =
         s->taken
@@ -513,26 +513,33 @@ static tg_status add_result(tgi_fuse_state *s, size_t i)
 
 /* -- Branches, loops, host calls ------------------------------------------- */
 
-/* Value k that a loop begins with goes to where it is carried. */
+/* Value k that a loop begins with goes to where it is carried; a stack is
+   there already, or begins there. */
 static tg_status add_initial(tgi_fuse_state *s, tgi_ref loop, uint32_t k)
 {
     const tgi_node *node = tgi_graph_node(s->graph, loop);
     tgi_ref ref = tgi_fuse_dense(s, node->inputs[k + 1]);
     tgi_fuse_value *value = &s->values[ref];
-    const uint32_t buffer = tgi_fuse_add_buffer(
-        s, (tgi_loop_buffer){.place = tgi_fuse_grows(s, ref)
-                                          ? TGI_PLACE_STACK
-                                          : TGI_PLACE_TEMP,
-                             .dtype = tgi_graph_node(s->graph, ref)->dtype,
-                             .is_pinned = true,
-                             .node = ref,
-                             .count = tgi_fuse_count(s, ref)});
+    const bool is_unset = tgi_graph_node(s->graph, ref)->op == TGI_OP_UNSET;
+    const bool grows = tgi_fuse_grows(s, ref);
+    const uint32_t buffer =
+        grows && is_unset
+            ? tgi_fuse_stack_of(s, loop, k + 1)
+            : tgi_fuse_add_buffer(
+                  s, (tgi_loop_buffer){
+                         .place = grows ? TGI_PLACE_VALUES : TGI_PLACE_TEMP,
+                         .dtype = tgi_graph_node(s->graph, ref)->dtype,
+                         .is_pinned = true,
+                         .node = ref,
+                         .count = grows ? 0 : tgi_fuse_count(s, ref)});
     if (!buffer)
         return tg_error_last()->status;
     if (k == 0)
         s->values[loop].buffer = buffer;
+    if (grows)
+        return TG_OK;
     /* What the loop sets itself need not be there before. */
-    if (tgi_graph_node(s->graph, ref)->op == TGI_OP_UNSET)
+    if (is_unset)
         return TG_OK;
     /* What nobody else uses is computed right there. */
     if (value->how == TGI_FUSE_STORED && !value->buffer &&
@@ -562,7 +569,9 @@ static tg_status add_region_result(tgi_fuse_state *s, tgi_ref ref)
     const tgi_ref region = node->inputs[0];
     const size_t index = (size_t)((const tgi_attr_index *)node->attr)->index;
     s->values[ref].task = s->values[region].task;
-    if (tgi_graph_node(s->graph, region)->op == TGI_OP_LOOP)
+    if (tgi_fuse_grows(s, ref))
+        s->values[ref].buffer = tgi_fuse_buffer_of(s, ref);
+    else if (tgi_graph_node(s->graph, region)->op == TGI_OP_LOOP)
         s->values[ref].buffer = s->values[region].buffer + (uint32_t)index;
     return tgi_vec_push(&s->region_results,
                         ((tgi_fuse_result){region, ref, index}))

@@ -148,7 +148,8 @@ tg_status tgi_fuse_tiny_values(tgi_fuse_state *s)
     for (size_t i = 0; i < loops->checked.n; i++)
         regions[loops->checked.data[i].buffer] = ELSEWHERE;
     for (size_t i = 0; i < loops->controls.n; i++)
-        regions[loops->controls.data[i].decides] = ELSEWHERE;
+        regions[loops->controls.data[i].decides] =
+            regions[loops->controls.data[i].base] = ELSEWHERE;
     for (size_t i = 0; i < loops->buffers.n; i++) {
         tgi_loop_buffer *b = &loops->buffers.data[i];
         if (!b->is_pinned &&

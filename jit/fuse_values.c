@@ -252,7 +252,9 @@ static void use_region_inputs(tgi_fuse_state *s, tgi_ref ref)
     const tgi_attr_regions *attr = node->attr;
     for (uint32_t i = 0; i < node->n_inputs; i++) {
         const tgi_ref input = tgi_fuse_dense(s, node->inputs[i]);
-        if (tgi_graph_node(s->graph, input)->op == TGI_OP_VARIABLE)
+        const int op = tgi_graph_node(s->graph, input)->op;
+        if (op == TGI_OP_VARIABLE ||
+            (op == TGI_OP_UNSET && tgi_fuse_grows(s, input)))
             continue;
         if (i > 0 && i <= attr->n_carried)
             use(s, input, ref, i);

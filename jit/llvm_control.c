@@ -225,6 +225,8 @@ static void make_room(tgi_llvm_entry *n, const tgi_llvm_control *c,
     tgi_llvm_program *program = n->k.program;
     LLVMBuilderRef b = n->k.b;
     LLVMValueRef trips = trips_done(n, c);
+    if (loops->has_base)
+        trips = tgi_llvm_add(program, c->base, trips);
     tgi_llvm_branch full, first, failed;
     tgi_llvm_branch_begin(&n->k, &full,
                           tgi_llvm_is_full(program, n->frame, loops, trips));
@@ -258,6 +260,8 @@ static void begin_loop(tgi_llvm_entry *n, tgi_llvm_control *c,
 {
     const tgi_llvm_program *program = n->k.program;
     c->trips = load_number(n, loops->decides);
+    if (loops->has_base)
+        c->base = load_number(n, loops->base);
     LLVMBuildStore(n->k.b, tgi_llvm_number(program, 0), c->counter);
     c->head = tgi_llvm_block(&n->k, "loop");
     c->after = tgi_llvm_block(&n->k, "after");

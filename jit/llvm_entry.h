@@ -13,6 +13,7 @@ typedef struct tgi_llvm_control {
     LLVMBasicBlockRef head, after;
     LLVMValueRef counter; /* LOOP: address of the trips done … */
     LLVMValueRef trips;   /* … and how many there are */
+    LLVMValueRef base;    /* LOOP, has_base: slices in its stacks before it */
     LLVMValueRef choice;  /* SWITCH: the instruction … */
     uint32_t n_cases;     /* … and how many cases it has by now */
 } tgi_llvm_control;

@@ -324,17 +324,17 @@ static void leave_at_limit(const emitter *e, LLVMValueRef has_trips,
 
 /* Room for what the next trip saves; without memory for it the loop ends, and
    the step behind it will see that. */
-static void make_room(const emitter *e, LLVMValueRef counter,
+static void make_room(const emitter *e, LLVMValueRef slices,
                       const tgi_control_loops *c, LLVMBasicBlockRef after)
 {
     LLVMValueRef frame = e->tiny->frame;
     LLVMBasicBlockRef full = add_block(e, "full");
     LLVMBasicBlockRef failed = add_block(e, "failed");
     LLVMBasicBlockRef next = add_block(e, "next");
-    LLVMBuildCondBr(e->b, tgi_llvm_is_full(e->program, frame, c, counter),
+    LLVMBuildCondBr(e->b, tgi_llvm_is_full(e->program, frame, c, slices),
                     full, next);
     LLVMPositionBuilderAtEnd(e->b, full);
-    LLVMValueRef is_fine = tgi_llvm_grow(e->program, frame, c, counter);
+    LLVMValueRef is_fine = tgi_llvm_grow(e->program, frame, c, slices);
     LLVMBuildCondBr(e->b,
                     LLVMBuildICmp(e->b, LLVMIntNE, is_fine,
                                   LLVMConstNull(e->program->i32), ""),
@@ -353,6 +353,7 @@ static void emit_trips(emitter *e, size_t at, size_t end, const meeting *m,
         &e->loops->controls.data[e->loops->steps.data[at].number];
     LLVMValueRef zero = tgi_llvm_number(e->program, 0);
     LLVMValueRef trips = take(e, c->decides, 0, 1);
+    LLVMValueRef base = c->has_base ? take(e, c->base, 0, 1) : zero;
     take_all(e, m, false, values);
     LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b);
     LLVMBasicBlockRef head = add_block(e, "trip");
@@ -386,7 +387,7 @@ static void emit_trips(emitter *e, size_t at, size_t end, const meeting *m,
     if (c->is_limited)
         leave_at_limit(e, has_trips, c, after);
     if (c->stacks)
-        make_room(e, counter, c, after);
+        make_room(e, tgi_llvm_add(e->program, base, counter), c, after);
     emit_steps(e, body, end);
 
     take_all(e, m, true, values);

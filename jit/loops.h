@@ -57,6 +57,9 @@ typedef enum tgi_place {
                            frame, which changes */
 } tgi_place;
 
+/* As the index of a stack: no loop is left that pushes onto it. */
+#define TGI_NO_STACKS UINT32_MAX
+
 typedef struct tgi_loop_buffer {
     uint8_t place; /* tgi_place */
     uint8_t dtype;
@@ -286,10 +289,14 @@ typedef struct tgi_control_loops {
     bool has_test, is_limited;
     uint32_t test;     /* bool */
     uint32_t failed;   /* is_limited: number of the check */
-    /* LOOP: number + 1 among those that have stacks, and that of the check
-       which fails if there is no memory for them; 0: it has none. Before each
-       trip there is made room for one more slice. */
+    /* LOOP: number + 1 among those that push onto stacks, and that of the
+       check which fails if there is no memory for them; 0: it does not. Before
+       each trip there is made room for one more slice. */
     uint32_t stacks, full;
+    /* … which goes behind as many as `base` says (i64), if stacks that were
+       begun before go on; else it is `decides`. */
+    bool has_base;
+    uint32_t base;
     /* LOOP: all it does is tiny, and for the first thread alone: it is code in
        the entry, what it carries is values. */
     bool is_tiny;
@@ -335,7 +342,7 @@ typedef struct tgi_loops {
     /* Parameters: variables that the program does not write, and from which
        it makes something that lasts from call to call. */
     TGI_VEC(uint32_t) kept;
-    uint32_t n_stacks; /* loops that have some */
+    uint32_t n_stacks; /* loops that push onto some */
     uint32_t n_epochs;
 } tgi_loops;
 

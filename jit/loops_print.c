@@ -226,6 +226,10 @@ static void print_control(const tgi_loops *loops, const tgi_loop_step *step,
         tgi_strbuf_add(out, c->is_limited ? ", a limit" : "");
         if (c->stacks)
             tgi_strbuf_addf(out, ", grows #%u", c->stacks - 1);
+        if (c->has_base) {
+            tgi_strbuf_add(out, " behind ");
+            print_buffer(loops, c->base, out);
+        }
         break;
     case TGI_STEP_TEST:
         tgi_strbuf_add(out, "leave it unless ");

@@ -341,11 +341,12 @@ static tg_status verify_stacks(const tgi_loops *loops,
     const tgi_kernel_loops *k = NULL;
     REQUIRE(c->stacks <= loops->n_stacks, "loop of no stacks", i);
     REQUIRE(!c->stacks || c->full < loops->checked.n, "check of nothing", i);
+    REQUIRE(c->base < loops->buffers.n && (!c->has_base || c->stacks),
+            "beginning of nothing", i);
     for (uint32_t j = 0; j < c->n_carried && !c->n_cases; j++) {
         const tgi_loop_buffer *b = &loops->buffers.data[c->carried[j]];
         REQUIRE(b->place != TGI_PLACE_STACK ||
-                    (c->place[j] == c->carried[j] &&
-                     b->index + 1 == c->stacks),
+                    c->place[j] == c->carried[j],
                 "stack that moves", i);
     }
     return TG_OK;
@@ -369,7 +370,8 @@ tg_status tgi_loops_verify(const tgi_loops *loops)
                 "size of a buffer has no value", i);
     for (size_t i = 0; i < loops->buffers.n; i++)
         REQUIRE(loops->buffers.data[i].place != TGI_PLACE_STACK ||
-                    loops->buffers.data[i].index < loops->n_stacks,
+                    loops->buffers.data[i].index < loops->n_stacks ||
+                    loops->buffers.data[i].index == TGI_NO_STACKS,
                 "stack of no loop", i);
     for (size_t i = 0; i < loops->controls.n; i++)
         TGI_TRY(verify_stacks(loops, &loops->controls.data[i], i));

@@ -54,9 +54,10 @@ typedef struct tgi_shape {
 /*
  * The first extent of a value that grows while a loop runs: one that the loop
  * carries, that is UNSET at first, and into which the body puts a slice in
- * each trip, the first slice in the first. Others take slices of it that are
- * there, one at a time. (verify_grows.c has all that must hold.) Nothing else
- * has an extent like this: its bytes would not fit 64 bits.
+ * each trip, the first slice in the first; or, if the loop is inside of others
+ * that carry it, behind those that are there. Others take slices of it that
+ * are there, one at a time. (verify_grows.c has all that must hold.) Nothing
+ * else has an extent like this: its bytes would not fit 64 bits.
  */
 #define TGI_GROWS (INT64_C(1) << 62)
 

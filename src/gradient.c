@@ -256,15 +256,6 @@ tg_value tgi_tape_hand_out(tgi_tape *tape, tgi_ref gradient)
     return tgi_trace_value(tape->t, gradient);
 }
 
-bool tgi_tape_add_slots(tgi_tape *tape, tgi_slots slots)
-{
-    if (slots.gradient && tgi_vec_push(&tape->slots, slots))
-        return true;
-    tgi_error_memory();
-    tgi_trace_stick(tape->t);
-    return false;
-}
-
 tgi_ref tgi_build_zeros_like(tgi_builder *b, const tgi_graph *graph,
                              tgi_ref like)
 {
@@ -274,6 +265,16 @@ tgi_ref tgi_build_zeros_like(tgi_builder *b, const tgi_graph *graph,
     tgi_ref zero = tgi_build_number(b, dtype, dtype,
                                     (tgi_number){TGI_INT, {.i = 0}});
     return zero ? tgi_build_broadcast(b, zero, shape->rank, shape->dims) : 0;
+}
+
+tgi_ref tgi_build_no_value(tgi_builder *b, const tgi_graph *graph,
+                           tgi_ref like)
+{
+    const tgi_shape *shape = tgi_graph_shape(graph, like);
+    if (!tgi_shape_grows(shape))
+        return tgi_build_zeros_like(b, graph, like);
+    const tg_dtype dtype = (tg_dtype)tgi_graph_node(graph, like)->dtype;
+    return tgi_build_unset(b, dtype, shape->rank, shape->dims);
 }
 
 /* -- What rules ask for ---------------------------------------------------- */

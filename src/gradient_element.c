@@ -18,14 +18,17 @@ tgi_ref tgi_tape_element(tgi_tape *tape, tgi_ref stack, tgi_ref at,
     const tgi_ref in[] = {stack, at};
     const tgi_attr_index attr = {0};
     const int dtype = tgi_graph_node(tape->b.graph, stack)->dtype;
+    const tgi_shape_ref one =
+        like ? tgi_graph_node(tape->graph, like)->shape
+             : tgi_shape_intern(tape->b.graph->dims, shape->rank - 1,
+                                dims + 1);
     tgi_ref slice = tgi_build_node(
         &tape->b, TGI_OP_DYNAMIC_SLICE, dtype,
         tgi_shape_intern(tape->b.graph->dims, shape->rank, dims), in, 2, &attr,
         sizeof(attr));
-    return slice ? tgi_build_node(&tape->b, TGI_OP_RESHAPE, dtype,
-                                  tgi_graph_node(tape->graph, like)->shape,
-                                  &slice, 1, NULL, 0)
-                 : 0;
+    return slice && one ? tgi_build_node(&tape->b, TGI_OP_RESHAPE, dtype, one,
+                                         &slice, 1, NULL, 0)
+                        : 0;
 }
 
 /* True for what is computed element by element, in few instructions. */

@@ -19,7 +19,8 @@ typedef struct way_back {
     const tgi_attr_regions *attr;
     bool *is_active; /* by input: has a gradient */
     tgi_ref trips;   /* done by the first loop; in tape->t's graph */
-    TGI_VEC(tgi_slots) slots; /* that the second one saves */
+    tgi_slots_list slots; /* that the second one saves */
+    size_t n_results;     /* of its body */
 } way_back;
 
 static bool is_carried(const way_back *w, uint32_t i)
@@ -138,28 +139,6 @@ static bool seed_saved(const way_back *w, tgi_tape *inner)
     return true;
 }
 
-/* The same for what grows. */
-static bool seed_slots(const way_back *w, tgi_tape *inner)
-{
-    const tgi_tape *tape = w->tape;
-    const tgi_ref counter = inner->t->graph->params.data[0].node;
-    for (size_t i = 0; i < tape->slots.n; i++) {
-        const tgi_slots *slots = &tape->slots.data[i];
-        const tgi_node *node = tgi_graph_node(tape->graph, slots->ref);
-        if (node->op != TGI_OP_RESULT || node->inputs[0] != w->ref)
-            continue;
-        const int64_t index = tgi_result_index(tape, slots->ref);
-        const tgi_ref value = inner->graph->results.data[index];
-        const tgi_ref all = tgi_inner_reach(inner, slots->gradient);
-        const tgi_ref at = slots->is_reversed ? counter : inner->trip;
-        const tgi_ref gradient =
-            all ? tgi_tape_element(inner, all, at, value) : 0;
-        if (!gradient || !tgi_tape_add(inner, value, gradient))
-            return false;
-    }
-    return true;
-}
-
 static bool seed(const way_back *w, tgi_tape *inner, const tg_value *in)
 {
     size_t n = 1;
@@ -174,7 +153,7 @@ static bool seed(const way_back *w, tgi_tape *inner, const tg_value *in)
                               : inner->graph->params.data[i].node,
                           in[n++].node);
     }
-    return ok && seed_saved(w, inner) && seed_slots(w, inner);
+    return ok && seed_saved(w, inner) && tgi_slots_seed(inner);
 }
 
 static bool return_gradients(const way_back *w, tgi_tape *inner)
@@ -194,73 +173,6 @@ static bool return_gradients(const way_back *w, tgi_tape *inner)
     return ok;
 }
 
-/* -- What grows ------------------------------------------------------------ */
-
-bool tgi_tape_add_slot(tgi_tape *tape, tgi_ref ref)
-{
-    const tgi_node *node = tgi_graph_node(tape->graph, ref);
-    const tgi_ref at = tgi_tape_value(tape, node->inputs[1]);
-    if (!at)
-        return false;
-    const bool is_reversed = at == tape->trip;
-    if (!tape->trip ||
-        (!is_reversed && at != tape->t->graph->params.data[0].node)) {
-        tgi_trace_fail(tape->t, TG_ERROR_STATE, tgi_node_site(node),
-                       "gradients: what a loop with an unknown number of "
-                       "trips has saved is used out of order");
-        return false;
-    }
-    const tgi_shape *shape = tgi_graph_shape(tape->graph, ref);
-    tgi_ref gradient =
-        tgi_build_reshape(&tape->b, tape->gradients[ref], shape->rank - 1,
-                          shape->dims + 1);
-    for (size_t i = 0; gradient && i < tape->slots.n; i++) {
-        tgi_slots *slots = &tape->slots.data[i];
-        if (slots->ref != node->inputs[0] ||
-            slots->is_reversed != is_reversed)
-            continue;
-        gradient =
-            tgi_build_2(&tape->b, TGI_OP_ADD, slots->gradient, gradient);
-        if (gradient) {
-            slots->gradient = gradient;
-            return true;
-        }
-    }
-    return tgi_tape_add_slots(
-        tape, (tgi_slots){node->inputs[0], gradient, is_reversed});
-}
-
-/* The loop saves them in its turn. */
-static bool return_slots(way_back *w, tgi_tape *inner)
-{
-    bool ok = true;
-    for (size_t i = 0; ok && i < inner->slots.n; i++) {
-        const tgi_slots *slots = &inner->slots.data[i];
-        const tgi_node *param = tgi_graph_node(inner->graph, slots->ref);
-        if (param->op != TGI_OP_PARAM)
-            continue;
-        const int64_t number = ((const tgi_attr_index *)param->attr)->index;
-        ok = tgi_vec_push(&inner->t->results, slots->gradient) &&
-             tgi_vec_push(&w->slots, ((tgi_slots){w->node->inputs[number], 0,
-                                                  slots->is_reversed}));
-        if (!ok)
-            tgi_error_memory();
-    }
-    return ok;
-}
-
-/* Those that the loop, now done, has saved. */
-static bool take_slots(const way_back *w, const tg_value *results)
-{
-    bool ok = true;
-    for (size_t i = 0; ok && i < w->slots.n; i++) {
-        tgi_slots slots = w->slots.data[i];
-        slots.gradient = results[i].node;
-        ok = tgi_tape_add_slots(w->tape, slots);
-    }
-    return ok;
-}
-
 /* -- Both ------------------------------------------------------------------ */
 
 static void trace_body(tg_trace *t, const tg_value *in, void *user)
@@ -273,7 +185,8 @@ static void trace_body(tg_trace *t, const tg_value *in, void *user)
     inner.trip = ok ? find_trip(w, &inner, in[0].node) : 0;
     ok = inner.trip && tgi_tape_activate(&inner) && seed(w, &inner, in) &&
          tgi_tape_walk(&inner) && return_gradients(w, &inner) &&
-         return_slots(w, &inner);
+         tgi_slots_return(&inner, &w->slots);
+    w->n_results = t->results.n;
     if (!ok)
         tgi_trace_stick(t);
     tgi_tape_deinit(&inner);
@@ -317,7 +230,7 @@ bool tgi_tape_loop(tgi_tape *tape, tgi_ref ref)
         const size_t n = c.n_fixed - 1;
         tg_trace *t = tgi_control_open(&c, "gradient", trace_body, &w, 0);
         ok = t && tgi_control_close(&c, t);
-        const size_t n_results = n + w.slots.n;
+        const size_t n_results = w.n_results;
         results = tgi_alloc_zero((n_results + 1) * sizeof(*results));
         if (!results) {
             tgi_error_memory();
@@ -326,7 +239,7 @@ bool tgi_tape_loop(tgi_tape *tape, tgi_ref ref)
         if (ok && results) {
             tgi_control_finish(&c, TGI_OP_LOOP, n, 0, results, n_results);
             ok = tape->t->status == TG_OK && take_results(&w, results) &&
-                 take_slots(&w, results + n);
+                 tgi_slots_take(tape, &w.slots, results + n, true);
         }
         ok = ok && results;
     }

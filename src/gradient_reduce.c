@@ -5,9 +5,10 @@
  * That of a product is the product of all other elements: of as many of them
  * zeros as there may be, for derivatives of any order, and without a quotient,
  * which would overflow where the answer does not. For each of n elements that
- * is a product of n, one of them replaced by 1. So that n*n does not become
- * too much, elements are put into blocks; the product of the others in a block
- * is multiplied by that of the other blocks, which is found in the same way.
+ * is a product of n, one of them replaced by 1. So that this takes time linear
+ * in n, elements are put into blocks of a few; the product of the others in a
+ * block is multiplied by that of the other blocks, which is found in the same
+ * way.
  */
 #include "gradient_words.h"
 
@@ -62,8 +63,11 @@ RULE(reduce_min)
  * At most half the lanes of a reduction (reduce_tree.h): so that a block that
  * is not full has the same bits as one filled up with ones, and a few elements
  * of which the number is known need no blocks.
+ *
+ * Blocks of the last level are multiplied each with all others. There are no
+ * more than the root of n of them, up to 2^36 elements.
  */
-enum { BLOCK = 16, LEVELS = 2 };
+enum { BLOCK = 8, LEVELS = 6 };
 
 /* Of each element of the last axis: the product of all others. */
 static tgi_ref product_of_others(tgi_rule *rule, tgi_ref x)

@@ -75,34 +75,6 @@ static bool seed(tgi_tape *inner)
     return true;
 }
 
-/* Those of results that grow, which only a call can hand on. */
-static bool seed_slots(tgi_tape *inner)
-{
-    tgi_tape *tape = inner->around;
-    bool ok = true;
-    for (size_t i = 0; ok && i < tape->slots.n; i++) {
-        tgi_slots slots = tape->slots.data[i];
-        const tgi_node *node = tgi_graph_node(tape->graph, slots.ref);
-        if (node->op != TGI_OP_RESULT || node->inputs[0] != inner->region)
-            continue;
-        slots.ref =
-            inner->graph->results.data[tgi_result_index(tape, slots.ref)];
-        ok = tgi_tape_add_slots(inner, slots);
-    }
-    return ok;
-}
-
-bool tgi_tape_has_slots(const tgi_tape *tape, tgi_ref region)
-{
-    for (size_t i = 0; i < tape->slots.n; i++) {
-        const tgi_node *node =
-            tgi_graph_node(tape->graph, tape->slots.data[i].ref);
-        if (node->op == TGI_OP_RESULT && node->inputs[0] == region)
-            return true;
-    }
-    return false;
-}
-
 /* -- Calls ----------------------------------------------------------------- */
 
 bool tgi_tape_own_callee(tgi_tape *tape, tgi_ref ref)
@@ -134,16 +106,20 @@ static bool back_through_call(tgi_tape *tape, tgi_ref ref)
     if (!tgi_tape_own_callee(tape, ref))
         return false;
     const tgi_node *node = tgi_graph_node(tape->graph, ref);
+    tgi_slots_list slots = {0};
     tgi_tape inner;
     bool ok = tgi_inner_begin(&inner, tape, ref, 0, tape->t);
     for (uint32_t i = 0; ok && i < node->n_inputs; i++)
         tgi_inner_activate_input(&inner, i, tape->is_active[node->inputs[i]]);
     ok = ok && tgi_tape_activate(&inner) && seed(&inner) &&
-         seed_slots(&inner) && tgi_tape_walk(&inner);
+         tgi_slots_seed(&inner) && tgi_tape_walk(&inner) &&
+         tgi_slots_return(&inner, &slots) &&
+         tgi_slots_take(tape, &slots, NULL, false);
     for (uint32_t i = 0; ok && i < node->n_inputs; i++) {
         const tgi_ref gradient = inner.gradients[param_of(&inner, i)];
         ok = !gradient || tgi_tape_add(tape, node->inputs[i], gradient);
     }
+    tgi_vec_deinit(&slots);
     tgi_tape_deinit(&inner);
     return ok;
 }
@@ -154,12 +130,23 @@ typedef struct branch {
     tgi_tape *tape;
     tgi_ref ref;
     size_t number;
+    size_t n_common;      /* results that all branches have */
+    tgi_slots_list slots; /* behind them: its own */
 } branch;
+
+/* True if branches give a gradient for the input. */
+static bool has_gradient(const tgi_tape *tape, tgi_ref input)
+{
+    const tgi_node *node = tgi_graph_node(tape->graph, input);
+    return tape->is_active[input] &&
+           tgi_dtype_is(node->dtype, TGI_CLASS_FLOAT) &&
+           !tgi_shape_grows(tgi_graph_shape(tape->graph, input));
+}
 
 /* The callback of a branch: returns a gradient for each active input. */
 static void trace_branch(tg_trace *t, const tg_value *in, void *user)
 {
-    const branch *br = user;
+    branch *br = user;
     tgi_tape *tape = br->tape;
     const tgi_node *node = tgi_graph_node(tape->graph, br->ref);
     tgi_tape inner;
@@ -168,10 +155,10 @@ static void trace_branch(tg_trace *t, const tg_value *in, void *user)
     for (uint32_t i = 0; ok && i < node->n_inputs; i++)
         tgi_inner_activate_input(&inner, i, tape->is_active[node->inputs[i]]);
     ok = ok && tgi_tape_activate(&inner) && seed(&inner) &&
-         tgi_tape_walk(&inner);
+         tgi_slots_seed(&inner) && tgi_tape_walk(&inner);
     for (uint32_t i = 0; ok && i < node->n_inputs; i++) {
         const tgi_ref param = param_of(&inner, i);
-        if (!inner.is_active[param])
+        if (!has_gradient(tape, node->inputs[i]))
             continue;
         tgi_ref gradient = inner.gradients[param];
         if (!gradient)
@@ -180,22 +167,87 @@ static void trace_branch(tg_trace *t, const tg_value *in, void *user)
         if (gradient && !ok)
             tgi_error_memory();
     }
+    br->n_common = t->results.n;
+    ok = ok && tgi_slots_return(&inner, &br->slots);
     if (!ok)
         tgi_trace_stick(t);
     tgi_tape_deinit(&inner);
 }
 
+/* Results of graph `own` behind the first `n_common`, as those of `graph`: its
+   own, or what stands for those of another branch. */
+static bool add_own_results(tgi_graph *graph, const tgi_graph *own,
+                            const tgi_refs *results, size_t n_common)
+{
+    tgi_builder b = {.graph = graph};
+    for (size_t i = n_common; i < results->n; i++) {
+        const tgi_ref ref = results->data[i];
+        const tgi_ref result =
+            graph == own ? ref : tgi_build_no_value(&b, own, ref);
+        if (!result || !tgi_graph_add_result(graph, result))
+            return false;
+    }
+    return true;
+}
+
+/* Lets all branches have the results of each. */
+static bool align_results(tgi_control *c, size_t n_common)
+{
+    bool ok = true;
+    size_t n = c->graphs.n;
+    tgi_refs *own = tgi_alloc_zero((n + 1) * sizeof(*own));
+    if (!own) {
+        tgi_error_memory();
+        return false;
+    }
+    for (size_t k = 0; ok && k < n; k++) {
+        tgi_graph *graph = c->graphs.data[k];
+        for (size_t i = 0; ok && i < graph->results.n; i++)
+            ok = tgi_vec_push(&own[k], graph->results.data[i]);
+        graph->results.n = n_common;
+        if (!ok)
+            tgi_error_memory();
+    }
+    for (size_t k = 0; ok && k < n; k++)
+        for (size_t i = 0; ok && i < n; i++)
+            ok = add_own_results(c->graphs.data[i], c->graphs.data[k],
+                                 &own[k], n_common);
+    for (size_t k = 0; k < n; k++)
+        tgi_vec_deinit(&own[k]);
+    tgi_free(own);
+    return ok;
+}
+
 /* Adds to the gradients of active inputs what the new branches have given. */
 static bool add_results(tgi_tape *tape, const tgi_node *node,
+                        const branch *branches, size_t n_branches,
                         const tg_value *results)
 {
     size_t n = 0;
     bool ok = true;
-    for (uint32_t i = 0; ok && i < node->n_inputs; i++) {
-        const tgi_node *input = tgi_graph_node(tape->graph, node->inputs[i]);
-        if (tape->is_active[node->inputs[i]] &&
-            tgi_dtype_is(input->dtype, TGI_CLASS_FLOAT))
+    for (uint32_t i = 0; ok && i < node->n_inputs; i++)
+        if (has_gradient(tape, node->inputs[i]))
             ok = tgi_tape_add(tape, node->inputs[i], results[n++].node);
+    for (size_t k = 0; ok && k < n_branches; k++) {
+        ok = tgi_slots_take(tape, &branches[k].slots, results + n, false);
+        n += tgi_slots_n_results(&branches[k].slots);
+    }
+    return ok;
+}
+
+static bool trace_branches(tgi_control *c, tgi_tape *tape, tgi_ref ref,
+                           branch *branches, size_t n)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < n; i++) {
+        branches[i] = (branch){.tape = tape, .ref = ref, .number = i};
+        tg_trace *t =
+            tgi_control_open(c, "gradient", trace_branch, &branches[i], 1);
+        ok = t && tgi_control_close(c, t);
+    }
+    if (ok && !align_results(c, branches[0].n_common)) {
+        tgi_trace_stick(tape->t);
+        ok = false;
     }
     return ok;
 }
@@ -204,27 +256,33 @@ static bool back_through_switch(tgi_tape *tape, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(tape->graph, ref);
     const tgi_attr_regions *attr = node->attr;
-    tg_value *results = tgi_alloc_zero((node->n_inputs + 1) * sizeof(*results));
+    const size_t n = (size_t)attr->n_graphs;
+    branch *branches = tgi_alloc_zero((n + 1) * sizeof(*branches));
+    tg_value *results = NULL;
     tgi_control c = {0};
-    bool ok = results != NULL;
-    if (!ok) {
+    bool ok = branches &&
+              tgi_control_begin(&c, "gradients", tgi_node_site(node)) &&
+              tgi_control_add_input(&c,
+                                    tgi_tape_value(tape, node->inputs[0])) &&
+              trace_branches(&c, tape, ref, branches, n);
+    if (ok) {
+        const size_t n_results = c.graphs.data[0]->results.n;
+        results = tgi_alloc_zero((n_results + 1) * sizeof(*results));
+        if (results)
+            tgi_control_finish(&c, TGI_OP_SWITCH, 0, attr->flags, results,
+                               n_results);
+    }
+    if (!branches || (ok && !results)) {
         tgi_error_memory();
         tgi_trace_stick(tape->t);
+        ok = false;
     }
-    ok = ok && tgi_control_begin(&c, "gradients", tgi_node_site(node)) &&
-         tgi_control_add_input(&c, tgi_tape_value(tape, node->inputs[0]));
-    for (int64_t i = 0; ok && i < attr->n_graphs; i++) {
-        branch br = {tape, ref, (size_t)i};
-        tg_trace *t =
-            tgi_control_open(&c, "gradient", trace_branch, &br, 1);
-        ok = t && tgi_control_close(&c, t);
-    }
-    if (ok) {
-        tgi_control_finish(&c, TGI_OP_SWITCH, 0, attr->flags, results,
-                           c.graphs.data[0]->results.n);
-        ok = tape->t->status == TG_OK && add_results(tape, node, results);
-    }
+    ok = ok && tape->t->status == TG_OK &&
+         add_results(tape, node, branches, n, results);
     tgi_control_end(&c);
+    for (size_t i = 0; branches && i < n; i++)
+        tgi_vec_deinit(&branches[i].slots);
+    tgi_free(branches);
     tgi_free(results);
     return ok;
 }

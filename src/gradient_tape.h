@@ -15,6 +15,7 @@
  *   gradient_element.c what was kept for each trip, in one of them
  *   gradient_region.c  calls, branches and loops: tapes inside tapes
  *   gradient_loop.c    the way back through a loop
+ *   gradient_slots.c   gradients of what loops have saved
  *   gradient_reason.c  why there is no gradient
  *   ops_gradient.c     the operations of tgjit/gradient.h
  */
@@ -24,12 +25,27 @@
 #include "gradient_rule.h"
 #include "trace_region.h"
 
-/* Gradients of a value that grows: they grow, too, and cannot be added. */
+/* Loops around each other that gradients of one stack come out of, at most. */
+enum { TGI_SLOT_LEVELS = 16 };
+
+/*
+ * Gradients of a value that grows: they grow, too, and cannot be added. They
+ * come out of the loops that have taken its elements in the order of the
+ * trips, which is that of the elements or the reverse, and begin where these
+ * loops began.
+ */
 typedef struct tgi_slots {
     tgi_ref ref;      /* the value */
+    tgi_ref at;       /* where the elements begin in it: a node of its graph,
+                         as the index that was taken is; 0: not known */
     tgi_ref gradient; /* of all its elements; in the body of a loop under way
                          that of one */
-    bool is_reversed; /* the first is that of the last element */
+    /* The loops, from the innermost on. */
+    size_t n_levels;
+    struct {
+        bool is_reversed; /* the first is that of the last element */
+        tgi_ref base;     /* where it began, for each trip of those around */
+    } levels[TGI_SLOT_LEVELS];
 } tgi_slots;
 
 struct tgi_tape {
@@ -89,7 +105,8 @@ static inline tgi_ref tgi_tape_reach(const tgi_tape *tape,
     return ref ? tgi_trace_reach(tape->t, tgi_trace_value(from, ref)) : 0;
 }
 
-/* Element number `at` of what was saved of value `like` for each trip. */
+/* Element number `at` of what was saved of value `like` for each trip; 0: of
+   something that is no value of the tape's graph. */
 tgi_ref tgi_tape_element(tgi_tape *tape, tgi_ref stack, tgi_ref at,
                          tgi_ref like);
 
@@ -110,11 +127,15 @@ bool tgi_tape_own_callee(tgi_tape *tape, tgi_ref ref);
 
 /* In a loop body: adds the gradient of a slice of a value that grows. */
 bool tgi_tape_add_slot(tgi_tape *tape, tgi_ref ref);
-
-bool tgi_tape_add_slots(tgi_tape *tape, tgi_slots slots);
+bool tgi_tape_add_slots(tgi_tape *tape, const tgi_slots *slots);
 
 /* Zeros like `like` of `graph`, in the graph of the builder. */
 tgi_ref tgi_build_zeros_like(tgi_builder *b, const tgi_graph *graph,
                              tgi_ref like);
+
+/* What stands for the value in a branch that has none: zeros, or a stack that
+   nobody looks at. */
+tgi_ref tgi_build_no_value(tgi_builder *b, const tgi_graph *graph,
+                           tgi_ref like);
 
 #endif /* TGI_GRADIENT_TAPE_H */

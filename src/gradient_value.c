@@ -10,8 +10,12 @@
  *                      around, which may have to save it in turn
  *
  * The contents of a variable that nobody has written since are read again.
- * What a loop with an unknown number of trips saves cannot be saved by a
- * region around it: there the loop runs once more.
+ *
+ * A loop with an unknown number of trips that is inside a region runs once
+ * more, and saves its values then. If it must not, since it has effects or
+ * reads what has been assigned meanwhile, its stacks are results of the region
+ * as they are: each time the loop runs it goes on where it has stopped, and
+ * where that was is saved by the region like any other value.
  */
 #include <string.h>
 
@@ -68,8 +72,7 @@ static int64_t add_saved(tgi_tape *tape, tgi_ref ref)
         tgi_graph *graph = regions.graphs[i];
         tgi_builder b = {.graph = graph};
         const tgi_ref result =
-            i == tape->number ? ref
-                              : tgi_build_zeros_like(&b, tape->graph, ref);
+            i == tape->number ? ref : tgi_build_no_value(&b, tape->graph, ref);
         if (!result || !tgi_graph_add_result(graph, result)) {
             fail(tape);
             return -1;
@@ -78,10 +81,23 @@ static int64_t add_saved(tgi_tape *tape, tgi_ref ref)
     return (int64_t)tape->graph->results.n - 1;
 }
 
+/* Where the slice of this trip is in stacks of the loop that is the region. */
+static tgi_ref find_slice(tgi_tape *tape)
+{
+    tgi_tape *around = tape->around;
+    tgi_ref base =
+        tgi_region_result(around->graph, tape->region, TGI_RESULT_BASE);
+    if (!base)
+        return fail(tape);
+    base = tgi_tape_reach(tape, around->t, tgi_tape_value(around, base));
+    return base ? tgi_build_2(&tape->b, TGI_OP_ADD, base, tape->trip) : 0;
+}
+
 static tgi_ref saved(tgi_tape *tape, tgi_ref ref)
 {
-    if (is_loop_body(tape) &&
-        tgi_graph_shape(tape->graph, ref)->rank == TG_MAX_RANK) {
+    const tgi_shape *shape = tgi_graph_shape(tape->graph, ref);
+    const bool is_stack = tgi_shape_grows(shape);
+    if (is_loop_body(tape) && !is_stack && shape->rank == TG_MAX_RANK) {
         tgi_trace_fail(tape->t, TG_ERROR_SHAPE,
                        tgi_node_site(tgi_graph_node(tape->graph, ref)),
                        "gradients: a value of the loop has no room for one "
@@ -99,9 +115,12 @@ static tgi_ref saved(tgi_tape *tape, tgi_ref ref)
         return fail(tape);
     tgi_ref value = tgi_tape_reach(tape, tape->around->t,
                                    tgi_tape_value(tape->around, outer));
-    if (!value || !is_loop_body(tape))
+    if (!value || !is_loop_body(tape) || is_stack)
         return value;
-    value = tgi_tape_element(tape, value, tape->trip, ref);
+    const bool has_grown =
+        tgi_shape_grows(tgi_graph_shape(tape->b.graph, value));
+    const tgi_ref at = has_grown ? find_slice(tape) : tape->trip;
+    value = at ? tgi_tape_element(tape, value, at, ref) : 0;
     return value ? value : fail(tape);
 }
 
@@ -245,22 +264,41 @@ static tgi_ref again(tgi_tape *tape, tgi_ref ref)
     return copy ? copy : fail(tape);
 }
 
-/* A loop of the region, to run once more: it saves what no region around it
-   can. */
-static tgi_ref loop_again(tgi_tape *tape, tgi_ref loop)
+/* True if a loop of the region may run once more, to the same end. */
+static bool can_run_again(const tgi_tape *tape, tgi_ref loop)
 {
     const tgi_node *node = tgi_graph_node(tape->graph, loop);
     const tgi_regions regions = tgi_node_regions(node);
+    if (is_checkpoint(tape) ||
+        (loop < tape->values.n && tape->values.data[loop]))
+        return true;
     for (size_t i = 0; i < regions.n; i++)
-        if (regions.graphs[i]->has_effects) {
-            tgi_trace_fail(tape->t, TG_ERROR_STATE, tgi_node_site(node),
-                           "gradients: a loop with effects and an unknown "
-                           "number of trips is inside a %s: it cannot run "
-                           "once more",
-                           tgi_op_table[region_of(tape)->op].name);
-            return 0;
-        }
-    return tgi_tape_value(tape, loop);
+        if (regions.graphs[i]->has_effects)
+            return false;
+    for (uint32_t i = 0; i < node->n_inputs; i++)
+        if (tgi_graph_node(tape->graph, node->inputs[i])->op ==
+                TGI_OP_VARIABLE &&
+            !unchanged(tape, node->inputs[i]))
+            return false;
+    return true;
+}
+
+/* True for a stack that the loop it is a result of makes itself, and for where
+   in it the loop began: these are had by running the loop once more. Stacks
+   that it has from loops inside are there because those may not. */
+static bool is_own_stack(const tgi_graph *graph, const tgi_node *result)
+{
+    const tgi_node *region = tgi_graph_node(graph, result->inputs[0]);
+    if (region->op != TGI_OP_LOOP)
+        return false;
+    const int64_t index = ((const tgi_attr_index *)result->attr)->index;
+    const tgi_attr_regions *attr = region->attr;
+    const tgi_graph *body = attr->graphs[0];
+    return index == TGI_RESULT_BASE ||
+           (index >= attr->n_carried &&
+            tgi_loop_extent(graph, region) == TGI_GROWS &&
+            !tgi_shape_grows(
+                tgi_graph_shape(body, body->results.data[index])));
 }
 
 /* -- Values ---------------------------------------------------------------- */
@@ -289,13 +327,6 @@ static tgi_ref param_value(tgi_tape *tape, tgi_ref ref, int64_t i)
     return value ? value : fail(tape);
 }
 
-/* True for the stack of a loop whose number of trips the run decides. */
-static bool grows(const tgi_graph *graph, const tgi_node *node)
-{
-    return node->op == TGI_OP_RESULT &&
-           tgi_shape_grows(tgi_shape_of(graph->dims, node->shape));
-}
-
 static tgi_ref find_value(tgi_tape *tape, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(tape->graph, ref);
@@ -310,8 +341,9 @@ static tgi_ref find_value(tgi_tape *tape, tgi_ref ref)
         return contents(tape, ref);
     if (tgi_node_is_region(node))
         return again(tape, ref);
-    if (grows(tape->graph, node))
-        return loop_again(tape, node->inputs[0]) ? again(tape, ref) : 0;
+    if (node->op == TGI_OP_RESULT && is_own_stack(tape->graph, node) &&
+        can_run_again(tape, node->inputs[0]))
+        return tgi_tape_value(tape, node->inputs[0]) ? again(tape, ref) : 0;
     if (is_checkpoint(tape) || is_free(tape, ref, &budget))
         return again(tape, ref);
     return saved(tape, ref);

@@ -547,3 +547,42 @@ tgi_dim tgi_loop_extent(const tgi_graph *graph, const tgi_node *loop)
     memcpy(&number, data, sizeof(number));
     return number > 0 ? number : 0;
 }
+
+/* -- Stacks ---------------------------------------------------------------- */
+
+int64_t tgi_stack_input(const tgi_node *region, size_t index)
+{
+    if (region->op == TGI_OP_LOOP)
+        return (int64_t)index + 1;
+    if (!tgi_node_is_region(region))
+        return -1;
+    const tgi_graph *graph = tgi_node_regions(region).graphs[0];
+    return tgi_stack_origin(graph, graph->results.data[index]).param;
+}
+
+tgi_origin tgi_stack_origin(const tgi_graph *graph, tgi_ref ref)
+{
+    tgi_origin origin = {.param = -1};
+    for (;;) {
+        const tgi_node *node = tgi_graph_node(graph, ref);
+        const tgi_attr_index *attr = node->attr;
+        switch (node->op) {
+        case TGI_OP_PARAM:
+            origin.param = attr->index;
+            return origin;
+        case TGI_OP_DYNAMIC_UPDATE:
+            ref = node->inputs[0];
+            break;
+        case TGI_OP_RESULT:
+            origin.region = node->inputs[0];
+            node = tgi_graph_node(graph, origin.region);
+            origin.input = tgi_stack_input(node, (size_t)attr->index);
+            if (origin.input < 0)
+                return origin;
+            ref = node->inputs[origin.input];
+            break;
+        default:
+            return origin;
+        }
+    }
+}

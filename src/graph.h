@@ -116,10 +116,12 @@ enum {
     TGI_SWITCH_CHECKPOINT = 2
 };
 
-/* As the index of a RESULT of a LOOP: the number of trips done. While tracing
-   only, as are results of the body behind the carried ones: these are kept
-   for each trip (settle.h). */
+/* As the index of a RESULT of a LOOP: the number of trips done, and where in
+   its stacks the first trip has put its slices. While tracing only, as are
+   results of the body behind the carried ones: these are kept for each trip
+   (settle.h). */
 #define TGI_RESULT_TRIPS (-1)
+#define TGI_RESULT_BASE (-2)
 
 /* SWITCH, LOOP. */
 typedef struct tgi_attr_regions {
@@ -348,6 +350,22 @@ size_t tgi_node_n_results(const tgi_node *node);
 
 /* The number of trips of a LOOP as an extent; TGI_GROWS: the run decides. */
 tgi_dim tgi_loop_extent(const tgi_graph *graph, const tgi_node *loop);
+
+/*
+ * Where the stack comes from that a value of the graph is, if it grows: from a
+ * parameter, or from an input of a region, UNSET, with which it begins.
+ */
+typedef struct tgi_origin {
+    int64_t param;  /* -1: none */
+    tgi_ref region;
+    int64_t input;
+} tgi_origin;
+
+tgi_origin tgi_stack_origin(const tgi_graph *graph, tgi_ref ref);
+
+/* Which input of a region its result `index` is, if that grows; -1: it is
+   none, which verifying does not let pass. */
+int64_t tgi_stack_input(const tgi_node *region, size_t index);
 
 /* The gradient that the user has given a CALL or HOST node; NULL: none. */
 const tgi_own_gradient *tgi_node_gradient(const tgi_node *node);

@@ -8,6 +8,8 @@
  */
 #include "interp.h"
 
+#include <string.h>
+
 #include "error.h"
 #include "format.h"
 #include "host.h"
@@ -27,8 +29,9 @@ static void instance_destroy(tgi_instance *instance)
 {
     if (!instance)
         return;
-    for (size_t i = 0; i < instance->calls.n; i++)
-        tgi_stacks_deinit(&instance->calls.data[i].stacks);
+    for (size_t i = 0; i < instance->stacks.n; i++)
+        tgi_stacks_deinit(instance->stacks.data[i]);
+    tgi_vec_deinit(&instance->stacks);
     tgi_free(instance->values);
     tgi_vec_deinit(&instance->buffers);
     tgi_vec_deinit(&instance->calls);
@@ -150,8 +153,8 @@ static tg_status prepare(tgi_interp *interp, const tgi_graph *graph,
         return tg_error_last()->status;
     /* The list grows while callees are found. */
     for (size_t i = 0; i < instances->all.n; i++)
-        TGI_TRY(tgi_instance_prepare(instances->all.data[i], instances,
-                                     &interp->bytes));
+        TGI_TRY(tgi_instance_prepare(instances->all.data[i], instances));
+    TGI_TRY(tgi_instances_place(instances, &interp->bytes));
     TGI_TRY(reserve_memory(interp, memory_limit));
     instances->room = (tgi_room){(uint64_t)interp->bytes, memory_limit};
     for (size_t i = 0; i < instances->all.n; i++)
@@ -297,6 +300,47 @@ static tg_status run_host(tgi_instance *instance, tgi_ref ref,
     return tgi_host_call(node, call->host);
 }
 
+/* -- Stacks ---------------------------------------------------------------- */
+
+/* The stack that a value is. */
+static tgi_stacks *stack_of(const tgi_interp_value *value)
+{
+    return (tgi_stacks *)(void *)value->view.data;
+}
+
+static int64_t index_of(const tgi_interp_value *value)
+{
+    int64_t index;
+    memcpy(&index, value->view.data, sizeof(index));
+    return index;
+}
+
+/* Slices are put one behind the other. */
+static tg_status push(const tgi_instance *instance, const tgi_node *node)
+{
+    const tgi_interp_value *values = instance->values;
+    tgi_stacks *stack = stack_of(&values[node->inputs[0]]);
+    const int64_t at = index_of(&values[node->inputs[2]]);
+    if (at >= stack->capacity)
+        TGI_TRY(tgi_stacks_grow(stack, at, instance->room));
+    if (stack->all->slice_bytes)
+        tgi_view_copy_dense(&values[node->inputs[1]].view,
+                            stack->all->data + at * stack->all->slice_bytes);
+    return TG_OK;
+}
+
+static void take(const tgi_instance *instance, const tgi_node *node,
+                 char *out)
+{
+    const tgi_interp_value *values = instance->values;
+    const tgi_stack *stack = stack_of(&values[node->inputs[0]])->all;
+    if (stack->slice_bytes)
+        memcpy(out,
+               stack->data + index_of(&values[node->inputs[1]]) *
+                                 stack->slice_bytes,
+               (size_t)stack->slice_bytes);
+}
+
 /* Any step but that of a node with graphs. */
 static tg_status run_step(const tgi_interp *interp, tgi_instance *instance,
                           const tgi_step *step)
@@ -319,6 +363,11 @@ static tg_status run_step(const tgi_interp *interp, tgi_instance *instance,
         /* A value that lies in the variable itself was copied when read. */
         tgi_view_copy_dense(&values[node->inputs[1]].view,
                    values[node->inputs[0]].view.data);
+        return TG_OK;
+    case TGI_STEP_PUSH:
+        return push(instance, node);
+    case TGI_STEP_TAKE:
+        take(instance, node, values[step->ref].view.data);
         return TG_OK;
     case TGI_STEP_PRINT:
         return run_print(interp, instance, node);

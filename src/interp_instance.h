@@ -33,6 +33,7 @@ typedef enum tgi_interp_stage {
 
 /* A CALL, SWITCH, LOOP or HOST node. */
 typedef struct tgi_interp_call {
+    size_t n_regions;
     tgi_instance **regions; /* by graph of the node; HOST: NULL */
     uint32_t *copies;   /* by parameter: a buffer to copy to, or 0 */
     uint32_t results;   /* buffer of the first result; others follow. What a
@@ -41,7 +42,11 @@ typedef struct tgi_interp_call {
     void **params_data; /* filled at each call */
     void **results_data;
     tg_host_buffer *host; /* HOST: what the function is shown */
-    tgi_stacks stacks;    /* LOOP: of its results that grow, by number */
+    /* By parameter: buffers of stacks that begin here, or 0; HOST: NULL. */
+    uint32_t *stacks;
+    /* The buffer that memory of the regions is part of: one of them runs at a
+       time, and leaves nothing there. */
+    uint32_t room;
 
     /* Of the run under way. */
     tgi_interp_stage stage;
@@ -53,6 +58,8 @@ typedef enum tgi_step_kind {
     TGI_STEP_NONE,
     TGI_STEP_KERNEL,
     TGI_STEP_COPY, /* the first input, into a buffer of its own */
+    TGI_STEP_PUSH, /* a slice onto a stack … */
+    TGI_STEP_TAKE, /* … and from one */
     TGI_STEP_ASSIGN,
     TGI_STEP_REGION,
     TGI_STEP_PRINT,
@@ -87,6 +94,10 @@ struct tgi_instance {
        so many of them. */
     int64_t n_carried;
     tgi_room *room; /* of the interpreter */
+    uint32_t n_calls; /* nodes whose region it is: of one, its memory is part
+                         of the caller's */
+    int64_t bytes;    /* of all its temporaries … */
+    int64_t offset;   /* … which begin here, from the start of all memory */
 
     tgi_interp_value *values; /* by ref */
     TGI_VEC(tgi_buffer) buffers; /* buffer 0 is none */
@@ -94,6 +105,7 @@ struct tgi_instance {
     TGI_VEC(tgi_step) steps;
     TGI_VEC(tgi_interp_lent) lent;
     TGI_VEC(tgi_interp_result) results;
+    TGI_VEC(tgi_stacks *) stacks; /* that begin in this graph */
     tgi_view *in; /* room for the inputs of one node */
 
     /* Of the run under way. */
@@ -122,12 +134,15 @@ tgi_instance *tgi_instances_get(tgi_instances *instances,
                                 int64_t n_carried);
 void tgi_instances_deinit(tgi_instances *instances);
 
-/*
- * Makes values, buffers and calls (callees are added to `instances`) and
- * places temporaries from offset *end on, moving it behind them.
- */
+/* Makes values, buffers and calls; callees are added to `instances`. */
 tg_status tgi_instance_prepare(tgi_instance *instance,
-                               tgi_instances *instances, int64_t *end);
+                               tgi_instances *instances);
+
+/*
+ * Places the temporaries of all instances, when all are prepared; writes how
+ * much memory that takes.
+ */
+tg_status tgi_instances_place(tgi_instances *instances, int64_t *out_bytes);
 
 /* Part of it (interp_updates.c): lets updates of what a loop carries happen
    where that lies; and says whether a result is there without being written:

@@ -11,18 +11,17 @@
 typedef enum tgi_home {
     TGI_HOME_TEMPORARY, /* in memory of the interpreter */
     TGI_HOME_PARAM,     /* in a parameter's buffer, known only at the run */
-    TGI_HOME_FIXED,     /* elsewhere: in a literal */
-    TGI_HOME_STACK      /* in memory that grows (interp_stacks.h) */
+    TGI_HOME_FIXED      /* elsewhere: in a literal; or a stack, which grows */
 } tgi_home;
 
 /* A piece of memory that one or more values live in. */
 typedef struct tgi_buffer {
-    int64_t bytes;       /* STACK: of a slice */
+    int64_t bytes;
     tgi_ref first, last; /* nodes that use it, and all between */
     uint32_t param;      /* PARAM: which one */
     uint8_t home;        /* tgi_home */
     int64_t offset;      /* TEMPORARY: place from the start of all memory */
-    char *data;          /* all but PARAM: the address; STACK: as it is now */
+    char *data;          /* all but PARAM: the address */
 } tgi_buffer;
 
 /*

@@ -16,7 +16,6 @@
 
 #include <string.h>
 
-#include "checked.h"
 #include "error.h"
 #include "host.h"
 
@@ -113,6 +112,11 @@ static bool is_carried(const tgi_node *node, uint32_t i)
            i <= ((const tgi_attr_regions *)node->attr)->n_carried;
 }
 
+static bool grows(const tgi_graph *graph, tgi_ref ref)
+{
+    return tgi_shape_grows(tgi_graph_shape(graph, ref));
+}
+
 /* Parameters are dense: other views are copied for the call. */
 static tg_status prepare_copies(tgi_instance *instance, tgi_ref ref,
                                 const tgi_node *node, tgi_interp_call *call)
@@ -120,7 +124,8 @@ static tg_status prepare_copies(tgi_instance *instance, tgi_ref ref,
     for (uint32_t i = 0; i < node->n_inputs; i++) {
         const tgi_view *view = &instance->values[node->inputs[i]].view;
         call->copies[i] = 0;
-        if (tgi_view_is_dense(view) || is_carried(node, i))
+        if (tgi_view_is_dense(view) || is_carried(node, i) ||
+            grows(instance->graph, node->inputs[i]))
             continue;
         int64_t bytes =
             tgi_view_count(view) * tgi_dtype_bytes(view->dtype);
@@ -132,20 +137,69 @@ static tg_status prepare_copies(tgi_instance *instance, tgi_ref ref,
     return TG_OK;
 }
 
-/* The results of a loop that grow. */
-static tg_status prepare_stacks(tgi_instance *instance, tgi_interp_call *call)
+/* A stack of slices of that size, as a buffer; 0 when out of memory
+   (recorded). */
+static uint32_t add_stack(tgi_instance *instance, int64_t slice_bytes,
+                          tgi_ref first)
 {
-    tgi_stacks *stacks = &call->stacks;
-    const tgi_buffer *results = &instance->buffers.data[call->results];
-    stacks->all = tgi_arena_alloc(&instance->arena,
-                                  (call->n_results + 1) * sizeof(tgi_stack));
-    if (!stacks->all)
+    tgi_stacks *stack =
+        tgi_arena_alloc(&instance->arena, sizeof(*stack) + sizeof(tgi_stack));
+    if (!stack || !tgi_vec_push(&instance->stacks, stack)) {
+        tgi_error_memory();
+        return 0;
+    }
+    *stack = (tgi_stacks){.n = 1, .all = (tgi_stack *)(stack + 1)};
+    *stack->all = (tgi_stack){.slice_bytes = slice_bytes};
+    return add_buffer(instance,
+                      (tgi_buffer){.home = TGI_HOME_FIXED,
+                                   .data = (char *)(void *)stack},
+                      first);
+}
+
+/* Stacks that begin with a node: those of its inputs that are unset. */
+static tg_status prepare_stacks(tgi_instance *instance, tgi_ref ref,
+                                const tgi_node *node, tgi_interp_call *call)
+{
+    const tgi_graph *graph = instance->graph;
+    call->stacks = tgi_arena_alloc(
+        &instance->arena, (node->n_inputs + 1) * sizeof(*call->stacks));
+    if (!call->stacks)
         return tgi_error_memory();
-    for (uint32_t i = 0; i < call->n_results; i++)
-        if (results[i].home == TGI_HOME_STACK)
-            stacks->all[stacks->n++] = (tgi_stack){
-                .number = i, .slice_bytes = results[i].bytes};
+    for (uint32_t i = 0; i < node->n_inputs; i++) {
+        call->stacks[i] = 0;
+        if (tgi_graph_node(graph, node->inputs[i])->op != TGI_OP_UNSET ||
+            !grows(graph, node->inputs[i]))
+            continue;
+        int64_t dims[TG_MAX_RANK], slice_bytes;
+        TGI_TRY(tgi_graph_size(graph, node->inputs[i], instance->extents,
+                               dims, &slice_bytes));
+        call->stacks[i] = add_stack(instance, slice_bytes, ref);
+        if (!call->stacks[i])
+            return TG_ERROR_OUT_OF_MEMORY;
+    }
     return TG_OK;
+}
+
+/* A result that grows is the stack that its node was given. */
+static tg_status prepare_grown(tgi_instance *instance, tgi_ref ref,
+                               const tgi_node *node)
+{
+    tgi_interp_value *values = instance->values;
+    const tgi_node *region = tgi_graph_node(instance->graph, node->inputs[0]);
+    const tgi_attr_index *attr = node->attr;
+    const int64_t input = tgi_stack_input(region, (size_t)attr->index);
+    int64_t bytes;
+    if (input < 0)
+        TGI_FAIL(TG_ERROR_INTERNAL, TGI_NO_SITE,
+                 "value %%%u of '%s' grows from nothing", ref,
+                 instance->graph->name);
+    const uint32_t begun =
+        instance->calls.data[values[node->inputs[0]].call].stacks[input];
+    values[ref] = values[region->inputs[input]];
+    if (!begun)
+        return TG_OK;
+    values[ref].buffer = begun;
+    return dense_value(instance, ref, &values[ref].view, &bytes);
 }
 
 static tg_status prepare_region(tgi_instance *instance,
@@ -157,6 +211,7 @@ static tg_status prepare_region(tgi_instance *instance,
     tgi_arena *arena = &instance->arena;
     tgi_interp_call call = {
         .n_results = n_results,
+        .n_regions = regions.n,
         .regions = tgi_arena_alloc(arena, regions.n * sizeof(*call.regions)),
         .copies =
             tgi_arena_alloc(arena, node->n_inputs * sizeof(*call.copies)),
@@ -167,9 +222,13 @@ static tg_status prepare_region(tgi_instance *instance,
     if (!call.regions || !call.copies || !call.params_data ||
         !call.results_data)
         return tgi_error_memory();
-    for (size_t i = 0; i < regions.n; i++)
+    for (size_t i = 0; i < regions.n; i++) {
         if (!(call.regions[i] = find_region(instance, instances, node, i)))
             return tg_error_last()->status;
+        call.regions[i]->n_calls++;
+    }
+    if (!(call.room = add_buffer(instance, (tgi_buffer){0}, ref)))
+        return TG_ERROR_OUT_OF_MEMORY;
 
     TGI_TRY(prepare_copies(instance, ref, node, &call));
     call.results = (uint32_t)instance->buffers.n;
@@ -179,14 +238,12 @@ static tg_status prepare_region(tgi_instance *instance,
         TGI_TRY(dense_value(call.regions[0],
                             regions.graphs[0]->results.data[i], &view,
                             &buffer.bytes));
-        if (view.rank > 0 && view.dims[0] == TGI_GROWS) {
-            buffer.home = TGI_HOME_STACK;
-            buffer.data = origin;
-        }
+        if (view.rank > 0 && view.dims[0] == TGI_GROWS)
+            buffer = (tgi_buffer){.home = TGI_HOME_FIXED};
         if (!add_buffer(instance, buffer, ref))
             return TG_ERROR_OUT_OF_MEMORY;
     }
-    TGI_TRY(prepare_stacks(instance, &call));
+    TGI_TRY(prepare_stacks(instance, ref, node, &call));
     instance->values[ref].call = (uint32_t)instance->calls.n;
     return tgi_vec_push(&instance->calls, call) ? TG_OK : tgi_error_memory();
 }
@@ -267,6 +324,8 @@ static tg_status prepare_node(tgi_instance *instance, tgi_instances *instances,
         return prepare_region(instance, instances, ref, node);
     case TGI_OP_RESULT: {
         const tgi_attr_index *attr = node->attr;
+        if (grows(instance->graph, ref))
+            return prepare_grown(instance, ref, node);
         uint32_t call = values[node->inputs[0]].call;
         value->buffer =
             instance->calls.data[call].results + (uint32_t)attr->index;
@@ -275,6 +334,11 @@ static tg_status prepare_node(tgi_instance *instance, tgi_instances *instances,
     case TGI_OP_HOST:
         return prepare_host(instance, ref, node);
     case TGI_OP_PRINT:
+        return TG_OK;
+    case TGI_OP_DYNAMIC_UPDATE:
+        if (!grows(instance->graph, ref))
+            break;
+        *value = values[node->inputs[0]];
         return TG_OK;
     default:
         break;
@@ -344,19 +408,6 @@ static void find_snapshots(tgi_instance *instance, tgi_ref *next_write)
 
 /* -- Results --------------------------------------------------------------- */
 
-/* What grows is never copied, nor has it memory here. */
-static tg_status check_stacks(const tgi_instance *instance)
-{
-    const tgi_graph *graph = instance->graph;
-    for (size_t i = 0; i < instance->results.n; i++)
-        if (tgi_shape_grows(tgi_graph_shape(graph, graph->results.data[i])) &&
-            !instance->results.data[i].is_there)
-            TGI_FAIL(TG_ERROR_INTERNAL, TGI_NO_SITE,
-                     "result %zu of '%s' does not grow where it is", i,
-                     graph->name);
-    return TG_OK;
-}
-
 /*
  * Results may be written to parameters' buffers: those that lie in such a
  * buffer themselves are copied first, unless it is their own.
@@ -369,6 +420,8 @@ static tg_status prepare_results(tgi_instance *instance)
         tgi_interp_result result = {.ref = graph->results.data[i],
                                     .is_there =
                                         tgi_instance_is_there(instance, i)};
+        if (grows(graph, result.ref))
+            result.is_there = true;
         const tgi_interp_value *value = &instance->values[result.ref];
         if (instance->buffers.data[value->buffer].home == TGI_HOME_PARAM &&
             !result.is_there) {
@@ -385,7 +438,7 @@ static tg_status prepare_results(tgi_instance *instance)
 }
 
 tg_status tgi_instance_prepare(tgi_instance *instance,
-                               tgi_instances *instances, int64_t *end)
+                               tgi_instances *instances)
 {
     const tgi_graph *graph = instance->graph;
     size_t n_values = (size_t)graph->n_nodes + 1;
@@ -404,10 +457,7 @@ tg_status tgi_instance_prepare(tgi_instance *instance,
     find_snapshots(instance, next_write);
     tgi_free(next_write);
 
-    TGI_TRY(prepare_results(instance));
-    TGI_TRY(check_stacks(instance));
-    return tgi_plan_place(instance->buffers.data, instance->buffers.n,
-                          graph->n_nodes + 1, *end, end);
+    return prepare_results(instance);
 }
 
 /* -- Third sweep: addresses and steps -------------------------------------- */
@@ -464,6 +514,15 @@ static tgi_step step_of(const tgi_instance *instance, tgi_ref ref)
         step.kind = TGI_STEP_REGION;
         break;
     default:
+        if (node->op == TGI_OP_DYNAMIC_UPDATE && grows(graph, ref)) {
+            step.kind = TGI_STEP_PUSH;
+            break;
+        }
+        if (node->op == TGI_OP_DYNAMIC_SLICE &&
+            grows(graph, node->inputs[0])) {
+            step.kind = TGI_STEP_TAKE;
+            break;
+        }
         step.kind = TGI_STEP_KERNEL;
         step.kernel = tgi_kernel_of(graph, node);
         break;
@@ -476,7 +535,7 @@ tg_status tgi_instance_settle(tgi_instance *instance, char *memory)
     for (size_t i = 0; i < instance->buffers.n; i++) {
         tgi_buffer *buffer = &instance->buffers.data[i];
         if (buffer->home == TGI_HOME_TEMPORARY)
-            buffer->data = memory + buffer->offset;
+            buffer->data = memory + instance->offset + buffer->offset;
     }
     for (size_t i = 0; i < instance->calls.n; i++) {
         tgi_interp_call *call = &instance->calls.data[i];

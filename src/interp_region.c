@@ -7,7 +7,7 @@
  * The values a loop carries lie in the buffers of its results from the first
  * trip on. A body may write its results there, although they are its own
  * parameters: results are written last. Where updates are all it does to them,
- * they happen there at once; what grows is always of this kind.
+ * they happen there at once. What grows is handed on as the stack it is.
  */
 #include <string.h>
 
@@ -21,6 +21,13 @@ static const tgi_view *input_view(const tgi_instance *instance,
     return &instance->values[node->inputs[i]].view;
 }
 
+static bool is_stack(const tgi_instance *instance, const tgi_node *node,
+                     size_t i)
+{
+    return tgi_shape_grows(
+        tgi_graph_shape(instance->graph, node->inputs[i]));
+}
+
 static int64_t number_of(const tgi_instance *instance, const tgi_node *node)
 {
     int64_t number;
@@ -31,12 +38,10 @@ static int64_t number_of(const tgi_instance *instance, const tgi_node *node)
 void tgi_instance_bind(const tgi_instance *instance, const tgi_node *node,
                        const tgi_interp_call *call, size_t i)
 {
-    const tgi_interp_value *value = &instance->values[node->inputs[i]];
-    const tgi_buffer *buffer = &instance->buffers.data[value->buffer];
-    const tgi_view *view = &value->view;
-    /* What grows may have moved. */
-    call->params_data[i] =
-        buffer->home == TGI_HOME_STACK ? buffer->data : view->data;
+    const tgi_view *view = input_view(instance, node, i);
+    call->params_data[i] = view->data;
+    if (call->stacks && call->stacks[i])
+        call->params_data[i] = instance->buffers.data[call->stacks[i]].data;
     if (call->copies[i]) {
         call->params_data[i] = instance->buffers.data[call->copies[i]].data;
         tgi_view_copy_dense(view, call->params_data[i]);
@@ -77,7 +82,7 @@ static void begin_loop(tgi_instance *instance, const tgi_node *node,
     call->number = 0;
     call->params_data[0] = &call->number;
     for (uint32_t i = 1; i < node->n_inputs; i++) {
-        if (i > attr->n_carried) {
+        if (i > attr->n_carried || is_stack(instance, node, i)) {
             tgi_instance_bind(instance, node, call, i);
             continue;
         }
@@ -87,23 +92,6 @@ static void begin_loop(tgi_instance *instance, const tgi_node *node,
             tgi_view_copy_dense(input_view(instance, node, i),
                                 call->params_data[i]);
     }
-}
-
-/* Room for the slices of the next trip; all that is carried moves with it. */
-static tg_status grow(tgi_instance *instance, tgi_interp_call *call)
-{
-    tgi_stacks *stacks = &call->stacks;
-    const tg_status status =
-        tgi_stacks_grow(stacks, call->number, instance->room);
-    for (size_t i = 0; i < stacks->n; i++) {
-        const uint32_t k = stacks->all[i].number;
-        char *data = stacks->all[i].data;
-        if (!data)
-            continue;
-        instance->buffers.data[call->results + k].data = data;
-        call->results_data[k] = call->params_data[k + 1] = data;
-    }
-    return status;
 }
 
 static tg_status advance_loop(tgi_instance *instance, const tgi_node *node,
@@ -131,8 +119,6 @@ static tg_status advance_loop(tgi_instance *instance, const tgi_node *node,
     }
     if (call->number >= trips)
         return tgi_loop_fail(node, trips);
-    if (call->stacks.n && call->number >= call->stacks.capacity)
-        TGI_TRY(grow(instance, call));
     call->stage = TGI_STAGE_RUN;
     run(instance, call, 0, call->results_data, out_next);
     return TG_OK;

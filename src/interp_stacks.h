@@ -3,10 +3,11 @@
  * interp_stacks.h - memory that grows while a loop runs. A loop that saves
  * something in each trip, and whose trips nobody can count beforehand, carries
  * values whose first extent is TGI_GROWS: stacks, with one slice for each trip
- * that is done. All stacks of a loop have room for as many.
+ * that is done. Stacks that have as many slices have room for as many.
  *
  * Memory is kept from run to run, so that only the first ones grow. Used by
- * the interpreter and by those who run compiled code.
+ * the interpreter, where a value that grows is the address of such a stack,
+ * and by those who run compiled code.
  */
 #ifndef TGI_INTERP_STACKS_H
 #define TGI_INTERP_STACKS_H
@@ -29,7 +30,7 @@ typedef struct tgi_stack {
     char *data;    /* NULL as long as there is no slice */
 } tgi_stack;
 
-/* Those of one loop. */
+/* Those that grow together. */
 typedef struct tgi_stacks {
     size_t n;
     tgi_stack *all;

@@ -102,6 +102,7 @@ libtgjit_core_la_SOURCES += \
 	src/interp.c \
 	src/interp.h \
 	src/interp_instance.h \
+	src/interp_place.c \
 	src/interp_plan.c \
 	src/interp_plan.h \
 	src/interp_stacks.c \
@@ -159,6 +160,9 @@ libtgjit_core_la_SOURCES += \
 	src/scalar.h \
 	src/settle.c \
 	src/settle.h \
+	src/settle_channel.c \
+	src/settle_loop.c \
+	src/settle_state.h \
 	src/view.c \
 	src/view.h \
 	src/view_copy.c \
@@ -212,6 +216,7 @@ libtgjit_core_la_SOURCES += \
 	src/gradient_reason.h \
 	src/gradient_region.c \
 	src/gradient_region.h \
+	src/gradient_slots.c \
 	src/gradient_tape.h \
 	src/gradient_value.c \
 	src/group.c \

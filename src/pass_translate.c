@@ -169,10 +169,23 @@ tgi_ref tgi_translate_add(const tgi_translation *t, tgi_graph *out,
                                          void *user))
 {
     any_attr attr;
+    tgi_attr_call call;
+    tgi_graph *own = NULL;
     tgi_attr_regions *regions = NULL;
     tgi_attr_host *outputs = NULL;
     if (!translate_node(t, node, &attr))
         return 0;
+    /* A callee that speaks of extents of its caller has to follow it. */
+    if (node->op == TGI_OP_CALL) {
+        call = *(const tgi_attr_call *)node->attr;
+        if (call.callee->dims == t->callee->dims &&
+            call.callee->dims != t->dims) {
+            if (tgi_translate_graph(t, call.callee, &own))
+                return 0;
+            call.callee = own;
+            node->attr = &call;
+        }
+    }
     if (node->op == TGI_OP_HOST) {
         outputs = translate_outputs(t, node);
         if (!outputs)
@@ -188,6 +201,7 @@ tgi_ref tgi_translate_add(const tgi_translation *t, tgi_graph *out,
     tgi_ref ref = add_to(out, node, user);
     tgi_rebuild_regions_free(regions);
     tgi_free(outputs);
+    tgi_graph_release(own);
     return ref;
 }
 

@@ -1,30 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * settle.c - saved values of loops as stacks that loops carry.
+ * settle.c - saved values of loops as stacks that loops carry: finds what is
+ * picked of each node with graphs, and makes new graphs from the inside out.
  */
 #include "settle.h"
 
-#include <string.h>
-
-#include "build.h"
 #include "error.h"
-#include "rebuild.h"
-
-/* A loop with something to settle, and what is picked of it. */
-typedef struct settled {
-    tgi_ref loop;
-    bool counts;
-    size_t n_saved;
-    uint32_t *place; /* by result of the body: of the new loop, + 1 */
-} settled;
-
-typedef struct settler {
-    const tgi_graph *in;
-    TGI_VEC(settled) loops;
-    uint32_t *number; /* by ref: of `loops`, + 1 */
-} settler;
+#include "settle_state.h"
 
 /* -- What is picked -------------------------------------------------------- */
+
+static int64_t index_of(const tgi_node *node)
+{
+    return ((const tgi_attr_index *)node->attr)->index;
+}
 
 static bool has_saved(const tgi_node *node)
 {
@@ -33,10 +22,9 @@ static bool has_saved(const tgi_node *node)
            attr->graphs[0]->results.n > (size_t)attr->n_carried;
 }
 
-static bool is_count(const tgi_node *node)
+static bool grows(const tgi_graph *graph, tgi_ref ref)
 {
-    return node->op == TGI_OP_RESULT &&
-           ((const tgi_attr_index *)node->attr)->index == TGI_RESULT_TRIPS;
+    return tgi_shape_grows(tgi_graph_shape(graph, ref));
 }
 
 /* True for a call that gradients have given a callee of its own: it is part of
@@ -48,309 +36,331 @@ static bool has_own_callee(const tgi_graph *graph, const tgi_node *node)
 }
 
 /* Whether a graph, or one that is part of it, has something to settle.
-   Functions that it calls have been settled. */
+   Functions that it calls have been tgi_settled. */
 static bool is_unsettled(const tgi_graph *graph)
 {
     for (tgi_ref ref = 1; ref <= graph->n_nodes; ref++) {
         const tgi_node *node = tgi_graph_node(graph, ref);
-        if (has_saved(node) || is_count(node) || has_own_callee(graph, node))
+        if (has_saved(node) || has_own_callee(graph, node) ||
+            (node->op == TGI_OP_RESULT && index_of(node) < 0))
             return true;
         const tgi_regions regions = tgi_node_regions(node);
-        for (size_t i = 0; tgi_node_has_regions(node) && i < regions.n; i++)
+        for (size_t i = 0; node->op != TGI_OP_CALL && i < regions.n; i++)
             if (is_unsettled(regions.graphs[i]))
                 return true;
     }
     return false;
 }
 
-static settled *settled_of(const settler *s, tgi_ref loop)
+static tgi_settled *settled_of(const tgi_settler *s, tgi_ref region)
 {
-    return s->number[loop] ? &s->loops.data[s->number[loop] - 1] : NULL;
+    return s->number[region] ? &s->regions.data[s->number[region] - 1] : NULL;
 }
 
-/* The entry of a loop, a new one if need be; NULL: out of memory. */
-static settled *note(settler *s, tgi_ref loop)
+/* A new entry for a node with graphs; false: out of memory. */
+static bool note(tgi_settler *s, tgi_ref region)
 {
-    if (s->number[loop])
-        return settled_of(s, loop);
-    const tgi_node *node = tgi_graph_node(s->in, loop);
+    const tgi_node *node = tgi_graph_node(s->in, region);
+    const tgi_regions regions = tgi_node_regions(node);
     const size_t n = tgi_node_n_results(node);
-    settled new = {.loop = loop,
-                   .place = tgi_alloc_zero((n + 1) * sizeof(*new.place))};
-    if (!new.place || !tgi_vec_push(&s->loops, new)) {
-        tgi_free(new.place);
-        tgi_error_memory();
-        return NULL;
+    tgi_settled new = {
+        .region = region,
+        .picks = tgi_alloc_zero((n + 1) * sizeof(*new.picks)),
+        .place = tgi_alloc_zero((n + 1) * sizeof(*new.place)),
+        .channels = tgi_alloc_zero((regions.n + 1) * sizeof(*new.channels))};
+    if (new.picks && new.place && new.channels &&
+        tgi_vec_push(&s->regions, new)) {
+        s->number[region] = (uint32_t)s->regions.n;
+        return true;
     }
-    s->number[loop] = (uint32_t)s->loops.n;
-    return settled_of(s, loop);
+    tgi_free(new.picks);
+    tgi_free(new.place);
+    tgi_free(new.channels);
+    tgi_error_memory();
+    return false;
 }
 
-static bool find_picked(settler *s)
+static void find_used(tgi_settler *s)
+{
+    const tgi_graph *in = s->in;
+    for (tgi_ref ref = 1; ref <= in->n_nodes; ref++) {
+        const tgi_node *node = tgi_graph_node(in, ref);
+        for (uint32_t i = 0; i < node->n_inputs; i++)
+            s->is_used[node->inputs[i]] = true;
+    }
+    for (size_t i = in->results.n; i-- > 0;)
+        if (!s->wanted || s->wanted[i]) {
+            s->is_used[in->results.data[i]] = true;
+            s->result[in->results.data[i]] = (uint32_t)i + 1;
+        }
+}
+
+/* Places of the values that a loop saves itself come first; stacks of loops
+   inside get theirs when these are tgi_settled. */
+static void note_pick(tgi_settled *of, const tgi_node *region, tgi_ref ref,
+                      int64_t index)
+{
+    if (index < 0) {
+        of->counts |= index == TGI_RESULT_TRIPS;
+        return;
+    }
+    of->picks[index] = ref;
+    if (region->op != TGI_OP_LOOP)
+        return;
+    const tgi_attr_regions *attr = region->attr;
+    const tgi_graph *body = attr->graphs[0];
+    if (index >= attr->n_carried && !grows(body, body->results.data[index]))
+        of->place[index] =
+            (uint32_t)(attr->n_carried + (int64_t)++of->n_saved);
+}
+
+static bool find_picked(tgi_settler *s)
 {
     for (tgi_ref ref = 1; ref <= s->in->n_nodes; ref++) {
         const tgi_node *node = tgi_graph_node(s->in, ref);
-        if (has_saved(node) && !note(s, ref))
+        if ((tgi_node_has_regions(node) || has_own_callee(s->in, node)) &&
+            !note(s, ref))
             return false;
-        if (node->op != TGI_OP_RESULT)
-            continue;
-        const tgi_ref region = node->inputs[0];
-        const tgi_node *of = tgi_graph_node(s->in, region);
-        const int64_t index = ((const tgi_attr_index *)node->attr)->index;
-        const tgi_attr_regions *attr = of->attr;
-        if (of->op != TGI_OP_LOOP || (index >= 0 && index < attr->n_carried))
-            continue;
-        settled *loop = note(s, region);
-        if (!loop)
-            return false;
-        if (index == TGI_RESULT_TRIPS)
-            loop->counts = true;
-        else if (!loop->place[index])
-            loop->place[index] =
-                (uint32_t)(attr->n_carried + (int64_t)++loop->n_saved);
+        if (node->op == TGI_OP_RESULT && s->is_used[ref] &&
+            settled_of(s, node->inputs[0]))
+            note_pick(settled_of(s, node->inputs[0]),
+                      tgi_graph_node(s->in, node->inputs[0]), ref,
+                      index_of(node));
     }
     return true;
 }
 
-/* -- One loop -------------------------------------------------------------- */
-
-/* A parameter number `at` for one more carried value. */
-static tgi_ref add_carried(tgi_graph *graph, size_t at, tg_dtype dtype,
-                           tgi_shape_ref shape)
+int64_t tgi_settle_wanted(const tgi_settler *s, const tgi_settled *what,
+                             int64_t index)
 {
-    tgi_ref ref = tgi_graph_add_param(graph, TGI_OP_PARAM, dtype, shape, 0);
-    if (ref)
-        tgi_graph_move_param(graph, graph->params.n - 1, at);
-    return ref;
+    const tgi_ref ref = index < 0 ? 0 : what->picks[index];
+    return ref ? (int64_t)s->result[ref] - 1 : -1;
 }
 
-/* The stack with `value` in place of the trip's number. */
-static tgi_ref push(tgi_builder *b, tgi_ref stack, tgi_ref value)
+/* -- Graphs of regions ----------------------------------------------------- */
+
+static tg_status settle(const tgi_graph *in, const bool *wanted,
+                        const bool *is_zero, tgi_channels *given,
+                        tgi_graph **out_graph);
+
+typedef struct region_graphs {
+    tgi_settler *s;
+    tgi_settled *what;
+    size_t next;
+} region_graphs;
+
+static tg_status settle_region(const tgi_graph *in, void *user,
+                               tgi_graph **out_graph)
 {
-    const tgi_graph *graph = b->graph;
-    const tgi_shape *shape = tgi_graph_shape(graph, value);
-    const tgi_node *node = tgi_graph_node(graph, stack);
-    tgi_dim dims[TG_MAX_RANK + 1] = {1};
-    memcpy(dims + 1, shape->dims, (size_t)shape->rank * sizeof(*dims));
-    const tgi_shape_ref one =
-        tgi_shape_intern(graph->dims, shape->rank + 1, dims);
-    tgi_ref update = one ? tgi_build_node(b, TGI_OP_RESHAPE, node->dtype, one,
-                                          &value, 1, NULL, 0)
-                         : 0;
-    const tgi_ref in[] = {stack, update, graph->params.data[0].node};
-    const tgi_attr_index attr = {0};
-    return update ? tgi_build_node(b, TGI_OP_DYNAMIC_UPDATE, node->dtype,
-                                   node->shape, in, 3, &attr, sizeof(attr))
-                  : 0;
+    region_graphs *r = user;
+    tgi_settler *s = r->s;
+    const tgi_node *node = tgi_graph_node(s->in, r->what->region);
+    const tgi_attr_regions *attr = node->attr;
+    const size_t g = r->next++;
+    const bool is_loop = node->op == TGI_OP_LOOP;
+    bool *wanted = tgi_alloc_zero(in->results.n + 1);
+    bool *is_zero = tgi_alloc_zero((size_t)node->n_inputs + 1);
+    tg_status status = wanted && is_zero ? TG_OK : tgi_error_memory();
+    for (size_t i = 0; !status && i < in->results.n; i++)
+        wanted[i] = (is_loop ? g > 0 || i < (size_t)attr->n_carried
+                             : !grows(in, in->results.data[i])) ||
+                    r->what->picks[i];
+    for (uint32_t i = 0; !status && i < node->n_inputs; i++)
+        is_zero[i] = s->is_zero[node->inputs[i]] &&
+                     (!is_loop || i > attr->n_carried);
+    if (!status)
+        status = settle(in, wanted, is_zero, &r->what->channels[g], out_graph);
+    tgi_free(wanted);
+    tgi_free(is_zero);
+    return status;
 }
 
-/* The number of the trip, plus one. */
-static tgi_ref count(tgi_builder *b)
-{
-    const tgi_ref one =
-        tgi_build_number(b, TG_I64, TG_I64, (tgi_number){TGI_INT, {.i = 1}});
-    return tgi_build_2(b, TGI_OP_ADD, b->graph->params.data[0].node, one);
-}
+/* -- Branches and calls ---------------------------------------------------- */
 
-/* A loop whose graphs are its own and may be changed. */
-typedef struct change {
-    tgi_graph *out;
-    const settled *what;
-    const tgi_node *node;   /* its inputs are new refs */
-    tgi_attr_regions *attr; /* n_carried grows */
-    TGI_VEC(tgi_ref) initial; /* of the values that are new */
-} change;
-
-/* One more carried value of the type, new in every graph; writes its
-   parameter in the body. */
-static bool carry(change *c, tg_dtype dtype, tgi_shape_ref shape,
-                  tgi_ref initial, tgi_ref *out_param)
+/* Takes results that grow from all graphs: those that are wanted are
+   channels. */
+static void drop_grown(const tgi_settler *s, tgi_settled *what,
+                       const tgi_regions *regions)
 {
-    const size_t at = (size_t)c->attr->n_carried + 1;
-    if (!initial || !tgi_vec_push(&c->initial, initial)) {
-        tgi_error_memory();
-        return false;
+    const tgi_node *node = tgi_graph_node(s->in, what->region);
+    const tgi_graph *old = tgi_node_regions(node).graphs[0];
+    size_t n = 0;
+    for (size_t i = 0; i < old->results.n; i++) {
+        if (grows(old, old->results.data[i]))
+            continue;
+        for (size_t g = 0; g < regions->n; g++)
+            regions->graphs[g]->results.data[n] =
+                regions->graphs[g]->results.data[i];
+        what->place[i] = (uint32_t)++n;
     }
-    for (int64_t i = c->attr->n_graphs; i-- > 0;)
-        if (!(*out_param =
-                  add_carried(c->attr->graphs[i], at, dtype, shape)))
-            return false;
-    c->attr->n_carried++;
-    return true;
+    for (size_t g = 0; g < regions->n; g++)
+        regions->graphs[g]->results.n = n;
 }
 
-static bool carry_stack(change *c, tgi_ref value, tgi_dim trips)
+/* `node` has graphs of its own: those of `regions`. */
+static tgi_ref settle_branches(tgi_settler *s, tgi_settled *what,
+                               const tgi_node *node,
+                               const tgi_regions *regions)
 {
-    tgi_graph *body = c->attr->graphs[0];
-    const tgi_shape *shape = tgi_graph_shape(body, value);
-    const int dtype = tgi_graph_node(body, value)->dtype;
-    tgi_dim dims[TG_MAX_RANK] = {trips};
-    memcpy(dims + 1, shape->dims, (size_t)shape->rank * sizeof(*dims));
-    const tgi_shape_ref of_all =
-        tgi_shape_intern(body->dims, shape->rank + 1, dims);
-    tgi_builder outer = {.graph = c->out, .site = tgi_node_site(c->node)};
-    tgi_builder b = {.graph = body, .site = outer.site};
-    tgi_ref param = 0;
-    tgi_ref initial =
-        of_all ? tgi_build_unset(&outer, (tg_dtype)dtype, shape->rank + 1, dims)
-               : 0;
-    if (!carry(c, (tg_dtype)dtype, of_all, initial, &param))
-        return false;
-    tgi_ref result = push(&b, param, value);
-    return result && tgi_graph_add_result(body, result);
-}
-
-static bool carry_count(change *c)
-{
-    tgi_graph *body = c->attr->graphs[0];
-    tgi_builder outer = {.graph = c->out, .site = tgi_node_site(c->node)};
-    tgi_builder b = {.graph = body, .site = outer.site};
-    tgi_ref param = 0;
-    tgi_ref zero = tgi_build_number(&outer, TG_I64, TG_I64,
-                                    (tgi_number){TGI_INT, {.i = 0}});
-    tgi_ref result = 0;
-    return carry(c, TG_I64, tgi_shape_intern(body->dims, 0, NULL), zero,
-                 &param) &&
-           (result = count(&b)) && tgi_graph_add_result(body, result);
-}
-
-/* Takes the results that are saved from the body, and carries those that are
-   picked. */
-static bool change_loop(change *c, tgi_dim trips)
-{
-    tgi_graph *body = c->attr->graphs[0];
-    const size_t n_old = (size_t)c->attr->n_carried;
-    const size_t n_results = body->results.n;
-    tgi_ref *saved = tgi_alloc((n_results + 1) * sizeof(*saved));
-    if (!saved) {
-        tgi_error_memory();
-        return false;
-    }
-    /* In the order of their places. */
-    for (size_t i = n_old; i < n_results; i++)
-        if (c->what->place[i])
-            saved[c->what->place[i] - 1 - n_old] = body->results.data[i];
-    body->results.n = n_old;
+    const size_t before = s->given->n;
+    tgi_settle_refs inputs = {0};
     bool ok = true;
-    for (size_t i = 0; ok && i < c->what->n_saved; i++)
-        ok = carry_stack(c, saved[i], trips);
-    if (ok && c->what->counts)
-        ok = carry_count(c);
-    tgi_free(saved);
-    return ok;
-}
-
-static tgi_ref add_loop(change *c, size_t n_old)
-{
-    const size_t n_new = c->initial.n;
-    const size_t n = c->node->n_inputs + n_new;
-    tgi_ref *inputs = tgi_alloc((n + 1) * sizeof(*inputs));
-    if (!inputs) {
-        tgi_error_memory();
-        return 0;
-    }
-    memcpy(inputs, c->node->inputs, (n_old + 1) * sizeof(*inputs));
-    if (n_new)
-        memcpy(inputs + n_old + 1, c->initial.data, n_new * sizeof(*inputs));
-    memcpy(inputs + n_old + 1 + n_new, c->node->inputs + n_old + 1,
-           (c->node->n_inputs - n_old - 1) * sizeof(*inputs));
-    tgi_node node = *c->node;
-    node.inputs = inputs;
-    node.n_inputs = (uint32_t)n;
-    node.attr = c->attr;
-    tgi_ref ref = tgi_graph_add(c->out, &node);
-    tgi_free(inputs);
+    for (uint32_t i = 0; ok && i < node->n_inputs; i++)
+        if (!(ok = tgi_vec_push(&inputs, node->inputs[i])))
+            tgi_error_memory();
+    drop_grown(s, what, regions);
+    const size_t first = regions->graphs[0]->results.n;
+    ok = ok && tgi_channels_align(what, regions, false, node->n_inputs);
+    for (size_t g = 0; ok && g < regions->n; g++)
+        for (size_t i = 0; ok && i < what->channels[g].n; i++)
+            ok = tgi_channel_begin(s, what, regions->graphs[g],
+                               &what->channels[g].data[i], &inputs);
+    tgi_node new = *node;
+    new.inputs = inputs.data;
+    new.n_inputs = (uint32_t)inputs.n;
+    tgi_ref ref = ok ? tgi_graph_add(s->out, &new) : 0;
+    if (ref && !tgi_channels_end(s, what, regions->n, ref, first, before))
+        ref = 0;
+    tgi_vec_deinit(&inputs);
     return ref;
 }
 
-static tgi_ref settle_loop(tgi_rebuild *rebuild, tgi_ref old,
+static tgi_ref settle_call(tgi_settler *s, tgi_settled *what,
                            const tgi_node *node)
 {
-    settler *s = rebuild->user;
-    /* The rebuilt node has graphs that nobody else has. */
-    tgi_attr_regions *attr = (tgi_attr_regions *)(uintptr_t)node->attr;
-    change c = {.out = rebuild->out,
-                .what = settled_of(s, old),
-                .node = node,
-                .attr = attr};
-    const size_t n_old = (size_t)attr->n_carried;
-    const tgi_dim trips =
-        tgi_loop_extent(s->in, tgi_graph_node(s->in, old));
-    tgi_ref ref = change_loop(&c, trips) ? add_loop(&c, n_old) : 0;
-    tgi_vec_deinit(&c.initial);
+    tgi_attr_call attr = *(const tgi_attr_call *)node->attr;
+    region_graphs r = {.s = s, .what = what};
+    if (settle_region(attr.callee, &r, &attr.callee))
+        return 0;
+    tgi_node call = *node;
+    call.attr = &attr;
+    const tgi_regions regions = {1, &attr.callee};
+    tgi_ref ref = settle_branches(s, what, &call, &regions);
+    tgi_graph_release(attr.callee);
+    return ref;
+}
+
+static tgi_ref settle_regions(tgi_settler *s, tgi_settled *what,
+                              const tgi_node *node)
+{
+    region_graphs r = {.s = s, .what = what};
+    tgi_attr_regions *attr =
+        tgi_rebuild_regions(node, s->out, &r, settle_region);
+    if (!attr)
+        return 0;
+    tgi_node new = *node;
+    new.attr = attr;
+    const tgi_regions regions = {(size_t)attr->n_graphs, attr->graphs};
+    const tgi_ref ref = node->op == TGI_OP_LOOP
+                            ? tgi_settle_loop(s, what, &new, attr)
+                            : settle_branches(s, what, &new, &regions);
+    tgi_rebuild_regions_free(attr);
     return ref;
 }
 
 /* -- All of them ----------------------------------------------------------- */
 
-static tg_status settle(const tgi_graph *in, tgi_graph **out_graph);
-
-static tgi_ref settle_call(tgi_rebuild *rebuild, const tgi_node *node)
+static tgi_ref settle_result(tgi_settler *s, tgi_ref old, const tgi_node *node)
 {
-    tgi_attr_call attr = *(const tgi_attr_call *)node->attr;
-    if (!has_own_callee(rebuild->in, node))
-        return tgi_graph_add(rebuild->out, node);
-    if (settle(attr.callee, &attr.callee))
-        return 0;
-    tgi_node call = *node;
-    call.attr = &attr;
-    tgi_ref ref = tgi_graph_add(rebuild->out, &call);
-    tgi_graph_release(attr.callee);
-    return ref;
+    const tgi_ref region = tgi_graph_node(s->in, old)->inputs[0];
+    const tgi_node *of = tgi_graph_node(s->in, region);
+    const tgi_settled *what = settled_of(s, region);
+    tgi_attr_index attr = {index_of(node)};
+    if (what && !s->is_used[old])
+        return TGI_REBUILD_GONE;
+    if (what && attr.index == TGI_RESULT_BASE) {
+        s->is_zero[old] = !what->base;
+        return what->base ? what->base : tgi_settle_number(s->out, 0);
+    }
+    const int64_t n_carried =
+        of->op == TGI_OP_LOOP ? ((const tgi_attr_regions *)of->attr)->n_carried
+                              : 0;
+    if (what && attr.index == TGI_RESULT_TRIPS)
+        attr.index = n_carried + (int64_t)what->n_saved;
+    else if (what && attr.index >= n_carried)
+        attr.index = (int64_t)what->place[attr.index] - 1;
+    tgi_node result = *node;
+    result.attr = &attr;
+    return tgi_graph_add(s->out, &result);
 }
 
 static tgi_ref visit(tgi_rebuild *rebuild, tgi_ref old, const tgi_node *node)
 {
-    const settler *s = rebuild->user;
-    if (node->op == TGI_OP_CALL)
-        return settle_call(rebuild, node);
-    if (node->op == TGI_OP_LOOP && settled_of(s, old))
-        return settle_loop(rebuild, old, node);
-    if (node->op != TGI_OP_RESULT)
-        return tgi_graph_add(rebuild->out, node);
-    const tgi_ref region = tgi_graph_node(s->in, old)->inputs[0];
-    const tgi_node *of = tgi_graph_node(s->in, region);
-    const settled *what = settled_of(s, region);
-    tgi_attr_index attr = *(const tgi_attr_index *)node->attr;
-    if (what) {
-        const int64_t n_carried =
-            ((const tgi_attr_regions *)of->attr)->n_carried;
-        if (attr.index == TGI_RESULT_TRIPS)
-            attr.index = n_carried + (int64_t)what->n_saved;
-        else if (attr.index >= n_carried)
-            attr.index = (int64_t)what->place[attr.index] - 1;
-    }
-    tgi_node result = *node;
-    result.attr = &attr;
-    return tgi_graph_add(rebuild->out, &result);
+    tgi_settler *s = rebuild->user;
+    s->out = rebuild->out;
+    tgi_settled *what = settled_of(s, old);
+    if (node->op == TGI_OP_RESULT)
+        return settle_result(s, old, node);
+    if (what)
+        return node->op == TGI_OP_CALL ? settle_call(s, what, node)
+                                       : settle_regions(s, what, node);
+    /* A stack that begins here begins with the first trip. */
+    if (node->op == TGI_OP_ADD &&
+        s->is_zero[tgi_graph_node(s->in, old)->inputs[0]])
+        return node->inputs[1];
+    return tgi_graph_add(s->out, node);
 }
 
-static tg_status settle(const tgi_graph *in, tgi_graph **out_graph)
+static bool settler_init(tgi_settler *s, const bool *is_zero)
 {
-    settler s = {.in = in,
-                 .number = tgi_alloc_zero(((size_t)in->n_nodes + 1) *
-                                          sizeof(*s.number))};
-    tgi_rebuild rebuild = {
-        .in = in, .visit = visit, .region = settle, .user = &s};
+    const size_t n = (size_t)s->in->n_nodes + 1;
+    s->number = tgi_alloc_zero(n * sizeof(*s->number));
+    s->result = tgi_alloc_zero(n * sizeof(*s->result));
+    s->is_used = tgi_alloc_zero(n);
+    s->is_zero = tgi_alloc_zero(n);
+    if (!s->number || !s->result || !s->is_used || !s->is_zero) {
+        tgi_error_memory();
+        return false;
+    }
+    for (size_t i = 0; is_zero && i < s->in->params.n; i++)
+        s->is_zero[s->in->params.data[i].node] = is_zero[i];
+    find_used(s);
+    return find_picked(s);
+}
+
+static void settler_deinit(tgi_settler *s)
+{
+    for (size_t i = 0; i < s->regions.n; i++) {
+        tgi_settled *what = &s->regions.data[i];
+        const tgi_node *node = tgi_graph_node(s->in, what->region);
+        for (size_t g = 0; g < tgi_node_regions(node).n; g++)
+            tgi_channels_deinit(&what->channels[g]);
+        tgi_free(what->channels);
+        tgi_free(what->picks);
+        tgi_free(what->place);
+    }
+    tgi_vec_deinit(&s->regions);
+    tgi_free(s->number);
+    tgi_free(s->result);
+    tgi_free(s->is_used);
+    tgi_free(s->is_zero);
+}
+
+/* Results that are not wanted, and those that are channels, are 0. */
+static tg_status settle(const tgi_graph *in, const bool *wanted,
+                        const bool *is_zero, tgi_channels *given,
+                        tgi_graph **out_graph)
+{
+    tgi_settler s = {.in = in, .wanted = wanted, .given = given};
+    tgi_rebuild rebuild = {.in = in, .visit = visit, .user = &s};
     tg_status status = TG_OK;
-    if (!s.number)
-        status = tgi_error_memory();
-    else if (!find_picked(&s))
+    if (!settler_init(&s, is_zero))
         status = TG_ERROR_OUT_OF_MEMORY;
     else
         status = tgi_rebuild_run(&rebuild);
-    for (size_t i = 0; i < s.loops.n; i++)
-        tgi_free(s.loops.data[i].place);
-    tgi_vec_deinit(&s.loops);
-    tgi_free(s.number);
+    settler_deinit(&s);
     *out_graph = rebuild.out;
     return status;
 }
 
 tg_status tgi_graph_settle(const tgi_graph *in, tgi_graph **out_graph)
 {
-    if (is_unsettled(in))
-        return settle(in, out_graph);
+    if (is_unsettled(in)) {
+        tgi_channels none = {0};
+        tg_status status = settle(in, NULL, NULL, &none, out_graph);
+        tgi_channels_deinit(&none);
+        return status;
+    }
     *out_graph = tgi_graph_retain(in);
     return TG_OK;
 }

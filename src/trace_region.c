@@ -66,18 +66,22 @@ static bool is_leaf(const tgi_node *node)
            node->op == TGI_OP_EXTENT || node->op == TGI_OP_UNSET;
 }
 
-/* The same leaf, or a broadcast of one, in another graph; 0: it is neither,
-   or failure. */
-static tgi_ref copy_leaf(tg_trace *t, tgi_ref outer)
+/* A leaf, or a broadcast of one. */
+static bool is_copied(const tgi_graph *graph, const tgi_node *node)
 {
-    const tgi_graph *around = t->around->graph;
-    tgi_node node = *tgi_graph_node(around, outer);
+    return is_leaf(node) ||
+           (node->op == TGI_OP_BROADCAST &&
+            is_leaf(tgi_graph_node(graph, node->inputs[0])));
+}
+
+/* The same in the graph of the region; 0 on failure. */
+static tgi_ref copy_leaf(tg_trace *t, const tgi_node *outer)
+{
+    tgi_node node = *outer;
     if (is_leaf(&node))
         return tgi_graph_add(t->graph, &node);
-    if (node.op != TGI_OP_BROADCAST)
-        return 0;
-    const tgi_node *of = tgi_graph_node(around, node.inputs[0]);
-    tgi_ref input = is_leaf(of) ? tgi_graph_add(t->graph, of) : 0;
+    const tgi_ref input = tgi_graph_add(
+        t->graph, tgi_graph_node(t->around->graph, node.inputs[0]));
     node.inputs = &input;
     return input ? tgi_graph_add(t->graph, &node) : 0;
 }
@@ -86,11 +90,12 @@ static tgi_ref copy_leaf(tg_trace *t, tgi_ref outer)
    which sticks. */
 static tgi_ref capture(tg_trace *t, tgi_ref outer)
 {
+    const tgi_graph *around = t->around->graph;
+    const tgi_node *node = tgi_graph_node(around, outer);
     tgi_ref ref = find_captured(t, outer);
     if (!ref)
-        ref = copy_leaf(t, outer);
-    if (!ref)
-        ref = add_param(t, outer, true, true);
+        ref = is_copied(around, node) ? copy_leaf(t, node)
+                                      : add_param(t, outer, true, true);
     if (!ref)
         tgi_trace_stick(t);
     return ref;
@@ -282,16 +287,18 @@ static tgi_ref add_node(tgi_control *c, tgi_op op, size_t n_carried,
     return ref;
 }
 
-/* The shape of result `index`: saved ones have one more axis, in front. */
+/* The shape of result `index`: saved ones have one more axis, in front; but
+   stacks of loops inside have the slices of all trips, one after another. */
 static tgi_shape_ref result_shape(tgi_graph *graph, const tgi_node *region,
                                   int64_t index)
 {
     const tgi_graph *inner = tgi_node_regions(region).graphs[0];
     const tgi_ref ref = inner->results.data[index];
     const tgi_attr_regions *attr = region->attr;
-    if (region->op != TGI_OP_LOOP || index < attr->n_carried)
-        return tgi_graph_node(inner, ref)->shape;
     const tgi_shape *shape = tgi_graph_shape(inner, ref);
+    if (region->op != TGI_OP_LOOP || index < attr->n_carried ||
+        tgi_shape_grows(shape))
+        return tgi_graph_node(inner, ref)->shape;
     tgi_dim dims[TG_MAX_RANK] = {tgi_loop_extent(graph, region)};
     memcpy(dims + 1, shape->dims, (size_t)shape->rank * sizeof(*dims));
     return tgi_shape_intern(graph->dims, shape->rank + 1, dims);
@@ -302,7 +309,7 @@ tgi_ref tgi_region_result(tgi_graph *graph, tgi_ref region, int64_t index)
     const tgi_node *node = tgi_graph_node(graph, region);
     const tgi_attr_index attr = {index};
     tgi_builder b = {.graph = graph, .site = tgi_node_site(node)};
-    if (index == TGI_RESULT_TRIPS)
+    if (index < 0)
         return tgi_build_node(&b, TGI_OP_RESULT, TG_I64,
                               tgi_shape_intern(graph->dims, 0, NULL), &region,
                               1, &attr, sizeof(attr));

@@ -52,8 +52,8 @@ void tgi_control_finish(tgi_control *c, tgi_op op, size_t n_carried,
                         int64_t flags, tg_value *out_results,
                         size_t n_results);
 
-/* The node for result `index` of a region, or TGI_RESULT_TRIPS, in the graph
-   it is in; 0 on failure (recorded). */
+/* The node for result `index` of a region, or TGI_RESULT_TRIPS or
+   TGI_RESULT_BASE, in the graph it is in; 0 on failure (recorded). */
 tgi_ref tgi_region_result(tgi_graph *graph, tgi_ref region, int64_t index);
 
 #endif /* TGI_TRACE_REGION_H */

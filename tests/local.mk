@@ -56,6 +56,7 @@ unit_tests = \
 	tests/test_fuse_memory \
 	tests/test_fuse_product \
 	tests/test_gradient \
+	tests/test_gradient_effects \
 	tests/test_gradient_expected \
 	tests/test_gradient_ops \
 	tests/test_graph \
@@ -166,6 +167,7 @@ tests_test_gradient_expected_SOURCES = \
 	tests/gradient_formulas_sums.c \
 	tests/test_gradient_expected.c
 tests_test_gradient_expected_LDADD = $(LDADD) $(LIBM)
+tests_test_gradient_effects_LDADD = $(LDADD) $(LIBM)
 
 # Those of the code generator.
 if HAVE_LLVM

@@ -97,10 +97,18 @@ typedef enum gr_form {
     GR_FROZEN_GRADIENT /* the target and the gradients */
 } gr_form;
 
+/* What a run has done outside of its results, in its order: prints and host
+   calls, by the number of the place that asked for them. */
+typedef struct gr_effects {
+    uint64_t n, hash;
+} gr_effects;
+
+void gr_note_effect(gr_effects *effects, uint64_t place);
+
 /* Counts what was made, over many programs. */
 typedef struct gr_tally {
     uint64_t n_programs, n_differences, n_rejected, n_second, n_compiled;
-    uint64_t n_unconnected;
+    uint64_t n_unconnected, n_effects;
     uint64_t made[64]; /* by kind, see gr_kinds */
 } gr_tally;
 
@@ -116,6 +124,8 @@ typedef struct gr_trace {
     tg_context *ctx;
     tg_variable *captured[GR_MOST_VARIABLES];
     tg_variable *state, *sink; /* what is assigned: read by all; by nobody */
+    tg_variable *generator;
+    gr_effects *effects;
     const tg_value *in;
     tg_operand variables[GR_MOST_VARIABLES]; /* captured or passed */
     FILE *log;                               /* or NULL */
@@ -270,6 +280,7 @@ gr_make gr_make_cond, gr_make_switch, gr_make_for, gr_make_unrolled,
     gr_make_while, gr_make_scan, gr_make_map;
 gr_make gr_make_apply, gr_make_checkpoint, gr_make_custom, gr_make_host;
 gr_make gr_make_variable, gr_make_state, gr_make_stop, gr_make_cast;
+gr_make gr_make_effect, gr_make_draw;
 
 gr_make gr_make_empty, gr_make_inner_gradient;
 
@@ -327,7 +338,8 @@ typedef struct gr_run {
     tg_bound *bound[3];
     tg_tensor *inputs[GR_MOST_INPUTS], *trips;
     tg_tensor *directions[GR_MOST_SOURCES], *frozen[GR_MOST_STOPS];
-    tg_variable *variables[GR_MOST_VARIABLES], *state, *sink;
+    tg_variable *variables[GR_MOST_VARIABLES], *state, *sink, *generator;
+    gr_effects effects; /* of the last run */
     tg_tensor *results[3][GR_MOST_RESULTS];
 } gr_run;
 

@@ -243,6 +243,24 @@ static bool same_variable(tg_variable *a, tg_variable *b, const char *what,
                    tg_variable_name(a));
 }
 
+static bool same_effects(const gr_effects *a, const gr_effects *b,
+                         const char *what, gr_failure *failure)
+{
+    return (a->n == b->n && a->hash == b->hash) ||
+           gr_fail(failure, "%s: %llu effects, not %llu, or in another order",
+                   what, (unsigned long long)b->n, (unsigned long long)a->n);
+}
+
+/* Whatever derivatives are asked for, effects are those of the target. */
+static bool check_effects(gr_run *run, gr_tally *tally, gr_failure *failure)
+{
+    const gr_way way = {0, -1, -1};
+    const gr_effects with = run->effects;
+    tally->n_effects += with.n;
+    return gr_run_form(run, GR_TARGET, &way, 0, failure) &&
+           same_effects(&run->effects, &with, "with derivatives", failure);
+}
+
 static bool same_outcome(const gr_run *a, const gr_run *b, const char *what,
                          gr_failure *failure)
 {
@@ -253,7 +271,9 @@ static bool same_outcome(const gr_run *a, const gr_run *b, const char *what,
     for (int i = 0; same && i < a->program->n_variables; i++)
         same = same_variable(a->variables[i], b->variables[i], what, failure);
     return same && same_variable(a->state, b->state, what, failure) &&
-           same_variable(a->sink, b->sink, what, failure);
+           same_variable(a->sink, b->sink, what, failure) &&
+           same_variable(a->generator, b->generator, what, failure) &&
+           same_effects(&a->effects, &b->effects, what, failure);
 }
 
 /* Runs it in another way, twice, and compares; `run` is the caller's. */
@@ -325,10 +345,14 @@ static bool check_run(const gr_settings *settings, gr_run *run, gr_tally *tally,
         return false;
     if (settings->jit && !check_compiled(settings, run, tally, failure))
         return false;
-    if (!settings->differences || !is_f64)
-        return true;
-    if (run->program->seed % 8 == 1 && !check_passes(run, failure))
+    const bool has_differences = settings->differences && is_f64;
+    if (has_differences && run->program->seed % 8 == 1 &&
+        !check_passes(run, failure))
         return false;
+    if (!check_effects(run, tally, failure))
+        return false;
+    if (!has_differences)
+        return true;
     return check_jvp(run, failure) && check_gradients(run, tally, failure) &&
            check_second(run, tally, failure);
 }

@@ -168,20 +168,12 @@ void gr_make_switch(gr_frame *f)
 
 /* -- Loops ----------------------------------------------------------------- */
 
-/* Inside others, what grows is computed once more: it has no effects. */
-static void set_growing(gr_body *body)
-{
-    body->is_pure |= body->depth > 1;
-}
-
 void gr_make_for(gr_frame *f)
 {
     region r;
     begin_region(f, &r);
     r.body->counts = true;
     const bool grows = f->root->program->grows && gr_one_in(f, 2);
-    if (grows)
-        set_growing(r.body);
     if (grows)
         tg_for(gr_trips(f), gr_body_callback, r.body, r.operands, r.n,
                r.results, r.n);
@@ -226,7 +218,6 @@ void gr_make_while(gr_frame *f)
         add_arg(&r, gr_pick(f));
     r.body->n_like = n;
     r.body->counts = r.body->steps = true;
-    set_growing(r.body);
     r.body->trips =
         gr_one_in(f, 2) ? tg_scalar(TG_I64, (int64_t)5) : gr_trips(f);
     r.body->limit = gr_one_in(f, 2) ? GR_LARGEST : gr_uniform(f, -1, 0.3);

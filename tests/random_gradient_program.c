@@ -43,6 +43,8 @@ const gr_kind gr_kinds[] = {
     {"stop", gr_make_stop, 4, false},
     {"custom", gr_make_custom, 3, false},
     {"host", gr_make_host, 1, false},
+    {"effect", gr_make_effect, 3, false},
+    {"draw", gr_make_draw, 2, false},
     {"empty", gr_make_empty, 2, false},
     {"inner gradient", gr_make_inner_gradient, 2, true},
     {"cond", gr_make_cond, 4, true},

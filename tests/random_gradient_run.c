@@ -4,6 +4,7 @@
  * arguments and results, and how one is run with sources some way off.
  */
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "random_gradient.h"
@@ -87,8 +88,11 @@ static bool set_all(gr_run *run, const place *at, gr_failure *failure)
         if (!set_variable(run, run->variables[i], 0, p->n_inputs + i, at,
                           failure))
             return false;
+    static const uint64_t seed[2] = {1, 0};
     return set_variable(run, run->state, FOR_STATE, -1, at, failure) &&
-           set_variable(run, run->sink, FOR_STATE + 1, -1, at, failure);
+           set_variable(run, run->sink, FOR_STATE + 1, -1, at, failure) &&
+           (tg_variable_set(run->generator, seed, sizeof(seed)) == TG_OK ||
+            gr_fail(failure, "%s", tg_error(run->ctx)));
 }
 
 /* -- Making ---------------------------------------------------------------- */
@@ -199,6 +203,7 @@ static bool make_objects(gr_run *run)
                        make_variable(run, &p->variables[i], "source"));
     good &= !!(run->state = make_variable(run, &p->state, "state"));
     good &= !!(run->sink = make_variable(run, &p->state, "sink"));
+    good &= !!(run->generator = tg_generator_create(run->ctx, "draws", 1));
     good &=
         !!(run->trips = tg_tensor_copy(run->ctx, &p->trips, TG_I64, 0, NULL));
     for (int i = 0; i < gr_n_sources(p); i++) {
@@ -212,12 +217,21 @@ static bool make_objects(gr_run *run)
     return good;
 }
 
+/* Prints begin with the number of their place. */
+static void note_print(const char *text, void *user)
+{
+    gr_note_effect(user, strtoull(text, NULL, 10));
+}
+
 bool gr_run_init(gr_run *run, const gr_program *p, tg_dtype dtype,
                  const tg_context_options *options, FILE *log, gr_tally *tally,
                  gr_failure *failure)
 {
     *run = (gr_run){.program = p, .dtype = dtype};
-    run->ctx = tg_context_create(options);
+    tg_context_options own = *options;
+    own.print_callback = note_print;
+    own.print_user = &run->effects;
+    run->ctx = tg_context_create(&own);
     if (!run->ctx || !make_objects(run))
         return gr_fail(failure, "%s", tg_error(NULL));
     for (int i = 0; i < 3; i++) {
@@ -227,6 +241,8 @@ bool gr_run_init(gr_run *run, const gr_program *p, tg_dtype dtype,
                             .ctx = run->ctx,
                             .state = run->state,
                             .sink = run->sink,
+                            .generator = run->generator,
+                            .effects = &run->effects,
                             .log = i == GR_WHOLE ? log : NULL,
                             .tally = tally};
         memcpy(trace->captured, run->variables, sizeof(run->variables));
@@ -252,6 +268,7 @@ void gr_run_deinit(gr_run *run)
     tg_tensor_release(run->trips);
     tg_variable_release(run->state);
     tg_variable_release(run->sink);
+    tg_variable_release(run->generator);
     tg_context_release(run->ctx);
 }
 
@@ -276,6 +293,7 @@ bool gr_run_form(gr_run *run, gr_form form, const gr_way *way, double step,
         freeze(run);
     if (!set_all(run, &at, failure))
         return false;
+    run->effects = (gr_effects){0};
     return tg_run(run->bound[form]) == TG_OK ||
            gr_fail(failure, "%s", tg_error(run->ctx));
 }

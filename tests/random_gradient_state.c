@@ -4,6 +4,7 @@
  * that are given, in random programs.
  */
 #include <math.h>
+#include <string.h>
 
 #include "random_gradient.h"
 
@@ -40,6 +41,11 @@ void gr_make_state(gr_frame *f)
         gr_make_binary(f);
         return;
     }
+    /* What is assigned later, perhaps, and by nobody here. */
+    if (gr_one_in(f, 4)) {
+        gr_add(f, "read of state", tg_read(f->root->state), shape, -2, 2);
+        return;
+    }
     if (gr_one_in(f, 2)) {
         gr_value like = {.value = tg_read(f->root->sink), .shape = *shape};
         tg_assign(f->root->sink, gr_fitted(f, gr_pick(f), &like));
@@ -48,6 +54,68 @@ void gr_make_state(gr_frame *f)
     if (gr_one_in(f, 2))
         state = tg_read(f->root->state);
     gr_add(f, "state", state, shape, -2, 2);
+}
+
+/* -- Effects --------------------------------------------------------------- */
+
+void gr_note_effect(gr_effects *effects, uint64_t place)
+{
+    effects->n++;
+    effects->hash = (effects->hash ^ place) * UINT64_C(0x100000001b3);
+}
+
+static tg_status note_call(const tg_host_buffer *in, size_t n_in,
+                           const tg_host_buffer *out, size_t n_out, void *user)
+{
+    (void)n_in, (void)n_out;
+    int64_t place;
+    memcpy(&place, in->data, sizeof(place));
+    memcpy(out->data, in->data, sizeof(place));
+    gr_note_effect(user, (uint64_t)place);
+    return TG_OK;
+}
+
+/* A print or a host call; the value is that of an operand, which depends on
+   the call if that is one. */
+void gr_make_effect(gr_frame *f)
+{
+    const gr_value x = gr_pick(f);
+    if (f->is_pure) {
+        gr_make_unary(f);
+        return;
+    }
+    const int place = gr_below(f, 1 << 30);
+    if (gr_one_in(f, 2)) {
+        char format[32];
+        snprintf(format, sizeof(format), "%d %%v", place);
+        tg_print(f->t, format, x.value);
+        gr_add(f, "printed", tg_neg(x.value), &x.shape, -x.high, -x.low);
+        return;
+    }
+    tg_value y;
+    const tg_host_spec spec = {TG_I64, 0, NULL};
+    tg_host_call(f->t, note_call, f->root->effects,
+                 TG_ARGS(tg_scalar(TG_I64, (int64_t)place)), &spec, &y, 1);
+    const tg_value same = tg_eq(y, tg_scalar(TG_I64, (int64_t)place));
+    gr_add(f, "called", tg_mul(x.value, tg_cast(same, f->root->dtype)),
+           &x.shape, x.low < 0 ? x.low : 0, x.high > 0 ? x.high : 0);
+}
+
+/* The next numbers of a generator, times an operand. */
+void gr_make_draw(gr_frame *f)
+{
+    const gr_value x = gr_pick(f);
+    if (f->is_pure || gr_count(&x.shape) == 0) {
+        gr_make_binary(f);
+        return;
+    }
+    int64_t dims[GR_MOST_RANK];
+    for (int i = 0; i < x.shape.rank; i++)
+        dims[i] = tg_value_dim(x.value, i);
+    const tg_value drawn = tg_random_uniform_at(
+        TG_IN(f->root->generator), f->root->dtype, x.shape.rank, dims, TG_HERE);
+    const double bound = x.high > -x.low ? x.high : -x.low;
+    gr_add(f, "draw", tg_mul(x.value, drawn), &x.shape, -bound, bound);
 }
 
 /* -- Stops ----------------------------------------------------------------- */
@@ -113,7 +181,7 @@ void gr_make_inner_gradient(gr_frame *f)
                       .seed = random_next(&f->random),
                       .random = f->random,
                       .depth = f->depth,
-                      .is_pure = true};
+                      .is_pure = f->is_pure};
     if (inner.depth == 0 && f->root->log)
         fprintf(f->root->log, "  gradient of\n");
     x.value = tg_mul(x.value, 1.25); /* only what follows depends on it */

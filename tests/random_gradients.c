@@ -185,13 +185,14 @@ static bool report_tally(const options *o, const gr_tally *tally)
     bool good = true;
     printf("%llu programs, %llu differences of which %llu are not good "
            "enough, %llu second derivatives, %llu compiled, %llu "
-           "unconnected\n",
+           "unconnected, %llu effects\n",
            (unsigned long long)tally->n_programs,
            (unsigned long long)tally->n_differences,
            (unsigned long long)tally->n_rejected,
            (unsigned long long)tally->n_second,
            (unsigned long long)tally->n_compiled,
-           (unsigned long long)tally->n_unconnected);
+           (unsigned long long)tally->n_unconnected,
+           (unsigned long long)tally->n_effects);
     for (int i = 0; i < gr_n_kinds; i++) {
         if (o->is_verbose)
             printf("  %s %llu\n", gr_kinds[i].name,

@@ -45,6 +45,29 @@ CALLBACK(while_inside)
     tg_return(t, tg_sin(y));
 }
 
+CALLBACK(square_by_variable)
+{
+    world *w = user;
+    const tg_value y = tg_mul(tg_square(in[0]), tg_read(w->v));
+    tg_assign_add(w->v, 1.0);
+    tg_return(t, y);
+}
+
+CALLBACK(while_with_effects)
+{
+    tg_value y;
+    tg_while(is_small, square_by_variable, user, TG_ARGS(in[0]), &y, 1);
+    tg_return(t, tg_sin(y));
+}
+
+CALLBACK(branch_inside)
+{
+    tg_value y;
+    tg_switch(in[0], ((tg_callback *[]){while_with_effects, square_it}), 2,
+              user, TG_ARGS(in[1]), &y, 1);
+    tg_return(t, y);
+}
+
 CALLBACK(sine)
 {
     tg_return(t, tg_sin(in[0]));
@@ -80,6 +103,14 @@ CALLBACK(through_what_grows)
     tg_value y;
     tg_for(1, while_inside, NULL, TG_ARGS(in[0]), &y, 1);
     tg_return(t, tg_gradient(y, in[0]));
+}
+
+/* A stack that goes through a branch and a loop. */
+CALLBACK(through_what_goes_on)
+{
+    tg_value y;
+    tg_for(1, branch_inside, user, TG_ARGS(in[0]), &y, 1);
+    tg_return(t, tg_gradient(tg_gradient(y, in[0]), in[0]));
 }
 
 CALLBACK(through_branches)
@@ -154,6 +185,16 @@ static bool through_what_grows_scenario(void)
 Test(faults, gradients_through_what_grows)
 {
     check_every_fault(through_what_grows_scenario);
+}
+
+static bool through_what_goes_on_scenario(void)
+{
+    return scenario_of(through_what_goes_on);
+}
+
+Test(faults, gradients_through_what_goes_on)
+{
+    check_every_fault(through_what_goes_on_scenario);
 }
 
 static bool through_branches_scenario(void)

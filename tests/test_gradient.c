@@ -362,6 +362,93 @@ CALLBACK(checkpointed)
 GRADIENT_TEST(of_a_checkpoint_is_the_same, checkpointed,
               "[3 12 27] [6 12 18]\n")
 
+/* Sixteen layers, four in each part. */
+enum { N_LAYERS = 16, N_PARTS = 4 };
+
+typedef struct network {
+    bool has_checkpoints;
+    tg_variable *weights[N_LAYERS];
+} network;
+
+CALLBACK(part_of_network)
+{
+    tg_variable *const *weights = user;
+    tg_value x = in[0];
+    for (int i = 0; i < N_LAYERS / N_PARTS; i++)
+        x = tg_tanh(tg_matmul(x, tg_read(weights[i])));
+    tg_return(t, x);
+}
+
+CALLBACK(trained_network)
+{
+    network *n = user;
+    tg_value x = in[0], gradients[N_LAYERS];
+    for (int i = 0; i < N_LAYERS; i += N_LAYERS / N_PARTS) {
+        if (n->has_checkpoints) {
+            tg_checkpoint(part_of_network, &n->weights[i], TG_ARGS(x), &x, 1);
+            continue;
+        }
+        for (int k = i; k < i + N_LAYERS / N_PARTS; k++)
+            x = tg_tanh(tg_matmul(x, tg_read(n->weights[k])));
+    }
+    tg_gradients(tg_sum(x, TG_ALL_AXES), n->weights, N_LAYERS, gradients);
+    for (int i = 0; i < N_LAYERS; i++)
+        tg_assign_sub(n->weights[i], tg_mul(gradients[i], 0.01));
+    tg_return(t, x);
+}
+
+/* Bytes of a run; writes the weights of the last layer behind it. */
+static uint64_t bytes_of_training(session *s, bool has_checkpoints,
+                                  float *out_weights)
+{
+    network n = {.has_checkpoints = has_checkpoints};
+    for (int i = 0; i < N_LAYERS; i++) {
+        n.weights[i] = tg_variable_create(s->ctx, "w", TG_F32, TG_DIMS(8, 8),
+                                          tg_fill(0.125));
+        cr_assert_not_null(n.weights[i]);
+    }
+    tg_function *f = tg_function_create(s->ctx, trained_network, &n, NULL);
+    tg_tensor *x = tg_tensor_create(s->ctx, TG_F32, TG_DIMS(256, 8));
+    for (int i = 0; i < 256 * 8; i++)
+        ((float *)tg_tensor_data(x))[i] = (float)(i % 7) * 0.25f;
+    tg_tensor *y = NULL;
+    tg_bound *b = tg_bind(f, TG_ARGS(x), TG_RESULTS(&y));
+    cr_assert_not_null(b, "%s", tg_error(s->ctx));
+    const uint64_t bytes = tg_bound_bytes(b, NULL);
+    check_works(tg_run(b));
+    check_works(tg_variable_get(n.weights[N_LAYERS - 1], out_weights,
+                                64 * sizeof(float)));
+    tg_bound_release(b);
+    tg_tensor_release(x);
+    tg_tensor_release(y);
+    tg_function_release(f);
+    for (int i = 0; i < N_LAYERS; i++)
+        tg_variable_release(n.weights[i]);
+    return bytes;
+}
+
+static void check_less_memory(const char *jit)
+{
+    session s;
+    float with[64], without[64];
+    session_begin_with(&s, (tg_context_options){.jit = jit});
+    const uint64_t less = bytes_of_training(&s, true, with),
+                   more = bytes_of_training(&s, false, without);
+    cr_assert_lt(less * 4, more * 3, "%s: %llu bytes, %llu without them", jit,
+                 (unsigned long long)less, (unsigned long long)more);
+    cr_assert_arr_eq(with, without, sizeof(with));
+    session_end(&s);
+}
+
+Test(gradient, checkpoints_save_memory_interpreted_and_compiled)
+{
+    char text[1024];
+    check_less_memory("off");
+    check_less_memory("auto");
+    if (tgi_jit_describe(text, sizeof(text)))
+        check_less_memory(CONTROL_JIT);
+}
+
 /* -- Other derivatives ----------------------------------------------------- */
 
 CALLBACK(others)

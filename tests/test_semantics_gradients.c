@@ -272,6 +272,66 @@ Test(semantics, products_with_zeros_have_the_products_of_all_others)
                     V(50, 5, 0), V(NOTHING, NOTHING, NOTHING));
 }
 
+/* -- Long products --------------------------------------------------------- */
+
+static void gradient_of_product(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    const tg_value y = tg_prod(in[0], TG_ALL_AXES);
+    const tg_value first = tg_gradient(y, in[0]);
+    tg_return(t, y, first, tg_gradient(tg_mul(first, in[1]), in[0]));
+}
+
+/* Bytes that a run of so many elements takes: ones but for a few. */
+static uint64_t check_long_product(const char *jit, int64_t n, int threads)
+{
+    session s;
+    session_begin_with(&s,
+                       (tg_context_options){.jit = jit, .threads = threads});
+    tg_function *f =
+        tg_function_create(s.ctx, gradient_of_product, NULL, NULL);
+    tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(n));
+    tg_tensor *w = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(n));
+    float *at = tg_tensor_data(x), *weight = tg_tensor_data(w);
+    const int64_t zero = n / 3, two = n / 2 + 5, three = n - 1;
+    for (int64_t i = 0; i < n; i++) {
+        at[i] = i == zero ? 0 : i == two ? 2 : i == three ? 3 : 1;
+        weight[i] = i == two ? 5 : 0;
+    }
+    tg_tensor *y = NULL, *first = NULL, *second = NULL;
+    tg_bound *b = tg_bind(f, TG_ARGS(x, w), TG_RESULTS(&y, &first, &second));
+    cr_assert_not_null(b, "%s", tg_error(s.ctx));
+    check_works(tg_run(b));
+    const float *d = tg_tensor_data(first), *dd = tg_tensor_data(second);
+    cr_assert_eq(*(const float *)tg_tensor_data(y), 0);
+    for (int64_t i = 0; i < n; i++) {
+        cr_assert_eq(d[i], i == zero ? 6 : 0, "%lld", (long long)i);
+        /* 5 times the gradient for 2, which has a zero and a 3 in it. */
+        cr_assert_eq(dd[i], i == zero ? 15 : 0, "%lld", (long long)i);
+    }
+    const uint64_t bytes = tg_bound_bytes(b, NULL);
+    tg_bound_release(b);
+    tg_tensor_release(x);
+    tg_tensor_release(w);
+    tg_tensor_release(y);
+    tg_tensor_release(first);
+    tg_tensor_release(second);
+    tg_function_release(f);
+    session_end(&s);
+    return bytes;
+}
+
+/* What the interpreter computes lies in memory: it tells how much it is. */
+Test(semantics, gradients_of_products_are_linear)
+{
+    const uint64_t small = check_long_product("off", 1 << 14, 1),
+                   large = check_long_product("off", 1 << 20, 1);
+    cr_assert_leq(large, 66 * small, "%llu bytes, and %llu for 64 times more",
+                  (unsigned long long)small, (unsigned long long)large);
+    check_long_product(NULL, 5000, 1);
+    check_long_product(NULL, 100003, 3);
+}
+
 /* -- Cross entropy --------------------------------------------------------- */
 
 /* y: the class; logits are equal. */

@@ -46,13 +46,16 @@ static bool is_flat(const tgi_slots *slots, size_t i)
 
 /* -- Orders ---------------------------------------------------------------- */
 
-static bool fail_order(tgi_tape *tape, tgi_ref ref)
+/* Says nothing if the order could not be found out. */
+static bool fail_order(tgi_tape *tape)
 {
-    const tgi_node *node = tgi_graph_node(tape->graph, ref);
-    /* Says nothing if the order could not be found out. */
-    tgi_trace_fail(tape->t, TG_ERROR_STATE, tgi_node_site(node),
+    const tg_site site =
+        tape->around ? tgi_node_site(tgi_graph_node(tape->around->graph,
+                                                    tape->region))
+                     : tape->b.site;
+    tgi_trace_fail(tape->t, TG_ERROR_STATE, site,
                    "gradients: what a loop with an unknown number of trips "
-                   "has saved is used out of order");
+                   "has saved is used again and again, and not in order");
     return false;
 }
 
@@ -91,7 +94,7 @@ bool tgi_tape_add_slot(tgi_tape *tape, tgi_ref ref)
     tgi_ref trip;
     if (!split_index(tape->graph, node->inputs[1], &new.at, &trip) ||
         !find_order(tape, trip, &new.levels[0].is_reversed))
-        return fail_order(tape, ref);
+        return fail_order(tape);
     new.gradient =
         tgi_build_reshape(&tape->b, tape->gradients[ref], shape->rank - 1,
                           shape->dims + 1);
@@ -124,14 +127,13 @@ static bool add_level(tgi_tape *tape, tgi_slots *slots)
         at = tgi_graph_node(graph, at)->inputs[0];
     const tgi_node *node = at ? tgi_graph_node(graph, at) : NULL;
     if (!node || node->op != TGI_OP_DYNAMIC_SLICE)
-        return fail_order(tape, slots->ref);
+        return fail_order(tape);
     tgi_ref trip = node->inputs[1];
     slots->at = node->inputs[0];
     if (tgi_shape_grows(tgi_graph_shape(graph, slots->at)) &&
         !split_index(graph, node->inputs[1], &slots->at, &trip))
-        return fail_order(tape, slots->ref);
-    return find_order(tape, trip, is_reversed) ||
-           fail_order(tape, slots->ref);
+        return fail_order(tape);
+    return find_order(tape, trip, is_reversed) || fail_order(tape);
 }
 
 /* -- Out of regions -------------------------------------------------------- */
@@ -158,7 +160,7 @@ bool tgi_slots_return(tgi_tape *inner, tgi_slots_list *out)
         if (!outer)
             continue;
         if (is_loop && slots.n_levels == TGI_SLOT_LEVELS)
-            return fail_order(inner, slots.ref);
+            return fail_order(inner);
         for (size_t k = 0; ok && k <= slots.n_levels; k++)
             if (region->op != TGI_OP_CALL && *part(&slots, k) &&
                 !tgi_vec_push(&inner->t->results, *part(&slots, k))) {

@@ -21,12 +21,13 @@ refuses()
     }
 }
 
-for program in random-graphs random-gradients sweep-products; do
-    refuses "^$program: unexpected argument 'extra'" tests/$program extra
+for path in tests/random-graphs tests/random-gradients \
+    tests/sweep-products; do
+    program=${path##*/}
+    refuses "^$program: unexpected argument 'extra'" $path extra
     refuses "^$program: '--none-such' is unknown, or its value is missing" \
-        tests/$program --none-such
-    refuses "^$program: '--jobs' is unknown, or cannot be '0'" \
-        tests/$program --jobs 0
+        $path --none-such
+    refuses "^$program: '--jobs' is unknown, or cannot be '0'" $path --jobs 0
 done
 refuses '^sweep-products: --form and --sizes go together' \
     tests/sweep-products --sizes 1,2,3,4,5

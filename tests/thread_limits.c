@@ -162,25 +162,28 @@ static int sizes_take_turns(int unused)
 
 static atomic_int n_callers_wrong;
 
-static void *call_often(void *unused)
+static void *call_often(void *all_are_there)
 {
+    pthread_barrier_wait(all_are_there);
     for (int i = 0; i < 100; i++) {
         const int n = run_team(TEAM);
         if (n < 1 || n > TEAM)
             atomic_fetch_add(&n_callers_wrong, 1);
     }
-    return unused;
+    return NULL;
 }
 
-/* They compete for what is left. */
+/* They compete for what is left, once the callers themselves are there. */
 static int many_callers(int room)
 {
     enum { CALLERS = 5 };
     pthread_t threads[CALLERS];
+    pthread_barrier_t all_are_there;
+    pthread_barrier_init(&all_are_there, NULL, CALLERS);
     become_nobody_else();
     leave_room(1 + CALLERS, (rlim_t)room);
     for (int i = 0; i < CALLERS; i++)
-        if (pthread_create(&threads[i], NULL, call_often, NULL) != 0)
+        if (pthread_create(&threads[i], NULL, call_often, &all_are_there) != 0)
             return CHILD_WRONG;
     for (int i = 0; i < CALLERS; i++)
         pthread_join(threads[i], NULL);

@@ -3,12 +3,13 @@
 # docs/ - installed as they are.
 
 dist_doc_DATA += \
+	CONTRIBUTING.md \
 	README.md \
-	docs/ADDING-AN-OP.md \
 	docs/AHEAD_OF_TIME.md \
 	docs/ARCHITECTURE.md \
 	docs/CACHE.md \
 	docs/DEBUGGING.md \
+	docs/GLOSSARY.md \
 	docs/GRADIENTS.md \
 	docs/NUMERICS.md \
 	docs/OPS.md \
@@ -20,7 +21,7 @@ dist_man_MANS = \
 	docs/man/tgjit-cache.1 \
 	docs/man/tgjit.3
 
-# Prints docs/OPS.md from src/op.def; tests/check-ops-doc.sh compares.
+# Prints docs/OPS.md from src/ir/op.def; tests/scripts/check-ops-doc.sh compares.
 check_PROGRAMS += docs/ops_table
 docs_ops_table_SOURCES = docs/ops_table.c
 docs_ops_table_LDADD = libtgjit-core.la

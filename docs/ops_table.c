@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ops_table.c - prints docs/OPS.md from src/op.def. `make check' compares the
+ * ops_table.c - prints docs/OPS.md from src/ir/op.def. `make check' compares the
  * two, `make update-ops-doc' writes the file anew. A word of op.def that is
  * not explained here is an error, so that no row is left out silently.
  */
@@ -15,7 +15,7 @@ typedef struct row {
 static const row rows[] = {
 #define OP(ID, name, cls, arity, types, result, gradient, domain, flags, doc) \
     {#name, #cls, #arity, #types, #result, #gradient, doc},
-#include "op.def"
+#include "ir/op.def"
 #undef OP
 };
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
@@ -119,7 +119,7 @@ static void print_class(const word *cls)
 int main(void)
 {
     puts("# Operations\n\n"
-         "Written from `src/op.def` by `make update-ops-doc`: edit the table "
+         "Written from `src/ir/op.def` by `make update-ops-doc`: edit the table "
          "there.\n\n"
          "Operations take values, variables, tensors and plain numbers. "
          "Shapes broadcast;\nelement types must be equal, and plain numbers "

@@ -47,7 +47,7 @@ examples_value_or_variable_LDADD = $(example_ldadd)
 noinst_PROGRAMS += $(examples)
 
 # Two programs: what the first writes, the second is linked with, by
-# tests/check-export.sh.
+# tests/scripts/check-export.sh.
 noinst_PROGRAMS += examples/ahead_of_time/export
 examples_ahead_of_time_export_LDADD = $(example_ldadd)
 EXTRA_DIST += \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * readme.c - the example of README.md: what stands between the two marks is
- * shown there (tests/check-readme.sh compares).
+ * shown there (tests/scripts/check-readme.sh compares).
  */
 /* -- README begins -- */
 #include <stdio.h>

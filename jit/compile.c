@@ -4,10 +4,10 @@
  */
 #include "compile.h"
 
-#include "cache_size.h"
-#include "code_cache.h"
-#include "error.h"
-#include "module.h"
+#include "base/error.h"
+#include "cache/code_cache.h"
+#include "codegen/plugin.h"
+#include "target/cpu_cache.h"
 
 typedef struct job {
     const tgi_loops *loops;

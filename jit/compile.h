@@ -5,7 +5,7 @@
 #ifndef TGI_COMPILE_H
 #define TGI_COMPILE_H
 
-#include "code.h"
+#include "cache/code.h"
 #include "jit.h"
 
 /*

@@ -3,20 +3,20 @@
  * jit.h - the one door from the front to compiled code.
  *
  * It also passes on the few headers of the stages that the front end uses:
- * generator.h, code_cache.h, store.h, target_words.h and variant.h. All of
+ * generator.h, code_cache.h, disk_cache.h, target_names.h and variant.h. All of
  * them work without LLVM, which is in a plugin, opened on the first compile.
  */
 #ifndef TGI_JIT_H
 #define TGI_JIT_H
 
-#include "code_cache.h"
-#include "generator.h"
-#include "graph.h"
-#include "host.h"
-#include "log.h"
-#include "store.h"
-#include "target_words.h"
-#include "variant.h"
+#include "base/log.h"
+#include "cache/code_cache.h"
+#include "cache/disk_cache.h"
+#include "codegen/generator.h"
+#include "fuse/variant.h"
+#include "ir/graph.h"
+#include "runtime/host.h"
+#include "target/target_names.h"
 
 /* The loops a graph becomes for calls whose extents have these values, or why
    values of it are stored, as text. */

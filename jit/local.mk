@@ -1,86 +1,137 @@
 # SPDX-License-Identifier: MIT
 #
-# jit/ - from graphs to machine code. Only llvm_*.c may know LLVM.
+# jit/ - from graphs to machine code. Only jit/llvm/ may include LLVM headers.
+
+EXTRA_DIST += \
+	jit/README.md \
+	jit/cache/README.md \
+	jit/codegen/README.md \
+	jit/export/README.md \
+	jit/fuse/README.md \
+	jit/llvm/README.md \
+	jit/loop/README.md \
+	jit/memory/README.md \
+	jit/object/README.md \
+	jit/run/README.md \
+	jit/target/README.md
+
+# -- jit: the compile pipeline -----------------------------------------------
 
 libtgjit_core_la_SOURCES += \
-	jit/cache_size.c \
-	jit/cache_size.h \
-	jit/code.c \
-	jit/code.h \
-	jit/code_bytes.c \
-	jit/code_cache.c \
-	jit/code_cache.h \
-	jit/code_key.c \
-	jit/codegen.h \
 	jit/compile.c \
 	jit/compile.h \
-	jit/cpu.def \
-	jit/export_object.c \
-	jit/fuse.c \
-	jit/fuse.h \
-	jit/fuse_buffer.c \
-	jit/fuse_build.c \
-	jit/fuse_build.h \
-	jit/fuse_copies.c \
-	jit/fuse_expand.c \
-	jit/fuse_fold.c \
-	jit/fuse_in_place.c \
-	jit/fuse_kernel.c \
-	jit/fuse_map.c \
-	jit/fuse_merge.h \
-	jit/fuse_order.c \
-	jit/fuse_place.c \
-	jit/fuse_state.h \
-	jit/fuse_product.c \
-	jit/fuse_region.c \
-	jit/fuse_steps.c \
-	jit/fuse_steps.h \
-	jit/fuse_tasks.c \
-	jit/fuse_tiny.c \
-	jit/fuse_tiny_loop.c \
-	jit/fuse_values.c \
-	jit/generator.h \
-	jit/host_cpu.c \
-	jit/host_cpu.h \
-	jit/image.c \
-	jit/image.h \
-	jit/image_debug.c \
-	jit/image_debug.h \
-	jit/image_object.c \
-	jit/image_object.h \
-	jit/image_reloc.c \
-	jit/image_reloc.h \
-	jit/image_write.c \
 	jit/jit.h \
-	jit/leb128.h \
-	jit/loops.c \
-	jit/loops.h \
-	jit/loops_print.c \
-	jit/loops_verify.c \
-	jit/module.c \
-	jit/module.h \
-	jit/native.c \
-	jit/pages.c \
-	jit/pages.h \
-	jit/plan.c \
-	jit/plan.h \
 	jit/program.c \
-	jit/program.h \
-	jit/share.c \
-	jit/share.h \
-	jit/store.c \
-	jit/store.h \
-	jit/store_care.c \
-	jit/store_dir.c \
-	jit/store_dir.h \
-	jit/store_entry.c \
-	jit/store_entry.h \
-	jit/store_scan.c \
-	jit/store_scan.h \
-	jit/target_words.c \
-	jit/target_words.h \
-	jit/variant.c \
-	jit/variant.h
+	jit/program.h
+
+# -- jit/loop: the loop IR ---------------------------------------------------
+
+libtgjit_core_la_SOURCES += \
+	jit/loop/leb128.h \
+	jit/loop/loops.c \
+	jit/loop/loops.h \
+	jit/loop/loops_print.c \
+	jit/loop/loops_verify.c
+
+# -- jit/target: facts about the host CPU ------------------------------------
+
+libtgjit_core_la_SOURCES += \
+	jit/target/cpu.def \
+	jit/target/cpu_cache.c \
+	jit/target/cpu_cache.h \
+	jit/target/host_cpu.c \
+	jit/target/host_cpu.h \
+	jit/target/target_names.c \
+	jit/target/target_names.h
+
+# -- jit/codegen: the interface to the code generator ------------------------
+
+libtgjit_core_la_SOURCES += \
+	jit/codegen/codegen.h \
+	jit/codegen/generator.h \
+	jit/codegen/plugin.c \
+	jit/codegen/plugin.h
+
+# -- jit/fuse: graph to loops ------------------------------------------------
+
+libtgjit_core_la_SOURCES += \
+	jit/fuse/buffer_merge.h \
+	jit/fuse/fuse.c \
+	jit/fuse/fuse.h \
+	jit/fuse/fuse_buffer.c \
+	jit/fuse/fuse_expand.c \
+	jit/fuse/fuse_kernel.c \
+	jit/fuse/fuse_map.c \
+	jit/fuse/fuse_matmul.c \
+	jit/fuse/fuse_order.c \
+	jit/fuse/fuse_place.c \
+	jit/fuse/fuse_reduction_epilogue.c \
+	jit/fuse/fuse_region.c \
+	jit/fuse/fuse_state.h \
+	jit/fuse/fuse_steps.c \
+	jit/fuse/fuse_steps.h \
+	jit/fuse/fuse_straightline.c \
+	jit/fuse/fuse_straightline_loop.c \
+	jit/fuse/fuse_tasks.c \
+	jit/fuse/fuse_values.c \
+	jit/fuse/loop_builder.c \
+	jit/fuse/loop_builder.h \
+	jit/fuse/variant.c \
+	jit/fuse/variant.h
+
+# -- jit/memory: buffers: elision, reuse, arena ------------------------------
+
+libtgjit_core_la_SOURCES += \
+	jit/memory/copy_elision.c \
+	jit/memory/in_place.c \
+	jit/memory/memory_plan.c \
+	jit/memory/memory_plan.h
+
+# -- jit/object: from ELF objects to executable pages ------------------------
+
+libtgjit_core_la_SOURCES += \
+	jit/object/elf_reader.c \
+	jit/object/elf_reader.h \
+	jit/object/executable_pages.c \
+	jit/object/executable_pages.h \
+	jit/object/image.c \
+	jit/object/image.h \
+	jit/object/image_debug.c \
+	jit/object/image_debug.h \
+	jit/object/image_write.c \
+	jit/object/relocation.c \
+	jit/object/relocation.h
+
+# -- jit/cache: compiled code in the process and on disk ---------------------
+
+libtgjit_core_la_SOURCES += \
+	jit/cache/code.c \
+	jit/cache/code.h \
+	jit/cache/code_cache.c \
+	jit/cache/code_cache.h \
+	jit/cache/code_key.c \
+	jit/cache/code_serialise.c \
+	jit/cache/disk_cache.c \
+	jit/cache/disk_cache.h \
+	jit/cache/disk_cache_admin.c \
+	jit/cache/disk_cache_dir.c \
+	jit/cache/disk_cache_dir.h \
+	jit/cache/disk_cache_entry.c \
+	jit/cache/disk_cache_entry.h \
+	jit/cache/disk_cache_evict.c \
+	jit/cache/disk_cache_evict.h
+
+# -- jit/run: running compiled code ------------------------------------------
+
+libtgjit_core_la_SOURCES += \
+	jit/run/native.c \
+	jit/run/work_share.c \
+	jit/run/work_share.h
+
+# -- jit/export: objects for other programs ----------------------------------
+
+libtgjit_core_la_SOURCES += \
+	jit/export/export_object.c
 
 # Code that was kept by a build with other sources is not found again: this is
 # part of its key. The file is written only if it changes.
@@ -88,22 +139,23 @@ CLEANFILES += build_id.h
 BUILT_SOURCES += build_id.h
 build_id.h: $(libtgjit_core_la_SOURCES) $(libtgjit_codegen_la_SOURCES) Makefile
 	$(AM_V_GEN)sum=`cd $(srcdir) && \
-	    cat src/*.[ch] src/*.def jit/*.[ch] | cksum | sed 's/ .*//'` && \
+	    LC_ALL=C find src jit -name '*.[ch]' -o -name '*.def' | \
+	    sort | xargs cat | cksum | sed 's/ .*//'` && \
 	{ echo '/* Generated by make: see jit/local.mk. */' && \
 	  echo "#define TGI_BUILD_ID \"tgjit $(PACKAGE_VERSION)-$$sum\"" && \
 	  echo '#define TGI_LLVM_VERSION "$(LLVM_VERSION)"'; } >$@.tmp && \
 	if cmp -s $@.tmp $@; then rm -f $@.tmp; else mv $@.tmp $@; fi
-jit/code_key.lo: build_id.h
+jit/cache/code_key.lo: build_id.h
 
-# OpenMP is for jit/rt.c alone, which therefore is a library of its own. The
+# OpenMP is for jit/run/team.c alone, which therefore is a library of its own. The
 # flag is passed on to whoever links it.
 noinst_LTLIBRARIES += libtgjit-rt.la
 libtgjit_rt_la_SOURCES = \
-	jit/abi.h \
-	jit/rt.c \
-	jit/rt.h \
-	jit/rt_helpers.c \
-	jit/rt_helpers.h
+	jit/codegen/entry_abi.h \
+	jit/run/helper_threads.c \
+	jit/run/helper_threads.h \
+	jit/run/team.c \
+	jit/run/team.h
 libtgjit_rt_la_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
 libtgjit_core_la_LIBADD += libtgjit-rt.la $(OPENMP_CFLAGS)
 
@@ -111,17 +163,17 @@ libtgjit_core_la_LIBADD += libtgjit-rt.la $(OPENMP_CFLAGS)
 # library can have them too.
 lib_LIBRARIES += libtgjit-aot.a
 libtgjit_aot_a_SOURCES = \
-	jit/abi.h \
-	jit/aot.c \
-	jit/rt.c \
-	jit/rt.h \
-	jit/rt_helpers.c \
-	jit/rt_helpers.h \
-	jit/share.c \
-	jit/share.h \
-	src/fpenv.c \
-	src/fpenv.h \
-	src/thread.h
+	jit/codegen/entry_abi.h \
+	jit/export/aot.c \
+	jit/run/helper_threads.c \
+	jit/run/helper_threads.h \
+	jit/run/team.c \
+	jit/run/team.h \
+	jit/run/work_share.c \
+	jit/run/work_share.h \
+	src/base/fpenv.c \
+	src/base/fpenv.h \
+	src/base/thread.h
 libtgjit_aot_a_AR = $(AR) cr
 libtgjit_aot_a_CFLAGS = $(AM_CFLAGS) -fPIC $(OPENMP_CFLAGS)
 
@@ -134,70 +186,70 @@ endif
 
 # All of it but the table: tests link this.
 libtgjit_codegen_la_SOURCES = \
-	jit/codegen.h \
-	jit/llvm_access.c \
-	jit/llvm_cascade.c \
-	jit/llvm_check.c \
-	jit/llvm_codegen.c \
-	jit/llvm_codegen.h \
-	jit/llvm_columns.c \
-	jit/llvm_columns_wide.c \
-	jit/llvm_compile.c \
-	jit/llvm_compile.h \
-	jit/llvm_convert.c \
-	jit/llvm_convert.h \
-	jit/llvm_cost.c \
-	jit/llvm_describe.c \
-	jit/llvm_describe.h \
-	jit/llvm_emit.c \
-	jit/llvm_emit.h \
-	jit/llvm_control.c \
-	jit/llvm_entry.c \
-	jit/llvm_entry.h \
-	jit/llvm_export.c \
-	jit/llvm_flow.c \
-	jit/llvm_frame.c \
-	jit/llvm_inst.c \
-	jit/llvm_instrument.c \
-	jit/llvm_instrument.h \
-	jit/llvm_kernel.c \
-	jit/llvm_lookup.c \
-	jit/llvm_lookup.h \
-	jit/llvm_lower.h \
-	jit/llvm_pack.c \
-	jit/llvm_product.c \
-	jit/llvm_product.h \
-	jit/llvm_product_fold.c \
-	jit/llvm_product_shape.c \
-	jit/llvm_product_share.c \
-	jit/llvm_product_tile.c \
-	jit/llvm_random.c \
-	jit/llvm_reduce.c \
-	jit/llvm_rows.c \
-	jit/llvm_rows_free.c \
-	jit/llvm_rows_reduce.c \
-	jit/llvm_shape.c \
-	jit/llvm_stored.c \
-	jit/llvm_stream.c \
-	jit/llvm_strips.c \
-	jit/llvm_strips.h \
-	jit/llvm_strips_loop.c \
-	jit/llvm_strips_plan.c \
-	jit/llvm_strips_share.c \
-	jit/llvm_target.c \
-	jit/llvm_target.h \
-	jit/llvm_tiny.c \
-	jit/llvm_tiny.h \
-	jit/llvm_tiny_known.c \
-	jit/llvm_tiny_loop.c \
-	jit/llvm_transpose.c \
-	jit/llvm_turn.c
+	jit/codegen/codegen.h \
+	jit/llvm/llvm_access.c \
+	jit/llvm/llvm_check.c \
+	jit/llvm/llvm_classify.c \
+	jit/llvm/llvm_codegen.c \
+	jit/llvm/llvm_codegen.h \
+	jit/llvm/llvm_columns.c \
+	jit/llvm/llvm_columns_wide.c \
+	jit/llvm/llvm_compile.c \
+	jit/llvm/llvm_compile.h \
+	jit/llvm/llvm_constant_pool.c \
+	jit/llvm/llvm_control.c \
+	jit/llvm/llvm_convert.c \
+	jit/llvm/llvm_convert.h \
+	jit/llvm/llvm_cost.c \
+	jit/llvm/llvm_describe.c \
+	jit/llvm/llvm_describe.h \
+	jit/llvm/llvm_emit.c \
+	jit/llvm/llvm_emit.h \
+	jit/llvm/llvm_entry.c \
+	jit/llvm/llvm_entry.h \
+	jit/llvm/llvm_export.c \
+	jit/llvm/llvm_fission.c \
+	jit/llvm/llvm_fission.h \
+	jit/llvm/llvm_fission_loop.c \
+	jit/llvm/llvm_fission_plan.c \
+	jit/llvm/llvm_fission_share.c \
+	jit/llvm/llvm_flow.c \
+	jit/llvm/llvm_frame.c \
+	jit/llvm/llvm_inst.c \
+	jit/llvm/llvm_instrument.c \
+	jit/llvm/llvm_instrument.h \
+	jit/llvm/llvm_kernel.c \
+	jit/llvm/llvm_lookup.c \
+	jit/llvm/llvm_lookup.h \
+	jit/llvm/llvm_lower.h \
+	jit/llvm/llvm_matmul.c \
+	jit/llvm/llvm_matmul.h \
+	jit/llvm/llvm_matmul_epilogue.c \
+	jit/llvm/llvm_matmul_share.c \
+	jit/llvm/llvm_matmul_tiling.c \
+	jit/llvm/llvm_micro_kernel.c \
+	jit/llvm/llvm_non_temporal.c \
+	jit/llvm/llvm_pack.c \
+	jit/llvm/llvm_pairwise.c \
+	jit/llvm/llvm_random.c \
+	jit/llvm/llvm_reduce.c \
+	jit/llvm/llvm_register_transpose.c \
+	jit/llvm/llvm_rows.c \
+	jit/llvm/llvm_rows_reassociable.c \
+	jit/llvm/llvm_rows_reduce.c \
+	jit/llvm/llvm_store_forwarding.c \
+	jit/llvm/llvm_straightline.c \
+	jit/llvm/llvm_straightline.h \
+	jit/llvm/llvm_straightline_loop.c \
+	jit/llvm/llvm_target.c \
+	jit/llvm/llvm_target.h \
+	jit/llvm/llvm_transpose.c
 libtgjit_codegen_la_CPPFLAGS = $(AM_CPPFLAGS) $(LLVM_CPPFLAGS)
 libtgjit_codegen_la_LIBADD = libtgjit-emit.la
 
 libtgjit_llvm_la_SOURCES = \
-	jit/llvm_module.c \
-	jit/module.h
+	jit/codegen/plugin.h \
+	jit/llvm/llvm_plugin.c
 libtgjit_llvm_la_CPPFLAGS = $(AM_CPPFLAGS) $(LLVM_CPPFLAGS)
 libtgjit_llvm_la_LDFLAGS = $(TGJIT_SANITIZE) \
 	-module -avoid-version -shared -no-undefined \

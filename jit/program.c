@@ -5,12 +5,12 @@
  */
 #include "program.h"
 
+#include "base/error.h"
+#include "base/live.h"
 #include "compile.h"
-#include "error.h"
-#include "fuse.h"
-#include "image_debug.h"
-#include "live.h"
-#include "plan.h"
+#include "fuse/fuse.h"
+#include "memory/memory_plan.h"
+#include "object/image_debug.h"
 
 tg_status tgi_program_refuse_calls(const tgi_graph *graph)
 {

@@ -5,11 +5,11 @@
 #ifndef TGI_PROGRAM_H
 #define TGI_PROGRAM_H
 
-#include "abi.h"
-#include "code.h"
+#include "base/refcount.h"
+#include "cache/code.h"
+#include "codegen/entry_abi.h"
 #include "jit.h"
-#include "loops.h"
-#include "refcount.h"
+#include "loop/loops.h"
 
 struct tgi_program {
     tgi_refcount refs;

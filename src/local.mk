@@ -1,268 +1,319 @@
 # SPDX-License-Identifier: MIT
 #
-# src/ - all that works without LLVM. A file belongs to one layer, named in
-# tests/layers.txt, and includes its own and lower layers only.
+# src/ - everything that works without LLVM. The README.md of a folder says which
+# folders it may include; tests/scripts/check-include-direction.sh enforces it.
 
-# -- Base: memory, errors, logging, types ------------------------------------
+EXTRA_DIST += \
+	src/base/README.md \
+	src/build/README.md \
+	src/front/call/README.md \
+	src/front/export/README.md \
+	src/front/object/README.md \
+	src/front/ops/README.md \
+	src/front/trace/README.md \
+	src/gradient/README.md \
+	src/interp/README.md \
+	src/ir/README.md \
+	src/pass/README.md \
+	src/recipe/README.md \
+	src/runtime/README.md
 
-libtgjit_core_la_SOURCES += \
-	src/alloc.c \
-	src/alloc.h \
-	src/arena.c \
-	src/arena.h \
-	src/at_fork.h \
-	src/checked.c \
-	src/checked.h \
-	src/dtype.c \
-	src/dtype.def \
-	src/dtype.h \
-	src/error.c \
-	src/error.h \
-	src/fpenv.c \
-	src/fpenv.h \
-	src/hash.c \
-	src/hash.h \
-	src/keyword.c \
-	src/keyword.h \
-	src/live.c \
-	src/live.h \
-	src/lock.c \
-	src/lock.h \
-	src/log.c \
-	src/log.h \
-	src/machine_memory.c \
-	src/machine_memory.h \
-	src/quick_tls.h \
-	src/refcount.h \
-	src/strbuf.c \
-	src/strbuf.h \
-	src/temporary.c \
-	src/temporary.h \
-	src/thread.h \
-	src/vec.c \
-	src/vec.h \
-	src/version.c
-
-# -- Ir: the op table and graphs ---------------------------------------------
+# -- src/base: memory, errors, logging, element types ------------------------
 
 libtgjit_core_la_SOURCES += \
-	src/build.c \
-	src/build.h \
-	src/build_dynamic.c \
-	src/build_einsum.c \
-	src/build_elementwise.c \
-	src/build_labelled.c \
-	src/build_labelled.h \
-	src/build_number.c \
-	src/build_random.c \
-	src/build_reduce.c \
-	src/build_shape.c \
-	src/dims.c \
-	src/dims.h \
-	src/dims_eval.c \
-	src/dims_expr.c \
-	src/dims_print.c \
-	src/dims_table.h \
-	src/dump.c \
-	src/dump.h \
-	src/dump_dot.c \
-	src/einsum.h \
-	src/einsum_parse.c \
-	src/graph.c \
-	src/graph.h \
-	src/graph_check.c \
-	src/literal.c \
-	src/literal.h \
-	src/op.c \
-	src/op.def \
-	src/op.h \
-	src/op_family.h \
-	src/verify.c \
-	src/verify.h \
-	src/verify_grows.c \
-	src/verify_rule.h \
-	src/verify_shape.c
+	src/base/alloc.c \
+	src/base/alloc.h \
+	src/base/arena.c \
+	src/base/arena.h \
+	src/base/at_fork.h \
+	src/base/checked.c \
+	src/base/checked.h \
+	src/base/dtype.c \
+	src/base/dtype.def \
+	src/base/dtype.h \
+	src/base/error.c \
+	src/base/error.h \
+	src/base/fpenv.c \
+	src/base/fpenv.h \
+	src/base/hash.c \
+	src/base/hash.h \
+	src/base/initial_exec_tls.h \
+	src/base/keyword.c \
+	src/base/keyword.h \
+	src/base/live.c \
+	src/base/live.h \
+	src/base/lock.c \
+	src/base/lock.h \
+	src/base/log.c \
+	src/base/log.h \
+	src/base/machine_memory.c \
+	src/base/machine_memory.h \
+	src/base/refcount.h \
+	src/base/settings.c \
+	src/base/settings.h \
+	src/base/strbuf.c \
+	src/base/strbuf.h \
+	src/base/temporary_file.c \
+	src/base/temporary_file.h \
+	src/base/thread.h \
+	src/base/vec.c \
+	src/base/vec.h \
+	src/base/version.c \
+	src/base/versioned.c \
+	src/base/versioned.def \
+	src/base/versioned.h
 
-# -- Graph work: passes, recipes, interpreter, gradients ---------------------
+# -- src/ir: the op table, graphs, extents -----------------------------------
 
 libtgjit_core_la_SOURCES += \
-	src/format.c \
-	src/format.h \
-	src/gradient_binary.c \
-	src/gradient_index.c \
-	src/gradient_matmul.c \
-	src/gradient_reduce.c \
-	src/gradient_rule.h \
-	src/gradient_rules.c \
-	src/gradient_shape.c \
-	src/gradient_unary.c \
-	src/gradient_words.h \
-	src/host.c \
-	src/host.h \
-	src/interp.c \
-	src/interp.h \
-	src/interp_instance.h \
-	src/interp_place.c \
-	src/interp_plan.c \
-	src/interp_plan.h \
-	src/interp_stacks.c \
-	src/interp_stacks.h \
-	src/interp_updates.c \
-	src/interp_prepare.c \
-	src/interp_region.c \
-	src/kernel.c \
-	src/kernel.h \
-	src/kernel_cascade.h \
-	src/kernel_cast.c \
-	src/kernel_cast_type.h \
-	src/kernel_elementwise.c \
-	src/kernel_elementwise_type.h \
-	src/kernel_gather.c \
-	src/kernel_index.c \
-	src/kernel_index_type.h \
-	src/kernel_indices.c \
-	src/kernel_indices.h \
-	src/kernel_matmul.c \
-	src/kernel_matmul_type.h \
-	src/kernel_random.c \
-	src/kernel_reduce.c \
-	src/kernel_reduce_tree.h \
-	src/kernel_reduce_type.h \
-	src/kernel_rows.h \
-	src/kernel_scatter.c \
-	src/kernel_view.c \
-	src/pass.c \
-	src/pass.h \
-	src/pass_dead.c \
-	src/pass_fold.c \
-	src/pass_hoist.c \
-	src/pass_inline.c \
-	src/pass_shape.c \
-	src/pass_simplify.c \
-	src/pass_translate.c \
-	src/pass_translate.h \
-	src/rebuild.c \
-	src/rebuild.h \
-	src/recipe.h \
-	src/recipe_arc.h \
-	src/recipe_cast.h \
-	src/recipe_each.h \
-	src/recipe_erf.h \
-	src/recipe_exp.h \
-	src/recipe_log.h \
-	src/recipe_math.h \
-	src/recipe_one.h \
-	src/recipe_parts.h \
-	src/recipe_pow.h \
-	src/recipe_sets.h \
-	src/recipe_trig.h \
-	src/reduce_tree.h \
-	src/scalar.h \
-	src/settle.c \
-	src/settle.h \
-	src/settle_channel.c \
-	src/settle_loop.c \
-	src/settle_state.h \
-	src/view.c \
-	src/view.h \
-	src/view_copy.c \
-	src/walk.c \
-	src/walk.h
+	src/ir/dims.c \
+	src/ir/dims.h \
+	src/ir/dims_eval.c \
+	src/ir/dims_expr.c \
+	src/ir/dims_print.c \
+	src/ir/dims_table.h \
+	src/ir/dump.c \
+	src/ir/dump.h \
+	src/ir/dump_dot.c \
+	src/ir/graph.c \
+	src/ir/graph.h \
+	src/ir/graph_check.c \
+	src/ir/literal.c \
+	src/ir/literal.h \
+	src/ir/op.c \
+	src/ir/op.def \
+	src/ir/op.h \
+	src/ir/rebuild.c \
+	src/ir/rebuild.h \
+	src/ir/verify.c \
+	src/ir/verify.h \
+	src/ir/verify_rule.h \
+	src/ir/verify_shape.c \
+	src/ir/verify_unbounded.c
+
+# -- src/recipe: what an operation computes for one element ------------------
+
+libtgjit_core_la_SOURCES += \
+	src/recipe/op_family.h \
+	src/recipe/recipe.h \
+	src/recipe/recipe_arc.h \
+	src/recipe/recipe_cast.h \
+	src/recipe/recipe_each.h \
+	src/recipe/recipe_erf.h \
+	src/recipe/recipe_exp.h \
+	src/recipe/recipe_log.h \
+	src/recipe/recipe_math.h \
+	src/recipe/recipe_one.h \
+	src/recipe/recipe_parts.h \
+	src/recipe/recipe_pow.h \
+	src/recipe/recipe_sets.h \
+	src/recipe/recipe_trig.h \
+	src/recipe/reduce_tree.h \
+	src/recipe/scalar.h
+
+# -- src/build: node builders ------------------------------------------------
+
+libtgjit_core_la_SOURCES += \
+	src/build/build.c \
+	src/build/build.h \
+	src/build/build_dynamic.c \
+	src/build/build_einsum.c \
+	src/build/build_elementwise.c \
+	src/build/build_labelled.c \
+	src/build/build_labelled.h \
+	src/build/build_number.c \
+	src/build/build_random.c \
+	src/build/build_reduce.c \
+	src/build/build_shape.c \
+	src/build/einsum.h \
+	src/build/einsum_parse.c
+
+# -- src/runtime: shared by interpreter and compiled code --------------------
+
+libtgjit_core_la_SOURCES += \
+	src/runtime/format.c \
+	src/runtime/format.h \
+	src/runtime/host.c \
+	src/runtime/host.h \
+	src/runtime/index_check.c \
+	src/runtime/index_check.h \
+	src/runtime/memory_packing.c \
+	src/runtime/memory_packing.h \
+	src/runtime/unbounded_stack.c \
+	src/runtime/unbounded_stack.h \
+	src/runtime/view.c \
+	src/runtime/view.h \
+	src/runtime/view_copy.c \
+	src/runtime/walk.c \
+	src/runtime/walk.h
+
+# -- src/interp: the reference interpreter -----------------------------------
+
+libtgjit_core_la_SOURCES += \
+	src/interp/interp.c \
+	src/interp/interp.h \
+	src/interp/interp_instance.h \
+	src/interp/interp_place.c \
+	src/interp/interp_prepare.c \
+	src/interp/interp_region.c \
+	src/interp/interp_updates.c \
+	src/interp/kernel.c \
+	src/interp/kernel.h \
+	src/interp/kernel_cast.c \
+	src/interp/kernel_cast_type.h \
+	src/interp/kernel_elementwise.c \
+	src/interp/kernel_elementwise_type.h \
+	src/interp/kernel_gather.c \
+	src/interp/kernel_index.c \
+	src/interp/kernel_index_type.h \
+	src/interp/kernel_matmul.c \
+	src/interp/kernel_matmul_type.h \
+	src/interp/kernel_pairwise.h \
+	src/interp/kernel_random.c \
+	src/interp/kernel_reduce.c \
+	src/interp/kernel_reduce_tree.h \
+	src/interp/kernel_reduce_type.h \
+	src/interp/kernel_rows.h \
+	src/interp/kernel_scatter.c \
+	src/interp/kernel_view.c
+
+# -- src/pass: graph to graph ------------------------------------------------
+
+libtgjit_core_la_SOURCES += \
+	src/pass/callee_import.c \
+	src/pass/callee_import.h \
+	src/pass/lower_saved_channel.c \
+	src/pass/lower_saved_loop.c \
+	src/pass/lower_saved_state.h \
+	src/pass/lower_saved_values.c \
+	src/pass/lower_saved_values.h \
+	src/pass/pass.c \
+	src/pass/pass.h \
+	src/pass/pass_dead.c \
+	src/pass/pass_fold.c \
+	src/pass/pass_hoist.c \
+	src/pass/pass_inline.c \
+	src/pass/pass_shape.c \
+	src/pass/pass_simplify.c
+
+# -- src/gradient: reverse-mode differentiation ------------------------------
+
+libtgjit_core_la_SOURCES += \
+	src/gradient/gradient.c \
+	src/gradient/gradient_binary.c \
+	src/gradient/gradient_index.c \
+	src/gradient/gradient_loop.c \
+	src/gradient/gradient_matmul.c \
+	src/gradient/gradient_primitives.h \
+	src/gradient/gradient_reason.c \
+	src/gradient/gradient_reason.h \
+	src/gradient/gradient_reduce.c \
+	src/gradient/gradient_region.c \
+	src/gradient/gradient_region.h \
+	src/gradient/gradient_rule.h \
+	src/gradient/gradient_rules.c \
+	src/gradient/gradient_shape.c \
+	src/gradient/gradient_slots.c \
+	src/gradient/gradient_tape.h \
+	src/gradient/gradient_unary.c \
+	src/gradient/save_or_rematerialise.c \
+	src/gradient/saved_element.c
+
+# -- src/front/object: contexts, tensors, variables --------------------------
+
+libtgjit_core_la_SOURCES += \
+	src/front/object/bundle.c \
+	src/front/object/bundle.h \
+	src/front/object/cache.c \
+	src/front/object/cache_object.h \
+	src/front/object/context.c \
+	src/front/object/context_object.h \
+	src/front/object/dump_file.c \
+	src/front/object/dump_file.h \
+	src/front/object/group.c \
+	src/front/object/initialiser.c \
+	src/front/object/tensor.c \
+	src/front/object/tensor_object.h \
+	src/front/object/variable.c \
+	src/front/object/variable_object.h
+
+# -- src/front/trace: recording a callback -----------------------------------
+
+libtgjit_core_la_SOURCES += \
+	src/front/trace/callback.c \
+	src/front/trace/trace.c \
+	src/front/trace/trace_region.c \
+	src/front/trace/trace_region.h \
+	src/front/trace/trace_state.h
+
+# -- src/front/call: from a call to a run ------------------------------------
+
+libtgjit_core_la_SOURCES += \
+	src/front/call/apply.c \
+	src/front/call/bound.c \
+	src/front/call/call.c \
+	src/front/call/compile_queue.c \
+	src/front/call/compile_queue.h \
+	src/front/call/concrete.c \
+	src/front/call/dump_repro.c \
+	src/front/call/dump_repro.h \
+	src/front/call/explain.c \
+	src/front/call/function.c \
+	src/front/call/function_object.h \
+	src/front/call/function_variables.c \
+	src/front/call/launch.c \
+	src/front/call/launch.h \
+	src/front/call/pending.c \
+	src/front/call/pending.h \
+	src/front/call/runner.c \
+	src/front/call/runner.h \
+	src/front/call/signature.c \
+	src/front/call/signature.h \
+	src/front/call/signature_match.c
+
+# -- src/front/ops: the public operations ------------------------------------
+
+libtgjit_core_la_SOURCES += \
+	src/front/ops/ops.c \
+	src/front/ops/ops_control.c \
+	src/front/ops/ops_control.h \
+	src/front/ops/ops_custom.c \
+	src/front/ops/ops_derivative.c \
+	src/front/ops/ops_einsum.c \
+	src/front/ops/ops_gradient.c \
+	src/front/ops/ops_gradient.h \
+	src/front/ops/ops_host.c \
+	src/front/ops/ops_list.c \
+	src/front/ops/ops_nn.c \
+	src/front/ops/ops_random.c \
+	src/front/ops/ops_scan.c \
+	src/front/ops/ops_state.c
+
+# -- src/front/export: ahead-of-time export ----------------------------------
+
+libtgjit_core_la_SOURCES += \
+	src/front/export/export.c \
+	src/front/export/export_header.c \
+	src/front/export/export_header.h
 
 # Recipes over an emitter, and the tables they need: for code generators, which
 # link nothing else of the library, and for their tests.
 noinst_LTLIBRARIES += libtgjit-emit.la
 libtgjit_emit_la_SOURCES = \
-	src/dtype.c \
-	src/emit.c \
-	src/emit.h \
-	src/emit_type.h \
-	src/emit_words.h \
-	src/fpenv.c \
-	src/op.c \
-	src/word.def
-
-# -- Front: the objects behind the public functions --------------------------
-
-libtgjit_core_la_SOURCES += \
-	src/apply.c \
-	src/bound.c \
-	src/bundle.c \
-	src/bundle.h \
-	src/cache.c \
-	src/cache_object.h \
-	src/call.c \
-	src/callback.c \
-	src/compile_queue.c \
-	src/compile_queue.h \
-	src/concrete.c \
-	src/context.c \
-	src/context_object.h \
-	src/dump_file.c \
-	src/dump_file.h \
-	src/dump_repro.c \
-	src/dump_repro.h \
-	src/explain.c \
-	src/export.c \
-	src/export_header.c \
-	src/export_header.h \
-	src/function.c \
-	src/function_object.h \
-	src/function_variables.c \
-	src/gradient.c \
-	src/gradient_element.c \
-	src/gradient_loop.c \
-	src/gradient_reason.c \
-	src/gradient_reason.h \
-	src/gradient_region.c \
-	src/gradient_region.h \
-	src/gradient_slots.c \
-	src/gradient_tape.h \
-	src/gradient_value.c \
-	src/group.c \
-	src/initial.c \
-	src/launch.c \
-	src/launch.h \
-	src/ops.c \
-	src/ops_einsum.c \
-	src/ops_nn.c \
-	src/ops_random.c \
-	src/ops_control.c \
-	src/ops_control.h \
-	src/ops_custom.c \
-	src/ops_derivative.c \
-	src/ops_gradient.c \
-	src/ops_gradient.h \
-	src/ops_host.c \
-	src/ops_list.c \
-	src/ops_scan.c \
-	src/ops_state.c \
-	src/pending.c \
-	src/pending.h \
-	src/runner.c \
-	src/runner.h \
-	src/settings.c \
-	src/settings.h \
-	src/signature.c \
-	src/signature.h \
-	src/signature_match.c \
-	src/tensor.c \
-	src/tensor_object.h \
-	src/trace.c \
-	src/trace_region.c \
-	src/trace_region.h \
-	src/trace_state.h \
-	src/variable.c \
-	src/variable_object.h \
-	src/versioned.c \
-	src/versioned.def \
-	src/versioned.h
+	src/base/dtype.c \
+	src/base/fpenv.c \
+	src/ir/op.c \
+	src/recipe/emit.c \
+	src/recipe/emit.h \
+	src/recipe/emit_primitives.h \
+	src/recipe/emit_type.h \
+	src/recipe/primitive.def
 
 # -- tgjit-cache: a program that sees public headers only --------------------
 
 # Installed: without the -no-install of AM_LDFLAGS.
-bin_PROGRAMS += src/tgjit-cache
-src_tgjit_cache_SOURCES = src/tgjit_cache.c
-src_tgjit_cache_CPPFLAGS = -I$(top_srcdir)/include -D_GNU_SOURCE
-src_tgjit_cache_LDFLAGS = $(TGJIT_SANITIZE)
-src_tgjit_cache_LDADD = libtgjit.la
+bin_PROGRAMS += src/tools/tgjit-cache
+src_tools_tgjit_cache_SOURCES = src/tools/tgjit_cache.c
+src_tools_tgjit_cache_CPPFLAGS = -I$(top_srcdir)/include -D_GNU_SOURCE
+src_tools_tgjit_cache_LDFLAGS = $(TGJIT_SANITIZE)
+src_tools_tgjit_cache_LDADD = libtgjit.la

@@ -5,320 +5,328 @@
 # -- Unit tests: one Criterion program for each tests/test_MODULE.c ----------
 
 unit_tests = \
-	tests/test_alloc \
-	tests/test_arena \
-	tests/test_bad_input \
-	tests/test_bad_input_callbacks \
-	tests/test_bad_input_calls \
-	tests/test_bad_input_control \
-	tests/test_bad_input_gradient \
-	tests/test_bad_input_regions \
-	tests/test_bad_input_ops \
-	tests/test_bound \
-	tests/test_build \
-	tests/test_build_shape \
-	tests/test_build_symbolic \
-	tests/test_bundle \
-	tests/test_call \
-	tests/test_checked \
-	tests/test_code_bytes \
-	tests/test_code_cache \
-	tests/test_code_key \
-	tests/test_code_sharing \
-	tests/test_context \
-	tests/test_control \
-	tests/test_control_carried \
-	tests/test_control_effects \
-	tests/test_control_loops \
-	tests/test_control_nesting \
-	tests/test_control_trips \
-	tests/test_dims \
-	tests/test_dtype \
-	tests/test_dump \
-	tests/test_dynamic \
-	tests/test_einsum \
-	tests/test_einsum_values \
-	tests/test_emit \
-	tests/test_empty \
-	tests/test_error \
-	tests/test_explain \
-	tests/test_export \
-	tests/test_faults \
-	tests/test_faults_control \
-	tests/test_faults_gradient \
-	tests/test_faults_host \
-	tests/test_faults_jit \
-	tests/test_format \
-	tests/test_fpenv \
-	tests/test_function \
-	tests/test_fuse \
-	tests/test_fuse_fold \
-	tests/test_fuse_memory \
-	tests/test_fuse_product \
-	tests/test_gradient \
-	tests/test_gradient_effects \
-	tests/test_gradient_expected \
-	tests/test_gradient_ops \
-	tests/test_graph \
-	tests/test_grows \
-	tests/test_hash \
-	tests/test_host_call \
-	tests/test_image \
-	tests/test_image_damage \
-	tests/test_image_debug \
-	tests/test_interp \
-	tests/test_interp_plan \
-	tests/test_kept \
-	tests/test_kernel \
-	tests/test_literal \
-	tests/test_lock \
-	tests/test_log \
-	tests/test_loops \
-	tests/test_machine_memory \
-	tests/test_module \
-	tests/test_native \
-	tests/test_native_host \
-	tests/test_nesting \
-	tests/test_op \
-	tests/test_op_matrix \
-	tests/test_pages \
-	tests/test_pass_inline \
-	tests/test_pass_random \
-	tests/test_pass_simplify \
-	tests/test_passes \
-	tests/test_pending \
-	tests/test_recipes \
-	tests/test_reduce_tree \
-	tests/test_regions \
-	tests/test_rt \
-	tests/test_runner \
-	tests/test_scale \
-	tests/test_semantics_bundles \
-	tests/test_semantics_effects \
-	tests/test_semantics_explain \
-	tests/test_semantics_gradients \
-	tests/test_semantics_nesting \
-	tests/test_semantics_numbers \
-	tests/test_semantics_own \
-	tests/test_semantics_resources \
-	tests/test_semantics_threads \
-	tests/test_semantics_tracing \
-	tests/test_semantics_variables \
-	tests/test_share \
-	tests/test_signature \
-	tests/test_store \
-	tests/test_store_care \
-	tests/test_store_damage \
-	tests/test_store_dir \
-	tests/test_strbuf \
-	tests/test_tensor \
-	tests/test_tiers \
-	tests/test_traced \
-	tests/test_unset \
-	tests/test_variable \
-	tests/test_vec \
-	tests/test_verify \
-	tests/test_verify_grows \
-	tests/test_verify_regions \
-	tests/test_view
+	tests/api/test_bad_input \
+	tests/api/test_bad_input_callbacks \
+	tests/api/test_bad_input_calls \
+	tests/api/test_bad_input_control \
+	tests/api/test_bad_input_gradient \
+	tests/api/test_bad_input_ops \
+	tests/api/test_bad_input_regions \
+	tests/api/test_bound \
+	tests/api/test_bundle \
+	tests/api/test_call \
+	tests/api/test_context \
+	tests/api/test_control \
+	tests/api/test_control_carried \
+	tests/api/test_control_effects \
+	tests/api/test_control_loops \
+	tests/api/test_control_nesting \
+	tests/api/test_control_trips \
+	tests/api/test_dynamic \
+	tests/api/test_einsum_values \
+	tests/api/test_explain \
+	tests/api/test_export \
+	tests/api/test_faults \
+	tests/api/test_faults_control \
+	tests/api/test_faults_gradient \
+	tests/api/test_faults_host \
+	tests/api/test_faults_jit \
+	tests/api/test_function \
+	tests/api/test_gradient \
+	tests/api/test_gradient_effects \
+	tests/api/test_gradient_expected \
+	tests/api/test_gradient_ops \
+	tests/api/test_host_call \
+	tests/api/test_machine_memory \
+	tests/api/test_memoised \
+	tests/api/test_nesting \
+	tests/api/test_op_matrix \
+	tests/api/test_runner \
+	tests/api/test_scale \
+	tests/api/test_semantics_bundles \
+	tests/api/test_semantics_effects \
+	tests/api/test_semantics_explain \
+	tests/api/test_semantics_gradients \
+	tests/api/test_semantics_nesting \
+	tests/api/test_semantics_numbers \
+	tests/api/test_semantics_own \
+	tests/api/test_semantics_resources \
+	tests/api/test_semantics_threads \
+	tests/api/test_semantics_tracing \
+	tests/api/test_semantics_variables \
+	tests/api/test_tensor \
+	tests/api/test_tiers \
+	tests/api/test_traced \
+	tests/api/test_variable \
+	tests/codegen/test_code_cache \
+	tests/codegen/test_code_key \
+	tests/codegen/test_code_serialise \
+	tests/codegen/test_code_sharing \
+	tests/codegen/test_disk_cache \
+	tests/codegen/test_disk_cache_admin \
+	tests/codegen/test_disk_cache_damage \
+	tests/codegen/test_disk_cache_dir \
+	tests/codegen/test_elf_reader_damage \
+	tests/codegen/test_empty \
+	tests/codegen/test_executable_pages \
+	tests/codegen/test_fuse \
+	tests/codegen/test_fuse_matmul \
+	tests/codegen/test_fuse_memory \
+	tests/codegen/test_fuse_reduction_epilogue \
+	tests/codegen/test_image \
+	tests/codegen/test_image_debug \
+	tests/codegen/test_loops \
+	tests/codegen/test_native \
+	tests/codegen/test_native_host \
+	tests/codegen/test_plugin \
+	tests/codegen/test_team \
+	tests/codegen/test_work_share \
+	tests/unit/test_alloc \
+	tests/unit/test_arena \
+	tests/unit/test_build \
+	tests/unit/test_build_shape \
+	tests/unit/test_build_symbolic \
+	tests/unit/test_checked \
+	tests/unit/test_dims \
+	tests/unit/test_dtype \
+	tests/unit/test_dump \
+	tests/unit/test_einsum \
+	tests/unit/test_emit \
+	tests/unit/test_error \
+	tests/unit/test_format \
+	tests/unit/test_fpenv \
+	tests/unit/test_graph \
+	tests/unit/test_hash \
+	tests/unit/test_interp \
+	tests/unit/test_kernel \
+	tests/unit/test_literal \
+	tests/unit/test_lock \
+	tests/unit/test_log \
+	tests/unit/test_memory_packing \
+	tests/unit/test_op \
+	tests/unit/test_pass_inline \
+	tests/unit/test_pass_random \
+	tests/unit/test_pass_simplify \
+	tests/unit/test_passes \
+	tests/unit/test_pending \
+	tests/unit/test_recipes \
+	tests/unit/test_reduce_tree \
+	tests/unit/test_regions \
+	tests/unit/test_signature \
+	tests/unit/test_strbuf \
+	tests/unit/test_unbounded_stack \
+	tests/unit/test_unset \
+	tests/unit/test_vec \
+	tests/unit/test_verify \
+	tests/unit/test_verify_regions \
+	tests/unit/test_verify_unbounded \
+	tests/unit/test_view
 
 # Tests with the library in them look for the module beside themselves.
 if HAVE_LLVM
-noinst_DATA = tests/libtgjit-llvm.so
+noinst_DATA = $(plugin_links)
 endif
-CLEANFILES += tests/libtgjit-llvm.so
-tests/libtgjit-llvm.so:
-	$(AM_V_GEN)$(MKDIR_P) tests && ln -sf ../.libs/libtgjit-llvm.so $@
+plugin_links = \
+	tests/api/libtgjit-llvm.so \
+	tests/codegen/libtgjit-llvm.so \
+	tests/random/libtgjit-llvm.so \
+	tests/stress/libtgjit-llvm.so \
+	tests/support/libtgjit-llvm.so \
+	tests/unit/libtgjit-llvm.so
+CLEANFILES += $(plugin_links)
+$(plugin_links):
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && \
+	    ln -sf ../../.libs/libtgjit-llvm.so $@
 
 # Those that must see only what a user sees link the real library instead:
 #   tests_test_NAME_LDADD = $(public_ldadd)
 LDADD = libtgjit-core.la $(CRITERION_LIBS)
 public_ldadd = libtgjit.la $(CRITERION_LIBS)
-tests_test_semantics_bundles_LDADD = $(public_ldadd)
-tests_test_semantics_effects_LDADD = $(public_ldadd)
-tests_test_semantics_explain_LDADD = $(public_ldadd)
-tests_test_semantics_gradients_LDADD = $(public_ldadd)
-tests_test_semantics_nesting_LDADD = $(public_ldadd)
-tests_test_semantics_own_LDADD = $(public_ldadd)
-tests_test_semantics_resources_LDADD = $(public_ldadd)
-tests_test_semantics_threads_LDADD = $(public_ldadd)
-tests_test_semantics_tracing_LDADD = $(public_ldadd)
-tests_test_semantics_variables_LDADD = $(public_ldadd)
+tests_api_test_semantics_bundles_LDADD = $(public_ldadd)
+tests_api_test_semantics_effects_LDADD = $(public_ldadd)
+tests_api_test_semantics_explain_LDADD = $(public_ldadd)
+tests_api_test_semantics_gradients_LDADD = $(public_ldadd)
+tests_api_test_semantics_nesting_LDADD = $(public_ldadd)
+tests_api_test_semantics_own_LDADD = $(public_ldadd)
+tests_api_test_semantics_resources_LDADD = $(public_ldadd)
+tests_api_test_semantics_threads_LDADD = $(public_ldadd)
+tests_api_test_semantics_tracing_LDADD = $(public_ldadd)
+tests_api_test_semantics_variables_LDADD = $(public_ldadd)
 
-tests_test_emit_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
-tests_test_emit_LDADD = libtgjit-emit.la $(LDADD)
-tests_test_emit_SOURCES = \
-	tests/emit_eval.c \
-	tests/emit_eval.h \
-	tests/emit_eval_type.h \
-	tests/emit_inputs.h \
-	tests/test_emit.c
+tests_unit_test_emit_CPPFLAGS = $(AM_CPPFLAGS)
+tests_unit_test_emit_LDADD = libtgjit-emit.la $(LDADD)
+tests_unit_test_emit_SOURCES = \
+	tests/support/emit_eval.c \
+	tests/support/emit_eval.h \
+	tests/support/emit_eval_type.h \
+	tests/support/emit_inputs.h \
+	tests/unit/test_emit.c
 
-tests_test_empty_SOURCES = \
-	tests/guarded.c \
-	tests/guarded.h \
-	tests/test_empty.c
+tests_codegen_test_empty_SOURCES = \
+	tests/codegen/test_empty.c \
+	tests/support/guarded.c \
+	tests/support/guarded.h
 
-tests_test_gradient_expected_SOURCES = \
-	tests/gradient_formulas.c \
-	tests/gradient_formulas.h \
-	tests/gradient_formulas_loops.c \
-	tests/gradient_formulas_networks.c \
-	tests/gradient_formulas_sums.c \
-	tests/test_gradient_expected.c
-tests_test_gradient_expected_LDADD = $(LDADD) $(LIBM)
-tests_test_gradient_effects_LDADD = $(LDADD) $(LIBM)
+tests_api_test_gradient_expected_SOURCES = \
+	tests/api/gradient_formulas.c \
+	tests/api/gradient_formulas.h \
+	tests/api/gradient_formulas_loops.c \
+	tests/api/gradient_formulas_networks.c \
+	tests/api/gradient_formulas_sums.c \
+	tests/api/test_gradient_expected.c
+tests_api_test_gradient_expected_LDADD = $(LDADD) $(LIBM)
+tests_api_test_gradient_effects_LDADD = $(LDADD) $(LIBM)
 
 # Those of the code generator.
 if HAVE_LLVM
 unit_tests += \
-	tests/test_assembly \
-	tests/test_assembly_product \
-	tests/test_llvm_emit \
-	tests/test_llvm_instrument \
-	tests/test_llvm_loops \
-	tests/test_llvm_reduce \
-	tests/test_llvm_stream \
-	tests/test_llvm_target \
-	tests/test_llvm_transpose
+	tests/codegen/test_assembly \
+	tests/codegen/test_assembly_matmul \
+	tests/codegen/test_llvm_emit \
+	tests/codegen/test_llvm_instrument \
+	tests/codegen/test_llvm_loops \
+	tests/codegen/test_llvm_non_temporal \
+	tests/codegen/test_llvm_reduce \
+	tests/codegen/test_llvm_target \
+	tests/codegen/test_llvm_transpose
 endif
-llvm_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/tests $(LLVM_CPPFLAGS)
+llvm_cppflags = $(AM_CPPFLAGS) $(LLVM_CPPFLAGS)
 llvm_ldadd = libtgjit-codegen.la $(LLVM_LDFLAGS) $(LLVM_LIBS) $(LDADD)
-tests_test_assembly_CPPFLAGS = $(llvm_cppflags)
-tests_test_assembly_LDADD = $(llvm_ldadd)
-tests_test_assembly_SOURCES = \
-	tests/assembling.h \
-	tests/assembly.c \
-	tests/assembly.h \
-	tests/emit_eval.c \
-	tests/emit_eval.h \
-	tests/emit_eval_type.h \
-	tests/test_assembly.c
-tests_test_assembly_product_CPPFLAGS = $(llvm_cppflags)
-tests_test_assembly_product_LDADD = $(llvm_ldadd)
-tests_test_assembly_product_SOURCES = \
-	tests/assembling.h \
-	tests/assembly.c \
-	tests/assembly.h \
-	tests/test_assembly_product.c
-tests_test_llvm_emit_CPPFLAGS = $(llvm_cppflags)
-tests_test_llvm_emit_LDADD = $(llvm_ldadd)
-tests_test_llvm_emit_SOURCES = \
-	tests/compiling.h \
-	tests/emit_eval.c \
-	tests/emit_eval.h \
-	tests/emit_eval_type.h \
-	tests/emit_inputs.h \
-	tests/test_llvm_emit.c
-tests_test_llvm_instrument_CPPFLAGS = $(llvm_cppflags)
-tests_test_llvm_instrument_LDADD = $(llvm_ldadd)
-tests_test_llvm_instrument_SOURCES = \
-	tests/loops_building.h \
-	tests/test_llvm_instrument.c
-tests_test_llvm_loops_CPPFLAGS = $(llvm_cppflags)
-tests_test_llvm_loops_LDADD = $(llvm_ldadd)
-tests_test_llvm_loops_SOURCES = \
-	tests/loops_building.h \
-	tests/test_llvm_loops.c
-tests_test_llvm_reduce_CPPFLAGS = $(llvm_cppflags)
-tests_test_llvm_reduce_LDADD = $(llvm_ldadd)
-tests_test_llvm_reduce_SOURCES = \
-	tests/loops_building.h \
-	tests/test_llvm_reduce.c
-tests_test_llvm_stream_CPPFLAGS = $(llvm_cppflags)
-tests_test_llvm_stream_LDADD = $(llvm_ldadd)
-tests_test_llvm_stream_SOURCES = \
-	tests/loops_building.h \
-	tests/test_llvm_stream.c
-tests_test_llvm_target_CPPFLAGS = $(llvm_cppflags)
-tests_test_llvm_target_LDADD = $(llvm_ldadd)
-tests_test_llvm_target_SOURCES = \
-	tests/compiling.h \
-	tests/test_llvm_target.c
-tests_test_llvm_transpose_CPPFLAGS = $(llvm_cppflags)
-tests_test_llvm_transpose_LDADD = $(llvm_ldadd)
-tests_test_llvm_transpose_SOURCES = \
-	tests/loops_building.h \
-	tests/test_llvm_transpose.c
+tests_codegen_test_assembly_CPPFLAGS = $(llvm_cppflags)
+tests_codegen_test_assembly_LDADD = $(llvm_ldadd)
+tests_codegen_test_assembly_SOURCES = \
+	tests/codegen/assembling.h \
+	tests/codegen/assembly.c \
+	tests/codegen/assembly.h \
+	tests/codegen/test_assembly.c \
+	tests/support/emit_eval.c \
+	tests/support/emit_eval.h \
+	tests/support/emit_eval_type.h
+tests_codegen_test_assembly_matmul_CPPFLAGS = $(llvm_cppflags)
+tests_codegen_test_assembly_matmul_LDADD = $(llvm_ldadd)
+tests_codegen_test_assembly_matmul_SOURCES = \
+	tests/codegen/assembling.h \
+	tests/codegen/assembly.c \
+	tests/codegen/assembly.h \
+	tests/codegen/test_assembly_matmul.c
+tests_codegen_test_llvm_emit_CPPFLAGS = $(llvm_cppflags)
+tests_codegen_test_llvm_emit_LDADD = $(llvm_ldadd)
+tests_codegen_test_llvm_emit_SOURCES = \
+	tests/codegen/test_llvm_emit.c \
+	tests/support/compiling.h \
+	tests/support/emit_eval.c \
+	tests/support/emit_eval.h \
+	tests/support/emit_eval_type.h \
+	tests/support/emit_inputs.h
+tests_codegen_test_llvm_instrument_CPPFLAGS = $(llvm_cppflags)
+tests_codegen_test_llvm_instrument_LDADD = $(llvm_ldadd)
+tests_codegen_test_llvm_instrument_SOURCES = \
+	tests/codegen/test_llvm_instrument.c \
+	tests/support/loops_building.h
+tests_codegen_test_llvm_loops_CPPFLAGS = $(llvm_cppflags)
+tests_codegen_test_llvm_loops_LDADD = $(llvm_ldadd)
+tests_codegen_test_llvm_loops_SOURCES = \
+	tests/codegen/test_llvm_loops.c \
+	tests/support/loops_building.h
+tests_codegen_test_llvm_reduce_CPPFLAGS = $(llvm_cppflags)
+tests_codegen_test_llvm_reduce_LDADD = $(llvm_ldadd)
+tests_codegen_test_llvm_reduce_SOURCES = \
+	tests/codegen/test_llvm_reduce.c \
+	tests/support/loops_building.h
+tests_codegen_test_llvm_non_temporal_CPPFLAGS = $(llvm_cppflags)
+tests_codegen_test_llvm_non_temporal_LDADD = $(llvm_ldadd)
+tests_codegen_test_llvm_non_temporal_SOURCES = \
+	tests/codegen/test_llvm_non_temporal.c \
+	tests/support/loops_building.h
+tests_codegen_test_llvm_target_CPPFLAGS = $(llvm_cppflags)
+tests_codegen_test_llvm_target_LDADD = $(llvm_ldadd)
+tests_codegen_test_llvm_target_SOURCES = \
+	tests/codegen/test_llvm_target.c \
+	tests/support/compiling.h
+tests_codegen_test_llvm_transpose_CPPFLAGS = $(llvm_cppflags)
+tests_codegen_test_llvm_transpose_LDADD = $(llvm_ldadd)
+tests_codegen_test_llvm_transpose_SOURCES = \
+	tests/codegen/test_llvm_transpose.c \
+	tests/support/loops_building.h
 
 # As a user's program with regions of its own.
-tests_test_native_host_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
-tests_test_rt_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
-tests_thread_limits_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
+tests_codegen_test_native_host_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
+tests_codegen_test_team_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
+tests_stress_thread_limits_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
 
 if HAVE_CRITERION
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
 if HAVE_CXX17
-check_PROGRAMS += tests/test_cxx
-TESTS += tests/test_cxx
+check_PROGRAMS += tests/api/test_cxx
+TESTS += tests/api/test_cxx
 endif
 endif
-tests_test_cxx_SOURCES = tests/test_cxx.cpp
+tests_api_test_cxx_SOURCES = tests/api/test_cxx.cpp
 
 # -- Plain programs: exit status 0 passes, 77 skips --------------------------
 
 # Each needs a line: tests_NAME_LDADD = $(plain_ldadd)
 plain_tests = \
-	tests/fuzz_objects \
-	tests/product_bounds \
-	tests/stress_cache \
-	tests/stress_calls \
-	tests/stress_compile \
-	tests/stress_forks \
-	tests/stress_store \
-	tests/stress_teams \
-	tests/thread_limits
+	tests/random/matmul_bounds \
+	tests/stress/fuzz_objects \
+	tests/stress/stress_cache \
+	tests/stress/stress_calls \
+	tests/stress/stress_compile \
+	tests/stress/stress_disk_cache \
+	tests/stress/stress_forks \
+	tests/stress/stress_teams \
+	tests/stress/thread_limits
 plain_ldadd = libtgjit-core.la
-tests_fuzz_objects_LDADD = $(plain_ldadd)
-tests_fuzz_objects_SOURCES = \
-	tests/fuzz_objects.c \
-	tests/guarded.c \
-	tests/guarded.h \
-	tests/support_random.h \
-	tests/workers.c \
-	tests/workers.h
-tests_product_bounds_LDADD = $(plain_ldadd) $(DL_LIBS) $(LIBM)
-tests_stress_cache_LDADD = libtgjit.la
-tests_stress_calls_LDADD = $(plain_ldadd)
-tests_stress_compile_LDADD = $(plain_ldadd)
-tests_stress_forks_LDADD = $(plain_ldadd)
-tests_stress_store_LDADD = $(plain_ldadd)
-tests_stress_teams_LDADD = $(plain_ldadd)
-tests_thread_limits_LDADD = $(plain_ldadd)
+tests_stress_fuzz_objects_LDADD = $(plain_ldadd)
+tests_stress_fuzz_objects_SOURCES = \
+	tests/stress/fuzz_objects.c \
+	tests/support/guarded.c \
+	tests/support/guarded.h \
+	tests/support/support_random.h \
+	tests/support/workers.c \
+	tests/support/workers.h
+tests_random_matmul_bounds_LDADD = $(plain_ldadd) $(DL_LIBS) $(LIBM)
+tests_stress_stress_cache_LDADD = libtgjit.la
+tests_stress_stress_calls_LDADD = $(plain_ldadd)
+tests_stress_stress_compile_LDADD = $(plain_ldadd)
+tests_stress_stress_forks_LDADD = $(plain_ldadd)
+tests_stress_stress_disk_cache_LDADD = $(plain_ldadd)
+tests_stress_stress_teams_LDADD = $(plain_ldadd)
+tests_stress_thread_limits_LDADD = $(plain_ldadd)
 
 if HAVE_MPFR
-plain_tests += tests/ulp
+plain_tests += tests/ulp/ulp
 endif
-tests_ulp_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests \
+tests_ulp_ulp_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DULP_MANY=ulp_many_plain
-tests_ulp_LDADD = libtgjit-emit.la $(plain_ldadd) $(MPFR_LIBS)
-tests_ulp_SOURCES = \
-	tests/emit_eval.c \
-	tests/emit_eval.h \
-	tests/emit_eval_type.h \
-	tests/support_random.h \
-	tests/ulp.c \
-	tests/ulp.h \
-	tests/ulp_angles.c \
-	tests/ulp_bounds.def \
-	tests/ulp_cost.c \
-	tests/ulp_inputs.c \
-	tests/ulp_many.c \
-	tests/ulp_numpy.c \
-	tests/ulp_quick.h \
-	tests/ulp_reference.c \
-	tests/ulp_sweep.c \
-	tests/ulp_wide.c
+tests_ulp_ulp_LDADD = libtgjit-emit.la $(plain_ldadd) $(MPFR_LIBS)
+tests_ulp_ulp_SOURCES = \
+	tests/support/emit_eval.c \
+	tests/support/emit_eval.h \
+	tests/support/emit_eval_type.h \
+	tests/support/support_random.h \
+	tests/ulp/ulp.c \
+	tests/ulp/ulp.h \
+	tests/ulp/ulp_angles.c \
+	tests/ulp/ulp_bounds.def \
+	tests/ulp/ulp_cost.c \
+	tests/ulp/ulp_inputs.c \
+	tests/ulp/ulp_many.c \
+	tests/ulp/ulp_numpy.c \
+	tests/ulp/ulp_quick.h \
+	tests/ulp/ulp_reference.c \
+	tests/ulp/ulp_sweep.c \
+	tests/ulp/ulp_wide.c
 
 # What it does for every number once more, for processors with AVX2 and FMA.
 if HAVE_ULP_VECTOR
-tests_ulp_CPPFLAGS += -DULP_HAS_VECTOR
-tests_ulp_LDADD += libtgjit-ulp-vector.la
+tests_ulp_ulp_CPPFLAGS += -DULP_HAS_VECTOR
+tests_ulp_ulp_LDADD += libtgjit-ulp-vector.la
 check_LTLIBRARIES = libtgjit-ulp-vector.la
 endif
-libtgjit_ulp_vector_la_SOURCES = tests/ulp_many.c
-libtgjit_ulp_vector_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests \
+libtgjit_ulp_vector_la_SOURCES = tests/ulp/ulp_many.c
+libtgjit_ulp_vector_la_CPPFLAGS = $(AM_CPPFLAGS) \
 	$(ULP_VECTOR_CPPFLAGS) -DULP_MANY=ulp_many_vector
 libtgjit_ulp_vector_la_CFLAGS = $(AM_CFLAGS) $(ULP_VECTOR_CFLAGS)
 libtgjit_ulp_vector_la_LIBADD = $(LIBM)
@@ -327,146 +335,146 @@ check_PROGRAMS += $(plain_tests)
 TESTS += $(plain_tests)
 
 # Run by check-export.sh, which compiles what it writes.
-check_PROGRAMS += tests/export-cases
-tests_export_cases_SOURCES = tests/export_cases.c
-tests_export_cases_LDADD = libtgjit.la
+check_PROGRAMS += tests/support/export-cases
+tests_support_export_cases_SOURCES = tests/support/export_cases.c
+tests_support_export_cases_LDADD = libtgjit.la
 
 # Run with its options by check-random-graphs.sh.
-check_PROGRAMS += tests/random-graphs
-tests_random_graphs_LDADD = $(plain_ldadd)
-tests_random_graphs_SOURCES = \
-	tests/arguments.h \
-	tests/guarded.c \
-	tests/guarded.h \
-	tests/random_graph.h \
-	tests/random_graph_buffers.c \
-	tests/random_graph_check.c \
-	tests/random_graph_control.c \
-	tests/random_graph_coverage.c \
-	tests/random_graph_jit.c \
-	tests/random_graph_make.c \
-	tests/random_graph_make_control.c \
-	tests/random_graph_make_elementwise.c \
-	tests/random_graph_make_empty.c \
-	tests/random_graph_make_reduce.c \
-	tests/random_graph_make_dynamic.c \
-	tests/random_graph_make_shape.c \
-	tests/random_graph_make_state.c \
-	tests/random_graph_minimise.c \
-	tests/random_graph_native.c \
-	tests/random_graph_operand.c \
-	tests/random_graph_outcome.c \
-	tests/random_graph_passes.c \
-	tests/random_graph_program.c \
-	tests/random_graph_repro.c \
-	tests/random_graph_run.c \
-	tests/random_graph_session.c \
-	tests/random_graph_structure.c \
-	tests/random_graph_values.c \
-	tests/random_graph_work.c \
-	tests/random_graphs.c \
-	tests/watched.h \
-	tests/workers.c \
-	tests/workers.h
+check_PROGRAMS += tests/random/random-graphs
+tests_random_random_graphs_LDADD = $(plain_ldadd)
+tests_random_random_graphs_SOURCES = \
+	tests/random/random_graph.h \
+	tests/random/random_graph_buffers.c \
+	tests/random/random_graph_check.c \
+	tests/random/random_graph_control.c \
+	tests/random/random_graph_coverage.c \
+	tests/random/random_graph_jit.c \
+	tests/random/random_graph_make.c \
+	tests/random/random_graph_make_control.c \
+	tests/random/random_graph_make_dynamic.c \
+	tests/random/random_graph_make_elementwise.c \
+	tests/random/random_graph_make_empty.c \
+	tests/random/random_graph_make_reduce.c \
+	tests/random/random_graph_make_shape.c \
+	tests/random/random_graph_make_state.c \
+	tests/random/random_graph_minimise.c \
+	tests/random/random_graph_native.c \
+	tests/random/random_graph_operand.c \
+	tests/random/random_graph_outcome.c \
+	tests/random/random_graph_passes.c \
+	tests/random/random_graph_program.c \
+	tests/random/random_graph_repro.c \
+	tests/random/random_graph_run.c \
+	tests/random/random_graph_session.c \
+	tests/random/random_graph_structure.c \
+	tests/random/random_graph_values.c \
+	tests/random/random_graph_work.c \
+	tests/random/random_graphs.c \
+	tests/support/arguments.h \
+	tests/support/guarded.c \
+	tests/support/guarded.h \
+	tests/support/watched.h \
+	tests/support/workers.c \
+	tests/support/workers.h
 
 # Run with its options by check-random-gradients.sh.
-check_PROGRAMS += tests/random-gradients
-tests_random_gradients_LDADD = $(plain_ldadd) $(LIBM)
-tests_random_gradients_SOURCES = \
-	tests/arguments.h \
-	tests/instrument.h \
-	tests/random_gradient.h \
-	tests/random_gradient_check.c \
-	tests/random_gradient_control.c \
-	tests/random_gradient_elementwise.c \
-	tests/random_gradient_frame.c \
-	tests/random_gradient_program.c \
-	tests/random_gradient_reduce.c \
-	tests/random_gradient_run.c \
-	tests/random_gradient_shape.c \
-	tests/random_gradient_state.c \
-	tests/random_gradient_weights.c \
-	tests/random_gradients.c \
-	tests/watched.h \
-	tests/workers.c \
-	tests/workers.h
+check_PROGRAMS += tests/random/random-gradients
+tests_random_random_gradients_LDADD = $(plain_ldadd) $(LIBM)
+tests_random_random_gradients_SOURCES = \
+	tests/random/random_gradient.h \
+	tests/random/random_gradient_check.c \
+	tests/random/random_gradient_control.c \
+	tests/random/random_gradient_elementwise.c \
+	tests/random/random_gradient_frame.c \
+	tests/random/random_gradient_program.c \
+	tests/random/random_gradient_reduce.c \
+	tests/random/random_gradient_run.c \
+	tests/random/random_gradient_shape.c \
+	tests/random/random_gradient_state.c \
+	tests/random/random_gradient_weights.c \
+	tests/random/random_gradients.c \
+	tests/support/arguments.h \
+	tests/support/instrument.h \
+	tests/support/watched.h \
+	tests/support/workers.c \
+	tests/support/workers.h
 
-# Run with its options by check-products.sh.
-check_PROGRAMS += tests/sweep-products
-tests_sweep_products_LDADD = $(plain_ldadd) $(LIBM)
-tests_sweep_products_SOURCES = \
-	tests/arguments.h \
-	tests/guarded.c \
-	tests/guarded.h \
-	tests/product.h \
-	tests/product_args.c \
-	tests/product_check.c \
-	tests/product_form.c \
-	tests/product_team.c \
-	tests/product_trace.c \
-	tests/random_graph.h \
-	tests/random_graph_outcome.c \
-	tests/random_graph_structure.c \
-	tests/random_graph_values.c \
-	tests/sweep_products.c \
-	tests/watched.h \
-	tests/workers.c \
-	tests/workers.h
+# Run with its options by check-matmul.sh.
+check_PROGRAMS += tests/random/sweep-matmul
+tests_random_sweep_matmul_LDADD = $(plain_ldadd) $(LIBM)
+tests_random_sweep_matmul_SOURCES = \
+	tests/random/matmul.h \
+	tests/random/matmul_args.c \
+	tests/random/matmul_check.c \
+	tests/random/matmul_form.c \
+	tests/random/matmul_team.c \
+	tests/random/matmul_trace.c \
+	tests/random/random_graph.h \
+	tests/random/random_graph_outcome.c \
+	tests/random/random_graph_structure.c \
+	tests/random/random_graph_values.c \
+	tests/random/sweep_matmul.c \
+	tests/support/arguments.h \
+	tests/support/guarded.c \
+	tests/support/guarded.h \
+	tests/support/watched.h \
+	tests/support/workers.c \
+	tests/support/workers.h
 
 # Run by check-warm.sh; it is a user of the library.
-check_PROGRAMS += tests/warm
-tests_warm_LDADD = libtgjit.la
+check_PROGRAMS += tests/support/warm
+tests_support_warm_LDADD = libtgjit.la
 
 # -- Scripts -----------------------------------------------------------------
 
 script_tests = \
-	tests/check-arguments.sh \
-	tests/check-bench.sh \
-	tests/check-background.sh \
-	tests/check-cache.sh \
-	tests/check-export.sh \
-	tests/check-exports.sh \
-	tests/check-headers.sh \
-	tests/check-include-direction.sh \
-	tests/check-lists.sh \
-	tests/check-module.sh \
-	tests/check-nesting.sh \
-	tests/check-ops-doc.sh \
-	tests/check-products.sh \
-	tests/check-random-gradients.sh \
-	tests/check-random-graphs.sh \
-	tests/check-random-repro.sh \
-	tests/check-readme.sh \
-	tests/check-repro.sh \
-	tests/check-warm.sh
+	tests/scripts/check-arguments.sh \
+	tests/scripts/check-background.sh \
+	tests/scripts/check-bench.sh \
+	tests/scripts/check-cache.sh \
+	tests/scripts/check-export.sh \
+	tests/scripts/check-exports.sh \
+	tests/scripts/check-headers.sh \
+	tests/scripts/check-include-direction.sh \
+	tests/scripts/check-lists.sh \
+	tests/scripts/check-matmul.sh \
+	tests/scripts/check-module.sh \
+	tests/scripts/check-nesting.sh \
+	tests/scripts/check-ops-doc.sh \
+	tests/scripts/check-random-gradients.sh \
+	tests/scripts/check-random-graphs.sh \
+	tests/scripts/check-random-repro.sh \
+	tests/scripts/check-readme.sh \
+	tests/scripts/check-repro.sh \
+	tests/scripts/check-warm.sh
 
 TESTS += $(script_tests)
 
 # Scripts too long for `make check', run by `make check-long'.
 LONG_TESTS = \
-	tests/long-cache.sh \
-	tests/long-compile.sh \
-	tests/long-products.sh \
-	tests/long-random-gradients.sh \
-	tests/long-random-graphs.sh \
-	tests/long-store.sh \
-	tests/long-ulp.sh \
-	tests/mutants.sh
+	tests/scripts/long-cache.sh \
+	tests/scripts/long-compile.sh \
+	tests/scripts/long-disk-cache.sh \
+	tests/scripts/long-matmul.sh \
+	tests/scripts/long-random-gradients.sh \
+	tests/scripts/long-random-graphs.sh \
+	tests/scripts/long-ulp.sh \
+	tests/scripts/mutants.sh
 
 # -- Support -----------------------------------------------------------------
 
 EXTRA_DIST += \
 	$(LONG_TESTS) \
 	$(script_tests) \
-	tests/api.h \
-	tests/building.h \
-	tests/control.h \
+	tests/support/api.h \
+	tests/support/building.h \
+	tests/support/control.h \
 	tests/corpus/control.hex \
 	tests/corpus/jit.hex \
 	tests/corpus/mutants.hex \
-	tests/fusing.h \
-	tests/folders.h \
-	tests/golden.h \
+	tests/support/fusing.h \
+	tests/support/folders.h \
+	tests/support/golden.h \
 	tests/golden/calls.txt \
 	tests/golden/calls_dot.txt \
 	tests/golden/constants.txt \
@@ -515,15 +523,15 @@ EXTRA_DIST += \
 	tests/gradients/products.txt \
 	tests/gradients/reductions.txt \
 	tests/gradients/shapes.txt \
-	tests/graphs.h \
-	tests/image_objects.h \
-	tests/instrument.h \
-	tests/layers.txt \
-	tests/lsan.supp \
-	tests/mappings.h \
-	tests/modes.h \
-	tests/mutants.list \
-	tests/op_matrix.h \
+	tests/support/graphs.h \
+	tests/support/image_objects.h \
+	tests/support/instrument.h \
+	tests/scripts/compare-code.sh \
+	tests/scripts/lsan.supp \
+	tests/support/mappings.h \
+	tests/support/modes.h \
+	tests/scripts/mutants.list \
+	tests/api/op_matrix.h \
 	tests/op_matrix/binary.txt \
 	tests/op_matrix/case_file.py \
 	tests/op_matrix/cast.txt \
@@ -540,27 +548,27 @@ EXTRA_DIST += \
 	tests/op_matrix/ternary.txt \
 	tests/op_matrix/unary.txt \
 	tests/op_matrix/view.txt \
-	tests/passes.h \
-	tests/ping_pong.h \
-	tests/regions.h \
-	tests/saving.h \
-	tests/run-example.sh \
-	tests/run-test.sh \
-	tests/storing.h \
-	tests/summary.sh \
-	tests/support.h \
-	tests/support_random.h \
-	tests/traced.h \
-	tests/words.h
+	tests/support/passes.h \
+	tests/support/ping_pong.h \
+	tests/support/regions.h \
+	tests/support/saved_values.h \
+	tests/scripts/run-example.sh \
+	tests/scripts/run-test.sh \
+	tests/support/disk_caches.h \
+	tests/scripts/summary.sh \
+	tests/support/support.h \
+	tests/support/support_random.h \
+	tests/support/traced.h \
+	tests/support/word_reader.h
 
 # -- How they run ------------------------------------------------------------
 
 # No suffix: a program. .expected: what an example prints.
 TEST_EXTENSIONS = .sh .expected
 LOG_DRIVER = AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
-LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/run-test.sh
+LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/scripts/run-test.sh
 SH_LOG_COMPILER = $(SHELL)
-EXPECTED_LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/run-example.sh
+EXPECTED_LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/scripts/run-example.sh
 
 # Criterion runs tests side by side: keep each one's team small. Tests that
 # are not about the cache are not to depend on what is in the user's; and those
@@ -585,7 +593,7 @@ endif
 check-TESTS: $(check_PROGRAMS)
 	@rm -f $(TEST_SUITE_LOG) $(RECHECK_LOGS) $(RECHECK_LOGS:.log=.trs)
 	@$(MAKE) $(AM_MAKEFLAGS) $(TEST_SUITE_LOG); status=$$?; \
-	$(SHELL) $(top_srcdir)/tests/summary.sh $(TEST_SUITE_LOG); exit $$status
+	$(SHELL) $(top_srcdir)/tests/scripts/summary.sh $(TEST_SUITE_LOG); exit $$status
 
 .PHONY: check-long
 check-long:
@@ -595,8 +603,8 @@ check-long:
 .PHONY: check-mutants
 check-mutants:
 	@$(AM_TESTS_ENVIRONMENT) srcdir='$(srcdir)' MAKE='$(MAKE)' \
-		$(SHELL) $(top_srcdir)/tests/mutants.sh $(MUTANTS)
+		$(SHELL) $(top_srcdir)/tests/scripts/mutants.sh $(MUTANTS)
 
 mostlyclean-local:
-	-rm -f tests/*.out tests/*.sanitizer.* examples/*.out
+	-rm -f tests/*/*.out tests/*/*.sanitizer.* examples/*.out
 	-rm -rf mutants.tmp

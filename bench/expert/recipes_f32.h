@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * recipes_f32.h - exp, tanh and sigmoid of floats, by the library's recipes
- * (src/recipe_exp.h) operation by operation, so with its bits. What is an
+ * (src/recipe/recipe_exp.h) operation by operation, so with its bits. What is an
  * operation less here is one that does not show in them: a product with a
  * negated factor is a form of fma, and some bounds are known to hold.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * recipes_f64.h - exp, log and erf of doubles, by the library's recipes
- * (src/recipe_exp.h, recipe_log.h, recipe_erf.h) operation by operation. See
+ * (src/recipe/recipe_exp.h, recipe_log.h, recipe_erf.h) operation by operation. See
  * recipes_f32.h.
  */
 #ifndef BENCH_EXPERT_RECIPES_F64_H

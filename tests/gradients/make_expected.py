@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Writes the *.txt files of this folder: derivatives of formulas and small
 networks, by PyTorch (2.13.0, on the CPU, in float64), never by the library.
-tests/test_gradient_expected.c reads them; nothing else needs Python.
+tests/api/test_gradient_expected.c reads them; nothing else needs Python.
 
     make_expected.py [FOLDER]
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Writes the *.txt files of this folder: what every operation must give, for
 every element type it takes, by NumPy and by the rules of rules.py, never by
-the library. tests/test_op_matrix.c reads them; nothing else needs Python.
+the library. tests/api/test_op_matrix.c reads them; nothing else needs Python.
 
     make_expected.py [FOLDER]
 

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * code_key.c - everything the code generator looks at, as bytes.
+ *
+ * A line of text says what it is, for those who look at a cache. Then come
+ * numbers, each in as many bytes as it needs (LEB128), and every list after
+ * its length, so that different loops never have equal bytes. Left out are
+ * names, and where something comes from in a graph.
+ *
+ * A member that is added to loops.h and read by llvm_*.c must be added here.
+ */
+#include "cache/code.h"
+
+#include "base/error.h"
+#include "build_id.h"
+#include "loop/leb128.h"
+#include "target/host_cpu.h"
+
+static void put(tgi_strbuf *key, uint64_t number)
+{
+    tgi_leb128_put(key, number);
+}
+
+static void put_dim(tgi_strbuf *key, tgi_dim dim)
+{
+    put(key, (uint64_t)dim);
+}
+
+static void put_stride(tgi_strbuf *key, tgi_stride stride)
+{
+    put_dim(key, stride.distance);
+    put(key, stride.is_negative);
+}
+
+/* -- Kernels --------------------------------------------------------------- */
+
+static void put_access(tgi_strbuf *key, const tgi_kernel_loops *kernel,
+                       const tgi_access *access)
+{
+    put(key, access->buffer);
+    put(key, access->sliver);
+    put_dim(key, access->offset);
+    for (int axis = 0; axis <= kernel->n_outer; axis++)
+        put_stride(key, access->stride[axis]);
+    put(key, access->index);
+    if (access->index)
+        put_stride(key, access->index_stride);
+    put(key, access->shift);
+}
+
+static void put_inst(tgi_strbuf *key, const tgi_inst *inst)
+{
+    put(key, inst->kind);
+    put(key, inst->op);
+    put(key, inst->dtype);
+    put(key, inst->type);
+    put(key, inst->level);
+    put(key, inst->phase);
+    put(key, inst->n_operands);
+    for (int i = 0; i < inst->n_operands; i++)
+        put(key, inst->operands[i]);
+    switch ((tgi_inst_kind)inst->kind) {
+    case TGI_INST_CONSTANT:
+        put(key, inst->bits);
+        break;
+    case TGI_INST_EXTENT:
+    case TGI_INST_INDEX:
+    case TGI_INST_IN_RANGE:
+        put_dim(key, inst->dim);
+        break;
+    case TGI_INST_POSITION:
+    case TGI_INST_LOAD:
+    case TGI_INST_REDUCED:
+        put(key, inst->number);
+        break;
+    case TGI_INST_OP:
+    case TGI_INST_CAST:
+    case TGI_INST_RANDOM:
+        break;
+    }
+}
+
+static void put_reduction(tgi_strbuf *key, const tgi_reduction *reduction)
+{
+    put(key, reduction->op);
+    put(key, reduction->dtype);
+    put(key, reduction->phase);
+    put(key, reduction->is_split);
+    put(key, reduction->is_cascade);
+    put(key, reduction->value);
+    put(key, reduction->other);
+}
+
+static void put_kernel(tgi_strbuf *key, const tgi_kernel_loops *kernel)
+{
+    put(key, kernel->vectors);
+    put(key, kernel->n_outer);
+    put(key, kernel->has_inner);
+    put(key, kernel->is_tiny);
+    put(key, kernel->kept);
+    put(key, kernel->n_phases);
+    for (int axis = 0; axis <= kernel->n_outer; axis++)
+        put_dim(key, kernel->extent[axis]);
+    put(key, kernel->insts.n);
+    for (size_t i = 1; i < kernel->insts.n; i++)
+        put_inst(key, &kernel->insts.data[i]);
+    put(key, kernel->accesses.n);
+    for (size_t i = 0; i < kernel->accesses.n; i++)
+        put_access(key, kernel, &kernel->accesses.data[i]);
+    put(key, kernel->stores.n);
+    for (size_t i = 0; i < kernel->stores.n; i++) {
+        put(key, kernel->stores.data[i].value);
+        put(key, kernel->stores.data[i].access);
+        put(key, kernel->stores.data[i].phase);
+        put(key, kernel->stores.data[i].level);
+        put(key, kernel->stores.data[i].fold);
+        put(key, kernel->stores.data[i].along_rows);
+    }
+    put(key, kernel->reductions.n);
+    for (size_t i = 0; i < kernel->reductions.n; i++)
+        put_reduction(key, &kernel->reductions.data[i]);
+    put(key, kernel->checks.n);
+    for (size_t i = 0; i < kernel->checks.n; i++) {
+        put(key, kernel->checks.data[i].value);
+        put(key, kernel->checks.data[i].position);
+        put(key, kernel->checks.data[i].number);
+        put(key, kernel->checks.data[i].phase);
+    }
+}
+
+/* -- Programs -------------------------------------------------------------- */
+
+static void put_control(tgi_strbuf *key, const tgi_control_loops *control)
+{
+    put(key, control->n_cases);
+    put(key, control->decides);
+    put(key, control->counter);
+    put(key, control->has_test);
+    put(key, control->test);
+    put(key, control->is_limited);
+    put(key, control->failed);
+    put(key, control->stacks);
+    put(key, control->has_base);
+    put(key, control->base);
+    put(key, control->full);
+    put(key, control->is_tiny);
+    put(key, control->n_carried);
+    for (uint32_t i = 0; i < control->n_carried; i++) {
+        put(key, control->carried[i]);
+        put(key, control->place[i]);
+        put(key, control->is_value ? control->is_value[i] : 0);
+    }
+    put(key, control->n_moved);
+    for (uint32_t i = 0; i < control->n_moved; i++) {
+        put(key, control->from[i]);
+        put(key, control->to[i]);
+    }
+}
+
+static void put_host_step(tgi_strbuf *key, const tgi_host_step *host)
+{
+    put(key, host->n_inputs);
+    put(key, host->n_buffers);
+    for (uint32_t i = 0; i < host->n_buffers; i++)
+        put(key, host->buffers[i]);
+}
+
+static void put_loops(tgi_strbuf *key, const tgi_loops *loops)
+{
+    put(key, loops->buffers.n);
+    for (size_t i = 0; i < loops->buffers.n; i++) {
+        const tgi_loop_buffer *buffer = &loops->buffers.data[i];
+        put(key, buffer->place);
+        put(key, buffer->dtype);
+        put(key, buffer->index);
+        put_dim(key, buffer->count);
+        put(key, buffer->is_used);
+        put(key, buffer->first);
+        put(key, buffer->last);
+    }
+    put(key, loops->kernels.n);
+    for (size_t i = 0; i < loops->kernels.n; i++)
+        put_kernel(key, loops->kernels.data[i]);
+    put(key, loops->steps.n);
+    for (size_t i = 0; i < loops->steps.n; i++) {
+        put(key, loops->steps.data[i].kind);
+        put(key, loops->steps.data[i].number);
+    }
+    put(key, loops->hosts.n);
+    for (size_t i = 0; i < loops->hosts.n; i++)
+        put_host_step(key, &loops->hosts.data[i]);
+    put(key, loops->checked.n);
+    for (size_t i = 0; i < loops->checked.n; i++)
+        put(key, loops->checked.data[i].buffer);
+    put(key, loops->controls.n);
+    for (size_t i = 0; i < loops->controls.n; i++)
+        put_control(key, &loops->controls.data[i]);
+    put(key, loops->n_epochs);
+}
+
+/* What a kernel does, without the name of its function. */
+static void add_ops(tgi_strbuf *key, const tgi_loops *loops)
+{
+    enum { MOST = 3 };
+    for (size_t i = 0; i < loops->kernels.n && i < MOST; i++) {
+        const tgi_kernel_loops *kernel = loops->kernels.data[i];
+        tgi_op last = TGI_OP_NONE;
+        tgi_strbuf_add(key, i ? ", " : " ");
+        for (size_t k = 1; k < kernel->insts.n; k++) {
+            const tgi_inst *inst = &kernel->insts.data[k];
+            if (inst->kind != TGI_INST_OP || inst->op == last)
+                continue;
+            tgi_strbuf_addf(key, "%s%s", last ? "_" : "",
+                            tgi_op_table[inst->op].name);
+            last = (tgi_op)inst->op;
+        }
+    }
+    if (loops->kernels.n > MOST)
+        tgi_strbuf_add(key, " …");
+}
+
+void tgi_code_key(const tgi_loops *loops, const tgi_codegen_options *options,
+                  tgi_strbuf *out_key)
+{
+    /* The host always: code for a CPU that it does not cover is refused. */
+    tgi_strbuf_addf(out_key, "%s, LLVM %s, %s on %s, %u bits, %zu kernel%s:",
+                    TGI_BUILD_ID, TGI_LLVM_VERSION,
+                    options->cpu && *options->cpu ? options->cpu : "host",
+                    tgi_host_cpu(), options->vector_bits, loops->kernels.n,
+                    TGI_PLURAL(loops->kernels.n));
+    add_ops(out_key, loops);
+    tgi_strbuf_add(out_key, "\n");
+    put(out_key, (uint64_t)options->cache_bytes);
+    put(out_key, options->instruments);
+    put_loops(out_key, loops);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * code_serialise.c - code as bytes, for a cache on disk: the costs of its kernels,
+ * the name of its entry, and the object.
+ */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "cache/code.h"
+#include "loop/leb128.h"
+
+void tgi_code_write(const tgi_codegen *codegen, tgi_strbuf *out)
+{
+    const size_t entry_bytes = strlen(codegen->entry) + 1;
+    tgi_leb128_put(out, codegen->n_kernels);
+    for (size_t i = 0; i < codegen->n_kernels; i++) {
+        tgi_leb128_put(out, (uint64_t)codegen->costs[i].point);
+        tgi_leb128_put(out, (uint64_t)codegen->costs[i].element);
+    }
+    tgi_leb128_put(out, entry_bytes);
+    tgi_strbuf_add_bytes(out, codegen->entry, entry_bytes);
+    tgi_strbuf_add_bytes(out, codegen->object, codegen->object_bytes);
+}
+
+static bool read_costs(const unsigned char **at, const unsigned char *end,
+                       tgi_kernel_cost *costs, size_t n)
+{
+    uint64_t point, element;
+    for (size_t i = 0; i < n; i++) {
+        if (!tgi_leb128_get(at, end, &point) ||
+            !tgi_leb128_get(at, end, &element))
+            return false;
+        costs[i] = (tgi_kernel_cost){(int64_t)point, (int64_t)element};
+    }
+    return true;
+}
+
+/* Fills in what lies in the bytes; false if they are not what they must be. */
+static bool read_rest(const unsigned char *at, const unsigned char *end,
+                      tgi_codegen *codegen)
+{
+    uint64_t entry_bytes;
+    if (!tgi_leb128_get(&at, end, &entry_bytes) || entry_bytes == 0 ||
+        entry_bytes > (uint64_t)(end - at) || at[entry_bytes - 1] != 0)
+        return false;
+    codegen->entry = (const char *)at;
+    codegen->object = at + entry_bytes;
+    codegen->object_bytes = (size_t)(end - at) - (size_t)entry_bytes;
+    return true;
+}
+
+tg_status tgi_code_read(const void *bytes, size_t n_bytes, size_t n_kernels,
+                        tgi_code **out_code)
+{
+    const unsigned char *at = bytes, *end = at + n_bytes;
+    uint64_t n;
+    *out_code = NULL;
+    if (!tgi_leb128_get(&at, end, &n) || n != n_kernels)
+        TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
+                 "kept code does not have %zu kernels", n_kernels);
+    tgi_kernel_cost *costs = tgi_alloc(n_kernels * sizeof(*costs) + 1);
+    if (!costs)
+        return tgi_error_memory();
+    tgi_codegen codegen = {.costs = costs, .n_kernels = n_kernels};
+    tg_status status =
+        read_costs(&at, end, costs, n_kernels) && read_rest(at, end, &codegen)
+            ? tgi_code_create(&codegen, out_code)
+            : tgi_error_set(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
+                            "kept code is damaged");
+    tgi_free(costs);
+    return status;
+}

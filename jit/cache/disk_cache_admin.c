@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * disk_cache_admin.c - looking after the directory of a store from outside: list,
+ * verify, clear and measure it. Each call looks at what is there at its time.
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "cache/disk_cache_dir.h"
+#include "cache/disk_cache_evict.h"
+
+enum { DESCRIPTION_BYTES = 200 };
+
+/* What went wrong with the directory, or a file in it. */
+static tg_status failed(const char *path, const char *doing, int reason)
+{
+    char text[128];
+    if (reason == ENOMEM)
+        return tgi_error_memory();
+    TGI_FAIL(TG_ERROR_FILE, TGI_NO_SITE, "the cache %s: cannot %s: %s", path,
+             doing, strerror_r(reason, text, sizeof(text)));
+}
+
+/* Opens and scans. The directory is -1 and the scan empty if it is missing;
+   end with `leave`. */
+static tg_status enter(const char *path, int *out_dir, tgi_scan *out_scan)
+{
+    struct stat s;
+    *out_scan = (tgi_scan){0};
+    TGI_TRY(tgi_store_dir_open(path, false, out_dir, &s));
+    const int reason = *out_dir < 0 ? 0 : tgi_scan_init(out_scan, *out_dir);
+    if (!reason)
+        return TG_OK;
+    close(*out_dir);
+    return failed(path, "list it", reason);
+}
+
+static void leave(int dir, tgi_scan *scan)
+{
+    tgi_scan_deinit(scan);
+    if (dir >= 0)
+        close(dir);
+}
+
+tg_status tgi_store_list(const char *path, tg_cache_visit *visit, void *user)
+{
+    int dir;
+    tgi_scan scan;
+    TGI_TRY(enter(path, &dir, &scan));
+    bool goes_on = true;
+    for (size_t i = 0; i < scan.files.n && goes_on; i++) {
+        const tgi_scan_file *file = &scan.files.data[i];
+        if (file->writer)
+            continue;
+        char description[DESCRIPTION_BYTES];
+        tgi_entry_describe(dir, file->name, description, sizeof(description));
+        const tg_cache_entry entry = {.name = file->name,
+                                      .description = description,
+                                      .bytes = file->bytes,
+                                      .last_use = file->last_use.tv_sec};
+        goes_on = visit(&entry, user);
+    }
+    leave(dir, &scan);
+    return TG_OK;
+}
+
+/* Also that it lies under the name of its key. */
+static tgi_entry_state verify(int dir, const char *name)
+{
+    tgi_entry entry;
+    tgi_entry_state state = tgi_entry_read(dir, name, &entry);
+    if (state == TGI_ENTRY_GOOD) {
+        char right[TGI_ENTRY_NAME_BYTES];
+        tgi_entry_name(entry.key, right);
+        if (strcmp(name, right) != 0)
+            state = TGI_ENTRY_DAMAGED;
+    }
+    tgi_free(entry.file);
+    return state;
+}
+
+tg_status tgi_store_verify(const char *path, bool deletes,
+                           tg_cache_report *out_report)
+{
+    int dir;
+    tgi_scan scan;
+    TGI_TRY(enter(path, &dir, &scan));
+    tg_status status = TG_OK;
+    for (size_t i = 0; i < scan.files.n; i++) {
+        const char *name = scan.files.data[i].name;
+        if (scan.files.data[i].writer)
+            continue;
+        switch (verify(dir, name)) {
+        case TGI_ENTRY_GOOD:
+            out_report->good++;
+            break;
+        case TGI_ENTRY_MISSING: /* by now */
+            break;
+        case TGI_ENTRY_FOREIGN:
+            out_report->foreign++;
+            break;
+        case TGI_ENTRY_DAMAGED:
+        case TGI_ENTRY_REFUSED:
+            out_report->bad++;
+            if (deletes && unlinkat(dir, name, 0) != 0 && errno != ENOENT)
+                status = failed(path, "remove an entry", errno);
+            break;
+        case TGI_ENTRY_TROUBLE:
+            out_report->unread++;
+            break;
+        }
+    }
+    leave(dir, &scan);
+    return status;
+}
+
+tg_status tgi_store_clear(const char *path)
+{
+    int dir;
+    tgi_scan scan;
+    TGI_TRY(enter(path, &dir, &scan));
+    tg_status status = TG_OK;
+    for (size_t i = 0; i < scan.files.n; i++)
+        if (unlinkat(dir, scan.files.data[i].name, 0) != 0 && errno != ENOENT)
+            status = failed(path, "remove an entry", errno);
+    leave(dir, &scan);
+    return status;
+}
+
+tg_status tgi_store_size(const char *path, size_t *out_entries,
+                         uint64_t *out_bytes)
+{
+    int dir;
+    tgi_scan scan;
+    TGI_TRY(enter(path, &dir, &scan));
+    *out_entries = scan.n_entries;
+    *out_bytes = scan.bytes;
+    leave(dir, &scan);
+    return TG_OK;
+}

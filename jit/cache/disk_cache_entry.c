@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * disk_cache_entry.c - see disk_cache_entry.h.
+ *
+ * A file is written under a temporary name and then renamed, so that nobody
+ * sees a part of it, whenever the writer dies. It is not flushed to the disk:
+ * after a crash of the machine it may be torn or empty, which the checksum
+ * finds, and then it is only made once more; a flush would cost milliseconds
+ * each time.
+ */
+#include "cache/disk_cache_entry.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/temporary_file.h"
+
+/* Numbers are in the machine's own order: what is cached is for it alone. */
+typedef struct header {
+    char magic[8];
+    uint32_t version;
+    uint32_t header_bytes;
+    unsigned char checksum[16]; /* of all behind it */
+    uint64_t key_bytes, value_bytes;
+} header;
+
+static const char magic[8] = {'t', 'g', 'j', 'i', 't', '\r', '\n', '\x1a'};
+enum { VERSION = 1 };
+
+#define CHECKED_FROM offsetof(header, key_bytes)
+#define MOST_FILE_BYTES ((uint64_t)1 << 30) /* what is larger is not ours */
+
+_Static_assert(sizeof(header) == 48, "no padding: every bit is checked");
+
+/* -- Names ----------------------------------------------------------------- */
+
+#define SUFFIX ".tgjit"
+enum { HASH_DIGITS = 32 };
+
+void tgi_entry_name(tgi_store_bytes key, char out_name[TGI_ENTRY_NAME_BYTES])
+{
+    const tgi_hash128 hash = tgi_hash_128(key.data, key.n);
+    for (size_t i = 0; i < sizeof(hash.bytes); i++)
+        snprintf(out_name + 2 * i, 3, "%02x", hash.bytes[i]);
+    memcpy(out_name + HASH_DIGITS, SUFFIX, sizeof(SUFFIX));
+}
+
+bool tgi_entry_is_name(const char *name)
+{
+    return strspn(name, "0123456789abcdef") == HASH_DIGITS &&
+           strcmp(name + HASH_DIGITS, SUFFIX) == 0;
+}
+
+bool tgi_entry_is_temporary(const char *name, pid_t *out_writer)
+{
+    long writer = 0;
+    unsigned long number;
+    int n = 0;
+    if (sscanf(name, TGI_TEMPORARY_FORMAT "%n", &writer, &number, &n) != 2 ||
+        name[n] || writer <= 0 || writer != (pid_t)writer)
+        return false;
+    *out_writer = (pid_t)writer;
+    return true;
+}
+
+/* -- Reading --------------------------------------------------------------- */
+
+/* Reads up to `n` bytes at an offset; how many, or -1. */
+static ssize_t read_at(int fd, void *to, size_t n, size_t offset)
+{
+    size_t done = 0;
+    while (done < n) {
+        const ssize_t got =
+            pread(fd, (char *)to + done, n - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
+}
+
+/* Not even a waiting pipe holds it up; errno is set if it is -1. */
+static int open_entry(int dir, const char *name)
+{
+    return openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+}
+
+static tgi_entry_state check_file(const struct stat *s)
+{
+    if (!S_ISREG(s->st_mode) || s->st_uid != geteuid() ||
+        (s->st_mode & (S_IWGRP | S_IWOTH)))
+        return TGI_ENTRY_REFUSED;
+    if (s->st_size < 0 || (uint64_t)s->st_size > MOST_FILE_BYTES)
+        return TGI_ENTRY_DAMAGED;
+    return TGI_ENTRY_GOOD;
+}
+
+/* What the first `n` bytes say about a file of this size. */
+static tgi_entry_state check_header(const header *h, size_t n, size_t size)
+{
+    if (n < offsetof(header, header_bytes) ||
+        memcmp(h->magic, magic, sizeof(magic)) != 0)
+        return TGI_ENTRY_DAMAGED;
+    if (h->version != VERSION)
+        return TGI_ENTRY_FOREIGN;
+    if (n < sizeof(*h) || size < sizeof(*h) || h->header_bytes != sizeof(*h) ||
+        h->key_bytes > size - sizeof(*h) ||
+        h->value_bytes != size - sizeof(*h) - h->key_bytes)
+        return TGI_ENTRY_DAMAGED;
+    return TGI_ENTRY_GOOD;
+}
+
+/* Reads the file of this size whole, and checks it. */
+static tgi_entry_state read_file(int fd, size_t size, unsigned char **out_file)
+{
+    header h;
+    ssize_t n = read_at(fd, &h, sizeof(h), 0);
+    if (n < 0)
+        return TGI_ENTRY_TROUBLE;
+    tgi_entry_state state = check_header(&h, (size_t)n, size);
+    if (state != TGI_ENTRY_GOOD)
+        return state;
+
+    unsigned char *file = tgi_alloc(size);
+    if (!file) {
+        errno = ENOMEM;
+        return TGI_ENTRY_TROUBLE;
+    }
+    n = read_at(fd, file, size, 0);
+    if (n < 0) {
+        state = TGI_ENTRY_TROUBLE;
+    } else if ((size_t)n < size || memcmp(file, &h, sizeof(h)) != 0) {
+        state = TGI_ENTRY_DAMAGED; /* it changes while it is read */
+    } else {
+        const tgi_hash128 sum =
+            tgi_hash_128(file + CHECKED_FROM, size - CHECKED_FROM);
+        if (memcmp(sum.bytes, h.checksum, sizeof(h.checksum)) != 0)
+            state = TGI_ENTRY_DAMAGED;
+    }
+    if (state == TGI_ENTRY_GOOD)
+        *out_file = file;
+    else
+        tgi_free(file);
+    return state;
+}
+
+tgi_entry_state tgi_entry_read(int dir, const char *name, tgi_entry *out_entry)
+{
+    *out_entry = (tgi_entry){0};
+    const int fd = open_entry(dir, name);
+    if (fd < 0)
+        return errno == ENOENT  ? TGI_ENTRY_MISSING
+               : errno == ELOOP ? TGI_ENTRY_REFUSED
+                                : TGI_ENTRY_TROUBLE;
+    struct stat s;
+    tgi_entry_state state = TGI_ENTRY_TROUBLE;
+    if (fstat(fd, &s) == 0)
+        state = check_file(&s);
+    if (state == TGI_ENTRY_GOOD)
+        state = read_file(fd, (size_t)s.st_size, &out_entry->file);
+    const int reason = errno;
+    close(fd);
+    errno = reason;
+    if (state != TGI_ENTRY_GOOD)
+        return state;
+
+    header h;
+    memcpy(&h, out_entry->file, sizeof(h));
+    unsigned char *key = out_entry->file + sizeof(h);
+    out_entry->key = (tgi_store_bytes){key, h.key_bytes};
+    out_entry->value = (tgi_store_bytes){key + h.key_bytes, h.value_bytes};
+    out_entry->last_use = s.st_mtim.tv_sec;
+    return TGI_ENTRY_GOOD;
+}
+
+void tgi_entry_describe(int dir, const char *name, char *buf, size_t n)
+{
+    assert(n > 0);
+    header h;
+    size_t length = 0;
+    const int fd = open_entry(dir, name);
+    if (fd >= 0 && read_at(fd, &h, sizeof(h), 0) == sizeof(h)) {
+        const ssize_t got = read_at(fd, buf, n - 1, sizeof(h));
+        if (got > 0 && memcmp(h.magic, magic, sizeof(magic)) == 0)
+            length = (size_t)got < h.key_bytes ? (size_t)got : h.key_bytes;
+    }
+    if (fd >= 0)
+        close(fd);
+    buf[length] = '\0';
+    buf[strcspn(buf, "\n")] = '\0';
+    for (; *buf; buf++)
+        if (!isascii(*buf) || !isprint(*buf))
+            *buf = '?';
+}
+
+/* -- Writing --------------------------------------------------------------- */
+
+uint64_t tgi_entry_bytes(tgi_store_bytes key, tgi_store_bytes value)
+{
+    return sizeof(header) + key.n + value.n;
+}
+
+static void put(unsigned char *to, tgi_store_bytes bytes)
+{
+    if (bytes.n)
+        memcpy(to, bytes.data, bytes.n);
+}
+
+/* The contents of the file; NULL when out of memory. */
+static unsigned char *make_file(tgi_store_bytes key, tgi_store_bytes value)
+{
+    const size_t size = tgi_entry_bytes(key, value);
+    unsigned char *file = tgi_alloc(size);
+    if (!file)
+        return NULL;
+    header h = {.version = VERSION,
+                .header_bytes = sizeof(h),
+                .key_bytes = key.n,
+                .value_bytes = value.n};
+    memcpy(h.magic, magic, sizeof(magic));
+    memcpy(file, &h, sizeof(h));
+    put(file + sizeof(h), key);
+    put(file + sizeof(h) + key.n, value);
+    const tgi_hash128 sum =
+        tgi_hash_128(file + CHECKED_FROM, size - CHECKED_FROM);
+    memcpy(file + offsetof(header, checksum), sum.bytes, sizeof(sum.bytes));
+    return file;
+}
+
+int tgi_entry_write(int dir, const char *name, tgi_store_bytes key,
+                    tgi_store_bytes value)
+{
+    const uint64_t size = tgi_entry_bytes(key, value);
+    if (size > MOST_FILE_BYTES)
+        return EFBIG;
+    unsigned char *file = make_file(key, value);
+    if (!file)
+        return ENOMEM;
+    char temporary[TGI_TEMPORARY_NAME];
+    int reason = tgi_temporary_write(dir, file, size, S_IRUSR | S_IWUSR,
+                                     temporary);
+    tgi_free(file);
+    if (!reason && renameat(dir, temporary, dir, name) != 0) {
+        reason = errno;
+        unlinkat(dir, temporary, 0);
+    }
+    return reason;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * disk_cache_evict.c - see disk_cache_evict.h. Other processes may do the same at the same
+ * time: what is gone already is no trouble, and an entry that is written or
+ * used just when it is removed is lost and will be made again.
+ */
+#include "cache/disk_cache_evict.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { HOUR = 3600 };
+
+/* -- The files ------------------------------------------------------------- */
+
+/* Tells the file at a name, if it is one of ours; 0 or an errno. */
+static int add_file(tgi_scan *scan, int dir, const char *name)
+{
+    tgi_scan_file file = {.writer = 0};
+    if (strlen(name) >= sizeof(file.name) ||
+        (!tgi_entry_is_name(name) &&
+         !tgi_entry_is_temporary(name, &file.writer)))
+        return 0;
+    struct stat s;
+    if (fstatat(dir, name, &s, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? 0 : errno;
+    if (S_ISDIR(s.st_mode))
+        return 0;
+    strcpy(file.name, name);
+    file.bytes = (uint64_t)s.st_size;
+    file.last_use = s.st_mtim;
+    if (!tgi_vec_push(&scan->files, file))
+        return ENOMEM;
+    if (!file.writer) {
+        scan->n_entries++;
+        scan->bytes += file.bytes;
+    }
+    return 0;
+}
+
+static int by_use(const void *left, const void *right)
+{
+    const tgi_scan_file *a = left, *b = right;
+    if (a->last_use.tv_sec != b->last_use.tv_sec)
+        return a->last_use.tv_sec < b->last_use.tv_sec ? -1 : 1;
+    if (a->last_use.tv_nsec != b->last_use.tv_nsec)
+        return a->last_use.tv_nsec < b->last_use.tv_nsec ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+int tgi_scan_init(tgi_scan *scan, int dir)
+{
+    *scan = (tgi_scan){0};
+    /* A description of its own: a duplicate would share the position. */
+    const int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *stream = fd < 0 ? NULL : fdopendir(fd);
+    int reason = 0;
+    if (!stream) {
+        reason = errno;
+        if (fd >= 0)
+            close(fd);
+        return reason;
+    }
+    while (!reason) {
+        errno = 0;
+        const struct dirent *found = readdir(stream);
+        if (!found) {
+            reason = errno;
+            break;
+        }
+        reason = add_file(scan, dir, found->d_name);
+    }
+    closedir(stream);
+    if (reason)
+        tgi_scan_deinit(scan);
+    else if (scan->files.n)
+        qsort(scan->files.data, scan->files.n, sizeof(*scan->files.data),
+              by_use);
+    return reason;
+}
+
+void tgi_scan_deinit(tgi_scan *scan)
+{
+    tgi_vec_deinit(&scan->files);
+}
+
+/* -- What goes ------------------------------------------------------------- */
+
+/* A writer in another container may look dead: it then loses its entry. */
+static bool is_orphan(const tgi_scan_file *file, time_t now)
+{
+    return file->writer && (file->last_use.tv_sec < now - HOUR ||
+                            (kill(file->writer, 0) != 0 && errno == ESRCH));
+}
+
+void tgi_scan_sweep(const tgi_scan *scan, int dir)
+{
+    const time_t now = time(NULL);
+    for (size_t i = 0; i < scan->files.n; i++)
+        if (is_orphan(&scan->files.data[i], now))
+            unlinkat(dir, scan->files.data[i].name, 0);
+}
+
+size_t tgi_scan_evict(tgi_scan *scan, int dir, uint64_t most_bytes)
+{
+    if (scan->bytes <= most_bytes)
+        return 0;
+    const uint64_t enough = most_bytes - most_bytes / 8;
+    size_t n_gone = 0, n_left = scan->n_entries;
+    for (size_t i = 0; i < scan->files.n && scan->bytes > enough; i++) {
+        const tgi_scan_file *file = &scan->files.data[i];
+        /* The newest may fill the room alone. */
+        if (file->writer || (n_left == 1 && scan->bytes <= most_bytes))
+            continue;
+        const bool is_gone = unlinkat(dir, file->name, 0) == 0;
+        if (!is_gone && errno != ENOENT)
+            continue;
+        n_gone += is_gone;
+        n_left--;
+        scan->bytes -= file->bytes;
+    }
+    return n_gone;
+}

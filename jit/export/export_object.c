@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * export_object.c - a graph as an object for other programs: the road of
+ * program.c, with memory planned now and not at the call, and past all caches.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "codegen/plugin.h"
+#include "fuse/fuse.h"
+#include "jit.h"
+#include "memory/memory_plan.h"
+#include "program.h"
+#include "target/cpu_cache.h"
+
+/* What one object may hold of constants or of static temporaries: its code
+   reaches no further than 2 GiB. */
+#define MOST_BYTES ((int64_t)1 << 30)
+
+typedef struct job {
+    const tgi_graph *graph;
+    const tgi_export_options *options;
+    tgi_loops *loops;
+    int64_t *sizes, *offsets; /* by buffer */
+    tgi_export_buffer *buffers;
+    tgi_export_param *params; /* of the graph, then its results */
+    int64_t memory_bytes, constant_bytes;
+} job;
+
+/* -- The plan -------------------------------------------------------------- */
+
+static tg_status make_loops(job *j)
+{
+    tgi_variant variant;
+    TGI_TRY(tgi_variant_init(&variant, j->graph, NULL));
+    tg_status status = tgi_fuse(j->graph, &variant, NULL, &j->loops);
+    tgi_variant_deinit(&variant);
+    TGI_TRY(status);
+    if (j->loops->hosts.n) {
+        const tgi_host_step *host = &j->loops->hosts.data[0];
+        const tgi_node *node = tgi_graph_node(host->graph, host->node);
+        TGI_FAIL(TG_ERROR_UNSUPPORTED, tgi_node_site(node),
+                 "'%s' %s, which an exported function cannot", j->graph->name,
+                 node->op == TGI_OP_PRINT ? "prints" : "calls the host");
+    }
+    for (size_t i = 0; i < j->loops->controls.n; i++) {
+        const tgi_control_loops *loop = &j->loops->controls.data[i];
+        if (loop->stacks)
+            TGI_FAIL(TG_ERROR_UNSUPPORTED,
+                     tgi_node_site(tgi_graph_node(loop->graph, loop->node)),
+                     "'%s' saves values in a loop whose trips are not known "
+                     "beforehand, for which an exported function has no "
+                     "memory",
+                     j->graph->name);
+    }
+    /* An exported function does not know whether anything has changed. */
+    for (size_t i = 0; i < j->loops->kernels.n; i++)
+        j->loops->kernels.data[i]->kept = 0;
+    return tgi_loops_verify(j->loops);
+}
+
+bool tgi_export_is_by_value(const tgi_graph *graph, size_t param)
+{
+    const tgi_ref ref = graph->params.data[param].node;
+    return tgi_graph_node(graph, ref)->op == TGI_OP_PARAM &&
+           tgi_graph_shape(graph, ref)->rank == 0;
+}
+
+static void list_params(job *j)
+{
+    const tgi_graph *graph = j->graph;
+    tgi_export_param *out = j->params;
+    for (size_t i = 0; i < graph->params.n; i++)
+        *out++ = (tgi_export_param){
+            .dtype = tgi_graph_node(graph, graph->params.data[i].node)->dtype,
+            .is_by_value = tgi_export_is_by_value(graph, i)};
+    for (size_t i = 0; i < graph->results.n; i++)
+        *out++ = (tgi_export_param){
+            .dtype = tgi_graph_node(graph, graph->results.data[i])->dtype};
+}
+
+static void list_buffers(job *j)
+{
+    for (size_t i = 0; i < j->loops->buffers.n; i++) {
+        const tgi_loop_buffer *b = &j->loops->buffers.data[i];
+        tgi_export_buffer *out = &j->buffers[i];
+        *out = (tgi_export_buffer){.bytes = j->sizes[i]};
+        if (!j->sizes[i])
+            continue;
+        switch ((tgi_place)b->place) {
+        case TGI_PLACE_PARAM:
+            out->place = TGI_EXPORT_PARAM;
+            out->param = b->index;
+            break;
+        case TGI_PLACE_RESULT:
+            out->place = TGI_EXPORT_PARAM;
+            out->param = (uint32_t)j->graph->params.n + b->index;
+            break;
+        case TGI_PLACE_CONSTANT:
+            out->place = TGI_EXPORT_DATA;
+            out->data = tgi_graph_constant(b->graph, b->node);
+            j->constant_bytes += j->sizes[i];
+            break;
+        case TGI_PLACE_TEMP:
+        case TGI_PLACE_SCRATCH:
+            out->place = TGI_EXPORT_MEMORY;
+            out->offset = j->offsets[i];
+            break;
+        case TGI_PLACE_VALUES:
+        case TGI_PLACE_COUNTER:
+        case TGI_PLACE_STACK:
+            break;
+        }
+    }
+}
+
+static tg_status make_plan(job *j)
+{
+    const size_t n = j->loops->buffers.n + 1;
+    tgi_memory_plan plan;
+    j->sizes = tgi_alloc_zero(n * sizeof(*j->sizes));
+    j->offsets = tgi_alloc_zero(n * sizeof(*j->offsets));
+    j->buffers = tgi_alloc_zero(n * sizeof(*j->buffers));
+    j->params = tgi_alloc_zero(
+        (j->graph->params.n + j->graph->results.n + 1) * sizeof(*j->params));
+    if (!j->sizes || !j->offsets || !j->buffers || !j->params)
+        return tgi_error_memory();
+    /* No extent is unknown: there are no values to be asked for. */
+    TGI_TRY(tgi_plan_sizes(j->loops, NULL, j->sizes));
+    TGI_TRY(tgi_plan_memory(j->loops, j->sizes, j->options->threads,
+                            j->offsets, &plan));
+    j->memory_bytes = plan.bytes;
+    list_params(j);
+    list_buffers(j);
+    if (j->constant_bytes > MOST_BYTES)
+        TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE,
+                 "'%s' has %lld bytes of constants, an object holds %lld",
+                 j->graph->name, (long long)j->constant_bytes,
+                 (long long)MOST_BYTES);
+    if (j->memory_bytes > MOST_BYTES && !j->options->takes_memory)
+        TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE,
+                 "'%s' needs %lld bytes of temporaries, an object holds %lld: "
+                 "let the caller give them",
+                 j->graph->name, (long long)j->memory_bytes,
+                 (long long)MOST_BYTES);
+    return TG_OK;
+}
+
+/* -- The object ------------------------------------------------------------ */
+
+static int choose_threads(const tgi_kernel_cost *costs, const void *user)
+{
+    const job *j = user;
+    return tgi_plan_threads(tgi_plan_work(j->loops, costs, NULL),
+                            j->options->grain, j->options->threads);
+}
+
+static tg_status take(const job *j, const tgi_codegen *codegen, bool is_good,
+                      tgi_exported *out)
+{
+    if (!is_good && codegen->is_out_of_memory)
+        return tgi_error_memory();
+    if (!is_good)
+        TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE, "cannot compile '%s': %s",
+                 j->graph->name, codegen->error);
+    *out = (tgi_exported){.object = tgi_alloc(codegen->object_bytes),
+                          .object_bytes = codegen->object_bytes,
+                          .memory_bytes = j->memory_bytes,
+                          .threads = choose_threads(codegen->costs, j)};
+    if (!out->object)
+        return tgi_error_memory();
+    memcpy(out->object, codegen->object, codegen->object_bytes);
+    return TG_OK;
+}
+
+static tg_status generate(const job *j, tgi_exported *out)
+{
+    const tgi_codegen_export export = {
+        .symbol = j->options->symbol,
+        .params = j->params,
+        .n_params = j->graph->params.n + j->graph->results.n,
+        .buffers = j->buffers,
+        .memory_bytes = j->memory_bytes,
+        .takes_memory = j->options->takes_memory,
+        .grain = j->options->grain,
+        .choose_threads = choose_threads,
+        .user = j};
+    const tgi_codegen_options asked = {.cpu = j->options->cpu,
+                                       .vector_bits = j->options->vector_bits,
+                                       .cache_bytes = tgi_cache_bytes(),
+                                       .verify = j->options->verifies,
+                                       .export = &export,
+                                       .alloc = tgi_alloc,
+                                       .free = tgi_free};
+    char reason[1024];
+    const struct tgi_module *module =
+        tgi_module_enter(reason, sizeof(reason));
+    if (!module)
+        TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE, "%s", reason);
+    tgi_codegen codegen = {0};
+    const bool is_good =
+        tgi_module_compile(module, j->loops, &asked, &codegen);
+    tg_status status = take(j, &codegen, is_good, out);
+    module->dispose(&codegen);
+    tgi_module_leave();
+    return status;
+}
+
+/* -- All of it ------------------------------------------------------------- */
+
+tg_status tgi_jit_export(const tgi_graph *graph,
+                         const tgi_export_options *options,
+                         tgi_exported *out_exported)
+{
+    *out_exported = (tgi_exported){0};
+    assert(tgi_dims_n_symbols(graph->dims) == 0);
+    TGI_TRY(tgi_program_refuse_calls(graph));
+    TGI_TRY(tgi_graph_run_checks(graph, NULL));
+    job j = {.graph = graph, .options = options};
+    tg_status status = make_loops(&j);
+    if (!status)
+        status = make_plan(&j);
+    if (!status)
+        status = generate(&j, out_exported);
+    tgi_free(j.params);
+    tgi_free(j.buffers);
+    tgi_free(j.offsets);
+    tgi_free(j.sizes);
+    tgi_loops_destroy(j.loops);
+    return status;
+}
+
+void tgi_exported_deinit(tgi_exported *exported)
+{
+    tgi_free(exported->object);
+    *exported = (tgi_exported){0};
+}

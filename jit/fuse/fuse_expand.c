@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuse_expand.c - the expression of a task: every node that is computed for
+ * it, once for each map it is seen through, down to what is read from memory.
+ *
+ * Nodes are taken from the last to the first, by a heap, so that no depth of
+ * a graph costs stack; in the reverse order operands come before their users.
+ * What a shift needs comes before all that is shifted, wherever it stands in
+ * the graph: it is taken after everything of a lower depth, again if it was
+ * taken already.
+ *
+ * Empty values are not expanded. Their elements are never used, but a load that
+ * does not move along the empty axis stands outside its loop and would run: at
+ * an address that may lie outside the buffer, such as that of an empty slice at
+ * the end of its operand.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "fuse/fuse_state.h"
+#include "tgjit/ops.h"
+
+/* What a task costs beside what it computes: its store. */
+enum { STORE_WORDS = 2 };
+
+/* An entry to look at, if its depth is still this one. */
+typedef struct waiting {
+    uint32_t entry, depth;
+    tgi_ref node;
+} waiting;
+
+typedef struct expander {
+    tgi_fuse_state *state;
+    tgi_task *task;
+    TGI_VEC(waiting) heap;
+} expander;
+
+void tgi_expansion_deinit(tgi_expansion *expansion)
+{
+    tgi_vec_deinit(&expansion->entries);
+    tgi_vec_deinit(&expansion->order);
+    tgi_index_deinit(&expansion->index);
+}
+
+/* -- Heap ------------------------------------------------------------------ */
+
+/* The lowest depth comes first, then the largest node. */
+static bool is_before(const waiting *a, const waiting *b)
+{
+    return a->depth != b->depth ? a->depth < b->depth : a->node > b->node;
+}
+
+static void swap(expander *e, size_t a, size_t b)
+{
+    waiting kept = e->heap.data[a];
+    e->heap.data[a] = e->heap.data[b];
+    e->heap.data[b] = kept;
+}
+
+static bool push(expander *e, uint32_t entry)
+{
+    const tgi_entry *x = &e->task->expansion.entries.data[entry];
+    waiting w = {entry, x->depth, x->node};
+    if (!tgi_vec_push(&e->heap, w)) {
+        tgi_error_memory();
+        return false;
+    }
+    for (size_t i = e->heap.n - 1; i > 0; i = (i - 1) / 2) {
+        if (!is_before(&e->heap.data[i], &e->heap.data[(i - 1) / 2]))
+            break;
+        swap(e, i, (i - 1) / 2);
+    }
+    return true;
+}
+
+static waiting pop(expander *e)
+{
+    waiting top = e->heap.data[0];
+    e->heap.data[0] = e->heap.data[--e->heap.n];
+    for (size_t i = 0;;) {
+        size_t first = i;
+        for (size_t child = 2 * i + 1; child <= 2 * i + 2; child++)
+            if (child < e->heap.n &&
+                is_before(&e->heap.data[child], &e->heap.data[first]))
+                first = child;
+        if (first == i)
+            return top;
+        swap(e, i, first);
+        i = first;
+    }
+}
+
+/* -- Entries --------------------------------------------------------------- */
+
+/* The entry of a node seen through `map`, at least so deep; 0 when out of
+   memory. */
+static uint32_t find(expander *e, tgi_ref node, const tgi_map *map,
+                     uint32_t depth)
+{
+    tgi_expansion *x = &e->task->expansion;
+    uint64_t hash = tgi_hash(map, sizeof(*map), node);
+    size_t probe = 0;
+    uint32_t position;
+    while ((position = tgi_index_next(&x->index, hash, &probe))) {
+        tgi_entry *known = &x->entries.data[position];
+        if (known->node != node ||
+            memcmp(&known->map, map, sizeof(*map)) != 0)
+            continue;
+        if (known->depth >= depth)
+            return position;
+        known->depth = depth;
+        return push(e, position) ? position : 0;
+    }
+    position = (uint32_t)x->entries.n;
+    tgi_entry entry = {.node = node, .depth = depth, .map = *map};
+    if (!tgi_vec_push(&x->entries, entry) ||
+        !tgi_index_add(&x->index, hash, position)) {
+        tgi_error_memory();
+        return 0;
+    }
+    return push(e, position) ? position : 0;
+}
+
+static bool add_operand(expander *e, uint32_t entry, tgi_ref node,
+                        const tgi_map *map)
+{
+    uint32_t operand = find(e, tgi_fuse_same(e->state, node), map,
+                            e->task->expansion.entries.data[entry].depth);
+    tgi_entry *user = &e->task->expansion.entries.data[entry];
+    user->operands[user->n_operands++] = operand;
+    return operand != 0;
+}
+
+/* What the shifts of an address need is one deeper than what they shift. */
+static bool add_start(expander *e, int64_t shift, uint32_t depth)
+{
+    const tgi_fuse_state *s = e->state;
+    while (shift) {
+        const tgi_shift *at = &s->shifts.data[shift - 1];
+        tgi_map of_start;
+        tgi_map_init(s, at->start, &of_start);
+        if (!find(e, at->start, &of_start, depth + 1))
+            return false;
+        shift = at->outer;
+    }
+    return true;
+}
+
+static bool add_starts(expander *e, uint32_t entry)
+{
+    const tgi_entry user = e->task->expansion.entries.data[entry];
+    for (int64_t axis = 0; axis < user.map.rank; axis++)
+        if (!add_start(e, user.map.axis[axis].shift, user.depth))
+            return false;
+    return true;
+}
+
+/* Axes of the index, then the data with one axis that the index decides. */
+static bool expand_gather(expander *e, uint32_t entry)
+{
+    const tgi_fuse_state *s = e->state;
+    tgi_map map = e->task->expansion.entries.data[entry].map;
+    tgi_ref ref = e->task->expansion.entries.data[entry].node;
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    const tgi_attr_gather *attr = node->attr;
+    tgi_ref data = tgi_fuse_same(s, node->inputs[0]);
+    tgi_ref index = tgi_fuse_same(s, node->inputs[1]);
+
+    tgi_map of_index = {.rank = tgi_fuse_rank(s, index)};
+    for (int64_t axis = 0; axis < of_index.rank; axis++)
+        of_index.axis[axis] = map.axis[attr->axis + axis];
+    if (!add_operand(e, entry, index, &of_index))
+        return false;
+
+    tgi_map of_data = {.rank = tgi_fuse_rank(s, data)};
+    of_data.index = e->task->expansion.entries.data[entry].operands[0];
+    for (int64_t axis = 0; axis < of_data.rank; axis++)
+        of_data.axis[axis] =
+            axis < attr->axis    ? map.axis[axis]
+            : axis == attr->axis ? (tgi_map_axis){.axis = TGI_DYNAMIC,
+                                                  .step = 1}
+                                 : map.axis[axis - 1 + of_index.rank];
+    /* An axis of one element needs no index. */
+    if (tgi_fuse_extent(s, data, (int)attr->axis) == 1) {
+        of_data.axis[attr->axis] = (tgi_map_axis){.axis = TGI_STILL};
+        of_data.index = 0;
+    }
+    return add_operand(e, entry, data, &of_data);
+}
+
+/* Adds what an entry is computed from. */
+static bool expand(expander *e, uint32_t entry)
+{
+    const tgi_fuse_state *s = e->state;
+    tgi_map map = e->task->expansion.entries.data[entry].map;
+    tgi_ref ref = e->task->expansion.entries.data[entry].node;
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    e->task->expansion.entries.data[entry].n_operands = 0;
+    if (tgi_fuse_is_empty(s, ref))
+        return true;
+    if (tgi_entry_is_read(s, e->task, entry))
+        return add_starts(e, entry);
+    switch (tgi_op_table[node->op].cls) {
+    case TGI_OPCLASS_LEAF:
+        return add_starts(e, entry);
+    case TGI_OPCLASS_VIEW: {
+        tgi_map through;
+        tgi_map_through(s, ref, &map, &through);
+        return add_operand(e, entry, node->inputs[0], &through);
+    }
+    case TGI_OPCLASS_INDEX: {
+        tgi_map through;
+        if (node->op == TGI_OP_GATHER)
+            return expand_gather(e, entry);
+        return tgi_map_through_dynamic(e->state, ref, &map, &through) &&
+               add_operand(e, entry, node->inputs[0], &through);
+    }
+    case TGI_OPCLASS_RANDOM: {
+        tgi_map of_scalar;
+        for (uint32_t i = 0; i < 2; i++) {
+            tgi_map_init(s, tgi_fuse_same(s, node->inputs[i]), &of_scalar);
+            if (!add_operand(e, entry, node->inputs[i], &of_scalar))
+                return false;
+        }
+        return add_starts(e, entry);
+    }
+    default:
+        for (uint32_t i = 0; i < node->n_inputs; i++)
+            if (!add_operand(e, entry, node->inputs[i], &map))
+                return false;
+        return true;
+    }
+}
+
+bool tgi_entry_is_read(const tgi_fuse_state *s, const tgi_task *task,
+                       uint32_t entry)
+{
+    tgi_ref ref = task->expansion.entries.data[entry].node;
+    const tgi_fuse_value *value = &s->values[ref];
+    if (tgi_fuse_is_empty(s, ref))
+        return false;
+    if (value->how == TGI_FUSE_GIVEN || value->how == TGI_FUSE_ALIAS)
+        return true;
+    if (value->how != TGI_FUSE_STORED)
+        return false;
+    /* Its own node a task computes; a snapshot is a copy of what is read. */
+    return !tgi_task_is_home(task, ref) ||
+           tgi_graph_node(s->graph, ref)->op == TGI_OP_READ;
+}
+
+/* From first to last, each where it was taken last; counts words. */
+static void settle_order(const tgi_fuse_state *s, tgi_task *task)
+{
+    tgi_expansion *x = &task->expansion;
+    task->words = STORE_WORDS;
+    for (size_t i = 0; i < x->order.n / 2; i++) {
+        uint32_t kept = x->order.data[i];
+        x->order.data[i] = x->order.data[x->order.n - 1 - i];
+        x->order.data[x->order.n - 1 - i] = kept;
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < x->order.n; i++) {
+        const uint32_t entry = x->order.data[i];
+        if (x->entries.data[entry].is_ordered)
+            continue;
+        x->entries.data[entry].is_ordered = true;
+        x->order.data[n++] = entry;
+        if (!tgi_entry_is_read(s, task, entry))
+            task->words += s->values[x->entries.data[entry].node].words;
+    }
+    x->order.n = n;
+}
+
+tg_status tgi_fuse_expand(tgi_fuse_state *s, tgi_task *task)
+{
+    expander e = {.state = s, .task = task};
+    tgi_expansion *x = &task->expansion;
+    tg_status status = TG_OK;
+    if (!tgi_vec_push(&x->entries, ((tgi_entry){0})))
+        return tgi_error_memory();
+    if (task->value && !(task->root = find(&e, task->value, &task->map, 0)))
+        status = TG_ERROR_OUT_OF_MEMORY;
+    if (!status && task->other &&
+        !(task->other_root = find(&e, task->other, &task->other_map, 0)))
+        status = TG_ERROR_OUT_OF_MEMORY;
+    if (!status && !add_start(&e, task->shift, 0))
+        status = TG_ERROR_OUT_OF_MEMORY;
+    while (!status && e.heap.n) {
+        const waiting next = pop(&e);
+        if (next.depth != x->entries.data[next.entry].depth)
+            continue;
+        if (!expand(&e, next.entry))
+            status = TG_ERROR_OUT_OF_MEMORY;
+        else if (!tgi_vec_push(&x->order, next.entry))
+            status = tgi_error_memory();
+    }
+    settle_order(s, task);
+    tgi_vec_deinit(&e.heap);
+    return status;
+}
+
+/* -- Addresses ------------------------------------------------------------- */
+
+bool tgi_fuse_access(tgi_fuse_state *s, const tgi_entry *entry,
+                     tgi_access *out_access)
+{
+    tgi_dim strides[TG_MAX_RANK];
+    tgi_fuse_strides(s, entry->node, strides);
+    *out_access = (tgi_access){0};
+    for (int64_t axis = 0; axis < entry->map.rank; axis++) {
+        const tgi_map_axis *at = &entry->map.axis[axis];
+        out_access->offset =
+            tgi_dim_add(s->dims, out_access->offset,
+                        tgi_dim_mul(s->dims, at->start, strides[axis]));
+        if (out_access->offset == TGI_DIM_NONE)
+            return false;
+        if (at->axis == TGI_STILL || at->step == 0)
+            continue; /* shifts are added by loop_builder.c */
+        tgi_stride stride = {
+            tgi_dim_mul(s->dims, strides[axis],
+                        at->step < 0 ? -at->step : at->step),
+            at->step < 0};
+        if (stride.distance == TGI_DIM_NONE)
+            return false;
+        if (at->axis == TGI_DYNAMIC) {
+            out_access->index = (uint32_t)entry->map.index;
+            out_access->index_stride = stride;
+        } else {
+            out_access->stride[at->axis] = stride;
+        }
+    }
+    return true;
+}

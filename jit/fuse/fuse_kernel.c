@@ -1,0 +1,591 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuse_kernel.c - one kernel of fusion as loops: its tasks in their phases,
+ * then its axes made as few as possible.
+ *
+ * A kernel whose reductions have too few points to share among threads makes
+ * two: one in which every block is a point, and one that combines the blocks
+ * and does what comes after.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "fuse/loop_builder.h"
+#include "recipe/reduce_tree.h"
+#include "tgjit/ops.h"
+
+/* -- Axes ------------------------------------------------------------------ */
+
+/* True if axes a and a + 1 can be one for everybody. */
+static bool can_merge(tgi_fuse_state *s, const tgi_kernel_loops *k, int a)
+{
+    for (size_t i = 0; i < k->accesses.n; i++) {
+        const tgi_stride *before = &k->accesses.data[i].stride[a];
+        const tgi_stride *after = before + 1;
+        if (before->distance !=
+                tgi_dim_mul(s->dims, after->distance, k->extent[a + 1]) ||
+            before->is_negative != after->is_negative)
+            return false;
+    }
+    return true;
+}
+
+static void remove_axis(tgi_stride *strides, int a, int n)
+{
+    for (int i = a; i + 1 < n; i++)
+        strides[i] = strides[i + 1];
+    strides[n - 1] = (tgi_stride){0};
+}
+
+static void merge(tgi_fuse_state *s, tgi_kernel_loops *k, int a, int n)
+{
+    k->extent[a] = tgi_dim_mul(s->dims, k->extent[a], k->extent[a + 1]);
+    for (int i = a + 1; i + 1 < n; i++)
+        k->extent[i] = k->extent[i + 1];
+    for (size_t i = 0; i < k->accesses.n; i++)
+        remove_axis(k->accesses.data[i].stride, a, n);
+}
+
+/* Merges what can be merged among axes `from` … `to` - 1 of n. Gives how many
+   axes are left of all. */
+static int merge_all(tgi_fuse_state *s, tgi_kernel_loops *k, int from, int to,
+                     int n)
+{
+    for (int a = from; a + 1 < to;) {
+        if (!can_merge(s, k, a)) {
+            a++;
+            continue;
+        }
+        merge(s, k, a, n);
+        to--;
+        n--;
+    }
+    return n;
+}
+
+/*
+ * From n_outer + n_inner axes to the form of loops.h. Of the outer ones, those
+ * from `fixed` on stay as they are: the blocks of a split kernel, and columns
+ * that lie in slivers.
+ */
+static tg_status settle_axes(tgi_fuse_state *s, tgi_kernel_loops *k,
+                             int n_outer, int n_inner, int fixed)
+{
+    int n = merge_all(s, k, n_outer, n_outer + n_inner, n_outer + n_inner);
+    n_inner = n_inner > 0;
+    if (n > n_outer + n_inner)
+        TGI_FAIL(TG_ERROR_INTERNAL, TGI_NO_SITE,
+                 "fusion of '%s': inner axes lie apart", s->loops->name);
+    n_outer = merge_all(s, k, 0, fixed, n) - n_inner;
+    k->has_inner = true;
+    if (k->reductions.n == 0 && k->vectors == TGI_ROWS) {
+        /* All axes are alike: the last becomes the inner one. */
+        k->has_inner = n_outer > 0;
+        n_outer -= k->has_inner;
+        n_inner = k->has_inner;
+    }
+    k->n_outer = (uint8_t)n_outer;
+    if (!n_inner)
+        k->extent[n_outer] = 1;
+    return TG_OK;
+}
+
+/* -- Levels ---------------------------------------------------------------- */
+
+static int level_of_access(const tgi_kernel_loops *k, const tgi_access *access)
+{
+    int level = TGI_LEVEL_KERNEL;
+    for (int axis = 0; axis <= k->n_outer; axis++)
+        if (access->stride[axis].distance != 0)
+            level = axis < k->n_outer || !k->has_inner ? TGI_LEVEL_POINT
+                                                       : TGI_LEVEL_INNER;
+    if (access->index && k->insts.data[access->index].level > level)
+        level = k->insts.data[access->index].level;
+    return level;
+}
+
+/* True if a load sees what the kernel itself has stored. */
+static bool is_reload(const tgi_kernel_loops *k, const tgi_inst *inst)
+{
+    for (size_t i = 0; i < k->stores.n; i++)
+        if (inst->kind == TGI_INST_LOAD &&
+            k->stores.data[i].access == inst->number)
+            return true;
+    return false;
+}
+
+static void set_levels(tgi_kernel_loops *k)
+{
+    for (size_t i = 1; i < k->insts.n; i++) {
+        tgi_inst *inst = &k->insts.data[i];
+        int level = TGI_LEVEL_KERNEL;
+        if (inst->kind == TGI_INST_LOAD || inst->kind == TGI_INST_POSITION)
+            level = level_of_access(k, &k->accesses.data[inst->number]);
+        if (is_reload(k, inst))
+            level = TGI_LEVEL_INNER;
+        if (inst->kind == TGI_INST_REDUCED)
+            level = TGI_LEVEL_POINT;
+        for (int o = 0; o < inst->n_operands; o++)
+            if (k->insts.data[inst->operands[o]].level > level)
+                level = k->insts.data[inst->operands[o]].level;
+        inst->level = (uint8_t)level;
+    }
+}
+
+/* -- Stores ---------------------------------------------------------------- */
+
+static tg_status add_store(tgi_builder *b, uint32_t value,
+                           const tgi_access *access, int level)
+{
+    uint32_t number = tgi_builder_access(b, access);
+    tgi_loop_store store = {.value = value,
+                            .access = number,
+                            .phase = b->phase,
+                            .level = (uint8_t)level};
+    if (number == UINT32_MAX || !tgi_vec_push(&b->loops->stores, store))
+        return tgi_error_memory();
+    return TG_OK;
+}
+
+static void copy_strides(const tgi_task *task, tgi_access *access)
+{
+    for (int axis = 0; axis < task->outer.n; axis++)
+        access->stride[axis] = task->stride[axis];
+}
+
+/* A row of each thread's own for what only later phases read. */
+static tg_status use_scratch(tgi_fuse_state *s, tgi_fuse_value *value,
+                             const tgi_fuse_kernel *k, tgi_ref ref)
+{
+    tgi_loop_buffer scratch = {
+        .place = TGI_PLACE_SCRATCH,
+        .dtype = tgi_graph_node(s->graph, ref)->dtype,
+        .node = ref,
+        .count = 1};
+    for (int i = 0; i < k->inner.n; i++)
+        scratch.count = tgi_dim_mul(s->dims, scratch.count,
+                                    k->inner.extent[i]);
+    value->buffer = tgi_fuse_add_buffer(s, scratch);
+    return value->buffer ? TG_OK : tg_error_last()->status;
+}
+
+/* True if anybody reads what a task stores. */
+static bool is_wanted(const tgi_fuse_state *s, const tgi_task *task)
+{
+    const tgi_fuse_value *value = &s->values[task->node];
+    return task->buffer || task->is_part || value->buffer || value->is_read ||
+           value->is_read_local;
+}
+
+/* Stores a task's value where it belongs. */
+static tg_status store_value(tgi_builder *b, const tgi_fuse_kernel *k,
+                             const tgi_task *task, uint32_t inst, int level)
+{
+    tgi_fuse_state *s = b->state;
+    tgi_access access = {.offset = task->offset};
+    uint32_t buffer = task->buffer;
+    copy_strides(task, &access);
+    if (!buffer) {
+        tgi_fuse_value *value = &s->values[task->node];
+        if (!task->is_part && !value->buffer && !value->is_read)
+            TGI_TRY(use_scratch(s, value, k, task->node));
+        buffer = tgi_fuse_buffer_of(s, task->node);
+        if (!buffer)
+            return tg_error_last()->status;
+    }
+    access.buffer = buffer - 1;
+    if (!tgi_builder_shift(b, task, &access))
+        return tg_error_last()->status;
+    if (s->loops->buffers.data[buffer - 1].place == TGI_PLACE_SCRATCH)
+        for (int axis = 0; axis < k->outer.n; axis++)
+            access.stride[axis] = (tgi_stride){0};
+    return add_store(b, inst, &access, level);
+}
+
+/* -- Tasks ----------------------------------------------------------------- */
+
+static tg_status build_map(tgi_builder *b, const tgi_fuse_kernel *k,
+                           tgi_task *task)
+{
+    task->inst = tgi_builder_expand(b, task, task->root);
+    if (!task->inst)
+        return tg_error_last()->status;
+    /* Where nothing is reduced, every axis is a loop. */
+    int level = k->has_reduction ? task->level : TGI_LEVEL_INNER;
+    return is_wanted(b->state, task)
+               ? store_value(b, k, task, task->inst, level)
+               : TG_OK;
+}
+
+static tg_status add_reduction(tgi_builder *b, tgi_task *task,
+                               tgi_reduction reduction)
+{
+    reduction.op = task->op;
+    reduction.phase = b->phase;
+    reduction.dtype = b->loops->insts.data[reduction.value].dtype;
+    task->reduction = (uint32_t)b->loops->reductions.n;
+    return tgi_vec_push(&b->loops->reductions, reduction)
+               ? TG_OK
+               : tgi_error_memory();
+}
+
+/* The reduction of a task whose value is in a buffer. */
+static uint32_t load_source(tgi_builder *b, const tgi_task *task)
+{
+    tgi_access access = {.buffer = task->source - 1};
+    for (int axis = 0; axis < TGI_LOOP_AXES; axis++)
+        access.stride[axis] = task->source_stride[axis];
+    return tgi_builder_load(
+        b, b->state->loops->buffers.data[task->source - 1].dtype, &access);
+}
+
+static uint32_t load_packed(tgi_builder *b, const tgi_task *task)
+{
+    tgi_access access = {.buffer = task->packed - 1, .sliver = task->sliver};
+    for (int axis = 0; axis < TGI_LOOP_AXES; axis++)
+        access.stride[axis] = task->packed_stride[axis];
+    return tgi_builder_load(
+        b, b->state->loops->buffers.data[task->packed - 1].dtype, &access);
+}
+
+static tg_status build_pack(tgi_builder *b, tgi_task *task)
+{
+    tgi_access access = {.buffer = task->buffer - 1, .sliver = task->sliver};
+    for (int axis = 0; axis < TGI_LOOP_AXES; axis++)
+        access.stride[axis] = task->stride[axis];
+    task->inst = tgi_builder_expand(b, task, task->root);
+    if (!task->inst)
+        return tg_error_last()->status;
+    TGI_TRY(add_store(b, task->inst, &access, TGI_LEVEL_INNER));
+    if (!task->kept)
+        return TG_OK;
+    tgi_loops *program = b->state->loops;
+    if (!tgi_vec_push(&program->kept, task->kept - 1))
+        return tgi_error_memory();
+    b->loops->kept = (uint32_t)program->kept.n;
+    return TG_OK;
+}
+
+static tg_status build_reduction(tgi_builder *b, const tgi_fuse_kernel *k,
+                                 tgi_task *task, int stage)
+{
+    tgi_reduction r = {.is_split = k->is_split && stage == 0,
+                       .is_cascade = stage == 1};
+    if (stage == 0 && task->expansion.order.n) {
+        const uint32_t root = task->root ? task->root : task->other_root;
+        if (!tgi_builder_expand(b, task, root))
+            return tg_error_last()->status;
+        r.value = task->root ? b->inst_of[task->root] : 0;
+        r.other = task->other_root ? b->inst_of[task->other_root] : 0;
+    }
+    if (task->source && !(r.value = load_source(b, task)))
+        return tg_error_last()->status;
+    if (task->packed && stage == 0 && !(r.other = load_packed(b, task)))
+        return tg_error_last()->status;
+    TGI_TRY(add_reduction(b, task, r));
+    if (r.is_split || !is_wanted(b->state, task))
+        return TG_OK;
+    uint32_t result = tgi_builder_reduced(b, task->reduction);
+    if (!result)
+        return tg_error_last()->status;
+    return store_value(b, k, task, result, TGI_LEVEL_POINT);
+}
+
+static tg_status build_fold(tgi_builder *b, const tgi_fuse_kernel *k,
+                            tgi_task *task)
+{
+    task->inst = tgi_builder_expand(b, task, task->root);
+    if (!task->inst)
+        return tg_error_last()->status;
+    if (!is_wanted(b->state, task))
+        return TG_OK;
+    TGI_TRY(store_value(b, k, task, task->inst, TGI_LEVEL_POINT));
+    tgi_loop_store *store = &b->loops->stores.data[b->loops->stores.n - 1];
+    store->fold = task->op;
+    store->along_rows = task->vectors == TGI_ROWS;
+    return TG_OK;
+}
+
+/*
+ * Stores an update, or the sum of it and what is there, at its index; what is
+ * there again if the index is out of range. All through one access: it is
+ * loaded where it is stored, at every step.
+ */
+static tg_status build_scatter(tgi_builder *b, const tgi_task *task)
+{
+    tgi_fuse_state *s = b->state;
+    const tgi_node *node = tgi_graph_node(s->graph, task->node);
+    const tgi_attr_scatter *attr = node->attr;
+    const uint32_t buffer = tgi_fuse_buffer_of(s, task->node);
+    if (!buffer || !tgi_builder_expand(b, task, task->root))
+        return tg_error_last()->status;
+    const uint32_t index = b->inst_of[task->other_root];
+    const tgi_dim extent = tgi_fuse_extent(s, task->node, (int)attr->axis);
+    uint32_t value = b->inst_of[task->root];
+    tgi_access access = {.buffer = buffer - 1,
+                         .index_stride = {task->index_stride, false}};
+    copy_strides(task, &access);
+    access.index = tgi_builder_index(b, index, extent, task->node);
+    uint32_t number = access.index ? tgi_builder_access(b, &access)
+                                   : UINT32_MAX;
+    if (number == UINT32_MAX)
+        return tg_error_last()->status;
+    if (attr->mode == TG_SCATTER_ADD || attr->range == TG_SCATTER_DROP) {
+        uint32_t old = tgi_builder_reload(b, number, task->node);
+        if (old && attr->mode == TG_SCATTER_ADD)
+            value = tgi_builder_op(b, TGI_OP_ADD, 2,
+                                   (const uint32_t[]){old, value},
+                                   task->node);
+        if (old && value && attr->range == TG_SCATTER_DROP) {
+            uint32_t is_good =
+                tgi_builder_in_range(b, index, extent, task->node);
+            value = is_good ? tgi_builder_op(
+                                  b, TGI_OP_SELECT, 3,
+                                  (const uint32_t[]){is_good, value, old},
+                                  task->node)
+                            : 0;
+        }
+        if (!old || !value)
+            return tg_error_last()->status;
+    }
+    tgi_loop_store store = {.value = value,
+                            .access = number,
+                            .phase = b->phase,
+                            .level = TGI_LEVEL_INNER};
+    return tgi_vec_push(&b->loops->stores, store) ? TG_OK
+                                                  : tgi_error_memory();
+}
+
+static tg_status build_check(tgi_builder *b, const tgi_task *task)
+{
+    tgi_fuse_state *s = b->state;
+    const tgi_node *node = tgi_graph_node(s->graph, task->node);
+    tgi_ref data = tgi_fuse_same(s, node->inputs[0]);
+    int axis = (int)*(const int64_t *)node->attr;
+    uint32_t index = tgi_builder_expand(b, task, task->root);
+    if (!index)
+        return tg_error_last()->status;
+    uint32_t buffer = tgi_fuse_buffer_of(s, tgi_fuse_dense(s, task->value));
+    if (!buffer)
+        return tg_error_last()->status;
+    tgi_checked checked = {s->graph, task->node, buffer - 1};
+    tgi_loop_check check = {.number = (uint32_t)s->loops->checked.n};
+    check.value = tgi_builder_in_range(b, index,
+                                       tgi_fuse_extent(s, data, axis),
+                                       task->node);
+    tgi_access position = {0};
+    copy_strides(task, &position);
+    check.position = tgi_builder_position(b, &position);
+    if (!check.value || !check.position)
+        return tg_error_last()->status;
+    return tgi_vec_push(&b->loops->checks, check) &&
+                   tgi_vec_push(&s->loops->checked, checked)
+               ? TG_OK
+               : tgi_error_memory();
+}
+
+static tg_status build_task(tgi_builder *b, const tgi_fuse_kernel *k,
+                            tgi_task *task, int stage)
+{
+    uint32_t *room = tgi_realloc(
+        b->inst_of, (task->expansion.entries.n + 1) * sizeof(*room));
+    if (!room)
+        return tgi_error_memory();
+    b->inst_of = room;
+    switch (task->kind) {
+    case TGI_TASK_MAP:
+        return build_map(b, k, task);
+    case TGI_TASK_REDUCE:
+        return build_reduction(b, k, task, stage);
+    case TGI_TASK_FOLD:
+        return build_fold(b, k, task);
+    case TGI_TASK_PACK:
+        return build_pack(b, task);
+    case TGI_TASK_SCATTER:
+        return build_scatter(b, task);
+    default:
+        return build_check(b, task);
+    }
+}
+
+/* -- Blocks ---------------------------------------------------------------- */
+
+/* Elements of a block of this task's reduction. */
+static int64_t block_of(const tgi_fuse_state *s, const tgi_task *task)
+{
+    if (task->vectors == TGI_COLUMNS)
+        return TGI_BLOCK_ROWS;
+    int dtype = tgi_graph_node(s->graph, task->node)->dtype;
+    return (int64_t)tgi_tree_lanes(dtype) * TGI_BLOCK_STEPS;
+}
+
+static tgi_dim count_blocks(const tgi_fuse_state *s, const tgi_fuse_kernel *k)
+{
+    tgi_dim count = 1;
+    for (int i = 0; i < k->inner.n; i++)
+        count = tgi_dim_mul(s->dims, count, k->inner.extent[i]);
+    int64_t block = 1;
+    for (size_t i = 0; i < k->tasks.n; i++) {
+        const tgi_task *task = &s->tasks.data[k->tasks.data[i]];
+        if (task->kind == TGI_TASK_REDUCE)
+            block = block_of(s, task);
+    }
+    return tgi_dim_div(s->dims, tgi_dim_add(s->dims, count, block - 1),
+                       block);
+}
+
+/* The outer axis that counts the blocks of a split kernel. */
+static int block_axis(const tgi_fuse_kernel *k)
+{
+    return k->vectors == TGI_COLUMNS ? k->outer.n - 1 : k->outer.n;
+}
+
+/* Makes room for an axis, along which nothing moves. */
+static void insert_axis(tgi_kernel_loops *k, int at, tgi_dim extent)
+{
+    for (int i = TGI_LOOP_AXES - 1; i > at; i--)
+        k->extent[i] = k->extent[i - 1];
+    k->extent[at] = extent;
+    for (size_t i = 0; i < k->accesses.n; i++) {
+        tgi_stride *strides = k->accesses.data[i].stride;
+        for (int axis = TGI_LOOP_AXES - 1; axis > at; axis--)
+            strides[axis] = strides[axis - 1];
+        strides[at] = (tgi_stride){0};
+    }
+}
+
+/* Gives the blocks of a kernel's reductions an axis, and buffers: the sources
+   of what comes next. */
+static tg_status split(tgi_builder *b, const tgi_fuse_kernel *k)
+{
+    tgi_fuse_state *s = b->state;
+    tgi_kernel_loops *loops = b->loops;
+    int at = block_axis(k);
+    insert_axis(loops, at, count_blocks(s, k));
+
+    /* Dense over all outer axes. */
+    tgi_access access = {0};
+    tgi_loop_buffer partial = {.place = TGI_PLACE_TEMP, .count = 1};
+    for (int axis = k->outer.n; axis >= 0; axis--) {
+        access.stride[axis].distance = partial.count;
+        partial.count =
+            tgi_dim_mul(s->dims, partial.count, loops->extent[axis]);
+    }
+    for (size_t i = 0; i < k->tasks.n; i++) {
+        tgi_task *task = &s->tasks.data[k->tasks.data[i]];
+        if (task->kind != TGI_TASK_REDUCE)
+            continue;
+        partial.dtype = loops->reductions.data[task->reduction].dtype;
+        partial.node = task->node;
+        task->source = tgi_fuse_add_buffer(s, partial);
+        uint32_t result = tgi_builder_reduced(b, task->reduction);
+        if (!task->source || !result)
+            return tg_error_last()->status;
+        access.buffer = task->source - 1;
+        TGI_TRY(add_store(b, result, &access, TGI_LEVEL_POINT));
+        /* Their axis becomes the inner one. */
+        memset(task->source_stride, 0, sizeof(task->source_stride));
+        for (int axis = 0, own = 0; axis <= k->outer.n; axis++)
+            task->source_stride[axis == at ? k->outer.n : own++] =
+                access.stride[axis];
+    }
+    return TG_OK;
+}
+
+/* -- Kernels --------------------------------------------------------------- */
+
+/* True if the task belongs to this stage: 0 is the kernel itself, 1 what
+   follows the blocks of a split one. */
+static bool is_of_stage(const tgi_fuse_kernel *k, const tgi_task *task,
+                        int stage)
+{
+    if (!k->is_split)
+        return stage == 0;
+    if (task->kind == TGI_TASK_REDUCE)
+        return true;
+    return (task->level == TGI_LEVEL_POINT) == (stage == 1);
+}
+
+static tg_status build_tasks(tgi_builder *b, const tgi_fuse_kernel *k,
+                             int stage)
+{
+    tgi_fuse_state *s = b->state;
+    for (b->phase = 0; b->phase < k->n_phases; b->phase++)
+        for (size_t i = 0; i < k->tasks.n; i++) {
+            tgi_task *task = &s->tasks.data[k->tasks.data[i]];
+            if (task->phase == b->phase && is_of_stage(k, task, stage))
+                TGI_TRY(build_task(b, k, task, stage));
+        }
+    b->phase = 0;
+    return TG_OK;
+}
+
+static bool has_slivers(const tgi_kernel_loops *k)
+{
+    for (size_t i = 0; i < k->accesses.n; i++)
+        if (k->accesses.data[i].sliver)
+            return true;
+    return false;
+}
+
+static tg_status build_stage(tgi_builder *b, const tgi_fuse_kernel *k,
+                             int stage)
+{
+    tgi_fuse_state *s = b->state;
+    tgi_kernel_loops *loops = b->loops;
+    int n_outer = k->outer.n, fixed = n_outer;
+    loops->vectors = k->vectors;
+    loops->n_phases = k->n_phases;
+    for (int i = 0; i < k->outer.n; i++)
+        loops->extent[i] = k->outer.extent[i];
+    for (int i = 0; i < k->inner.n; i++)
+        loops->extent[n_outer + i] = k->inner.extent[i];
+    /* Where nothing is reduced, all is one phase and one kind of axis. */
+    b->inner_axes = ~((UINT32_C(1) << n_outer) - 1) & ~TGI_AXES_POINT;
+    TGI_TRY(build_tasks(b, k, stage));
+    if (k->is_split && stage == 0) {
+        TGI_TRY(split(b, k));
+        fixed = block_axis(k);
+        n_outer++;
+    } else if (has_slivers(loops)) {
+        fixed = n_outer - 1;
+    }
+    TGI_TRY(settle_axes(s, loops, n_outer, k->inner.n, fixed));
+    set_levels(loops);
+    return TG_OK;
+}
+
+/* True if there is no point at all. */
+static bool is_empty(const tgi_fuse_kernel *k)
+{
+    bool is_empty = false;
+    for (int i = 0; i < k->outer.n; i++)
+        is_empty |= k->outer.extent[i] == 0;
+    for (int i = 0; i < k->inner.n && !k->has_reduction; i++)
+        is_empty |= k->inner.extent[i] == 0;
+    return is_empty;
+}
+
+tg_status tgi_fuse_build_kernel(tgi_fuse_state *s, const tgi_fuse_kernel *k)
+{
+    if (is_empty(k))
+        return TG_OK;
+    tgi_fuse_kernel cascade = *k;
+    for (int stage = 0; stage <= k->is_split; stage++) {
+        tgi_builder b = {.state = s, .loops = tgi_loops_add_kernel(s->loops)};
+        /* Insts are numbered from 1. */
+        if (!b.loops || !tgi_vec_push(&b.axes, 0u))
+            return tgi_error_memory();
+        if (stage == 1) {
+            tgi_dim n_blocks = count_blocks(s, k);
+            cascade.inner = (tgi_domain){n_blocks != 1, {n_blocks}};
+        }
+        tg_status status = build_stage(&b, &cascade, stage);
+        tgi_free(b.inst_of);
+        tgi_vec_deinit(&b.axes);
+        tgi_vec_deinit(&b.known);
+        tgi_index_deinit(&b.index);
+        TGI_TRY(status);
+    }
+    return TG_OK;
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuse_map.c - maps: which element of a value belongs to a point of the loops,
+ * and how that changes through views.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "fuse/fuse_state.h"
+
+/* -- Domains --------------------------------------------------------------- */
+
+tgi_domain tgi_domain_of(const tgi_fuse_state *s, tgi_ref ref)
+{
+    tgi_domain domain = {0};
+    int rank = tgi_fuse_rank(s, ref);
+    for (int axis = 0; axis < rank; axis++) {
+        tgi_dim extent = tgi_fuse_extent(s, ref, axis);
+        if (extent != 1)
+            domain.extent[domain.n++] = extent;
+    }
+    return domain;
+}
+
+bool tgi_domain_equals(const tgi_domain *a, const tgi_domain *b)
+{
+    if (a->n != b->n)
+        return false;
+    for (int i = 0; i < a->n; i++)
+        if (a->extent[i] != b->extent[i])
+            return false;
+    return true;
+}
+
+tgi_domain tgi_domain_join(const tgi_domain *a, const tgi_domain *b)
+{
+    tgi_domain both = *a;
+    for (int i = 0; i < b->n && both.n < TGI_LOOP_AXES; i++)
+        both.extent[both.n++] = b->extent[i];
+    return both;
+}
+
+/* -- Maps ------------------------------------------------------------------ */
+
+void tgi_map_init(const tgi_fuse_state *s, tgi_ref ref, tgi_map *out_map)
+{
+    memset(out_map, 0, sizeof(*out_map));
+    out_map->rank = tgi_fuse_rank(s, ref);
+    int64_t next = 0;
+    for (int axis = 0; axis < out_map->rank; axis++) {
+        bool moves = tgi_fuse_extent(s, ref, axis) != 1;
+        out_map->axis[axis] =
+            moves ? (tgi_map_axis){.axis = next++, .step = 1}
+                  : (tgi_map_axis){.axis = TGI_STILL};
+    }
+}
+
+bool tgi_map_is_identity(const tgi_fuse_state *s, tgi_ref ref,
+                         const tgi_map *map)
+{
+    tgi_map identity;
+    tgi_map_init(s, ref, &identity);
+    return memcmp(map, &identity, sizeof(identity)) == 0;
+}
+
+/* True if both shapes have the same axes but for extents of 1. */
+static bool keeps_axes(const tgi_fuse_state *s, tgi_ref a, tgi_ref b)
+{
+    tgi_domain of_a = tgi_domain_of(s, a), of_b = tgi_domain_of(s, b);
+    return tgi_domain_equals(&of_a, &of_b);
+}
+
+bool tgi_fuse_is_affine(const tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    if (node->op == TGI_OP_RESHAPE)
+        return keeps_axes(s, ref, tgi_fuse_same(s, node->inputs[0]));
+    return tgi_fuse_is_view(node);
+}
+
+/* start + step * offset: an element of what is sliced. */
+static tgi_dim advance(tgi_dims *dims, tgi_dim start, int64_t step,
+                       tgi_dim offset)
+{
+    if (offset == 0)
+        return start;
+    tgi_dim distance =
+        tgi_dim_mul(dims, offset, step < 0 ? -step : step);
+    if (step >= 0)
+        return tgi_dim_add(dims, start, distance);
+    return tgi_dim_sub(dims, start, distance);
+}
+
+static void through_broadcast(const tgi_fuse_state *s, tgi_ref in,
+                              const tgi_map *map, tgi_map *out)
+{
+    int64_t added = map->rank - out->rank;
+    for (int axis = 0; axis < out->rank; axis++)
+        out->axis[axis] = tgi_fuse_extent(s, in, axis) == 1
+                              ? (tgi_map_axis){.axis = TGI_STILL}
+                              : map->axis[axis + added];
+}
+
+static void through_reshape(const tgi_fuse_state *s, tgi_ref in, tgi_ref view,
+                            const tgi_map *map, tgi_map *out)
+{
+    int from = 0;
+    for (int axis = 0; axis < out->rank; axis++) {
+        out->axis[axis] = (tgi_map_axis){.axis = TGI_STILL};
+        if (tgi_fuse_extent(s, in, axis) == 1)
+            continue;
+        while (tgi_fuse_extent(s, view, from) == 1)
+            from++;
+        out->axis[axis] = map->axis[from++];
+    }
+}
+
+static void through_slice(const tgi_fuse_state *s, tgi_ref view,
+                          const tgi_map *map, tgi_map *out)
+{
+    const tgi_attr_slice *attr = tgi_graph_node(s->graph, view)->attr;
+    for (int axis = 0; axis < out->rank; axis++) {
+        const tgi_map_axis *from = &map->axis[axis];
+        tgi_dim start = tgi_variant_dim(s->variant, attr->start[axis]);
+        const int64_t step = attr->step[axis];
+        out->axis[axis] = (tgi_map_axis){
+            .axis = from->axis,
+            .start = advance(s->dims, start, step, from->start),
+            .step = from->axis == TGI_STILL ? 0 : from->step * step,
+            .shift = from->shift,
+            .shift_step = from->shift_step * step};
+    }
+}
+
+/* An index that no axis takes is none. */
+static void forget_index(tgi_map *map)
+{
+    bool is_dynamic = false;
+    for (int axis = 0; axis < map->rank; axis++)
+        is_dynamic |= map->axis[axis].axis == TGI_DYNAMIC;
+    if (!is_dynamic)
+        map->index = 0;
+}
+
+void tgi_map_through(const tgi_fuse_state *s, tgi_ref view, const tgi_map *map,
+                     tgi_map *out_map)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, view);
+    tgi_ref in = tgi_fuse_same(s, node->inputs[0]);
+    memset(out_map, 0, sizeof(*out_map));
+    out_map->rank = tgi_fuse_rank(s, in);
+    out_map->index = map->index;
+    switch (node->op) {
+    case TGI_OP_BROADCAST:
+        through_broadcast(s, in, map, out_map);
+        break;
+    case TGI_OP_TRANSPOSE:
+        for (int axis = 0; axis < map->rank; axis++)
+            out_map->axis[((const tgi_attr_perm *)node->attr)->perm[axis]] =
+                map->axis[axis];
+        break;
+    case TGI_OP_SLICE:
+        through_slice(s, view, map, out_map);
+        break;
+    default:
+        through_reshape(s, in, view, map, out_map);
+        break;
+    }
+    forget_index(out_map);
+}
+
+uint32_t tgi_fuse_find_shift(tgi_fuse_state *s, tgi_ref ref, tgi_ref part,
+                             uint32_t outer, int64_t outer_step)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    const int axis = (int)((const tgi_attr_index *)node->attr)->index;
+    tgi_ref whole = tgi_fuse_same(s, node->inputs[0]);
+    /* In this order: what has no elements may be sliced where no run gets. */
+    const tgi_dim n_starts = tgi_dim_sub(
+        s->dims, tgi_dim_add(s->dims, tgi_fuse_extent(s, whole, axis), 1),
+        tgi_fuse_extent(s, part, axis));
+    const tgi_shift shift = {
+        .start = tgi_fuse_same(s, node->inputs[node->n_inputs - 1]),
+        .outer = outer,
+        .outer_step = outer_step,
+        .n_starts = n_starts};
+    if (shift.n_starts == TGI_DIM_NONE)
+        return 0;
+    for (size_t i = 0; i < s->shifts.n; i++)
+        if (memcmp(&s->shifts.data[i], &shift, sizeof(shift)) == 0)
+            return (uint32_t)i + 1;
+    if (!tgi_vec_push(&s->shifts, shift)) {
+        tgi_error_memory();
+        return 0;
+    }
+    return (uint32_t)s->shifts.n;
+}
+
+bool tgi_map_through_dynamic(tgi_fuse_state *s, tgi_ref slice,
+                             const tgi_map *map, tgi_map *out_map)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, slice);
+    const int sliced = (int)((const tgi_attr_index *)node->attr)->index;
+    tgi_ref in = tgi_fuse_same(s, node->inputs[0]);
+    const tgi_dim extent = tgi_fuse_extent(s, in, sliced);
+    *out_map = *map;
+    tgi_map_axis *at = &out_map->axis[sliced];
+    if (extent == 1)
+        *at = (tgi_map_axis){.axis = TGI_STILL};
+    /* All of an axis starts at 0. */
+    if (extent == tgi_fuse_extent(s, slice, sliced)) {
+        forget_index(out_map);
+        return true;
+    }
+    at->shift = tgi_fuse_find_shift(s, slice, slice, (uint32_t)at->shift,
+                                    at->shift_step);
+    at->shift_step = 1;
+    return at->shift != 0;
+}

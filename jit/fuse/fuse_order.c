@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuse_order.c - which kernels a task may be in, given what it reads and
+ * writes: behind those that store what it reads; where variables still have,
+ * or have again, the contents that it wants to see; and behind those that read
+ * what it overwrites.
+ */
+#include "fuse/fuse_state.h"
+
+/* -- What a task reads ----------------------------------------------------- */
+
+tgi_task *tgi_fuse_writer(tgi_fuse_state *s, const tgi_task *task, uint32_t i)
+{
+    if (!tgi_entry_is_read(s, task, i))
+        return NULL;
+    tgi_ref ref = task->expansion.entries.data[i].node;
+    if (s->values[ref].how == TGI_FUSE_ALIAS)
+        ref = tgi_fuse_dense(s, ref);
+    if (s->values[ref].how != TGI_FUSE_STORED || !s->values[ref].task ||
+        tgi_task_is_home(task, ref))
+        return NULL;
+    return &s->tasks.data[s->values[ref].task - 1];
+}
+
+/* The variable whose buffer holds a value as it was read; -1: none. */
+static int64_t param_of(const tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    return s->values[ref].how == TGI_FUSE_GIVEN && node->op == TGI_OP_READ
+               ? (int64_t)tgi_fuse_param(s, node->inputs[0])
+               : -1;
+}
+
+/* The kernel + 1 that is the branch or loop whose write a read sees; 0: it
+   sees what was there at the beginning. */
+static uint32_t kernel_seen(const tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_ref region = tgi_fuse_seen_region(s, ref);
+    return region ? s->tasks.data[s->values[region].task - 1].kernel + 1 : 0;
+}
+
+/* The parameter whose buffer an entry reads; -1: none. */
+static int64_t param_read(const tgi_fuse_state *s, const tgi_task *task,
+                          uint32_t i)
+{
+    tgi_ref ref = task->expansion.entries.data[i].node;
+    if (!tgi_entry_is_read(s, task, i))
+        return -1;
+    if (s->values[ref].how == TGI_FUSE_ALIAS)
+        ref = tgi_fuse_dense(s, ref);
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    if (node->op == TGI_OP_READ)
+        return s->values[ref].how == TGI_FUSE_GIVEN ||
+                       tgi_task_is_home(task, ref)
+                   ? (int64_t)tgi_fuse_param(s, node->inputs[0])
+                   : -1;
+    return node->op == TGI_OP_PARAM ? (int64_t)tgi_fuse_param(s, ref) : -1;
+}
+
+/* The parameter a task writes; -1: none. */
+static int64_t param_written(const tgi_fuse_state *s, const tgi_task *task)
+{
+    return task->is_late
+               ? (int64_t)tgi_fuse_param(
+                     s, tgi_graph_node(s->graph, task->node)->inputs[0])
+               : -1;
+}
+
+/* Prints, host calls, branches and loops read whole buffers, all but the
+   values a loop begins with: these have tasks of their own. */
+static bool takes_whole(const tgi_task *task)
+{
+    return task->kind == TGI_TASK_HOST || task->kind == TGI_TASK_REGION;
+}
+
+static bool takes_input(const tgi_node *node, uint32_t i)
+{
+    const tgi_attr_regions *attr = node->attr;
+    return node->op != TGI_OP_LOOP || i == 0 || i > attr->n_carried;
+}
+
+/* -- Bounds ---------------------------------------------------------------- */
+
+static void raise(tgi_fuse_bounds *b, uint32_t kernel, bool can_join)
+{
+    if (kernel > b->first || (kernel == b->first && !can_join)) {
+        b->can_join_first =
+            kernel > b->first ? can_join : b->can_join_first && can_join;
+        b->first = kernel;
+    }
+}
+
+/* The kernel + 1 from which on a variable has the contents that an entry of a
+   task reads: a branch or loop; 0: from the beginning. */
+static uint32_t contents_since(const tgi_fuse_state *s, const tgi_task *task,
+                               uint32_t i)
+{
+    tgi_ref ref = task->expansion.entries.data[i].node;
+    if (s->values[ref].how == TGI_FUSE_ALIAS)
+        ref = tgi_fuse_dense(s, ref);
+    return kernel_seen(s, ref);
+}
+
+static void raise_behind(tgi_fuse_bounds *b, uint32_t kernel)
+{
+    if (kernel)
+        raise(b, kernel - 1, false);
+}
+
+tgi_fuse_bounds tgi_fuse_bounds_of(tgi_fuse_state *s, const tgi_task *task)
+{
+    tgi_fuse_bounds b = {0, true};
+    for (size_t n = 0; n < task->expansion.order.n; n++) {
+        const uint32_t entry = task->expansion.order.data[n];
+        const tgi_task *writer = tgi_fuse_writer(s, task, entry);
+        /* What a branch or loop has left in a variable. */
+        if (param_read(s, task, entry) >= 0)
+            raise_behind(&b, contents_since(s, task, entry));
+        if (writer)
+            raise(&b, writer->kernel,
+                  !writer->is_part && writer->kind != TGI_TASK_FOLD);
+        /* All parts come one after the other. */
+        for (; writer && writer->is_part; writer--) {
+            raise(&b, writer->kernel, false);
+            if (writer == s->tasks.data || writer[-1].node != writer->node)
+                break;
+        }
+    }
+    if (task->is_late && s->fence)
+        raise(&b, s->fence - 1, false);
+    int64_t param = param_written(s, task);
+    if (param >= 0) {
+        if (s->last_reader[param])
+            raise(&b, s->last_reader[param] - 1, true);
+        if (s->last_writer[param])
+            raise(&b, s->last_writer[param] - 1, true);
+    }
+    if (task->is_over)
+        raise(&b, task[-1].kernel, false);
+    if (task->source || task->packed)
+        raise(&b, task[-1].kernel, false);
+    if (task->source && task->packed)
+        raise(&b, task[-2].kernel, false);
+    return b;
+}
+
+/* -- Variables that change ------------------------------------------------- */
+
+/* A kernel may write a variable that it reads if every point reads only what
+   it writes itself, in one phase. One that it writes already is written in
+   the same phase, after that: among several, they might change places. */
+static bool can_write(tgi_fuse_state *s, uint32_t number, const tgi_task *task)
+{
+    const tgi_fuse_kernel *k = &s->kernels.data[number];
+    int64_t param = param_written(s, task);
+    if (param >= 0 && k->has_reduction && s->last_writer[param] == number + 1)
+        return false;
+    if (param < 0 || s->last_reader[param] != number + 1)
+        return true;
+    if (k->has_reduction)
+        return false;
+    for (size_t t = 0; t <= k->tasks.n; t++) {
+        const tgi_task *reader =
+            t < k->tasks.n ? &s->tasks.data[k->tasks.data[t]] : task;
+        for (size_t n = 0; n < reader->expansion.order.n; n++) {
+            uint32_t i = reader->expansion.order.data[n];
+            const tgi_entry *entry = &reader->expansion.entries.data[i];
+            if (param_read(s, reader, i) != param)
+                continue;
+            if (s->values[entry->node].how == TGI_FUSE_ALIAS ||
+                !tgi_map_is_identity(s, entry->node, &entry->map))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* A task may read a variable that the kernel writes already, as long as it
+   reads at every point what is written there: loads come before stores. */
+static bool can_read(const tgi_fuse_state *s, uint32_t number,
+                     const tgi_task *task)
+{
+    for (size_t n = 0; n < task->expansion.order.n; n++) {
+        uint32_t i = task->expansion.order.data[n];
+        const tgi_entry *entry = &task->expansion.entries.data[i];
+        int64_t param = param_read(s, task, i);
+        if (param < 0 || s->last_writer[param] != number + 1)
+            continue;
+        if (s->kernels.data[number].has_reduction ||
+            s->values[entry->node].how == TGI_FUSE_ALIAS ||
+            !tgi_map_is_identity(s, entry->node, &entry->map))
+            return false;
+    }
+    return true;
+}
+
+bool tgi_fuse_can_touch(tgi_fuse_state *s, uint32_t number,
+                        const tgi_task *task)
+{
+    return can_write(s, number, task) && can_read(s, number, task);
+}
+
+/* True if a variable was written before `kernel`, since it got the contents
+   that are wanted. Of those that a branch or loop has left, it is enough that
+   there is a write: which ones came between is not kept. */
+static bool is_overwritten(const tgi_fuse_state *s, int64_t param,
+                           uint32_t since, uint32_t kernel)
+{
+    return param >= 0 && s->last_writer[param] > since &&
+           (since > 0 || s->first_writer[param] - 1 < kernel);
+}
+
+static bool writes_param(const tgi_fuse_state *s, const tgi_node *node,
+                         int64_t param)
+{
+    for (uint32_t i = 0; i < node->n_inputs; i++)
+        if (tgi_node_writes(node, i) &&
+            (int64_t)tgi_fuse_param(s, node->inputs[i]) == param)
+            return true;
+    return false;
+}
+
+tgi_ref tgi_fuse_find_stale(const tgi_fuse_state *s, const tgi_task *task,
+                            uint32_t kernel)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, task->node);
+    for (uint32_t i = 0; takes_whole(task) && i < node->n_inputs; i++) {
+        tgi_ref ref = tgi_fuse_dense(s, node->inputs[i]);
+        int64_t param = param_of(s, ref);
+        if (!takes_input(node, i) || param < 0)
+            continue;
+        /* A loop that writes the variable would do so behind its back. */
+        if (is_overwritten(s, param, kernel_seen(s, ref), kernel) ||
+            writes_param(s, node, param))
+            return ref;
+    }
+    for (size_t n = 0; n < task->expansion.order.n; n++) {
+        uint32_t i = task->expansion.order.data[n];
+        int64_t param = param_read(s, task, i);
+        if (param >= 0 &&
+            is_overwritten(s, param, contents_since(s, task, i), kernel))
+            return task->expansion.entries.data[i].node;
+    }
+    return 0;
+}
+
+bool tgi_fuse_reads_across(const tgi_fuse_state *s, const tgi_task *task)
+{
+    int64_t param = param_written(s, task);
+    for (size_t n = 0; param >= 0 && n < task->expansion.order.n; n++) {
+        uint32_t i = task->expansion.order.data[n];
+        const tgi_entry *entry = &task->expansion.entries.data[i];
+        if (param_read(s, task, i) == param &&
+            !(s->values[entry->node].how == TGI_FUSE_GIVEN &&
+              tgi_map_is_identity(s, entry->node, &entry->map)))
+            return true;
+    }
+    return false;
+}
+
+/* -- Notes ----------------------------------------------------------------- */
+
+static void note_write(tgi_fuse_state *s, int64_t param, uint32_t kernel)
+{
+    s->last_writer[param] = kernel + 1;
+    if (!s->first_writer[param])
+        s->first_writer[param] = kernel + 1;
+}
+
+static void note_whole(tgi_fuse_state *s, const tgi_task *task)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, task->node);
+    for (uint32_t i = 0; i < node->n_inputs; i++) {
+        tgi_ref ref = tgi_fuse_dense(s, node->inputs[i]);
+        if (!takes_input(node, i))
+            continue;
+        int64_t param = param_of(s, ref);
+        if (tgi_graph_node(s->graph, ref)->op == TGI_OP_VARIABLE) {
+            param = (int64_t)tgi_fuse_param(s, ref);
+            if (tgi_node_writes(node, i))
+                note_write(s, param, task->kernel);
+        }
+        s->values[ref].is_read = true;
+        if (param >= 0)
+            s->last_reader[param] = task->kernel + 1;
+    }
+}
+
+void tgi_fuse_note(tgi_fuse_state *s, const tgi_task *task)
+{
+    if (takes_whole(task))
+        note_whole(s, task);
+    for (size_t n = 0; n < task->expansion.order.n; n++) {
+        uint32_t i = task->expansion.order.data[n];
+        int64_t param = param_read(s, task, i);
+        if (param >= 0 && s->last_reader[param] < task->kernel + 1)
+            s->last_reader[param] = task->kernel + 1;
+        tgi_task *writer = tgi_fuse_writer(s, task, i);
+        if (!writer)
+            continue;
+        tgi_fuse_value *value = &s->values[writer->node];
+        if (writer->kernel != task->kernel)
+            value->is_read = true;
+        else if (writer->phase != task->phase &&
+                 writer->kind == TGI_TASK_MAP &&
+                 writer->level == TGI_LEVEL_INNER)
+            value->is_read_local = true;
+    }
+    int64_t param = param_written(s, task);
+    if (param >= 0)
+        note_write(s, param, task->kernel);
+    if (task->kind == TGI_TASK_CHECK || takes_whole(task))
+        s->fence = task->kernel + 1;
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuse_steps.c - kernels in order, with barriers between those that depend on
+ * each other. Between two barriers lies an epoch; a buffer is in use from the
+ * first epoch that touches it to the last, and memory is shared by buffers
+ * whose epochs are apart.
+ *
+ * Tiny kernels are all the first thread's, which does one after the other:
+ * among themselves they need no barrier.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "fuse/fuse_steps.h"
+
+/* Words of a tiny region, and of all of them, at most: they are one function,
+   and LLVM takes more than twice the time for twice of it. */
+enum { MOST_WORDS = 1500, MOST_WORDS_OF_ALL = 3000 };
+
+tg_status tgi_stepper_add(tgi_stepper *st, int kind, uint32_t number)
+{
+    tgi_loop_step step = {(uint8_t)kind, number};
+    if (kind != TGI_STEP_RUN)
+        st->words = 0;
+    return tgi_vec_push(&st->state->loops->steps, step) ? TG_OK
+                                                        : tgi_error_memory();
+}
+
+tg_status tgi_stepper_barrier(tgi_stepper *st)
+{
+    st->epoch++;
+    if (st->touched.n)
+        memset(st->touched.data, 0, st->touched.n);
+    return tgi_stepper_add(st, TGI_STEP_BARRIER, 0);
+}
+
+/* Makes room for buffers that are new. */
+static tg_status know_buffers(tgi_stepper *st)
+{
+    while (st->touched.n < st->state->loops->buffers.n)
+        if (!tgi_vec_push(&st->touched, (uint8_t)0))
+            return tgi_error_memory();
+    return TG_OK;
+}
+
+/* What a kernel does to a buffer, as bits; true if that must wait. */
+static bool conflicts(const tgi_stepper *st, uint32_t buffer, unsigned does)
+{
+    unsigned was = st->touched.data[buffer];
+    was = st->is_tiny ? was & ((1u << TGI_TOUCH_BITS) - 1)
+                      : was | was >> TGI_TOUCH_BITS;
+    if (does & TGI_TOUCH_READ)
+        return was & (TGI_TOUCH_WRITTEN | TGI_TOUCH_PARTLY);
+    if (does & TGI_TOUCH_WRITTEN)
+        return was != 0;
+    /* Parts do not touch each other. */
+    return was & (TGI_TOUCH_READ | TGI_TOUCH_WRITTEN);
+}
+
+static void touch(tgi_stepper *st, uint32_t buffer, unsigned does)
+{
+    tgi_loop_buffer *b = &st->state->loops->buffers.data[buffer];
+    st->touched.data[buffer] |=
+        (uint8_t)(does << (st->is_tiny ? TGI_TOUCH_BITS : 0));
+    if (!b->is_used)
+        b->first = st->epoch;
+    b->is_used = true;
+    b->last = st->epoch;
+}
+
+tg_status tgi_stepper_touch(tgi_stepper *st, uint32_t buffer, unsigned does)
+{
+    TGI_TRY(know_buffers(st));
+    touch(st, buffer, does);
+    return TG_OK;
+}
+
+/* Calls `look` for every buffer a kernel touches, until it says yes. */
+static bool walk_buffers(tgi_stepper *st, const tgi_kernel_loops *k,
+                         unsigned store_does,
+                         bool look(tgi_stepper *st, uint32_t buffer,
+                                   unsigned does))
+{
+    const tgi_loop_buffer *buffers = st->state->loops->buffers.data;
+    for (size_t i = 1; i < k->insts.n; i++) {
+        const tgi_inst *inst = &k->insts.data[i];
+        if (inst->kind != TGI_INST_LOAD)
+            continue;
+        uint32_t buffer = k->accesses.data[inst->number].buffer;
+        if (buffers[buffer].place != TGI_PLACE_SCRATCH &&
+            look(st, buffer, TGI_TOUCH_READ))
+            return true;
+    }
+    for (size_t i = 0; i < k->stores.n; i++) {
+        uint32_t buffer = k->accesses.data[k->stores.data[i].access].buffer;
+        if (buffers[buffer].place != TGI_PLACE_SCRATCH &&
+            look(st, buffer, store_does))
+            return true;
+    }
+    return false;
+}
+
+static bool look_conflict(tgi_stepper *st, uint32_t buffer, unsigned does)
+{
+    return conflicts(st, buffer, does);
+}
+
+static bool look_touch(tgi_stepper *st, uint32_t buffer, unsigned does)
+{
+    touch(st, buffer, does);
+    return false;
+}
+
+/* -- Kinds of steps -------------------------------------------------------- */
+
+/* Parts that lie side by side need not wait for each other. */
+static unsigned store_does(const tgi_fuse_state *s, const tgi_fuse_kernel *k)
+{
+    for (size_t i = 0; i < k->tasks.n; i++) {
+        const tgi_task *task = &s->tasks.data[k->tasks.data[i]];
+        if (!task->is_part || task->is_over)
+            return TGI_TOUCH_WRITTEN;
+    }
+    return TGI_TOUCH_PARTLY;
+}
+
+static tg_status add_run(tgi_stepper *st, uint32_t number, unsigned does)
+{
+    tgi_fuse_state *s = st->state;
+    tgi_kernel_loops *k = s->loops->kernels.data[number];
+    const uint32_t words = tgi_fuse_tiny_words(s, k);
+    st->is_tiny = k->is_tiny =
+        words && st->words + words <= MOST_WORDS &&
+        st->all_words + words <= MOST_WORDS_OF_ALL;
+    if (walk_buffers(st, k, does, look_conflict))
+        TGI_TRY(tgi_stepper_barrier(st));
+    walk_buffers(st, k, does, look_touch);
+    st->words = st->is_tiny ? st->words + words : 0;
+    st->all_words += st->is_tiny ? words : 0;
+    st->is_tiny = false;
+    if (k->is_tiny && s->explain)
+        tgi_strbuf_addf(s->explain,
+                        "kernel %s: tiny, straight-line in the entry\n",
+                        k->name);
+    return tgi_stepper_add(st, TGI_STEP_RUN, number);
+}
+
+/* Number + 1 of a buffer for what nobody uses of a host call; 0 when out of
+   memory (recorded). */
+static uint32_t add_unused(tgi_fuse_state *s, tgi_ref ref,
+                           const tgi_host_output *output)
+{
+    const tgi_shape *shape = tgi_shape_of(s->graph->dims, output->shape);
+    tgi_loop_buffer buffer = {.place = TGI_PLACE_TEMP,
+                              .dtype = (uint8_t)output->dtype,
+                              .node = ref,
+                              .count = 1};
+    for (int axis = 0; axis < shape->rank; axis++)
+        buffer.count =
+            tgi_dim_mul(s->dims, buffer.count,
+                        tgi_variant_dim(s->variant, shape->dims[axis]));
+    return tgi_fuse_add_buffer(s, buffer);
+}
+
+/* Where the outputs of a host call go: to what is used of them. */
+static tg_status add_outputs(tgi_stepper *st, tgi_ref ref, uint32_t *buffers,
+                             uint32_t n_outputs)
+{
+    tgi_fuse_state *s = st->state;
+    const tgi_attr_host *attr = tgi_graph_node(s->graph, ref)->attr;
+    for (uint32_t i = 0; i < n_outputs; i++)
+        buffers[i] = 0;
+    for (size_t i = 0; i < s->region_results.n; i++) {
+        const tgi_fuse_result *result = &s->region_results.data[i];
+        if (result->region != ref)
+            continue;
+        buffers[result->index] = tgi_fuse_buffer_of(s, result->ref);
+        if (!buffers[result->index])
+            return tg_error_last()->status;
+    }
+    for (uint32_t i = 0; i < n_outputs; i++) {
+        if (!buffers[i])
+            buffers[i] = add_unused(s, ref, &attr->outputs[i]);
+        if (!buffers[i])
+            return tg_error_last()->status;
+        buffers[i]--;
+        TGI_TRY(tgi_stepper_touch(st, buffers[i], TGI_TOUCH_WRITTEN));
+    }
+    return TG_OK;
+}
+
+/* A print or a host call. */
+static tg_status add_host(tgi_stepper *st, tgi_ref ref)
+{
+    tgi_fuse_state *s = st->state;
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    const uint32_t n_outputs = (uint32_t)tgi_node_n_results(node);
+    const uint32_t n = node->n_inputs + n_outputs;
+    uint32_t *buffers = tgi_arena_alloc(
+        &s->loops->arena, ((size_t)n + 1) * sizeof(*buffers));
+    if (!buffers)
+        return tgi_error_memory();
+    TGI_TRY(tgi_stepper_barrier(st));
+    for (uint32_t i = 0; i < node->n_inputs; i++) {
+        uint32_t buffer =
+            tgi_fuse_buffer_of(s, tgi_fuse_dense(s, node->inputs[i]));
+        if (!buffer)
+            return tg_error_last()->status;
+        TGI_TRY(tgi_stepper_touch(st, buffer - 1, TGI_TOUCH_READ));
+        buffers[i] = buffer - 1;
+    }
+    TGI_TRY(add_outputs(st, ref, buffers + node->n_inputs, n_outputs));
+    TGI_TRY(tgi_stepper_add(st, TGI_STEP_HOST, (uint32_t)s->loops->hosts.n));
+    const tgi_host_step step = {s->graph, ref, node->n_inputs, n, buffers};
+    if (!tgi_vec_push(&s->loops->hosts, step))
+        return tgi_error_memory();
+    TGI_TRY(tgi_stepper_barrier(st));
+    return tgi_stepper_add(st, TGI_STEP_CHECKED, 0);
+}
+
+/* -- Names ----------------------------------------------------------------- */
+
+/* "tg_step_3_tanh_sigmoid": the function, a number, what is most telling. */
+static tg_status set_name(tgi_fuse_state *s, uint32_t number)
+{
+    tgi_kernel_loops *k = s->loops->kernels.data[number];
+    char name[128];
+    size_t n = (size_t)snprintf(name, sizeof(name), "tg_%.40s_%u",
+                                s->loops->name, number);
+    int n_ops = 0;
+    uint8_t last = 0;
+    for (size_t i = k->reductions.n; i-- > 0 && n_ops < 2;) {
+        last = k->reductions.data[i].op;
+        n_ops++;
+        n += (size_t)snprintf(name + n, sizeof(name) - n, "_%s",
+                              tgi_op_table[last].name);
+    }
+    for (size_t i = k->insts.n; i-- > 1 && n_ops < 4;) {
+        const tgi_inst *inst = &k->insts.data[i];
+        if (inst->kind != TGI_INST_OP || inst->op == last)
+            continue;
+        last = inst->op;
+        n_ops++;
+        n += (size_t)snprintf(name + n, sizeof(name) - n, "_%s",
+                              tgi_op_table[last].name);
+    }
+    if (!n_ops)
+        snprintf(name + n, sizeof(name) - n, "_copy");
+    for (char *c = name; *c; c++)
+        if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+              (*c >= '0' && *c <= '9')))
+            *c = '_';
+    k->name = tgi_arena_copy(&s->loops->arena, name, strlen(name) + 1);
+    return k->name ? TG_OK : tgi_error_memory();
+}
+
+/* -- All ------------------------------------------------------------------- */
+
+static tg_status build_kernel(tgi_stepper *st, tgi_fuse_kernel *k)
+{
+    tgi_fuse_state *s = st->state;
+    const tgi_task *task = &s->tasks.data[k->tasks.data[0]];
+    if (task->kind == TGI_TASK_HOST)
+        return add_host(st, task->node);
+    if (task->kind == TGI_TASK_REGION)
+        return tgi_stepper_region(st, task->node);
+    uint32_t number = (uint32_t)s->loops->kernels.n;
+    TGI_TRY(tgi_fuse_build_kernel(s, k));
+    TGI_TRY(know_buffers(st));
+    for (; number < s->loops->kernels.n; number++) {
+        TGI_TRY(set_name(s, number));
+        TGI_TRY(add_run(st, number, store_does(s, k)));
+    }
+    if (task->kind != TGI_TASK_CHECK)
+        return TG_OK;
+    TGI_TRY(tgi_stepper_barrier(st));
+    return tgi_stepper_add(st, TGI_STEP_CHECKED, 0);
+}
+
+/* What is kept from call to call is in use all the time. */
+static void keep_buffers(tgi_loops *loops)
+{
+    for (size_t i = 0; i < loops->kernels.n; i++) {
+        const tgi_kernel_loops *k = loops->kernels.data[i];
+        for (size_t j = 0; k->kept && j < k->stores.n; j++) {
+            const tgi_access *access =
+                &k->accesses.data[k->stores.data[j].access];
+            tgi_loop_buffer *b = &loops->buffers.data[access->buffer];
+            b->first = 0;
+            b->last = loops->n_epochs - 1;
+        }
+    }
+}
+
+/* Buffers that change places are where any of them was: all are in use as long
+   as one is. */
+static bool join_lives(tgi_loops *loops, const tgi_control_loops *c)
+{
+    uint32_t first = UINT32_MAX, last = 0;
+    bool is_same = true;
+    for (uint32_t i = 0; i < c->n_moved; i++) {
+        const tgi_loop_buffer *b = &loops->buffers.data[c->to[i]];
+        first = b->first < first ? b->first : first;
+        last = b->last > last ? b->last : last;
+    }
+    for (uint32_t i = 0; i < c->n_moved; i++) {
+        tgi_loop_buffer *b = &loops->buffers.data[c->to[i]];
+        is_same &= b->first == first && b->last == last;
+        b->first = first;
+        b->last = last;
+    }
+    return is_same;
+}
+
+static void join_all_lives(tgi_loops *loops)
+{
+    bool is_same = false;
+    while (!is_same) {
+        is_same = true;
+        for (size_t i = 0; i < loops->controls.n; i++)
+            is_same &= join_lives(loops, &loops->controls.data[i]);
+    }
+}
+
+tg_status tgi_stepper_kernels(tgi_stepper *st)
+{
+    for (size_t i = 0; i < st->state->kernels.n; i++)
+        TGI_TRY(build_kernel(st, &st->state->kernels.data[i]));
+    return TG_OK;
+}
+
+tg_status tgi_fuse_build(tgi_fuse_state *s)
+{
+    tgi_stepper st = {.state = s};
+    tg_status status = tgi_stepper_kernels(&st);
+    s->loops->n_epochs = st.epoch + 1;
+    keep_buffers(s->loops);
+    join_all_lives(s->loops);
+    tgi_vec_deinit(&st.touched);
+    if (!status)
+        status = tgi_fuse_in_place(s);
+    if (!status)
+        status = tgi_fuse_tiny_loops(s);
+    return status ? status : tgi_fuse_tiny_values(s);
+}

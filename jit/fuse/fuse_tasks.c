@@ -1,0 +1,618 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuse_tasks.c - what there is to store, as tasks in an order in which they
+ * can be done. Nothing reads a variable after it was written: such reads are
+ * the written value itself. So assignments can wait until the end, behind
+ * everything that reads the old contents; a check, a print or a host call,
+ * which may fail, lets those in front of it happen first.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "fuse/fuse_state.h"
+#include "tgjit/ops.h"
+
+tg_status tgi_fuse_add_task(tgi_fuse_state *s, const tgi_task *task)
+{
+    for (int axis = 0; axis < TGI_LOOP_AXES; axis++)
+        if (task->stride[axis].distance == TGI_DIM_NONE)
+            return tg_error_last()->status;
+    if (task->offset == TGI_DIM_NONE)
+        return tg_error_last()->status;
+    return tgi_vec_push(&s->tasks, *task) ? TG_OK : tgi_error_memory();
+}
+
+void tgi_fuse_set_dense(tgi_fuse_state *s, const tgi_domain *domain,
+                        tgi_stride *out_strides)
+{
+    tgi_dim stride = 1;
+    for (int axis = domain->n - 1; axis >= 0; axis--) {
+        out_strides[axis] = (tgi_stride){stride, false};
+        stride = tgi_dim_mul(s->dims, stride, domain->extent[axis]);
+    }
+}
+
+/* A lane axis must be there, if only one of extent 1. */
+static void ensure_lanes(tgi_task *task)
+{
+    if (task->vectors == TGI_COLUMNS && task->outer.n == 0)
+        task->outer = (tgi_domain){1, {1}};
+}
+
+/* -- Values at every point ------------------------------------------------- */
+
+/* Stores `value` as it is: `node`'s buffer, or the given one. */
+static tg_status add_map(tgi_fuse_state *s, tgi_ref node, tgi_ref value,
+                         uint32_t buffer, bool is_late)
+{
+    tgi_task task = {.kind = TGI_TASK_MAP,
+                     .node = node,
+                     .value = value,
+                     .buffer = buffer,
+                     .is_late = is_late,
+                     .outer = tgi_domain_of(s, value)};
+    tgi_map_init(s, value, &task.map);
+    tgi_fuse_set_dense(s, &task.outer, task.stride);
+    return tgi_fuse_add_task(s, &task);
+}
+
+/* -- Parts ----------------------------------------------------------------- */
+
+/* Stores `value`, or one element of it everywhere, into the part of `node`'s
+   buffer that begins at `start`. */
+static tg_status add_part(tgi_fuse_state *s, tgi_ref node, tgi_ref value,
+                          const tgi_dim *start, const tgi_dim *extent,
+                          const int64_t *step)
+{
+    tgi_task task = {.kind = TGI_TASK_MAP,
+                     .node = node,
+                     .value = value,
+                     .is_part = true,
+                     .is_over = step != NULL};
+    tgi_dim strides[TG_MAX_RANK];
+    tgi_fuse_strides(s, node, strides);
+    int rank = tgi_fuse_rank(s, node);
+    for (int axis = 0; axis < rank; axis++) {
+        if (extent[axis] == 0)
+            return TG_OK;
+        task.offset =
+            tgi_dim_add(s->dims, task.offset,
+                        tgi_dim_mul(s->dims, start[axis], strides[axis]));
+        if (extent[axis] == 1)
+            continue;
+        task.outer.extent[task.outer.n] = extent[axis];
+        task.stride[task.outer.n++].distance = tgi_dim_mul(
+            s->dims, strides[axis], step ? step[axis] + 1 : 1);
+    }
+    tgi_map_init(s, value, &task.map);
+    return tgi_fuse_add_task(s, &task);
+}
+
+/* What is there before, then the update over it. */
+static tg_status add_dynamic_update(tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    const int updated = (int)((const tgi_attr_index *)node->attr)->index;
+    tgi_ref in = tgi_fuse_same(s, node->inputs[0]);
+    tgi_ref update = tgi_fuse_same(s, node->inputs[1]);
+    static const tgi_dim start[TG_MAX_RANK];
+    static const int64_t step[TG_MAX_RANK];
+    tgi_dim whole[TG_MAX_RANK], part[TG_MAX_RANK], strides[TG_MAX_RANK];
+    for (int axis = 0; axis < tgi_fuse_rank(s, ref); axis++) {
+        whole[axis] = tgi_fuse_extent(s, ref, axis);
+        part[axis] = tgi_fuse_extent(s, update, axis);
+        /* In a loop without trips even an update may be larger. */
+        if (whole[axis] == 0)
+            return TG_OK;
+    }
+    if (part[updated] == whole[updated])
+        return add_part(s, ref, update, start, part, NULL);
+    /* What grows is where it was. */
+    const bool is_over = !tgi_fuse_grows(s, ref);
+    if (is_over)
+        TGI_TRY(add_part(s, ref, in, start, whole, NULL));
+    const size_t before = s->tasks.n;
+    TGI_TRY(add_part(s, ref, update, start, part, is_over ? step : NULL));
+    if (s->tasks.n == before)
+        return TG_OK;
+    tgi_task *task = &s->tasks.data[before];
+    tgi_fuse_strides(s, ref, strides);
+    task->shift = tgi_fuse_find_shift(s, ref, update, 0, 0);
+    task->shift_stride = strides[updated];
+    return task->shift ? TG_OK : tg_error_last()->status;
+}
+
+/*
+ * What is there before, then the updates over it. The axes of a slice are
+ * loops that threads may share, those of the indices one that goes in order.
+ */
+static tg_status add_scatter(tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    const int64_t at = ((const tgi_attr_scatter *)node->attr)->axis;
+    tgi_ref in = tgi_fuse_same(s, node->inputs[0]);
+    tgi_task task = {.kind = TGI_TASK_SCATTER,
+                     .node = ref,
+                     .value = tgi_fuse_same(s, node->inputs[2]),
+                     .other = tgi_fuse_same(s, node->inputs[1]),
+                     .is_part = true,
+                     .is_over = true,
+                     .vectors = TGI_COLUMNS};
+    static const tgi_dim start[TG_MAX_RANK];
+    tgi_dim extent[TG_MAX_RANK], strides[TG_MAX_RANK];
+    tgi_fuse_strides(s, ref, strides);
+    int64_t axis_of[TG_MAX_RANK];
+    const int rank = tgi_fuse_rank(s, ref);
+    for (int axis = 0; axis < rank; axis++) {
+        extent[axis] = tgi_fuse_extent(s, ref, axis);
+        axis_of[axis] = TGI_STILL;
+        if (extent[axis] == 0)
+            return TG_OK;
+        if (axis == at || extent[axis] == 1)
+            continue;
+        axis_of[axis] = task.outer.n;
+        task.stride[task.outer.n].distance = strides[axis];
+        task.outer.extent[task.outer.n++] = extent[axis];
+    }
+    TGI_TRY(add_part(s, ref, in, start, extent, NULL));
+    task.inner = tgi_domain_of(s, task.other);
+    for (int i = 0; i < task.inner.n; i++)
+        if (task.inner.extent[i] == 0)
+            return TG_OK;
+    ensure_lanes(&task);
+    tgi_map_init(s, task.other, &task.other_map);
+    tgi_map_init(s, task.value, &task.map);
+    for (int64_t i = 0; i < task.other_map.rank; i++) {
+        tgi_map_axis *of_index = &task.other_map.axis[i];
+        if (of_index->axis != TGI_STILL)
+            of_index->axis += task.outer.n;
+        task.map.axis[at + i].axis = of_index->axis;
+    }
+    for (int64_t i = 0; i < task.map.rank; i++)
+        if (i < at || i >= at + task.other_map.rank)
+            task.map.axis[i].axis =
+                axis_of[i < at ? i : i + 1 - task.other_map.rank];
+    task.index_stride = strides[at];
+    return tgi_fuse_add_task(s, &task);
+}
+
+static tg_status add_concat(tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    const tgi_attr_index *attr = node->attr;
+    tgi_dim start[TG_MAX_RANK] = {0}, extent[TG_MAX_RANK];
+    int rank = tgi_fuse_rank(s, ref);
+    for (uint32_t i = 0; i < node->n_inputs; i++) {
+        tgi_ref in = tgi_fuse_same(s, node->inputs[i]);
+        for (int axis = 0; axis < rank; axis++)
+            extent[axis] = tgi_fuse_extent(s, in, axis);
+        TGI_TRY(add_part(s, ref, in, start, extent, NULL));
+        start[attr->index] = tgi_dim_add(s->dims, start[attr->index],
+                                         extent[attr->index]);
+    }
+    return TG_OK;
+}
+
+/*
+ * The border is filled slab by slab: those of an axis go over all of the
+ * later axes, and over the inside of the earlier ones. If there is something
+ * between the elements, everything is filled first.
+ */
+static tg_status add_pad(tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    const tgi_attr_pad *attr = node->attr;
+    tgi_ref in = tgi_fuse_same(s, node->inputs[0]);
+    tgi_ref fill = tgi_fuse_same(s, node->inputs[1]);
+    int rank = tgi_fuse_rank(s, ref);
+    tgi_dim low[TG_MAX_RANK], inside[TG_MAX_RANK], whole[TG_MAX_RANK];
+    bool has_gaps = false;
+    for (int axis = 0; axis < rank; axis++) {
+        low[axis] = tgi_variant_dim(s->variant, attr->low[axis]);
+        inside[axis] = tgi_fuse_extent(s, in, axis);
+        whole[axis] = tgi_fuse_extent(s, ref, axis);
+        has_gaps |= attr->interior[axis] != 0 && inside[axis] != 1;
+    }
+
+    tgi_dim start[TG_MAX_RANK] = {0}, extent[TG_MAX_RANK];
+    memcpy(extent, whole, sizeof(extent));
+    if (has_gaps) {
+        TGI_TRY(add_part(s, ref, fill, start, extent, NULL));
+        return add_part(s, ref, in, low, inside, attr->interior);
+    }
+    for (int axis = 0; axis < rank; axis++) {
+        extent[axis] = low[axis];
+        TGI_TRY(add_part(s, ref, fill, start, extent, NULL));
+        extent[axis] = tgi_variant_dim(s->variant, attr->high[axis]);
+        start[axis] = tgi_dim_add(s->dims, low[axis], inside[axis]);
+        TGI_TRY(add_part(s, ref, fill, start, extent, NULL));
+        start[axis] = low[axis];
+        extent[axis] = inside[axis];
+    }
+    return add_part(s, ref, in, low, inside, NULL);
+}
+
+/* -- Reductions ------------------------------------------------------------ */
+
+/* Begins a task that reduces the axes in `mask` of an array with these
+   extents. Writes which loop axis each of its axes is. */
+static tgi_task begin_reduce(tgi_ref node, int op, int rank,
+                             const tgi_dim *extent, uint64_t mask,
+                             tgi_vectors vectors, int64_t *out_axis)
+{
+    tgi_task task = {.kind = TGI_TASK_REDUCE,
+                     .node = node,
+                     .op = (uint8_t)op,
+                     .vectors = (uint8_t)vectors};
+    for (int axis = 0; axis < rank; axis++) {
+        tgi_domain *domain = mask >> axis & 1 ? &task.inner : &task.outer;
+        if (extent[axis] != 1)
+            domain->extent[domain->n++] = extent[axis];
+    }
+    ensure_lanes(&task);
+    int64_t outer = 0, inner = task.outer.n;
+    for (int axis = 0; axis < rank; axis++)
+        out_axis[axis] = extent[axis] == 1  ? TGI_STILL
+                         : mask >> axis & 1 ? inner++
+                                            : outer++;
+    return task;
+}
+
+/* Reduces what already lies densely in a buffer. */
+static tg_status add_reduce_buffer(tgi_fuse_state *s, tgi_ref node, int op,
+                                   uint32_t source, int rank,
+                                   const tgi_dim *extent, uint64_t mask)
+{
+    int64_t number[TG_MAX_RANK];
+    tgi_task task = begin_reduce(node, op, rank, extent, mask, TGI_COLUMNS,
+                                 number);
+    task.source = source;
+    tgi_dim stride = 1;
+    for (int axis = rank - 1; axis >= 0; axis--) {
+        if (number[axis] != TGI_STILL)
+            task.source_stride[number[axis]].distance = stride;
+        stride = tgi_dim_mul(s->dims, stride, extent[axis]);
+    }
+    tgi_fuse_set_dense(s, &task.outer, task.stride);
+    return tgi_fuse_add_task(s, &task);
+}
+
+/* Reduces a node's input; the result goes to `buffer` (0: the node's). */
+static tg_status add_reduce_value(tgi_fuse_state *s, tgi_ref node, int op,
+                                  uint32_t buffer, int rank,
+                                  const tgi_dim *extent, uint64_t mask,
+                                  tgi_vectors vectors)
+{
+    int64_t number[TG_MAX_RANK];
+    tgi_task task =
+        begin_reduce(node, op, rank, extent, mask, vectors, number);
+    task.value =
+        tgi_fuse_same(s, tgi_graph_node(s->graph, node)->inputs[0]);
+    task.buffer = buffer;
+    tgi_map_init(s, task.value, &task.map);
+    for (int axis = 0; axis < rank; axis++)
+        if (number[axis] != TGI_STILL)
+            task.map.axis[axis].axis = number[axis];
+    tgi_fuse_set_dense(s, &task.outer, task.stride);
+    return tgi_fuse_add_task(s, &task);
+}
+
+/*
+ * An order of axes in which the reduced ones stand side by side: the kept ones
+ * but the last, those in `mask`, the last one kept. Writes the extents in that
+ * order and the stride of every axis; gives the new mask.
+ */
+static uint64_t permute(tgi_fuse_state *s, int rank, const tgi_dim *extent,
+                        uint64_t mask, tgi_dim *out_extent,
+                        tgi_dim *out_stride)
+{
+    int order[TG_MAX_RANK], n = 0, last = rank - 1;
+    while (mask >> last & 1)
+        last--;
+    for (int axis = 0; axis < last; axis++)
+        if (!(mask >> axis & 1))
+            order[n++] = axis;
+    uint64_t permuted = 0;
+    for (int axis = 0; axis < rank; axis++)
+        if (mask >> axis & 1) {
+            permuted |= UINT64_C(1) << n;
+            order[n++] = axis;
+        }
+    order[n] = last;
+    tgi_dim stride = 1;
+    for (int i = n; i >= 0; i--) {
+        out_extent[i] = extent[order[i]];
+        out_stride[order[i]] = stride;
+        stride = tgi_dim_mul(s->dims, stride, out_extent[i]);
+    }
+    return permuted;
+}
+
+/* A buffer for an array with these extents; 0 when out of memory. */
+static uint32_t add_array(tgi_fuse_state *s, tgi_ref node, int rank,
+                          const tgi_dim *extent)
+{
+    tgi_loop_buffer array = {.place = TGI_PLACE_TEMP,
+                             .dtype = tgi_graph_node(s->graph, node)->dtype,
+                             .node = node,
+                             .count = 1};
+    for (int axis = 0; axis < rank; axis++)
+        array.count = tgi_dim_mul(s->dims, array.count, extent[axis]);
+    return tgi_fuse_add_buffer(s, array);
+}
+
+/* Lays the input out with the reduced axes side by side, in a buffer. */
+static tg_status add_permuted(tgi_fuse_state *s, tgi_ref node, int op,
+                              int rank, const tgi_dim *extent, uint64_t mask)
+{
+    tgi_ref in = tgi_fuse_same(s, tgi_graph_node(s->graph, node)->inputs[0]);
+    tgi_task task = {.kind = TGI_TASK_MAP,
+                     .node = in,
+                     .value = in,
+                     .buffer = add_array(s, in, rank, extent),
+                     .outer = tgi_domain_of(s, in)};
+    if (!task.buffer)
+        return tg_error_last()->status;
+    tgi_dim permuted[TG_MAX_RANK], stride[TG_MAX_RANK];
+    uint64_t reduced = permute(s, rank, extent, mask, permuted, stride);
+    tgi_map_init(s, in, &task.map);
+    for (int axis = 0; axis < rank; axis++)
+        if (task.map.axis[axis].axis != TGI_STILL)
+            task.stride[task.map.axis[axis].axis].distance = stride[axis];
+    TGI_TRY(tgi_fuse_add_task(s, &task));
+    return add_reduce_buffer(s, node, op, task.buffer, rank, permuted,
+                             reduced);
+}
+
+/* The runs first, into a buffer that has the rows side by side; then these. */
+static tg_status add_runs_and_rows(tgi_fuse_state *s, tgi_ref node, int op,
+                                   int rank, const tgi_dim *extent,
+                                   uint64_t run, uint64_t rows)
+{
+    int n = rank;
+    while (run >> (n - 1) & 1)
+        n--;
+    uint32_t buffer = add_array(s, node, n, extent);
+    if (!buffer)
+        return tg_error_last()->status;
+    tgi_dim permuted[TG_MAX_RANK], stride[TG_MAX_RANK];
+    uint64_t reduced = permute(s, n, extent, rows, permuted, stride);
+    TGI_TRY(add_reduce_value(s, node, op, buffer, rank, extent, run,
+                             TGI_ROWS));
+    tgi_task *runs = &s->tasks.data[s->tasks.n - 1];
+    int at = 0;
+    for (int axis = 0; axis < n; axis++)
+        if (extent[axis] != 1)
+            runs->stride[at++].distance = stride[axis];
+    return add_reduce_buffer(s, node, op, buffer, n, permuted, reduced);
+}
+
+/* How many groups of neighbours the reduced axes form. */
+static int count_groups(int rank, const tgi_dim *extent, uint64_t mask)
+{
+    int groups = 0;
+    bool was_reduced = false;
+    for (int axis = 0; axis < rank; axis++) {
+        if (extent[axis] == 1)
+            continue;
+        bool is_reduced = mask >> axis & 1;
+        groups += is_reduced && !was_reduced;
+        was_reduced = is_reduced;
+    }
+    return groups;
+}
+
+static tg_status add_reduce(tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    tgi_ref in = tgi_fuse_same(s, node->inputs[0]);
+    int rank = tgi_fuse_rank(s, in), op = node->op;
+    tgi_dim extent[TG_MAX_RANK];
+    for (int axis = 0; axis < rank; axis++)
+        extent[axis] = tgi_fuse_extent(s, in, axis);
+    if (op == TGI_OP_ARGMAX || op == TGI_OP_ARGMIN) {
+        const tgi_attr_index *attr = node->attr;
+        return add_reduce_value(s, ref, op, 0, rank, extent,
+                                UINT64_C(1) << attr->index, TGI_COLUMNS);
+    }
+
+    uint64_t mask = ((const tgi_attr_axes *)node->attr)->mask;
+    int first_of_run = rank;
+    while (first_of_run > 0 && mask >> (first_of_run - 1) & 1)
+        first_of_run--;
+    uint64_t rows = mask & ((UINT64_C(1) << first_of_run) - 1);
+    uint64_t run = mask & ~rows;
+    if (!run) {
+        if (count_groups(rank, extent, rows) > 1)
+            return add_permuted(s, ref, op, rank, extent, rows);
+        return add_reduce_value(s, ref, op, 0, rank, extent, rows,
+                                TGI_COLUMNS);
+    }
+    if (!rows)
+        return add_reduce_value(s, ref, op, 0, rank, extent, run, TGI_ROWS);
+
+    return add_runs_and_rows(s, ref, op, rank, extent, run, rows);
+}
+
+/* -- What is stored -------------------------------------------------------- */
+
+static tg_status add_stored(tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    switch (node->op) {
+    case TGI_OP_PAD:
+        return add_pad(s, ref);
+    case TGI_OP_CONCAT:
+        return add_concat(s, ref);
+    case TGI_OP_DYNAMIC_UPDATE:
+        return add_dynamic_update(s, ref);
+    case TGI_OP_SCATTER:
+        return add_scatter(s, ref);
+    case TGI_OP_MATMUL:
+        return tgi_fuse_add_product(s, ref);
+    default:
+        return tgi_op_table[node->op].cls == TGI_OPCLASS_REDUCE
+                   ? add_reduce(s, ref)
+                   : add_map(s, ref, ref, 0, false);
+    }
+}
+
+/* Assignments of nodes `from` … `to` - 1. */
+static tg_status add_assignments(tgi_fuse_state *s, tgi_ref from, tgi_ref to)
+{
+    for (tgi_ref ref = from; ref < to; ref++) {
+        const tgi_node *node = tgi_graph_node(s->graph, ref);
+        if (node->op != TGI_OP_ASSIGN)
+            continue;
+        uint32_t buffer = tgi_fuse_buffer_of(s, node->inputs[0]);
+        if (!buffer)
+            return tg_error_last()->status;
+        tgi_ref value = tgi_fuse_dense(s, node->inputs[1]);
+        TGI_TRY(add_map(s, ref, value, buffer, true));
+    }
+    return TG_OK;
+}
+
+static tg_status add_other(tgi_fuse_state *s, tgi_ref ref, int kind)
+{
+    tgi_task task = {.kind = (uint8_t)kind, .node = ref};
+    if (kind == TGI_TASK_CHECK) {
+        task.value =
+            tgi_fuse_same(s, tgi_graph_node(s->graph, ref)->inputs[1]);
+        task.outer = tgi_domain_of(s, task.value);
+        tgi_map_init(s, task.value, &task.map);
+        tgi_fuse_set_dense(s, &task.outer, task.stride);
+    }
+    return tgi_fuse_add_task(s, &task);
+}
+
+static tg_status add_result(tgi_fuse_state *s, size_t i)
+{
+    tgi_ref ref = tgi_fuse_dense(s, s->graph->results.data[i]);
+    tgi_fuse_value *value = &s->values[ref];
+    if ((s->taken && !s->taken[i]) || tgi_fuse_grows(s, ref))
+        return TG_OK;
+    uint32_t buffer =
+        s->taken
+            ? s->taken[i]
+            : tgi_fuse_add_buffer(
+                  s, (tgi_loop_buffer){
+                         .place = TGI_PLACE_RESULT,
+                         .dtype = tgi_graph_node(s->graph, ref)->dtype,
+                         .index = (uint32_t)i,
+                         .node = ref,
+                         .count = tgi_fuse_count(s, ref)});
+    if (!buffer)
+        return tg_error_last()->status;
+    if (value->how == TGI_FUSE_STORED && !value->buffer) {
+        value->buffer = buffer;
+        return TG_OK;
+    }
+    return add_map(s, ref, ref, buffer, false);
+}
+
+/* -- Branches, loops, host calls ------------------------------------------- */
+
+/* Value k that a loop begins with goes to where it is carried; a stack is
+   there already, or begins there. */
+static tg_status add_initial(tgi_fuse_state *s, tgi_ref loop, uint32_t k)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, loop);
+    tgi_ref ref = tgi_fuse_dense(s, node->inputs[k + 1]);
+    tgi_fuse_value *value = &s->values[ref];
+    const bool is_unset = tgi_graph_node(s->graph, ref)->op == TGI_OP_UNSET;
+    const bool grows = tgi_fuse_grows(s, ref);
+    const uint32_t buffer =
+        grows && is_unset
+            ? tgi_fuse_stack_of(s, loop, k + 1)
+            : tgi_fuse_add_buffer(
+                  s, (tgi_loop_buffer){
+                         .place = grows ? TGI_PLACE_VALUES : TGI_PLACE_TEMP,
+                         .dtype = tgi_graph_node(s->graph, ref)->dtype,
+                         .is_pinned = true,
+                         .node = ref,
+                         .count = grows ? 0 : tgi_fuse_count(s, ref)});
+    if (!buffer)
+        return tg_error_last()->status;
+    if (k == 0)
+        s->values[loop].buffer = buffer;
+    if (grows)
+        return TG_OK;
+    /* What the loop sets itself need not be there before. */
+    if (is_unset)
+        return TG_OK;
+    /* What nobody else uses is computed right there. */
+    if (value->how == TGI_FUSE_STORED && !value->buffer &&
+        value->owner == loop) {
+        value->buffer = buffer;
+        return TG_OK;
+    }
+    return add_map(s, ref, ref, buffer, false);
+}
+
+static tg_status add_region(tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    const tgi_attr_regions *attr = node->attr;
+    for (uint32_t k = 0; k < attr->n_carried; k++)
+        TGI_TRY(add_initial(s, ref, k));
+    TGI_TRY(add_other(s, ref, TGI_TASK_REGION));
+    s->values[ref].task = (uint32_t)s->tasks.n;
+    return TG_OK;
+}
+
+/* What a loop carries stays where it is carried; other results go where their
+   first user wants them. */
+static tg_status add_region_result(tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    const tgi_ref region = node->inputs[0];
+    const size_t index = (size_t)((const tgi_attr_index *)node->attr)->index;
+    s->values[ref].task = s->values[region].task;
+    if (tgi_fuse_grows(s, ref))
+        s->values[ref].buffer = tgi_fuse_buffer_of(s, ref);
+    else if (tgi_graph_node(s->graph, region)->op == TGI_OP_LOOP)
+        s->values[ref].buffer = s->values[region].buffer + (uint32_t)index;
+    return tgi_vec_push(&s->region_results,
+                        ((tgi_fuse_result){region, ref, index}))
+               ? TG_OK
+               : tgi_error_memory();
+}
+
+/* -- All ------------------------------------------------------------------- */
+
+tg_status tgi_fuse_tasks(tgi_fuse_state *s)
+{
+    const tgi_graph *graph = s->graph;
+    tgi_ref assigned = 1;
+    for (tgi_ref ref = 1; ref <= graph->n_nodes; ref++) {
+        const tgi_node *node = tgi_graph_node(graph, ref);
+        const bool is_checked = tgi_fuse_is_checked(node);
+        if (tgi_node_has_regions(node) && tgi_fuse_is_needed(s, ref)) {
+            TGI_TRY(add_assignments(s, assigned, ref));
+            assigned = ref;
+            TGI_TRY(add_region(s, ref));
+        }
+        if (is_checked || tgi_fuse_is_host(node)) {
+            TGI_TRY(add_assignments(s, assigned, ref));
+            assigned = ref;
+            TGI_TRY(add_other(s, ref, is_checked ? TGI_TASK_CHECK
+                                                 : TGI_TASK_HOST));
+            s->values[ref].task = (uint32_t)s->tasks.n;
+        }
+        tgi_fuse_value *value = &s->values[ref];
+        if (value->how != TGI_FUSE_STORED || value->same != ref)
+            continue;
+        if (node->op == TGI_OP_RESULT) {
+            TGI_TRY(add_region_result(s, ref));
+            continue;
+        }
+        size_t before = s->tasks.n;
+        TGI_TRY(add_stored(s, ref));
+        /* There is nothing to do for what has no elements. */
+        value->task = s->tasks.n > before ? (uint32_t)s->tasks.n : 0;
+    }
+    for (size_t i = 0; i < graph->results.n; i++)
+        TGI_TRY(add_result(s, i));
+    return add_assignments(s, assigned, graph->n_nodes + 1);
+}

@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * loop_builder.c - kernels into loops: the entries of a kernel's tasks become
+ * insts, each (node, map) once, or once in each phase if it depends on the
+ * inner axis.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "fuse/loop_builder.h"
+#include "tgjit/ops.h"
+
+/* -- Insts ----------------------------------------------------------------- */
+
+/* Appends an inst; 0 when out of memory (recorded). */
+static uint32_t add_inst(tgi_builder *b, tgi_inst inst, uint32_t axes)
+{
+    inst.phase = b->phase;
+    if (!tgi_vec_push(&b->loops->insts, inst) ||
+        !tgi_vec_push(&b->axes, axes)) {
+        tgi_error_memory();
+        return 0;
+    }
+    return (uint32_t)b->loops->insts.n - 1;
+}
+
+static uint32_t axes_of(const tgi_builder *b, uint32_t inst)
+{
+    return b->axes.data[inst];
+}
+
+uint32_t tgi_builder_access(tgi_builder *b, const tgi_access *access)
+{
+    if (!tgi_vec_push(&b->loops->accesses, *access)) {
+        tgi_error_memory();
+        return UINT32_MAX;
+    }
+    return (uint32_t)b->loops->accesses.n - 1;
+}
+
+/* A bit for every axis an address depends on. */
+static uint32_t axes_of_access(const tgi_builder *b, const tgi_access *access)
+{
+    uint32_t axes = access->index ? axes_of(b, access->index) : 0;
+    for (int axis = 0; axis < TGI_LOOP_AXES; axis++)
+        if (access->stride[axis].distance != 0)
+            axes |= UINT32_C(1) << axis;
+    return axes;
+}
+
+/* LOAD or POSITION. */
+static uint32_t add_access_inst(tgi_builder *b, int kind, int dtype,
+                                tgi_ref node, const tgi_access *access)
+{
+    uint32_t number = tgi_builder_access(b, access);
+    if (number == UINT32_MAX)
+        return 0;
+    return add_inst(b,
+                    (tgi_inst){.kind = (uint8_t)kind,
+                               .dtype = (uint8_t)dtype,
+                               .number = number,
+                               .node = node},
+                    axes_of_access(b, access));
+}
+
+static uint32_t add_constant(tgi_builder *b, int dtype, uint64_t bits,
+                             tgi_ref node)
+{
+    return add_inst(b,
+                    (tgi_inst){.kind = TGI_INST_CONSTANT,
+                               .dtype = (uint8_t)dtype,
+                               .bits = bits,
+                               .node = node},
+                    0);
+}
+
+static uint32_t add_operation(tgi_builder *b, tgi_inst inst)
+{
+    uint32_t axes = 0;
+    for (int i = 0; i < inst.n_operands; i++)
+        axes |= axes_of(b, inst.operands[i]);
+    return add_inst(b, inst, axes);
+}
+
+uint32_t tgi_builder_cast(tgi_builder *b, uint32_t operand, int dtype,
+                          tgi_ref node)
+{
+    int type = b->loops->insts.data[operand].dtype;
+    if (type == dtype)
+        return operand;
+    return add_operation(b, (tgi_inst){.kind = TGI_INST_CAST,
+                                       .dtype = (uint8_t)dtype,
+                                       .type = (uint8_t)type,
+                                       .n_operands = 1,
+                                       .operands = {operand},
+                                       .node = node});
+}
+
+uint32_t tgi_builder_reduced(tgi_builder *b, uint32_t reduction)
+{
+    const tgi_reduction *r = &b->loops->reductions.data[reduction];
+    bool gives_position = r->op == TGI_OP_ARGMAX || r->op == TGI_OP_ARGMIN;
+    return add_inst(b,
+                    (tgi_inst){.kind = TGI_INST_REDUCED,
+                               .dtype = gives_position ? TG_I64 : r->dtype,
+                               .number = reduction},
+                    TGI_AXES_POINT);
+}
+
+/* An empty buffer has no element to load: 0 stands for it. */
+static uint32_t add_load(tgi_builder *b, int dtype, tgi_ref node,
+                         const tgi_access *access)
+{
+    return b->state->loops->buffers.data[access->buffer].count == 0
+               ? add_constant(b, dtype, 0, node)
+               : add_access_inst(b, TGI_INST_LOAD, dtype, node, access);
+}
+
+uint32_t tgi_builder_load(tgi_builder *b, int dtype, const tgi_access *access)
+{
+    return add_load(b, dtype, 0, access);
+}
+
+uint32_t tgi_builder_position(tgi_builder *b, const tgi_access *access)
+{
+    return add_access_inst(b, TGI_INST_POSITION, TG_I64, 0, access);
+}
+
+/* INDEX or IN_RANGE. */
+static uint32_t add_index(tgi_builder *b, int kind, uint32_t operand,
+                          tgi_dim extent, tgi_ref node)
+{
+    return add_operation(
+        b, (tgi_inst){.kind = (uint8_t)kind,
+                      .dtype = kind == TGI_INST_INDEX ? TG_I64 : TG_BOOL,
+                      .type = b->loops->insts.data[operand].dtype,
+                      .n_operands = 1,
+                      .operands = {operand},
+                      .dim = extent,
+                      .node = node});
+}
+
+uint32_t tgi_builder_in_range(tgi_builder *b, uint32_t operand, tgi_dim extent,
+                              tgi_ref node)
+{
+    return add_index(b, TGI_INST_IN_RANGE, operand, extent, node);
+}
+
+uint32_t tgi_builder_index(tgi_builder *b, uint32_t operand, tgi_dim extent,
+                           tgi_ref node)
+{
+    return add_index(b, TGI_INST_INDEX, operand, extent, node);
+}
+
+uint32_t tgi_builder_op(tgi_builder *b, int op, int n, const uint32_t *operands,
+                        tgi_ref node)
+{
+    const int dtype = b->loops->insts.data[operands[n - 1]].dtype;
+    tgi_inst inst = {.kind = TGI_INST_OP,
+                     .op = (uint8_t)op,
+                     .dtype = (uint8_t)dtype,
+                     .type = (uint8_t)dtype,
+                     .n_operands = (uint8_t)n,
+                     .node = node};
+    memcpy(inst.operands, operands, (size_t)n * sizeof(*operands));
+    return add_operation(b, inst);
+}
+
+uint32_t tgi_builder_reload(tgi_builder *b, uint32_t number, tgi_ref node)
+{
+    const uint32_t buffer = b->loops->accesses.data[number].buffer;
+    return add_inst(
+        b,
+        (tgi_inst){.kind = TGI_INST_LOAD,
+                   .dtype = b->state->loops->buffers.data[buffer].dtype,
+                   .number = number,
+                   .node = node},
+        b->inner_axes);
+}
+
+/* -- Shifts ---------------------------------------------------------------- */
+
+static uint32_t recall(tgi_builder *b, const tgi_entry *entry, uint64_t hash);
+
+static uint64_t hash_of(const tgi_entry *entry)
+{
+    return tgi_hash(&entry->map, sizeof(entry->map), entry->node);
+}
+
+/* An i64 that is the same in all of the kernel, each once: addresses with the
+   same shift are then seen to be the same. */
+static uint32_t add_scalar(tgi_builder *b, tgi_inst inst)
+{
+    inst.dtype = TG_I64;
+    for (uint32_t i = 1; i < b->loops->insts.n; i++) {
+        const tgi_inst *known = &b->loops->insts.data[i];
+        if (known->kind == inst.kind && known->op == inst.op &&
+            known->dtype == inst.dtype && known->type == inst.type &&
+            known->bits == inst.bits && known->number == inst.number &&
+            memcmp(known->operands, inst.operands, sizeof(inst.operands)) ==
+                0)
+            return i;
+    }
+    return add_operation(b, inst);
+}
+
+static uint32_t add_i64_op(tgi_builder *b, int op, uint32_t x, uint32_t y)
+{
+    return x && y ? add_scalar(b, (tgi_inst){.kind = TGI_INST_OP,
+                                             .op = (uint8_t)op,
+                                             .type = TG_I64,
+                                             .n_operands = 2,
+                                             .operands = {x, y}})
+                  : 0;
+}
+
+/* sum + factor * x, or - if it is negative; a sum of 0 is none so far. */
+static uint32_t add_scaled(tgi_builder *b, uint32_t sum, uint32_t x,
+                           tgi_stride factor)
+{
+    if (factor.distance != 1)
+        x = add_i64_op(b, TGI_OP_MUL, x,
+                       add_scalar(b, (tgi_inst){.kind = TGI_INST_EXTENT,
+                                                .dim = factor.distance}));
+    if (!sum && !factor.is_negative)
+        return x;
+    if (!sum)
+        sum = add_scalar(b, (tgi_inst){.kind = TGI_INST_CONSTANT});
+    return add_i64_op(b, factor.is_negative ? TGI_OP_SUB : TGI_OP_ADD, sum,
+                      x);
+}
+
+static tgi_stride stride_of_step(int64_t step)
+{
+    return (tgi_stride){step < 0 ? -step : step, step < 0};
+}
+
+/* The value of a shift: its start is known by now, see fuse_expand.c. */
+static uint32_t build_shift(tgi_builder *b, uint32_t number)
+{
+    tgi_fuse_state *s = b->state;
+    uint32_t sum = 0;
+    for (int64_t step = 1; number;) {
+        const tgi_shift *shift = &s->shifts.data[number - 1];
+        tgi_entry start = {.node = shift->start};
+        tgi_map_init(s, start.node, &start.map);
+        const uint32_t inst = recall(b, &start, hash_of(&start));
+        assert(inst);
+        const uint32_t index = add_scalar(
+            b, (tgi_inst){.kind = TGI_INST_INDEX,
+                          .type = b->loops->insts.data[inst].dtype,
+                          .n_operands = 1,
+                          .operands = {inst},
+                          .dim = shift->n_starts});
+        sum = index ? add_scaled(b, sum, index, stride_of_step(step))
+                    : 0;
+        if (!sum)
+            return 0;
+        step *= shift->outer_step;
+        number = shift->outer;
+    }
+    return sum;
+}
+
+/* Adds the shift of one axis, whose elements lie `stride` apart. */
+static bool add_shift(tgi_builder *b, const tgi_map_axis *at, tgi_dim stride,
+                      tgi_access *access)
+{
+    if (!at->shift || stride == 0)
+        return true;
+    tgi_stride factor = stride_of_step(at->shift_step);
+    factor.distance = tgi_dim_mul(b->state->dims, factor.distance, stride);
+    uint32_t shift = build_shift(b, (uint32_t)at->shift);
+    if (!shift || factor.distance == TGI_DIM_NONE)
+        return false;
+    access->shift = add_scaled(b, access->shift, shift, factor);
+    return access->shift != 0;
+}
+
+bool tgi_builder_shift(tgi_builder *b, const tgi_task *task,
+                       tgi_access *access)
+{
+    const tgi_map_axis at = {.shift = task->shift, .shift_step = 1};
+    return add_shift(b, &at, task->shift_stride, access);
+}
+
+/* The address of an entry, shifts included. */
+static bool access_of(tgi_builder *b, const tgi_entry *entry,
+                      tgi_access *out_access)
+{
+    tgi_dim strides[TG_MAX_RANK];
+    if (!tgi_fuse_access(b->state, entry, out_access))
+        return false;
+    tgi_fuse_strides(b->state, entry->node, strides);
+    for (int64_t axis = 0; axis < entry->map.rank; axis++)
+        if (!add_shift(b, &entry->map.axis[axis], strides[axis], out_access))
+            return false;
+    return true;
+}
+
+/* -- From entries ---------------------------------------------------------- */
+
+/* The position of an element in the dense form of its node. */
+static uint32_t position_of(tgi_builder *b, const tgi_entry *entry)
+{
+    tgi_access access;
+    if (!access_of(b, entry, &access))
+        return 0;
+    return add_access_inst(b, TGI_INST_POSITION, TG_I64, entry->node, &access);
+}
+
+static uint32_t build_constant(tgi_builder *b, const tgi_entry *entry,
+                               const tgi_node *node)
+{
+    uint64_t bits = 0;
+    memcpy(&bits, tgi_graph_constant(b->state->graph, entry->node),
+           (size_t)tgi_dtype_bytes((tg_dtype)node->dtype));
+    return add_constant(b, node->dtype, bits, entry->node);
+}
+
+static uint32_t build_iota(tgi_builder *b, const tgi_entry *entry,
+                           const tgi_node *node)
+{
+    const tgi_attr_index *attr = node->attr;
+    const tgi_map_axis *at = &entry->map.axis[attr->index];
+    tgi_access access = {.offset = at->start};
+    if (at->axis >= 0)
+        access.stride[at->axis] = stride_of_step(at->step);
+    if (!add_shift(b, at, 1, &access))
+        return 0;
+    uint32_t position =
+        add_access_inst(b, TGI_INST_POSITION, TG_I64, entry->node, &access);
+    return position
+               ? tgi_builder_cast(b, position, node->dtype, entry->node)
+               : 0;
+}
+
+/* What a leaf reads, from the given buffer. */
+static uint32_t build_read(tgi_builder *b, const tgi_task *task,
+                           const tgi_entry *entry, uint32_t index)
+{
+    tgi_fuse_state *s = b->state;
+    const tgi_node *node = tgi_graph_node(s->graph, entry->node);
+    /* The task that copies a variable's contents reads the variable. */
+    tgi_ref from = tgi_task_is_home(task, entry->node) &&
+                           node->op == TGI_OP_READ
+                       ? node->inputs[0]
+                       : entry->node;
+    uint32_t buffer = tgi_fuse_buffer_of(s, from);
+    tgi_access access;
+    if (!buffer || !access_of(b, entry, &access))
+        return 0;
+    access.buffer = buffer - 1;
+    access.index = access.index ? index : 0;
+    /* Scratch holds the row of one point only. */
+    if (s->loops->buffers.data[buffer - 1].place == TGI_PLACE_SCRATCH)
+        for (int axis = 0; axis < TGI_LOOP_AXES; axis++)
+            if (!(b->inner_axes >> axis & 1))
+                access.stride[axis] = (tgi_stride){0};
+    return add_load(b, node->dtype, entry->node, &access);
+}
+
+/* Reads through the index; views may lie between. */
+static uint32_t build_gather(tgi_builder *b, const tgi_task *task,
+                             const tgi_entry *entry, const tgi_node *node)
+{
+    tgi_fuse_state *s = b->state;
+    const tgi_attr_gather *attr = node->attr;
+    tgi_ref data = tgi_fuse_same(s, node->inputs[0]);
+    tgi_dim extent = tgi_fuse_extent(s, data, (int)attr->axis);
+    if (extent == 0)
+        return add_constant(b, node->dtype, 0, entry->node);
+
+    uint32_t operand = b->inst_of[entry->operands[0]];
+    uint32_t index =
+        add_index(b, TGI_INST_INDEX, operand, extent, entry->node);
+    /* Down to what is read by the index, unless views on the way make it
+       the same element everywhere. */
+    const tgi_entry *entries = task->expansion.entries.data;
+    uint32_t leaf = entry->operands[1];
+    while (entries[leaf].map.index && entries[leaf].n_operands)
+        leaf = entries[leaf].operands[0];
+    uint32_t element = b->inst_of[leaf];
+    if (entries[leaf].map.index)
+        element = index ? build_read(b, task, &entries[leaf], index) : 0;
+    if (!element || attr->mode != TG_GATHER_ZERO)
+        return element;
+
+    uint32_t is_in_range =
+        tgi_builder_in_range(b, operand, extent, entry->node);
+    uint32_t zero = add_constant(b, node->dtype, 0, entry->node);
+    if (!is_in_range || !zero)
+        return 0;
+    return tgi_builder_op(b, TGI_OP_SELECT, 3,
+                          (const uint32_t[]){is_in_range, element, zero},
+                          entry->node);
+}
+
+static uint32_t build_random(tgi_builder *b, const tgi_entry *entry,
+                             const tgi_node *node)
+{
+    uint32_t position = position_of(b, entry);
+    if (!position)
+        return 0;
+    return add_operation(
+        b, (tgi_inst){.kind = TGI_INST_RANDOM,
+                      .dtype = node->dtype,
+                      .n_operands = 3,
+                      .operands = {b->inst_of[entry->operands[0]],
+                                   b->inst_of[entry->operands[1]], position},
+                      .node = entry->node});
+}
+
+static uint32_t build_operation(tgi_builder *b, const tgi_entry *entry,
+                                const tgi_node *node)
+{
+    tgi_inst inst = {.kind = TGI_INST_OP,
+                     .op = node->op,
+                     .dtype = node->dtype,
+                     .n_operands = (uint8_t)entry->n_operands,
+                     .node = entry->node};
+    for (uint32_t i = 0; i < entry->n_operands; i++)
+        inst.operands[i] = b->inst_of[entry->operands[i]];
+    uint32_t last = inst.operands[entry->n_operands - 1];
+    inst.type = b->loops->insts.data[last].dtype;
+    return add_operation(b, inst);
+}
+
+/* An entry that is computed here. */
+static uint32_t build_computed(tgi_builder *b, const tgi_task *task,
+                               const tgi_entry *entry)
+{
+    const tgi_node *node = tgi_graph_node(b->state->graph, entry->node);
+    if (tgi_fuse_is_empty(b->state, entry->node))
+        return add_constant(b, node->dtype, 0, entry->node);
+    switch (node->op) {
+    case TGI_OP_CONSTANT:
+        return build_constant(b, entry, node);
+    case TGI_OP_IOTA:
+        return build_iota(b, entry, node);
+    case TGI_OP_EXTENT: {
+        const tgi_attr_index *attr = node->attr;
+        tgi_dim dim = tgi_variant_dim(b->state->variant, attr->index);
+        return add_inst(b,
+                        (tgi_inst){.kind = TGI_INST_EXTENT,
+                                   .dtype = TG_I64,
+                                   .dim = dim,
+                                   .node = entry->node},
+                        0);
+    }
+    case TGI_OP_UNSET: /* zeros are as good as anything */
+        return add_constant(b, node->dtype, 0, entry->node);
+    case TGI_OP_GATHER:
+        return build_gather(b, task, entry, node);
+    case TGI_OP_RANDOM_BITS:
+        return build_random(b, entry, node);
+    case TGI_OP_CAST:
+        return tgi_builder_cast(b, b->inst_of[entry->operands[0]],
+                                node->dtype, entry->node);
+    default:
+        break;
+    }
+    if (tgi_fuse_is_view(node))
+        return b->inst_of[entry->operands[0]];
+    return build_operation(b, entry, node);
+}
+
+/* -- Each once ------------------------------------------------------------- */
+
+/* The inst of the same node and map that is known in this phase; 0: none. */
+static uint32_t recall(tgi_builder *b, const tgi_entry *entry, uint64_t hash)
+{
+    size_t probe = 0;
+    uint32_t position;
+    while ((position = tgi_index_next(&b->index, hash, &probe))) {
+        const tgi_known *known = &b->known.data[position - 1];
+        bool is_inner =
+            (axes_of(b, known->inst) & b->inner_axes) != 0;
+        if (known->entry->node == entry->node &&
+            memcmp(&known->entry->map, &entry->map, sizeof(entry->map)) ==
+                0 &&
+            (!is_inner || known->phase == b->phase))
+            return known->inst;
+    }
+    return 0;
+}
+
+static bool remember(tgi_builder *b, const tgi_entry *entry, uint64_t hash,
+                     uint32_t inst)
+{
+    tgi_known known = {entry, inst, b->phase};
+    if (tgi_vec_push(&b->known, known) &&
+        tgi_index_add(&b->index, hash, (uint32_t)b->known.n))
+        return true;
+    tgi_error_memory();
+    return false;
+}
+
+/* The value that a task of this kernel has stored at the same point. */
+static uint32_t build_own(tgi_builder *b, const tgi_task *writer,
+                          const tgi_task *task, const tgi_entry *entry)
+{
+    if (writer->kind == TGI_TASK_REDUCE)
+        return tgi_builder_reduced(b, writer->reduction);
+    if (writer->level == TGI_LEVEL_POINT || writer->phase == task->phase)
+        return writer->inst;
+    return build_read(b, task, entry, 0);
+}
+
+uint32_t tgi_builder_expand(tgi_builder *b, const tgi_task *task,
+                            uint32_t root)
+{
+    const tgi_expansion *x = &task->expansion;
+    for (size_t n = 0; n < x->order.n; n++) {
+        uint32_t i = x->order.data[n];
+        const tgi_entry *entry = &x->entries.data[i];
+        /* An index belongs to one gather of one task, which reads for it. */
+        if (entry->map.index) {
+            b->inst_of[i] = 0;
+            continue;
+        }
+        uint64_t hash = hash_of(entry);
+        uint32_t inst = recall(b, entry, hash);
+        if (!inst) {
+            const tgi_task *writer = tgi_fuse_writer(b->state, task, i);
+            if (writer && writer->kernel == task->kernel)
+                inst = build_own(b, writer, task, entry);
+            else if (tgi_entry_is_read(b->state, task, i))
+                inst = build_read(b, task, entry, 0);
+            else
+                inst = build_computed(b, task, entry);
+            if (!inst || !remember(b, entry, hash, inst))
+                return 0;
+        }
+        b->inst_of[i] = inst;
+    }
+    return b->inst_of[root];
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * llvm_check.c - checks that kernels make. A check that fails is a rare thing:
+ * loops only ask whether any lane failed; what happens then stands in a
+ * function of its own, which threads enter one at a time.
+ */
+#include "llvm/llvm_lower.h"
+
+#include <stdint.h>
+
+/* What failed_check holds while one thread writes. */
+#define TAKEN INT64_MIN
+
+/* -- Noting a failure ------------------------------------------------------ */
+
+/*
+ * void tg_check_failed(frame, number, position): the lowest number counts,
+ * and of that the lowest position.
+ */
+void tgi_llvm_check_init(tgi_llvm_program *program)
+{
+    LLVMContextRef context = program->emitter.context;
+    LLVMBuilderRef b = program->emitter.builder;
+    LLVMTypeRef i64 = program->i64;
+    LLVMTypeRef parameters[] = {program->pointer, i64, i64};
+    LLVMTypeRef type = LLVMFunctionType(program->nothing, parameters, 3, false);
+    LLVMValueRef function =
+        LLVMAddFunction(program->emitter.module, "tg_check_failed", type);
+    LLVMSetLinkage(function, LLVMInternalLinkage);
+    LLVMBasicBlockRef entry =
+        LLVMAppendBasicBlockInContext(context, function, "");
+    LLVMBasicBlockRef wait =
+        LLVMAppendBasicBlockInContext(context, function, "wait");
+    LLVMBasicBlockRef compare =
+        LLVMAppendBasicBlockInContext(context, function, "compare");
+    LLVMValueRef frame = LLVMGetParam(function, 0);
+    LLVMValueRef number = LLVMGetParam(function, 1);
+    LLVMValueRef position = LLVMGetParam(function, 2);
+    LLVMValueRef taken = tgi_llvm_number(program, TAKEN);
+
+    LLVMPositionBuilderAtEnd(b, entry);
+    LLVMValueRef check =
+        tgi_llvm_frame_address(program, frame, TGI_FRAME_FAILED_CHECK);
+    LLVMValueRef where =
+        tgi_llvm_frame_address(program, frame, TGI_FRAME_FAILED_POSITION);
+    LLVMBuildBr(b, wait);
+
+    LLVMPositionBuilderAtEnd(b, wait);
+    LLVMValueRef old = LLVMBuildAtomicRMW(
+        b, LLVMAtomicRMWBinOpXchg, check, taken,
+        LLVMAtomicOrderingSequentiallyConsistent, false);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, old, taken, ""), wait,
+                    compare);
+
+    LLVMPositionBuilderAtEnd(b, compare);
+    LLVMValueRef own =
+        LLVMBuildAdd(b, number, tgi_llvm_number(program, 1), "");
+    LLVMValueRef old_position = LLVMBuildLoad2(b, i64, where, "");
+    LLVMValueRef is_none =
+        LLVMBuildICmp(b, LLVMIntEQ, old, tgi_llvm_number(program, 0), "");
+    LLVMValueRef is_lower = LLVMBuildICmp(b, LLVMIntSLT, own, old, "");
+    LLVMValueRef is_earlier = LLVMBuildAnd(
+        b, LLVMBuildICmp(b, LLVMIntEQ, own, old, ""),
+        LLVMBuildICmp(b, LLVMIntSLT, position, old_position, ""), "");
+    LLVMValueRef is_first = LLVMBuildOr(
+        b, is_none, LLVMBuildOr(b, is_lower, is_earlier, ""), "");
+    LLVMBuildStore(b,
+                   LLVMBuildSelect(b, is_first, position, old_position, ""),
+                   where);
+    LLVMValueRef release =
+        LLVMBuildStore(b, LLVMBuildSelect(b, is_first, own, old, ""), check);
+    LLVMSetOrdering(release, LLVMAtomicOrderingRelease);
+    LLVMSetAlignment(release, 8);
+    LLVMBuildRetVoid(b);
+    tgi_llvm_target_mark(program->target, function);
+    program->check = function;
+}
+
+/* -- Looking for one ------------------------------------------------------- */
+
+/* The smallest position of the lanes in `mask`. */
+static LLVMValueRef smallest(tgi_llvm_kernel *k, LLVMValueRef mask,
+                             LLVMValueRef position)
+{
+    if (k->e->lanes == 1)
+        return position;
+    LLVMTypeRef i64 = k->program->i64;
+    LLVMValueRef least = tgi_llvm_number(k->program, INT64_MAX);
+    for (unsigned i = 0; i < k->e->lanes; i++) {
+        LLVMValueRef lane = LLVMConstInt(i64, i, false);
+        LLVMValueRef here = LLVMBuildExtractElement(k->b, position, lane, "");
+        LLVMValueRef counts = LLVMBuildExtractElement(k->b, mask, lane, "");
+        counts = LLVMBuildAnd(
+            k->b, counts, LLVMBuildICmp(k->b, LLVMIntSLT, here, least, ""),
+            "");
+        least = LLVMBuildSelect(k->b, counts, here, least, "");
+    }
+    return least;
+}
+
+void tgi_llvm_check(tgi_llvm_kernel *k, const tgi_loop_check *check)
+{
+    LLVMValueRef failed =
+        LLVMBuildNot(k->b, tgi_llvm_mask_of(k, check->value), "");
+    if (k->mask && k->e->lanes > 1)
+        failed = LLVMBuildAnd(k->b, failed, k->mask, "");
+    LLVMValueRef any = failed;
+    if (k->e->lanes > 1) {
+        LLVMTypeRef bits =
+            LLVMIntTypeInContext(k->e->context, k->e->lanes);
+        any = LLVMBuildICmp(k->b, LLVMIntNE,
+                            LLVMBuildBitCast(k->b, failed, bits, ""),
+                            LLVMConstNull(bits), "");
+    }
+    LLVMValueRef position = tgi_llvm_value_of(k, check->position);
+    tgi_llvm_branch branch;
+    tgi_llvm_branch_begin(k, &branch, any);
+    LLVMValueRef arguments[] = {
+        k->frame, tgi_llvm_number(k->program, check->number),
+        smallest(k, failed, position)};
+    LLVMBuildCall2(k->b, LLVMGlobalGetValueType(k->program->check),
+                   k->program->check, arguments, 3, "");
+    tgi_llvm_branch_end(k, &branch);
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * llvm_codegen.c - one compile: a context and a module of its own, a function
+ * for each kernel, the entry, then LLVM. No two compiles share anything but
+ * the target machine of their thread.
+ */
+#include "llvm/llvm_codegen.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "llvm/llvm_compile.h"
+#include "llvm/llvm_lower.h"
+
+/* What a tgi_codegen points to. */
+typedef struct own {
+    void (*free)(void *memory);
+    tgi_llvm_compiled compiled;
+    size_t n_kernels;
+    const char **kernels;
+    tgi_kernel_cost *costs;
+    char *names; /* all of them, the entry's first */
+} own;
+
+static bool fail(tgi_codegen *out, const char *why, bool is_out_of_memory)
+{
+    snprintf(out->error, sizeof(out->error), "%s", why);
+    out->is_out_of_memory = is_out_of_memory;
+    return false;
+}
+
+bool tgi_llvm_fail(tgi_llvm_program *program, const char *why)
+{
+    if (!program->failure)
+        program->failure = why;
+    return false;
+}
+
+/* -- The program ----------------------------------------------------------- */
+
+static void program_init(tgi_llvm_program *program, LLVMModuleRef module,
+                         LLVMBuilderRef builder)
+{
+    LLVMContextRef context = LLVMGetModuleContext(module);
+    tgi_llvm_emitter_init(&program->emitter, module, builder,
+                          program->target->has_avx512);
+    program->nothing = LLVMVoidTypeInContext(context);
+    program->bit = LLVMInt1TypeInContext(context);
+    program->i32 = LLVMInt32TypeInContext(context);
+    program->i64 = LLVMInt64TypeInContext(context);
+    program->pointer = LLVMPointerTypeInContext(context, 0);
+    LLVMTypeRef parameters[] = {program->pointer, program->pointer,
+                                program->i64, program->i64, program->i64};
+    program->kernel_type =
+        LLVMFunctionType(program->nothing, parameters, 5, false);
+    tgi_llvm_frame_init(program);
+    for (size_t i = 0; i < program->loops->kernels.n; i++) {
+        const tgi_kernel_loops *kernel = program->loops->kernels.data[i];
+        if (kernel->checks.n > 0 && !program->check)
+            tgi_llvm_check_init(program);
+        for (uint32_t j = 1; j < kernel->insts.n; j++) {
+            const tgi_inst *inst = &kernel->insts.data[j];
+            if (inst->kind == TGI_INST_OP)
+                program->uses[inst->op][inst->type]++;
+        }
+    }
+}
+
+/* Symbols as LLVM has named them. */
+static bool take_names(own *o, const tgi_llvm_kernel_info *kernels,
+                       LLVMValueRef entry, const tgi_codegen_options *options)
+{
+    size_t bytes = 0, length;
+    LLVMGetValueName2(entry, &length);
+    bytes += length + 1;
+    for (size_t i = 0; i < o->n_kernels; i++) {
+        if (!kernels[i].function)
+            continue;
+        LLVMGetValueName2(kernels[i].function, &length);
+        bytes += length + 1;
+    }
+    o->names = options->alloc(bytes);
+    o->kernels = options->alloc((o->n_kernels + 1) * sizeof(*o->kernels));
+    o->costs = options->alloc((o->n_kernels + 1) * sizeof(*o->costs));
+    if (!o->names || !o->kernels || !o->costs)
+        return false;
+    char *at = o->names;
+    const char *name = LLVMGetValueName2(entry, &length);
+    memcpy(at, name, length + 1);
+    at += length + 1;
+    for (size_t i = 0; i < o->n_kernels; i++) {
+        o->costs[i] = kernels[i].cost;
+        o->kernels[i] = NULL;
+        if (!kernels[i].function)
+            continue;
+        name = LLVMGetValueName2(kernels[i].function, &length);
+        memcpy(at, name, length + 1);
+        o->kernels[i] = at;
+        at += length + 1;
+    }
+    return true;
+}
+
+/* Emits all functions. `kernels` has room for all. */
+static bool build(tgi_llvm_program *program, tgi_llvm_kernel_info *kernels,
+                  const tgi_codegen_options *options, own *o,
+                  tgi_codegen *out)
+{
+    const tgi_loops *loops = program->loops;
+    for (size_t i = 0; i < loops->kernels.n; i++)
+        if (!tgi_llvm_kernel_define(program, loops->kernels.data[i],
+                                    &kernels[i]))
+            return fail(out, program->failure, program->is_out_of_memory);
+    char name[256];
+    snprintf(name, sizeof(name), "tg_%s",
+             loops->name && *loops->name ? loops->name : "entry");
+    LLVMValueRef entry = tgi_llvm_entry_define(program, kernels, name);
+    if (!entry)
+        return fail(out, program->failure, program->is_out_of_memory);
+    o->n_kernels = loops->kernels.n;
+    if (!take_names(o, kernels, entry, options))
+        return fail(out, "out of memory", true);
+    const tgi_codegen_export *export = options->export;
+    if (export &&
+        !tgi_llvm_export_define(program, entry, export,
+                                export->choose_threads(o->costs,
+                                                       export->user)))
+        return fail(out, program->failure, program->is_out_of_memory);
+    return true;
+}
+
+static bool compile_module(tgi_llvm_program *program, LLVMModuleRef module,
+                           const tgi_codegen_options *options, own *o,
+                           tgi_codegen *out)
+{
+    const double start = tgi_llvm_milliseconds();
+    tgi_llvm_kernel_info *kernels = options->alloc(
+        (program->loops->kernels.n + 1) * sizeof(*kernels));
+    if (!kernels)
+        return fail(out, "out of memory", true);
+    const bool is_built = build(program, kernels, options, o, out);
+    options->free(kernels);
+    const double built = tgi_llvm_milliseconds();
+    out->build_time = built - start;
+    if (!is_built)
+        return false;
+    const unsigned flags =
+        (options->verify ? TGI_LLVM_VERIFY : 0) |
+        (options->instruments ? TGI_LLVM_INSTRUMENT : 0) |
+        (options->wants_ir ? TGI_LLVM_WANT_IR : 0) |
+        (options->wants_assembly ? TGI_LLVM_WANT_ASSEMBLY : 0);
+    const bool is_compiled =
+        tgi_llvm_compile(program->target, module, flags, &o->compiled,
+                         out->error, sizeof(out->error));
+    out->passes_time = o->compiled.passes_time;
+    out->codegen_time = tgi_llvm_milliseconds() - built - out->passes_time;
+    return is_compiled;
+}
+
+/* -- The door -------------------------------------------------------------- */
+
+static void publish(const own *o, tgi_codegen *out)
+{
+    const tgi_llvm_compiled *compiled = &o->compiled;
+    out->ir_before = compiled->ir_before;
+    out->ir_after = compiled->ir_after;
+    if (compiled->assembly)
+        out->assembly = LLVMGetBufferStart(compiled->assembly);
+    if (!compiled->object)
+        return;
+    out->object = LLVMGetBufferStart(compiled->object);
+    out->object_bytes = LLVMGetBufferSize(compiled->object);
+    out->entry = o->names;
+    out->kernels = o->kernels;
+    out->costs = o->costs;
+    out->n_kernels = o->n_kernels;
+}
+
+bool tgi_llvm_codegen(const tgi_loops *loops,
+                      const tgi_codegen_options *options, tgi_codegen *out)
+{
+    *out = (tgi_codegen){0};
+    tgi_llvm_target target;
+    if (!tgi_llvm_target_find(options->cpu, options->vector_bits, &target,
+                              out->error, sizeof(out->error)))
+        return false;
+    own *o = options->alloc(sizeof(*o));
+    if (!o)
+        return fail(out, "out of memory", true);
+    *o = (own){.free = options->free};
+    out->own = o;
+
+    LLVMContextRef context = LLVMContextCreate();
+    LLVMModuleRef module = LLVMModuleCreateWithNameInContext(
+        loops->name ? loops->name : "", context);
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(context);
+    tgi_llvm_program program = {
+        .loops = loops,
+        .target = &target,
+        .alloc = options->alloc,
+        .free = options->free,
+        .cache_bytes = options->cache_bytes,
+    };
+    tgi_llvm_target_prepare(&target, module);
+    program_init(&program, module, builder);
+    const bool is_fine =
+        tgi_llvm_streams_init(&program)
+            ? compile_module(&program, module, options, o, out)
+            : fail(out, "out of memory", true);
+    tgi_llvm_shared_free(&program);
+    if (program.is_read)
+        options->free(program.is_read);
+    LLVMDisposeBuilder(builder);
+    LLVMDisposeModule(module);
+    LLVMContextDispose(context);
+    publish(o, out);
+    return is_fine;
+}
+
+void tgi_llvm_codegen_dispose(tgi_codegen *codegen)
+{
+    own *o = codegen->own;
+    if (o) {
+        tgi_llvm_compiled_deinit(&o->compiled);
+        if (o->names)
+            o->free(o->names);
+        if (o->kernels)
+            o->free(o->kernels);
+        if (o->costs)
+            o->free(o->costs);
+        o->free(o);
+    }
+    *codegen = (tgi_codegen){0};
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * llvm_cost.c - how long a kernel takes, roughly: enough to tell whether more
+ * threads pay, and whether a body is long. Recipes are counted by running
+ * them over an emitter that emits nothing, so a new op needs no row here.
+ */
+#include "llvm/llvm_lower.h"
+
+/* In instructions on full vectors; what is not named costs one. */
+enum {
+    COST_DIVIDE = 5,
+    COST_ROOT = 6,
+    COST_DIVIDE_INTEGERS = 40, /* element by element */
+    COST_LOOKUP = 4,
+    COST_RANDOM = 120,
+    COST_SINGLE = 8 /* a load or store of single elements */
+};
+
+/* Of one instruction for each byte of an element, and of memory. */
+enum { PS_PER_BYTE = 5, PS_PER_BYTE_MOVED = 20, PS_PER_POINT = 5000 };
+
+/* -- Words ----------------------------------------------------------------- */
+
+typedef struct counter {
+    tgi_emitter base;
+    unsigned cost;
+} counter;
+
+static tgi_emitted count_constant(tgi_emitter *base, tg_dtype dtype,
+                                  uint64_t bits)
+{
+    (void)dtype;
+    (void)bits;
+    return base;
+}
+
+static tgi_emitted count_word(tgi_emitter *base, tgi_word word,
+                              tg_dtype dtype, tg_dtype other,
+                              const tgi_emitted *operands)
+{
+    (void)other;
+    (void)operands;
+    counter *c = (counter *)base;
+    switch (word) {
+    case TGI_WORD_BITS_OF:
+    case TGI_WORD_FLOAT_OF:
+        break;
+    case TGI_WORD_DIV:
+    case TGI_WORD_REM:
+        c->cost += tgi_dtype_is((int)dtype, TGI_CLASS_FLOAT)
+                       ? COST_DIVIDE
+                       : COST_DIVIDE_INTEGERS;
+        break;
+    case TGI_WORD_SQRT:
+        c->cost += COST_ROOT;
+        break;
+    default:
+        c->cost++;
+    }
+    return base;
+}
+
+static tgi_emitted count_lookup(tgi_emitter *base, tg_dtype dtype,
+                                const void *table, size_t n,
+                                tgi_emitted index)
+{
+    (void)dtype;
+    (void)table;
+    (void)n;
+    (void)index;
+    ((counter *)base)->cost += COST_LOOKUP;
+    return base;
+}
+
+static unsigned recipe_cost(const tgi_inst *inst)
+{
+    counter c = {.base = {count_constant, count_word, count_lookup}};
+    const tgi_emitted operands[3] = {&c, &c, &c};
+    if (inst->kind == TGI_INST_CAST) {
+        tgi_emit_cast(&c.base, inst->type, inst->dtype, &c);
+        return c.cost;
+    }
+    tgi_emit_recipe *recipe = tgi_emit_recipe_of(inst->op, inst->type);
+    if (recipe)
+        recipe(&c.base, operands);
+    return c.cost;
+}
+
+/* -- Insts ----------------------------------------------------------------- */
+
+unsigned tgi_llvm_inst_cost(const tgi_llvm_kernel *k, const tgi_inst *inst)
+{
+    switch ((tgi_inst_kind)inst->kind) {
+    case TGI_INST_OP:
+    case TGI_INST_CAST:
+        return recipe_cost(inst);
+    case TGI_INST_RANDOM:
+        return COST_RANDOM;
+    case TGI_INST_LOAD:
+        return tgi_llvm_is_plain(k, &k->loops->accesses.data[inst->number])
+                   ? 1
+                   : COST_SINGLE;
+    case TGI_INST_POSITION:
+    case TGI_INST_INDEX:
+    case TGI_INST_IN_RANGE:
+        return 3;
+    case TGI_INST_CONSTANT:
+    case TGI_INST_EXTENT:
+    case TGI_INST_REDUCED:
+        break;
+    }
+    return 0;
+}
+
+/* -- Kernels --------------------------------------------------------------- */
+
+tgi_kernel_cost tgi_llvm_cost_of(const tgi_llvm_kernel *k)
+{
+    tgi_kernel_cost cost = {.point = PS_PER_POINT};
+    const tgi_kernel_loops *loops = k->loops;
+    for (uint32_t i = 1; i < loops->insts.n; i++) {
+        const tgi_inst *inst = &loops->insts.data[i];
+        const int64_t bytes = tgi_dtype_bytes(
+            inst->dtype == TG_BOOL ? inst->type ? inst->type : TG_BOOL
+                                   : inst->dtype);
+        int64_t picoseconds =
+            tgi_llvm_inst_cost(k, inst) * bytes * PS_PER_BYTE;
+        if (inst->kind == TGI_INST_LOAD)
+            picoseconds += bytes * PS_PER_BYTE_MOVED;
+        if (k->values[i].level == TGI_LEVEL_INNER)
+            cost.element += picoseconds;
+        else if (k->values[i].level == TGI_LEVEL_POINT)
+            cost.point += picoseconds;
+    }
+    for (size_t i = 0; i < loops->stores.n; i++) {
+        const tgi_loop_store *store = &loops->stores.data[i];
+        const int64_t bytes =
+            tgi_dtype_bytes(loops->insts.data[store->value].dtype);
+        if (store->level == TGI_LEVEL_INNER)
+            cost.element += bytes * PS_PER_BYTE_MOVED;
+    }
+    if (k->product.rows) /* what is loaded serves a whole side of a tile */
+        cost.element = 0;
+    for (size_t i = 0; i < loops->reductions.n; i++)
+        cost.element +=
+            PS_PER_BYTE * tgi_dtype_bytes(loops->reductions.data[i].dtype);
+    return cost;
+}

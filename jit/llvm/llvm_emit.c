@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * llvm_emit.c - see llvm_emit.h. Words are rows of tables: the opcode or the
+ * predicate by class of element type; what is left over has a function.
+ * src/recipe/scalar.h says what each word means and what its operands obey, so that
+ * poison can only arise in an arm that a SELECT leaves out.
+ */
+#include "llvm/llvm_emit.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "llvm/llvm_convert.h"
+#include "llvm/llvm_lookup.h"
+
+/* -- Types ----------------------------------------------------------------- */
+
+LLVMTypeRef tgi_llvm_element_type(const tgi_llvm_emitter *e, tg_dtype dtype)
+{
+    if (dtype == TG_F32 || dtype == TG_F64)
+        return e->floats[dtype == TG_F64];
+    return LLVMIntTypeInContext(e->context,
+                                8 * (unsigned)tgi_dtype_bytes((int)dtype));
+}
+
+LLVMTypeRef tgi_llvm_vector_of(const tgi_llvm_emitter *e, LLVMTypeRef element)
+{
+    return e->lanes == 1 ? element : LLVMVectorType(element, e->lanes);
+}
+
+LLVMTypeRef tgi_llvm_type(const tgi_llvm_emitter *e, tg_dtype dtype)
+{
+    return tgi_llvm_vector_of(e, tgi_llvm_element_type(e, dtype));
+}
+
+LLVMTypeRef tgi_llvm_mask_type(const tgi_llvm_emitter *e)
+{
+    return tgi_llvm_vector_of(e, LLVMInt1TypeInContext(e->context));
+}
+
+static LLVMTypeRef integer_type(const tgi_llvm_emitter *e, tg_dtype dtype)
+{
+    return tgi_llvm_vector_of(
+        e, LLVMIntTypeInContext(e->context,
+                                8 * (unsigned)tgi_dtype_bytes((int)dtype)));
+}
+
+/* -- Constants ------------------------------------------------------------- */
+
+/* Floats through their bits: a NaN and a denormal stay what they are. */
+LLVMValueRef tgi_llvm_element(const tgi_llvm_emitter *e, tg_dtype dtype,
+                              uint64_t bits)
+{
+    const unsigned width = 8 * (unsigned)tgi_dtype_bytes((int)dtype);
+    LLVMTypeRef integer = LLVMIntTypeInContext(e->context, width);
+    LLVMValueRef constant =
+        LLVMConstInt(integer, bits & UINT64_MAX >> (64 - width), false);
+    return LLVMConstBitCast(constant, tgi_llvm_element_type(e, dtype));
+}
+
+static LLVMValueRef in_every_lane(const tgi_llvm_emitter *e,
+                                  LLVMValueRef constant)
+{
+    if (e->lanes == 1)
+        return constant;
+    LLVMValueRef copies[TGI_LLVM_LANES];
+    for (unsigned i = 0; i < e->lanes; i++)
+        copies[i] = constant;
+    return LLVMConstVector(copies, e->lanes);
+}
+
+LLVMValueRef tgi_llvm_constant(const tgi_llvm_emitter *e, tg_dtype dtype,
+                               uint64_t bits)
+{
+    return in_every_lane(e, tgi_llvm_element(e, dtype, bits));
+}
+
+static tgi_emitted emit_constant(tgi_emitter *base, tg_dtype dtype,
+                                 uint64_t bits)
+{
+    return tgi_llvm_stored((tgi_llvm_emitter *)base, dtype, bits);
+}
+
+LLVMValueRef tgi_llvm_splat(const tgi_llvm_emitter *e, LLVMValueRef element)
+{
+    if (e->lanes == 1)
+        return element;
+    if (LLVMIsConstant(element))
+        return in_every_lane(e, element);
+    LLVMTypeRef index = LLVMInt32TypeInContext(e->context);
+    LLVMTypeRef vector = tgi_llvm_vector_of(e, LLVMTypeOf(element));
+    LLVMValueRef first = LLVMBuildInsertElement(
+        e->builder, LLVMGetPoison(vector), element, LLVMConstNull(index), "");
+    return LLVMBuildShuffleVector(
+        e->builder, first, LLVMGetPoison(vector),
+        LLVMConstNull(LLVMVectorType(index, e->lanes)), "");
+}
+
+/* -- Masks ----------------------------------------------------------------- */
+
+enum { YMM_BYTES = 32 };
+
+LLVMValueRef tgi_llvm_mask_of_bool(const tgi_llvm_emitter *e,
+                                   LLVMValueRef value)
+{
+    return LLVMBuildICmp(e->builder, LLVMIntNE, value,
+                         LLVMConstNull(LLVMTypeOf(value)), "");
+}
+
+LLVMValueRef tgi_llvm_bool_of_mask(const tgi_llvm_emitter *e, LLVMValueRef mask)
+{
+    return LLVMBuildZExt(e->builder, mask, tgi_llvm_type(e, TG_BOOL), "");
+}
+
+/*
+ * Integers of the type's width with the mask in their signs, which is what a
+ * blend looks at: so a mask that is the sign of something is just that.
+ */
+static LLVMValueRef wide_mask(const tgi_llvm_emitter *e, tg_dtype dtype,
+                              LLVMValueRef mask)
+{
+    LLVMTypeRef type = integer_type(e, dtype);
+    if (LLVMIsAICmpInst(mask) && LLVMGetICmpPredicate(mask) == LLVMIntSLT &&
+        LLVMGetOperand(mask, 1) == LLVMConstNull(type))
+        return LLVMGetOperand(mask, 0);
+    return LLVMBuildSExt(e->builder, mask, type, "");
+}
+
+/* Is it the mask EQ(x, x), true but for NaN? Of two it is one compare. */
+static bool is_number(LLVMValueRef mask)
+{
+    return LLVMIsAFCmpInst(mask) && LLVMGetFCmpPredicate(mask) == LLVMRealOEQ &&
+           LLVMGetOperand(mask, 0) == LLVMGetOperand(mask, 1);
+}
+
+/*
+ * Where a value takes two registers and more, LLVM packs masks of i1 to bytes
+ * before it combines them and unpacks the result, unless there are registers
+ * for masks. Wide ones it leaves alone.
+ */
+static LLVMValueRef masks_combined(tgi_llvm_emitter *e, LLVMOpcode opcode,
+                                   tg_dtype dtype, LLVMValueRef a,
+                                   LLVMValueRef b)
+{
+    if (opcode == LLVMAnd && is_number(a) && is_number(b) &&
+        LLVMTypeOf(LLVMGetOperand(a, 0)) == LLVMTypeOf(LLVMGetOperand(b, 0)))
+        return LLVMBuildFCmp(e->builder, LLVMRealORD, LLVMGetOperand(a, 0),
+                             LLVMGetOperand(b, 0), "");
+    if (e->has_avx512 ||
+        e->lanes * (unsigned)tgi_dtype_bytes((int)dtype) <= YMM_BYTES)
+        return LLVMBuildBinOp(e->builder, opcode, a, b, "");
+    LLVMValueRef wide = LLVMBuildBinOp(
+        e->builder, opcode, wide_mask(e, dtype, a), wide_mask(e, dtype, b), "");
+    return LLVMBuildICmp(e->builder, LLVMIntSLT, wide,
+                         LLVMConstNull(LLVMTypeOf(wide)), "");
+}
+
+/* -- Intrinsics ------------------------------------------------------------ */
+
+static const char *const intrinsic_names[TGI_LLVM_INTRINSICS] = {
+    [TGI_LLVM_FMA] = "llvm.fma",     [TGI_LLVM_SQRT] = "llvm.sqrt",
+    [TGI_LLVM_FLOOR] = "llvm.floor", [TGI_LLVM_CEIL] = "llvm.ceil",
+    [TGI_LLVM_TRUNC] = "llvm.trunc", [TGI_LLVM_ROUND_EVEN] = "llvm.roundeven",
+    [TGI_LLVM_FABS] = "llvm.fabs",
+};
+
+static unsigned lane_size(const tgi_llvm_emitter *e)
+{
+    return e->lanes == 3 ? TGI_LLVM_LANE_SIZES - 1
+                         : (unsigned)__builtin_ctz(e->lanes);
+}
+
+LLVMValueRef tgi_llvm_call(tgi_llvm_emitter *e, tgi_llvm_intrinsic intrinsic,
+                           tg_dtype dtype, LLVMValueRef *operands,
+                           unsigned n_operands)
+{
+    LLVMTypeRef type = tgi_llvm_type(e, dtype);
+    LLVMValueRef *declared =
+        &e->declared[intrinsic][dtype == TG_F64][lane_size(e)];
+    const char *name = intrinsic_names[intrinsic];
+    const unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    if (!*declared)
+        *declared = LLVMGetIntrinsicDeclaration(e->module, id, &type, 1);
+    return LLVMBuildCall2(e->builder,
+                          LLVMIntrinsicGetType(e->context, id, &type, 1),
+                          *declared, operands, n_operands, "");
+}
+
+/* -- Words ----------------------------------------------------------------- */
+
+/* Rows by class: floats, signed, and unsigned integers, which bools are. */
+enum { FLOATS, SIGNED, UNSIGNED, ROWS };
+
+static int row_of(tg_dtype dtype)
+{
+    switch (tgi_dtype_table[dtype].cls) {
+    case TGI_CLASS_FLOAT:
+        return FLOATS;
+    case TGI_CLASS_SINT:
+        return SIGNED;
+    default:
+        return UNSIGNED;
+    }
+}
+
+/* Words on the bits of floats have the row of floats only. */
+static const LLVMOpcode opcodes[TGI_WORDS][ROWS] = {
+    [TGI_WORD_ADD] = {LLVMFAdd, LLVMAdd, LLVMAdd},
+    [TGI_WORD_SUB] = {LLVMFSub, LLVMSub, LLVMSub},
+    [TGI_WORD_MUL] = {LLVMFMul, LLVMMul, LLVMMul},
+    [TGI_WORD_DIV] = {LLVMFDiv},
+    [TGI_WORD_AND] = {0, LLVMAnd, LLVMAnd},
+    [TGI_WORD_OR] = {0, LLVMOr, LLVMOr},
+    [TGI_WORD_XOR] = {0, LLVMXor, LLVMXor},
+    [TGI_WORD_SHL] = {0, LLVMShl, LLVMShl},
+    [TGI_WORD_SHR] = {0, LLVMAShr, LLVMLShr},
+    [TGI_WORD_IADD] = {LLVMAdd},
+    [TGI_WORD_ISUB] = {LLVMSub},
+    [TGI_WORD_IMUL] = {LLVMMul},
+    [TGI_WORD_IAND] = {LLVMAnd},
+    [TGI_WORD_IOR] = {LLVMOr},
+    [TGI_WORD_IXOR] = {LLVMXor},
+    [TGI_WORD_ISHL] = {LLVMShl},
+    [TGI_WORD_ISHR] = {LLVMLShr},
+    [TGI_WORD_ISAR] = {LLVMAShr},
+};
+
+static const LLVMRealPredicate float_predicates[TGI_WORDS] = {
+    [TGI_WORD_EQ] = LLVMRealOEQ,
+    [TGI_WORD_NE] = LLVMRealUNE,
+    [TGI_WORD_LT] = LLVMRealOLT,
+    [TGI_WORD_LE] = LLVMRealOLE,
+};
+
+static const LLVMIntPredicate predicates[TGI_WORDS][ROWS] = {
+    [TGI_WORD_EQ] = {0, LLVMIntEQ, LLVMIntEQ},
+    [TGI_WORD_NE] = {0, LLVMIntNE, LLVMIntNE},
+    [TGI_WORD_LT] = {0, LLVMIntSLT, LLVMIntULT},
+    [TGI_WORD_LE] = {0, LLVMIntSLE, LLVMIntULE},
+    [TGI_WORD_IEQ] = {LLVMIntEQ},
+    [TGI_WORD_ILT] = {LLVMIntSLT},
+    [TGI_WORD_IULT] = {LLVMIntULT},
+};
+
+static LLVMValueRef call(tgi_llvm_emitter *e, tgi_llvm_intrinsic intrinsic,
+                         tg_dtype dtype, const tgi_emitted *in, int n)
+{
+    LLVMValueRef operands[3];
+    for (int i = 0; i < n; i++)
+        operands[i] = in[i];
+    return tgi_llvm_call(e, intrinsic, dtype, operands, (unsigned)n);
+}
+
+static LLVMValueRef emit(tgi_llvm_emitter *e, tgi_word word, tg_dtype dtype,
+                         tg_dtype other, const tgi_emitted *in)
+{
+    LLVMBuilderRef builder = e->builder;
+    const int row = row_of(dtype);
+    switch (word) {
+    case TGI_WORD_DIV:
+        if (row != FLOATS)
+            return tgi_llvm_divide(e, dtype, in[0], in[1]);
+        /* fall through */
+    case TGI_WORD_ADD:
+    case TGI_WORD_SUB:
+    case TGI_WORD_MUL:
+    case TGI_WORD_AND:
+    case TGI_WORD_OR:
+    case TGI_WORD_XOR:
+    case TGI_WORD_SHL:
+    case TGI_WORD_SHR:
+    case TGI_WORD_IADD:
+    case TGI_WORD_ISUB:
+    case TGI_WORD_IMUL:
+    case TGI_WORD_IAND:
+    case TGI_WORD_IOR:
+    case TGI_WORD_IXOR:
+    case TGI_WORD_ISHL:
+    case TGI_WORD_ISHR:
+    case TGI_WORD_ISAR:
+        assert(opcodes[word][row]);
+        return LLVMBuildBinOp(builder, opcodes[word][row], in[0], in[1], "");
+
+    case TGI_WORD_REM: {
+        LLVMValueRef quotient = tgi_llvm_divide(e, dtype, in[0], in[1]);
+        return LLVMBuildSub(builder, in[0],
+                            LLVMBuildMul(builder, quotient, in[1], ""), "");
+    }
+
+    case TGI_WORD_EQ:
+    case TGI_WORD_NE:
+    case TGI_WORD_LT:
+    case TGI_WORD_LE:
+        if (row == FLOATS)
+            return LLVMBuildFCmp(builder, float_predicates[word], in[0], in[1],
+                                 "");
+        /* fall through */
+    case TGI_WORD_IEQ:
+    case TGI_WORD_ILT:
+    case TGI_WORD_IULT:
+        assert(predicates[word][row]);
+        return LLVMBuildICmp(builder, predicates[word][row], in[0], in[1], "");
+
+    case TGI_WORD_BOTH:
+        return masks_combined(e, LLVMAnd, dtype, in[0], in[1]);
+    case TGI_WORD_EITHER:
+        return masks_combined(e, LLVMOr, dtype, in[0], in[1]);
+    case TGI_WORD_NEITHER:
+        return LLVMBuildNot(builder,
+                            masks_combined(e, LLVMOr, dtype, in[0], in[1]), "");
+    case TGI_WORD_SELECT:
+        return LLVMBuildSelect(builder, in[0], in[1], in[2], "");
+
+    case TGI_WORD_NEG:
+        return row == FLOATS ? LLVMBuildFNeg(builder, in[0], "")
+                             : LLVMBuildNeg(builder, in[0], "");
+    case TGI_WORD_NOT:
+        return LLVMBuildNot(builder, in[0], "");
+
+    case TGI_WORD_FMA:
+        return call(e, TGI_LLVM_FMA, dtype, in, 3);
+    case TGI_WORD_SQRT:
+        return call(e, TGI_LLVM_SQRT, dtype, in, 1);
+    case TGI_WORD_FLOOR:
+        return call(e, TGI_LLVM_FLOOR, dtype, in, 1);
+    case TGI_WORD_CEIL:
+        return call(e, TGI_LLVM_CEIL, dtype, in, 1);
+    case TGI_WORD_TRUNC:
+        return call(e, TGI_LLVM_TRUNC, dtype, in, 1);
+    case TGI_WORD_ROUND_EVEN:
+        return call(e, TGI_LLVM_ROUND_EVEN, dtype, in, 1);
+    case TGI_WORD_MAGNITUDE:
+        return call(e, TGI_LLVM_FABS, dtype, in, 1);
+
+    case TGI_WORD_BITS_OF:
+        return LLVMBuildBitCast(builder, in[0], integer_type(e, dtype), "");
+    case TGI_WORD_FLOAT_OF:
+        return LLVMBuildBitCast(builder, in[0], tgi_llvm_type(e, dtype), "");
+    case TGI_WORD_SIGN_BIT: {
+        LLVMValueRef bits =
+            LLVMBuildBitCast(builder, in[0], integer_type(e, dtype), "");
+        return LLVMBuildICmp(builder, LLVMIntSLT, bits,
+                             LLVMConstNull(LLVMTypeOf(bits)), "");
+    }
+
+    case TGI_WORD_TO_INT:
+        return tgi_llvm_convert(e, dtype, dtype == TG_F64 ? TG_I64 : TG_I32,
+                                in[0]);
+    case TGI_WORD_TO_FLOAT:
+        return tgi_llvm_convert(e, dtype == TG_F64 ? TG_I64 : TG_I32, dtype,
+                                in[0]);
+    case TGI_WORD_CONVERT:
+        return tgi_llvm_convert(e, dtype, other, in[0]);
+
+    case TGI_WORDS:
+        break;
+    }
+    assert(!"a word");
+    return NULL;
+}
+
+static tgi_emitted emit_word(tgi_emitter *base, tgi_word word, tg_dtype dtype,
+                             tg_dtype other, const tgi_emitted *operands)
+{
+    return emit((tgi_llvm_emitter *)base, word, dtype, other, operands);
+}
+
+static tgi_emitted emit_lookup(tgi_emitter *base, tg_dtype dtype,
+                               const void *table, size_t n, tgi_emitted index)
+{
+    return tgi_llvm_lookup((tgi_llvm_emitter *)base, dtype, table, n, index);
+}
+
+void tgi_llvm_emitter_init(tgi_llvm_emitter *e, LLVMModuleRef module,
+                           LLVMBuilderRef builder, bool has_avx512)
+{
+    LLVMContextRef context = LLVMGetModuleContext(module);
+    *e = (tgi_llvm_emitter){
+        .base = {emit_constant, emit_word, emit_lookup},
+        .context = context,
+        .module = module,
+        .builder = builder,
+        .lanes = 1,
+        .has_avx512 = has_avx512,
+        .floats = {LLVMFloatTypeInContext(context),
+                   LLVMDoubleTypeInContext(context)},
+    };
+}

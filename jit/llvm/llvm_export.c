@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * llvm_export.c - the function by which other programs call an entry: plain C
+ * parameters in, a frame made of them, 0 or 1 out. With it an object is
+ * complete: constants and static temporaries are in it too. It has no
+ * undefined symbol but TGI_AOT_RUN (entry_abi.h), and that only if it has a team.
+ *
+ * The floating-point mode is ours while it runs, as fpenv.c has it.
+ */
+#include "llvm/llvm_lower.h"
+
+#include "base/alloc.h"
+#include "base/fpenv.h"
+#include "codegen/entry_abi.h"
+
+typedef struct exported {
+    tgi_llvm_kernel k; /* of it only what flow needs */
+    const tgi_codegen_export *export;
+    LLVMValueRef frame;
+    LLVMValueRef memory;  /* of temporaries; NULL: there are none */
+    LLVMValueRef nothing; /* where what has no elements lies; NULL: not yet */
+} exported;
+
+static LLVMTypeRef bytes_type(const exported *x, int64_t bytes)
+{
+    return LLVMArrayType2(LLVMInt8TypeInContext(x->k.e->context),
+                          (uint64_t)bytes);
+}
+
+static LLVMTypeRef scalar_type(const exported *x, int dtype)
+{
+    LLVMContextRef context = x->k.e->context;
+    switch (dtype) {
+    case TG_F32:
+        return LLVMFloatTypeInContext(context);
+    case TG_F64:
+        return LLVMDoubleTypeInContext(context);
+    default:
+        return LLVMIntTypeInContext(context,
+                                    8 * (unsigned)tgi_dtype_bytes(dtype));
+    }
+}
+
+/* -- Memory of the object -------------------------------------------------- */
+
+static LLVMValueRef add_global(exported *x, LLVMValueRef contents,
+                               bool is_constant, const char *name)
+{
+    LLVMValueRef global =
+        LLVMAddGlobal(x->k.e->module, LLVMTypeOf(contents), name);
+    LLVMSetInitializer(global, contents);
+    LLVMSetGlobalConstant(global, is_constant);
+    LLVMSetLinkage(global, LLVMInternalLinkage);
+    LLVMSetAlignment(global, TGI_BUFFER_ALIGN);
+    return global;
+}
+
+static LLVMValueRef add_zeros(exported *x, int64_t bytes, const char *name)
+{
+    return add_global(x, LLVMConstNull(bytes_type(x, bytes)), false, name);
+}
+
+static void find_memory(exported *x)
+{
+    const tgi_codegen_export *export = x->export;
+    if (export->takes_memory)
+        x->memory =
+            LLVMGetParam(x->k.function, (unsigned)export->n_params);
+    else if (export->memory_bytes)
+        x->memory = add_zeros(x, export->memory_bytes, "memory");
+}
+
+/* -- The frame ------------------------------------------------------------- */
+
+static LLVMValueRef make_slot(exported *x, LLVMTypeRef type)
+{
+    return LLVMBuildAlloca(x->k.b, type, "");
+}
+
+static LLVMValueRef address_of_param(exported *x, uint32_t number)
+{
+    LLVMValueRef param = LLVMGetParam(x->k.function, number);
+    const tgi_export_param *p = &x->export->params[number];
+    if (!p->is_by_value)
+        return param;
+    LLVMValueRef slot = make_slot(x, scalar_type(x, p->dtype));
+    LLVMBuildStore(x->k.b, param, slot);
+    return slot;
+}
+
+static LLVMValueRef address_of(exported *x, const tgi_export_buffer *buffer)
+{
+    LLVMContextRef context = x->k.e->context;
+    switch ((tgi_export_place)buffer->place) {
+    case TGI_EXPORT_PARAM:
+        return address_of_param(x, buffer->param);
+    case TGI_EXPORT_MEMORY: {
+        LLVMValueRef offset = tgi_llvm_number(x->k.program, buffer->offset);
+        return LLVMBuildGEP2(x->k.b, LLVMInt8TypeInContext(context), x->memory,
+                             &offset, 1, "");
+    }
+    case TGI_EXPORT_DATA:
+        return add_global(x,
+                          LLVMConstStringInContext(context, buffer->data,
+                                                   (unsigned)buffer->bytes,
+                                                   true),
+                          true, "constant");
+    case TGI_EXPORT_NOWHERE:
+        break;
+    }
+    if (!x->nothing)
+        x->nothing = add_zeros(x, TGI_BUFFER_ALIGN, "nothing");
+    return x->nothing;
+}
+
+static void set(exported *x, tgi_frame_member member, LLVMValueRef value)
+{
+    LLVMBuildStore(x->k.b, value,
+                   tgi_llvm_frame_address(x->k.program, x->frame, member));
+}
+
+/* Members that are not set here are those of teams, and of host's steps. */
+static void make_frame(exported *x)
+{
+    const tgi_llvm_program *program = x->k.program;
+    const size_t n = program->loops->buffers.n;
+    LLVMTypeRef array = LLVMArrayType2(program->pointer, n);
+    x->frame = make_slot(x, bytes_type(x, sizeof(tgi_frame)));
+    LLVMSetAlignment(x->frame, _Alignof(tgi_frame));
+    LLVMValueRef buffers = make_slot(x, array);
+    for (size_t i = 0; i < n; i++) {
+        LLVMValueRef index = tgi_llvm_number(program, (int64_t)i);
+        LLVMValueRef address = address_of(x, &x->export->buffers[i]);
+        LLVMBuildStore(x->k.b, address,
+                       LLVMBuildGEP2(x->k.b, program->pointer, buffers, &index,
+                                     1, ""));
+    }
+    set(x, TGI_FRAME_BUFFERS, buffers);
+    set(x, TGI_FRAME_DIMS, LLVMConstNull(program->pointer));
+    set(x, TGI_FRAME_GRAIN, tgi_llvm_number(program, x->export->grain));
+    set(x, TGI_FRAME_FAILED_CHECK, tgi_llvm_number(program, 0));
+}
+
+/* -- The floating-point mode ----------------------------------------------- */
+
+/* stmxcsr or ldmxcsr. */
+static void access_mode(exported *x, const char *name, size_t length,
+                        LLVMValueRef slot)
+{
+    const unsigned id = LLVMLookupIntrinsicID(name, length);
+    LLVMValueRef function =
+        LLVMGetIntrinsicDeclaration(x->k.e->module, id, NULL, 0);
+    LLVMBuildCall2(x->k.b, LLVMGlobalGetValueType(function), function, &slot,
+                   1, "");
+}
+
+/* Gives the mode there is, and sets `wanted` if it is another. */
+static LLVMValueRef set_mode(exported *x, LLVMValueRef slot,
+                             LLVMValueRef wanted)
+{
+    static const char get_name[] = "llvm.x86.sse.stmxcsr";
+    static const char set_name[] = "llvm.x86.sse.ldmxcsr";
+    LLVMBuilderRef b = x->k.b;
+    LLVMTypeRef i32 = x->k.program->i32;
+    LLVMValueRef control = LLVMConstInt(i32, TGI_FPENV_CONTROL, false);
+    access_mode(x, get_name, sizeof(get_name) - 1, slot);
+    LLVMValueRef now = LLVMBuildLoad2(b, i32, slot, "");
+    LLVMValueRef change =
+        LLVMBuildAnd(b, LLVMBuildXor(b, now, wanted, ""), control, "");
+    tgi_llvm_branch differs;
+    tgi_llvm_branch_begin(
+        &x->k, &differs,
+        LLVMBuildICmp(b, LLVMIntNE, change, LLVMConstNull(i32), ""));
+    LLVMBuildStore(b, LLVMBuildXor(b, now, change, ""), slot);
+    access_mode(x, set_name, sizeof(set_name) - 1, slot);
+    tgi_llvm_branch_end(&x->k, &differs);
+    return now;
+}
+
+/* -- All of it ------------------------------------------------------------- */
+
+/* Names within the object must not take the function's. */
+static void free_name(exported *x, const char *symbol)
+{
+    static const char other[] = "tg_inside";
+    LLVMValueRef function = LLVMGetNamedFunction(x->k.e->module, symbol);
+    LLVMValueRef global = LLVMGetNamedGlobal(x->k.e->module, symbol);
+    if (function)
+        LLVMSetValueName2(function, other, sizeof(other) - 1);
+    if (global)
+        LLVMSetValueName2(global, other, sizeof(other) - 1);
+}
+
+static LLVMValueRef add_function(exported *x)
+{
+    const tgi_codegen_export *export = x->export;
+    tgi_llvm_program *program = x->k.program;
+    const unsigned n =
+        (unsigned)export->n_params + (export->takes_memory ? 1 : 0);
+    LLVMTypeRef *types = program->alloc((n + 1) * sizeof(LLVMTypeRef));
+    if (!types) {
+        program->is_out_of_memory = true;
+        tgi_llvm_fail(program, "out of memory");
+        return NULL;
+    }
+    for (unsigned i = 0; i < n; i++)
+        types[i] = i < export->n_params && export->params[i].is_by_value
+                       ? scalar_type(x, export->params[i].dtype)
+                       : program->pointer;
+    free_name(x, export->symbol);
+    LLVMValueRef function =
+        LLVMAddFunction(x->k.e->module, export->symbol,
+                        LLVMFunctionType(program->i32, types, n, false));
+    program->free(types);
+    tgi_llvm_target_mark(program->target, function);
+    /* Whoever links it may put it into a shared library, and export it. */
+    LLVMSetVisibility(function, LLVMDefaultVisibility);
+    return function;
+}
+
+static void run_team(exported *x, LLVMValueRef entry, int n_threads)
+{
+#define TEXT_OF(name) #name
+#define NAME_OF(macro) TEXT_OF(macro)
+    const tgi_llvm_program *program = x->k.program;
+    LLVMTypeRef parameters[] = {program->pointer, program->pointer,
+                                program->i32};
+    LLVMTypeRef type = LLVMFunctionType(program->nothing, parameters, 3, false);
+    LLVMValueRef run =
+        LLVMAddFunction(x->k.e->module, NAME_OF(TGI_AOT_RUN), type);
+    LLVMValueRef arguments[] = {
+        entry, x->frame,
+        LLVMConstInt(program->i32, (unsigned)n_threads, false)};
+    LLVMBuildCall2(x->k.b, type, run, arguments, 3, "");
+#undef NAME_OF
+#undef TEXT_OF
+}
+
+static void run(exported *x, LLVMValueRef entry, int n_threads)
+{
+    const tgi_llvm_program *program = x->k.program;
+    LLVMValueRef arguments[] = {x->frame, tgi_llvm_number(program, 0),
+                                tgi_llvm_number(program, 1)};
+    if (n_threads > 1)
+        run_team(x, entry, n_threads);
+    else
+        LLVMBuildCall2(x->k.b, LLVMGlobalGetValueType(entry), entry, arguments,
+                       3, "");
+}
+
+bool tgi_llvm_export_define(tgi_llvm_program *program, LLVMValueRef entry,
+                            const tgi_codegen_export *export, int n_threads)
+{
+    tgi_llvm_emitter *e = &program->emitter;
+    exported x = {.k = {.program = program, .e = e, .b = e->builder},
+                  .export = export};
+    x.k.function = add_function(&x);
+    if (!x.k.function)
+        return false;
+    LLVMSetLinkage(entry, LLVMInternalLinkage);
+    LLVMPositionBuilderAtEnd(e->builder, tgi_llvm_block(&x.k, ""));
+    find_memory(&x);
+    LLVMValueRef mode_slot = make_slot(&x, program->i32);
+    make_frame(&x);
+    LLVMValueRef before = set_mode(
+        &x, mode_slot, LLVMConstInt(program->i32, TGI_FPENV_MODE, false));
+    run(&x, entry, n_threads);
+    set_mode(&x, mode_slot, before);
+    LLVMValueRef failed =
+        tgi_llvm_frame_load(program, x.frame, TGI_FRAME_FAILED_CHECK);
+    LLVMBuildRet(e->builder,
+                 LLVMBuildZExt(e->builder,
+                               LLVMBuildICmp(e->builder, LLVMIntNE, failed,
+                                             tgi_llvm_number(program, 0), ""),
+                               program->i32, ""));
+    return true;
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * llvm_flow.c - loops, branches, and arithmetic on positions. LLVM's passes
+ * are few, so what is known to be trivial is not emitted in the first place.
+ */
+#include "llvm/llvm_lower.h"
+
+#include <assert.h>
+
+/* -- Positions ------------------------------------------------------------- */
+
+LLVMValueRef tgi_llvm_number(const tgi_llvm_program *program, int64_t n)
+{
+    return LLVMConstInt(program->i64, (uint64_t)n, true);
+}
+
+bool tgi_llvm_is_number(LLVMValueRef value, int64_t *out_n)
+{
+    if (!LLVMIsAConstantInt(value))
+        return false;
+    *out_n = LLVMConstIntGetSExtValue(value);
+    return true;
+}
+
+LLVMValueRef tgi_llvm_add(const tgi_llvm_program *program, LLVMValueRef a,
+                          LLVMValueRef b)
+{
+    int64_t n;
+    if (tgi_llvm_is_number(a, &n) && n == 0)
+        return b;
+    if (tgi_llvm_is_number(b, &n) && n == 0)
+        return a;
+    return LLVMBuildAdd(program->emitter.builder, a, b, "");
+}
+
+LLVMValueRef tgi_llvm_mul(const tgi_llvm_program *program, LLVMValueRef a,
+                          LLVMValueRef b)
+{
+    int64_t n;
+    if (tgi_llvm_is_number(a, &n) && (n == 0 || n == 1))
+        return n ? b : a;
+    if (tgi_llvm_is_number(b, &n) && (n == 0 || n == 1))
+        return n ? a : b;
+    return LLVMBuildMul(program->emitter.builder, a, b, "");
+}
+
+LLVMValueRef tgi_llvm_min(const tgi_llvm_program *program, LLVMValueRef a,
+                          LLVMValueRef b)
+{
+    LLVMBuilderRef builder = program->emitter.builder;
+    return LLVMBuildSelect(
+        builder, LLVMBuildICmp(builder, LLVMIntSLT, a, b, ""), a, b, "");
+}
+
+LLVMValueRef tgi_llvm_pieces(const tgi_llvm_program *program, LLVMValueRef a,
+                             int64_t b)
+{
+    assert(b > 0);
+    if (b == 1)
+        return a;
+    LLVMValueRef sum =
+        tgi_llvm_add(program, a, tgi_llvm_number(program, b - 1));
+    if (b & (b - 1))
+        return LLVMBuildUDiv(program->emitter.builder, sum,
+                             tgi_llvm_number(program, b), "");
+    return LLVMBuildLShr(program->emitter.builder, sum,
+                         tgi_llvm_number(program, __builtin_ctzll((uint64_t)b)),
+                         "");
+}
+
+LLVMValueRef tgi_llvm_full_end(tgi_llvm_kernel *k, LLVMValueRef from,
+                               LLVMValueRef to, int64_t size)
+{
+    LLVMValueRef n = LLVMBuildSub(k->b, to, from, "");
+    n = LLVMBuildAnd(k->b, n, tgi_llvm_number(k->program, -size), "");
+    return tgi_llvm_add(k->program, from, n);
+}
+
+bool tgi_llvm_has_rest(const tgi_llvm_kernel *k, int64_t size)
+{
+    const tgi_dim extent = k->loops->extent[k->inner];
+    return !tgi_dim_is_known(extent) || extent % size;
+}
+
+bool tgi_llvm_are_same(LLVMValueRef a, LLVMValueRef b)
+{
+    int64_t m, n;
+    return tgi_llvm_is_number(a, &m) && tgi_llvm_is_number(b, &n) && m == n;
+}
+
+/* -- Blocks ---------------------------------------------------------------- */
+
+LLVMBasicBlockRef tgi_llvm_block(tgi_llvm_kernel *k, const char *name)
+{
+    return LLVMAppendBasicBlockInContext(k->e->context, k->function, name);
+}
+
+LLVMBasicBlockRef tgi_llvm_at_entry(tgi_llvm_kernel *k)
+{
+    LLVMBasicBlockRef block = LLVMGetInsertBlock(k->b);
+    LLVMPositionBuilderBefore(k->b, LLVMGetBasicBlockTerminator(k->entry));
+    return block;
+}
+
+void tgi_llvm_go_back(tgi_llvm_kernel *k, LLVMBasicBlockRef block)
+{
+    if (block == k->entry)
+        LLVMPositionBuilderBefore(k->b, LLVMGetBasicBlockTerminator(block));
+    else
+        LLVMPositionBuilderAtEnd(k->b, block);
+}
+
+LLVMValueRef tgi_llvm_array(tgi_llvm_kernel *k, LLVMTypeRef type, unsigned n)
+{
+    LLVMBasicBlockRef block = tgi_llvm_at_entry(k);
+    LLVMValueRef array =
+        LLVMBuildAlloca(k->b, LLVMArrayType2(type, n), "");
+    LLVMSetAlignment(array, k->program->target->vector_bits / 8);
+    tgi_llvm_go_back(k, block);
+    return array;
+}
+
+/* -- Loops ----------------------------------------------------------------- */
+
+static LLVMValueRef is_below(const tgi_llvm_kernel *k, LLVMValueRef a,
+                             LLVMValueRef b)
+{
+    return LLVMBuildICmp(k->b, LLVMIntSLT, a, b, "");
+}
+
+static bool is_true(LLVMValueRef condition)
+{
+    int64_t truth;
+    return tgi_llvm_is_number(condition, &truth) && truth;
+}
+
+/* `is_any`: whether to run at all; NULL: certainly. */
+static void begin_loop(tgi_llvm_kernel *k, tgi_llvm_loop *loop,
+                       LLVMValueRef start, LLVMValueRef end, int64_t step,
+                       LLVMValueRef is_any)
+{
+    loop->before = LLVMGetInsertBlock(k->b);
+    loop->body = tgi_llvm_block(k, "loop");
+    loop->after = tgi_llvm_block(k, "after");
+    loop->end = end;
+    loop->step = step;
+    loop->n_carried = 0;
+    loop->is_certain = !is_any || is_true(is_any);
+    if (loop->is_certain)
+        LLVMBuildBr(k->b, loop->body);
+    else
+        LLVMBuildCondBr(k->b, is_any, loop->body, loop->after);
+
+    LLVMPositionBuilderAtEnd(k->b, loop->body);
+    loop->index = LLVMBuildPhi(k->b, k->program->i64, "");
+    LLVMAddIncoming(loop->index, &start, &loop->before, 1);
+}
+
+void tgi_llvm_loop_begin(tgi_llvm_kernel *k, tgi_llvm_loop *loop,
+                         LLVMValueRef start, LLVMValueRef end, int64_t step,
+                         const LLVMValueRef *initial, unsigned n_carried)
+{
+    assert(n_carried <= TGI_LLVM_CARRIED);
+    begin_loop(k, loop, start, end, step, is_below(k, start, end));
+    loop->n_carried = n_carried;
+    for (unsigned i = 0; i < n_carried; i++) {
+        loop->initial[i] = initial[i];
+        loop->carried[i] = LLVMBuildPhi(k->b, LLVMTypeOf(initial[i]), "");
+        LLVMAddIncoming(loop->carried[i], &loop->initial[i], &loop->before,
+                        1);
+    }
+}
+
+void tgi_llvm_loop_enter(tgi_llvm_kernel *k, tgi_llvm_loop *loop,
+                         LLVMValueRef start, LLVMValueRef end, int64_t step)
+{
+    begin_loop(k, loop, start, end, step, NULL);
+}
+
+void tgi_llvm_loop_end(tgi_llvm_kernel *k, tgi_llvm_loop *loop,
+                       const LLVMValueRef *next)
+{
+    LLVMBasicBlockRef latch = LLVMGetInsertBlock(k->b);
+    LLVMValueRef index =
+        LLVMBuildAdd(k->b, loop->index,
+                     tgi_llvm_number(k->program, loop->step), "");
+    LLVMBuildCondBr(k->b, is_below(k, index, loop->end), loop->body,
+                    loop->after);
+    LLVMAddIncoming(loop->index, &index, &latch, 1);
+
+    LLVMPositionBuilderAtEnd(k->b, loop->after);
+    LLVMBasicBlockRef from[] = {latch, loop->before};
+    for (unsigned i = 0; i < loop->n_carried; i++) {
+        LLVMValueRef values[] = {next[i], loop->initial[i]};
+        LLVMAddIncoming(loop->carried[i], values, from, 1);
+        loop->carried[i] = LLVMBuildPhi(k->b, LLVMTypeOf(next[i]), "");
+        LLVMAddIncoming(loop->carried[i], values, from,
+                        loop->is_certain ? 1 : 2);
+    }
+}
+
+/* -- Branches -------------------------------------------------------------- */
+
+void tgi_llvm_branch_begin(tgi_llvm_kernel *k, tgi_llvm_branch *branch,
+                           LLVMValueRef condition)
+{
+    branch->before = LLVMGetInsertBlock(k->b);
+    branch->inside = tgi_llvm_block(k, "then");
+    branch->after = tgi_llvm_block(k, "after");
+    branch->is_certain = is_true(condition);
+    if (branch->is_certain)
+        LLVMBuildBr(k->b, branch->inside);
+    else
+        LLVMBuildCondBr(k->b, condition, branch->inside, branch->after);
+    LLVMPositionBuilderAtEnd(k->b, branch->inside);
+}
+
+void tgi_llvm_branch_end(tgi_llvm_kernel *k, tgi_llvm_branch *branch)
+{
+    branch->inside = LLVMGetInsertBlock(k->b);
+    LLVMBuildBr(k->b, branch->after);
+    LLVMPositionBuilderAtEnd(k->b, branch->after);
+}
+
+LLVMValueRef tgi_llvm_branch_value(tgi_llvm_kernel *k,
+                                   const tgi_llvm_branch *branch,
+                                   LLVMValueRef inside, LLVMValueRef outside)
+{
+    if (branch->is_certain)
+        return inside;
+    LLVMValueRef phi = LLVMBuildPhi(k->b, LLVMTypeOf(inside), "");
+    LLVMAddIncoming(phi, &inside, (LLVMBasicBlockRef[]){branch->inside}, 1);
+    LLVMAddIncoming(phi, &outside, (LLVMBasicBlockRef[]){branch->before}, 1);
+    return phi;
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * llvm_kernel.c - a function for each kernel:
+ *
+ *     void kernel(frame, begin, end, thread)
+ *
+ * does its items begin … end - 1. An item is a point of the outer axes (of
+ * COLUMNS: a chunk of columns); of a kernel without reductions it is a unit
+ * of TGI_LLVM_UNIT elements along the inner axis, and all units of a row that
+ * a thread has are one loop; if it goes by tiles, it is a stack of them. The
+ * point of the first item is found by division; from there indices move as an
+ * odometer does.
+ */
+#include "llvm/llvm_lower.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* -- Items ----------------------------------------------------------------- */
+
+/* True if rows can be cut anywhere: nothing is done once for a whole row. */
+static bool has_units(const tgi_llvm_kernel *k)
+{
+    const tgi_kernel_loops *loops = k->loops;
+    if (loops->vectors != TGI_ROWS || loops->n_phases != 1 ||
+        loops->reductions.n > 0 || !k->phases[0].has_loop)
+        return false;
+    for (size_t i = 0; i < loops->stores.n; i++)
+        if (loops->stores.data[i].level != TGI_LEVEL_INNER)
+            return false;
+    return true;
+}
+
+/* How an axis is cut; see tgi_llvm_kernel_info. */
+static int64_t piece_of(const tgi_llvm_kernel *k, int axis, bool units)
+{
+    if (axis == k->inner)
+        return units ? TGI_LLVM_UNIT : 0;
+    if (axis == k->vector_axis)
+        return tgi_llvm_columns_of_item(k);
+    if (k->product.rows && axis == k->product.row_axis)
+        return k->product.item_rows;
+    return k->tiles && axis == k->tiles->axis ? k->tiles->stack : 1;
+}
+
+/* How far an axis of items goes. */
+static LLVMValueRef items_along(tgi_llvm_kernel *k, int axis, int64_t piece)
+{
+    return piece ? tgi_llvm_pieces(k->program,
+                                   tgi_llvm_dim(k, k->loops->extent[axis]),
+                                   piece)
+                 : tgi_llvm_number(k->program, 1);
+}
+
+typedef struct odometer {
+    int n; /* axes, the inner one included */
+    LLVMValueRef extent[TGI_LOOP_AXES];
+    LLVMValueRef index[TGI_LOOP_AXES];
+} odometer;
+
+/* Row-major: the last axis moves first. */
+static void decode(tgi_llvm_kernel *k, odometer *o, LLVMValueRef item)
+{
+    for (int axis = o->n - 1; axis >= 0; axis--) {
+        int64_t n;
+        LLVMValueRef extent = o->extent[axis];
+        if (tgi_llvm_is_number(extent, &n) && n == 1) {
+            o->index[axis] = tgi_llvm_number(k->program, 0);
+        } else if (axis == 0) {
+            o->index[axis] = item;
+        } else {
+            o->index[axis] = LLVMBuildURem(k->b, item, extent, "");
+            item = LLVMBuildUDiv(k->b, item, extent, "");
+        }
+    }
+}
+
+/* On by one along the axes before the last; `carry` tells if at all. */
+static void advance(tgi_llvm_kernel *k, const odometer *o, LLVMValueRef carry,
+                    int first, LLVMValueRef *next)
+{
+    LLVMBuilderRef b = k->b;
+    for (int axis = first; axis >= 0; axis--) {
+        int64_t n;
+        if (tgi_llvm_is_number(o->extent[axis], &n) && n == 1) {
+            next[axis] = o->index[axis];
+            continue;
+        }
+        LLVMValueRef moved = LLVMBuildAdd(
+            b, o->index[axis], LLVMBuildZExt(b, carry, k->program->i64, ""),
+            "");
+        carry = LLVMBuildICmp(b, LLVMIntEQ, moved, o->extent[axis], "");
+        next[axis] = LLVMBuildSelect(
+            b, carry, tgi_llvm_number(k->program, 0), moved, "");
+    }
+}
+
+/* Inner elements of a point, if reductions are split; else 0. */
+static int64_t block_of_split(const tgi_llvm_kernel *k)
+{
+    if (!k->is_split)
+        return 0;
+    if (k->loops->vectors == TGI_COLUMNS)
+        return TGI_BLOCK_ROWS;
+    unsigned phase = 0;
+    while (k->phases[phase].n_reductions == 0)
+        phase++;
+    return tgi_llvm_block_elements(k, &k->phases[phase]);
+}
+
+static void run_item(tgi_llvm_kernel *k, const odometer *o)
+{
+    if (k->tiles) {
+        tgi_llvm_tiles_run(k, o->index[k->tiles->axis], o->index[k->inner]);
+        return;
+    }
+    if (!k->product.rows)
+        tgi_llvm_point_addresses(k);
+    if (k->loops->vectors == TGI_COLUMNS) {
+        tgi_llvm_columns(k, o->index[k->vector_axis]);
+        return;
+    }
+    LLVMValueRef from = tgi_llvm_number(k->program, 0);
+    LLVMValueRef to = tgi_llvm_dim(k, k->loops->extent[k->inner]);
+    if (k->is_split) {
+        LLVMValueRef size = tgi_llvm_number(k->program, block_of_split(k));
+        from = tgi_llvm_mul(k->program, o->index[k->inner - 1], size);
+        to = tgi_llvm_min(k->program, to,
+                          tgi_llvm_add(k->program, from, size));
+    }
+    tgi_llvm_rows(k, from, to);
+}
+
+/* How many units of a row are among the items. */
+static LLVMValueRef units_of_row(tgi_llvm_kernel *k, const odometer *o,
+                                 LLVMValueRef item)
+{
+    return tgi_llvm_min(
+        k->program,
+        LLVMBuildSub(k->b, o->extent[k->inner], o->index[k->inner], ""),
+        LLVMBuildSub(k->b, k->end, item, ""));
+}
+
+/* n units of a row, from the one of that number on. */
+static void run_units(tgi_llvm_kernel *k, LLVMValueRef first, LLVMValueRef n)
+{
+    LLVMValueRef unit = tgi_llvm_number(k->program, TGI_LLVM_UNIT);
+    LLVMValueRef from = tgi_llvm_mul(k->program, first, unit);
+    LLVMValueRef to = tgi_llvm_mul(
+        k->program, tgi_llvm_add(k->program, first, n), unit);
+    to = tgi_llvm_min(k->program, to,
+                      tgi_llvm_dim(k, k->loops->extent[k->inner]));
+    tgi_llvm_point_addresses(k);
+    tgi_llvm_rows(k, from, to);
+}
+
+static void set_point(tgi_llvm_kernel *k, const odometer *o)
+{
+    for (int axis = 0; axis < k->inner; axis++)
+        k->index[axis] = axis == k->vector_axis ? NULL : o->index[axis];
+}
+
+/* True if the body is done in several strips. */
+static bool is_cut(const tgi_llvm_kernel *k)
+{
+    return tgi_llvm_has_strips(k, 0) && tgi_llvm_is_too_long(k, 0);
+}
+
+static bool is_one_row(const odometer *o)
+{
+    int64_t n;
+    for (int axis = 0; axis < o->n - 1; axis++)
+        if (!tgi_llvm_is_number(o->extent[axis], &n) || n != 1)
+            return false;
+    return true;
+}
+
+static void run_items(tgi_llvm_kernel *k, const tgi_llvm_kernel_info *info)
+{
+    const bool units = info->piece[k->inner] && !k->tiles;
+    LLVMTypeRef i64 = k->program->i64;
+    odometer o = {.n = k->inner + 1};
+    for (int axis = 0; axis < o.n; axis++)
+        o.extent[axis] = items_along(k, axis, info->piece[axis]);
+    decode(k, &o, k->begin);
+    /* Inside a loop over items LLVM leaves constants of strips where they are
+       used; without it, it keeps them on the stack, and Black-Scholes takes a
+       tenth longer. */
+    if (units && is_one_row(&o) && !is_cut(k)) {
+        set_point(k, &o);
+        run_units(k, k->begin, LLVMBuildSub(k->b, k->end, k->begin, ""));
+        return;
+    }
+
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(k->b);
+    LLVMBasicBlockRef block = tgi_llvm_block(k, "item");
+    LLVMBasicBlockRef after = tgi_llvm_block(k, "done");
+    LLVMBuildBr(k->b, block);
+    LLVMPositionBuilderAtEnd(k->b, block);
+    LLVMValueRef item = LLVMBuildPhi(k->b, i64, "");
+    LLVMAddIncoming(item, &k->begin, &before, 1);
+    LLVMValueRef phi[TGI_LOOP_AXES] = {NULL};
+    for (int axis = 0; axis < o.n; axis++) {
+        int64_t n;
+        if (tgi_llvm_is_number(o.index[axis], &n))
+            continue;
+        phi[axis] = LLVMBuildPhi(k->b, i64, "");
+        LLVMAddIncoming(phi[axis], &o.index[axis], &before, 1);
+        o.index[axis] = phi[axis];
+    }
+    set_point(k, &o);
+
+    LLVMValueRef next[TGI_LOOP_AXES], n_done = tgi_llvm_number(k->program, 1);
+    LLVMValueRef carry = LLVMConstInt(k->program->bit, 1, false);
+    if (units) {
+        n_done = units_of_row(k, &o, item);
+        run_units(k, o.index[k->inner], n_done);
+        next[k->inner] = tgi_llvm_number(k->program, 0);
+        advance(k, &o, carry, k->inner - 1, next);
+    } else {
+        run_item(k, &o);
+        advance(k, &o, carry, k->inner, next);
+    }
+    LLVMValueRef next_item = tgi_llvm_add(k->program, item, n_done);
+    LLVMBasicBlockRef latch = LLVMGetInsertBlock(k->b);
+    LLVMBuildCondBr(k->b,
+                    LLVMBuildICmp(k->b, LLVMIntSLT, next_item, k->end, ""),
+                    block, after);
+    LLVMAddIncoming(item, &next_item, &latch, 1);
+    for (int axis = 0; axis < o.n; axis++)
+        if (phi[axis])
+            LLVMAddIncoming(phi[axis], &next[axis], &latch, 1);
+    LLVMPositionBuilderAtEnd(k->b, after);
+}
+
+/* -- Functions ------------------------------------------------------------- */
+
+static void begin_function(tgi_llvm_kernel *k)
+{
+    const tgi_llvm_program *program = k->program;
+    k->function = LLVMAddFunction(k->e->module, k->loops->name,
+                                  program->kernel_type);
+    LLVMSetLinkage(k->function, LLVMInternalLinkage);
+    tgi_llvm_target_mark(program->target, k->function);
+    static const char noinline_name[] = "noinline";
+    LLVMAddAttributeAtIndex(
+        k->function, LLVMAttributeFunctionIndex,
+        LLVMCreateEnumAttribute(
+            k->e->context,
+            LLVMGetEnumAttributeKindForName(noinline_name,
+                                            sizeof(noinline_name) - 1),
+            0));
+    k->frame = LLVMGetParam(k->function, 0);
+    k->table = LLVMGetParam(k->function, 1);
+    k->begin = LLVMGetParam(k->function, 2);
+    k->end = LLVMGetParam(k->function, 3);
+    k->thread = LLVMGetParam(k->function, 4);
+    k->entry = tgi_llvm_block(k, "entry");
+    LLVMBasicBlockRef first = tgi_llvm_block(k, "first");
+    LLVMPositionBuilderAtEnd(k->b, k->entry);
+    LLVMBuildBr(k->b, first);
+    LLVMPositionBuilderAtEnd(k->b, first);
+}
+
+static void define(tgi_llvm_kernel *k, tgi_llvm_kernel_info *out)
+{
+    *out = (tgi_llvm_kernel_info){
+        .block = block_of_split(k),
+        .cost = tgi_llvm_cost_of(k),
+    };
+    for (int axis = 0; axis <= k->inner; axis++)
+        out->piece[axis] = piece_of(k, axis, has_units(k));
+    begin_function(k);
+    out->function = k->function;
+    LLVMBasicBlockRef block = tgi_llvm_at_entry(k);
+    k->e->lanes = 1;
+    tgi_llvm_kernel_insts(k);
+    tgi_llvm_go_back(k, block);
+    tgi_llvm_streams_find(k);
+    run_items(k, out);
+    tgi_llvm_stream_fence(k);
+    LLVMBuildRetVoid(k->b);
+}
+
+/* Memory of a kernel: its arrays, one behind the other. */
+static bool make_arrays(tgi_llvm_kernel *k)
+{
+    const tgi_kernel_loops *loops = k->loops;
+    const size_t n_values = loops->insts.n + 1;
+    const size_t n_accesses = loops->accesses.n;
+    const size_t n_buffers = k->program->loops->buffers.n;
+    const size_t bytes = n_values * sizeof(*k->values) +
+                         (2 * n_accesses + n_buffers + 2 * loops->stores.n) *
+                             sizeof(LLVMValueRef) +
+                         loops->n_phases * sizeof(*k->phases) +
+                         loops->stores.n * sizeof(*k->streamed);
+    k->memory = k->program->alloc(bytes);
+    if (!k->memory)
+        return false;
+    memset(k->memory, 0, bytes);
+    k->values = k->memory;
+    k->bases = (LLVMValueRef *)(k->values + n_values);
+    k->product.heads = k->bases + n_accesses;
+    k->buffers = k->product.heads + n_accesses;
+    k->product.parts = k->buffers + n_buffers;
+    k->product.folded = k->product.parts + loops->stores.n;
+    k->phases = (tgi_llvm_phase *)(k->product.folded + loops->stores.n);
+    k->streamed = (bool *)(k->phases + loops->n_phases);
+    return true;
+}
+
+bool tgi_llvm_kernel_begin(tgi_llvm_kernel *k, tgi_llvm_program *program,
+                           const tgi_kernel_loops *loops)
+{
+    *k = (tgi_llvm_kernel){
+        .program = program,
+        .e = &program->emitter,
+        .b = program->emitter.builder,
+        .loops = loops,
+        .inner = loops->n_outer,
+        .vector_axis = loops->vectors == TGI_ROWS ? loops->n_outer
+                                                  : loops->n_outer - 1,
+    };
+    if (k->vector_axis < 0)
+        return tgi_llvm_fail(program, "columns without an axis");
+    if (!make_arrays(k) || (!loops->is_tiny && !tgi_llvm_tiles_make(k))) {
+        program->is_out_of_memory = true;
+        return tgi_llvm_fail(program, "out of memory");
+    }
+    return tgi_llvm_shape(k);
+}
+
+void tgi_llvm_kernel_end(tgi_llvm_kernel *k)
+{
+    tgi_llvm_tiles_free(k);
+    if (k->memory)
+        k->program->free(k->memory);
+}
+
+bool tgi_llvm_kernel_define(tgi_llvm_program *program,
+                            const tgi_kernel_loops *loops,
+                            tgi_llvm_kernel_info *out)
+{
+    tgi_llvm_kernel k;
+    if (tgi_llvm_kernel_begin(&k, program, loops)) {
+        if (loops->is_tiny)
+            *out = (tgi_llvm_kernel_info){.cost = tgi_llvm_cost_of(&k)};
+        else
+            define(&k, out);
+    }
+    tgi_llvm_kernel_end(&k);
+    return !program->failure;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * llvm_pack.c - columns of a matrix into slivers (loops.h). Where rows lie
+ * along memory, several slivers are filled side by side: what llvm_columns.c
+ * does, with stores that are cut. Where columns do, which is what a product
+ * with a transposed matrix has, they are turned in registers.
+ */
+#include "llvm/llvm_lower.h"
+
+static const tgi_access *stored_access(const tgi_llvm_kernel *k)
+{
+    return &k->loops->accesses.data[k->loops->stores.data[0].access];
+}
+
+/* What is stored, if it is loaded and nothing else; or NULL. */
+static const tgi_access *loaded_access(const tgi_llvm_kernel *k)
+{
+    const tgi_inst *inst =
+        &k->loops->insts.data[k->loops->stores.data[0].value];
+    return inst->kind == TGI_INST_LOAD
+               ? &k->loops->accesses.data[inst->number]
+               : NULL;
+}
+
+unsigned tgi_llvm_packed_sliver(const tgi_llvm_kernel *k)
+{
+    return k->loops->vectors == TGI_COLUMNS && k->loops->stores.n == 1
+               ? stored_access(k)->sliver
+               : 0;
+}
+
+bool tgi_llvm_is_turned_pack(const tgi_llvm_kernel *k)
+{
+    if (!tgi_llvm_packed_sliver(k))
+        return false;
+    const tgi_access *from = loaded_access(k);
+    return from && !from->index && from->stride[k->inner].distance == 1 &&
+           from->stride[k->vector_axis].distance != 1;
+}
+
+void tgi_llvm_pack_turned(tgi_llvm_kernel *k, LLVMValueRef column,
+                          LLVMValueRef n)
+{
+    const tgi_access *to = stored_access(k);
+    LLVMValueRef width = tgi_llvm_number(k->program, to->sliver);
+    int64_t number;
+    k->index[k->vector_axis] = column;
+    LLVMValueRef n_columns =
+        tgi_llvm_is_number(n, &number) && number % to->sliver == 0
+            ? width
+            : tgi_llvm_min(k->program, width,
+                           LLVMBuildSub(k->b, n, column, ""));
+    tgi_llvm_turn_columns(k, loaded_access(k), tgi_llvm_address_at(k, to),
+                          to->sliver, n_columns,
+                          tgi_llvm_dim(k, k->loops->extent[k->inner]));
+    k->index[k->vector_axis] = NULL;
+}

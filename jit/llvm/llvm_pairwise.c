@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * llvm_pairwise.c - combining blocks as reduce_tree.h says: a binary counter,
+ * with one part for each bit of the number of blocks. The parts of products
+ * along columns are added in ascending order instead: their counter has one
+ * digit.
+ */
+#include "llvm/llvm_lower.h"
+
+#include <string.h>
+
+static bool is_arg(const tgi_llvm_kernel *k, uint32_t reduction)
+{
+    const int op = k->loops->reductions.data[reduction].op;
+    return op == TGI_OP_ARGMAX || op == TGI_OP_ARGMIN;
+}
+
+/* True if blocks are simply added one after the other. */
+static bool is_ascending(const tgi_llvm_kernel *k, uint32_t number)
+{
+    const tgi_reduction *reduction = &k->loops->reductions.data[number];
+    return reduction->op == TGI_OP_MATMUL &&
+           k->loops->vectors == TGI_COLUMNS;
+}
+
+static LLVMTypeRef type_of(const tgi_llvm_kernel *k, uint32_t reduction)
+{
+    return tgi_llvm_type(k->e, k->loops->reductions.data[reduction].dtype);
+}
+
+/* Vectors of many lanes are stored at any place: that of an element. */
+static unsigned alignment(const tgi_llvm_kernel *k, uint32_t reduction)
+{
+    return (unsigned)tgi_dtype_bytes(
+        k->loops->reductions.data[reduction].dtype);
+}
+
+void tgi_llvm_cascade_begin(tgi_llvm_kernel *k, tgi_llvm_cascade *cascade,
+                            const tgi_llvm_phase *phase)
+{
+    cascade->phase = phase;
+    for (unsigned i = 0; i < phase->n_reductions; i++) {
+        const uint32_t number = phase->reductions[i];
+        if (!is_arg(k, number))
+            cascade->parts[i] = tgi_llvm_array(
+                k, type_of(k, number),
+                is_ascending(k, number) ? 1 : TGI_CASCADE_LEVELS);
+    }
+}
+
+static LLVMValueRef part_at(tgi_llvm_kernel *k,
+                            const tgi_llvm_cascade *cascade, unsigned i,
+                            LLVMValueRef level)
+{
+    return LLVMBuildGEP2(k->b, type_of(k, cascade->phase->reductions[i]),
+                         cascade->parts[i], &level, 1, "");
+}
+
+static LLVMValueRef load_part(tgi_llvm_kernel *k,
+                              const tgi_llvm_cascade *cascade, unsigned i,
+                              LLVMValueRef level)
+{
+    LLVMValueRef part =
+        LLVMBuildLoad2(k->b, type_of(k, cascade->phase->reductions[i]),
+                       part_at(k, cascade, i, level), "");
+    LLVMSetAlignment(part, alignment(k, cascade->phase->reductions[i]));
+    return part;
+}
+
+static void store_part(tgi_llvm_kernel *k, const tgi_llvm_cascade *cascade,
+                       unsigned i, LLVMValueRef level, LLVMValueRef part)
+{
+    LLVMSetAlignment(
+        LLVMBuildStore(k->b, part, part_at(k, cascade, i, level)),
+        alignment(k, cascade->phase->reductions[i]));
+}
+
+/* The reductions that carry: their places in the phase. */
+static unsigned carrying(const tgi_llvm_kernel *k,
+                         const tgi_llvm_cascade *cascade, unsigned *out)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < cascade->phase->n_reductions; i++)
+        if (!is_arg(k, cascade->phase->reductions[i]) &&
+            !is_ascending(k, cascade->phase->reductions[i]))
+            out[n++] = i;
+    return n;
+}
+
+static void push_ascending(tgi_llvm_kernel *k, tgi_llvm_cascade *cascade,
+                           unsigned i, LLVMValueRef block,
+                           LLVMValueRef n_blocks)
+{
+    LLVMValueRef zero = tgi_llvm_number(k->program, 0);
+    LLVMValueRef is_later =
+        LLVMBuildICmp(k->b, LLVMIntNE, n_blocks, zero, "");
+    tgi_llvm_branch branch;
+    tgi_llvm_branch_begin(k, &branch, is_later);
+    LLVMValueRef sum =
+        tgi_llvm_combine(k, cascade->phase->reductions[i],
+                         load_part(k, cascade, i, zero), block);
+    tgi_llvm_branch_end(k, &branch);
+    sum = tgi_llvm_branch_value(k, &branch, sum, block);
+    store_part(k, cascade, i, zero, sum);
+}
+
+/* llvm.cttz or llvm.ctlz: how many of the lowest or highest bits are 0. */
+static LLVMValueRef zeros(tgi_llvm_kernel *k, const char *name,
+                          LLVMValueRef bits)
+{
+    const unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    LLVMTypeRef i64 = k->program->i64;
+    LLVMValueRef operands[] = {bits, LLVMConstNull(k->program->bit)};
+    return LLVMBuildCall2(
+        k->b, LLVMIntrinsicGetType(k->e->context, id, &i64, 1),
+        LLVMGetIntrinsicDeclaration(k->e->module, id, &i64, 1), operands, 2,
+        "");
+}
+
+void tgi_llvm_cascade_push(tgi_llvm_kernel *k, tgi_llvm_cascade *cascade,
+                           const LLVMValueRef *blocks, LLVMValueRef n_blocks)
+{
+    unsigned places[TGI_LLVM_REDUCTIONS];
+    const unsigned n = carrying(k, cascade, places);
+    LLVMValueRef values[TGI_LLVM_REDUCTIONS];
+    for (unsigned i = 0; i < cascade->phase->n_reductions; i++)
+        if (is_ascending(k, cascade->phase->reductions[i]))
+            push_ascending(k, cascade, i, blocks[i], n_blocks);
+    if (n == 0)
+        return;
+
+    for (unsigned i = 0; i < n; i++)
+        values[i] = blocks[places[i]];
+    LLVMValueRef top = zeros(k, "llvm.cttz", LLVMBuildNot(k->b, n_blocks, ""));
+    tgi_llvm_loop loop;
+    tgi_llvm_loop_begin(k, &loop, tgi_llvm_number(k->program, 0), top, 1,
+                        values, n);
+    for (unsigned i = 0; i < n; i++)
+        values[i] = tgi_llvm_combine(
+            k, cascade->phase->reductions[places[i]],
+            load_part(k, cascade, places[i], loop.index), loop.carried[i]);
+    tgi_llvm_loop_end(k, &loop, values);
+    for (unsigned i = 0; i < n; i++)
+        store_part(k, cascade, places[i], top, loop.carried[i]);
+}
+
+void tgi_llvm_cascade_total(tgi_llvm_kernel *k, tgi_llvm_cascade *cascade,
+                            LLVMValueRef n_blocks, LLVMValueRef *out_totals)
+{
+    unsigned places[TGI_LLVM_REDUCTIONS];
+    const unsigned n = carrying(k, cascade, places);
+    LLVMValueRef values[TGI_LLVM_REDUCTIONS];
+    LLVMValueRef zero = tgi_llvm_number(k->program, 0);
+    LLVMValueRef one = tgi_llvm_number(k->program, 1);
+    for (unsigned i = 0; i < cascade->phase->n_reductions; i++)
+        if (is_ascending(k, cascade->phase->reductions[i]))
+            out_totals[i] = load_part(k, cascade, i, zero);
+    if (n == 0)
+        return;
+
+    /* From the last part to the first: levels upwards, where there is one. */
+    LLVMValueRef level = zeros(k, "llvm.cttz", n_blocks);
+    for (unsigned i = 0; i < n; i++)
+        values[i] = load_part(k, cascade, places[i], level);
+    LLVMValueRef end =
+        LLVMBuildSub(k->b, tgi_llvm_number(k->program, 64),
+                     zeros(k, "llvm.ctlz", n_blocks), "");
+    tgi_llvm_loop loop;
+    tgi_llvm_loop_begin(k, &loop, tgi_llvm_add(k->program, level, one),
+                        end, 1, values, n);
+    LLVMValueRef bit = LLVMBuildAnd(
+        k->b, LLVMBuildLShr(k->b, n_blocks, loop.index, ""), one, "");
+    tgi_llvm_branch branch;
+    tgi_llvm_branch_begin(k, &branch,
+                          LLVMBuildICmp(k->b, LLVMIntNE, bit, zero, ""));
+    for (unsigned i = 0; i < n; i++)
+        values[i] = tgi_llvm_combine(
+            k, cascade->phase->reductions[places[i]],
+            load_part(k, cascade, places[i], loop.index), loop.carried[i]);
+    tgi_llvm_branch_end(k, &branch);
+    for (unsigned i = 0; i < n; i++)
+        values[i] =
+            tgi_llvm_branch_value(k, &branch, values[i], loop.carried[i]);
+    tgi_llvm_loop_end(k, &loop, values);
+    for (unsigned i = 0; i < n; i++)
+        out_totals[places[i]] = loop.carried[i];
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * llvm_plugin.c - the table libtgjit-llvm shows to libtgjit.
+ *
+ * The module links LLVM and nothing of libtgjit: what it needs from there
+ * comes through arguments, so it works with the shared and the static library
+ * and with the unit tests alike.
+ */
+#include "codegen/plugin.h"
+#include "llvm/llvm_codegen.h"
+#include "llvm/llvm_describe.h"
+
+static const struct tgi_module table = {
+    .abi = TGI_MODULE_ABI,
+    .table_bytes = sizeof table,
+    .describe = tgi_llvm_describe,
+    .compile = tgi_llvm_codegen,
+    .dispose = tgi_llvm_codegen_dispose,
+};
+
+__attribute__((visibility("default"))) tgi_module_entry_fn tgi_module_entry;
+
+const struct tgi_module *tgi_module_entry(void)
+{
+    return &table;
+}

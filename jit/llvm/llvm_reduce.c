@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * llvm_reduce.c - steps, starts and ends of reductions, from their recipes.
+ *
+ * Where the order of elements cannot be seen in the result (smallest and
+ * largest, and whatever wraps) it is free. Of the largest and smallest of
+ * floats then only the end must be careful: a step takes the larger one as
+ * the CPU does, notes whether there was a NaN, and combines signs, by which
+ * zeros are told apart at the end: if the largest is a zero, it is +0 if any
+ * element had no sign; if the smallest is, it is -0 if any had one.
+ */
+#include "llvm/llvm_lower.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+static const tgi_reduction *reduction_at(const tgi_llvm_kernel *k,
+                                         uint32_t number)
+{
+    return &k->loops->reductions.data[number];
+}
+
+/* The op that combines results. */
+static int combining(const tgi_reduction *reduction)
+{
+    return reduction->op == TGI_OP_MATMUL ? TGI_OP_SUM : reduction->op;
+}
+
+static bool is_arg(const tgi_reduction *reduction)
+{
+    return reduction->op == TGI_OP_ARGMAX || reduction->op == TGI_OP_ARGMIN;
+}
+
+static bool is_extreme(const tgi_reduction *reduction)
+{
+    return reduction->op == TGI_OP_REDUCE_MAX ||
+           reduction->op == TGI_OP_REDUCE_MIN;
+}
+
+static bool is_float(const tgi_reduction *reduction)
+{
+    return tgi_dtype_is(reduction->dtype, TGI_CLASS_FLOAT);
+}
+
+bool tgi_llvm_is_free(const tgi_llvm_kernel *k, uint32_t number)
+{
+    const tgi_reduction *reduction = reduction_at(k, number);
+    return !is_arg(reduction) && !reduction->is_cascade &&
+           (is_extreme(reduction) || !is_float(reduction));
+}
+
+static bool is_quick(const tgi_reduction *reduction, bool is_free)
+{
+    return is_free && is_extreme(reduction) && is_float(reduction);
+}
+
+bool tgi_llvm_is_quick(const tgi_llvm_kernel *k, uint32_t number)
+{
+    return is_quick(reduction_at(k, number), true);
+}
+
+unsigned tgi_llvm_parts(const tgi_llvm_kernel *k, uint32_t number,
+                        bool is_free)
+{
+    const tgi_reduction *reduction = reduction_at(k, number);
+    return is_quick(reduction, is_free) ? 3 : is_arg(reduction) ? 2 : 1;
+}
+
+static tg_dtype bits_of(const tgi_reduction *reduction)
+{
+    return reduction->dtype == TG_F64 ? TG_U64 : TG_U32;
+}
+
+/* -- Starts ---------------------------------------------------------------- */
+
+void tgi_llvm_start(tgi_llvm_kernel *k, uint32_t number, bool is_free,
+                    tgi_llvm_state *out)
+{
+    const tgi_reduction *reduction = reduction_at(k, number);
+    if (is_arg(reduction)) {
+        /* The first row takes its place whatever it is. */
+        const int dtype = k->loops->insts.data[reduction->value].dtype;
+        out->part[0] = tgi_llvm_constant(k->e, (tg_dtype)dtype, 0);
+        out->part[1] = tgi_llvm_constant(k->e, TG_I64, 0);
+        return;
+    }
+    out->part[0] =
+        tgi_emit_start_of(reduction->op, reduction->dtype)(&k->e->base);
+    if (is_quick(reduction, is_free)) {
+        const bool is_max = reduction->op == TGI_OP_REDUCE_MAX;
+        out->part[1] = tgi_llvm_constant(k->e, bits_of(reduction), 0);
+        out->part[2] = tgi_llvm_constant(k->e, bits_of(reduction),
+                                         is_max ? UINT64_MAX : 0);
+    }
+}
+
+LLVMValueRef tgi_llvm_empty(tgi_llvm_kernel *k, uint32_t number)
+{
+    const tgi_reduction *reduction = reduction_at(k, number);
+    if (is_arg(reduction))
+        return tgi_llvm_constant(k->e, TG_I64, 0);
+    return tgi_emit_empty_of(combining(reduction),
+                             reduction->dtype)(&k->e->base);
+}
+
+/* -- Steps ----------------------------------------------------------------- */
+
+/* The better one of two, as the CPU has it: the best one if x is NaN. */
+static LLVMValueRef better(tgi_llvm_kernel *k, const tgi_reduction *reduction,
+                           LLVMValueRef x, LLVMValueRef best)
+{
+    LLVMValueRef is_better = LLVMBuildFCmp(
+        k->b,
+        reduction->op == TGI_OP_REDUCE_MAX ? LLVMRealOGT : LLVMRealOLT, x,
+        best, "");
+    return LLVMBuildSelect(k->b, is_better, x, best, "");
+}
+
+static LLVMValueRef signs_together(tgi_llvm_kernel *k,
+                                   const tgi_reduction *reduction,
+                                   LLVMValueRef a, LLVMValueRef b)
+{
+    return reduction->op == TGI_OP_REDUCE_MAX ? LLVMBuildAnd(k->b, a, b, "")
+                                              : LLVMBuildOr(k->b, a, b, "");
+}
+
+/* Takes x, and `other` if there is one, into the state. */
+static void step_quick(tgi_llvm_kernel *k, const tgi_reduction *reduction,
+                       LLVMValueRef x, LLVMValueRef other,
+                       tgi_llvm_state *next)
+{
+    LLVMTypeRef bits = tgi_llvm_type(k->e, bits_of(reduction));
+    LLVMValueRef is_nan =
+        LLVMBuildFCmp(k->b, LLVMRealUNO, x, other ? other : x, "");
+    LLVMValueRef signs = LLVMBuildBitCast(k->b, x, bits, "");
+    next->part[0] = better(k, reduction, x, next->part[0]);
+    if (other) {
+        next->part[0] = better(k, reduction, other, next->part[0]);
+        signs = signs_together(k, reduction, signs,
+                               LLVMBuildBitCast(k->b, other, bits, ""));
+    }
+    next->part[1] = LLVMBuildOr(k->b, next->part[1],
+                                LLVMBuildSExt(k->b, is_nan, bits, ""), "");
+    next->part[2] =
+        signs_together(k, reduction, next->part[2], signs);
+}
+
+void tgi_llvm_step_two(tgi_llvm_kernel *k, uint32_t number,
+                       LLVMValueRef first, tgi_llvm_state *state)
+{
+    const tgi_reduction *reduction = reduction_at(k, number);
+    step_quick(k, reduction, first, tgi_llvm_value_of(k, reduction->value),
+               state);
+}
+
+static void step_arg(tgi_llvm_kernel *k, const tgi_reduction *reduction,
+                     LLVMValueRef x, tgi_llvm_state *next)
+{
+    const int dtype = k->loops->insts.data[reduction->value].dtype;
+    LLVMValueRef row = k->index[k->inner];
+    const tgi_emitted in[] = {next->part[0], x};
+    LLVMValueRef takes =
+        tgi_emit_step_of(reduction->op, (tg_dtype)dtype)(&k->e->base, in);
+    LLVMValueRef is_first = LLVMBuildICmp(
+        k->b, LLVMIntEQ, row, tgi_llvm_number(k->program, 0), "");
+    takes = LLVMBuildOr(k->b, takes, tgi_llvm_splat(k->e, is_first), "");
+    next->part[0] = LLVMBuildSelect(k->b, takes, x, next->part[0], "");
+    next->part[1] = LLVMBuildSelect(
+        k->b, takes, tgi_llvm_splat(k->e, row), next->part[1], "");
+}
+
+void tgi_llvm_step(tgi_llvm_kernel *k, uint32_t number, bool is_free,
+                   tgi_llvm_state *state)
+{
+    const tgi_reduction *reduction = reduction_at(k, number);
+    const tgi_llvm_state old = *state;
+    LLVMValueRef x = tgi_llvm_value_of(k, reduction->value);
+    if (is_arg(reduction)) {
+        step_arg(k, reduction, x, state);
+    } else if (is_quick(reduction, is_free)) {
+        step_quick(k, reduction, x, NULL, state);
+    } else if (reduction->op == TGI_OP_MATMUL) {
+        const tgi_emitted in[] = {x, tgi_llvm_value_of(k, reduction->other),
+                                  old.part[0]};
+        state->part[0] = tgi_emit_step_of(TGI_OP_MATMUL, reduction->dtype)(
+            &k->e->base, in);
+    } else {
+        state->part[0] =
+            tgi_llvm_combine(k, number, old.part[0], x);
+    }
+    /* Columns that do not count are never stored; lanes are folded. */
+    if (!k->mask || k->e->lanes == 1 || k->loops->vectors == TGI_COLUMNS)
+        return;
+    for (unsigned i = 0; i < tgi_llvm_parts(k, number, is_free); i++)
+        state->part[i] = LLVMBuildSelect(k->b, k->mask, state->part[i],
+                                         old.part[i], "");
+}
+
+/* -- Ends ------------------------------------------------------------------ */
+
+static LLVMValueRef nan_of(const tgi_llvm_kernel *k, tg_dtype dtype)
+{
+    const double nan64 = (double)NAN;
+    const float nan32 = NAN;
+    uint64_t nan = 0;
+    if (dtype == TG_F64)
+        memcpy(&nan, &nan64, sizeof(nan64));
+    else
+        memcpy(&nan, &nan32, sizeof(nan32));
+    return tgi_llvm_constant(k->e, dtype, nan);
+}
+
+static LLVMValueRef quick_value(tgi_llvm_kernel *k,
+                                const tgi_reduction *reduction,
+                                const tgi_llvm_state *state)
+{
+    const tg_dtype dtype = reduction->dtype, bits = bits_of(reduction);
+    LLVMValueRef zero = tgi_llvm_constant(k->e, bits, 0);
+    LLVMValueRef sign = LLVMBuildAnd(
+        k->b, state->part[2],
+        tgi_llvm_constant(k->e, bits,
+                          dtype == TG_F64 ? UINT64_C(1) << 63
+                                          : UINT64_C(1) << 31),
+        "");
+    LLVMValueRef is_zero =
+        LLVMBuildFCmp(k->b, LLVMRealOEQ, state->part[0],
+                      tgi_llvm_constant(k->e, dtype, 0), "");
+    LLVMValueRef value = LLVMBuildSelect(
+        k->b, is_zero,
+        LLVMBuildBitCast(k->b, sign, tgi_llvm_type(k->e, dtype), ""),
+        state->part[0], "");
+
+    LLVMValueRef is_nan =
+        LLVMBuildICmp(k->b, LLVMIntNE, state->part[1], zero, "");
+    return LLVMBuildSelect(k->b, is_nan, nan_of(k, dtype), value, "");
+}
+
+LLVMValueRef tgi_llvm_finish(tgi_llvm_kernel *k, uint32_t number,
+                             bool is_free, const tgi_llvm_state *state)
+{
+    const tgi_reduction *reduction = reduction_at(k, number);
+    if (is_arg(reduction))
+        return state->part[1];
+    return is_quick(reduction, is_free) ? quick_value(k, reduction, state)
+                                        : state->part[0];
+}
+
+LLVMValueRef tgi_llvm_total_start(tgi_llvm_kernel *k, LLVMValueRef from,
+                                  LLVMValueRef to)
+{
+    const tg_dtype dtype = k->loops->reductions.data[0].dtype;
+    LLVMValueRef zero = tgi_llvm_constant(k->e, dtype, 0);
+    if (!tgi_dtype_is((int)dtype, TGI_CLASS_FLOAT))
+        return zero;
+    /* x + -0 is x for every x; without any x it is +0. */
+    const unsigned bits = 8 * (unsigned)tgi_dtype_bytes((int)dtype);
+    LLVMValueRef identity =
+        tgi_llvm_constant(k->e, dtype, UINT64_C(1) << (bits - 1));
+    LLVMValueRef is_any = LLVMBuildICmp(k->b, LLVMIntSLT, from, to, "");
+    return LLVMBuildSelect(k->b, is_any, identity, zero, "");
+}
+
+/*
+ * The larger or smaller of two floats as the recipe has it, by what the CPU
+ * has: which gives the second one of two zeros. So it is taken both ways, and
+ * signs are combined.
+ */
+static LLVMValueRef extreme(tgi_llvm_kernel *k, const tgi_reduction *by,
+                            LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMTypeRef type = LLVMTypeOf(a), bits = tgi_llvm_type(k->e, bits_of(by));
+    LLVMValueRef one_way =
+        LLVMBuildBitCast(k->b, better(k, by, a, b), bits, "");
+    LLVMValueRef other_way =
+        LLVMBuildBitCast(k->b, better(k, by, b, a), bits, "");
+    LLVMValueRef value = LLVMBuildBitCast(
+        k->b, signs_together(k, by, one_way, other_way), type, "");
+    LLVMValueRef has_nan = LLVMBuildFCmp(k->b, LLVMRealUNO, a, b, "");
+    return LLVMBuildSelect(k->b, has_nan, nan_of(k, (tg_dtype)by->dtype),
+                           value, "");
+}
+
+LLVMValueRef tgi_llvm_combine_by(tgi_llvm_kernel *k, int op, tg_dtype dtype,
+                                 LLVMValueRef left, LLVMValueRef right)
+{
+    const tgi_reduction by = {.op = (uint8_t)op, .dtype = (uint8_t)dtype};
+    const tgi_emitted in[] = {left, right};
+    if (is_quick(&by, true) && tgi_dtype_bytes((int)dtype) >= 4)
+        return extreme(k, &by, left, right);
+    return tgi_emit_step_of(op, dtype)(&k->e->base, in);
+}
+
+LLVMValueRef tgi_llvm_combine(tgi_llvm_kernel *k, uint32_t number,
+                              LLVMValueRef left, LLVMValueRef right)
+{
+    const tgi_reduction *reduction = reduction_at(k, number);
+    assert(!is_arg(reduction));
+    return tgi_llvm_combine_by(k, combining(reduction), reduction->dtype, left,
+                               right);
+}
+
+/* -- Lanes ----------------------------------------------------------------- */
+
+/* Lanes first … first + n - 1 of a vector; one lane is an element. */
+static LLVMValueRef lanes_of(tgi_llvm_kernel *k, LLVMValueRef vector,
+                             unsigned first, unsigned n)
+{
+    LLVMValueRef order[TGI_LLVM_LANES];
+    for (unsigned i = 0; i < n; i++)
+        order[i] = LLVMConstInt(k->program->i32, first + i, false);
+    if (n == 1)
+        return LLVMBuildExtractElement(k->b, vector, order[0], "");
+    return LLVMBuildShuffleVector(k->b, vector,
+                                  LLVMGetPoison(LLVMTypeOf(vector)),
+                                  LLVMConstVector(order, n), "");
+}
+
+void tgi_llvm_halve(tgi_llvm_kernel *k, uint32_t number,
+                    tgi_llvm_state *state)
+{
+    const tgi_reduction *reduction = reduction_at(k, number);
+    const unsigned lanes = k->e->lanes, half = lanes / 2;
+    LLVMValueRef lower[TGI_LLVM_PARTS], upper[TGI_LLVM_PARTS];
+    for (unsigned i = 0; i < tgi_llvm_parts(k, number, true); i++) {
+        lower[i] = lanes_of(k, state->part[i], 0, half);
+        upper[i] = lanes_of(k, state->part[i], half, half);
+    }
+    k->e->lanes = half;
+    if (is_quick(reduction, true)) {
+        state->part[0] = better(k, reduction, upper[0], lower[0]);
+        state->part[1] = LLVMBuildOr(k->b, lower[1], upper[1], "");
+        state->part[2] = signs_together(k, reduction, lower[2], upper[2]);
+    } else {
+        state->part[0] = tgi_llvm_combine(k, number, lower[0], upper[0]);
+    }
+    k->e->lanes = lanes;
+}
+
+LLVMValueRef tgi_llvm_fold_by(tgi_llvm_kernel *k, int op, tg_dtype dtype,
+                              LLVMValueRef *vectors, unsigned n)
+{
+    for (unsigned half = n / 2; half > 0; half /= 2)
+        for (unsigned i = 0; i < half; i++)
+            vectors[i] = tgi_llvm_combine_by(k, op, dtype, vectors[i],
+                                             vectors[i + half]);
+    LLVMValueRef all = vectors[0];
+    while (k->e->lanes > 1) {
+        const unsigned half = k->e->lanes / 2;
+        LLVMValueRef lower = lanes_of(k, all, 0, half);
+        LLVMValueRef upper = lanes_of(k, all, half, half);
+        k->e->lanes = half;
+        all = tgi_llvm_combine_by(k, op, dtype, lower, upper);
+    }
+    return all;
+}
+
+LLVMValueRef tgi_llvm_fold(tgi_llvm_kernel *k, uint32_t number,
+                           LLVMValueRef *vectors, unsigned n)
+{
+    const tgi_reduction *reduction = reduction_at(k, number);
+    return tgi_llvm_fold_by(k, combining(reduction), reduction->dtype,
+                            vectors, n);
+}

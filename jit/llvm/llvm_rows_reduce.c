@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * llvm_rows_reduce.c - reductions along the inner axis, by the tree of
+ * reduce_tree.h: lanes, blocks, cascade.
+ *
+ * The lanes of a block are several vectors. They are kept in registers where
+ * bodies are short and registers enough; what is left over of a block, and
+ * blocks of long bodies, take the vectors one by one from memory.
+ */
+#include "llvm/llvm_lower.h"
+
+#include <assert.h>
+
+/* -- Facts ----------------------------------------------------------------- */
+
+/* Registers that lanes may take; a body needs the rest. */
+enum { REGISTERS = 8 };
+
+static unsigned all_lanes(const tgi_llvm_kernel *k,
+                          const tgi_llvm_phase *phase)
+{
+    const int dtype = k->loops->reductions.data[phase->reductions[0]].dtype;
+    return (unsigned)tgi_tree_lanes(dtype);
+}
+
+/*
+ * Lanes that a short row never reaches keep the start value, which changes
+ * nothing when they are folded in: they need not be there. Products are the
+ * exception, since they start from +0, which changes -0.
+ */
+unsigned tgi_llvm_tree_lanes(const tgi_llvm_kernel *k,
+                             const tgi_llvm_phase *phase)
+{
+    const tgi_dim extent = k->loops->extent[k->inner];
+    unsigned lanes = all_lanes(k, phase);
+    for (unsigned i = 0; i < phase->n_reductions; i++)
+        if (k->loops->reductions.data[phase->reductions[i]].op ==
+            TGI_OP_MATMUL)
+            return lanes;
+    while (tgi_dim_is_known(extent) && lanes > 1 && lanes / 2 >= extent)
+        lanes /= 2;
+    return lanes;
+}
+
+int64_t tgi_llvm_block_elements(const tgi_llvm_kernel *k,
+                                const tgi_llvm_phase *phase)
+{
+    return TGI_BLOCK_STEPS * (int64_t)all_lanes(k, phase);
+}
+
+static bool fits_registers(const tgi_llvm_kernel *k,
+                           const tgi_llvm_phase *phase)
+{
+    unsigned bits = 0;
+    for (unsigned i = 0; i < phase->n_reductions; i++)
+        bits += tgi_llvm_tree_lanes(k, phase) * 8 *
+                (unsigned)tgi_dtype_bytes(
+                    k->loops->reductions.data[phase->reductions[i]].dtype);
+    const unsigned vectors =
+        phase->n_reductions * (tgi_llvm_tree_lanes(k, phase) / phase->lanes);
+    return !phase->is_heavy && vectors <= TGI_LLVM_CARRIED &&
+           bits <= REGISTERS * 256;
+}
+
+/* -- Lanes in memory ------------------------------------------------------- */
+
+typedef struct memory {
+    unsigned lanes;
+    LLVMValueRef array[TGI_LLVM_REDUCTIONS];
+} memory;
+
+static tg_dtype dtype_of(const tgi_llvm_kernel *k, uint32_t reduction)
+{
+    return k->loops->reductions.data[reduction].dtype;
+}
+
+static LLVMValueRef lane_address(tgi_llvm_kernel *k, uint32_t reduction,
+                                 LLVMValueRef array, LLVMValueRef lane)
+{
+    return LLVMBuildGEP2(k->b,
+                         tgi_llvm_element_type(k->e, dtype_of(k, reduction)),
+                         array, &lane, 1, "");
+}
+
+static LLVMValueRef load_lanes(tgi_llvm_kernel *k, uint32_t reduction,
+                               LLVMValueRef address)
+{
+    const tg_dtype dtype = dtype_of(k, reduction);
+    LLVMValueRef value =
+        LLVMBuildLoad2(k->b, tgi_llvm_type(k->e, dtype), address, "");
+    LLVMSetAlignment(value, (unsigned)tgi_dtype_bytes((int)dtype));
+    return value;
+}
+
+static void store_lanes(tgi_llvm_kernel *k, uint32_t reduction,
+                        LLVMValueRef value, LLVMValueRef address)
+{
+    LLVMSetAlignment(
+        LLVMBuildStore(k->b, value, address),
+        (unsigned)tgi_dtype_bytes((int)dtype_of(k, reduction)));
+}
+
+/* Blocks begin at multiples of the lanes, so the position tells the lane. */
+static void take_in_memory(tgi_llvm_kernel *k, unsigned phase, void *user)
+{
+    const memory *m = user;
+    const tgi_llvm_phase *p = &k->phases[phase];
+    tgi_llvm_body(k, phase);
+    LLVMValueRef lane =
+        LLVMBuildAnd(k->b, k->index[k->inner],
+                     tgi_llvm_number(k->program, m->lanes - 1), "");
+    for (unsigned i = 0; i < p->n_reductions; i++) {
+        LLVMValueRef address =
+            lane_address(k, p->reductions[i], m->array[i], lane);
+        tgi_llvm_state state = {
+            .part = {load_lanes(k, p->reductions[i], address)}};
+        tgi_llvm_step(k, p->reductions[i], false, &state);
+        store_lanes(k, p->reductions[i], state.part[0], address);
+    }
+}
+
+/* -- Blocks ---------------------------------------------------------------- */
+
+/* The lanes of a block: `n` vectors for each reduction in turn. */
+typedef struct vectors {
+    unsigned n;
+    LLVMValueRef all[TGI_LLVM_REDUCTIONS * TGI_LLVM_TREE_VECTORS];
+} vectors;
+
+static LLVMValueRef *vectors_of(vectors *v, unsigned reduction)
+{
+    return &v->all[reduction * v->n];
+}
+
+/* Steps of all lanes at once, as many as are full. Where it ends. */
+static LLVMValueRef take_in_registers(tgi_llvm_kernel *k, unsigned phase,
+                                      LLVMValueRef from, LLVMValueRef to,
+                                      vectors *v)
+{
+    const tgi_llvm_phase *p = &k->phases[phase];
+    const int64_t step = tgi_llvm_tree_lanes(k, p);
+    LLVMValueRef end = tgi_llvm_full_end(k, from, to, step);
+    if (tgi_llvm_are_same(from, end))
+        return end;
+    tgi_llvm_loop loop;
+    tgi_llvm_loop_begin(k, &loop, from, end, step, v->all,
+                        p->n_reductions * v->n);
+    for (unsigned j = 0; j < v->n; j++) {
+        k->index[k->inner] =
+            tgi_llvm_add(k->program, loop.index,
+                         tgi_llvm_number(k->program, j * p->lanes));
+        tgi_llvm_body(k, phase);
+        for (unsigned i = 0; i < p->n_reductions; i++) {
+            tgi_llvm_state state = {.part = {loop.carried[i * v->n + j]}};
+            tgi_llvm_step(k, p->reductions[i], false, &state);
+            vectors_of(v, i)[j] = state.part[0];
+        }
+    }
+    tgi_llvm_loop_end(k, &loop, v->all);
+    for (unsigned i = 0; i < p->n_reductions * v->n; i++)
+        v->all[i] = loop.carried[i];
+    return end;
+}
+
+/*
+ * The elements left over of a row of known length, where vectors can be taken
+ * with a mask. False if that is not so.
+ */
+static bool take_known_rest(tgi_llvm_kernel *k, unsigned phase,
+                            LLVMValueRef from, LLVMValueRef to, vectors *v)
+{
+    const tgi_llvm_phase *p = &k->phases[phase];
+    int64_t at, end;
+    if (!tgi_llvm_is_number(from, &at) || !tgi_llvm_is_number(to, &end) ||
+        !fits_registers(k, p) || !(p->can_mask || end % p->lanes == 0))
+        return false;
+    for (unsigned j = 0; at < end; j++, at += p->lanes) {
+        k->index[k->inner] = tgi_llvm_number(k->program, at);
+        if (end - at < p->lanes)
+            k->mask = tgi_llvm_first_lanes(
+                k, tgi_llvm_number(k->program, end - at));
+        tgi_llvm_body(k, phase);
+        for (unsigned i = 0; i < p->n_reductions; i++) {
+            tgi_llvm_state state = {.part = {vectors_of(v, i)[j]}};
+            tgi_llvm_step(k, p->reductions[i], false, &state);
+            vectors_of(v, i)[j] = state.part[0];
+        }
+        k->mask = NULL;
+    }
+    return true;
+}
+
+static void through_memory(tgi_llvm_kernel *k, unsigned phase,
+                           LLVMValueRef from, LLVMValueRef to, vectors *v)
+{
+    const tgi_llvm_phase *p = &k->phases[phase];
+    memory m = {.lanes = tgi_llvm_tree_lanes(k, p)};
+    for (unsigned i = 0; i < p->n_reductions; i++) {
+        m.array[i] = tgi_llvm_array(
+            k, tgi_llvm_element_type(k->e, dtype_of(k, p->reductions[i])),
+            m.lanes);
+        for (unsigned j = 0; j < v->n; j++)
+            store_lanes(k, p->reductions[i], vectors_of(v, i)[j],
+                        lane_address(k, p->reductions[i], m.array[i],
+                                     tgi_llvm_number(k->program,
+                                                     j * p->lanes)));
+    }
+    tgi_llvm_along_rows(k, phase, from, to, take_in_memory, &m);
+    for (unsigned i = 0; i < p->n_reductions; i++)
+        for (unsigned j = 0; j < v->n; j++)
+            vectors_of(v, i)[j] = load_lanes(
+                k, p->reductions[i],
+                lane_address(k, p->reductions[i], m.array[i],
+                             tgi_llvm_number(k->program, j * p->lanes)));
+}
+
+/* One block; `out` gets the result of each reduction of the phase. */
+static void reduce_block(tgi_llvm_kernel *k, unsigned phase,
+                         LLVMValueRef from, LLVMValueRef to,
+                         LLVMValueRef *out)
+{
+    const tgi_llvm_phase *p = &k->phases[phase];
+    vectors v = {.n = tgi_llvm_tree_lanes(k, p) / p->lanes};
+    k->e->lanes = p->lanes;
+    for (unsigned i = 0; i < p->n_reductions; i++) {
+        tgi_llvm_state state;
+        tgi_llvm_start(k, p->reductions[i], false, &state);
+        for (unsigned j = 0; j < v.n; j++)
+            vectors_of(&v, i)[j] = state.part[0];
+    }
+    LLVMValueRef at = from;
+    if (fits_registers(k, p))
+        at = take_in_registers(k, phase, from, to, &v);
+    if (!tgi_llvm_are_same(at, to) &&
+        !take_known_rest(k, phase, at, to, &v))
+        through_memory(k, phase, at, to, &v);
+    for (unsigned i = 0; i < p->n_reductions; i++) {
+        k->e->lanes = p->lanes;
+        out[i] = tgi_llvm_fold(k, p->reductions[i], vectors_of(&v, i), v.n);
+    }
+    k->index[k->inner] = NULL;
+}
+
+static void reduce_blocks(tgi_llvm_kernel *k, unsigned phase,
+                          LLVMValueRef from, LLVMValueRef to,
+                          LLVMValueRef *out)
+{
+    const tgi_llvm_phase *p = &k->phases[phase];
+    const int64_t size = tgi_llvm_block_elements(k, p);
+    int64_t n;
+    if (k->is_split || (tgi_llvm_is_number(to, &n) && n <= size)) {
+        reduce_block(k, phase, from, to, out);
+        return;
+    }
+    tgi_llvm_cascade cascade;
+    tgi_llvm_loop loop;
+    k->e->lanes = 1;
+    tgi_llvm_cascade_begin(k, &cascade, p);
+    tgi_llvm_loop_begin(k, &loop, from, to, size, NULL, 0);
+    LLVMValueRef end = tgi_llvm_add(k->program, loop.index,
+                                    tgi_llvm_number(k->program, size));
+    reduce_block(k, phase, loop.index, tgi_llvm_min(k->program, end, to),
+                 out);
+    LLVMValueRef number = LLVMBuildLShr(
+        k->b, loop.index,
+        tgi_llvm_number(k->program, __builtin_ctzll((uint64_t)size)), "");
+    tgi_llvm_cascade_push(k, &cascade, out, number);
+    tgi_llvm_loop_end(k, &loop, NULL);
+    tgi_llvm_cascade_total(k, &cascade, tgi_llvm_pieces(k->program, to, size),
+                           out);
+}
+
+/* -- Blocks that another kernel made --------------------------------------- */
+
+static void reduce_cascade(tgi_llvm_kernel *k, unsigned phase,
+                           LLVMValueRef from, LLVMValueRef to,
+                           LLVMValueRef *out)
+{
+    const tgi_llvm_phase *p = &k->phases[phase];
+    tgi_llvm_cascade cascade;
+    tgi_llvm_loop loop;
+    k->e->lanes = 1;
+    tgi_llvm_cascade_begin(k, &cascade, p);
+    tgi_llvm_loop_begin(k, &loop, from, to, 1, NULL, 0);
+    k->index[k->inner] = loop.index;
+    tgi_llvm_body(k, phase);
+    for (unsigned i = 0; i < p->n_reductions; i++)
+        out[i] = tgi_llvm_value_of(
+            k, k->loops->reductions.data[p->reductions[i]].value);
+    tgi_llvm_cascade_push(k, &cascade, out, loop.index);
+    tgi_llvm_loop_end(k, &loop, NULL);
+    k->index[k->inner] = NULL;
+    tgi_llvm_cascade_total(k, &cascade, to, out);
+}
+
+/* -- All of them ----------------------------------------------------------- */
+
+static bool all_are_free(const tgi_llvm_kernel *k, const tgi_llvm_phase *p)
+{
+    for (unsigned i = 0; i < p->n_reductions; i++)
+        if (!tgi_llvm_is_free(k, p->reductions[i]))
+            return false;
+    return true;
+}
+
+void tgi_llvm_rows_reduce(tgi_llvm_kernel *k, unsigned phase,
+                          LLVMValueRef from, LLVMValueRef to)
+{
+    const tgi_llvm_phase *p = &k->phases[phase];
+    const bool is_cascade =
+        k->loops->reductions.data[p->reductions[0]].is_cascade;
+    LLVMValueRef results[TGI_LLVM_REDUCTIONS];
+    LLVMValueRef is_any = LLVMBuildICmp(k->b, LLVMIntSLT, from, to, "");
+    tgi_llvm_branch branch;
+    tgi_llvm_branch_begin(k, &branch, is_any);
+    if (is_cascade)
+        reduce_cascade(k, phase, from, to, results);
+    else if (all_are_free(k, p))
+        tgi_llvm_rows_free(k, phase, from, to, results);
+    else
+        reduce_blocks(k, phase, from, to, results);
+    tgi_llvm_branch_end(k, &branch);
+    k->e->lanes = 1;
+    for (unsigned i = 0; i < p->n_reductions; i++)
+        tgi_llvm_set_reduced(
+            k, p->reductions[i],
+            tgi_llvm_branch_value(k, &branch, results[i],
+                                  tgi_llvm_empty(k, p->reductions[i])));
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * llvm_target.c - see llvm_target.h. Machines are kept per thread because LLVM
+ * shares nothing between threads safely but what is never written.
+ */
+#include "llvm/llvm_target.h"
+
+#include <llvm-c/Target.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+/* -- CPUs ------------------------------------------------------------------ */
+
+static const struct {
+    const char *name;
+    bool has_avx512;
+} cpus[] = {
+#define CPU(id, name, has_avx512) {name, has_avx512},
+#include "target/cpu.def"
+#undef CPU
+};
+
+enum { HOST, CPUS = sizeof(cpus) / sizeof(cpus[0]) };
+
+/* -- Of the process -------------------------------------------------------- */
+
+static struct {
+    LLVMTargetRef target;
+    char *triple, *cpu, *features;
+    bool is_able; /* has AVX2 and FMA */
+    bool has_avx512;
+    char failure[256]; /* "": none */
+    pthread_key_t machines;
+} host;
+
+static bool host_has(const char *feature)
+{
+    const size_t length = strlen(feature);
+    for (const char *at = host.features; (at = strstr(at, feature));
+         at += length)
+        if (at != host.features && at[-1] == '+' &&
+            (at[length] == ',' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
+static void dispose_machines(void *machines);
+
+static void start(void)
+{
+    host.triple = LLVMGetDefaultTargetTriple();
+    host.cpu = LLVMGetHostCPUName();
+    host.features = LLVMGetHostCPUFeatures();
+    host.is_able = host_has("avx2") && host_has("fma");
+    host.has_avx512 = host_has("avx512f") && host_has("avx512bw") &&
+                      host_has("avx512cd") && host_has("avx512dq") &&
+                      host_has("avx512vl");
+    char *reason = NULL;
+    if (LLVMInitializeNativeTarget() || LLVMInitializeNativeAsmPrinter())
+        snprintf(host.failure, sizeof(host.failure),
+                 "LLVM has no code generator for this machine");
+    else if (LLVMGetTargetFromTriple(host.triple, &host.target, &reason))
+        snprintf(host.failure, sizeof(host.failure), "%s", reason);
+    else if (pthread_key_create(&host.machines, dispose_machines))
+        snprintf(host.failure, sizeof(host.failure),
+                 "no key for data of threads is left");
+    LLVMDisposeMessage(reason);
+}
+
+/* -- Of a thread ----------------------------------------------------------- */
+
+static _Thread_local LLVMTargetMachineRef machines[CPUS];
+
+static void dispose_machines(void *of_thread)
+{
+    LLVMTargetMachineRef *all = of_thread;
+    for (int i = 0; i < CPUS; i++)
+        if (all[i])
+            LLVMDisposeTargetMachine(all[i]);
+}
+
+static LLVMTargetMachineRef machine_of(int cpu)
+{
+    if (!machines[cpu])
+        machines[cpu] = LLVMCreateTargetMachine(
+            host.target, host.triple, cpu == HOST ? host.cpu : cpus[cpu].name,
+            cpu == HOST ? host.features : "", LLVMCodeGenLevelDefault,
+            LLVMRelocPIC, LLVMCodeModelSmall);
+    /* Without room for the value the machines of this thread are never
+       disposed of, and nothing else is amiss. */
+    if (machines[cpu])
+        pthread_setspecific(host.machines, machines);
+    return machines[cpu];
+}
+
+/* -- Does the host have all features of a CPU? ----------------------------- */
+
+static void set(LLVMValueRef function, const char *key, const char *value)
+{
+    LLVMAddTargetDependentFunctionAttr(function, key, value);
+}
+
+static LLVMValueRef add_function(LLVMModuleRef module, const char *name,
+                                 const char *cpu, const char *features)
+{
+    LLVMContextRef context = LLVMGetModuleContext(module);
+    LLVMTypeRef type =
+        LLVMFunctionType(LLVMVoidTypeInContext(context), NULL, 0, false);
+    LLVMValueRef function = LLVMAddFunction(module, name, type);
+    LLVMAppendBasicBlockInContext(context, function, "");
+    set(function, "target-cpu", cpu);
+    set(function, "target-features", features);
+    return function;
+}
+
+/*
+ * LLVM cannot be asked for the features of a CPU, but its inliner knows: it
+ * puts a function into another only if the other has all features of it.
+ */
+static bool inlines(int cpu)
+{
+    LLVMContextRef context = LLVMContextCreate();
+    LLVMModuleRef module = LLVMModuleCreateWithNameInContext("", context);
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(context);
+    LLVMValueRef inner = add_function(module, "inner", cpus[cpu].name, "");
+    LLVMValueRef outer = add_function(module, "outer", host.cpu, host.features);
+    LLVMPositionBuilderAtEnd(builder, LLVMGetFirstBasicBlock(inner));
+    LLVMBuildRetVoid(builder);
+    LLVMPositionBuilderAtEnd(builder, LLVMGetFirstBasicBlock(outer));
+    LLVMBuildCall2(builder, LLVMGlobalGetValueType(inner), inner, NULL, 0, "");
+    LLVMBuildRetVoid(builder);
+
+    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+    LLVMErrorRef error =
+        LLVMRunPasses(module, "cgscc(inline)", machine_of(HOST), options);
+    LLVMDisposePassBuilderOptions(options);
+    LLVMConsumeError(error);
+    const bool is_inlined = LLVMIsAReturnInst(
+        LLVMGetFirstInstruction(LLVMGetFirstBasicBlock(outer)));
+
+    LLVMDisposeBuilder(builder);
+    LLVMDisposeModule(module);
+    LLVMContextDispose(context);
+    return is_inlined;
+}
+
+/* Asks once for each CPU: it takes milliseconds. */
+static bool host_covers(int cpu)
+{
+    enum { UNKNOWN, NO, YES };
+    static _Atomic char known[CPUS] = {[HOST] = YES};
+    if (known[cpu] == UNKNOWN)
+        known[cpu] = inlines(cpu) ? YES : NO;
+    return known[cpu] == YES;
+}
+
+/* -- Targets --------------------------------------------------------------- */
+
+static int find_cpu(const char *name)
+{
+    if (!name || !*name || !strcmp(name, host.cpu))
+        return HOST;
+    int cpu = 0;
+    while (cpu < CPUS && strcmp(name, cpus[cpu].name))
+        cpu++;
+    return cpu;
+}
+
+bool tgi_llvm_target_find(const char *name, unsigned vector_bits,
+                          tgi_llvm_target *out, char *message, size_t n)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, start);
+
+    const int cpu = find_cpu(name);
+    if (*host.failure) {
+        snprintf(message, n, "%s", host.failure);
+        return false;
+    }
+    if (!host.is_able) {
+        snprintf(message, n,
+                 "this CPU, %s, has no AVX2 with FMA, which "
+                 "compiled code needs",
+                 host.cpu);
+        return false;
+    }
+    if (cpu == CPUS) {
+        snprintf(message, n,
+                 "the CPU '%s' is unknown, or has no AVX2 with "
+                 "FMA, which compiled code needs",
+                 name);
+        return false;
+    }
+    if (vector_bits != 0 && vector_bits != 128 && vector_bits != 256 &&
+        vector_bits != 512) {
+        snprintf(message, n, "vectors have 128, 256 or 512 bits, not %u",
+                 vector_bits);
+        return false;
+    }
+    *out = (tgi_llvm_target){
+        .machine = machine_of(cpu),
+        .cpu = cpu == HOST ? host.cpu : cpus[cpu].name,
+        .features = cpu == HOST ? host.features : "",
+        .vector_bits = vector_bits ? vector_bits : 256,
+        .has_avx512 = cpu == HOST ? host.has_avx512 : cpus[cpu].has_avx512,
+    };
+    if (vector_bits == 512 && !out->has_avx512) {
+        snprintf(message, n, "the CPU '%s' has no vectors of 512 bits",
+                 out->cpu);
+        return false;
+    }
+    if (!out->machine) {
+        snprintf(message, n, "LLVM makes no code for the CPU '%s'", out->cpu);
+        return false;
+    }
+    if (!host_covers(cpu)) {
+        snprintf(message, n, "this CPU, %s, lacks features of '%s'", host.cpu,
+                 out->cpu);
+        return false;
+    }
+    return true;
+}
+
+unsigned tgi_llvm_target_lanes(const tgi_llvm_target *target, tg_dtype dtype)
+{
+    return target->vector_bits / (8 * (unsigned)tgi_dtype_bytes((int)dtype));
+}
+
+void tgi_llvm_target_prepare(const tgi_llvm_target *target,
+                             LLVMModuleRef module)
+{
+    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(target->machine);
+    LLVMSetModuleDataLayout(module, layout);
+    LLVMSetTarget(module, host.triple);
+    LLVMDisposeTargetData(layout);
+}
+
+void tgi_llvm_target_mark(const tgi_llvm_target *target, LLVMValueRef function)
+{
+    LLVMContextRef context =
+        LLVMGetModuleContext(LLVMGetGlobalParent(function));
+    static const char nounwind[] = "nounwind";
+    const unsigned kind =
+        LLVMGetEnumAttributeKindForName(nounwind, sizeof(nounwind) - 1);
+    LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex,
+                            LLVMCreateEnumAttribute(context, kind, 0));
+    char bits[16];
+    snprintf(bits, sizeof(bits), "%u", target->vector_bits);
+    set(function, "target-cpu", target->cpu);
+    set(function, "target-features", target->features);
+    set(function, "prefer-vector-width", bits);
+    set(function, "min-legal-vector-width", bits);
+    set(function, "no-builtins", "");
+    set(function, "frame-pointer", "all");
+    if (LLVMGetLinkage(function) == LLVMExternalLinkage)
+        LLVMSetVisibility(function, LLVMHiddenVisibility);
+}
+
+/* Models of LLVM's scheduler for other CPUs than AMD's have no second pass,
+   after registers are allocated. */
+void tgi_llvm_target_hurry(LLVMValueRef function)
+{
+    set(function, "tune-cpu", "skylake");
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * loops.c - making and freeing loops.
+ */
+#include "loop/loops.h"
+
+#include "base/error.h"
+
+tgi_loops *tgi_loops_create(const char *name, tgi_dims *dims,
+                            const tgi_graph *graph)
+{
+    tgi_loops *loops = tgi_alloc_zero(sizeof(*loops));
+    if (!loops) {
+        tgi_error_memory();
+        return NULL;
+    }
+    loops->name = name;
+    loops->dims = tgi_dims_retain(dims);
+    loops->graph = graph;
+    return loops;
+}
+
+tgi_kernel_loops *tgi_loops_add_kernel(tgi_loops *loops)
+{
+    tgi_kernel_loops *kernel = tgi_alloc_zero(sizeof(*kernel));
+    if (!kernel || !tgi_vec_push(&kernel->insts, ((tgi_inst){0})) ||
+        !tgi_vec_push(&loops->kernels, kernel)) {
+        tgi_kernel_loops_destroy(kernel);
+        tgi_error_memory();
+        return NULL;
+    }
+    kernel->n_phases = 1;
+    return kernel;
+}
+
+void tgi_kernel_loops_destroy(tgi_kernel_loops *kernel)
+{
+    if (!kernel)
+        return;
+    tgi_vec_deinit(&kernel->insts);
+    tgi_vec_deinit(&kernel->accesses);
+    tgi_vec_deinit(&kernel->stores);
+    tgi_vec_deinit(&kernel->reductions);
+    tgi_vec_deinit(&kernel->checks);
+    tgi_free(kernel);
+}
+
+void tgi_loops_destroy(tgi_loops *loops)
+{
+    if (!loops)
+        return;
+    for (size_t i = 0; i < loops->kernels.n; i++)
+        tgi_kernel_loops_destroy(loops->kernels.data[i]);
+    tgi_vec_deinit(&loops->kernels);
+    tgi_vec_deinit(&loops->buffers);
+    tgi_vec_deinit(&loops->steps);
+    tgi_vec_deinit(&loops->hosts);
+    tgi_vec_deinit(&loops->checked);
+    tgi_vec_deinit(&loops->controls);
+    tgi_vec_deinit(&loops->kept);
+    tgi_arena_deinit(&loops->arena);
+    tgi_dims_release(loops->dims);
+    tgi_free(loops);
+}
+
+bool tgi_loops_walk_regions(const tgi_loops *loops, size_t step,
+                            tgi_region_walk *walk)
+{
+    const tgi_loop_step *s = &loops->steps.data[step];
+    const tgi_kernel_loops *k = tgi_loops_kernel_at(loops, step);
+    const bool is_tiny = k && k->is_tiny;
+    bool is_first = false; /* step of a tiny loop, which is one region */
+    if (s->kind == TGI_STEP_LOOP && loops->controls.data[s->number].is_tiny)
+        is_first = walk->n_inside++ == 0;
+    if (s->kind == TGI_STEP_AGAIN && loops->controls.data[s->number].is_tiny)
+        walk->n_inside--;
+    if (!is_tiny && (!walk->n_inside || is_first))
+        walk->region++;
+    return is_tiny;
+}

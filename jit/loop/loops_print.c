@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * loops_print.c - loops as text. Reads from the outside in, one line for each
+ * inst, at the depth of the loop it is computed in:
+ *
+ *   kernel tg_softmax_0_max: rows of 1024 at [64]
+ *     phase 0
+ *           %1 = load f32 p0[o0*1024 + i]
+ *           reduce #0 max f32 %1
+ */
+#include <stdio.h>
+
+#include "loop/loops.h"
+
+static void print_stride(const tgi_loops *loops, tgi_stride stride,
+                         const char *name, bool *is_first, tgi_strbuf *out)
+{
+    if (stride.distance == 0)
+        return;
+    tgi_strbuf_add(out, stride.is_negative ? (*is_first ? "-" : " - ")
+                                           : (*is_first ? "" : " + "));
+    tgi_strbuf_add(out, name);
+    if (stride.distance != 1) {
+        tgi_strbuf_add(out, "*");
+        tgi_dim_print(loops->dims, stride.distance, out);
+    }
+    *is_first = false;
+}
+
+static void print_buffer(const tgi_loops *loops, uint32_t buffer,
+                         tgi_strbuf *out)
+{
+    static const char letters[] = {[TGI_PLACE_PARAM] = 'p',
+                                   [TGI_PLACE_RESULT] = 'r',
+                                   [TGI_PLACE_CONSTANT] = 'c',
+                                   [TGI_PLACE_TEMP] = 't',
+                                   [TGI_PLACE_SCRATCH] = 's',
+                                   [TGI_PLACE_VALUES] = 'v',
+                                   [TGI_PLACE_COUNTER] = 'n',
+                                   [TGI_PLACE_STACK] = 'g'};
+    const tgi_loop_buffer *b = &loops->buffers.data[buffer];
+    bool is_numbered =
+        b->place == TGI_PLACE_PARAM || b->place == TGI_PLACE_RESULT;
+    tgi_strbuf_addf(out, "%c%u", letters[b->place],
+                    is_numbered ? b->index : buffer);
+}
+
+static void print_access(const tgi_loops *loops, const tgi_kernel_loops *k,
+                         const tgi_access *access, tgi_strbuf *out)
+{
+    bool is_first = true;
+    for (int axis = 0; axis <= k->n_outer; axis++) {
+        char name[8] = "i";
+        if (axis < k->n_outer)
+            name[0] = 'o', name[1] = (char)('0' + axis), name[2] = 0;
+        if (access->sliver && axis == k->n_outer - 1) {
+            tgi_strbuf_addf(out, "%s%s%%%u", is_first ? "" : " + ", name,
+                            access->sliver);
+            is_first = false;
+            snprintf(name + 2, sizeof(name) - 2, "/%u", access->sliver);
+        }
+        print_stride(loops, access->stride[axis], name, &is_first, out);
+    }
+    if (access->index) {
+        char name[16];
+        snprintf(name, sizeof(name), "%%%u", access->index);
+        print_stride(loops, access->index_stride, name, &is_first, out);
+    }
+    if (access->shift) {
+        tgi_strbuf_addf(out, "%s%%%u", is_first ? "" : " + ", access->shift);
+        is_first = false;
+    }
+    if (access->offset != 0 || is_first) {
+        if (!is_first)
+            tgi_strbuf_add(out, " + ");
+        tgi_dim_print(loops->dims, access->offset, out);
+    }
+}
+
+static void print_element(const tgi_loops *loops, const tgi_kernel_loops *k,
+                          uint32_t number, tgi_strbuf *out)
+{
+    const tgi_access *access = &k->accesses.data[number];
+    print_buffer(loops, access->buffer, out);
+    tgi_strbuf_add(out, "[");
+    print_access(loops, k, access, out);
+    tgi_strbuf_add(out, "]");
+}
+
+static const char *dtype_name(int dtype)
+{
+    return tg_dtype_name((tg_dtype)dtype);
+}
+
+static void print_operands(const tgi_inst *inst, tgi_strbuf *out)
+{
+    for (int i = 0; i < inst->n_operands; i++)
+        tgi_strbuf_addf(out, "%s%%%u", i ? ", " : " ", inst->operands[i]);
+}
+
+static void print_inst(const tgi_loops *loops, const tgi_kernel_loops *k,
+                       uint32_t number, tgi_strbuf *out)
+{
+    static const char *const names[] = {[TGI_INST_CAST] = "cast",
+                                        [TGI_INST_RANDOM] = "random",
+                                        [TGI_INST_INDEX] = "index",
+                                        [TGI_INST_IN_RANGE] = "in_range"};
+    const tgi_inst *inst = &k->insts.data[number];
+    tgi_strbuf_addf(out, "    %*s%%%u = ", 2 * inst->level, "", number);
+    switch ((tgi_inst_kind)inst->kind) {
+    case TGI_INST_CONSTANT: {
+        char text[64];
+        tgi_dtype_format((tg_dtype)inst->dtype, &inst->bits, text,
+                         sizeof(text));
+        tgi_strbuf_addf(out, "%s %s", dtype_name(inst->dtype), text);
+        break;
+    }
+    case TGI_INST_EXTENT:
+        tgi_strbuf_add(out, "extent ");
+        tgi_dim_print(loops->dims, inst->dim, out);
+        break;
+    case TGI_INST_POSITION:
+        tgi_strbuf_add(out, "position ");
+        print_access(loops, k, &k->accesses.data[inst->number], out);
+        break;
+    case TGI_INST_LOAD:
+        tgi_strbuf_addf(out, "load %s ", dtype_name(inst->dtype));
+        print_element(loops, k, inst->number, out);
+        break;
+    case TGI_INST_OP:
+        tgi_strbuf_addf(out, "%s %s", tgi_op_table[inst->op].name,
+                        dtype_name(inst->type));
+        print_operands(inst, out);
+        break;
+    case TGI_INST_REDUCED:
+        tgi_strbuf_addf(out, "reduced #%u", inst->number);
+        break;
+    case TGI_INST_CAST:
+    case TGI_INST_RANDOM:
+    case TGI_INST_INDEX:
+    case TGI_INST_IN_RANGE:
+        tgi_strbuf_addf(out, "%s %s", names[inst->kind],
+                        dtype_name(inst->dtype));
+        print_operands(inst, out);
+        if (inst->kind == TGI_INST_INDEX || inst->kind == TGI_INST_IN_RANGE) {
+            tgi_strbuf_add(out, " of ");
+            tgi_dim_print(loops->dims, inst->dim, out);
+        }
+        break;
+    }
+    tgi_strbuf_add(out, "\n");
+}
+
+static void print_phase(const tgi_loops *loops, const tgi_kernel_loops *k,
+                        unsigned phase, tgi_strbuf *out)
+{
+    tgi_strbuf_addf(out, "  phase %u\n", phase);
+    for (uint32_t i = 1; i < k->insts.n; i++)
+        if (k->insts.data[i].phase == phase)
+            print_inst(loops, k, i, out);
+    for (size_t i = 0; i < k->reductions.n; i++) {
+        const tgi_reduction *r = &k->reductions.data[i];
+        if (r->phase != phase)
+            continue;
+        tgi_strbuf_addf(out, "        reduce #%zu %s %s %%%u", i,
+                        tgi_op_table[r->op].name, dtype_name(r->dtype),
+                        r->value);
+        if (r->other)
+            tgi_strbuf_addf(out, ", %%%u", r->other);
+        tgi_strbuf_add(out, r->is_split     ? " of each block\n"
+                            : r->is_cascade ? " of blocks\n"
+                                            : "\n");
+    }
+    for (size_t i = 0; i < k->checks.n; i++)
+        if (k->checks.data[i].phase == phase)
+            tgi_strbuf_addf(out, "        check #%u %%%u at %%%u\n",
+                            k->checks.data[i].number, k->checks.data[i].value,
+                            k->checks.data[i].position);
+    for (size_t i = 0; i < k->stores.n; i++) {
+        const tgi_loop_store *store = &k->stores.data[i];
+        if (store->phase != phase)
+            continue;
+        tgi_strbuf_addf(out, "    %*s", 2 * store->level, "");
+        print_element(loops, k, store->access, out);
+        tgi_strbuf_add(out, " = ");
+        if (store->fold)
+            tgi_strbuf_addf(out, "%s along %s of ",
+                            tgi_op_table[store->fold].name,
+                            store->along_rows ? "rows" : "columns");
+        tgi_strbuf_addf(out, "%%%u\n", store->value);
+    }
+}
+
+static void print_kernel(const tgi_loops *loops, const tgi_kernel_loops *k,
+                         tgi_strbuf *out)
+{
+    tgi_strbuf_addf(out, "kernel %s: %s%s of ", k->name,
+                    k->is_tiny ? "tiny, " : "",
+                    k->vectors == TGI_ROWS ? "rows" : "columns");
+    tgi_dim_print(loops->dims, k->extent[k->n_outer], out);
+    tgi_strbuf_add(out, " at [");
+    for (int axis = 0; axis < k->n_outer; axis++) {
+        if (axis)
+            tgi_strbuf_add(out, ",");
+        tgi_dim_print(loops->dims, k->extent[axis], out);
+    }
+    tgi_strbuf_add(out, "]");
+    if (k->kept)
+        tgi_strbuf_addf(out, ", kept while p%u stays",
+                        loops->kept.data[k->kept - 1]);
+    tgi_strbuf_add(out, "\n");
+    for (unsigned phase = 0; phase < k->n_phases; phase++)
+        print_phase(loops, k, phase, out);
+}
+
+static void print_control(const tgi_loops *loops, const tgi_loop_step *step,
+                          tgi_strbuf *out)
+{
+    const tgi_control_loops *c = &loops->controls.data[step->number];
+    switch (step->kind) {
+    case TGI_STEP_LOOP:
+        tgi_strbuf_add(out, c->is_tiny ? "tiny loop " : "loop ");
+        print_buffer(loops, c->counter, out);
+        tgi_strbuf_add(out, " to ");
+        print_buffer(loops, c->decides, out);
+        tgi_strbuf_add(out, c->is_limited ? ", a limit" : "");
+        if (c->stacks)
+            tgi_strbuf_addf(out, ", grows #%u", c->stacks - 1);
+        if (c->has_base) {
+            tgi_strbuf_add(out, " behind ");
+            print_buffer(loops, c->base, out);
+        }
+        break;
+    case TGI_STEP_TEST:
+        tgi_strbuf_add(out, "leave it unless ");
+        print_buffer(loops, c->test, out);
+        break;
+    case TGI_STEP_AGAIN:
+        tgi_strbuf_add(out, "again");
+        for (uint32_t i = 0; i < c->n_moved; i++) {
+            tgi_strbuf_add(out, i ? ", " : " with ");
+            print_buffer(loops, c->to[i], out);
+            tgi_strbuf_add(out, " from ");
+            print_buffer(loops, c->from[i], out);
+        }
+        break;
+    case TGI_STEP_SWITCH:
+        tgi_strbuf_add(out, "switch ");
+        print_buffer(loops, c->decides, out);
+        break;
+    default:
+        tgi_strbuf_add(out, step->kind == TGI_STEP_CASE ? "case" : "end");
+        break;
+    }
+    tgi_strbuf_add(out, "\n");
+}
+
+void tgi_loops_print(const tgi_loops *loops, tgi_strbuf *out)
+{
+    static const char *const places[] = {[TGI_PLACE_PARAM] = "parameter",
+                                         [TGI_PLACE_RESULT] = "result",
+                                         [TGI_PLACE_CONSTANT] = "constant",
+                                         [TGI_PLACE_TEMP] = "temporary",
+                                         [TGI_PLACE_SCRATCH] = "scratch",
+                                         [TGI_PLACE_VALUES] = "values",
+                                         [TGI_PLACE_COUNTER] = "counter",
+                                         [TGI_PLACE_STACK] = "grows by"};
+    tgi_strbuf_addf(out, "loops of %s\n", loops->name);
+    for (uint32_t i = 0; i < loops->buffers.n; i++) {
+        const tgi_loop_buffer *b = &loops->buffers.data[i];
+        tgi_strbuf_add(out, "buffer ");
+        print_buffer(loops, i, out);
+        tgi_strbuf_addf(out, ": %s, ", places[b->place]);
+        tgi_dim_print(loops->dims, b->count, out);
+        tgi_strbuf_addf(out, " %s\n", dtype_name(b->dtype));
+    }
+    for (size_t i = 0; i < loops->steps.n; i++) {
+        const tgi_loop_step *step = &loops->steps.data[i];
+        switch ((tgi_step_kind)step->kind) {
+        case TGI_STEP_RUN:
+            print_kernel(loops, loops->kernels.data[step->number], out);
+            break;
+        case TGI_STEP_BARRIER:
+            tgi_strbuf_add(out, "barrier\n");
+            break;
+        case TGI_STEP_CHECKED:
+            tgi_strbuf_add(out, "end if a check failed\n");
+            break;
+        case TGI_STEP_HOST:
+            tgi_strbuf_addf(out, "host %u\n", step->number);
+            break;
+        case TGI_STEP_LOOP:
+        case TGI_STEP_TEST:
+        case TGI_STEP_AGAIN:
+        case TGI_STEP_SWITCH:
+        case TGI_STEP_CASE:
+        case TGI_STEP_END:
+            print_control(loops, step, out);
+            break;
+        }
+    }
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * in_place.c - buffers that take the place of others. What a kernel
+ * stores may lie where something lay that dies in this very kernel, if every
+ * load of the old reads exactly the element that is stored: elements are
+ * loaded before they are stored, and each belongs to one item of one thread.
+ * This is what happens to a variable that is updated from itself; the two
+ * become one buffer, so code is made as for that.
+ *
+ * It comes last in fusion, when steps and epochs are known.
+ */
+#include "base/error.h"
+#include "fuse/buffer_merge.h"
+
+static uint32_t buffer_of(const tgi_merger *m, const tgi_kernel_loops *k,
+                          uint32_t access)
+{
+    return tgi_merger_buffer(m, k, access);
+}
+
+/* -- Is it legal? ---------------------------------------------------------- */
+
+static bool is_same_stride(tgi_stride a, tgi_stride b)
+{
+    return a.distance == b.distance &&
+           (a.distance == 0 || a.is_negative == b.is_negative);
+}
+
+bool tgi_is_same_element(const tgi_kernel_loops *k, const tgi_access *a,
+                         const tgi_access *b)
+{
+    if (a->index || b->index || a->shift != b->shift ||
+        a->offset != b->offset)
+        return false;
+    for (int axis = 0; axis <= k->n_outer; axis++)
+        if (!is_same_stride(a->stride[axis], b->stride[axis]))
+            return false;
+    return true;
+}
+
+/*
+ * No blocks that are combined later, no columns that are taken side by side,
+ * and no tiles, which need an access that lies across.
+ */
+bool tgi_goes_once(const tgi_kernel_loops *k)
+{
+    if (k->vectors != TGI_ROWS || k->checks.n)
+        return false;
+    for (size_t i = 0; i < k->reductions.n; i++)
+        if (k->reductions.data[i].is_split ||
+            k->reductions.data[i].is_cascade)
+            return false;
+    for (size_t i = 0; i < k->accesses.n; i++) {
+        const tgi_dim along = k->accesses.data[i].stride[k->n_outer].distance;
+        if (along != 0 && along != 1)
+            return false;
+    }
+    return true;
+}
+
+/* The only kernel of the epoch that touches it. */
+static bool is_alone(const tgi_merger *m, uint32_t buffer)
+{
+    return !m->is_shared[buffer];
+}
+
+/*
+ * True if `old`, which the kernel loads, and `new`, which it stores, may be one
+ * buffer. In later phases than the first store the old one is gone; all that
+ * is loaded of the new one was stored by the kernel, at the same element.
+ */
+static bool can_replace(const tgi_merger *m, const tgi_kernel_loops *k,
+                        uint32_t old, uint32_t new)
+{
+    const tgi_access *at = NULL;
+    unsigned first_store = UINT16_MAX + 1u;
+    for (size_t i = 0; i < k->stores.n; i++) {
+        const tgi_loop_store *store = &k->stores.data[i];
+        const tgi_access *access = &k->accesses.data[store->access];
+        const uint32_t buffer = buffer_of(m, k, store->access);
+        if (buffer == old)
+            return false;
+        if (buffer != new)
+            continue;
+        if (at && !tgi_is_same_element(k, at, access))
+            return false;
+        at = access;
+        if (store->phase < first_store)
+            first_store = store->phase;
+    }
+    for (size_t i = 1; at && i < k->insts.n; i++) {
+        const tgi_inst *inst = &k->insts.data[i];
+        if (inst->kind != TGI_INST_LOAD)
+            continue;
+        const uint32_t buffer = buffer_of(m, k, inst->number);
+        if (buffer != old && buffer != new)
+            continue;
+        if (!tgi_is_same_element(k, at, &k->accesses.data[inst->number]) ||
+            (buffer == old && inst->phase > first_store))
+            return false;
+    }
+    return at != NULL;
+}
+
+/* -- Merging --------------------------------------------------------------- */
+
+static bool begins_here(const tgi_merger *m, uint32_t buffer, uint32_t epoch)
+{
+    const tgi_loop_buffer *b = &m->loops->buffers.data[buffer];
+    return (b->place == TGI_PLACE_TEMP || b->place == TGI_PLACE_RESULT) &&
+           b->first == epoch && is_alone(m, buffer) && !b->is_pinned;
+}
+
+static bool ends_here(const tgi_merger *m, uint32_t buffer, uint32_t epoch)
+{
+    const tgi_loop_buffer *b = &m->loops->buffers.data[buffer];
+    return b->place == TGI_PLACE_TEMP && b->first < epoch &&
+           b->last == epoch && is_alone(m, buffer) && !b->is_pinned;
+}
+
+void tgi_merger_merge(tgi_merger *m, uint32_t old, uint32_t new)
+{
+    tgi_loop_buffer *before = &m->loops->buffers.data[old];
+    tgi_loop_buffer *after = &m->loops->buffers.data[new];
+    if (after->graph == before->graph) {
+        tgi_fuse_state of = *m->state;
+        of.graph = after->graph;
+        tgi_fuse_explain(&of, after->node, "in place of %%%u", before->node);
+    }
+    m->has_merged = true;
+    if (after->place == TGI_PLACE_RESULT) {
+        m->same[old] = new;
+        after->first = before->first;
+        return;
+    }
+    m->same[new] = old;
+    if (before->last < after->last)
+        before->last = after->last;
+    before->node = after->node;
+    before->graph = after->graph;
+}
+
+/* Looks for something whose place `new` can take. */
+static void replace(tgi_merger *m, const tgi_kernel_loops *k, uint32_t new,
+                    uint32_t epoch)
+{
+    const tgi_loop_buffer *after = &m->loops->buffers.data[new];
+    for (size_t i = 1; i < k->insts.n; i++) {
+        const tgi_inst *inst = &k->insts.data[i];
+        if (inst->kind != TGI_INST_LOAD)
+            continue;
+        const uint32_t old = buffer_of(m, k, inst->number);
+        const tgi_loop_buffer *before = &m->loops->buffers.data[old];
+        if (ends_here(m, old, epoch) && before->count == after->count &&
+            before->dtype == after->dtype && can_replace(m, k, old, new)) {
+            tgi_merger_merge(m, old, new);
+            return;
+        }
+    }
+}
+
+static void visit(tgi_merger *m, const tgi_kernel_loops *k, uint32_t epoch)
+{
+    if (k->is_tiny || !tgi_goes_once(k))
+        return;
+    for (size_t i = 0; i < k->stores.n; i++) {
+        const uint32_t new = buffer_of(m, k, k->stores.data[i].access);
+        if (begins_here(m, new, epoch))
+            replace(m, k, new, epoch);
+    }
+}
+
+/* -- Epochs ---------------------------------------------------------------- */
+
+static void note_touched(tgi_merger *m, uint32_t number, uint32_t epoch)
+{
+    const tgi_kernel_loops *k = m->loops->kernels.data[number];
+    for (uint32_t i = 0; i < k->accesses.n; i++) {
+        const uint32_t buffer = buffer_of(m, k, i);
+        if (m->epoch[buffer] != epoch + 1) {
+            m->epoch[buffer] = epoch + 1;
+            m->kernel[buffer] = number + 1;
+            m->is_shared[buffer] = false;
+        }
+        m->is_shared[buffer] |= m->kernel[buffer] != number + 1;
+    }
+}
+
+static void visit_epochs(tgi_merger *m)
+{
+    const tgi_loops *loops = m->loops;
+    uint32_t epoch = 0;
+    for (size_t begin = 0; begin < loops->steps.n; epoch++) {
+        size_t end = begin;
+        for (; end < loops->steps.n &&
+               loops->steps.data[end].kind != TGI_STEP_BARRIER;
+             end++)
+            if (loops->steps.data[end].kind == TGI_STEP_RUN)
+                note_touched(m, loops->steps.data[end].number, epoch);
+        for (; begin < end; begin++)
+            if (loops->steps.data[begin].kind == TGI_STEP_RUN)
+                visit(m,
+                      loops->kernels.data[loops->steps.data[begin].number],
+                      epoch);
+        begin = end + 1;
+    }
+}
+
+/* -- Numbers --------------------------------------------------------------- */
+
+static void renumber_control(tgi_control_loops *c, const uint32_t *number)
+{
+    c->decides = number[c->decides];
+    c->base = number[c->base];
+    c->counter = number[c->counter];
+    c->test = number[c->test];
+    for (uint32_t i = 0; i < c->n_carried; i++) {
+        if (c->place != c->carried)
+            c->place[i] = number[c->place[i]];
+        c->carried[i] = number[c->carried[i]];
+    }
+    for (uint32_t i = 0; i < c->n_moved; i++) {
+        c->from[i] = number[c->from[i]];
+        c->to[i] = number[c->to[i]];
+    }
+}
+
+/* Takes what is gone out of the list, and gives everybody new numbers. */
+static void renumber(tgi_merger *m)
+{
+    tgi_loops *loops = m->loops;
+    uint32_t *number = m->kernel, n = 0;
+    for (uint32_t i = 0; i < loops->buffers.n; i++)
+        if (m->same[i] == i)
+            number[i] = n++;
+    for (uint32_t i = 0; i < loops->buffers.n; i++)
+        if (m->same[i] != i)
+            number[i] = number[tgi_merger_find(m, i)];
+    for (size_t i = 0; i < loops->kernels.n; i++) {
+        tgi_kernel_loops *k = loops->kernels.data[i];
+        for (size_t a = 0; a < k->accesses.n; a++)
+            k->accesses.data[a].buffer = number[k->accesses.data[a].buffer];
+    }
+    for (size_t i = 0; i < loops->hosts.n; i++) {
+        const tgi_host_step *host = &loops->hosts.data[i];
+        for (uint32_t j = 0; j < host->n_buffers; j++)
+            host->buffers[j] = number[host->buffers[j]];
+    }
+    for (size_t i = 0; i < loops->checked.n; i++)
+        loops->checked.data[i].buffer =
+            number[loops->checked.data[i].buffer];
+    for (size_t i = 0; i < loops->controls.n; i++)
+        renumber_control(&loops->controls.data[i], number);
+    for (uint32_t i = 0; i < loops->buffers.n; i++)
+        if (m->same[i] == i)
+            loops->buffers.data[number[i]] = loops->buffers.data[i];
+    loops->buffers.n = n;
+}
+
+tg_status tgi_fuse_in_place(tgi_fuse_state *s)
+{
+    const size_t n = s->loops->buffers.n;
+    tgi_merger m = {.state = s, .loops = s->loops};
+    uint32_t *memory = tgi_alloc_zero((3 * n + 1) * sizeof(*memory));
+    m.is_shared = tgi_alloc_zero(n + 1);
+    tg_status status = TG_OK;
+    if (memory && m.is_shared) {
+        m.same = memory;
+        m.kernel = memory + n;
+        m.epoch = memory + 2 * n;
+        for (uint32_t i = 0; i < n; i++)
+            m.same[i] = i;
+        tgi_merge_carried(&m);
+        tgi_merge_copies(&m);
+        visit_epochs(&m);
+        if (m.has_merged) {
+            tgi_drop_copies(&m);
+            renumber(&m);
+        }
+    } else {
+        status = tgi_error_memory();
+    }
+    tgi_free(memory);
+    tgi_free(m.is_shared);
+    return status;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memory_plan.c - sizes and places of temporaries, and what can be told about them.
+ * The places come from the planner of the interpreter, with epochs for nodes.
+ */
+#include "memory/memory_plan.h"
+
+#include <stdlib.h>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "runtime/memory_packing.h"
+
+tg_status tgi_plan_sizes(const tgi_loops *loops, const int64_t *values,
+                         int64_t *out_sizes)
+{
+    for (size_t i = 0; i < loops->buffers.n; i++) {
+        const tgi_loop_buffer *b = &loops->buffers.data[i];
+        int64_t count = tgi_dim_value(b->count, values);
+        if (!tgi_checked_mul(count, tgi_dtype_bytes((tg_dtype)b->dtype),
+                             &out_sizes[i]))
+            TGI_FAIL(TG_ERROR_OVERFLOW, TGI_NO_SITE,
+                     "%s: the size of a value does not fit 64 bits",
+                     loops->name);
+    }
+    return TG_OK;
+}
+
+/* -- Places ---------------------------------------------------------------- */
+
+/* The largest sum of buffers that are in use in one epoch. */
+static tg_status find_least(const tgi_buffer *buffers, size_t n,
+                            uint32_t n_epochs, int64_t *out_least)
+{
+    int64_t *change = tgi_alloc_zero(((size_t)n_epochs + 2) * sizeof(*change));
+    if (!change)
+        return tgi_error_memory();
+    for (size_t i = 0; i < n; i++) {
+        if (buffers[i].home != TGI_HOME_TEMPORARY)
+            continue;
+        change[buffers[i].first] += buffers[i].bytes;
+        change[buffers[i].last + 1] -= buffers[i].bytes;
+    }
+    int64_t now = 0;
+    *out_least = 0;
+    for (uint32_t epoch = 0; epoch <= n_epochs; epoch++) {
+        now += change[epoch];
+        *out_least = now > *out_least ? now : *out_least;
+    }
+    tgi_free(change);
+    return TG_OK;
+}
+
+static int compare_first(const void *a, const void *b)
+{
+    const tgi_buffer *left = a, *right = b;
+    if (left->first != right->first)
+        return left->first < right->first ? -1 : 1;
+    return left->param < right->param ? -1 : left->param > right->param;
+}
+
+static tg_status place(const tgi_loops *loops, const int64_t *sizes,
+                       int n_threads, tgi_buffer *placed,
+                       int64_t *out_offsets, tgi_memory_plan *out_plan)
+{
+    const size_t n = loops->buffers.n;
+    for (size_t i = 0; i < n; i++) {
+        const tgi_loop_buffer *b = &loops->buffers.data[i];
+        const bool is_scratch = b->place == TGI_PLACE_SCRATCH;
+        const bool is_ours = is_scratch || b->place == TGI_PLACE_TEMP;
+        placed[i] = (tgi_buffer){
+            .bytes = is_ours ? sizes[i] : 0,
+            .first = is_scratch ? 0 : b->first,
+            .last = is_scratch ? loops->n_epochs : b->last,
+            .param = (uint32_t)i,
+            .home = is_ours ? TGI_HOME_TEMPORARY : TGI_HOME_FIXED};
+        if (is_scratch) {
+            const int64_t each = (sizes[i] + TGI_BUFFER_ALIGN - 1) &
+                                 -(int64_t)TGI_BUFFER_ALIGN;
+            if (!tgi_checked_mul(each, n_threads, &placed[i].bytes))
+                return tgi_error_memory();
+        }
+    }
+    TGI_TRY(find_least(placed, n, loops->n_epochs, &out_plan->least));
+    qsort(placed, n, sizeof(*placed), compare_first);
+    TGI_TRY(tgi_plan_place(placed, n, loops->n_epochs + 1, 0,
+                           &out_plan->bytes));
+    for (size_t i = 0; i < n; i++)
+        out_offsets[placed[i].param] =
+            placed[i].home == TGI_HOME_TEMPORARY ? placed[i].offset : -1;
+    return TG_OK;
+}
+
+tg_status tgi_plan_memory(const tgi_loops *loops, const int64_t *sizes,
+                          int n_threads, int64_t *out_offsets,
+                          tgi_memory_plan *out_plan)
+{
+    *out_plan = (tgi_memory_plan){0};
+    tgi_buffer *placed =
+        tgi_alloc((loops->buffers.n + 1) * sizeof(*placed));
+    tg_status status = placed ? place(loops, sizes, n_threads, placed,
+                                      out_offsets, out_plan)
+                              : tgi_error_memory();
+    tgi_free(placed);
+    return status;
+}
+
+/* -- Threads --------------------------------------------------------------- */
+
+int64_t tgi_plan_work(const tgi_loops *loops, const tgi_kernel_cost *costs,
+                      const int64_t *values)
+{
+    double work = 0;
+    for (size_t i = 0; i < loops->kernels.n; i++) {
+        const tgi_kernel_loops *k = loops->kernels.data[i];
+        double points = 1;
+        for (int axis = 0; axis < k->n_outer; axis++)
+            points *= (double)tgi_dim_value(k->extent[axis], values);
+        work += points *
+                ((double)costs[i].point +
+                 (double)costs[i].element *
+                     (double)tgi_dim_value(k->extent[k->n_outer], values));
+    }
+    return work < 1e15 ? (int64_t)work : (int64_t)1e15;
+}
+
+int tgi_plan_threads(int64_t work, int64_t grain, int most)
+{
+    if (grain <= 0)
+        return most;
+    const int64_t useful = work / grain;
+    return useful < 2 ? 1 : useful < most ? (int)useful : most;
+}
+
+/* -- Telling --------------------------------------------------------------- */
+
+static bool is_placed(const tgi_loop_buffer *b)
+{
+    return b->place == TGI_PLACE_TEMP || b->place == TGI_PLACE_SCRATCH;
+}
+
+/* True if the call need not be known. */
+static bool is_fixed(const tgi_loops *loops)
+{
+    for (size_t i = 0; i < loops->buffers.n; i++)
+        if (is_placed(&loops->buffers.data[i]) &&
+            !tgi_dim_is_known(loops->buffers.data[i].count))
+            return false;
+    return true;
+}
+
+/* From the extents of the graph to those of the loops: symbols are the same
+   in both. */
+static tg_status translate(const tgi_loops *loops, const int64_t *values,
+                           int64_t *symbols, int64_t *out_values)
+{
+    const tgi_dims *dims = loops->graph->dims;
+    const size_t n = tgi_dims_n_values(dims);
+    for (size_t i = 0; i < n; i++) {
+        const tgi_dim dim = (tgi_dim)i + TGI_DIM_NONE + 1;
+        const int64_t number = tgi_dim_symbol_number(dims, dim);
+        if (number >= 0)
+            symbols[number] = values ? values[i] : 0;
+    }
+    return values ? tgi_dims_evaluate(loops->dims, symbols, out_values)
+                  : TG_OK;
+}
+
+static void say(const tgi_memory_plan *plan, tgi_strbuf *out)
+{
+    if (plan->bytes)
+        tgi_strbuf_addf(out,
+                        "plan: %lld bytes of temporaries, %lld of them in use "
+                        "at one time\n",
+                        (long long)plan->bytes, (long long)plan->least);
+    else
+        tgi_strbuf_add(out, "plan: no temporaries\n");
+}
+
+tg_status tgi_plan_print(const tgi_loops *loops, const int64_t *values,
+                         tgi_strbuf *out)
+{
+    if (!values && !is_fixed(loops)) {
+        tgi_strbuf_add(out, "plan: temporaries as the extents of a call\n");
+        return TG_OK;
+    }
+    const size_t n = loops->buffers.n + 1;
+    int64_t *sizes = tgi_alloc_zero(n * sizeof(*sizes));
+    int64_t *offsets = tgi_alloc_zero(n * sizeof(*offsets));
+    int64_t *symbols = tgi_alloc_zero(
+        (tgi_dims_n_symbols(loops->graph->dims) + 1) * sizeof(*symbols));
+    int64_t *own = tgi_alloc_zero((tgi_dims_n_values(loops->dims) + 1) *
+                                  sizeof(*own));
+    tgi_memory_plan plan;
+    tg_status status = sizes && offsets && symbols && own
+                           ? translate(loops, values, symbols, own)
+                           : tgi_error_memory();
+    if (!status)
+        status = tgi_plan_sizes(loops, own, sizes);
+    if (!status)
+        status = tgi_plan_memory(loops, sizes, 1, offsets, &plan);
+    if (!status)
+        say(&plan, out);
+    tgi_free(sizes);
+    tgi_free(offsets);
+    tgi_free(symbols);
+    tgi_free(own);
+    return status;
+}

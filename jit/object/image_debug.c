@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * image_debug.c - gdb's JIT interface, and perf's map.
+ *
+ * gdb looks for __jit_debug_register_code and __jit_debug_descriptor in the
+ * symbol table of every file of the process, hidden names included, and so
+ * finds ours beside those of LLVM. Ours stay hidden: an exported pair could
+ * take the place of another library's, or be replaced by it. The price is
+ * that in a stripped library gdb finds them only with its debug symbols.
+ */
+#include "object/image_debug.h"
+
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/at_fork.h"
+#include "base/error.h"
+#include "base/strbuf.h"
+
+static atomic_uint told; /* TGI_DEBUG_* */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+TGI_HOLD_IN_FORKS(&lock, (void)0)
+
+void tgi_image_debug_enable(unsigned what)
+{
+    atomic_fetch_or(&told, what);
+}
+
+/* -- gdb ------------------------------------------------------------------- */
+
+/* Names, types and order are gdb's ("JIT Compilation Interface"). */
+
+typedef struct jit_code_entry {
+    struct jit_code_entry *next_entry, *prev_entry;
+    const char *symfile_addr;
+    uint64_t symfile_size;
+} jit_code_entry;
+
+enum { JIT_NOACTION, JIT_REGISTER_FN, JIT_UNREGISTER_FN };
+
+typedef struct jit_descriptor {
+    uint32_t version;
+    uint32_t action_flag;
+    jit_code_entry *relevant_entry, *first_entry;
+} jit_descriptor;
+
+extern jit_descriptor __jit_debug_descriptor;
+void __jit_debug_register_code(void);
+
+__attribute__((used)) jit_descriptor __jit_debug_descriptor = {
+    .version = 1, .action_flag = JIT_NOACTION};
+
+/* gdb's breakpoint is here. */
+__attribute__((noinline, used)) void __jit_debug_register_code(void)
+{
+    __asm__ volatile("" ::: "memory");
+}
+
+struct tgi_image_debug {
+    jit_code_entry entry;
+    unsigned char object[]; /* a copy, with addresses */
+};
+
+/* Under the lock. */
+static void tell_gdb(jit_code_entry *entry, uint32_t action)
+{
+    __jit_debug_descriptor.relevant_entry = entry;
+    __jit_debug_descriptor.action_flag = action;
+    __jit_debug_register_code();
+    __jit_debug_descriptor.relevant_entry = NULL;
+    __jit_debug_descriptor.action_flag = JIT_NOACTION;
+}
+
+/*
+ * Gives the sections of a copy of the object the addresses they have in the
+ * image. Unwind tables have none, but hold distances to code: as if they
+ * followed the image, those fit their fields.
+ */
+static void set_addresses(const tgi_object *object, const void *code,
+                          unsigned char *copy)
+{
+    uintptr_t next = (uintptr_t)code + object->image_bytes;
+    for (size_t i = 0; i < object->n_sections; i++) {
+        Elf64_Shdr section = tgi_object_section(object, i);
+        if (!(section.sh_flags & SHF_ALLOC))
+            continue;
+        if (object->places[i] != TGI_OBJECT_NOT_PLACED) {
+            section.sh_addr = (uintptr_t)code + object->places[i];
+        } else {
+            section.sh_addr = (next + 15) & ~(uintptr_t)15;
+            next = section.sh_addr + section.sh_size;
+        }
+        memcpy(copy + object->sections_at + i * sizeof(section), &section,
+               sizeof(section));
+    }
+}
+
+static tg_status add_to_gdb(const tgi_object *object, const void *code,
+                            tgi_image_debug **out_entry)
+{
+    tgi_image_debug *added = tgi_alloc(sizeof(*added) + object->n_bytes);
+    if (!added)
+        return tgi_error_memory();
+    memcpy(added->object, object->bytes, object->n_bytes);
+    set_addresses(object, code, added->object);
+    added->entry = (jit_code_entry){
+        .symfile_addr = (const char *)added->object,
+        .symfile_size = object->n_bytes,
+    };
+
+    pthread_mutex_lock(&lock);
+    jit_code_entry *second = __jit_debug_descriptor.first_entry;
+    added->entry.next_entry = second;
+    if (second)
+        second->prev_entry = &added->entry;
+    __jit_debug_descriptor.first_entry = &added->entry;
+    tell_gdb(&added->entry, JIT_REGISTER_FN);
+    pthread_mutex_unlock(&lock);
+    *out_entry = added;
+    return TG_OK;
+}
+
+void tgi_image_debug_remove(tgi_image_debug *removed)
+{
+    if (!removed)
+        return;
+    pthread_mutex_lock(&lock);
+    jit_code_entry *next = removed->entry.next_entry;
+    jit_code_entry *previous = removed->entry.prev_entry;
+    if (next)
+        next->prev_entry = previous;
+    if (previous)
+        previous->next_entry = next;
+    else
+        __jit_debug_descriptor.first_entry = next;
+    tell_gdb(&removed->entry, JIT_UNREGISTER_FN);
+    pthread_mutex_unlock(&lock);
+    tgi_free(removed);
+}
+
+/* -- perf ------------------------------------------------------------------ */
+
+/*
+ * Opened for each image: its name follows a fork, and other libraries of the
+ * process may add lines of their own. A name in /tmp may be anyone's file: no
+ * links, and only what is ours.
+ */
+static void append_to_map(const tgi_strbuf *lines)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/tmp/perf-%ld.map", (long)getpid());
+    const int file = open(path,
+                          O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW |
+                              O_NONBLOCK | O_CLOEXEC,
+                          0600);
+    if (file < 0)
+        return;
+    struct stat about;
+    if (fstat(file, &about) == 0 && S_ISREG(about.st_mode) &&
+        about.st_uid == geteuid()) {
+        const ssize_t n_written = write(file, lines->text, lines->n);
+        (void)n_written; /* the rest of a full disk's last line is lost */
+    }
+    close(file);
+}
+
+static tg_status add_to_perf(const tgi_object *object, const void *code)
+{
+    tgi_strbuf lines = {0};
+    for (size_t i = 0; i < object->n_symbols; i++) {
+        const Elf64_Sym symbol = tgi_object_symbol(object, i);
+        const uint32_t place = tgi_object_symbol_place(object, &symbol);
+        if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC &&
+            place != TGI_OBJECT_NOT_PLACED)
+            tgi_strbuf_addf(&lines, "%llx %llx %s\n",
+                            (unsigned long long)((uintptr_t)code + place),
+                            (unsigned long long)symbol.st_size,
+                            tgi_object_symbol_name(object, &symbol));
+    }
+    const bool has_failed = lines.failed;
+    if (!has_failed && lines.n > 0)
+        append_to_map(&lines);
+    tgi_strbuf_deinit(&lines);
+    return has_failed ? tgi_error_memory() : TG_OK;
+}
+
+/* -- Both ------------------------------------------------------------------ */
+
+tg_status tgi_image_debug_add(const tgi_object *object, const void *code,
+                              tgi_image_debug **out_entry)
+{
+    *out_entry = NULL;
+    const unsigned what = atomic_load_explicit(&told, memory_order_relaxed);
+    if (what & TGI_DEBUG_PERF)
+        TGI_TRY(add_to_perf(object, code));
+    if (what & TGI_DEBUG_GDB)
+        TGI_TRY(add_to_gdb(object, code, out_entry));
+    return TG_OK;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cpu_cache.c - see cpu_cache.h. The kernel's files come first: in virtual
+ * machines sysconf gives the last cache of a whole socket.
+ */
+#include "target/cpu_cache.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* One number from a file about a cache of the first processor; -1: none. */
+static long long read_number(int index, const char *name)
+{
+    char path[96];
+    long long number;
+    snprintf(path, sizeof(path),
+             "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, name);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return -1;
+    const int n = fscanf(file, "%lld", &number);
+    fclose(file);
+    return n == 1 ? number : -1;
+}
+
+static int64_t last_bytes;
+
+/* Sizes are in KiB, and the last cache is the one of the highest level. */
+static void find(void)
+{
+    long long highest = 0, level;
+    for (int index = 0; (level = read_number(index, "level")) > 0; index++) {
+        const long long kib = read_number(index, "size");
+        if (level > highest && kib > 0) {
+            highest = level;
+            last_bytes = kib << 10;
+        }
+    }
+#ifdef _SC_LEVEL3_CACHE_SIZE
+    if (!last_bytes) {
+        const long said = sysconf(_SC_LEVEL3_CACHE_SIZE);
+        last_bytes = said > 0 ? said : 0;
+    }
+#endif
+}
+
+int64_t tgi_cache_bytes(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find);
+    return last_bytes;
+}

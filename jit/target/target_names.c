@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * target_names.c - the targets that options may name, known without LLVM:
+ * whether this machine has one of them turns out when code is compiled.
+ */
+#include "target/target_names.h"
+
+#define CPU(id, name, has_avx512) CPU_##id,
+enum {
+#include "target/cpu.def"
+};
+#undef CPU
+
+#define CPU(id, name, has_avx512) {name, CPU_##id, 0},
+const tgi_keyword tgi_jit_cpus[] = {
+#include "target/cpu.def"
+    {NULL, 0, 0},
+};
+#undef CPU
+
+const tgi_keyword tgi_jit_widths[] = {
+    {"0", 0, 0}, {"128", 128, 0}, {"256", 256, 0}, {"512", 512, 0},
+    {NULL, 0, 0},
+};

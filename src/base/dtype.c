@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dtype.c - the table of element types, and numbers to and from elements.
+ * Elements are read and written through memcpy: callers may hold them in
+ * bytes of any alignment. Conversions round as the operations do, whatever
+ * mode the host has set; the functions that convert stay out of line, so that
+ * no compiler moves them past the change of mode.
+ */
+#include "base/dtype.h"
+
+#include <fenv.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fpenv.h"
+
+const tgi_dtype_info tgi_dtype_table[TGI_DTYPES] = {
+#define DTYPE(ID, name, type, class) \
+    [TG_##ID] = {#name, sizeof(type), TGI_CLASS_##class},
+#include "base/dtype.def"
+#undef DTYPE
+};
+
+size_t tg_dtype_bytes(tg_dtype dtype)
+{
+    return tgi_dtype_is_valid((int)dtype) ? tgi_dtype_table[dtype].bytes : 0;
+}
+
+const char *tg_dtype_name(tg_dtype dtype)
+{
+    return tgi_dtype_is_valid((int)dtype) ? tgi_dtype_table[dtype].name : "?";
+}
+
+/* -- Numbers to elements --------------------------------------------------- */
+
+/* An integer of 65 bits: sign and magnitude. */
+typedef struct integer {
+    bool is_negative;
+    uint64_t magnitude;
+} integer;
+
+/* False if the number is not an integer of that many bits. */
+static bool to_integer(tgi_number number, integer *out)
+{
+    switch (number.kind) {
+    case TGI_INT:
+        out->is_negative = number.as.i < 0;
+        out->magnitude = out->is_negative ? 0 - (uint64_t)number.as.i
+                                          : (uint64_t)number.as.i;
+        return true;
+    case TGI_UINT:
+        *out = (integer){false, number.as.u};
+        return true;
+    case TGI_FLOAT:
+        /* Not a number fails both comparisons. */
+        if (!(fabs(number.as.f) < 0x1p64) ||
+            !(trunc(number.as.f) == number.as.f))
+            return false;
+        *out = (integer){number.as.f < 0, (uint64_t)fabs(number.as.f)};
+        return true;
+    }
+    return false;
+}
+
+static bool fits(int dtype, integer value)
+{
+    unsigned bits = 8u * tgi_dtype_table[dtype].bytes;
+    switch (tgi_dtype_table[dtype].cls) {
+    case TGI_CLASS_BOOL:
+        return value.magnitude == 0 ||
+               (value.magnitude == 1 && !value.is_negative);
+    case TGI_CLASS_UINT:
+        return value.magnitude == 0 ||
+               (!value.is_negative &&
+                value.magnitude <= UINT64_MAX >> (64 - bits));
+    default: {
+        uint64_t first_above = (uint64_t)1 << (bits - 1);
+        return value.magnitude < first_above + value.is_negative;
+    }
+    }
+}
+
+static double to_double(tgi_number number)
+{
+    return number.kind == TGI_INT    ? (double)number.as.i
+           : number.kind == TGI_UINT ? (double)number.as.u
+                                     : number.as.f;
+}
+
+/* Rounds once: integers do not pass through double. */
+static float to_float(tgi_number number)
+{
+    return number.kind == TGI_INT    ? (float)number.as.i
+           : number.kind == TGI_UINT ? (float)number.as.u
+                                     : (float)number.as.f;
+}
+
+__attribute__((noinline)) static bool store(int dtype, tgi_number number,
+                                            void *out_element)
+{
+    if (dtype == TG_F64) {
+        double value = to_double(number);
+        memcpy(out_element, &value, sizeof value);
+        return true;
+    }
+    if (dtype == TG_F32) {
+        /* A finite double beyond the range must not become infinite. */
+        if (number.kind == TGI_FLOAT && isfinite(number.as.f) &&
+            fabs(number.as.f) >= 0x1.ffffffp127)
+            return false;
+        float value = to_float(number);
+        memcpy(out_element, &value, sizeof value);
+        return true;
+    }
+    integer value;
+    if (!tgi_dtype_is_valid(dtype) || !to_integer(number, &value) ||
+        !fits(dtype, value))
+        return false;
+    uint64_t bits = value.is_negative ? 0 - value.magnitude : value.magnitude;
+    switch (dtype) {
+#define DTYPE(ID, name, type, class) \
+    case TG_##ID: { \
+        type element = (type)bits; \
+        memcpy(out_element, &element, sizeof element); \
+        return true; \
+    }
+#include "base/dtype.def"
+#undef DTYPE
+    }
+    return false;
+}
+
+bool tgi_dtype_store(int dtype, tgi_number number, void *out_element)
+{
+    const uint32_t mode = tgi_fpenv_begin();
+    const bool is_stored = store(dtype, number, out_element);
+    tgi_fpenv_end(mode);
+    return is_stored;
+}
+
+/* -- Types of numbers ------------------------------------------------------ */
+
+bool tgi_dtype_holds_all(int to, int from)
+{
+    const tgi_dtype_info *t = &tgi_dtype_table[to];
+    const tgi_dtype_info *f = &tgi_dtype_table[from];
+    if (to == from || f->cls == TGI_CLASS_BOOL)
+        return true;
+    if (t->cls == TGI_CLASS_FLOAT)
+        return f->cls != TGI_CLASS_FLOAT || t->bytes > f->bytes;
+    if (t->cls == TGI_CLASS_BOOL || f->cls == TGI_CLASS_FLOAT)
+        return false;
+    /* Of equal signs, or unsigned in signed: the wider holds the narrower. */
+    return t->bytes > f->bytes &&
+           (t->cls == f->cls || t->cls == TGI_CLASS_SINT);
+}
+
+tg_dtype tgi_dtype_promote(int a, int b)
+{
+    if (tgi_dtype_holds_all(a, b))
+        return (tg_dtype)a;
+    if (tgi_dtype_holds_all(b, a))
+        return (tg_dtype)b;
+    /* A signed and an unsigned type, the latter at least as wide. */
+    static const tg_dtype next_signed[] = {
+        [1] = TG_I16, [2] = TG_I32, [4] = TG_I64, [8] = TG_DTYPE_NONE};
+    const int64_t x = tgi_dtype_bytes(a), y = tgi_dtype_bytes(b);
+    return next_signed[x > y ? x : y];
+}
+
+const char *tgi_number_text(tgi_number number, char *buf, size_t n)
+{
+    switch (number.kind) {
+    case TGI_INT:
+        snprintf(buf, n, "%" PRIi64, number.as.i);
+        return buf;
+    case TGI_UINT:
+        snprintf(buf, n, "%" PRIu64, number.as.u);
+        return buf;
+    default:
+        tgi_dtype_format(TG_F64, &number.as.f, buf, n);
+        return buf;
+    }
+}
+
+/* -- Elements to text ------------------------------------------------------ */
+
+/* Makes "1.5" of whatever the locale's decimal point made of it. */
+static void unlocalize(char *text)
+{
+    char *to = text;
+    bool has_point = false;
+    for (const char *from = text; *from; from++) {
+        if (strchr("0123456789+-einfa", *from))
+            *to++ = *from;
+        else if (!has_point)
+            *to++ = '.', has_point = true;
+    }
+    *to = '\0';
+}
+
+/* The fewest digits that read back as the same number; whole numbers of up to
+   16 digits without an exponent. */
+static int format_float(double value, bool is_single, char *buf, size_t n)
+{
+    char text[64];
+    if (isnan(value))
+        return snprintf(buf, n, "nan");
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (is_single ? (double)strtof(text, NULL) == value
+                      : strtod(text, NULL) == value)
+            break;
+    }
+    if (strchr(text, 'e') && fabs(value) >= 1 && fabs(value) < 1e16)
+        snprintf(text, sizeof text, "%.0f", value);
+    unlocalize(text);
+    return snprintf(buf, n, "%s", text);
+}
+
+__attribute__((noinline)) static int format(int dtype, const void *element,
+                                            char *buf, size_t n)
+{
+    switch (dtype) {
+#define DTYPE(ID, name, type, class) \
+    case TG_##ID: { \
+        type value; \
+        memcpy(&value, element, sizeof value); \
+        return FORMAT_##class(value); \
+    }
+#define FORMAT_BOOL(value) snprintf(buf, n, (value) ? "true" : "false")
+#define FORMAT_SINT(value) snprintf(buf, n, "%" PRIi64, (int64_t)(value))
+#define FORMAT_UINT(value) snprintf(buf, n, "%" PRIu64, (uint64_t)(value))
+#define FORMAT_FLOAT(value) \
+    format_float((double)(value), sizeof(value) == sizeof(float), buf, n)
+#include "base/dtype.def"
+#undef DTYPE
+    }
+    return snprintf(buf, n, "?");
+}
+
+int tgi_dtype_format(int dtype, const void *element, char *buf, size_t n)
+{
+    const uint32_t mode = tgi_fpenv_begin();
+    /* The C library rounds digits by its own idea of the mode. */
+    const int rounding = fegetround();
+    fesetround(FE_TONEAREST);
+    const int length = format(dtype, element, buf, n);
+    fesetround(rounding);
+    tgi_fpenv_end(mode);
+    return length;
+}
+
+/* -- Elements to numbers --------------------------------------------------- */
+
+__attribute__((noinline)) static tgi_number load(int dtype,
+                                                 const void *element)
+{
+    tgi_number number = {TGI_INT, {.i = 0}};
+    switch (dtype) {
+#define DTYPE(ID, name, type, class) \
+    case TG_##ID: { \
+        type value; \
+        memcpy(&value, element, sizeof value); \
+        LOAD_##class(value); \
+        break; \
+    }
+#define LOAD_BOOL(value) LOAD_UINT(value)
+#define LOAD_SINT(value) number.kind = TGI_INT, number.as.i = (value)
+#define LOAD_UINT(value) number.kind = TGI_UINT, number.as.u = (value)
+#define LOAD_FLOAT(value) number.kind = TGI_FLOAT, number.as.f = (double)(value)
+#include "base/dtype.def"
+#undef DTYPE
+    }
+    return number;
+}
+
+tgi_number tgi_dtype_load(int dtype, const void *element)
+{
+    const uint32_t mode = tgi_fpenv_begin();
+    const tgi_number number = load(dtype, element);
+    tgi_fpenv_end(mode);
+    return number;
+}

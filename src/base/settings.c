@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * settings.c - see settings.h. A number of an options struct is turned into
+ * text first, so that both sources take the same way.
+ */
+#include "base/settings.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+const char *tgi_setting_text(const char *option, const char *variable)
+{
+    if (option || !variable)
+        return option;
+    const char *value = secure_getenv(variable);
+    return value && *value ? value : NULL;
+}
+
+/* -- Wrong values ---------------------------------------------------------- */
+
+/* A text and where it comes from. */
+typedef struct source {
+    const tgi_setting *setting;
+    const char *text;
+    bool is_option;
+    const tgi_log *log; /* NULL: variables are not warned of */
+} source;
+
+/* Words for all that would have been right. */
+static void describe(const tgi_setting *setting, char *out, size_t room)
+{
+    if (setting->words) {
+        size_t used = 0;
+        for (const tgi_keyword *k = setting->words; k->word && used < room; k++)
+            used += (size_t)snprintf(out + used, room - used, "%s%s",
+                                     k == setting->words ? "one of " : ", ",
+                                     k->word);
+    } else if (setting->kind == TGI_SETTING_BYTES) {
+        snprintf(out, room, "a number of bytes, such as 256M");
+    } else {
+        snprintf(out, room, "a number from 0 to %" PRIu64, setting->most);
+    }
+}
+
+/* What a warning says happens instead. */
+static void describe_instead(const tgi_setting *setting, char *out,
+                             size_t room)
+{
+    const tgi_keyword *k = setting->words;
+    while (setting->kind == TGI_SETTING_WORD && k->word &&
+           k->bits != setting->if_wrong)
+        k++;
+    if (setting->kind == TGI_SETTING_WORD && k->word)
+        snprintf(out, room, "using %s", k->word);
+    else
+        snprintf(out, room, "ignored");
+}
+
+/* An error if it is an option, else a warning and TG_OK. */
+static tg_status refuse(const source *from, tgi_token wrong)
+{
+    const tgi_setting *setting = from->setting;
+    char accepted[768], instead[64];
+    describe(setting, accepted, sizeof accepted);
+    if (from->is_option) {
+        const char *quote = setting->kind == TGI_SETTING_NUMBER ? "" : "'";
+        TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
+                 "%s: %s%.*s%s is not %s", setting->option, quote,
+                 (int)wrong.n, wrong.text, quote, accepted);
+    }
+    describe_instead(setting, instead, sizeof instead);
+    if (from->log)
+        tgi_log_write(from->log, TG_LOG_WARN, TGI_LOG_CONFIG,
+                      "%s: '%.*s' is not %s; %s", setting->variable,
+                      (int)wrong.n, wrong.text, accepted, instead);
+    return TG_OK;
+}
+
+static tg_status refuse_all(const source *from)
+{
+    return refuse(from, (tgi_token){from->text, strlen(from->text)});
+}
+
+/* -- Parsing: *value stays as it is if it is wrong ------------------------- */
+
+static tg_status parse_word(const source *from, uint64_t *value)
+{
+    const tgi_keyword *known = tgi_keyword_find(
+        from->setting->words, (tgi_token){from->text, strlen(from->text)});
+    if (!known)
+        return refuse_all(from);
+    *value = known->bits;
+    return TG_OK;
+}
+
+static tg_status parse_words(const source *from, uint64_t *value)
+{
+    const char *rest = from->text;
+    tgi_token word;
+    while (tgi_token_next(&rest, &word)) {
+        const tgi_keyword *known = tgi_keyword_find(from->setting->words, word);
+        if (known)
+            *value = (*value & ~(uint64_t)known->clears) | known->bits;
+        else if (!tgi_token_is_repeated(from->text, word))
+            TGI_TRY(refuse(from, word));
+    }
+    return TG_OK;
+}
+
+/* Digits, and what stands behind them; false if there are none, or too many. */
+static bool read_digits(const char *text, uint64_t *out_number,
+                        const char **out_rest)
+{
+    char *rest;
+    errno = 0;
+    *out_number = strtoull(text, &rest, 10);
+    *out_rest = rest;
+    return isdigit((unsigned char)text[0]) && !errno;
+}
+
+static bool is_accepted(const tgi_setting *setting, uint64_t number)
+{
+    const tgi_keyword *known = setting->words;
+    if (!known)
+        return number <= setting->most;
+    while (known->word && known->bits != number)
+        known++;
+    return known->word;
+}
+
+static tg_status parse_number(const source *from, uint64_t *value)
+{
+    uint64_t number;
+    const char *rest;
+    if (!read_digits(from->text, &number, &rest) || *rest ||
+        !is_accepted(from->setting, number))
+        return refuse_all(from);
+    *value = number;
+    return TG_OK;
+}
+
+static tg_status parse_bytes(const source *from, uint64_t *value)
+{
+    static const char units[] = "KMG";
+    uint64_t number;
+    const char *rest;
+    if (!read_digits(from->text, &number, &rest))
+        return refuse_all(from);
+    const char *unit = *rest ? strchr(units, *rest) : NULL;
+    const int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+    if (rest[unit != NULL] || number > UINT64_MAX >> shift)
+        return refuse_all(from);
+    *value = number << shift;
+    return TG_OK;
+}
+
+/* -- Reading --------------------------------------------------------------- */
+
+/* The member's text, in `buf` if it is a number; NULL if it is not given. */
+static const char *option_text(const tgi_setting *setting, const void *options,
+                               char *buf, size_t n)
+{
+    const char *member = (const char *)options + setting->offset;
+    if (!setting->option)
+        return NULL;
+    if (setting->kind == TGI_SETTING_NUMBER) {
+        int number;
+        memcpy(&number, member, sizeof number);
+        snprintf(buf, n, "%d", number);
+        return number ? buf : NULL;
+    }
+    if (setting->kind == TGI_SETTING_BYTES) {
+        uint64_t bytes;
+        memcpy(&bytes, member, sizeof bytes);
+        snprintf(buf, n, "%" PRIu64, bytes);
+        return bytes ? buf : NULL;
+    }
+    const char *text;
+    memcpy(&text, member, sizeof text);
+    return text;
+}
+
+tg_status tgi_setting_read(const tgi_setting *setting, const void *options,
+                           const tgi_log *log, uint64_t *out_value)
+{
+    char buf[32];
+    const char *option = option_text(setting, options, buf, sizeof buf);
+    const source from = {setting, tgi_setting_text(option, setting->variable),
+                         option != NULL, log};
+    *out_value = setting->otherwise;
+    if (!from.text)
+        return TG_OK;
+    switch (setting->kind) {
+    case TGI_SETTING_WORD:
+        *out_value = setting->if_wrong;
+        return parse_word(&from, out_value);
+    case TGI_SETTING_WORDS:
+        return parse_words(&from, out_value);
+    case TGI_SETTING_NUMBER:
+        return parse_number(&from, out_value);
+    case TGI_SETTING_BYTES:
+        return parse_bytes(&from, out_value);
+    }
+    return TG_OK;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * strbuf.c - strings that grow. After a failure nothing more is added: what
+ * is there stays a prefix of what was meant.
+ */
+#include "base/strbuf.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/vec.h"
+
+/* Room for n more bytes and the end. */
+static bool reserve(tgi_strbuf *buf, size_t n)
+{
+    if (buf->failed)
+        return false;
+    buf->failed =
+        n > PTRDIFF_MAX - buf->n - 1 ||
+        !tgi_vec_reserve_bytes(&buf->text, &buf->capacity, buf->n + n + 1, 1);
+    return !buf->failed;
+}
+
+void tgi_strbuf_add_bytes(tgi_strbuf *buf, const char *text, size_t n)
+{
+    if (!reserve(buf, n))
+        return;
+    if (n > 0)
+        memcpy(buf->text + buf->n, text, n);
+    buf->n += n;
+    buf->text[buf->n] = '\0';
+}
+
+void tgi_strbuf_add(tgi_strbuf *buf, const char *text)
+{
+    tgi_strbuf_add_bytes(buf, text, strlen(text));
+}
+
+void tgi_strbuf_addv(tgi_strbuf *buf, const char *format, va_list args)
+{
+    va_list measured;
+    va_copy(measured, args);
+    int n = vsnprintf(NULL, 0, format, measured);
+    va_end(measured);
+    if (n < 0) {
+        buf->failed = true;
+        return;
+    }
+    if (!reserve(buf, (size_t)n))
+        return;
+    vsnprintf(buf->text + buf->n, (size_t)n + 1, format, args);
+    buf->n += (size_t)n;
+}
+
+void tgi_strbuf_addf(tgi_strbuf *buf, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    tgi_strbuf_addv(buf, format, args);
+    va_end(args);
+}
+
+void tgi_strbuf_cut(tgi_strbuf *buf, size_t n)
+{
+    if (n >= buf->n)
+        return;
+    buf->n = n;
+    buf->text[n] = '\0';
+}
+
+char *tgi_strbuf_take(tgi_strbuf *buf)
+{
+    tgi_strbuf_add(buf, ""); /* an empty string is a string too */
+    char *text = buf->failed ? NULL : buf->text;
+    if (text)
+        buf->text = NULL;
+    tgi_strbuf_deinit(buf);
+    return text;
+}
+
+void tgi_strbuf_deinit(tgi_strbuf *buf)
+{
+    tgi_free(buf->text);
+    *buf = (tgi_strbuf){0};
+}

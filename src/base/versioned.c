@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * versioned.c - see versioned.h. A size that ends inside a member belongs to
+ * no version: half a pointer would be taken for a whole one. Sizes of later
+ * versions are not known here; they are bounded, and multiples of what a
+ * size_t is aligned to.
+ */
+#include "base/versioned.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "tgjit/cache.h"
+#include "tgjit/context.h"
+#include "tgjit/export.h"
+#include "tgjit/function.h"
+#include "tgjit/variable.h"
+
+enum { MOST_BYTES = 4096 };
+
+/* The size of a struct that ends with that member. */
+#define BYTES_UP_TO(type, member) \
+    ((offsetof(type, member) + sizeof(((type *)0)->member) + \
+      _Alignof(type) - 1) / \
+     _Alignof(type) * _Alignof(type))
+
+static const struct {
+    const char *name;
+    size_t bytes;
+} versions[] = {
+#define CURRENT(type, member) {#type, BYTES_UP_TO(type, member)},
+#define EARLIER(type, member) {#type, BYTES_UP_TO(type, member)},
+#include "base/versioned.def"
+#undef CURRENT
+#undef EARLIER
+};
+
+#define CURRENT(type, member) \
+    _Static_assert(BYTES_UP_TO(type, member) == sizeof(type), \
+                   #type " has a new last member: see versioned.def");
+#define EARLIER(type, member) \
+    _Static_assert(BYTES_UP_TO(type, member) < sizeof(type), \
+                   #type " was no larger: see versioned.def");
+#include "base/versioned.def"
+#undef CURRENT
+#undef EARLIER
+
+/* Whether a version, earlier, this or later, has that size. */
+static bool is_size_of(const char *name, size_t current, size_t given)
+{
+    if (given > current)
+        return given <= MOST_BYTES && given % _Alignof(size_t) == 0;
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
+        if (versions[i].bytes == given && strcmp(versions[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static tg_status read_size(const void *user, size_t bytes, const char *name,
+                           size_t *out_given)
+{
+    memcpy(out_given, user, sizeof *out_given);
+    if (!is_size_of(name, bytes, *out_given))
+        TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
+                 "%s: struct_bytes is %zu, which no version of the struct has; "
+                 "this one has %zu",
+                 name, *out_given, bytes);
+    return TG_OK;
+}
+
+tg_status tgi_versioned_take(void *out_options, size_t bytes,
+                             const void *options, const char *name)
+{
+    size_t given;
+    memset(out_options, 0, bytes);
+    if (!options)
+        return TG_OK;
+    TGI_TRY(read_size(options, bytes, name, &given));
+    const char *from = options;
+    for (size_t i = bytes; i < given; i++)
+        if (from[i])
+            TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE,
+                     "%s: the struct is newer than the library, and uses an "
+                     "option this one does not have",
+                     name);
+    memcpy(out_options, options, given < bytes ? given : bytes);
+    return TG_OK;
+}
+
+tg_status tgi_versioned_give(void *to, const char *to_name, const void *from,
+                             size_t bytes, const char *name)
+{
+    size_t given;
+    if (!to)
+        TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE, "%s is NULL", to_name);
+    TGI_TRY(read_size(to, bytes, name, &given));
+    memcpy((char *)to + sizeof given, (const char *)from + sizeof given,
+           (given < bytes ? given : bytes) - sizeof given);
+    return TG_OK;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * build_dynamic.c - operations on places that only the run can tell: dynamic
+ * slices and updates, scatters.
+ */
+#include <string.h>
+
+#include "build/build.h"
+
+/* The axis of `in`[0] along which something starts at in[n - 1]; -1 and an
+   error. */
+static int dynamic_axis(tgi_builder *b, const tgi_ref *in, size_t n,
+                        int user_axis)
+{
+    int axis = tgi_build_axis(b, in[0], user_axis);
+    const tgi_ref start = in[n - 1];
+    if (axis >= 0 && !tgi_dtype_is(tgi_graph_node(b->graph, start)->dtype,
+                                   TGI_CLASS_INT)) {
+        tgi_build_fail(b, TG_ERROR_DTYPE, in, n,
+                       "the start needs an integer type");
+        return -1;
+    }
+    if (axis >= 0 && tgi_graph_shape(b->graph, start)->rank != 0) {
+        tgi_build_fail(b, TG_ERROR_SHAPE, in, n, "the start is not a scalar");
+        return -1;
+    }
+    return axis;
+}
+
+/* True if `size` elements of an axis of in[0] can be had; else an error. */
+static bool check_size(tgi_builder *b, const tgi_ref *in, size_t n, int axis,
+                       tgi_dim size)
+{
+    if (tgi_build_check(b, TGI_CHECK_AT_MOST, size,
+                        tgi_graph_shape(b->graph, in[0])->dims[axis],
+                        "size of the slice and extent"))
+        return true;
+    tgi_strbuf text = {0};
+    tgi_dim_print(b->graph->dims, size, &text);
+    tgi_build_fail(b, TG_ERROR_SHAPE, in, n,
+                   "axis %d has fewer than %s elements", axis,
+                   text.text ? text.text : "?");
+    tgi_strbuf_deinit(&text);
+    return false;
+}
+
+tgi_ref tgi_build_dynamic_slice(tgi_builder *b, tgi_ref x, int user_axis,
+                                tgi_ref start, int64_t size)
+{
+    if (!x || !start)
+        return 0;
+    const tgi_ref in[] = {x, start};
+    int axis = dynamic_axis(b, in, 2, user_axis);
+    if (axis < 0)
+        return 0;
+    if (!tgi_dims_has(b->graph->dims, size))
+        return tgi_build_fail(b, TG_ERROR_SHAPE, in, 2,
+                              "size %lld is negative", (long long)size);
+    if (!check_size(b, in, 2, axis, size))
+        return 0;
+    const tgi_shape *shape = tgi_graph_shape(b->graph, x);
+    tgi_dim dims[TG_MAX_RANK];
+    memcpy(dims, shape->dims, (size_t)shape->rank * sizeof(dims[0]));
+    dims[axis] = size;
+    tgi_attr_index attr = {axis};
+    return tgi_build_node(b, TGI_OP_DYNAMIC_SLICE,
+                          tgi_graph_node(b->graph, x)->dtype,
+                          tgi_build_shape(b, shape->rank, dims), in, 2, &attr,
+                          sizeof(attr));
+}
+
+tgi_ref tgi_build_dynamic_update(tgi_builder *b, tgi_ref x, tgi_ref update,
+                                 int user_axis, tgi_ref start)
+{
+    if (!x || !update || !start)
+        return 0;
+    tgi_ref in[] = {x, update, start};
+    int axis = dynamic_axis(b, in, 3, user_axis);
+    if (axis < 0)
+        return 0;
+    tg_dtype dtype = tgi_build_unify(b, in, 2);
+    if (dtype == TG_DTYPE_NONE)
+        return 0;
+    const tgi_shape *whole = tgi_graph_shape(b->graph, x);
+    const tgi_shape *part = tgi_graph_shape(b->graph, update);
+    bool fits = part->rank == whole->rank;
+    for (int i = 0; fits && i < whole->rank; i++)
+        fits = i == axis ||
+               tgi_build_check(b, TGI_CHECK_EQUAL, part->dims[i],
+                               whole->dims[i], "extents");
+    if (!fits)
+        return tgi_build_fail(b, TG_ERROR_SHAPE, in, 2,
+                              "shapes differ beside axis %d", axis);
+    if (!check_size(b, in, 2, axis, part->dims[axis]))
+        return 0;
+    tgi_attr_index attr = {axis};
+    return tgi_build_node(b, TGI_OP_DYNAMIC_UPDATE, dtype,
+                          tgi_graph_node(b->graph, x)->shape, in, 3, &attr,
+                          sizeof(attr));
+}
+
+/* -- Scatter --------------------------------------------------------------- */
+
+/* True if `updates` have x's shape, its axis replaced by those of indices. */
+static bool updates_fit(tgi_builder *b, const tgi_ref *in, int axis)
+{
+    const tgi_shape *to = tgi_graph_shape(b->graph, in[0]);
+    const tgi_shape *at = tgi_graph_shape(b->graph, in[1]);
+    const tgi_shape *updates = tgi_graph_shape(b->graph, in[2]);
+    bool fits = updates->rank == to->rank - 1 + at->rank;
+    for (int i = 0; fits && i < updates->rank; i++) {
+        tgi_dim wanted = i < axis              ? to->dims[i]
+                         : i < axis + at->rank ? at->dims[i - axis]
+                                               : to->dims[i + 1 - at->rank];
+        fits = tgi_build_check(b, TGI_CHECK_EQUAL, updates->dims[i], wanted,
+                               "extents of the updates");
+    }
+    return fits;
+}
+
+/* The updates with the extents that x and the indices have: those of the call
+   are equal, but may be known by other names. */
+static tgi_ref renamed_updates(tgi_builder *b, const tgi_ref *in, int axis)
+{
+    const tgi_shape *x = tgi_graph_shape(b->graph, in[0]);
+    const tgi_shape *at = tgi_graph_shape(b->graph, in[1]);
+    tgi_dim dims[2 * TG_MAX_RANK];
+    int rank = 0;
+    for (int i = 0; i < axis; i++)
+        dims[rank++] = x->dims[i];
+    for (int i = 0; i < at->rank; i++)
+        dims[rank++] = at->dims[i];
+    for (int i = axis + 1; i < x->rank; i++)
+        dims[rank++] = x->dims[i];
+    const tgi_node *node = tgi_graph_node(b->graph, in[2]);
+    const tgi_shape_ref shape = tgi_shape_intern(b->graph->dims, rank, dims);
+    if (!shape || shape == node->shape)
+        return shape ? in[2] : 0;
+    return tgi_build_node(b, TGI_OP_RESHAPE, node->dtype, shape, &in[2], 1,
+                          NULL, 0);
+}
+
+tgi_ref tgi_build_scatter(tgi_builder *b, tgi_ref x, tgi_ref indices,
+                          tgi_ref updates, int user_axis, tg_scatter_mode mode,
+                          tg_scatter_range range)
+{
+    if (!x || !indices || !updates)
+        return 0;
+    int axis = tgi_build_axis(b, x, user_axis);
+    if (axis < 0)
+        return 0;
+    tgi_ref in[] = {x, indices, updates}, data[] = {x, updates};
+    if (!tgi_dtype_is(tgi_graph_node(b->graph, indices)->dtype, TGI_CLASS_INT))
+        return tgi_build_fail(b, TG_ERROR_DTYPE, in, 3,
+                              "indices need an integer type");
+    if (mode != TG_SCATTER_SET && mode != TG_SCATTER_ADD)
+        return tgi_build_fail(b, TG_ERROR_INVALID_ARGUMENT, in, 3,
+                              "there is no mode %d", (int)mode);
+    if (range != TG_SCATTER_CHECK && range != TG_SCATTER_DROP)
+        return tgi_build_fail(b, TG_ERROR_INVALID_ARGUMENT, in, 3,
+                              "there is no range %d", (int)range);
+    tg_dtype dtype = tgi_build_unify(b, data, 2);
+    if (dtype == TG_DTYPE_NONE)
+        return 0;
+    in[0] = data[0];
+    in[2] = data[1];
+    if (mode == TG_SCATTER_ADD && !tgi_dtype_is(dtype, TGI_CLASS_NUM))
+        return tgi_build_fail(b, TG_ERROR_DTYPE, in, 3,
+                              "needs a numeric type to add");
+    if (!updates_fit(b, in, axis))
+        return tgi_build_fail(b, TG_ERROR_SHAPE, in, 3,
+                              "the updates do not have the shape of what "
+                              "would be gathered along axis %d",
+                              axis);
+    in[2] = renamed_updates(b, in, axis);
+    if (!in[2])
+        return 0;
+    tgi_attr_scatter attr = {axis, mode, range};
+    return tgi_build_node(b, TGI_OP_SCATTER, dtype,
+                          tgi_graph_node(b->graph, in[0])->shape, in, 3, &attr,
+                          sizeof(attr));
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * build_elementwise.c - elementwise operations: one dtype, one shape, and
+ * contraction.
+ *
+ * Contraction is the one rewrite that changes bits, so it is made here, where
+ * the meaning of a node is fixed, by a rule that looks at nothing but the
+ * operands' own operations: an add or sub in a float type one of whose
+ * operands is a product (the left one if both are) becomes an fma, whatever
+ * else uses the product and whatever broadcasts lie between. So a formula
+ * has the same bits in exact, generalised, nested and gradient graphs.
+ */
+#include <assert.h>
+
+#include "base/error.h"
+#include "build/build.h"
+
+/* -- Element types --------------------------------------------------------- */
+
+static const char *class_words(unsigned classes)
+{
+    switch (classes) {
+    case TGI_CLASS_FLOAT:
+        return "a float type";
+    case TGI_CLASS_INT:
+        return "an integer type";
+    case TGI_CLASS_BITS:
+        return "bool or an integer type";
+    default:
+        return "a number type";
+    }
+}
+
+/* -- Shapes ---------------------------------------------------------------- */
+
+/* The common shape of in[0 … n-1], or 0 and an error. */
+static tgi_shape_ref common_shape(tgi_builder *b, const tgi_ref *in, size_t n)
+{
+    tgi_shape_ref first = tgi_graph_node(b->graph, in[0])->shape;
+    bool all_equal = true;
+    int rank = 0;
+    for (size_t i = 0; i < n; i++) {
+        const tgi_shape *shape = tgi_graph_shape(b->graph, in[i]);
+        all_equal &= tgi_graph_node(b->graph, in[i])->shape == first;
+        rank = shape->rank > rank ? shape->rank : rank;
+    }
+    if (all_equal)
+        return first;
+
+    tgi_dim dims[TG_MAX_RANK];
+    for (int axis = 0; axis < rank; axis++) {
+        tgi_shape_ref before = first; /* the shape of the extent so far */
+        dims[axis] = 1;
+        for (size_t i = 0; i < n; i++) {
+            const tgi_shape_ref ref = tgi_graph_node(b->graph, in[i])->shape;
+            const tgi_shape *shape = tgi_shape_of(b->graph->dims, ref);
+            const tgi_dim so_far = dims[axis];
+            int own = axis - (rank - shape->rank);
+            tgi_build_compare(b, before, ref, false);
+            if (own >= 0 &&
+                !tgi_build_common_dim(b, so_far, shape->dims[own],
+                                      &dims[axis]))
+                return tgi_build_fail(b, TG_ERROR_SHAPE, in, n,
+                                      "shapes do not broadcast");
+            if (dims[axis] != so_far)
+                before = ref;
+        }
+    }
+    tgi_build_compare(b, 0, 0, false);
+    return tgi_build_shape(b, rank, dims);
+}
+
+static tgi_ref broadcast_to(tgi_builder *b, tgi_ref x, tgi_shape_ref shape)
+{
+    const tgi_node *node = tgi_graph_node(b->graph, x);
+    if (node->shape == shape)
+        return x;
+    return tgi_build_node(b, TGI_OP_BROADCAST, node->dtype, shape, &x, 1, NULL,
+                          0);
+}
+
+static tgi_ref add_elementwise(tgi_builder *b, tgi_op op, int dtype,
+                               tgi_shape_ref shape, uint16_t flags,
+                               const tgi_ref *in, size_t n)
+{
+    const tgi_node node = {
+        .op = (uint8_t)op,
+        .dtype = (uint8_t)dtype,
+        .flags = flags,
+        .shape = shape,
+        .n_inputs = (uint32_t)n,
+        .inputs = in,
+        .file = b->site.file,
+        .line = b->site.line,
+    };
+    bool is_known = flags && b->fold;
+    for (size_t i = 0; i < n && is_known; i++)
+        is_known = tgi_graph_constant(b->graph, in[i]) != NULL;
+    return is_known ? b->fold(b->graph, &node)
+                    : tgi_graph_add(b->graph, &node);
+}
+
+/* -- Contraction ----------------------------------------------------------- */
+
+/* The product that x is, seen through broadcasts; NULL if it is none. */
+static const tgi_node *as_product(const tgi_builder *b, tgi_ref x)
+{
+    const tgi_node *node = tgi_graph_node(b->graph, x);
+    while (node->op == TGI_OP_BROADCAST)
+        node = tgi_graph_node(b->graph, node->inputs[0]);
+    return node->op == TGI_OP_MUL ? node : NULL;
+}
+
+/* The fma for add or sub of in[0] and in[1], or 0 if there is no product. */
+static tgi_ref contract(tgi_builder *b, tgi_op op, const tgi_ref *in,
+                        tgi_shape_ref shape, uint16_t flags)
+{
+    const tgi_node *product = as_product(b, in[0]);
+    bool product_is_left = product != NULL;
+    if (!product)
+        product = as_product(b, in[1]);
+    if (!product)
+        return 0;
+
+    tgi_ref x = broadcast_to(b, product->inputs[0], shape);
+    tgi_ref y = broadcast_to(b, product->inputs[1], shape);
+    tgi_ref addend = broadcast_to(b, in[product_is_left ? 1 : 0], shape);
+    if (!x || !y || !addend)
+        return 0;
+    if (op == TGI_OP_SUB) {
+        tgi_ref *negated = product_is_left ? &addend : &x;
+        *negated = tgi_build_1(b, TGI_OP_NEG, *negated);
+        if (!*negated)
+            return 0;
+    }
+    return add_elementwise(b, TGI_OP_FMA, product->dtype, shape, flags,
+                           (tgi_ref[]){x, y, addend}, 3);
+}
+
+/* -- Entry points ---------------------------------------------------------- */
+
+tgi_ref tgi_build_elementwise(tgi_builder *b, tgi_op op, const tgi_ref *inputs,
+                              size_t n_inputs)
+{
+    const tgi_op_info *info = &tgi_op_table[op];
+    tgi_ref in[3];
+    bool all_weak = true;
+    uint16_t weakness = 0;
+    assert(info->arity == (int)n_inputs && n_inputs <= 3);
+    for (size_t i = 0; i < n_inputs; i++) {
+        if (!inputs[i])
+            return 0;
+        in[i] = inputs[i];
+        all_weak &= tgi_build_weakness(b, in[i]) != 0;
+        weakness |= tgi_build_weakness(b, in[i]);
+    }
+
+    size_t first = op == TGI_OP_SELECT ? 1 : 0;
+    if (first && tgi_graph_node(b->graph, in[0])->dtype != TG_BOOL)
+        return tgi_build_fail(b, TG_ERROR_DTYPE, in, n_inputs,
+                              "the condition is not bool");
+    tg_dtype dtype = tgi_build_unify(b, in + first, n_inputs - first);
+    if (dtype == TG_DTYPE_NONE)
+        return 0;
+    if (!tgi_dtype_is(dtype, info->types))
+        return tgi_build_fail(b, TG_ERROR_DTYPE, in, n_inputs,
+                              "needs %s", class_words(info->types));
+
+    tgi_shape_ref shape = common_shape(b, in, n_inputs);
+    if (!shape)
+        return 0;
+    bool is_same = info->result == TGI_RESULT_SAME;
+    /* One argument among literals makes the result a number. */
+    if (weakness & TGI_NODE_NUMBER)
+        weakness = TGI_NODE_NUMBER;
+    const uint16_t flags = all_weak && is_same ? weakness : 0;
+    if ((op == TGI_OP_ADD || op == TGI_OP_SUB) && !b->no_contraction &&
+        tgi_dtype_is(dtype, TGI_CLASS_FLOAT) &&
+        (as_product(b, in[0]) || as_product(b, in[1])))
+        return contract(b, op, in, shape, flags);
+
+    for (size_t i = 0; i < n_inputs; i++)
+        if (!(in[i] = broadcast_to(b, in[i], shape)))
+            return 0;
+    return add_elementwise(b, op, is_same ? dtype : TG_BOOL, shape, flags, in,
+                           n_inputs);
+}
+
+tgi_ref tgi_build_cast(tgi_builder *b, tgi_ref x, tg_dtype dtype)
+{
+    if (!x)
+        return 0;
+    if (!tgi_dtype_is_valid(dtype))
+        return tgi_build_fail(b, TG_ERROR_DTYPE, &x, 1,
+                              "%d is not an element type", (int)dtype);
+    const tgi_node *node = tgi_graph_node(b->graph, x);
+    if (node->dtype == dtype && !tgi_build_weakness(b, x))
+        return x;
+    return tgi_build_node(b, TGI_OP_CAST, dtype, node->shape, &x, 1, NULL, 0);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * build_random.c - random numbers from random words, as graphs: what a
+ * number is does not depend on who computes it. Element i depends on words of
+ * its own only, so a stream can be drawn in parts.
+ *
+ *   uniform  the upper 24 (53) bits of a word (two words) times 2^-24 (2^-53)
+ *   normal   sqrt(-2 log u) cos(2 pi v), u in (0, 1], v in [0, 1) from the
+ *            lower and the upper half of an element's words
+ */
+#include "base/error.h"
+#include "build/build.h"
+
+int64_t tgi_random_words(tg_dtype dtype, bool is_normal)
+{
+    return (dtype == TG_F64 ? 2 : 1) * (is_normal ? 2 : 1);
+}
+
+static tgi_ref number(tgi_builder *b, tg_dtype dtype, double value)
+{
+    return tgi_build_number(b, dtype, dtype,
+                            (tgi_number){TGI_FLOAT, {.f = value}});
+}
+
+static tgi_ref integer(tgi_builder *b, tg_dtype dtype, uint64_t value)
+{
+    return tgi_build_number(b, dtype, dtype,
+                            (tgi_number){TGI_UINT, {.u = value}});
+}
+
+/* (bits >> drop) + first, scaled by 2^-keep: in [0, 1), or (0, 1] with 1. */
+static tgi_ref unit(tgi_builder *b, tg_dtype dtype, tgi_ref bits, int first)
+{
+    bool is_double = dtype == TG_F64;
+    tg_dtype words = is_double ? TG_U64 : TG_U32;
+    tgi_ref kept = tgi_build_2(b, TGI_OP_SHR, bits,
+                               integer(b, words, is_double ? 11 : 8));
+    kept = tgi_build_2(b, TGI_OP_ADD, kept,
+                       integer(b, words, (uint64_t)first));
+    return tgi_build_2(b, TGI_OP_MUL, tgi_build_cast(b, kept, dtype),
+                       number(b, dtype, is_double ? 0x1p-53 : 0x1p-24));
+}
+
+/* Both halves of normal numbers' words: u32 pairs out of u64 elements, or
+   u64 pairs out of a doubled last axis. */
+static void split_words(tgi_builder *b, tg_dtype dtype, tgi_ref key,
+                        tgi_ref offset, int rank, const int64_t *dims,
+                        tgi_ref *out_low, tgi_ref *out_high)
+{
+    *out_low = *out_high = 0;
+    if (dtype == TG_F32) {
+        tgi_ref both =
+            tgi_build_random_bits(b, TG_U64, key, offset, rank, dims);
+        *out_low = tgi_build_cast(b, both, TG_U32);
+        *out_high = tgi_build_cast(
+            b, tgi_build_2(b, TGI_OP_SHR, both, integer(b, TG_U64, 32)),
+            TG_U32);
+        return;
+    }
+    tgi_shape_ref shape = tgi_build_shape(b, rank, dims);
+    if (!shape)
+        return;
+    tgi_dims *table = b->graph->dims;
+    tgi_dim count =
+        tgi_build_dim(b, tgi_dim_product(table, tgi_shape_of(table, shape)));
+    if (count == TGI_DIM_NONE)
+        return;
+    tgi_ref both = tgi_build_random_bits(b, TG_U64, key, offset, 2,
+                                         (int64_t[]){count, 2});
+    *out_low = tgi_build_reshape(b, tgi_build_slice(b, both, 1, 0, 1, 1), rank,
+                                 dims);
+    *out_high = tgi_build_reshape(b, tgi_build_slice(b, both, 1, 1, 2, 1),
+                                  rank, dims);
+}
+
+tgi_ref tgi_build_random(tgi_builder *b, bool is_normal, tg_dtype dtype,
+                         tgi_ref key, tgi_ref offset, int rank,
+                         const int64_t *dims)
+{
+    if (!key || !offset)
+        return 0;
+    if (dtype != TG_F32 && dtype != TG_F64)
+        return tgi_build_fail(b, TG_ERROR_DTYPE, NULL, 0,
+                              "gives f32 or f64, not %s",
+                              tg_dtype_name(dtype));
+    if (!is_normal)
+        return unit(b, dtype,
+                    tgi_build_random_bits(b, dtype == TG_F64 ? TG_U64 : TG_U32,
+                                          key, offset, rank, dims),
+                    0);
+
+    tgi_ref low, high;
+    split_words(b, dtype, key, offset, rank, dims, &low, &high);
+    tgi_ref radius = tgi_build_1(
+        b, TGI_OP_SQRT,
+        tgi_build_2(b, TGI_OP_MUL,
+                    tgi_build_1(b, TGI_OP_LOG, unit(b, dtype, low, 1)),
+                    number(b, dtype, -2)));
+    tgi_ref angle = tgi_build_2(b, TGI_OP_MUL, unit(b, dtype, high, 0),
+                                number(b, dtype, 6.283185307179586476925));
+    return tgi_build_2(b, TGI_OP_MUL, radius,
+                       tgi_build_1(b, TGI_OP_COS, angle));
+}

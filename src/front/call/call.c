@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * call.c - calling a function or one of its traces.
+ */
+#include "front/call/launch.h"
+
+/* Runs a concrete function once and hands out the results. Takes over the
+   caller's reference to it. */
+static tg_status call_concrete(tg_concrete *concrete, const tgi_args *args,
+                               tg_tensor **const *results, size_t n_results,
+                               tg_site site)
+{
+    tgi_launch launch;
+    TGI_TRY(tgi_launch_init(&launch, concrete, args, false, site));
+    tg_tensor *few[8] = {NULL};
+    bool is_few = n_results <= sizeof(few) / sizeof(few[0]);
+    tg_tensor **tensors =
+        is_few ? few : tgi_alloc_zero(n_results * sizeof(*tensors));
+    tg_status status = tensors
+                           ? tgi_launch_results(&launch, results, n_results,
+                                                tensors, site)
+                           : tgi_error_memory();
+    if (!status)
+        status = tgi_launch_run(&launch);
+    for (size_t i = 0; tensors && i < n_results; i++) {
+        if (!tensors[i] || tensors[i] == *results[i])
+            continue; /* the user's own */
+        if (status || *results[i])
+            tg_tensor_release(tensors[i]);
+        else
+            *results[i] = tensors[i];
+    }
+    if (!is_few)
+        tgi_free(tensors);
+    tgi_launch_end(&launch);
+    return status;
+}
+
+static tg_status call(tg_function *function, const tg_operand *operands,
+                      size_t n_operands, tg_tensor **const *results,
+                      size_t n_results, tg_site site, tgi_few_args *few)
+{
+    tgi_args args;
+    tg_concrete *concrete = NULL;
+    TGI_TRY(tgi_args_from_operands(function->ctx, operands, n_operands, NULL,
+                                   site, few, &args));
+    tg_status status =
+        tgi_function_lookup(function, &args, false, site, &concrete);
+    if (!status)
+        status = call_concrete(concrete, &args, results, n_results, site);
+    tgi_args_deinit(&args);
+    return status;
+}
+
+/* For calls outside of callbacks, which need not be frugal with the stack. */
+TGI_NOINLINE static tg_status
+call_with_few(tg_function *function, const tg_operand *operands,
+              size_t n_operands, tg_tensor **const *results, size_t n_results,
+              tg_site site)
+{
+    tgi_few_args few;
+    return call(function, operands, n_operands, results, n_results, site,
+                &few);
+}
+
+tg_status tg_call_at(tg_function *function, const tg_operand *operands,
+                     size_t n_operands, tg_tensor **const *results,
+                     size_t n_results, tg_site site)
+{
+    tgi_api_frame frame =
+        tgi_api_enter(function ? function->ctx : NULL, "tg_call");
+    tg_status status;
+    if (!function)
+        status = tgi_error_set(TG_ERROR_INVALID_ARGUMENT, site,
+                               "tg_call: the function is NULL");
+    else if (tgi_trace_current())
+        status = call(function, operands, n_operands, results, n_results,
+                      site, NULL);
+    else
+        status = call_with_few(function, operands, n_operands, results,
+                               n_results, site);
+    if (status)
+        tgi_error_locate(site, NULL);
+    tgi_api_leave(frame);
+    return status;
+}
+
+tg_status tg_concrete_call_at(tg_concrete *concrete,
+                              const tg_operand *operands, size_t n_operands,
+                              tg_tensor **const *results, size_t n_results,
+                              tg_site site)
+{
+    tgi_api_frame frame =
+        tgi_api_enter(concrete ? concrete->ctx : NULL, "tg_concrete_call");
+    tgi_few_args few;
+    tgi_args args;
+    tg_status status =
+        concrete ? tgi_args_from_operands(concrete->ctx, operands, n_operands,
+                                          NULL, site, &few, &args)
+                 : tgi_error_set(TG_ERROR_INVALID_ARGUMENT, site,
+                                 "tg_concrete_call: the function is NULL");
+    if (!status) {
+        status = tgi_args_conform(&args, &concrete->spec, concrete->name,
+                                  site);
+        if (!status && (!tgi_args_fit(&args, &concrete->spec) ||
+                        !tgi_concrete_fits_captures(concrete, &args)))
+            status = tgi_error_set(
+                TG_ERROR_SIGNATURE, site,
+                "%s: the variables are equal to each other or to captured "
+                "ones in another way than in this trace",
+                concrete->name);
+        if (!status)
+            status = call_concrete(tg_concrete_retain(concrete), &args,
+                                   results, n_results, site);
+        tgi_args_deinit(&args);
+    }
+    if (status)
+        tgi_error_locate(site, NULL);
+    tgi_api_leave(frame);
+    return status;
+}

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * function.c - functions and their table of traces: creation, the bound on
+ * the table, and looking up (or making) the trace for a call.
+ */
+#include <string.h>
+
+#include "base/live.h"
+#include "base/settings.h"
+#include "base/versioned.h"
+#include "front/call/function_object.h"
+#include "front/call/pending.h"
+
+enum { DEFAULT_TRACES = 256, MAX_HISTORY = 1024 };
+#define DEFAULT_TRACE_BYTES ((size_t)256 << 20)
+
+static const tgi_keyword policy_words[] = {
+    {"TG_GENERALISE", TG_GENERALISE, 0},
+    {"TG_EXACT", TG_EXACT, 0},
+    {"TG_RELAXED", TG_RELAXED, 0},
+    {NULL, 0, 0},
+};
+
+static const tgi_setting policy_setting = {
+    TGI_OPTION(tg_function_options, policy),
+    .kind = TGI_SETTING_NUMBER,
+    .words = policy_words,
+};
+
+/* -- Creation and end ------------------------------------------------------ */
+
+static tg_status function_init(tg_function *f, tg_context *ctx,
+                               const char *name, tg_callback *callback,
+                               void *user, const tg_function_options *options)
+{
+    f->callback = callback;
+    f->user = user;
+    f->max_traces =
+        options->max_traces ? options->max_traces : DEFAULT_TRACES;
+    f->max_trace_bytes = options->max_trace_bytes ? options->max_trace_bytes
+                                                  : DEFAULT_TRACE_BYTES;
+    f->name = tgi_strdup(options->name ? options->name
+                         : name        ? name
+                                       : "function");
+    if (!f->name)
+        return tgi_error_memory();
+    if (!callback)
+        TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
+                 "tg_function_create: '%s' has no callback", f->name);
+    uint64_t policy;
+    TGI_TRY(tgi_setting_read(&policy_setting, options, NULL, &policy));
+    f->policy = (tg_policy)policy;
+    if (!options->signature && !options->n_signature)
+        return TG_OK;
+
+    tgi_args given;
+    TGI_TRY(tgi_args_from_specs(ctx, options->signature, options->n_signature,
+                                TGI_NO_SITE, &given));
+    tg_status status = tgi_args_copy_spec(&given, &f->signature);
+    tgi_args_deinit(&given);
+    f->has_signature = status == TG_OK;
+    return status;
+}
+
+tg_function *tg_function_create_named(tg_context *ctx, const char *name,
+                                      tg_callback *callback, void *user,
+                                      const tg_function_options *user_options)
+{
+    tgi_api_frame frame = tgi_api_enter(ctx, "tg_function_create");
+    tg_function_options options;
+    tg_function *f = NULL;
+    if (!ctx)
+        tgi_error_set(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
+                      "tg_function_create: the context is NULL");
+    else if (tgi_versioned_take(&options, sizeof(options), user_options,
+                                "tg_function_options") == TG_OK &&
+             !(f = tgi_alloc_zero(sizeof(*f))))
+        tgi_error_memory();
+    if (f) {
+        tgi_refcount_init(&f->refs);
+        f->ctx = tg_context_retain(ctx);
+        pthread_mutex_init(&f->lock, NULL);
+        pthread_cond_init(&f->traced, NULL);
+        tgi_live_add(TGI_LIVE_FUNCTION, 1);
+        if (function_init(f, ctx, name, callback, user, &options)) {
+            tg_function_release(f);
+            f = NULL;
+        }
+    }
+    tgi_api_leave(frame);
+    return f;
+}
+
+tg_function *tg_function_retain(tg_function *function)
+{
+    if (function)
+        tgi_refcount_inc(&function->refs);
+    return function;
+}
+
+void tg_function_release(tg_function *f)
+{
+    if (!f || !tgi_refcount_dec(&f->refs))
+        return;
+    for (size_t i = 0; i < f->table.n; i++)
+        tg_concrete_release(f->table.data[i]);
+    for (size_t i = 0; i < f->own.n; i++) {
+        tg_variable_release(f->own.data[i].variable);
+        tgi_free((char *)(uintptr_t)f->own.data[i].name);
+    }
+    if (f->has_signature)
+        tgi_args_deinit(&f->signature);
+    tgi_vec_deinit(&f->table);
+    tgi_vec_deinit(&f->own);
+    tgi_vec_deinit(&f->pending);
+    tgi_vec_deinit(&f->dropped);
+    tgi_vec_deinit(&f->history);
+    tgi_index_deinit(&f->index);
+    /* The condition is left as it is: see tgi_runners_deinit. */
+    pthread_mutex_destroy(&f->lock);
+    tgi_free(f->name);
+    tg_context_release(f->ctx);
+    tgi_free(f);
+    tgi_live_add(TGI_LIVE_FUNCTION, -1);
+}
+
+const char *tg_function_name(const tg_function *function)
+{
+    return function ? function->name : "";
+}
+
+size_t tg_function_trace_count(const tg_function *function)
+{
+    if (!function)
+        return 0;
+    tg_function *f = (tg_function *)(uintptr_t)function; /* for its lock */
+    pthread_mutex_lock(&f->lock);
+    size_t n = f->n_traces;
+    pthread_mutex_unlock(&f->lock);
+    return n;
+}
+
+/* -- The table, with its lock held ----------------------------------------- */
+
+static bool index_rebuild(tg_function *f)
+{
+    tgi_index_clear(&f->index);
+    for (size_t i = 0; i < f->table.n; i++)
+        if (!tgi_index_add(&f->index, f->table.data[i]->hash,
+                           (uint32_t)(i + 1)))
+            return false;
+    return true;
+}
+
+/* Takes trace i out, remembering that it was there; the caller releases. */
+static tg_concrete *table_remove(tg_function *f, size_t i)
+{
+    tg_concrete *concrete = f->table.data[i];
+    memmove(&f->table.data[i], &f->table.data[i + 1],
+            (--f->table.n - i) * sizeof(concrete));
+    if (f->recent == concrete)
+        f->recent = NULL;
+    if (f->dropped.n == MAX_HISTORY)
+        f->dropped.n = 0;
+    (void)tgi_vec_push(&f->dropped, concrete->hash); /* only explains */
+    return concrete;
+}
+
+/*
+ * Makes the table obey its bounds; the newest trace stays. Releases what
+ * leaves: nothing of a user's runs at that.
+ */
+static bool table_trim(tg_function *f)
+{
+    bool changed = false;
+    for (;;) {
+        size_t bytes = 0, oldest = 0;
+        for (size_t i = 0; i < f->table.n; i++) {
+            bytes += tgi_concrete_bytes(f->table.data[i]);
+            if (f->table.data[i]->last_use < f->table.data[oldest]->last_use)
+                oldest = i;
+        }
+        if (f->table.n <= 1 ||
+            (f->table.n <= f->max_traces && bytes <= f->max_trace_bytes))
+            break;
+        tg_concrete_release(table_remove(f, oldest));
+        changed = true;
+    }
+    return !changed || index_rebuild(f);
+}
+
+/* The trace used last, if the search would end there too. It needs no key. */
+static tg_concrete *find_recent(const tg_function *f, const tgi_args *args)
+{
+    tg_concrete *c = f->recent;
+    return c && (c->is_exact || f->table.n == 1) &&
+                   tgi_args_fit(args, &c->spec) &&
+                   tgi_concrete_fits_captures(c, args)
+               ? c
+               : NULL;
+}
+
+static tg_concrete *find_exact(tg_function *f, const tgi_args *args,
+                               const tgi_key *key, uint64_t hash)
+{
+    size_t probe = 0;
+    uint32_t position;
+    while ((position = tgi_index_next(&f->index, hash, &probe))) {
+        tg_concrete *c = f->table.data[position - 1];
+        if (c->key.n == key->n &&
+            memcmp(c->key.data, key->data, key->n) == 0 &&
+            tgi_concrete_fits_captures(c, args))
+            return c;
+    }
+    return NULL;
+}
+
+/* The most specific trace that fits: fewest unknown extents, then oldest. */
+static tg_concrete *find_general(tg_function *f, const tgi_args *args)
+{
+    tg_concrete *best = NULL;
+    size_t best_unknown = SIZE_MAX;
+    for (size_t i = 0; i < f->table.n; i++) {
+        tg_concrete *c = f->table.data[i];
+        if (!tgi_args_fit(args, &c->spec) ||
+            !tgi_concrete_fits_captures(c, args))
+            continue;
+        size_t unknown = tgi_args_n_unknown(&c->spec);
+        if (unknown < best_unknown) {
+            best = c;
+            best_unknown = unknown;
+        }
+    }
+    return best;
+}
+
+/* The trace that differs from the arguments in the fewest extents only. */
+static const tg_concrete *find_similar(const tg_function *f,
+                                       const tgi_args *args)
+{
+    const tg_concrete *best = NULL;
+    size_t fewest = SIZE_MAX, n;
+    for (size_t i = f->table.n; i-- > 0;) {
+        const tg_concrete *c = f->table.data[i];
+        if (tgi_args_differ_in_dims(args, &c->spec, &n) && n < fewest &&
+            tgi_concrete_fits_captures(c, args)) {
+            best = c;
+            fewest = n;
+        }
+    }
+    return best;
+}
+
+static void use(tg_function *f, tg_concrete *concrete)
+{
+    concrete->last_use = ++f->tick;
+    f->recent = tg_concrete_retain(concrete);
+}
+
+/* -- Which signature to trace ---------------------------------------------- */
+
+/* Turns a copy of the arguments into what is to be traced; lock held. */
+TGI_NOINLINE static void
+choose_spec(const tg_function *f, tgi_args *spec, bool is_exact)
+{
+    if (f->has_signature) {
+        /* Extents are those of the signature, aliases those of the call. */
+        for (size_t i = 0; i < spec->list.n; i++)
+            memcpy(spec->list.data[i].dims, f->signature.list.data[i].dims,
+                   sizeof(spec->list.data[i].dims));
+        return;
+    }
+    if (is_exact || f->policy == TG_EXACT)
+        return;
+    if (f->policy == TG_RELAXED) {
+        tgi_args_relax(spec);
+        return;
+    }
+    const tg_concrete *similar = find_similar(f, spec);
+    if (similar && !f->never_generalise)
+        tgi_args_generalise(spec, &similar->spec);
+}
+
+/* Puts a new trace into the table; lock held. */
+TGI_NOINLINE static tg_status
+table_add(tg_function *f, tg_concrete *concrete, tg_retrace reason)
+{
+    if (!tgi_vec_push(&f->table, concrete))
+        return tgi_error_memory();
+    if (!tgi_index_add(&f->index, concrete->hash, (uint32_t)f->table.n)) {
+        f->table.n--;
+        return tgi_error_memory();
+    }
+    concrete->number = ++f->n_traces;
+    use(f, concrete); /* the table's own reference is the creator's */
+    if (f->history.n == MAX_HISTORY)
+        memmove(f->history.data, f->history.data + 1,
+                --f->history.n * sizeof(reason));
+    (void)tgi_vec_push(&f->history, reason); /* only explains */
+    return table_trim(f) ? TG_OK : tgi_error_memory();
+}
+
+TGI_NOINLINE static void
+tell_reason(const tg_function *f, const tg_retrace *reason, tg_site site)
+{
+    if (!(f->ctx->explain & TGI_EXPLAIN_RETRACE))
+        return;
+    tgi_strbuf text = {0};
+    tgi_retrace_print(reason, &text);
+    if (!text.failed)
+        tgi_log_write(&f->ctx->log, TG_LOG_WARN, TGI_LOG_TRACE,
+                      "%s:%d: %s is traced: %s", site.file ? site.file : "?",
+                      site.line, f->name, text.text);
+    tgi_strbuf_deinit(&text);
+}
+
+/* -- Lookup ---------------------------------------------------------------- */
+
+/*
+ * Traces `spec` with the table unlocked, as the log and the callback are the
+ * user's. If it was generalised and that fails, the callback may need its
+ * extents: it gets the exact ones.
+ */
+static tg_status trace_unlocked(tg_function *f, const tgi_args *spec,
+                                const tgi_args *args, bool was_generalised,
+                                const tg_retrace *reason, tg_site site,
+                                tg_concrete **out_concrete,
+                                bool *out_fell_back)
+{
+    pthread_mutex_unlock(&f->lock);
+    *out_fell_back = false;
+    tell_reason(f, reason, site);
+    tg_status status =
+        tgi_concrete_trace(f, spec, args, site, out_concrete);
+    if (status && was_generalised && status != TG_ERROR_OUT_OF_MEMORY &&
+        status != TG_ERROR_RECURSION && status != TG_ERROR_LIMIT) {
+        status = tgi_concrete_trace(f, args, args, site, out_concrete);
+        *out_fell_back = status == TG_OK;
+    }
+    pthread_mutex_lock(&f->lock);
+    return status;
+}
+
+/*
+ * Chooses, announces and makes a trace; lock held before and after. Where the
+ * choice is being traced already, waits and gives none: look again.
+ */
+static tg_status trace_new(tg_function *f, const tgi_args *args, bool is_exact,
+                           uint64_t hash, tg_site site,
+                           tg_concrete **out_concrete)
+{
+    tgi_args spec;
+    tgi_key key = {0};
+    TGI_TRY(tgi_args_copy_spec(args, &spec));
+    size_t unknown_before = tgi_args_n_unknown(&spec);
+    choose_spec(f, &spec, is_exact);
+    bool was_generalised =
+        !f->has_signature && tgi_args_n_unknown(&spec) > unknown_before;
+
+    tg_retrace reason = tgi_function_explain(f, args, hash);
+    reason.generalised =
+        reason.reason == TG_RETRACE_DIM &&
+        spec.list.data[reason.arg].dims[reason.dim] < 0;
+    tgi_pending *pending = NULL;
+    tg_status status = tgi_args_key(&spec, &key) ? TG_OK : tgi_error_memory();
+    tgi_pending *other = status ? NULL : tgi_pending_find(f, &key);
+    if (other)
+        status = tgi_pending_wait(f, other, site);
+    else if (!status)
+        status = tgi_pending_begin(f, &key, &pending);
+    if (pending) {
+        tg_concrete *concrete = NULL;
+        bool fell_back;
+        status = trace_unlocked(f, &spec, args, was_generalised, &reason,
+                                site, &concrete, &fell_back);
+        if (fell_back) {
+            f->never_generalise = true;
+            reason.generalised = false;
+        }
+        if (!status) {
+            status = table_add(f, concrete, reason);
+            if (status)
+                tg_concrete_release(concrete);
+            else
+                *out_concrete = concrete;
+        }
+        tgi_pending_end(f, pending);
+    }
+    tgi_vec_deinit(&key);
+    tgi_args_deinit(&spec);
+    return status;
+}
+
+/* By key; lock held before and after, not while user code runs. */
+static tg_status find_or_trace(tg_function *f, const tgi_args *args,
+                               bool is_exact, tg_site site,
+                               tg_concrete **out_concrete)
+{
+    tgi_key key = {0};
+    tg_status status = tgi_args_key(args, &key) ? TG_OK : tgi_error_memory();
+    const uint64_t hash = status ? 0 : tgi_hash(key.data, key.n, 0);
+    while (!status && !*out_concrete) {
+        tg_concrete *found = find_exact(f, args, &key, hash);
+        if (!found && !is_exact)
+            found = find_general(f, args);
+        if (found) {
+            use(f, found);
+            *out_concrete = found;
+            break;
+        }
+        tgi_pending *other = tgi_pending_find(f, &key);
+        if (other)
+            status = tgi_pending_wait(f, other, site);
+        else
+            status = trace_new(f, args, is_exact, hash, site, out_concrete);
+    }
+    tgi_vec_deinit(&key);
+    return status;
+}
+
+tg_status tgi_function_lookup(tg_function *f, tgi_args *args, bool is_exact,
+                              tg_site site, tg_concrete **out_concrete)
+{
+    *out_concrete = NULL;
+    if (f->has_signature)
+        TGI_TRY(tgi_args_conform(args, &f->signature, f->name, site));
+    pthread_mutex_lock(&f->lock);
+    tg_concrete *recent = is_exact ? NULL : find_recent(f, args);
+    tg_status status = TG_OK;
+    if (recent) {
+        use(f, recent);
+        *out_concrete = recent;
+    } else {
+        status = find_or_trace(f, args, is_exact, site, out_concrete);
+    }
+    pthread_mutex_unlock(&f->lock);
+    return status;
+}
+
+/* -- Clearing and asking --------------------------------------------------- */
+
+void tg_function_clear(tg_function *f)
+{
+    if (!f)
+        return;
+    pthread_mutex_lock(&f->lock);
+    while (f->table.n > 0)
+        tg_concrete_release(table_remove(f, f->table.n - 1));
+    tgi_index_clear(&f->index);
+    pthread_mutex_unlock(&f->lock);
+}
+
+tg_concrete *tg_function_concrete_at(tg_function *function,
+                                     const tg_spec *specs, size_t n_specs,
+                                     tg_site site)
+{
+    tgi_api_frame frame =
+        tgi_api_enter(function ? function->ctx : NULL, "tg_function_concrete");
+    tg_concrete *concrete = NULL;
+    tgi_args args;
+    if (!function) {
+        tgi_error_set(TG_ERROR_INVALID_ARGUMENT, site,
+                      "tg_function_concrete: the function is NULL");
+    } else if (!tgi_args_from_specs(function->ctx, specs, n_specs, site,
+                                    &args)) {
+        (void)tgi_function_lookup(function, &args, true, site, &concrete);
+        tgi_args_deinit(&args);
+    }
+    if (!concrete)
+        tgi_error_locate(site, NULL);
+    tgi_api_leave(frame);
+    return concrete;
+}

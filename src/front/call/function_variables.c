@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * function_variables.c - variables that a callback creates. They belong to its
+ * function: created on the first trace, found again on later ones, and rolled
+ * back if the trace fails. The initial value of one may be a traced value; the
+ * first call then computes it.
+ */
+#include <string.h>
+
+#include "front/call/function_object.h"
+
+tg_variable *tgi_function_own(tg_function *function, const char *name,
+                              bool *out_has_traces)
+{
+    tg_variable *found = NULL;
+    pthread_mutex_lock(&function->lock);
+    *out_has_traces = function->n_traces > 0;
+    for (size_t i = 0; i < function->own.n && !found; i++)
+        if (strcmp(function->own.data[i].name, name) == 0)
+            found = function->own.data[i].variable;
+    pthread_mutex_unlock(&function->lock);
+    return found;
+}
+
+/* True if this trace asked for the variable before. */
+static bool was_asked_for(const tg_trace *t, const char *name)
+{
+    for (size_t i = 0; i < t->own_used.n; i++)
+        if (strcmp(t->own_used.data[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* The existing variable if its spec is the one wanted, else NULL. */
+static tg_variable *reuse(tg_trace *t, tg_variable *variable, const char *name,
+                          const tgi_spec *spec, tg_site site)
+{
+    const tgi_spec *own = &variable->spec;
+    char was[256], wanted[256];
+    if (own->dtype == spec->dtype && own->rank == spec->rank &&
+        memcmp(own->dims, spec->dims, sizeof(own->dims)) == 0)
+        return variable;
+    tgi_trace_fail(
+        t, TG_ERROR_STATE, site,
+        "own variable '%s' was made as %s on the first trace, not as %s", name,
+        tgi_spec_text(own->dtype, own->rank, own->dims, was, sizeof(was)),
+        tgi_spec_text(spec->dtype, spec->rank, spec->dims, wanted,
+                      sizeof(wanted)));
+    return NULL;
+}
+
+/* Has the trace hold a variable, with its reference, until it succeeds. */
+static bool hold(tg_trace *t, tg_variable *variable)
+{
+    /* own_variable has just put the graph's copy of the name here. */
+    const char *kept = t->own_used.data[t->own_used.n - 1];
+    if (tgi_vec_push(&t->own_new, ((tgi_own_variable){kept, variable})))
+        return true;
+    tg_variable_release(variable);
+    tgi_error_memory();
+    tgi_trace_stick(t);
+    return false;
+}
+
+static tg_variable *make(tg_trace *t, const char *name, const tgi_spec *spec,
+                         const tg_initial *initial)
+{
+    tgi_strbuf full = {0};
+    tgi_strbuf_addf(&full, "%s/%s", t->function->name, name);
+    tg_variable *variable = NULL;
+    if (full.failed)
+        tgi_error_memory();
+    else
+        variable = tgi_variable_make(t->ctx, "own variable", full.text,
+                                     spec->dtype, spec->rank, spec->dims,
+                                     initial ? *initial : tg_zeros(), NULL);
+    tgi_strbuf_deinit(&full);
+    if (!variable) {
+        tgi_trace_stick(t);
+        return NULL;
+    }
+    atomic_store(&variable->is_set, initial != NULL);
+    return hold(t, variable) ? variable : NULL;
+}
+
+/* One that a trace of the same function, of which this one is a part, has
+   just made. */
+static tg_variable *made_by_caller(const tg_trace *t, const char *name)
+{
+    for (const tg_trace *outer = t->parent; outer; outer = outer->parent)
+        for (size_t i = 0;
+             outer->function == t->function && i < outer->own_new.n; i++)
+            if (strcmp(outer->own_new.data[i].name, name) == 0)
+                return outer->own_new.data[i].variable;
+    return NULL;
+}
+
+/*
+ * The function's variable `name`: found, or made on the first trace. Without
+ * an initial value it waits for one.
+ */
+static tg_variable *own_variable(tg_trace *t, const char *name,
+                                 const tgi_spec *spec,
+                                 const tg_initial *initial, tg_site site)
+{
+    bool has_traces;
+    t = tgi_trace_root(t); /* a function makes them, whichever its part */
+    if (was_asked_for(t, name)) {
+        tgi_trace_fail(t, TG_ERROR_STATE, site,
+                       "own variable '%s' is made twice in one trace", name);
+        return NULL;
+    }
+    const char *kept = tgi_graph_intern(t->graph, name);
+    if (!kept || !tgi_vec_push(&t->own_used, kept)) {
+        tgi_error_memory();
+        tgi_trace_stick(t);
+        return NULL;
+    }
+    tg_variable *found = tgi_function_own(t->function, name, &has_traces);
+    if (!found && (found = made_by_caller(t, name))) {
+        /* If this trace succeeds it stays, even if the caller's fails. */
+        if (!hold(t, tg_variable_retain(found)))
+            return NULL;
+    }
+    if (found)
+        return reuse(t, found, name, spec, site);
+    if (!has_traces)
+        return make(t, name, spec, initial);
+    tgi_trace_fail(t, TG_ERROR_STATE, site,
+                   "own variable '%s' is new on a later trace: a function "
+                   "makes its variables on the first one",
+                   name);
+    return NULL;
+}
+
+static bool may_own(tg_trace *t, const char *name, tg_site site)
+{
+    if (!tgi_trace_is_usable(t, "own variable", site))
+        return false;
+    if (name && *name)
+        return true;
+    tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
+                   "own variable: it needs a name");
+    return false;
+}
+
+tg_variable *tg_own_variable_at(tg_trace *t, const char *name, tg_dtype dtype,
+                                int rank, const int64_t *dims,
+                                tg_initial initial, tg_site site)
+{
+    tgi_spec spec;
+    if (!may_own(t, name, site))
+        return NULL;
+    if (tgi_spec_init(&spec, "own variable", dtype, rank, dims)) {
+        tgi_trace_stick(t);
+        return NULL;
+    }
+    tg_variable *variable = own_variable(t, name, &spec, &initial, site);
+    if (!variable)
+        tgi_trace_stick(t); /* not only the function's trace */
+    return variable;
+}
+
+tg_variable *tg_own_variable_from_at(tg_trace *t, const char *name,
+                                     tg_operand initial, tg_site site)
+{
+    tgi_spec spec;
+    if (!may_own(t, name, site))
+        return NULL;
+    if (t->around) {
+        tgi_trace_fail(t, TG_ERROR_STATE, site,
+                       "own variable '%s': the initial value is computed in "
+                       "a branch or loop, which may not run",
+                       name);
+        return NULL;
+    }
+    tgi_ref value = tgi_trace_operand(t, initial, "own variable", site);
+    if (!value)
+        return NULL;
+    const tgi_shape *shape = tgi_graph_shape(t->graph, value);
+    if (!tgi_shape_is_static(shape)) {
+        tgi_trace_fail(t, TG_ERROR_SHAPE, site,
+                       "own variable '%s': its initial value has an unknown "
+                       "extent",
+                       name);
+        return NULL;
+    }
+    if (tgi_spec_init(&spec, "own variable",
+                      tgi_graph_node(t->graph, value)->dtype, shape->rank,
+                      shape->dims)) {
+        tgi_trace_stick(t);
+        return NULL;
+    }
+    tg_variable *variable = own_variable(t, name, &spec, NULL, site);
+    /* Captured even if nothing uses it: calls that start it lock it. */
+    if (!variable || !tgi_trace_variable(t, variable, "own variable", site))
+        return NULL;
+    /* Every trace brings the value along: whichever is called first. */
+    if (!tgi_vec_push(&t->initials, ((tgi_own_initial){variable, value}))) {
+        tgi_error_memory();
+        tgi_trace_stick(t);
+        return NULL;
+    }
+    tg_variable_retain(variable);
+    return variable;
+}

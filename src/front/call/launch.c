@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * launch.c - see launch.h.
+ */
+#include "front/call/launch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fpenv.h"
+#include "front/call/dump_repro.h"
+#include "front/object/dump_file.h"
+
+/* -- Parameters ------------------------------------------------------------ */
+
+static bool is_variable(const tg_concrete *c, const tgi_args *args,
+                        size_t param)
+{
+    return args->list.data[c->param_arg[param]].kind == TGI_ARG_VARIABLE;
+}
+
+static tg_status add_group(tgi_launch_state *state, tg_group *group)
+{
+    size_t at = 0;
+    while (at < state->groups.n && state->groups.data[at]->id < group->id)
+        at++;
+    if (at < state->groups.n && state->groups.data[at] == group)
+        return TG_OK;
+    if (!tgi_vec_reserve(&state->groups, state->groups.n + 1))
+        return tgi_error_memory();
+    memmove(&state->groups.data[at + 1], &state->groups.data[at],
+            (state->groups.n++ - at) * sizeof(group));
+    state->groups.data[at] = tg_group_retain(group);
+    return TG_OK;
+}
+
+/* Notes that the call uses the contents of a variable. */
+static tg_status add_variable(tgi_launch *launch, tg_variable *variable)
+{
+    TGI_TRY(add_group(&launch->state, variable->group));
+    if (!tgi_vec_push(&launch->state.variables, variable))
+        return tgi_error_memory();
+    tg_variable_retain(variable);
+    return TG_OK;
+}
+
+static tg_status set_variable(tgi_launch *launch, size_t param,
+                              tg_variable *variable)
+{
+    launch->params[param] = variable->data;
+    launch->param_bytes[param] = variable->spec.bytes;
+    launch->param_variables[param] = variable;
+    TGI_TRY(add_variable(launch, variable));
+    if (launch->concrete->graph->params.data[param].is_written &&
+        !tgi_vec_push(&launch->state.written, variable))
+        return tgi_error_memory();
+    return TG_OK;
+}
+
+/* The value of a variable: its buffer, or a copy if the call writes it. */
+static tg_status set_value_of(tgi_launch *launch, size_t param,
+                              tg_variable *variable)
+{
+    TGI_TRY(add_variable(launch, variable));
+    launch->params[param] = variable->data;
+    bool is_written = false;
+    for (size_t i = 0; i < launch->state.written.n; i++)
+        is_written |= launch->state.written.data[i] == variable;
+    if (!is_written)
+        return TG_OK;
+    tgi_value_copy copy = {
+        variable, tgi_buffer_alloc((size_t)variable->spec.bytes)};
+    if (!copy.buffer)
+        return tgi_error_memory();
+    if (!tgi_vec_push(&launch->state.copies, copy)) {
+        tgi_buffer_free(copy.buffer, (size_t)variable->spec.bytes);
+        return tgi_error_memory();
+    }
+    launch->params[param] = copy.buffer;
+    return TG_OK;
+}
+
+static tg_status set_params(tgi_launch *launch, const tgi_args *args)
+{
+    const tg_concrete *c = launch->concrete;
+    /* Variables first: whether a value must be copied depends on them. */
+    for (size_t p = 0; p < c->n_arg_params; p++)
+        if (is_variable(c, args, p))
+            TGI_TRY(set_variable(launch, p,
+                                 args->list.data[c->param_arg[p]].variable));
+    for (size_t i = 0; i < c->captures.n; i++)
+        TGI_TRY(set_variable(launch, c->n_arg_params + i,
+                             c->captures.data[i]));
+
+    tgi_launch_number *number = launch->numbers;
+    for (size_t p = 0; p < c->n_arg_params; p++) {
+        const tgi_arg *arg = &args->list.data[c->param_arg[p]];
+        if (is_variable(c, args, p))
+            continue;
+        if (arg->variable) {
+            launch->param_bytes[p] = arg->variable->spec.bytes;
+            TGI_TRY(set_value_of(launch, p, arg->variable));
+        } else if (arg->tensor) {
+            launch->param_bytes[p] = arg->tensor->spec.bytes;
+            launch->params[p] = (void *)(uintptr_t)arg->data;
+        } else {
+            launch->param_bytes[p] = tgi_dtype_bytes(arg->dtype);
+            memcpy(number->element, arg->number, sizeof(number->element));
+            launch->params[p] = number++->element;
+        }
+    }
+    return TG_OK;
+}
+
+/* -- Numbers --------------------------------------------------------------- */
+
+static tg_status check_number(const tgi_launch *launch,
+                              const tgi_number_check *check, tg_site site)
+{
+    const tg_concrete *c = launch->concrete;
+    const tgi_node *node = tgi_graph_node(c->traced, check->param);
+    const tgi_attr_index *attr = node->attr;
+    const tgi_number number =
+        tgi_dtype_load(node->dtype, launch->params[attr->index]);
+    char element[8], text[40];
+    if (tgi_dtype_store(check->dtype, number, element))
+        return TG_OK;
+    TGI_FAIL(TG_ERROR_DTYPE, site,
+             "%s: argument %u: the number %s is not representable in %s, to "
+             "which %s converts it (%s:%d)",
+             c->name, c->spec.list.data[c->param_arg[attr->index]].operand,
+             tgi_number_text(number, text, sizeof(text)),
+             tg_dtype_name(check->dtype), check->op,
+             check->file ? check->file : "?", check->line);
+}
+
+tg_status tgi_launch_check_numbers(const tgi_launch *launch, tg_site site)
+{
+    const tgi_graph *traced = launch->concrete->traced;
+    for (size_t i = 0; i < traced->number_checks.n; i++)
+        TGI_TRY(check_number(launch, &traced->number_checks.data[i], site));
+    return TG_OK;
+}
+
+/* -- Preparing ------------------------------------------------------------- */
+
+/* Divides one piece of memory among the arrays of a launch. */
+static bool make_room(tgi_launch *launch, size_t n_symbols)
+{
+    size_t n_params = launch->n_params + 1, n_results = launch->n_results + 1;
+    size_t bytes = n_params * (2 * sizeof(void *) + sizeof(int64_t) +
+                               sizeof(tgi_launch_number)) +
+                   n_results * sizeof(void *) + n_symbols * sizeof(int64_t);
+    launch->room =
+        bytes <= sizeof(launch->small) ? launch->small : tgi_alloc(bytes);
+    if (!launch->room)
+        return false;
+    memset(launch->room, 0, bytes);
+    launch->params = launch->room;
+    launch->results = launch->params + n_params;
+    launch->param_variables =
+        (tg_variable **)(launch->results + n_results);
+    launch->param_bytes = (int64_t *)(launch->param_variables + n_params);
+    launch->symbols = launch->param_bytes + n_params;
+    launch->numbers = (tgi_launch_number *)(launch->symbols + n_symbols);
+    return true;
+}
+
+tg_status tgi_launch_init(tgi_launch *launch, tg_concrete *concrete,
+                          const tgi_args *args, bool is_eager, tg_site site)
+{
+    static const tgi_launch_state nothing; /* copied: quicker than to clear */
+    const tgi_graph *graph = concrete->graph;
+    size_t n_symbols = tgi_dims_n_symbols(graph->dims);
+    launch->concrete = concrete;
+    launch->runner = NULL;
+    launch->state = nothing;
+    launch->all_set = launch->is_dumped = false;
+    launch->n_params = graph->params.n;
+    launch->n_results = graph->results.n;
+    tg_status status = make_room(launch, n_symbols) ? set_params(launch, args)
+                                                    : tgi_error_memory();
+    if (!status)
+        status = tgi_launch_check_numbers(launch, site);
+    for (size_t k = 0; k < n_symbols && !status; k++) {
+        tgi_symbol source = tgi_dims_symbol(graph->dims, k);
+        launch->symbols[k] =
+            args->list.data[concrete->param_arg[source.param]]
+                .dims[source.axis];
+    }
+    if (!status)
+        status = tgi_runner_take(concrete, launch->symbols, is_eager,
+                                 &launch->runner);
+    if (status) {
+        tgi_error_copy error;
+        tgi_error_save(&error);
+        tgi_launch_deinit(launch);
+        tgi_error_restore(&error);
+    }
+    return status;
+}
+
+static void state_deinit(tgi_launch_state *state)
+{
+    if (!state->groups.data)
+        return; /* a group comes before all else */
+    for (size_t i = 0; i < state->groups.n; i++)
+        tg_group_release(state->groups.data[i]);
+    for (size_t i = 0; i < state->variables.n; i++)
+        tg_variable_release(state->variables.data[i]);
+    for (size_t i = 0; i < state->copies.n; i++)
+        tgi_buffer_free(state->copies.data[i].buffer,
+                        (size_t)state->copies.data[i].variable->spec.bytes);
+    tgi_vec_deinit(&state->groups);
+    tgi_vec_deinit(&state->variables);
+    tgi_vec_deinit(&state->written);
+    tgi_vec_deinit(&state->copies);
+}
+
+void tgi_launch_deinit(tgi_launch *launch)
+{
+    tgi_runner_destroy(launch->runner);
+    state_deinit(&launch->state);
+    if (launch->room != launch->small)
+        tgi_free(launch->room);
+    tg_concrete_release(launch->concrete);
+}
+
+void tgi_launch_end(tgi_launch *launch)
+{
+    tgi_runner_give(launch->concrete, launch->runner);
+    launch->runner = NULL;
+    tgi_launch_deinit(launch);
+}
+
+/* -- Results --------------------------------------------------------------- */
+
+/* A result's tensor: a new one, or the user's, lent, if it fits. */
+static tg_status result_tensor(tgi_launch *launch, size_t i,
+                               tg_tensor *given, tg_tensor **out_tensor,
+                               tg_site site)
+{
+    tg_concrete *c = launch->concrete;
+    const tgi_graph *graph = c->graph;
+    tg_dtype dtype = tgi_graph_node(graph, graph->results.data[i])->dtype;
+    int rank = tgi_graph_shape(graph, graph->results.data[i])->rank;
+    const int64_t *dims = tgi_runner_result_dims(launch->runner, i);
+    if (!given) {
+        *out_tensor = tg_tensor_create(c->ctx, dtype, rank, dims);
+        return *out_tensor ? TG_OK : tg_error_last()->status;
+    }
+    if (given->ctx != c->ctx)
+        TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
+                 "%s: result %zu: the tensor belongs to another context",
+                 c->name, i);
+    if (given->spec.dtype != dtype || given->spec.rank != rank ||
+        (rank &&
+         memcmp(given->spec.dims, dims, (size_t)rank * sizeof(*dims)) != 0)) {
+        char is[256], wanted[256];
+        TGI_FAIL(TG_ERROR_SHAPE, site,
+                 "%s: result %zu is %s, the tensor given for it %s", c->name,
+                 i, tgi_spec_text(dtype, rank, dims, is, sizeof(is)),
+                 tgi_spec_text(given->spec.dtype, given->spec.rank,
+                               given->spec.dims, wanted, sizeof(wanted)));
+    }
+    *out_tensor = given;
+    return TG_OK;
+}
+
+/* The results to be made, and the temporaries, within the memory limit. */
+static tg_status check_memory(const tgi_launch *launch,
+                              tg_tensor **const *results, size_t n_results,
+                              tg_site site)
+{
+    const tg_concrete *c = launch->concrete;
+    uint64_t bytes = tgi_runner_bytes(launch->runner, NULL);
+    for (size_t i = 0; i < n_results && i < launch->n_results; i++)
+        if (results && results[i] && !*results[i] &&
+            __builtin_add_overflow(
+                bytes, (uint64_t)tgi_runner_result_bytes(launch->runner, i),
+                &bytes))
+            bytes = UINT64_MAX;
+    return tgi_context_check_memory(c->ctx, bytes, c->name,
+                                    " of temporaries and results", site);
+}
+
+tg_status tgi_launch_results(tgi_launch *launch, tg_tensor **const *results,
+                             size_t n_results, tg_tensor **tensors,
+                             tg_site site)
+{
+    if (n_results > launch->n_results)
+        for (size_t i = launch->n_results; i < n_results; i++)
+            if (results && results[i])
+                TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
+                         "%s: returns %zu result%s, but %zu %s requested",
+                         launch->concrete->name, launch->n_results,
+                         TGI_PLURAL(launch->n_results), n_results,
+                         TGI_WERE(n_results));
+    TGI_TRY(check_memory(launch, results, n_results, site));
+    for (size_t i = 0; i < n_results && i < launch->n_results; i++) {
+        if (!results || !results[i])
+            continue;
+        TGI_TRY(result_tensor(launch, i, *results[i], &tensors[i], site));
+        launch->results[i] = tensors[i]->data;
+    }
+    /* The same buffers as in the call before: they were found good then. */
+    if (!tgi_runner_is_bound(launch->runner, launch->params, launch->results))
+        TGI_TRY(tgi_launch_check_overlap(launch, site));
+    return tgi_launch_bind(launch);
+}
+
+tg_status tgi_launch_bind(tgi_launch *launch)
+{
+    return tgi_runner_bind(launch->runner, launch->params, launch->results);
+}
+
+/* -- Overlap --------------------------------------------------------------- */
+
+typedef struct span {
+    const char *begin;
+    int64_t bytes;
+} span;
+
+static bool overlaps(span a, span b)
+{
+    return a.bytes > 0 && b.bytes > 0 && a.begin < b.begin + b.bytes &&
+           b.begin < a.begin + a.bytes;
+}
+
+tg_status tgi_launch_check_overlap(const tgi_launch *launch, tg_site site)
+{
+    const char *name = launch->concrete->name;
+    for (size_t i = 0; i < launch->n_results; i++) {
+        span result = {launch->results[i],
+                       tgi_runner_result_bytes(launch->runner, i)};
+        if (!result.begin)
+            continue;
+        for (size_t k = 0; k < i; k++) {
+            span other = {launch->results[k],
+                          tgi_runner_result_bytes(launch->runner, k)};
+            if (other.begin && overlaps(result, other))
+                TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
+                         "%s: results %zu and %zu overlap", name, k, i);
+        }
+        for (size_t v = 0; v < launch->state.variables.n; v++) {
+            const tg_variable *variable = launch->state.variables.data[v];
+            if (overlaps(result, (span){variable->data, variable->spec.bytes}))
+                TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
+                         "%s: result %zu overlaps the memory of variable '%s'",
+                         name, i, variable->name);
+        }
+        for (size_t p = 0; p < launch->n_params; p++) {
+            span param = {launch->params[p], launch->param_bytes[p]};
+            if (!overlaps(result, param))
+                continue;
+            if (param.begin != result.begin || param.bytes != result.bytes)
+                TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
+                         "%s: result %zu overlaps a part of an argument",
+                         name, i);
+        }
+    }
+    return TG_OK;
+}
+
+/* -- Running --------------------------------------------------------------- */
+
+/* Takes all locks, or none and an error if this thread has one already. */
+static tg_status lock_groups(const tgi_launch *launch)
+{
+    for (size_t i = 0; i < launch->state.groups.n; i++) {
+        if (tgi_lock_acquire(&launch->state.groups.data[i]->lock))
+            continue;
+        while (i-- > 0)
+            tgi_lock_release(&launch->state.groups.data[i]->lock);
+        TGI_FAIL(TG_ERROR_BUSY, TGI_NO_SITE,
+                 "%s: this thread has mapped one of its variables, or is in "
+                 "a call that uses it",
+                 launch->concrete->name);
+    }
+    return TG_OK;
+}
+
+static void unlock_groups(const tgi_launch *launch)
+{
+    for (size_t i = launch->state.groups.n; i-- > 0;)
+        tgi_lock_release(&launch->state.groups.data[i]->lock);
+}
+
+/* Computes the initial values nobody has computed yet; locks held. */
+static tg_status compute_initials(tgi_launch *launch)
+{
+    const tg_concrete *c = launch->concrete;
+    tgi_interp *interp = NULL;
+    TGI_TRY(tgi_interp_create(c->initial_graph, launch->symbols,
+                              &c->ctx->host, c->ctx->memory_limit, &interp));
+    void **results = tgi_alloc_zero(c->initials.n * sizeof(void *));
+    tg_status status = results ? TG_OK : tgi_error_memory();
+    if (!status) {
+        for (size_t i = 0; i < c->initials.n; i++)
+            if (!atomic_load(&c->initials.data[i]->is_set))
+                results[i] = c->initials.data[i]->data;
+        status = tgi_interp_run(interp, launch->params, results);
+    }
+    for (size_t i = 0; i < c->initials.n && !status; i++)
+        if (results[i]) {
+            tgi_variable_new_version(c->initials.data[i]);
+            atomic_store(&c->initials.data[i]->is_set, true);
+        }
+    tgi_free(results);
+    tgi_interp_destroy(interp);
+    return status;
+}
+
+/* Makes sure that every variable has contents; locks held. */
+static tg_status ensure_set(tgi_launch *launch)
+{
+    const tg_concrete *c = launch->concrete;
+    bool needs_initials = false;
+    for (size_t i = 0; i < c->initials.n; i++)
+        needs_initials |= !atomic_load(&c->initials.data[i]->is_set);
+    if (needs_initials)
+        TGI_TRY(compute_initials(launch));
+    for (size_t i = 0; i < launch->state.variables.n; i++)
+        if (!atomic_load(&launch->state.variables.data[i]->is_set))
+            TGI_FAIL(TG_ERROR_STATE, TGI_NO_SITE,
+                     "%s: variable '%s' has no value yet: the function that "
+                     "makes it has not run",
+                     c->name, launch->state.variables.data[i]->name);
+    launch->all_set = true;
+    return TG_OK;
+}
+
+/* Writes this call as a program; locks held, contents as they are before. */
+static void dump_repro(tgi_launch *launch)
+{
+    const tg_concrete *c = launch->concrete;
+    const tgi_graph *graph = c->graph;
+    int64_t *values = tgi_alloc((tgi_dims_n_values(graph->dims) + 1) *
+                                sizeof(*values));
+    if (values && graph->callees.n == 0 &&
+        tgi_dims_evaluate(graph->dims, launch->symbols, values) == TG_OK) {
+        tgi_strbuf text = {0};
+        const tgi_repro_settings settings = {
+            .threads = c->ctx->threads,
+            .vector_bits = c->ctx->vector_bits,
+            .splits_all = c->ctx->grain == 0,
+            .no_contraction = true};
+        tgi_dump_repro(graph, values, launch->params, &settings, &text);
+        tgi_dump_text(c->ctx, c->name, c->dump_number, "repro", "c",
+                      text.failed ? NULL : text.text);
+        tgi_strbuf_deinit(&text);
+    }
+    tgi_free(values);
+    launch->is_dumped = true;
+}
+
+/* Tells compiled code what is in the variables of which it keeps something. */
+static void tell_contents(tgi_launch *launch)
+{
+    tgi_native *keeper = tgi_runner_keeper(launch->runner);
+    const uint32_t *params;
+    const size_t n = keeper ? tgi_native_kept(keeper, &params) : 0;
+    for (size_t i = 0; i < n; i++) {
+        const tg_variable *variable = launch->param_variables[params[i]];
+        tgi_native_tell(keeper, i,
+                        (tgi_contents){variable->id,
+                                       tg_variable_version(variable)});
+    }
+}
+
+tg_status tgi_launch_run(tgi_launch *launch)
+{
+    TGI_TRY(lock_groups(launch));
+    uint32_t mode = tgi_fpenv_begin();
+    tg_status status = launch->all_set ? TG_OK : ensure_set(launch);
+    if (!status) {
+        if (launch->concrete->ctx->dump & TGI_DUMP_REPRO &&
+            !launch->is_dumped)
+            dump_repro(launch);
+        for (size_t i = 0; i < launch->state.copies.n; i++) {
+            const tgi_value_copy *copy = &launch->state.copies.data[i];
+            memcpy(copy->buffer, copy->variable->data,
+                   (size_t)copy->variable->spec.bytes);
+        }
+        if (launch->state.variables.n)
+            tell_contents(launch);
+        status = tgi_runner_run(launch->runner);
+        /* Also after a failure: effects before it stay. */
+        for (size_t i = 0; i < launch->state.written.n; i++)
+            tgi_variable_new_version(launch->state.written.data[i]);
+    }
+    tgi_fpenv_end(mode);
+    unlock_groups(launch);
+    return status;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pending.c - see pending.h. Who waits for whom is kept in one place under
+ * one lock, taken inside a table lock and never the other way round.
+ */
+#include "front/call/pending.h"
+
+#include <string.h>
+
+/* A thread as tracer and waiter; its address is its name. */
+typedef struct waiter {
+    tgi_pending *waits_for; /* under graph_lock */
+} waiter;
+
+struct tgi_pending {
+    tgi_key key;
+    waiter *owner; /* the thread that traces; NULL when it has ended */
+    unsigned n_users; /* the tracing thread and those who wait */
+};
+
+static pthread_mutex_t graph_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local waiter self;
+
+/* The last user frees it. */
+static void drop(tgi_pending *pending)
+{
+    if (--pending->n_users > 0)
+        return;
+    tgi_vec_deinit(&pending->key);
+    tgi_free(pending);
+}
+
+tg_status tgi_pending_begin(tg_function *f, const tgi_key *key,
+                            tgi_pending **out_pending)
+{
+    tgi_pending *pending = tgi_alloc_zero(sizeof(*pending));
+    if (!pending || !tgi_vec_reserve(&pending->key, key->n + 1) ||
+        !tgi_vec_push(&f->pending, pending)) {
+        if (pending)
+            tgi_vec_deinit(&pending->key);
+        tgi_free(pending);
+        return tgi_error_memory();
+    }
+    memcpy(pending->key.data, key->data, key->n);
+    pending->key.n = key->n;
+    pending->n_users = 1;
+    pending->owner = &self;
+    *out_pending = pending;
+    return TG_OK;
+}
+
+void tgi_pending_end(tg_function *f, tgi_pending *pending)
+{
+    for (size_t i = 0; i < f->pending.n; i++)
+        if (f->pending.data[i] == pending)
+            f->pending.data[i] = f->pending.data[--f->pending.n];
+    pthread_mutex_lock(&graph_lock);
+    pending->owner = NULL;
+    pthread_mutex_unlock(&graph_lock);
+    pthread_cond_broadcast(&f->traced);
+    drop(pending);
+}
+
+tgi_pending *tgi_pending_find(tg_function *f, const tgi_key *key)
+{
+    for (size_t i = 0; i < f->pending.n; i++) {
+        tgi_pending *pending = f->pending.data[i];
+        bool is_first = f->n_traces == 0 && pending->owner != &self;
+        if (is_first || (pending->key.n == key->n &&
+                         memcmp(pending->key.data, key->data, key->n) == 0))
+            return pending;
+    }
+    return NULL;
+}
+
+/* Notes the wait, unless it would close a circle. */
+static bool may_wait(tgi_pending *pending)
+{
+    bool is_circle = false;
+    pthread_mutex_lock(&graph_lock);
+    for (tgi_pending *at = pending; at && at->owner && !is_circle;
+         at = at->owner->waits_for)
+        is_circle = at->owner == &self;
+    if (!is_circle)
+        self.waits_for = pending;
+    pthread_mutex_unlock(&graph_lock);
+    return !is_circle;
+}
+
+tg_status tgi_pending_wait(tg_function *f, tgi_pending *pending, tg_site site)
+{
+    if (!may_wait(pending))
+        TGI_FAIL(TG_ERROR_RECURSION, site,
+                 "%s: the function needs itself, with this signature, to be "
+                 "traced",
+                 f->name);
+    pending->n_users++;
+    while (pending->owner)
+        pthread_cond_wait(&f->traced, &f->lock);
+    pthread_mutex_lock(&graph_lock);
+    self.waits_for = NULL;
+    pthread_mutex_unlock(&graph_lock);
+    drop(pending);
+    return TG_OK;
+}

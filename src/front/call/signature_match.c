@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * signature_match.c - comparing argument lists: keys, fitting, generalising.
+ */
+#include <string.h>
+
+#include "base/dtype.h"
+#include "base/error.h"
+#include "front/call/signature.h"
+#include "front/object/tensor_object.h"
+
+/* -- Keys ------------------------------------------------------------------ */
+
+static bool key_add(tgi_key *key, const void *data, size_t bytes)
+{
+    if (!tgi_vec_reserve(key, key->n + bytes))
+        return false;
+    if (bytes)
+        memcpy(key->data + key->n, data, bytes);
+    key->n += bytes;
+    return true;
+}
+
+/* The static value: kind, C type and bits, so that 1, 1.0 and true differ. */
+static bool key_add_static(tgi_key *key, const tg_operand *fixed)
+{
+    if (fixed->kind == TG_OPERAND_STRING)
+        return key_add(key, "s", 1) &&
+               key_add(key, fixed->as.string, strlen(fixed->as.string) + 1);
+    return key_add(key, "n", 1) &&
+           key_add(key, &fixed->kind, sizeof(fixed->kind)) &&
+           key_add(key, &fixed->as.u, sizeof(fixed->as.u));
+}
+
+bool tgi_args_key(const tgi_args *args, tgi_key *out_key)
+{
+    uint64_t n = args->n_operands;
+    /* Room for all but strings at once. */
+    if (!tgi_vec_reserve(out_key, 8 + args->list.n * (sizeof(tgi_arg) / 2)) ||
+        !key_add(out_key, &n, sizeof(n)))
+        return false;
+    for (size_t i = 0; i < args->list.n; i++) {
+        const tgi_arg *arg = &args->list.data[i];
+        uint32_t head[3] = {arg->kind | (uint32_t)arg->dtype << 8 |
+                                (uint32_t)(uint8_t)arg->rank << 16 |
+                                (uint32_t)arg->is_untrainable << 24,
+                            arg->operand, arg->alias};
+        if (!key_add(out_key, head, sizeof(head)) ||
+            !key_add(out_key, &arg->bundle_type, sizeof(arg->bundle_type)) ||
+            !key_add(out_key, arg->dims,
+                     (size_t)arg->rank * sizeof(arg->dims[0])))
+            return false;
+        if (arg->kind == TGI_ARG_STATIC &&
+            !key_add_static(out_key, &arg->fixed))
+            return false;
+    }
+    return true;
+}
+
+/* -- Fitting --------------------------------------------------------------- */
+
+static bool same_static(const tg_operand *a, const tg_operand *b)
+{
+    if (a->kind != b->kind || a->dtype != b->dtype)
+        return false;
+    if (a->kind == TG_OPERAND_STRING)
+        return strcmp(a->as.string, b->as.string) == 0;
+    return a->as.u == b->as.u;
+}
+
+/* All but the extents, and ranks with them. */
+static bool same_but_dims(const tgi_arg *a, const tgi_arg *b)
+{
+    return a->kind == b->kind && a->dtype == b->dtype &&
+           a->rank == b->rank && a->operand == b->operand &&
+           a->alias == b->alias && a->bundle_type == b->bundle_type &&
+           a->is_untrainable == b->is_untrainable &&
+           (a->kind != TGI_ARG_STATIC || same_static(&a->fixed, &b->fixed));
+}
+
+/* What the symbols of a spec stand for in a call. */
+typedef struct binding {
+    int64_t value[64];
+    size_t arg[64]; /* the first argument that has it, and … */
+    int axis[64];   /* … its axis */
+    uint64_t is_bound;
+} binding;
+
+/* Symbols past the first 64 (never seen in practice) fit if unshared: they
+   are refused, which costs a trace and nothing else. */
+static bool bind(binding *b, int64_t spec_dim, int64_t dim, size_t arg,
+                 int axis)
+{
+    if (spec_dim >= 0)
+        return spec_dim == dim;
+    uint64_t k = (uint64_t)~spec_dim;
+    if (k >= 64)
+        return false;
+    if (b->is_bound & (UINT64_C(1) << k))
+        return b->value[k] == dim;
+    b->is_bound |= UINT64_C(1) << k;
+    b->value[k] = dim;
+    b->arg[k] = arg;
+    b->axis[k] = axis;
+    return true;
+}
+
+bool tgi_args_fit(const tgi_args *args, const tgi_args *spec)
+{
+    binding b;
+    b.is_bound = 0;
+    if (args->list.n != spec->list.n || args->n_operands != spec->n_operands)
+        return false;
+    for (size_t i = 0; i < args->list.n; i++) {
+        const tgi_arg *arg = &args->list.data[i];
+        const tgi_arg *want = &spec->list.data[i];
+        if (!same_but_dims(arg, want))
+            return false;
+        for (int axis = 0; axis < arg->rank; axis++)
+            if (!bind(&b, want->dims[axis], arg->dims[axis], i, axis))
+                return false;
+    }
+    return true;
+}
+
+size_t tgi_args_n_unknown(const tgi_args *spec)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < spec->list.n; i++)
+        for (int axis = 0; axis < spec->list.data[i].rank; axis++)
+            n += spec->list.data[i].dims[axis] < 0;
+    return n;
+}
+
+/* -- Generalising ---------------------------------------------------------- */
+
+bool tgi_args_differ_in_dims(const tgi_args *args, const tgi_args *spec,
+                             size_t *out_n_dims)
+{
+    *out_n_dims = 0;
+    if (args->list.n != spec->list.n || args->n_operands != spec->n_operands)
+        return false;
+    for (size_t i = 0; i < args->list.n; i++) {
+        const tgi_arg *a = &args->list.data[i], *b = &spec->list.data[i];
+        if (!same_but_dims(a, b))
+            return false;
+        for (int axis = 0; axis < a->rank; axis++) {
+            if (a->dims[axis] == b->dims[axis] && a->dims[axis] >= 0)
+                continue;
+            if (a->kind != TGI_ARG_TENSOR)
+                return false;
+            ++*out_n_dims;
+        }
+    }
+    return true;
+}
+
+void tgi_args_generalise(tgi_args *args, const tgi_args *spec)
+{
+    struct {
+        int64_t before, now;
+    } pairs[64];
+    size_t n_pairs = 0, n_symbols = 0;
+    for (size_t i = 0; i < args->list.n; i++) {
+        tgi_arg *a = &args->list.data[i];
+        const tgi_arg *b = &spec->list.data[i];
+        for (int axis = 0; axis < a->rank; axis++) {
+            int64_t now = a->dims[axis], before = b->dims[axis];
+            if (now == before && now >= 0)
+                continue;
+            size_t k = 0;
+            while (k < n_pairs &&
+                   (pairs[k].before != before || pairs[k].now != now))
+                k++;
+            if (k == n_pairs && n_pairs < 64) {
+                pairs[n_pairs].before = before;
+                pairs[n_pairs++].now = now;
+            } else if (k == n_pairs) {
+                k = 64 + n_symbols++; /* no room to see it again */
+            }
+            a->dims[axis] = ~(int64_t)k;
+        }
+    }
+}
+
+void tgi_args_relax(tgi_args *args)
+{
+    int64_t n_symbols = 0;
+    for (size_t i = 0; i < args->list.n; i++) {
+        tgi_arg *arg = &args->list.data[i];
+        if (arg->kind == TGI_ARG_TENSOR)
+            for (int axis = 0; axis < arg->rank; axis++)
+                arg->dims[axis] = ~n_symbols++;
+    }
+}
+
+/* -- Declared signatures --------------------------------------------------- */
+
+/* A plain number given for a scalar becomes an element of its dtype, which
+   must hold it. */
+static tg_status adapt_number(tgi_arg *arg, const tgi_arg *want,
+                              const char *function, tg_site site)
+{
+    if (arg->kind != TGI_ARG_NUMBER || want->kind != TGI_ARG_TENSOR ||
+        want->rank != 0)
+        return TG_OK;
+    if (arg->ref)
+        return TG_OK; /* in a trace, the caller converts */
+    tgi_number number = tgi_dtype_load(arg->dtype, arg->number);
+    char element[8] = {0}, text[40];
+    if (!tgi_dtype_store(want->dtype, number, element))
+        TGI_FAIL(TG_ERROR_SIGNATURE, site,
+                 "%s: argument %u: the signature has %s[], in which the "
+                 "number %s is not representable",
+                 function, want->operand, tg_dtype_name(want->dtype),
+                 tgi_number_text(number, text, sizeof(text)));
+    memcpy(arg->number, element, sizeof(element));
+    arg->dtype = want->dtype;
+    arg->kind = TGI_ARG_TENSOR;
+    return TG_OK;
+}
+
+static void add_name(const tgi_arg *arg, tgi_strbuf *out)
+{
+    tgi_strbuf_addf(out, "argument %u", arg->operand);
+    if (arg->member)
+        tgi_strbuf_addf(out, " ('%s')", arg->member);
+}
+
+/* Argument i does not fit: its axis `axis`, or more than that if -1. */
+static tg_status mismatch(const tgi_args *args, const tgi_args *signature,
+                          size_t i, int axis, const binding *b,
+                          const char *function, tg_site site)
+{
+    const tgi_arg *arg = &args->list.data[i];
+    const tgi_arg *want = &signature->list.data[i];
+    tgi_strbuf text = {0};
+    tgi_strbuf_addf(&text, "%s: ", function);
+    add_name(want, &text);
+    tgi_strbuf_add(&text, ": the signature has ");
+    tgi_arg_print(want, &text);
+    tgi_strbuf_add(&text, ", the call ");
+    tgi_arg_print(arg, &text);
+    if (axis < 0 && arg->kind == TGI_ARG_VARIABLE &&
+        want->kind == TGI_ARG_TENSOR)
+        tgi_strbuf_add(&text, "; pass tg_value_of(v)");
+    if (arg->bundle_type != want->bundle_type && arg->bundle_type &&
+        want->bundle_type)
+        tgi_strbuf_addf(&text, "; the signature has a bundle '%s', the call "
+                               "'%s'",
+                        want->bundle_type->name, arg->bundle_type->name);
+    const uint64_t k = axis < 0 ? UINT64_MAX : (uint64_t)~want->dims[axis];
+    if (k < 64) {
+        tgi_strbuf_addf(&text, "; axis %d must be %lld, as axis %d of ", axis,
+                        (long long)b->value[k], b->axis[k]);
+        add_name(&signature->list.data[b->arg[k]], &text);
+        tgi_strbuf_add(&text, " is");
+    }
+    tg_status status =
+        text.failed ? tgi_error_memory()
+                    : tgi_error_set(TG_ERROR_SIGNATURE, site, "%s", text.text);
+    tgi_strbuf_deinit(&text);
+    return status;
+}
+
+static tg_status miscount(size_t n, size_t n_wanted, const char *function,
+                          tg_site site)
+{
+    if (n < n_wanted)
+        TGI_FAIL(TG_ERROR_SIGNATURE, site,
+                 "%s: argument %zu is missing: the signature has %zu "
+                 "argument%s, the call %zu",
+                 function, n, n_wanted, TGI_PLURAL(n_wanted), n);
+    TGI_FAIL(TG_ERROR_SIGNATURE, site,
+             "%s: the signature has %zu argument%s, the call %zu", function,
+             n_wanted, TGI_PLURAL(n_wanted), n);
+}
+
+tg_status tgi_args_conform(tgi_args *args, const tgi_args *signature,
+                           const char *function, tg_site site)
+{
+    binding b;
+    b.is_bound = 0;
+    if (args->n_operands != signature->n_operands)
+        return miscount(args->n_operands, signature->n_operands, function,
+                        site);
+    if (args->list.n != signature->list.n)
+        TGI_FAIL(TG_ERROR_SIGNATURE, site,
+                 "%s: the signature has %zu variables and tensors, the call "
+                 "%zu",
+                 function, signature->list.n, args->list.n);
+    for (size_t i = 0; i < args->list.n; i++) {
+        tgi_arg *arg = &args->list.data[i];
+        const tgi_arg *want = &signature->list.data[i];
+        TGI_TRY(adapt_number(arg, want, function, site));
+        tgi_arg aliased = *want;
+        aliased.alias = arg->alias; /* a call may pass one variable twice */
+        aliased.is_untrainable = arg->is_untrainable;
+        bool fits = same_but_dims(arg, &aliased);
+        int n_fit = 0; /* axes */
+        while (fits && n_fit < arg->rank &&
+               bind(&b, want->dims[n_fit], arg->dims[n_fit], i, n_fit))
+            n_fit++;
+        if (!fits || n_fit < arg->rank)
+            return mismatch(args, signature, i, fits ? n_fit : -1, &b,
+                            function, site);
+    }
+    return TG_OK;
+}
+
+/* -- Text ------------------------------------------------------------------ */
+
+void tgi_arg_print(const tgi_arg *arg, tgi_strbuf *out)
+{
+    char text[256], element[8] = {0};
+    switch (arg->kind) {
+    case TGI_ARG_STATIC:
+        if (arg->bundle_type) {
+            tgi_strbuf_add(out, "empty bundle");
+            return;
+        }
+        tgi_strbuf_add(out, "static ");
+        if (arg->fixed.kind == TG_OPERAND_STRING) {
+            tgi_strbuf_addf(out, "\"%s\"", arg->fixed.as.string);
+            return;
+        }
+        if (arg->fixed.kind == TG_OPERAND_FLOAT)
+            tgi_dtype_store(TG_F64,
+                            (tgi_number){TGI_FLOAT, {.f = arg->fixed.as.f}},
+                            element);
+        else
+            memcpy(element, &arg->fixed.as.u, sizeof(element));
+        tgi_dtype_format(arg->fixed.kind == TG_OPERAND_FLOAT ? TG_F64
+                         : arg->fixed.dtype == TG_BOOL       ? TG_BOOL
+                         : arg->fixed.kind == TG_OPERAND_INT ? TG_I64
+                                                             : TG_U64,
+                         element, text, sizeof(text));
+        tgi_strbuf_addf(out, "%s %s", tg_dtype_name(arg->dtype), text);
+        return;
+    case TGI_ARG_NUMBER:
+        tgi_strbuf_addf(out, "number %s", tg_dtype_name(arg->dtype));
+        return;
+    case TGI_ARG_VARIABLE:
+        tgi_strbuf_add(out, "variable ");
+        break;
+    default:
+        break;
+    }
+    tgi_strbuf_add(out, tgi_spec_text(arg->dtype, arg->rank, arg->dims, text,
+                                      sizeof(text)));
+}
+
+void tgi_args_print(const tgi_args *args, tgi_strbuf *out)
+{
+    tgi_strbuf_add(out, "(");
+    for (size_t i = 0; i < args->list.n; i++) {
+        const tgi_arg *arg = &args->list.data[i];
+        tgi_strbuf_add(out, i ? ", " : "");
+        tgi_arg_print(arg, out);
+        if (arg->kind == TGI_ARG_VARIABLE && arg->alias != i)
+            tgi_strbuf_addf(out, " = argument %u", arg->alias);
+    }
+    tgi_strbuf_add(out, ")");
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache.c - the disk cache of a context, and the functions of tgjit/cache.h.
+ */
+#include "front/object/cache_object.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/settings.h"
+#include "base/versioned.h"
+#include "front/object/context_object.h"
+
+/* The path that `dir` means for a user, to be freed; NULL if there is none. */
+static tg_status find_path(const char *dir, char **out_path)
+{
+    return tgi_store_path(tgi_setting_text(dir, "TGJIT_CACHE_DIR"), out_path);
+}
+
+/* -- Of a context ---------------------------------------------------------- */
+
+tg_status tgi_cache_init(tgi_cache *cache, tgi_store_mode mode,
+                         uint64_t most_bytes, const char *dir)
+{
+    cache->mode = mode;
+    cache->most_bytes = most_bytes;
+    return mode == TGI_STORE_OFF ? TG_OK : find_path(dir, &cache->path);
+}
+
+void tgi_cache_deinit(tgi_cache *cache)
+{
+    tgi_store_release(cache->store);
+    tgi_free(cache->path);
+}
+
+static tg_status no_place(void)
+{
+    TGI_FAIL(TG_ERROR_FILE, TGI_NO_SITE,
+             "there is no place for a cache: neither XDG_CACHE_HOME nor HOME "
+             "is a directory");
+}
+
+static tg_status open_store(const tgi_cache *cache, tgi_store **out_store)
+{
+    *out_store = NULL;
+    if (cache->mode == TGI_STORE_OFF)
+        return TG_OK;
+    if (!cache->path)
+        return no_place();
+    return tgi_store_open(cache->path, cache->mode, cache->most_bytes,
+                          out_store);
+}
+
+/* Without the lock, as the log may call back; one of those who come at once
+   settles it. */
+static void settle(tg_context *ctx)
+{
+    tgi_cache *cache = &ctx->cache;
+    tgi_store *store;
+    tgi_error_copy before;
+    tgi_error_save(&before);
+    const tg_status status = open_store(cache, &store);
+    bool is_mine = false;
+    if (status != TG_ERROR_OUT_OF_MEMORY) {
+        pthread_mutex_lock(&ctx->lock);
+        is_mine = !atomic_load(&cache->is_settled);
+        if (is_mine)
+            cache->store = store;
+        atomic_store(&cache->is_settled, true);
+        pthread_mutex_unlock(&ctx->lock);
+    }
+    if (!is_mine)
+        tgi_store_release(store);
+    else if (status != TG_OK)
+        tgi_log_write(&ctx->log, TG_LOG_WARN, TGI_LOG_CACHE,
+                      "compiled code is not kept: %s",
+                      tg_error_last()->message);
+    if (status != TG_OK)
+        tgi_error_restore(&before);
+}
+
+tgi_store *tgi_cache_store(tg_context *ctx)
+{
+    if (!atomic_load(&ctx->cache.is_settled))
+        settle(ctx);
+    return atomic_load(&ctx->cache.is_settled) ? ctx->cache.store : NULL;
+}
+
+/* -- The public functions -------------------------------------------------- */
+
+#define GIVE(to, from, type) \
+    tgi_versioned_give(to, #to, from, sizeof(type), #type)
+
+tg_status tg_cache_counts(tg_context *ctx, tg_cache_counters *out_counts)
+{
+    tgi_api_frame frame = tgi_api_enter(ctx, __func__);
+    tg_cache_counters counts;
+    tg_status status;
+    if (ctx) {
+        const bool is_settled = atomic_load(&ctx->cache.is_settled);
+        tgi_store_counts(is_settled ? ctx->cache.store : NULL, &counts);
+        status = GIVE(out_counts, &counts, tg_cache_counters);
+    } else {
+        status = tgi_error_set(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
+                               "the context is NULL");
+    }
+    tgi_api_leave(frame);
+    return status;
+}
+
+/* -- Code of the process --------------------------------------------------- */
+
+tg_status tg_code_counts(tg_code_counters *out_counts)
+{
+    tgi_api_frame frame = tgi_api_enter(NULL, __func__);
+    tg_code_counters counts;
+    tgi_code_cache_counts(&counts);
+    tg_status status =
+        GIVE(out_counts, &counts, tg_code_counters);
+    tgi_api_leave(frame);
+    return status;
+}
+
+void tg_code_limit(size_t bytes)
+{
+    tgi_code_cache_limit(bytes);
+}
+
+void tg_code_clear(void)
+{
+    tgi_code_cache_clear();
+}
+
+/* -- The directory --------------------------------------------------------- */
+
+/* As find_path; none is an error. */
+static tg_status need_path(const char *dir, char **out_path)
+{
+    TGI_TRY(find_path(dir, out_path));
+    return *out_path ? TG_OK : no_place();
+}
+
+tg_status tg_cache_list(const char *dir, tg_cache_visit *visit, void *user)
+{
+    tgi_api_frame frame = tgi_api_enter(NULL, __func__);
+    char *path = NULL;
+    tg_status status =
+        visit ? need_path(dir, &path)
+              : tgi_error_set(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
+                              "there is no function to show entries to");
+    if (status == TG_OK)
+        status = tgi_store_list(path, visit, user);
+    tgi_free(path);
+    tgi_api_leave(frame);
+    return status;
+}
+
+tg_status tg_cache_verify(const char *dir, bool deletes_bad,
+                          tg_cache_report *out_report)
+{
+    tgi_api_frame frame = tgi_api_enter(NULL, __func__);
+    tg_cache_report report = TG_CACHE_REPORT_INIT;
+    char *path = NULL;
+    /* What is wrong with the report is told before anything is removed. */
+    tg_status status = GIVE(out_report, &report, tg_cache_report);
+    if (status == TG_OK)
+        status = need_path(dir, &path);
+    if (status == TG_OK) {
+        status = tgi_store_verify(path, deletes_bad, &report);
+        (void)GIVE(out_report, &report, tg_cache_report);
+    }
+    tgi_free(path);
+    tgi_api_leave(frame);
+    return status;
+}
+
+tg_status tg_cache_clear(const char *dir)
+{
+    tgi_api_frame frame = tgi_api_enter(NULL, __func__);
+    char *path;
+    tg_status status = need_path(dir, &path);
+    if (status == TG_OK)
+        status = tgi_store_clear(path);
+    tgi_free(path);
+    tgi_api_leave(frame);
+    return status;
+}
+
+tg_status tg_cache_size(const char *dir, size_t *out_entries,
+                        uint64_t *out_bytes)
+{
+    tgi_api_frame frame = tgi_api_enter(NULL, __func__);
+    size_t n_entries = 0;
+    uint64_t bytes = 0;
+    char *path;
+    tg_status status = need_path(dir, &path);
+    if (status == TG_OK)
+        status = tgi_store_size(path, &n_entries, &bytes);
+    if (out_entries)
+        *out_entries = n_entries;
+    if (out_bytes)
+        *out_bytes = bytes;
+    tgi_free(path);
+    tgi_api_leave(frame);
+    return status;
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * context.c - contexts: options and environment are read here, once.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/live.h"
+#include "base/machine_memory.h"
+#include "base/settings.h"
+#include "base/versioned.h"
+#include "front/object/context_object.h"
+#include "front/object/variable_object.h"
+#include "jit.h"
+#include "pass/pass.h"
+
+static const tgi_keyword explain_words[] = {
+    {"retrace", TGI_EXPLAIN_RETRACE, 0},
+    {"fusion", TGI_EXPLAIN_FUSION, 0},
+    {NULL, 0, 0},
+};
+
+static const tgi_keyword dump_words[] = {
+    {"graph", TGI_DUMP_GRAPH, 0},
+    {"passes", TGI_DUMP_PASSES, 0},
+    {"dot", TGI_DUMP_DOT, 0},
+    {"loops", TGI_DUMP_LOOPS, 0},
+    {"llvm", TGI_DUMP_LLVM, 0},
+    {"asm", TGI_DUMP_ASM, 0},
+    {"repro", TGI_DUMP_REPRO, 0},
+    {NULL, 0, 0},
+};
+
+static const tgi_keyword jit_words[] = {
+    {"auto", TGI_JIT_AUTO, 0},
+    {"off", TGI_JIT_OFF, 0},
+    {"required", TGI_JIT_REQUIRED, 0},
+    {NULL, 0, 0},
+};
+
+enum { COMPILE_BACKGROUND = 1, COMPILE_EAGER = 2 };
+static const tgi_keyword compile_words[] = {
+    {"background", COMPILE_BACKGROUND, 0},
+    {"eager", COMPILE_EAGER, 0},
+    {NULL, 0, 0},
+};
+
+enum { SHOW_GDB = 1, SHOW_PERF = 2 };
+static const tgi_keyword show_words[] = {
+    {"gdb", SHOW_GDB, 0},
+    {"perf", SHOW_PERF, 0},
+    {NULL, 0, 0},
+};
+
+static const tgi_keyword cache_words[] = {
+    {"off", TGI_STORE_OFF, 0},
+    {"ro", TGI_STORE_RO, 0},
+    {"rw", TGI_STORE_RW, 0},
+    {NULL, 0, 0},
+};
+
+static const tgi_keyword instrument_words[] = {
+    {"address", 1, 0},
+    {NULL, 0, 0},
+};
+
+/* -- Settings -------------------------------------------------------------- */
+
+#define DEFAULT_GRAIN 3000 /* ns of work below which a thread does not pay */
+#define DEFAULT_CACHE_BYTES ((uint64_t)256 << 20)
+
+enum {
+    LOG,
+    SKIP_PASSES,
+    EXPLAIN,
+    DUMP,
+    JIT,
+    COMPILE,
+    CPU,
+    VECTOR_BITS,
+    SHOW_CODE,
+    THREADS,
+    CACHE,
+    CACHE_MAX,
+    VERIFY,
+    INSTRUMENT,
+    GRAIN,
+    SETTINGS
+};
+
+#define OPTION(member) TGI_OPTION(tg_context_options, member)
+static const tgi_setting settings[SETTINGS] = {
+    [LOG] = {OPTION(log), "TGJIT_LOG", TGI_SETTING_WORDS, tgi_log_words,
+             .otherwise = TG_LOG_WARN},
+    [SKIP_PASSES] = {OPTION(skip_passes), "TGJIT_SKIP_PASSES",
+                     TGI_SETTING_WORDS, tgi_pass_words},
+    [EXPLAIN] = {OPTION(explain), "TGJIT_EXPLAIN", TGI_SETTING_WORDS,
+                 explain_words},
+    [DUMP] = {OPTION(dump), "TGJIT_DUMP", TGI_SETTING_WORDS, dump_words},
+    [JIT] = {OPTION(jit), "TGJIT_JIT", TGI_SETTING_WORD, jit_words,
+             .otherwise = TGI_JIT_AUTO, .if_wrong = TGI_JIT_AUTO},
+    [COMPILE] = {OPTION(compile), "TGJIT_COMPILE", TGI_SETTING_WORD,
+                 compile_words, .otherwise = COMPILE_BACKGROUND,
+                 .if_wrong = COMPILE_BACKGROUND},
+    [CPU] = {OPTION(cpu), "TGJIT_CPU", TGI_SETTING_WORD, tgi_jit_cpus},
+    [VECTOR_BITS] = {OPTION(vector_bits), "TGJIT_VECTOR_BITS",
+                     TGI_SETTING_NUMBER, tgi_jit_widths},
+    [SHOW_CODE] = {OPTION(show_code), "TGJIT_SHOW_CODE", TGI_SETTING_WORDS,
+                   show_words},
+    [THREADS] = {OPTION(threads), "TGJIT_THREADS", TGI_SETTING_NUMBER,
+                 .most = INT32_MAX},
+    /* Whoever misspells this one may well have meant "off". */
+    [CACHE] = {OPTION(cache), "TGJIT_CACHE", TGI_SETTING_WORD, cache_words,
+               .otherwise = TGI_STORE_RW, .if_wrong = TGI_STORE_OFF},
+    [CACHE_MAX] = {OPTION(cache_max_bytes), "TGJIT_CACHE_MAX",
+                   TGI_SETTING_BYTES, .otherwise = DEFAULT_CACHE_BYTES},
+    [VERIFY] = {.variable = "TGJIT_VERIFY", .kind = TGI_SETTING_NUMBER,
+                .most = INT32_MAX},
+    [INSTRUMENT] = {.variable = "TGJIT_INSTRUMENT", .kind = TGI_SETTING_WORDS,
+                    .words = instrument_words},
+    [GRAIN] = {.variable = "TGJIT_GRAIN", .kind = TGI_SETTING_NUMBER,
+               .most = INT32_MAX, .otherwise = DEFAULT_GRAIN},
+};
+
+/* Reads all settings; the log comes first, for warnings of the others. */
+static tg_status read_settings(const tg_context_options *options,
+                               tgi_log *out_log, uint64_t *out_values)
+{
+    TGI_TRY(tgi_setting_read(&settings[LOG], options, NULL, &out_values[LOG]));
+    tgi_log_init(out_log, (uint32_t)out_values[LOG], options->log_callback,
+                 options->log_user);
+    for (int i = 0; i < SETTINGS; i++)
+        TGI_TRY(tgi_setting_read(&settings[i], options, out_log,
+                                 &out_values[i]));
+    return TG_OK;
+}
+
+/* -- Life ------------------------------------------------------------------ */
+
+static void print_to_stderr(const char *text, void *user)
+{
+    (void)user;
+    fprintf(stderr, "%s\n", text);
+}
+
+static void context_destroy(tg_context *ctx)
+{
+    pthread_mutex_destroy(&ctx->lock);
+    tgi_vec_deinit(&ctx->variables);
+    tgi_free(ctx->dump_dir);
+    tgi_cache_deinit(&ctx->cache);
+    tgi_free(ctx);
+    tgi_code_cache_close();
+    tgi_live_add(TGI_LIVE_CONTEXT, -1);
+}
+
+/* Texts that the context keeps. */
+static tg_status copy_texts(tg_context *ctx, const tg_context_options *options,
+                            const uint64_t *values)
+{
+    const char *dir = tgi_setting_text(options->dump_dir, "TGJIT_DUMP_DIR");
+    ctx->dump_dir = tgi_strdup(dir ? dir : ".");
+    if (!ctx->dump_dir)
+        return tgi_error_memory();
+    return tgi_cache_init(&ctx->cache, (tgi_store_mode)values[CACHE],
+                          values[CACHE_MAX], options->cache_dir);
+}
+
+static tg_status context_make(const tg_context_options *options,
+                              tg_context **out_ctx)
+{
+    uint64_t values[SETTINGS];
+    tgi_log log;
+    TGI_TRY(read_settings(options, &log, values));
+    tg_context *ctx = tgi_alloc_zero(sizeof(*ctx));
+    if (!ctx)
+        return tgi_error_memory();
+    tgi_refcount_init(&ctx->refs);
+    pthread_mutex_init(&ctx->lock, NULL);
+    tgi_live_add(TGI_LIVE_CONTEXT, 1);
+    tgi_code_cache_open();
+    const tg_status status = copy_texts(ctx, options, values);
+    if (status) {
+        context_destroy(ctx);
+        return status;
+    }
+    ctx->log = log;
+    ctx->host = (tgi_host){
+        options->print_callback ? options->print_callback : print_to_stderr,
+        options->print_user};
+    ctx->memory_limit =
+        options->memory_limit ? options->memory_limit : tgi_machine_memory();
+    ctx->no_contraction = options->no_contraction;
+    ctx->skip_passes = (uint32_t)values[SKIP_PASSES];
+    ctx->verifies = values[VERIFY] != 0;
+    ctx->explain = (unsigned)values[EXPLAIN];
+    ctx->dump = (unsigned)values[DUMP];
+    ctx->jit = (unsigned)values[JIT];
+    ctx->is_eager =
+        ctx->jit == TGI_JIT_REQUIRED || values[COMPILE] == COMPILE_EAGER;
+    ctx->cpu = values[CPU] ? tgi_jit_cpus[values[CPU]].word : NULL;
+    ctx->vector_bits = (unsigned)values[VECTOR_BITS];
+    ctx->instruments = values[INSTRUMENT] != 0;
+    ctx->threads = (int)values[THREADS];
+    ctx->grain = 1000 * (int64_t)values[GRAIN];
+    /* For the process: code has no context. */
+    if (values[SHOW_CODE])
+        tgi_jit_show_code(values[SHOW_CODE] & SHOW_GDB,
+                          values[SHOW_CODE] & SHOW_PERF);
+    *out_ctx = ctx;
+    return TG_OK;
+}
+
+tg_context *tg_context_create(const tg_context_options *user_options)
+{
+    tgi_api_frame frame = tgi_api_enter(NULL, __func__);
+    tg_context_options options;
+    tg_context *ctx = NULL;
+    if (tgi_versioned_take(&options, sizeof(options), user_options,
+                           "tg_context_options") == TG_OK)
+        (void)context_make(&options, &ctx);
+    tgi_api_leave(frame);
+    return ctx;
+}
+
+tg_context *tg_context_retain(tg_context *ctx)
+{
+    if (ctx)
+        tgi_refcount_inc(&ctx->refs);
+    return ctx;
+}
+
+void tg_context_release(tg_context *ctx)
+{
+    if (ctx && tgi_refcount_dec(&ctx->refs))
+        context_destroy(ctx);
+}
+
+tg_status tgi_context_check_memory(const tg_context *ctx, uint64_t bytes,
+                                   const char *who, const char *what,
+                                   tg_site site)
+{
+    if (bytes <= ctx->memory_limit)
+        return TG_OK;
+    TGI_FAIL(TG_ERROR_OUT_OF_MEMORY, site,
+             "out of memory: %s needs %llu bytes%s, the limit is %llu", who,
+             (unsigned long long)bytes, what,
+             (unsigned long long)ctx->memory_limit);
+}
+
+/* -- Variables of a context ------------------------------------------------ */
+
+size_t tg_context_variables(tg_context *ctx, tg_which which,
+                            tg_variable **out_variables, size_t capacity)
+{
+    if (!ctx)
+        return 0;
+    size_t n = 0;
+    pthread_mutex_lock(&ctx->lock);
+    for (size_t i = 0; i < ctx->variables.n; i++) {
+        tg_variable *variable = ctx->variables.data[i];
+        if (which == TG_TRAINABLE && !variable->is_trainable)
+            continue;
+        /* One whose last reference is just going is no longer listed. */
+        if (n < capacity && out_variables) {
+            if (!tgi_refcount_try_inc(&variable->refs))
+                continue;
+            out_variables[n] = variable;
+        }
+        n++;
+    }
+    pthread_mutex_unlock(&ctx->lock);
+    return n;
+}
+
+tg_variable *tg_context_find_variable(tg_context *ctx, const char *name)
+{
+    tg_variable *found = NULL;
+    if (!ctx || !name)
+        return NULL;
+    pthread_mutex_lock(&ctx->lock);
+    for (size_t i = 0; i < ctx->variables.n && !found; i++) {
+        tg_variable *variable = ctx->variables.data[i];
+        if (strcmp(variable->name, name) == 0 &&
+            tgi_refcount_try_inc(&variable->refs))
+            found = variable;
+    }
+    pthread_mutex_unlock(&ctx->lock);
+    return found;
+}

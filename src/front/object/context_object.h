@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * context_object.h - the inside of a tg_context.
+ */
+#ifndef TGI_CONTEXT_OBJECT_H
+#define TGI_CONTEXT_OBJECT_H
+
+#include <pthread.h>
+
+#include "base/log.h"
+#include "base/refcount.h"
+#include "base/vec.h"
+#include "front/object/cache_object.h"
+#include "runtime/host.h"
+#include "tgjit/context.h"
+
+enum { TGI_EXPLAIN_RETRACE = 1, TGI_EXPLAIN_FUSION = 2 };
+enum {
+    TGI_DUMP_GRAPH = 1,
+    TGI_DUMP_PASSES = 2,
+    TGI_DUMP_DOT = 4,
+    TGI_DUMP_LOOPS = 8,
+    TGI_DUMP_LLVM = 16,
+    TGI_DUMP_ASM = 32,
+    TGI_DUMP_REPRO = 64
+};
+
+/* When to compile. */
+typedef enum tgi_jit_mode {
+    TGI_JIT_AUTO = 1, /* what can be compiled */
+    TGI_JIT_OFF,
+    TGI_JIT_REQUIRED /* all, or it is an error */
+} tgi_jit_mode;
+
+struct tg_context {
+    tgi_refcount refs;
+    tgi_log log;
+    tgi_host host;
+    uint64_t memory_limit; /* UINT64_MAX: none */
+    uint32_t skip_passes;
+    unsigned explain;
+    unsigned dump;
+    char *dump_dir;
+    bool no_contraction;
+    bool verifies;        /* graphs after each pass, IR of compiled code */
+    unsigned jit;         /* tgi_jit_mode */
+    bool is_eager;        /* calls wait for their code */
+    const char *cpu;      /* NULL: the host */
+    unsigned vector_bits; /* 0: what suits the CPU */
+    bool instruments;     /* compiled code for AddressSanitizer */
+    int threads;          /* 0: as many as there are CPUs */
+    int64_t grain;        /* picoseconds */
+    tgi_cache cache;
+    atomic_bool has_told_no_jit;
+    atomic_uint n_dumps; /* numbers the files */
+
+    pthread_mutex_t lock; /* guards the list, and settling the cache */
+    TGI_VEC(tg_variable *) variables; /* not owned: they leave when they die */
+};
+
+/* TG_ERROR_OUT_OF_MEMORY, at `site`, if `bytes` bytes, for `what` of `who`,
+   exceed the context's memory limit. */
+tg_status tgi_context_check_memory(const tg_context *ctx, uint64_t bytes,
+                                   const char *who, const char *what,
+                                   tg_site site);
+
+#endif /* TGI_CONTEXT_OBJECT_H */

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tensor.c - tensors: plain data of calls.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/dtype.h"
+#include "base/error.h"
+#include "base/live.h"
+#include "front/object/context_object.h"
+#include "front/object/tensor_object.h"
+
+/* -- Specs ----------------------------------------------------------------- */
+
+tg_status tgi_spec_init(tgi_spec *out_spec, const char *who, tg_dtype dtype,
+                        int rank, const int64_t *dims)
+{
+    tgi_spec spec = {.dtype = dtype, .rank = rank};
+    if (!tgi_dtype_is_valid(dtype))
+        TGI_FAIL(TG_ERROR_DTYPE, TGI_NO_SITE, "%s: %d is not an element type",
+                 who, (int)dtype);
+    if (rank < 0 || rank > TG_MAX_RANK)
+        TGI_FAIL(TG_ERROR_OVERFLOW, TGI_NO_SITE,
+                 "%s: rank %d is not in 0 … %d", who, rank, TG_MAX_RANK);
+    if (rank > 0 && !dims)
+        TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
+                 "%s: extents are NULL", who);
+    for (int i = 0; i < rank; i++) {
+        if (dims[i] < 0)
+            TGI_FAIL(TG_ERROR_SHAPE, TGI_NO_SITE,
+                     "%s: extent %lld of axis %d is negative", who,
+                     (long long)dims[i], i);
+        spec.dims[i] = dims[i];
+    }
+    if (!tgi_checked_count(rank, dims, &spec.count) ||
+        !tgi_checked_bytes(rank, dims, tgi_dtype_bytes(dtype), &spec.bytes)) {
+        char text[256];
+        TGI_FAIL(TG_ERROR_OVERFLOW, TGI_NO_SITE,
+                 "%s: %s has too many elements", who,
+                 tgi_spec_text(dtype, rank, dims, text, sizeof(text)));
+    }
+    *out_spec = spec;
+    return TG_OK;
+}
+
+const char *tgi_spec_text(tg_dtype dtype, int rank, const int64_t *dims,
+                          char *buf, size_t n)
+{
+    size_t used = (size_t)snprintf(buf, n, "%s[", tg_dtype_name(dtype));
+    for (int i = 0; i < rank && used < n; i++) {
+        const char *comma = i ? "," : "";
+        used += (size_t)snprintf(buf + used, n - used, "%s%s%lld", comma,
+                                 dims[i] < 0 ? "?" : "",
+                                 (long long)(dims[i] < 0 ? ~dims[i] : dims[i]));
+    }
+    if (used < n)
+        snprintf(buf + used, n - used, "]");
+    return buf;
+}
+
+/* -- Tensors --------------------------------------------------------------- */
+
+/* A tensor over `data`, or with zeroed memory of its own if that is NULL. */
+static tg_tensor *tensor_create(tg_context *ctx, const char *who, void *data,
+                                bool wraps, tg_dtype dtype, int rank,
+                                const int64_t *dims)
+{
+    tgi_api_frame frame = tgi_api_enter(ctx, who);
+    tg_tensor *tensor = NULL;
+    tgi_spec spec;
+    if (!ctx) {
+        tgi_error_set(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
+                      "%s: the context is NULL", who);
+        goto done;
+    }
+    if (tgi_spec_init(&spec, who, dtype, rank, dims))
+        goto done;
+    if (wraps && !data && spec.bytes > 0) {
+        tgi_error_set(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
+                      "%s: data is NULL", who);
+        goto done;
+    }
+    if (wraps && (uintptr_t)data % (uintptr_t)tgi_dtype_bytes(dtype) != 0) {
+        tgi_error_set(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
+                      "%s: data is not aligned to its elements of %lld bytes",
+                      who, (long long)tgi_dtype_bytes(dtype));
+        goto done;
+    }
+    if (!wraps && tgi_context_check_memory(ctx, (uint64_t)spec.bytes, who, "",
+                                           TGI_NO_SITE))
+        goto done;
+
+    tensor = tgi_alloc_zero(sizeof(*tensor));
+    if (tensor && !wraps)
+        data = tgi_buffer_alloc((size_t)spec.bytes);
+    if (!tensor || (!wraps && !data)) {
+        tgi_free(tensor);
+        tensor = NULL;
+        tgi_error_memory();
+        goto done;
+    }
+    if (!wraps)
+        memset(data, 0, (size_t)spec.bytes);
+    tgi_refcount_init(&tensor->refs);
+    tensor->ctx = tg_context_retain(ctx);
+    tensor->spec = spec;
+    tensor->data = data;
+    tensor->owns_data = !wraps;
+    tgi_live_add(TGI_LIVE_TENSOR, 1);
+done:
+    tgi_api_leave(frame);
+    return tensor;
+}
+
+tg_tensor *tg_tensor_wrap(tg_context *ctx, void *data, tg_dtype dtype,
+                          int rank, const int64_t *dims)
+{
+    return tensor_create(ctx, __func__, data, true, dtype, rank, dims);
+}
+
+tg_tensor *tg_tensor_create(tg_context *ctx, tg_dtype dtype, int rank,
+                            const int64_t *dims)
+{
+    return tensor_create(ctx, __func__, NULL, false, dtype, rank, dims);
+}
+
+tg_tensor *tg_tensor_copy(tg_context *ctx, const void *data, tg_dtype dtype,
+                          int rank, const int64_t *dims)
+{
+    tg_tensor *tensor =
+        tensor_create(ctx, __func__, NULL, false, dtype, rank, dims);
+    if (!tensor || tensor->spec.bytes == 0)
+        return tensor;
+    if (!data) {
+        tgi_api_frame frame = tgi_api_enter(ctx, __func__);
+        tgi_error_set(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
+                      "%s: data is NULL", __func__);
+        tgi_api_leave(frame);
+        tg_tensor_release(tensor);
+        return NULL;
+    }
+    memcpy(tensor->data, data, (size_t)tensor->spec.bytes);
+    return tensor;
+}
+
+tg_tensor *tg_tensor_retain(tg_tensor *tensor)
+{
+    if (tensor)
+        tgi_refcount_inc(&tensor->refs);
+    return tensor;
+}
+
+void tg_tensor_release(tg_tensor *tensor)
+{
+    if (!tensor || !tgi_refcount_dec(&tensor->refs))
+        return;
+    if (tensor->owns_data)
+        tgi_buffer_free(tensor->data, (size_t)tensor->spec.bytes);
+    tg_context_release(tensor->ctx);
+    tgi_free(tensor);
+    tgi_live_add(TGI_LIVE_TENSOR, -1);
+}
+
+void *tg_tensor_data(const tg_tensor *tensor)
+{
+    return tensor ? tensor->data : NULL;
+}
+
+tg_dtype tg_tensor_dtype(const tg_tensor *tensor)
+{
+    return tensor ? tensor->spec.dtype : TG_DTYPE_NONE;
+}
+
+int tg_tensor_rank(const tg_tensor *tensor)
+{
+    return tensor ? tensor->spec.rank : -1;
+}
+
+const int64_t *tg_tensor_dims(const tg_tensor *tensor)
+{
+    return tensor ? tensor->spec.dims : NULL;
+}
+
+int64_t tg_tensor_count(const tg_tensor *tensor)
+{
+    return tensor ? tensor->spec.count : 0;
+}
+
+size_t tg_tensor_bytes(const tg_tensor *tensor)
+{
+    return tensor ? (size_t)tensor->spec.bytes : 0;
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * variable.c - variables: creation, names, and the host's access.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/dtype.h"
+#include "base/error.h"
+#include "base/live.h"
+#include "base/versioned.h"
+#include "front/object/context_object.h"
+#include "front/object/variable_object.h"
+
+/* -- Names ----------------------------------------------------------------- */
+
+static bool name_is_taken(const tg_context *ctx, const char *name)
+{
+    for (size_t i = 0; i < ctx->variables.n; i++)
+        if (strcmp(ctx->variables.data[i]->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* `wanted`, or wanted_1, wanted_2 …; the list is locked. */
+static char *unique_name(const tg_context *ctx, const char *wanted)
+{
+    if (!name_is_taken(ctx, wanted))
+        return tgi_strdup(wanted);
+    size_t room = strlen(wanted) + 24;
+    char *name = tgi_alloc(room);
+    for (unsigned long i = 1; name; i++) {
+        snprintf(name, room, "%s_%lu", wanted, i);
+        if (!name_is_taken(ctx, name))
+            break;
+    }
+    return name;
+}
+
+/* Names the variable and puts it into the context's list. */
+static tg_status enlist(tg_context *ctx, tg_variable *variable,
+                        const char *wanted)
+{
+    pthread_mutex_lock(&ctx->lock);
+    variable->name = unique_name(ctx, wanted && *wanted ? wanted : "variable");
+    bool done = variable->name && tgi_vec_push(&ctx->variables, variable);
+    pthread_mutex_unlock(&ctx->lock);
+    return done ? TG_OK : tgi_error_memory();
+}
+
+static void delist(tg_context *ctx, const tg_variable *variable)
+{
+    pthread_mutex_lock(&ctx->lock);
+    for (size_t i = ctx->variables.n; i-- > 0;)
+        if (ctx->variables.data[i] == variable) {
+            ctx->variables.n--;
+            memmove(&ctx->variables.data[i], &ctx->variables.data[i + 1],
+                    (ctx->variables.n - i) * sizeof(variable));
+            break;
+        }
+    pthread_mutex_unlock(&ctx->lock);
+}
+
+/* -- Creation and end ------------------------------------------------------ */
+
+static void variable_free(tg_variable *variable)
+{
+    if (variable->data)
+        tgi_buffer_free(variable->data, (size_t)variable->spec.bytes);
+    tg_group_release(variable->group);
+    tgi_free(variable->name);
+    tg_context_release(variable->ctx);
+    tgi_free(variable);
+    tgi_live_add(TGI_LIVE_VARIABLE, -1);
+}
+
+/* An empty shell with one reference; NULL when out of memory (recorded). */
+static tg_variable *variable_alloc(tg_context *ctx, const tgi_spec *spec)
+{
+    static _Atomic uint64_t last_id;
+    tg_variable *variable = tgi_alloc_zero(sizeof(*variable));
+    if (!variable) {
+        tgi_error_memory();
+        return NULL;
+    }
+    variable->id = 1 + atomic_fetch_add(&last_id, 1);
+    tgi_refcount_init(&variable->refs);
+    variable->ctx = tg_context_retain(ctx);
+    variable->spec = *spec;
+    variable->is_trainable = tgi_dtype_is(spec->dtype, TGI_CLASS_FLOAT);
+    atomic_init(&variable->is_set, true);
+    tgi_live_add(TGI_LIVE_VARIABLE, 1);
+    return variable;
+}
+
+tg_variable *tgi_variable_stand_in(tg_context *ctx, const char *name,
+                                   const tgi_spec *spec, uint32_t trace,
+                                   uint32_t node)
+{
+    tg_variable *variable = variable_alloc(ctx, spec);
+    if (!variable)
+        return NULL;
+    variable->trace = trace;
+    variable->node = node;
+    variable->name = tgi_strdup(name);
+    if (!variable->name) {
+        tgi_error_memory();
+        variable_free(variable);
+        return NULL;
+    }
+    return variable;
+}
+
+tg_variable *tgi_variable_make(tg_context *ctx, const char *who,
+                               const char *name, tg_dtype dtype, int rank,
+                               const int64_t *dims, tg_initial initial,
+                               const tg_variable_options *user_options)
+{
+    tg_variable_options options;
+    tgi_spec spec;
+    if (tgi_versioned_take(&options, sizeof(options), user_options,
+                           "tg_variable_options") ||
+        tgi_spec_init(&spec, who, dtype, rank, dims))
+        return NULL;
+    if (options.group && options.group->ctx != ctx) {
+        tgi_error_set(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
+                      "%s: the group belongs to another context", who);
+        return NULL;
+    }
+
+    if (tgi_context_check_memory(ctx, (uint64_t)spec.bytes, who, "",
+                                 TGI_NO_SITE))
+        return NULL;
+
+    tg_variable *variable = variable_alloc(ctx, &spec);
+    if (!variable)
+        return NULL;
+    if (options.untrainable)
+        variable->is_trainable = false;
+    variable->group = options.group ? tg_group_retain(options.group)
+                                    : tg_group_create(ctx);
+    if (!variable->group)
+        goto failed;
+    variable->data = tgi_buffer_alloc((size_t)spec.bytes);
+    if (!variable->data) {
+        tgi_error_memory();
+        goto failed;
+    }
+    if (tgi_initial_fill(ctx, &spec, &initial, variable->data) ||
+        enlist(ctx, variable, name))
+        goto failed;
+    return variable;
+
+failed:
+    variable_free(variable);
+    return NULL;
+}
+
+tg_variable *tg_variable_create_with(tg_context *ctx, const char *name,
+                                     tg_dtype dtype, int rank,
+                                     const int64_t *dims, tg_initial initial,
+                                     const tg_variable_options *options)
+{
+    tgi_api_frame frame = tgi_api_enter(ctx, "tg_variable_create");
+    tg_variable *variable = NULL;
+    if (!ctx)
+        tgi_error_set(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
+                      "tg_variable_create: the context is NULL");
+    else
+        variable = tgi_variable_make(ctx, "tg_variable_create", name, dtype,
+                                     rank, dims, initial, options);
+    tgi_api_leave(frame);
+    return variable;
+}
+
+tg_variable *tg_variable_create(tg_context *ctx, const char *name,
+                                tg_dtype dtype, int rank, const int64_t *dims,
+                                tg_initial initial)
+{
+    return tg_variable_create_with(ctx, name, dtype, rank, dims, initial,
+                                   NULL);
+}
+
+tg_variable *tg_variable_retain(tg_variable *variable)
+{
+    if (variable)
+        tgi_refcount_inc(&variable->refs);
+    return variable;
+}
+
+void tg_variable_release(tg_variable *variable)
+{
+    if (!variable || !tgi_refcount_dec(&variable->refs))
+        return;
+    if (!variable->trace)
+        delist(variable->ctx, variable);
+    variable_free(variable);
+}
+
+/* -- Facts ----------------------------------------------------------------- */
+
+const char *tg_variable_name(const tg_variable *variable)
+{
+    return variable ? variable->name : "";
+}
+
+tg_dtype tg_variable_dtype(const tg_variable *variable)
+{
+    return variable ? variable->spec.dtype : TG_DTYPE_NONE;
+}
+
+int tg_variable_rank(const tg_variable *variable)
+{
+    return variable ? variable->spec.rank : -1;
+}
+
+const int64_t *tg_variable_dims(const tg_variable *variable)
+{
+    return variable ? variable->spec.dims : NULL;
+}
+
+int64_t tg_variable_count(const tg_variable *variable)
+{
+    return variable ? variable->spec.count : 0;
+}
+
+size_t tg_variable_bytes(const tg_variable *variable)
+{
+    return variable ? (size_t)variable->spec.bytes : 0;
+}
+
+bool tg_variable_is_trainable(const tg_variable *variable)
+{
+    return variable && variable->is_trainable;
+}
+
+uint64_t tg_variable_version(const tg_variable *variable)
+{
+    return variable ? atomic_load(&variable->version) : 0;
+}
+
+/* -- The host's access ----------------------------------------------------- */
+
+tg_status tgi_variable_check(const tg_variable *variable,
+                             const tg_context *ctx, const char *who,
+                             tg_site site)
+{
+    if (!variable)
+        TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site, "%s: the variable is NULL",
+                 who);
+    if (variable->trace)
+        TGI_FAIL(TG_ERROR_TRACE, site,
+                 "%s: '%s' stands for a bundle's variable and is good in its "
+                 "own trace only",
+                 who, variable->name);
+    if (ctx && variable->ctx != ctx)
+        TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
+                 "%s: variable '%s' belongs to another context", who,
+                 variable->name);
+    return TG_OK;
+}
+
+void *tg_variable_map(tg_variable *variable, tg_access access)
+{
+    tgi_api_frame frame =
+        tgi_api_enter(variable ? variable->ctx : NULL, __func__);
+    void *data = NULL;
+    if (tgi_variable_check(variable, NULL, __func__, TGI_NO_SITE))
+        goto done;
+    tg_group *group = variable->group;
+    if (!tgi_lock_acquire(&group->lock) && group->n_maps == 0) {
+        /* Held by this thread, but by a call: we are inside its callback. */
+        tgi_error_set(TG_ERROR_BUSY, TGI_NO_SITE,
+                      "%s: variable '%s' is in use by a call of this thread",
+                      __func__, variable->name);
+        goto done;
+    }
+    group->n_maps++;
+    variable->n_maps++;
+    if (access == TG_WRITE)
+        variable->is_mapped_for_write = true;
+    data = variable->data;
+done:
+    tgi_api_leave(frame);
+    return data;
+}
+
+tg_status tg_variable_unmap(tg_variable *variable)
+{
+    tgi_api_frame frame =
+        tgi_api_enter(variable ? variable->ctx : NULL, __func__);
+    tg_status status =
+        tgi_variable_check(variable, NULL, __func__, TGI_NO_SITE);
+    if (status)
+        goto done;
+    tg_group *group = variable->group;
+    if (!tgi_lock_is_mine(&group->lock) || variable->n_maps == 0) {
+        status = tgi_error_set(TG_ERROR_STATE, TGI_NO_SITE,
+                               "%s: variable '%s' is not mapped by this "
+                               "thread",
+                               __func__, variable->name);
+        goto done;
+    }
+    if (variable->is_mapped_for_write) {
+        atomic_store(&variable->is_set, true);
+        tgi_variable_new_version(variable);
+    }
+    if (--variable->n_maps == 0)
+        variable->is_mapped_for_write = false;
+    if (--group->n_maps == 0)
+        tgi_lock_release(&group->lock);
+done:
+    tgi_api_leave(frame);
+    return status;
+}
+
+/* Copies between the buffer and the host; `bytes` must be all of it. */
+static tg_status copy_contents(tg_variable *variable, const char *who,
+                               tg_access access, void *out_data,
+                               const void *data, size_t bytes)
+{
+    tgi_api_frame frame = tgi_api_enter(variable ? variable->ctx : NULL, who);
+    tg_status status = tgi_variable_check(variable, NULL, who, TGI_NO_SITE);
+    if (!status && bytes != (size_t)variable->spec.bytes)
+        status = tgi_error_set(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
+                               "%s: variable '%s' has %lld byte%s, not %zu",
+                               who, variable->name,
+                               (long long)variable->spec.bytes,
+                               TGI_PLURAL(variable->spec.bytes), bytes);
+    if (!status && bytes && !(access == TG_READ ? out_data : data))
+        status = tgi_error_set(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
+                               "%s: data is NULL", who);
+    if (!status) {
+        void *contents = tg_variable_map(variable, access);
+        if (contents) {
+            if (bytes && access == TG_READ)
+                memcpy(out_data, contents, bytes);
+            else if (bytes)
+                memcpy(contents, data, bytes);
+            status = tg_variable_unmap(variable);
+        } else {
+            status = tg_error_last()->status;
+        }
+    }
+    tgi_api_leave(frame);
+    return status;
+}
+
+tg_status tg_variable_get(tg_variable *variable, void *out_data, size_t bytes)
+{
+    return copy_contents(variable, __func__, TG_READ, out_data, NULL, bytes);
+}
+
+tg_status tg_variable_set(tg_variable *variable, const void *data,
+                          size_t bytes)
+{
+    return copy_contents(variable, __func__, TG_WRITE, NULL, data, bytes);
+}

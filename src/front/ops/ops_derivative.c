@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ops_derivative.c - other derivatives, made of gradients.
+ *
+ * How a target changes along a direction: the gradient g(u) of the target
+ * seeded with u is linear in u, and the derivative of the sum of g(u) times
+ * the direction with respect to u is what is asked for. So forward mode needs
+ * no rules of its own; what only g(u) needs is dropped as dead.
+ *
+ * A Jacobian is a loop over the elements of the target, each time with a seed
+ * that is one for this element.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "front/ops/ops_gradient.h"
+#include "tgjit/control.h"
+#include "tgjit/ops.h"
+
+static tg_operand as_operand(tg_value value)
+{
+    return tg_in_value(value);
+}
+
+static tg_value gradient_with_seed(tg_operand target, tg_operand seed,
+                                   tg_operand source, tg_site site)
+{
+    tg_value gradient = {0, 0};
+    tg_gradients_with_at(&target, 1, &seed, TG_UNCONNECTED_ZEROS, &source, 1,
+                         &gradient, site);
+    return gradient;
+}
+
+/* An operand as a value of its own dtype, read once. */
+static tg_value value_of(tg_operand operand, const char *name, tg_site site)
+{
+    tgi_operation o;
+    if (!tgi_operation_begin(&o, name, site))
+        return (tg_value){0, 0};
+    return tgi_operation_end(&o, tgi_operation_in(&o, operand));
+}
+
+/* Zeros like a value; nothing else in the graph is this node. */
+static tg_value unknown_like(tg_value like, const char *name, tg_site site)
+{
+    tgi_operation o;
+    tgi_ref ref = 0;
+    if (tgi_operation_begin(&o, name, site))
+        ref = tgi_build_1(&o.b, TGI_OP_STOP,
+                          tgi_build_zeros_like(&o.b, o.t->graph, like.node));
+    return tgi_operation_end(&o, ref);
+}
+
+/* The sum of the products with a vector, of the type of the first. */
+static tg_value dot(tg_value a, tg_operand vector, tg_site site)
+{
+    tg_value product = tg_mul_at(as_operand(a), vector, site);
+    return tg_sum_at(as_operand(product), (tg_axes){.n = -1}, site);
+}
+
+/* False and an error if the vector has another shape than the source. */
+static bool fits(tg_operand source, tg_operand vector, const char *name,
+                 const char *what, tg_site site)
+{
+    tgi_operation o;
+    if (!tgi_operation_begin(&o, name, site))
+        return false;
+    const tgi_ref x = tgi_operation_in(&o, source);
+    const tgi_ref v = tgi_operation_in(&o, vector);
+    if (!x || !v) {
+        tgi_operation_end(&o, 0);
+        return false;
+    }
+    const tgi_graph *graph = o.t->graph;
+    const tgi_shape *shape = tgi_graph_shape(graph, v);
+    if (shape->rank == 0 ||
+        tgi_graph_node(graph, x)->shape == tgi_graph_node(graph, v)->shape)
+        return true;
+    tgi_build_fail(&o.b, TG_ERROR_SHAPE, (tgi_ref[]){x, v}, 2,
+                   "the %s has another shape than the source", what);
+    tgi_operation_end(&o, 0);
+    return false;
+}
+
+tg_value tg_jvp_at(tg_operand target, tg_operand source, tg_operand direction,
+                   tg_site site)
+{
+    const tg_value none = {0, 0};
+    tg_value y = value_of(target, "jvp", site);
+    if (!tg_is_valid(y) || !fits(source, direction, "jvp", "direction", site))
+        return none;
+    tg_value u = unknown_like(y, "jvp", site);
+    tg_value g = tg_is_valid(u) ? gradient_with_seed(as_operand(y),
+                                                     as_operand(u), source,
+                                                     site)
+                                : none;
+    if (!tg_is_valid(g))
+        return none;
+    tg_value change = none;
+    const tg_operand of = as_operand(dot(g, direction, site));
+    const tg_operand by = as_operand(u);
+    tg_gradients_with_at(&of, 1, NULL, TG_UNCONNECTED_ZEROS, &by, 1, &change,
+                         site);
+    return change;
+}
+
+tg_value tg_hessian_vector_at(tg_operand target, tg_operand source,
+                              tg_operand vector, tg_site site)
+{
+    const tg_value none = {0, 0};
+    if (!fits(source, vector, "hessian_vector", "vector", site))
+        return none;
+    tg_value g = tg_gradient_at(target, source, site);
+    if (!tg_is_valid(g))
+        return g;
+    tg_value second = none;
+    const tg_operand of = as_operand(dot(g, vector, site));
+    tg_gradients_with_at(&of, 1, NULL, TG_UNCONNECTED_ZEROS, &source, 1,
+                         &second, site);
+    return second;
+}
+
+/* -- Jacobians ------------------------------------------------------------- */
+
+typedef struct jacobian {
+    tg_trace *around;
+    tgi_ref target, source; /* nodes there */
+    tg_site site;
+} jacobian;
+
+/* One at the element of that number, in the shape of the target. */
+static tgi_ref one_hot(const jacobian *j, tgi_builder *b, tgi_ref number)
+{
+    const tgi_graph *graph = j->around->graph;
+    const tgi_shape *shape = tgi_graph_shape(graph, j->target);
+    const tg_dtype dtype = (tg_dtype)tgi_graph_node(graph, j->target)->dtype;
+    tgi_dim count = tgi_dim_product(graph->dims, shape);
+    tgi_ref is_it = tgi_build_2(b, TGI_OP_EQ,
+                                tgi_build_iota(b, TG_I64, 1, &count, 0),
+                                number);
+    tgi_ref flat = tgi_build_cast(b, is_it, dtype);
+    return flat ? tgi_build_reshape(b, flat, shape->rank, shape->dims) : 0;
+}
+
+/* A row: the gradient of one element of the target. */
+static void trace_row(tg_trace *t, const tg_value *in, void *user)
+{
+    const jacobian *j = user;
+    tgi_builder b = {.graph = t->graph,
+                     .site = j->site,
+                     .op_name = "jacobian"};
+    tgi_ref target = j->target, source = j->source;
+    tgi_ref seed = one_hot(j, &b, in[0].node);
+    tg_value row = {0, 0};
+    if (!seed) {
+        tgi_trace_stick(t);
+        return;
+    }
+    tgi_tape tape;
+    bool ok = tgi_tape_init(&tape, j->around->graph, t, &b);
+    tape.home = j->around;
+    const tgi_refs targets = {.data = &target, .n = 1};
+    const tgi_refs seeds = {.data = &seed, .n = 1};
+    const tgi_refs sources = {.data = &source, .n = 1};
+    ok = ok && tgi_gradients(&tape, &targets, &seeds, &sources,
+                             TG_UNCONNECTED_ZEROS, &row);
+    tgi_tape_deinit(&tape);
+    const tg_operand result = as_operand(row);
+    if (ok)
+        tg_return_at(t, &result, 1, j->site);
+}
+
+/* Nodes of target and source; a variable is the source itself. */
+static bool find_ends(jacobian *j, tgi_operation *o, tg_operand target,
+                      tg_operand source)
+{
+    const bool is_variable = source.kind == TG_OPERAND_VARIABLE ||
+                             source.kind == TG_OPERAND_VARIABLE_VALUE;
+    j->target = tgi_operation_in(o, target);
+    if (is_variable)
+        j->source = tgi_trace_variable(o->t, source.as.variable, "jacobian",
+                                       j->site);
+    else if (source.kind == TG_OPERAND_VALUE)
+        j->source =
+            tgi_trace_ref(o->t, source.as.value, "jacobian", j->site);
+    else
+        tgi_build_fail(&o->b, TG_ERROR_INVALID_ARGUMENT, NULL, 0,
+                       "the source is neither a value nor a variable");
+    if (!j->target || !j->source)
+        return false;
+    const tgi_graph *graph = o->t->graph;
+    const tgi_ref ends[] = {j->target, j->source};
+    for (int i = 0; i < 2; i++)
+        if (!tgi_dtype_is(tgi_graph_node(graph, ends[i])->dtype,
+                          TGI_CLASS_FLOAT)) {
+            tgi_build_fail(&o->b, TG_ERROR_DTYPE, ends, 2,
+                           "both need float types");
+            return false;
+        }
+    if (tgi_graph_shape(graph, ends[0])->rank +
+            tgi_graph_shape(graph, ends[1])->rank <=
+        TG_MAX_RANK)
+        return true;
+    tgi_build_fail(&o->b, TG_ERROR_SHAPE, ends, 2,
+                   "the result would have too many axes");
+    return false;
+}
+
+tg_value tg_jacobian_at(tg_operand target, tg_operand source, tg_site site)
+{
+    tgi_operation o;
+    tg_value rows = {0, 0};
+    jacobian j = {.site = site};
+    if (!tgi_operation_begin(&o, "jacobian", site))
+        return rows;
+    j.around = o.t;
+    if (!find_ends(&j, &o, target, source))
+        return tgi_operation_end(&o, 0);
+    const tgi_graph *graph = o.t->graph;
+    tgi_dim dims[TG_MAX_RANK];
+    const tgi_shape *shape = tgi_graph_shape(graph, j.target);
+    int rank = shape->rank;
+    memcpy(dims, shape->dims, (size_t)rank * sizeof(*dims));
+    const tgi_shape *inner = tgi_graph_shape(graph, j.source);
+    memcpy(dims + rank, inner->dims, (size_t)inner->rank * sizeof(*dims));
+    rank += inner->rank;
+    tgi_dim count = tgi_dim_product(graph->dims, shape);
+    tg_value numbers =
+        tgi_operation_end(&o, tgi_build_iota(&o.b, TG_I64, 1, &count, 0));
+    if (!tg_is_valid(numbers))
+        return rows;
+    const tg_operand sequence = as_operand(numbers);
+    tg_map_at(trace_row, &j, &sequence, 1, &rows, 1, site);
+    if (!tg_is_valid(rows))
+        return rows;
+    return tg_reshape_at(as_operand(rows), rank, dims, site);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ops_host.c - recording host calls: what the outputs will be is said by the
+ * caller, so it is checked here, once.
+ */
+#include <stdarg.h>
+
+#include "front/trace/trace_state.h"
+#include "tgjit/gradient.h"
+
+/* Output i as the node has it; false and an error if there is no such type. */
+static bool read_spec(tgi_operation *o, const tg_host_spec *specs, size_t i,
+                      tgi_host_output *out_output)
+{
+    const tg_host_spec *spec = &specs[i];
+    if (!tgi_dtype_is_valid(spec->dtype)) {
+        tgi_build_fail(&o->b, TG_ERROR_DTYPE, NULL, 0,
+                       "output %zu: %d is not an element type", i,
+                       (int)spec->dtype);
+        return false;
+    }
+    *out_output = (tgi_host_output){
+        (uint32_t)spec->dtype, tgi_build_shape(&o->b, spec->rank, spec->dims)};
+    return out_output->shape != 0;
+}
+
+/* The node; 0 on failure, recorded. */
+static tgi_ref add_node(tgi_operation *o, tgi_attr_host *attr,
+                        const tg_operand *inputs, size_t n_inputs,
+                        const tg_host_spec *specs, size_t n_results,
+                        tgi_ref *refs)
+{
+    for (size_t i = 0; i < n_inputs; i++)
+        if (!(refs[i] = tgi_operation_in(o, inputs[i])))
+            return 0;
+    for (size_t i = 0; i < n_results; i++)
+        if (!read_spec(o, specs, i, &attr->outputs[i]))
+            return 0;
+    return tgi_build_node(&o->b, TGI_OP_HOST, TG_DTYPE_NONE,
+                          tgi_shape_intern(o->t->graph->dims, 0, NULL), refs,
+                          n_inputs, attr, tgi_attr_host_bytes(n_results));
+}
+
+static void record(tgi_operation *o, const tgi_attr_host *head,
+                   const tg_operand *inputs, size_t n_inputs,
+                   const tg_host_spec *specs, tg_value *out_results)
+{
+    const size_t n_results = (size_t)head->n_outputs;
+    tgi_attr_host *attr = tgi_alloc_zero(tgi_attr_host_bytes(n_results));
+    tgi_ref *refs = tgi_alloc((n_inputs + 1) * sizeof(*refs)), node = 0;
+    if (attr && refs) {
+        *attr = *head;
+        node = add_node(o, attr, inputs, n_inputs, specs, n_results, refs);
+    } else {
+        tgi_error_memory();
+    }
+    tgi_operation_end(o, node);
+    for (size_t i = 0; node && i < n_results; i++) {
+        const tgi_attr_index index = {(int64_t)i};
+        out_results[i] = tgi_operation_end(
+            o, tgi_build_node(&o->b, TGI_OP_RESULT,
+                              (int)attr->outputs[i].dtype,
+                              attr->outputs[i].shape, &node, 1, &index,
+                              sizeof(index)));
+    }
+    tgi_free(attr);
+    tgi_free(refs);
+}
+
+void tg_host_call_with_gradient_at(
+    tg_trace *t, tg_host_function *function, tg_callback *backward, void *user,
+    const tg_operand *inputs, size_t n_inputs, const tg_host_spec *specs,
+    tg_value *out_results, size_t n_results, tg_site site)
+{
+    tgi_operation o;
+    for (size_t i = 0; out_results && i < n_results; i++)
+        out_results[i] = (tg_value){0, 0};
+    if (!tgi_operation_begin(&o, "host_call", site))
+        return;
+    if (o.t != t)
+        tgi_trace_fail(o.t, TG_ERROR_TRACE, site,
+                       "host_call: that is not the trace of this callback");
+    else if (!function)
+        tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
+                       "host_call: the function is NULL");
+    else if (n_inputs && !inputs)
+        tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
+                       "host_call: the inputs are NULL");
+    else if (n_results && (!specs || !out_results))
+        tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
+                       "host_call: the %s of the outputs are NULL",
+                       specs ? "values" : "specs");
+    else
+        record(&o,
+               &(tgi_attr_host){.function = function,
+                                .user = user,
+                                .gradient = {backward, user},
+                                .n_outputs = (int64_t)n_results},
+               inputs, n_inputs, specs, out_results);
+}
+
+void tg_host_call_at(tg_trace *t, tg_host_function *function, void *user,
+                     const tg_operand *inputs, size_t n_inputs,
+                     const tg_host_spec *specs, tg_value *out_results,
+                     size_t n_results, tg_site site)
+{
+    tg_host_call_with_gradient_at(t, function, NULL, user, inputs, n_inputs,
+                                  specs, out_results, n_results, site);
+}
+
+tg_status tg_host_fail(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    tgi_error_setv(TG_ERROR_CALLBACK, TGI_NO_SITE,
+                   format ? format : "no message", args);
+    va_end(args);
+    return TG_ERROR_CALLBACK;
+}

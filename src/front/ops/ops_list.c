@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ops_list.c - values that grow up to a declared maximum: room for all, and a
+ * count. In a loop, one more is stored in place.
+ */
+#include <string.h>
+
+#include "front/trace/trace_state.h"
+#include "tgjit/control.h"
+
+tg_list tg_list_create_at(int64_t most, tg_dtype dtype, int rank,
+                          const int64_t *dims, tg_site site)
+{
+    tgi_operation o;
+    tg_list list = {{0, 0}, {0, 0}};
+    const tgi_number zero = {TGI_INT, {.i = 0}};
+    tgi_dim all[TG_MAX_RANK] = {most};
+    if (!tgi_operation_begin(&o, "list", site))
+        return list;
+    tgi_ref items = 0;
+    if (rank < 0 || rank >= TG_MAX_RANK || (rank && !dims)) {
+        tgi_build_fail(&o.b, TG_ERROR_SHAPE, NULL, 0,
+                       "values of rank %d do not fit one", rank);
+    } else {
+        if (rank)
+            memcpy(all + 1, dims, (size_t)rank * sizeof(*all));
+        items = tgi_build_number(&o.b, dtype, TG_I64, zero);
+        if (items)
+            items = tgi_build_broadcast(&o.b, items, rank + 1, all);
+    }
+    list.items = tgi_operation_end(&o, items);
+    if (items)
+        list.count = tgi_operation_end(
+            &o, tgi_build_number(&o.b, TG_I64, TG_I64, zero));
+    return list;
+}
+
+tg_list tg_list_push_at(tg_list list, tg_operand value, tg_site site)
+{
+    tgi_operation o;
+    tg_list more = {{0, 0}, {0, 0}};
+    if (!tgi_operation_begin(&o, "list", site))
+        return more;
+    tgi_ref items = tgi_operation_in(&o, tg_in_value(list.items));
+    tgi_ref count = tgi_operation_in(&o, tg_in_value(list.count));
+    tgi_ref one = tgi_build_number(&o.b, TG_I64, TG_I64,
+                                   (tgi_number){TGI_INT, {.i = 1}});
+    tgi_ref next = 0;
+    if (items && count && one)
+        next = tgi_build_scatter(&o.b, items, count,
+                                 tgi_operation_in(&o, value), 0,
+                                 TG_SCATTER_SET, TG_SCATTER_CHECK);
+    more.items = tgi_operation_end(&o, next);
+    if (next)
+        more.count =
+            tgi_operation_end(&o, tgi_build_2(&o.b, TGI_OP_ADD, count, one));
+    return more;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * callback.c - what a callback does besides operations: results, failure,
+ * static arguments and bundles.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "front/object/bundle.h"
+#include "front/trace/trace_state.h"
+
+bool tgi_trace_is_usable(tg_trace *t, const char *who, tg_site site)
+{
+    if (t && t == tgi_trace_current()) {
+        t->site = site;
+        t->op_name = NULL;
+        return t->status == TG_OK;
+    }
+    if (tgi_trace_current())
+        tgi_trace_fail(tgi_trace_current(), TG_ERROR_TRACE, site,
+                       "%s: that is not the trace of this callback", who);
+    else
+        tgi_error_set(TG_ERROR_TRACE, site,
+                      "%s: works inside a traced callback only", who);
+    return false;
+}
+
+/* -- Results and failure --------------------------------------------------- */
+
+void tg_return_at(tg_trace *t, const tg_operand *results, size_t n_results,
+                  tg_site site)
+{
+    if (!tgi_trace_is_usable(t, "return", site))
+        return;
+    if (t->has_returned) {
+        tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
+                       "return: this callback has returned already");
+        return;
+    }
+    if (n_results && !results) {
+        tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
+                       "return: the results are NULL");
+        return;
+    }
+    t->has_returned = true;
+    for (size_t i = 0; i < n_results; i++) {
+        tgi_ref ref = tgi_trace_operand(t, results[i], "return", site);
+        if (!ref)
+            return;
+        if (!tgi_vec_push(&t->results, ref)) {
+            tgi_error_memory();
+            tgi_trace_stick(t);
+            return;
+        }
+    }
+}
+
+void tg_fail_at(tg_trace *t, tg_site site, const char *format, ...)
+{
+    if (!tgi_trace_is_usable(t, "fail", site))
+        return;
+    va_list args;
+    va_start(args, format);
+    tgi_error_setv(TG_ERROR_CALLBACK, site, format ? format : "failed", args);
+    va_end(args);
+    tgi_trace_stick(t);
+}
+
+/* -- Arguments that are not values ----------------------------------------- */
+
+/* What argument `arg` of the function is; NULL if it has none of that number,
+   or nothing may be asked for now. */
+static const tgi_trace_arg *find_arg(tg_trace *t, size_t arg, const char *who,
+                                     tg_site site)
+{
+    if (!tgi_trace_is_usable(t, who, site))
+        return NULL;
+    const tg_trace *root = tgi_trace_root(t);
+    if (arg < root->args.n)
+        return &root->args.data[arg];
+    tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
+                   "%s: there is no argument %zu: the function has %zu", who,
+                   arg, root->args.n);
+    return NULL;
+}
+
+/* The static operand `arg` if its kind is among `kinds`, else NULL; `wanted`
+   says which these are. */
+static const tg_operand *static_operand(tg_trace *t, size_t arg,
+                                        unsigned kinds, const char *wanted,
+                                        const char *who, tg_site site)
+{
+    const tgi_trace_arg *seen = find_arg(t, arg, who, site);
+    if (!seen)
+        return NULL;
+    if (seen->operand.is_static && kinds & (1u << seen->operand.kind))
+        return &seen->operand;
+    tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
+                   "%s: argument %zu is not a static %s", who, arg, wanted);
+    return NULL;
+}
+
+int64_t tg_static_int_at(tg_trace *t, size_t arg, tg_site site)
+{
+    const tg_operand *operand = static_operand(
+        t, arg, 1u << TG_OPERAND_INT | 1u << TG_OPERAND_UINT, "integer",
+        "tg_static_int", site);
+    return operand ? operand->as.i : 0;
+}
+
+double tg_static_float_at(tg_trace *t, size_t arg, tg_site site)
+{
+    const tg_operand *operand =
+        static_operand(t, arg, 1u << TG_OPERAND_FLOAT, "float",
+                       "tg_static_float", site);
+    return operand ? operand->as.f : 0;
+}
+
+const char *tg_static_string_at(tg_trace *t, size_t arg, tg_site site)
+{
+    const tg_operand *operand =
+        static_operand(t, arg, 1u << TG_OPERAND_STRING, "string",
+                       "tg_static_string", site);
+    return operand ? operand->as.string : NULL;
+}
+
+static const char *type_name(const tg_bundle_type *type)
+{
+    return type->name ? type->name : "";
+}
+
+const void *tg_bundle_argument_at(tg_trace *t, size_t arg,
+                                  const tg_bundle_type *type, tg_site site)
+{
+    static const char who[] = "tg_bundle_argument";
+    const tgi_trace_arg *seen = find_arg(t, arg, who, site);
+    if (!seen)
+        return NULL;
+    const tg_bundle_type *given = seen->bundle_type;
+    if (!type)
+        tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
+                       "%s: the type asked for is NULL", who);
+    else if (!given)
+        tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
+                       "%s: argument %zu is not a bundle, but '%s' was asked "
+                       "for",
+                       who, arg, type_name(type));
+    else if (!tgi_bundle_types_equal(given, type))
+        tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
+                       "%s: argument %zu is a bundle '%s' of %zu bytes, but "
+                       "'%s' of %zu bytes was asked for",
+                       who, arg, type_name(given), given->bytes,
+                       type_name(type), type->bytes);
+    else
+        return seen->bundle;
+    return NULL;
+}

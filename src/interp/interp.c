@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * interp.c - the reference interpreter: instances of graphs, and the loop
+ * that runs their steps.
+ *
+ * Calls, branches and loops do not recurse: an instance remembers its caller
+ * and its next step, so nesting costs no stack.
+ */
+#include "interp/interp.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/live.h"
+#include "interp/interp_instance.h"
+#include "runtime/format.h"
+#include "runtime/host.h"
+
+struct tgi_interp {
+    tgi_instances instances;
+    tgi_host host;
+    char *memory; /* of all temporaries */
+    int64_t bytes;
+};
+
+/* -- Instances ------------------------------------------------------------- */
+
+static void instance_destroy(tgi_instance *instance)
+{
+    if (!instance)
+        return;
+    for (size_t i = 0; i < instance->stacks.n; i++)
+        tgi_stacks_deinit(instance->stacks.data[i]);
+    tgi_vec_deinit(&instance->stacks);
+    tgi_free(instance->values);
+    tgi_vec_deinit(&instance->buffers);
+    tgi_vec_deinit(&instance->calls);
+    tgi_vec_deinit(&instance->steps);
+    tgi_vec_deinit(&instance->lent);
+    tgi_vec_deinit(&instance->results);
+    tgi_arena_deinit(&instance->arena);
+    tgi_graph_release(instance->graph);
+    tgi_free(instance);
+}
+
+/* The arrays an instance begins with; its extents are known then. */
+static tg_status instance_init(tgi_instance *instance, const int64_t *symbols)
+{
+    const tgi_graph *graph = instance->graph;
+    size_t n_symbols = tgi_dims_n_symbols(graph->dims);
+    size_t n_extents = tgi_dims_n_values(graph->dims);
+    int64_t *room = tgi_arena_alloc(
+        &instance->arena, (n_symbols + n_extents + 1) * sizeof(*room));
+    if (!room)
+        return tgi_error_memory();
+    for (size_t i = 0; i < n_symbols; i++)
+        room[i] = symbols[i];
+    instance->symbols = room;
+    instance->extents = room + n_symbols;
+    TGI_TRY(tgi_dims_evaluate(graph->dims, instance->symbols,
+                              room + n_symbols));
+    return tgi_graph_run_checks(graph, instance->extents);
+}
+
+static uint64_t hash_of(const tgi_graph *graph, const int64_t *symbols,
+                        int64_t n_carried)
+{
+    size_t n = tgi_dims_n_symbols(graph->dims);
+    uint64_t hash = tgi_hash(&graph, sizeof(graph), (uint64_t)n_carried);
+    return n ? tgi_hash(symbols, n * sizeof(*symbols), hash) : hash;
+}
+
+static bool is_for(const tgi_instance *instance, const tgi_graph *graph,
+                   const int64_t *symbols, int64_t n_carried)
+{
+    if (instance->graph != graph || instance->n_carried != n_carried)
+        return false;
+    size_t n = tgi_dims_n_symbols(graph->dims);
+    for (size_t i = 0; i < n; i++)
+        if (instance->symbols[i] != symbols[i])
+            return false;
+    return true;
+}
+
+tgi_instance *tgi_instances_get(tgi_instances *instances,
+                                const tgi_graph *graph, const int64_t *symbols,
+                                int64_t n_carried)
+{
+    uint64_t hash = hash_of(graph, symbols, n_carried);
+    size_t probe = 0;
+    uint32_t position;
+    while ((position = tgi_index_next(&instances->index, hash, &probe)))
+        if (is_for(instances->all.data[position - 1], graph, symbols,
+                   n_carried))
+            return instances->all.data[position - 1];
+
+    tgi_instance *instance = tgi_alloc_zero(sizeof(*instance));
+    if (!instance) {
+        tgi_error_memory();
+        return NULL;
+    }
+    instance->graph = tgi_graph_retain(graph);
+    instance->n_carried = n_carried;
+    instance->room = &instances->room;
+    if (instance_init(instance, symbols) != TG_OK) {
+        instance_destroy(instance);
+        return NULL;
+    }
+    if (!tgi_vec_push(&instances->all, instance)) {
+        tgi_error_memory();
+        instance_destroy(instance);
+        return NULL;
+    }
+    /* From here on it belongs to the list. */
+    if (!tgi_index_add(&instances->index, hash,
+                       (uint32_t)instances->all.n)) {
+        tgi_error_memory();
+        return NULL;
+    }
+    return instance;
+}
+
+void tgi_instances_deinit(tgi_instances *instances)
+{
+    for (size_t i = 0; i < instances->all.n; i++)
+        instance_destroy(instances->all.data[i]);
+    tgi_vec_deinit(&instances->all);
+    tgi_index_deinit(&instances->index);
+}
+
+/* -- Creation -------------------------------------------------------------- */
+
+static tg_status reserve_memory(tgi_interp *interp, uint64_t memory_limit)
+{
+    if (memory_limit && (uint64_t)interp->bytes > memory_limit)
+        TGI_FAIL(TG_ERROR_OUT_OF_MEMORY, TGI_NO_SITE,
+                 "out of memory: the call needs %lld bytes of temporaries, "
+                 "the limit is %llu",
+                 (long long)interp->bytes, (unsigned long long)memory_limit);
+    interp->memory = tgi_buffer_alloc((size_t)interp->bytes);
+    if (!interp->memory)
+        TGI_FAIL(TG_ERROR_OUT_OF_MEMORY, TGI_NO_SITE,
+                 "out of memory: the call needs %lld bytes of temporaries",
+                 (long long)interp->bytes);
+    return TG_OK;
+}
+
+static tg_status prepare(tgi_interp *interp, const tgi_graph *graph,
+                         const int64_t *symbols, uint64_t memory_limit)
+{
+    tgi_instances *instances = &interp->instances;
+    if (!tgi_instances_get(instances, graph, symbols, 0))
+        return tg_error_last()->status;
+    /* The list grows while callees are found. */
+    for (size_t i = 0; i < instances->all.n; i++)
+        TGI_TRY(tgi_instance_prepare(instances->all.data[i], instances));
+    TGI_TRY(tgi_instances_place(instances, &interp->bytes));
+    TGI_TRY(reserve_memory(interp, memory_limit));
+    instances->room = (tgi_room){(uint64_t)interp->bytes, memory_limit};
+    for (size_t i = 0; i < instances->all.n; i++)
+        TGI_TRY(tgi_instance_settle(instances->all.data[i], interp->memory));
+    return TG_OK;
+}
+
+tg_status tgi_interp_create(const tgi_graph *graph, const int64_t *symbols,
+                            const tgi_host *host, uint64_t memory_limit,
+                            tgi_interp **out_interp)
+{
+    *out_interp = NULL;
+    tgi_interp *interp = tgi_alloc_zero(sizeof(*interp));
+    if (!interp)
+        return tgi_error_memory();
+    tgi_live_add(TGI_LIVE_INTERP, 1);
+    if (host)
+        interp->host = *host;
+    tg_status status = prepare(interp, graph, symbols, memory_limit);
+    if (status == TG_OK)
+        *out_interp = interp;
+    else
+        tgi_interp_destroy(interp);
+    return status;
+}
+
+void tgi_interp_destroy(tgi_interp *interp)
+{
+    if (!interp)
+        return;
+    tgi_instances_deinit(&interp->instances);
+    if (interp->memory)
+        tgi_buffer_free(interp->memory, (size_t)interp->bytes);
+    tgi_free(interp);
+    tgi_live_add(TGI_LIVE_INTERP, -1);
+}
+
+/* -- Questions ------------------------------------------------------------- */
+
+static const tgi_view *result_view(const tgi_interp *interp, size_t result)
+{
+    const tgi_instance *instance = interp->instances.all.data[0];
+    return &instance->values[instance->results.data[result].ref].view;
+}
+
+const int64_t *tgi_interp_result_dims(const tgi_interp *interp, size_t result)
+{
+    return result_view(interp, result)->dims;
+}
+
+int64_t tgi_interp_result_bytes(const tgi_interp *interp, size_t result)
+{
+    const tgi_view *view = result_view(interp, result);
+    return tgi_view_count(view) * tgi_dtype_bytes(view->dtype);
+}
+
+uint64_t tgi_interp_bytes(const tgi_interp *interp)
+{
+    return (uint64_t)interp->bytes;
+}
+
+/* -- Running --------------------------------------------------------------- */
+
+
+/* Where parameters without elements lie if they are NULL: kernels count on an
+   address they may add 0 to. */
+static char nothing[TGI_BUFFER_ALIGN];
+
+void tgi_instance_begin(tgi_instance *instance, tgi_instance *caller,
+                        void *const *params, void *const *results)
+{
+    instance->caller = caller;
+    instance->next_step = 0;
+    instance->results_data = results;
+    /* A run that failed may have left them anywhere. */
+    for (size_t i = 0; i < instance->calls.n; i++)
+        instance->calls.data[i].stage = TGI_STAGE_BEGIN;
+    for (size_t i = 0; i < instance->lent.n; i++) {
+        const tgi_interp_lent *lent = &instance->lent.data[i];
+        char *data = params[lent->param];
+        instance->values[lent->ref].view.data =
+            (data ? data : nothing) + lent->offset;
+    }
+}
+
+/* Writes the results. They may be buffers of parameters, so what lies in those
+   is first brought to safety. */
+static void finish(const tgi_instance *instance)
+{
+    const tgi_buffer *buffers = instance->buffers.data;
+    for (size_t i = 0; i < instance->results.n; i++) {
+        const tgi_interp_result *result = &instance->results.data[i];
+        if (result->copy)
+            tgi_view_copy_dense(&instance->values[result->ref].view,
+                                buffers[result->copy].data);
+    }
+    for (size_t i = 0; i < instance->results.n; i++) {
+        const tgi_interp_result *result = &instance->results.data[i];
+        tgi_view view = instance->values[result->ref].view;
+        if (result->copy)
+            view = tgi_view_dense_like(&view, buffers[result->copy].data);
+        if (instance->results_data[i] && !result->is_there)
+            tgi_view_copy_dense(&view, instance->results_data[i]);
+    }
+}
+
+static const tgi_view *gather_inputs(tgi_instance *instance,
+                                     const tgi_node *node)
+{
+    for (uint32_t i = 0; i < node->n_inputs; i++)
+        instance->in[i] = instance->values[node->inputs[i]].view;
+    return instance->in;
+}
+
+static tg_status run_print(const tgi_interp *interp, tgi_instance *instance,
+                           const tgi_node *node)
+{
+    if (!interp->host.print)
+        return TG_OK;
+    tgi_strbuf text = {0};
+    tgi_format_print(node->attr, gather_inputs(instance, node),
+                     node->n_inputs, &text);
+    if (text.failed) {
+        tgi_strbuf_deinit(&text);
+        return tgi_error_memory();
+    }
+    interp->host.print(text.text ? text.text : "", interp->host.user);
+    tgi_strbuf_deinit(&text);
+    return TG_OK;
+}
+
+static tg_status run_host(tgi_instance *instance, tgi_ref ref,
+                          const tgi_node *node)
+{
+    const tgi_interp_call *call =
+        &instance->calls.data[instance->values[ref].call];
+    for (uint32_t i = 0; i < node->n_inputs; i++) {
+        tgi_instance_bind(instance, node, call, i);
+        call->host[i].data = call->params_data[i];
+    }
+    for (size_t i = 0; i < call->n_results; i++)
+        call->host[node->n_inputs + i].data = call->results_data[i];
+    return tgi_host_call(node, call->host);
+}
+
+/* -- Stacks ---------------------------------------------------------------- */
+
+/* The stack that a value is. */
+static tgi_stacks *stack_of(const tgi_interp_value *value)
+{
+    return (tgi_stacks *)(void *)value->view.data;
+}
+
+static int64_t index_of(const tgi_interp_value *value)
+{
+    int64_t index;
+    memcpy(&index, value->view.data, sizeof(index));
+    return index;
+}
+
+/* Slices are put one behind the other. */
+static tg_status push(const tgi_instance *instance, const tgi_node *node)
+{
+    const tgi_interp_value *values = instance->values;
+    tgi_stacks *stack = stack_of(&values[node->inputs[0]]);
+    const int64_t at = index_of(&values[node->inputs[2]]);
+    if (at >= stack->capacity)
+        TGI_TRY(tgi_stacks_grow(stack, at, instance->room));
+    if (stack->all->slice_bytes)
+        tgi_view_copy_dense(&values[node->inputs[1]].view,
+                            stack->all->data + at * stack->all->slice_bytes);
+    return TG_OK;
+}
+
+static void take(const tgi_instance *instance, const tgi_node *node,
+                 char *out)
+{
+    const tgi_interp_value *values = instance->values;
+    const tgi_stack *stack = stack_of(&values[node->inputs[0]])->all;
+    if (stack->slice_bytes)
+        memcpy(out,
+               stack->data + index_of(&values[node->inputs[1]]) *
+                                 stack->slice_bytes,
+               (size_t)stack->slice_bytes);
+}
+
+/* Any step but that of a node with graphs. */
+static tg_status run_step(const tgi_interp *interp, tgi_instance *instance,
+                          const tgi_step *step)
+{
+    const tgi_node *node = tgi_graph_node(instance->graph, step->ref);
+    const tgi_interp_value *values = instance->values;
+    switch (step->kind) {
+    case TGI_STEP_KERNEL: {
+        tgi_kernel_args args = {.node = node,
+                                .values = instance->extents,
+                                .out = values[step->ref].view,
+                                .in = gather_inputs(instance, node)};
+        return step->kernel(&args);
+    }
+    case TGI_STEP_COPY:
+        tgi_view_copy_dense(&values[node->inputs[0]].view,
+                            values[step->ref].view.data);
+        return TG_OK;
+    case TGI_STEP_ASSIGN:
+        /* A value that lies in the variable itself was copied when read. */
+        tgi_view_copy_dense(&values[node->inputs[1]].view,
+                   values[node->inputs[0]].view.data);
+        return TG_OK;
+    case TGI_STEP_PUSH:
+        return push(instance, node);
+    case TGI_STEP_TAKE:
+        take(instance, node, values[step->ref].view.data);
+        return TG_OK;
+    case TGI_STEP_PRINT:
+        return run_print(interp, instance, node);
+    case TGI_STEP_HOST:
+        return run_host(instance, step->ref, node);
+    case TGI_STEP_NONE:
+    case TGI_STEP_REGION:
+        break;
+    }
+    return TG_OK;
+}
+
+tg_status tgi_interp_run(tgi_interp *interp, void *const *params,
+                         void *const *results)
+{
+    tgi_instance *instance = interp->instances.all.data[0], *next;
+    tgi_instance_begin(instance, NULL, params, results);
+    while (instance) {
+        if (instance->next_step == instance->steps.n) {
+            finish(instance);
+            instance = instance->caller;
+            continue;
+        }
+        const tgi_step *step = &instance->steps.data[instance->next_step];
+        next = NULL;
+        if (step->kind == TGI_STEP_REGION)
+            TGI_TRY(tgi_instance_advance(instance, step->ref, &next));
+        else
+            TGI_TRY(run_step(interp, instance, step));
+        if (next)
+            instance = next;
+        else
+            instance->next_step++;
+    }
+    return TG_OK;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel_cast.c - kernels of CAST: a table by the type from and the type to.
+ */
+#include "interp/kernel.h"
+#include "interp/kernel_rows.h"
+#include "recipe/recipe_cast.h"
+#include "recipe/scalar.h"
+#include "runtime/walk.h"
+
+static tg_status run_loop(const tgi_kernel_args *args, tgi_loop *loop)
+{
+    const tgi_view *views[] = {&args->out, &args->in[0]};
+    tgi_walk_views(2, views, loop, NULL);
+    return TG_OK;
+}
+
+#define TEMPLATE "interp/kernel_cast_type.h"
+#include "recipe/recipe_each.h"
+
+static tgi_kernel *const *const tables[TGI_DTYPES] = {
+#define DTYPE(ID, ...) [TG_##ID] = kernels_##ID,
+#include "base/dtype.def"
+#undef DTYPE
+};
+
+tgi_kernel *tgi_kernel_cast(int from, int to)
+{
+    return tables[from] ? tables[from][to] : NULL;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel_matmul.c - kernel of the matrix product. The order of roundings is
+ * defined: k ascends within panels of PANEL, each panel starts from 0, and
+ * panels are added in ascending order to the first.
+ *
+ * Where one side is a vector at run time, and k is the last axis of the other
+ * side, so that a fast loop runs along k: the tree of a sum (reduce_tree.h),
+ * whose lanes start from 0 and take products by fma.
+ */
+#include <string.h>
+
+#include "interp/kernel.h"
+#include "interp/kernel_rows.h"
+#include "recipe/reduce_tree.h"
+#include "recipe/scalar.h"
+#include "runtime/walk.h"
+#include "tgjit/ops.h"
+
+enum {
+    PANEL = 256,
+    COLUMNS = 32 /* computed together; does not change bits */
+};
+
+/* One product [m,k] x [k,n]; strides in bytes, the result is dense. */
+typedef struct matrices {
+    int64_t m, n, k;
+    int64_t a_row, a_column, b_row, b_column;
+    bool is_dot; /* a sum of products */
+} matrices;
+
+/* The batch axes of a matrix as those of the result: those it lacks or has
+   only one of stand still. */
+static tgi_view batch_of(const tgi_view *matrix, const tgi_view *out)
+{
+    tgi_view batch = {.data = matrix->data,
+                      .dtype = matrix->dtype,
+                      .rank = (int8_t)(out->rank - 2)};
+    int missing = out->rank - matrix->rank;
+    for (int axis = 0; axis < batch.rank; axis++) {
+        batch.dims[axis] = out->dims[axis];
+        if (axis >= missing && matrix->dims[axis - missing] != 1)
+            batch.strides[axis] = matrix->strides[axis - missing];
+    }
+    return batch;
+}
+
+static tg_status multiply(const tgi_kernel_args *args, tgi_loop *loop)
+{
+    const tgi_attr_matmul *attr = args->node->attr;
+    const tgi_view *a = &args->in[0], *b = &args->in[1], *out = &args->out;
+    int64_t bytes = tgi_dtype_bytes(out->dtype);
+    /* Axes of rows and columns. */
+    int a_flip = (attr->flags & TG_TRANSPOSE_A) != 0;
+    int b_flip = (attr->flags & TG_TRANSPOSE_B) != 0;
+    int a_row = a->rank - 2 + a_flip, a_column = a->rank - 1 - a_flip;
+    int b_row = b->rank - 2 + b_flip, b_column = b->rank - 1 - b_flip;
+    matrices p = {.m = a->dims[a_row],
+                 .n = b->dims[b_column],
+                 .k = a->dims[a_column],
+                 .a_row = a->strides[a_row] * bytes,
+                 .a_column = a->strides[a_column] * bytes,
+                 .b_row = b->strides[b_row] * bytes,
+                 .b_column = b->strides[b_column] * bytes};
+    p.is_dot = (p.n == 1 && !a_flip) || (p.m == 1 && b_flip);
+    tgi_view batch[] = {batch_of(out, out), batch_of(a, out),
+                        batch_of(b, out)};
+    tgi_walk_views(3, (const tgi_view *[]){&batch[0], &batch[1], &batch[2]},
+                   loop, &p);
+    return TG_OK;
+}
+
+#define TEMPLATE "interp/kernel_matmul_type.h"
+#include "recipe/recipe_each.h"
+
+static tgi_kernel *const kernels[TGI_DTYPES] = {
+#define DTYPE(ID, ...) [TG_##ID] = kernel_MATMUL_##ID,
+#include "base/dtype.def"
+#undef DTYPE
+};
+
+tgi_kernel *tgi_kernel_matmul(int dtype)
+{
+    return kernels[dtype];
+}

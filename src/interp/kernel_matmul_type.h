@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel_matmul_type.h - template of kernel_matmul.c: products of one element
+ * type, and its kernel.
+ */
+#if TAKES(NUM)
+
+#define ID SUM
+#include "interp/kernel_pairwise.h"
+#undef ID
+
+/* One element of a product with a vector: the tree of a sum of products. */
+static T CAT(dot_, DT)(const matrices *p, const char *a, const char *b)
+{
+    CAT(cascade_SUM_, DT) blocks = {.n_blocks = 0};
+    /* Once also if there is no k: the sum of nothing is 0. */
+    for (int64_t start = 0; start == 0 || start < p->k; start += BLOCK) {
+        int64_t end = p->k - start < BLOCK ? p->k : start + BLOCK;
+        T lane[LANES] = {0};
+        for (int64_t k = start; k < end; k++)
+            lane[k % LANES] = R(MATMUL)(*(const T *)(a + k * p->a_column),
+                                        *(const T *)(b + k * p->b_row),
+                                        lane[k % LANES]);
+        CAT(push_SUM_, DT)(&blocks, CAT(fold_SUM_, DT)(lane));
+    }
+    return CAT(total_SUM_, DT)(&blocks);
+}
+
+/* Columns j … j + n - 1 of one row: one panel of k after the other. */
+static void CAT(columns_, DT)(const matrices *p, char *out, const char *a,
+                              const char *b, int64_t n)
+{
+    T sum[COLUMNS];
+    /* Once also if there is no k: the sum of nothing is 0. */
+    for (int64_t start = 0; start == 0 || start < p->k; start += PANEL) {
+        int64_t end = p->k - start < PANEL ? p->k : start + PANEL;
+        T panel[COLUMNS] = {0};
+        for (int64_t k = start; k < end; k++) {
+            T x = *(const T *)(a + k * p->a_column);
+            const char *row = b + k * p->b_row;
+            for (int64_t j = 0; j < n; j++)
+                panel[j] = R(MATMUL)(x, *(const T *)(row + j * p->b_column),
+                                     panel[j]);
+        }
+        for (int64_t j = 0; j < n; j++)
+            sum[j] = start ? R(ADD)(sum[j], panel[j]) : panel[j];
+    }
+    memcpy(out, sum, (size_t)n * sizeof(T));
+}
+
+/* One matrix product for each element of the stretch. */
+static void LOOP(MATMUL)(tgi_run run)
+{
+    const matrices *p = run.user;
+    for (int64_t i = 0; i < run.n; i++) {
+        const char *a = &AT(char, 1), *b = &AT(char, 2);
+        T *out = &AT(T, 0);
+        if (p->is_dot) {
+            for (int64_t j = 0; j < p->m * p->n; j++)
+                out[j] = CAT(dot_, DT)(p, a + (p->n == 1 ? j * p->a_row : 0),
+                                       b + (p->n == 1 ? 0 : j * p->b_column));
+            continue;
+        }
+        for (int64_t row = 0; row < p->m; row++)
+            for (int64_t j = 0; j < p->n; j += COLUMNS)
+                CAT(columns_, DT)(p, (char *)(out + row * p->n + j),
+                                  a + row * p->a_row, b + j * p->b_column,
+                                  p->n - j < COLUMNS ? p->n - j : COLUMNS);
+    }
+}
+
+static tg_status KERNEL(MATMUL)(const tgi_kernel_args *args)
+{
+    return multiply(args, LOOP(MATMUL));
+}
+
+#else
+#define kernel_MATMUL_BOOL NULL
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel_reduce_type.h - template of kernel_reduce.c: reductions of one
+ * element type, and their table by op.
+ */
+
+/* -- Reductions to a value ------------------------------------------------- */
+
+/* One turn for each row of op.def of that kind; the table below would not
+   compile without one of them. */
+#if TAKES(NUM)
+#define ID SUM
+#include "interp/kernel_reduce_tree.h"
+#define ID PROD
+#include "interp/kernel_reduce_tree.h"
+#endif
+#define ID REDUCE_MAX
+#include "interp/kernel_reduce_tree.h"
+#define ID REDUCE_MIN
+#include "interp/kernel_reduce_tree.h"
+#define DEFINE_SAME(ID)
+
+/* -- Reductions to a position ---------------------------------------------- */
+
+/* The loop goes over the results, and along the reduced axis for each. */
+#define DEFINE_I64(ID) \
+    static void LOOP(ID)(tgi_run run) \
+    { \
+        const along *axis = run.user; \
+        for (int64_t i = 0; i < run.n; i++) { \
+            const char *next = &AT(char, 1); \
+            T best = *(const T *)next; \
+            int64_t position = 0; \
+            for (int64_t k = 1; k < axis->n; k++) { \
+                T x = *(const T *)(next += axis->stride); \
+                if (R(ID)(best, x)) { \
+                    best = x; \
+                    position = k; \
+                } \
+            } \
+            AT(int64_t, 0) = position; \
+        } \
+    } \
+    static tg_status KERNEL(ID)(const tgi_kernel_args *args) \
+    { \
+        return find(args, LOOP(ID)); \
+    }
+
+#define ROW_1(ID, result)
+#define ROW_2(ID, result)
+#define ROW_3(ID, result)
+#define ROW_REDUCE(ID, result) DEFINE_##result(ID)
+#define ROW_NONE(ID, result)
+
+#define OP(ID, name, cls, arity, types, result, ...) \
+    WHEN(TAKES(types), CAT(ROW_, FAMILY_##cls)(ID, result))
+#include "ir/op.def"
+
+/* -- Their table ----------------------------------------------------------- */
+
+#undef ROW_REDUCE
+#define ROW_REDUCE(ID, result) [TGI_OP_##ID] = KERNEL(ID),
+
+static tgi_kernel *const TABLE[TGI_OPS] = {
+#include "ir/op.def"
+};
+
+#undef OP
+#undef DEFINE_SAME
+#undef DEFINE_I64
+#undef ROW_1
+#undef ROW_2
+#undef ROW_3
+#undef ROW_REDUCE
+#undef ROW_NONE

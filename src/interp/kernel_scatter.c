@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel_scatter.c - kernel of SCATTER: x is copied, then the slice of each
+ * index is set or added to, in the row-major order of the indices. All of
+ * these are looked at before anything is written where they must be right.
+ */
+#include "base/error.h"
+#include "interp/kernel.h"
+#include "runtime/index_check.h"
+#include "runtime/walk.h"
+#include "tgjit/ops.h"
+
+typedef struct scatter {
+    tgi_read_index *read;
+    tgi_kernel *add; /* NULL: slices are set */
+    tgi_view to;     /* the slice of index 0 */
+    tgi_view from;   /* any slice of the updates */
+    int64_t extent;
+    int64_t stride; /* of the axis, in bytes */
+} scatter;
+
+/* Slices whose updates and indices the run has. */
+static void put_slices(tgi_run run)
+{
+    const scatter *s = run.user;
+    for (int64_t i = 0; i < run.n; i++) {
+        int64_t index = s->read(run.data[1] + i * run.strides[1]);
+        if (index < 0 || index >= s->extent)
+            continue;
+        tgi_view to = s->to, from = s->from;
+        to.data += index * s->stride;
+        from.data = run.data[0] + i * run.strides[0];
+        const tgi_view in[] = {to, from};
+        if (s->add)
+            s->add(&(tgi_kernel_args){.out = to, .in = in});
+        else
+            tgi_view_copy(&to, &from);
+    }
+}
+
+static tg_status run_scatter(const tgi_kernel_args *args)
+{
+    const tgi_attr_scatter *attr = args->node->attr;
+    const tgi_view *indices = &args->in[1], *updates = &args->in[2];
+    const tgi_view *out = &args->out;
+    const int dtype = out->dtype;
+    scatter s = {
+        .read = tgi_index_reader(indices->dtype),
+        .to = tgi_view_without_axes(out, attr->axis, 1),
+        .from = tgi_view_without_axes(updates, attr->axis, indices->rank),
+        .extent = out->dims[attr->axis],
+        .stride = out->strides[attr->axis] * tgi_dtype_bytes(dtype)};
+    if (attr->mode == TG_SCATTER_ADD)
+        s.add = tgi_kernel_elementwise(TGI_OP_ADD, dtype, dtype);
+    if (attr->range == TG_SCATTER_CHECK)
+        TGI_TRY(tgi_indices_check(args->node, indices, s.extent));
+    tgi_kernel_begin_update(args);
+    tgi_view places =
+        tgi_view_only_axes(updates, attr->axis, indices->rank);
+    tgi_walk_views(2, (const tgi_view *[]){&places, indices}, put_slices, &s);
+    return TG_OK;
+}
+
+tgi_kernel *tgi_kernel_scatter(int dtype, int index_dtype)
+{
+    return tgi_dtype_is_valid(dtype) && tgi_index_reader(index_dtype)
+               ? run_scatter
+               : NULL;
+}

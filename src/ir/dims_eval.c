@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dims_eval.c - expressions put to use: their values for given symbols, and
+ * their names in another table. Both walk the table once, in index order, so
+ * that operands are always done before their users.
+ */
+#include "base/checked.h"
+#include "base/error.h"
+#include "ir/dims_table.h"
+
+/* -- Values ---------------------------------------------------------------- */
+
+/* Exact, however large the parts are, as long as the whole fits. */
+static bool sum_value(const tgi_expr *expr, const int64_t *values, int64_t *out)
+{
+    __int128 total = expr->number;
+    for (size_t i = 0; i < expr->n_terms; i++) {
+        const tgi_term term = expr->terms[i];
+        const __int128 value = tgi_dim_value(term.of, values);
+        if (__builtin_add_overflow(total, term.factor * value, &total))
+            return false;
+    }
+    *out = (int64_t)total;
+    return *out == total;
+}
+
+static bool product_value(const tgi_expr *expr, const int64_t *values,
+                          int64_t *out)
+{
+    /* Nothing times anything is nothing, in any order. */
+    *out = 0;
+    for (size_t i = 0; i < expr->n_terms; i++)
+        if (tgi_dim_value(expr->terms[i].of, values) == 0)
+            return true;
+    *out = 1;
+    for (size_t i = 0; i < expr->n_terms; i++) {
+        const int64_t value = tgi_dim_value(expr->terms[i].of, values);
+        int64_t exponent = expr->terms[i].factor;
+        if (value == 1 || value == -1)
+            exponent %= 2; /* others overflow soon */
+        for (; exponent > 0; exponent--)
+            if (!tgi_checked_mul(*out, value, out))
+                return false;
+    }
+    return true;
+}
+
+static int64_t max_value(const tgi_expr *expr, const int64_t *values)
+{
+    int64_t max = INT64_MIN;
+    for (size_t i = 0; i < expr->n_terms; i++) {
+        const int64_t value = tgi_dim_value(expr->terms[i].of, values);
+        max = value > max ? value : max;
+    }
+    return max;
+}
+
+static int64_t broadcast_value(const tgi_expr *expr, const int64_t *values)
+{
+    for (size_t i = 0; i < expr->n_terms; i++) {
+        const int64_t value = tgi_dim_value(expr->terms[i].of, values);
+        if (value != 1)
+            return value;
+    }
+    return 1;
+}
+
+/* False on overflow. */
+static bool expr_value(const tgi_expr *expr, const int64_t *symbols,
+                       const int64_t *values, int64_t *out)
+{
+    switch (expr->kind) {
+    case TGI_EXPR_SYMBOL:
+        *out = symbols[expr->number];
+        return true;
+    case TGI_EXPR_SUM:
+        return sum_value(expr, values, out);
+    case TGI_EXPR_PRODUCT:
+        return product_value(expr, values, out);
+    case TGI_EXPR_DIV: {
+        const int64_t a = tgi_dim_value(expr->terms[0].of, values);
+        const int64_t b = tgi_dim_value(expr->terms[1].of, values);
+        *out = b > 0 ? tgi_floor_div(a, b) : 0;
+        return true;
+    }
+    case TGI_EXPR_MAX:
+        *out = max_value(expr, values);
+        return true;
+    case TGI_EXPR_BROADCAST:
+        *out = broadcast_value(expr, values);
+        return true;
+    }
+    return false;
+}
+
+tg_status tgi_dims_evaluate(const tgi_dims *dims, const int64_t *symbols,
+                            int64_t *out_values)
+{
+    for (size_t i = 0; i < dims->exprs.n; i++) {
+        const tgi_expr *expr = dims->exprs.data[i];
+        if (!expr_value(expr, symbols, out_values, &out_values[i])) {
+            tgi_expr_overflow();
+            return TG_ERROR_OVERFLOW;
+        }
+    }
+    return TG_OK;
+}
+
+/* -- Names in another table ------------------------------------------------ */
+
+/* dim ^ exponent by squaring; no power above the result's is made. */
+static tgi_dim power(tgi_dims *dims, tgi_dim dim, int64_t exponent)
+{
+    int bit = 62;
+    while (exponent >> bit == 0)
+        bit--;
+    tgi_dim result = dim;
+    while (bit-- > 0 && result != TGI_DIM_NONE) {
+        result = tgi_expr_mul(dims, result, result);
+        if (exponent >> bit & 1 && result != TGI_DIM_NONE)
+            result = tgi_expr_mul(dims, result, dim);
+    }
+    return result;
+}
+
+static tgi_dim translate_sum(tgi_dims *to, const tgi_expr *expr,
+                             const tgi_dim *map)
+{
+    tgi_terms terms = {0};
+    if (!tgi_vec_reserve(&terms, expr->n_terms)) {
+        tgi_error_memory();
+        return TGI_DIM_NONE;
+    }
+    for (size_t i = 0; i < expr->n_terms; i++)
+        terms.data[i] = (tgi_term){expr->terms[i].factor,
+                                   tgi_dim_value(expr->terms[i].of, map)};
+    const tgi_dim dim =
+        tgi_expr_sum(to, expr->number, terms.data, expr->n_terms);
+    tgi_vec_deinit(&terms);
+    return dim;
+}
+
+/* Applies an operation from the first operand to the last. */
+static tgi_dim translate_operands(tgi_dims *to, const tgi_expr *expr,
+                                  const tgi_dim *map,
+                                  tgi_expr_operation *operation)
+{
+    const bool has_exponents = expr->kind == TGI_EXPR_PRODUCT;
+    tgi_dim result = TGI_DIM_NONE;
+    for (size_t i = 0; i < expr->n_terms; i++) {
+        tgi_dim operand = tgi_dim_value(expr->terms[i].of, map);
+        if (has_exponents)
+            operand = power(to, operand, expr->terms[i].factor);
+        if (operand == TGI_DIM_NONE)
+            return TGI_DIM_NONE;
+        result = i == 0 ? operand : operation(to, result, operand);
+        if (result == TGI_DIM_NONE)
+            return TGI_DIM_NONE;
+    }
+    return result;
+}
+
+/* The operand a BROADCAST takes its value from. */
+static tgi_dim choose_operand(const tgi_expr *expr, const int64_t *values)
+{
+    for (size_t i = 0; i < expr->n_terms; i++)
+        if (tgi_dim_value(expr->terms[i].of, values) != 1)
+            return expr->terms[i].of;
+    return 1;
+}
+
+/* The name in `to` of expression i of `from`, whose operands are in `map`. */
+static tgi_dim translate(tgi_dims *to, const tgi_dims *from, size_t i,
+                         const tgi_dim *symbols, const int64_t *values,
+                         const tgi_dim *map)
+{
+    static tgi_expr_operation *const operations[] = {
+        [TGI_EXPR_PRODUCT] = tgi_expr_mul,
+        [TGI_EXPR_DIV] = tgi_expr_div,
+        [TGI_EXPR_MAX] = tgi_expr_max,
+        [TGI_EXPR_BROADCAST] = tgi_expr_broadcast,
+    };
+    const tgi_expr *expr = from->exprs.data[i];
+    if (values && (values[i] == 0 || values[i] == 1))
+        return values[i];
+    if (expr->kind == TGI_EXPR_SYMBOL)
+        return symbols[expr->number];
+    if (expr->kind == TGI_EXPR_SUM)
+        return translate_sum(to, expr, map);
+    if (values && expr->kind == TGI_EXPR_BROADCAST)
+        return tgi_dim_value(choose_operand(expr, values), map);
+    return translate_operands(to, expr, map, operations[expr->kind]);
+}
+
+tg_status tgi_dims_specialise(tgi_dims *to, const tgi_dims *from,
+                              const tgi_dim *symbols, const int64_t *values,
+                              tgi_dim *out_map)
+{
+    /* Counted first: the two tables may be one. */
+    const size_t n = from->exprs.n;
+    for (size_t i = 0; i < n; i++) {
+        out_map[i] = translate(to, from, i, symbols, values, out_map);
+        if (out_map[i] == TGI_DIM_NONE)
+            return tg_error_last()->status;
+    }
+    return TG_OK;
+}
+
+tg_status tgi_dims_translate(tgi_dims *to, const tgi_dims *from,
+                             const tgi_dim *symbols, tgi_dim *out_map)
+{
+    return tgi_dims_specialise(to, from, symbols, NULL, out_map);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dims_print.c - extents and shapes as text. Written out in full, shared
+ * parts of an expression can grow without bound: after a number of parts, or
+ * of levels, the rest is "...".
+ */
+#include <inttypes.h>
+
+#include "ir/dims_table.h"
+
+#define MAX_PARTS 100
+#define MAX_LEVELS 8 /* also what keeps the stack small */
+
+/* What stands around an expression, and so which ones need parentheses. */
+typedef enum surroundings {
+    ALONE,  /* none do */
+    FACTOR, /* sums and quotients */
+    OPERAND /* of a division: these and products */
+} surroundings;
+
+typedef struct printer {
+    const tgi_dims *dims;
+    tgi_strbuf *out;
+    int n_parts;
+} printer;
+
+static void print_dim(printer *p, tgi_dim dim, surroundings place, int level);
+
+static bool needs_parentheses(tgi_expr_kind kind, surroundings place)
+{
+    switch (kind) {
+    case TGI_EXPR_SUM:
+    case TGI_EXPR_DIV:
+        return place != ALONE;
+    case TGI_EXPR_PRODUCT:
+        return place == OPERAND;
+    default:
+        return false;
+    }
+}
+
+static void print_sum(printer *p, const tgi_expr *expr, int level)
+{
+    for (size_t i = 0; i < expr->n_terms; i++) {
+        const tgi_term term = expr->terms[i];
+        if (i > 0 && term.factor > 0)
+            tgi_strbuf_add(p->out, "+");
+        if (term.factor == -1)
+            tgi_strbuf_add(p->out, "-");
+        else if (term.factor != 1)
+            tgi_strbuf_addf(p->out, "%" PRId64 "*", term.factor);
+        print_dim(p, term.of, term.factor == 1 ? ALONE : FACTOR, level);
+    }
+    if (expr->n_terms == 0)
+        tgi_strbuf_addf(p->out, "%" PRId64, expr->number);
+    else if (expr->number != 0)
+        tgi_strbuf_addf(p->out, "%+" PRId64, expr->number);
+}
+
+static void print_product(printer *p, const tgi_expr *expr, int level)
+{
+    for (size_t i = 0; i < expr->n_terms; i++) {
+        if (i > 0)
+            tgi_strbuf_add(p->out, "*");
+        print_dim(p, expr->terms[i].of, FACTOR, level);
+        if (expr->terms[i].factor != 1)
+            tgi_strbuf_addf(p->out, "^%" PRId64, expr->terms[i].factor);
+    }
+}
+
+static void print_call(printer *p, const char *name, const tgi_expr *expr,
+                       int level)
+{
+    tgi_strbuf_add(p->out, name);
+    for (size_t i = 0; i < expr->n_terms; i++) {
+        tgi_strbuf_add(p->out, i == 0 ? "(" : ",");
+        print_dim(p, expr->terms[i].of, ALONE, level);
+    }
+    tgi_strbuf_add(p->out, ")");
+}
+
+static void print_expr(printer *p, const tgi_expr *expr, int level)
+{
+    switch (expr->kind) {
+    case TGI_EXPR_SYMBOL:
+        tgi_strbuf_addf(p->out, "?%" PRId64, expr->number);
+        break;
+    case TGI_EXPR_SUM:
+        print_sum(p, expr, level);
+        break;
+    case TGI_EXPR_PRODUCT:
+        print_product(p, expr, level);
+        break;
+    case TGI_EXPR_DIV:
+        print_dim(p, expr->terms[0].of, OPERAND, level);
+        tgi_strbuf_add(p->out, "/");
+        print_dim(p, expr->terms[1].of, OPERAND, level);
+        break;
+    case TGI_EXPR_MAX:
+        print_call(p, "max", expr, level);
+        break;
+    case TGI_EXPR_BROADCAST:
+        print_call(p, "broadcast", expr, level);
+        break;
+    }
+}
+
+/* Goes down at most MAX_LEVELS. */
+static void print_dim(printer *p, tgi_dim dim, surroundings place, int level)
+{
+    if (!tgi_dim_is_symbolic(dim)) {
+        tgi_strbuf_addf(p->out, "%" PRId64, dim);
+        return;
+    }
+    if (level == MAX_LEVELS || p->n_parts++ >= MAX_PARTS) {
+        tgi_strbuf_add(p->out, "...");
+        return;
+    }
+    const tgi_expr *expr = tgi_dim_expr(p->dims, dim);
+    const bool wraps = needs_parentheses(expr->kind, place);
+    tgi_strbuf_add(p->out, wraps ? "(" : "");
+    print_expr(p, expr, level + 1);
+    tgi_strbuf_add(p->out, wraps ? ")" : "");
+}
+
+void tgi_dim_print(const tgi_dims *dims, tgi_dim dim, tgi_strbuf *out)
+{
+    if (dim == TGI_DIM_NONE) {
+        tgi_strbuf_add(out, "none");
+        return;
+    }
+    if (dim == TGI_GROWS) {
+        tgi_strbuf_add(out, "grows");
+        return;
+    }
+    printer p = {dims, out, 0};
+    print_dim(&p, dim, ALONE, 0);
+}
+
+void tgi_shape_print(const tgi_dims *dims, const tgi_shape *shape,
+                     tgi_strbuf *out)
+{
+    tgi_strbuf_add(out, "[");
+    for (int axis = 0; axis < shape->rank; axis++) {
+        tgi_strbuf_add(out, axis > 0 ? "," : "");
+        tgi_dim_print(dims, shape->dims[axis], out);
+    }
+    tgi_strbuf_add(out, "]");
+}

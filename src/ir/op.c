@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * op.c - the table of operations: op.def turned into facts that every stage
+ * can ask for.
+ */
+#include "ir/op.h"
+
+/* -- The words of op.def --------------------------------------------------- */
+
+#define ANY -1 /* as an arity; types are pasted and never see this */
+
+enum {
+    COMMUTES = TGI_FLAG_COMMUTES,
+    ORDERED = TGI_FLAG_ORDERED,
+    EFFECT = TGI_FLAG_EFFECT,
+    MAY_FAIL = TGI_FLAG_MAY_FAIL,
+    CHEAP = TGI_FLAG_CHEAP
+};
+
+/* -- The table ------------------------------------------------------------- */
+
+const tgi_op_info tgi_op_table[TGI_OPS] = {
+    [TGI_OP_NONE] = {.name = "none", .doc = "no operation"},
+#define OP(ID, NAME, CLASS, ARITY, TYPES, RESULT, GRADIENT, DOMAIN, FLAGS, \
+           DOC) \
+    [TGI_OP_##ID] = { \
+        .name = #NAME, \
+        .doc = DOC, \
+        .arity = ARITY, \
+        .cls = TGI_OPCLASS_##CLASS, \
+        .types = TGI_CLASS_##TYPES, \
+        .result = TGI_RESULT_##RESULT, \
+        .gradient = TGI_GRADIENT_##GRADIENT, \
+        .domain = TGI_DOMAIN_##DOMAIN, \
+        .flags = FLAGS, \
+    },
+#include "ir/op.def"
+#undef OP
+};
+
+_Static_assert(TGI_OPS <= UINT8_MAX + 1, "a node keeps its op in a byte");

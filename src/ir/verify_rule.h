@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * verify_rule.h - between verify.c, which walks a graph, verify_shape.c, which
+ * knows what shapes an op may have, and verify_unbounded.c.
+ */
+#ifndef TGI_VERIFY_RULE_H
+#define TGI_VERIFY_RULE_H
+
+#include "ir/graph.h"
+
+typedef struct tgi_verifier {
+    const tgi_graph *graph;
+    tgi_ref ref; /* the node being looked at, 0: the graph itself */
+    const tgi_node *node;
+    const tgi_shape *shape; /* of the node; NULL if it has no value */
+    /* By number of parameter: the last node that wrote it, the last call it
+       was an input of, and what was seen of its use. */
+    struct tgi_verifier_variable {
+        tgi_ref last_write, last_call;
+        bool is_read, is_written;
+    } *variables;
+    bool has_effects;
+} tgi_verifier;
+
+/* Records what is wrong with the node; always false. */
+bool tgi_verify_fail(const tgi_verifier *v, const char *format, ...)
+    TG_PRINTF(2, 3);
+
+/* Shape and attribute of a node whose inputs, types and attribute size are
+   in order. */
+typedef bool tgi_verify_rule(tgi_verifier *v);
+
+tgi_verify_rule tgi_verify_elementwise, tgi_verify_iota, tgi_verify_extent,
+    tgi_verify_broadcast, tgi_verify_reshape, tgi_verify_transpose,
+    tgi_verify_slice, tgi_verify_pad, tgi_verify_concat, tgi_verify_gather,
+    tgi_verify_dynamic_slice, tgi_verify_dynamic_update, tgi_verify_scatter,
+    tgi_verify_reduce, tgi_verify_matmul, tgi_verify_random_bits;
+
+/* verify_unbounded.c: whether a node, a result of the graph, the graphs of a LOOP
+   and those of a SWITCH are in order as far as something in them grows. */
+bool tgi_verify_grows(const tgi_verifier *v);
+bool tgi_verify_grown_result(const tgi_verifier *v, tgi_ref ref);
+bool tgi_verify_grown_loop(const tgi_verifier *v);
+bool tgi_verify_grown_switch(const tgi_verifier *v);
+
+/* Equal, or only the call can tell. */
+static inline bool tgi_verify_may_equal(tgi_dim a, tgi_dim b)
+{
+    return a == b || !tgi_dim_is_known(a) || !tgi_dim_is_known(b);
+}
+
+#endif /* TGI_VERIFY_RULE_H */

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * callee_import.c - what a callee says, in the words of its caller.
+ */
+#include "pass/callee_import.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "ir/rebuild.h"
+
+void tgi_translation_deinit(tgi_translation *t)
+{
+    tgi_free(t->symbols);
+    tgi_free(t->extents);
+    tgi_free(t->refs);
+    tgi_free(t->inputs);
+}
+
+/* Room for the inputs of any node. */
+static size_t most_inputs(const tgi_graph *graph)
+{
+    size_t most = 1;
+    for (tgi_ref ref = 1; ref <= graph->n_nodes; ref++) {
+        size_t n = tgi_graph_node(graph, ref)->n_inputs;
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+bool tgi_translation_init(tgi_translation *t, const tgi_graph *callee,
+                          tgi_dims *dims)
+{
+    *t = (tgi_translation){
+        .callee = callee,
+        .dims = dims,
+        .symbols = tgi_alloc((tgi_dims_n_symbols(callee->dims) + 1) *
+                             sizeof *t->symbols),
+        .extents = tgi_alloc((tgi_dims_n_values(callee->dims) + 1) *
+                             sizeof *t->extents),
+        .refs = tgi_alloc_zero(((size_t)callee->n_nodes + 1) * sizeof *t->refs),
+        .inputs = tgi_alloc(most_inputs(callee) * sizeof *t->inputs),
+    };
+    if (t->symbols && t->extents && t->refs && t->inputs)
+        return true;
+    tgi_translation_deinit(t);
+    tgi_error_memory();
+    return false;
+}
+
+/* The symbols of the callee are extents of the call's inputs. A callee may
+   speak the caller's words already. */
+tg_status tgi_translate_extents(const tgi_translation *t,
+                                const tgi_graph *caller, const tgi_node *call)
+{
+    if (t->callee->dims == t->dims) {
+        for (size_t i = 0; i < tgi_dims_n_values(t->dims); i++)
+            t->extents[i] = TGI_DIM_NONE + 1 + (tgi_dim)i;
+        return TG_OK;
+    }
+    size_t n = tgi_dims_n_symbols(t->callee->dims);
+    for (size_t k = 0; k < n; k++) {
+        tgi_symbol source = tgi_dims_symbol(t->callee->dims, k);
+        tgi_ref input = call->inputs[source.param];
+        t->symbols[k] = tgi_graph_shape(caller, input)->dims[source.axis];
+    }
+    return tgi_dims_translate(t->dims, t->callee->dims, t->symbols, t->extents);
+}
+
+static void translate_dims(const tgi_translation *t, tgi_dim *dims, int n)
+{
+    for (int i = 0; i < n; i++)
+        dims[i] = tgi_dim_value(dims[i], t->extents);
+}
+
+tgi_shape_ref tgi_translate_shape(const tgi_translation *t, tgi_shape_ref ref)
+{
+    const tgi_shape *shape = tgi_shape_of(t->callee->dims, ref);
+    tgi_dim dims[TG_MAX_RANK];
+    memcpy(dims, shape->dims, (size_t)shape->rank * sizeof *dims);
+    translate_dims(t, dims, shape->rank);
+    return tgi_shape_intern(t->dims, shape->rank, dims);
+}
+
+tgi_check tgi_translate_check(const tgi_translation *t, tgi_check check)
+{
+    translate_dims(t, &check.a, 1);
+    translate_dims(t, &check.b, 1);
+    for (int i = 0; i < 2; i++)
+        if (check.shapes[i])
+            check.shapes[i] = tgi_translate_shape(t, check.shapes[i]);
+    return check;
+}
+
+/* Room for a translated attribute. */
+typedef union any_attr {
+    tgi_attr_index index;
+    tgi_attr_slice slice;
+    tgi_attr_pad pad;
+} any_attr;
+
+/* Says shape and attribute of a node, but for graphs in it, in the caller's
+   words. */
+static bool translate_node(const tgi_translation *t, tgi_node *node,
+                           any_attr *attr)
+{
+    node->flags &= (uint16_t)~TGI_NODE_WEAK;
+    if (node->shape && !(node->shape = tgi_translate_shape(t, node->shape)))
+        return false;
+    switch (node->op) {
+    case TGI_OP_EXTENT:
+        attr->index = *(const tgi_attr_index *)node->attr;
+        translate_dims(t, &attr->index.index, 1);
+        node->attr = attr;
+        break;
+    case TGI_OP_SLICE:
+        attr->slice = *(const tgi_attr_slice *)node->attr;
+        translate_dims(t, attr->slice.start, TG_MAX_RANK);
+        node->attr = attr;
+        break;
+    case TGI_OP_PAD:
+        attr->pad = *(const tgi_attr_pad *)node->attr;
+        translate_dims(t, attr->pad.low, TG_MAX_RANK);
+        translate_dims(t, attr->pad.high, TG_MAX_RANK);
+        node->attr = attr;
+        break;
+    default:
+        break;
+    }
+    return true;
+}
+
+static tg_status translate_region(const tgi_graph *in, void *user,
+                                  tgi_graph **out_graph);
+
+/* The graphs of a branch or loop in the caller's words; NULL on failure. */
+static tgi_attr_regions *translate_regions(const tgi_translation *t,
+                                           const tgi_node *node,
+                                           tgi_graph *out)
+{
+    tgi_translation copy = *t;
+    return tgi_rebuild_regions(node, out, &copy, translate_region);
+}
+
+/* The same for the types of a host call's outputs; freed by tgi_free. */
+static tgi_attr_host *translate_outputs(const tgi_translation *t,
+                                        const tgi_node *node)
+{
+    tgi_attr_host *attr = tgi_alloc(node->attr_bytes);
+    if (!attr) {
+        tgi_error_memory();
+        return NULL;
+    }
+    memcpy(attr, node->attr, node->attr_bytes);
+    for (int64_t i = 0; i < attr->n_outputs; i++) {
+        attr->outputs[i].shape = tgi_translate_shape(t, attr->outputs[i].shape);
+        if (attr->outputs[i].shape)
+            continue;
+        tgi_free(attr);
+        return NULL;
+    }
+    return attr;
+}
+
+/* Adds a node of the callee, whose inputs are new refs already. */
+tgi_ref tgi_translate_add(const tgi_translation *t, tgi_graph *out,
+                          tgi_node *node, void *user,
+                          tgi_ref add_to(tgi_graph *out, const tgi_node *node,
+                                         void *user))
+{
+    any_attr attr;
+    tgi_attr_call call;
+    tgi_graph *own = NULL;
+    tgi_attr_regions *regions = NULL;
+    tgi_attr_host *outputs = NULL;
+    if (!translate_node(t, node, &attr))
+        return 0;
+    /* A callee that speaks of extents of its caller has to follow it. */
+    if (node->op == TGI_OP_CALL) {
+        call = *(const tgi_attr_call *)node->attr;
+        if (call.callee->dims == t->callee->dims &&
+            call.callee->dims != t->dims) {
+            if (tgi_translate_graph(t, call.callee, &own))
+                return 0;
+            call.callee = own;
+            node->attr = &call;
+        }
+    }
+    if (node->op == TGI_OP_HOST) {
+        outputs = translate_outputs(t, node);
+        if (!outputs)
+            return 0;
+        node->attr = outputs;
+    }
+    if (tgi_node_has_regions(node)) {
+        regions = translate_regions(t, node, out);
+        if (!regions)
+            return 0;
+        node->attr = regions;
+    }
+    tgi_ref ref = add_to(out, node, user);
+    tgi_rebuild_regions_free(regions);
+    tgi_free(outputs);
+    tgi_graph_release(own);
+    return ref;
+}
+
+static tgi_ref add_to_region(tgi_graph *out, const tgi_node *node, void *user)
+{
+    (void)user;
+    return tgi_graph_add(out, node);
+}
+
+static bool copy_region_params(const tgi_translation *t, const tgi_graph *in,
+                               tgi_graph *out, tgi_ref *refs)
+{
+    for (size_t i = 0; i < in->params.n; i++) {
+        const tgi_ref old = in->params.data[i].node;
+        const tgi_node *node = tgi_graph_node(in, old);
+        const tgi_shape_ref shape = tgi_translate_shape(t, node->shape);
+        tgi_ref ref = shape ? tgi_graph_add_param(out, (tgi_op)node->op,
+                                                  (tg_dtype)node->dtype, shape,
+                                                  0)
+                            : 0;
+        if (!ref)
+            return false;
+        tgi_graph_set_name(out, ref, node->name);
+        refs[old] = ref;
+    }
+    return true;
+}
+
+/* `inputs` has room for those of any node. */
+static bool copy_region(const tgi_translation *t, const tgi_graph *in,
+                        tgi_graph *out, tgi_ref *refs, tgi_ref *inputs)
+{
+    if (!copy_region_params(t, in, out, refs))
+        return false;
+    for (tgi_ref old = 1; old <= in->n_nodes; old++) {
+        if (refs[old])
+            continue;
+        tgi_node node = *tgi_graph_node(in, old);
+        for (uint32_t i = 0; i < node.n_inputs; i++)
+            inputs[i] = refs[node.inputs[i]];
+        node.inputs = inputs;
+        refs[old] = tgi_translate_add(t, out, &node, NULL, add_to_region);
+        if (!refs[old])
+            return false;
+    }
+    for (size_t i = 0; i < in->checks.n; i++)
+        if (!tgi_graph_add_check(out,
+                                 tgi_translate_check(t, in->checks.data[i])))
+            return false;
+    for (size_t i = 0; i < in->results.n; i++)
+        if (!tgi_graph_add_result(out, refs[in->results.data[i]]))
+            return false;
+    return true;
+}
+
+tg_status tgi_translate_graph(const tgi_translation *t, const tgi_graph *in,
+                              tgi_graph **out_graph)
+{
+    tgi_graph *out = tgi_graph_create(in->name, t->dims);
+    tgi_ref *refs = tgi_alloc_zero(((size_t)in->n_nodes + 1) * sizeof *refs);
+    tgi_ref *inputs = tgi_alloc(most_inputs(in) * sizeof *inputs);
+    bool ok = false;
+    if (out && refs && inputs)
+        ok = copy_region(t, in, out, refs, inputs);
+    else
+        tgi_error_memory();
+    tgi_free(refs);
+    tgi_free(inputs);
+    if (!ok) {
+        tgi_graph_release(out);
+        out = NULL;
+    }
+    *out_graph = out;
+    return ok ? TG_OK : tg_error_last()->status;
+}
+
+static tg_status translate_region(const tgi_graph *in, void *user,
+                                  tgi_graph **out_graph)
+{
+    return tgi_translate_graph(user, in, out_graph);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lower_saved_channel.c - stacks that go through a graph, since a loop inside goes
+ * on with them: as parameters and results of the graph, and as inputs and
+ * results of the regions they go through.
+ */
+#include "pass/lower_saved_state.h"
+
+#include "base/error.h"
+
+void tgi_channels_deinit(tgi_channels *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        tgi_vec_deinit(&list->data[i].stacks);
+    tgi_vec_deinit(list);
+}
+
+/* -- Nodes ----------------------------------------------------------------- */
+
+tgi_ref tgi_settle_number(tgi_graph *graph, int64_t value)
+{
+    tgi_builder b = {.graph = graph};
+    return tgi_build_number(&b, TG_I64, TG_I64,
+                            (tgi_number){TGI_INT, {.i = value}});
+}
+
+tgi_shape_ref tgi_settle_scalar(const tgi_graph *graph)
+{
+    return tgi_shape_intern(graph->dims, 0, NULL);
+}
+
+tgi_ref tgi_settle_stack(tgi_settler *s, bool is_given, int dtype,
+                         tgi_shape_ref shape)
+{
+    const tgi_shape *of = shape ? tgi_shape_of(s->out->dims, shape) : NULL;
+    tgi_builder b = {.graph = s->out};
+    if (!of)
+        return 0;
+    return is_given ? tgi_graph_add_param(s->out, TGI_OP_PARAM,
+                                          (tg_dtype)dtype, shape, 0)
+                    : tgi_build_unset(&b, (tg_dtype)dtype, of->rank, of->dims);
+}
+
+tgi_ref tgi_settle_count(tgi_settler *s, bool is_given)
+{
+    return is_given ? tgi_graph_add_param(s->out, TGI_OP_PARAM, TG_I64,
+                                          tgi_settle_scalar(s->out), 0)
+                    : tgi_settle_number(s->out, 0);
+}
+
+/* -- Channels -------------------------------------------------------------- */
+
+tgi_channel *tgi_channel_add(tgi_settler *s, tgi_ref in)
+{
+    if (in && tgi_vec_push(s->given, ((tgi_channel){.in = in})))
+        return &s->given->data[s->given->n - 1];
+    tgi_error_memory();
+    return NULL;
+}
+
+bool tgi_channel_add_stack(tgi_channel *c, tgi_ref in, int64_t result)
+{
+    const tgi_channel_stack stack = {.in = in, .result = result};
+    if (in && tgi_vec_push(&c->stacks, stack))
+        return true;
+    tgi_error_memory();
+    return false;
+}
+
+/* True if a stack of the channel, of a graph of the region, is a result of
+   this graph. */
+static bool goes_on(const tgi_settler *s, const tgi_settled *what,
+                    const tgi_channel *c)
+{
+    for (size_t i = 0; i < c->stacks.n; i++)
+        if (tgi_settle_wanted(s, what, c->stacks.data[i].result) >= 0)
+            return true;
+    return false;
+}
+
+bool tgi_channel_begin(tgi_settler *s, const tgi_settled *what,
+                       const tgi_graph *inner, const tgi_channel *c,
+                       tgi_settle_refs *inputs)
+{
+    const bool is_given = goes_on(s, what, c);
+    const tgi_ref count = tgi_settle_count(s, is_given);
+    tgi_channel *own = is_given ? tgi_channel_add(s, count) : NULL;
+    bool ok = count && (own || !is_given) && tgi_vec_push(inputs, count);
+    for (size_t i = 0; ok && i < c->stacks.n; i++) {
+        const tgi_channel_stack *of = &c->stacks.data[i];
+        const tgi_node *param = tgi_graph_node(inner, of->in);
+        const tgi_ref in =
+            tgi_settle_stack(s, is_given, param->dtype, param->shape);
+        const int64_t result = tgi_settle_wanted(s, what, of->result);
+        ok = in && tgi_vec_push(inputs, in) &&
+             (!own || tgi_channel_add_stack(own, in, result));
+    }
+    if (!ok)
+        tgi_error_memory();
+    return ok;
+}
+
+tgi_ref tgi_settle_pick(tgi_settler *s, tgi_ref region, size_t index,
+                        int dtype, tgi_shape_ref shape)
+{
+    const tgi_attr_index attr = {(int64_t)index};
+    tgi_builder b = {.graph = s->out};
+    return tgi_build_node(&b, TGI_OP_RESULT, dtype, shape, &region, 1, &attr,
+                          sizeof(attr));
+}
+
+/* The node for the region is there, `first` is the place of the channel among
+   its results: notes where its stacks are and, where it goes on, what they are
+   in the end. Gives the place behind them; 0 on failure. */
+static size_t end_channel(tgi_settler *s, tgi_settled *what, tgi_ref region,
+                          const tgi_channel *c, size_t first, tgi_channel *own)
+{
+    if (own && !(own->out = tgi_settle_pick(s, region, first, TG_I64,
+                                            tgi_settle_scalar(s->out))))
+        return 0;
+    for (size_t i = 0; i < c->stacks.n; i++) {
+        const size_t place = first + 1 + i;
+        if (c->stacks.data[i].result >= 0)
+            what->place[c->stacks.data[i].result] = (uint32_t)place + 1;
+        if (!own)
+            continue;
+        const tgi_node *in = tgi_graph_node(s->out, own->stacks.data[i].in);
+        if (!(own->stacks.data[i].out =
+                  tgi_settle_pick(s, region, place, in->dtype, in->shape)))
+            return 0;
+    }
+    return first + 1 + c->stacks.n;
+}
+
+bool tgi_channels_end(tgi_settler *s, tgi_settled *what, size_t n_graphs,
+                      tgi_ref region, size_t first, size_t n_before)
+{
+    for (size_t g = 0; g < n_graphs; g++)
+        for (size_t i = 0; i < what->channels[g].n; i++) {
+            const tgi_channel *c = &what->channels[g].data[i];
+            tgi_channel *own =
+                goes_on(s, what, c) ? &s->given->data[n_before++] : NULL;
+            if (!(first = end_channel(s, what, region, c, first, own)))
+                return false;
+        }
+    return true;
+}
+
+/* -- Parameters ------------------------------------------------------------ */
+
+static size_t param_index(const tgi_graph *graph, tgi_ref param)
+{
+    const tgi_attr_index *attr = tgi_graph_node(graph, param)->attr;
+    return (size_t)attr->index;
+}
+
+tgi_ref tgi_settle_param(tgi_graph *graph, size_t at, int dtype,
+                         tgi_shape_ref shape)
+{
+    tgi_ref ref =
+        tgi_graph_add_param(graph, TGI_OP_PARAM, (tg_dtype)dtype, shape, 0);
+    if (ref)
+        tgi_graph_move_param(graph, graph->params.n - 1, at);
+    return ref;
+}
+
+/* Makes a parameter of graph `of` number `at`, and lets the others have one
+   like it there; their refs, by graph. */
+static bool align_param(const tgi_regions *regions, size_t of, tgi_ref param,
+                        size_t at, tgi_ref *out_params)
+{
+    const tgi_node like = *tgi_graph_node(regions->graphs[of], param);
+    for (size_t g = 0; g < regions->n; g++) {
+        tgi_graph *graph = regions->graphs[g];
+        out_params[g] = param;
+        if (g == of)
+            tgi_graph_move_param(graph, param_index(graph, param), at);
+        else if (!(out_params[g] =
+                       tgi_settle_param(graph, at, like.dtype, like.shape)))
+            return false;
+    }
+    return true;
+}
+
+bool tgi_channels_align(const tgi_settled *what, const tgi_regions *regions,
+                        bool is_loop, size_t at)
+{
+    tgi_ref *params = tgi_alloc((regions->n + 1) * sizeof(*params));
+    bool ok = params != NULL;
+    if (!ok)
+        tgi_error_memory();
+    for (size_t of = 0; ok && of < regions->n; of++)
+        for (size_t i = 0; ok && i < what->channels[of].n; i++) {
+            const tgi_channel *c = &what->channels[of].data[i];
+            for (size_t k = 0; ok && k <= c->stacks.n; k++) {
+                const tgi_ref in = k ? c->stacks.data[k - 1].in : c->in;
+                const tgi_ref out = k ? c->stacks.data[k - 1].out : c->out;
+                ok = align_param(regions, of, in, at++, params);
+                for (size_t g = 0; ok && g < (is_loop ? 1 : regions->n); g++)
+                    ok = tgi_graph_add_result(regions->graphs[g],
+                                              g == of ? out : params[g]);
+            }
+        }
+    tgi_free(params);
+    return ok;
+}

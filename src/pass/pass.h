@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pass.h - graph to graph. Every pass keeps the bits: the interpreter gives
+ * the same results and effects before and after it, for any order of passes.
+ * There is one list of passes and one driver; the driver alone times, dumps,
+ * verifies and skips.
+ */
+#ifndef TGI_PASS_H
+#define TGI_PASS_H
+
+#include "base/log.h"
+#include "ir/graph.h"
+
+/* Writes a new graph over the same dims table. */
+typedef tg_status tgi_pass_run(const tgi_graph *in, tgi_graph **out_graph);
+
+typedef struct tgi_pass {
+    const char *name;
+    const char *doc;
+    tgi_pass_run *run;
+} tgi_pass;
+
+extern const tgi_pass tgi_passes[];
+extern const size_t tgi_n_passes;
+
+tgi_pass_run tgi_pass_inline, tgi_pass_fold, tgi_pass_simplify, tgi_pass_shape,
+    tgi_pass_hoist, tgi_pass_dead;
+
+/*
+ * The constant that an elementwise node of scalar constants is, with the bits
+ * of the interpreter; 0 when out of memory (recorded).
+ */
+tgi_ref tgi_fold_scalars(tgi_graph *graph, const tgi_node *node);
+
+typedef struct tgi_pass_options {
+    const tgi_log *log;
+    uint32_t skip; /* bit i: skip pass i */
+    bool verify;   /* after each pass */
+    /* Called with each graph: "trace" first, then after each pass; or NULL. */
+    void (*observe)(const char *stage, const tgi_graph *graph, void *user);
+    void *observe_user;
+} tgi_pass_options;
+
+/* Their names; the bits are those of `skip`. */
+extern const tgi_keyword tgi_pass_words[];
+
+/* Runs the list. `in` is not consumed; *out_graph is NULL on failure. */
+tg_status tgi_passes_run(const tgi_graph *in, const tgi_pass_options *options,
+                         tgi_graph **out_graph);
+
+#endif /* TGI_PASS_H */

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * emit.c - all recipes over an emitter, and their tables by type and op.
+ */
+#include "recipe/emit.h"
+
+#include "recipe/emit_primitives.h"
+#include "recipe/op_family.h"
+#include "recipe/recipe_cast.h"
+
+const tgi_word_info tgi_word_table[TGI_WORDS] = {
+#define WORD(ID, n, gives) \
+    [TGI_WORD_##ID] = {#ID, n, TGI_WORD_GIVES_##gives},
+#include "recipe/primitive.def"
+#undef WORD
+};
+
+/* What a reduction is made of. */
+struct reduction {
+    tgi_emit_recipe *step;
+    tgi_emit_constant *start, *empty;
+};
+
+#define TEMPLATE "recipe/emit_type.h"
+#include "recipe/recipe_each.h"
+
+static tgi_emit_recipe *const *const tables[TGI_DTYPES] = {
+#define DTYPE(ID, ...) [TG_##ID] = recipes_##ID,
+#include "base/dtype.def"
+#undef DTYPE
+};
+
+tgi_emit_recipe *tgi_emit_recipe_of(int op, tg_dtype dtype)
+{
+    return tgi_dtype_is_valid((int)dtype) ? tables[dtype][op] : NULL;
+}
+
+static const struct reduction *const reductions[TGI_DTYPES] = {
+#define DTYPE(ID, ...) [TG_##ID] = reductions_##ID,
+#include "base/dtype.def"
+#undef DTYPE
+};
+
+static const struct reduction none;
+
+static const struct reduction *reduction_of(int op, tg_dtype dtype)
+{
+    return tgi_dtype_is_valid((int)dtype) ? &reductions[dtype][op] : &none;
+}
+
+tgi_emit_recipe *tgi_emit_step_of(int op, tg_dtype dtype)
+{
+    return reduction_of(op, dtype)->step;
+}
+
+tgi_emit_constant *tgi_emit_start_of(int op, tg_dtype dtype)
+{
+    return reduction_of(op, dtype)->start;
+}
+
+tgi_emit_constant *tgi_emit_empty_of(int op, tg_dtype dtype)
+{
+    return reduction_of(op, dtype)->empty;
+}
+
+typedef tgi_emitted emit_cast(tgi_emitter *e, tgi_emitted x);
+
+static emit_cast *const *const casts[TGI_DTYPES] = {
+#define DTYPE(ID, ...) [TG_##ID] = casts_##ID,
+#include "base/dtype.def"
+#undef DTYPE
+};
+
+tgi_emitted tgi_emit_cast(tgi_emitter *e, tg_dtype from, tg_dtype to,
+                          tgi_emitted x)
+{
+    return casts[from][to](e, x);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * emit.h - the second back end of recipes: instead of computing, a recipe
+ * tells an emitter which words it consists of. What interpreter and compiled
+ * code compute cannot differ, since it is the same text.
+ *
+ * An emitter is made by a code generator; its values may be vectors.
+ */
+#ifndef TGI_EMIT_H
+#define TGI_EMIT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ir/op.h"
+
+typedef enum tgi_word {
+#define WORD(ID, ...) TGI_WORD_##ID,
+#include "recipe/primitive.def"
+#undef WORD
+    TGI_WORDS
+} tgi_word;
+
+typedef enum tgi_word_result {
+    TGI_WORD_GIVES_VALUE,
+    TGI_WORD_GIVES_MASK,
+    TGI_WORD_GIVES_INTEGER,
+    TGI_WORD_GIVES_ARM,
+    TGI_WORD_GIVES_OTHER
+} tgi_word_result;
+
+typedef struct tgi_word_info {
+    const char *name;
+    uint8_t n_operands;
+    uint8_t result;
+} tgi_word_info;
+
+extern const tgi_word_info tgi_word_table[TGI_WORDS];
+
+/* What the emitter hands out for what it has emitted. */
+typedef void *tgi_emitted;
+
+typedef struct tgi_emitter tgi_emitter;
+
+struct tgi_emitter {
+    /* A constant of type `dtype`: the bits of one element. */
+    tgi_emitted (*constant)(tgi_emitter *emitter, tg_dtype dtype,
+                            uint64_t bits);
+    /* A word used for `dtype`; `other` is the type CONVERT converts to. */
+    tgi_emitted (*word)(tgi_emitter *emitter, tgi_word word, tg_dtype dtype,
+                        tg_dtype other, const tgi_emitted *operands);
+    /* Element `index` of a table of n constants, which lives for ever. */
+    tgi_emitted (*lookup)(tgi_emitter *emitter, tg_dtype dtype,
+                          const void *table, size_t n, tgi_emitted index);
+};
+
+/*
+ * Emits an elementwise op for operands of type `dtype` (of select: the second
+ * and third). Comparisons give a mask, select takes one first. NULL if the op
+ * has no recipe for the type.
+ */
+typedef tgi_emitted tgi_emit_recipe(tgi_emitter *emitter,
+                                    const tgi_emitted *operands);
+tgi_emit_recipe *tgi_emit_recipe_of(int op, tg_dtype dtype);
+
+/*
+ * Reductions. `step` of SUM, PROD, REDUCE_MAX, REDUCE_MIN takes what there is
+ * and one more element; of ARGMAX and ARGMIN too, and gives a mask: true if
+ * that element takes the place of the best one. Of MATMUL it takes both
+ * factors, then the sum. `start` is what the lanes and blocks of
+ * reduce_tree.h start from, `empty` what no elements give (of MATMUL both are
+ * +0; ARGMAX and ARGMIN have neither). NULL if the op or type has none.
+ */
+tgi_emit_recipe *tgi_emit_step_of(int op, tg_dtype dtype);
+typedef tgi_emitted tgi_emit_constant(tgi_emitter *emitter);
+tgi_emit_constant *tgi_emit_start_of(int op, tg_dtype dtype);
+tgi_emit_constant *tgi_emit_empty_of(int op, tg_dtype dtype);
+
+/* A cast. */
+tgi_emitted tgi_emit_cast(tgi_emitter *emitter, tg_dtype from, tg_dtype to,
+                          tgi_emitted x);
+
+#endif /* TGI_EMIT_H */

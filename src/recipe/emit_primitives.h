@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * emit_primitives.h - the words of recipes over an emitter: the other half of
+ * scalar.h, word for word. Every function here gets the emitter as `e`.
+ */
+#ifndef TGI_EMIT_PRIMITIVES_H
+#define TGI_EMIT_PRIMITIVES_H
+
+#include <math.h>
+#include <string.h>
+
+#include "recipe/emit.h"
+#include "recipe/recipe_sets.h"
+
+/* -- How a recipe begins, and how it is used ------------------------------- */
+
+#define EMITTER __attribute__((unused)) tgi_emitter *e
+
+#define R(OP) CAT4(recipe_, OP, _, DT)
+#define RECIPE_1(OP, a) static inline VALUE R(OP)(EMITTER, VALUE a)
+#define RECIPE_2(OP, a, b) \
+    static inline VALUE R(OP)(EMITTER, VALUE a, VALUE b)
+#define RECIPE_2_MASK(OP, a, b) \
+    static inline MASK R(OP)(EMITTER, VALUE a, VALUE b)
+#define RECIPE_3(OP, a, b, c) \
+    static inline VALUE R(OP)(EMITTER, VALUE a, VALUE b, VALUE c)
+#define RECIPE_3_SELECT(OP, m, a, b) \
+    static inline VALUE R(OP)(EMITTER, MASK m, VALUE a, VALUE b)
+#define RECIPE_START(OP) \
+    static inline VALUE CAT4(start_, OP, _, DT)(EMITTER)
+#define RECIPE_EMPTY(OP) \
+    static inline VALUE CAT4(empty_, OP, _, DT)(EMITTER)
+#define USE_2(OP, a, b) R(OP)(e, a, b)
+
+#define PART(type, name, ...) \
+    static inline type CAT4(part_, name, _, DT)(EMITTER, __VA_ARGS__)
+#define USE(name, ...) CAT4(part_, name, _, DT)(e, __VA_ARGS__)
+#define TABLE_OF(name, ...) \
+    static const T CAT4(table_, name, _, DT)[] = {__VA_ARGS__}
+
+/* -- Words ----------------------------------------------------------------- */
+
+#define VALUE tgi_emitted
+#define MASK tgi_emitted
+#define INTEGER tgi_emitted
+#define WIDTH ((int)(8 * sizeof(T)))
+
+#define DT_CODE CAT(TG_, DT)
+#define BITS_OF_C(type, c) \
+    __extension__({ \
+        type element_ = (type)(c); \
+        uint64_t bits_ = 0; \
+        memcpy(&bits_, &element_, sizeof(element_)); \
+        bits_; \
+    })
+#define K(c) e->constant(e, DT_CODE, BITS_OF_C(T, c))
+#define K_OF(TO, c) e->constant(e, TG_##TO, BITS_OF_C(scalar_##TO, c))
+/* The dtype of an unsigned integer as wide as the current type. */
+#define INTEGER_CODE \
+    (sizeof(T) == 8   ? TG_U64 \
+     : sizeof(T) == 4 ? TG_U32 \
+     : sizeof(T) == 2 ? TG_U16 \
+                      : TG_U8)
+#define KI(c) e->constant(e, INTEGER_CODE, BITS_OF_C(CAT(bits_, DT), c))
+
+#define SAY(ID, ...) \
+    e->word(e, TGI_WORD_##ID, DT_CODE, TG_DTYPE_NONE, \
+            (tgi_emitted[]){__VA_ARGS__})
+#define ADD(a, b) SAY(ADD, a, b)
+#define SUB(a, b) SAY(SUB, a, b)
+#define MUL(a, b) SAY(MUL, a, b)
+#define NEG(a) SAY(NEG, a)
+#define DIV(a, b) SAY(DIV, a, b)
+#define REM(a, b) SAY(REM, a, b)
+#define AND(a, b) SAY(AND, a, b)
+#define OR(a, b) SAY(OR, a, b)
+#define XOR(a, b) SAY(XOR, a, b)
+#define NOT(a) SAY(NOT, a)
+#define SHL(a, count) SAY(SHL, a, count)
+#define SHR(a, count) SAY(SHR, a, count)
+#define EQ(a, b) SAY(EQ, a, b)
+#define NE(a, b) SAY(NE, a, b)
+#define LT(a, b) SAY(LT, a, b)
+#define LE(a, b) SAY(LE, a, b)
+#define BOTH(m, n) SAY(BOTH, m, n)
+#define EITHER(m, n) SAY(EITHER, m, n)
+#define NEITHER(m, n) SAY(NEITHER, m, n)
+#define SELECT(m, a, b) SAY(SELECT, m, a, b)
+#define FMA(a, b, c) SAY(FMA, a, b, c)
+#define SQRT(a) SAY(SQRT, a)
+#define FLOOR(a) SAY(FLOOR, a)
+#define CEIL(a) SAY(CEIL, a)
+#define TRUNC(a) SAY(TRUNC, a)
+#define ROUND_EVEN(a) SAY(ROUND_EVEN, a)
+#define MAGNITUDE(a) SAY(MAGNITUDE, a)
+#define SIGN_BIT(a) SAY(SIGN_BIT, a)
+#define BITS_OF(a) SAY(BITS_OF, a)
+#define FLOAT_OF(b) SAY(FLOAT_OF, b)
+#define IADD(a, b) SAY(IADD, a, b)
+#define ISUB(a, b) SAY(ISUB, a, b)
+#define IMUL(a, b) SAY(IMUL, a, b)
+#define IAND(a, b) SAY(IAND, a, b)
+#define IOR(a, b) SAY(IOR, a, b)
+#define IXOR(a, b) SAY(IXOR, a, b)
+#define ISHL(a, count) SAY(ISHL, a, count)
+#define ISHR(a, count) SAY(ISHR, a, count)
+#define ISAR(a, count) SAY(ISAR, a, count)
+#define IEQ(a, b) SAY(IEQ, a, b)
+#define ILT(a, b) SAY(ILT, a, b)
+#define IULT(a, b) SAY(IULT, a, b)
+#define TO_INT(a) SAY(TO_INT, a)
+#define TO_FLOAT(b) SAY(TO_FLOAT, b)
+#define CONVERT(TO, a) \
+    e->word(e, TGI_WORD_CONVERT, DT_CODE, TG_##TO, (tgi_emitted[]){a})
+#define LOOKUP(table, i) \
+    e->lookup(e, DT_CODE, CAT4(table_, table, _, DT), \
+              sizeof(CAT4(table_, table, _, DT)) / sizeof(T), i)
+
+#endif /* TGI_EMIT_PRIMITIVES_H */

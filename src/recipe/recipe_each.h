@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recipe_each.h - includes the file TEMPLATE once for each element type, with
+ * DT, CLASS and the recipes of that type, in the words that were included
+ * before (scalar.h or emit_primitives.h). The list repeats dtype.def, which
+ * cannot include; recipe_one.h checks the class, and tables that templates
+ * make for DT are named again through dtype.def, so a type missing here does
+ * not compile.
+ */
+
+#define DT BOOL
+#define CLASS BOOL
+#include "recipe/recipe_one.h"
+
+#define DT I8
+#define CLASS SINT
+#include "recipe/recipe_one.h"
+
+#define DT I16
+#define CLASS SINT
+#include "recipe/recipe_one.h"
+
+#define DT I32
+#define CLASS SINT
+#include "recipe/recipe_one.h"
+
+#define DT I64
+#define CLASS SINT
+#include "recipe/recipe_one.h"
+
+#define DT U8
+#define CLASS UINT
+#include "recipe/recipe_one.h"
+
+#define DT U16
+#define CLASS UINT
+#include "recipe/recipe_one.h"
+
+#define DT U32
+#define CLASS UINT
+#include "recipe/recipe_one.h"
+
+#define DT U64
+#define CLASS UINT
+#include "recipe/recipe_one.h"
+
+#define DT F32
+#define CLASS FLOAT
+#include "recipe/recipe_one.h"
+
+#define DT F64
+#define CLASS FLOAT
+#include "recipe/recipe_one.h"

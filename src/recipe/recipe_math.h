@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recipe_math.h - recipes of the functions that are not arithmetic, for float
+ * types, by family.
+ */
+#include "recipe/recipe_parts.h"
+#include "recipe/recipe_exp.h"
+#include "recipe/recipe_log.h"
+#include "recipe/recipe_pow.h"
+#include "recipe/recipe_trig.h"
+#include "recipe/recipe_arc.h"
+#include "recipe/recipe_erf.h"

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scalar.h - the words recipes are written in, given meaning over plain C
+ * scalars. The other half of "one recipe, two back ends": a code generator
+ * gives the same words meaning over the values it emits.
+ *
+ * The words speak of one element type at a time: DT is its name in dtype.def
+ * and CLASS its class. recipe_each.h goes through all types.
+ *
+ *   VALUE MASK           an element, an answer
+ *   K(c)                 a constant          WIDTH   bits of a type
+ *   ADD SUB MUL NEG      integers wrap
+ *   DIV REM              integers: b is not 0 and the result fits
+ *   AND OR XOR NOT       bits
+ *   SHL SHR              0 <= count < WIDTH; SHR fills with the sign
+ *   EQ NE LT LE          IEEE for floats; give a MASK
+ *   BOTH EITHER NEITHER  of two masks
+ *   SELECT(m, a, b)      the arm that is not chosen may be undefined
+ *
+ * of float types:
+ *   FMA SQRT FLOOR CEIL TRUNC ROUND_EVEN MAGNITUDE SIGN_BIT
+ *   INTEGER KI(c)        an unsigned integer of the same width, a constant
+ *   BITS_OF FLOAT_OF     the same bits as the other
+ *   IADD ISUB IMUL       wrap
+ *   IAND IOR IXOR
+ *   ISHL ISHR ISAR       0 <= count < WIDTH; ISHR fills with 0, ISAR with
+ *                        the sign
+ *   IEQ ILT IULT         MASKs; ILT compares as signed
+ *   TO_INT               an integral value that fits, as signed INTEGER
+ *   TO_FLOAT             signed INTEGER, rounded to nearest
+ *   LOOKUP(table, i)     element i (INTEGER, in range) of a TABLE_OF
+ *
+ * and of casts, where the other type is named by its ID:
+ *   CONVERT(TO, x)       integers wrap, to floats rounds, float to integer
+ *                        truncates: the result fits
+ *   K_OF(TO, c) WIDTH_OF(TO)
+ *
+ * PART(type, name, parameters) defines a piece that recipes USE(name, …);
+ * TABLE_OF(name, values …) a table of constants.
+ */
+#ifndef TGI_SCALAR_H
+#define TGI_SCALAR_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "recipe/recipe_sets.h"
+
+/*
+ * wide_F32: where arithmetic is done, unsigned for integers and never
+ * promoted to int, so that nothing overflows.
+ */
+#define DTYPE(ID, name, type, cls) \
+    typedef __typeof__(_Generic((type)0, \
+        float: (float)0, \
+        double: (double)0, \
+        int64_t: (uint64_t)0, \
+        uint64_t: (uint64_t)0, \
+        default: (uint32_t)0)) wide_##ID;
+#include "base/dtype.def"
+#undef DTYPE
+
+#define W CAT(wide_, DT)
+
+/* -- How a recipe begins, and how it is used ------------------------------- */
+
+#define R(OP) CAT4(recipe_, OP, _, DT)
+#define RECIPE_1(OP, a) static inline T R(OP)(T a)
+#define RECIPE_2(OP, a, b) static inline T R(OP)(T a, T b)
+#define RECIPE_2_MASK(OP, a, b) static inline bool R(OP)(T a, T b)
+#define RECIPE_3(OP, a, b, c) \
+    typedef T FIRST(OP); \
+    static inline T R(OP)(T a, T b, T c)
+#define RECIPE_3_SELECT(OP, m, a, b) \
+    typedef scalar_BOOL FIRST(OP); \
+    static inline T R(OP)(bool m, T a, T b)
+/* What a reduction starts from, and what it makes of no elements. */
+#define RECIPE_START(OP) static inline T START(OP)(void)
+#define RECIPE_EMPTY(OP) static inline T EMPTY(OP)(void)
+
+/* Element type of the first of three operands. */
+#define FIRST(OP) CAT4(first_, OP, _, DT)
+#define START(OP) CAT4(start_, OP, _, DT)
+#define EMPTY(OP) CAT4(empty_, OP, _, DT)
+#define USE_2(OP, a, b) R(OP)(a, b)
+
+#define PART(type, name, ...) \
+    static inline type CAT4(part_, name, _, DT)(__VA_ARGS__)
+#define USE(name, ...) CAT4(part_, name, _, DT)(__VA_ARGS__)
+#define TABLE_OF(name, ...) \
+    static const T CAT4(table_, name, _, DT)[] = {__VA_ARGS__}
+
+/* -- Words ----------------------------------------------------------------- */
+
+#define VALUE T
+#define MASK bool
+
+#define K(c) ((T)(c))
+#define WIDTH ((int)(8 * sizeof(T)))
+
+#define ADD(a, b) ((T)((W)(a) + (W)(b)))
+#define SUB(a, b) ((T)((W)(a) - (W)(b)))
+#define MUL(a, b) ((T)((W)(a) * (W)(b)))
+#define NEG(a) ((T)(-(W)(a)))
+#define DIV(a, b) ((T)((a) / (b)))
+#define REM(a, b) ((T)((a) % (b)))
+
+#define AND(a, b) ((T)((a) & (b)))
+#define OR(a, b) ((T)((a) | (b)))
+#define XOR(a, b) ((T)((a) ^ (b)))
+#define NOT(a) ((T)(~(a)))
+#define SHL(a, count) ((T)((W)(a) << (count)))
+#define SHR(a, count) ((T)((a) >> (count)))
+
+#define EQ(a, b) ((a) == (b))
+#define NE(a, b) ((a) != (b))
+#define LT(a, b) ((a) < (b))
+#define LE(a, b) ((a) <= (b))
+#define BOTH(m, n) ((m) && (n))
+#define EITHER(m, n) ((m) || (n))
+#define NEITHER(m, n) (!(m) && !(n))
+#define SELECT(m, a, b) ((m) ? (a) : (b))
+
+/* Of the C library: fmaf for float, fma for double. Compilers know these. */
+#define FUNCTION(name, ...) \
+    _Generic((T)0, float: name##f, default: name)(__VA_ARGS__)
+#define FMA(a, b, c) FUNCTION(fma, a, b, c)
+#define SQRT(a) FUNCTION(sqrt, a)
+#define FLOOR(a) FUNCTION(floor, a)
+#define CEIL(a) FUNCTION(ceil, a)
+#define TRUNC(a) FUNCTION(trunc, a)
+#define ROUND_EVEN(a) FUNCTION(roundeven, a)
+#define MAGNITUDE(a) FUNCTION(fabs, a)
+#define SIGN_BIT(a) (__builtin_signbit(a) != 0)
+
+/* -- Words on the bits of floats ------------------------------------------- */
+
+#define INTEGER CAT(bits_, DT)
+#define SIGNED CAT(signed_, DT)
+
+#define KI(c) ((INTEGER)(c))
+#define BITS_OF(a) (((union { T value; INTEGER bits; }){.value = (a)}).bits)
+#define FLOAT_OF(b) (((union { INTEGER bits; T value; }){.bits = (b)}).value)
+#define IADD(a, b) ((INTEGER)((INTEGER)(a) + (INTEGER)(b)))
+#define ISUB(a, b) ((INTEGER)((INTEGER)(a) - (INTEGER)(b)))
+#define IMUL(a, b) ((INTEGER)((INTEGER)(a) * (INTEGER)(b)))
+#define IAND(a, b) ((INTEGER)((a) & (b)))
+#define IOR(a, b) ((INTEGER)((a) | (b)))
+#define IXOR(a, b) ((INTEGER)((a) ^ (b)))
+#define ISHL(a, count) ((INTEGER)((INTEGER)(a) << (count)))
+#define ISHR(a, count) ((INTEGER)((INTEGER)(a) >> (count)))
+#define ISAR(a, count) ((INTEGER)((SIGNED)(a) >> (count)))
+#define IEQ(a, b) ((INTEGER)(a) == (INTEGER)(b))
+#define ILT(a, b) ((SIGNED)(a) < (SIGNED)(b))
+#define IULT(a, b) ((INTEGER)(a) < (INTEGER)(b))
+#define TO_INT(a) ((INTEGER)(SIGNED)(a))
+#define TO_FLOAT(b) ((T)(SIGNED)(b))
+#define LOOKUP(table, i) (CAT4(table_, table, _, DT)[i])
+
+/* -- Words of casts -------------------------------------------------------- */
+
+#define CONVERT(TO, a) ((scalar_##TO)(a))
+#define K_OF(TO, c) ((scalar_##TO)(c))
+
+#endif /* TGI_SCALAR_H */

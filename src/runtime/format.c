@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * format.c - tensors as text. An odometer over the elements that are shown:
+ * where it stands in an axis says which brackets open and close.
+ */
+#include "runtime/format.h"
+
+#include <string.h>
+
+#include "base/dtype.h"
+
+enum { SHOWN = 3 /* elements at either end of a long axis */ };
+
+static void add_repeated(tgi_strbuf *out, char c, int n)
+{
+    for (int i = 0; i < n; i++)
+        tgi_strbuf_add_bytes(out, &c, 1);
+}
+
+/* What stands between two elements of an axis: a space on the innermost, else
+   new lines, one more for each axis further out, and room for brackets. */
+static void add_separator(tgi_strbuf *out, const tgi_view *view, int axis)
+{
+    if (axis == view->rank - 1) {
+        add_repeated(out, ' ', 1);
+        return;
+    }
+    add_repeated(out, '\n', view->rank - 1 - axis);
+    add_repeated(out, ' ', axis + 1);
+}
+
+static void add_element(tgi_strbuf *out, const tgi_view *view,
+                        const int64_t *position)
+{
+    int64_t offset = 0;
+    for (int axis = 0; axis < view->rank; axis++)
+        offset += position[axis] * view->strides[axis];
+    char text[64];
+    tgi_dtype_format(view->dtype,
+                     view->data + offset * tgi_dtype_bytes(view->dtype), text,
+                     sizeof(text));
+    tgi_strbuf_add(out, text);
+}
+
+/* Moves on by one shown element of an axis; false at its end. */
+static bool step(tgi_strbuf *out, const tgi_view *view, int axis,
+                 int64_t *position)
+{
+    int64_t n = view->dims[axis];
+    if (++*position >= n)
+        return false;
+    add_separator(out, view, axis);
+    if (*position == SHOWN && n > 2 * SHOWN) {
+        tgi_strbuf_add(out, "...");
+        add_separator(out, view, axis);
+        *position = n - SHOWN;
+    }
+    return true;
+}
+
+void tgi_format_view(const tgi_view *view, tgi_strbuf *out)
+{
+    int64_t position[TG_MAX_RANK] = {0};
+    int axis = 0;
+    /* Down to an element or an axis without any, then up and on. */
+    for (;;) {
+        for (; axis < view->rank; axis++) {
+            add_repeated(out, '[', 1);
+            position[axis] = 0;
+            if (view->dims[axis] == 0) {
+                axis++;
+                break;
+            }
+        }
+        if (axis == view->rank && (axis == 0 || view->dims[axis - 1] > 0))
+            add_element(out, view, position);
+        while (axis > 0 && !step(out, view, axis - 1, &position[axis - 1])) {
+            add_repeated(out, ']', 1);
+            axis--;
+        }
+        if (axis == 0)
+            return;
+    }
+}
+
+void tgi_format_print(const char *format, const tgi_view *values,
+                      size_t n_values, tgi_strbuf *out)
+{
+    size_t next = 0;
+    for (;;) {
+        size_t plain = strcspn(format, "%");
+        tgi_strbuf_add_bytes(out, format, plain);
+        format += plain;
+        if (!*format)
+            return;
+        if (format[1] == 'v' && next < n_values) {
+            tgi_format_view(&values[next++], out);
+            format += 2;
+        } else {
+            tgi_strbuf_add_bytes(out, "%", 1);
+            format += format[1] == '%' ? 2 : 1;
+        }
+    }
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * host.c - calls of the user's functions in the middle of a run. They may do
+ * anything: leave another floating-point mode, or a failure in the record
+ * that they have got over.
+ */
+#include "runtime/host.h"
+
+#include "base/error.h"
+#include "base/fpenv.h"
+
+/* -- Before a run ---------------------------------------------------------- */
+
+/* Buffer i of the node as the function sees it; `dims` has TG_MAX_RANK. */
+static tg_host_buffer buffer_of(const tgi_graph *graph, const tgi_node *node,
+                                uint32_t i, const int64_t *extents,
+                                int64_t *dims)
+{
+    const tgi_attr_host *attr = node->attr;
+    const tgi_host_output type =
+        i < node->n_inputs
+            ? (tgi_host_output){
+                  tgi_graph_node(graph, node->inputs[i])->dtype,
+                  tgi_graph_node(graph, node->inputs[i])->shape}
+            : attr->outputs[i - node->n_inputs];
+    const tgi_shape *shape = tgi_shape_of(graph->dims, type.shape);
+    for (int axis = 0; axis < shape->rank; axis++)
+        dims[axis] = tgi_dim_value(shape->dims[axis], extents);
+    return (tg_host_buffer){NULL, (tg_dtype)type.dtype, shape->rank, dims};
+}
+
+tg_host_buffer *tgi_host_prepare(const tgi_graph *graph, const tgi_node *node,
+                                 const int64_t *extents, tgi_arena *arena)
+{
+    const uint32_t n = node->n_inputs + (uint32_t)tgi_node_n_results(node);
+    const size_t room = (size_t)n + 1;
+    tg_host_buffer *buffers = tgi_arena_alloc(arena, room * sizeof(*buffers));
+    int64_t *dims =
+        tgi_arena_alloc(arena, room * TG_MAX_RANK * sizeof(*dims));
+    if (!buffers || !dims) {
+        tgi_error_memory();
+        return NULL;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        buffers[i] = buffer_of(graph, node, i, extents,
+                               dims + (size_t)i * TG_MAX_RANK);
+    return buffers;
+}
+
+/* -- In a run -------------------------------------------------------------- */
+
+/* The failure as that of the call around it. */
+static tg_status fail(const tgi_node *node, tg_status status)
+{
+    const tg_error_record *record = tg_error_last();
+    const tg_site site = tgi_node_site(node);
+    if (record->status == status)
+        TGI_FAIL(status, site, "host_call: %s", record->message);
+    if ((int)status < 0 || status > TG_ERROR_LIMIT)
+        TGI_FAIL(TG_ERROR_CALLBACK, site,
+                 "host_call: the function has returned %d, which is no status",
+                 (int)status);
+    TGI_FAIL(status, site, "host_call: the function has failed: %s",
+             tg_status_name(status));
+}
+
+tg_status tgi_host_call(const tgi_node *node, const tg_host_buffer *buffers)
+{
+    const tgi_attr_host *attr = node->attr;
+    tgi_error_copy before;
+    tgi_error_save(&before);
+    tg_error_clear();
+    tg_status status =
+        attr->function(buffers, node->n_inputs, buffers + node->n_inputs,
+                       (size_t)attr->n_outputs, attr->user);
+    tgi_fpenv_begin();
+    if (status)
+        return fail(node, status);
+    /* What was in the record before stays there if nothing has failed. */
+    if (tg_error_last()->status == TG_OK)
+        tgi_error_restore(&before);
+    return TG_OK;
+}
+
+/* -- Loops with a limit ---------------------------------------------------- */
+
+tg_status tgi_loop_fail(const tgi_node *loop, int64_t limit)
+{
+    TGI_FAIL(TG_ERROR_LIMIT, tgi_node_site(loop),
+             "while: condition still true after the limit of %lld "
+             "iteration%s",
+             (long long)limit, TGI_PLURAL(limit));
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * host.h - where a run meets its surroundings, the same for the interpreter
+ * and compiled code: prints, host calls, and loops that exceed their limit.
+ */
+#ifndef TGI_HOST_H
+#define TGI_HOST_H
+
+#include "ir/graph.h"
+
+/* The sink for tg_print. */
+typedef struct tgi_host {
+    void (*print)(const char *text, void *user);
+    void *user;
+} tgi_host;
+
+/*
+ * What a HOST node will show its function for these extents: its inputs, then
+ * its outputs, all but where they lie. In the arena, so that a run needs no
+ * memory; NULL when out of memory (recorded).
+ */
+tg_host_buffer *tgi_host_prepare(const tgi_graph *graph, const tgi_node *node,
+                                 const int64_t *extents, tgi_arena *arena);
+
+/*
+ * Calls the function of a HOST node. `buffers` have all their data: dense,
+ * and never NULL. Its failure is recorded with the place of the node.
+ */
+tg_status tgi_host_call(const tgi_node *node, const tg_host_buffer *buffers);
+
+/* Records that a loop has exceeded its limit of iterations. */
+tg_status tgi_loop_fail(const tgi_node *loop, int64_t limit);
+
+#endif /* TGI_HOST_H */

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unbounded_stack.c - growing by doubling: what is saved is moved as often, on
+ * average, as it is saved. The first room is large enough that short loops
+ * grow once, and small enough that large slices do not take what they may
+ * never need.
+ */
+#include "runtime/unbounded_stack.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/error.h"
+
+enum {
+    FIRST_BYTES = 16384, /* of the largest stack, about */
+    FIRST_LEAST = 4,     /* slices */
+    FIRST_MOST = 1024
+};
+
+static int64_t next_capacity(const tgi_stacks *stacks)
+{
+    int64_t largest = 1;
+    if (stacks->capacity)
+        return stacks->capacity > INT64_MAX / 2 ? INT64_MAX
+                                                : 2 * stacks->capacity;
+    for (size_t i = 0; i < stacks->n; i++)
+        if (stacks->all[i].slice_bytes > largest)
+            largest = stacks->all[i].slice_bytes;
+    const int64_t fits = FIRST_BYTES / largest;
+    return fits < FIRST_LEAST  ? FIRST_LEAST
+           : fits > FIRST_MOST ? FIRST_MOST
+                               : fits;
+}
+
+static tg_status grow(tgi_stack *stack, int64_t n_slices, int64_t capacity,
+                      tgi_room *room)
+{
+    int64_t bytes;
+    if (!tgi_checked_mul(stack->slice_bytes, capacity, &bytes))
+        return tgi_error_memory();
+    if (bytes <= stack->bytes) /* slices without elements; or an earlier run
+                                  has failed when others should have grown */
+        return TG_OK;
+    const uint64_t all = room->bytes + (uint64_t)(bytes - stack->bytes);
+    if (room->limit && all > room->limit)
+        TGI_FAIL(TG_ERROR_OUT_OF_MEMORY, TGI_NO_SITE,
+                 "out of memory: after %lld iteration%s of a loop that saves "
+                 "values the call needs %llu bytes of temporaries, the limit "
+                 "is %llu",
+                 (long long)n_slices, TGI_PLURAL(n_slices),
+                 (unsigned long long)all,
+                 (unsigned long long)room->limit);
+    char *data = tgi_buffer_alloc((size_t)bytes);
+    if (!data)
+        TGI_FAIL(TG_ERROR_OUT_OF_MEMORY, TGI_NO_SITE,
+                 "out of memory: after %lld iteration%s of a loop that saves "
+                 "values the call needs %llu bytes of temporaries",
+                 (long long)n_slices, TGI_PLURAL(n_slices),
+                 (unsigned long long)all);
+    if (stack->data) {
+        memcpy(data, stack->data, (size_t)(n_slices * stack->slice_bytes));
+        tgi_buffer_free(stack->data, (size_t)stack->bytes);
+    }
+    room->bytes = all;
+    stack->data = data;
+    stack->bytes = bytes;
+    return TG_OK;
+}
+
+tg_status tgi_stacks_grow(tgi_stacks *stacks, int64_t n_slices,
+                          tgi_room *room)
+{
+    const int64_t capacity = next_capacity(stacks);
+    for (size_t i = 0; i < stacks->n; i++)
+        TGI_TRY(grow(&stacks->all[i], n_slices, capacity, room));
+    stacks->capacity = capacity;
+    return TG_OK;
+}
+
+void tgi_stacks_deinit(tgi_stacks *stacks)
+{
+    for (size_t i = 0; i < stacks->n; i++)
+        if (stacks->all[i].data)
+            tgi_buffer_free(stacks->all[i].data,
+                            (size_t)stacks->all[i].bytes);
+    stacks->capacity = 0;
+    stacks->n = 0;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * walk.h - goes over the elements of several views at once, in row-major
+ * order. Axes that lie end to end in all views are merged first, so that the
+ * inner loop, which the caller gives, runs as long as it can.
+ */
+#ifndef TGI_WALK_H
+#define TGI_WALK_H
+
+#include "runtime/view.h"
+
+#define TGI_WALK_VIEWS 4 /* a result and three operands */
+
+/* One stretch along the innermost axis. */
+typedef struct tgi_run {
+    int64_t n;
+    char *data[TGI_WALK_VIEWS];      /* the first element of each view */
+    int64_t strides[TGI_WALK_VIEWS]; /* in bytes */
+    void *user;
+} tgi_run;
+
+/* By value: the compiler then knows that no store changes it. */
+typedef void tgi_loop(tgi_run run);
+
+typedef struct tgi_walk {
+    int n_views;
+    int rank;
+    bool is_empty;
+    int64_t dims[TG_MAX_RANK];
+    int64_t strides[TG_MAX_RANK][TGI_WALK_VIEWS]; /* in bytes */
+} tgi_walk;
+
+/* All views have the extents of the first. */
+void tgi_walk_init(tgi_walk *walk, int n_views, const tgi_view *const *views);
+
+/* Runs `loop` over all stretches; data[i] is where view i begins. */
+void tgi_walk_each(const tgi_walk *walk, char *const *data, tgi_loop *loop,
+                   void *user);
+
+/* Both in one. */
+void tgi_walk_views(int n_views, const tgi_view *const *views, tgi_loop *loop,
+                    void *user);
+
+#endif /* TGI_WALK_H */

@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_control_carried.c - what loops carry: compiled code moves it about, in
+ * registers, in place or between buffers, and always has the bits of the
+ * interpreter. Each body runs on a few elements and on many, for several
+ * numbers of trips.
+ */
+#include "support/fusing.h"
+#include "support/modes.h"
+
+#define CALLBACK(name) \
+    static void name(__attribute__((unused)) tg_trace *t, \
+                     __attribute__((unused)) const tg_value *in, \
+                     __attribute__((unused)) void *user)
+
+/* -- Bodies: trip, a, b ---------------------------------------------------- */
+
+CALLBACK(in_place)
+{
+    tg_return(t, tg_add(tg_mul(in[1], 0.5), 1), tg_sub(in[2], 0.25));
+}
+
+CALLBACK(from_both)
+{
+    tg_return(t, tg_add(in[1], in[2]), tg_mul(tg_sub(in[1], in[2]), 0.5));
+}
+
+CALLBACK(swapped)
+{
+    tg_return(t, in[2], in[1]);
+}
+
+CALLBACK(shifted)
+{
+    tg_return(t, in[2], tg_add(tg_mul(in[1], 0.25), in[2]));
+}
+
+CALLBACK(the_same_twice)
+{
+    tg_return(t, in[2], in[2]);
+}
+
+CALLBACK(one_stays)
+{
+    tg_return(t, tg_add(in[1], tg_mul(in[2], 0.125)), in[2]);
+}
+
+CALLBACK(reversed)
+{
+    tg_return(t, tg_slice(in[1], 0, -1, TG_END, -1), tg_add(in[2], in[1]));
+}
+
+CALLBACK(with_neighbours)
+{
+    tg_value left = tg_slice(in[2], 0, 0, -2, 1);
+    tg_value right = tg_slice(in[2], 0, 2, TG_END, 1);
+    tg_value middle = tg_add(tg_mul(tg_add(left, right), 0.25),
+                             tg_slice(in[1], 0, 1, -1, 1));
+    tg_return(t, in[2],
+              tg_concat(0, tg_slice(in[2], 0, 0, 1, 1), middle,
+                        tg_slice(in[2], 0, -1, TG_END, 1)));
+}
+
+CALLBACK(by_sum)
+{
+    tg_value all = tg_sum(in[1], TG_ALL_AXES);
+    tg_return(t, tg_add(in[1], tg_mul(in[2], tg_tanh(all))),
+              tg_mul(in[2], 0.75));
+}
+
+CALLBACK(with_update)
+{
+    const tg_value *first = user;
+    tg_value piece = tg_slice(first[1], 0, 0, 2, 1);
+    tg_return(t, tg_dynamic_update_slice(in[1], piece, 0, in[0]),
+              tg_add(in[2], 1));
+}
+
+CALLBACK(add_one)
+{
+    tg_return(t, tg_add(in[0], 1), tg_mul(in[1], 0.5));
+}
+
+CALLBACK(swap_them)
+{
+    tg_return(t, in[1], in[0]);
+}
+
+CALLBACK(by_branch)
+{
+    tg_value r[2];
+    tg_cond(tg_eq(tg_rem(in[0], 2), 0), add_one, swap_them, NULL,
+            TG_ARGS(in[1], in[2]), r, 2);
+    tg_return(t, r[0], r[1]);
+}
+
+CALLBACK(with_inner_loop)
+{
+    tg_value r[2];
+    tg_for(in[0], from_both, NULL, TG_ARGS(in[2], in[1]), r, 2);
+    tg_return(t, tg_mul(r[0], 0.5), r[1]);
+}
+
+CALLBACK(with_first)
+{
+    const tg_value *first = user;
+    tg_return(t, tg_add(tg_mul(first[0], 0.5), in[1]),
+              tg_add(first[1], in[1]));
+}
+
+CALLBACK(printed)
+{
+    tg_print(t, "trip %v: %v %v", in[0], in[1], in[2]);
+    tg_return(t, tg_mul(in[2], 0.5), tg_add(in[1], 1));
+}
+
+CALLBACK(with_the_same)
+{
+    const tg_value *first = user;
+    tg_value scale = tg_exp(tg_mul(first[0], 0.001));
+    tg_value mean = tg_mean(first[1], TG_ALL_AXES);
+    tg_return(t, tg_add(tg_mul(in[1], scale), mean), in[1]);
+}
+
+CALLBACK(add_a_half)
+{
+    tg_return(t, tg_add(in[1], 0.5));
+}
+
+CALLBACK(first_of_them)
+{
+    tg_return(t, tg_add(in[0], tg_cast(in[1], TG_F32)));
+}
+
+CALLBACK(second_of_them)
+{
+    tg_return(t, tg_sub(in[0], tg_cast(in[1], TG_F32)));
+}
+
+/* What is carried chooses a branch, and how often a loop goes round: steps
+   look at it that are no kernels. trip, i (i64), x */
+CALLBACK(decided_by_carried)
+{
+    tg_callback *const branches[] = {first_of_them, second_of_them};
+    /* A kernel in front of it, which the next value can join. */
+    tg_value twice = tg_mul(in[1], 2), x;
+    tg_switch(in[1], branches, 2, NULL, TG_ARGS(in[2], twice), &x, 1);
+    tg_for(in[1], add_a_half, NULL, TG_ARGS(x), &x, 1);
+    tg_return(t, tg_add(in[1], 1), x);
+}
+
+static tg_callback *const bodies[] = {
+    in_place,    from_both,       swapped,    shifted,        the_same_twice,
+    one_stays,   reversed,        by_sum,     with_neighbours, with_update,
+    by_branch,   with_inner_loop, with_first, printed,        with_the_same,
+};
+enum { N_BODIES = sizeof(bodies) / sizeof(*bodies) };
+
+/* -- In all modes ---------------------------------------------------------- */
+
+static tg_callback *chosen_body;
+
+/* in: x, number of trips */
+CALLBACK(run_body)
+{
+    tg_value first[] = {in[0], tg_mul(in[0], 0.75)}, r[2];
+    tg_for(in[1], chosen_body, first, TG_ARGS(first[0], first[1]), r, 2);
+    /* What it began with is still there, and results may be used. */
+    tg_return(t, r[0], tg_add(r[1], 0), tg_add(first[0], r[1]), first[1]);
+}
+
+static void note_sum(outcome *out, const tg_tensor *x)
+{
+    uint64_t sum = 0;
+    const unsigned char *bytes = tg_tensor_data(x);
+    for (size_t i = 0; i < tg_tensor_bytes(x); i++)
+        sum = sum * 0x100000001b3 + bytes[i];
+    note(out, &sum, sizeof(sum));
+}
+
+static void run_bodies(session *s, outcome *out)
+{
+    static const int64_t sizes[] = {3, 7, 70, 2000};
+    for (int i = 0; i < N_BODIES; i++) {
+        chosen_body = bodies[i];
+        tg_function *f = tg_function_create(s->ctx, run_body, NULL, NULL);
+        for (int k = 0; k < 4; k++) {
+            tg_tensor *x = f32_range(s->ctx, sizes[k]);
+            for (int64_t trips = 0; trips < 5; trips++) {
+                tg_tensor *y[4] = {NULL};
+                check_works(tg_call(f, TG_ARGS(x, trips),
+                                    TG_RESULTS(&y[0], &y[1], &y[2], &y[3])));
+                for (int r = 0; r < 4; r++) {
+                    note_sum(out, y[r]);
+                    tg_tensor_release(y[r]);
+                }
+            }
+            tg_tensor_release(x);
+        }
+        tg_function_release(f);
+    }
+}
+
+Test(control_carried, bodies_of_all_kinds_have_the_interpreters_bits)
+{
+    check_modes(run_bodies);
+}
+
+/* -- Memory ---------------------------------------------------------------- */
+
+/* in: x, number of trips. What comes out of the loop waits while others use
+   memory. */
+CALLBACK(use_memory_behind)
+{
+    tg_value r[2], other = in[0];
+    tg_for(in[1], reversed, NULL, TG_ARGS(in[0], tg_mul(in[0], 0.75)), r, 2);
+    for (int i = 0; i < 4; i++) {
+        other = tg_exp(tg_mul(other, 0.125));
+        other = tg_div(other, tg_sum(tg_slice(other, 0, -1, TG_END, -1),
+                                     TG_ALL_AXES));
+        other = tg_slice(tg_add(other, 0.5), 0, -1, TG_END, -1);
+    }
+    tg_return(t, tg_sub(r[0], other), tg_add(r[1], other));
+}
+
+static void run_behind(session *s, outcome *out)
+{
+    tg_function *f = tg_function_create(s->ctx, use_memory_behind, NULL, NULL);
+    tg_tensor *x = f32_range(s->ctx, 3000);
+    for (int64_t trips = 0; trips < 4; trips++) {
+        tg_tensor *y[2] = {NULL};
+        check_works(
+            tg_call(f, TG_ARGS(x, trips), TG_RESULTS(&y[0], &y[1])));
+        for (int i = 0; i < 2; i++) {
+            note_sum(out, y[i]);
+            tg_tensor_release(y[i]);
+        }
+    }
+    tg_tensor_release(x);
+    tg_function_release(f);
+}
+
+Test(control_carried, what_has_changed_places_stays_where_it_is)
+{
+    check_modes(run_behind);
+}
+
+/* -- What decides ---------------------------------------------------------- */
+
+CALLBACK(run_decided)
+{
+    tg_value r[2];
+    tg_for(in[1], decided_by_carried, NULL,
+           TG_ARGS(tg_scalar(TG_I64, 0), in[0]), r, 2);
+    tg_return(t, r[0], r[1]);
+}
+
+static void run_deciding(session *s, outcome *out)
+{
+    static const int64_t sizes[] = {3, 2000};
+    tg_function *f = tg_function_create(s->ctx, run_decided, NULL, NULL);
+    for (int i = 0; i < 2; i++)
+        for (int64_t trips = 0; trips < 5; trips++) {
+            tg_tensor *x = f32_range(s->ctx, sizes[i]), *y[2] = {NULL};
+            check_works(
+                tg_call(f, TG_ARGS(x, trips), TG_RESULTS(&y[0], &y[1])));
+            note_tensor(out, y[0]);
+            note_sum(out, y[1]);
+            for (int r = 0; r < 2; r++)
+                tg_tensor_release(y[r]);
+            tg_tensor_release(x);
+        }
+    tg_function_release(f);
+}
+
+Test(control_carried, what_decides_is_not_changed_before_it_has_decided)
+{
+    check_modes(run_deciding);
+}
+
+/* -- What branches leave --------------------------------------------------- */
+
+/* Twice the same, of which this branch changes one; … */
+CALLBACK(one_changes)
+{
+    tg_value x = tg_mul(in[0], 0.5);
+    tg_return(t, tg_dynamic_update_slice(x, tg_neg(tg_slice(x, 0, 0, 1, 1)),
+                                         0, 1),
+              x);
+}
+
+/* … this one does not; … */
+CALLBACK(none_changes)
+{
+    tg_value x = tg_mul(in[0], 0.25);
+    tg_return(t, x, x);
+}
+
+/* … and here they have never been the same. */
+CALLBACK(two_of_them)
+{
+    tg_value x = tg_atan(in[0]);
+    tg_return(t, tg_slice(x, 0, -1, TG_END, -1), x);
+}
+
+static tg_callback *const branches[] = {
+    one_changes, none_changes, one_changes, two_of_them,
+    none_changes, two_of_them,
+};
+enum { N_BRANCHES = sizeof(branches) / sizeof(*branches) };
+
+CALLBACK(the_first)
+{
+    tg_return(t, in[0]);
+}
+
+CALLBACK(the_second)
+{
+    tg_return(t, in[1]);
+}
+
+/* in: x, which branch; user: the first of two. What follows looks at both
+   values, or is given both and looks at one. */
+CALLBACK(run_branch)
+{
+    tg_callback *const *first = user, *const by[] = {the_first, the_second};
+    tg_value r[2], y[2];
+    for (int i = 0; i < 2; i++) {
+        tg_switch(in[1], first, 2, NULL, TG_ARGS(tg_add(in[0], i)), r, 2);
+        tg_cond(tg_lt(in[1], 9), by[i], by[i], NULL, TG_ARGS(r[0], r[1]),
+                &y[i], 1);
+    }
+    tg_switch(in[1], first, 2, NULL, TG_ARGS(tg_add(in[0], 2)), r, 2);
+    tg_return(t, y[0], y[1], tg_sub(r[0], tg_mul(r[1], 0.75)));
+}
+
+static void run_branches(session *s, outcome *out)
+{
+    static const int64_t sizes[] = {3, 2000};
+    for (int first = 0; first + 1 < N_BRANCHES; first++) {
+        tg_callback *const *user = branches + first;
+        tg_function *f =
+            tg_function_create(s->ctx, run_branch, (void *)(uintptr_t)user,
+                               NULL);
+        for (int64_t i = 0; i < 4; i++) {
+            tg_tensor *x = f32_range(s->ctx, sizes[i / 2]), *y[3] = {NULL};
+            check_works(tg_call(f, TG_ARGS(x, i % 2),
+                                TG_RESULTS(&y[0], &y[1], &y[2])));
+            for (int r = 0; r < 3; r++) {
+                note_sum(out, y[r]);
+                tg_tensor_release(y[r]);
+            }
+            tg_tensor_release(x);
+        }
+        tg_function_release(f);
+    }
+}
+
+Test(control_carried, what_one_branch_changes_is_no_copy_because_of_another)
+{
+    check_modes(run_branches);
+}
+
+/* -- Sequences ------------------------------------------------------------- */
+
+CALLBACK(mix)
+{
+    tg_value next = tg_add(tg_mul(in[0], 0.5), in[1]);
+    tg_return(t, next, next, tg_sum(tg_mul(in[1], in[2]), TG_ALL_AXES));
+}
+
+CALLBACK(scan_rows)
+{
+    tg_value carry, stacked[2];
+    tg_scan(mix, NULL, TG_ARGS(tg_mul(in[0], 2)),
+            TG_ARGS(in[1], tg_add(in[1], 1)), &carry, 1, stacked, 2);
+    tg_return(t, carry, stacked[0], stacked[1]);
+}
+
+CALLBACK(row_sum)
+{
+    tg_return(t, tg_sum(in[0], TG_ALL_AXES));
+}
+
+CALLBACK(map_rows)
+{
+    tg_value sums;
+    tg_map(row_sum, NULL, TG_ARGS(in[1]), &sums, 1);
+    tg_return(t, sums);
+}
+
+static void run_scans(session *s, outcome *out)
+{
+    static const int64_t columns[] = {3, 300};
+    tg_function *f = tg_function_create(s->ctx, scan_rows, NULL, NULL);
+    tg_function *g = tg_function_create(s->ctx, map_rows, NULL, NULL);
+    for (int i = 0; i < 2; i++)
+        for (int64_t rows = 0; rows < 6; rows++) {
+            tg_tensor *x = f32_range(s->ctx, columns[i]);
+            tg_tensor *xs =
+                tg_tensor_create(s->ctx, TG_F32, TG_DIMS(rows, columns[i]));
+            float *data = tg_tensor_data(xs);
+            for (int64_t k = 0; k < rows * columns[i]; k++)
+                data[k] = 0.5f * (float)(k % 37);
+            tg_tensor *y[4] = {NULL};
+            check_works(tg_call(f, TG_ARGS(x, xs),
+                                TG_RESULTS(&y[0], &y[1], &y[2])));
+            check_works(tg_call(g, TG_ARGS(x, xs), TG_RESULTS(&y[3])));
+            cr_assert_eq(tg_tensor_count(y[1]), rows * columns[i]);
+            cr_assert_eq(tg_tensor_count(y[2]), rows);
+            for (int r = 0; r < 4; r++) {
+                note_sum(out, y[r]);
+                tg_tensor_release(y[r]);
+            }
+            tg_tensor_release(x);
+            tg_tensor_release(xs);
+        }
+    tg_function_release(f);
+    tg_function_release(g);
+}
+
+Test(control_carried, scans_have_the_interpreters_bits)
+{
+    check_modes(run_scans);
+}
+
+/* -- Values that grow ------------------------------------------------------ */
+
+CALLBACK(is_not_one)
+{
+    tg_return(t, tg_ne(in[0], 1));
+}
+
+CALLBACK(collatz_step)
+{
+    tg_list list = tg_list_push(tg_list_of(in[1], in[2]), in[0]);
+    tg_value half = tg_div(in[0], 2), up = tg_add(tg_mul(in[0], 3), 1);
+    tg_return(t, tg_select(tg_eq(tg_rem(in[0], 2), 0), half, up), list.items,
+              list.count);
+}
+
+/* All numbers on the way from in[0] to 1: at most 20. */
+CALLBACK(collatz)
+{
+    tg_list list = tg_list_create(20, TG_I64, TG_SCALAR);
+    tg_value r[3];
+    tg_while(is_not_one, collatz_step, NULL,
+             TG_ARGS(in[0], list.items, list.count), r, 3);
+    tg_return(t, r[1], r[2]);
+}
+
+static void run_lists(session *s, outcome *out)
+{
+    tg_function *f = tg_function_create(s->ctx, collatz, NULL, NULL);
+    static const int64_t starts[] = {1, 7, 27, 18};
+    for (int i = 0; i < 4; i++) {
+        tg_tensor *y[2] = {NULL};
+        tg_tensor *x = tg_tensor_copy(s->ctx, &starts[i], TG_I64, TG_SCALAR);
+        const tg_status status = note_status(
+            out, tg_call(f, TG_ARGS(x), TG_RESULTS(&y[0], &y[1])));
+        cr_assert_eq(status, starts[i] == 27 ? TG_ERROR_INDEX : TG_OK);
+        if (!status) {
+            const int64_t *items = tg_tensor_data(y[0]);
+            const int64_t n = *(const int64_t *)tg_tensor_data(y[1]);
+            cr_assert_eq(n, starts[i] == 1 ? 0 : starts[i] == 7 ? 16 : 20);
+            cr_assert(n == 0 || (items[0] == starts[i] && items[n - 1] == 2));
+            note_tensor(out, y[0]);
+        }
+        tg_tensor_release(x);
+        tg_tensor_release(y[0]);
+        tg_tensor_release(y[1]);
+    }
+    tg_function_release(f);
+}
+
+Test(control_carried, lists_grow_to_their_maximum_and_no_further)
+{
+    check_modes(run_lists);
+}
+
+/* -- How it is done -------------------------------------------------------- */
+
+static const tgi_control_loops *only_loop(const fused *fu)
+{
+    cr_assert_eq(fu->loops->controls.n, 1);
+    return &fu->loops->controls.data[0];
+}
+
+static void check_carried(tg_callback *body, int64_t n, bool is_tiny,
+                          uint32_t n_moved)
+{
+    fused fu;
+    chosen_body = body;
+    fuse(&fu, run_body, NO_SYMBOLS, F32(n),
+         tg_spec_tensor(TG_I64, TG_SCALAR));
+    const tgi_control_loops *c = only_loop(&fu);
+    cr_assert_eq(c->is_tiny, is_tiny, "of %d elements", (int)n);
+    cr_assert_eq(c->n_moved, n_moved, "of %d elements: %u", (int)n,
+                 c->n_moved);
+    fuse_end(&fu);
+}
+
+Test(control_carried, what_changes_where_it_is_does_not_move)
+{
+    check_carried(in_place, 5000, false, 0);
+    check_carried(from_both, 5000, false, 0);
+    check_carried(one_stays, 5000, false, 0);
+    check_carried(with_update, 5000, false, 0);
+    check_nothing_is_alive();
+}
+
+Test(control_carried, the_rest_changes_places)
+{
+    check_carried(swapped, 5000, false, 2);
+    /* The next one of the second lies where the first one was. */
+    check_carried(shifted, 5000, false, 2);
+    check_carried(with_neighbours, 5000, false, 3);
+    check_carried(reversed, 5000, false, 2);
+    check_nothing_is_alive();
+}
+
+Test(control_carried, a_few_elements_are_in_registers)
+{
+    for (int i = 0; i < N_BODIES; i++)
+        if (bodies[i] != printed && bodies[i] != with_inner_loop &&
+            bodies[i] != by_branch)
+            check_carried(bodies[i], 7, true, 0);
+    check_nothing_is_alive();
+}

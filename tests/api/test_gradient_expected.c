@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_gradient_expected.c - derivatives of the formulas of
+ * gradient_formulas.h are what another system says: tests/gradients, whose
+ * make_expected.py tells the form of the files and what of a formula is
+ * computed. In f64 and in f32; compiled, with the bits of the interpreter.
+ */
+#include <math.h>
+
+#include "api/gradient_formulas.h"
+#include "support/modes.h"
+#include "support/word_reader.h"
+
+enum { MOST = 10, MOST_FORMULAS = 32 };
+
+/* -- Derivatives ----------------------------------------------------------- */
+
+typedef enum derivative {
+    GRADIENTS,
+    PENALTY,
+    JACOBIAN,
+    HESSIAN,
+    HESSIAN_VECTOR,
+    JVP,
+    N_DERIVATIVES
+} derivative;
+
+static const char *const derivative_names[N_DERIVATIVES] = {
+    [GRADIENTS] = "gradients",
+    [PENALTY] = "penalty",
+    [JACOBIAN] = "jacobian",
+    [HESSIAN] = "hessian",
+    [HESSIAN_VECTOR] = "hessian_vector",
+    [JVP] = "jvp",
+};
+
+typedef struct numbers {
+    bool is_real; /* else i64 */
+    int rank;
+    int64_t dims[TG_MAX_RANK];
+    int64_t count;
+    double *data;
+} numbers;
+
+typedef struct gradient_case {
+    const formula *formula;
+    derivative derivative;
+    int line;
+    numbers in[MOST], out[MOST];
+    size_t n_in, n_out;
+} gradient_case;
+
+/* Of the sum of the target, for each real input; how many. */
+static size_t gradients_of(const gradient_case *c, tg_value target,
+                           const tg_value *in, tg_value *out)
+{
+    tg_operand sources[MOST];
+    size_t n = 0;
+    for (size_t i = 0; i < c->n_in; i++)
+        if (c->in[i].is_real)
+            sources[n++] = TG_IN(in[i]);
+    tg_gradients_with(TG_ARGS(target), NULL, TG_UNCONNECTED_ZEROS, sources, n,
+                      out);
+    return n;
+}
+
+/* Returns as many results as the case has. */
+static void derive(tg_trace *t, const tg_value *in, void *user)
+{
+    const gradient_case *c = user;
+    const tg_value y = c->formula->of(in), last = in[c->n_in - 1];
+    tg_value out[MOST];
+    size_t n = 1;
+    switch (c->derivative) {
+    case GRADIENTS:
+        out[0] = y;
+        n += gradients_of(c, y, in, out + 1);
+        break;
+    case PENALTY:
+        n = gradients_of(c, tg_square(tg_gradient(y, in[0])), in, out);
+        break;
+    case JACOBIAN:
+        out[0] = tg_jacobian(y, in[0]);
+        break;
+    case HESSIAN:
+        out[0] = tg_jacobian(tg_gradient(y, in[0]), in[0]);
+        break;
+    case HESSIAN_VECTOR:
+        out[0] = tg_hessian_vector(y, in[0], last);
+        break;
+    default:
+        out[0] = tg_jvp(y, in[0], last);
+    }
+    tg_operand results[MOST];
+    for (size_t i = 0; i < n; i++)
+        results[i] = TG_IN(out[i]);
+    tg_return_at(t, results, n, TG_HERE);
+}
+
+/* -- Files ----------------------------------------------------------------- */
+
+static void read_numbers(word_file *w, numbers *out, bool is_real)
+{
+    out->is_real = is_real;
+    out->rank = words_shape(w, out->dims);
+    out->count = 1;
+    for (int i = 0; i < out->rank; i++)
+        out->count *= out->dims[i];
+    out->data = malloc((size_t)out->count * sizeof(double));
+    cr_assert_not_null(out->data);
+    for (int64_t i = 0; i < out->count; i++) {
+        char *end;
+        out->data[i] = strtod(w->token, &end);
+        cr_assert(*w->token && !*end, "%s:%d: %s is no number", w->file,
+                  w->token_line, w->token);
+        words_next(w);
+    }
+}
+
+static const formula *formula_named(const formula *of, const char *name)
+{
+    while (of->name && strcmp(of->name, name))
+        of++;
+    return of->name ? of : NULL;
+}
+
+/* False at the end. */
+static bool read_case(word_file *w, const formula *formulas, gradient_case *out)
+{
+    *out = (gradient_case){.line = w->token_line};
+    if (words_is(w, ""))
+        return false;
+    cr_assert(words_is(w, "case"), "%s:%d", w->file, w->token_line);
+    words_next(w);
+    out->formula = formula_named(formulas, w->token);
+    cr_assert_not_null(out->formula, "%s:%d: no formula %s", w->file,
+                       w->token_line, w->token);
+    words_next(w);
+    while (out->derivative < N_DERIVATIVES &&
+           !words_is(w, derivative_names[out->derivative]))
+        out->derivative++;
+    cr_assert_lt(out->derivative, N_DERIVATIVES, "%s:%d: %s", w->file,
+                 w->token_line, w->token);
+    words_next(w);
+    for (; words_is(w, "in"); out->n_in++) {
+        words_next(w);
+        const bool is_real = words_is(w, "real");
+        words_next(w);
+        cr_assert_lt(out->n_in, MOST);
+        read_numbers(w, &out->in[out->n_in], is_real);
+    }
+    for (; words_is(w, "out"); out->n_out++) {
+        words_next(w);
+        cr_assert_lt(out->n_out, MOST);
+        read_numbers(w, &out->out[out->n_out], true);
+    }
+    return true;
+}
+
+static void free_case(gradient_case *c)
+{
+    for (size_t i = 0; i < MOST; i++) {
+        free(c->in[i].data);
+        free(c->out[i].data);
+    }
+}
+
+/* -- Calls ----------------------------------------------------------------- */
+
+static tg_tensor *tensor_of(tg_context *ctx, const numbers *from,
+                            tg_dtype dtype)
+{
+    tg_tensor *made = tg_tensor_create(ctx, from->is_real ? dtype : TG_I64,
+                                       from->rank, from->dims);
+    cr_assert_not_null(made);
+    void *to = tg_tensor_data(made);
+    for (int64_t i = 0; i < from->count; i++)
+        if (!from->is_real)
+            ((int64_t *)to)[i] = (int64_t)from->data[i];
+        else if (dtype == TG_F32)
+            ((float *)to)[i] = (float)from->data[i];
+        else
+            ((double *)to)[i] = from->data[i];
+    return made;
+}
+
+/* The results; `policy` says whether extents are known. */
+static void call_case(tg_context *ctx, const gradient_case *c, tg_dtype dtype,
+                      tg_policy policy, tg_tensor **out)
+{
+    tg_function_options options = TG_FUNCTION_OPTIONS_INIT;
+    options.policy = policy;
+    tg_function *f = tg_function_create_named(
+        ctx, c->formula->name, derive, (void *)(uintptr_t)c, &options);
+    cr_assert_not_null(f);
+    tg_tensor *tensors[MOST], **results[MOST];
+    tg_operand args[MOST];
+    for (size_t i = 0; i < c->n_in; i++) {
+        tensors[i] = tensor_of(ctx, &c->in[i], dtype);
+        args[i] = TG_IN(tensors[i]);
+    }
+    for (size_t i = 0; i < c->n_out; i++)
+        results[i] = &out[i];
+    const tg_status status = tg_call(f, args, c->n_in, results, c->n_out);
+    cr_assert_eq(status, TG_OK, "%s, line %d, %s: %s", c->formula->name,
+                 c->line, derivative_names[c->derivative], tg_error(NULL));
+    for (size_t i = 0; i < c->n_in; i++)
+        tg_tensor_release(tensors[i]);
+    tg_function_release(f);
+}
+
+/* -- Comparing ------------------------------------------------------------- */
+
+static double number_at(const tg_tensor *x, int64_t i)
+{
+    const void *data = tg_tensor_data(x);
+    return tg_tensor_dtype(x) == TG_F32 ? (double)((const float *)data)[i]
+                                        : ((const double *)data)[i];
+}
+
+/*
+ * Errors are measured by the largest element: what is small beside it is often
+ * the difference of large ones.
+ */
+static double bound_of(const gradient_case *c, size_t i, tg_dtype dtype)
+{
+    const double rough =
+        c->formula->f32_bounds > 0 ? c->formula->f32_bounds : 1;
+    double most = 0;
+    for (int64_t k = 0; k < c->out[i].count; k++)
+        most = fmax(most, fabs(c->out[i].data[k]));
+    return most * (dtype == TG_F32 ? 5e-6 * rough : 1e-13 * rough);
+}
+
+static void check_near(const gradient_case *c, size_t i, const tg_tensor *is)
+{
+    const numbers *want = &c->out[i];
+    const tg_dtype dtype = tg_tensor_dtype(is);
+    const double bound = bound_of(c, i, dtype);
+    cr_expect(tg_tensor_rank(is) == want->rank &&
+                  !memcmp(tg_tensor_dims(is), want->dims,
+                          (size_t)want->rank * sizeof(*want->dims)),
+              "%s, line %d: result %zu has another shape", c->formula->name,
+              c->line, i);
+    cr_assert_eq(tg_tensor_count(is), want->count);
+    for (int64_t k = 0; k < want->count; k++)
+        cr_expect(fabs(number_at(is, k) - want->data[k]) <= bound,
+                  "%s, line %d: %s %s, result %zu, element %lld is %.17g, "
+                  "not %.17g: off by %.2g, more than %.2g",
+                  c->formula->name, c->line, tg_dtype_name(dtype),
+                  derivative_names[c->derivative], i, (long long)k,
+                  number_at(is, k), want->data[k],
+                  fabs(number_at(is, k) - want->data[k]), bound);
+}
+
+static void check_same(const gradient_case *c, size_t i, const tg_tensor *is,
+                       const tg_tensor *want, const char *how)
+{
+    cr_expect(tg_tensor_bytes(is) == tg_tensor_bytes(want) &&
+                  !memcmp(tg_tensor_data(is), tg_tensor_data(want),
+                          tg_tensor_bytes(is)),
+              "%s, line %d: %s %s, result %zu differs when %s",
+              c->formula->name, c->line, tg_dtype_name(tg_tensor_dtype(is)),
+              derivative_names[c->derivative], i, how);
+}
+
+/* -- Tests ----------------------------------------------------------------- */
+
+/* How a case is run; it begins with a context, and ends without one. */
+typedef void run_function(const gradient_case *c, tg_dtype dtype);
+
+static void release_all(tg_tensor **tensors, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        tg_tensor_release(tensors[i]);
+}
+
+static void run_mode(const mode *m, const gradient_case *c, tg_dtype dtype,
+                     tg_policy policy, tg_tensor **out)
+{
+    session s;
+    session_begin_mode(&s, m);
+    call_case(s.ctx, c, dtype, policy, out);
+    tg_context_release(s.ctx);
+}
+
+static void run_near(const gradient_case *c, tg_dtype dtype)
+{
+    tg_tensor *is[MOST] = {NULL};
+    run_mode(&all_modes[0], c, dtype, TG_EXACT, is);
+    for (size_t i = 0; i < c->n_out; i++)
+        check_near(c, i, is[i]);
+    release_all(is, c->n_out);
+}
+
+/* Extents that are known only at the call give the same numbers, but for
+   sums in another order. */
+static void run_relaxed(const gradient_case *c, tg_dtype dtype)
+{
+    tg_tensor *is[MOST] = {NULL};
+    if (c->derivative != GRADIENTS)
+        return;
+    run_mode(&all_modes[0], c, dtype, TG_RELAXED, is);
+    for (size_t i = 0; i < c->n_out; i++)
+        check_near(c, i, is[i]);
+    release_all(is, c->n_out);
+}
+
+/* With one thread and with two, each compiled for itself. */
+static void run_compiled(const gradient_case *c, tg_dtype dtype)
+{
+    tg_tensor *want[MOST] = {NULL};
+    run_mode(&all_modes[0], c, dtype, TG_EXACT, want);
+    for (int m = 1; m <= 2; m++) {
+        tg_tensor *is[MOST] = {NULL};
+        run_mode(&all_modes[m], c, dtype, TG_EXACT, is);
+        for (size_t i = 0; i < c->n_out; i++)
+            check_same(c, i, is[i], want[i], all_modes[m].name);
+        release_all(is, c->n_out);
+    }
+    release_all(want, c->n_out);
+}
+
+/* Every case of a file; every formula has one. */
+static void check_file(const char *file, const formula *formulas,
+                       run_function *run)
+{
+    word_file w = words_open("gradients", file);
+    gradient_case c;
+    bool is_used[MOST_FORMULAS] = {false};
+    while (read_case(&w, formulas, &c)) {
+        is_used[c.formula - formulas] = true;
+        run(&c, TG_F64);
+        run(&c, TG_F32);
+        free_case(&c);
+        check_nothing_is_alive();
+    }
+    free_case(&c);
+    for (size_t i = 0; formulas[i].name; i++)
+        cr_expect(is_used[i], "no case of %s", formulas[i].name);
+    words_close(&w);
+}
+
+#define TEST_FILE(file) \
+    Test(gradient_expected, file##_are_as_elsewhere) \
+    { \
+        check_file(#file, file##_formulas, run_near); \
+    } \
+    Test(gradient_expected, file##_of_unknown_extents_are_as_elsewhere) \
+    { \
+        check_file(#file, file##_formulas, run_relaxed); \
+    } \
+    Test(gradient_expected, file##_have_the_same_bits_when_compiled) \
+    { \
+        need_compiler(); \
+        check_file(#file, file##_formulas, run_compiled); \
+    }
+
+TEST_FILE(elementwise)
+TEST_FILE(shapes)
+TEST_FILE(reductions)
+TEST_FILE(products)
+TEST_FILE(networks)
+TEST_FILE(loops)

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_memoised.c - what compiled calls keep of variables from one call to the
+ * next: they must never see anything but the contents of now.
+ */
+#include "support/modes.h"
+
+enum { ROWS = 6, COLUMNS = 40, INNER = 24, TIMES = 3 };
+
+/* Columns lie across, so the variable is packed, and the pack kept. */
+static void apply(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, tg_matmul_with(in[0], in[1], TG_TRANSPOSE_B));
+}
+
+static tg_variable *weights(session *s, const char *name, float scale)
+{
+    float data[COLUMNS * INNER];
+    for (int i = 0; i < COLUMNS * INNER; i++)
+        data[i] = scale * (float)(i % 37 - 18);
+    tg_variable *w = tg_variable_create(s->ctx, name, TG_F32,
+                                        TG_DIMS(COLUMNS, INNER),
+                                        tg_from_data(data));
+    cr_assert_not_null(w);
+    return w;
+}
+
+static tg_tensor *inputs(session *s)
+{
+    tg_tensor *x = tg_tensor_create(s->ctx, TG_F32, TG_DIMS(ROWS, INNER));
+    cr_assert_not_null(x);
+    float *data = tg_tensor_data(x);
+    for (int i = 0; i < ROWS * INNER; i++)
+        data[i] = 0.5f * (float)(i % 13) - 2;
+    return x;
+}
+
+static void change(tg_variable *w, int number)
+{
+    float *data = tg_variable_map(w, TG_WRITE);
+    cr_assert_not_null(data);
+    data[number] += 1;
+    check_works(tg_variable_unmap(w));
+}
+
+/* -- Changes --------------------------------------------------------------- */
+
+static void halve(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)t, (void)user;
+    tg_assign(in[0], tg_mul(in[0], 0.5));
+}
+
+static void changes(session *s, outcome *out)
+{
+    tg_function *f = tg_function_create(s->ctx, apply, NULL, NULL);
+    tg_function *g = tg_function_create(s->ctx, halve, NULL, NULL);
+    tg_variable *w = weights(s, "w", 1);
+    tg_tensor *x = inputs(s), *y = NULL;
+    tg_bound *bound = tg_bind(f, TG_ARGS(x, w), TG_RESULTS(&y));
+    cr_assert_not_null(bound);
+    for (int i = 0; i < TIMES; i++) {
+        check_works(tg_run(bound));
+        note_tensor(out, y);
+        check_works(tg_run(bound));
+        note_tensor(out, y);
+        change(w, i);
+        check_works(tg_run(bound));
+        note_tensor(out, y);
+        check_works(tg_call(g, TG_ARGS(w), TG_NO_RESULTS));
+        check_works(tg_run(bound));
+        note_tensor(out, y);
+    }
+    tg_bound_release(bound);
+    tg_tensor_release(y);
+    tg_tensor_release(x);
+    tg_variable_release(w);
+    tg_function_release(g);
+    tg_function_release(f);
+}
+
+Test(kept, a_variable_that_changes_is_seen)
+{
+    check_modes(changes);
+}
+
+/* -- Other variables ------------------------------------------------------- */
+
+static void call(session *s, outcome *out, tg_function *f, tg_tensor *x,
+                 tg_variable *w)
+{
+    tg_tensor *y = NULL;
+    (void)s;
+    check_works(tg_call(f, TG_ARGS(x, w), TG_RESULTS(&y)));
+    note_tensor(out, y);
+    tg_tensor_release(y);
+}
+
+/* One function serves them all; new ones may lie where old ones did, with the
+   same number of changes. */
+static void others(session *s, outcome *out)
+{
+    tg_function *f = tg_function_create(s->ctx, apply, NULL, NULL);
+    tg_tensor *x = inputs(s);
+    tg_variable *first = weights(s, "first", 1);
+    tg_variable *second = weights(s, "second", 2);
+    for (int i = 0; i < TIMES; i++) {
+        call(s, out, f, x, first);
+        call(s, out, f, x, second);
+        call(s, out, f, x, second);
+    }
+    for (int i = 0; i < TIMES; i++) {
+        tg_variable *w = weights(s, "new", (float)(3 + i));
+        call(s, out, f, x, w);
+        tg_variable_release(w);
+    }
+    tg_variable_release(second);
+    tg_variable_release(first);
+    tg_tensor_release(x);
+    tg_function_release(f);
+}
+
+Test(kept, each_variable_is_itself)
+{
+    check_modes(others);
+}
+
+/* -- Writing calls --------------------------------------------------------- */
+
+static void train(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_value y = tg_matmul_with(in[0], in[1], TG_TRANSPOSE_B);
+    tg_assign(in[1], tg_sub(in[1], tg_mul(0.125, tg_matmul_with(
+                                                     y, in[0],
+                                                     TG_TRANSPOSE_A))));
+    tg_return(t, y, tg_matmul_with(in[0], in[1], TG_TRANSPOSE_B));
+}
+
+static void trains(session *s, outcome *out)
+{
+    tg_function *f = tg_function_create(s->ctx, train, NULL, NULL);
+    tg_variable *w = weights(s, "w", 0.01f);
+    tg_tensor *x = inputs(s), *before = NULL, *after = NULL;
+    tg_bound *bound = tg_bind(f, TG_ARGS(x, w), TG_RESULTS(&before, &after));
+    cr_assert_not_null(bound);
+    for (int i = 0; i < TIMES; i++) {
+        check_works(tg_run(bound));
+        note_tensor(out, before);
+        note_tensor(out, after);
+    }
+    tg_bound_release(bound);
+    tg_tensor_release(after);
+    tg_tensor_release(before);
+    tg_tensor_release(x);
+    tg_variable_release(w);
+    tg_function_release(f);
+}
+
+Test(kept, a_call_that_writes_reads_what_it_has_written)
+{
+    check_modes(trains);
+}
+
+/* -- Failures -------------------------------------------------------------- */
+
+static void pick(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_value rows = tg_gather(in[0], in[2], 0);
+    tg_return(t, tg_matmul_with(rows, in[1], TG_TRANSPOSE_B));
+}
+
+/* A call that fails may end before anything is packed. */
+static void failures(session *s, outcome *out)
+{
+    tg_function *f = tg_function_create(s->ctx, pick, NULL, NULL);
+    tg_variable *w = weights(s, "w", 1);
+    tg_tensor *x = inputs(s), *y = NULL;
+    tg_tensor *index = tg_tensor_create(s->ctx, TG_I32, TG_DIMS(5));
+    int32_t *at = tg_tensor_data(index);
+    tg_bound *bound = tg_bind(f, TG_ARGS(x, w, index), TG_RESULTS(&y));
+    cr_assert_not_null(bound);
+    for (int i = 0; i < TIMES; i++) {
+        at[3] = ROWS;
+        note_status(out, tg_run(bound));
+        at[3] = i;
+        check_works(tg_run(bound));
+        note_tensor(out, y);
+        change(w, i);
+        at[3] = -1;
+        note_status(out, tg_run(bound));
+        at[3] = 1;
+        check_works(tg_run(bound));
+        note_tensor(out, y);
+    }
+    tg_bound_release(bound);
+    tg_tensor_release(index);
+    tg_tensor_release(y);
+    tg_tensor_release(x);
+    tg_variable_release(w);
+    tg_function_release(f);
+}
+
+Test(kept, a_call_that_failed_keeps_nothing)
+{
+    check_modes(failures);
+}
+
+/* -- It is kept ------------------------------------------------------------ */
+
+/* Memory that changes behind everybody's back is not looked at again. */
+Test(kept, what_is_packed_is_not_packed_again)
+{
+    session s;
+    float kept[ROWS * COLUMNS];
+    need_compiler();
+    session_begin_mode(&s, &all_modes[1]);
+    tg_function *f = tg_function_create(s.ctx, apply, NULL, NULL);
+    tg_variable *w = weights(&s, "w", 1);
+    tg_tensor *x = inputs(&s), *y = NULL;
+    tg_bound *bound = tg_bind(f, TG_ARGS(x, w), TG_RESULTS(&y));
+    cr_assert_not_null(bound);
+    check_works(tg_run(bound));
+    memcpy(kept, tg_tensor_data(y), sizeof(kept));
+    float *data = tg_variable_map(w, TG_READ);
+    cr_assert_not_null(data);
+    data[0] += 1;
+    check_works(tg_variable_unmap(w));
+    check_works(tg_run(bound));
+    cr_expect_arr_eq(kept, tg_tensor_data(y), sizeof(kept));
+    change(w, 1);
+    check_works(tg_run(bound));
+    cr_expect_neq(memcmp(kept, tg_tensor_data(y), sizeof(kept)), 0);
+    tg_bound_release(bound);
+    tg_tensor_release(y);
+    tg_tensor_release(x);
+    tg_variable_release(w);
+    tg_function_release(f);
+    session_end(&s);
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_code_serialise.c - code as bytes of a cache, and back. The cache has a
+ * checksum; but no bytes whatsoever do harm as long as nothing runs them.
+ */
+#include "cache/code.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "loop/leb128.h"
+#include "support/image_objects.h"
+#include "support/support.h"
+
+#if defined(__x86_64__)
+
+enum { N_KERNELS = 3 };
+
+/* Costs take one byte, several, and all. */
+static const tgi_kernel_cost costs[N_KERNELS] = {
+    {0, 1}, {1000, 128}, {INT64_MAX, -1}};
+
+/* Bytes of the sample object; its entry begins the code, or is in it. */
+static tgi_strbuf write_sample(const char *entry)
+{
+    const object_bytes object = object_sample();
+    const tgi_codegen codegen = {.object = object.data,
+                                 .object_bytes = object.n,
+                                 .entry = entry,
+                                 .costs = costs,
+                                 .n_kernels = N_KERNELS};
+    tgi_strbuf bytes = {0};
+    tgi_code_write(&codegen, &bytes);
+    cr_assert_not(bytes.failed);
+    free(object.data);
+    return bytes;
+}
+
+/* Reads a copy that ends where its memory ends, and gives it back. */
+static tg_status read_copy(const void *bytes, size_t n)
+{
+    void *copy = malloc(n ? n : 1);
+    tgi_code *code;
+    cr_assert_not_null(copy);
+    if (n)
+        memcpy(copy, bytes, n);
+    const tg_status status = tgi_code_read(copy, n, N_KERNELS, &code);
+    cr_assert_eq(status == TG_OK, code != NULL);
+    cr_assert(status == TG_OK || tg_error_last()->status == status);
+    tgi_code_release(code);
+    free(copy);
+    return status;
+}
+
+Test(code_bytes, what_is_written_is_read)
+{
+    static const char *const entries[] = {"answer", "answer_1"};
+    for (int i = 0; i < 2; i++) {
+        tgi_strbuf bytes = write_sample(entries[i]);
+        tgi_code *code;
+        cr_assert_eq(tgi_code_read(bytes.text, bytes.n, N_KERNELS, &code),
+                     TG_OK, "%s", tg_error(NULL));
+        tgi_strbuf_deinit(&bytes); /* nothing of it is kept */
+        const union {
+            tgi_entry *entry;
+            int (*call)(void);
+        } as = {code->entry};
+        cr_assert_eq(as.call(), SAMPLE_ANSWER + i);
+        cr_assert_eq(code->n_kernels, N_KERNELS);
+        for (int k = 0; k < N_KERNELS; k++) {
+            cr_assert_eq(code->costs[k].point, costs[k].point);
+            cr_assert_eq(code->costs[k].element, costs[k].element);
+        }
+        tgi_code_release(code);
+    }
+    check_nothing_is_alive();
+}
+
+Test(code_bytes, code_without_kernels_is_code)
+{
+    const object_bytes object = object_sample();
+    const tgi_codegen codegen = {.object = object.data,
+                                 .object_bytes = object.n,
+                                 .entry = "load"};
+    tgi_strbuf bytes = {0};
+    tgi_code *code;
+    tgi_code_write(&codegen, &bytes);
+    cr_assert_eq(tgi_code_read(bytes.text, bytes.n, 0, &code), TG_OK);
+    cr_assert_eq(code->n_kernels, 0);
+    tgi_code_release(code);
+    tgi_strbuf_deinit(&bytes);
+    free(object.data);
+    check_nothing_is_alive();
+}
+
+/* -- What is refused ------------------------------------------------------- */
+
+Test(code_bytes, another_number_of_kernels_is_refused)
+{
+    tgi_strbuf bytes = write_sample("answer");
+    static const size_t others[] = {0, N_KERNELS - 1, N_KERNELS + 1, SIZE_MAX};
+    for (int i = 0; i < 4; i++) {
+        tgi_code *code;
+        cr_assert_eq(tgi_code_read(bytes.text, bytes.n, others[i], &code),
+                     TG_ERROR_INVALID_ARGUMENT);
+        cr_assert_null(code);
+    }
+    tgi_strbuf_deinit(&bytes);
+    check_nothing_is_alive();
+}
+
+Test(code_bytes, an_entry_that_is_not_there_is_refused)
+{
+    tgi_strbuf bytes = write_sample("question");
+    cr_assert_eq(read_copy(bytes.text, bytes.n), TG_ERROR_INTERNAL);
+    cr_assert_not_null(strstr(tg_error(NULL), "'question'"));
+    tgi_strbuf_deinit(&bytes);
+    check_nothing_is_alive();
+}
+
+Test(code_bytes, sizes_of_names_are_not_believed)
+{
+    static const uint64_t sizes[] = {0,          1,         7,
+                                     8,          1000,      UINT32_MAX,
+                                     INT64_MAX,  UINT64_MAX};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        tgi_strbuf bytes = {0};
+        tgi_leb128_put(&bytes, N_KERNELS);
+        for (int k = 0; k < 2 * N_KERNELS; k++)
+            tgi_leb128_put(&bytes, 1);
+        tgi_leb128_put(&bytes, sizes[i]);
+        tgi_strbuf_add_bytes(&bytes, "answer", 7);
+        cr_assert_eq(read_copy(bytes.text, bytes.n),
+                     TG_ERROR_INVALID_ARGUMENT);
+        tgi_strbuf_deinit(&bytes);
+    }
+    check_nothing_is_alive();
+}
+
+/* -- Damage ---------------------------------------------------------------- */
+
+Test(code_bytes, every_truncation_is_refused)
+{
+    tgi_strbuf bytes = write_sample("answer");
+    for (size_t n = 0; n < bytes.n; n++)
+        cr_assert_neq(read_copy(bytes.text, n), TG_OK, "%zu of %zu bytes", n,
+                      bytes.n);
+    cr_assert_eq(read_copy(bytes.text, bytes.n), TG_OK);
+    tgi_strbuf_deinit(&bytes);
+    check_nothing_is_alive();
+}
+
+Test(code_bytes, no_flipped_bit_does_harm)
+{
+    tgi_strbuf bytes = write_sample("answer");
+    size_t n_refused = 0;
+    for (size_t bit = 0; bit < bytes.n * 8; bit++) {
+        bytes.text[bit / 8] ^= (char)(1u << bit % 8);
+        n_refused += read_copy(bytes.text, bytes.n) != TG_OK;
+        bytes.text[bit / 8] ^= (char)(1u << bit % 8);
+    }
+    cr_assert_gt(n_refused, bytes.n, "%zu of %zu", n_refused, bytes.n * 8);
+    tgi_strbuf_deinit(&bytes);
+    check_nothing_is_alive();
+}
+
+Test(code_bytes, no_random_damage_does_harm)
+{
+    tgi_strbuf bytes = write_sample("answer");
+    char *damaged = malloc(bytes.n);
+    uint64_t random = 5;
+    cr_assert_not_null(damaged);
+    for (int round = 0; round < 20000; round++) {
+        memcpy(damaged, bytes.text, bytes.n);
+        /* The head more often than the object. */
+        const int room = round % 2 ? 40 : (int)bytes.n;
+        for (int i = 0; i < 4; i++)
+            damaged[random_below(&random, room)] =
+                (char)random_below(&random, 256);
+        (void)read_copy(damaged, bytes.n);
+    }
+    free(damaged);
+    tgi_strbuf_deinit(&bytes);
+    check_nothing_is_alive();
+}
+
+/* -- Memory that runs out -------------------------------------------------- */
+
+static tgi_strbuf written;
+
+static bool read_it(void)
+{
+    tgi_code *code;
+    const bool went_well =
+        tgi_code_read(written.text, written.n, N_KERNELS, &code) == TG_OK;
+    tgi_code_release(code);
+    return went_well;
+}
+
+Test(code_bytes, memory_may_run_out)
+{
+    /* It is not to count as alive. */
+    tgi_strbuf bytes = write_sample("answer");
+    written = (tgi_strbuf){.text = malloc(bytes.n), .n = bytes.n};
+    cr_assert_not_null(written.text);
+    memcpy(written.text, bytes.text, bytes.n);
+    tgi_strbuf_deinit(&bytes);
+    check_every_fault(read_it);
+    free(written.text);
+}
+
+#endif

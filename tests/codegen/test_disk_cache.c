@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_disk_cache.c - entries of a store: saved, found, used, evicted and left
+ * behind. test_disk_cache_damage.c has those that are not as they should be,
+ * test_disk_cache_dir.c the directory.
+ */
+#include <pthread.h>
+#include <sys/wait.h>
+
+#include "support/disk_caches.h"
+
+/* -- Found and not found --------------------------------------------------- */
+
+Test(store, what_is_saved_is_found)
+{
+    place p;
+    place_begin(&p);
+    tgi_store *store = open_store(&p, TGI_STORE_RW);
+    static const char *const words[] = {"", "x", "a line\nand another", "end"};
+    for (int k = 0; k < 4; k++)
+        for (int v = 0; v < 4; v++) {
+            cr_assert(save(&p, store, words[k], words[v]));
+            cr_assert(holds(&p, store, words[k], words[v]));
+        }
+    cr_assert_eq(n_files(p.dir), 4);
+    cr_assert(holds(&p, store, "another", NULL));
+    const tg_cache_counters c = counts_of(store);
+    cr_assert(c.hits == 16 && c.misses == 1 && c.saves == 16 && c.bad == 0 &&
+              c.evictions == 0);
+    tgi_store_release(store);
+
+    /* By the next process, too. */
+    store = open_store(&p, TGI_STORE_RO);
+    cr_assert(holds(&p, store, "x", "end"));
+    tgi_store_release(store);
+    cr_assert_eq(p.n_warnings, 0);
+    place_end(&p);
+}
+
+Test(store, large_values_begin_where_memory_begins)
+{
+    enum { BYTES = 300000 };
+    place p;
+    place_begin(&p);
+    tgi_store *store = open_store(&p, TGI_STORE_RW);
+    static unsigned char value[BYTES];
+    for (size_t i = 0; i < BYTES; i++)
+        value[i] = (unsigned char)(i * 7 ^ i >> 8);
+    cr_assert(tgi_store_save(store, text("odd"),
+                             (tgi_store_bytes){value, BYTES}, &p.log));
+    size_t n;
+    unsigned char *found = tgi_store_load(store, text("odd"), &p.log, &n);
+    cr_assert_eq(n, BYTES);
+    cr_assert_eq(memcmp(found, value, n), 0);
+    cr_assert_eq((uintptr_t)found % 16, 0);
+    tgi_free(found);
+    tgi_store_release(store);
+    place_end(&p);
+}
+
+Test(store, keys_of_the_same_hash_are_told_apart)
+{
+    place p;
+    place_begin(&p);
+    tgi_store *store = open_store(&p, TGI_STORE_RW);
+    cr_assert(save(&p, store, "one", "1"));
+    cr_assert_eq(rename(path_of(&p, "one"), path_of(&p, "two")), 0);
+    cr_assert(holds(&p, store, "two", NULL));
+    cr_assert_eq(rename(path_of(&p, "two"), path_of(&p, "longer")), 0);
+    cr_assert(holds(&p, store, "longer", NULL));
+    cr_assert(is_there(path_of(&p, "longer")), "it is no damage");
+    cr_assert_eq(counts_of(store).bad, 0);
+    cr_assert(save(&p, store, "longer", "2"));
+    cr_assert(holds(&p, store, "longer", "2"));
+    tgi_store_release(store);
+    place_end(&p);
+}
+
+Test(store, no_store_holds_nothing)
+{
+    place p;
+    place_begin(&p);
+    cr_assert_not(save(&p, NULL, "key", "value"));
+    cr_assert(holds(&p, NULL, "key", NULL));
+    cr_assert_eq(counts_of(NULL).misses, 0);
+    tgi_store_release(NULL);
+    tgi_store *store;
+    cr_assert_eq(tgi_store_open(p.dir, TGI_STORE_OFF, ROOM, &store), TG_OK);
+    cr_assert_null(store);
+    cr_assert_not(is_there(p.dir));
+    place_end(&p);
+}
+
+Test(store, those_who_open_a_directory_alike_share_a_store)
+{
+    place p;
+    place_begin(&p);
+    tgi_store *store = open_store(&p, TGI_STORE_RW);
+    tgi_store *same = open_store(&p, TGI_STORE_RW);
+    tgi_store *reader = open_store(&p, TGI_STORE_RO);
+    tgi_store *bounded = open_store_at(__LINE__, &p, TGI_STORE_RW, 100);
+    cr_assert_eq(store, same);
+    cr_assert(store != reader && store != bounded && reader != bounded);
+    tgi_store_release(store);
+    cr_assert(save(&p, same, "key", "value"));
+    tgi_store_release(same);
+    cr_assert(holds(&p, reader, "key", "value"));
+    tgi_store_release(reader);
+    tgi_store_release(bounded);
+    place_end(&p);
+}
+
+/* -- Memory that is out ---------------------------------------------------- */
+
+static char fault_dir[128];
+
+static bool fault_scenario(void)
+{
+    tgi_log log;
+    tgi_log_init(&log, TG_LOG_OFF, NULL, NULL);
+    char *path = NULL;
+    tgi_store *store = NULL;
+    size_t n = 0;
+    bool good = tgi_store_path(fault_dir, &path) == TG_OK &&
+                tgi_store_open(path, TGI_STORE_RW, ROOM, &store) == TG_OK;
+    /* What is not kept, or not found, is no failure. */
+    (void)tgi_store_save(store, text("key"), text("value"), &log);
+    void *value = tgi_store_load(store, text("key"), &log, &n);
+    cr_assert(!value || (n == 5 && memcmp(value, "value", 5) == 0));
+    cr_assert_eq(counts_of(store).bad, 0);
+    tgi_free(value);
+    tgi_store_release(store);
+    tgi_free(path);
+    return good;
+}
+
+Test(store, memory_that_is_out_harms_no_entry)
+{
+    place p;
+    place_begin(&p);
+    snprintf(fault_dir, sizeof(fault_dir), "%s/", p.dir);
+    check_every_fault(fault_scenario);
+    place_end(&p);
+}
+
+/* -- Uses and room --------------------------------------------------------- */
+
+Test(store, a_use_is_noted_once_an_hour)
+{
+    place p;
+    place_begin(&p);
+    tgi_store *store = open_store(&p, TGI_STORE_RW);
+    tgi_store *reader = open_store(&p, TGI_STORE_RO);
+    cr_assert(save(&p, store, "key", "value"));
+    const char *path = path_of(&p, "key");
+    set_age(path, 1800);
+    cr_assert(holds(&p, store, "key", "value"));
+    cr_assert_geq(age_of(path), 1800, "it was used not long ago");
+    set_age(path, 7200);
+    cr_assert(holds(&p, reader, "key", "value"));
+    cr_assert_geq(age_of(path), 7200, "who only reads notes nothing");
+    cr_assert(holds(&p, store, "key", "value"));
+    cr_assert_lt(age_of(path), 1800);
+    set_age(path, -7200);
+    cr_assert(holds(&p, store, "key", "value"));
+    cr_assert_geq(age_of(path), -1800, "the clock was wrong");
+    tgi_store_release(store);
+    tgi_store_release(reader);
+    place_end(&p);
+}
+
+/* Bytes of the file of an entry with these. */
+static uint64_t bytes_of(const char *key, const char *value)
+{
+    return tgi_entry_bytes(text(key), text(value));
+}
+
+Test(store, the_least_recently_used_go_first)
+{
+    enum { N = 16 };
+    place p;
+    place_begin(&p);
+    const uint64_t each = bytes_of("key 00", "value");
+    tgi_store *store = open_store_at(__LINE__, &p, TGI_STORE_RW, N * each);
+    char key[N + 1][16];
+    for (int i = 0; i < N; i++) {
+        snprintf(key[i], sizeof(key[i]), "key %02d", i);
+        cr_assert(save(&p, store, key[i], "value"));
+        set_age(path_of(&p, key[i]), 100000 - 100 * i);
+    }
+    cr_assert_eq(n_files(p.dir), N, "there is room for that many");
+    cr_assert(holds(&p, store, key[0], "value"));
+    strcpy(key[N], "key 99");
+    cr_assert(save(&p, store, key[N], "value"));
+    /* An eighth more than needed goes. */
+    cr_assert_eq(counts_of(store).evictions, 3);
+    for (int i = 0; i <= N; i++)
+        cr_assert(holds(&p, store, key[i], i < 1 || i > 3 ? "value" : NULL),
+                  "%s", key[i]);
+    cr_assert_eq(counts_of(store).bad, 0);
+    tgi_store_release(store);
+    place_end(&p);
+}
+
+Test(store, there_is_never_more_than_the_bound)
+{
+    place p;
+    place_begin(&p);
+    const uint64_t most = 4000;
+    tgi_store *store = open_store_at(__LINE__, &p, TGI_STORE_RW, most);
+    char key[16];
+    for (int i = 0; i < 300; i++) {
+        snprintf(key, sizeof(key), "%d", i);
+        cr_assert(save(&p, store, key, "a value of some length"));
+        size_t n_entries;
+        uint64_t bytes;
+        cr_assert_eq(tgi_store_size(p.dir, &n_entries, &bytes), TG_OK);
+        cr_assert_leq(bytes, most);
+        cr_assert(holds(&p, store, key, "a value of some length"));
+    }
+    cr_assert_gt(counts_of(store).evictions, 200);
+    tgi_store_release(store);
+    place_end(&p);
+}
+
+Test(store, one_entry_may_fill_the_room_but_not_more)
+{
+    place p;
+    place_begin(&p);
+    const uint64_t most = bytes_of("key", "value");
+    tgi_store *store = open_store_at(__LINE__, &p, TGI_STORE_RW, most);
+    cr_assert(save(&p, store, "key", "value"));
+    cr_assert(holds(&p, store, "key", "value"));
+    cr_assert_not(save(&p, store, "key", "value!"));
+    cr_assert(holds(&p, store, "key", "value"));
+    set_age(path_of(&p, "key"), 60);
+    cr_assert(save(&p, store, "kez", "value"));
+    cr_assert(holds(&p, store, "kez", "value"));
+    cr_assert(holds(&p, store, "key", NULL));
+    cr_assert_eq(p.n_warnings, 0);
+    tgi_store_release(store);
+    place_end(&p);
+}
+
+/* -- What writers leave behind --------------------------------------------- */
+
+/* A process that is no more. */
+static pid_t dead_process(void)
+{
+    const pid_t child = fork();
+    cr_assert_geq(child, 0);
+    if (child == 0)
+        _exit(0);
+    cr_assert_eq(waitpid(child, NULL, 0), child);
+    return child;
+}
+
+static const char *make_temporary(const place *p, long writer, int number)
+{
+    static char paths[4][128];
+    char *path = paths[number % 4];
+    snprintf(path, sizeof(paths[0]), "%s/tmp-%ld-%d", p->dir, writer, number);
+    write_bytes(path, "part", 4);
+    return path;
+}
+
+Test(store, orphans_are_swept_when_something_is_saved)
+{
+    place p;
+    place_begin(&p);
+    tgi_store *store = open_store(&p, TGI_STORE_RW);
+    const char *dead = make_temporary(&p, dead_process(), 1000000);
+    const char *old = make_temporary(&p, getppid(), 1000001);
+    const char *alive = make_temporary(&p, getppid(), 1000002);
+    set_age(old, 7200);
+    char other[128];
+    snprintf(other, sizeof(other), "%s/tmp-1x", p.dir);
+    write_bytes(other, "mine", 4);
+    set_age(other, 7200);
+    cr_assert(save(&p, store, "key", "value"));
+    cr_assert_not(is_there(dead));
+    cr_assert_not(is_there(old));
+    cr_assert(is_there(alive));
+    cr_assert(is_there(other));
+    /* Not at every one, but again. */
+    dead = make_temporary(&p, dead_process(), 1000003);
+    cr_assert(save(&p, store, "key", "value"));
+    cr_assert(is_there(dead));
+    for (int i = 0; i < 64; i++)
+        cr_assert(save(&p, store, "key", "value"));
+    cr_assert_not(is_there(dead));
+    tgi_store_release(store);
+    place_end(&p);
+}
+
+Test(store, a_temporary_name_that_is_taken_is_passed_over)
+{
+    place p;
+    place_begin(&p);
+    tgi_store *store = open_store(&p, TGI_STORE_RW);
+    for (int i = 0; i < 3; i++)
+        make_temporary(&p, getpid(), i);
+    cr_assert(save(&p, store, "key", "value"));
+    cr_assert(holds(&p, store, "key", "value"));
+    cr_assert_eq(n_files(p.dir), 4);
+    tgi_store_release(store);
+    place_end(&p);
+}
+
+/* -- Children and threads -------------------------------------------------- */
+
+Test(store, a_child_goes_on_after_fork)
+{
+    place p;
+    place_begin(&p);
+    tgi_store *store = open_store(&p, TGI_STORE_RW);
+    cr_assert(save(&p, store, "parent", "1"));
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(!(holds(&p, store, "parent", "1") &&
+                save(&p, store, "child", "2")));
+    int status;
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    cr_assert_eq(status, 0);
+    cr_assert(holds(&p, store, "child", "2"));
+    tgi_store_release(store);
+    place_end(&p);
+}
+
+static void *open_and_use(void *user)
+{
+    place *p = user;
+    for (int i = 0; i < 100; i++) {
+        tgi_store *store = NULL;
+        if (tgi_store_open(p->dir, TGI_STORE_RW, ROOM, &store) ||
+            !save(p, store, "key", "value") || !holds(p, store, "key", "value"))
+            return p;
+        tgi_store_release(store);
+    }
+    return NULL;
+}
+
+Test(store, threads_open_use_and_release_at_once)
+{
+    enum { THREADS = 4 };
+    place p;
+    place_begin(&p);
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        cr_assert_eq(pthread_create(&threads[i], NULL, open_and_use, &p), 0);
+    for (int i = 0; i < THREADS; i++) {
+        void *failed;
+        pthread_join(threads[i], &failed);
+        cr_assert_null(failed);
+    }
+    cr_assert_eq(n_files(p.dir), 1);
+    place_end(&p);
+}

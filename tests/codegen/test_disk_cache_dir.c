@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_disk_cache_dir.c - the directory of a store: where it is by default, how it
+ * is made, which ones are refused, and what happens in those that cannot be
+ * written to.
+ */
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+
+#include "support/disk_caches.h"
+
+/* -- Where it is ----------------------------------------------------------- */
+
+static void check_path_at(int line, const char *dir, const char *expected)
+{
+    char *path = NULL;
+    cr_assert_eq(tgi_store_path(dir, &path), TG_OK);
+    if (expected)
+        cr_assert_str_eq(path, expected, "line %d: %s", line, path);
+    else
+        cr_assert_null(path, "line %d: %s", line, path);
+    tgi_free(path);
+}
+#define check_path(dir, expected) check_path_at(__LINE__, dir, expected)
+
+Test(store_dir, the_default_is_where_xdg_says)
+{
+    setenv("HOME", "/tmp", 1);
+    setenv("XDG_CACHE_HOME", "/tmp/somewhere", 1);
+    check_path(NULL, "/tmp/somewhere/tgjit");
+    check_path("", "/tmp/somewhere/tgjit");
+    setenv("XDG_CACHE_HOME", "relative", 1);
+    check_path(NULL, "/tmp/.cache/tgjit");
+    setenv("XDG_CACHE_HOME", "", 1);
+    check_path(NULL, "/tmp/.cache/tgjit");
+    unsetenv("XDG_CACHE_HOME");
+    check_path(NULL, "/tmp/.cache/tgjit");
+    check_path("given/", "given");
+    check_path("/given//", "/given");
+    check_path("/", "/");
+    check_path("//", "/");
+    check_path("/.", "/");
+    check_path(".", ".");
+    check_path("././/", ".");
+    check_path("given/./.", "given");
+    check_path("/given/.//./", "/given");
+    check_path("/given/..", "/given/..");
+    check_path("given/.hidden", "given/.hidden");
+    check_path("given/dot.", "given/dot.");
+    check_nothing_is_alive();
+}
+
+Test(store_dir, without_a_home_there_is_none)
+{
+    unsetenv("XDG_CACHE_HOME");
+    setenv("HOME", "/nonexistent/home", 1);
+    check_path(NULL, NULL);
+    setenv("HOME", "", 1);
+    check_path(NULL, NULL);
+    unsetenv("HOME");
+    check_path(NULL, NULL);
+    check_nothing_is_alive();
+}
+
+/* -- How it is made -------------------------------------------------------- */
+
+static mode_t mode_of(const char *path)
+{
+    struct stat s;
+    cr_assert_eq(stat(path, &s), 0, "%s", path);
+    return s.st_mode & 07777;
+}
+
+Test(store_dir, it_is_made_for_this_user_alone_with_its_parents)
+{
+    place p;
+    place_begin(&p);
+    umask(0);
+    snprintf(p.dir, sizeof(p.dir), "%s/a/b/c", p.home);
+    tgi_store *store = open_store(&p, TGI_STORE_RW);
+    cr_assert_eq(mode_of(p.dir), 0700);
+    p.dir[strlen(p.dir) - 2] = '\0';
+    cr_assert_eq(mode_of(p.dir), 0700);
+    strcat(p.dir, "/c");
+    cr_assert(save(&p, store, "key", "value"));
+    cr_assert_eq(mode_of(path_of(&p, "key")), 0600);
+    tgi_store_release(store);
+    place_end(&p);
+}
+
+Test(store_dir, who_only_reads_makes_none)
+{
+    place p;
+    place_begin(&p);
+    tgi_store *store;
+    cr_assert_eq(tgi_store_open(p.dir, TGI_STORE_RO, ROOM, &store), TG_OK);
+    cr_assert_null(store);
+    cr_assert_not(is_there(p.dir));
+    place_end(&p);
+}
+
+/* -- Which ones are refused ------------------------------------------------ */
+
+static void check_refused_at(int line, const place *p, const char *piece)
+{
+    static const tgi_store_mode modes[] = {TGI_STORE_RO, TGI_STORE_RW};
+    for (int i = 0; i < 2; i++) {
+        tgi_store *store;
+        tg_error_clear();
+        cr_assert_eq(tgi_store_open(p->dir, modes[i], ROOM, &store),
+                     TG_ERROR_FILE, "line %d", line);
+        cr_assert_null(store);
+        cr_assert_not_null(strstr(tg_error(NULL), piece), "line %d: %s", line,
+                           tg_error(NULL));
+        cr_assert_not_null(strstr(tg_error(NULL), p->dir), "line %d: %s", line,
+                           tg_error(NULL));
+    }
+}
+#define check_refused(p, piece) check_refused_at(__LINE__, p, piece)
+
+Test(store_dir, a_symbolic_link_is_refused)
+{
+    place p;
+    place_begin(&p);
+    char target[128];
+    snprintf(target, sizeof(target), "%s/target", p.home);
+    cr_assert_eq(mkdir(target, 0700), 0);
+    cr_assert_eq(symlink(target, p.dir), 0);
+    check_refused(&p, "symbolic link");
+    /* Other spellings, which the system would follow. */
+    static const char *const ends[] = {"/",   "//",   "/.",    "/./",
+                                       "/.//", "/././", "/..", "/../",
+                                       "/../.", "/./.."};
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        char spelling[256], *path;
+        tgi_store *store;
+        snprintf(spelling, sizeof(spelling), "%s%s", p.dir, ends[i]);
+        cr_assert_eq(tgi_store_path(spelling, &path), TG_OK);
+        cr_assert_eq(tgi_store_open(path, TGI_STORE_RW, ROOM, &store),
+                     TG_ERROR_FILE, "%s", spelling);
+        cr_assert_null(store);
+        tgi_free(path);
+    }
+    /* One that leads nowhere is not made into something either. */
+    cr_assert_eq(rmdir(target), 0);
+    check_refused(&p, "symbolic link");
+    cr_assert_not(is_there(target));
+    place_end(&p);
+}
+
+/* As a user names it. */
+Test(store_dir, a_link_in_any_spelling_is_refused_by_name)
+{
+    place p;
+    place_begin(&p);
+    char target[128], spelling[256];
+    snprintf(target, sizeof(target), "%s/target", p.home);
+    cr_assert_eq(mkdir(target, 0700), 0);
+    cr_assert_eq(symlink(target, p.dir), 0);
+    static const char *const ends[] = {"", "/.", "/./", "/.."};
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        tg_cache_report report = TG_CACHE_REPORT_INIT;
+        snprintf(spelling, sizeof(spelling), "%s%s", p.dir, ends[i]);
+        cr_assert_eq(tg_cache_verify(spelling, false, &report), TG_ERROR_FILE,
+                     "%s", spelling);
+    }
+    place_end(&p);
+}
+
+Test(store_dir, one_that_others_may_write_to_is_refused)
+{
+    place p;
+    place_begin(&p);
+    static const mode_t modes[] = {0720, 0702, 0770, 01777};
+    cr_assert_eq(mkdir(p.dir, 0700), 0);
+    for (int i = 0; i < 4; i++) {
+        cr_assert_eq(chmod(p.dir, modes[i]), 0);
+        check_refused(&p, "written to by others");
+    }
+    cr_assert_eq(chmod(p.dir, 0755), 0);
+    tgi_store_release(open_store(&p, TGI_STORE_RW));
+    place_end(&p);
+}
+
+Test(store_dir, another_users_is_refused)
+{
+    if (geteuid() != 0)
+        cr_skip_test("only root can give directories away");
+    place p;
+    place_begin(&p);
+    cr_assert_eq(mkdir(p.dir, 0700), 0);
+    cr_assert_eq(chown(p.dir, NOBODY, NOBODY), 0);
+    check_refused(&p, "another user");
+    place_end(&p);
+}
+
+Test(store_dir, a_file_is_refused)
+{
+    place p;
+    place_begin(&p);
+    write_bytes(p.dir, "", 0);
+    check_refused(&p, "is not a directory");
+    place_end(&p);
+}
+
+Test(store_dir, one_that_cannot_be_made_is_refused)
+{
+    place p;
+    place_begin(&p);
+    char file[128];
+    snprintf(file, sizeof(file), "%s/file", p.home);
+    write_bytes(file, "", 0);
+    snprintf(p.dir, sizeof(p.dir), "%s/file/store", p.home);
+    check_refused(&p, "is not a directory");
+    place_end(&p);
+}
+
+/* -- Which cannot be written to -------------------------------------------- */
+
+/* The store has one entry, "old"; whatever is tried, results are the same and
+   one warning is all there is. */
+static void check_reads_but_does_not_write(place *p, tgi_store *store,
+                                           const char *value)
+{
+    for (int i = 0; i < 3; i++) {
+        cr_assert_not(save(p, store, "new", value));
+        cr_assert(holds(p, store, "new", NULL));
+        cr_assert(holds(p, store, "old", "value"));
+    }
+    cr_assert_eq(p->n_warnings, 1);
+    cr_assert_eq(n_files(p->dir), 1);
+    cr_assert_eq(counts_of(store).bad, 0);
+}
+
+Test(store_dir, one_without_permission_to_write_is_only_read)
+{
+    place p;
+    place_begin(&p);
+    become_user(&p);
+    tgi_store *store = open_store(&p, TGI_STORE_RW);
+    cr_assert(save(&p, store, "old", "value"));
+    set_age(path_of(&p, "old"), 7200);
+    cr_assert_eq(chmod(p.dir, 0500), 0);
+    check_reads_but_does_not_write(&p, store, "value");
+    tgi_store_release(store);
+    cr_assert_eq(chmod(p.dir, 0700), 0);
+    nftw(p.home, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    check_nothing_is_alive();
+}
+
+/* A file system of its own at the store's directory. */
+static void mount_at(const place *p, unsigned long flags, const char *data)
+{
+    cr_assert_eq(mkdir(p->dir, 0700), 0);
+    if (unshare(CLONE_NEWNS) != 0 ||
+        mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("none", p->dir, "tmpfs", flags, data) != 0) {
+        rmdir(p->dir);
+        rmdir(p->home);
+        cr_skip_test("file systems may not be mounted here");
+    }
+}
+
+Test(store_dir, on_a_read_only_file_system_it_is_only_read)
+{
+    place p;
+    place_begin(&p);
+    mount_at(&p, 0, "size=1M,mode=0700");
+    tgi_store *store = open_store(&p, TGI_STORE_RW);
+    cr_assert(save(&p, store, "old", "value"));
+    set_age(path_of(&p, "old"), 7200);
+    cr_assert_eq(
+        mount("none", p.dir, "tmpfs", MS_REMOUNT | MS_RDONLY, "mode=0700"), 0);
+    check_reads_but_does_not_write(&p, store, "value");
+    tgi_store_release(store);
+    cr_assert_eq(umount(p.dir), 0);
+    place_end(&p);
+}
+
+enum { LARGE = 100000 };
+
+static const char *large_value(void)
+{
+    static char value[LARGE + 1];
+    memset(value, 'v', LARGE);
+    return value;
+}
+
+Test(store_dir, on_a_full_disk_it_is_only_read)
+{
+    place p;
+    place_begin(&p);
+    mount_at(&p, 0, "size=64k,mode=0700");
+    tgi_store *store = open_store(&p, TGI_STORE_RW);
+    cr_assert(save(&p, store, "old", "value"));
+    check_reads_but_does_not_write(&p, store, large_value());
+    cr_assert(save(&p, store, "small", "value"), "there is room for that");
+    tgi_store_release(store);
+    cr_assert_eq(umount(p.dir), 0);
+    place_end(&p);
+}
+
+Test(store_dir, the_limit_of_file_sizes_raises_no_signal)
+{
+    place p;
+    place_begin(&p);
+    tgi_store *store = open_store(&p, TGI_STORE_RW);
+    cr_assert(save(&p, store, "old", "value"));
+    struct rlimit before, limit;
+    cr_assert_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+    limit = before;
+    limit.rlim_cur = LARGE / 2;
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    check_reads_but_does_not_write(&p, store, large_value());
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
+    tgi_store_release(store);
+    place_end(&p);
+}
+
+Test(store_dir, one_that_is_removed_holds_nothing)
+{
+    place p;
+    place_begin(&p);
+    tgi_store *store = open_store(&p, TGI_STORE_RW);
+    cr_assert_eq(rmdir(p.dir), 0);
+    cr_assert_not(save(&p, store, "key", "value"));
+    cr_assert(holds(&p, store, "key", NULL));
+    cr_assert_leq(p.n_warnings, 1);
+    tgi_store *again = open_store(&p, TGI_STORE_RW);
+    cr_assert_neq(again, store, "it is another directory");
+    cr_assert(save(&p, again, "key", "value"));
+    tgi_store_release(store);
+    tgi_store_release(again);
+    place_end(&p);
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_loops.c - the verifier of loops: it accepts what loops.h allows and
+ * names what it does not.
+ */
+#include "support/loops_building.h"
+#include "support/support.h"
+
+enum { ROWS = 4, COLUMNS = 10 };
+
+/* Numbers of what right_loops() makes. */
+enum { X, INDICES, Y, SUMS };        /* buffers */
+enum { LOAD = 1, INDEX_LOAD, INDEX, IN_RANGE, PICKED, SUM, DOUBLED, SCALED };
+enum { X_ACCESS, INDEX_ACCESS, PICKED_ACCESS, Y_ACCESS, SUM_ACCESS };
+
+/* Two phases with all that can be wrong: a row's picked elements are summed,
+   then scaled by twice the sum. */
+static tgi_loops *right_loops(void)
+{
+    static const tgi_dim extent[] = {ROWS, COLUMNS};
+    tgi_loops *loops = new_loops("right");
+    add_buffer(loops, TG_F32, ROWS * COLUMNS);
+    add_buffer(loops, TG_I32, COLUMNS);
+    add_buffer(loops, TG_F32, ROWS * COLUMNS);
+    add_buffer(loops, TG_F32, ROWS);
+    tgi_kernel_loops *k = add_kernel(loops, "k", TGI_ROWS, 1, extent);
+    k->n_phases = 2;
+    cr_assert_eq(add_access(k, X, 0, (int64_t[]){COLUMNS, 1}), X_ACCESS);
+    cr_assert_eq(add_access(k, INDICES, 0, (int64_t[]){0, 1}), INDEX_ACCESS);
+    cr_assert_eq(add_access(k, X, 0, (int64_t[]){COLUMNS, 0}), PICKED_ACCESS);
+    cr_assert_eq(add_access(k, Y, 0, (int64_t[]){COLUMNS, 1}), Y_ACCESS);
+    cr_assert_eq(add_access(k, SUMS, 0, (int64_t[]){1, 0}), SUM_ACCESS);
+
+    cr_assert_eq(add_load(loops, k, 1, X_ACCESS), LOAD);
+    cr_assert_eq(add_load(loops, k, 0, INDEX_ACCESS), INDEX_LOAD);
+    cr_assert_eq(add_index(k, TGI_INST_INDEX, INDEX_LOAD, COLUMNS), INDEX);
+    cr_assert_eq(add_index(k, TGI_INST_IN_RANGE, INDEX_LOAD, COLUMNS),
+                 IN_RANGE);
+    k->accesses.data[PICKED_ACCESS].index = INDEX;
+    k->accesses.data[PICKED_ACCESS].index_stride = (tgi_stride){1, false};
+    cr_assert_eq(add_load(loops, k, 0, PICKED_ACCESS), PICKED);
+    cr_assert_eq(add_reduction(k, 0, TGI_OP_SUM, PICKED, 0), SUM);
+    cr_assert_eq(add_op(k, 1, TGI_OP_ADD, SUM, SUM, 0), DOUBLED);
+    cr_assert_eq(add_op(k, 1, TGI_OP_MUL, LOAD, DOUBLED, 0), SCALED);
+    add_store(k, 1, SCALED, Y_ACCESS, TGI_LEVEL_INNER);
+    add_store(k, 0, SUM, SUM_ACCESS, TGI_LEVEL_POINT);
+    ADD(&k->checks, (tgi_loop_check){.value = IN_RANGE, .position = INDEX});
+    ADD(&loops->checked, (tgi_checked){.buffer = INDICES});
+    add_step(loops, TGI_STEP_BARRIER, 0);
+    add_step(loops, TGI_STEP_CHECKED, 0);
+    return loops;
+}
+
+static tgi_kernel_loops *kernel_of(tgi_loops *loops)
+{
+    return loops->kernels.data[0];
+}
+
+static tgi_inst *inst_of(tgi_loops *loops, int number)
+{
+    return &kernel_of(loops)->insts.data[number];
+}
+
+static tgi_access *access_of(tgi_loops *loops, int number)
+{
+    return &kernel_of(loops)->accesses.data[number];
+}
+
+static tgi_loop_store *store_of(tgi_loops *loops, int number)
+{
+    return &kernel_of(loops)->stores.data[number];
+}
+
+Test(loops, right_ones_are_accepted)
+{
+    tgi_loops *loops = right_loops();
+    cr_assert_eq(tgi_loops_verify(loops), TG_OK, "%s", tg_error(NULL));
+    tgi_loops_destroy(loops);
+    check_nothing_is_alive();
+}
+
+/* Breaks right loops by a statement; the verifier must say why. */
+/* What `make` makes is fine until the statement is done to it. */
+#define REFUSED_OF(make, message, statement) \
+    do { \
+        tgi_loops *l = make(); \
+        cr_expect_eq(tgi_loops_verify(l), TG_OK, "%s", tg_error(NULL)); \
+        statement; \
+        cr_expect_eq(tgi_loops_verify(l), TG_ERROR_INTERNAL, "%s", message); \
+        cr_expect_not_null(strstr(tg_error(NULL), message), \
+                           "\"%s\" for \"%s\"", tg_error(NULL), message); \
+        tgi_loops_destroy(l); \
+        tg_error_clear(); \
+    } while (0)
+
+#define REFUSED(message, statement) \
+    REFUSED_OF(right_loops, message, statement)
+
+Test(loops, wrong_kernels_are_refused)
+{
+    REFUSED("no phase", kernel_of(l)->n_phases = 0);
+    REFUSED("too many axes", kernel_of(l)->n_outer = TGI_LOOP_AXES);
+    REFUSED("no lanes", (kernel_of(l)->vectors = TGI_COLUMNS,
+                         kernel_of(l)->n_outer = 0));
+    REFUSED("extent has no value", kernel_of(l)->extent[0] = -77);
+    REFUSED("size of a buffer has no value", l->buffers.data[X].count = -77);
+    REFUSED("step of nothing", l->steps.data[0].number = 1);
+    REFUSED("step of nothing", l->steps.data[0].kind = TGI_STEP_HOST);
+    check_nothing_is_alive();
+}
+
+Test(loops, wrong_accesses_are_refused)
+{
+    REFUSED("access of no buffer", access_of(l, X_ACCESS)->buffer = 4);
+    REFUSED("offset has no value", access_of(l, X_ACCESS)->offset = -77);
+    REFUSED("stride has no value",
+            access_of(l, X_ACCESS)->stride[0].distance = -77);
+    REFUSED("an axis that is not there",
+            access_of(l, X_ACCESS)->stride[2].distance = 1);
+    REFUSED("index of no inst", access_of(l, X_ACCESS)->index = 99);
+    REFUSED("index is no i64", access_of(l, PICKED_ACCESS)->index = IN_RANGE);
+    REFUSED("shift of no inst", access_of(l, X_ACCESS)->shift = 99);
+    REFUSED("shift is not known in all of a kernel",
+            access_of(l, PICKED_ACCESS)->shift = INDEX);
+    REFUSED("index stride has no value",
+            access_of(l, PICKED_ACCESS)->index_stride.distance = -77);
+    check_nothing_is_alive();
+}
+
+Test(loops, wrong_insts_are_refused)
+{
+    REFUSED("inst of no phase", inst_of(l, LOAD)->phase = 2);
+    REFUSED("inst of no kind", inst_of(l, LOAD)->kind = 99);
+    REFUSED("operand after its user", inst_of(l, SCALED)->operands[0] = SCALED);
+    REFUSED("operand is no inst", inst_of(l, SCALED)->operands[0] = 0);
+    REFUSED("operand of a deeper level",
+            inst_of(l, SCALED)->level = TGI_LEVEL_POINT);
+    REFUSED("operand of another phase", inst_of(l, LOAD)->phase = 0);
+    REFUSED("operand of a later phase", (inst_of(l, SUM)->phase = 1,
+                                         inst_of(l, DOUBLED)->phase = 0));
+    REFUSED("inst of no access", inst_of(l, LOAD)->number = 9);
+    REFUSED("index after its user", access_of(l, X_ACCESS)->index = INDEX);
+    REFUSED("load above its axes",
+            inst_of(l, INDEX_LOAD)->level = TGI_LEVEL_POINT);
+    REFUSED("operand of a deeper level",
+            inst_of(l, PICKED)->level = TGI_LEVEL_POINT);
+    REFUSED("load of another type", inst_of(l, LOAD)->dtype = TG_I32);
+    REFUSED("no such reduction", inst_of(l, SUM)->number = 1);
+    REFUSED("reduced above a point",
+            inst_of(l, SUM)->level = TGI_LEVEL_KERNEL);
+    REFUSED("reduced before its phase",
+            kernel_of(l)->reductions.data[0].phase = 1);
+    REFUSED("not an elementwise op", inst_of(l, SCALED)->op = TGI_OP_SUM);
+    REFUSED("number of operands", inst_of(l, SCALED)->n_operands = 1);
+    REFUSED("operand of another type", inst_of(l, SCALED)->type = TG_F64);
+    REFUSED("extent has no value", inst_of(l, INDEX)->dim = -77);
+    check_nothing_is_alive();
+}
+
+Test(loops, wrong_uses_of_values_are_refused)
+{
+    REFUSED("reduction of no phase",
+            add_reduction(kernel_of(l), 1, TGI_OP_SUM, SCALED, 0);
+            kernel_of(l)->reductions.data[1].phase = 2;
+            kernel_of(l)->insts.n--);
+    REFUSED("operand is no inst",
+            kernel_of(l)->reductions.data[0].value = 99);
+    REFUSED("operand is no inst",
+            kernel_of(l)->reductions.data[0].other = 99);
+    REFUSED("reduction along nothing", kernel_of(l)->has_inner = false);
+    REFUSED("not a reduction",
+            kernel_of(l)->reductions.data[0].op = TGI_OP_ADD);
+    REFUSED("reduction of another type",
+            kernel_of(l)->reductions.data[0].dtype = TG_F64);
+    REFUSED("store of no phase", store_of(l, 0)->phase = 2);
+    REFUSED("store of no access", store_of(l, 0)->access = 9);
+    REFUSED("operand is no inst", store_of(l, 0)->value = 0);
+    REFUSED("operand of another phase", store_of(l, 0)->phase = 0);
+    REFUSED("store of another type", store_of(l, 0)->access = INDEX_ACCESS);
+    REFUSED("scattered store", (store_of(l, 0)->access = PICKED_ACCESS,
+                                store_of(l, 0)->value = SCALED));
+    REFUSED("store above its axes", store_of(l, 1)->access = Y_ACCESS);
+    REFUSED("store into what is only read",
+            l->buffers.data[Y].place = TGI_PLACE_CONSTANT);
+    REFUSED("operand is no inst", kernel_of(l)->checks.data[0].value = 99);
+    REFUSED("operand is no inst", kernel_of(l)->checks.data[0].position = 0);
+    REFUSED("check of no phase", kernel_of(l)->checks.data[0].phase = 2);
+    REFUSED("check of nothing", kernel_of(l)->checks.data[0].number = 1);
+    REFUSED("check of no bool", kernel_of(l)->checks.data[0].value = INDEX);
+    REFUSED("check at no i64",
+            kernel_of(l)->checks.data[0].position = IN_RANGE);
+    check_nothing_is_alive();
+}
+
+Test(loops, lanes_of_one_phase_are_of_one_width)
+{
+    tgi_loops *loops = right_loops();
+    tgi_kernel_loops *k = kernel_of(loops);
+    const uint32_t wide = add_cast(k, 0, PICKED, TG_F64);
+    add_reduction(k, 0, TGI_OP_SUM, wide, 0);
+    cr_assert_eq(tgi_loops_verify(loops), TG_ERROR_INTERNAL);
+    cr_assert_not_null(strstr(tg_error(NULL), "with other lanes"));
+    tgi_loops_destroy(loops);
+    check_nothing_is_alive();
+}
+
+Test(loops, columns_are_reduced_in_the_first_phase_alone)
+{
+    tgi_loops *loops = right_loops();
+    tgi_kernel_loops *k = kernel_of(loops);
+    add_reduction(k, 1, TGI_OP_SUM, SCALED, 0);
+    cr_assert_eq(tgi_loops_verify(loops), TG_OK, "%s", tg_error(NULL));
+    k->vectors = TGI_COLUMNS;
+    cr_assert_eq(tgi_loops_verify(loops), TG_ERROR_INTERNAL);
+    cr_assert_not_null(strstr(tg_error(NULL), "in a later phase"));
+    tgi_loops_destroy(loops);
+    check_nothing_is_alive();
+}
+
+/* -- Folds ----------------------------------------------------------------- */
+
+enum { INNER = 7, RESULT_STORE = 0, ROW_FOLD, COLUMN_FOLD };
+
+/* A product that is stored, with sums of its rows and columns. */
+static tgi_loops *right_folds(void)
+{
+    static const tgi_dim extent[] = {ROWS, COLUMNS, INNER};
+    tgi_loops *loops = new_loops("right");
+    add_buffer(loops, TG_F32, ROWS * INNER);
+    add_buffer(loops, TG_F32, INNER * COLUMNS);
+    add_buffer(loops, TG_F32, ROWS * COLUMNS);
+    add_buffer(loops, TG_F32, ROWS);
+    add_buffer(loops, TG_F32, COLUMNS);
+    tgi_kernel_loops *k = add_kernel(loops, "k", TGI_COLUMNS, 2, extent);
+    add_access(k, 0, 0, (int64_t[]){INNER, 0, 1});
+    add_access(k, 1, 0, (int64_t[]){0, 1, COLUMNS});
+    add_access(k, 2, 0, (int64_t[]){COLUMNS, 1, 0});
+    add_access(k, 3, 0, (int64_t[]){1, 0, 0});
+    add_access(k, 4, 0, (int64_t[]){0, 1, 0});
+    const uint32_t a = add_load(loops, k, 0, 0), b = add_load(loops, k, 0, 1);
+    const uint32_t c = add_reduction(k, 0, TGI_OP_MATMUL, a, b);
+    for (uint32_t access = 2; access < 5; access++)
+        add_store(k, 0, c, access, TGI_LEVEL_POINT);
+    k->stores.data[ROW_FOLD].fold = TGI_OP_SUM;
+    k->stores.data[ROW_FOLD].along_rows = true;
+    k->stores.data[COLUMN_FOLD].fold = TGI_OP_REDUCE_MAX;
+    return loops;
+}
+
+#define REFUSED_FOLD(message, statement) \
+    REFUSED_OF(right_folds, message, statement)
+
+Test(loops, wrong_folds_are_refused)
+{
+    REFUSED_FOLD("fold by no reduction",
+                 store_of(l, ROW_FOLD)->fold = TGI_OP_ARGMAX);
+    REFUSED_FOLD("fold of no product",
+                 kernel_of(l)->reductions.data[0].op = TGI_OP_SUM);
+    REFUSED_FOLD("fold of no product",
+                 kernel_of(l)->reductions.data[0].is_split = true);
+    REFUSED_FOLD("fold of no product", kernel_of(l)->is_tiny = true);
+    REFUSED_FOLD("fold of no product", kernel_of(l)->vectors = TGI_ROWS);
+    REFUSED_FOLD("fold that is not at points",
+                 store_of(l, ROW_FOLD)->level = TGI_LEVEL_INNER);
+    REFUSED_FOLD("fold into many", store_of(l, ROW_FOLD)->along_rows = false);
+    REFUSED_FOLD("fold into many",
+                 store_of(l, COLUMN_FOLD)->along_rows = true);
+    REFUSED_FOLD("fold into many",
+                 store_of(l, RESULT_STORE)->fold = TGI_OP_SUM);
+    REFUSED_FOLD("fold of many blocks", kernel_of(l)->extent[0] = 257);
+    REFUSED_FOLD("fold of many blocks", kernel_of(l)->extent[1] = 4097);
+    REFUSED_FOLD("fold of many blocks", kernel_of(l)->extent[0] = 0);
+    check_nothing_is_alive();
+}
+
+Test(loops, folds_have_their_own_lines)
+{
+    tgi_loops *loops = right_folds();
+    tgi_strbuf text = {0};
+    tgi_loops_print(loops, &text);
+    cr_assert_not_null(strstr(text.text, "= sum along rows of %3"));
+    cr_assert_not_null(strstr(text.text, "= reduce_max along columns of %3"));
+    tgi_strbuf_deinit(&text);
+    tgi_loops_destroy(loops);
+    check_nothing_is_alive();
+}
+
+/* -- Tiny kernels ---------------------------------------------------------- */
+
+/* `right_loops` has a check and an index, which tiny ones have not. */
+static tgi_loops *right_tiny_loops(void)
+{
+    static const tgi_dim extent[] = {ROWS, COLUMNS};
+    tgi_loops *loops = new_loops("right");
+    add_buffer(loops, TG_F32, ROWS * COLUMNS);
+    add_buffer(loops, TG_F32, ROWS * COLUMNS);
+    loops->buffers.data[1].place = TGI_PLACE_VALUES;
+    for (int i = 0; i < 2; i++) {
+        tgi_kernel_loops *k =
+            add_kernel(loops, i ? "second" : "first", TGI_ROWS, 1, extent);
+        k->is_tiny = true;
+        add_access(k, (uint32_t)i, 0, (int64_t[]){COLUMNS, 1});
+        add_access(k, (uint32_t)!i, 0, (int64_t[]){COLUMNS, 1});
+        add_store(k, 0, add_load(loops, k, 0, 0), 1, TGI_LEVEL_INNER);
+    }
+    return loops;
+}
+
+#define REFUSED_TINY(message, statement) \
+    REFUSED_OF(right_tiny_loops, message, statement)
+
+Test(loops, values_belong_to_one_region_of_tiny_kernels)
+{
+    REFUSED("tiny with a check", kernel_of(l)->is_tiny = true);
+    REFUSED("tiny with blocks",
+            (kernel_of(l)->is_tiny = true, kernel_of(l)->checks.n = 0,
+             kernel_of(l)->reductions.data[0].is_split = true));
+    REFUSED("tiny of several blocks",
+            (kernel_of(l)->is_tiny = true, kernel_of(l)->checks.n = 0,
+             kernel_of(l)->extent[1] = 257));
+    REFUSED_TINY("too many values",
+                 l->buffers.data[1].count = TGI_MOST_VALUES + 1);
+    REFUSED_TINY("values in memory", l->kernels.data[1]->is_tiny = false);
+    REFUSED_TINY("values of two regions",
+                 (add_step(l, TGI_STEP_BARRIER, 0),
+                  l->steps.data[2] = l->steps.data[1],
+                  l->steps.data[1].kind = TGI_STEP_BARRIER,
+                  l->steps.data[1].number = 0));
+    check_nothing_is_alive();
+}

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_team.c - teams: who is in them, what barriers promise, which mode the
+ * threads run under, and when there is no team. tests/stress/stress_teams.c has many
+ * teams at once.
+ */
+#include "run/team.h"
+
+#include <fenv.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include "base/fpenv.h"
+#include "support/ping_pong.h"
+#include "support/support.h"
+
+enum { MOST = 16, ROUNDS = 1000 };
+
+/* What an entry of these tests works for: the frame's `user`. */
+typedef struct work {
+    atomic_int n_calls;          /* of the entry by all threads */
+    atomic_int n_calls_of[MOST]; /* by each */
+    atomic_int n_threads;        /* as told; -1: differing answers */
+    atomic_int n_wrong;
+    int slots[MOST];      /* each written by one thread, read by all */
+    unsigned modes[MOST]; /* rounding, inside */
+} work;
+
+/* Tests say how many threads they want, not the environment. */
+static void settle_openmp(void)
+{
+#ifdef _OPENMP
+    omp_set_dynamic(0);
+    if (omp_get_thread_limit() < MOST)
+        cr_skip_test("OMP_THREAD_LIMIT is too low");
+#endif
+}
+
+TestSuite(rt, .init = settle_openmp);
+
+static void count_entry(tgi_frame *frame, int64_t thread, int64_t n_threads)
+{
+    work *w = frame->user;
+    int seen = 0;
+    atomic_fetch_add(&w->n_calls, 1);
+    if (thread >= 0 && thread < MOST)
+        atomic_fetch_add(&w->n_calls_of[thread], 1);
+    if (!atomic_compare_exchange_strong(&w->n_threads, &seen, (int)n_threads) &&
+        seen != n_threads)
+        atomic_store(&w->n_threads, -1);
+}
+
+static void ping_pong_entry(tgi_frame *frame, int64_t thread, int64_t n_threads)
+{
+    work *w = frame->user;
+    count_entry(frame, thread, n_threads);
+    ping_pong(frame, thread, n_threads, ROUNDS, w->slots, &w->n_wrong);
+}
+
+static void run(tgi_entry *entry, work *w, int n_threads)
+{
+    tgi_frame frame = {.user = w};
+    tgi_rt_run(entry, &frame, n_threads);
+}
+
+/* That all threads of a team of `n`, or fewer, came once; returns how many. */
+static int check_team(const work *w, int n)
+{
+    const int got = w->n_threads;
+    cr_assert_geq(got, 1);
+    cr_assert_leq(got, n);
+    cr_assert_eq(w->n_calls, got);
+    for (int i = 0; i < got; i++)
+        cr_assert_eq(w->n_calls_of[i], 1, "thread %d of %d: %d calls", i, got,
+                     w->n_calls_of[i]);
+    return got;
+}
+
+Test(rt, one_thread_is_a_plain_call)
+{
+    work w = {0};
+    run(ping_pong_entry, &w, 1);
+    cr_assert_eq(check_team(&w, 1), 1);
+    cr_assert_eq(w.n_wrong, 0);
+    cr_assert_eq(tgi_rt_threads(1), 1);
+}
+
+Test(rt, every_thread_runs_the_entry_once)
+{
+    for (int n = 1; n <= MOST; n++) {
+        work w = {0};
+        run(count_entry, &w, n);
+        const int got = check_team(&w, n);
+#ifdef _OPENMP
+        cr_assert_eq(got, n);
+#else
+        cr_assert_eq(got, 1);
+#endif
+    }
+}
+
+Test(rt, barriers_order_writes)
+{
+    const int sizes[] = {2, 3, 7};
+    for (int i = 0; i < 3; i++) {
+        work w = {0};
+        run(ping_pong_entry, &w, sizes[i]);
+        check_team(&w, sizes[i]);
+        cr_assert_eq(w.n_wrong, 0, "%d wrong with %d threads", w.n_wrong,
+                     sizes[i]);
+    }
+}
+
+/* One thread comes late: the others get past spinning and yielding. */
+static void late_entry(tgi_frame *frame, int64_t thread, int64_t n_threads)
+{
+    work *w = frame->user;
+    count_entry(frame, thread, n_threads);
+    if (thread == n_threads - 1)
+        usleep(50000);
+    w->slots[thread] = 1;
+    frame->barrier(frame);
+    for (int64_t i = 0; i < n_threads; i++)
+        if (w->slots[i] != 1)
+            atomic_fetch_add(&w->n_wrong, 1);
+}
+
+Test(rt, barriers_wait_for_who_comes_late)
+{
+    work w = {0};
+    run(late_entry, &w, 3);
+    check_team(&w, 3);
+    cr_assert_eq(w.n_wrong, 0);
+}
+
+/* -- How many threads ------------------------------------------------------ */
+
+Test(rt, gives_at_least_one_thread_and_at_most_what_is_wanted)
+{
+    for (int wanted = 1; wanted <= MOST; wanted++) {
+        const int n = tgi_rt_threads(wanted);
+#ifdef _OPENMP
+        cr_assert_eq(n, wanted);
+#else
+        cr_assert_eq(n, 1);
+#endif
+    }
+    cr_assert_geq(tgi_rt_threads(0), 1);
+    /* More than any OpenMP could make. */
+    cr_assert_lt(tgi_rt_threads(1 << 30), 1 << 20);
+}
+
+#ifdef _OPENMP
+
+Test(rt, takes_as_many_as_openmp_says_within_the_cpus)
+{
+    cpu_set_t mask;
+    cr_assert_eq(sched_getaffinity(0, sizeof(mask), &mask), 0);
+    omp_set_num_threads(1);
+    cr_assert_eq(tgi_rt_threads(0), 1);
+    cr_assert_eq(tgi_rt_threads(3), 3);
+    omp_set_num_threads(2);
+    cr_assert_eq(tgi_rt_threads(0), CPU_COUNT(&mask) > 1 ? 2 : 1);
+    omp_set_num_threads(1000);
+    cr_assert_eq(tgi_rt_threads(0), CPU_COUNT(&mask));
+}
+
+static void *threads_on_one_cpu(void *out)
+{
+    cpu_set_t mask, one;
+    sched_getaffinity(0, sizeof(mask), &mask);
+    CPU_ZERO(&one);
+    for (int i = 0; CPU_COUNT(&one) == 0; i++)
+        if (CPU_ISSET(i, &mask))
+            CPU_SET(i, &one);
+    sched_setaffinity(0, sizeof(one), &one);
+    omp_set_num_threads(2);
+    *(int *)out = tgi_rt_threads(0);
+    return NULL;
+}
+
+Test(rt, a_thread_bound_to_one_cpu_works_alone)
+{
+    pthread_t thread;
+    int n = 0;
+    cr_assert_eq(pthread_create(&thread, NULL, threads_on_one_cpu, &n), 0);
+    pthread_join(thread, NULL);
+    cr_assert_eq(n, 1);
+}
+
+Test(rt, is_serial_in_a_region_of_the_user)
+{
+    work works[2] = {0};
+    int n_said[2] = {0};
+#pragma omp parallel num_threads(2)
+    {
+        const int i = omp_get_thread_num();
+        n_said[i] = tgi_rt_threads(0) * 10 + tgi_rt_threads(7);
+        run(ping_pong_entry, &works[i], tgi_rt_threads(7));
+    }
+    for (int i = 0; i < 2; i++) {
+        cr_assert_eq(n_said[i], 11);
+        cr_assert_eq(check_team(&works[i], 1), 1);
+        cr_assert_eq(works[i].n_wrong, 0);
+    }
+}
+
+/* Whatever was asked for: the team is what OpenMP gives. */
+Test(rt, a_smaller_team_than_asked_for_does_the_work)
+{
+    work inner[2] = {0}, dynamic = {0}, flat = {0};
+#pragma omp parallel num_threads(2)
+    run(ping_pong_entry, &inner[omp_get_thread_num()], 3);
+    for (int i = 0; i < 2; i++) {
+        check_team(&inner[i], 3);
+        cr_assert_eq(inner[i].n_wrong, 0);
+    }
+    omp_set_dynamic(1);
+    run(ping_pong_entry, &dynamic, 7);
+    check_team(&dynamic, 7);
+    cr_assert_eq(dynamic.n_wrong, 0);
+
+    omp_set_max_active_levels(0);
+    run(ping_pong_entry, &flat, 7);
+    cr_assert_eq(check_team(&flat, 7), 1);
+    cr_assert_eq(flat.n_wrong, 0);
+}
+
+/* The user allows regions in regions: teams there are right, too. */
+Test(rt, teams_in_a_region_of_the_user_are_apart)
+{
+    work works[2] = {0};
+    omp_set_max_active_levels(2);
+#pragma omp parallel num_threads(2)
+    run(ping_pong_entry, &works[omp_get_thread_num()], 3);
+    for (int i = 0; i < 2; i++) {
+        cr_assert_eq(check_team(&works[i], 3), 3);
+        cr_assert_eq(works[i].n_wrong, 0);
+    }
+}
+
+#endif
+
+/* -- Forks ----------------------------------------------------------------- */
+
+/* Runs a team of what it may have in a child; returns how many there were. */
+static int threads_of_child(int n_before_fork)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(20); /* a hang fails */
+        work w = {0}, old = {0};
+        run(ping_pong_entry, &w, tgi_rt_threads(3));
+        run(ping_pong_entry, &old, n_before_fork);
+        const bool good = w.n_wrong == 0 && w.n_calls == w.n_threads &&
+                          old.n_wrong == 0 && old.n_calls == old.n_threads;
+        _exit(good ? w.n_threads : 99);
+    }
+    int status = 0;
+    cr_assert_gt(child, 0);
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    cr_assert(WIFEXITED(status), "the child ended with signal %d",
+              WTERMSIG(status));
+    return WEXITSTATUS(status);
+}
+
+Test(rt, a_child_forked_after_a_team_is_serial)
+{
+    work w = {0};
+    const int n = tgi_rt_threads(3);
+    run(count_entry, &w, n);
+    check_team(&w, n);
+    cr_assert_eq(threads_of_child(n), 1);
+    work again = {0};
+    run(ping_pong_entry, &again, n);
+    cr_assert_eq(check_team(&again, n), w.n_threads);
+}
+
+#ifdef _OPENMP
+
+Test(rt, a_child_forked_after_a_region_of_the_user_is_serial)
+{
+    atomic_int n = 0;
+#pragma omp parallel num_threads(3)
+    atomic_fetch_add(&n, 1);
+    cr_assert_eq(n, 3);
+    cr_assert_eq(threads_of_child(1), 1);
+}
+
+#endif
+
+Test(rt, a_child_forked_before_any_team_works)
+{
+    const int n = threads_of_child(1);
+    cr_assert(n == 1 || n == tgi_rt_threads(3), "%d threads", n);
+}
+
+/* -- The floating-point mode ----------------------------------------------- */
+
+/* Kept from the compiler, which knows nothing of modes. */
+static volatile float one = 1, three = 3;
+
+/*
+ * Which way this thread rounds, as its arithmetic shows: fegetround would look
+ * at another register. To nearest is 3: a third is rounded away from zero.
+ */
+static unsigned rounding(void)
+{
+    const float third = 0x1.555556p-2f;
+    return (one / three == third) | (-one / three == -third) << 1;
+}
+
+static void mode_entry(tgi_frame *frame, int64_t thread, int64_t n_threads)
+{
+    work *w = frame->user;
+    count_entry(frame, thread, n_threads);
+    w->modes[thread] = rounding();
+}
+
+#ifdef _OPENMP
+
+/*
+ * libgomp keeps its threads, and a region of the user's meets the same ones;
+ * in libomp they take the mode of who starts the region.
+ */
+Test(rt, threads_have_our_mode_inside_and_theirs_after)
+{
+    const int modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+    for (int k = 0; k < 3; k++) {
+        work w = {0};
+        unsigned after[3];
+        fesetround(modes[k]);
+        const unsigned theirs = rounding();
+#pragma omp parallel num_threads(3)
+        fesetround(modes[k]);
+
+        const uint32_t saved = tgi_fpenv_begin();
+        run(mode_entry, &w, 3);
+        tgi_fpenv_end(saved);
+#pragma omp parallel num_threads(3)
+        after[omp_get_thread_num()] = rounding();
+
+        fesetround(FE_TONEAREST);
+        cr_assert_neq(theirs, 3);
+        cr_assert_eq(check_team(&w, 3), 3);
+        for (int i = 0; i < 3; i++) {
+            cr_assert_eq(w.modes[i], 3, "thread %d", i);
+            cr_assert_eq(after[i], theirs, "thread %d", i);
+        }
+    }
+}
+
+#endif
+
+Test(rt, the_mode_of_the_caller_is_let_be)
+{
+    for (int n = 1; n <= 2; n++) {
+        work w = {0};
+        fesetround(FE_UPWARD);
+        const uint32_t saved = tgi_fpenv_begin();
+        run(mode_entry, &w, n);
+        const unsigned inside = rounding();
+        tgi_fpenv_end(saved);
+        fesetround(FE_TONEAREST);
+        cr_assert_eq(w.modes[0], 3);
+        cr_assert_eq(inside, 3);
+    }
+}

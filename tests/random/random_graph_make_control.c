@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * random_graph_make_control.c - branches and loops. The bytes of a region are
+ * instructions like all others; it works on what it gets, and on values and
+ * variables of the callbacks around it.
+ *
+ * What a region returns has the types of what it got. Loops end: they count,
+ * and loops in one another count to less, so that all trips together are few.
+ */
+#include <string.h>
+
+#include "random/random_graph.h"
+
+enum {
+    MOST_SLOTS = 4,    /* values that a region gets and returns */
+    MOST_SEEN = 16,    /* values of the callbacks around that it sees */
+    MOST_BRANCHES = 4,
+    MOST_NESTING = 4
+};
+
+/* A branch, a body or a test in the making. */
+typedef struct region {
+    rg_maker *around;
+    rg_bytes body;
+    int n_slots;
+    rg_operand slots[MOST_SLOTS]; /* what it gets */
+    bool has_trip;                /* … after the number of the trip */
+    bool is_counted; /* slot 0 is a counter: the body of a while */
+    bool is_strong;  /* returns no plain numbers */
+    int most_trips;  /* of the loop that it is part of; 1 of branches */
+    unsigned choice;
+    int64_t bound; /* test: of the counter */
+} region;
+
+/* -- Choosing -------------------------------------------------------------- */
+
+static rg_bytes take_body(rg_maker *m)
+{
+    const size_t length = 2 + (size_t)rg_below(&m->bytes, 72);
+    const size_t left = m->bytes.n - m->bytes.at;
+    const rg_bytes body = {m->bytes.data + m->bytes.at,
+                           length < left ? length : left, 0};
+    m->bytes.at += body.n;
+    return body;
+}
+
+static const rg_type i64_type = {.dtype = TG_I64};
+static const rg_type bool_type = {.dtype = TG_BOOL};
+
+/* All elements of a value as one number. */
+static rg_operand total(const rg_maker *m, rg_operand x)
+{
+    tg_value sum =
+        RG_DO(m, tg_sum(tg_cast(x.operand, TG_I64), TG_ALL_AXES));
+    return rg_value(i64_type, sum);
+}
+
+/* A number between least and most that is up to the data. */
+static rg_operand take_number(rg_maker *m, int64_t least, int64_t most)
+{
+    rg_operand x = total(m, rg_pick(m));
+    x.operand = tg_in_value(
+        RG_DO(m, tg_min(tg_max(x.operand, least), most)));
+    return x;
+}
+
+/* How often a loop goes round: no more than `most`. */
+static rg_operand take_trips(rg_maker *m, int most)
+{
+    const unsigned choice = rg_take(&m->bytes);
+    if (choice & 16 && m->most_trip > 0 && m->most_trip - 1 <= most)
+        return rg_value(i64_type, m->trip);
+    if (choice % 4 == 0)
+        return take_number(m, -1, most);
+    if (choice % 4 == 1)
+        return (rg_operand){.operand = tg_in_i64((int)(choice / 4) %
+                                                 (most + 1))};
+    rg_operand trips = take_number(m, 0, most);
+    trips.operand = tg_in_value(
+        RG_DO(m, tg_cast(trips.operand, choice % 4 == 2 ? TG_U8 : TG_I32)));
+    return trips;
+}
+
+static rg_operand take_predicate(rg_maker *m)
+{
+    const unsigned choice = rg_take(&m->bytes);
+    if (choice % 8 == 0)
+        return (rg_operand){.operand = tg_in_bool(choice & 8)};
+    rg_operand x = total(m, rg_pick(m));
+    return rg_value(bool_type,
+                    choice % 2
+                        ? RG_DO(m, tg_gt(x.operand, (int64_t)choice / 32))
+                        : RG_DO(m, tg_eq(tg_and(x.operand, 1), 0)));
+}
+
+static void take_slots(rg_maker *m, region *r, tg_operand *operands)
+{
+    static const uint8_t numbers[] = {1, 2, 3, 2, 1, 3, 4, 0};
+    r->n_slots = numbers[rg_below(&m->bytes, 8)];
+    for (int i = 0; i < r->n_slots; i++) {
+        r->slots[i] = rg_pick(m);
+        /* Two of one type can change places. */
+        if (i > 0 && r->choice >> i & 1)
+            r->slots[i] = r->slots[i - 1];
+        operands[i] = r->slots[i].operand;
+    }
+}
+
+/* -- Regions at work ------------------------------------------------------- */
+
+/* The maker of a region, dry if `t` is NULL; in[] are its first values. */
+static void enter(const region *r, tg_trace *t, const tg_value *in,
+                  rg_maker *m)
+{
+    const rg_maker *around = r->around;
+    const int n = around->n_values < MOST_SEEN ? around->n_values : MOST_SEEN;
+    *m = *around;
+    m->bytes = r->body;
+    m->session = t ? around->session : NULL;
+    m->trace = t;
+    m->nesting++;
+    m->trips = around->trips / (r->most_trips > 0 ? r->most_trips : 1);
+    memmove(m->values, around->values + around->n_values - n,
+            (size_t)n * sizeof(*m->values));
+    m->n_values = n;
+    const tg_value none = {0, 0};
+    if (r->has_trip) {
+        m->trip = t ? in[0] : none;
+        m->most_trip = r->most_trips;
+        rg_keep(m, i64_type, m->trip);
+    }
+    for (int i = 0; i < r->n_slots; i++) {
+        rg_type type = r->slots[i].type;
+        type.is_weak = false;
+        rg_keep(m, type, t ? in[r->has_trip + i] : none);
+    }
+}
+
+/* What the region got as slot i, and what it found out last. */
+static rg_operand slot_value(const region *r, const rg_operand *slots, int i)
+{
+    return slots[r->has_trip + i];
+}
+
+static bool same_type(const rg_type *a, const rg_type *b)
+{
+    return a->dtype == b->dtype && a->rank == b->rank &&
+           (a->rank == 0 ||
+            memcmp(a->dims, b->dims, (size_t)a->rank * sizeof(*a->dims)) == 0);
+}
+
+/* The extents of a slot, for a value that has as many elements. */
+static tg_value reshape_like(rg_maker *m, rg_operand x, rg_operand slot)
+{
+    int64_t dims[TG_MAX_RANK];
+    for (int i = 0; i < slot.type.rank; i++)
+        dims[i] = m->session ? tg_value_dim(slot.operand.as.value, i) : 0;
+    return RG_DO(m, tg_reshape(x.operand, slot.type.rank, dims));
+}
+
+/* Something new of the type of a slot. */
+static tg_value combine(rg_maker *m, rg_operand slot, unsigned choice)
+{
+    const tg_dtype dtype = (tg_dtype)slot.type.dtype;
+    rg_operand last = m->values[m->n_values - 1];
+    tg_value number = RG_DO(m, tg_cast(total(m, last).operand, dtype));
+    if (!tgi_dtype_is(dtype, TGI_CLASS_NUM))
+        return RG_DO(m, tg_ne(slot.operand, number));
+    switch (choice % 3) {
+    case 0:
+        return RG_DO(m, tg_add(slot.operand, number));
+    case 1:
+        return RG_DO(m, tg_mul(tg_sub(slot.operand, number), 2));
+    default:
+        return RG_DO(m, tg_max(slot.operand, number));
+    }
+}
+
+/* What becomes of slot i: nothing, another slot, a value that was made, or
+   something new. */
+static rg_operand result_of(const region *r, rg_maker *m,
+                            const rg_operand *slots, int i)
+{
+    const unsigned choice = r->choice >> (2 * i);
+    rg_operand slot = slot_value(r, slots, i);
+    if (choice % 4 == 0)
+        return slot;
+    for (int k = 1; choice % 4 == 1 && k < r->n_slots; k++) {
+        rg_operand other = slot_value(r, slots, (i + k) % r->n_slots);
+        if (same_type(&other.type, &slot.type))
+            return rg_value(slot.type, reshape_like(m, other, slot));
+    }
+    for (int k = 0; choice % 4 == 2 && k < m->n_values; k++) {
+        /* What it made comes last, what is from outside first. */
+        rg_operand x = m->values[r->choice & 64 ? k : m->n_values - 1 - k];
+        if (rg_count(&x.type) != rg_count(&slot.type) ||
+            (x.type.dtype != slot.type.dtype && k % 2))
+            continue;
+        if (x.type.rank == 0 && x.type.is_weak && slot.type.rank == 0 &&
+            !r->is_strong)
+            return rg_fit_dtype(m, x, (tg_dtype)slot.type.dtype);
+        x.operand =
+            tg_in_value(RG_DO(m, tg_cast(x.operand, slot.type.dtype)));
+        return rg_value(slot.type, reshape_like(m, x, slot));
+    }
+    return rg_value(slot.type, combine(m, slot, r->choice));
+}
+
+/* Says in which trip, or with what, a region runs: seen from outside, that
+   is all there is to know of most trips. */
+static void print_slots(const rg_maker *m, const rg_operand *slots, int n)
+{
+    if (m->session && n > 0)
+        tg_print(m->trace, "%v, %v\n", slots[0].operand,
+                 slots[n - 1].operand);
+}
+
+static int make_region(const region *r, tg_trace *t, const tg_value *in,
+                       tg_operand *results)
+{
+    rg_maker m;
+    rg_operand slots[1 + MOST_SLOTS];
+    enter(r, t, in, &m);
+    const int n_in = r->has_trip + r->n_slots;
+    memcpy(slots, &m.values[m.n_values - n_in],
+           (size_t)n_in * sizeof(*slots));
+    if (r->choice & 32)
+        print_slots(&m, slots, n_in);
+    rg_make_body(&m);
+    if (r->choice & 128)
+        print_slots(&m, slots, n_in);
+    for (int i = 0; i < r->n_slots; i++)
+        results[i] = result_of(r, &m, slots, i).operand;
+    if (r->is_counted)
+        results[0] = tg_in_value(RG_DO(&m, tg_add(slots[0].operand, 1)));
+    return r->n_slots;
+}
+
+static void region_callback(tg_trace *t, const tg_value *in, void *user)
+{
+    tg_operand results[MOST_SLOTS];
+    const int n = make_region(user, t, in, results);
+    tg_return_at(t, results, (size_t)n, TG_HERE);
+}
+
+/* Goes on while slot 0 is below the bound, and perhaps only as long as
+   something holds of the others. */
+static void test_callback(tg_trace *t, const tg_value *in, void *user)
+{
+    const region *r = user;
+    rg_maker m;
+    enter(r, t, in, &m);
+    tg_value goes_on = RG_DO(&m, tg_lt(in[0], r->bound));
+    rg_make_body(&m);
+    if (r->choice & 1) {
+        rg_operand last = total(&m, m.values[m.n_values - 1]);
+        goes_on = RG_DO(&m, tg_and(goes_on, tg_ne(last.operand, 1)));
+    }
+    if (t)
+        tg_return(t, goes_on);
+}
+
+/* Reckons without recording. */
+static void make_dry(const region *r)
+{
+    tg_operand results[MOST_SLOTS];
+    make_region(r, NULL, NULL, results);
+}
+
+/* -- Instructions ---------------------------------------------------------- */
+
+static bool may_nest(const rg_maker *m)
+{
+    return m->nesting < MOST_NESTING && m->bytes.at < m->bytes.n;
+}
+
+static void keep_results(rg_maker *m, const region *r, const tg_value *results,
+                         int n)
+{
+    for (int i = 0; i < n; i++) {
+        rg_type type = r->slots[i].type;
+        type.is_weak = false;
+        rg_keep(m, type, results[i]);
+    }
+}
+
+/* The callbacks of a switch get one `user`: each takes the next region. */
+typedef struct branches {
+    region all[MOST_BRANCHES];
+    int next;
+} branches;
+
+static void branch_callback(tg_trace *t, const tg_value *in, void *user)
+{
+    branches *b = user;
+    region_callback(t, in, &b->all[b->next++]);
+}
+
+void rg_make_switch(rg_maker *m, tgi_op op)
+{
+    (void)op;
+    if (!may_nest(m))
+        return;
+    branches b = {.next = 0};
+    region first = {.around = m, .most_trips = 1};
+    tg_operand operands[MOST_SLOTS];
+    tg_value results[MOST_SLOTS] = {{0, 0}};
+    const unsigned choice = rg_take(&m->bytes);
+    const int n = choice % 2 ? 2 : 1 + (int)(choice / 4 % MOST_BRANCHES);
+    first.choice = rg_take(&m->bytes);
+    rg_operand index =
+        choice % 2 ? take_predicate(m) : take_number(m, -1, n);
+    take_slots(m, &first, operands);
+    for (int i = 0; i < n; i++) {
+        b.all[i] = first;
+        b.all[i].is_strong = i == 0;
+        b.all[i].choice += (unsigned)i * (choice / 16);
+        b.all[i].body = take_body(m);
+    }
+    const size_t n_slots = (size_t)first.n_slots;
+    tg_callback *const callbacks[] = {branch_callback, branch_callback,
+                                      branch_callback, branch_callback};
+    for (int i = 0; i < n && !m->session; i++)
+        make_dry(&b.all[i]);
+    if (m->session && choice % 2)
+        tg_cond_at(index.operand, branch_callback, branch_callback, &b,
+                   operands, n_slots, results, n_slots, TG_HERE);
+    else if (m->session)
+        tg_switch_at(index.operand, callbacks, (size_t)n, &b, operands,
+                     n_slots, results, n_slots, TG_HERE);
+    keep_results(m, &first, results, first.n_slots);
+}
+
+/* As often as it takes, known or not; at least once. */
+static int most_trips(rg_maker *m, unsigned choice)
+{
+    const int most = 1 + (int)(choice % 4);
+    return most < m->trips ? most : m->trips;
+}
+
+static void make_for(rg_maker *m, region *r, unsigned choice)
+{
+    tg_operand operands[MOST_SLOTS];
+    tg_value results[MOST_SLOTS] = {{0, 0}};
+    r->has_trip = true;
+    const bool is_unrolled = choice % 8 == 0;
+    rg_operand trips = {.type = i64_type};
+    if (!is_unrolled)
+        trips = take_trips(m, r->most_trips);
+    take_slots(m, r, operands);
+    const size_t n = (size_t)r->n_slots;
+    r->body = take_body(m);
+    const int64_t times = (int64_t)choice / 8 % (r->most_trips + 1);
+    if (!m->session) {
+        for (int64_t i = 0; i < (is_unrolled ? times : 1); i++)
+            make_dry(r);
+    } else if (is_unrolled) {
+        tg_for_unrolled_at(times, region_callback, r, operands, n, results, n,
+                           TG_HERE);
+    } else {
+        tg_for_at(trips.operand, region_callback, r, operands, n, results, n,
+                  TG_HERE);
+    }
+    keep_results(m, r, results, r->n_slots);
+}
+
+/* Test and body get one `user`, and are traced in this order. */
+typedef struct loop {
+    region test, body;
+} loop;
+
+static void loop_test(tg_trace *t, const tg_value *in, void *user)
+{
+    test_callback(t, in, &((loop *)user)->test);
+}
+
+static void loop_body(tg_trace *t, const tg_value *in, void *user)
+{
+    region_callback(t, in, &((loop *)user)->body);
+}
+
+static void make_while(rg_maker *m, region *r, unsigned choice)
+{
+    tg_operand operands[MOST_SLOTS];
+    tg_value results[MOST_SLOTS] = {{0, 0}};
+    r->bound = choice / 4 % 2 ? r->most_trips : 2;
+    rg_operand start = take_number(m, r->bound - r->most_trips, r->bound + 1);
+    take_slots(m, r, operands);
+    if (r->n_slots == 0)
+        r->n_slots = 1;
+    r->slots[0] = start;
+    operands[0] = start.operand;
+    loop l = {.test = *r, .body = *r};
+    l.test.body = take_body(m);
+    l.body.body = take_body(m);
+    l.body.is_counted = true;
+    const size_t n = (size_t)r->n_slots;
+    const int64_t most = choice / 8 % 8;
+    if (!m->session) {
+        test_callback(NULL, NULL, &l.test);
+        make_dry(&l.body);
+    } else if (choice & 128) {
+        tg_while_most_at(most, loop_test, loop_body, &l, operands, n, results,
+                         n, TG_HERE);
+    } else {
+        tg_while_at(loop_test, loop_body, &l, operands, n, results, n,
+                    TG_HERE);
+    }
+    keep_results(m, r, results, r->n_slots);
+}
+
+void rg_make_loop(rg_maker *m, tgi_op op)
+{
+    (void)op;
+    if (!may_nest(m) || m->trips < 1)
+        return;
+    const unsigned choice = rg_take(&m->bytes);
+    region r = {.around = m,
+                .most_trips = most_trips(m, rg_take(&m->bytes)),
+                .choice = rg_take(&m->bytes)};
+    if (choice % 2)
+        make_while(m, &r, choice);
+    else
+        make_for(m, &r, choice / 2);
+}
+
+static void take_slice(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, in[0]);
+}
+
+/* What a loop stacks up is unset at first: a value, taken apart and put
+   together again. */
+void rg_make_unset(rg_maker *m, tgi_op op)
+{
+    (void)op;
+    rg_operand x = rg_pick_ranked(m);
+    if (!m->program->has_control || x.type.dims[0] > m->trips)
+        return;
+    rg_type type = x.type;
+    type.is_weak = false;
+    tg_value stacked = {0, 0};
+    if (m->session)
+        tg_map_at(take_slice, NULL, &x.operand, 1, &stacked, 1, TG_HERE);
+    rg_keep(m, type, stacked);
+}

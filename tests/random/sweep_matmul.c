@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sweep_matmul.c - sweep-matmul: compiled matrix products have the bits of
+ * interpreted ones.
+ *
+ *   --seed S       an item is named by its seed and its number
+ *   --count N      how many items: random forms (matmul.h), in one size or,
+ *                  if extents are open, in several
+ *   --all          before these: plain products of all sizes, types and
+ *                  transposes
+ *   --folds        all forms are such that the product is reduced, most of
+ *                  them so that it can be where it is computed
+ *   --only K       item number K alone
+ *   --form WORDS   this form alone, with the seed as its seed …
+ *   --sizes LIST   … in this size: m,n,k,b1,b2
+ *   --failures N   stops after so many
+ *   --jobs N       processes; as many as CPUs
+ *
+ * A failure prints one line that shows it again. The last line is "N passed, N
+ * failed"; of many items, some must be run by teams, some packed, and some
+ * folded. Where nothing can be compiled, it says so and ends with status 77.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "random/matmul.h"
+#include "run/team.h"
+#include "support/arguments.h"
+#include "support/instrument.h"
+#include "support/watched.h"
+#include "support/workers.h"
+
+enum {
+    SKIPPED = 77,
+    ENOUGH = 100, /* items for which something must be met */
+    MOST_SECONDS = 300,
+    SOME_SIZES = 10, /* of a form with open extents */
+    /* Steps of an item, m times n times k, of all its sizes; a million takes
+       the interpreter some milliseconds. Of one item in RARE it is many. */
+    FEW_STEPS = 4 << 20,
+    MANY_STEPS = 64 << 20,
+    FOLD_STEPS = 1 << 18, /* for which any fold is worth it */
+    RARE = 32,
+    MOST_SIZES = 512
+};
+
+static const int64_t extents[] = {0,  1,   2,   3,   5,   7,   8,
+                                  15, 16,  17,  31,  33,  63,  64,
+                                  65, 127, 129, 255, 256, 257, 513};
+enum {
+    N_EXTENTS = sizeof(extents) / sizeof(extents[0]),
+    MANY_PANELS = 1025 /* k, now and then */
+};
+
+/* Types whose products have code of their own. */
+static const uint8_t main_types[] = {PRODUCT_F32, PRODUCT_F64, PRODUCT_I32,
+                                     PRODUCT_I64};
+enum { N_MAIN_TYPES = sizeof(main_types) / sizeof(main_types[0]) };
+
+typedef struct options {
+    uint64_t seed, count, only, most_failures;
+    bool does_all, does_folds, is_only, has_sizes;
+    const char *words;
+    product_sizes sizes;
+    int n_jobs;
+} options;
+
+/* A form, and sizes to check it in. */
+typedef struct item {
+    product_form form;
+    size_t n_sizes;
+    product_sizes sizes[MOST_SIZES];
+} item;
+
+/* -- Random items ---------------------------------------------------------- */
+
+static int64_t steps_of(const product_sizes *sizes)
+{
+    int64_t steps = 1;
+    for (int i = 0; i < PRODUCT_EXTENTS; i++)
+        steps *= sizes->extent[i] ? sizes->extent[i] : 1;
+    return steps;
+}
+
+/* Picks the extents that are open, or all of them. */
+static void pick_sizes(const product_form *form, uint64_t *random,
+                       bool picks_all, product_sizes *sizes)
+{
+    for (int i = 0; i < PRODUCT_EXTENTS; i++) {
+        const uint64_t choice = rg_random(random);
+        if (picks_all || product_is_open(form, i))
+            sizes->extent[i] = i >= PRODUCT_B1 ? (int64_t)(choice % 4)
+                               : i == PRODUCT_K && (choice >> 32) % 16 == 0
+                                   ? MANY_PANELS
+                                   : extents[choice % N_EXTENTS];
+    }
+    product_sizes_settle(form, sizes);
+}
+
+/* Makes a form one that reduces rows and columns of known extents. */
+static void make_fold(uint64_t choice, product_form *form)
+{
+    static const uint8_t ends[] = {PRODUCT_END_ROW_SUM, PRODUCT_END_COLUMN_SUM,
+                                   PRODUCT_END_SOFTMAX};
+    enum { MN = 1 << PRODUCT_M | 1 << PRODUCT_N };
+    form->field[PRODUCT_FIELD_END] = ends[choice % 3];
+    form->field[PRODUCT_FIELD_TYPE] = main_types[(choice >> 8) % N_MAIN_TYPES];
+    form->field[PRODUCT_FIELD_OPEN] &= (uint8_t)~MN;
+    product_form_settle(form);
+}
+
+/* The first size is any; those behind it differ where extents are open, as
+   long as there is time. */
+static void make_random(const options *o, uint64_t k, item *it)
+{
+    uint64_t random = o->seed * 0x9e3779b97f4a7c15u ^ k;
+    int64_t left = o->does_folds && k % 4 ? FOLD_STEPS
+                   : k % RARE             ? FEW_STEPS
+                                          : MANY_STEPS;
+    product_form_random(&it->form, rg_random(&random));
+    if (o->does_folds)
+        make_fold(rg_random(&random), &it->form);
+    it->n_sizes = 0;
+    const bool is_open = it->form.field[PRODUCT_FIELD_OPEN] != 0;
+    for (int i = 0; i < (is_open ? SOME_SIZES : 1); i++) {
+        product_sizes sizes = it->sizes[0];
+        do
+            pick_sizes(&it->form, &random, i == 0, &sizes);
+        while (i == 0 && steps_of(&sizes) > left);
+        if (steps_of(&sizes) > left)
+            continue;
+        left -= steps_of(&sizes);
+        it->sizes[it->n_sizes++] = sizes;
+    }
+}
+
+/* -- All sizes ------------------------------------------------------------- */
+
+enum {
+    FLIPS = 4,
+    WIDTHS = 2,
+    N_PLAIN = N_MAIN_TYPES * FLIPS * WIDTHS * N_EXTENTS
+};
+
+/* A plain product of unknown extents with one n, and all m and k. */
+static void make_plain(uint64_t k, item *it)
+{
+    product_form *form = &it->form;
+    memset(form, 0, sizeof(*form));
+    form->seed = k;
+    form->field[PRODUCT_FIELD_WIDTH] = (uint8_t)(k % WIDTHS);
+    form->field[PRODUCT_FIELD_FLIP] = (uint8_t)(k / WIDTHS % FLIPS);
+    form->field[PRODUCT_FIELD_TYPE] =
+        main_types[k / WIDTHS / FLIPS % N_MAIN_TYPES];
+    form->field[PRODUCT_FIELD_FILL] =
+        (uint8_t)(k % (uint64_t)product_n_choices(PRODUCT_FIELD_FILL));
+    form->field[PRODUCT_FIELD_OPEN] = 7; /* m, n, k */
+    const int64_t n = extents[k / WIDTHS / FLIPS / N_MAIN_TYPES];
+    it->n_sizes = 0;
+    for (int i = 0; i < N_EXTENTS; i++)
+        for (int j = 0; j < N_EXTENTS; j++)
+            it->sizes[it->n_sizes++] =
+                (product_sizes){{extents[i], n, extents[j], 1, 1}};
+}
+
+/* -- Items ----------------------------------------------------------------- */
+
+static uint64_t n_items(const options *o)
+{
+    return o->count + (o->does_all ? N_PLAIN : 0);
+}
+
+static void make_item(const options *o, uint64_t k, item *it)
+{
+    if (o->does_all && k < N_PLAIN)
+        make_plain(k, it);
+    else
+        make_random(o, k, it);
+}
+
+/* -- Checking -------------------------------------------------------------- */
+
+static void print_sizes(const product_sizes *sizes)
+{
+    for (int i = 0; i < PRODUCT_EXTENTS; i++)
+        printf("%s%" PRId64, i ? "," : "", sizes->extent[i]);
+}
+
+static void print_failure(const product_form *form, const product_sizes *sizes,
+                          const char *what)
+{
+    char words[PRODUCT_TEXT];
+    product_form_print(form, words);
+    printf("FAILED sweep-matmul --form %s --sizes ", words);
+    print_sizes(sizes);
+    printf(" --seed %" PRIu64 "   # %s\n", form->seed, what);
+    fflush(stdout);
+}
+
+static bool check_item(const item *it, product_tally *tally)
+{
+    product_failure failure;
+    if (product_check(&it->form, it->sizes, it->n_sizes, tally, &failure))
+        return true;
+    print_failure(&it->form, &failure.sizes, failure.what);
+    return false;
+}
+
+static bool check_number(const void *user, uint64_t k, void *tally)
+{
+    static item it;
+    make_item(user, k, &it);
+    return check_item(&it, tally);
+}
+
+/* One size, in a process of its own. False if it fails, and it is told how. */
+static bool check_apart(const product_form *form, const product_sizes *sizes)
+{
+    int status = 0;
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        static item it;
+        product_tally ignored = {0};
+        it.form = *form;
+        it.n_sizes = 1;
+        it.sizes[0] = *sizes;
+        alarm(MOST_SECONDS);
+        _exit(check_item(&it, &ignored) ? EXIT_SUCCESS : EXIT_FAILURE);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        abort();
+    if (WIFSIGNALED(status))
+        print_failure(form, sizes, strsignal(WTERMSIG(status)));
+    return status == 0;
+}
+
+/* What a process has not told itself: in which size it crashes, if it is one
+   alone, or that only its end fails. */
+static void tell(const void *user, uint64_t k, int status)
+{
+    static item it;
+    const options *o = user;
+    const bool is_item = k < n_items(o);
+    if (is_item && WIFEXITED(status))
+        return;
+    if (is_item)
+        make_item(o, k, &it);
+    for (size_t i = 0; is_item && i < it.n_sizes; i++)
+        if (!check_apart(&it.form, &it.sizes[i]))
+            return;
+    printf("FAILED sweep-matmul%s%s --seed %" PRIu64 " --%s %" PRIu64
+           "   # status %d%s\n",
+           o->does_all ? " --all" : "", o->does_folds ? " --folds" : "",
+           o->seed, is_item ? "only" : "count",
+           is_item ? k : o->count, status, is_item ? "" : " at its end");
+}
+
+/* -- Options --------------------------------------------------------------- */
+
+static int usage(void)
+{
+    fputs("usage: sweep-matmul [--seed S] [--count N] [--all] [--folds]\n"
+          "           [--only K] [--form WORDS --sizes M,N,K,B1,B2]\n"
+          "           [--failures N] [--jobs N]\n",
+          stderr);
+    return 2;
+}
+
+static bool parse_sizes(const char *text, product_sizes *sizes)
+{
+    for (int i = 0; i < PRODUCT_EXTENTS; i++) {
+        char *end;
+        sizes->extent[i] = strtoll(text, &end, 10);
+        if (end == text || sizes->extent[i] < 0 ||
+            *end != (i + 1 < PRODUCT_EXTENTS ? ',' : 0))
+            return false;
+        text = end + 1;
+    }
+    return true;
+}
+
+static bool parse_value(const char *name, const char *value, options *o)
+{
+    if (strcmp(name, "--seed") == 0)
+        o->seed = strtoull(value, NULL, 0);
+    else if (strcmp(name, "--count") == 0)
+        o->count = strtoull(value, NULL, 0);
+    else if (strcmp(name, "--only") == 0)
+        o->only = strtoull(value, NULL, 0), o->is_only = true;
+    else if (strcmp(name, "--failures") == 0)
+        o->most_failures = strtoull(value, NULL, 0);
+    else if (strcmp(name, "--form") == 0)
+        o->words = value;
+    else if (strcmp(name, "--sizes") == 0)
+        return o->has_sizes = parse_sizes(value, &o->sizes);
+    else if (strcmp(name, "--jobs") == 0)
+        return (o->n_jobs = atoi(value)) >= 1 && o->n_jobs <= WORKERS_MOST;
+    else
+        return false;
+    return true;
+}
+
+static bool parse(int argc, char **argv, options *o)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--all") == 0)
+            o->does_all = true;
+        else if (strcmp(argv[i], "--folds") == 0)
+            o->does_folds = true;
+        else if (i + 1 == argc || !parse_value(argv[i], argv[i + 1], o))
+            return argument_is_wrong("sweep-matmul", argc, argv, i);
+        else
+            i++;
+    }
+    if (!o->words != !o->has_sizes)
+        fputs("sweep-matmul: --form and --sizes go together\n", stderr);
+    return !o->words == !o->has_sizes;
+}
+
+/* -- The program ----------------------------------------------------------- */
+
+static void add(void *sum, const void *tally)
+{
+    uint64_t *into = sum;
+    const uint64_t *from = tally;
+    for (size_t i = 0; i < sizeof(product_tally) / sizeof(*into); i++)
+        into[i] += from[i];
+}
+
+/* What many items must have met. */
+static uint64_t count_missed(const product_tally *tally, bool does_folds)
+{
+    uint64_t n = 0;
+    if (tally->n_forms < ENOUGH)
+        return 0;
+    if (tally->n_split_runs == 0 && tgi_rt_threads(2) > 1)
+        n++, printf("nothing was run by a team\n");
+    if (tally->n_packed == 0 && !does_folds)
+        n++, printf("nothing was packed\n");
+    /* Of all forms, one in a hundred folds: by chance none of many. */
+    if (does_folds && tally->n_folded < tally->n_programs / 8)
+        n++, printf("too little was folded\n");
+    return n;
+}
+
+static void check_all(const options *o, uint64_t *n_passed, uint64_t *n_failed)
+{
+    product_tally tally = {0};
+    const workers w = {.count = n_items(o),
+                       .most_failures = o->most_failures,
+                       .n_jobs = o->n_jobs,
+                       .seconds = MOST_SECONDS,
+                       .user = o,
+                       .check = check_number,
+                       .tally_bytes = sizeof(product_tally),
+                       .tell = tell,
+                       .add = add};
+    workers_run(&w, &tally, n_passed, n_failed);
+    printf("%" PRIu64 " forms in %" PRIu64 " sizes, as %" PRIu64
+           " programs, %" PRIu64 " of them packed, %" PRIu64
+           " folded; %" PRIu64 " runs, %" PRIu64 " by a team, %" PRIu64
+           " of them split\n",
+           tally.n_forms, tally.n_sizes, tally.n_programs, tally.n_packed,
+           tally.n_folded, tally.n_runs, tally.n_team_runs, tally.n_split_runs);
+    *n_failed += count_missed(&tally, o->does_folds);
+}
+
+static bool check_form(const options *o)
+{
+    product_form form = {.seed = o->seed};
+    product_sizes sizes = o->sizes;
+    if (!product_form_parse(o->words, &form)) {
+        printf("what is %s?\n", o->words);
+        return false;
+    }
+    product_form_settle(&form);
+    product_sizes_settle(&form, &sizes);
+    return check_apart(&form, &sizes);
+}
+
+int main(int argc, char **argv)
+{
+    options o = {.seed = 1,
+                 .count = 1000,
+                 .most_failures = 20,
+                 .n_jobs = workers_default_jobs()};
+    uint64_t n_passed = 0, n_failed = 0;
+    if (!parse(argc, argv, &o))
+        return usage();
+    wait_passively(argv);
+    if (!can_compile())
+        return SKIPPED;
+    setenv("TGJIT_GRAIN", "0", true);
+    setenv("TGJIT_VERIFY", "1", true); /* IR that LLVM gets, too */
+    instrument_compiled_code();
+    if (o.words) {
+        n_failed = !check_form(&o);
+        n_passed = !n_failed;
+    } else if (o.is_only) {
+        product_tally ignored = {0};
+        n_failed = !check_number(&o, o.only, &ignored);
+        n_passed = !n_failed;
+    } else {
+        check_all(&o, &n_passed, &n_failed);
+    }
+    printf("%" PRIu64 " passed, %" PRIu64 " failed\n", n_passed, n_failed);
+    return n_failed ? 1 : 0;
+}

@@ -1,0 +1,20 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Every file of the tree is named in a local.mk: one that is not would be
+# neither built nor distributed, and nobody would notice.
+
+cd "$srcdir" || exit 1
+missing=0
+for file in $(find include src jit tests bench examples docs \
+    -name '*.[ch]' -o -name '*.def' -o -name '*.cpp' -o -name '*.sh' \
+    -o -name '*.md'); do
+    # A program is named without its suffix.
+    name=${file%.c}
+    name=${name%.cpp}
+    grep -qE "(^|[[:space:]])$name(\.c|\.cpp)?([[:space:]]|\$)" */local.mk || {
+        echo "$file: not in any local.mk"
+        missing=1
+    }
+done
+exit $missing

@@ -1,0 +1,13 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# docs/OPS.md is what docs/ops_table, already built, prints from src/ir/op.def.
+
+docs/ops_table >check-ops-doc.tmp || exit 1
+if diff -u "$srcdir/docs/OPS.md" check-ops-doc.tmp; then
+    rm -f check-ops-doc.tmp
+else
+    rm -f check-ops-doc.tmp
+    echo "docs/OPS.md is out of date: make update-ops-doc"
+    exit 1
+fi

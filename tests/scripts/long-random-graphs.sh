@@ -1,0 +1,15 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# A hundred thousand random graphs and more.
+
+tests/random/random-graphs --mode passes --seed "${SEED-2}" \
+    --count "${COUNT-200000}" --corpus "$srcdir/tests/corpus" || exit
+
+test -e libtgjit-llvm.la || {
+    echo "built without LLVM: mode jit is skipped"
+    exit 0
+}
+exec tests/random/random-graphs --mode jit --seed "${SEED-2}" \
+    --count "${JIT_COUNT-100000}" --threads 1,2,3,7 --vector-bits 128,256 \
+    --corpus "$srcdir/tests/corpus"

@@ -1,0 +1,180 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# mutants.sh [NAME...] - plants the faults of mutants.list, all or the named
+# ones, one at a time in a scratch copy of the tree, and runs the tests that
+# are to notice. A fault nobody notices is a hole in the tests.
+#
+# Run in a build tree, by `make check-mutants'. The tests that are named are
+# part of `make check'; first they must pass without any fault. The last line
+# is "N caught, N survived".
+
+srcdir=${srcdir-$(dirname "$0")/../..}
+list=$srcdir/tests/scripts/mutants.list
+scratch=$PWD/mutants.tmp
+tree=$scratch/tree build=$scratch/build log=$scratch/log
+seconds=${TGJIT_TEST_TIMEOUT:-120}
+jobs=${JOBS-2}
+unset MAKEFLAGS MFLAGS MAKELEVEL
+
+grep -q '^#define TGJIT_HAVE_LLVM 1' config.h || exit 77
+command -v timeout >/dev/null || exit 77
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 1' HUP INT TERM
+
+die()
+{
+    echo "mutants: $*"
+    exit 1
+}
+
+# -- Building ----------------------------------------------------------------
+
+make_copy()
+{
+    rm -rf "$scratch"
+    mkdir "$scratch" "$build" &&
+        ${MAKE-make} distdir distdir=mutants.tmp/tree >"$log" 2>&1 &&
+        chmod -R u+w "$tree" || return
+    # As this tree is configured, but quicker to build.
+    eval "set -- $(./config.status --config)"
+    (cd "$build" && "$tree/configure" "$@" --disable-static --disable-werror \
+        CFLAGS=-O1) >"$log" 2>&1 </dev/null
+}
+
+# The programs of the commands in $tests, and the code generator.
+make_tests()
+{
+    programs=$(printf '%s' "$tests" | sed '/^$/d; s/ .*//; s|^|tests/|')
+    # shellcheck disable=SC2086
+    (cd "$build" && ${MAKE-make} -j"$jobs" libtgjit-llvm.la \
+        tests/libtgjit-llvm.so $programs) \
+        >"$log" 2>&1 </dev/null
+}
+
+# -- Testing -----------------------------------------------------------------
+
+# The first line that tells what is wrong.
+first_failure()
+{
+    sed -n 's/^not ok - //p; s/^FAILED .*# //p' "$log" |
+        sed 's/ *(.*//; q'
+}
+
+# Runs `$1', a line; false, and why in $why, if it fails.
+passes()
+{
+    # shellcheck disable=SC2086
+    (
+        cd "$build" || exit
+        srcdir=$tree CRITERION_OUTPUTS=tap:-
+        OMP_NUM_THREADS=${OMP_NUM_THREADS-2}
+        export srcdir CRITERION_OUTPUTS OMP_NUM_THREADS
+        exec timeout -k 5 "$seconds" tests/$1
+    ) >"$log" 2>&1 </dev/null
+    status=$?
+    test $status = 0 && return
+    why=$(first_failure)
+    test $status = 124 || test $status = 137 && why="hangs"
+    why="${1%% *} (${why:-exit status $status})"
+    return 1
+}
+
+all_pass()
+{
+    while IFS= read -r one; do
+        test -z "$one" || passes "$one" || return
+    done <<END
+$tests
+END
+}
+
+# -- Faults ------------------------------------------------------------------
+
+# Puts $after in the place of $before, which must be in $file once.
+plant()
+{
+    before=$before after=$after awk '
+        { n += gsub_one() } { print }
+        function gsub_one(    at, rest, count)
+        {
+            at = index($0, ENVIRON["before"])
+            if (!at)
+                return 0
+            rest = substr($0, at + length(ENVIRON["before"]))
+            count = 1 + (index(rest, ENVIRON["before"]) > 0)
+            $0 = substr($0, 1, at - 1) ENVIRON["after"] rest
+            return count
+        }
+        END { exit n != 1 }' "$scratch/original" >"$tree/$file"
+}
+
+# Tries the fault in $name, $file, $before, $after, $tests.
+try()
+{
+    cp "$tree/$file" "$scratch/original" || die "$name: no file $file"
+    plant || die "$name: '$before' is not in $file, or more than once"
+    make_tests || {
+        tail -n 20 "$log"
+        die "$name: does not build"
+    }
+    if all_pass; then
+        n_survived=$((n_survived + 1))
+        echo "${name%%:*}: SURVIVED"
+    else
+        n_caught=$((n_caught + 1))
+        echo "${name%%:*}: caught by $why"
+    fi
+    cp "$scratch/original" "$tree/$file"
+}
+
+# Calls `$1' for each fault of the list that is wanted.
+each_fault()
+{
+    name='' tests=''
+    while IFS= read -r line; do
+        case $line in
+        '#'*) ;;
+        'fault: '*) name=${line#fault: } tests='' ;;
+        'file: '*) file=${line#file: } ;;
+        'test: '*) tests="$tests${line#test: }
+" ;;
+        '- '*) before=${line#- } ;;
+        '+ '*) after=${line#+ } ;;
+        '')
+            case " $wanted " in
+            '  ' | *" ${name%%:*} "*) test -z "$name" || "$1" ;;
+            esac
+            name=''
+            ;;
+        *) die "what is '$line'?" ;;
+        esac
+    done <<END
+$(cat "$list")
+
+END
+}
+
+remember_tests()
+{
+    every="$every$tests"
+}
+
+wanted="$*" every='' n_caught=0 n_survived=0
+make_copy || {
+    tail -n 20 "$log"
+    die "no copy of the tree"
+}
+each_fault remember_tests
+tests=$(printf '%s' "$every" | sort -u)
+make_tests || {
+    tail -n 20 "$log"
+    die "the tree does not build"
+}
+all_pass || {
+    tail -n 20 "$log"
+    die "without any fault, $why fails"
+}
+each_fault try
+echo "$n_caught caught, $n_survived survived"
+test "$n_survived" = 0

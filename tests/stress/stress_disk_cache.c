@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stress_disk_cache.c - one directory, many processes.
+ *
+ *   crowd    eight processes of two threads load 500 keys each, that overlap,
+ *            and save what they do not find, while a sweeper removes what is
+ *            bad and a reader looks at everything; a second crowd finds all
+ *   killed   a process that saves is killed at any moment, again and again:
+ *            what is found afterwards is whole
+ *
+ * A plain program. Takes the number of kills.
+ */
+#include <dirent.h>
+#include <ftw.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "cache/disk_cache.h"
+
+enum {
+    PROCESSES = 8,
+    THREADS = 2, /* of each */
+    KEYS = 500,  /* of each process */
+    STEP = 100,  /* between the first keys of two processes */
+    MOST_VALUE = 60000,
+    KILLED_KEYS = 16,
+    DEFAULT_KILLS = 300,
+    WATCHDOG_SECONDS = 540
+};
+
+#define ROOM ((uint64_t)1 << 30)
+
+static char dir[] = "/tmp/tgjit-stress-XXXXXX";
+static char path[64];
+static int n_failed;
+
+#define CHECK(condition) check(condition, #condition, __LINE__)
+
+static void check(bool good, const char *what, int line)
+{
+    if (!good && n_failed++ < 20)
+        fprintf(stderr, "stress_disk_cache.c:%d: %s\n", line, what);
+}
+
+/* Nothing that is done here is worth a word. */
+static void count_word(tg_log_level level, const char *component,
+                       const char *message, void *user)
+{
+    (void)user;
+    if (level == TG_LOG_WARN) {
+        n_failed++;
+        fprintf(stderr, "%s: %s\n", component, message);
+    }
+}
+
+static tgi_log quiet;
+
+/* -- Values that can be checked -------------------------------------------- */
+
+static tgi_store_bytes make_key(long number, char *buf, size_t n)
+{
+    const int length = snprintf(buf, n, "key %ld\nand more", number);
+    return (tgi_store_bytes){buf, (size_t)length};
+}
+
+/* Bytes that follow from the key and from a word of the writer's choice. */
+static size_t make_value(long number, uint32_t choice, unsigned char *buf)
+{
+    uint64_t state = (uint64_t)number << 32 | choice;
+    const size_t n = 8 + state * 0x9e3779b97f4a7c15u % (MOST_VALUE - 16);
+    for (size_t i = 0; i < n; i += sizeof(state)) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        memcpy(buf + i, &state, sizeof(state));
+    }
+    memcpy(buf, &choice, sizeof(choice));
+    return n;
+}
+
+static bool is_value(long number, const unsigned char *value, size_t n)
+{
+    unsigned char expected[MOST_VALUE];
+    uint32_t choice;
+    if (n < sizeof(choice))
+        return false;
+    memcpy(&choice, value, sizeof(choice));
+    return make_value(number, choice, expected) == n &&
+           memcmp(expected, value, n) == 0;
+}
+
+/* Whether there is a value, which must be right. */
+static bool load(tgi_store *store, long number)
+{
+    char buf[64];
+    size_t n;
+    unsigned char *value =
+        tgi_store_load(store, make_key(number, buf, sizeof(buf)), &quiet, &n);
+    const bool is_found = value != NULL;
+    if (is_found)
+        CHECK(is_value(number, value, n));
+    tgi_free(value);
+    return is_found;
+}
+
+static bool save(tgi_store *store, long number, uint32_t choice)
+{
+    char buf[64];
+    unsigned char value[MOST_VALUE];
+    const size_t n = make_value(number, choice, value);
+    return tgi_store_save(store, make_key(number, buf, sizeof(buf)),
+                          (tgi_store_bytes){value, n}, &quiet);
+}
+
+static tgi_store *open_store(tgi_store_mode mode)
+{
+    tgi_store *store = NULL;
+    if (tgi_store_open(path, mode, ROOM, &store) || !store) {
+        fprintf(stderr, "%s\n", tg_error(NULL));
+        exit(EXIT_FAILURE);
+    }
+    return store;
+}
+
+/* -- A crowd --------------------------------------------------------------- */
+
+typedef struct share {
+    tgi_store *store;
+    long first;
+    int thread;
+} share;
+
+/* Each key by both threads, from both ends. */
+static void *use_keys(void *user)
+{
+    const share *s = user;
+    for (long i = 0; i < KEYS; i++) {
+        const long number = s->first + (s->thread ? KEYS - 1 - i : i);
+        if (!load(s->store, number)) {
+            CHECK(save(s->store, number, (uint32_t)getpid()));
+            CHECK(load(s->store, number));
+        }
+    }
+    return NULL;
+}
+
+/* One of the processes. On the second run all is there. */
+static void work(int process, bool is_second)
+{
+    share shares[THREADS];
+    pthread_t threads[THREADS];
+    tgi_store *store = open_store(TGI_STORE_RW);
+    for (int i = 0; i < THREADS; i++) {
+        shares[i] = (share){store, (long)process * STEP, i};
+        if (pthread_create(&threads[i], NULL, use_keys, &shares[i]))
+            exit(EXIT_FAILURE);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    tg_cache_counters c;
+    tgi_store_counts(store, &c);
+    CHECK(c.bad == 0);
+    CHECK(c.evictions == 0);
+    if (is_second) {
+        CHECK(c.hits == (uint64_t)KEYS * THREADS);
+        CHECK(c.misses == 0 && c.saves == 0);
+    }
+    tgi_store_release(store);
+}
+
+/* Removes what is bad, of which there is none. */
+static void sweep(void)
+{
+    for (;;) {
+        tg_cache_report report = {0};
+        CHECK(tgi_store_verify(path, true, &report) == TG_OK);
+        CHECK(report.bad == 0 && report.foreign == 0 && report.unread == 0);
+        if (n_failed)
+            _exit(EXIT_FAILURE);
+    }
+}
+
+static void read_all(void)
+{
+    tgi_store *store = open_store(TGI_STORE_RO);
+    for (long number = 0;; number = (number + 1) % (PROCESSES * STEP + KEYS)) {
+        (void)load(store, number);
+        if (n_failed)
+            _exit(EXIT_FAILURE);
+    }
+}
+
+static pid_t start(void (*what)(void))
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        what();
+        _exit(n_failed ? EXIT_FAILURE : EXIT_SUCCESS);
+    }
+    CHECK(child > 0);
+    return child;
+}
+
+/* Those that go on for ever must not have ended by themselves. */
+static void stop(pid_t child)
+{
+    int status = 0;
+    kill(child, SIGKILL);
+    CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status));
+}
+
+static void crowd(bool is_second)
+{
+    pid_t workers[PROCESSES];
+    const pid_t sweeper = start(sweep), reader = start(read_all);
+    for (int i = 0; i < PROCESSES; i++) {
+        workers[i] = fork();
+        if (workers[i] == 0) {
+            work(i, is_second);
+            _exit(n_failed ? EXIT_FAILURE : EXIT_SUCCESS);
+        }
+        CHECK(workers[i] > 0);
+    }
+    for (int i = 0; i < PROCESSES; i++) {
+        int status = 1;
+        CHECK(waitpid(workers[i], &status, 0) == workers[i] && status == 0);
+    }
+    stop(sweeper);
+    stop(reader);
+}
+
+/* -- Killed writers -------------------------------------------------------- */
+
+static int begun[2]; /* a pipe: a byte for each writer that has begun */
+
+static void save_for_ever(void)
+{
+    tgi_store *store = open_store(TGI_STORE_RW);
+    for (uint32_t choice = (uint32_t)getpid();; choice++)
+        if (save(store, choice % KILLED_KEYS, choice) &&
+            choice == (uint32_t)getpid())
+            CHECK(write(begun[1], "", 1) == 1);
+}
+
+/* Files that are no entries. */
+static size_t count_temporaries(void)
+{
+    size_t n_files = 0, n_entries = 0;
+    uint64_t bytes;
+    DIR *stream = opendir(path);
+    CHECK(stream != NULL);
+    while (stream && readdir(stream))
+        n_files++;
+    if (stream)
+        closedir(stream);
+    CHECK(tgi_store_size(path, &n_entries, &bytes) == TG_OK);
+    return n_files - 2 - n_entries;
+}
+
+static void killed(long n_kills)
+{
+    tgi_store *store = open_store(TGI_STORE_RW);
+    uint64_t state = 1;
+    size_t n_interrupted = 0;
+    CHECK(pipe(begun) == 0);
+    for (long i = 0; i < n_kills; i++) {
+        const pid_t child = start(save_for_ever);
+        char byte;
+        CHECK(read(begun[0], &byte, 1) == 1);
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        const struct timespec pause = {0, (long)(state >> 33) % 1000000};
+        nanosleep(&pause, NULL);
+        stop(child);
+        n_interrupted += count_temporaries() > 0;
+        for (long number = 0; number < KILLED_KEYS; number++)
+            (void)load(store, number);
+    }
+    tg_cache_counters c;
+    tgi_store_counts(store, &c);
+    CHECK(c.bad == 0);
+    CHECK(c.hits > 0 || n_kills == 0);
+
+    printf("%ld kills, %zu amid a write: %llu found, %llu bad\n", n_kills,
+           n_interrupted, (unsigned long long)c.hits,
+           (unsigned long long)c.bad);
+    tgi_store_release(store);
+
+    /* What they left is swept by the next one that saves. */
+    store = open_store(TGI_STORE_RW);
+    CHECK(save(store, 0, 0));
+    CHECK(count_temporaries() == 0);
+    tgi_store_release(store);
+}
+
+/* -- The program ----------------------------------------------------------- */
+
+static int remove_one(const char *name, const struct stat *s, int kind,
+                      struct FTW *where)
+{
+    (void)s, (void)kind, (void)where;
+    return remove(name);
+}
+
+int main(int argc, char **argv)
+{
+    const long n_kills = argc > 1 ? atol(argv[1]) : DEFAULT_KILLS;
+    if (argc == 1)
+        alarm(WATCHDOG_SECONDS);
+    tgi_log_init(&quiet, TG_LOG_WARN, count_word, NULL);
+    if (!mkdtemp(dir)) {
+        perror(dir);
+        return EXIT_FAILURE;
+    }
+    snprintf(path, sizeof(path), "%s/store", dir);
+    tgi_store *store = open_store(TGI_STORE_RW); /* for who only reads */
+    crowd(false);
+    crowd(true);
+    CHECK(tgi_store_clear(path) == TG_OK);
+    killed(n_kills);
+    tgi_store_release(store);
+    CHECK(nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS) == 0);
+    CHECK(tg_live_objects() == 0 && tg_live_bytes() == 0);
+    if (n_failed)
+        printf("%d checks failed\n", n_failed);
+    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

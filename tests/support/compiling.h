@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * compiling.h - for tests of the code generator: a module under way, functions
+ * in it, and what becomes of it in memory.
+ */
+#ifndef TGI_TEST_COMPILING_H
+#define TGI_TEST_COMPILING_H
+
+#include <criterion/criterion.h>
+
+#include "llvm/llvm_compile.h"
+#include "llvm/llvm_emit.h"
+#include "object/image.h"
+#include "tgjit/base.h"
+
+typedef struct compiling {
+    tgi_llvm_target target;
+    LLVMModuleRef module;
+    LLVMBuilderRef builder;
+    tgi_llvm_emitter emitter;
+} compiling;
+
+/* Skips the test where this machine runs no compiled code. */
+static inline void compiling_begin(compiling *c)
+{
+    char reason[256];
+    if (!tgi_llvm_target_find(NULL, 0, &c->target, reason, sizeof(reason)))
+        cr_skip_test("%s", reason);
+    LLVMContextRef context = LLVMContextCreate();
+    c->module = LLVMModuleCreateWithNameInContext("test", context);
+    c->builder = LLVMCreateBuilderInContext(context);
+    tgi_llvm_target_prepare(&c->target, c->module);
+    tgi_llvm_emitter_init(&c->emitter, c->module, c->builder,
+                          c->target.has_avx512);
+}
+
+static inline void compiling_end(compiling *c)
+{
+    LLVMContextRef context = LLVMGetModuleContext(c->module);
+    LLVMDisposeBuilder(c->builder);
+    LLVMDisposeModule(c->module);
+    LLVMContextDispose(context);
+}
+
+/* void name(void *…), with n_parameters of them; the builder is in it. */
+static inline LLVMValueRef compiling_function(compiling *c, const char *name,
+                                              unsigned n_parameters)
+{
+    LLVMContextRef context = c->emitter.context;
+    LLVMTypeRef pointer = LLVMPointerTypeInContext(context, 0);
+    LLVMTypeRef parameters[] = {pointer, pointer, pointer, pointer};
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(context),
+                                        parameters, n_parameters, false);
+    LLVMValueRef function = LLVMAddFunction(c->module, name, type);
+    tgi_llvm_target_mark(&c->target, function);
+    LLVMPositionBuilderAtEnd(
+        c->builder, LLVMAppendBasicBlockInContext(context, function, ""));
+    return function;
+}
+
+/* Code in memory; the module is done with. */
+static inline tgi_image *compiling_load(compiling *c)
+{
+    tgi_llvm_compiled compiled;
+    tgi_image *image = NULL;
+    char reason[256] = "";
+    cr_assert(tgi_llvm_compile(&c->target, c->module, TGI_LLVM_VERIFY,
+                               &compiled, reason, sizeof(reason)),
+              "%s", reason);
+    cr_assert_eq(tgi_image_load(LLVMGetBufferStart(compiled.object),
+                                LLVMGetBufferSize(compiled.object), &image),
+                 TG_OK, "%s", tg_error(NULL));
+    tgi_llvm_compiled_deinit(&compiled);
+    return image;
+}
+
+#endif /* TGI_TEST_COMPILING_H */

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * control.h - for tests of branches and loops: every scenario runs in the
+ * interpreter, with all passes and with some left out, and compiled for
+ * several threads, where there is a compiler. It must do the same each time.
+ */
+#ifndef TGI_TEST_CONTROL_H
+#define TGI_TEST_CONTROL_H
+
+#include <stdlib.h>
+
+#include "jit.h"
+#include "support/api.h"
+
+/* How functions with branches and loops are compiled. */
+#define CONTROL_JIT "required"
+
+static inline void check_control(void (*check)(session *s))
+{
+    static const tg_context_options ways[] = {
+        {.jit = "off"},
+        {.jit = "off", .skip_passes = "inline"},
+        {.jit = "off", .skip_passes = "fold,simplify,shape,dead"},
+        {.jit = "off", .skip_passes = "fold,simplify,hoist,shape,dead,inline"},
+        {.jit = CONTROL_JIT, .threads = 1},
+        {.jit = CONTROL_JIT, .threads = 2, .vector_bits = 128},
+        {.jit = CONTROL_JIT, .threads = 3, .vector_bits = 256},
+        {.jit = CONTROL_JIT, .skip_passes = "fold,simplify,shape,dead"},
+    };
+    char text[1024];
+    const bool can_compile = tgi_jit_describe(text, sizeof(text));
+    setenv("TGJIT_GRAIN", "0", 1); /* all work is split */
+    for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+        session s;
+        if (!can_compile && strcmp(ways[i].jit, CONTROL_JIT) == 0)
+            continue;
+        session_begin_with(&s, ways[i]);
+        check(&s);
+        session_end(&s);
+    }
+}
+
+/* A callback that need not use all it is given. */
+#define CALLBACK(name) \
+    static void name(__attribute__((unused)) tg_trace *t, \
+                     __attribute__((unused)) const tg_value *in, \
+                     __attribute__((unused)) void *user)
+
+/* -- Scalars --------------------------------------------------------------- */
+
+static inline tg_tensor *bool_scalar(tg_context *ctx, bool value)
+{
+    return tg_tensor_copy(ctx, &value, TG_BOOL, TG_SCALAR);
+}
+
+static inline tg_tensor *i32_scalar(tg_context *ctx, int32_t value)
+{
+    return tg_tensor_copy(ctx, &value, TG_I32, TG_SCALAR);
+}
+
+static inline tg_tensor *i64_scalar(tg_context *ctx, int64_t value)
+{
+    return tg_tensor_copy(ctx, &value, TG_I64, TG_SCALAR);
+}
+
+static inline tg_tensor *f32_scalar(tg_context *ctx, float value)
+{
+    return tg_tensor_copy(ctx, &value, TG_F32, TG_SCALAR);
+}
+
+/* What was printed since the last time it was asked. */
+#define check_printed(s, text) \
+    do { \
+        cr_assert_str_eq((s)->printed, text); \
+        (s)->printed[0] = '\0'; \
+    } while (0)
+
+#endif /* TGI_TEST_CONTROL_H */

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * disk_caches.h - for tests of the disk cache: a directory of their own, stores in
+ * it, a log whose warnings are counted, and entries as files.
+ */
+#ifndef TGI_TEST_DISK_CACHES_H
+#define TGI_TEST_DISK_CACHES_H
+
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cache/disk_cache_entry.h"
+#include "support/support.h"
+
+enum { NOBODY = 65534, ROOM = 1 << 20 };
+
+/* -- A place --------------------------------------------------------------- */
+
+typedef struct place {
+    char home[64]; /* made and removed by the test */
+    char dir[96];  /* of the store, below it; not there yet */
+    tgi_log log;
+    int n_warnings;
+} place;
+
+static inline void count_warnings(tg_log_level level, const char *component,
+                                  const char *message, void *user)
+{
+    place *p = user;
+    (void)message;
+    if (strcmp(component, "cache") == 0 && level == TG_LOG_WARN)
+        p->n_warnings++;
+}
+
+static inline void place_begin(place *p)
+{
+    memset(p, 0, sizeof(*p));
+    strcpy(p->home, "/tmp/tgjit-test-XXXXXX");
+    cr_assert_not_null(mkdtemp(p->home));
+    snprintf(p->dir, sizeof(p->dir), "%s/store", p->home);
+    tgi_log_init(&p->log, TG_LOG_DEBUG, count_warnings, p);
+}
+
+static inline int remove_one(const char *path, const struct stat *s, int kind,
+                             struct FTW *where)
+{
+    (void)s, (void)kind, (void)where;
+    return remove(path);
+}
+
+static inline void place_end(place *p)
+{
+    cr_assert_eq(nftw(p->home, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+    check_nothing_is_alive();
+}
+
+static inline tgi_store *open_store_at(int line, const place *p,
+                                       tgi_store_mode mode, uint64_t most_bytes)
+{
+    tgi_store *store = NULL;
+    const tg_status status = tgi_store_open(p->dir, mode, most_bytes, &store);
+    cr_assert_eq(status, TG_OK, "line %d: %s", line, tg_error(NULL));
+    cr_assert_not_null(store, "line %d", line);
+    return store;
+}
+#define open_store(p, mode) open_store_at(__LINE__, p, mode, ROOM)
+
+/* -- Entries --------------------------------------------------------------- */
+
+static inline tgi_store_bytes text(const char *string)
+{
+    return (tgi_store_bytes){string, strlen(string)};
+}
+
+static inline bool save(place *p, tgi_store *store, const char *key,
+                        const char *value)
+{
+    return tgi_store_save(store, text(key), text(value), &p->log);
+}
+
+/* Whether `value` (NULL: nothing) is under the key. */
+static inline bool holds(place *p, tgi_store *store, const char *key,
+                         const char *value)
+{
+    size_t n;
+    char *found = tgi_store_load(store, text(key), &p->log, &n);
+    const bool is_right =
+        value ? found && n == strlen(value) && memcmp(found, value, n) == 0
+              : !found && n == 0;
+    tgi_free(found);
+    return is_right;
+}
+
+static inline tg_cache_counters counts_of(const tgi_store *store)
+{
+    tg_cache_counters counts;
+    tgi_store_counts(store, &counts);
+    return counts;
+}
+
+/* -- Files ----------------------------------------------------------------- */
+
+/* The path of the file of a key. Valid until the next call but three. */
+static inline const char *path_of(const place *p, const char *key)
+{
+    static char paths[4][192];
+    static int next;
+    char name[TGI_ENTRY_NAME_BYTES];
+    tgi_entry_name(text(key), name);
+    char *path = paths[next++ % 4];
+    snprintf(path, sizeof(paths[0]), "%s/%s", p->dir, name);
+    return path;
+}
+
+static inline bool is_there(const char *path)
+{
+    struct stat s;
+    return lstat(path, &s) == 0;
+}
+
+static inline size_t read_bytes(const char *path, unsigned char *to,
+                                size_t room)
+{
+    FILE *file = fopen(path, "rb");
+    cr_assert_not_null(file, "%s", path);
+    const size_t n = fread(to, 1, room, file);
+    fclose(file);
+    return n;
+}
+
+static inline void write_bytes(const char *path, const void *data, size_t n)
+{
+    FILE *file = fopen(path, "wb");
+    cr_assert_not_null(file, "%s", path);
+    cr_assert_eq(fwrite(data, 1, n, file), n);
+    cr_assert_eq(fclose(file), 0);
+    cr_assert_eq(chmod(path, 0600), 0);
+}
+
+/* Makes the file look as if it was used so many seconds ago. */
+static inline void set_age(const char *path, long seconds)
+{
+    const struct timespec when = {.tv_sec = time(NULL) - seconds};
+    const struct timespec times[2] = {when, when};
+    cr_assert_eq(utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW), 0);
+}
+
+static inline long age_of(const char *path)
+{
+    struct stat s;
+    cr_assert_eq(lstat(path, &s), 0, "%s", path);
+    return (long)(time(NULL) - s.st_mtime);
+}
+
+/* Files in the directory, whatever their names. */
+static inline size_t n_files(const char *dir)
+{
+    size_t n = 0;
+    DIR *stream = opendir(dir);
+    cr_assert_not_null(stream, "%s", dir);
+    for (struct dirent *found; (found = readdir(stream));)
+        n +=
+            strcmp(found->d_name, ".") != 0 && strcmp(found->d_name, "..") != 0;
+    closedir(stream);
+    return n;
+}
+
+/* Permissions do not bind root: gives them up, with the place. */
+static inline void become_user(const place *p)
+{
+    if (geteuid() != 0)
+        return;
+    cr_assert_eq(chown(p->home, NOBODY, NOBODY), 0);
+    cr_assert_eq(setresuid(NOBODY, NOBODY, NOBODY), 0);
+}
+
+#endif /* TGI_TEST_DISK_CACHES_H */

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * emit_eval.c - see emit_eval.h. A value handed out is its position, counted
+ * from 1. While evaluating, a value may be undefined: that is no mistake as
+ * long as every SELECT on the way to the result leaves it out.
+ */
+#include "support/emit_eval.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "recipe/recipe_cast.h"
+#include "recipe/scalar.h"
+
+#define TEMPLATE "support/emit_eval_type.h"
+#include "recipe/recipe_each.h"
+
+typedef bool evaluate_word(tgi_word word, int to, const uint64_t *in,
+                           uint64_t *out);
+
+static evaluate_word *const evaluators[TGI_DTYPES] = {
+#define DTYPE(ID, ...) [TG_##ID] = evaluate_##ID,
+#include "base/dtype.def"
+#undef DTYPE
+};
+
+static int fail(recording *r, const char *fault)
+{
+    if (!r->fault)
+        r->fault = fault;
+    return 0;
+}
+
+/* -- Recording ------------------------------------------------------------- */
+
+static tgi_emitted append(recording *r, recorded value)
+{
+    if (r->n == RECORDED_VALUES) {
+        fail(r, "too long a recipe");
+        r->n--;
+    }
+    r->values[r->n++] = value;
+    return (tgi_emitted)(intptr_t)r->n;
+}
+
+static int position_of(recording *r, tgi_emitted value)
+{
+    const intptr_t position = (intptr_t)value - 1;
+    if (position < 0 || position >= r->n)
+        return fail(r, "a value that was never handed out");
+    return (int)position;
+}
+
+static int type_of(const recording *r, int position)
+{
+    return r->values[position].type;
+}
+
+static int integer_like(int dtype)
+{
+    switch (tgi_dtype_bytes(dtype)) {
+    case 1:
+        return TG_U8;
+    case 2:
+        return TG_U16;
+    case 4:
+        return TG_U32;
+    default:
+        return TG_U64;
+    }
+}
+
+static tgi_emitted record_constant(tgi_emitter *e, tg_dtype dtype,
+                                   uint64_t bits)
+{
+    recording *r = (recording *)e;
+    if (!tgi_dtype_is_valid((int)dtype))
+        fail(r, "a constant of no type");
+    return append(r, (recorded){.kind = RECORDED_CONSTANT,
+                                .type = (uint8_t)dtype,
+                                .bits = bits});
+}
+
+/* What operand i of a word used for dtype must be; -1: anything. */
+static int wanted_type(tgi_word word, int dtype, int i)
+{
+    switch (word) {
+    case TGI_WORD_BOTH:
+    case TGI_WORD_EITHER:
+    case TGI_WORD_NEITHER:
+        return RECORDED_MASK;
+    case TGI_WORD_SELECT:
+        return i == 0 ? RECORDED_MASK : -1;
+    case TGI_WORD_FLOAT_OF:
+    case TGI_WORD_IADD:
+    case TGI_WORD_ISUB:
+    case TGI_WORD_IMUL:
+    case TGI_WORD_IAND:
+    case TGI_WORD_IOR:
+    case TGI_WORD_IXOR:
+    case TGI_WORD_ISHL:
+    case TGI_WORD_ISHR:
+    case TGI_WORD_ISAR:
+    case TGI_WORD_IEQ:
+    case TGI_WORD_ILT:
+    case TGI_WORD_IULT:
+    case TGI_WORD_TO_FLOAT:
+        return integer_like(dtype);
+    case TGI_WORD_CONVERT: /* also of a mask, which is 0 or 1 */
+        return -1;
+    default:
+        return dtype;
+    }
+}
+
+static tgi_emitted record_word(tgi_emitter *e, tgi_word word, tg_dtype dtype,
+                               tg_dtype other, const tgi_emitted *operands)
+{
+    recording *r = (recording *)e;
+    if (word >= TGI_WORDS || !tgi_dtype_is_valid((int)dtype)) {
+        fail(r, "no word, or for no type");
+        return operands[0];
+    }
+    const tgi_word_info *info = &tgi_word_table[word];
+    recorded value = {
+        .kind = RECORDED_WORD, .word = (uint8_t)word, .dtype = (uint8_t)dtype};
+    for (int i = 0; i < info->n_operands; i++) {
+        const int position = position_of(r, operands[i]);
+        const int wanted = wanted_type(word, (int)dtype, i);
+        if (wanted >= 0 && type_of(r, position) != wanted)
+            fail(r, "an operand of another type than the word's");
+        value.in[i] = (uint16_t)position;
+    }
+    switch ((tgi_word_result)info->result) {
+    case TGI_WORD_GIVES_VALUE:
+        value.type = (uint8_t)dtype;
+        break;
+    case TGI_WORD_GIVES_MASK:
+        value.type = RECORDED_MASK;
+        break;
+    case TGI_WORD_GIVES_INTEGER:
+        value.type = (uint8_t)integer_like((int)dtype);
+        break;
+    case TGI_WORD_GIVES_ARM:
+        value.type = (uint8_t)type_of(r, value.in[2]);
+        if (value.type != type_of(r, value.in[1]))
+            fail(r, "arms of different types");
+        break;
+    case TGI_WORD_GIVES_OTHER:
+        value.type = (uint8_t)other;
+        if (!tgi_dtype_is_valid((int)other))
+            fail(r, "a conversion to no type");
+        if (type_of(r, value.in[0]) != (int)dtype &&
+            type_of(r, value.in[0]) != RECORDED_MASK)
+            fail(r, "a conversion of another type than it says");
+        break;
+    }
+    return append(r, value);
+}
+
+static tgi_emitted record_lookup(tgi_emitter *e, tg_dtype dtype,
+                                 const void *table, size_t n, tgi_emitted index)
+{
+    recording *r = (recording *)e;
+    const int position = position_of(r, index);
+    if (type_of(r, position) != integer_like((int)dtype))
+        fail(r, "an index that is no integer");
+    return append(r, (recorded){.kind = RECORDED_LOOKUP,
+                                .type = (uint8_t)dtype,
+                                .in = {(uint16_t)position},
+                                .table = table,
+                                .table_length = n});
+}
+
+tgi_emitted recording_operand(recording *r, int type)
+{
+    return append(r, (recorded){.kind = RECORDED_OPERAND,
+                                .type = (uint8_t)type,
+                                .bits = (uint64_t)r->n_operands++});
+}
+
+void recording_begin(recording *r)
+{
+    r->emitter = (tgi_emitter){record_constant, record_word, record_lookup};
+    r->fault = NULL;
+    r->n = r->n_operands = r->result = 0;
+}
+
+bool recording_end(recording *r, tgi_emitted result, int type)
+{
+    r->result = position_of(r, result);
+    if (!r->fault && type_of(r, r->result) != type)
+        fail(r, "a result of another type");
+    return !r->fault;
+}
+
+bool recording_of_op(recording *r, int op, tg_dtype dtype)
+{
+    recording_begin(r);
+    tgi_emit_recipe *recipe = tgi_emit_recipe_of(op, dtype);
+    if (!recipe)
+        return fail(r, "no recipe");
+    const tgi_op_info *info = &tgi_op_table[op];
+    tgi_emitted operands[3];
+    for (int i = 0; i < info->arity; i++)
+        operands[i] = recording_operand(
+            r, op == TGI_OP_SELECT && i == 0 ? RECORDED_MASK : (int)dtype);
+    return recording_end(r, recipe(&r->emitter, operands),
+                         info->result == TGI_RESULT_BOOL ? RECORDED_MASK
+                                                         : (int)dtype);
+}
+
+bool recording_of_cast(recording *r, tg_dtype from, tg_dtype to)
+{
+    recording_begin(r);
+    const tgi_emitted x = recording_operand(r, (int)from);
+    return recording_end(r, tgi_emit_cast(&r->emitter, from, to, x), (int)to);
+}
+
+/* -- Use of a recording ---------------------------------------------------- */
+
+static int n_inputs(const recorded *value)
+{
+    return value->kind == RECORDED_WORD ? tgi_word_table[value->word].n_operands
+                                        : value->kind == RECORDED_LOOKUP;
+}
+
+void recording_find_used(const recording *r, bool *is_used)
+{
+    memset(is_used, 0, RECORDED_VALUES * sizeof(*is_used));
+    is_used[r->result] = true;
+    for (int i = r->result; i >= 0; i--)
+        for (int k = 0; is_used[i] && k < n_inputs(&r->values[i]); k++)
+            is_used[r->values[i].in[k]] = true;
+}
+
+int recording_words(const recording *r)
+{
+    bool is_used[RECORDED_VALUES];
+    int n = 0;
+    recording_find_used(r, is_used);
+    for (int i = 0; i <= r->result; i++) {
+        const recorded *value = &r->values[i];
+        n += is_used[i] &&
+             (value->kind == RECORDED_LOOKUP ||
+              (value->kind == RECORDED_WORD &&
+               value->word != TGI_WORD_BITS_OF &&
+               value->word != TGI_WORD_FLOAT_OF));
+    }
+    return n;
+}
+
+typedef struct evaluated {
+    uint64_t bits;
+    bool is_defined;
+} evaluated;
+
+static evaluated look_up(recording *r, const recorded *value, evaluated index)
+{
+    evaluated found = {0, index.is_defined};
+    if (index.is_defined && index.bits >= value->table_length) {
+        /* Memory is read, chosen or not. */
+        fail(r, "an index out of its table");
+        found.is_defined = false;
+    } else if (index.is_defined) {
+        const size_t bytes = (size_t)tgi_dtype_bytes(value->type);
+        memcpy(&found.bits, (const char *)value->table + index.bits * bytes,
+               bytes);
+    }
+    return found;
+}
+
+static evaluated evaluate_one(const recording *r, const recorded *value,
+                              const evaluated *all)
+{
+    uint64_t in[3] = {0};
+    bool is_defined = true;
+    for (int k = 0; k < n_inputs(value); k++) {
+        in[k] = all[value->in[k]].bits;
+        is_defined &= all[value->in[k]].is_defined;
+    }
+    evaluated out = {0, is_defined};
+    switch (value->word) {
+    case TGI_WORD_SELECT:
+        return all[value->in[0]].is_defined ? all[value->in[in[0] ? 1 : 2]]
+                                            : (evaluated){0, false};
+    case TGI_WORD_BOTH:
+        out.bits = in[0] & in[1];
+        return out;
+    case TGI_WORD_EITHER:
+        out.bits = in[0] | in[1];
+        return out;
+    case TGI_WORD_NEITHER:
+        out.bits = !(in[0] | in[1]);
+        return out;
+    default:
+        break;
+    }
+    int dtype = value->dtype;
+    if (value->word == TGI_WORD_CONVERT)
+        dtype = type_of(r, value->in[0]) == RECORDED_MASK
+                    ? TG_BOOL
+                    : type_of(r, value->in[0]);
+    out.is_defined =
+        is_defined &&
+        evaluators[dtype]((tgi_word)value->word, value->type, in, &out.bits);
+    return out;
+}
+
+bool recording_evaluate(recording *r, const uint64_t *operands,
+                        uint64_t *out_bits)
+{
+    evaluated all[RECORDED_VALUES];
+    for (int i = 0; i <= r->result; i++) {
+        const recorded *value = &r->values[i];
+        switch ((recorded_kind)value->kind) {
+        case RECORDED_OPERAND:
+            all[i] = (evaluated){operands[value->bits], true};
+            break;
+        case RECORDED_CONSTANT:
+            all[i] = (evaluated){value->bits, true};
+            break;
+        case RECORDED_LOOKUP:
+            all[i] = look_up(r, value, all[value->in[0]]);
+            break;
+        case RECORDED_WORD:
+            all[i] = evaluate_one(r, value, all);
+            break;
+        }
+    }
+    *out_bits = all[r->result].bits;
+    if (!all[r->result].is_defined)
+        fail(r, "a result that is not defined");
+    return !r->fault;
+}

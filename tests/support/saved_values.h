@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * saved_values.h - for tests of values that grow: a loop that saves what its body
+ * returns behind the loop values, in stacks (lower_saved_values.h); and how other loops and
+ * branches take slices of them, as gradients do. Made of the parts that
+ * tg_while is made of.
+ */
+#ifndef TGI_TEST_SAVED_VALUES_H
+#define TGI_TEST_SAVED_VALUES_H
+
+#include <string.h>
+
+#include "front/ops/ops_control.h"
+#include "support/support.h"
+#include "tgjit.h"
+
+enum { MOST_SAVED = 8 };
+
+/* The graphs of a loop; what the body returns behind the loop values is kept
+   for every trip (lower_saved_values.h). */
+static inline bool saving_trace(tgi_control *c, tg_callback *test,
+                                tg_callback *body, void *user,
+                                size_t n_values, size_t n_saved)
+{
+    tg_trace *t = tgi_control_open(c, "body", body, user, 0);
+    if (!t)
+        return false;
+    bool ok = tgi_control_fit_body(c, t->graph, &t->results, n_values, n_saved);
+    ok &= tgi_control_close(c, t);
+    if (!ok || !test)
+        return ok;
+    t = tgi_control_open(c, "test", test, user, 1);
+    return t && tgi_control_close(c, t);
+}
+
+/*
+ * A loop of so many trips, or (test not NULL, which sees the loop values) as
+ * long as the test says. The body sees the number of the trip and the loop
+ * values, and returns these and what is to be saved. With a limit, `trips` is
+ * one.
+ */
+static inline void loop_saving(tg_operand trips, bool is_limited,
+                               tg_callback *test, tg_callback *body,
+                               void *user, const tg_operand *initial,
+                               size_t n_values, size_t n_saved,
+                               tg_value *out_values, tg_value *out_stacks)
+{
+    tgi_control c;
+    tg_value results[2 * MOST_SAVED] = {{0, 0}};
+    memset(out_values, 0, n_values * sizeof(*out_values));
+    memset(out_stacks, 0, n_saved * sizeof(*out_stacks));
+    if (!tgi_control_begin(&c, "saving", TG_HERE))
+        return;
+    if (tgi_control_add_input(&c, tgi_operation_in(&c.o, trips)) &&
+        tgi_control_add_operands(&c, initial, n_values) &&
+        saving_trace(&c, test, body, user, n_values, n_saved)) {
+        tgi_control_finish(&c, TGI_OP_LOOP, n_values,
+                           is_limited ? TGI_LOOP_LIMITED : 0, results,
+                           n_values + n_saved);
+        memcpy(out_values, results, n_values * sizeof(*results));
+        memcpy(out_stacks, results + n_values, n_saved * sizeof(*results));
+    }
+    tgi_control_end(&c);
+}
+
+/* Slice `at` of a stack, in the callback `t` of a loop or branch. */
+static inline tg_value take_saved(tg_trace *t, tg_value stack, tg_value at)
+{
+    if (!tg_is_valid(stack) || !tg_is_valid(at))
+        return (tg_value){0, 0};
+    tgi_builder b = {.graph = t->graph, .op_name = "take_saved"};
+    const tgi_ref in[] = {tgi_trace_reach(t, stack), tgi_trace_reach(t, at)};
+    tgi_ref slice = 0;
+    if (in[0] && in[1]) {
+        const tgi_node *node = tgi_graph_node(t->graph, in[0]);
+        const tgi_shape *shape = tgi_graph_shape(t->graph, in[0]);
+        tgi_dim dims[TG_MAX_RANK];
+        memcpy(dims, shape->dims, (size_t)shape->rank * sizeof(*dims));
+        dims[0] = 1;
+        const tgi_attr_index attr = {0};
+        slice = tgi_build_node(
+            &b, TGI_OP_DYNAMIC_SLICE, node->dtype,
+            tgi_shape_intern(t->graph->dims, shape->rank, dims), in, 2, &attr,
+            sizeof(attr));
+        slice = slice ? tgi_build_reshape(&b, slice, shape->rank - 1,
+                                          dims + 1)
+                      : 0;
+    }
+    if (!slice)
+        tgi_trace_stick(t);
+    return slice ? tgi_trace_value(t, slice) : (tg_value){0, 0};
+}
+
+#endif /* TGI_TEST_SAVED_VALUES_H */

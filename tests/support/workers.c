@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* workers.c - see workers.h. */
+#include "support/workers.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What a worker tells its parent, in memory they share; then its tally. */
+typedef struct worker {
+    uint64_t n_passed;
+    uint64_t current; /* which number is under way */
+    _Alignas(max_align_t) char tally[];
+} worker;
+
+/* A run under way. */
+typedef struct run {
+    const workers *of;
+    char *shared;
+    size_t stride;                 /* bytes from one worker's to the next */
+    pid_t processes[WORKERS_MOST]; /* 0: it has ended */
+} run;
+
+static worker *worker_at(const run *r, int i)
+{
+    return (worker *)(r->shared + (size_t)i * r->stride);
+}
+
+int workers_default_jobs(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n < 1 ? 1 : n < WORKERS_MOST ? (int)n : WORKERS_MOST;
+}
+
+/* Checks numbers from `first` on and does not return: it ends at the first
+   failure, having said which one is under way. */
+static void work(const workers *of, uint64_t first, worker *w)
+{
+    for (uint64_t k = first; k < of->count; k += (uint64_t)of->n_jobs) {
+        w->current = k;
+        alarm(of->seconds);
+        if (!of->check(of->user, k, w->tally))
+            _exit(EXIT_FAILURE);
+        w->n_passed++;
+    }
+    w->current = of->count;
+    exit(EXIT_SUCCESS); /* what only the end can tell, such as a leak, counts */
+}
+
+static void start(run *r, uint64_t first, int i)
+{
+    if (first >= r->of->count)
+        return;
+    fflush(stdout);
+    r->processes[i] = fork();
+    if (r->processes[i] == 0)
+        work(r->of, first, worker_at(r, i));
+    if (r->processes[i] < 0)
+        abort();
+}
+
+/* Which worker has ended, and how; -1: none is left. */
+static int wait_for_one(run *r, int *out_status)
+{
+    pid_t process = waitpid(-1, out_status, 0);
+    for (int i = 0; process > 0 && i < r->of->n_jobs; i++)
+        if (r->processes[i] == process) {
+            r->processes[i] = 0;
+            return i;
+        }
+    return -1;
+}
+
+static void stop(run *r)
+{
+    for (int i = 0; i < r->of->n_jobs; i++)
+        if (r->processes[i] > 0) {
+            kill(r->processes[i], SIGKILL);
+            waitpid(r->processes[i], NULL, 0);
+        }
+}
+
+void workers_run(const workers *of, void *sum, uint64_t *n_passed,
+                 uint64_t *n_failed)
+{
+    const size_t align = _Alignof(max_align_t);
+    const int n = of->n_jobs;
+    int status = 0;
+    run r = {.of = of,
+             .stride = (sizeof(worker) + of->tally_bytes + align - 1) / align *
+                       align};
+    const size_t bytes = (size_t)n * r.stride;
+    r.shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (r.shared == MAP_FAILED)
+        abort();
+    for (int i = 0; i < n; i++)
+        start(&r, (uint64_t)i, i);
+    for (int i; (i = wait_for_one(&r, &status)) >= 0;) {
+        if (status == 0)
+            continue;
+        const uint64_t k = worker_at(&r, i)->current;
+        const bool goes_on = ++*n_failed < of->most_failures;
+        if (goes_on)
+            start(&r, k + (uint64_t)n, i);
+        of->tell(of->user, k, status);
+        if (!goes_on)
+            break;
+    }
+    stop(&r);
+    for (int i = 0; i < n; i++) {
+        of->add(sum, worker_at(&r, i)->tally);
+        *n_passed += worker_at(&r, i)->n_passed;
+    }
+    munmap(r.shared, bytes);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_emit.c - what recipes tell an emitter is what kernels compute, bit for
+ * bit (of NaNs: that it is one), for every elementwise op, cast and type.
+ */
+#include <criterion/criterion.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "interp/kernel.h"
+#include "support/emit_eval.h"
+#include "support/emit_inputs.h"
+#include "support/support.h"
+
+/* -- Both ways ------------------------------------------------------------- */
+
+/* The recording gives what the kernel gives. types[0]: of the result. */
+static void check_same(recording *r, tgi_kernel *kernel, int n_operands,
+                       const int *types, const char *what)
+{
+    static uint64_t bits[3][INPUTS];
+    static _Alignas(8) char elements[4][INPUTS * 8];
+    const int64_t n = INPUTS;
+    tgi_view in[3];
+    tgi_kernel_args args = {.in = in};
+    for (int k = 0; k < n_operands; k++) {
+        fill(types[1 + k], k, bits[k]);
+        pack(types[1 + k], bits[k], elements[1 + k]);
+        tgi_view_init(&in[k], elements[1 + k], (tg_dtype)types[1 + k], 1, &n);
+    }
+    tgi_view_init(&args.out, elements[0], (tg_dtype)types[0], 1, &n);
+    cr_assert_eq(kernel(&args), TG_OK);
+
+    const size_t bytes = (size_t)tgi_dtype_bytes(types[0]);
+    for (int i = 0; i < INPUTS; i++) {
+        const uint64_t operands[3] = {bits[0][i], bits[1][i], bits[2][i]};
+        uint64_t expected = 0, given;
+        memcpy(&expected, elements[0] + (size_t)i * bytes, bytes);
+        cr_assert(recording_evaluate(r, operands, &given),
+                  "%s of %#" PRIx64 " %#" PRIx64 " %#" PRIx64 ": %s", what,
+                  operands[0], operands[1], operands[2], r->fault);
+        cr_assert(given == expected ||
+                      (is_nan(types[0], given) && is_nan(types[0], expected)),
+                  "%s of %#" PRIx64 " %#" PRIx64 " %#" PRIx64
+                  ": %#" PRIx64 ", but the kernel says %#" PRIx64,
+                  what, operands[0], operands[1], operands[2], given,
+                  expected);
+    }
+}
+
+static recording r;
+
+Test(emit, every_recipe_computes_the_bits_of_its_kernel)
+{
+    int n = 0;
+    for (int op = 1; op < TGI_OPS; op++)
+        for (int dtype = 1; dtype < TGI_DTYPES; dtype++) {
+            const tgi_op_info *info = &tgi_op_table[op];
+            if (!tgi_dtype_is_valid(dtype) ||
+                !tgi_emit_recipe_of(op, (tg_dtype)dtype))
+                continue;
+            const int first = op == TGI_OP_SELECT ? TG_BOOL : dtype;
+            const int out = info->result == TGI_RESULT_BOOL ? TG_BOOL : dtype;
+            char what[64];
+            snprintf(what, sizeof(what), "%s %s", info->name,
+                     tg_dtype_name((tg_dtype)dtype));
+            cr_assert(recording_of_op(&r, op, (tg_dtype)dtype), "%s: %s",
+                      what, r.fault);
+            check_same(&r, tgi_kernel_elementwise(op, first, out),
+                       info->arity, (const int[]){out, first, dtype, dtype},
+                       what);
+            n++;
+        }
+    cr_expect_gt(n, 200);
+}
+
+Test(emit, every_cast_computes_the_bits_of_its_kernel)
+{
+    for (int from = 1; from < TGI_DTYPES; from++)
+        for (int to = 1; to < TGI_DTYPES; to++) {
+            if (!tgi_dtype_is_valid(from) || !tgi_dtype_is_valid(to))
+                continue;
+            char what[64];
+            snprintf(what, sizeof(what), "cast %s to %s",
+                     tg_dtype_name((tg_dtype)from),
+                     tg_dtype_name((tg_dtype)to));
+            cr_assert(recording_of_cast(&r, (tg_dtype)from, (tg_dtype)to),
+                      "%s: %s", what, r.fault);
+            check_same(&r, tgi_kernel_cast(from, to), 1,
+                       (const int[]){to, from}, what);
+        }
+}
+
+Test(emit, recipes_exist_where_kernels_do_and_nowhere_else)
+{
+    for (int op = 0; op < TGI_OPS; op++)
+        for (int dtype = 0; dtype < TGI_DTYPES; dtype++) {
+            const tgi_op_info *info = &tgi_op_table[op];
+            const bool has_kernel =
+                tgi_dtype_is_valid(dtype) && op != TGI_OP_CAST &&
+                tgi_op_is_elementwise(op) && tgi_dtype_is(dtype, info->types);
+            cr_expect_eq(tgi_emit_recipe_of(op, (tg_dtype)dtype) != NULL,
+                         has_kernel, "%s %d", info->name, dtype);
+        }
+}
+
+Test(emit, a_recipe_says_the_same_every_time)
+{
+    static recording again;
+    cr_assert(recording_of_op(&r, TGI_OP_SIN, TG_F32));
+    cr_assert(recording_of_op(&again, TGI_OP_SIN, TG_F32));
+    cr_expect_eq(r.n, again.n);
+    cr_expect_eq(memcmp(r.values, again.values,
+                        (size_t)r.n * sizeof(r.values[0])), 0);
+    cr_expect_gt(recording_words(&r), 10);
+}
+
+Test(emit, every_word_has_a_name_and_operands)
+{
+    for (int word = 0; word < TGI_WORDS; word++) {
+        cr_assert_not_null(tgi_word_table[word].name);
+        cr_expect_geq(tgi_word_table[word].n_operands, 1);
+        cr_expect_leq(tgi_word_table[word].n_operands, 3);
+    }
+}
+
+/* -- The emitter of the tests finds mistakes ------------------------------- */
+
+static tgi_emitted say(tgi_word word, tg_dtype dtype, tgi_emitted a,
+                       tgi_emitted b, tgi_emitted c)
+{
+    return r.emitter.word(&r.emitter, word, dtype, TG_DTYPE_NONE,
+                          (tgi_emitted[]){a, b, c});
+}
+
+Test(emit, an_operand_of_another_type_is_a_fault)
+{
+    recording_begin(&r);
+    tgi_emitted x = recording_operand(&r, TG_F32);
+    tgi_emitted y = recording_operand(&r, TG_F64);
+    cr_expect(!recording_end(&r, say(TGI_WORD_ADD, TG_F32, x, y, NULL),
+                             TG_F32));
+    recording_begin(&r);
+    x = recording_operand(&r, TG_F32);
+    cr_expect(!recording_end(&r, say(TGI_WORD_SELECT, TG_F32, x, x, x),
+                             TG_F32));
+    recording_begin(&r);
+    x = recording_operand(&r, TG_F32);
+    cr_expect(!recording_end(&r, say(TGI_WORD_LT, TG_F32, x, x, NULL),
+                             TG_F32));
+}
+
+Test(emit, what_is_not_defined_must_be_left_out_by_a_select)
+{
+    const uint64_t operands[] = {40};
+    uint64_t bits;
+    recording_begin(&r);
+    tgi_emitted x = recording_operand(&r, TG_U32);
+    tgi_emitted one = r.emitter.constant(&r.emitter, TG_U32, 1);
+    tgi_emitted width = r.emitter.constant(&r.emitter, TG_U32, 32);
+    tgi_emitted shifted = say(TGI_WORD_SHL, TG_U32, one, x, NULL);
+    tgi_emitted fits = say(TGI_WORD_LT, TG_U32, x, width, NULL);
+    tgi_emitted chosen = say(TGI_WORD_SELECT, TG_U32, fits, shifted, x);
+    cr_assert(recording_end(&r, chosen, TG_U32));
+    cr_assert(recording_evaluate(&r, operands, &bits));
+    cr_expect_eq(bits, 40);
+    cr_assert(recording_end(&r, shifted, TG_U32));
+    cr_expect(!recording_evaluate(&r, operands, &bits));
+}

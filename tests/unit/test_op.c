@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* test_op.c - facts that hold for every row of the op table. */
+#include "support/support.h"
+
+#include <string.h>
+
+#include "ir/op.h"
+
+#define each_op(op) for (int op = TGI_OP_NONE + 1; op < TGI_OPS; op++)
+
+Test(op, rows_stand_in_the_order_of_the_enum)
+{
+    static const char *const names[] = {
+#define OP(ID, name, ...) #name,
+#include "ir/op.def"
+#undef OP
+    };
+    cr_assert_eq(sizeof names / sizeof names[0], TGI_OPS - 1);
+    each_op(op)
+        cr_assert_str_eq(tgi_op_table[op].name, names[op - 1]);
+}
+
+Test(op, names_are_unique_and_documented)
+{
+    each_op(op) {
+        cr_assert_gt(strlen(tgi_op_table[op].doc), 0);
+        for (int other = op + 1; other < TGI_OPS; other++)
+            cr_assert_str_neq(tgi_op_table[op].name, tgi_op_table[other].name);
+    }
+}
+
+Test(op, classes_fix_the_number_of_operands)
+{
+    each_op(op) {
+        const tgi_op_info *info = &tgi_op_table[op];
+        switch (info->cls) {
+        case TGI_OPCLASS_LEAF:
+            cr_assert_eq(info->arity, 0, "%s", info->name);
+            break;
+        case TGI_OPCLASS_UNARY:
+        case TGI_OPCLASS_CAST:
+        case TGI_OPCLASS_VIEW:
+        case TGI_OPCLASS_REDUCE:
+            cr_assert_eq(info->arity, 1, "%s", info->name);
+            break;
+        case TGI_OPCLASS_BINARY:
+        case TGI_OPCLASS_MATMUL:
+            cr_assert_eq(info->arity, 2, "%s", info->name);
+            break;
+        case TGI_OPCLASS_TERNARY:
+            cr_assert_eq(info->arity, 3, "%s", info->name);
+            break;
+        default:
+            cr_assert_geq(info->arity, -1, "%s", info->name);
+        }
+    }
+}
+
+Test(op, elementwise_ops_are_those_of_four_classes)
+{
+    each_op(op) {
+        int cls = tgi_op_table[op].cls;
+        bool is_one = cls == TGI_OPCLASS_UNARY || cls == TGI_OPCLASS_CAST ||
+                      cls == TGI_OPCLASS_BINARY || cls == TGI_OPCLASS_TERNARY;
+        cr_assert_eq(tgi_op_is_elementwise(op), is_one, "%s",
+                     tgi_op_table[op].name);
+    }
+}
+
+Test(op, only_two_operands_commute)
+{
+    each_op(op)
+        if (tgi_op_has(op, TGI_FLAG_COMMUTES))
+            cr_assert_eq(tgi_op_table[op].cls, TGI_OPCLASS_BINARY, "%s",
+                         tgi_op_table[op].name);
+    cr_assert(tgi_op_has(TGI_OP_ADD, TGI_FLAG_COMMUTES));
+    cr_assert_not(tgi_op_has(TGI_OP_SUB, TGI_FLAG_COMMUTES));
+    cr_assert_not(tgi_op_has(TGI_OP_LT, TGI_FLAG_COMMUTES));
+}
+
+Test(op, effects_are_ordered)
+{
+    each_op(op)
+        if (tgi_op_has(op, TGI_FLAG_EFFECT))
+            cr_assert(tgi_op_has(op, TGI_FLAG_ORDERED), "%s",
+                      tgi_op_table[op].name);
+    cr_assert(tgi_op_has(TGI_OP_ASSIGN, TGI_FLAG_EFFECT));
+    cr_assert(tgi_op_has(TGI_OP_CALL, TGI_FLAG_ORDERED));
+    cr_assert_not(tgi_op_has(TGI_OP_READ, TGI_FLAG_ORDERED));
+}
+
+Test(op, every_op_takes_some_type)
+{
+    each_op(op)
+        cr_assert_neq(tgi_op_table[op].types, TGI_CLASS_NONE);
+    cr_assert_eq(tgi_op_table[TGI_OP_SQRT].types, TGI_CLASS_FLOAT);
+    cr_assert_eq(tgi_op_table[TGI_OP_NOT].types, TGI_CLASS_BITS);
+    cr_assert_eq(tgi_op_table[TGI_OP_EQ].result, TGI_RESULT_BOOL);
+    cr_assert_eq(tgi_op_table[TGI_OP_ARGMAX].result, TGI_RESULT_I64);
+}
+
+Test(op, smooth_float_ops_have_a_domain_to_draw_from)
+{
+    each_op(op)
+        if (tgi_op_is_elementwise(op) &&
+            tgi_op_table[op].gradient >= TGI_GRADIENT_KINKED)
+            cr_assert_neq(tgi_op_table[op].domain, TGI_DOMAIN_NONE, "%s",
+                          tgi_op_table[op].name);
+}

@@ -290,8 +290,29 @@ CALLBACK(jacobian_by_constant)
     tg_jacobian(in[0], 1.0);
 }
 
+CALLBACK(is_small)
+{
+    tg_return(t, tg_lt(tg_sum(in[0], TG_ALL_AXES), 80.0));
+}
+
+CALLBACK(square_it)
+{
+    tg_return(t, tg_square(in[0]));
+}
+
+/* Each row of the Jacobian takes all that the loop has saved. */
+CALLBACK(gradient_of_jacobian)
+{
+    tg_value y;
+    tg_while(is_small, square_it, NULL, TG_ARGS(in[0]), &y, 1);
+    tg_gradient(tg_jacobian(y, in[0]), in[0]);
+}
+
 Test(bad_input, checkpoints_and_other_derivatives)
 {
+    check_refused(gradient_of_jacobian, TG_ERROR_STATE,
+                  "gradients: what a loop with an unknown number of trips has "
+                  "saved is used again and again");
     check_refused(effect_in_checkpoint, TG_ERROR_STATE,
                   "checkpoint: the body has effects");
     check_refused(too_many_of_checkpoint, TG_ERROR_INVALID_ARGUMENT,

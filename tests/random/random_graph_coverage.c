@@ -126,10 +126,14 @@ void rg_coverage_print(const rg_coverage *coverage, rg_mode mode)
                (unsigned long long)coverage->n_found);
 }
 
-/* Compiled graphs have no calls left. */
-static bool is_wanted(tgi_op op, rg_mode mode)
+/* Passes remove calls, stop_gradient and abs of unsigned integers from every
+   graph before it is compiled. */
+static bool is_wanted(tgi_op op, int dtype, rg_mode mode)
 {
-    return mode == RG_PASSES || tgi_op_table[op].cls != TGI_OPCLASS_REGION;
+    return mode == RG_PASSES ||
+           (tgi_op_table[op].cls != TGI_OPCLASS_REGION &&
+            op != TGI_OP_STOP &&
+            !(op == TGI_OP_ABS && tgi_dtype_is(dtype, TGI_CLASS_UINT)));
 }
 
 size_t rg_coverage_holes(const rg_coverage *coverage, rg_mode mode)
@@ -138,7 +142,7 @@ size_t rg_coverage_holes(const rg_coverage *coverage, rg_mode mode)
                               : rg_control_holes(coverage);
     for (tgi_op op = TGI_OP_NONE + 1; op < TGI_OPS; op++)
         for (int dtype = 0; dtype < TGI_DTYPES; dtype++)
-            if (is_wanted(op, mode) && is_allowed(op, dtype) &&
+            if (is_wanted(op, dtype, mode) && is_allowed(op, dtype) &&
                 !coverage->hits[op][dtype]) {
                 printf("never met: %s of %s\n", tgi_op_table[op].name,
                        tg_dtype_name((tg_dtype)dtype));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tour.c - a first look, run by ./quickstart: what tracing is, how functions
- * share state, what a gradient is, and what a call costs. Times go to stderr: what is on stdout
- * is the same in every run.
+ * tour.c - a first look: tracing, state shared by functions, gradients, and the
+ * cost of a call. Times go to stderr, so that stdout is the same in every
+ * run.
  */
 #include <stdio.h>
 #include <stdlib.h>

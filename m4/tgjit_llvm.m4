@@ -19,7 +19,7 @@ m4_define([TGJIT_LLVM_WORDS],
 AC_DEFUN([TGJIT_CHECK_LLVM], [
 AC_ARG_WITH([llvm],
   [AS_HELP_STRING([--without-llvm],
-     [build without the native code generator (default: use LLVM 19, 18 or 20
+     [build without the native code generator (default: use LLVM 19, 20 or 18
       if found; --with-llvm makes it an error if not)])],
   [], [with_llvm=auto])
 AC_ARG_VAR([LLVM_CONFIG], [the llvm-config to use])
@@ -29,7 +29,7 @@ AS_CASE([$with_llvm], [yes|no|auto], [],
 wanted_llvm=$with_llvm
 
 AS_IF([test "$with_llvm" != no],
-  [AC_CACHE_CHECK([for llvm-config 19, 18 or 20], [ac_cv_path_LLVM_CONFIG],
+  [AC_CACHE_CHECK([for llvm-config 19, 20 or 18], [ac_cv_path_LLVM_CONFIG],
      [AC_PATH_PROGS_FEATURE_CHECK([LLVM_CONFIG],
         [llvm-config-19 llvm-config-20 llvm-config-18 llvm-config],
         [AS_CASE([`$ac_path_LLVM_CONFIG --version 2>/dev/null`],
@@ -68,10 +68,10 @@ AS_IF([test "$with_llvm" = yes],
    CPPFLAGS=$save_CPPFLAGS LDFLAGS=$save_LDFLAGS LIBS=$save_LIBS])
 
 AS_CASE([$wanted_llvm,$with_llvm],
-  [yes,no], [AC_MSG_ERROR([no LLVM 19, 18 or 20 with its headers is found
+  [yes,no], [AC_MSG_ERROR([no LLVM 19, 20 or 18 with its headers is found
 (Debian: llvm-19-dev). Name its llvm-config by LLVM_CONFIG=, or build
 --without-llvm.])],
-  [auto,no], [AC_MSG_NOTICE([no LLVM 19, 18 or 20: building without])],
+  [auto,no], [AC_MSG_NOTICE([no LLVM 19, 20 or 18: building without])],
   [*,yes], [AC_DEFINE([TGJIT_HAVE_LLVM], [1],
      [Define to 1 if the module libtgjit-llvm is built.])])
 

@@ -8,15 +8,15 @@
 
 #include "support/control.h"
 
-enum { STACK_BYTES = 256 << 10 };
-
-/* All but LLVM, which starts when tracing has ended, leaves half of that.
-   Sanitizers and builds without optimisation need more for each frame. */
-#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)
-enum { TRACE_BYTES = STACK_BYTES / 2 };
+/* All but LLVM, which starts when tracing has ended, leaves half of 256 KiB.
+   Builds without optimisation need more for each frame, and sanitizers several
+   times as much. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { STACK_BYTES = 2 << 20, TRACE_BYTES = STACK_BYTES };
+#elif defined(__OPTIMIZE__)
+enum { STACK_BYTES = 256 << 10, TRACE_BYTES = STACK_BYTES / 2 };
 #else
-enum { TRACE_BYTES = STACK_BYTES };
+enum { STACK_BYTES = 256 << 10, TRACE_BYTES = STACK_BYTES };
 #endif
 
 enum { ELEMENTS = 5 };

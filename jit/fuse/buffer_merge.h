@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * buffer_merge.h - what those share that let buffers take the place of others:
- * in_place.c, and copy_elision.c for copies that need not be.
+ * in_place.c, and copy_elision.c.
  */
 #ifndef TGI_BUFFER_MERGE_H
 #define TGI_BUFFER_MERGE_H

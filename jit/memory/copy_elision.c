@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copy_elision.c - copies that need not be. What begins as a copy of another
- * buffer and is then changed in some places, as updates and scatters are, can
- * take the place of that buffer if nobody reads the old contents once they
- * change; then only the changes are stored. So can a copy of a variable that
- * is assigned to it again.
+ * copy_elision.c - copy elision. If buffer B starts as a copy of A (an update or
+ * a scatter) and no read of A follows the first write that makes them differ, B
+ * shares A's storage and the copying store is deleted. The writing kernel may
+ * itself load the elements it overwrites, as x[i] += 1 does. If A is a variable,
+ * B must be assigned to it. Likewise, a loop-carried value gets one buffer
+ * instead of two.
  *
- * A kernel that changes elements may read the very elements it changes, as
- * x[i] += 1 does: they are loaded before they are stored.
- *
- * What a loop carries has two buffers, and needs but one if the body changes
- * the value in this way, or all of its elements where they are.
+ * Requires:    steps, epochs, live ranges.
+ * Preserves:   results and effects.
+ * Invalidates: buffer, kernel and step numbers.
+ * Terminates:  after MOST_LOOKS visited steps; remaining copies stay.
  */
 #include "fuse/buffer_merge.h"
 

@@ -22,7 +22,8 @@
  *   - other programs of the user's, or other threads of this one, that take
  *     more than SPARE threads in the microseconds between trial and region;
  *   - regions of the program's own, and OMP_DYNAMIC, that have had libgomp
- *     end threads since our last team, and a limit that was reached since.
+ *     end threads since our last team, and a limit that was reached since;
+ *   - a limit lowered within the second for which a trial is trusted.
  */
 #include "run/team.h"
 

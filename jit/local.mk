@@ -212,7 +212,7 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/llvm_fission.h \
 	jit/llvm/llvm_fission_loop.c \
 	jit/llvm/llvm_fission_plan.c \
-	jit/llvm/llvm_fission_share.c \
+	jit/llvm/llvm_fission_function.c \
 	jit/llvm/llvm_flow.c \
 	jit/llvm/llvm_frame.c \
 	jit/llvm/llvm_inst.c \
@@ -225,7 +225,7 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/llvm_matmul.c \
 	jit/llvm/llvm_matmul.h \
 	jit/llvm/llvm_matmul_epilogue.c \
-	jit/llvm/llvm_matmul_share.c \
+	jit/llvm/llvm_micro_kernel_function.c \
 	jit/llvm/llvm_matmul_tiling.c \
 	jit/llvm/llvm_micro_kernel.c \
 	jit/llvm/llvm_non_temporal.c \

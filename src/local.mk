@@ -190,7 +190,7 @@ libtgjit_core_la_SOURCES += \
 	src/pass/pass.c \
 	src/pass/pass.h \
 	src/pass/pass_dead.c \
-	src/pass/pass_fold.c \
+	src/pass/pass_constant_fold.c \
 	src/pass/pass_hoist.c \
 	src/pass/pass_inline.c \
 	src/pass/pass_shape.c \
@@ -213,7 +213,7 @@ libtgjit_core_la_SOURCES += \
 	src/gradient/gradient_rule.h \
 	src/gradient/gradient_rules.c \
 	src/gradient/gradient_shape.c \
-	src/gradient/gradient_slots.c \
+	src/gradient/gradient_stacks.c \
 	src/gradient/gradient_tape.h \
 	src/gradient/gradient_unary.c \
 	src/gradient/save_or_rematerialise.c \

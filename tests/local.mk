@@ -21,7 +21,7 @@ unit_tests = \
 	tests/api/test_control_effects \
 	tests/api/test_control_loops \
 	tests/api/test_control_nesting \
-	tests/api/test_control_trips \
+	tests/api/test_control_iterations \
 	tests/api/test_dynamic \
 	tests/api/test_einsum_values \
 	tests/api/test_explain \
@@ -488,7 +488,7 @@ EXTRA_DIST += \
 	tests/golden/loops_dynamic.txt \
 	tests/golden/loops_elementwise.txt \
 	tests/golden/loops_extents.txt \
-	tests/golden/loops_folds.txt \
+	tests/golden/loops_epilogues.txt \
 	tests/golden/loops_gathers.txt \
 	tests/golden/loops_in_place.txt \
 	tests/golden/loops_packed.txt \
@@ -499,7 +499,7 @@ EXTRA_DIST += \
 	tests/golden/loops_scatters.txt \
 	tests/golden/loops_siblings.txt \
 	tests/golden/loops_state.txt \
-	tests/golden/loops_tiny.txt \
+	tests/golden/loops_straightline.txt \
 	tests/golden/loops_twice.txt \
 	tests/golden/loops_updates.txt \
 	tests/golden/loops_views.txt \

@@ -5,7 +5,7 @@
  *   llvm_fission.c        rows by strips, and what is left over of a row
  *   llvm_fission_plan.c   where a body is cut
  *   llvm_fission_loop.c   the loop of a strip
- *   llvm_fission_share.c  strips as functions, for those that are the same
+ *   llvm_fission_function.c  strips as functions, for those that are the same
  */
 #ifndef TGI_LLVM_FISSION_H
 #define TGI_LLVM_FISSION_H

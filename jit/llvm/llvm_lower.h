@@ -69,7 +69,7 @@ typedef struct tgi_llvm_program {
     LLVMValueRef check; /* tells of a failed check; NULL: none can fail */
     LLVMValueRef zeros; /* to read where there is nothing; NULL: not so far */
     uint32_t uses[TGI_OPS][TGI_DTYPES]; /* of ops by type, in all kernels */
-    struct tgi_llvm_shared *shared;     /* see llvm_fission_share.c */
+    struct tgi_llvm_shared *shared;     /* see llvm_fission_function.c */
     bool is_out_of_memory;
     const char *failure; /* NULL: none; a static text */
 } tgi_llvm_program;

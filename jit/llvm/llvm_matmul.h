@@ -4,7 +4,7 @@
  *
  *   llvm_matmul_tiling.c  which kernels they are, and the sizes of everything
  *   llvm_micro_kernel.c   the sums of a tile, and what is read for them
- *   llvm_matmul_share.c  … by functions that products share
+ *   llvm_micro_kernel_function.c  … by functions that products share
  *   llvm_matmul.c        work items: micro-kernels, k-blocks, packed panels
  *   llvm_matmul_epilogue.c   … and reductions of that
  */

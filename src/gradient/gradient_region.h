@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * gradient_region.h - tapes inside tapes: between gradient_region.c,
- * gradient_loop.c and gradient_slots.c.
+ * gradient_loop.c and gradient_stacks.c.
  */
 #ifndef TGI_GRADIENT_REGION_H
 #define TGI_GRADIENT_REGION_H

@@ -15,7 +15,7 @@
  *   saved_element.c what was kept for each trip, in one of them
  *   gradient_region.c  calls, branches and loops: tapes inside tapes
  *   gradient_loop.c    the way back through a loop
- *   gradient_slots.c   gradients of what loops have saved
+ *   gradient_stacks.c   gradients of what loops have saved
  *   gradient_reason.c  why there is no gradient
  *   ops_gradient.c     the operations of tgjit/gradient.h
  */

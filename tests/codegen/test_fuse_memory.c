@@ -82,7 +82,7 @@ Test(fuse_memory, what_is_tiny_needs_no_memory_and_no_barriers)
     SHOW(&text, &fu, softmax, NO_SYMBOLS, F32(16, 16));
     cr_assert_eq(n_tiny(&fu), 0);
     fuse_end(&fu);
-    check_shown("loops_tiny.txt", &text);
+    check_shown("loops_straightline.txt", &text);
 }
 
 /* -- Places ---------------------------------------------------------------- */

@@ -276,5 +276,5 @@ Test(fuse_fold, loops_of_products_with_folds)
     SHOW(&text, &fu, normal, SYMBOLS(5), F64(600, TG_SAME(1)),
          F64(TG_SAME(1), 8));
     fuse_end(&fu);
-    check_shown("loops_folds.txt", &text);
+    check_shown("loops_epilogues.txt", &text);
 }

@@ -52,7 +52,7 @@ static tg_status fold_then_dead(const tgi_graph *in, tgi_graph **out_graph)
 
 /* -- Fold ------------------------------------------------------------------ */
 
-Test(pass_fold, computes_what_depends_on_constants_only)
+Test(pass_constant_fold, computes_what_depends_on_constants_only)
 {
     begin();
     tgi_ref two = number(g, TG_F32, 2), three = number(g, TG_F32, 3);
@@ -63,7 +63,7 @@ Test(pass_fold, computes_what_depends_on_constants_only)
           "}\n");
 }
 
-Test(pass_fold, keeps_to_the_kernels_rules)
+Test(pass_constant_fold, keeps_to_the_kernels_rules)
 {
     begin();
     tgi_ref x = number(g, TG_I32, INT32_MIN), y = number(g, TG_I32, -1);
@@ -74,7 +74,7 @@ Test(pass_fold, keeps_to_the_kernels_rules)
           "}\n");
 }
 
-Test(pass_fold, computes_views_and_reductions)
+Test(pass_constant_fold, computes_views_and_reductions)
 {
     begin();
     float data[6] = {1, 2, 3, 4, 5, 6};
@@ -95,7 +95,7 @@ Test(pass_fold, computes_views_and_reductions)
           "}\n");
 }
 
-Test(pass_fold, computes_known_extents_and_leaves_unknown_ones)
+Test(pass_constant_fold, computes_known_extents_and_leaves_unknown_ones)
 {
     begin();
     tgi_dim n = symbol(g, 0, 0);
@@ -113,7 +113,7 @@ Test(pass_fold, computes_known_extents_and_leaves_unknown_ones)
           "}\n");
 }
 
-Test(pass_fold, leaves_broadcasts_and_iotas_small)
+Test(pass_constant_fold, leaves_broadcasts_and_iotas_small)
 {
     begin();
     tgi_ref x = broadcast(g, number(g, TG_F32, 2), shape_of(g, 100));
@@ -129,7 +129,7 @@ Test(pass_fold, leaves_broadcasts_and_iotas_small)
           "}\n");
 }
 
-Test(pass_fold, computes_on_the_scalars_under_broadcasts)
+Test(pass_constant_fold, computes_on_the_scalars_under_broadcasts)
 {
     begin();
     tgi_shape_ref s = shape_of(g, symbol(g, 0, 0));
@@ -144,7 +144,7 @@ Test(pass_fold, computes_on_the_scalars_under_broadcasts)
           "}\n");
 }
 
-Test(pass_fold, leaves_what_would_grow_too_much)
+Test(pass_constant_fold, leaves_what_would_grow_too_much)
 {
     begin();
     static const char zeros[1024];
@@ -170,7 +170,7 @@ Test(pass_fold, leaves_what_would_grow_too_much)
     check_nothing_is_alive();
 }
 
-Test(pass_fold, leaves_gathers_that_may_fail)
+Test(pass_constant_fold, leaves_gathers_that_may_fail)
 {
     begin();
     tgi_ref x = number(g, TG_F32, 2), i = number(g, TG_I32, 7);
@@ -186,7 +186,7 @@ Test(pass_fold, leaves_gathers_that_may_fail)
     check_nothing_is_alive();
 }
 
-Test(pass_fold, never_looks_into_variables)
+Test(pass_constant_fold, never_looks_into_variables)
 {
     begin();
     tgi_ref v = variable(g, TG_F32, scalar_shape(g));
@@ -202,7 +202,7 @@ Test(pass_fold, never_looks_into_variables)
           "}\n");
 }
 
-Test(pass_fold, does_not_hoard_intermediate_results)
+Test(pass_constant_fold, does_not_hoard_intermediate_results)
 {
     begin();
     static const char zeros[65536];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pass_fold.c - computes at compile time what depends on constants only, with
+ * pass_constant_fold.c - computes at compile time what depends on constants only, with
  * the very kernels of the interpreter and under the same floating-point mode:
  * that is why it keeps the bits.
  *

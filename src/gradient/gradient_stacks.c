@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gradient_slots.c - gradients of what a loop with an unknown number of trips
+ * gradient_stacks.c - gradients of what a loop with an unknown number of trips
  * has saved. A loop that takes the elements of such a stack, one in each trip,
  * makes their gradients when it is gone back through, and saves them in its
  * turn. The loop that has made the stack looks them up in its own trips. If

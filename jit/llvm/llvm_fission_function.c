@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_fission_share.c - strips as functions
+ * llvm_fission_function.c - strips as functions
  *
  *     void strip(void *array or scalar …, i64 n)
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_control_trips.c - promises 13, 14 and 16 about loops: what trips do to
+ * test_control_iterations.c - promises 13, 14 and 16 about loops: what trips do to
  * variables, prints and failures, in which order, and limits of trips.
  */
 #include "support/control.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_matmul_share.c - tiles of a matrix product, one below the other, as a
+ * llvm_micro_kernel_function.c - tiles of a matrix product, one below the other, as a
  * function: all products of a program call it that have its type, its height
  * and its width. Most of the time that a product takes to compile is that of
  * its tiles, and a network has many products.

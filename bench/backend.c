@@ -26,7 +26,7 @@ const char *backend_name(backend which)
     static const char *const names[N_BACKENDS] = {
         [BACKEND_INTERP] = "interp",
         [BACKEND_JIT] = "jit",
-        [BACKEND_JIT_ANY] = "jit_any",
+        [BACKEND_JIT_UNKNOWN_SIZES] = "jit_any",
         [BACKEND_C] = "c",
         [BACKEND_EXPERT] = "expert",
         [BACKEND_OPENBLAS] = "openblas",
@@ -123,7 +123,7 @@ static bool is_here(backend which, reason *out_why)
 {
     switch (which) {
     case BACKEND_JIT:
-    case BACKEND_JIT_ANY:
+    case BACKEND_JIT_UNKNOWN_SIZES:
         return jit_is_available(out_why);
     case BACKEND_EXPERT:
         return expert_is_available(out_why);

@@ -14,7 +14,7 @@
 typedef enum backend {
     BACKEND_INTERP,
     BACKEND_JIT,
-    BACKEND_JIT_ANY, /* the same, of extents that are not known */
+    BACKEND_JIT_UNKNOWN_SIZES, /* the same, of extents that are not known */
     BACKEND_C,
     BACKEND_EXPERT,
     BACKEND_OPENBLAS,
@@ -36,7 +36,7 @@ const char *backend_name(backend which);
 
 static inline bool backend_is_jit(backend which)
 {
-    return which == BACKEND_JIT || which == BACKEND_JIT_ANY;
+    return which == BACKEND_JIT || which == BACKEND_JIT_UNKNOWN_SIZES;
 }
 
 static inline bool backend_is_library(backend which)

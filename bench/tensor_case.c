@@ -78,7 +78,7 @@ static bool prepare_library(runner *r, tg_callback *callback, backend in,
     r->ctx = backend_context(in, r->threads);
     tg_function_options options = TG_FUNCTION_OPTIONS_INIT;
     options.name = r->e->name;
-    if (in == BACKEND_JIT_ANY)
+    if (in == BACKEND_JIT_UNKNOWN_SIZES)
         options.policy = TG_RELAXED;
     r->function = tg_function_create(r->ctx, callback, NULL, &options);
     if (r->function &&
@@ -356,7 +356,7 @@ static bool has_backend(const bench_case *c, const case_size *size,
         return !size->inner || size_count(size) <= 2e7;
     case BACKEND_JIT:
         return true;
-    case BACKEND_JIT_ANY:
+    case BACKEND_JIT_UNKNOWN_SIZES:
         /* Extents count where the time is that of elements. */
         return !c->is_serial;
     default:

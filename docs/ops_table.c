@@ -56,7 +56,7 @@ static const word results[] = {
     {"SAME", "same"},
     {"BOOL", "bool"},
     {"I64", "i64"},
-    {"OWN", "its own"},
+    {"EXPLICIT", "its own"},
     {NULL, NULL},
 };
 

@@ -49,8 +49,8 @@ static void largest(tg_trace *t, const tg_value *in, void *user)
     const tg_value start =
         tg_broadcast(tg_scalar(TG_F64, 0.125), TG_DIMS(SIZE, 1));
     tg_value end[4];
-    tg_while_most(MOST_TRIPS, goes_on, improve, &s,
-                  TG_ARGS(start, 0.0, 1.0, (int64_t)0), end, 4);
+    tg_while_limit(MOST_TRIPS, goes_on, improve, &s,
+                   TG_ARGS(start, 0.0, 1.0, (int64_t)0), end, 4);
     tg_return(t, end[1], end[3]);
 }
 

@@ -17,15 +17,15 @@ typedef struct job {
     bool only_looks;
 } job;
 
-bool tgi_jit_wants(const tgi_jit_options *options, const char *stage)
+bool tgi_jit_wants_stage(const tgi_jit_options *options, const char *stage)
 {
     return options->wants && options->wants(stage, options->user);
 }
 
-void tgi_jit_show(const tgi_jit_options *options, const char *stage,
-                  const char *text)
+void tgi_jit_report_stage(const tgi_jit_options *options, const char *stage,
+                          const char *text)
 {
-    if (text && tgi_jit_wants(options, stage))
+    if (text && tgi_jit_wants_stage(options, stage))
         options->observe(stage, text, options->user);
 }
 
@@ -46,21 +46,20 @@ static void tell(const job *j, const tgi_codegen *codegen)
 static void save(job *j, const tgi_codegen *codegen)
 {
     tgi_strbuf value = {0};
-    tgi_code_write(codegen, &value);
+    tgi_code_serialise(codegen, &value);
     if (!value.failed)
-        (void)tgi_store_save(j->options->store,
-                             (tgi_store_bytes){j->key.text, j->key.n},
-                             (tgi_store_bytes){value.text, value.n},
-                             j->options->log);
+        (void)tgi_disk_cache_save(
+            j->options->store, (tgi_byte_span){j->key.text, j->key.n},
+            (tgi_byte_span){value.text, value.n}, j->options->log);
     tgi_strbuf_deinit(&value);
 }
 
 static tg_status take(job *j, const tgi_codegen *codegen, bool is_good,
                       tgi_code **out_code)
 {
-    tgi_jit_show(j->options, "ir", codegen->ir_before);
-    tgi_jit_show(j->options, "ir-after", codegen->ir_after);
-    tgi_jit_show(j->options, "asm", codegen->assembly);
+    tgi_jit_report_stage(j->options, "ir", codegen->ir_before);
+    tgi_jit_report_stage(j->options, "ir-after", codegen->ir_after);
+    tgi_jit_report_stage(j->options, "asm", codegen->assembly);
     if (!is_good && codegen->is_out_of_memory)
         return tgi_error_memory();
     if (!is_good)
@@ -76,16 +75,16 @@ static tg_status take(job *j, const tgi_codegen *codegen, bool is_good,
 static tg_status generate(job *j, tgi_code **out_code)
 {
     char reason[1024];
-    const struct tgi_module *module =
-        tgi_module_enter(reason, sizeof(reason));
+    const struct tgi_plugin *module =
+        tgi_plugin_acquire(reason, sizeof(reason));
     if (!module)
         TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE, "%s", reason);
     tgi_codegen codegen = {0};
     const bool is_good =
-        tgi_module_compile(module, j->loops, &j->asked, &codegen);
+        tgi_plugin_compile(module, j->loops, &j->asked, &codegen);
     tg_status status = take(j, &codegen, is_good, out_code);
     module->dispose(&codegen);
-    tgi_module_leave();
+    tgi_plugin_release();
     return status;
 }
 
@@ -97,15 +96,15 @@ static tgi_code *find_stored(job *j)
     size_t n;
     tgi_code *code = NULL;
     tgi_error_copy before;
-    const tgi_store_bytes key = {j->key.text, j->key.n};
+    const tgi_byte_span key = {j->key.text, j->key.n};
     void *bytes =
         j->only_looks
-            ? tgi_store_peek(j->options->store, key, &n)
-            : tgi_store_load(j->options->store, key, j->options->log, &n);
+            ? tgi_disk_cache_probe(j->options->store, key, &n)
+            : tgi_disk_cache_load(j->options->store, key, j->options->log, &n);
     if (!bytes)
         return NULL;
     tgi_error_save(&before);
-    if (tgi_code_read(bytes, n, j->loops->kernels.n, &code)) {
+    if (tgi_code_deserialise(bytes, n, j->loops->kernels.n, &code)) {
         if (j->options->log)
             tgi_log_write(j->options->log, TG_LOG_DEBUG, TGI_LOG_CACHE,
                           "%s: %s", j->loops->name, tg_error_last()->message);
@@ -132,12 +131,12 @@ tg_status tgi_compile(const tgi_loops *loops, const tgi_jit_options *options,
              .only_looks = only_looks,
              .asked = {.cpu = options->cpu,
                        .vector_bits = options->vector_bits,
-                       .cache_bytes = tgi_cache_bytes(),
+                       .cache_bytes = tgi_cpu_cache_bytes(),
                        .verify = options->verifies,
                        .instruments = options->instruments,
-                       .wants_ir = tgi_jit_wants(options, "ir") ||
-                                   tgi_jit_wants(options, "ir-after"),
-                       .wants_assembly = tgi_jit_wants(options, "asm"),
+                       .wants_ir = tgi_jit_wants_stage(options, "ir") ||
+                                   tgi_jit_wants_stage(options, "ir-after"),
+                       .wants_assembly = tgi_jit_wants_stage(options, "asm"),
                        .alloc = tgi_alloc,
                        .free = tgi_free}};
     /* Whoever looks at it wants to know. */

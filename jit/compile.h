@@ -18,8 +18,8 @@ tg_status tgi_compile(const tgi_loops *loops, const tgi_jit_options *options,
                       bool only_looks, tgi_code **out_code);
 
 /* Shows a stage to who wants it. */
-bool tgi_jit_wants(const tgi_jit_options *options, const char *stage);
-void tgi_jit_show(const tgi_jit_options *options, const char *stage,
-                  const char *text);
+bool tgi_jit_wants_stage(const tgi_jit_options *options, const char *stage);
+void tgi_jit_report_stage(const tgi_jit_options *options, const char *stage,
+                          const char *text);
 
 #endif /* TGI_COMPILE_H */

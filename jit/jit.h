@@ -25,7 +25,7 @@ tg_status tgi_jit_print_loops(const tgi_graph *graph, const int64_t *values,
 
 /* From now on, code is shown to gdb (its JIT interface), or named in a map for
    perf; what is loaded already is not. */
-void tgi_jit_show_code(bool to_gdb, bool to_perf);
+void tgi_jit_enable_debuggers(bool to_gdb, bool to_perf);
 
 /* -- Programs: compiled graphs --------------------------------------------- */
 
@@ -38,7 +38,7 @@ typedef struct tgi_jit_options {
     bool instruments;     /* for AddressSanitizer */
     size_t most_work;     /* code that is not kept, and is more, is not made */
     bool verifies;        /* LLVM's verifier looks at the IR */
-    tgi_store *store;     /* where code is kept; NULL: nowhere */
+    tgi_disk_cache *store; /* where code is kept; NULL: nowhere */
     /* Called with every stage as text if not NULL: "fusion", "loops", "ir",
        "ir-after", "asm". `wants` says for which. */
     bool (*wants)(const char *stage, void *user);
@@ -91,22 +91,24 @@ tg_status tgi_native_bind(tgi_native *native, void *const *params,
 tg_status tgi_native_run(tgi_native *native);
 
 /* The contents of a variable: no two that differ have the same. */
-typedef struct tgi_contents {
+typedef struct tgi_contents_id {
     uint64_t variable; /* its id, never 0 … */
     uint64_t version;  /* … and the version of what is in it */
-} tgi_contents;
+} tgi_contents_id;
 
 /*
  * Parameters from which a native makes something that lasts from run to run.
  * Before each run it is told what they contain (by number of the list); without
  * that it makes everything anew.
  */
-size_t tgi_native_kept(const tgi_native *native, const uint32_t **out_params);
-void tgi_native_tell(tgi_native *native, size_t number, tgi_contents contents);
+size_t tgi_native_memoised_params(const tgi_native *native,
+                                  const uint32_t **out_params);
+void tgi_native_set_contents(tgi_native *native, size_t number,
+                             tgi_contents_id contents);
 
 /* Bytes of temporaries: what they take, and what no plan could do without. */
 uint64_t tgi_native_bytes(const tgi_native *native);
-uint64_t tgi_native_least_bytes(const tgi_native *native);
+uint64_t tgi_native_peak_bytes(const tgi_native *native);
 /* Threads a run would use from here. */
 int tgi_native_threads(const tgi_native *native);
 

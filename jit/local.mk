@@ -253,5 +253,5 @@ libtgjit_llvm_la_SOURCES = \
 libtgjit_llvm_la_CPPFLAGS = $(AM_CPPFLAGS) $(LLVM_CPPFLAGS)
 libtgjit_llvm_la_LDFLAGS = $(TGJIT_SANITIZE) \
 	-module -avoid-version -shared -no-undefined \
-	-export-symbols-regex "^tgi_module_entry$$" $(LLVM_LDFLAGS)
+	-export-symbols-regex "^tgi_plugin_entry$$" $(LLVM_LDFLAGS)
 libtgjit_llvm_la_LIBADD = libtgjit-codegen.la $(LLVM_LIBS)

@@ -12,7 +12,7 @@
 #include "memory/memory_plan.h"
 #include "object/image_debug.h"
 
-tg_status tgi_program_refuse_calls(const tgi_graph *graph)
+tg_status tgi_program_check_no_calls(const tgi_graph *graph)
 {
     for (tgi_ref ref = 1; graph->callees.n && ref <= graph->n_nodes; ref++) {
         const tgi_node *node = tgi_graph_node(graph, ref);
@@ -21,14 +21,14 @@ tg_status tgi_program_refuse_calls(const tgi_graph *graph)
                      "'%s' has calls that were not inlined", graph->name);
         const tgi_regions regions = tgi_node_regions(node);
         for (size_t i = 0; i < regions.n; i++)
-            TGI_TRY(tgi_program_refuse_calls(regions.graphs[i]));
+            TGI_TRY(tgi_program_check_no_calls(regions.graphs[i]));
     }
     return TG_OK;
 }
 
 /* -- Looking inside -------------------------------------------------------- */
 
-void tgi_jit_show_code(bool to_gdb, bool to_perf)
+void tgi_jit_enable_debuggers(bool to_gdb, bool to_perf)
 {
     tgi_image_debug_enable((to_gdb ? TGI_DEBUG_GDB : 0u) |
                            (to_perf ? TGI_DEBUG_PERF : 0u));
@@ -39,7 +39,7 @@ tg_status tgi_jit_print_loops(const tgi_graph *graph, const int64_t *values,
 {
     tgi_variant variant;
     tgi_loops *loops = NULL;
-    TGI_TRY(tgi_program_refuse_calls(graph));
+    TGI_TRY(tgi_program_check_no_calls(graph));
     TGI_TRY(tgi_variant_init(&variant, graph, values));
     tg_status status =
         tgi_fuse(graph, &variant, wants_reasons ? out : NULL, &loops);
@@ -63,9 +63,9 @@ static tg_status make_loops(tgi_program *program, const int64_t *values,
     TGI_TRY(tgi_variant_init(&variant, program->graph, values));
     tg_status status =
         tgi_fuse(program->graph, &variant,
-                 tgi_jit_wants(options, "fusion") ? explain : NULL,
+                 tgi_jit_wants_stage(options, "fusion") ? explain : NULL,
                  &program->loops);
-    if (!status && tgi_jit_wants(options, "fusion"))
+    if (!status && tgi_jit_wants_stage(options, "fusion"))
         status = tgi_plan_print(program->loops, values, explain);
     tgi_variant_deinit(&variant);
     return status;
@@ -74,12 +74,12 @@ static tg_status make_loops(tgi_program *program, const int64_t *values,
 static void show(const tgi_program *program, const tgi_jit_options *options,
                  const tgi_strbuf *explain)
 {
-    tgi_jit_show(options, "fusion", explain->text ? explain->text : "");
-    if (!tgi_jit_wants(options, "loops"))
+    tgi_jit_report_stage(options, "fusion", explain->text ? explain->text : "");
+    if (!tgi_jit_wants_stage(options, "loops"))
         return;
     tgi_strbuf text = {0};
     tgi_loops_print(program->loops, &text);
-    tgi_jit_show(options, "loops", text.text);
+    tgi_jit_report_stage(options, "loops", text.text);
     tgi_strbuf_deinit(&text);
 }
 
@@ -125,7 +125,7 @@ tg_status tgi_program_create(const tgi_graph *graph, const int64_t *values,
     tgi_strbuf explain = {0};
     *out_work = 0;
     *out_program = NULL;
-    TGI_TRY(tgi_program_refuse_calls(graph));
+    TGI_TRY(tgi_program_check_no_calls(graph));
     tgi_program *program = tgi_alloc_zero(sizeof(*program));
     if (!program)
         return tgi_error_memory();

@@ -20,6 +20,6 @@ struct tgi_program {
 };
 
 /* Graphs are compiled without calls: all must have been inlined. */
-tg_status tgi_program_refuse_calls(const tgi_graph *graph);
+tg_status tgi_program_check_no_calls(const tgi_graph *graph);
 
 #endif /* TGI_PROGRAM_H */

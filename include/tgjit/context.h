@@ -94,7 +94,7 @@ TG_API tg_status tg_compile_wait(tg_context *ctx);
  * `out_variables` and returns how many there are. Each one written is
  * retained for the caller.
  */
-TG_API size_t tg_context_variables(tg_context *ctx, tg_which which,
+TG_API size_t tg_context_variables(tg_context *ctx, tg_variable_filter filter,
                                    tg_variable **out_variables,
                                    size_t capacity);
 

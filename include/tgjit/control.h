@@ -59,12 +59,12 @@ TG_API void tg_while_at(tg_callback *test, tg_callback *body, void *user,
                         const tg_operand *initial, size_t n_values,
                         tg_value *out_results, size_t n_results, tg_site site);
 
-/* The same, but more than `most_trips` trips are an error: TG_ERROR_LIMIT. */
-TG_API void tg_while_most_at(int64_t most_trips, tg_callback *test,
-                             tg_callback *body, void *user,
-                             const tg_operand *initial, size_t n_values,
-                             tg_value *out_results, size_t n_results,
-                             tg_site site);
+/* The same, but more than `max_iterations` trips are an error: TG_ERROR_LIMIT. */
+TG_API void tg_while_limit_at(int64_t max_iterations, tg_callback *test,
+                              tg_callback *body, void *user,
+                              const tg_operand *initial, size_t n_values,
+                              tg_value *out_results, size_t n_results,
+                              tg_site site);
 
 /*
  * `trips` times, an integer scalar; none if it is negative. The body gets the
@@ -149,8 +149,8 @@ TG_END_DECLS
                  TG_HERE)
 #define tg_while(test, body, user, ...) \
     tg_while_at(test, body, user, __VA_ARGS__, TG_HERE)
-#define tg_while_most(most_trips, test, body, user, ...) \
-    tg_while_most_at(most_trips, test, body, user, __VA_ARGS__, TG_HERE)
+#define tg_while_limit(max_iterations, test, body, user, ...) \
+    tg_while_limit_at(max_iterations, test, body, user, __VA_ARGS__, TG_HERE)
 #define tg_for(trips, body, user, ...) \
     tg_for_at(TG_IN(trips), body, user, __VA_ARGS__, TG_HERE)
 #define tg_for_unrolled(trips, body, user, ...) \
@@ -187,13 +187,13 @@ inline void tg_while(tg_callback *test, tg_callback *body, void *user,
     tg_while_at(test, body, user, initial.begin(), initial.size(), out_results,
                 n_results, site);
 }
-inline void tg_while_most(int64_t most_trips, tg_callback *test,
-                          tg_callback *body, void *user, tg_ins initial,
-                          tg_value *out_results, size_t n_results,
-                          tg_site site = TG_HERE)
+inline void tg_while_limit(int64_t max_iterations, tg_callback *test,
+                           tg_callback *body, void *user, tg_ins initial,
+                           tg_value *out_results, size_t n_results,
+                           tg_site site = TG_HERE)
 {
-    tg_while_most_at(most_trips, test, body, user, initial.begin(),
-                     initial.size(), out_results, n_results, site);
+    tg_while_limit_at(max_iterations, test, body, user, initial.begin(),
+                      initial.size(), out_results, n_results, site);
 }
 inline void tg_for(tg_in trips, tg_callback *body, void *user, tg_ins initial,
                    tg_value *out_results, size_t n_results,

@@ -131,11 +131,11 @@ TG_API TG_MUST_CHECK tg_status tg_bound_set_result(tg_bound *bound,
 
 /*
  * Bytes of memory a run has beside arguments, results and variables; what
- * loops of unknown length save for gradients is not counted. *out_least, if
+ * loops of unknown length save for gradients is not counted. *out_peak_bytes, if
  * not NULL: how many of them are in use at once, at the most, so that it could
  * not do with less; 0 if that is not known, as in the interpreter.
  */
-TG_API uint64_t tg_bound_bytes(const tg_bound *bound, uint64_t *out_least);
+TG_API uint64_t tg_bound_bytes(const tg_bound *bound, uint64_t *out_peak_bytes);
 
 /* -- Concrete functions ---------------------------------------------------- */
 

@@ -78,7 +78,10 @@ TG_API void tg_group_release(tg_group *group);
 /* -- Variables ------------------------------------------------------------- */
 
 /* Which variables a list holds. */
-typedef enum tg_which { TG_ALL_VARIABLES = 0, TG_TRAINABLE = 1 } tg_which;
+typedef enum tg_variable_filter {
+    TG_ALL_VARIABLES = 0,
+    TG_TRAINABLE = 1
+} tg_variable_filter;
 
 typedef struct tg_variable_options {
     size_t struct_bytes; /* sizeof(tg_variable_options) */
@@ -175,13 +178,12 @@ struct tg_bundle_type {
  * writes up to `capacity` of them (lent) and returns how many there are.
  */
 TG_API size_t tg_bundle_variables(const tg_bundle_type *type,
-                                  const void *bundle, tg_which which,
-                                  tg_variable **out_variables,
-                                  size_t capacity);
+                                  const void *bundle, tg_variable_filter filter,
+                                  tg_variable **out_variables, size_t capacity);
 
 /* Elements in all variables of a bundle together. */
 TG_API int64_t tg_bundle_count(const tg_bundle_type *type, const void *bundle,
-                               tg_which which);
+                               tg_variable_filter filter);
 
 /* Releases every variable of the bundle and sets the members to NULL. */
 TG_API void tg_bundle_release(const tg_bundle_type *type, void *bundle);

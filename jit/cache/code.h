@@ -29,9 +29,9 @@ size_t tgi_code_bytes(const tgi_code *code); /* of memory */
 
 /* The same as bytes for a cache on disk, and back. They may hold anything, but
    see tgi_image_load. */
-void tgi_code_write(const tgi_codegen *codegen, tgi_strbuf *out);
-tg_status tgi_code_read(const void *bytes, size_t n_bytes, size_t n_kernels,
-                        tgi_code **out_code);
+void tgi_code_serialise(const tgi_codegen *codegen, tgi_strbuf *out);
+tg_status tgi_code_deserialise(const void *bytes, size_t n_bytes,
+                               size_t n_kernels, tgi_code **out_code);
 
 /*
  * The bytes that are equal if and only if the code generator is asked for the

@@ -132,11 +132,11 @@ static void forget_makers(void)
     free_all(gone);
 }
 
-TGI_HOLD_IN_FORKS(&cache.lock, forget_makers())
+TGI_LOCK_ACROSS_FORK(&cache.lock, forget_makers())
 
 /* -- Getting --------------------------------------------------------------- */
 
-static tg_status make_unlocked(tgi_code_make *make, void *user,
+static tg_status make_unlocked(tgi_code_build_fn *make, void *user,
                                tgi_code **out_code)
 {
     pthread_mutex_unlock(&cache.lock);
@@ -155,7 +155,7 @@ static tg_status make_unlocked(tgi_code_make *make, void *user,
  * made again.
  */
 static tg_status make_entry(const void *key, size_t key_bytes, uint64_t hash,
-                            tgi_code_make *make, void *user,
+                            tgi_code_build_fn *make, void *user,
                             tgi_code **out_code, entry **gone)
 {
     tg_status status = make_unlocked(make, user, out_code);
@@ -176,7 +176,7 @@ static tg_status make_entry(const void *key, size_t key_bytes, uint64_t hash,
 }
 
 static tg_status get(const void *key, size_t key_bytes, bool waits,
-                     tgi_code_make *make, void *user, tgi_code **out_code,
+                     tgi_code_build_fn *make, void *user, tgi_code **out_code,
                      entry **gone)
 {
     const uint64_t hash = tgi_hash(key, key_bytes, 0);
@@ -200,7 +200,7 @@ static tg_status get(const void *key, size_t key_bytes, bool waits,
 }
 
 tg_status tgi_code_cache_get(const void *key, size_t key_bytes, bool waits,
-                             tgi_code_make *make, void *user,
+                             tgi_code_build_fn *make, void *user,
                              tgi_code **out_code)
 {
     *out_code = NULL;
@@ -230,7 +230,7 @@ void tgi_code_cache_close(void)
     unlock(gone);
 }
 
-void tgi_code_cache_limit(size_t bytes)
+void tgi_code_cache_set_limit(size_t bytes)
 {
     entry *gone = NULL;
     pthread_mutex_lock(&cache.lock);
@@ -247,7 +247,7 @@ void tgi_code_cache_clear(void)
     unlock(gone);
 }
 
-void tgi_code_cache_counts(tg_code_counters *out_counts)
+void tgi_code_cache_counters(tg_code_counters *out_counts)
 {
     pthread_mutex_lock(&cache.lock);
     *out_counts = cache.counts;

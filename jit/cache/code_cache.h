@@ -18,12 +18,12 @@ void tgi_code_cache_open(void);
 void tgi_code_cache_close(void);
 
 /* At most so many bytes are kept; 0: none. */
-void tgi_code_cache_limit(size_t bytes);
+void tgi_code_cache_set_limit(size_t bytes);
 void tgi_code_cache_clear(void);
-void tgi_code_cache_counts(tg_code_counters *out_counts);
+void tgi_code_cache_counters(tg_code_counters *out_counts);
 
 /* Makes the code that is wanted, or NULL; no lock is held. */
-typedef tg_status tgi_code_make(void *user, tgi_code **out_code);
+typedef tg_status tgi_code_build_fn(void *user, tgi_code **out_code);
 
 /*
  * The code of that key, retained: one that is there, one that another thread
@@ -31,7 +31,7 @@ typedef tg_status tgi_code_make(void *user, tgi_code **out_code);
  * being made.
  */
 tg_status tgi_code_cache_get(const void *key, size_t key_bytes, bool waits,
-                             tgi_code_make *make, void *user,
+                             tgi_code_build_fn *make, void *user,
                              tgi_code **out_code);
 
 #endif /* TGI_CODE_CACHE_H */

@@ -38,7 +38,7 @@ static void put_access(tgi_strbuf *key, const tgi_kernel_loops *kernel,
                        const tgi_access *access)
 {
     put(key, access->buffer);
-    put(key, access->sliver);
+    put(key, access->panel_width);
     put_dim(key, access->offset);
     for (int axis = 0; axis <= kernel->n_outer; axis++)
         put_stride(key, access->stride[axis]);
@@ -86,7 +86,7 @@ static void put_reduction(tgi_strbuf *key, const tgi_reduction *reduction)
     put(key, reduction->dtype);
     put(key, reduction->phase);
     put(key, reduction->is_split);
-    put(key, reduction->is_cascade);
+    put(key, reduction->combines_blocks);
     put(key, reduction->value);
     put(key, reduction->other);
 }
@@ -96,8 +96,8 @@ static void put_kernel(tgi_strbuf *key, const tgi_kernel_loops *kernel)
     put(key, kernel->vectors);
     put(key, kernel->n_outer);
     put(key, kernel->has_inner);
-    put(key, kernel->is_tiny);
-    put(key, kernel->kept);
+    put(key, kernel->is_straightline);
+    put(key, kernel->memo);
     put(key, kernel->n_phases);
     for (int axis = 0; axis <= kernel->n_outer; axis++)
         put_dim(key, kernel->extent[axis]);
@@ -113,7 +113,7 @@ static void put_kernel(tgi_strbuf *key, const tgi_kernel_loops *kernel)
         put(key, kernel->stores.data[i].access);
         put(key, kernel->stores.data[i].phase);
         put(key, kernel->stores.data[i].level);
-        put(key, kernel->stores.data[i].fold);
+        put(key, kernel->stores.data[i].epilogue_op);
         put(key, kernel->stores.data[i].along_rows);
     }
     put(key, kernel->reductions.n);
@@ -130,25 +130,25 @@ static void put_kernel(tgi_strbuf *key, const tgi_kernel_loops *kernel)
 
 /* -- Programs -------------------------------------------------------------- */
 
-static void put_control(tgi_strbuf *key, const tgi_control_loops *control)
+static void put_control(tgi_strbuf *key, const tgi_control_flow *control)
 {
     put(key, control->n_cases);
-    put(key, control->decides);
+    put(key, control->operand);
     put(key, control->counter);
     put(key, control->has_test);
     put(key, control->test);
     put(key, control->is_limited);
-    put(key, control->failed);
-    put(key, control->stacks);
+    put(key, control->limit_check);
+    put(key, control->stack_set);
     put(key, control->has_base);
     put(key, control->base);
-    put(key, control->full);
-    put(key, control->is_tiny);
+    put(key, control->memory_check);
+    put(key, control->is_straightline);
     put(key, control->n_carried);
     for (uint32_t i = 0; i < control->n_carried; i++) {
         put(key, control->carried[i]);
-        put(key, control->place[i]);
-        put(key, control->is_value ? control->is_value[i] : 0);
+        put(key, control->next[i]);
+        put(key, control->in_registers ? control->in_registers[i] : 0);
     }
     put(key, control->n_moved);
     for (uint32_t i = 0; i < control->n_moved; i++) {
@@ -175,8 +175,8 @@ static void put_loops(tgi_strbuf *key, const tgi_loops *loops)
         put(key, buffer->index);
         put_dim(key, buffer->count);
         put(key, buffer->is_used);
-        put(key, buffer->first);
-        put(key, buffer->last);
+        put(key, buffer->first_epoch);
+        put(key, buffer->last_epoch);
     }
     put(key, loops->kernels.n);
     for (size_t i = 0; i < loops->kernels.n; i++)
@@ -189,9 +189,9 @@ static void put_loops(tgi_strbuf *key, const tgi_loops *loops)
     put(key, loops->hosts.n);
     for (size_t i = 0; i < loops->hosts.n; i++)
         put_host_step(key, &loops->hosts.data[i]);
-    put(key, loops->checked.n);
-    for (size_t i = 0; i < loops->checked.n; i++)
-        put(key, loops->checked.data[i].buffer);
+    put(key, loops->runtime_checks.n);
+    for (size_t i = 0; i < loops->runtime_checks.n; i++)
+        put(key, loops->runtime_checks.data[i].buffer);
     put(key, loops->controls.n);
     for (size_t i = 0; i < loops->controls.n; i++)
         put_control(key, &loops->controls.data[i]);

@@ -10,7 +10,7 @@
 #include "cache/code.h"
 #include "loop/leb128.h"
 
-void tgi_code_write(const tgi_codegen *codegen, tgi_strbuf *out)
+void tgi_code_serialise(const tgi_codegen *codegen, tgi_strbuf *out)
 {
     const size_t entry_bytes = strlen(codegen->entry) + 1;
     tgi_leb128_put(out, codegen->n_kernels);
@@ -50,8 +50,8 @@ static bool read_rest(const unsigned char *at, const unsigned char *end,
     return true;
 }
 
-tg_status tgi_code_read(const void *bytes, size_t n_bytes, size_t n_kernels,
-                        tgi_code **out_code)
+tg_status tgi_code_deserialise(const void *bytes, size_t n_bytes,
+                               size_t n_kernels, tgi_code **out_code)
 {
     const unsigned char *at = bytes, *end = at + n_bytes;
     uint64_t n;

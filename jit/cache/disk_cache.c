@@ -33,13 +33,13 @@ enum {
     USE_SECONDS = 3600
 };
 
-struct tgi_store {
-    tgi_store *next; /* guarded by `lock`, as is `refs` */
+struct tgi_disk_cache {
+    tgi_disk_cache *next; /* guarded by `lock`, as is `refs` */
     size_t refs;
     int dir;
     dev_t device;
     ino_t inode;
-    tgi_store_mode mode;
+    tgi_disk_cache_mode mode;
     uint64_t most_bytes;
     char *path; /* for messages */
 
@@ -51,16 +51,16 @@ struct tgi_store {
 
 /* -- The stores of this process -------------------------------------------- */
 
-static tgi_store *stores;
+static tgi_disk_cache *stores;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-TGI_HOLD_IN_FORKS(&lock, (void)0)
+TGI_LOCK_ACROSS_FORK(&lock, (void)0)
 
 /* Under the lock. */
-static tgi_store *find(const struct stat *s, tgi_store_mode mode,
-                       uint64_t most_bytes)
+static tgi_disk_cache *find(const struct stat *s, tgi_disk_cache_mode mode,
+                            uint64_t most_bytes)
 {
-    tgi_store *store = stores;
+    tgi_disk_cache *store = stores;
     while (store && (store->device != s->st_dev || store->inode != s->st_ino ||
                      store->mode != mode || store->most_bytes != most_bytes))
         store = store->next;
@@ -68,10 +68,10 @@ static tgi_store *find(const struct stat *s, tgi_store_mode mode,
 }
 
 /* A new one in the list; NULL when out of memory. Under the lock. */
-static tgi_store *add(const char *path, int dir, const struct stat *s,
-                      tgi_store_mode mode, uint64_t most_bytes)
+static tgi_disk_cache *add(const char *path, int dir, const struct stat *s,
+                           tgi_disk_cache_mode mode, uint64_t most_bytes)
 {
-    tgi_store *store = tgi_alloc_zero(sizeof(*store));
+    tgi_disk_cache *store = tgi_alloc_zero(sizeof(*store));
     char *own_path = tgi_strdup(path);
     if (!store || !own_path) {
         tgi_free(store);
@@ -86,23 +86,24 @@ static tgi_store *add(const char *path, int dir, const struct stat *s,
     store->path = own_path;
     store->next = stores;
     stores = store;
-    tgi_live_add(TGI_LIVE_STORE, 1);
+    tgi_live_add(TGI_LIVE_DISK_CACHE, 1);
     return store;
 }
 
-tg_status tgi_store_open(const char *path, tgi_store_mode mode,
-                         uint64_t most_bytes, tgi_store **out_store)
+tg_status tgi_disk_cache_open(const char *path, tgi_disk_cache_mode mode,
+                              uint64_t most_bytes, tgi_disk_cache **out_store)
 {
     int dir;
     struct stat s;
     *out_store = NULL;
-    if (mode == TGI_STORE_OFF)
+    if (mode == TGI_DISK_CACHE_OFF)
         return TG_OK;
-    TGI_TRY(tgi_store_dir_open(path, mode == TGI_STORE_RW, &dir, &s));
+    TGI_TRY(tgi_disk_cache_dir_open(path, mode == TGI_DISK_CACHE_READ_WRITE,
+                                    &dir, &s));
     if (dir < 0)
         return TG_OK;
     pthread_mutex_lock(&lock);
-    tgi_store *store = find(&s, mode, most_bytes);
+    tgi_disk_cache *store = find(&s, mode, most_bytes);
     const bool is_new = !store;
     if (is_new)
         store = add(path, dir, &s, mode, most_bytes);
@@ -115,13 +116,13 @@ tg_status tgi_store_open(const char *path, tgi_store_mode mode,
     return store ? TG_OK : tgi_error_memory();
 }
 
-void tgi_store_release(tgi_store *store)
+void tgi_disk_cache_release(tgi_disk_cache *store)
 {
     if (!store)
         return;
     pthread_mutex_lock(&lock);
     const bool is_last = --store->refs == 0;
-    tgi_store **link = &stores;
+    tgi_disk_cache **link = &stores;
     while (is_last && *link != store)
         link = &(*link)->next;
     if (is_last)
@@ -132,7 +133,7 @@ void tgi_store_release(tgi_store *store)
     close(store->dir);
     tgi_free(store->path);
     tgi_free(store);
-    tgi_live_add(TGI_LIVE_STORE, -1);
+    tgi_live_add(TGI_LIVE_DISK_CACHE, -1);
 }
 
 /* -- Trouble and counts ---------------------------------------------------- */
@@ -143,7 +144,7 @@ static void count(_Atomic uint64_t *counter, uint64_t n)
 }
 
 /* What went wrong around the store. Memory that is out is others' to tell. */
-static void tell(tgi_store *store, const tgi_log *log, const char *doing,
+static void tell(tgi_disk_cache *store, const tgi_log *log, const char *doing,
                  int reason)
 {
     char text[128];
@@ -160,7 +161,8 @@ static uint64_t value_of(const _Atomic uint64_t *counter)
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-void tgi_store_counts(const tgi_store *store, tg_cache_counters *out_counts)
+void tgi_disk_cache_counters(const tgi_disk_cache *store,
+                             tg_cache_counters *out_counts)
 {
     *out_counts = (tg_cache_counters){.struct_bytes = sizeof(*out_counts)};
     if (!store)
@@ -176,33 +178,35 @@ void tgi_store_counts(const tgi_store *store, tg_cache_counters *out_counts)
 
 /* Notes that an entry is in use, if the note on it is old, or from a future
    that a clock once believed in. That it cannot is nobody's concern. */
-static void note_use(const tgi_store *store, const char *name,
-                     const tgi_entry *entry)
+static void note_use(const tgi_disk_cache *store, const char *name,
+                     const tgi_cache_entry *entry)
 {
     const int64_t age = (int64_t)time(NULL) - entry->last_use;
-    if (store->mode == TGI_STORE_RW &&
+    if (store->mode == TGI_DISK_CACHE_READ_WRITE &&
         (age > USE_SECONDS || age < -USE_SECONDS))
         (void)utimensat(store->dir, name, NULL, AT_SYMLINK_NOFOLLOW);
 }
 
-/* What is under the key, as tgi_entry_read has it; another key's is foreign,
+/* What is under the key, as tgi_cache_entry_read has it; another key's is foreign,
    though of the same hash. */
-static tgi_entry_state read_entry(const tgi_store *store, const char *name,
-                                  tgi_store_bytes key, tgi_entry *out_entry)
+static tgi_cache_entry_state read_entry(const tgi_disk_cache *store,
+                                        const char *name, tgi_byte_span key,
+                                        tgi_cache_entry *out_entry)
 {
-    tgi_entry_state state = tgi_entry_read(store->dir, name, out_entry);
-    if (state == TGI_ENTRY_GOOD &&
+    tgi_cache_entry_state state =
+        tgi_cache_entry_read(store->dir, name, out_entry);
+    if (state == TGI_CACHE_ENTRY_VALID &&
         (out_entry->key.n != key.n ||
          (key.n && memcmp(out_entry->key.data, key.data, key.n) != 0))) {
         tgi_free(out_entry->file);
-        state = TGI_ENTRY_FOREIGN;
+        state = TGI_CACHE_ENTRY_OTHER_VERSION;
     }
     return state;
 }
 
 /* The value of a good entry, as the caller of a load gets it. */
-static void *use(tgi_store *store, const char *name, const tgi_entry *entry,
-                 size_t *out_bytes)
+static void *use(tgi_disk_cache *store, const char *name,
+                 const tgi_cache_entry *entry, size_t *out_bytes)
 {
     note_use(store, name, entry);
     count(&store->hits, 1);
@@ -211,39 +215,39 @@ static void *use(tgi_store *store, const char *name, const tgi_entry *entry,
 }
 
 /* A bad entry: damaged ones go, so that they are told of and read once. */
-static void reject(tgi_store *store, const char *name, bool is_damaged,
+static void reject(tgi_disk_cache *store, const char *name, bool is_damaged,
                    const tgi_log *log)
 {
     count(&store->bad, 1);
     tgi_log_write(
         log, TG_LOG_INFO, TGI_LOG_CACHE, "%s/%s is %s", store->path, name,
         is_damaged ? "damaged" : "not a plain file of this user's alone");
-    if (is_damaged && store->mode == TGI_STORE_RW)
+    if (is_damaged && store->mode == TGI_DISK_CACHE_READ_WRITE)
         (void)unlinkat(store->dir, name, 0);
 }
 
-void *tgi_store_load(tgi_store *store, tgi_store_bytes key, const tgi_log *log,
-                     size_t *out_bytes)
+void *tgi_disk_cache_load(tgi_disk_cache *store, tgi_byte_span key,
+                          const tgi_log *log, size_t *out_bytes)
 {
     *out_bytes = 0;
     if (!store)
         return NULL;
-    char name[TGI_ENTRY_NAME_BYTES];
-    tgi_entry_name(key, name);
-    tgi_entry entry;
+    char name[TGI_CACHE_ENTRY_NAME_BYTES];
+    tgi_cache_entry_name(key, name);
+    tgi_cache_entry entry;
     switch (read_entry(store, name, key, &entry)) {
-    case TGI_ENTRY_GOOD:
+    case TGI_CACHE_ENTRY_VALID:
         return use(store, name, &entry, out_bytes);
-    case TGI_ENTRY_MISSING:
-    case TGI_ENTRY_FOREIGN:
+    case TGI_CACHE_ENTRY_MISSING:
+    case TGI_CACHE_ENTRY_OTHER_VERSION:
         break;
-    case TGI_ENTRY_DAMAGED:
+    case TGI_CACHE_ENTRY_DAMAGED:
         reject(store, name, true, log);
         break;
-    case TGI_ENTRY_REFUSED:
+    case TGI_CACHE_ENTRY_UNTRUSTED:
         reject(store, name, false, log);
         break;
-    case TGI_ENTRY_TROUBLE:
+    case TGI_CACHE_ENTRY_IO_ERROR:
         tell(store, log, "read", errno);
         break;
     }
@@ -251,15 +255,16 @@ void *tgi_store_load(tgi_store *store, tgi_store_bytes key, const tgi_log *log,
     return NULL;
 }
 
-void *tgi_store_peek(tgi_store *store, tgi_store_bytes key, size_t *out_bytes)
+void *tgi_disk_cache_probe(tgi_disk_cache *store, tgi_byte_span key,
+                           size_t *out_bytes)
 {
     *out_bytes = 0;
     if (!store)
         return NULL;
-    char name[TGI_ENTRY_NAME_BYTES];
-    tgi_entry_name(key, name);
-    tgi_entry entry;
-    return read_entry(store, name, key, &entry) == TGI_ENTRY_GOOD
+    char name[TGI_CACHE_ENTRY_NAME_BYTES];
+    tgi_cache_entry_name(key, name);
+    tgi_cache_entry entry;
+    return read_entry(store, name, key, &entry) == TGI_CACHE_ENTRY_VALID
                ? use(store, name, &entry, out_bytes)
                : NULL;
 }
@@ -267,24 +272,24 @@ void *tgi_store_peek(tgi_store *store, tgi_store_bytes key, size_t *out_bytes)
 /* -- Save ------------------------------------------------------------------ */
 
 /* Looks at the whole directory and puts it in order. */
-static void tidy(tgi_store *store)
+static void tidy(tgi_disk_cache *store)
 {
-    tgi_scan scan;
-    if (tgi_scan_init(&scan, store->dir) != 0)
+    tgi_disk_cache_scan scan;
+    if (tgi_disk_cache_scan_init(&scan, store->dir) != 0)
         return;
-    tgi_scan_sweep(&scan, store->dir);
+    tgi_disk_cache_scan_sweep(&scan, store->dir);
     count(&store->evictions,
-          tgi_scan_evict(&scan, store->dir, store->most_bytes));
+          tgi_disk_cache_scan_evict(&scan, store->dir, store->most_bytes));
     atomic_store(&store->bytes, scan.bytes);
-    tgi_scan_deinit(&scan);
+    tgi_disk_cache_scan_deinit(&scan);
 }
 
-bool tgi_store_save(tgi_store *store, tgi_store_bytes key,
-                    tgi_store_bytes value, const tgi_log *log)
+bool tgi_disk_cache_save(tgi_disk_cache *store, tgi_byte_span key,
+                         tgi_byte_span value, const tgi_log *log)
 {
-    if (!store || store->mode != TGI_STORE_RW)
+    if (!store || store->mode != TGI_DISK_CACHE_READ_WRITE)
         return false;
-    const uint64_t bytes = tgi_entry_bytes(key, value);
+    const uint64_t bytes = tgi_cache_entry_bytes(key, value);
     if (bytes > store->most_bytes) {
         tgi_log_write(log, TG_LOG_DEBUG, TGI_LOG_CACHE,
                       "%s: an entry of %llu bytes is over the bound of %llu",
@@ -292,9 +297,9 @@ bool tgi_store_save(tgi_store *store, tgi_store_bytes key,
                       (unsigned long long)store->most_bytes);
         return false;
     }
-    char name[TGI_ENTRY_NAME_BYTES];
-    tgi_entry_name(key, name);
-    const int reason = tgi_entry_write(store->dir, name, key, value);
+    char name[TGI_CACHE_ENTRY_NAME_BYTES];
+    tgi_cache_entry_name(key, name);
+    const int reason = tgi_cache_entry_write(store->dir, name, key, value);
     /* Whoever swept the file away took us for dead: not worth a word. */
     if (reason && reason != ENOENT)
         tell(store, log, "write", reason);

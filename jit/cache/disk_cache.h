@@ -22,25 +22,26 @@
 #include "base/log.h"
 #include "tgjit/cache.h"
 
-typedef struct tgi_store tgi_store;
+typedef struct tgi_disk_cache tgi_disk_cache;
 
-typedef enum tgi_store_mode {
-    TGI_STORE_OFF = 1,
-    TGI_STORE_RO = 2, /* nothing is ever written, removed or created */
-    TGI_STORE_RW = 4
-} tgi_store_mode;
+typedef enum tgi_disk_cache_mode {
+    TGI_DISK_CACHE_OFF = 1,
+    TGI_DISK_CACHE_READ_ONLY =
+        2, /* nothing is ever written, removed or created */
+    TGI_DISK_CACHE_READ_WRITE = 4
+} tgi_disk_cache_mode;
 
 /* A key may be any bytes. Its first line is what people are shown of it. */
-typedef struct tgi_store_bytes {
+typedef struct tgi_byte_span {
     const void *data;
     size_t n;
-} tgi_store_bytes;
+} tgi_byte_span;
 
 /*
  * The path of the directory `dir` (NULL: the default one, as the environment
  * is now), to be freed with tgi_free. NULL if there is no default.
  */
-TG_MUST_CHECK tg_status tgi_store_path(const char *dir, char **out_path);
+TG_MUST_CHECK tg_status tgi_disk_cache_path(const char *dir, char **out_path);
 
 /*
  * Opens the store in the directory at `path`, which may hold this many bytes.
@@ -48,27 +49,30 @@ TG_MUST_CHECK tg_status tgi_store_path(const char *dir, char **out_path);
  * with NULL: it is off, or the directory to read is not there. FILE: the
  * directory cannot be used, and the record says why.
  */
-TG_MUST_CHECK tg_status tgi_store_open(const char *path, tgi_store_mode mode,
-                                       uint64_t most_bytes,
-                                       tgi_store **out_store);
-void tgi_store_release(tgi_store *store);
+TG_MUST_CHECK tg_status tgi_disk_cache_open(const char *path,
+                                            tgi_disk_cache_mode mode,
+                                            uint64_t most_bytes,
+                                            tgi_disk_cache **out_store);
+void tgi_disk_cache_release(tgi_disk_cache *store);
 
 /* The value under the key, to be freed with tgi_free, and its size; NULL if
    there is none. */
-TG_MUST_CHECK void *tgi_store_load(tgi_store *store, tgi_store_bytes key,
-                                   const tgi_log *log, size_t *out_bytes);
+TG_MUST_CHECK void *tgi_disk_cache_load(tgi_disk_cache *store,
+                                        tgi_byte_span key, const tgi_log *log,
+                                        size_t *out_bytes);
 
 /* The same for who will load it later if it is not there: what is missing or
    bad is neither counted nor told now. */
-TG_MUST_CHECK void *tgi_store_peek(tgi_store *store, tgi_store_bytes key,
-                                   size_t *out_bytes);
+TG_MUST_CHECK void *tgi_disk_cache_probe(tgi_disk_cache *store,
+                                         tgi_byte_span key, size_t *out_bytes);
 
 /* Puts a value under the key, in place of another. Says whether it did. */
-bool tgi_store_save(tgi_store *store, tgi_store_bytes key,
-                    tgi_store_bytes value, const tgi_log *log);
+bool tgi_disk_cache_save(tgi_disk_cache *store, tgi_byte_span key,
+                         tgi_byte_span value, const tgi_log *log);
 
 /* What happened so far, in this process. */
-void tgi_store_counts(const tgi_store *store, tg_cache_counters *out_counts);
+void tgi_disk_cache_counters(const tgi_disk_cache *store,
+                             tg_cache_counters *out_counts);
 
 /* -- Looking after a directory --------------------------------------------- */
 
@@ -76,12 +80,13 @@ void tgi_store_counts(const tgi_store *store, tg_cache_counters *out_counts);
  * What is behind the functions of tgjit/cache.h, for the directory at `path`,
  * which may be missing: it then is empty.
  */
-TG_MUST_CHECK tg_status tgi_store_list(const char *path, tg_cache_visit *visit,
-                                       void *user);
-TG_MUST_CHECK tg_status tgi_store_verify(const char *path, bool deletes,
-                                         tg_cache_report *out_report);
-TG_MUST_CHECK tg_status tgi_store_clear(const char *path);
-TG_MUST_CHECK tg_status tgi_store_size(const char *path, size_t *out_entries,
-                                       uint64_t *out_bytes);
+TG_MUST_CHECK tg_status tgi_disk_cache_list(const char *path,
+                                            tg_cache_visit *visit, void *user);
+TG_MUST_CHECK tg_status tgi_disk_cache_verify(const char *path, bool deletes,
+                                              tg_cache_report *out_report);
+TG_MUST_CHECK tg_status tgi_disk_cache_clear(const char *path);
+TG_MUST_CHECK tg_status tgi_disk_cache_size(const char *path,
+                                            size_t *out_entries,
+                                            uint64_t *out_bytes);
 
 #endif /* TGI_DISK_CACHE_H */

@@ -26,37 +26,41 @@ static tg_status failed(const char *path, const char *doing, int reason)
 
 /* Opens and scans. The directory is -1 and the scan empty if it is missing;
    end with `leave`. */
-static tg_status enter(const char *path, int *out_dir, tgi_scan *out_scan)
+static tg_status enter(const char *path, int *out_dir,
+                       tgi_disk_cache_scan *out_scan)
 {
     struct stat s;
-    *out_scan = (tgi_scan){0};
-    TGI_TRY(tgi_store_dir_open(path, false, out_dir, &s));
-    const int reason = *out_dir < 0 ? 0 : tgi_scan_init(out_scan, *out_dir);
+    *out_scan = (tgi_disk_cache_scan){0};
+    TGI_TRY(tgi_disk_cache_dir_open(path, false, out_dir, &s));
+    const int reason =
+        *out_dir < 0 ? 0 : tgi_disk_cache_scan_init(out_scan, *out_dir);
     if (!reason)
         return TG_OK;
     close(*out_dir);
     return failed(path, "list it", reason);
 }
 
-static void leave(int dir, tgi_scan *scan)
+static void leave(int dir, tgi_disk_cache_scan *scan)
 {
-    tgi_scan_deinit(scan);
+    tgi_disk_cache_scan_deinit(scan);
     if (dir >= 0)
         close(dir);
 }
 
-tg_status tgi_store_list(const char *path, tg_cache_visit *visit, void *user)
+tg_status tgi_disk_cache_list(const char *path, tg_cache_visit *visit,
+                              void *user)
 {
     int dir;
-    tgi_scan scan;
+    tgi_disk_cache_scan scan;
     TGI_TRY(enter(path, &dir, &scan));
     bool goes_on = true;
     for (size_t i = 0; i < scan.files.n && goes_on; i++) {
-        const tgi_scan_file *file = &scan.files.data[i];
+        const tgi_disk_cache_file *file = &scan.files.data[i];
         if (file->writer)
             continue;
         char description[DESCRIPTION_BYTES];
-        tgi_entry_describe(dir, file->name, description, sizeof(description));
+        tgi_cache_entry_describe(dir, file->name, description,
+                                 sizeof(description));
         const tg_cache_entry entry = {.name = file->name,
                                       .description = description,
                                       .bytes = file->bytes,
@@ -68,25 +72,25 @@ tg_status tgi_store_list(const char *path, tg_cache_visit *visit, void *user)
 }
 
 /* Also that it lies under the name of its key. */
-static tgi_entry_state verify(int dir, const char *name)
+static tgi_cache_entry_state verify(int dir, const char *name)
 {
-    tgi_entry entry;
-    tgi_entry_state state = tgi_entry_read(dir, name, &entry);
-    if (state == TGI_ENTRY_GOOD) {
-        char right[TGI_ENTRY_NAME_BYTES];
-        tgi_entry_name(entry.key, right);
+    tgi_cache_entry entry;
+    tgi_cache_entry_state state = tgi_cache_entry_read(dir, name, &entry);
+    if (state == TGI_CACHE_ENTRY_VALID) {
+        char right[TGI_CACHE_ENTRY_NAME_BYTES];
+        tgi_cache_entry_name(entry.key, right);
         if (strcmp(name, right) != 0)
-            state = TGI_ENTRY_DAMAGED;
+            state = TGI_CACHE_ENTRY_DAMAGED;
     }
     tgi_free(entry.file);
     return state;
 }
 
-tg_status tgi_store_verify(const char *path, bool deletes,
-                           tg_cache_report *out_report)
+tg_status tgi_disk_cache_verify(const char *path, bool deletes,
+                                tg_cache_report *out_report)
 {
     int dir;
-    tgi_scan scan;
+    tgi_disk_cache_scan scan;
     TGI_TRY(enter(path, &dir, &scan));
     tg_status status = TG_OK;
     for (size_t i = 0; i < scan.files.n; i++) {
@@ -94,21 +98,21 @@ tg_status tgi_store_verify(const char *path, bool deletes,
         if (scan.files.data[i].writer)
             continue;
         switch (verify(dir, name)) {
-        case TGI_ENTRY_GOOD:
+        case TGI_CACHE_ENTRY_VALID:
             out_report->good++;
             break;
-        case TGI_ENTRY_MISSING: /* by now */
+        case TGI_CACHE_ENTRY_MISSING: /* by now */
             break;
-        case TGI_ENTRY_FOREIGN:
+        case TGI_CACHE_ENTRY_OTHER_VERSION:
             out_report->foreign++;
             break;
-        case TGI_ENTRY_DAMAGED:
-        case TGI_ENTRY_REFUSED:
+        case TGI_CACHE_ENTRY_DAMAGED:
+        case TGI_CACHE_ENTRY_UNTRUSTED:
             out_report->bad++;
             if (deletes && unlinkat(dir, name, 0) != 0 && errno != ENOENT)
                 status = failed(path, "remove an entry", errno);
             break;
-        case TGI_ENTRY_TROUBLE:
+        case TGI_CACHE_ENTRY_IO_ERROR:
             out_report->unread++;
             break;
         }
@@ -117,10 +121,10 @@ tg_status tgi_store_verify(const char *path, bool deletes,
     return status;
 }
 
-tg_status tgi_store_clear(const char *path)
+tg_status tgi_disk_cache_clear(const char *path)
 {
     int dir;
-    tgi_scan scan;
+    tgi_disk_cache_scan scan;
     TGI_TRY(enter(path, &dir, &scan));
     tg_status status = TG_OK;
     for (size_t i = 0; i < scan.files.n; i++)
@@ -130,11 +134,11 @@ tg_status tgi_store_clear(const char *path)
     return status;
 }
 
-tg_status tgi_store_size(const char *path, size_t *out_entries,
-                         uint64_t *out_bytes)
+tg_status tgi_disk_cache_size(const char *path, size_t *out_entries,
+                              uint64_t *out_bytes)
 {
     int dir;
-    tgi_scan scan;
+    tgi_disk_cache_scan scan;
     TGI_TRY(enter(path, &dir, &scan));
     *out_entries = scan.n_entries;
     *out_bytes = scan.bytes;

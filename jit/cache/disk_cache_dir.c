@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * disk_cache_dir.c - see disk_cache_dir.h, and tgi_store_path of disk_cache.h.
+ * disk_cache_dir.c - see disk_cache_dir.h, and tgi_disk_cache_path of disk_cache.h.
  */
 #include "cache/disk_cache_dir.h"
 
@@ -39,11 +39,11 @@ static void cut_end(tgi_strbuf *path)
         const char last = path->text[path->n - 1];
         if (last != '/' && (last != '.' || path->text[path->n - 2] != '/'))
             break;
-        tgi_strbuf_cut(path, path->n - 1);
+        tgi_strbuf_truncate(path, path->n - 1);
     }
 }
 
-tg_status tgi_store_path(const char *dir, char **out_path)
+tg_status tgi_disk_cache_path(const char *dir, char **out_path)
 {
     tgi_strbuf path = {0};
     *out_path = NULL;
@@ -111,8 +111,8 @@ static tg_status make(const char *path)
     return TG_OK;
 }
 
-tg_status tgi_store_dir_open(const char *path, bool creates, int *out_dir,
-                             struct stat *out_stat)
+tg_status tgi_disk_cache_dir_open(const char *path, bool creates, int *out_dir,
+                                  struct stat *out_stat)
 {
     const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     *out_dir = -1;

@@ -45,7 +45,8 @@ _Static_assert(sizeof(header) == 48, "no padding: every bit is checked");
 #define SUFFIX ".tgjit"
 enum { HASH_DIGITS = 32 };
 
-void tgi_entry_name(tgi_store_bytes key, char out_name[TGI_ENTRY_NAME_BYTES])
+void tgi_cache_entry_name(tgi_byte_span key,
+                          char out_name[TGI_CACHE_ENTRY_NAME_BYTES])
 {
     const tgi_hash128 hash = tgi_hash_128(key.data, key.n);
     for (size_t i = 0; i < sizeof(hash.bytes); i++)
@@ -53,13 +54,13 @@ void tgi_entry_name(tgi_store_bytes key, char out_name[TGI_ENTRY_NAME_BYTES])
     memcpy(out_name + HASH_DIGITS, SUFFIX, sizeof(SUFFIX));
 }
 
-bool tgi_entry_is_name(const char *name)
+bool tgi_cache_entry_is_name(const char *name)
 {
     return strspn(name, "0123456789abcdef") == HASH_DIGITS &&
            strcmp(name + HASH_DIGITS, SUFFIX) == 0;
 }
 
-bool tgi_entry_is_temporary(const char *name, pid_t *out_writer)
+bool tgi_cache_entry_is_temporary(const char *name, pid_t *out_writer)
 {
     long writer = 0;
     unsigned long number;
@@ -97,95 +98,98 @@ static int open_entry(int dir, const char *name)
     return openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 }
 
-static tgi_entry_state check_file(const struct stat *s)
+static tgi_cache_entry_state check_file(const struct stat *s)
 {
     if (!S_ISREG(s->st_mode) || s->st_uid != geteuid() ||
         (s->st_mode & (S_IWGRP | S_IWOTH)))
-        return TGI_ENTRY_REFUSED;
+        return TGI_CACHE_ENTRY_UNTRUSTED;
     if (s->st_size < 0 || (uint64_t)s->st_size > MOST_FILE_BYTES)
-        return TGI_ENTRY_DAMAGED;
-    return TGI_ENTRY_GOOD;
+        return TGI_CACHE_ENTRY_DAMAGED;
+    return TGI_CACHE_ENTRY_VALID;
 }
 
 /* What the first `n` bytes say about a file of this size. */
-static tgi_entry_state check_header(const header *h, size_t n, size_t size)
+static tgi_cache_entry_state check_header(const header *h, size_t n,
+                                          size_t size)
 {
     if (n < offsetof(header, header_bytes) ||
         memcmp(h->magic, magic, sizeof(magic)) != 0)
-        return TGI_ENTRY_DAMAGED;
+        return TGI_CACHE_ENTRY_DAMAGED;
     if (h->version != VERSION)
-        return TGI_ENTRY_FOREIGN;
+        return TGI_CACHE_ENTRY_OTHER_VERSION;
     if (n < sizeof(*h) || size < sizeof(*h) || h->header_bytes != sizeof(*h) ||
         h->key_bytes > size - sizeof(*h) ||
         h->value_bytes != size - sizeof(*h) - h->key_bytes)
-        return TGI_ENTRY_DAMAGED;
-    return TGI_ENTRY_GOOD;
+        return TGI_CACHE_ENTRY_DAMAGED;
+    return TGI_CACHE_ENTRY_VALID;
 }
 
 /* Reads the file of this size whole, and checks it. */
-static tgi_entry_state read_file(int fd, size_t size, unsigned char **out_file)
+static tgi_cache_entry_state read_file(int fd, size_t size,
+                                       unsigned char **out_file)
 {
     header h;
     ssize_t n = read_at(fd, &h, sizeof(h), 0);
     if (n < 0)
-        return TGI_ENTRY_TROUBLE;
-    tgi_entry_state state = check_header(&h, (size_t)n, size);
-    if (state != TGI_ENTRY_GOOD)
+        return TGI_CACHE_ENTRY_IO_ERROR;
+    tgi_cache_entry_state state = check_header(&h, (size_t)n, size);
+    if (state != TGI_CACHE_ENTRY_VALID)
         return state;
 
     unsigned char *file = tgi_alloc(size);
     if (!file) {
         errno = ENOMEM;
-        return TGI_ENTRY_TROUBLE;
+        return TGI_CACHE_ENTRY_IO_ERROR;
     }
     n = read_at(fd, file, size, 0);
     if (n < 0) {
-        state = TGI_ENTRY_TROUBLE;
+        state = TGI_CACHE_ENTRY_IO_ERROR;
     } else if ((size_t)n < size || memcmp(file, &h, sizeof(h)) != 0) {
-        state = TGI_ENTRY_DAMAGED; /* it changes while it is read */
+        state = TGI_CACHE_ENTRY_DAMAGED; /* it changes while it is read */
     } else {
         const tgi_hash128 sum =
             tgi_hash_128(file + CHECKED_FROM, size - CHECKED_FROM);
         if (memcmp(sum.bytes, h.checksum, sizeof(h.checksum)) != 0)
-            state = TGI_ENTRY_DAMAGED;
+            state = TGI_CACHE_ENTRY_DAMAGED;
     }
-    if (state == TGI_ENTRY_GOOD)
+    if (state == TGI_CACHE_ENTRY_VALID)
         *out_file = file;
     else
         tgi_free(file);
     return state;
 }
 
-tgi_entry_state tgi_entry_read(int dir, const char *name, tgi_entry *out_entry)
+tgi_cache_entry_state tgi_cache_entry_read(int dir, const char *name,
+                                           tgi_cache_entry *out_entry)
 {
-    *out_entry = (tgi_entry){0};
+    *out_entry = (tgi_cache_entry){0};
     const int fd = open_entry(dir, name);
     if (fd < 0)
-        return errno == ENOENT  ? TGI_ENTRY_MISSING
-               : errno == ELOOP ? TGI_ENTRY_REFUSED
-                                : TGI_ENTRY_TROUBLE;
+        return errno == ENOENT  ? TGI_CACHE_ENTRY_MISSING
+               : errno == ELOOP ? TGI_CACHE_ENTRY_UNTRUSTED
+                                : TGI_CACHE_ENTRY_IO_ERROR;
     struct stat s;
-    tgi_entry_state state = TGI_ENTRY_TROUBLE;
+    tgi_cache_entry_state state = TGI_CACHE_ENTRY_IO_ERROR;
     if (fstat(fd, &s) == 0)
         state = check_file(&s);
-    if (state == TGI_ENTRY_GOOD)
+    if (state == TGI_CACHE_ENTRY_VALID)
         state = read_file(fd, (size_t)s.st_size, &out_entry->file);
     const int reason = errno;
     close(fd);
     errno = reason;
-    if (state != TGI_ENTRY_GOOD)
+    if (state != TGI_CACHE_ENTRY_VALID)
         return state;
 
     header h;
     memcpy(&h, out_entry->file, sizeof(h));
     unsigned char *key = out_entry->file + sizeof(h);
-    out_entry->key = (tgi_store_bytes){key, h.key_bytes};
-    out_entry->value = (tgi_store_bytes){key + h.key_bytes, h.value_bytes};
+    out_entry->key = (tgi_byte_span){key, h.key_bytes};
+    out_entry->value = (tgi_byte_span){key + h.key_bytes, h.value_bytes};
     out_entry->last_use = s.st_mtim.tv_sec;
-    return TGI_ENTRY_GOOD;
+    return TGI_CACHE_ENTRY_VALID;
 }
 
-void tgi_entry_describe(int dir, const char *name, char *buf, size_t n)
+void tgi_cache_entry_describe(int dir, const char *name, char *buf, size_t n)
 {
     assert(n > 0);
     header h;
@@ -207,21 +211,21 @@ void tgi_entry_describe(int dir, const char *name, char *buf, size_t n)
 
 /* -- Writing --------------------------------------------------------------- */
 
-uint64_t tgi_entry_bytes(tgi_store_bytes key, tgi_store_bytes value)
+uint64_t tgi_cache_entry_bytes(tgi_byte_span key, tgi_byte_span value)
 {
     return sizeof(header) + key.n + value.n;
 }
 
-static void put(unsigned char *to, tgi_store_bytes bytes)
+static void put(unsigned char *to, tgi_byte_span bytes)
 {
     if (bytes.n)
         memcpy(to, bytes.data, bytes.n);
 }
 
 /* The contents of the file; NULL when out of memory. */
-static unsigned char *make_file(tgi_store_bytes key, tgi_store_bytes value)
+static unsigned char *make_file(tgi_byte_span key, tgi_byte_span value)
 {
-    const size_t size = tgi_entry_bytes(key, value);
+    const size_t size = tgi_cache_entry_bytes(key, value);
     unsigned char *file = tgi_alloc(size);
     if (!file)
         return NULL;
@@ -239,16 +243,16 @@ static unsigned char *make_file(tgi_store_bytes key, tgi_store_bytes value)
     return file;
 }
 
-int tgi_entry_write(int dir, const char *name, tgi_store_bytes key,
-                    tgi_store_bytes value)
+int tgi_cache_entry_write(int dir, const char *name, tgi_byte_span key,
+                          tgi_byte_span value)
 {
-    const uint64_t size = tgi_entry_bytes(key, value);
+    const uint64_t size = tgi_cache_entry_bytes(key, value);
     if (size > MOST_FILE_BYTES)
         return EFBIG;
     unsigned char *file = make_file(key, value);
     if (!file)
         return ENOMEM;
-    char temporary[TGI_TEMPORARY_NAME];
+    char temporary[TGI_TEMPORARY_NAME_BYTES];
     int reason = tgi_temporary_write(dir, file, size, S_IRUSR | S_IWUSR,
                                      temporary);
     tgi_free(file);

@@ -20,12 +20,12 @@ enum { HOUR = 3600 };
 /* -- The files ------------------------------------------------------------- */
 
 /* Tells the file at a name, if it is one of ours; 0 or an errno. */
-static int add_file(tgi_scan *scan, int dir, const char *name)
+static int add_file(tgi_disk_cache_scan *scan, int dir, const char *name)
 {
-    tgi_scan_file file = {.writer = 0};
+    tgi_disk_cache_file file = {.writer = 0};
     if (strlen(name) >= sizeof(file.name) ||
-        (!tgi_entry_is_name(name) &&
-         !tgi_entry_is_temporary(name, &file.writer)))
+        (!tgi_cache_entry_is_name(name) &&
+         !tgi_cache_entry_is_temporary(name, &file.writer)))
         return 0;
     struct stat s;
     if (fstatat(dir, name, &s, AT_SYMLINK_NOFOLLOW) != 0)
@@ -46,7 +46,7 @@ static int add_file(tgi_scan *scan, int dir, const char *name)
 
 static int by_use(const void *left, const void *right)
 {
-    const tgi_scan_file *a = left, *b = right;
+    const tgi_disk_cache_file *a = left, *b = right;
     if (a->last_use.tv_sec != b->last_use.tv_sec)
         return a->last_use.tv_sec < b->last_use.tv_sec ? -1 : 1;
     if (a->last_use.tv_nsec != b->last_use.tv_nsec)
@@ -54,9 +54,9 @@ static int by_use(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-int tgi_scan_init(tgi_scan *scan, int dir)
+int tgi_disk_cache_scan_init(tgi_disk_cache_scan *scan, int dir)
 {
-    *scan = (tgi_scan){0};
+    *scan = (tgi_disk_cache_scan){0};
     /* A description of its own: a duplicate would share the position. */
     const int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *stream = fd < 0 ? NULL : fdopendir(fd);
@@ -78,14 +78,14 @@ int tgi_scan_init(tgi_scan *scan, int dir)
     }
     closedir(stream);
     if (reason)
-        tgi_scan_deinit(scan);
+        tgi_disk_cache_scan_deinit(scan);
     else if (scan->files.n)
         qsort(scan->files.data, scan->files.n, sizeof(*scan->files.data),
               by_use);
     return reason;
 }
 
-void tgi_scan_deinit(tgi_scan *scan)
+void tgi_disk_cache_scan_deinit(tgi_disk_cache_scan *scan)
 {
     tgi_vec_deinit(&scan->files);
 }
@@ -93,13 +93,13 @@ void tgi_scan_deinit(tgi_scan *scan)
 /* -- What goes ------------------------------------------------------------- */
 
 /* A writer in another container may look dead: it then loses its entry. */
-static bool is_orphan(const tgi_scan_file *file, time_t now)
+static bool is_orphan(const tgi_disk_cache_file *file, time_t now)
 {
     return file->writer && (file->last_use.tv_sec < now - HOUR ||
                             (kill(file->writer, 0) != 0 && errno == ESRCH));
 }
 
-void tgi_scan_sweep(const tgi_scan *scan, int dir)
+void tgi_disk_cache_scan_sweep(const tgi_disk_cache_scan *scan, int dir)
 {
     const time_t now = time(NULL);
     for (size_t i = 0; i < scan->files.n; i++)
@@ -107,14 +107,15 @@ void tgi_scan_sweep(const tgi_scan *scan, int dir)
             unlinkat(dir, scan->files.data[i].name, 0);
 }
 
-size_t tgi_scan_evict(tgi_scan *scan, int dir, uint64_t most_bytes)
+size_t tgi_disk_cache_scan_evict(tgi_disk_cache_scan *scan, int dir,
+                                 uint64_t most_bytes)
 {
     if (scan->bytes <= most_bytes)
         return 0;
     const uint64_t enough = most_bytes - most_bytes / 8;
     size_t n_gone = 0, n_left = scan->n_entries;
     for (size_t i = 0; i < scan->files.n && scan->bytes > enough; i++) {
-        const tgi_scan_file *file = &scan->files.data[i];
+        const tgi_disk_cache_file *file = &scan->files.data[i];
         /* The newest may fill the room alone. */
         if (file->writer || (n_left == 1 && scan->bytes <= most_bytes))
             continue;

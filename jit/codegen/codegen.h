@@ -19,15 +19,15 @@ typedef struct tgi_kernel_cost {
 /* -- Functions for other programs ------------------------------------------ */
 
 /* Where a buffer of an exported function is. */
-typedef enum tgi_export_place {
-    TGI_EXPORT_NOWHERE, /* it has no elements, or no memory */
-    TGI_EXPORT_PARAM,   /* parameter `param` points to it, or is it */
-    TGI_EXPORT_MEMORY,  /* at `offset` of the temporaries */
-    TGI_EXPORT_DATA     /* `bytes` of `data`, to be in the object */
-} tgi_export_place;
+typedef enum tgi_export_storage {
+    TGI_EXPORT_NONE,   /* it has no elements, or no memory */
+    TGI_EXPORT_PARAM,  /* parameter `param` points to it, or is it */
+    TGI_EXPORT_MEMORY, /* at `offset` of the temporaries */
+    TGI_EXPORT_DATA    /* `bytes` of `data`, to be in the object */
+} tgi_export_storage;
 
 typedef struct tgi_export_buffer {
-    uint8_t place; /* tgi_export_place */
+    uint8_t place; /* tgi_export_storage */
     uint32_t param;
     int64_t offset;
     const void *data;
@@ -94,7 +94,7 @@ typedef struct tgi_codegen {
     bool is_out_of_memory; /* why it failed; `error` says so too */
     char error[512];       /* "" if it did not */
 
-    void *own; /* the module's */
+    void *impl; /* owned by the plugin */
 } tgi_codegen;
 
 /*

@@ -18,13 +18,13 @@
 bool tgi_jit_describe(char *buf, size_t n);
 
 /* True if an earlier compile found no code generator. */
-bool tgi_jit_is_missing(void);
+bool tgi_jit_is_unavailable(void);
 
 /* True while the process exits: nothing more is compiled. */
-bool tgi_jit_is_over(void);
+bool tgi_jit_is_exiting(void);
 
 /* Makes the calling thread, if it calls exit(), wait for compiles under way on
    other threads. */
-void tgi_jit_watch_thread(void);
+void tgi_jit_wait_at_exit(void);
 
 #endif /* TGI_GENERATOR_H */

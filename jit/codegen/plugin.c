@@ -38,7 +38,7 @@
 #include <unistd.h>
 
 static pthread_once_t opened = PTHREAD_ONCE_INIT;
-static const struct tgi_module *module; /* NULL: see `reason` */
+static const struct tgi_plugin *module; /* NULL: see `reason` */
 static char reason[1024];
 static atomic_bool is_missing;
 
@@ -203,7 +203,7 @@ static void at_thread_end(void *unused)
     (void)atexit(at_end);
 }
 
-void tgi_jit_watch_thread(void)
+void tgi_jit_wait_at_exit(void)
 {
     static _Thread_local bool is_watched;
     if (is_watched)
@@ -217,7 +217,7 @@ void tgi_jit_watch_thread(void)
 __attribute__((constructor)) static void at_load(void)
 {
     if (gettid() == getpid())
-        tgi_jit_watch_thread();
+        tgi_jit_wait_at_exit();
 }
 
 /* -- Opening --------------------------------------------------------------- */
@@ -228,22 +228,22 @@ __attribute__((constructor)) static void at_load(void)
  * The table behind `library`, or NULL after refuse(). ISO C has no cast
  * from an object pointer to a function; POSIX promises that it works.
  */
-static const struct tgi_module *table_of(void *library, const char *path)
+static const struct tgi_plugin *table_of(void *library, const char *path)
 {
     union {
         void *symbol;
-        tgi_module_entry_fn *call;
-    } entry = {dlsym(library, TGI_MODULE_ENTRY)};
-    const struct tgi_module *table = entry.symbol ? entry.call() : NULL;
+        tgi_plugin_entry_fn *call;
+    } entry = {dlsym(library, TGI_PLUGIN_ENTRY)};
+    const struct tgi_plugin *table = entry.symbol ? entry.call() : NULL;
 
     if (!table) {
         refuse("%s is not a module of libtgjit", path);
         return NULL;
     }
-    if (table->abi != TGI_MODULE_ABI || table->table_bytes != sizeof *table) {
+    if (table->abi != TGI_PLUGIN_ABI || table->table_bytes != sizeof *table) {
         refuse("%s has module ABI %" PRIu32 " (%" PRIu32 " bytes), "
                "libtgjit needs %d (%zu bytes)",
-               path, table->abi, table->table_bytes, TGI_MODULE_ABI,
+               path, table->abi, table->table_bytes, TGI_PLUGIN_ABI,
                sizeof *table);
         return NULL;
     }
@@ -351,7 +351,7 @@ static void open_module(void)
 #endif
 
 /* The module, opened if need be; else NULL, and the reason in `buf`. */
-static const struct tgi_module *get(char *buf, size_t n)
+static const struct tgi_plugin *get(char *buf, size_t n)
 {
     begin_work();
     pthread_once(&opened, open_module);
@@ -380,7 +380,7 @@ static void leave(bool has_compiled)
 static const char orphaned[] =
     "the process was forked while it opened the code generator";
 
-const struct tgi_module *tgi_module_enter(char *buf, size_t n)
+const struct tgi_plugin *tgi_plugin_acquire(char *buf, size_t n)
 {
     pthread_mutex_lock(&inside.lock);
     const char *why = inside.is_over ? "the process ends"
@@ -395,18 +395,18 @@ const struct tgi_module *tgi_module_enter(char *buf, size_t n)
         snprintf(buf, n, "%s", why);
         return NULL;
     }
-    const struct tgi_module *entered = get(buf, n);
+    const struct tgi_plugin *entered = get(buf, n);
     if (!entered)
         leave(false);
     return entered;
 }
 
-void tgi_module_leave(void)
+void tgi_plugin_release(void)
 {
     leave(true);
 }
 
-bool tgi_module_compile(const struct tgi_module *entered,
+bool tgi_plugin_compile(const struct tgi_plugin *entered,
                         const tgi_loops *loops,
                         const tgi_codegen_options *options, tgi_codegen *out)
 {
@@ -416,12 +416,12 @@ bool tgi_module_compile(const struct tgi_module *entered,
     return is_good;
 }
 
-bool tgi_jit_is_missing(void)
+bool tgi_jit_is_unavailable(void)
 {
     return atomic_load(&is_missing);
 }
 
-bool tgi_jit_is_over(void)
+bool tgi_jit_is_exiting(void)
 {
     pthread_mutex_lock(&inside.lock);
     const bool is_over = inside.is_over;
@@ -438,7 +438,7 @@ bool tgi_jit_describe(char *buf, size_t n)
         snprintf(buf, n, "%s", orphaned);
         return false;
     }
-    const struct tgi_module *of = get(buf, n);
+    const struct tgi_plugin *of = get(buf, n);
     if (of) {
         begin_work();
         of->describe(buf, n);

@@ -10,6 +10,6 @@
 
 void TGI_AOT_RUN(tgi_entry *entry, tgi_frame *frame, int32_t n_threads)
 {
-    frame->share = tgi_share;
-    tgi_rt_run(entry, frame, tgi_rt_threads(n_threads));
+    frame->share = tgi_work_share;
+    tgi_team_run(entry, frame, tgi_team_size(n_threads));
 }

@@ -45,8 +45,8 @@ static tg_status make_loops(job *j)
                  node->op == TGI_OP_PRINT ? "prints" : "calls the host");
     }
     for (size_t i = 0; i < j->loops->controls.n; i++) {
-        const tgi_control_loops *loop = &j->loops->controls.data[i];
-        if (loop->stacks)
+        const tgi_control_flow *loop = &j->loops->controls.data[i];
+        if (loop->stack_set)
             TGI_FAIL(TG_ERROR_UNSUPPORTED,
                      tgi_node_site(tgi_graph_node(loop->graph, loop->node)),
                      "'%s' saves values in a loop whose trips are not known "
@@ -56,7 +56,7 @@ static tg_status make_loops(job *j)
     }
     /* An exported function does not know whether anything has changed. */
     for (size_t i = 0; i < j->loops->kernels.n; i++)
-        j->loops->kernels.data[i]->kept = 0;
+        j->loops->kernels.data[i]->memo = 0;
     return tgi_loops_verify(j->loops);
 }
 
@@ -107,7 +107,7 @@ static void list_buffers(job *j)
             out->place = TGI_EXPORT_MEMORY;
             out->offset = j->offsets[i];
             break;
-        case TGI_PLACE_VALUES:
+        case TGI_PLACE_SSA:
         case TGI_PLACE_COUNTER:
         case TGI_PLACE_STACK:
             break;
@@ -188,22 +188,21 @@ static tg_status generate(const job *j, tgi_exported *out)
         .user = j};
     const tgi_codegen_options asked = {.cpu = j->options->cpu,
                                        .vector_bits = j->options->vector_bits,
-                                       .cache_bytes = tgi_cache_bytes(),
+                                       .cache_bytes = tgi_cpu_cache_bytes(),
                                        .verify = j->options->verifies,
                                        .export = &export,
                                        .alloc = tgi_alloc,
                                        .free = tgi_free};
     char reason[1024];
-    const struct tgi_module *module =
-        tgi_module_enter(reason, sizeof(reason));
+    const struct tgi_plugin *module =
+        tgi_plugin_acquire(reason, sizeof(reason));
     if (!module)
         TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE, "%s", reason);
     tgi_codegen codegen = {0};
-    const bool is_good =
-        tgi_module_compile(module, j->loops, &asked, &codegen);
+    const bool is_good = tgi_plugin_compile(module, j->loops, &asked, &codegen);
     tg_status status = take(j, &codegen, is_good, out);
     module->dispose(&codegen);
-    tgi_module_leave();
+    tgi_plugin_release();
     return status;
 }
 
@@ -215,7 +214,7 @@ tg_status tgi_jit_export(const tgi_graph *graph,
 {
     *out_exported = (tgi_exported){0};
     assert(tgi_dims_n_symbols(graph->dims) == 0);
-    TGI_TRY(tgi_program_refuse_calls(graph));
+    TGI_TRY(tgi_program_check_no_calls(graph));
     TGI_TRY(tgi_graph_run_checks(graph, NULL));
     job j = {.graph = graph, .options = options};
     tg_status status = make_loops(&j);

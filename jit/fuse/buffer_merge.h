@@ -11,18 +11,18 @@
 typedef struct tgi_merger {
     tgi_fuse_state *state;
     tgi_loops *loops;
-    uint32_t *same;   /* by buffer: the one whose place it takes, or itself */
+    uint32_t *parent; /* by buffer: the one whose place it takes, or itself */
     uint32_t *epoch;  /* by buffer: the last one it is touched in, + 1 … */
     uint32_t *kernel; /* … the first kernel that does so in it, + 1 … */
     bool *is_shared;  /* … and whether another one does, too */
     bool has_merged;
-    size_t n_looks;   /* at steps, so far */
+    size_t n_visited; /* at steps, so far */
 } tgi_merger;
 
 static inline uint32_t tgi_merger_find(const tgi_merger *m, uint32_t buffer)
 {
-    while (m->same[buffer] != buffer)
-        buffer = m->same[buffer];
+    while (m->parent[buffer] != buffer)
+        buffer = m->parent[buffer];
     return buffer;
 }
 
@@ -36,11 +36,11 @@ static inline uint32_t tgi_merger_buffer(const tgi_merger *m,
 
 /* -- in_place.c ------------------------------------------------------- */
 
-bool tgi_is_same_element(const tgi_kernel_loops *k, const tgi_access *a,
-                         const tgi_access *b);
+bool tgi_access_is_same_element(const tgi_kernel_loops *k, const tgi_access *a,
+                                const tgi_access *b);
 /* True of kernels whose items each go once over what is theirs, from the
    first phase to the last. */
-bool tgi_goes_once(const tgi_kernel_loops *k);
+bool tgi_kernel_is_single_sweep(const tgi_kernel_loops *k);
 /* `new` takes the place of `old`. A result stays one: what was before it lies
    there, too. */
 void tgi_merger_merge(tgi_merger *m, uint32_t old, uint32_t new);
@@ -48,11 +48,11 @@ void tgi_merger_merge(tgi_merger *m, uint32_t old, uint32_t new);
 /* -- copy_elision.c --------------------------------------------------------- */
 
 /* Merges buffers of which one begins as a copy of the other. */
-void tgi_merge_copies(tgi_merger *m);
-/* The same for the two buffers of what a loop carries. */
-void tgi_merge_carried(tgi_merger *m);
+void tgi_merger_elide_copies(tgi_merger *m);
+/* The parent for the two buffers of what a loop carries. */
+void tgi_merger_elide_carried(tgi_merger *m);
 /* Takes away what stores elements where they are already, and steps of which
    nothing is left. */
-void tgi_drop_copies(tgi_merger *m);
+void tgi_merger_delete_copies(tgi_merger *m);
 
 #endif /* TGI_BUFFER_MERGE_H */

@@ -34,7 +34,7 @@ void tgi_fuse_explain(const tgi_fuse_state *s, tgi_ref ref, const char *format,
 static void forget(tgi_fuse_state *s)
 {
     for (size_t i = 0; i < s->tasks.n; i++)
-        tgi_expansion_deinit(&s->tasks.data[i].expansion);
+        tgi_expr_deinit(&s->tasks.data[i].expr);
     for (size_t i = 0; i < s->kernels.n; i++)
         tgi_vec_deinit(&s->kernels.data[i].tasks);
     tgi_vec_deinit(&s->tasks);
@@ -47,11 +47,12 @@ static void forget(tgi_fuse_state *s)
     s->must_restart = false;
     for (size_t i = 0; i < s->graph->params.n; i++) {
         s->first_write[i] = 0;
-        s->param_buffer[i] = s->given ? s->given[i] : 0;
+        s->param_buffer[i] = s->param_buffers ? s->param_buffers[i] : 0;
         s->last_reader[i] = s->last_writer[i] = s->first_writer[i] = 0;
     }
     for (tgi_ref ref = 0; ref <= s->graph->n_nodes; ref++)
-        s->values[ref] = (tgi_fuse_value){.forced = s->values[ref].forced};
+        s->values[ref] =
+            (tgi_fuse_value){.force_reason = s->values[ref].force_reason};
 }
 
 static tg_status attempt(tgi_fuse_state *s)
@@ -71,7 +72,7 @@ static tg_status find_kernels(tgi_fuse_state *s)
         if (!s->must_restart)
             return TG_OK;
         if (s->explain)
-            tgi_strbuf_cut(s->explain, explained);
+            tgi_strbuf_truncate(s->explain, explained);
     }
     TGI_FAIL(TG_ERROR_INTERNAL, TGI_NO_SITE,
              "fusion of '%s' comes to no end", s->graph->name);
@@ -125,7 +126,7 @@ tg_status tgi_fuse(const tgi_graph *graph, const tgi_variant *variant,
     if (!status)
         status = tgi_fuse_build(&s);
     /* What follows from such an extent means nothing. */
-    if (tgi_dims_has_lacked_memory(s.dims))
+    if (tgi_dims_is_out_of_memory(s.dims))
         status = tgi_error_memory();
     tgi_fuse_end(&s);
     if (status)

@@ -18,21 +18,22 @@ uint32_t tgi_fuse_add_buffer(tgi_fuse_state *s, tgi_loop_buffer buffer)
     return (uint32_t)s->loops->buffers.n;
 }
 
-tgi_dim tgi_fuse_count(tgi_fuse_state *s, tgi_ref ref)
+tgi_dim tgi_fuse_n_elements(tgi_fuse_state *s, tgi_ref ref)
 {
     tgi_dim count = 1;
     int rank = tgi_fuse_rank(s, ref);
-    for (int axis = tgi_fuse_grows(s, ref); axis < rank; axis++)
+    for (int axis = tgi_fuse_is_unbounded(s, ref); axis < rank; axis++)
         count = tgi_dim_mul(s->dims, count, tgi_fuse_extent(s, ref, axis));
     return count;
 }
 
-void tgi_fuse_strides(tgi_fuse_state *s, tgi_ref ref, tgi_dim *out_strides)
+void tgi_fuse_dense_strides(tgi_fuse_state *s, tgi_ref ref,
+                            tgi_dim *out_strides)
 {
     tgi_dim stride = 1;
     for (int axis = tgi_fuse_rank(s, ref) - 1; axis >= 0; axis--) {
         out_strides[axis] = stride;
-        if (axis > 0) /* the first may be TGI_GROWS */
+        if (axis > 0) /* the first may be TGI_UNBOUNDED */
             stride =
                 tgi_dim_mul(s->dims, stride, tgi_fuse_extent(s, ref, axis));
     }
@@ -43,12 +44,11 @@ static uint32_t param_buffer(tgi_fuse_state *s, tgi_ref ref)
     size_t param = tgi_fuse_param(s, ref);
     if (!s->param_buffer[param])
         s->param_buffer[param] = tgi_fuse_add_buffer(
-            s, (tgi_loop_buffer){
-                   .place = TGI_PLACE_PARAM,
-                   .dtype = tgi_graph_node(s->graph, ref)->dtype,
-                   .index = (uint32_t)param,
-                   .node = ref,
-                   .count = tgi_fuse_count(s, ref)});
+            s, (tgi_loop_buffer){.place = TGI_PLACE_PARAM,
+                                 .dtype = tgi_graph_node(s->graph, ref)->dtype,
+                                 .index = (uint32_t)param,
+                                 .node = ref,
+                                 .count = tgi_fuse_n_elements(s, ref)});
     return s->param_buffer[param];
 }
 
@@ -62,10 +62,10 @@ uint32_t tgi_fuse_stack_of(tgi_fuse_state *s, tgi_ref region, int64_t input)
     const uint32_t buffer = tgi_fuse_add_buffer(
         s, (tgi_loop_buffer){.place = TGI_PLACE_STACK,
                              .dtype = tgi_graph_node(s->graph, ref)->dtype,
-                             .index = TGI_NO_STACKS,
+                             .index = TGI_NO_STACK_SET,
                              .is_pinned = true,
                              .node = ref,
-                             .count = tgi_fuse_count(s, ref)});
+                             .count = tgi_fuse_n_elements(s, ref)});
     if (buffer &&
         !tgi_vec_push(&s->stacks, ((tgi_fuse_stack){region, input, buffer}))) {
         tgi_error_memory();
@@ -78,10 +78,10 @@ uint32_t tgi_fuse_buffer_of_input(tgi_fuse_state *s, tgi_ref region,
                                   uint32_t i)
 {
     const tgi_ref input = tgi_graph_node(s->graph, region)->inputs[i];
-    if (tgi_fuse_grows(s, input) &&
+    if (tgi_fuse_is_unbounded(s, input) &&
         tgi_graph_node(s->graph, input)->op == TGI_OP_UNSET)
         return tgi_fuse_stack_of(s, region, i);
-    return tgi_fuse_buffer_of(s, tgi_fuse_dense(s, input));
+    return tgi_fuse_buffer_of(s, tgi_fuse_storage_root(s, input));
 }
 
 /* A stack stays where it begins. */
@@ -97,21 +97,21 @@ uint32_t tgi_fuse_buffer_of(tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     tgi_fuse_value *value = &s->values[ref];
-    if (tgi_fuse_grows(s, ref))
+    if (tgi_fuse_is_unbounded(s, ref))
         return grown_buffer(s, ref);
     if (node->op == TGI_OP_PARAM || node->op == TGI_OP_VARIABLE)
         return param_buffer(s, ref);
-    if (value->how == TGI_FUSE_ALIAS)
-        return tgi_fuse_buffer_of(s, tgi_fuse_dense(s, ref));
-    if (value->how == TGI_FUSE_GIVEN && node->op == TGI_OP_READ)
+    if (value->class == TGI_VALUE_ALIAS)
+        return tgi_fuse_buffer_of(s, tgi_fuse_storage_root(s, ref));
+    if (value->class == TGI_VALUE_INPUT && node->op == TGI_OP_READ)
         return param_buffer(s, node->inputs[0]);
     if (!value->buffer)
         value->buffer = tgi_fuse_add_buffer(
-            s, (tgi_loop_buffer){.place = value->how == TGI_FUSE_GIVEN
+            s, (tgi_loop_buffer){.place = value->class == TGI_VALUE_INPUT
                                               ? TGI_PLACE_CONSTANT
                                               : TGI_PLACE_TEMP,
                                  .dtype = node->dtype,
                                  .node = ref,
-                                 .count = tgi_fuse_count(s, ref)});
+                                 .count = tgi_fuse_n_elements(s, ref)});
     return value->buffer;
 }

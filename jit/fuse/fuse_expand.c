@@ -35,9 +35,9 @@ typedef struct expander {
     TGI_VEC(waiting) heap;
 } expander;
 
-void tgi_expansion_deinit(tgi_expansion *expansion)
+void tgi_expr_deinit(tgi_expr *expansion)
 {
-    tgi_vec_deinit(&expansion->entries);
+    tgi_vec_deinit(&expansion->nodes);
     tgi_vec_deinit(&expansion->order);
     tgi_index_deinit(&expansion->index);
 }
@@ -59,7 +59,7 @@ static void swap(expander *e, size_t a, size_t b)
 
 static bool push(expander *e, uint32_t entry)
 {
-    const tgi_entry *x = &e->task->expansion.entries.data[entry];
+    const tgi_expr_node *x = &e->task->expr.nodes.data[entry];
     waiting w = {entry, x->depth, x->node};
     if (!tgi_vec_push(&e->heap, w)) {
         tgi_error_memory();
@@ -97,12 +97,12 @@ static waiting pop(expander *e)
 static uint32_t find(expander *e, tgi_ref node, const tgi_map *map,
                      uint32_t depth)
 {
-    tgi_expansion *x = &e->task->expansion;
+    tgi_expr *x = &e->task->expr;
     uint64_t hash = tgi_hash(map, sizeof(*map), node);
     size_t probe = 0;
     uint32_t position;
     while ((position = tgi_index_next(&x->index, hash, &probe))) {
-        tgi_entry *known = &x->entries.data[position];
+        tgi_expr_node *known = &x->nodes.data[position];
         if (known->node != node ||
             memcmp(&known->map, map, sizeof(*map)) != 0)
             continue;
@@ -111,9 +111,9 @@ static uint32_t find(expander *e, tgi_ref node, const tgi_map *map,
         known->depth = depth;
         return push(e, position) ? position : 0;
     }
-    position = (uint32_t)x->entries.n;
-    tgi_entry entry = {.node = node, .depth = depth, .map = *map};
-    if (!tgi_vec_push(&x->entries, entry) ||
+    position = (uint32_t)x->nodes.n;
+    tgi_expr_node entry = {.node = node, .depth = depth, .map = *map};
+    if (!tgi_vec_push(&x->nodes, entry) ||
         !tgi_index_add(&x->index, hash, position)) {
         tgi_error_memory();
         return 0;
@@ -124,9 +124,9 @@ static uint32_t find(expander *e, tgi_ref node, const tgi_map *map,
 static bool add_operand(expander *e, uint32_t entry, tgi_ref node,
                         const tgi_map *map)
 {
-    uint32_t operand = find(e, tgi_fuse_same(e->state, node), map,
-                            e->task->expansion.entries.data[entry].depth);
-    tgi_entry *user = &e->task->expansion.entries.data[entry];
+    uint32_t operand = find(e, tgi_fuse_resolve(e->state, node), map,
+                            e->task->expr.nodes.data[entry].depth);
+    tgi_expr_node *user = &e->task->expr.nodes.data[entry];
     user->operands[user->n_operands++] = operand;
     return operand != 0;
 }
@@ -148,7 +148,7 @@ static bool add_start(expander *e, int64_t shift, uint32_t depth)
 
 static bool add_starts(expander *e, uint32_t entry)
 {
-    const tgi_entry user = e->task->expansion.entries.data[entry];
+    const tgi_expr_node user = e->task->expr.nodes.data[entry];
     for (int64_t axis = 0; axis < user.map.rank; axis++)
         if (!add_start(e, user.map.axis[axis].shift, user.depth))
             return false;
@@ -159,12 +159,12 @@ static bool add_starts(expander *e, uint32_t entry)
 static bool expand_gather(expander *e, uint32_t entry)
 {
     const tgi_fuse_state *s = e->state;
-    tgi_map map = e->task->expansion.entries.data[entry].map;
-    tgi_ref ref = e->task->expansion.entries.data[entry].node;
+    tgi_map map = e->task->expr.nodes.data[entry].map;
+    tgi_ref ref = e->task->expr.nodes.data[entry].node;
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     const tgi_attr_gather *attr = node->attr;
-    tgi_ref data = tgi_fuse_same(s, node->inputs[0]);
-    tgi_ref index = tgi_fuse_same(s, node->inputs[1]);
+    tgi_ref data = tgi_fuse_resolve(s, node->inputs[0]);
+    tgi_ref index = tgi_fuse_resolve(s, node->inputs[1]);
 
     tgi_map of_index = {.rank = tgi_fuse_rank(s, index)};
     for (int64_t axis = 0; axis < of_index.rank; axis++)
@@ -173,16 +173,16 @@ static bool expand_gather(expander *e, uint32_t entry)
         return false;
 
     tgi_map of_data = {.rank = tgi_fuse_rank(s, data)};
-    of_data.index = e->task->expansion.entries.data[entry].operands[0];
+    of_data.index = e->task->expr.nodes.data[entry].operands[0];
     for (int64_t axis = 0; axis < of_data.rank; axis++)
         of_data.axis[axis] =
-            axis < attr->axis    ? map.axis[axis]
-            : axis == attr->axis ? (tgi_map_axis){.axis = TGI_DYNAMIC,
-                                                  .step = 1}
-                                 : map.axis[axis - 1 + of_index.rank];
+            axis < attr->axis ? map.axis[axis]
+            : axis == attr->axis
+                ? (tgi_map_axis){.axis = TGI_AXIS_GATHERED, .step = 1}
+                : map.axis[axis - 1 + of_index.rank];
     /* An axis of one element needs no index. */
     if (tgi_fuse_extent(s, data, (int)attr->axis) == 1) {
-        of_data.axis[attr->axis] = (tgi_map_axis){.axis = TGI_STILL};
+        of_data.axis[attr->axis] = (tgi_map_axis){.axis = TGI_AXIS_NONE};
         of_data.index = 0;
     }
     return add_operand(e, entry, data, &of_data);
@@ -192,33 +192,33 @@ static bool expand_gather(expander *e, uint32_t entry)
 static bool expand(expander *e, uint32_t entry)
 {
     const tgi_fuse_state *s = e->state;
-    tgi_map map = e->task->expansion.entries.data[entry].map;
-    tgi_ref ref = e->task->expansion.entries.data[entry].node;
+    tgi_map map = e->task->expr.nodes.data[entry].map;
+    tgi_ref ref = e->task->expr.nodes.data[entry].node;
     const tgi_node *node = tgi_graph_node(s->graph, ref);
-    e->task->expansion.entries.data[entry].n_operands = 0;
+    e->task->expr.nodes.data[entry].n_operands = 0;
     if (tgi_fuse_is_empty(s, ref))
         return true;
-    if (tgi_entry_is_read(s, e->task, entry))
+    if (tgi_expr_node_is_loaded(s, e->task, entry))
         return add_starts(e, entry);
     switch (tgi_op_table[node->op].cls) {
     case TGI_OPCLASS_LEAF:
         return add_starts(e, entry);
     case TGI_OPCLASS_VIEW: {
         tgi_map through;
-        tgi_map_through(s, ref, &map, &through);
+        tgi_map_compose(s, ref, &map, &through);
         return add_operand(e, entry, node->inputs[0], &through);
     }
     case TGI_OPCLASS_INDEX: {
         tgi_map through;
         if (node->op == TGI_OP_GATHER)
             return expand_gather(e, entry);
-        return tgi_map_through_dynamic(e->state, ref, &map, &through) &&
+        return tgi_map_compose_dynamic(e->state, ref, &map, &through) &&
                add_operand(e, entry, node->inputs[0], &through);
     }
     case TGI_OPCLASS_RANDOM: {
         tgi_map of_scalar;
         for (uint32_t i = 0; i < 2; i++) {
-            tgi_map_init(s, tgi_fuse_same(s, node->inputs[i]), &of_scalar);
+            tgi_map_init(s, tgi_fuse_resolve(s, node->inputs[i]), &of_scalar);
             if (!add_operand(e, entry, node->inputs[i], &of_scalar))
                 return false;
         }
@@ -232,26 +232,26 @@ static bool expand(expander *e, uint32_t entry)
     }
 }
 
-bool tgi_entry_is_read(const tgi_fuse_state *s, const tgi_task *task,
-                       uint32_t entry)
+bool tgi_expr_node_is_loaded(const tgi_fuse_state *s, const tgi_task *task,
+                             uint32_t entry)
 {
-    tgi_ref ref = task->expansion.entries.data[entry].node;
+    tgi_ref ref = task->expr.nodes.data[entry].node;
     const tgi_fuse_value *value = &s->values[ref];
     if (tgi_fuse_is_empty(s, ref))
         return false;
-    if (value->how == TGI_FUSE_GIVEN || value->how == TGI_FUSE_ALIAS)
+    if (value->class == TGI_VALUE_INPUT || value->class == TGI_VALUE_ALIAS)
         return true;
-    if (value->how != TGI_FUSE_STORED)
+    if (value->class != TGI_VALUE_MATERIALISED)
         return false;
     /* Its own node a task computes; a snapshot is a copy of what is read. */
-    return !tgi_task_is_home(task, ref) ||
+    return !tgi_task_materialises(task, ref) ||
            tgi_graph_node(s->graph, ref)->op == TGI_OP_READ;
 }
 
 /* From first to last, each where it was taken last; counts words. */
 static void settle_order(const tgi_fuse_state *s, tgi_task *task)
 {
-    tgi_expansion *x = &task->expansion;
+    tgi_expr *x = &task->expr;
     task->words = STORE_WORDS;
     for (size_t i = 0; i < x->order.n / 2; i++) {
         uint32_t kept = x->order.data[i];
@@ -261,22 +261,22 @@ static void settle_order(const tgi_fuse_state *s, tgi_task *task)
     size_t n = 0;
     for (size_t i = 0; i < x->order.n; i++) {
         const uint32_t entry = x->order.data[i];
-        if (x->entries.data[entry].is_ordered)
+        if (x->nodes.data[entry].is_ordered)
             continue;
-        x->entries.data[entry].is_ordered = true;
+        x->nodes.data[entry].is_ordered = true;
         x->order.data[n++] = entry;
-        if (!tgi_entry_is_read(s, task, entry))
-            task->words += s->values[x->entries.data[entry].node].words;
+        if (!tgi_expr_node_is_loaded(s, task, entry))
+            task->words += s->values[x->nodes.data[entry].node].words;
     }
     x->order.n = n;
 }
 
-tg_status tgi_fuse_expand(tgi_fuse_state *s, tgi_task *task)
+tg_status tgi_fuse_build_expr(tgi_fuse_state *s, tgi_task *task)
 {
     expander e = {.state = s, .task = task};
-    tgi_expansion *x = &task->expansion;
+    tgi_expr *x = &task->expr;
     tg_status status = TG_OK;
-    if (!tgi_vec_push(&x->entries, ((tgi_entry){0})))
+    if (!tgi_vec_push(&x->nodes, ((tgi_expr_node){0})))
         return tgi_error_memory();
     if (task->value && !(task->root = find(&e, task->value, &task->map, 0)))
         status = TG_ERROR_OUT_OF_MEMORY;
@@ -287,7 +287,7 @@ tg_status tgi_fuse_expand(tgi_fuse_state *s, tgi_task *task)
         status = TG_ERROR_OUT_OF_MEMORY;
     while (!status && e.heap.n) {
         const waiting next = pop(&e);
-        if (next.depth != x->entries.data[next.entry].depth)
+        if (next.depth != x->nodes.data[next.entry].depth)
             continue;
         if (!expand(&e, next.entry))
             status = TG_ERROR_OUT_OF_MEMORY;
@@ -301,11 +301,11 @@ tg_status tgi_fuse_expand(tgi_fuse_state *s, tgi_task *task)
 
 /* -- Addresses ------------------------------------------------------------- */
 
-bool tgi_fuse_access(tgi_fuse_state *s, const tgi_entry *entry,
-                     tgi_access *out_access)
+bool tgi_fuse_leaf_access(tgi_fuse_state *s, const tgi_expr_node *entry,
+                          tgi_access *out_access)
 {
     tgi_dim strides[TG_MAX_RANK];
-    tgi_fuse_strides(s, entry->node, strides);
+    tgi_fuse_dense_strides(s, entry->node, strides);
     *out_access = (tgi_access){0};
     for (int64_t axis = 0; axis < entry->map.rank; axis++) {
         const tgi_map_axis *at = &entry->map.axis[axis];
@@ -314,7 +314,7 @@ bool tgi_fuse_access(tgi_fuse_state *s, const tgi_entry *entry,
                         tgi_dim_mul(s->dims, at->start, strides[axis]));
         if (out_access->offset == TGI_DIM_NONE)
             return false;
-        if (at->axis == TGI_STILL || at->step == 0)
+        if (at->axis == TGI_AXIS_NONE || at->step == 0)
             continue; /* shifts are added by loop_builder.c */
         tgi_stride stride = {
             tgi_dim_mul(s->dims, strides[axis],
@@ -322,7 +322,7 @@ bool tgi_fuse_access(tgi_fuse_state *s, const tgi_entry *entry,
             at->step < 0};
         if (stride.distance == TGI_DIM_NONE)
             return false;
-        if (at->axis == TGI_DYNAMIC) {
+        if (at->axis == TGI_AXIS_GATHERED) {
             out_access->index = (uint32_t)entry->map.index;
             out_access->index_stride = stride;
         } else {

@@ -134,10 +134,10 @@ static void set_levels(tgi_kernel_loops *k)
 
 /* -- Stores ---------------------------------------------------------------- */
 
-static tg_status add_store(tgi_builder *b, uint32_t value,
+static tg_status add_store(tgi_loop_builder *b, uint32_t value,
                            const tgi_access *access, int level)
 {
-    uint32_t number = tgi_builder_access(b, access);
+    uint32_t number = tgi_loop_builder_access(b, access);
     tgi_loop_store store = {.value = value,
                             .access = number,
                             .phase = b->phase,
@@ -178,7 +178,7 @@ static bool is_wanted(const tgi_fuse_state *s, const tgi_task *task)
 }
 
 /* Stores a task's value where it belongs. */
-static tg_status store_value(tgi_builder *b, const tgi_fuse_kernel *k,
+static tg_status store_value(tgi_loop_builder *b, const tgi_fuse_kernel *k,
                              const tgi_task *task, uint32_t inst, int level)
 {
     tgi_fuse_state *s = b->state;
@@ -194,7 +194,7 @@ static tg_status store_value(tgi_builder *b, const tgi_fuse_kernel *k,
             return tg_error_last()->status;
     }
     access.buffer = buffer - 1;
-    if (!tgi_builder_shift(b, task, &access))
+    if (!tgi_loop_builder_shift(b, task, &access))
         return tg_error_last()->status;
     if (s->loops->buffers.data[buffer - 1].place == TGI_PLACE_SCRATCH)
         for (int axis = 0; axis < k->outer.n; axis++)
@@ -204,10 +204,10 @@ static tg_status store_value(tgi_builder *b, const tgi_fuse_kernel *k,
 
 /* -- Tasks ----------------------------------------------------------------- */
 
-static tg_status build_map(tgi_builder *b, const tgi_fuse_kernel *k,
+static tg_status build_map(tgi_loop_builder *b, const tgi_fuse_kernel *k,
                            tgi_task *task)
 {
-    task->inst = tgi_builder_expand(b, task, task->root);
+    task->inst = tgi_loop_builder_expand(b, task, task->root);
     if (!task->inst)
         return tg_error_last()->status;
     /* Where nothing is reduced, every axis is a loop. */
@@ -217,7 +217,7 @@ static tg_status build_map(tgi_builder *b, const tgi_fuse_kernel *k,
                : TG_OK;
 }
 
-static tg_status add_reduction(tgi_builder *b, tgi_task *task,
+static tg_status add_reduction(tgi_loop_builder *b, tgi_task *task,
                                tgi_reduction reduction)
 {
     reduction.op = task->op;
@@ -230,50 +230,52 @@ static tg_status add_reduction(tgi_builder *b, tgi_task *task,
 }
 
 /* The reduction of a task whose value is in a buffer. */
-static uint32_t load_source(tgi_builder *b, const tgi_task *task)
+static uint32_t load_source(tgi_loop_builder *b, const tgi_task *task)
 {
     tgi_access access = {.buffer = task->source - 1};
     for (int axis = 0; axis < TGI_LOOP_AXES; axis++)
         access.stride[axis] = task->source_stride[axis];
-    return tgi_builder_load(
+    return tgi_loop_builder_load(
         b, b->state->loops->buffers.data[task->source - 1].dtype, &access);
 }
 
-static uint32_t load_packed(tgi_builder *b, const tgi_task *task)
+static uint32_t load_packed(tgi_loop_builder *b, const tgi_task *task)
 {
-    tgi_access access = {.buffer = task->packed - 1, .sliver = task->sliver};
+    tgi_access access = {.buffer = task->packed - 1,
+                         .panel_width = task->panel_width};
     for (int axis = 0; axis < TGI_LOOP_AXES; axis++)
         access.stride[axis] = task->packed_stride[axis];
-    return tgi_builder_load(
+    return tgi_loop_builder_load(
         b, b->state->loops->buffers.data[task->packed - 1].dtype, &access);
 }
 
-static tg_status build_pack(tgi_builder *b, tgi_task *task)
+static tg_status build_pack(tgi_loop_builder *b, tgi_task *task)
 {
-    tgi_access access = {.buffer = task->buffer - 1, .sliver = task->sliver};
+    tgi_access access = {.buffer = task->buffer - 1,
+                         .panel_width = task->panel_width};
     for (int axis = 0; axis < TGI_LOOP_AXES; axis++)
         access.stride[axis] = task->stride[axis];
-    task->inst = tgi_builder_expand(b, task, task->root);
+    task->inst = tgi_loop_builder_expand(b, task, task->root);
     if (!task->inst)
         return tg_error_last()->status;
     TGI_TRY(add_store(b, task->inst, &access, TGI_LEVEL_INNER));
-    if (!task->kept)
+    if (!task->memo)
         return TG_OK;
     tgi_loops *program = b->state->loops;
-    if (!tgi_vec_push(&program->kept, task->kept - 1))
+    if (!tgi_vec_push(&program->memo_params, task->memo - 1))
         return tgi_error_memory();
-    b->loops->kept = (uint32_t)program->kept.n;
+    b->loops->memo = (uint32_t)program->memo_params.n;
     return TG_OK;
 }
 
-static tg_status build_reduction(tgi_builder *b, const tgi_fuse_kernel *k,
+static tg_status build_reduction(tgi_loop_builder *b, const tgi_fuse_kernel *k,
                                  tgi_task *task, int stage)
 {
     tgi_reduction r = {.is_split = k->is_split && stage == 0,
-                       .is_cascade = stage == 1};
-    if (stage == 0 && task->expansion.order.n) {
+                       .combines_blocks = stage == 1};
+    if (stage == 0 && task->expr.order.n) {
         const uint32_t root = task->root ? task->root : task->other_root;
-        if (!tgi_builder_expand(b, task, root))
+        if (!tgi_loop_builder_expand(b, task, root))
             return tg_error_last()->status;
         r.value = task->root ? b->inst_of[task->root] : 0;
         r.other = task->other_root ? b->inst_of[task->other_root] : 0;
@@ -285,23 +287,23 @@ static tg_status build_reduction(tgi_builder *b, const tgi_fuse_kernel *k,
     TGI_TRY(add_reduction(b, task, r));
     if (r.is_split || !is_wanted(b->state, task))
         return TG_OK;
-    uint32_t result = tgi_builder_reduced(b, task->reduction);
+    uint32_t result = tgi_loop_builder_reduced(b, task->reduction);
     if (!result)
         return tg_error_last()->status;
     return store_value(b, k, task, result, TGI_LEVEL_POINT);
 }
 
-static tg_status build_fold(tgi_builder *b, const tgi_fuse_kernel *k,
+static tg_status build_fold(tgi_loop_builder *b, const tgi_fuse_kernel *k,
                             tgi_task *task)
 {
-    task->inst = tgi_builder_expand(b, task, task->root);
+    task->inst = tgi_loop_builder_expand(b, task, task->root);
     if (!task->inst)
         return tg_error_last()->status;
     if (!is_wanted(b->state, task))
         return TG_OK;
     TGI_TRY(store_value(b, k, task, task->inst, TGI_LEVEL_POINT));
     tgi_loop_store *store = &b->loops->stores.data[b->loops->stores.n - 1];
-    store->fold = task->op;
+    store->epilogue_op = task->op;
     store->along_rows = task->vectors == TGI_ROWS;
     return TG_OK;
 }
@@ -311,13 +313,13 @@ static tg_status build_fold(tgi_builder *b, const tgi_fuse_kernel *k,
  * there again if the index is out of range. All through one access: it is
  * loaded where it is stored, at every step.
  */
-static tg_status build_scatter(tgi_builder *b, const tgi_task *task)
+static tg_status build_scatter(tgi_loop_builder *b, const tgi_task *task)
 {
     tgi_fuse_state *s = b->state;
     const tgi_node *node = tgi_graph_node(s->graph, task->node);
     const tgi_attr_scatter *attr = node->attr;
     const uint32_t buffer = tgi_fuse_buffer_of(s, task->node);
-    if (!buffer || !tgi_builder_expand(b, task, task->root))
+    if (!buffer || !tgi_loop_builder_expand(b, task, task->root))
         return tg_error_last()->status;
     const uint32_t index = b->inst_of[task->other_root];
     const tgi_dim extent = tgi_fuse_extent(s, task->node, (int)attr->axis);
@@ -325,21 +327,20 @@ static tg_status build_scatter(tgi_builder *b, const tgi_task *task)
     tgi_access access = {.buffer = buffer - 1,
                          .index_stride = {task->index_stride, false}};
     copy_strides(task, &access);
-    access.index = tgi_builder_index(b, index, extent, task->node);
-    uint32_t number = access.index ? tgi_builder_access(b, &access)
-                                   : UINT32_MAX;
+    access.index = tgi_loop_builder_index(b, index, extent, task->node);
+    uint32_t number =
+        access.index ? tgi_loop_builder_access(b, &access) : UINT32_MAX;
     if (number == UINT32_MAX)
         return tg_error_last()->status;
     if (attr->mode == TG_SCATTER_ADD || attr->range == TG_SCATTER_DROP) {
-        uint32_t old = tgi_builder_reload(b, number, task->node);
+        uint32_t old = tgi_loop_builder_reload(b, number, task->node);
         if (old && attr->mode == TG_SCATTER_ADD)
-            value = tgi_builder_op(b, TGI_OP_ADD, 2,
-                                   (const uint32_t[]){old, value},
-                                   task->node);
+            value = tgi_loop_builder_op(
+                b, TGI_OP_ADD, 2, (const uint32_t[]){old, value}, task->node);
         if (old && value && attr->range == TG_SCATTER_DROP) {
             uint32_t is_good =
-                tgi_builder_in_range(b, index, extent, task->node);
-            value = is_good ? tgi_builder_op(
+                tgi_loop_builder_in_range(b, index, extent, task->node);
+            value = is_good ? tgi_loop_builder_op(
                                   b, TGI_OP_SELECT, 3,
                                   (const uint32_t[]){is_good, value, old},
                                   task->node)
@@ -356,39 +357,39 @@ static tg_status build_scatter(tgi_builder *b, const tgi_task *task)
                                                   : tgi_error_memory();
 }
 
-static tg_status build_check(tgi_builder *b, const tgi_task *task)
+static tg_status build_check(tgi_loop_builder *b, const tgi_task *task)
 {
     tgi_fuse_state *s = b->state;
     const tgi_node *node = tgi_graph_node(s->graph, task->node);
-    tgi_ref data = tgi_fuse_same(s, node->inputs[0]);
+    tgi_ref data = tgi_fuse_resolve(s, node->inputs[0]);
     int axis = (int)*(const int64_t *)node->attr;
-    uint32_t index = tgi_builder_expand(b, task, task->root);
+    uint32_t index = tgi_loop_builder_expand(b, task, task->root);
     if (!index)
         return tg_error_last()->status;
-    uint32_t buffer = tgi_fuse_buffer_of(s, tgi_fuse_dense(s, task->value));
+    uint32_t buffer =
+        tgi_fuse_buffer_of(s, tgi_fuse_storage_root(s, task->value));
     if (!buffer)
         return tg_error_last()->status;
-    tgi_checked checked = {s->graph, task->node, buffer - 1};
-    tgi_loop_check check = {.number = (uint32_t)s->loops->checked.n};
-    check.value = tgi_builder_in_range(b, index,
-                                       tgi_fuse_extent(s, data, axis),
-                                       task->node);
+    tgi_runtime_check checked = {s->graph, task->node, buffer - 1};
+    tgi_loop_check check = {.number = (uint32_t)s->loops->runtime_checks.n};
+    check.value = tgi_loop_builder_in_range(
+        b, index, tgi_fuse_extent(s, data, axis), task->node);
     tgi_access position = {0};
     copy_strides(task, &position);
-    check.position = tgi_builder_position(b, &position);
+    check.position = tgi_loop_builder_position(b, &position);
     if (!check.value || !check.position)
         return tg_error_last()->status;
     return tgi_vec_push(&b->loops->checks, check) &&
-                   tgi_vec_push(&s->loops->checked, checked)
+                   tgi_vec_push(&s->loops->runtime_checks, checked)
                ? TG_OK
                : tgi_error_memory();
 }
 
-static tg_status build_task(tgi_builder *b, const tgi_fuse_kernel *k,
+static tg_status build_task(tgi_loop_builder *b, const tgi_fuse_kernel *k,
                             tgi_task *task, int stage)
 {
-    uint32_t *room = tgi_realloc(
-        b->inst_of, (task->expansion.entries.n + 1) * sizeof(*room));
+    uint32_t *room =
+        tgi_realloc(b->inst_of, (task->expr.nodes.n + 1) * sizeof(*room));
     if (!room)
         return tgi_error_memory();
     b->inst_of = room;
@@ -397,7 +398,7 @@ static tg_status build_task(tgi_builder *b, const tgi_fuse_kernel *k,
         return build_map(b, k, task);
     case TGI_TASK_REDUCE:
         return build_reduction(b, k, task, stage);
-    case TGI_TASK_FOLD:
+    case TGI_TASK_EPILOGUE:
         return build_fold(b, k, task);
     case TGI_TASK_PACK:
         return build_pack(b, task);
@@ -456,7 +457,7 @@ static void insert_axis(tgi_kernel_loops *k, int at, tgi_dim extent)
 
 /* Gives the blocks of a kernel's reductions an axis, and buffers: the sources
    of what comes next. */
-static tg_status split(tgi_builder *b, const tgi_fuse_kernel *k)
+static tg_status split(tgi_loop_builder *b, const tgi_fuse_kernel *k)
 {
     tgi_fuse_state *s = b->state;
     tgi_kernel_loops *loops = b->loops;
@@ -478,7 +479,7 @@ static tg_status split(tgi_builder *b, const tgi_fuse_kernel *k)
         partial.dtype = loops->reductions.data[task->reduction].dtype;
         partial.node = task->node;
         task->source = tgi_fuse_add_buffer(s, partial);
-        uint32_t result = tgi_builder_reduced(b, task->reduction);
+        uint32_t result = tgi_loop_builder_reduced(b, task->reduction);
         if (!task->source || !result)
             return tg_error_last()->status;
         access.buffer = task->source - 1;
@@ -506,7 +507,7 @@ static bool is_of_stage(const tgi_fuse_kernel *k, const tgi_task *task,
     return (task->level == TGI_LEVEL_POINT) == (stage == 1);
 }
 
-static tg_status build_tasks(tgi_builder *b, const tgi_fuse_kernel *k,
+static tg_status build_tasks(tgi_loop_builder *b, const tgi_fuse_kernel *k,
                              int stage)
 {
     tgi_fuse_state *s = b->state;
@@ -523,12 +524,12 @@ static tg_status build_tasks(tgi_builder *b, const tgi_fuse_kernel *k,
 static bool has_slivers(const tgi_kernel_loops *k)
 {
     for (size_t i = 0; i < k->accesses.n; i++)
-        if (k->accesses.data[i].sliver)
+        if (k->accesses.data[i].panel_width)
             return true;
     return false;
 }
 
-static tg_status build_stage(tgi_builder *b, const tgi_fuse_kernel *k,
+static tg_status build_stage(tgi_loop_builder *b, const tgi_fuse_kernel *k,
                              int stage)
 {
     tgi_fuse_state *s = b->state;
@@ -572,7 +573,8 @@ tg_status tgi_fuse_build_kernel(tgi_fuse_state *s, const tgi_fuse_kernel *k)
         return TG_OK;
     tgi_fuse_kernel cascade = *k;
     for (int stage = 0; stage <= k->is_split; stage++) {
-        tgi_builder b = {.state = s, .loops = tgi_loops_add_kernel(s->loops)};
+        tgi_loop_builder b = {.state = s,
+                              .loops = tgi_loops_add_kernel(s->loops)};
         /* Insts are numbered from 1. */
         if (!b.loops || !tgi_vec_push(&b.axes, 0u))
             return tgi_error_memory();

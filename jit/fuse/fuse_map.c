@@ -49,9 +49,8 @@ void tgi_map_init(const tgi_fuse_state *s, tgi_ref ref, tgi_map *out_map)
     int64_t next = 0;
     for (int axis = 0; axis < out_map->rank; axis++) {
         bool moves = tgi_fuse_extent(s, ref, axis) != 1;
-        out_map->axis[axis] =
-            moves ? (tgi_map_axis){.axis = next++, .step = 1}
-                  : (tgi_map_axis){.axis = TGI_STILL};
+        out_map->axis[axis] = moves ? (tgi_map_axis){.axis = next++, .step = 1}
+                                    : (tgi_map_axis){.axis = TGI_AXIS_NONE};
     }
 }
 
@@ -74,7 +73,7 @@ bool tgi_fuse_is_affine(const tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     if (node->op == TGI_OP_RESHAPE)
-        return keeps_axes(s, ref, tgi_fuse_same(s, node->inputs[0]));
+        return keeps_axes(s, ref, tgi_fuse_resolve(s, node->inputs[0]));
     return tgi_fuse_is_view(node);
 }
 
@@ -97,7 +96,7 @@ static void through_broadcast(const tgi_fuse_state *s, tgi_ref in,
     int64_t added = map->rank - out->rank;
     for (int axis = 0; axis < out->rank; axis++)
         out->axis[axis] = tgi_fuse_extent(s, in, axis) == 1
-                              ? (tgi_map_axis){.axis = TGI_STILL}
+                              ? (tgi_map_axis){.axis = TGI_AXIS_NONE}
                               : map->axis[axis + added];
 }
 
@@ -106,7 +105,7 @@ static void through_reshape(const tgi_fuse_state *s, tgi_ref in, tgi_ref view,
 {
     int from = 0;
     for (int axis = 0; axis < out->rank; axis++) {
-        out->axis[axis] = (tgi_map_axis){.axis = TGI_STILL};
+        out->axis[axis] = (tgi_map_axis){.axis = TGI_AXIS_NONE};
         if (tgi_fuse_extent(s, in, axis) == 1)
             continue;
         while (tgi_fuse_extent(s, view, from) == 1)
@@ -126,7 +125,7 @@ static void through_slice(const tgi_fuse_state *s, tgi_ref view,
         out->axis[axis] = (tgi_map_axis){
             .axis = from->axis,
             .start = advance(s->dims, start, step, from->start),
-            .step = from->axis == TGI_STILL ? 0 : from->step * step,
+            .step = from->axis == TGI_AXIS_NONE ? 0 : from->step * step,
             .shift = from->shift,
             .shift_step = from->shift_step * step};
     }
@@ -137,16 +136,16 @@ static void forget_index(tgi_map *map)
 {
     bool is_dynamic = false;
     for (int axis = 0; axis < map->rank; axis++)
-        is_dynamic |= map->axis[axis].axis == TGI_DYNAMIC;
+        is_dynamic |= map->axis[axis].axis == TGI_AXIS_GATHERED;
     if (!is_dynamic)
         map->index = 0;
 }
 
-void tgi_map_through(const tgi_fuse_state *s, tgi_ref view, const tgi_map *map,
+void tgi_map_compose(const tgi_fuse_state *s, tgi_ref view, const tgi_map *map,
                      tgi_map *out_map)
 {
     const tgi_node *node = tgi_graph_node(s->graph, view);
-    tgi_ref in = tgi_fuse_same(s, node->inputs[0]);
+    tgi_ref in = tgi_fuse_resolve(s, node->inputs[0]);
     memset(out_map, 0, sizeof(*out_map));
     out_map->rank = tgi_fuse_rank(s, in);
     out_map->index = map->index;
@@ -174,13 +173,13 @@ uint32_t tgi_fuse_find_shift(tgi_fuse_state *s, tgi_ref ref, tgi_ref part,
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     const int axis = (int)((const tgi_attr_index *)node->attr)->index;
-    tgi_ref whole = tgi_fuse_same(s, node->inputs[0]);
+    tgi_ref whole = tgi_fuse_resolve(s, node->inputs[0]);
     /* In this order: what has no elements may be sliced where no run gets. */
     const tgi_dim n_starts = tgi_dim_sub(
         s->dims, tgi_dim_add(s->dims, tgi_fuse_extent(s, whole, axis), 1),
         tgi_fuse_extent(s, part, axis));
     const tgi_shift shift = {
-        .start = tgi_fuse_same(s, node->inputs[node->n_inputs - 1]),
+        .start = tgi_fuse_resolve(s, node->inputs[node->n_inputs - 1]),
         .outer = outer,
         .outer_step = outer_step,
         .n_starts = n_starts};
@@ -196,17 +195,17 @@ uint32_t tgi_fuse_find_shift(tgi_fuse_state *s, tgi_ref ref, tgi_ref part,
     return (uint32_t)s->shifts.n;
 }
 
-bool tgi_map_through_dynamic(tgi_fuse_state *s, tgi_ref slice,
+bool tgi_map_compose_dynamic(tgi_fuse_state *s, tgi_ref slice,
                              const tgi_map *map, tgi_map *out_map)
 {
     const tgi_node *node = tgi_graph_node(s->graph, slice);
     const int sliced = (int)((const tgi_attr_index *)node->attr)->index;
-    tgi_ref in = tgi_fuse_same(s, node->inputs[0]);
+    tgi_ref in = tgi_fuse_resolve(s, node->inputs[0]);
     const tgi_dim extent = tgi_fuse_extent(s, in, sliced);
     *out_map = *map;
     tgi_map_axis *at = &out_map->axis[sliced];
     if (extent == 1)
-        *at = (tgi_map_axis){.axis = TGI_STILL};
+        *at = (tgi_map_axis){.axis = TGI_AXIS_NONE};
     /* All of an axis starts at 0. */
     if (extent == tgi_fuse_extent(s, slice, sliced)) {
         forget_index(out_map);

@@ -51,7 +51,7 @@ typedef struct product {
 static side side_of(const tgi_fuse_state *s, tgi_ref ref, int kept, int inner,
                     int result_axis)
 {
-    side x = {.ref = tgi_fuse_same(s, ref), .result_axis = result_axis};
+    side x = {.ref = tgi_fuse_resolve(s, ref), .result_axis = result_axis};
     x.rank = tgi_fuse_rank(s, x.ref);
     x.kept = x.rank - kept;
     x.inner = x.rank - inner;
@@ -89,7 +89,7 @@ static void map_side(const tgi_fuse_state *s, const product *p, const side *x,
     tgi_map_init(s, p->node, &of_result);
     tgi_map_init(s, x->ref, out_map);
     for (int axis = 0; axis < x->rank; axis++) {
-        if (out_map->axis[axis].axis == TGI_STILL)
+        if (out_map->axis[axis].axis == TGI_AXIS_NONE)
             continue;
         const int from_end = axis == x->kept ? x->result_axis
                                              : x->rank - axis;
@@ -104,14 +104,14 @@ static void map_side(const tgi_fuse_state *s, const product *p, const side *x,
    far as it is easy to tell. */
 static bool lies_along(const tgi_fuse_state *s, tgi_ref ref, int axis)
 {
-    while (s->values[ref].how == TGI_FUSE_INLINE) {
+    while (s->values[ref].class == TGI_VALUE_INLINED) {
         const tgi_node *node = tgi_graph_node(s->graph, ref);
         if (node->op == TGI_OP_TRANSPOSE)
             axis = (int)((const tgi_attr_perm *)node->attr)->perm[axis];
         else if (node->op != TGI_OP_SLICE &&
                  node->op != TGI_OP_DYNAMIC_SLICE)
             return false;
-        ref = tgi_fuse_same(s, node->inputs[0]);
+        ref = tgi_fuse_resolve(s, node->inputs[0]);
     }
     return axis == tgi_fuse_rank(s, ref) - 1;
 }
@@ -142,13 +142,13 @@ static bool should_lay_rows(const tgi_fuse_state *s, const product *p)
 static uint32_t unwritten_variable(const tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
-    while (s->values[ref].how == TGI_FUSE_INLINE) {
+    while (s->values[ref].class == TGI_VALUE_INLINED) {
         if (node->op != TGI_OP_TRANSPOSE && node->op != TGI_OP_SLICE)
             return 0;
-        ref = tgi_fuse_same(s, node->inputs[0]);
+        ref = tgi_fuse_resolve(s, node->inputs[0]);
         node = tgi_graph_node(s->graph, ref);
     }
-    if (s->values[ref].how != TGI_FUSE_GIVEN || node->op != TGI_OP_READ)
+    if (s->values[ref].class != TGI_VALUE_INPUT || node->op != TGI_OP_READ)
         return 0;
     const size_t param = tgi_fuse_param(s, node->inputs[0]);
     return s->graph->params.data[param].is_written ? 0 : (uint32_t)param + 1;
@@ -163,7 +163,7 @@ static bool can_keep(const tgi_fuse_state *s, const product *p)
 
 static bool should_pack(const tgi_fuse_state *s, const product *p)
 {
-    return !is_below(p->n, TGI_SLIVER_BYTES / p->bytes) &&
+    return !is_below(p->n, TGI_PANEL_ROW_BYTES / p->bytes) &&
            !is_below(p->m, can_keep(s, p) ? FEW_ROWS : MANY_ROWS + 1) &&
            !(lies_along(s, p->b.ref, p->b.kept) &&
              is_near(p, p->n, p->k, NEAR_COLUMNS_BYTES));
@@ -183,7 +183,7 @@ static tgi_task begin_side(const tgi_fuse_state *s, const product *p,
                      .inner = {1, {p->k}}};
     tgi_map_init(s, x->ref, &task.map);
     for (int axis = 0; axis < x->rank; axis++) {
-        if (task.map.axis[axis].axis == TGI_STILL || axis == x->inner ||
+        if (task.map.axis[axis].axis == TGI_AXIS_NONE || axis == x->inner ||
             axis == x->kept)
             continue;
         task.map.axis[axis].axis = task.outer.n;
@@ -220,7 +220,7 @@ static void set_strides(const tgi_fuse_state *s, const product *p,
     tgi_map map;
     map_side(s, p, x, inner, &map);
     for (int axis = 0; axis < x->rank; axis++)
-        if (map.axis[axis].axis != TGI_STILL)
+        if (map.axis[axis].axis != TGI_AXIS_NONE)
             out_strides[map.axis[axis].axis] =
                 task->stride[task->map.axis[axis].axis];
 }
@@ -232,8 +232,7 @@ static tg_status lay_rows(tgi_fuse_state *s, const product *p,
     tgi_task task = begin_side(s, p, &p->a, TGI_TASK_MAP);
     const int kept = task.outer.n - 1;
     /* A line between rows, so that they never alias. */
-    tgi_dim row =
-        tgi_dim_add(s->dims, p->k, TGI_SLIVER_BYTES / p->bytes);
+    tgi_dim row = tgi_dim_add(s->dims, p->k, TGI_PANEL_ROW_BYTES / p->bytes);
     task.stride[kept].distance = row;
     task.stride[kept + 1].distance = 1;
     if (!give_buffer(s, &p->a, &task, tgi_dim_mul(s->dims, p->m, row)))
@@ -251,10 +250,10 @@ static tg_status lay_rows(tgi_fuse_state *s, const product *p,
 static tg_status pack_columns(tgi_fuse_state *s, const product *p,
                               tgi_task *product_task)
 {
-    const int64_t sliver = TGI_SLIVER_BYTES / p->bytes;
+    const int64_t sliver = TGI_PANEL_ROW_BYTES / p->bytes;
     tgi_dim size = tgi_dim_mul(s->dims, p->k, sliver);
     tgi_task task = begin_side(s, p, &p->b, TGI_TASK_PACK);
-    task.sliver = product_task->sliver = (uint32_t)sliver;
+    task.panel_width = product_task->panel_width = (uint32_t)sliver;
     task.stride[task.outer.n - 1].distance = size;
     task.stride[task.outer.n].distance = sliver;
     tgi_dim slivers = tgi_dim_div(
@@ -262,7 +261,7 @@ static tg_status pack_columns(tgi_fuse_state *s, const product *p,
     if (!give_buffer(s, &p->b, &task, tgi_dim_mul(s->dims, size, slivers)))
         return tg_error_last()->status;
     if (can_keep(s, p))
-        task.kept = s->given ? 0 : unwritten_variable(s, p->b.ref);
+        task.memo = s->param_buffers ? 0 : unwritten_variable(s, p->b.ref);
     product_task->packed = task.buffer;
     set_strides(s, p, &p->b, &task, product_task->outer.n,
                 product_task->packed_stride);
@@ -277,14 +276,14 @@ static bool has_tiles(const product *p)
     return !p->is_dot && p->bytes >= 4 && p->k != 0 && p->k != 1;
 }
 
-bool tgi_fuse_packs_columns(const tgi_fuse_state *s, tgi_ref ref)
+bool tgi_fuse_packs_rhs(const tgi_fuse_state *s, tgi_ref ref)
 {
     const product p = product_of(s, ref);
-    return has_tiles(&p) && !is_below(p.n, TGI_SLIVER_BYTES / p.bytes) &&
+    return has_tiles(&p) && !is_below(p.n, TGI_PANEL_ROW_BYTES / p.bytes) &&
            !is_below(p.m, MANY_ROWS + 1);
 }
 
-tg_status tgi_fuse_add_product(tgi_fuse_state *s, tgi_ref ref)
+tg_status tgi_fuse_add_matmul(tgi_fuse_state *s, tgi_ref ref)
 {
     const product p = product_of(s, ref);
     tgi_task task = {.kind = TGI_TASK_REDUCE,
@@ -292,7 +291,7 @@ tg_status tgi_fuse_add_product(tgi_fuse_state *s, tgi_ref ref)
                      .op = TGI_OP_MATMUL,
                      .outer = tgi_domain_of(s, ref),
                      .vectors = p.is_dot ? TGI_ROWS : TGI_COLUMNS};
-    tgi_fuse_set_dense(s, &task.outer, task.stride);
+    tgi_domain_dense_strides(s, &task.outer, task.stride);
     if (!p.is_dot && task.outer.n == 0)
         task.outer = (tgi_domain){1, {1}};
     if (p.k != 1)

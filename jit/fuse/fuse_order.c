@@ -11,13 +11,13 @@
 
 tgi_task *tgi_fuse_writer(tgi_fuse_state *s, const tgi_task *task, uint32_t i)
 {
-    if (!tgi_entry_is_read(s, task, i))
+    if (!tgi_expr_node_is_loaded(s, task, i))
         return NULL;
-    tgi_ref ref = task->expansion.entries.data[i].node;
-    if (s->values[ref].how == TGI_FUSE_ALIAS)
-        ref = tgi_fuse_dense(s, ref);
-    if (s->values[ref].how != TGI_FUSE_STORED || !s->values[ref].task ||
-        tgi_task_is_home(task, ref))
+    tgi_ref ref = task->expr.nodes.data[i].node;
+    if (s->values[ref].class == TGI_VALUE_ALIAS)
+        ref = tgi_fuse_storage_root(s, ref);
+    if (s->values[ref].class != TGI_VALUE_MATERIALISED ||
+        !s->values[ref].task || tgi_task_materialises(task, ref))
         return NULL;
     return &s->tasks.data[s->values[ref].task - 1];
 }
@@ -26,7 +26,7 @@ tgi_task *tgi_fuse_writer(tgi_fuse_state *s, const tgi_task *task, uint32_t i)
 static int64_t param_of(const tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
-    return s->values[ref].how == TGI_FUSE_GIVEN && node->op == TGI_OP_READ
+    return s->values[ref].class == TGI_VALUE_INPUT && node->op == TGI_OP_READ
                ? (int64_t)tgi_fuse_param(s, node->inputs[0])
                : -1;
 }
@@ -35,7 +35,7 @@ static int64_t param_of(const tgi_fuse_state *s, tgi_ref ref)
    sees what was there at the beginning. */
 static uint32_t kernel_seen(const tgi_fuse_state *s, tgi_ref ref)
 {
-    const tgi_ref region = tgi_fuse_seen_region(s, ref);
+    const tgi_ref region = tgi_fuse_defining_region(s, ref);
     return region ? s->tasks.data[s->values[region].task - 1].kernel + 1 : 0;
 }
 
@@ -43,15 +43,15 @@ static uint32_t kernel_seen(const tgi_fuse_state *s, tgi_ref ref)
 static int64_t param_read(const tgi_fuse_state *s, const tgi_task *task,
                           uint32_t i)
 {
-    tgi_ref ref = task->expansion.entries.data[i].node;
-    if (!tgi_entry_is_read(s, task, i))
+    tgi_ref ref = task->expr.nodes.data[i].node;
+    if (!tgi_expr_node_is_loaded(s, task, i))
         return -1;
-    if (s->values[ref].how == TGI_FUSE_ALIAS)
-        ref = tgi_fuse_dense(s, ref);
+    if (s->values[ref].class == TGI_VALUE_ALIAS)
+        ref = tgi_fuse_storage_root(s, ref);
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     if (node->op == TGI_OP_READ)
-        return s->values[ref].how == TGI_FUSE_GIVEN ||
-                       tgi_task_is_home(task, ref)
+        return s->values[ref].class == TGI_VALUE_INPUT ||
+                       tgi_task_materialises(task, ref)
                    ? (int64_t)tgi_fuse_param(s, node->inputs[0])
                    : -1;
     return node->op == TGI_OP_PARAM ? (int64_t)tgi_fuse_param(s, ref) : -1;
@@ -95,9 +95,9 @@ static void raise(tgi_fuse_bounds *b, uint32_t kernel, bool can_join)
 static uint32_t contents_since(const tgi_fuse_state *s, const tgi_task *task,
                                uint32_t i)
 {
-    tgi_ref ref = task->expansion.entries.data[i].node;
-    if (s->values[ref].how == TGI_FUSE_ALIAS)
-        ref = tgi_fuse_dense(s, ref);
+    tgi_ref ref = task->expr.nodes.data[i].node;
+    if (s->values[ref].class == TGI_VALUE_ALIAS)
+        ref = tgi_fuse_storage_root(s, ref);
     return kernel_seen(s, ref);
 }
 
@@ -110,15 +110,15 @@ static void raise_behind(tgi_fuse_bounds *b, uint32_t kernel)
 tgi_fuse_bounds tgi_fuse_bounds_of(tgi_fuse_state *s, const tgi_task *task)
 {
     tgi_fuse_bounds b = {0, true};
-    for (size_t n = 0; n < task->expansion.order.n; n++) {
-        const uint32_t entry = task->expansion.order.data[n];
+    for (size_t n = 0; n < task->expr.order.n; n++) {
+        const uint32_t entry = task->expr.order.data[n];
         const tgi_task *writer = tgi_fuse_writer(s, task, entry);
         /* What a branch or loop has left in a variable. */
         if (param_read(s, task, entry) >= 0)
             raise_behind(&b, contents_since(s, task, entry));
         if (writer)
             raise(&b, writer->kernel,
-                  !writer->is_part && writer->kind != TGI_TASK_FOLD);
+                  !writer->is_part && writer->kind != TGI_TASK_EPILOGUE);
         /* All parts come one after the other. */
         for (; writer && writer->is_part; writer--) {
             raise(&b, writer->kernel, false);
@@ -162,12 +162,12 @@ static bool can_write(tgi_fuse_state *s, uint32_t number, const tgi_task *task)
     for (size_t t = 0; t <= k->tasks.n; t++) {
         const tgi_task *reader =
             t < k->tasks.n ? &s->tasks.data[k->tasks.data[t]] : task;
-        for (size_t n = 0; n < reader->expansion.order.n; n++) {
-            uint32_t i = reader->expansion.order.data[n];
-            const tgi_entry *entry = &reader->expansion.entries.data[i];
+        for (size_t n = 0; n < reader->expr.order.n; n++) {
+            uint32_t i = reader->expr.order.data[n];
+            const tgi_expr_node *entry = &reader->expr.nodes.data[i];
             if (param_read(s, reader, i) != param)
                 continue;
-            if (s->values[entry->node].how == TGI_FUSE_ALIAS ||
+            if (s->values[entry->node].class == TGI_VALUE_ALIAS ||
                 !tgi_map_is_identity(s, entry->node, &entry->map))
                 return false;
         }
@@ -180,22 +180,22 @@ static bool can_write(tgi_fuse_state *s, uint32_t number, const tgi_task *task)
 static bool can_read(const tgi_fuse_state *s, uint32_t number,
                      const tgi_task *task)
 {
-    for (size_t n = 0; n < task->expansion.order.n; n++) {
-        uint32_t i = task->expansion.order.data[n];
-        const tgi_entry *entry = &task->expansion.entries.data[i];
+    for (size_t n = 0; n < task->expr.order.n; n++) {
+        uint32_t i = task->expr.order.data[n];
+        const tgi_expr_node *entry = &task->expr.nodes.data[i];
         int64_t param = param_read(s, task, i);
         if (param < 0 || s->last_writer[param] != number + 1)
             continue;
         if (s->kernels.data[number].has_reduction ||
-            s->values[entry->node].how == TGI_FUSE_ALIAS ||
+            s->values[entry->node].class == TGI_VALUE_ALIAS ||
             !tgi_map_is_identity(s, entry->node, &entry->map))
             return false;
     }
     return true;
 }
 
-bool tgi_fuse_can_touch(tgi_fuse_state *s, uint32_t number,
-                        const tgi_task *task)
+bool tgi_fuse_can_access_variables(tgi_fuse_state *s, uint32_t number,
+                                   const tgi_task *task)
 {
     return can_write(s, number, task) && can_read(s, number, task);
 }
@@ -220,12 +220,12 @@ static bool writes_param(const tgi_fuse_state *s, const tgi_node *node,
     return false;
 }
 
-tgi_ref tgi_fuse_find_stale(const tgi_fuse_state *s, const tgi_task *task,
-                            uint32_t kernel)
+tgi_ref tgi_fuse_find_stale_read(const tgi_fuse_state *s, const tgi_task *task,
+                                 uint32_t kernel)
 {
     const tgi_node *node = tgi_graph_node(s->graph, task->node);
     for (uint32_t i = 0; takes_whole(task) && i < node->n_inputs; i++) {
-        tgi_ref ref = tgi_fuse_dense(s, node->inputs[i]);
+        tgi_ref ref = tgi_fuse_storage_root(s, node->inputs[i]);
         int64_t param = param_of(s, ref);
         if (!takes_input(node, i) || param < 0)
             continue;
@@ -234,24 +234,24 @@ tgi_ref tgi_fuse_find_stale(const tgi_fuse_state *s, const tgi_task *task,
             writes_param(s, node, param))
             return ref;
     }
-    for (size_t n = 0; n < task->expansion.order.n; n++) {
-        uint32_t i = task->expansion.order.data[n];
+    for (size_t n = 0; n < task->expr.order.n; n++) {
+        uint32_t i = task->expr.order.data[n];
         int64_t param = param_read(s, task, i);
         if (param >= 0 &&
             is_overwritten(s, param, contents_since(s, task, i), kernel))
-            return task->expansion.entries.data[i].node;
+            return task->expr.nodes.data[i].node;
     }
     return 0;
 }
 
-bool tgi_fuse_reads_across(const tgi_fuse_state *s, const tgi_task *task)
+bool tgi_fuse_reads_other_points(const tgi_fuse_state *s, const tgi_task *task)
 {
     int64_t param = param_written(s, task);
-    for (size_t n = 0; param >= 0 && n < task->expansion.order.n; n++) {
-        uint32_t i = task->expansion.order.data[n];
-        const tgi_entry *entry = &task->expansion.entries.data[i];
+    for (size_t n = 0; param >= 0 && n < task->expr.order.n; n++) {
+        uint32_t i = task->expr.order.data[n];
+        const tgi_expr_node *entry = &task->expr.nodes.data[i];
         if (param_read(s, task, i) == param &&
-            !(s->values[entry->node].how == TGI_FUSE_GIVEN &&
+            !(s->values[entry->node].class == TGI_VALUE_INPUT &&
               tgi_map_is_identity(s, entry->node, &entry->map)))
             return true;
     }
@@ -271,7 +271,7 @@ static void note_whole(tgi_fuse_state *s, const tgi_task *task)
 {
     const tgi_node *node = tgi_graph_node(s->graph, task->node);
     for (uint32_t i = 0; i < node->n_inputs; i++) {
-        tgi_ref ref = tgi_fuse_dense(s, node->inputs[i]);
+        tgi_ref ref = tgi_fuse_storage_root(s, node->inputs[i]);
         if (!takes_input(node, i))
             continue;
         int64_t param = param_of(s, ref);
@@ -286,12 +286,12 @@ static void note_whole(tgi_fuse_state *s, const tgi_task *task)
     }
 }
 
-void tgi_fuse_note(tgi_fuse_state *s, const tgi_task *task)
+void tgi_fuse_record_accesses(tgi_fuse_state *s, const tgi_task *task)
 {
     if (takes_whole(task))
         note_whole(s, task);
-    for (size_t n = 0; n < task->expansion.order.n; n++) {
-        uint32_t i = task->expansion.order.data[n];
+    for (size_t n = 0; n < task->expr.order.n; n++) {
+        uint32_t i = task->expr.order.data[n];
         int64_t param = param_read(s, task, i);
         if (param >= 0 && s->last_reader[param] < task->kernel + 1)
             s->last_reader[param] = task->kernel + 1;

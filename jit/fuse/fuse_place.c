@@ -90,7 +90,7 @@ static position where_in(const tgi_fuse_kernel *k, const tgi_task *task)
     }
     tgi_domain own = tgi_domain_join(&task->outer, &task->inner);
     /* The tiles of a product need all registers. */
-    if (k->has_product || is_product(task)) {
+    if (k->has_matmul || is_product(task)) {
         p.is_possible = false;
         return p;
     }
@@ -113,12 +113,12 @@ static position where_in(const tgi_fuse_kernel *k, const tgi_task *task)
 }
 
 bool tgi_fuse_is_aligned(const tgi_fuse_state *s, const tgi_task *writer,
-                         const tgi_entry *entry, const tgi_map *map)
+                         const tgi_expr_node *entry, const tgi_map *map)
 {
     /* A shift must be there before any point is. */
-    return s->values[entry->node].how == TGI_FUSE_STORED &&
-           tgi_task_is_home(writer, entry->node) &&
-           writer->kind != TGI_TASK_FOLD && entry->depth == 0 &&
+    return s->values[entry->node].class == TGI_VALUE_MATERIALISED &&
+           tgi_task_materialises(writer, entry->node) &&
+           writer->kind != TGI_TASK_EPILOGUE && entry->depth == 0 &&
            tgi_map_is_identity(s, entry->node, map);
 }
 
@@ -162,16 +162,16 @@ static position try_join(tgi_fuse_state *s, uint32_t number,
         k->words + task->words > MOST_WORDS ||
         (task->kind != TGI_TASK_MAP && task->kind != TGI_TASK_REDUCE))
         return p;
-    if (tgi_fuse_can_fold(s, number, task))
+    if (tgi_fuse_can_be_epilogue(s, number, task))
         return (position){
             .is_possible = true, .level = TGI_LEVEL_POINT, .folds = true};
     p = where_in(k, task);
-    for (size_t n = 0; p.is_possible && n < task->expansion.order.n; n++) {
-        uint32_t i = task->expansion.order.data[n];
+    for (size_t n = 0; p.is_possible && n < task->expr.order.n; n++) {
+        uint32_t i = task->expr.order.data[n];
         const tgi_task *writer = tgi_fuse_writer(s, task, i);
         if (!writer || writer->kernel != number)
             continue;
-        const tgi_entry *entry = &task->expansion.entries.data[i];
+        const tgi_expr_node *entry = &task->expr.nodes.data[i];
         p.is_possible = tgi_fuse_is_aligned(s, writer, entry, &entry->map);
         bool is_later = p.level == TGI_LEVEL_INNER &&
                         (writer->kind == TGI_TASK_REDUCE ||
@@ -205,19 +205,18 @@ static position try_join(tgi_fuse_state *s, uint32_t number,
 
 static tg_status open_kernel(tgi_fuse_state *s, const tgi_task *task)
 {
-    tgi_fuse_kernel k = {
-        .is_closed = task->kind == TGI_TASK_CHECK ||
-                     task->kind == TGI_TASK_HOST ||
-                     task->kind == TGI_TASK_REGION ||
-                     task->kind == TGI_TASK_PACK ||
-                     task->kind == TGI_TASK_SCATTER ||
-                     (task->source && !is_product(task)),
-        .has_reduction = task->kind == TGI_TASK_REDUCE,
-        .has_product = is_product(task),
-        .vectors = task->vectors,
-        .n_phases = 1,
-        .outer = task->outer,
-        .inner = task->inner};
+    tgi_fuse_kernel k = {.is_closed = task->kind == TGI_TASK_CHECK ||
+                                      task->kind == TGI_TASK_HOST ||
+                                      task->kind == TGI_TASK_REGION ||
+                                      task->kind == TGI_TASK_PACK ||
+                                      task->kind == TGI_TASK_SCATTER ||
+                                      (task->source && !is_product(task)),
+                         .has_reduction = task->kind == TGI_TASK_REDUCE,
+                         .has_matmul = is_product(task),
+                         .vectors = task->vectors,
+                         .n_phases = 1,
+                         .outer = task->outer,
+                         .inner = task->inner};
     if (k.has_reduction)
         k.is_split = is_split(&k.outer, &k.inner, (tgi_vectors)k.vectors,
                               task->op);
@@ -240,14 +239,14 @@ static tg_status join(tgi_fuse_state *s, uint32_t number, uint32_t task_number,
                                (tgi_vectors)k->vectors, task->op);
     }
     if (p.folds)
-        tgi_fuse_fold(s, k, task);
+        tgi_fuse_make_epilogue(s, k, task);
     k->has_reduction |= task->kind == TGI_TASK_REDUCE;
     if (k->n_phases <= p.phase)
         k->n_phases = (uint16_t)(p.phase + 1);
     k->words += task->words;
     if (!tgi_vec_push(&k->tasks, task_number))
         return tgi_error_memory();
-    tgi_fuse_note(s, task);
+    tgi_fuse_record_accesses(s, task);
     return TG_OK;
 }
 
@@ -271,11 +270,11 @@ static bool is_one_run(tgi_fuse_state *s, const tgi_task *task,
     if (task->kind == TGI_TASK_MAP &&
         !is_one_axis(s, &task->stride[outer->n], inner))
         return false;
-    for (size_t n = 0; n < task->expansion.order.n; n++) {
-        uint32_t i = task->expansion.order.data[n];
-        const tgi_entry *entry = &task->expansion.entries.data[i];
+    for (size_t n = 0; n < task->expr.order.n; n++) {
+        uint32_t i = task->expr.order.data[n];
+        const tgi_expr_node *entry = &task->expr.nodes.data[i];
         int op = tgi_graph_node(s->graph, entry->node)->op;
-        bool is_read = tgi_entry_is_read(s, task, i);
+        bool is_read = tgi_expr_node_is_loaded(s, task, i);
         tgi_access access;
         if (tgi_fuse_is_empty(s, entry->node))
             continue;
@@ -283,7 +282,7 @@ static bool is_one_run(tgi_fuse_state *s, const tgi_task *task,
             continue;
         if (!is_read && op == TGI_OP_IOTA && inner->n > 1)
             return false;
-        if (!tgi_fuse_access(s, entry, &access) ||
+        if (!tgi_fuse_leaf_access(s, entry, &access) ||
             !is_one_axis(s, &access.stride[outer->n], inner))
             return false;
     }
@@ -308,7 +307,7 @@ static bool are_one_run(tgi_fuse_state *s, uint32_t number,
 /* Gives up: `ref` must be stored, and everything is thought over again. */
 static tg_status force(tgi_fuse_state *s, tgi_ref ref, const char *why)
 {
-    s->values[ref].forced = why;
+    s->values[ref].force_reason = why;
     s->must_restart = true;
     return TG_OK;
 }
@@ -317,11 +316,10 @@ static tg_status force(tgi_fuse_state *s, tgi_ref ref, const char *why)
 static tg_status cut(tgi_fuse_state *s, const tgi_task *task)
 {
     uint32_t words = 0;
-    for (size_t n = 0; n < task->expansion.order.n; n++) {
-        tgi_ref ref =
-            task->expansion.entries.data[task->expansion.order.data[n]].node;
+    for (size_t n = 0; n < task->expr.order.n; n++) {
+        tgi_ref ref = task->expr.nodes.data[task->expr.order.data[n]].node;
         const tgi_fuse_value *value = &s->values[ref];
-        if (value->how != TGI_FUSE_INLINE)
+        if (value->class != TGI_VALUE_INLINED)
             continue;
         words += value->words;
         if (words < MOST_WORDS / 2 || !value->words || ref == task->value)
@@ -337,7 +335,7 @@ static bool can_join(tgi_fuse_state *s, uint32_t number, const tgi_task *task,
 {
     position p = *out_position = try_join(s, number, task);
     const tgi_fuse_kernel *k = &s->kernels.data[number];
-    if (!p.is_possible || !tgi_fuse_can_touch(s, number, task))
+    if (!p.is_possible || !tgi_fuse_can_access_variables(s, number, task))
         return false;
     if (p.adds_inner)
         return are_one_run(s, number, task);
@@ -349,9 +347,9 @@ static bool can_join(tgi_fuse_state *s, uint32_t number, const tgi_task *task,
 static bool reads_from(tgi_fuse_state *s, const tgi_task *task,
                        uint32_t kernel)
 {
-    for (size_t n = 0; n < task->expansion.order.n; n++) {
+    for (size_t n = 0; n < task->expr.order.n; n++) {
         const tgi_task *writer =
-            tgi_fuse_writer(s, task, task->expansion.order.data[n]);
+            tgi_fuse_writer(s, task, task->expr.order.data[n]);
         if (writer && writer->kernel == kernel)
             return true;
     }
@@ -396,18 +394,18 @@ static uint32_t find_kernel(tgi_fuse_state *s, const tgi_task *task,
 static tg_status place(tgi_fuse_state *s, uint32_t task_number)
 {
     tgi_task *task = &s->tasks.data[task_number];
-    TGI_TRY(tgi_fuse_expand(s, task));
+    TGI_TRY(tgi_fuse_build_expr(s, task));
     if (task->kind == TGI_TASK_REDUCE && task->inner.n > 1 &&
         !task->source && !is_one_run(s, task, &task->outer, &task->inner))
         return force(s, task->value, "the axes it is reduced along lie apart");
-    if (tgi_fuse_reads_across(s, task))
+    if (tgi_fuse_reads_other_points(s, task))
         return force(s, task->value, "the variable it goes to is in use");
     if (task->words > MOST_WORDS)
         TGI_TRY(cut(s, task));
 
     position p;
     const uint32_t number = find_kernel(s, task, &p);
-    tgi_ref stale = tgi_fuse_find_stale(s, task, number);
+    tgi_ref stale = tgi_fuse_find_stale_read(s, task, number);
     if (stale)
         return force(s, stale, "the variable is overwritten before its use");
     if (number == s->kernels.n)

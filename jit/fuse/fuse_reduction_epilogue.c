@@ -77,7 +77,7 @@ static tgi_map map_of(const tgi_fuse_kernel *k, const tgi_task *task,
 
 /* -- Sides of the product -------------------------------------------------- */
 
-static bool moves_along(const tgi_entry *entry, int64_t axis)
+static bool moves_along(const tgi_expr_node *entry, int64_t axis)
 {
     for (int64_t i = 0; i < entry->map.rank; i++)
         if (entry->map.axis[i].axis == axis && entry->map.axis[i].step != 0)
@@ -85,10 +85,10 @@ static bool moves_along(const tgi_entry *entry, int64_t axis)
     return false;
 }
 
-static bool moves(const tgi_entry *entry)
+static bool moves(const tgi_expr_node *entry)
 {
     for (int64_t i = 0; i < entry->map.rank; i++)
-        if (entry->map.axis[i].axis != TGI_STILL &&
+        if (entry->map.axis[i].axis != TGI_AXIS_NONE &&
             entry->map.axis[i].step != 0)
             return true;
     return false;
@@ -96,11 +96,11 @@ static bool moves(const tgi_entry *entry)
 
 /* The one read that a side is made from, besides what is known in all of the
    kernel; NULL: there are several, or it is something else. */
-static const tgi_entry *leaf_of(const tgi_fuse_state *s, const tgi_task *task,
-                                uint32_t root)
+static const tgi_expr_node *leaf_of(const tgi_fuse_state *s,
+                                    const tgi_task *task, uint32_t root)
 {
-    const tgi_entry *entries = task->expansion.entries.data;
-    while (!tgi_entry_is_read(s, task, root)) {
+    const tgi_expr_node *entries = task->expr.nodes.data;
+    while (!tgi_expr_node_is_loaded(s, task, root)) {
         const tgi_node *node = tgi_graph_node(s->graph, entries[root].node);
         uint32_t next = 0;
         if (!tgi_op_is_elementwise(node->op) && !tgi_fuse_is_view(node))
@@ -127,7 +127,7 @@ static bool has_tiles(const tgi_fuse_state *s, const tgi_fuse_kernel *k,
                       const tgi_task *product)
 {
     const int64_t column = k->outer.n - 1, row = column - 1;
-    const tgi_entry *a = NULL, *b = NULL;
+    const tgi_expr_node *a = NULL, *b = NULL;
     if (!product->source && !(a = leaf_of(s, product, product->root)))
         return false;
     if (!product->packed && !(b = leaf_of(s, product, product->other_root)))
@@ -153,9 +153,9 @@ static reads reads_of(tgi_fuse_state *s, uint32_t number,
 {
     const tgi_fuse_kernel *k = &s->kernels.data[number];
     reads found = {.are_aligned = true, .are_only = true};
-    for (size_t n = 0; n < task->expansion.order.n; n++) {
-        const uint32_t i = task->expansion.order.data[n];
-        const tgi_entry *entry = &task->expansion.entries.data[i];
+    for (size_t n = 0; n < task->expr.order.n; n++) {
+        const uint32_t i = task->expr.order.data[n];
+        const tgi_expr_node *entry = &task->expr.nodes.data[i];
         const tgi_task *writer = tgi_fuse_writer(s, task, i);
         if (!writer || writer->kernel != number)
             continue;
@@ -194,15 +194,16 @@ static bool leaves_enough(const tgi_fuse_kernel *k, bool along_rows,
 {
     const int last = k->outer.n - 1;
     const tgi_dim m = k->outer.extent[last - 1], n = k->outer.extent[last];
-    const int64_t columns = TGI_SLIVER_BYTES / bytes; /* of a tile */
+    const int64_t columns = TGI_PANEL_ROW_BYTES / bytes; /* of a tile */
     int64_t batch = 1;
     for (int axis = 0; axis < last - 1; axis++)
         batch = times(batch, k->outer.extent[axis], 1, 1);
     const bool has_one_tile = tgi_dim_is_known(n) && n <= columns;
     if (along_columns)
-        return times(batch, along_rows ? 1 : n, columns, 1) >= TGI_FEW_ITEMS;
-    return has_one_tile || batch >= TGI_FEW_ITEMS ||
-           times(batch, m, LEAST_ROWS, 0) >= TGI_FEW_ITEMS;
+        return times(batch, along_rows ? 1 : n, columns, 1) >=
+               TGI_MIN_SHARED_ITEMS;
+    return has_one_tile || batch >= TGI_MIN_SHARED_ITEMS ||
+           times(batch, m, LEAST_ROWS, 0) >= TGI_MIN_SHARED_ITEMS;
 }
 
 /*
@@ -214,7 +215,7 @@ static bool is_slow(const tgi_fuse_kernel *k, const tgi_task *task,
                     int64_t bytes)
 {
     return goes_along_rows(task) &&
-           k->outer.extent[k->outer.n - 1] > TGI_SLIVER_BYTES / bytes;
+           k->outer.extent[k->outer.n - 1] > TGI_PANEL_ROW_BYTES / bytes;
 }
 
 static bool pays(const tgi_fuse_state *s, const tgi_fuse_kernel *k,
@@ -226,7 +227,7 @@ static bool pays(const tgi_fuse_state *s, const tgi_fuse_kernel *k,
     int n_folds = 0;
     for (size_t i = 0; i < k->tasks.n; i++) {
         const tgi_task *other = &s->tasks.data[k->tasks.data[i]];
-        if (other->kind != TGI_TASK_FOLD)
+        if (other->kind != TGI_TASK_EPILOGUE)
             continue;
         n_folds++;
         along_rows |= goes_along_rows(other);
@@ -250,7 +251,7 @@ static bool pays(const tgi_fuse_state *s, const tgi_fuse_kernel *k,
 /* Tiny products are written out, each with all that comes after it. */
 static bool is_tiny(const tgi_fuse_kernel *k)
 {
-    return count_all(k) <= TGI_TINY_ELEMENTS;
+    return count_all(k) <= TGI_STRAIGHTLINE_ELEMENTS;
 }
 
 static bool has_points(const tgi_fuse_kernel *k)
@@ -267,11 +268,11 @@ static bool is_fold(int op)
            op == TGI_OP_REDUCE_MIN;
 }
 
-bool tgi_fuse_can_fold(tgi_fuse_state *s, uint32_t number,
-                       const tgi_task *task)
+bool tgi_fuse_can_be_epilogue(tgi_fuse_state *s, uint32_t number,
+                              const tgi_task *task)
 {
     const tgi_fuse_kernel *k = &s->kernels.data[number];
-    if (!k->has_product || k->is_split || k->outer.n < 2 || k->inner.n != 1 ||
+    if (!k->has_matmul || k->is_split || k->outer.n < 2 || k->inner.n != 1 ||
         task->kind != TGI_TASK_REDUCE || !is_fold(task->op) || task->source ||
         !has_axes_of(k, task))
         return false;
@@ -282,20 +283,20 @@ bool tgi_fuse_can_fold(tgi_fuse_state *s, uint32_t number,
     return tgi_dtype_bytes(tgi_graph_node(s->graph, product->node)->dtype) >=
                4 &&
            tgi_dtype_bytes(dtype) >= 4 && tgi_dim_is_known(n) &&
-           n <= tgi_fold_most(goes_along_rows(task), dtype) &&
-           has_points(k) && !is_tiny(k) && found.has_any &&
-           found.are_aligned && has_tiles(s, k, product) &&
+           n <= tgi_epilogue_reduce_max(goes_along_rows(task), dtype) &&
+           has_points(k) && !is_tiny(k) && found.has_any && found.are_aligned &&
+           has_tiles(s, k, product) &&
            pays(s, k, product, task, found.are_only);
 }
 
-void tgi_fuse_fold(const tgi_fuse_state *s, const tgi_fuse_kernel *k,
-                   tgi_task *task)
+void tgi_fuse_make_epilogue(const tgi_fuse_state *s, const tgi_fuse_kernel *k,
+                            tgi_task *task)
 {
     const int last = k->outer.n - 1;
-    task->kind = TGI_TASK_FOLD;
+    task->kind = TGI_TASK_EPILOGUE;
     task->outer = k->outer;
-    for (size_t i = 1; i < task->expansion.entries.n; i++) {
-        tgi_entry *entry = &task->expansion.entries.data[i];
+    for (size_t i = 1; i < task->expr.nodes.n; i++) {
+        tgi_expr_node *entry = &task->expr.nodes.data[i];
         entry->map = map_of(k, task, &entry->map);
     }
     if (!goes_along_rows(task))

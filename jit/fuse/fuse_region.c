@@ -14,7 +14,7 @@
 #include "fuse/fuse_steps.h"
 
 typedef struct region {
-    tgi_stepper *st;
+    tgi_step_builder *st;
     tgi_fuse_state *s; /* of the graph around */
     tgi_ref ref;
     const tgi_node *node;
@@ -23,7 +23,7 @@ typedef struct region {
     uint32_t control; /* number */
 } region;
 
-static tgi_control_loops *control_of(const region *r)
+static tgi_control_flow *control_of(const region *r)
 {
     return &r->s->loops->controls.data[r->control];
 }
@@ -52,7 +52,7 @@ static uint32_t add_buffer(const region *r, const tgi_graph *graph,
                                .dtype = tgi_graph_node(graph, like)->dtype,
                                .is_pinned = true,
                                .node = like,
-                               .count = tgi_fuse_count(&of, like)});
+                               .count = tgi_fuse_n_elements(&of, like)});
 }
 
 static tg_status find_params(region *r)
@@ -63,7 +63,7 @@ static tg_status find_params(region *r)
         return TG_ERROR_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < r->node->n_inputs; i++) {
         if (is_loop && i > 0 && i <= r->attr->n_carried &&
-            !tgi_fuse_grows(r->s, r->node->inputs[i]))
+            !tgi_fuse_is_unbounded(r->s, r->node->inputs[i]))
             r->params[i] = r->s->values[r->ref].buffer + i - 1;
         else
             r->params[i] = tgi_fuse_buffer_of_input(r->s, r->ref, i);
@@ -84,24 +84,24 @@ static tg_status add_graph(const region *r, const tgi_graph *graph,
                             .dims = r->s->dims,
                             .explain = r->s->explain,
                             .loops = r->s->loops,
-                            .given = r->params,
-                            .taken = taken};
+                            .param_buffers = r->params,
+                            .result_buffers = taken};
     if (inner.explain)
         tgi_strbuf_addf(inner.explain, "%s of %%%u %s:\n", graph->name, r->ref,
                         tgi_op_table[r->node->op].name);
     tg_status status = tgi_fuse_begin(&inner);
     if (!status) {
         r->st->state = &inner;
-        status = tgi_stepper_kernels(r->st);
+        status = tgi_step_builder_kernels(r->st);
         r->st->state = r->s;
     }
     tgi_fuse_end(&inner);
     return status;
 }
 
-static tg_status add_step(const region *r, tgi_step_kind kind)
+static tg_status add_step(const region *r, tgi_loop_step_kind kind)
 {
-    return tgi_stepper_add(r->st, kind, r->control);
+    return tgi_step_builder_add(r->st, kind, r->control);
 }
 
 /* -- Branches -------------------------------------------------------------- */
@@ -114,9 +114,9 @@ static tg_status find_results(const region *r, uint32_t **out_taken)
     uint32_t *taken = *out_taken = array_of(r, first->results.n);
     if (!taken)
         return TG_ERROR_OUT_OF_MEMORY;
-    tgi_control_loops *control = control_of(r);
+    tgi_control_flow *control = control_of(r);
     control->carried = array_of(r, first->results.n);
-    control->place = control->carried;
+    control->next = control->carried;
     if (!control->carried)
         return TG_ERROR_OUT_OF_MEMORY;
     for (size_t i = 0; i < first->results.n; i++)
@@ -129,7 +129,7 @@ static tg_status find_results(const region *r, uint32_t **out_taken)
         if (!taken[result->index])
             return tg_error_last()->status;
         control->carried[control->n_carried++] = taken[result->index] - 1;
-        TGI_TRY(tgi_stepper_touch(r->st, taken[result->index] - 1, 0));
+        TGI_TRY(tgi_step_builder_touch(r->st, taken[result->index] - 1, 0));
     }
     return TG_OK;
 }
@@ -141,12 +141,13 @@ static tg_status add_switch(region *r)
     TGI_TRY(add_step(r, TGI_STEP_SWITCH));
     for (int64_t i = 0; i < r->attr->n_graphs; i++) {
         /* Others may still look which branch it is. */
-        TGI_TRY(tgi_stepper_touch(r->st, r->params[0] - 1, TGI_TOUCH_READ));
+        TGI_TRY(
+            tgi_step_builder_touch(r->st, r->params[0] - 1, TGI_TOUCH_READ));
         TGI_TRY(add_step(r, TGI_STEP_CASE));
         TGI_TRY(add_graph(r, r->attr->graphs[i], taken));
-        TGI_TRY(tgi_stepper_barrier(r->st));
+        TGI_TRY(tgi_step_builder_barrier(r->st));
     }
-    return add_step(r, TGI_STEP_END);
+    return add_step(r, TGI_STEP_SWITCH_END);
 }
 
 /* -- Loops ----------------------------------------------------------------- */
@@ -240,10 +241,10 @@ static tg_status find_moves(const region *r, uint32_t *taken)
             from[n_moved++] = left_over(r, place, k);
         }
     }
-    tgi_control_loops *control = control_of(r);
+    tgi_control_flow *control = control_of(r);
     control->n_carried = n;
     control->carried = carried;
-    control->place = place;
+    control->next = place;
     control->n_moved = n_moved;
     control->to = to;
     control->from = from;
@@ -260,8 +261,8 @@ static tg_status add_test(const region *r)
     control_of(r)->has_test = true;
     control_of(r)->test = buffer - 1;
     TGI_TRY(add_graph(r, test, &buffer));
-    TGI_TRY(tgi_stepper_barrier(r->st));
-    TGI_TRY(tgi_stepper_touch(r->st, buffer - 1, TGI_TOUCH_READ));
+    TGI_TRY(tgi_step_builder_barrier(r->st));
+    TGI_TRY(tgi_step_builder_touch(r->st, buffer - 1, TGI_TOUCH_READ));
     return add_step(r, TGI_STEP_TEST);
 }
 
@@ -273,18 +274,18 @@ static void stretch(const region *r, uint32_t n_before, uint32_t first)
     const uint32_t last = r->st->epoch;
     for (uint32_t i = 0; i < n_before; i++) {
         tgi_loop_buffer *b = &loops->buffers.data[i];
-        if (b->is_used && b->last >= first)
-            b->last = last;
+        if (b->is_used && b->last_epoch >= first)
+            b->last_epoch = last;
     }
-    const tgi_control_loops *c = control_of(r);
+    const tgi_control_flow *c = control_of(r);
     for (int64_t k = 0; k < r->attr->n_carried; k++)
-        loops->buffers.data[r->params[k + 1] - 1].last = last;
+        loops->buffers.data[r->params[k + 1] - 1].last_epoch = last;
     for (uint32_t i = 0; i < c->n_moved; i++) {
         tgi_loop_buffer *b = &loops->buffers.data[c->to[i]];
-        if (!b->is_used || b->first > first)
-            b->first = first;
+        if (!b->is_used || b->first_epoch > first)
+            b->first_epoch = first;
         b->is_used = true;
-        b->last = last;
+        b->last_epoch = last;
     }
 }
 
@@ -292,16 +293,18 @@ static void stretch(const region *r, uint32_t n_before, uint32_t first)
 static tg_status add_check(const region *r, uint32_t *out_number)
 {
     tgi_loops *loops = r->s->loops;
-    const tgi_checked checked = {r->s->graph, r->ref, control_of(r)->decides};
-    *out_number = (uint32_t)loops->checked.n;
-    return tgi_vec_push(&loops->checked, checked) ? TG_OK : tgi_error_memory();
+    const tgi_runtime_check checked = {r->s->graph, r->ref,
+                                       control_of(r)->operand};
+    *out_number = (uint32_t)loops->runtime_checks.n;
+    return tgi_vec_push(&loops->runtime_checks, checked) ? TG_OK
+                                                         : tgi_error_memory();
 }
 
 static tg_status set_limit(const region *r)
 {
-    tgi_control_loops *c = control_of(r);
+    tgi_control_flow *c = control_of(r);
     c->is_limited = r->attr->flags & TGI_LOOP_LIMITED;
-    return c->is_limited ? add_check(r, &c->failed) : TG_OK;
+    return c->is_limited ? add_check(r, &c->limit_check) : TG_OK;
 }
 
 /* The parameter of the body that says how many slices a stack has before the
@@ -330,20 +333,20 @@ static tg_status set_stacks(const region *r)
         if (!is_stack(r, k) ||
             tgi_graph_node(body, push)->op != TGI_OP_DYNAMIC_UPDATE)
             continue;
-        loops->buffers.data[r->params[k + 1] - 1].index = loops->n_stacks;
+        loops->buffers.data[r->params[k + 1] - 1].index = loops->n_stack_sets;
         base = find_base(body, push);
         is_any = true;
     }
     if (!is_any)
         return TG_OK;
-    tgi_control_loops *c = control_of(r);
-    c->stacks = ++loops->n_stacks;
+    tgi_control_flow *c = control_of(r);
+    c->stack_set = ++loops->n_stack_sets;
     c->has_base = base != NULL;
     if (base) {
         c->base = r->params[((const tgi_attr_index *)base->attr)->index] - 1;
         loops->buffers.data[c->base].is_pinned = true;
     }
-    return add_check(r, &c->full);
+    return add_check(r, &c->memory_check);
 }
 
 static tg_status add_loop(region *r)
@@ -363,22 +366,22 @@ static tg_status add_loop(region *r)
     TGI_TRY(set_stacks(r));
     TGI_TRY(find_moves(r, taken));
     for (int64_t k = 0; k < r->attr->n_carried; k++)
-        TGI_TRY(tgi_stepper_touch(r->st, r->params[k + 1] - 1, 0));
+        TGI_TRY(tgi_step_builder_touch(r->st, r->params[k + 1] - 1, 0));
     TGI_TRY(add_step(r, TGI_STEP_LOOP));
     if (r->attr->n_graphs > 1)
         TGI_TRY(add_test(r));
     TGI_TRY(add_graph(r, r->attr->graphs[0], taken));
-    TGI_TRY(tgi_stepper_barrier(r->st));
-    TGI_TRY(add_step(r, TGI_STEP_AGAIN));
+    TGI_TRY(tgi_step_builder_barrier(r->st));
+    TGI_TRY(add_step(r, TGI_STEP_LOOP_END));
     /* Nobody stores to what others may still look at to leave the loop. */
-    TGI_TRY(tgi_stepper_barrier(r->st));
+    TGI_TRY(tgi_step_builder_barrier(r->st));
     stretch(r, n_before, first);
-    return control_of(r)->is_limited || control_of(r)->stacks
-               ? tgi_stepper_add(r->st, TGI_STEP_CHECKED, 0)
+    return control_of(r)->is_limited || control_of(r)->stack_set
+               ? tgi_step_builder_add(r->st, TGI_STEP_RETURN_IF_FAILED, 0)
                : TG_OK;
 }
 
-tg_status tgi_stepper_region(tgi_stepper *st, tgi_ref ref)
+tg_status tgi_step_builder_region(tgi_step_builder *st, tgi_ref ref)
 {
     tgi_fuse_state *s = st->state;
     const tgi_node *node = tgi_graph_node(s->graph, ref);
@@ -389,19 +392,17 @@ tg_status tgi_stepper_region(tgi_stepper *st, tgi_ref ref)
                 .attr = node->attr,
                 .control = (uint32_t)s->loops->controls.n};
     TGI_TRY(find_params(&r));
-    const tgi_control_loops control = {.graph = s->graph,
-                                       .node = ref,
-                                       .decides = r.params[0] - 1,
-                                       .base = r.params[0] - 1,
-                                       .n_cases = node->op == TGI_OP_LOOP
-                                                      ? 0
-                                                      : (uint32_t)r.attr
-                                                            ->n_graphs};
+    const tgi_control_flow control = {
+        .graph = s->graph,
+        .node = ref,
+        .operand = r.params[0] - 1,
+        .base = r.params[0] - 1,
+        .n_cases = node->op == TGI_OP_LOOP ? 0 : (uint32_t)r.attr->n_graphs};
     if (!tgi_vec_push(&s->loops->controls, control))
         return tgi_error_memory();
-    s->loops->buffers.data[control.decides].is_pinned = true;
-    TGI_TRY(tgi_stepper_barrier(st));
+    s->loops->buffers.data[control.operand].is_pinned = true;
+    TGI_TRY(tgi_step_builder_barrier(st));
     for (uint32_t i = 0; i < node->n_inputs; i++)
-        TGI_TRY(tgi_stepper_touch(st, r.params[i] - 1, TGI_TOUCH_READ));
+        TGI_TRY(tgi_step_builder_touch(st, r.params[i] - 1, TGI_TOUCH_READ));
     return node->op == TGI_OP_LOOP ? add_loop(&r) : add_switch(&r);
 }

@@ -18,7 +18,7 @@
    and LLVM takes more than twice the time for twice of it. */
 enum { MOST_WORDS = 1500, MOST_WORDS_OF_ALL = 3000 };
 
-tg_status tgi_stepper_add(tgi_stepper *st, int kind, uint32_t number)
+tg_status tgi_step_builder_add(tgi_step_builder *st, int kind, uint32_t number)
 {
     tgi_loop_step step = {(uint8_t)kind, number};
     if (kind != TGI_STEP_RUN)
@@ -27,16 +27,16 @@ tg_status tgi_stepper_add(tgi_stepper *st, int kind, uint32_t number)
                                                         : tgi_error_memory();
 }
 
-tg_status tgi_stepper_barrier(tgi_stepper *st)
+tg_status tgi_step_builder_barrier(tgi_step_builder *st)
 {
     st->epoch++;
     if (st->touched.n)
         memset(st->touched.data, 0, st->touched.n);
-    return tgi_stepper_add(st, TGI_STEP_BARRIER, 0);
+    return tgi_step_builder_add(st, TGI_STEP_BARRIER, 0);
 }
 
 /* Makes room for buffers that are new. */
-static tg_status know_buffers(tgi_stepper *st)
+static tg_status know_buffers(tgi_step_builder *st)
 {
     while (st->touched.n < st->state->loops->buffers.n)
         if (!tgi_vec_push(&st->touched, (uint8_t)0))
@@ -45,11 +45,12 @@ static tg_status know_buffers(tgi_stepper *st)
 }
 
 /* What a kernel does to a buffer, as bits; true if that must wait. */
-static bool conflicts(const tgi_stepper *st, uint32_t buffer, unsigned does)
+static bool conflicts(const tgi_step_builder *st, uint32_t buffer,
+                      unsigned does)
 {
     unsigned was = st->touched.data[buffer];
-    was = st->is_tiny ? was & ((1u << TGI_TOUCH_BITS) - 1)
-                      : was | was >> TGI_TOUCH_BITS;
+    was = st->is_straightline ? was & ((1u << TGI_TOUCH_BITS) - 1)
+                              : was | was >> TGI_TOUCH_BITS;
     if (does & TGI_TOUCH_READ)
         return was & (TGI_TOUCH_WRITTEN | TGI_TOUCH_PARTLY);
     if (does & TGI_TOUCH_WRITTEN)
@@ -58,18 +59,19 @@ static bool conflicts(const tgi_stepper *st, uint32_t buffer, unsigned does)
     return was & (TGI_TOUCH_READ | TGI_TOUCH_WRITTEN);
 }
 
-static void touch(tgi_stepper *st, uint32_t buffer, unsigned does)
+static void touch(tgi_step_builder *st, uint32_t buffer, unsigned does)
 {
     tgi_loop_buffer *b = &st->state->loops->buffers.data[buffer];
     st->touched.data[buffer] |=
-        (uint8_t)(does << (st->is_tiny ? TGI_TOUCH_BITS : 0));
+        (uint8_t)(does << (st->is_straightline ? TGI_TOUCH_BITS : 0));
     if (!b->is_used)
-        b->first = st->epoch;
+        b->first_epoch = st->epoch;
     b->is_used = true;
-    b->last = st->epoch;
+    b->last_epoch = st->epoch;
 }
 
-tg_status tgi_stepper_touch(tgi_stepper *st, uint32_t buffer, unsigned does)
+tg_status tgi_step_builder_touch(tgi_step_builder *st, uint32_t buffer,
+                                 unsigned does)
 {
     TGI_TRY(know_buffers(st));
     touch(st, buffer, does);
@@ -77,9 +79,9 @@ tg_status tgi_stepper_touch(tgi_stepper *st, uint32_t buffer, unsigned does)
 }
 
 /* Calls `look` for every buffer a kernel touches, until it says yes. */
-static bool walk_buffers(tgi_stepper *st, const tgi_kernel_loops *k,
+static bool walk_buffers(tgi_step_builder *st, const tgi_kernel_loops *k,
                          unsigned store_does,
-                         bool look(tgi_stepper *st, uint32_t buffer,
+                         bool look(tgi_step_builder *st, uint32_t buffer,
                                    unsigned does))
 {
     const tgi_loop_buffer *buffers = st->state->loops->buffers.data;
@@ -101,12 +103,12 @@ static bool walk_buffers(tgi_stepper *st, const tgi_kernel_loops *k,
     return false;
 }
 
-static bool look_conflict(tgi_stepper *st, uint32_t buffer, unsigned does)
+static bool look_conflict(tgi_step_builder *st, uint32_t buffer, unsigned does)
 {
     return conflicts(st, buffer, does);
 }
 
-static bool look_touch(tgi_stepper *st, uint32_t buffer, unsigned does)
+static bool look_touch(tgi_step_builder *st, uint32_t buffer, unsigned does)
 {
     touch(st, buffer, does);
     return false;
@@ -125,25 +127,25 @@ static unsigned store_does(const tgi_fuse_state *s, const tgi_fuse_kernel *k)
     return TGI_TOUCH_PARTLY;
 }
 
-static tg_status add_run(tgi_stepper *st, uint32_t number, unsigned does)
+static tg_status add_run(tgi_step_builder *st, uint32_t number, unsigned does)
 {
     tgi_fuse_state *s = st->state;
     tgi_kernel_loops *k = s->loops->kernels.data[number];
-    const uint32_t words = tgi_fuse_tiny_words(s, k);
-    st->is_tiny = k->is_tiny =
+    const uint32_t words = tgi_fuse_straightline_cost(s, k);
+    st->is_straightline = k->is_straightline =
         words && st->words + words <= MOST_WORDS &&
         st->all_words + words <= MOST_WORDS_OF_ALL;
     if (walk_buffers(st, k, does, look_conflict))
-        TGI_TRY(tgi_stepper_barrier(st));
+        TGI_TRY(tgi_step_builder_barrier(st));
     walk_buffers(st, k, does, look_touch);
-    st->words = st->is_tiny ? st->words + words : 0;
-    st->all_words += st->is_tiny ? words : 0;
-    st->is_tiny = false;
-    if (k->is_tiny && s->explain)
+    st->words = st->is_straightline ? st->words + words : 0;
+    st->all_words += st->is_straightline ? words : 0;
+    st->is_straightline = false;
+    if (k->is_straightline && s->explain)
         tgi_strbuf_addf(s->explain,
                         "kernel %s: tiny, straight-line in the entry\n",
                         k->name);
-    return tgi_stepper_add(st, TGI_STEP_RUN, number);
+    return tgi_step_builder_add(st, TGI_STEP_RUN, number);
 }
 
 /* Number + 1 of a buffer for what nobody uses of a host call; 0 when out of
@@ -164,8 +166,8 @@ static uint32_t add_unused(tgi_fuse_state *s, tgi_ref ref,
 }
 
 /* Where the outputs of a host call go: to what is used of them. */
-static tg_status add_outputs(tgi_stepper *st, tgi_ref ref, uint32_t *buffers,
-                             uint32_t n_outputs)
+static tg_status add_outputs(tgi_step_builder *st, tgi_ref ref,
+                             uint32_t *buffers, uint32_t n_outputs)
 {
     tgi_fuse_state *s = st->state;
     const tgi_attr_host *attr = tgi_graph_node(s->graph, ref)->attr;
@@ -185,13 +187,13 @@ static tg_status add_outputs(tgi_stepper *st, tgi_ref ref, uint32_t *buffers,
         if (!buffers[i])
             return tg_error_last()->status;
         buffers[i]--;
-        TGI_TRY(tgi_stepper_touch(st, buffers[i], TGI_TOUCH_WRITTEN));
+        TGI_TRY(tgi_step_builder_touch(st, buffers[i], TGI_TOUCH_WRITTEN));
     }
     return TG_OK;
 }
 
 /* A print or a host call. */
-static tg_status add_host(tgi_stepper *st, tgi_ref ref)
+static tg_status add_host(tgi_step_builder *st, tgi_ref ref)
 {
     tgi_fuse_state *s = st->state;
     const tgi_node *node = tgi_graph_node(s->graph, ref);
@@ -201,22 +203,23 @@ static tg_status add_host(tgi_stepper *st, tgi_ref ref)
         &s->loops->arena, ((size_t)n + 1) * sizeof(*buffers));
     if (!buffers)
         return tgi_error_memory();
-    TGI_TRY(tgi_stepper_barrier(st));
+    TGI_TRY(tgi_step_builder_barrier(st));
     for (uint32_t i = 0; i < node->n_inputs; i++) {
         uint32_t buffer =
-            tgi_fuse_buffer_of(s, tgi_fuse_dense(s, node->inputs[i]));
+            tgi_fuse_buffer_of(s, tgi_fuse_storage_root(s, node->inputs[i]));
         if (!buffer)
             return tg_error_last()->status;
-        TGI_TRY(tgi_stepper_touch(st, buffer - 1, TGI_TOUCH_READ));
+        TGI_TRY(tgi_step_builder_touch(st, buffer - 1, TGI_TOUCH_READ));
         buffers[i] = buffer - 1;
     }
     TGI_TRY(add_outputs(st, ref, buffers + node->n_inputs, n_outputs));
-    TGI_TRY(tgi_stepper_add(st, TGI_STEP_HOST, (uint32_t)s->loops->hosts.n));
+    TGI_TRY(
+        tgi_step_builder_add(st, TGI_STEP_HOST, (uint32_t)s->loops->hosts.n));
     const tgi_host_step step = {s->graph, ref, node->n_inputs, n, buffers};
     if (!tgi_vec_push(&s->loops->hosts, step))
         return tgi_error_memory();
-    TGI_TRY(tgi_stepper_barrier(st));
-    return tgi_stepper_add(st, TGI_STEP_CHECKED, 0);
+    TGI_TRY(tgi_step_builder_barrier(st));
+    return tgi_step_builder_add(st, TGI_STEP_RETURN_IF_FAILED, 0);
 }
 
 /* -- Names ----------------------------------------------------------------- */
@@ -257,14 +260,14 @@ static tg_status set_name(tgi_fuse_state *s, uint32_t number)
 
 /* -- All ------------------------------------------------------------------- */
 
-static tg_status build_kernel(tgi_stepper *st, tgi_fuse_kernel *k)
+static tg_status build_kernel(tgi_step_builder *st, tgi_fuse_kernel *k)
 {
     tgi_fuse_state *s = st->state;
     const tgi_task *task = &s->tasks.data[k->tasks.data[0]];
     if (task->kind == TGI_TASK_HOST)
         return add_host(st, task->node);
     if (task->kind == TGI_TASK_REGION)
-        return tgi_stepper_region(st, task->node);
+        return tgi_step_builder_region(st, task->node);
     uint32_t number = (uint32_t)s->loops->kernels.n;
     TGI_TRY(tgi_fuse_build_kernel(s, k));
     TGI_TRY(know_buffers(st));
@@ -274,8 +277,8 @@ static tg_status build_kernel(tgi_stepper *st, tgi_fuse_kernel *k)
     }
     if (task->kind != TGI_TASK_CHECK)
         return TG_OK;
-    TGI_TRY(tgi_stepper_barrier(st));
-    return tgi_stepper_add(st, TGI_STEP_CHECKED, 0);
+    TGI_TRY(tgi_step_builder_barrier(st));
+    return tgi_step_builder_add(st, TGI_STEP_RETURN_IF_FAILED, 0);
 }
 
 /* What is kept from call to call is in use all the time. */
@@ -283,32 +286,32 @@ static void keep_buffers(tgi_loops *loops)
 {
     for (size_t i = 0; i < loops->kernels.n; i++) {
         const tgi_kernel_loops *k = loops->kernels.data[i];
-        for (size_t j = 0; k->kept && j < k->stores.n; j++) {
+        for (size_t j = 0; k->memo && j < k->stores.n; j++) {
             const tgi_access *access =
                 &k->accesses.data[k->stores.data[j].access];
             tgi_loop_buffer *b = &loops->buffers.data[access->buffer];
-            b->first = 0;
-            b->last = loops->n_epochs - 1;
+            b->first_epoch = 0;
+            b->last_epoch = loops->n_epochs - 1;
         }
     }
 }
 
 /* Buffers that change places are where any of them was: all are in use as long
    as one is. */
-static bool join_lives(tgi_loops *loops, const tgi_control_loops *c)
+static bool join_lives(tgi_loops *loops, const tgi_control_flow *c)
 {
     uint32_t first = UINT32_MAX, last = 0;
     bool is_same = true;
     for (uint32_t i = 0; i < c->n_moved; i++) {
         const tgi_loop_buffer *b = &loops->buffers.data[c->to[i]];
-        first = b->first < first ? b->first : first;
-        last = b->last > last ? b->last : last;
+        first = b->first_epoch < first ? b->first_epoch : first;
+        last = b->last_epoch > last ? b->last_epoch : last;
     }
     for (uint32_t i = 0; i < c->n_moved; i++) {
         tgi_loop_buffer *b = &loops->buffers.data[c->to[i]];
-        is_same &= b->first == first && b->last == last;
-        b->first = first;
-        b->last = last;
+        is_same &= b->first_epoch == first && b->last_epoch == last;
+        b->first_epoch = first;
+        b->last_epoch = last;
     }
     return is_same;
 }
@@ -323,7 +326,7 @@ static void join_all_lives(tgi_loops *loops)
     }
 }
 
-tg_status tgi_stepper_kernels(tgi_stepper *st)
+tg_status tgi_step_builder_kernels(tgi_step_builder *st)
 {
     for (size_t i = 0; i < st->state->kernels.n; i++)
         TGI_TRY(build_kernel(st, &st->state->kernels.data[i]));
@@ -332,8 +335,8 @@ tg_status tgi_stepper_kernels(tgi_stepper *st)
 
 tg_status tgi_fuse_build(tgi_fuse_state *s)
 {
-    tgi_stepper st = {.state = s};
-    tg_status status = tgi_stepper_kernels(&st);
+    tgi_step_builder st = {.state = s};
+    tg_status status = tgi_step_builder_kernels(&st);
     s->loops->n_epochs = st.epoch + 1;
     keep_buffers(s->loops);
     join_all_lives(s->loops);
@@ -341,6 +344,6 @@ tg_status tgi_fuse_build(tgi_fuse_state *s)
     if (!status)
         status = tgi_fuse_in_place(s);
     if (!status)
-        status = tgi_fuse_tiny_loops(s);
-    return status ? status : tgi_fuse_tiny_values(s);
+        status = tgi_fuse_straightline_loops(s);
+    return status ? status : tgi_fuse_promote_buffers(s);
 }

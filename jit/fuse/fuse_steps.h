@@ -18,25 +18,26 @@ enum {
     TGI_TOUCH_BITS = 3
 };
 
-typedef struct tgi_stepper {
+typedef struct tgi_step_builder {
     tgi_fuse_state *state; /* of the graph whose steps are added */
     uint32_t epoch;
     uint32_t words;     /* of the tiny region of the last step … */
     uint32_t all_words; /* … and of all of them */
-    bool is_tiny;       /* the kernel that is being added */
+    bool is_straightline;     /* the kernel that is being added */
     TGI_VEC(uint8_t) touched; /* by buffer */
-} tgi_stepper;
+} tgi_step_builder;
 
-tg_status tgi_stepper_add(tgi_stepper *st, int kind, uint32_t number);
-tg_status tgi_stepper_barrier(tgi_stepper *st);
+tg_status tgi_step_builder_add(tgi_step_builder *st, int kind, uint32_t number);
+tg_status tgi_step_builder_barrier(tgi_step_builder *st);
 
 /* Notes what is done to a buffer, also a new one, in this epoch. */
-tg_status tgi_stepper_touch(tgi_stepper *st, uint32_t buffer, unsigned does);
+tg_status tgi_step_builder_touch(tgi_step_builder *st, uint32_t buffer,
+                                 unsigned does);
 
 /* The steps of all kernels of a graph. */
-tg_status tgi_stepper_kernels(tgi_stepper *st);
+tg_status tgi_step_builder_kernels(tgi_step_builder *st);
 
 /* fuse_region.c: those of a branch or loop. */
-tg_status tgi_stepper_region(tgi_stepper *st, tgi_ref ref);
+tg_status tgi_step_builder_region(tgi_step_builder *st, tgi_ref ref);
 
 #endif /* TGI_FUSE_STEPS_H */

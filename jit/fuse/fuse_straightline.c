@@ -47,10 +47,10 @@ static bool find_extents(const tgi_kernel_loops *k, int64_t *out_points,
     *out_points = 1;
     for (int axis = 0; axis <= k->n_outer; axis++) {
         if (!tgi_dim_is_known(k->extent[axis]) ||
-            k->extent[axis] > TGI_TINY_ELEMENTS)
+            k->extent[axis] > TGI_STRAIGHTLINE_ELEMENTS)
             return false;
         all *= k->extent[axis] ? k->extent[axis] : 1;
-        if (all > TGI_TINY_ELEMENTS)
+        if (all > TGI_STRAIGHTLINE_ELEMENTS)
             return false;
         if (axis < along)
             *out_points *= k->extent[axis];
@@ -60,22 +60,22 @@ static bool find_extents(const tgi_kernel_loops *k, int64_t *out_points,
     return true;
 }
 
-uint32_t tgi_fuse_tiny_words(const tgi_fuse_state *s,
-                             const tgi_kernel_loops *k)
+uint32_t tgi_fuse_straightline_cost(const tgi_fuse_state *s,
+                                    const tgi_kernel_loops *k)
 {
     int64_t points, along, rows;
     if (k->checks.n || !find_extents(k, &points, &along, &rows))
         return 0;
     for (size_t i = 0; i < k->accesses.n; i++)
-        if (k->accesses.data[i].sliver)
+        if (k->accesses.data[i].panel_width)
             return 0;
     for (size_t i = 0; i < k->reductions.n; i++)
         if (k->reductions.data[i].is_split ||
-            k->reductions.data[i].is_cascade ||
+            k->reductions.data[i].combines_blocks ||
             k->extent[k->n_outer] > TGI_BLOCK_ROWS)
             return 0;
     for (size_t i = 0; i < k->stores.n; i++)
-        if (k->stores.data[i].fold)
+        if (k->stores.data[i].epilogue_op)
             return 0;
     const bool is_rows = k->vectors == TGI_ROWS;
     const int64_t bodies = points * pieces_of(along) * rows;
@@ -102,7 +102,7 @@ uint32_t tgi_fuse_tiny_words(const tgi_fuse_state *s,
    for which it must have an address, is … */
 enum { ELSEWHERE = UINT32_MAX };
 
-bool tgi_fuse_has_place(const tgi_kernel_loops *k, const tgi_access *access)
+bool tgi_access_is_static(const tgi_kernel_loops *k, const tgi_access *access)
 {
     if (access->index || access->shift ||
         !tgi_dim_is_known(access->offset))
@@ -120,43 +120,44 @@ static void note_kernel(const tgi_kernel_loops *k, uint32_t region,
         const tgi_access *access = &k->accesses.data[i];
         uint32_t *of_buffer = &regions[access->buffer];
         const bool is_same = !*of_buffer || *of_buffer == region;
-        *of_buffer = k->is_tiny && is_same && tgi_fuse_has_place(k, access)
-                         ? region
-                         : (uint32_t)ELSEWHERE;
+        *of_buffer =
+            k->is_straightline && is_same && tgi_access_is_static(k, access)
+                ? region
+                : (uint32_t)ELSEWHERE;
     }
 }
 
-tg_status tgi_fuse_tiny_values(tgi_fuse_state *s)
+tg_status tgi_fuse_promote_buffers(tgi_fuse_state *s)
 {
     tgi_loops *loops = s->loops;
     uint32_t *regions =
         tgi_alloc_zero((loops->buffers.n + 1) * sizeof(*regions));
     if (!regions)
         return tgi_error_memory();
-    tgi_region_walk walk = {.region = 1};
+    tgi_group_walk walk = {.group = 1};
     for (size_t i = 0; i < loops->steps.n; i++) {
         const tgi_kernel_loops *k = tgi_loops_kernel_at(loops, i);
-        tgi_loops_walk_regions(loops, i, &walk);
+        tgi_loops_walk_groups(loops, i, &walk);
         if (k)
-            note_kernel(k, walk.region, regions);
+            note_kernel(k, walk.group, regions);
     }
     for (size_t i = 0; i < loops->hosts.n; i++) {
         const tgi_host_step *host = &loops->hosts.data[i];
         for (uint32_t j = 0; j < host->n_buffers; j++)
             regions[host->buffers[j]] = ELSEWHERE;
     }
-    for (size_t i = 0; i < loops->checked.n; i++)
-        regions[loops->checked.data[i].buffer] = ELSEWHERE;
+    for (size_t i = 0; i < loops->runtime_checks.n; i++)
+        regions[loops->runtime_checks.data[i].buffer] = ELSEWHERE;
     for (size_t i = 0; i < loops->controls.n; i++)
-        regions[loops->controls.data[i].decides] =
+        regions[loops->controls.data[i].operand] =
             regions[loops->controls.data[i].base] = ELSEWHERE;
     for (size_t i = 0; i < loops->buffers.n; i++) {
         tgi_loop_buffer *b = &loops->buffers.data[i];
         if (!b->is_pinned &&
             (b->place == TGI_PLACE_TEMP || b->place == TGI_PLACE_SCRATCH) &&
             regions[i] && regions[i] != ELSEWHERE &&
-            tgi_dim_is_known(b->count) && b->count <= TGI_MOST_VALUES)
-            b->place = TGI_PLACE_VALUES;
+            tgi_dim_is_known(b->count) && b->count <= TGI_MAX_SSA_ELEMENTS)
+            b->place = TGI_PLACE_SSA;
     }
     tgi_free(regions);
     return TG_OK;

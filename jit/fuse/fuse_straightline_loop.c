@@ -31,9 +31,9 @@ static bool is_all_tiny(const tgi_loops *loops, stretch around)
         const tgi_kernel_loops *k = tgi_loops_kernel_at(loops, i);
         const int kind = loops->steps.data[i].kind;
         depth += kind == TGI_STEP_LOOP;
-        depth -= kind == TGI_STEP_AGAIN;
-        if ((k && !k->is_tiny) || depth > MOST_DEPTH ||
-            kind == TGI_STEP_HOST || kind == TGI_STEP_CHECKED)
+        depth -= kind == TGI_STEP_LOOP_END;
+        if ((k && !k->is_straightline) || depth > MOST_DEPTH ||
+            kind == TGI_STEP_HOST || kind == TGI_STEP_RETURN_IF_FAILED)
             return false;
         if (kind == TGI_STEP_LOOP && !can_carry(loops, i, around))
             return false;
@@ -54,8 +54,7 @@ static use use_of(const tgi_loops *loops, stretch around, uint32_t buffer)
         const tgi_kernel_loops *k = tgi_loops_kernel_at(loops, i);
         for (size_t a = 0; k && a < k->accesses.n; a++)
             if (k->accesses.data[a].buffer == buffer)
-                u.has_places &=
-                    tgi_fuse_has_place(k, &k->accesses.data[a]);
+                u.has_places &= tgi_access_is_static(k, &k->accesses.data[a]);
         for (size_t j = 0; k && j < k->stores.n; j++)
             u.is_stored |=
                 k->accesses.data[k->stores.data[j].access].buffer == buffer;
@@ -65,25 +64,25 @@ static use use_of(const tgi_loops *loops, stretch around, uint32_t buffer)
 
 /* True if value k of a loop can be in registers. */
 static bool can_be_value(const tgi_loops *loops, stretch around,
-                         const tgi_control_loops *c, uint32_t k)
+                         const tgi_control_flow *c, uint32_t k)
 {
     const tgi_dim count = loops->buffers.data[c->carried[k]].count;
     return tgi_dim_is_known(count) && count <= MOST_CARRIED &&
            use_of(loops, around, c->carried[k]).has_places &&
-           use_of(loops, around, c->place[k]).has_places;
+           use_of(loops, around, c->next[k]).has_places;
 }
 
 /* True if all that a loop changes can be values, or is changed in memory where
    it is. */
 static bool can_carry(const tgi_loops *loops, size_t loop, stretch around)
 {
-    const tgi_control_loops *c =
+    const tgi_control_flow *c =
         &loops->controls.data[loops->steps.data[loop].number];
     int64_t all = 0;
     for (uint32_t k = 0; k < c->n_carried; k++) {
         if (can_be_value(loops, around, c, k))
             all += loops->buffers.data[c->carried[k]].count;
-        else if (c->carried[k] != c->place[k])
+        else if (c->carried[k] != c->next[k])
             return false;
     }
     return all <= MOST_CARRIED;
@@ -94,30 +93,28 @@ static bool can_carry(const tgi_loops *loops, size_t loop, stretch around)
 static tg_status set_values(tgi_loops *loops, size_t loop, stretch around)
 {
     const stretch own = {loop, tgi_loops_end_of(loops, loop)};
-    tgi_control_loops *c =
-        &loops->controls.data[loops->steps.data[loop].number];
-    c->is_value = tgi_arena_alloc(&loops->arena, c->n_carried + 1);
-    if (!c->is_value)
+    tgi_control_flow *c = &loops->controls.data[loops->steps.data[loop].number];
+    c->in_registers = tgi_arena_alloc(&loops->arena, c->n_carried + 1);
+    if (!c->in_registers)
         return tgi_error_memory();
     for (uint32_t k = 0; k < c->n_carried; k++) {
-        c->is_value[k] =
-            can_be_value(loops, around, c, k) &&
-            (c->carried[k] != c->place[k] ||
-             use_of(loops, own, c->carried[k]).is_stored);
+        c->in_registers[k] = can_be_value(loops, around, c, k) &&
+                             (c->carried[k] != c->next[k] ||
+                              use_of(loops, own, c->carried[k]).is_stored);
         bool is_second = true;
         for (uint32_t i = 0; i < c->n_carried; i++)
-            is_second &= c->carried[i] != c->place[k];
+            is_second &= c->carried[i] != c->next[k];
         if (is_second)
-            loops->buffers.data[c->place[k]].place = TGI_PLACE_VALUES;
+            loops->buffers.data[c->next[k]].place = TGI_PLACE_SSA;
     }
     if (c->has_test)
-        loops->buffers.data[c->test].place = TGI_PLACE_VALUES;
-    c->is_tiny = true;
+        loops->buffers.data[c->test].place = TGI_PLACE_SSA;
+    c->is_straightline = true;
     c->n_moved = 0;
     return TG_OK;
 }
 
-tg_status tgi_fuse_tiny_loops(tgi_fuse_state *s)
+tg_status tgi_fuse_straightline_loops(tgi_fuse_state *s)
 {
     tgi_loops *loops = s->loops;
     stretch around = {0, 0}; /* the outermost tiny loop */

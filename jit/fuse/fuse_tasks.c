@@ -22,8 +22,8 @@ tg_status tgi_fuse_add_task(tgi_fuse_state *s, const tgi_task *task)
     return tgi_vec_push(&s->tasks, *task) ? TG_OK : tgi_error_memory();
 }
 
-void tgi_fuse_set_dense(tgi_fuse_state *s, const tgi_domain *domain,
-                        tgi_stride *out_strides)
+void tgi_domain_dense_strides(tgi_fuse_state *s, const tgi_domain *domain,
+                              tgi_stride *out_strides)
 {
     tgi_dim stride = 1;
     for (int axis = domain->n - 1; axis >= 0; axis--) {
@@ -52,7 +52,7 @@ static tg_status add_map(tgi_fuse_state *s, tgi_ref node, tgi_ref value,
                      .is_late = is_late,
                      .outer = tgi_domain_of(s, value)};
     tgi_map_init(s, value, &task.map);
-    tgi_fuse_set_dense(s, &task.outer, task.stride);
+    tgi_domain_dense_strides(s, &task.outer, task.stride);
     return tgi_fuse_add_task(s, &task);
 }
 
@@ -70,7 +70,7 @@ static tg_status add_part(tgi_fuse_state *s, tgi_ref node, tgi_ref value,
                      .is_part = true,
                      .is_over = step != NULL};
     tgi_dim strides[TG_MAX_RANK];
-    tgi_fuse_strides(s, node, strides);
+    tgi_fuse_dense_strides(s, node, strides);
     int rank = tgi_fuse_rank(s, node);
     for (int axis = 0; axis < rank; axis++) {
         if (extent[axis] == 0)
@@ -93,8 +93,8 @@ static tg_status add_dynamic_update(tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     const int updated = (int)((const tgi_attr_index *)node->attr)->index;
-    tgi_ref in = tgi_fuse_same(s, node->inputs[0]);
-    tgi_ref update = tgi_fuse_same(s, node->inputs[1]);
+    tgi_ref in = tgi_fuse_resolve(s, node->inputs[0]);
+    tgi_ref update = tgi_fuse_resolve(s, node->inputs[1]);
     static const tgi_dim start[TG_MAX_RANK];
     static const int64_t step[TG_MAX_RANK];
     tgi_dim whole[TG_MAX_RANK], part[TG_MAX_RANK], strides[TG_MAX_RANK];
@@ -108,7 +108,7 @@ static tg_status add_dynamic_update(tgi_fuse_state *s, tgi_ref ref)
     if (part[updated] == whole[updated])
         return add_part(s, ref, update, start, part, NULL);
     /* What grows is where it was. */
-    const bool is_over = !tgi_fuse_grows(s, ref);
+    const bool is_over = !tgi_fuse_is_unbounded(s, ref);
     if (is_over)
         TGI_TRY(add_part(s, ref, in, start, whole, NULL));
     const size_t before = s->tasks.n;
@@ -116,7 +116,7 @@ static tg_status add_dynamic_update(tgi_fuse_state *s, tgi_ref ref)
     if (s->tasks.n == before)
         return TG_OK;
     tgi_task *task = &s->tasks.data[before];
-    tgi_fuse_strides(s, ref, strides);
+    tgi_fuse_dense_strides(s, ref, strides);
     task->shift = tgi_fuse_find_shift(s, ref, update, 0, 0);
     task->shift_stride = strides[updated];
     return task->shift ? TG_OK : tg_error_last()->status;
@@ -130,22 +130,22 @@ static tg_status add_scatter(tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     const int64_t at = ((const tgi_attr_scatter *)node->attr)->axis;
-    tgi_ref in = tgi_fuse_same(s, node->inputs[0]);
+    tgi_ref in = tgi_fuse_resolve(s, node->inputs[0]);
     tgi_task task = {.kind = TGI_TASK_SCATTER,
                      .node = ref,
-                     .value = tgi_fuse_same(s, node->inputs[2]),
-                     .other = tgi_fuse_same(s, node->inputs[1]),
+                     .value = tgi_fuse_resolve(s, node->inputs[2]),
+                     .other = tgi_fuse_resolve(s, node->inputs[1]),
                      .is_part = true,
                      .is_over = true,
                      .vectors = TGI_COLUMNS};
     static const tgi_dim start[TG_MAX_RANK];
     tgi_dim extent[TG_MAX_RANK], strides[TG_MAX_RANK];
-    tgi_fuse_strides(s, ref, strides);
+    tgi_fuse_dense_strides(s, ref, strides);
     int64_t axis_of[TG_MAX_RANK];
     const int rank = tgi_fuse_rank(s, ref);
     for (int axis = 0; axis < rank; axis++) {
         extent[axis] = tgi_fuse_extent(s, ref, axis);
-        axis_of[axis] = TGI_STILL;
+        axis_of[axis] = TGI_AXIS_NONE;
         if (extent[axis] == 0)
             return TG_OK;
         if (axis == at || extent[axis] == 1)
@@ -164,7 +164,7 @@ static tg_status add_scatter(tgi_fuse_state *s, tgi_ref ref)
     tgi_map_init(s, task.value, &task.map);
     for (int64_t i = 0; i < task.other_map.rank; i++) {
         tgi_map_axis *of_index = &task.other_map.axis[i];
-        if (of_index->axis != TGI_STILL)
+        if (of_index->axis != TGI_AXIS_NONE)
             of_index->axis += task.outer.n;
         task.map.axis[at + i].axis = of_index->axis;
     }
@@ -183,7 +183,7 @@ static tg_status add_concat(tgi_fuse_state *s, tgi_ref ref)
     tgi_dim start[TG_MAX_RANK] = {0}, extent[TG_MAX_RANK];
     int rank = tgi_fuse_rank(s, ref);
     for (uint32_t i = 0; i < node->n_inputs; i++) {
-        tgi_ref in = tgi_fuse_same(s, node->inputs[i]);
+        tgi_ref in = tgi_fuse_resolve(s, node->inputs[i]);
         for (int axis = 0; axis < rank; axis++)
             extent[axis] = tgi_fuse_extent(s, in, axis);
         TGI_TRY(add_part(s, ref, in, start, extent, NULL));
@@ -202,8 +202,8 @@ static tg_status add_pad(tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     const tgi_attr_pad *attr = node->attr;
-    tgi_ref in = tgi_fuse_same(s, node->inputs[0]);
-    tgi_ref fill = tgi_fuse_same(s, node->inputs[1]);
+    tgi_ref in = tgi_fuse_resolve(s, node->inputs[0]);
+    tgi_ref fill = tgi_fuse_resolve(s, node->inputs[1]);
     int rank = tgi_fuse_rank(s, ref);
     tgi_dim low[TG_MAX_RANK], inside[TG_MAX_RANK], whole[TG_MAX_RANK];
     bool has_gaps = false;
@@ -252,7 +252,7 @@ static tgi_task begin_reduce(tgi_ref node, int op, int rank,
     ensure_lanes(&task);
     int64_t outer = 0, inner = task.outer.n;
     for (int axis = 0; axis < rank; axis++)
-        out_axis[axis] = extent[axis] == 1  ? TGI_STILL
+        out_axis[axis] = extent[axis] == 1  ? TGI_AXIS_NONE
                          : mask >> axis & 1 ? inner++
                                             : outer++;
     return task;
@@ -269,11 +269,11 @@ static tg_status add_reduce_buffer(tgi_fuse_state *s, tgi_ref node, int op,
     task.source = source;
     tgi_dim stride = 1;
     for (int axis = rank - 1; axis >= 0; axis--) {
-        if (number[axis] != TGI_STILL)
+        if (number[axis] != TGI_AXIS_NONE)
             task.source_stride[number[axis]].distance = stride;
         stride = tgi_dim_mul(s->dims, stride, extent[axis]);
     }
-    tgi_fuse_set_dense(s, &task.outer, task.stride);
+    tgi_domain_dense_strides(s, &task.outer, task.stride);
     return tgi_fuse_add_task(s, &task);
 }
 
@@ -286,14 +286,13 @@ static tg_status add_reduce_value(tgi_fuse_state *s, tgi_ref node, int op,
     int64_t number[TG_MAX_RANK];
     tgi_task task =
         begin_reduce(node, op, rank, extent, mask, vectors, number);
-    task.value =
-        tgi_fuse_same(s, tgi_graph_node(s->graph, node)->inputs[0]);
+    task.value = tgi_fuse_resolve(s, tgi_graph_node(s->graph, node)->inputs[0]);
     task.buffer = buffer;
     tgi_map_init(s, task.value, &task.map);
     for (int axis = 0; axis < rank; axis++)
-        if (number[axis] != TGI_STILL)
+        if (number[axis] != TGI_AXIS_NONE)
             task.map.axis[axis].axis = number[axis];
-    tgi_fuse_set_dense(s, &task.outer, task.stride);
+    tgi_domain_dense_strides(s, &task.outer, task.stride);
     return tgi_fuse_add_task(s, &task);
 }
 
@@ -345,7 +344,7 @@ static uint32_t add_array(tgi_fuse_state *s, tgi_ref node, int rank,
 static tg_status add_permuted(tgi_fuse_state *s, tgi_ref node, int op,
                               int rank, const tgi_dim *extent, uint64_t mask)
 {
-    tgi_ref in = tgi_fuse_same(s, tgi_graph_node(s->graph, node)->inputs[0]);
+    tgi_ref in = tgi_fuse_resolve(s, tgi_graph_node(s->graph, node)->inputs[0]);
     tgi_task task = {.kind = TGI_TASK_MAP,
                      .node = in,
                      .value = in,
@@ -357,7 +356,7 @@ static tg_status add_permuted(tgi_fuse_state *s, tgi_ref node, int op,
     uint64_t reduced = permute(s, rank, extent, mask, permuted, stride);
     tgi_map_init(s, in, &task.map);
     for (int axis = 0; axis < rank; axis++)
-        if (task.map.axis[axis].axis != TGI_STILL)
+        if (task.map.axis[axis].axis != TGI_AXIS_NONE)
             task.stride[task.map.axis[axis].axis].distance = stride[axis];
     TGI_TRY(tgi_fuse_add_task(s, &task));
     return add_reduce_buffer(s, node, op, task.buffer, rank, permuted,
@@ -405,7 +404,7 @@ static int count_groups(int rank, const tgi_dim *extent, uint64_t mask)
 static tg_status add_reduce(tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
-    tgi_ref in = tgi_fuse_same(s, node->inputs[0]);
+    tgi_ref in = tgi_fuse_resolve(s, node->inputs[0]);
     int rank = tgi_fuse_rank(s, in), op = node->op;
     tgi_dim extent[TG_MAX_RANK];
     for (int axis = 0; axis < rank; axis++)
@@ -449,7 +448,7 @@ static tg_status add_stored(tgi_fuse_state *s, tgi_ref ref)
     case TGI_OP_SCATTER:
         return add_scatter(s, ref);
     case TGI_OP_MATMUL:
-        return tgi_fuse_add_product(s, ref);
+        return tgi_fuse_add_matmul(s, ref);
     default:
         return tgi_op_table[node->op].cls == TGI_OPCLASS_REDUCE
                    ? add_reduce(s, ref)
@@ -467,7 +466,7 @@ static tg_status add_assignments(tgi_fuse_state *s, tgi_ref from, tgi_ref to)
         uint32_t buffer = tgi_fuse_buffer_of(s, node->inputs[0]);
         if (!buffer)
             return tg_error_last()->status;
-        tgi_ref value = tgi_fuse_dense(s, node->inputs[1]);
+        tgi_ref value = tgi_fuse_storage_root(s, node->inputs[1]);
         TGI_TRY(add_map(s, ref, value, buffer, true));
     }
     return TG_OK;
@@ -478,33 +477,34 @@ static tg_status add_other(tgi_fuse_state *s, tgi_ref ref, int kind)
     tgi_task task = {.kind = (uint8_t)kind, .node = ref};
     if (kind == TGI_TASK_CHECK) {
         task.value =
-            tgi_fuse_same(s, tgi_graph_node(s->graph, ref)->inputs[1]);
+            tgi_fuse_resolve(s, tgi_graph_node(s->graph, ref)->inputs[1]);
         task.outer = tgi_domain_of(s, task.value);
         tgi_map_init(s, task.value, &task.map);
-        tgi_fuse_set_dense(s, &task.outer, task.stride);
+        tgi_domain_dense_strides(s, &task.outer, task.stride);
     }
     return tgi_fuse_add_task(s, &task);
 }
 
 static tg_status add_result(tgi_fuse_state *s, size_t i)
 {
-    tgi_ref ref = tgi_fuse_dense(s, s->graph->results.data[i]);
+    tgi_ref ref = tgi_fuse_storage_root(s, s->graph->results.data[i]);
     tgi_fuse_value *value = &s->values[ref];
-    if ((s->taken && !s->taken[i]) || tgi_fuse_grows(s, ref))
+    if ((s->result_buffers && !s->result_buffers[i]) ||
+        tgi_fuse_is_unbounded(s, ref))
         return TG_OK;
     uint32_t buffer =
-        s->taken
-            ? s->taken[i]
+        s->result_buffers
+            ? s->result_buffers[i]
             : tgi_fuse_add_buffer(
-                  s, (tgi_loop_buffer){
-                         .place = TGI_PLACE_RESULT,
-                         .dtype = tgi_graph_node(s->graph, ref)->dtype,
-                         .index = (uint32_t)i,
-                         .node = ref,
-                         .count = tgi_fuse_count(s, ref)});
+                  s, (tgi_loop_buffer){.place = TGI_PLACE_RESULT,
+                                       .dtype =
+                                           tgi_graph_node(s->graph, ref)->dtype,
+                                       .index = (uint32_t)i,
+                                       .node = ref,
+                                       .count = tgi_fuse_n_elements(s, ref)});
     if (!buffer)
         return tg_error_last()->status;
-    if (value->how == TGI_FUSE_STORED && !value->buffer) {
+    if (value->class == TGI_VALUE_MATERIALISED && !value->buffer) {
         value->buffer = buffer;
         return TG_OK;
     }
@@ -518,20 +518,20 @@ static tg_status add_result(tgi_fuse_state *s, size_t i)
 static tg_status add_initial(tgi_fuse_state *s, tgi_ref loop, uint32_t k)
 {
     const tgi_node *node = tgi_graph_node(s->graph, loop);
-    tgi_ref ref = tgi_fuse_dense(s, node->inputs[k + 1]);
+    tgi_ref ref = tgi_fuse_storage_root(s, node->inputs[k + 1]);
     tgi_fuse_value *value = &s->values[ref];
     const bool is_unset = tgi_graph_node(s->graph, ref)->op == TGI_OP_UNSET;
-    const bool grows = tgi_fuse_grows(s, ref);
+    const bool grows = tgi_fuse_is_unbounded(s, ref);
     const uint32_t buffer =
         grows && is_unset
             ? tgi_fuse_stack_of(s, loop, k + 1)
             : tgi_fuse_add_buffer(
                   s, (tgi_loop_buffer){
-                         .place = grows ? TGI_PLACE_VALUES : TGI_PLACE_TEMP,
+                         .place = grows ? TGI_PLACE_SSA : TGI_PLACE_TEMP,
                          .dtype = tgi_graph_node(s->graph, ref)->dtype,
                          .is_pinned = true,
                          .node = ref,
-                         .count = grows ? 0 : tgi_fuse_count(s, ref)});
+                         .count = grows ? 0 : tgi_fuse_n_elements(s, ref)});
     if (!buffer)
         return tg_error_last()->status;
     if (k == 0)
@@ -542,7 +542,7 @@ static tg_status add_initial(tgi_fuse_state *s, tgi_ref loop, uint32_t k)
     if (is_unset)
         return TG_OK;
     /* What nobody else uses is computed right there. */
-    if (value->how == TGI_FUSE_STORED && !value->buffer &&
+    if (value->class == TGI_VALUE_MATERIALISED && !value->buffer &&
         value->owner == loop) {
         value->buffer = buffer;
         return TG_OK;
@@ -569,7 +569,7 @@ static tg_status add_region_result(tgi_fuse_state *s, tgi_ref ref)
     const tgi_ref region = node->inputs[0];
     const size_t index = (size_t)((const tgi_attr_index *)node->attr)->index;
     s->values[ref].task = s->values[region].task;
-    if (tgi_fuse_grows(s, ref))
+    if (tgi_fuse_is_unbounded(s, ref))
         s->values[ref].buffer = tgi_fuse_buffer_of(s, ref);
     else if (tgi_graph_node(s->graph, region)->op == TGI_OP_LOOP)
         s->values[ref].buffer = s->values[region].buffer + (uint32_t)index;
@@ -601,7 +601,7 @@ tg_status tgi_fuse_tasks(tgi_fuse_state *s)
             s->values[ref].task = (uint32_t)s->tasks.n;
         }
         tgi_fuse_value *value = &s->values[ref];
-        if (value->how != TGI_FUSE_STORED || value->same != ref)
+        if (value->class != TGI_VALUE_MATERIALISED || value->forwards_to != ref)
             continue;
         if (node->op == TGI_OP_RESULT) {
             TGI_TRY(add_region_result(s, ref));

@@ -75,14 +75,14 @@ static tgi_ref same_of(const tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     if (node->op == TGI_OP_ASSIGN)
-        return s->values[node->inputs[1]].same;
+        return s->values[node->inputs[1]].forwards_to;
     if (node->op == TGI_OP_READ && node->n_inputs == 2 &&
-        !tgi_fuse_seen_region(s, ref))
-        return s->values[node->inputs[1]].same;
+        !tgi_fuse_defining_region(s, ref))
+        return s->values[node->inputs[1]].forwards_to;
     return ref;
 }
 
-tgi_ref tgi_fuse_seen_region(const tgi_fuse_state *s, tgi_ref ref)
+tgi_ref tgi_fuse_defining_region(const tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     if (node->op != TGI_OP_READ || node->n_inputs < 2)
@@ -108,7 +108,7 @@ static void note_write(tgi_fuse_state *s, tgi_ref variable, tgi_ref ref)
 static bool repeats_rows(const tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
-    tgi_ref in = tgi_fuse_same(s, node->inputs[0]);
+    tgi_ref in = tgi_fuse_resolve(s, node->inputs[0]);
     int rank = tgi_fuse_rank(s, ref), added = rank - tgi_fuse_rank(s, in);
     bool has_expanded = false;
     for (int axis = 0; axis < rank; axis++) {
@@ -127,8 +127,8 @@ static void look_forward(tgi_fuse_state *s)
     for (tgi_ref ref = 1; ref <= s->graph->n_nodes; ref++) {
         const tgi_node *node = tgi_graph_node(s->graph, ref);
         tgi_fuse_value *value = &s->values[ref];
-        value->same = same_of(s, ref);
-        value->must_store = value->forced != NULL;
+        value->forwards_to = same_of(s, ref);
+        value->must_store = value->force_reason != NULL;
         if (tgi_fuse_is_checked(node))
             s->last_check = ref;
         if (node->op == TGI_OP_ASSIGN)
@@ -157,13 +157,13 @@ static void look_forward(tgi_fuse_state *s)
 static tgi_fuse_value *use(tgi_fuse_state *s, tgi_ref ref, tgi_ref owner,
                            tgi_ref view)
 {
-    tgi_fuse_value *value = &s->values[tgi_fuse_same(s, ref)];
+    tgi_fuse_value *value = &s->values[tgi_fuse_resolve(s, ref)];
     if (!value->is_live) {
         value->is_live = true;
         value->owner = owner;
         value->view = view;
     } else if (value->owner != owner || value->view != view) {
-        value->owner = TGI_FUSE_MANY;
+        value->owner = TGI_SEVERAL_OWNERS;
     }
     return value;
 }
@@ -177,17 +177,17 @@ static void use_dense(tgi_fuse_state *s, tgi_ref ref, tgi_ref owner)
 /* A use by a task that stores it: shapes do not matter, dense is dense. */
 static void use_as_root(tgi_fuse_state *s, tgi_ref ref, tgi_ref owner)
 {
-    use(s, tgi_fuse_dense(s, ref), owner, 0);
+    use(s, tgi_fuse_storage_root(s, ref), owner, 0);
 }
 
-tgi_ref tgi_fuse_dense(const tgi_fuse_state *s, tgi_ref ref)
+tgi_ref tgi_fuse_storage_root(const tgi_fuse_state *s, tgi_ref ref)
 {
-    ref = tgi_fuse_same(s, ref);
+    ref = tgi_fuse_resolve(s, ref);
     for (;;) {
         const tgi_node *node = tgi_graph_node(s->graph, ref);
         if (node->op != TGI_OP_RESHAPE)
             return ref;
-        ref = tgi_fuse_same(s, node->inputs[0]);
+        ref = tgi_fuse_resolve(s, node->inputs[0]);
     }
 }
 
@@ -201,21 +201,21 @@ static void use_inputs(tgi_fuse_state *s, tgi_ref ref, tgi_ref owner,
     case TGI_OP_RESHAPE:
     case TGI_OP_TRANSPOSE:
     case TGI_OP_SLICE:
-        use(s, node->inputs[0], owner, ref)->wants_memory |=
-            value->wants_memory;
+        use(s, node->inputs[0], owner, ref)->prefers_memory |=
+            value->prefers_memory;
         return;
     case TGI_OP_DYNAMIC_SLICE:
-        use(s, node->inputs[0], owner, ref)->wants_memory |=
-            value->wants_memory;
+        use(s, node->inputs[0], owner, ref)->prefers_memory |=
+            value->prefers_memory;
         use(s, node->inputs[1], owner, ref);
         return;
     case TGI_OP_BROADCAST:
-        use(s, node->inputs[0], owner, ref)->wants_memory |=
-            value->wants_memory ||
+        use(s, node->inputs[0], owner, ref)->prefers_memory |=
+            value->prefers_memory ||
             (value->cost > CHEAP && repeats_rows(s, ref));
         return;
     case TGI_OP_GATHER:
-        use(s, node->inputs[0], owner, ref)->wants_memory = true;
+        use(s, node->inputs[0], owner, ref)->prefers_memory = true;
         use(s, node->inputs[1], owner, ref);
         return;
     default:
@@ -251,10 +251,10 @@ static void use_region_inputs(tgi_fuse_state *s, tgi_ref ref)
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     const tgi_attr_regions *attr = node->attr;
     for (uint32_t i = 0; i < node->n_inputs; i++) {
-        const tgi_ref input = tgi_fuse_dense(s, node->inputs[i]);
+        const tgi_ref input = tgi_fuse_storage_root(s, node->inputs[i]);
         const int op = tgi_graph_node(s->graph, input)->op;
         if (op == TGI_OP_VARIABLE ||
-            (op == TGI_OP_UNSET && tgi_fuse_grows(s, input)))
+            (op == TGI_OP_UNSET && tgi_fuse_is_unbounded(s, input)))
             continue;
         if (i > 0 && i <= attr->n_carried)
             use(s, input, ref, i);
@@ -264,53 +264,55 @@ static void use_region_inputs(tgi_fuse_state *s, tgi_ref ref)
 }
 
 /* How a live value is had, all of whose users are known. */
-static tgi_fuse_how decide(const tgi_fuse_state *s, tgi_ref ref)
+static tgi_value_class decide(const tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     const tgi_fuse_value *value = &s->values[ref];
     bool is_view = tgi_fuse_is_view(node);
-    bool is_many = value->owner == TGI_FUSE_MANY;
+    bool is_many = value->owner == TGI_SEVERAL_OWNERS;
     switch (node->op) {
     case TGI_OP_PARAM:
     case TGI_OP_VARIABLE:
-        return TGI_FUSE_GIVEN;
+        return TGI_VALUE_INPUT;
     case TGI_OP_READ:
-        return value->forced || needs_snapshot(s, node) ? TGI_FUSE_STORED
-                                                        : TGI_FUSE_GIVEN;
+        return value->force_reason || needs_snapshot(s, node)
+                   ? TGI_VALUE_MATERIALISED
+                   : TGI_VALUE_INPUT;
     case TGI_OP_CONSTANT:
         return tgi_domain_of(s, ref).n == 0 && !value->must_store
-                   ? TGI_FUSE_INLINE
-                   : TGI_FUSE_GIVEN;
+                   ? TGI_VALUE_INLINED
+                   : TGI_VALUE_INPUT;
     case TGI_OP_RESULT:
-        return TGI_FUSE_STORED;
+        return TGI_VALUE_MATERIALISED;
     case TGI_OP_IOTA:
     case TGI_OP_EXTENT:
     case TGI_OP_UNSET:
-        return value->must_store || value->wants_memory ? TGI_FUSE_STORED
-                                                        : TGI_FUSE_INLINE;
+        return value->must_store || value->prefers_memory
+                   ? TGI_VALUE_MATERIALISED
+                   : TGI_VALUE_INLINED;
     default:
         break;
     }
     switch (tgi_op_table[node->op].cls) {
     case TGI_OPCLASS_REDUCE:
     case TGI_OPCLASS_MATMUL:
-        return TGI_FUSE_STORED;
+        return TGI_VALUE_MATERIALISED;
     case TGI_OPCLASS_INDEX:
         if (node->op != TGI_OP_GATHER && !is_view)
-            return TGI_FUSE_STORED;
+            return TGI_VALUE_MATERIALISED;
         break;
     default:
         break;
     }
     if (is_view && !tgi_fuse_is_affine(s, ref))
-        return TGI_FUSE_ALIAS;
+        return TGI_VALUE_ALIAS;
     if (value->must_store)
-        return TGI_FUSE_STORED;
+        return TGI_VALUE_MATERIALISED;
     if (is_view)
-        return TGI_FUSE_INLINE;
-    return value->wants_memory || (is_many && value->cost > CHEAP)
-               ? TGI_FUSE_STORED
-               : TGI_FUSE_INLINE;
+        return TGI_VALUE_INLINED;
+    return value->prefers_memory || (is_many && value->cost > CHEAP)
+               ? TGI_VALUE_MATERIALISED
+               : TGI_VALUE_INLINED;
 }
 
 /* Indices are looked at again and again. If they have several axes, these
@@ -319,13 +321,13 @@ static void use_scattered(tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     const bool is_one =
-        tgi_domain_of(s, tgi_fuse_same(s, node->inputs[1])).n < 2;
-    use(s, node->inputs[0], ref, TGI_FUSE_MANY - 1);
+        tgi_domain_of(s, tgi_fuse_resolve(s, node->inputs[1])).n < 2;
+    use(s, node->inputs[0], ref, TGI_SEVERAL_OWNERS - 1);
     tgi_fuse_value *indices =
-        use(s, node->inputs[1], ref, TGI_FUSE_MANY - 2);
-    indices->wants_memory = true;
+        use(s, node->inputs[1], ref, TGI_SEVERAL_OWNERS - 2);
+    indices->prefers_memory = true;
     indices->must_store |= !is_one;
-    use(s, node->inputs[2], ref, TGI_FUSE_MANY - 3)->must_store |= !is_one;
+    use(s, node->inputs[2], ref, TGI_SEVERAL_OWNERS - 3)->must_store |= !is_one;
 }
 
 static void look_at(tgi_fuse_state *s, tgi_ref ref)
@@ -338,7 +340,7 @@ static void look_at(tgi_fuse_state *s, tgi_ref ref)
     }
     if (tgi_fuse_is_host(node)) {
         for (uint32_t i = 0; i < node->n_inputs; i++)
-            use_dense(s, tgi_fuse_dense(s, node->inputs[i]), ref);
+            use_dense(s, tgi_fuse_storage_root(s, node->inputs[i]), ref);
         return;
     }
     if (tgi_node_has_regions(node)) {
@@ -348,43 +350,43 @@ static void look_at(tgi_fuse_state *s, tgi_ref ref)
     }
     /* Its index is looked at twice, and named if it is bad. */
     if (tgi_fuse_is_checked(node))
-        use_dense(s, tgi_fuse_dense(s, node->inputs[1]), ref);
-    if (!value->is_live || value->same != ref)
+        use_dense(s, tgi_fuse_storage_root(s, node->inputs[1]), ref);
+    if (!value->is_live || value->forwards_to != ref)
         return;
 
-    value->how = (uint8_t)decide(s, ref);
-    switch ((tgi_fuse_how)value->how) {
-    case TGI_FUSE_ALIAS:
-        use_dense(s, tgi_fuse_dense(s, ref), ref);
+    value->class = (uint8_t)decide(s, ref);
+    switch ((tgi_value_class)value->class) {
+    case TGI_VALUE_ALIAS:
+        use_dense(s, tgi_fuse_storage_root(s, ref), ref);
         return;
-    case TGI_FUSE_INLINE:
-        if (value->owner == TGI_FUSE_MANY)
-            use_inputs(s, ref, TGI_FUSE_MANY, 0);
+    case TGI_VALUE_INLINED:
+        if (value->owner == TGI_SEVERAL_OWNERS)
+            use_inputs(s, ref, TGI_SEVERAL_OWNERS, 0);
         else
             use_inputs(s, ref, value->owner, value->view);
         return;
-    case TGI_FUSE_STORED:
-        if (value->forced)
-            tgi_fuse_explain(s, ref, "stored: %s", value->forced);
+    case TGI_VALUE_MATERIALISED:
+        if (value->force_reason)
+            tgi_fuse_explain(s, ref, "stored: %s", value->force_reason);
         else if (node->op == TGI_OP_READ)
             tgi_fuse_explain(s, ref, "stored: overwritten before a check");
-        else if (value->owner == TGI_FUSE_MANY)
+        else if (value->owner == TGI_SEVERAL_OWNERS)
             tgi_fuse_explain(s, ref, "stored: used in several places");
-        else if (value->must_store || value->wants_memory)
+        else if (value->must_store || value->prefers_memory)
             tgi_fuse_explain(s, ref, "stored: needed in memory");
         if (node->op == TGI_OP_READ)
             return;
         break;
-    case TGI_FUSE_DEAD:
-    case TGI_FUSE_GIVEN:
+    case TGI_VALUE_DEAD:
+    case TGI_VALUE_INPUT:
         return;
     }
 
     switch (node->op) {
     case TGI_OP_MATMUL:
-        use(s, node->inputs[0], ref, 0)->wants_memory = true;
-        use(s, node->inputs[1], ref, 1)->wants_memory |=
-            !tgi_fuse_packs_columns(s, ref);
+        use(s, node->inputs[0], ref, 0)->prefers_memory = true;
+        use(s, node->inputs[1], ref, 1)->prefers_memory |=
+            !tgi_fuse_packs_rhs(s, ref);
         break;
     case TGI_OP_SCATTER:
         use_scattered(s, ref);
@@ -393,7 +395,7 @@ static void look_at(tgi_fuse_state *s, tgi_ref ref)
     case TGI_OP_DYNAMIC_UPDATE:
         /* Every part is a task of its own. */
         for (uint32_t i = 0; i < node->n_inputs; i++)
-            use(s, node->inputs[i], ref, TGI_FUSE_MANY - 1 - i);
+            use(s, node->inputs[i], ref, TGI_SEVERAL_OWNERS - 1 - i);
         break;
     default:
         use_inputs(s, ref, ref, 0);
@@ -406,7 +408,7 @@ tg_status tgi_fuse_values(tgi_fuse_state *s)
     const tgi_graph *graph = s->graph;
     look_forward(s);
     for (size_t i = 0; i < graph->results.n; i++)
-        if (!s->taken || s->taken[i])
+        if (!s->result_buffers || s->result_buffers[i])
             use_as_root(s, graph->results.data[i],
                         graph->n_nodes + 1 + (tgi_ref)i);
     for (tgi_ref ref = graph->n_nodes; ref > 0; ref--)

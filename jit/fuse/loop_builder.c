@@ -14,7 +14,7 @@
 /* -- Insts ----------------------------------------------------------------- */
 
 /* Appends an inst; 0 when out of memory (recorded). */
-static uint32_t add_inst(tgi_builder *b, tgi_inst inst, uint32_t axes)
+static uint32_t add_inst(tgi_loop_builder *b, tgi_inst inst, uint32_t axes)
 {
     inst.phase = b->phase;
     if (!tgi_vec_push(&b->loops->insts, inst) ||
@@ -25,12 +25,12 @@ static uint32_t add_inst(tgi_builder *b, tgi_inst inst, uint32_t axes)
     return (uint32_t)b->loops->insts.n - 1;
 }
 
-static uint32_t axes_of(const tgi_builder *b, uint32_t inst)
+static uint32_t axes_of(const tgi_loop_builder *b, uint32_t inst)
 {
     return b->axes.data[inst];
 }
 
-uint32_t tgi_builder_access(tgi_builder *b, const tgi_access *access)
+uint32_t tgi_loop_builder_access(tgi_loop_builder *b, const tgi_access *access)
 {
     if (!tgi_vec_push(&b->loops->accesses, *access)) {
         tgi_error_memory();
@@ -40,7 +40,8 @@ uint32_t tgi_builder_access(tgi_builder *b, const tgi_access *access)
 }
 
 /* A bit for every axis an address depends on. */
-static uint32_t axes_of_access(const tgi_builder *b, const tgi_access *access)
+static uint32_t axes_of_access(const tgi_loop_builder *b,
+                               const tgi_access *access)
 {
     uint32_t axes = access->index ? axes_of(b, access->index) : 0;
     for (int axis = 0; axis < TGI_LOOP_AXES; axis++)
@@ -50,10 +51,10 @@ static uint32_t axes_of_access(const tgi_builder *b, const tgi_access *access)
 }
 
 /* LOAD or POSITION. */
-static uint32_t add_access_inst(tgi_builder *b, int kind, int dtype,
+static uint32_t add_access_inst(tgi_loop_builder *b, int kind, int dtype,
                                 tgi_ref node, const tgi_access *access)
 {
-    uint32_t number = tgi_builder_access(b, access);
+    uint32_t number = tgi_loop_builder_access(b, access);
     if (number == UINT32_MAX)
         return 0;
     return add_inst(b,
@@ -64,7 +65,7 @@ static uint32_t add_access_inst(tgi_builder *b, int kind, int dtype,
                     axes_of_access(b, access));
 }
 
-static uint32_t add_constant(tgi_builder *b, int dtype, uint64_t bits,
+static uint32_t add_constant(tgi_loop_builder *b, int dtype, uint64_t bits,
                              tgi_ref node)
 {
     return add_inst(b,
@@ -75,7 +76,7 @@ static uint32_t add_constant(tgi_builder *b, int dtype, uint64_t bits,
                     0);
 }
 
-static uint32_t add_operation(tgi_builder *b, tgi_inst inst)
+static uint32_t add_operation(tgi_loop_builder *b, tgi_inst inst)
 {
     uint32_t axes = 0;
     for (int i = 0; i < inst.n_operands; i++)
@@ -83,8 +84,8 @@ static uint32_t add_operation(tgi_builder *b, tgi_inst inst)
     return add_inst(b, inst, axes);
 }
 
-uint32_t tgi_builder_cast(tgi_builder *b, uint32_t operand, int dtype,
-                          tgi_ref node)
+uint32_t tgi_loop_builder_cast(tgi_loop_builder *b, uint32_t operand, int dtype,
+                               tgi_ref node)
 {
     int type = b->loops->insts.data[operand].dtype;
     if (type == dtype)
@@ -97,7 +98,7 @@ uint32_t tgi_builder_cast(tgi_builder *b, uint32_t operand, int dtype,
                                        .node = node});
 }
 
-uint32_t tgi_builder_reduced(tgi_builder *b, uint32_t reduction)
+uint32_t tgi_loop_builder_reduced(tgi_loop_builder *b, uint32_t reduction)
 {
     const tgi_reduction *r = &b->loops->reductions.data[reduction];
     bool gives_position = r->op == TGI_OP_ARGMAX || r->op == TGI_OP_ARGMIN;
@@ -109,7 +110,7 @@ uint32_t tgi_builder_reduced(tgi_builder *b, uint32_t reduction)
 }
 
 /* An empty buffer has no element to load: 0 stands for it. */
-static uint32_t add_load(tgi_builder *b, int dtype, tgi_ref node,
+static uint32_t add_load(tgi_loop_builder *b, int dtype, tgi_ref node,
                          const tgi_access *access)
 {
     return b->state->loops->buffers.data[access->buffer].count == 0
@@ -117,18 +118,20 @@ static uint32_t add_load(tgi_builder *b, int dtype, tgi_ref node,
                : add_access_inst(b, TGI_INST_LOAD, dtype, node, access);
 }
 
-uint32_t tgi_builder_load(tgi_builder *b, int dtype, const tgi_access *access)
+uint32_t tgi_loop_builder_load(tgi_loop_builder *b, int dtype,
+                               const tgi_access *access)
 {
     return add_load(b, dtype, 0, access);
 }
 
-uint32_t tgi_builder_position(tgi_builder *b, const tgi_access *access)
+uint32_t tgi_loop_builder_position(tgi_loop_builder *b,
+                                   const tgi_access *access)
 {
     return add_access_inst(b, TGI_INST_POSITION, TG_I64, 0, access);
 }
 
 /* INDEX or IN_RANGE. */
-static uint32_t add_index(tgi_builder *b, int kind, uint32_t operand,
+static uint32_t add_index(tgi_loop_builder *b, int kind, uint32_t operand,
                           tgi_dim extent, tgi_ref node)
 {
     return add_operation(
@@ -141,20 +144,20 @@ static uint32_t add_index(tgi_builder *b, int kind, uint32_t operand,
                       .node = node});
 }
 
-uint32_t tgi_builder_in_range(tgi_builder *b, uint32_t operand, tgi_dim extent,
-                              tgi_ref node)
+uint32_t tgi_loop_builder_in_range(tgi_loop_builder *b, uint32_t operand,
+                                   tgi_dim extent, tgi_ref node)
 {
     return add_index(b, TGI_INST_IN_RANGE, operand, extent, node);
 }
 
-uint32_t tgi_builder_index(tgi_builder *b, uint32_t operand, tgi_dim extent,
-                           tgi_ref node)
+uint32_t tgi_loop_builder_index(tgi_loop_builder *b, uint32_t operand,
+                                tgi_dim extent, tgi_ref node)
 {
     return add_index(b, TGI_INST_INDEX, operand, extent, node);
 }
 
-uint32_t tgi_builder_op(tgi_builder *b, int op, int n, const uint32_t *operands,
-                        tgi_ref node)
+uint32_t tgi_loop_builder_op(tgi_loop_builder *b, int op, int n,
+                             const uint32_t *operands, tgi_ref node)
 {
     const int dtype = b->loops->insts.data[operands[n - 1]].dtype;
     tgi_inst inst = {.kind = TGI_INST_OP,
@@ -167,7 +170,8 @@ uint32_t tgi_builder_op(tgi_builder *b, int op, int n, const uint32_t *operands,
     return add_operation(b, inst);
 }
 
-uint32_t tgi_builder_reload(tgi_builder *b, uint32_t number, tgi_ref node)
+uint32_t tgi_loop_builder_reload(tgi_loop_builder *b, uint32_t number,
+                                 tgi_ref node)
 {
     const uint32_t buffer = b->loops->accesses.data[number].buffer;
     return add_inst(
@@ -181,16 +185,17 @@ uint32_t tgi_builder_reload(tgi_builder *b, uint32_t number, tgi_ref node)
 
 /* -- Shifts ---------------------------------------------------------------- */
 
-static uint32_t recall(tgi_builder *b, const tgi_entry *entry, uint64_t hash);
+static uint32_t recall(tgi_loop_builder *b, const tgi_expr_node *entry,
+                       uint64_t hash);
 
-static uint64_t hash_of(const tgi_entry *entry)
+static uint64_t hash_of(const tgi_expr_node *entry)
 {
     return tgi_hash(&entry->map, sizeof(entry->map), entry->node);
 }
 
 /* An i64 that is the same in all of the kernel, each once: addresses with the
    same shift are then seen to be the same. */
-static uint32_t add_scalar(tgi_builder *b, tgi_inst inst)
+static uint32_t add_scalar(tgi_loop_builder *b, tgi_inst inst)
 {
     inst.dtype = TG_I64;
     for (uint32_t i = 1; i < b->loops->insts.n; i++) {
@@ -205,7 +210,7 @@ static uint32_t add_scalar(tgi_builder *b, tgi_inst inst)
     return add_operation(b, inst);
 }
 
-static uint32_t add_i64_op(tgi_builder *b, int op, uint32_t x, uint32_t y)
+static uint32_t add_i64_op(tgi_loop_builder *b, int op, uint32_t x, uint32_t y)
 {
     return x && y ? add_scalar(b, (tgi_inst){.kind = TGI_INST_OP,
                                              .op = (uint8_t)op,
@@ -216,7 +221,7 @@ static uint32_t add_i64_op(tgi_builder *b, int op, uint32_t x, uint32_t y)
 }
 
 /* sum + factor * x, or - if it is negative; a sum of 0 is none so far. */
-static uint32_t add_scaled(tgi_builder *b, uint32_t sum, uint32_t x,
+static uint32_t add_scaled(tgi_loop_builder *b, uint32_t sum, uint32_t x,
                            tgi_stride factor)
 {
     if (factor.distance != 1)
@@ -237,13 +242,13 @@ static tgi_stride stride_of_step(int64_t step)
 }
 
 /* The value of a shift: its start is known by now, see fuse_expand.c. */
-static uint32_t build_shift(tgi_builder *b, uint32_t number)
+static uint32_t build_shift(tgi_loop_builder *b, uint32_t number)
 {
     tgi_fuse_state *s = b->state;
     uint32_t sum = 0;
     for (int64_t step = 1; number;) {
         const tgi_shift *shift = &s->shifts.data[number - 1];
-        tgi_entry start = {.node = shift->start};
+        tgi_expr_node start = {.node = shift->start};
         tgi_map_init(s, start.node, &start.map);
         const uint32_t inst = recall(b, &start, hash_of(&start));
         assert(inst);
@@ -264,8 +269,8 @@ static uint32_t build_shift(tgi_builder *b, uint32_t number)
 }
 
 /* Adds the shift of one axis, whose elements lie `stride` apart. */
-static bool add_shift(tgi_builder *b, const tgi_map_axis *at, tgi_dim stride,
-                      tgi_access *access)
+static bool add_shift(tgi_loop_builder *b, const tgi_map_axis *at,
+                      tgi_dim stride, tgi_access *access)
 {
     if (!at->shift || stride == 0)
         return true;
@@ -278,21 +283,21 @@ static bool add_shift(tgi_builder *b, const tgi_map_axis *at, tgi_dim stride,
     return access->shift != 0;
 }
 
-bool tgi_builder_shift(tgi_builder *b, const tgi_task *task,
-                       tgi_access *access)
+bool tgi_loop_builder_shift(tgi_loop_builder *b, const tgi_task *task,
+                            tgi_access *access)
 {
     const tgi_map_axis at = {.shift = task->shift, .shift_step = 1};
     return add_shift(b, &at, task->shift_stride, access);
 }
 
 /* The address of an entry, shifts included. */
-static bool access_of(tgi_builder *b, const tgi_entry *entry,
+static bool access_of(tgi_loop_builder *b, const tgi_expr_node *entry,
                       tgi_access *out_access)
 {
     tgi_dim strides[TG_MAX_RANK];
-    if (!tgi_fuse_access(b->state, entry, out_access))
+    if (!tgi_fuse_leaf_access(b->state, entry, out_access))
         return false;
-    tgi_fuse_strides(b->state, entry->node, strides);
+    tgi_fuse_dense_strides(b->state, entry->node, strides);
     for (int64_t axis = 0; axis < entry->map.rank; axis++)
         if (!add_shift(b, &entry->map.axis[axis], strides[axis], out_access))
             return false;
@@ -302,7 +307,7 @@ static bool access_of(tgi_builder *b, const tgi_entry *entry,
 /* -- From entries ---------------------------------------------------------- */
 
 /* The position of an element in the dense form of its node. */
-static uint32_t position_of(tgi_builder *b, const tgi_entry *entry)
+static uint32_t position_of(tgi_loop_builder *b, const tgi_expr_node *entry)
 {
     tgi_access access;
     if (!access_of(b, entry, &access))
@@ -310,7 +315,7 @@ static uint32_t position_of(tgi_builder *b, const tgi_entry *entry)
     return add_access_inst(b, TGI_INST_POSITION, TG_I64, entry->node, &access);
 }
 
-static uint32_t build_constant(tgi_builder *b, const tgi_entry *entry,
+static uint32_t build_constant(tgi_loop_builder *b, const tgi_expr_node *entry,
                                const tgi_node *node)
 {
     uint64_t bits = 0;
@@ -319,7 +324,7 @@ static uint32_t build_constant(tgi_builder *b, const tgi_entry *entry,
     return add_constant(b, node->dtype, bits, entry->node);
 }
 
-static uint32_t build_iota(tgi_builder *b, const tgi_entry *entry,
+static uint32_t build_iota(tgi_loop_builder *b, const tgi_expr_node *entry,
                            const tgi_node *node)
 {
     const tgi_attr_index *attr = node->attr;
@@ -332,21 +337,21 @@ static uint32_t build_iota(tgi_builder *b, const tgi_entry *entry,
     uint32_t position =
         add_access_inst(b, TGI_INST_POSITION, TG_I64, entry->node, &access);
     return position
-               ? tgi_builder_cast(b, position, node->dtype, entry->node)
+               ? tgi_loop_builder_cast(b, position, node->dtype, entry->node)
                : 0;
 }
 
 /* What a leaf reads, from the given buffer. */
-static uint32_t build_read(tgi_builder *b, const tgi_task *task,
-                           const tgi_entry *entry, uint32_t index)
+static uint32_t build_read(tgi_loop_builder *b, const tgi_task *task,
+                           const tgi_expr_node *entry, uint32_t index)
 {
     tgi_fuse_state *s = b->state;
     const tgi_node *node = tgi_graph_node(s->graph, entry->node);
     /* The task that copies a variable's contents reads the variable. */
-    tgi_ref from = tgi_task_is_home(task, entry->node) &&
-                           node->op == TGI_OP_READ
-                       ? node->inputs[0]
-                       : entry->node;
+    tgi_ref from =
+        tgi_task_materialises(task, entry->node) && node->op == TGI_OP_READ
+            ? node->inputs[0]
+            : entry->node;
     uint32_t buffer = tgi_fuse_buffer_of(s, from);
     tgi_access access;
     if (!buffer || !access_of(b, entry, &access))
@@ -362,12 +367,12 @@ static uint32_t build_read(tgi_builder *b, const tgi_task *task,
 }
 
 /* Reads through the index; views may lie between. */
-static uint32_t build_gather(tgi_builder *b, const tgi_task *task,
-                             const tgi_entry *entry, const tgi_node *node)
+static uint32_t build_gather(tgi_loop_builder *b, const tgi_task *task,
+                             const tgi_expr_node *entry, const tgi_node *node)
 {
     tgi_fuse_state *s = b->state;
     const tgi_attr_gather *attr = node->attr;
-    tgi_ref data = tgi_fuse_same(s, node->inputs[0]);
+    tgi_ref data = tgi_fuse_resolve(s, node->inputs[0]);
     tgi_dim extent = tgi_fuse_extent(s, data, (int)attr->axis);
     if (extent == 0)
         return add_constant(b, node->dtype, 0, entry->node);
@@ -377,7 +382,7 @@ static uint32_t build_gather(tgi_builder *b, const tgi_task *task,
         add_index(b, TGI_INST_INDEX, operand, extent, entry->node);
     /* Down to what is read by the index, unless views on the way make it
        the same element everywhere. */
-    const tgi_entry *entries = task->expansion.entries.data;
+    const tgi_expr_node *entries = task->expr.nodes.data;
     uint32_t leaf = entry->operands[1];
     while (entries[leaf].map.index && entries[leaf].n_operands)
         leaf = entries[leaf].operands[0];
@@ -388,16 +393,16 @@ static uint32_t build_gather(tgi_builder *b, const tgi_task *task,
         return element;
 
     uint32_t is_in_range =
-        tgi_builder_in_range(b, operand, extent, entry->node);
+        tgi_loop_builder_in_range(b, operand, extent, entry->node);
     uint32_t zero = add_constant(b, node->dtype, 0, entry->node);
     if (!is_in_range || !zero)
         return 0;
-    return tgi_builder_op(b, TGI_OP_SELECT, 3,
-                          (const uint32_t[]){is_in_range, element, zero},
-                          entry->node);
+    return tgi_loop_builder_op(b, TGI_OP_SELECT, 3,
+                               (const uint32_t[]){is_in_range, element, zero},
+                               entry->node);
 }
 
-static uint32_t build_random(tgi_builder *b, const tgi_entry *entry,
+static uint32_t build_random(tgi_loop_builder *b, const tgi_expr_node *entry,
                              const tgi_node *node)
 {
     uint32_t position = position_of(b, entry);
@@ -412,7 +417,7 @@ static uint32_t build_random(tgi_builder *b, const tgi_entry *entry,
                       .node = entry->node});
 }
 
-static uint32_t build_operation(tgi_builder *b, const tgi_entry *entry,
+static uint32_t build_operation(tgi_loop_builder *b, const tgi_expr_node *entry,
                                 const tgi_node *node)
 {
     tgi_inst inst = {.kind = TGI_INST_OP,
@@ -428,8 +433,8 @@ static uint32_t build_operation(tgi_builder *b, const tgi_entry *entry,
 }
 
 /* An entry that is computed here. */
-static uint32_t build_computed(tgi_builder *b, const tgi_task *task,
-                               const tgi_entry *entry)
+static uint32_t build_computed(tgi_loop_builder *b, const tgi_task *task,
+                               const tgi_expr_node *entry)
 {
     const tgi_node *node = tgi_graph_node(b->state->graph, entry->node);
     if (tgi_fuse_is_empty(b->state, entry->node))
@@ -456,8 +461,8 @@ static uint32_t build_computed(tgi_builder *b, const tgi_task *task,
     case TGI_OP_RANDOM_BITS:
         return build_random(b, entry, node);
     case TGI_OP_CAST:
-        return tgi_builder_cast(b, b->inst_of[entry->operands[0]],
-                                node->dtype, entry->node);
+        return tgi_loop_builder_cast(b, b->inst_of[entry->operands[0]],
+                                     node->dtype, entry->node);
     default:
         break;
     }
@@ -469,12 +474,13 @@ static uint32_t build_computed(tgi_builder *b, const tgi_task *task,
 /* -- Each once ------------------------------------------------------------- */
 
 /* The inst of the same node and map that is known in this phase; 0: none. */
-static uint32_t recall(tgi_builder *b, const tgi_entry *entry, uint64_t hash)
+static uint32_t recall(tgi_loop_builder *b, const tgi_expr_node *entry,
+                       uint64_t hash)
 {
     size_t probe = 0;
     uint32_t position;
     while ((position = tgi_index_next(&b->index, hash, &probe))) {
-        const tgi_known *known = &b->known.data[position - 1];
+        const tgi_cached_inst *known = &b->known.data[position - 1];
         bool is_inner =
             (axes_of(b, known->inst) & b->inner_axes) != 0;
         if (known->entry->node == entry->node &&
@@ -486,10 +492,10 @@ static uint32_t recall(tgi_builder *b, const tgi_entry *entry, uint64_t hash)
     return 0;
 }
 
-static bool remember(tgi_builder *b, const tgi_entry *entry, uint64_t hash,
-                     uint32_t inst)
+static bool remember(tgi_loop_builder *b, const tgi_expr_node *entry,
+                     uint64_t hash, uint32_t inst)
 {
-    tgi_known known = {entry, inst, b->phase};
+    tgi_cached_inst known = {entry, inst, b->phase};
     if (tgi_vec_push(&b->known, known) &&
         tgi_index_add(&b->index, hash, (uint32_t)b->known.n))
         return true;
@@ -498,23 +504,23 @@ static bool remember(tgi_builder *b, const tgi_entry *entry, uint64_t hash,
 }
 
 /* The value that a task of this kernel has stored at the same point. */
-static uint32_t build_own(tgi_builder *b, const tgi_task *writer,
-                          const tgi_task *task, const tgi_entry *entry)
+static uint32_t build_own(tgi_loop_builder *b, const tgi_task *writer,
+                          const tgi_task *task, const tgi_expr_node *entry)
 {
     if (writer->kind == TGI_TASK_REDUCE)
-        return tgi_builder_reduced(b, writer->reduction);
+        return tgi_loop_builder_reduced(b, writer->reduction);
     if (writer->level == TGI_LEVEL_POINT || writer->phase == task->phase)
         return writer->inst;
     return build_read(b, task, entry, 0);
 }
 
-uint32_t tgi_builder_expand(tgi_builder *b, const tgi_task *task,
-                            uint32_t root)
+uint32_t tgi_loop_builder_expand(tgi_loop_builder *b, const tgi_task *task,
+                                 uint32_t root)
 {
-    const tgi_expansion *x = &task->expansion;
+    const tgi_expr *x = &task->expr;
     for (size_t n = 0; n < x->order.n; n++) {
         uint32_t i = x->order.data[n];
-        const tgi_entry *entry = &x->entries.data[i];
+        const tgi_expr_node *entry = &x->nodes.data[i];
         /* An index belongs to one gather of one task, which reads for it. */
         if (entry->map.index) {
             b->inst_of[i] = 0;
@@ -526,7 +532,7 @@ uint32_t tgi_builder_expand(tgi_builder *b, const tgi_task *task,
             const tgi_task *writer = tgi_fuse_writer(b->state, task, i);
             if (writer && writer->kernel == task->kernel)
                 inst = build_own(b, writer, task, entry);
-            else if (tgi_entry_is_read(b->state, task, i))
+            else if (tgi_expr_node_is_loaded(b->state, task, i))
                 inst = build_read(b, task, entry, 0);
             else
                 inst = build_computed(b, task, entry);

@@ -18,13 +18,13 @@
 
 LLVMValueRef tgi_llvm_iota(const tgi_llvm_kernel *k, LLVMTypeRef element)
 {
-    LLVMValueRef lanes[TGI_LLVM_LANES];
+    LLVMValueRef lanes[TGI_LLVM_MAX_LANES];
     for (unsigned i = 0; i < k->e->lanes; i++)
         lanes[i] = LLVMConstInt(element, i, false);
     return k->e->lanes == 1 ? lanes[0] : LLVMConstVector(lanes, k->e->lanes);
 }
 
-LLVMValueRef tgi_llvm_first_lanes(tgi_llvm_kernel *k, LLVMValueRef n)
+LLVMValueRef tgi_llvm_tail_mask(tgi_llvm_kernel *k, LLVMValueRef n)
 {
     LLVMTypeRef element = k->program->i32;
     LLVMValueRef count = LLVMBuildTrunc(k->b, n, element, "");
@@ -39,7 +39,7 @@ static LLVMValueRef lane_number(const tgi_llvm_kernel *k, unsigned lane)
 
 static LLVMValueRef reversed(tgi_llvm_kernel *k, LLVMValueRef vector)
 {
-    LLVMValueRef order[TGI_LLVM_LANES];
+    LLVMValueRef order[TGI_LLVM_MAX_LANES];
     for (unsigned i = 0; i < k->e->lanes; i++)
         order[i] = lane_number(k, k->e->lanes - 1 - i);
     return LLVMBuildShuffleVector(k->b, vector,
@@ -68,7 +68,7 @@ static LLVMValueRef moved(const tgi_llvm_kernel *k, const tgi_access *access,
                           LLVMValueRef address, LLVMValueRef elements)
 {
     int64_t n;
-    if (tgi_llvm_is_number(elements, &n) && n == 0)
+    if (tgi_llvm_is_const_i64(elements, &n) && n == 0)
         return address;
     return LLVMBuildGEP2(k->b,
                          tgi_llvm_element_type(k->e, dtype_of(k, access)),
@@ -79,8 +79,8 @@ static LLVMValueRef moved(const tgi_llvm_kernel *k, const tgi_access *access,
 static tgi_stride lane_stride(const tgi_llvm_kernel *k,
                               const tgi_access *access)
 {
-    return access->sliver ? (tgi_stride){1, false}
-                          : access->stride[k->vector_axis];
+    return access->panel_width ? (tgi_stride){1, false}
+                               : access->stride[k->vector_axis];
 }
 
 /* sum + stride * index of an axis. */
@@ -91,8 +91,9 @@ static LLVMValueRef along(tgi_llvm_kernel *k, const tgi_access *access,
         return sum;
     LLVMValueRef distance = tgi_llvm_stride(k, access->stride[axis]);
     LLVMValueRef index = k->index[axis];
-    if (access->sliver && axis == k->vector_axis) {
-        LLVMValueRef width = tgi_llvm_number(k->program, access->sliver);
+    if (access->panel_width && axis == k->vector_axis) {
+        LLVMValueRef width =
+            tgi_llvm_const_i64(k->program, access->panel_width);
         sum = tgi_llvm_add(k->program, sum,
                            LLVMBuildURem(k->b, index, width, ""));
         index = LLVMBuildUDiv(k->b, index, width, "");
@@ -110,7 +111,8 @@ static LLVMValueRef offset_of(tgi_llvm_kernel *k, const tgi_access *access)
                          : offset;
 }
 
-LLVMValueRef tgi_llvm_address_at(tgi_llvm_kernel *k, const tgi_access *access)
+LLVMValueRef tgi_llvm_address_from_indices(tgi_llvm_kernel *k,
+                                           const tgi_access *access)
 {
     LLVMValueRef offset = offset_of(k, access);
     for (int axis = 0; axis <= k->inner; axis++)
@@ -123,7 +125,7 @@ static bool is_in_loops(const tgi_llvm_kernel *k, int axis)
     return axis == k->vector_axis || axis == k->inner;
 }
 
-void tgi_llvm_point_addresses(tgi_llvm_kernel *k)
+void tgi_llvm_point_addresses_emit(tgi_llvm_kernel *k)
 {
     for (size_t i = 0; i < k->loops->accesses.n; i++) {
         const tgi_access *access = &k->loops->accesses.data[i];
@@ -132,13 +134,13 @@ void tgi_llvm_point_addresses(tgi_llvm_kernel *k)
             if (!is_in_loops(k, axis))
                 offset = along(k, access, axis, offset);
         /* POSITIONs have no buffer: the number itself is their base. */
-        k->bases[i] = offset;
+        k->point_bases[i] = offset;
     }
 }
 
 static LLVMValueRef in_loops(tgi_llvm_kernel *k, const tgi_access *access)
 {
-    LLVMValueRef offset = tgi_llvm_number(k->program, 0);
+    LLVMValueRef offset = tgi_llvm_const_i64(k->program, 0);
     for (int axis = 0; axis <= k->inner; axis++)
         if (is_in_loops(k, axis))
             offset = along(k, access, axis, offset);
@@ -148,7 +150,7 @@ static LLVMValueRef in_loops(tgi_llvm_kernel *k, const tgi_access *access)
 /* What stands still at a point; at the level of the kernel no point is. */
 static LLVMValueRef base_of(tgi_llvm_kernel *k, const tgi_access *access)
 {
-    LLVMValueRef base = k->bases[access - k->loops->accesses.data];
+    LLVMValueRef base = k->point_bases[access - k->loops->accesses.data];
     return base ? base : offset_of(k, access);
 }
 
@@ -174,8 +176,8 @@ static bool index_varies(const tgi_llvm_kernel *k, const tgi_access *access)
 static LLVMValueRef memory_of(tgi_llvm_kernel *k, const tgi_access *access)
 {
     const size_t number = (size_t)(access - k->loops->accesses.data);
-    if (k->tiles && k->tiles->tiles[number].uses)
-        return k->tiles->tiles[number].memory;
+    if (k->transpose && k->transpose->tiles[number].uses)
+        return k->transpose->tiles[number].memory;
     return tgi_llvm_buffer(k, access->buffer);
 }
 
@@ -183,7 +185,7 @@ static LLVMValueRef memory_of(tgi_llvm_kernel *k, const tgi_access *access)
 LLVMValueRef tgi_llvm_address(tgi_llvm_kernel *k, const tgi_access *access)
 {
     LLVMValueRef head =
-        k->heads ? k->heads[access - k->loops->accesses.data] : NULL;
+        k->row_starts ? k->row_starts[access - k->loops->accesses.data] : NULL;
     if (head)
         return moved(k, access, head, in_loops(k, access));
     LLVMValueRef address = moved(k, access, memory_of(k, access),
@@ -199,7 +201,7 @@ LLVMValueRef tgi_llvm_address(tgi_llvm_kernel *k, const tgi_access *access)
 static LLVMValueRef zeros(tgi_llvm_program *program)
 {
     if (!program->zeros) {
-        LLVMTypeRef type = LLVMArrayType2(program->i64, TGI_LLVM_LANES);
+        LLVMTypeRef type = LLVMArrayType2(program->i64, TGI_LLVM_MAX_LANES);
         program->zeros =
             LLVMAddGlobal(program->emitter.module, type, "zeros");
         LLVMSetInitializer(program->zeros, LLVMConstNull(type));
@@ -217,11 +219,11 @@ static LLVMValueRef guarded(tgi_llvm_kernel *k, const tgi_access *access,
         k->program->loops->buffers.data[access->buffer].count;
     if (!access->index || (tgi_dim_is_known(count) && count > 0))
         return address;
-    LLVMBasicBlockRef block = tgi_llvm_at_entry(k);
+    LLVMBasicBlockRef block = tgi_llvm_position_at_entry(k);
     LLVMValueRef is_any =
         LLVMBuildICmp(k->b, LLVMIntSGT, tgi_llvm_dim(k, count),
-                      tgi_llvm_number(k->program, 0), "");
-    tgi_llvm_go_back(k, block);
+                      tgi_llvm_const_i64(k->program, 0), "");
+    tgi_llvm_position_restore(k, block);
     return LLVMBuildSelect(k->b, is_any, address, zeros(k->program), "");
 }
 
@@ -274,7 +276,7 @@ static LLVMValueRef load_at(tgi_llvm_kernel *k, LLVMTypeRef type,
                             tg_dtype dtype, LLVMValueRef address)
 {
     LLVMValueRef value = LLVMBuildLoad2(k->b, type, address, "");
-    LLVMSetVolatile(value, k->loads_stored);
+    LLVMSetVolatile(value, k->loads_are_volatile);
     LLVMSetAlignment(value, (unsigned)tgi_dtype_bytes((int)dtype));
     return value;
 }
@@ -282,7 +284,7 @@ static LLVMValueRef load_at(tgi_llvm_kernel *k, LLVMTypeRef type,
 static LLVMValueRef load_lanes(tgi_llvm_kernel *k, const tgi_access *access,
                                tg_dtype dtype)
 {
-    LLVMValueRef addresses[TGI_LLVM_LANES];
+    LLVMValueRef addresses[TGI_LLVM_MAX_LANES];
     LLVMTypeRef element = tgi_llvm_element_type(k->e, dtype);
     LLVMValueRef vector = LLVMGetPoison(tgi_llvm_type(k->e, dtype));
     lane_addresses(k, access, addresses);
@@ -301,14 +303,14 @@ static LLVMValueRef load_seconds(tgi_llvm_kernel *k, const tgi_access *access,
     const int lanes = (int)k->e->lanes;
     const bool is_negative = access->stride[k->vector_axis].is_negative;
     LLVMTypeRef type = tgi_llvm_type(k->e, dtype);
-    LLVMValueRef order[TGI_LLVM_LANES];
+    LLVMValueRef order[TGI_LLVM_MAX_LANES];
     LLVMValueRef address = tgi_llvm_address(k, access);
     if (is_negative)
         address = moved(k, access, address,
-                        tgi_llvm_number(k->program, 2 - 2 * lanes));
+                        tgi_llvm_const_i64(k->program, 2 - 2 * lanes));
     LLVMValueRef first = load_at(k, type, dtype, address);
-    address = moved(k, access, address,
-                    tgi_llvm_number(k->program, lanes - 1));
+    address =
+        moved(k, access, address, tgi_llvm_const_i64(k->program, lanes - 1));
     LLVMValueRef second = load_at(k, type, dtype, address);
     for (int i = 0; i < lanes; i++)
         order[i] = lane_number(
@@ -325,8 +327,10 @@ LLVMValueRef tgi_llvm_load(tgi_llvm_kernel *k, uint32_t number)
     const tgi_stride stride = lane_stride(k, access);
     const tg_dtype dtype = dtype_of(k, access);
     LLVMTypeRef type = tgi_llvm_type(k->e, dtype);
-    LLVMValueRef known = k->tiny ? tgi_llvm_tiny_load(k, access) : NULL;
-    k->loads_stored = k->tiny && tgi_llvm_tiny_is_stored(k, access->buffer);
+    LLVMValueRef known =
+        k->straightline ? tgi_llvm_forwarded_load(k, access) : NULL;
+    k->loads_are_volatile =
+        k->straightline && tgi_llvm_straightline_is_stored(k, access->buffer);
     if (known)
         return known;
     if (k->e->lanes == 1) {
@@ -347,7 +351,7 @@ LLVMValueRef tgi_llvm_load(tgi_llvm_kernel *k, uint32_t number)
     LLVMValueRef address = tgi_llvm_address(k, access);
     if (is_step(stride, true))
         address = moved(k, access, address,
-                        tgi_llvm_number(k->program, 1 - (int)k->e->lanes));
+                        tgi_llvm_const_i64(k->program, 1 - (int)k->e->lanes));
     address = guarded(k, access, address);
     if (k->mask) {
         LLVMValueRef operands[] = {address, alignment(k, dtype), k->mask,
@@ -383,15 +387,15 @@ static void ask_for_next(tgi_llvm_kernel *k, const tgi_access *access,
         return;
     LLVMValueRef vector =
         tgi_llvm_mul(k->program, tgi_llvm_stride(k, stride),
-                     tgi_llvm_number(k->program, k->e->lanes));
+                     tgi_llvm_const_i64(k->program, k->e->lanes));
     for (unsigned i = 0; i < k->e->lanes; i++)
-        tgi_llvm_ask(k, moved(k, access, addresses[i], vector), 1, true);
+        tgi_llvm_prefetch(k, moved(k, access, addresses[i], vector), 1, true);
 }
 
 static void store_lanes(tgi_llvm_kernel *k, const tgi_access *access,
                         tg_dtype dtype, LLVMValueRef value)
 {
-    LLVMValueRef addresses[TGI_LLVM_LANES];
+    LLVMValueRef addresses[TGI_LLVM_MAX_LANES];
     lane_addresses(k, access, addresses);
     ask_for_next(k, access, dtype, addresses);
     for (unsigned i = 0; i < k->e->lanes; i++)
@@ -403,7 +407,7 @@ static void store_lanes(tgi_llvm_kernel *k, const tgi_access *access,
 static LLVMValueRef lanes_from(tgi_llvm_kernel *k, LLVMValueRef vector,
                                unsigned first, unsigned n)
 {
-    LLVMValueRef order[TGI_LLVM_LANES];
+    LLVMValueRef order[TGI_LLVM_MAX_LANES];
     for (unsigned i = 0; i < n; i++)
         order[i] = lane_number(k, first + i);
     return LLVMBuildShuffleVector(k->b, vector,
@@ -419,8 +423,8 @@ static void store_slivers(tgi_llvm_kernel *k, const tgi_access *access,
     LLVMValueRef address = tgi_llvm_address(k, access);
     LLVMValueRef step =
         tgi_llvm_stride(k, access->stride[k->vector_axis]);
-    for (unsigned at = 0; at < k->e->lanes; at += access->sliver) {
-        store_at(k, dtype, lanes_from(k, value, at, access->sliver),
+    for (unsigned at = 0; at < k->e->lanes; at += access->panel_width) {
+        store_at(k, dtype, lanes_from(k, value, at, access->panel_width),
                  address);
         address = moved(k, access, address, step);
     }
@@ -435,14 +439,13 @@ static void store_first(tgi_llvm_kernel *k, const tgi_access *access,
 {
     unsigned at = 0;
     for (unsigned n = k->e->lanes / 2; n > 0; n /= 2) {
-        if (!(k->n_masked & n))
+        if (!(k->n_active_lanes & n))
             continue;
         store_at(k, dtype,
                  n == 1 ? LLVMBuildExtractElement(k->b, value,
                                                   lane_number(k, at), "")
                         : lanes_from(k, value, at, n),
-                 moved(k, access, address,
-                       tgi_llvm_number(k->program, at)));
+                 moved(k, access, address, tgi_llvm_const_i64(k->program, at)));
         at += n;
     }
 }
@@ -453,14 +456,14 @@ LLVMValueRef tgi_llvm_store_value(tgi_llvm_kernel *k, const tgi_access *access,
     const tgi_stride stride = lane_stride(k, access);
     const tg_dtype dtype = dtype_of(k, access);
     assert(!index_varies(k, access));
-    if (k->tiny && tgi_llvm_tiny_store(k, access, value))
+    if (k->straightline && tgi_llvm_forwarded_store(k, access, value))
         return NULL;
     if (k->e->lanes == 1) {
         store_at(k, dtype, value, tgi_llvm_address(k, access));
         return NULL;
     }
-    if (access->sliver) {
-        assert(k->e->lanes % access->sliver == 0);
+    if (access->panel_width) {
+        assert(k->e->lanes % access->panel_width == 0);
         store_slivers(k, access, dtype, value);
         return NULL;
     }
@@ -470,7 +473,7 @@ LLVMValueRef tgi_llvm_store_value(tgi_llvm_kernel *k, const tgi_access *access,
         return NULL;
     }
     LLVMValueRef address = tgi_llvm_address(k, access);
-    if (k->mask && k->n_masked) {
+    if (k->mask && k->n_active_lanes) {
         store_first(k, access, dtype, value, address);
         return NULL;
     }
@@ -484,7 +487,7 @@ LLVMValueRef tgi_llvm_store_value(tgi_llvm_kernel *k, const tgi_access *access,
     if (is_step(stride, true)) {
         value = reversed(k, value);
         address = moved(k, access, address,
-                        tgi_llvm_number(k->program, 1 - (int)k->e->lanes));
+                        tgi_llvm_const_i64(k->program, 1 - (int)k->e->lanes));
     }
     return store_at(k, dtype, value, address);
 }
@@ -494,8 +497,8 @@ void tgi_llvm_store(tgi_llvm_kernel *k, const tgi_loop_store *store)
     const tgi_access *access = &k->loops->accesses.data[store->access];
     LLVMValueRef done = tgi_llvm_store_value(
         k, access, tgi_llvm_value_of(k, store->value));
-    if (done && tgi_llvm_is_streamed(k, store))
-        tgi_llvm_stream_mark(
+    if (done && tgi_llvm_is_non_temporal(k, store))
+        tgi_llvm_non_temporal_mark(
             k, done,
             k->e->lanes * (unsigned)tgi_dtype_bytes((int)dtype_of(k, access)));
 }

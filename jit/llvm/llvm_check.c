@@ -23,7 +23,8 @@ void tgi_llvm_check_init(tgi_llvm_program *program)
     LLVMBuilderRef b = program->emitter.builder;
     LLVMTypeRef i64 = program->i64;
     LLVMTypeRef parameters[] = {program->pointer, i64, i64};
-    LLVMTypeRef type = LLVMFunctionType(program->nothing, parameters, 3, false);
+    LLVMTypeRef type =
+        LLVMFunctionType(program->void_type, parameters, 3, false);
     LLVMValueRef function =
         LLVMAddFunction(program->emitter.module, "tg_check_failed", type);
     LLVMSetLinkage(function, LLVMInternalLinkage);
@@ -36,7 +37,7 @@ void tgi_llvm_check_init(tgi_llvm_program *program)
     LLVMValueRef frame = LLVMGetParam(function, 0);
     LLVMValueRef number = LLVMGetParam(function, 1);
     LLVMValueRef position = LLVMGetParam(function, 2);
-    LLVMValueRef taken = tgi_llvm_number(program, TAKEN);
+    LLVMValueRef taken = tgi_llvm_const_i64(program, TAKEN);
 
     LLVMPositionBuilderAtEnd(b, entry);
     LLVMValueRef check =
@@ -54,10 +55,10 @@ void tgi_llvm_check_init(tgi_llvm_program *program)
 
     LLVMPositionBuilderAtEnd(b, compare);
     LLVMValueRef own =
-        LLVMBuildAdd(b, number, tgi_llvm_number(program, 1), "");
+        LLVMBuildAdd(b, number, tgi_llvm_const_i64(program, 1), "");
     LLVMValueRef old_position = LLVMBuildLoad2(b, i64, where, "");
     LLVMValueRef is_none =
-        LLVMBuildICmp(b, LLVMIntEQ, old, tgi_llvm_number(program, 0), "");
+        LLVMBuildICmp(b, LLVMIntEQ, old, tgi_llvm_const_i64(program, 0), "");
     LLVMValueRef is_lower = LLVMBuildICmp(b, LLVMIntSLT, own, old, "");
     LLVMValueRef is_earlier = LLVMBuildAnd(
         b, LLVMBuildICmp(b, LLVMIntEQ, own, old, ""),
@@ -72,8 +73,8 @@ void tgi_llvm_check_init(tgi_llvm_program *program)
     LLVMSetOrdering(release, LLVMAtomicOrderingRelease);
     LLVMSetAlignment(release, 8);
     LLVMBuildRetVoid(b);
-    tgi_llvm_target_mark(program->target, function);
-    program->check = function;
+    tgi_llvm_target_set_function(program->target, function);
+    program->check_handler = function;
 }
 
 /* -- Looking for one ------------------------------------------------------- */
@@ -85,7 +86,7 @@ static LLVMValueRef smallest(tgi_llvm_kernel *k, LLVMValueRef mask,
     if (k->e->lanes == 1)
         return position;
     LLVMTypeRef i64 = k->program->i64;
-    LLVMValueRef least = tgi_llvm_number(k->program, INT64_MAX);
+    LLVMValueRef least = tgi_llvm_const_i64(k->program, INT64_MAX);
     for (unsigned i = 0; i < k->e->lanes; i++) {
         LLVMValueRef lane = LLVMConstInt(i64, i, false);
         LLVMValueRef here = LLVMBuildExtractElement(k->b, position, lane, "");
@@ -98,7 +99,7 @@ static LLVMValueRef smallest(tgi_llvm_kernel *k, LLVMValueRef mask,
     return least;
 }
 
-void tgi_llvm_check(tgi_llvm_kernel *k, const tgi_loop_check *check)
+void tgi_llvm_check_emit(tgi_llvm_kernel *k, const tgi_loop_check *check)
 {
     LLVMValueRef failed =
         LLVMBuildNot(k->b, tgi_llvm_mask_of(k, check->value), "");
@@ -115,10 +116,10 @@ void tgi_llvm_check(tgi_llvm_kernel *k, const tgi_loop_check *check)
     LLVMValueRef position = tgi_llvm_value_of(k, check->position);
     tgi_llvm_branch branch;
     tgi_llvm_branch_begin(k, &branch, any);
-    LLVMValueRef arguments[] = {
-        k->frame, tgi_llvm_number(k->program, check->number),
-        smallest(k, failed, position)};
-    LLVMBuildCall2(k->b, LLVMGlobalGetValueType(k->program->check),
-                   k->program->check, arguments, 3, "");
+    LLVMValueRef arguments[] = {k->frame,
+                                tgi_llvm_const_i64(k->program, check->number),
+                                smallest(k, failed, position)};
+    LLVMBuildCall2(k->b, LLVMGlobalGetValueType(k->program->check_handler),
+                   k->program->check_handler, arguments, 3, "");
     tgi_llvm_branch_end(k, &branch);
 }

@@ -41,8 +41,8 @@ static void use(tgi_llvm_kernel *k, uint32_t inst, uint32_t used)
     value->varies |= operand->varies;
     if (operand->level > value->level)
         value->level = operand->level;
-    if (operand->is_late && insts[used].phase == insts[inst].phase)
-        value->is_late = true;
+    if (operand->is_after_loop && insts[used].phase == insts[inst].phase)
+        value->is_after_loop = true;
 }
 
 static void level_of_inst(tgi_llvm_kernel *k, uint32_t number)
@@ -66,7 +66,7 @@ static void level_of_inst(tgi_llvm_kernel *k, uint32_t number)
         if (value->level < TGI_LEVEL_POINT)
             value->level = TGI_LEVEL_POINT;
         value->varies = k->loops->vectors == TGI_COLUMNS;
-        value->is_late = reduction->phase == inst->phase;
+        value->is_after_loop = reduction->phase == inst->phase;
     }
     /* Along columns it varies from point to point. */
     if (value->varies && value->level < TGI_LEVEL_POINT)
@@ -75,9 +75,9 @@ static void level_of_inst(tgi_llvm_kernel *k, uint32_t number)
 
 /* -- Phases ---------------------------------------------------------------- */
 
-bool tgi_llvm_is_plain(const tgi_llvm_kernel *k, const tgi_access *access)
+bool tgi_llvm_is_contiguous(const tgi_llvm_kernel *k, const tgi_access *access)
 {
-    return (access->sliver || is_one(access->stride[k->vector_axis]) ||
+    return (access->panel_width || is_one(access->stride[k->vector_axis]) ||
             is_still(access->stride[k->vector_axis])) &&
            !(access->index && k->values[access->index].varies);
 }
@@ -86,14 +86,15 @@ bool tgi_llvm_is_plain(const tgi_llvm_kernel *k, const tgi_access *access)
 typedef struct census {
     unsigned bytes; /* of the widest element */
     unsigned cost;
-    bool is_quick; /* has a reduction that keeps more than one value */
+    bool
+        uses_native_minmax; /* has a reduction that keeps more than one value */
     unsigned n_reductions;
 } census;
 
-bool tgi_llvm_can_mask(const tgi_llvm_kernel *k, const tgi_access *access)
+bool tgi_llvm_is_maskable(const tgi_llvm_kernel *k, const tgi_access *access)
 {
     const int dtype = k->program->loops->buffers.data[access->buffer].dtype;
-    return tgi_llvm_is_plain(k, access) && tgi_dtype_bytes(dtype) >= 4;
+    return tgi_llvm_is_contiguous(k, access) && tgi_dtype_bytes(dtype) >= 4;
 }
 
 static void count_dtype(census *c, int dtype)
@@ -117,7 +118,7 @@ static void count_inst(tgi_llvm_kernel *k, uint32_t number, census *of_phases)
     if (value->level == TGI_LEVEL_INNER)
         c->cost += tgi_llvm_inst_cost(k, inst);
     if (inst->kind == TGI_INST_LOAD)
-        phase->can_mask &= tgi_llvm_can_mask(k, access_of(k, inst));
+        phase->can_mask &= tgi_llvm_is_maskable(k, access_of(k, inst));
 }
 
 static bool count_reduction(tgi_llvm_kernel *k, uint32_t number,
@@ -125,12 +126,12 @@ static bool count_reduction(tgi_llvm_kernel *k, uint32_t number,
 {
     const tgi_reduction *reduction = &k->loops->reductions.data[number];
     tgi_llvm_phase *phase = &k->phases[reduction->phase];
-    if (phase->n_reductions == TGI_LLVM_REDUCTIONS)
+    if (phase->n_reductions == TGI_LLVM_MAX_REDUCTIONS)
         return tgi_llvm_fail(k->program, "a phase has too many reductions");
     phase->reductions[phase->n_reductions++] = number;
     const tgi_reduction *first =
         &k->loops->reductions.data[phase->reductions[0]];
-    if (first->is_cascade != reduction->is_cascade)
+    if (first->combines_blocks != reduction->combines_blocks)
         return tgi_llvm_fail(k->program,
                              "only some reductions of a phase cascade");
     phase->has_loop = true;
@@ -140,9 +141,9 @@ static bool count_reduction(tgi_llvm_kernel *k, uint32_t number,
     count_dtype(&of_phases[reduction->phase],
                 is_arg ? TG_I64 : reduction->dtype);
     of_phases[reduction->phase].cost++;
-    of_phases[reduction->phase].is_quick |=
-        is_arg ||
-        (k->loops->vectors == TGI_ROWS && tgi_llvm_is_quick(k, number));
+    of_phases[reduction->phase].uses_native_minmax |=
+        is_arg || (k->loops->vectors == TGI_ROWS &&
+                   tgi_llvm_uses_native_minmax(k, number));
     of_phases[reduction->phase].n_reductions++;
     return true;
 }
@@ -168,9 +169,9 @@ enum { COLUMN_REGISTERS = 8 };
 
 static unsigned registers_for(const tgi_llvm_kernel *k, const census *c)
 {
-    if (c->cost > VERY_LONG || c->is_quick)
+    if (c->cost > VERY_LONG || c->uses_native_minmax)
         return FEW_REGISTERS;
-    return k->loops->vectors == TGI_COLUMNS && !k->wide &&
+    return k->loops->vectors == TGI_COLUMNS && !k->wide_columns &&
                    c->n_reductions == 1 && c->cost <= HEAVY
                ? COLUMN_REGISTERS
                : MOST_REGISTERS;
@@ -190,14 +191,14 @@ static unsigned lanes_of_slivers(const tgi_llvm_kernel *k, unsigned lanes)
     unsigned sliver = 0;
     for (size_t i = 0; i < k->loops->accesses.n; i++) {
         const tgi_access *access = &k->loops->accesses.data[i];
-        is_plain &= tgi_llvm_is_plain(k, access);
-        sliver = access->sliver ? access->sliver : sliver;
+        is_plain &= tgi_llvm_is_contiguous(k, access);
+        sliver = access->panel_width ? access->panel_width : sliver;
     }
     if (!sliver)
         return lanes;
-    return is_plain && tgi_llvm_packed_sliver(k) &&
-                   !tgi_llvm_is_turned_pack(k)
-               ? TGI_LLVM_LANES
+    return is_plain && tgi_llvm_pack_panel_width(k) &&
+                   !tgi_llvm_pack_is_transposed(k)
+               ? TGI_LLVM_MAX_LANES
                : sliver;
 }
 
@@ -205,8 +206,8 @@ static unsigned lanes_for(const tgi_llvm_kernel *k, const census *c,
                           bool can_mask, unsigned least)
 {
     unsigned lanes = registers_for(k, c) * register_lanes(k, c);
-    if (lanes > TGI_LLVM_LANES)
-        lanes = TGI_LLVM_LANES;
+    if (lanes > TGI_LLVM_MAX_LANES)
+        lanes = TGI_LLVM_MAX_LANES;
     lanes = lanes_of_slivers(k, lanes);
     /* Lanes that are never used cost as much as others; without masks a
        vector that is not full is not used at all. */
@@ -223,16 +224,17 @@ static void choose_lanes(tgi_llvm_kernel *k, const census *of_phases)
         const tgi_llvm_phase *phase = &k->phases[i];
         const unsigned tree =
             phase->n_reductions ? tgi_llvm_tree_lanes(k, phase) : 1;
-        const unsigned least =
-            tree < TGI_LLVM_TREE_VECTORS ? 1 : tree / TGI_LLVM_TREE_VECTORS;
+        const unsigned least = tree < TGI_LLVM_MAX_TREE_VECTORS
+                                   ? 1
+                                   : tree / TGI_LLVM_MAX_TREE_VECTORS;
         k->phases[i].lanes = lanes_for(k, &of_phases[i],
                                        phase->can_mask, least);
         k->phases[i].is_heavy = of_phases[i].cost > HEAVY;
-        k->phases[i].few_lanes = register_lanes(k, &of_phases[i]);
-        if (k->phases[i].few_lanes > k->phases[i].lanes)
-            k->phases[i].few_lanes = k->phases[i].lanes;
-        k->phases[i].rest_lanes =
-            k->phases[i].can_mask ? k->phases[i].few_lanes : 1;
+        k->phases[i].register_lanes = register_lanes(k, &of_phases[i]);
+        if (k->phases[i].register_lanes > k->phases[i].lanes)
+            k->phases[i].register_lanes = k->phases[i].lanes;
+        k->phases[i].tail_lanes =
+            k->phases[i].can_mask ? k->phases[i].register_lanes : 1;
     }
     if (k->loops->vectors == TGI_ROWS)
         return;
@@ -243,13 +245,13 @@ static void choose_lanes(tgi_llvm_kernel *k, const census *of_phases)
             all.bytes = of_phases[i].bytes;
         if (of_phases[i].cost > all.cost)
             all.cost = of_phases[i].cost;
-        all.is_quick |= of_phases[i].is_quick;
+        all.uses_native_minmax |= of_phases[i].uses_native_minmax;
         all.n_reductions += of_phases[i].n_reductions;
         k->phases[0].can_mask &= k->phases[i].can_mask;
     }
-    const unsigned tile = tgi_llvm_product_find(k);
+    const unsigned tile = tgi_llvm_matmul_classify(k);
     if (!tile && all.cost <= HEAVY)
-        k->wide = tgi_llvm_wide_columns(
+        k->wide_columns = tgi_llvm_wide_item_columns(
             k, MOST_REGISTERS * register_lanes(k, &all));
     for (unsigned i = 0; i < k->loops->n_phases; i++) {
         k->phases[i].lanes =
@@ -276,7 +278,7 @@ static bool look_at(tgi_llvm_kernel *k, census *of_phases)
         if (store->level == TGI_LEVEL_INNER)
             phase->has_loop = true;
         if (store->level == TGI_LEVEL_INNER || loops->vectors == TGI_COLUMNS)
-            phase->can_mask &= tgi_llvm_can_mask(k, access);
+            phase->can_mask &= tgi_llvm_is_maskable(k, access);
     }
     for (size_t i = 0; i < loops->checks.n; i++)
         k->phases[loops->checks.data[i].phase].has_loop = true;
@@ -287,7 +289,7 @@ static bool look_at(tgi_llvm_kernel *k, census *of_phases)
     return !k->program->failure;
 }
 
-bool tgi_llvm_shape(tgi_llvm_kernel *k)
+bool tgi_llvm_classify(tgi_llvm_kernel *k)
 {
     tgi_llvm_program *program = k->program;
     census *of_phases =

@@ -44,7 +44,7 @@ static void program_init(tgi_llvm_program *program, LLVMModuleRef module,
     LLVMContextRef context = LLVMGetModuleContext(module);
     tgi_llvm_emitter_init(&program->emitter, module, builder,
                           program->target->has_avx512);
-    program->nothing = LLVMVoidTypeInContext(context);
+    program->void_type = LLVMVoidTypeInContext(context);
     program->bit = LLVMInt1TypeInContext(context);
     program->i32 = LLVMInt32TypeInContext(context);
     program->i64 = LLVMInt64TypeInContext(context);
@@ -52,16 +52,16 @@ static void program_init(tgi_llvm_program *program, LLVMModuleRef module,
     LLVMTypeRef parameters[] = {program->pointer, program->pointer,
                                 program->i64, program->i64, program->i64};
     program->kernel_type =
-        LLVMFunctionType(program->nothing, parameters, 5, false);
+        LLVMFunctionType(program->void_type, parameters, 5, false);
     tgi_llvm_frame_init(program);
     for (size_t i = 0; i < program->loops->kernels.n; i++) {
         const tgi_kernel_loops *kernel = program->loops->kernels.data[i];
-        if (kernel->checks.n > 0 && !program->check)
+        if (kernel->checks.n > 0 && !program->check_handler)
             tgi_llvm_check_init(program);
         for (uint32_t j = 1; j < kernel->insts.n; j++) {
             const tgi_inst *inst = &kernel->insts.data[j];
             if (inst->kind == TGI_INST_OP)
-                program->uses[inst->op][inst->type]++;
+                program->op_uses[inst->op][inst->type]++;
         }
     }
 }
@@ -133,14 +133,14 @@ static bool compile_module(tgi_llvm_program *program, LLVMModuleRef module,
                            const tgi_codegen_options *options, own *o,
                            tgi_codegen *out)
 {
-    const double start = tgi_llvm_milliseconds();
+    const double start = tgi_llvm_clock_ms();
     tgi_llvm_kernel_info *kernels = options->alloc(
         (program->loops->kernels.n + 1) * sizeof(*kernels));
     if (!kernels)
         return fail(out, "out of memory", true);
     const bool is_built = build(program, kernels, options, o, out);
     options->free(kernels);
-    const double built = tgi_llvm_milliseconds();
+    const double built = tgi_llvm_clock_ms();
     out->build_time = built - start;
     if (!is_built)
         return false;
@@ -153,7 +153,7 @@ static bool compile_module(tgi_llvm_program *program, LLVMModuleRef module,
         tgi_llvm_compile(program->target, module, flags, &o->compiled,
                          out->error, sizeof(out->error));
     out->passes_time = o->compiled.passes_time;
-    out->codegen_time = tgi_llvm_milliseconds() - built - out->passes_time;
+    out->codegen_time = tgi_llvm_clock_ms() - built - out->passes_time;
     return is_compiled;
 }
 
@@ -181,14 +181,14 @@ bool tgi_llvm_codegen(const tgi_loops *loops,
 {
     *out = (tgi_codegen){0};
     tgi_llvm_target target;
-    if (!tgi_llvm_target_find(options->cpu, options->vector_bits, &target,
+    if (!tgi_llvm_target_init(options->cpu, options->vector_bits, &target,
                               out->error, sizeof(out->error)))
         return false;
     own *o = options->alloc(sizeof(*o));
     if (!o)
         return fail(out, "out of memory", true);
     *o = (own){.free = options->free};
-    out->own = o;
+    out->impl = o;
 
     LLVMContextRef context = LLVMContextCreate();
     LLVMModuleRef module = LLVMModuleCreateWithNameInContext(
@@ -201,13 +201,12 @@ bool tgi_llvm_codegen(const tgi_loops *loops,
         .free = options->free,
         .cache_bytes = options->cache_bytes,
     };
-    tgi_llvm_target_prepare(&target, module);
+    tgi_llvm_target_set_module(&target, module);
     program_init(&program, module, builder);
-    const bool is_fine =
-        tgi_llvm_streams_init(&program)
-            ? compile_module(&program, module, options, o, out)
-            : fail(out, "out of memory", true);
-    tgi_llvm_shared_free(&program);
+    const bool is_fine = tgi_llvm_non_temporal_init(&program)
+                             ? compile_module(&program, module, options, o, out)
+                             : fail(out, "out of memory", true);
+    tgi_llvm_fission_functions_free(&program);
     if (program.is_read)
         options->free(program.is_read);
     LLVMDisposeBuilder(builder);
@@ -219,7 +218,7 @@ bool tgi_llvm_codegen(const tgi_loops *loops,
 
 void tgi_llvm_codegen_dispose(tgi_codegen *codegen)
 {
-    own *o = codegen->own;
+    own *o = codegen->impl;
     if (o) {
         tgi_llvm_compiled_deinit(&o->compiled);
         if (o->names)

@@ -11,7 +11,7 @@
 /* States of the reductions of a phase, part after part. */
 typedef struct states {
     unsigned n;
-    LLVMValueRef all[TGI_LLVM_REDUCTIONS * TGI_LLVM_PARTS];
+    LLVMValueRef all[TGI_LLVM_MAX_REDUCTIONS * TGI_LLVM_MAX_PARTS];
 } states;
 
 static bool is_arg(const tgi_llvm_kernel *k, uint32_t reduction)
@@ -26,10 +26,11 @@ static void start(tgi_llvm_kernel *k, const tgi_llvm_phase *p, states *s,
 {
     s->n = 0;
     for (unsigned i = 0; i < p->n_reductions; i++) {
-        const unsigned n = tgi_llvm_parts(k, p->reductions[i], false);
-        tgi_llvm_state state;
+        const unsigned n =
+            tgi_llvm_accumulator_parts(k, p->reductions[i], false);
+        tgi_llvm_accumulator state;
         if (is_first || !is_arg(k, p->reductions[i])) {
-            tgi_llvm_start(k, p->reductions[i], false, &state);
+            tgi_llvm_reduce_start(k, p->reductions[i], false, &state);
             for (unsigned j = 0; j < n; j++)
                 s->all[s->n + j] = state.part[j];
         }
@@ -45,13 +46,14 @@ static void take_rows(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
     tgi_llvm_loop loop;
     tgi_llvm_loop_begin(k, &loop, from, to, 1, s->all, s->n);
     k->index[k->inner] = loop.index;
-    tgi_llvm_body(k, phase);
+    tgi_llvm_body_emit(k, phase);
     for (unsigned i = 0, at = 0; i < p->n_reductions; i++) {
-        const unsigned n = tgi_llvm_parts(k, p->reductions[i], false);
-        tgi_llvm_state state;
+        const unsigned n =
+            tgi_llvm_accumulator_parts(k, p->reductions[i], false);
+        tgi_llvm_accumulator state;
         for (unsigned j = 0; j < n; j++)
             state.part[j] = loop.carried[at + j];
-        tgi_llvm_step(k, p->reductions[i], false, &state);
+        tgi_llvm_reduce_step(k, p->reductions[i], false, &state);
         for (unsigned j = 0; j < n; j++)
             s->all[at + j] = state.part[j];
         at += n;
@@ -66,11 +68,11 @@ static void finish(tgi_llvm_kernel *k, const tgi_llvm_phase *p,
                    const states *s, LLVMValueRef *out)
 {
     for (unsigned i = 0, at = 0; i < p->n_reductions; i++) {
-        tgi_llvm_state state;
-        for (unsigned j = 0; j < tgi_llvm_parts(k, p->reductions[i], false);
-             j++)
+        tgi_llvm_accumulator state;
+        for (unsigned j = 0;
+             j < tgi_llvm_accumulator_parts(k, p->reductions[i], false); j++)
             state.part[j] = s->all[at++];
-        out[i] = tgi_llvm_finish(k, p->reductions[i], false, &state);
+        out[i] = tgi_llvm_reduce_finish(k, p->reductions[i], false, &state);
     }
 }
 
@@ -90,11 +92,11 @@ static void reduce_blocks(tgi_llvm_kernel *k, unsigned phase,
                           LLVMValueRef *out)
 {
     const tgi_llvm_phase *p = &k->phases[phase];
-    LLVMValueRef size = tgi_llvm_number(k->program, TGI_BLOCK_ROWS);
-    tgi_llvm_cascade cascade;
+    LLVMValueRef size = tgi_llvm_const_i64(k->program, TGI_BLOCK_ROWS);
+    tgi_llvm_pairwise pairwise;
     tgi_llvm_loop loop;
     states s;
-    tgi_llvm_cascade_begin(k, &cascade, p);
+    tgi_llvm_pairwise_begin(k, &pairwise, p);
     start(k, p, &s, true);
     tgi_llvm_loop_begin(k, &loop, from, to, TGI_BLOCK_ROWS, s.all, s.n);
     for (unsigned i = 0; i < s.n; i++)
@@ -103,15 +105,14 @@ static void reduce_blocks(tgi_llvm_kernel *k, unsigned phase,
     LLVMValueRef end = tgi_llvm_add(k->program, loop.index, size);
     take_rows(k, phase, loop.index, tgi_llvm_min(k->program, end, to), &s);
     finish(k, p, &s, out);
-    tgi_llvm_cascade_push(k, &cascade, out,
-                          LLVMBuildUDiv(k->b, loop.index, size, ""));
+    tgi_llvm_pairwise_push(k, &pairwise, out,
+                           LLVMBuildUDiv(k->b, loop.index, size, ""));
     tgi_llvm_loop_end(k, &loop, s.all);
     for (unsigned i = 0; i < s.n; i++)
         s.all[i] = loop.carried[i];
     finish(k, p, &s, out);
-    tgi_llvm_cascade_total(k, &cascade,
-                           tgi_llvm_pieces(k->program, to, TGI_BLOCK_ROWS),
-                           out);
+    tgi_llvm_pairwise_total(
+        k, &pairwise, tgi_llvm_ceil_div(k->program, to, TGI_BLOCK_ROWS), out);
 }
 
 /* Blocks that another kernel made. */
@@ -120,34 +121,34 @@ static void reduce_cascade(tgi_llvm_kernel *k, unsigned phase,
                            LLVMValueRef *out)
 {
     const tgi_llvm_phase *p = &k->phases[phase];
-    tgi_llvm_cascade cascade;
+    tgi_llvm_pairwise pairwise;
     tgi_llvm_loop loop;
-    tgi_llvm_cascade_begin(k, &cascade, p);
+    tgi_llvm_pairwise_begin(k, &pairwise, p);
     tgi_llvm_loop_begin(k, &loop, from, to, 1, NULL, 0);
     k->index[k->inner] = loop.index;
-    tgi_llvm_body(k, phase);
+    tgi_llvm_body_emit(k, phase);
     for (unsigned i = 0; i < p->n_reductions; i++)
         out[i] = tgi_llvm_value_of(
             k, k->loops->reductions.data[p->reductions[i]].value);
-    tgi_llvm_cascade_push(k, &cascade, out, loop.index);
+    tgi_llvm_pairwise_push(k, &pairwise, out, loop.index);
     tgi_llvm_loop_end(k, &loop, NULL);
     k->index[k->inner] = NULL;
-    tgi_llvm_cascade_total(k, &cascade, to, out);
+    tgi_llvm_pairwise_total(k, &pairwise, to, out);
 }
 
 static void reduce(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
                    LLVMValueRef to)
 {
     const tgi_llvm_phase *p = &k->phases[phase];
-    LLVMValueRef results[TGI_LLVM_REDUCTIONS];
+    LLVMValueRef results[TGI_LLVM_MAX_REDUCTIONS];
     tgi_llvm_branch branch;
     int64_t n;
     tgi_llvm_branch_begin(k, &branch,
                           LLVMBuildICmp(k->b, LLVMIntSLT, from, to, ""));
-    if (k->loops->reductions.data[p->reductions[0]].is_cascade)
+    if (k->loops->reductions.data[p->reductions[0]].combines_blocks)
         reduce_cascade(k, phase, from, to, results);
     else if (k->is_split ||
-             (tgi_llvm_is_number(to, &n) && n <= TGI_BLOCK_ROWS))
+             (tgi_llvm_is_const_i64(to, &n) && n <= TGI_BLOCK_ROWS))
         reduce_block(k, phase, from, to, results);
     else
         reduce_blocks(k, phase, from, to, results);
@@ -156,7 +157,7 @@ static void reduce(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
         tgi_llvm_set_reduced(
             k, p->reductions[i],
             tgi_llvm_branch_value(k, &branch, results[i],
-                                  tgi_llvm_empty(k, p->reductions[i])));
+                                  tgi_llvm_reduce_empty(k, p->reductions[i])));
 }
 
 /* -- Chunks ---------------------------------------------------------------- */
@@ -164,26 +165,25 @@ static void reduce(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
 /* Those that are taken at once. */
 static unsigned columns_at_once(const tgi_llvm_kernel *k)
 {
-    if (k->product.slivers > 1)
-        return k->product.slivers * k->phases[0].lanes;
-    return k->wide ? k->wide : k->phases[0].lanes;
+    if (k->matmul.n_panels > 1)
+        return k->matmul.n_panels * k->phases[0].lanes;
+    return k->wide_columns ? k->wide_columns : k->phases[0].lanes;
 }
 
-unsigned tgi_llvm_columns_of_item(const tgi_llvm_kernel *k)
+unsigned tgi_llvm_item_columns(const tgi_llvm_kernel *k)
 {
-    return k->product.folds_rows
-               ? (unsigned)k->loops->extent[k->vector_axis]
-               : columns_at_once(k);
+    return k->matmul.reduces_rows ? (unsigned)k->loops->extent[k->vector_axis]
+                                  : columns_at_once(k);
 }
 
 /* The rows of a point: a block of them if the kernel is split. */
 static void bounds(tgi_llvm_kernel *k, LLVMValueRef *from, LLVMValueRef *to)
 {
     *to = tgi_llvm_dim(k, k->loops->extent[k->inner]);
-    *from = tgi_llvm_number(k->program, 0);
+    *from = tgi_llvm_const_i64(k->program, 0);
     if (!k->is_split)
         return;
-    LLVMValueRef size = tgi_llvm_number(k->program, TGI_BLOCK_ROWS);
+    LLVMValueRef size = tgi_llvm_const_i64(k->program, TGI_BLOCK_ROWS);
     *from = tgi_llvm_mul(k->program, k->index[k->inner - 2], size);
     *to = tgi_llvm_min(k->program, *to,
                        tgi_llvm_add(k->program, *from, size));
@@ -196,21 +196,21 @@ static void chunk_at(tgi_llvm_kernel *k, LLVMValueRef column, void *user)
     (void)user;
     bounds(k, &from, &to);
     k->index[k->vector_axis] = column;
-    if (k->product.rows) {
-        tgi_llvm_product_run(k, from, to);
+    if (k->matmul.mr) {
+        tgi_llvm_matmul_item_emit(k, from, to);
         k->index[k->vector_axis] = NULL;
         return;
     }
     for (unsigned phase = 0; phase < k->loops->n_phases; phase++) {
-        tgi_llvm_point_insts(k, phase, false);
+        tgi_llvm_point_insts_emit(k, phase, false);
         if (k->phases[phase].n_reductions) {
             reduce(k, phase, from, to);
         } else if (k->phases[phase].has_loop) {
             states none = {.n = 0};
             take_rows(k, phase, from, to, &none);
         }
-        tgi_llvm_point_insts(k, phase, true);
-        tgi_llvm_point_stores(k, phase);
+        tgi_llvm_point_insts_emit(k, phase, true);
+        tgi_llvm_point_stores_emit(k, phase);
     }
     k->index[k->vector_axis] = NULL;
 }
@@ -222,7 +222,7 @@ static void part_of_slivers(tgi_llvm_kernel *k, LLVMValueRef column,
     tgi_llvm_loop loop;
     tgi_llvm_loop_begin(k, &loop, column, n, sliver, NULL, 0);
     k->e->lanes = sliver;
-    k->mask = tgi_llvm_first_lanes(k, LLVMBuildSub(k->b, n, loop.index, ""));
+    k->mask = tgi_llvm_tail_mask(k, LLVMBuildSub(k->b, n, loop.index, ""));
     chunk_at(k, loop.index, NULL);
     k->mask = NULL;
     tgi_llvm_loop_end(k, &loop, NULL);
@@ -234,8 +234,8 @@ static unsigned lanes_of_part(const tgi_llvm_kernel *k, LLVMValueRef n)
 {
     unsigned lanes = k->e->lanes;
     int64_t number;
-    if (!k->product.rows || k->product.slivers > 1 ||
-        !tgi_llvm_is_number(n, &number))
+    if (!k->matmul.mr || k->matmul.n_panels > 1 ||
+        !tgi_llvm_is_const_i64(n, &number))
         return lanes;
     while (lanes / 2 >= number % k->phases[0].lanes)
         lanes /= 2;
@@ -243,10 +243,10 @@ static unsigned lanes_of_part(const tgi_llvm_kernel *k, LLVMValueRef n)
 }
 
 static void part_of_chunk(tgi_llvm_kernel *k, LLVMValueRef column,
-                          LLVMValueRef n, tgi_llvm_visit_columns *visit,
+                          LLVMValueRef n, tgi_llvm_columns_fn *visit,
                           void *user)
 {
-    const unsigned sliver = tgi_llvm_packed_sliver(k);
+    const unsigned sliver = tgi_llvm_pack_panel_width(k);
     if (k->phases[0].can_mask && sliver) {
         part_of_slivers(k, column, n, sliver);
         return;
@@ -255,14 +255,14 @@ static void part_of_chunk(tgi_llvm_kernel *k, LLVMValueRef column,
         LLVMValueRef left = LLVMBuildSub(k->b, n, column, "");
         int64_t number;
         k->e->lanes = lanes_of_part(k, n);
-        k->n_masked = tgi_llvm_is_number(n, &number)
-                          ? (unsigned)(number % k->phases[0].lanes)
-                          : 0;
-        if (k->n_masked != k->e->lanes)
-            k->mask = tgi_llvm_first_lanes(k, left);
+        k->n_active_lanes = tgi_llvm_is_const_i64(n, &number)
+                                ? (unsigned)(number % k->phases[0].lanes)
+                                : 0;
+        if (k->n_active_lanes != k->e->lanes)
+            k->mask = tgi_llvm_tail_mask(k, left);
         visit(k, column, user);
         k->mask = NULL;
-        k->n_masked = 0;
+        k->n_active_lanes = 0;
         return;
     }
     tgi_llvm_loop loop;
@@ -280,12 +280,12 @@ static void wide_chunk(tgi_llvm_kernel *k, LLVMValueRef column,
     LLVMValueRef end = tgi_llvm_min(
         k->program, n,
         tgi_llvm_add(k->program, column,
-                     tgi_llvm_number(k->program, k->wide)));
-    LLVMValueRef full = tgi_llvm_full_end(k, column, end, k->e->lanes);
+                     tgi_llvm_const_i64(k->program, k->wide_columns)));
+    LLVMValueRef full = tgi_llvm_round_down(k, column, end, k->e->lanes);
     int64_t number;
     bounds(k, &from, &to);
-    tgi_llvm_columns_wide(k, column, full, from, to);
-    if (tgi_llvm_is_number(n, &number) && number % k->e->lanes == 0)
+    tgi_llvm_columns_wide_emit(k, column, full, from, to);
+    if (tgi_llvm_is_const_i64(n, &number) && number % k->e->lanes == 0)
         return;
     tgi_llvm_branch branch;
     tgi_llvm_branch_begin(k, &branch,
@@ -294,26 +294,26 @@ static void wide_chunk(tgi_llvm_kernel *k, LLVMValueRef column,
     tgi_llvm_branch_end(k, &branch);
 }
 
-void tgi_llvm_at_columns(tgi_llvm_kernel *k, LLVMValueRef column,
-                         LLVMValueRef n, tgi_llvm_visit_columns *visit,
-                         void *user)
+void tgi_llvm_columns_step(tgi_llvm_kernel *k, LLVMValueRef column,
+                           LLVMValueRef n, tgi_llvm_columns_fn *visit,
+                           void *user)
 {
     const unsigned lanes = k->phases[0].lanes;
     int64_t number;
     k->e->lanes = lanes;
-    if (tgi_llvm_is_number(n, &number) && number % lanes == 0) {
+    if (tgi_llvm_is_const_i64(n, &number) && number % lanes == 0) {
         visit(k, column, user);
         return;
     }
-    if (tgi_llvm_is_number(n, &number) && number < lanes) {
+    if (tgi_llvm_is_const_i64(n, &number) && number < lanes) {
         part_of_chunk(k, column, n, visit, user);
         return;
     }
-    LLVMValueRef end = tgi_llvm_add(k->program, column,
-                                    tgi_llvm_number(k->program, lanes));
-    LLVMBasicBlockRef full = tgi_llvm_block(k, "full");
-    LLVMBasicBlockRef part = tgi_llvm_block(k, "part");
-    LLVMBasicBlockRef after = tgi_llvm_block(k, "after");
+    LLVMValueRef end =
+        tgi_llvm_add(k->program, column, tgi_llvm_const_i64(k->program, lanes));
+    LLVMBasicBlockRef full = tgi_llvm_block_append(k, "full");
+    LLVMBasicBlockRef part = tgi_llvm_block_append(k, "part");
+    LLVMBasicBlockRef after = tgi_llvm_block_append(k, "after");
     LLVMBuildCondBr(k->b, LLVMBuildICmp(k->b, LLVMIntSLE, end, n, ""), full,
                     part);
     LLVMPositionBuilderAtEnd(k->b, full);
@@ -328,10 +328,10 @@ void tgi_llvm_at_columns(tgi_llvm_kernel *k, LLVMValueRef column,
 static void columns_from(tgi_llvm_kernel *k, LLVMValueRef column,
                          LLVMValueRef n)
 {
-    if (k->product.slivers > 1)
-        tgi_llvm_product_slivers(k, column, n);
+    if (k->matmul.n_panels > 1)
+        tgi_llvm_matmul_panels_emit(k, column, n);
     else
-        tgi_llvm_at_columns(k, column, n, chunk_at, NULL);
+        tgi_llvm_columns_step(k, column, n, chunk_at, NULL);
     k->e->lanes = k->phases[0].lanes;
 }
 
@@ -339,10 +339,10 @@ static void columns_from(tgi_llvm_kernel *k, LLVMValueRef column,
 static void all_columns(tgi_llvm_kernel *k, LLVMValueRef n)
 {
     const unsigned step = columns_at_once(k);
-    LLVMValueRef zero = tgi_llvm_number(k->program, 0);
+    LLVMValueRef zero = tgi_llvm_const_i64(k->program, 0);
     int64_t number;
-    tgi_llvm_row_folds_begin(k);
-    if (tgi_llvm_is_number(n, &number) && number <= step) {
+    tgi_llvm_row_epilogue_begin(k);
+    if (tgi_llvm_is_const_i64(n, &number) && number <= step) {
         columns_from(k, zero, n);
     } else {
         tgi_llvm_loop loop;
@@ -350,21 +350,21 @@ static void all_columns(tgi_llvm_kernel *k, LLVMValueRef n)
         columns_from(k, loop.index, n);
         tgi_llvm_loop_end(k, &loop, NULL);
     }
-    tgi_llvm_row_folds_end(k);
+    tgi_llvm_row_epilogue_end(k);
 }
 
-void tgi_llvm_columns(tgi_llvm_kernel *k, LLVMValueRef chunk)
+void tgi_llvm_columns_emit(tgi_llvm_kernel *k, LLVMValueRef chunk)
 {
     LLVMValueRef n = tgi_llvm_dim(k, k->loops->extent[k->vector_axis]);
-    LLVMValueRef column = tgi_llvm_mul(
-        k->program, chunk,
-        tgi_llvm_number(k->program, tgi_llvm_columns_of_item(k)));
+    LLVMValueRef column =
+        tgi_llvm_mul(k->program, chunk,
+                     tgi_llvm_const_i64(k->program, tgi_llvm_item_columns(k)));
     k->e->lanes = k->phases[0].lanes;
-    if (tgi_llvm_is_turned_pack(k))
-        tgi_llvm_pack_turned(k, column, n);
-    else if (k->wide)
+    if (tgi_llvm_pack_is_transposed(k))
+        tgi_llvm_pack_transposed_emit(k, column, n);
+    else if (k->wide_columns)
         wide_chunk(k, column, n);
-    else if (k->product.folds_rows)
+    else if (k->matmul.reduces_rows)
         all_columns(k, n);
     else
         columns_from(k, column, n);

@@ -6,7 +6,7 @@
  * side. So the states of thousands of columns stay in the first cache, and
  * take ROWS rows at a time: in order, column by column, as ever.
  *
- * Only one block of rows is done this way: the parts of a cascade would not
+ * Only one block of rows is done this way: the parts of a pairwise would not
  * fit. Fusion splits what has more of them. But the panels of a product (of a
  * vector and a matrix: others go by tiles) are added up one after the other.
  */
@@ -43,8 +43,8 @@ static unsigned cost_at_points(const tgi_llvm_kernel *k)
 {
     unsigned cost = 0;
     for (uint32_t i = 1; i < k->loops->insts.n; i++)
-        if (k->values[i].level == TGI_LEVEL_POINT && !k->values[i].is_late &&
-            k->loops->insts.data[i].phase == 0)
+        if (k->values[i].level == TGI_LEVEL_POINT &&
+            !k->values[i].is_after_loop && k->loops->insts.data[i].phase == 0)
             cost += tgi_llvm_inst_cost(k, &k->loops->insts.data[i]);
     return cost;
 }
@@ -74,15 +74,15 @@ static int64_t items_beside(const tgi_llvm_kernel *k)
     return items;
 }
 
-unsigned tgi_llvm_wide_columns(const tgi_llvm_kernel *k, unsigned lanes)
+unsigned tgi_llvm_wide_item_columns(const tgi_llvm_kernel *k, unsigned lanes)
 {
     const tgi_kernel_loops *loops = k->loops;
     const tgi_dim extent = loops->extent[k->vector_axis];
     const bool is_known = tgi_dim_is_known(extent);
-    if (loops->reductions.n == 0 || loops->reductions.data[0].is_cascade ||
+    if (loops->reductions.n == 0 || loops->reductions.data[0].combines_blocks ||
         !(is_one_block(k) || is_product(k)) ||
-        cost_at_points(k) > MOST_POINT_COST ||
-        lanes == 1 || (is_known && extent < 2 * (int64_t)lanes))
+        cost_at_points(k) > MOST_POINT_COST || lanes == 1 ||
+        (is_known && extent < 2 * (int64_t)lanes))
         return 0;
     int64_t columns = is_known ? STATE_BYTES : SOME_COLUMNS;
     while (columns * state_bytes(k) > STATE_BYTES ||
@@ -101,8 +101,9 @@ unsigned tgi_llvm_wide_columns(const tgi_llvm_kernel *k, unsigned lanes)
 /* The states of all columns, part after part: arrays on the stack. */
 typedef struct states {
     unsigned n;
-    LLVMValueRef arrays[TGI_LLVM_REDUCTIONS * TGI_LLVM_PARTS];
-    LLVMTypeRef types[TGI_LLVM_REDUCTIONS * TGI_LLVM_PARTS]; /* vectors */
+    LLVMValueRef arrays[TGI_LLVM_MAX_REDUCTIONS * TGI_LLVM_MAX_PARTS];
+    LLVMTypeRef
+        types[TGI_LLVM_MAX_REDUCTIONS * TGI_LLVM_MAX_PARTS]; /* vectors */
     LLVMValueRef first; /* their first column */
 } states;
 
@@ -144,18 +145,18 @@ static void start(tgi_llvm_kernel *k, span columns, LLVMValueRef total,
 {
     const tgi_llvm_phase *p = &k->phases[0];
     tgi_llvm_loop loop;
-    LLVMValueRef values[TGI_LLVM_REDUCTIONS * TGI_LLVM_PARTS];
+    LLVMValueRef values[TGI_LLVM_MAX_REDUCTIONS * TGI_LLVM_MAX_PARTS];
     *s = (states){.first = columns.from};
     for (unsigned i = 0; i < p->n_reductions; i++) {
-        tgi_llvm_state state;
+        tgi_llvm_accumulator state;
         state.part[0] = total;
         if (!total)
-            tgi_llvm_start(k, p->reductions[i], false, &state);
-        for (unsigned j = 0; j < tgi_llvm_parts(k, p->reductions[i], false);
-             j++) {
+            tgi_llvm_reduce_start(k, p->reductions[i], false, &state);
+        for (unsigned j = 0;
+             j < tgi_llvm_accumulator_parts(k, p->reductions[i], false); j++) {
             s->types[s->n] = LLVMTypeOf(state.part[j]);
-            s->arrays[s->n] = tgi_llvm_array(
-                k, LLVMGetElementType(s->types[s->n]), k->wide);
+            s->arrays[s->n] = tgi_llvm_stack_array(
+                k, LLVMGetElementType(s->types[s->n]), k->wide_columns);
             values[s->n++] = state.part[j];
         }
     }
@@ -170,13 +171,14 @@ static void start(tgi_llvm_kernel *k, span columns, LLVMValueRef total,
 static void take_row(tgi_llvm_kernel *k, LLVMValueRef *values)
 {
     const tgi_llvm_phase *p = &k->phases[0];
-    tgi_llvm_body(k, 0);
+    tgi_llvm_body_emit(k, 0);
     for (unsigned i = 0, at = 0; i < p->n_reductions; i++) {
-        const unsigned n = tgi_llvm_parts(k, p->reductions[i], false);
-        tgi_llvm_state state;
+        const unsigned n =
+            tgi_llvm_accumulator_parts(k, p->reductions[i], false);
+        tgi_llvm_accumulator state;
         for (unsigned j = 0; j < n; j++)
             state.part[j] = values[at + j];
-        tgi_llvm_step(k, p->reductions[i], false, &state);
+        tgi_llvm_reduce_step(k, p->reductions[i], false, &state);
         for (unsigned j = 0; j < n; j++)
             values[at + j] = state.part[j];
         at += n;
@@ -186,19 +188,19 @@ static void take_row(tgi_llvm_kernel *k, LLVMValueRef *values)
 static void take_rows(tgi_llvm_kernel *k, span columns, LLVMValueRef from,
                       LLVMValueRef to, int step, const states *s)
 {
-    LLVMValueRef values[TGI_LLVM_REDUCTIONS * TGI_LLVM_PARTS];
+    LLVMValueRef values[TGI_LLVM_MAX_REDUCTIONS * TGI_LLVM_MAX_PARTS];
     tgi_llvm_loop rows, along;
-    if (tgi_llvm_are_same(from, to))
+    if (tgi_llvm_are_equal_consts(from, to))
         return;
     tgi_llvm_loop_begin(k, &rows, from, to, step, NULL, 0);
     tgi_llvm_loop_begin(k, &along, columns.from, columns.to, k->e->lanes,
                         NULL, 0);
     k->index[k->vector_axis] = along.index;
-    tgi_llvm_point_insts(k, 0, false);
+    tgi_llvm_point_insts_emit(k, 0, false);
     load_states(k, s, values);
     for (int i = 0; i < step; i++) {
         k->index[k->inner] = tgi_llvm_add(k->program, rows.index,
-                                          tgi_llvm_number(k->program, i));
+                                          tgi_llvm_const_i64(k->program, i));
         take_row(k, values);
     }
     store_states(k, s, values);
@@ -211,25 +213,25 @@ static void take_rows(tgi_llvm_kernel *k, span columns, LLVMValueRef from,
 static void finish(tgi_llvm_kernel *k, span columns, const states *s)
 {
     const tgi_llvm_phase *p = &k->phases[0];
-    LLVMValueRef values[TGI_LLVM_REDUCTIONS * TGI_LLVM_PARTS];
+    LLVMValueRef values[TGI_LLVM_MAX_REDUCTIONS * TGI_LLVM_MAX_PARTS];
     tgi_llvm_loop loop;
     tgi_llvm_loop_begin(k, &loop, columns.from, columns.to, k->e->lanes, NULL,
                         0);
     k->index[k->vector_axis] = loop.index;
     load_states(k, s, values);
     for (unsigned i = 0, at = 0; i < p->n_reductions; i++) {
-        tgi_llvm_state state;
-        for (unsigned j = 0; j < tgi_llvm_parts(k, p->reductions[i], false);
-             j++)
+        tgi_llvm_accumulator state;
+        for (unsigned j = 0;
+             j < tgi_llvm_accumulator_parts(k, p->reductions[i], false); j++)
             state.part[j] = values[at++];
         tgi_llvm_set_reduced(
             k, p->reductions[i],
-            tgi_llvm_finish(k, p->reductions[i], false, &state));
+            tgi_llvm_reduce_finish(k, p->reductions[i], false, &state));
     }
     for (unsigned phase = 0; phase < k->loops->n_phases; phase++) {
-        tgi_llvm_point_insts(k, phase, false);
-        tgi_llvm_point_insts(k, phase, true);
-        tgi_llvm_point_stores(k, phase);
+        tgi_llvm_point_insts_emit(k, phase, false);
+        tgi_llvm_point_insts_emit(k, phase, true);
+        tgi_llvm_point_stores_emit(k, phase);
     }
     tgi_llvm_loop_end(k, &loop, NULL);
     k->index[k->vector_axis] = NULL;
@@ -238,7 +240,7 @@ static void finish(tgi_llvm_kernel *k, span columns, const states *s)
 static void take_block(tgi_llvm_kernel *k, span columns, LLVMValueRef from,
                        LLVMValueRef to, states *s)
 {
-    LLVMValueRef last = tgi_llvm_full_end(k, from, to, ROWS);
+    LLVMValueRef last = tgi_llvm_round_down(k, from, to, ROWS);
     start(k, columns, NULL, s);
     take_rows(k, columns, from, last, ROWS, s);
     take_rows(k, columns, last, to, 1, s);
@@ -248,22 +250,22 @@ static void take_block(tgi_llvm_kernel *k, span columns, LLVMValueRef from,
 static void add_up(tgi_llvm_kernel *k, span columns, const states *panel,
                    const states *totals)
 {
-    LLVMValueRef of_panel[TGI_LLVM_REDUCTIONS * TGI_LLVM_PARTS];
-    LLVMValueRef total[TGI_LLVM_REDUCTIONS * TGI_LLVM_PARTS];
+    LLVMValueRef of_panel[TGI_LLVM_MAX_REDUCTIONS * TGI_LLVM_MAX_PARTS];
+    LLVMValueRef total[TGI_LLVM_MAX_REDUCTIONS * TGI_LLVM_MAX_PARTS];
     tgi_llvm_loop loop;
     tgi_llvm_loop_begin(k, &loop, columns.from, columns.to, k->e->lanes, NULL,
                         0);
     k->index[k->vector_axis] = loop.index;
     load_states(k, panel, of_panel);
     load_states(k, totals, total);
-    total[0] = tgi_llvm_combine(k, 0, total[0], of_panel[0]);
+    total[0] = tgi_llvm_reduce_combine(k, 0, total[0], of_panel[0]);
     store_states(k, totals, total);
     tgi_llvm_loop_end(k, &loop, NULL);
 }
 
-void tgi_llvm_columns_wide(tgi_llvm_kernel *k, LLVMValueRef column,
-                           LLVMValueRef end, LLVMValueRef from,
-                           LLVMValueRef to)
+void tgi_llvm_columns_wide_emit(tgi_llvm_kernel *k, LLVMValueRef column,
+                                LLVMValueRef end, LLVMValueRef from,
+                                LLVMValueRef to)
 {
     const span columns = {column, end};
     states s;
@@ -274,8 +276,8 @@ void tgi_llvm_columns_wide(tgi_llvm_kernel *k, LLVMValueRef column,
     }
     states totals;
     tgi_llvm_loop blocks;
-    LLVMValueRef size = tgi_llvm_number(k->program, TGI_BLOCK_ROWS);
-    start(k, columns, tgi_llvm_total_start(k, from, to), &totals);
+    LLVMValueRef size = tgi_llvm_const_i64(k->program, TGI_BLOCK_ROWS);
+    start(k, columns, tgi_llvm_matmul_start(k, from, to), &totals);
     tgi_llvm_loop_begin(k, &blocks, from, to, TGI_BLOCK_ROWS, NULL, 0);
     LLVMValueRef next = tgi_llvm_add(k->program, blocks.index, size);
     take_block(k, columns, blocks.index, tgi_llvm_min(k->program, next, to),

@@ -47,7 +47,7 @@ static void take_diagnostic(LLVMDiagnosticInfoRef info, void *user)
     LLVMDisposeMessage(text);
 }
 
-double tgi_llvm_milliseconds(void)
+double tgi_llvm_clock_ms(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -107,12 +107,12 @@ static void compile(const tgi_llvm_target *target, LLVMModuleRef module,
 {
     if (flags & TGI_LLVM_WANT_IR)
         out->ir_before = LLVMPrintModuleToString(module);
-    const double start = tgi_llvm_milliseconds();
+    const double start = tgi_llvm_clock_ms();
     if (flags & TGI_LLVM_VERIFY)
         verify(module, c);
     if (!c->is_made)
         run_passes(target, module, flags, c);
-    out->passes_time = tgi_llvm_milliseconds() - start;
+    out->passes_time = tgi_llvm_clock_ms() - start;
     if (c->is_made)
         return;
     if (flags & TGI_LLVM_WANT_IR)

@@ -40,7 +40,7 @@ bool tgi_llvm_run_passes(const tgi_llvm_target *target, LLVMModuleRef module,
                          const char *names, char *message, size_t n);
 
 /* What the clock says; it starts anywhere. */
-double tgi_llvm_milliseconds(void);
+double tgi_llvm_clock_ms(void);
 
 void tgi_llvm_compiled_deinit(tgi_llvm_compiled *compiled);
 

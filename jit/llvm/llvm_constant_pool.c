@@ -35,10 +35,11 @@ static LLVMValueRef global_of(const tgi_llvm_emitter *e, tg_dtype dtype,
     return global;
 }
 
-LLVMValueRef tgi_llvm_stored(tgi_llvm_emitter *e, tg_dtype dtype, uint64_t bits)
+LLVMValueRef tgi_llvm_pooled_constant(tgi_llvm_emitter *e, tg_dtype dtype,
+                                      uint64_t bits)
 {
-    if (!e->is_storing || e->lanes == 1 || bits == 0 ||
-        e->n_stored == TGI_LLVM_STORED ||
+    if (!e->is_pooling || e->lanes == 1 || bits == 0 ||
+        e->n_pooled == TGI_LLVM_MAX_POOLED ||
         !tgi_dtype_is((int)dtype, TGI_CLASS_FLOAT))
         return tgi_llvm_constant(e, dtype, bits);
     unsigned alignment = e->lanes * (unsigned)tgi_dtype_bytes((int)dtype);
@@ -48,7 +49,7 @@ LLVMValueRef tgi_llvm_stored(tgi_llvm_emitter *e, tg_dtype dtype, uint64_t bits)
         LLVMBuildLoad2(e->builder, tgi_llvm_type(e, dtype),
                        global_of(e, dtype, bits, alignment), "");
     LLVMSetAlignment(value, alignment);
-    e->stored[e->n_stored++] = value;
+    e->pooled[e->n_pooled++] = value;
     return value;
 }
 
@@ -62,9 +63,9 @@ static bool is_same(LLVMValueRef a, LLVMValueRef b)
 static bool is_used_once(const tgi_llvm_emitter *e, LLVMValueRef load)
 {
     unsigned uses = 0;
-    for (unsigned i = 0; i < e->n_stored; i++)
-        if (is_same(e->stored[i], load))
-            for (LLVMUseRef use = LLVMGetFirstUse(e->stored[i]); use;
+    for (unsigned i = 0; i < e->n_pooled; i++)
+        if (is_same(e->pooled[i], load))
+            for (LLVMUseRef use = LLVMGetFirstUse(e->pooled[i]); use;
                  use = LLVMGetNextUse(use))
                 uses++;
     return uses == 1;
@@ -79,18 +80,18 @@ static void put_back(LLVMValueRef load)
         LLVMDeleteGlobal(global);
 }
 
-LLVMValueRef tgi_llvm_recipe(tgi_llvm_emitter *e, tgi_emit_recipe *recipe,
-                             const tgi_emitted *operands)
+LLVMValueRef tgi_llvm_recipe_emit(tgi_llvm_emitter *e, tgi_emit_recipe *recipe,
+                                  const tgi_emitted *operands)
 {
-    bool is_once[TGI_LLVM_STORED];
-    e->is_storing = !e->has_avx512;
+    bool is_once[TGI_LLVM_MAX_POOLED];
+    e->is_pooling = !e->has_avx512;
     LLVMValueRef result = recipe(&e->base, operands);
-    e->is_storing = false;
-    for (unsigned i = 0; i < e->n_stored; i++)
-        is_once[i] = is_used_once(e, e->stored[i]);
-    for (unsigned i = 0; i < e->n_stored; i++)
-        if (!is_once[i] && e->stored[i] != result)
-            put_back(e->stored[i]);
-    e->n_stored = 0;
+    e->is_pooling = false;
+    for (unsigned i = 0; i < e->n_pooled; i++)
+        is_once[i] = is_used_once(e, e->pooled[i]);
+    for (unsigned i = 0; i < e->n_pooled; i++)
+        if (!is_once[i] && e->pooled[i] != result)
+            put_back(e->pooled[i]);
+    e->n_pooled = 0;
     return result;
 }

@@ -39,11 +39,12 @@ static LLVMValueRef integer_of_double(tgi_llvm_emitter *e, tg_dtype to,
 {
     LLVMBuilderRef builder = e->builder;
     LLVMTypeRef type = tgi_llvm_type(e, to);
-    x = tgi_llvm_call(e, TGI_LLVM_TRUNC, TG_F64, &x, 1);
+    x = tgi_llvm_intrinsic_call(e, TGI_LLVM_TRUNC, TG_F64, &x, 1);
     LLVMValueRef upper = LLVMBuildFMul(builder, x, number(e, 0x1p-32), "");
-    upper = tgi_llvm_call(e, TGI_LLVM_FLOOR, TG_F64, &upper, 1);
+    upper = tgi_llvm_intrinsic_call(e, TGI_LLVM_FLOOR, TG_F64, &upper, 1);
     LLVMValueRef factors[] = {upper, number(e, -0x1p32), x};
-    LLVMValueRef lower = tgi_llvm_call(e, TGI_LLVM_FMA, TG_F64, factors, 3);
+    LLVMValueRef lower =
+        tgi_llvm_intrinsic_call(e, TGI_LLVM_FMA, TG_F64, factors, 3);
 
     LLVMValueRef end =
         tgi_llvm_constant(e, TG_F64, to == TG_I64 ? ENDS_IN_I32 : ENDS_IN_U32);

@@ -34,7 +34,7 @@ static tgi_emitted count_constant(tgi_emitter *base, tg_dtype dtype,
     return base;
 }
 
-static tgi_emitted count_word(tgi_emitter *base, tgi_word word,
+static tgi_emitted count_word(tgi_emitter *base, tgi_primitive word,
                               tg_dtype dtype, tg_dtype other,
                               const tgi_emitted *operands)
 {
@@ -42,16 +42,16 @@ static tgi_emitted count_word(tgi_emitter *base, tgi_word word,
     (void)operands;
     counter *c = (counter *)base;
     switch (word) {
-    case TGI_WORD_BITS_OF:
-    case TGI_WORD_FLOAT_OF:
+    case TGI_PRIMITIVE_BITS_OF:
+    case TGI_PRIMITIVE_FLOAT_OF:
         break;
-    case TGI_WORD_DIV:
-    case TGI_WORD_REM:
+    case TGI_PRIMITIVE_DIV:
+    case TGI_PRIMITIVE_REM:
         c->cost += tgi_dtype_is((int)dtype, TGI_CLASS_FLOAT)
                        ? COST_DIVIDE
                        : COST_DIVIDE_INTEGERS;
         break;
-    case TGI_WORD_SQRT:
+    case TGI_PRIMITIVE_SQRT:
         c->cost += COST_ROOT;
         break;
     default:
@@ -97,7 +97,7 @@ unsigned tgi_llvm_inst_cost(const tgi_llvm_kernel *k, const tgi_inst *inst)
     case TGI_INST_RANDOM:
         return COST_RANDOM;
     case TGI_INST_LOAD:
-        return tgi_llvm_is_plain(k, &k->loops->accesses.data[inst->number])
+        return tgi_llvm_is_contiguous(k, &k->loops->accesses.data[inst->number])
                    ? 1
                    : COST_SINGLE;
     case TGI_INST_POSITION:
@@ -114,7 +114,7 @@ unsigned tgi_llvm_inst_cost(const tgi_llvm_kernel *k, const tgi_inst *inst)
 
 /* -- Kernels --------------------------------------------------------------- */
 
-tgi_kernel_cost tgi_llvm_cost_of(const tgi_llvm_kernel *k)
+tgi_kernel_cost tgi_llvm_kernel_cost(const tgi_llvm_kernel *k)
 {
     tgi_kernel_cost cost = {.point = PS_PER_POINT};
     const tgi_kernel_loops *loops = k->loops;
@@ -139,7 +139,7 @@ tgi_kernel_cost tgi_llvm_cost_of(const tgi_llvm_kernel *k)
         if (store->level == TGI_LEVEL_INNER)
             cost.element += bytes * PS_PER_BYTE_MOVED;
     }
-    if (k->product.rows) /* what is loaded serves a whole side of a tile */
+    if (k->matmul.mr) /* what is loaded serves a whole side of a tile */
         cost.element = 0;
     for (size_t i = 0; i < loops->reductions.n; i++)
         cost.element +=

@@ -48,8 +48,8 @@ static LLVMTypeRef integer_type(const tgi_llvm_emitter *e, tg_dtype dtype)
 /* -- Constants ------------------------------------------------------------- */
 
 /* Floats through their bits: a NaN and a denormal stay what they are. */
-LLVMValueRef tgi_llvm_element(const tgi_llvm_emitter *e, tg_dtype dtype,
-                              uint64_t bits)
+LLVMValueRef tgi_llvm_scalar_constant(const tgi_llvm_emitter *e, tg_dtype dtype,
+                                      uint64_t bits)
 {
     const unsigned width = 8 * (unsigned)tgi_dtype_bytes((int)dtype);
     LLVMTypeRef integer = LLVMIntTypeInContext(e->context, width);
@@ -63,7 +63,7 @@ static LLVMValueRef in_every_lane(const tgi_llvm_emitter *e,
 {
     if (e->lanes == 1)
         return constant;
-    LLVMValueRef copies[TGI_LLVM_LANES];
+    LLVMValueRef copies[TGI_LLVM_MAX_LANES];
     for (unsigned i = 0; i < e->lanes; i++)
         copies[i] = constant;
     return LLVMConstVector(copies, e->lanes);
@@ -72,13 +72,13 @@ static LLVMValueRef in_every_lane(const tgi_llvm_emitter *e,
 LLVMValueRef tgi_llvm_constant(const tgi_llvm_emitter *e, tg_dtype dtype,
                                uint64_t bits)
 {
-    return in_every_lane(e, tgi_llvm_element(e, dtype, bits));
+    return in_every_lane(e, tgi_llvm_scalar_constant(e, dtype, bits));
 }
 
 static tgi_emitted emit_constant(tgi_emitter *base, tg_dtype dtype,
                                  uint64_t bits)
 {
-    return tgi_llvm_stored((tgi_llvm_emitter *)base, dtype, bits);
+    return tgi_llvm_pooled_constant((tgi_llvm_emitter *)base, dtype, bits);
 }
 
 LLVMValueRef tgi_llvm_splat(const tgi_llvm_emitter *e, LLVMValueRef element)
@@ -166,17 +166,18 @@ static const char *const intrinsic_names[TGI_LLVM_INTRINSICS] = {
 
 static unsigned lane_size(const tgi_llvm_emitter *e)
 {
-    return e->lanes == 3 ? TGI_LLVM_LANE_SIZES - 1
+    return e->lanes == 3 ? TGI_LLVM_LANE_COUNTS - 1
                          : (unsigned)__builtin_ctz(e->lanes);
 }
 
-LLVMValueRef tgi_llvm_call(tgi_llvm_emitter *e, tgi_llvm_intrinsic intrinsic,
-                           tg_dtype dtype, LLVMValueRef *operands,
-                           unsigned n_operands)
+LLVMValueRef tgi_llvm_intrinsic_call(tgi_llvm_emitter *e,
+                                     tgi_llvm_intrinsic intrinsic,
+                                     tg_dtype dtype, LLVMValueRef *operands,
+                                     unsigned n_operands)
 {
     LLVMTypeRef type = tgi_llvm_type(e, dtype);
     LLVMValueRef *declared =
-        &e->declared[intrinsic][dtype == TG_F64][lane_size(e)];
+        &e->intrinsics[intrinsic][dtype == TG_F64][lane_size(e)];
     const char *name = intrinsic_names[intrinsic];
     const unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
     if (!*declared)
@@ -204,42 +205,42 @@ static int row_of(tg_dtype dtype)
 }
 
 /* Words on the bits of floats have the row of floats only. */
-static const LLVMOpcode opcodes[TGI_WORDS][ROWS] = {
-    [TGI_WORD_ADD] = {LLVMFAdd, LLVMAdd, LLVMAdd},
-    [TGI_WORD_SUB] = {LLVMFSub, LLVMSub, LLVMSub},
-    [TGI_WORD_MUL] = {LLVMFMul, LLVMMul, LLVMMul},
-    [TGI_WORD_DIV] = {LLVMFDiv},
-    [TGI_WORD_AND] = {0, LLVMAnd, LLVMAnd},
-    [TGI_WORD_OR] = {0, LLVMOr, LLVMOr},
-    [TGI_WORD_XOR] = {0, LLVMXor, LLVMXor},
-    [TGI_WORD_SHL] = {0, LLVMShl, LLVMShl},
-    [TGI_WORD_SHR] = {0, LLVMAShr, LLVMLShr},
-    [TGI_WORD_IADD] = {LLVMAdd},
-    [TGI_WORD_ISUB] = {LLVMSub},
-    [TGI_WORD_IMUL] = {LLVMMul},
-    [TGI_WORD_IAND] = {LLVMAnd},
-    [TGI_WORD_IOR] = {LLVMOr},
-    [TGI_WORD_IXOR] = {LLVMXor},
-    [TGI_WORD_ISHL] = {LLVMShl},
-    [TGI_WORD_ISHR] = {LLVMLShr},
-    [TGI_WORD_ISAR] = {LLVMAShr},
+static const LLVMOpcode opcodes[TGI_PRIMITIVES][ROWS] = {
+    [TGI_PRIMITIVE_ADD] = {LLVMFAdd, LLVMAdd, LLVMAdd},
+    [TGI_PRIMITIVE_SUB] = {LLVMFSub, LLVMSub, LLVMSub},
+    [TGI_PRIMITIVE_MUL] = {LLVMFMul, LLVMMul, LLVMMul},
+    [TGI_PRIMITIVE_DIV] = {LLVMFDiv},
+    [TGI_PRIMITIVE_AND] = {0, LLVMAnd, LLVMAnd},
+    [TGI_PRIMITIVE_OR] = {0, LLVMOr, LLVMOr},
+    [TGI_PRIMITIVE_XOR] = {0, LLVMXor, LLVMXor},
+    [TGI_PRIMITIVE_SHL] = {0, LLVMShl, LLVMShl},
+    [TGI_PRIMITIVE_SHR] = {0, LLVMAShr, LLVMLShr},
+    [TGI_PRIMITIVE_IADD] = {LLVMAdd},
+    [TGI_PRIMITIVE_ISUB] = {LLVMSub},
+    [TGI_PRIMITIVE_IMUL] = {LLVMMul},
+    [TGI_PRIMITIVE_IAND] = {LLVMAnd},
+    [TGI_PRIMITIVE_IOR] = {LLVMOr},
+    [TGI_PRIMITIVE_IXOR] = {LLVMXor},
+    [TGI_PRIMITIVE_ISHL] = {LLVMShl},
+    [TGI_PRIMITIVE_ISHR] = {LLVMLShr},
+    [TGI_PRIMITIVE_ISAR] = {LLVMAShr},
 };
 
-static const LLVMRealPredicate float_predicates[TGI_WORDS] = {
-    [TGI_WORD_EQ] = LLVMRealOEQ,
-    [TGI_WORD_NE] = LLVMRealUNE,
-    [TGI_WORD_LT] = LLVMRealOLT,
-    [TGI_WORD_LE] = LLVMRealOLE,
+static const LLVMRealPredicate float_predicates[TGI_PRIMITIVES] = {
+    [TGI_PRIMITIVE_EQ] = LLVMRealOEQ,
+    [TGI_PRIMITIVE_NE] = LLVMRealUNE,
+    [TGI_PRIMITIVE_LT] = LLVMRealOLT,
+    [TGI_PRIMITIVE_LE] = LLVMRealOLE,
 };
 
-static const LLVMIntPredicate predicates[TGI_WORDS][ROWS] = {
-    [TGI_WORD_EQ] = {0, LLVMIntEQ, LLVMIntEQ},
-    [TGI_WORD_NE] = {0, LLVMIntNE, LLVMIntNE},
-    [TGI_WORD_LT] = {0, LLVMIntSLT, LLVMIntULT},
-    [TGI_WORD_LE] = {0, LLVMIntSLE, LLVMIntULE},
-    [TGI_WORD_IEQ] = {LLVMIntEQ},
-    [TGI_WORD_ILT] = {LLVMIntSLT},
-    [TGI_WORD_IULT] = {LLVMIntULT},
+static const LLVMIntPredicate predicates[TGI_PRIMITIVES][ROWS] = {
+    [TGI_PRIMITIVE_EQ] = {0, LLVMIntEQ, LLVMIntEQ},
+    [TGI_PRIMITIVE_NE] = {0, LLVMIntNE, LLVMIntNE},
+    [TGI_PRIMITIVE_LT] = {0, LLVMIntSLT, LLVMIntULT},
+    [TGI_PRIMITIVE_LE] = {0, LLVMIntSLE, LLVMIntULE},
+    [TGI_PRIMITIVE_IEQ] = {LLVMIntEQ},
+    [TGI_PRIMITIVE_ILT] = {LLVMIntSLT},
+    [TGI_PRIMITIVE_IULT] = {LLVMIntULT},
 };
 
 static LLVMValueRef call(tgi_llvm_emitter *e, tgi_llvm_intrinsic intrinsic,
@@ -248,119 +249,120 @@ static LLVMValueRef call(tgi_llvm_emitter *e, tgi_llvm_intrinsic intrinsic,
     LLVMValueRef operands[3];
     for (int i = 0; i < n; i++)
         operands[i] = in[i];
-    return tgi_llvm_call(e, intrinsic, dtype, operands, (unsigned)n);
+    return tgi_llvm_intrinsic_call(e, intrinsic, dtype, operands, (unsigned)n);
 }
 
-static LLVMValueRef emit(tgi_llvm_emitter *e, tgi_word word, tg_dtype dtype,
-                         tg_dtype other, const tgi_emitted *in)
+static LLVMValueRef emit(tgi_llvm_emitter *e, tgi_primitive word,
+                         tg_dtype dtype, tg_dtype other, const tgi_emitted *in)
 {
     LLVMBuilderRef builder = e->builder;
     const int row = row_of(dtype);
     switch (word) {
-    case TGI_WORD_DIV:
+    case TGI_PRIMITIVE_DIV:
         if (row != FLOATS)
             return tgi_llvm_divide(e, dtype, in[0], in[1]);
         /* fall through */
-    case TGI_WORD_ADD:
-    case TGI_WORD_SUB:
-    case TGI_WORD_MUL:
-    case TGI_WORD_AND:
-    case TGI_WORD_OR:
-    case TGI_WORD_XOR:
-    case TGI_WORD_SHL:
-    case TGI_WORD_SHR:
-    case TGI_WORD_IADD:
-    case TGI_WORD_ISUB:
-    case TGI_WORD_IMUL:
-    case TGI_WORD_IAND:
-    case TGI_WORD_IOR:
-    case TGI_WORD_IXOR:
-    case TGI_WORD_ISHL:
-    case TGI_WORD_ISHR:
-    case TGI_WORD_ISAR:
+    case TGI_PRIMITIVE_ADD:
+    case TGI_PRIMITIVE_SUB:
+    case TGI_PRIMITIVE_MUL:
+    case TGI_PRIMITIVE_AND:
+    case TGI_PRIMITIVE_OR:
+    case TGI_PRIMITIVE_XOR:
+    case TGI_PRIMITIVE_SHL:
+    case TGI_PRIMITIVE_SHR:
+    case TGI_PRIMITIVE_IADD:
+    case TGI_PRIMITIVE_ISUB:
+    case TGI_PRIMITIVE_IMUL:
+    case TGI_PRIMITIVE_IAND:
+    case TGI_PRIMITIVE_IOR:
+    case TGI_PRIMITIVE_IXOR:
+    case TGI_PRIMITIVE_ISHL:
+    case TGI_PRIMITIVE_ISHR:
+    case TGI_PRIMITIVE_ISAR:
         assert(opcodes[word][row]);
         return LLVMBuildBinOp(builder, opcodes[word][row], in[0], in[1], "");
 
-    case TGI_WORD_REM: {
+    case TGI_PRIMITIVE_REM: {
         LLVMValueRef quotient = tgi_llvm_divide(e, dtype, in[0], in[1]);
         return LLVMBuildSub(builder, in[0],
                             LLVMBuildMul(builder, quotient, in[1], ""), "");
     }
 
-    case TGI_WORD_EQ:
-    case TGI_WORD_NE:
-    case TGI_WORD_LT:
-    case TGI_WORD_LE:
+    case TGI_PRIMITIVE_EQ:
+    case TGI_PRIMITIVE_NE:
+    case TGI_PRIMITIVE_LT:
+    case TGI_PRIMITIVE_LE:
         if (row == FLOATS)
             return LLVMBuildFCmp(builder, float_predicates[word], in[0], in[1],
                                  "");
         /* fall through */
-    case TGI_WORD_IEQ:
-    case TGI_WORD_ILT:
-    case TGI_WORD_IULT:
+    case TGI_PRIMITIVE_IEQ:
+    case TGI_PRIMITIVE_ILT:
+    case TGI_PRIMITIVE_IULT:
         assert(predicates[word][row]);
         return LLVMBuildICmp(builder, predicates[word][row], in[0], in[1], "");
 
-    case TGI_WORD_BOTH:
+    case TGI_PRIMITIVE_MASK_AND:
         return masks_combined(e, LLVMAnd, dtype, in[0], in[1]);
-    case TGI_WORD_EITHER:
+    case TGI_PRIMITIVE_MASK_OR:
         return masks_combined(e, LLVMOr, dtype, in[0], in[1]);
-    case TGI_WORD_NEITHER:
+    case TGI_PRIMITIVE_MASK_NOR:
         return LLVMBuildNot(builder,
                             masks_combined(e, LLVMOr, dtype, in[0], in[1]), "");
-    case TGI_WORD_SELECT:
+    case TGI_PRIMITIVE_SELECT:
         return LLVMBuildSelect(builder, in[0], in[1], in[2], "");
 
-    case TGI_WORD_NEG:
+    case TGI_PRIMITIVE_NEG:
         return row == FLOATS ? LLVMBuildFNeg(builder, in[0], "")
                              : LLVMBuildNeg(builder, in[0], "");
-    case TGI_WORD_NOT:
+    case TGI_PRIMITIVE_NOT:
         return LLVMBuildNot(builder, in[0], "");
 
-    case TGI_WORD_FMA:
+    case TGI_PRIMITIVE_FMA:
         return call(e, TGI_LLVM_FMA, dtype, in, 3);
-    case TGI_WORD_SQRT:
+    case TGI_PRIMITIVE_SQRT:
         return call(e, TGI_LLVM_SQRT, dtype, in, 1);
-    case TGI_WORD_FLOOR:
+    case TGI_PRIMITIVE_FLOOR:
         return call(e, TGI_LLVM_FLOOR, dtype, in, 1);
-    case TGI_WORD_CEIL:
+    case TGI_PRIMITIVE_CEIL:
         return call(e, TGI_LLVM_CEIL, dtype, in, 1);
-    case TGI_WORD_TRUNC:
+    case TGI_PRIMITIVE_TRUNC:
         return call(e, TGI_LLVM_TRUNC, dtype, in, 1);
-    case TGI_WORD_ROUND_EVEN:
+    case TGI_PRIMITIVE_ROUND_EVEN:
         return call(e, TGI_LLVM_ROUND_EVEN, dtype, in, 1);
-    case TGI_WORD_MAGNITUDE:
+    case TGI_PRIMITIVE_FABS:
         return call(e, TGI_LLVM_FABS, dtype, in, 1);
 
-    case TGI_WORD_BITS_OF:
+    case TGI_PRIMITIVE_BITS_OF:
         return LLVMBuildBitCast(builder, in[0], integer_type(e, dtype), "");
-    case TGI_WORD_FLOAT_OF:
+    case TGI_PRIMITIVE_FLOAT_OF:
         return LLVMBuildBitCast(builder, in[0], tgi_llvm_type(e, dtype), "");
-    case TGI_WORD_SIGN_BIT: {
+    case TGI_PRIMITIVE_SIGN_BIT: {
         LLVMValueRef bits =
             LLVMBuildBitCast(builder, in[0], integer_type(e, dtype), "");
         return LLVMBuildICmp(builder, LLVMIntSLT, bits,
                              LLVMConstNull(LLVMTypeOf(bits)), "");
     }
 
-    case TGI_WORD_TO_INT:
+    case TGI_PRIMITIVE_TO_INT:
         return tgi_llvm_convert(e, dtype, dtype == TG_F64 ? TG_I64 : TG_I32,
                                 in[0]);
-    case TGI_WORD_TO_FLOAT:
+    case TGI_PRIMITIVE_TO_FLOAT:
         return tgi_llvm_convert(e, dtype == TG_F64 ? TG_I64 : TG_I32, dtype,
                                 in[0]);
-    case TGI_WORD_CONVERT:
+    case TGI_PRIMITIVE_CONVERT:
         return tgi_llvm_convert(e, dtype, other, in[0]);
 
-    case TGI_WORDS:
+    case TGI_PRIMITIVES:
         break;
     }
     assert(!"a word");
     return NULL;
 }
 
-static tgi_emitted emit_word(tgi_emitter *base, tgi_word word, tg_dtype dtype,
-                             tg_dtype other, const tgi_emitted *operands)
+static tgi_emitted emit_word(tgi_emitter *base, tgi_primitive word,
+                             tg_dtype dtype, tg_dtype other,
+                             const tgi_emitted *operands)
 {
     return emit((tgi_llvm_emitter *)base, word, dtype, other, operands);
 }

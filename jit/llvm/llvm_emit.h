@@ -16,7 +16,7 @@
 
 #include "recipe/emit.h"
 
-#define TGI_LLVM_LANES 64 /* at most */
+#define TGI_LLVM_MAX_LANES 64 /* at most */
 
 /* The only intrinsics words become, but for the one of llvm_lookup.c. All lower
    inline, given AVX2 and FMA. */
@@ -32,9 +32,9 @@ typedef enum tgi_llvm_intrinsic {
 } tgi_llvm_intrinsic;
 
 enum {
-    TGI_LLVM_LANE_SIZES = 8, /* 1, 2, 4 … TGI_LLVM_LANES, and 3 */
-    TGI_LLVM_TABLES = 32,    /* remembered; more are emitted again */
-    TGI_LLVM_STORED = 96     /* constants of a recipe in memory, at most */
+    TGI_LLVM_LANE_COUNTS = 8, /* 1, 2, 4 … TGI_LLVM_MAX_LANES, and 3 */
+    TGI_LLVM_MAX_TABLES = 32, /* remembered; more are emitted again */
+    TGI_LLVM_MAX_POOLED = 96  /* constants of a recipe in memory, at most */
 };
 
 typedef struct tgi_llvm_emitter {
@@ -42,7 +42,7 @@ typedef struct tgi_llvm_emitter {
     LLVMContextRef context;
     LLVMModuleRef module;
     LLVMBuilderRef builder; /* where to emit, moved by its owner */
-    /* 3 or a power of two, at most TGI_LLVM_LANES; may be changed between recipes,
+    /* 3 or a power of two, at most TGI_LLVM_MAX_LANES; may be changed between recipes,
        whose operands must all have that many. */
     unsigned lanes;
     /* The target has AVX-512 with its mask registers and 64-bit conversions:
@@ -50,16 +50,16 @@ typedef struct tgi_llvm_emitter {
     bool has_avx512;
 
     LLVMTypeRef floats[2]; /* float, double */
-    LLVMValueRef declared[TGI_LLVM_INTRINSICS][2][TGI_LLVM_LANE_SIZES];
+    LLVMValueRef intrinsics[TGI_LLVM_INTRINSICS][2][TGI_LLVM_LANE_COUNTS];
     struct {
         const void *table;
         LLVMValueRef global;
-    } tables[TGI_LLVM_TABLES];
+    } tables[TGI_LLVM_MAX_TABLES];
     int n_tables;
     /* See llvm_constant_pool.c: loads of the recipe that is being emitted. */
-    bool is_storing;
-    unsigned n_stored;
-    LLVMValueRef stored[TGI_LLVM_STORED];
+    bool is_pooling;
+    unsigned n_pooled;
+    LLVMValueRef pooled[TGI_LLVM_MAX_POOLED];
 } tgi_llvm_emitter;
 
 /*
@@ -84,8 +84,8 @@ LLVMTypeRef tgi_llvm_vector_of(const tgi_llvm_emitter *emitter,
 /* -- Values ---------------------------------------------------------------- */
 
 /* A constant by the bits of an element; one, and in every lane. */
-LLVMValueRef tgi_llvm_element(const tgi_llvm_emitter *emitter, tg_dtype dtype,
-                              uint64_t bits);
+LLVMValueRef tgi_llvm_scalar_constant(const tgi_llvm_emitter *emitter,
+                                      tg_dtype dtype, uint64_t bits);
 LLVMValueRef tgi_llvm_constant(const tgi_llvm_emitter *emitter, tg_dtype dtype,
                                uint64_t bits);
 /* An element in every lane. */
@@ -99,18 +99,19 @@ LLVMValueRef tgi_llvm_bool_of_mask(const tgi_llvm_emitter *emitter,
                                    LLVMValueRef mask);
 
 /* A call of an intrinsic on values of F32 or F64. */
-LLVMValueRef tgi_llvm_call(tgi_llvm_emitter *emitter,
-                           tgi_llvm_intrinsic intrinsic, tg_dtype dtype,
-                           LLVMValueRef *operands, unsigned n_operands);
+LLVMValueRef tgi_llvm_intrinsic_call(tgi_llvm_emitter *emitter,
+                                     tgi_llvm_intrinsic intrinsic,
+                                     tg_dtype dtype, LLVMValueRef *operands,
+                                     unsigned n_operands);
 
 /* -- llvm_constant_pool.c --------------------------------------------------------- */
 
 /* A recipe's value; what it uses once of its constants lies in memory. */
-LLVMValueRef tgi_llvm_recipe(tgi_llvm_emitter *emitter,
-                             tgi_emit_recipe *recipe,
-                             const tgi_emitted *operands);
+LLVMValueRef tgi_llvm_recipe_emit(tgi_llvm_emitter *emitter,
+                                  tgi_emit_recipe *recipe,
+                                  const tgi_emitted *operands);
 /* A constant: of a recipe's float ones, perhaps in memory. */
-LLVMValueRef tgi_llvm_stored(tgi_llvm_emitter *emitter, tg_dtype dtype,
-                             uint64_t bits);
+LLVMValueRef tgi_llvm_pooled_constant(tgi_llvm_emitter *emitter, tg_dtype dtype,
+                                      uint64_t bits);
 
 #endif /* TGI_LLVM_EMIT_H */

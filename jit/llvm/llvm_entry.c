@@ -23,20 +23,20 @@ typedef struct range_values {
 static LLVMValueRef extent(tgi_llvm_entry *n, const tgi_kernel_loops *loops,
                            int axis)
 {
-    return tgi_llvm_dim_of(n->k.program, n->frame, loops->extent[axis]);
+    return tgi_llvm_frame_dim(n->k.program, n->frame, loops->extent[axis]);
 }
 
 static LLVMValueRef items_of(tgi_llvm_entry *n, const tgi_kernel_loops *loops,
                              const tgi_llvm_kernel_info *info)
 {
     const tgi_llvm_program *program = n->k.program;
-    LLVMValueRef items = tgi_llvm_number(program, 1);
+    LLVMValueRef items = tgi_llvm_const_i64(program, 1);
     for (int axis = 0; axis <= loops->n_outer; axis++)
-        if (info->piece[axis])
-            items = tgi_llvm_mul(program, items,
-                                 tgi_llvm_pieces(program,
-                                                 extent(n, loops, axis),
-                                                 info->piece[axis]));
+        if (info->item_extent[axis])
+            items =
+                tgi_llvm_mul(program, items,
+                             tgi_llvm_ceil_div(program, extent(n, loops, axis),
+                                               info->item_extent[axis]));
     return items;
 }
 
@@ -46,7 +46,7 @@ static LLVMValueRef part_of(tgi_llvm_entry *n, const tgi_kernel_loops *loops,
 {
     LLVMValueRef all = extent(n, loops, axis);
     return piece ? tgi_llvm_min(n->k.program, all,
-                                tgi_llvm_number(n->k.program, piece))
+                                tgi_llvm_const_i64(n->k.program, piece))
                  : all;
 }
 
@@ -56,17 +56,19 @@ static LLVMValueRef cost_of(tgi_llvm_entry *n, const tgi_kernel_loops *loops,
 {
     const tgi_llvm_program *program = n->k.program;
     const int inner = loops->n_outer;
-    LLVMValueRef length = part_of(
-        n, loops, inner, info->block ? info->block : info->piece[inner]);
+    LLVMValueRef length = part_of(n, loops, inner,
+                                  info->split_block ? info->split_block
+                                                    : info->item_extent[inner]);
     LLVMValueRef cost = tgi_llvm_mul(
-        program, length, tgi_llvm_number(program, info->cost.element));
-    if (!info->piece[inner]) /* else points are shared by many items */
+        program, length, tgi_llvm_const_i64(program, info->cost.element));
+    if (!info->item_extent[inner]) /* else points are shared by many items */
         cost = tgi_llvm_add(program, cost,
-                            tgi_llvm_number(program, info->cost.point));
+                            tgi_llvm_const_i64(program, info->cost.point));
     for (int axis = 0; axis < inner; axis++)
-        if (info->piece[axis] > 1)
-            cost = tgi_llvm_mul(program, cost,
-                                part_of(n, loops, axis, info->piece[axis]));
+        if (info->item_extent[axis] > 1)
+            cost =
+                tgi_llvm_mul(program, cost,
+                             part_of(n, loops, axis, info->item_extent[axis]));
     return cost;
 }
 
@@ -98,7 +100,7 @@ static range_values find_share(tgi_llvm_entry *n, uint32_t number)
     const tgi_llvm_kernel_info *info = &n->kernels[number];
     LLVMValueRef items = items_of(n, loops, info);
     int64_t n_items;
-    if (tgi_llvm_is_number(items, &n_items) && n_items == 1)
+    if (tgi_llvm_is_const_i64(items, &n_items) && n_items == 1)
         return (range_values){n->thread, items};
     tgi_llvm_branch team;
     tgi_llvm_branch_begin(&n->k, &team, n->is_team);
@@ -107,7 +109,7 @@ static range_values find_share(tgi_llvm_entry *n, uint32_t number)
     tgi_llvm_branch_end(&n->k, &team);
     return (range_values){
         tgi_llvm_branch_value(&n->k, &team, share.begin,
-                              tgi_llvm_number(program, 0)),
+                              tgi_llvm_const_i64(program, 0)),
         tgi_llvm_branch_value(&n->k, &team, share.end, items)};
 }
 
@@ -118,14 +120,14 @@ static bool is_tiny(const tgi_llvm_entry *n, size_t at)
     const tgi_loops *loops = n->k.program->loops;
     const tgi_kernel_loops *kernel =
         at < loops->steps.n ? tgi_loops_kernel_at(loops, at) : NULL;
-    return kernel && kernel->is_tiny;
+    return kernel && kernel->is_straightline;
 }
 
 /* True if what a kernel makes of a variable is not there already. */
 static LLVMValueRef must_make(tgi_llvm_entry *n, uint32_t kept)
 {
     const tgi_llvm_program *program = n->k.program;
-    LLVMValueRef at = tgi_llvm_number(program, kept - 1);
+    LLVMValueRef at = tgi_llvm_const_i64(program, kept - 1);
     LLVMValueRef unchanged = LLVMBuildLoad2(
         n->k.b, program->i64,
         LLVMBuildGEP2(n->k.b, program->i64,
@@ -134,7 +136,7 @@ static LLVMValueRef must_make(tgi_llvm_entry *n, uint32_t kept)
                       &at, 1, ""),
         "");
     return LLVMBuildICmp(n->k.b, LLVMIntEQ, unchanged,
-                         tgi_llvm_number(program, 0), "");
+                         tgi_llvm_const_i64(program, 0), "");
 }
 
 static void run_share(tgi_llvm_entry *n, uint32_t number)
@@ -155,7 +157,7 @@ static void run_share(tgi_llvm_entry *n, uint32_t number)
 
 static void run(tgi_llvm_entry *n, uint32_t number)
 {
-    const uint32_t kept = n->k.program->loops->kernels.data[number]->kept;
+    const uint32_t kept = n->k.program->loops->kernels.data[number]->memo;
     tgi_llvm_branch branch;
     if (kept)
         tgi_llvm_branch_begin(&n->k, &branch, must_make(n, kept));
@@ -164,43 +166,45 @@ static void run(tgi_llvm_entry *n, uint32_t number)
         tgi_llvm_branch_end(&n->k, &branch);
 }
 
-/* The tiny kernels from step `at` on; gives the step after them. */
+/* The straightline kernels from step `at` on; gives the step after them. */
 static size_t run_tiny(tgi_llvm_entry *n, size_t at)
 {
     const tgi_loops *loops = n->k.program->loops;
     tgi_llvm_branch first;
-    tgi_llvm_branch_begin(&n->k, &first, tgi_llvm_is_first(n));
-    tgi_llvm_tiny *tiny = tgi_llvm_tiny_begin(n, 0, loops->steps.n);
-    for (; tiny && is_tiny(n, at); at++)
-        if (!tgi_llvm_tiny_kernel(
-                tiny, loops->kernels.data[loops->steps.data[at].number]))
+    tgi_llvm_branch_begin(&n->k, &first, tgi_llvm_is_thread_zero(n));
+    tgi_llvm_straightline *straightline =
+        tgi_llvm_straightline_begin(n, 0, loops->steps.n);
+    for (; straightline && is_tiny(n, at); at++)
+        if (!tgi_llvm_straightline_kernel_emit(
+                straightline,
+                loops->kernels.data[loops->steps.data[at].number]))
             break;
-    if (tiny)
-        tgi_llvm_tiny_end(tiny);
+    if (straightline)
+        tgi_llvm_straightline_end(straightline);
     tgi_llvm_branch_end(&n->k, &first);
     return at;
 }
 
-LLVMValueRef tgi_llvm_is_first(tgi_llvm_entry *n)
+LLVMValueRef tgi_llvm_is_thread_zero(tgi_llvm_entry *n)
 {
     return LLVMBuildICmp(n->k.b, LLVMIntEQ, n->thread,
-                         tgi_llvm_number(n->k.program, 0), "");
+                         tgi_llvm_const_i64(n->k.program, 0), "");
 }
 
 static size_t run_tiny_loop(tgi_llvm_entry *n, size_t at)
 {
     tgi_llvm_branch first;
-    tgi_llvm_branch_begin(&n->k, &first, tgi_llvm_is_first(n));
-    at = tgi_llvm_tiny_loop(n, at);
+    tgi_llvm_branch_begin(&n->k, &first, tgi_llvm_is_thread_zero(n));
+    at = tgi_llvm_straightline_loop_emit(n, at);
     tgi_llvm_branch_end(&n->k, &first);
     return at;
 }
 
-void tgi_llvm_barrier(tgi_llvm_entry *n)
+void tgi_llvm_barrier_emit(tgi_llvm_entry *n)
 {
     tgi_llvm_program *program = n->k.program;
     LLVMTypeRef type =
-        LLVMFunctionType(program->nothing, &program->pointer, 1, false);
+        LLVMFunctionType(program->void_type, &program->pointer, 1, false);
     tgi_llvm_branch branch;
     tgi_llvm_branch_begin(&n->k, &branch, n->is_team);
     LLVMBuildCall2(
@@ -217,21 +221,21 @@ static void host(tgi_llvm_entry *n, uint32_t number)
     LLVMBuilderRef b = n->k.b;
     LLVMTypeRef parameters[] = {program->pointer, program->i64};
     LLVMTypeRef type = LLVMFunctionType(program->i32, parameters, 2, false);
-    LLVMValueRef arguments[] = {n->frame, tgi_llvm_number(program, number)};
+    LLVMValueRef arguments[] = {n->frame, tgi_llvm_const_i64(program, number)};
     tgi_llvm_branch first, failed;
-    tgi_llvm_branch_begin(&n->k, &first, tgi_llvm_is_first(n));
+    tgi_llvm_branch_begin(&n->k, &first, tgi_llvm_is_thread_zero(n));
     const tgi_host_step *step = &program->loops->hosts.data[number];
-    tgi_llvm_control_show(n, step->buffers, step->n_buffers);
+    tgi_llvm_control_publish(n, step->buffers, step->n_buffers);
     LLVMValueRef is_fine = LLVMBuildCall2(
         b, type, tgi_llvm_frame_load(program, n->frame, TGI_FRAME_HOST),
         arguments, 2, "");
-    tgi_llvm_control_hide(n, step->buffers, step->n_buffers);
+    tgi_llvm_control_unpublish(n, step->buffers, step->n_buffers);
     tgi_llvm_branch_begin(&n->k, &failed,
                           LLVMBuildICmp(b, LLVMIntEQ, is_fine,
                                         LLVMConstNull(program->i32), ""));
-    LLVMBuildStore(b, tgi_llvm_number(program, -1 - (int64_t)number),
-                   tgi_llvm_frame_address(program, n->frame,
-                                          TGI_FRAME_FAILED_CHECK));
+    LLVMBuildStore(
+        b, tgi_llvm_const_i64(program, -1 - (int64_t)number),
+        tgi_llvm_frame_address(program, n->frame, TGI_FRAME_FAILED_CHECK));
     tgi_llvm_branch_end(&n->k, &failed);
     tgi_llvm_branch_end(&n->k, &first);
 }
@@ -241,25 +245,26 @@ static void host(tgi_llvm_entry *n, uint32_t number)
 /* The step after which failed_check can be `code`; past the last: none. */
 static size_t *step_of(const tgi_llvm_entry *n, int64_t code)
 {
-    return &n->step_of_code[code + (int64_t)n->k.program->loops->hosts.n];
+    return &n->step_of_failure[code + (int64_t)n->k.program->loops->hosts.n];
 }
 
 static void find_steps(tgi_llvm_entry *n)
 {
     const tgi_loops *loops = n->k.program->loops;
     const int64_t n_hosts = (int64_t)loops->hosts.n;
-    for (int64_t code = -n_hosts; code <= (int64_t)loops->checked.n; code++)
+    for (int64_t code = -n_hosts; code <= (int64_t)loops->runtime_checks.n;
+         code++)
         *step_of(n, code) = loops->steps.n;
     for (size_t i = loops->steps.n; i-- > 0;) {
         const tgi_loop_step *step = &loops->steps.data[i];
         if (step->kind == TGI_STEP_HOST)
             *step_of(n, -1 - (int64_t)step->number) = i;
         if (step->kind == TGI_STEP_LOOP) {
-            const tgi_control_loops *c = &loops->controls.data[step->number];
+            const tgi_control_flow *c = &loops->controls.data[step->number];
             if (c->is_limited)
-                *step_of(n, 1 + (int64_t)c->failed) = i;
-            if (c->stacks)
-                *step_of(n, 1 + (int64_t)c->full) = i;
+                *step_of(n, 1 + (int64_t)c->limit_check) = i;
+            if (c->stack_set)
+                *step_of(n, 1 + (int64_t)c->memory_check) = i;
         }
         if (step->kind != TGI_STEP_RUN)
             continue;
@@ -274,10 +279,10 @@ static LLVMValueRef is_among(tgi_llvm_entry *n, LLVMValueRef code,
                              int64_t first, int64_t last)
 {
     const tgi_llvm_program *program = n->k.program;
-    LLVMValueRef from_first = LLVMBuildSub(
-        n->k.b, code, tgi_llvm_number(program, first), "");
+    LLVMValueRef from_first =
+        LLVMBuildSub(n->k.b, code, tgi_llvm_const_i64(program, first), "");
     return LLVMBuildICmp(n->k.b, LLVMIntULE, from_first,
-                         tgi_llvm_number(program, last - first), "");
+                         tgi_llvm_const_i64(program, last - first), "");
 }
 
 static void end_if_failed(tgi_llvm_entry *n, size_t at)
@@ -285,7 +290,7 @@ static void end_if_failed(tgi_llvm_entry *n, size_t at)
     tgi_llvm_program *program = n->k.program;
     const tgi_loops *loops = program->loops;
     const int64_t n_hosts = (int64_t)loops->hosts.n;
-    const int64_t n_checks = (int64_t)loops->checked.n;
+    const int64_t n_checks = (int64_t)loops->runtime_checks.n;
     LLVMValueRef code =
         tgi_llvm_frame_load(program, n->frame, TGI_FRAME_FAILED_CHECK);
     LLVMSetOrdering(code, LLVMAtomicOrderingMonotonic);
@@ -301,7 +306,7 @@ static void end_if_failed(tgi_llvm_entry *n, size_t at)
                                  is_among(n, code, first, last), "");
         first = last;
     }
-    LLVMBasicBlockRef next = tgi_llvm_block(&n->k, "next");
+    LLVMBasicBlockRef next = tgi_llvm_block_append(&n->k, "next");
     LLVMBuildCondBr(n->k.b, has_failed, n->failed, next);
     LLVMPositionBuilderAtEnd(n->k.b, next);
 }
@@ -319,21 +324,21 @@ static void steps(tgi_llvm_entry *n)
             continue;
         }
         if (step->kind == TGI_STEP_LOOP &&
-            loops->controls.data[step->number].is_tiny) {
+            loops->controls.data[step->number].is_straightline) {
             i = run_tiny_loop(n, i) - 1;
             continue;
         }
-        switch ((tgi_step_kind)step->kind) {
+        switch ((tgi_loop_step_kind)step->kind) {
         case TGI_STEP_RUN:
             run(n, step->number);
             break;
         case TGI_STEP_BARRIER:
-            tgi_llvm_barrier(n);
+            tgi_llvm_barrier_emit(n);
             if (has_host)
                 end_if_failed(n, i);
             has_host = false;
             break;
-        case TGI_STEP_CHECKED:
+        case TGI_STEP_RETURN_IF_FAILED:
             end_if_failed(n, i);
             break;
         case TGI_STEP_HOST:
@@ -342,11 +347,11 @@ static void steps(tgi_llvm_entry *n)
             break;
         case TGI_STEP_LOOP:
         case TGI_STEP_TEST:
-        case TGI_STEP_AGAIN:
+        case TGI_STEP_LOOP_END:
         case TGI_STEP_SWITCH:
         case TGI_STEP_CASE:
-        case TGI_STEP_END:
-            tgi_llvm_control_step(n, step);
+        case TGI_STEP_SWITCH_END:
+            tgi_llvm_control_step_emit(n, step);
             break;
         }
     }
@@ -356,11 +361,11 @@ static void define(tgi_llvm_entry *n)
 {
     const tgi_llvm_program *program = n->k.program;
     find_steps(n);
-    LLVMPositionBuilderAtEnd(n->k.b, tgi_llvm_block(&n->k, "entry"));
-    n->done = tgi_llvm_block(&n->k, "done");
-    n->failed = tgi_llvm_block(&n->k, "failed");
+    LLVMPositionBuilderAtEnd(n->k.b, tgi_llvm_block_append(&n->k, "entry"));
+    n->done = tgi_llvm_block_append(&n->k, "done");
+    n->failed = tgi_llvm_block_append(&n->k, "failed");
     n->is_team = LLVMBuildICmp(n->k.b, LLVMIntSGT, n->n_threads,
-                               tgi_llvm_number(program, 1), "");
+                               tgi_llvm_const_i64(program, 1), "");
     tgi_llvm_control_begin(n);
     steps(n);
     LLVMBuildBr(n->k.b, n->done);
@@ -377,7 +382,7 @@ LLVMValueRef tgi_llvm_entry_define(tgi_llvm_program *program,
 {
     tgi_llvm_emitter *e = &program->emitter;
     const tgi_loops *loops = program->loops;
-    const size_t n_codes = loops->hosts.n + 1 + loops->checked.n;
+    const size_t n_codes = loops->hosts.n + 1 + loops->runtime_checks.n;
     const size_t n_controls = loops->controls.n;
     const size_t bytes = n_controls * sizeof(tgi_llvm_control) +
                          loops->buffers.n * sizeof(LLVMValueRef) +
@@ -390,10 +395,11 @@ LLVMValueRef tgi_llvm_entry_define(tgi_llvm_program *program,
     }
     memset(memory, 0, bytes);
     LLVMTypeRef parameters[] = {program->pointer, program->i64, program->i64};
-    LLVMTypeRef type = LLVMFunctionType(program->nothing, parameters, 3, false);
+    LLVMTypeRef type =
+        LLVMFunctionType(program->void_type, parameters, 3, false);
     LLVMValueRef function = LLVMAddFunction(e->module, name, type);
     LLVMSetVisibility(function, LLVMHiddenVisibility);
-    tgi_llvm_target_mark(program->target, function);
+    tgi_llvm_target_set_function(program->target, function);
     tgi_llvm_entry n = {
         .k = {.program = program, .e = e, .b = e->builder,
               .function = function},
@@ -404,7 +410,7 @@ LLVMValueRef tgi_llvm_entry_define(tgi_llvm_program *program,
         .controls = (tgi_llvm_control *)memory,
     };
     n.moved = (LLVMValueRef *)(n.controls + n_controls);
-    n.step_of_code = (size_t *)(n.moved + loops->buffers.n);
+    n.step_of_failure = (size_t *)(n.moved + loops->buffers.n);
     define(&n);
     program->free(memory);
     return program->failure ? NULL : function;

@@ -11,10 +11,10 @@
 /* A branch or loop, while its steps are emitted. */
 typedef struct tgi_llvm_control {
     LLVMBasicBlockRef head, after;
-    LLVMValueRef counter; /* LOOP: address of the trips done … */
-    LLVMValueRef trips;   /* … and how many there are */
+    LLVMValueRef counter;    /* LOOP: address of the iterations done … */
+    LLVMValueRef iterations; /* … and how many there are */
     LLVMValueRef base;    /* LOOP, has_base: slices in its stacks before it */
-    LLVMValueRef choice;  /* SWITCH: the instruction … */
+    LLVMValueRef switch_inst; /* SWITCH: the instruction … */
     uint32_t n_cases;     /* … and how many cases it has by now */
 } tgi_llvm_control;
 
@@ -26,40 +26,43 @@ typedef struct tgi_llvm_entry {
     const tgi_llvm_kernel_info *kernels;
     tgi_llvm_control *controls; /* by number */
     LLVMValueRef *moved; /* room for the addresses any loop moves */
-    size_t *step_of_code; /* see step_of */
+    size_t *step_of_failure; /* see step_of */
 } tgi_llvm_entry;
 
 /* True in the first thread. */
-LLVMValueRef tgi_llvm_is_first(tgi_llvm_entry *n);
+LLVMValueRef tgi_llvm_is_thread_zero(tgi_llvm_entry *n);
 
 /* Waits for all threads, if there are several. */
-void tgi_llvm_barrier(tgi_llvm_entry *n);
+void tgi_llvm_barrier_emit(tgi_llvm_entry *n);
 
-/* For a loop that has stacks: whether they are full after so many trips; and
+/* For a loop that has stacks: whether they are full after so many iterations; and
    a call that makes room for more, an i32 that is not 0 if there is. Both
    where the builder stands. */
-LLVMValueRef tgi_llvm_is_full(const tgi_llvm_program *program,
-                              LLVMValueRef frame, const tgi_control_loops *loop,
-                              LLVMValueRef trips);
-LLVMValueRef tgi_llvm_grow(const tgi_llvm_program *program, LLVMValueRef frame,
-                           const tgi_control_loops *loop, LLVMValueRef trips);
+LLVMValueRef tgi_llvm_stack_is_full(const tgi_llvm_program *program,
+                                    LLVMValueRef frame,
+                                    const tgi_control_flow *loop,
+                                    LLVMValueRef iterations);
+LLVMValueRef tgi_llvm_stack_grow(const tgi_llvm_program *program,
+                                 LLVMValueRef frame,
+                                 const tgi_control_flow *loop,
+                                 LLVMValueRef iterations);
 /* Notes that a check has failed, by its number. */
-void tgi_llvm_note_failed(const tgi_llvm_program *program, LLVMValueRef frame,
-                          uint32_t check);
+void tgi_llvm_failed_check_record(const tgi_llvm_program *program,
+                                  LLVMValueRef frame, uint32_t check);
 
 /* Where the entry begins: a table of its own for each thread, if addresses
    change places. */
 void tgi_llvm_control_begin(tgi_llvm_entry *n);
 
 /* A step that is part of a branch or loop. */
-void tgi_llvm_control_step(tgi_llvm_entry *n, const tgi_loop_step *step);
+void tgi_llvm_control_step_emit(tgi_llvm_entry *n, const tgi_loop_step *step);
 
 /* Shows the host these buffers where this thread has them, and puts things
    back. */
-void tgi_llvm_control_show(tgi_llvm_entry *n, const uint32_t *buffers,
-                           uint32_t n_buffers);
-void tgi_llvm_control_hide(tgi_llvm_entry *n, const uint32_t *buffers,
-                           uint32_t n_buffers);
+void tgi_llvm_control_publish(tgi_llvm_entry *n, const uint32_t *buffers,
+                              uint32_t n_buffers);
+void tgi_llvm_control_unpublish(tgi_llvm_entry *n, const uint32_t *buffers,
+                                uint32_t n_buffers);
 
 /* Where a failed call ends: who reports it finds buffers where they are. */
 void tgi_llvm_control_failed(tgi_llvm_entry *n);

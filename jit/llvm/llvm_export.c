@@ -91,11 +91,11 @@ static LLVMValueRef address_of_param(exported *x, uint32_t number)
 static LLVMValueRef address_of(exported *x, const tgi_export_buffer *buffer)
 {
     LLVMContextRef context = x->k.e->context;
-    switch ((tgi_export_place)buffer->place) {
+    switch ((tgi_export_storage)buffer->place) {
     case TGI_EXPORT_PARAM:
         return address_of_param(x, buffer->param);
     case TGI_EXPORT_MEMORY: {
-        LLVMValueRef offset = tgi_llvm_number(x->k.program, buffer->offset);
+        LLVMValueRef offset = tgi_llvm_const_i64(x->k.program, buffer->offset);
         return LLVMBuildGEP2(x->k.b, LLVMInt8TypeInContext(context), x->memory,
                              &offset, 1, "");
     }
@@ -105,7 +105,7 @@ static LLVMValueRef address_of(exported *x, const tgi_export_buffer *buffer)
                                                    (unsigned)buffer->bytes,
                                                    true),
                           true, "constant");
-    case TGI_EXPORT_NOWHERE:
+    case TGI_EXPORT_NONE:
         break;
     }
     if (!x->nothing)
@@ -129,7 +129,7 @@ static void make_frame(exported *x)
     LLVMSetAlignment(x->frame, _Alignof(tgi_frame));
     LLVMValueRef buffers = make_slot(x, array);
     for (size_t i = 0; i < n; i++) {
-        LLVMValueRef index = tgi_llvm_number(program, (int64_t)i);
+        LLVMValueRef index = tgi_llvm_const_i64(program, (int64_t)i);
         LLVMValueRef address = address_of(x, &x->export->buffers[i]);
         LLVMBuildStore(x->k.b, address,
                        LLVMBuildGEP2(x->k.b, program->pointer, buffers, &index,
@@ -137,8 +137,8 @@ static void make_frame(exported *x)
     }
     set(x, TGI_FRAME_BUFFERS, buffers);
     set(x, TGI_FRAME_DIMS, LLVMConstNull(program->pointer));
-    set(x, TGI_FRAME_GRAIN, tgi_llvm_number(program, x->export->grain));
-    set(x, TGI_FRAME_FAILED_CHECK, tgi_llvm_number(program, 0));
+    set(x, TGI_FRAME_GRAIN, tgi_llvm_const_i64(program, x->export->grain));
+    set(x, TGI_FRAME_FAILED_CHECK, tgi_llvm_const_i64(program, 0));
 }
 
 /* -- The floating-point mode ----------------------------------------------- */
@@ -212,7 +212,7 @@ static LLVMValueRef add_function(exported *x)
         LLVMAddFunction(x->k.e->module, export->symbol,
                         LLVMFunctionType(program->i32, types, n, false));
     program->free(types);
-    tgi_llvm_target_mark(program->target, function);
+    tgi_llvm_target_set_function(program->target, function);
     /* Whoever links it may put it into a shared library, and export it. */
     LLVMSetVisibility(function, LLVMDefaultVisibility);
     return function;
@@ -225,7 +225,8 @@ static void run_team(exported *x, LLVMValueRef entry, int n_threads)
     const tgi_llvm_program *program = x->k.program;
     LLVMTypeRef parameters[] = {program->pointer, program->pointer,
                                 program->i32};
-    LLVMTypeRef type = LLVMFunctionType(program->nothing, parameters, 3, false);
+    LLVMTypeRef type =
+        LLVMFunctionType(program->void_type, parameters, 3, false);
     LLVMValueRef run =
         LLVMAddFunction(x->k.e->module, NAME_OF(TGI_AOT_RUN), type);
     LLVMValueRef arguments[] = {
@@ -239,8 +240,8 @@ static void run_team(exported *x, LLVMValueRef entry, int n_threads)
 static void run(exported *x, LLVMValueRef entry, int n_threads)
 {
     const tgi_llvm_program *program = x->k.program;
-    LLVMValueRef arguments[] = {x->frame, tgi_llvm_number(program, 0),
-                                tgi_llvm_number(program, 1)};
+    LLVMValueRef arguments[] = {x->frame, tgi_llvm_const_i64(program, 0),
+                                tgi_llvm_const_i64(program, 1)};
     if (n_threads > 1)
         run_team(x, entry, n_threads);
     else
@@ -258,7 +259,7 @@ bool tgi_llvm_export_define(tgi_llvm_program *program, LLVMValueRef entry,
     if (!x.k.function)
         return false;
     LLVMSetLinkage(entry, LLVMInternalLinkage);
-    LLVMPositionBuilderAtEnd(e->builder, tgi_llvm_block(&x.k, ""));
+    LLVMPositionBuilderAtEnd(e->builder, tgi_llvm_block_append(&x.k, ""));
     find_memory(&x);
     LLVMValueRef mode_slot = make_slot(&x, program->i32);
     make_frame(&x);
@@ -268,10 +269,11 @@ bool tgi_llvm_export_define(tgi_llvm_program *program, LLVMValueRef entry,
     set_mode(&x, mode_slot, before);
     LLVMValueRef failed =
         tgi_llvm_frame_load(program, x.frame, TGI_FRAME_FAILED_CHECK);
-    LLVMBuildRet(e->builder,
-                 LLVMBuildZExt(e->builder,
-                               LLVMBuildICmp(e->builder, LLVMIntNE, failed,
-                                             tgi_llvm_number(program, 0), ""),
-                               program->i32, ""));
+    LLVMBuildRet(
+        e->builder,
+        LLVMBuildZExt(e->builder,
+                      LLVMBuildICmp(e->builder, LLVMIntNE, failed,
+                                    tgi_llvm_const_i64(program, 0), ""),
+                      program->i32, ""));
     return true;
 }

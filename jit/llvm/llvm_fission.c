@@ -6,23 +6,23 @@
  * copied to the stack, where there is room for a full vector, and goes through
  * the same code; then results are copied back.
  *
- * A very long one is cut into strips, loops over a few hundred elements that
+ * A very long one is cut into parts, loops over a few hundred elements that
  * each do a part of it; what one leaves for another stays in the first cache.
  * So registers suffice, the processor has the next elements under way before
  * it is done with these, and LLVM takes less time.
  *
- * All stores are in the last strip, after all loads of an element.
+ * All stores are in the last part, after all loads of an element.
  */
 #include "llvm/llvm_fission.h"
 
 #include <string.h>
 
-/* Bytes for what strips leave for others, and elements of a strip: a power of
+/* Bytes for what parts leave for others, and elements of a part: a power of
    two, no less than the lanes of any vector. */
 enum {
     MOST_BYTES = 16 << 10,
     MOST_ELEMENTS = 512,
-    LEAST_ELEMENTS = TGI_LLVM_LANES
+    LEAST_ELEMENTS = TGI_LLVM_MAX_LANES
 };
 
 static const tgi_inst *inst_at(const tgi_llvm_kernel *k, uint32_t number)
@@ -32,7 +32,7 @@ static const tgi_inst *inst_at(const tgi_llvm_kernel *k, uint32_t number)
 
 static LLVMValueRef number(const tgi_llvm_kernel *k, int64_t n)
 {
-    return tgi_llvm_number(k->program, n);
+    return tgi_llvm_const_i64(k->program, n);
 }
 
 static tg_dtype dtype_of(const tgi_llvm_kernel *k, uint32_t access)
@@ -51,7 +51,7 @@ static bool goes_along(const tgi_llvm_kernel *k, uint32_t number)
     return stride.distance == 1 && !stride.is_negative && !access->index;
 }
 
-bool tgi_llvm_has_strips(const tgi_llvm_kernel *k, unsigned phase)
+bool tgi_llvm_can_fission(const tgi_llvm_kernel *k, unsigned phase)
 {
     const tgi_llvm_phase *p = &k->phases[phase];
     const tgi_kernel_loops *loops = k->loops;
@@ -76,17 +76,17 @@ bool tgi_llvm_has_strips(const tgi_llvm_kernel *k, unsigned phase)
 
 /* -- Strips ---------------------------------------------------------------- */
 
-static void emit_strips(tgi_llvm_strips *s)
+static void emit_strips(tgi_llvm_fission *s)
 {
-    for (uint32_t strip = 0; strip < s->n_strips; strip++)
-        if (!s->is_shared[strip] || !tgi_llvm_strip_call(s, strip))
-            tgi_llvm_strip_loop(s, strip);
+    for (uint32_t part = 0; part < s->n_parts; part++)
+        if (!s->is_function[part] || !tgi_llvm_fission_call_emit(s, part))
+            tgi_llvm_fission_loop_emit(s, part);
 }
 
-/* Elements of a strip; 0: any number, there is only one. */
-static int64_t strip_elements(const tgi_llvm_strips *s)
+/* Elements of a part; 0: any number, there is only one. */
+static int64_t strip_elements(const tgi_llvm_fission *s)
 {
-    if (s->n_strips == 1)
+    if (s->n_parts == 1)
         return 0;
     int64_t n = MOST_ELEMENTS;
     while (n > LEAST_ELEMENTS && n * s->slot_bytes * s->n_slots > MOST_BYTES)
@@ -94,31 +94,32 @@ static int64_t strip_elements(const tgi_llvm_strips *s)
     return n;
 }
 
-static void make_slots(tgi_llvm_strips *s)
+static void make_slots(tgi_llvm_fission *s)
 {
     tgi_llvm_kernel *k = s->k;
     const int64_t elements = strip_elements(s);
     for (uint32_t i = 0; i < s->n_slots; i++)
-        s->slots[i] = tgi_llvm_array(k, LLVMInt8TypeInContext(k->e->context),
-                                     (unsigned)elements * s->slot_bytes);
+        s->slots[i] =
+            tgi_llvm_stack_array(k, LLVMInt8TypeInContext(k->e->context),
+                                 (unsigned)elements * s->slot_bytes);
 }
 
 /* -- What is left over ----------------------------------------------------- */
 
 /* Calls `copy` where all lanes that count are done: at once by a mask, or one
    after the other. */
-static void copy_all(tgi_llvm_strips *s, LLVMValueRef from, LLVMValueRef to,
-                     void copy(tgi_llvm_strips *s, LLVMValueRef lane))
+static void copy_all(tgi_llvm_fission *s, LLVMValueRef from, LLVMValueRef to,
+                     void copy(tgi_llvm_fission *s, LLVMValueRef lane))
 {
     tgi_llvm_kernel *k = s->k;
     const unsigned lanes = k->e->lanes;
     if (k->phases[s->phase].can_mask) {
         k->index[k->inner] = from;
-        k->mask = tgi_llvm_first_lanes(k, LLVMBuildSub(k->b, to, from, ""));
+        k->mask = tgi_llvm_tail_mask(k, LLVMBuildSub(k->b, to, from, ""));
         copy(s, number(k, 0));
     } else {
         tgi_llvm_loop loop;
-        tgi_llvm_loop_enter(k, &loop, from, to, 1);
+        tgi_llvm_loop_begin_nonempty(k, &loop, from, to, 1);
         k->e->lanes = 1;
         k->index[k->inner] = loop.index;
         copy(s, LLVMBuildSub(k->b, loop.index, from, ""));
@@ -129,19 +130,20 @@ static void copy_all(tgi_llvm_strips *s, LLVMValueRef from, LLVMValueRef to,
     k->mask = NULL;
 }
 
-static LLVMValueRef spare_address(tgi_llvm_strips *s, uint32_t access,
+static LLVMValueRef spare_address(tgi_llvm_fission *s, uint32_t access,
                                   LLVMValueRef lane)
 {
     tgi_llvm_kernel *k = s->k;
     return LLVMBuildGEP2(k->b, tgi_llvm_element_type(k->e, dtype_of(k, access)),
-                         s->spares[access], &lane, 1, "");
+                         s->tail_rows[access], &lane, 1, "");
 }
 
-static void copy_in(tgi_llvm_strips *s, LLVMValueRef lane)
+static void copy_in(tgi_llvm_fission *s, LLVMValueRef lane)
 {
     tgi_llvm_kernel *k = s->k;
     for (uint32_t i = 1; i < k->loops->insts.n; i++)
-        if (tgi_llvm_is_in_body(s, i) && inst_at(k, i)->kind == TGI_INST_LOAD) {
+        if (tgi_llvm_fission_in_body(s, i) &&
+            inst_at(k, i)->kind == TGI_INST_LOAD) {
             const uint32_t access = inst_at(k, i)->number;
             LLVMSetAlignment(LLVMBuildStore(k->b, tgi_llvm_load(k, access),
                                             spare_address(s, access, lane)),
@@ -149,7 +151,7 @@ static void copy_in(tgi_llvm_strips *s, LLVMValueRef lane)
         }
 }
 
-static void copy_out(tgi_llvm_strips *s, LLVMValueRef lane)
+static void copy_out(tgi_llvm_fission *s, LLVMValueRef lane)
 {
     tgi_llvm_kernel *k = s->k;
     for (size_t i = 0; i < k->loops->stores.n; i++) {
@@ -170,12 +172,13 @@ static void copy_out(tgi_llvm_strips *s, LLVMValueRef lane)
 /* -- Rows ------------------------------------------------------------------ */
 
 /* Calls `visit` for each access of the phase's loops, but may do so twice. */
-static void each_access(tgi_llvm_strips *s,
-                        void visit(tgi_llvm_strips *s, uint32_t access))
+static void each_access(tgi_llvm_fission *s,
+                        void visit(tgi_llvm_fission *s, uint32_t access))
 {
     tgi_llvm_kernel *k = s->k;
     for (uint32_t i = 1; i < k->loops->insts.n; i++)
-        if (tgi_llvm_is_in_body(s, i) && inst_at(k, i)->kind == TGI_INST_LOAD)
+        if (tgi_llvm_fission_in_body(s, i) &&
+            inst_at(k, i)->kind == TGI_INST_LOAD)
             visit(s, inst_at(k, i)->number);
     for (size_t i = 0; i < k->loops->stores.n; i++)
         if (k->loops->stores.data[i].level == TGI_LEVEL_INNER &&
@@ -183,25 +186,25 @@ static void each_access(tgi_llvm_strips *s,
             visit(s, k->loops->stores.data[i].access);
 }
 
-static void find_head(tgi_llvm_strips *s, uint32_t access)
+static void find_head(tgi_llvm_fission *s, uint32_t access)
 {
-    if (!s->real[access])
-        s->real[access] =
+    if (!s->buffer_rows[access])
+        s->buffer_rows[access] =
             tgi_llvm_address(s->k, &s->k->loops->accesses.data[access]);
 }
 
-static void make_spare(tgi_llvm_strips *s, uint32_t access)
+static void make_spare(tgi_llvm_fission *s, uint32_t access)
 {
     tgi_llvm_kernel *k = s->k;
-    if (!s->spares[access])
-        s->spares[access] = tgi_llvm_array(
+    if (!s->tail_rows[access])
+        s->tail_rows[access] = tgi_llvm_stack_array(
             k, tgi_llvm_element_type(k->e, dtype_of(k, access)), s->lanes);
 }
 
 /*
  * Strips are a loop whose blocks are
  *
- *     before ─▶ strips ─▶ done ─▶ after
+ *     before ─▶ parts ─▶ done ─▶ after
  *                  ▲        │
  *                  └─ rest ◀┘  once, if something is left over
  *
@@ -210,18 +213,18 @@ static void make_spare(tgi_llvm_strips *s, uint32_t access)
 typedef struct rows {
     LLVMValueRef from, end, to; /* `end`: of full vectors */
     bool has_rest;
-    LLVMBasicBlockRef before, strips, latch, done, rest;
+    LLVMBasicBlockRef before, parts, latch, done, rest;
     LLVMValueRef at, until; /* in the loop: where it is, where it ends */
     LLVMValueRef next;      /* at its latch */
 } rows;
 
-static LLVMValueRef is_below(const tgi_llvm_strips *s, LLVMValueRef a,
+static LLVMValueRef is_below(const tgi_llvm_fission *s, LLVMValueRef a,
                              LLVMValueRef b)
 {
     return LLVMBuildICmp(s->k->b, LLVMIntSLT, a, b, "");
 }
 
-static LLVMValueRef phi_of(const tgi_llvm_strips *s, LLVMBasicBlockRef before,
+static LLVMValueRef phi_of(const tgi_llvm_fission *s, LLVMBasicBlockRef before,
                            LLVMValueRef first)
 {
     LLVMValueRef phi = LLVMBuildPhi(s->k->b, LLVMTypeOf(first), "");
@@ -229,137 +232,138 @@ static LLVMValueRef phi_of(const tgi_llvm_strips *s, LLVMBasicBlockRef before,
     return phi;
 }
 
-static void begin_strips(tgi_llvm_strips *s, rows *r)
+static void begin_strips(tgi_llvm_fission *s, rows *r)
 {
     tgi_llvm_kernel *k = s->k;
     r->before = LLVMGetInsertBlock(k->b);
-    r->strips = tgi_llvm_block(k, "strips");
-    r->done = tgi_llvm_block(k, "done");
-    LLVMBuildCondBr(k->b, is_below(s, r->from, r->end), r->strips, r->done);
-    LLVMPositionBuilderAtEnd(k->b, r->strips);
+    r->parts = tgi_llvm_block_append(k, "parts");
+    r->done = tgi_llvm_block_append(k, "done");
+    LLVMBuildCondBr(k->b, is_below(s, r->from, r->end), r->parts, r->done);
+    LLVMPositionBuilderAtEnd(k->b, r->parts);
     r->at = phi_of(s, r->before, r->from);
     r->until = r->has_rest ? phi_of(s, r->before, r->end) : r->end;
     for (size_t i = 0; i < k->loops->accesses.n; i++)
-        s->heads[i] = s->real[i] && r->has_rest
-                          ? phi_of(s, r->before, s->real[i])
-                          : s->real[i];
+        s->row_starts[i] = s->buffer_rows[i] && r->has_rest
+                               ? phi_of(s, r->before, s->buffer_rows[i])
+                               : s->buffer_rows[i];
 }
 
-static void end_strips(tgi_llvm_strips *s, rows *r)
+static void end_strips(tgi_llvm_fission *s, rows *r)
 {
     tgi_llvm_kernel *k = s->k;
     r->latch = LLVMGetInsertBlock(k->b);
     r->next = tgi_llvm_add(k->program, s->at, s->n);
-    if (s->n_strips > 1) {
-        LLVMBuildCondBr(k->b, is_below(s, r->next, r->until), r->strips,
+    if (s->n_parts > 1) {
+        LLVMBuildCondBr(k->b, is_below(s, r->next, r->until), r->parts,
                         r->done);
         LLVMAddIncoming(r->at, &r->next, &r->latch, 1);
     } else {
         LLVMBuildBr(k->b, r->done);
     }
     LLVMPositionBuilderAtEnd(k->b, r->done);
-    if (!r->has_rest || s->n_strips == 1)
+    if (!r->has_rest || s->n_parts == 1)
         return;
     LLVMAddIncoming(r->until, &r->until, &r->latch, 1);
     for (size_t i = 0; i < k->loops->accesses.n; i++)
-        if (s->heads[i])
-            LLVMAddIncoming(s->heads[i], &s->heads[i], &r->latch, 1);
+        if (s->row_starts[i])
+            LLVMAddIncoming(s->row_starts[i], &s->row_starts[i], &r->latch, 1);
 }
 
-/* Back to the strips with what is left over, in a spare place. */
-static void enter_rest(tgi_llvm_strips *s, rows *r)
+/* Back to the parts with what is left over, in a spare place. */
+static void enter_rest(tgi_llvm_fission *s, rows *r)
 {
     tgi_llvm_kernel *k = s->k;
     LLVMValueRef reached = phi_of(s, r->before, r->from);
     LLVMAddIncoming(reached, &r->next, &r->latch, 1);
-    r->rest = tgi_llvm_block(k, "rest");
-    LLVMBasicBlockRef after = tgi_llvm_block(k, "after");
+    r->rest = tgi_llvm_block_append(k, "rest");
+    LLVMBasicBlockRef after = tgi_llvm_block_append(k, "after");
     LLVMBuildCondBr(k->b, is_below(s, reached, r->to), r->rest, after);
 
     LLVMPositionBuilderAtEnd(k->b, r->rest);
-    k->heads = s->real;
+    k->row_starts = s->buffer_rows;
     copy_all(s, r->end, r->to, copy_in);
     LLVMValueRef back = LLVMBuildNeg(k->b, r->end, "");
     LLVMValueRef until = tgi_llvm_add(k->program, r->end, number(k, s->lanes));
     LLVMBasicBlockRef block = LLVMGetInsertBlock(k->b);
     for (uint32_t i = 0; i < k->loops->accesses.n; i++)
-        if (s->heads[i]) {
+        if (s->row_starts[i]) {
             LLVMValueRef head = spare_address(s, i, back);
-            LLVMAddIncoming(s->heads[i], &head, &block, 1);
+            LLVMAddIncoming(s->row_starts[i], &head, &block, 1);
         }
     LLVMAddIncoming(r->at, &r->end, &block, 1);
     LLVMAddIncoming(r->until, &until, &block, 1);
-    LLVMBuildBr(k->b, r->strips);
+    LLVMBuildBr(k->b, r->parts);
     LLVMPositionBuilderAtEnd(k->b, after);
 }
 
-static void leave_rest(tgi_llvm_strips *s, const rows *r)
+static void leave_rest(tgi_llvm_fission *s, const rows *r)
 {
     tgi_llvm_kernel *k = s->k;
     tgi_llvm_branch branch;
     tgi_llvm_branch_begin(k, &branch, is_below(s, r->end, r->to));
-    k->heads = s->real;
+    k->row_starts = s->buffer_rows;
     copy_all(s, r->end, r->to, copy_out);
     tgi_llvm_branch_end(k, &branch);
 }
 
-static void emit_rows(tgi_llvm_strips *s, LLVMValueRef from, LLVMValueRef to)
+static void emit_rows(tgi_llvm_fission *s, LLVMValueRef from, LLVMValueRef to)
 {
     tgi_llvm_kernel *k = s->k;
     const int64_t elements = strip_elements(s);
     rows r = {.from = from,
-              .end = tgi_llvm_full_end(k, from, to, s->lanes),
+              .end = tgi_llvm_round_down(k, from, to, s->lanes),
               .to = to,
-              .has_rest = tgi_llvm_has_rest(k, s->lanes)};
+              .has_rest = tgi_llvm_may_have_tail(k, s->lanes)};
     each_access(s, find_head);
     if (r.has_rest)
         each_access(s, make_spare);
     make_slots(s);
-    tgi_llvm_share_scalars(s);
+    tgi_llvm_fission_scalars_store(s);
     begin_strips(s, &r);
     s->at = r.at;
     s->n = LLVMBuildSub(k->b, r.until, r.at, "");
     if (elements)
         s->n = tgi_llvm_min(k->program, s->n, number(k, elements));
-    k->heads = s->heads;
+    k->row_starts = s->row_starts;
     emit_strips(s);
     end_strips(s, &r);
     if (r.has_rest) {
         enter_rest(s, &r);
         leave_rest(s, &r);
     }
-    k->heads = NULL;
+    k->row_starts = NULL;
 }
 
 /* -- The door -------------------------------------------------------------- */
 
 /* All arrays, one behind the other, the pointers first. */
-static void *make_arrays(tgi_llvm_strips *s)
+static void *make_arrays(tgi_llvm_fission *s)
 {
     const size_t n_insts = s->k->loops->insts.n + 1;
     const size_t n_accesses = s->k->loops->accesses.n;
-    const size_t bytes = (3 * n_accesses + 2 * n_insts) * sizeof(LLVMValueRef) +
-                         n_insts * (sizeof(*s->placed) + sizeof(*s->slot_last) +
-                                    sizeof(*s->is_shared));
+    const size_t bytes =
+        (3 * n_accesses + 2 * n_insts) * sizeof(LLVMValueRef) +
+        n_insts * (sizeof(*s->insts) + sizeof(*s->slot_last_use) +
+                   sizeof(*s->is_function));
     void *memory = s->k->program->alloc(bytes);
     if (!memory)
         return NULL;
     memset(memory, 0, bytes);
-    s->heads = memory;
-    s->real = s->heads + n_accesses;
-    s->spares = s->real + n_accesses;
-    s->slots = s->spares + n_accesses;
+    s->row_starts = memory;
+    s->buffer_rows = s->row_starts + n_accesses;
+    s->tail_rows = s->buffer_rows + n_accesses;
+    s->slots = s->tail_rows + n_accesses;
     s->scalars = s->slots + n_insts;
-    s->placed = (tgi_llvm_placed *)(s->scalars + n_insts);
-    s->slot_last = (uint32_t *)(s->placed + n_insts);
-    s->is_shared = (bool *)(s->slot_last + n_insts);
+    s->insts = (tgi_llvm_fission_inst *)(s->scalars + n_insts);
+    s->slot_last_use = (uint32_t *)(s->insts + n_insts);
+    s->is_function = (bool *)(s->slot_last_use + n_insts);
     return memory;
 }
 
-void tgi_llvm_rows_by_strips(tgi_llvm_kernel *k, unsigned phase,
-                             LLVMValueRef from, LLVMValueRef to)
+void tgi_llvm_rows_fission_emit(tgi_llvm_kernel *k, unsigned phase,
+                                LLVMValueRef from, LLVMValueRef to)
 {
-    tgi_llvm_strips s = {
+    tgi_llvm_fission s = {
         .k = k, .phase = phase, .lanes = k->phases[phase].lanes};
     void *memory = make_arrays(&s);
     if (!memory) {
@@ -368,7 +372,7 @@ void tgi_llvm_rows_by_strips(tgi_llvm_kernel *k, unsigned phase,
         return;
     }
     k->e->lanes = s.lanes;
-    tgi_llvm_strips_plan(&s);
+    tgi_llvm_fission_plan(&s);
     emit_rows(&s, from, to);
     k->program->free(memory);
 }

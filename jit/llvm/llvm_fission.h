@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_fission.h - long bodies in strips: what the files share.
+ * llvm_fission.h - long bodies in parts: what the files share.
  *
- *   llvm_fission.c        rows by strips, and what is left over of a row
+ *   llvm_fission.c        rows by parts, and what is left over of a row
  *   llvm_fission_plan.c   where a body is cut
- *   llvm_fission_loop.c   the loop of a strip
- *   llvm_fission_function.c  strips as functions, for those that are the same
+ *   llvm_fission_loop.c   the loop of a part
+ *   llvm_fission_function.c  parts as functions, for those that are the same
  */
 #ifndef TGI_LLVM_FISSION_H
 #define TGI_LLVM_FISSION_H
@@ -13,57 +13,58 @@
 #include "llvm/llvm_lower.h"
 
 /* What becomes of an inst of the body. */
-typedef struct tgi_llvm_placed {
-    uint32_t strip;   /* that computes it; loads are made anew by all */
-    uint32_t last;    /* the last one that uses it */
+typedef struct tgi_llvm_fission_inst {
+    uint32_t part;     /* that computes it; loads are made anew by all */
+    uint32_t last_use; /* the last_use one that uses it */
     uint32_t slot;    /* number + 1 of where it is kept for others; or 0 */
-    uint32_t fetched; /* number + 1 of the strip that fetched it last; or 0 */
-    uint32_t local;   /* its number within the strip, from 1 */
-} tgi_llvm_placed;
+    uint32_t
+        loaded_in; /* number + 1 of the part that loaded_in it last_use; or 0 */
+    uint32_t local; /* its number within the part, from 1 */
+} tgi_llvm_fission_inst;
 
-typedef struct tgi_llvm_strips {
+typedef struct tgi_llvm_fission {
     tgi_llvm_kernel *k;
     unsigned phase;
     unsigned lanes;
 
-    uint32_t n_strips;
-    bool *is_shared;         /* by strip: it is a function */
-    tgi_llvm_placed *placed; /* by inst */
+    uint32_t n_parts;
+    bool *is_function;            /* by part: it is a function */
+    tgi_llvm_fission_inst *insts; /* by inst */
 
     /* Where values are kept: memory of each slot, and while it is planned
-       the last strip that reads it. */
+       the last_use part that reads it. */
     uint32_t n_slots;
     LLVMValueRef *slots;
-    uint32_t *slot_last;
+    uint32_t *slot_last_use;
     unsigned slot_bytes; /* of an element */
 
-    /* By access: where its row begins, in the strips and in fact; room for
+    /* By access: where its row begins, in the parts and in fact; room for
        what is left over. NULL: not an access of the body. */
-    LLVMValueRef *heads, *real, *spares;
+    LLVMValueRef *row_starts, *buffer_rows, *tail_rows;
     /* By inst: memory of what is the same for all lanes, for functions. */
     LLVMValueRef *scalars;
 
-    LLVMValueRef at, n; /* where the strips begin, how long they are */
-} tgi_llvm_strips;
+    LLVMValueRef at, n; /* where the parts begin, how long they are */
+} tgi_llvm_fission;
 
 /* True if an inst belongs to the body. */
-bool tgi_llvm_is_in_body(const tgi_llvm_strips *s, uint32_t inst);
-/* True if strips take an inst anew where they need it: a load, a position. */
-bool tgi_llvm_is_anew(const tgi_llvm_strips *s, uint32_t inst);
-/* True if a strip computes it. */
-bool tgi_llvm_is_in_strip(const tgi_llvm_strips *s, uint32_t inst,
-                          uint32_t strip);
+bool tgi_llvm_fission_in_body(const tgi_llvm_fission *s, uint32_t inst);
+/* True if parts take an inst anew where they need it: a load, a position. */
+bool tgi_llvm_fission_rematerialises(const tgi_llvm_fission *s, uint32_t inst);
+/* True if a part computes it. */
+bool tgi_llvm_fission_in_part(const tgi_llvm_fission *s, uint32_t inst,
+                              uint32_t part);
 
 /* Cuts the body; the arrays are there and zero. */
-void tgi_llvm_strips_plan(tgi_llvm_strips *s);
+void tgi_llvm_fission_plan(tgi_llvm_fission *s);
 
-/* Emits a strip from s->at on, in place. */
-void tgi_llvm_strip_loop(tgi_llvm_strips *s, uint32_t strip);
+/* Emits a part from s->at on, in place. */
+void tgi_llvm_fission_loop_emit(tgi_llvm_fission *s, uint32_t part);
 
 /* Puts what is the same for all lanes where functions find it. */
-void tgi_llvm_share_scalars(tgi_llvm_strips *s);
-/* Emits a strip as the call of a function, made if there is none like it;
+void tgi_llvm_fission_scalars_store(tgi_llvm_fission *s);
+/* Emits a part as the call of a function, made if there is none like it;
    false if that cannot be. */
-bool tgi_llvm_strip_call(tgi_llvm_strips *s, uint32_t strip);
+bool tgi_llvm_fission_call_emit(tgi_llvm_fission *s, uint32_t part);
 
 #endif /* TGI_LLVM_FISSION_H */

@@ -6,7 +6,7 @@
 #include "llvm/llvm_fission.h"
 
 /*
- * Instructions of a strip, at most. A processor looks a few hundred of them
+ * Instructions of a part, at most. A processor looks a few hundred of them
  * ahead, and so far it should find elements that need not wait for these.
  * Shorter is not better: two functions of an element side by side also keep
  * it busy. Measured from 40 to 200, for 1, 2 and 4 registers a value:
@@ -15,48 +15,49 @@
  */
 enum { MOST_COST = 100 };
 
-/* An op that a program has so often and that costs so much is a strip of its
+/* An op that a program has so often and that costs so much is a part of its
    own, and a function. */
 enum { OFTEN = 4, COSTLY = 16 };
 
-/* With so many strips, all are functions: chances are that some are the same,
+/* With so many parts, all are functions: chances are that some are the same,
    and LLVM does not see everything at once. */
 enum { MANY = 4 };
 
-static const tgi_inst *inst_at(const tgi_llvm_strips *s, uint32_t number)
+static const tgi_inst *inst_at(const tgi_llvm_fission *s, uint32_t number)
 {
     return &s->k->loops->insts.data[number];
 }
 
-bool tgi_llvm_is_in_body(const tgi_llvm_strips *s, uint32_t inst)
+bool tgi_llvm_fission_in_body(const tgi_llvm_fission *s, uint32_t inst)
 {
     return s->k->values[inst].level == TGI_LEVEL_INNER &&
            inst_at(s, inst)->phase == s->phase;
 }
 
-bool tgi_llvm_is_anew(const tgi_llvm_strips *s, uint32_t inst)
+bool tgi_llvm_fission_rematerialises(const tgi_llvm_fission *s, uint32_t inst)
 {
     return inst_at(s, inst)->kind == TGI_INST_LOAD ||
            inst_at(s, inst)->kind == TGI_INST_POSITION;
 }
 
-bool tgi_llvm_is_in_strip(const tgi_llvm_strips *s, uint32_t inst,
-                          uint32_t strip)
+bool tgi_llvm_fission_in_part(const tgi_llvm_fission *s, uint32_t inst,
+                              uint32_t part)
 {
-    return tgi_llvm_is_in_body(s, inst) && !tgi_llvm_is_anew(s, inst) &&
-           s->placed[inst].strip == strip;
+    return tgi_llvm_fission_in_body(s, inst) &&
+           !tgi_llvm_fission_rematerialises(s, inst) &&
+           s->insts[inst].part == part;
 }
 
 /* -- Cuts ------------------------------------------------------------------ */
 
-static bool is_alone(const tgi_llvm_strips *s, const tgi_inst *inst,
+static bool is_alone(const tgi_llvm_fission *s, const tgi_inst *inst,
                      unsigned cost)
 {
     return inst->kind == TGI_INST_OP && cost >= COSTLY &&
-           s->k->program->uses[inst->op][inst->type] >= OFTEN;
+           s->k->program->op_uses[inst->op][inst->type] >= OFTEN;
 }
 
-bool tgi_llvm_is_too_long(const tgi_llvm_kernel *k, unsigned phase)
+bool tgi_llvm_needs_fission(const tgi_llvm_kernel *k, unsigned phase)
 {
     unsigned cost = 0;
     for (uint32_t i = 1; i < k->loops->insts.n; i++)
@@ -66,84 +67,85 @@ bool tgi_llvm_is_too_long(const tgi_llvm_kernel *k, unsigned phase)
     return cost > MOST_COST;
 }
 
-/* Insts in order: a strip ends where the next inst would make it too long. */
-static void cut(tgi_llvm_strips *s)
+/* Insts in order: a part ends where the next inst would make it too long. */
+static void cut(tgi_llvm_fission *s)
 {
     unsigned cost = 0;
-    uint32_t strip = 0;
+    uint32_t part = 0;
     bool is_empty = true;
     for (uint32_t i = 1; i < s->k->loops->insts.n; i++) {
-        if (!tgi_llvm_is_in_body(s, i) || tgi_llvm_is_anew(s, i))
+        if (!tgi_llvm_fission_in_body(s, i) ||
+            tgi_llvm_fission_rematerialises(s, i))
             continue;
         const unsigned own = tgi_llvm_inst_cost(s->k, inst_at(s, i));
         const bool alone = is_alone(s, inst_at(s, i), own);
         if (!is_empty && (alone || cost + own > MOST_COST)) {
-            strip++;
+            part++;
             cost = 0;
         }
-        s->placed[i].strip = strip;
-        s->is_shared[strip] = alone;
+        s->insts[i].part = part;
+        s->is_function[part] = alone;
         cost += own;
         is_empty = alone;
         if (alone) {
-            strip++;
+            part++;
             cost = 0;
         }
     }
     /* The last one stores, and may do nothing else. */
-    s->n_strips = strip + 1;
-    for (uint32_t i = 0; i < s->n_strips && s->n_strips >= MANY; i++)
-        s->is_shared[i] = true;
+    s->n_parts = part + 1;
+    for (uint32_t i = 0; i < s->n_parts && s->n_parts >= MANY; i++)
+        s->is_function[i] = true;
 }
 
 /* -- What is kept ---------------------------------------------------------- */
 
-static void use(tgi_llvm_strips *s, uint32_t inst, uint32_t strip)
+static void use(tgi_llvm_fission *s, uint32_t inst, uint32_t part)
 {
-    if (strip > s->placed[inst].last)
-        s->placed[inst].last = strip;
+    if (part > s->insts[inst].last_use)
+        s->insts[inst].last_use = part;
 }
 
-static void find_uses(tgi_llvm_strips *s)
+static void find_uses(tgi_llvm_fission *s)
 {
     const tgi_kernel_loops *loops = s->k->loops;
     for (uint32_t i = 1; i < loops->insts.n; i++)
         for (int j = 0; j < inst_at(s, i)->n_operands; j++)
-            if (tgi_llvm_is_in_body(s, i))
-                use(s, inst_at(s, i)->operands[j], s->placed[i].strip);
+            if (tgi_llvm_fission_in_body(s, i))
+                use(s, inst_at(s, i)->operands[j], s->insts[i].part);
     for (size_t i = 0; i < loops->stores.n; i++)
         if (loops->stores.data[i].level == TGI_LEVEL_INNER &&
             loops->stores.data[i].phase == s->phase)
-            use(s, loops->stores.data[i].value, s->n_strips - 1);
+            use(s, loops->stores.data[i].value, s->n_parts - 1);
 }
 
-/* A slot that nobody reads any more when strip `from` begins. */
-static uint32_t take_slot(tgi_llvm_strips *s, uint32_t from, uint32_t last)
+/* A slot that nobody reads any more when part `from` begins. */
+static uint32_t take_slot(tgi_llvm_fission *s, uint32_t from, uint32_t last)
 {
     uint32_t slot = 0;
-    while (slot < s->n_slots && s->slot_last[slot] >= from)
+    while (slot < s->n_slots && s->slot_last_use[slot] >= from)
         slot++;
     if (slot == s->n_slots)
         s->n_slots++;
-    s->slot_last[slot] = last;
+    s->slot_last_use[slot] = last;
     return slot + 1;
 }
 
-static void find_slots(tgi_llvm_strips *s)
+static void find_slots(tgi_llvm_fission *s)
 {
     for (uint32_t i = 1; i < s->k->loops->insts.n; i++) {
-        tgi_llvm_placed *placed = &s->placed[i];
-        if (!tgi_llvm_is_in_strip(s, i, placed->strip) ||
-            placed->last <= placed->strip)
+        tgi_llvm_fission_inst *placed = &s->insts[i];
+        if (!tgi_llvm_fission_in_part(s, i, placed->part) ||
+            placed->last_use <= placed->part)
             continue;
         const unsigned bytes = (unsigned)tgi_dtype_bytes(inst_at(s, i)->dtype);
-        placed->slot = take_slot(s, placed->strip, placed->last);
+        placed->slot = take_slot(s, placed->part, placed->last_use);
         if (bytes > s->slot_bytes)
             s->slot_bytes = bytes;
     }
 }
 
-void tgi_llvm_strips_plan(tgi_llvm_strips *s)
+void tgi_llvm_fission_plan(tgi_llvm_fission *s)
 {
     cut(s);
     find_uses(s);

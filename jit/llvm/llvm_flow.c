@@ -9,12 +9,12 @@
 
 /* -- Positions ------------------------------------------------------------- */
 
-LLVMValueRef tgi_llvm_number(const tgi_llvm_program *program, int64_t n)
+LLVMValueRef tgi_llvm_const_i64(const tgi_llvm_program *program, int64_t n)
 {
     return LLVMConstInt(program->i64, (uint64_t)n, true);
 }
 
-bool tgi_llvm_is_number(LLVMValueRef value, int64_t *out_n)
+bool tgi_llvm_is_const_i64(LLVMValueRef value, int64_t *out_n)
 {
     if (!LLVMIsAConstantInt(value))
         return false;
@@ -26,9 +26,9 @@ LLVMValueRef tgi_llvm_add(const tgi_llvm_program *program, LLVMValueRef a,
                           LLVMValueRef b)
 {
     int64_t n;
-    if (tgi_llvm_is_number(a, &n) && n == 0)
+    if (tgi_llvm_is_const_i64(a, &n) && n == 0)
         return b;
-    if (tgi_llvm_is_number(b, &n) && n == 0)
+    if (tgi_llvm_is_const_i64(b, &n) && n == 0)
         return a;
     return LLVMBuildAdd(program->emitter.builder, a, b, "");
 }
@@ -37,9 +37,9 @@ LLVMValueRef tgi_llvm_mul(const tgi_llvm_program *program, LLVMValueRef a,
                           LLVMValueRef b)
 {
     int64_t n;
-    if (tgi_llvm_is_number(a, &n) && (n == 0 || n == 1))
+    if (tgi_llvm_is_const_i64(a, &n) && (n == 0 || n == 1))
         return n ? b : a;
-    if (tgi_llvm_is_number(b, &n) && (n == 0 || n == 1))
+    if (tgi_llvm_is_const_i64(b, &n) && (n == 0 || n == 1))
         return n ? a : b;
     return LLVMBuildMul(program->emitter.builder, a, b, "");
 }
@@ -52,57 +52,58 @@ LLVMValueRef tgi_llvm_min(const tgi_llvm_program *program, LLVMValueRef a,
         builder, LLVMBuildICmp(builder, LLVMIntSLT, a, b, ""), a, b, "");
 }
 
-LLVMValueRef tgi_llvm_pieces(const tgi_llvm_program *program, LLVMValueRef a,
-                             int64_t b)
+LLVMValueRef tgi_llvm_ceil_div(const tgi_llvm_program *program, LLVMValueRef a,
+                               int64_t b)
 {
     assert(b > 0);
     if (b == 1)
         return a;
     LLVMValueRef sum =
-        tgi_llvm_add(program, a, tgi_llvm_number(program, b - 1));
+        tgi_llvm_add(program, a, tgi_llvm_const_i64(program, b - 1));
     if (b & (b - 1))
         return LLVMBuildUDiv(program->emitter.builder, sum,
-                             tgi_llvm_number(program, b), "");
-    return LLVMBuildLShr(program->emitter.builder, sum,
-                         tgi_llvm_number(program, __builtin_ctzll((uint64_t)b)),
-                         "");
+                             tgi_llvm_const_i64(program, b), "");
+    return LLVMBuildLShr(
+        program->emitter.builder, sum,
+        tgi_llvm_const_i64(program, __builtin_ctzll((uint64_t)b)), "");
 }
 
-LLVMValueRef tgi_llvm_full_end(tgi_llvm_kernel *k, LLVMValueRef from,
-                               LLVMValueRef to, int64_t size)
+LLVMValueRef tgi_llvm_round_down(tgi_llvm_kernel *k, LLVMValueRef from,
+                                 LLVMValueRef to, int64_t size)
 {
     LLVMValueRef n = LLVMBuildSub(k->b, to, from, "");
-    n = LLVMBuildAnd(k->b, n, tgi_llvm_number(k->program, -size), "");
+    n = LLVMBuildAnd(k->b, n, tgi_llvm_const_i64(k->program, -size), "");
     return tgi_llvm_add(k->program, from, n);
 }
 
-bool tgi_llvm_has_rest(const tgi_llvm_kernel *k, int64_t size)
+bool tgi_llvm_may_have_tail(const tgi_llvm_kernel *k, int64_t size)
 {
     const tgi_dim extent = k->loops->extent[k->inner];
     return !tgi_dim_is_known(extent) || extent % size;
 }
 
-bool tgi_llvm_are_same(LLVMValueRef a, LLVMValueRef b)
+bool tgi_llvm_are_equal_consts(LLVMValueRef a, LLVMValueRef b)
 {
     int64_t m, n;
-    return tgi_llvm_is_number(a, &m) && tgi_llvm_is_number(b, &n) && m == n;
+    return tgi_llvm_is_const_i64(a, &m) && tgi_llvm_is_const_i64(b, &n) &&
+           m == n;
 }
 
 /* -- Blocks ---------------------------------------------------------------- */
 
-LLVMBasicBlockRef tgi_llvm_block(tgi_llvm_kernel *k, const char *name)
+LLVMBasicBlockRef tgi_llvm_block_append(tgi_llvm_kernel *k, const char *name)
 {
     return LLVMAppendBasicBlockInContext(k->e->context, k->function, name);
 }
 
-LLVMBasicBlockRef tgi_llvm_at_entry(tgi_llvm_kernel *k)
+LLVMBasicBlockRef tgi_llvm_position_at_entry(tgi_llvm_kernel *k)
 {
     LLVMBasicBlockRef block = LLVMGetInsertBlock(k->b);
     LLVMPositionBuilderBefore(k->b, LLVMGetBasicBlockTerminator(k->entry));
     return block;
 }
 
-void tgi_llvm_go_back(tgi_llvm_kernel *k, LLVMBasicBlockRef block)
+void tgi_llvm_position_restore(tgi_llvm_kernel *k, LLVMBasicBlockRef block)
 {
     if (block == k->entry)
         LLVMPositionBuilderBefore(k->b, LLVMGetBasicBlockTerminator(block));
@@ -110,13 +111,14 @@ void tgi_llvm_go_back(tgi_llvm_kernel *k, LLVMBasicBlockRef block)
         LLVMPositionBuilderAtEnd(k->b, block);
 }
 
-LLVMValueRef tgi_llvm_array(tgi_llvm_kernel *k, LLVMTypeRef type, unsigned n)
+LLVMValueRef tgi_llvm_stack_array(tgi_llvm_kernel *k, LLVMTypeRef type,
+                                  unsigned n)
 {
-    LLVMBasicBlockRef block = tgi_llvm_at_entry(k);
+    LLVMBasicBlockRef block = tgi_llvm_position_at_entry(k);
     LLVMValueRef array =
         LLVMBuildAlloca(k->b, LLVMArrayType2(type, n), "");
     LLVMSetAlignment(array, k->program->target->vector_bits / 8);
-    tgi_llvm_go_back(k, block);
+    tgi_llvm_position_restore(k, block);
     return array;
 }
 
@@ -131,7 +133,7 @@ static LLVMValueRef is_below(const tgi_llvm_kernel *k, LLVMValueRef a,
 static bool is_true(LLVMValueRef condition)
 {
     int64_t truth;
-    return tgi_llvm_is_number(condition, &truth) && truth;
+    return tgi_llvm_is_const_i64(condition, &truth) && truth;
 }
 
 /* `is_any`: whether to run at all; NULL: certainly. */
@@ -140,13 +142,13 @@ static void begin_loop(tgi_llvm_kernel *k, tgi_llvm_loop *loop,
                        LLVMValueRef is_any)
 {
     loop->before = LLVMGetInsertBlock(k->b);
-    loop->body = tgi_llvm_block(k, "loop");
-    loop->after = tgi_llvm_block(k, "after");
+    loop->body = tgi_llvm_block_append(k, "loop");
+    loop->after = tgi_llvm_block_append(k, "after");
     loop->end = end;
     loop->step = step;
     loop->n_carried = 0;
-    loop->is_certain = !is_any || is_true(is_any);
-    if (loop->is_certain)
+    loop->is_unconditional = !is_any || is_true(is_any);
+    if (loop->is_unconditional)
         LLVMBuildBr(k->b, loop->body);
     else
         LLVMBuildCondBr(k->b, is_any, loop->body, loop->after);
@@ -160,7 +162,7 @@ void tgi_llvm_loop_begin(tgi_llvm_kernel *k, tgi_llvm_loop *loop,
                          LLVMValueRef start, LLVMValueRef end, int64_t step,
                          const LLVMValueRef *initial, unsigned n_carried)
 {
-    assert(n_carried <= TGI_LLVM_CARRIED);
+    assert(n_carried <= TGI_LLVM_MAX_CARRIED);
     begin_loop(k, loop, start, end, step, is_below(k, start, end));
     loop->n_carried = n_carried;
     for (unsigned i = 0; i < n_carried; i++) {
@@ -171,8 +173,9 @@ void tgi_llvm_loop_begin(tgi_llvm_kernel *k, tgi_llvm_loop *loop,
     }
 }
 
-void tgi_llvm_loop_enter(tgi_llvm_kernel *k, tgi_llvm_loop *loop,
-                         LLVMValueRef start, LLVMValueRef end, int64_t step)
+void tgi_llvm_loop_begin_nonempty(tgi_llvm_kernel *k, tgi_llvm_loop *loop,
+                                  LLVMValueRef start, LLVMValueRef end,
+                                  int64_t step)
 {
     begin_loop(k, loop, start, end, step, NULL);
 }
@@ -181,9 +184,8 @@ void tgi_llvm_loop_end(tgi_llvm_kernel *k, tgi_llvm_loop *loop,
                        const LLVMValueRef *next)
 {
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(k->b);
-    LLVMValueRef index =
-        LLVMBuildAdd(k->b, loop->index,
-                     tgi_llvm_number(k->program, loop->step), "");
+    LLVMValueRef index = LLVMBuildAdd(
+        k->b, loop->index, tgi_llvm_const_i64(k->program, loop->step), "");
     LLVMBuildCondBr(k->b, is_below(k, index, loop->end), loop->body,
                     loop->after);
     LLVMAddIncoming(loop->index, &index, &latch, 1);
@@ -195,7 +197,7 @@ void tgi_llvm_loop_end(tgi_llvm_kernel *k, tgi_llvm_loop *loop,
         LLVMAddIncoming(loop->carried[i], values, from, 1);
         loop->carried[i] = LLVMBuildPhi(k->b, LLVMTypeOf(next[i]), "");
         LLVMAddIncoming(loop->carried[i], values, from,
-                        loop->is_certain ? 1 : 2);
+                        loop->is_unconditional ? 1 : 2);
     }
 }
 
@@ -205,10 +207,10 @@ void tgi_llvm_branch_begin(tgi_llvm_kernel *k, tgi_llvm_branch *branch,
                            LLVMValueRef condition)
 {
     branch->before = LLVMGetInsertBlock(k->b);
-    branch->inside = tgi_llvm_block(k, "then");
-    branch->after = tgi_llvm_block(k, "after");
-    branch->is_certain = is_true(condition);
-    if (branch->is_certain)
+    branch->inside = tgi_llvm_block_append(k, "then");
+    branch->after = tgi_llvm_block_append(k, "after");
+    branch->is_unconditional = is_true(condition);
+    if (branch->is_unconditional)
         LLVMBuildBr(k->b, branch->inside);
     else
         LLVMBuildCondBr(k->b, condition, branch->inside, branch->after);
@@ -226,7 +228,7 @@ LLVMValueRef tgi_llvm_branch_value(tgi_llvm_kernel *k,
                                    const tgi_llvm_branch *branch,
                                    LLVMValueRef inside, LLVMValueRef outside)
 {
-    if (branch->is_certain)
+    if (branch->is_unconditional)
         return inside;
     LLVMValueRef phi = LLVMBuildPhi(k->b, LLVMTypeOf(inside), "");
     LLVMAddIncoming(phi, &inside, (LLVMBasicBlockRef[]){branch->inside}, 1);

@@ -69,18 +69,18 @@ static LLVMValueRef load_element(const tgi_llvm_program *program,
                                  LLVMValueRef frame, tgi_frame_member array,
                                  LLVMTypeRef type, size_t number)
 {
-    LLVMValueRef index = tgi_llvm_number(program, (int64_t)number);
+    LLVMValueRef index = tgi_llvm_const_i64(program, (int64_t)number);
     LLVMValueRef address = LLVMBuildGEP2(
         program->emitter.builder, type,
         tgi_llvm_frame_load(program, frame, array), &index, 1, "");
     return LLVMBuildLoad2(program->emitter.builder, type, address, "");
 }
 
-LLVMValueRef tgi_llvm_dim_of(const tgi_llvm_program *program,
-                             LLVMValueRef frame, tgi_dim dim)
+LLVMValueRef tgi_llvm_frame_dim(const tgi_llvm_program *program,
+                                LLVMValueRef frame, tgi_dim dim)
 {
     if (tgi_dim_is_known(dim))
-        return tgi_llvm_number(program, dim);
+        return tgi_llvm_const_i64(program, dim);
     return load_element(program, frame, TGI_FRAME_DIMS, program->i64,
                         tgi_dim_index(dim));
 }
@@ -88,14 +88,14 @@ LLVMValueRef tgi_llvm_dim_of(const tgi_llvm_program *program,
 LLVMValueRef tgi_llvm_dim(tgi_llvm_kernel *k, tgi_dim dim)
 {
     if (tgi_dim_is_known(dim))
-        return tgi_llvm_number(k->program, dim);
+        return tgi_llvm_const_i64(k->program, dim);
     for (unsigned i = 0; i < k->n_dims; i++)
         if (k->dims[i].dim == dim)
             return k->dims[i].value;
-    LLVMBasicBlockRef block = tgi_llvm_at_entry(k);
-    LLVMValueRef value = tgi_llvm_dim_of(k->program, k->frame, dim);
-    tgi_llvm_go_back(k, block);
-    if (k->n_dims < TGI_LLVM_DIMS) {
+    LLVMBasicBlockRef block = tgi_llvm_position_at_entry(k);
+    LLVMValueRef value = tgi_llvm_frame_dim(k->program, k->frame, dim);
+    tgi_llvm_position_restore(k, block);
+    if (k->n_dims < TGI_LLVM_MAX_CACHED_DIMS) {
         k->dims[k->n_dims].dim = dim;
         k->dims[k->n_dims++].value = value;
     }
@@ -107,9 +107,9 @@ LLVMValueRef tgi_llvm_stride(tgi_llvm_kernel *k, tgi_stride stride)
     LLVMValueRef distance = tgi_llvm_dim(k, stride.distance);
     if (!stride.is_negative)
         return distance;
-    LLVMBasicBlockRef block = tgi_llvm_at_entry(k);
+    LLVMBasicBlockRef block = tgi_llvm_position_at_entry(k);
     LLVMValueRef negative = LLVMBuildNeg(k->b, distance, "");
-    tgi_llvm_go_back(k, block);
+    tgi_llvm_position_restore(k, block);
     return negative;
 }
 
@@ -121,20 +121,20 @@ static LLVMValueRef of_thread(tgi_llvm_kernel *k,
     const tgi_llvm_program *program = k->program;
     LLVMValueRef bytes = tgi_llvm_mul(
         program, tgi_llvm_dim(k, buffer->count),
-        tgi_llvm_number(program, tgi_dtype_bytes(buffer->dtype)));
+        tgi_llvm_const_i64(program, tgi_dtype_bytes(buffer->dtype)));
     bytes = tgi_llvm_add(program, bytes,
-                         tgi_llvm_number(program, TGI_BUFFER_ALIGN - 1));
+                         tgi_llvm_const_i64(program, TGI_BUFFER_ALIGN - 1));
     bytes = LLVMBuildAnd(k->b, bytes,
-                         tgi_llvm_number(program, -TGI_BUFFER_ALIGN), "");
+                         tgi_llvm_const_i64(program, -TGI_BUFFER_ALIGN), "");
     LLVMValueRef start = tgi_llvm_mul(program, k->thread, bytes);
     return LLVMBuildGEP2(k->b, LLVMInt8TypeInContext(k->e->context), address,
                          &start, 1, "");
 }
 
-LLVMValueRef tgi_llvm_table_entry(const tgi_llvm_program *program,
-                                  LLVMValueRef table, uint32_t buffer)
+LLVMValueRef tgi_llvm_buffer_table_entry(const tgi_llvm_program *program,
+                                         LLVMValueRef table, uint32_t buffer)
 {
-    LLVMValueRef index = tgi_llvm_number(program, buffer);
+    LLVMValueRef index = tgi_llvm_const_i64(program, buffer);
     return LLVMBuildGEP2(program->emitter.builder, program->pointer, table,
                          &index, 1, "");
 }
@@ -152,20 +152,20 @@ LLVMValueRef tgi_llvm_buffer(tgi_llvm_kernel *k, uint32_t number)
     assert(number < program->loops->buffers.n);
     const bool is_stack =
         program->loops->buffers.data[number].place == TGI_PLACE_STACK;
-    if (is_stack && k->tiny) /* its loop may be under way */
+    if (is_stack && k->straightline) /* its loop may be under way */
         return load_stack(k, number);
     if (!k->buffers[number]) {
         const tgi_loop_buffer *buffer = &program->loops->buffers.data[number];
-        LLVMBasicBlockRef block = tgi_llvm_at_entry(k);
+        LLVMBasicBlockRef block = tgi_llvm_position_at_entry(k);
         LLVMValueRef address =
             is_stack ? load_stack(k, number)
-                     : LLVMBuildLoad2(
-                           k->b, program->pointer,
-                           tgi_llvm_table_entry(program, k->table, number),
-                           "");
+                     : LLVMBuildLoad2(k->b, program->pointer,
+                                      tgi_llvm_buffer_table_entry(
+                                          program, k->table, number),
+                                      "");
         if (buffer->place == TGI_PLACE_SCRATCH)
             address = of_thread(k, buffer, address);
-        tgi_llvm_go_back(k, block);
+        tgi_llvm_position_restore(k, block);
         k->buffers[number] = address;
     }
     return k->buffers[number];

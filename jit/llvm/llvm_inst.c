@@ -122,7 +122,7 @@ static LLVMValueRef op(tgi_llvm_kernel *k, const tgi_inst *inst)
         in[i] = inst->op == TGI_OP_SELECT && i == 0
                     ? tgi_llvm_mask_of(k, inst->operands[i])
                     : tgi_llvm_value_of(k, inst->operands[i]);
-    return tgi_llvm_recipe(k->e, recipe, in);
+    return tgi_llvm_recipe_emit(k->e, recipe, in);
 }
 
 /* A mask chooses between the casts of 0 and 1; x != 0 is a mask. */
@@ -160,7 +160,7 @@ static LLVMValueRef position(tgi_llvm_kernel *k, const tgi_inst *inst)
     LLVMValueRef step = tgi_llvm_stride(k, access->stride[k->vector_axis]);
     LLVMValueRef steps = tgi_llvm_iota(k, k->program->i64);
     int64_t n;
-    if (!tgi_llvm_is_number(step, &n) || n != 1)
+    if (!tgi_llvm_is_const_i64(step, &n) || n != 1)
         steps = LLVMBuildMul(k->b, steps, tgi_llvm_splat(k->e, step), "");
     return LLVMBuildAdd(k->b, tgi_llvm_splat(k->e, first), steps, "");
 }
@@ -182,14 +182,14 @@ static LLVMValueRef in_range(tgi_llvm_kernel *k, const tgi_inst *inst)
 
 static LLVMValueRef clamped(tgi_llvm_kernel *k, const tgi_inst *inst)
 {
-    LLVMValueRef zero = tgi_llvm_number(k->program, 0);
-    LLVMBasicBlockRef block = tgi_llvm_at_entry(k);
+    LLVMValueRef zero = tgi_llvm_const_i64(k->program, 0);
+    LLVMBasicBlockRef block = tgi_llvm_position_at_entry(k);
     LLVMValueRef last = tgi_llvm_add(k->program, tgi_llvm_dim(k, inst->dim),
-                                     tgi_llvm_number(k->program, -1));
+                                     tgi_llvm_const_i64(k->program, -1));
     last = LLVMBuildSelect(k->b,
                            LLVMBuildICmp(k->b, LLVMIntSLT, last, zero, ""),
                            zero, last, "");
-    tgi_llvm_go_back(k, block);
+    tgi_llvm_position_restore(k, block);
 
     const bool is_signed = tgi_dtype_is(inst->type, TGI_CLASS_SINT);
     LLVMValueRef index = long_of(k, inst);
@@ -223,10 +223,10 @@ static LLVMValueRef value_of_kind(tgi_llvm_kernel *k, const tgi_inst *inst)
     case TGI_INST_CAST:
         return cast(k, inst);
     case TGI_INST_RANDOM:
-        return tgi_llvm_random(k, inst->dtype,
-                               tgi_llvm_value_of(k, inst->operands[0]),
-                               tgi_llvm_value_of(k, inst->operands[1]),
-                               tgi_llvm_value_of(k, inst->operands[2]));
+        return tgi_llvm_random_bits(k, inst->dtype,
+                                    tgi_llvm_value_of(k, inst->operands[0]),
+                                    tgi_llvm_value_of(k, inst->operands[1]),
+                                    tgi_llvm_value_of(k, inst->operands[2]));
     case TGI_INST_INDEX:
         return clamped(k, inst);
     case TGI_INST_IN_RANGE:
@@ -238,7 +238,7 @@ static LLVMValueRef value_of_kind(tgi_llvm_kernel *k, const tgi_inst *inst)
     return NULL;
 }
 
-void tgi_llvm_inst(tgi_llvm_kernel *k, uint32_t number)
+void tgi_llvm_inst_emit(tgi_llvm_kernel *k, uint32_t number)
 {
     const tgi_inst *inst = inst_at(k, number);
     tgi_llvm_value *value = &k->values[number];
@@ -255,35 +255,35 @@ void tgi_llvm_inst(tgi_llvm_kernel *k, uint32_t number)
     k->e->lanes = lanes;
 }
 
-void tgi_llvm_kernel_insts(tgi_llvm_kernel *k)
+void tgi_llvm_kernel_insts_emit(tgi_llvm_kernel *k)
 {
     for (uint32_t i = 1; i < k->loops->insts.n; i++)
         if (k->values[i].level == TGI_LEVEL_KERNEL)
-            tgi_llvm_inst(k, i);
+            tgi_llvm_inst_emit(k, i);
 }
 
-void tgi_llvm_point_insts(tgi_llvm_kernel *k, unsigned phase, bool late)
+void tgi_llvm_point_insts_emit(tgi_llvm_kernel *k, unsigned phase, bool late)
 {
     for (uint32_t i = 1; i < k->loops->insts.n; i++)
         if (k->values[i].level == TGI_LEVEL_POINT &&
-            inst_at(k, i)->phase == phase && k->values[i].is_late == late)
-            tgi_llvm_inst(k, i);
+            inst_at(k, i)->phase == phase && k->values[i].is_after_loop == late)
+            tgi_llvm_inst_emit(k, i);
 }
 
-void tgi_llvm_body(tgi_llvm_kernel *k, unsigned phase)
+void tgi_llvm_body_emit(tgi_llvm_kernel *k, unsigned phase)
 {
     const tgi_kernel_loops *loops = k->loops;
     for (uint32_t i = 1; i < loops->insts.n; i++)
         if (k->values[i].level == TGI_LEVEL_INNER &&
             inst_at(k, i)->phase == phase)
-            tgi_llvm_inst(k, i);
-    tgi_llvm_inner_stores(k, phase);
+            tgi_llvm_inst_emit(k, i);
+    tgi_llvm_inner_stores_emit(k, phase);
     for (size_t i = 0; i < loops->checks.n; i++)
         if (loops->checks.data[i].phase == phase)
-            tgi_llvm_check(k, &loops->checks.data[i]);
+            tgi_llvm_check_emit(k, &loops->checks.data[i]);
 }
 
-void tgi_llvm_inner_stores(tgi_llvm_kernel *k, unsigned phase)
+void tgi_llvm_inner_stores_emit(tgi_llvm_kernel *k, unsigned phase)
 {
     const tgi_kernel_loops *loops = k->loops;
     for (size_t i = 0; i < loops->stores.n; i++)
@@ -292,13 +292,13 @@ void tgi_llvm_inner_stores(tgi_llvm_kernel *k, unsigned phase)
             tgi_llvm_store(k, &loops->stores.data[i]);
 }
 
-void tgi_llvm_point_stores(tgi_llvm_kernel *k, unsigned phase)
+void tgi_llvm_point_stores_emit(tgi_llvm_kernel *k, unsigned phase)
 {
     const tgi_kernel_loops *loops = k->loops;
     for (size_t i = 0; i < loops->stores.n; i++)
         if (loops->stores.data[i].level != TGI_LEVEL_INNER &&
             loops->stores.data[i].phase == phase &&
-            !loops->stores.data[i].fold)
+            !loops->stores.data[i].epilogue_op)
             tgi_llvm_store(k, &loops->stores.data[i]);
 }
 

@@ -6,7 +6,7 @@
  *
  * does its items begin … end - 1. An item is a point of the outer axes (of
  * COLUMNS: a chunk of columns); of a kernel without reductions it is a unit
- * of TGI_LLVM_UNIT elements along the inner axis, and all units of a row that
+ * of TGI_LLVM_ITEM_ELEMENTS elements along the inner axis, and all units of a row that
  * a thread has are one loop; if it goes by tiles, it is a stack of them. The
  * point of the first item is found by division; from there indices move as an
  * odometer does.
@@ -35,21 +35,23 @@ static bool has_units(const tgi_llvm_kernel *k)
 static int64_t piece_of(const tgi_llvm_kernel *k, int axis, bool units)
 {
     if (axis == k->inner)
-        return units ? TGI_LLVM_UNIT : 0;
+        return units ? TGI_LLVM_ITEM_ELEMENTS : 0;
     if (axis == k->vector_axis)
-        return tgi_llvm_columns_of_item(k);
-    if (k->product.rows && axis == k->product.row_axis)
-        return k->product.item_rows;
-    return k->tiles && axis == k->tiles->axis ? k->tiles->stack : 1;
+        return tgi_llvm_item_columns(k);
+    if (k->matmul.mr && axis == k->matmul.row_axis)
+        return k->matmul.item_rows;
+    return k->transpose && axis == k->transpose->row_axis
+               ? k->transpose->item_rows
+               : 1;
 }
 
 /* How far an axis of items goes. */
 static LLVMValueRef items_along(tgi_llvm_kernel *k, int axis, int64_t piece)
 {
-    return piece ? tgi_llvm_pieces(k->program,
-                                   tgi_llvm_dim(k, k->loops->extent[axis]),
-                                   piece)
-                 : tgi_llvm_number(k->program, 1);
+    return piece ? tgi_llvm_ceil_div(k->program,
+                                     tgi_llvm_dim(k, k->loops->extent[axis]),
+                                     piece)
+                 : tgi_llvm_const_i64(k->program, 1);
 }
 
 typedef struct odometer {
@@ -64,8 +66,8 @@ static void decode(tgi_llvm_kernel *k, odometer *o, LLVMValueRef item)
     for (int axis = o->n - 1; axis >= 0; axis--) {
         int64_t n;
         LLVMValueRef extent = o->extent[axis];
-        if (tgi_llvm_is_number(extent, &n) && n == 1) {
-            o->index[axis] = tgi_llvm_number(k->program, 0);
+        if (tgi_llvm_is_const_i64(extent, &n) && n == 1) {
+            o->index[axis] = tgi_llvm_const_i64(k->program, 0);
         } else if (axis == 0) {
             o->index[axis] = item;
         } else {
@@ -82,7 +84,7 @@ static void advance(tgi_llvm_kernel *k, const odometer *o, LLVMValueRef carry,
     LLVMBuilderRef b = k->b;
     for (int axis = first; axis >= 0; axis--) {
         int64_t n;
-        if (tgi_llvm_is_number(o->extent[axis], &n) && n == 1) {
+        if (tgi_llvm_is_const_i64(o->extent[axis], &n) && n == 1) {
             next[axis] = o->index[axis];
             continue;
         }
@@ -91,7 +93,7 @@ static void advance(tgi_llvm_kernel *k, const odometer *o, LLVMValueRef carry,
             "");
         carry = LLVMBuildICmp(b, LLVMIntEQ, moved, o->extent[axis], "");
         next[axis] = LLVMBuildSelect(
-            b, carry, tgi_llvm_number(k->program, 0), moved, "");
+            b, carry, tgi_llvm_const_i64(k->program, 0), moved, "");
     }
 }
 
@@ -110,25 +112,26 @@ static int64_t block_of_split(const tgi_llvm_kernel *k)
 
 static void run_item(tgi_llvm_kernel *k, const odometer *o)
 {
-    if (k->tiles) {
-        tgi_llvm_tiles_run(k, o->index[k->tiles->axis], o->index[k->inner]);
+    if (k->transpose) {
+        tgi_llvm_transpose_item_emit(k, o->index[k->transpose->row_axis],
+                                     o->index[k->inner]);
         return;
     }
-    if (!k->product.rows)
-        tgi_llvm_point_addresses(k);
+    if (!k->matmul.mr)
+        tgi_llvm_point_addresses_emit(k);
     if (k->loops->vectors == TGI_COLUMNS) {
-        tgi_llvm_columns(k, o->index[k->vector_axis]);
+        tgi_llvm_columns_emit(k, o->index[k->vector_axis]);
         return;
     }
-    LLVMValueRef from = tgi_llvm_number(k->program, 0);
+    LLVMValueRef from = tgi_llvm_const_i64(k->program, 0);
     LLVMValueRef to = tgi_llvm_dim(k, k->loops->extent[k->inner]);
     if (k->is_split) {
-        LLVMValueRef size = tgi_llvm_number(k->program, block_of_split(k));
+        LLVMValueRef size = tgi_llvm_const_i64(k->program, block_of_split(k));
         from = tgi_llvm_mul(k->program, o->index[k->inner - 1], size);
         to = tgi_llvm_min(k->program, to,
                           tgi_llvm_add(k->program, from, size));
     }
-    tgi_llvm_rows(k, from, to);
+    tgi_llvm_rows_emit(k, from, to);
 }
 
 /* How many units of a row are among the items. */
@@ -144,14 +147,14 @@ static LLVMValueRef units_of_row(tgi_llvm_kernel *k, const odometer *o,
 /* n units of a row, from the one of that number on. */
 static void run_units(tgi_llvm_kernel *k, LLVMValueRef first, LLVMValueRef n)
 {
-    LLVMValueRef unit = tgi_llvm_number(k->program, TGI_LLVM_UNIT);
+    LLVMValueRef unit = tgi_llvm_const_i64(k->program, TGI_LLVM_ITEM_ELEMENTS);
     LLVMValueRef from = tgi_llvm_mul(k->program, first, unit);
     LLVMValueRef to = tgi_llvm_mul(
         k->program, tgi_llvm_add(k->program, first, n), unit);
     to = tgi_llvm_min(k->program, to,
                       tgi_llvm_dim(k, k->loops->extent[k->inner]));
-    tgi_llvm_point_addresses(k);
-    tgi_llvm_rows(k, from, to);
+    tgi_llvm_point_addresses_emit(k);
+    tgi_llvm_rows_emit(k, from, to);
 }
 
 static void set_point(tgi_llvm_kernel *k, const odometer *o)
@@ -163,25 +166,25 @@ static void set_point(tgi_llvm_kernel *k, const odometer *o)
 /* True if the body is done in several strips. */
 static bool is_cut(const tgi_llvm_kernel *k)
 {
-    return tgi_llvm_has_strips(k, 0) && tgi_llvm_is_too_long(k, 0);
+    return tgi_llvm_can_fission(k, 0) && tgi_llvm_needs_fission(k, 0);
 }
 
 static bool is_one_row(const odometer *o)
 {
     int64_t n;
     for (int axis = 0; axis < o->n - 1; axis++)
-        if (!tgi_llvm_is_number(o->extent[axis], &n) || n != 1)
+        if (!tgi_llvm_is_const_i64(o->extent[axis], &n) || n != 1)
             return false;
     return true;
 }
 
 static void run_items(tgi_llvm_kernel *k, const tgi_llvm_kernel_info *info)
 {
-    const bool units = info->piece[k->inner] && !k->tiles;
+    const bool units = info->item_extent[k->inner] && !k->transpose;
     LLVMTypeRef i64 = k->program->i64;
     odometer o = {.n = k->inner + 1};
     for (int axis = 0; axis < o.n; axis++)
-        o.extent[axis] = items_along(k, axis, info->piece[axis]);
+        o.extent[axis] = items_along(k, axis, info->item_extent[axis]);
     decode(k, &o, k->begin);
     /* Inside a loop over items LLVM leaves constants of strips where they are
        used; without it, it keeps them on the stack, and Black-Scholes takes a
@@ -193,8 +196,8 @@ static void run_items(tgi_llvm_kernel *k, const tgi_llvm_kernel_info *info)
     }
 
     LLVMBasicBlockRef before = LLVMGetInsertBlock(k->b);
-    LLVMBasicBlockRef block = tgi_llvm_block(k, "item");
-    LLVMBasicBlockRef after = tgi_llvm_block(k, "done");
+    LLVMBasicBlockRef block = tgi_llvm_block_append(k, "item");
+    LLVMBasicBlockRef after = tgi_llvm_block_append(k, "done");
     LLVMBuildBr(k->b, block);
     LLVMPositionBuilderAtEnd(k->b, block);
     LLVMValueRef item = LLVMBuildPhi(k->b, i64, "");
@@ -202,7 +205,7 @@ static void run_items(tgi_llvm_kernel *k, const tgi_llvm_kernel_info *info)
     LLVMValueRef phi[TGI_LOOP_AXES] = {NULL};
     for (int axis = 0; axis < o.n; axis++) {
         int64_t n;
-        if (tgi_llvm_is_number(o.index[axis], &n))
+        if (tgi_llvm_is_const_i64(o.index[axis], &n))
             continue;
         phi[axis] = LLVMBuildPhi(k->b, i64, "");
         LLVMAddIncoming(phi[axis], &o.index[axis], &before, 1);
@@ -210,12 +213,13 @@ static void run_items(tgi_llvm_kernel *k, const tgi_llvm_kernel_info *info)
     }
     set_point(k, &o);
 
-    LLVMValueRef next[TGI_LOOP_AXES], n_done = tgi_llvm_number(k->program, 1);
+    LLVMValueRef next[TGI_LOOP_AXES],
+        n_done = tgi_llvm_const_i64(k->program, 1);
     LLVMValueRef carry = LLVMConstInt(k->program->bit, 1, false);
     if (units) {
         n_done = units_of_row(k, &o, item);
         run_units(k, o.index[k->inner], n_done);
-        next[k->inner] = tgi_llvm_number(k->program, 0);
+        next[k->inner] = tgi_llvm_const_i64(k->program, 0);
         advance(k, &o, carry, k->inner - 1, next);
     } else {
         run_item(k, &o);
@@ -241,7 +245,7 @@ static void begin_function(tgi_llvm_kernel *k)
     k->function = LLVMAddFunction(k->e->module, k->loops->name,
                                   program->kernel_type);
     LLVMSetLinkage(k->function, LLVMInternalLinkage);
-    tgi_llvm_target_mark(program->target, k->function);
+    tgi_llvm_target_set_function(program->target, k->function);
     static const char noinline_name[] = "noinline";
     LLVMAddAttributeAtIndex(
         k->function, LLVMAttributeFunctionIndex,
@@ -255,8 +259,8 @@ static void begin_function(tgi_llvm_kernel *k)
     k->begin = LLVMGetParam(k->function, 2);
     k->end = LLVMGetParam(k->function, 3);
     k->thread = LLVMGetParam(k->function, 4);
-    k->entry = tgi_llvm_block(k, "entry");
-    LLVMBasicBlockRef first = tgi_llvm_block(k, "first");
+    k->entry = tgi_llvm_block_append(k, "entry");
+    LLVMBasicBlockRef first = tgi_llvm_block_append(k, "first");
     LLVMPositionBuilderAtEnd(k->b, k->entry);
     LLVMBuildBr(k->b, first);
     LLVMPositionBuilderAtEnd(k->b, first);
@@ -265,20 +269,20 @@ static void begin_function(tgi_llvm_kernel *k)
 static void define(tgi_llvm_kernel *k, tgi_llvm_kernel_info *out)
 {
     *out = (tgi_llvm_kernel_info){
-        .block = block_of_split(k),
-        .cost = tgi_llvm_cost_of(k),
+        .split_block = block_of_split(k),
+        .cost = tgi_llvm_kernel_cost(k),
     };
     for (int axis = 0; axis <= k->inner; axis++)
-        out->piece[axis] = piece_of(k, axis, has_units(k));
+        out->item_extent[axis] = piece_of(k, axis, has_units(k));
     begin_function(k);
     out->function = k->function;
-    LLVMBasicBlockRef block = tgi_llvm_at_entry(k);
+    LLVMBasicBlockRef block = tgi_llvm_position_at_entry(k);
     k->e->lanes = 1;
-    tgi_llvm_kernel_insts(k);
-    tgi_llvm_go_back(k, block);
-    tgi_llvm_streams_find(k);
+    tgi_llvm_kernel_insts_emit(k);
+    tgi_llvm_position_restore(k, block);
+    tgi_llvm_non_temporal_classify(k);
     run_items(k, out);
-    tgi_llvm_stream_fence(k);
+    tgi_llvm_non_temporal_fence(k);
     LLVMBuildRetVoid(k->b);
 }
 
@@ -293,19 +297,19 @@ static bool make_arrays(tgi_llvm_kernel *k)
                          (2 * n_accesses + n_buffers + 2 * loops->stores.n) *
                              sizeof(LLVMValueRef) +
                          loops->n_phases * sizeof(*k->phases) +
-                         loops->stores.n * sizeof(*k->streamed);
+                         loops->stores.n * sizeof(*k->non_temporal_stores);
     k->memory = k->program->alloc(bytes);
     if (!k->memory)
         return false;
     memset(k->memory, 0, bytes);
     k->values = k->memory;
-    k->bases = (LLVMValueRef *)(k->values + n_values);
-    k->product.heads = k->bases + n_accesses;
-    k->buffers = k->product.heads + n_accesses;
-    k->product.parts = k->buffers + n_buffers;
-    k->product.folded = k->product.parts + loops->stores.n;
-    k->phases = (tgi_llvm_phase *)(k->product.folded + loops->stores.n);
-    k->streamed = (bool *)(k->phases + loops->n_phases);
+    k->point_bases = (LLVMValueRef *)(k->values + n_values);
+    k->matmul.row_starts = k->point_bases + n_accesses;
+    k->buffers = k->matmul.row_starts + n_accesses;
+    k->matmul.partials = k->buffers + n_buffers;
+    k->matmul.column_partials = k->matmul.partials + loops->stores.n;
+    k->phases = (tgi_llvm_phase *)(k->matmul.column_partials + loops->stores.n);
+    k->non_temporal_stores = (bool *)(k->phases + loops->n_phases);
     return true;
 }
 
@@ -323,16 +327,17 @@ bool tgi_llvm_kernel_begin(tgi_llvm_kernel *k, tgi_llvm_program *program,
     };
     if (k->vector_axis < 0)
         return tgi_llvm_fail(program, "columns without an axis");
-    if (!make_arrays(k) || (!loops->is_tiny && !tgi_llvm_tiles_make(k))) {
+    if (!make_arrays(k) ||
+        (!loops->is_straightline && !tgi_llvm_transpose_prepare(k))) {
         program->is_out_of_memory = true;
         return tgi_llvm_fail(program, "out of memory");
     }
-    return tgi_llvm_shape(k);
+    return tgi_llvm_classify(k);
 }
 
 void tgi_llvm_kernel_end(tgi_llvm_kernel *k)
 {
-    tgi_llvm_tiles_free(k);
+    tgi_llvm_transpose_free(k);
     if (k->memory)
         k->program->free(k->memory);
 }
@@ -343,8 +348,8 @@ bool tgi_llvm_kernel_define(tgi_llvm_program *program,
 {
     tgi_llvm_kernel k;
     if (tgi_llvm_kernel_begin(&k, program, loops)) {
-        if (loops->is_tiny)
-            *out = (tgi_llvm_kernel_info){.cost = tgi_llvm_cost_of(&k)};
+        if (loops->is_straightline)
+            *out = (tgi_llvm_kernel_info){.cost = tgi_llvm_kernel_cost(&k)};
         else
             define(&k, out);
     }

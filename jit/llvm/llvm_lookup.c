@@ -19,12 +19,12 @@ static LLVMValueRef element(const tgi_llvm_emitter *e, tg_dtype dtype,
     const size_t bytes = (size_t)tgi_dtype_bytes((int)dtype);
     uint64_t bits = 0;
     memcpy(&bits, (const char *)table + i * bytes, bytes);
-    return tgi_llvm_element(e, dtype, bits);
+    return tgi_llvm_scalar_constant(e, dtype, bits);
 }
 
 static LLVMValueRef i32(const tgi_llvm_emitter *e, uint64_t value)
 {
-    return tgi_llvm_element(e, TG_U32, value);
+    return tgi_llvm_scalar_constant(e, TG_U32, value);
 }
 
 /* -- By permutation -------------------------------------------------------- */
@@ -78,7 +78,7 @@ static LLVMValueRef look_up_permuted(const tgi_llvm_emitter *e,
                                      const float *table, size_t n,
                                      LLVMValueRef index)
 {
-    LLVMValueRef pieces[TGI_LLVM_LANES / PERMUTED];
+    LLVMValueRef pieces[TGI_LLVM_MAX_LANES / PERMUTED];
     unsigned n_pieces = 0;
     for (unsigned i = 0; i < e->lanes; i += PERMUTED)
         pieces[n_pieces++] =
@@ -87,7 +87,7 @@ static LLVMValueRef look_up_permuted(const tgi_llvm_emitter *e,
         return lanes_of(e, pieces[0], 0, e->lanes);
 
     /* Joined two by two: their number is a power of two. */
-    LLVMValueRef all[TGI_LLVM_LANES];
+    LLVMValueRef all[TGI_LLVM_MAX_LANES];
     for (unsigned i = 0; i < e->lanes; i++)
         all[i] = i32(e, i);
     for (unsigned n_lanes = PERMUTED; n_pieces > 1; n_lanes *= 2) {
@@ -125,7 +125,7 @@ static LLVMValueRef global_of(tgi_llvm_emitter *e, const void *table,
         if (e->tables[i].table == table)
             return e->tables[i].global;
     LLVMValueRef global = new_global(e, table, bytes);
-    if (e->n_tables < TGI_LLVM_TABLES) {
+    if (e->n_tables < TGI_LLVM_MAX_TABLES) {
         e->tables[e->n_tables].table = table;
         e->tables[e->n_tables++].global = global;
     }

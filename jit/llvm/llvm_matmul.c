@@ -31,20 +31,20 @@ enum { MOST_DIRECT = 6 };
 static void finish_row(tgi_llvm_kernel *k, LLVMValueRef row,
                        LLVMValueRef results)
 {
-    k->index[k->product.row_axis] = row;
-    tgi_llvm_point_addresses(k);
+    k->index[k->matmul.row_axis] = row;
+    tgi_llvm_point_addresses_emit(k);
     tgi_llvm_set_reduced(k, 0, results);
     for (unsigned phase = 0; phase < k->loops->n_phases; phase++) {
-        tgi_llvm_point_insts(k, phase, false);
-        tgi_llvm_point_insts(k, phase, true);
-        tgi_llvm_point_stores(k, phase);
+        tgi_llvm_point_insts_emit(k, phase, false);
+        tgi_llvm_point_insts_emit(k, phase, true);
+        tgi_llvm_point_stores_emit(k, phase);
     }
-    tgi_llvm_folds_take(k, row);
+    tgi_llvm_epilogue_accumulate(k, row);
 }
 
 static unsigned cost_of_rest(const tgi_llvm_kernel *k)
 {
-    unsigned cost = tgi_llvm_folds_cost(k);
+    unsigned cost = tgi_llvm_epilogue_cost(k);
     for (uint32_t i = 1; i < k->loops->insts.n; i++)
         if (k->values[i].level == TGI_LEVEL_POINT)
             cost += tgi_llvm_inst_cost(k, &k->loops->insts.data[i]);
@@ -62,26 +62,26 @@ typedef struct rows {
 
 static tg_dtype dtype_of(const tgi_llvm_kernel *k)
 {
-    return (tg_dtype)tgi_llvm_product_reduction(k)->dtype;
+    return (tg_dtype)tgi_llvm_matmul_reduction(k)->dtype;
 }
 
 static rows make_rows(tgi_llvm_kernel *k, int64_t n, LLVMValueRef first)
 {
     LLVMTypeRef element = tgi_llvm_element_type(k->e, dtype_of(k));
-    return (rows){.memory = tgi_llvm_array(k, element,
-                                           (unsigned)n * k->e->lanes),
-                  .first = first,
-                  .column = tgi_llvm_number(k->program, 0),
-                  .width = k->e->lanes};
+    return (rows){
+        .memory = tgi_llvm_stack_array(k, element, (unsigned)n * k->e->lanes),
+        .first = first,
+        .column = tgi_llvm_const_i64(k->program, 0),
+        .width = k->e->lanes};
 }
 
 static LLVMValueRef row_at(tgi_llvm_kernel *k, const rows *s,
                            LLVMValueRef row)
 {
     LLVMTypeRef element = tgi_llvm_element_type(k->e, dtype_of(k));
-    LLVMValueRef at = tgi_llvm_mul(
-        k->program, LLVMBuildSub(k->b, row, s->first, ""),
-        tgi_llvm_number(k->program, s->width));
+    LLVMValueRef at =
+        tgi_llvm_mul(k->program, LLVMBuildSub(k->b, row, s->first, ""),
+                     tgi_llvm_const_i64(k->program, s->width));
     at = tgi_llvm_add(k->program, at, s->column);
     return LLVMBuildGEP2(k->b, element, s->memory, &at, 1, "");
 }
@@ -105,16 +105,16 @@ static void store_row(tgi_llvm_kernel *k, const rows *s, LLVMValueRef row,
 static void finish_rows(tgi_llvm_kernel *k, const rows *s, LLVMValueRef from,
                         LLVMValueRef to)
 {
-    LLVMValueRef parts[TGI_LLVM_CARRIED];
-    const unsigned n = tgi_llvm_column_folds_load(k, parts);
+    LLVMValueRef parts[TGI_LLVM_MAX_CARRIED];
+    const unsigned n = tgi_llvm_column_epilogue_load(k, parts);
     tgi_llvm_loop loop;
     tgi_llvm_loop_begin(k, &loop, from, to, 1, parts, n);
-    tgi_llvm_column_folds_set(k, loop.carried);
+    tgi_llvm_column_epilogue_set(k, loop.carried);
     finish_row(k, loop.index, load_row(k, s, loop.index));
-    tgi_llvm_column_folds_get(k, parts);
+    tgi_llvm_column_epilogue_get(k, parts);
     tgi_llvm_loop_end(k, &loop, parts);
-    tgi_llvm_column_folds_set(k, loop.carried);
-    tgi_llvm_column_folds_store(k);
+    tgi_llvm_column_epilogue_set(k, loop.carried);
+    tgi_llvm_column_epilogue_store(k);
 }
 
 /* -- Items ----------------------------------------------------------------- */
@@ -124,7 +124,7 @@ typedef struct item {
     LLVMValueRef first, end; /* rows */
     LLVMValueRef from, to;   /* of the inner axis: of a panel, if there are
                                 more than one */
-    tgi_llvm_panel columns;
+    tgi_llvm_packed_panel columns;
     bool is_shared;  /* tiles are functions */
     bool has_panels; /* more than one */
     bool has_totals;
@@ -132,26 +132,26 @@ typedef struct item {
     rows totals;    /* has_totals: of all rows; else of a tile, if it is not
                        direct */
     LLVMValueRef nothing; /* is_shared: a row that the first panel adds to */
-    tgi_llvm_shared_tiles tiles; /* is_shared */
+    tgi_llvm_micro_kernel_args tiles; /* is_shared */
 } item;
 
 static void run_tile(tgi_llvm_kernel *k, item *it, LLVMValueRef row,
                      unsigned height)
 {
-    tgi_llvm_tile_sums t = {.columns = &it->columns};
+    tgi_llvm_micro_kernel t = {.columns = &it->columns};
     if (!it->has_totals)
-        tgi_llvm_tile_ask(k, row, height);
-    tgi_llvm_tile_sum(k, &t, row, height, it->from, it->to);
+        tgi_llvm_micro_kernel_prefetch(k, row, height);
+    tgi_llvm_micro_kernel_emit(k, &t, row, height, it->from, it->to);
     if (!it->has_totals)
         it->totals.first = row;
-    LLVMValueRef parts[TGI_LLVM_CARRIED];
+    LLVMValueRef parts[TGI_LLVM_MAX_CARRIED];
     if (it->is_direct)
-        tgi_llvm_column_folds_load(k, parts);
+        tgi_llvm_column_epilogue_load(k, parts);
     for (unsigned r = 0; r < height; r++) {
-        LLVMValueRef at = tgi_llvm_add(k->program, row,
-                                       tgi_llvm_number(k->program, r));
+        LLVMValueRef at =
+            tgi_llvm_add(k->program, row, tgi_llvm_const_i64(k->program, r));
         if (it->has_totals)
-            t.sums[r] = tgi_llvm_combine(
+            t.sums[r] = tgi_llvm_reduce_combine(
                 k, 0, load_row(k, &it->totals, at), t.sums[r]);
         if (it->is_direct)
             finish_row(k, at, t.sums[r]);
@@ -159,11 +159,11 @@ static void run_tile(tgi_llvm_kernel *k, item *it, LLVMValueRef row,
             store_row(k, &it->totals, at, t.sums[r]);
     }
     if (it->is_direct)
-        tgi_llvm_column_folds_store(k);
+        tgi_llvm_column_epilogue_store(k);
     if (!it->has_totals && !it->is_direct)
         finish_rows(k, &it->totals, row,
                     tgi_llvm_add(k->program, row,
-                                 tgi_llvm_number(k->program, height)));
+                                 tgi_llvm_const_i64(k->program, height)));
 }
 
 /* Tiles of a height, one below the other, as far as they go from `row` to
@@ -171,18 +171,18 @@ static void run_tile(tgi_llvm_kernel *k, item *it, LLVMValueRef row,
 static LLVMValueRef run_tiles(tgi_llvm_kernel *k, item *it, LLVMValueRef row,
                               LLVMValueRef end, unsigned height)
 {
-    LLVMValueRef size = tgi_llvm_number(k->program, height);
+    LLVMValueRef size = tgi_llvm_const_i64(k->program, height);
     LLVMValueRef n_tiles =
         LLVMBuildUDiv(k->b, LLVMBuildSub(k->b, end, row, ""), size, "");
     LLVMValueRef n = LLVMBuildMul(k->b, n_tiles, size, "");
     LLVMValueRef stop = tgi_llvm_add(k->program, row, n);
     int64_t number;
     if (it->is_shared) {
-        if (!tgi_llvm_is_number(n, &number) || number)
-            tgi_llvm_tiles_call(k, &it->tiles, height, n_tiles);
+        if (!tgi_llvm_is_const_i64(n, &number) || number)
+            tgi_llvm_micro_kernel_call(k, &it->tiles, height, n_tiles);
         return stop;
     }
-    if (tgi_llvm_is_number(n, &number) && number <= (int64_t)height) {
+    if (tgi_llvm_is_const_i64(n, &number) && number <= (int64_t)height) {
         if (number)
             run_tile(k, it, row, height);
         return stop;
@@ -198,21 +198,20 @@ static LLVMValueRef run_tiles(tgi_llvm_kernel *k, item *it, LLVMValueRef row,
    too few sums to be quick. */
 static void run_all_rows(tgi_llvm_kernel *k, item *it, int64_t m)
 {
-    const int64_t tiles = (m + k->product.rows - 1) / k->product.rows;
+    const int64_t tiles = (m + k->matmul.mr - 1) / k->matmul.mr;
     const int64_t low = m / tiles, n_high = m % tiles;
-    LLVMValueRef middle =
-        tgi_llvm_number(k->program, n_high * (low + 1));
-    run_tiles(k, it, tgi_llvm_number(k->program, 0), middle,
+    LLVMValueRef middle = tgi_llvm_const_i64(k->program, n_high * (low + 1));
+    run_tiles(k, it, tgi_llvm_const_i64(k->program, 0), middle,
               (unsigned)low + 1);
-    run_tiles(k, it, middle, tgi_llvm_number(k->program, m), (unsigned)low);
+    run_tiles(k, it, middle, tgi_llvm_const_i64(k->program, m), (unsigned)low);
 }
 
 /* Of m rows those of an item. All items have whole tiles but the last, whose
    tiles are alike if that takes no third height. */
 static void run_some_rows(tgi_llvm_kernel *k, item *it, int64_t m)
 {
-    const int64_t height = k->product.rows;
-    const int64_t last = m % k->product.item_rows;
+    const int64_t height = k->matmul.mr;
+    const int64_t last = m % k->matmul.item_rows;
     const int64_t tiles = (last + height - 1) / height;
     int64_t low = last % height, high_rows = last - low;
     if (low && (last / tiles == height - 1 || last % tiles == 0)) {
@@ -221,11 +220,10 @@ static void run_some_rows(tgi_llvm_kernel *k, item *it, int64_t m)
     }
     LLVMValueRef middle = it->end;
     if (low) {
-        LLVMValueRef size =
-            tgi_llvm_number(k->program, k->product.item_rows);
+        LLVMValueRef size = tgi_llvm_const_i64(k->program, k->matmul.item_rows);
         LLVMValueRef n = LLVMBuildSub(k->b, it->end, it->first, "");
         middle = tgi_llvm_add(k->program, it->first,
-                              tgi_llvm_number(k->program, high_rows));
+                              tgi_llvm_const_i64(k->program, high_rows));
         middle = LLVMBuildSelect(
             k->b, LLVMBuildICmp(k->b, LLVMIntEQ, n, size, ""), it->end,
             middle, "");
@@ -238,37 +236,37 @@ static void run_some_rows(tgi_llvm_kernel *k, item *it, int64_t m)
 /* Tells shared tiles where their panel is. */
 static void begin_tiles(tgi_llvm_kernel *k, item *it)
 {
-    tgi_llvm_shared_tiles *tiles = &it->tiles;
-    LLVMValueRef zero = tgi_llvm_number(k->program, 0);
+    tgi_llvm_micro_kernel_args *tiles = &it->tiles;
+    LLVMValueRef zero = tgi_llvm_const_i64(k->program, 0);
     tiles->columns = &it->columns;
     tiles->row = it->first;
     tiles->from = it->from;
     tiles->to = it->to;
     tiles->out = row_at(k, &it->totals, it->first);
     tiles->totals = it->nothing;
-    tiles->total_distance = zero;
+    tiles->total_stride = zero;
     if (it->has_panels) {
         LLVMValueRef is_first =
             LLVMBuildICmp(k->b, LLVMIntEQ, it->from, zero, "");
         tiles->totals =
             LLVMBuildSelect(k->b, is_first, it->nothing, tiles->out, "");
-        tiles->total_distance = LLVMBuildSelect(
+        tiles->total_stride = LLVMBuildSelect(
             k->b, is_first, zero,
-            tgi_llvm_number(k->program, it->totals.width), "");
+            tgi_llvm_const_i64(k->program, it->totals.width), "");
     }
-    tgi_llvm_tiles_begin(k, tiles);
+    tgi_llvm_micro_kernel_args_set(k, tiles);
 }
 
 /* All rows of an item. */
 static void run_rows(tgi_llvm_kernel *k, item *it)
 {
     if (it->columns.memory)
-        tgi_llvm_panel_copy(k, &it->columns, it->from, it->to);
+        tgi_llvm_panel_pack(k, &it->columns, it->from, it->to);
     if (it->is_shared)
         begin_tiles(k, it);
-    const tgi_dim m = k->loops->extent[k->product.row_axis];
-    unsigned height = k->product.rows;
-    if (tgi_dim_is_known(m) && m <= k->product.item_rows) {
+    const tgi_dim m = k->loops->extent[k->matmul.row_axis];
+    unsigned height = k->matmul.mr;
+    if (tgi_dim_is_known(m) && m <= k->matmul.item_rows) {
         run_all_rows(k, it, m);
         return;
     }
@@ -297,8 +295,8 @@ static void clear_rows(tgi_llvm_kernel *k, const rows *s, LLVMValueRef end,
 static LLVMValueRef make_nothing(tgi_llvm_kernel *k, LLVMValueRef from,
                                  LLVMValueRef to)
 {
-    const rows row = make_rows(k, 1, tgi_llvm_number(k->program, 0));
-    store_row(k, &row, row.first, tgi_llvm_total_start(k, from, to));
+    const rows row = make_rows(k, 1, tgi_llvm_const_i64(k->program, 0));
+    store_row(k, &row, row.first, tgi_llvm_matmul_start(k, from, to));
     return row.memory;
 }
 
@@ -306,10 +304,10 @@ static LLVMValueRef make_nothing(tgi_llvm_kernel *k, LLVMValueRef from,
    tiles come from the first, which there is even of no elements. */
 static void begin_panels(tgi_llvm_kernel *k, item *it, tgi_llvm_loop *panels)
 {
-    LLVMValueRef size = tgi_llvm_number(k->program, TGI_BLOCK_ROWS);
+    LLVMValueRef size = tgi_llvm_const_i64(k->program, TGI_BLOCK_ROWS);
     LLVMValueRef to = it->to;
     if (it->is_shared)
-        tgi_llvm_loop_enter(k, panels, it->from, to, TGI_BLOCK_ROWS);
+        tgi_llvm_loop_begin_nonempty(k, panels, it->from, to, TGI_BLOCK_ROWS);
     else
         tgi_llvm_loop_begin(k, panels, it->from, to, TGI_BLOCK_ROWS, NULL, 0);
     it->from = panels->index;
@@ -321,10 +319,10 @@ static void begin_panels(tgi_llvm_kernel *k, item *it, tgi_llvm_loop *panels)
 static void run_panels(tgi_llvm_kernel *k, item *it)
 {
     tgi_llvm_loop panels;
-    it->totals = make_rows(k, k->product.item_rows, it->first);
+    it->totals = make_rows(k, k->matmul.item_rows, it->first);
     it->has_totals = true;
     clear_rows(k, &it->totals, it->end,
-               tgi_llvm_total_start(k, it->from, it->to));
+               tgi_llvm_matmul_start(k, it->from, it->to));
     begin_panels(k, it, &panels);
     run_rows(k, it);
     tgi_llvm_loop_end(k, &panels, NULL);
@@ -335,9 +333,9 @@ static void run_panels(tgi_llvm_kernel *k, item *it)
 static void run_shared(tgi_llvm_kernel *k, item *it)
 {
     tgi_llvm_loop panels;
-    it->totals = make_rows(k, k->product.item_rows, it->first);
+    it->totals = make_rows(k, k->matmul.item_rows, it->first);
     it->nothing = make_nothing(k, it->from, it->to);
-    tgi_llvm_tiles_prepare(k, &it->tiles, it->columns.memory != NULL);
+    tgi_llvm_micro_kernel_args_init(k, &it->tiles, it->columns.memory != NULL);
     if (it->has_panels)
         begin_panels(k, it, &panels);
     run_rows(k, it);
@@ -346,14 +344,12 @@ static void run_shared(tgi_llvm_kernel *k, item *it)
     finish_rows(k, &it->totals, it->first, it->end);
 }
 
-void tgi_llvm_item_rows(tgi_llvm_kernel *k, LLVMValueRef *out_first,
-                        LLVMValueRef *out_end)
+void tgi_llvm_matmul_item_rows(tgi_llvm_kernel *k, LLVMValueRef *out_first,
+                               LLVMValueRef *out_end)
 {
-    LLVMValueRef size =
-        tgi_llvm_number(k->program, k->product.item_rows);
-    LLVMValueRef m =
-        tgi_llvm_dim(k, k->loops->extent[k->product.row_axis]);
-    *out_first = tgi_llvm_mul(k->program, k->index[k->product.row_axis], size);
+    LLVMValueRef size = tgi_llvm_const_i64(k->program, k->matmul.item_rows);
+    LLVMValueRef m = tgi_llvm_dim(k, k->loops->extent[k->matmul.row_axis]);
+    *out_first = tgi_llvm_mul(k->program, k->index[k->matmul.row_axis], size);
     *out_end = tgi_llvm_min(k->program, m,
                             tgi_llvm_add(k->program, *out_first, size));
 }
@@ -362,27 +358,27 @@ static item begin_item(tgi_llvm_kernel *k, LLVMValueRef from, LLVMValueRef to)
 {
     item it = {.from = from,
                .to = to,
-               .is_shared = tgi_llvm_tiles_are_shared(k)};
+               .is_shared = tgi_llvm_micro_kernel_is_function(k)};
     int64_t n;
-    it.has_panels = !k->is_split &&
-                    !(tgi_llvm_is_number(to, &n) && n <= TGI_BLOCK_ROWS);
-    tgi_llvm_item_rows(k, &it.first, &it.end);
+    it.has_panels =
+        !k->is_split && !(tgi_llvm_is_const_i64(to, &n) && n <= TGI_BLOCK_ROWS);
+    tgi_llvm_matmul_item_rows(k, &it.first, &it.end);
     if (it.is_shared && cost_of_rest(k) <= MOST_DIRECT)
-        tgi_llvm_target_hurry(k->function);
+        tgi_llvm_target_skip_post_ra_scheduler(k->function);
     return it;
 }
 
-void tgi_llvm_product_run(tgi_llvm_kernel *k, LLVMValueRef from,
-                          LLVMValueRef to)
+void tgi_llvm_matmul_item_emit(tgi_llvm_kernel *k, LLVMValueRef from,
+                               LLVMValueRef to)
 {
-    LLVMValueRef block = k->index[k->product.row_axis];
+    LLVMValueRef block = k->index[k->matmul.row_axis];
     item it = begin_item(k, from, to);
-    tgi_llvm_column_folds_begin(k);
-    if (k->product.copies ||
-        (it.is_shared && tgi_llvm_tiles_need_copy(k)))
+    tgi_llvm_column_epilogue_begin(k);
+    if (k->matmul.packs_b ||
+        (it.is_shared && tgi_llvm_micro_kernel_needs_packing(k)))
         it.columns.memory =
-            tgi_llvm_array(k, tgi_llvm_element_type(k->e, dtype_of(k)),
-                           TGI_BLOCK_ROWS * k->e->lanes);
+            tgi_llvm_stack_array(k, tgi_llvm_element_type(k->e, dtype_of(k)),
+                                 TGI_BLOCK_ROWS * k->e->lanes);
     if (it.is_shared) {
         run_shared(k, &it);
     } else if (it.has_panels) {
@@ -390,11 +386,11 @@ void tgi_llvm_product_run(tgi_llvm_kernel *k, LLVMValueRef from,
     } else {
         it.is_direct = cost_of_rest(k) <= MOST_DIRECT;
         if (!it.is_direct)
-            it.totals = make_rows(k, k->product.rows, it.first);
+            it.totals = make_rows(k, k->matmul.mr, it.first);
         run_rows(k, &it);
     }
-    tgi_llvm_column_folds_end(k);
-    k->index[k->product.row_axis] = block;
+    tgi_llvm_column_epilogue_end(k);
+    k->index[k->matmul.row_axis] = block;
 }
 
 /* -- Many slivers ---------------------------------------------------------- */
@@ -411,10 +407,10 @@ static rows totals_at(tgi_llvm_kernel *k, const sliver_totals *s,
                       LLVMValueRef column)
 {
     const tgi_llvm_program *program = k->program;
-    LLVMValueRef width = tgi_llvm_number(program, s->all.width);
+    LLVMValueRef width = tgi_llvm_const_i64(program, s->all.width);
     LLVMValueRef from_first = LLVMBuildSub(k->b, column, s->column, "");
-    LLVMValueRef size = tgi_llvm_number(
-        program, k->product.item_rows * (int64_t)s->all.width);
+    LLVMValueRef size = tgi_llvm_const_i64(program, k->matmul.item_rows *
+                                                        (int64_t)s->all.width);
     rows at = s->all;
     at.column = tgi_llvm_add(
         program,
@@ -430,33 +426,33 @@ static void finish_columns(tgi_llvm_kernel *k, LLVMValueRef column,
     const sliver_totals *s = user;
     const rows totals = totals_at(k, s, column);
     k->index[k->vector_axis] = column;
-    tgi_llvm_column_folds_begin(k);
+    tgi_llvm_column_epilogue_begin(k);
     finish_rows(k, &totals, s->it->first, s->it->end);
-    tgi_llvm_column_folds_end(k);
+    tgi_llvm_column_epilogue_end(k);
 }
 
-void tgi_llvm_product_slivers(tgi_llvm_kernel *k, LLVMValueRef column,
-                              LLVMValueRef n)
+void tgi_llvm_matmul_panels_emit(tgi_llvm_kernel *k, LLVMValueRef column,
+                                 LLVMValueRef n)
 {
-    const unsigned lanes = k->e->lanes, slivers = k->product.slivers;
-    LLVMValueRef zero = tgi_llvm_number(k->program, 0);
+    const unsigned lanes = k->e->lanes, slivers = k->matmul.n_panels;
+    LLVMValueRef zero = tgi_llvm_const_i64(k->program, 0);
     LLVMValueRef to = tgi_llvm_dim(k, k->loops->extent[k->inner]);
-    LLVMValueRef block = k->index[k->product.row_axis];
+    LLVMValueRef block = k->index[k->matmul.row_axis];
     LLVMValueRef end = tgi_llvm_min(
         k->program, n,
         tgi_llvm_add(k->program, column,
-                     tgi_llvm_number(k->program, slivers * lanes)));
+                     tgi_llvm_const_i64(k->program, slivers * lanes)));
     item it = begin_item(k, zero, to);
     sliver_totals s = {
         .it = &it,
         .column = column,
-        .all = make_rows(k, k->product.item_rows * slivers, it.first)};
-    LLVMValueRef start = tgi_llvm_total_start(k, zero, to);
+        .all = make_rows(k, k->matmul.item_rows * slivers, it.first)};
+    LLVMValueRef start = tgi_llvm_matmul_start(k, zero, to);
     tgi_llvm_loop panels, along;
     it.has_totals = true;
     if (it.is_shared) {
         it.nothing = make_nothing(k, zero, to);
-        tgi_llvm_tiles_prepare(k, &it.tiles, false);
+        tgi_llvm_micro_kernel_args_init(k, &it.tiles, false);
     } else {
         tgi_llvm_loop_begin(k, &along, column, end, lanes, NULL, 0);
         it.totals = totals_at(k, &s, along.index);
@@ -473,9 +469,9 @@ void tgi_llvm_product_slivers(tgi_llvm_kernel *k, LLVMValueRef column,
     tgi_llvm_loop_end(k, &panels, NULL);
 
     tgi_llvm_loop_begin(k, &along, column, end, lanes, NULL, 0);
-    tgi_llvm_at_columns(k, along.index, n, finish_columns, &s);
+    tgi_llvm_columns_step(k, along.index, n, finish_columns, &s);
     k->e->lanes = lanes;
     tgi_llvm_loop_end(k, &along, NULL);
     k->index[k->vector_axis] = NULL;
-    k->index[k->product.row_axis] = block;
+    k->index[k->matmul.row_axis] = block;
 }

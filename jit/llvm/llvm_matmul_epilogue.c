@@ -40,20 +40,20 @@ static tg_dtype dtype_of(const tgi_llvm_kernel *k,
 
 static bool folds_row(const tgi_llvm_kernel *k, size_t i)
 {
-    return store_at(k, i)->fold && store_at(k, i)->along_rows;
+    return store_at(k, i)->epilogue_op && store_at(k, i)->along_rows;
 }
 
 static bool folds_column(const tgi_llvm_kernel *k, size_t i)
 {
-    return store_at(k, i)->fold && !store_at(k, i)->along_rows;
+    return store_at(k, i)->epilogue_op && !store_at(k, i)->along_rows;
 }
 
-void tgi_llvm_folds_find(tgi_llvm_kernel *k)
+void tgi_llvm_epilogue_classify(tgi_llvm_kernel *k)
 {
-    k->product.folds_rows = k->product.folds_columns = false;
+    k->matmul.reduces_rows = k->matmul.reduces_columns = false;
     for (size_t i = 0; i < k->loops->stores.n; i++) {
-        k->product.folds_rows |= folds_row(k, i);
-        k->product.folds_columns |= folds_column(k, i);
+        k->matmul.reduces_rows |= folds_row(k, i);
+        k->matmul.reduces_columns |= folds_column(k, i);
     }
 }
 
@@ -76,7 +76,7 @@ static bool is_one_vector(const tgi_llvm_kernel *k)
            (n < k->phases[0].lanes && k->phases[0].can_mask);
 }
 
-unsigned tgi_llvm_folds_cost(const tgi_llvm_kernel *k)
+unsigned tgi_llvm_epilogue_cost(const tgi_llvm_kernel *k)
 {
     enum { OF_COLUMN = 1, OF_LANES = 3, OF_VECTOR = 8 };
     unsigned cost = 0;
@@ -88,7 +88,7 @@ unsigned tgi_llvm_folds_cost(const tgi_llvm_kernel *k)
     return cost;
 }
 
-int64_t tgi_llvm_row_folds_bytes(const tgi_llvm_kernel *k)
+int64_t tgi_llvm_row_epilogue_bytes(const tgi_llvm_kernel *k)
 {
     int64_t bytes = 0;
     for (size_t i = 0; i < k->loops->stores.n && !is_one_vector(k); i++)
@@ -102,14 +102,15 @@ int64_t tgi_llvm_row_folds_bytes(const tgi_llvm_kernel *k)
 
 static LLVMValueRef start_of(tgi_llvm_kernel *k, const tgi_loop_store *store)
 {
-    return tgi_emit_start_of(store->fold, dtype_of(k, store))(&k->e->base);
+    return tgi_emit_start_of(store->epilogue_op,
+                             dtype_of(k, store))(&k->e->base);
 }
 
 static LLVMValueRef part_at(tgi_llvm_kernel *k, size_t i, LLVMValueRef element)
 {
     return LLVMBuildGEP2(
         k->b, tgi_llvm_element_type(k->e, dtype_of(k, store_at(k, i))),
-        k->product.parts[i], &element, 1, "");
+        k->matmul.partials[i], &element, 1, "");
 }
 
 static LLVMValueRef load_part(tgi_llvm_kernel *k, size_t i,
@@ -134,68 +135,69 @@ static void store_part(tgi_llvm_kernel *k, size_t i, LLVMValueRef element,
 static LLVMValueRef taken(tgi_llvm_kernel *k, const tgi_loop_store *store,
                           LLVMValueRef part)
 {
-    return tgi_llvm_combine_by(k, store->fold, dtype_of(k, store), part,
-                               tgi_llvm_value_of(k, store->value));
+    return tgi_llvm_reduce_combine_op(k, store->epilogue_op, dtype_of(k, store),
+                                      part, tgi_llvm_value_of(k, store->value));
 }
 
 /* -- Columns --------------------------------------------------------------- */
 
-void tgi_llvm_column_folds_begin(tgi_llvm_kernel *k)
+void tgi_llvm_column_epilogue_begin(tgi_llvm_kernel *k)
 {
     for (size_t i = 0; i < k->loops->stores.n; i++) {
         if (!folds_column(k, i))
             continue;
-        k->product.parts[i] = tgi_llvm_array(
+        k->matmul.partials[i] = tgi_llvm_stack_array(
             k, tgi_llvm_element_type(k->e, dtype_of(k, store_at(k, i))),
             k->e->lanes);
-        store_part(k, i, tgi_llvm_number(k->program, 0),
+        store_part(k, i, tgi_llvm_const_i64(k->program, 0),
                    start_of(k, store_at(k, i)));
     }
 }
 
-unsigned tgi_llvm_column_folds_load(tgi_llvm_kernel *k, LLVMValueRef *out)
+unsigned tgi_llvm_column_epilogue_load(tgi_llvm_kernel *k, LLVMValueRef *out)
 {
     unsigned n = 0;
     for (size_t i = 0; i < k->loops->stores.n; i++)
         if (folds_column(k, i))
-            out[n++] = k->product.folded[i] =
-                load_part(k, i, tgi_llvm_number(k->program, 0));
+            out[n++] = k->matmul.column_partials[i] =
+                load_part(k, i, tgi_llvm_const_i64(k->program, 0));
     return n;
 }
 
-void tgi_llvm_column_folds_set(tgi_llvm_kernel *k, const LLVMValueRef *values)
+void tgi_llvm_column_epilogue_set(tgi_llvm_kernel *k,
+                                  const LLVMValueRef *values)
 {
     for (size_t i = 0, n = 0; i < k->loops->stores.n; i++)
         if (folds_column(k, i))
-            k->product.folded[i] = values[n++];
+            k->matmul.column_partials[i] = values[n++];
 }
 
-void tgi_llvm_column_folds_get(const tgi_llvm_kernel *k, LLVMValueRef *out)
+void tgi_llvm_column_epilogue_get(const tgi_llvm_kernel *k, LLVMValueRef *out)
 {
     for (size_t i = 0, n = 0; i < k->loops->stores.n; i++)
         if (folds_column(k, i))
-            out[n++] = k->product.folded[i];
+            out[n++] = k->matmul.column_partials[i];
 }
 
-void tgi_llvm_column_folds_store(tgi_llvm_kernel *k)
+void tgi_llvm_column_epilogue_store(tgi_llvm_kernel *k)
 {
     for (size_t i = 0; i < k->loops->stores.n; i++)
         if (folds_column(k, i))
-            store_part(k, i, tgi_llvm_number(k->program, 0),
-                       k->product.folded[i]);
+            store_part(k, i, tgi_llvm_const_i64(k->program, 0),
+                       k->matmul.column_partials[i]);
 }
 
-void tgi_llvm_column_folds_end(tgi_llvm_kernel *k)
+void tgi_llvm_column_epilogue_end(tgi_llvm_kernel *k)
 {
-    if (!k->product.folds_columns)
+    if (!k->matmul.reduces_columns)
         return;
-    k->index[k->product.row_axis] = NULL;
-    tgi_llvm_point_addresses(k);
+    k->index[k->matmul.row_axis] = NULL;
+    tgi_llvm_point_addresses_emit(k);
     for (size_t i = 0; i < k->loops->stores.n; i++)
         if (folds_column(k, i))
             tgi_llvm_store_value(
                 k, access_of(k, store_at(k, i)),
-                load_part(k, i, tgi_llvm_number(k->program, 0)));
+                load_part(k, i, tgi_llvm_const_i64(k->program, 0)));
 }
 
 /* -- Rows ------------------------------------------------------------------ */
@@ -204,16 +206,16 @@ void tgi_llvm_column_folds_end(tgi_llvm_kernel *k)
 static void store_folded(tgi_llvm_kernel *k, const tgi_loop_store *store,
                          LLVMValueRef *vectors, unsigned n)
 {
-    const unsigned lanes = k->e->lanes, n_masked = k->n_masked;
+    const unsigned lanes = k->e->lanes, n_active_lanes = k->n_active_lanes;
     LLVMValueRef mask = k->mask;
     k->mask = NULL;
-    k->n_masked = 0;
-    LLVMValueRef all = tgi_llvm_fold_by(k, store->fold, dtype_of(k, store),
-                                        vectors, n);
+    k->n_active_lanes = 0;
+    LLVMValueRef all = tgi_llvm_horizontal_reduce_op(
+        k, store->epilogue_op, dtype_of(k, store), vectors, n);
     tgi_llvm_store_value(k, access_of(k, store), all);
     k->e->lanes = lanes;
     k->mask = mask;
-    k->n_masked = n_masked;
+    k->n_active_lanes = n_active_lanes;
 }
 
 static LLVMValueRef where_counts(tgi_llvm_kernel *k, LLVMValueRef value,
@@ -230,15 +232,15 @@ static LLVMValueRef place_of(tgi_llvm_kernel *k, LLVMValueRef row,
 {
     const tgi_llvm_program *program = k->program;
     const int64_t width = k->phases[0].lanes;
-    LLVMValueRef at = tgi_llvm_mul(
-        program, LLVMBuildSub(k->b, row, k->product.first_row, ""),
-        tgi_llvm_number(program, width));
+    LLVMValueRef at =
+        tgi_llvm_mul(program, LLVMBuildSub(k->b, row, k->matmul.first_row, ""),
+                     tgi_llvm_const_i64(program, width));
     LLVMValueRef vector =
-        LLVMBuildAnd(k->b, lane, tgi_llvm_number(program, -width), "");
+        LLVMBuildAnd(k->b, lane, tgi_llvm_const_i64(program, -width), "");
     at = tgi_llvm_add(
         program, at,
         tgi_llvm_mul(program, vector,
-                     tgi_llvm_number(program, k->product.item_rows)));
+                     tgi_llvm_const_i64(program, k->matmul.item_rows)));
     return tgi_llvm_add(program, at, LLVMBuildSub(k->b, lane, vector, ""));
 }
 
@@ -251,72 +253,72 @@ static void take_row(tgi_llvm_kernel *k, size_t i, LLVMValueRef row)
         store_folded(k, store, &lanes, 1);
         return;
     }
-    LLVMValueRef lane =
-        LLVMBuildAnd(k->b, k->index[k->vector_axis],
-                     tgi_llvm_number(k->program, tree_lanes(k, store) - 1),
-                     "");
+    LLVMValueRef lane = LLVMBuildAnd(
+        k->b, k->index[k->vector_axis],
+        tgi_llvm_const_i64(k->program, tree_lanes(k, store) - 1), "");
     LLVMValueRef at = place_of(k, row, lane);
     LLVMValueRef before = load_part(k, i, at);
     store_part(k, i, at, where_counts(k, taken(k, store, before), before));
 }
 
-void tgi_llvm_row_folds_begin(tgi_llvm_kernel *k)
+void tgi_llvm_row_epilogue_begin(tgi_llvm_kernel *k)
 {
     LLVMValueRef end;
     if (is_one_vector(k))
         return;
-    tgi_llvm_item_rows(k, &k->product.first_row, &end);
+    tgi_llvm_matmul_item_rows(k, &k->matmul.first_row, &end);
     for (size_t i = 0; i < k->loops->stores.n; i++) {
         if (!folds_row(k, i))
             continue;
-        const unsigned n = (unsigned)k->product.item_rows *
-                           tree_lanes(k, store_at(k, i));
+        const unsigned n =
+            (unsigned)k->matmul.item_rows * tree_lanes(k, store_at(k, i));
         tgi_llvm_loop loop;
-        k->product.parts[i] = tgi_llvm_array(
+        k->matmul.partials[i] = tgi_llvm_stack_array(
             k, tgi_llvm_element_type(k->e, dtype_of(k, store_at(k, i))), n);
-        LLVMSetAlignment(k->product.parts[i], TGI_SLIVER_BYTES);
-        tgi_llvm_loop_enter(k, &loop, tgi_llvm_number(k->program, 0),
-                            tgi_llvm_number(k->program, n), k->e->lanes);
+        LLVMSetAlignment(k->matmul.partials[i], TGI_PANEL_ROW_BYTES);
+        tgi_llvm_loop_begin_nonempty(
+            k, &loop, tgi_llvm_const_i64(k->program, 0),
+            tgi_llvm_const_i64(k->program, n), k->e->lanes);
         store_part(k, i, loop.index, start_of(k, store_at(k, i)));
         tgi_llvm_loop_end(k, &loop, NULL);
     }
 }
 
-void tgi_llvm_row_folds_end(tgi_llvm_kernel *k)
+void tgi_llvm_row_epilogue_end(tgi_llvm_kernel *k)
 {
     const unsigned step = k->e->lanes;
-    LLVMValueRef block = k->index[k->product.row_axis], first, end;
+    LLVMValueRef block = k->index[k->matmul.row_axis], first, end;
     tgi_llvm_loop loop;
     if (is_one_vector(k))
         return;
-    tgi_llvm_item_rows(k, &first, &end);
-    tgi_llvm_loop_enter(k, &loop, first, end, 1);
-    k->index[k->product.row_axis] = loop.index;
-    tgi_llvm_point_addresses(k);
+    tgi_llvm_matmul_item_rows(k, &first, &end);
+    tgi_llvm_loop_begin_nonempty(k, &loop, first, end, 1);
+    k->index[k->matmul.row_axis] = loop.index;
+    tgi_llvm_point_addresses_emit(k);
     for (size_t i = 0; i < k->loops->stores.n; i++) {
         LLVMValueRef vectors[TGI_LANES_4];
         if (!folds_row(k, i))
             continue;
         const unsigned n = tree_lanes(k, store_at(k, i)) / step;
         for (unsigned j = 0; j < n; j++)
-            vectors[j] = load_part(
-                k, i,
-                place_of(k, loop.index,
-                         tgi_llvm_number(k->program, j * step)));
+            vectors[j] =
+                load_part(k, i,
+                          place_of(k, loop.index,
+                                   tgi_llvm_const_i64(k->program, j * step)));
         store_folded(k, store_at(k, i), vectors, n);
     }
     tgi_llvm_loop_end(k, &loop, NULL);
-    k->index[k->product.row_axis] = block;
+    k->index[k->matmul.row_axis] = block;
 }
 
 /* -- Both ------------------------------------------------------------------ */
 
-void tgi_llvm_folds_take(tgi_llvm_kernel *k, LLVMValueRef row)
+void tgi_llvm_epilogue_accumulate(tgi_llvm_kernel *k, LLVMValueRef row)
 {
     for (size_t i = 0; i < k->loops->stores.n; i++)
         if (folds_row(k, i))
             take_row(k, i, row);
         else if (folds_column(k, i))
-            k->product.folded[i] =
-                taken(k, store_at(k, i), k->product.folded[i]);
+            k->matmul.column_partials[i] =
+                taken(k, store_at(k, i), k->matmul.column_partials[i]);
 }

@@ -36,11 +36,11 @@ static bool mark(tgi_llvm_kernel *k, uint32_t root, uint8_t side)
 {
     int n_loads = 0;
     for (uint32_t i = 1; i < k->loops->insts.n; i++)
-        k->values[i].sides &= (uint8_t)~side;
-    k->values[root].sides |= side;
+        k->values[i].operands &= (uint8_t)~side;
+    k->values[root].operands |= side;
     for (uint32_t i = root; i > 0; i--) {
         const tgi_inst *inst = &k->loops->insts.data[i];
-        if (!(k->values[i].sides & side) ||
+        if (!(k->values[i].operands & side) ||
             k->values[i].level == TGI_LEVEL_KERNEL)
             continue;
         n_loads += inst->kind == TGI_INST_LOAD;
@@ -50,7 +50,7 @@ static bool mark(tgi_llvm_kernel *k, uint32_t root, uint8_t side)
              inst->kind != TGI_INST_CAST))
             return false;
         for (int j = 0; j < inst->n_operands; j++)
-            k->values[inst->operands[j]].sides |= side;
+            k->values[inst->operands[j]].operands |= side;
     }
     return n_loads == 1;
 }
@@ -60,8 +60,7 @@ static bool is_still(const tgi_llvm_kernel *k, uint8_t side, int axis)
 {
     for (uint32_t i = 1; i < k->loops->insts.n; i++) {
         const tgi_inst *inst = &k->loops->insts.data[i];
-        if ((k->values[i].sides & side) &&
-            inst->kind == TGI_INST_LOAD &&
+        if ((k->values[i].operands & side) && inst->kind == TGI_INST_LOAD &&
             k->loops->accesses.data[inst->number].stride[axis].distance != 0)
             return false;
     }
@@ -70,7 +69,7 @@ static bool is_still(const tgi_llvm_kernel *k, uint8_t side, int axis)
 
 static bool find_sides(tgi_llvm_kernel *k)
 {
-    const tgi_reduction *r = tgi_llvm_product_reduction(k);
+    const tgi_reduction *r = tgi_llvm_matmul_reduction(k);
     uint32_t row = r->value, column = r->other;
     if (k->values[row].varies) {
         row = r->other;
@@ -78,10 +77,10 @@ static bool find_sides(tgi_llvm_kernel *k)
     }
     if (k->values[row].varies || !k->values[column].varies)
         return false;
-    k->product.row_axis = k->vector_axis - 1 - r->is_split;
-    return k->product.row_axis >= 0 && mark(k, row, TGI_LLVM_ROW_SIDE) &&
-           mark(k, column, TGI_LLVM_COLUMN_SIDE) &&
-           is_still(k, TGI_LLVM_COLUMN_SIDE, k->product.row_axis);
+    k->matmul.row_axis = k->vector_axis - 1 - r->is_split;
+    return k->matmul.row_axis >= 0 && mark(k, row, TGI_LLVM_OPERAND_A) &&
+           mark(k, column, TGI_LLVM_OPERAND_B) &&
+           is_still(k, TGI_LLVM_OPERAND_B, k->matmul.row_axis);
 }
 
 static bool has_elements(const tgi_llvm_kernel *k)
@@ -96,17 +95,18 @@ static bool is_product(tgi_llvm_kernel *k)
 {
     const tgi_kernel_loops *loops = k->loops;
     return loops->vectors == TGI_COLUMNS && loops->reductions.n == 1 &&
-           !loops->is_tiny &&
-           tgi_llvm_product_reduction(k)->op == TGI_OP_MATMUL &&
-           !tgi_llvm_product_reduction(k)->is_cascade &&
-           tgi_dtype_bytes(tgi_llvm_product_reduction(k)->dtype) >= 4 &&
+           !loops->is_straightline &&
+           tgi_llvm_matmul_reduction(k)->op == TGI_OP_MATMUL &&
+           !tgi_llvm_matmul_reduction(k)->combines_blocks &&
+           tgi_dtype_bytes(tgi_llvm_matmul_reduction(k)->dtype) >= 4 &&
            loops->extent[k->inner] != 1 && has_elements(k) && find_sides(k);
 }
 
-const tgi_access *tgi_llvm_side_access(const tgi_llvm_kernel *k, uint8_t side)
+const tgi_access *tgi_llvm_operand_access(const tgi_llvm_kernel *k,
+                                          uint8_t side)
 {
     uint32_t i = 1;
-    while (!(k->values[i].sides & side) ||
+    while (!(k->values[i].operands & side) ||
            k->values[i].level == TGI_LEVEL_KERNEL ||
            k->loops->insts.data[i].kind != TGI_INST_LOAD)
         i++;
@@ -115,11 +115,11 @@ const tgi_access *tgi_llvm_side_access(const tgi_llvm_kernel *k, uint8_t side)
 
 static bool has_fewer_tiles(const tgi_llvm_kernel *k, int64_t n)
 {
-    const tgi_dim m = k->loops->extent[k->product.row_axis];
-    return tgi_dim_is_known(m) && m < n * k->product.rows;
+    const tgi_dim m = k->loops->extent[k->matmul.row_axis];
+    return tgi_dim_is_known(m) && m < n * k->matmul.mr;
 }
 
-bool tgi_llvm_has_few_tiles(const tgi_llvm_kernel *k)
+bool tgi_llvm_matmul_has_few_rows(const tgi_llvm_kernel *k)
 {
     return has_fewer_tiles(k, FEW_TILES);
 }
@@ -133,7 +133,7 @@ static int64_t round_up(int64_t n, int64_t step)
 
 static unsigned registers_for_sums(const tgi_llvm_kernel *k)
 {
-    const int dtype = tgi_llvm_product_reduction(k)->dtype;
+    const int dtype = tgi_llvm_matmul_reduction(k)->dtype;
     if (!tgi_dtype_is(dtype, TGI_CLASS_FLOAT))
         return tgi_dtype_bytes(dtype) == 8 ? SUMS_OF_LONGS
                                            : SUMS_OF_INTEGERS;
@@ -144,14 +144,14 @@ static unsigned registers_for_sums(const tgi_llvm_kernel *k)
 static unsigned tile_rows(const tgi_llvm_kernel *k, unsigned lanes)
 {
     const unsigned bytes =
-        lanes * (unsigned)tgi_dtype_bytes(tgi_llvm_product_reduction(k)->dtype);
+        lanes * (unsigned)tgi_dtype_bytes(tgi_llvm_matmul_reduction(k)->dtype);
     const unsigned registers =
         (bytes * 8 + k->program->target->vector_bits - 1) /
         k->program->target->vector_bits;
     unsigned most = registers_for_sums(k) / registers;
-    if (most > TGI_LLVM_TILE_ROWS)
-        most = TGI_LLVM_TILE_ROWS;
-    const tgi_dim m = k->loops->extent[k->product.row_axis];
+    if (most > TGI_LLVM_MAX_MR)
+        most = TGI_LLVM_MAX_MR;
+    const tgi_dim m = k->loops->extent[k->matmul.row_axis];
     if (!tgi_dim_is_known(m))
         return most;
     const int64_t tiles = (m + most - 1) / most;
@@ -167,11 +167,10 @@ static int64_t count_items(const tgi_llvm_kernel *k, int64_t rows,
     for (int axis = 0; axis <= k->vector_axis && items < MANY_ITEMS;
          axis++) {
         const tgi_dim extent = k->loops->extent[axis];
-        const int64_t piece = axis == k->vector_axis        ? columns
-                              : axis == k->product.row_axis ? rows
-                                                            : 1;
-        const bool is_whole =
-            axis == k->vector_axis && k->product.folds_rows;
+        const int64_t piece = axis == k->vector_axis       ? columns
+                              : axis == k->matmul.row_axis ? rows
+                                                           : 1;
+        const bool is_whole = axis == k->vector_axis && k->matmul.reduces_rows;
         if (tgi_dim_is_known(extent) && !is_whole)
             items *= (extent + piece - 1) / piece;
     }
@@ -181,7 +180,7 @@ static int64_t count_items(const tgi_llvm_kernel *k, int64_t rows,
 static bool are_enough(const tgi_llvm_kernel *k, int64_t rows,
                        unsigned columns)
 {
-    return count_items(k, rows, columns) >= TGI_FEW_ITEMS;
+    return count_items(k, rows, columns) >= TGI_MIN_SHARED_ITEMS;
 }
 
 /* Of m rows those of an item, whole tiles: `most`, or fewer, so that items are
@@ -191,27 +190,28 @@ static int64_t rows_alike(const tgi_llvm_kernel *k, int64_t m, int64_t most)
 {
     const int64_t matrices = count_items(k, m, UINT_MAX);
     int64_t blocks = (m + most - 1) / most;
-    if (k->product.folds_columns)
+    if (k->matmul.reduces_columns)
         blocks = 1;
-    while (k->product.folds_rows && !k->product.folds_columns &&
-           matrices * blocks % TGI_FEW_ITEMS && matrices * blocks < MANY_ITEMS)
+    while (k->matmul.reduces_rows && !k->matmul.reduces_columns &&
+           matrices * blocks % TGI_MIN_SHARED_ITEMS &&
+           matrices * blocks < MANY_ITEMS)
         blocks++;
-    return round_up((m + blocks - 1) / blocks, k->product.rows);
+    return round_up((m + blocks - 1) / blocks, k->matmul.mr);
 }
 
 /* Rows of an item: whole tiles. */
 static int64_t item_rows(const tgi_llvm_kernel *k, unsigned lanes)
 {
-    const int64_t tile = k->product.rows;
+    const int64_t tile = k->matmul.mr;
     const tgi_dim inner = k->loops->extent[k->inner];
-    const tgi_dim m = k->loops->extent[k->product.row_axis];
+    const tgi_dim m = k->loops->extent[k->matmul.row_axis];
     const int64_t row_bytes =
         (tgi_dim_is_known(inner) ? inner : SOME_INNER) *
-        tgi_dtype_bytes(tgi_llvm_product_reduction(k)->dtype);
+        tgi_dtype_bytes(tgi_llvm_matmul_reduction(k)->dtype);
     int64_t rows = BLOCK_BYTES / row_bytes / tile * tile;
     if (rows > MOST_TILES * tile)
         rows = MOST_TILES * tile;
-    const int64_t fold_bytes = tgi_llvm_row_folds_bytes(k);
+    const int64_t fold_bytes = tgi_llvm_row_epilogue_bytes(k);
     if (fold_bytes && rows > FOLD_BYTES / fold_bytes / tile * tile)
         rows = FOLD_BYTES / fold_bytes / tile * tile;
     if (rows < 4 * tile)
@@ -219,7 +219,7 @@ static int64_t item_rows(const tgi_llvm_kernel *k, unsigned lanes)
     if (!tgi_dim_is_known(m))
         return rows;
     rows = rows_alike(k, m, rows);
-    while (!k->product.folds_columns && rows > tile &&
+    while (!k->matmul.reduces_columns && rows > tile &&
            !are_enough(k, rows, lanes))
         rows = round_up(rows / 2, tile);
     return rows;
@@ -227,7 +227,7 @@ static int64_t item_rows(const tgi_llvm_kernel *k, unsigned lanes)
 
 static const tgi_access *column_access(const tgi_llvm_kernel *k)
 {
-    return tgi_llvm_side_access(k, TGI_LLVM_COLUMN_SIDE);
+    return tgi_llvm_operand_access(k, TGI_LLVM_OPERAND_B);
 }
 
 /* True if the rows of a panel lie so that their lines push each other out of
@@ -239,9 +239,8 @@ static bool lines_collide(const tgi_llvm_kernel *k, const tgi_access *access)
     const tgi_dim apart = access->stride[k->inner].distance;
     if (!tgi_dim_is_known(inner) || !tgi_dim_is_known(apart))
         return false;
-    const int64_t bytes =
-        apart % (SETS * TILE_BYTES) *
-        tgi_dtype_bytes(tgi_llvm_product_reduction(k)->dtype);
+    const int64_t bytes = apart % (SETS * TILE_BYTES) *
+                          tgi_dtype_bytes(tgi_llvm_matmul_reduction(k)->dtype);
     if (bytes % TILE_BYTES != 0)
         return false;
     const int64_t lines = bytes / TILE_BYTES % SETS;
@@ -255,15 +254,15 @@ static bool should_copy(const tgi_llvm_kernel *k)
     const tgi_dim n = k->loops->extent[k->vector_axis];
     const tgi_dim inner = k->loops->extent[k->inner];
     const tgi_access *access = column_access(k);
-    if (k->product.turns)
+    if (k->matmul.transposes_b)
         return true;
-    if (access->sliver || tgi_llvm_has_few_tiles(k))
+    if (access->panel_width || tgi_llvm_matmul_has_few_rows(k))
         return false;
     if (!has_fewer_tiles(k, SOME_TILES) && lines_collide(k, access))
         return true;
-    return !tgi_llvm_is_plain(k, access) || !tgi_dim_is_known(n) ||
+    return !tgi_llvm_is_contiguous(k, access) || !tgi_dim_is_known(n) ||
            !tgi_dim_is_known(inner) ||
-           inner * tgi_dtype_bytes(tgi_llvm_product_reduction(k)->dtype) >
+           inner * tgi_dtype_bytes(tgi_llvm_matmul_reduction(k)->dtype) >
                NEAR_BYTES / n;
 }
 
@@ -271,10 +270,10 @@ static bool should_copy(const tgi_llvm_kernel *k)
 static bool can_turn(const tgi_llvm_kernel *k)
 {
     const tgi_access *access = column_access(k);
-    return k->loops->insts.data[tgi_llvm_column_inst(k)].kind ==
+    return k->loops->insts.data[tgi_llvm_operand_b_inst(k)].kind ==
                TGI_INST_LOAD &&
            access->stride[k->inner].distance == 1 &&
-           !tgi_llvm_is_plain(k, access);
+           !tgi_llvm_is_contiguous(k, access);
 }
 
 /* What is turned needs no mask: only so many columns are. */
@@ -288,10 +287,10 @@ static bool can_mask_others(const tgi_llvm_kernel *k)
         if (inst->kind == TGI_INST_LOAD && k->values[i].varies &&
             &loops->accesses.data[inst->number] != turned)
             can_mask &=
-                tgi_llvm_can_mask(k, &loops->accesses.data[inst->number]);
+                tgi_llvm_is_maskable(k, &loops->accesses.data[inst->number]);
     }
     for (size_t i = 0; i < loops->stores.n; i++)
-        can_mask &= tgi_llvm_can_mask(
+        can_mask &= tgi_llvm_is_maskable(
             k, &loops->accesses.data[loops->stores.data[i].access]);
     return can_mask;
 }
@@ -300,7 +299,7 @@ static bool can_mask_others(const tgi_llvm_kernel *k)
 static bool can_have_slivers(const tgi_llvm_kernel *k)
 {
     const tgi_dim inner = k->loops->extent[k->inner];
-    return column_access(k)->sliver && !k->is_split &&
+    return column_access(k)->panel_width && !k->is_split &&
            !(tgi_dim_is_known(inner) &&
              inner <= (MANY_PANELS - 1) * TGI_BLOCK_ROWS);
 }
@@ -308,15 +307,15 @@ static bool can_have_slivers(const tgi_llvm_kernel *k)
 /* Of a row of an item of so many slivers. */
 static int64_t total_bytes(const tgi_llvm_kernel *k, unsigned slivers)
 {
-    return slivers * TILE_BYTES + tgi_llvm_row_folds_bytes(k);
+    return slivers * TILE_BYTES + tgi_llvm_row_epilogue_bytes(k);
 }
 
 /* Rows of an item of so many slivers: as many as have room for totals, in
    blocks alike. */
 static int64_t rows_of_slivers(const tgi_llvm_kernel *k, unsigned slivers)
 {
-    const int64_t tile = k->product.rows;
-    const tgi_dim m = k->loops->extent[k->product.row_axis];
+    const int64_t tile = k->matmul.mr;
+    const tgi_dim m = k->loops->extent[k->matmul.row_axis];
     const int64_t most =
         TOTAL_BYTES / total_bytes(k, slivers) / tile * tile;
     if (!tgi_dim_is_known(m))
@@ -333,7 +332,7 @@ static bool are_too_many(const tgi_llvm_kernel *k, unsigned slivers,
     if (rows > TOTAL_BYTES / total_bytes(k, slivers))
         return true;
     return tgi_dim_is_known(k->loops->extent[k->vector_axis]) &&
-           !k->product.folds_rows && !are_enough(k, rows, slivers * lanes);
+           !k->matmul.reduces_rows && !are_enough(k, rows, slivers * lanes);
 }
 
 static void choose_slivers(tgi_llvm_kernel *k, unsigned lanes)
@@ -346,35 +345,34 @@ static void choose_slivers(tgi_llvm_kernel *k, unsigned lanes)
         slivers /= 2;
     if (slivers == 1)
         return;
-    k->product.slivers = slivers;
-    k->product.item_rows = rows_of_slivers(k, slivers);
+    k->matmul.n_panels = slivers;
+    k->matmul.item_rows = rows_of_slivers(k, slivers);
 }
 
-unsigned tgi_llvm_product_find(tgi_llvm_kernel *k)
+unsigned tgi_llvm_matmul_classify(tgi_llvm_kernel *k)
 {
-    k->product.rows = 0;
-    tgi_llvm_folds_find(k);
+    k->matmul.mr = 0;
+    tgi_llvm_epilogue_classify(k);
     if (!is_product(k)) {
-        if (k->product.folds_rows || k->product.folds_columns)
+        if (k->matmul.reduces_rows || k->matmul.reduces_columns)
             tgi_llvm_fail(k->program, "a fold of what is no product");
         return 0;
     }
-    k->product.turns = can_turn(k);
-    if (k->product.turns)
+    k->matmul.transposes_b = can_turn(k);
+    if (k->matmul.transposes_b)
         k->phases[0].can_mask = can_mask_others(k);
     const bool can_mask = k->phases[0].can_mask;
     const tgi_dim n = k->loops->extent[k->vector_axis];
-    unsigned lanes =
-        TILE_BYTES /
-        (unsigned)tgi_dtype_bytes(tgi_llvm_product_reduction(k)->dtype);
+    unsigned lanes = TILE_BYTES / (unsigned)tgi_dtype_bytes(
+                                      tgi_llvm_matmul_reduction(k)->dtype);
     while (tgi_dim_is_known(n) && lanes > 1 &&
            (can_mask ? lanes / 2 : lanes - 1) >= n)
         lanes /= 2;
     k->phases[0].lanes = lanes;
-    k->product.rows = tile_rows(k, lanes);
-    k->product.item_rows = item_rows(k, lanes);
-    k->product.copies = should_copy(k);
-    k->product.slivers = 0;
+    k->matmul.mr = tile_rows(k, lanes);
+    k->matmul.item_rows = item_rows(k, lanes);
+    k->matmul.packs_b = should_copy(k);
+    k->matmul.n_panels = 0;
     if (can_have_slivers(k))
         choose_slivers(k, lanes);
     return lanes;

@@ -22,7 +22,7 @@ static LLVMValueRef head_of(tgi_llvm_kernel *k, uint8_t side)
     LLVMValueRef column = k->index[k->vector_axis];
     k->index[k->vector_axis] = k->index[k->inner] = NULL;
     LLVMValueRef head =
-        tgi_llvm_address_at(k, tgi_llvm_side_access(k, side));
+        tgi_llvm_address_from_indices(k, tgi_llvm_operand_access(k, side));
     k->index[k->vector_axis] = column;
     return head;
 }
@@ -31,61 +31,61 @@ static LLVMValueRef head_of(tgi_llvm_kernel *k, uint8_t side)
 static void emit_side(tgi_llvm_kernel *k, uint8_t side)
 {
     for (uint32_t i = 1; i < k->loops->insts.n; i++)
-        if ((k->values[i].sides & side) &&
+        if ((k->values[i].operands & side) &&
             k->values[i].level != TGI_LEVEL_KERNEL)
-            tgi_llvm_inst(k, i);
+            tgi_llvm_inst_emit(k, i);
 }
 
 static LLVMTypeRef row_type(const tgi_llvm_kernel *k)
 {
-    return tgi_llvm_type(k->e, tgi_llvm_product_reduction(k)->dtype);
+    return tgi_llvm_type(k->e, tgi_llvm_matmul_reduction(k)->dtype);
 }
 
 /* A tile while it is computed. */
 typedef struct rows {
     unsigned n;
-    LLVMValueRef heads[TGI_LLVM_TILE_ROWS]; /* of the row side */
-    tgi_llvm_tile_sums *tile;
+    LLVMValueRef heads[TGI_LLVM_MAX_MR]; /* of the row side */
+    tgi_llvm_micro_kernel *tile;
 } rows;
 
 /* Sets the address of a side's load. */
 static void set_head(tgi_llvm_kernel *k, uint8_t side, LLVMValueRef head)
 {
-    k->product.heads[tgi_llvm_side_access(k, side) -
-                     k->loops->accesses.data] = head;
+    k->matmul.row_starts[tgi_llvm_operand_access(k, side) -
+                         k->loops->accesses.data] = head;
 }
 
 static void begin_tile(tgi_llvm_kernel *k, rows *t, LLVMValueRef row)
 {
     for (unsigned r = 0; r < t->n; r++) {
-        tgi_llvm_state state;
-        tgi_llvm_start(k, 0, false, &state);
+        tgi_llvm_accumulator state;
+        tgi_llvm_reduce_start(k, 0, false, &state);
         t->tile->sums[r] = state.part[0];
-        k->index[k->product.row_axis] = tgi_llvm_add(
-            k->program, row, tgi_llvm_number(k->program, r));
-        t->heads[r] = head_of(k, TGI_LLVM_ROW_SIDE);
+        k->index[k->matmul.row_axis] =
+            tgi_llvm_add(k->program, row, tgi_llvm_const_i64(k->program, r));
+        t->heads[r] = head_of(k, TGI_LLVM_OPERAND_A);
     }
-    set_head(k, TGI_LLVM_COLUMN_SIDE, head_of(k, TGI_LLVM_COLUMN_SIDE));
+    set_head(k, TGI_LLVM_OPERAND_B, head_of(k, TGI_LLVM_OPERAND_B));
 }
 
-static LLVMValueRef panel_row(tgi_llvm_kernel *k, const tgi_llvm_panel *p,
-                              LLVMValueRef at)
+static LLVMValueRef panel_row(tgi_llvm_kernel *k,
+                              const tgi_llvm_packed_panel *p, LLVMValueRef at)
 {
     LLVMValueRef row = LLVMBuildSub(k->b, at, p->first, "");
     return LLVMBuildGEP2(k->b, row_type(k), p->memory, &row, 1, "");
 }
 
-static void emit_columns(tgi_llvm_kernel *k, const tgi_llvm_panel *p,
+static void emit_columns(tgi_llvm_kernel *k, const tgi_llvm_packed_panel *p,
                          LLVMValueRef at)
 {
     if (!p->memory) {
-        emit_side(k, TGI_LLVM_COLUMN_SIDE);
+        emit_side(k, TGI_LLVM_OPERAND_B);
         return;
     }
     LLVMValueRef row =
         LLVMBuildLoad2(k->b, row_type(k), panel_row(k, p, at), "");
     LLVMSetAlignment(row, 4);
-    k->values[tgi_llvm_column_inst(k)].value = row;
+    k->values[tgi_llvm_operand_b_inst(k)].value = row;
 }
 
 /* One step of k: the column side once, and the row side for every row. */
@@ -94,27 +94,27 @@ static void take_step(tgi_llvm_kernel *k, rows *t, LLVMValueRef at)
     k->index[k->inner] = at;
     emit_columns(k, t->tile->columns, at);
     for (unsigned r = 0; r < t->n; r++) {
-        tgi_llvm_state state = {{t->tile->sums[r]}};
-        set_head(k, TGI_LLVM_ROW_SIDE, t->heads[r]);
-        emit_side(k, TGI_LLVM_ROW_SIDE);
-        tgi_llvm_step(k, 0, false, &state);
+        tgi_llvm_accumulator state = {{t->tile->sums[r]}};
+        set_head(k, TGI_LLVM_OPERAND_A, t->heads[r]);
+        emit_side(k, TGI_LLVM_OPERAND_A);
+        tgi_llvm_reduce_step(k, 0, false, &state);
         t->tile->sums[r] = state.part[0];
     }
     k->index[k->inner] = NULL;
 }
 
-void tgi_llvm_tile_sum(tgi_llvm_kernel *k, tgi_llvm_tile_sums *tile,
-                       LLVMValueRef row, unsigned height, LLVMValueRef from,
-                       LLVMValueRef to)
+void tgi_llvm_micro_kernel_emit(tgi_llvm_kernel *k, tgi_llvm_micro_kernel *tile,
+                                LLVMValueRef row, unsigned height,
+                                LLVMValueRef from, LLVMValueRef to)
 {
     rows t = {.n = height, .tile = tile};
     int64_t first, last;
     begin_tile(k, &t, row);
-    k->heads = k->product.heads;
-    if (tgi_llvm_is_number(from, &first) && tgi_llvm_is_number(to, &last) &&
-        last - first <= MOST_UNROLLED) {
+    k->row_starts = k->matmul.row_starts;
+    if (tgi_llvm_is_const_i64(from, &first) &&
+        tgi_llvm_is_const_i64(to, &last) && last - first <= MOST_UNROLLED) {
         for (; first < last; first++)
-            take_step(k, &t, tgi_llvm_number(k->program, first));
+            take_step(k, &t, tgi_llvm_const_i64(k->program, first));
     } else {
         tgi_llvm_loop loop;
         tgi_llvm_loop_begin(k, &loop, from, to, 1, tile->sums, height);
@@ -125,16 +125,16 @@ void tgi_llvm_tile_sum(tgi_llvm_kernel *k, tgi_llvm_tile_sums *tile,
         for (unsigned r = 0; r < height; r++)
             tile->sums[r] = loop.carried[r];
     }
-    k->heads = NULL;
+    k->row_starts = NULL;
 }
 
 /* -- Copies ---------------------------------------------------------------- */
 
 /* Columns that lie along memory, into rows of the panel. */
-static void turn_columns(tgi_llvm_kernel *k, const tgi_llvm_panel *panel,
+static void turn_columns(tgi_llvm_kernel *k, const tgi_llvm_packed_panel *panel,
                          LLVMValueRef from, LLVMValueRef to)
 {
-    LLVMValueRef n = tgi_llvm_number(k->program, k->e->lanes);
+    LLVMValueRef n = tgi_llvm_const_i64(k->program, k->e->lanes);
     if (k->mask) {
         LLVMValueRef left = LLVMBuildSub(
             k->b, tgi_llvm_dim(k, k->loops->extent[k->vector_axis]),
@@ -142,52 +142,52 @@ static void turn_columns(tgi_llvm_kernel *k, const tgi_llvm_panel *panel,
         n = tgi_llvm_min(k->program, n, left);
     }
     k->index[k->inner] = from;
-    tgi_llvm_turn_columns(k, tgi_llvm_side_access(k, TGI_LLVM_COLUMN_SIDE),
-                          panel->memory, k->e->lanes, n,
-                          LLVMBuildSub(k->b, to, from, ""));
+    tgi_llvm_transpose_columns(
+        k, tgi_llvm_operand_access(k, TGI_LLVM_OPERAND_B), panel->memory,
+        k->e->lanes, n, LLVMBuildSub(k->b, to, from, ""));
     k->index[k->inner] = NULL;
 }
 
-void tgi_llvm_panel_copy(tgi_llvm_kernel *k, tgi_llvm_panel *panel,
+void tgi_llvm_panel_pack(tgi_llvm_kernel *k, tgi_llvm_packed_panel *panel,
                          LLVMValueRef from, LLVMValueRef to)
 {
     tgi_llvm_loop loop;
     panel->first = from;
-    if (k->product.turns) {
+    if (k->matmul.transposes_b) {
         turn_columns(k, panel, from, to);
         return;
     }
-    set_head(k, TGI_LLVM_COLUMN_SIDE, head_of(k, TGI_LLVM_COLUMN_SIDE));
-    k->heads = k->product.heads;
+    set_head(k, TGI_LLVM_OPERAND_B, head_of(k, TGI_LLVM_OPERAND_B));
+    k->row_starts = k->matmul.row_starts;
     tgi_llvm_loop_begin(k, &loop, from, to, 1, NULL, 0);
     k->index[k->inner] = loop.index;
-    emit_side(k, TGI_LLVM_COLUMN_SIDE);
+    emit_side(k, TGI_LLVM_OPERAND_B);
     LLVMSetAlignment(
-        LLVMBuildStore(k->b, tgi_llvm_value_of(k, tgi_llvm_column_inst(k)),
+        LLVMBuildStore(k->b, tgi_llvm_value_of(k, tgi_llvm_operand_b_inst(k)),
                        panel_row(k, panel, loop.index)),
         4);
     tgi_llvm_loop_end(k, &loop, NULL);
     k->index[k->inner] = NULL;
-    k->heads = NULL;
+    k->row_starts = NULL;
 }
 
 /* -- Asking ahead ---------------------------------------------------------- */
 
-int64_t tgi_llvm_bytes_to_ask(const tgi_llvm_kernel *k, uint8_t side)
+int64_t tgi_llvm_matmul_prefetch_bytes(const tgi_llvm_kernel *k, uint8_t side)
 {
-    const int axis = k->product.row_axis;
+    const int axis = k->matmul.row_axis;
     const tgi_dim m = k->loops->extent[axis];
     const tgi_dim n = k->loops->extent[k->vector_axis];
     const tgi_dim inner = k->loops->extent[k->inner];
-    const tgi_access *access = tgi_llvm_side_access(k, side);
-    if (axis == 0 || k->is_split || access->sliver || !tgi_dim_is_known(m) ||
-        !tgi_dim_is_known(n) || !tgi_dim_is_known(inner) ||
-        m > SMALL_BYTES || n > SMALL_BYTES || inner > SMALL_BYTES ||
-        m * n * inner < LEAST_STEPS)
+    const tgi_access *access = tgi_llvm_operand_access(k, side);
+    if (axis == 0 || k->is_split || access->panel_width ||
+        !tgi_dim_is_known(m) || !tgi_dim_is_known(n) ||
+        !tgi_dim_is_known(inner) || m > SMALL_BYTES || n > SMALL_BYTES ||
+        inner > SMALL_BYTES || m * n * inner < LEAST_STEPS)
         return 0;
-    const tgi_dim kept = side == TGI_LLVM_ROW_SIDE ? m : n;
+    const tgi_dim kept = side == TGI_LLVM_OPERAND_A ? m : n;
     const int64_t bytes =
-        kept * inner * tgi_dtype_bytes(tgi_llvm_product_reduction(k)->dtype);
+        kept * inner * tgi_dtype_bytes(tgi_llvm_matmul_reduction(k)->dtype);
     const tgi_stride stride = access->stride[axis - 1];
     return bytes <= SMALL_BYTES && !stride.is_negative &&
                    stride.distance == kept * inner
@@ -200,11 +200,11 @@ int64_t tgi_llvm_bytes_to_ask(const tgi_llvm_kernel *k, uint8_t side)
 static void ask_for_matrix(tgi_llvm_kernel *k, uint8_t side, LLVMValueRef row)
 {
     const tgi_llvm_program *program = k->program;
-    const int64_t bytes = tgi_llvm_bytes_to_ask(k, side);
+    const int64_t bytes = tgi_llvm_matmul_prefetch_bytes(k, side);
     if (!bytes)
         return;
-    const int64_t lanes = k->phases[0].lanes, height = k->product.rows;
-    const int64_t m = k->loops->extent[k->product.row_axis];
+    const int64_t lanes = k->phases[0].lanes, height = k->matmul.mr;
+    const int64_t m = k->loops->extent[k->matmul.row_axis];
     const int64_t n = k->loops->extent[k->vector_axis];
     const int64_t tiles = (m + height - 1) / height;
     const int64_t chunks = (n + lanes - 1) / lanes;
@@ -213,20 +213,20 @@ static void ask_for_matrix(tgi_llvm_kernel *k, uint8_t side, LLVMValueRef row)
     LLVMValueRef column = k->index[k->vector_axis];
     LLVMValueRef part = tgi_llvm_add(
         program,
-        tgi_llvm_mul(program,
-                     LLVMBuildUDiv(k->b, column,
-                                   tgi_llvm_number(program, lanes), ""),
-                     tgi_llvm_number(program, tiles)),
-        LLVMBuildUDiv(k->b, row, tgi_llvm_number(program, height), ""));
-    k->index[k->product.row_axis] = tgi_llvm_number(program, 0);
+        tgi_llvm_mul(
+            program,
+            LLVMBuildUDiv(k->b, column, tgi_llvm_const_i64(program, lanes), ""),
+            tgi_llvm_const_i64(program, tiles)),
+        LLVMBuildUDiv(k->b, row, tgi_llvm_const_i64(program, height), ""));
+    k->index[k->matmul.row_axis] = tgi_llvm_const_i64(program, 0);
     LLVMValueRef matrix = head_of(k, side);
     LLVMValueRef from = tgi_llvm_add(
-        program, tgi_llvm_number(program, bytes),
-        tgi_llvm_mul(program, part, tgi_llvm_number(program, share * LINE)));
-    tgi_llvm_ask(k,
-                 LLVMBuildGEP2(k->b, LLVMInt8TypeInContext(k->e->context),
-                               matrix, &from, 1, ""),
-                 share * LINE, false);
+        program, tgi_llvm_const_i64(program, bytes),
+        tgi_llvm_mul(program, part, tgi_llvm_const_i64(program, share * LINE)));
+    tgi_llvm_prefetch(k,
+                      LLVMBuildGEP2(k->b, LLVMInt8TypeInContext(k->e->context),
+                                    matrix, &from, 1, ""),
+                      share * LINE, false);
 }
 
 /* Asks for the lines that the results of a tile go to, while it is computed:
@@ -241,19 +241,21 @@ static void ask_for_results(tgi_llvm_kernel *k, LLVMValueRef row,
     for (size_t i = 0; i < k->loops->stores.n; i++) {
         const tgi_access *access =
             &k->loops->accesses.data[k->loops->stores.data[i].access];
-        if (k->loops->stores.data[i].fold)
+        if (k->loops->stores.data[i].epilogue_op)
             continue;
         for (unsigned r = 0; r < height; r++) {
-            k->index[k->product.row_axis] = tgi_llvm_add(
-                k->program, row, tgi_llvm_number(k->program, r));
-            tgi_llvm_ask(k, tgi_llvm_address_at(k, access), 1, true);
+            k->index[k->matmul.row_axis] = tgi_llvm_add(
+                k->program, row, tgi_llvm_const_i64(k->program, r));
+            tgi_llvm_prefetch(k, tgi_llvm_address_from_indices(k, access), 1,
+                              true);
         }
     }
 }
 
-void tgi_llvm_tile_ask(tgi_llvm_kernel *k, LLVMValueRef row, unsigned height)
+void tgi_llvm_micro_kernel_prefetch(tgi_llvm_kernel *k, LLVMValueRef row,
+                                    unsigned height)
 {
     ask_for_results(k, row, height);
-    ask_for_matrix(k, TGI_LLVM_ROW_SIDE, row);
-    ask_for_matrix(k, TGI_LLVM_COLUMN_SIDE, row);
+    ask_for_matrix(k, TGI_LLVM_OPERAND_A, row);
+    ask_for_matrix(k, TGI_LLVM_OPERAND_B, row);
 }

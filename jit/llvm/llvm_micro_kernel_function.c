@@ -49,7 +49,7 @@ enum {
 
 static tg_dtype dtype_of(const tgi_llvm_kernel *k)
 {
-    return (tg_dtype)tgi_llvm_product_reduction(k)->dtype;
+    return (tg_dtype)tgi_llvm_matmul_reduction(k)->dtype;
 }
 
 static int64_t element_bytes(const tgi_llvm_kernel *k)
@@ -59,7 +59,7 @@ static int64_t element_bytes(const tgi_llvm_kernel *k)
 
 static LLVMValueRef row_bytes(const tgi_llvm_kernel *k)
 {
-    return tgi_llvm_number(k->program, k->e->lanes * element_bytes(k));
+    return tgi_llvm_const_i64(k->program, k->e->lanes * element_bytes(k));
 }
 
 /* -- Which products -------------------------------------------------------- */
@@ -76,17 +76,18 @@ static bool can_read_over(const tgi_llvm_kernel *k)
     const tgi_dim n = k->loops->extent[k->vector_axis];
     const tgi_dim inner = k->loops->extent[k->inner];
     const tgi_stride row =
-        tgi_llvm_side_access(k, TGI_LLVM_COLUMN_SIDE)->stride[k->inner];
+        tgi_llvm_operand_access(k, TGI_LLVM_OPERAND_B)->stride[k->inner];
     return tgi_dim_is_known(n) && tgi_dim_is_known(inner) &&
            tgi_dim_is_known(row.distance) && !row.is_negative &&
            row.distance >= n && inner % TGI_BLOCK_ROWS != 1;
 }
 
-bool tgi_llvm_tiles_need_copy(const tgi_llvm_kernel *k)
+bool tgi_llvm_micro_kernel_needs_packing(const tgi_llvm_kernel *k)
 {
-    const tgi_access *columns = tgi_llvm_side_access(k, TGI_LLVM_COLUMN_SIDE);
-    return !columns->sliver && k->e->lanes > 1 &&
-           (!tgi_llvm_is_plain(k, columns) || (k->mask && !can_read_over(k)));
+    const tgi_access *columns = tgi_llvm_operand_access(k, TGI_LLVM_OPERAND_B);
+    return !columns->panel_width && k->e->lanes > 1 &&
+           (!tgi_llvm_is_contiguous(k, columns) ||
+            (k->mask && !can_read_over(k)));
 }
 
 static bool has_many_products(const tgi_loops *loops)
@@ -108,17 +109,17 @@ static bool has_few_steps(const tgi_llvm_kernel *k)
                                                          : FEW_STEPS);
 }
 
-bool tgi_llvm_tiles_are_shared(const tgi_llvm_kernel *k)
+bool tgi_llvm_micro_kernel_is_function(const tgi_llvm_kernel *k)
 {
-    const tgi_reduction *r = tgi_llvm_product_reduction(k);
-    const uint32_t column = tgi_llvm_column_inst(k);
+    const tgi_reduction *r = tgi_llvm_matmul_reduction(k);
+    const uint32_t column = tgi_llvm_operand_b_inst(k);
     return is_load(k, column == r->value ? r->other : r->value) &&
-           (k->product.copies ||
-            (is_load(k, column) && !(tgi_llvm_tiles_need_copy(k) &&
-                                     tgi_llvm_has_few_tiles(k)))) &&
+           (k->matmul.packs_b ||
+            (is_load(k, column) && !(tgi_llvm_micro_kernel_needs_packing(k) &&
+                                     tgi_llvm_matmul_has_few_rows(k)))) &&
            !has_few_steps(k) &&
-           !tgi_llvm_bytes_to_ask(k, TGI_LLVM_ROW_SIDE) &&
-           !tgi_llvm_bytes_to_ask(k, TGI_LLVM_COLUMN_SIDE);
+           !tgi_llvm_matmul_prefetch_bytes(k, TGI_LLVM_OPERAND_A) &&
+           !tgi_llvm_matmul_prefetch_bytes(k, TGI_LLVM_OPERAND_B);
 }
 
 /* -- The function ---------------------------------------------------------- */
@@ -128,7 +129,7 @@ typedef struct tile_code {
     unsigned height;
     LLVMTypeRef element, row;
     LLVMValueRef array, given[PARAMETERS];
-    LLVMValueRef sums[TGI_LLVM_TILE_ROWS];
+    LLVMValueRef sums[TGI_LLVM_MAX_MR];
 } tile_code;
 
 /* The address that a number is. */
@@ -143,7 +144,7 @@ static LLVMValueRef address(const tile_code *t, LLVMValueRef start, unsigned r,
 {
     const tgi_llvm_program *program = t->k->program;
     LLVMValueRef bytes =
-        tgi_llvm_mul(program, distance, tgi_llvm_number(program, r));
+        tgi_llvm_mul(program, distance, tgi_llvm_const_i64(program, r));
     return r ? LLVMBuildGEP2(t->k->b,
                              LLVMInt8TypeInContext(t->k->e->context), start,
                              &bytes, 1, "")
@@ -187,15 +188,15 @@ static void sum(tile_code *t)
 {
     enum { AT_ROWS, AT_COLUMNS, SUMS };
     tgi_llvm_kernel *k = t->k;
-    LLVMValueRef carried[SUMS + TGI_LLVM_TILE_ROWS] = {t->given[ROWS],
-                                                       t->given[COLUMNS]};
+    LLVMValueRef carried[SUMS + TGI_LLVM_MAX_MR] = {t->given[ROWS],
+                                                    t->given[COLUMNS]};
     for (unsigned r = 0; r < t->height; r++) {
-        tgi_llvm_state state;
-        tgi_llvm_start(k, 0, false, &state);
+        tgi_llvm_accumulator state;
+        tgi_llvm_reduce_start(k, 0, false, &state);
         carried[SUMS + r] = state.part[0];
     }
     tgi_llvm_loop loop;
-    tgi_llvm_loop_begin(k, &loop, tgi_llvm_number(k->program, 0),
+    tgi_llvm_loop_begin(k, &loop, tgi_llvm_const_i64(k->program, 0),
                         t->given[STEPS], 1, carried, SUMS + t->height);
     memcpy(t->sums, loop.carried + SUMS, sizeof(t->sums));
     take_step(t, pointer(t, loop.carried[AT_ROWS]),
@@ -217,9 +218,9 @@ static void store_sums(const tile_code *t)
     for (unsigned r = 0; r < t->height; r++) {
         LLVMValueRef total =
             load(t, t->row, address(t, totals, r, t->given[TOTAL_DISTANCE]));
-        LLVMValueRef store =
-            LLVMBuildStore(k->b, tgi_llvm_combine(k, 0, total, t->sums[r]),
-                           address(t, out, r, row_bytes(k)));
+        LLVMValueRef store = LLVMBuildStore(
+            k->b, tgi_llvm_reduce_combine(k, 0, total, t->sums[r]),
+            address(t, out, r, row_bytes(k)));
         LLVMSetAlignment(store, (unsigned)element_bytes(k));
     }
 }
@@ -228,7 +229,7 @@ static void store_sums(const tile_code *t)
 static LLVMValueRef place_of(const tgi_llvm_kernel *k, LLVMValueRef array,
                              unsigned number)
 {
-    LLVMValueRef at = tgi_llvm_number(k->program, number);
+    LLVMValueRef at = tgi_llvm_const_i64(k->program, number);
     return LLVMBuildGEP2(k->b, k->program->i64, array, &at, 1, "");
 }
 
@@ -250,14 +251,14 @@ static LLVMValueRef move(const tile_code *t, unsigned number,
 static LLVMValueRef below(const tile_code *t, LLVMValueRef distance)
 {
     return tgi_llvm_mul(t->k->program, distance,
-                        tgi_llvm_number(t->k->program, t->height));
+                        tgi_llvm_const_i64(t->k->program, t->height));
 }
 
 static void run_tiles(tile_code *t)
 {
     tgi_llvm_kernel *k = t->k;
-    LLVMBasicBlockRef body = tgi_llvm_block(k, "tile");
-    LLVMBasicBlockRef done = tgi_llvm_block(k, "done");
+    LLVMBasicBlockRef body = tgi_llvm_block_append(k, "tile");
+    LLVMBasicBlockRef done = tgi_llvm_block_append(k, "done");
     for (unsigned i = 0; i < PARAMETERS; i++)
         if (i != ROWS && i != TOTALS && i != OUT && i != TILES)
             take(t, i);
@@ -272,10 +273,10 @@ static void run_tiles(tile_code *t)
     move(t, TOTALS, below(t, t->given[TOTAL_DISTANCE]));
     move(t, OUT, below(t, row_bytes(k)));
     take(t, TILES);
-    LLVMValueRef left = move(t, TILES, tgi_llvm_number(k->program, -1));
+    LLVMValueRef left = move(t, TILES, tgi_llvm_const_i64(k->program, -1));
     LLVMBuildCondBr(k->b,
                     LLVMBuildICmp(k->b, LLVMIntSGT, left,
-                                  tgi_llvm_number(k->program, 0), ""),
+                                  tgi_llvm_const_i64(k->program, 0), ""),
                     body, done);
     LLVMPositionBuilderAtEnd(k->b, done);
     LLVMBuildRetVoid(k->b);
@@ -292,7 +293,7 @@ static void define(tgi_llvm_kernel *k, LLVMValueRef function, unsigned height)
                    .row = tgi_llvm_type(k->e, dtype_of(k)),
                    .array = LLVMGetParam(function, 0)};
     k->function = function;
-    LLVMPositionBuilderAtEnd(k->b, tgi_llvm_block(k, "entry"));
+    LLVMPositionBuilderAtEnd(k->b, tgi_llvm_block_append(k, "entry"));
     run_tiles(&t);
     k->function = kernel;
     LLVMPositionBuilderAtEnd(k->b, block);
@@ -300,7 +301,7 @@ static void define(tgi_llvm_kernel *k, LLVMValueRef function, unsigned height)
 
 static LLVMTypeRef function_type(tgi_llvm_program *program)
 {
-    return LLVMFunctionType(program->nothing, &program->pointer, 1, false);
+    return LLVMFunctionType(program->void_type, &program->pointer, 1, false);
 }
 
 /* The function of a height, for the current lanes. */
@@ -314,15 +315,15 @@ static LLVMValueRef find(tgi_llvm_kernel *k, unsigned height)
         return function;
     function = LLVMAddFunction(k->e->module, name, function_type(k->program));
     LLVMSetLinkage(function, LLVMInternalLinkage);
-    tgi_llvm_target_mark(k->program->target, function);
-    tgi_llvm_target_hurry(function);
+    tgi_llvm_target_set_function(k->program->target, function);
+    tgi_llvm_target_skip_post_ra_scheduler(function);
     define(k, function, height);
     return function;
 }
 
 /* -- Calls ----------------------------------------------------------------- */
 
-static void give(tgi_llvm_kernel *k, const tgi_llvm_shared_tiles *tiles,
+static void give(tgi_llvm_kernel *k, const tgi_llvm_micro_kernel_args *tiles,
                  unsigned number, LLVMValueRef value)
 {
     if (LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMPointerTypeKind)
@@ -333,75 +334,76 @@ static void give(tgi_llvm_kernel *k, const tgi_llvm_shared_tiles *tiles,
 /* Bytes of a step of a side along an axis. */
 static LLVMValueRef step_of(tgi_llvm_kernel *k, uint8_t side, int axis)
 {
-    const tgi_access *access = tgi_llvm_side_access(k, side);
+    const tgi_access *access = tgi_llvm_operand_access(k, side);
     return tgi_llvm_mul(k->program, tgi_llvm_stride(k, access->stride[axis]),
-                        tgi_llvm_number(k->program, element_bytes(k)));
+                        tgi_llvm_const_i64(k->program, element_bytes(k)));
 }
 
-void tgi_llvm_tiles_prepare(tgi_llvm_kernel *k, tgi_llvm_shared_tiles *tiles,
-                            bool is_copied)
+void tgi_llvm_micro_kernel_args_init(tgi_llvm_kernel *k,
+                                     tgi_llvm_micro_kernel_args *tiles,
+                                     bool is_copied)
 {
-    LLVMValueRef none = tgi_llvm_number(k->program, -1);
-    tiles->array = tgi_llvm_array(k, k->program->i64, PARAMETERS);
-    LLVMBasicBlockRef block = tgi_llvm_at_entry(k);
+    LLVMValueRef none = tgi_llvm_const_i64(k->program, -1);
+    tiles->array = tgi_llvm_stack_array(k, k->program->i64, PARAMETERS);
+    LLVMBasicBlockRef block = tgi_llvm_position_at_entry(k);
     give(k, tiles, ROW_DISTANCE,
-         step_of(k, TGI_LLVM_ROW_SIDE, k->product.row_axis));
-    give(k, tiles, ROW_STEP, step_of(k, TGI_LLVM_ROW_SIDE, k->inner));
+         step_of(k, TGI_LLVM_OPERAND_A, k->matmul.row_axis));
+    give(k, tiles, ROW_STEP, step_of(k, TGI_LLVM_OPERAND_A, k->inner));
     give(k, tiles, COLUMN_STEP,
-         is_copied ? row_bytes(k)
-                   : step_of(k, TGI_LLVM_COLUMN_SIDE, k->inner));
+         is_copied ? row_bytes(k) : step_of(k, TGI_LLVM_OPERAND_B, k->inner));
     give(k, tiles, LAST, none);
     give(k, tiles, LAST_AT, none);
-    tgi_llvm_go_back(k, block);
-    tiles->last = (tgi_llvm_panel){0};
+    tgi_llvm_position_restore(k, block);
+    tiles->last = (tgi_llvm_packed_panel){0};
     if (!k->mask || is_copied ||
-        tgi_llvm_side_access(k, TGI_LLVM_COLUMN_SIDE)->sliver)
+        tgi_llvm_operand_access(k, TGI_LLVM_OPERAND_B)->panel_width)
         return;
     LLVMValueRef end = tgi_llvm_dim(k, k->loops->extent[k->inner]);
-    tiles->last.memory = tgi_llvm_array(
+    tiles->last.memory = tgi_llvm_stack_array(
         k, tgi_llvm_element_type(k->e, dtype_of(k)), k->e->lanes);
-    tgi_llvm_panel_copy(
+    tgi_llvm_panel_pack(
         k, &tiles->last,
-        LLVMBuildSub(k->b, end, tgi_llvm_number(k->program, 1), ""), end);
+        LLVMBuildSub(k->b, end, tgi_llvm_const_i64(k->program, 1), ""), end);
     give(k, tiles, LAST, tiles->last.memory);
 }
 
-void tgi_llvm_tiles_begin(tgi_llvm_kernel *k,
-                          const tgi_llvm_shared_tiles *tiles)
+void tgi_llvm_micro_kernel_args_set(tgi_llvm_kernel *k,
+                                    const tgi_llvm_micro_kernel_args *tiles)
 {
-    k->index[k->product.row_axis] = tiles->row;
+    k->index[k->matmul.row_axis] = tiles->row;
     k->index[k->inner] = tiles->from;
     give(k, tiles, ROWS,
-         tgi_llvm_address_at(k, tgi_llvm_side_access(k, TGI_LLVM_ROW_SIDE)));
+         tgi_llvm_address_from_indices(
+             k, tgi_llvm_operand_access(k, TGI_LLVM_OPERAND_A)));
     give(k, tiles, COLUMNS,
          tiles->columns->memory
              ? tiles->columns->memory
-             : tgi_llvm_address_at(
-                   k, tgi_llvm_side_access(k, TGI_LLVM_COLUMN_SIDE)));
+             : tgi_llvm_address_from_indices(
+                   k, tgi_llvm_operand_access(k, TGI_LLVM_OPERAND_B)));
     k->index[k->inner] = NULL;
     give(k, tiles, STEPS, LLVMBuildSub(k->b, tiles->to, tiles->from, ""));
     if (tiles->last.memory)
         give(k, tiles, LAST_AT,
              LLVMBuildSub(k->b,
                           tgi_llvm_add(k->program, tiles->last.first,
-                                       tgi_llvm_number(k->program, -1)),
+                                       tgi_llvm_const_i64(k->program, -1)),
                           tiles->from, ""));
     give(k, tiles, TOTALS, tiles->totals);
     give(k, tiles, TOTAL_DISTANCE,
-         tgi_llvm_mul(k->program, tiles->total_distance,
-                      tgi_llvm_number(k->program, element_bytes(k))));
+         tgi_llvm_mul(k->program, tiles->total_stride,
+                      tgi_llvm_const_i64(k->program, element_bytes(k))));
     give(k, tiles, OUT, tiles->out);
 }
 
-void tgi_llvm_tiles_call(tgi_llvm_kernel *k,
-                         const tgi_llvm_shared_tiles *tiles, unsigned height,
-                         LLVMValueRef n)
+void tgi_llvm_micro_kernel_call(tgi_llvm_kernel *k,
+                                const tgi_llvm_micro_kernel_args *tiles,
+                                unsigned height, LLVMValueRef n)
 {
     LLVMValueRef array = tiles->array;
     tgi_llvm_branch any;
     tgi_llvm_branch_begin(k, &any,
                           LLVMBuildICmp(k->b, LLVMIntSGT, n,
-                                        tgi_llvm_number(k->program, 0), ""));
+                                        tgi_llvm_const_i64(k->program, 0), ""));
     give(k, tiles, TILES, n);
     LLVMBuildCall2(k->b, function_type(k->program), find(k, height), &array, 1,
                    "");

@@ -34,7 +34,7 @@ static void note_loads(tgi_llvm_program *program,
     }
 }
 
-bool tgi_llvm_streams_init(tgi_llvm_program *program)
+bool tgi_llvm_non_temporal_init(tgi_llvm_program *program)
 {
     const tgi_loops *loops = program->loops;
     if (program->cache_bytes <= 0)
@@ -91,15 +91,17 @@ static bool may_stream(const tgi_llvm_kernel *k, const tgi_loop_store *store)
            !stride.is_negative && buffer->place != TGI_PLACE_SCRATCH &&
            !access_of(k, store)->shift &&
            lanes * bytes_of(k, store) >= LEAST_STORE &&
-           !(k->tiles && k->tiles->tiles[store->access].uses) &&
+           !(k->transpose && k->transpose->tiles[store->access].uses) &&
            (!tgi_dim_is_known(buffer->count) ||
             buffer->count > most_cached(k, store)) &&
            !k->program->is_read[access_of(k, store)->buffer];
 }
 
-bool tgi_llvm_is_streamed(const tgi_llvm_kernel *k, const tgi_loop_store *store)
+bool tgi_llvm_is_non_temporal(const tgi_llvm_kernel *k,
+                              const tgi_loop_store *store)
 {
-    return k->is_streaming && k->streamed[store - k->loops->stores.data];
+    return k->emits_non_temporal &&
+           k->non_temporal_stores[store - k->loops->stores.data];
 }
 
 /* True if the buffers of all such stores of a phase are large enough. */
@@ -108,39 +110,41 @@ static LLVMValueRef are_large(tgi_llvm_kernel *k, unsigned phase)
     LLVMValueRef large = NULL;
     for (size_t i = 0; i < k->loops->stores.n; i++) {
         const tgi_loop_store *store = &k->loops->stores.data[i];
-        k->streamed[i] |= store->phase == phase && may_stream(k, store);
-        if (!k->streamed[i] || store->phase != phase)
+        k->non_temporal_stores[i] |=
+            store->phase == phase && may_stream(k, store);
+        if (!k->non_temporal_stores[i] || store->phase != phase)
             continue;
         LLVMValueRef is_large = LLVMBuildICmp(
             k->b, LLVMIntSGT, tgi_llvm_dim(k, buffer_of(k, store)->count),
-            tgi_llvm_number(k->program, most_cached(k, store)), "");
+            tgi_llvm_const_i64(k->program, most_cached(k, store)), "");
         large = large ? LLVMBuildAnd(k->b, large, is_large, "") : is_large;
     }
     return large;
 }
 
-void tgi_llvm_streams_find(tgi_llvm_kernel *k)
+void tgi_llvm_non_temporal_classify(tgi_llvm_kernel *k)
 {
     if (k->program->cache_bytes <= 0 || k->loops->vectors != TGI_ROWS)
         return;
-    LLVMBasicBlockRef block = tgi_llvm_at_entry(k);
+    LLVMBasicBlockRef block = tgi_llvm_position_at_entry(k);
     for (unsigned phase = 0; phase < k->loops->n_phases; phase++) {
         tgi_llvm_phase *p = &k->phases[phase];
         /* What computes much does not wait for memory. */
         if (p->has_loop && !p->n_reductions && !p->is_heavy)
-            p->streams = are_large(k, phase);
-        if (p->streams)
-            k->streams = k->streams
-                             ? LLVMBuildOr(k->b, k->streams, p->streams, "")
-                             : p->streams;
+            p->uses_non_temporal = are_large(k, phase);
+        if (p->uses_non_temporal)
+            k->uses_non_temporal = k->uses_non_temporal
+                                       ? LLVMBuildOr(k->b, k->uses_non_temporal,
+                                                     p->uses_non_temporal, "")
+                                       : p->uses_non_temporal;
     }
-    tgi_llvm_go_back(k, block);
+    tgi_llvm_position_restore(k, block);
 }
 
 /* -- Marks, questions, fences ---------------------------------------------- */
 
-void tgi_llvm_stream_mark(const tgi_llvm_kernel *k, LLVMValueRef store,
-                          unsigned bytes)
+void tgi_llvm_non_temporal_mark(const tgi_llvm_kernel *k, LLVMValueRef store,
+                                unsigned bytes)
 {
     static const char name[] = "nontemporal";
     LLVMContextRef context = k->e->context;
@@ -163,22 +167,22 @@ static void call(tgi_llvm_kernel *k, const char *name, LLVMTypeRef *types,
         operands, n, "");
 }
 
-void tgi_llvm_stream_fence(tgi_llvm_kernel *k)
+void tgi_llvm_non_temporal_fence(tgi_llvm_kernel *k)
 {
-    if (!k->streams)
+    if (!k->uses_non_temporal)
         return;
     tgi_llvm_branch branch;
-    tgi_llvm_branch_begin(k, &branch, k->streams);
+    tgi_llvm_branch_begin(k, &branch, k->uses_non_temporal);
     call(k, "llvm.x86.sse.sfence", NULL, 0, NULL, 0);
     tgi_llvm_branch_end(k, &branch);
 }
 
-void tgi_llvm_ask(tgi_llvm_kernel *k, LLVMValueRef address, int64_t bytes,
-                  bool to_write)
+void tgi_llvm_prefetch(tgi_llvm_kernel *k, LLVMValueRef address, int64_t bytes,
+                       bool to_write)
 {
     LLVMTypeRef byte = LLVMInt8TypeInContext(k->e->context);
     for (int64_t at = 0; at < bytes; at += LINE) {
-        LLVMValueRef offset = tgi_llvm_number(k->program, at);
+        LLVMValueRef offset = tgi_llvm_const_i64(k->program, at);
         LLVMValueRef operands[] = {
             LLVMBuildGEP2(k->b, byte, address, &offset, 1, ""),
             LLVMConstInt(k->program->i32, to_write, false),
@@ -202,15 +206,14 @@ static void ask_ahead(tgi_llvm_kernel *k, unsigned phase)
             continue;
         const int64_t bytes =
             k->e->lanes * (int64_t)tgi_dtype_bytes(inst->dtype);
-        LLVMValueRef ahead = tgi_llvm_number(
-            k->program, access->stride[k->inner].is_negative
-                            ? -AHEAD - bytes
-                            : (int64_t)AHEAD);
+        LLVMValueRef ahead = tgi_llvm_const_i64(
+            k->program, access->stride[k->inner].is_negative ? -AHEAD - bytes
+                                                             : (int64_t)AHEAD);
         LLVMTypeRef byte = LLVMInt8TypeInContext(k->e->context);
-        tgi_llvm_ask(k,
-                     LLVMBuildGEP2(k->b, byte, tgi_llvm_address(k, access),
-                                   &ahead, 1, ""),
-                     bytes, false);
+        tgi_llvm_prefetch(k,
+                          LLVMBuildGEP2(k->b, byte, tgi_llvm_address(k, access),
+                                        &ahead, 1, ""),
+                          bytes, false);
     }
 }
 
@@ -222,21 +225,21 @@ static LLVMValueRef past_line(tgi_llvm_kernel *k, const tgi_loop_store *store)
     LLVMValueRef address =
         LLVMBuildPtrToInt(k->b, tgi_llvm_address(k, access_of(k, store)),
                           k->program->i64, "");
-    return LLVMBuildAnd(k->b, address, tgi_llvm_number(k->program, LINE - 1),
+    return LLVMBuildAnd(k->b, address, tgi_llvm_const_i64(k->program, LINE - 1),
                         "");
 }
 
 /* True if all stores of a phase begin with a line at k->index. */
 static LLVMValueRef are_aligned(tgi_llvm_kernel *k, unsigned phase)
 {
-    LLVMValueRef past = tgi_llvm_number(k->program, 0);
+    LLVMValueRef past = tgi_llvm_const_i64(k->program, 0);
     for (size_t i = 0; i < k->loops->stores.n; i++) {
         const tgi_loop_store *store = &k->loops->stores.data[i];
-        if (k->streamed[i] && store->phase == phase)
+        if (k->non_temporal_stores[i] && store->phase == phase)
             past = LLVMBuildOr(k->b, past, past_line(k, store), "");
     }
     return LLVMBuildICmp(k->b, LLVMIntEQ, past,
-                         tgi_llvm_number(k->program, 0), "");
+                         tgi_llvm_const_i64(k->program, 0), "");
 }
 
 /* Where the first line of the first such store begins, from `from` on. */
@@ -244,43 +247,45 @@ static LLVMValueRef first_line(tgi_llvm_kernel *k, unsigned phase,
                                LLVMValueRef from)
 {
     size_t i = 0;
-    while (!k->streamed[i] || k->loops->stores.data[i].phase != phase)
+    while (!k->non_temporal_stores[i] ||
+           k->loops->stores.data[i].phase != phase)
         i++;
     const tgi_loop_store *store = &k->loops->stores.data[i];
     k->index[k->inner] = from;
     LLVMValueRef left = LLVMBuildNeg(k->b, past_line(k, store), "");
-    left = LLVMBuildAnd(k->b, left, tgi_llvm_number(k->program, LINE - 1), "");
-    left = LLVMBuildUDiv(k->b, left,
-                         tgi_llvm_number(k->program, bytes_of(k, store)), "");
+    left =
+        LLVMBuildAnd(k->b, left, tgi_llvm_const_i64(k->program, LINE - 1), "");
+    left = LLVMBuildUDiv(
+        k->b, left, tgi_llvm_const_i64(k->program, bytes_of(k, store)), "");
     return tgi_llvm_add(k->program, from, left);
 }
 
-LLVMValueRef tgi_llvm_stream(tgi_llvm_kernel *k, unsigned phase,
-                             LLVMValueRef from, LLVMValueRef to,
-                             tgi_llvm_visit *visit, void *user)
+LLVMValueRef tgi_llvm_non_temporal_loop(tgi_llvm_kernel *k, unsigned phase,
+                                        LLVMValueRef from, LLVMValueRef to,
+                                        tgi_llvm_body_fn *visit, void *user)
 {
     const unsigned lanes = k->phases[phase].lanes;
-    if (!k->phases[phase].streams)
+    if (!k->phases[phase].uses_non_temporal)
         return from;
     tgi_llvm_branch branch, aligned;
-    tgi_llvm_branch_begin(k, &branch, k->phases[phase].streams);
+    tgi_llvm_branch_begin(k, &branch, k->phases[phase].uses_non_temporal);
     /* Rows of tiles are short: what is before a line is not worth it. */
     LLVMValueRef start = from;
-    if (!k->tiles) {
+    if (!k->transpose) {
         start = tgi_llvm_min(k->program, first_line(k, phase, from), to);
-        tgi_llvm_rest_of_rows(k, phase, from, start, visit, user);
+        tgi_llvm_rows_tail(k, phase, from, start, visit, user);
     }
     k->index[k->inner] = start;
     tgi_llvm_branch_begin(k, &aligned, are_aligned(k, phase));
-    LLVMValueRef end = tgi_llvm_full_end(k, start, to, lanes);
+    LLVMValueRef end = tgi_llvm_round_down(k, start, to, lanes);
     tgi_llvm_loop loop;
     tgi_llvm_loop_begin(k, &loop, start, end, lanes, NULL, 0);
     k->index[k->inner] = loop.index;
-    if (!k->tiles)
+    if (!k->transpose)
         ask_ahead(k, phase);
-    k->is_streaming = true;
+    k->emits_non_temporal = true;
     visit(k, phase, user);
-    k->is_streaming = false;
+    k->emits_non_temporal = false;
     tgi_llvm_loop_end(k, &loop, NULL);
     tgi_llvm_branch_end(k, &aligned);
     end = tgi_llvm_branch_value(k, &aligned, end, start);

@@ -22,36 +22,37 @@ static const tgi_access *loaded_access(const tgi_llvm_kernel *k)
                : NULL;
 }
 
-unsigned tgi_llvm_packed_sliver(const tgi_llvm_kernel *k)
+unsigned tgi_llvm_pack_panel_width(const tgi_llvm_kernel *k)
 {
     return k->loops->vectors == TGI_COLUMNS && k->loops->stores.n == 1
-               ? stored_access(k)->sliver
+               ? stored_access(k)->panel_width
                : 0;
 }
 
-bool tgi_llvm_is_turned_pack(const tgi_llvm_kernel *k)
+bool tgi_llvm_pack_is_transposed(const tgi_llvm_kernel *k)
 {
-    if (!tgi_llvm_packed_sliver(k))
+    if (!tgi_llvm_pack_panel_width(k))
         return false;
     const tgi_access *from = loaded_access(k);
     return from && !from->index && from->stride[k->inner].distance == 1 &&
            from->stride[k->vector_axis].distance != 1;
 }
 
-void tgi_llvm_pack_turned(tgi_llvm_kernel *k, LLVMValueRef column,
-                          LLVMValueRef n)
+void tgi_llvm_pack_transposed_emit(tgi_llvm_kernel *k, LLVMValueRef column,
+                                   LLVMValueRef n)
 {
     const tgi_access *to = stored_access(k);
-    LLVMValueRef width = tgi_llvm_number(k->program, to->sliver);
+    LLVMValueRef width = tgi_llvm_const_i64(k->program, to->panel_width);
     int64_t number;
     k->index[k->vector_axis] = column;
     LLVMValueRef n_columns =
-        tgi_llvm_is_number(n, &number) && number % to->sliver == 0
+        tgi_llvm_is_const_i64(n, &number) && number % to->panel_width == 0
             ? width
             : tgi_llvm_min(k->program, width,
                            LLVMBuildSub(k->b, n, column, ""));
-    tgi_llvm_turn_columns(k, loaded_access(k), tgi_llvm_address_at(k, to),
-                          to->sliver, n_columns,
-                          tgi_llvm_dim(k, k->loops->extent[k->inner]));
+    tgi_llvm_transpose_columns(k, loaded_access(k),
+                               tgi_llvm_address_from_indices(k, to),
+                               to->panel_width, n_columns,
+                               tgi_llvm_dim(k, k->loops->extent[k->inner]));
     k->index[k->vector_axis] = NULL;
 }

@@ -35,73 +35,72 @@ static unsigned alignment(const tgi_llvm_kernel *k, uint32_t reduction)
         k->loops->reductions.data[reduction].dtype);
 }
 
-void tgi_llvm_cascade_begin(tgi_llvm_kernel *k, tgi_llvm_cascade *cascade,
-                            const tgi_llvm_phase *phase)
+void tgi_llvm_pairwise_begin(tgi_llvm_kernel *k, tgi_llvm_pairwise *pairwise,
+                             const tgi_llvm_phase *phase)
 {
-    cascade->phase = phase;
+    pairwise->phase = phase;
     for (unsigned i = 0; i < phase->n_reductions; i++) {
         const uint32_t number = phase->reductions[i];
         if (!is_arg(k, number))
-            cascade->parts[i] = tgi_llvm_array(
+            pairwise->parts[i] = tgi_llvm_stack_array(
                 k, type_of(k, number),
-                is_ascending(k, number) ? 1 : TGI_CASCADE_LEVELS);
+                is_ascending(k, number) ? 1 : TGI_PAIRWISE_LEVELS);
     }
 }
 
 static LLVMValueRef part_at(tgi_llvm_kernel *k,
-                            const tgi_llvm_cascade *cascade, unsigned i,
+                            const tgi_llvm_pairwise *pairwise, unsigned i,
                             LLVMValueRef level)
 {
-    return LLVMBuildGEP2(k->b, type_of(k, cascade->phase->reductions[i]),
-                         cascade->parts[i], &level, 1, "");
+    return LLVMBuildGEP2(k->b, type_of(k, pairwise->phase->reductions[i]),
+                         pairwise->parts[i], &level, 1, "");
 }
 
 static LLVMValueRef load_part(tgi_llvm_kernel *k,
-                              const tgi_llvm_cascade *cascade, unsigned i,
+                              const tgi_llvm_pairwise *pairwise, unsigned i,
                               LLVMValueRef level)
 {
     LLVMValueRef part =
-        LLVMBuildLoad2(k->b, type_of(k, cascade->phase->reductions[i]),
-                       part_at(k, cascade, i, level), "");
-    LLVMSetAlignment(part, alignment(k, cascade->phase->reductions[i]));
+        LLVMBuildLoad2(k->b, type_of(k, pairwise->phase->reductions[i]),
+                       part_at(k, pairwise, i, level), "");
+    LLVMSetAlignment(part, alignment(k, pairwise->phase->reductions[i]));
     return part;
 }
 
-static void store_part(tgi_llvm_kernel *k, const tgi_llvm_cascade *cascade,
+static void store_part(tgi_llvm_kernel *k, const tgi_llvm_pairwise *pairwise,
                        unsigned i, LLVMValueRef level, LLVMValueRef part)
 {
-    LLVMSetAlignment(
-        LLVMBuildStore(k->b, part, part_at(k, cascade, i, level)),
-        alignment(k, cascade->phase->reductions[i]));
+    LLVMSetAlignment(LLVMBuildStore(k->b, part, part_at(k, pairwise, i, level)),
+                     alignment(k, pairwise->phase->reductions[i]));
 }
 
 /* The reductions that carry: their places in the phase. */
 static unsigned carrying(const tgi_llvm_kernel *k,
-                         const tgi_llvm_cascade *cascade, unsigned *out)
+                         const tgi_llvm_pairwise *pairwise, unsigned *out)
 {
     unsigned n = 0;
-    for (unsigned i = 0; i < cascade->phase->n_reductions; i++)
-        if (!is_arg(k, cascade->phase->reductions[i]) &&
-            !is_ascending(k, cascade->phase->reductions[i]))
+    for (unsigned i = 0; i < pairwise->phase->n_reductions; i++)
+        if (!is_arg(k, pairwise->phase->reductions[i]) &&
+            !is_ascending(k, pairwise->phase->reductions[i]))
             out[n++] = i;
     return n;
 }
 
-static void push_ascending(tgi_llvm_kernel *k, tgi_llvm_cascade *cascade,
+static void push_ascending(tgi_llvm_kernel *k, tgi_llvm_pairwise *pairwise,
                            unsigned i, LLVMValueRef block,
                            LLVMValueRef n_blocks)
 {
-    LLVMValueRef zero = tgi_llvm_number(k->program, 0);
+    LLVMValueRef zero = tgi_llvm_const_i64(k->program, 0);
     LLVMValueRef is_later =
         LLVMBuildICmp(k->b, LLVMIntNE, n_blocks, zero, "");
     tgi_llvm_branch branch;
     tgi_llvm_branch_begin(k, &branch, is_later);
     LLVMValueRef sum =
-        tgi_llvm_combine(k, cascade->phase->reductions[i],
-                         load_part(k, cascade, i, zero), block);
+        tgi_llvm_reduce_combine(k, pairwise->phase->reductions[i],
+                                load_part(k, pairwise, i, zero), block);
     tgi_llvm_branch_end(k, &branch);
     sum = tgi_llvm_branch_value(k, &branch, sum, block);
-    store_part(k, cascade, i, zero, sum);
+    store_part(k, pairwise, i, zero, sum);
 }
 
 /* llvm.cttz or llvm.ctlz: how many of the lowest or highest bits are 0. */
@@ -117,15 +116,15 @@ static LLVMValueRef zeros(tgi_llvm_kernel *k, const char *name,
         "");
 }
 
-void tgi_llvm_cascade_push(tgi_llvm_kernel *k, tgi_llvm_cascade *cascade,
-                           const LLVMValueRef *blocks, LLVMValueRef n_blocks)
+void tgi_llvm_pairwise_push(tgi_llvm_kernel *k, tgi_llvm_pairwise *pairwise,
+                            const LLVMValueRef *blocks, LLVMValueRef n_blocks)
 {
-    unsigned places[TGI_LLVM_REDUCTIONS];
-    const unsigned n = carrying(k, cascade, places);
-    LLVMValueRef values[TGI_LLVM_REDUCTIONS];
-    for (unsigned i = 0; i < cascade->phase->n_reductions; i++)
-        if (is_ascending(k, cascade->phase->reductions[i]))
-            push_ascending(k, cascade, i, blocks[i], n_blocks);
+    unsigned places[TGI_LLVM_MAX_REDUCTIONS];
+    const unsigned n = carrying(k, pairwise, places);
+    LLVMValueRef values[TGI_LLVM_MAX_REDUCTIONS];
+    for (unsigned i = 0; i < pairwise->phase->n_reductions; i++)
+        if (is_ascending(k, pairwise->phase->reductions[i]))
+            push_ascending(k, pairwise, i, blocks[i], n_blocks);
     if (n == 0)
         return;
 
@@ -133,38 +132,37 @@ void tgi_llvm_cascade_push(tgi_llvm_kernel *k, tgi_llvm_cascade *cascade,
         values[i] = blocks[places[i]];
     LLVMValueRef top = zeros(k, "llvm.cttz", LLVMBuildNot(k->b, n_blocks, ""));
     tgi_llvm_loop loop;
-    tgi_llvm_loop_begin(k, &loop, tgi_llvm_number(k->program, 0), top, 1,
+    tgi_llvm_loop_begin(k, &loop, tgi_llvm_const_i64(k->program, 0), top, 1,
                         values, n);
     for (unsigned i = 0; i < n; i++)
-        values[i] = tgi_llvm_combine(
-            k, cascade->phase->reductions[places[i]],
-            load_part(k, cascade, places[i], loop.index), loop.carried[i]);
+        values[i] = tgi_llvm_reduce_combine(
+            k, pairwise->phase->reductions[places[i]],
+            load_part(k, pairwise, places[i], loop.index), loop.carried[i]);
     tgi_llvm_loop_end(k, &loop, values);
     for (unsigned i = 0; i < n; i++)
-        store_part(k, cascade, places[i], top, loop.carried[i]);
+        store_part(k, pairwise, places[i], top, loop.carried[i]);
 }
 
-void tgi_llvm_cascade_total(tgi_llvm_kernel *k, tgi_llvm_cascade *cascade,
-                            LLVMValueRef n_blocks, LLVMValueRef *out_totals)
+void tgi_llvm_pairwise_total(tgi_llvm_kernel *k, tgi_llvm_pairwise *pairwise,
+                             LLVMValueRef n_blocks, LLVMValueRef *out_totals)
 {
-    unsigned places[TGI_LLVM_REDUCTIONS];
-    const unsigned n = carrying(k, cascade, places);
-    LLVMValueRef values[TGI_LLVM_REDUCTIONS];
-    LLVMValueRef zero = tgi_llvm_number(k->program, 0);
-    LLVMValueRef one = tgi_llvm_number(k->program, 1);
-    for (unsigned i = 0; i < cascade->phase->n_reductions; i++)
-        if (is_ascending(k, cascade->phase->reductions[i]))
-            out_totals[i] = load_part(k, cascade, i, zero);
+    unsigned places[TGI_LLVM_MAX_REDUCTIONS];
+    const unsigned n = carrying(k, pairwise, places);
+    LLVMValueRef values[TGI_LLVM_MAX_REDUCTIONS];
+    LLVMValueRef zero = tgi_llvm_const_i64(k->program, 0);
+    LLVMValueRef one = tgi_llvm_const_i64(k->program, 1);
+    for (unsigned i = 0; i < pairwise->phase->n_reductions; i++)
+        if (is_ascending(k, pairwise->phase->reductions[i]))
+            out_totals[i] = load_part(k, pairwise, i, zero);
     if (n == 0)
         return;
 
     /* From the last part to the first: levels upwards, where there is one. */
     LLVMValueRef level = zeros(k, "llvm.cttz", n_blocks);
     for (unsigned i = 0; i < n; i++)
-        values[i] = load_part(k, cascade, places[i], level);
-    LLVMValueRef end =
-        LLVMBuildSub(k->b, tgi_llvm_number(k->program, 64),
-                     zeros(k, "llvm.ctlz", n_blocks), "");
+        values[i] = load_part(k, pairwise, places[i], level);
+    LLVMValueRef end = LLVMBuildSub(k->b, tgi_llvm_const_i64(k->program, 64),
+                                    zeros(k, "llvm.ctlz", n_blocks), "");
     tgi_llvm_loop loop;
     tgi_llvm_loop_begin(k, &loop, tgi_llvm_add(k->program, level, one),
                         end, 1, values, n);
@@ -174,9 +172,9 @@ void tgi_llvm_cascade_total(tgi_llvm_kernel *k, tgi_llvm_cascade *cascade,
     tgi_llvm_branch_begin(k, &branch,
                           LLVMBuildICmp(k->b, LLVMIntNE, bit, zero, ""));
     for (unsigned i = 0; i < n; i++)
-        values[i] = tgi_llvm_combine(
-            k, cascade->phase->reductions[places[i]],
-            load_part(k, cascade, places[i], loop.index), loop.carried[i]);
+        values[i] = tgi_llvm_reduce_combine(
+            k, pairwise->phase->reductions[places[i]],
+            load_part(k, pairwise, places[i], loop.index), loop.carried[i]);
     tgi_llvm_branch_end(k, &branch);
     for (unsigned i = 0; i < n; i++)
         values[i] =

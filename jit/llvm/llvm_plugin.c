@@ -10,17 +10,17 @@
 #include "llvm/llvm_codegen.h"
 #include "llvm/llvm_describe.h"
 
-static const struct tgi_module table = {
-    .abi = TGI_MODULE_ABI,
+static const struct tgi_plugin table = {
+    .abi = TGI_PLUGIN_ABI,
     .table_bytes = sizeof table,
     .describe = tgi_llvm_describe,
     .compile = tgi_llvm_codegen,
     .dispose = tgi_llvm_codegen_dispose,
 };
 
-__attribute__((visibility("default"))) tgi_module_entry_fn tgi_module_entry;
+__attribute__((visibility("default"))) tgi_plugin_entry_fn tgi_plugin_entry;
 
-const struct tgi_module *tgi_module_entry(void)
+const struct tgi_plugin *tgi_plugin_entry(void)
 {
     return &table;
 }

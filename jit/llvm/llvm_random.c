@@ -70,9 +70,9 @@ static LLVMValueRef word_at(tgi_llvm_kernel *k, LLVMValueRef key,
     return result;
 }
 
-LLVMValueRef tgi_llvm_random(tgi_llvm_kernel *k, tg_dtype dtype,
-                             LLVMValueRef key, LLVMValueRef offset,
-                             LLVMValueRef position)
+LLVMValueRef tgi_llvm_random_bits(tgi_llvm_kernel *k, tg_dtype dtype,
+                                  LLVMValueRef key, LLVMValueRef offset,
+                                  LLVMValueRef position)
 {
     LLVMBuilderRef b = k->b;
     if (dtype == TG_U32)

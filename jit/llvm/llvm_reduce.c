@@ -43,28 +43,31 @@ static bool is_float(const tgi_reduction *reduction)
     return tgi_dtype_is(reduction->dtype, TGI_CLASS_FLOAT);
 }
 
-bool tgi_llvm_is_free(const tgi_llvm_kernel *k, uint32_t number)
+bool tgi_llvm_is_reassociable(const tgi_llvm_kernel *k, uint32_t number)
 {
     const tgi_reduction *reduction = reduction_at(k, number);
-    return !is_arg(reduction) && !reduction->is_cascade &&
+    return !is_arg(reduction) && !reduction->combines_blocks &&
            (is_extreme(reduction) || !is_float(reduction));
 }
 
-static bool is_quick(const tgi_reduction *reduction, bool is_free)
+static bool uses_native_minmax(const tgi_reduction *reduction,
+                               bool is_reassociable)
 {
-    return is_free && is_extreme(reduction) && is_float(reduction);
+    return is_reassociable && is_extreme(reduction) && is_float(reduction);
 }
 
-bool tgi_llvm_is_quick(const tgi_llvm_kernel *k, uint32_t number)
+bool tgi_llvm_uses_native_minmax(const tgi_llvm_kernel *k, uint32_t number)
 {
-    return is_quick(reduction_at(k, number), true);
+    return uses_native_minmax(reduction_at(k, number), true);
 }
 
-unsigned tgi_llvm_parts(const tgi_llvm_kernel *k, uint32_t number,
-                        bool is_free)
+unsigned tgi_llvm_accumulator_parts(const tgi_llvm_kernel *k, uint32_t number,
+                                    bool is_reassociable)
 {
     const tgi_reduction *reduction = reduction_at(k, number);
-    return is_quick(reduction, is_free) ? 3 : is_arg(reduction) ? 2 : 1;
+    return uses_native_minmax(reduction, is_reassociable) ? 3
+           : is_arg(reduction)                            ? 2
+                                                          : 1;
 }
 
 static tg_dtype bits_of(const tgi_reduction *reduction)
@@ -74,8 +77,8 @@ static tg_dtype bits_of(const tgi_reduction *reduction)
 
 /* -- Starts ---------------------------------------------------------------- */
 
-void tgi_llvm_start(tgi_llvm_kernel *k, uint32_t number, bool is_free,
-                    tgi_llvm_state *out)
+void tgi_llvm_reduce_start(tgi_llvm_kernel *k, uint32_t number,
+                           bool is_reassociable, tgi_llvm_accumulator *out)
 {
     const tgi_reduction *reduction = reduction_at(k, number);
     if (is_arg(reduction)) {
@@ -87,7 +90,7 @@ void tgi_llvm_start(tgi_llvm_kernel *k, uint32_t number, bool is_free,
     }
     out->part[0] =
         tgi_emit_start_of(reduction->op, reduction->dtype)(&k->e->base);
-    if (is_quick(reduction, is_free)) {
+    if (uses_native_minmax(reduction, is_reassociable)) {
         const bool is_max = reduction->op == TGI_OP_REDUCE_MAX;
         out->part[1] = tgi_llvm_constant(k->e, bits_of(reduction), 0);
         out->part[2] = tgi_llvm_constant(k->e, bits_of(reduction),
@@ -95,7 +98,7 @@ void tgi_llvm_start(tgi_llvm_kernel *k, uint32_t number, bool is_free,
     }
 }
 
-LLVMValueRef tgi_llvm_empty(tgi_llvm_kernel *k, uint32_t number)
+LLVMValueRef tgi_llvm_reduce_empty(tgi_llvm_kernel *k, uint32_t number)
 {
     const tgi_reduction *reduction = reduction_at(k, number);
     if (is_arg(reduction))
@@ -128,7 +131,7 @@ static LLVMValueRef signs_together(tgi_llvm_kernel *k,
 /* Takes x, and `other` if there is one, into the state. */
 static void step_quick(tgi_llvm_kernel *k, const tgi_reduction *reduction,
                        LLVMValueRef x, LLVMValueRef other,
-                       tgi_llvm_state *next)
+                       tgi_llvm_accumulator *next)
 {
     LLVMTypeRef bits = tgi_llvm_type(k->e, bits_of(reduction));
     LLVMValueRef is_nan =
@@ -146,8 +149,8 @@ static void step_quick(tgi_llvm_kernel *k, const tgi_reduction *reduction,
         signs_together(k, reduction, next->part[2], signs);
 }
 
-void tgi_llvm_step_two(tgi_llvm_kernel *k, uint32_t number,
-                       LLVMValueRef first, tgi_llvm_state *state)
+void tgi_llvm_reduce_step_pair(tgi_llvm_kernel *k, uint32_t number,
+                               LLVMValueRef first, tgi_llvm_accumulator *state)
 {
     const tgi_reduction *reduction = reduction_at(k, number);
     step_quick(k, reduction, first, tgi_llvm_value_of(k, reduction->value),
@@ -155,7 +158,7 @@ void tgi_llvm_step_two(tgi_llvm_kernel *k, uint32_t number,
 }
 
 static void step_arg(tgi_llvm_kernel *k, const tgi_reduction *reduction,
-                     LLVMValueRef x, tgi_llvm_state *next)
+                     LLVMValueRef x, tgi_llvm_accumulator *next)
 {
     const int dtype = k->loops->insts.data[reduction->value].dtype;
     LLVMValueRef row = k->index[k->inner];
@@ -163,22 +166,22 @@ static void step_arg(tgi_llvm_kernel *k, const tgi_reduction *reduction,
     LLVMValueRef takes =
         tgi_emit_step_of(reduction->op, (tg_dtype)dtype)(&k->e->base, in);
     LLVMValueRef is_first = LLVMBuildICmp(
-        k->b, LLVMIntEQ, row, tgi_llvm_number(k->program, 0), "");
+        k->b, LLVMIntEQ, row, tgi_llvm_const_i64(k->program, 0), "");
     takes = LLVMBuildOr(k->b, takes, tgi_llvm_splat(k->e, is_first), "");
     next->part[0] = LLVMBuildSelect(k->b, takes, x, next->part[0], "");
     next->part[1] = LLVMBuildSelect(
         k->b, takes, tgi_llvm_splat(k->e, row), next->part[1], "");
 }
 
-void tgi_llvm_step(tgi_llvm_kernel *k, uint32_t number, bool is_free,
-                   tgi_llvm_state *state)
+void tgi_llvm_reduce_step(tgi_llvm_kernel *k, uint32_t number,
+                          bool is_reassociable, tgi_llvm_accumulator *state)
 {
     const tgi_reduction *reduction = reduction_at(k, number);
-    const tgi_llvm_state old = *state;
+    const tgi_llvm_accumulator old = *state;
     LLVMValueRef x = tgi_llvm_value_of(k, reduction->value);
     if (is_arg(reduction)) {
         step_arg(k, reduction, x, state);
-    } else if (is_quick(reduction, is_free)) {
+    } else if (uses_native_minmax(reduction, is_reassociable)) {
         step_quick(k, reduction, x, NULL, state);
     } else if (reduction->op == TGI_OP_MATMUL) {
         const tgi_emitted in[] = {x, tgi_llvm_value_of(k, reduction->other),
@@ -186,13 +189,13 @@ void tgi_llvm_step(tgi_llvm_kernel *k, uint32_t number, bool is_free,
         state->part[0] = tgi_emit_step_of(TGI_OP_MATMUL, reduction->dtype)(
             &k->e->base, in);
     } else {
-        state->part[0] =
-            tgi_llvm_combine(k, number, old.part[0], x);
+        state->part[0] = tgi_llvm_reduce_combine(k, number, old.part[0], x);
     }
     /* Columns that do not count are never stored; lanes are folded. */
     if (!k->mask || k->e->lanes == 1 || k->loops->vectors == TGI_COLUMNS)
         return;
-    for (unsigned i = 0; i < tgi_llvm_parts(k, number, is_free); i++)
+    for (unsigned i = 0;
+         i < tgi_llvm_accumulator_parts(k, number, is_reassociable); i++)
         state->part[i] = LLVMBuildSelect(k->b, k->mask, state->part[i],
                                          old.part[i], "");
 }
@@ -213,7 +216,7 @@ static LLVMValueRef nan_of(const tgi_llvm_kernel *k, tg_dtype dtype)
 
 static LLVMValueRef quick_value(tgi_llvm_kernel *k,
                                 const tgi_reduction *reduction,
-                                const tgi_llvm_state *state)
+                                const tgi_llvm_accumulator *state)
 {
     const tg_dtype dtype = reduction->dtype, bits = bits_of(reduction);
     LLVMValueRef zero = tgi_llvm_constant(k->e, bits, 0);
@@ -236,18 +239,20 @@ static LLVMValueRef quick_value(tgi_llvm_kernel *k,
     return LLVMBuildSelect(k->b, is_nan, nan_of(k, dtype), value, "");
 }
 
-LLVMValueRef tgi_llvm_finish(tgi_llvm_kernel *k, uint32_t number,
-                             bool is_free, const tgi_llvm_state *state)
+LLVMValueRef tgi_llvm_reduce_finish(tgi_llvm_kernel *k, uint32_t number,
+                                    bool is_reassociable,
+                                    const tgi_llvm_accumulator *state)
 {
     const tgi_reduction *reduction = reduction_at(k, number);
     if (is_arg(reduction))
         return state->part[1];
-    return is_quick(reduction, is_free) ? quick_value(k, reduction, state)
-                                        : state->part[0];
+    return uses_native_minmax(reduction, is_reassociable)
+               ? quick_value(k, reduction, state)
+               : state->part[0];
 }
 
-LLVMValueRef tgi_llvm_total_start(tgi_llvm_kernel *k, LLVMValueRef from,
-                                  LLVMValueRef to)
+LLVMValueRef tgi_llvm_matmul_start(tgi_llvm_kernel *k, LLVMValueRef from,
+                                   LLVMValueRef to)
 {
     const tg_dtype dtype = k->loops->reductions.data[0].dtype;
     LLVMValueRef zero = tgi_llvm_constant(k->e, dtype, 0);
@@ -281,23 +286,24 @@ static LLVMValueRef extreme(tgi_llvm_kernel *k, const tgi_reduction *by,
                            value, "");
 }
 
-LLVMValueRef tgi_llvm_combine_by(tgi_llvm_kernel *k, int op, tg_dtype dtype,
-                                 LLVMValueRef left, LLVMValueRef right)
+LLVMValueRef tgi_llvm_reduce_combine_op(tgi_llvm_kernel *k, int op,
+                                        tg_dtype dtype, LLVMValueRef left,
+                                        LLVMValueRef right)
 {
     const tgi_reduction by = {.op = (uint8_t)op, .dtype = (uint8_t)dtype};
     const tgi_emitted in[] = {left, right};
-    if (is_quick(&by, true) && tgi_dtype_bytes((int)dtype) >= 4)
+    if (uses_native_minmax(&by, true) && tgi_dtype_bytes((int)dtype) >= 4)
         return extreme(k, &by, left, right);
     return tgi_emit_step_of(op, dtype)(&k->e->base, in);
 }
 
-LLVMValueRef tgi_llvm_combine(tgi_llvm_kernel *k, uint32_t number,
-                              LLVMValueRef left, LLVMValueRef right)
+LLVMValueRef tgi_llvm_reduce_combine(tgi_llvm_kernel *k, uint32_t number,
+                                     LLVMValueRef left, LLVMValueRef right)
 {
     const tgi_reduction *reduction = reduction_at(k, number);
     assert(!is_arg(reduction));
-    return tgi_llvm_combine_by(k, combining(reduction), reduction->dtype, left,
-                               right);
+    return tgi_llvm_reduce_combine_op(k, combining(reduction), reduction->dtype,
+                                      left, right);
 }
 
 /* -- Lanes ----------------------------------------------------------------- */
@@ -306,7 +312,7 @@ LLVMValueRef tgi_llvm_combine(tgi_llvm_kernel *k, uint32_t number,
 static LLVMValueRef lanes_of(tgi_llvm_kernel *k, LLVMValueRef vector,
                              unsigned first, unsigned n)
 {
-    LLVMValueRef order[TGI_LLVM_LANES];
+    LLVMValueRef order[TGI_LLVM_MAX_LANES];
     for (unsigned i = 0; i < n; i++)
         order[i] = LLVMConstInt(k->program->i32, first + i, false);
     if (n == 1)
@@ -316,49 +322,50 @@ static LLVMValueRef lanes_of(tgi_llvm_kernel *k, LLVMValueRef vector,
                                   LLVMConstVector(order, n), "");
 }
 
-void tgi_llvm_halve(tgi_llvm_kernel *k, uint32_t number,
-                    tgi_llvm_state *state)
+void tgi_llvm_reduce_halve(tgi_llvm_kernel *k, uint32_t number,
+                           tgi_llvm_accumulator *state)
 {
     const tgi_reduction *reduction = reduction_at(k, number);
     const unsigned lanes = k->e->lanes, half = lanes / 2;
-    LLVMValueRef lower[TGI_LLVM_PARTS], upper[TGI_LLVM_PARTS];
-    for (unsigned i = 0; i < tgi_llvm_parts(k, number, true); i++) {
+    LLVMValueRef lower[TGI_LLVM_MAX_PARTS], upper[TGI_LLVM_MAX_PARTS];
+    for (unsigned i = 0; i < tgi_llvm_accumulator_parts(k, number, true); i++) {
         lower[i] = lanes_of(k, state->part[i], 0, half);
         upper[i] = lanes_of(k, state->part[i], half, half);
     }
     k->e->lanes = half;
-    if (is_quick(reduction, true)) {
+    if (uses_native_minmax(reduction, true)) {
         state->part[0] = better(k, reduction, upper[0], lower[0]);
         state->part[1] = LLVMBuildOr(k->b, lower[1], upper[1], "");
         state->part[2] = signs_together(k, reduction, lower[2], upper[2]);
     } else {
-        state->part[0] = tgi_llvm_combine(k, number, lower[0], upper[0]);
+        state->part[0] = tgi_llvm_reduce_combine(k, number, lower[0], upper[0]);
     }
     k->e->lanes = lanes;
 }
 
-LLVMValueRef tgi_llvm_fold_by(tgi_llvm_kernel *k, int op, tg_dtype dtype,
-                              LLVMValueRef *vectors, unsigned n)
+LLVMValueRef tgi_llvm_horizontal_reduce_op(tgi_llvm_kernel *k, int op,
+                                           tg_dtype dtype,
+                                           LLVMValueRef *vectors, unsigned n)
 {
     for (unsigned half = n / 2; half > 0; half /= 2)
         for (unsigned i = 0; i < half; i++)
-            vectors[i] = tgi_llvm_combine_by(k, op, dtype, vectors[i],
-                                             vectors[i + half]);
+            vectors[i] = tgi_llvm_reduce_combine_op(k, op, dtype, vectors[i],
+                                                    vectors[i + half]);
     LLVMValueRef all = vectors[0];
     while (k->e->lanes > 1) {
         const unsigned half = k->e->lanes / 2;
         LLVMValueRef lower = lanes_of(k, all, 0, half);
         LLVMValueRef upper = lanes_of(k, all, half, half);
         k->e->lanes = half;
-        all = tgi_llvm_combine_by(k, op, dtype, lower, upper);
+        all = tgi_llvm_reduce_combine_op(k, op, dtype, lower, upper);
     }
     return all;
 }
 
-LLVMValueRef tgi_llvm_fold(tgi_llvm_kernel *k, uint32_t number,
-                           LLVMValueRef *vectors, unsigned n)
+LLVMValueRef tgi_llvm_horizontal_reduce(tgi_llvm_kernel *k, uint32_t number,
+                                        LLVMValueRef *vectors, unsigned n)
 {
     const tgi_reduction *reduction = reduction_at(k, number);
-    return tgi_llvm_fold_by(k, combining(reduction), reduction->dtype,
-                            vectors, n);
+    return tgi_llvm_horizontal_reduce_op(k, combining(reduction),
+                                         reduction->dtype, vectors, n);
 }

@@ -14,25 +14,26 @@ enum {
     WIDEST = 64 /* bytes of a vector, at most */
 };
 
-static LLVMValueRef number(const tgi_llvm_turn *t, int64_t n)
+static LLVMValueRef number(const tgi_llvm_register_transpose *t, int64_t n)
 {
-    return tgi_llvm_number(t->k->program, n);
+    return tgi_llvm_const_i64(t->k->program, n);
 }
 
 /* The lowest address of elements e … e + count - 1 of a line. */
-static LLVMValueRef lowest_of(const tgi_llvm_turn *t,
-                              const tgi_llvm_lines *side, LLVMValueRef line,
-                              LLVMValueRef e, int count)
+static LLVMValueRef lowest_of(const tgi_llvm_register_transpose *t,
+                              const tgi_llvm_line_array *side,
+                              LLVMValueRef line, LLVMValueRef e, int count)
 {
     const tgi_llvm_program *program = t->k->program;
-    if (side->is_backwards)
+    if (side->is_reversed)
         e = LLVMBuildSub(t->k->b, number(t, 1 - count), e, "");
     LLVMValueRef offset =
         tgi_llvm_add(program, tgi_llvm_mul(program, line, side->line), e);
     return LLVMBuildGEP2(t->k->b, t->element, side->start, &offset, 1, "");
 }
 
-static void turn_one(const tgi_llvm_turn *t, LLVMValueRef line, LLVMValueRef e)
+static void turn_one(const tgi_llvm_register_transpose *t, LLVMValueRef line,
+                     LLVMValueRef e)
 {
     LLVMBuilderRef b = t->k->b;
     LLVMValueRef value =
@@ -44,11 +45,12 @@ static void turn_one(const tgi_llvm_turn *t, LLVMValueRef line, LLVMValueRef e)
 
 /* In each piece of two vectors: their lower or upper halves, one element of
    each by turns. */
-static LLVMValueRef interleaved(const tgi_llvm_turn *t, LLVMValueRef a,
-                                LLVMValueRef b, unsigned lanes, bool upper)
+static LLVMValueRef interleaved(const tgi_llvm_register_transpose *t,
+                                LLVMValueRef a, LLVMValueRef b, unsigned lanes,
+                                bool upper)
 {
     const unsigned n = PIECE / t->bytes;
-    LLVMValueRef order[TGI_LLVM_LANES];
+    LLVMValueRef order[TGI_LLVM_MAX_LANES];
     for (unsigned i = 0; i < lanes; i++) {
         const unsigned from = i / n * n + (upper ? n / 2 : 0) + i % n / 2;
         order[i] = LLVMConstInt(t->k->program->i32, i % 2 ? lanes + from : from,
@@ -59,19 +61,20 @@ static LLVMValueRef interleaved(const tgi_llvm_turn *t, LLVMValueRef a,
 }
 
 /* The pieces at one place of many lines, side by side. */
-static LLVMValueRef load_pieces(const tgi_llvm_turn *t,
+static LLVMValueRef load_pieces(const tgi_llvm_register_transpose *t,
                                 const LLVMValueRef *line, unsigned n_pieces,
                                 LLVMValueRef e)
 {
     LLVMBuilderRef b = t->k->b;
     const unsigned n = PIECE / t->bytes;
-    LLVMValueRef next = tgi_llvm_add(t->k->program, e, number(t, t->ahead));
-    for (unsigned i = 0; i < n_pieces && t->ahead; i++)
-        tgi_llvm_ask(t->k, lowest_of(t, &t->from, line[i], next, 1), PIECE,
-                     false);
+    LLVMValueRef next =
+        tgi_llvm_add(t->k->program, e, number(t, t->prefetch_distance));
+    for (unsigned i = 0; i < n_pieces && t->prefetch_distance; i++)
+        tgi_llvm_prefetch(t->k, lowest_of(t, &t->from, line[i], next, 1), PIECE,
+                          false);
     LLVMTypeRef type = LLVMVectorType(t->element, n);
     LLVMValueRef all[WIDEST / PIECE];
-    LLVMValueRef order[TGI_LLVM_LANES];
+    LLVMValueRef order[TGI_LLVM_MAX_LANES];
     for (unsigned i = 0; i < n_pieces; i++) {
         all[i] = LLVMBuildLoad2(b, type,
                                 lowest_of(t, &t->from, line[i], e, (int)n), "");
@@ -94,19 +97,19 @@ static LLVMValueRef load_pieces(const tgi_llvm_turn *t,
  * made, turns each square of pieces. What is backwards comes out forwards by
  * taking lines and elements in the other order.
  */
-static void turn_vectors(const tgi_llvm_turn *t, LLVMValueRef line,
-                         LLVMValueRef e)
+static void turn_vectors(const tgi_llvm_register_transpose *t,
+                         LLVMValueRef line, LLVMValueRef e)
 {
     const unsigned n = PIECE / t->bytes;
     const unsigned n_pieces = t->k->program->target->vector_bits / 8 / PIECE;
     const unsigned lanes = n * n_pieces;
-    LLVMValueRef rows[PIECE], next[PIECE], of_row[TGI_LLVM_LANES];
+    LLVMValueRef rows[PIECE], next[PIECE], of_row[TGI_LLVM_MAX_LANES];
     for (unsigned i = 0; i < n; i++) {
         for (unsigned j = 0; j < n_pieces; j++) {
             const unsigned at = j * n + i;
             of_row[j] = tgi_llvm_add(
                 t->k->program, line,
-                number(t, t->to.is_backwards ? lanes - 1 - at : at));
+                number(t, t->to.is_reversed ? lanes - 1 - at : at));
         }
         rows[i] = load_pieces(t, of_row, n_pieces, e);
     }
@@ -118,7 +121,7 @@ static void turn_vectors(const tgi_llvm_turn *t, LLVMValueRef line,
     }
     for (unsigned i = 0; i < n; i++) {
         LLVMValueRef to = tgi_llvm_add(
-            t->k->program, e, number(t, t->from.is_backwards ? n - 1 - i : i));
+            t->k->program, e, number(t, t->from.is_reversed ? n - 1 - i : i));
         LLVMSetAlignment(
             LLVMBuildStore(t->k->b, rows[i],
                            lowest_of(t, &t->to, to, line, (int)lanes)),
@@ -126,7 +129,8 @@ static void turn_vectors(const tgi_llvm_turn *t, LLVMValueRef line,
     }
 }
 
-typedef void visit(const tgi_llvm_turn *t, LLVMValueRef line, LLVMValueRef e);
+typedef void visit(const tgi_llvm_register_transpose *t, LLVMValueRef line,
+                   LLVMValueRef e);
 
 /* A range of lines or elements, and a step. */
 typedef struct range {
@@ -135,13 +139,14 @@ typedef struct range {
 } range;
 
 /* Two loops, of which the one over lines is the outer or the inner one. */
-static void for_all(const tgi_llvm_turn *t, range lines_of, range elements,
-                    bool lines_first, visit *do_at)
+static void for_all(const tgi_llvm_register_transpose *t, range lines_of,
+                    range elements, bool lines_first, visit *do_at)
 {
     tgi_llvm_loop outer, inner;
     const range *a = lines_first ? &lines_of : &elements;
     const range *b = lines_first ? &elements : &lines_of;
-    if (tgi_llvm_are_same(a->from, a->to) || tgi_llvm_are_same(b->from, b->to))
+    if (tgi_llvm_are_equal_consts(a->from, a->to) ||
+        tgi_llvm_are_equal_consts(b->from, b->to))
         return;
     tgi_llvm_loop_begin(t->k, &outer, a->from, a->to, a->step, NULL, 0);
     tgi_llvm_loop_begin(t->k, &inner, b->from, b->to, b->step, NULL, 0);
@@ -151,13 +156,14 @@ static void for_all(const tgi_llvm_turn *t, range lines_of, range elements,
     tgi_llvm_loop_end(t->k, &outer, NULL);
 }
 
-void tgi_llvm_turn_all(const tgi_llvm_turn *t, bool lines_first)
+void tgi_llvm_register_transpose_emit(const tgi_llvm_register_transpose *t,
+                                      bool lines_first)
 {
     LLVMValueRef zero = number(t, 0);
     const int64_t n = PIECE / t->bytes;
     const int64_t lanes = t->k->program->target->vector_bits / 8 / t->bytes;
-    LLVMValueRef lines_end = tgi_llvm_full_end(t->k, zero, t->n_lines, lanes);
-    LLVMValueRef end = tgi_llvm_full_end(t->k, zero, t->n_elements, n);
+    LLVMValueRef lines_end = tgi_llvm_round_down(t->k, zero, t->n_lines, lanes);
+    LLVMValueRef end = tgi_llvm_round_down(t->k, zero, t->n_elements, n);
     for_all(t, (range){zero, lines_end, lanes}, (range){zero, end, n},
             lines_first, turn_vectors);
     for_all(t, (range){lines_end, t->n_lines, 1},
@@ -166,22 +172,22 @@ void tgi_llvm_turn_all(const tgi_llvm_turn *t, bool lines_first)
             lines_first, turn_one);
 }
 
-void tgi_llvm_turn_columns(tgi_llvm_kernel *k, const tgi_access *access,
-                           LLVMValueRef to, unsigned width, LLVMValueRef n,
-                           LLVMValueRef n_rows)
+void tgi_llvm_transpose_columns(tgi_llvm_kernel *k, const tgi_access *access,
+                                LLVMValueRef to, unsigned width, LLVMValueRef n,
+                                LLVMValueRef n_rows)
 {
     const tg_dtype dtype =
         k->program->loops->buffers.data[access->buffer].dtype;
-    const tgi_llvm_turn turn = {
+    const tgi_llvm_register_transpose turn = {
         .k = k,
         .element = tgi_llvm_element_type(k->e, dtype),
         .bytes = (unsigned)tgi_dtype_bytes((int)dtype),
-        .from = {.start = tgi_llvm_address_at(k, access),
+        .from = {.start = tgi_llvm_address_from_indices(k, access),
                  .line = tgi_llvm_stride(k, access->stride[k->vector_axis]),
-                 .is_backwards = access->stride[k->inner].is_negative},
-        .to = {.start = to, .line = tgi_llvm_number(k->program, width)},
+                 .is_reversed = access->stride[k->inner].is_negative},
+        .to = {.start = to, .line = tgi_llvm_const_i64(k->program, width)},
         .n_lines = n,
         .n_elements = n_rows,
     };
-    tgi_llvm_turn_all(&turn, false);
+    tgi_llvm_register_transpose_emit(&turn, false);
 }

@@ -6,18 +6,16 @@
  */
 #include "llvm/llvm_lower.h"
 
-void tgi_llvm_rest_of_rows(tgi_llvm_kernel *k, unsigned phase,
-                           LLVMValueRef from, LLVMValueRef to,
-                           tgi_llvm_visit *visit, void *user)
+void tgi_llvm_rows_tail(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
+                        LLVMValueRef to, tgi_llvm_body_fn *visit, void *user)
 {
     const unsigned lanes = k->e->lanes;
     tgi_llvm_loop loop;
-    k->e->lanes = k->phases[phase].rest_lanes;
+    k->e->lanes = k->phases[phase].tail_lanes;
     tgi_llvm_loop_begin(k, &loop, from, to, k->e->lanes, NULL, 0);
     k->index[k->inner] = loop.index;
     if (k->e->lanes > 1)
-        k->mask =
-            tgi_llvm_first_lanes(k, LLVMBuildSub(k->b, to, loop.index, ""));
+        k->mask = tgi_llvm_tail_mask(k, LLVMBuildSub(k->b, to, loop.index, ""));
     visit(k, phase, user);
     k->mask = NULL;
     tgi_llvm_loop_end(k, &loop, NULL);
@@ -27,11 +25,11 @@ void tgi_llvm_rest_of_rows(tgi_llvm_kernel *k, unsigned phase,
 /* Full vectors of so many lanes; gives where they end. */
 static LLVMValueRef visit_full(tgi_llvm_kernel *k, unsigned phase,
                                unsigned lanes, LLVMValueRef from,
-                               LLVMValueRef to, tgi_llvm_visit *visit,
+                               LLVMValueRef to, tgi_llvm_body_fn *visit,
                                void *user)
 {
-    LLVMValueRef end = tgi_llvm_full_end(k, from, to, lanes);
-    if (tgi_llvm_are_same(from, end))
+    LLVMValueRef end = tgi_llvm_round_down(k, from, to, lanes);
+    if (tgi_llvm_are_equal_consts(from, end))
         return end;
     tgi_llvm_loop loop;
     k->e->lanes = lanes;
@@ -46,49 +44,50 @@ static LLVMValueRef visit_full(tgi_llvm_kernel *k, unsigned phase,
 static bool is_whole(const tgi_llvm_kernel *k, const tgi_llvm_phase *p)
 {
     const tgi_dim extent = k->loops->extent[k->inner];
-    return tgi_dim_is_known(extent) && extent % p->lanes == 0 && !p->streams;
+    return tgi_dim_is_known(extent) && extent % p->lanes == 0 &&
+           !p->uses_non_temporal;
 }
 
-void tgi_llvm_along_rows(tgi_llvm_kernel *k, unsigned phase,
-                         LLVMValueRef from, LLVMValueRef to,
-                         tgi_llvm_visit *visit, void *user)
+void tgi_llvm_rows_loop(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
+                        LLVMValueRef to, tgi_llvm_body_fn *visit, void *user)
 {
     const tgi_llvm_phase *p = &k->phases[phase];
     k->e->lanes = p->lanes;
-    from = tgi_llvm_stream(k, phase, from, to, visit, user);
+    from = tgi_llvm_non_temporal_loop(k, phase, from, to, visit, user);
     from = visit_full(k, phase, p->lanes, from, to, visit, user);
-    if (!is_whole(k, p) && !p->is_heavy && p->few_lanes < p->lanes)
-        from = visit_full(k, phase, p->few_lanes, from, to, visit, user);
+    if (!is_whole(k, p) && !p->is_heavy && p->register_lanes < p->lanes)
+        from = visit_full(k, phase, p->register_lanes, from, to, visit, user);
     k->e->lanes = p->lanes;
-    if (!is_whole(k, p) && !tgi_llvm_are_same(from, to) && p->few_lanes > 1)
-        tgi_llvm_rest_of_rows(k, phase, from, to, visit, user);
+    if (!is_whole(k, p) && !tgi_llvm_are_equal_consts(from, to) &&
+        p->register_lanes > 1)
+        tgi_llvm_rows_tail(k, phase, from, to, visit, user);
     k->index[k->inner] = NULL;
 }
 
 static void map(tgi_llvm_kernel *k, unsigned phase, void *user)
 {
     (void)user;
-    tgi_llvm_body(k, phase);
+    tgi_llvm_body_emit(k, phase);
 }
 
-void tgi_llvm_rows(tgi_llvm_kernel *k, LLVMValueRef from, LLVMValueRef to)
+void tgi_llvm_rows_emit(tgi_llvm_kernel *k, LLVMValueRef from, LLVMValueRef to)
 {
     for (unsigned phase = 0; phase < k->loops->n_phases; phase++) {
         k->e->lanes = 1;
-        tgi_llvm_point_insts(k, phase, false);
+        tgi_llvm_point_insts_emit(k, phase, false);
         if (k->phases[phase].has_loop) {
             k->e->lanes = k->phases[phase].lanes;
             tgi_llvm_splats_begin(k, phase);
             if (k->phases[phase].n_reductions)
-                tgi_llvm_rows_reduce(k, phase, from, to);
-            else if (tgi_llvm_has_strips(k, phase))
-                tgi_llvm_rows_by_strips(k, phase, from, to);
+                tgi_llvm_rows_reduce_emit(k, phase, from, to);
+            else if (tgi_llvm_can_fission(k, phase))
+                tgi_llvm_rows_fission_emit(k, phase, from, to);
             else
-                tgi_llvm_along_rows(k, phase, from, to, map, NULL);
+                tgi_llvm_rows_loop(k, phase, from, to, map, NULL);
             tgi_llvm_splats_end(k);
         }
         k->e->lanes = 1;
-        tgi_llvm_point_insts(k, phase, true);
-        tgi_llvm_point_stores(k, phase);
+        tgi_llvm_point_insts_emit(k, phase, true);
+        tgi_llvm_point_stores_emit(k, phase);
     }
 }

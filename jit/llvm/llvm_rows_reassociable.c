@@ -9,37 +9,36 @@
 /* All states of a phase, part after part. */
 typedef struct states {
     unsigned n;
-    LLVMValueRef all[TGI_LLVM_REDUCTIONS * TGI_LLVM_PARTS];
+    LLVMValueRef all[TGI_LLVM_MAX_REDUCTIONS * TGI_LLVM_MAX_PARTS];
 } states;
 
 static unsigned parts_of(const tgi_llvm_kernel *k, const tgi_llvm_phase *p,
                          unsigned i)
 {
-    return tgi_llvm_parts(k, p->reductions[i], true);
+    return tgi_llvm_accumulator_parts(k, p->reductions[i], true);
 }
 
 static void start(tgi_llvm_kernel *k, const tgi_llvm_phase *p, states *s)
 {
     s->n = 0;
     for (unsigned i = 0; i < p->n_reductions; i++) {
-        tgi_llvm_state state;
-        tgi_llvm_start(k, p->reductions[i], true, &state);
+        tgi_llvm_accumulator state;
+        tgi_llvm_reduce_start(k, p->reductions[i], true, &state);
         for (unsigned j = 0; j < parts_of(k, p, i); j++)
             s->all[s->n++] = state.part[j];
     }
 }
 
 /* Calls `change` for each state. */
-static void change_states(tgi_llvm_kernel *k, const tgi_llvm_phase *p,
-                          states *s,
-                          void change(tgi_llvm_kernel *k, unsigned i,
-                                      uint32_t reduction,
-                                      tgi_llvm_state *state, void *user),
-                          void *user)
+static void
+change_states(tgi_llvm_kernel *k, const tgi_llvm_phase *p, states *s,
+              void change(tgi_llvm_kernel *k, unsigned i, uint32_t reduction,
+                          tgi_llvm_accumulator *state, void *user),
+              void *user)
 {
     for (unsigned i = 0, at = 0; i < p->n_reductions; i++) {
         const unsigned n = parts_of(k, p, i);
-        tgi_llvm_state state;
+        tgi_llvm_accumulator state;
         for (unsigned j = 0; j < n; j++)
             state.part[j] = s->all[at + j];
         change(k, i, p->reductions[i], &state, user);
@@ -52,54 +51,54 @@ static void change_states(tgi_llvm_kernel *k, const tgi_llvm_phase *p,
 /* -- Bodies ---------------------------------------------------------------- */
 
 static void step(tgi_llvm_kernel *k, unsigned i, uint32_t reduction,
-                 tgi_llvm_state *state, void *user)
+                 tgi_llvm_accumulator *state, void *user)
 {
     (void)i;
     (void)user;
-    tgi_llvm_step(k, reduction, true, state);
+    tgi_llvm_reduce_step(k, reduction, true, state);
 }
 
 static void take(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef at,
                  states *s)
 {
     k->index[k->inner] = at;
-    tgi_llvm_body(k, phase);
+    tgi_llvm_body_emit(k, phase);
     change_states(k, &k->phases[phase], s, step, NULL);
 }
 
 /* Quick reductions take two vectors for the price of one and a half. */
 static void step_first(tgi_llvm_kernel *k, unsigned i, uint32_t reduction,
-                       tgi_llvm_state *state, void *user)
+                       tgi_llvm_accumulator *state, void *user)
 {
     LLVMValueRef *firsts = user;
-    if (tgi_llvm_is_quick(k, reduction))
+    if (tgi_llvm_uses_native_minmax(k, reduction))
         firsts[i] = tgi_llvm_value_of(
             k, k->loops->reductions.data[reduction].value);
     else
-        tgi_llvm_step(k, reduction, true, state);
+        tgi_llvm_reduce_step(k, reduction, true, state);
 }
 
 static void step_second(tgi_llvm_kernel *k, unsigned i, uint32_t reduction,
-                        tgi_llvm_state *state, void *user)
+                        tgi_llvm_accumulator *state, void *user)
 {
     LLVMValueRef *firsts = user;
-    if (tgi_llvm_is_quick(k, reduction))
-        tgi_llvm_step_two(k, reduction, firsts[i], state);
+    if (tgi_llvm_uses_native_minmax(k, reduction))
+        tgi_llvm_reduce_step_pair(k, reduction, firsts[i], state);
     else
-        tgi_llvm_step(k, reduction, true, state);
+        tgi_llvm_reduce_step(k, reduction, true, state);
 }
 
 static void take_two(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef at,
                      states *s)
 {
     const tgi_llvm_phase *p = &k->phases[phase];
-    LLVMValueRef firsts[TGI_LLVM_REDUCTIONS];
+    LLVMValueRef firsts[TGI_LLVM_MAX_REDUCTIONS];
     k->index[k->inner] = at;
-    tgi_llvm_body(k, phase);
+    tgi_llvm_body_emit(k, phase);
     change_states(k, p, s, step_first, firsts);
     k->index[k->inner] = tgi_llvm_add(
-        k->program, at, tgi_llvm_number(k->program, k->e->lanes));
-    tgi_llvm_body(k, phase);
+        k->program, at, tgi_llvm_const_i64(k->program, k->e->lanes));
+    tgi_llvm_body_emit(k, phase);
     change_states(k, p, s, step_second, firsts);
 }
 
@@ -111,15 +110,14 @@ static void loop_over(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
                       LLVMValueRef to, loop_kind kind, states *s)
 {
     tgi_llvm_loop loop;
-    if (tgi_llvm_are_same(from, to))
+    if (tgi_llvm_are_equal_consts(from, to))
         return;
     tgi_llvm_loop_begin(k, &loop, from, to,
                         k->e->lanes * (kind == TWO ? 2 : 1), s->all, s->n);
     for (unsigned i = 0; i < s->n; i++)
         s->all[i] = loop.carried[i];
     if (kind == MASKED)
-        k->mask =
-            tgi_llvm_first_lanes(k, LLVMBuildSub(k->b, to, loop.index, ""));
+        k->mask = tgi_llvm_tail_mask(k, LLVMBuildSub(k->b, to, loop.index, ""));
     if (kind == TWO)
         take_two(k, phase, loop.index, s);
     else
@@ -131,18 +129,18 @@ static void loop_over(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
 }
 
 static void halve(tgi_llvm_kernel *k, unsigned i, uint32_t reduction,
-                  tgi_llvm_state *state, void *user)
+                  tgi_llvm_accumulator *state, void *user)
 {
     (void)i;
     (void)user;
-    tgi_llvm_halve(k, reduction, state);
+    tgi_llvm_reduce_halve(k, reduction, state);
 }
 
 static void finish(tgi_llvm_kernel *k, unsigned i, uint32_t reduction,
-                   tgi_llvm_state *state, void *user)
+                   tgi_llvm_accumulator *state, void *user)
 {
     LLVMValueRef *out = user;
-    out[i] = tgi_llvm_finish(k, reduction, true, state);
+    out[i] = tgi_llvm_reduce_finish(k, reduction, true, state);
 }
 
 static void halve_down_to(tgi_llvm_kernel *k, const tgi_llvm_phase *p,
@@ -154,17 +152,18 @@ static void halve_down_to(tgi_llvm_kernel *k, const tgi_llvm_phase *p,
     }
 }
 
-void tgi_llvm_rows_free(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
-                        LLVMValueRef to, LLVMValueRef *out)
+void tgi_llvm_rows_reassociable_emit(tgi_llvm_kernel *k, unsigned phase,
+                                     LLVMValueRef from, LLVMValueRef to,
+                                     LLVMValueRef *out)
 {
     const tgi_llvm_phase *p = &k->phases[phase];
     states s;
     k->e->lanes = p->lanes;
     start(k, p, &s);
-    LLVMValueRef end = tgi_llvm_full_end(
-        k, from, to, p->is_heavy ? p->lanes : 2 * p->lanes);
+    LLVMValueRef end =
+        tgi_llvm_round_down(k, from, to, p->is_heavy ? p->lanes : 2 * p->lanes);
     loop_over(k, phase, from, end, p->is_heavy ? SINGLE : TWO, &s);
-    halve_down_to(k, p, p->rest_lanes, &s);
+    halve_down_to(k, p, p->tail_lanes, &s);
     loop_over(k, phase, end, to, k->e->lanes > 1 ? MASKED : SINGLE, &s);
     halve_down_to(k, p, 1, &s);
     change_states(k, p, &s, finish, out);

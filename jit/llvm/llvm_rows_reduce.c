@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * llvm_rows_reduce.c - reductions along the inner axis, by the tree of
- * reduce_tree.h: lanes, blocks, cascade.
+ * reduce_tree.h: lanes, blocks, pairwise.
  *
  * The lanes of a block are several vectors. They are kept in registers where
  * bodies are short and registers enough; what is left over of a block, and
@@ -58,7 +58,7 @@ static bool fits_registers(const tgi_llvm_kernel *k,
                     k->loops->reductions.data[phase->reductions[i]].dtype);
     const unsigned vectors =
         phase->n_reductions * (tgi_llvm_tree_lanes(k, phase) / phase->lanes);
-    return !phase->is_heavy && vectors <= TGI_LLVM_CARRIED &&
+    return !phase->is_heavy && vectors <= TGI_LLVM_MAX_CARRIED &&
            bits <= REGISTERS * 256;
 }
 
@@ -66,7 +66,7 @@ static bool fits_registers(const tgi_llvm_kernel *k,
 
 typedef struct memory {
     unsigned lanes;
-    LLVMValueRef array[TGI_LLVM_REDUCTIONS];
+    LLVMValueRef array[TGI_LLVM_MAX_REDUCTIONS];
 } memory;
 
 static tg_dtype dtype_of(const tgi_llvm_kernel *k, uint32_t reduction)
@@ -105,16 +105,16 @@ static void take_in_memory(tgi_llvm_kernel *k, unsigned phase, void *user)
 {
     const memory *m = user;
     const tgi_llvm_phase *p = &k->phases[phase];
-    tgi_llvm_body(k, phase);
+    tgi_llvm_body_emit(k, phase);
     LLVMValueRef lane =
         LLVMBuildAnd(k->b, k->index[k->inner],
-                     tgi_llvm_number(k->program, m->lanes - 1), "");
+                     tgi_llvm_const_i64(k->program, m->lanes - 1), "");
     for (unsigned i = 0; i < p->n_reductions; i++) {
         LLVMValueRef address =
             lane_address(k, p->reductions[i], m->array[i], lane);
-        tgi_llvm_state state = {
+        tgi_llvm_accumulator state = {
             .part = {load_lanes(k, p->reductions[i], address)}};
-        tgi_llvm_step(k, p->reductions[i], false, &state);
+        tgi_llvm_reduce_step(k, p->reductions[i], false, &state);
         store_lanes(k, p->reductions[i], state.part[0], address);
     }
 }
@@ -124,7 +124,7 @@ static void take_in_memory(tgi_llvm_kernel *k, unsigned phase, void *user)
 /* The lanes of a block: `n` vectors for each reduction in turn. */
 typedef struct vectors {
     unsigned n;
-    LLVMValueRef all[TGI_LLVM_REDUCTIONS * TGI_LLVM_TREE_VECTORS];
+    LLVMValueRef all[TGI_LLVM_MAX_REDUCTIONS * TGI_LLVM_MAX_TREE_VECTORS];
 } vectors;
 
 static LLVMValueRef *vectors_of(vectors *v, unsigned reduction)
@@ -139,8 +139,8 @@ static LLVMValueRef take_in_registers(tgi_llvm_kernel *k, unsigned phase,
 {
     const tgi_llvm_phase *p = &k->phases[phase];
     const int64_t step = tgi_llvm_tree_lanes(k, p);
-    LLVMValueRef end = tgi_llvm_full_end(k, from, to, step);
-    if (tgi_llvm_are_same(from, end))
+    LLVMValueRef end = tgi_llvm_round_down(k, from, to, step);
+    if (tgi_llvm_are_equal_consts(from, end))
         return end;
     tgi_llvm_loop loop;
     tgi_llvm_loop_begin(k, &loop, from, end, step, v->all,
@@ -148,11 +148,11 @@ static LLVMValueRef take_in_registers(tgi_llvm_kernel *k, unsigned phase,
     for (unsigned j = 0; j < v->n; j++) {
         k->index[k->inner] =
             tgi_llvm_add(k->program, loop.index,
-                         tgi_llvm_number(k->program, j * p->lanes));
-        tgi_llvm_body(k, phase);
+                         tgi_llvm_const_i64(k->program, j * p->lanes));
+        tgi_llvm_body_emit(k, phase);
         for (unsigned i = 0; i < p->n_reductions; i++) {
-            tgi_llvm_state state = {.part = {loop.carried[i * v->n + j]}};
-            tgi_llvm_step(k, p->reductions[i], false, &state);
+            tgi_llvm_accumulator state = {.part = {loop.carried[i * v->n + j]}};
+            tgi_llvm_reduce_step(k, p->reductions[i], false, &state);
             vectors_of(v, i)[j] = state.part[0];
         }
     }
@@ -171,18 +171,18 @@ static bool take_known_rest(tgi_llvm_kernel *k, unsigned phase,
 {
     const tgi_llvm_phase *p = &k->phases[phase];
     int64_t at, end;
-    if (!tgi_llvm_is_number(from, &at) || !tgi_llvm_is_number(to, &end) ||
+    if (!tgi_llvm_is_const_i64(from, &at) || !tgi_llvm_is_const_i64(to, &end) ||
         !fits_registers(k, p) || !(p->can_mask || end % p->lanes == 0))
         return false;
     for (unsigned j = 0; at < end; j++, at += p->lanes) {
-        k->index[k->inner] = tgi_llvm_number(k->program, at);
+        k->index[k->inner] = tgi_llvm_const_i64(k->program, at);
         if (end - at < p->lanes)
-            k->mask = tgi_llvm_first_lanes(
-                k, tgi_llvm_number(k->program, end - at));
-        tgi_llvm_body(k, phase);
+            k->mask =
+                tgi_llvm_tail_mask(k, tgi_llvm_const_i64(k->program, end - at));
+        tgi_llvm_body_emit(k, phase);
         for (unsigned i = 0; i < p->n_reductions; i++) {
-            tgi_llvm_state state = {.part = {vectors_of(v, i)[j]}};
-            tgi_llvm_step(k, p->reductions[i], false, &state);
+            tgi_llvm_accumulator state = {.part = {vectors_of(v, i)[j]}};
+            tgi_llvm_reduce_step(k, p->reductions[i], false, &state);
             vectors_of(v, i)[j] = state.part[0];
         }
         k->mask = NULL;
@@ -196,22 +196,22 @@ static void through_memory(tgi_llvm_kernel *k, unsigned phase,
     const tgi_llvm_phase *p = &k->phases[phase];
     memory m = {.lanes = tgi_llvm_tree_lanes(k, p)};
     for (unsigned i = 0; i < p->n_reductions; i++) {
-        m.array[i] = tgi_llvm_array(
+        m.array[i] = tgi_llvm_stack_array(
             k, tgi_llvm_element_type(k->e, dtype_of(k, p->reductions[i])),
             m.lanes);
         for (unsigned j = 0; j < v->n; j++)
-            store_lanes(k, p->reductions[i], vectors_of(v, i)[j],
-                        lane_address(k, p->reductions[i], m.array[i],
-                                     tgi_llvm_number(k->program,
-                                                     j * p->lanes)));
+            store_lanes(
+                k, p->reductions[i], vectors_of(v, i)[j],
+                lane_address(k, p->reductions[i], m.array[i],
+                             tgi_llvm_const_i64(k->program, j * p->lanes)));
     }
-    tgi_llvm_along_rows(k, phase, from, to, take_in_memory, &m);
+    tgi_llvm_rows_loop(k, phase, from, to, take_in_memory, &m);
     for (unsigned i = 0; i < p->n_reductions; i++)
         for (unsigned j = 0; j < v->n; j++)
             vectors_of(v, i)[j] = load_lanes(
                 k, p->reductions[i],
                 lane_address(k, p->reductions[i], m.array[i],
-                             tgi_llvm_number(k->program, j * p->lanes)));
+                             tgi_llvm_const_i64(k->program, j * p->lanes)));
 }
 
 /* One block; `out` gets the result of each reduction of the phase. */
@@ -223,20 +223,21 @@ static void reduce_block(tgi_llvm_kernel *k, unsigned phase,
     vectors v = {.n = tgi_llvm_tree_lanes(k, p) / p->lanes};
     k->e->lanes = p->lanes;
     for (unsigned i = 0; i < p->n_reductions; i++) {
-        tgi_llvm_state state;
-        tgi_llvm_start(k, p->reductions[i], false, &state);
+        tgi_llvm_accumulator state;
+        tgi_llvm_reduce_start(k, p->reductions[i], false, &state);
         for (unsigned j = 0; j < v.n; j++)
             vectors_of(&v, i)[j] = state.part[0];
     }
     LLVMValueRef at = from;
     if (fits_registers(k, p))
         at = take_in_registers(k, phase, from, to, &v);
-    if (!tgi_llvm_are_same(at, to) &&
+    if (!tgi_llvm_are_equal_consts(at, to) &&
         !take_known_rest(k, phase, at, to, &v))
         through_memory(k, phase, at, to, &v);
     for (unsigned i = 0; i < p->n_reductions; i++) {
         k->e->lanes = p->lanes;
-        out[i] = tgi_llvm_fold(k, p->reductions[i], vectors_of(&v, i), v.n);
+        out[i] = tgi_llvm_horizontal_reduce(k, p->reductions[i],
+                                            vectors_of(&v, i), v.n);
     }
     k->index[k->inner] = NULL;
 }
@@ -248,26 +249,26 @@ static void reduce_blocks(tgi_llvm_kernel *k, unsigned phase,
     const tgi_llvm_phase *p = &k->phases[phase];
     const int64_t size = tgi_llvm_block_elements(k, p);
     int64_t n;
-    if (k->is_split || (tgi_llvm_is_number(to, &n) && n <= size)) {
+    if (k->is_split || (tgi_llvm_is_const_i64(to, &n) && n <= size)) {
         reduce_block(k, phase, from, to, out);
         return;
     }
-    tgi_llvm_cascade cascade;
+    tgi_llvm_pairwise pairwise;
     tgi_llvm_loop loop;
     k->e->lanes = 1;
-    tgi_llvm_cascade_begin(k, &cascade, p);
+    tgi_llvm_pairwise_begin(k, &pairwise, p);
     tgi_llvm_loop_begin(k, &loop, from, to, size, NULL, 0);
     LLVMValueRef end = tgi_llvm_add(k->program, loop.index,
-                                    tgi_llvm_number(k->program, size));
+                                    tgi_llvm_const_i64(k->program, size));
     reduce_block(k, phase, loop.index, tgi_llvm_min(k->program, end, to),
                  out);
     LLVMValueRef number = LLVMBuildLShr(
         k->b, loop.index,
-        tgi_llvm_number(k->program, __builtin_ctzll((uint64_t)size)), "");
-    tgi_llvm_cascade_push(k, &cascade, out, number);
+        tgi_llvm_const_i64(k->program, __builtin_ctzll((uint64_t)size)), "");
+    tgi_llvm_pairwise_push(k, &pairwise, out, number);
     tgi_llvm_loop_end(k, &loop, NULL);
-    tgi_llvm_cascade_total(k, &cascade, tgi_llvm_pieces(k->program, to, size),
-                           out);
+    tgi_llvm_pairwise_total(k, &pairwise,
+                            tgi_llvm_ceil_div(k->program, to, size), out);
 }
 
 /* -- Blocks that another kernel made --------------------------------------- */
@@ -277,20 +278,20 @@ static void reduce_cascade(tgi_llvm_kernel *k, unsigned phase,
                            LLVMValueRef *out)
 {
     const tgi_llvm_phase *p = &k->phases[phase];
-    tgi_llvm_cascade cascade;
+    tgi_llvm_pairwise pairwise;
     tgi_llvm_loop loop;
     k->e->lanes = 1;
-    tgi_llvm_cascade_begin(k, &cascade, p);
+    tgi_llvm_pairwise_begin(k, &pairwise, p);
     tgi_llvm_loop_begin(k, &loop, from, to, 1, NULL, 0);
     k->index[k->inner] = loop.index;
-    tgi_llvm_body(k, phase);
+    tgi_llvm_body_emit(k, phase);
     for (unsigned i = 0; i < p->n_reductions; i++)
         out[i] = tgi_llvm_value_of(
             k, k->loops->reductions.data[p->reductions[i]].value);
-    tgi_llvm_cascade_push(k, &cascade, out, loop.index);
+    tgi_llvm_pairwise_push(k, &pairwise, out, loop.index);
     tgi_llvm_loop_end(k, &loop, NULL);
     k->index[k->inner] = NULL;
-    tgi_llvm_cascade_total(k, &cascade, to, out);
+    tgi_llvm_pairwise_total(k, &pairwise, to, out);
 }
 
 /* -- All of them ----------------------------------------------------------- */
@@ -298,25 +299,25 @@ static void reduce_cascade(tgi_llvm_kernel *k, unsigned phase,
 static bool all_are_free(const tgi_llvm_kernel *k, const tgi_llvm_phase *p)
 {
     for (unsigned i = 0; i < p->n_reductions; i++)
-        if (!tgi_llvm_is_free(k, p->reductions[i]))
+        if (!tgi_llvm_is_reassociable(k, p->reductions[i]))
             return false;
     return true;
 }
 
-void tgi_llvm_rows_reduce(tgi_llvm_kernel *k, unsigned phase,
-                          LLVMValueRef from, LLVMValueRef to)
+void tgi_llvm_rows_reduce_emit(tgi_llvm_kernel *k, unsigned phase,
+                               LLVMValueRef from, LLVMValueRef to)
 {
     const tgi_llvm_phase *p = &k->phases[phase];
     const bool is_cascade =
-        k->loops->reductions.data[p->reductions[0]].is_cascade;
-    LLVMValueRef results[TGI_LLVM_REDUCTIONS];
+        k->loops->reductions.data[p->reductions[0]].combines_blocks;
+    LLVMValueRef results[TGI_LLVM_MAX_REDUCTIONS];
     LLVMValueRef is_any = LLVMBuildICmp(k->b, LLVMIntSLT, from, to, "");
     tgi_llvm_branch branch;
     tgi_llvm_branch_begin(k, &branch, is_any);
     if (is_cascade)
         reduce_cascade(k, phase, from, to, results);
     else if (all_are_free(k, p))
-        tgi_llvm_rows_free(k, phase, from, to, results);
+        tgi_llvm_rows_reassociable_emit(k, phase, from, to, results);
     else
         reduce_blocks(k, phase, from, to, results);
     tgi_llvm_branch_end(k, &branch);
@@ -325,5 +326,5 @@ void tgi_llvm_rows_reduce(tgi_llvm_kernel *k, unsigned phase,
         tgi_llvm_set_reduced(
             k, p->reductions[i],
             tgi_llvm_branch_value(k, &branch, results[i],
-                                  tgi_llvm_empty(k, p->reductions[i])));
+                                  tgi_llvm_reduce_empty(k, p->reductions[i])));
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_store_forwarding.c - values instead of memory. What tiny kernels have stored
+ * llvm_store_forwarding.c - values instead of memory. What straightline kernels have stored
  * is known element by element; later ones take these values instead of loading
- * them. Buffers that are nothing but such values (TGI_PLACE_VALUES) have no
+ * them. Buffers that are nothing but such values (TGI_PLACE_SSA) have no
  * memory at all.
  *
  * Of what is stored to, such as a variable, loads are volatile: LLVM 19 for x86
@@ -14,7 +14,7 @@
 
 #include "llvm/llvm_straightline.h"
 
-unsigned tgi_llvm_width(LLVMValueRef value)
+unsigned tgi_llvm_vector_width(LLVMValueRef value)
 {
     LLVMTypeRef type = LLVMTypeOf(value);
     return LLVMGetTypeKind(type) == LLVMVectorTypeKind
@@ -24,46 +24,50 @@ unsigned tgi_llvm_width(LLVMValueRef value)
 
 /* -- Known elements -------------------------------------------------------- */
 
-tgi_llvm_known *tgi_llvm_tiny_elements(tgi_llvm_tiny *tiny, uint32_t buffer)
+tgi_llvm_forwarded *
+tgi_llvm_forwarded_elements(tgi_llvm_straightline *straightline,
+                            uint32_t buffer)
 {
-    tgi_llvm_program *program = tiny->program;
+    tgi_llvm_program *program = straightline->program;
     const tgi_dim count = program->loops->buffers.data[buffer].count;
-    if (tiny->known[buffer] || !tgi_dim_is_known(count) || count == 0 ||
-        count > TGI_MOST_VALUES)
-        return tiny->known[buffer];
-    const size_t bytes = (size_t)count * sizeof(tgi_llvm_known);
-    tiny->known[buffer] = program->alloc(bytes);
-    if (tiny->known[buffer]) {
-        memset(tiny->known[buffer], 0, bytes);
+    if (straightline->forwarded[buffer] || !tgi_dim_is_known(count) ||
+        count == 0 || count > TGI_MAX_SSA_ELEMENTS)
+        return straightline->forwarded[buffer];
+    const size_t bytes = (size_t)count * sizeof(tgi_llvm_forwarded);
+    straightline->forwarded[buffer] = program->alloc(bytes);
+    if (straightline->forwarded[buffer]) {
+        memset(straightline->forwarded[buffer], 0, bytes);
     } else {
         program->is_out_of_memory = true;
         tgi_llvm_fail(program, "out of memory");
     }
-    return tiny->known[buffer];
+    return straightline->forwarded[buffer];
 }
 
-static LLVMValueRef lane_number(const tgi_llvm_tiny *tiny, unsigned lane)
+static LLVMValueRef lane_number(const tgi_llvm_straightline *straightline,
+                                unsigned lane)
 {
-    return LLVMConstInt(tiny->program->i32, lane, false);
+    return LLVMConstInt(straightline->program->i32, lane, false);
 }
 
-static LLVMValueRef element(const tgi_llvm_tiny *tiny, tgi_llvm_known from)
+static LLVMValueRef element(const tgi_llvm_straightline *straightline,
+                            tgi_llvm_forwarded from)
 {
-    return tgi_llvm_width(from.value) == 1
+    return tgi_llvm_vector_width(from.value) == 1
                ? from.value
-               : LLVMBuildExtractElement(tiny->program->emitter.builder,
-                                         from.value,
-                                         lane_number(tiny, from.lane), "");
+               : LLVMBuildExtractElement(
+                     straightline->program->emitter.builder, from.value,
+                     lane_number(straightline, from.lane), "");
 }
 
 /* Lanes of at most two vectors of one type by a shuffle; NULL: they are from
    elsewhere. */
-static LLVMValueRef shuffled(const tgi_llvm_tiny *tiny,
-                             const tgi_llvm_known *lanes, unsigned n)
+static LLVMValueRef shuffled(const tgi_llvm_straightline *straightline,
+                             const tgi_llvm_forwarded *lanes, unsigned n)
 {
     LLVMValueRef first = lanes[0].value, second = NULL;
-    LLVMValueRef order[TGI_LLVM_LANES];
-    const unsigned width = tgi_llvm_width(first);
+    LLVMValueRef order[TGI_LLVM_MAX_LANES];
+    const unsigned width = tgi_llvm_vector_width(first);
     bool is_same = width == n;
     if (width == 1)
         return NULL;
@@ -73,26 +77,27 @@ static LLVMValueRef shuffled(const tgi_llvm_tiny *tiny,
         if (lanes[i].value != first && lanes[i].value != second)
             return NULL;
         is_same &= lanes[i].value == first && lanes[i].lane == i;
-        order[i] = lane_number(
-            tiny, lanes[i].lane + (lanes[i].value == first ? 0 : width));
+        order[i] =
+            lane_number(straightline,
+                        lanes[i].lane + (lanes[i].value == first ? 0 : width));
     }
-    if (second && tgi_llvm_width(second) != width)
+    if (second && tgi_llvm_vector_width(second) != width)
         return NULL;
     return is_same ? first
                    : LLVMBuildShuffleVector(
-                         tiny->program->emitter.builder, first,
+                         straightline->program->emitter.builder, first,
                          second ? second : LLVMGetPoison(LLVMTypeOf(first)),
                          LLVMConstVector(order, n), "");
 }
 
-LLVMValueRef tgi_llvm_tiny_gather(tgi_llvm_tiny *tiny,
-                                  const tgi_llvm_known *elements,
-                                  unsigned lanes)
+LLVMValueRef tgi_llvm_forwarded_vector(tgi_llvm_straightline *straightline,
+                                       const tgi_llvm_forwarded *elements,
+                                       unsigned lanes)
 {
-    LLVMBuilderRef b = tiny->program->emitter.builder;
+    LLVMBuilderRef b = straightline->program->emitter.builder;
     if (lanes == 1)
-        return element(tiny, elements[0]);
-    LLVMValueRef vector = shuffled(tiny, elements, lanes);
+        return element(straightline, elements[0]);
+    LLVMValueRef vector = shuffled(straightline, elements, lanes);
     if (vector)
         return vector;
     LLVMTypeRef type = LLVMTypeOf(elements[0].value);
@@ -100,8 +105,9 @@ LLVMValueRef tgi_llvm_tiny_gather(tgi_llvm_tiny *tiny,
         type = LLVMGetElementType(type);
     vector = LLVMGetPoison(LLVMVectorType(type, lanes));
     for (unsigned i = 0; i < lanes; i++)
-        vector = LLVMBuildInsertElement(b, vector, element(tiny, elements[i]),
-                                        lane_number(tiny, i), "");
+        vector = LLVMBuildInsertElement(b, vector,
+                                        element(straightline, elements[i]),
+                                        lane_number(straightline, i), "");
     return vector;
 }
 
@@ -126,7 +132,7 @@ static bool find_element(const tgi_llvm_kernel *k, const tgi_access *access,
         if (stride.distance == 0 || !k->index[axis])
             continue;
         if (!tgi_dim_is_known(stride.distance) ||
-            !tgi_llvm_is_number(k->index[axis], &index))
+            !tgi_llvm_is_const_i64(k->index[axis], &index))
             return false;
         at += distance_of(stride) * index;
     }
@@ -138,9 +144,9 @@ static bool find_element(const tgi_llvm_kernel *k, const tgi_access *access,
     return true;
 }
 
-bool tgi_llvm_tiny_is_stored(const tgi_llvm_kernel *k, uint32_t buffer)
+bool tgi_llvm_straightline_is_stored(const tgi_llvm_kernel *k, uint32_t buffer)
 {
-    return k->tiny->is_stored[buffer];
+    return k->straightline->is_stored[buffer];
 }
 
 /* Elements from `first` on as they were before the loop; NULL: they are
@@ -148,44 +154,47 @@ bool tgi_llvm_tiny_is_stored(const tgi_llvm_kernel *k, uint32_t buffer)
 static LLVMValueRef load_ahead(tgi_llvm_kernel *k, uint32_t buffer,
                                int64_t first)
 {
-    tgi_llvm_tiny *tiny = k->tiny;
+    tgi_llvm_straightline *straightline = k->straightline;
     const unsigned lanes = k->e->lanes;
-    for (unsigned i = 0; i < tiny->n_ahead; i++) {
-        const tgi_llvm_ahead *ahead = &tiny->ahead[i];
+    for (unsigned i = 0; i < straightline->n_hoisted; i++) {
+        const tgi_llvm_hoisted_load *ahead = &straightline->hoisted[i];
         if (ahead->buffer == buffer && ahead->lanes == lanes &&
             ahead->first == first)
             return ahead->value;
     }
-    if (tiny->n_ahead == TGI_LLVM_AHEAD)
+    if (straightline->n_hoisted == TGI_LLVM_MAX_HOISTED_LOADS)
         return NULL;
     const tg_dtype dtype =
         (tg_dtype)k->program->loops->buffers.data[buffer].dtype;
     LLVMValueRef base = tgi_llvm_buffer(k, buffer);
-    LLVMBasicBlockRef block = tgi_llvm_at_entry(k);
+    LLVMBasicBlockRef block = tgi_llvm_position_at_entry(k);
     LLVMValueRef offset =
-        tgi_llvm_number(k->program, first * tgi_dtype_bytes((int)dtype));
+        tgi_llvm_const_i64(k->program, first * tgi_dtype_bytes((int)dtype));
     LLVMValueRef address = LLVMBuildGEP2(
         k->b, LLVMInt8TypeInContext(k->e->context), base, &offset, 1, "");
     LLVMValueRef value =
         LLVMBuildLoad2(k->b, tgi_llvm_type(k->e, dtype), address, "");
     LLVMSetAlignment(value, (unsigned)tgi_dtype_bytes((int)dtype));
-    tgi_llvm_go_back(k, block);
-    tiny->ahead[tiny->n_ahead++] =
-        (tgi_llvm_ahead){buffer, lanes, first, value};
+    tgi_llvm_position_restore(k, block);
+    straightline->hoisted[straightline->n_hoisted++] =
+        (tgi_llvm_hoisted_load){buffer, lanes, first, value};
     return value;
 }
 
-LLVMValueRef tgi_llvm_tiny_load(tgi_llvm_kernel *k, const tgi_access *access)
+LLVMValueRef tgi_llvm_forwarded_load(tgi_llvm_kernel *k,
+                                     const tgi_access *access)
 {
-    tgi_llvm_tiny *tiny = k->tiny;
-    const tgi_llvm_known *elements = tiny->known[access->buffer];
+    tgi_llvm_straightline *straightline = k->straightline;
+    const tgi_llvm_forwarded *elements =
+        straightline->forwarded[access->buffer];
     const unsigned n = k->e->lanes;
-    tgi_llvm_known lanes[TGI_LLVM_LANES];
+    tgi_llvm_forwarded lanes[TGI_LLVM_MAX_LANES];
     int64_t first, step;
     if (!find_element(k, access, &first, &step))
         return NULL;
     if (!elements)
-        return tiny->loads_ahead && !tiny->is_stored[access->buffer] &&
+        return straightline->hoists_loads &&
+                       !straightline->is_stored[access->buffer] &&
                        (step == 1 || n == 1)
                    ? load_ahead(k, access->buffer, first)
                    : NULL;
@@ -194,30 +203,31 @@ LLVMValueRef tgi_llvm_tiny_load(tgi_llvm_kernel *k, const tgi_access *access)
         if (!lanes[i].value)
             return NULL;
     }
-    return tgi_llvm_tiny_gather(tiny, lanes, n);
+    return tgi_llvm_forwarded_vector(straightline, lanes, n);
 }
 
 /* How many elements from lane 0 on are lanes, in order, of one vector. */
 static unsigned run_of(const tgi_llvm_kernel *k, const tgi_access *access)
 {
-    const tgi_llvm_known *elements = k->tiny->known[access->buffer];
+    const tgi_llvm_forwarded *elements =
+        k->straightline->forwarded[access->buffer];
     int64_t first, step;
     if (!elements || !find_element(k, access, &first, &step) || step != 1 ||
         !elements[first].value)
-        return TGI_LLVM_LANES;
-    const tgi_llvm_known *at = &elements[first];
+        return TGI_LLVM_MAX_LANES;
+    const tgi_llvm_forwarded *at = &elements[first];
     const tgi_dim count =
         k->program->loops->buffers.data[access->buffer].count;
     unsigned n = 1;
-    while (n < TGI_LLVM_LANES && first + n < count &&
+    while (n < TGI_LLVM_MAX_LANES && first + n < count &&
            at[n].value == at->value && at[n].lane == at->lane + n)
         n++;
     return n;
 }
 
-unsigned tgi_llvm_tiny_run(const tgi_llvm_kernel *k, unsigned phase)
+unsigned tgi_llvm_forwarded_run(const tgi_llvm_kernel *k, unsigned phase)
 {
-    unsigned run = TGI_LLVM_LANES;
+    unsigned run = TGI_LLVM_MAX_LANES;
     for (size_t i = 1; i < k->loops->insts.n; i++) {
         const tgi_inst *inst = &k->loops->insts.data[i];
         if (inst->kind != TGI_INST_LOAD || inst->phase != phase ||
@@ -234,22 +244,23 @@ unsigned tgi_llvm_tiny_run(const tgi_llvm_kernel *k, unsigned phase)
 static void forget(tgi_llvm_kernel *k, uint32_t buffer)
 {
     const tgi_dim count = k->program->loops->buffers.data[buffer].count;
-    memset(k->tiny->known[buffer], 0,
-           (size_t)count * sizeof(tgi_llvm_known));
+    memset(k->straightline->forwarded[buffer], 0,
+           (size_t)count * sizeof(tgi_llvm_forwarded));
 }
 
-bool tgi_llvm_tiny_store(tgi_llvm_kernel *k, const tgi_access *access,
-                         LLVMValueRef value)
+bool tgi_llvm_forwarded_store(tgi_llvm_kernel *k, const tgi_access *access,
+                              LLVMValueRef value)
 {
     const uint32_t buffer = access->buffer;
     const bool is_value =
-        k->tiny->is_value[buffer] ||
-        k->program->loops->buffers.data[buffer].place == TGI_PLACE_VALUES;
+        k->straightline->is_value[buffer] ||
+        k->program->loops->buffers.data[buffer].place == TGI_PLACE_SSA;
     int64_t first, step;
-    tgi_llvm_known *elements = tgi_llvm_tiny_elements(k->tiny, buffer);
+    tgi_llvm_forwarded *elements =
+        tgi_llvm_forwarded_elements(k->straightline, buffer);
     if (elements && find_element(k, access, &first, &step))
         for (unsigned i = 0; i < k->e->lanes; i++)
-            elements[first + i * step] = (tgi_llvm_known){value, i};
+            elements[first + i * step] = (tgi_llvm_forwarded){value, i};
     else if (is_value)
         tgi_llvm_fail(k->program, "a value has no place");
     else if (elements)

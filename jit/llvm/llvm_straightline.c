@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_straightline.c - tiny kernels as straight-line code: every point and every
+ * llvm_straightline.c - straightline kernels as straight-line code: every point and every
  * vector is written out, with numbers for positions. There is no loop, no
  * branch, no mask: what is left over of a row goes by vectors of half the
  * lanes, of a quarter, and so on.
@@ -36,7 +36,7 @@ static bool is_product(const tgi_llvm_kernel *k, uint32_t reduction)
 static LLVMValueRef part_of(tgi_llvm_kernel *k, LLVMValueRef vector,
                             unsigned width, unsigned first, unsigned n)
 {
-    LLVMValueRef order[TGI_LLVM_LANES];
+    LLVMValueRef order[TGI_LLVM_MAX_LANES];
     if (n == width)
         return vector;
     for (unsigned i = 0; i < n; i++)
@@ -53,14 +53,13 @@ static void take(tgi_llvm_kernel *k, uint32_t reduction, LLVMValueRef x,
                  LLVMValueRef other, lanes *to)
 {
     if (!is_product(k, reduction)) {
-        to->value = to->value
-                        ? tgi_llvm_combine(k, reduction, to->value, x)
-                        : x;
+        to->value =
+            to->value ? tgi_llvm_reduce_combine(k, reduction, to->value, x) : x;
         return;
     }
-    tgi_llvm_state state = {.part = {to->value}};
+    tgi_llvm_accumulator state = {.part = {to->value}};
     if (!to->value)
-        tgi_llvm_start(k, reduction, false, &state);
+        tgi_llvm_reduce_start(k, reduction, false, &state);
     const tgi_emitted in[] = {x, other, state.part[0]};
     const int dtype = k->loops->reductions.data[reduction].dtype;
     to->value =
@@ -76,12 +75,12 @@ static void combine(tgi_llvm_kernel *k, uint32_t reduction, lanes *left,
     if (!other) {
         if (!is_product(k, reduction) || left->is_raised)
             return;
-        tgi_llvm_state start;
-        tgi_llvm_start(k, reduction, false, &start);
+        tgi_llvm_accumulator start;
+        tgi_llvm_reduce_start(k, reduction, false, &start);
         other = start.part[0];
     }
     left->is_raised |= right->is_raised || !right->value;
-    left->value = tgi_llvm_combine(k, reduction, left->value, other);
+    left->value = tgi_llvm_reduce_combine(k, reduction, left->value, other);
 }
 
 /* -- Widths ---------------------------------------------------------------- */
@@ -118,7 +117,8 @@ static unsigned most_lanes(unsigned width, int64_t n)
 static unsigned width_of(const tgi_llvm_kernel *k, unsigned phase,
                          int64_t left, bool cheap)
 {
-    const unsigned run = cheap ? tgi_llvm_tiny_run(k, phase) : TGI_LLVM_LANES;
+    const unsigned run =
+        cheap ? tgi_llvm_forwarded_run(k, phase) : TGI_LLVM_MAX_LANES;
     const int64_t most = left < run ? left : run;
     return most_lanes(k->phases[phase].lanes, most);
 }
@@ -129,8 +129,8 @@ static bool is_even(tgi_llvm_kernel *k, unsigned phase, int64_t n, bool cheap)
     bool even = true;
     for (int64_t at = 0; cheap && even && at < n;
          at += k->phases[phase].lanes) {
-        k->index[k->inner] = tgi_llvm_number(k->program, at);
-        even = tgi_llvm_tiny_run(k, phase) >= k->phases[phase].lanes;
+        k->index[k->inner] = tgi_llvm_const_i64(k->program, at);
+        even = tgi_llvm_forwarded_run(k, phase) >= k->phases[phase].lanes;
     }
     return even;
 }
@@ -142,16 +142,16 @@ static void reduce_row(tgi_llvm_kernel *k, unsigned phase, int64_t n)
     const tgi_llvm_phase *p = &k->phases[phase];
     const unsigned tree = tgi_llvm_tree_lanes(k, p);
     unsigned wide = p->lanes < tree ? p->lanes : tree;
-    lanes all[TGI_LLVM_REDUCTIONS][TGI_LANES_4] = {{{NULL, false}}};
+    lanes all[TGI_LLVM_MAX_REDUCTIONS][TGI_LANES_4] = {{{NULL, false}}};
     const bool cheap = is_cheap(k, phase);
     if (n % wide || !is_even(k, phase, n, cheap))
         wide = 1;
     unsigned width;
     for (int64_t at = 0; at < n; at += width) {
-        k->index[k->inner] = tgi_llvm_number(k->program, at);
+        k->index[k->inner] = tgi_llvm_const_i64(k->program, at);
         width = width_of(k, phase, n - at, cheap);
         k->e->lanes = width;
-        tgi_llvm_body(k, phase);
+        tgi_llvm_body_emit(k, phase);
         for (unsigned i = 0; i < p->n_reductions; i++) {
             const uint32_t number = p->reductions[i];
             const tgi_reduction *r = &k->loops->reductions.data[number];
@@ -174,7 +174,7 @@ static void reduce_row(tgi_llvm_kernel *k, unsigned phase, int64_t n)
             for (unsigned j = 0; j < half; j++)
                 combine(k, number, &all[i][j], &all[i][j + half]);
         LLVMValueRef result =
-            tgi_llvm_fold(k, number, &all[i][0].value, 1);
+            tgi_llvm_horizontal_reduce(k, number, &all[i][0].value, 1);
         k->e->lanes = 1;
         tgi_llvm_set_reduced(k, number, result);
     }
@@ -184,7 +184,7 @@ static void set_empty(tgi_llvm_kernel *k, const tgi_llvm_phase *p)
 {
     for (unsigned i = 0; i < p->n_reductions; i++)
         tgi_llvm_set_reduced(k, p->reductions[i],
-                             tgi_llvm_empty(k, p->reductions[i]));
+                             tgi_llvm_reduce_empty(k, p->reductions[i]));
 }
 
 /* -- Points ---------------------------------------------------------------- */
@@ -194,10 +194,10 @@ static void map_row(tgi_llvm_kernel *k, unsigned phase, int64_t n)
     const bool cheap = is_cheap(k, phase);
     unsigned width;
     for (int64_t at = 0; at < n; at += width) {
-        k->index[k->inner] = tgi_llvm_number(k->program, at);
+        k->index[k->inner] = tgi_llvm_const_i64(k->program, at);
         width = width_of(k, phase, n - at, cheap);
         k->e->lanes = width;
-        tgi_llvm_body(k, phase);
+        tgi_llvm_body_emit(k, phase);
     }
     k->index[k->inner] = NULL;
 }
@@ -208,7 +208,7 @@ static void row(tgi_llvm_kernel *k)
     for (unsigned phase = 0; phase < k->loops->n_phases; phase++) {
         const tgi_llvm_phase *p = &k->phases[phase];
         k->e->lanes = 1;
-        tgi_llvm_point_insts(k, phase, false);
+        tgi_llvm_point_insts_emit(k, phase, false);
         if (p->n_reductions && n == 0)
             set_empty(k, p);
         else if (p->n_reductions)
@@ -216,8 +216,8 @@ static void row(tgi_llvm_kernel *k)
         else if (p->has_loop)
             map_row(k, phase, n);
         k->e->lanes = 1;
-        tgi_llvm_point_insts(k, phase, true);
-        tgi_llvm_point_stores(k, phase);
+        tgi_llvm_point_insts_emit(k, phase, true);
+        tgi_llvm_point_stores_emit(k, phase);
     }
 }
 
@@ -225,20 +225,20 @@ static void row(tgi_llvm_kernel *k)
 static void reduce_rows(tgi_llvm_kernel *k, unsigned phase, int64_t n)
 {
     const tgi_llvm_phase *p = &k->phases[phase];
-    tgi_llvm_state states[TGI_LLVM_REDUCTIONS];
+    tgi_llvm_accumulator states[TGI_LLVM_MAX_REDUCTIONS];
     for (unsigned i = 0; i < p->n_reductions; i++)
-        tgi_llvm_start(k, p->reductions[i], false, &states[i]);
+        tgi_llvm_reduce_start(k, p->reductions[i], false, &states[i]);
     for (int64_t at = 0; at < n; at++) {
-        k->index[k->inner] = tgi_llvm_number(k->program, at);
-        tgi_llvm_body(k, phase);
+        k->index[k->inner] = tgi_llvm_const_i64(k->program, at);
+        tgi_llvm_body_emit(k, phase);
         for (unsigned i = 0; i < p->n_reductions; i++)
-            tgi_llvm_step(k, p->reductions[i], false, &states[i]);
+            tgi_llvm_reduce_step(k, p->reductions[i], false, &states[i]);
     }
     k->index[k->inner] = NULL;
     for (unsigned i = 0; i < p->n_reductions; i++)
         tgi_llvm_set_reduced(
             k, p->reductions[i],
-            tgi_llvm_finish(k, p->reductions[i], false, &states[i]));
+            tgi_llvm_reduce_finish(k, p->reductions[i], false, &states[i]));
 }
 
 static void columns(tgi_llvm_kernel *k)
@@ -249,16 +249,16 @@ static void columns(tgi_llvm_kernel *k)
     for (int64_t column = 0; column < n_columns; column += width) {
         width = most_lanes(k->phases[0].lanes, n_columns - column);
         k->e->lanes = width;
-        k->index[k->vector_axis] = tgi_llvm_number(k->program, column);
+        k->index[k->vector_axis] = tgi_llvm_const_i64(k->program, column);
         for (unsigned phase = 0; phase < k->loops->n_phases; phase++) {
             const tgi_llvm_phase *p = &k->phases[phase];
-            tgi_llvm_point_insts(k, phase, false);
+            tgi_llvm_point_insts_emit(k, phase, false);
             if (p->n_reductions && n == 0)
                 set_empty(k, p);
             else if (p->has_loop)
                 reduce_rows(k, phase, n);
-            tgi_llvm_point_insts(k, phase, true);
-            tgi_llvm_point_stores(k, phase);
+            tgi_llvm_point_insts_emit(k, phase, true);
+            tgi_llvm_point_stores_emit(k, phase);
         }
     }
     k->index[k->vector_axis] = NULL;
@@ -275,11 +275,11 @@ static void all_points(tgi_llvm_kernel *k)
         if (k->loops->extent[axis] == 0)
             return;
     k->e->lanes = 1;
-    tgi_llvm_kernel_insts(k);
+    tgi_llvm_kernel_insts_emit(k);
     for (int axis = 0; axis >= 0;) {
         for (axis = 0; axis < n_axes; axis++)
-            k->index[axis] = tgi_llvm_number(k->program, at[axis]);
-        tgi_llvm_point_addresses(k);
+            k->index[axis] = tgi_llvm_const_i64(k->program, at[axis]);
+        tgi_llvm_point_addresses_emit(k);
         if (is_rows)
             row(k);
         else
@@ -292,78 +292,80 @@ static void all_points(tgi_llvm_kernel *k)
     }
 }
 
-bool tgi_llvm_tiny_kernel(tgi_llvm_tiny *tiny, const tgi_kernel_loops *loops)
+bool tgi_llvm_straightline_kernel_emit(tgi_llvm_straightline *straightline,
+                                       const tgi_kernel_loops *loops)
 {
     tgi_llvm_kernel k;
-    if (tgi_llvm_kernel_begin(&k, tiny->program, loops)) {
-        k.function = tiny->function;
-        k.frame = tiny->frame;
-        k.table = tiny->table;
-        k.thread = tiny->thread;
-        k.entry = tiny->entry;
-        k.buffers = tiny->buffers;
-        k.tiny = tiny;
+    if (tgi_llvm_kernel_begin(&k, straightline->program, loops)) {
+        k.function = straightline->function;
+        k.frame = straightline->frame;
+        k.table = straightline->table;
+        k.thread = straightline->thread;
+        k.entry = straightline->entry;
+        k.buffers = straightline->buffers;
+        k.straightline = straightline;
         all_points(&k);
     }
     tgi_llvm_kernel_end(&k);
-    return !tiny->program->failure;
+    return !straightline->program->failure;
 }
 
 /* -- Regions --------------------------------------------------------------- */
 
 /* Which buffers the steps first … end - 1 store to. */
-static void note_stores(tgi_llvm_tiny *tiny, size_t first, size_t end)
+static void note_stores(tgi_llvm_straightline *straightline, size_t first,
+                        size_t end)
 {
-    const tgi_loops *loops = tiny->program->loops;
+    const tgi_loops *loops = straightline->program->loops;
     for (size_t i = first; i < end; i++) {
         const tgi_kernel_loops *kernel = tgi_loops_kernel_at(loops, i);
         for (size_t j = 0; kernel && j < kernel->stores.n; j++)
-            tiny->is_stored[kernel->accesses
-                                .data[kernel->stores.data[j].access]
+            straightline
+                ->is_stored[kernel->accesses.data[kernel->stores.data[j].access]
                                 .buffer] = true;
     }
 }
 
-tgi_llvm_tiny *tgi_llvm_tiny_begin(tgi_llvm_entry *entry, size_t first,
-                                   size_t end)
+tgi_llvm_straightline *tgi_llvm_straightline_begin(tgi_llvm_entry *entry,
+                                                   size_t first, size_t end)
 {
     tgi_llvm_program *program = entry->k.program;
     const size_t n = program->loops->buffers.n;
-    const size_t bytes =
-        sizeof(tgi_llvm_tiny) +
-        n * (sizeof(LLVMValueRef) + sizeof(tgi_llvm_known *) +
-             2 * sizeof(bool));
-    tgi_llvm_tiny *tiny = program->alloc(bytes);
-    if (!tiny) {
+    const size_t bytes = sizeof(tgi_llvm_straightline) +
+                         n * (sizeof(LLVMValueRef) +
+                              sizeof(tgi_llvm_forwarded *) + 2 * sizeof(bool));
+    tgi_llvm_straightline *straightline = program->alloc(bytes);
+    if (!straightline) {
         program->is_out_of_memory = true;
         tgi_llvm_fail(program, "out of memory");
         return NULL;
     }
-    memset(tiny, 0, bytes);
-    tiny->program = program;
-    tiny->function = entry->k.function;
-    tiny->frame = entry->frame;
-    tiny->table = entry->k.table;
-    tiny->thread = entry->thread;
-    tiny->buffers = (LLVMValueRef *)(tiny + 1);
-    tiny->known = (tgi_llvm_known **)(tiny->buffers + n);
-    tiny->is_stored = (bool *)(tiny->known + n);
-    tiny->is_value = tiny->is_stored + n;
-    note_stores(tiny, first, end);
+    memset(straightline, 0, bytes);
+    straightline->program = program;
+    straightline->function = entry->k.function;
+    straightline->frame = entry->frame;
+    straightline->table = entry->k.table;
+    straightline->thread = entry->thread;
+    straightline->buffers = (LLVMValueRef *)(straightline + 1);
+    straightline->forwarded =
+        (tgi_llvm_forwarded **)(straightline->buffers + n);
+    straightline->is_stored = (bool *)(straightline->forwarded + n);
+    straightline->is_value = straightline->is_stored + n;
+    note_stores(straightline, first, end);
     LLVMBuilderRef b = program->emitter.builder;
-    tiny->entry = LLVMGetInsertBlock(b);
+    straightline->entry = LLVMGetInsertBlock(b);
     LLVMBasicBlockRef block = LLVMAppendBasicBlockInContext(
-        program->emitter.context, tiny->function, "tiny");
+        program->emitter.context, straightline->function, "straightline");
     LLVMBuildBr(b, block);
     LLVMPositionBuilderAtEnd(b, block);
-    return tiny;
+    return straightline;
 }
 
-void tgi_llvm_tiny_end(tgi_llvm_tiny *tiny)
+void tgi_llvm_straightline_end(tgi_llvm_straightline *straightline)
 {
-    tgi_llvm_program *program = tiny->program;
+    tgi_llvm_program *program = straightline->program;
     for (size_t i = 0; i < program->loops->buffers.n; i++)
-        if (tiny->known[i])
-            program->free(tiny->known[i]);
-    program->free(tiny);
+        if (straightline->forwarded[i])
+            program->free(straightline->forwarded[i]);
+    program->free(straightline);
 }

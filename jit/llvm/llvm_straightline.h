@@ -9,66 +9,69 @@
 
 #include "llvm/llvm_entry.h"
 
-/* An element of a buffer; `value` NULL: nothing is known. */
-typedef struct tgi_llvm_known {
+/* An element of a buffer; `value` NULL: nothing is forwarded. */
+typedef struct tgi_llvm_forwarded {
     LLVMValueRef value;
     unsigned lane; /* of a vector */
-} tgi_llvm_known;
+} tgi_llvm_forwarded;
 
 /* What was loaded before a loop. */
-typedef struct tgi_llvm_ahead {
+typedef struct tgi_llvm_hoisted_load {
     uint32_t buffer;
     unsigned lanes;
     int64_t first;
     LLVMValueRef value;
-} tgi_llvm_ahead;
+} tgi_llvm_hoisted_load;
 
-enum { TGI_LLVM_AHEAD = 64 };
+enum { TGI_LLVM_MAX_HOISTED_LOADS = 64 };
 
-struct tgi_llvm_tiny {
+struct tgi_llvm_straightline {
     tgi_llvm_program *program;
     LLVMValueRef function, frame, table, thread;
     LLVMBasicBlockRef entry; /* addresses are loaded here */
     LLVMValueRef *buffers;   /* by buffer: its address */
-    tgi_llvm_known **known;  /* by buffer: its elements; NULL: none */
+    tgi_llvm_forwarded **forwarded; /* by buffer: its elements; NULL: none */
     bool *is_stored;         /* by buffer: something is stored to it */
     bool *is_value;          /* by buffer: carried by a loop, not in memory */
-    bool loads_ahead;        /* what is not stored to: before the loop */
-    unsigned n_ahead;
-    tgi_llvm_ahead ahead[TGI_LLVM_AHEAD];
+    bool hoists_loads;       /* what is not stored to: before the loop */
+    unsigned n_hoisted;
+    tgi_llvm_hoisted_load hoisted[TGI_LLVM_MAX_HOISTED_LOADS];
 };
 
 /* -- llvm_store_forwarding.c ----------------------------------------------------- */
 
 /* Of a vector; 1: it is none. */
-unsigned tgi_llvm_width(LLVMValueRef value);
+unsigned tgi_llvm_vector_width(LLVMValueRef value);
 
 /* The elements of a buffer, all unknown at first; NULL: too many, or out of
    memory. */
-tgi_llvm_known *tgi_llvm_tiny_elements(tgi_llvm_tiny *tiny, uint32_t buffer);
+tgi_llvm_forwarded *
+tgi_llvm_forwarded_elements(tgi_llvm_straightline *straightline,
+                            uint32_t buffer);
 
 /* Known elements as a vector, or one element; `lanes` of them. */
-LLVMValueRef tgi_llvm_tiny_gather(tgi_llvm_tiny *tiny,
-                                  const tgi_llvm_known *elements,
-                                  unsigned lanes);
+LLVMValueRef tgi_llvm_forwarded_vector(tgi_llvm_straightline *straightline,
+                                       const tgi_llvm_forwarded *elements,
+                                       unsigned lanes);
 
-/* The most lanes from where a row stands that all known operands of a phase
+/* The most lanes from where a row stands that all forwarded operands of a phase
    have side by side. */
-unsigned tgi_llvm_tiny_run(const tgi_llvm_kernel *k, unsigned phase);
+unsigned tgi_llvm_forwarded_run(const tgi_llvm_kernel *k, unsigned phase);
 
 /* -- llvm_straightline.c ----------------------------------------------------------- */
 
 /* Begins in the block where the builder stands, for steps first … end - 1;
    NULL after tgi_llvm_fail. */
-tgi_llvm_tiny *tgi_llvm_tiny_begin(tgi_llvm_entry *entry, size_t first,
-                                   size_t end);
+tgi_llvm_straightline *tgi_llvm_straightline_begin(tgi_llvm_entry *entry,
+                                                   size_t first, size_t end);
 /* Emits all of a kernel; false after tgi_llvm_fail. */
-bool tgi_llvm_tiny_kernel(tgi_llvm_tiny *tiny, const tgi_kernel_loops *loops);
-void tgi_llvm_tiny_end(tgi_llvm_tiny *tiny);
+bool tgi_llvm_straightline_kernel_emit(tgi_llvm_straightline *straightline,
+                                       const tgi_kernel_loops *loops);
+void tgi_llvm_straightline_end(tgi_llvm_straightline *straightline);
 
 /* -- llvm_straightline_loop.c ------------------------------------------------------ */
 
-/* The tiny loop that begins at step `at`; gives the step after it. */
-size_t tgi_llvm_tiny_loop(tgi_llvm_entry *n, size_t at);
+/* The straightline loop that begins at step `at`; gives the step after it. */
+size_t tgi_llvm_straightline_loop_emit(tgi_llvm_entry *n, size_t at);
 
 #endif /* TGI_LLVM_STRAIGHTLINE_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_straightline_loop.c - loops of tiny kernels, with the loops and branches inside
+ * llvm_straightline_loop.c - loops of straightline kernels, with the loops and branches inside
  * them. What a loop carries is values: phis at its head, one for each vector
  * that the body leaves behind. How these lie is found out by emitting the body
  * once into a function that is thrown away.
@@ -14,7 +14,7 @@
 
 typedef struct emitter {
     tgi_llvm_entry *entry;
-    tgi_llvm_tiny *tiny;
+    tgi_llvm_straightline *straightline;
     tgi_llvm_program *program;
     const tgi_loops *loops;
     LLVMBuilderRef b;
@@ -44,23 +44,23 @@ static size_t count_of(const emitter *e, uint32_t buffer)
 /* -- What is known --------------------------------------------------------- */
 
 /* All that is known, to go back to; NULL after tgi_llvm_fail. */
-static tgi_llvm_known **save(const emitter *e)
+static tgi_llvm_forwarded **save(const emitter *e)
 {
     const size_t n = e->loops->buffers.n;
-    tgi_llvm_known **copy = allocate(e, n * sizeof(*copy));
+    tgi_llvm_forwarded **copy = allocate(e, n * sizeof(*copy));
     for (size_t i = 0; copy && i < n; i++) {
-        if (!e->tiny->known[i])
+        if (!e->straightline->forwarded[i])
             continue;
         const size_t bytes =
-            count_of(e, (uint32_t)i) * sizeof(tgi_llvm_known);
+            count_of(e, (uint32_t)i) * sizeof(tgi_llvm_forwarded);
         copy[i] = allocate(e, bytes);
         if (copy[i])
-            memcpy(copy[i], e->tiny->known[i], bytes);
+            memcpy(copy[i], e->straightline->forwarded[i], bytes);
     }
     return copy;
 }
 
-static void free_saved(const emitter *e, tgi_llvm_known **saved)
+static void free_saved(const emitter *e, tgi_llvm_forwarded **saved)
 {
     for (size_t i = 0; saved && i < e->loops->buffers.n; i++)
         if (saved[i])
@@ -70,14 +70,14 @@ static void free_saved(const emitter *e, tgi_llvm_known **saved)
 }
 
 /* Goes back to what was known, which stays saved. */
-static void restore(const emitter *e, tgi_llvm_known *const *saved)
+static void restore(const emitter *e, tgi_llvm_forwarded *const *saved)
 {
     for (size_t i = 0; i < e->loops->buffers.n; i++) {
-        tgi_llvm_known *now = e->tiny->known[i];
+        tgi_llvm_forwarded *now = e->straightline->forwarded[i];
         if (!now)
             continue;
         const size_t bytes =
-            count_of(e, (uint32_t)i) * sizeof(tgi_llvm_known);
+            count_of(e, (uint32_t)i) * sizeof(tgi_llvm_forwarded);
         if (saved[i])
             memcpy(now, saved[i], bytes);
         else
@@ -93,9 +93,9 @@ static void forget_stored(const emitter *e, size_t at, size_t end)
         for (size_t i = 0; k && i < k->stores.n; i++) {
             const uint32_t buffer =
                 k->accesses.data[k->stores.data[i].access].buffer;
-            if (e->tiny->known[buffer])
-                memset(e->tiny->known[buffer], 0,
-                       count_of(e, buffer) * sizeof(tgi_llvm_known));
+            if (e->straightline->forwarded[buffer])
+                memset(e->straightline->forwarded[buffer], 0,
+                       count_of(e, buffer) * sizeof(tgi_llvm_forwarded));
         }
     }
 }
@@ -118,9 +118,10 @@ static LLVMValueRef address_of(const emitter *e, uint32_t buffer, size_t first)
     const int dtype = e->loops->buffers.data[buffer].dtype;
     LLVMValueRef base = LLVMBuildLoad2(
         e->b, e->program->pointer,
-        tgi_llvm_table_entry(e->program, e->tiny->table, buffer), "");
-    LLVMValueRef offset = tgi_llvm_number(
-        e->program, (int64_t)first * tgi_dtype_bytes(dtype));
+        tgi_llvm_buffer_table_entry(e->program, e->straightline->table, buffer),
+        "");
+    LLVMValueRef offset =
+        tgi_llvm_const_i64(e->program, (int64_t)first * tgi_dtype_bytes(dtype));
     LLVMTypeRef byte = LLVMInt8TypeInContext(e->program->emitter.context);
     return LLVMBuildGEP2(e->b, byte, base, &offset, 1, "");
 }
@@ -129,14 +130,14 @@ static LLVMValueRef address_of(const emitter *e, uint32_t buffer, size_t first)
 static LLVMValueRef take(const emitter *e, uint32_t buffer, size_t first,
                          unsigned lanes)
 {
-    const tgi_llvm_known *known = e->tiny->known[buffer];
+    const tgi_llvm_forwarded *known = e->straightline->forwarded[buffer];
     bool is_known = known != NULL;
     for (unsigned i = 0; is_known && i < lanes; i++)
         is_known = known[first + i].value != NULL;
     if (is_known)
-        return tgi_llvm_tiny_gather(e->tiny, known + first, lanes);
+        return tgi_llvm_forwarded_vector(e->straightline, known + first, lanes);
     /* What is not in memory and was never set is nothing anybody looks at. */
-    if (e->loops->buffers.data[buffer].place == TGI_PLACE_VALUES)
+    if (e->loops->buffers.data[buffer].place == TGI_PLACE_SSA)
         return LLVMConstNull(type_of(e, buffer, lanes));
     LLVMValueRef value = LLVMBuildLoad2(e->b, type_of(e, buffer, lanes),
                                         address_of(e, buffer, first), "");
@@ -150,21 +151,22 @@ static LLVMValueRef take(const emitter *e, uint32_t buffer, size_t first,
 static void set_known(const emitter *e, uint32_t buffer, size_t first,
                       LLVMValueRef value)
 {
-    tgi_llvm_known *known = tgi_llvm_tiny_elements(e->tiny, buffer);
-    const unsigned lanes = tgi_llvm_width(value);
+    tgi_llvm_forwarded *known =
+        tgi_llvm_forwarded_elements(e->straightline, buffer);
+    const unsigned lanes = tgi_llvm_vector_width(value);
     for (unsigned i = 0; known && i < lanes; i++)
-        known[first + i] = (tgi_llvm_known){value, i};
+        known[first + i] = (tgi_llvm_forwarded){value, i};
 }
 
 /* Writes the width of the vector that begins at each element of what a buffer
    holds; 0: it is inside of one. */
 static void find_widths(const emitter *e, uint32_t buffer, uint8_t *widths)
 {
-    const tgi_llvm_known *known = e->tiny->known[buffer];
+    const tgi_llvm_forwarded *known = e->straightline->forwarded[buffer];
     const size_t n = count_of(e, buffer);
     for (size_t first = 0; first < n;) {
         LLVMValueRef value = known ? known[first].value : NULL;
-        unsigned width = value ? tgi_llvm_width(value) : 1, i = 0;
+        unsigned width = value ? tgi_llvm_vector_width(value) : 1, i = 0;
         if (width > n - first)
             width = 1;
         while (i < width && known && known[first + i].value == value &&
@@ -205,24 +207,24 @@ static void meeting_free(const emitter *e, meeting *m)
 }
 
 /* All that changes; vectors are single elements at first. */
-static bool meeting_init(const emitter *e, const tgi_control_loops *c,
+static bool meeting_init(const emitter *e, const tgi_control_flow *c,
                          meeting *m)
 {
     *m = (meeting){.values = allocate(e, c->n_carried * sizeof(carried))};
     for (uint32_t k = 0; m->values && k < c->n_carried; k++) {
         const tgi_loop_buffer *b = &e->loops->buffers.data[c->carried[k]];
         const bool stays = c->n_cases
-                               ? b->place != TGI_PLACE_VALUES &&
-                                     !e->tiny->is_value[c->carried[k]]
-                               : !c->is_value[k];
+                               ? b->place != TGI_PLACE_SSA &&
+                                     !e->straightline->is_value[c->carried[k]]
+                               : !c->in_registers[k];
         if (stays || b->count == 0)
             continue;
         const size_t n = (size_t)b->count;
-        m->values[m->n] = (carried){
-            .buffer = c->carried[k],
-            .place = c->place[k],
-            .widths = allocate(e, n),
-            .phis = allocate(e, n * sizeof(LLVMValueRef))};
+        m->values[m->n] =
+            (carried){.buffer = c->carried[k],
+                      .place = c->next[k],
+                      .widths = allocate(e, n),
+                      .phis = allocate(e, n * sizeof(LLVMValueRef))};
         if (m->values[m->n].widths)
             memset(m->values[m->n].widths, 1, n);
         m->n++;
@@ -283,7 +285,7 @@ static void store_all(const emitter *e, const meeting *m)
             e->loops->buffers.data[c->buffer].dtype);
         for (size_t i = 0; i < count_of(e, c->buffer); i += c->widths[i]) {
             set_known(e, c->buffer, i, c->phis[i]);
-            if (e->loops->buffers.data[c->buffer].place == TGI_PLACE_VALUES)
+            if (e->loops->buffers.data[c->buffer].place == TGI_PLACE_SSA)
                 continue;
             LLVMSetAlignment(LLVMBuildStore(e->b, c->phis[i],
                                             address_of(e, c->buffer, i)),
@@ -295,7 +297,7 @@ static void store_all(const emitter *e, const meeting *m)
 static LLVMBasicBlockRef add_block(const emitter *e, const char *name)
 {
     return LLVMAppendBasicBlockInContext(e->program->emitter.context,
-                                         e->tiny->function, name);
+                                         e->straightline->function, name);
 }
 
 /* -- Loops ----------------------------------------------------------------- */
@@ -311,13 +313,14 @@ static void leave_unless(const emitter *e, LLVMValueRef condition,
 
 /* The limit is reached: the step behind the loop will see it. */
 static void leave_at_limit(const emitter *e, LLVMValueRef has_trips,
-                           const tgi_control_loops *c, LLVMBasicBlockRef after)
+                           const tgi_control_flow *c, LLVMBasicBlockRef after)
 {
     LLVMBasicBlockRef reached = add_block(e, "limit");
     leave_unless(e, has_trips, reached);
     LLVMBasicBlockRef next = LLVMGetInsertBlock(e->b);
     LLVMPositionBuilderAtEnd(e->b, reached);
-    tgi_llvm_note_failed(e->program, e->tiny->frame, c->failed);
+    tgi_llvm_failed_check_record(e->program, e->straightline->frame,
+                                 c->limit_check);
     LLVMBuildBr(e->b, after);
     LLVMPositionBuilderAtEnd(e->b, next);
 }
@@ -325,22 +328,22 @@ static void leave_at_limit(const emitter *e, LLVMValueRef has_trips,
 /* Room for what the next trip saves; without memory for it the loop ends, and
    the step behind it will see that. */
 static void make_room(const emitter *e, LLVMValueRef slices,
-                      const tgi_control_loops *c, LLVMBasicBlockRef after)
+                      const tgi_control_flow *c, LLVMBasicBlockRef after)
 {
-    LLVMValueRef frame = e->tiny->frame;
+    LLVMValueRef frame = e->straightline->frame;
     LLVMBasicBlockRef full = add_block(e, "full");
     LLVMBasicBlockRef failed = add_block(e, "failed");
     LLVMBasicBlockRef next = add_block(e, "next");
-    LLVMBuildCondBr(e->b, tgi_llvm_is_full(e->program, frame, c, slices),
+    LLVMBuildCondBr(e->b, tgi_llvm_stack_is_full(e->program, frame, c, slices),
                     full, next);
     LLVMPositionBuilderAtEnd(e->b, full);
-    LLVMValueRef is_fine = tgi_llvm_grow(e->program, frame, c, slices);
+    LLVMValueRef is_fine = tgi_llvm_stack_grow(e->program, frame, c, slices);
     LLVMBuildCondBr(e->b,
                     LLVMBuildICmp(e->b, LLVMIntNE, is_fine,
                                   LLVMConstNull(e->program->i32), ""),
                     next, failed);
     LLVMPositionBuilderAtEnd(e->b, failed);
-    tgi_llvm_note_failed(e->program, frame, c->full);
+    tgi_llvm_failed_check_record(e->program, frame, c->memory_check);
     LLVMBuildBr(e->b, after);
     LLVMPositionBuilderAtEnd(e->b, next);
 }
@@ -349,10 +352,10 @@ static void make_room(const emitter *e, LLVMValueRef slices,
 static void emit_trips(emitter *e, size_t at, size_t end, const meeting *m,
                        LLVMValueRef *values)
 {
-    const tgi_control_loops *c =
+    const tgi_control_flow *c =
         &e->loops->controls.data[e->loops->steps.data[at].number];
-    LLVMValueRef zero = tgi_llvm_number(e->program, 0);
-    LLVMValueRef trips = take(e, c->decides, 0, 1);
+    LLVMValueRef zero = tgi_llvm_const_i64(e->program, 0);
+    LLVMValueRef trips = take(e, c->operand, 0, 1);
     LLVMValueRef base = c->has_base ? take(e, c->base, 0, 1) : zero;
     take_all(e, m, false, values);
     LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b);
@@ -386,13 +389,13 @@ static void emit_trips(emitter *e, size_t at, size_t end, const meeting *m,
     }
     if (c->is_limited)
         leave_at_limit(e, has_trips, c, after);
-    if (c->stacks)
+    if (c->stack_set)
         make_room(e, tgi_llvm_add(e->program, base, counter), c, after);
     emit_steps(e, body, end);
 
     take_all(e, m, true, values);
-    LLVMValueRef next = tgi_llvm_add(e->program, counter,
-                                     tgi_llvm_number(e->program, 1));
+    LLVMValueRef next =
+        tgi_llvm_add(e->program, counter, tgi_llvm_const_i64(e->program, 1));
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->b);
     LLVMAddIncoming(counter, &next, &latch, 1);
     add_incoming(e, m, values, latch);
@@ -404,17 +407,17 @@ static void emit_trips(emitter *e, size_t at, size_t end, const meeting *m,
 static void find_vectors(emitter *e, size_t at, size_t end, meeting *m,
                          LLVMValueRef *values)
 {
-    tgi_llvm_tiny *tiny = e->tiny;
-    tgi_llvm_known **saved = save(e);
+    tgi_llvm_straightline *straightline = e->straightline;
+    tgi_llvm_forwarded **saved = save(e);
     if (e->program->failure) {
         free_saved(e, saved);
         return;
     }
     LLVMBasicBlockRef block = LLVMGetInsertBlock(e->b);
-    LLVMValueRef function = tiny->function;
-    const bool loads_ahead = tiny->loads_ahead;
-    tiny->loads_ahead = false;
-    tiny->function =
+    LLVMValueRef function = straightline->function;
+    const bool hoists_loads = straightline->hoists_loads;
+    straightline->hoists_loads = false;
+    straightline->function =
         LLVMAddFunction(e->program->emitter.module, "",
                         LLVMGlobalGetValueType(e->entry->k.function));
     LLVMPositionBuilderAtEnd(e->b, add_block(e, ""));
@@ -431,14 +434,14 @@ static void find_vectors(emitter *e, size_t at, size_t end, meeting *m,
     restore(e, saved);
     free_saved(e, saved);
     LLVMPositionBuilderAtEnd(e->b, block);
-    LLVMDeleteFunction(tiny->function);
-    tiny->function = function;
-    tiny->loads_ahead = loads_ahead;
+    LLVMDeleteFunction(straightline->function);
+    straightline->function = function;
+    straightline->hoists_loads = hoists_loads;
 }
 
 static void emit_loop(emitter *e, size_t at, size_t end)
 {
-    const tgi_control_loops *c =
+    const tgi_control_flow *c =
         &e->loops->controls.data[e->loops->steps.data[at].number];
     meeting m;
     LLVMValueRef *values = NULL;
@@ -460,7 +463,7 @@ static void emit_loop(emitter *e, size_t at, size_t end)
 
 typedef struct switching {
     emitter *e;
-    tgi_llvm_known **before;
+    tgi_llvm_forwarded **before;
     meeting m;
     LLVMBasicBlockRef after;
     LLVMValueRef *values;
@@ -492,9 +495,9 @@ static void emit_cases(switching *s, size_t at, size_t end)
 {
     emitter *e = s->e;
     const uint32_t number = e->loops->steps.data[at].number;
-    const tgi_control_loops *c = &e->loops->controls.data[number];
-    LLVMValueRef zero = tgi_llvm_number(e->program, 0);
-    LLVMValueRef choice = take(e, c->decides, 0, 1);
+    const tgi_control_flow *c = &e->loops->controls.data[number];
+    LLVMValueRef zero = tgi_llvm_const_i64(e->program, 0);
+    LLVMValueRef choice = take(e, c->operand, 0, 1);
     LLVMValueRef is_below = LLVMBuildICmp(e->b, LLVMIntSLT, choice, zero, "");
     choice = LLVMBuildSelect(e->b, is_below, zero, choice, "");
     LLVMBasicBlockRef last = add_block(e, "case");
@@ -510,7 +513,7 @@ static void emit_cases(switching *s, size_t at, size_t end)
         LLVMBasicBlockRef block = last;
         if (n + 1 < c->n_cases) {
             block = add_block(e, "case");
-            LLVMAddCase(branch, tgi_llvm_number(e->program, n), block);
+            LLVMAddCase(branch, tgi_llvm_const_i64(e->program, n), block);
         }
         LLVMPositionBuilderAtEnd(e->b, block);
         emit_case(s, first + 1, next, n == 0);
@@ -522,7 +525,7 @@ static void emit_cases(switching *s, size_t at, size_t end)
 
 static void emit_switch(emitter *e, size_t at, size_t end)
 {
-    const tgi_control_loops *c =
+    const tgi_control_flow *c =
         &e->loops->controls.data[e->loops->steps.data[at].number];
     switching s = {.e = e, .before = save(e)};
     if (meeting_init(e, c, &s.m))
@@ -552,8 +555,8 @@ static size_t emit_steps(emitter *e, size_t at, size_t end)
     while (at < end && !e->program->failure) {
         const tgi_loop_step *step = &e->loops->steps.data[at];
         if (step->kind == TGI_STEP_RUN) {
-            tgi_llvm_tiny_kernel(e->tiny,
-                                 e->loops->kernels.data[step->number]);
+            tgi_llvm_straightline_kernel_emit(
+                e->straightline, e->loops->kernels.data[step->number]);
         } else if (step->kind == TGI_STEP_LOOP) {
             const size_t last = tgi_loops_end_of(e->loops, at);
             emit_loop(e, at, last);
@@ -575,26 +578,26 @@ static void note_values(const emitter *e, size_t at, size_t end)
         const tgi_loop_step *step = &e->loops->steps.data[at];
         if (step->kind != TGI_STEP_LOOP)
             continue;
-        const tgi_control_loops *c = &e->loops->controls.data[step->number];
+        const tgi_control_flow *c = &e->loops->controls.data[step->number];
         for (uint32_t k = 0; k < c->n_carried; k++)
-            if (c->is_value[k])
-                e->tiny->is_value[c->carried[k]] = true;
+            if (c->in_registers[k])
+                e->straightline->is_value[c->carried[k]] = true;
     }
 }
 
-size_t tgi_llvm_tiny_loop(tgi_llvm_entry *n, size_t at)
+size_t tgi_llvm_straightline_loop_emit(tgi_llvm_entry *n, size_t at)
 {
     emitter e = {.entry = n,
                  .program = n->k.program,
                  .loops = n->k.program->loops,
                  .b = n->k.b};
     const size_t end = tgi_loops_end_of(e.loops, at);
-    e.tiny = tgi_llvm_tiny_begin(n, at, end);
-    if (e.tiny) {
+    e.straightline = tgi_llvm_straightline_begin(n, at, end);
+    if (e.straightline) {
         note_values(&e, at, end);
-        e.tiny->loads_ahead = true;
+        e.straightline->hoists_loads = true;
         emit_loop(&e, at, end);
-        tgi_llvm_tiny_end(e.tiny);
+        tgi_llvm_straightline_end(e.straightline);
     }
     return end + 1;
 }

@@ -168,7 +168,7 @@ static int find_cpu(const char *name)
     return cpu;
 }
 
-bool tgi_llvm_target_find(const char *name, unsigned vector_bits,
+bool tgi_llvm_target_init(const char *name, unsigned vector_bits,
                           tgi_llvm_target *out, char *message, size_t n)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -228,8 +228,8 @@ unsigned tgi_llvm_target_lanes(const tgi_llvm_target *target, tg_dtype dtype)
     return target->vector_bits / (8 * (unsigned)tgi_dtype_bytes((int)dtype));
 }
 
-void tgi_llvm_target_prepare(const tgi_llvm_target *target,
-                             LLVMModuleRef module)
+void tgi_llvm_target_set_module(const tgi_llvm_target *target,
+                                LLVMModuleRef module)
 {
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(target->machine);
     LLVMSetModuleDataLayout(module, layout);
@@ -237,7 +237,8 @@ void tgi_llvm_target_prepare(const tgi_llvm_target *target,
     LLVMDisposeTargetData(layout);
 }
 
-void tgi_llvm_target_mark(const tgi_llvm_target *target, LLVMValueRef function)
+void tgi_llvm_target_set_function(const tgi_llvm_target *target,
+                                  LLVMValueRef function)
 {
     LLVMContextRef context =
         LLVMGetModuleContext(LLVMGetGlobalParent(function));
@@ -260,7 +261,7 @@ void tgi_llvm_target_mark(const tgi_llvm_target *target, LLVMValueRef function)
 
 /* Models of LLVM's scheduler for other CPUs than AMD's have no second pass,
    after registers are allocated. */
-void tgi_llvm_target_hurry(LLVMValueRef function)
+void tgi_llvm_target_skip_post_ra_scheduler(LLVMValueRef function)
 {
     set(function, "tune-cpu", "skylake");
 }

@@ -30,25 +30,26 @@ typedef struct tgi_llvm_target {
  * `message` says why, cut at n bytes. A machine is made once for each thread
  * and CPU, and is that thread's alone until it ends.
  */
-bool tgi_llvm_target_find(const char *cpu, unsigned vector_bits,
+bool tgi_llvm_target_init(const char *cpu, unsigned vector_bits,
                           tgi_llvm_target *out_target, char *message, size_t n);
 
 /* Lanes that fill one vector. */
 unsigned tgi_llvm_target_lanes(const tgi_llvm_target *target, tg_dtype dtype);
 
 /* Before anything is emitted into a module: its triple and data layout. */
-void tgi_llvm_target_prepare(const tgi_llvm_target *target,
-                             LLVMModuleRef module);
+void tgi_llvm_target_set_module(const tgi_llvm_target *target,
+                                LLVMModuleRef module);
 
 /*
  * For every function with a body: the target, no library calls to be made up,
  * no unwinding, and frame pointers, by which profilers walk the stack. One
  * that is not internal becomes hidden, as jit/object/image.h wants it.
  */
-void tgi_llvm_target_mark(const tgi_llvm_target *target, LLVMValueRef function);
+void tgi_llvm_target_set_function(const tgi_llvm_target *target,
+                                  LLVMValueRef function);
 
 /* Has a function compiled in an eighth less of time, where the order of its
    instructions hardly matters: loads and FMAs that the CPU orders itself. */
-void tgi_llvm_target_hurry(LLVMValueRef function);
+void tgi_llvm_target_skip_post_ra_scheduler(LLVMValueRef function);
 
 #endif /* TGI_LLVM_TARGET_H */

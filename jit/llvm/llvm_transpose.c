@@ -107,45 +107,46 @@ static int find_axis(const tgi_llvm_kernel *k, const uint8_t *uses)
 
 /* Rows of a stack of tiles: a power of two, no less than those of a tile.
    Extents that are not known are taken for large. */
-static unsigned stack_of(const tgi_llvm_kernel *k, const tgi_llvm_tiles *tiles)
+static unsigned stack_of(const tgi_llvm_kernel *k,
+                         const tgi_llvm_transpose *tiles)
 {
     const tgi_kernel_loops *loops = k->loops;
-    const tgi_dim rows = loops->extent[tiles->axis];
+    const tgi_dim rows = loops->extent[tiles->row_axis];
     int64_t beside = 1;
     for (int axis = 0; axis <= loops->n_outer; axis++) {
         const tgi_dim extent = loops->extent[axis];
         if (!tgi_dim_is_known(extent))
             return STACK;
-        const int64_t items =
-            axis == loops->n_outer
-                ? extent / TGI_LLVM_UNIT + (extent % TGI_LLVM_UNIT != 0)
-                : extent;
-        if (axis != tiles->axis && beside < FEW_ITEMS)
+        const int64_t items = axis == loops->n_outer
+                                  ? extent / TGI_LLVM_ITEM_ELEMENTS +
+                                        (extent % TGI_LLVM_ITEM_ELEMENTS != 0)
+                                  : extent;
+        if (axis != tiles->row_axis && beside < FEW_ITEMS)
             beside *= items < FEW_ITEMS ? items : FEW_ITEMS;
     }
     unsigned stack = STACK;
-    while (stack > tiles->rows &&
-           rows < (int64_t)stack * FEW_ITEMS &&
+    while (stack > tiles->tile_rows && rows < (int64_t)stack * FEW_ITEMS &&
            (rows + stack - 1) / stack * beside < FEW_ITEMS)
         stack /= 2;
     return stack;
 }
 
 /* Notes tiles, and puts their accesses right. */
-static void turn_accesses(tgi_llvm_kernel *k, tgi_llvm_tiles *tiles,
+static void turn_accesses(tgi_llvm_kernel *k, tgi_llvm_transpose *tiles,
                           const uint8_t *uses)
 {
     const tgi_kernel_loops *loops = k->loops;
     unsigned bytes = 0;
-    tiles->rows = LEAST;
+    tiles->tile_rows = LEAST;
     for (size_t i = 0; i < loops->accesses.n; i++)
-        if (is_turned(loops, uses, i, tiles->axis) &&
-            LINE / bytes_of(k, i) > tiles->rows)
-            tiles->rows = LINE / bytes_of(k, i);
-    tiles->stack = stack_of(k, tiles);
+        if (is_turned(loops, uses, i, tiles->row_axis) &&
+            LINE / bytes_of(k, i) > tiles->tile_rows)
+            tiles->tile_rows = LINE / bytes_of(k, i);
+    tiles->item_rows = stack_of(k, tiles);
     for (size_t i = 0; i < loops->accesses.n; i++) {
-        const unsigned size = tiles->rows * TGI_LLVM_UNIT * bytes_of(k, i);
-        if (!is_turned(loops, uses, i, tiles->axis) ||
+        const unsigned size =
+            tiles->tile_rows * TGI_LLVM_ITEM_ELEMENTS * bytes_of(k, i);
+        if (!is_turned(loops, uses, i, tiles->row_axis) ||
             bytes + size > MOST_BYTES)
             continue;
         bytes += size;
@@ -163,26 +164,26 @@ static bool make_tiles(tgi_llvm_kernel *k, int axis, const uint8_t *uses)
     const tgi_kernel_loops *loops = k->loops;
     const size_t n = loops->accesses.n;
     const size_t bytes =
-        sizeof(*k->tiles) + n * (sizeof(*k->tiles->tiles) +
-                                 sizeof(*loops->accesses.data));
-    tgi_llvm_tiles *tiles = k->program->alloc(bytes);
+        sizeof(*k->transpose) +
+        n * (sizeof(*k->transpose->tiles) + sizeof(*loops->accesses.data));
+    tgi_llvm_transpose *tiles = k->program->alloc(bytes);
     if (!tiles)
         return false;
     memset(tiles, 0, bytes);
-    tiles->axis = axis;
+    tiles->row_axis = axis;
     tiles->original = loops;
-    tiles->tiles = (tgi_llvm_tile *)(tiles + 1);
+    tiles->tiles = (tgi_llvm_transpose_tile *)(tiles + 1);
     tiles->loops = *loops;
     tiles->loops.accesses.data = (tgi_access *)(tiles->tiles + n);
     memcpy(tiles->loops.accesses.data, loops->accesses.data,
            n * sizeof(*loops->accesses.data));
     turn_accesses(k, tiles, uses);
-    k->tiles = tiles;
+    k->transpose = tiles;
     k->loops = &tiles->loops;
     return true;
 }
 
-bool tgi_llvm_tiles_make(tgi_llvm_kernel *k)
+bool tgi_llvm_transpose_prepare(tgi_llvm_kernel *k)
 {
     if (!is_map(k->loops) || !is_long(k->loops->extent[k->inner]))
         return true;
@@ -197,10 +198,10 @@ bool tgi_llvm_tiles_make(tgi_llvm_kernel *k)
     return is_fine;
 }
 
-void tgi_llvm_tiles_free(tgi_llvm_kernel *k)
+void tgi_llvm_transpose_free(tgi_llvm_kernel *k)
 {
-    if (k->tiles)
-        k->program->free(k->tiles);
+    if (k->transpose)
+        k->program->free(k->transpose);
 }
 
 /* -- Tiles ----------------------------------------------------------------- */
@@ -212,24 +213,24 @@ typedef struct place {
 
 /* What an access touches at a place, line by line; `across` is the axis from one
    line to the next. */
-static tgi_llvm_lines lines_at(tgi_llvm_kernel *k, size_t number,
-                               const place *at, int across)
+static tgi_llvm_line_array lines_at(tgi_llvm_kernel *k, size_t number,
+                                    const place *at, int across)
 {
-    const tgi_access *access = &k->tiles->original->accesses.data[number];
-    const int along = across == k->inner ? k->tiles->axis : k->inner;
-    k->index[k->tiles->axis] = at->row;
+    const tgi_access *access = &k->transpose->original->accesses.data[number];
+    const int along = across == k->inner ? k->transpose->row_axis : k->inner;
+    k->index[k->transpose->row_axis] = at->row;
     k->index[k->inner] = at->column;
-    const tgi_llvm_lines lines = {
-        .start = tgi_llvm_address_at(k, access),
+    const tgi_llvm_line_array lines = {
+        .start = tgi_llvm_address_from_indices(k, access),
         .line = tgi_llvm_stride(k, access->stride[across]),
-        .is_backwards = access->stride[along].is_negative};
+        .is_reversed = access->stride[along].is_negative};
     k->index[k->inner] = NULL;
     return lines;
 }
 
-static tgi_llvm_turn begin_turn(tgi_llvm_kernel *k, size_t number)
+static tgi_llvm_register_transpose begin_turn(tgi_llvm_kernel *k, size_t number)
 {
-    return (tgi_llvm_turn){
+    return (tgi_llvm_register_transpose){
         .k = k,
         .element = tgi_llvm_element_type(k->e, dtype_of(k, number)),
         .bytes = bytes_of(k, number)};
@@ -239,24 +240,24 @@ static tgi_llvm_turn begin_turn(tgi_llvm_kernel *k, size_t number)
 static void copy_tile(tgi_llvm_kernel *k, size_t number, const place *at,
                       bool is_load)
 {
-    const tgi_llvm_lines memory = lines_at(k, number, at, k->inner);
-    const tgi_llvm_lines tile = {
-        .start = k->tiles->tiles[number].memory,
-        .line = tgi_llvm_number(k->program, TGI_LLVM_UNIT)};
-    tgi_llvm_turn t = begin_turn(k, number);
+    const tgi_llvm_line_array memory = lines_at(k, number, at, k->inner);
+    const tgi_llvm_line_array tile = {
+        .start = k->transpose->tiles[number].memory,
+        .line = tgi_llvm_const_i64(k->program, TGI_LLVM_ITEM_ELEMENTS)};
+    tgi_llvm_register_transpose t = begin_turn(k, number);
     t.from = is_load ? memory : tile;
     t.to = is_load ? tile : memory;
     t.n_lines = is_load ? at->n_columns : at->n_rows;
     t.n_elements = is_load ? at->n_rows : at->n_columns;
-    t.ahead = is_load ? k->tiles->rows : 0;
+    t.prefetch_distance = is_load ? k->transpose->tile_rows : 0;
     /* Along the turned axis first: so a line is done with at once. */
-    tgi_llvm_turn_all(&t, is_load);
+    tgi_llvm_register_transpose_emit(&t, is_load);
 }
 
 static void copy_tiles(tgi_llvm_kernel *k, const place *at, bool is_load)
 {
     for (size_t i = 0; i < k->loops->accesses.n; i++)
-        if (k->tiles->tiles[i].uses & (is_load ? IS_LOADED : IS_STORED))
+        if (k->transpose->tiles[i].uses & (is_load ? IS_LOADED : IS_STORED))
             copy_tile(k, i, at, is_load);
 }
 
@@ -269,22 +270,24 @@ static void ask_for_next(tgi_llvm_kernel *k, const place *at)
         if (inst->kind != TGI_INST_LOAD)
             continue;
         const tgi_access *access = &k->loops->accesses.data[inst->number];
-        if (k->tiles->tiles[inst->number].uses || access->index ||
-            access->stride[k->tiles->axis].distance == 0 ||
+        if (k->transpose->tiles[inst->number].uses || access->index ||
+            access->stride[k->transpose->row_axis].distance == 0 ||
             access->stride[k->inner].distance != 1 ||
             access->stride[k->inner].is_negative)
             continue;
         LLVMValueRef rows = tgi_llvm_mul(
-            k->program, tgi_llvm_stride(k, access->stride[k->tiles->axis]),
-            tgi_llvm_number(k->program, k->tiles->rows));
+            k->program,
+            tgi_llvm_stride(k, access->stride[k->transpose->row_axis]),
+            tgi_llvm_const_i64(k->program, k->transpose->tile_rows));
         k->index[k->inner] = at->column;
         LLVMValueRef next = LLVMBuildGEP2(
             k->b, tgi_llvm_element_type(k->e, inst->dtype),
             tgi_llvm_address(k, access), &rows, 1, "");
         k->index[k->inner] = NULL;
-        tgi_llvm_ask(k, next,
-                     TGI_LLVM_UNIT * (int64_t)tgi_dtype_bytes(inst->dtype),
-                     false);
+        tgi_llvm_prefetch(k, next,
+                          TGI_LLVM_ITEM_ELEMENTS *
+                              (int64_t)tgi_dtype_bytes(inst->dtype),
+                          false);
     }
 }
 
@@ -293,21 +296,22 @@ static void do_rows(tgi_llvm_kernel *k, const place *at)
 {
     const tgi_llvm_program *program = k->program;
     tgi_llvm_loop loop;
-    tgi_llvm_loop_begin(k, &loop, tgi_llvm_number(program, 0), at->n_rows, 1,
+    tgi_llvm_loop_begin(k, &loop, tgi_llvm_const_i64(program, 0), at->n_rows, 1,
                         NULL, 0);
-    k->index[k->tiles->axis] = tgi_llvm_add(program, at->row, loop.index);
-    tgi_llvm_point_addresses(k);
+    k->index[k->transpose->row_axis] =
+        tgi_llvm_add(program, at->row, loop.index);
+    tgi_llvm_point_addresses_emit(k);
     LLVMValueRef base = LLVMBuildSub(
         k->b,
         tgi_llvm_mul(program, loop.index,
-                     tgi_llvm_number(program, TGI_LLVM_UNIT)),
+                     tgi_llvm_const_i64(program, TGI_LLVM_ITEM_ELEMENTS)),
         at->column, "");
     for (size_t i = 0; i < k->loops->accesses.n; i++)
-        if (k->tiles->tiles[i].uses)
-            k->bases[i] = base;
+        if (k->transpose->tiles[i].uses)
+            k->point_bases[i] = base;
     ask_for_next(k, at);
-    tgi_llvm_rows(k, at->column,
-                  tgi_llvm_add(program, at->column, at->n_columns));
+    tgi_llvm_rows_emit(k, at->column,
+                       tgi_llvm_add(program, at->column, at->n_columns));
     tgi_llvm_loop_end(k, &loop, NULL);
 }
 
@@ -315,7 +319,7 @@ static void do_rows(tgi_llvm_kernel *k, const place *at)
 static LLVMValueRef part_of(tgi_llvm_kernel *k, tgi_dim extent,
                             LLVMValueRef at, int64_t size)
 {
-    LLVMValueRef whole = tgi_llvm_number(k->program, size);
+    LLVMValueRef whole = tgi_llvm_const_i64(k->program, size);
     if (tgi_dim_is_known(extent) && extent % size == 0)
         return whole;
     return tgi_llvm_min(k->program, whole,
@@ -327,14 +331,15 @@ static LLVMValueRef part_of(tgi_llvm_kernel *k, tgi_dim extent,
    lines. */
 static const tgi_inst *find_plain_copy(const tgi_llvm_kernel *k)
 {
-    const tgi_kernel_loops *loops = k->tiles->original;
+    const tgi_kernel_loops *loops = k->transpose->original;
     const tgi_loop_store *store = &loops->stores.data[0];
     const tgi_inst *inst = &loops->insts.data[store->value];
-    return loops->stores.n == 1 && !k->streamed[0] &&
+    return loops->stores.n == 1 && !k->non_temporal_stores[0] &&
                    inst->kind == TGI_INST_LOAD &&
-                   k->tiles->tiles[inst->number].uses &&
+                   k->transpose->tiles[inst->number].uses &&
                    loops->accesses.data[store->access]
-                           .stride[k->inner].distance == 1
+                           .stride[k->inner]
+                           .distance == 1
                ? inst
                : NULL;
 }
@@ -343,13 +348,14 @@ static const tgi_inst *find_plain_copy(const tgi_llvm_kernel *k)
 static void copy_straight(tgi_llvm_kernel *k, const tgi_inst *load,
                           const place *at)
 {
-    tgi_llvm_turn t = begin_turn(k, load->number);
+    tgi_llvm_register_transpose t = begin_turn(k, load->number);
     t.from = lines_at(k, load->number, at, k->inner);
-    t.to = lines_at(k, k->loops->stores.data[0].access, at, k->tiles->axis);
+    t.to = lines_at(k, k->loops->stores.data[0].access, at,
+                    k->transpose->row_axis);
     t.n_lines = at->n_columns;
     t.n_elements = at->n_rows;
-    t.ahead = k->tiles->rows;
-    tgi_llvm_turn_all(&t, true);
+    t.prefetch_distance = k->transpose->tile_rows;
+    tgi_llvm_register_transpose_emit(&t, true);
 }
 
 static void do_part(tgi_llvm_kernel *k, const place *at)
@@ -369,8 +375,8 @@ static void do_part(tgi_llvm_kernel *k, const place *at)
 static void do_tile(tgi_llvm_kernel *k, const place *at)
 {
     place whole = *at;
-    whole.n_rows = tgi_llvm_number(k->program, k->tiles->rows);
-    whole.n_columns = tgi_llvm_number(k->program, TGI_LLVM_UNIT);
+    whole.n_rows = tgi_llvm_const_i64(k->program, k->transpose->tile_rows);
+    whole.n_columns = tgi_llvm_const_i64(k->program, TGI_LLVM_ITEM_ELEMENTS);
     LLVMValueRef is_whole = LLVMBuildAnd(
         k->b, LLVMBuildICmp(k->b, LLVMIntEQ, at->n_rows, whole.n_rows, ""),
         LLVMBuildICmp(k->b, LLVMIntEQ, at->n_columns, whole.n_columns, ""),
@@ -379,7 +385,7 @@ static void do_tile(tgi_llvm_kernel *k, const place *at)
     tgi_llvm_branch_begin(k, &branch, is_whole);
     do_part(k, &whole);
     tgi_llvm_branch_end(k, &branch);
-    if (branch.is_certain)
+    if (branch.is_unconditional)
         return;
     tgi_llvm_branch_begin(k, &branch, LLVMBuildNot(k->b, is_whole, ""));
     do_part(k, at);
@@ -388,30 +394,30 @@ static void do_tile(tgi_llvm_kernel *k, const place *at)
 
 static LLVMValueRef times(tgi_llvm_kernel *k, LLVMValueRef item, int64_t size)
 {
-    return tgi_llvm_mul(k->program, item, tgi_llvm_number(k->program, size));
+    return tgi_llvm_mul(k->program, item, tgi_llvm_const_i64(k->program, size));
 }
 
-void tgi_llvm_tiles_run(tgi_llvm_kernel *k, LLVMValueRef stack,
-                        LLVMValueRef unit)
+void tgi_llvm_transpose_item_emit(tgi_llvm_kernel *k, LLVMValueRef stack,
+                                  LLVMValueRef unit)
 {
-    tgi_llvm_tiles *tiles = k->tiles;
-    const tgi_dim rows = k->loops->extent[tiles->axis];
+    tgi_llvm_transpose *tiles = k->transpose;
+    const tgi_dim rows = k->loops->extent[tiles->row_axis];
     const tgi_dim columns = k->loops->extent[k->inner];
-    place at = {.column = times(k, unit, TGI_LLVM_UNIT)};
-    at.n_columns = part_of(k, columns, at.column, TGI_LLVM_UNIT);
+    place at = {.column = times(k, unit, TGI_LLVM_ITEM_ELEMENTS)};
+    at.n_columns = part_of(k, columns, at.column, TGI_LLVM_ITEM_ELEMENTS);
     for (size_t i = 0; i < k->loops->accesses.n; i++)
         if (tiles->tiles[i].uses)
-            tiles->tiles[i].memory = tgi_llvm_array(
+            tiles->tiles[i].memory = tgi_llvm_stack_array(
                 k, tgi_llvm_element_type(k->e, dtype_of(k, i)),
-                tiles->rows * TGI_LLVM_UNIT);
+                tiles->tile_rows * TGI_LLVM_ITEM_ELEMENTS);
 
-    LLVMValueRef first = times(k, stack, tiles->stack);
-    LLVMValueRef end = tgi_llvm_add(
-        k->program, first, part_of(k, rows, first, tiles->stack));
+    LLVMValueRef first = times(k, stack, tiles->item_rows);
+    LLVMValueRef end = tgi_llvm_add(k->program, first,
+                                    part_of(k, rows, first, tiles->item_rows));
     tgi_llvm_loop loop;
-    tgi_llvm_loop_begin(k, &loop, first, end, tiles->rows, NULL, 0);
+    tgi_llvm_loop_begin(k, &loop, first, end, tiles->tile_rows, NULL, 0);
     at.row = loop.index;
-    at.n_rows = part_of(k, rows, at.row, tiles->rows);
+    at.n_rows = part_of(k, rows, at.row, tiles->tile_rows);
     do_tile(k, &at);
     tgi_llvm_loop_end(k, &loop, NULL);
 }

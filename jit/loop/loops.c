@@ -55,26 +55,28 @@ void tgi_loops_destroy(tgi_loops *loops)
     tgi_vec_deinit(&loops->buffers);
     tgi_vec_deinit(&loops->steps);
     tgi_vec_deinit(&loops->hosts);
-    tgi_vec_deinit(&loops->checked);
+    tgi_vec_deinit(&loops->runtime_checks);
     tgi_vec_deinit(&loops->controls);
-    tgi_vec_deinit(&loops->kept);
+    tgi_vec_deinit(&loops->memo_params);
     tgi_arena_deinit(&loops->arena);
     tgi_dims_release(loops->dims);
     tgi_free(loops);
 }
 
-bool tgi_loops_walk_regions(const tgi_loops *loops, size_t step,
-                            tgi_region_walk *walk)
+bool tgi_loops_walk_groups(const tgi_loops *loops, size_t step,
+                           tgi_group_walk *walk)
 {
     const tgi_loop_step *s = &loops->steps.data[step];
     const tgi_kernel_loops *k = tgi_loops_kernel_at(loops, step);
-    const bool is_tiny = k && k->is_tiny;
+    const bool is_straightline = k && k->is_straightline;
     bool is_first = false; /* step of a tiny loop, which is one region */
-    if (s->kind == TGI_STEP_LOOP && loops->controls.data[s->number].is_tiny)
-        is_first = walk->n_inside++ == 0;
-    if (s->kind == TGI_STEP_AGAIN && loops->controls.data[s->number].is_tiny)
-        walk->n_inside--;
-    if (!is_tiny && (!walk->n_inside || is_first))
-        walk->region++;
-    return is_tiny;
+    if (s->kind == TGI_STEP_LOOP &&
+        loops->controls.data[s->number].is_straightline)
+        is_first = walk->loop_depth++ == 0;
+    if (s->kind == TGI_STEP_LOOP_END &&
+        loops->controls.data[s->number].is_straightline)
+        walk->loop_depth--;
+    if (!is_straightline && (!walk->loop_depth || is_first))
+        walk->group++;
+    return is_straightline;
 }

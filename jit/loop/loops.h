@@ -35,11 +35,11 @@
 /* Those of a value, one that is reduced, one that counts blocks. */
 enum { TGI_LOOP_AXES = TG_MAX_RANK + 2 };
 
-/* Bytes of a row of a sliver: a line of the cache. */
-enum { TGI_SLIVER_BYTES = 64 };
+/* Bytes of a row of a panel_width: a line of the cache. */
+enum { TGI_PANEL_ROW_BYTES = 64 };
 
-/* Elements of a buffer that has no memory (TGI_PLACE_VALUES), at most. */
-enum { TGI_MOST_VALUES = 1024 };
+/* Elements of a buffer that has no memory (TGI_PLACE_SSA), at most. */
+enum { TGI_MAX_SSA_ELEMENTS = 1024 };
 
 /* -- Buffers --------------------------------------------------------------- */
 
@@ -50,7 +50,7 @@ typedef enum tgi_place {
     TGI_PLACE_TEMP,     /* memory of the call */
     TGI_PLACE_SCRATCH,  /* memory of each thread: starts at `thread` times its
                            size (rounded up to TGI_BUFFER_ALIGN) */
-    TGI_PLACE_VALUES,   /* no memory: values of one tiny region */
+    TGI_PLACE_SSA,      /* no memory: values of one tiny region */
     TGI_PLACE_COUNTER,  /* trips a loop has done, an i64 of each thread */
     TGI_PLACE_STACK     /* memory that grows while a loop runs, the one with
                            stacks number `index`: its address is that in the
@@ -58,7 +58,7 @@ typedef enum tgi_place {
 } tgi_place;
 
 /* As the index of a stack: no loop is left that pushes onto it. */
-#define TGI_NO_STACKS UINT32_MAX
+#define TGI_NO_STACK_SET UINT32_MAX
 
 typedef struct tgi_loop_buffer {
     uint8_t place; /* tgi_place */
@@ -72,7 +72,7 @@ typedef struct tgi_loop_buffer {
     tgi_dim count; /* elements (SCRATCH: of one thread; STACK: of a slice) */
     /* Epochs it is in use, if it is: epochs are what barriers divide. */
     bool is_used;
-    uint32_t first, last;
+    uint32_t first_epoch, last_epoch;
 } tgi_loop_buffer;
 
 /* -- Addresses ------------------------------------------------------------- */
@@ -88,18 +88,18 @@ typedef struct tgi_stride {
  * axis comes after the outer ones. A gather adds stride * value of `index`
  * (an i64 inst, in range) if that is not 0. So does a scatter, in a kernel of
  * COLUMNS without reductions: its index is the same for all columns. A slice
- * whose start the run decides adds `shift` (an i64 inst of level KERNEL) if
+ * whose start the run operand adds `shift` (an i64 inst of level KERNEL) if
  * that is not 0.
  *
- * COLUMNS only: `sliver`, if it is not 0, is how many columns lie side by side.
- * The stride of the last outer axis is that from one sliver to the next: its
- * index i adds stride * (i / sliver) + i % sliver. So a panel of a matrix can
- * be read from one end to the other, a few columns wide. The last sliver is
+ * COLUMNS only: `panel_width`, if it is not 0, is how many columns lie side by side.
+ * The stride of the last outer axis is that from one panel_width to the next: its
+ * index i adds stride * (i / panel_width) + i % panel_width. So a panel of a matrix can
+ * be read from one end to the other, a few columns wide. The last panel_width is
  * as wide as all; what it has past the last column is never looked at.
  */
 typedef struct tgi_access {
     uint32_t buffer;
-    uint32_t sliver;
+    uint32_t panel_width;
     tgi_dim offset;
     tgi_stride stride[TGI_LOOP_AXES];
     uint32_t index;
@@ -166,7 +166,7 @@ typedef struct tgi_inst {
  * is SUM, PROD, REDUCE_MAX or REDUCE_MIN, of type 4 or 8 bytes. It goes along
  * the last outer axis (`along_rows`: by the tree of lanes) or the one before it
  * (in order), which is known to have elements, and no more of them than one
- * block (tgi_fold_most); the access stands still along it. Only a product has
+ * block (tgi_epilogue_reduce_max); the access stands still along it. Only a product has
  * folds: COLUMNS of at least two outer axes, whose one reduction is a MATMUL
  * that is not split. One side of that is a load that stands still along the
  * last axis, or made from one such load and what is known in all of the
@@ -178,7 +178,7 @@ typedef struct tgi_loop_store {
     uint32_t access; /* number */
     uint16_t phase;
     uint8_t level;
-    uint8_t fold; /* tgi_op; 0: the value of each point itself */
+    uint8_t epilogue_op; /* tgi_op; 0: the value of each point itself */
     bool along_rows;
 } tgi_loop_store;
 
@@ -195,7 +195,7 @@ typedef struct tgi_loop_store {
  * `is_split`: each block is an outer point of its own: the last outer axis
  * (ROWS) or the one before it (COLUMNS) counts the blocks, the inner extent
  * is that of the whole, and the result at a point is that of its block alone
- * (no cascade). A later kernel reduces the blocks with `is_cascade`: then the
+ * (no cascade). A later kernel reduces the blocks with `combines_blocks`: then the
  * inner axis goes over blocks in the order of the cascade (of MATMUL:
  * ascending) and nothing starts from anything.
  */
@@ -203,14 +203,14 @@ typedef struct tgi_reduction {
     uint8_t op;
     uint8_t dtype;
     uint16_t phase;
-    bool is_split, is_cascade;
+    bool is_split, combines_blocks;
     uint32_t value, other;
 } tgi_reduction;
 
 /*
  * Looks whether inst `value` (bool, level INNER) is true; where it is not,
  * check `number` has failed at position `position` (an i64 inst) of what is
- * checked.
+ * runtime_checks.
  */
 typedef struct tgi_loop_check {
     uint32_t value, position;
@@ -229,10 +229,10 @@ typedef struct tgi_kernel_loops {
     bool has_inner;
     /* It becomes straight-line code in the entry, which the first thread runs:
        all of its extents are known, and so is all that it does. */
-    bool is_tiny;
+    bool is_straightline;
     /* Not 0: all that it stores follows from what is kept, number kept - 1 of
        the program; it need not run while that stays as it was. */
-    uint32_t kept;
+    uint32_t memo;
     uint16_t n_phases; /* at least 1 */
     /* Outer extents, then the inner one. Without an inner axis it is 1. */
     tgi_dim extent[TGI_LOOP_AXES];
@@ -252,27 +252,27 @@ typedef struct tgi_kernel_loops {
  * memory.
  *
  * Branches and loops are steps between other steps, properly nested; `number`
- * is that of the tgi_control_loops:
+ * is that of the tgi_control_flow:
  *
  *     LOOP … TEST … AGAIN      TEST only if there is one
  *     SWITCH, CASE … CASE …, END
  *
- * All threads go the same way: what decides is the same for all of them, and
+ * All threads go the same way: what operand is the same for all of them, and
  * is not stored to before all have seen it. A loop that is tiny, with all that
  * is in it, is a region of its own; inside, barriers mean nothing.
  */
-typedef enum tgi_step_kind {
-    TGI_STEP_RUN,     /* kernel `number` */
-    TGI_STEP_BARRIER, /* what was stored before is seen after it */
-    TGI_STEP_CHECKED, /* ends the call if a check has failed; after a barrier */
-    TGI_STEP_HOST,    /* frame->host(frame, number): between two barriers */
-    TGI_STEP_LOOP,    /* all trips done: behind AGAIN, else on */
-    TGI_STEP_TEST,    /* the test says no: behind AGAIN, else on */
-    TGI_STEP_AGAIN,   /* end of a trip: back to LOOP */
-    TGI_STEP_SWITCH,  /* to the CASE that is chosen */
-    TGI_STEP_CASE,    /* from the one before it to END */
-    TGI_STEP_END
-} tgi_step_kind;
+typedef enum tgi_loop_step_kind {
+    TGI_STEP_RUN,              /* kernel `number` */
+    TGI_STEP_BARRIER,          /* what was stored before is seen after it */
+    TGI_STEP_RETURN_IF_FAILED, /* ends the call if a check has failed; after a barrier */
+    TGI_STEP_HOST,     /* frame->host(frame, number): between two barriers */
+    TGI_STEP_LOOP,     /* all trips done: behind AGAIN, else on */
+    TGI_STEP_TEST,     /* the test says no: behind AGAIN, else on */
+    TGI_STEP_LOOP_END, /* end of a trip: back to LOOP */
+    TGI_STEP_SWITCH,   /* to the CASE that is chosen */
+    TGI_STEP_CASE,     /* from the one before it to END */
+    TGI_STEP_SWITCH_END
+} tgi_loop_step_kind;
 
 typedef struct tgi_loop_step {
     uint8_t kind;
@@ -280,36 +280,37 @@ typedef struct tgi_loop_step {
 } tgi_loop_step;
 
 /* A branch or loop. Buffers are numbers. */
-typedef struct tgi_control_loops {
+typedef struct tgi_control_flow {
     const tgi_graph *graph;
     tgi_ref node;      /* SWITCH or LOOP */
     uint32_t n_cases;  /* SWITCH; 0: it is a LOOP */
-    uint32_t decides;  /* i64: which branch, or how many trips */
+    uint32_t operand;  /* i64: which branch, or how many trips */
     uint32_t counter;  /* LOOP: trips done, COUNTER */
     bool has_test, is_limited;
     uint32_t test;     /* bool */
-    uint32_t failed;   /* is_limited: number of the check */
+    uint32_t limit_check; /* is_limited: number of the check */
     /* LOOP: number + 1 among those that push onto stacks, and that of the
        check which fails if there is no memory for them; 0: it does not. Before
        each trip there is made room for one more slice. */
-    uint32_t stacks, full;
+    uint32_t stack_set, memory_check;
     /* … which goes behind as many as `base` says (i64), if stacks that were
-       begun before go on; else it is `decides`. */
+       begun before go on; else it is `operand`. */
     bool has_base;
     uint32_t base;
     /* LOOP: all it does is tiny, and for the first thread alone: it is code in
        the entry, what it carries is values. */
-    bool is_tiny;
+    bool is_straightline;
     /* LOOP: value k is in carried[k]; the body has left the next one in
        place[k]. SWITCH: results are in carried[k], which is place[k], too. */
     uint32_t n_carried;
-    uint32_t *carried, *place; /* the program's */
-    bool *is_value; /* is_tiny: it is not in memory while the loop runs */
+    uint32_t *carried, *next; /* the program's */
+    bool *
+        in_registers; /* is_straightline: it is not in memory while the loop runs */
     /* After a trip, buffer to[i] has the address that from[i] had in it: all
        at once, the same buffers on both sides. */
     uint32_t n_moved;
     uint32_t *to, *from; /* the program's */
-} tgi_control_loops;
+} tgi_control_flow;
 
 /* A print or a host call: the buffers its inputs are in, and then those its
    outputs go to. */
@@ -322,11 +323,11 @@ typedef struct tgi_host_step {
 
 /* What checks its indices (a gather or scatter), and the buffer these are in;
    or a loop with a limit, and the buffer that is in; or one with stacks. */
-typedef struct tgi_checked {
+typedef struct tgi_runtime_check {
     const tgi_graph *graph;
     tgi_ref node;
     uint32_t buffer;
-} tgi_checked;
+} tgi_runtime_check;
 
 typedef struct tgi_loops {
     tgi_arena arena;
@@ -337,12 +338,12 @@ typedef struct tgi_loops {
     TGI_VEC(tgi_kernel_loops *) kernels; /* in the order of launch */
     TGI_VEC(tgi_loop_step) steps;
     TGI_VEC(tgi_host_step) hosts; /* by number of host step */
-    TGI_VEC(tgi_checked) checked; /* by number of check */
-    TGI_VEC(tgi_control_loops) controls;
+    TGI_VEC(tgi_runtime_check) runtime_checks; /* by number of check */
+    TGI_VEC(tgi_control_flow) controls;
     /* Parameters: variables that the program does not write, and from which
        it makes something that lasts from call to call. */
-    TGI_VEC(uint32_t) kept;
-    uint32_t n_stacks; /* loops that push onto some */
+    TGI_VEC(uint32_t) memo_params;
+    uint32_t n_stack_sets; /* loops that push onto some */
     uint32_t n_epochs;
 } tgi_loops;
 
@@ -361,10 +362,10 @@ static inline int tgi_tree_lanes(int dtype)
 }
 
 /* Items of a kernel that threads want to share, at least. */
-enum { TGI_FEW_ITEMS = 4 };
+enum { TGI_MIN_SHARED_ITEMS = 4 };
 
 /* Values that a fold takes at most. */
-static inline int64_t tgi_fold_most(bool along_rows, int dtype)
+static inline int64_t tgi_epilogue_reduce_max(bool along_rows, int dtype)
 {
     return along_rows ? TGI_BLOCK_STEPS * tgi_tree_lanes(dtype)
                       : TGI_BLOCK_ROWS;
@@ -383,7 +384,7 @@ static inline size_t tgi_loops_end_of(const tgi_loops *loops, size_t step)
 {
     const tgi_loop_step *first = &loops->steps.data[step];
     const int kind =
-        first->kind == TGI_STEP_LOOP ? TGI_STEP_AGAIN : TGI_STEP_END;
+        first->kind == TGI_STEP_LOOP ? TGI_STEP_LOOP_END : TGI_STEP_SWITCH_END;
     while (loops->steps.data[step].kind != kind ||
            loops->steps.data[step].number != first->number)
         step++;
@@ -391,14 +392,14 @@ static inline size_t tgi_loops_end_of(const tgi_loops *loops, size_t step)
 }
 
 /* A walk over all steps that numbers tiny regions, from 1 on. */
-typedef struct tgi_region_walk {
-    uint32_t region;   /* of the step, if it is part of one */
-    uint32_t n_inside; /* tiny loops that it is in */
-} tgi_region_walk;
+typedef struct tgi_group_walk {
+    uint32_t group;      /* of the step, if it is part of one */
+    uint32_t loop_depth; /* tiny loops that it is in */
+} tgi_group_walk;
 
 /* The next step; true if it is a tiny kernel. */
-bool tgi_loops_walk_regions(const tgi_loops *loops, size_t step,
-                            tgi_region_walk *walk);
+bool tgi_loops_walk_groups(const tgi_loops *loops, size_t step,
+                           tgi_group_walk *walk);
 
 /* Text of all, for dumps and goldens. */
 void tgi_loops_print(const tgi_loops *loops, tgi_strbuf *out);

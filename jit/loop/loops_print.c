@@ -30,14 +30,11 @@ static void print_stride(const tgi_loops *loops, tgi_stride stride,
 static void print_buffer(const tgi_loops *loops, uint32_t buffer,
                          tgi_strbuf *out)
 {
-    static const char letters[] = {[TGI_PLACE_PARAM] = 'p',
-                                   [TGI_PLACE_RESULT] = 'r',
-                                   [TGI_PLACE_CONSTANT] = 'c',
-                                   [TGI_PLACE_TEMP] = 't',
-                                   [TGI_PLACE_SCRATCH] = 's',
-                                   [TGI_PLACE_VALUES] = 'v',
-                                   [TGI_PLACE_COUNTER] = 'n',
-                                   [TGI_PLACE_STACK] = 'g'};
+    static const char letters[] = {
+        [TGI_PLACE_PARAM] = 'p',    [TGI_PLACE_RESULT] = 'r',
+        [TGI_PLACE_CONSTANT] = 'c', [TGI_PLACE_TEMP] = 't',
+        [TGI_PLACE_SCRATCH] = 's',  [TGI_PLACE_SSA] = 'v',
+        [TGI_PLACE_COUNTER] = 'n',  [TGI_PLACE_STACK] = 'g'};
     const tgi_loop_buffer *b = &loops->buffers.data[buffer];
     bool is_numbered =
         b->place == TGI_PLACE_PARAM || b->place == TGI_PLACE_RESULT;
@@ -53,11 +50,11 @@ static void print_access(const tgi_loops *loops, const tgi_kernel_loops *k,
         char name[8] = "i";
         if (axis < k->n_outer)
             name[0] = 'o', name[1] = (char)('0' + axis), name[2] = 0;
-        if (access->sliver && axis == k->n_outer - 1) {
+        if (access->panel_width && axis == k->n_outer - 1) {
             tgi_strbuf_addf(out, "%s%s%%%u", is_first ? "" : " + ", name,
-                            access->sliver);
+                            access->panel_width);
             is_first = false;
-            snprintf(name + 2, sizeof(name) - 2, "/%u", access->sliver);
+            snprintf(name + 2, sizeof(name) - 2, "/%u", access->panel_width);
         }
         print_stride(loops, access->stride[axis], name, &is_first, out);
     }
@@ -167,9 +164,9 @@ static void print_phase(const tgi_loops *loops, const tgi_kernel_loops *k,
                         r->value);
         if (r->other)
             tgi_strbuf_addf(out, ", %%%u", r->other);
-        tgi_strbuf_add(out, r->is_split     ? " of each block\n"
-                            : r->is_cascade ? " of blocks\n"
-                                            : "\n");
+        tgi_strbuf_add(out, r->is_split          ? " of each block\n"
+                            : r->combines_blocks ? " of blocks\n"
+                                                 : "\n");
     }
     for (size_t i = 0; i < k->checks.n; i++)
         if (k->checks.data[i].phase == phase)
@@ -183,9 +180,9 @@ static void print_phase(const tgi_loops *loops, const tgi_kernel_loops *k,
         tgi_strbuf_addf(out, "    %*s", 2 * store->level, "");
         print_element(loops, k, store->access, out);
         tgi_strbuf_add(out, " = ");
-        if (store->fold)
+        if (store->epilogue_op)
             tgi_strbuf_addf(out, "%s along %s of ",
-                            tgi_op_table[store->fold].name,
+                            tgi_op_table[store->epilogue_op].name,
                             store->along_rows ? "rows" : "columns");
         tgi_strbuf_addf(out, "%%%u\n", store->value);
     }
@@ -195,7 +192,7 @@ static void print_kernel(const tgi_loops *loops, const tgi_kernel_loops *k,
                          tgi_strbuf *out)
 {
     tgi_strbuf_addf(out, "kernel %s: %s%s of ", k->name,
-                    k->is_tiny ? "tiny, " : "",
+                    k->is_straightline ? "tiny, " : "",
                     k->vectors == TGI_ROWS ? "rows" : "columns");
     tgi_dim_print(loops->dims, k->extent[k->n_outer], out);
     tgi_strbuf_add(out, " at [");
@@ -205,9 +202,9 @@ static void print_kernel(const tgi_loops *loops, const tgi_kernel_loops *k,
         tgi_dim_print(loops->dims, k->extent[axis], out);
     }
     tgi_strbuf_add(out, "]");
-    if (k->kept)
+    if (k->memo)
         tgi_strbuf_addf(out, ", kept while p%u stays",
-                        loops->kept.data[k->kept - 1]);
+                        loops->memo_params.data[k->memo - 1]);
     tgi_strbuf_add(out, "\n");
     for (unsigned phase = 0; phase < k->n_phases; phase++)
         print_phase(loops, k, phase, out);
@@ -216,16 +213,16 @@ static void print_kernel(const tgi_loops *loops, const tgi_kernel_loops *k,
 static void print_control(const tgi_loops *loops, const tgi_loop_step *step,
                           tgi_strbuf *out)
 {
-    const tgi_control_loops *c = &loops->controls.data[step->number];
+    const tgi_control_flow *c = &loops->controls.data[step->number];
     switch (step->kind) {
     case TGI_STEP_LOOP:
-        tgi_strbuf_add(out, c->is_tiny ? "tiny loop " : "loop ");
+        tgi_strbuf_add(out, c->is_straightline ? "tiny loop " : "loop ");
         print_buffer(loops, c->counter, out);
         tgi_strbuf_add(out, " to ");
-        print_buffer(loops, c->decides, out);
+        print_buffer(loops, c->operand, out);
         tgi_strbuf_add(out, c->is_limited ? ", a limit" : "");
-        if (c->stacks)
-            tgi_strbuf_addf(out, ", grows #%u", c->stacks - 1);
+        if (c->stack_set)
+            tgi_strbuf_addf(out, ", grows #%u", c->stack_set - 1);
         if (c->has_base) {
             tgi_strbuf_add(out, " behind ");
             print_buffer(loops, c->base, out);
@@ -235,7 +232,7 @@ static void print_control(const tgi_loops *loops, const tgi_loop_step *step,
         tgi_strbuf_add(out, "leave it unless ");
         print_buffer(loops, c->test, out);
         break;
-    case TGI_STEP_AGAIN:
+    case TGI_STEP_LOOP_END:
         tgi_strbuf_add(out, "again");
         for (uint32_t i = 0; i < c->n_moved; i++) {
             tgi_strbuf_add(out, i ? ", " : " with ");
@@ -246,7 +243,7 @@ static void print_control(const tgi_loops *loops, const tgi_loop_step *step,
         break;
     case TGI_STEP_SWITCH:
         tgi_strbuf_add(out, "switch ");
-        print_buffer(loops, c->decides, out);
+        print_buffer(loops, c->operand, out);
         break;
     default:
         tgi_strbuf_add(out, step->kind == TGI_STEP_CASE ? "case" : "end");
@@ -257,14 +254,11 @@ static void print_control(const tgi_loops *loops, const tgi_loop_step *step,
 
 void tgi_loops_print(const tgi_loops *loops, tgi_strbuf *out)
 {
-    static const char *const places[] = {[TGI_PLACE_PARAM] = "parameter",
-                                         [TGI_PLACE_RESULT] = "result",
-                                         [TGI_PLACE_CONSTANT] = "constant",
-                                         [TGI_PLACE_TEMP] = "temporary",
-                                         [TGI_PLACE_SCRATCH] = "scratch",
-                                         [TGI_PLACE_VALUES] = "values",
-                                         [TGI_PLACE_COUNTER] = "counter",
-                                         [TGI_PLACE_STACK] = "grows by"};
+    static const char *const places[] = {
+        [TGI_PLACE_PARAM] = "parameter",   [TGI_PLACE_RESULT] = "result",
+        [TGI_PLACE_CONSTANT] = "constant", [TGI_PLACE_TEMP] = "temporary",
+        [TGI_PLACE_SCRATCH] = "scratch",   [TGI_PLACE_SSA] = "values",
+        [TGI_PLACE_COUNTER] = "counter",   [TGI_PLACE_STACK] = "grows by"};
     tgi_strbuf_addf(out, "loops of %s\n", loops->name);
     for (uint32_t i = 0; i < loops->buffers.n; i++) {
         const tgi_loop_buffer *b = &loops->buffers.data[i];
@@ -276,14 +270,14 @@ void tgi_loops_print(const tgi_loops *loops, tgi_strbuf *out)
     }
     for (size_t i = 0; i < loops->steps.n; i++) {
         const tgi_loop_step *step = &loops->steps.data[i];
-        switch ((tgi_step_kind)step->kind) {
+        switch ((tgi_loop_step_kind)step->kind) {
         case TGI_STEP_RUN:
             print_kernel(loops, loops->kernels.data[step->number], out);
             break;
         case TGI_STEP_BARRIER:
             tgi_strbuf_add(out, "barrier\n");
             break;
-        case TGI_STEP_CHECKED:
+        case TGI_STEP_RETURN_IF_FAILED:
             tgi_strbuf_add(out, "end if a check failed\n");
             break;
         case TGI_STEP_HOST:
@@ -291,10 +285,10 @@ void tgi_loops_print(const tgi_loops *loops, tgi_strbuf *out)
             break;
         case TGI_STEP_LOOP:
         case TGI_STEP_TEST:
-        case TGI_STEP_AGAIN:
+        case TGI_STEP_LOOP_END:
         case TGI_STEP_SWITCH:
         case TGI_STEP_CASE:
-        case TGI_STEP_END:
+        case TGI_STEP_SWITCH_END:
             print_control(loops, step, out);
             break;
         }

@@ -33,8 +33,8 @@ static tg_status verify_access(const tgi_loops *loops,
     const tgi_access *access = &k->accesses.data[i];
     REQUIRE(access->buffer < loops->buffers.n, "access of no buffer", i);
     REQUIRE(has_dim(loops, access->offset), "offset has no value", i);
-    REQUIRE(!access->sliver ||
-                (k->vectors == TGI_COLUMNS && !k->is_tiny && !access->index),
+    REQUIRE(!access->panel_width || (k->vectors == TGI_COLUMNS &&
+                                     !k->is_straightline && !access->index),
             "slivers of no columns", i);
     for (int axis = 0; axis < TGI_LOOP_AXES; axis++) {
         REQUIRE(has_dim(loops, access->stride[axis].distance),
@@ -177,33 +177,37 @@ static tg_status verify_reduction(const tgi_kernel_loops *k, size_t i)
     return TG_OK;
 }
 
-/* Code is generated only for tiles of a product that have all that a fold
+/* Code is generated only for tiles of a product that have all that an
+   epilogue reduction
    takes: for what is said of its sides, see llvm_matmul_tiling.c. */
 static tg_status verify_fold(const tgi_kernel_loops *k, size_t i)
 {
     const tgi_loop_store *store = &k->stores.data[i];
     const tgi_access *access = &k->accesses.data[store->access];
     const int dtype = dtype_of(k, store->value);
-    REQUIRE(store->fold == TGI_OP_SUM || store->fold == TGI_OP_PROD ||
-                store->fold == TGI_OP_REDUCE_MAX ||
-                store->fold == TGI_OP_REDUCE_MIN,
-            "fold by no reduction", i);
-    REQUIRE(k->vectors == TGI_COLUMNS && k->n_outer >= 2 && !k->is_tiny &&
-                k->reductions.n == 1 &&
+    REQUIRE(store->epilogue_op == TGI_OP_SUM ||
+                store->epilogue_op == TGI_OP_PROD ||
+                store->epilogue_op == TGI_OP_REDUCE_MAX ||
+                store->epilogue_op == TGI_OP_REDUCE_MIN,
+            "epilogue reduction by no reduction", i);
+    REQUIRE(k->vectors == TGI_COLUMNS && k->n_outer >= 2 &&
+                !k->is_straightline && k->reductions.n == 1 &&
                 k->reductions.data[0].op == TGI_OP_MATMUL &&
                 !k->reductions.data[0].is_split &&
-                !k->reductions.data[0].is_cascade &&
+                !k->reductions.data[0].combines_blocks &&
                 tgi_dtype_bytes(k->reductions.data[0].dtype) >= 4,
-            "fold of no product", i);
-    REQUIRE(store->level == TGI_LEVEL_POINT, "fold that is not at points", i);
-    REQUIRE(tgi_dtype_bytes(dtype) >= 4, "fold of a small type", i);
+            "epilogue reduction of no product", i);
+    REQUIRE(store->level == TGI_LEVEL_POINT,
+            "epilogue reduction that is not at points", i);
+    REQUIRE(tgi_dtype_bytes(dtype) >= 4, "epilogue reduction of a small type", i);
     const int axis = k->n_outer - 1 - !store->along_rows;
-    REQUIRE(access->stride[axis].distance == 0 && !access->sliver &&
+    REQUIRE(access->stride[axis].distance == 0 && !access->panel_width &&
                 !access->index,
-            "fold into many", i);
+            "epilogue reduction into many", i);
     REQUIRE(tgi_dim_is_known(k->extent[axis]) && k->extent[axis] > 0 &&
-                k->extent[axis] <= tgi_fold_most(store->along_rows, dtype),
-            "fold of many blocks", i);
+                k->extent[axis] <=
+                    tgi_epilogue_reduce_max(store->along_rows, dtype),
+            "epilogue reduction of many blocks", i);
     return TG_OK;
 }
 
@@ -228,7 +232,7 @@ static tg_status verify_store(const tgi_loops *loops,
     REQUIRE(store->level == TGI_LEVEL_INNER ||
                 access->stride[k->n_outer].distance == 0,
             "store above its axes", i);
-    return store->fold ? verify_fold(k, i) : TG_OK;
+    return store->epilogue_op ? verify_fold(k, i) : TG_OK;
 }
 
 static tg_status verify_check(const tgi_loops *loops,
@@ -236,7 +240,7 @@ static tg_status verify_check(const tgi_loops *loops,
 {
     const tgi_loop_check *check = &k->checks.data[i];
     REQUIRE(check->phase < k->n_phases, "check of no phase", i);
-    REQUIRE(check->number < loops->checked.n, "check of nothing", i);
+    REQUIRE(check->number < loops->runtime_checks.n, "check of nothing", i);
     TGI_TRY(verify_use(k, check->value, TGI_LEVEL_INNER, check->phase, i));
     TGI_TRY(verify_use(k, check->position, TGI_LEVEL_INNER, check->phase, i));
     REQUIRE(dtype_of(k, check->value) == TG_BOOL, "check of no bool", i);
@@ -254,14 +258,14 @@ static tg_status verify_tiny(const tgi_loops *loops, const tgi_kernel_loops *k)
     REQUIRE(k->checks.n == 0, "tiny with a check", 0);
     for (size_t i = 0; i < k->reductions.n; i++) {
         REQUIRE(!k->reductions.data[i].is_split &&
-                    !k->reductions.data[i].is_cascade,
+                    !k->reductions.data[i].combines_blocks,
                 "tiny with blocks", i);
         REQUIRE(k->extent[k->n_outer] <= TGI_BLOCK_ROWS,
                 "tiny of several blocks", i);
     }
     for (size_t i = 0; i < k->accesses.n; i++) {
         const tgi_access *access = &k->accesses.data[i];
-        if (loops->buffers.data[access->buffer].place != TGI_PLACE_VALUES)
+        if (loops->buffers.data[access->buffer].place != TGI_PLACE_SSA)
             continue;
         REQUIRE(!access->index && !access->shift, "index into values", i);
         REQUIRE(tgi_dim_is_known(access->offset), "place among values", i);
@@ -280,9 +284,9 @@ static tg_status verify_values(const tgi_loops *loops,
 {
     for (size_t i = 0; i < k->accesses.n; i++) {
         const uint32_t buffer = k->accesses.data[i].buffer;
-        if (loops->buffers.data[buffer].place != TGI_PLACE_VALUES)
+        if (loops->buffers.data[buffer].place != TGI_PLACE_SSA)
             continue;
-        REQUIRE(k->is_tiny, "values in memory", i);
+        REQUIRE(k->is_straightline, "values in memory", i);
         REQUIRE(!regions[buffer] || regions[buffer] == region,
                 "values of two regions", i);
         regions[buffer] = region;
@@ -297,12 +301,12 @@ static tg_status verify_regions(const tgi_loops *loops)
     if (!regions)
         return tgi_error_memory();
     tg_status status = TG_OK;
-    tgi_region_walk walk = {.region = 1};
+    tgi_group_walk walk = {.group = 1};
     for (size_t i = 0; i < loops->steps.n && !status; i++) {
         const tgi_kernel_loops *k = tgi_loops_kernel_at(loops, i);
-        tgi_loops_walk_regions(loops, i, &walk);
+        tgi_loops_walk_groups(loops, i, &walk);
         if (k)
-            status = verify_values(loops, k, walk.region, regions);
+            status = verify_values(loops, k, walk.group, regions);
     }
     tgi_free(regions);
     return status;
@@ -327,26 +331,26 @@ static tg_status verify_kernel(const tgi_loops *loops,
         TGI_TRY(verify_store(loops, k, i));
     for (size_t i = 0; i < k->checks.n; i++)
         TGI_TRY(verify_check(loops, k, i));
-    REQUIRE(k->kept <= loops->kept.n && !(k->kept && k->is_tiny),
+    REQUIRE(k->memo <= loops->memo_params.n && !(k->memo && k->is_straightline),
             "kept by nothing", 0);
-    if (k->is_tiny)
+    if (k->is_straightline)
         TGI_TRY(verify_tiny(loops, k));
     return TG_OK;
 }
 
 /* What grows is where it was after each trip. */
 static tg_status verify_stacks(const tgi_loops *loops,
-                               const tgi_control_loops *c, size_t i)
+                               const tgi_control_flow *c, size_t i)
 {
     const tgi_kernel_loops *k = NULL;
-    REQUIRE(c->stacks <= loops->n_stacks, "loop of no stacks", i);
-    REQUIRE(!c->stacks || c->full < loops->checked.n, "check of nothing", i);
-    REQUIRE(c->base < loops->buffers.n && (!c->has_base || c->stacks),
+    REQUIRE(c->stack_set <= loops->n_stack_sets, "loop of no stacks", i);
+    REQUIRE(!c->stack_set || c->memory_check < loops->runtime_checks.n,
+            "check of nothing", i);
+    REQUIRE(c->base < loops->buffers.n && (!c->has_base || c->stack_set),
             "beginning of nothing", i);
     for (uint32_t j = 0; j < c->n_carried && !c->n_cases; j++) {
         const tgi_loop_buffer *b = &loops->buffers.data[c->carried[j]];
-        REQUIRE(b->place != TGI_PLACE_STACK ||
-                    c->place[j] == c->carried[j],
+        REQUIRE(b->place != TGI_PLACE_STACK || c->next[j] == c->carried[j],
                 "stack that moves", i);
     }
     return TG_OK;
@@ -370,15 +374,15 @@ tg_status tgi_loops_verify(const tgi_loops *loops)
                 "size of a buffer has no value", i);
     for (size_t i = 0; i < loops->buffers.n; i++)
         REQUIRE(loops->buffers.data[i].place != TGI_PLACE_STACK ||
-                    loops->buffers.data[i].index < loops->n_stacks ||
-                    loops->buffers.data[i].index == TGI_NO_STACKS,
+                    loops->buffers.data[i].index < loops->n_stack_sets ||
+                    loops->buffers.data[i].index == TGI_NO_STACK_SET,
                 "stack of no loop", i);
     for (size_t i = 0; i < loops->controls.n; i++)
         TGI_TRY(verify_stacks(loops, &loops->controls.data[i], i));
     for (size_t i = 0; i < loops->buffers.n; i++)
-        REQUIRE(loops->buffers.data[i].place != TGI_PLACE_VALUES ||
+        REQUIRE(loops->buffers.data[i].place != TGI_PLACE_SSA ||
                     (tgi_dim_is_known(loops->buffers.data[i].count) &&
-                     loops->buffers.data[i].count <= TGI_MOST_VALUES),
+                     loops->buffers.data[i].count <= TGI_MAX_SSA_ELEMENTS),
                 "too many values", i);
     return verify_regions(loops);
 }

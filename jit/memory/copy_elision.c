@@ -22,7 +22,7 @@ enum { MOST_LOOKS = 1 << 22 };
 typedef struct place {
     size_t step;
     uint32_t epoch;
-    bool is_tiny;
+    bool is_straightline;
     bool is_there;
 } place;
 
@@ -31,7 +31,7 @@ typedef struct place {
 static bool is_before(const place *a, const place *b)
 {
     return a->epoch < b->epoch ||
-           (a->step < b->step && a->is_tiny && b->is_tiny);
+           (a->step < b->step && a->is_straightline && b->is_straightline);
 }
 
 /* -- What a kernel does to two buffers ------------------------------------- */
@@ -47,10 +47,10 @@ static const tgi_access *copied(const tgi_kernel_loops *k,
                                 const tgi_loop_store *store)
 {
     const tgi_inst *value = &k->insts.data[store->value];
-    if (value->kind != TGI_INST_LOAD || store->fold)
+    if (value->kind != TGI_INST_LOAD || store->epilogue_op)
         return NULL;
     const tgi_access *from = &k->accesses.data[value->number];
-    return tgi_is_same_element(k, from, &k->accesses.data[store->access])
+    return tgi_access_is_same_element(k, from, &k->accesses.data[store->access])
                ? from
                : NULL;
 }
@@ -64,11 +64,10 @@ static bool are_twins(const tgi_kernel_loops *k, const tgi_loop_store *a,
     const bool is_same = of_a == of_b || (of_a->kind == TGI_INST_REDUCED &&
                                           of_b->kind == TGI_INST_REDUCED &&
                                           of_a->number == of_b->number);
-    return a != b && is_same && a->phase == b->phase &&
-           a->level == b->level && a->fold == b->fold &&
-           a->along_rows == b->along_rows &&
-           tgi_is_same_element(k, &k->accesses.data[a->access],
-                               &k->accesses.data[b->access]);
+    return a != b && is_same && a->phase == b->phase && a->level == b->level &&
+           a->epilogue_op == b->epilogue_op && a->along_rows == b->along_rows &&
+           tgi_access_is_same_element(k, &k->accesses.data[a->access],
+                                      &k->accesses.data[b->access]);
 }
 
 /* True if a store makes `to` what `from` is: one way or the other. */
@@ -136,12 +135,12 @@ static bool loads_what_it_changes(const pair *p, const tgi_kernel_loops *k)
             const tgi_loop_store *store = &k->stores.data[j];
             if (changes(p, k, store, p->old, p->new) &&
                 (inst->phase > store->phase ||
-                 !tgi_is_same_element(k, &k->accesses.data[inst->number],
-                                      &k->accesses.data[store->access])))
+                 !tgi_access_is_same_element(k, &k->accesses.data[inst->number],
+                                             &k->accesses.data[store->access])))
                 return false;
         }
     }
-    return tgi_goes_once(k);
+    return tgi_kernel_is_single_sweep(k);
 }
 
 /* -- Is it legal? ---------------------------------------------------------- */
@@ -157,7 +156,7 @@ static void advance(const tgi_loops *loops, place *at)
 static const tgi_kernel_loops *enter(const tgi_loops *loops, place *at)
 {
     const tgi_kernel_loops *k = tgi_loops_kernel_at(loops, at->step);
-    at->is_tiny = k && k->is_tiny;
+    at->is_straightline = k && k->is_straightline;
     return k;
 }
 
@@ -203,8 +202,8 @@ static bool decides(const pair *p, size_t number)
     const tgi_loop_step *step = &loops->steps.data[number];
     if (step->kind != TGI_STEP_LOOP && step->kind != TGI_STEP_SWITCH)
         return false;
-    const tgi_control_loops *c = &loops->controls.data[step->number];
-    return tgi_merger_find(p->m, c->decides) == p->old ||
+    const tgi_control_flow *c = &loops->controls.data[step->number];
+    return tgi_merger_find(p->m, c->operand) == p->old ||
            tgi_merger_find(p->m, c->base) == p->old;
 }
 
@@ -234,7 +233,7 @@ static bool allows(const pair *p, const place *at, const place *begin,
         return true;
     const bool is_read = any_loads(p, k, p->old);
     const bool is_set = any_changes(p, k, p->new, p->old);
-    if (k->kept && (is_read || is_set || any_loads(p, k, p->new)))
+    if (k->memo && (is_read || is_set || any_loads(p, k, p->new)))
         return false;
     if (is_set && !is_before(at, begin))
         return false;
@@ -282,7 +281,7 @@ static range loop_around(const tgi_loops *loops, size_t step)
     size_t depth = 0;
     for (size_t i = step; i-- > 0;) {
         const int kind = loops->steps.data[i].kind;
-        depth += kind == TGI_STEP_AGAIN;
+        depth += kind == TGI_STEP_LOOP_END;
         if (kind != TGI_STEP_LOOP || depth-- > 0)
             continue;
         all.begin = i;
@@ -341,7 +340,7 @@ static bool can_be_one(const pair *p)
         !(after->place == TGI_PLACE_TEMP ||
           (after->place == TGI_PLACE_RESULT && !is_variable)))
         return false;
-    if ((p->m->n_looks += loops->steps.n) > MOST_LOOKS)
+    if ((p->m->n_visited += loops->steps.n) > MOST_LOOKS)
         return false;
     /* Each of several branches may store to it. What comes behind the first
        of these steps is not before `new`, also if it is before others. */
@@ -372,7 +371,7 @@ static bool can_be_one(const pair *p)
 static bool can_carry_in_place(const pair *p, range loop)
 {
     const tgi_loops *loops = p->m->loops;
-    if ((p->m->n_looks += loops->steps.n) > MOST_LOOKS)
+    if ((p->m->n_visited += loops->steps.n) > MOST_LOOKS)
         return false;
     const place change = first_step(p, any_changes);
     if (change.is_there && loop_around(loops, change.step).begin != loop.begin)
@@ -386,7 +385,7 @@ static bool can_carry_in_place(const pair *p, range loop)
 }
 
 /* The second buffer of a carried value is left over: it is the first one. */
-static void carry_in_place(tgi_merger *m, tgi_control_loops *c, range loop)
+static void carry_in_place(tgi_merger *m, tgi_control_flow *c, range loop)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < c->n_moved; i++) {
@@ -395,7 +394,7 @@ static void carry_in_place(tgi_merger *m, tgi_control_loops *c, range loop)
         for (uint32_t k = 0; k < c->n_carried; k++)
             is_second &= c->carried[k] != p.new;
         if (is_second && can_carry_in_place(&p, loop)) {
-            m->same[p.new] = p.old;
+            m->parent[p.new] = p.old;
             m->has_merged = true;
             continue;
         }
@@ -418,8 +417,8 @@ static void carry_in_place(tgi_merger *m, tgi_control_loops *c, range loop)
 static bool is_watched(const tgi_merger *m, uint32_t buffer)
 {
     for (size_t i = 0; i < m->loops->controls.n; i++) {
-        const tgi_control_loops *c = &m->loops->controls.data[i];
-        if (c->decides == buffer || c->base == buffer ||
+        const tgi_control_flow *c = &m->loops->controls.data[i];
+        if (c->operand == buffer || c->base == buffer ||
             (c->has_test && c->test == buffer))
             return true;
         for (uint32_t k = 0; k < c->n_moved; k++)
@@ -429,7 +428,7 @@ static bool is_watched(const tgi_merger *m, uint32_t buffer)
     return false;
 }
 
-void tgi_merge_carried(tgi_merger *m)
+void tgi_merger_elide_carried(tgi_merger *m)
 {
     tgi_loops *loops = m->loops;
     for (size_t i = 0; i < loops->steps.n; i++)
@@ -439,7 +438,7 @@ void tgi_merge_carried(tgi_merger *m)
                            loop_around(loops, i + 1));
     /* What does not move is a buffer like any other: a result may lie there. */
     for (size_t i = 0; i < loops->controls.n; i++) {
-        const tgi_control_loops *c = &loops->controls.data[i];
+        const tgi_control_flow *c = &loops->controls.data[i];
         for (uint32_t k = 0; c->n_cases == 0 && k < c->n_carried; k++)
             if (!is_watched(m, c->carried[k]))
                 loops->buffers.data[c->carried[k]].is_pinned = false;
@@ -457,7 +456,7 @@ static void try_merge(tgi_merger *m, const tgi_kernel_loops *k,
         tgi_merger_merge(m, p.old, p.new);
 }
 
-void tgi_merge_copies(tgi_merger *m)
+void tgi_merger_elide_copies(tgi_merger *m)
 {
     const tgi_loops *loops = m->loops;
     for (size_t step = 0; step < loops->steps.n; step++) {
@@ -512,8 +511,8 @@ static void drop_epoch(tgi_loops *loops, uint32_t epoch)
     loops->n_epochs--;
     for (size_t i = 0; i < loops->buffers.n; i++) {
         tgi_loop_buffer *b = &loops->buffers.data[i];
-        b->first -= b->first > epoch;
-        b->last -= b->last > 0 && b->last >= epoch;
+        b->first_epoch -= b->first_epoch > epoch;
+        b->last_epoch -= b->last_epoch > 0 && b->last_epoch >= epoch;
     }
 }
 
@@ -570,7 +569,7 @@ static void renumber_kernels(tgi_loops *loops)
     loops->kernels.n = n;
 }
 
-void tgi_drop_copies(tgi_merger *m)
+void tgi_merger_delete_copies(tgi_merger *m)
 {
     tgi_loops *loops = m->loops;
     bool is_any = false;

@@ -26,8 +26,8 @@ static bool is_same_stride(tgi_stride a, tgi_stride b)
            (a.distance == 0 || a.is_negative == b.is_negative);
 }
 
-bool tgi_is_same_element(const tgi_kernel_loops *k, const tgi_access *a,
-                         const tgi_access *b)
+bool tgi_access_is_same_element(const tgi_kernel_loops *k, const tgi_access *a,
+                                const tgi_access *b)
 {
     if (a->index || b->index || a->shift != b->shift ||
         a->offset != b->offset)
@@ -42,13 +42,13 @@ bool tgi_is_same_element(const tgi_kernel_loops *k, const tgi_access *a,
  * No blocks that are combined later, no columns that are taken side by side,
  * and no tiles, which need an access that lies across.
  */
-bool tgi_goes_once(const tgi_kernel_loops *k)
+bool tgi_kernel_is_single_sweep(const tgi_kernel_loops *k)
 {
     if (k->vectors != TGI_ROWS || k->checks.n)
         return false;
     for (size_t i = 0; i < k->reductions.n; i++)
         if (k->reductions.data[i].is_split ||
-            k->reductions.data[i].is_cascade)
+            k->reductions.data[i].combines_blocks)
             return false;
     for (size_t i = 0; i < k->accesses.n; i++) {
         const tgi_dim along = k->accesses.data[i].stride[k->n_outer].distance;
@@ -82,7 +82,7 @@ static bool can_replace(const tgi_merger *m, const tgi_kernel_loops *k,
             return false;
         if (buffer != new)
             continue;
-        if (at && !tgi_is_same_element(k, at, access))
+        if (at && !tgi_access_is_same_element(k, at, access))
             return false;
         at = access;
         if (store->phase < first_store)
@@ -95,7 +95,8 @@ static bool can_replace(const tgi_merger *m, const tgi_kernel_loops *k,
         const uint32_t buffer = buffer_of(m, k, inst->number);
         if (buffer != old && buffer != new)
             continue;
-        if (!tgi_is_same_element(k, at, &k->accesses.data[inst->number]) ||
+        if (!tgi_access_is_same_element(k, at,
+                                        &k->accesses.data[inst->number]) ||
             (buffer == old && inst->phase > first_store))
             return false;
     }
@@ -108,14 +109,14 @@ static bool begins_here(const tgi_merger *m, uint32_t buffer, uint32_t epoch)
 {
     const tgi_loop_buffer *b = &m->loops->buffers.data[buffer];
     return (b->place == TGI_PLACE_TEMP || b->place == TGI_PLACE_RESULT) &&
-           b->first == epoch && is_alone(m, buffer) && !b->is_pinned;
+           b->first_epoch == epoch && is_alone(m, buffer) && !b->is_pinned;
 }
 
 static bool ends_here(const tgi_merger *m, uint32_t buffer, uint32_t epoch)
 {
     const tgi_loop_buffer *b = &m->loops->buffers.data[buffer];
-    return b->place == TGI_PLACE_TEMP && b->first < epoch &&
-           b->last == epoch && is_alone(m, buffer) && !b->is_pinned;
+    return b->place == TGI_PLACE_TEMP && b->first_epoch < epoch &&
+           b->last_epoch == epoch && is_alone(m, buffer) && !b->is_pinned;
 }
 
 void tgi_merger_merge(tgi_merger *m, uint32_t old, uint32_t new)
@@ -129,13 +130,13 @@ void tgi_merger_merge(tgi_merger *m, uint32_t old, uint32_t new)
     }
     m->has_merged = true;
     if (after->place == TGI_PLACE_RESULT) {
-        m->same[old] = new;
-        after->first = before->first;
+        m->parent[old] = new;
+        after->first_epoch = before->first_epoch;
         return;
     }
-    m->same[new] = old;
-    if (before->last < after->last)
-        before->last = after->last;
+    m->parent[new] = old;
+    if (before->last_epoch < after->last_epoch)
+        before->last_epoch = after->last_epoch;
     before->node = after->node;
     before->graph = after->graph;
 }
@@ -161,7 +162,7 @@ static void replace(tgi_merger *m, const tgi_kernel_loops *k, uint32_t new,
 
 static void visit(tgi_merger *m, const tgi_kernel_loops *k, uint32_t epoch)
 {
-    if (k->is_tiny || !tgi_goes_once(k))
+    if (k->is_straightline || !tgi_kernel_is_single_sweep(k))
         return;
     for (size_t i = 0; i < k->stores.n; i++) {
         const uint32_t new = buffer_of(m, k, k->stores.data[i].access);
@@ -208,15 +209,15 @@ static void visit_epochs(tgi_merger *m)
 
 /* -- Numbers --------------------------------------------------------------- */
 
-static void renumber_control(tgi_control_loops *c, const uint32_t *number)
+static void renumber_control(tgi_control_flow *c, const uint32_t *number)
 {
-    c->decides = number[c->decides];
+    c->operand = number[c->operand];
     c->base = number[c->base];
     c->counter = number[c->counter];
     c->test = number[c->test];
     for (uint32_t i = 0; i < c->n_carried; i++) {
-        if (c->place != c->carried)
-            c->place[i] = number[c->place[i]];
+        if (c->next != c->carried)
+            c->next[i] = number[c->next[i]];
         c->carried[i] = number[c->carried[i]];
     }
     for (uint32_t i = 0; i < c->n_moved; i++) {
@@ -231,10 +232,10 @@ static void renumber(tgi_merger *m)
     tgi_loops *loops = m->loops;
     uint32_t *number = m->kernel, n = 0;
     for (uint32_t i = 0; i < loops->buffers.n; i++)
-        if (m->same[i] == i)
+        if (m->parent[i] == i)
             number[i] = n++;
     for (uint32_t i = 0; i < loops->buffers.n; i++)
-        if (m->same[i] != i)
+        if (m->parent[i] != i)
             number[i] = number[tgi_merger_find(m, i)];
     for (size_t i = 0; i < loops->kernels.n; i++) {
         tgi_kernel_loops *k = loops->kernels.data[i];
@@ -246,13 +247,13 @@ static void renumber(tgi_merger *m)
         for (uint32_t j = 0; j < host->n_buffers; j++)
             host->buffers[j] = number[host->buffers[j]];
     }
-    for (size_t i = 0; i < loops->checked.n; i++)
-        loops->checked.data[i].buffer =
-            number[loops->checked.data[i].buffer];
+    for (size_t i = 0; i < loops->runtime_checks.n; i++)
+        loops->runtime_checks.data[i].buffer =
+            number[loops->runtime_checks.data[i].buffer];
     for (size_t i = 0; i < loops->controls.n; i++)
         renumber_control(&loops->controls.data[i], number);
     for (uint32_t i = 0; i < loops->buffers.n; i++)
-        if (m->same[i] == i)
+        if (m->parent[i] == i)
             loops->buffers.data[number[i]] = loops->buffers.data[i];
     loops->buffers.n = n;
 }
@@ -265,16 +266,16 @@ tg_status tgi_fuse_in_place(tgi_fuse_state *s)
     m.is_shared = tgi_alloc_zero(n + 1);
     tg_status status = TG_OK;
     if (memory && m.is_shared) {
-        m.same = memory;
+        m.parent = memory;
         m.kernel = memory + n;
         m.epoch = memory + 2 * n;
         for (uint32_t i = 0; i < n; i++)
-            m.same[i] = i;
-        tgi_merge_carried(&m);
-        tgi_merge_copies(&m);
+            m.parent[i] = i;
+        tgi_merger_elide_carried(&m);
+        tgi_merger_elide_copies(&m);
         visit_epochs(&m);
         if (m.has_merged) {
-            tgi_drop_copies(&m);
+            tgi_merger_delete_copies(&m);
             renumber(&m);
         }
     } else {

@@ -30,22 +30,22 @@ tg_status tgi_plan_sizes(const tgi_loops *loops, const int64_t *values,
 
 /* The largest sum of buffers that are in use in one epoch. */
 static tg_status find_least(const tgi_buffer *buffers, size_t n,
-                            uint32_t n_epochs, int64_t *out_least)
+                            uint32_t n_epochs, int64_t *out_peak_bytes)
 {
     int64_t *change = tgi_alloc_zero(((size_t)n_epochs + 2) * sizeof(*change));
     if (!change)
         return tgi_error_memory();
     for (size_t i = 0; i < n; i++) {
-        if (buffers[i].home != TGI_HOME_TEMPORARY)
+        if (buffers[i].storage != TGI_STORAGE_TEMPORARY)
             continue;
         change[buffers[i].first] += buffers[i].bytes;
         change[buffers[i].last + 1] -= buffers[i].bytes;
     }
     int64_t now = 0;
-    *out_least = 0;
+    *out_peak_bytes = 0;
     for (uint32_t epoch = 0; epoch <= n_epochs; epoch++) {
         now += change[epoch];
-        *out_least = now > *out_least ? now : *out_least;
+        *out_peak_bytes = now > *out_peak_bytes ? now : *out_peak_bytes;
     }
     tgi_free(change);
     return TG_OK;
@@ -70,10 +70,10 @@ static tg_status place(const tgi_loops *loops, const int64_t *sizes,
         const bool is_ours = is_scratch || b->place == TGI_PLACE_TEMP;
         placed[i] = (tgi_buffer){
             .bytes = is_ours ? sizes[i] : 0,
-            .first = is_scratch ? 0 : b->first,
-            .last = is_scratch ? loops->n_epochs : b->last,
+            .first = is_scratch ? 0 : b->first_epoch,
+            .last = is_scratch ? loops->n_epochs : b->last_epoch,
             .param = (uint32_t)i,
-            .home = is_ours ? TGI_HOME_TEMPORARY : TGI_HOME_FIXED};
+            .storage = is_ours ? TGI_STORAGE_TEMPORARY : TGI_STORAGE_FIXED};
         if (is_scratch) {
             const int64_t each = (sizes[i] + TGI_BUFFER_ALIGN - 1) &
                                  -(int64_t)TGI_BUFFER_ALIGN;
@@ -81,13 +81,13 @@ static tg_status place(const tgi_loops *loops, const int64_t *sizes,
                 return tgi_error_memory();
         }
     }
-    TGI_TRY(find_least(placed, n, loops->n_epochs, &out_plan->least));
+    TGI_TRY(find_least(placed, n, loops->n_epochs, &out_plan->peak));
     qsort(placed, n, sizeof(*placed), compare_first);
-    TGI_TRY(tgi_plan_place(placed, n, loops->n_epochs + 1, 0,
-                           &out_plan->bytes));
+    TGI_TRY(
+        tgi_memory_pack(placed, n, loops->n_epochs + 1, 0, &out_plan->bytes));
     for (size_t i = 0; i < n; i++)
         out_offsets[placed[i].param] =
-            placed[i].home == TGI_HOME_TEMPORARY ? placed[i].offset : -1;
+            placed[i].storage == TGI_STORAGE_TEMPORARY ? placed[i].offset : -1;
     return TG_OK;
 }
 
@@ -172,7 +172,7 @@ static void say(const tgi_memory_plan *plan, tgi_strbuf *out)
         tgi_strbuf_addf(out,
                         "plan: %lld bytes of temporaries, %lld of them in use "
                         "at one time\n",
-                        (long long)plan->bytes, (long long)plan->least);
+                        (long long)plan->bytes, (long long)plan->peak);
     else
         tgi_strbuf_add(out, "plan: no temporaries\n");
 }

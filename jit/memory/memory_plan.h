@@ -10,7 +10,7 @@
 
 typedef struct tgi_memory_plan {
     int64_t bytes; /* of all memory */
-    int64_t least; /* in use in one epoch, at most: no plan needs less */
+    int64_t peak;  /* in use in one epoch, at most: no plan needs less */
 } tgi_memory_plan;
 
 /* Bytes of every buffer, for extents with these values. */

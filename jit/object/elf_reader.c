@@ -46,7 +46,8 @@ Elf64_Shdr tgi_object_section(const tgi_object *object, size_t index)
     assert(index < object->n_sections);
     Elf64_Shdr section;
     memcpy(&section,
-           object->bytes + object->sections_at + index * sizeof(section),
+           object->bytes + object->section_headers_offset +
+               index * sizeof(section),
            sizeof(section));
     return section;
 }
@@ -75,14 +76,14 @@ const char *tgi_object_symbol_name(const tgi_object *object,
            symbol->st_name;
 }
 
-uint32_t tgi_object_symbol_place(const tgi_object *object,
-                                 const Elf64_Sym *symbol)
+uint32_t tgi_object_symbol_offset(const tgi_object *object,
+                                  const Elf64_Sym *symbol)
 {
     if (symbol->st_shndx >= object->n_sections)
-        return TGI_OBJECT_NOT_PLACED; /* of no section: a file's name */
-    const uint32_t place = object->places[symbol->st_shndx];
-    if (place == TGI_OBJECT_NOT_PLACED)
-        return TGI_OBJECT_NOT_PLACED;
+        return TGI_OBJECT_NOT_LOADED; /* of no section: a file's name */
+    const uint32_t place = object->load_offsets[symbol->st_shndx];
+    if (place == TGI_OBJECT_NOT_LOADED)
+        return TGI_OBJECT_NOT_LOADED;
     return place + (uint32_t)symbol->st_value;
 }
 
@@ -102,7 +103,7 @@ static tg_status read_header(tgi_object *object)
         header.e_ehsize != sizeof(header))
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
                  "bad object: not a relocatable ELF file of 64 bits");
-    if (tgi_reloc_machine == EM_NONE || header.e_machine != tgi_reloc_machine)
+    if (tgi_elf_machine == EM_NONE || header.e_machine != tgi_elf_machine)
         TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE,
                  "the object is for machine %u of ELF, not for this one",
                  header.e_machine);
@@ -112,7 +113,7 @@ static tg_status read_header(tgi_object *object)
         !is_inside(object, header.e_shoff, header.e_shnum * sizeof(Elf64_Shdr)))
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
                  "bad object: its table of sections is damaged");
-    object->sections_at = header.e_shoff;
+    object->section_headers_offset = header.e_shoff;
     object->n_sections = header.e_shnum;
 
     for (size_t i = 0; i < object->n_sections; i++) {
@@ -204,7 +205,7 @@ static tg_status place(tgi_object *object, size_t index, uint64_t least_align)
     const Elf64_Shdr section = tgi_object_section(object, index);
     const uint64_t align =
         section.sh_addralign > least_align ? section.sh_addralign : least_align;
-    if ((align & (align - 1)) != 0 || align > tgi_pages_unit())
+    if ((align & (align - 1)) != 0 || align > tgi_pages_page_bytes())
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
                  "bad object: section %.64s is aligned to %llu bytes",
                  tgi_object_section_name(object, &section),
@@ -214,7 +215,7 @@ static tg_status place(tgi_object *object, size_t index, uint64_t least_align)
         TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE,
                  "generated code is larger than %llu bytes",
                  (unsigned long long)IMAGE_BYTES_MAX);
-    object->places[index] = (uint32_t)at;
+    object->load_offsets[index] = (uint32_t)at;
     object->image_bytes = at + section.sh_size;
     return TG_OK;
 }
@@ -235,11 +236,12 @@ static tg_status place_all(tgi_object *object, section_use wanted)
 
 static tg_status lay_out(tgi_object *object)
 {
-    object->places = tgi_alloc(object->n_sections * sizeof(object->places[0]));
-    if (!object->places)
+    object->load_offsets =
+        tgi_alloc(object->n_sections * sizeof(object->load_offsets[0]));
+    if (!object->load_offsets)
         return tgi_error_memory();
     for (size_t i = 0; i < object->n_sections; i++)
-        object->places[i] = TGI_OBJECT_NOT_PLACED;
+        object->load_offsets[i] = TGI_OBJECT_NOT_LOADED;
     object->image_bytes = LEAD_BYTES;
     TGI_TRY(place_all(object, USE_CODE));
     if (object->image_bytes == LEAD_BYTES)
@@ -350,6 +352,6 @@ tg_status tgi_object_init(tgi_object *object, const void *bytes, size_t n_bytes)
 
 void tgi_object_deinit(tgi_object *object)
 {
-    tgi_free(object->places);
+    tgi_free(object->load_offsets);
     *object = (tgi_object){0};
 }

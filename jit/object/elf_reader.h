@@ -18,18 +18,18 @@
 #include "object/relocation.h"
 #include "tgjit/base.h"
 
-#define TGI_OBJECT_NOT_PLACED UINT32_MAX
+#define TGI_OBJECT_NOT_LOADED UINT32_MAX
 
 typedef struct tgi_object {
     const unsigned char *bytes;
     size_t n_bytes;
-    size_t sections_at; /* offset of the section headers */
+    size_t section_headers_offset; /* offset of the section headers */
     size_t n_sections;
     Elf64_Shdr section_names, symbols, symbol_names;
     size_t symbols_index; /* of the section `symbols` */
     size_t n_symbols;
 
-    uint32_t *places; /* by section: offset in the image, or NOT_PLACED */
+    uint32_t *load_offsets; /* by section: offset in the image, or NOT_PLACED */
     size_t image_bytes;
 } tgi_object;
 
@@ -49,18 +49,18 @@ const char *tgi_object_symbol_name(const tgi_object *object,
                                    const Elf64_Sym *symbol);
 
 /*
- * Offset of a symbol in the image; TGI_OBJECT_NOT_PLACED for symbols of
+ * Offset of a symbol in the image; TGI_OBJECT_NOT_LOADED for symbols of
  * sections that have no place and for those of no section.
  */
-uint32_t tgi_object_symbol_place(const tgi_object *object,
-                                 const Elf64_Sym *symbol);
+uint32_t tgi_object_symbol_offset(const tgi_object *object,
+                                  const Elf64_Sym *symbol);
 
 /*
  * Writes the image, relocated, into image_bytes zero bytes at `image`; it is
  * the same for every address. Relocations are verified on the way: what is
  * there after a failure is of no use.
  */
-TG_MUST_CHECK tg_status tgi_object_write(const tgi_object *object,
-                                         unsigned char *image);
+TG_MUST_CHECK tg_status tgi_object_write_image(const tgi_object *object,
+                                               unsigned char *image);
 
 #endif /* TGI_ELF_READER_H */

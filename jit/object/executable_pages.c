@@ -39,13 +39,13 @@ typedef struct chunk {
 static chunk *chunks; /* guarded by `lock`, and so is all inside */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-TGI_HOLD_IN_FORKS(&lock, (void)0)
+TGI_LOCK_ACROSS_FORK(&lock, (void)0)
 
 /* -- The system ------------------------------------------------------------ */
 
 static atomic_long n_calls_allowed = -1; /* negative: all */
 
-void tgi_pages_refuse(long n_calls)
+void tgi_pages_inject_failures(long n_calls)
 {
     atomic_store(&n_calls_allowed, n_calls);
 }
@@ -77,7 +77,7 @@ static tg_status protect(void *memory, size_t bytes, int protection)
     return TG_OK;
 }
 
-size_t tgi_pages_unit(void)
+size_t tgi_pages_page_bytes(void)
 {
     static atomic_size_t unit;
     size_t bytes = atomic_load_explicit(&unit, memory_order_relaxed);
@@ -90,12 +90,13 @@ size_t tgi_pages_unit(void)
 
 static size_t pages_of(size_t bytes)
 {
-    return bytes / tgi_pages_unit() + (bytes % tgi_pages_unit() != 0);
+    return bytes / tgi_pages_page_bytes() +
+           (bytes % tgi_pages_page_bytes() != 0);
 }
 
-size_t tgi_pages_round(size_t bytes)
+size_t tgi_pages_round_up(size_t bytes)
 {
-    return pages_of(bytes) * tgi_pages_unit();
+    return pages_of(bytes) * tgi_pages_page_bytes();
 }
 
 /* -- Chunks ---------------------------------------------------------------- */
@@ -107,7 +108,7 @@ size_t tgi_pages_round(size_t bytes)
  */
 static tg_status chunk_map(chunk *c)
 {
-    const size_t bytes = c->n_pages * tgi_pages_unit();
+    const size_t bytes = c->n_pages * tgi_pages_page_bytes();
     if (!is_allowed())
         return refused(bytes);
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_EXEC,
@@ -171,14 +172,14 @@ static tg_status take(size_t n_pages, void **out_memory)
         first = 0;
     }
     chunk_mark(c, first, n_pages, true);
-    *out_memory = c->memory + first * tgi_pages_unit();
+    *out_memory = c->memory + first * tgi_pages_page_bytes();
     return TG_OK;
 }
 
 static bool chunk_has(const chunk *c, const void *memory)
 {
     const uintptr_t at = (uintptr_t)memory, begin = (uintptr_t)c->memory;
-    return at >= begin && at - begin < c->n_pages * tgi_pages_unit();
+    return at >= begin && at - begin < c->n_pages * tgi_pages_page_bytes();
 }
 
 /* The opposite of take. Under the lock. */
@@ -189,12 +190,12 @@ static void give_back(void *memory, size_t n_pages)
         link = &(*link)->next;
     chunk *c = *link;
     const size_t at = (size_t)((unsigned char *)memory - c->memory);
-    chunk_mark(c, at / tgi_pages_unit(), n_pages, false);
+    chunk_mark(c, at / tgi_pages_page_bytes(), n_pages, false);
 
     /* Unmapping the middle of a merged mapping makes two: where the kernel
        has no more of them, the chunk stays and waits for new code. */
     if (c->n_free == c->n_pages &&
-        munmap(c->memory, c->n_pages * tgi_pages_unit()) == 0) {
+        munmap(c->memory, c->n_pages * tgi_pages_page_bytes()) == 0) {
         *link = c->next;
         tgi_free(c);
     }
@@ -214,20 +215,20 @@ tg_status tgi_pages_alloc(size_t bytes, void **out_memory)
     pthread_mutex_unlock(&lock);
     TGI_TRY(status);
 
-    status =
-        protect(memory, n_pages * tgi_pages_unit(), PROT_READ | PROT_WRITE);
+    status = protect(memory, n_pages * tgi_pages_page_bytes(),
+                     PROT_READ | PROT_WRITE);
     if (status != TG_OK) {
         tgi_pages_free(memory, bytes);
         return status;
     }
-    memset(memory, 0, n_pages * tgi_pages_unit());
+    memset(memory, 0, n_pages * tgi_pages_page_bytes());
     *out_memory = memory;
     return TG_OK;
 }
 
 tg_status tgi_pages_seal(void *memory, size_t bytes)
 {
-    TGI_TRY(protect(memory, pages_of(bytes) * tgi_pages_unit(),
+    TGI_TRY(protect(memory, pages_of(bytes) * tgi_pages_page_bytes(),
                     PROT_READ | PROT_EXEC));
     __builtin___clear_cache(memory, (char *)memory + bytes);
     return TG_OK;
@@ -238,9 +239,10 @@ void tgi_pages_free(void *memory, size_t bytes)
     const size_t n_pages = pages_of(bytes);
     /* For pages that were never sealed. If it fails they are a mapping of
        their own until they are used again. */
-    (void)mprotect(memory, n_pages * tgi_pages_unit(), PROT_READ | PROT_EXEC);
+    (void)mprotect(memory, n_pages * tgi_pages_page_bytes(),
+                   PROT_READ | PROT_EXEC);
     /* Locked memory cannot be given back: it is cleared on its next use. */
-    (void)madvise(memory, n_pages * tgi_pages_unit(), MADV_DONTNEED);
+    (void)madvise(memory, n_pages * tgi_pages_page_bytes(), MADV_DONTNEED);
     pthread_mutex_lock(&lock);
     give_back(memory, n_pages);
     pthread_mutex_unlock(&lock);
@@ -253,5 +255,5 @@ size_t tgi_pages_used(void)
     for (const chunk *c = chunks; c; c = c->next)
         n_pages += c->n_pages - c->n_free;
     pthread_mutex_unlock(&lock);
-    return n_pages * tgi_pages_unit();
+    return n_pages * tgi_pages_page_bytes();
 }

@@ -19,11 +19,11 @@
 #include "tgjit/base.h"
 
 /* Bytes of one page. */
-size_t tgi_pages_unit(void);
+size_t tgi_pages_page_bytes(void);
 
 /* Bytes of the pages that tgi_pages_alloc takes for so many, and those that
    all together take now. */
-size_t tgi_pages_round(size_t bytes);
+size_t tgi_pages_round_up(size_t bytes);
 size_t tgi_pages_used(void);
 
 /*
@@ -43,6 +43,6 @@ void tgi_pages_free(void *memory, size_t bytes);
  * For tests: after `n_calls` more requests to the system for pages or their
  * protection it refuses all others. Negative: it is asked again.
  */
-void tgi_pages_refuse(long n_calls);
+void tgi_pages_inject_failures(long n_calls);
 
 #endif /* TGI_EXECUTABLE_PAGES_H */

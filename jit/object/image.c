@@ -36,7 +36,7 @@ struct tgi_image {
 static bool is_wanted(const tgi_object *object, const Elf64_Sym *symbol)
 {
     return ELF64_ST_BIND(symbol->st_info) != STB_LOCAL &&
-           tgi_object_symbol_place(object, symbol) != TGI_OBJECT_NOT_PLACED;
+           tgi_object_symbol_offset(object, symbol) != TGI_OBJECT_NOT_LOADED;
 }
 
 /* An image without code, with room for the symbols; NULL: out of memory. */
@@ -68,7 +68,7 @@ static void fill_symbols(tgi_image *image, const tgi_object *object)
         const Elf64_Sym symbol = tgi_object_symbol(object, i);
         if (!is_wanted(object, &symbol))
             continue;
-        next->address = image->code + tgi_object_symbol_place(object, &symbol);
+        next->address = image->code + tgi_object_symbol_offset(object, &symbol);
         next->name = name;
         name = stpcpy(name, tgi_object_symbol_name(object, &symbol)) + 1;
         next++;
@@ -91,7 +91,7 @@ static tg_status fill(tgi_image *image, const tgi_object *object)
     TGI_TRY(tgi_pages_alloc(object->image_bytes, &pages));
     image->code = pages;
     image->code_bytes = object->image_bytes;
-    TGI_TRY(tgi_object_write(object, image->code));
+    TGI_TRY(tgi_object_write_image(object, image->code));
     TGI_TRY(tgi_pages_seal(image->code, image->code_bytes));
     fill_symbols(image, object);
     return tgi_image_debug_add(object, image->code, &image->debug);
@@ -146,5 +146,5 @@ size_t tgi_image_code_bytes(const tgi_image *image)
 size_t tgi_image_bytes(const tgi_image *image)
 {
     return tgi_block_bytes(image) + tgi_block_bytes(image->debug) +
-           tgi_pages_round(image->code_bytes);
+           tgi_pages_round_up(image->code_bytes);
 }

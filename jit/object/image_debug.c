@@ -26,7 +26,7 @@ static atomic_uint told; /* TGI_DEBUG_* */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-TGI_HOLD_IN_FORKS(&lock, (void)0)
+TGI_LOCK_ACROSS_FORK(&lock, (void)0)
 
 void tgi_image_debug_enable(unsigned what)
 {
@@ -91,14 +91,14 @@ static void set_addresses(const tgi_object *object, const void *code,
         Elf64_Shdr section = tgi_object_section(object, i);
         if (!(section.sh_flags & SHF_ALLOC))
             continue;
-        if (object->places[i] != TGI_OBJECT_NOT_PLACED) {
-            section.sh_addr = (uintptr_t)code + object->places[i];
+        if (object->load_offsets[i] != TGI_OBJECT_NOT_LOADED) {
+            section.sh_addr = (uintptr_t)code + object->load_offsets[i];
         } else {
             section.sh_addr = (next + 15) & ~(uintptr_t)15;
             next = section.sh_addr + section.sh_size;
         }
-        memcpy(copy + object->sections_at + i * sizeof(section), &section,
-               sizeof(section));
+        memcpy(copy + object->section_headers_offset + i * sizeof(section),
+               &section, sizeof(section));
     }
 }
 
@@ -176,9 +176,9 @@ static tg_status add_to_perf(const tgi_object *object, const void *code)
     tgi_strbuf lines = {0};
     for (size_t i = 0; i < object->n_symbols; i++) {
         const Elf64_Sym symbol = tgi_object_symbol(object, i);
-        const uint32_t place = tgi_object_symbol_place(object, &symbol);
+        const uint32_t place = tgi_object_symbol_offset(object, &symbol);
         if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC &&
-            place != TGI_OBJECT_NOT_PLACED)
+            place != TGI_OBJECT_NOT_LOADED)
             tgi_strbuf_addf(&lines, "%llx %llx %s\n",
                             (unsigned long long)((uintptr_t)code + place),
                             (unsigned long long)symbol.st_size,

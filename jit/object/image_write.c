@@ -14,11 +14,11 @@
 static void copy_sections(const tgi_object *object, unsigned char *image)
 {
     for (size_t i = 0; i < object->n_sections; i++) {
-        if (object->places[i] == TGI_OBJECT_NOT_PLACED)
+        if (object->load_offsets[i] == TGI_OBJECT_NOT_LOADED)
             continue;
         const Elf64_Shdr section = tgi_object_section(object, i);
-        memcpy(image + object->places[i], object->bytes + section.sh_offset,
-               section.sh_size);
+        memcpy(image + object->load_offsets[i],
+               object->bytes + section.sh_offset, section.sh_size);
     }
 }
 
@@ -63,14 +63,15 @@ static tg_status relocate(const tgi_object *object, size_t target,
         kind->bytes > section.sh_size - reloc->r_offset)
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
                  "bad object: a relocation lies outside %.64s", section_name);
-    const uint32_t to = tgi_object_symbol_place(object, &symbol);
-    if (to == TGI_OBJECT_NOT_PLACED)
+    const uint32_t to = tgi_object_symbol_offset(object, &symbol);
+    if (to == TGI_OBJECT_NOT_LOADED)
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
                  "bad object: a relocation of %.64s by '%.128s' leads out of "
                  "the code",
                  section_name, symbol_name);
 
-    const uint32_t from = object->places[target] + (uint32_t)reloc->r_offset;
+    const uint32_t from =
+        object->load_offsets[target] + (uint32_t)reloc->r_offset;
     int64_t distance;
     if (!tgi_checked_add((int64_t)to - (int64_t)from, reloc->r_addend,
                          &distance) ||
@@ -88,7 +89,7 @@ static tg_status relocate_all(const tgi_object *object,
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
                  "bad object: %.64s relocates no section",
                  tgi_object_section_name(object, relocs));
-    if (object->places[relocs->sh_info] == TGI_OBJECT_NOT_PLACED)
+    if (object->load_offsets[relocs->sh_info] == TGI_OBJECT_NOT_LOADED)
         return TG_OK;
     if (relocs->sh_link != object->symbols_index ||
         relocs->sh_entsize != sizeof(Elf64_Rela) ||
@@ -105,7 +106,7 @@ static tg_status relocate_all(const tgi_object *object,
     return TG_OK;
 }
 
-tg_status tgi_object_write(const tgi_object *object, unsigned char *image)
+tg_status tgi_object_write_image(const tgi_object *object, unsigned char *image)
 {
     copy_sections(object, image);
     for (size_t i = 0; i < object->n_sections; i++) {

@@ -13,7 +13,7 @@
 
 #if defined(__x86_64__)
 
-const uint16_t tgi_reloc_machine = EM_X86_64;
+const uint16_t tgi_elf_machine = EM_X86_64;
 
 static bool store_signed_32(unsigned char *place, int64_t distance)
 {
@@ -62,7 +62,7 @@ static const tgi_reloc_kind kinds[] = {
 #else
 
 /* No machine code for this machine yet: every object is for another one. */
-const uint16_t tgi_reloc_machine = EM_NONE;
+const uint16_t tgi_elf_machine = EM_NONE;
 static const tgi_reloc_kind kinds[] = {{0, "none", 0, NULL}};
 
 #endif

@@ -16,17 +16,17 @@
 #include <stdint.h>
 
 /* Writes a distance at `place`, of any alignment; false if it has no room. */
-typedef bool tgi_reloc_store(unsigned char *place, int64_t distance);
+typedef bool tgi_reloc_store_fn(unsigned char *place, int64_t distance);
 
 typedef struct tgi_reloc_kind {
     uint32_t type; /* as in ELF */
     const char *name;
     size_t bytes;           /* written at the place */
-    tgi_reloc_store *store; /* NULL: an image may not have it */
+    tgi_reloc_store_fn *store; /* NULL: an image may not have it */
 } tgi_reloc_kind;
 
 /* e_machine of objects that this process can run. */
-extern const uint16_t tgi_reloc_machine;
+extern const uint16_t tgi_elf_machine;
 
 /* The row of a type; NULL if it is not known. */
 const tgi_reloc_kind *tgi_reloc_find(uint32_t type);

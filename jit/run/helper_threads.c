@@ -34,8 +34,8 @@ void tgi_helpers_start(tgi_helpers *helpers, int n_wanted, size_t stack_bytes)
         return;
     if (stack_bytes) /* the usual one if the system does not like it */
         (void)pthread_attr_setstacksize(&attributes, stack_bytes);
-    if (n_wanted > TGI_HELPERS_MOST)
-        n_wanted = TGI_HELPERS_MOST;
+    if (n_wanted > TGI_HELPERS_MAX)
+        n_wanted = TGI_HELPERS_MAX;
     while (helpers->n < n_wanted) {
         struct tgi_helper *next = &helpers->each[helpers->n];
         next->of = helpers;

@@ -16,7 +16,7 @@
 #include <sys/types.h>
 
 /* It lies on the stack, which may be small. */
-enum { TGI_HELPERS_MOST = 288 };
+enum { TGI_HELPERS_MAX = 288 };
 
 /* One thread's part of `n_threads`, numbered from 0, which is the caller. */
 typedef void tgi_helpers_part(void *user, int thread, int n_threads);
@@ -34,10 +34,10 @@ typedef struct tgi_helpers {
         pthread_t thread;
         int number; /* from 1 on */
         pid_t id;   /* the system's */
-    } each[TGI_HELPERS_MOST];
+    } each[TGI_HELPERS_MAX];
 } tgi_helpers;
 
-/* Starts `n_wanted` threads, at most TGI_HELPERS_MOST, with stacks of this size
+/* Starts `n_wanted` threads, at most TGI_HELPERS_MAX, with stacks of this size
    (0: the usual one); as many as there can be: helpers->n. Exactly one of the
    next two follows. */
 void tgi_helpers_start(tgi_helpers *helpers, int n_wanted, size_t stack_bytes);

@@ -25,7 +25,7 @@ struct tgi_native {
     int64_t *sizes;        /* their bytes */
     char *memory;          /* temporaries and scratch */
     int64_t bytes, least_bytes;
-    tgi_room room;         /* what it takes in all, and its limit */
+    tgi_memory_budget room; /* what it takes in all, and its limit */
     int n_threads; /* worth having */
 
     /* Results that are not written directly: NULL ones, those in a
@@ -40,14 +40,14 @@ struct tgi_native {
     tg_host_buffer **calls; /* by number of host step; NULL: a print */
     struct kept *kept;      /* by number of the loops' */
     int64_t *unchanged;     /* the same for the frame */
-    tgi_stacks *stacks;     /* by number of the loops'; of buffers */
+    tgi_stack_group *stacks; /* by number of the loops'; of buffers */
     int64_t *capacity;      /* the same for the frame */
 };
 
 /* Contents of a variable: those now, and those from which what is kept was
    made. */
 struct kept {
-    tgi_contents now, made;
+    tgi_contents_id now, made;
 };
 
 /* Parameters and temporaries without elements lie here: an address that may
@@ -59,10 +59,9 @@ static _Alignas(TGI_BUFFER_ALIGN) char nothing[TGI_BUFFER_ALIGN];
 static int choose_threads(const tgi_native *native)
 {
     const tgi_program *program = native->program;
-    return tgi_plan_threads(tgi_plan_work(program->loops, program->code->costs,
-                                          native->values),
-                            native->options.grain,
-                            tgi_rt_threads(native->options.threads));
+    return tgi_plan_threads(
+        tgi_plan_work(program->loops, program->code->costs, native->values),
+        native->options.grain, tgi_team_size(native->options.threads));
 }
 
 static tg_status check_limit(const tgi_native *native, int64_t bytes)
@@ -83,13 +82,13 @@ static tg_status place(tgi_native *native, int64_t *offsets)
     const tgi_loops *loops = native->program->loops;
     tgi_memory_plan plan;
     TGI_TRY(tgi_plan_memory(loops, native->sizes,
-                            tgi_rt_threads(native->options.threads), offsets,
+                            tgi_team_size(native->options.threads), offsets,
                             &plan));
     TGI_TRY(check_limit(native, plan.bytes));
     native->bytes = plan.bytes;
-    native->least_bytes = plan.least;
-    native->room = (tgi_room){(uint64_t)plan.bytes,
-                              native->options.memory_limit};
+    native->least_bytes = plan.peak;
+    native->room =
+        (tgi_memory_budget){(uint64_t)plan.bytes, native->options.memory_limit};
     native->memory = tgi_buffer_alloc((size_t)native->bytes);
     if (!native->memory)
         TGI_FAIL(TG_ERROR_OUT_OF_MEMORY, TGI_NO_SITE,
@@ -194,14 +193,14 @@ static int32_t do_host_step(tgi_frame *frame, int64_t number)
 
 static tg_status report_check(const tgi_native *native)
 {
-    const tgi_checked *checked =
-        &native->program->loops->checked
+    const tgi_runtime_check *checked =
+        &native->program->loops->runtime_checks
              .data[native->frame.failed_check - 1];
     const tgi_graph *graph = checked->graph;
     const tgi_node *node = tgi_graph_node(graph, checked->node);
     const void *data = native->buffers[checked->buffer];
     if (node->op == TGI_OP_LOOP)
-        return tgi_loop_fail(node, *(const int64_t *)data);
+        return tgi_loop_limit_fail(node, *(const int64_t *)data);
     const int64_t axis = *(const int64_t *)node->attr;
     tgi_view indices = view_of(native, graph, node->inputs[1],
                                native->buffers[checked->buffer]);
@@ -218,7 +217,7 @@ static tg_status report_check(const tgi_native *native)
 static tg_status make_stacks(tgi_native *native)
 {
     const tgi_loops *loops = native->program->loops;
-    const size_t n = loops->n_stacks;
+    const size_t n = loops->n_stack_sets;
     if (!n)
         return TG_OK;
     native->stacks = tgi_alloc_zero(n * sizeof(*native->stacks));
@@ -228,7 +227,7 @@ static tg_status make_stacks(tgi_native *native)
     if (!native->stacks || !native->capacity || !all)
         return tgi_error_memory();
     for (size_t i = 0; i < n; i++) {
-        tgi_stacks *stacks = &native->stacks[i];
+        tgi_stack_group *stacks = &native->stacks[i];
         stacks->all = all;
         for (uint32_t k = 0; k < loops->buffers.n; k++)
             if (loops->buffers.data[k].place == TGI_PLACE_STACK &&
@@ -243,8 +242,8 @@ static tg_status make_stacks(tgi_native *native)
 static int32_t do_grow(tgi_frame *frame, int64_t number, int64_t trips)
 {
     tgi_native *native = frame->user;
-    tgi_stacks *stacks = &native->stacks[number];
-    const tg_status status = tgi_stacks_grow(stacks, trips, &native->room);
+    tgi_stack_group *stacks = &native->stacks[number];
+    const tg_status status = tgi_stack_group_grow(stacks, trips, &native->room);
     for (size_t i = 0; i < stacks->n; i++)
         if (stacks->all[i].data)
             native->buffers[stacks->all[i].number] = stacks->all[i].data;
@@ -256,9 +255,9 @@ static int32_t do_grow(tgi_frame *frame, int64_t number, int64_t trips)
 
 static void free_stacks(tgi_native *native)
 {
-    for (size_t i = 0; native->stacks && i < native->program->loops->n_stacks;
-         i++)
-        tgi_stacks_deinit(&native->stacks[i]);
+    for (size_t i = 0;
+         native->stacks && i < native->program->loops->n_stack_sets; i++)
+        tgi_stack_group_deinit(&native->stacks[i]);
     tgi_free(native->stacks);
     tgi_free(native->capacity);
 }
@@ -267,7 +266,7 @@ static void free_stacks(tgi_native *native)
 
 static tg_status make_kept(tgi_native *native)
 {
-    const size_t n = native->program->loops->kept.n;
+    const size_t n = native->program->loops->memo_params.n;
     if (!n)
         return TG_OK;
     native->kept = tgi_alloc_zero(n * sizeof(*native->kept));
@@ -275,20 +274,22 @@ static tg_status make_kept(tgi_native *native)
     return native->kept && native->unchanged ? TG_OK : tgi_error_memory();
 }
 
-size_t tgi_native_kept(const tgi_native *native, const uint32_t **out_params)
+size_t tgi_native_memoised_params(const tgi_native *native,
+                                  const uint32_t **out_params)
 {
-    *out_params = native->program->loops->kept.data;
-    return native->program->loops->kept.n;
+    *out_params = native->program->loops->memo_params.data;
+    return native->program->loops->memo_params.n;
 }
 
-void tgi_native_tell(tgi_native *native, size_t number, tgi_contents contents)
+void tgi_native_set_contents(tgi_native *native, size_t number,
+                             tgi_contents_id contents)
 {
     native->kept[number].now = contents;
 }
 
 static void compare_kept(tgi_native *native)
 {
-    for (size_t i = 0; i < native->program->loops->kept.n; i++) {
+    for (size_t i = 0; i < native->program->loops->memo_params.n; i++) {
         const struct kept *kept = &native->kept[i];
         native->unchanged[i] = kept->now.variable != 0 &&
                                kept->now.variable == kept->made.variable &&
@@ -299,8 +300,8 @@ static void compare_kept(tgi_native *native)
 /* After a run; one that has failed may have left anything. */
 static void note_kept(tgi_native *native, bool has_failed)
 {
-    const tgi_contents nothing_known = {0};
-    for (size_t i = 0; i < native->program->loops->kept.n; i++) {
+    const tgi_contents_id nothing_known = {0};
+    for (size_t i = 0; i < native->program->loops->memo_params.n; i++) {
         struct kept *kept = &native->kept[i];
         kept->made = has_failed ? nothing_known : kept->now;
         kept->now = nothing_known;
@@ -342,7 +343,7 @@ static tg_status native_init(tgi_native *native, const int64_t *symbols)
     native->frame = (tgi_frame){.buffers = native->buffers,
                                 .dims = native->values,
                                 .grain = native->options.grain,
-                                .share = tgi_share,
+                                .share = tgi_work_share,
                                 .host = do_host_step,
                                 .unchanged = native->unchanged,
                                 .capacity = native->capacity,
@@ -413,7 +414,7 @@ uint64_t tgi_native_bytes(const tgi_native *native)
     return (uint64_t)native->bytes;
 }
 
-uint64_t tgi_native_least_bytes(const tgi_native *native)
+uint64_t tgi_native_peak_bytes(const tgi_native *native)
 {
     return (uint64_t)native->least_bytes;
 }
@@ -430,7 +431,7 @@ static bool must_wait(const tgi_native *native, size_t buffer,
                       void *const *params, const char *result)
 {
     const tgi_loops *loops = native->program->loops;
-    if (!result || loops->checked.n || loops->hosts.n)
+    if (!result || loops->runtime_checks.n || loops->hosts.n)
         return true;
     for (size_t i = 0; i < loops->buffers.n; i++) {
         const tgi_loop_buffer *b = &loops->buffers.data[i];
@@ -538,8 +539,8 @@ tg_status tgi_native_run(tgi_native *native)
     if (native->n_threads == 1)
         native->program->entry(&native->frame, 0, 1);
     else
-        tgi_rt_run(native->program->entry, &native->frame,
-                   tgi_rt_threads(native->n_threads));
+        tgi_team_run(native->program->entry, &native->frame,
+                     tgi_team_size(native->n_threads));
     if (native->kept)
         note_kept(native, native->frame.failed_check != 0);
     return finish(native);

@@ -120,7 +120,7 @@ static int min_int(int a, int b)
     return a < b ? a : b;
 }
 
-int tgi_rt_threads(int wanted)
+int tgi_team_size(int wanted)
 {
     assert(wanted >= 0);
     if (wanted == 1 || must_be_serial() || omp_in_parallel() || is_helping)
@@ -300,7 +300,7 @@ run_more(tgi_entry *entry, tgi_frame *frame, int n_threads)
     tgi_helpers_start(&helpers, n_threads - 1 + SPARE, stack_bytes());
     int n_there = helpers.n < n_threads ? helpers.n + 1 : n_threads;
     const bool are_enough =
-        helpers.n == min_int(n_threads - 1 + SPARE, TGI_HELPERS_MOST);
+        helpers.n == min_int(n_threads - 1 + SPARE, TGI_HELPERS_MAX);
     if (!are_enough && n_there > n_kept) {
         pthread_mutex_unlock(&growing);
         frame->team->n_threads = n_there;
@@ -334,7 +334,7 @@ static void run_team(tgi_entry *entry, tgi_frame *frame, int n_threads)
 
 #else /* no OpenMP */
 
-int tgi_rt_threads(int wanted)
+int tgi_team_size(int wanted)
 {
     (void)wanted;
     return 1;
@@ -347,7 +347,7 @@ static void no_barrier(tgi_frame *frame)
     (void)frame;
 }
 
-void tgi_rt_run(tgi_entry *entry, tgi_frame *frame, int n_threads)
+void tgi_team_run(tgi_entry *entry, tgi_frame *frame, int n_threads)
 {
 #ifdef _OPENMP
     /* The number may be older than a fork. */

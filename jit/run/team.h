@@ -16,7 +16,7 @@
  * CPUs for this thread. 1 in a parallel region of the user's, or in a process
  * forked from one that has had several threads. At least 1. Thread-safe.
  */
-int tgi_rt_threads(int wanted);
+int tgi_team_size(int wanted);
 
 /*
  * Calls `entry` once on each thread of a team of at most `n_threads`, numbered
@@ -26,6 +26,6 @@ int tgi_rt_threads(int wanted);
  * plain call. If the system refuses threads (RLIMIT_NPROC, pids.max, RLIMIT_AS)
  * the team has those there are. Thread-safe: each call has a team of its own.
  */
-void tgi_rt_run(tgi_entry *entry, tgi_frame *frame, int n_threads);
+void tgi_team_run(tgi_entry *entry, tgi_frame *frame, int n_threads);
 
 #endif /* TGI_TEAM_H */

@@ -21,8 +21,8 @@ static int64_t n_parts(const tgi_frame *frame, int64_t n_threads,
     return most;
 }
 
-tgi_range tgi_share(const tgi_frame *frame, int64_t thread, int64_t n_threads,
-                    int64_t n_items, int64_t item_cost)
+tgi_range tgi_work_share(const tgi_frame *frame, int64_t thread,
+                         int64_t n_threads, int64_t n_items, int64_t item_cost)
 {
     int64_t parts = n_parts(frame, n_threads, n_items, item_cost);
     if (parts < 1)

@@ -12,7 +12,7 @@
  * their shares differ by one item at most; the other threads get nothing. All
  * threads compute the same from the same numbers, so nobody is asked.
  */
-tgi_range tgi_share(const tgi_frame *frame, int64_t thread, int64_t n_threads,
-                    int64_t n_items, int64_t item_cost);
+tgi_range tgi_work_share(const tgi_frame *frame, int64_t thread,
+                         int64_t n_threads, int64_t n_items, int64_t item_cost);
 
 #endif /* TGI_WORK_SHARE_H */

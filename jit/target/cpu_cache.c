@@ -45,7 +45,7 @@ static void find(void)
 #endif
 }
 
-int64_t tgi_cache_bytes(void)
+int64_t tgi_cpu_cache_bytes(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, find);

@@ -8,6 +8,6 @@
 #include <stdint.h>
 
 /* Bytes; 0: nobody knows. Asks once per process. Thread-safe. */
-int64_t tgi_cache_bytes(void);
+int64_t tgi_cpu_cache_bytes(void);
 
 #endif /* TGI_CPU_CACHE_H */

@@ -55,7 +55,7 @@ static tg_allocator allocator = {default_allocate, default_release, NULL};
 
 static atomic_size_t live_bytes;
 
-static atomic_bool is_watched;     /* tgi_alloc_fail was ever called */
+static atomic_bool is_watched; /* tgi_alloc_inject_failure was ever called */
 static atomic_long n_asked;        /* since its last call */
 static atomic_long fail_from = -1; /* the first to fail, or -1 */
 static atomic_bool fail_forever;
@@ -163,7 +163,7 @@ void tgi_buffer_free(void *buffer, size_t bytes)
 
 /* -- Settings -------------------------------------------------------------- */
 
-long tgi_alloc_fail(long nth, int forever)
+long tgi_alloc_inject_failure(long nth, int forever)
 {
     atomic_store(&is_watched, true);
     atomic_store(&fail_from, -1);

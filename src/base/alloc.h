@@ -31,6 +31,6 @@ void tgi_buffer_free(void *buffer, size_t bytes);
  * fails, and if `forever` all later ones too. A negative `nth` turns it off.
  * Returns how many allocations were asked for since the last call.
  */
-long tgi_alloc_fail(long nth, int forever);
+long tgi_alloc_inject_failure(long nth, int forever);
 
 #endif /* TGI_ALLOC_H */

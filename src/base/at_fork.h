@@ -16,23 +16,23 @@
  * time on: the first call may come after the fork. Without memory for the
  * handlers a child may hang; nothing is better.
  */
-#define TGI_HOLD_IN_FORKS(LOCK, IN_CHILD)                                      \
-    static void before_fork(void)                                              \
-    {                                                                          \
-        pthread_mutex_lock(LOCK);                                              \
-    }                                                                          \
-    static void in_parent(void)                                                \
-    {                                                                          \
-        pthread_mutex_unlock(LOCK);                                            \
-    }                                                                          \
-    static void in_child(void)                                                 \
-    {                                                                          \
-        IN_CHILD;                                                              \
-        pthread_mutex_unlock(LOCK);                                            \
-    }                                                                          \
-    __attribute__((constructor)) static void watch_forks(void)                 \
-    {                                                                          \
-        (void)pthread_atfork(before_fork, in_parent, in_child);                \
+#define TGI_LOCK_ACROSS_FORK(LOCK, IN_CHILD) \
+    static void before_fork(void) \
+    { \
+        pthread_mutex_lock(LOCK); \
+    } \
+    static void in_parent(void) \
+    { \
+        pthread_mutex_unlock(LOCK); \
+    } \
+    static void in_child(void) \
+    { \
+        IN_CHILD; \
+        pthread_mutex_unlock(LOCK); \
+    } \
+    __attribute__((constructor)) static void watch_forks(void) \
+    { \
+        (void)pthread_atfork(before_fork, in_parent, in_child); \
     }
 
 #endif /* TGI_AT_FORK_H */

@@ -46,15 +46,15 @@ typedef struct integer {
 static bool to_integer(tgi_number number, integer *out)
 {
     switch (number.kind) {
-    case TGI_INT:
+    case TGI_NUMBER_INT:
         out->is_negative = number.as.i < 0;
         out->magnitude = out->is_negative ? 0 - (uint64_t)number.as.i
                                           : (uint64_t)number.as.i;
         return true;
-    case TGI_UINT:
+    case TGI_NUMBER_UINT:
         *out = (integer){false, number.as.u};
         return true;
-    case TGI_FLOAT:
+    case TGI_NUMBER_FLOAT:
         /* Not a number fails both comparisons. */
         if (!(fabs(number.as.f) < 0x1p64) ||
             !(trunc(number.as.f) == number.as.f))
@@ -85,17 +85,17 @@ static bool fits(int dtype, integer value)
 
 static double to_double(tgi_number number)
 {
-    return number.kind == TGI_INT    ? (double)number.as.i
-           : number.kind == TGI_UINT ? (double)number.as.u
-                                     : number.as.f;
+    return number.kind == TGI_NUMBER_INT    ? (double)number.as.i
+           : number.kind == TGI_NUMBER_UINT ? (double)number.as.u
+                                            : number.as.f;
 }
 
 /* Rounds once: integers do not pass through double. */
 static float to_float(tgi_number number)
 {
-    return number.kind == TGI_INT    ? (float)number.as.i
-           : number.kind == TGI_UINT ? (float)number.as.u
-                                     : (float)number.as.f;
+    return number.kind == TGI_NUMBER_INT    ? (float)number.as.i
+           : number.kind == TGI_NUMBER_UINT ? (float)number.as.u
+                                            : (float)number.as.f;
 }
 
 __attribute__((noinline)) static bool store(int dtype, tgi_number number,
@@ -108,7 +108,7 @@ __attribute__((noinline)) static bool store(int dtype, tgi_number number,
     }
     if (dtype == TG_F32) {
         /* A finite double beyond the range must not become infinite. */
-        if (number.kind == TGI_FLOAT && isfinite(number.as.f) &&
+        if (number.kind == TGI_NUMBER_FLOAT && isfinite(number.as.f) &&
             fabs(number.as.f) >= 0x1.ffffffp127)
             return false;
         float value = to_float(number);
@@ -171,13 +171,13 @@ tg_dtype tgi_dtype_promote(int a, int b)
     return next_signed[x > y ? x : y];
 }
 
-const char *tgi_number_text(tgi_number number, char *buf, size_t n)
+const char *tgi_number_format(tgi_number number, char *buf, size_t n)
 {
     switch (number.kind) {
-    case TGI_INT:
+    case TGI_NUMBER_INT:
         snprintf(buf, n, "%" PRIi64, number.as.i);
         return buf;
-    case TGI_UINT:
+    case TGI_NUMBER_UINT:
         snprintf(buf, n, "%" PRIu64, number.as.u);
         return buf;
     default:
@@ -259,7 +259,7 @@ int tgi_dtype_format(int dtype, const void *element, char *buf, size_t n)
 __attribute__((noinline)) static tgi_number load(int dtype,
                                                  const void *element)
 {
-    tgi_number number = {TGI_INT, {.i = 0}};
+    tgi_number number = {TGI_NUMBER_INT, {.i = 0}};
     switch (dtype) {
 #define DTYPE(ID, name, type, class) \
     case TG_##ID: { \
@@ -269,9 +269,10 @@ __attribute__((noinline)) static tgi_number load(int dtype,
         break; \
     }
 #define LOAD_BOOL(value) LOAD_UINT(value)
-#define LOAD_SINT(value) number.kind = TGI_INT, number.as.i = (value)
-#define LOAD_UINT(value) number.kind = TGI_UINT, number.as.u = (value)
-#define LOAD_FLOAT(value) number.kind = TGI_FLOAT, number.as.f = (double)(value)
+#define LOAD_SINT(value) number.kind = TGI_NUMBER_INT, number.as.i = (value)
+#define LOAD_UINT(value) number.kind = TGI_NUMBER_UINT, number.as.u = (value)
+#define LOAD_FLOAT(value) \
+    number.kind = TGI_NUMBER_FLOAT, number.as.f = (double)(value)
 #include "base/dtype.def"
 #undef DTYPE
     }

@@ -53,7 +53,11 @@ static inline bool tgi_dtype_is(int dtype, unsigned classes)
  * range, or with a fraction for an integer type. Rounding to a float type is
  * fine. `out_element` has room for 8 bytes.
  */
-typedef enum tgi_number_kind { TGI_INT, TGI_UINT, TGI_FLOAT } tgi_number_kind;
+typedef enum tgi_number_kind {
+    TGI_NUMBER_INT,
+    TGI_NUMBER_UINT,
+    TGI_NUMBER_FLOAT
+} tgi_number_kind;
 typedef struct tgi_number {
     tgi_number_kind kind;
     union {
@@ -80,7 +84,7 @@ bool tgi_dtype_holds_all(int to, int from);
 tg_dtype tgi_dtype_promote(int a, int b);
 
 /* "300", "0.1" or "nan"; returns buf. */
-const char *tgi_number_text(tgi_number number, char *buf, size_t n);
+const char *tgi_number_format(tgi_number number, char *buf, size_t n);
 
 /* Shortest text that reads back as the same element ("1.5", "nan", "true"). */
 int tgi_dtype_format(int dtype, const void *element, char *buf, size_t n);

@@ -15,7 +15,7 @@
 /* Pointers inside lead to the static "", into this very object, or to text
    that outlives the thread. */
 static _Thread_local tgi_error_copy last = {.record = {.message = ""}};
-static _Thread_local tgi_api_frame current TGI_QUICK_TLS;
+static _Thread_local tgi_api_frame current TGI_INITIAL_EXEC_TLS;
 
 tg_status tgi_error_setv(tg_status status, tg_site site, const char *format,
                          va_list args)
@@ -101,7 +101,7 @@ void tgi_error_restore(const tgi_error_copy *copy)
     copy_record(&last, copy);
 }
 
-void tgi_error_keep(void (*clean_up)(void *object), void *object)
+void tgi_error_preserve_during(void (*clean_up)(void *object), void *object)
 {
     tgi_error_copy error;
     tgi_error_save(&error);

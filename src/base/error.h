@@ -63,7 +63,7 @@ void tgi_error_restore(const tgi_error_copy *copy);
  * functions under which callbacks nest: a copy of their own would cost every
  * level 1.3 KiB of stack.
  */
-void tgi_error_keep(void (*clean_up)(void *object), void *object);
+void tgi_error_preserve_during(void (*clean_up)(void *object), void *object);
 
 #define TGI_NO_SITE ((tg_site){NULL, 0})
 

@@ -10,9 +10,9 @@
 #include <limits.h> /* says which C library it is */
 
 #ifdef __GLIBC__
-#define TGI_QUICK_TLS __attribute__((tls_model("initial-exec")))
+#define TGI_INITIAL_EXEC_TLS __attribute__((tls_model("initial-exec")))
 #else
-#define TGI_QUICK_TLS
+#define TGI_INITIAL_EXEC_TLS
 #endif
 
 #endif /* TGI_INITIAL_EXEC_TLS_H */

@@ -24,7 +24,7 @@ typedef enum tgi_live_kind {
     TGI_LIVE_CODE,
     TGI_LIVE_PROGRAM,
     TGI_LIVE_NATIVE,
-    TGI_LIVE_STORE,
+    TGI_LIVE_DISK_CACHE,
     TGI_LIVE_KINDS
 } tgi_live_kind;
 

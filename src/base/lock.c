@@ -21,7 +21,7 @@
 enum { FREE, HELD, WAITED_FOR };
 
 /* Its address is the name of the thread. */
-static _Thread_local char self TGI_QUICK_TLS;
+static _Thread_local char self TGI_INITIAL_EXEC_TLS;
 
 /* Sleeps while the state is WAITED_FOR; may also return early. */
 static void wait_for(tgi_lock *lock)
@@ -45,7 +45,7 @@ static void wake_one(tgi_lock *lock)
 }
 
 /* No other thread ever writes this one's name: relaxed is enough. */
-bool tgi_lock_is_mine(const tgi_lock *lock)
+bool tgi_lock_is_owned(const tgi_lock *lock)
 {
     return atomic_load_explicit(&lock->owner, memory_order_relaxed) ==
            (uintptr_t)&self;
@@ -53,7 +53,7 @@ bool tgi_lock_is_mine(const tgi_lock *lock)
 
 bool tgi_lock_acquire(tgi_lock *lock)
 {
-    if (tgi_lock_is_mine(lock))
+    if (tgi_lock_is_owned(lock))
         return false;
     uint32_t seen = FREE;
     if (!atomic_compare_exchange_strong_explicit(&lock->state, &seen, HELD,
@@ -70,7 +70,7 @@ bool tgi_lock_acquire(tgi_lock *lock)
 
 void tgi_lock_release(tgi_lock *lock)
 {
-    assert(tgi_lock_is_mine(lock));
+    assert(tgi_lock_is_owned(lock));
     atomic_store_explicit(&lock->owner, 0, memory_order_relaxed);
     if (atomic_exchange_explicit(&lock->state, FREE, memory_order_release) ==
         WAITED_FOR)

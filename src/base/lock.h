@@ -19,6 +19,6 @@ typedef struct tgi_lock {
 /* False, without waiting, if the calling thread holds it already. */
 bool tgi_lock_acquire(tgi_lock *lock);
 void tgi_lock_release(tgi_lock *lock);
-bool tgi_lock_is_mine(const tgi_lock *lock);
+bool tgi_lock_is_owned(const tgi_lock *lock);
 
 #endif /* TGI_LOCK_H */

@@ -38,13 +38,12 @@ enum { LEVEL_BITS = 3, COMPONENT_SHIFT = 2 };
 
 /* -- Settings -------------------------------------------------------------- */
 
-const tgi_keyword tgi_log_words[] = {
+const tgi_keyword tgi_log_keywords[] = {
 #define LEVEL_WORD(level, name) {name, level, LEVEL_BITS},
     LEVELS(LEVEL_WORD)
 #define COMPONENT_WORD(component, name) \
     {"+" name, UINT32_C(1) << (COMPONENT_SHIFT + component), 0},
-    COMPONENTS(COMPONENT_WORD)
-    {NULL, 0, 0},
+        COMPONENTS(COMPONENT_WORD){NULL, 0, 0},
 };
 
 void tgi_log_init(tgi_log *log, uint32_t setting, tg_log_callback *callback,
@@ -56,8 +55,8 @@ void tgi_log_init(tgi_log *log, uint32_t setting, tg_log_callback *callback,
 
 /* -- Messages -------------------------------------------------------------- */
 
-bool tgi_log_wants(const tgi_log *log, tg_log_level level,
-                   tgi_log_component component)
+bool tgi_log_is_enabled(const tgi_log *log, tg_log_level level,
+                        tgi_log_component component)
 {
     return level != TG_LOG_OFF &&
            (level <= log->level || (log->components >> component & 1) != 0);
@@ -76,7 +75,7 @@ static void emit(const tgi_log *log, tg_log_level level,
 void tgi_log_write(const tgi_log *log, tg_log_level level,
                    tgi_log_component component, const char *format, ...)
 {
-    if (!tgi_log_wants(log, level, component))
+    if (!tgi_log_is_enabled(log, level, component))
         return;
     char small[512];
     va_list args, again;

@@ -30,14 +30,14 @@ typedef struct tgi_log {
 
 /* Words of a setting: a level, which replaces an earlier one, and "+component"
    of any. */
-extern const tgi_keyword tgi_log_words[];
+extern const tgi_keyword tgi_log_keywords[];
 
 /* `setting`: the bits of these words, or a level alone. */
 void tgi_log_init(tgi_log *log, uint32_t setting, tg_log_callback *callback,
                   void *user);
 
-bool tgi_log_wants(const tgi_log *log, tg_log_level level,
-                   tgi_log_component component);
+bool tgi_log_is_enabled(const tgi_log *log, tg_log_level level,
+                        tgi_log_component component);
 void tgi_log_write(const tgi_log *log, tg_log_level level,
                    tgi_log_component component, const char *format, ...)
     TG_PRINTF(4, 5);

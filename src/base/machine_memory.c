@@ -94,7 +94,7 @@ static uint64_t limit_of_line(const char *root, char *line)
     return limit < other ? limit : other;
 }
 
-uint64_t tgi_cgroup_memory(const char *root)
+uint64_t tgi_cgroup_memory_limit(const char *root)
 {
     char line[MAX_PATH];
     snprintf(line, sizeof(line), "%s/proc/self/cgroup", root);
@@ -117,7 +117,7 @@ static void find(void)
     const uint64_t physical = pages > 0 && bytes > 0
                                   ? (uint64_t)pages * (uint64_t)bytes
                                   : UINT64_MAX;
-    const uint64_t limit = tgi_cgroup_memory("");
+    const uint64_t limit = tgi_cgroup_memory_limit("");
     found = limit < physical ? limit : physical;
 }
 

@@ -13,7 +13,7 @@
  * version 2 and 1, and of the groups around them; UINT64_MAX: none. `root` is
  * put in front of all paths: "" but for tests.
  */
-uint64_t tgi_cgroup_memory(const char *root);
+uint64_t tgi_cgroup_memory_limit(const char *root);
 
 /* That, or the physical memory if it is less, as found by the first call of
    the process; UINT64_MAX: unknown. */

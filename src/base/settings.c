@@ -35,16 +35,17 @@ typedef struct source {
 /* Words for all that would have been right. */
 static void describe(const tgi_setting *setting, char *out, size_t room)
 {
-    if (setting->words) {
+    if (setting->keywords) {
         size_t used = 0;
-        for (const tgi_keyword *k = setting->words; k->word && used < room; k++)
+        for (const tgi_keyword *k = setting->keywords; k->word && used < room;
+             k++)
             used += (size_t)snprintf(out + used, room - used, "%s%s",
-                                     k == setting->words ? "one of " : ", ",
+                                     k == setting->keywords ? "one of " : ", ",
                                      k->word);
     } else if (setting->kind == TGI_SETTING_BYTES) {
         snprintf(out, room, "a number of bytes, such as 256M");
     } else {
-        snprintf(out, room, "a number from 0 to %" PRIu64, setting->most);
+        snprintf(out, room, "a number from 0 to %" PRIu64, setting->max);
     }
 }
 
@@ -52,11 +53,11 @@ static void describe(const tgi_setting *setting, char *out, size_t room)
 static void describe_instead(const tgi_setting *setting, char *out,
                              size_t room)
 {
-    const tgi_keyword *k = setting->words;
-    while (setting->kind == TGI_SETTING_WORD && k->word &&
-           k->bits != setting->if_wrong)
+    const tgi_keyword *k = setting->keywords;
+    while (setting->kind == TGI_SETTING_KEYWORD && k->word &&
+           k->bits != setting->fallback)
         k++;
-    if (setting->kind == TGI_SETTING_WORD && k->word)
+    if (setting->kind == TGI_SETTING_KEYWORD && k->word)
         snprintf(out, room, "using %s", k->word);
     else
         snprintf(out, room, "ignored");
@@ -92,7 +93,7 @@ static tg_status refuse_all(const source *from)
 static tg_status parse_word(const source *from, uint64_t *value)
 {
     const tgi_keyword *known = tgi_keyword_find(
-        from->setting->words, (tgi_token){from->text, strlen(from->text)});
+        from->setting->keywords, (tgi_token){from->text, strlen(from->text)});
     if (!known)
         return refuse_all(from);
     *value = known->bits;
@@ -104,7 +105,8 @@ static tg_status parse_words(const source *from, uint64_t *value)
     const char *rest = from->text;
     tgi_token word;
     while (tgi_token_next(&rest, &word)) {
-        const tgi_keyword *known = tgi_keyword_find(from->setting->words, word);
+        const tgi_keyword *known =
+            tgi_keyword_find(from->setting->keywords, word);
         if (known)
             *value = (*value & ~(uint64_t)known->clears) | known->bits;
         else if (!tgi_token_is_repeated(from->text, word))
@@ -126,9 +128,9 @@ static bool read_digits(const char *text, uint64_t *out_number,
 
 static bool is_accepted(const tgi_setting *setting, uint64_t number)
 {
-    const tgi_keyword *known = setting->words;
+    const tgi_keyword *known = setting->keywords;
     if (!known)
-        return number <= setting->most;
+        return number <= setting->max;
     while (known->word && known->bits != number)
         known++;
     return known->word;
@@ -193,14 +195,14 @@ tg_status tgi_setting_read(const tgi_setting *setting, const void *options,
     const char *option = option_text(setting, options, buf, sizeof buf);
     const source from = {setting, tgi_setting_text(option, setting->variable),
                          option != NULL, log};
-    *out_value = setting->otherwise;
+    *out_value = setting->default_value;
     if (!from.text)
         return TG_OK;
     switch (setting->kind) {
-    case TGI_SETTING_WORD:
-        *out_value = setting->if_wrong;
+    case TGI_SETTING_KEYWORD:
+        *out_value = setting->fallback;
         return parse_word(&from, out_value);
-    case TGI_SETTING_WORDS:
+    case TGI_SETTING_KEYWORDS:
         return parse_words(&from, out_value);
     case TGI_SETTING_NUMBER:
         return parse_number(&from, out_value);

@@ -11,11 +11,11 @@
 #include "base/log.h"
 
 typedef enum tgi_setting_kind {
-    TGI_SETTING_WORD,   /* a string: one of the words */
-    TGI_SETTING_WORDS,  /* a string: any of the words, between commas */
-    TGI_SETTING_NUMBER, /* an int or enum: from 0 to `most`, or the bits of
-                           one of the words; 0: not given */
-    TGI_SETTING_BYTES   /* a uint64_t; in a variable K, M or G may follow;
+    TGI_SETTING_KEYWORD,  /* a string: one of the keywords */
+    TGI_SETTING_KEYWORDS, /* a string: any of the keywords, between commas */
+    TGI_SETTING_NUMBER,   /* an int or enum: from 0 to `max`, or the bits of
+                           one of the keywords; 0: not given */
+    TGI_SETTING_BYTES     /* a uint64_t; in a variable K, M or G may follow;
                            0: not given */
 } tgi_setting_kind;
 
@@ -24,10 +24,10 @@ typedef struct tgi_setting {
     size_t offset;      /* of the member */
     const char *variable; /* of the environment; NULL: none */
     tgi_setting_kind kind;
-    const tgi_keyword *words;
-    uint64_t most;
-    uint64_t otherwise; /* the value if nothing is given */
-    uint64_t if_wrong;  /* WORD: the value for a wrong variable */
+    const tgi_keyword *keywords;
+    uint64_t max;
+    uint64_t default_value; /* the value if nothing is given */
+    uint64_t fallback;      /* WORD: the value for a wrong variable */
 } tgi_setting;
 
 /* The first two members of a tgi_setting. */
@@ -35,7 +35,7 @@ typedef struct tgi_setting {
     .option = #type "." #member, .offset = offsetof(type, member)
 
 /*
- * Reads a setting: the bits of words, or a number. `options` is the struct
+ * Reads a setting: the bits of keywords, or a number. `options` is the struct
  * that has the member. INVALID_ARGUMENT if the option is wrong; the message
  * names it, its value and what is accepted. Wrong variables are warned of, if
  * there is a log, each word once.

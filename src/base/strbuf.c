@@ -60,7 +60,7 @@ void tgi_strbuf_addf(tgi_strbuf *buf, const char *format, ...)
     va_end(args);
 }
 
-void tgi_strbuf_cut(tgi_strbuf *buf, size_t n)
+void tgi_strbuf_truncate(tgi_strbuf *buf, size_t n)
 {
     if (n >= buf->n)
         return;

@@ -25,7 +25,7 @@ void tgi_strbuf_addf(tgi_strbuf *buf, const char *format, ...) TG_PRINTF(2, 3);
 void tgi_strbuf_addv(tgi_strbuf *buf, const char *format, va_list args);
 
 /* Takes back all but the first `n` bytes. */
-void tgi_strbuf_cut(tgi_strbuf *buf, size_t n);
+void tgi_strbuf_truncate(tgi_strbuf *buf, size_t n);
 
 /* The text, now the caller's (tgi_free); NULL if anything failed. */
 char *tgi_strbuf_take(tgi_strbuf *buf);

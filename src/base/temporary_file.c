@@ -19,7 +19,7 @@ static int create(int dir, mode_t mode, char *out_name)
     static atomic_ulong number;
     /* Processes in other containers may have our number too. */
     for (int tries = 0;; tries++) {
-        snprintf(out_name, TGI_TEMPORARY_NAME, TGI_TEMPORARY_FORMAT,
+        snprintf(out_name, TGI_TEMPORARY_NAME_BYTES, TGI_TEMPORARY_FORMAT,
                  (long)getpid(), atomic_fetch_add(&number, 1));
         const int fd = openat(
             dir, out_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
@@ -53,7 +53,7 @@ static int write_all(int fd, const char *data, size_t n)
 }
 
 int tgi_temporary_write(int dir, const void *data, size_t bytes, mode_t mode,
-                        char out_name[TGI_TEMPORARY_NAME])
+                        char out_name[TGI_TEMPORARY_NAME_BYTES])
 {
     if (is_over_limit(bytes))
         return EFBIG;

@@ -11,13 +11,13 @@
 
 /* Of their names: who writes (a long), and a number (an unsigned long). */
 #define TGI_TEMPORARY_FORMAT "tmp-%ld-%lu"
-#define TGI_TEMPORARY_NAME 64 /* bytes for a name */
+#define TGI_TEMPORARY_NAME_BYTES 64 /* bytes for a name */
 
 /*
  * Writes a new file of these bytes into the open directory and gives its
  * name. 0, or the errno of what went wrong; then nothing is left.
  */
 int tgi_temporary_write(int dir, const void *data, size_t bytes, mode_t mode,
-                        char out_name[TGI_TEMPORARY_NAME]);
+                        char out_name[TGI_TEMPORARY_NAME_BYTES]);
 
 #endif /* TGI_TEMPORARY_FILE_H */

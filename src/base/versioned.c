@@ -69,7 +69,7 @@ static tg_status read_size(const void *user, size_t bytes, const char *name,
     return TG_OK;
 }
 
-tg_status tgi_versioned_take(void *out_options, size_t bytes,
+tg_status tgi_versioned_read(void *out_options, size_t bytes,
                              const void *options, const char *name)
 {
     size_t given;
@@ -88,8 +88,8 @@ tg_status tgi_versioned_take(void *out_options, size_t bytes,
     return TG_OK;
 }
 
-tg_status tgi_versioned_give(void *to, const char *to_name, const void *from,
-                             size_t bytes, const char *name)
+tg_status tgi_versioned_write(void *to, const char *to_name, const void *from,
+                              size_t bytes, const char *name)
 {
     size_t given;
     if (!to)

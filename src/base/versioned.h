@@ -14,13 +14,13 @@
  * that we lack must be (else UNSUPPORTED). A NULL `options` is all zero.
  * INVALID_ARGUMENT if struct_bytes is not the size of any version.
  */
-tg_status tgi_versioned_take(void *out_options, size_t bytes,
+tg_status tgi_versioned_read(void *out_options, size_t bytes,
                              const void *options, const char *name);
 
 /* The other way: fills the members that the user's struct `to` has.
    INVALID_ARGUMENT as above, or if `to`, which messages call `to_name`, is
    NULL. */
-tg_status tgi_versioned_give(void *to, const char *to_name, const void *from,
-                             size_t bytes, const char *name);
+tg_status tgi_versioned_write(void *to, const char *to_name, const void *from,
+                              size_t bytes, const char *name);
 
 #endif /* TGI_VERSIONED_H */

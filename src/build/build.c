@@ -18,7 +18,7 @@ tgi_ref tgi_build_fail(tgi_builder *b, tg_status status,
                        const tgi_ref *operands, size_t n_operands,
                        const char *format, ...)
 {
-    if (b->is_recorded)
+    if (b->has_error)
         return 0;
     tgi_strbuf text = {0};
     for (size_t i = 0; i < n_operands; i++) {
@@ -104,7 +104,7 @@ tgi_shape_ref tgi_build_shape(tgi_builder *b, int rank, const int64_t *dims)
 
 tgi_dim tgi_build_dim(tgi_builder *b, tgi_dim dim)
 {
-    b->is_recorded |= dim == TGI_DIM_NONE;
+    b->has_error |= dim == TGI_DIM_NONE;
     return dim;
 }
 
@@ -130,7 +130,7 @@ bool tgi_build_check(tgi_builder *b, tgi_check_kind kind, tgi_dim x, tgi_dim y,
     if (decided >= 0)
         return decided;
     bool is_added = tgi_graph_add_check(b->graph, check);
-    b->is_recorded |= !is_added;
+    b->has_error |= !is_added;
     return is_added;
 }
 

@@ -25,7 +25,7 @@ typedef struct tgi_builder {
     bool no_contraction;
     tgi_shape_ref compared[2]; /* what checks of extents tell: see tgi_check */
     bool is_target;
-    bool is_recorded; /* a failure is in the record: not to be covered up */
+    bool has_error; /* a failure is in the record: not to be covered up */
 } tgi_builder;
 
 /* -- Elementwise ----------------------------------------------------------- */
@@ -137,8 +137,8 @@ tgi_ref tgi_build_matmul(tgi_builder *b, tgi_ref x, tgi_ref y, int flags);
  * in place. `spec` is what the user wrote, for messages; NULL: no text.
  */
 tgi_ref tgi_build_einsum(tgi_builder *b, tgi_ref *operands,
-                         const tgi_term *terms, size_t n,
-                         const tgi_term *result, const char *spec);
+                         const tgi_einsum_term *terms, size_t n,
+                         const tgi_einsum_term *result, const char *spec);
 tgi_ref tgi_build_random_bits(tgi_builder *b, tg_dtype dtype, tgi_ref key,
                               tgi_ref offset, int rank, const int64_t *dims);
 
@@ -183,7 +183,7 @@ bool tgi_build_check(tgi_builder *b, tgi_check_kind kind, tgi_dim x, tgi_dim y,
 
 /*
  * Records "file:line: op: types: message" and returns 0. The types are those
- * of the n operands, joined by " x ". Does not replace what is_recorded.
+ * of the n operands, joined by " x ". Does not replace what has_error.
  */
 tgi_ref tgi_build_fail(tgi_builder *b, tg_status status,
                        const tgi_ref *operands, size_t n_operands,

@@ -84,7 +84,8 @@ static bool join_extents(tgi_builder *b, const char *spec, int label, place x,
 }
 
 static bool check_extents(tgi_builder *b, const tgi_ref *operands,
-                          const tgi_term *terms, size_t n, const char *spec)
+                          const tgi_einsum_term *terms, size_t n,
+                          const char *spec)
 {
     place first[TGI_LABELS] = {{0}};
     tgi_dim extents[TGI_LABELS];
@@ -113,7 +114,7 @@ static bool check_extents(tgi_builder *b, const tgi_ref *operands,
 static tgi_labelled take_diagonal(tgi_builder *b, const tgi_labelled *x,
                                   int first, int second)
 {
-    const tgi_term label = {1, {x->term.label[first]}};
+    const tgi_einsum_term label = {1, {x->term.label[first]}};
     const tgi_shape *shape = tgi_graph_shape(b->graph, x->ref);
     const tgi_dim n = shape->dims[first];
     tgi_labelled y = {0};
@@ -130,9 +131,9 @@ static tgi_labelled take_diagonal(tgi_builder *b, const tgi_labelled *x,
     perm[last + 1] = second;
     dims[last] =
         tgi_build_dim(b, tgi_dim_mul(b->graph->dims, n, shape->dims[second]));
-    tgi_term_append(&y.term, &label);
+    tgi_einsum_term_append(&y.term, &label);
 
-    tgi_ref flat = tgi_build_permuted(b, x->ref, last + 2, perm);
+    tgi_ref flat = tgi_build_permute(b, x->ref, last + 2, perm);
     flat = tgi_build_reshape(b, flat, last + 1, dims);
     const tgi_dim step = tgi_build_dim(b, tgi_dim_add(b->graph->dims, n, 1));
     const tgi_ref index =
@@ -145,7 +146,7 @@ static tgi_labelled take_diagonal(tgi_builder *b, const tgi_labelled *x,
 static tgi_labelled take_diagonals(tgi_builder *b, tgi_labelled x)
 {
     for (int axis = 1; x.ref && axis < x.term.rank; axis++) {
-        const int first = tgi_term_find(&x.term, x.term.label[axis]);
+        const int first = tgi_einsum_term_find(&x.term, x.term.label[axis]);
         if (first == axis)
             continue;
         x = take_diagonal(b, &x, first, axis);
@@ -167,7 +168,7 @@ static tgi_labelled sum_over(tgi_builder *b, const tgi_labelled *x,
         return *x;
     return (tgi_labelled){
         tgi_build_reduce(b, TGI_OP_SUM, x->ref, tg_axes_of(n, axes)),
-        tgi_term_pick(&x->term, wanted)};
+        tgi_einsum_term_pick(&x->term, wanted)};
 }
 
 /* -- Two operands ---------------------------------------------------------- */
@@ -175,28 +176,30 @@ static tgi_labelled sum_over(tgi_builder *b, const tgi_labelled *x,
 /* Two operands and their labels by what becomes of them. */
 typedef struct pair {
     tgi_labelled a, b;
-    tgi_term batch;          /* of both, or broadcast; wanted */
-    tgi_term kept_a, kept_b; /* of one, wanted */
-    tgi_term inner;          /* of both, summed over */
+    tgi_einsum_term batch;          /* of both, or broadcast; wanted */
+    tgi_einsum_term kept_a, kept_b; /* of one, wanted */
+    tgi_einsum_term inner;          /* of both, summed over */
 } pair;
 
 /* What one side keeps: as it lies there, or else in the order of the result,
    since it is copied anyway. */
-static tgi_term kept_of(const tgi_labelled *x, uint64_t kept,
-                        const tgi_term *order)
+static tgi_einsum_term kept_of(const tgi_labelled *x, uint64_t kept,
+                               const tgi_einsum_term *order)
 {
-    const tgi_term own = tgi_term_pick(&x->term, kept);
-    return tgi_term_has_run(&x->term, &own) ? own : tgi_term_pick(order, kept);
+    const tgi_einsum_term own = tgi_einsum_term_pick(&x->term, kept);
+    return tgi_einsum_term_has_run(&x->term, &own)
+               ? own
+               : tgi_einsum_term_pick(order, kept);
 }
 
 /* Sorts the labels of two operands; `order` has those that are wanted, in the
    order of the result. */
 static pair classify(const tgi_labelled *a, const tgi_labelled *b,
-                     const tgi_term *order)
+                     const tgi_einsum_term *order)
 {
-    const uint64_t wanted = tgi_term_mask(order);
-    const uint64_t in_a = tgi_term_mask(&a->term);
-    const uint64_t in_b = tgi_term_mask(&b->term);
+    const uint64_t wanted = tgi_einsum_term_mask(order);
+    const uint64_t in_a = tgi_einsum_term_mask(&a->term);
+    const uint64_t in_b = tgi_einsum_term_mask(&b->term);
     const uint64_t dots = ~((UINT64_C(1) << TGI_LETTERS) - 1);
     uint64_t common = in_a & in_b;
     if (common & dots)
@@ -204,24 +207,25 @@ static pair classify(const tgi_labelled *a, const tgi_labelled *b,
 
     pair p = {.a = *a,
               .b = *b,
-              .batch = tgi_term_pick(order, common & wanted),
+              .batch = tgi_einsum_term_pick(order, common & wanted),
               .kept_a = kept_of(a, in_a & ~common, order),
               .kept_b = kept_of(b, in_b & ~common, order),
-              .inner = tgi_term_pick(&a->term, common & ~wanted)};
-    const tgi_term inner = tgi_term_pick(&b->term, common & ~wanted);
-    if (!tgi_term_has_run(&a->term, &p.inner) &&
-        tgi_term_has_run(&b->term, &inner))
+              .inner = tgi_einsum_term_pick(&a->term, common & ~wanted)};
+    const tgi_einsum_term inner =
+        tgi_einsum_term_pick(&b->term, common & ~wanted);
+    if (!tgi_einsum_term_has_run(&a->term, &p.inner) &&
+        tgi_einsum_term_has_run(&b->term, &inner))
         p.inner = inner;
     return p;
 }
 
 /* The transposed product, if that is what comes nearer to the order of the
    result: (ab)' is b'a'. */
-static void swap_sides(pair *p, const tgi_term *order)
+static void swap_sides(pair *p, const tgi_einsum_term *order)
 {
     if (!p->kept_a.rank || !p->kept_b.rank ||
-        tgi_term_find(order, p->kept_a.label[0]) <
-            tgi_term_find(order, p->kept_b.label[0]))
+        tgi_einsum_term_find(order, p->kept_a.label[0]) <
+            tgi_einsum_term_find(order, p->kept_b.label[0]))
         return;
     const pair old = *p;
     p->a = old.b;
@@ -231,12 +235,12 @@ static void swap_sides(pair *p, const tgi_term *order)
 }
 
 static tgi_labelled multiply_elements(tgi_builder *b, const pair *p,
-                                      const tgi_term *order)
+                                      const tgi_einsum_term *order)
 {
-    const tgi_layout to = tgi_layout_of(order);
-    const tgi_ref left = tgi_build_arranged(b, &p->a, &to);
+    const tgi_axis_groups to = tgi_axis_groups_of(order);
+    const tgi_ref left = tgi_build_grouped_axes(b, &p->a, &to);
     return (tgi_labelled){
-        tgi_build_2(b, TGI_OP_MUL, left, tgi_build_arranged(b, &p->b, &to)),
+        tgi_build_2(b, TGI_OP_MUL, left, tgi_build_grouped_axes(b, &p->b, &to)),
         *order};
 }
 
@@ -247,31 +251,32 @@ static tgi_labelled multiply_and_sum(tgi_builder *b, const pair *p)
     const bool is_a = p->a.term.rank >= p->b.term.rank; /* with all of '...' */
     const tgi_labelled all =
         multiply_elements(b, p, is_a ? &p->a.term : &p->b.term);
-    return sum_over(b, &all, tgi_term_mask(&p->batch));
+    return sum_over(b, &all, tgi_einsum_term_mask(&p->batch));
 }
 
 /* True if the last label beside those of the batch is of that group. */
-static bool ends_in(const pair *p, const tgi_labelled *x, const tgi_term *group)
+static bool ends_in(const pair *p, const tgi_labelled *x,
+                    const tgi_einsum_term *group)
 {
     int axis = x->term.rank - 1;
-    while (tgi_term_find(&p->batch, x->term.label[axis]) >= 0)
+    while (tgi_einsum_term_find(&p->batch, x->term.label[axis]) >= 0)
         axis--;
-    return tgi_term_find(group, x->term.label[axis]) >= 0;
+    return tgi_einsum_term_find(group, x->term.label[axis]) >= 0;
 }
 
 /* One side as matrices with these rows and columns, or transposed. */
 static tgi_ref as_matrices(tgi_builder *b, const pair *p, const tgi_labelled *x,
-                           const tgi_term *rows, const tgi_term *columns,
-                           bool is_flipped)
+                           const tgi_einsum_term *rows,
+                           const tgi_einsum_term *columns, bool is_flipped)
 {
-    tgi_layout to = tgi_layout_of(&p->batch);
+    tgi_axis_groups to = tgi_axis_groups_of(&p->batch);
     to.group[to.n++] = is_flipped ? *columns : *rows;
     to.group[to.n++] = is_flipped ? *rows : *columns;
-    return tgi_build_arranged(b, x, &to);
+    return tgi_build_grouped_axes(b, x, &to);
 }
 
 static tgi_labelled multiply_matrices(tgi_builder *b, pair *p,
-                                      const tgi_term *order)
+                                      const tgi_einsum_term *order)
 {
     swap_sides(p, order);
     if (p->batch.rank + 2 > TG_MAX_RANK) {
@@ -289,8 +294,8 @@ static tgi_labelled multiply_matrices(tgi_builder *b, pair *p,
     const int flags =
         (flip_a ? TG_TRANSPOSE_A : 0) | (flip_b ? TG_TRANSPOSE_B : 0);
     tgi_labelled product = {tgi_build_matmul(b, left, right, flags), p->batch};
-    tgi_term_append(&product.term, &p->kept_a);
-    tgi_term_append(&product.term, &p->kept_b);
+    tgi_einsum_term_append(&product.term, &p->kept_a);
+    tgi_einsum_term_append(&product.term, &p->kept_b);
     if (!product.ref || (p->kept_a.rank == 1 && p->kept_b.rank == 1))
         return product;
 
@@ -309,31 +314,32 @@ static tgi_labelled multiply_matrices(tgi_builder *b, pair *p,
 /* -- All operands ---------------------------------------------------------- */
 
 /* Labels that the result or operands from number `i` on have. */
-static uint64_t wanted_from(const tgi_term *terms, size_t n, size_t i,
-                            const tgi_term *result)
+static uint64_t wanted_from(const tgi_einsum_term *terms, size_t n, size_t i,
+                            const tgi_einsum_term *result)
 {
-    uint64_t wanted = tgi_term_mask(result);
+    uint64_t wanted = tgi_einsum_term_mask(result);
     for (; i < n; i++)
-        wanted |= tgi_term_mask(&terms[i]);
+        wanted |= tgi_einsum_term_mask(&terms[i]);
     return wanted;
 }
 
 /* The labels of a, then those of b alone, as far as they are wanted. False
    if there are more than a tensor has axes. */
-static bool order_of(const tgi_term *a, const tgi_term *b, uint64_t wanted,
-                     tgi_term *out_order)
+static bool order_of(const tgi_einsum_term *a, const tgi_einsum_term *b,
+                     uint64_t wanted, tgi_einsum_term *out_order)
 {
-    *out_order = tgi_term_pick(a, wanted);
-    const tgi_term more = tgi_term_pick(b, wanted & ~tgi_term_mask(a));
+    *out_order = tgi_einsum_term_pick(a, wanted);
+    const tgi_einsum_term more =
+        tgi_einsum_term_pick(b, wanted & ~tgi_einsum_term_mask(a));
     if (out_order->rank + more.rank > TG_MAX_RANK)
         return false;
-    tgi_term_append(out_order, &more);
+    tgi_einsum_term_append(out_order, &more);
     return true;
 }
 
 tgi_ref tgi_build_einsum(tgi_builder *b, tgi_ref *operands,
-                         const tgi_term *terms, size_t n,
-                         const tgi_term *result, const char *spec)
+                         const tgi_einsum_term *terms, size_t n,
+                         const tgi_einsum_term *result, const char *spec)
 {
     for (size_t i = 0; i < n; i++)
         if (!operands[i])
@@ -353,10 +359,10 @@ tgi_ref tgi_build_einsum(tgi_builder *b, tgi_ref *operands,
         const uint64_t wanted = wanted_from(terms, n, i + 1, result);
         tgi_labelled next =
             take_diagonals(b, (tgi_labelled){operands[i], terms[i]});
-        next = sum_over(b, &next, wanted | tgi_term_mask(&all.term));
+        next = sum_over(b, &next, wanted | tgi_einsum_term_mask(&all.term));
         if (!all.ref || !next.ref)
             return 0;
-        tgi_term order = *result;
+        tgi_einsum_term order = *result;
         if (i + 1 < n && !order_of(&all.term, &next.term, wanted, &order))
             return tgi_build_fail(b, TG_ERROR_OVERFLOW, operands, i + 1,
                                   "their product has more than %d axes",
@@ -369,6 +375,6 @@ tgi_ref tgi_build_einsum(tgi_builder *b, tgi_ref *operands,
         else
             all = multiply_matrices(b, &p, &order);
     }
-    const tgi_layout to = tgi_layout_of(result);
-    return tgi_build_arranged(b, &all, &to);
+    const tgi_axis_groups to = tgi_axis_groups_of(result);
+    return tgi_build_grouped_axes(b, &all, &to);
 }

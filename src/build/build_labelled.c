@@ -11,25 +11,25 @@
 tgi_dim tgi_labelled_extent(const tgi_builder *b, const tgi_labelled *x,
                             int label)
 {
-    const int axis = tgi_term_find(&x->term, label);
+    const int axis = tgi_einsum_term_find(&x->term, label);
     return axis < 0 ? 1 : tgi_graph_shape(b->graph, x->ref)->dims[axis];
 }
 
-tgi_layout tgi_layout_of(const tgi_term *labels)
+tgi_axis_groups tgi_axis_groups_of(const tgi_einsum_term *labels)
 {
-    tgi_layout to = {.n = labels->rank, .n_optional = labels->rank};
+    tgi_axis_groups to = {.n = labels->rank, .n_optional = labels->rank};
     for (int i = 0; i < labels->rank; i++)
-        to.group[i] = (tgi_term){1, {labels->label[i]}};
+        to.group[i] = (tgi_einsum_term){1, {labels->label[i]}};
     return to;
 }
 
-static bool has_group(const tgi_labelled *x, const tgi_term *group)
+static bool has_group(const tgi_labelled *x, const tgi_einsum_term *group)
 {
-    return group->rank && tgi_term_find(&x->term, group->label[0]) >= 0;
+    return group->rank && tgi_einsum_term_find(&x->term, group->label[0]) >= 0;
 }
 
 static tgi_dim group_extent(tgi_builder *b, const tgi_labelled *x,
-                            const tgi_term *group)
+                            const tgi_einsum_term *group)
 {
     tgi_dim product = 1;
     for (int i = 0; i < group->rank; i++)
@@ -38,7 +38,7 @@ static tgi_dim group_extent(tgi_builder *b, const tgi_labelled *x,
     return tgi_build_dim(b, product);
 }
 
-tgi_ref tgi_build_permuted(tgi_builder *b, tgi_ref x, int n, const int *perm)
+tgi_ref tgi_build_permute(tgi_builder *b, tgi_ref x, int n, const int *perm)
 {
     for (int i = 0; i < n; i++)
         if (perm[i] != i)
@@ -52,12 +52,12 @@ tgi_ref tgi_build_permuted(tgi_builder *b, tgi_ref x, int n, const int *perm)
  * by the reshape too: where the order is right already, in its place.
  */
 static tgi_ref arrange_runs(tgi_builder *b, const tgi_labelled *x,
-                            const tgi_term *groups, int n)
+                            const tgi_einsum_term *groups, int n)
 {
     int sequence[TG_MAX_RANK], n_present = 0, n_all;
     for (int axis = 0; axis < x->term.rank;) {
         int g = 0;
-        while (tgi_term_find(&groups[g], x->term.label[axis]) < 0)
+        while (tgi_einsum_term_find(&groups[g], x->term.label[axis]) < 0)
             g++;
         sequence[n_present++] = g;
         axis += groups[g].rank;
@@ -83,21 +83,22 @@ static tgi_ref arrange_runs(tgi_builder *b, const tgi_labelled *x,
     }
     if (n_present != n || n_present != x->term.rank)
         ref = tgi_build_reshape(b, ref, n, dims);
-    return tgi_build_permuted(b, ref, n, perm);
+    return tgi_build_permute(b, ref, n, perm);
 }
 
-tgi_ref tgi_build_arranged(tgi_builder *b, const tgi_labelled *x,
-                           const tgi_layout *to)
+tgi_ref tgi_build_grouped_axes(tgi_builder *b, const tgi_labelled *x,
+                               const tgi_axis_groups *to)
 {
-    const tgi_term *groups = to->group, *const end = groups + to->n;
-    const tgi_term *const required = groups + to->n_optional;
+    const tgi_einsum_term *groups = to->group, *const end = groups + to->n;
+    const tgi_einsum_term *const required = groups + to->n_optional;
     bool are_runs = true;
     if (!x->ref)
         return 0;
     while (groups < required && !has_group(x, groups))
         groups++;
-    for (const tgi_term *group = groups; group < end; group++)
-        are_runs &= !has_group(x, group) || tgi_term_has_run(&x->term, group);
+    for (const tgi_einsum_term *group = groups; group < end; group++)
+        are_runs &=
+            !has_group(x, group) || tgi_einsum_term_has_run(&x->term, group);
     if (are_runs)
         return arrange_runs(b, x, groups, (int)(end - groups));
 
@@ -107,8 +108,8 @@ tgi_ref tgi_build_arranged(tgi_builder *b, const tgi_labelled *x,
     for (; groups < end; groups++) {
         dims[rank++] = group_extent(b, x, groups);
         for (int i = 0; has_group(x, groups) && i < groups->rank; i++)
-            perm[n++] = tgi_term_find(&x->term, groups->label[i]);
+            perm[n++] = tgi_einsum_term_find(&x->term, groups->label[i]);
     }
-    return tgi_build_reshape(b, tgi_build_permuted(b, x->ref, n, perm), rank,
+    return tgi_build_reshape(b, tgi_build_permute(b, x->ref, n, perm), rank,
                              dims);
 }

@@ -25,10 +25,9 @@
 static tgi_ref fail_to_hold(tgi_builder *b, tg_dtype dtype, tgi_number number)
 {
     char text[40];
-    return tgi_build_fail(b, TG_ERROR_DTYPE, NULL, 0,
-                          "the number %s is not representable in %s",
-                          tgi_number_text(number, text, sizeof(text)),
-                          tg_dtype_name(dtype));
+    return tgi_build_fail(
+        b, TG_ERROR_DTYPE, NULL, 0, "the number %s is not representable in %s",
+        tgi_number_format(number, text, sizeof(text)), tg_dtype_name(dtype));
 }
 
 static tgi_ref add_number(tgi_builder *b, tg_dtype dtype, tgi_number number,
@@ -81,7 +80,7 @@ static bool check_number(tgi_builder *b, tgi_ref x, tgi_number_check check)
     if (node->op == TGI_OP_PARAM) {
         check.param = x;
         const bool is_added = tgi_graph_add_number_check(b->graph, check);
-        b->is_recorded |= !is_added;
+        b->has_error |= !is_added;
         return is_added;
     }
     if (tgi_dtype_is(dtype, TGI_CLASS_FLOAT))

@@ -19,13 +19,13 @@ int64_t tgi_random_words(tg_dtype dtype, bool is_normal)
 static tgi_ref number(tgi_builder *b, tg_dtype dtype, double value)
 {
     return tgi_build_number(b, dtype, dtype,
-                            (tgi_number){TGI_FLOAT, {.f = value}});
+                            (tgi_number){TGI_NUMBER_FLOAT, {.f = value}});
 }
 
 static tgi_ref integer(tgi_builder *b, tg_dtype dtype, uint64_t value)
 {
     return tgi_build_number(b, dtype, dtype,
-                            (tgi_number){TGI_UINT, {.u = value}});
+                            (tgi_number){TGI_NUMBER_UINT, {.u = value}});
 }
 
 /* (bits >> drop) + first, scaled by 2^-keep: in [0, 1), or (0, 1] with 1. */

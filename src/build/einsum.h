@@ -37,13 +37,13 @@ static inline char tgi_label_letter(int label)
 }
 
 /* The labels of a tensor, one per axis. */
-typedef struct tgi_term {
+typedef struct tgi_einsum_term {
     int rank;
     uint8_t label[TG_MAX_RANK];
-} tgi_term;
+} tgi_einsum_term;
 
 /* Which labels stand in a term, as bits. */
-static inline uint64_t tgi_term_mask(const tgi_term *term)
+static inline uint64_t tgi_einsum_term_mask(const tgi_einsum_term *term)
 {
     uint64_t mask = 0;
     for (int i = 0; i < term->rank; i++)
@@ -52,7 +52,7 @@ static inline uint64_t tgi_term_mask(const tgi_term *term)
 }
 
 /* The first axis of that label; -1 if there is none. */
-static inline int tgi_term_find(const tgi_term *term, int label)
+static inline int tgi_einsum_term_find(const tgi_einsum_term *term, int label)
 {
     for (int i = 0; i < term->rank; i++)
         if (term->label[i] == label)
@@ -66,36 +66,38 @@ static inline bool tgi_label_in(uint64_t mask, int label)
 }
 
 /* The labels of a term that are in the mask, in their order. */
-static inline tgi_term tgi_term_pick(const tgi_term *from, uint64_t mask)
+static inline tgi_einsum_term tgi_einsum_term_pick(const tgi_einsum_term *from,
+                                                   uint64_t mask)
 {
-    tgi_term term = {0};
+    tgi_einsum_term term = {0};
     for (int i = 0; i < from->rank; i++)
         if (tgi_label_in(mask, from->label[i]))
             term.label[term.rank++] = from->label[i];
     return term;
 }
 
-static inline void tgi_term_append(tgi_term *term, const tgi_term *more)
+static inline void tgi_einsum_term_append(tgi_einsum_term *term,
+                                          const tgi_einsum_term *more)
 {
     for (int i = 0; i < more->rank; i++)
         term->label[term->rank++] = more->label[i];
 }
 
 /* True if these labels lie side by side in a term, in this order. */
-static inline bool tgi_term_has_run(const tgi_term *term,
-                                    const tgi_term *labels)
+static inline bool tgi_einsum_term_has_run(const tgi_einsum_term *term,
+                                           const tgi_einsum_term *labels)
 {
     const int n = labels->rank;
-    const int begin = n ? tgi_term_find(term, labels->label[0]) : 0;
+    const int begin = n ? tgi_einsum_term_find(term, labels->label[0]) : 0;
     return begin >= 0 && begin + n <= term->rank &&
            memcmp(term->label + begin, labels->label, (size_t)n) == 0;
 }
 
 /* What is wrong with a spec. */
-typedef struct tgi_spec_error {
+typedef struct tgi_einsum_error {
     tg_status status;
     char text[120];
-} tgi_spec_error;
+} tgi_einsum_error;
 
 /*
  * Reads "ij,jk->ik" for operands of these ranks. Without "->" the result has
@@ -103,7 +105,7 @@ typedef struct tgi_spec_error {
  * Places in messages count characters from 1.
  */
 bool tgi_einsum_parse(const char *spec, const int *ranks, size_t n_operands,
-                      tgi_term *out_terms, tgi_term *out_result,
-                      tgi_spec_error *out_error);
+                      tgi_einsum_term *out_terms, tgi_einsum_term *out_result,
+                      tgi_einsum_error *out_error);
 
 #endif /* TGI_EINSUM_H */

@@ -12,7 +12,7 @@
 typedef struct reader {
     const char *spec;
     size_t at; /* the next character */
-    tgi_spec_error *error;
+    tgi_einsum_error *error;
 } reader;
 
 /* A term as it is written. */
@@ -93,7 +93,7 @@ static bool read_part(reader *r, part *out_part)
 
 /* The labels of a part whose dots stand for n_axes axes: at most as many in
    all as there may be. */
-static void expand(const part *p, int n_axes, tgi_term *out_term)
+static void expand(const part *p, int n_axes, tgi_einsum_term *out_term)
 {
     int n = 0;
     for (int i = 0; i <= p->n; i++) {
@@ -108,7 +108,8 @@ static void expand(const part *p, int n_axes, tgi_term *out_term)
 
 /* -- Operands and result --------------------------------------------------- */
 
-static bool read_operand(reader *r, size_t i, int rank, tgi_term *out_term)
+static bool read_operand(reader *r, size_t i, int rank,
+                         tgi_einsum_term *out_term)
 {
     part p;
     if (!read_part(r, &p))
@@ -122,7 +123,8 @@ static bool read_operand(reader *r, size_t i, int rank, tgi_term *out_term)
     return true;
 }
 
-static bool finish(reader *r, const part *p, int n_axes, tgi_term *out_result)
+static bool finish(reader *r, const part *p, int n_axes,
+                   tgi_einsum_term *out_result)
 {
     if (p->n + n_axes > TG_MAX_RANK)
         return fail(r, TG_ERROR_OVERFLOW, p->begin,
@@ -134,7 +136,7 @@ static bool finish(reader *r, const part *p, int n_axes, tgi_term *out_result)
 
 /* The result behind the arrow; `known` are the labels of the operands. */
 static bool read_result(reader *r, uint64_t known, int n_axes,
-                        tgi_term *out_result)
+                        tgi_einsum_term *out_result)
 {
     part p;
     uint64_t seen = 0;
@@ -164,7 +166,7 @@ static bool read_result(reader *r, uint64_t known, int n_axes,
 
 /* The result where none is written: labels that stand once. */
 static bool imply_result(reader *r, uint64_t once, int n_axes,
-                         tgi_term *out_result)
+                         tgi_einsum_term *out_result)
 {
     part p = {.begin = r->at, .dots = 0};
     for (int label = 0; label < TGI_LETTERS; label++)
@@ -177,8 +179,8 @@ static bool imply_result(reader *r, uint64_t once, int n_axes,
 }
 
 bool tgi_einsum_parse(const char *spec, const int *ranks, size_t n_operands,
-                      tgi_term *out_terms, tgi_term *out_result,
-                      tgi_spec_error *out_error)
+                      tgi_einsum_term *out_terms, tgi_einsum_term *out_result,
+                      tgi_einsum_error *out_error)
 {
     reader r = {.spec = spec, .error = out_error};
     uint64_t seen = 0, again = 0;

@@ -31,7 +31,7 @@ bool tgi_tape_init(tgi_tape *tape, tgi_graph *graph, tg_trace *t,
     tape->b.no_contraction = true;
     if (!tape->is_active || !tape->gradients || !tape->next) {
         tgi_error_memory();
-        tgi_trace_stick(t);
+        tgi_trace_record_error(t);
         return false;
     }
     /* Results of a region as a list that begins at its node. */
@@ -175,10 +175,10 @@ bool tgi_region_activate(const tgi_graph *graph, const tgi_node *node,
 {
     const size_t n_results = tgi_node_n_results(node);
     const tgi_regions regions = tgi_node_regions(node);
-    if (node->op == TGI_OP_HOST || tgi_node_gradient(node)) {
+    if (node->op == TGI_OP_HOST || tgi_node_custom_gradient(node)) {
         for (size_t i = 0; i < n_results; i++)
             out_results[i] =
-                tgi_node_gradient(node) && any_input(node, is_active);
+                tgi_node_custom_gradient(node) && any_input(node, is_active);
         return true;
     }
     bool *params = tgi_alloc_zero((size_t)node->n_inputs + 1);
@@ -205,7 +205,7 @@ bool tgi_tape_activate(tgi_tape *tape)
 {
     if (activate(tape->graph, tape->n, tape->is_active))
         return true;
-    tgi_trace_stick(tape->t);
+    tgi_trace_record_error(tape->t);
     return false;
 }
 
@@ -239,20 +239,20 @@ bool tgi_tape_add(tgi_tape *tape, tgi_ref ref, tgi_ref gradient)
         gradient = tgi_build_2(&tape->b, TGI_OP_ADD, tape->gradients[ref],
                                gradient);
     if (!gradient) {
-        tgi_trace_stick(tape->t);
+        tgi_trace_record_error(tape->t);
         return false;
     }
     tape->gradients[ref] = gradient;
     return true;
 }
 
-tg_value tgi_tape_hand_out(tgi_tape *tape, tgi_ref gradient)
+tg_value tgi_tape_export(tgi_tape *tape, tgi_ref gradient)
 {
     const tgi_node *node = tgi_graph_node(tape->b.graph, gradient);
     gradient = tgi_build_node(&tape->b, TGI_OP_RESHAPE, node->dtype,
                               node->shape, &gradient, 1, NULL, 0);
     if (!gradient)
-        tgi_trace_stick(tape->t);
+        tgi_trace_record_error(tape->t);
     return tgi_trace_value(tape->t, gradient);
 }
 
@@ -263,15 +263,15 @@ tgi_ref tgi_build_zeros_like(tgi_builder *b, const tgi_graph *graph,
     const tgi_shape *shape = tgi_graph_shape(graph, like);
     const tg_dtype dtype = (tg_dtype)node->dtype;
     tgi_ref zero = tgi_build_number(b, dtype, dtype,
-                                    (tgi_number){TGI_INT, {.i = 0}});
+                                    (tgi_number){TGI_NUMBER_INT, {.i = 0}});
     return zero ? tgi_build_broadcast(b, zero, shape->rank, shape->dims) : 0;
 }
 
-tgi_ref tgi_build_no_value(tgi_builder *b, const tgi_graph *graph,
-                           tgi_ref like)
+tgi_ref tgi_build_placeholder(tgi_builder *b, const tgi_graph *graph,
+                              tgi_ref like)
 {
     const tgi_shape *shape = tgi_graph_shape(graph, like);
-    if (!tgi_shape_grows(shape))
+    if (!tgi_shape_is_unbounded(shape))
         return tgi_build_zeros_like(b, graph, like);
     const tg_dtype dtype = (tg_dtype)tgi_graph_node(graph, like)->dtype;
     return tgi_build_unset(b, dtype, shape->rank, shape->dims);
@@ -299,13 +299,13 @@ bool tgi_rule_add(tgi_rule *rule, uint32_t i, tgi_ref gradient)
     return tgi_tape_add(rule->tape, rule->node->inputs[i], gradient);
 }
 
-tgi_ref tgi_rule_so_far(tgi_rule *rule, uint32_t i)
+tgi_ref tgi_rule_accumulated(tgi_rule *rule, uint32_t i)
 {
     const tgi_ref so_far = rule->tape->gradients[rule->node->inputs[i]];
     return so_far ? so_far : tgi_rule_zeros(rule, i);
 }
 
-bool tgi_rule_set(tgi_rule *rule, uint32_t i, tgi_ref gradient)
+bool tgi_rule_replace(tgi_rule *rule, uint32_t i, tgi_ref gradient)
 {
     rule->tape->gradients[rule->node->inputs[i]] = 0;
     return tgi_rule_add(rule, i, gradient);
@@ -316,7 +316,7 @@ tgi_ref tgi_rule_number(tgi_rule *rule, double number)
     const tg_dtype dtype =
         (tg_dtype)tgi_graph_node(rule->b->graph, rule->gradient)->dtype;
     return tgi_build_number(rule->b, dtype, dtype,
-                            (tgi_number){TGI_FLOAT, {.f = number}});
+                            (tgi_number){TGI_NUMBER_FLOAT, {.f = number}});
 }
 
 tgi_ref tgi_rule_zeros(tgi_rule *rule, uint32_t i)
@@ -334,8 +334,8 @@ static bool visit(tgi_tape *tape, tgi_ref ref)
     if (node->op == TGI_OP_READ)
         return tgi_tape_add(tape, node->inputs[0], gradient);
     if (node->op == TGI_OP_DYNAMIC_SLICE &&
-        tgi_shape_grows(tgi_graph_shape(tape->graph, node->inputs[0])))
-        return tgi_tape_add_slot(tape, ref);
+        tgi_shape_is_unbounded(tgi_graph_shape(tape->graph, node->inputs[0])))
+        return tgi_tape_add_slice_gradient(tape, ref);
     tgi_gradient_rule *rule = tgi_gradient_rules[node->op];
     if (!rule)
         return true;
@@ -350,11 +350,11 @@ static bool visit(tgi_tape *tape, tgi_ref ref)
                   .tape = tape};
     if (rule(&r))
         return true;
-    tgi_trace_stick(tape->t);
+    tgi_trace_record_error(tape->t);
     return false;
 }
 
-bool tgi_tape_walk(tgi_tape *tape)
+bool tgi_tape_backward(tgi_tape *tape)
 {
     bool ok = true;
     for (tgi_ref ref = tape->n; ok && ref > 0; ref--) {

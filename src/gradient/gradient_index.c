@@ -41,9 +41,9 @@ static tgi_ref update(tgi_rule *rule, tgi_ref x, tgi_ref part, tgi_ref start)
 
 RULE(dynamic_slice)
 {
-    tgi_ref start = B, so_far = tgi_rule_so_far(rule, 0);
+    tgi_ref start = B, so_far = tgi_rule_accumulated(rule, 0);
     tgi_ref part = slice(rule, so_far, start, rule->node->shape);
-    return tgi_rule_set(rule, 0, update(rule, so_far, ADD(part, G), start));
+    return tgi_rule_replace(rule, 0, update(rule, so_far, ADD(part, G), start));
 }
 
 /* What is replaced does not matter, what it is replaced by does. */
@@ -67,7 +67,7 @@ static tgi_ref clamped(tgi_rule *rule, tgi_ref indices, tgi_dim n)
     if (is_u64)
         return MIN(indices, tgi_build_cast(b, last, TG_U64));
     tgi_ref zero = tgi_build_number(b, TG_I64, TG_I64,
-                                    (tgi_number){TGI_INT, {.i = 0}});
+                                    (tgi_number){TGI_NUMBER_INT, {.i = 0}});
     return MIN(MAX(tgi_build_cast(b, indices, TG_I64), zero), last);
 }
 
@@ -79,13 +79,13 @@ RULE(gather)
 {
     const tgi_attr_gather *attr = rule->node->attr;
     const int axis = (int)attr->axis;
-    tgi_ref indices = B, so_far = tgi_rule_so_far(rule, 0);
+    tgi_ref indices = B, so_far = tgi_rule_accumulated(rule, 0);
     if (attr->mode == TG_GATHER_CLAMP)
         indices = clamped(rule, indices,
                           extent_of(rule, rule->node->inputs[0], axis));
-    return tgi_rule_set(rule, 0,
-                        tgi_build_scatter(rule->b, so_far, indices, G, axis,
-                                          TG_SCATTER_ADD, TG_SCATTER_DROP));
+    return tgi_rule_replace(rule, 0,
+                            tgi_build_scatter(rule->b, so_far, indices, G, axis,
+                                              TG_SCATTER_ADD, TG_SCATTER_DROP));
 }
 
 /*
@@ -109,7 +109,8 @@ static tgi_ref is_last(tgi_rule *rule, tgi_ref indices, int axis)
         rule, tgi_build_iota(b, TG_I64, 1, &count, 0), shape);
     tgi_ref nothing = tgi_rule_broadcast(
         rule,
-        tgi_build_number(b, TG_I64, TG_I64, (tgi_number){TGI_INT, {.i = 0}}),
+        tgi_build_number(b, TG_I64, TG_I64,
+                         (tgi_number){TGI_NUMBER_INT, {.i = 0}}),
         tgi_rule_shape_of(rule, 1, &x->dims[axis]));
     tgi_ref remembered = tgi_build_scatter(b, nothing, indices, numbers, 0,
                                            TG_SCATTER_SET, TG_SCATTER_DROP);

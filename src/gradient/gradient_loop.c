@@ -19,7 +19,7 @@ typedef struct way_back {
     const tgi_attr_regions *attr;
     bool *is_active; /* by input: has a gradient */
     tgi_ref trips;   /* done by the first loop; in tape->t's graph */
-    tgi_slots_list slots; /* that the second one saves */
+    tgi_stack_gradients slots; /* that the second one saves */
     size_t n_results;     /* of its body */
 } way_back;
 
@@ -31,7 +31,7 @@ static bool is_carried(const way_back *w, uint32_t i)
 /* True for an input that is what another loop has saved: it grows. */
 static bool grows(const way_back *w, uint32_t i)
 {
-    return tgi_shape_grows(
+    return tgi_shape_is_unbounded(
         tgi_graph_shape(w->tape->graph, w->node->inputs[i]));
 }
 
@@ -72,7 +72,7 @@ static bool find_active(way_back *w)
     }
     tgi_free(results);
     if (!ok)
-        tgi_trace_stick(tape->t);
+        tgi_trace_record_error(tape->t);
     return ok;
 }
 
@@ -99,7 +99,7 @@ static bool add_inputs(way_back *w, tgi_control *c)
     tgi_tape *tape = w->tape;
     tgi_ref trips = w->node->inputs[0];
     if (w->attr->n_graphs > 1)
-        trips = tgi_region_result(tape->graph, w->ref, TGI_RESULT_TRIPS);
+        trips = tgi_region_result(tape->graph, w->ref, TGI_RESULT_ITERATIONS);
     w->trips = trips ? tgi_tape_value(tape, trips) : 0;
     bool ok = tgi_control_add_input(c, w->trips);
     for (uint32_t i = 1; ok && i < w->node->n_inputs; i++)
@@ -114,9 +114,9 @@ static bool add_inputs(way_back *w, tgi_control *c)
 static tgi_ref find_trip(const way_back *w, tgi_tape *inner, tgi_ref counter)
 {
     tgi_builder *b = &inner->b;
-    const tgi_ref trips = tgi_inner_reach(inner, w->trips);
-    const tgi_ref one =
-        tgi_build_number(b, TG_I64, TG_I64, (tgi_number){TGI_INT, {.i = 1}});
+    const tgi_ref trips = tgi_inner_capture(inner, w->trips);
+    const tgi_ref one = tgi_build_number(
+        b, TG_I64, TG_I64, (tgi_number){TGI_NUMBER_INT, {.i = 1}});
     return tgi_build_2(b, TGI_OP_SUB, tgi_build_2(b, TGI_OP_SUB, trips, one),
                        counter);
 }
@@ -131,7 +131,7 @@ static bool seed_saved(const way_back *w, tgi_tape *inner)
         if (index < w->attr->n_carried)
             continue;
         const tgi_ref value = inner->graph->results.data[index];
-        const tgi_ref gradient = tgi_tape_element_of(
+        const tgi_ref gradient = tgi_tape_saved_element_of(
             inner, tape->gradients[ref], value, MOST_DEPTH);
         if (!gradient || !tgi_tape_add(inner, value, gradient))
             return false;
@@ -153,7 +153,7 @@ static bool seed(const way_back *w, tgi_tape *inner, const tg_value *in)
                               : inner->graph->params.data[i].node,
                           in[n++].node);
     }
-    return ok && seed_saved(w, inner) && tgi_slots_seed(inner);
+    return ok && seed_saved(w, inner) && tgi_stack_gradients_seed(inner);
 }
 
 static bool return_gradients(const way_back *w, tgi_tape *inner)
@@ -184,11 +184,11 @@ static void trace_body(tg_trace *t, const tg_value *in, void *user)
         tgi_inner_activate_input(&inner, i, w->is_active[i]);
     inner.trip = ok ? find_trip(w, &inner, in[0].node) : 0;
     ok = inner.trip && tgi_tape_activate(&inner) && seed(w, &inner, in) &&
-         tgi_tape_walk(&inner) && return_gradients(w, &inner) &&
-         tgi_slots_return(&inner, &w->slots);
+         tgi_tape_backward(&inner) && return_gradients(w, &inner) &&
+         tgi_stack_gradients_return(&inner, &w->slots);
     w->n_results = t->results.n;
     if (!ok)
-        tgi_trace_stick(t);
+        tgi_trace_record_error(t);
     tgi_tape_deinit(&inner);
 }
 
@@ -234,12 +234,12 @@ bool tgi_tape_loop(tgi_tape *tape, tgi_ref ref)
         results = tgi_alloc_zero((n_results + 1) * sizeof(*results));
         if (!results) {
             tgi_error_memory();
-            tgi_trace_stick(tape->t);
+            tgi_trace_record_error(tape->t);
         }
         if (ok && results) {
             tgi_control_finish(&c, TGI_OP_LOOP, n, 0, results, n_results);
             ok = tape->t->status == TG_OK && take_results(&w, results) &&
-                 tgi_slots_take(tape, &w.slots, results + n, true);
+                 tgi_stack_gradients_receive(tape, &w.slots, results + n, true);
         }
         ok = ok && results;
     }

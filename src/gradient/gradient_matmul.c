@@ -38,7 +38,7 @@ static tgi_ref product(tgi_rule *rule, uint32_t i, bool is_first,
     }
     tgi_ref result = is_first ? tgi_build_matmul(rule->b, other, g, flags)
                               : tgi_build_matmul(rule->b, g, other, flags);
-    return tgi_rule_summed(rule, result, i, 2);
+    return tgi_rule_unbroadcast(rule, result, i, 2);
 }
 
 /*

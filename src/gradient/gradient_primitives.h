@@ -133,6 +133,7 @@ tgi_ref tgi_rule_reduce(tgi_rule *rule, tgi_op op, tgi_ref x, uint64_t mask);
  * Summed back to the shape of input i, which was broadcast to that of x. The
  * last `n_equal` axes were not: they are the same, if by other names.
  */
-tgi_ref tgi_rule_summed(tgi_rule *rule, tgi_ref x, uint32_t i, int n_equal);
+tgi_ref tgi_rule_unbroadcast(tgi_rule *rule, tgi_ref x, uint32_t i,
+                             int n_equal);
 
 #endif /* TGI_GRADIENT_PRIMITIVES_H */

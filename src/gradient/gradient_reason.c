@@ -52,7 +52,7 @@ static void blame(const tgi_graph *graph, tgi_ref ref, tgi_strbuf *text)
         tgi_strbuf_add(text, "the host call");
         add_place(text, node);
         tgi_strbuf_add(text, " has no gradient");
-    } else if (tgi_node_is_region(node)) {
+    } else if (tgi_node_owns_graphs(node)) {
         tgi_strbuf_add(text, "what happens inside the call, branch or loop");
         add_place(text, node);
         tgi_strbuf_add(text, " lets no gradient pass");
@@ -127,14 +127,14 @@ static tg_value reason_value(tgi_tape *tape, tgi_strbuf *text)
         text->text ? tgi_graph_intern(root->graph, text->text) : NULL;
     if (!own || !tgi_vec_push(&root->reasons, own)) {
         tgi_error_memory();
-        tgi_trace_stick(tape->t);
+        tgi_trace_record_error(tape->t);
         return (tg_value){0, 0};
     }
     return (tg_value){(uint32_t)root->reasons.n, 0};
 }
 
-tg_value tgi_gradient_missing(tgi_tape *tape, const tgi_ref *targets,
-                              size_t n_targets, tgi_ref source, size_t i)
+tg_value tgi_gradient_missing_value(tgi_tape *tape, const tgi_ref *targets,
+                                    size_t n_targets, tgi_ref source, size_t i)
 {
     const tgi_graph *graph = tape->graph;
     const tgi_node *node = tgi_graph_node(graph, source);

@@ -19,7 +19,7 @@ bool tgi_inner_begin(tgi_tape *inner, tgi_tape *around, tgi_ref region,
     if (!tgi_tape_init(inner, tgi_node_regions(node).graphs[number], t,
                        &around->b))
         return false;
-    inner->around = around;
+    inner->outer = around;
     inner->region = region;
     inner->number = number;
     return true;
@@ -39,9 +39,9 @@ void tgi_inner_activate_input(tgi_tape *inner, uint32_t i, bool is_active)
                                   TGI_CLASS_FLOAT);
 }
 
-tgi_ref tgi_inner_reach(tgi_tape *inner, tgi_ref ref)
+tgi_ref tgi_inner_capture(tgi_tape *inner, tgi_ref ref)
 {
-    return tgi_tape_reach(inner, inner->around->t, ref);
+    return tgi_tape_capture(inner, inner->outer->t, ref);
 }
 
 /* -- Results --------------------------------------------------------------- */
@@ -63,11 +63,11 @@ int64_t tgi_result_index(const tgi_tape *tape, tgi_ref ref)
 /* Gradients of the results of the region, given to those of its graph. */
 static bool seed(tgi_tape *inner)
 {
-    tgi_tape *tape = inner->around;
+    tgi_tape *tape = inner->outer;
     tgi_ref ref = tgi_tape_next_result(tape, tape->next[inner->region]);
     for (; ref; ref = tgi_tape_next_result(tape, tape->next[ref])) {
         const int64_t index = tgi_result_index(tape, ref);
-        tgi_ref gradient = tgi_inner_reach(inner, tape->gradients[ref]);
+        tgi_ref gradient = tgi_inner_capture(inner, tape->gradients[ref]);
         if (!gradient ||
             !tgi_tape_add(inner, inner->graph->results.data[index], gradient))
             return false;
@@ -77,7 +77,7 @@ static bool seed(tgi_tape *inner)
 
 /* -- Calls ----------------------------------------------------------------- */
 
-bool tgi_tape_own_callee(tgi_tape *tape, tgi_ref ref)
+bool tgi_tape_clone_callee(tgi_tape *tape, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(tape->graph, ref);
     const tgi_attr_call *attr = node->attr;
@@ -85,36 +85,36 @@ bool tgi_tape_own_callee(tgi_tape *tape, tgi_ref ref)
         return true;
     const tgi_graph *callee = attr->traced ? attr->traced : attr->callee;
     tgi_graph *own = NULL;
-    tgi_translation t;
-    bool ok = tgi_translation_init(&t, callee, tape->graph->dims);
+    tgi_import t;
+    bool ok = tgi_import_init(&t, callee, tape->graph->dims);
     if (!ok) {
-        tgi_trace_stick(tape->t);
+        tgi_trace_record_error(tape->t);
         return false;
     }
-    ok = tgi_translate_extents(&t, tape->graph, node) == TG_OK &&
-         tgi_translate_graph(&t, callee, &own) == TG_OK &&
+    ok = tgi_import_extents(&t, tape->graph, node) == TG_OK &&
+         tgi_import_graph(&t, callee, &own) == TG_OK &&
          tgi_graph_set_callee(tape->graph, ref, own);
     tgi_graph_release(own);
-    tgi_translation_deinit(&t);
+    tgi_import_deinit(&t);
     if (!ok)
-        tgi_trace_stick(tape->t);
+        tgi_trace_record_error(tape->t);
     return ok;
 }
 
 static bool back_through_call(tgi_tape *tape, tgi_ref ref)
 {
-    if (!tgi_tape_own_callee(tape, ref))
+    if (!tgi_tape_clone_callee(tape, ref))
         return false;
     const tgi_node *node = tgi_graph_node(tape->graph, ref);
-    tgi_slots_list slots = {0};
+    tgi_stack_gradients slots = {0};
     tgi_tape inner;
     bool ok = tgi_inner_begin(&inner, tape, ref, 0, tape->t);
     for (uint32_t i = 0; ok && i < node->n_inputs; i++)
         tgi_inner_activate_input(&inner, i, tape->is_active[node->inputs[i]]);
     ok = ok && tgi_tape_activate(&inner) && seed(&inner) &&
-         tgi_slots_seed(&inner) && tgi_tape_walk(&inner) &&
-         tgi_slots_return(&inner, &slots) &&
-         tgi_slots_take(tape, &slots, NULL, false);
+         tgi_stack_gradients_seed(&inner) && tgi_tape_backward(&inner) &&
+         tgi_stack_gradients_return(&inner, &slots) &&
+         tgi_stack_gradients_receive(tape, &slots, NULL, false);
     for (uint32_t i = 0; ok && i < node->n_inputs; i++) {
         const tgi_ref gradient = inner.gradients[param_of(&inner, i)];
         ok = !gradient || tgi_tape_add(tape, node->inputs[i], gradient);
@@ -131,7 +131,7 @@ typedef struct branch {
     tgi_ref ref;
     size_t number;
     size_t n_common;      /* results that all branches have */
-    tgi_slots_list slots; /* behind them: its own */
+    tgi_stack_gradients slots; /* behind them: its own */
 } branch;
 
 /* True if branches give a gradient for the input. */
@@ -140,7 +140,7 @@ static bool has_gradient(const tgi_tape *tape, tgi_ref input)
     const tgi_node *node = tgi_graph_node(tape->graph, input);
     return tape->is_active[input] &&
            tgi_dtype_is(node->dtype, TGI_CLASS_FLOAT) &&
-           !tgi_shape_grows(tgi_graph_shape(tape->graph, input));
+           !tgi_shape_is_unbounded(tgi_graph_shape(tape->graph, input));
 }
 
 /* The callback of a branch: returns a gradient for each active input. */
@@ -155,7 +155,7 @@ static void trace_branch(tg_trace *t, const tg_value *in, void *user)
     for (uint32_t i = 0; ok && i < node->n_inputs; i++)
         tgi_inner_activate_input(&inner, i, tape->is_active[node->inputs[i]]);
     ok = ok && tgi_tape_activate(&inner) && seed(&inner) &&
-         tgi_slots_seed(&inner) && tgi_tape_walk(&inner);
+         tgi_stack_gradients_seed(&inner) && tgi_tape_backward(&inner);
     for (uint32_t i = 0; ok && i < node->n_inputs; i++) {
         const tgi_ref param = param_of(&inner, i);
         if (!has_gradient(tape, node->inputs[i]))
@@ -168,9 +168,9 @@ static void trace_branch(tg_trace *t, const tg_value *in, void *user)
             tgi_error_memory();
     }
     br->n_common = t->results.n;
-    ok = ok && tgi_slots_return(&inner, &br->slots);
+    ok = ok && tgi_stack_gradients_return(&inner, &br->slots);
     if (!ok)
-        tgi_trace_stick(t);
+        tgi_trace_record_error(t);
     tgi_tape_deinit(&inner);
 }
 
@@ -183,7 +183,7 @@ static bool add_own_results(tgi_graph *graph, const tgi_graph *own,
     for (size_t i = n_common; i < results->n; i++) {
         const tgi_ref ref = results->data[i];
         const tgi_ref result =
-            graph == own ? ref : tgi_build_no_value(&b, own, ref);
+            graph == own ? ref : tgi_build_placeholder(&b, own, ref);
         if (!result || !tgi_graph_add_result(graph, result))
             return false;
     }
@@ -229,8 +229,9 @@ static bool add_results(tgi_tape *tape, const tgi_node *node,
         if (has_gradient(tape, node->inputs[i]))
             ok = tgi_tape_add(tape, node->inputs[i], results[n++].node);
     for (size_t k = 0; ok && k < n_branches; k++) {
-        ok = tgi_slots_take(tape, &branches[k].slots, results + n, false);
-        n += tgi_slots_n_results(&branches[k].slots);
+        ok = tgi_stack_gradients_receive(tape, &branches[k].slots, results + n,
+                                         false);
+        n += tgi_stack_gradients_n_results(&branches[k].slots);
     }
     return ok;
 }
@@ -246,7 +247,7 @@ static bool trace_branches(tgi_control *c, tgi_tape *tape, tgi_ref ref,
         ok = t && tgi_control_close(c, t);
     }
     if (ok && !align_results(c, branches[0].n_common)) {
-        tgi_trace_stick(tape->t);
+        tgi_trace_record_error(tape->t);
         ok = false;
     }
     return ok;
@@ -274,7 +275,7 @@ static bool back_through_switch(tgi_tape *tape, tgi_ref ref)
     }
     if (!branches || (ok && !results)) {
         tgi_error_memory();
-        tgi_trace_stick(tape->t);
+        tgi_trace_record_error(tape->t);
         ok = false;
     }
     ok = ok && tape->t->status == TG_OK &&
@@ -314,7 +315,7 @@ static bool own_arguments(tgi_tape *tape, tgi_ref ref, size_t n_args,
             tgi_trace_value(tape->t, tgi_tape_value(tape, result));
         if (!gradient)
             return false;
-        in[n_args + n_results + i] = tgi_tape_hand_out(tape, gradient);
+        in[n_args + n_results + i] = tgi_tape_export(tape, gradient);
     }
     return tape->t->status == TG_OK;
 }
@@ -347,7 +348,7 @@ static bool take_gradient(tgi_tape *tape, const tgi_node *node, uint32_t i,
 static bool back_by_callback(tgi_tape *tape, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(tape->graph, ref);
-    const tgi_own_gradient *own = tgi_node_gradient(node);
+    const tgi_custom_gradient *own = tgi_node_custom_gradient(node);
     const size_t n_results = tgi_node_n_results(node);
     /* Variables that a callee has captured come last. */
     size_t n_args = node->n_inputs;
@@ -364,8 +365,8 @@ static bool back_by_callback(tgi_tape *tape, tgi_ref ref)
     tape->b.site = tgi_node_site(node);
     tape->b.op_name = "custom_gradient";
     ok = ok && own_arguments(tape, ref, n_args, in) &&
-         tgi_trace_run(tape->t, own->backward, in, own->user, &tape->b,
-                       &returned);
+         tgi_trace_run_inline(tape->t, own->backward, in, own->user, &tape->b,
+                              &returned);
     if (ok && returned.n != n_args)
         ok = tgi_build_fail(&tape->b, TG_ERROR_INVALID_ARGUMENT, NULL, 0,
                             "the gradient returns %zu value%s for %zu "
@@ -377,7 +378,7 @@ static bool back_by_callback(tgi_tape *tape, tgi_ref ref)
     tgi_vec_deinit(&returned);
     tgi_free(in);
     if (!ok)
-        tgi_trace_stick(tape->t);
+        tgi_trace_record_error(tape->t);
     return ok;
 }
 
@@ -387,9 +388,9 @@ bool tgi_tape_region(tgi_tape *tape, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(tape->graph, ref);
     if (!tgi_tape_next_result(tape, tape->next[ref]) &&
-        !tgi_tape_has_slots(tape, ref))
+        !tgi_tape_has_stack_gradients(tape, ref))
         return true;
-    if (tgi_node_gradient(node))
+    if (tgi_node_custom_gradient(node))
         return back_by_callback(tape, ref);
     switch (node->op) {
     case TGI_OP_CALL:

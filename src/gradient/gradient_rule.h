@@ -47,8 +47,8 @@ bool tgi_rule_add(tgi_rule *rule, uint32_t i, tgi_ref gradient);
  * For what changes only some elements of the gradient of input i: that
  * gradient so far (zeros if there is none yet), to be replaced by `set`.
  */
-tgi_ref tgi_rule_so_far(tgi_rule *rule, uint32_t i);
-bool tgi_rule_set(tgi_rule *rule, uint32_t i, tgi_ref gradient);
+tgi_ref tgi_rule_accumulated(tgi_rule *rule, uint32_t i);
+bool tgi_rule_replace(tgi_rule *rule, uint32_t i, tgi_ref gradient);
 
 /* -- What rules are made of ------------------------------------------------ */
 

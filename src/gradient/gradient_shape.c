@@ -114,7 +114,7 @@ static tgi_ref sum_axis(tgi_rule *rule, tgi_ref x, int axis, tgi_dim extent)
  * Axes of one that may or may not have been broadcast are summed one by one,
  * in the same order whether it is known or not; new ones all together.
  */
-tgi_ref tgi_rule_summed(tgi_rule *rule, tgi_ref x, uint32_t i, int n_equal)
+tgi_ref tgi_rule_unbroadcast(tgi_rule *rule, tgi_ref x, uint32_t i, int n_equal)
 {
     if (!x)
         return 0;
@@ -131,7 +131,7 @@ tgi_ref tgi_rule_summed(tgi_rule *rule, tgi_ref x, uint32_t i, int n_equal)
 
 RULE(broadcast)
 {
-    return PART(0, tgi_rule_summed(rule, G, 0, 0));
+    return PART(0, tgi_rule_unbroadcast(rule, G, 0, 0));
 }
 
 /* -- The same elements in another order ------------------------------------ */
@@ -199,7 +199,8 @@ RULE(slice)
 static tgi_ref padding_gradient(tgi_rule *rule)
 {
     tgi_builder *b = rule->b;
-    const tgi_number numbers[] = {{TGI_UINT, {.u = 0}}, {TGI_UINT, {.u = 1}}};
+    const tgi_number numbers[] = {{TGI_NUMBER_UINT, {.u = 0}},
+                                  {TGI_NUMBER_UINT, {.u = 1}}};
     tgi_ref no = tgi_build_number(b, TG_BOOL, TG_BOOL, numbers[0]);
     tgi_ref yes = tgi_build_number(b, TG_BOOL, TG_BOOL, numbers[1]);
     no = tgi_rule_broadcast(rule, no, tgi_rule_node(rule, 0)->shape);

@@ -9,16 +9,17 @@
  */
 #include "gradient/gradient_region.h"
 
-bool tgi_tape_add_slots(tgi_tape *tape, const tgi_slots *slots)
+bool tgi_tape_add_stack_gradient(tgi_tape *tape,
+                                 const tgi_stack_gradient *slots)
 {
     if (tgi_vec_push(&tape->slots, *slots))
         return true;
     tgi_error_memory();
-    tgi_trace_stick(tape->t);
+    tgi_trace_record_error(tape->t);
     return false;
 }
 
-bool tgi_tape_has_slots(const tgi_tape *tape, tgi_ref region)
+bool tgi_tape_has_stack_gradients(const tgi_tape *tape, tgi_ref region)
 {
     for (size_t i = 0; i < tape->slots.n; i++)
         if (tgi_is_result_of(tape->graph, tape->slots.data[i].ref, region))
@@ -29,14 +30,14 @@ bool tgi_tape_has_slots(const tgi_tape *tape, tgi_ref region)
 /* -- Parts ----------------------------------------------------------------- */
 
 /* The gradients themselves, and where they begin at each level. */
-static tgi_ref *part(tgi_slots *slots, size_t i)
+static tgi_ref *part(tgi_stack_gradient *slots, size_t i)
 {
     return i == 0 ? &slots->gradient : &slots->levels[i - 1].base;
 }
 
 /* True if part i was a stack already when it came out of the loop of the
    outermost level: then it is one stack for all of its trips. */
-static bool is_flat(const tgi_slots *slots, size_t i)
+static bool is_flat(const tgi_stack_gradient *slots, size_t i)
 {
     for (size_t k = i; k + 1 < slots->n_levels; k++)
         if (slots->levels[k].base)
@@ -50,9 +51,9 @@ static bool is_flat(const tgi_slots *slots, size_t i)
 static bool fail_order(tgi_tape *tape)
 {
     const tg_site site =
-        tape->around ? tgi_node_site(tgi_graph_node(tape->around->graph,
-                                                    tape->region))
-                     : tape->b.site;
+        tape->outer
+            ? tgi_node_site(tgi_graph_node(tape->outer->graph, tape->region))
+            : tape->b.site;
     tgi_trace_fail(tape->t, TG_ERROR_STATE, site,
                    "gradients: what a loop with an unknown number of trips "
                    "has saved is used again and again, and not in order");
@@ -68,7 +69,7 @@ static bool find_order(tgi_tape *tape, tgi_ref at, bool *out_is_reversed)
         return false;
     const tgi_ref value = tgi_tape_value(tape, at);
     if (!value)
-        tgi_trace_stick(tape->t);
+        tgi_trace_record_error(tape->t);
     *out_is_reversed = value == tape->trip;
     return *out_is_reversed ||
            value == tape->t->graph->params.data[0].node;
@@ -86,11 +87,11 @@ static bool split_index(const tgi_graph *graph, tgi_ref index,
     return true;
 }
 
-bool tgi_tape_add_slot(tgi_tape *tape, tgi_ref ref)
+bool tgi_tape_add_slice_gradient(tgi_tape *tape, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(tape->graph, ref);
     const tgi_shape *shape = tgi_graph_shape(tape->graph, ref);
-    tgi_slots new = {.ref = node->inputs[0]};
+    tgi_stack_gradient new = {.ref = node->inputs[0]};
     tgi_ref trip;
     if (!split_index(tape->graph, node->inputs[1], &new.at, &trip) ||
         !find_order(tape, trip, &new.levels[0].is_reversed))
@@ -99,7 +100,7 @@ bool tgi_tape_add_slot(tgi_tape *tape, tgi_ref ref)
         tgi_build_reshape(&tape->b, tape->gradients[ref], shape->rank - 1,
                           shape->dims + 1);
     for (size_t i = 0; new.gradient && i < tape->slots.n; i++) {
-        tgi_slots *slots = &tape->slots.data[i];
+        tgi_stack_gradient *slots = &tape->slots.data[i];
         if (slots->ref != new.ref || slots->at != new.at || slots->n_levels ||
             slots->levels[0].is_reversed != new.levels[0].is_reversed)
             continue;
@@ -110,13 +111,13 @@ bool tgi_tape_add_slot(tgi_tape *tape, tgi_ref ref)
             return true;
         }
     }
-    return new.gradient && tgi_tape_add_slots(tape, &new);
+    return new.gradient &&tgi_tape_add_stack_gradient(tape, &new);
 }
 
 /* One more level, of the loop whose body the tape is: its trips have taken
    stacks of a loop inside from where these began, which was itself looked up
    in what another loop has saved for its trips. */
-static bool add_level(tgi_tape *tape, tgi_slots *slots)
+static bool add_level(tgi_tape *tape, tgi_stack_gradient *slots)
 {
     bool *is_reversed = &slots->levels[slots->n_levels].is_reversed;
     if (slots->n_levels++ == 0)
@@ -130,7 +131,7 @@ static bool add_level(tgi_tape *tape, tgi_slots *slots)
         return fail_order(tape);
     tgi_ref trip = node->inputs[1];
     slots->at = node->inputs[0];
-    if (tgi_shape_grows(tgi_graph_shape(graph, slots->at)) &&
+    if (tgi_shape_is_unbounded(tgi_graph_shape(graph, slots->at)) &&
         !split_index(graph, node->inputs[1], &slots->at, &trip))
         return fail_order(tape);
     return find_order(tape, trip, is_reversed) || fail_order(tape);
@@ -144,22 +145,21 @@ static tgi_ref input_of(const tgi_tape *inner, tgi_ref param)
     if (!param || tgi_graph_node(inner->graph, param)->op != TGI_OP_PARAM)
         return 0;
     const tgi_attr_index *attr = tgi_graph_node(inner->graph, param)->attr;
-    return tgi_graph_node(inner->around->graph, inner->region)
+    return tgi_graph_node(inner->outer->graph, inner->region)
         ->inputs[attr->index];
 }
 
-bool tgi_slots_return(tgi_tape *inner, tgi_slots_list *out)
+bool tgi_stack_gradients_return(tgi_tape *inner, tgi_stack_gradients *out)
 {
-    const tgi_node *region =
-        tgi_graph_node(inner->around->graph, inner->region);
+    const tgi_node *region = tgi_graph_node(inner->outer->graph, inner->region);
     const bool is_loop = region->op == TGI_OP_LOOP;
     bool ok = true;
     for (size_t i = 0; ok && i < inner->slots.n; i++) {
-        tgi_slots slots = inner->slots.data[i];
+        tgi_stack_gradient slots = inner->slots.data[i];
         const tgi_ref outer = input_of(inner, slots.ref);
         if (!outer)
             continue;
-        if (is_loop && slots.n_levels == TGI_SLOT_LEVELS)
+        if (is_loop && slots.n_levels == TGI_MAX_STACK_LEVELS)
             return fail_order(inner);
         for (size_t k = 0; ok && k <= slots.n_levels; k++)
             if (region->op != TGI_OP_CALL && *part(&slots, k) &&
@@ -178,24 +178,25 @@ bool tgi_slots_return(tgi_tape *inner, tgi_slots_list *out)
     return ok;
 }
 
-size_t tgi_slots_n_results(const tgi_slots_list *list)
+size_t tgi_stack_gradients_n_results(const tgi_stack_gradients *list)
 {
     size_t n = 0;
     for (size_t i = 0; i < list->n; i++) {
-        tgi_slots slots = list->data[i];
+        tgi_stack_gradient slots = list->data[i];
         for (size_t k = 0; k <= slots.n_levels; k++)
             n += *part(&slots, k) != 0;
     }
     return n;
 }
 
-bool tgi_slots_take(tgi_tape *tape, const tgi_slots_list *list,
-                    const tg_value *results, bool is_loop)
+bool tgi_stack_gradients_receive(tgi_tape *tape,
+                                 const tgi_stack_gradients *list,
+                                 const tg_value *results, bool is_loop)
 {
     bool ok = true;
     tgi_graph *graph = tape->t->graph;
     for (size_t i = 0; ok && i < list->n; i++) {
-        tgi_slots slots = list->data[i];
+        tgi_stack_gradient slots = list->data[i];
         const size_t n_parts = slots.n_levels + !is_loop;
         for (size_t k = 0; results && k < n_parts; k++)
             if (*part(&slots, k))
@@ -204,14 +205,14 @@ bool tgi_slots_take(tgi_tape *tape, const tgi_slots_list *list,
             const tgi_ref loop =
                 tgi_graph_node(graph, slots.gradient)->inputs[0];
             tgi_ref *base = &slots.levels[slots.n_levels - 1].base;
-            if (tgi_loop_extent(graph, tgi_graph_node(graph, loop)) ==
-                TGI_GROWS)
+            if (tgi_loop_iterations(graph, tgi_graph_node(graph, loop)) ==
+                TGI_UNBOUNDED)
                 ok = (*base = tgi_region_result(graph, loop,
-                                                TGI_RESULT_BASE)) != 0;
+                                                TGI_RESULT_STACK_BASE)) != 0;
         }
         if (!ok)
-            tgi_trace_stick(tape->t);
-        ok = ok && tgi_tape_add_slots(tape, &slots);
+            tgi_trace_record_error(tape->t);
+        ok = ok && tgi_tape_add_stack_gradient(tape, &slots);
     }
     return ok;
 }
@@ -219,7 +220,7 @@ bool tgi_slots_take(tgi_tape *tape, const tgi_slots_list *list,
 /* -- Into regions ---------------------------------------------------------- */
 
 /* What the parts are in this trip; one level is gone then. */
-static bool enter_loop(tgi_tape *inner, tgi_slots *slots)
+static bool enter_loop(tgi_tape *inner, tgi_stack_gradient *slots)
 {
     const size_t outermost = slots->n_levels - 1;
     tgi_ref at = slots->levels[outermost].is_reversed
@@ -227,16 +228,16 @@ static bool enter_loop(tgi_tape *inner, tgi_slots *slots)
                      : inner->trip;
     const tgi_ref base = slots->levels[outermost].base;
     if (base) {
-        const tgi_ref here = tgi_inner_reach(inner, base);
+        const tgi_ref here = tgi_inner_capture(inner, base);
         at = here ? tgi_build_2(&inner->b, TGI_OP_ADD, here, at) : 0;
     }
     for (size_t k = 0; at && k <= outermost; k++) {
         tgi_ref *ref = part(slots, k);
         if (!*ref)
             continue;
-        *ref = tgi_inner_reach(inner, *ref);
+        *ref = tgi_inner_capture(inner, *ref);
         if (*ref && !is_flat(slots, k))
-            *ref = tgi_tape_element(inner, *ref, at, 0);
+            *ref = tgi_tape_saved_element(inner, *ref, at, 0);
         if (!*ref)
             return false;
     }
@@ -245,22 +246,22 @@ static bool enter_loop(tgi_tape *inner, tgi_slots *slots)
     return at != 0;
 }
 
-static bool enter_branch(tgi_tape *inner, tgi_slots *slots)
+static bool enter_branch(tgi_tape *inner, tgi_stack_gradient *slots)
 {
     for (size_t k = 0; k <= slots->n_levels; k++) {
         tgi_ref *ref = part(slots, k);
-        if (*ref && !(*ref = tgi_inner_reach(inner, *ref)))
+        if (*ref && !(*ref = tgi_inner_capture(inner, *ref)))
             return false;
     }
     return true;
 }
 
-bool tgi_slots_seed(tgi_tape *inner)
+bool tgi_stack_gradients_seed(tgi_tape *inner)
 {
-    const tgi_tape *tape = inner->around;
+    const tgi_tape *tape = inner->outer;
     const tgi_node *region = tgi_graph_node(tape->graph, inner->region);
     for (size_t i = 0; i < tape->slots.n; i++) {
-        tgi_slots slots = tape->slots.data[i];
+        tgi_stack_gradient slots = tape->slots.data[i];
         if (!tgi_is_result_of(tape->graph, slots.ref, inner->region))
             continue;
         const tgi_ref value =
@@ -273,7 +274,7 @@ bool tgi_slots_seed(tgi_tape *inner)
         const bool ok = region->op == TGI_OP_LOOP ? enter_loop(inner, &slots)
                                                   : enter_branch(inner, &slots);
         if (!ok ||
-            !(slots.n_levels ? tgi_tape_add_slots(inner, &slots)
+            !(slots.n_levels ? tgi_tape_add_stack_gradient(inner, &slots)
                              : tgi_tape_add(inner, value, slots.gradient)))
             return false;
     }

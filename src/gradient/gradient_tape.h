@@ -25,8 +25,8 @@
 #include "front/trace/trace_region.h"
 #include "gradient/gradient_rule.h"
 
-/* Loops around each other that gradients of one stack come out of, at most. */
-enum { TGI_SLOT_LEVELS = 16 };
+/* Loops outer each other that gradients of one stack come out of, at most. */
+enum { TGI_MAX_STACK_LEVELS = 16 };
 
 /*
  * Gradients of a value that grows: they grow, too, and cannot be added. They
@@ -34,7 +34,7 @@ enum { TGI_SLOT_LEVELS = 16 };
  * trips, which is that of the elements or the reverse, and begin where these
  * loops began.
  */
-typedef struct tgi_slots {
+typedef struct tgi_stack_gradient {
     tgi_ref ref;      /* the value */
     tgi_ref at;       /* where the elements begin in it: a node of its graph,
                          as the index that was taken is; 0: not known */
@@ -44,9 +44,9 @@ typedef struct tgi_slots {
     size_t n_levels;
     struct {
         bool is_reversed; /* the first is that of the last element */
-        tgi_ref base;     /* where it began, for each trip of those around */
-    } levels[TGI_SLOT_LEVELS];
-} tgi_slots;
+        tgi_ref base;     /* where it began, for each trip of those outer */
+    } levels[TGI_MAX_STACK_LEVELS];
+} tgi_stack_gradient;
 
 struct tgi_tape {
     tgi_graph *graph;
@@ -55,7 +55,7 @@ struct tgi_tape {
 
     /* Of a region: the tape of the graph it is in, its node there, and which
        of its graphs this is. */
-    tgi_tape *around;
+    tgi_tape *outer;
     tgi_ref region;
     size_t number;
     tgi_ref trip; /* of a loop body: which one, in t's graph */
@@ -66,7 +66,7 @@ struct tgi_tape {
     tgi_ref *gradients; /* by ref, in t's graph; 0: none so far */
     tgi_ref *next;      /* by ref: the next result of the same region */
     TGI_VEC(tgi_ref) values; /* by ref, in t's graph; 0: not asked for */
-    TGI_VEC(tgi_slots) slots;
+    TGI_VEC(tgi_stack_gradient) slots;
 };
 
 /* `graph` is lent. Deinitialised in any case. */
@@ -78,7 +78,7 @@ void tgi_tape_deinit(tgi_tape *tape);
 bool tgi_tape_activate(tgi_tape *tape);
 
 /* From the gradients that are set down to the first node. */
-bool tgi_tape_walk(tgi_tape *tape);
+bool tgi_tape_backward(tgi_tape *tape);
 
 /* Adds to the gradient of a node that is active; nothing of another. */
 bool tgi_tape_add(tgi_tape *tape, tgi_ref ref, tgi_ref gradient);
@@ -86,7 +86,7 @@ bool tgi_tape_add(tgi_tape *tape, tgi_ref ref, tgi_ref gradient);
 /* A gradient as the user gets it: a view of itself, so that an operation that
    takes it cannot see whether it is a product, which depends on what is known
    of extents. Invalid on failure, which sticks. */
-tg_value tgi_tape_hand_out(tgi_tape *tape, tgi_ref gradient);
+tg_value tgi_tape_export(tgi_tape *tape, tgi_ref gradient);
 
 /* What a region makes of what is active: by result; n_results long. */
 bool tgi_region_activate(const tgi_graph *graph, const tgi_node *node,
@@ -97,23 +97,24 @@ bool tgi_region_activate(const tgi_graph *graph, const tgi_node *node,
 /* A value of tape->graph in t's graph; 0 on failure, which sticks. */
 tgi_ref tgi_tape_value(tgi_tape *tape, tgi_ref ref);
 
-/* A node of the graph of trace `from`, tape->t itself or one around it, in
+/* A node of the graph of trace `from`, tape->t itself or one outer it, in
    t's graph; 0 stands for a failure that is recorded, and gives 0. */
-static inline tgi_ref tgi_tape_reach(const tgi_tape *tape,
-                                     const tg_trace *from, tgi_ref ref)
+static inline tgi_ref tgi_tape_capture(const tgi_tape *tape,
+                                       const tg_trace *from, tgi_ref ref)
 {
-    return ref ? tgi_trace_reach(tape->t, tgi_trace_value(from, ref)) : 0;
+    return ref ? tgi_trace_capture_value(tape->t, tgi_trace_value(from, ref))
+               : 0;
 }
 
 /* Element number `at` of what was saved of value `like` for each trip; 0: of
    something that is no value of the tape's graph. */
-tgi_ref tgi_tape_element(tgi_tape *tape, tgi_ref stack, tgi_ref at,
-                         tgi_ref like);
+tgi_ref tgi_tape_saved_element(tgi_tape *tape, tgi_ref stack, tgi_ref at,
+                               tgi_ref like);
 
-/* The same of node `outer` of the trace around; what takes few operations, at
+/* The same of node `outer` of the trace outer; what takes few operations, at
    most `depth` deep, is computed in each trip instead of once for all. */
-tgi_ref tgi_tape_element_of(tgi_tape *tape, tgi_ref outer, tgi_ref like,
-                            int depth);
+tgi_ref tgi_tape_saved_element_of(tgi_tape *tape, tgi_ref outer, tgi_ref like,
+                                  int depth);
 
 /* -- Regions --------------------------------------------------------------- */
 
@@ -123,11 +124,12 @@ bool tgi_tape_loop(tgi_tape *tape, tgi_ref ref);
 
 /* Gives a call a callee of its own, as it was before passes, that speaks of
    extents of the caller: results can be added to it. */
-bool tgi_tape_own_callee(tgi_tape *tape, tgi_ref ref);
+bool tgi_tape_clone_callee(tgi_tape *tape, tgi_ref ref);
 
 /* In a loop body: adds the gradient of a slice of a value that grows. */
-bool tgi_tape_add_slot(tgi_tape *tape, tgi_ref ref);
-bool tgi_tape_add_slots(tgi_tape *tape, const tgi_slots *slots);
+bool tgi_tape_add_slice_gradient(tgi_tape *tape, tgi_ref ref);
+bool tgi_tape_add_stack_gradient(tgi_tape *tape,
+                                 const tgi_stack_gradient *slots);
 
 /* Zeros like `like` of `graph`, in the graph of the builder. */
 tgi_ref tgi_build_zeros_like(tgi_builder *b, const tgi_graph *graph,
@@ -135,7 +137,7 @@ tgi_ref tgi_build_zeros_like(tgi_builder *b, const tgi_graph *graph,
 
 /* What stands for the value in a branch that has none: zeros, or a stack that
    nobody looks at. */
-tgi_ref tgi_build_no_value(tgi_builder *b, const tgi_graph *graph,
-                           tgi_ref like);
+tgi_ref tgi_build_placeholder(tgi_builder *b, const tgi_graph *graph,
+                              tgi_ref like);
 
 #endif /* TGI_GRADIENT_TAPE_H */

@@ -26,23 +26,23 @@ enum { MOST_AGAIN = 8 };
 
 static tgi_ref fail(tgi_tape *tape)
 {
-    tgi_trace_stick(tape->t);
+    tgi_trace_record_error(tape->t);
     return 0;
 }
 
 static const tgi_node *region_of(const tgi_tape *tape)
 {
-    return tgi_graph_node(tape->around->graph, tape->region);
+    return tgi_graph_node(tape->outer->graph, tape->region);
 }
 
 static bool is_loop_body(const tgi_tape *tape)
 {
-    return tape->around && region_of(tape)->op == TGI_OP_LOOP;
+    return tape->outer && region_of(tape)->op == TGI_OP_LOOP;
 }
 
 static bool is_checkpoint(const tgi_tape *tape)
 {
-    return tape->around && region_of(tape)->op == TGI_OP_SWITCH &&
+    return tape->outer && region_of(tape)->op == TGI_OP_SWITCH &&
            ((const tgi_attr_regions *)region_of(tape)->attr)->flags &
                TGI_SWITCH_CHECKPOINT;
 }
@@ -72,7 +72,8 @@ static int64_t add_saved(tgi_tape *tape, tgi_ref ref)
         tgi_graph *graph = regions.graphs[i];
         tgi_builder b = {.graph = graph};
         const tgi_ref result =
-            i == tape->number ? ref : tgi_build_no_value(&b, tape->graph, ref);
+            i == tape->number ? ref
+                              : tgi_build_placeholder(&b, tape->graph, ref);
         if (!result || !tgi_graph_add_result(graph, result)) {
             fail(tape);
             return -1;
@@ -84,19 +85,19 @@ static int64_t add_saved(tgi_tape *tape, tgi_ref ref)
 /* Where the slice of this trip is in stacks of the loop that is the region. */
 static tgi_ref find_slice(tgi_tape *tape)
 {
-    tgi_tape *around = tape->around;
+    tgi_tape *around = tape->outer;
     tgi_ref base =
-        tgi_region_result(around->graph, tape->region, TGI_RESULT_BASE);
+        tgi_region_result(around->graph, tape->region, TGI_RESULT_STACK_BASE);
     if (!base)
         return fail(tape);
-    base = tgi_tape_reach(tape, around->t, tgi_tape_value(around, base));
+    base = tgi_tape_capture(tape, around->t, tgi_tape_value(around, base));
     return base ? tgi_build_2(&tape->b, TGI_OP_ADD, base, tape->trip) : 0;
 }
 
 static tgi_ref saved(tgi_tape *tape, tgi_ref ref)
 {
     const tgi_shape *shape = tgi_graph_shape(tape->graph, ref);
-    const bool is_stack = tgi_shape_grows(shape);
+    const bool is_stack = tgi_shape_is_unbounded(shape);
     if (is_loop_body(tape) && !is_stack && shape->rank == TG_MAX_RANK) {
         tgi_trace_fail(tape->t, TG_ERROR_SHAPE,
                        tgi_node_site(tgi_graph_node(tape->graph, ref)),
@@ -109,18 +110,17 @@ static tgi_ref saved(tgi_tape *tape, tgi_ref ref)
         index = add_saved(tape, ref);
     if (index < 0)
         return 0;
-    tgi_ref outer =
-        tgi_region_result(tape->around->graph, tape->region, index);
+    tgi_ref outer = tgi_region_result(tape->outer->graph, tape->region, index);
     if (!outer)
         return fail(tape);
-    tgi_ref value = tgi_tape_reach(tape, tape->around->t,
-                                   tgi_tape_value(tape->around, outer));
+    tgi_ref value = tgi_tape_capture(tape, tape->outer->t,
+                                     tgi_tape_value(tape->outer, outer));
     if (!value || !is_loop_body(tape) || is_stack)
         return value;
     const bool has_grown =
-        tgi_shape_grows(tgi_graph_shape(tape->b.graph, value));
+        tgi_shape_is_unbounded(tgi_graph_shape(tape->b.graph, value));
     const tgi_ref at = has_grown ? find_slice(tape) : tape->trip;
-    value = at ? tgi_tape_element(tape, value, at, ref) : 0;
+    value = at ? tgi_tape_saved_element(tape, value, at, ref) : 0;
     return value ? value : fail(tape);
 }
 
@@ -130,7 +130,7 @@ static bool writes(const tgi_node *node, tgi_ref variable)
 {
     if (node->op == TGI_OP_ASSIGN)
         return node->inputs[0] == variable;
-    for (uint32_t i = 0; tgi_node_is_region(node) && i < node->n_inputs; i++)
+    for (uint32_t i = 0; tgi_node_owns_graphs(node) && i < node->n_inputs; i++)
         if (node->inputs[i] == variable && tgi_node_writes(node, i))
             return true;
     return false;
@@ -157,7 +157,7 @@ static tgi_ref unchanged(const tgi_tape *tape, tgi_ref variable)
 {
     const tgi_tape *at = tape;
     tgi_ref region = 0;
-    for (; at->around; at = at->around) {
+    for (; at->outer; at = at->outer) {
         if (writes_after(at->graph, 0, variable))
             return 0;
         variable = region_of(at)->inputs[param_number(at->graph, variable)];
@@ -168,8 +168,8 @@ static tgi_ref unchanged(const tgi_tape *tape, tgi_ref variable)
 
 static tg_trace *home_of(const tgi_tape *tape)
 {
-    while (tape->around)
-        tape = tape->around;
+    while (tape->outer)
+        tape = tape->outer;
     return tape->home;
 }
 
@@ -182,7 +182,7 @@ static tgi_ref contents(tgi_tape *tape, tgi_ref ref)
     if (!variable)
         return saved(tape, ref);
     tgi_ref read = tgi_trace_read(home, variable, tgi_node_site(node));
-    return read ? tgi_tape_reach(tape, home, read) : fail(tape);
+    return read ? tgi_tape_capture(tape, home, read) : fail(tape);
 }
 
 /* -- Computing once more --------------------------------------------------- */
@@ -221,7 +221,7 @@ static tgi_ref input_again(tgi_tape *tape, tgi_ref input)
         return tgi_tape_value(tape, input);
     const tgi_ref variable = unchanged(tape, input);
     if (variable)
-        return tgi_tape_reach(tape, home_of(tape), variable);
+        return tgi_tape_capture(tape, home_of(tape), variable);
     tgi_trace_fail(tape->t, TG_ERROR_STATE, tgi_node_site(region_of(tape)),
                    "gradients: what is to run once more reads a variable that "
                    "has been assigned meanwhile");
@@ -245,7 +245,7 @@ static tgi_ref again(tgi_tape *tape, tgi_ref ref)
 {
     /* Both calls have one callee: what is asked of it is there twice. */
     if (tgi_graph_node(tape->graph, ref)->op == TGI_OP_CALL &&
-        !tgi_tape_own_callee(tape, ref))
+        !tgi_tape_clone_callee(tape, ref))
         return 0;
     tgi_node node = *tgi_graph_node(tape->graph, ref);
     tgi_ref *inputs = tgi_alloc(((size_t)node.n_inputs + 1) * sizeof(*inputs));
@@ -294,10 +294,10 @@ static bool is_own_stack(const tgi_graph *graph, const tgi_node *result)
     const int64_t index = ((const tgi_attr_index *)result->attr)->index;
     const tgi_attr_regions *attr = region->attr;
     const tgi_graph *body = attr->graphs[0];
-    return index == TGI_RESULT_BASE ||
+    return index == TGI_RESULT_STACK_BASE ||
            (index >= attr->n_carried &&
-            tgi_loop_extent(graph, region) == TGI_GROWS &&
-            !tgi_shape_grows(
+            tgi_loop_iterations(graph, region) == TGI_UNBOUNDED &&
+            !tgi_shape_is_unbounded(
                 tgi_graph_shape(body, body->results.data[index])));
 }
 
@@ -314,9 +314,8 @@ static tgi_ref param_value(tgi_tape *tape, tgi_ref ref, int64_t i)
         if (i <= attr->n_carried)
             return saved(tape, ref);
     }
-    tgi_ref value =
-        tgi_tape_reach(tape, tape->around->t,
-                       tgi_tape_value(tape->around, node->inputs[i]));
+    tgi_ref value = tgi_tape_capture(
+        tape, tape->outer->t, tgi_tape_value(tape->outer, node->inputs[i]));
     const tgi_shape_ref shape = tgi_graph_node(tape->graph, ref)->shape;
     if (!value || tgi_graph_node(tape->b.graph, value)->shape == shape)
         return value;
@@ -331,15 +330,15 @@ static tgi_ref find_value(tgi_tape *tape, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(tape->graph, ref);
     int budget = MOST_AGAIN;
-    if (!tape->around)
-        return tgi_tape_reach(tape, tape->home, ref);
+    if (!tape->outer)
+        return tgi_tape_capture(tape, tape->home, ref);
     if (node->op == TGI_OP_PARAM)
         return param_value(tape, ref, param_number(tape->graph, ref));
     if (tgi_op_table[node->op].cls == TGI_OPCLASS_LEAF)
         return again(tape, ref);
     if (node->op == TGI_OP_READ)
         return contents(tape, ref);
-    if (tgi_node_is_region(node))
+    if (tgi_node_owns_graphs(node))
         return again(tape, ref);
     if (node->op == TGI_OP_RESULT && is_own_stack(tape->graph, node) &&
         can_run_again(tape, node->inputs[0]))

@@ -8,8 +8,8 @@
 
 #include "gradient/gradient_tape.h"
 
-tgi_ref tgi_tape_element(tgi_tape *tape, tgi_ref stack, tgi_ref at,
-                         tgi_ref like)
+tgi_ref tgi_tape_saved_element(tgi_tape *tape, tgi_ref stack, tgi_ref at,
+                               tgi_ref like)
 {
     const tgi_shape *shape = tgi_graph_shape(tape->b.graph, stack);
     tgi_dim dims[TG_MAX_RANK];
@@ -57,15 +57,15 @@ static tgi_ref repeated(const tgi_graph *graph, tgi_ref ref)
     return tgi_graph_shape(graph, ref)->rank == 0 ? ref : 0;
 }
 
-tgi_ref tgi_tape_element_of(tgi_tape *tape, tgi_ref outer, tgi_ref like,
-                            int depth)
+tgi_ref tgi_tape_saved_element_of(tgi_tape *tape, tgi_ref outer, tgi_ref like,
+                                  int depth)
 {
-    const tg_trace *from = tape->around->t;
+    const tg_trace *from = tape->outer->t;
     const tgi_node *node = tgi_graph_node(from->graph, outer);
     const tgi_shape *shape = tgi_graph_shape(tape->graph, like);
     const tgi_ref scalar = repeated(from->graph, outer);
     if (scalar) {
-        tgi_ref value = tgi_tape_reach(tape, from, scalar);
+        tgi_ref value = tgi_tape_capture(tape, from, scalar);
         return value ? tgi_build_broadcast(&tape->b, value, shape->rank,
                                            shape->dims)
                      : 0;
@@ -75,10 +75,10 @@ tgi_ref tgi_tape_element_of(tgi_tape *tape, tgi_ref outer, tgi_ref like,
         const uint32_t n = node->n_inputs;
         const tgi_op op = (tgi_op)node->op;
         for (uint32_t i = 0; i < n; i++)
-            in[i] = tgi_tape_element_of(tape, node->inputs[i], like,
-                                        depth - 1);
+            in[i] = tgi_tape_saved_element_of(tape, node->inputs[i], like,
+                                              depth - 1);
         return tgi_build_elementwise(&tape->b, op, in, n);
     }
-    const tgi_ref all = tgi_tape_reach(tape, from, outer);
-    return all ? tgi_tape_element(tape, all, tape->trip, like) : 0;
+    const tgi_ref all = tgi_tape_capture(tape, from, outer);
+    return all ? tgi_tape_saved_element(tape, all, tape->trip, like) : 0;
 }

@@ -30,7 +30,7 @@ static void instance_destroy(tgi_instance *instance)
     if (!instance)
         return;
     for (size_t i = 0; i < instance->stacks.n; i++)
-        tgi_stacks_deinit(instance->stacks.data[i]);
+        tgi_stack_group_deinit(instance->stacks.data[i]);
     tgi_vec_deinit(&instance->stacks);
     tgi_free(instance->values);
     tgi_vec_deinit(&instance->buffers);
@@ -156,9 +156,10 @@ static tg_status prepare(tgi_interp *interp, const tgi_graph *graph,
         TGI_TRY(tgi_instance_prepare(instances->all.data[i], instances));
     TGI_TRY(tgi_instances_place(instances, &interp->bytes));
     TGI_TRY(reserve_memory(interp, memory_limit));
-    instances->room = (tgi_room){(uint64_t)interp->bytes, memory_limit};
+    instances->room =
+        (tgi_memory_budget){(uint64_t)interp->bytes, memory_limit};
     for (size_t i = 0; i < instances->all.n; i++)
-        TGI_TRY(tgi_instance_settle(instances->all.data[i], interp->memory));
+        TGI_TRY(tgi_instance_finalise(instances->all.data[i], interp->memory));
     return TG_OK;
 }
 
@@ -233,7 +234,7 @@ void tgi_instance_begin(tgi_instance *instance, tgi_instance *caller,
     for (size_t i = 0; i < instance->calls.n; i++)
         instance->calls.data[i].stage = TGI_STAGE_BEGIN;
     for (size_t i = 0; i < instance->lent.n; i++) {
-        const tgi_interp_lent *lent = &instance->lent.data[i];
+        const tgi_interp_param_view *lent = &instance->lent.data[i];
         char *data = params[lent->param];
         instance->values[lent->ref].view.data =
             (data ? data : nothing) + lent->offset;
@@ -292,7 +293,7 @@ static tg_status run_host(tgi_instance *instance, tgi_ref ref,
     const tgi_interp_call *call =
         &instance->calls.data[instance->values[ref].call];
     for (uint32_t i = 0; i < node->n_inputs; i++) {
-        tgi_instance_bind(instance, node, call, i);
+        tgi_instance_bind_input(instance, node, call, i);
         call->host[i].data = call->params_data[i];
     }
     for (size_t i = 0; i < call->n_results; i++)
@@ -303,9 +304,9 @@ static tg_status run_host(tgi_instance *instance, tgi_ref ref,
 /* -- Stacks ---------------------------------------------------------------- */
 
 /* The stack that a value is. */
-static tgi_stacks *stack_of(const tgi_interp_value *value)
+static tgi_stack_group *stack_of(const tgi_interp_value *value)
 {
-    return (tgi_stacks *)(void *)value->view.data;
+    return (tgi_stack_group *)(void *)value->view.data;
 }
 
 static int64_t index_of(const tgi_interp_value *value)
@@ -319,10 +320,10 @@ static int64_t index_of(const tgi_interp_value *value)
 static tg_status push(const tgi_instance *instance, const tgi_node *node)
 {
     const tgi_interp_value *values = instance->values;
-    tgi_stacks *stack = stack_of(&values[node->inputs[0]]);
+    tgi_stack_group *stack = stack_of(&values[node->inputs[0]]);
     const int64_t at = index_of(&values[node->inputs[2]]);
     if (at >= stack->capacity)
-        TGI_TRY(tgi_stacks_grow(stack, at, instance->room));
+        TGI_TRY(tgi_stack_group_grow(stack, at, instance->room));
     if (stack->all->slice_bytes)
         tgi_view_copy_dense(&values[node->inputs[1]].view,
                             stack->all->data + at * stack->all->slice_bytes);
@@ -343,38 +344,38 @@ static void take(const tgi_instance *instance, const tgi_node *node,
 
 /* Any step but that of a node with graphs. */
 static tg_status run_step(const tgi_interp *interp, tgi_instance *instance,
-                          const tgi_step *step)
+                          const tgi_interp_step *step)
 {
     const tgi_node *node = tgi_graph_node(instance->graph, step->ref);
     const tgi_interp_value *values = instance->values;
     switch (step->kind) {
-    case TGI_STEP_KERNEL: {
+    case TGI_INTERP_STEP_KERNEL: {
         tgi_kernel_args args = {.node = node,
                                 .values = instance->extents,
                                 .out = values[step->ref].view,
                                 .in = gather_inputs(instance, node)};
         return step->kernel(&args);
     }
-    case TGI_STEP_COPY:
+    case TGI_INTERP_STEP_COPY:
         tgi_view_copy_dense(&values[node->inputs[0]].view,
                             values[step->ref].view.data);
         return TG_OK;
-    case TGI_STEP_ASSIGN:
+    case TGI_INTERP_STEP_ASSIGN:
         /* A value that lies in the variable itself was copied when read. */
         tgi_view_copy_dense(&values[node->inputs[1]].view,
                    values[node->inputs[0]].view.data);
         return TG_OK;
-    case TGI_STEP_PUSH:
+    case TGI_INTERP_STEP_STACK_PUSH:
         return push(instance, node);
-    case TGI_STEP_TAKE:
+    case TGI_INTERP_STEP_STACK_READ:
         take(instance, node, values[step->ref].view.data);
         return TG_OK;
-    case TGI_STEP_PRINT:
+    case TGI_INTERP_STEP_PRINT:
         return run_print(interp, instance, node);
-    case TGI_STEP_HOST:
+    case TGI_INTERP_STEP_HOST:
         return run_host(instance, step->ref, node);
-    case TGI_STEP_NONE:
-    case TGI_STEP_REGION:
+    case TGI_INTERP_STEP_NONE:
+    case TGI_INTERP_STEP_REGION:
         break;
     }
     return TG_OK;
@@ -391,9 +392,10 @@ tg_status tgi_interp_run(tgi_interp *interp, void *const *params,
             instance = instance->caller;
             continue;
         }
-        const tgi_step *step = &instance->steps.data[instance->next_step];
+        const tgi_interp_step *step =
+            &instance->steps.data[instance->next_step];
         next = NULL;
-        if (step->kind == TGI_STEP_REGION)
+        if (step->kind == TGI_INTERP_STEP_REGION)
             TGI_TRY(tgi_instance_advance(instance, step->ref, &next));
         else
             TGI_TRY(run_step(interp, instance, step));

@@ -54,30 +54,30 @@ typedef struct tgi_interp_call {
     bool goes_on;   /* what the condition says */
 } tgi_interp_call;
 
-typedef enum tgi_step_kind {
-    TGI_STEP_NONE,
-    TGI_STEP_KERNEL,
-    TGI_STEP_COPY, /* the first input, into a buffer of its own */
-    TGI_STEP_PUSH, /* a slice onto a stack … */
-    TGI_STEP_TAKE, /* … and from one */
-    TGI_STEP_ASSIGN,
-    TGI_STEP_REGION,
-    TGI_STEP_PRINT,
-    TGI_STEP_HOST
-} tgi_step_kind;
+typedef enum tgi_interp_step_kind {
+    TGI_INTERP_STEP_NONE,
+    TGI_INTERP_STEP_KERNEL,
+    TGI_INTERP_STEP_COPY,       /* the first input, into a buffer of its own */
+    TGI_INTERP_STEP_STACK_PUSH, /* a slice onto a stack … */
+    TGI_INTERP_STEP_STACK_READ, /* … and from one */
+    TGI_INTERP_STEP_ASSIGN,
+    TGI_INTERP_STEP_REGION,
+    TGI_INTERP_STEP_PRINT,
+    TGI_INTERP_STEP_HOST
+} tgi_interp_step_kind;
 
-typedef struct tgi_step {
-    tgi_step_kind kind;
+typedef struct tgi_interp_step {
+    tgi_interp_step_kind kind;
     tgi_ref ref;
     tgi_kernel *kernel; /* KERNEL */
-} tgi_step;
+} tgi_interp_step;
 
 /* A value that lies in a parameter's buffer. */
-typedef struct tgi_interp_lent {
+typedef struct tgi_interp_param_view {
     tgi_ref ref;
     uint32_t param;
     int64_t offset; /* in bytes */
-} tgi_interp_lent;
+} tgi_interp_param_view;
 
 typedef struct tgi_interp_result {
     tgi_ref ref;
@@ -93,7 +93,7 @@ struct tgi_instance {
     /* Of the body of a loop: result k goes to where parameter k + 1 lies, for
        so many of them. */
     int64_t n_carried;
-    tgi_room *room; /* of the interpreter */
+    tgi_memory_budget *room; /* of the interpreter */
     uint32_t n_calls; /* nodes whose region it is: of one, its memory is part
                          of the caller's */
     int64_t bytes;    /* of all its temporaries … */
@@ -102,10 +102,10 @@ struct tgi_instance {
     tgi_interp_value *values; /* by ref */
     TGI_VEC(tgi_buffer) buffers; /* buffer 0 is none */
     TGI_VEC(tgi_interp_call) calls;
-    TGI_VEC(tgi_step) steps;
-    TGI_VEC(tgi_interp_lent) lent;
+    TGI_VEC(tgi_interp_step) steps;
+    TGI_VEC(tgi_interp_param_view) lent;
     TGI_VEC(tgi_interp_result) results;
-    TGI_VEC(tgi_stacks *) stacks; /* that begin in this graph */
+    TGI_VEC(tgi_stack_group *) stacks; /* that begin in this graph */
     tgi_view *in; /* room for the inputs of one node */
 
     /* Of the run under way. */
@@ -119,7 +119,7 @@ struct tgi_instance {
 typedef struct tgi_instances {
     TGI_VEC(tgi_instance *) all;
     tgi_index index; /* by graph, symbols and what is carried */
-    tgi_room room;
+    tgi_memory_budget room;
 } tgi_instances;
 
 /*
@@ -147,20 +147,21 @@ tg_status tgi_instances_place(tgi_instances *instances, int64_t *out_bytes);
 /* Part of it (interp_updates.c): lets updates of what a loop carries happen
    where that lies; and says whether a result is there without being written:
    what its parameter has become, or still is. */
-void tgi_instance_find_updates(const tgi_instance *instance);
-bool tgi_instance_is_there(const tgi_instance *instance, size_t result);
+void tgi_instance_update_in_place(const tgi_instance *instance);
+bool tgi_instance_result_is_in_place(const tgi_instance *instance,
+                                     size_t result);
 
 /* Gives temporaries their addresses and makes the steps; `memory` is the
    start of all memory. */
-tg_status tgi_instance_settle(tgi_instance *instance, char *memory);
+tg_status tgi_instance_finalise(tgi_instance *instance, char *memory);
 
 /* Makes a prepared instance the one that runs; `caller` goes on after it. */
 void tgi_instance_begin(tgi_instance *instance, tgi_instance *caller,
                         void *const *params, void *const *results);
 
 /* Input i as a parameter: where it lies, or a dense copy (interp_region.c). */
-void tgi_instance_bind(const tgi_instance *instance, const tgi_node *node,
-                       const tgi_interp_call *call, size_t i);
+void tgi_instance_bind_input(const tgi_instance *instance, const tgi_node *node,
+                             const tgi_interp_call *call, size_t i);
 
 /*
  * Goes on with a node that owns graphs (interp_region.c): *out_next is what

@@ -21,8 +21,8 @@ static tg_status place(tgi_instance *instance)
                 call->regions[k]->bytes > *room)
                 *room = call->regions[k]->bytes;
     }
-    return tgi_plan_place(instance->buffers.data, instance->buffers.n,
-                          instance->graph->n_nodes + 1, 0, &instance->bytes);
+    return tgi_memory_pack(instance->buffers.data, instance->buffers.n,
+                           instance->graph->n_nodes + 1, 0, &instance->bytes);
 }
 
 /* Where the regions of an instance begin that are part of it. */

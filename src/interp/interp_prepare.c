@@ -60,8 +60,8 @@ static tg_status dense_value(const tgi_instance *instance, tgi_ref ref,
 {
     const tgi_node *node = tgi_graph_node(instance->graph, ref);
     int64_t dims[TG_MAX_RANK];
-    TGI_TRY(tgi_graph_size(instance->graph, ref, instance->extents, dims,
-                           out_bytes));
+    TGI_TRY(tgi_graph_value_size(instance->graph, ref, instance->extents, dims,
+                                 out_bytes));
     tgi_view_init(out_view, origin, (tg_dtype)node->dtype,
                   tgi_graph_shape(instance->graph, ref)->rank, dims);
     return TG_OK;
@@ -114,7 +114,7 @@ static bool is_carried(const tgi_node *node, uint32_t i)
 
 static bool grows(const tgi_graph *graph, tgi_ref ref)
 {
-    return tgi_shape_grows(tgi_graph_shape(graph, ref));
+    return tgi_shape_is_unbounded(tgi_graph_shape(graph, ref));
 }
 
 /* Parameters are dense: other views are copied for the call. */
@@ -142,16 +142,16 @@ static tg_status prepare_copies(tgi_instance *instance, tgi_ref ref,
 static uint32_t add_stack(tgi_instance *instance, int64_t slice_bytes,
                           tgi_ref first)
 {
-    tgi_stacks *stack =
+    tgi_stack_group *stack =
         tgi_arena_alloc(&instance->arena, sizeof(*stack) + sizeof(tgi_stack));
     if (!stack || !tgi_vec_push(&instance->stacks, stack)) {
         tgi_error_memory();
         return 0;
     }
-    *stack = (tgi_stacks){.n = 1, .all = (tgi_stack *)(stack + 1)};
+    *stack = (tgi_stack_group){.n = 1, .all = (tgi_stack *)(stack + 1)};
     *stack->all = (tgi_stack){.slice_bytes = slice_bytes};
     return add_buffer(instance,
-                      (tgi_buffer){.home = TGI_HOME_FIXED,
+                      (tgi_buffer){.storage = TGI_STORAGE_FIXED,
                                    .data = (char *)(void *)stack},
                       first);
 }
@@ -171,8 +171,8 @@ static tg_status prepare_stacks(tgi_instance *instance, tgi_ref ref,
             !grows(graph, node->inputs[i]))
             continue;
         int64_t dims[TG_MAX_RANK], slice_bytes;
-        TGI_TRY(tgi_graph_size(graph, node->inputs[i], instance->extents,
-                               dims, &slice_bytes));
+        TGI_TRY(tgi_graph_value_size(graph, node->inputs[i], instance->extents,
+                                     dims, &slice_bytes));
         call->stacks[i] = add_stack(instance, slice_bytes, ref);
         if (!call->stacks[i])
             return TG_ERROR_OUT_OF_MEMORY;
@@ -238,8 +238,8 @@ static tg_status prepare_region(tgi_instance *instance,
         TGI_TRY(dense_value(call.regions[0],
                             regions.graphs[0]->results.data[i], &view,
                             &buffer.bytes));
-        if (view.rank > 0 && view.dims[0] == TGI_GROWS)
-            buffer = (tgi_buffer){.home = TGI_HOME_FIXED};
+        if (view.rank > 0 && view.dims[0] == TGI_UNBOUNDED)
+            buffer = (tgi_buffer){.storage = TGI_STORAGE_FIXED};
         if (!add_buffer(instance, buffer, ref))
             return TG_ERROR_OUT_OF_MEMORY;
     }
@@ -290,28 +290,26 @@ static tg_status prepare_node(tgi_instance *instance, tgi_instances *instances,
     switch (node->op) {
     case TGI_OP_PARAM:
     case TGI_OP_VARIABLE:
-        return own_buffer(instance, ref,
-                          (tgi_buffer){.home = TGI_HOME_PARAM,
-                                       .param = param_of(instance->graph,
-                                                         ref)});
+        return own_buffer(
+            instance, ref,
+            (tgi_buffer){.storage = TGI_STORAGE_PARAM,
+                         .param = param_of(instance->graph, ref)});
     case TGI_OP_READ:
         /* The backward sweep may make it a copy. */
         return own_buffer(
             instance, ref,
-            (tgi_buffer){.home = TGI_HOME_PARAM,
-                         .param = param_of(instance->graph,
-                                           node->inputs[0])});
+            (tgi_buffer){.storage = TGI_STORAGE_PARAM,
+                         .param = param_of(instance->graph, node->inputs[0])});
     case TGI_OP_CONSTANT:
         return own_buffer(
             instance, ref,
             (tgi_buffer){
-                .home = TGI_HOME_FIXED,
-                .data = ((const tgi_attr_literal *)node->attr)
-                            ->literal->data});
+                .storage = TGI_STORAGE_FIXED,
+                .data = ((const tgi_attr_literal *)node->attr)->literal->data});
     case TGI_OP_UNSET:
         TGI_TRY(own_buffer(
             instance, ref,
-            (tgi_buffer){.home = TGI_HOME_FIXED, .data = unset}));
+            (tgi_buffer){.storage = TGI_STORAGE_FIXED, .data = unset}));
         memset(value->view.strides, 0, sizeof(value->view.strides));
         return TG_OK;
     case TGI_OP_ASSIGN:
@@ -395,10 +393,10 @@ static void find_snapshots(tgi_instance *instance, tgi_ref *next_write)
                 &instance->buffers.data[instance->values[ref].buffer];
             tgi_ref write = next_write[buffer->param];
             if (write && buffer->last >= write)
-                buffer->home = TGI_HOME_TEMPORARY;
+                buffer->storage = TGI_STORAGE_TEMPORARY;
         } else if (node->op == TGI_OP_ASSIGN) {
             next_write[param_of(graph, node->inputs[0])] = ref;
-        } else if (tgi_node_is_region(node)) {
+        } else if (tgi_node_owns_graphs(node)) {
             for (uint32_t i = 0; i < node->n_inputs; i++)
                 if (tgi_node_writes(node, i))
                     next_write[param_of(graph, node->inputs[i])] = ref;
@@ -415,15 +413,16 @@ static void find_snapshots(tgi_instance *instance, tgi_ref *next_write)
 static tg_status prepare_results(tgi_instance *instance)
 {
     const tgi_graph *graph = instance->graph;
-    tgi_instance_find_updates(instance);
+    tgi_instance_update_in_place(instance);
     for (size_t i = 0; i < graph->results.n; i++) {
-        tgi_interp_result result = {.ref = graph->results.data[i],
-                                    .is_there =
-                                        tgi_instance_is_there(instance, i)};
+        tgi_interp_result result = {
+            .ref = graph->results.data[i],
+            .is_there = tgi_instance_result_is_in_place(instance, i)};
         if (grows(graph, result.ref))
             result.is_there = true;
         const tgi_interp_value *value = &instance->values[result.ref];
-        if (instance->buffers.data[value->buffer].home == TGI_HOME_PARAM &&
+        if (instance->buffers.data[value->buffer].storage ==
+                TGI_STORAGE_PARAM &&
             !result.is_there) {
             tgi_buffer copy = {.bytes = tgi_view_count(&value->view) *
                                         tgi_dtype_bytes(value->view.dtype)};
@@ -446,7 +445,7 @@ tg_status tgi_instance_prepare(tgi_instance *instance,
     /* Buffer 0: of nodes without a value. It lies nowhere. */
     if (!instance->values ||
         !tgi_vec_push(&instance->buffers,
-                      ((tgi_buffer){.home = TGI_HOME_FIXED})))
+                      ((tgi_buffer){.storage = TGI_STORAGE_FIXED})))
         return tgi_error_memory();
     TGI_TRY(prepare_nodes(instance, instances));
 
@@ -468,22 +467,22 @@ static bool settle_value(tgi_instance *instance, tgi_ref ref)
     const tgi_buffer *buffer = &instance->buffers.data[value->buffer];
     int64_t offset =
         (int64_t)((uintptr_t)value->view.data - (uintptr_t)origin);
-    if (buffer->home != TGI_HOME_PARAM) {
+    if (buffer->storage != TGI_STORAGE_PARAM) {
         value->view.data = buffer->data + offset;
         return true;
     }
-    tgi_interp_lent lent = {ref, buffer->param, offset};
+    tgi_interp_param_view lent = {ref, buffer->param, offset};
     return tgi_vec_push(&instance->lent, lent);
 }
 
 /* What is to be done for a node when its turn comes. */
-static tgi_step step_of(const tgi_instance *instance, tgi_ref ref)
+static tgi_interp_step step_of(const tgi_instance *instance, tgi_ref ref)
 {
     const tgi_graph *graph = instance->graph;
     const tgi_node *node = tgi_graph_node(graph, ref);
     const tgi_buffer *buffer =
         &instance->buffers.data[instance->values[ref].buffer];
-    tgi_step step = {.kind = TGI_STEP_NONE, .ref = ref};
+    tgi_interp_step step = {.kind = TGI_INTERP_STEP_NONE, .ref = ref};
     switch (node->op) {
     case TGI_OP_PARAM:
     case TGI_OP_VARIABLE:
@@ -496,45 +495,45 @@ static tgi_step step_of(const tgi_instance *instance, tgi_ref ref)
     case TGI_OP_TRANSPOSE:
     case TGI_OP_SLICE:
     case TGI_OP_READ:
-        if (buffer->first == ref && buffer->home == TGI_HOME_TEMPORARY)
-            step.kind = TGI_STEP_COPY;
+        if (buffer->first == ref && buffer->storage == TGI_STORAGE_TEMPORARY)
+            step.kind = TGI_INTERP_STEP_COPY;
         break;
     case TGI_OP_ASSIGN:
-        step.kind = TGI_STEP_ASSIGN;
+        step.kind = TGI_INTERP_STEP_ASSIGN;
         break;
     case TGI_OP_PRINT:
-        step.kind = TGI_STEP_PRINT;
+        step.kind = TGI_INTERP_STEP_PRINT;
         break;
     case TGI_OP_HOST:
-        step.kind = TGI_STEP_HOST;
+        step.kind = TGI_INTERP_STEP_HOST;
         break;
     case TGI_OP_CALL:
     case TGI_OP_SWITCH:
     case TGI_OP_LOOP:
-        step.kind = TGI_STEP_REGION;
+        step.kind = TGI_INTERP_STEP_REGION;
         break;
     default:
         if (node->op == TGI_OP_DYNAMIC_UPDATE && grows(graph, ref)) {
-            step.kind = TGI_STEP_PUSH;
+            step.kind = TGI_INTERP_STEP_STACK_PUSH;
             break;
         }
         if (node->op == TGI_OP_DYNAMIC_SLICE &&
             grows(graph, node->inputs[0])) {
-            step.kind = TGI_STEP_TAKE;
+            step.kind = TGI_INTERP_STEP_STACK_READ;
             break;
         }
-        step.kind = TGI_STEP_KERNEL;
+        step.kind = TGI_INTERP_STEP_KERNEL;
         step.kernel = tgi_kernel_of(graph, node);
         break;
     }
     return step;
 }
 
-tg_status tgi_instance_settle(tgi_instance *instance, char *memory)
+tg_status tgi_instance_finalise(tgi_instance *instance, char *memory)
 {
     for (size_t i = 0; i < instance->buffers.n; i++) {
         tgi_buffer *buffer = &instance->buffers.data[i];
-        if (buffer->home == TGI_HOME_TEMPORARY)
+        if (buffer->storage == TGI_STORAGE_TEMPORARY)
             buffer->data = memory + instance->offset + buffer->offset;
     }
     for (size_t i = 0; i < instance->calls.n; i++) {
@@ -546,12 +545,12 @@ tg_status tgi_instance_settle(tgi_instance *instance, char *memory)
     for (tgi_ref ref = 1; ref <= instance->graph->n_nodes; ref++) {
         if (instance->values[ref].buffer && !settle_value(instance, ref))
             return tgi_error_memory();
-        tgi_step step = step_of(instance, ref);
-        if (step.kind == TGI_STEP_KERNEL && !step.kernel)
+        tgi_interp_step step = step_of(instance, ref);
+        if (step.kind == TGI_INTERP_STEP_KERNEL && !step.kernel)
             TGI_FAIL(TG_ERROR_INTERNAL, TGI_NO_SITE,
                      "node %u of '%s' has no kernel", ref,
                      instance->graph->name);
-        if (step.kind != TGI_STEP_NONE &&
+        if (step.kind != TGI_INTERP_STEP_NONE &&
             !tgi_vec_push(&instance->steps, step))
             return tgi_error_memory();
     }

@@ -24,7 +24,7 @@ static const tgi_view *input_view(const tgi_instance *instance,
 static bool is_stack(const tgi_instance *instance, const tgi_node *node,
                      size_t i)
 {
-    return tgi_shape_grows(
+    return tgi_shape_is_unbounded(
         tgi_graph_shape(instance->graph, node->inputs[i]));
 }
 
@@ -35,8 +35,8 @@ static int64_t number_of(const tgi_instance *instance, const tgi_node *node)
     return number;
 }
 
-void tgi_instance_bind(const tgi_instance *instance, const tgi_node *node,
-                       const tgi_interp_call *call, size_t i)
+void tgi_instance_bind_input(const tgi_instance *instance, const tgi_node *node,
+                             const tgi_interp_call *call, size_t i)
 {
     const tgi_view *view = input_view(instance, node, i);
     call->params_data[i] = view->data;
@@ -65,7 +65,7 @@ static void advance_branch(tgi_instance *instance, const tgi_node *node,
         return;
     }
     for (uint32_t i = 0; i < node->n_inputs; i++)
-        tgi_instance_bind(instance, node, call, i);
+        tgi_instance_bind_input(instance, node, call, i);
     call->number = node->op == TGI_OP_CALL ? 0 : number_of(instance, node);
     if (call->number >= n)
         call->number = n - 1;
@@ -83,7 +83,7 @@ static void begin_loop(tgi_instance *instance, const tgi_node *node,
     call->params_data[0] = &call->number;
     for (uint32_t i = 1; i < node->n_inputs; i++) {
         if (i > attr->n_carried || is_stack(instance, node, i)) {
-            tgi_instance_bind(instance, node, call, i);
+            tgi_instance_bind_input(instance, node, call, i);
             continue;
         }
         call->params_data[i] = call->results_data[i - 1];
@@ -118,7 +118,7 @@ static tg_status advance_loop(tgi_instance *instance, const tgi_node *node,
         goto done;
     }
     if (call->number >= trips)
-        return tgi_loop_fail(node, trips);
+        return tgi_loop_limit_fail(node, trips);
     call->stage = TGI_STAGE_RUN;
     run(instance, call, 0, call->results_data, out_next);
     return TG_OK;

@@ -52,24 +52,25 @@ static void find_updates(const tgi_instance *instance, uint32_t k)
     const tgi_ref param = ref;
     for (ref = graph->results.data[k]; ref != param;
          ref = tgi_graph_node(graph, ref)->inputs[0]) {
-        buffer_of(instance, ref)->home = TGI_HOME_PARAM;
+        buffer_of(instance, ref)->storage = TGI_STORAGE_PARAM;
         buffer_of(instance, ref)->param = k + 1;
     }
 }
 
-void tgi_instance_find_updates(const tgi_instance *instance)
+void tgi_instance_update_in_place(const tgi_instance *instance)
 {
     for (uint32_t k = 0; k < instance->n_carried; k++)
         find_updates(instance, k);
 }
 
-bool tgi_instance_is_there(const tgi_instance *instance, size_t result)
+bool tgi_instance_result_is_in_place(const tgi_instance *instance,
+                                     size_t result)
 {
     const tgi_ref ref = instance->graph->results.data[result];
     const tgi_node *node = tgi_graph_node(instance->graph, ref);
     const tgi_buffer *buffer = buffer_of(instance, ref);
     return (int64_t)result < instance->n_carried &&
            (is_param(node, result + 1) ||
-            (is_update(node) && buffer->home == TGI_HOME_PARAM &&
+            (is_update(node) && buffer->storage == TGI_STORAGE_PARAM &&
              buffer->param == result + 1));
 }

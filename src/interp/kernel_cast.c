@@ -8,7 +8,7 @@
 #include "recipe/scalar.h"
 #include "runtime/walk.h"
 
-static tg_status run_loop(const tgi_kernel_args *args, tgi_loop *loop)
+static tg_status run_loop(const tgi_kernel_args *args, tgi_inner_loop *loop)
 {
     const tgi_view *views[] = {&args->out, &args->in[0]};
     tgi_walk_views(2, views, loop, NULL);

@@ -10,7 +10,7 @@
 #include "runtime/walk.h"
 
 static tg_status run_loop(const tgi_kernel_args *args, int n_operands,
-                          tgi_loop *loop)
+                          tgi_inner_loop *loop)
 {
     const tgi_view *views[TGI_WALK_VIEWS] = {&args->out};
     for (int i = 0; i < n_operands; i++)

@@ -24,7 +24,7 @@ typedef struct gather {
     int64_t extent;
     int64_t stride; /* of the gathered axis, in bytes */
     bool clamps;    /* else zeros stand for what is out of range */
-    tgi_loop *copy, *clear;
+    tgi_inner_loop *copy, *clear;
 } gather;
 
 static void copy_slices(tgi_run run)

@@ -45,7 +45,7 @@ static tgi_view batch_of(const tgi_view *matrix, const tgi_view *out)
     return batch;
 }
 
-static tg_status multiply(const tgi_kernel_args *args, tgi_loop *loop)
+static tg_status multiply(const tgi_kernel_args *args, tgi_inner_loop *loop)
 {
     const tgi_attr_matmul *attr = args->node->attr;
     const tgi_view *a = &args->in[0], *b = &args->in[1], *out = &args->out;

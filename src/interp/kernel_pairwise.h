@@ -26,7 +26,7 @@ static T NAMED(fold_)(T *lane)
 /* One part for each bit of the number of blocks it has seen. */
 typedef struct NAMED(cascade_) {
     uint64_t n_blocks;
-    T part[TGI_CASCADE_LEVELS];
+    T part[TGI_PAIRWISE_LEVELS];
 } NAMED(cascade_);
 
 static void NAMED(push_)(NAMED(cascade_) *c, T block)

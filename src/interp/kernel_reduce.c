@@ -65,7 +65,7 @@ static tgi_view without(const tgi_view *in, uint64_t mask)
     return kept;
 }
 
-static tg_status reduce(const tgi_kernel_args *args, tgi_loop *loop)
+static tg_status reduce(const tgi_kernel_args *args, tgi_inner_loop *loop)
 {
     const tgi_attr_axes *attr = args->node->attr;
     const tgi_view *in = &args->in[0];
@@ -83,7 +83,7 @@ static tg_status reduce(const tgi_kernel_args *args, tgi_loop *loop)
     return TG_OK;
 }
 
-static tg_status find(const tgi_kernel_args *args, tgi_loop *loop)
+static tg_status find(const tgi_kernel_args *args, tgi_inner_loop *loop)
 {
     const tgi_attr_index *attr = args->node->attr;
     const tgi_view *in = &args->in[0];

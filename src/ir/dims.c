@@ -58,9 +58,9 @@ size_t tgi_dims_bytes(const tgi_dims *dims)
 
 /* -- Expressions ----------------------------------------------------------- */
 
-static bool is_natural(const tgi_dims *dims, tgi_dim dim)
+static bool is_non_negative(const tgi_dims *dims, tgi_dim dim)
 {
-    return tgi_dim_is_known(dim) || tgi_dim_expr(dims, dim)->is_natural;
+    return tgi_dim_is_known(dim) || tgi_dim_expr(dims, dim)->is_non_negative;
 }
 
 /* True if the value of the expression cannot be below 0. */
@@ -69,7 +69,7 @@ static bool has_natural_value(const tgi_dims *dims, const tgi_expr *expr)
     size_t n_natural = 0;
     bool has_factors = true; /* none below 0 */
     for (size_t i = 0; i < expr->n_terms; i++) {
-        n_natural += is_natural(dims, expr->terms[i].of);
+        n_natural += is_non_negative(dims, expr->terms[i].of);
         has_factors &= expr->terms[i].factor >= 0;
     }
     const bool are_all = n_natural == expr->n_terms;
@@ -82,7 +82,7 @@ static bool has_natural_value(const tgi_dims *dims, const tgi_expr *expr)
     case TGI_EXPR_BROADCAST:
         return are_all;
     case TGI_EXPR_DIV: /* a divisor below 1 makes it 0 */
-        return is_natural(dims, expr->terms[0].of);
+        return is_non_negative(dims, expr->terms[0].of);
     case TGI_EXPR_MAX:
         return n_natural > 0;
     }
@@ -117,7 +117,7 @@ tgi_dim tgi_expr_intern(tgi_dims *dims, tgi_expr_kind kind, int64_t number,
                                sizeof *expr + n_terms * sizeof *terms);
     if (!expr ||
         !tgi_index_add(&dims->expr_index, hash, (uint32_t)dims->exprs.n + 1)) {
-        dims->has_lacked_memory = true;
+        dims->is_out_of_memory = true;
         tgi_error_memory();
         return TGI_DIM_NONE;
     }
@@ -128,7 +128,7 @@ tgi_dim tgi_expr_intern(tgi_dims *dims, tgi_expr_kind kind, int64_t number,
     expr->n_terms = n_terms;
     if (n_terms > 0)
         memcpy(expr->terms, terms, n_terms * sizeof *terms);
-    expr->is_natural = has_natural_value(dims, expr);
+    expr->is_non_negative = has_natural_value(dims, expr);
     tgi_vec_push(&dims->exprs, expr); /* room is reserved */
     return expr->self.of;
 }
@@ -147,9 +147,9 @@ tgi_dim tgi_dim_symbol(tgi_dims *dims, tgi_symbol source)
     return dim;
 }
 
-bool tgi_dims_has_lacked_memory(const tgi_dims *dims)
+bool tgi_dims_is_out_of_memory(const tgi_dims *dims)
 {
-    return dims->has_lacked_memory;
+    return dims->is_out_of_memory;
 }
 
 size_t tgi_dims_n_symbols(const tgi_dims *dims)

@@ -59,11 +59,11 @@ typedef struct tgi_shape {
  * are there, one at a time. (verify_unbounded.c has all that must hold.) Nothing
  * else has an extent like this: its bytes would not fit 64 bits.
  */
-#define TGI_GROWS (INT64_C(1) << 62)
+#define TGI_UNBOUNDED (INT64_C(1) << 62)
 
-static inline bool tgi_shape_grows(const tgi_shape *shape)
+static inline bool tgi_shape_is_unbounded(const tgi_shape *shape)
 {
-    return shape->rank > 0 && shape->dims[0] == TGI_GROWS;
+    return shape->rank > 0 && shape->dims[0] == TGI_UNBOUNDED;
 }
 
 typedef struct tgi_dims tgi_dims;
@@ -101,7 +101,7 @@ tgi_dim tgi_dim_product(tgi_dims *dims, const tgi_shape *shape);
 
 /* True if one of these has ever failed for lack of memory: for those who do
    much with extents and ask once, at the end. */
-bool tgi_dims_has_lacked_memory(const tgi_dims *dims);
+bool tgi_dims_is_out_of_memory(const tgi_dims *dims);
 
 /*
  * Offsets inside expressions may be negative where the whole is not (n - 1 of

@@ -26,7 +26,7 @@ tgi_dim tgi_expr_overflow(void)
 
 static tgi_dim out_of_memory(tgi_dims *dims)
 {
-    dims->has_lacked_memory = true;
+    dims->is_out_of_memory = true;
     tgi_error_memory();
     return TGI_DIM_NONE;
 }
@@ -158,7 +158,7 @@ static bool is_at_least(const tgi_dims *dims, tgi_dim a, tgi_dim b)
         i += more.of == atom;
         k += less.of == atom;
         if (factor < other ||
-            (factor > other && !tgi_dim_expr(dims, atom)->is_natural))
+            (factor > other && !tgi_dim_expr(dims, atom)->is_non_negative))
             return false;
     }
     return left.constant >= right.constant;

@@ -129,7 +129,7 @@ void tgi_dim_print(const tgi_dims *dims, tgi_dim dim, tgi_strbuf *out)
         tgi_strbuf_add(out, "none");
         return;
     }
-    if (dim == TGI_GROWS) {
+    if (dim == TGI_UNBOUNDED) {
         tgi_strbuf_add(out, "grows");
         return;
     }

@@ -60,7 +60,7 @@ static inline bool tgi_terms_are_equal(const tgi_term *a, size_t n_a,
 
 typedef struct tgi_expr {
     tgi_expr_kind kind;
-    bool is_natural; /* >= 0 whatever the symbols are */
+    bool is_non_negative; /* >= 0 whatever the symbols are */
     int64_t number;
     tgi_term self; /* 1 * itself: an atom as the one term of a sum */
     size_t n_terms;
@@ -74,7 +74,7 @@ struct tgi_dims {
     TGI_VEC(tgi_symbol) symbols;
     TGI_VEC(tgi_shape *) shapes; /* ref - 1 is the position */
     tgi_index expr_index, shape_index;
-    bool has_lacked_memory; /* for an expression, ever */
+    bool is_out_of_memory; /* for an expression, ever */
 };
 
 /* The expression behind a symbolic extent. */

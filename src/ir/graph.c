@@ -498,7 +498,7 @@ tgi_regions tgi_node_regions(const tgi_node *node)
 {
     if (node->op == TGI_OP_CALL)
         return (tgi_regions){1, &((const tgi_attr_call *)node->attr)->callee};
-    if (!tgi_node_is_region(node))
+    if (!tgi_node_owns_graphs(node))
         return (tgi_regions){0, NULL};
     const tgi_attr_regions *attr = node->attr;
     return (tgi_regions){(size_t)attr->n_graphs, attr->graphs};
@@ -514,9 +514,9 @@ bool tgi_node_writes(const tgi_node *node, uint32_t i)
     return false;
 }
 
-const tgi_own_gradient *tgi_node_gradient(const tgi_node *node)
+const tgi_custom_gradient *tgi_node_custom_gradient(const tgi_node *node)
 {
-    const tgi_own_gradient *gradient = NULL;
+    const tgi_custom_gradient *gradient = NULL;
     if (node->op == TGI_OP_CALL)
         gradient = &((const tgi_attr_call *)node->attr)->gradient;
     else if (node->op == TGI_OP_HOST)
@@ -532,18 +532,18 @@ size_t tgi_node_n_results(const tgi_node *node)
     return regions.n ? regions.graphs[0]->results.n : 0;
 }
 
-tgi_dim tgi_loop_extent(const tgi_graph *graph, const tgi_node *loop)
+tgi_dim tgi_loop_iterations(const tgi_graph *graph, const tgi_node *loop)
 {
     const tgi_attr_regions *attr = loop->attr;
     const tgi_node *trips = tgi_graph_node(graph, loop->inputs[0]);
     if (attr->n_graphs > 1)
-        return TGI_GROWS;
+        return TGI_UNBOUNDED;
     if (trips->op == TGI_OP_EXTENT)
         return ((const tgi_attr_index *)trips->attr)->index;
     const void *data = tgi_graph_constant(graph, loop->inputs[0]);
     int64_t number = 0;
     if (!data)
-        return TGI_GROWS;
+        return TGI_UNBOUNDED;
     memcpy(&number, data, sizeof(number));
     return number > 0 ? number : 0;
 }
@@ -554,7 +554,7 @@ int64_t tgi_stack_input(const tgi_node *region, size_t index)
 {
     if (region->op == TGI_OP_LOOP)
         return (int64_t)index + 1;
-    if (!tgi_node_is_region(region))
+    if (!tgi_node_owns_graphs(region))
         return -1;
     const tgi_graph *graph = tgi_node_regions(region).graphs[0];
     return tgi_stack_origin(graph, graph->results.data[index]).param;

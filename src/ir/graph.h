@@ -96,17 +96,17 @@ typedef struct tgi_attr_literal {
 } tgi_attr_literal;
 
 /* A gradient of the user's own; asked for only while tracing. */
-typedef struct tgi_own_gradient {
+typedef struct tgi_custom_gradient {
     tg_callback *backward; /* NULL: none */
     void *user;
-} tgi_own_gradient;
+} tgi_custom_gradient;
 
 typedef struct tgi_attr_call {
     tgi_graph *callee; /* kept by the graph */
     /* What it was before passes, for gradients: they ask for the user's own
        operations. Kept by the graph; or NULL. */
     tgi_graph *traced;
-    tgi_own_gradient gradient;
+    tgi_custom_gradient gradient;
 } tgi_attr_call;
 
 enum {
@@ -120,8 +120,8 @@ enum {
    its stacks the first trip has put its slices. While tracing only, as are
    results of the body behind the carried ones: these are kept for each trip
    (lower_saved_values.h). */
-#define TGI_RESULT_TRIPS (-1)
-#define TGI_RESULT_BASE (-2)
+#define TGI_RESULT_ITERATIONS (-1)
+#define TGI_RESULT_STACK_BASE (-2)
 
 /* SWITCH, LOOP. */
 typedef struct tgi_attr_regions {
@@ -142,7 +142,7 @@ typedef struct tgi_host_output {
 typedef struct tgi_attr_host {
     tg_host_function *function;
     void *user;
-    tgi_own_gradient gradient;
+    tgi_custom_gradient gradient;
     int64_t n_outputs;
     tgi_host_output outputs[];
 } tgi_attr_host;
@@ -322,9 +322,9 @@ tg_status tgi_graph_run_checks(const tgi_graph *graph, const int64_t *values);
 
 /* Bytes of a node's value, whose extents it writes (TG_MAX_RANK); the error
    names the node if they do not fit 64 bits. Of what grows: of one slice. */
-tg_status tgi_graph_size(const tgi_graph *graph, tgi_ref ref,
-                         const int64_t *values, int64_t *out_dims,
-                         int64_t *out_bytes);
+tg_status tgi_graph_value_size(const tgi_graph *graph, tgi_ref ref,
+                               const int64_t *values, int64_t *out_dims,
+                               int64_t *out_bytes);
 
 /* The same for what has that type, an output of `node`. */
 tg_status tgi_graph_type_size(const tgi_graph *graph, const tgi_node *node,
@@ -348,8 +348,8 @@ bool tgi_node_writes(const tgi_node *node, uint32_t i);
 /* How many results RESULT nodes can pick: of a region or a HOST node. */
 size_t tgi_node_n_results(const tgi_node *node);
 
-/* The number of trips of a LOOP as an extent; TGI_GROWS: the run decides. */
-tgi_dim tgi_loop_extent(const tgi_graph *graph, const tgi_node *loop);
+/* The number of trips of a LOOP as an extent; TGI_UNBOUNDED: the run decides. */
+tgi_dim tgi_loop_iterations(const tgi_graph *graph, const tgi_node *loop);
 
 /*
  * Where the stack comes from that a value of the graph is, if it grows: from a
@@ -368,7 +368,7 @@ tgi_origin tgi_stack_origin(const tgi_graph *graph, tgi_ref ref);
 int64_t tgi_stack_input(const tgi_node *region, size_t index);
 
 /* The gradient that the user has given a CALL or HOST node; NULL: none. */
-const tgi_own_gradient *tgi_node_gradient(const tgi_node *node);
+const tgi_custom_gradient *tgi_node_custom_gradient(const tgi_node *node);
 
 /* A SWITCH or a LOOP: its graphs are parts of this one. */
 static inline bool tgi_node_has_regions(const tgi_node *node)
@@ -376,7 +376,7 @@ static inline bool tgi_node_has_regions(const tgi_node *node)
     return node->op == TGI_OP_SWITCH || node->op == TGI_OP_LOOP;
 }
 
-static inline bool tgi_node_is_region(const tgi_node *node)
+static inline bool tgi_node_owns_graphs(const tgi_node *node)
 {
     return node->op == TGI_OP_CALL || tgi_node_has_regions(node);
 }

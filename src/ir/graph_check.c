@@ -152,7 +152,7 @@ tg_status tgi_graph_type_size(const tgi_graph *graph, const tgi_node *node,
     const tgi_shape *shape = tgi_shape_of(graph->dims, shape_ref);
     for (int axis = 0; axis < shape->rank; axis++)
         out_dims[axis] = tgi_dim_value(shape->dims[axis], values);
-    const int first = tgi_shape_grows(shape);
+    const int first = tgi_shape_is_unbounded(shape);
     if (!tgi_checked_bytes(shape->rank - first, out_dims + first,
                            tgi_dtype_bytes(dtype), out_bytes))
         TGI_FAIL(TG_ERROR_OVERFLOW, tgi_node_site(node),
@@ -161,9 +161,9 @@ tg_status tgi_graph_type_size(const tgi_graph *graph, const tgi_node *node,
     return TG_OK;
 }
 
-tg_status tgi_graph_size(const tgi_graph *graph, tgi_ref ref,
-                         const int64_t *values, int64_t *out_dims,
-                         int64_t *out_bytes)
+tg_status tgi_graph_value_size(const tgi_graph *graph, tgi_ref ref,
+                               const int64_t *values, int64_t *out_dims,
+                               int64_t *out_bytes)
 {
     const tgi_node *node = tgi_graph_node(graph, ref);
     return tgi_graph_type_size(graph, node, (tg_dtype)node->dtype, node->shape,

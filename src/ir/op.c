@@ -10,7 +10,7 @@
 #define ANY -1 /* as an arity; types are pasted and never see this */
 
 enum {
-    COMMUTES = TGI_FLAG_COMMUTES,
+    COMMUTATIVE = TGI_FLAG_COMMUTATIVE,
     ORDERED = TGI_FLAG_ORDERED,
     EFFECT = TGI_FLAG_EFFECT,
     MAY_FAIL = TGI_FLAG_MAY_FAIL,

@@ -38,7 +38,7 @@ typedef enum tgi_op_result {
     TGI_RESULT_SAME,
     TGI_RESULT_BOOL,
     TGI_RESULT_I64,
-    TGI_RESULT_OWN
+    TGI_RESULT_EXPLICIT
 } tgi_op_result;
 
 typedef enum tgi_op_gradient {
@@ -58,7 +58,7 @@ typedef enum tgi_op_domain {
 } tgi_op_domain;
 
 enum {
-    TGI_FLAG_COMMUTES = 1,
+    TGI_FLAG_COMMUTATIVE = 1,
     TGI_FLAG_ORDERED = 2,
     TGI_FLAG_EFFECT = 4,
     TGI_FLAG_MAY_FAIL = 8,

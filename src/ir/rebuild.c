@@ -100,7 +100,7 @@ static bool copy_node(tgi_rebuild *rebuild, tgi_ref old, tgi_ref *inputs)
     }
     tgi_ref ref = rebuild->visit(rebuild, old, &node);
     tgi_rebuild_regions_free(regions);
-    if (ref == TGI_REBUILD_GONE)
+    if (ref == TGI_REBUILD_DROPPED)
         return true;
     rebuild->map[old] = ref;
     if (ref && node.name)

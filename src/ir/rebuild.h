@@ -12,7 +12,7 @@
 typedef struct tgi_rebuild tgi_rebuild;
 
 /* The answer for a node that nothing stands for and nobody will ask for. */
-#define TGI_REBUILD_GONE UINT32_MAX
+#define TGI_REBUILD_DROPPED UINT32_MAX
 
 struct tgi_rebuild {
     const tgi_graph *in;

@@ -259,7 +259,7 @@ static bool verify_switch(tgi_verifier *v)
     for (size_t k = 1; k < regions.n; k++)
         if (!same_results(regions.graphs[0], regions.graphs[k]))
             return tgi_verify_fail(v, "graph %zu has other results", k);
-    return tgi_verify_grown_switch(v);
+    return tgi_verify_unbounded_switch(v);
 }
 
 static bool verify_loop(tgi_verifier *v)
@@ -282,7 +282,7 @@ static bool verify_loop(tgi_verifier *v)
     }
     if (attr->flags & ~(attr->n_graphs == 2 ? TGI_LOOP_LIMITED : 0))
         return tgi_verify_fail(v, "has flags %lld", (long long)attr->flags);
-    if (!tgi_verify_grown_loop(v))
+    if (!tgi_verify_unbounded_loop(v))
         return false;
     if (attr->n_graphs == 1)
         return true;
@@ -309,7 +309,7 @@ static bool verify_result(tgi_verifier *v)
     const tgi_node *call = input_node(v, 0);
     if (call->op == TGI_OP_HOST)
         return verify_output(v, call->attr, index);
-    if (!tgi_node_is_region(call))
+    if (!tgi_node_owns_graphs(call))
         return tgi_verify_fail(v, "is not of a call");
     const tgi_graph *callee = tgi_node_regions(call).graphs[0];
     if (index < 0 || (size_t)index >= callee->results.n)
@@ -467,7 +467,7 @@ static bool verify_dtypes(const tgi_verifier *v)
         [TGI_RESULT_SAME] = data,
         [TGI_RESULT_BOOL] = TG_BOOL,
         [TGI_RESULT_I64] = TG_I64,
-        [TGI_RESULT_OWN] = node->dtype,
+        [TGI_RESULT_EXPLICIT] = node->dtype,
     };
     return node->dtype == wanted[info->result] ||
            tgi_verify_fail(v, "gives %s", tg_dtype_name(node->dtype));
@@ -483,7 +483,7 @@ static bool verify_node(tgi_verifier *v, tgi_ref ref)
         v->ref = 0;
         return tgi_verify_fail(v, "%%%u has op %d", ref, node->op);
     }
-    bool is_void = tgi_node_is_region(node) ||
+    bool is_void = tgi_node_owns_graphs(node) ||
                    tgi_op_table[node->op].cls == TGI_OPCLASS_EFFECT;
     if (is_void != (node->dtype == TG_DTYPE_NONE) ||
         (!is_void && !tgi_dtype_is_valid(node->dtype)))
@@ -495,7 +495,7 @@ static bool verify_node(tgi_verifier *v, tgi_ref ref)
     v->has_effects |= tgi_op_has(node->op, TGI_FLAG_EFFECT);
     return verify_inputs(v) && verify_attr(v) &&
            (!takes_values(node) || verify_dtypes(v)) && rules[node->op](v) &&
-           tgi_verify_grows(v);
+           tgi_verify_unbounded(v);
 }
 
 /* -- The graph ------------------------------------------------------------- */
@@ -533,7 +533,7 @@ static bool verify_ends(const tgi_verifier *v)
         if (ref == 0 || ref > graph->n_nodes ||
             !has_value(tgi_graph_node(graph, ref)))
             return tgi_verify_fail(v, "result %zu has no value", i);
-        if (!tgi_verify_grown_result(v, ref))
+        if (!tgi_verify_unbounded_result(v, ref))
             return false;
     }
     for (size_t i = 0; i < graph->checks.n; i++) {

@@ -38,10 +38,10 @@ tgi_verify_rule tgi_verify_elementwise, tgi_verify_iota, tgi_verify_extent,
 
 /* verify_unbounded.c: whether a node, a result of the graph, the graphs of a LOOP
    and those of a SWITCH are in order as far as something in them grows. */
-bool tgi_verify_grows(const tgi_verifier *v);
-bool tgi_verify_grown_result(const tgi_verifier *v, tgi_ref ref);
-bool tgi_verify_grown_loop(const tgi_verifier *v);
-bool tgi_verify_grown_switch(const tgi_verifier *v);
+bool tgi_verify_unbounded(const tgi_verifier *v);
+bool tgi_verify_unbounded_result(const tgi_verifier *v, tgi_ref ref);
+bool tgi_verify_unbounded_loop(const tgi_verifier *v);
+bool tgi_verify_unbounded_switch(const tgi_verifier *v);
 
 /* Equal, or only the call can tell. */
 static inline bool tgi_verify_may_equal(tgi_dim a, tgi_dim b)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verify_unbounded.c - the rules for values that grow (TGI_GROWS), on which those
+ * verify_unbounded.c - the rules for values that grow (TGI_UNBOUNDED), on which those
  * count who run them:
  *
  *   UNSET -> a LOOP carries it -> PARAM -> DYNAMIC_UPDATE of one slice, at the
@@ -22,7 +22,7 @@
 static bool grows(const tgi_graph *graph, tgi_ref ref)
 {
     const tgi_shape_ref shape = tgi_graph_node(graph, ref)->shape;
-    return shape && tgi_shape_grows(tgi_shape_of(graph->dims, shape));
+    return shape && tgi_shape_is_unbounded(tgi_shape_of(graph->dims, shape));
 }
 
 static int op_of(const tgi_graph *graph, tgi_ref ref)
@@ -69,7 +69,7 @@ static bool may_grow(const tgi_verifier *v)
     case TGI_OP_PARAM:
         return true;
     case TGI_OP_RESULT:
-        return tgi_node_is_region(tgi_graph_node(v->graph, in[0]));
+        return tgi_node_owns_graphs(tgi_graph_node(v->graph, in[0]));
     case TGI_OP_DYNAMIC_UPDATE:
         return op_of(v->graph, in[0]) == TGI_OP_PARAM &&
                is_next(v->graph, in[2]) &&
@@ -98,20 +98,20 @@ static bool may_take(const tgi_verifier *v, uint32_t i)
     }
 }
 
-bool tgi_verify_grows(const tgi_verifier *v)
+bool tgi_verify_unbounded(const tgi_verifier *v)
 {
     for (int axis = 1; v->shape && axis < v->shape->rank; axis++)
-        if (v->shape->dims[axis] == TGI_GROWS)
+        if (v->shape->dims[axis] == TGI_UNBOUNDED)
             return tgi_verify_fail(v, "axis %d cannot grow", axis);
-    if (v->shape && tgi_shape_grows(v->shape) && !may_grow(v))
+    if (v->shape && tgi_shape_is_unbounded(v->shape) && !may_grow(v))
         return tgi_verify_fail(v, "cannot grow");
     for (uint32_t i = 0; i < v->node->n_inputs; i++)
         if (grows(v->graph, v->node->inputs[i]) && !may_take(v, i))
             return tgi_verify_fail(v, "input %u grows", i);
-    return v->node->op != TGI_OP_CALL || tgi_verify_grown_switch(v);
+    return v->node->op != TGI_OP_CALL || tgi_verify_unbounded_switch(v);
 }
 
-bool tgi_verify_grown_result(const tgi_verifier *v, tgi_ref ref)
+bool tgi_verify_unbounded_result(const tgi_verifier *v, tgi_ref ref)
 {
     return !grows(v->graph, ref) ||
            tgi_stack_origin(v->graph, ref).param >= 0 ||
@@ -163,7 +163,7 @@ static bool is_left_alone(const tgi_verifier *v, const tgi_graph *graph,
     return true;
 }
 
-bool tgi_verify_grown_loop(const tgi_verifier *v)
+bool tgi_verify_unbounded_loop(const tgi_verifier *v)
 {
     const tgi_attr_regions *attr = v->node->attr;
     const tgi_graph *body = attr->graphs[0];
@@ -188,7 +188,7 @@ bool tgi_verify_grown_loop(const tgi_verifier *v)
     return true;
 }
 
-bool tgi_verify_grown_switch(const tgi_verifier *v)
+bool tgi_verify_unbounded_switch(const tgi_verifier *v)
 {
     const tgi_regions regions = tgi_node_regions(v->node);
     for (size_t i = 0; i < regions.graphs[0]->results.n; i++) {

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "ir/rebuild.h"
 
-void tgi_translation_deinit(tgi_translation *t)
+void tgi_import_deinit(tgi_import *t)
 {
     tgi_free(t->symbols);
     tgi_free(t->extents);
@@ -28,10 +28,9 @@ static size_t most_inputs(const tgi_graph *graph)
     return most;
 }
 
-bool tgi_translation_init(tgi_translation *t, const tgi_graph *callee,
-                          tgi_dims *dims)
+bool tgi_import_init(tgi_import *t, const tgi_graph *callee, tgi_dims *dims)
 {
-    *t = (tgi_translation){
+    *t = (tgi_import){
         .callee = callee,
         .dims = dims,
         .symbols = tgi_alloc((tgi_dims_n_symbols(callee->dims) + 1) *
@@ -43,15 +42,15 @@ bool tgi_translation_init(tgi_translation *t, const tgi_graph *callee,
     };
     if (t->symbols && t->extents && t->refs && t->inputs)
         return true;
-    tgi_translation_deinit(t);
+    tgi_import_deinit(t);
     tgi_error_memory();
     return false;
 }
 
 /* The symbols of the callee are extents of the call's inputs. A callee may
    speak the caller's words already. */
-tg_status tgi_translate_extents(const tgi_translation *t,
-                                const tgi_graph *caller, const tgi_node *call)
+tg_status tgi_import_extents(const tgi_import *t, const tgi_graph *caller,
+                             const tgi_node *call)
 {
     if (t->callee->dims == t->dims) {
         for (size_t i = 0; i < tgi_dims_n_values(t->dims); i++)
@@ -67,13 +66,13 @@ tg_status tgi_translate_extents(const tgi_translation *t,
     return tgi_dims_translate(t->dims, t->callee->dims, t->symbols, t->extents);
 }
 
-static void translate_dims(const tgi_translation *t, tgi_dim *dims, int n)
+static void translate_dims(const tgi_import *t, tgi_dim *dims, int n)
 {
     for (int i = 0; i < n; i++)
         dims[i] = tgi_dim_value(dims[i], t->extents);
 }
 
-tgi_shape_ref tgi_translate_shape(const tgi_translation *t, tgi_shape_ref ref)
+tgi_shape_ref tgi_import_shape(const tgi_import *t, tgi_shape_ref ref)
 {
     const tgi_shape *shape = tgi_shape_of(t->callee->dims, ref);
     tgi_dim dims[TG_MAX_RANK];
@@ -82,13 +81,13 @@ tgi_shape_ref tgi_translate_shape(const tgi_translation *t, tgi_shape_ref ref)
     return tgi_shape_intern(t->dims, shape->rank, dims);
 }
 
-tgi_check tgi_translate_check(const tgi_translation *t, tgi_check check)
+tgi_check tgi_import_check(const tgi_import *t, tgi_check check)
 {
     translate_dims(t, &check.a, 1);
     translate_dims(t, &check.b, 1);
     for (int i = 0; i < 2; i++)
         if (check.shapes[i])
-            check.shapes[i] = tgi_translate_shape(t, check.shapes[i]);
+            check.shapes[i] = tgi_import_shape(t, check.shapes[i]);
     return check;
 }
 
@@ -101,11 +100,10 @@ typedef union any_attr {
 
 /* Says shape and attribute of a node, but for graphs in it, in the caller's
    words. */
-static bool translate_node(const tgi_translation *t, tgi_node *node,
-                           any_attr *attr)
+static bool translate_node(const tgi_import *t, tgi_node *node, any_attr *attr)
 {
     node->flags &= (uint16_t)~TGI_NODE_WEAK;
-    if (node->shape && !(node->shape = tgi_translate_shape(t, node->shape)))
+    if (node->shape && !(node->shape = tgi_import_shape(t, node->shape)))
         return false;
     switch (node->op) {
     case TGI_OP_EXTENT:
@@ -134,16 +132,15 @@ static tg_status translate_region(const tgi_graph *in, void *user,
                                   tgi_graph **out_graph);
 
 /* The graphs of a branch or loop in the caller's words; NULL on failure. */
-static tgi_attr_regions *translate_regions(const tgi_translation *t,
-                                           const tgi_node *node,
-                                           tgi_graph *out)
+static tgi_attr_regions *translate_regions(const tgi_import *t,
+                                           const tgi_node *node, tgi_graph *out)
 {
-    tgi_translation copy = *t;
+    tgi_import copy = *t;
     return tgi_rebuild_regions(node, out, &copy, translate_region);
 }
 
 /* The same for the types of a host call's outputs; freed by tgi_free. */
-static tgi_attr_host *translate_outputs(const tgi_translation *t,
+static tgi_attr_host *translate_outputs(const tgi_import *t,
                                         const tgi_node *node)
 {
     tgi_attr_host *attr = tgi_alloc(node->attr_bytes);
@@ -153,7 +150,7 @@ static tgi_attr_host *translate_outputs(const tgi_translation *t,
     }
     memcpy(attr, node->attr, node->attr_bytes);
     for (int64_t i = 0; i < attr->n_outputs; i++) {
-        attr->outputs[i].shape = tgi_translate_shape(t, attr->outputs[i].shape);
+        attr->outputs[i].shape = tgi_import_shape(t, attr->outputs[i].shape);
         if (attr->outputs[i].shape)
             continue;
         tgi_free(attr);
@@ -163,10 +160,10 @@ static tgi_attr_host *translate_outputs(const tgi_translation *t,
 }
 
 /* Adds a node of the callee, whose inputs are new refs already. */
-tgi_ref tgi_translate_add(const tgi_translation *t, tgi_graph *out,
-                          tgi_node *node, void *user,
-                          tgi_ref add_to(tgi_graph *out, const tgi_node *node,
-                                         void *user))
+tgi_ref tgi_import_node(const tgi_import *t, tgi_graph *out, tgi_node *node,
+                        void *user,
+                        tgi_ref add_to(tgi_graph *out, const tgi_node *node,
+                                       void *user))
 {
     any_attr attr;
     tgi_attr_call call;
@@ -180,7 +177,7 @@ tgi_ref tgi_translate_add(const tgi_translation *t, tgi_graph *out,
         call = *(const tgi_attr_call *)node->attr;
         if (call.callee->dims == t->callee->dims &&
             call.callee->dims != t->dims) {
-            if (tgi_translate_graph(t, call.callee, &own))
+            if (tgi_import_graph(t, call.callee, &own))
                 return 0;
             call.callee = own;
             node->attr = &call;
@@ -211,13 +208,13 @@ static tgi_ref add_to_region(tgi_graph *out, const tgi_node *node, void *user)
     return tgi_graph_add(out, node);
 }
 
-static bool copy_region_params(const tgi_translation *t, const tgi_graph *in,
+static bool copy_region_params(const tgi_import *t, const tgi_graph *in,
                                tgi_graph *out, tgi_ref *refs)
 {
     for (size_t i = 0; i < in->params.n; i++) {
         const tgi_ref old = in->params.data[i].node;
         const tgi_node *node = tgi_graph_node(in, old);
-        const tgi_shape_ref shape = tgi_translate_shape(t, node->shape);
+        const tgi_shape_ref shape = tgi_import_shape(t, node->shape);
         tgi_ref ref = shape ? tgi_graph_add_param(out, (tgi_op)node->op,
                                                   (tg_dtype)node->dtype, shape,
                                                   0)
@@ -231,7 +228,7 @@ static bool copy_region_params(const tgi_translation *t, const tgi_graph *in,
 }
 
 /* `inputs` has room for those of any node. */
-static bool copy_region(const tgi_translation *t, const tgi_graph *in,
+static bool copy_region(const tgi_import *t, const tgi_graph *in,
                         tgi_graph *out, tgi_ref *refs, tgi_ref *inputs)
 {
     if (!copy_region_params(t, in, out, refs))
@@ -243,13 +240,12 @@ static bool copy_region(const tgi_translation *t, const tgi_graph *in,
         for (uint32_t i = 0; i < node.n_inputs; i++)
             inputs[i] = refs[node.inputs[i]];
         node.inputs = inputs;
-        refs[old] = tgi_translate_add(t, out, &node, NULL, add_to_region);
+        refs[old] = tgi_import_node(t, out, &node, NULL, add_to_region);
         if (!refs[old])
             return false;
     }
     for (size_t i = 0; i < in->checks.n; i++)
-        if (!tgi_graph_add_check(out,
-                                 tgi_translate_check(t, in->checks.data[i])))
+        if (!tgi_graph_add_check(out, tgi_import_check(t, in->checks.data[i])))
             return false;
     for (size_t i = 0; i < in->results.n; i++)
         if (!tgi_graph_add_result(out, refs[in->results.data[i]]))
@@ -257,8 +253,8 @@ static bool copy_region(const tgi_translation *t, const tgi_graph *in,
     return true;
 }
 
-tg_status tgi_translate_graph(const tgi_translation *t, const tgi_graph *in,
-                              tgi_graph **out_graph)
+tg_status tgi_import_graph(const tgi_import *t, const tgi_graph *in,
+                           tgi_graph **out_graph)
 {
     tgi_graph *out = tgi_graph_create(in->name, t->dims);
     tgi_ref *refs = tgi_alloc_zero(((size_t)in->n_nodes + 1) * sizeof *refs);
@@ -281,5 +277,5 @@ tg_status tgi_translate_graph(const tgi_translation *t, const tgi_graph *in,
 static tg_status translate_region(const tgi_graph *in, void *user,
                                   tgi_graph **out_graph)
 {
-    return tgi_translate_graph(user, in, out_graph);
+    return tgi_import_graph(user, in, out_graph);
 }

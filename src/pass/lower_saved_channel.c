@@ -17,20 +17,20 @@ void tgi_channels_deinit(tgi_channels *list)
 
 /* -- Nodes ----------------------------------------------------------------- */
 
-tgi_ref tgi_settle_number(tgi_graph *graph, int64_t value)
+tgi_ref tgi_lower_i64_constant(tgi_graph *graph, int64_t value)
 {
     tgi_builder b = {.graph = graph};
     return tgi_build_number(&b, TG_I64, TG_I64,
-                            (tgi_number){TGI_INT, {.i = value}});
+                            (tgi_number){TGI_NUMBER_INT, {.i = value}});
 }
 
-tgi_shape_ref tgi_settle_scalar(const tgi_graph *graph)
+tgi_shape_ref tgi_lower_scalar_shape(const tgi_graph *graph)
 {
     return tgi_shape_intern(graph->dims, 0, NULL);
 }
 
-tgi_ref tgi_settle_stack(tgi_settler *s, bool is_given, int dtype,
-                         tgi_shape_ref shape)
+tgi_ref tgi_lower_initial_stack(tgi_lowering *s, bool is_given, int dtype,
+                                tgi_shape_ref shape)
 {
     const tgi_shape *of = shape ? tgi_shape_of(s->out->dims, shape) : NULL;
     tgi_builder b = {.graph = s->out};
@@ -41,16 +41,16 @@ tgi_ref tgi_settle_stack(tgi_settler *s, bool is_given, int dtype,
                     : tgi_build_unset(&b, (tg_dtype)dtype, of->rank, of->dims);
 }
 
-tgi_ref tgi_settle_count(tgi_settler *s, bool is_given)
+tgi_ref tgi_lower_initial_count(tgi_lowering *s, bool is_given)
 {
     return is_given ? tgi_graph_add_param(s->out, TGI_OP_PARAM, TG_I64,
-                                          tgi_settle_scalar(s->out), 0)
-                    : tgi_settle_number(s->out, 0);
+                                          tgi_lower_scalar_shape(s->out), 0)
+                    : tgi_lower_i64_constant(s->out, 0);
 }
 
 /* -- Channels -------------------------------------------------------------- */
 
-tgi_channel *tgi_channel_add(tgi_settler *s, tgi_ref in)
+tgi_channel *tgi_channel_add(tgi_lowering *s, tgi_ref in)
 {
     if (in && tgi_vec_push(s->given, ((tgi_channel){.in = in})))
         return &s->given->data[s->given->n - 1];
@@ -69,29 +69,29 @@ bool tgi_channel_add_stack(tgi_channel *c, tgi_ref in, int64_t result)
 
 /* True if a stack of the channel, of a graph of the region, is a result of
    this graph. */
-static bool goes_on(const tgi_settler *s, const tgi_settled *what,
+static bool goes_on(const tgi_lowering *s, const tgi_lowered_region *what,
                     const tgi_channel *c)
 {
     for (size_t i = 0; i < c->stacks.n; i++)
-        if (tgi_settle_wanted(s, what, c->stacks.data[i].result) >= 0)
+        if (tgi_lower_result_index(s, what, c->stacks.data[i].result) >= 0)
             return true;
     return false;
 }
 
-bool tgi_channel_begin(tgi_settler *s, const tgi_settled *what,
-                       const tgi_graph *inner, const tgi_channel *c,
-                       tgi_settle_refs *inputs)
+bool tgi_channel_add_inputs(tgi_lowering *s, const tgi_lowered_region *what,
+                            const tgi_graph *inner, const tgi_channel *c,
+                            tgi_lowering_refs *inputs)
 {
     const bool is_given = goes_on(s, what, c);
-    const tgi_ref count = tgi_settle_count(s, is_given);
+    const tgi_ref count = tgi_lower_initial_count(s, is_given);
     tgi_channel *own = is_given ? tgi_channel_add(s, count) : NULL;
     bool ok = count && (own || !is_given) && tgi_vec_push(inputs, count);
     for (size_t i = 0; ok && i < c->stacks.n; i++) {
         const tgi_channel_stack *of = &c->stacks.data[i];
         const tgi_node *param = tgi_graph_node(inner, of->in);
         const tgi_ref in =
-            tgi_settle_stack(s, is_given, param->dtype, param->shape);
-        const int64_t result = tgi_settle_wanted(s, what, of->result);
+            tgi_lower_initial_stack(s, is_given, param->dtype, param->shape);
+        const int64_t result = tgi_lower_result_index(s, what, of->result);
         ok = in && tgi_vec_push(inputs, in) &&
              (!own || tgi_channel_add_stack(own, in, result));
     }
@@ -100,8 +100,8 @@ bool tgi_channel_begin(tgi_settler *s, const tgi_settled *what,
     return ok;
 }
 
-tgi_ref tgi_settle_pick(tgi_settler *s, tgi_ref region, size_t index,
-                        int dtype, tgi_shape_ref shape)
+tgi_ref tgi_lower_result_node(tgi_lowering *s, tgi_ref region, size_t index,
+                              int dtype, tgi_shape_ref shape)
 {
     const tgi_attr_index attr = {(int64_t)index};
     tgi_builder b = {.graph = s->out};
@@ -112,11 +112,12 @@ tgi_ref tgi_settle_pick(tgi_settler *s, tgi_ref region, size_t index,
 /* The node for the region is there, `first` is the place of the channel among
    its results: notes where its stacks are and, where it goes on, what they are
    in the end. Gives the place behind them; 0 on failure. */
-static size_t end_channel(tgi_settler *s, tgi_settled *what, tgi_ref region,
-                          const tgi_channel *c, size_t first, tgi_channel *own)
+static size_t end_channel(tgi_lowering *s, tgi_lowered_region *what,
+                          tgi_ref region, const tgi_channel *c, size_t first,
+                          tgi_channel *own)
 {
-    if (own && !(own->out = tgi_settle_pick(s, region, first, TG_I64,
-                                            tgi_settle_scalar(s->out))))
+    if (own && !(own->out = tgi_lower_result_node(
+                     s, region, first, TG_I64, tgi_lower_scalar_shape(s->out))))
         return 0;
     for (size_t i = 0; i < c->stacks.n; i++) {
         const size_t place = first + 1 + i;
@@ -125,15 +126,16 @@ static size_t end_channel(tgi_settler *s, tgi_settled *what, tgi_ref region,
         if (!own)
             continue;
         const tgi_node *in = tgi_graph_node(s->out, own->stacks.data[i].in);
-        if (!(own->stacks.data[i].out =
-                  tgi_settle_pick(s, region, place, in->dtype, in->shape)))
+        if (!(own->stacks.data[i].out = tgi_lower_result_node(
+                  s, region, place, in->dtype, in->shape)))
             return 0;
     }
     return first + 1 + c->stacks.n;
 }
 
-bool tgi_channels_end(tgi_settler *s, tgi_settled *what, size_t n_graphs,
-                      tgi_ref region, size_t first, size_t n_before)
+bool tgi_channels_bind_results(tgi_lowering *s, tgi_lowered_region *what,
+                               size_t n_graphs, tgi_ref region, size_t first,
+                               size_t n_before)
 {
     for (size_t g = 0; g < n_graphs; g++)
         for (size_t i = 0; i < what->channels[g].n; i++) {
@@ -154,8 +156,8 @@ static size_t param_index(const tgi_graph *graph, tgi_ref param)
     return (size_t)attr->index;
 }
 
-tgi_ref tgi_settle_param(tgi_graph *graph, size_t at, int dtype,
-                         tgi_shape_ref shape)
+tgi_ref tgi_lower_add_param(tgi_graph *graph, size_t at, int dtype,
+                            tgi_shape_ref shape)
 {
     tgi_ref ref =
         tgi_graph_add_param(graph, TGI_OP_PARAM, (tg_dtype)dtype, shape, 0);
@@ -176,14 +178,15 @@ static bool align_param(const tgi_regions *regions, size_t of, tgi_ref param,
         if (g == of)
             tgi_graph_move_param(graph, param_index(graph, param), at);
         else if (!(out_params[g] =
-                       tgi_settle_param(graph, at, like.dtype, like.shape)))
+                       tgi_lower_add_param(graph, at, like.dtype, like.shape)))
             return false;
     }
     return true;
 }
 
-bool tgi_channels_align(const tgi_settled *what, const tgi_regions *regions,
-                        bool is_loop, size_t at)
+bool tgi_channels_align_params(const tgi_lowered_region *what,
+                               const tgi_regions *regions, bool is_loop,
+                               size_t at)
 {
     tgi_ref *params = tgi_alloc((regions->n + 1) * sizeof(*params));
     bool ok = params != NULL;

@@ -11,11 +11,11 @@
 
 /* A loop whose graphs are its own and may be changed. */
 typedef struct change {
-    tgi_settler *s;
-    tgi_settled *what;
+    tgi_lowering *s;
+    tgi_lowered_region *what;
     const tgi_node *node;   /* its inputs are new refs */
     tgi_attr_regions *attr; /* n_carried grows */
-    tgi_settle_refs initial;       /* of the values that are new */
+    tgi_lowering_refs initial;  /* of the values that are new */
     tgi_channel *own;           /* its stacks go on; or NULL */
     tgi_ref base;           /* own: in the body */
 } change;
@@ -47,7 +47,7 @@ static tgi_ref push(const change *c, tgi_builder *b, tgi_ref to, tgi_ref value)
 /* The number of the trip, plus one. */
 static tgi_ref count(tgi_builder *b)
 {
-    const tgi_ref one = tgi_settle_number(b->graph, 1);
+    const tgi_ref one = tgi_lower_i64_constant(b->graph, 1);
     return tgi_build_2(b, TGI_OP_ADD, b->graph->params.data[0].node, one);
 }
 
@@ -62,8 +62,8 @@ static bool carry(change *c, int dtype, tgi_shape_ref shape, tgi_ref initial,
         return false;
     }
     for (int64_t i = c->attr->n_graphs; i-- > 0;)
-        if (!(*out_param = tgi_settle_param(c->attr->graphs[i], at, dtype,
-                                            shape)))
+        if (!(*out_param =
+                  tgi_lower_add_param(c->attr->graphs[i], at, dtype, shape)))
             return false;
     c->attr->n_carried++;
     return true;
@@ -82,11 +82,11 @@ static bool carry_stack(change *c, tgi_ref value, tgi_dim trips, int64_t index)
     tgi_builder b = {.graph = body, .site = tgi_node_site(c->node)};
     tgi_ref param = 0;
     const tgi_ref initial =
-        tgi_settle_stack(c->s, c->own != NULL, dtype, of_all);
+        tgi_lower_initial_stack(c->s, c->own != NULL, dtype, of_all);
     if (!carry(c, dtype, of_all, initial, &param) ||
         (c->own &&
          !tgi_channel_add_stack(c->own, initial,
-                    tgi_settle_wanted(c->s, c->what, index))))
+                                tgi_lower_result_index(c->s, c->what, index))))
         return false;
     tgi_ref result = push(c, &b, param, value);
     return result && tgi_graph_add_result(body, result);
@@ -97,13 +97,13 @@ static bool carry_count(change *c)
     tgi_graph *body = c->attr->graphs[0];
     tgi_builder b = {.graph = body, .site = tgi_node_site(c->node)};
     tgi_ref param = 0, result = 0;
-    return carry(c, TG_I64, tgi_settle_scalar(body),
-                 tgi_settle_number(c->s->out, 0), &param) &&
+    return carry(c, TG_I64, tgi_lower_scalar_shape(body),
+                 tgi_lower_i64_constant(c->s->out, 0), &param) &&
            (result = count(&b)) && tgi_graph_add_result(body, result);
 }
 
 /* The result of the old body that has that place; 0 on failure. */
-static int64_t result_at(const tgi_settled *what, size_t n_results,
+static int64_t result_at(const tgi_lowered_region *what, size_t n_results,
                          size_t place)
 {
     for (size_t i = 0; i < n_results; i++)
@@ -113,14 +113,15 @@ static int64_t result_at(const tgi_settled *what, size_t n_results,
 }
 
 /* Whether stacks of the loop itself are results of this graph. */
-static bool has_own_channel(const tgi_settler *s, const tgi_settled *what,
-                            size_t n_results)
+static bool has_own_channel(const tgi_lowering *s,
+                            const tgi_lowered_region *what, size_t n_results)
 {
     const tgi_node *node = tgi_graph_node(s->in, what->region);
     bool goes = false;
     for (size_t i = 0; i < n_results; i++)
-        goes |= what->place[i] && tgi_settle_wanted(s, what, (int64_t)i) >= 0;
-    return goes && tgi_loop_extent(s->in, node) == TGI_GROWS;
+        goes |=
+            what->place[i] && tgi_lower_result_index(s, what, (int64_t)i) >= 0;
+    return goes && tgi_loop_iterations(s->in, node) == TGI_UNBOUNDED;
 }
 
 /* Where stacks begin that go on: behind all parameters of the loop, the same
@@ -128,9 +129,9 @@ static bool has_own_channel(const tgi_settler *s, const tgi_settled *what,
 static bool add_base(change *c)
 {
     for (int64_t i = c->attr->n_graphs; i-- > 0;)
-        if (!(c->base = tgi_graph_add_param(c->attr->graphs[i], TGI_OP_PARAM,
-                                            TG_I64,
-                                            tgi_settle_scalar(c->s->out), 0)))
+        if (!(c->base =
+                  tgi_graph_add_param(c->attr->graphs[i], TGI_OP_PARAM, TG_I64,
+                                      tgi_lower_scalar_shape(c->s->out), 0)))
             return false;
     c->what->base = c->own->in;
     return true;
@@ -141,10 +142,10 @@ static bool add_base(change *c)
 static bool change_loop(change *c, tgi_dim trips)
 {
     tgi_graph *body = c->attr->graphs[0];
-    tgi_settled *what = c->what;
+    tgi_lowered_region *what = c->what;
     const size_t n_old = (size_t)c->attr->n_carried;
     const size_t n_results = body->results.n;
-    tgi_settle_refs results = {0};
+    tgi_lowering_refs results = {0};
     bool ok = true;
     for (size_t i = 0; ok && i < n_results; i++)
         ok = tgi_vec_push(&results, body->results.data[i]);
@@ -152,7 +153,7 @@ static bool change_loop(change *c, tgi_dim trips)
         tgi_error_memory();
     if (ok && has_own_channel(c->s, what, n_results)) {
         what->counts = true;
-        c->own = tgi_channel_add(c->s, tgi_settle_count(c->s, true));
+        c->own = tgi_channel_add(c->s, tgi_lower_initial_count(c->s, true));
         ok = c->own != NULL;
     }
     body->results.n = n_old;
@@ -171,9 +172,8 @@ static bool change_loop(change *c, tgi_dim trips)
     if (ok && what->counts)
         ok = carry_count(c);
     tgi_vec_deinit(&results);
-    return ok &&
-           tgi_channels_align(what, &regions, true,
-                          (size_t)c->attr->n_carried + 1);
+    return ok && tgi_channels_align_params(what, &regions, true,
+                                           (size_t)c->attr->n_carried + 1);
 }
 
 static tgi_ref add_loop(change *c, size_t n_old)
@@ -205,46 +205,46 @@ static tgi_ref add_loop(change *c, size_t n_old)
    have. */
 static bool end_own_channel(change *c, size_t own, tgi_ref loop, size_t n_old)
 {
-    tgi_settler *s = c->s;
+    tgi_lowering *s = c->s;
     tgi_channel *given = &s->given->data[own];
     tgi_builder b = {.graph = s->out, .site = tgi_node_site(c->node)};
     const tgi_ref trips =
-        tgi_settle_pick(s, loop, n_old + c->what->n_saved, TG_I64,
-                        tgi_settle_scalar(s->out));
+        tgi_lower_result_node(s, loop, n_old + c->what->n_saved, TG_I64,
+                              tgi_lower_scalar_shape(s->out));
     if (!trips ||
         !(given->out = tgi_build_2(&b, TGI_OP_ADD, given->in, trips)))
         return false;
     for (size_t i = 0; i < given->stacks.n; i++) {
         tgi_channel_stack *of = &given->stacks.data[i];
         const tgi_node *in = tgi_graph_node(s->out, of->in);
-        if (!(of->out = tgi_settle_pick(s, loop, n_old + i, in->dtype,
-                                        in->shape)))
+        if (!(of->out = tgi_lower_result_node(s, loop, n_old + i, in->dtype,
+                                              in->shape)))
             return false;
     }
     return true;
 }
 
-tgi_ref tgi_settle_loop(tgi_settler *s, tgi_settled *what, const tgi_node *node,
-                           tgi_attr_regions *attr)
+tgi_ref tgi_lower_loop(tgi_lowering *s, tgi_lowered_region *what,
+                       const tgi_node *node, tgi_attr_regions *attr)
 {
     const size_t before = s->given->n;
     change c = {.s = s, .what = what, .node = node, .attr = attr};
     const size_t n_old = (size_t)attr->n_carried;
     const tgi_dim trips =
-        tgi_loop_extent(s->in, tgi_graph_node(s->in, what->region));
+        tgi_loop_iterations(s->in, tgi_graph_node(s->in, what->region));
     bool ok = change_loop(&c, trips);
     const bool has_own = c.own != NULL;
     const size_t n_own = (size_t)attr->n_carried;
     for (size_t i = 0; ok && i < what->channels[0].n; i++) {
         const tgi_channel *of = &what->channels[0].data[i];
-        ok = tgi_channel_begin(s, what, attr->graphs[0], of, &c.initial);
+        ok = tgi_channel_add_inputs(s, what, attr->graphs[0], of, &c.initial);
         attr->n_carried += 1 + (int64_t)of->stacks.n;
     }
     /* The list may have moved. */
     c.own = has_own ? &s->given->data[before] : NULL;
     const tgi_ref ref = ok ? add_loop(&c, n_old) : 0;
     ok = ref && (!has_own || end_own_channel(&c, before, ref, n_old)) &&
-         tgi_channels_end(s, what, 1, ref, n_own, before + has_own);
+         tgi_channels_bind_results(s, what, 1, ref, n_own, before + has_own);
     tgi_vec_deinit(&c.initial);
     return ok ? ref : 0;
 }

@@ -19,7 +19,7 @@
 #include "build/build.h"
 #include "ir/rebuild.h"
 
-typedef TGI_VEC(tgi_ref) tgi_settle_refs;
+typedef TGI_VEC(tgi_ref) tgi_lowering_refs;
 
 /* A stack that goes through a settled graph. */
 typedef struct tgi_channel_stack {
@@ -36,7 +36,7 @@ typedef struct tgi_channel {
 typedef TGI_VEC(tgi_channel) tgi_channels;
 
 /* A node with graphs and something to settle, and what is picked of it. */
-typedef struct tgi_settled {
+typedef struct tgi_lowered_region {
     tgi_ref region;
     bool counts;
     size_t n_saved;
@@ -45,9 +45,9 @@ typedef struct tgi_settled {
     tgi_ref base;    /* LOOP: where its stacks begin, in the new graph; 0: at
                         their beginning */
     tgi_channels *channels; /* by graph */
-} tgi_settled;
+} tgi_lowered_region;
 
-typedef struct tgi_settler {
+typedef struct tgi_lowering {
     const tgi_graph *in;
     tgi_graph *out;
     const bool *wanted;  /* by result; NULL: all are */
@@ -55,38 +55,38 @@ typedef struct tgi_settler {
     uint32_t *result;    /* … and which one that is, + 1 */
     bool *is_zero;       /* by ref: the beginning of a stack that begins here */
     tgi_channels *given; /* the channels of this graph */
-    TGI_VEC(tgi_settled) regions;
+    TGI_VEC(tgi_lowered_region) regions;
     uint32_t *number; /* by ref: of `regions`, + 1 */
-} tgi_settler;
+} tgi_lowering;
 
 /* Which result of the graph, that is wanted, a result of a region is; -1: it
    is none. */
-int64_t tgi_settle_wanted(const tgi_settler *s, const tgi_settled *what,
-                          int64_t index);
+int64_t tgi_lower_result_index(const tgi_lowering *s,
+                               const tgi_lowered_region *what, int64_t index);
 
 /* -- Nodes of the new graph ------------------------------------------------ */
 
 /* All 0 on failure (recorded). */
-tgi_ref tgi_settle_number(tgi_graph *graph, int64_t value);
-tgi_shape_ref tgi_settle_scalar(const tgi_graph *graph);
+tgi_ref tgi_lower_i64_constant(tgi_graph *graph, int64_t value);
+tgi_shape_ref tgi_lower_scalar_shape(const tgi_graph *graph);
 /* A RESULT. */
-tgi_ref tgi_settle_pick(tgi_settler *s, tgi_ref region, size_t index,
-                        int dtype, tgi_shape_ref shape);
+tgi_ref tgi_lower_result_node(tgi_lowering *s, tgi_ref region, size_t index,
+                              int dtype, tgi_shape_ref shape);
 /* Parameter number `at` of a graph, for one more value. */
-tgi_ref tgi_settle_param(tgi_graph *graph, size_t at, int dtype,
-                         tgi_shape_ref shape);
+tgi_ref tgi_lower_add_param(tgi_graph *graph, size_t at, int dtype,
+                            tgi_shape_ref shape);
 /* What a stack of that type, and the number of its slices, is before there is
    anything in it; or a parameter. */
-tgi_ref tgi_settle_stack(tgi_settler *s, bool is_given, int dtype,
-                         tgi_shape_ref shape);
-tgi_ref tgi_settle_count(tgi_settler *s, bool is_given);
+tgi_ref tgi_lower_initial_stack(tgi_lowering *s, bool is_given, int dtype,
+                                tgi_shape_ref shape);
+tgi_ref tgi_lower_initial_count(tgi_lowering *s, bool is_given);
 
 /* -- lower_saved_channel.c ------------------------------------------------------ */
 
 void tgi_channels_deinit(tgi_channels *list);
 
 /* One more channel of this graph; NULL: out of memory (recorded). */
-tgi_channel *tgi_channel_add(tgi_settler *s, tgi_ref in);
+tgi_channel *tgi_channel_add(tgi_lowering *s, tgi_ref in);
 bool tgi_channel_add_stack(tgi_channel *c, tgi_ref in, int64_t result);
 
 /*
@@ -94,28 +94,30 @@ bool tgi_channel_add_stack(tgi_channel *c, tgi_ref in, int64_t result);
  * `at` on, and their results: in a graph that a channel is not of, what it
  * was; of a loop only the body has them.
  */
-bool tgi_channels_align(const tgi_settled *what, const tgi_regions *regions,
-                        bool is_loop, size_t at);
+bool tgi_channels_align_params(const tgi_lowered_region *what,
+                               const tgi_regions *regions, bool is_loop,
+                               size_t at);
 
 /* Inputs of the region for a channel of one of its graphs, `inner`; where it
    goes on it is one of this graph, too. */
-bool tgi_channel_begin(tgi_settler *s, const tgi_settled *what,
-                       const tgi_graph *inner, const tgi_channel *c,
-                       tgi_settle_refs *inputs);
+bool tgi_channel_add_inputs(tgi_lowering *s, const tgi_lowered_region *what,
+                            const tgi_graph *inner, const tgi_channel *c,
+                            tgi_lowering_refs *inputs);
 
 /*
  * When the node for the region is there: notes where the stacks of its
  * channels are among its results, from `first` on, and what those are in the
  * end that go on, which are channels of this graph from `n_before` on.
  */
-bool tgi_channels_end(tgi_settler *s, tgi_settled *what, size_t n_graphs,
-                      tgi_ref region, size_t first, size_t n_before);
+bool tgi_channels_bind_results(tgi_lowering *s, tgi_lowered_region *what,
+                               size_t n_graphs, tgi_ref region, size_t first,
+                               size_t n_before);
 
 /* -- lower_saved_loop.c --------------------------------------------------------- */
 
 /* The new node for a loop that has the inputs of `node`, and graphs of its own
    in `attr`; 0 on failure (recorded). */
-tgi_ref tgi_settle_loop(tgi_settler *s, tgi_settled *what,
-                        const tgi_node *node, tgi_attr_regions *attr);
+tgi_ref tgi_lower_loop(tgi_lowering *s, tgi_lowered_region *what,
+                       const tgi_node *node, tgi_attr_regions *attr);
 
 #endif /* TGI_LOWER_SAVED_STATE_H */

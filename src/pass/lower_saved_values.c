@@ -24,7 +24,7 @@ static bool has_saved(const tgi_node *node)
 
 static bool grows(const tgi_graph *graph, tgi_ref ref)
 {
-    return tgi_shape_grows(tgi_graph_shape(graph, ref));
+    return tgi_shape_is_unbounded(tgi_graph_shape(graph, ref));
 }
 
 /* True for a call that gradients have given a callee of its own: it is part of
@@ -36,7 +36,7 @@ static bool has_own_callee(const tgi_graph *graph, const tgi_node *node)
 }
 
 /* Whether a graph, or one that is part of it, has something to settle.
-   Functions that it calls have been tgi_settled. */
+   Functions that it calls have been tgi_lowered_region. */
 static bool is_unsettled(const tgi_graph *graph)
 {
     for (tgi_ref ref = 1; ref <= graph->n_nodes; ref++) {
@@ -52,18 +52,18 @@ static bool is_unsettled(const tgi_graph *graph)
     return false;
 }
 
-static tgi_settled *settled_of(const tgi_settler *s, tgi_ref region)
+static tgi_lowered_region *settled_of(const tgi_lowering *s, tgi_ref region)
 {
     return s->number[region] ? &s->regions.data[s->number[region] - 1] : NULL;
 }
 
 /* A new entry for a node with graphs; false: out of memory. */
-static bool note(tgi_settler *s, tgi_ref region)
+static bool note(tgi_lowering *s, tgi_ref region)
 {
     const tgi_node *node = tgi_graph_node(s->in, region);
     const tgi_regions regions = tgi_node_regions(node);
     const size_t n = tgi_node_n_results(node);
-    tgi_settled new = {
+    tgi_lowered_region new = {
         .region = region,
         .picks = tgi_alloc_zero((n + 1) * sizeof(*new.picks)),
         .place = tgi_alloc_zero((n + 1) * sizeof(*new.place)),
@@ -80,7 +80,7 @@ static bool note(tgi_settler *s, tgi_ref region)
     return false;
 }
 
-static void find_used(tgi_settler *s)
+static void find_used(tgi_lowering *s)
 {
     const tgi_graph *in = s->in;
     for (tgi_ref ref = 1; ref <= in->n_nodes; ref++) {
@@ -96,12 +96,12 @@ static void find_used(tgi_settler *s)
 }
 
 /* Places of the values that a loop saves itself come first; stacks of loops
-   inside get theirs when these are tgi_settled. */
-static void note_pick(tgi_settled *of, const tgi_node *region, tgi_ref ref,
-                      int64_t index)
+   inside get theirs when these are tgi_lowered_region. */
+static void note_pick(tgi_lowered_region *of, const tgi_node *region,
+                      tgi_ref ref, int64_t index)
 {
     if (index < 0) {
-        of->counts |= index == TGI_RESULT_TRIPS;
+        of->counts |= index == TGI_RESULT_ITERATIONS;
         return;
     }
     of->picks[index] = ref;
@@ -114,7 +114,7 @@ static void note_pick(tgi_settled *of, const tgi_node *region, tgi_ref ref,
             (uint32_t)(attr->n_carried + (int64_t)++of->n_saved);
 }
 
-static bool find_picked(tgi_settler *s)
+static bool find_picked(tgi_lowering *s)
 {
     for (tgi_ref ref = 1; ref <= s->in->n_nodes; ref++) {
         const tgi_node *node = tgi_graph_node(s->in, ref);
@@ -130,8 +130,8 @@ static bool find_picked(tgi_settler *s)
     return true;
 }
 
-int64_t tgi_settle_wanted(const tgi_settler *s, const tgi_settled *what,
-                             int64_t index)
+int64_t tgi_lower_result_index(const tgi_lowering *s,
+                               const tgi_lowered_region *what, int64_t index)
 {
     const tgi_ref ref = index < 0 ? 0 : what->picks[index];
     return ref ? (int64_t)s->result[ref] - 1 : -1;
@@ -144,8 +144,8 @@ static tg_status settle(const tgi_graph *in, const bool *wanted,
                         tgi_graph **out_graph);
 
 typedef struct region_graphs {
-    tgi_settler *s;
-    tgi_settled *what;
+    tgi_lowering *s;
+    tgi_lowered_region *what;
     size_t next;
 } region_graphs;
 
@@ -153,7 +153,7 @@ static tg_status settle_region(const tgi_graph *in, void *user,
                                tgi_graph **out_graph)
 {
     region_graphs *r = user;
-    tgi_settler *s = r->s;
+    tgi_lowering *s = r->s;
     const tgi_node *node = tgi_graph_node(s->in, r->what->region);
     const tgi_attr_regions *attr = node->attr;
     const size_t g = r->next++;
@@ -179,7 +179,7 @@ static tg_status settle_region(const tgi_graph *in, void *user,
 
 /* Takes results that grow from all graphs: those that are wanted are
    channels. */
-static void drop_grown(const tgi_settler *s, tgi_settled *what,
+static void drop_grown(const tgi_lowering *s, tgi_lowered_region *what,
                        const tgi_regions *regions)
 {
     const tgi_node *node = tgi_graph_node(s->in, what->region);
@@ -198,34 +198,34 @@ static void drop_grown(const tgi_settler *s, tgi_settled *what,
 }
 
 /* `node` has graphs of its own: those of `regions`. */
-static tgi_ref settle_branches(tgi_settler *s, tgi_settled *what,
-                               const tgi_node *node,
-                               const tgi_regions *regions)
+static tgi_ref settle_branches(tgi_lowering *s, tgi_lowered_region *what,
+                               const tgi_node *node, const tgi_regions *regions)
 {
     const size_t before = s->given->n;
-    tgi_settle_refs inputs = {0};
+    tgi_lowering_refs inputs = {0};
     bool ok = true;
     for (uint32_t i = 0; ok && i < node->n_inputs; i++)
         if (!(ok = tgi_vec_push(&inputs, node->inputs[i])))
             tgi_error_memory();
     drop_grown(s, what, regions);
     const size_t first = regions->graphs[0]->results.n;
-    ok = ok && tgi_channels_align(what, regions, false, node->n_inputs);
+    ok = ok && tgi_channels_align_params(what, regions, false, node->n_inputs);
     for (size_t g = 0; ok && g < regions->n; g++)
         for (size_t i = 0; ok && i < what->channels[g].n; i++)
-            ok = tgi_channel_begin(s, what, regions->graphs[g],
-                               &what->channels[g].data[i], &inputs);
+            ok = tgi_channel_add_inputs(s, what, regions->graphs[g],
+                                        &what->channels[g].data[i], &inputs);
     tgi_node new = *node;
     new.inputs = inputs.data;
     new.n_inputs = (uint32_t)inputs.n;
     tgi_ref ref = ok ? tgi_graph_add(s->out, &new) : 0;
-    if (ref && !tgi_channels_end(s, what, regions->n, ref, first, before))
+    if (ref &&
+        !tgi_channels_bind_results(s, what, regions->n, ref, first, before))
         ref = 0;
     tgi_vec_deinit(&inputs);
     return ref;
 }
 
-static tgi_ref settle_call(tgi_settler *s, tgi_settled *what,
+static tgi_ref settle_call(tgi_lowering *s, tgi_lowered_region *what,
                            const tgi_node *node)
 {
     tgi_attr_call attr = *(const tgi_attr_call *)node->attr;
@@ -240,7 +240,7 @@ static tgi_ref settle_call(tgi_settler *s, tgi_settled *what,
     return ref;
 }
 
-static tgi_ref settle_regions(tgi_settler *s, tgi_settled *what,
+static tgi_ref settle_regions(tgi_lowering *s, tgi_lowered_region *what,
                               const tgi_node *node)
 {
     region_graphs r = {.s = s, .what = what};
@@ -252,7 +252,7 @@ static tgi_ref settle_regions(tgi_settler *s, tgi_settled *what,
     new.attr = attr;
     const tgi_regions regions = {(size_t)attr->n_graphs, attr->graphs};
     const tgi_ref ref = node->op == TGI_OP_LOOP
-                            ? tgi_settle_loop(s, what, &new, attr)
+                            ? tgi_lower_loop(s, what, &new, attr)
                             : settle_branches(s, what, &new, &regions);
     tgi_rebuild_regions_free(attr);
     return ref;
@@ -260,22 +260,22 @@ static tgi_ref settle_regions(tgi_settler *s, tgi_settled *what,
 
 /* -- All of them ----------------------------------------------------------- */
 
-static tgi_ref settle_result(tgi_settler *s, tgi_ref old, const tgi_node *node)
+static tgi_ref settle_result(tgi_lowering *s, tgi_ref old, const tgi_node *node)
 {
     const tgi_ref region = tgi_graph_node(s->in, old)->inputs[0];
     const tgi_node *of = tgi_graph_node(s->in, region);
-    const tgi_settled *what = settled_of(s, region);
+    const tgi_lowered_region *what = settled_of(s, region);
     tgi_attr_index attr = {index_of(node)};
     if (what && !s->is_used[old])
-        return TGI_REBUILD_GONE;
-    if (what && attr.index == TGI_RESULT_BASE) {
+        return TGI_REBUILD_DROPPED;
+    if (what && attr.index == TGI_RESULT_STACK_BASE) {
         s->is_zero[old] = !what->base;
-        return what->base ? what->base : tgi_settle_number(s->out, 0);
+        return what->base ? what->base : tgi_lower_i64_constant(s->out, 0);
     }
     const int64_t n_carried =
         of->op == TGI_OP_LOOP ? ((const tgi_attr_regions *)of->attr)->n_carried
                               : 0;
-    if (what && attr.index == TGI_RESULT_TRIPS)
+    if (what && attr.index == TGI_RESULT_ITERATIONS)
         attr.index = n_carried + (int64_t)what->n_saved;
     else if (what && attr.index >= n_carried)
         attr.index = (int64_t)what->place[attr.index] - 1;
@@ -286,9 +286,9 @@ static tgi_ref settle_result(tgi_settler *s, tgi_ref old, const tgi_node *node)
 
 static tgi_ref visit(tgi_rebuild *rebuild, tgi_ref old, const tgi_node *node)
 {
-    tgi_settler *s = rebuild->user;
+    tgi_lowering *s = rebuild->user;
     s->out = rebuild->out;
-    tgi_settled *what = settled_of(s, old);
+    tgi_lowered_region *what = settled_of(s, old);
     if (node->op == TGI_OP_RESULT)
         return settle_result(s, old, node);
     if (what)
@@ -301,7 +301,7 @@ static tgi_ref visit(tgi_rebuild *rebuild, tgi_ref old, const tgi_node *node)
     return tgi_graph_add(s->out, node);
 }
 
-static bool settler_init(tgi_settler *s, const bool *is_zero)
+static bool settler_init(tgi_lowering *s, const bool *is_zero)
 {
     const size_t n = (size_t)s->in->n_nodes + 1;
     s->number = tgi_alloc_zero(n * sizeof(*s->number));
@@ -318,10 +318,10 @@ static bool settler_init(tgi_settler *s, const bool *is_zero)
     return find_picked(s);
 }
 
-static void settler_deinit(tgi_settler *s)
+static void settler_deinit(tgi_lowering *s)
 {
     for (size_t i = 0; i < s->regions.n; i++) {
-        tgi_settled *what = &s->regions.data[i];
+        tgi_lowered_region *what = &s->regions.data[i];
         const tgi_node *node = tgi_graph_node(s->in, what->region);
         for (size_t g = 0; g < tgi_node_regions(node).n; g++)
             tgi_channels_deinit(&what->channels[g]);
@@ -341,7 +341,7 @@ static tg_status settle(const tgi_graph *in, const bool *wanted,
                         const bool *is_zero, tgi_channels *given,
                         tgi_graph **out_graph)
 {
-    tgi_settler s = {.in = in, .wanted = wanted, .given = given};
+    tgi_lowering s = {.in = in, .wanted = wanted, .given = given};
     tgi_rebuild rebuild = {.in = in, .visit = visit, .user = &s};
     tg_status status = TG_OK;
     if (!settler_init(&s, is_zero))
@@ -353,7 +353,7 @@ static tg_status settle(const tgi_graph *in, const bool *wanted,
     return status;
 }
 
-tg_status tgi_graph_settle(const tgi_graph *in, tgi_graph **out_graph)
+tg_status tgi_graph_lower_saved(const tgi_graph *in, tgi_graph **out_graph)
 {
     if (is_unsettled(in)) {
         tgi_channels none = {0};

@@ -5,7 +5,7 @@
  *
  * While a function is traced, the body of a loop may have results behind those
  * it carries: they are kept for every trip, and RESULT nodes pick them, with
- * the trips in front of their axes; TGI_RESULT_TRIPS picks the number of
+ * the trips in front of their axes; TGI_RESULT_ITERATIONS picks the number of
  * trips done. So something more can be asked of a loop that stands in the
  * graph already without any change to its inputs. When all is recorded, they
  * become carried values: a stack that the body puts one more into, and a
@@ -17,6 +17,6 @@
 #include "ir/graph.h"
 
 /* The graph itself, retained, if there is nothing to do. */
-tg_status tgi_graph_settle(const tgi_graph *in, tgi_graph **out_graph);
+tg_status tgi_graph_lower_saved(const tgi_graph *in, tgi_graph **out_graph);
 
 #endif /* TGI_LOWER_SAVED_VALUES_H */

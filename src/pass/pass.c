@@ -37,7 +37,7 @@ const size_t tgi_n_passes = sizeof tgi_passes / sizeof tgi_passes[0];
 enum { PASSES(NUMBER) };
 
 #define WORD(name, doc) {#name, UINT32_C(1) << NUMBER_##name, 0},
-const tgi_keyword tgi_pass_words[] = {PASSES(WORD){NULL, 0, 0}};
+const tgi_keyword tgi_pass_keywords[] = {PASSES(WORD){NULL, 0, 0}};
 
 /* -- Driver ---------------------------------------------------------------- */
 
@@ -70,7 +70,7 @@ static tg_status run_pass(const tgi_pass *pass, const tgi_graph *in,
                           tgi_graph **out_graph)
 {
     const tgi_log *log = options->log;
-    bool is_timed = log && tgi_log_wants(log, TG_LOG_DEBUG, TGI_LOG_PASS);
+    bool is_timed = log && tgi_log_is_enabled(log, TG_LOG_DEBUG, TGI_LOG_PASS);
     double start = is_timed ? now_ms() : 0;
     TGI_TRY(pass->run(in, out_graph));
     if (is_timed)

@@ -30,7 +30,7 @@ tgi_pass_run tgi_pass_inline, tgi_pass_fold, tgi_pass_simplify, tgi_pass_shape,
  * The constant that an elementwise node of scalar constants is, with the bits
  * of the interpreter; 0 when out of memory (recorded).
  */
-tgi_ref tgi_fold_scalars(tgi_graph *graph, const tgi_node *node);
+tgi_ref tgi_constant_fold_scalars(tgi_graph *graph, const tgi_node *node);
 
 typedef struct tgi_pass_options {
     const tgi_log *log;
@@ -42,7 +42,7 @@ typedef struct tgi_pass_options {
 } tgi_pass_options;
 
 /* Their names; the bits are those of `skip`. */
-extern const tgi_keyword tgi_pass_words[];
+extern const tgi_keyword tgi_pass_keywords[];
 
 /* Runs the list. `in` is not consumed; *out_graph is NULL on failure. */
 tg_status tgi_passes_run(const tgi_graph *in, const tgi_pass_options *options,

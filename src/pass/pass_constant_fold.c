@@ -209,7 +209,7 @@ static bool fold_scalars(tgi_graph *graph, const tgi_node *node,
     return true;
 }
 
-tgi_ref tgi_fold_scalars(tgi_graph *graph, const tgi_node *node)
+tgi_ref tgi_constant_fold_scalars(tgi_graph *graph, const tgi_node *node)
 {
     fold_state state = {0};
     const uint32_t saved = tgi_fpenv_begin();

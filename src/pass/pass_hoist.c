@@ -61,7 +61,7 @@ static bool is_same_param(const plan *p, const tgi_node *node)
     const tgi_attr_regions *attr = p->loop->attr;
     return node->op == TGI_OP_PARAM &&
            ((const tgi_attr_index *)node->attr)->index > attr->n_carried &&
-           !tgi_shape_grows(tgi_shape_of(p->graph->dims, node->shape));
+           !tgi_shape_is_unbounded(tgi_shape_of(p->graph->dims, node->shape));
 }
 
 static bool is_view(const tgi_node *node)

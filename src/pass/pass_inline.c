@@ -116,8 +116,8 @@ static tgi_ref add(inliner *inl, const tgi_node *node)
     tgi_ref ref = tgi_graph_add(inl->out, node);
     if (ref && node->op == TGI_OP_ASSIGN)
         *last_write(inl, node->inputs[0]) = ref;
-    for (uint32_t i = 0; ref && tgi_node_is_region(node) && i < node->n_inputs;
-         i++)
+    for (uint32_t i = 0;
+         ref && tgi_node_owns_graphs(node) && i < node->n_inputs; i++)
         if (tgi_node_writes(node, i))
             *last_write(inl, node->inputs[i]) = ref;
     return ref;
@@ -126,7 +126,7 @@ static tgi_ref add(inliner *inl, const tgi_node *node)
 /* -- One call -------------------------------------------------------------- */
 
 /* A variable is a buffer: it cannot be seen with another shape. */
-static bool variables_fit(const tgi_translation *t, const tgi_graph *caller,
+static bool variables_fit(const tgi_import *t, const tgi_graph *caller,
                           const tgi_node *call)
 {
     for (uint32_t i = 0; i < call->n_inputs; i++) {
@@ -134,16 +134,16 @@ static bool variables_fit(const tgi_translation *t, const tgi_graph *caller,
         const tgi_node *inner =
             tgi_graph_node(t->callee, t->callee->params.data[i].node);
         if (outer->op == TGI_OP_VARIABLE &&
-            tgi_translate_shape(t, inner->shape) != outer->shape)
+            tgi_import_shape(t, inner->shape) != outer->shape)
             return false;
     }
     return true;
 }
 
-static bool is_bound_to_fail(const tgi_translation *t)
+static bool is_bound_to_fail(const tgi_import *t)
 {
     for (size_t i = 0; i < t->callee->checks.n; i++) {
-        tgi_check check = tgi_translate_check(t, t->callee->checks.data[i]);
+        tgi_check check = tgi_import_check(t, t->callee->checks.data[i]);
         if (tgi_check_decide(t->dims, &check) == 0)
             return true;
     }
@@ -157,13 +157,13 @@ static tgi_ref add_to_caller(tgi_graph *out, const tgi_node *node, void *user)
 }
 
 /* Adds node `ref` of the callee to the caller. */
-static bool copy_node(inliner *inl, const tgi_translation *t, tgi_ref ref)
+static bool copy_node(inliner *inl, const tgi_import *t, tgi_ref ref)
 {
     tgi_node node = *tgi_graph_node(t->callee, ref);
     for (uint32_t i = 0; i < node.n_inputs; i++)
         t->inputs[i] = t->refs[node.inputs[i]];
     node.inputs = t->inputs;
-    t->refs[ref] = tgi_translate_add(t, inl->out, &node, inl, add_to_caller);
+    t->refs[ref] = tgi_import_node(t, inl->out, &node, inl, add_to_caller);
     return t->refs[ref] != 0;
 }
 
@@ -188,12 +188,12 @@ static tgi_ref renamed(tgi_graph *graph, tgi_ref ref, tgi_shape_ref shape)
  * Input i of the call as parameter i of the callee. Where one knows an extent
  * that the other does not, the run has to make sure that they agree.
  */
-static tgi_ref bind_param(inliner *inl, const tgi_translation *t,
+static tgi_ref bind_param(inliner *inl, const tgi_import *t,
                           const tgi_node *call, size_t i)
 {
     const tgi_node *param =
         tgi_graph_node(t->callee, t->callee->params.data[i].node);
-    tgi_shape_ref wanted = tgi_translate_shape(t, param->shape);
+    tgi_shape_ref wanted = tgi_import_shape(t, param->shape);
     if (!wanted)
         return 0;
     const tgi_shape *to = tgi_shape_of(t->dims, wanted);
@@ -215,13 +215,13 @@ static tgi_ref bind_param(inliner *inl, const tgi_translation *t,
 }
 
 /* All of the callee; its results are noted for the RESULT nodes to find. */
-static bool copy_callee(inliner *inl, const tgi_translation *t, tgi_ref old,
+static bool copy_callee(inliner *inl, const tgi_import *t, tgi_ref old,
                         const tgi_node *call)
 {
     const tgi_graph *callee = t->callee;
     for (size_t i = 0; i < callee->checks.n; i++)
-        if (!tgi_graph_add_check(
-                inl->out, tgi_translate_check(t, callee->checks.data[i])))
+        if (!tgi_graph_add_check(inl->out,
+                                 tgi_import_check(t, callee->checks.data[i])))
             return false;
     for (size_t i = 0; i < callee->params.n; i++) {
         tgi_ref ref = bind_param(inl, t, call, i);
@@ -241,25 +241,25 @@ static bool copy_callee(inliner *inl, const tgi_translation *t, tgi_ref old,
     return true;
 }
 
-/* The call gone or kept, see TGI_REBUILD_GONE; 0 is failure. */
+/* The call gone or kept, see TGI_REBUILD_DROPPED; 0 is failure. */
 static tgi_ref inline_call(inliner *inl, tgi_ref old, const tgi_node *call)
 {
     const tgi_graph *callee = ((const tgi_attr_call *)call->attr)->callee;
-    tgi_translation t;
-    if (!tgi_translation_init(&t, callee, inl->out->dims))
+    tgi_import t;
+    if (!tgi_import_init(&t, callee, inl->out->dims))
         return 0;
     tgi_ref ref = 0;
-    tg_status status = tgi_translate_extents(&t, inl->out, call);
+    tg_status status = tgi_import_extents(&t, inl->out, call);
     if (status == TG_OK && !is_bound_to_fail(&t) &&
         variables_fit(&t, inl->out, call)) {
         if (copy_callee(inl, &t, old, call)) {
             inl->n_inlined++;
-            ref = TGI_REBUILD_GONE;
+            ref = TGI_REBUILD_DROPPED;
         }
     } else if (status != TG_ERROR_OUT_OF_MEMORY) {
         ref = add(inl, call);
     }
-    tgi_translation_deinit(&t);
+    tgi_import_deinit(&t);
     return ref;
 }
 

@@ -190,7 +190,7 @@ static void shape_dynamic_slice(reshaper *r)
     answer_input(r);
     const tgi_node *start = tgi_graph_node(r->graph, r->node.inputs[1]);
     const void *element = tgi_graph_constant(r->graph, r->node.inputs[1]);
-    if (r->answer || !element || tgi_shape_grows(from) ||
+    if (r->answer || !element || tgi_shape_is_unbounded(from) ||
         !tgi_dim_is_known(to->dims[axis]) ||
         !tgi_dim_is_known(from->dims[axis]) || from->dims[axis] == 0)
         return;

@@ -79,7 +79,7 @@ static bool is_number(const rewriter *w, tgi_ref ref, number wanted)
             value = 1.0;
         if (wanted == NEGATIVE_ZERO && !is_float)
             return false;
-        const tgi_number as_number = {TGI_FLOAT, {.f = value}};
+        const tgi_number as_number = {TGI_NUMBER_FLOAT, {.f = value}};
         if (!tgi_dtype_store(node->dtype, as_number, element))
             return false;
     }
@@ -109,7 +109,7 @@ static bool become(rewriter *w, tgi_op op, tgi_ref a, tgi_ref b, tgi_ref c)
 static bool answer_number(rewriter *w, bool one)
 {
     char element[8];
-    const tgi_number value = {TGI_UINT, {.u = one}};
+    const tgi_number value = {TGI_NUMBER_UINT, {.u = one}};
     tgi_dtype_store(w->node.dtype, value, element);
     tgi_shape_ref scalar = tgi_shape_intern(w->graph->dims, 0, NULL);
     tgi_ref ref = 0;
@@ -453,7 +453,7 @@ static tgi_ref visit(tgi_rebuild *rebuild, tgi_ref old, const tgi_node *node)
         ;
     if (w.failed || w.answer)
         return w.failed ? 0 : w.answer;
-    if (tgi_op_has(w.node.op, TGI_FLAG_COMMUTES) && w.in[0] > w.in[1])
+    if (tgi_op_has(w.node.op, TGI_FLAG_COMMUTATIVE) && w.in[0] > w.in[1])
         become(&w, (tgi_op)w.node.op, w.in[1], w.in[0], 0);
     return tgi_graph_add(w.graph, &w.node);
 }

@@ -8,11 +8,11 @@
 #include "recipe/op_family.h"
 #include "recipe/recipe_cast.h"
 
-const tgi_word_info tgi_word_table[TGI_WORDS] = {
-#define WORD(ID, n, gives) \
-    [TGI_WORD_##ID] = {#ID, n, TGI_WORD_GIVES_##gives},
+const tgi_primitive_info tgi_primitive_table[TGI_PRIMITIVES] = {
+#define PRIMITIVE(ID, n, gives) \
+    [TGI_PRIMITIVE_##ID] = {#ID, n, TGI_PRIMITIVE_GIVES_##gives},
 #include "recipe/primitive.def"
-#undef WORD
+#undef PRIMITIVE
 };
 
 /* What a reduction is made of. */

@@ -14,28 +14,28 @@
 
 #include "ir/op.h"
 
-typedef enum tgi_word {
-#define WORD(ID, ...) TGI_WORD_##ID,
+typedef enum tgi_primitive {
+#define PRIMITIVE(ID, ...) TGI_PRIMITIVE_##ID,
 #include "recipe/primitive.def"
-#undef WORD
-    TGI_WORDS
-} tgi_word;
+#undef PRIMITIVE
+    TGI_PRIMITIVES
+} tgi_primitive;
 
-typedef enum tgi_word_result {
-    TGI_WORD_GIVES_VALUE,
-    TGI_WORD_GIVES_MASK,
-    TGI_WORD_GIVES_INTEGER,
-    TGI_WORD_GIVES_ARM,
-    TGI_WORD_GIVES_OTHER
-} tgi_word_result;
+typedef enum tgi_primitive_result {
+    TGI_PRIMITIVE_GIVES_VALUE,
+    TGI_PRIMITIVE_GIVES_MASK,
+    TGI_PRIMITIVE_GIVES_INTEGER,
+    TGI_PRIMITIVE_GIVES_ARM,
+    TGI_PRIMITIVE_GIVES_OTHER
+} tgi_primitive_result;
 
-typedef struct tgi_word_info {
+typedef struct tgi_primitive_info {
     const char *name;
     uint8_t n_operands;
     uint8_t result;
-} tgi_word_info;
+} tgi_primitive_info;
 
-extern const tgi_word_info tgi_word_table[TGI_WORDS];
+extern const tgi_primitive_info tgi_primitive_table[TGI_PRIMITIVES];
 
 /* What the emitter hands out for what it has emitted. */
 typedef void *tgi_emitted;
@@ -47,8 +47,9 @@ struct tgi_emitter {
     tgi_emitted (*constant)(tgi_emitter *emitter, tg_dtype dtype,
                             uint64_t bits);
     /* A word used for `dtype`; `other` is the type CONVERT converts to. */
-    tgi_emitted (*word)(tgi_emitter *emitter, tgi_word word, tg_dtype dtype,
-                        tg_dtype other, const tgi_emitted *operands);
+    tgi_emitted (*primitive)(tgi_emitter *emitter, tgi_primitive word,
+                             tg_dtype dtype, tg_dtype other,
+                             const tgi_emitted *operands);
     /* Element `index` of a table of n constants, which lives for ever. */
     tgi_emitted (*lookup)(tgi_emitter *emitter, tg_dtype dtype,
                           const void *table, size_t n, tgi_emitted index);

@@ -4,13 +4,13 @@
  * one signature, and their tables by op and by type cast to; those of
  * elementwise ops and those of reductions apart.
  */
-#define EMIT(ID) CAT4(emit_, ID, _, DT)
+#define EMIT_FUNCTION(ID) CAT4(emit_, ID, _, DT)
 #define OPERANDS_1 in[0]
 #define OPERANDS_2 in[0], in[1]
 #define OPERANDS_3 in[0], in[1], in[2]
 
 #define DEFINE(ID, n) \
-    static tgi_emitted EMIT(ID)(tgi_emitter * e, const tgi_emitted *in) \
+    static tgi_emitted EMIT_FUNCTION(ID)(tgi_emitter * e, const tgi_emitted *in) \
     { \
         return R(ID)(e, OPERANDS_##n); \
     }
@@ -24,7 +24,7 @@
 #include "ir/op.def"
 
 #undef DEFINE
-#define DEFINE(ID, n) [TGI_OP_##ID] = EMIT(ID),
+#define DEFINE(ID, n) [TGI_OP_##ID] = EMIT_FUNCTION(ID),
 static tgi_emit_recipe *const CAT(recipes_, DT)[TGI_OPS] = {
 #include "ir/op.def"
 };
@@ -46,7 +46,7 @@ static tgi_emit_recipe *const CAT(recipes_, DT)[TGI_OPS] = {
 #define START_OF(ID) CAT4(emit_start_, ID, _, DT)
 #define EMPTY_OF(ID) CAT4(emit_empty_, ID, _, DT)
 #define DEFINE_STEP(ID, n) \
-    static tgi_emitted EMIT(ID)(tgi_emitter * e, const tgi_emitted *in) \
+    static tgi_emitted EMIT_FUNCTION(ID)(tgi_emitter * e, const tgi_emitted *in) \
     { \
         return R(ID)(e, OPERANDS_##n); \
     }
@@ -71,8 +71,8 @@ WHEN(TAKES(NUM), DEFINE_STEP(MATMUL, 3) DEFINE_ENDS(MATMUL, K(0), K(0)))
 
 #undef DEFINE_SAME
 #undef DEFINE_I64
-#define DEFINE_SAME(ID) [TGI_OP_##ID] = {EMIT(ID), START_OF(ID), EMPTY_OF(ID)},
-#define DEFINE_I64(ID) [TGI_OP_##ID] = {.step = EMIT(ID)},
+#define DEFINE_SAME(ID) [TGI_OP_##ID] = {EMIT_FUNCTION(ID), START_OF(ID), EMPTY_OF(ID)},
+#define DEFINE_I64(ID) [TGI_OP_##ID] = {.step = EMIT_FUNCTION(ID)},
 static const struct reduction CAT(reductions_, DT)[TGI_OPS] = {
 #include "ir/op.def"
     WHEN(TAKES(NUM), DEFINE_SAME(MATMUL))
@@ -104,7 +104,7 @@ static tgi_emitted (*const CAT(casts_, DT)[TGI_DTYPES])(tgi_emitter *,
 
 #undef NAMED
 #undef OP
-#undef EMIT
+#undef EMIT_FUNCTION
 #undef OPERANDS_1
 #undef OPERANDS_2
 #undef OPERANDS_3

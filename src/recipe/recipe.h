@@ -198,7 +198,7 @@ RECIPE_2(DIV, a, b)
 {
     MASK by_zero = EQ(b, K(0));
     MASK negates = EQ(b, K(-1));
-    VALUE quotient = DIV(a, SELECT(EITHER(by_zero, negates), K(1), b));
+    VALUE quotient = DIV(a, SELECT(MASK_OR(by_zero, negates), K(1), b));
     return SELECT(by_zero, K(-1), SELECT(negates, NEG(a), quotient));
 }
 
@@ -206,19 +206,19 @@ RECIPE_2(REM, a, b)
 {
     MASK by_zero = EQ(b, K(0));
     MASK negates = EQ(b, K(-1));
-    VALUE rest = REM(a, SELECT(EITHER(by_zero, negates), K(1), b));
+    VALUE rest = REM(a, SELECT(MASK_OR(by_zero, negates), K(1), b));
     return SELECT(by_zero, a, rest);
 }
 
 RECIPE_2(SHL, a, b)
 {
-    MASK fits = BOTH(LE(K(0), b), LT(b, K(WIDTH)));
+    MASK fits = MASK_AND(LE(K(0), b), LT(b, K(WIDTH)));
     return SELECT(fits, SHL(a, SELECT(fits, b, K(0))), K(0));
 }
 
 RECIPE_2(SHR, a, b)
 {
-    MASK fits = BOTH(LE(K(0), b), LT(b, K(WIDTH)));
+    MASK fits = MASK_AND(LE(K(0), b), LT(b, K(WIDTH)));
     return SHR(a, SELECT(fits, b, K(WIDTH - 1)));
 }
 
@@ -291,7 +291,7 @@ RECIPE_START(REDUCE_MIN)
 
 RECIPE_1(ABS, x)
 {
-    return MAGNITUDE(x);
+    return FABS(x);
 }
 
 RECIPE_1(SIGN, x)
@@ -347,15 +347,15 @@ RECIPE_2(DIV, a, b)
    out the same whichever operand it was. */
 RECIPE_2(MIN, a, b)
 {
-    MASK ordered = BOTH(EQ(a, a), EQ(b, b));
-    MASK first = EITHER(LT(a, b), BOTH(EQ(a, b), SIGN_BIT(a)));
+    MASK ordered = MASK_AND(EQ(a, a), EQ(b, b));
+    MASK first = MASK_OR(LT(a, b), MASK_AND(EQ(a, b), SIGN_BIT(a)));
     return SELECT(ordered, SELECT(first, a, b), K(NAN));
 }
 
 RECIPE_2(MAX, a, b)
 {
-    MASK ordered = BOTH(EQ(a, a), EQ(b, b));
-    MASK second = EITHER(LT(a, b), BOTH(EQ(a, b), SIGN_BIT(a)));
+    MASK ordered = MASK_AND(EQ(a, a), EQ(b, b));
+    MASK second = MASK_OR(LT(a, b), MASK_AND(EQ(a, b), SIGN_BIT(a)));
     return SELECT(ordered, SELECT(second, b, a), K(NAN));
 }
 
@@ -382,12 +382,12 @@ RECIPE_START(REDUCE_MIN)
 /* The first NaN beats all numbers and is never beaten; zeros are equal. */
 RECIPE_2_MASK(ARGMAX, best, x)
 {
-    return BOTH(EQ(best, best), EITHER(LT(best, x), NE(x, x)));
+    return MASK_AND(EQ(best, best), MASK_OR(LT(best, x), NE(x, x)));
 }
 
 RECIPE_2_MASK(ARGMIN, best, x)
 {
-    return BOTH(EQ(best, best), EITHER(LT(x, best), NE(x, x)));
+    return MASK_AND(EQ(best, best), MASK_OR(LT(x, best), NE(x, x)));
 }
 
 #include "recipe/recipe_math.h"

@@ -72,7 +72,7 @@ PART(VALUE, root_low, VALUE z, VALUE root, VALUE t)
 
 RECIPE_1(ASIN, x)
 {
-    VALUE size = MAGNITUDE(x);
+    VALUE size = FABS(x);
     MASK large = LT(K(0.5), size);
     VALUE half = FMA(size, K(-0.5), K(0.5));
     VALUE root = SQRT(half);
@@ -91,7 +91,7 @@ RECIPE_1(ASIN, x)
 
 RECIPE_1(ACOS, x)
 {
-    VALUE size = MAGNITUDE(x);
+    VALUE size = FABS(x);
     MASK large = LT(K(0.5), size);
     MASK left = SIGN_BIT(x);
     VALUE half = FMA(size, K(-0.5), K(0.5));
@@ -168,7 +168,7 @@ PART(VALUE, arc_tangent, VALUE base, VALUE low, VALUE t)
    where it counts at all. It cannot be had for Inf, and is not needed. */
 RECIPE_1(ATAN, x)
 {
-    VALUE size = MAGNITUDE(x);
+    VALUE size = FABS(x);
     MASK large = LT(K(1), size);
     VALUE t = DIV(SELECT(large, K(-1), size), SELECT(large, size, K(1)));
     VALUE base = SELECT(large, K(HALF_PI), K(0));
@@ -191,8 +191,8 @@ RECIPE_1(ATAN, x)
  */
 RECIPE_2(ATAN2, y, x)
 {
-    VALUE width = MAGNITUDE(x);
-    VALUE height = MAGNITUDE(y);
+    VALUE width = FABS(x);
+    VALUE height = FABS(y);
     MASK flat = LE(height, width);
     MASK left = SIGN_BIT(x);
     VALUE above = SELECT(flat, height, NEG(x));
@@ -201,20 +201,20 @@ RECIPE_2(ATAN2, y, x)
     VALUE low = SELECT(flat, SELECT(left, K(2 * HALF_PI_LOW), K(0)),
                        K(HALF_PI_LOW));
 #if IS(F32)
-    VALUE scale = SELECT(LT(MAGNITUDE(below), K(1)), K(0x1p64), K(1));
+    VALUE scale = SELECT(LT(FABS(below), K(1)), K(0x1p64), K(1));
     above = MUL(above, scale);
     below = FMA(below, scale, K(0x1p-140));
     VALUE t = DIV(above, below);
     VALUE remainder = FMA(NEG(t), below, above);
     VALUE lacks = DIV(MUL(remainder, K(0.65)), below);
-    low = ADD(low, SELECT(LT(K(0x1p-20), MAGNITUDE(t)), lacks, K(0)));
+    low = ADD(low, SELECT(LT(K(0x1p-20), FABS(t)), lacks, K(0)));
 #else
     VALUE t = DIV(above, SELECT(EQ(below, K(0)), K(1), below));
 #endif
     VALUE angle = USE(arc_tangent, base, low, t);
     VALUE diagonal = SELECT(left, K(0x1.2d97c7f3321d2p1),
                             K(0x1.921fb54442d18p-1));
-    MASK both_infinite = BOTH(flat, EQ(height, K(INFINITY)));
+    MASK both_infinite = MASK_AND(flat, EQ(height, K(INFINITY)));
     angle = SELECT(both_infinite, diagonal, angle);
     return USE(with_sign_of, angle, y);
 }

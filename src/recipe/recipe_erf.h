@@ -28,7 +28,7 @@
  */
 RECIPE_1(ERF, x)
 {
-    VALUE size = MAGNITUDE(x);
+    VALUE size = FABS(x);
     VALUE square = MUL(x, x);
 #if IS(F32)
     VALUE limit = K(0.90625);
@@ -190,7 +190,7 @@ PART(VALUE, erfc_curve, VALUE t, VALUE *rest)
 
 RECIPE_1(ERFC, x)
 {
-    VALUE a = USE(at_most, MAGNITUDE(x), K(IS(F32) ? 10.125 : 27.5));
+    VALUE a = USE(at_most, FABS(x), K(IS(F32) ? 10.125 : 27.5));
     VALUE minus = NEG(a);
     VALUE square = MUL(a, minus);
     VALUE square_rest = FMA(a, minus, NEG(square));
@@ -265,7 +265,7 @@ PART(VALUE, gelu_curve, VALUE t, VALUE *rest)
 /* x (1 + erf(x / √2)) / 2. Of -Inf: -0. */
 RECIPE_1(GELU, x)
 {
-    VALUE a = USE(at_most, MAGNITUDE(x), K(IS(F32) ? 15 : 39));
+    VALUE a = USE(at_most, FABS(x), K(IS(F32) ? 15 : 39));
     VALUE half = MUL(a, K(-0.5));
     VALUE square = MUL(a, half);
     VALUE square_rest = FMA(a, half, NEG(square));

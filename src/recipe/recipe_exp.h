@@ -111,7 +111,7 @@ RECIPE_1(EXPM1, x)
     rest = ADD(rest, SUB(SUB(power, less), K(0.5)));
 #endif
     VALUE half = ADD(line, USE(expm1_curve, power, r, rest));
-    MASK tiny = LT(MAGNITUDE(x), K(IS(F32) ? 0x1p-25 : 0x1p-54));
+    MASK tiny = LT(FABS(x), K(IS(F32) ? 0x1p-25 : 0x1p-54));
     return SELECT(tiny, x, ADD(half, half));
 }
 
@@ -160,7 +160,7 @@ PART(VALUE, hyperbolic_curve, VALUE a, VALUE b, VALUE r, VALUE rest)
 /* Tiny x is its own result. */
 RECIPE_1(SINH, x)
 {
-    VALUE size = MAGNITUDE(x);
+    VALUE size = FABS(x);
     VALUE grown, shrunk;
     VALUE r = USE(hyperbolic_split, size, &grown, &shrunk);
     VALUE a = FMA(shrunk, K(-0x1p-5), grown);
@@ -178,7 +178,7 @@ RECIPE_1(SINH, x)
 RECIPE_1(COSH, x)
 {
     VALUE grown, shrunk;
-    VALUE r = USE(hyperbolic_split, MAGNITUDE(x), &grown, &shrunk);
+    VALUE r = USE(hyperbolic_split, FABS(x), &grown, &shrunk);
     VALUE a = FMA(shrunk, K(0x1p-5), grown);
     VALUE b = FMA(shrunk, K(-0x1p-5), grown);
     VALUE line = FMA(b, r, a);
@@ -195,7 +195,7 @@ RECIPE_1(COSH, x)
  */
 RECIPE_1(TANH, x)
 {
-    VALUE size = USE(at_most, MAGNITUDE(x), K(IS(F32) ? 10 : 20));
+    VALUE size = USE(at_most, FABS(x), K(IS(F32) ? 10 : 20));
     VALUE sum;
     VALUE r = USE(exp_split, MUL(size, K(-2)),
                   K(ONE_STEP + 2 * (BIAS + 1)), &sum);

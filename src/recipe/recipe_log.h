@@ -237,7 +237,7 @@ PART(VALUE, log1p_of_sum, VALUE x, VALUE rest, VALUE from)
  */
 RECIPE_1(ASINH, x)
 {
-    VALUE a = MAGNITUDE(x);
+    VALUE a = FABS(x);
     VALUE square = FMA(a, a, K(1));
     VALUE square_rest = FMA(a, a, SUB(K(1), square));
     VALUE root = SQRT(square);
@@ -283,7 +283,7 @@ RECIPE_1(ACOSH, x)
 /* log(1 + y) / 2, y = 2 |x| / (1 - |x|) with its rest. */
 RECIPE_1(ATANH, x)
 {
-    VALUE a = MAGNITUDE(x);
+    VALUE a = FABS(x);
     VALUE twice = ADD(a, a);
     VALUE below = SUB(K(1), a);
     VALUE below_rest = SUB(SUB(K(1), below), a);

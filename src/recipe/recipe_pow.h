@@ -84,7 +84,7 @@ RECIPE_2(POW, a, b)
     VALUE log_2_rest = K(-0x1.abc9e3b39803fp-56);
     VALUE most = K(1024);
 #endif
-    VALUE base = MAGNITUDE(a);
+    VALUE base = FABS(a);
     VALUE log_rest;
     VALUE log = USE(log_with_rest, base, &log_rest);
     log = SELECT(LT(base, K(INFINITY)), log, base);
@@ -105,14 +105,14 @@ RECIPE_2(POW, a, b)
     power = SELECT(LT(x, NEG(most)), K(0), power);
 
     /* 1^b and a^0 are 1 whatever the other is, but not -1^NaN. */
-    power = SELECT(EITHER(EQ(base, K(1)), EQ(b, K(0))), K(1), power);
+    power = SELECT(MASK_OR(EQ(base, K(1)), EQ(b, K(0))), K(1), power);
     /* Negative: odd powers are, and finite ones have whole powers only. */
     VALUE half = MUL(b, K(0.5));
     MASK whole = EQ(TRUNC(b), b);
-    MASK odd = BOTH(whole, NE(TRUNC(half), half));
-    MASK allowed = EITHER(LE(K(0), a), EQ(base, K(INFINITY)));
+    MASK odd = MASK_AND(whole, NE(TRUNC(half), half));
+    MASK allowed = MASK_OR(LE(K(0), a), EQ(base, K(INFINITY)));
     power = USE(with_sign_of, power, SELECT(odd, a, K(0)));
-    return SELECT(NEITHER(whole, allowed), K(NAN), power);
+    return SELECT(MASK_NOR(whole, allowed), K(NAN), power);
 }
 
 /* -- Roots ----------------------------------------------------------------- */
@@ -125,7 +125,7 @@ RECIPE_2(POW, a, b)
  */
 RECIPE_1(CBRT, x)
 {
-    VALUE a = MAGNITUDE(x);
+    VALUE a = FABS(x);
 #if IS(F32)
     MASK small = LT(a, K(0x1p-100));
     VALUE lifted = SELECT(small, MUL(a, K(0x1p48)), a);
@@ -165,8 +165,8 @@ RECIPE_1(CBRT, x)
  */
 RECIPE_2(HYPOT, a, b)
 {
-    VALUE first = MAGNITUDE(a);
-    VALUE second = MAGNITUDE(b);
+    VALUE first = FABS(a);
+    VALUE second = FABS(b);
     MASK ordered = LT(second, first);
     VALUE large = SELECT(ordered, first, second);
     VALUE small = SELECT(ordered, second, first);
@@ -196,6 +196,6 @@ RECIPE_2(HYPOT, a, b)
 #endif
     root = MUL(root, FLOAT_OF(exponent));
 
-    MASK infinite = EITHER(EQ(first, K(INFINITY)), EQ(second, K(INFINITY)));
+    MASK infinite = MASK_OR(EQ(first, K(INFINITY)), EQ(second, K(INFINITY)));
     return SELECT(infinite, K(INFINITY), root);
 }

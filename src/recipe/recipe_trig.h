@@ -234,7 +234,7 @@ RECIPE_1(SIN, x)
 {
     VALUE low;
     INTEGER quadrant;
-    VALUE r = USE(reduced, MAGNITUDE(x), &low, &quadrant);
+    VALUE r = USE(reduced, FABS(x), &low, &quadrant);
     VALUE y = SELECT(USE(is_odd, quadrant), USE(cosine, r, low),
                      USE(sine, r, low));
     INTEGER half = USE(sign_of_half, quadrant);
@@ -245,7 +245,7 @@ RECIPE_1(COS, x)
 {
     VALUE low;
     INTEGER quadrant;
-    VALUE r = USE(reduced, MAGNITUDE(x), &low, &quadrant);
+    VALUE r = USE(reduced, FABS(x), &low, &quadrant);
     VALUE y = SELECT(USE(is_odd, quadrant), USE(sine, r, low),
                      USE(cosine, r, low));
     INTEGER half = USE(sign_of_half, IADD(quadrant, KI(1)));
@@ -261,7 +261,7 @@ RECIPE_1(TAN, x)
 {
     VALUE low;
     INTEGER quadrant;
-    VALUE r = USE(reduced, MAGNITUDE(x), &low, &quadrant);
+    VALUE r = USE(reduced, FABS(x), &low, &quadrant);
     VALUE z = MUL(r, r);
     VALUE slope = FMA(r, USE(tangent_curve, z), low);
 #if IS(F32)

@@ -34,7 +34,7 @@ enum {
     TGI_LANES_8 = 32, /* of types of 8 bytes */
     TGI_BLOCK_STEPS = 64,
     TGI_BLOCK_ROWS = 256,
-    TGI_CASCADE_LEVELS = 56 /* more than any number of blocks needs */
+    TGI_PAIRWISE_LEVELS = 56 /* more than any number of blocks needs */
 };
 
 #endif /* TGI_REDUCE_TREE_H */

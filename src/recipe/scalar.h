@@ -14,11 +14,11 @@
  *   AND OR XOR NOT       bits
  *   SHL SHR              0 <= count < WIDTH; SHR fills with the sign
  *   EQ NE LT LE          IEEE for floats; give a MASK
- *   BOTH EITHER NEITHER  of two masks
+ *   MASK_AND MASK_OR MASK_NOR  of two masks
  *   SELECT(m, a, b)      the arm that is not chosen may be undefined
  *
  * of float types:
- *   FMA SQRT FLOOR CEIL TRUNC ROUND_EVEN MAGNITUDE SIGN_BIT
+ *   FMA SQRT FLOOR CEIL TRUNC ROUND_EVEN FABS SIGN_BIT
  *   INTEGER KI(c)        an unsigned integer of the same width, a constant
  *   BITS_OF FLOAT_OF     the same bits as the other
  *   IADD ISUB IMUL       wrap
@@ -117,9 +117,9 @@
 #define NE(a, b) ((a) != (b))
 #define LT(a, b) ((a) < (b))
 #define LE(a, b) ((a) <= (b))
-#define BOTH(m, n) ((m) && (n))
-#define EITHER(m, n) ((m) || (n))
-#define NEITHER(m, n) (!(m) && !(n))
+#define MASK_AND(m, n) ((m) && (n))
+#define MASK_OR(m, n) ((m) || (n))
+#define MASK_NOR(m, n) (!(m) && !(n))
 #define SELECT(m, a, b) ((m) ? (a) : (b))
 
 /* Of the C library: fmaf for float, fma for double. Compilers know these. */
@@ -131,7 +131,7 @@
 #define CEIL(a) FUNCTION(ceil, a)
 #define TRUNC(a) FUNCTION(trunc, a)
 #define ROUND_EVEN(a) FUNCTION(roundeven, a)
-#define MAGNITUDE(a) FUNCTION(fabs, a)
+#define FABS(a) FUNCTION(fabs, a)
 #define SIGN_BIT(a) (__builtin_signbit(a) != 0)
 
 /* -- Words on the bits of floats ------------------------------------------- */

@@ -84,7 +84,7 @@ tg_status tgi_host_call(const tgi_node *node, const tg_host_buffer *buffers)
 
 /* -- Loops with a limit ---------------------------------------------------- */
 
-tg_status tgi_loop_fail(const tgi_node *loop, int64_t limit)
+tg_status tgi_loop_limit_fail(const tgi_node *loop, int64_t limit)
 {
     TGI_FAIL(TG_ERROR_LIMIT, tgi_node_site(loop),
              "while: condition still true after the limit of %lld "

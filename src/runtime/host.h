@@ -29,6 +29,6 @@ tg_host_buffer *tgi_host_prepare(const tgi_graph *graph, const tgi_node *node,
 tg_status tgi_host_call(const tgi_node *node, const tg_host_buffer *buffers);
 
 /* Records that a loop has exceeded its limit of iterations. */
-tg_status tgi_loop_fail(const tgi_node *loop, int64_t limit);
+tg_status tgi_loop_limit_fail(const tgi_node *loop, int64_t limit);
 
 #endif /* TGI_HOST_H */

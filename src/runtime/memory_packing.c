@@ -198,7 +198,7 @@ static tg_status place_all(schedule *s, tgi_buffer *buffers, size_t n_buffers,
     for (size_t i = 0; i < n_buffers; i++) {
         tgi_buffer *buffer = &buffers[i];
         buffer->offset = base;
-        if (buffer->home != TGI_HOME_TEMPORARY || buffer->bytes == 0)
+        if (buffer->storage != TGI_STORAGE_TEMPORARY || buffer->bytes == 0)
             continue;
         for (; now < buffer->first; now++)
             for (uint32_t e = s->expiring[now]; e; e = s->next[e - 1])
@@ -216,8 +216,8 @@ static tg_status place_all(schedule *s, tgi_buffer *buffers, size_t n_buffers,
     return TG_OK;
 }
 
-tg_status tgi_plan_place(tgi_buffer *buffers, size_t n_buffers,
-                         tgi_ref last_ref, int64_t base, int64_t *out_end)
+tg_status tgi_memory_pack(tgi_buffer *buffers, size_t n_buffers,
+                          tgi_ref last_ref, int64_t base, int64_t *out_end)
 {
     /* A buffer makes at most one new block. */
     schedule s = {.pool = {.n_blocks = 1}};

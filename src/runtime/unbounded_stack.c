@@ -19,7 +19,7 @@ enum {
     FIRST_MOST = 1024
 };
 
-static int64_t next_capacity(const tgi_stacks *stacks)
+static int64_t next_capacity(const tgi_stack_group *stacks)
 {
     int64_t largest = 1;
     if (stacks->capacity)
@@ -35,7 +35,7 @@ static int64_t next_capacity(const tgi_stacks *stacks)
 }
 
 static tg_status grow(tgi_stack *stack, int64_t n_slices, int64_t capacity,
-                      tgi_room *room)
+                      tgi_memory_budget *room)
 {
     int64_t bytes;
     if (!tgi_checked_mul(stack->slice_bytes, capacity, &bytes))
@@ -69,8 +69,8 @@ static tg_status grow(tgi_stack *stack, int64_t n_slices, int64_t capacity,
     return TG_OK;
 }
 
-tg_status tgi_stacks_grow(tgi_stacks *stacks, int64_t n_slices,
-                          tgi_room *room)
+tg_status tgi_stack_group_grow(tgi_stack_group *stacks, int64_t n_slices,
+                               tgi_memory_budget *room)
 {
     const int64_t capacity = next_capacity(stacks);
     for (size_t i = 0; i < stacks->n; i++)
@@ -79,7 +79,7 @@ tg_status tgi_stacks_grow(tgi_stacks *stacks, int64_t n_slices,
     return TG_OK;
 }
 
-void tgi_stacks_deinit(tgi_stacks *stacks)
+void tgi_stack_group_deinit(tgi_stack_group *stacks)
 {
     for (size_t i = 0; i < stacks->n; i++)
         if (stacks->all[i].data)

@@ -13,7 +13,7 @@ void tgi_view_init(tgi_view *view, void *data, tg_dtype dtype, int rank,
     for (int axis = rank - 1; axis >= 0; axis--) {
         view->dims[axis] = dims[axis];
         view->strides[axis] = stride;
-        if (axis > 0 && dims[axis] > 0) /* the first may be TGI_GROWS */
+        if (axis > 0 && dims[axis] > 0) /* the first may be TGI_UNBOUNDED */
             stride *= dims[axis];
     }
 }

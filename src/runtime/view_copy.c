@@ -26,7 +26,7 @@ DEFINE_COPY(8)
 
 void tgi_view_copy(const tgi_view *to, const tgi_view *from)
 {
-    static tgi_loop *const loops[] = {
+    static tgi_inner_loop *const loops[] = {
         [1] = copy_1, [2] = copy_2, [4] = copy_4, [8] = copy_8};
     tgi_walk_views(2, (const tgi_view *[]){to, from},
                    loops[tgi_dtype_bytes(to->dtype)], NULL);

@@ -47,8 +47,8 @@ void tgi_walk_init(tgi_walk *walk, int n_views, const tgi_view *const *views)
     }
 }
 
-void tgi_walk_each(const tgi_walk *walk, char *const *data, tgi_loop *loop,
-                   void *user)
+void tgi_walk_each(const tgi_walk *walk, char *const *data,
+                   tgi_inner_loop *loop, void *user)
 {
     if (walk->is_empty)
         return;
@@ -79,8 +79,8 @@ void tgi_walk_each(const tgi_walk *walk, char *const *data, tgi_loop *loop,
     }
 }
 
-void tgi_walk_views(int n_views, const tgi_view *const *views, tgi_loop *loop,
-                    void *user)
+void tgi_walk_views(int n_views, const tgi_view *const *views,
+                    tgi_inner_loop *loop, void *user)
 {
     tgi_walk walk;
     char *data[TGI_WALK_VIEWS];

@@ -20,7 +20,7 @@ typedef struct tgi_run {
 } tgi_run;
 
 /* By value: the compiler then knows that no store changes it. */
-typedef void tgi_loop(tgi_run run);
+typedef void tgi_inner_loop(tgi_run run);
 
 typedef struct tgi_walk {
     int n_views;
@@ -34,11 +34,11 @@ typedef struct tgi_walk {
 void tgi_walk_init(tgi_walk *walk, int n_views, const tgi_view *const *views);
 
 /* Runs `loop` over all stretches; data[i] is where view i begins. */
-void tgi_walk_each(const tgi_walk *walk, char *const *data, tgi_loop *loop,
-                   void *user);
+void tgi_walk_each(const tgi_walk *walk, char *const *data,
+                   tgi_inner_loop *loop, void *user);
 
 /* Both in one. */
-void tgi_walk_views(int n_views, const tgi_view *const *views, tgi_loop *loop,
-                    void *user);
+void tgi_walk_views(int n_views, const tgi_view *const *views,
+                    tgi_inner_loop *loop, void *user);
 
 #endif /* TGI_WALK_H */

@@ -230,7 +230,7 @@ Test(bad_input, branches_and_loops_need_a_trace)
     check_record(TG_ERROR_TRACE, "switch", "traced callback only");
     tg_while(always, keep, NULL, TG_ARGS(1.0), &y, 1);
     check_record(TG_ERROR_TRACE, "while", "traced callback only");
-    tg_while_most(3, always, keep, NULL, TG_ARGS(1.0), &y, 1);
+    tg_while_limit(3, always, keep, NULL, TG_ARGS(1.0), &y, 1);
     check_record(TG_ERROR_TRACE, "while", "traced callback only");
     tg_for(1, keep, NULL, TG_ARGS(1.0), &y, 1);
     check_record(TG_ERROR_TRACE, "for", "traced callback only");
@@ -376,14 +376,14 @@ Test(bad_input, a_loop_value_is_no_variable)
 CALLBACK(for_ever)
 {
     tg_value y;
-    tg_while_most(1000, always, keep, NULL, TG_ARGS(in[0]), &y, 1);
+    tg_while_limit(1000, always, keep, NULL, TG_ARGS(in[0]), &y, 1);
     tg_return(t, y);
 }
 
 CALLBACK(for_ever_inside)
 {
     tg_value y;
-    tg_while_most(3, always, for_ever, NULL, TG_ARGS(in[0]), &y, 1);
+    tg_while_limit(3, always, for_ever, NULL, TG_ARGS(in[0]), &y, 1);
     tg_return(t, y);
 }
 

@@ -57,12 +57,12 @@ Test(bound, running_takes_no_memory)
     tg_bound *b = tg_bind(f, TG_ARGS(x, 2), TG_RESULTS(&y));
     tg_bound *c = tg_bind(g, TG_ARGS(v, 1), TG_NO_RESULTS);
     cr_assert(b && c);
-    tgi_alloc_fail(0, true);
+    tgi_alloc_inject_failure(0, true);
     for (int i = 0; i < 3; i++) {
         check_works(tg_run(b));
         check_works(tg_run(c));
     }
-    cr_assert_eq(tgi_alloc_fail(-1, false), 0);
+    cr_assert_eq(tgi_alloc_inject_failure(-1, false), 0);
     check_f32(y, 3, 5);
     check_variable(v, 3);
     tg_bound_release(b);

@@ -327,10 +327,10 @@ Test(call, a_call_that_lacked_memory_can_be_repeated)
     for (long nth = 0;; nth++) {
         tg_tensor *a = NULL, *b = NULL, *c = NULL;
         tg_function_clear(f);
-        tgi_alloc_fail(nth, false);
+        tgi_alloc_inject_failure(nth, false);
         const tg_status status =
             tg_call(f, TG_ARGS(x), TG_RESULTS(&a, &b, &c));
-        const bool has_failed = tgi_alloc_fail(-1, false) > nth;
+        const bool has_failed = tgi_alloc_inject_failure(-1, false) > nth;
         if (status) {
             cr_assert_eq(status, TG_ERROR_OUT_OF_MEMORY);
             check_works(tg_call(f, TG_ARGS(x), TG_RESULTS(&a, &b, &c)));

@@ -480,7 +480,7 @@ Test(control_carried, lists_grow_to_their_maximum_and_no_further)
 
 /* -- How it is done -------------------------------------------------------- */
 
-static const tgi_control_loops *only_loop(const fused *fu)
+static const tgi_control_flow *only_loop(const fused *fu)
 {
     cr_assert_eq(fu->loops->controls.n, 1);
     return &fu->loops->controls.data[0];
@@ -493,8 +493,8 @@ static void check_carried(tg_callback *body, int64_t n, bool is_tiny,
     chosen_body = body;
     fuse(&fu, run_body, NO_SYMBOLS, F32(n),
          tg_spec_tensor(TG_I64, TG_SCALAR));
-    const tgi_control_loops *c = only_loop(&fu);
-    cr_assert_eq(c->is_tiny, is_tiny, "of %d elements", (int)n);
+    const tgi_control_flow *c = only_loop(&fu);
+    cr_assert_eq(c->is_straightline, is_tiny, "of %d elements", (int)n);
     cr_assert_eq(c->n_moved, n_moved, "of %d elements: %u", (int)n,
                  c->n_moved);
     fuse_end(&fu);

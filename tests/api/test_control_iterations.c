@@ -410,8 +410,8 @@ CALLBACK(limit)
 {
     const limited *l = user;
     tg_value y;
-    tg_while_most(l->most, is_below_ten, count_to_ten, user, TG_ARGS(in[0]),
-                  &y, 1);
+    tg_while_limit(l->most, is_below_ten, count_to_ten, user, TG_ARGS(in[0]),
+                   &y, 1);
     tg_assign_add(l->n, 100.0);
     tg_return(t, y);
 }
@@ -458,7 +458,7 @@ CALLBACK(for_ever)
 CALLBACK(unused_limit)
 {
     tg_value y;
-    tg_while_most(7, for_ever, add_one, user, TG_ARGS(0.0f), &y, 1);
+    tg_while_limit(7, for_ever, add_one, user, TG_ARGS(0.0f), &y, 1);
     tg_return(t, 1.0f);
 }
 

@@ -458,7 +458,7 @@ static void flow(tg_trace *t, const tg_value *in, void *)
 {
     tg_value x = in[0], y;
     tg_while(is_small, once_more, &x, {x}, &y, 1);
-    tg_while_most(1000, is_small, once_more, &x, {y}, &y, 1);
+    tg_while_limit(1000, is_small, once_more, &x, {y}, &y, 1);
     tg_for(in[1], add_trip, nullptr, {y}, &y, 1);
     tg_for_unrolled(3, add_trip, nullptr, {y}, &y, 1);
     /* Callbacks may stand where they are used. */

@@ -299,9 +299,9 @@ Test(export, survives_every_fault)
         bool has_failed = true;
         for (long nth = 0; has_failed; nth++) {
             const size_t bytes = tg_live_bytes();
-            tgi_alloc_fail(nth, forever);
+            tgi_alloc_inject_failure(nth, forever);
             const tg_status status = tg_concrete_export(c, path, NULL);
-            has_failed = tgi_alloc_fail(-1, 0) > nth;
+            has_failed = tgi_alloc_inject_failure(-1, 0) > nth;
             cr_assert_eq(tg_live_bytes(), bytes, "allocation %ld", nth);
             cr_assert_eq(folder_clear(), status ? 0 : 2);
             if (status)

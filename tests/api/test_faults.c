@@ -612,9 +612,9 @@ Test(faults, a_call_that_ran_out_of_memory_works_when_there_is_some)
                       make_function(&w, 1, train) && make_variable(&w, 0) &&
                       make_vector(&w, 0, 3));
             set_variable(w.v[0], 1, 2, 3);
-            tgi_alloc_fail(nth, forever);
+            tgi_alloc_inject_failure(nth, forever);
             const tg_status first = call_train(&w);
-            const bool has_failed = tgi_alloc_fail(-1, 0) > nth;
+            const bool has_failed = tgi_alloc_inject_failure(-1, 0) > nth;
             cr_assert(first == TG_OK || first == TG_ERROR_OUT_OF_MEMORY);
             if (first != TG_OK) {
                 check_variable(w.v[0], 1, 2, 3); /* no effect had its turn */
@@ -641,10 +641,10 @@ Test(faults, a_bound_call_runs_without_memory)
               make_vector(&w, 0, 3));
     w.bound = tg_bind(w.f[1], TG_ARGS(w.x[0]), TG_RESULTS(&w.x[1]));
     check_works(tg_run(w.bound));
-    tgi_alloc_fail(0, 1);
+    tgi_alloc_inject_failure(0, 1);
     for (int i = 0; i < 5; i++)
         cr_assert_eq(tg_run(w.bound), TG_OK);
-    cr_assert_eq(tgi_alloc_fail(-1, 0), 0, "tg_run asked for memory");
+    cr_assert_eq(tgi_alloc_inject_failure(-1, 0), 0, "tg_run asked for memory");
     check_variable(w.v[0], 36, 36, 36);
     world_end(&w);
     check_nothing_is_alive();

@@ -133,7 +133,7 @@ CALLBACK(all_kinds)
     tg_value y, z[2];
     w->outside = tg_exp(in[0]);
     tg_for(2, trip, user, TG_ARGS(in[0]), &y, 1);
-    tg_while_most(100, is_small, grow, user, TG_ARGS(y, in[0]), z, 2);
+    tg_while_limit(100, is_small, grow, user, TG_ARGS(y, in[0]), z, 2);
     tg_switch(tg_cast(w->v, TG_I32), branches, 3, user, TG_ARGS(z[0]), &y, 1);
     tg_for_unrolled(2, one_more, user, TG_ARGS(y), &y, 1);
     tg_return(t, y);
@@ -213,7 +213,7 @@ CALLBACK(loop_quietly)
     tg_value y, z[2];
     w->outside = tg_exp(in[0]);
     tg_for(2, one_more, user, TG_ARGS(in[0]), &y, 1);
-    tg_while_most(100, is_small, grow, user, TG_ARGS(y, in[0]), z, 2);
+    tg_while_limit(100, is_small, grow, user, TG_ARGS(y, in[0]), z, 2);
     tg_cond(tg_gt(w->v, 0.0), apply_scale, one_of, user, TG_ARGS(z[0]), &y,
             1);
     tg_return(t, y);
@@ -225,9 +225,9 @@ Test(faults, a_bound_loop_runs_without_memory)
     cr_assert(world_begin(&w, loop_quietly, scale, ""));
     w.bound = tg_bind(w.f, TG_ARGS(w.x), TG_RESULTS(&w.y));
     cr_assert_not_null(w.bound, "%s", tg_error(NULL));
-    tgi_alloc_fail(0, 1);
+    tgi_alloc_inject_failure(0, 1);
     const tg_status status = tg_run(w.bound);
-    cr_assert_eq(tgi_alloc_fail(-1, 0), 0);
+    cr_assert_eq(tgi_alloc_inject_failure(-1, 0), 0);
     cr_assert_eq(status, TG_OK);
     world_end(&w, true);
     check_nothing_is_alive();

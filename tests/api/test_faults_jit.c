@@ -118,9 +118,9 @@ static bool check_fault(attempt *try, tg_context_options options,
     world w;
     world_begin(&w, options, policy);
     tg_error_clear();
-    tgi_alloc_fail(nth, forever);
+    tgi_alloc_inject_failure(nth, forever);
     const tg_status status = try(&w);
-    const bool has_failed = tgi_alloc_fail(-1, 0) > nth;
+    const bool has_failed = tgi_alloc_inject_failure(-1, 0) > nth;
     cr_assert(status == TG_OK || status == TG_ERROR_OUT_OF_MEMORY,
               "allocation %ld: %s", nth, tg_error(NULL));
     cr_assert(has_failed || status == TG_OK);

@@ -54,13 +54,13 @@ static void put(const char *name, const char *text)
 Test(machine_memory, without_groups_there_is_no_limit)
 {
     make_root();
-    cr_assert_eq(tgi_cgroup_memory(root), UINT64_MAX);
+    cr_assert_eq(tgi_cgroup_memory_limit(root), UINT64_MAX);
     put("/proc/self/cgroup", "0::/\n");
-    cr_assert_eq(tgi_cgroup_memory(root), UINT64_MAX);
+    cr_assert_eq(tgi_cgroup_memory_limit(root), UINT64_MAX);
     put("/sys/fs/cgroup/memory.max", "max\n");
-    cr_assert_eq(tgi_cgroup_memory(root), UINT64_MAX);
+    cr_assert_eq(tgi_cgroup_memory_limit(root), UINT64_MAX);
     put("/proc/self/cgroup", "no line of that kind\n\n:\n");
-    cr_assert_eq(tgi_cgroup_memory(root), UINT64_MAX);
+    cr_assert_eq(tgi_cgroup_memory_limit(root), UINT64_MAX);
     remove_root();
 }
 
@@ -69,13 +69,13 @@ Test(machine_memory, version_2_has_the_least_limit_of_the_groups_around)
     make_root();
     put("/proc/self/cgroup", "0::/a/b\n");
     put("/sys/fs/cgroup/a/b/memory.max", "max\n");
-    cr_assert_eq(tgi_cgroup_memory(root), UINT64_MAX);
+    cr_assert_eq(tgi_cgroup_memory_limit(root), UINT64_MAX);
     put("/sys/fs/cgroup/a/memory.max", "3000000\n");
-    cr_assert_eq(tgi_cgroup_memory(root), 3000000);
+    cr_assert_eq(tgi_cgroup_memory_limit(root), 3000000);
     put("/sys/fs/cgroup/a/b/memory.max", "2000000\n");
-    cr_assert_eq(tgi_cgroup_memory(root), 2000000);
+    cr_assert_eq(tgi_cgroup_memory_limit(root), 2000000);
     put("/sys/fs/cgroup/memory.max", "1000000\n");
-    cr_assert_eq(tgi_cgroup_memory(root), 1000000);
+    cr_assert_eq(tgi_cgroup_memory_limit(root), 1000000);
     remove_root();
 }
 
@@ -86,15 +86,15 @@ Test(machine_memory, version_1_has_a_hierarchy_for_memory)
         "5:cpu,cpuacct:/c\n4:hugetlb,memory:/a/b\n3:memory_other:/d\n0::/e\n");
     put("/sys/fs/cgroup/memory/c/memory.limit_in_bytes", "1\n");
     put("/sys/fs/cgroup/memory/d/memory.limit_in_bytes", "2\n");
-    cr_assert_eq(tgi_cgroup_memory(root), UINT64_MAX);
+    cr_assert_eq(tgi_cgroup_memory_limit(root), UINT64_MAX);
     /* The host's path, in a container: what is mounted is the group itself. */
     put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
-    cr_assert_eq(tgi_cgroup_memory(root), 9223372036854771712u);
+    cr_assert_eq(tgi_cgroup_memory_limit(root), 9223372036854771712u);
     put("/sys/fs/cgroup/memory/a/memory.limit_in_bytes", "5000000\n");
-    cr_assert_eq(tgi_cgroup_memory(root), 5000000);
+    cr_assert_eq(tgi_cgroup_memory_limit(root), 5000000);
     /* Both versions at once. */
     put("/sys/fs/cgroup/unified/e/memory.max", "4000000\n");
-    cr_assert_eq(tgi_cgroup_memory(root), 4000000);
+    cr_assert_eq(tgi_cgroup_memory_limit(root), 4000000);
     remove_root();
 }
 
@@ -106,7 +106,7 @@ Test(machine_memory, what_is_no_number_is_no_limit)
                                         "99999999999999999999999\n"};
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
         put("/sys/fs/cgroup/a/memory.max", texts[i]);
-        cr_assert_eq(tgi_cgroup_memory(root), UINT64_MAX, "%s", texts[i]);
+        cr_assert_eq(tgi_cgroup_memory_limit(root), UINT64_MAX, "%s", texts[i]);
     }
     remove_root();
 }

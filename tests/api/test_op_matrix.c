@@ -327,7 +327,7 @@ static bool is_done(const op_case *c, way how)
     if (how == CONSTANTS)
         return !takes_variable(c) && strcmp(c->name, "param") != 0;
     if (how == SWAPPED)
-        return op && tgi_op_has(op, TGI_FLAG_COMMUTES);
+        return op && tgi_op_has(op, TGI_FLAG_COMMUTATIVE);
     return true;
 }
 

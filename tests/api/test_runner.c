@@ -180,9 +180,9 @@ Test(runner, without_executable_memory_auto_interprets)
     need_compiler();
     weighing w;
     weighing_begin(&w, (tg_context_options){.jit = "auto"});
-    tgi_pages_refuse(0);
+    tgi_pages_inject_failures(0);
     check_falls_back(&w, "executable");
-    tgi_pages_refuse(-1);
+    tgi_pages_inject_failures(-1);
     weighing_end(&w);
 }
 
@@ -193,11 +193,11 @@ Test(runner, with_executable_memory_again_required_works)
     for (long n = 0;; n++) {
         weighing w;
         weighing_begin(&w, (tg_context_options){.jit = "required"});
-        tgi_pages_refuse(n);
+        tgi_pages_inject_failures(n);
         tg_tensor *y = NULL;
         const tg_status status =
             tg_call(w.f, TG_ARGS(w.v, w.x), TG_RESULTS(&y));
-        tgi_pages_refuse(-1);
+        tgi_pages_inject_failures(-1);
         tg_tensor_release(y);
         if (status != TG_OK)
             check_fails(status, TG_ERROR_UNSUPPORTED, "executable");

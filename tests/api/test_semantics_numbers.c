@@ -56,9 +56,9 @@ static void check_call_at(int line, session *s, formula *f,
         const tgi_number number =
             tgi_dtype_load(dtype, (char *)tg_tensor_data(y) +
                                       (size_t)i * tg_dtype_bytes(dtype));
-        const double is = number.kind == TGI_INT    ? (double)number.as.i
-                          : number.kind == TGI_UINT ? (double)number.as.u
-                                                    : number.as.f;
+        const double is = number.kind == TGI_NUMBER_INT    ? (double)number.as.i
+                          : number.kind == TGI_NUMBER_UINT ? (double)number.as.u
+                                                           : number.as.f;
         cr_assert(is == value, "line %d: it is %.17g, not %.17g", line, is,
                   value);
     }
@@ -97,7 +97,7 @@ static void check_refused_at(int line, session *s, formula *f,
 static tg_tensor *ones(session *s, tg_dtype dtype)
 {
     char elements[16] = {0};
-    const tgi_number one = {TGI_INT, {.i = 1}};
+    const tgi_number one = {TGI_NUMBER_INT, {.i = 1}};
     for (size_t i = 0; i < 2; i++)
         cr_assert(tgi_dtype_store(dtype, one,
                                   elements + i * tg_dtype_bytes(dtype)));

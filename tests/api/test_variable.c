@@ -528,7 +528,7 @@ Test(variable, a_stand_in_is_no_variable_for_the_host)
     session_begin(&s);
     tgi_spec spec = {.dtype = TG_F32, .rank = 1, .dims = {2}, .count = 2,
                      .bytes = 8};
-    tg_variable *v = tgi_variable_stand_in(s.ctx, "w", &spec, 17, 3);
+    tg_variable *v = tgi_variable_create_placeholder(s.ctx, "w", &spec, 17, 3);
     cr_assert_not_null(v);
     cr_assert_eq(tg_context_variables(s.ctx, TG_ALL_VARIABLES, NULL, 0), 0);
     cr_assert_null(tg_context_find_variable(s.ctx, "w"));

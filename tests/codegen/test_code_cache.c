@@ -57,7 +57,7 @@ static tg_status refuse(void *user, tgi_code **out_code)
     TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE, "no");
 }
 
-static tg_status get_by(const char *key, tgi_code_make *maker, void *user,
+static tg_status get_by(const char *key, tgi_code_build_fn *maker, void *user,
                         tgi_code **out_code)
 {
     return tgi_code_cache_get(key, strlen(key), true, maker, user,
@@ -91,7 +91,7 @@ static int run(const tgi_code *code)
 static tg_code_counters counts(void)
 {
     tg_code_counters c;
-    tgi_code_cache_counts(&c);
+    tgi_code_cache_counters(&c);
     return c;
 }
 
@@ -193,10 +193,10 @@ static void check_counts_all_memory(void)
         tgi_code_release(get(key));
         check_growth(tg_live_bytes() + tgi_pages_used() - before);
     }
-    cr_assert_geq(counts().bytes, 200 * tgi_pages_unit());
-    tgi_code_cache_limit(100 * tgi_pages_unit());
+    cr_assert_geq(counts().bytes, 200 * tgi_pages_page_bytes());
+    tgi_code_cache_set_limit(100 * tgi_pages_page_bytes());
     check_growth(tg_live_bytes() + tgi_pages_used() - before);
-    cr_assert_leq(tgi_pages_used(), 100 * tgi_pages_unit());
+    cr_assert_leq(tgi_pages_used(), 100 * tgi_pages_page_bytes());
     tgi_code_cache_clear();
     cr_assert_eq(tg_live_bytes() + tgi_pages_used(), before);
     end();
@@ -221,7 +221,7 @@ Test(code_cache, the_least_recently_used_leaves_first)
     const size_t bytes_of_one = (tgi_code_release(get("a")), counts().bytes);
     tgi_code_release(get("b"));
     tgi_code_release(get("c"));
-    tgi_code_cache_limit(3 * bytes_of_one);
+    tgi_code_cache_set_limit(3 * bytes_of_one);
     cr_assert_eq(counts().entries, 3);
     cr_assert(is_kept("a"));
     cr_assert_not(is_kept("d")); /* in place of b */
@@ -230,10 +230,10 @@ Test(code_cache, the_least_recently_used_leaves_first)
     cr_assert_eq(counts().evictions, 1);
     cr_assert_not(is_kept("b")); /* in place of d */
     cr_assert_not(is_kept("d")); /* in place of a */
-    tgi_code_cache_limit(bytes_of_one);
+    tgi_code_cache_set_limit(bytes_of_one);
     cr_assert_eq(counts().entries, 1);
     cr_assert(is_kept("d"));
-    tgi_code_cache_limit(bytes_of_one - 1);
+    tgi_code_cache_set_limit(bytes_of_one - 1);
     cr_assert_eq(counts().entries, 0);
     cr_assert_not(is_kept("d"));
     cr_assert_not(is_kept("d"));
@@ -244,12 +244,12 @@ Test(code_cache, a_limit_of_0_keeps_nothing)
 {
     begin();
     tgi_code_release(get("a"));
-    tgi_code_cache_limit(0);
+    tgi_code_cache_set_limit(0);
     cr_assert_eq(counts().bytes, 0);
     cr_assert_not(is_kept("a"));
     cr_assert_not(is_kept("a"));
     cr_assert_eq(counts().entries, 0);
-    tgi_code_cache_limit(SIZE_MAX);
+    tgi_code_cache_set_limit(SIZE_MAX);
     cr_assert_not(is_kept("a"));
     cr_assert(is_kept("a"));
     end();
@@ -263,7 +263,7 @@ Test(code_cache, code_that_is_held_stays_when_it_is_forgotten)
     cr_assert_eq(run(code), SAMPLE_ANSWER);
     tgi_code *other = get("a");
     cr_assert_neq(other, code);
-    tgi_code_cache_limit(0);
+    tgi_code_cache_set_limit(0);
     cr_assert_eq(run(code), SAMPLE_ANSWER);
     cr_assert_eq(run(other), SAMPLE_ANSWER);
     tgi_code_release(code);
@@ -386,7 +386,7 @@ static void do_nothing(void)
 
 static void keep_none(void)
 {
-    tgi_code_cache_limit(0);
+    tgi_code_cache_set_limit(0);
 }
 
 static void get_another(void)
@@ -438,7 +438,7 @@ Test(code_cache, who_waits_is_not_hurt_by_a_limit_or_a_clear)
     begin();
     check_waiting(keep_none, false);
     cr_assert_eq(counts().entries, 0);
-    tgi_code_cache_limit(SIZE_MAX);
+    tgi_code_cache_set_limit(SIZE_MAX);
     check_waiting(tgi_code_cache_clear, false);
     end();
 }

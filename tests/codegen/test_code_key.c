@@ -132,7 +132,7 @@ static void change_uses(subject *s, tgi_kernel_loops *k)
         check_counts(s, k->stores.data[i].access);
         check_counts(s, k->stores.data[i].phase);
         check_counts(s, k->stores.data[i].level);
-        check_counts(s, k->stores.data[i].fold);
+        check_counts(s, k->stores.data[i].epilogue_op);
         check_counts(s, k->stores.data[i].along_rows);
     }
     for (size_t i = 0; i < k->reductions.n; i++) {
@@ -141,7 +141,7 @@ static void change_uses(subject *s, tgi_kernel_loops *k)
         check_counts(s, reduction->dtype);
         check_counts(s, reduction->phase);
         check_counts(s, reduction->is_split);
-        check_counts(s, reduction->is_cascade);
+        check_counts(s, reduction->combines_blocks);
         check_counts(s, reduction->value);
         check_counts(s, reduction->other);
     }
@@ -157,7 +157,7 @@ static void change_kernel(subject *s, tgi_kernel_loops *k)
 {
     check_counts(s, k->vectors);
     check_counts(s, k->has_inner);
-    check_counts(s, k->is_tiny);
+    check_counts(s, k->is_straightline);
     check_counts(s, k->n_phases);
     check_counts(s, k->n_outer);
     for (int axis = 0; axis <= k->n_outer; axis++)
@@ -186,27 +186,27 @@ static void change_buffers(subject *s)
         check_counts(s, buffer->index);
         check_counts(s, buffer->count);
         check_counts(s, buffer->is_used);
-        check_counts(s, buffer->first);
-        check_counts(s, buffer->last);
+        check_counts(s, buffer->first_epoch);
+        check_counts(s, buffer->last_epoch);
         check_counts_not(s, buffer->node);
     }
 }
 
-static void change_control(subject *s, tgi_control_loops *control)
+static void change_control(subject *s, tgi_control_flow *control)
 {
     check_counts(s, control->n_cases);
-    check_counts(s, control->decides);
+    check_counts(s, control->operand);
     check_counts(s, control->counter);
     check_counts(s, control->has_test);
     check_counts(s, control->test);
     check_counts(s, control->is_limited);
-    check_counts(s, control->failed);
-    check_counts(s, control->stacks);
-    check_counts(s, control->full);
-    check_counts(s, control->is_tiny);
+    check_counts(s, control->limit_check);
+    check_counts(s, control->stack_set);
+    check_counts(s, control->memory_check);
+    check_counts(s, control->is_straightline);
     for (uint32_t i = 0; i < control->n_carried; i++) {
         check_counts(s, control->carried[i]);
-        check_counts(s, control->place[i]);
+        check_counts(s, control->next[i]);
     }
     for (uint32_t i = 0; i < control->n_moved; i++) {
         check_counts(s, control->from[i]);
@@ -227,9 +227,9 @@ static void change_loops(subject *s)
     }
     for (size_t i = 0; i < loops->hosts.n; i++)
         check_counts(s, loops->hosts.data[i].buffers[0]);
-    for (size_t i = 0; i < loops->checked.n; i++) {
-        check_counts(s, loops->checked.data[i].buffer);
-        check_counts_not(s, loops->checked.data[i].node);
+    for (size_t i = 0; i < loops->runtime_checks.n; i++) {
+        check_counts(s, loops->runtime_checks.data[i].buffer);
+        check_counts_not(s, loops->runtime_checks.data[i].node);
     }
     for (size_t i = 0; i < loops->controls.n; i++)
         change_control(s, &loops->controls.data[i]);
@@ -291,7 +291,7 @@ static void of_loop(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
     tg_value y;
-    tg_while_most(20, is_small, grow, NULL, TG_ARGS(in[0]), &y, 1);
+    tg_while_limit(20, is_small, grow, NULL, TG_ARGS(in[0]), &y, 1);
     tg_cond(tg_lt(tg_reduce_max(y, TG_ALL_AXES), 10), grow, grow, NULL,
             TG_ARGS(y), &y, 1);
     tg_return(t, y);
@@ -317,7 +317,7 @@ Test(code_key, all_of_loops_over_rows_counts)
     subject s;
     fuse(&s.fu, of_rows, NO_SYMBOLS, F32(4096, 100), I32(7));
     subject_begin(&s);
-    cr_assert(s.fu.loops->hosts.n && s.fu.loops->checked.n);
+    cr_assert(s.fu.loops->hosts.n && s.fu.loops->runtime_checks.n);
     change_loops(&s);
     subject_end(&s);
 }
@@ -337,7 +337,7 @@ Test(code_key, all_of_tiny_loops_counts)
     subject s;
     fuse(&s.fu, of_few, NO_SYMBOLS, F32(3));
     subject_begin(&s);
-    cr_assert(s.fu.loops->kernels.data[0]->is_tiny);
+    cr_assert(s.fu.loops->kernels.data[0]->is_straightline);
     change_loops(&s);
     subject_end(&s);
 }

@@ -32,7 +32,7 @@ static tgi_strbuf write_sample(const char *entry)
                                  .costs = costs,
                                  .n_kernels = N_KERNELS};
     tgi_strbuf bytes = {0};
-    tgi_code_write(&codegen, &bytes);
+    tgi_code_serialise(&codegen, &bytes);
     cr_assert_not(bytes.failed);
     free(object.data);
     return bytes;
@@ -46,7 +46,7 @@ static tg_status read_copy(const void *bytes, size_t n)
     cr_assert_not_null(copy);
     if (n)
         memcpy(copy, bytes, n);
-    const tg_status status = tgi_code_read(copy, n, N_KERNELS, &code);
+    const tg_status status = tgi_code_deserialise(copy, n, N_KERNELS, &code);
     cr_assert_eq(status == TG_OK, code != NULL);
     cr_assert(status == TG_OK || tg_error_last()->status == status);
     tgi_code_release(code);
@@ -60,8 +60,9 @@ Test(code_bytes, what_is_written_is_read)
     for (int i = 0; i < 2; i++) {
         tgi_strbuf bytes = write_sample(entries[i]);
         tgi_code *code;
-        cr_assert_eq(tgi_code_read(bytes.text, bytes.n, N_KERNELS, &code),
-                     TG_OK, "%s", tg_error(NULL));
+        cr_assert_eq(
+            tgi_code_deserialise(bytes.text, bytes.n, N_KERNELS, &code), TG_OK,
+            "%s", tg_error(NULL));
         tgi_strbuf_deinit(&bytes); /* nothing of it is kept */
         const union {
             tgi_entry *entry;
@@ -86,8 +87,8 @@ Test(code_bytes, code_without_kernels_is_code)
                                  .entry = "load"};
     tgi_strbuf bytes = {0};
     tgi_code *code;
-    tgi_code_write(&codegen, &bytes);
-    cr_assert_eq(tgi_code_read(bytes.text, bytes.n, 0, &code), TG_OK);
+    tgi_code_serialise(&codegen, &bytes);
+    cr_assert_eq(tgi_code_deserialise(bytes.text, bytes.n, 0, &code), TG_OK);
     cr_assert_eq(code->n_kernels, 0);
     tgi_code_release(code);
     tgi_strbuf_deinit(&bytes);
@@ -103,8 +104,9 @@ Test(code_bytes, another_number_of_kernels_is_refused)
     static const size_t others[] = {0, N_KERNELS - 1, N_KERNELS + 1, SIZE_MAX};
     for (int i = 0; i < 4; i++) {
         tgi_code *code;
-        cr_assert_eq(tgi_code_read(bytes.text, bytes.n, others[i], &code),
-                     TG_ERROR_INVALID_ARGUMENT);
+        cr_assert_eq(
+            tgi_code_deserialise(bytes.text, bytes.n, others[i], &code),
+            TG_ERROR_INVALID_ARGUMENT);
         cr_assert_null(code);
     }
     tgi_strbuf_deinit(&bytes);
@@ -193,8 +195,8 @@ static tgi_strbuf written;
 static bool read_it(void)
 {
     tgi_code *code;
-    const bool went_well =
-        tgi_code_read(written.text, written.n, N_KERNELS, &code) == TG_OK;
+    const bool went_well = tgi_code_deserialise(written.text, written.n,
+                                                N_KERNELS, &code) == TG_OK;
     tgi_code_release(code);
     return went_well;
 }

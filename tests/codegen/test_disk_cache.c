@@ -15,7 +15,7 @@ Test(store, what_is_saved_is_found)
 {
     place p;
     place_begin(&p);
-    tgi_store *store = open_store(&p, TGI_STORE_RW);
+    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
     static const char *const words[] = {"", "x", "a line\nand another", "end"};
     for (int k = 0; k < 4; k++)
         for (int v = 0; v < 4; v++) {
@@ -27,12 +27,12 @@ Test(store, what_is_saved_is_found)
     const tg_cache_counters c = counts_of(store);
     cr_assert(c.hits == 16 && c.misses == 1 && c.saves == 16 && c.bad == 0 &&
               c.evictions == 0);
-    tgi_store_release(store);
+    tgi_disk_cache_release(store);
 
     /* By the next process, too. */
-    store = open_store(&p, TGI_STORE_RO);
+    store = open_store(&p, TGI_DISK_CACHE_READ_ONLY);
     cr_assert(holds(&p, store, "x", "end"));
-    tgi_store_release(store);
+    tgi_disk_cache_release(store);
     cr_assert_eq(p.n_warnings, 0);
     place_end(&p);
 }
@@ -42,19 +42,19 @@ Test(store, large_values_begin_where_memory_begins)
     enum { BYTES = 300000 };
     place p;
     place_begin(&p);
-    tgi_store *store = open_store(&p, TGI_STORE_RW);
+    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
     static unsigned char value[BYTES];
     for (size_t i = 0; i < BYTES; i++)
         value[i] = (unsigned char)(i * 7 ^ i >> 8);
-    cr_assert(tgi_store_save(store, text("odd"),
-                             (tgi_store_bytes){value, BYTES}, &p.log));
+    cr_assert(tgi_disk_cache_save(store, text("odd"),
+                                  (tgi_byte_span){value, BYTES}, &p.log));
     size_t n;
-    unsigned char *found = tgi_store_load(store, text("odd"), &p.log, &n);
+    unsigned char *found = tgi_disk_cache_load(store, text("odd"), &p.log, &n);
     cr_assert_eq(n, BYTES);
     cr_assert_eq(memcmp(found, value, n), 0);
     cr_assert_eq((uintptr_t)found % 16, 0);
     tgi_free(found);
-    tgi_store_release(store);
+    tgi_disk_cache_release(store);
     place_end(&p);
 }
 
@@ -62,7 +62,7 @@ Test(store, keys_of_the_same_hash_are_told_apart)
 {
     place p;
     place_begin(&p);
-    tgi_store *store = open_store(&p, TGI_STORE_RW);
+    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
     cr_assert(save(&p, store, "one", "1"));
     cr_assert_eq(rename(path_of(&p, "one"), path_of(&p, "two")), 0);
     cr_assert(holds(&p, store, "two", NULL));
@@ -72,7 +72,7 @@ Test(store, keys_of_the_same_hash_are_told_apart)
     cr_assert_eq(counts_of(store).bad, 0);
     cr_assert(save(&p, store, "longer", "2"));
     cr_assert(holds(&p, store, "longer", "2"));
-    tgi_store_release(store);
+    tgi_disk_cache_release(store);
     place_end(&p);
 }
 
@@ -83,9 +83,10 @@ Test(store, no_store_holds_nothing)
     cr_assert_not(save(&p, NULL, "key", "value"));
     cr_assert(holds(&p, NULL, "key", NULL));
     cr_assert_eq(counts_of(NULL).misses, 0);
-    tgi_store_release(NULL);
-    tgi_store *store;
-    cr_assert_eq(tgi_store_open(p.dir, TGI_STORE_OFF, ROOM, &store), TG_OK);
+    tgi_disk_cache_release(NULL);
+    tgi_disk_cache *store;
+    cr_assert_eq(tgi_disk_cache_open(p.dir, TGI_DISK_CACHE_OFF, ROOM, &store),
+                 TG_OK);
     cr_assert_null(store);
     cr_assert_not(is_there(p.dir));
     place_end(&p);
@@ -95,18 +96,19 @@ Test(store, those_who_open_a_directory_alike_share_a_store)
 {
     place p;
     place_begin(&p);
-    tgi_store *store = open_store(&p, TGI_STORE_RW);
-    tgi_store *same = open_store(&p, TGI_STORE_RW);
-    tgi_store *reader = open_store(&p, TGI_STORE_RO);
-    tgi_store *bounded = open_store_at(__LINE__, &p, TGI_STORE_RW, 100);
+    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
+    tgi_disk_cache *same = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
+    tgi_disk_cache *reader = open_store(&p, TGI_DISK_CACHE_READ_ONLY);
+    tgi_disk_cache *bounded =
+        open_store_at(__LINE__, &p, TGI_DISK_CACHE_READ_WRITE, 100);
     cr_assert_eq(store, same);
     cr_assert(store != reader && store != bounded && reader != bounded);
-    tgi_store_release(store);
+    tgi_disk_cache_release(store);
     cr_assert(save(&p, same, "key", "value"));
-    tgi_store_release(same);
+    tgi_disk_cache_release(same);
     cr_assert(holds(&p, reader, "key", "value"));
-    tgi_store_release(reader);
-    tgi_store_release(bounded);
+    tgi_disk_cache_release(reader);
+    tgi_disk_cache_release(bounded);
     place_end(&p);
 }
 
@@ -119,17 +121,18 @@ static bool fault_scenario(void)
     tgi_log log;
     tgi_log_init(&log, TG_LOG_OFF, NULL, NULL);
     char *path = NULL;
-    tgi_store *store = NULL;
+    tgi_disk_cache *store = NULL;
     size_t n = 0;
-    bool good = tgi_store_path(fault_dir, &path) == TG_OK &&
-                tgi_store_open(path, TGI_STORE_RW, ROOM, &store) == TG_OK;
+    bool good = tgi_disk_cache_path(fault_dir, &path) == TG_OK &&
+                tgi_disk_cache_open(path, TGI_DISK_CACHE_READ_WRITE, ROOM,
+                                    &store) == TG_OK;
     /* What is not kept, or not found, is no failure. */
-    (void)tgi_store_save(store, text("key"), text("value"), &log);
-    void *value = tgi_store_load(store, text("key"), &log, &n);
+    (void)tgi_disk_cache_save(store, text("key"), text("value"), &log);
+    void *value = tgi_disk_cache_load(store, text("key"), &log, &n);
     cr_assert(!value || (n == 5 && memcmp(value, "value", 5) == 0));
     cr_assert_eq(counts_of(store).bad, 0);
     tgi_free(value);
-    tgi_store_release(store);
+    tgi_disk_cache_release(store);
     tgi_free(path);
     return good;
 }
@@ -149,8 +152,8 @@ Test(store, a_use_is_noted_once_an_hour)
 {
     place p;
     place_begin(&p);
-    tgi_store *store = open_store(&p, TGI_STORE_RW);
-    tgi_store *reader = open_store(&p, TGI_STORE_RO);
+    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
+    tgi_disk_cache *reader = open_store(&p, TGI_DISK_CACHE_READ_ONLY);
     cr_assert(save(&p, store, "key", "value"));
     const char *path = path_of(&p, "key");
     set_age(path, 1800);
@@ -164,15 +167,15 @@ Test(store, a_use_is_noted_once_an_hour)
     set_age(path, -7200);
     cr_assert(holds(&p, store, "key", "value"));
     cr_assert_geq(age_of(path), -1800, "the clock was wrong");
-    tgi_store_release(store);
-    tgi_store_release(reader);
+    tgi_disk_cache_release(store);
+    tgi_disk_cache_release(reader);
     place_end(&p);
 }
 
 /* Bytes of the file of an entry with these. */
 static uint64_t bytes_of(const char *key, const char *value)
 {
-    return tgi_entry_bytes(text(key), text(value));
+    return tgi_cache_entry_bytes(text(key), text(value));
 }
 
 Test(store, the_least_recently_used_go_first)
@@ -181,7 +184,8 @@ Test(store, the_least_recently_used_go_first)
     place p;
     place_begin(&p);
     const uint64_t each = bytes_of("key 00", "value");
-    tgi_store *store = open_store_at(__LINE__, &p, TGI_STORE_RW, N * each);
+    tgi_disk_cache *store =
+        open_store_at(__LINE__, &p, TGI_DISK_CACHE_READ_WRITE, N * each);
     char key[N + 1][16];
     for (int i = 0; i < N; i++) {
         snprintf(key[i], sizeof(key[i]), "key %02d", i);
@@ -198,7 +202,7 @@ Test(store, the_least_recently_used_go_first)
         cr_assert(holds(&p, store, key[i], i < 1 || i > 3 ? "value" : NULL),
                   "%s", key[i]);
     cr_assert_eq(counts_of(store).bad, 0);
-    tgi_store_release(store);
+    tgi_disk_cache_release(store);
     place_end(&p);
 }
 
@@ -207,19 +211,20 @@ Test(store, there_is_never_more_than_the_bound)
     place p;
     place_begin(&p);
     const uint64_t most = 4000;
-    tgi_store *store = open_store_at(__LINE__, &p, TGI_STORE_RW, most);
+    tgi_disk_cache *store =
+        open_store_at(__LINE__, &p, TGI_DISK_CACHE_READ_WRITE, most);
     char key[16];
     for (int i = 0; i < 300; i++) {
         snprintf(key, sizeof(key), "%d", i);
         cr_assert(save(&p, store, key, "a value of some length"));
         size_t n_entries;
         uint64_t bytes;
-        cr_assert_eq(tgi_store_size(p.dir, &n_entries, &bytes), TG_OK);
+        cr_assert_eq(tgi_disk_cache_size(p.dir, &n_entries, &bytes), TG_OK);
         cr_assert_leq(bytes, most);
         cr_assert(holds(&p, store, key, "a value of some length"));
     }
     cr_assert_gt(counts_of(store).evictions, 200);
-    tgi_store_release(store);
+    tgi_disk_cache_release(store);
     place_end(&p);
 }
 
@@ -228,7 +233,8 @@ Test(store, one_entry_may_fill_the_room_but_not_more)
     place p;
     place_begin(&p);
     const uint64_t most = bytes_of("key", "value");
-    tgi_store *store = open_store_at(__LINE__, &p, TGI_STORE_RW, most);
+    tgi_disk_cache *store =
+        open_store_at(__LINE__, &p, TGI_DISK_CACHE_READ_WRITE, most);
     cr_assert(save(&p, store, "key", "value"));
     cr_assert(holds(&p, store, "key", "value"));
     cr_assert_not(save(&p, store, "key", "value!"));
@@ -238,7 +244,7 @@ Test(store, one_entry_may_fill_the_room_but_not_more)
     cr_assert(holds(&p, store, "kez", "value"));
     cr_assert(holds(&p, store, "key", NULL));
     cr_assert_eq(p.n_warnings, 0);
-    tgi_store_release(store);
+    tgi_disk_cache_release(store);
     place_end(&p);
 }
 
@@ -268,7 +274,7 @@ Test(store, orphans_are_swept_when_something_is_saved)
 {
     place p;
     place_begin(&p);
-    tgi_store *store = open_store(&p, TGI_STORE_RW);
+    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
     const char *dead = make_temporary(&p, dead_process(), 1000000);
     const char *old = make_temporary(&p, getppid(), 1000001);
     const char *alive = make_temporary(&p, getppid(), 1000002);
@@ -289,7 +295,7 @@ Test(store, orphans_are_swept_when_something_is_saved)
     for (int i = 0; i < 64; i++)
         cr_assert(save(&p, store, "key", "value"));
     cr_assert_not(is_there(dead));
-    tgi_store_release(store);
+    tgi_disk_cache_release(store);
     place_end(&p);
 }
 
@@ -297,13 +303,13 @@ Test(store, a_temporary_name_that_is_taken_is_passed_over)
 {
     place p;
     place_begin(&p);
-    tgi_store *store = open_store(&p, TGI_STORE_RW);
+    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
     for (int i = 0; i < 3; i++)
         make_temporary(&p, getpid(), i);
     cr_assert(save(&p, store, "key", "value"));
     cr_assert(holds(&p, store, "key", "value"));
     cr_assert_eq(n_files(p.dir), 4);
-    tgi_store_release(store);
+    tgi_disk_cache_release(store);
     place_end(&p);
 }
 
@@ -313,7 +319,7 @@ Test(store, a_child_goes_on_after_fork)
 {
     place p;
     place_begin(&p);
-    tgi_store *store = open_store(&p, TGI_STORE_RW);
+    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
     cr_assert(save(&p, store, "parent", "1"));
     const pid_t child = fork();
     if (child == 0)
@@ -323,7 +329,7 @@ Test(store, a_child_goes_on_after_fork)
     cr_assert_eq(waitpid(child, &status, 0), child);
     cr_assert_eq(status, 0);
     cr_assert(holds(&p, store, "child", "2"));
-    tgi_store_release(store);
+    tgi_disk_cache_release(store);
     place_end(&p);
 }
 
@@ -331,11 +337,12 @@ static void *open_and_use(void *user)
 {
     place *p = user;
     for (int i = 0; i < 100; i++) {
-        tgi_store *store = NULL;
-        if (tgi_store_open(p->dir, TGI_STORE_RW, ROOM, &store) ||
+        tgi_disk_cache *store = NULL;
+        if (tgi_disk_cache_open(p->dir, TGI_DISK_CACHE_READ_WRITE, ROOM,
+                                &store) ||
             !save(p, store, "key", "value") || !holds(p, store, "key", "value"))
             return p;
-        tgi_store_release(store);
+        tgi_disk_cache_release(store);
     }
     return NULL;
 }

@@ -20,7 +20,7 @@ static bool keep_entry(const tg_cache_entry *entry, void *user)
 {
     shown *s = user;
     keep_line(s->lines, sizeof(s->lines), entry->description);
-    cr_assert(tgi_entry_is_name(entry->name));
+    cr_assert(tgi_cache_entry_is_name(entry->name));
     s->bytes += entry->bytes;
     s->last_use = entry->last_use;
     return ++s->n != s->most;
@@ -30,7 +30,7 @@ Test(store_care, entries_are_listed_the_oldest_first)
 {
     place p;
     place_begin(&p);
-    tgi_store *store = open_store(&p, TGI_STORE_RW);
+    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
     cr_assert(save(&p, store, "b: the second\nmore of it", "value"));
     cr_assert(save(&p, store, "c", ""));
     cr_assert(save(&p, store, "a: \x1b[31m\ttab \xff", "a value\n"));
@@ -52,7 +52,7 @@ Test(store_care, entries_are_listed_the_oldest_first)
     s = (shown){.most = 2};
     check_works(tg_cache_list(p.dir, keep_entry, &s));
     cr_assert_eq(s.n, 2, "the visitor has seen enough");
-    tgi_store_release(store);
+    tgi_disk_cache_release(store);
     place_end(&p);
 }
 
@@ -60,14 +60,14 @@ Test(store_care, what_is_damaged_is_listed_too)
 {
     place p;
     place_begin(&p);
-    tgi_store *store = open_store(&p, TGI_STORE_RW);
+    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
     write_bytes(path_of(&p, "empty"), "", 0);
     char zeros[100] = {0};
     write_bytes(path_of(&p, "zeros"), zeros, sizeof(zeros));
     shown s = {.most = 0};
     check_works(tg_cache_list(p.dir, keep_entry, &s));
     cr_assert_str_eq(s.lines, "\n\n");
-    tgi_store_release(store);
+    tgi_disk_cache_release(store);
     place_end(&p);
 }
 
@@ -85,7 +85,7 @@ Test(store_care, verify_counts_and_removes_what_is_bad)
 {
     place p;
     place_begin(&p);
-    tgi_store *store = open_store(&p, TGI_STORE_RW);
+    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
     char key[16];
     for (int i = 0; i < 8; i++) {
         snprintf(key, sizeof(key), "%d", i);
@@ -113,7 +113,7 @@ Test(store_care, verify_counts_and_removes_what_is_bad)
     cr_assert_eq(n_files(p.dir), 3);
     r = verify(&p, true);
     cr_assert(r.good == 2 && !r.bad && r.foreign == 1);
-    tgi_store_release(store);
+    tgi_disk_cache_release(store);
     place_end(&p);
 }
 
@@ -122,13 +122,13 @@ Test(store_care, what_cannot_be_read_is_not_called_bad)
     place p;
     place_begin(&p);
     become_user(&p);
-    tgi_store *store = open_store(&p, TGI_STORE_RW);
+    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
     cr_assert(save(&p, store, "key", "value"));
     cr_assert_eq(chmod(path_of(&p, "key"), 0), 0);
     tg_cache_report r = verify(&p, true);
     cr_assert(!r.good && !r.bad && r.unread == 1);
     cr_assert_eq(n_files(p.dir), 1);
-    tgi_store_release(store);
+    tgi_disk_cache_release(store);
     nftw(p.home, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     check_nothing_is_alive();
 }
@@ -137,7 +137,7 @@ Test(store_care, clear_removes_entries_and_nothing_else)
 {
     place p;
     place_begin(&p);
-    tgi_store *store = open_store(&p, TGI_STORE_RW);
+    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
     cr_assert(save(&p, store, "a", "value"));
     cr_assert(save(&p, store, "b", "value"));
     char other[128];
@@ -154,7 +154,7 @@ Test(store_care, clear_removes_entries_and_nothing_else)
     cr_assert(holds(&p, store, "a", NULL));
     cr_assert(save(&p, store, "a", "again"));
     cr_assert(holds(&p, store, "a", "again"));
-    tgi_store_release(store);
+    tgi_disk_cache_release(store);
     place_end(&p);
 }
 
@@ -201,12 +201,12 @@ Test(store_care, a_hostile_directory_is_refused)
 {
     place p;
     place_begin(&p);
-    tgi_store *store = open_store(&p, TGI_STORE_RW);
+    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
     cr_assert(save(&p, store, "key", "value"));
     cr_assert_eq(chmod(p.dir, 0770), 0);
     check_all_fail(p.dir, "written to by others");
     cr_assert_eq(n_files(p.dir), 1);
-    tgi_store_release(store);
+    tgi_disk_cache_release(store);
     place_end(&p);
 }
 
@@ -214,7 +214,7 @@ Test(store_care, the_environment_names_the_directory)
 {
     place p;
     place_begin(&p);
-    tgi_store *store = open_store(&p, TGI_STORE_RW);
+    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
     cr_assert(save(&p, store, "key", "value"));
     size_t n_entries = 0;
     setenv("TGJIT_CACHE_DIR", p.dir, 1);
@@ -224,7 +224,7 @@ Test(store_care, the_environment_names_the_directory)
     unsetenv("XDG_CACHE_HOME");
     unsetenv("HOME");
     check_all_fail(NULL, "HOME");
-    tgi_store_release(store);
+    tgi_disk_cache_release(store);
     place_end(&p);
 }
 
@@ -267,9 +267,9 @@ Test(store_care, memory_that_is_out_is_told)
 {
     place p;
     place_begin(&p);
-    tgi_store *store = open_store(&p, TGI_STORE_RW);
+    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
     cr_assert(save(&p, store, "key", "value"));
-    tgi_store_release(store);
+    tgi_disk_cache_release(store);
     setenv("TGJIT_CACHE_DIR", p.dir, 1);
     check_every_fault(fault_scenario);
     cr_assert_eq(n_files(p.dir), 1, "what was not read is not bad");
@@ -295,7 +295,7 @@ Test(store_care, a_context_opens_its_cache_when_it_is_needed)
                        (tg_context_options){.cache = "rw", .cache_dir = p.dir});
     cr_assert_eq(counters_of(s.ctx).misses, 0);
     cr_assert_not(is_there(p.dir));
-    tgi_store *store = tgi_cache_store(s.ctx);
+    tgi_disk_cache *store = tgi_context_disk_cache(s.ctx);
     cr_assert_not_null(store);
     cr_assert(is_there(p.dir));
     cr_assert(save(&p, store, "key", "value"));
@@ -308,9 +308,9 @@ Test(store_care, a_context_opens_its_cache_when_it_is_needed)
     session t;
     session_begin_with(&t,
                        (tg_context_options){.cache = "rw", .cache_dir = p.dir});
-    cr_assert_eq(tgi_cache_store(t.ctx), store);
+    cr_assert_eq(tgi_context_disk_cache(t.ctx), store);
     tg_context_release(t.ctx);
-    cr_assert_eq(tgi_cache_store(s.ctx), store);
+    cr_assert_eq(tgi_context_disk_cache(s.ctx), store);
     tg_context_release(s.ctx);
     place_end(&p);
 }
@@ -331,7 +331,7 @@ Test(store_care, counts_of_no_version_are_refused)
 }
 
 static void check_settings_at(int line, tg_context_options options,
-                              tgi_store_mode mode, uint64_t most_bytes,
+                              tgi_disk_cache_mode mode, uint64_t most_bytes,
                               int n_warnings)
 {
     session s;
@@ -372,29 +372,33 @@ Test(store_care, settings_come_from_options_or_the_environment)
     const tg_context_options none = {0};
     unsetenv("TGJIT_CACHE");
     unsetenv("TGJIT_CACHE_MAX");
-    check_settings(none, TGI_STORE_RW, 256 << 20, 0);
+    check_settings(none, TGI_DISK_CACHE_READ_WRITE, 256 << 20, 0);
     for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
         setenv("TGJIT_CACHE_MAX", sizes[i].text, 1);
-        check_settings(none, TGI_STORE_RW, sizes[i].bytes, sizes[i].n_warnings);
+        check_settings(none, TGI_DISK_CACHE_READ_WRITE, sizes[i].bytes,
+                       sizes[i].n_warnings);
     }
-    check_settings((tg_context_options){.cache_max_bytes = 7}, TGI_STORE_RW, 7,
-                   0);
+    check_settings((tg_context_options){.cache_max_bytes = 7},
+                   TGI_DISK_CACHE_READ_WRITE, 7, 0);
     unsetenv("TGJIT_CACHE_MAX");
     static const struct {
         const char *text;
-        tgi_store_mode mode;
+        tgi_disk_cache_mode mode;
         int n_warnings;
     } modes[] = {
-        {"off", TGI_STORE_OFF, 0}, {"ro", TGI_STORE_RO, 0},
-        {"rw", TGI_STORE_RW, 0},   {"rw,ro", TGI_STORE_OFF, 1},
-        {"on", TGI_STORE_OFF, 1},  {"ro,off", TGI_STORE_OFF, 1},
+        {"off", TGI_DISK_CACHE_OFF, 0},
+        {"ro", TGI_DISK_CACHE_READ_ONLY, 0},
+        {"rw", TGI_DISK_CACHE_READ_WRITE, 0},
+        {"rw,ro", TGI_DISK_CACHE_OFF, 1},
+        {"on", TGI_DISK_CACHE_OFF, 1},
+        {"ro,off", TGI_DISK_CACHE_OFF, 1},
     };
     for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
         setenv("TGJIT_CACHE", modes[i].text, 1);
         check_settings(none, modes[i].mode, 256 << 20, modes[i].n_warnings);
     }
-    check_settings((tg_context_options){.cache = "rw"}, TGI_STORE_RW, 256 << 20,
-                   0);
+    check_settings((tg_context_options){.cache = "rw"},
+                   TGI_DISK_CACHE_READ_WRITE, 256 << 20, 0);
 }
 
 Test(store_care, a_context_without_a_cache_warns_once)
@@ -407,7 +411,7 @@ Test(store_care, a_context_without_a_cache_warns_once)
                        (tg_context_options){.cache = "rw", .cache_dir = p.dir});
     tg_error_clear();
     for (int i = 0; i < 3; i++)
-        cr_assert_null(tgi_cache_store(s.ctx));
+        cr_assert_null(tgi_context_disk_cache(s.ctx));
     cr_assert_not_null(strstr(s.logged, "compiled code is not kept"));
     cr_assert_eq(strchr(s.logged, '\n')[1], '\0', "%s", s.logged);
     cr_assert_eq(tg_error_last()->status, TG_OK, "that is no failure");
@@ -418,13 +422,13 @@ Test(store_care, a_context_without_a_cache_warns_once)
     unsetenv("HOME");
     session_begin_with(&s, (tg_context_options){.cache = "rw"});
     for (int i = 0; i < 3; i++)
-        cr_assert_null(tgi_cache_store(s.ctx));
+        cr_assert_null(tgi_context_disk_cache(s.ctx));
     cr_assert_not_null(strstr(s.logged, "HOME"));
     cr_assert_eq(strchr(s.logged, '\n')[1], '\0', "%s", s.logged);
     tg_context_release(s.ctx);
 
     session_begin_with(&s, (tg_context_options){.cache = "off"});
-    cr_assert_null(tgi_cache_store(s.ctx));
+    cr_assert_null(tgi_context_disk_cache(s.ctx));
     cr_assert_str_eq(s.logged, "");
     tg_context_release(s.ctx);
     place_end(&p);

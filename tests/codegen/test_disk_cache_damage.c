@@ -13,7 +13,7 @@
 /* An entry, and its file as it should be. */
 typedef struct sample {
     place p;
-    tgi_store *store;
+    tgi_disk_cache *store;
     const char *path;
     unsigned char file[128];
     size_t n;
@@ -22,7 +22,7 @@ typedef struct sample {
 static void sample_begin(sample *s)
 {
     place_begin(&s->p);
-    s->store = open_store(&s->p, TGI_STORE_RW);
+    s->store = open_store(&s->p, TGI_DISK_CACHE_READ_WRITE);
     cr_assert(save(&s->p, s->store, "the key", "and its value"));
     s->path = path_of(&s->p, "the key");
     s->n = read_bytes(s->path, s->file, sizeof(s->file));
@@ -33,7 +33,7 @@ static void sample_end(sample *s)
 {
     write_bytes(s->path, s->file, s->n);
     cr_assert(holds(&s->p, s->store, "the key", "and its value"));
-    tgi_store_release(s->store);
+    tgi_disk_cache_release(s->store);
     cr_assert_eq(s->p.n_warnings, 0);
     place_end(&s->p);
 }
@@ -150,7 +150,7 @@ Test(store_damage, who_only_reads_removes_nothing)
 {
     sample s;
     sample_begin(&s);
-    tgi_store *reader = open_store(&s.p, TGI_STORE_RO);
+    tgi_disk_cache *reader = open_store(&s.p, TGI_DISK_CACHE_READ_ONLY);
     cr_assert(holds(&s.p, reader, "the key", "and its value"));
     cr_assert_not(save(&s.p, reader, "other", "value"));
     write_bytes(s.path, s.file, s.n - 1);
@@ -158,7 +158,7 @@ Test(store_damage, who_only_reads_removes_nothing)
     cr_assert(is_there(s.path));
     cr_assert_eq(counts_of(reader).bad, 1);
     cr_assert_eq(n_files(s.p.dir), 1);
-    tgi_store_release(reader);
+    tgi_disk_cache_release(reader);
     sample_end(&s);
 }
 
@@ -215,7 +215,7 @@ Test(store_damage, pipes_and_directories_are_no_entries, .timeout = 60)
 {
     place p;
     place_begin(&p);
-    tgi_store *store = open_store(&p, TGI_STORE_RW);
+    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
     cr_assert_eq(mkfifo(path_of(&p, "pipe"), 0600), 0);
     cr_assert_eq(mkdir(path_of(&p, "dir"), 0700), 0);
     cr_assert(holds(&p, store, "pipe", NULL));
@@ -228,7 +228,7 @@ Test(store_damage, pipes_and_directories_are_no_entries, .timeout = 60)
         cr_assert_not(save(&p, store, "dir", "value"));
     cr_assert_eq(p.n_warnings, 1, "of what cannot be written, once");
     cr_assert_eq(n_files(p.dir), 2, "nothing is left behind");
-    tgi_store_release(store);
+    tgi_disk_cache_release(store);
     place_end(&p);
 }
 
@@ -260,7 +260,7 @@ Test(store_damage, an_entry_that_may_not_be_read_is_left_alone)
     place p;
     place_begin(&p);
     become_user(&p);
-    tgi_store *store = open_store(&p, TGI_STORE_RW);
+    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
     cr_assert(save(&p, store, "key", "value"));
     cr_assert_eq(chmod(path_of(&p, "key"), 0), 0);
     cr_assert(holds(&p, store, "key", NULL));
@@ -269,7 +269,7 @@ Test(store_damage, an_entry_that_may_not_be_read_is_left_alone)
     cr_assert_eq(chmod(path_of(&p, "key"), 0400), 0);
     cr_assert(holds(&p, store, "key", "value"));
     cr_assert_eq(counts_of(store).bad, 0);
-    tgi_store_release(store);
+    tgi_disk_cache_release(store);
     nftw(p.home, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     check_nothing_is_alive();
 }

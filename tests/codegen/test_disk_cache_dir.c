@@ -16,7 +16,7 @@
 static void check_path_at(int line, const char *dir, const char *expected)
 {
     char *path = NULL;
-    cr_assert_eq(tgi_store_path(dir, &path), TG_OK);
+    cr_assert_eq(tgi_disk_cache_path(dir, &path), TG_OK);
     if (expected)
         cr_assert_str_eq(path, expected, "line %d: %s", line, path);
     else
@@ -79,14 +79,14 @@ Test(store_dir, it_is_made_for_this_user_alone_with_its_parents)
     place_begin(&p);
     umask(0);
     snprintf(p.dir, sizeof(p.dir), "%s/a/b/c", p.home);
-    tgi_store *store = open_store(&p, TGI_STORE_RW);
+    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
     cr_assert_eq(mode_of(p.dir), 0700);
     p.dir[strlen(p.dir) - 2] = '\0';
     cr_assert_eq(mode_of(p.dir), 0700);
     strcat(p.dir, "/c");
     cr_assert(save(&p, store, "key", "value"));
     cr_assert_eq(mode_of(path_of(&p, "key")), 0600);
-    tgi_store_release(store);
+    tgi_disk_cache_release(store);
     place_end(&p);
 }
 
@@ -94,8 +94,10 @@ Test(store_dir, who_only_reads_makes_none)
 {
     place p;
     place_begin(&p);
-    tgi_store *store;
-    cr_assert_eq(tgi_store_open(p.dir, TGI_STORE_RO, ROOM, &store), TG_OK);
+    tgi_disk_cache *store;
+    cr_assert_eq(
+        tgi_disk_cache_open(p.dir, TGI_DISK_CACHE_READ_ONLY, ROOM, &store),
+        TG_OK);
     cr_assert_null(store);
     cr_assert_not(is_there(p.dir));
     place_end(&p);
@@ -105,11 +107,12 @@ Test(store_dir, who_only_reads_makes_none)
 
 static void check_refused_at(int line, const place *p, const char *piece)
 {
-    static const tgi_store_mode modes[] = {TGI_STORE_RO, TGI_STORE_RW};
+    static const tgi_disk_cache_mode modes[] = {TGI_DISK_CACHE_READ_ONLY,
+                                                TGI_DISK_CACHE_READ_WRITE};
     for (int i = 0; i < 2; i++) {
-        tgi_store *store;
+        tgi_disk_cache *store;
         tg_error_clear();
-        cr_assert_eq(tgi_store_open(p->dir, modes[i], ROOM, &store),
+        cr_assert_eq(tgi_disk_cache_open(p->dir, modes[i], ROOM, &store),
                      TG_ERROR_FILE, "line %d", line);
         cr_assert_null(store);
         cr_assert_not_null(strstr(tg_error(NULL), piece), "line %d: %s", line,
@@ -135,11 +138,12 @@ Test(store_dir, a_symbolic_link_is_refused)
                                        "/../.", "/./.."};
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
         char spelling[256], *path;
-        tgi_store *store;
+        tgi_disk_cache *store;
         snprintf(spelling, sizeof(spelling), "%s%s", p.dir, ends[i]);
-        cr_assert_eq(tgi_store_path(spelling, &path), TG_OK);
-        cr_assert_eq(tgi_store_open(path, TGI_STORE_RW, ROOM, &store),
-                     TG_ERROR_FILE, "%s", spelling);
+        cr_assert_eq(tgi_disk_cache_path(spelling, &path), TG_OK);
+        cr_assert_eq(
+            tgi_disk_cache_open(path, TGI_DISK_CACHE_READ_WRITE, ROOM, &store),
+            TG_ERROR_FILE, "%s", spelling);
         cr_assert_null(store);
         tgi_free(path);
     }
@@ -180,7 +184,7 @@ Test(store_dir, one_that_others_may_write_to_is_refused)
         check_refused(&p, "written to by others");
     }
     cr_assert_eq(chmod(p.dir, 0755), 0);
-    tgi_store_release(open_store(&p, TGI_STORE_RW));
+    tgi_disk_cache_release(open_store(&p, TGI_DISK_CACHE_READ_WRITE));
     place_end(&p);
 }
 
@@ -221,7 +225,7 @@ Test(store_dir, one_that_cannot_be_made_is_refused)
 
 /* The store has one entry, "old"; whatever is tried, results are the same and
    one warning is all there is. */
-static void check_reads_but_does_not_write(place *p, tgi_store *store,
+static void check_reads_but_does_not_write(place *p, tgi_disk_cache *store,
                                            const char *value)
 {
     for (int i = 0; i < 3; i++) {
@@ -239,12 +243,12 @@ Test(store_dir, one_without_permission_to_write_is_only_read)
     place p;
     place_begin(&p);
     become_user(&p);
-    tgi_store *store = open_store(&p, TGI_STORE_RW);
+    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
     cr_assert(save(&p, store, "old", "value"));
     set_age(path_of(&p, "old"), 7200);
     cr_assert_eq(chmod(p.dir, 0500), 0);
     check_reads_but_does_not_write(&p, store, "value");
-    tgi_store_release(store);
+    tgi_disk_cache_release(store);
     cr_assert_eq(chmod(p.dir, 0700), 0);
     nftw(p.home, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     check_nothing_is_alive();
@@ -268,13 +272,13 @@ Test(store_dir, on_a_read_only_file_system_it_is_only_read)
     place p;
     place_begin(&p);
     mount_at(&p, 0, "size=1M,mode=0700");
-    tgi_store *store = open_store(&p, TGI_STORE_RW);
+    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
     cr_assert(save(&p, store, "old", "value"));
     set_age(path_of(&p, "old"), 7200);
     cr_assert_eq(
         mount("none", p.dir, "tmpfs", MS_REMOUNT | MS_RDONLY, "mode=0700"), 0);
     check_reads_but_does_not_write(&p, store, "value");
-    tgi_store_release(store);
+    tgi_disk_cache_release(store);
     cr_assert_eq(umount(p.dir), 0);
     place_end(&p);
 }
@@ -293,11 +297,11 @@ Test(store_dir, on_a_full_disk_it_is_only_read)
     place p;
     place_begin(&p);
     mount_at(&p, 0, "size=64k,mode=0700");
-    tgi_store *store = open_store(&p, TGI_STORE_RW);
+    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
     cr_assert(save(&p, store, "old", "value"));
     check_reads_but_does_not_write(&p, store, large_value());
     cr_assert(save(&p, store, "small", "value"), "there is room for that");
-    tgi_store_release(store);
+    tgi_disk_cache_release(store);
     cr_assert_eq(umount(p.dir), 0);
     place_end(&p);
 }
@@ -306,7 +310,7 @@ Test(store_dir, the_limit_of_file_sizes_raises_no_signal)
 {
     place p;
     place_begin(&p);
-    tgi_store *store = open_store(&p, TGI_STORE_RW);
+    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
     cr_assert(save(&p, store, "old", "value"));
     struct rlimit before, limit;
     cr_assert_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -315,7 +319,7 @@ Test(store_dir, the_limit_of_file_sizes_raises_no_signal)
     cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
     check_reads_but_does_not_write(&p, store, large_value());
     cr_assert_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
-    tgi_store_release(store);
+    tgi_disk_cache_release(store);
     place_end(&p);
 }
 
@@ -323,15 +327,15 @@ Test(store_dir, one_that_is_removed_holds_nothing)
 {
     place p;
     place_begin(&p);
-    tgi_store *store = open_store(&p, TGI_STORE_RW);
+    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
     cr_assert_eq(rmdir(p.dir), 0);
     cr_assert_not(save(&p, store, "key", "value"));
     cr_assert(holds(&p, store, "key", NULL));
     cr_assert_leq(p.n_warnings, 1);
-    tgi_store *again = open_store(&p, TGI_STORE_RW);
+    tgi_disk_cache *again = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
     cr_assert_neq(again, store, "it is another directory");
     cr_assert(save(&p, again, "key", "value"));
-    tgi_store_release(store);
-    tgi_store_release(again);
+    tgi_disk_cache_release(store);
+    tgi_disk_cache_release(again);
     place_end(&p);
 }

@@ -24,7 +24,7 @@ static unsigned char *make(size_t bytes, unsigned mark)
 {
     void *memory;
     cr_assert_eq(tgi_pages_alloc(bytes, &memory), TG_OK, "%s", tg_error(NULL));
-    cr_assert_eq((uintptr_t)memory % tgi_pages_unit(), 0);
+    cr_assert_eq((uintptr_t)memory % tgi_pages_page_bytes(), 0);
     memset(memory, (int)(mark & 0xff), bytes);
     memcpy(memory, &mark, sizeof(mark));
     cr_assert_eq(tgi_pages_seal(memory, bytes), TG_OK, "%s", tg_error(NULL));
@@ -47,7 +47,7 @@ Test(pages, ten_thousand_live_ones_need_few_mappings)
 {
     /* A few for each chunk of a megabyte; where the kernel merges them all,
        it is one. */
-    const int few = 3 * ((int)(IMAGES * tgi_pages_unit() >> 20) + 1);
+    const int few = 3 * ((int)(IMAGES * tgi_pages_page_bytes() >> 20) + 1);
     static unsigned char *images[IMAGES];
     for (unsigned i = 0; i < IMAGES; i++)
         images[i] = make(100, i);
@@ -286,12 +286,12 @@ Test(pages, a_child_forked_amid_another_threads_work_does_not_hang)
 Test(pages, say_when_the_system_refuses)
 {
     void *memory;
-    tgi_pages_refuse(0);
+    tgi_pages_inject_failures(0);
     cr_assert_eq(tgi_pages_alloc(100, &memory), TG_ERROR_UNSUPPORTED);
     cr_assert_null(memory);
     cr_assert_str_eq(tg_error(NULL), "cannot have 1048576 bytes of executable "
                                      "memory: Permission denied");
-    tgi_pages_refuse(-1);
+    tgi_pages_inject_failures(-1);
     check_nothing_is_alive();
 }
 
@@ -299,10 +299,10 @@ Test(pages, that_cannot_be_sealed_can_be_freed)
 {
     void *memory;
     cr_assert_eq(tgi_pages_alloc(100, &memory), TG_OK);
-    tgi_pages_refuse(0);
+    tgi_pages_inject_failures(0);
     cr_assert_eq(tgi_pages_seal(memory, 100), TG_ERROR_UNSUPPORTED);
     tgi_pages_free(memory, 100);
-    tgi_pages_refuse(-1);
+    tgi_pages_inject_failures(-1);
     cr_assert_eq(read_mappings().n_executable, 0);
     check_nothing_is_alive();
 }

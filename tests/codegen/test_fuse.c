@@ -158,7 +158,7 @@ Test(fuse, reductions_take_their_producers)
     SHOW(&text, &fu, sum_all, NO_SYMBOLS, F32(1000, 1000));
     cr_assert_eq(n_kernels(&fu), 2);
     cr_assert(fu.loops->kernels.data[0]->reductions.data[0].is_split);
-    cr_assert(fu.loops->kernels.data[1]->reductions.data[0].is_cascade);
+    cr_assert(fu.loops->kernels.data[1]->reductions.data[0].combines_blocks);
     fuse_end(&fu);
 
     SHOW(&text, &fu, sum_leading, NO_SYMBOLS, F32(20, 3000));
@@ -405,8 +405,8 @@ Test(fuse, gathers_look_at_their_index_as_their_mode_says)
     tgi_strbuf text = {0};
     fused fu;
     SHOW(&text, &fu, gather_check, NO_SYMBOLS, F32(30, 20), I32(5, 6));
-    cr_assert_eq(n_steps(&fu, TGI_STEP_CHECKED), 1);
-    cr_assert_eq(fu.loops->checked.n, 1);
+    cr_assert_eq(n_steps(&fu, TGI_STEP_RETURN_IF_FAILED), 1);
+    cr_assert_eq(fu.loops->runtime_checks.n, 1);
     fuse_end(&fu);
     SHOW(&text, &fu, gather_clamp, NO_SYMBOLS, F32(30, 20), I32(7));
     cr_assert_eq(n_kernels(&fu), 1);
@@ -560,7 +560,7 @@ Test(fuse, assignments_keep_their_order)
     cr_assert_eq(n_steps(&fu, TGI_STEP_HOST), 2);
     fuse_end(&fu);
     SHOW(&text, &fu, write_check_write, NO_SYMBOLS, V32(1000), I32(3));
-    cr_assert_eq(n_steps(&fu, TGI_STEP_CHECKED), 1);
+    cr_assert_eq(n_steps(&fu, TGI_STEP_RETURN_IF_FAILED), 1);
     fuse_end(&fu);
     SHOW(&text, &fu, write_twice, NO_SYMBOLS, V32(1000), V32(1000));
     cr_assert_eq(last_write(&fu, 0), 1);

@@ -16,7 +16,7 @@
 static bool has_slivers(const tgi_kernel_loops *kernel)
 {
     for (size_t i = 0; i < kernel->accesses.n; i++)
-        if (kernel->accesses.data[i].sliver)
+        if (kernel->accesses.data[i].panel_width)
             return true;
     return false;
 }
@@ -40,7 +40,7 @@ static const tgi_kernel_loops *product_kernel(const fused *fu)
         const tgi_kernel_loops *kernel = fu->loops->kernels.data[i];
         for (size_t k = 0; k < kernel->reductions.n; k++)
             if (kernel->reductions.data[k].op == TGI_OP_MATMUL &&
-                !kernel->reductions.data[k].is_cascade) {
+                !kernel->reductions.data[k].combines_blocks) {
                 cr_assert_null(found, "there are two products");
                 found = kernel;
             }

@@ -45,7 +45,7 @@ static int n_tiny(const fused *fu)
 {
     int n = 0;
     for (size_t i = 0; i < fu->loops->kernels.n; i++)
-        n += fu->loops->kernels.data[i]->is_tiny;
+        n += fu->loops->kernels.data[i]->is_straightline;
     return n;
 }
 
@@ -70,7 +70,7 @@ Test(fuse_memory, what_is_tiny_needs_no_memory_and_no_barriers)
     fuse_end(&fu);
     SHOW(&text, &fu, joined, NO_SYMBOLS, F32(375), F32(374), F32(373));
     cr_assert_eq(n_tiny(&fu), 4);
-    cr_assert_eq(n_places(&fu, TGI_PLACE_VALUES), 0);
+    cr_assert_eq(n_places(&fu, TGI_PLACE_SSA), 0);
     fuse_end(&fu);
     /* Threads share the large kernels: they wait for the tiny one. */
     SHOW(&text, &fu, expensive_row, NO_SYMBOLS, F32(1000, 30), F32(30));
@@ -184,9 +184,9 @@ Test(fuse_memory, memory_may_run_out_anywhere)
     for (int forever = 0; forever <= 1; forever++)
         for (long nth = 0;; nth++) {
             tg_error_clear();
-            tgi_alloc_fail(nth, forever);
+            tgi_alloc_inject_failure(nth, forever);
             const bool went_well = fuse_scenario();
-            const bool has_failed = tgi_alloc_fail(-1, 0) > nth;
+            const bool has_failed = tgi_alloc_inject_failure(-1, 0) > nth;
             cr_assert_eq(tg_live_objects(), objects);
             cr_assert_eq(tg_live_bytes(), bytes, "allocation %ld", nth);
             if (!has_failed) {

@@ -19,7 +19,7 @@ static int n_folds(const fused *fu, bool along_rows)
     for (size_t k = 0; k < fu->loops->kernels.n; k++) {
         const tgi_kernel_loops *kernel = fu->loops->kernels.data[k];
         for (size_t i = 0; i < kernel->stores.n; i++)
-            n += kernel->stores.data[i].fold &&
+            n += kernel->stores.data[i].epilogue_op &&
                  kernel->stores.data[i].along_rows == along_rows;
     }
     return n;
@@ -234,7 +234,7 @@ Test(fuse_fold, tiny_products_are_written_out)
     fuse(&fu, row_sum, NO_SYMBOLS, F32(4, 4), F32(4, 4));
     cr_assert_eq(n_folds(&fu, true), 0);
     for (size_t i = 0; i < fu.loops->kernels.n; i++)
-        cr_assert(fu.loops->kernels.data[i]->is_tiny);
+        cr_assert(fu.loops->kernels.data[i]->is_straightline);
     fuse_end(&fu);
     check_nothing_is_alive();
 }

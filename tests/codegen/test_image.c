@@ -255,9 +255,9 @@ Test(image, says_when_the_system_refuses_executable_memory)
     long n_calls = 0;
     for (;; n_calls++) {
         tg_error_clear();
-        tgi_pages_refuse(n_calls);
+        tgi_pages_inject_failures(n_calls);
         const bool went_well = load_sample_once();
-        tgi_pages_refuse(-1);
+        tgi_pages_inject_failures(-1);
         check_nothing_is_alive();
         if (went_well)
             break;

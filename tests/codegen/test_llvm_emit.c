@@ -307,31 +307,31 @@ static void check_sayings(const saying *sayings, int n, unsigned lanes)
 static tgi_emitted say_word(tgi_emitter *e, tg_dtype dtype, int word,
                             const tgi_emitted *in)
 {
-    return e->word(e, (tgi_word)word, dtype, TG_DTYPE_NONE, in);
+    return e->primitive(e, (tgi_primitive)word, dtype, TG_DTYPE_NONE, in);
 }
 
 static saying saying_of_word(int word, int dtype, int integer)
 {
-    const int result = tgi_word_table[word].result;
+    const int result = tgi_primitive_table[word].result;
     const bool takes_integers =
-        word >= TGI_WORD_FLOAT_OF && word != TGI_WORD_TO_INT;
+        word >= TGI_PRIMITIVE_FLOAT_OF && word != TGI_PRIMITIVE_TO_INT;
     saying s = {.say = say_word,
                 .which = word,
                 .dtype = dtype,
                 .operand = takes_integers ? integer : dtype,
-                .result = result == TGI_WORD_GIVES_MASK      ? TG_BOOL
-                          : result == TGI_WORD_GIVES_INTEGER ? integer
-                                                             : dtype};
-    snprintf(s.name, sizeof(s.name), "%s", tgi_word_table[word].name);
+                .result = result == TGI_PRIMITIVE_GIVES_MASK      ? TG_BOOL
+                          : result == TGI_PRIMITIVE_GIVES_INTEGER ? integer
+                                                                  : dtype};
+    snprintf(s.name, sizeof(s.name), "%s", tgi_primitive_table[word].name);
     return s;
 }
 
 Test(llvm_emit, words_on_the_bits_of_floats_mean_what_they_mean_in_c)
 {
-    enum { WORDS = TGI_WORD_CONVERT - TGI_WORD_SIGN_BIT };
+    enum { WORDS = TGI_PRIMITIVE_CONVERT - TGI_PRIMITIVE_SIGN_BIT };
     saying singles[WORDS], doubles[WORDS];
     for (int i = 0; i < WORDS; i++) {
-        const int word = TGI_WORD_SIGN_BIT + i;
+        const int word = TGI_PRIMITIVE_SIGN_BIT + i;
         singles[i] = saying_of_word(word, TG_F32, TG_U32);
         doubles[i] = saying_of_word(word, TG_F64, TG_U64);
     }
@@ -350,18 +350,21 @@ enum { MASKS = 8, COMBINED = MASKS * MASKS * 3 };
 static tgi_emitted say_mask(tgi_emitter *e, tg_dtype dtype, int which,
                             const tgi_emitted *in)
 {
-    const tgi_emitted bits = say_word(e, dtype, TGI_WORD_BITS_OF, &in[0]);
-    const tgi_emitted other = say_word(e, dtype, TGI_WORD_BITS_OF, &in[1]);
+    const tgi_emitted bits = say_word(e, dtype, TGI_PRIMITIVE_BITS_OF, &in[0]);
+    const tgi_emitted other = say_word(e, dtype, TGI_PRIMITIVE_BITS_OF, &in[1]);
     const tgi_emitted zero =
         e->constant(e, dtype == TG_F32 ? TG_U32 : TG_U64, 0);
     const struct {
-        tgi_word word;
+        tgi_primitive word;
         tgi_emitted in[2];
-    } masks[MASKS] = {
-        {TGI_WORD_LT, {in[0], in[1]}},       {TGI_WORD_EQ, {in[0], in[1]}},
-        {TGI_WORD_EQ, {in[0], in[0]}},       {TGI_WORD_NE, {in[0], in[0]}},
-        {TGI_WORD_SIGN_BIT, {in[0], in[0]}}, {TGI_WORD_ILT, {bits, zero}},
-        {TGI_WORD_IEQ, {bits, zero}},        {TGI_WORD_IULT, {bits, other}}};
+    } masks[MASKS] = {{TGI_PRIMITIVE_LT, {in[0], in[1]}},
+                      {TGI_PRIMITIVE_EQ, {in[0], in[1]}},
+                      {TGI_PRIMITIVE_EQ, {in[0], in[0]}},
+                      {TGI_PRIMITIVE_NE, {in[0], in[0]}},
+                      {TGI_PRIMITIVE_SIGN_BIT, {in[0], in[0]}},
+                      {TGI_PRIMITIVE_ILT, {bits, zero}},
+                      {TGI_PRIMITIVE_IEQ, {bits, zero}},
+                      {TGI_PRIMITIVE_IULT, {bits, other}}};
     return say_word(e, dtype, (int)masks[which].word, masks[which].in);
 }
 
@@ -373,12 +376,13 @@ static tgi_emitted say_select(tgi_emitter *e, tg_dtype dtype, int which,
     const tgi_emitted masks[] = {
         say_mask(e, dtype, which % MASKS, in),
         say_mask(e, dtype, which / MASKS % MASKS, turned)};
-    const int word = TGI_WORD_BOTH + which / (MASKS * MASKS);
+    const int word = TGI_PRIMITIVE_MASK_AND + which / (MASKS * MASKS);
     const tgi_emitted again[] = {say_word(e, dtype, word, masks),
                                  say_mask(e, dtype, which % MASKS, turned)};
     const tgi_emitted arms[] = {
-        say_word(e, dtype, TGI_WORD_BOTH + which % 3, again), in[0], in[1]};
-    return say_word(e, dtype, TGI_WORD_SELECT, arms);
+        say_word(e, dtype, TGI_PRIMITIVE_MASK_AND + which % 3, again), in[0],
+        in[1]};
+    return say_word(e, dtype, TGI_PRIMITIVE_SELECT, arms);
 }
 
 Test(llvm_emit, masks_of_all_origins_combine)
@@ -443,7 +447,7 @@ static void check_table(tg_dtype dtype, int n, unsigned lanes)
 Test(llvm_emit, tables_of_any_length_are_looked_up)
 {
     static const int lengths[] = {1, 5, 8, 9, 16, 17, 40};
-    for (unsigned lanes = 1; lanes <= TGI_LLVM_LANES; lanes *= 2)
+    for (unsigned lanes = 1; lanes <= TGI_LLVM_MAX_LANES; lanes *= 2)
         for (int i = 0; i < 7; i++) {
             check_table(TG_F32, lengths[i], lanes);
             if (i % 3 == 0)
@@ -463,8 +467,8 @@ Test(llvm_emit, a_table_is_in_a_module_once)
     tgi_emitted first = e->base.lookup(&e->base, TG_F64, table, 3, index);
     tgi_emitted again = e->base.lookup(&e->base, TG_F64, table, 3, index);
     const tgi_emitted both[] = {first, again};
-    end_function(TG_F64, e->base.word(&e->base, TGI_WORD_ADD, TG_F64,
-                                      TG_DTYPE_NONE, both));
+    end_function(TG_F64, e->base.primitive(&e->base, TGI_PRIMITIVE_ADD, TG_F64,
+                                           TG_DTYPE_NONE, both));
     LLVMValueRef global = LLVMGetFirstGlobal(under_way.module);
     cr_assert_not_null(global);
     cr_expect_null(LLVMGetNextGlobal(global));

@@ -25,7 +25,7 @@ static void fill(guarded *g, int dtype, uint64_t seed)
         if (tgi_dtype_is(dtype, TGI_CLASS_FLOAT))
             cr_assert(tgi_dtype_store(
                 dtype,
-                (tgi_number){.kind = TGI_FLOAT,
+                (tgi_number){.kind = TGI_NUMBER_FLOAT,
                              .as = {.f = (double)(bits % 20001) / 1000 - 10}},
                 &bits));
         memcpy(g->data + i * bytes, &bits, bytes);
@@ -439,7 +439,7 @@ static void check_gather(int type, bool is_inner, bool is_reversed,
             memcpy(g[1].data + (size_t)i * bytes, &indices[i], bytes);
             tgi_number read = tgi_dtype_load(
                 type, g[1].data + (size_t)i * bytes);
-            indices[i] = read.kind == TGI_UINT && read.as.u > INT64_MAX
+            indices[i] = read.kind == TGI_NUMBER_UINT && read.as.u > INT64_MAX
                              ? INT64_MAX
                              : read.as.i;
         }
@@ -493,8 +493,8 @@ Test(llvm_loops, checks_tell_the_first_position_and_end_the_call)
         const int64_t one[] = {1};
         const uint32_t x = add_buffer(loops, TG_I64, n);
         const uint32_t out = add_buffer(loops, TG_I64, n);
-        ADD(&loops->checked, (tgi_checked){0});
-        ADD(&loops->checked, (tgi_checked){0});
+        ADD(&loops->runtime_checks, (tgi_runtime_check){0});
+        ADD(&loops->runtime_checks, (tgi_runtime_check){0});
         tgi_kernel_loops *k = add_kernel(loops, "tg_check", TGI_ROWS, 0, &n);
         const uint32_t raw = add_load(loops, k, 0, add_access(k, x, 0, one));
         for (uint32_t i = 0; i < 2; i++)
@@ -506,7 +506,7 @@ Test(llvm_loops, checks_tell_the_first_position_and_end_the_call)
                     .position = add_position(k, 0,
                                              add_access(k, 0, i, one))});
         add_step(loops, TGI_STEP_BARRIER, 0);
-        add_step(loops, TGI_STEP_CHECKED, 0);
+        add_step(loops, TGI_STEP_RETURN_IF_FAILED, 0);
         k = add_kernel(loops, "tg_copy", TGI_ROWS, 0, &n);
         add_store(k, 0, add_load(loops, k, 0, add_access(k, x, 0, one)),
                   add_access(k, out, 0, one), TGI_LEVEL_INNER);
@@ -673,9 +673,9 @@ Test(llvm_loops, a_compile_without_memory_gives_everything_back)
     const size_t alive = tg_live_bytes();
     for (long nth = 0;; nth++) {
         tgi_codegen codegen;
-        tgi_alloc_fail(nth, 0);
+        tgi_alloc_inject_failure(nth, 0);
         const bool is_fine = tgi_llvm_codegen(loops, &options, &codegen);
-        const bool has_failed = tgi_alloc_fail(-1, 0) > nth;
+        const bool has_failed = tgi_alloc_inject_failure(-1, 0) > nth;
         cr_expect_eq(is_fine, !has_failed);
         cr_expect_eq(codegen.is_out_of_memory, has_failed);
         cr_expect_eq(*codegen.error != 0, has_failed);

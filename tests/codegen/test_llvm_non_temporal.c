@@ -50,10 +50,10 @@ static part new_part(int dtype, int64_t n, int64_t skip, uint64_t seed)
     for (size_t i = 0; i < p.memory.bytes / bytes; i++) {
         uint64_t bits = random_next(&seed) % 50;
         if (tgi_dtype_is(dtype, TGI_CLASS_FLOAT))
-            cr_assert(tgi_dtype_store(
-                dtype,
-                (tgi_number){.kind = TGI_FLOAT, .as = {.f = (double)bits}},
-                &bits));
+            cr_assert(tgi_dtype_store(dtype,
+                                      (tgi_number){.kind = TGI_NUMBER_FLOAT,
+                                                   .as = {.f = (double)bits}},
+                                      &bits));
         memcpy(p.memory.data + i * bytes, &bits, bytes);
     }
     p.data = p.memory.data + (size_t)skip * bytes;
@@ -74,8 +74,8 @@ static void check_two(const code *c, int dtype, int other, int64_t n,
             const int type = j < 3 ? dtype : other;
             const tgi_number number = tgi_dtype_load(
                 type, (char *)p[j].data + i * tgi_dtype_bytes(type));
-            value[j] = number.kind == TGI_FLOAT ? number.as.f
-                                                : (double)number.as.u;
+            value[j] = number.kind == TGI_NUMBER_FLOAT ? number.as.f
+                                                       : (double)number.as.u;
         }
         cr_assert(value[2] == value[0] + value[1] && value[3] == value[2],
                   "dtype %d, element %lld of %lld", dtype, (long long)i,

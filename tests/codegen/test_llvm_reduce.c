@@ -36,7 +36,7 @@ static void fill(guarded *g, int dtype, uint64_t seed, bool has_odd)
             if (has_odd && bits >> 50 == 3)
                 x = odd[bits % LENGTH(odd)];
             cr_assert(tgi_dtype_store(
-                dtype, (tgi_number){.kind = TGI_FLOAT, .as = {.f = x}},
+                dtype, (tgi_number){.kind = TGI_NUMBER_FLOAT, .as = {.f = x}},
                 &bits));
         }
         memcpy(g->data + i * bytes, &bits, bytes);
@@ -429,7 +429,7 @@ static void check_split(tgi_op op, int dtype, int64_t outer, int64_t n,
     vx = add_load(loops, k, 0,
                   add_access(k, parts, 0, (int64_t[]){n_blocks, 1}));
     result = add_reduction(k, 0, op, vx, 0);
-    k->reductions.data[0].is_cascade = true;
+    k->reductions.data[0].combines_blocks = true;
     add_store(k, 0, result, add_access(k, out, 0, (int64_t[]){1, 0}),
               TGI_LEVEL_POINT);
     code c = compile_loops(loops, bits);
@@ -489,7 +489,7 @@ Test(llvm_reduce, blocks_of_columns_can_be_points_of_their_own)
         vx = add_load(loops, k, 0,
                       add_access(k, parts, 0, (int64_t[]){1, columns}));
         result = add_reduction(k, 0, TGI_OP_SUM, vx, 0);
-        k->reductions.data[0].is_cascade = true;
+        k->reductions.data[0].combines_blocks = true;
         add_store(k, 0, result, add_access(k, out, 0, (int64_t[]){1, 0}),
                   TGI_LEVEL_POINT);
         code c = compile_loops(loops, widths[i % 2]);
@@ -577,7 +577,7 @@ static void check_softmax(const code *c, int dtype, int64_t rows, int64_t n,
 
     for (int64_t i = 0; i < rows; i++)
         tgi_dtype_store(dtype,
-                        (tgi_number){.kind = TGI_FLOAT, .as = {.f = 1}},
+                        (tgi_number){.kind = TGI_NUMBER_FLOAT, .as = {.f = 1}},
                         ones.data + i * tgi_dtype_bytes(dtype));
     interpret(TGI_OP_REDUCE_MAX, dtype, &x, rows, n, 1, &row);
     interpret_op(TGI_OP_SUB, dtype, rows, n, &x, &row, true, &e);

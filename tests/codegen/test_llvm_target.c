@@ -16,7 +16,7 @@ static bool find(const char *cpu, unsigned bits, tgi_llvm_target *out)
 {
     *reason = '\0';
     const bool is_found =
-        tgi_llvm_target_find(cpu, bits, out, reason, sizeof(reason));
+        tgi_llvm_target_init(cpu, bits, out, reason, sizeof(reason));
     cr_assert_eq(is_found, *reason == '\0', "%s", reason);
     return is_found;
 }
@@ -193,7 +193,7 @@ Test(llvm_target, an_error_of_the_code_generator_gives_a_message)
     LLVMValueRef code =
         LLVMGetInlineAsm(of_one, "", 0, constraint, sizeof(constraint) - 1,
                          true, false, LLVMInlineAsmDialectATT, false);
-    LLVMValueRef one = tgi_llvm_element(&c.emitter, TG_I64, 1);
+    LLVMValueRef one = tgi_llvm_scalar_constant(&c.emitter, TG_I64, 1);
     LLVMBuildCall2(c.builder, of_one, code, &one, 1, "");
     LLVMBuildRetVoid(c.builder);
     cr_expect_not(tgi_llvm_compile(&c.target, c.module, TGI_LLVM_VERIFY,

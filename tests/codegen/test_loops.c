@@ -45,9 +45,9 @@ static tgi_loops *right_loops(void)
     add_store(k, 1, SCALED, Y_ACCESS, TGI_LEVEL_INNER);
     add_store(k, 0, SUM, SUM_ACCESS, TGI_LEVEL_POINT);
     ADD(&k->checks, (tgi_loop_check){.value = IN_RANGE, .position = INDEX});
-    ADD(&loops->checked, (tgi_checked){.buffer = INDICES});
+    ADD(&loops->runtime_checks, (tgi_runtime_check){.buffer = INDICES});
     add_step(loops, TGI_STEP_BARRIER, 0);
-    add_step(loops, TGI_STEP_CHECKED, 0);
+    add_step(loops, TGI_STEP_RETURN_IF_FAILED, 0);
     return loops;
 }
 
@@ -241,9 +241,9 @@ static tgi_loops *right_folds(void)
     const uint32_t c = add_reduction(k, 0, TGI_OP_MATMUL, a, b);
     for (uint32_t access = 2; access < 5; access++)
         add_store(k, 0, c, access, TGI_LEVEL_POINT);
-    k->stores.data[ROW_FOLD].fold = TGI_OP_SUM;
+    k->stores.data[ROW_FOLD].epilogue_op = TGI_OP_SUM;
     k->stores.data[ROW_FOLD].along_rows = true;
-    k->stores.data[COLUMN_FOLD].fold = TGI_OP_REDUCE_MAX;
+    k->stores.data[COLUMN_FOLD].epilogue_op = TGI_OP_REDUCE_MAX;
     return loops;
 }
 
@@ -252,24 +252,24 @@ static tgi_loops *right_folds(void)
 
 Test(loops, wrong_folds_are_refused)
 {
-    REFUSED_FOLD("fold by no reduction",
-                 store_of(l, ROW_FOLD)->fold = TGI_OP_ARGMAX);
-    REFUSED_FOLD("fold of no product",
+    REFUSED_FOLD("epilogue reduction by no reduction",
+                 store_of(l, ROW_FOLD)->epilogue_op = TGI_OP_ARGMAX);
+    REFUSED_FOLD("epilogue reduction of no product",
                  kernel_of(l)->reductions.data[0].op = TGI_OP_SUM);
-    REFUSED_FOLD("fold of no product",
+    REFUSED_FOLD("epilogue reduction of no product",
                  kernel_of(l)->reductions.data[0].is_split = true);
-    REFUSED_FOLD("fold of no product", kernel_of(l)->is_tiny = true);
-    REFUSED_FOLD("fold of no product", kernel_of(l)->vectors = TGI_ROWS);
-    REFUSED_FOLD("fold that is not at points",
+    REFUSED_FOLD("epilogue reduction of no product", kernel_of(l)->is_straightline = true);
+    REFUSED_FOLD("epilogue reduction of no product", kernel_of(l)->vectors = TGI_ROWS);
+    REFUSED_FOLD("epilogue reduction that is not at points",
                  store_of(l, ROW_FOLD)->level = TGI_LEVEL_INNER);
-    REFUSED_FOLD("fold into many", store_of(l, ROW_FOLD)->along_rows = false);
-    REFUSED_FOLD("fold into many",
+    REFUSED_FOLD("epilogue reduction into many", store_of(l, ROW_FOLD)->along_rows = false);
+    REFUSED_FOLD("epilogue reduction into many",
                  store_of(l, COLUMN_FOLD)->along_rows = true);
-    REFUSED_FOLD("fold into many",
-                 store_of(l, RESULT_STORE)->fold = TGI_OP_SUM);
-    REFUSED_FOLD("fold of many blocks", kernel_of(l)->extent[0] = 257);
-    REFUSED_FOLD("fold of many blocks", kernel_of(l)->extent[1] = 4097);
-    REFUSED_FOLD("fold of many blocks", kernel_of(l)->extent[0] = 0);
+    REFUSED_FOLD("epilogue reduction into many",
+                 store_of(l, RESULT_STORE)->epilogue_op = TGI_OP_SUM);
+    REFUSED_FOLD("epilogue reduction of many blocks", kernel_of(l)->extent[0] = 257);
+    REFUSED_FOLD("epilogue reduction of many blocks", kernel_of(l)->extent[1] = 4097);
+    REFUSED_FOLD("epilogue reduction of many blocks", kernel_of(l)->extent[0] = 0);
     check_nothing_is_alive();
 }
 
@@ -294,11 +294,11 @@ static tgi_loops *right_tiny_loops(void)
     tgi_loops *loops = new_loops("right");
     add_buffer(loops, TG_F32, ROWS * COLUMNS);
     add_buffer(loops, TG_F32, ROWS * COLUMNS);
-    loops->buffers.data[1].place = TGI_PLACE_VALUES;
+    loops->buffers.data[1].place = TGI_PLACE_SSA;
     for (int i = 0; i < 2; i++) {
         tgi_kernel_loops *k =
             add_kernel(loops, i ? "second" : "first", TGI_ROWS, 1, extent);
-        k->is_tiny = true;
+        k->is_straightline = true;
         add_access(k, (uint32_t)i, 0, (int64_t[]){COLUMNS, 1});
         add_access(k, (uint32_t)!i, 0, (int64_t[]){COLUMNS, 1});
         add_store(k, 0, add_load(loops, k, 0, 0), 1, TGI_LEVEL_INNER);
@@ -311,16 +311,17 @@ static tgi_loops *right_tiny_loops(void)
 
 Test(loops, values_belong_to_one_region_of_tiny_kernels)
 {
-    REFUSED("tiny with a check", kernel_of(l)->is_tiny = true);
+    REFUSED("tiny with a check", kernel_of(l)->is_straightline = true);
     REFUSED("tiny with blocks",
-            (kernel_of(l)->is_tiny = true, kernel_of(l)->checks.n = 0,
+            (kernel_of(l)->is_straightline = true, kernel_of(l)->checks.n = 0,
              kernel_of(l)->reductions.data[0].is_split = true));
     REFUSED("tiny of several blocks",
-            (kernel_of(l)->is_tiny = true, kernel_of(l)->checks.n = 0,
+            (kernel_of(l)->is_straightline = true, kernel_of(l)->checks.n = 0,
              kernel_of(l)->extent[1] = 257));
     REFUSED_TINY("too many values",
-                 l->buffers.data[1].count = TGI_MOST_VALUES + 1);
-    REFUSED_TINY("values in memory", l->kernels.data[1]->is_tiny = false);
+                 l->buffers.data[1].count = TGI_MAX_SSA_ELEMENTS + 1);
+    REFUSED_TINY("values in memory",
+                 l->kernels.data[1]->is_straightline = false);
     REFUSED_TINY("values of two regions",
                  (add_step(l, TGI_STEP_BARRIER, 0),
                   l->steps.data[2] = l->steps.data[1],

@@ -310,9 +310,9 @@ Test(native, a_print_that_fails_stands_where_it_stands)
         tg_variable *w = f32_variable(s.ctx, "w", 8, 10);
         tg_bound *bound = tg_bind(f, TG_ARGS(v, w), TG_NO_RESULTS);
         cr_assert_not_null(bound, "%s", tg_error(NULL));
-        tgi_alloc_fail(0, true);
+        tgi_alloc_inject_failure(0, true);
         const tg_status status = tg_run(bound);
-        tgi_alloc_fail(-1, false);
+        tgi_alloc_inject_failure(-1, false);
         check_fails(status, TG_ERROR_OUT_OF_MEMORY, "out of memory");
         check_elements(v, 2);
         check_elements(w, 10);
@@ -616,9 +616,9 @@ Test(native, a_binding_that_finds_no_memory_changes_nothing)
     tg_tensor *y = tg_tensor_wrap(s.ctx, b, TG_F32, TG_DIMS(N));
     tg_bound *bound = tg_bind(f, TG_ARGS(x), TG_RESULTS(&y));
     cr_assert_not_null(bound);
-    tgi_alloc_fail(0, true);
+    tgi_alloc_inject_failure(0, true);
     const tg_status status = tg_bound_set(bound, 0, b);
-    tgi_alloc_fail(-1, false);
+    tgi_alloc_inject_failure(-1, false);
     check_fails(status, TG_ERROR_OUT_OF_MEMORY, "out of memory");
     check_works(tg_run(bound));
     for (int i = 0; i < N; i++)

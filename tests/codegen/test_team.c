@@ -67,7 +67,7 @@ static void ping_pong_entry(tgi_frame *frame, int64_t thread, int64_t n_threads)
 static void run(tgi_entry *entry, work *w, int n_threads)
 {
     tgi_frame frame = {.user = w};
-    tgi_rt_run(entry, &frame, n_threads);
+    tgi_team_run(entry, &frame, n_threads);
 }
 
 /* That all threads of a team of `n`, or fewer, came once; returns how many. */
@@ -89,7 +89,7 @@ Test(rt, one_thread_is_a_plain_call)
     run(ping_pong_entry, &w, 1);
     cr_assert_eq(check_team(&w, 1), 1);
     cr_assert_eq(w.n_wrong, 0);
-    cr_assert_eq(tgi_rt_threads(1), 1);
+    cr_assert_eq(tgi_team_size(1), 1);
 }
 
 Test(rt, every_thread_runs_the_entry_once)
@@ -145,16 +145,16 @@ Test(rt, barriers_wait_for_who_comes_late)
 Test(rt, gives_at_least_one_thread_and_at_most_what_is_wanted)
 {
     for (int wanted = 1; wanted <= MOST; wanted++) {
-        const int n = tgi_rt_threads(wanted);
+        const int n = tgi_team_size(wanted);
 #ifdef _OPENMP
         cr_assert_eq(n, wanted);
 #else
         cr_assert_eq(n, 1);
 #endif
     }
-    cr_assert_geq(tgi_rt_threads(0), 1);
+    cr_assert_geq(tgi_team_size(0), 1);
     /* More than any OpenMP could make. */
-    cr_assert_lt(tgi_rt_threads(1 << 30), 1 << 20);
+    cr_assert_lt(tgi_team_size(1 << 30), 1 << 20);
 }
 
 #ifdef _OPENMP
@@ -164,12 +164,12 @@ Test(rt, takes_as_many_as_openmp_says_within_the_cpus)
     cpu_set_t mask;
     cr_assert_eq(sched_getaffinity(0, sizeof(mask), &mask), 0);
     omp_set_num_threads(1);
-    cr_assert_eq(tgi_rt_threads(0), 1);
-    cr_assert_eq(tgi_rt_threads(3), 3);
+    cr_assert_eq(tgi_team_size(0), 1);
+    cr_assert_eq(tgi_team_size(3), 3);
     omp_set_num_threads(2);
-    cr_assert_eq(tgi_rt_threads(0), CPU_COUNT(&mask) > 1 ? 2 : 1);
+    cr_assert_eq(tgi_team_size(0), CPU_COUNT(&mask) > 1 ? 2 : 1);
     omp_set_num_threads(1000);
-    cr_assert_eq(tgi_rt_threads(0), CPU_COUNT(&mask));
+    cr_assert_eq(tgi_team_size(0), CPU_COUNT(&mask));
 }
 
 static void *threads_on_one_cpu(void *out)
@@ -182,7 +182,7 @@ static void *threads_on_one_cpu(void *out)
             CPU_SET(i, &one);
     sched_setaffinity(0, sizeof(one), &one);
     omp_set_num_threads(2);
-    *(int *)out = tgi_rt_threads(0);
+    *(int *)out = tgi_team_size(0);
     return NULL;
 }
 
@@ -202,8 +202,8 @@ Test(rt, is_serial_in_a_region_of_the_user)
 #pragma omp parallel num_threads(2)
     {
         const int i = omp_get_thread_num();
-        n_said[i] = tgi_rt_threads(0) * 10 + tgi_rt_threads(7);
-        run(ping_pong_entry, &works[i], tgi_rt_threads(7));
+        n_said[i] = tgi_team_size(0) * 10 + tgi_team_size(7);
+        run(ping_pong_entry, &works[i], tgi_team_size(7));
     }
     for (int i = 0; i < 2; i++) {
         cr_assert_eq(n_said[i], 11);
@@ -257,7 +257,7 @@ static int threads_of_child(int n_before_fork)
     if (child == 0) {
         alarm(20); /* a hang fails */
         work w = {0}, old = {0};
-        run(ping_pong_entry, &w, tgi_rt_threads(3));
+        run(ping_pong_entry, &w, tgi_team_size(3));
         run(ping_pong_entry, &old, n_before_fork);
         const bool good = w.n_wrong == 0 && w.n_calls == w.n_threads &&
                           old.n_wrong == 0 && old.n_calls == old.n_threads;
@@ -274,7 +274,7 @@ static int threads_of_child(int n_before_fork)
 Test(rt, a_child_forked_after_a_team_is_serial)
 {
     work w = {0};
-    const int n = tgi_rt_threads(3);
+    const int n = tgi_team_size(3);
     run(count_entry, &w, n);
     check_team(&w, n);
     cr_assert_eq(threads_of_child(n), 1);
@@ -299,7 +299,7 @@ Test(rt, a_child_forked_after_a_region_of_the_user_is_serial)
 Test(rt, a_child_forked_before_any_team_works)
 {
     const int n = threads_of_child(1);
-    cr_assert(n == 1 || n == tgi_rt_threads(3), "%d threads", n);
+    cr_assert(n == 1 || n == tgi_team_size(3), "%d threads", n);
 }
 
 /* -- The floating-point mode ----------------------------------------------- */

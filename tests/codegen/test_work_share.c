@@ -17,7 +17,7 @@ static int64_t check(int64_t grain, int64_t n_threads, int64_t n_items,
     int64_t reached = 0, n_parts = 0, least = INT64_MAX, most = 0;
     for (int64_t thread = 0; thread < n_threads; thread++) {
         const tgi_range r =
-            tgi_share(&frame, thread, n_threads, n_items, item_cost);
+            tgi_work_share(&frame, thread, n_threads, n_items, item_cost);
         if (r.begin == r.end)
             continue;
         cr_assert_eq(r.begin, reached);

@@ -268,7 +268,7 @@ static bool is_packed(const tgi_program *program)
     for (size_t k = 0; k < loops->kernels.n; k++) {
         const tgi_kernel_loops *kernel = loops->kernels.data[k];
         for (size_t i = 0; i < kernel->accesses.n; i++)
-            if (kernel->accesses.data[i].sliver)
+            if (kernel->accesses.data[i].panel_width)
                 return true;
     }
     return false;
@@ -280,7 +280,7 @@ static bool is_folded(const tgi_program *program)
     for (size_t k = 0; k < loops->kernels.n; k++) {
         const tgi_kernel_loops *kernel = loops->kernels.data[k];
         for (size_t i = 0; i < kernel->stores.n; i++)
-            if (kernel->stores.data[i].fold)
+            if (kernel->stores.data[i].epilogue_op)
                 return true;
     }
     return false;

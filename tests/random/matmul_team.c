@@ -149,8 +149,8 @@ static const char *run_team(product_run *r, const native *n, int n_threads,
         if (!r->args[i].is_variable && i != b->aliased &&
             memcmp(b->args[i], r->data[i], rg_size(&r->args[i].type)) != 0)
             return "an argument is written";
-    return team == tgi_rt_threads(n_threads) ? ""
-                                             : "the team has not its threads";
+    return team == tgi_team_size(n_threads) ? ""
+                                            : "the team has not its threads";
 }
 
 bool product_check_teams(product_run *r, const rg_outcome *expected)

@@ -225,8 +225,8 @@ void gr_make_while(gr_frame *f)
         tg_while(goes_on, gr_body_callback, r.body, r.operands, r.n, r.results,
                  r.n);
     else
-        tg_while_most(100, goes_on, gr_body_callback, r.body, r.operands, r.n,
-                      r.results, r.n);
+        tg_while_limit(100, goes_on, gr_body_callback, r.body, r.operands, r.n,
+                       r.results, r.n);
     add_results(f, &r, "while", 1);
 }
 

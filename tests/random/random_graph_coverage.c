@@ -45,7 +45,7 @@ static void add_graph(rg_coverage *coverage, const tgi_graph *graph)
     for (tgi_ref ref = 1; ref <= graph->n_nodes; ref++) {
         const tgi_node *node = tgi_graph_node(graph, ref);
         bool is_list = tgi_op_table[node->op].cls == TGI_OPCLASS_EFFECT ||
-                       tgi_node_is_region(node);
+                       tgi_node_owns_graphs(node);
         uint32_t n = is_list ? node->n_inputs : 1;
         for (uint32_t i = 0; i < n; i++)
             coverage->hits[node->op][counted_dtype(graph, node, i)]++;

@@ -281,7 +281,7 @@ static bool is_refused_control(const tgi_graph *graph)
     bool has_control = false;
     for (tgi_ref ref = 1; ref <= graph->n_nodes; ref++)
         has_control |= tgi_node_has_regions(tgi_graph_node(graph, ref));
-    return has_control && tgi_program_refuse_calls(graph) != TG_OK;
+    return has_control && tgi_program_check_no_calls(graph) != TG_OK;
 }
 
 static bool check_trace(rg_checker *c, rg_generality generality, bool is_warm,

@@ -27,7 +27,7 @@ typedef struct region {
     bool has_trip;                /* … after the number of the trip */
     bool is_counted; /* slot 0 is a counter: the body of a while */
     bool is_strong;  /* returns no plain numbers */
-    int most_trips;  /* of the loop that it is part of; 1 of branches */
+    int max_iterations; /* of the loop that it is part of; 1 of branches */
     unsigned choice;
     int64_t bound; /* test: of the counter */
 } region;
@@ -119,14 +119,14 @@ static void enter(const region *r, tg_trace *t, const tg_value *in,
     m->session = t ? around->session : NULL;
     m->trace = t;
     m->nesting++;
-    m->trips = around->trips / (r->most_trips > 0 ? r->most_trips : 1);
+    m->trips = around->trips / (r->max_iterations > 0 ? r->max_iterations : 1);
     memmove(m->values, around->values + around->n_values - n,
             (size_t)n * sizeof(*m->values));
     m->n_values = n;
     const tg_value none = {0, 0};
     if (r->has_trip) {
         m->trip = t ? in[0] : none;
-        m->most_trip = r->most_trips;
+        m->most_trip = r->max_iterations;
         rg_keep(m, i64_type, m->trip);
     }
     for (int i = 0; i < r->n_slots; i++) {
@@ -302,7 +302,7 @@ void rg_make_switch(rg_maker *m, tgi_op op)
     if (!may_nest(m))
         return;
     branches b = {.next = 0};
-    region first = {.around = m, .most_trips = 1};
+    region first = {.around = m, .max_iterations = 1};
     tg_operand operands[MOST_SLOTS];
     tg_value results[MOST_SLOTS] = {{0, 0}};
     const unsigned choice = rg_take(&m->bytes);
@@ -332,7 +332,7 @@ void rg_make_switch(rg_maker *m, tgi_op op)
 }
 
 /* As often as it takes, known or not; at least once. */
-static int most_trips(rg_maker *m, unsigned choice)
+static int max_iterations(rg_maker *m, unsigned choice)
 {
     const int most = 1 + (int)(choice % 4);
     return most < m->trips ? most : m->trips;
@@ -346,11 +346,11 @@ static void make_for(rg_maker *m, region *r, unsigned choice)
     const bool is_unrolled = choice % 8 == 0;
     rg_operand trips = {.type = i64_type};
     if (!is_unrolled)
-        trips = take_trips(m, r->most_trips);
+        trips = take_trips(m, r->max_iterations);
     take_slots(m, r, operands);
     const size_t n = (size_t)r->n_slots;
     r->body = take_body(m);
-    const int64_t times = (int64_t)choice / 8 % (r->most_trips + 1);
+    const int64_t times = (int64_t)choice / 8 % (r->max_iterations + 1);
     if (!m->session) {
         for (int64_t i = 0; i < (is_unrolled ? times : 1); i++)
             make_dry(r);
@@ -383,8 +383,9 @@ static void make_while(rg_maker *m, region *r, unsigned choice)
 {
     tg_operand operands[MOST_SLOTS];
     tg_value results[MOST_SLOTS] = {{0, 0}};
-    r->bound = choice / 4 % 2 ? r->most_trips : 2;
-    rg_operand start = take_number(m, r->bound - r->most_trips, r->bound + 1);
+    r->bound = choice / 4 % 2 ? r->max_iterations : 2;
+    rg_operand start =
+        take_number(m, r->bound - r->max_iterations, r->bound + 1);
     take_slots(m, r, operands);
     if (r->n_slots == 0)
         r->n_slots = 1;
@@ -400,8 +401,8 @@ static void make_while(rg_maker *m, region *r, unsigned choice)
         test_callback(NULL, NULL, &l.test);
         make_dry(&l.body);
     } else if (choice & 128) {
-        tg_while_most_at(most, loop_test, loop_body, &l, operands, n, results,
-                         n, TG_HERE);
+        tg_while_limit_at(most, loop_test, loop_body, &l, operands, n, results,
+                          n, TG_HERE);
     } else {
         tg_while_at(loop_test, loop_body, &l, operands, n, results, n,
                     TG_HERE);
@@ -416,7 +417,7 @@ void rg_make_loop(rg_maker *m, tgi_op op)
         return;
     const unsigned choice = rg_take(&m->bytes);
     region r = {.around = m,
-                .most_trips = most_trips(m, rg_take(&m->bytes)),
+                .max_iterations = max_iterations(m, rg_take(&m->bytes)),
                 .choice = rg_take(&m->bytes)};
     if (choice % 2)
         make_while(m, &r, choice);

@@ -147,7 +147,7 @@ static rg_operand take_neutral(rg_maker *m, tg_dtype dtype)
     static const double numbers[] = {0.0, -0.0, 1.0, -1.0};
     unsigned choice = rg_take(&m->bytes) % 4;
     uint64_t element = ~UINT64_C(0);
-    const tgi_number number = {TGI_FLOAT, {.f = numbers[choice]}};
+    const tgi_number number = {TGI_NUMBER_FLOAT, {.f = numbers[choice]}};
     if (!tgi_dtype_store(dtype, number, &element) && dtype == TG_BOOL)
         element = 1;
     return (rg_operand){{.dtype = (uint8_t)dtype, .is_weak = true},

@@ -173,7 +173,7 @@ const char *rg_run_native(const rg_native *of, rg_outcome *o, int *out_team)
         complaint = "a result is written though the run fails";
     else if (!has_its_args(&r))
         complaint = "an argument is written";
-    else if (*out_team != tgi_rt_threads(of->n_threads))
+    else if (*out_team != tgi_team_size(of->n_threads))
         complaint = "the team has not its threads";
     tgi_strbuf_deinit(&r.text);
     rg_buffers_deinit(&r.b);

@@ -187,7 +187,7 @@ tg_status rg_session_trace(rg_session *s, int size, tg_concrete **out_concrete)
 {
     tg_operand operands[RG_MOST_ARGS];
     tg_tensor *tensors[RG_MOST_ARGS] = {NULL};
-    tgi_few_args few;
+    tgi_inline_args few;
     tgi_args args;
     *out_concrete = NULL;
     if (!rg_session_args(s, size, operands, tensors))

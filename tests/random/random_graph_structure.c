@@ -390,7 +390,7 @@ static bool reduces_along(const tgi_kernel_loops *k, tgi_vectors vectors,
 {
     for (size_t i = 0; k->vectors == vectors && i < k->reductions.n; i++) {
         const tgi_reduction *r = &k->reductions.data[i];
-        if (which == ANY || (which == SPLIT ? r->is_split : r->is_cascade))
+        if (which == ANY || (which == SPLIT ? r->is_split : r->combines_blocks))
             return true;
     }
     return false;
@@ -445,7 +445,7 @@ static bool stores_shifted(const place *p, const tgi_kernel_loops *k)
 static bool is_tiny_and_stores_shifted(const place *p,
                                        const tgi_kernel_loops *k)
 {
-    return k->is_tiny && stores_shifted(p, k);
+    return k->is_straightline && stores_shifted(p, k);
 }
 
 static bool stores_scattered(const place *p, const tgi_kernel_loops *k)
@@ -460,7 +460,7 @@ static bool stores_scattered(const place *p, const tgi_kernel_loops *k)
 static bool is_tiny_and_stores_scattered(const place *p,
                                          const tgi_kernel_loops *k)
 {
-    return k->is_tiny && stores_scattered(p, k);
+    return k->is_straightline && stores_scattered(p, k);
 }
 
 /* Changes some elements of a buffer, and loads them from it. */
@@ -514,7 +514,7 @@ static bool has_a_column_tail(const place *p, const tgi_kernel_loops *k)
 static bool is_tiny(const place *p, const tgi_kernel_loops *k)
 {
     (void)p;
-    return k->is_tiny;
+    return k->is_straightline;
 }
 
 /* … and hands values on to another one. */
@@ -524,7 +524,7 @@ static bool takes_values(const place *p, const tgi_kernel_loops *k)
         if (k->insts.data[i].kind == TGI_INST_LOAD &&
             p->loops->buffers
                     .data[k->accesses.data[k->insts.data[i].number].buffer]
-                    .place == TGI_PLACE_VALUES)
+                    .place == TGI_PLACE_SSA)
             return true;
     return false;
 }
@@ -564,7 +564,7 @@ static bool is_split(const place *p, const tgi_kernel_loops *k)
     }
     bool is_one_loop = k->vectors == TGI_ROWS && k->n_phases == 1 &&
                        k->reductions.n == 0 && k->has_inner;
-    return !k->is_tiny &&
+    return !k->is_straightline &&
            (points > 1 || (is_one_loop && points == 1 && n > UNIT));
 }
 

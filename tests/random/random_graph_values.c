@@ -145,13 +145,13 @@ tg_operand rg_number(tg_dtype dtype, const void *element)
 {
     tgi_number number = tgi_dtype_load(dtype, element);
     tg_operand operand =
-        tg_in_blank(number.kind == TGI_INT    ? TG_OPERAND_INT
-                    : number.kind == TGI_UINT ? TG_OPERAND_UINT
-                                              : TG_OPERAND_FLOAT,
+        tg_in_blank(number.kind == TGI_NUMBER_INT    ? TG_OPERAND_INT
+                    : number.kind == TGI_NUMBER_UINT ? TG_OPERAND_UINT
+                                                     : TG_OPERAND_FLOAT,
                     dtype);
-    if (number.kind == TGI_INT)
+    if (number.kind == TGI_NUMBER_INT)
         operand.as.i = number.as.i;
-    else if (number.kind == TGI_UINT)
+    else if (number.kind == TGI_NUMBER_UINT)
         operand.as.u = number.as.u;
     else
         operand.as.f = number.as.f;

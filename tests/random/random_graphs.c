@@ -253,7 +253,7 @@ static bool missed_teams(const rg_work *work, const rg_coverage *coverage)
     bool wanted = false;
     for (int i = 0; i < work->settings.n_teams; i++)
         wanted |= work->settings.teams[i] > 1;
-    return wanted && tgi_rt_threads(2) > 1 && coverage->n_graphs >= 100 &&
+    return wanted && tgi_team_size(2) > 1 && coverage->n_graphs >= 100 &&
            coverage->n_parallel_runs == 0;
 }
 

@@ -338,7 +338,7 @@ static uint64_t count_missed(const product_tally *tally, bool does_folds)
     uint64_t n = 0;
     if (tally->n_forms < ENOUGH)
         return 0;
-    if (tally->n_split_runs == 0 && tgi_rt_threads(2) > 1)
+    if (tally->n_split_runs == 0 && tgi_team_size(2) > 1)
         n++, printf("nothing was run by a team\n");
     if (tally->n_packed == 0 && !does_folds)
         n++, printf("nothing was packed\n");

@@ -176,7 +176,7 @@ static void add_sample(void)
                                  .costs = costs,
                                  .n_kernels = LENGTH(costs)};
     tgi_strbuf value = {0};
-    tgi_code_write(&codegen, &value);
+    tgi_code_serialise(&codegen, &value);
     if (value.failed || !add_seed(value.text, value.n))
         abort();
     tgi_strbuf_deinit(&value);
@@ -397,16 +397,16 @@ static bool check_contents(const tgi_object *object)
     for (size_t i = 0; i < object->n_sections; i++) {
         const Elf64_Shdr section = tgi_object_section(object, i);
         (void)strlen(tgi_object_section_name(object, &section));
-        if (object->places[i] != TGI_OBJECT_NOT_PLACED &&
-            (object->places[i] > object->image_bytes ||
-             section.sh_size > object->image_bytes - object->places[i]))
+        if (object->load_offsets[i] != TGI_OBJECT_NOT_LOADED &&
+            (object->load_offsets[i] > object->image_bytes ||
+             section.sh_size > object->image_bytes - object->load_offsets[i]))
             return fail("a section lies outside the image");
     }
     for (size_t i = 0; i < object->n_symbols; i++) {
         const Elf64_Sym symbol = tgi_object_symbol(object, i);
-        const uint32_t place = tgi_object_symbol_place(object, &symbol);
+        const uint32_t place = tgi_object_symbol_offset(object, &symbol);
         (void)strlen(tgi_object_symbol_name(object, &symbol));
-        if (place != TGI_OBJECT_NOT_PLACED && place > object->image_bytes)
+        if (place != TGI_OBJECT_NOT_LOADED && place > object->image_bytes)
             return fail("a symbol lies outside the image");
     }
     return true;
@@ -426,7 +426,7 @@ static bool check_object(const unsigned char *bytes, size_t n, tally *t)
     if (is_good && object.image_bytes <= MOST_IMAGE_BYTES) {
         unsigned char *image = guarded_room(1, object.image_bytes, 1, AT_END);
         memset(image, 0, object.image_bytes);
-        (void)!tgi_object_write(&object, image);
+        (void)!tgi_object_write_image(&object, image);
         if (!guarded_is_intact(2))
             is_good = fail("something was stored outside the image");
     }
@@ -445,7 +445,8 @@ static void load_object(const unsigned char *bytes, size_t n, tally *t)
 static bool read_value(const void *bytes, size_t n, size_t n_kernels)
 {
     tgi_code *code;
-    const bool is_good = tgi_code_read(bytes, n, n_kernels, &code) == TG_OK;
+    const bool is_good =
+        tgi_code_deserialise(bytes, n, n_kernels, &code) == TG_OK;
     tgi_code_release(code);
     return is_good;
 }
@@ -453,22 +454,24 @@ static bool read_value(const void *bytes, size_t n, size_t n_kernels)
 /* What was saved comes back as it was: its checksum fits. */
 static bool check_file(const mutant *m, const char *path, tally *t)
 {
-    tgi_store *store = NULL;
-    const tgi_store_bytes key = {"mutant", 6}, value = {m->value, m->n};
+    tgi_disk_cache *store = NULL;
+    const tgi_byte_span key = {"mutant", 6}, value = {m->value, m->n};
     static tgi_log log;
     bool is_good = false;
     size_t n = 0;
-    if (tgi_store_open(path, TGI_STORE_RW, ROOM, &store) != TG_OK || !store)
+    if (tgi_disk_cache_open(path, TGI_DISK_CACHE_READ_WRITE, ROOM, &store) !=
+            TG_OK ||
+        !store)
         return fail("no store");
-    void *bytes = tgi_store_save(store, key, value, &log)
-                      ? tgi_store_load(store, key, &log, &n)
+    void *bytes = tgi_disk_cache_save(store, key, value, &log)
+                      ? tgi_disk_cache_load(store, key, &log, &n)
                       : NULL;
     if (bytes && n == m->n && memcmp(bytes, m->value, n) == 0) {
         is_good = true;
         t->n_files += read_value(bytes, n, m->of->n_kernels);
     }
     tgi_free(bytes);
-    tgi_store_release(store);
+    tgi_disk_cache_release(store);
     return is_good || fail("the store lost a mutant");
 }
 

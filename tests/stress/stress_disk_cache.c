@@ -64,10 +64,10 @@ static tgi_log quiet;
 
 /* -- Values that can be checked -------------------------------------------- */
 
-static tgi_store_bytes make_key(long number, char *buf, size_t n)
+static tgi_byte_span make_key(long number, char *buf, size_t n)
 {
     const int length = snprintf(buf, n, "key %ld\nand more", number);
-    return (tgi_store_bytes){buf, (size_t)length};
+    return (tgi_byte_span){buf, (size_t)length};
 }
 
 /* Bytes that follow from the key and from a word of the writer's choice. */
@@ -95,12 +95,12 @@ static bool is_value(long number, const unsigned char *value, size_t n)
 }
 
 /* Whether there is a value, which must be right. */
-static bool load(tgi_store *store, long number)
+static bool load(tgi_disk_cache *store, long number)
 {
     char buf[64];
     size_t n;
-    unsigned char *value =
-        tgi_store_load(store, make_key(number, buf, sizeof(buf)), &quiet, &n);
+    unsigned char *value = tgi_disk_cache_load(
+        store, make_key(number, buf, sizeof(buf)), &quiet, &n);
     const bool is_found = value != NULL;
     if (is_found)
         CHECK(is_value(number, value, n));
@@ -108,19 +108,19 @@ static bool load(tgi_store *store, long number)
     return is_found;
 }
 
-static bool save(tgi_store *store, long number, uint32_t choice)
+static bool save(tgi_disk_cache *store, long number, uint32_t choice)
 {
     char buf[64];
     unsigned char value[MOST_VALUE];
     const size_t n = make_value(number, choice, value);
-    return tgi_store_save(store, make_key(number, buf, sizeof(buf)),
-                          (tgi_store_bytes){value, n}, &quiet);
+    return tgi_disk_cache_save(store, make_key(number, buf, sizeof(buf)),
+                               (tgi_byte_span){value, n}, &quiet);
 }
 
-static tgi_store *open_store(tgi_store_mode mode)
+static tgi_disk_cache *open_store(tgi_disk_cache_mode mode)
 {
-    tgi_store *store = NULL;
-    if (tgi_store_open(path, mode, ROOM, &store) || !store) {
+    tgi_disk_cache *store = NULL;
+    if (tgi_disk_cache_open(path, mode, ROOM, &store) || !store) {
         fprintf(stderr, "%s\n", tg_error(NULL));
         exit(EXIT_FAILURE);
     }
@@ -130,7 +130,7 @@ static tgi_store *open_store(tgi_store_mode mode)
 /* -- A crowd --------------------------------------------------------------- */
 
 typedef struct share {
-    tgi_store *store;
+    tgi_disk_cache *store;
     long first;
     int thread;
 } share;
@@ -154,7 +154,7 @@ static void work(int process, bool is_second)
 {
     share shares[THREADS];
     pthread_t threads[THREADS];
-    tgi_store *store = open_store(TGI_STORE_RW);
+    tgi_disk_cache *store = open_store(TGI_DISK_CACHE_READ_WRITE);
     for (int i = 0; i < THREADS; i++) {
         shares[i] = (share){store, (long)process * STEP, i};
         if (pthread_create(&threads[i], NULL, use_keys, &shares[i]))
@@ -163,14 +163,14 @@ static void work(int process, bool is_second)
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     tg_cache_counters c;
-    tgi_store_counts(store, &c);
+    tgi_disk_cache_counters(store, &c);
     CHECK(c.bad == 0);
     CHECK(c.evictions == 0);
     if (is_second) {
         CHECK(c.hits == (uint64_t)KEYS * THREADS);
         CHECK(c.misses == 0 && c.saves == 0);
     }
-    tgi_store_release(store);
+    tgi_disk_cache_release(store);
 }
 
 /* Removes what is bad, of which there is none. */
@@ -178,7 +178,7 @@ static void sweep(void)
 {
     for (;;) {
         tg_cache_report report = {0};
-        CHECK(tgi_store_verify(path, true, &report) == TG_OK);
+        CHECK(tgi_disk_cache_verify(path, true, &report) == TG_OK);
         CHECK(report.bad == 0 && report.foreign == 0 && report.unread == 0);
         if (n_failed)
             _exit(EXIT_FAILURE);
@@ -187,7 +187,7 @@ static void sweep(void)
 
 static void read_all(void)
 {
-    tgi_store *store = open_store(TGI_STORE_RO);
+    tgi_disk_cache *store = open_store(TGI_DISK_CACHE_READ_ONLY);
     for (long number = 0;; number = (number + 1) % (PROCESSES * STEP + KEYS)) {
         (void)load(store, number);
         if (n_failed)
@@ -240,7 +240,7 @@ static int begun[2]; /* a pipe: a byte for each writer that has begun */
 
 static void save_for_ever(void)
 {
-    tgi_store *store = open_store(TGI_STORE_RW);
+    tgi_disk_cache *store = open_store(TGI_DISK_CACHE_READ_WRITE);
     for (uint32_t choice = (uint32_t)getpid();; choice++)
         if (save(store, choice % KILLED_KEYS, choice) &&
             choice == (uint32_t)getpid())
@@ -258,13 +258,13 @@ static size_t count_temporaries(void)
         n_files++;
     if (stream)
         closedir(stream);
-    CHECK(tgi_store_size(path, &n_entries, &bytes) == TG_OK);
+    CHECK(tgi_disk_cache_size(path, &n_entries, &bytes) == TG_OK);
     return n_files - 2 - n_entries;
 }
 
 static void killed(long n_kills)
 {
-    tgi_store *store = open_store(TGI_STORE_RW);
+    tgi_disk_cache *store = open_store(TGI_DISK_CACHE_READ_WRITE);
     uint64_t state = 1;
     size_t n_interrupted = 0;
     CHECK(pipe(begun) == 0);
@@ -281,20 +281,20 @@ static void killed(long n_kills)
             (void)load(store, number);
     }
     tg_cache_counters c;
-    tgi_store_counts(store, &c);
+    tgi_disk_cache_counters(store, &c);
     CHECK(c.bad == 0);
     CHECK(c.hits > 0 || n_kills == 0);
 
     printf("%ld kills, %zu amid a write: %llu found, %llu bad\n", n_kills,
            n_interrupted, (unsigned long long)c.hits,
            (unsigned long long)c.bad);
-    tgi_store_release(store);
+    tgi_disk_cache_release(store);
 
     /* What they left is swept by the next one that saves. */
-    store = open_store(TGI_STORE_RW);
+    store = open_store(TGI_DISK_CACHE_READ_WRITE);
     CHECK(save(store, 0, 0));
     CHECK(count_temporaries() == 0);
-    tgi_store_release(store);
+    tgi_disk_cache_release(store);
 }
 
 /* -- The program ----------------------------------------------------------- */
@@ -317,12 +317,13 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
     }
     snprintf(path, sizeof(path), "%s/store", dir);
-    tgi_store *store = open_store(TGI_STORE_RW); /* for who only reads */
+    tgi_disk_cache *store =
+        open_store(TGI_DISK_CACHE_READ_WRITE); /* for who only reads */
     crowd(false);
     crowd(true);
-    CHECK(tgi_store_clear(path) == TG_OK);
+    CHECK(tgi_disk_cache_clear(path) == TG_OK);
     killed(n_kills);
-    tgi_store_release(store);
+    tgi_disk_cache_release(store);
     CHECK(nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS) == 0);
     CHECK(tg_live_objects() == 0 && tg_live_bytes() == 0);
     if (n_failed)

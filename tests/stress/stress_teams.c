@@ -91,7 +91,7 @@ static bool run_once(int n_threads)
 {
     sums s = {{{0}}, 0};
     tgi_frame frame = {.user = &s};
-    tgi_rt_run(sum_entry, &frame, tgi_rt_threads(n_threads));
+    tgi_team_run(sum_entry, &frame, tgi_team_size(n_threads));
     long expected = 1;
     for (int i = 0; i < BARRIERS; i++)
         expected = expected * s.n_threads % 1000003;
@@ -118,7 +118,7 @@ static void fork_once(int n_threads)
     const pid_t child = fork();
     if (child == 0) {
         alarm(60);
-        _exit(tgi_rt_threads(MOST) == n_threads && run_once(MOST) ? 0 : 1);
+        _exit(tgi_team_size(MOST) == n_threads && run_once(MOST) ? 0 : 1);
     }
     CHECK(child > 0 && waitpid(child, &status, 0) == child);
     CHECK(status == 0);
@@ -148,12 +148,12 @@ int main(int argc, char **argv)
 
     const int n_at_start = count_threads();
     CHECK(run_once(1));
-    CHECK(tgi_rt_threads(0) >= 1);
+    CHECK(tgi_team_size(0) >= 1);
     CHECK(count_threads() == n_at_start);
 #ifndef UNDER_THREAD_SANITIZER /* which has a thread of its own */
     CHECK(n_at_start <= 1);
 #endif
-    fork_once(is_single_threaded() ? tgi_rt_threads(MOST) : 1);
+    fork_once(is_single_threaded() ? tgi_team_size(MOST) : 1);
 
     pthread_t callers[CALLERS];
     for (int i = 0; i < CALLERS; i++)

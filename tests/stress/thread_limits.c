@@ -94,7 +94,7 @@ static void entry(tgi_frame *frame, int64_t thread, int64_t n_threads)
     atomic_fetch_add(&w->n_calls, 1);
     if (thread == 0) {
         w->n_threads = (int)n_threads;
-        w->n_inside = tgi_rt_threads(TEAM);
+        w->n_inside = tgi_team_size(TEAM);
     }
     ping_pong(frame, thread, n_threads, ROUNDS, w->slots, &w->n_wrong);
 }
@@ -104,7 +104,7 @@ static int run_team(int n)
 {
     work w = {0};
     tgi_frame frame = {.user = &w};
-    tgi_rt_run(entry, &frame, n);
+    tgi_team_run(entry, &frame, n);
     return w.n_wrong == 0 && w.n_calls == w.n_threads && w.n_threads <= n &&
                    (w.n_inside == 1 || w.n_threads == 1)
                ? w.n_threads

@@ -48,13 +48,13 @@ static inline tgi_ref f32_scalar(building *w)
 static inline tgi_ref weak_int(building *w, int64_t value)
 {
     return tgi_build_number(&w->b, TG_DTYPE_NONE, TG_I32,
-                            (tgi_number){TGI_INT, {.i = value}});
+                            (tgi_number){TGI_NUMBER_INT, {.i = value}});
 }
 
 static inline tgi_ref weak_double(building *w, double value)
 {
     return tgi_build_number(&w->b, TG_DTYPE_NONE, TG_F64,
-                            (tgi_number){TGI_FLOAT, {.f = value}});
+                            (tgi_number){TGI_NUMBER_FLOAT, {.f = value}});
 }
 
 /* -- Checks ---------------------------------------------------------------- */
@@ -100,7 +100,7 @@ static inline void check_refused_at(int line, building *w, tgi_ref ref,
                  tg_error(NULL));
     cr_assert_str_eq(tg_error_last()->message, whole, "line %d: %s", line,
                      tg_error(NULL));
-    w->b.is_recorded = false; /* as the next operation begins */
+    w->b.has_error = false; /* as the next operation begins */
     tg_error_clear();
 }
 

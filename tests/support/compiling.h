@@ -24,12 +24,12 @@ typedef struct compiling {
 static inline void compiling_begin(compiling *c)
 {
     char reason[256];
-    if (!tgi_llvm_target_find(NULL, 0, &c->target, reason, sizeof(reason)))
+    if (!tgi_llvm_target_init(NULL, 0, &c->target, reason, sizeof(reason)))
         cr_skip_test("%s", reason);
     LLVMContextRef context = LLVMContextCreate();
     c->module = LLVMModuleCreateWithNameInContext("test", context);
     c->builder = LLVMCreateBuilderInContext(context);
-    tgi_llvm_target_prepare(&c->target, c->module);
+    tgi_llvm_target_set_module(&c->target, c->module);
     tgi_llvm_emitter_init(&c->emitter, c->module, c->builder,
                           c->target.has_avx512);
 }
@@ -52,7 +52,7 @@ static inline LLVMValueRef compiling_function(compiling *c, const char *name,
     LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(context),
                                         parameters, n_parameters, false);
     LLVMValueRef function = LLVMAddFunction(c->module, name, type);
-    tgi_llvm_target_mark(&c->target, function);
+    tgi_llvm_target_set_function(&c->target, function);
     LLVMPositionBuilderAtEnd(
         c->builder, LLVMAppendBasicBlockInContext(context, function, ""));
     return function;

@@ -62,11 +62,13 @@ static inline void place_end(place *p)
     check_nothing_is_alive();
 }
 
-static inline tgi_store *open_store_at(int line, const place *p,
-                                       tgi_store_mode mode, uint64_t most_bytes)
+static inline tgi_disk_cache *open_store_at(int line, const place *p,
+                                            tgi_disk_cache_mode mode,
+                                            uint64_t most_bytes)
 {
-    tgi_store *store = NULL;
-    const tg_status status = tgi_store_open(p->dir, mode, most_bytes, &store);
+    tgi_disk_cache *store = NULL;
+    const tg_status status =
+        tgi_disk_cache_open(p->dir, mode, most_bytes, &store);
     cr_assert_eq(status, TG_OK, "line %d: %s", line, tg_error(NULL));
     cr_assert_not_null(store, "line %d", line);
     return store;
@@ -75,23 +77,23 @@ static inline tgi_store *open_store_at(int line, const place *p,
 
 /* -- Entries --------------------------------------------------------------- */
 
-static inline tgi_store_bytes text(const char *string)
+static inline tgi_byte_span text(const char *string)
 {
-    return (tgi_store_bytes){string, strlen(string)};
+    return (tgi_byte_span){string, strlen(string)};
 }
 
-static inline bool save(place *p, tgi_store *store, const char *key,
+static inline bool save(place *p, tgi_disk_cache *store, const char *key,
                         const char *value)
 {
-    return tgi_store_save(store, text(key), text(value), &p->log);
+    return tgi_disk_cache_save(store, text(key), text(value), &p->log);
 }
 
 /* Whether `value` (NULL: nothing) is under the key. */
-static inline bool holds(place *p, tgi_store *store, const char *key,
+static inline bool holds(place *p, tgi_disk_cache *store, const char *key,
                          const char *value)
 {
     size_t n;
-    char *found = tgi_store_load(store, text(key), &p->log, &n);
+    char *found = tgi_disk_cache_load(store, text(key), &p->log, &n);
     const bool is_right =
         value ? found && n == strlen(value) && memcmp(found, value, n) == 0
               : !found && n == 0;
@@ -99,10 +101,10 @@ static inline bool holds(place *p, tgi_store *store, const char *key,
     return is_right;
 }
 
-static inline tg_cache_counters counts_of(const tgi_store *store)
+static inline tg_cache_counters counts_of(const tgi_disk_cache *store)
 {
     tg_cache_counters counts;
-    tgi_store_counts(store, &counts);
+    tgi_disk_cache_counters(store, &counts);
     return counts;
 }
 
@@ -113,8 +115,8 @@ static inline const char *path_of(const place *p, const char *key)
 {
     static char paths[4][192];
     static int next;
-    char name[TGI_ENTRY_NAME_BYTES];
-    tgi_entry_name(text(key), name);
+    char name[TGI_CACHE_ENTRY_NAME_BYTES];
+    tgi_cache_entry_name(text(key), name);
     char *path = paths[next++ % 4];
     snprintf(path, sizeof(paths[0]), "%s/%s", p->dir, name);
     return path;

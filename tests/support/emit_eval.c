@@ -15,7 +15,7 @@
 #define TEMPLATE "support/emit_eval_type.h"
 #include "recipe/recipe_each.h"
 
-typedef bool evaluate_word(tgi_word word, int to, const uint64_t *in,
+typedef bool evaluate_word(tgi_primitive word, int to, const uint64_t *in,
                            uint64_t *out);
 
 static evaluate_word *const evaluators[TGI_DTYPES] = {
@@ -82,46 +82,47 @@ static tgi_emitted record_constant(tgi_emitter *e, tg_dtype dtype,
 }
 
 /* What operand i of a word used for dtype must be; -1: anything. */
-static int wanted_type(tgi_word word, int dtype, int i)
+static int wanted_type(tgi_primitive word, int dtype, int i)
 {
     switch (word) {
-    case TGI_WORD_BOTH:
-    case TGI_WORD_EITHER:
-    case TGI_WORD_NEITHER:
+    case TGI_PRIMITIVE_MASK_AND:
+    case TGI_PRIMITIVE_MASK_OR:
+    case TGI_PRIMITIVE_MASK_NOR:
         return RECORDED_MASK;
-    case TGI_WORD_SELECT:
+    case TGI_PRIMITIVE_SELECT:
         return i == 0 ? RECORDED_MASK : -1;
-    case TGI_WORD_FLOAT_OF:
-    case TGI_WORD_IADD:
-    case TGI_WORD_ISUB:
-    case TGI_WORD_IMUL:
-    case TGI_WORD_IAND:
-    case TGI_WORD_IOR:
-    case TGI_WORD_IXOR:
-    case TGI_WORD_ISHL:
-    case TGI_WORD_ISHR:
-    case TGI_WORD_ISAR:
-    case TGI_WORD_IEQ:
-    case TGI_WORD_ILT:
-    case TGI_WORD_IULT:
-    case TGI_WORD_TO_FLOAT:
+    case TGI_PRIMITIVE_FLOAT_OF:
+    case TGI_PRIMITIVE_IADD:
+    case TGI_PRIMITIVE_ISUB:
+    case TGI_PRIMITIVE_IMUL:
+    case TGI_PRIMITIVE_IAND:
+    case TGI_PRIMITIVE_IOR:
+    case TGI_PRIMITIVE_IXOR:
+    case TGI_PRIMITIVE_ISHL:
+    case TGI_PRIMITIVE_ISHR:
+    case TGI_PRIMITIVE_ISAR:
+    case TGI_PRIMITIVE_IEQ:
+    case TGI_PRIMITIVE_ILT:
+    case TGI_PRIMITIVE_IULT:
+    case TGI_PRIMITIVE_TO_FLOAT:
         return integer_like(dtype);
-    case TGI_WORD_CONVERT: /* also of a mask, which is 0 or 1 */
+    case TGI_PRIMITIVE_CONVERT: /* also of a mask, which is 0 or 1 */
         return -1;
     default:
         return dtype;
     }
 }
 
-static tgi_emitted record_word(tgi_emitter *e, tgi_word word, tg_dtype dtype,
-                               tg_dtype other, const tgi_emitted *operands)
+static tgi_emitted record_word(tgi_emitter *e, tgi_primitive word,
+                               tg_dtype dtype, tg_dtype other,
+                               const tgi_emitted *operands)
 {
     recording *r = (recording *)e;
-    if (word >= TGI_WORDS || !tgi_dtype_is_valid((int)dtype)) {
+    if (word >= TGI_PRIMITIVES || !tgi_dtype_is_valid((int)dtype)) {
         fail(r, "no word, or for no type");
         return operands[0];
     }
-    const tgi_word_info *info = &tgi_word_table[word];
+    const tgi_primitive_info *info = &tgi_primitive_table[word];
     recorded value = {
         .kind = RECORDED_WORD, .word = (uint8_t)word, .dtype = (uint8_t)dtype};
     for (int i = 0; i < info->n_operands; i++) {
@@ -131,22 +132,22 @@ static tgi_emitted record_word(tgi_emitter *e, tgi_word word, tg_dtype dtype,
             fail(r, "an operand of another type than the word's");
         value.in[i] = (uint16_t)position;
     }
-    switch ((tgi_word_result)info->result) {
-    case TGI_WORD_GIVES_VALUE:
+    switch ((tgi_primitive_result)info->result) {
+    case TGI_PRIMITIVE_GIVES_VALUE:
         value.type = (uint8_t)dtype;
         break;
-    case TGI_WORD_GIVES_MASK:
+    case TGI_PRIMITIVE_GIVES_MASK:
         value.type = RECORDED_MASK;
         break;
-    case TGI_WORD_GIVES_INTEGER:
+    case TGI_PRIMITIVE_GIVES_INTEGER:
         value.type = (uint8_t)integer_like((int)dtype);
         break;
-    case TGI_WORD_GIVES_ARM:
+    case TGI_PRIMITIVE_GIVES_ARM:
         value.type = (uint8_t)type_of(r, value.in[2]);
         if (value.type != type_of(r, value.in[1]))
             fail(r, "arms of different types");
         break;
-    case TGI_WORD_GIVES_OTHER:
+    case TGI_PRIMITIVE_GIVES_OTHER:
         value.type = (uint8_t)other;
         if (!tgi_dtype_is_valid((int)other))
             fail(r, "a conversion to no type");
@@ -221,8 +222,9 @@ bool recording_of_cast(recording *r, tg_dtype from, tg_dtype to)
 
 static int n_inputs(const recorded *value)
 {
-    return value->kind == RECORDED_WORD ? tgi_word_table[value->word].n_operands
-                                        : value->kind == RECORDED_LOOKUP;
+    return value->kind == RECORDED_WORD
+               ? tgi_primitive_table[value->word].n_operands
+               : value->kind == RECORDED_LOOKUP;
 }
 
 void recording_find_used(const recording *r, bool *is_used)
@@ -241,11 +243,10 @@ int recording_words(const recording *r)
     recording_find_used(r, is_used);
     for (int i = 0; i <= r->result; i++) {
         const recorded *value = &r->values[i];
-        n += is_used[i] &&
-             (value->kind == RECORDED_LOOKUP ||
-              (value->kind == RECORDED_WORD &&
-               value->word != TGI_WORD_BITS_OF &&
-               value->word != TGI_WORD_FLOAT_OF));
+        n += is_used[i] && (value->kind == RECORDED_LOOKUP ||
+                            (value->kind == RECORDED_WORD &&
+                             value->word != TGI_PRIMITIVE_BITS_OF &&
+                             value->word != TGI_PRIMITIVE_FLOAT_OF));
     }
     return n;
 }
@@ -281,29 +282,29 @@ static evaluated evaluate_one(const recording *r, const recorded *value,
     }
     evaluated out = {0, is_defined};
     switch (value->word) {
-    case TGI_WORD_SELECT:
+    case TGI_PRIMITIVE_SELECT:
         return all[value->in[0]].is_defined ? all[value->in[in[0] ? 1 : 2]]
                                             : (evaluated){0, false};
-    case TGI_WORD_BOTH:
+    case TGI_PRIMITIVE_MASK_AND:
         out.bits = in[0] & in[1];
         return out;
-    case TGI_WORD_EITHER:
+    case TGI_PRIMITIVE_MASK_OR:
         out.bits = in[0] | in[1];
         return out;
-    case TGI_WORD_NEITHER:
+    case TGI_PRIMITIVE_MASK_NOR:
         out.bits = !(in[0] | in[1]);
         return out;
     default:
         break;
     }
     int dtype = value->dtype;
-    if (value->word == TGI_WORD_CONVERT)
+    if (value->word == TGI_PRIMITIVE_CONVERT)
         dtype = type_of(r, value->in[0]) == RECORDED_MASK
                     ? TG_BOOL
                     : type_of(r, value->in[0]);
     out.is_defined =
-        is_defined &&
-        evaluators[dtype]((tgi_word)value->word, value->type, in, &out.bits);
+        is_defined && evaluators[dtype]((tgi_primitive)value->word, value->type,
+                                        in, &out.bits);
     return out;
 }
 

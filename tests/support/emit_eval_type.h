@@ -10,7 +10,7 @@
 #define GIVE_VALUE(value) *out = CAT(bits_of_, DT)(value)
 #define GIVE_MASK(mask) *out = (mask)
 #define WORD_IS(ID, GIVE, value) \
-    case TGI_WORD_##ID: \
+    case TGI_PRIMITIVE_##ID: \
         GIVE(value); \
         return true;
 
@@ -65,7 +65,7 @@ static bool CAT(convert_, DT)(int to, uint64_t from, uint64_t *out)
     }
 }
 
-static bool CAT(evaluate_, DT)(tgi_word word, int to, const uint64_t *in,
+static bool CAT(evaluate_, DT)(tgi_primitive word, int to, const uint64_t *in,
                                uint64_t *out)
 {
     switch (word) {
@@ -73,7 +73,7 @@ static bool CAT(evaluate_, DT)(tgi_word word, int to, const uint64_t *in,
     WORD_IS(NE, GIVE_MASK, NE(A, B))
     WORD_IS(LT, GIVE_MASK, LT(A, B))
     WORD_IS(LE, GIVE_MASK, LE(A, B))
-    case TGI_WORD_CONVERT:
+    case TGI_PRIMITIVE_CONVERT:
         return CAT(convert_, DT)(to, in[0], out);
 #if TAKES(NUM)
     WORD_IS(ADD, GIVE_VALUE, ADD(A, B))
@@ -89,17 +89,17 @@ static bool CAT(evaluate_, DT)(tgi_word word, int to, const uint64_t *in,
 #endif
 #if TAKES(INT)
     /* A code generator must never divide so, chosen or not. */
-    case TGI_WORD_DIV:
-    case TGI_WORD_REM:
+    case TGI_PRIMITIVE_DIV:
+    case TGI_PRIMITIVE_REM:
         if (B == 0 || (TAKES(SINT) && NEG(B) == 1 && A == NEG(A) && A != 0))
             abort();
-        GIVE_VALUE(word == TGI_WORD_DIV ? DIV(A, B) : REM(A, B));
+        GIVE_VALUE(word == TGI_PRIMITIVE_DIV ? DIV(A, B) : REM(A, B));
         return true;
-    case TGI_WORD_SHL:
-    case TGI_WORD_SHR:
+    case TGI_PRIMITIVE_SHL:
+    case TGI_PRIMITIVE_SHR:
         if (in[1] >= (uint64_t)WIDTH)
             return false;
-        GIVE_VALUE(word == TGI_WORD_SHL ? SHL(A, B) : SHR(A, B));
+        GIVE_VALUE(word == TGI_PRIMITIVE_SHL ? SHL(A, B) : SHR(A, B));
         return true;
 #endif
 #if TAKES(FLOAT)
@@ -110,7 +110,7 @@ static bool CAT(evaluate_, DT)(tgi_word word, int to, const uint64_t *in,
     WORD_IS(CEIL, GIVE_VALUE, CEIL(A))
     WORD_IS(TRUNC, GIVE_VALUE, TRUNC(A))
     WORD_IS(ROUND_EVEN, GIVE_VALUE, ROUND_EVEN(A))
-    WORD_IS(MAGNITUDE, GIVE_VALUE, MAGNITUDE(A))
+    WORD_IS(FABS, GIVE_VALUE, FABS(A))
     WORD_IS(SIGN_BIT, GIVE_MASK, SIGN_BIT(A))
     /* Integers of the width are their bits: in[] is what they are made of. */
     WORD_IS(BITS_OF, GIVE_MASK, BITS_OF(A))
@@ -125,16 +125,16 @@ static bool CAT(evaluate_, DT)(tgi_word word, int to, const uint64_t *in,
     WORD_IS(ILT, GIVE_MASK, ILT((INTEGER)in[0], (INTEGER)in[1]))
     WORD_IS(IULT, GIVE_MASK, IULT(in[0], in[1]))
     WORD_IS(TO_FLOAT, GIVE_VALUE, TO_FLOAT((INTEGER)in[0]))
-    case TGI_WORD_ISHL:
-    case TGI_WORD_ISHR:
-    case TGI_WORD_ISAR:
+    case TGI_PRIMITIVE_ISHL:
+    case TGI_PRIMITIVE_ISHR:
+    case TGI_PRIMITIVE_ISAR:
         if (in[1] >= (uint64_t)WIDTH)
             return false;
-        *out = word == TGI_WORD_ISHL   ? ISHL((INTEGER)in[0], in[1])
-               : word == TGI_WORD_ISHR ? ISHR((INTEGER)in[0], in[1])
-                                       : ISAR((INTEGER)in[0], in[1]);
+        *out = word == TGI_PRIMITIVE_ISHL   ? ISHL((INTEGER)in[0], in[1])
+               : word == TGI_PRIMITIVE_ISHR ? ISHR((INTEGER)in[0], in[1])
+                                            : ISAR((INTEGER)in[0], in[1]);
         return true;
-    case TGI_WORD_TO_INT:
+    case TGI_PRIMITIVE_TO_INT:
         if (!(A >= -K(POWER_OF_2(WIDTH - 1)) && A < K(POWER_OF_2(WIDTH - 1))))
             return false;
         *out = TO_INT(A);

@@ -95,7 +95,7 @@ static inline int n_kernels(const fused *fu)
     return (int)fu->loops->kernels.n;
 }
 
-static inline int n_steps(const fused *fu, tgi_step_kind kind)
+static inline int n_steps(const fused *fu, tgi_loop_step_kind kind)
 {
     int n = 0;
     for (size_t i = 0; i < fu->loops->steps.n; i++)

@@ -96,8 +96,8 @@ static inline tgi_ref cast(tgi_graph *graph, tgi_ref x, tg_dtype dtype)
 static inline tgi_ref number(tgi_graph *graph, tg_dtype dtype, double value)
 {
     char element[8];
-    cr_assert(tgi_dtype_store(dtype, (tgi_number){TGI_FLOAT, {.f = value}},
-                              element));
+    cr_assert(tgi_dtype_store(
+        dtype, (tgi_number){TGI_NUMBER_FLOAT, {.f = value}}, element));
     return tgi_graph_add_constant(graph, dtype, scalar_shape(graph), element,
                                   tg_dtype_bytes(dtype), 0,
                                   (tg_site){NULL, 0});

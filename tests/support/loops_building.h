@@ -135,7 +135,7 @@ static inline uint32_t add_number(tgi_kernel_loops *k, int dtype, double x)
 {
     uint64_t bits = 0;
     cr_assert(tgi_dtype_store(
-        dtype, (tgi_number){.kind = TGI_FLOAT, .as = {.f = x}}, &bits));
+        dtype, (tgi_number){.kind = TGI_NUMBER_FLOAT, .as = {.f = x}}, &bits));
     return add_constant(k, dtype, bits);
 }
 
@@ -331,7 +331,7 @@ static inline void run_code(const code *c, tgi_frame *frame, int n_threads)
         return;
     }
     pthread_barrier_init(&barrier, NULL, (unsigned)n_threads);
-    frame->share = tgi_share;
+    frame->share = tgi_work_share;
     frame->barrier = wait_at_barrier;
     frame->user = &barrier;
     for (int i = 0; i < n_threads; i++) {

@@ -25,7 +25,8 @@ static inline bool saving_trace(tgi_control *c, tg_callback *test,
     tg_trace *t = tgi_control_open(c, "body", body, user, 0);
     if (!t)
         return false;
-    bool ok = tgi_control_fit_body(c, t->graph, &t->results, n_values, n_saved);
+    bool ok =
+        tgi_control_check_body(c, t->graph, &t->results, n_values, n_saved);
     ok &= tgi_control_close(c, t);
     if (!ok || !test)
         return ok;
@@ -51,7 +52,7 @@ static inline void loop_saving(tg_operand trips, bool is_limited,
     memset(out_stacks, 0, n_saved * sizeof(*out_stacks));
     if (!tgi_control_begin(&c, "saving", TG_HERE))
         return;
-    if (tgi_control_add_input(&c, tgi_operation_in(&c.o, trips)) &&
+    if (tgi_control_add_input(&c, tgi_operation_operand(&c.o, trips)) &&
         tgi_control_add_operands(&c, initial, n_values) &&
         saving_trace(&c, test, body, user, n_values, n_saved)) {
         tgi_control_finish(&c, TGI_OP_LOOP, n_values,
@@ -69,7 +70,8 @@ static inline tg_value take_saved(tg_trace *t, tg_value stack, tg_value at)
     if (!tg_is_valid(stack) || !tg_is_valid(at))
         return (tg_value){0, 0};
     tgi_builder b = {.graph = t->graph, .op_name = "take_saved"};
-    const tgi_ref in[] = {tgi_trace_reach(t, stack), tgi_trace_reach(t, at)};
+    const tgi_ref in[] = {tgi_trace_capture_value(t, stack),
+                          tgi_trace_capture_value(t, at)};
     tgi_ref slice = 0;
     if (in[0] && in[1]) {
         const tgi_node *node = tgi_graph_node(t->graph, in[0]);
@@ -87,7 +89,7 @@ static inline tg_value take_saved(tg_trace *t, tg_value stack, tg_value at)
                       : 0;
     }
     if (!slice)
-        tgi_trace_stick(t);
+        tgi_trace_record_error(t);
     return slice ? tgi_trace_value(t, slice) : (tg_value){0, 0};
 }
 

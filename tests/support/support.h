@@ -51,9 +51,9 @@ static inline void check_every_fault(bool (*scenario)(void))
     for (int forever = 0; forever <= 1; forever++) {
         for (long nth = 0;; nth++) {
             tg_error_clear();
-            tgi_alloc_fail(nth, forever);
+            tgi_alloc_inject_failure(nth, forever);
             const bool went_well = scenario();
-            const bool has_failed = tgi_alloc_fail(-1, 0) > nth;
+            const bool has_failed = tgi_alloc_inject_failure(-1, 0) > nth;
             check_nothing_is_alive();
             if (!has_failed) {
                 cr_assert(went_well, "without a fault: %s", tg_error(NULL));

@@ -89,7 +89,7 @@ static inline void lower(tg_trace *t, const tg_value *in, void *user)
 static inline void flow(tg_trace *t, const tg_value *in, void *user)
 {
     tg_value y = tg_name(in[0], "x");
-    tg_while_most(100, is_large, halve, user, TG_ARGS(y), &y, 1);
+    tg_while_limit(100, is_large, halve, user, TG_ARGS(y), &y, 1);
     tg_for(in[1], lower, user, TG_ARGS(y), &y, 1);
     tg_return(t, y, tg_read((tg_variable *)user));
 }

@@ -66,9 +66,9 @@ Test(alloc, realloc_keeps_the_contents)
 Test(alloc, a_failed_realloc_leaves_the_block_alone)
 {
     char *block = tgi_strdup("kept");
-    tgi_alloc_fail(0, 0);
+    tgi_alloc_inject_failure(0, 0);
     cr_assert_null(tgi_realloc(block, 100));
-    tgi_alloc_fail(-1, 0);
+    tgi_alloc_inject_failure(-1, 0);
     cr_assert_str_eq(block, "kept");
     tgi_free(block);
     check_nothing_is_alive();
@@ -100,20 +100,20 @@ static unsigned failures_among(int n)
 
 Test(alloc, the_asked_allocation_fails_and_only_that)
 {
-    tgi_alloc_fail(2, 0);
+    tgi_alloc_inject_failure(2, 0);
     cr_assert_eq(failures_among(5), 0x4);
-    cr_assert_eq(tgi_alloc_fail(-1, 0), 5);
+    cr_assert_eq(tgi_alloc_inject_failure(-1, 0), 5);
     cr_assert_eq(failures_among(5), 0);
-    cr_assert_eq(tgi_alloc_fail(-1, 0), 5);
+    cr_assert_eq(tgi_alloc_inject_failure(-1, 0), 5);
     check_nothing_is_alive();
 }
 
 Test(alloc, a_fault_can_last)
 {
-    tgi_alloc_fail(1, 1);
+    tgi_alloc_inject_failure(1, 1);
     cr_assert_eq(failures_among(4), 0xe);
     cr_assert_null(tgi_buffer_alloc(8));
-    tgi_alloc_fail(-1, 1);
+    tgi_alloc_inject_failure(-1, 1);
     cr_assert_eq(failures_among(4), 0);
     check_nothing_is_alive();
 }

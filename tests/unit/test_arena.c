@@ -64,15 +64,15 @@ Test(arena, counts_its_bytes)
 Test(arena, stays_usable_when_memory_runs_out)
 {
     tgi_arena arena = {0};
-    tgi_alloc_fail(0, 1);
+    tgi_alloc_inject_failure(0, 1);
     cr_assert_null(tgi_arena_alloc(&arena, 10));
     cr_assert_null(tgi_arena_alloc(&arena, 100000));
-    tgi_alloc_fail(-1, 0);
+    tgi_alloc_inject_failure(-1, 0);
     char *piece = tgi_arena_copy(&arena, "here", 5);
-    tgi_alloc_fail(0, 1);
+    tgi_alloc_inject_failure(0, 1);
     cr_assert_not_null(tgi_arena_alloc(&arena, 16), "room is left");
     cr_assert_null(tgi_arena_alloc(&arena, 5000));
-    tgi_alloc_fail(-1, 0);
+    tgi_alloc_inject_failure(-1, 0);
     cr_assert_str_eq(piece, "here");
     tgi_arena_deinit(&arena);
     check_nothing_is_alive();

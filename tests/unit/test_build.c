@@ -215,8 +215,8 @@ Test(build, plain_numbers_take_the_type_of_the_other_operand)
         cr_assert_eq(node->inputs[0], x);
         const void *element = tgi_graph_constant(w.graph, node->inputs[1]);
         char three[8];
-        cr_assert(tgi_dtype_store(numbers[i],
-                                  (tgi_number){TGI_INT, {.i = 3}}, three));
+        cr_assert(tgi_dtype_store(
+            numbers[i], (tgi_number){TGI_NUMBER_INT, {.i = 3}}, three));
         cr_assert_arr_eq(element, three, tg_dtype_bytes(numbers[i]));
     }
     tgi_ref truth = of_type(&w, TG_BOOL, 3);
@@ -255,7 +255,7 @@ Test(build, numbers_among_themselves_find_a_common_type)
     tgi_ref mixed = tgi_build_2(&w.b, TGI_OP_ADD, ints, weak_double(&w, 0.5));
     check_type(&w, mixed, "f64[]");
     tgi_ref large = tgi_build_number(&w.b, TG_DTYPE_NONE, TG_U64,
-                                     (tgi_number){TGI_UINT, {.u = 7}});
+                                     (tgi_number){TGI_NUMBER_UINT, {.u = 7}});
     check_refused(&w, tgi_build_2(&w.b, TGI_OP_ADD, large, ints),
                   TG_ERROR_DTYPE,
                   "u64[] x i32[]: element types u64 and i32 differ");
@@ -267,7 +267,7 @@ Test(build, numbers_among_themselves_find_a_common_type)
     check_type(&w, less, "bool[]");
     cr_assert_not(tgi_graph_node(w.graph, less)->flags & TGI_NODE_WEAK);
     tgi_ref typed = tgi_build_number(&w.b, TG_F64, TG_F64,
-                                     (tgi_number){TGI_INT, {.i = 1}});
+                                     (tgi_number){TGI_NUMBER_INT, {.i = 1}});
     check_refused(&w, tgi_build_2(&w.b, TGI_OP_ADD, f32_scalar(&w), typed),
                   TG_ERROR_DTYPE,
                   "f32[] x f64[]: element types f32 and f64 differ");
@@ -451,7 +451,7 @@ static bool build_much(void)
                                             shape, 0)
                       : 0;
     tgi_ref half = tgi_build_number(&b, TG_DTYPE_NONE, TG_F64,
-                                    (tgi_number){TGI_FLOAT, {.f = 0.5}});
+                                    (tgi_number){TGI_NUMBER_FLOAT, {.f = 0.5}});
     tgi_ref y = tgi_build_2(&b, TGI_OP_ADD, tgi_build_2(&b, TGI_OP_MUL, x,
                                                         half), x);
     y = tgi_build_mean(&b, y, tg_keep(TG_AXES(0)));

@@ -39,15 +39,15 @@ Test(dtype, what_is_no_type_has_no_bytes)
 
 static tgi_number int_of(int64_t i)
 {
-    return (tgi_number){TGI_INT, {.i = i}};
+    return (tgi_number){TGI_NUMBER_INT, {.i = i}};
 }
 static tgi_number uint_of(uint64_t u)
 {
-    return (tgi_number){TGI_UINT, {.u = u}};
+    return (tgi_number){TGI_NUMBER_UINT, {.u = u}};
 }
 static tgi_number float_of(double f)
 {
-    return (tgi_number){TGI_FLOAT, {.f = f}};
+    return (tgi_number){TGI_NUMBER_FLOAT, {.f = f}};
 }
 
 /* The stored element as text, or "no". */
@@ -141,17 +141,21 @@ static size_t extremes(int dtype, tgi_number *out)
 {
     const int bits = 8 * (int)tgi_dtype_bytes(dtype);
     size_t n = 0;
-    out[n++] = (tgi_number){TGI_INT, {.i = 1}};
+    out[n++] = (tgi_number){TGI_NUMBER_INT, {.i = 1}};
     if (tgi_dtype_is(dtype, TGI_CLASS_UINT))
-        out[n++] = (tgi_number){TGI_UINT, {.u = UINT64_MAX >> (64 - bits)}};
+        out[n++] =
+            (tgi_number){TGI_NUMBER_UINT, {.u = UINT64_MAX >> (64 - bits)}};
     if (tgi_dtype_is(dtype, TGI_CLASS_SINT)) {
-        out[n++] = (tgi_number){TGI_INT, {.i = INT64_MAX >> (64 - bits)}};
-        out[n++] = (tgi_number){TGI_INT, {.i = INT64_MIN >> (64 - bits)}};
+        out[n++] =
+            (tgi_number){TGI_NUMBER_INT, {.i = INT64_MAX >> (64 - bits)}};
+        out[n++] =
+            (tgi_number){TGI_NUMBER_INT, {.i = INT64_MIN >> (64 - bits)}};
     }
     if (tgi_dtype_is(dtype, TGI_CLASS_FLOAT)) {
-        out[n++] = (tgi_number){TGI_FLOAT, {.f = 0.5}};
-        out[n++] = (tgi_number){
-            TGI_FLOAT, {.f = dtype == TG_F32 ? (double)FLT_MAX : DBL_MAX}};
+        out[n++] = (tgi_number){TGI_NUMBER_FLOAT, {.f = 0.5}};
+        out[n++] =
+            (tgi_number){TGI_NUMBER_FLOAT,
+                         {.f = dtype == TG_F32 ? (double)FLT_MAX : DBL_MAX}};
     }
     return n;
 }
@@ -206,10 +210,10 @@ Test(dtype, elements_load_as_the_numbers_they_were_stored_from)
                 continue;
             const tgi_number number = tgi_dtype_load(dtype, element);
             cr_assert_eq(number.kind, tgi_dtype_is(dtype, TGI_CLASS_FLOAT)
-                                          ? TGI_FLOAT
+                                          ? TGI_NUMBER_FLOAT
                                       : tgi_dtype_is(dtype, TGI_CLASS_SINT)
-                                          ? TGI_INT
-                                          : TGI_UINT);
+                                          ? TGI_NUMBER_INT
+                                          : TGI_NUMBER_UINT);
             cr_assert(tgi_dtype_store(dtype, number, again));
             cr_assert_eq(
                 memcmp(element, again, tg_dtype_bytes((tg_dtype)dtype)), 0);

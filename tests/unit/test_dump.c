@@ -202,14 +202,14 @@ Test(dump, a_deep_nest_of_callees_is_printed_without_recursion)
 Test(dump, running_out_of_memory_is_told)
 {
     tgi_graph *g = make_calls();
-    tgi_alloc_fail(-1, 0);
+    tgi_alloc_inject_failure(-1, 0);
     tgi_free(text_of(g));
-    long n = tgi_alloc_fail(-1, 0);
+    long n = tgi_alloc_inject_failure(-1, 0);
     for (long i = 0; i < n; i++) {
         tgi_strbuf text = {0};
-        tgi_alloc_fail(i, 0);
+        tgi_alloc_inject_failure(i, 0);
         tgi_graph_dump(g, 0, &text);
-        tgi_alloc_fail(-1, 0);
+        tgi_alloc_inject_failure(-1, 0);
         cr_assert(text.failed, "allocation %ld", i);
         tgi_strbuf_deinit(&text);
     }

@@ -9,7 +9,7 @@
 /* -- Reading --------------------------------------------------------------- */
 
 /* The labels of a term as text; axes of '...' are digits, the last one 0. */
-static const char *letters_of(const tgi_term *term)
+static const char *letters_of(const tgi_einsum_term *term)
 {
     static char text[TG_MAX_RANK + 1];
     for (int i = 0; i < term->rank; i++) {
@@ -58,8 +58,8 @@ Test(einsum, reads_labels)
 {
     for (size_t i = 0; i < N_OF(readings); i++) {
         const reading *r = &readings[i];
-        tgi_term terms[3], result;
-        tgi_spec_error error = {0};
+        tgi_einsum_term terms[3], result;
+        tgi_einsum_error error = {0};
         cr_assert(tgi_einsum_parse(r->spec, r->ranks, (size_t)r->n, terms,
                                    &result, &error),
                   "\"%s\": %s", r->spec, error.text);
@@ -130,8 +130,8 @@ Test(einsum, says_where_labels_are_wrong)
 {
     for (size_t i = 0; i < N_OF(misreadings); i++) {
         const misreading *m = &misreadings[i];
-        tgi_term terms[3], result;
-        tgi_spec_error error = {0};
+        tgi_einsum_term terms[3], result;
+        tgi_einsum_error error = {0};
         cr_assert_not(tgi_einsum_parse(m->spec, m->ranks, (size_t)m->n, terms,
                                        &result, &error),
                       "\"%s\"", m->spec);
@@ -150,8 +150,8 @@ static tgi_ref build(building *w, const char *spec, const tgi_ref *operands)
 {
     tgi_ref refs[MAX_OPERANDS];
     int ranks[MAX_OPERANDS];
-    tgi_term terms[MAX_OPERANDS], result;
-    tgi_spec_error error = {0};
+    tgi_einsum_term terms[MAX_OPERANDS], result;
+    tgi_einsum_error error = {0};
     size_t n = 0;
     for (; operands[n]; n++) {
         refs[n] = operands[n];

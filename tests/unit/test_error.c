@@ -152,9 +152,9 @@ Test(error, the_returning_macros_return)
 
 Test(error, needs_no_memory)
 {
-    tgi_alloc_fail(0, 1);
+    tgi_alloc_inject_failure(0, 1);
     tgi_error_memory();
-    cr_assert_eq(tgi_alloc_fail(-1, 0), 0);
+    cr_assert_eq(tgi_alloc_inject_failure(-1, 0), 0);
     cr_assert_str_eq(tg_error(NULL), "out of memory");
 }
 

@@ -120,9 +120,9 @@ Test(format, survives_a_lack_of_memory)
     int32_t x[] = {1, 2, 3};
     tgi_view view = dense(x, TG_I32, 1, DIMS(3));
     tgi_strbuf out = {0};
-    tgi_alloc_fail(0, 1);
+    tgi_alloc_inject_failure(0, 1);
     tgi_format_view(&view, &out);
-    tgi_alloc_fail(-1, 0);
+    tgi_alloc_inject_failure(-1, 0);
     cr_expect(out.failed);
     tgi_strbuf_deinit(&out);
     check_nothing_is_alive();

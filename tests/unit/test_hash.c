@@ -75,9 +75,9 @@ Test(hash, a_cleared_index_is_empty_and_usable)
     tgi_index_clear(&index);
     cr_assert_eq(index.n, 0);
     cr_assert_eq(occurrences(&index, 7, 1), 0);
-    tgi_alloc_fail(0, 1);
+    tgi_alloc_inject_failure(0, 1);
     cr_assert(tgi_index_add(&index, 7, 1), "its memory is kept");
-    tgi_alloc_fail(-1, 0);
+    tgi_alloc_inject_failure(-1, 0);
     cr_assert_eq(occurrences(&index, 7, 1), 1);
     tgi_index_deinit(&index);
     check_nothing_is_alive();
@@ -86,15 +86,15 @@ Test(hash, a_cleared_index_is_empty_and_usable)
 Test(hash, the_index_is_unchanged_when_memory_runs_out)
 {
     tgi_index index = {0};
-    tgi_alloc_fail(0, 1);
+    tgi_alloc_inject_failure(0, 1);
     cr_assert_not(tgi_index_add(&index, 1, 1));
-    tgi_alloc_fail(-1, 0);
+    tgi_alloc_inject_failure(-1, 0);
     uint32_t n = 0;
     cr_assert(tgi_index_add(&index, 0, ++n));
-    tgi_alloc_fail(0, 1);
+    tgi_alloc_inject_failure(0, 1);
     while (tgi_index_add(&index, (uint64_t)n << 40, n + 1))
         n++;
-    tgi_alloc_fail(-1, 0);
+    tgi_alloc_inject_failure(-1, 0);
     cr_assert_eq(index.n, n);
     for (uint32_t i = 1; i <= n; i++)
         cr_assert_eq(occurrences(&index, (uint64_t)(i - 1) << 40, i), 1);

@@ -769,11 +769,11 @@ Test(interp, survives_every_lack_of_memory)
     /* Each allocation alone, and with all later ones. */
     for (long nth = 0; nth < 1000 && !succeeded; nth++) {
         tgi_interp *interp;
-        tgi_alloc_fail(nth / 2, nth % 2);
+        tgi_alloc_inject_failure(nth / 2, nth % 2);
         tg_status status = tgi_interp_create(g, NULL, &host, 0, &interp);
         if (status == TG_OK)
             status = tgi_interp_run(interp, BUFFERS(a), BUFFERS(out));
-        tgi_alloc_fail(-1, 0);
+        tgi_alloc_inject_failure(-1, 0);
         succeeded = status == TG_OK;
         cr_expect(succeeded || status == TG_ERROR_OUT_OF_MEMORY);
         tgi_interp_destroy(interp);

@@ -10,11 +10,11 @@
 Test(lock, is_held_by_the_thread_that_took_it)
 {
     tgi_lock lock = {0};
-    cr_assert_not(tgi_lock_is_mine(&lock));
+    cr_assert_not(tgi_lock_is_owned(&lock));
     cr_assert(tgi_lock_acquire(&lock));
-    cr_assert(tgi_lock_is_mine(&lock));
+    cr_assert(tgi_lock_is_owned(&lock));
     tgi_lock_release(&lock);
-    cr_assert_not(tgi_lock_is_mine(&lock));
+    cr_assert_not(tgi_lock_is_owned(&lock));
 }
 
 Test(lock, a_thread_does_not_wait_for_itself)
@@ -22,7 +22,7 @@ Test(lock, a_thread_does_not_wait_for_itself)
     tgi_lock lock = {0};
     cr_assert(tgi_lock_acquire(&lock));
     cr_assert_not(tgi_lock_acquire(&lock));
-    cr_assert(tgi_lock_is_mine(&lock), "the first hold is still good");
+    cr_assert(tgi_lock_is_owned(&lock), "the first hold is still good");
     tgi_lock_release(&lock);
     cr_assert(tgi_lock_acquire(&lock));
     tgi_lock_release(&lock);
@@ -41,7 +41,7 @@ static void *count_up(void *argument)
     shared *s = argument;
     for (int i = 0; i < ROUNDS; i++) {
         const bool is_taken = tgi_lock_acquire(&s->lock);
-        s->n_wrong += !is_taken || !tgi_lock_is_mine(&s->lock);
+        s->n_wrong += !is_taken || !tgi_lock_is_owned(&s->lock);
         const long seen = s->counter;
         if (i % 1000 == 0)
             sched_yield(); /* makes others wait */
@@ -68,7 +68,7 @@ Test(lock, lets_one_thread_in_at_a_time)
 static void *enter_once(void *argument)
 {
     shared *s = argument;
-    s->n_wrong += tgi_lock_is_mine(&s->lock);
+    s->n_wrong += tgi_lock_is_owned(&s->lock);
     tgi_lock_acquire(&s->lock);
     s->counter++;
     tgi_lock_release(&s->lock);

@@ -31,9 +31,10 @@ static void keep(tg_log_level level, const char *component, const char *message,
 /* Reads a setting as the environment variable of that name may have it. */
 static void init_from(tgi_log *log, const char *text, sink *s)
 {
-    static const tgi_setting setting = {
-        .variable = "TGJIT_TEST_LOG", .kind = TGI_SETTING_WORDS,
-        .words = tgi_log_words, .otherwise = TG_LOG_WARN};
+    static const tgi_setting setting = {.variable = "TGJIT_TEST_LOG",
+                                        .kind = TGI_SETTING_KEYWORDS,
+                                        .keywords = tgi_log_keywords,
+                                        .default_value = TG_LOG_WARN};
     uint64_t bits;
     unsetenv(setting.variable);
     if (text)
@@ -48,7 +49,7 @@ static tg_log_level shown(const tgi_log *log, tgi_log_component component)
 {
     int level = TG_LOG_OFF;
     while (level < TG_LOG_DEBUG &&
-           tgi_log_wants(log, (tg_log_level)(level + 1), component))
+           tgi_log_is_enabled(log, (tg_log_level)(level + 1), component))
         level++;
     return (tg_log_level)level;
 }
@@ -124,9 +125,9 @@ Test(log, long_messages_are_whole_or_cut_without_memory)
     tgi_log_write(&log, TG_LOG_WARN, TGI_LOG_CALL, "%3000d", 1);
     cr_assert_eq(strlen(s.message), 3000);
     cr_assert_eq(s.message[2999], '1');
-    tgi_alloc_fail(0, 1);
+    tgi_alloc_inject_failure(0, 1);
     tgi_log_write(&log, TG_LOG_WARN, TGI_LOG_CALL, "%3000d", 1);
-    tgi_alloc_fail(-1, 0);
+    tgi_alloc_inject_failure(-1, 0);
     cr_assert_eq(s.n, 2);
     cr_assert_eq(s.message[0], ' ');
     cr_assert_lt(strlen(s.message), 3000);

@@ -23,7 +23,7 @@ Test(interp_plan, reuses_what_is_no_longer_in_use)
     tgi_buffer buffers[] = {buffer(100, 1, 2), buffer(100, 2, 3),
                             buffer(100, 3, 4), buffer(100, 4, 4)};
     int64_t end;
-    cr_assert_eq(tgi_plan_place(buffers, 4, 4, 0, &end), TG_OK);
+    cr_assert_eq(tgi_memory_pack(buffers, 4, 4, 0, &end), TG_OK);
     cr_expect_eq(end, 256);
     cr_expect_eq(buffers[0].offset, buffers[2].offset);
     cr_expect_eq(buffers[1].offset, buffers[3].offset);
@@ -36,7 +36,7 @@ Test(interp_plan, joins_neighbours_and_grows_at_the_end)
     tgi_buffer buffers[] = {buffer(64, 1, 1), buffer(64, 1, 1),
                             buffer(192, 2, 2)};
     int64_t end;
-    cr_assert_eq(tgi_plan_place(buffers, 3, 3, 128, &end), TG_OK);
+    cr_assert_eq(tgi_memory_pack(buffers, 3, 3, 128, &end), TG_OK);
     cr_expect_eq(buffers[2].offset, 128);
     cr_expect_eq(end, 128 + 192);
     check_nothing_is_alive();
@@ -46,10 +46,10 @@ Test(interp_plan, places_temporaries_only)
 {
     tgi_buffer buffers[] = {buffer(1 << 20, 1, 9), buffer(1 << 20, 1, 9),
                             buffer(0, 1, 9)};
-    buffers[0].home = TGI_HOME_PARAM;
-    buffers[1].home = TGI_HOME_FIXED;
+    buffers[0].storage = TGI_STORAGE_PARAM;
+    buffers[1].storage = TGI_STORAGE_FIXED;
     int64_t end;
-    cr_assert_eq(tgi_plan_place(buffers, 3, 9, 0, &end), TG_OK);
+    cr_assert_eq(tgi_memory_pack(buffers, 3, 9, 0, &end), TG_OK);
     cr_expect_eq(end, 0);
     check_nothing_is_alive();
 }
@@ -71,7 +71,7 @@ Test(interp_plan, never_lets_two_in_use_overlap)
             last_ref = last_ref < last ? last : last_ref;
             sum += bytes + 63;
         }
-        cr_assert_eq(tgi_plan_place(buffers, N, last_ref, 64, &end), TG_OK);
+        cr_assert_eq(tgi_memory_pack(buffers, N, last_ref, 64, &end), TG_OK);
         for (int i = 0; i < N; i++) {
             cr_assert_eq(buffers[i].offset % 64, 0);
             cr_assert(buffers[i].offset >= 64);
@@ -92,7 +92,7 @@ Test(interp_plan, tells_that_the_sum_is_too_large)
                             buffer(INT64_MAX / 2, 1, 3),
                             buffer(INT64_MAX / 2, 1, 3)};
     int64_t end;
-    cr_expect_eq(tgi_plan_place(buffers, 3, 3, 0, &end),
+    cr_expect_eq(tgi_memory_pack(buffers, 3, 3, 0, &end),
                  TG_ERROR_OUT_OF_MEMORY);
     check_nothing_is_alive();
 }
@@ -102,10 +102,10 @@ Test(interp_plan, survives_every_lack_of_memory)
     tgi_buffer buffers[] = {buffer(100, 1, 2)};
     int64_t end;
     for (long nth = 0; nth < 4; nth++) {
-        tgi_alloc_fail(nth, 0);
-        cr_expect_eq(tgi_plan_place(buffers, 1, 2, 0, &end),
+        tgi_alloc_inject_failure(nth, 0);
+        cr_expect_eq(tgi_memory_pack(buffers, 1, 2, 0, &end),
                      TG_ERROR_OUT_OF_MEMORY);
-        tgi_alloc_fail(-1, 0);
+        tgi_alloc_inject_failure(-1, 0);
         check_nothing_is_alive();
     }
 }

@@ -64,10 +64,10 @@ static tgi_ref make_number(maker *m)
     if (draw(3) == 0)
         return tgi_build_number(
             &m->b, TG_I32, TG_I32,
-            (tgi_number){TGI_INT, {.i = (int)draw(3) - 1}});
+            (tgi_number){TGI_NUMBER_INT, {.i = (int)draw(3) - 1}});
     return tgi_build_number(
         &m->b, dtype, dtype,
-        (tgi_number){TGI_FLOAT, {.f = numbers[draw(N_OF(numbers))]}});
+        (tgi_number){TGI_NUMBER_FLOAT, {.f = numbers[draw(N_OF(numbers))]}});
 }
 
 static tgi_ref make_elementwise(maker *m)

@@ -542,7 +542,7 @@ Test(pass_dead, forgets_that_plain_numbers_are_weak)
 static uint32_t bit_of(const char *name)
 {
     const tgi_keyword *known =
-        tgi_keyword_find(tgi_pass_words, (tgi_token){name, strlen(name)});
+        tgi_keyword_find(tgi_pass_keywords, (tgi_token){name, strlen(name)});
     cr_assert_not_null(known, "%s", name);
     return known->bits;
 }
@@ -553,7 +553,7 @@ Test(pass, names_are_unique_and_have_a_word_each)
         cr_assert_eq(bit_of(tgi_passes[i].name), UINT32_C(1) << i);
         cr_assert_gt(strlen(tgi_passes[i].doc), 0);
     }
-    cr_assert_null(tgi_pass_words[tgi_n_passes].word);
+    cr_assert_null(tgi_pass_keywords[tgi_n_passes].word);
 }
 
 static char warning[256];
@@ -676,17 +676,17 @@ Test(pass, every_allocation_may_fail)
 
     const tgi_pass_options options = {.verify = true};
     tgi_graph *out = NULL;
-    tgi_alloc_fail(-1, 0);
+    tgi_alloc_inject_failure(-1, 0);
     cr_assert_eq(tgi_passes_run(g, &options, &out), TG_OK, "%s",
                  tg_error(NULL));
-    long n = tgi_alloc_fail(-1, 0);
+    long n = tgi_alloc_inject_failure(-1, 0);
     tgi_graph_release(out);
     size_t bytes = tg_live_bytes();
     for (int forever = 0; forever < 2; forever++)
         for (long i = 0; i < n; i++) {
-            tgi_alloc_fail(i, forever);
+            tgi_alloc_inject_failure(i, forever);
             tg_status status = tgi_passes_run(g, &options, &out);
-            tgi_alloc_fail(-1, 0);
+            tgi_alloc_inject_failure(-1, 0);
             /* The dims table, which is shared, may have grown before: then
                it asks for less, and an allocation too late never comes. */
             if (status == TG_OK)

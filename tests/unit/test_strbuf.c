@@ -53,9 +53,9 @@ Test(strbuf, a_failure_sticks)
 {
     tgi_strbuf buf = {0};
     tgi_strbuf_add(&buf, "kept");
-    tgi_alloc_fail(0, 0);
+    tgi_alloc_inject_failure(0, 0);
     tgi_strbuf_addf(&buf, "%100d", 1);
-    tgi_alloc_fail(-1, 0);
+    tgi_alloc_inject_failure(-1, 0);
     tgi_strbuf_add(&buf, "!");
     cr_assert(buf.failed);
     cr_assert_str_eq(buf.text, "kept");
@@ -67,12 +67,12 @@ Test(strbuf, a_failure_sticks)
 Test(strbuf, the_end_can_be_taken_back)
 {
     tgi_strbuf buf = {0};
-    tgi_strbuf_cut(&buf, 0);
+    tgi_strbuf_truncate(&buf, 0);
     cr_assert_null(buf.text);
     tgi_strbuf_add(&buf, "kept, gone");
-    tgi_strbuf_cut(&buf, 10);
+    tgi_strbuf_truncate(&buf, 10);
     cr_assert_str_eq(buf.text, "kept, gone");
-    tgi_strbuf_cut(&buf, 4);
+    tgi_strbuf_truncate(&buf, 4);
     tgi_strbuf_add(&buf, "!");
     cr_assert_str_eq(buf.text, "kept!");
     tgi_strbuf_deinit(&buf);

@@ -395,17 +395,18 @@ static void keeps_memory(session *s, outcome *out)
         bind_saving(s, &b, save_by_test, lengths[i], 900);
         check_works(tg_run(b.bound));
         note_bound(&b, out);
-        tgi_alloc_fail(-1, 0);
+        tgi_alloc_inject_failure(-1, 0);
         check_works(tg_run(b.bound));
-        cr_assert_eq(tgi_alloc_fail(-1, 0), 0, "nothing grows again");
+        cr_assert_eq(tgi_alloc_inject_failure(-1, 0), 0, "nothing grows again");
         note_bound(&b, out);
         *(int64_t *)tg_tensor_data(b.trips) = 4000;
         check_works(tg_run(b.bound));
-        cr_assert_gt(tgi_alloc_fail(-1, 0), 0, "more trips take more");
+        cr_assert_gt(tgi_alloc_inject_failure(-1, 0), 0,
+                     "more trips take more");
         note_bound(&b, out);
         *(int64_t *)tg_tensor_data(b.trips) = 2;
         check_works(tg_run(b.bound));
-        cr_assert_eq(tgi_alloc_fail(-1, 0), 0);
+        cr_assert_eq(tgi_alloc_inject_failure(-1, 0), 0);
         note_bound(&b, out);
         release_bound(&b);
     }
@@ -426,10 +427,10 @@ static void runs_out(session *s, outcome *out)
         long n_faults = 0;
         bind_saving(s, &b, save_by_test, lengths[i], 3000);
         for (bool works = false; !works;) {
-            tgi_alloc_fail(n_faults == 0 ? 0 : 1, n_faults % 2);
+            tgi_alloc_inject_failure(n_faults == 0 ? 0 : 1, n_faults % 2);
             const tg_status status = tg_run(b.bound);
             const bool has_failed =
-                tgi_alloc_fail(-1, 0) > (n_faults == 0 ? 0 : 1);
+                tgi_alloc_inject_failure(-1, 0) > (n_faults == 0 ? 0 : 1);
             works = status == TG_OK;
             cr_assert_eq(has_failed, !works);
             if (works)
@@ -472,7 +473,7 @@ static void effects_stay(session *s, outcome *out)
     tg_tensor *trips = i64_of(s, 100000), *y = NULL, *z = NULL;
     check_works(tg_call(f, TG_ARGS(x, few, v), TG_RESULTS(&y, &z)));
     note_variable(out, v);
-    tgi_alloc_fail(-1, 0);
+    tgi_alloc_inject_failure(-1, 0);
     check_fails(tg_call(f, TG_ARGS(x, trips, v), TG_RESULTS(&y, &z)),
                 TG_ERROR_OUT_OF_MEMORY, "the limit is 262144");
     note_variable(out, v);

@@ -40,10 +40,10 @@ Test(vec, reserved_room_needs_no_memory_later)
 {
     TGI_VEC(int) vec = {0};
     cr_assert(tgi_vec_reserve(&vec, 100));
-    tgi_alloc_fail(0, 1);
+    tgi_alloc_inject_failure(0, 1);
     for (int i = 0; i < 100; i++)
         cr_assert(tgi_vec_push(&vec, i));
-    tgi_alloc_fail(-1, 0);
+    tgi_alloc_inject_failure(-1, 0);
     tgi_vec_deinit(&vec);
     check_nothing_is_alive();
 }
@@ -53,12 +53,12 @@ Test(vec, is_unchanged_when_memory_runs_out)
     TGI_VEC(int) vec = {0};
     while (vec.n < 8)
         cr_assert(tgi_vec_push(&vec, 7));
-    tgi_alloc_fail(0, 1);
+    tgi_alloc_inject_failure(0, 1);
     while (vec.n < vec.capacity)
         cr_assert(tgi_vec_push(&vec, 7));
     size_t n = vec.n;
     cr_assert_not(tgi_vec_push(&vec, 8));
-    tgi_alloc_fail(-1, 0);
+    tgi_alloc_inject_failure(-1, 0);
     cr_assert_eq(vec.n, n);
     for (size_t i = 0; i < n; i++)
         cr_assert_eq(vec.data[i], 7);

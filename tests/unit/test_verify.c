@@ -753,8 +753,8 @@ Test(verify, refuses_checks_that_say_nothing)
 
 Test(verify, running_out_of_memory_is_no_broken_graph)
 {
-    tgi_alloc_fail(0, 1);
+    tgi_alloc_inject_failure(0, 1);
     tg_status status = tgi_graph_verify(g);
-    tgi_alloc_fail(-1, 0);
+    tgi_alloc_inject_failure(-1, 0);
     cr_assert_eq(status, TG_ERROR_OUT_OF_MEMORY);
 }

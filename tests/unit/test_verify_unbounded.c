@@ -9,7 +9,7 @@ TestSuite(verify_grows, .init = begin, .fini = end);
 
 static tgi_shape_ref stack_shape(void)
 {
-    return shape_of(g, TGI_GROWS, 3);
+    return shape_of(g, TGI_UNBOUNDED, 3);
 }
 
 static tgi_ref unset(tgi_graph *graph, tgi_shape_ref shape)
@@ -90,7 +90,7 @@ Test(verify_grows, loops_and_branches_take_what_a_loop_has_saved)
 
 Test(verify_grows, only_the_first_axis_grows)
 {
-    unset(g, shape_of(g, 3, TGI_GROWS));
+    unset(g, shape_of(g, 3, TGI_UNBOUNDED));
     refuses("unset: axis 1 cannot grow");
 }
 

@@ -113,7 +113,7 @@ static tg_status adopt_initials(tg_trace *t, const tg_concrete *c,
 {
     if (!c->initial_graph)
         return TG_OK;
-    if (t->around)
+    if (t->outer)
         TGI_FAIL(TG_ERROR_STATE, site,
                  "apply: %s computes the initial value of a variable, which "
                  "must not be in a branch or loop: apply it outside first",
@@ -126,7 +126,8 @@ static tg_status adopt_initials(tg_trace *t, const tg_concrete *c,
             call ? add_result(t, c->initial_graph, call, i, map, site) : 0;
         if (!value)
             return tg_error_last()->status;
-        if (!tgi_vec_push(&t->initials, ((tgi_own_initial){variable, value})))
+        if (!tgi_vec_push(&t->initials,
+                          ((tgi_traced_initial){variable, value})))
             return tgi_error_memory();
         tg_variable_retain(variable);
     }
@@ -134,10 +135,11 @@ static tg_status adopt_initials(tg_trace *t, const tg_concrete *c,
 }
 
 /* Records the call of a concrete function. */
-TGI_NOINLINE static tg_status
-record_call(tg_trace *t, const tg_concrete *c, const tgi_args *args,
-            tgi_own_gradient gradient, tg_value *out_results, size_t n_results,
-            tg_site site)
+TGI_NOINLINE static tg_status record_call(tg_trace *t, const tg_concrete *c,
+                                          const tgi_args *args,
+                                          tgi_custom_gradient gradient,
+                                          tg_value *out_results,
+                                          size_t n_results, tg_site site)
 {
     tgi_graph *callee = c->graph;
     TGI_TRY(tgi_trace_check_nesting(c->traced->height, c->name, site));
@@ -176,7 +178,7 @@ record_call(tg_trace *t, const tg_concrete *c, const tgi_args *args,
     return status;
 }
 
-void tgi_apply(tg_function *function, tgi_own_gradient gradient,
+void tgi_apply(tg_function *function, tgi_custom_gradient gradient,
                const tg_operand *operands, size_t n_operands,
                tg_value *out_results, size_t n_results, tg_site site)
 {
@@ -208,7 +210,7 @@ void tgi_apply(tg_function *function, tgi_own_gradient gradient,
                              n_results, site);
     tgi_args_deinit(&args);
     if (status) {
-        tgi_trace_stick(o.t);
+        tgi_trace_record_error(o.t);
         for (size_t i = 0; out_results && i < n_results; i++)
             out_results[i] = (tg_value){0, 0};
     }
@@ -218,6 +220,6 @@ void tgi_apply(tg_function *function, tgi_own_gradient gradient,
 void tg_apply_at(tg_function *function, const tg_operand *args, size_t n_args,
                  tg_value *out_results, size_t n_results, tg_site site)
 {
-    tgi_apply(function, (tgi_own_gradient){0}, args, n_args, out_results,
+    tgi_apply(function, (tgi_custom_gradient){0}, args, n_args, out_results,
               n_results, site);
 }

@@ -47,8 +47,8 @@ static tg_status bound_init(tg_bound *b, const tgi_args *args,
         return tgi_error_memory();
     b->n_tensors = n_results;
     TGI_TRY(keep_arguments(b, args));
-    tg_status status = tgi_launch_results(&b->launch, results, n_results,
-                                          b->tensors, b->site);
+    tg_status status = tgi_launch_bind_results(&b->launch, results, n_results,
+                                               b->tensors, b->site);
     for (size_t i = 0; i < n_results; i++)
         if (b->tensors[i] && b->tensors[i] == *results[i])
             tg_tensor_retain(b->tensors[i]);
@@ -90,7 +90,7 @@ tg_bound *tg_bind_at(tg_function *function, const tg_operand *operands,
         b->site = site;
         tgi_live_add(TGI_LIVE_BOUND, 1);
         if (bound_init(b, &args, results, n_results)) {
-            tgi_error_keep(release_bound, b);
+            tgi_error_preserve_during(release_bound, b);
             b = NULL;
         }
     }
@@ -134,12 +134,12 @@ tg_status tg_run(tg_bound *b)
     return status;
 }
 
-uint64_t tg_bound_bytes(const tg_bound *b, uint64_t *out_least)
+uint64_t tg_bound_bytes(const tg_bound *b, uint64_t *out_peak_bytes)
 {
     if (b)
-        return tgi_runner_bytes(b->launch.runner, out_least);
-    if (out_least)
-        *out_least = 0;
+        return tgi_runner_bytes(b->launch.runner, out_peak_bytes);
+    if (out_peak_bytes)
+        *out_peak_bytes = 0;
     return 0;
 }
 

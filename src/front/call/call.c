@@ -16,10 +16,9 @@ static tg_status call_concrete(tg_concrete *concrete, const tgi_args *args,
     bool is_few = n_results <= sizeof(few) / sizeof(few[0]);
     tg_tensor **tensors =
         is_few ? few : tgi_alloc_zero(n_results * sizeof(*tensors));
-    tg_status status = tensors
-                           ? tgi_launch_results(&launch, results, n_results,
-                                                tensors, site)
-                           : tgi_error_memory();
+    tg_status status = tensors ? tgi_launch_bind_results(
+                                     &launch, results, n_results, tensors, site)
+                               : tgi_error_memory();
     if (!status)
         status = tgi_launch_run(&launch);
     for (size_t i = 0; tensors && i < n_results; i++) {
@@ -38,7 +37,7 @@ static tg_status call_concrete(tg_concrete *concrete, const tgi_args *args,
 
 static tg_status call(tg_function *function, const tg_operand *operands,
                       size_t n_operands, tg_tensor **const *results,
-                      size_t n_results, tg_site site, tgi_few_args *few)
+                      size_t n_results, tg_site site, tgi_inline_args *few)
 {
     tgi_args args;
     tg_concrete *concrete = NULL;
@@ -58,7 +57,7 @@ call_with_few(tg_function *function, const tg_operand *operands,
               size_t n_operands, tg_tensor **const *results, size_t n_results,
               tg_site site)
 {
-    tgi_few_args few;
+    tgi_inline_args few;
     return call(function, operands, n_operands, results, n_results, site,
                 &few);
 }
@@ -92,7 +91,7 @@ tg_status tg_concrete_call_at(tg_concrete *concrete,
 {
     tgi_api_frame frame =
         tgi_api_enter(concrete ? concrete->ctx : NULL, "tg_concrete_call");
-    tgi_few_args few;
+    tgi_inline_args few;
     tgi_args args;
     tg_status status =
         concrete ? tgi_args_from_operands(concrete->ctx, operands, n_operands,

@@ -52,7 +52,7 @@ static void forget_jobs(void)
     pthread_cond_init(&queue.has_done, NULL);
 }
 
-TGI_HOLD_IN_FORKS(&queue.lock, forget_jobs())
+TGI_LOCK_ACROSS_FORK(&queue.lock, forget_jobs())
 
 /* -- The threads ----------------------------------------------------------- */
 
@@ -114,8 +114,8 @@ static bool start_thread(lane *l)
 
 /* -- Putting in, and waiting ----------------------------------------------- */
 
-bool tgi_compile_later(tg_concrete *concrete, const int64_t *values, size_t n,
-                       bool is_long)
+bool tgi_compile_queue_push(tg_concrete *concrete, const int64_t *values,
+                            size_t n, bool is_long)
 {
     lane *l = &queue.lanes[is_long];
     job *j = tgi_alloc(sizeof(*j) + n * sizeof(*values));
@@ -124,7 +124,7 @@ bool tgi_compile_later(tg_concrete *concrete, const int64_t *values, size_t n,
     j->next = NULL;
     if (n)
         memcpy(j->values, values, n * sizeof(*values));
-    tgi_jit_watch_thread();
+    tgi_jit_wait_at_exit();
     pthread_mutex_lock(&queue.lock);
     if (!l->has_thread)
         l->has_thread = start_thread(l);

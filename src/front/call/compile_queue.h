@@ -19,7 +19,7 @@
  * Puts a trace into a lane, to be compiled for extents of these values, of
  * which there are n. False if that cannot be: out of memory, or no thread.
  */
-bool tgi_compile_later(tg_concrete *concrete, const int64_t *values, size_t n,
-                       bool is_long);
+bool tgi_compile_queue_push(tg_concrete *concrete, const int64_t *values,
+                            size_t n, bool is_long);
 
 #endif /* TGI_COMPILE_QUEUE_H */

@@ -103,12 +103,12 @@ static tg_status make_bundle(tg_trace *t, const tg_concrete *c, size_t first,
         tgi_spec spec;
         TGI_TRY(tgi_spec_init(&spec, "bundle", args[i].dtype, args[i].rank,
                               args[i].dims));
-        tg_variable *stand_in = tgi_variable_stand_in(
+        tg_variable *stand_in = tgi_variable_create_placeholder(
             t->ctx, args[i].member, &spec, t->id,
             t->graph->params.data[c->arg_param[i]].node);
         if (!stand_in)
             return TG_ERROR_OUT_OF_MEMORY;
-        if (!tgi_vec_push(&t->stand_ins, stand_in)) {
+        if (!tgi_vec_push(&t->placeholders, stand_in)) {
             tg_variable_release(stand_in);
             return tgi_error_memory();
         }
@@ -155,7 +155,7 @@ add_args(tg_trace *t, tg_concrete *c, const tgi_args *actual,
     size_t n = c->spec.list.n;
     tgi_dim *symbols =
         tgi_alloc_zero((n_symbols(&c->spec) + 1) * sizeof(*symbols));
-    const size_t n_in = c->spec.n_operands + TGI_SPARE_ARGS;
+    const size_t n_in = c->spec.n_operands + TGI_MISSING_ARGS;
     *out_in = tgi_alloc_zero(n_in * sizeof(**out_in));
     tg_status status =
         symbols && *out_in ? TG_OK : tgi_error_memory();
@@ -239,7 +239,7 @@ static tg_status make_initial_graph(tg_trace *t, tg_concrete *c)
         return TG_OK;
     t->graph->results.n = 0;
     for (size_t i = 0; i < t->initials.n; i++) {
-        tgi_own_initial *initial = &t->initials.data[i];
+        tgi_traced_initial *initial = &t->initials.data[i];
         if (!tgi_graph_add_result(t->graph, initial->value))
             return TG_ERROR_OUT_OF_MEMORY;
         if (!tgi_vec_push(&c->initials, initial->variable))
@@ -248,7 +248,7 @@ static tg_status make_initial_graph(tg_trace *t, tg_concrete *c)
     }
     tgi_graph *part = NULL;
     TGI_TRY(extract_results(t->graph, &part));
-    tg_status status = tgi_graph_settle(part, &c->initial_graph);
+    tg_status status = tgi_graph_lower_saved(part, &c->initial_graph);
     tgi_graph_release(part);
     return status;
 }
@@ -341,7 +341,7 @@ concrete_alloc(tg_function *function, const tgi_args *spec)
         tg_concrete_release(c);
         return NULL;
     }
-    c->is_exact = tgi_args_n_unknown(&c->spec) == 0;
+    c->is_exact = tgi_args_n_symbolic(&c->spec) == 0;
     c->hash = tgi_hash(c->key.data, c->key.n, 0);
     return c;
 }
@@ -360,8 +360,8 @@ static tg_status settle_own_variables(tg_trace *t, tg_function *function)
 {
     tg_status status = TG_OK;
     pthread_mutex_lock(&function->lock);
-    for (size_t i = 0; i < t->own_new.n && !status; i++) {
-        tgi_own_variable own = t->own_new.data[i];
+    for (size_t i = 0; i < t->new_variables.n && !status; i++) {
+        tgi_owned_variable own = t->new_variables.data[i];
         if (is_settled(function, own.variable))
             continue;
         own.name = tgi_strdup(own.name);
@@ -385,7 +385,7 @@ finish(tg_trace *t, tg_function *function, tg_concrete *c)
     TGI_TRY(make_initial_graph(t, c));
     TGI_TRY(set_results(t->graph, t->results.data, t->results.n));
     c->traced = tgi_graph_retain(t->graph);
-    TGI_TRY(tgi_graph_settle(t->graph, &settled));
+    TGI_TRY(tgi_graph_lower_saved(t->graph, &settled));
     tg_status status = optimise(c, settled);
     tgi_graph_release(settled);
     TGI_TRY(status);
@@ -437,7 +437,7 @@ tg_status tgi_concrete_trace(tg_function *function, const tgi_args *spec,
     }
     tg_status status = record(t, function, c, actual);
     if (status) {
-        tgi_error_keep(discard, &(attempt){t, c});
+        tgi_error_preserve_during(discard, &(attempt){t, c});
         return status;
     }
     tgi_trace_end(t);

@@ -40,7 +40,8 @@ static const char *dtype_code(int dtype)
 static int64_t bytes_of(const writer *w, tgi_ref ref, int64_t *dims)
 {
     int64_t bytes;
-    return tgi_graph_size(w->graph, ref, w->values, dims, &bytes) ? 0 : bytes;
+    return tgi_graph_value_size(w->graph, ref, w->values, dims, &bytes) ? 0
+                                                                        : bytes;
 }
 
 /* "rank, (const int64_t[]){2, 3, 0}": a shape as arguments. */

@@ -24,7 +24,7 @@ static const tgi_keyword policy_words[] = {
 static const tgi_setting policy_setting = {
     TGI_OPTION(tg_function_options, policy),
     .kind = TGI_SETTING_NUMBER,
-    .words = policy_words,
+    .keywords = policy_words,
 };
 
 /* -- Creation and end ------------------------------------------------------ */
@@ -72,7 +72,7 @@ tg_function *tg_function_create_named(tg_context *ctx, const char *name,
     if (!ctx)
         tgi_error_set(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
                       "tg_function_create: the context is NULL");
-    else if (tgi_versioned_take(&options, sizeof(options), user_options,
+    else if (tgi_versioned_read(&options, sizeof(options), user_options,
                                 "tg_function_options") == TG_OK &&
              !(f = tgi_alloc_zero(sizeof(*f))))
         tgi_error_memory();
@@ -225,7 +225,7 @@ static tg_concrete *find_general(tg_function *f, const tgi_args *args)
         if (!tgi_args_fit(args, &c->spec) ||
             !tgi_concrete_fits_captures(c, args))
             continue;
-        size_t unknown = tgi_args_n_unknown(&c->spec);
+        size_t unknown = tgi_args_n_symbolic(&c->spec);
         if (unknown < best_unknown) {
             best = c;
             best_unknown = unknown;
@@ -273,7 +273,7 @@ choose_spec(const tg_function *f, tgi_args *spec, bool is_exact)
     if (is_exact || f->policy == TG_EXACT)
         return;
     if (f->policy == TG_RELAXED) {
-        tgi_args_relax(spec);
+        tgi_args_generalise_all(spec);
         return;
     }
     const tg_concrete *similar = find_similar(f, spec);
@@ -352,10 +352,10 @@ static tg_status trace_new(tg_function *f, const tgi_args *args, bool is_exact,
     tgi_args spec;
     tgi_key key = {0};
     TGI_TRY(tgi_args_copy_spec(args, &spec));
-    size_t unknown_before = tgi_args_n_unknown(&spec);
+    size_t unknown_before = tgi_args_n_symbolic(&spec);
     choose_spec(f, &spec, is_exact);
     bool was_generalised =
-        !f->has_signature && tgi_args_n_unknown(&spec) > unknown_before;
+        !f->has_signature && tgi_args_n_symbolic(&spec) > unknown_before;
 
     tg_retrace reason = tgi_function_explain(f, args, hash);
     reason.generalised =

@@ -68,7 +68,7 @@ tg_status tgi_concrete_trace(tg_function *function, const tgi_args *spec,
                              tg_concrete **out_concrete);
 
 /* tg_apply_at, for a callee whose gradient may be given. */
-void tgi_apply(tg_function *function, tgi_own_gradient gradient,
+void tgi_apply(tg_function *function, tgi_custom_gradient gradient,
                const tg_operand *operands, size_t n_operands,
                tg_value *out_results, size_t n_results, tg_site site);
 
@@ -99,7 +99,7 @@ struct tg_function {
     size_t n_traces;
     uint64_t tick;
     bool never_generalise; /* a generalised trace failed once */
-    TGI_VEC(tgi_own_variable) own;
+    TGI_VEC(tgi_owned_variable) own;
 };
 
 /*
@@ -111,8 +111,8 @@ tg_status tgi_function_lookup(tg_function *function, tgi_args *args,
                               tg_concrete **out_concrete);
 
 /* The function's own variable of that name, lent; NULL if there is none. */
-tg_variable *tgi_function_own(tg_function *function, const char *name,
-                              bool *out_has_traces);
+tg_variable *tgi_function_find_variable(tg_function *function, const char *name,
+                                        bool *out_has_traces);
 
 /* -- Explaining ------------------------------------------------------------ */
 

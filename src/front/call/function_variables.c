@@ -9,8 +9,8 @@
 
 #include "front/call/function_object.h"
 
-tg_variable *tgi_function_own(tg_function *function, const char *name,
-                              bool *out_has_traces)
+tg_variable *tgi_function_find_variable(tg_function *function, const char *name,
+                                        bool *out_has_traces)
 {
     tg_variable *found = NULL;
     pthread_mutex_lock(&function->lock);
@@ -25,8 +25,8 @@ tg_variable *tgi_function_own(tg_function *function, const char *name,
 /* True if this trace asked for the variable before. */
 static bool was_asked_for(const tg_trace *t, const char *name)
 {
-    for (size_t i = 0; i < t->own_used.n; i++)
-        if (strcmp(t->own_used.data[i], name) == 0)
+    for (size_t i = 0; i < t->used_variables.n; i++)
+        if (strcmp(t->used_variables.data[i], name) == 0)
             return true;
     return false;
 }
@@ -53,12 +53,12 @@ static tg_variable *reuse(tg_trace *t, tg_variable *variable, const char *name,
 static bool hold(tg_trace *t, tg_variable *variable)
 {
     /* own_variable has just put the graph's copy of the name here. */
-    const char *kept = t->own_used.data[t->own_used.n - 1];
-    if (tgi_vec_push(&t->own_new, ((tgi_own_variable){kept, variable})))
+    const char *kept = t->used_variables.data[t->used_variables.n - 1];
+    if (tgi_vec_push(&t->new_variables, ((tgi_owned_variable){kept, variable})))
         return true;
     tg_variable_release(variable);
     tgi_error_memory();
-    tgi_trace_stick(t);
+    tgi_trace_record_error(t);
     return false;
 }
 
@@ -71,12 +71,12 @@ static tg_variable *make(tg_trace *t, const char *name, const tgi_spec *spec,
     if (full.failed)
         tgi_error_memory();
     else
-        variable = tgi_variable_make(t->ctx, "own variable", full.text,
-                                     spec->dtype, spec->rank, spec->dims,
-                                     initial ? *initial : tg_zeros(), NULL);
+        variable = tgi_variable_create(t->ctx, "own variable", full.text,
+                                       spec->dtype, spec->rank, spec->dims,
+                                       initial ? *initial : tg_zeros(), NULL);
     tgi_strbuf_deinit(&full);
     if (!variable) {
-        tgi_trace_stick(t);
+        tgi_trace_record_error(t);
         return NULL;
     }
     atomic_store(&variable->is_set, initial != NULL);
@@ -89,9 +89,9 @@ static tg_variable *made_by_caller(const tg_trace *t, const char *name)
 {
     for (const tg_trace *outer = t->parent; outer; outer = outer->parent)
         for (size_t i = 0;
-             outer->function == t->function && i < outer->own_new.n; i++)
-            if (strcmp(outer->own_new.data[i].name, name) == 0)
-                return outer->own_new.data[i].variable;
+             outer->function == t->function && i < outer->new_variables.n; i++)
+            if (strcmp(outer->new_variables.data[i].name, name) == 0)
+                return outer->new_variables.data[i].variable;
     return NULL;
 }
 
@@ -111,12 +111,13 @@ static tg_variable *own_variable(tg_trace *t, const char *name,
         return NULL;
     }
     const char *kept = tgi_graph_intern(t->graph, name);
-    if (!kept || !tgi_vec_push(&t->own_used, kept)) {
+    if (!kept || !tgi_vec_push(&t->used_variables, kept)) {
         tgi_error_memory();
-        tgi_trace_stick(t);
+        tgi_trace_record_error(t);
         return NULL;
     }
-    tg_variable *found = tgi_function_own(t->function, name, &has_traces);
+    tg_variable *found =
+        tgi_function_find_variable(t->function, name, &has_traces);
     if (!found && (found = made_by_caller(t, name))) {
         /* If this trace succeeds it stays, even if the caller's fails. */
         if (!hold(t, tg_variable_retain(found)))
@@ -152,12 +153,12 @@ tg_variable *tg_own_variable_at(tg_trace *t, const char *name, tg_dtype dtype,
     if (!may_own(t, name, site))
         return NULL;
     if (tgi_spec_init(&spec, "own variable", dtype, rank, dims)) {
-        tgi_trace_stick(t);
+        tgi_trace_record_error(t);
         return NULL;
     }
     tg_variable *variable = own_variable(t, name, &spec, &initial, site);
     if (!variable)
-        tgi_trace_stick(t); /* not only the function's trace */
+        tgi_trace_record_error(t); /* not only the function's trace */
     return variable;
 }
 
@@ -167,7 +168,7 @@ tg_variable *tg_own_variable_from_at(tg_trace *t, const char *name,
     tgi_spec spec;
     if (!may_own(t, name, site))
         return NULL;
-    if (t->around) {
+    if (t->outer) {
         tgi_trace_fail(t, TG_ERROR_STATE, site,
                        "own variable '%s': the initial value is computed in "
                        "a branch or loop, which may not run",
@@ -188,7 +189,7 @@ tg_variable *tg_own_variable_from_at(tg_trace *t, const char *name,
     if (tgi_spec_init(&spec, "own variable",
                       tgi_graph_node(t->graph, value)->dtype, shape->rank,
                       shape->dims)) {
-        tgi_trace_stick(t);
+        tgi_trace_record_error(t);
         return NULL;
     }
     tg_variable *variable = own_variable(t, name, &spec, NULL, site);
@@ -196,9 +197,9 @@ tg_variable *tg_own_variable_from_at(tg_trace *t, const char *name,
     if (!variable || !tgi_trace_variable(t, variable, "own variable", site))
         return NULL;
     /* Every trace brings the value along: whichever is called first. */
-    if (!tgi_vec_push(&t->initials, ((tgi_own_initial){variable, value}))) {
+    if (!tgi_vec_push(&t->initials, ((tgi_traced_initial){variable, value}))) {
         tgi_error_memory();
-        tgi_trace_stick(t);
+        tgi_trace_record_error(t);
         return NULL;
     }
     tg_variable_retain(variable);

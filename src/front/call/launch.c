@@ -68,8 +68,8 @@ static tg_status set_value_of(tgi_launch *launch, size_t param,
         is_written |= launch->state.written.data[i] == variable;
     if (!is_written)
         return TG_OK;
-    tgi_value_copy copy = {
-        variable, tgi_buffer_alloc((size_t)variable->spec.bytes)};
+    tgi_snapshot copy = {variable,
+                         tgi_buffer_alloc((size_t)variable->spec.bytes)};
     if (!copy.buffer)
         return tgi_error_memory();
     if (!tgi_vec_push(&launch->state.copies, copy)) {
@@ -129,7 +129,7 @@ static tg_status check_number(const tgi_launch *launch,
              "%s: argument %u: the number %s is not representable in %s, to "
              "which %s converts it (%s:%d)",
              c->name, c->spec.list.data[c->param_arg[attr->index]].operand,
-             tgi_number_text(number, text, sizeof(text)),
+             tgi_number_format(number, text, sizeof(text)),
              tg_dtype_name(check->dtype), check->op,
              check->file ? check->file : "?", check->line);
 }
@@ -189,8 +189,8 @@ tg_status tgi_launch_init(tgi_launch *launch, tg_concrete *concrete,
                 .dims[source.axis];
     }
     if (!status)
-        status = tgi_runner_take(concrete, launch->symbols, is_eager,
-                                 &launch->runner);
+        status = tgi_runner_acquire(concrete, launch->symbols, is_eager,
+                                    &launch->runner);
     if (status) {
         tgi_error_copy error;
         tgi_error_save(&error);
@@ -228,7 +228,7 @@ void tgi_launch_deinit(tgi_launch *launch)
 
 void tgi_launch_end(tgi_launch *launch)
 {
-    tgi_runner_give(launch->concrete, launch->runner);
+    tgi_runner_release(launch->concrete, launch->runner);
     launch->runner = NULL;
     tgi_launch_deinit(launch);
 }
@@ -284,9 +284,9 @@ static tg_status check_memory(const tgi_launch *launch,
                                     " of temporaries and results", site);
 }
 
-tg_status tgi_launch_results(tgi_launch *launch, tg_tensor **const *results,
-                             size_t n_results, tg_tensor **tensors,
-                             tg_site site)
+tg_status tgi_launch_bind_results(tgi_launch *launch,
+                                  tg_tensor **const *results, size_t n_results,
+                                  tg_tensor **tensors, tg_site site)
 {
     if (n_results > launch->n_results)
         for (size_t i = launch->n_results; i < n_results; i++)
@@ -403,7 +403,7 @@ static tg_status compute_initials(tgi_launch *launch)
     }
     for (size_t i = 0; i < c->initials.n && !status; i++)
         if (results[i]) {
-            tgi_variable_new_version(c->initials.data[i]);
+            tgi_variable_bump_version(c->initials.data[i]);
             atomic_store(&c->initials.data[i]->is_set, true);
         }
     tgi_free(results);
@@ -457,14 +457,14 @@ static void dump_repro(tgi_launch *launch)
 /* Tells compiled code what is in the variables of which it keeps something. */
 static void tell_contents(tgi_launch *launch)
 {
-    tgi_native *keeper = tgi_runner_keeper(launch->runner);
+    tgi_native *keeper = tgi_runner_memoising_native(launch->runner);
     const uint32_t *params;
-    const size_t n = keeper ? tgi_native_kept(keeper, &params) : 0;
+    const size_t n = keeper ? tgi_native_memoised_params(keeper, &params) : 0;
     for (size_t i = 0; i < n; i++) {
         const tg_variable *variable = launch->param_variables[params[i]];
-        tgi_native_tell(keeper, i,
-                        (tgi_contents){variable->id,
-                                       tg_variable_version(variable)});
+        tgi_native_set_contents(
+            keeper, i,
+            (tgi_contents_id){variable->id, tg_variable_version(variable)});
     }
 }
 
@@ -478,7 +478,7 @@ tg_status tgi_launch_run(tgi_launch *launch)
             !launch->is_dumped)
             dump_repro(launch);
         for (size_t i = 0; i < launch->state.copies.n; i++) {
-            const tgi_value_copy *copy = &launch->state.copies.data[i];
+            const tgi_snapshot *copy = &launch->state.copies.data[i];
             memcpy(copy->buffer, copy->variable->data,
                    (size_t)copy->variable->spec.bytes);
         }
@@ -487,7 +487,7 @@ tg_status tgi_launch_run(tgi_launch *launch)
         status = tgi_runner_run(launch->runner);
         /* Also after a failure: effects before it stay. */
         for (size_t i = 0; i < launch->state.written.n; i++)
-            tgi_variable_new_version(launch->state.written.data[i]);
+            tgi_variable_bump_version(launch->state.written.data[i]);
     }
     tgi_fpenv_end(mode);
     unlock_groups(launch);

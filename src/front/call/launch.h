@@ -9,10 +9,10 @@
 #include "front/call/function_object.h"
 
 /* The value of a variable the call also writes: copied before each run. */
-typedef struct tgi_value_copy {
+typedef struct tgi_snapshot {
     const tg_variable *variable;
     void *buffer; /* owned */
-} tgi_value_copy;
+} tgi_snapshot;
 
 /* Plain numbers live here for as long as the launch. */
 typedef struct tgi_launch_number {
@@ -24,11 +24,11 @@ typedef struct tgi_launch_state {
     TGI_VEC(tg_group *) groups;     /* ascending ids, each once, retained */
     TGI_VEC(tg_variable *) written; /* lent by params' owners */
     TGI_VEC(tg_variable *) variables; /* all it reads or writes; retained */
-    TGI_VEC(tgi_value_copy) copies;
+    TGI_VEC(tgi_snapshot) copies;
 } tgi_launch_state;
 
 /* Most calls need no more room than this for their arrays. */
-enum { TGI_LAUNCH_ROOM = 512 };
+enum { TGI_LAUNCH_INLINE_BYTES = 512 };
 
 /* Does not move once it is prepared. */
 typedef struct tgi_launch {
@@ -48,7 +48,7 @@ typedef struct tgi_launch {
     bool is_dumped; /* as a program */
 
     void *room; /* of the arrays above: `small`, or allocated */
-    _Alignas(8) char small[TGI_LAUNCH_ROOM];
+    _Alignas(8) char small[TGI_LAUNCH_INLINE_BYTES];
 } tgi_launch;
 
 /* Prepares it; arguments must fit the concrete function, the caller's
@@ -75,9 +75,9 @@ tg_status tgi_launch_run(tgi_launch *launch);
  * entries: new ones, those the user gave, lent and checked, or NULL). If it
  * fails, new ones may be among them too.
  */
-tg_status tgi_launch_results(tgi_launch *launch, tg_tensor **const *results,
-                             size_t n_results, tg_tensor **tensors,
-                             tg_site site);
+tg_status tgi_launch_bind_results(tgi_launch *launch,
+                                  tg_tensor **const *results, size_t n_results,
+                                  tg_tensor **tensors, tg_site site);
 
 /* TG_OK, or the error if result memory overlaps what it may not. */
 tg_status tgi_launch_check_overlap(const tgi_launch *launch, tg_site site);

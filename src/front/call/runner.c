@@ -100,10 +100,10 @@ static void observe_stage(const char *stage, const char *text, void *user)
    said once; and at the end nobody wants to know. */
 static void tell_why(tg_concrete *c, const char *why)
 {
-    if (tgi_jit_is_over())
+    if (tgi_jit_is_exiting())
         return;
-    const bool is_news = !tgi_jit_is_missing() ||
-                         !atomic_exchange(&c->ctx->has_told_no_jit, true);
+    const bool is_news = !tgi_jit_is_unavailable() ||
+                         !atomic_exchange(&c->ctx->has_warned_no_jit, true);
     tgi_log_write(&c->ctx->log, is_news ? TG_LOG_WARN : TG_LOG_DEBUG,
                   TGI_LOG_JIT, "%s runs in the interpreter: %s", c->name, why);
 }
@@ -120,7 +120,7 @@ static tg_status compile(tg_concrete *c, const int64_t *values,
                                .cpu = c->ctx->cpu,
                                .vector_bits = c->ctx->vector_bits,
                                .verifies = c->ctx->verifies,
-                               .store = tgi_cache_store(c->ctx),
+                               .store = tgi_context_disk_cache(c->ctx),
                                .instruments = c->ctx->instruments,
                                .most_work = patience,
                                .wants = wants_stage,
@@ -234,8 +234,8 @@ static bool leave_to_background(tg_concrete *c, const int64_t *values,
     enum { LONG_WORK = 2000 }; /* waits with its like */
     tgi_runners *runners = &c->runners;
     if (!is_queued(runners) &&
-        tgi_compile_later(c, values, tgi_dims_n_values(c->graph->dims),
-                          work > LONG_WORK)) {
+        tgi_compile_queue_push(c, values, tgi_dims_n_values(c->graph->dims),
+                               work > LONG_WORK)) {
         runners->queued = getpid();
         runners->queued_work = work;
     }
@@ -308,7 +308,7 @@ static tg_status check_sizes(const tgi_graph *graph, const int64_t *values,
     *out_bytes = 0;
     for (tgi_ref ref = 1; ref <= graph->n_nodes; ref++)
         if (tgi_graph_node(graph, ref)->shape) {
-            TGI_TRY(tgi_graph_size(graph, ref, values, dims, &bytes));
+            TGI_TRY(tgi_graph_value_size(graph, ref, values, dims, &bytes));
             if (__builtin_add_overflow(*out_bytes, bytes, out_bytes))
                 *out_bytes = INT64_MAX;
         }
@@ -321,8 +321,8 @@ static tg_status set_result_dims(const tg_concrete *c, tgi_runner *runner,
     const tgi_graph *graph = c->graph;
     for (size_t i = 0; i < graph->results.n; i++) {
         int64_t *dims = runner->dims[i];
-        TGI_TRY(tgi_graph_size(graph, graph->results.data[i], values, dims,
-                               &dims[TG_MAX_RANK]));
+        TGI_TRY(tgi_graph_value_size(graph, graph->results.data[i], values,
+                                     dims, &dims[TG_MAX_RANK]));
     }
     return TG_OK;
 }
@@ -440,10 +440,10 @@ tg_status tgi_runner_run(tgi_runner *runner)
                                 runner->results);
 }
 
-tgi_native *tgi_runner_keeper(const tgi_runner *runner)
+tgi_native *tgi_runner_memoising_native(const tgi_runner *runner)
 {
     const uint32_t *params;
-    return runner->native && tgi_native_kept(runner->native, &params)
+    return runner->native && tgi_native_memoised_params(runner->native, &params)
                ? runner->native
                : NULL;
 }
@@ -453,11 +453,11 @@ const tgi_native *tgi_runner_native(const tgi_runner *runner)
     return runner->native;
 }
 
-uint64_t tgi_runner_bytes(const tgi_runner *runner, uint64_t *out_least)
+uint64_t tgi_runner_bytes(const tgi_runner *runner, uint64_t *out_peak_bytes)
 {
-    if (out_least)
-        *out_least =
-            runner->native ? tgi_native_least_bytes(runner->native) : 0;
+    if (out_peak_bytes)
+        *out_peak_bytes =
+            runner->native ? tgi_native_peak_bytes(runner->native) : 0;
     return runner->native ? tgi_native_bytes(runner->native)
                           : tgi_interp_bytes(runner->interp);
 }
@@ -545,8 +545,8 @@ static bool suits(const tgi_runner *runner, const int64_t *symbols,
                                     n_symbols * sizeof(*symbols)) == 0;
 }
 
-tg_status tgi_runner_take(tg_concrete *c, const int64_t *symbols,
-                          bool is_eager, tgi_runner **out_runner)
+tg_status tgi_runner_acquire(tg_concrete *c, const int64_t *symbols,
+                             bool is_eager, tgi_runner **out_runner)
 {
     tgi_runners *runners = &c->runners;
     const size_t n = tgi_dims_n_symbols(c->graph->dims);
@@ -571,7 +571,7 @@ tg_status tgi_runner_take(tg_concrete *c, const int64_t *symbols,
                                        out_runner);
 }
 
-void tgi_runner_give(tg_concrete *c, tgi_runner *runner)
+void tgi_runner_release(tg_concrete *c, tgi_runner *runner)
 {
     if (runner->is_stopgap)
         tgi_runner_destroy(runner);

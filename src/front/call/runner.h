@@ -59,9 +59,9 @@ bool tgi_runners_is_compiling(void);
  * one that interprets may stand in while code is compiled in the background:
  * until the compiler is likely to be done sooner.
  */
-tg_status tgi_runner_take(tg_concrete *concrete, const int64_t *symbols,
-                          bool is_eager, tgi_runner **out_runner);
-void tgi_runner_give(tg_concrete *concrete, tgi_runner *runner);
+tg_status tgi_runner_acquire(tg_concrete *concrete, const int64_t *symbols,
+                             bool is_eager, tgi_runner **out_runner);
+void tgi_runner_release(tg_concrete *concrete, tgi_runner *runner);
 void tgi_runner_destroy(tgi_runner *runner);
 
 /* Extents of result i, and its size. */
@@ -79,13 +79,13 @@ tg_status tgi_runner_bind(tgi_runner *runner, void *const *params,
                           void *const *results);
 tg_status tgi_runner_run(tgi_runner *runner);
 
-/* Bytes of temporaries; *out_least, if not NULL: of those in use at once, 0 if
+/* Bytes of temporaries; *out_peak_bytes, if not NULL: of those in use at once, 0 if
    that is not known. */
-uint64_t tgi_runner_bytes(const tgi_runner *runner, uint64_t *out_least);
+uint64_t tgi_runner_bytes(const tgi_runner *runner, uint64_t *out_peak_bytes);
 
 /* The compiled program behind it, or NULL. */
 const tgi_native *tgi_runner_native(const tgi_runner *runner);
 /* Its native code, if that keeps what it makes of variables; or NULL. */
-tgi_native *tgi_runner_keeper(const tgi_runner *runner);
+tgi_native *tgi_runner_memoising_native(const tgi_runner *runner);
 
 #endif /* TGI_RUNNER_H */

@@ -144,7 +144,7 @@ static bool push_member(const tg_bundle_field *field,
         return false;
     }
     bool is_stand_in =
-        variable && walk->t && tgi_trace_is_around(walk->t, variable->trace);
+        variable && walk->t && tgi_trace_is_within(walk->t, variable->trace);
     if (!is_stand_in) {
         walk->status = tgi_variable_check(variable, walk->ctx, field->name,
                                           walk->site);
@@ -224,7 +224,7 @@ static int64_t outer_dim(tgi_dim dim, tgi_dim *symbols, size_t *n_symbols)
    region is one of the trace around it. */
 static tg_variable *variable_of_node(const tg_trace *t, tgi_ref node)
 {
-    for (; t->around; t = t->around) {
+    for (; t->outer; t = t->outer) {
         const tgi_attr_index *attr = tgi_graph_node(t->graph, node)->attr;
         node = t->region_inputs.data[attr->index];
     }
@@ -330,7 +330,7 @@ static tg_status push_stated(flattening *f, tgi_arg *arg, tg_variable *variable,
         tgi_ref ref =
             tgi_trace_variable(f->t, variable, "apply", f->site);
         if (ref && is_value && !(ref = tgi_trace_read(f->t, ref, f->site)))
-            tgi_trace_stick(f->t);
+            tgi_trace_record_error(f->t);
         return ref ? push_node(f, arg, ref) : f->t->status;
     }
     TGI_TRY(tgi_variable_check(variable, f->ctx, "argument", f->site));
@@ -412,7 +412,7 @@ static tg_status name_member_nodes(flattening *f)
 
 tg_status tgi_args_from_operands(tg_context *ctx, const tg_operand *operands,
                                  size_t n_operands, tg_trace *t, tg_site site,
-                                 tgi_few_args *few, tgi_args *out_args)
+                                 tgi_inline_args *few, tgi_args *out_args)
 {
     *out_args = (tgi_args){.n_operands = n_operands};
     if (few) {

@@ -52,9 +52,9 @@ typedef struct tgi_args {
 } tgi_args;
 
 /* Room for the arguments of most calls. */
-typedef struct tgi_few_args {
+typedef struct tgi_inline_args {
     tgi_arg list[4];
-} tgi_few_args;
+} tgi_inline_args;
 
 void tgi_args_deinit(tgi_args *args);
 
@@ -67,7 +67,7 @@ tg_status tgi_args_copy_spec(const tgi_args *from, tgi_args *out_args);
  */
 tg_status tgi_args_from_operands(tg_context *ctx, const tg_operand *operands,
                                  size_t n_operands, tg_trace *t, tg_site site,
-                                 tgi_few_args *few, tgi_args *out_args);
+                                 tgi_inline_args *few, tgi_args *out_args);
 
 /* The same from specs. */
 tg_status tgi_args_from_specs(tg_context *ctx, const tg_spec *specs,
@@ -84,7 +84,7 @@ bool tgi_args_key(const tgi_args *args, tgi_key *out_key);
 bool tgi_args_fit(const tgi_args *args, const tgi_args *spec);
 
 /* Extents of `spec` that are unknown: fewer is more specific. */
-size_t tgi_args_n_unknown(const tgi_args *spec);
+size_t tgi_args_n_symbolic(const tgi_args *spec);
 
 /*
  * True if the lists differ in extents of tensors only; then counts them.
@@ -99,7 +99,7 @@ bool tgi_args_differ_in_dims(const tgi_args *args, const tgi_args *spec,
 void tgi_args_generalise(tgi_args *args, const tgi_args *spec);
 
 /* Makes all extents of tensors unknown, each for itself. */
-void tgi_args_relax(tgi_args *args);
+void tgi_args_generalise_all(tgi_args *args);
 
 /*
  * Checks a call against a function's declared signature and adapts plain

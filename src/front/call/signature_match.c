@@ -123,7 +123,7 @@ bool tgi_args_fit(const tgi_args *args, const tgi_args *spec)
     return true;
 }
 
-size_t tgi_args_n_unknown(const tgi_args *spec)
+size_t tgi_args_n_symbolic(const tgi_args *spec)
 {
     size_t n = 0;
     for (size_t i = 0; i < spec->list.n; i++)
@@ -183,7 +183,7 @@ void tgi_args_generalise(tgi_args *args, const tgi_args *spec)
     }
 }
 
-void tgi_args_relax(tgi_args *args)
+void tgi_args_generalise_all(tgi_args *args)
 {
     int64_t n_symbols = 0;
     for (size_t i = 0; i < args->list.n; i++) {
@@ -213,7 +213,7 @@ static tg_status adapt_number(tgi_arg *arg, const tgi_arg *want,
                  "%s: argument %u: the signature has %s[], in which the "
                  "number %s is not representable",
                  function, want->operand, tg_dtype_name(want->dtype),
-                 tgi_number_text(number, text, sizeof(text)));
+                 tgi_number_format(number, text, sizeof(text)));
     memcpy(arg->number, element, sizeof(element));
     arg->dtype = want->dtype;
     arg->kind = TGI_ARG_TENSOR;
@@ -325,9 +325,9 @@ void tgi_arg_print(const tgi_arg *arg, tgi_strbuf *out)
             return;
         }
         if (arg->fixed.kind == TG_OPERAND_FLOAT)
-            tgi_dtype_store(TG_F64,
-                            (tgi_number){TGI_FLOAT, {.f = arg->fixed.as.f}},
-                            element);
+            tgi_dtype_store(
+                TG_F64, (tgi_number){TGI_NUMBER_FLOAT, {.f = arg->fixed.as.f}},
+                element);
         else
             memcpy(element, &arg->fixed.as.u, sizeof(element));
         tgi_dtype_format(arg->fixed.kind == TG_OPERAND_FLOAT ? TG_F64

@@ -88,15 +88,15 @@ static const tgi_keyword memory_words[] = {
 
 enum { CPU, VECTOR_BITS, MEMORY, THREADS, SETTINGS };
 static const tgi_setting settings[SETTINGS] = {
-    [CPU] = {TGI_OPTION(tg_export_options, cpu), .kind = TGI_SETTING_WORD,
-             .words = tgi_jit_cpus},
+    [CPU] = {TGI_OPTION(tg_export_options, cpu), .kind = TGI_SETTING_KEYWORD,
+             .keywords = tgi_jit_cpus},
     [VECTOR_BITS] = {TGI_OPTION(tg_export_options, vector_bits),
-                     .kind = TGI_SETTING_NUMBER, .words = tgi_jit_widths},
+                     .kind = TGI_SETTING_NUMBER, .keywords = tgi_jit_widths},
     [MEMORY] = {TGI_OPTION(tg_export_options, memory),
-                .kind = TGI_SETTING_NUMBER, .words = memory_words},
+                .kind = TGI_SETTING_NUMBER, .keywords = memory_words},
     [THREADS] = {TGI_OPTION(tg_export_options, threads),
-                 .kind = TGI_SETTING_NUMBER, .most = MOST_THREADS,
-                 .otherwise = 1},
+                 .kind = TGI_SETTING_NUMBER, .max = MOST_THREADS,
+                 .default_value = 1},
 };
 
 /* Fills the options of the compiler from a copy of the user's. */
@@ -123,7 +123,7 @@ static tg_status read_options(const tg_concrete *c,
 typedef struct file {
     const void *data;
     size_t bytes;
-    char temporary[TGI_TEMPORARY_NAME]; /* "": not written, or renamed */
+    char temporary[TGI_TEMPORARY_NAME_BYTES]; /* "": not written, or renamed */
     char *name;
 } file;
 
@@ -228,8 +228,7 @@ static tg_status export_to(const tg_concrete *c, const char *path,
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
                  "%s: the path of the files to write %s", c->name,
                  path ? "has no name at its end" : "is NULL");
-    TGI_TRY(tgi_versioned_take(&copy, sizeof(copy), user,
-                               "tg_export_options"));
+    TGI_TRY(tgi_versioned_read(&copy, sizeof(copy), user, "tg_export_options"));
     TGI_TRY(read_options(c, &copy, &options));
     TGI_TRY(check_extents(c));
     TGI_TRY(tgi_jit_export(c->graph, &options, &exported));

@@ -83,7 +83,7 @@ bool tgi_bundle_types_equal(const tg_bundle_type *known,
 /* -- Lists ----------------------------------------------------------------- */
 
 typedef struct listing {
-    tg_which which;
+    tg_variable_filter filter;
     tg_variable **out;
     size_t capacity, n;
     int64_t count;
@@ -94,7 +94,7 @@ static bool list_one(const tg_bundle_field *field, tg_variable *const *member,
 {
     listing *list = user;
     (void)field, (void)offset;
-    if (!*member || (list->which == TG_TRAINABLE && !(*member)->is_trainable))
+    if (!*member || (list->filter == TG_TRAINABLE && !(*member)->is_trainable))
         return true;
     if (list->out && list->n < list->capacity)
         list->out[list->n] = *member;
@@ -104,18 +104,18 @@ static bool list_one(const tg_bundle_field *field, tg_variable *const *member,
 }
 
 size_t tg_bundle_variables(const tg_bundle_type *type, const void *bundle,
-                           tg_which which, tg_variable **out_variables,
-                           size_t capacity)
+                           tg_variable_filter filter,
+                           tg_variable **out_variables, size_t capacity)
 {
-    listing list = {which, out_variables, capacity, 0, 0};
+    listing list = {filter, out_variables, capacity, 0, 0};
     tgi_bundle_walk(type, bundle, list_one, &list);
     return list.n;
 }
 
 int64_t tg_bundle_count(const tg_bundle_type *type, const void *bundle,
-                        tg_which which)
+                        tg_variable_filter filter)
 {
-    listing list = {which, NULL, 0, 0, 0};
+    listing list = {filter, NULL, 0, 0, 0};
     tgi_bundle_walk(type, bundle, list_one, &list);
     return list.count;
 }

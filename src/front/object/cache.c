@@ -13,22 +13,24 @@
 /* The path that `dir` means for a user, to be freed; NULL if there is none. */
 static tg_status find_path(const char *dir, char **out_path)
 {
-    return tgi_store_path(tgi_setting_text(dir, "TGJIT_CACHE_DIR"), out_path);
+    return tgi_disk_cache_path(tgi_setting_text(dir, "TGJIT_CACHE_DIR"),
+                               out_path);
 }
 
 /* -- Of a context ---------------------------------------------------------- */
 
-tg_status tgi_cache_init(tgi_cache *cache, tgi_store_mode mode,
-                         uint64_t most_bytes, const char *dir)
+tg_status tgi_context_cache_init(tgi_context_cache *cache,
+                                 tgi_disk_cache_mode mode, uint64_t most_bytes,
+                                 const char *dir)
 {
     cache->mode = mode;
     cache->most_bytes = most_bytes;
-    return mode == TGI_STORE_OFF ? TG_OK : find_path(dir, &cache->path);
+    return mode == TGI_DISK_CACHE_OFF ? TG_OK : find_path(dir, &cache->path);
 }
 
-void tgi_cache_deinit(tgi_cache *cache)
+void tgi_context_cache_deinit(tgi_context_cache *cache)
 {
-    tgi_store_release(cache->store);
+    tgi_disk_cache_release(cache->store);
     tgi_free(cache->path);
 }
 
@@ -39,23 +41,24 @@ static tg_status no_place(void)
              "is a directory");
 }
 
-static tg_status open_store(const tgi_cache *cache, tgi_store **out_store)
+static tg_status open_store(const tgi_context_cache *cache,
+                            tgi_disk_cache **out_store)
 {
     *out_store = NULL;
-    if (cache->mode == TGI_STORE_OFF)
+    if (cache->mode == TGI_DISK_CACHE_OFF)
         return TG_OK;
     if (!cache->path)
         return no_place();
-    return tgi_store_open(cache->path, cache->mode, cache->most_bytes,
-                          out_store);
+    return tgi_disk_cache_open(cache->path, cache->mode, cache->most_bytes,
+                               out_store);
 }
 
 /* Without the lock, as the log may call back; one of those who come at once
    settles it. */
 static void settle(tg_context *ctx)
 {
-    tgi_cache *cache = &ctx->cache;
-    tgi_store *store;
+    tgi_context_cache *cache = &ctx->cache;
+    tgi_disk_cache *store;
     tgi_error_copy before;
     tgi_error_save(&before);
     const tg_status status = open_store(cache, &store);
@@ -69,7 +72,7 @@ static void settle(tg_context *ctx)
         pthread_mutex_unlock(&ctx->lock);
     }
     if (!is_mine)
-        tgi_store_release(store);
+        tgi_disk_cache_release(store);
     else if (status != TG_OK)
         tgi_log_write(&ctx->log, TG_LOG_WARN, TGI_LOG_CACHE,
                       "compiled code is not kept: %s",
@@ -78,7 +81,7 @@ static void settle(tg_context *ctx)
         tgi_error_restore(&before);
 }
 
-tgi_store *tgi_cache_store(tg_context *ctx)
+tgi_disk_cache *tgi_context_disk_cache(tg_context *ctx)
 {
     if (!atomic_load(&ctx->cache.is_settled))
         settle(ctx);
@@ -88,7 +91,7 @@ tgi_store *tgi_cache_store(tg_context *ctx)
 /* -- The public functions -------------------------------------------------- */
 
 #define GIVE(to, from, type) \
-    tgi_versioned_give(to, #to, from, sizeof(type), #type)
+    tgi_versioned_write(to, #to, from, sizeof(type), #type)
 
 tg_status tg_cache_counts(tg_context *ctx, tg_cache_counters *out_counts)
 {
@@ -97,7 +100,7 @@ tg_status tg_cache_counts(tg_context *ctx, tg_cache_counters *out_counts)
     tg_status status;
     if (ctx) {
         const bool is_settled = atomic_load(&ctx->cache.is_settled);
-        tgi_store_counts(is_settled ? ctx->cache.store : NULL, &counts);
+        tgi_disk_cache_counters(is_settled ? ctx->cache.store : NULL, &counts);
         status = GIVE(out_counts, &counts, tg_cache_counters);
     } else {
         status = tgi_error_set(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
@@ -113,7 +116,7 @@ tg_status tg_code_counts(tg_code_counters *out_counts)
 {
     tgi_api_frame frame = tgi_api_enter(NULL, __func__);
     tg_code_counters counts;
-    tgi_code_cache_counts(&counts);
+    tgi_code_cache_counters(&counts);
     tg_status status =
         GIVE(out_counts, &counts, tg_code_counters);
     tgi_api_leave(frame);
@@ -122,7 +125,7 @@ tg_status tg_code_counts(tg_code_counters *out_counts)
 
 void tg_code_limit(size_t bytes)
 {
-    tgi_code_cache_limit(bytes);
+    tgi_code_cache_set_limit(bytes);
 }
 
 void tg_code_clear(void)
@@ -148,7 +151,7 @@ tg_status tg_cache_list(const char *dir, tg_cache_visit *visit, void *user)
               : tgi_error_set(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
                               "there is no function to show entries to");
     if (status == TG_OK)
-        status = tgi_store_list(path, visit, user);
+        status = tgi_disk_cache_list(path, visit, user);
     tgi_free(path);
     tgi_api_leave(frame);
     return status;
@@ -165,7 +168,7 @@ tg_status tg_cache_verify(const char *dir, bool deletes_bad,
     if (status == TG_OK)
         status = need_path(dir, &path);
     if (status == TG_OK) {
-        status = tgi_store_verify(path, deletes_bad, &report);
+        status = tgi_disk_cache_verify(path, deletes_bad, &report);
         (void)GIVE(out_report, &report, tg_cache_report);
     }
     tgi_free(path);
@@ -179,7 +182,7 @@ tg_status tg_cache_clear(const char *dir)
     char *path;
     tg_status status = need_path(dir, &path);
     if (status == TG_OK)
-        status = tgi_store_clear(path);
+        status = tgi_disk_cache_clear(path);
     tgi_free(path);
     tgi_api_leave(frame);
     return status;
@@ -194,7 +197,7 @@ tg_status tg_cache_size(const char *dir, size_t *out_entries,
     char *path;
     tg_status status = need_path(dir, &path);
     if (status == TG_OK)
-        status = tgi_store_size(path, &n_entries, &bytes);
+        status = tgi_disk_cache_size(path, &n_entries, &bytes);
     if (out_entries)
         *out_entries = n_entries;
     if (out_bytes)

@@ -10,21 +10,22 @@
 #include "jit.h"
 #include "tgjit/context.h"
 
-typedef struct tgi_cache {
-    tgi_store_mode mode;
+typedef struct tgi_context_cache {
+    tgi_disk_cache_mode mode;
     uint64_t most_bytes;
     char *path;             /* NULL: there is no place for one */
     atomic_bool is_settled; /* `store` is what it will be */
-    tgi_store *store;       /* NULL: none */
-} tgi_cache;
+    tgi_disk_cache *store;  /* NULL: none */
+} tgi_context_cache;
 
 /* `dir` as in tgjit/cache.h. */
-tg_status tgi_cache_init(tgi_cache *cache, tgi_store_mode mode,
-                         uint64_t most_bytes, const char *dir);
-void tgi_cache_deinit(tgi_cache *cache);
+tg_status tgi_context_cache_init(tgi_context_cache *cache,
+                                 tgi_disk_cache_mode mode, uint64_t most_bytes,
+                                 const char *dir);
+void tgi_context_cache_deinit(tgi_context_cache *cache);
 
 /* The store of a context, lent; NULL if there is none. The first one to ask
    has it opened; that this cannot be done is warned of once. */
-tgi_store *tgi_cache_store(tg_context *ctx);
+tgi_disk_cache *tgi_context_disk_cache(tg_context *ctx);
 
 #endif /* TGI_CACHE_OBJECT_H */

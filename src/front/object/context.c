@@ -54,9 +54,9 @@ static const tgi_keyword show_words[] = {
 };
 
 static const tgi_keyword cache_words[] = {
-    {"off", TGI_STORE_OFF, 0},
-    {"ro", TGI_STORE_RO, 0},
-    {"rw", TGI_STORE_RW, 0},
+    {"off", TGI_DISK_CACHE_OFF, 0},
+    {"ro", TGI_DISK_CACHE_READ_ONLY, 0},
+    {"rw", TGI_DISK_CACHE_READ_WRITE, 0},
     {NULL, 0, 0},
 };
 
@@ -91,36 +91,41 @@ enum {
 
 #define OPTION(member) TGI_OPTION(tg_context_options, member)
 static const tgi_setting settings[SETTINGS] = {
-    [LOG] = {OPTION(log), "TGJIT_LOG", TGI_SETTING_WORDS, tgi_log_words,
-             .otherwise = TG_LOG_WARN},
+    [LOG] = {OPTION(log), "TGJIT_LOG", TGI_SETTING_KEYWORDS, tgi_log_keywords,
+             .default_value = TG_LOG_WARN},
     [SKIP_PASSES] = {OPTION(skip_passes), "TGJIT_SKIP_PASSES",
-                     TGI_SETTING_WORDS, tgi_pass_words},
-    [EXPLAIN] = {OPTION(explain), "TGJIT_EXPLAIN", TGI_SETTING_WORDS,
+                     TGI_SETTING_KEYWORDS, tgi_pass_keywords},
+    [EXPLAIN] = {OPTION(explain), "TGJIT_EXPLAIN", TGI_SETTING_KEYWORDS,
                  explain_words},
-    [DUMP] = {OPTION(dump), "TGJIT_DUMP", TGI_SETTING_WORDS, dump_words},
-    [JIT] = {OPTION(jit), "TGJIT_JIT", TGI_SETTING_WORD, jit_words,
-             .otherwise = TGI_JIT_AUTO, .if_wrong = TGI_JIT_AUTO},
-    [COMPILE] = {OPTION(compile), "TGJIT_COMPILE", TGI_SETTING_WORD,
-                 compile_words, .otherwise = COMPILE_BACKGROUND,
-                 .if_wrong = COMPILE_BACKGROUND},
-    [CPU] = {OPTION(cpu), "TGJIT_CPU", TGI_SETTING_WORD, tgi_jit_cpus},
+    [DUMP] = {OPTION(dump), "TGJIT_DUMP", TGI_SETTING_KEYWORDS, dump_words},
+    [JIT] = {OPTION(jit), "TGJIT_JIT", TGI_SETTING_KEYWORD, jit_words,
+             .default_value = TGI_JIT_AUTO, .fallback = TGI_JIT_AUTO},
+    [COMPILE] = {OPTION(compile), "TGJIT_COMPILE", TGI_SETTING_KEYWORD,
+                 compile_words, .default_value = COMPILE_BACKGROUND,
+                 .fallback = COMPILE_BACKGROUND},
+    [CPU] = {OPTION(cpu), "TGJIT_CPU", TGI_SETTING_KEYWORD, tgi_jit_cpus},
     [VECTOR_BITS] = {OPTION(vector_bits), "TGJIT_VECTOR_BITS",
                      TGI_SETTING_NUMBER, tgi_jit_widths},
-    [SHOW_CODE] = {OPTION(show_code), "TGJIT_SHOW_CODE", TGI_SETTING_WORDS,
+    [SHOW_CODE] = {OPTION(show_code), "TGJIT_SHOW_CODE", TGI_SETTING_KEYWORDS,
                    show_words},
     [THREADS] = {OPTION(threads), "TGJIT_THREADS", TGI_SETTING_NUMBER,
-                 .most = INT32_MAX},
+                 .max = INT32_MAX},
     /* Whoever misspells this one may well have meant "off". */
-    [CACHE] = {OPTION(cache), "TGJIT_CACHE", TGI_SETTING_WORD, cache_words,
-               .otherwise = TGI_STORE_RW, .if_wrong = TGI_STORE_OFF},
+    [CACHE] = {OPTION(cache), "TGJIT_CACHE", TGI_SETTING_KEYWORD, cache_words,
+               .default_value = TGI_DISK_CACHE_READ_WRITE,
+               .fallback = TGI_DISK_CACHE_OFF},
     [CACHE_MAX] = {OPTION(cache_max_bytes), "TGJIT_CACHE_MAX",
-                   TGI_SETTING_BYTES, .otherwise = DEFAULT_CACHE_BYTES},
-    [VERIFY] = {.variable = "TGJIT_VERIFY", .kind = TGI_SETTING_NUMBER,
-                .most = INT32_MAX},
-    [INSTRUMENT] = {.variable = "TGJIT_INSTRUMENT", .kind = TGI_SETTING_WORDS,
-                    .words = instrument_words},
-    [GRAIN] = {.variable = "TGJIT_GRAIN", .kind = TGI_SETTING_NUMBER,
-               .most = INT32_MAX, .otherwise = DEFAULT_GRAIN},
+                   TGI_SETTING_BYTES, .default_value = DEFAULT_CACHE_BYTES},
+    [VERIFY] = {.variable = "TGJIT_VERIFY",
+                .kind = TGI_SETTING_NUMBER,
+                .max = INT32_MAX},
+    [INSTRUMENT] = {.variable = "TGJIT_INSTRUMENT",
+                    .kind = TGI_SETTING_KEYWORDS,
+                    .keywords = instrument_words},
+    [GRAIN] = {.variable = "TGJIT_GRAIN",
+               .kind = TGI_SETTING_NUMBER,
+               .max = INT32_MAX,
+               .default_value = DEFAULT_GRAIN},
 };
 
 /* Reads all settings; the log comes first, for warnings of the others. */
@@ -149,7 +154,7 @@ static void context_destroy(tg_context *ctx)
     pthread_mutex_destroy(&ctx->lock);
     tgi_vec_deinit(&ctx->variables);
     tgi_free(ctx->dump_dir);
-    tgi_cache_deinit(&ctx->cache);
+    tgi_context_cache_deinit(&ctx->cache);
     tgi_free(ctx);
     tgi_code_cache_close();
     tgi_live_add(TGI_LIVE_CONTEXT, -1);
@@ -163,8 +168,9 @@ static tg_status copy_texts(tg_context *ctx, const tg_context_options *options,
     ctx->dump_dir = tgi_strdup(dir ? dir : ".");
     if (!ctx->dump_dir)
         return tgi_error_memory();
-    return tgi_cache_init(&ctx->cache, (tgi_store_mode)values[CACHE],
-                          values[CACHE_MAX], options->cache_dir);
+    return tgi_context_cache_init(&ctx->cache,
+                                  (tgi_disk_cache_mode)values[CACHE],
+                                  values[CACHE_MAX], options->cache_dir);
 }
 
 static tg_status context_make(const tg_context_options *options,
@@ -206,8 +212,8 @@ static tg_status context_make(const tg_context_options *options,
     ctx->grain = 1000 * (int64_t)values[GRAIN];
     /* For the process: code has no context. */
     if (values[SHOW_CODE])
-        tgi_jit_show_code(values[SHOW_CODE] & SHOW_GDB,
-                          values[SHOW_CODE] & SHOW_PERF);
+        tgi_jit_enable_debuggers(values[SHOW_CODE] & SHOW_GDB,
+                                 values[SHOW_CODE] & SHOW_PERF);
     *out_ctx = ctx;
     return TG_OK;
 }
@@ -217,7 +223,7 @@ tg_context *tg_context_create(const tg_context_options *user_options)
     tgi_api_frame frame = tgi_api_enter(NULL, __func__);
     tg_context_options options;
     tg_context *ctx = NULL;
-    if (tgi_versioned_take(&options, sizeof(options), user_options,
+    if (tgi_versioned_read(&options, sizeof(options), user_options,
                            "tg_context_options") == TG_OK)
         (void)context_make(&options, &ctx);
     tgi_api_leave(frame);
@@ -251,7 +257,7 @@ tg_status tgi_context_check_memory(const tg_context *ctx, uint64_t bytes,
 
 /* -- Variables of a context ------------------------------------------------ */
 
-size_t tg_context_variables(tg_context *ctx, tg_which which,
+size_t tg_context_variables(tg_context *ctx, tg_variable_filter filter,
                             tg_variable **out_variables, size_t capacity)
 {
     if (!ctx)
@@ -260,7 +266,7 @@ size_t tg_context_variables(tg_context *ctx, tg_which which,
     pthread_mutex_lock(&ctx->lock);
     for (size_t i = 0; i < ctx->variables.n; i++) {
         tg_variable *variable = ctx->variables.data[i];
-        if (which == TG_TRAINABLE && !variable->is_trainable)
+        if (filter == TG_TRAINABLE && !variable->is_trainable)
             continue;
         /* One whose last reference is just going is no longer listed. */
         if (n < capacity && out_variables) {

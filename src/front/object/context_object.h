@@ -50,8 +50,8 @@ struct tg_context {
     bool instruments;     /* compiled code for AddressSanitizer */
     int threads;          /* 0: as many as there are CPUs */
     int64_t grain;        /* picoseconds */
-    tgi_cache cache;
-    atomic_bool has_told_no_jit;
+    tgi_context_cache cache;
+    atomic_bool has_warned_no_jit;
     atomic_uint n_dumps; /* numbers the files */
 
     pthread_mutex_t lock; /* guards the list, and settling the cache */

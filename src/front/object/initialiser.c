@@ -16,7 +16,7 @@
 static tgi_ref number(tgi_builder *b, tg_dtype dtype, double value)
 {
     return tgi_build_number(b, dtype, dtype,
-                            (tgi_number){TGI_FLOAT, {.f = value}});
+                            (tgi_number){TGI_NUMBER_FLOAT, {.f = value}});
 }
 
 /* The node that computes the initial value, or 0. */
@@ -28,8 +28,8 @@ static tgi_ref build_initial(tgi_builder *b, const tgi_spec *spec,
                                    spec->rank, spec->dims);
 
     bool is_normal = initial->kind == TG_INITIAL_NORMAL;
-    tgi_number seed = {TGI_UINT, {.u = initial->seed}};
-    tgi_number zero = {TGI_UINT, {.u = 0}};
+    tgi_number seed = {TGI_NUMBER_UINT, {.u = initial->seed}};
+    tgi_number zero = {TGI_NUMBER_UINT, {.u = 0}};
     tgi_ref random = tgi_build_random(
         b, is_normal, spec->dtype, tgi_build_number(b, TG_U64, TG_U64, seed),
         tgi_build_number(b, TG_U64, TG_U64, zero), spec->rank, spec->dims);

@@ -94,9 +94,9 @@ static tg_variable *variable_alloc(tg_context *ctx, const tgi_spec *spec)
     return variable;
 }
 
-tg_variable *tgi_variable_stand_in(tg_context *ctx, const char *name,
-                                   const tgi_spec *spec, uint32_t trace,
-                                   uint32_t node)
+tg_variable *tgi_variable_create_placeholder(tg_context *ctx, const char *name,
+                                             const tgi_spec *spec,
+                                             uint32_t trace, uint32_t node)
 {
     tg_variable *variable = variable_alloc(ctx, spec);
     if (!variable)
@@ -112,14 +112,14 @@ tg_variable *tgi_variable_stand_in(tg_context *ctx, const char *name,
     return variable;
 }
 
-tg_variable *tgi_variable_make(tg_context *ctx, const char *who,
-                               const char *name, tg_dtype dtype, int rank,
-                               const int64_t *dims, tg_initial initial,
-                               const tg_variable_options *user_options)
+tg_variable *tgi_variable_create(tg_context *ctx, const char *who,
+                                 const char *name, tg_dtype dtype, int rank,
+                                 const int64_t *dims, tg_initial initial,
+                                 const tg_variable_options *user_options)
 {
     tg_variable_options options;
     tgi_spec spec;
-    if (tgi_versioned_take(&options, sizeof(options), user_options,
+    if (tgi_versioned_read(&options, sizeof(options), user_options,
                            "tg_variable_options") ||
         tgi_spec_init(&spec, who, dtype, rank, dims))
         return NULL;
@@ -168,8 +168,8 @@ tg_variable *tg_variable_create_with(tg_context *ctx, const char *name,
         tgi_error_set(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
                       "tg_variable_create: the context is NULL");
     else
-        variable = tgi_variable_make(ctx, "tg_variable_create", name, dtype,
-                                     rank, dims, initial, options);
+        variable = tgi_variable_create(ctx, "tg_variable_create", name, dtype,
+                                       rank, dims, initial, options);
     tgi_api_leave(frame);
     return variable;
 }
@@ -295,7 +295,7 @@ tg_status tg_variable_unmap(tg_variable *variable)
     if (status)
         goto done;
     tg_group *group = variable->group;
-    if (!tgi_lock_is_mine(&group->lock) || variable->n_maps == 0) {
+    if (!tgi_lock_is_owned(&group->lock) || variable->n_maps == 0) {
         status = tgi_error_set(TG_ERROR_STATE, TGI_NO_SITE,
                                "%s: variable '%s' is not mapped by this "
                                "thread",
@@ -304,7 +304,7 @@ tg_status tg_variable_unmap(tg_variable *variable)
     }
     if (variable->is_mapped_for_write) {
         atomic_store(&variable->is_set, true);
-        tgi_variable_new_version(variable);
+        tgi_variable_bump_version(variable);
     }
     if (--variable->n_maps == 0)
         variable->is_mapped_for_write = false;

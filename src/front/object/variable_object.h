@@ -44,15 +44,15 @@ struct tg_variable {
 };
 
 /* A stand-in; NULL when out of memory (recorded). */
-tg_variable *tgi_variable_stand_in(tg_context *ctx, const char *name,
-                                   const tgi_spec *spec, uint32_t trace,
-                                   uint32_t node);
+tg_variable *tgi_variable_create_placeholder(tg_context *ctx, const char *name,
+                                             const tgi_spec *spec,
+                                             uint32_t trace, uint32_t node);
 
 /* As tg_variable_create_with, with the error prefix `who`. */
-tg_variable *tgi_variable_make(tg_context *ctx, const char *who,
-                               const char *name, tg_dtype dtype, int rank,
-                               const int64_t *dims, tg_initial initial,
-                               const tg_variable_options *options);
+tg_variable *tgi_variable_create(tg_context *ctx, const char *who,
+                                 const char *name, tg_dtype dtype, int rank,
+                                 const int64_t *dims, tg_initial initial,
+                                 const tg_variable_options *options);
 
 /* Fills `out_data` as an initial value says. */
 tg_status tgi_initial_fill(tg_context *ctx, const tgi_spec *spec,
@@ -65,7 +65,7 @@ tg_status tgi_variable_check(const tg_variable *variable,
 
 /* Says that the contents have changed. Only who holds the group's lock does
    so, and needs no atomic addition for it. */
-static inline void tgi_variable_new_version(tg_variable *variable)
+static inline void tgi_variable_bump_version(tg_variable *variable)
 {
     const uint64_t version =
         atomic_load_explicit(&variable->version, memory_order_relaxed);

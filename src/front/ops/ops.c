@@ -18,7 +18,7 @@ static tg_value elementwise(tgi_op op, const tg_operand *operands, size_t n,
     tgi_ref in[3] = {0}, result = 0;
     if (tgi_operation_begin(&o, tgi_op_table[op].name, site)) {
         for (size_t i = 0; i < n; i++)
-            in[i] = tgi_operation_in(&o, operands[i]);
+            in[i] = tgi_operation_operand(&o, operands[i]);
         result = tgi_build_elementwise(&o.b, op, in, n);
     }
     return tgi_operation_end(&o, result);
@@ -63,7 +63,7 @@ tg_value tg_square_at(tg_operand x, tg_site site)
     tgi_operation o;
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "square", site)) {
-        tgi_ref in = tgi_operation_in(&o, x);
+        tgi_ref in = tgi_operation_operand(&o, x);
         result = tgi_build_2(&o.b, TGI_OP_MUL, in, in);
     }
     return tgi_operation_end(&o, result);
@@ -76,8 +76,8 @@ static tg_value swapped(tgi_op op, const char *name, tg_operand a,
     tgi_operation o;
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, name, site)) {
-        tgi_ref left = tgi_operation_in(&o, a);
-        result = tgi_build_2(&o.b, op, tgi_operation_in(&o, b), left);
+        tgi_ref left = tgi_operation_operand(&o, a);
+        result = tgi_build_2(&o.b, op, tgi_operation_operand(&o, b), left);
     }
     return tgi_operation_end(&o, result);
 }
@@ -97,9 +97,9 @@ tg_value tg_clamp_at(tg_operand a, tg_operand b, tg_operand c, tg_site site)
     tgi_operation o;
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "clamp", site)) {
-        tgi_ref x = tgi_operation_in(&o, a);
-        tgi_ref low = tgi_operation_in(&o, b);
-        tgi_ref high = tgi_operation_in(&o, c);
+        tgi_ref x = tgi_operation_operand(&o, a);
+        tgi_ref low = tgi_operation_operand(&o, b);
+        tgi_ref high = tgi_operation_operand(&o, c);
         x = tgi_build_2(&o.b, TGI_OP_MAX, x, low);
         result = tgi_build_2(&o.b, TGI_OP_MIN, x, high);
     }
@@ -113,7 +113,7 @@ tg_value tg_cast_at(tg_operand x, tg_dtype dtype, tg_site site)
     tgi_operation o;
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "cast", site))
-        result = tgi_build_cast(&o.b, tgi_operation_in(&o, x), dtype);
+        result = tgi_build_cast(&o.b, tgi_operation_operand(&o, x), dtype);
     return tgi_operation_end(&o, result);
 }
 
@@ -162,7 +162,7 @@ tg_value tg_extent_at(tg_operand x, int axis, tg_site site)
     tgi_operation o;
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "extent", site)) {
-        tgi_ref in = tgi_operation_in(&o, x);
+        tgi_ref in = tgi_operation_operand(&o, x);
         int at = in ? tgi_build_axis(&o.b, in, axis) : -1;
         if (at >= 0)
             result = tgi_build_extent(
@@ -180,7 +180,7 @@ tg_value tg_broadcast_at(tg_operand x, int rank, const int64_t *dims,
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "broadcast", site))
         result =
-            tgi_build_broadcast(&o.b, tgi_operation_in(&o, x), rank, dims);
+            tgi_build_broadcast(&o.b, tgi_operation_operand(&o, x), rank, dims);
     return tgi_operation_end(&o, result);
 }
 
@@ -190,7 +190,8 @@ tg_value tg_reshape_at(tg_operand x, int rank, const int64_t *dims,
     tgi_operation o;
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "reshape", site))
-        result = tgi_build_reshape(&o.b, tgi_operation_in(&o, x), rank, dims);
+        result =
+            tgi_build_reshape(&o.b, tgi_operation_operand(&o, x), rank, dims);
     return tgi_operation_end(&o, result);
 }
 
@@ -200,8 +201,8 @@ tg_value tg_transpose_at(tg_operand x, int n_axes, const int *perm,
     tgi_operation o;
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "transpose", site))
-        result =
-            tgi_build_transpose(&o.b, tgi_operation_in(&o, x), n_axes, perm);
+        result = tgi_build_transpose(&o.b, tgi_operation_operand(&o, x), n_axes,
+                                     perm);
     return tgi_operation_end(&o, result);
 }
 
@@ -211,8 +212,8 @@ tg_value tg_slice_at(tg_operand x, int axis, int64_t start, int64_t stop,
     tgi_operation o;
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "slice", site))
-        result = tgi_build_slice(&o.b, tgi_operation_in(&o, x), axis, start,
-                                 stop, step);
+        result = tgi_build_slice(&o.b, tgi_operation_operand(&o, x), axis,
+                                 start, stop, step);
     return tgi_operation_end(&o, result);
 }
 
@@ -222,9 +223,9 @@ tg_value tg_pad_at(tg_operand x, int axis, int64_t low, int64_t high,
     tgi_operation o;
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "pad", site)) {
-        tgi_ref in = tgi_operation_in(&o, x);
+        tgi_ref in = tgi_operation_operand(&o, x);
         result = tgi_build_pad(&o.b, in, axis, low, high,
-                               tgi_operation_in(&o, value));
+                               tgi_operation_operand(&o, value));
     }
     return tgi_operation_end(&o, result);
 }
@@ -243,7 +244,7 @@ tg_value tg_concat_at(int axis, const tg_operand *parts, size_t n_parts,
             tgi_error_memory();
         else {
             for (size_t i = 0; i < n_parts; i++)
-                refs.data[i] = tgi_operation_in(&o, parts[i]);
+                refs.data[i] = tgi_operation_operand(&o, parts[i]);
             result = tgi_build_concat(&o.b, axis, refs.data, n_parts);
         }
     }
@@ -257,8 +258,8 @@ tg_value tg_gather_at(tg_operand x, tg_operand indices, int axis,
     tgi_operation o;
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "gather", site)) {
-        tgi_ref in = tgi_operation_in(&o, x);
-        result = tgi_build_gather(&o.b, in, tgi_operation_in(&o, indices),
+        tgi_ref in = tgi_operation_operand(&o, x);
+        result = tgi_build_gather(&o.b, in, tgi_operation_operand(&o, indices),
                                   axis, mode);
     }
     return tgi_operation_end(&o, result);
@@ -271,11 +272,11 @@ tg_value tg_scatter_at(tg_operand x, tg_operand indices, tg_operand updates,
     tgi_operation o;
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "scatter", site)) {
-        tgi_ref in = tgi_operation_in(&o, x);
-        tgi_ref at = tgi_operation_in(&o, indices);
-        result = tgi_build_scatter(&o.b, in, at,
-                                   tgi_operation_in(&o, updates), axis, mode,
-                                   range);
+        tgi_ref in = tgi_operation_operand(&o, x);
+        tgi_ref at = tgi_operation_operand(&o, indices);
+        result =
+            tgi_build_scatter(&o.b, in, at, tgi_operation_operand(&o, updates),
+                              axis, mode, range);
     }
     return tgi_operation_end(&o, result);
 }
@@ -286,9 +287,9 @@ tg_value tg_dynamic_slice_at(tg_operand x, int axis, tg_operand start,
     tgi_operation o;
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "dynamic_slice", site)) {
-        tgi_ref in = tgi_operation_in(&o, x);
-        result = tgi_build_dynamic_slice(&o.b, in, axis,
-                                         tgi_operation_in(&o, start), size);
+        tgi_ref in = tgi_operation_operand(&o, x);
+        result = tgi_build_dynamic_slice(
+            &o.b, in, axis, tgi_operation_operand(&o, start), size);
     }
     return tgi_operation_end(&o, result);
 }
@@ -299,10 +300,10 @@ tg_value tg_dynamic_update_slice_at(tg_operand x, tg_operand update, int axis,
     tgi_operation o;
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "dynamic_update_slice", site)) {
-        tgi_ref in = tgi_operation_in(&o, x);
-        tgi_ref part = tgi_operation_in(&o, update);
+        tgi_ref in = tgi_operation_operand(&o, x);
+        tgi_ref part = tgi_operation_operand(&o, update);
         result = tgi_build_dynamic_update(&o.b, in, part, axis,
-                                          tgi_operation_in(&o, start));
+                                          tgi_operation_operand(&o, start));
     }
     return tgi_operation_end(&o, result);
 }
@@ -327,7 +328,7 @@ static tg_value reduction(tgi_op op, tg_operand x, tg_axes axes, tg_site site)
     tgi_operation o;
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, tgi_op_table[op].name, site))
-        result = tgi_build_reduce(&o.b, op, tgi_operation_in(&o, x), axes);
+        result = tgi_build_reduce(&o.b, op, tgi_operation_operand(&o, x), axes);
     return tgi_operation_end(&o, result);
 }
 
@@ -356,7 +357,7 @@ tg_value tg_mean_at(tg_operand x, tg_axes axes, tg_site site)
     tgi_operation o;
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "mean", site))
-        result = tgi_build_mean(&o.b, tgi_operation_in(&o, x), axes);
+        result = tgi_build_mean(&o.b, tgi_operation_operand(&o, x), axes);
     return tgi_operation_end(&o, result);
 }
 
@@ -370,7 +371,7 @@ static tg_value quantifier(const char *name, bool is_all, tg_operand x,
     tgi_operation o;
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, name, site)) {
-        tgi_ref in = tgi_operation_in(&o, x);
+        tgi_ref in = tgi_operation_operand(&o, x);
         if (in && tgi_graph_node(o.t->graph, in)->dtype != TG_BOOL) {
             tgi_build_fail(&o.b, TG_ERROR_DTYPE, &in, 1, "needs bool");
             in = 0;
@@ -380,7 +381,7 @@ static tg_value quantifier(const char *name, bool is_all, tg_operand x,
         tgi_ref sum = tgi_build_reduce(&o.b, TGI_OP_SUM,
                                        tgi_build_cast(&o.b, in, TG_I64), axes);
         tgi_ref zero = tgi_build_number(&o.b, TG_I64, TG_I64,
-                                        (tgi_number){TGI_INT, {.i = 0}});
+                                        (tgi_number){TGI_NUMBER_INT, {.i = 0}});
         result = tgi_build_2(&o.b, is_all ? TGI_OP_EQ : TGI_OP_NE, sum, zero);
     }
     return tgi_operation_end(&o, result);
@@ -401,7 +402,8 @@ static tg_value arg_reduction(tgi_op op, tg_operand x, int axis, tg_site site)
     tgi_operation o;
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, tgi_op_table[op].name, site))
-        result = tgi_build_arg_reduce(&o.b, op, tgi_operation_in(&o, x), axis);
+        result =
+            tgi_build_arg_reduce(&o.b, op, tgi_operation_operand(&o, x), axis);
     return tgi_operation_end(&o, result);
 }
 
@@ -422,9 +424,9 @@ tg_value tg_matmul_with_at(tg_operand a, tg_operand b, int flags, tg_site site)
     tgi_operation o;
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "matmul", site)) {
-        tgi_ref left = tgi_operation_in(&o, a);
+        tgi_ref left = tgi_operation_operand(&o, a);
         result =
-            tgi_build_matmul(&o.b, left, tgi_operation_in(&o, b), flags);
+            tgi_build_matmul(&o.b, left, tgi_operation_operand(&o, b), flags);
     }
     return tgi_operation_end(&o, result);
 }

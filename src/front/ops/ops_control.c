@@ -13,7 +13,7 @@
 
 /* -- What all of them check ------------------------------------------------ */
 
-void tgi_control_clear(tg_value *out_results, size_t n_results)
+void tgi_control_invalidate_results(tg_value *out_results, size_t n_results)
 {
     for (size_t i = 0; out_results && i < n_results; i++)
         out_results[i] = (tg_value){0, 0};
@@ -32,9 +32,10 @@ bool tgi_control_fail(tgi_control *c, tg_status status, const char *format, ...)
     return false;
 }
 
-bool tgi_control_given(tgi_control *c, tg_callback *const *callbacks, size_t n,
-                      const tg_operand *operands, size_t n_operands,
-                      const tg_value *results, size_t n_results)
+bool tgi_control_check_pointers(tgi_control *c, tg_callback *const *callbacks,
+                                size_t n, const tg_operand *operands,
+                                size_t n_operands, const tg_value *results,
+                                size_t n_results)
 {
     for (size_t i = 0; i < n; i++)
         if (!callbacks[i])
@@ -53,7 +54,8 @@ bool tgi_control_add_operands(tgi_control *c, const tg_operand *operands,
                               size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (!tgi_control_add_input(c, tgi_operation_in(&c->o, operands[i])))
+        if (!tgi_control_add_input(c,
+                                   tgi_operation_operand(&c->o, operands[i])))
             return false;
     return true;
 }
@@ -87,7 +89,7 @@ static bool fail_types(tgi_control *c, const char *what, const char *name,
 static tgi_ref scalar_of(tgi_control *c, tg_operand operand, bool is_bool,
                          const char *what)
 {
-    tgi_ref ref = tgi_operation_in(&c->o, operand);
+    tgi_ref ref = tgi_operation_operand(&c->o, operand);
     if (!ref)
         return 0;
     const tgi_graph *graph = c->o.t->graph;
@@ -139,8 +141,8 @@ static bool fit_result(tgi_control *c, size_t i)
     }
     for (size_t k = 0; k < c->graphs.n; k++) {
         tgi_graph *graph = c->graphs.data[k];
-        if (!tgi_control_fit(c, graph, &graph->results.data[i], dtype,
-                             node->shape))
+        if (!tgi_control_convert_result(c, graph, &graph->results.data[i],
+                                        dtype, node->shape))
             return fail_types(c, "result", node->name, i, lead, wanted,
                               graph->name, graph, graph->results.data[i]);
     }
@@ -190,14 +192,14 @@ void tg_cond_at(tg_operand predicate, tg_callback *then,
                 tg_site site)
 {
     tgi_control c;
-    tgi_control_clear(out_results, n_results);
+    tgi_control_invalidate_results(out_results, n_results);
     if (!tgi_control_begin(&c, "cond", site))
         return;
     c.has_arguments = true;
-    if (tgi_control_given(&c, (tg_callback *[]){then, otherwise}, 2, args,
-                          n_args, out_results, n_results) &&
-        tgi_control_add_input(&c, scalar_of(&c, predicate, true,
-                                            "predicate")) &&
+    if (tgi_control_check_pointers(&c, (tg_callback *[]){then, otherwise}, 2,
+                                   args, n_args, out_results, n_results) &&
+        tgi_control_add_input(&c,
+                              scalar_of(&c, predicate, true, "predicate")) &&
         tgi_control_add_operands(&c, args, n_args) &&
         trace_branch(&c, "then", then, user) &&
         trace_branch(&c, "else", otherwise, user) && fit_branches(&c)) {
@@ -228,28 +230,27 @@ void tg_switch_at(tg_operand index, tg_callback *const *branches,
                   tg_site site)
 {
     tgi_control c;
-    tgi_control_clear(out_results, n_results);
+    tgi_control_invalidate_results(out_results, n_results);
     if (!tgi_control_begin(&c, "switch", site))
         return;
     c.has_arguments = true;
     if (!branches || n_branches == 0)
         tgi_control_fail(&c, TG_ERROR_INVALID_ARGUMENT,
                          "there are no branches");
-    else if (tgi_control_given(&c, branches, n_branches, args, n_args,
-                               out_results, n_results) &&
+    else if (tgi_control_check_pointers(&c, branches, n_branches, args, n_args,
+                                        out_results, n_results) &&
              tgi_control_add_input(&c, scalar_of(&c, index, false, "index")) &&
              tgi_control_add_operands(&c, args, n_args) &&
-             trace_branches(&c, branches, n_branches, user) &&
-             fit_branches(&c))
+             trace_branches(&c, branches, n_branches, user) && fit_branches(&c))
         finish_branches(&c, out_results, n_results);
     tgi_control_end(&c);
 }
 
 /* -- Loops ----------------------------------------------------------------- */
 
-bool tgi_control_fit_body(tgi_control *c, tgi_graph *graph,
-                          const tgi_refs *results, size_t n_values,
-                          size_t n_more)
+bool tgi_control_check_body(tgi_control *c, tgi_graph *graph,
+                            const tgi_refs *results, size_t n_values,
+                            size_t n_more)
 {
     const tgi_graph *around = c->o.t->graph;
     if (n_more == 0 ? results->n != n_values
@@ -262,8 +263,8 @@ bool tgi_control_fit_body(tgi_control *c, tgi_graph *graph,
     for (size_t i = 0; i < n_values; i++) {
         const tgi_ref value = c->inputs.data[i + 1];
         const tgi_node *node = tgi_graph_node(around, value);
-        if (!tgi_control_fit(c, graph, &results->data[i],
-                             (tg_dtype)node->dtype, node->shape))
+        if (!tgi_control_convert_result(c, graph, &results->data[i],
+                                        (tg_dtype)node->dtype, node->shape))
             return fail_types(c, "loop value", node->name, i, around, value,
                               "the body", graph, results->data[i]);
     }
@@ -277,7 +278,7 @@ static bool trace_body(tgi_control *c, tg_callback *body, void *user,
     if (!t)
         return false;
     const bool fits =
-        tgi_control_fit_body(c, t->graph, &t->results, n_values, 0);
+        tgi_control_check_body(c, t->graph, &t->results, n_values, 0);
     return tgi_control_close(c, t) && fits;
 }
 
@@ -320,18 +321,18 @@ static void make_while(int64_t most, tg_callback *test, tg_callback *body,
                        tg_value *out_results, size_t n_results, tg_site site)
 {
     tgi_control c;
-    tgi_control_clear(out_results, n_results);
+    tgi_control_invalidate_results(out_results, n_results);
     if (!tgi_control_begin(&c, "while", site))
         return;
-    const tgi_number trips = {TGI_INT, {.i = most < 0 ? INT64_MAX : most}};
-    if (tgi_control_given(&c, (tg_callback *[]){test, body}, 2, initial,
-                          n_values, out_results, n_results) &&
+    const tgi_number trips = {TGI_NUMBER_INT,
+                              {.i = most < 0 ? INT64_MAX : most}};
+    if (tgi_control_check_pointers(&c, (tg_callback *[]){test, body}, 2,
+                                   initial, n_values, out_results, n_results) &&
         has_results(&c, n_values, n_results) &&
-        tgi_control_add_input(&c, tgi_build_number(&c.o.b, TG_I64, TG_I64,
-                                                   trips)) &&
+        tgi_control_add_input(
+            &c, tgi_build_number(&c.o.b, TG_I64, TG_I64, trips)) &&
         tgi_control_add_operands(&c, initial, n_values) &&
-        trace_test(&c, test, user) &&
-        trace_body(&c, body, user, 1, n_values)) {
+        trace_test(&c, test, user) && trace_body(&c, body, user, 1, n_values)) {
         /* Graph 0 is the body. */
         tgi_graph *first = c.graphs.data[0];
         c.graphs.data[0] = c.graphs.data[1];
@@ -351,12 +352,13 @@ void tg_while_at(tg_callback *test, tg_callback *body, void *user,
                site);
 }
 
-void tg_while_most_at(int64_t most_trips, tg_callback *test, tg_callback *body,
-                      void *user, const tg_operand *initial, size_t n_values,
-                      tg_value *out_results, size_t n_results, tg_site site)
+void tg_while_limit_at(int64_t max_iterations, tg_callback *test,
+                       tg_callback *body, void *user, const tg_operand *initial,
+                       size_t n_values, tg_value *out_results, size_t n_results,
+                       tg_site site)
 {
-    make_while(most_trips < 0 ? 0 : most_trips, test, body, user, initial,
-               n_values, out_results, n_results, site);
+    make_while(max_iterations < 0 ? 0 : max_iterations, test, body, user,
+               initial, n_values, out_results, n_results, site);
 }
 
 void tg_for_at(tg_operand trips, tg_callback *body, void *user,
@@ -364,14 +366,14 @@ void tg_for_at(tg_operand trips, tg_callback *body, void *user,
                tg_value *out_results, size_t n_results, tg_site site)
 {
     tgi_control c;
-    tgi_control_clear(out_results, n_results);
+    tgi_control_invalidate_results(out_results, n_results);
     if (!tgi_control_begin(&c, "for", site))
         return;
-    if (tgi_control_given(&c, &body, 1, initial, n_values, out_results,
-                          n_results) &&
+    if (tgi_control_check_pointers(&c, &body, 1, initial, n_values, out_results,
+                                   n_results) &&
         has_results(&c, n_values, n_results) &&
-        tgi_control_add_input(&c, scalar_of(&c, trips, false,
-                                            "number of trips")) &&
+        tgi_control_add_input(&c,
+                              scalar_of(&c, trips, false, "number of trips")) &&
         tgi_control_add_operands(&c, initial, n_values) &&
         trace_body(&c, body, user, 0, n_values))
         tgi_control_finish(&c, TGI_OP_LOOP, n_values, 0, out_results,
@@ -410,8 +412,8 @@ static bool unroll_trip(tgi_control *c, tg_callback *body, void *user,
 {
     tg_trace *t = c->o.t;
     tgi_refs results;
-    bool ok = tgi_trace_run(t, body, in, user, &c->o.b, &results) &&
-              tgi_control_fit_body(c, t->graph, &results, n_values, 0);
+    bool ok = tgi_trace_run_inline(t, body, in, user, &c->o.b, &results) &&
+              tgi_control_check_body(c, t->graph, &results, n_values, 0);
     for (size_t i = 0; ok && i < n_values; i++)
         in[i + 1] = carried(c, results.data[i]);
     tgi_vec_deinit(&results);
@@ -426,14 +428,14 @@ static void unroll(tgi_control *c, int64_t trips, tg_callback *body,
     tg_value *in = tgi_alloc((n_values + 1) * sizeof(*in));
     if (!in) {
         tgi_error_memory();
-        tgi_trace_stick(t);
+        tgi_trace_record_error(t);
         return;
     }
     for (size_t i = 1; i <= n_values; i++)
         in[i] = carried(c, c->inputs.data[i]);
     bool ok = t->status == TG_OK;
     for (int64_t trip = 0; ok && trip < trips; trip++) {
-        const tgi_number number = {TGI_INT, {.i = trip}};
+        const tgi_number number = {TGI_NUMBER_INT, {.i = trip}};
         in[0] = tgi_operation_end(
             &c->o, tgi_build_number(&c->o.b, TG_I64, TG_I64, number));
         ok = tg_is_valid(in[0]) && unroll_trip(c, body, user, in, n_values);
@@ -455,15 +457,15 @@ void tg_for_unrolled_at(int64_t trips, tg_callback *body, void *user,
                         tg_value *out_results, size_t n_results, tg_site site)
 {
     tgi_control c;
-    tgi_control_clear(out_results, n_results);
+    tgi_control_invalidate_results(out_results, n_results);
     if (!tgi_control_begin(&c, "for_unrolled", site))
         return;
-    const tgi_number number = {TGI_INT, {.i = trips}};
-    if (tgi_control_given(&c, &body, 1, initial, n_values, out_results,
-                          n_results) &&
+    const tgi_number number = {TGI_NUMBER_INT, {.i = trips}};
+    if (tgi_control_check_pointers(&c, &body, 1, initial, n_values, out_results,
+                                   n_results) &&
         has_results(&c, n_values, n_results) && may_unroll(&c, trips) &&
-        tgi_control_add_input(&c, tgi_build_number(&c.o.b, TG_I64, TG_I64,
-                                                   number)) &&
+        tgi_control_add_input(
+            &c, tgi_build_number(&c.o.b, TG_I64, TG_I64, number)) &&
         tgi_control_add_operands(&c, initial, n_values))
         unroll(&c, trips, body, user, n_values, out_results, n_results);
     tgi_control_end(&c);

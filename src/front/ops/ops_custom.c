@@ -17,7 +17,7 @@ static bool to_values(tgi_operation *o, const tg_operand *args, size_t n,
                       tg_operand *values)
 {
     for (size_t i = 0; i < n; i++) {
-        tgi_ref ref = tgi_operation_in(o, args[i]);
+        tgi_ref ref = tgi_operation_operand(o, args[i]);
         /* A plain number has its C type. */
         if (ref)
             ref = tgi_build_cast(
@@ -36,7 +36,7 @@ void tg_custom_gradient_at(tg_callback *forward, tg_callback *backward,
                            tg_site site)
 {
     tgi_operation o;
-    tgi_control_clear(out_results, n_results);
+    tgi_control_invalidate_results(out_results, n_results);
     if (!tgi_operation_begin(&o, "custom_gradient", site))
         return;
     if (!forward || !backward || (n_args && !args) ||
@@ -50,7 +50,7 @@ void tg_custom_gradient_at(tg_callback *forward, tg_callback *backward,
     if (!values)
         tgi_error_memory();
     if (!values || !to_values(&o, args, n_args, values)) {
-        tgi_trace_stick(o.t);
+        tgi_trace_record_error(o.t);
         tgi_free(values);
         return;
     }
@@ -58,10 +58,10 @@ void tg_custom_gradient_at(tg_callback *forward, tg_callback *backward,
     tg_function *function =
         tg_function_create_named(o.t->ctx, "custom", forward, user, NULL);
     if (function)
-        tgi_apply(function, (tgi_own_gradient){backward, user}, values, n_args,
-                  out_results, n_results, site);
+        tgi_apply(function, (tgi_custom_gradient){backward, user}, values,
+                  n_args, out_results, n_results, site);
     else
-        tgi_trace_stick(o.t);
+        tgi_trace_record_error(o.t);
     tg_function_release(function);
     tgi_free(values);
 }
@@ -82,15 +82,15 @@ void tg_checkpoint_at(tg_callback *body, void *user, const tg_operand *args,
                       tg_site site)
 {
     tgi_control c;
-    tgi_control_clear(out_results, n_results);
+    tgi_control_invalidate_results(out_results, n_results);
     if (!tgi_control_begin(&c, "checkpoint", site))
         return;
     c.has_arguments = true;
-    const tgi_number first = {TGI_INT, {.i = 0}};
-    if (tgi_control_given(&c, &body, 1, args, n_args, out_results,
-                          n_results) &&
-        tgi_control_add_input(&c, tgi_build_number(&c.o.b, TG_I64, TG_I64,
-                                                   first)) &&
+    const tgi_number first = {TGI_NUMBER_INT, {.i = 0}};
+    if (tgi_control_check_pointers(&c, &body, 1, args, n_args, out_results,
+                                   n_results) &&
+        tgi_control_add_input(
+            &c, tgi_build_number(&c.o.b, TG_I64, TG_I64, first)) &&
         tgi_control_add_operands(&c, args, n_args)) {
         tg_trace *t = tgi_control_open(&c, "body", body, user, 1);
         if (t && tgi_control_close(&c, t) &&

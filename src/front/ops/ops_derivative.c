@@ -37,7 +37,7 @@ static tg_value value_of(tg_operand operand, const char *name, tg_site site)
     tgi_operation o;
     if (!tgi_operation_begin(&o, name, site))
         return (tg_value){0, 0};
-    return tgi_operation_end(&o, tgi_operation_in(&o, operand));
+    return tgi_operation_end(&o, tgi_operation_operand(&o, operand));
 }
 
 /* Zeros like a value; nothing else in the graph is this node. */
@@ -65,8 +65,8 @@ static bool fits(tg_operand source, tg_operand vector, const char *name,
     tgi_operation o;
     if (!tgi_operation_begin(&o, name, site))
         return false;
-    const tgi_ref x = tgi_operation_in(&o, source);
-    const tgi_ref v = tgi_operation_in(&o, vector);
+    const tgi_ref x = tgi_operation_operand(&o, source);
+    const tgi_ref v = tgi_operation_operand(&o, vector);
     if (!x || !v) {
         tgi_operation_end(&o, 0);
         return false;
@@ -123,7 +123,7 @@ tg_value tg_hessian_vector_at(tg_operand target, tg_operand source,
 /* -- Jacobians ------------------------------------------------------------- */
 
 typedef struct jacobian {
-    tg_trace *around;
+    tg_trace *outer;
     tgi_ref target, source; /* nodes there */
     tg_site site;
 } jacobian;
@@ -131,7 +131,7 @@ typedef struct jacobian {
 /* One at the element of that number, in the shape of the target. */
 static tgi_ref one_hot(const jacobian *j, tgi_builder *b, tgi_ref number)
 {
-    const tgi_graph *graph = j->around->graph;
+    const tgi_graph *graph = j->outer->graph;
     const tgi_shape *shape = tgi_graph_shape(graph, j->target);
     const tg_dtype dtype = (tg_dtype)tgi_graph_node(graph, j->target)->dtype;
     tgi_dim count = tgi_dim_product(graph->dims, shape);
@@ -153,12 +153,12 @@ static void trace_row(tg_trace *t, const tg_value *in, void *user)
     tgi_ref seed = one_hot(j, &b, in[0].node);
     tg_value row = {0, 0};
     if (!seed) {
-        tgi_trace_stick(t);
+        tgi_trace_record_error(t);
         return;
     }
     tgi_tape tape;
-    bool ok = tgi_tape_init(&tape, j->around->graph, t, &b);
-    tape.home = j->around;
+    bool ok = tgi_tape_init(&tape, j->outer->graph, t, &b);
+    tape.home = j->outer;
     const tgi_refs targets = {.data = &target, .n = 1};
     const tgi_refs seeds = {.data = &seed, .n = 1};
     const tgi_refs sources = {.data = &source, .n = 1};
@@ -176,7 +176,7 @@ static bool find_ends(jacobian *j, tgi_operation *o, tg_operand target,
 {
     const bool is_variable = source.kind == TG_OPERAND_VARIABLE ||
                              source.kind == TG_OPERAND_VARIABLE_VALUE;
-    j->target = tgi_operation_in(o, target);
+    j->target = tgi_operation_operand(o, target);
     if (is_variable)
         j->source = tgi_trace_variable(o->t, source.as.variable, "jacobian",
                                        j->site);
@@ -213,7 +213,7 @@ tg_value tg_jacobian_at(tg_operand target, tg_operand source, tg_site site)
     jacobian j = {.site = site};
     if (!tgi_operation_begin(&o, "jacobian", site))
         return rows;
-    j.around = o.t;
+    j.outer = o.t;
     if (!find_ends(&j, &o, target, source))
         return tgi_operation_end(&o, 0);
     const tgi_graph *graph = o.t->graph;

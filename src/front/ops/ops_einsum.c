@@ -15,7 +15,7 @@
 typedef struct inputs {
     TGI_VEC(tgi_ref) refs;
     TGI_VEC(int) ranks;
-    TGI_VEC(tgi_term) terms;
+    TGI_VEC(tgi_einsum_term) terms;
 } inputs;
 
 static void deinit(inputs *all)
@@ -35,7 +35,7 @@ static bool take_operands(tgi_operation *o, const tg_operand *in, size_t n,
         return false;
     }
     for (size_t i = 0; i < n; i++) {
-        all->refs.data[i] = tgi_operation_in(o, in[i]);
+        all->refs.data[i] = tgi_operation_operand(o, in[i]);
         if (!all->refs.data[i])
             return false;
         all->ranks.data[i] =
@@ -45,7 +45,7 @@ static bool take_operands(tgi_operation *o, const tg_operand *in, size_t n,
 }
 
 static void refuse_spec(tgi_builder *b, const char *spec, const inputs *all,
-                        size_t n, const tgi_spec_error *error)
+                        size_t n, const tgi_einsum_error *error)
 {
     tgi_strbuf text = {0};
     tgi_quote(spec, '"', &text);
@@ -65,8 +65,8 @@ static tgi_ref einsum(tgi_operation *o, const char *spec, const tg_operand *in,
                               n ? "operands are NULL"
                                 : "there are no operands");
     inputs all = {0};
-    tgi_term result;
-    tgi_spec_error error;
+    tgi_einsum_term result;
+    tgi_einsum_error error;
     tgi_ref ref = 0;
     if (take_operands(o, in, n, &all)) {
         if (tgi_einsum_parse(spec, all.ranks.data, n, all.terms.data, &result,
@@ -97,7 +97,7 @@ static_assert(2 * TG_MAX_RANK <= TGI_LETTERS, "a label for every axis");
 /* Writes labels first, first + 1 … at these axes of an operand. False and an
    error if they are not axes that have no label yet. */
 static bool label_axes(tgi_builder *b, tgi_ref x, tg_axes axes, int first,
-                       uint64_t *labelled, tgi_term *term)
+                       uint64_t *labelled, tgi_einsum_term *term)
 {
     if (axes.n < 0 || axes.n > TG_MAX_RANK || axes.keep) {
         tgi_build_fail(b, TG_ERROR_SHAPE, &x, 1,
@@ -128,7 +128,7 @@ static tgi_ref dot_general(tgi_builder *b, tgi_ref x, tgi_ref y,
                            const tg_dot_axes *axes)
 {
     tgi_ref pair[] = {x, y};
-    tgi_term terms[2] = {{0}}, result = {0};
+    tgi_einsum_term terms[2] = {{0}}, result = {0};
     const tg_axes batch[] = {axes->batch_a, axes->batch_b};
     const tg_axes inner[] = {axes->contract_a, axes->contract_b};
     if (!x || !y)
@@ -170,8 +170,8 @@ tg_value tg_dot_general_at(tg_operand a, tg_operand b, tg_dot_axes axes,
     tgi_operation o;
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "dot_general", site)) {
-        tgi_ref left = tgi_operation_in(&o, a);
-        result = dot_general(&o.b, left, tgi_operation_in(&o, b), &axes);
+        tgi_ref left = tgi_operation_operand(&o, a);
+        result = dot_general(&o.b, left, tgi_operation_operand(&o, b), &axes);
     }
     return tgi_operation_end(&o, result);
 }

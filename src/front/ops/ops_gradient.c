@@ -15,7 +15,7 @@
 static bool out_of_memory(tgi_operation *o)
 {
     tgi_error_memory();
-    tgi_trace_stick(o->t);
+    tgi_trace_record_error(o->t);
     return false;
 }
 
@@ -80,9 +80,10 @@ static tgi_ref seed_of(tgi_operation *o, tgi_ref target,
     const tgi_node *node = tgi_graph_node(b->graph, target);
     const tgi_shape *shape = tgi_graph_shape(b->graph, target);
     const tg_dtype dtype = (tg_dtype)node->dtype;
-    tgi_ref ref = seed ? tgi_operation_in(o, *seed)
-                       : tgi_build_number(b, dtype, dtype,
-                                          (tgi_number){TGI_INT, {.i = 1}});
+    tgi_ref ref =
+        seed ? tgi_operation_operand(o, *seed)
+             : tgi_build_number(b, dtype, dtype,
+                                (tgi_number){TGI_NUMBER_INT, {.i = 1}});
     ref = ref ? tgi_build_adapt(b, ref, dtype) : 0;
     if (ref && tgi_graph_shape(b->graph, ref)->rank == 0)
         ref = tgi_build_broadcast(b, ref, shape->rank, shape->dims);
@@ -115,11 +116,11 @@ static tg_value missing(tgi_tape *tape, const tgi_refs *targets,
         tgi_ref zeros =
             tgi_build_zeros_like(&tape->b, tape->graph, source);
         if (!zeros)
-            tgi_trace_stick(tape->t);
+            tgi_trace_record_error(tape->t);
         value = tgi_trace_value(tape->t, zeros);
     } else if (ok) {
-        value = tgi_gradient_missing(&alone, targets->data, targets->n,
-                                     source, i);
+        value = tgi_gradient_missing_value(&alone, targets->data, targets->n,
+                                           source, i);
     }
     tgi_tape_deinit(&alone);
     return value;
@@ -137,15 +138,14 @@ bool tgi_gradients(tgi_tape *tape, const tgi_refs *targets,
     bool ok = tgi_tape_activate(tape);
     for (size_t i = 0; ok && i < targets->n; i++)
         ok = tgi_tape_add(tape, targets->data[i], seeds->data[i]);
-    ok = ok && tgi_tape_walk(tape);
+    ok = ok && tgi_tape_backward(tape);
     tape->b = b; /* with the place of this operation again */
     tape->b.graph = tape->t->graph;
     for (size_t i = 0; ok && i < sources->n; i++) {
         const tgi_ref gradient = tape->gradients[sources->data[i]];
         out_gradients[i] =
-            gradient ? tgi_tape_hand_out(tape, gradient)
-                     : missing(tape, targets, sources->data[i], i,
-                               unconnected);
+            gradient ? tgi_tape_export(tape, gradient)
+                     : missing(tape, targets, sources->data[i], i, unconnected);
         ok = tape->t->status == TG_OK;
     }
     return ok;
@@ -182,7 +182,7 @@ static size_t count_gradients(const tg_operand *sources, size_t n_sources)
 static bool add_target(tgi_operation *o, tgi_refs *targets, tgi_refs *seeds,
                        tg_operand target, const tg_operand *seed)
 {
-    tgi_ref ref = tgi_operation_in(o, target);
+    tgi_ref ref = tgi_operation_operand(o, target);
     if (!ref) {
         tgi_operation_end(o, 0);
         return false;
@@ -260,7 +260,7 @@ static void gradients_of(tg_operand target, const void *sources, size_t n,
     if (!operands) {
         tgi_error_memory();
         if (tgi_trace_current())
-            tgi_trace_stick(tgi_trace_current());
+            tgi_trace_record_error(tgi_trace_current());
         return;
     }
     for (size_t i = 0; sources && i < n; i++)

@@ -31,7 +31,7 @@ static tgi_ref add_node(tgi_operation *o, tgi_attr_host *attr,
                         tgi_ref *refs)
 {
     for (size_t i = 0; i < n_inputs; i++)
-        if (!(refs[i] = tgi_operation_in(o, inputs[i])))
+        if (!(refs[i] = tgi_operation_operand(o, inputs[i])))
             return 0;
     for (size_t i = 0; i < n_results; i++)
         if (!read_spec(o, specs, i, &attr->outputs[i]))

@@ -13,7 +13,7 @@ tg_list tg_list_create_at(int64_t most, tg_dtype dtype, int rank,
 {
     tgi_operation o;
     tg_list list = {{0, 0}, {0, 0}};
-    const tgi_number zero = {TGI_INT, {.i = 0}};
+    const tgi_number zero = {TGI_NUMBER_INT, {.i = 0}};
     tgi_dim all[TG_MAX_RANK] = {most};
     if (!tgi_operation_begin(&o, "list", site))
         return list;
@@ -41,14 +41,14 @@ tg_list tg_list_push_at(tg_list list, tg_operand value, tg_site site)
     tg_list more = {{0, 0}, {0, 0}};
     if (!tgi_operation_begin(&o, "list", site))
         return more;
-    tgi_ref items = tgi_operation_in(&o, tg_in_value(list.items));
-    tgi_ref count = tgi_operation_in(&o, tg_in_value(list.count));
+    tgi_ref items = tgi_operation_operand(&o, tg_in_value(list.items));
+    tgi_ref count = tgi_operation_operand(&o, tg_in_value(list.count));
     tgi_ref one = tgi_build_number(&o.b, TG_I64, TG_I64,
-                                   (tgi_number){TGI_INT, {.i = 1}});
+                                   (tgi_number){TGI_NUMBER_INT, {.i = 1}});
     tgi_ref next = 0;
     if (items && count && one)
         next = tgi_build_scatter(&o.b, items, count,
-                                 tgi_operation_in(&o, value), 0,
+                                 tgi_operation_operand(&o, value), 0,
                                  TG_SCATTER_SET, TG_SCATTER_CHECK);
     more.items = tgi_operation_end(&o, next);
     if (next)

@@ -12,7 +12,7 @@ static tgi_ref number_like(tgi_builder *b, tgi_ref x, double value)
 {
     tg_dtype dtype = x ? tgi_graph_node(b->graph, x)->dtype : TG_F64;
     return x ? tgi_build_number(b, dtype, dtype,
-                                (tgi_number){TGI_FLOAT, {.f = value}})
+                                (tgi_number){TGI_NUMBER_FLOAT, {.f = value}})
              : 0;
 }
 
@@ -42,7 +42,7 @@ tg_value tg_relu_at(tg_operand operand, tg_site site)
     tgi_operation o;
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "relu", site)) {
-        tgi_ref x = tgi_operation_in(&o, operand);
+        tgi_ref x = tgi_operation_operand(&o, operand);
         if (x && !tgi_dtype_is(tgi_graph_node(o.t->graph, x)->dtype,
                                TGI_CLASS_NUM))
             x = tgi_build_fail(&o.b, TG_ERROR_DTYPE, &x, 1,
@@ -81,7 +81,7 @@ tg_value tg_softmax_at(tg_operand operand, int axis, tg_site site)
     tgi_operation o;
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "softmax", site)) {
-        tgi_ref x = tgi_operation_in(&o, operand);
+        tgi_ref x = tgi_operation_operand(&o, operand);
         tgi_ref e =
             tgi_build_1(&o.b, TGI_OP_EXP, below_max(&o.b, x, axis));
         tgi_ref sum = tgi_build_reduce(&o.b, TGI_OP_SUM, e, one_axis(axis));
@@ -97,7 +97,7 @@ tg_value tg_log_softmax_at(tg_operand operand, int axis, tg_site site)
     tgi_operation o;
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "log_softmax", site)) {
-        tgi_ref x = tgi_operation_in(&o, operand);
+        tgi_ref x = tgi_operation_operand(&o, operand);
         tgi_ref d = below_max(&o.b, x, axis);
         result = tgi_build_2(&o.b, TGI_OP_SUB, d,
                              log_sum_exp(&o.b, d, one_axis(axis)));
@@ -112,9 +112,9 @@ tg_value tg_layer_norm_at(tg_operand operand, tg_operand scale,
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "layer_norm", site)) {
         tgi_builder *b = &o.b;
-        tgi_ref x = need_float(b, tgi_operation_in(&o, operand));
-        tgi_ref gain = tgi_operation_in(&o, scale);
-        tgi_ref offset = tgi_operation_in(&o, shift);
+        tgi_ref x = need_float(b, tgi_operation_operand(&o, operand));
+        tgi_ref gain = tgi_operation_operand(&o, scale);
+        tgi_ref offset = tgi_operation_operand(&o, shift);
         tgi_ref centred = tgi_build_2(b, TGI_OP_SUB, x,
                                       tgi_build_mean(b, x, one_axis(-1)));
         tgi_ref square = tgi_build_2(b, TGI_OP_MUL, centred, centred);
@@ -192,8 +192,8 @@ tg_value tg_softmax_cross_entropy_at(tg_operand logits, tg_operand labels,
     tgi_operation o;
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "softmax_cross_entropy", site)) {
-        tgi_ref x = tgi_operation_in(&o, logits);
-        tgi_ref y = tgi_operation_in(&o, labels);
+        tgi_ref x = tgi_operation_operand(&o, logits);
+        tgi_ref y = tgi_operation_operand(&o, labels);
         const bool are_classes =
             y && tgi_dtype_is(tgi_graph_node(o.t->graph, y)->dtype,
                               TGI_CLASS_INT);

@@ -22,10 +22,9 @@ tg_value tg_random_bits_at(tg_dtype dtype, tg_operand key, tg_operand offset,
     tgi_operation o;
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "random_bits", site)) {
-        tgi_ref stream = tgi_operation_in(&o, key);
-        result = tgi_build_random_bits(&o.b, dtype, stream,
-                                       tgi_operation_in(&o, offset), rank,
-                                       dims);
+        tgi_ref stream = tgi_operation_operand(&o, key);
+        result = tgi_build_random_bits(
+            &o.b, dtype, stream, tgi_operation_operand(&o, offset), rank, dims);
     }
     return tgi_operation_end(&o, result);
 }
@@ -98,15 +97,16 @@ static tg_value random_numbers(const char *name, bool is_normal,
             tgi_build_fail(&o.b, TG_ERROR_DTYPE, NULL, 0,
                            "gives f32 or f64, not %s", tg_dtype_name(dtype));
         } else if (is_variable(o.t, &source)) {
-            tgi_ref generator = tgi_trace_resource(o.t, source, name, site);
+            tgi_ref generator =
+                tgi_trace_variable_operand(o.t, source, name, site);
             if (generator &&
                 !draw(&o, generator, tgi_random_words(dtype, is_normal), rank,
                       dims, &key, &offset))
                 key = 0;
         } else {
-            key = tgi_operation_in(&o, source);
+            key = tgi_operation_operand(&o, source);
             offset = tgi_build_number(&o.b, TG_U64, TG_U64,
-                                      (tgi_number){TGI_UINT, {.u = 0}});
+                                      (tgi_number){TGI_NUMBER_UINT, {.u = 0}});
         }
         result = tgi_build_random(&o.b, is_normal, dtype, key, offset, rank,
                                   dims);

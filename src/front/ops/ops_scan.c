@@ -24,7 +24,7 @@ typedef struct scan {
 static bool add_sequence(scan *s, tg_operand operand, size_t i)
 {
     tgi_control *c = &s->c;
-    tgi_ref ref = tgi_operation_in(&c->o, operand);
+    tgi_ref ref = tgi_operation_operand(&c->o, operand);
     if (!ref)
         return false;
     const tgi_shape *shape = tgi_graph_shape(c->o.t->graph, ref);
@@ -42,7 +42,7 @@ static bool add_sequence(scan *s, tg_operand operand, size_t i)
     if (tgi_vec_push(&s->sequences, ref))
         return true;
     tgi_error_memory();
-    tgi_trace_stick(c->o.t);
+    tgi_trace_record_error(c->o.t);
     return false;
 }
 
@@ -90,14 +90,14 @@ static void run_body(tg_trace *t, const tg_value *in, void *user)
     tg_value *values = tgi_alloc((n + 1) * sizeof(*values));
     if (!values) {
         tgi_error_memory();
-        tgi_trace_stick(t);
+        tgi_trace_record_error(t);
         return;
     }
     tgi_builder b = builder_in(s, t);
     memcpy(values, in + 1, s->n_values * sizeof(*values));
     bool ok = true;
     for (size_t i = 0; ok && i < s->sequences.n; i++) {
-        tgi_ref sequence = tgi_trace_reach(
+        tgi_ref sequence = tgi_trace_capture_value(
             t, tgi_trace_value(s->c.o.t, s->sequences.data[i]));
         tgi_ref element =
             sequence ? element_of(&b, sequence, in[0].node) : 0;
@@ -107,7 +107,7 @@ static void run_body(tg_trace *t, const tg_value *in, void *user)
     if (ok)
         s->body(t, values, s->user);
     else
-        tgi_trace_stick(t);
+        tgi_trace_record_error(t);
     tgi_free(values);
 }
 
@@ -143,8 +143,8 @@ static bool trace_body(scan *s, size_t n_stacked)
     tg_trace *t = tgi_control_open(&s->c, "body", run_body, s, 0);
     if (!t)
         return false;
-    bool ok = tgi_control_fit_body(&s->c, t->graph, &t->results,
-                                   s->n_values, n_stacked);
+    bool ok = tgi_control_check_body(&s->c, t->graph, &t->results, s->n_values,
+                                     n_stacked);
     if (ok && t->results.n < s->n_values + n_stacked)
         ok = tgi_control_fail(&s->c, TG_ERROR_INVALID_ARGUMENT,
                               "the body stacks %zu value%s, but %zu %s "
@@ -183,7 +183,7 @@ finish(scan *s, tg_value *out_values, size_t n_values, tg_value *out_stacked,
     tg_value *results = tgi_alloc_zero((n + 1) * sizeof(*results));
     if (!results) {
         tgi_error_memory();
-        tgi_trace_stick(s->c.o.t);
+        tgi_trace_record_error(s->c.o.t);
         return;
     }
     if (s->length != 0)
@@ -211,8 +211,8 @@ static void make_scan(const char *name, tg_callback *body, void *user,
 {
     scan s = {.body = body, .user = user, .n_values = n_values};
     tgi_control *c = &s.c;
-    tgi_control_clear(out_values, n_out_values);
-    tgi_control_clear(out_stacked, n_stacked);
+    tgi_control_invalidate_results(out_values, n_out_values);
+    tgi_control_invalidate_results(out_stacked, n_stacked);
     if (!tgi_control_begin(c, name, site))
         return;
     if (n_out_values > n_values)
@@ -220,10 +220,10 @@ static void make_scan(const char *name, tg_callback *body, void *user,
                          "the loop has %zu value%s, but %zu %s requested",
                          n_values, TGI_PLURAL(n_values), n_out_values,
                          TGI_WERE(n_out_values));
-    else if (tgi_control_given(c, &body, 1, initial, n_values, out_values,
-                               n_out_values) &&
-             tgi_control_given(c, &body, 1, sequences, n_sequences,
-                               out_stacked, n_stacked) &&
+    else if (tgi_control_check_pointers(c, &body, 1, initial, n_values,
+                                        out_values, n_out_values) &&
+             tgi_control_check_pointers(c, &body, 1, sequences, n_sequences,
+                                        out_stacked, n_stacked) &&
              add_inputs(&s, initial, sequences, n_sequences) &&
              trace_body(&s, n_stacked))
         finish(&s, out_values, n_out_values, out_stacked, n_stacked);

@@ -13,7 +13,7 @@ tg_value tg_read_at(tg_operand variable, tg_site site)
     tgi_operation o;
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "read", site)) {
-        tgi_ref node = tgi_trace_resource(o.t, variable, "read", site);
+        tgi_ref node = tgi_trace_variable_operand(o.t, variable, "read", site);
         if (node)
             result = tgi_trace_read(o.t, node, site);
     }
@@ -58,8 +58,8 @@ static tg_value assign(const char *name, tgi_op op, tg_operand variable,
     tgi_operation o;
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, name, site)) {
-        tgi_ref node = tgi_trace_resource(o.t, variable, name, site);
-        tgi_ref value = node ? tgi_operation_in(&o, operand) : 0;
+        tgi_ref node = tgi_trace_variable_operand(o.t, variable, name, site);
+        tgi_ref value = node ? tgi_operation_operand(&o, operand) : 0;
         value = node ? fit_value(&o, node, value) : 0;
         if (value && op != TGI_OP_NONE)
             value = tgi_build_2(&o.b, op, tgi_trace_read(o.t, node, site),
@@ -106,16 +106,16 @@ static void record_print(tgi_operation *o, const char *format,
     TGI_VEC(tgi_ref) refs = {0};
     if (!tgi_vec_reserve(&refs, n + 1)) {
         tgi_error_memory();
-        tgi_trace_stick(o->t);
+        tgi_trace_record_error(o->t);
         return;
     }
     bool good = true;
     for (size_t i = 0; i < n && good; i++)
-        good = (refs.data[i] = tgi_operation_in(o, operands[i])) != 0;
+        good = (refs.data[i] = tgi_operation_operand(o, operands[i])) != 0;
     if (good && !tgi_build_node(&o->b, TGI_OP_PRINT, TG_DTYPE_NONE,
                                 tgi_shape_intern(o->t->graph->dims, 0, NULL),
                                 refs.data, n, format, strlen(format) + 1))
-        tgi_trace_stick(o->t);
+        tgi_trace_record_error(o->t);
     tgi_vec_deinit(&refs);
 }
 

@@ -50,7 +50,7 @@ void tg_return_at(tg_trace *t, const tg_operand *results, size_t n_results,
             return;
         if (!tgi_vec_push(&t->results, ref)) {
             tgi_error_memory();
-            tgi_trace_stick(t);
+            tgi_trace_record_error(t);
             return;
         }
     }
@@ -64,7 +64,7 @@ void tg_fail_at(tg_trace *t, tg_site site, const char *format, ...)
     va_start(args, format);
     tgi_error_setv(TG_ERROR_CALLBACK, site, format ? format : "failed", args);
     va_end(args);
-    tgi_trace_stick(t);
+    tgi_trace_record_error(t);
 }
 
 /* -- Arguments that are not values ----------------------------------------- */

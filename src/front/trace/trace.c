@@ -87,7 +87,7 @@ tg_trace *tgi_trace_begin_region(tg_trace *around, const char *name,
     tg_trace *t =
         begin(around->ctx, around->function, name, around->graph->dims);
     if (t)
-        t->around = around;
+        t->outer = around;
     return t;
 }
 
@@ -96,18 +96,18 @@ void tgi_trace_end(tg_trace *t)
     current = t->parent;
     for (size_t i = 0; i < t->args.n; i++)
         tgi_free(t->args.data[i].bundle);
-    for (size_t i = 0; i < t->stand_ins.n; i++)
-        tg_variable_release(t->stand_ins.data[i]);
+    for (size_t i = 0; i < t->placeholders.n; i++)
+        tg_variable_release(t->placeholders.data[i]);
     for (size_t i = 0; i < t->captures.n; i++)
         tg_variable_release(t->captures.data[i].variable);
     for (size_t i = 0; i < t->arg_variables.n; i++)
         tg_variable_release(t->arg_variables.data[i].variable);
-    for (size_t i = 0; i < t->own_new.n; i++)
-        tg_variable_release(t->own_new.data[i].variable);
+    for (size_t i = 0; i < t->new_variables.n; i++)
+        tg_variable_release(t->new_variables.data[i].variable);
     for (size_t i = 0; i < t->initials.n; i++)
         tg_variable_release(t->initials.data[i].variable);
     tgi_vec_deinit(&t->args);
-    tgi_vec_deinit(&t->stand_ins);
+    tgi_vec_deinit(&t->placeholders);
     tgi_vec_deinit(&t->captures);
     tgi_vec_deinit(&t->arg_variables);
     tgi_vec_deinit(&t->arg_captured);
@@ -115,8 +115,8 @@ void tgi_trace_end(tg_trace *t)
     tgi_vec_deinit(&t->region_inputs);
     tgi_index_deinit(&t->region_index);
     tgi_vec_deinit(&t->reasons);
-    tgi_vec_deinit(&t->own_new);
-    tgi_vec_deinit(&t->own_used);
+    tgi_vec_deinit(&t->new_variables);
+    tgi_vec_deinit(&t->used_variables);
     tgi_vec_deinit(&t->initials);
     tgi_vec_deinit(&t->results);
     tgi_index_deinit(&t->capture_index);
@@ -127,7 +127,7 @@ void tgi_trace_end(tg_trace *t)
 
 /* -- Errors ---------------------------------------------------------------- */
 
-void tgi_trace_stick(tg_trace *t)
+void tgi_trace_record_error(tg_trace *t)
 {
     if (t->status != TG_OK)
         return;
@@ -148,7 +148,7 @@ tg_status tgi_trace_fail(tg_trace *t, tg_status status, tg_site site,
     va_start(args, format);
     tgi_error_setv(status, site, format, args);
     va_end(args);
-    tgi_trace_stick(t);
+    tgi_trace_record_error(t);
     return status;
 }
 
@@ -159,12 +159,13 @@ tg_status tg_trace_status(const tg_trace *t)
 
 /* -- Callbacks ------------------------------------------------------------- */
 
-bool tgi_trace_run(tg_trace *t, tg_callback *callback, const tg_value *in,
-                   void *user, const tgi_builder *b, tgi_refs *out_results)
+bool tgi_trace_run_inline(tg_trace *t, tg_callback *callback,
+                          const tg_value *in, void *user, const tgi_builder *b,
+                          tgi_refs *out_results)
 {
     *out_results = (tgi_refs){0};
     if (tgi_trace_check_nesting(1, b->op_name, b->site)) {
-        tgi_trace_stick(t);
+        tgi_trace_record_error(t);
         return false;
     }
     const tgi_refs results = t->results;
@@ -192,7 +193,7 @@ static tg_trace *value_trace(tg_value value)
 {
     tg_trace *t = current;
     while (t && t->id != value.trace)
-        t = t->around;
+        t = t->outer;
     return t && value.node > 0 && value.node <= t->graph->n_nodes ? t : NULL;
 }
 
@@ -205,8 +206,8 @@ static const tgi_node *value_node(tg_value value)
 
 const char *tgi_trace_reason(const tg_trace *t, tg_value value)
 {
-    while (t->around)
-        t = t->around;
+    while (t->outer)
+        t = t->outer;
     return value.trace == 0 && value.node > 0 && value.node <= t->reasons.n
                ? t->reasons.data[value.node - 1]
                : NULL;
@@ -219,12 +220,12 @@ tgi_ref tgi_trace_ref(tg_trace *t, tg_value value, const char *op,
         value.node <= t->graph->n_nodes)
         return value.node;
     if (value_node(value))
-        return tgi_trace_reach(t, value);
+        return tgi_trace_capture_value(t, value);
     const char *reason = tgi_trace_reason(t, value);
     const size_t n_args = tgi_trace_root(t)->args.n;
     const uint32_t missing = UINT32_MAX - value.node;
     if (value.trace == 0 && missing >= n_args &&
-        missing < n_args + TGI_SPARE_ARGS)
+        missing < n_args + TGI_MISSING_ARGS)
         tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
                        "%s: argument %u is missing: the call has %zu "
                        "argument%s",
@@ -308,13 +309,13 @@ static tgi_ref find_capture(tg_trace *t, const tg_variable *variable)
 tgi_ref tgi_trace_variable(tg_trace *t, tg_variable *variable, const char *op,
                            tg_site site)
 {
-    if (variable && tgi_trace_is_around(t, variable->trace))
-        return tgi_trace_reach(t,
-                               (tg_value){variable->node, variable->trace});
-    if (t->around)
+    if (variable && tgi_trace_is_within(t, variable->trace))
+        return tgi_trace_capture_value(
+            t, (tg_value){variable->node, variable->trace});
+    if (t->outer)
         return tgi_region_variable(t, variable, op, site);
     if (tgi_variable_check(variable, t->ctx, op, site)) {
-        tgi_trace_stick(t);
+        tgi_trace_record_error(t);
         return 0;
     }
     tgi_ref node = find_capture(t, variable);
@@ -327,28 +328,28 @@ tgi_ref tgi_trace_variable(tg_trace *t, tg_variable *variable, const char *op,
         node = tgi_graph_add_param(t->graph, TGI_OP_VARIABLE,
                                    variable->spec.dtype, shape, 0);
     if (!node) {
-        tgi_trace_stick(t);
+        tgi_trace_record_error(t);
         return 0;
     }
     if (!tgi_vec_push(&t->last_write, (tgi_ref)0) ||
         !tgi_vec_push(&t->captures, ((tgi_capture){variable, node}))) {
         tgi_error_memory();
-        tgi_trace_stick(t);
+        tgi_trace_record_error(t);
         return 0;
     }
     tg_variable_retain(variable);
     if (!tgi_index_add(&t->capture_index, address_hash(variable),
                        (uint32_t)t->captures.n)) {
         tgi_error_memory();
-        tgi_trace_stick(t);
+        tgi_trace_record_error(t);
         return 0;
     }
     tgi_graph_set_name(t->graph, node, variable->name);
     return node;
 }
 
-tgi_ref tgi_trace_resource(tg_trace *t, tg_operand operand, const char *op,
-                           tg_site site)
+tgi_ref tgi_trace_variable_operand(tg_trace *t, tg_operand operand,
+                                   const char *op, tg_site site)
 {
     if (operand.kind == TG_OPERAND_VARIABLE)
         return tgi_trace_variable(t, operand.as.variable, op, site);
@@ -415,11 +416,11 @@ tgi_number tgi_operand_number(const tg_operand *operand)
 {
     switch (operand->kind) {
     case TG_OPERAND_INT:
-        return (tgi_number){TGI_INT, {.i = operand->as.i}};
+        return (tgi_number){TGI_NUMBER_INT, {.i = operand->as.i}};
     case TG_OPERAND_UINT:
-        return (tgi_number){TGI_UINT, {.u = operand->as.u}};
+        return (tgi_number){TGI_NUMBER_UINT, {.u = operand->as.u}};
     default:
-        return (tgi_number){TGI_FLOAT, {.f = operand->as.f}};
+        return (tgi_number){TGI_NUMBER_FLOAT, {.f = operand->as.f}};
     }
 }
 
@@ -468,7 +469,7 @@ tgi_ref tgi_trace_operand(tg_trace *t, tg_operand operand, const char *op,
         ref = constant_node(&b, &operand);
     }
     if (!ref)
-        tgi_trace_stick(t);
+        tgi_trace_record_error(t);
     return ref;
 }
 
@@ -488,7 +489,7 @@ bool tgi_operation_begin(tgi_operation *op, const char *name, tg_site site)
         .graph = t->graph,
         .site = site,
         .op_name = name,
-        .fold = tgi_fold_scalars,
+        .fold = tgi_constant_fold_scalars,
         .no_contraction = t->ctx->no_contraction,
     };
     t->site = site;
@@ -496,7 +497,7 @@ bool tgi_operation_begin(tgi_operation *op, const char *name, tg_site site)
     return t->status == TG_OK;
 }
 
-tgi_ref tgi_operation_in(tgi_operation *op, tg_operand operand)
+tgi_ref tgi_operation_operand(tgi_operation *op, tg_operand operand)
 {
     if (op->t->status != TG_OK)
         return 0;
@@ -508,7 +509,7 @@ tg_value tgi_operation_end(tgi_operation *op, tgi_ref result)
     if (!op->t)
         return (tg_value){0, 0};
     if (!result && op->t->status == TG_OK) {
-        tgi_trace_stick(op->t);
+        tgi_trace_record_error(op->t);
     }
     return tgi_trace_value(op->t, op->t->status == TG_OK ? result : 0);
 }

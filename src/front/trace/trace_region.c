@@ -41,7 +41,7 @@ static tgi_ref add_like(tgi_graph *graph, const tgi_node *node, uint16_t flags)
 static tgi_ref add_param(tg_trace *t, tgi_ref outer, bool is_captured,
                          bool is_number)
 {
-    const tgi_node *node = tgi_graph_node(t->around->graph, outer);
+    const tgi_node *node = tgi_graph_node(t->outer->graph, outer);
     uint16_t flags = node->flags & TGI_NODE_WEAK;
     if (!is_captured && flags)
         flags = is_number ? TGI_NODE_NUMBER : 0;
@@ -81,7 +81,7 @@ static tgi_ref copy_leaf(tg_trace *t, const tgi_node *outer)
     if (is_leaf(&node))
         return tgi_graph_add(t->graph, &node);
     const tgi_ref input = tgi_graph_add(
-        t->graph, tgi_graph_node(t->around->graph, node.inputs[0]));
+        t->graph, tgi_graph_node(t->outer->graph, node.inputs[0]));
     node.inputs = &input;
     return input ? tgi_graph_add(t->graph, &node) : 0;
 }
@@ -90,39 +90,39 @@ static tgi_ref copy_leaf(tg_trace *t, const tgi_node *outer)
    which sticks. */
 static tgi_ref capture(tg_trace *t, tgi_ref outer)
 {
-    const tgi_graph *around = t->around->graph;
+    const tgi_graph *around = t->outer->graph;
     const tgi_node *node = tgi_graph_node(around, outer);
     tgi_ref ref = find_captured(t, outer);
     if (!ref)
         ref = is_copied(around, node) ? copy_leaf(t, node)
                                       : add_param(t, outer, true, true);
     if (!ref)
-        tgi_trace_stick(t);
+        tgi_trace_record_error(t);
     return ref;
 }
 
-bool tgi_trace_is_around(const tg_trace *t, uint32_t id)
+bool tgi_trace_is_within(const tg_trace *t, uint32_t id)
 {
     while (t && t->id != id)
-        t = t->around;
+        t = t->outer;
     return t != NULL;
 }
 
-tgi_ref tgi_trace_reach(tg_trace *t, tg_value value)
+tgi_ref tgi_trace_capture_value(tg_trace *t, tg_value value)
 {
     if (t->id == value.trace)
         return value.node;
-    tgi_ref outer = tgi_trace_reach(t->around, value);
+    tgi_ref outer = tgi_trace_capture_value(t->outer, value);
     return outer ? capture(t, outer) : 0;
 }
 
 tgi_ref tgi_region_variable(tg_trace *t, tg_variable *variable, const char *op,
                             tg_site site)
 {
-    tgi_ref outer = tgi_trace_variable(t->around, variable, op, site);
+    tgi_ref outer = tgi_trace_variable(t->outer, variable, op, site);
     if (outer)
         return capture(t, outer);
-    tgi_trace_stick(t);
+    tgi_trace_record_error(t);
     return 0;
 }
 
@@ -145,7 +145,7 @@ void tgi_control_end(tgi_control *c)
 static bool out_of_memory(tgi_control *c)
 {
     tgi_error_memory();
-    tgi_trace_stick(c->o.t);
+    tgi_trace_record_error(c->o.t);
     return false;
 }
 
@@ -177,7 +177,7 @@ static void leave(tgi_control *c, tg_trace *t)
 {
     if (t->status && c->o.t->status == TG_OK) {
         tgi_error_restore(&t->error);
-        tgi_trace_stick(c->o.t);
+        tgi_trace_record_error(c->o.t);
     }
     tgi_trace_end(t);
 }
@@ -187,7 +187,7 @@ tg_trace *tgi_control_open(tgi_control *c, const char *name,
 {
     tg_trace *t = tgi_trace_begin_region(c->o.t, name, &c->o.b);
     if (!t) {
-        tgi_trace_stick(c->o.t);
+        tgi_trace_record_error(c->o.t);
         return NULL;
     }
     const size_t n = c->n_fixed - first;
@@ -195,7 +195,7 @@ tg_trace *tgi_control_open(tgi_control *c, const char *name,
     if (!in)
         tgi_error_memory();
     if (!in || !add_params(c, t)) {
-        tgi_trace_stick(t);
+        tgi_trace_record_error(t);
     } else {
         for (size_t i = 0; i < n; i++)
             in[i] =
@@ -209,8 +209,9 @@ tg_trace *tgi_control_open(tgi_control *c, const char *name,
     return NULL;
 }
 
-bool tgi_control_fit(tgi_control *c, tgi_graph *graph, tgi_ref *result,
-                     tg_dtype dtype, tgi_shape_ref shape)
+bool tgi_control_convert_result(tgi_control *c, tgi_graph *graph,
+                                tgi_ref *result, tg_dtype dtype,
+                                tgi_shape_ref shape)
 {
     const tgi_node *node = tgi_graph_node(graph, *result);
     if (node->dtype != dtype && node->flags & TGI_NODE_WEAK) {
@@ -218,7 +219,7 @@ bool tgi_control_fit(tgi_control *c, tgi_graph *graph, tgi_ref *result,
         b.graph = graph;
         tgi_ref adapted = tgi_build_adapt(&b, *result, dtype);
         if (!adapted) {
-            tgi_trace_stick(c->o.t);
+            tgi_trace_record_error(c->o.t);
             return false;
         }
         *result = adapted;
@@ -297,9 +298,9 @@ static tgi_shape_ref result_shape(tgi_graph *graph, const tgi_node *region,
     const tgi_attr_regions *attr = region->attr;
     const tgi_shape *shape = tgi_graph_shape(inner, ref);
     if (region->op != TGI_OP_LOOP || index < attr->n_carried ||
-        tgi_shape_grows(shape))
+        tgi_shape_is_unbounded(shape))
         return tgi_graph_node(inner, ref)->shape;
-    tgi_dim dims[TG_MAX_RANK] = {tgi_loop_extent(graph, region)};
+    tgi_dim dims[TG_MAX_RANK] = {tgi_loop_iterations(graph, region)};
     memcpy(dims + 1, shape->dims, (size_t)shape->rank * sizeof(*dims));
     return tgi_shape_intern(graph->dims, shape->rank + 1, dims);
 }
@@ -331,7 +332,7 @@ void tgi_control_finish(tgi_control *c, tgi_op op, size_t n_carried,
                                           c->inputs.data);
     tgi_ref ref = ok ? add_node(c, op, n_carried, flags) : 0;
     if (!ref) {
-        tgi_trace_stick(t);
+        tgi_trace_record_error(t);
         return;
     }
     const tgi_node *node = tgi_graph_node(t->graph, ref);

@@ -44,16 +44,17 @@ bool tgi_control_close(tgi_control *c, tg_trace *t);
  * Gives a result of a region that dtype, if it is a plain number; false if
  * its type is another in the end, which the caller reports.
  */
-bool tgi_control_fit(tgi_control *c, tgi_graph *graph, tgi_ref *result,
-                     tg_dtype dtype, tgi_shape_ref shape);
+bool tgi_control_convert_result(tgi_control *c, tgi_graph *graph,
+                                tgi_ref *result, tg_dtype dtype,
+                                tgi_shape_ref shape);
 
 /* Adds the node and writes its first n_results results. */
 void tgi_control_finish(tgi_control *c, tgi_op op, size_t n_carried,
                         int64_t flags, tg_value *out_results,
                         size_t n_results);
 
-/* The node for result `index` of a region, or TGI_RESULT_TRIPS or
-   TGI_RESULT_BASE, in the graph it is in; 0 on failure (recorded). */
+/* The node for result `index` of a region, or TGI_RESULT_ITERATIONS or
+   TGI_RESULT_STACK_BASE, in the graph it is in; 0 on failure (recorded). */
 tgi_ref tgi_region_result(tgi_graph *graph, tgi_ref region, int64_t index);
 
 #endif /* TGI_TRACE_REGION_H */

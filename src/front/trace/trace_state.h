@@ -28,19 +28,19 @@ typedef struct tgi_capture {
 } tgi_capture;
 
 /* A variable made by the callback of a function. */
-typedef struct tgi_own_variable {
+typedef struct tgi_owned_variable {
     const char *name;      /* as the callback calls it */
     tg_variable *variable; /* retained */
-} tgi_own_variable;
+} tgi_owned_variable;
 
 /* A variable whose initial value this graph computes. */
-typedef struct tgi_own_initial {
+typedef struct tgi_traced_initial {
     tg_variable *variable; /* retained */
     tgi_ref value;
-} tgi_own_initial;
+} tgi_traced_initial;
 
 /* Values behind the last argument say that they are missing: so many. */
-enum { TGI_SPARE_ARGS = 16 };
+enum { TGI_MISSING_ARGS = 16 };
 
 static inline tg_value tgi_missing_arg(uint32_t arg)
 {
@@ -54,7 +54,7 @@ struct tg_trace {
     tg_trace *parent;
     uint32_t depth;   /* levels of callbacks on this thread's stack, this one
                          included: tgi_trace_check_nesting */
-    tg_trace *around; /* a branch or loop body: whose part it is; or NULL */
+    tg_trace *outer;  /* a branch or loop body: whose part it is; or NULL */
     tg_context *ctx;
     tg_function *function;
     tgi_graph *graph;
@@ -65,7 +65,7 @@ struct tg_trace {
     tgi_error_copy error;
 
     TGI_VEC(tgi_trace_arg) args;
-    TGI_VEC(tg_variable *) stand_ins; /* retained */
+    TGI_VEC(tg_variable *) placeholders; /* retained */
 
     TGI_VEC(tgi_capture) captures; /* variables met that are no arguments */
     tgi_index capture_index;       /* by address; order is that of captures */
@@ -76,7 +76,7 @@ struct tg_trace {
 
     TGI_VEC(tgi_ref) last_write; /* per parameter: node, or 0 */
 
-    /* Of a region: per parameter, what it is in the graph around; those that
+    /* Of a region: per parameter, what it is in the graph outer; those that
        the callback has captured can be found by it. */
     TGI_VEC(tgi_ref) region_inputs;
     tgi_index region_index;
@@ -85,9 +85,10 @@ struct tg_trace {
        Of the trace of a function; texts are the graph's. */
     TGI_VEC(const char *) reasons;
 
-    TGI_VEC(tgi_own_variable) own_new; /* made by this trace, retained */
-    TGI_VEC(const char *) own_used;    /* asked for in this trace */
-    TGI_VEC(tgi_own_initial) initials;
+    TGI_VEC(tgi_owned_variable)
+    new_variables;                        /* made by this trace, retained */
+    TGI_VEC(const char *) used_variables; /* asked for in this trace */
+    TGI_VEC(tgi_traced_initial) initials;
     tgi_refs results;
     bool has_returned;
     int64_t n_unrolled; /* iterations of unrolled loops; of the function's */
@@ -121,32 +122,32 @@ tg_status tgi_trace_check_nesting(uint32_t levels, const char *what,
  */
 tg_trace *tgi_trace_begin(tg_context *ctx, tg_function *function,
                           tg_site site);
-/* The same for a region of `around`, the current trace; the builder says
+/* The same for a region of `outer`, the current trace; the builder says
    which operation opens it, and where. */
-tg_trace *tgi_trace_begin_region(tg_trace *around, const char *name,
+tg_trace *tgi_trace_begin_region(tg_trace *outer, const char *name,
                                  const tgi_builder *b);
 void tgi_trace_end(tg_trace *t);
 
 /* The trace of the function that `t` is, or is a region of. */
 static inline tg_trace *tgi_trace_root(tg_trace *t)
 {
-    while (t->around)
-        t = t->around;
+    while (t->outer)
+        t = t->outer;
     return t;
 }
 
 /* True if trace `id` is `t` itself or one that it is a region of. */
-bool tgi_trace_is_around(const tg_trace *t, uint32_t id);
+bool tgi_trace_is_within(const tg_trace *t, uint32_t id);
 
 /* A value of such a trace as a node of `t`; 0 on failure, which sticks. */
-tgi_ref tgi_trace_reach(tg_trace *t, tg_value value);
+tgi_ref tgi_trace_capture_value(tg_trace *t, tg_value value);
 
 /* A variable as a node of region `t`; 0 on failure, which sticks. */
 tgi_ref tgi_region_variable(tg_trace *t, tg_variable *variable, const char *op,
                             tg_site site);
 
 /* Keeps the thread's error record as the first error of the trace. */
-void tgi_trace_stick(tg_trace *t);
+void tgi_trace_record_error(tg_trace *t);
 
 /* The status of the record just made by a failed callee, kept as above. */
 tg_status tgi_trace_fail(tg_trace *t, tg_status status, tg_site site,
@@ -158,11 +159,12 @@ tg_value tgi_trace_value(const tg_trace *t, tgi_ref ref);
 /*
  * Runs a callback whose operations become part of `t` itself, for the
  * operation that the builder names. What it returns is not what the callback
- * around it does: it goes to out_results, to be deinitialised in any case.
+ * outer it does: it goes to out_results, to be deinitialised in any case.
  * False after a failure, which sticks.
  */
-bool tgi_trace_run(tg_trace *t, tg_callback *callback, const tg_value *in,
-                   void *user, const tgi_builder *b, tgi_refs *out_results);
+bool tgi_trace_run_inline(tg_trace *t, tg_callback *callback,
+                          const tg_value *in, void *user, const tgi_builder *b,
+                          tgi_refs *out_results);
 
 /* Why a value is invalid, if a gradient that is missing; else NULL. */
 const char *tgi_trace_reason(const tg_trace *t, tg_value value);
@@ -178,8 +180,8 @@ tgi_ref tgi_trace_variable(tg_trace *t, tg_variable *variable, const char *op,
                            tg_site site);
 
 /* The VARIABLE node an operand names; 0 and an error if it is a value. */
-tgi_ref tgi_trace_resource(tg_trace *t, tg_operand operand, const char *op,
-                           tg_site site);
+tgi_ref tgi_trace_variable_operand(tg_trace *t, tg_operand operand,
+                                   const char *op, tg_site site);
 
 /* The operand as a value: variables are read, tensors and numbers become
    constants. 0 on error. */
@@ -210,7 +212,7 @@ typedef struct tgi_operation {
 } tgi_operation;
 
 bool tgi_operation_begin(tgi_operation *op, const char *name, tg_site site);
-tgi_ref tgi_operation_in(tgi_operation *op, tg_operand operand);
+tgi_ref tgi_operation_operand(tgi_operation *op, tg_operand operand);
 tg_value tgi_operation_end(tgi_operation *op, tgi_ref result);
 
 #endif /* TGI_TRACE_STATE_H */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * alloc.c - the default allocator, the user's, the byte count and the faults
- * of tests, all behind two functions: take and give_back. What is built on
- * them are blocks, which carry their size in front of them, and buffers,
- * whose owners know it.
+ * alloc.c - default and user allocators, the count of live bytes and fault
+ * injection, all in allocate_counted and release_counted. On these build
+ * blocks, which store their size in a header, and buffers, whose owners pass
+ * it.
  */
 #include "base/alloc.h"
 
@@ -17,9 +17,9 @@
 
 #include "base/error.h"
 
-/* In front of every block; keeps what follows aligned for any C type. */
+/* Precedes every block; keeps the block aligned for any C type. */
 typedef struct block_head {
-    _Alignas(16) size_t bytes; /* of the block without its head */
+    _Alignas(16) size_t bytes; /* of the block, without the header */
 } block_head;
 
 #define LARGE_PAGE ((size_t)2 << 20)
@@ -28,9 +28,9 @@ static void *default_allocate(size_t bytes, size_t align, void *user)
 {
     (void)user;
     if (align <= _Alignof(max_align_t))
-        return malloc(bytes); /* the quick one */
-    /* A fresh page costs as much as moving its bytes does: large buffers ask
-       for large pages, and take it as it comes if there are none. */
+        return malloc(bytes); /* faster than posix_memalign */
+    /* Faulting in a small page costs about as much as copying it, so large
+       buffers request huge pages. Failure to get them is harmless. */
     const bool is_large = bytes >= 2 * LARGE_PAGE;
     void *memory = NULL;
     if (posix_memalign(&memory, is_large ? LARGE_PAGE : align, bytes) != 0)
@@ -55,25 +55,26 @@ static tg_allocator allocator = {default_allocate, default_release, NULL};
 
 static atomic_size_t live_bytes;
 
-static atomic_bool is_watched; /* tgi_alloc_inject_failure was ever called */
-static atomic_long n_asked;        /* since its last call */
-static atomic_long fail_from = -1; /* the first to fail, or -1 */
+/* Fault injection. Allocations are counted only once it has been used. */
+static atomic_bool is_counting;
+static atomic_long n_requests;     /* since tgi_alloc_inject_failure */
+static atomic_long fail_from = -1; /* the first request to fail, or -1 */
 static atomic_bool fail_forever;
 
-static bool is_to_fail(void)
+static bool must_fail(void)
 {
-    if (!atomic_load_explicit(&is_watched, memory_order_relaxed))
+    if (!atomic_load_explicit(&is_counting, memory_order_relaxed))
         return false;
-    long n = atomic_fetch_add_explicit(&n_asked, 1, memory_order_relaxed);
+    long n = atomic_fetch_add_explicit(&n_requests, 1, memory_order_relaxed);
     long from = atomic_load_explicit(&fail_from, memory_order_relaxed);
     if (from < 0 || n < from)
         return false;
     return n == from || atomic_load(&fail_forever);
 }
 
-static void *take(size_t bytes, size_t align)
+static void *allocate_counted(size_t bytes, size_t align)
 {
-    if (is_to_fail() || bytes > PTRDIFF_MAX)
+    if (must_fail() || bytes > PTRDIFF_MAX)
         return NULL;
     void *memory = allocator.allocate(bytes, align, allocator.user);
     if (memory)
@@ -81,7 +82,7 @@ static void *take(size_t bytes, size_t align)
     return memory;
 }
 
-static void give_back(void *memory, size_t bytes, size_t align)
+static void release_counted(void *memory, size_t bytes, size_t align)
 {
     atomic_fetch_sub_explicit(&live_bytes, bytes, memory_order_relaxed);
     allocator.release(memory, bytes, align, allocator.user);
@@ -98,7 +99,8 @@ void *tgi_alloc(size_t bytes)
 {
     if (bytes > PTRDIFF_MAX)
         return NULL;
-    block_head *head = take(sizeof *head + bytes, _Alignof(block_head));
+    block_head *head =
+        allocate_counted(sizeof *head + bytes, _Alignof(block_head));
     if (!head)
         return NULL;
     head->bytes = bytes;
@@ -131,8 +133,8 @@ size_t tgi_block_bytes(const void *memory)
 void tgi_free(void *memory)
 {
     if (memory)
-        give_back(head_of(memory), tgi_block_bytes(memory),
-                  _Alignof(block_head));
+        release_counted(head_of(memory), tgi_block_bytes(memory),
+                        _Alignof(block_head));
 }
 
 char *tgi_strdup(const char *string)
@@ -144,7 +146,7 @@ char *tgi_strdup(const char *string)
 
 /* -- Buffers --------------------------------------------------------------- */
 
-/* Allocators may answer NULL to a request of nothing. */
+/* Allocators may return NULL for a request of 0 bytes. */
 static size_t at_least_one(size_t bytes)
 {
     return bytes ? bytes : 1;
@@ -152,25 +154,25 @@ static size_t at_least_one(size_t bytes)
 
 void *tgi_buffer_alloc(size_t bytes)
 {
-    return take(at_least_one(bytes), TGI_BUFFER_ALIGN);
+    return allocate_counted(at_least_one(bytes), TGI_BUFFER_ALIGN);
 }
 
 void tgi_buffer_free(void *buffer, size_t bytes)
 {
     if (buffer)
-        give_back(buffer, at_least_one(bytes), TGI_BUFFER_ALIGN);
+        release_counted(buffer, at_least_one(bytes), TGI_BUFFER_ALIGN);
 }
 
 /* -- Settings -------------------------------------------------------------- */
 
 long tgi_alloc_inject_failure(long nth, int forever)
 {
-    atomic_store(&is_watched, true);
+    atomic_store(&is_counting, true);
     atomic_store(&fail_from, -1);
-    long asked = atomic_exchange(&n_asked, 0);
+    const long n = atomic_exchange(&n_requests, 0);
     atomic_store(&fail_forever, forever != 0);
     atomic_store(&fail_from, nth < 0 ? -1 : nth);
-    return asked;
+    return n;
 }
 
 static tg_status set_allocator(const tg_allocator *wanted)
@@ -179,11 +181,11 @@ static tg_status set_allocator(const tg_allocator *wanted)
         wanted = &default_allocator;
     if (!wanted->allocate || !wanted->release)
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                 "an allocator needs both allocate and release");
+                 "the allocator lacks allocate or release; set both");
     if (tg_live_objects() != 0 || tg_live_bytes() != 0)
         TGI_FAIL(TG_ERROR_BUSY, TGI_NO_SITE,
-                 "the allocator cannot change while objects are alive: %zu, "
-                 "with %zu bytes",
+                 "cannot change the allocator while %zu objects (%zu bytes) "
+                 "are alive; release them first",
                  tg_live_objects(), tg_live_bytes());
     allocator = *wanted;
     return TG_OK;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arena.c - blocks in a list, each larger than the one before up to a limit,
- * filled from the front. A request that would waste most of a block gets one
- * of its own, behind the newest, whose room stays in use.
+ * arena.c - bump allocation from a list of blocks, whose sizes grow up to a
+ * limit. A request larger than a quarter of the next block gets its own block,
+ * second in the list, so that allocation continues in the newest one.
  */
 #include "base/arena.h"
 
@@ -19,7 +19,7 @@ struct tgi_arena_block {
     _Alignas(ARENA_ALIGN) tgi_arena_block *older;
 };
 
-/* A block with room for `bytes`, not yet in the list. */
+/* A block of `bytes`, not yet in the list. */
 static tgi_arena_block *block_create(tgi_arena *arena, size_t bytes)
 {
     tgi_arena_block *block = tgi_alloc(sizeof *block + bytes);
@@ -28,7 +28,7 @@ static tgi_arena_block *block_create(tgi_arena *arena, size_t bytes)
     return block;
 }
 
-/* As many bytes as are in use already, within the limits. */
+/* Doubles the arena, within the limits. */
 static size_t next_block_bytes(const tgi_arena *arena)
 {
     if (arena->bytes < FIRST_BLOCK_BYTES)
@@ -38,7 +38,7 @@ static size_t next_block_bytes(const tgi_arena *arena)
     return arena->bytes;
 }
 
-static void *alloc_alone(tgi_arena *arena, size_t bytes)
+static void *alloc_own_block(tgi_arena *arena, size_t bytes)
 {
     tgi_arena_block *block = block_create(arena, bytes);
     if (!block)
@@ -61,7 +61,7 @@ void *tgi_arena_alloc(tgi_arena *arena, size_t bytes)
     if (!arena->next || bytes > (size_t)(arena->end - arena->next)) {
         size_t room = next_block_bytes(arena);
         if (bytes > room / 4)
-            return alloc_alone(arena, bytes);
+            return alloc_own_block(arena, bytes);
         tgi_arena_block *block = block_create(arena, room);
         if (!block)
             return NULL;

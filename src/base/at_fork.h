@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * at_fork.h - locks of the process, and forks. A child has only the thread
- * that forked: a lock that another one held then would be held there for ever.
- * So a fork takes all these locks first. They come in no order, as nobody takes
- * one of them while holding another.
+ * at_fork.h - process-wide locks across fork. A child has only the forking
+ * thread, so a lock that another thread held would stay locked for ever.
+ * Therefore fork acquires all of these locks first. Their order is irrelevant,
+ * because no thread acquires one while it holds another.
  */
 #ifndef TGI_AT_FORK_H
 #define TGI_AT_FORK_H
@@ -11,10 +11,11 @@
 #include <pthread.h>
 
 /*
- * For a file with such a lock, at the address LOCK. IN_CHILD is a statement
- * that puts in order what a child finds; the lock is held meanwhile. From load
- * time on: the first call may come after the fork. Without memory for the
- * handlers a child may hang; nothing is better.
+ * Installs fork handlers for the mutex at address LOCK, once per source file.
+ * The child executes the statement IN_CHILD, which resets the guarded state,
+ * before it unlocks. Handlers are installed when the library is loaded, as the
+ * first call may follow a fork. If that fails for lack of memory, a child can
+ * deadlock.
  */
 #define TGI_LOCK_ACROSS_FORK(LOCK, IN_CHILD) \
     static void before_fork(void) \
@@ -30,7 +31,7 @@
         IN_CHILD; \
         pthread_mutex_unlock(LOCK); \
     } \
-    __attribute__((constructor)) static void watch_forks(void) \
+    __attribute__((constructor)) static void install_fork_handlers(void) \
     { \
         (void)pthread_atfork(before_fork, in_parent, in_child); \
     }

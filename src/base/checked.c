@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * checked.c - sizes of shapes that cannot wrap.
+ * checked.c - overflow-checked sizes of shapes.
  */
 #include "base/checked.h"
 
-/* Elements if every extent of 0 were 1: what must fit. */
-static bool full_count(int rank, const int64_t *dims, int64_t *out_count)
+/* Number of elements, with extents of 0 counted as 1. */
+static bool nonzero_count(int rank, const int64_t *dims, int64_t *out_count)
 {
     *out_count = 1;
     for (int axis = 0; axis < rank; axis++) {
@@ -19,7 +19,7 @@ static bool full_count(int rank, const int64_t *dims, int64_t *out_count)
 bool tgi_checked_bytes(int rank, const int64_t *dims, int64_t element_bytes,
                        int64_t *out_bytes)
 {
-    if (!full_count(rank, dims, out_bytes) ||
+    if (!nonzero_count(rank, dims, out_bytes) ||
         !tgi_checked_mul(*out_bytes, element_bytes, out_bytes))
         return false;
     for (int axis = 0; axis < rank; axis++)

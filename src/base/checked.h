@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * checked.h - arithmetic on extents that cannot wrap: every product and sum
- * of user-given sizes goes through these.
+ * checked.h - overflow-checked arithmetic, for all products and sums of sizes
+ * that users give. False on overflow.
  */
 #ifndef TGI_CHECKED_H
 #define TGI_CHECKED_H
@@ -24,15 +24,15 @@ static inline bool tgi_checked_sub(int64_t a, int64_t b, int64_t *out)
     return !__builtin_sub_overflow(a, b, out);
 }
 
-/* Largest integer not above a / b, for b > 0. */
+/* floor(a / b), for b > 0. */
 static inline int64_t tgi_floor_div(int64_t a, int64_t b)
 {
     return a / b - (a % b < 0);
 }
 
 /*
- * Elements of a shape, and their bytes; false if either does not fit in
- * int64_t (a zero extent elsewhere does not excuse an overflow).
+ * Number of elements of a shape, and their bytes; false on overflow. Extents
+ * of 0 count as 1 in this test, so an empty shape can overflow too.
  */
 bool tgi_checked_count(int rank, const int64_t *dims, int64_t *out_count);
 bool tgi_checked_bytes(int rank, const int64_t *dims, int64_t element_bytes,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dtype.c - the table of element types, and numbers to and from elements.
- * Elements are read and written through memcpy: callers may hold them in
- * bytes of any alignment. Conversions round as the operations do, whatever
- * mode the host has set; the functions that convert stay out of line, so that
- * no compiler moves them past the change of mode.
+ * dtype.c - the table of element types, and conversion between elements,
+ * numbers and text. Elements may be unaligned, hence memcpy. Conversions use
+ * the floating-point mode of fpenv.h, whatever mode the caller has set; the
+ * functions that convert are noinline, so that the compiler cannot move them
+ * across the change of mode.
  */
 #include "base/dtype.h"
 
@@ -42,7 +42,7 @@ typedef struct integer {
     uint64_t magnitude;
 } integer;
 
-/* False if the number is not an integer of that many bits. */
+/* False if the number is not an integer, or its magnitude exceeds 64 bits. */
 static bool to_integer(tgi_number number, integer *out)
 {
     switch (number.kind) {
@@ -55,7 +55,7 @@ static bool to_integer(tgi_number number, integer *out)
         *out = (integer){false, number.as.u};
         return true;
     case TGI_NUMBER_FLOAT:
-        /* Not a number fails both comparisons. */
+        /* NaN fails both comparisons. */
         if (!(fabs(number.as.f) < 0x1p64) ||
             !(trunc(number.as.f) == number.as.f))
             return false;
@@ -65,7 +65,7 @@ static bool to_integer(tgi_number number, integer *out)
     return false;
 }
 
-static bool fits(int dtype, integer value)
+static bool integer_fits(int dtype, integer value)
 {
     unsigned bits = 8u * tgi_dtype_table[dtype].bytes;
     switch (tgi_dtype_table[dtype].cls) {
@@ -77,8 +77,8 @@ static bool fits(int dtype, integer value)
                (!value.is_negative &&
                 value.magnitude <= UINT64_MAX >> (64 - bits));
     default: {
-        uint64_t first_above = (uint64_t)1 << (bits - 1);
-        return value.magnitude < first_above + value.is_negative;
+        const uint64_t bound = (uint64_t)1 << (bits - 1);
+        return value.magnitude < bound + value.is_negative;
     }
     }
 }
@@ -90,7 +90,7 @@ static double to_double(tgi_number number)
                                             : number.as.f;
 }
 
-/* Rounds once: integers do not pass through double. */
+/* Rounds once: integers are not converted to double first. */
 static float to_float(tgi_number number)
 {
     return number.kind == TGI_NUMBER_INT    ? (float)number.as.i
@@ -98,8 +98,8 @@ static float to_float(tgi_number number)
                                             : (float)number.as.f;
 }
 
-__attribute__((noinline)) static bool store(int dtype, tgi_number number,
-                                            void *out_element)
+__attribute__((noinline)) static bool
+store_element(int dtype, tgi_number number, void *out_element)
 {
     if (dtype == TG_F64) {
         double value = to_double(number);
@@ -107,7 +107,7 @@ __attribute__((noinline)) static bool store(int dtype, tgi_number number,
         return true;
     }
     if (dtype == TG_F32) {
-        /* A finite double beyond the range must not become infinite. */
+        /* A finite number must not round to infinity. */
         if (number.kind == TGI_NUMBER_FLOAT && isfinite(number.as.f) &&
             fabs(number.as.f) >= 0x1.ffffffp127)
             return false;
@@ -117,7 +117,7 @@ __attribute__((noinline)) static bool store(int dtype, tgi_number number,
     }
     integer value;
     if (!tgi_dtype_is_valid(dtype) || !to_integer(number, &value) ||
-        !fits(dtype, value))
+        !integer_fits(dtype, value))
         return false;
     uint64_t bits = value.is_negative ? 0 - value.magnitude : value.magnitude;
     switch (dtype) {
@@ -136,12 +136,12 @@ __attribute__((noinline)) static bool store(int dtype, tgi_number number,
 bool tgi_dtype_store(int dtype, tgi_number number, void *out_element)
 {
     const uint32_t mode = tgi_fpenv_begin();
-    const bool is_stored = store(dtype, number, out_element);
+    const bool is_stored = store_element(dtype, number, out_element);
     tgi_fpenv_end(mode);
     return is_stored;
 }
 
-/* -- Types of numbers ------------------------------------------------------ */
+/* -- Promotion ------------------------------------------------------------- */
 
 bool tgi_dtype_holds_all(int to, int from)
 {
@@ -153,7 +153,8 @@ bool tgi_dtype_holds_all(int to, int from)
         return f->cls != TGI_CLASS_FLOAT || t->bytes > f->bytes;
     if (t->cls == TGI_CLASS_BOOL || f->cls == TGI_CLASS_FLOAT)
         return false;
-    /* Of equal signs, or unsigned in signed: the wider holds the narrower. */
+    /* A wider integer type holds a narrower one, unless it is unsigned and the
+       narrower one signed. */
     return t->bytes > f->bytes &&
            (t->cls == f->cls || t->cls == TGI_CLASS_SINT);
 }
@@ -164,12 +165,14 @@ tg_dtype tgi_dtype_promote(int a, int b)
         return (tg_dtype)a;
     if (tgi_dtype_holds_all(b, a))
         return (tg_dtype)b;
-    /* A signed and an unsigned type, the latter at least as wide. */
+    /* A signed type and an unsigned one that is at least as wide. */
     static const tg_dtype next_signed[] = {
         [1] = TG_I16, [2] = TG_I32, [4] = TG_I64, [8] = TG_DTYPE_NONE};
     const int64_t x = tgi_dtype_bytes(a), y = tgi_dtype_bytes(b);
     return next_signed[x > y ? x : y];
 }
+
+/* -- Text ------------------------------------------------------------------ */
 
 const char *tgi_number_format(tgi_number number, char *buf, size_t n)
 {
@@ -186,9 +189,7 @@ const char *tgi_number_format(tgi_number number, char *buf, size_t n)
     }
 }
 
-/* -- Elements to text ------------------------------------------------------ */
-
-/* Makes "1.5" of whatever the locale's decimal point made of it. */
+/* Replaces the locale's decimal separator, of one or more bytes, by a point. */
 static void unlocalize(char *text)
 {
     char *to = text;
@@ -202,8 +203,8 @@ static void unlocalize(char *text)
     *to = '\0';
 }
 
-/* The fewest digits that read back as the same number; whole numbers of up to
-   16 digits without an exponent. */
+/* The fewest digits that parse to the same number; integers of up to 16 digits
+   have no exponent. */
 static int format_float(double value, bool is_single, char *buf, size_t n)
 {
     char text[64];
@@ -221,8 +222,8 @@ static int format_float(double value, bool is_single, char *buf, size_t n)
     return snprintf(buf, n, "%s", text);
 }
 
-__attribute__((noinline)) static int format(int dtype, const void *element,
-                                            char *buf, size_t n)
+__attribute__((noinline)) static int
+format_element(int dtype, const void *element, char *buf, size_t n)
 {
     switch (dtype) {
 #define DTYPE(ID, name, type, class) \
@@ -245,10 +246,10 @@ __attribute__((noinline)) static int format(int dtype, const void *element,
 int tgi_dtype_format(int dtype, const void *element, char *buf, size_t n)
 {
     const uint32_t mode = tgi_fpenv_begin();
-    /* The C library rounds digits by its own idea of the mode. */
+    /* printf and strtod need not take the rounding mode from MXCSR. */
     const int rounding = fegetround();
     fesetround(FE_TONEAREST);
-    const int length = format(dtype, element, buf, n);
+    const int length = format_element(dtype, element, buf, n);
     fesetround(rounding);
     tgi_fpenv_end(mode);
     return length;
@@ -256,8 +257,8 @@ int tgi_dtype_format(int dtype, const void *element, char *buf, size_t n)
 
 /* -- Elements to numbers --------------------------------------------------- */
 
-__attribute__((noinline)) static tgi_number load(int dtype,
-                                                 const void *element)
+__attribute__((noinline)) static tgi_number load_element(int dtype,
+                                                         const void *element)
 {
     tgi_number number = {TGI_NUMBER_INT, {.i = 0}};
     switch (dtype) {
@@ -282,7 +283,7 @@ __attribute__((noinline)) static tgi_number load(int dtype,
 tgi_number tgi_dtype_load(int dtype, const void *element)
 {
     const uint32_t mode = tgi_fpenv_begin();
-    const tgi_number number = load(dtype, element);
+    const tgi_number number = load_element(dtype, element);
     tgi_fpenv_end(mode);
     return number;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dtype.h - facts about element types, from dtype.def.
+ * dtype.h - properties of element types (dtype.def), and conversion between
+ * elements and C numbers.
  */
 #ifndef TGI_DTYPE_H
 #define TGI_DTYPE_H
@@ -26,7 +27,7 @@ typedef enum tgi_dtype_class {
 } tgi_dtype_class;
 
 typedef struct tgi_dtype_info {
-    const char *name; /* NULL: not an element type */
+    const char *name; /* NULL: unused number */
     uint8_t bytes;
     uint8_t cls; /* tgi_dtype_class */
 } tgi_dtype_info;
@@ -48,16 +49,13 @@ static inline bool tgi_dtype_is(int dtype, unsigned classes)
     return (tgi_dtype_table[dtype].cls & classes) != 0;
 }
 
-/*
- * Writes a C number as an element. False if it is not representable: out of
- * range, or with a fraction for an integer type. Rounding to a float type is
- * fine. `out_element` has room for 8 bytes.
- */
+/* A C number. */
 typedef enum tgi_number_kind {
     TGI_NUMBER_INT,
     TGI_NUMBER_UINT,
     TGI_NUMBER_FLOAT
 } tgi_number_kind;
+
 typedef struct tgi_number {
     tgi_number_kind kind;
     union {
@@ -67,26 +65,32 @@ typedef struct tgi_number {
     } as;
 } tgi_number;
 
+/*
+ * Converts a number to an element. False if `dtype` cannot represent it: out of
+ * range, or an integer type and a fraction. Rounding to a float type succeeds.
+ * `out_element` must hold 8 bytes.
+ */
 bool tgi_dtype_store(int dtype, tgi_number number, void *out_element);
 
-/* The number in an element. */
+/* Converts an element to a number. */
 tgi_number tgi_dtype_load(int dtype, const void *element);
 
-/* True if tgi_dtype_store(to) succeeds for every number of type `from`. */
+/* True if tgi_dtype_store to `to` succeeds for every element of `from`. */
 bool tgi_dtype_holds_all(int to, int from);
 
 /*
- * The type in which two plain numbers of these types meet: a float type
- * before an integer type, the wider of two float types; the smallest integer
- * type that holds both; bool gives way to all. TG_DTYPE_NONE for u64 with a
- * signed type, which no integer type holds.
+ * Promotion of two plain numbers: a float type wins over an integer type, the
+ * wider of two float types wins, two integer types give the smallest type that
+ * holds both, and any type wins over bool. TG_DTYPE_NONE for u64 and a signed
+ * type.
  */
 tg_dtype tgi_dtype_promote(int a, int b);
 
-/* "300", "0.1" or "nan"; returns buf. */
+/* "300", "0.1" or "nan"; returns `buf`. */
 const char *tgi_number_format(tgi_number number, char *buf, size_t n);
 
-/* Shortest text that reads back as the same element ("1.5", "nan", "true"). */
+/* Shortest text that parses to the same element ("1.5", "nan", "true");
+   returns its length. */
 int tgi_dtype_format(int dtype, const void *element, char *buf, size_t n);
 
 #endif /* TGI_DTYPE_H */

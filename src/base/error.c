@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * error.c - the calling thread's error record. Its texts lie in fixed
- * buffers beside it: recording a failure cannot fail. Texts that are too
- * long are cut.
+ * error.c - the calling thread's error record. Its strings are in fixed
+ * buffers, so recording a failure cannot fail; long strings are truncated.
  */
 #include "base/error.h"
 
@@ -12,8 +11,8 @@
 
 #include "base/initial_exec_tls.h"
 
-/* Pointers inside lead to the static "", into this very object, or to text
-   that outlives the thread. */
+/* Its pointers refer to the literal "", to its own buffers, or to static
+   text. */
 static _Thread_local tgi_error_copy last = {.record = {.message = ""}};
 static _Thread_local tgi_api_frame current TGI_INITIAL_EXEC_TLS;
 
@@ -22,7 +21,7 @@ tg_status tgi_error_setv(tg_status status, tg_site site, const char *format,
 {
     assert(status != TG_OK);
 
-    /* Built aside, as the arguments may quote the record itself. */
+    /* Not built in place: the arguments may point into the record. */
     tgi_error_copy next = {0};
     int used = 0;
     if (site.file) {
@@ -81,7 +80,7 @@ void tgi_api_leave(tgi_api_frame frame)
 
 /* -- Copies ---------------------------------------------------------------- */
 
-/* Copies a record; pointers to its buffers lead to those of the copy. */
+/* Copies a record; pointers to its buffers become pointers to the copy's. */
 static void copy_record(tgi_error_copy *to, const tgi_error_copy *from)
 {
     *to = *from;

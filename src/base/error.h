@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * error.h - how failures travel. The function that finds a failure fills the
- * thread's record (TGI_FAIL or tgi_error_set) and returns a status; callers
- * pass the status on (TGI_TRY). The record is written once per failure, by
- * the one who knows most; who only knows "a callee failed" stays silent.
+ * error.h - error propagation. The function that detects a failure fills the
+ * thread's error record (TGI_FAIL or tgi_error_set) and returns a status.
+ * Callers propagate the status (TGI_TRY) and leave the record alone.
  *
- * The record needs no memory, so that "out of memory" can always be told.
+ * The record is not allocated, so "out of memory" can always be reported.
  */
 #ifndef TGI_ERROR_H
 #define TGI_ERROR_H
@@ -15,26 +14,27 @@
 #include "tgjit/base.h"
 
 /*
- * Fills the record: "file:line: " goes in front when the site has a file.
- * Returns `status`.
+ * Fills the record. The message starts with "file:line: " if the site has a
+ * file. Returns `status`.
  */
 tg_status tgi_error_set(tg_status status, tg_site site, const char *format,
                         ...) TG_PRINTF(3, 4);
 tg_status tgi_error_setv(tg_status status, tg_site site, const char *format,
                          va_list args);
 
-/* The usual words for TG_ERROR_OUT_OF_MEMORY. */
+/* Records and returns TG_ERROR_OUT_OF_MEMORY. */
 tg_status tgi_error_memory(void);
 
 /*
- * Adds the place, and who failed if that is not NULL, to a record that has no
- * place: what fails below, such as an allocation, does not know it.
+ * Prefixes the site and, if not NULL, `who` to a record without a site, such as
+ * that of a failed allocation.
  */
 void tgi_error_locate(tg_site site, const char *who);
 
 /*
- * API entry points name themselves and their context, so that the record can
- * tell; NULL when there is none. Nests: returns what to restore at the end.
+ * Every public function sets its name and its context (or NULL) for error
+ * records. Calls nest: tgi_api_enter returns the frame to pass to
+ * tgi_api_leave.
  */
 typedef struct tgi_api_frame {
     const tg_context *context;
@@ -44,7 +44,7 @@ typedef struct tgi_api_frame {
 tgi_api_frame tgi_api_enter(const tg_context *context, const char *function);
 void tgi_api_leave(tgi_api_frame frame);
 
-/* A copy of the record, to set it again after clean-up that may fail too. */
+/* A copy of the record, to restore it after clean-up that may fail itself. */
 typedef struct tgi_error_copy {
     tg_error_record record;
     char message[1024];
@@ -54,14 +54,14 @@ typedef struct tgi_error_copy {
 void tgi_error_save(tgi_error_copy *out_copy);
 void tgi_error_restore(const tgi_error_copy *copy);
 
-/* The ending of a noun behind a number, in messages. */
+/* For messages: the plural ending of a noun, and the verb. */
 #define TGI_PLURAL(n) ((n) == 1 ? "" : "s")
 #define TGI_WERE(n) ((n) == 1 ? "was" : "were")
 
 /*
- * Calls clean_up(object), which may fail too, and keeps the record. For
- * functions under which callbacks nest: a copy of their own would cost every
- * level 1.3 KiB of stack.
+ * Calls clean_up(object), which may fail, and preserves the record. For
+ * functions that call callbacks: a tgi_error_copy in their frame would cost
+ * 1.3 KiB of stack per nesting level.
  */
 void tgi_error_preserve_during(void (*clean_up)(void *object), void *object);
 

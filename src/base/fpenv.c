@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fpenv.c - the floating-point mode. On x86 it is the control half of MXCSR;
- * the six sticky flags below it are nobody's mode and are let be. Elsewhere
- * the rounding direction, which is all that <fenv.h> can name.
+ * fpenv.c - the floating-point mode. On x86, the control bits of MXCSR; the
+ * sticky flags are preserved. Elsewhere only the rounding direction, as
+ * <fenv.h> has no portable access to the rest.
  */
 #include "base/fpenv.h"
 
@@ -10,23 +10,23 @@
 
 #include <xmmintrin.h>
 
-static void set_mode(uint32_t now, uint32_t wanted)
+static void set_control_bits(uint32_t current, uint32_t wanted)
 {
-    if (((now ^ wanted) & TGI_FPENV_CONTROL) != 0)
-        _mm_setcsr((now & ~TGI_FPENV_CONTROL) |
+    if (((current ^ wanted) & TGI_FPENV_CONTROL) != 0)
+        _mm_setcsr((current & ~TGI_FPENV_CONTROL) |
                    (wanted & TGI_FPENV_CONTROL));
 }
 
 uint32_t tgi_fpenv_begin(void)
 {
-    const uint32_t now = _mm_getcsr();
-    set_mode(now, TGI_FPENV_MODE);
-    return now;
+    const uint32_t saved = _mm_getcsr();
+    set_control_bits(saved, TGI_FPENV_MODE);
+    return saved;
 }
 
 void tgi_fpenv_end(uint32_t saved)
 {
-    set_mode(_mm_getcsr(), saved);
+    set_control_bits(_mm_getcsr(), saved);
 }
 
 #else
@@ -35,10 +35,10 @@ void tgi_fpenv_end(uint32_t saved)
 
 uint32_t tgi_fpenv_begin(void)
 {
-    const int now = fegetround();
-    if (now != FE_TONEAREST)
+    const int saved = fegetround();
+    if (saved != FE_TONEAREST)
         fesetround(FE_TONEAREST);
-    return (uint32_t)now;
+    return (uint32_t)saved;
 }
 
 void tgi_fpenv_end(uint32_t saved)

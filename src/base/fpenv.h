@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fpenv.h - the floating-point mode our numbers are defined under: round to
- * nearest, denormals kept, exceptions masked. Checked first and written only
- * if it differs (a write stalls the pipeline). The one place that knows MXCSR.
+ * fpenv.h - the floating-point mode that defines all results: round to
+ * nearest, denormals preserved, exceptions masked. The register is written
+ * only if it differs, because a write stalls the pipeline.
  */
 #ifndef TGI_FPENV_H
 #define TGI_FPENV_H
 
 #include <stdint.h>
 
-/* On x86, of MXCSR: what is a mode (DAZ, six masks, rounding, FTZ; the rest are
-   sticky flags), and ours: all masked, to nearest, nothing flushed. */
+/* x86: the control bits of MXCSR (DAZ, six exception masks, rounding, FTZ; the
+   other bits are sticky flags), and their values in our mode. */
 #define TGI_FPENV_CONTROL 0xffc0u
 #define TGI_FPENV_MODE 0x1f80u
 
-/* Sets the mode; returns what to hand to tgi_fpenv_end. */
+/* Sets the mode; returns the previous one, for tgi_fpenv_end. */
 uint32_t tgi_fpenv_begin(void);
 void tgi_fpenv_end(uint32_t saved);
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hash.c - XXH3 and the open-addressing index. Linear probing; at most half
- * of the slots are in use, so that a free one ends every walk soon. A slot
- * keeps the upper half of the hash: enough to find its place again when the
- * index grows.
+ * hash.c - XXH3, and the open-addressing hash index: linear probing, load
+ * factor at most one half. A slot stores the upper half of the hash, which
+ * avoids most key comparisons and suffices to rehash.
  */
 #include "base/hash.h"
 
@@ -52,8 +51,8 @@ uint32_t tgi_index_next(const tgi_index *index, uint64_t hash, size_t *probe)
     }
 }
 
-/* There is a free slot. */
-static void put(tgi_index *index, struct tgi_index_slot entry)
+/* The index must have a free slot. */
+static void insert(tgi_index *index, struct tgi_index_slot entry)
 {
     const size_t mask = index->capacity - 1;
     size_t i = entry.hash & mask;
@@ -72,7 +71,7 @@ static bool grow(tgi_index *index)
         return false;
     for (size_t i = 0; i < index->capacity; i++)
         if (index->slots[i].position != 0)
-            put(&grown, index->slots[i]);
+            insert(&grown, index->slots[i]);
     tgi_free(index->slots);
     *index = grown;
     return true;
@@ -82,7 +81,7 @@ bool tgi_index_add(tgi_index *index, uint64_t hash, uint32_t position)
 {
     if (index->n >= index->capacity / 2 && !grow(index))
         return false;
-    put(index, (struct tgi_index_slot){upper_half(hash), position});
+    insert(index, (struct tgi_index_slot){upper_half(hash), position});
     index->n++;
     return true;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * initial_exec_tls.h - thread-local memory that code of a shared library reaches
- * without a call. For a few bytes only: where the library is opened at run
- * time, all that ask for this share a small reserve of the C library.
+ * initial_exec_tls.h - the initial-exec TLS model: a shared library accesses
+ * such variables without calling __tls_get_addr. Use it for a few bytes only:
+ * libraries loaded by dlopen share a small static TLS reserve.
  */
 #ifndef TGI_INITIAL_EXEC_TLS_H
 #define TGI_INITIAL_EXEC_TLS_H
 
-#include <limits.h> /* says which C library it is */
+#include <limits.h> /* defines __GLIBC__ */
 
 #ifdef __GLIBC__
 #define TGI_INITIAL_EXEC_TLS __attribute__((tls_model("initial-exec")))

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keyword.c - see keyword.h.
+ * keyword.c - keyword lookup and tokenising, see keyword.h.
  */
 #include "base/keyword.h"
 
 #include <string.h>
 
-static bool are_equal(tgi_token a, tgi_token b)
+static bool tokens_are_equal(tgi_token a, tgi_token b)
 {
     return a.n == b.n && memcmp(a.text, b.text, a.n) == 0;
 }
@@ -14,7 +14,8 @@ static bool are_equal(tgi_token a, tgi_token b)
 const tgi_keyword *tgi_keyword_find(const tgi_keyword *table, tgi_token word)
 {
     for (; table->word; table++)
-        if (are_equal(word, (tgi_token){table->word, strlen(table->word)}))
+        if (tokens_are_equal(word,
+                             (tgi_token){table->word, strlen(table->word)}))
             return table;
     return NULL;
 }
@@ -32,7 +33,7 @@ bool tgi_token_is_repeated(const char *list, tgi_token word)
 {
     tgi_token seen;
     while (tgi_token_next(&list, &seen) && seen.text != word.text)
-        if (are_equal(seen, word))
+        if (tokens_are_equal(seen, word))
             return true;
     return false;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keyword.h - tables of words that settings are made of, and lists of them.
+ * keyword.h - keyword tables and comma-separated lists, for settings.
  */
 #ifndef TGI_KEYWORD_H
 #define TGI_KEYWORD_H
@@ -12,23 +12,23 @@
 typedef struct tgi_keyword {
     const char *word; /* NULL ends a table */
     uint32_t bits;
-    uint32_t clears; /* bits of earlier words that this one replaces */
+    uint32_t clears; /* bits of earlier keywords that this one overrides */
 } tgi_keyword;
 
-/* A part of a text, not terminated. */
+/* A substring, not NUL-terminated. */
 typedef struct tgi_token {
     const char *text;
     size_t n;
 } tgi_token;
 
-/* The entry of a table, or NULL. */
+/* The table entry of a word, or NULL. */
 const tgi_keyword *tgi_keyword_find(const tgi_keyword *table, tgi_token word);
 
-/* Takes the next word, between commas or blanks, off a list; false at its
-   end. */
+/* Reads the next word of a list separated by commas, spaces or tabs, and
+   advances *list past it; false at the end. */
 bool tgi_token_next(const char **list, tgi_token *out_word);
 
-/* True if the list has the same word before this one, which is part of it. */
+/* True if an equal word precedes `word`, a token of `list`. */
 bool tgi_token_is_repeated(const char *list, tgi_token word);
 
 #endif /* TGI_KEYWORD_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live.c - counters of live objects. Relaxed atomics: they are read for
- * certain only where other threads are done.
+ * live.c - counters of live objects. They are relaxed atomics, so a count is
+ * exact only when no other thread creates or destroys objects.
  */
 #include "base/live.h"
 

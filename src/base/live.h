@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live.h - counters of live objects by kind; tests check them at their end.
+ * live.h - counters of live objects by kind; tests check that they end at 0.
  */
 #ifndef TGI_LIVE_H
 #define TGI_LIVE_H

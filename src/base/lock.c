@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lock.c - the lock of a variable group: a word that is exchanged in user
- * space, and a futex to sleep on when it is held. The state "waited for" is
- * what spares the release of an unwanted lock its system call.
+ * lock.c - the lock of a variable group: an atomic state, and a futex to block
+ * on. The separate state CONTENDED lets an uncontended release skip the system
+ * call. Other systems than Linux yield instead of blocking.
  */
 #include "base/lock.h"
 
@@ -18,16 +18,16 @@
 #include <unistd.h>
 #endif
 
-enum { FREE, HELD, WAITED_FOR };
+enum { FREE, HELD, CONTENDED };
 
-/* Its address is the name of the thread. */
+/* Its address identifies the thread. */
 static _Thread_local char self TGI_INITIAL_EXEC_TLS;
 
-/* Sleeps while the state is WAITED_FOR; may also return early. */
-static void wait_for(tgi_lock *lock)
+/* Blocks while the state is CONTENDED; may also return early. */
+static void block_while_contended(tgi_lock *lock)
 {
 #ifdef __linux__
-    syscall(SYS_futex, &lock->state, FUTEX_WAIT_PRIVATE, WAITED_FOR, NULL, NULL,
+    syscall(SYS_futex, &lock->state, FUTEX_WAIT_PRIVATE, CONTENDED, NULL, NULL,
             0);
 #else
     (void)lock;
@@ -44,7 +44,7 @@ static void wake_one(tgi_lock *lock)
 #endif
 }
 
-/* No other thread ever writes this one's name: relaxed is enough. */
+/* Only this thread stores its own identity, so a relaxed load suffices. */
 bool tgi_lock_is_owned(const tgi_lock *lock)
 {
     return atomic_load_explicit(&lock->owner, memory_order_relaxed) ==
@@ -59,10 +59,11 @@ bool tgi_lock_acquire(tgi_lock *lock)
     if (!atomic_compare_exchange_strong_explicit(&lock->state, &seen, HELD,
                                                  memory_order_acquire,
                                                  memory_order_relaxed)) {
-        /* Whoever has slept cannot know whether others still do. */
-        while (atomic_exchange_explicit(&lock->state, WAITED_FOR,
+        /* After blocking, the state must stay CONTENDED: other threads may
+           still be blocked. */
+        while (atomic_exchange_explicit(&lock->state, CONTENDED,
                                         memory_order_acquire) != FREE)
-            wait_for(lock);
+            block_while_contended(lock);
     }
     atomic_store_explicit(&lock->owner, (uintptr_t)&self, memory_order_relaxed);
     return true;
@@ -73,6 +74,6 @@ void tgi_lock_release(tgi_lock *lock)
     assert(tgi_lock_is_owned(lock));
     atomic_store_explicit(&lock->owner, 0, memory_order_relaxed);
     if (atomic_exchange_explicit(&lock->state, FREE, memory_order_release) ==
-        WAITED_FOR)
+        CONTENDED)
         wake_one(lock);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log.c - reads log settings and writes messages. A message needs memory only
- * if it is long; without it, it is cut.
+ * log.c - log settings and messages. Messages of 512 bytes or more need an
+ * allocation; if it fails, they are truncated.
  */
 #include "base/log.h"
 
@@ -33,23 +33,24 @@ _Static_assert(sizeof component_names / sizeof *component_names ==
                    TGI_LOG_COMPONENTS,
                "every component has a name");
 
-/* A setting: the level in the lower bits, the components above it. */
-enum { LEVEL_BITS = 3, COMPONENT_SHIFT = 2 };
+/* A setting: the level in the lower bits, component bits above it. */
+enum { LEVEL_MASK = 3, COMPONENT_SHIFT = 2 };
 
 /* -- Settings -------------------------------------------------------------- */
 
 const tgi_keyword tgi_log_keywords[] = {
-#define LEVEL_WORD(level, name) {name, level, LEVEL_BITS},
-    LEVELS(LEVEL_WORD)
-#define COMPONENT_WORD(component, name) \
+#define LEVEL_KEYWORD(level, name) {name, level, LEVEL_MASK},
+    LEVELS(LEVEL_KEYWORD)
+#define COMPONENT_KEYWORD(component, name) \
     {"+" name, UINT32_C(1) << (COMPONENT_SHIFT + component), 0},
-        COMPONENTS(COMPONENT_WORD){NULL, 0, 0},
+    COMPONENTS(COMPONENT_KEYWORD)
+    {NULL, 0, 0},
 };
 
 void tgi_log_init(tgi_log *log, uint32_t setting, tg_log_callback *callback,
                   void *user)
 {
-    *log = (tgi_log){(tg_log_level)(setting & LEVEL_BITS),
+    *log = (tgi_log){(tg_log_level)(setting & LEVEL_MASK),
                      setting >> COMPONENT_SHIFT, callback, user};
 }
 
@@ -62,8 +63,8 @@ bool tgi_log_is_enabled(const tgi_log *log, tg_log_level level,
            (level <= log->level || (log->components >> component & 1) != 0);
 }
 
-static void emit(const tgi_log *log, tg_log_level level,
-                 tgi_log_component component, const char *message)
+static void deliver_message(const tgi_log *log, tg_log_level level,
+                            tgi_log_component component, const char *message)
 {
     if (log->callback)
         log->callback(level, component_names[component], message, log->user);
@@ -88,7 +89,7 @@ void tgi_log_write(const tgi_log *log, tg_log_level level,
     if (large)
         vsnprintf(large, (size_t)n + 1, format, again);
     if (n >= 0)
-        emit(log, level, component, large ? large : small);
+        deliver_message(log, level, component, large ? large : small);
     tgi_free(large);
     va_end(again);
     va_end(args);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log.h - messages for people, to a callback or stderr, never stdout.
- * A setting is "level" or "level,+component,…": warn, info, debug or off;
- * a +component is shown at debug level whatever the level is.
+ * log.h - log messages, to a callback or stderr, never stdout. A setting is
+ * "level" or "level,+component,…". Levels are off, warn, info and debug;
+ * +component enables all messages of a component at any level.
  */
 #ifndef TGI_LOG_H
 #define TGI_LOG_H
@@ -23,16 +23,16 @@ typedef enum tgi_log_component {
 
 typedef struct tgi_log {
     tg_log_level level;
-    unsigned components; /* bits of those named with + */
+    unsigned components; /* bits of the components enabled with + */
     tg_log_callback *callback;
     void *user;
 } tgi_log;
 
-/* Words of a setting: a level, which replaces an earlier one, and "+component"
-   of any. */
+/* Keywords of a setting: levels, each overriding an earlier one, and
+   "+component". */
 extern const tgi_keyword tgi_log_keywords[];
 
-/* `setting`: the bits of these words, or a level alone. */
+/* `setting` is a level or the bits of tgi_log_keywords. */
 void tgi_log_init(tgi_log *log, uint32_t setting, tg_log_callback *callback,
                   void *user);
 

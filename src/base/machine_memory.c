@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * machine_memory.c - see machine_memory.h.
+ * machine_memory.c - physical memory and cgroup limits, see machine_memory.h.
  *
- * /proc/self/cgroup names the groups, one line for each hierarchy:
- * "0::/path" of version 2, "7:memory:/path" of version 1. In a container the
- * path may be the host's, of which only the end is mounted, or "/": so each
- * group from there up to the root of the hierarchy is asked, and those that do
- * not exist are skipped.
+ * /proc/self/cgroup lists the cgroups, one line per hierarchy: "0::/path" for
+ * version 2, "7:memory:/path" for version 1. In a container, the path may be
+ * the host's, only the end of which is mounted, or "/". Therefore the limits of
+ * all groups from there to the root of the hierarchy are read; missing ones are
+ * skipped.
  */
 #include "base/machine_memory.h"
 
@@ -21,7 +21,7 @@
 
 enum { MAX_PATH = 4096 };
 
-/* The number in a file; UINT64_MAX if it is "max", or there is none. */
+/* The number in a file; UINT64_MAX if it is "max" or cannot be read. */
 static uint64_t read_limit(const char *path)
 {
     char text[32];
@@ -38,28 +38,27 @@ static uint64_t read_limit(const char *path)
                : UINT64_MAX;
 }
 
-/* The least limit of a group, a path which this shortens, and those around
-   it. */
-static uint64_t least_limit(const char *root, const char *mount, char *group,
-                            const char *file)
+/* The lowest limit of a group and its ancestors. Truncates the path `group`. */
+static uint64_t min_limit(const char *root, const char *mount, char *group,
+                          const char *file)
 {
-    uint64_t least = UINT64_MAX;
+    uint64_t lowest = UINT64_MAX;
     for (;;) {
         char path[MAX_PATH];
         const int n = snprintf(path, sizeof(path), "%s%s%s/%s", root, mount,
                                group, file);
         const uint64_t limit =
             n > 0 && n < (int)sizeof(path) ? read_limit(path) : UINT64_MAX;
-        least = limit < least ? limit : least;
+        lowest = limit < lowest ? limit : lowest;
         char *last = strrchr(group, '/');
         if (!last)
-            return least;
+            return lowest;
         *last = '\0';
     }
 }
 
-/* True if `name` is in a list with commas. */
-static bool has_name(const char *list, const char *name)
+/* True if `name` is an element of a comma-separated list. */
+static bool list_contains(const char *list, const char *name)
 {
     const size_t n = strlen(name);
     for (const char *at = list; at; at = strchr(at, ',')) {
@@ -70,7 +69,7 @@ static bool has_name(const char *list, const char *name)
     return false;
 }
 
-/* The limit by one line of /proc/self/cgroup, which this changes. */
+/* The limit of one line of /proc/self/cgroup. Modifies the line. */
 static uint64_t limit_of_line(const char *root, char *line)
 {
     line[strcspn(line, "\n")] = '\0';
@@ -80,18 +79,19 @@ static uint64_t limit_of_line(const char *root, char *line)
         return UINT64_MAX;
     *controllers++ = '\0';
     *group++ = '\0';
-    if (has_name(controllers, "memory"))
-        return least_limit(root, "/sys/fs/cgroup/memory", group,
-                           "memory.limit_in_bytes");
+    if (list_contains(controllers, "memory"))
+        return min_limit(root, "/sys/fs/cgroup/memory", group,
+                         "memory.limit_in_bytes");
     if (*controllers != '\0')
         return UINT64_MAX;
-    char again[MAX_PATH]; /* beside version 1, it is mounted elsewhere */
-    snprintf(again, sizeof(again), "%s", group);
+    /* Systems that also mount version 1 mount version 2 at "unified". */
+    char group_copy[MAX_PATH];
+    snprintf(group_copy, sizeof(group_copy), "%s", group);
     const uint64_t limit =
-        least_limit(root, "/sys/fs/cgroup", group, "memory.max");
-    const uint64_t other =
-        least_limit(root, "/sys/fs/cgroup/unified", again, "memory.max");
-    return limit < other ? limit : other;
+        min_limit(root, "/sys/fs/cgroup", group, "memory.max");
+    const uint64_t unified =
+        min_limit(root, "/sys/fs/cgroup/unified", group_copy, "memory.max");
+    return limit < unified ? limit : unified;
 }
 
 uint64_t tgi_cgroup_memory_limit(const char *root)
@@ -99,31 +99,31 @@ uint64_t tgi_cgroup_memory_limit(const char *root)
     char line[MAX_PATH];
     snprintf(line, sizeof(line), "%s/proc/self/cgroup", root);
     FILE *file = fopen(line, "re");
-    uint64_t least = UINT64_MAX;
+    uint64_t lowest = UINT64_MAX;
     while (file && fgets(line, sizeof(line), file)) {
         const uint64_t limit = limit_of_line(root, line);
-        least = limit < least ? limit : least;
+        lowest = limit < lowest ? limit : lowest;
     }
     if (file)
         fclose(file);
-    return least;
+    return lowest;
 }
 
-static uint64_t found;
+static uint64_t machine_memory;
 
-static void find(void)
+static void find_machine_memory(void)
 {
     const long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
     const uint64_t physical = pages > 0 && bytes > 0
                                   ? (uint64_t)pages * (uint64_t)bytes
                                   : UINT64_MAX;
     const uint64_t limit = tgi_cgroup_memory_limit("");
-    found = limit < physical ? limit : physical;
+    machine_memory = limit < physical ? limit : physical;
 }
 
 uint64_t tgi_machine_memory(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, find);
-    return found;
+    pthread_once(&once, find_machine_memory);
+    return machine_memory;
 }

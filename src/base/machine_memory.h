@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * machine_memory.h - how much memory the process can have: what the machine
- * has, or less, if a control group limits it.
+ * machine_memory.h - the memory available to the process: physical memory, or
+ * the limit of a control group (cgroup) if that is lower.
  */
 #ifndef TGI_MACHINE_MEMORY_H
 #define TGI_MACHINE_MEMORY_H
@@ -9,14 +9,14 @@
 #include <stdint.h>
 
 /*
- * The least limit on memory of the control groups that this process is in, of
- * version 2 and 1, and of the groups around them; UINT64_MAX: none. `root` is
- * put in front of all paths: "" but for tests.
+ * The lowest memory limit, in bytes, of the process's cgroups (version 1 and
+ * 2) and their ancestors; UINT64_MAX: none. `root` is prefixed to all paths;
+ * only tests pass a non-empty one.
  */
 uint64_t tgi_cgroup_memory_limit(const char *root);
 
-/* That, or the physical memory if it is less, as found by the first call of
-   the process; UINT64_MAX: unknown. */
+/* The lower of that limit and physical memory, in bytes, computed by the first
+   call; UINT64_MAX: unknown. */
 uint64_t tgi_machine_memory(void);
 
 #endif /* TGI_MACHINE_MEMORY_H */

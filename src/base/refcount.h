@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * refcount.h - the atomic counter in every object that crosses the API.
+ * refcount.h - atomic reference counts.
  */
 #ifndef TGI_REFCOUNT_H
 #define TGI_REFCOUNT_H
@@ -22,15 +22,15 @@ static inline void tgi_refcount_inc(tgi_refcount *refs)
     atomic_fetch_add_explicit(&refs->n, 1, memory_order_relaxed);
 }
 
-/* True if that was the last reference: the caller destroys the object. */
+/* True if this was the last reference: the caller destroys the object. */
 static inline bool tgi_refcount_dec(tgi_refcount *refs)
 {
     return atomic_fetch_sub_explicit(&refs->n, 1, memory_order_acq_rel) == 1;
 }
 
 /*
- * Adds a reference unless the last one is gone already: for tables that find
- * an object without owning it.
+ * Adds a reference unless the count has reached 0. For tables of objects that
+ * they do not own.
  */
 static inline bool tgi_refcount_try_inc(tgi_refcount *refs)
 {

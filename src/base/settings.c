@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * settings.c - see settings.h. A number of an options struct is turned into
- * text first, so that both sources take the same way.
+ * settings.c - parses settings, see settings.h. Numbers in an options struct
+ * are formatted as text first, so one parser serves both sources.
  */
 #include "base/settings.h"
 
@@ -22,18 +22,18 @@ const char *tgi_setting_text(const char *option, const char *variable)
     return value && *value ? value : NULL;
 }
 
-/* -- Wrong values ---------------------------------------------------------- */
+/* -- Invalid values -------------------------------------------------------- */
 
-/* A text and where it comes from. */
+/* A text and its origin. */
 typedef struct source {
     const tgi_setting *setting;
     const char *text;
     bool is_option;
-    const tgi_log *log; /* NULL: variables are not warned of */
+    const tgi_log *log; /* for warnings, or NULL */
 } source;
 
-/* Words for all that would have been right. */
-static void describe(const tgi_setting *setting, char *out, size_t room)
+static void describe_accepted(const tgi_setting *setting, char *out,
+                              size_t room)
 {
     if (setting->keywords) {
         size_t used = 0;
@@ -49,9 +49,9 @@ static void describe(const tgi_setting *setting, char *out, size_t room)
     }
 }
 
-/* What a warning says happens instead. */
-static void describe_instead(const tgi_setting *setting, char *out,
-                             size_t room)
+/* How a warning says that an invalid variable is treated. */
+static void describe_fallback(const tgi_setting *setting, char *out,
+                              size_t room)
 {
     const tgi_keyword *k = setting->keywords;
     while (setting->kind == TGI_SETTING_KEYWORD && k->word &&
@@ -63,44 +63,44 @@ static void describe_instead(const tgi_setting *setting, char *out,
         snprintf(out, room, "ignored");
 }
 
-/* An error if it is an option, else a warning and TG_OK. */
-static tg_status refuse(const source *from, tgi_token wrong)
+/* Records an error for an option; logs a warning for a variable. */
+static tg_status reject_token(const source *from, tgi_token token)
 {
     const tgi_setting *setting = from->setting;
-    char accepted[768], instead[64];
-    describe(setting, accepted, sizeof accepted);
+    char accepted[768], fallback[64];
+    describe_accepted(setting, accepted, sizeof accepted);
     if (from->is_option) {
         const char *quote = setting->kind == TGI_SETTING_NUMBER ? "" : "'";
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
                  "%s: %s%.*s%s is not %s", setting->option, quote,
-                 (int)wrong.n, wrong.text, quote, accepted);
+                 (int)token.n, token.text, quote, accepted);
     }
-    describe_instead(setting, instead, sizeof instead);
+    describe_fallback(setting, fallback, sizeof fallback);
     if (from->log)
         tgi_log_write(from->log, TG_LOG_WARN, TGI_LOG_CONFIG,
                       "%s: '%.*s' is not %s; %s", setting->variable,
-                      (int)wrong.n, wrong.text, accepted, instead);
+                      (int)token.n, token.text, accepted, fallback);
     return TG_OK;
 }
 
-static tg_status refuse_all(const source *from)
+static tg_status reject_text(const source *from)
 {
-    return refuse(from, (tgi_token){from->text, strlen(from->text)});
+    return reject_token(from, (tgi_token){from->text, strlen(from->text)});
 }
 
-/* -- Parsing: *value stays as it is if it is wrong ------------------------- */
+/* -- Parsing; *value is unchanged if the text is invalid ------------------- */
 
-static tg_status parse_word(const source *from, uint64_t *value)
+static tg_status parse_keyword(const source *from, uint64_t *value)
 {
     const tgi_keyword *known = tgi_keyword_find(
         from->setting->keywords, (tgi_token){from->text, strlen(from->text)});
     if (!known)
-        return refuse_all(from);
+        return reject_text(from);
     *value = known->bits;
     return TG_OK;
 }
 
-static tg_status parse_words(const source *from, uint64_t *value)
+static tg_status parse_keywords(const source *from, uint64_t *value)
 {
     const char *rest = from->text;
     tgi_token word;
@@ -110,14 +110,15 @@ static tg_status parse_words(const source *from, uint64_t *value)
         if (known)
             *value = (*value & ~(uint64_t)known->clears) | known->bits;
         else if (!tgi_token_is_repeated(from->text, word))
-            TGI_TRY(refuse(from, word));
+            TGI_TRY(reject_token(from, word));
     }
     return TG_OK;
 }
 
-/* Digits, and what stands behind them; false if there are none, or too many. */
-static bool read_digits(const char *text, uint64_t *out_number,
-                        const char **out_rest)
+/* A decimal number and the text after it; false without digits or on
+   overflow. */
+static bool parse_digits(const char *text, uint64_t *out_number,
+                         const char **out_rest)
 {
     char *rest;
     errno = 0;
@@ -140,9 +141,9 @@ static tg_status parse_number(const source *from, uint64_t *value)
 {
     uint64_t number;
     const char *rest;
-    if (!read_digits(from->text, &number, &rest) || *rest ||
+    if (!parse_digits(from->text, &number, &rest) || *rest ||
         !is_accepted(from->setting, number))
-        return refuse_all(from);
+        return reject_text(from);
     *value = number;
     return TG_OK;
 }
@@ -152,19 +153,19 @@ static tg_status parse_bytes(const source *from, uint64_t *value)
     static const char units[] = "KMG";
     uint64_t number;
     const char *rest;
-    if (!read_digits(from->text, &number, &rest))
-        return refuse_all(from);
+    if (!parse_digits(from->text, &number, &rest))
+        return reject_text(from);
     const char *unit = *rest ? strchr(units, *rest) : NULL;
     const int shift = unit ? 10 * (int)(unit - units + 1) : 0;
     if (rest[unit != NULL] || number > UINT64_MAX >> shift)
-        return refuse_all(from);
+        return reject_text(from);
     *value = number << shift;
     return TG_OK;
 }
 
 /* -- Reading --------------------------------------------------------------- */
 
-/* The member's text, in `buf` if it is a number; NULL if it is not given. */
+/* The option as text, in `buf` if it is a number; NULL if not given. */
 static const char *option_text(const tgi_setting *setting, const void *options,
                                char *buf, size_t n)
 {
@@ -201,9 +202,9 @@ tg_status tgi_setting_read(const tgi_setting *setting, const void *options,
     switch (setting->kind) {
     case TGI_SETTING_KEYWORD:
         *out_value = setting->fallback;
-        return parse_word(&from, out_value);
+        return parse_keyword(&from, out_value);
     case TGI_SETTING_KEYWORDS:
-        return parse_words(&from, out_value);
+        return parse_keywords(&from, out_value);
     case TGI_SETTING_NUMBER:
         return parse_number(&from, out_value);
     case TGI_SETTING_BYTES:

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * settings.h - settings that a member of an options struct or an environment
- * variable gives. Tables describe them, one parser reads both sources. The
- * option wins; one that is wrong is an error, a wrong variable a warning.
+ * settings.h - settings, given by a member of an options struct or by an
+ * environment variable. Tables describe them; one parser reads both sources.
+ * The option takes precedence. An invalid option is an error, an invalid
+ * variable a warning.
  */
 #ifndef TGI_SETTINGS_H
 #define TGI_SETTINGS_H
@@ -11,23 +12,23 @@
 #include "base/log.h"
 
 typedef enum tgi_setting_kind {
-    TGI_SETTING_KEYWORD,  /* a string: one of the keywords */
-    TGI_SETTING_KEYWORDS, /* a string: any of the keywords, between commas */
+    TGI_SETTING_KEYWORD,  /* a string: one keyword */
+    TGI_SETTING_KEYWORDS, /* a string: a list of keywords */
     TGI_SETTING_NUMBER,   /* an int or enum: from 0 to `max`, or the bits of
-                           one of the keywords; 0: not given */
-    TGI_SETTING_BYTES     /* a uint64_t; in a variable K, M or G may follow;
-                           0: not given */
+                             one keyword; 0: not given */
+    TGI_SETTING_BYTES     /* a uint64_t, in a variable with an optional suffix
+                             K, M or G; 0: not given */
 } tgi_setting_kind;
 
 typedef struct tgi_setting {
-    const char *option; /* "struct.member"; NULL: there is no such option */
-    size_t offset;      /* of the member */
-    const char *variable; /* of the environment; NULL: none */
+    const char *option;   /* "struct.member"; NULL: none */
+    size_t offset;        /* of the member */
+    const char *variable; /* environment variable; NULL: none */
     tgi_setting_kind kind;
     const tgi_keyword *keywords;
     uint64_t max;
-    uint64_t default_value; /* the value if nothing is given */
-    uint64_t fallback;      /* WORD: the value for a wrong variable */
+    uint64_t default_value; /* if neither is given */
+    uint64_t fallback;      /* KEYWORD: for an invalid variable */
 } tgi_setting;
 
 /* The first two members of a tgi_setting. */
@@ -35,10 +36,10 @@ typedef struct tgi_setting {
     .option = #type "." #member, .offset = offsetof(type, member)
 
 /*
- * Reads a setting: the bits of keywords, or a number. `options` is the struct
- * that has the member. INVALID_ARGUMENT if the option is wrong; the message
- * names it, its value and what is accepted. Wrong variables are warned of, if
- * there is a log, each word once.
+ * Reads a setting: the bits of its keywords, or a number. `options` is the
+ * struct that has the member. INVALID_ARGUMENT if the option is invalid; the
+ * message has its name, its value and the accepted values. If `log` is not
+ * NULL, each distinct invalid word of a variable is logged as a warning.
  */
 tg_status tgi_setting_read(const tgi_setting *setting, const void *options,
                            const tgi_log *log, uint64_t *out_value);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * strbuf.c - strings that grow. After a failure nothing more is added: what
- * is there stays a prefix of what was meant.
+ * strbuf.c - string builder. After a failure, appending does nothing, so the
+ * text is a prefix of the intended one.
  */
 #include "base/strbuf.h"
 
@@ -10,8 +10,8 @@
 
 #include "base/vec.h"
 
-/* Room for n more bytes and the end. */
-static bool reserve(tgi_strbuf *buf, size_t n)
+/* Reserves n more bytes and the terminator. */
+static bool reserve_more(tgi_strbuf *buf, size_t n)
 {
     if (buf->failed)
         return false;
@@ -23,7 +23,7 @@ static bool reserve(tgi_strbuf *buf, size_t n)
 
 void tgi_strbuf_add_bytes(tgi_strbuf *buf, const char *text, size_t n)
 {
-    if (!reserve(buf, n))
+    if (!reserve_more(buf, n))
         return;
     if (n > 0)
         memcpy(buf->text + buf->n, text, n);
@@ -46,7 +46,7 @@ void tgi_strbuf_addv(tgi_strbuf *buf, const char *format, va_list args)
         buf->failed = true;
         return;
     }
-    if (!reserve(buf, (size_t)n))
+    if (!reserve_more(buf, (size_t)n))
         return;
     vsnprintf(buf->text + buf->n, (size_t)n + 1, format, args);
     buf->n += (size_t)n;
@@ -70,7 +70,7 @@ void tgi_strbuf_truncate(tgi_strbuf *buf, size_t n)
 
 char *tgi_strbuf_take(tgi_strbuf *buf)
 {
-    tgi_strbuf_add(buf, ""); /* an empty string is a string too */
+    tgi_strbuf_add(buf, ""); /* allocates an empty string */
     char *text = buf->failed ? NULL : buf->text;
     if (text)
         buf->text = NULL;

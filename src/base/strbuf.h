@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * strbuf.h - builds strings. Running out of memory sticks: check `failed`
- * once at the end.
+ * strbuf.h - string builder. An allocation failure is sticky: check `failed`
+ * once, at the end.
  */
 #ifndef TGI_STRBUF_H
 #define TGI_STRBUF_H
@@ -12,9 +12,9 @@
 
 #include "tgjit/base.h"
 
-/* All zero is an empty string. */
+/* Zero-initialised, it is an empty string. */
 typedef struct tgi_strbuf {
-    char *text; /* terminated, NULL while empty */
+    char *text; /* NUL-terminated; NULL before the first append */
     size_t n, capacity;
     bool failed;
 } tgi_strbuf;
@@ -24,10 +24,11 @@ void tgi_strbuf_add_bytes(tgi_strbuf *buf, const char *text, size_t n);
 void tgi_strbuf_addf(tgi_strbuf *buf, const char *format, ...) TG_PRINTF(2, 3);
 void tgi_strbuf_addv(tgi_strbuf *buf, const char *format, va_list args);
 
-/* Takes back all but the first `n` bytes. */
+/* Removes all but the first `n` bytes. */
 void tgi_strbuf_truncate(tgi_strbuf *buf, size_t n);
 
-/* The text, now the caller's (tgi_free); NULL if anything failed. */
+/* Transfers the text to the caller (tgi_free) and empties the builder; NULL
+   after a failure. */
 char *tgi_strbuf_take(tgi_strbuf *buf);
 void tgi_strbuf_deinit(tgi_strbuf *buf);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * temporary_file.c - see temporary_file.h.
+ * temporary_file.c - writes files with temporary names, see temporary_file.h.
  */
 #include "base/temporary_file.h"
 
@@ -13,11 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A new file that is this call's alone; -1 and errno. */
-static int create(int dir, mode_t mode, char *out_name)
+/* Creates a file that did not exist; -1 and errno on failure. */
+static int create_exclusive(int dir, mode_t mode, char *out_name)
 {
     static atomic_ulong number;
-    /* Processes in other containers may have our number too. */
+    /* A process in another container may have the same process id. */
     for (int tries = 0;; tries++) {
         snprintf(out_name, TGI_TEMPORARY_NAME_BYTES, TGI_TEMPORARY_FORMAT,
                  (long)getpid(), atomic_fetch_add(&number, 1));
@@ -29,8 +29,8 @@ static int create(int dir, mode_t mode, char *out_name)
     }
 }
 
-/* Beyond the limit of a file's size, a write would raise a signal. */
-static bool is_over_limit(size_t bytes)
+/* Writing beyond RLIMIT_FSIZE would raise SIGXFSZ. */
+static bool exceeds_file_size_limit(size_t bytes)
 {
     struct rlimit limit;
     return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
@@ -41,13 +41,13 @@ static bool is_over_limit(size_t bytes)
 static int write_all(int fd, const char *data, size_t n)
 {
     while (n > 0) {
-        const ssize_t put_bytes = write(fd, data, n);
-        if (put_bytes < 0 && errno == EINTR)
+        const ssize_t written = write(fd, data, n);
+        if (written < 0 && errno == EINTR)
             continue;
-        if (put_bytes <= 0)
-            return put_bytes < 0 ? errno : EIO;
-        data += put_bytes;
-        n -= (size_t)put_bytes;
+        if (written <= 0)
+            return written < 0 ? errno : EIO;
+        data += written;
+        n -= (size_t)written;
     }
     return 0;
 }
@@ -55,16 +55,16 @@ static int write_all(int fd, const char *data, size_t n)
 int tgi_temporary_write(int dir, const void *data, size_t bytes, mode_t mode,
                         char out_name[TGI_TEMPORARY_NAME_BYTES])
 {
-    if (is_over_limit(bytes))
+    if (exceeds_file_size_limit(bytes))
         return EFBIG;
-    const int fd = create(dir, mode, out_name);
+    const int fd = create_exclusive(dir, mode, out_name);
     if (fd < 0)
         return errno;
-    int reason = write_all(fd, data, bytes);
-    /* Some file systems tell only now that there was no room. */
-    if (close(fd) != 0 && !reason && errno != EINTR)
-        reason = errno;
-    if (reason)
+    int error = write_all(fd, data, bytes);
+    /* Some file systems report a full disk only on close. */
+    if (close(fd) != 0 && !error && errno != EINTR)
+        error = errno;
+    if (error)
         unlinkat(dir, out_name, 0);
-    return reason;
+    return error;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * temporary_file.h - files under temporary names, to be renamed when they are
- * whole: so nobody sees a part of one, whenever its writer dies.
+ * temporary_file.h - files with temporary names. Callers rename a complete
+ * file to its final name, so readers never see a partial one, even if the
+ * writer is killed.
  */
 #ifndef TGI_TEMPORARY_FILE_H
 #define TGI_TEMPORARY_FILE_H
@@ -9,13 +10,14 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Of their names: who writes (a long), and a number (an unsigned long). */
+/* Names: process id (long) and a counter (unsigned long). */
 #define TGI_TEMPORARY_FORMAT "tmp-%ld-%lu"
-#define TGI_TEMPORARY_NAME_BYTES 64 /* bytes for a name */
+#define TGI_TEMPORARY_NAME_BYTES 64
 
 /*
- * Writes a new file of these bytes into the open directory and gives its
- * name. 0, or the errno of what went wrong; then nothing is left.
+ * Writes a new file with these contents into the directory `dir` (an open file
+ * descriptor) and returns its name. Returns 0 or an errno; on failure the file
+ * is deleted.
  */
 int tgi_temporary_write(int dir, const void *data, size_t bytes, mode_t mode,
                         char out_name[TGI_TEMPORARY_NAME_BYTES]);

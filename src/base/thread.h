@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thread.h - starts threads of the library's own. They block all signals,
- * which are for the program's threads.
+ * thread.h - starts the library's own threads. They block all signals, so that
+ * only the program's threads handle them.
  */
 #ifndef TGI_THREAD_H
 #define TGI_THREAD_H
@@ -10,8 +10,7 @@
 #include <signal.h>
 #include <stdbool.h>
 
-/* False if the system has no thread left for this process: the caller goes on
-   with the threads it has. */
+/* False if the system cannot create a thread. */
 static inline bool tgi_thread_start(pthread_t *out_thread,
                                     const pthread_attr_t *attributes,
                                     void *(*body)(void *), void *user)
@@ -19,10 +18,10 @@ static inline bool tgi_thread_start(pthread_t *out_thread,
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    const bool is_there =
+    const bool is_started =
         pthread_create(out_thread, attributes, body, user) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return is_there;
+    return is_started;
 }
 
 #endif /* TGI_THREAD_H */

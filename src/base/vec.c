@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vec.c - growth of arrays: doubling, so that n pushes copy O(n) elements.
+ * vec.c - dynamic arrays double their capacity, so n pushes copy O(n) elements.
  */
 #include "base/vec.h"
 
@@ -12,7 +12,8 @@ bool tgi_vec_reserve_bytes(void *data_field, size_t *capacity, size_t count,
 {
     if (count <= *capacity)
         return true;
-    /* Who reserves first knows how many there will be; who pushes does not. */
+    /* A first reservation of one element is a push: expect more. A larger one
+       is taken as exact. */
     size_t wanted = *capacity * 2;
     if (*capacity == 0 && count == 1)
         wanted = 8;
@@ -21,8 +22,8 @@ bool tgi_vec_reserve_bytes(void *data_field, size_t *capacity, size_t count,
     if (wanted > PTRDIFF_MAX / element_bytes)
         return false;
 
-    /* The field has the type of a pointer to elements, unknown here: only
-       its bytes may be touched. */
+    /* The member's pointer type is unknown here, so strict aliasing allows
+       access only by memcpy. */
     void *data;
     memcpy(&data, data_field, sizeof data);
     data = tgi_realloc(data, wanted * element_bytes);

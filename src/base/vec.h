@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vec.h - growing arrays of any element type:
+ * vec.h - dynamic arrays of any element type:
  *
  *     TGI_VEC(uint32_t) refs = {0};
  *     if (!tgi_vec_push(&refs, ref)) … out of memory …
@@ -21,12 +21,12 @@
         size_t n, capacity; \
     }
 
-/* Makes room for n elements in all; false when out of memory. */
+/* Ensures a capacity of `count` elements; false when out of memory. */
 #define tgi_vec_reserve(vec, count) \
     tgi_vec_reserve_bytes(&(vec)->data, &(vec)->capacity, (count), \
                           sizeof(*(vec)->data))
 
-/* Appends one element; false when out of memory, the vector unchanged. */
+/* Appends an element; false when out of memory, with the array unchanged. */
 #define tgi_vec_push(vec, element) \
     (tgi_vec_reserve(vec, (vec)->n + 1) \
          ? ((vec)->data[(vec)->n++] = (element), true) \
@@ -36,7 +36,7 @@
     (tgi_free((vec)->data), (vec)->data = NULL, (vec)->n = 0, \
      (vec)->capacity = 0)
 
-/* `data_field` is the address of the field `data`. */
+/* `data_field` is the address of the member `data`. */
 bool tgi_vec_reserve_bytes(void *data_field, size_t *capacity, size_t count,
                            size_t element_bytes);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * version.c - the version of the library, as opposed to that of the headers
- * a program was compiled with.
+ * version.c - the version of the library, which may differ from that of the
+ * headers a program was compiled with.
  */
 #include "tgjit/base.h"
 

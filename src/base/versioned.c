@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * versioned.c - see versioned.h. A size that ends inside a member belongs to
- * no version: half a pointer would be taken for a whole one. Sizes of later
- * versions are not known here; they are bounded, and multiples of what a
- * size_t is aligned to.
+ * versioned.c - versioned structs, see versioned.h. A size that ends inside a
+ * member is rejected, as part of a pointer would be read as a pointer. Sizes of
+ * later versions are unknown; they must be multiples of the alignment of size_t
+ * and at most MAX_BYTES.
  */
 #include "base/versioned.h"
 
@@ -17,7 +17,7 @@
 #include "tgjit/function.h"
 #include "tgjit/variable.h"
 
-enum { MOST_BYTES = 4096 };
+enum { MAX_BYTES = 4096 };
 
 /* The size of a struct that ends with that member. */
 #define BYTES_UP_TO(type, member) \
@@ -46,25 +46,25 @@ static const struct {
 #undef CURRENT
 #undef EARLIER
 
-/* Whether a version, earlier, this or later, has that size. */
-static bool is_size_of(const char *name, size_t current, size_t given)
+/* True if an earlier, the current or a later version can have that size. */
+static bool is_version_size(const char *name, size_t current, size_t given)
 {
     if (given > current)
-        return given <= MOST_BYTES && given % _Alignof(size_t) == 0;
+        return given <= MAX_BYTES && given % _Alignof(size_t) == 0;
     for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
         if (versions[i].bytes == given && strcmp(versions[i].name, name) == 0)
             return true;
     return false;
 }
 
-static tg_status read_size(const void *user, size_t bytes, const char *name,
-                           size_t *out_given)
+static tg_status read_struct_bytes(const void *user, size_t bytes,
+                                   const char *name, size_t *out_given)
 {
     memcpy(out_given, user, sizeof *out_given);
-    if (!is_size_of(name, bytes, *out_given))
+    if (!is_version_size(name, bytes, *out_given))
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                 "%s: struct_bytes is %zu, which no version of the struct has; "
-                 "this one has %zu",
+                 "%s: struct_bytes is %zu, the size of no version of the "
+                 "struct; this library's is %zu",
                  name, *out_given, bytes);
     return TG_OK;
 }
@@ -76,13 +76,13 @@ tg_status tgi_versioned_read(void *out_options, size_t bytes,
     memset(out_options, 0, bytes);
     if (!options)
         return TG_OK;
-    TGI_TRY(read_size(options, bytes, name, &given));
+    TGI_TRY(read_struct_bytes(options, bytes, name, &given));
     const char *from = options;
     for (size_t i = bytes; i < given; i++)
         if (from[i])
             TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE,
-                     "%s: the struct is newer than the library, and uses an "
-                     "option this one does not have",
+                     "%s: the struct is newer than the library and sets a "
+                     "member that the library lacks",
                      name);
     memcpy(out_options, options, given < bytes ? given : bytes);
     return TG_OK;
@@ -94,7 +94,7 @@ tg_status tgi_versioned_write(void *to, const char *to_name, const void *from,
     size_t given;
     if (!to)
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE, "%s is NULL", to_name);
-    TGI_TRY(read_size(to, bytes, name, &given));
+    TGI_TRY(read_struct_bytes(to, bytes, name, &given));
     memcpy((char *)to + sizeof given, (const char *)from + sizeof given,
            (given < bytes ? given : bytes) - sizeof given);
     return TG_OK;

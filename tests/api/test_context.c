@@ -455,7 +455,8 @@ Test(context, sizes_of_no_version_are_refused)
         options.struct_bytes = bytes;
         cr_assert_null(tg_context_create(&options));
         snprintf(message, sizeof message,
-                 "tg_context_options: struct_bytes is %zu, which no version",
+                 "tg_context_options: struct_bytes is %zu, the size of no "
+                 "version",
                  bytes);
         check_record(TG_ERROR_INVALID_ARGUMENT, message);
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dims.c - the table of extents and shapes: its life, hash-consing of
- * expressions and shapes, and the operations on extents as others see them.
- * The normal form is told in dims_table.h and reached in dims_expr.c.
+ * dims.c - the table of extents and shapes: its lifetime, hash-consing of
+ * expressions and shapes, and the public operations on extents. dims_table.h
+ * defines the normal form, dims_expr.c establishes it.
  */
 #include "ir/dims.h"
 
@@ -63,34 +63,34 @@ static bool is_non_negative(const tgi_dims *dims, tgi_dim dim)
     return tgi_dim_is_known(dim) || tgi_dim_expr(dims, dim)->is_non_negative;
 }
 
-/* True if the value of the expression cannot be below 0. */
-static bool has_natural_value(const tgi_dims *dims, const tgi_expr *expr)
+/* True if the value of the expression cannot be negative. */
+static bool compute_non_negative(const tgi_dims *dims, const tgi_expr *expr)
 {
-    size_t n_natural = 0;
-    bool has_factors = true; /* none below 0 */
+    size_t n_non_negative = 0;
+    bool no_negative_factor = true;
     for (size_t i = 0; i < expr->n_terms; i++) {
-        n_natural += is_non_negative(dims, expr->terms[i].of);
-        has_factors &= expr->terms[i].factor >= 0;
+        n_non_negative += is_non_negative(dims, expr->terms[i].dim);
+        no_negative_factor &= expr->terms[i].factor >= 0;
     }
-    const bool are_all = n_natural == expr->n_terms;
+    const bool are_all = n_non_negative == expr->n_terms;
     switch (expr->kind) {
     case TGI_EXPR_SYMBOL:
         return true;
     case TGI_EXPR_SUM:
-        return expr->number >= 0 && has_factors && are_all;
+        return expr->number >= 0 && no_negative_factor && are_all;
     case TGI_EXPR_PRODUCT:
     case TGI_EXPR_BROADCAST:
         return are_all;
-    case TGI_EXPR_DIV: /* a divisor below 1 makes it 0 */
-        return is_non_negative(dims, expr->terms[0].of);
+    case TGI_EXPR_DIV: /* 0 if the divisor is below 1 */
+        return is_non_negative(dims, expr->terms[0].dim);
     case TGI_EXPR_MAX:
-        return n_natural > 0;
+        return n_non_negative > 0;
     }
     return false;
 }
 
-static bool is_expr(const tgi_expr *expr, tgi_expr_kind kind, int64_t number,
-                    const tgi_term *terms, size_t n_terms)
+static bool expr_equals(const tgi_expr *expr, tgi_expr_kind kind,
+                        int64_t number, const tgi_term *terms, size_t n_terms)
 {
     return expr->kind == kind && expr->number == number &&
            tgi_terms_are_equal(expr->terms, expr->n_terms, terms, n_terms);
@@ -106,8 +106,8 @@ tgi_dim tgi_expr_intern(tgi_dims *dims, tgi_expr_kind kind, int64_t number,
     uint32_t position;
     while ((position = tgi_index_next(&dims->expr_index, hash, &probe)) != 0) {
         const tgi_expr *found = dims->exprs.data[position - 1];
-        if (is_expr(found, kind, number, terms, n_terms))
-            return found->self.of;
+        if (expr_equals(found, kind, number, terms, n_terms))
+            return found->self.dim;
     }
 
     tgi_expr *expr = NULL;
@@ -124,13 +124,13 @@ tgi_dim tgi_expr_intern(tgi_dims *dims, tgi_expr_kind kind, int64_t number,
     expr->kind = kind;
     expr->number = number;
     expr->self.factor = 1;
-    expr->self.of = TGI_DIM_NONE + 1 + (tgi_dim)dims->exprs.n;
+    expr->self.dim = TGI_DIM_NONE + 1 + (tgi_dim)dims->exprs.n;
     expr->n_terms = n_terms;
     if (n_terms > 0)
         memcpy(expr->terms, terms, n_terms * sizeof *terms);
-    expr->is_non_negative = has_natural_value(dims, expr);
-    tgi_vec_push(&dims->exprs, expr); /* room is reserved */
-    return expr->self.of;
+    expr->is_non_negative = compute_non_negative(dims, expr);
+    tgi_vec_push(&dims->exprs, expr); /* cannot fail: reserved */
+    return expr->self.dim;
 }
 
 tgi_dim tgi_dim_symbol(tgi_dims *dims, tgi_symbol source)
@@ -181,7 +181,7 @@ int64_t tgi_dim_value(tgi_dim dim, const int64_t *values)
 
 /* -- Extents --------------------------------------------------------------- */
 
-/* What the public operations give for the result of an inner one. */
+/* Rejects negative constants, which only tgi_expr_* operations may return. */
 static tgi_dim as_extent(const tgi_dims *dims, tgi_dim dim)
 {
     if (!tgi_dim_is_symbolic(dim))
@@ -194,14 +194,16 @@ static tgi_dim as_extent(const tgi_dims *dims, tgi_dim dim)
     return TGI_DIM_NONE;
 }
 
-static bool is_none(tgi_dim a, tgi_dim b)
+static bool is_either_none(tgi_dim a, tgi_dim b)
 {
     return a == TGI_DIM_NONE || b == TGI_DIM_NONE;
 }
 
-static tgi_dim linear(tgi_dims *dims, tgi_dim a, int64_t factor, tgi_dim b)
+/* a + factor * b */
+static tgi_dim add_multiple(tgi_dims *dims, tgi_dim a, int64_t factor,
+                            tgi_dim b)
 {
-    if (is_none(a, b))
+    if (is_either_none(a, b))
         return TGI_DIM_NONE;
     const tgi_term terms[] = {{1, a}, {factor, b}};
     return as_extent(dims, tgi_expr_sum(dims, 0, terms, 2));
@@ -209,34 +211,34 @@ static tgi_dim linear(tgi_dims *dims, tgi_dim a, int64_t factor, tgi_dim b)
 
 tgi_dim tgi_dim_add(tgi_dims *dims, tgi_dim a, tgi_dim b)
 {
-    return linear(dims, a, 1, b);
+    return add_multiple(dims, a, 1, b);
 }
 
 tgi_dim tgi_dim_sub(tgi_dims *dims, tgi_dim a, tgi_dim b)
 {
-    return linear(dims, a, -1, b);
+    return add_multiple(dims, a, -1, b);
 }
 
-static tgi_dim apply(tgi_dims *dims, tgi_expr_operation *operation, tgi_dim a,
-                     tgi_dim b)
+static tgi_dim apply_operation(tgi_dims *dims, tgi_expr_operation *operation,
+                               tgi_dim a, tgi_dim b)
 {
-    return is_none(a, b) ? TGI_DIM_NONE
-                         : as_extent(dims, operation(dims, a, b));
+    return is_either_none(a, b) ? TGI_DIM_NONE
+                                : as_extent(dims, operation(dims, a, b));
 }
 
 tgi_dim tgi_dim_mul(tgi_dims *dims, tgi_dim a, tgi_dim b)
 {
-    return apply(dims, tgi_expr_mul, a, b);
+    return apply_operation(dims, tgi_expr_mul, a, b);
 }
 
 tgi_dim tgi_dim_div(tgi_dims *dims, tgi_dim a, tgi_dim b)
 {
-    return apply(dims, tgi_expr_div, a, b);
+    return apply_operation(dims, tgi_expr_div, a, b);
 }
 
 tgi_dim tgi_dim_max(tgi_dims *dims, tgi_dim a, tgi_dim b)
 {
-    return apply(dims, tgi_expr_max, a, b);
+    return apply_operation(dims, tgi_expr_max, a, b);
 }
 
 tgi_dim tgi_dim_broadcast(tgi_dims *dims, tgi_dim a, tgi_dim b)
@@ -248,11 +250,11 @@ tgi_dim tgi_dim_broadcast(tgi_dims *dims, tgi_dim a, tgi_dim b)
                       b);
         return TGI_DIM_NONE;
     }
-    return apply(dims, tgi_expr_broadcast, a, b);
+    return apply_operation(dims, tgi_expr_broadcast, a, b);
 }
 
-/* Unknown extents are multiplied in the order of their names, so that the
-   order of axes does not matter to the result's. */
+/* Multiplies unknown extents in the order of their handles, so that the result
+   does not depend on the order of axes. */
 tgi_dim tgi_dim_product(tgi_dims *dims, const tgi_shape *shape)
 {
     tgi_dim known[TG_MAX_RANK] = {0}, unknown[TG_MAX_RANK];
@@ -278,7 +280,7 @@ tgi_dim tgi_dim_product(tgi_dims *dims, const tgi_shape *shape)
 bool tgi_dim_difference(tgi_dims *dims, tgi_dim a, tgi_dim b,
                         int64_t *out_difference)
 {
-    if (is_none(a, b))
+    if (is_either_none(a, b))
         return false;
     const tgi_sum_view left = tgi_dim_as_sum(dims, a);
     const tgi_sum_view right = tgi_dim_as_sum(dims, b);
@@ -317,7 +319,7 @@ tgi_shape_ref tgi_shape_intern(tgi_dims *dims, int rank, const tgi_dim *extent)
     shape->rank = rank;
     if (rank > 0)
         memcpy(shape->dims, extent, extent_bytes);
-    tgi_vec_push(&dims->shapes, shape); /* room is reserved */
+    tgi_vec_push(&dims->shapes, shape); /* cannot fail: reserved */
     return ref;
 }
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dims.h - extents that may be unknown until the call, and interned shapes.
+ * dims.h - symbolic extents and interned shapes.
  *
- * An extent (tgi_dim) is a number >= 0 or the name of an expression over the
- * extents of the inputs (symbols). Expressions are kept in a normal form, a
- * sum of integer multiples of atoms plus a constant, and are hash-consed: two
- * extents that are equal by arithmetic have the same name. Atoms are symbols
- * and the operations that are not linear.
+ * An extent (tgi_dim) is a number >= 0, or a handle of an expression over
+ * symbols, the unknown extents of the inputs. Expressions are in a normal form,
+ * a sum of integer multiples of atoms plus a constant, and are hash-consed:
+ * extents that are equal by arithmetic have the same handle. Atoms are symbols
+ * and nonlinear operations.
  *
- * One table serves a function's graph through all passes (a pass appends to
- * it), so names and shape refs stay good from graph to graph. It is changed
- * by one thread only, during trace and passes; afterwards it is read-only.
+ * All graphs of a function, before and after passes, share one append-only
+ * table, so handles and shape refs remain valid. One thread modifies it, while
+ * tracing and in passes; afterwards it is read-only.
  */
 #ifndef TGI_DIMS_H
 #define TGI_DIMS_H
@@ -23,10 +23,11 @@
 
 typedef int64_t tgi_dim;
 
-/* What a failed constructor gives: out of memory or overflow (recorded). */
+/* Returned by a constructor that failed: out of memory or overflow
+   (recorded). */
 #define TGI_DIM_NONE INT64_MIN
 
-/* Expressions are named from INT64_MIN + 1 up: far from any user's -1. */
+/* Handles start at INT64_MIN + 1, far from a user's -1. */
 static inline bool tgi_dim_is_known(tgi_dim dim)
 {
     return dim >= 0;
@@ -37,7 +38,7 @@ static inline bool tgi_dim_is_symbolic(int64_t dim)
     return dim > INT64_MIN && dim < INT64_MIN / 2;
 }
 
-/* Which of the values of tgi_dims_evaluate is that of a symbolic extent. */
+/* The index of a symbolic extent in the values of tgi_dims_evaluate. */
 static inline size_t tgi_dim_index(tgi_dim dim)
 {
     return (size_t)(dim - (TGI_DIM_NONE + 1));
@@ -45,19 +46,18 @@ static inline size_t tgi_dim_index(tgi_dim dim)
 
 typedef uint32_t tgi_shape_ref; /* 0: none */
 
-/* An interned shape: equal refs, equal shapes. */
+/* An interned shape: shapes are equal exactly if their refs are. */
 typedef struct tgi_shape {
     int rank;
     tgi_dim dims[];
 } tgi_shape;
 
 /*
- * The first extent of a value that grows while a loop runs: one that the loop
- * carries, that is UNSET at first, and into which the body puts a slice in
- * each trip, the first slice in the first; or, if the loop is inside of others
- * that carry it, behind those that are there. Others take slices of it that
- * are there, one at a time. (verify_unbounded.c has all that must hold.) Nothing
- * else has an extent like this: its bytes would not fit 64 bits.
+ * The first extent of an unbounded stack: a value that a loop carries, that
+ * starts as UNSET, and onto which each iteration pushes one slice. In a nested
+ * loop, pushes continue after the existing slices. Other ops read one existing
+ * slice at a time (verify_unbounded.c has the rules). No other value has such
+ * an extent: its bytes would not fit 64 bits.
  */
 #define TGI_UNBOUNDED (INT64_C(1) << 62)
 
@@ -75,44 +75,44 @@ size_t tgi_dims_bytes(const tgi_dims *dims);
 
 /* -- Extents --------------------------------------------------------------- */
 
-/* Where the value of a symbol is found at the call. */
+/* The axis of a parameter whose extent is the value of a symbol. */
 typedef struct tgi_symbol {
     uint32_t param;
     uint32_t axis;
 } tgi_symbol;
 
-/* A new symbol; they are numbered from 0. */
+/* A new symbol; symbols are numbered from 0. */
 tgi_dim tgi_dim_symbol(tgi_dims *dims, tgi_symbol source);
 size_t tgi_dims_n_symbols(const tgi_dims *dims);
 tgi_symbol tgi_dims_symbol(const tgi_dims *dims, size_t symbol);
-/* Which symbol `dim` is; -1 if it is something else. */
+/* The number of the symbol `dim`; -1 if it is not a symbol. */
 int64_t tgi_dim_symbol_number(const tgi_dims *dims, tgi_dim dim);
 
-/* Operands may be TGI_DIM_NONE: then so is the result. */
+/* If an operand is TGI_DIM_NONE, so is the result. */
 tgi_dim tgi_dim_add(tgi_dims *dims, tgi_dim a, tgi_dim b);
 tgi_dim tgi_dim_sub(tgi_dims *dims, tgi_dim a, tgi_dim b);
 tgi_dim tgi_dim_mul(tgi_dims *dims, tgi_dim a, tgi_dim b);
-/* Floor of a / b; b > 0 at the call, or the value is 0. */
+/* floor(a / b) if b > 0 at the call, else 0. */
 tgi_dim tgi_dim_div(tgi_dims *dims, tgi_dim a, tgi_dim b);
 tgi_dim tgi_dim_max(tgi_dims *dims, tgi_dim a, tgi_dim b);
-/* The common extent of a and b: the other one where one is 1. */
+/* The broadcast extent of a and b: the other one if one is 1. */
 tgi_dim tgi_dim_broadcast(tgi_dims *dims, tgi_dim a, tgi_dim b);
 tgi_dim tgi_dim_product(tgi_dims *dims, const tgi_shape *shape);
 
-/* True if one of these has ever failed for lack of memory: for those who do
-   much with extents and ask once, at the end. */
+/* True if any of these has run out of memory: for callers that check once, at
+   the end. */
 bool tgi_dims_is_out_of_memory(const tgi_dims *dims);
 
 /*
- * Offsets inside expressions may be negative where the whole is not (n - 1 of
- * a symbol n); a *constant* below 0 has no name: the constructors above give
- * TGI_DIM_NONE for it. Signed differences are asked for by this instead:
- * true and the constant if a - b does not depend on symbols.
+ * True and a - b if the difference does not depend on symbols. Unlike
+ * tgi_dim_sub, it may be negative: an expression may have a negative offset
+ * (n - 1), but a negative constant has no handle, and the constructors above
+ * return TGI_DIM_NONE for it.
  */
 bool tgi_dim_difference(tgi_dims *dims, tgi_dim a, tgi_dim b,
                         int64_t *out_difference);
 
-/* "784", "?0", "?0+1", "2*?0" … and "grows" */
+/* "784", "?0", "?0+1", "2*?0" …, or "unbounded" */
 void tgi_dim_print(const tgi_dims *dims, tgi_dim dim, tgi_strbuf *out);
 
 /* -- Shapes ---------------------------------------------------------------- */
@@ -128,14 +128,14 @@ void tgi_shape_print(const tgi_dims *dims, const tgi_shape *shape,
 /* -- At the call ----------------------------------------------------------- */
 
 /*
- * Values of all expressions for given symbols, computed in order; overflow is
- * recorded and returned. `out_values` has tgi_dims_n_values entries.
+ * The values of all expressions for given symbols. TG_ERROR_OVERFLOW (recorded)
+ * if one does not fit. `out_values` has tgi_dims_n_values entries.
  */
 size_t tgi_dims_n_values(const tgi_dims *dims);
 tg_status tgi_dims_evaluate(const tgi_dims *dims, const int64_t *symbols,
                             int64_t *out_values);
 
-/* True if `dim` is a number or names an expression of this table. */
+/* True if `dim` is a number or a handle of this table. */
 static inline bool tgi_dims_has(const tgi_dims *dims, tgi_dim dim)
 {
     return tgi_dim_is_known(dim) ||
@@ -150,18 +150,18 @@ int64_t tgi_dim_value(tgi_dim dim, const int64_t *values);
 /* -- Between tables -------------------------------------------------------- */
 
 /*
- * What every expression of table `from` is in table `to` when symbol k of
- * `from` is symbols[k] there: fills out_map (tgi_dims_n_values entries), in
- * which tgi_dim_value then looks extents up. Used when a callee is inlined.
+ * Translates every expression of table `from` to table `to`, replacing symbol k
+ * by symbols[k]. Fills out_map (tgi_dims_n_values entries), for use with
+ * tgi_dim_value. Inlining uses it.
  */
 tg_status tgi_dims_translate(tgi_dims *to, const tgi_dims *from,
                              const tgi_dim *symbols, tgi_dim *out_map);
 
 /*
- * The same for calls like the one whose expressions have these values (of
- * tgi_dims_evaluate; NULL: any call): those that are 0 or 1 are that number,
- * and a broadcast is its operand that is not 1. What comes out is right for
- * every call in which the same expressions are 0 and the same are 1.
+ * The same, specialised for calls whose expressions have these values (of
+ * tgi_dims_evaluate; NULL: any call): expressions that are 0 or 1 become that
+ * number, and a broadcast becomes its operand that is not 1. The result holds
+ * for every call in which the same expressions are 0 and the same are 1.
  */
 tg_status tgi_dims_specialise(tgi_dims *to, const tgi_dims *from,
                               const tgi_dim *symbols, const int64_t *values,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dims_eval.c - expressions put to use: their values for given symbols, and
- * their names in another table. Both walk the table once, in index order, so
- * that operands are always done before their users.
+ * dims_eval.c - evaluates expressions for given symbols, and translates them to
+ * another table. Both are one pass over the table in index order, in which
+ * operands precede their users.
  */
 #include "base/checked.h"
 #include "base/error.h"
@@ -10,13 +10,13 @@
 
 /* -- Values ---------------------------------------------------------------- */
 
-/* Exact, however large the parts are, as long as the whole fits. */
+/* Exact if the sum fits 64 bits, even if partial sums do not. */
 static bool sum_value(const tgi_expr *expr, const int64_t *values, int64_t *out)
 {
     __int128 total = expr->number;
     for (size_t i = 0; i < expr->n_terms; i++) {
         const tgi_term term = expr->terms[i];
-        const __int128 value = tgi_dim_value(term.of, values);
+        const __int128 value = tgi_dim_value(term.dim, values);
         if (__builtin_add_overflow(total, term.factor * value, &total))
             return false;
     }
@@ -27,17 +27,17 @@ static bool sum_value(const tgi_expr *expr, const int64_t *values, int64_t *out)
 static bool product_value(const tgi_expr *expr, const int64_t *values,
                           int64_t *out)
 {
-    /* Nothing times anything is nothing, in any order. */
+    /* A zero factor makes the product 0, even if others overflow. */
     *out = 0;
     for (size_t i = 0; i < expr->n_terms; i++)
-        if (tgi_dim_value(expr->terms[i].of, values) == 0)
+        if (tgi_dim_value(expr->terms[i].dim, values) == 0)
             return true;
     *out = 1;
     for (size_t i = 0; i < expr->n_terms; i++) {
-        const int64_t value = tgi_dim_value(expr->terms[i].of, values);
+        const int64_t value = tgi_dim_value(expr->terms[i].dim, values);
         int64_t exponent = expr->terms[i].factor;
         if (value == 1 || value == -1)
-            exponent %= 2; /* others overflow soon */
+            exponent %= 2; /* bounds the loop; other values overflow */
         for (; exponent > 0; exponent--)
             if (!tgi_checked_mul(*out, value, out))
                 return false;
@@ -49,7 +49,7 @@ static int64_t max_value(const tgi_expr *expr, const int64_t *values)
 {
     int64_t max = INT64_MIN;
     for (size_t i = 0; i < expr->n_terms; i++) {
-        const int64_t value = tgi_dim_value(expr->terms[i].of, values);
+        const int64_t value = tgi_dim_value(expr->terms[i].dim, values);
         max = value > max ? value : max;
     }
     return max;
@@ -58,7 +58,7 @@ static int64_t max_value(const tgi_expr *expr, const int64_t *values)
 static int64_t broadcast_value(const tgi_expr *expr, const int64_t *values)
 {
     for (size_t i = 0; i < expr->n_terms; i++) {
-        const int64_t value = tgi_dim_value(expr->terms[i].of, values);
+        const int64_t value = tgi_dim_value(expr->terms[i].dim, values);
         if (value != 1)
             return value;
     }
@@ -78,8 +78,8 @@ static bool expr_value(const tgi_expr *expr, const int64_t *symbols,
     case TGI_EXPR_PRODUCT:
         return product_value(expr, values, out);
     case TGI_EXPR_DIV: {
-        const int64_t a = tgi_dim_value(expr->terms[0].of, values);
-        const int64_t b = tgi_dim_value(expr->terms[1].of, values);
+        const int64_t a = tgi_dim_value(expr->terms[0].dim, values);
+        const int64_t b = tgi_dim_value(expr->terms[1].dim, values);
         *out = b > 0 ? tgi_floor_div(a, b) : 0;
         return true;
     }
@@ -106,10 +106,11 @@ tg_status tgi_dims_evaluate(const tgi_dims *dims, const int64_t *symbols,
     return TG_OK;
 }
 
-/* -- Names in another table ------------------------------------------------ */
+/* -- Translation to another table ------------------------------------------ */
 
-/* dim ^ exponent by squaring; no power above the result's is made. */
-static tgi_dim power(tgi_dims *dims, tgi_dim dim, int64_t exponent)
+/* dim ^ exponent by repeated squaring; intermediate powers do not exceed the
+   exponent. */
+static tgi_dim power_of_dim(tgi_dims *dims, tgi_dim dim, int64_t exponent)
 {
     int bit = 62;
     while (exponent >> bit == 0)
@@ -133,7 +134,7 @@ static tgi_dim translate_sum(tgi_dims *to, const tgi_expr *expr,
     }
     for (size_t i = 0; i < expr->n_terms; i++)
         terms.data[i] = (tgi_term){expr->terms[i].factor,
-                                   tgi_dim_value(expr->terms[i].of, map)};
+                                   tgi_dim_value(expr->terms[i].dim, map)};
     const tgi_dim dim =
         tgi_expr_sum(to, expr->number, terms.data, expr->n_terms);
     tgi_vec_deinit(&terms);
@@ -148,9 +149,9 @@ static tgi_dim translate_operands(tgi_dims *to, const tgi_expr *expr,
     const bool has_exponents = expr->kind == TGI_EXPR_PRODUCT;
     tgi_dim result = TGI_DIM_NONE;
     for (size_t i = 0; i < expr->n_terms; i++) {
-        tgi_dim operand = tgi_dim_value(expr->terms[i].of, map);
+        tgi_dim operand = tgi_dim_value(expr->terms[i].dim, map);
         if (has_exponents)
-            operand = power(to, operand, expr->terms[i].factor);
+            operand = power_of_dim(to, operand, expr->terms[i].factor);
         if (operand == TGI_DIM_NONE)
             return TGI_DIM_NONE;
         result = i == 0 ? operand : operation(to, result, operand);
@@ -160,19 +161,19 @@ static tgi_dim translate_operands(tgi_dims *to, const tgi_expr *expr,
     return result;
 }
 
-/* The operand a BROADCAST takes its value from. */
-static tgi_dim choose_operand(const tgi_expr *expr, const int64_t *values)
+/* The operand that determines the value of a BROADCAST. */
+static tgi_dim broadcast_operand(const tgi_expr *expr, const int64_t *values)
 {
     for (size_t i = 0; i < expr->n_terms; i++)
-        if (tgi_dim_value(expr->terms[i].of, values) != 1)
-            return expr->terms[i].of;
+        if (tgi_dim_value(expr->terms[i].dim, values) != 1)
+            return expr->terms[i].dim;
     return 1;
 }
 
-/* The name in `to` of expression i of `from`, whose operands are in `map`. */
-static tgi_dim translate(tgi_dims *to, const tgi_dims *from, size_t i,
-                         const tgi_dim *symbols, const int64_t *values,
-                         const tgi_dim *map)
+/* Translates expression i of `from`, whose operands are in `map`. */
+static tgi_dim translate_expr(tgi_dims *to, const tgi_dims *from, size_t i,
+                              const tgi_dim *symbols, const int64_t *values,
+                              const tgi_dim *map)
 {
     static tgi_expr_operation *const operations[] = {
         [TGI_EXPR_PRODUCT] = tgi_expr_mul,
@@ -188,7 +189,7 @@ static tgi_dim translate(tgi_dims *to, const tgi_dims *from, size_t i,
     if (expr->kind == TGI_EXPR_SUM)
         return translate_sum(to, expr, map);
     if (values && expr->kind == TGI_EXPR_BROADCAST)
-        return tgi_dim_value(choose_operand(expr, values), map);
+        return tgi_dim_value(broadcast_operand(expr, values), map);
     return translate_operands(to, expr, map, operations[expr->kind]);
 }
 
@@ -196,10 +197,10 @@ tg_status tgi_dims_specialise(tgi_dims *to, const tgi_dims *from,
                               const tgi_dim *symbols, const int64_t *values,
                               tgi_dim *out_map)
 {
-    /* Counted first: the two tables may be one. */
+    /* `to` may be `from`, whose count grows. */
     const size_t n = from->exprs.n;
     for (size_t i = 0; i < n; i++) {
-        out_map[i] = translate(to, from, i, symbols, values, out_map);
+        out_map[i] = translate_expr(to, from, i, symbols, values, out_map);
         if (out_map[i] == TGI_DIM_NONE)
             return tg_error_last()->status;
     }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dims_expr.c - arithmetic on extents: brings every result into the normal
- * form of dims_table.h.
+ * dims_expr.c - arithmetic on extents, with results in the normal form of
+ * dims_table.h.
  *
- * Every rule here must keep the value for all symbols >= 0 that satisfy the
- * conditions the builder records beside the expression; broadcast alone
- * leans on its condition (equal, or one of them is 1). Overflow while a
- * normal form is made is an error, never a wrapped number.
+ * Every rule must preserve the value for all symbols >= 0 that satisfy the
+ * checks which the builder records. Only broadcast relies on its check (equal,
+ * or one of them is 1). Overflow during normalisation is an error.
  */
 #include <stdlib.h>
 
@@ -14,13 +13,13 @@
 #include "base/error.h"
 #include "ir/dims_table.h"
 
-/* Two sums are multiplied out if that makes no more terms than this. */
+/* A product of sums is expanded if it has at most this many terms. */
 #define MAX_EXPANDED_TERMS 8
 
 tgi_dim tgi_expr_overflow(void)
 {
     tgi_error_set(TG_ERROR_OVERFLOW, TGI_NO_SITE,
-                  "an extent does not fit 64 bits");
+                  "an extent overflows 64 bits");
     return TGI_DIM_NONE;
 }
 
@@ -33,12 +32,13 @@ static tgi_dim out_of_memory(tgi_dims *dims)
 
 /* -- Sums ------------------------------------------------------------------ */
 
-/* A sum under construction. Its first failure sticks, unrecorded. */
+/* A sum under construction. Its first failure is sticky; sum_finish records
+   it. */
 typedef struct sum {
     const tgi_dims *dims;
     tg_status status;
     int64_t constant;
-    tgi_terms terms; /* any order, atoms may repeat */
+    tgi_terms terms; /* unordered, atoms may repeat */
 } sum;
 
 static void sum_add_term(sum *s, int64_t factor, tgi_dim atom)
@@ -65,7 +65,7 @@ static void sum_add_view(sum *s, int64_t factor, tgi_sum_view view)
         if (s->status == TG_OK &&
             !tgi_checked_mul(factor, view.terms[i].factor, &product))
             s->status = TG_ERROR_OVERFLOW;
-        sum_add_term(s, product, view.terms[i].of);
+        sum_add_term(s, product, view.terms[i].dim);
     }
 }
 
@@ -78,11 +78,11 @@ static void sum_add(sum *s, int64_t factor, tgi_dim dim)
 static int compare_terms(const void *left, const void *right)
 {
     const tgi_term *a = left, *b = right;
-    return (a->of > b->of) - (a->of < b->of);
+    return (a->dim > b->dim) - (a->dim < b->dim);
 }
 
-/* Orders terms; equal atoms become one by adding their factors, and those
-   with factor 0 go. False on overflow. */
+/* Sorts terms, adds the factors of equal atoms and removes terms with factor 0.
+   False on overflow. */
 static bool merge_terms(tgi_terms *terms)
 {
     if (terms->n > 1)
@@ -90,7 +90,7 @@ static bool merge_terms(tgi_terms *terms)
     size_t n = 0;
     for (size_t i = 0; i < terms->n; i++) {
         tgi_term term = terms->data[i];
-        if (n > 0 && terms->data[n - 1].of == term.of) {
+        if (n > 0 && terms->data[n - 1].dim == term.dim) {
             n--;
             if (!tgi_checked_add(terms->data[n].factor, term.factor,
                                  &term.factor))
@@ -109,7 +109,7 @@ static void sum_merge(sum *s)
         s->status = TG_ERROR_OVERFLOW;
 }
 
-/* The name of the sum, which is no more. */
+/* Returns the handle of the sum and frees it. */
 static tgi_dim sum_finish(sum *s, tgi_dims *dims)
 {
     sum_merge(s);
@@ -122,7 +122,7 @@ static tgi_dim sum_finish(sum *s, tgi_dims *dims)
     else if (s->terms.n == 0 && s->constant >= 0)
         dim = s->constant;
     else if (s->terms.n == 1 && terms->factor == 1 && s->constant == 0)
-        dim = terms->of;
+        dim = terms->dim;
     else
         dim =
             tgi_expr_intern(dims, TGI_EXPR_SUM, s->constant, terms, s->terms.n);
@@ -135,30 +135,30 @@ tgi_dim tgi_expr_sum(tgi_dims *dims, int64_t constant, const tgi_term *terms,
 {
     sum s = {.dims = dims, .constant = constant};
     for (size_t i = 0; i < n_terms; i++)
-        sum_add(&s, terms[i].factor, terms[i].of);
+        sum_add(&s, terms[i].factor, terms[i].dim);
     return sum_finish(&s, dims);
 }
 
-/* True if a >= b for all symbols; false also says "not known". */
+/* True if a >= b for all symbols; false if not, or if undecided. */
 static bool is_at_least(const tgi_dims *dims, tgi_dim a, tgi_dim b)
 {
     const tgi_sum_view left = tgi_dim_as_sum(dims, a);
     const tgi_sum_view right = tgi_dim_as_sum(dims, b);
     size_t i = 0, k = 0;
     while (i < left.n_terms || k < right.n_terms) {
-        /* The next atom of either, and its factor in both. */
-        tgi_term more = {0, INT64_MAX}, less = more;
+        /* The next atom of either sum, and its factor in both. */
+        tgi_term x = {0, INT64_MAX}, y = x;
         if (i < left.n_terms)
-            more = left.terms[i];
+            x = left.terms[i];
         if (k < right.n_terms)
-            less = right.terms[k];
-        const tgi_dim atom = more.of < less.of ? more.of : less.of;
-        const int64_t factor = more.of == atom ? more.factor : 0;
-        const int64_t other = less.of == atom ? less.factor : 0;
-        i += more.of == atom;
-        k += less.of == atom;
-        if (factor < other ||
-            (factor > other && !tgi_dim_expr(dims, atom)->is_non_negative))
+            y = right.terms[k];
+        const tgi_dim atom = x.dim < y.dim ? x.dim : y.dim;
+        const int64_t x_factor = x.dim == atom ? x.factor : 0;
+        const int64_t y_factor = y.dim == atom ? y.factor : 0;
+        i += x.dim == atom;
+        k += y.dim == atom;
+        if (x_factor < y_factor ||
+            (x_factor > y_factor && !tgi_dim_expr(dims, atom)->is_non_negative))
             return false;
     }
     return left.constant >= right.constant;
@@ -193,7 +193,7 @@ static tgi_dim product_atom(tgi_dims *dims, tgi_dim a, tgi_dim b)
     return dim;
 }
 
-/* Adds the product of two terms; false if its failure is recorded. */
+/* Adds the product of two terms; false after a recorded failure. */
 static bool sum_add_product(sum *s, tgi_dims *dims, tgi_term a, tgi_term b)
 {
     int64_t factor;
@@ -201,15 +201,15 @@ static bool sum_add_product(sum *s, tgi_dims *dims, tgi_term a, tgi_term b)
         s->status = TG_ERROR_OVERFLOW;
         return true;
     }
-    const tgi_dim atom = product_atom(dims, a.of, b.of);
+    const tgi_dim atom = product_atom(dims, a.dim, b.dim);
     if (atom == TGI_DIM_NONE)
         return false;
     sum_add_term(s, factor, atom);
     return true;
 }
 
-/* a * b, multiplied out. */
-static tgi_dim expand(tgi_dims *dims, tgi_sum_view a, tgi_sum_view b)
+/* a * b, expanded. */
+static tgi_dim expand_product(tgi_dims *dims, tgi_sum_view a, tgi_sum_view b)
 {
     sum s = {.dims = dims};
     sum_add_view(&s, a.constant, b);
@@ -229,74 +229,77 @@ tgi_dim tgi_expr_mul(tgi_dims *dims, tgi_dim a, tgi_dim b)
     const tgi_sum_view right = tgi_dim_as_sum(dims, b);
     const size_t n_left = left.n_terms + (left.constant != 0);
     const size_t n_right = right.n_terms + (right.constant != 0);
-    /* One term times many makes no more than there were. */
+    /* Multiplying by a single term does not add terms. */
     if (n_left <= 1 || n_right <= 1 || n_left * n_right <= MAX_EXPANDED_TERMS)
-        return expand(dims, left, right);
+        return expand_product(dims, left, right);
     return product_atom(dims, a, b);
 }
 
 /* -- Floor division -------------------------------------------------------- */
 
-static int64_t greatest_divisor(int64_t a, int64_t b)
+static int64_t greatest_common_divisor(int64_t a, int64_t b)
 {
     while (b != 0) {
-        const int64_t rest = a % b;
+        const int64_t remainder = a % b;
         a = b;
-        b = rest;
+        b = remainder;
     }
     return a;
 }
 
 /*
- * a = quotient * b + rest, with all numbers of the rest in 0 … b - 1: the
- * floor of a / b is then quotient + floor(rest / b). Nothing is left for a
- * later split when the rest and b are rewritten as below.
+ * a = quotient * b + remainder, with all factors of the remainder and its
+ * constant in 0 … b - 1. Then floor(a / b) = quotient + floor(remainder / b).
+ * The rewrites of remainder and b below need no further split.
  */
-static void split(tgi_sum_view a, int64_t b, sum *quotient, sum *rest)
+static void split_by_divisor(tgi_sum_view a, int64_t b, sum *quotient,
+                             sum *remainder)
 {
     const int64_t whole = tgi_floor_div(a.constant, b);
     sum_add_constant(quotient, 1, whole);
-    sum_add_constant(rest, 1, a.constant - whole * b);
+    sum_add_constant(remainder, 1, a.constant - whole * b);
     for (size_t i = 0; i < a.n_terms; i++) {
         const tgi_term term = a.terms[i];
         const int64_t times = tgi_floor_div(term.factor, b);
-        sum_add_term(quotient, times, term.of);
-        sum_add_term(rest, term.factor - times * b, term.of);
+        sum_add_term(quotient, times, term.dim);
+        sum_add_term(remainder, term.factor - times * b, term.dim);
     }
 }
 
-/* Divides the factors of the rest and b by what they have in common; the
-   constant's fraction cannot matter to the floor. Returns the new b. */
-static int64_t reduce(sum *rest, int64_t b)
+/* Divides the factors of the remainder and b by their common divisor; the
+   fraction of the constant does not affect the floor. Returns the new b. */
+static int64_t cancel_common_divisor(sum *remainder, int64_t b)
 {
     int64_t divisor = b;
-    for (size_t i = 0; i < rest->terms.n; i++)
-        divisor = greatest_divisor(divisor, rest->terms.data[i].factor);
-    for (size_t i = 0; i < rest->terms.n; i++)
-        rest->terms.data[i].factor /= divisor;
-    rest->constant /= divisor;
+    for (size_t i = 0; i < remainder->terms.n; i++)
+        divisor =
+            greatest_common_divisor(divisor, remainder->terms.data[i].factor);
+    for (size_t i = 0; i < remainder->terms.n; i++)
+        remainder->terms.data[i].factor /= divisor;
+    remainder->constant /= divisor;
     return b / divisor;
 }
 
 /*
- * floor((floor(x / k) + c) / b) is floor((x + k * c) / (k * b)): rewrites a
- * rest of that form and b; false if it is of another.
+ * floor((floor(x / k) + c) / b) = floor((x + k * c) / (k * b)): rewrites a
+ * remainder of that form and b; false if it has another form.
  */
-static bool flatten(sum *rest, int64_t *b)
+static bool flatten_nested_division(sum *remainder, int64_t *b)
 {
-    if (rest->terms.n != 1 || rest->terms.data->factor != 1)
+    if (remainder->terms.n != 1 || remainder->terms.data->factor != 1)
         return false;
-    const tgi_expr *inner = tgi_dim_expr(rest->dims, rest->terms.data->of);
-    if (inner->kind != TGI_EXPR_DIV || !tgi_dim_is_known(inner->terms[1].of))
+    const tgi_expr *inner =
+        tgi_dim_expr(remainder->dims, remainder->terms.data->dim);
+    if (inner->kind != TGI_EXPR_DIV || !tgi_dim_is_known(inner->terms[1].dim))
         return false;
-    const int64_t k = inner->terms[1].of;
+    const int64_t k = inner->terms[1].dim;
     int64_t constant, product;
-    if (!tgi_checked_mul(k, rest->constant, &constant) ||
+    if (!tgi_checked_mul(k, remainder->constant, &constant) ||
         !tgi_checked_mul(k, *b, &product))
         return false;
-    rest->terms.n = 0;
-    rest->constant = constant;
-    sum_add(rest, 1, inner->terms[0].of);
+    remainder->terms.n = 0;
+    remainder->constant = constant;
+    sum_add(remainder, 1, inner->terms[0].dim);
     *b = product;
     return true;
 }
@@ -312,15 +315,15 @@ static tgi_dim div_atom(tgi_dims *dims, tgi_dim a, tgi_dim b)
 /* b > 0 */
 static tgi_dim div_by_number(tgi_dims *dims, tgi_dim a, int64_t b)
 {
-    sum quotient = {.dims = dims}, rest = {.dims = dims};
-    split(tgi_dim_as_sum(dims, a), b, &quotient, &rest);
-    /* A failed sum fails at its end: there is no need to look before. */
+    sum quotient = {.dims = dims}, remainder = {.dims = dims};
+    split_by_divisor(tgi_dim_as_sum(dims, a), b, &quotient, &remainder);
+    /* sum_finish reports the failure of a sum. */
     tgi_dim atom = 0;
-    if (rest.status != TG_OK || rest.terms.n > 0) {
+    if (remainder.status != TG_OK || remainder.terms.n > 0) {
         do
-            b = reduce(&rest, b);
-        while (flatten(&rest, &b));
-        atom = div_atom(dims, sum_finish(&rest, dims), b);
+            b = cancel_common_divisor(&remainder, b);
+        while (flatten_nested_division(&remainder, &b));
+        atom = div_atom(dims, sum_finish(&remainder, dims), b);
     }
     if (atom == TGI_DIM_NONE) {
         tgi_vec_deinit(&quotient.terms);
@@ -343,19 +346,18 @@ tgi_dim tgi_expr_div(tgi_dims *dims, tgi_dim a, tgi_dim b)
 
 /* -- Max and broadcast ----------------------------------------------------- */
 
-/* Adds an operand to the others so that none is needless; false when out of
-   memory. */
+/* Adds an operand and removes redundant ones; false when out of memory. */
 typedef bool insert_operand(const tgi_dims *dims, tgi_terms *operands,
                             tgi_dim dim);
 
 static bool insert_max(const tgi_dims *dims, tgi_terms *operands, tgi_dim dim)
 {
     for (size_t i = 0; i < operands->n; i++)
-        if (is_at_least(dims, operands->data[i].of, dim))
+        if (is_at_least(dims, operands->data[i].dim, dim))
             return true;
     size_t n = 0;
     for (size_t i = 0; i < operands->n; i++)
-        if (!is_at_least(dims, dim, operands->data[i].of))
+        if (!is_at_least(dims, dim, operands->data[i].dim))
             operands->data[n++] = operands->data[i];
     operands->n = n;
     return tgi_vec_push(operands, ((tgi_term){1, dim}));
@@ -368,17 +370,17 @@ static bool insert_broadcast(const tgi_dims *dims, tgi_terms *operands,
     if (dim == 1)
         return true;
     for (size_t i = 0; i < operands->n; i++) {
-        const tgi_dim other = operands->data[i].of;
+        const tgi_dim other = operands->data[i].dim;
         if (other == dim || tgi_dim_is_known(other))
             return true;
     }
-    /* A number is equal to all that are not 1: it stands for them. */
+    /* A number equals every operand that is not 1, so it replaces them. */
     if (tgi_dim_is_known(dim))
         operands->n = 0;
     return tgi_vec_push(operands, ((tgi_term){1, dim}));
 }
 
-/* Inserts an extent, or the operands of one that is of the same kind. */
+/* Inserts an extent, or its operands if it has the same kind. */
 static bool insert_all(const tgi_dims *dims, tgi_expr_kind kind,
                        insert_operand *insert, tgi_terms *operands, tgi_dim dim)
 {
@@ -386,15 +388,15 @@ static bool insert_all(const tgi_dims *dims, tgi_expr_kind kind,
         return insert(dims, operands, dim);
     const tgi_expr *expr = tgi_dim_expr(dims, dim);
     for (size_t i = 0; i < expr->n_terms; i++)
-        if (!insert(dims, operands, expr->terms[i].of))
+        if (!insert(dims, operands, expr->terms[i].dim))
             return false;
     return true;
 }
 
-/* The name of an operation that is associative, commutative, idempotent. */
-static tgi_dim combine(tgi_dims *dims, tgi_expr_kind kind,
-                       insert_operand *insert, int64_t of_nothing, tgi_dim a,
-                       tgi_dim b)
+/* The handle of an associative, commutative and idempotent operation. */
+static tgi_dim combine_operands(tgi_dims *dims, tgi_expr_kind kind,
+                                insert_operand *insert, int64_t identity,
+                                tgi_dim a, tgi_dim b)
 {
     tgi_terms operands = {0};
     tgi_dim dim;
@@ -402,9 +404,9 @@ static tgi_dim combine(tgi_dims *dims, tgi_expr_kind kind,
         !insert_all(dims, kind, insert, &operands, b)) {
         dim = out_of_memory(dims);
     } else if (operands.n == 0) {
-        dim = of_nothing;
+        dim = identity;
     } else if (operands.n == 1) {
-        dim = operands.data->of;
+        dim = operands.data->dim;
     } else {
         qsort(operands.data, operands.n, sizeof *operands.data, compare_terms);
         dim = tgi_expr_intern(dims, kind, 0, operands.data, operands.n);
@@ -415,10 +417,11 @@ static tgi_dim combine(tgi_dims *dims, tgi_expr_kind kind,
 
 tgi_dim tgi_expr_max(tgi_dims *dims, tgi_dim a, tgi_dim b)
 {
-    return combine(dims, TGI_EXPR_MAX, insert_max, 0, a, b);
+    return combine_operands(dims, TGI_EXPR_MAX, insert_max, 0, a, b);
 }
 
 tgi_dim tgi_expr_broadcast(tgi_dims *dims, tgi_dim a, tgi_dim b)
 {
-    return combine(dims, TGI_EXPR_BROADCAST, insert_broadcast, 1, a, b);
+    return combine_operands(dims, TGI_EXPR_BROADCAST, insert_broadcast, 1, a,
+                            b);
 }

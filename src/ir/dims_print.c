@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dims_print.c - extents and shapes as text. Written out in full, shared
- * parts of an expression can grow without bound: after a number of parts, or
- * of levels, the rest is "...".
+ * dims_print.c - extents and shapes as text. Text cannot share subexpressions
+ * and may be exponentially long, so the printer writes "..." beyond MAX_PARTS
+ * subexpressions or MAX_LEVELS levels.
  */
 #include <inttypes.h>
 
 #include "ir/dims_table.h"
 
 #define MAX_PARTS 100
-#define MAX_LEVELS 8 /* also what keeps the stack small */
+#define MAX_LEVELS 8 /* also bounds the recursion */
 
-/* What stands around an expression, and so which ones need parentheses. */
-typedef enum surroundings {
-    ALONE,  /* none do */
-    FACTOR, /* sums and quotients */
-    OPERAND /* of a division: these and products */
-} surroundings;
+/* The context of an expression; it decides which need parentheses. */
+typedef enum position {
+    ALONE,  /* none */
+    FACTOR, /* of a product: sums and quotients */
+    OPERAND /* of a division: sums, quotients and products */
+} position;
 
 typedef struct printer {
     const tgi_dims *dims;
@@ -24,9 +24,9 @@ typedef struct printer {
     int n_parts;
 } printer;
 
-static void print_dim(printer *p, tgi_dim dim, surroundings place, int level);
+static void print_dim(printer *p, tgi_dim dim, position place, int level);
 
-static bool needs_parentheses(tgi_expr_kind kind, surroundings place)
+static bool needs_parentheses(tgi_expr_kind kind, position place)
 {
     switch (kind) {
     case TGI_EXPR_SUM:
@@ -49,7 +49,7 @@ static void print_sum(printer *p, const tgi_expr *expr, int level)
             tgi_strbuf_add(p->out, "-");
         else if (term.factor != 1)
             tgi_strbuf_addf(p->out, "%" PRId64 "*", term.factor);
-        print_dim(p, term.of, term.factor == 1 ? ALONE : FACTOR, level);
+        print_dim(p, term.dim, term.factor == 1 ? ALONE : FACTOR, level);
     }
     if (expr->n_terms == 0)
         tgi_strbuf_addf(p->out, "%" PRId64, expr->number);
@@ -62,7 +62,7 @@ static void print_product(printer *p, const tgi_expr *expr, int level)
     for (size_t i = 0; i < expr->n_terms; i++) {
         if (i > 0)
             tgi_strbuf_add(p->out, "*");
-        print_dim(p, expr->terms[i].of, FACTOR, level);
+        print_dim(p, expr->terms[i].dim, FACTOR, level);
         if (expr->terms[i].factor != 1)
             tgi_strbuf_addf(p->out, "^%" PRId64, expr->terms[i].factor);
     }
@@ -74,7 +74,7 @@ static void print_call(printer *p, const char *name, const tgi_expr *expr,
     tgi_strbuf_add(p->out, name);
     for (size_t i = 0; i < expr->n_terms; i++) {
         tgi_strbuf_add(p->out, i == 0 ? "(" : ",");
-        print_dim(p, expr->terms[i].of, ALONE, level);
+        print_dim(p, expr->terms[i].dim, ALONE, level);
     }
     tgi_strbuf_add(p->out, ")");
 }
@@ -92,9 +92,9 @@ static void print_expr(printer *p, const tgi_expr *expr, int level)
         print_product(p, expr, level);
         break;
     case TGI_EXPR_DIV:
-        print_dim(p, expr->terms[0].of, OPERAND, level);
+        print_dim(p, expr->terms[0].dim, OPERAND, level);
         tgi_strbuf_add(p->out, "/");
-        print_dim(p, expr->terms[1].of, OPERAND, level);
+        print_dim(p, expr->terms[1].dim, OPERAND, level);
         break;
     case TGI_EXPR_MAX:
         print_call(p, "max", expr, level);
@@ -105,8 +105,8 @@ static void print_expr(printer *p, const tgi_expr *expr, int level)
     }
 }
 
-/* Goes down at most MAX_LEVELS. */
-static void print_dim(printer *p, tgi_dim dim, surroundings place, int level)
+/* Recurses at most MAX_LEVELS deep. */
+static void print_dim(printer *p, tgi_dim dim, position place, int level)
 {
     if (!tgi_dim_is_symbolic(dim)) {
         tgi_strbuf_addf(p->out, "%" PRId64, dim);
@@ -117,10 +117,10 @@ static void print_dim(printer *p, tgi_dim dim, surroundings place, int level)
         return;
     }
     const tgi_expr *expr = tgi_dim_expr(p->dims, dim);
-    const bool wraps = needs_parentheses(expr->kind, place);
-    tgi_strbuf_add(p->out, wraps ? "(" : "");
+    const bool has_parentheses = needs_parentheses(expr->kind, place);
+    tgi_strbuf_add(p->out, has_parentheses ? "(" : "");
     print_expr(p, expr, level + 1);
-    tgi_strbuf_add(p->out, wraps ? ")" : "");
+    tgi_strbuf_add(p->out, has_parentheses ? ")" : "");
 }
 
 void tgi_dim_print(const tgi_dims *dims, tgi_dim dim, tgi_strbuf *out)
@@ -130,7 +130,7 @@ void tgi_dim_print(const tgi_dims *dims, tgi_dim dim, tgi_strbuf *out)
         return;
     }
     if (dim == TGI_UNBOUNDED) {
-        tgi_strbuf_add(out, "grows");
+        tgi_strbuf_add(out, "unbounded");
         return;
     }
     printer p = {dims, out, 0};

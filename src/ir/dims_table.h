@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dims_table.h - how a table of extents is kept; for dims*.c only.
+ * dims_table.h - representation of a table of extents; for dims*.c only.
  *
- * Expressions are a kind, a number and a list of terms, the same for all
- * kinds, so that hashing, comparing and walking them is written once:
+ * An expression is a kind, a number and a list of terms (factor, dim):
  *
- *   kind        value                         number        terms
- *   SYMBOL      given at the call             its number    -
- *   SUM         number + sum of factor * of   the constant  ordered by `of`
- *   PRODUCT     product of of ^ factor        -             ordered by `of`
- *   DIV         floor(of[0] / of[1])          -             two
- *   MAX         the largest                   -             ordered by `of`
- *   BROADCAST   the first that is not 1       -             ordered by `of`
+ *   kind        value                          number        terms
+ *   SYMBOL      given at the call              its number    -
+ *   SUM         number + sum of factor * dim   the constant  ordered by dim
+ *   PRODUCT     product of dim ^ factor        -             ordered by dim
+ *   DIV         floor(dim[0] / dim[1])         -             two
+ *   MAX         the largest dim                -             ordered by dim
+ *   BROADCAST   the first dim that is not 1    -             ordered by dim
  *
  * All but SUM are atoms. Normal form:
- *   - the terms of a SUM are atoms with factors other than 0; a SUM is never
- *     just one atom. Without terms it is a constant below 0 (others are
- *     their own names): these exist only between tables, see dims.h;
- *   - a PRODUCT has two or more factors, none of them a PRODUCT or a number.
- *     SUMs are among them where multiplying out would cost too much;
- *   - MAX and BROADCAST hold two or more different operands, none of their
- *     own kind.
+ *   - the terms of a SUM are atoms with nonzero factors; a SUM is never a
+ *     single atom. Without terms it is a negative constant; these exist only
+ *     during translation between tables (dims.h);
+ *   - a PRODUCT has two or more factors, none of which is a PRODUCT or a
+ *     number. A factor is a SUM if expanding it would give too many terms;
+ *   - MAX and BROADCAST have two or more distinct operands, none of their own
+ *     kind.
  *
- * Operands are made before their users: index order is evaluation order.
+ * Operands are created before their users: index order is evaluation order.
  */
 #ifndef TGI_DIMS_TABLE_H
 #define TGI_DIMS_TABLE_H
@@ -46,8 +45,8 @@ typedef enum tgi_expr_kind {
 
 /* Hashed and compared as bytes. */
 typedef struct tgi_term {
-    int64_t factor; /* of a PRODUCT: the exponent; elsewhere but SUM: 1 */
-    tgi_dim of;
+    int64_t factor; /* SUM: coefficient; PRODUCT: exponent; else 1 */
+    tgi_dim dim;
 } tgi_term;
 
 typedef TGI_VEC(tgi_term) tgi_terms;
@@ -60,9 +59,9 @@ static inline bool tgi_terms_are_equal(const tgi_term *a, size_t n_a,
 
 typedef struct tgi_expr {
     tgi_expr_kind kind;
-    bool is_non_negative; /* >= 0 whatever the symbols are */
+    bool is_non_negative; /* >= 0 for all symbols */
     int64_t number;
-    tgi_term self; /* 1 * itself: an atom as the one term of a sum */
+    tgi_term self; /* 1 * itself, for tgi_dim_as_sum */
     size_t n_terms;
     tgi_term terms[];
 } tgi_expr;
@@ -72,12 +71,12 @@ struct tgi_dims {
     tgi_arena arena;
     TGI_VEC(tgi_expr *) exprs;
     TGI_VEC(tgi_symbol) symbols;
-    TGI_VEC(tgi_shape *) shapes; /* ref - 1 is the position */
+    TGI_VEC(tgi_shape *) shapes; /* at position ref - 1 */
     tgi_index expr_index, shape_index;
-    bool is_out_of_memory; /* for an expression, ever */
+    bool is_out_of_memory; /* an expression could not be created; sticky */
 };
 
-/* The expression behind a symbolic extent. */
+/* The expression of a symbolic extent. */
 static inline const tgi_expr *tgi_dim_expr(const tgi_dims *dims, tgi_dim dim)
 {
     return dims->exprs.data[tgi_dim_index(dim)];
@@ -89,7 +88,7 @@ static inline bool tgi_dim_is_kind(const tgi_dims *dims, tgi_dim dim,
     return tgi_dim_is_symbolic(dim) && tgi_dim_expr(dims, dim)->kind == kind;
 }
 
-/* Any extent as a sum; the terms stay the table's. */
+/* Any extent as a sum; the table owns the terms. */
 typedef struct tgi_sum_view {
     int64_t constant;
     size_t n_terms;
@@ -107,16 +106,16 @@ static inline tgi_sum_view tgi_dim_as_sum(const tgi_dims *dims, tgi_dim dim)
 }
 
 /*
- * The name of an expression in normal form, made unless it is there.
+ * The handle of an expression in normal form, created if it is new.
  * TGI_DIM_NONE when out of memory (recorded).
  */
 tgi_dim tgi_expr_intern(tgi_dims *dims, tgi_expr_kind kind, int64_t number,
                         const tgi_term *terms, size_t n_terms);
 
 /*
- * The operations of dims.h, but a constant below 0 has a name here. They are
- * what translation between tables is made of. TGI_DIM_NONE on overflow or
- * when out of memory (recorded).
+ * The operations of dims.h, except that negative constants have handles;
+ * translation between tables uses them. TGI_DIM_NONE on overflow or when out of
+ * memory (recorded).
  */
 tgi_dim tgi_expr_sum(tgi_dims *dims, int64_t constant, const tgi_term *terms,
                      size_t n_terms);
@@ -125,7 +124,7 @@ typedef tgi_dim tgi_expr_operation(tgi_dims *dims, tgi_dim a, tgi_dim b);
 tgi_expr_operation tgi_expr_mul, tgi_expr_div;
 tgi_expr_operation tgi_expr_max, tgi_expr_broadcast;
 
-/* Records the overflow; TGI_DIM_NONE. */
+/* Records an overflow; returns TGI_DIM_NONE. */
 tgi_dim tgi_expr_overflow(void);
 
 #endif /* TGI_DIMS_TABLE_H */

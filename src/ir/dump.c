@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dump.c - a graph as text, one node a line:
+ * dump.c - a graph as text, one node per line:
  *
  *     graph norm(%1: f32[64,?0], %2: variable f32[784]) {
  *       %3 = constant f32[] 0.5
@@ -10,8 +10,8 @@
  *       return %4
  *     }
  *
- * Callees follow as graphs of their own. What an attribute looks like is in
- * one table, by op; dump_dot.c draws from the same parts.
+ * Callees and regions follow as separate graphs. A table of printers by op
+ * formats attributes, here and in dump_dot.c.
  */
 #include "ir/dump.h"
 
@@ -19,7 +19,7 @@
 
 #include "tgjit/ops.h"
 
-/* Constants show this many elements; longer ones end with their hash. */
+/* Constants print this many elements; longer ones end with a hash. */
 #define SHOWN_ELEMENTS 8
 
 /* -- Lists of graphs ------------------------------------------------------- */
@@ -29,7 +29,7 @@ static uint64_t hash_pointer(const tgi_graph *graph)
     return tgi_hash(&graph, sizeof graph, 0);
 }
 
-/* Its place in the list counted from 1; 0 if it is not there. */
+/* The position in the list, from 1; 0 if absent. */
 static uint32_t list_position(const tgi_graph_list *list,
                               const tgi_graph *graph)
 {
@@ -54,7 +54,7 @@ bool tgi_graph_list_init(tgi_graph_list *list, const tgi_graph *graph)
 {
     *list = (tgi_graph_list){0};
     bool ok = list_add(list, graph);
-    /* The list is its own queue. */
+    /* The list is also the queue of the breadth-first search. */
     for (size_t i = 0; ok && i < list->graphs.n; i++) {
         const tgi_graph *caller = list->graphs.data[i];
         for (size_t k = 0; ok && k < caller->callees.n; k++)
@@ -95,7 +95,7 @@ void tgi_regions_print(const tgi_graph_list *list, const tgi_node *node,
     }
 }
 
-/* -- Words ----------------------------------------------------------------- */
+/* -- Text ------------------------------------------------------------------ */
 
 void tgi_quote(const char *text, char quote, tgi_strbuf *out)
 {
@@ -143,35 +143,35 @@ static void print_numbers(const char *label, int n, const int64_t *numbers,
 
 /* -- Attributes ------------------------------------------------------------ */
 
-/* What a printer may look at. */
-typedef struct scene {
+/* The arguments of an attribute printer. */
+typedef struct attr_context {
     const tgi_graph *graph;
     const tgi_node *node;
     int rank; /* of the result */
-} scene;
+} attr_context;
 
-typedef void attr_printer(const scene *s, tgi_strbuf *out);
+typedef void attr_printer(const attr_context *s, tgi_strbuf *out);
 
-static void print_axis(const scene *s, tgi_strbuf *out)
+static void print_axis(const attr_context *s, tgi_strbuf *out)
 {
     const tgi_attr_index *attr = s->node->attr;
     tgi_strbuf_addf(out, " axis=%lld", (long long)attr->index);
 }
 
-static void print_index(const scene *s, tgi_strbuf *out)
+static void print_index(const attr_context *s, tgi_strbuf *out)
 {
     const tgi_attr_index *attr = s->node->attr;
     tgi_strbuf_addf(out, " index=%lld", (long long)attr->index);
 }
 
-static void print_extent(const scene *s, tgi_strbuf *out)
+static void print_extent(const attr_context *s, tgi_strbuf *out)
 {
     const tgi_attr_index *attr = s->node->attr;
     tgi_strbuf_add(out, " ");
     tgi_dim_print(s->graph->dims, attr->index, out);
 }
 
-static void print_axes(const scene *s, tgi_strbuf *out)
+static void print_axes(const attr_context *s, tgi_strbuf *out)
 {
     const tgi_attr_axes *attr = s->node->attr;
     int64_t axes[64];
@@ -182,7 +182,7 @@ static void print_axes(const scene *s, tgi_strbuf *out)
     print_numbers("axes", n, axes, out);
 }
 
-static void print_perm(const scene *s, tgi_strbuf *out)
+static void print_perm(const attr_context *s, tgi_strbuf *out)
 {
     const tgi_attr_perm *attr = s->node->attr;
     int64_t perm[TG_MAX_RANK];
@@ -191,14 +191,14 @@ static void print_perm(const scene *s, tgi_strbuf *out)
     print_numbers("perm", s->rank, perm, out);
 }
 
-static void print_slice(const scene *s, tgi_strbuf *out)
+static void print_slice(const attr_context *s, tgi_strbuf *out)
 {
     const tgi_attr_slice *attr = s->node->attr;
     print_dims(s->graph, "start", s->rank, attr->start, out);
     print_numbers("step", s->rank, attr->step, out);
 }
 
-static void print_pad(const scene *s, tgi_strbuf *out)
+static void print_pad(const attr_context *s, tgi_strbuf *out)
 {
     const tgi_attr_pad *attr = s->node->attr;
     print_dims(s->graph, "low", s->rank, attr->low, out);
@@ -206,7 +206,7 @@ static void print_pad(const scene *s, tgi_strbuf *out)
     print_numbers("interior", s->rank, attr->interior, out);
 }
 
-static void print_gather(const scene *s, tgi_strbuf *out)
+static void print_gather(const attr_context *s, tgi_strbuf *out)
 {
     static const char *const modes[] = {
         [TG_GATHER_CHECK] = "check",
@@ -219,7 +219,7 @@ static void print_gather(const scene *s, tgi_strbuf *out)
                     is_known ? modes[attr->mode] : "?");
 }
 
-static void print_scatter(const scene *s, tgi_strbuf *out)
+static void print_scatter(const attr_context *s, tgi_strbuf *out)
 {
     const tgi_attr_scatter *attr = s->node->attr;
     tgi_strbuf_addf(out, " axis=%lld mode=%s range=%s", (long long)attr->axis,
@@ -231,7 +231,7 @@ static void print_scatter(const scene *s, tgi_strbuf *out)
                                                      : "?");
 }
 
-static void print_matmul(const scene *s, tgi_strbuf *out)
+static void print_matmul(const attr_context *s, tgi_strbuf *out)
 {
     const tgi_attr_matmul *attr = s->node->attr;
     if (attr->flags & TG_TRANSPOSE_A)
@@ -240,7 +240,7 @@ static void print_matmul(const scene *s, tgi_strbuf *out)
         tgi_strbuf_add(out, " transpose_b");
 }
 
-static void print_elements(const scene *s, tgi_strbuf *out)
+static void print_elements(const attr_context *s, tgi_strbuf *out)
 {
     const tgi_literal *literal =
         ((const tgi_attr_literal *)s->node->attr)->literal;
@@ -257,14 +257,14 @@ static void print_elements(const scene *s, tgi_strbuf *out)
         tgi_strbuf_addf(out, ", … #%016llx", (unsigned long long)literal->hash);
 }
 
-static void print_format(const scene *s, tgi_strbuf *out)
+static void print_format(const attr_context *s, tgi_strbuf *out)
 {
     tgi_strbuf_add(out, " ");
     tgi_quote(s->node->attr, '"', out);
 }
 
-/* Not the function, which has no name: dumps of one program are the same. */
-static void print_host(const scene *s, tgi_strbuf *out)
+/* Omits the function's address, which differs from run to run. */
+static void print_host(const attr_context *s, tgi_strbuf *out)
 {
     const tgi_attr_host *attr = s->node->attr;
     for (int64_t i = 0; i < attr->n_outputs; i++) {
@@ -276,7 +276,7 @@ static void print_host(const scene *s, tgi_strbuf *out)
     }
 }
 
-static void print_loop(const scene *s, tgi_strbuf *out)
+static void print_loop(const attr_context *s, tgi_strbuf *out)
 {
     const tgi_attr_regions *attr = s->node->attr;
     tgi_strbuf_addf(out, " carries %lld", (long long)attr->n_carried);
@@ -304,7 +304,7 @@ void tgi_attr_print(const tgi_graph *graph, const tgi_node *node,
                     tgi_strbuf *out)
 {
     if (node->attr && attr_printers[node->op]) {
-        const scene s = {
+        const attr_context s = {
             .graph = graph,
             .node = node,
             .rank =

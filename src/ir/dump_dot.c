@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dump_dot.c - a graph as Graphviz input: a box for each node with its type
- * and attribute, an arrow for each use. Callees are clusters of their own.
- * Dashed arrows carry order, not values: from a write to the reads after it.
+ * dump_dot.c - a graph as Graphviz input: a box per node with its type and
+ * attribute, an edge per use. Callees and regions are separate clusters. Dashed
+ * edges are order dependencies, from a write to the reads that see it.
  */
 #include "ir/dump.h"
 

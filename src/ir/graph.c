@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * graph.c - storage of graphs: nodes in chunks, everything else they point to
- * in the arena, and the indexes that make equal things one.
+ * graph.c - storage of graphs: nodes in chunks, all that they point to in the
+ * arena, and the hash indexes for interning.
  *
- * Three things are interned by content: nodes (the key is what a node
- * computes, not what it is called or where it was asked for), literals, and
- * strings. An attribute that points (to a literal, to a callee) points to
- * something unique in the graph, so attributes compare byte by byte.
+ * Nodes, literals and strings are interned. The key of a node is its
+ * computation, without name and site. Literals are unique in a graph, so
+ * attributes can be compared as bytes.
  *
- * Every function that can run out of memory leaves the graph as it was, but
- * for interned leftovers that nobody refers to.
+ * A function that runs out of memory leaves the graph unchanged, except for
+ * unreferenced interned objects.
  */
 #include "ir/graph.h"
 
@@ -20,7 +19,7 @@
 #include "base/live.h"
 #include "tgjit/ops.h"
 
-/* -- Life ------------------------------------------------------------------ */
+/* -- Lifetime -------------------------------------------------------------- */
 
 tgi_graph *tgi_graph_create(const char *name, tgi_dims *dims)
 {
@@ -44,19 +43,19 @@ tgi_graph *tgi_graph_create(const char *name, tgi_dims *dims)
 
 tgi_graph *tgi_graph_retain(const tgi_graph *graph)
 {
-    tgi_graph *kept = (tgi_graph *)(uintptr_t)graph;
-    tgi_refcount_inc(&kept->refs);
-    return kept;
+    tgi_graph *retained = (tgi_graph *)(uintptr_t)graph;
+    tgi_refcount_inc(&retained->refs);
+    return retained;
 }
 
-/* Frees all but the callees: they come back as a list, those that died. */
-static tgi_graph *destroy(tgi_graph *graph, tgi_graph *dying)
+/* Frees a graph and prepends callees without references to the list `dead`. */
+static tgi_graph *destroy_graph(tgi_graph *graph, tgi_graph *dead)
 {
     for (size_t i = 0; i < graph->callees.n; i++) {
         tgi_graph *callee = graph->callees.data[i];
         if (tgi_refcount_dec(&callee->refs)) {
-            callee->dying = dying;
-            dying = callee;
+            callee->next_dead = dead;
+            dead = callee;
         }
     }
     for (size_t i = 0; i < graph->literals.n; i++)
@@ -78,17 +77,17 @@ static tgi_graph *destroy(tgi_graph *graph, tgi_graph *dying)
         tgi_dims_release(graph->dims);
     tgi_free(graph);
     tgi_live_add(TGI_LIVE_GRAPH, -1);
-    return dying;
+    return dead;
 }
 
 void tgi_graph_release(tgi_graph *graph)
 {
     if (!graph || !tgi_refcount_dec(&graph->refs))
         return;
-    /* A list instead of recursion: calls may be nested deeply. */
-    graph->dying = NULL;
+    /* A list instead of recursion: graphs may be deeply nested. */
+    graph->next_dead = NULL;
     while (graph)
-        graph = destroy(graph, graph->dying);
+        graph = destroy_graph(graph, graph->next_dead);
 }
 
 size_t tgi_graph_bytes(const tgi_graph *graph)
@@ -119,9 +118,9 @@ const char *tgi_graph_intern(tgi_graph *graph, const char *string)
     size_t probe = 0;
     uint32_t position;
     while ((position = tgi_index_next(&graph->string_index, hash, &probe))) {
-        const char *known = graph->strings.data[position - 1];
-        if (strcmp(known, string) == 0)
-            return known;
+        const char *existing = graph->strings.data[position - 1];
+        if (strcmp(existing, string) == 0)
+            return existing;
     }
 
     const char *copy = tgi_arena_copy(&graph->arena, string, bytes);
@@ -134,7 +133,7 @@ const char *tgi_graph_intern(tgi_graph *graph, const char *string)
     return copy;
 }
 
-/* Like tgi_graph_intern, for what may be missing: NULL stays NULL. */
+/* As tgi_graph_intern, but NULL gives NULL. */
 static bool intern_optional(tgi_graph *graph, const char *string,
                             const char **out_copy)
 {
@@ -142,18 +141,19 @@ static bool intern_optional(tgi_graph *graph, const char *string,
     return !string || *out_copy;
 }
 
-/* The graph's own literal with these contents: an old one, or this one. */
+/* The unique literal of the graph with these contents: an existing one, or this
+   one, which is retained. */
 static tgi_literal *intern_literal(tgi_graph *graph, tgi_literal *literal)
 {
     size_t probe = 0;
     uint32_t position;
     while ((position =
                 tgi_index_next(&graph->literal_index, literal->hash, &probe))) {
-        tgi_literal *known = graph->literals.data[position - 1];
-        if (known == literal ||
-            (known->bytes == literal->bytes &&
-             memcmp(known->data, literal->data, literal->bytes) == 0))
-            return known;
+        tgi_literal *existing = graph->literals.data[position - 1];
+        if (existing == literal ||
+            (existing->bytes == literal->bytes &&
+             memcmp(existing->data, literal->data, literal->bytes) == 0))
+            return existing;
     }
 
     if (!tgi_vec_push(&graph->literals, literal)) {
@@ -169,8 +169,9 @@ static tgi_literal *intern_literal(tgi_graph *graph, tgi_literal *literal)
     return literal;
 }
 
-/* One reference for each call: looking for an old one would take longer. */
-static bool keep_callees(tgi_graph *graph, tgi_graph *const *callees, size_t n)
+/* Takes one reference per call; searching for an existing one costs more. */
+static bool retain_callees(tgi_graph *graph, tgi_graph *const *callees,
+                           size_t n)
 {
     if (!tgi_vec_reserve(&graph->callees, graph->callees.n + n)) {
         tgi_error_memory();
@@ -184,16 +185,16 @@ static bool keep_callees(tgi_graph *graph, tgi_graph *const *callees, size_t n)
     return true;
 }
 
-/* All graphs that a node has. */
-static bool keep_graphs(tgi_graph *graph, const tgi_node *node)
+/* Retains all graphs of a node. */
+static bool retain_graphs(tgi_graph *graph, const tgi_node *node)
 {
     const tgi_regions regions = tgi_node_regions(node);
-    if (!keep_callees(graph, regions.graphs, regions.n))
+    if (!retain_callees(graph, regions.graphs, regions.n))
         return false;
     if (node->op != TGI_OP_CALL)
         return true;
     const tgi_attr_call *call = node->attr;
-    return !call->traced || keep_callees(graph, &call->traced, 1);
+    return !call->traced || retain_callees(graph, &call->traced, 1);
 }
 
 /* -- Nodes ----------------------------------------------------------------- */
@@ -219,7 +220,7 @@ static uint64_t hash_node(const tgi_node *node)
     return hash;
 }
 
-static bool same_node(const tgi_node *a, const tgi_node *b)
+static bool nodes_are_equal(const tgi_node *a, const tgi_node *b)
 {
     return a->op == b->op && a->dtype == b->dtype && a->shape == b->shape &&
            ((a->flags ^ b->flags) & TGI_NODE_WEAK) == 0 &&
@@ -235,13 +236,13 @@ static tgi_ref find_node(const tgi_graph *graph, const tgi_node *node,
     size_t probe = 0;
     tgi_ref ref;
     while ((ref = tgi_index_next(&graph->nodes, hash, &probe)))
-        if (same_node(tgi_graph_node(graph, ref), node))
+        if (nodes_are_equal(tgi_graph_node(graph, ref), node))
             return ref;
     return 0;
 }
 
-/* Turns what `node` points to into the graph's own. */
-static bool own(tgi_graph *graph, tgi_node *node)
+/* Copies everything `node` points to into the graph's arena. */
+static bool copy_into_arena(tgi_graph *graph, tgi_node *node)
 {
     if (node->n_inputs)
         node->inputs = tgi_arena_copy(&graph->arena, node->inputs,
@@ -258,7 +259,7 @@ static bool own(tgi_graph *graph, tgi_node *node)
            intern_optional(graph, node->file, &node->file);
 }
 
-/* Room for one more node at its place. */
+/* Ensures that there is a chunk for the next node. */
 static bool reserve_node(tgi_graph *graph)
 {
     if (graph->n_nodes < graph->chunks.n << TGI_CHUNK_BITS)
@@ -273,7 +274,7 @@ static bool reserve_node(tgi_graph *graph)
     return false;
 }
 
-/* The parameter behind an input that is a VARIABLE, or NULL. */
+/* The parameter of a VARIABLE node; NULL for other nodes. */
 static tgi_param *variable_param(tgi_graph *graph, tgi_ref ref)
 {
     if (ref == 0 || ref > graph->n_nodes)
@@ -285,14 +286,14 @@ static tgi_param *variable_param(tgi_graph *graph, tgi_ref ref)
     return index < graph->params.n ? &graph->params.data[index] : NULL;
 }
 
-static bool is_limited(const tgi_node *node)
+static bool is_limited_loop(const tgi_node *node)
 {
     return node->op == TGI_OP_LOOP &&
            ((const tgi_attr_regions *)node->attr)->flags & TGI_LOOP_LIMITED;
 }
 
-/* What the new node means for its graph as a whole. */
-static void note(tgi_graph *graph, const tgi_node *node)
+/* Updates is_read, is_written, has_effects, may_fail and has_loops. */
+static void update_summary(tgi_graph *graph, const tgi_node *node)
 {
     tgi_param *param;
 
@@ -328,7 +329,7 @@ static void note(tgi_graph *graph, const tgi_node *node)
                 param->is_written |= region->params.data[i].is_written;
             }
     }
-    if (is_limited(node))
+    if (is_limited_loop(node))
         graph->may_fail = true;
     if (node->op == TGI_OP_LOOP)
         graph->has_loops = true;
@@ -347,27 +348,28 @@ tgi_ref tgi_graph_add(tgi_graph *graph, const tgi_node *wanted)
         node.attr = &literal_attr;
     }
 
-    bool is_shared = !tgi_op_has(node.op, TGI_FLAG_ORDERED);
-    uint64_t hash = is_shared ? hash_node(&node) : 0;
-    if (is_shared) {
-        tgi_ref known = find_node(graph, &node, hash);
-        if (known) {
+    bool is_hash_consed = !tgi_op_has(node.op, TGI_FLAG_ORDERED);
+    uint64_t hash = is_hash_consed ? hash_node(&node) : 0;
+    if (is_hash_consed) {
+        tgi_ref existing = find_node(graph, &node, hash);
+        if (existing) {
             if (node.name)
-                tgi_graph_set_name(graph, known, node.name);
-            return known;
+                tgi_graph_set_name(graph, existing, node.name);
+            return existing;
         }
     }
 
-    if (!keep_graphs(graph, &node))
+    if (!retain_graphs(graph, &node))
         return 0;
-    if (!reserve_node(graph) || !own(graph, &node))
+    if (!reserve_node(graph) || !copy_into_arena(graph, &node))
         return 0;
-    if (is_shared && !tgi_index_add(&graph->nodes, hash, graph->n_nodes + 1)) {
+    if (is_hash_consed &&
+        !tgi_index_add(&graph->nodes, hash, graph->n_nodes + 1)) {
         tgi_error_memory();
         return 0;
     }
     *node_at(graph, ++graph->n_nodes) = node;
-    note(graph, &node);
+    update_summary(graph, &node);
     return graph->n_nodes;
 }
 
@@ -376,15 +378,15 @@ bool tgi_graph_set_callee(tgi_graph *graph, tgi_ref call, tgi_graph *callee)
     const tgi_node *node = tgi_graph_node(graph, call);
     tgi_attr_call attr = *(const tgi_attr_call *)node->attr;
     attr.callee = callee;
-    void *own = tgi_arena_alloc(&graph->arena, sizeof(attr));
-    if (!own) {
+    void *copy = tgi_arena_alloc(&graph->arena, sizeof(attr));
+    if (!copy) {
         tgi_error_memory();
         return false;
     }
-    if (!keep_callees(graph, &callee, 1))
+    if (!retain_callees(graph, &callee, 1))
         return false;
-    memcpy(own, &attr, sizeof(attr));
-    node_at(graph, call)->attr = own;
+    memcpy(copy, &attr, sizeof(attr));
+    node_at(graph, call)->attr = copy;
     return true;
 }
 
@@ -401,7 +403,7 @@ tgi_ref tgi_graph_add_param(tgi_graph *graph, tgi_op op, tg_dtype dtype,
         .attr = &attr,
         .attr_bytes = sizeof attr,
     };
-    /* Room first, so that the number and the node come together. */
+    /* Reserve first, so that no failure is possible after adding the node. */
     if (!tgi_vec_reserve(&graph->params, graph->params.n + 1)) {
         tgi_error_memory();
         return 0;
@@ -440,7 +442,7 @@ void tgi_graph_move_param(tgi_graph *graph, size_t from, size_t to)
     for (size_t i = from; i > to; i--)
         graph->params.data[i] = graph->params.data[i - 1];
     graph->params.data[to] = moved;
-    /* Parameters are never shared: nobody looks for them by attribute. */
+    /* Parameters are not hash-consed, so their attributes may change. */
     for (size_t i = to; i <= from; i++) {
         tgi_node *node = node_at(graph, graph->params.data[i].node);
         ((tgi_attr_index *)(uintptr_t)node->attr)->index = (int64_t)i;
@@ -465,7 +467,7 @@ const void *tgi_graph_constant(const tgi_graph *graph, tgi_ref ref)
 bool tgi_graph_is_root(const tgi_graph *graph, const tgi_node *node)
 {
     (void)graph;
-    if (tgi_op_has(node->op, TGI_FLAG_EFFECT) || is_limited(node))
+    if (tgi_op_has(node->op, TGI_FLAG_EFFECT) || is_limited_loop(node))
         return true;
     const tgi_regions regions = tgi_node_regions(node);
     for (size_t i = 0; i < regions.n; i++)
@@ -535,11 +537,11 @@ size_t tgi_node_n_results(const tgi_node *node)
 tgi_dim tgi_loop_iterations(const tgi_graph *graph, const tgi_node *loop)
 {
     const tgi_attr_regions *attr = loop->attr;
-    const tgi_node *trips = tgi_graph_node(graph, loop->inputs[0]);
+    const tgi_node *count = tgi_graph_node(graph, loop->inputs[0]);
     if (attr->n_graphs > 1)
         return TGI_UNBOUNDED;
-    if (trips->op == TGI_OP_EXTENT)
-        return ((const tgi_attr_index *)trips->attr)->index;
+    if (count->op == TGI_OP_EXTENT)
+        return ((const tgi_attr_index *)count->attr)->index;
     const void *data = tgi_graph_constant(graph, loop->inputs[0]);
     int64_t number = 0;
     if (!data)
@@ -548,7 +550,7 @@ tgi_dim tgi_loop_iterations(const tgi_graph *graph, const tgi_node *loop)
     return number > 0 ? number : 0;
 }
 
-/* -- Stacks ---------------------------------------------------------------- */
+/* -- Unbounded stacks ------------------------------------------------------ */
 
 int64_t tgi_stack_input(const tgi_node *region, size_t index)
 {

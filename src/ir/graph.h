@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * graph.h - a function as data.
+ * graph.h - the graph IR: the trace of a function.
  *
- * Nodes are 32-bit refs into chunks that never move; everything a graph owns
- * lies in its arena. Nodes are hash-consed: adding what is already there
- * gives the old ref. A pass never changes a graph, it writes a new one.
+ * Nodes are 32-bit refs into chunks that never move; an arena holds the rest.
+ * Nodes are hash-consed: adding a node equal to an existing one returns the old
+ * ref. Passes never modify a graph, they write a new one.
  *
- * The order of refs is an order of execution: inputs come before their users,
- * and reads and effects stand in program order. That is the whole rule of
- * effects; a read names the write it sees (or none), and tgi_graph_verify
- * checks that this is the last one before it.
+ * The order of refs is the execution order: inputs precede users, and reads and
+ * effects are in program order. There is no other order of effects. A read
+ * names the write it sees, if any; tgi_graph_verify checks that this is the
+ * last one before it.
  *
- * Regions: a CALL, SWITCH or LOOP node owns graphs. Its inputs are their
- * parameters in order, variables among them; RESULT nodes pick its results, as
- * they do of a HOST node. A callee has extents of its own. The graphs of a
- * SWITCH or LOOP speak of those of the graph they are in: they share its dims
- * table.
+ * Regions: a CALL, SWITCH or LOOP node owns graphs. Its inputs, which may be
+ * variables, are their parameters in order. RESULT nodes select its results,
+ * and those of a HOST node. A callee has its own dims table; the graphs of a
+ * SWITCH or LOOP share that of the enclosing graph.
  *
- *   SWITCH  runs graph `input 0` (i64; past either end: the nearest one).
- *   LOOP    inputs: number of trips (i64), carried values, others. Graph 0 is
- *           the body: it sees the trips done so far in place of the number,
- *           and gives the carried values of the next trip. Graph 1, if there,
- *           says before each trip whether to go on (bool). The results are
- *           the carried values at the end.
+ *   SWITCH  runs the graph with the number `input 0` (i64, clamped).
+ *   LOOP    inputs: number of iterations (i64), carried values, invariants.
+ *           Graph 0 is the body: its first parameter is the iteration number,
+ *           from 0; it returns the next carried values. Graph 1, if present,
+ *           is the test (bool), evaluated before each iteration. The results
+ *           are the final carried values.
  */
 #ifndef TGI_GRAPH_H
 #define TGI_GRAPH_H
@@ -42,12 +41,13 @@ typedef uint32_t tgi_ref; /* 0: none */
 typedef struct tgi_graph tgi_graph;
 
 /* -- Attributes ------------------------------------------------------------
- * One record per kind; compared byte by byte, hence no padding. Entries past
+ * Attributes are compared as bytes, so they have no padding, and entries past
  * the rank are 0.
  */
 
-/* PARAM, VARIABLE: its number. RESULT: which one. IOTA, CONCAT, ARGMAX,
-   ARGMIN, DYNAMIC_SLICE, DYNAMIC_UPDATE: the axis. EXTENT: a tgi_dim. */
+/* PARAM, VARIABLE: the parameter number. RESULT: the result number. IOTA,
+   CONCAT, ARGMAX, ARGMIN, DYNAMIC_SLICE, DYNAMIC_UPDATE: the axis. EXTENT: a
+   tgi_dim. */
 typedef struct tgi_attr_index {
     int64_t index;
 } tgi_attr_index;
@@ -68,7 +68,7 @@ typedef struct tgi_attr_slice {
     int64_t step[TG_MAX_RANK];
 } tgi_attr_slice;
 
-/* PAD: before, after, and between every two elements. */
+/* PAD: elements before, after, and between each pair of elements. */
 typedef struct tgi_attr_pad {
     tgi_dim low[TG_MAX_RANK];
     tgi_dim high[TG_MAX_RANK];
@@ -80,7 +80,7 @@ typedef struct tgi_attr_gather {
     int64_t mode; /* tg_gather_mode */
 } tgi_attr_gather;
 
-/* Begins as that of GATHER. */
+/* Starts like that of GATHER. */
 typedef struct tgi_attr_scatter {
     int64_t axis;
     int64_t mode;  /* tg_scatter_mode */
@@ -92,46 +92,46 @@ typedef struct tgi_attr_matmul {
 } tgi_attr_matmul;
 
 typedef struct tgi_attr_literal {
-    tgi_literal *literal; /* kept by the graph */
+    tgi_literal *literal; /* retained by the graph */
 } tgi_attr_literal;
 
-/* A gradient of the user's own; asked for only while tracing. */
+/* A user-defined gradient; used only while tracing. */
 typedef struct tgi_custom_gradient {
     tg_callback *backward; /* NULL: none */
     void *user;
 } tgi_custom_gradient;
 
 typedef struct tgi_attr_call {
-    tgi_graph *callee; /* kept by the graph */
-    /* What it was before passes, for gradients: they ask for the user's own
-       operations. Kept by the graph; or NULL. */
+    tgi_graph *callee; /* retained by the graph */
+    /* The callee before passes, or NULL: gradients need the operations that the
+       user wrote. Retained by the graph. */
     tgi_graph *traced;
     tgi_custom_gradient gradient;
 } tgi_attr_call;
 
 enum {
-    /* Going on after that number of trips is an error, not the end. */
+    /* LOOP: a test still true after that number of iterations is an error. */
     TGI_LOOP_LIMITED = 1,
-    /* SWITCH of one graph: gradients compute what is inside once more. */
+    /* SWITCH of one graph: the backward pass recomputes its values. */
     TGI_SWITCH_CHECKPOINT = 2
 };
 
-/* As the index of a RESULT of a LOOP: the number of trips done, and where in
-   its stacks the first trip has put its slices. While tracing only, as are
-   results of the body behind the carried ones: these are kept for each trip
-   (lower_saved_values.h). */
+/* Result numbers of a LOOP: the number of iterations executed, and the position
+   of the first iteration's slice in the loop's stacks. Valid only while
+   tracing, as are results of the body after the carried ones, which are saved
+   per iteration (lower_saved_values.h). */
 #define TGI_RESULT_ITERATIONS (-1)
 #define TGI_RESULT_STACK_BASE (-2)
 
 /* SWITCH, LOOP. */
 typedef struct tgi_attr_regions {
     int64_t n_graphs;
-    int64_t n_carried; /* LOOP: values */
-    int64_t flags;     /* LOOP */
-    tgi_graph *graphs[]; /* kept by the graph */
+    int64_t n_carried;   /* LOOP */
+    int64_t flags;       /* TGI_LOOP_LIMITED, TGI_SWITCH_CHECKPOINT */
+    tgi_graph *graphs[]; /* retained by the graph */
 } tgi_attr_regions;
 
-/* PRINT: the format itself, with its terminating 0. */
+/* PRINT: the NUL-terminated format itself. */
 
 typedef struct tgi_host_output {
     uint32_t dtype;
@@ -156,12 +156,12 @@ static inline size_t tgi_attr_host_bytes(size_t n_outputs)
 
 enum {
     /*
-     * Comes from plain numbers only, and is a scalar: takes the dtype of what
-     * it meets (build_number.c). Read while building, ignored afterwards.
+     * Weakly typed: a scalar computed from plain numbers only, which takes the
+     * dtype of the other operands (build_number.c). Ignored after building.
      */
-    TGI_NODE_NUMBER = 1,  /* from arguments: weak towards tensors */
-    TGI_NODE_LITERAL = 2, /* from literals alone: weak towards numbers too */
-    TGI_NODE_WEAK = TGI_NODE_NUMBER | TGI_NODE_LITERAL /* either */
+    TGI_NODE_NUMBER = 1,  /* from arguments: adapts to tensors */
+    TGI_NODE_LITERAL = 2, /* from literals only: adapts to NUMBERs as well */
+    TGI_NODE_WEAK = TGI_NODE_NUMBER | TGI_NODE_LITERAL
 };
 
 typedef struct tgi_node {
@@ -173,8 +173,8 @@ typedef struct tgi_node {
     uint32_t attr_bytes;
     const tgi_ref *inputs;
     const void *attr; /* NULL if attr_bytes is 0 */
-    const char *name; /* the user's, or NULL */
-    const char *file; /* where the user asked for it, or NULL */
+    const char *name; /* given by the user, or NULL */
+    const char *file; /* site in the user's source, or NULL */
     int line;
 } tgi_node;
 
@@ -182,8 +182,8 @@ typedef struct tgi_node {
 
 typedef struct tgi_param {
     tgi_ref node;    /* PARAM or VARIABLE */
-    bool is_read;    /* VARIABLE: its contents are used … */
-    bool is_written; /* … or set, here or in a callee */
+    bool is_read;    /* VARIABLE: here or in a graph that a node owns */
+    bool is_written; /* likewise */
 } tgi_param;
 
 typedef enum tgi_check_kind {
@@ -194,21 +194,21 @@ typedef enum tgi_check_kind {
     TGI_CHECK_NOT_ZERO   /* a != 0 */
 } tgi_check_kind;
 
-/* A condition on extents that only the call can decide. */
+/* A condition on extents that is evaluated at the call. */
 typedef struct tgi_check {
     uint8_t kind;
     int line;
     const char *file;
-    const char *op;   /* the user's word for the operation, static text */
+    const char *op;   /* public name of the operation, static text */
     const char *what; /* such as "inner dimensions" */
     tgi_dim a, b;
-    tgi_shape_ref shapes[2]; /* whose extents they are, or 0 */
-    bool is_target;          /* the second one is wanted, not an operand's */
+    tgi_shape_ref shapes[2]; /* the shapes that messages print, or 0 */
+    bool is_target; /* the second shape is requested, not that of an operand */
 } tgi_check;
 
-/* A number that arrives as parameter `param` must fit `dtype`. */
+/* The number passed as parameter `param` must fit `dtype`. */
 typedef struct tgi_number_check {
-    tgi_ref param; /* its node: parameters may still be renumbered */
+    tgi_ref param; /* the node: parameters may be renumbered */
     uint8_t dtype;
     int line;
     const char *file;
@@ -223,7 +223,7 @@ typedef struct tgi_number_check {
 struct tgi_graph {
     tgi_refcount refs;
     tgi_arena arena;
-    tgi_dims *dims; /* shared with the graphs it was made from */
+    tgi_dims *dims; /* shared with regions and across passes */
     const char *name;
 
     TGI_VEC(tgi_node *) chunks;
@@ -235,25 +235,24 @@ struct tgi_graph {
     TGI_VEC(tgi_check) checks;
     TGI_VEC(tgi_number_check) number_checks; /* of a trace; passes drop them */
     TGI_VEC(tgi_literal *) literals; /* retained */
-    TGI_VEC(tgi_graph *) callees;    /* retained */
+    TGI_VEC(tgi_graph *) callees;    /* retained; regions too */
     TGI_VEC(const char *) strings;   /* interned names and files */
     tgi_index literal_index, string_index, check_index;
 
-    bool has_effects; /* writes a variable, prints or calls the host, here or
-                         in a callee */
-    bool may_fail;    /* has checks or ops that may fail, here or there */
-    bool has_loops;   /* here or there */
-    uint32_t height;  /* levels of nested graphs, this one included, also as
-                         they were before passes */
-    tgi_graph *dying; /* links graphs while they are being destroyed */
+    /* These include the graphs that nodes own. */
+    bool has_effects; /* writes a variable, prints or calls the host */
+    bool may_fail;    /* has checks or ops that may fail */
+    bool has_loops;
+    uint32_t height; /* nesting levels, from 1, before or after passes */
+    tgi_graph *next_dead; /* list of graphs to destroy */
 };
 
-/* NULL when out of memory (recorded). `dims` is retained, NULL makes one. */
+/* NULL when out of memory (recorded). Retains `dims`; NULL creates a table. */
 tgi_graph *tgi_graph_create(const char *name, tgi_dims *dims);
-/* Counting does not change a graph: also one that is only read may be kept. */
+/* Casts const away: the reference count is not part of the value. */
 tgi_graph *tgi_graph_retain(const tgi_graph *graph);
 void tgi_graph_release(tgi_graph *graph);
-/* What it holds itself, its literals too; not its dims table and callees. */
+/* Bytes of memory, including literals, excluding the dims table and callees. */
 size_t tgi_graph_bytes(const tgi_graph *graph);
 
 static inline const tgi_node *tgi_graph_node(const tgi_graph *graph,
@@ -270,63 +269,64 @@ static inline const tgi_shape *tgi_graph_shape(const tgi_graph *graph,
 }
 
 /*
- * Adds a node, or finds the equal one (the same op, type, inputs and
- * attribute; ORDERED ops, calls among them, are always new). All of
- * `node` is copied. Param reads and writes, literals and callees are noted.
- * 0 when out of memory (recorded). Meaning is not checked here: builders make
- * sure, tgi_graph_verify tells.
+ * Adds a node, or returns an equal one (same op, type, inputs and attribute);
+ * ORDERED ops are always new. Copies everything `node` points to, retains
+ * literals and callees, and updates the summary of the graph (is_read,
+ * has_effects, …). 0 when out of memory (recorded). Does not validate the node:
+ * builders do, and tgi_graph_verify checks.
  */
 tgi_ref tgi_graph_add(tgi_graph *graph, const tgi_node *node);
 
-/* Another callee for a call that is there, with the same parameters, effects
-   and first results; false when out of memory (recorded). */
+/* Replaces the callee of a call by one with the same parameters and effects
+   whose results start with the same ones; false when out of memory
+   (recorded). */
 bool tgi_graph_set_callee(tgi_graph *graph, tgi_ref call, tgi_graph *callee);
 
 /* A PARAM or VARIABLE with the next number. */
 tgi_ref tgi_graph_add_param(tgi_graph *graph, tgi_op op, tg_dtype dtype,
                             tgi_shape_ref shape, uint16_t flags);
 
-/* A CONSTANT of the given elements (row-major, shape all known). */
+/* A CONSTANT of the given elements, row-major; the shape is static. */
 tgi_ref tgi_graph_add_constant(tgi_graph *graph, tg_dtype dtype,
                                tgi_shape_ref shape, const void *data,
                                size_t bytes, uint16_t flags, tg_site site);
 
-/* Gives parameter `from` the number `to`, at most as high; others move up. */
+/* Moves parameter `from` to number `to` <= `from`; those between shift up. */
 void tgi_graph_move_param(tgi_graph *graph, size_t from, size_t to);
 
-/* Names a node unless it has a name. */
+/* Names a node that has no name. */
 void tgi_graph_set_name(tgi_graph *graph, tgi_ref ref, const char *name);
 
-/* All false when out of memory (recorded). Equal checks are kept once. */
+/* False when out of memory (recorded). Equal checks are stored once. */
 bool tgi_graph_add_check(tgi_graph *graph, tgi_check check);
 bool tgi_graph_add_number_check(tgi_graph *graph, tgi_number_check check);
 bool tgi_graph_add_result(tgi_graph *graph, tgi_ref ref);
 
-/* Whether a check holds or fails whatever the call, 1 or 0; else -1. */
+/* 1 if a check holds for every call, 0 if it fails for every call, else -1. */
 int tgi_check_decide(tgi_dims *dims, const tgi_check *check);
 
-/* A copy of `string` owned by the graph, one per content. */
+/* An interned copy of `string`, owned by the graph. */
 const char *tgi_graph_intern(tgi_graph *graph, const char *string);
 
 /* The elements of a constant node, or NULL. */
 const void *tgi_graph_constant(const tgi_graph *graph, tgi_ref ref);
 
 /*
- * True for nodes that must be kept even if nobody uses their value: effects,
- * calls with effects, and what can fail at run time.
+ * True for nodes that dead code elimination must preserve even without users:
+ * effects, regions with effects, and ops that can fail at run time.
  */
 bool tgi_graph_is_root(const tgi_graph *graph, const tgi_node *node);
 
-/* Conditions of the graph for given extents; records the first that fails. */
+/* Evaluates the checks for given extents; records the first that fails. */
 tg_status tgi_graph_run_checks(const tgi_graph *graph, const int64_t *values);
 
-/* Bytes of a node's value, whose extents it writes (TG_MAX_RANK); the error
-   names the node if they do not fit 64 bits. Of what grows: of one slice. */
+/* Extents (up to TG_MAX_RANK) and bytes of a node's value; for an unbounded
+   stack, the bytes of one slice. TG_ERROR_OVERFLOW names the node. */
 tg_status tgi_graph_value_size(const tgi_graph *graph, tgi_ref ref,
                                const int64_t *values, int64_t *out_dims,
                                int64_t *out_bytes);
 
-/* The same for what has that type, an output of `node`. */
+/* The same for an output of `node` of the given type. */
 tg_status tgi_graph_type_size(const tgi_graph *graph, const tgi_node *node,
                               tg_dtype dtype, tgi_shape_ref shape,
                               const int64_t *values, int64_t *out_dims,
@@ -334,7 +334,7 @@ tg_status tgi_graph_type_size(const tgi_graph *graph, const tgi_node *node,
 
 /* -- Regions --------------------------------------------------------------- */
 
-/* The graphs that a node owns; none of most nodes. */
+/* The graphs that a node owns; most nodes own none. */
 typedef struct tgi_regions {
     size_t n;
     tgi_graph *const *graphs;
@@ -345,37 +345,39 @@ tgi_regions tgi_node_regions(const tgi_node *node);
 /* True if a region of the node writes the variable that is its input i. */
 bool tgi_node_writes(const tgi_node *node, uint32_t i);
 
-/* How many results RESULT nodes can pick: of a region or a HOST node. */
+/* The number of results of a CALL, SWITCH, LOOP or HOST node; else 0. */
 size_t tgi_node_n_results(const tgi_node *node);
 
-/* The number of trips of a LOOP as an extent; TGI_UNBOUNDED: the run decides. */
+/* The number of iterations of a LOOP as an extent; TGI_UNBOUNDED if it is known
+   only at run time. */
 tgi_dim tgi_loop_iterations(const tgi_graph *graph, const tgi_node *loop);
 
 /*
- * Where the stack comes from that a value of the graph is, if it grows: from a
- * parameter, or from an input of a region, UNSET, with which it begins.
+ * Where an unbounded stack in a graph originates: a parameter, or the UNSET
+ * input of the region that creates it.
  */
 typedef struct tgi_origin {
-    int64_t param;  /* -1: none */
+    int64_t param; /* -1: none */
     tgi_ref region;
     int64_t input;
 } tgi_origin;
 
 tgi_origin tgi_stack_origin(const tgi_graph *graph, tgi_ref ref);
 
-/* Which input of a region its result `index` is, if that grows; -1: it is
-   none, which verifying does not let pass. */
+/* The input of a region that its result `index`, an unbounded stack, continues;
+   -1 if none, which the verifier rejects. */
 int64_t tgi_stack_input(const tgi_node *region, size_t index);
 
-/* The gradient that the user has given a CALL or HOST node; NULL: none. */
+/* The user-defined gradient of a CALL or HOST node, or NULL. */
 const tgi_custom_gradient *tgi_node_custom_gradient(const tgi_node *node);
 
-/* A SWITCH or a LOOP: its graphs are parts of this one. */
+/* SWITCH or LOOP: its graphs share this graph's dims table. */
 static inline bool tgi_node_has_regions(const tgi_node *node)
 {
     return node->op == TGI_OP_SWITCH || node->op == TGI_OP_LOOP;
 }
 
+/* CALL, SWITCH or LOOP. */
 static inline bool tgi_node_owns_graphs(const tgi_node *node)
 {
     return node->op == TGI_OP_CALL || tgi_node_has_regions(node);

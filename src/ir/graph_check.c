@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * graph_check.c - conditions on extents that only the call can decide: kept
- * by the graph, run before it, and dropped by passes that can decide them.
+ * graph_check.c - checks: conditions on extents that are not known while
+ * tracing. The graph stores them, each call evaluates them before it runs, and
+ * passes remove those they can decide.
  */
 #include <stdio.h>
 
@@ -11,15 +12,15 @@
 
 bool tgi_graph_add_check(tgi_graph *graph, tgi_check check)
 {
-    /* Who asked for it first reports it; the condition alone is the key. */
+    /* The key excludes the site: the first site is reported. */
     const int64_t key[] = {check.kind, check.a, check.b};
     uint64_t hash = tgi_hash(key, sizeof key, 0);
     size_t probe = 0;
     uint32_t position;
     while ((position = tgi_index_next(&graph->check_index, hash, &probe))) {
-        const tgi_check *known = &graph->checks.data[position - 1];
-        if (known->kind == check.kind && known->a == check.a &&
-            known->b == check.b)
+        const tgi_check *existing = &graph->checks.data[position - 1];
+        if (existing->kind == check.kind && existing->a == check.a &&
+            existing->b == check.b)
             return true;
     }
 
@@ -40,8 +41,8 @@ bool tgi_graph_add_check(tgi_graph *graph, tgi_check check)
 bool tgi_graph_add_number_check(tgi_graph *graph, tgi_number_check check)
 {
     for (size_t i = 0; i < graph->number_checks.n; i++) {
-        const tgi_number_check *known = &graph->number_checks.data[i];
-        if (known->param == check.param && known->dtype == check.dtype)
+        const tgi_number_check *existing = &graph->number_checks.data[i];
+        if (existing->param == check.param && existing->dtype == check.dtype)
             return true;
     }
     if (check.file && !(check.file = tgi_graph_intern(graph, check.file)))
@@ -95,9 +96,10 @@ int tgi_check_decide(tgi_dims *dims, const tgi_check *check)
 
 /* -- At the call ----------------------------------------------------------- */
 
-/* A broadcast that fails is told by its shapes, as they are in this call. */
-static tg_status tell_shapes(const tgi_graph *graph, const tgi_check *check,
-                             const int64_t *values)
+/* Records a failed broadcast with the shapes of this call. */
+static tg_status fail_with_shapes(const tgi_graph *graph,
+                                  const tgi_check *check,
+                                  const int64_t *values)
 {
     char texts[2][24 * TG_MAX_RANK + 3];
     for (int i = 0; i < 2; i++) {
@@ -118,12 +120,12 @@ static tg_status tell_shapes(const tgi_graph *graph, const tgi_check *check,
 
 tg_status tgi_graph_run_checks(const tgi_graph *graph, const int64_t *values)
 {
-    /* What is said between the two extents, and after them. */
-    static const char *const words[][2] = {
+    /* Message text between the two extents, and after them. */
+    static const char *const texts[][2] = {
         [TGI_CHECK_EQUAL] = {" and ", " are not equal"},
         [TGI_CHECK_BROADCAST] = {" and ", " do not broadcast"},
         [TGI_CHECK_EXPANDS] = {" does not expand to ", ""},
-        [TGI_CHECK_AT_MOST] = {" is more than ", ""},
+        [TGI_CHECK_AT_MOST] = {" exceeds ", ""},
     };
     for (size_t i = 0; i < graph->checks.n; i++) {
         const tgi_check *check = &graph->checks.data[i];
@@ -133,13 +135,13 @@ tg_status tgi_graph_run_checks(const tgi_graph *graph, const int64_t *values)
             continue;
         tg_site site = {check->file, check->line};
         if (check->shapes[0] && check->shapes[1])
-            return tell_shapes(graph, check, values);
+            return fail_with_shapes(graph, check, values);
         if (check->kind == TGI_CHECK_NOT_ZERO)
             TGI_FAIL(TG_ERROR_SHAPE, site, "%s: %s: must not be 0", check->op,
                      check->what);
         TGI_FAIL(TG_ERROR_SHAPE, site, "%s: %s: %lld%s%lld%s", check->op,
-                 check->what, (long long)a, words[check->kind][0],
-                 (long long)b, words[check->kind][1]);
+                 check->what, (long long)a, texts[check->kind][0],
+                 (long long)b, texts[check->kind][1]);
     }
     return TG_OK;
 }
@@ -156,7 +158,7 @@ tg_status tgi_graph_type_size(const tgi_graph *graph, const tgi_node *node,
     if (!tgi_checked_bytes(shape->rank - first, out_dims + first,
                            tgi_dtype_bytes(dtype), out_bytes))
         TGI_FAIL(TG_ERROR_OVERFLOW, tgi_node_site(node),
-                 "%s: the size of the result does not fit 64 bits",
+                 "%s: the size of the result overflows 64 bits",
                  tgi_op_table[node->op].name);
     return TG_OK;
 }

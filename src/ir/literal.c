@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * literal.c - counted, immutable elements of constants.
+ * literal.c - reference-counted, immutable elements of constants.
  */
 #include "ir/literal.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * literal.h - elements of a constant: counted and immutable, so that graphs
- * share them from pass to pass instead of copying.
+ * literal.h - the elements of a constant, reference-counted and immutable, so
+ * that graphs before and after a pass share them.
  */
 #ifndef TGI_LITERAL_H
 #define TGI_LITERAL_H
@@ -20,7 +20,7 @@ typedef struct tgi_literal {
 
 /* Copies `data` (NULL: zeros); NULL when out of memory (recorded). */
 tgi_literal *tgi_literal_create(const void *data, size_t bytes);
-/* Takes over a buffer of tgi_buffer_alloc, also on failure. */
+/* Takes ownership of a buffer of tgi_buffer_alloc, even on failure. */
 tgi_literal *tgi_literal_adopt(void *buffer, size_t bytes);
 tgi_literal *tgi_literal_retain(tgi_literal *literal);
 void tgi_literal_release(tgi_literal *literal);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * op.c - the table of operations: op.def turned into facts that every stage
- * can ask for.
+ * op.c - the table of operations, generated from op.def.
  */
 #include "ir/op.h"
 
-/* -- The words of op.def --------------------------------------------------- */
+/* -- Names that op.def uses ------------------------------------------------ */
 
-#define ANY -1 /* as an arity; types are pasted and never see this */
+#define ANY -1 /* as an arity; as a type, ANY is pasted and not expanded */
 
 enum {
     COMMUTATIVE = TGI_FLAG_COMMUTATIVE,
@@ -38,4 +37,4 @@ const tgi_op_info tgi_op_table[TGI_OPS] = {
 #undef OP
 };
 
-_Static_assert(TGI_OPS <= UINT8_MAX + 1, "a node keeps its op in a byte");
+_Static_assert(TGI_OPS <= UINT8_MAX + 1, "a node stores its op in a byte");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * op.h - the operations as an enum and a table of facts, from op.def.
+ * op.h - the operations as an enum and a table of properties, from op.def.
  */
 #ifndef TGI_OP_H
 #define TGI_OP_H

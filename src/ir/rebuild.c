@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rebuild.c - the walk all passes share. The new graph begins with all
- * parameters, used or not and wherever they stood, so that their numbers,
- * which callers know, stay. Everything else follows in the old order, and
- * since nodes are found again by content, equal ones meet.
+ * rebuild.c - graph rewriting. The new graph starts with all parameters, used
+ * or not, so that their numbers, on which callers depend, are preserved. The
+ * other nodes follow in the old order. Hash-consing merges nodes that have
+ * become equal (common subexpression elimination).
  */
 #include "ir/rebuild.h"
 
@@ -80,14 +80,14 @@ static tg_status copy_region(const tgi_graph *in, void *user,
     return ((tgi_rebuild *)user)->region(in, out_graph);
 }
 
-/* `inputs` has room for those of any node. */
+/* `inputs` is scratch space for the inputs of any node. */
 static bool copy_node(tgi_rebuild *rebuild, tgi_ref old, tgi_ref *inputs)
 {
     tgi_node node = *tgi_graph_node(rebuild->in, old);
     for (uint32_t i = 0; i < node.n_inputs; i++)
         inputs[i] = rebuild->map[node.inputs[i]];
     node.inputs = inputs;
-    /* Only builders ask, and they are done. */
+    /* Only builders use weak types. */
     node.flags &= (uint16_t)~TGI_NODE_WEAK;
 
     tgi_attr_regions *regions = NULL;
@@ -111,12 +111,12 @@ static bool copy_node(tgi_rebuild *rebuild, tgi_ref old, tgi_ref *inputs)
 static bool copy_nodes(tgi_rebuild *rebuild)
 {
     const tgi_graph *in = rebuild->in;
-    uint32_t most = 0;
+    uint32_t max_inputs = 0;
     for (tgi_ref old = 1; old <= in->n_nodes; old++) {
         uint32_t n = tgi_graph_node(in, old)->n_inputs;
-        most = n > most ? n : most;
+        max_inputs = n > max_inputs ? n : max_inputs;
     }
-    tgi_ref *inputs = tgi_alloc(((size_t)most + 1) * sizeof *inputs);
+    tgi_ref *inputs = tgi_alloc(((size_t)max_inputs + 1) * sizeof *inputs);
     if (!inputs) {
         tgi_error_memory();
         return false;
@@ -156,7 +156,7 @@ tg_status tgi_rebuild_run(tgi_rebuild *rebuild)
         return TG_OK;
     tgi_graph_release(rebuild->out);
     rebuild->out = NULL;
-    /* Whoever failed has said why. */
+    /* The failing function has recorded the error. */
     tg_status status = tg_error_last()->status;
     return status ? status : TG_ERROR_INTERNAL;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rebuild.h - the loop all passes share: walk the old graph in order, let the
- * pass choose a new node for each old one, carry over parameters, checks,
- * names, places and results.
+ * rebuild.h - graph rewriting, shared by all passes: visits the nodes of the
+ * old graph in order, lets the pass map each to a node of a new graph, and
+ * copies parameters, checks, names, sites and results.
  */
 #ifndef TGI_REBUILD_H
 #define TGI_REBUILD_H
@@ -11,7 +11,7 @@
 
 typedef struct tgi_rebuild tgi_rebuild;
 
-/* The answer for a node that nothing stands for and nobody will ask for. */
+/* Returned by `visit` for a node without replacement; it must have no users. */
 #define TGI_REBUILD_DROPPED UINT32_MAX
 
 struct tgi_rebuild {
@@ -19,31 +19,30 @@ struct tgi_rebuild {
     tgi_graph *out;
     tgi_ref *map; /* old ref to new; 0: dropped */
     /*
-     * The new ref for `node`, whose inputs are new refs already (only node
-     * inputs that are 0 were dropped). The usual answer is
-     * tgi_graph_add(out, node). 0 is failure (recorded).
+     * Returns the new ref for `node`, whose inputs are new refs (0: dropped).
+     * The default is tgi_graph_add(out, node). 0 on failure (recorded).
      */
     tgi_ref (*visit)(tgi_rebuild *rebuild, tgi_ref old, const tgi_node *node);
-    /* What becomes of the graphs of branches and loops: mostly the pass
-       itself. Their checks are added to the new graph. NULL: they stay. */
+    /* Rewrites the graphs of SWITCH and LOOP nodes, usually by the same pass;
+       their checks are added to the new graph. NULL: they are unchanged. */
     tg_status (*region)(const tgi_graph *in, tgi_graph **out_graph);
-    /* By old ref, or NULL: nodes without it are dropped. */
+    /* By old ref: nodes for which it is false are dropped. NULL keeps all. */
     const bool *keep;
-    /* Checks for which it is false are dropped; NULL keeps all. */
+    /* Checks for which it returns false are dropped. NULL keeps all. */
     bool (*keep_check)(const tgi_rebuild *rebuild, const tgi_check *check);
     void *user;
 };
 
 /*
- * Fills rebuild->out; NULL and a status on failure. Parameters come first and
- * are all kept. The map is gone afterwards.
+ * Fills rebuild->out, which the caller owns; NULL and a status on failure. All
+ * parameters are copied, first. Frees rebuild->map.
  */
 tg_status tgi_rebuild_run(tgi_rebuild *rebuild);
 
 /*
- * The attribute of a branch or loop with other graphs in it, made by `region`
- * from those of `node`; their checks become checks of `out` as well. NULL on
- * failure (recorded). Freed by tgi_rebuild_regions_free.
+ * A copy of the attribute of a SWITCH or LOOP in which `region` has rewritten
+ * each graph; adds the checks of the new graphs to `out`. NULL on failure
+ * (recorded). Free it with tgi_rebuild_regions_free.
  */
 tgi_attr_regions *tgi_rebuild_regions(
     const tgi_node *node, tgi_graph *out, void *user,

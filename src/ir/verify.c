@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verify.c - the walk over a graph that refuses what no builder and no pass
- * may make: inputs and attributes in range, element types by the op table,
- * one rule per op for the rest, and the order of reads and writes.
+ * verify.c - the graph verifier: inputs and attributes in range, dtypes as the
+ * op table requires, one rule per op for the rest, and the order of reads and
+ * writes.
  *
- * Callees are graphs of their own, verified when they were made: a call is
- * compared with their parameters and results only.
+ * A callee was verified when it was created, so a CALL is only compared with
+ * its parameters and results.
  */
 #include "ir/verify.h"
 
@@ -22,26 +22,25 @@ bool tgi_verify_fail(const tgi_verifier *v, const char *format, ...)
     va_start(args, format);
     tgi_strbuf_addv(&text, format, args);
     va_end(args);
-    const char *what = text.text ? text.text : format;
+    const char *message = text.text ? text.text : format;
     if (v->ref)
         tgi_error_set(TG_ERROR_INTERNAL, tgi_node_site(v->node),
                       "graph '%s': %%%u %s: %s", v->graph->name, v->ref,
-                      tgi_op_table[v->node->op].name, what);
+                      tgi_op_table[v->node->op].name, message);
     else
         tgi_error_set(TG_ERROR_INTERNAL, TGI_NO_SITE, "graph '%s': %s",
-                      v->graph->name, what);
+                      v->graph->name, message);
     tgi_strbuf_deinit(&text);
     return false;
 }
 
-/* Calls, prints and host calls have no value; a variable is not what is in
-   it. */
+/* Regions and effects have no value, and a VARIABLE is not its contents. */
 static bool has_value(const tgi_node *node)
 {
     return node->dtype != TG_DTYPE_NONE && node->op != TGI_OP_VARIABLE;
 }
 
-static bool same_type(const tgi_node *a, const tgi_node *b)
+static bool types_are_equal(const tgi_node *a, const tgi_node *b)
 {
     return a->dtype == b->dtype && a->shape == b->shape;
 }
@@ -64,7 +63,7 @@ static bool verify_constant(tgi_verifier *v)
             tgi_checked_bytes(v->shape->rank, v->shape->dims,
                               tgi_dtype_bytes(v->node->dtype), &bytes) &&
             literal->bytes == (size_t)bytes) ||
-           tgi_verify_fail(v, "its elements do not fill the shape");
+           tgi_verify_fail(v, "its elements do not match the shape");
 }
 
 static bool verify_unset(tgi_verifier *v)
@@ -83,7 +82,7 @@ static bool verify_param(tgi_verifier *v)
 
 /* -- State ----------------------------------------------------------------- */
 
-/* What is known of the variable that input i is, or NULL and an error. */
+/* The state of the variable that is input i, or NULL and an error. */
 static struct tgi_verifier_variable *variable_input(tgi_verifier *v, uint32_t i)
 {
     const tgi_node *node = input_node(v, i);
@@ -102,8 +101,8 @@ static bool verify_read(tgi_verifier *v)
     struct tgi_verifier_variable *variable = variable_input(v, 0);
     if (!variable)
         return false;
-    if (!same_type(input_node(v, 0), node))
-        return tgi_verify_fail(v, "has another type than its variable");
+    if (!types_are_equal(input_node(v, 0), node))
+        return tgi_verify_fail(v, "differs in type from its variable");
     variable->is_read = true;
     tgi_ref seen = node->n_inputs == 2 ? node->inputs[1] : 0;
     return seen == variable->last_write ||
@@ -118,9 +117,9 @@ static bool verify_assign(tgi_verifier *v)
         return false;
     if (!has_value(input_node(v, 1)))
         return tgi_verify_fail(v, "input 1 has no value");
-    if (!same_type(input_node(v, 0), v->node) ||
-        !same_type(input_node(v, 1), v->node))
-        return tgi_verify_fail(v, "has another type than its variable");
+    if (!types_are_equal(input_node(v, 0), v->node) ||
+        !types_are_equal(input_node(v, 1), v->node))
+        return tgi_verify_fail(v, "differs in type from its variable");
     variable->is_written = true;
     variable->last_write = v->ref;
     return true;
@@ -136,7 +135,7 @@ static bool verify_host_call(tgi_verifier *v)
 {
     const tgi_attr_host *attr = v->node->attr;
     if (!attr->function)
-        return tgi_verify_fail(v, "calls nothing");
+        return tgi_verify_fail(v, "has no function");
     for (int64_t i = 0; i < attr->n_outputs; i++)
         if (!tgi_dtype_is_valid((int)attr->outputs[i].dtype) ||
             !attr->outputs[i].shape)
@@ -147,9 +146,10 @@ static bool verify_host_call(tgi_verifier *v)
 
 /* -- Regions --------------------------------------------------------------- */
 
-/* Whether `inner`, of the callee, may be `outer` here: symbols may differ. */
-static bool types_meet(const tgi_graph *graph, const tgi_node *outer,
-                       const tgi_graph *callee, const tgi_node *inner)
+/* True if the types may be equal; unknown extents match any extent. */
+static bool types_are_compatible(const tgi_graph *graph, const tgi_node *outer,
+                                 const tgi_graph *callee,
+                                 const tgi_node *inner)
 {
     const tgi_shape *a = tgi_shape_of(graph->dims, outer->shape);
     const tgi_shape *b = tgi_shape_of(callee->dims, inner->shape);
@@ -159,7 +159,8 @@ static bool types_meet(const tgi_graph *graph, const tgi_node *outer,
     return ok;
 }
 
-/* Input i as the parameter of every region; variables are values nowhere. */
+/* Input i must match its parameter in every graph; a variable must be a
+   VARIABLE in all of them. */
 static bool verify_region_input(tgi_verifier *v, uint32_t i)
 {
     const tgi_node *outer = input_node(v, i);
@@ -170,12 +171,13 @@ static bool verify_region_input(tgi_verifier *v, uint32_t i)
         const tgi_graph *region = regions.graphs[k];
         const tgi_param *param = &region->params.data[i];
         const tgi_node *inner = tgi_graph_node(region, param->node);
-        if (!types_meet(v->graph, outer, region, inner))
-            return tgi_verify_fail(v, "input %u does not fit its parameter",
+        if (!types_are_compatible(v->graph, outer, region, inner))
+            return tgi_verify_fail(v, "input %u does not match its parameter",
                                    i);
         is_read |= param->is_read;
         if (k > 0 && is_variable != (inner->op == TGI_OP_VARIABLE))
-            return tgi_verify_fail(v, "input %u is a variable for some", i);
+            return tgi_verify_fail(
+                v, "input %u is a variable in some graphs only", i);
         is_variable = inner->op == TGI_OP_VARIABLE;
     }
     if (!is_variable)
@@ -185,10 +187,11 @@ static bool verify_region_input(tgi_verifier *v, uint32_t i)
     struct tgi_verifier_variable *variable = variable_input(v, i);
     if (!variable)
         return false;
-    /* A variable under two names could be written behind a read's back. */
+    /* If two parameters alias and one is written, reads of the other would not
+       name that write. */
     if (variable->last_call == v->ref &&
         (is_written || variable->last_write == v->ref))
-        return tgi_verify_fail(v, "writes an input that is there twice");
+        return tgi_verify_fail(v, "writes a variable that is passed twice");
     variable->last_call = v->ref;
     variable->is_read |= is_read;
     variable->is_written |= is_written;
@@ -219,7 +222,7 @@ static bool is_scalar(const tgi_graph *graph, tgi_ref ref, tg_dtype dtype)
            tgi_graph_shape(graph, ref)->rank == 0;
 }
 
-/* What SWITCH and LOOP have in common. */
+/* The rules that SWITCH and LOOP share. */
 static bool verify_regions(tgi_verifier *v)
 {
     const tgi_regions regions = tgi_node_regions(v->node);
@@ -230,22 +233,23 @@ static bool verify_regions(tgi_verifier *v)
                                v->node->attr_bytes);
     if (v->node->n_inputs == 0 || !has_value(input_node(v, 0)) ||
         !is_scalar(v->graph, v->node->inputs[0], TG_I64))
-        return tgi_verify_fail(v, "input 0 is not a number");
+        return tgi_verify_fail(v, "input 0 is not an i64 scalar");
     for (size_t k = 0; k < regions.n; k++) {
         if (regions.graphs[k]->dims != v->graph->dims)
-            return tgi_verify_fail(v, "graph %zu has extents of its own", k);
+            return tgi_verify_fail(v, "graph %zu has a different dims table",
+                                   k);
         if (tgi_graph_verify(regions.graphs[k]))
             return false;
     }
     return verify_call(v);
 }
 
-static bool same_results(const tgi_graph *a, const tgi_graph *b)
+static bool result_types_are_equal(const tgi_graph *a, const tgi_graph *b)
 {
     if (a->results.n != b->results.n)
         return false;
     for (size_t i = 0; i < a->results.n; i++)
-        if (!same_type(tgi_graph_node(a, a->results.data[i]),
+        if (!types_are_equal(tgi_graph_node(a, a->results.data[i]),
                        tgi_graph_node(b, b->results.data[i])))
             return false;
     return true;
@@ -257,8 +261,9 @@ static bool verify_switch(tgi_verifier *v)
         return false;
     const tgi_regions regions = tgi_node_regions(v->node);
     for (size_t k = 1; k < regions.n; k++)
-        if (!same_results(regions.graphs[0], regions.graphs[k]))
-            return tgi_verify_fail(v, "graph %zu has other results", k);
+        if (!result_types_are_equal(regions.graphs[0], regions.graphs[k]))
+            return tgi_verify_fail(v, "graph %zu has different result types",
+                                   k);
     return tgi_verify_unbounded_switch(v);
 }
 
@@ -276,7 +281,7 @@ static bool verify_loop(tgi_verifier *v)
     for (uint32_t k = 0; k < body->results.n; k++) {
         if (!has_value(input_node(v, k + 1)))
             return tgi_verify_fail(v, "carried value %u is a variable", k);
-        if (!same_type(tgi_graph_node(body, body->results.data[k]),
+        if (!types_are_equal(tgi_graph_node(body, body->results.data[k]),
                        input_node(v, k + 1)))
             return tgi_verify_fail(v, "carried value %u changes its type", k);
     }
@@ -289,18 +294,18 @@ static bool verify_loop(tgi_verifier *v)
     const tgi_graph *test = attr->graphs[1];
     return (test->results.n == 1 &&
             is_scalar(test, test->results.data[0], TG_BOOL)) ||
-           tgi_verify_fail(v, "its condition is not one");
+           tgi_verify_fail(v, "its test does not return one bool");
 }
 
-static bool verify_output(const tgi_verifier *v, const tgi_attr_host *attr,
-                          int64_t index)
+static bool verify_host_output(const tgi_verifier *v, const tgi_attr_host *attr,
+                               int64_t index)
 {
     if (index < 0 || index >= attr->n_outputs)
         return tgi_verify_fail(v, "the host call has no output %lld",
                                (long long)index);
     return (attr->outputs[index].dtype == v->node->dtype &&
             attr->outputs[index].shape == v->node->shape) ||
-           tgi_verify_fail(v, "has another type than the output");
+           tgi_verify_fail(v, "differs in type from the output");
 }
 
 static bool verify_result(tgi_verifier *v)
@@ -308,24 +313,23 @@ static bool verify_result(tgi_verifier *v)
     int64_t index = ((const tgi_attr_index *)v->node->attr)->index;
     const tgi_node *call = input_node(v, 0);
     if (call->op == TGI_OP_HOST)
-        return verify_output(v, call->attr, index);
+        return verify_host_output(v, call->attr, index);
     if (!tgi_node_owns_graphs(call))
-        return tgi_verify_fail(v, "is not of a call");
+        return tgi_verify_fail(v, "its input has no results");
     const tgi_graph *callee = tgi_node_regions(call).graphs[0];
     if (index < 0 || (size_t)index >= callee->results.n)
         return tgi_verify_fail(v, "the callee has no result %lld",
                                (long long)index);
     const tgi_node *inner = tgi_graph_node(callee, callee->results.data[index]);
-    return types_meet(v->graph, v->node, callee, inner) ||
-           tgi_verify_fail(v, "has another type than the callee's result");
+    return types_are_compatible(v->graph, v->node, callee, inner) ||
+           tgi_verify_fail(v, "differs in type from the callee's result");
 }
 
 /* -- One node -------------------------------------------------------------- */
 
-/* By op, chosen by its class: an op without a rule does not compile. */
+/* Rules by op, selected by class; an op without a rule does not compile. */
 #define RULE_LEAF(name) verify_##name
 #define RULE_UNARY(name) tgi_verify_elementwise
-#define RULE_CAST(name) tgi_verify_elementwise
 #define RULE_CAST(name) tgi_verify_elementwise
 #define RULE_BINARY(name) tgi_verify_elementwise
 #define RULE_TERNARY(name) tgi_verify_elementwise
@@ -347,7 +351,7 @@ static tgi_verify_rule *const rules[TGI_OPS] = {
 #undef OP
 };
 
-/* Bytes of the attribute; ops that are not here have none. */
+/* Bytes of the attribute by op; other ops have none or one of variable size. */
 static const uint8_t attr_bytes[TGI_OPS] = {
     [TGI_OP_CONSTANT] = sizeof(tgi_attr_literal),
     [TGI_OP_PARAM] = sizeof(tgi_attr_index),
@@ -380,7 +384,7 @@ static bool verify_attr(const tgi_verifier *v)
         return (node->attr_bytes > 0 &&
                 memchr(node->attr, 0, node->attr_bytes) ==
                     (const char *)node->attr + node->attr_bytes - 1) ||
-               tgi_verify_fail(v, "its format does not end");
+               tgi_verify_fail(v, "its format is not NUL-terminated");
     if (node->op == TGI_OP_HOST) {
         const tgi_attr_host *attr = node->attr;
         return (node->attr_bytes >= sizeof(*attr) && attr->n_outputs >= 0 &&
@@ -404,26 +408,27 @@ static bool verify_inputs(const tgi_verifier *v)
         return tgi_verify_fail(v, "has %u inputs", node->n_inputs);
     for (uint32_t i = 0; i < node->n_inputs; i++)
         if (node->inputs[i] == 0 || node->inputs[i] >= v->ref)
-            return tgi_verify_fail(v, "input %u, %%%u, is not before it", i,
+            return tgi_verify_fail(v, "input %u, %%%u, does not precede it", i,
                                    node->inputs[i]);
     return true;
 }
 
-/* State and regions look at their inputs by themselves. */
+/* Rules of STATE and REGION ops check their inputs themselves. */
 static bool takes_values(const tgi_node *node)
 {
     int cls = tgi_op_table[node->op].cls;
     return cls != TGI_OPCLASS_STATE && cls != TGI_OPCLASS_REGION;
 }
 
-/* Inputs first … end - 1 are the data: of one type, the one the op takes. */
+/* Inputs first … end - 1 are data: they have one dtype, which the op table
+   restricts. */
 static void data_inputs(const tgi_node *node, uint32_t *first, uint32_t *end)
 {
     *first = node->op == TGI_OP_SELECT ? 1 : 0;
     switch (node->op) {
     case TGI_OP_GATHER:
     case TGI_OP_DYNAMIC_SLICE:
-    case TGI_OP_SCATTER: /* the updates by its own rule */
+    case TGI_OP_SCATTER: /* its rule checks the updates */
         *end = 1;
         break;
     case TGI_OP_DYNAMIC_UPDATE:
@@ -431,7 +436,7 @@ static void data_inputs(const tgi_node *node, uint32_t *first, uint32_t *end)
         break;
     case TGI_OP_PRINT:
     case TGI_OP_HOST:
-    case TGI_OP_RANDOM_BITS: /* by its own rule */
+    case TGI_OP_RANDOM_BITS: /* its rule checks the inputs */
         *end = 0;
         break;
     default:
@@ -460,7 +465,7 @@ static bool verify_dtypes(const tgi_verifier *v)
                                    tg_dtype_name(input_node(v, i)->dtype),
                                    tg_dtype_name((tg_dtype)data));
     if (data != TG_DTYPE_NONE && !tgi_dtype_is(data, info->types))
-        return tgi_verify_fail(v, "does not work on %s",
+        return tgi_verify_fail(v, "does not support %s",
                                tg_dtype_name((tg_dtype)data));
 
     const int wanted[] = {
@@ -470,7 +475,7 @@ static bool verify_dtypes(const tgi_verifier *v)
         [TGI_RESULT_EXPLICIT] = node->dtype,
     };
     return node->dtype == wanted[info->result] ||
-           tgi_verify_fail(v, "gives %s", tg_dtype_name(node->dtype));
+           tgi_verify_fail(v, "has dtype %s", tg_dtype_name(node->dtype));
 }
 
 static bool verify_node(tgi_verifier *v, tgi_ref ref)
@@ -487,7 +492,7 @@ static bool verify_node(tgi_verifier *v, tgi_ref ref)
                    tgi_op_table[node->op].cls == TGI_OPCLASS_EFFECT;
     if (is_void != (node->dtype == TG_DTYPE_NONE) ||
         (!is_void && !tgi_dtype_is_valid(node->dtype)))
-        return tgi_verify_fail(v, "has element type %d", node->dtype);
+        return tgi_verify_fail(v, "has dtype %d", node->dtype);
     if (!is_void && !node->shape)
         return tgi_verify_fail(v, "has no shape");
     if (!is_void)
@@ -508,24 +513,25 @@ static bool verify_params(const tgi_verifier *v)
         int op = ref && ref <= graph->n_nodes ? tgi_graph_node(graph, ref)->op
                                               : TGI_OP_NONE;
         if (op != TGI_OP_PARAM && op != TGI_OP_VARIABLE)
-            return tgi_verify_fail(v, "parameter %zu is no parameter", i);
+            return tgi_verify_fail(v, "parameter %zu is not a parameter node",
+                                   i);
     }
     return true;
 }
 
-static bool verify_notes(const tgi_verifier *v)
+static bool verify_summary(const tgi_verifier *v)
 {
     const tgi_graph *graph = v->graph;
     for (size_t i = 0; i < graph->params.n; i++)
         if (graph->params.data[i].is_read != v->variables[i].is_read ||
             graph->params.data[i].is_written != v->variables[i].is_written)
-            return tgi_verify_fail(v, "wrong notes on the use of variable %zu",
-                                   i);
+            return tgi_verify_fail(
+                v, "wrong is_read or is_written of parameter %zu", i);
     return graph->has_effects == v->has_effects ||
-           tgi_verify_fail(v, "wrong note on effects");
+           tgi_verify_fail(v, "wrong has_effects");
 }
 
-static bool verify_ends(const tgi_verifier *v)
+static bool verify_results_and_checks(const tgi_verifier *v)
 {
     const tgi_graph *graph = v->graph;
     for (size_t i = 0; i < graph->results.n; i++) {
@@ -540,7 +546,7 @@ static bool verify_ends(const tgi_verifier *v)
         const tgi_check *check = &graph->checks.data[i];
         if (check->kind > TGI_CHECK_NOT_ZERO || check->a == TGI_DIM_NONE ||
             check->b == TGI_DIM_NONE || !check->op || !check->what)
-            return tgi_verify_fail(v, "check %zu says nothing", i);
+            return tgi_verify_fail(v, "check %zu is incomplete", i);
     }
     return true;
 }
@@ -556,9 +562,9 @@ tg_status tgi_graph_verify(const tgi_graph *graph)
         ok = verify_node(&v, ref);
     if (ok) {
         v.ref = 0;
-        ok = verify_notes(&v) && verify_ends(&v);
+        ok = verify_summary(&v) && verify_results_and_checks(&v);
     }
     tgi_free(v.variables);
-    /* What is recorded may be that a graph inside lacked memory. */
+    /* Not always INTERNAL: verifying a region may run out of memory. */
     return ok ? TG_OK : tg_error_last()->status;
 }

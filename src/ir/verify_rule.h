@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verify_rule.h - between verify.c, which walks a graph, verify_shape.c, which
- * knows what shapes an op may have, and verify_unbounded.c.
+ * verify_rule.h - shared by verify.c (walks the graph), verify_shape.c (shape
+ * rules) and verify_unbounded.c (rules for unbounded stacks).
  */
 #ifndef TGI_VERIFY_RULE_H
 #define TGI_VERIFY_RULE_H
@@ -10,11 +10,11 @@
 
 typedef struct tgi_verifier {
     const tgi_graph *graph;
-    tgi_ref ref; /* the node being looked at, 0: the graph itself */
+    tgi_ref ref; /* the current node; 0: the graph itself */
     const tgi_node *node;
     const tgi_shape *shape; /* of the node; NULL if it has no value */
-    /* By number of parameter: the last node that wrote it, the last call it
-       was an input of, and what was seen of its use. */
+    /* By parameter number: the last node that wrote the variable, the last
+       region it was an input of, and whether it is read or written. */
     struct tgi_verifier_variable {
         tgi_ref last_write, last_call;
         bool is_read, is_written;
@@ -22,12 +22,12 @@ typedef struct tgi_verifier {
     bool has_effects;
 } tgi_verifier;
 
-/* Records what is wrong with the node; always false. */
+/* Records an error of the current node; returns false. */
 bool tgi_verify_fail(const tgi_verifier *v, const char *format, ...)
     TG_PRINTF(2, 3);
 
-/* Shape and attribute of a node whose inputs, types and attribute size are
-   in order. */
+/* Checks shape and attribute of a node whose inputs, dtypes and attribute size
+   are valid. */
 typedef bool tgi_verify_rule(tgi_verifier *v);
 
 tgi_verify_rule tgi_verify_elementwise, tgi_verify_iota, tgi_verify_extent,
@@ -36,14 +36,14 @@ tgi_verify_rule tgi_verify_elementwise, tgi_verify_iota, tgi_verify_extent,
     tgi_verify_dynamic_slice, tgi_verify_dynamic_update, tgi_verify_scatter,
     tgi_verify_reduce, tgi_verify_matmul, tgi_verify_random_bits;
 
-/* verify_unbounded.c: whether a node, a result of the graph, the graphs of a LOOP
-   and those of a SWITCH are in order as far as something in them grows. */
+/* verify_unbounded.c: the rules for unbounded stacks of a node, a result of the
+   graph, the graphs of a LOOP, and the graphs of a SWITCH or CALL. */
 bool tgi_verify_unbounded(const tgi_verifier *v);
 bool tgi_verify_unbounded_result(const tgi_verifier *v, tgi_ref ref);
 bool tgi_verify_unbounded_loop(const tgi_verifier *v);
 bool tgi_verify_unbounded_switch(const tgi_verifier *v);
 
-/* Equal, or only the call can tell. */
+/* Equal, or not known before the call. */
 static inline bool tgi_verify_may_equal(tgi_dim a, tgi_dim b)
 {
     return a == b || !tgi_dim_is_known(a) || !tgi_dim_is_known(b);

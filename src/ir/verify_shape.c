@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verify_shape.c - which shapes and attributes each op may have. Written
- * apart from the builders on purpose: two who say the same can be compared.
+ * verify_shape.c - rules for the shape and attribute of each op. They share no
+ * code with the builders, so that an error in either is detected.
  *
- * Where an extent is unknown nothing is refused: the graph's checks decide at
- * the call.
+ * Unknown extents are accepted: the graph's checks decide at the call.
  */
 #include "base/checked.h"
 #include "ir/verify_rule.h"
@@ -22,7 +21,7 @@ static bool check_axis(const tgi_verifier *v, int64_t axis, int rank)
                            (long long)axis, rank);
 }
 
-/* The result has exactly these extents. */
+/* The result must have exactly these extents. */
 static bool check_shape(const tgi_verifier *v, int rank, const tgi_dim *dims)
 {
     bool ok = v->shape->rank == rank;
@@ -39,8 +38,9 @@ static bool check_rank(const tgi_verifier *v, int rank)
                            rank);
 }
 
-/* Attribute entries past the rank are 0, so that equal ones are equal. */
-static bool check_rest(const tgi_verifier *v, const int64_t *entries)
+/* Attribute entries past the rank must be 0: attributes are compared as
+   bytes. */
+static bool check_unused_entries(const tgi_verifier *v, const int64_t *entries)
 {
     for (int i = v->shape->rank; i < TG_MAX_RANK; i++)
         if (entries[i] != 0)
@@ -70,7 +70,7 @@ bool tgi_verify_elementwise(tgi_verifier *v)
     for (uint32_t i = 0; i < v->node->n_inputs; i++)
         if (tgi_graph_node(v->graph, v->node->inputs[i])->shape !=
             v->node->shape)
-            return tgi_verify_fail(v, "input %u has another shape", i);
+            return tgi_verify_fail(v, "input %u has a different shape", i);
     return true;
 }
 
@@ -82,7 +82,7 @@ bool tgi_verify_random_bits(tgi_verifier *v)
             return tgi_verify_fail(v, "input %u is not a u64 scalar", i);
     }
     return v->node->dtype == TG_U32 || v->node->dtype == TG_U64 ||
-           tgi_verify_fail(v, "gives neither u32 nor u64");
+           tgi_verify_fail(v, "is neither u32 nor u64");
 }
 
 /* -- Views ----------------------------------------------------------------- */
@@ -92,7 +92,7 @@ bool tgi_verify_broadcast(tgi_verifier *v)
     const tgi_shape *in = input_shape(v, 0);
     int added = v->shape->rank - in->rank;
     if (added < 0)
-        return tgi_verify_fail(v, "loses an axis");
+        return tgi_verify_fail(v, "reduces the rank");
     for (int i = 0; i < in->rank; i++)
         if (in->dims[i] != 1 &&
             !tgi_verify_may_equal(in->dims[i], v->shape->dims[added + i]))
@@ -130,7 +130,7 @@ bool tgi_verify_transpose(tgi_verifier *v)
     return check_shape(v, in->rank, dims);
 }
 
-/* Whether start … start + (n - 1) * step lies within 0 … extent - 1. */
+/* True if start … start + (n - 1) * step lies within 0 … extent - 1. */
 static bool slice_fits(int64_t extent, int64_t start, int64_t step, int64_t n)
 {
     int64_t last;
@@ -144,8 +144,8 @@ bool tgi_verify_slice(tgi_verifier *v)
 {
     const tgi_shape *in = input_shape(v, 0);
     const tgi_attr_slice *attr = v->node->attr;
-    if (!check_rank(v, in->rank) || !check_rest(v, attr->start) ||
-        !check_rest(v, attr->step))
+    if (!check_rank(v, in->rank) || !check_unused_entries(v, attr->start) ||
+        !check_unused_entries(v, attr->step))
         return false;
     for (int i = 0; i < in->rank; i++) {
         tgi_dim extent = in->dims[i], start = attr->start[i];
@@ -156,7 +156,7 @@ bool tgi_verify_slice(tgi_verifier *v)
             return tgi_verify_fail(v, "the start of axis %d is negative", i);
         if (tgi_dim_is_known(extent) && tgi_dim_is_known(start) &&
             tgi_dim_is_known(n) && !slice_fits(extent, start, attr->step[i], n))
-            return tgi_verify_fail(v, "leaves axis %d", i);
+            return tgi_verify_fail(v, "exceeds axis %d", i);
     }
     return true;
 }
@@ -169,8 +169,9 @@ bool tgi_verify_pad(tgi_verifier *v)
     const tgi_attr_pad *attr = v->node->attr;
     if (input_shape(v, 1)->rank != 0)
         return tgi_verify_fail(v, "the padding is not a scalar");
-    if (!check_rank(v, in->rank) || !check_rest(v, attr->low) ||
-        !check_rest(v, attr->high) || !check_rest(v, attr->interior))
+    if (!check_rank(v, in->rank) || !check_unused_entries(v, attr->low) ||
+        !check_unused_entries(v, attr->high) ||
+        !check_unused_entries(v, attr->interior))
         return false;
     for (int i = 0; i < in->rank; i++) {
         const tgi_dim parts[] = {attr->low[i], attr->high[i], in->dims[i],
@@ -207,31 +208,31 @@ bool tgi_verify_concat(tgi_verifier *v)
     for (uint32_t k = 0; k < v->node->n_inputs; k++) {
         const tgi_shape *in = input_shape(v, k);
         if (in->rank != rank)
-            return tgi_verify_fail(v, "input %u has another rank", k);
+            return tgi_verify_fail(v, "input %u has a different rank", k);
         for (int i = 0; i < rank; i++)
             if (i != attr->index &&
                 !tgi_verify_may_equal(in->dims[i], v->shape->dims[i]))
-                return tgi_verify_fail(v, "input %u has another extent", k);
+                return tgi_verify_fail(v, "input %u has a different extent", k);
         tgi_dim extent = in->dims[attr->index];
         is_known &= tgi_dim_is_known(extent);
         if (is_known && !tgi_checked_add(total, extent, &total))
             return tgi_verify_fail(v, "has too many elements");
     }
     return !is_known || total == v->shape->dims[attr->index] ||
-           tgi_verify_fail(v, "its parts do not add up");
+           tgi_verify_fail(v, "the extents of its inputs do not add up");
 }
 
-/* Input 1 is indices into an axis of input 0. */
+/* Input 1 must be indices into an axis of input 0. */
 static bool check_indices(const tgi_verifier *v, int64_t axis)
 {
     int dtype = tgi_graph_node(v->graph, v->node->inputs[1])->dtype;
     if (!tgi_dtype_is(dtype, TGI_CLASS_INT))
-        return tgi_verify_fail(v, "the indices are no integers");
+        return tgi_verify_fail(v, "the indices are not integers");
     return check_axis(v, axis, input_shape(v, 0)->rank);
 }
 
-/* The shape of input 0 with an axis replaced by those of the indices; room for
-   2 * TG_MAX_RANK extents. Gives the rank. */
+/* Writes the shape of input 0 with an axis replaced by the axes of the indices,
+   at most 2 * TG_MAX_RANK extents. Returns the rank. */
 static int replace_axis(const tgi_verifier *v, int64_t axis, tgi_dim *dims)
 {
     const tgi_shape *in = input_shape(v, 0), *indices = input_shape(v, 1);
@@ -250,7 +251,8 @@ bool tgi_verify_gather(tgi_verifier *v)
     const tgi_attr_gather *attr = v->node->attr;
     tgi_dim dims[2 * TG_MAX_RANK];
     if (attr->mode < TG_GATHER_CHECK || attr->mode > TG_GATHER_ZERO)
-        return tgi_verify_fail(v, "has no mode %lld", (long long)attr->mode);
+        return tgi_verify_fail(v, "has invalid mode %lld",
+                               (long long)attr->mode);
     return check_indices(v, attr->axis) &&
            check_shape(v, replace_axis(v, attr->axis, dims), dims);
 }
@@ -262,44 +264,43 @@ bool tgi_verify_scatter(tgi_verifier *v)
     tgi_dim dims[2 * TG_MAX_RANK];
     if (attr->mode < TG_SCATTER_SET || attr->mode > TG_SCATTER_ADD ||
         attr->range < TG_SCATTER_CHECK || attr->range > TG_SCATTER_DROP)
-        return tgi_verify_fail(v, "has no mode %lld, %lld",
+        return tgi_verify_fail(v, "has invalid mode %lld or range %lld",
                                (long long)attr->mode, (long long)attr->range);
     if (attr->mode == TG_SCATTER_ADD && v->node->dtype == TG_BOOL)
         return tgi_verify_fail(v, "adds bools");
     if (tgi_graph_node(v->graph, v->node->inputs[2])->dtype != v->node->dtype)
-        return tgi_verify_fail(v, "input 2 has another element type");
+        return tgi_verify_fail(v, "input 2 has a different dtype");
     if (!check_indices(v, attr->axis) ||
         !check_shape(v, in->rank, in->dims))
         return false;
     bool fits = replace_axis(v, attr->axis, dims) == updates->rank;
     for (int i = 0; fits && i < updates->rank; i++)
         fits = tgi_verify_may_equal(updates->dims[i], dims[i]);
-    return fits || tgi_verify_fail(v, "the updates do not fit");
+    return fits || tgi_verify_fail(v, "the updates have the wrong shape");
 }
 
-/* Input i is where a slice starts. */
+/* Input i must be the start of a slice. */
 static bool check_start(const tgi_verifier *v, uint32_t i)
 {
     const tgi_node *start = tgi_graph_node(v->graph, v->node->inputs[i]);
     return (tgi_dtype_is(start->dtype, TGI_CLASS_INT) &&
             input_shape(v, i)->rank == 0) ||
-           tgi_verify_fail(v, "the start is no integer scalar");
+           tgi_verify_fail(v, "the start is not an integer scalar");
 }
 
-/* Shape `part` is `whole`, or less of it along one axis. Where no run gets,
-   something may be taken of nothing: in the body of a loop along it. */
-static bool check_part(const tgi_verifier *v, const tgi_shape *whole,
-                       const tgi_shape *part, int64_t axis)
+/* Shape `part` must be `whole`, or smaller along one axis. An empty axis is
+   accepted: the body of a loop along it slices it but never runs. */
+static bool check_slice_shape(const tgi_verifier *v, const tgi_shape *whole,
+                              const tgi_shape *part, int64_t axis)
 {
     if (part->rank != whole->rank)
-        return tgi_verify_fail(v, "has another rank");
+        return tgi_verify_fail(v, "has a different rank");
     for (int i = 0; i < whole->rank; i++) {
-        tgi_dim of_part = part->dims[i], of_whole = whole->dims[i];
-        if (i != axis ? !tgi_verify_may_equal(of_part, of_whole)
-                      : tgi_dim_is_known(of_part) &&
-                            tgi_dim_is_known(of_whole) && of_whole != 0 &&
-                            of_part > of_whole)
-            return tgi_verify_fail(v, "axis %d does not fit", i);
+        const tgi_dim n = part->dims[i], whole_n = whole->dims[i];
+        if (i != axis ? !tgi_verify_may_equal(n, whole_n)
+                      : tgi_dim_is_known(n) && tgi_dim_is_known(whole_n) &&
+                            whole_n != 0 && n > whole_n)
+            return tgi_verify_fail(v, "axis %d does not match", i);
     }
     return true;
 }
@@ -309,7 +310,7 @@ bool tgi_verify_dynamic_slice(tgi_verifier *v)
     const tgi_shape *in = input_shape(v, 0);
     const tgi_attr_index *attr = v->node->attr;
     return check_start(v, 1) && check_axis(v, attr->index, in->rank) &&
-           check_part(v, in, v->shape, attr->index);
+           check_slice_shape(v, in, v->shape, attr->index);
 }
 
 bool tgi_verify_dynamic_update(tgi_verifier *v)
@@ -318,7 +319,7 @@ bool tgi_verify_dynamic_update(tgi_verifier *v)
     const tgi_attr_index *attr = v->node->attr;
     return check_start(v, 2) && check_axis(v, attr->index, in->rank) &&
            check_shape(v, in->rank, in->dims) &&
-           check_part(v, in, input_shape(v, 1), attr->index);
+           check_slice_shape(v, in, input_shape(v, 1), attr->index);
 }
 
 /* -- Reductions and products ----------------------------------------------- */
@@ -350,30 +351,30 @@ bool tgi_verify_matmul(tgi_verifier *v)
     const tgi_shape *a = input_shape(v, 0), *b = input_shape(v, 1);
     int64_t flags = ((const tgi_attr_matmul *)v->node->attr)->flags;
     if (flags & ~(int64_t)(TG_TRANSPOSE_A | TG_TRANSPOSE_B))
-        return tgi_verify_fail(v, "has no flags %lld", (long long)flags);
+        return tgi_verify_fail(v, "has invalid flags %lld", (long long)flags);
     if (a->rank < 2 || b->rank < 2)
-        return tgi_verify_fail(v, "an operand is no matrix");
+        return tgi_verify_fail(v, "an operand is not a matrix");
     if (!check_rank(v, a->rank > b->rank ? a->rank : b->rank))
         return false;
 
     int rank = v->shape->rank;
-    int a_flip = (flags & TG_TRANSPOSE_A) != 0;
-    int b_flip = (flags & TG_TRANSPOSE_B) != 0;
+    int a_transposed = (flags & TG_TRANSPOSE_A) != 0;
+    int b_transposed = (flags & TG_TRANSPOSE_B) != 0;
     const tgi_dim *a_last = &a->dims[a->rank - 2];
     const tgi_dim *b_last = &b->dims[b->rank - 2];
-    if (!tgi_verify_may_equal(a_last[!a_flip], b_last[b_flip]))
+    if (!tgi_verify_may_equal(a_last[!a_transposed], b_last[b_transposed]))
         return tgi_verify_fail(v, "inner extents differ");
-    if (v->shape->dims[rank - 2] != a_last[a_flip] ||
-        v->shape->dims[rank - 1] != b_last[!b_flip])
-        return tgi_verify_fail(v, "outer extents do not fit");
+    if (v->shape->dims[rank - 2] != a_last[a_transposed] ||
+        v->shape->dims[rank - 1] != b_last[!b_transposed])
+        return tgi_verify_fail(v, "outer extents do not match");
 
-    const tgi_shape *sides[] = {a, b};
+    const tgi_shape *operands[] = {a, b};
     for (int k = 0; k < 2; k++)
-        for (int i = 0; i < sides[k]->rank - 2; i++) {
-            tgi_dim own = sides[k]->dims[i];
-            tgi_dim common = v->shape->dims[rank - sides[k]->rank + i];
-            if (own != 1 && !tgi_verify_may_equal(own, common))
-                return tgi_verify_fail(v, "batch axis %d does not fit", i);
+        for (int i = 0; i < operands[k]->rank - 2; i++) {
+            tgi_dim extent = operands[k]->dims[i];
+            tgi_dim result = v->shape->dims[rank - operands[k]->rank + i];
+            if (extent != 1 && !tgi_verify_may_equal(extent, result))
+                return tgi_verify_fail(v, "batch axis %d does not match", i);
         }
     return true;
 }

@@ -197,24 +197,24 @@ Test(build_symbolic, slices_are_checked_at_the_call)
     check_attempts(
         from_1_to_4, {S(4), NOTHING, S(3), NULL}, {S(9), NOTHING, S(3), NULL},
         {S(3), NOTHING, NOTHING,
-         "slice: slice position and extent: 4 is more than 3"});
+         "slice: slice position and extent: 4 exceeds 3"});
     check_attempts(
         last_three, {S(3), NOTHING, S(3), NULL}, {S(9), NOTHING, S(3), NULL},
         {S(2), NOTHING, NOTHING,
-         "slice: slice position and extent: 3 is more than 2"});
+         "slice: slice position and extent: 3 exceeds 2"});
     check_attempts(
         all_but_last, {S(1), NOTHING, S(0), NULL}, {S(5), NOTHING, S(4), NULL},
         {S(0), NOTHING, NOTHING,
-         "slice: slice position and extent: 1 is more than 0"});
+         "slice: slice position and extent: 1 exceeds 0"});
     check_attempts(
         from_5_down, {S(6), NOTHING, S(6), NULL}, {S(9), NOTHING, S(6), NULL},
         {S(5), NOTHING, NOTHING,
-         "slice: slice position and extent: 6 is more than 5"});
+         "slice: slice position and extent: 6 exceeds 5"});
     check_attempts(
         up_to_the_other, {S(5), S(2), S(2), NULL}, {S(5), S(5), S(5), NULL},
         {S(5), S(0), S(0), NULL},
         {S(5), S(6), NOTHING,
-         "slice: slice position and extent: 6 is more than 5"});
+         "slice: slice position and extent: 6 exceeds 5"});
 }
 
 Test(build_symbolic, steps_round_up)
@@ -536,7 +536,7 @@ Test(build_symbolic, sizes_that_overflow_are_refused_at_the_call)
     tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(64));
     tg_tensor *y = NULL;
     check_fails(tg_call(f, TG_ARGS(x), TG_RESULTS(&y)), TG_ERROR_OVERFLOW,
-                ": broadcast: the size of the result does not fit 64 bits");
+                ": broadcast: the size of the result overflows 64 bits");
     cr_assert_null(y);
     tg_tensor_release(x);
     tg_function_release(f);

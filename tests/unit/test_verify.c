@@ -54,13 +54,13 @@ Test(verify, accepts_a_graph_of_parameters)
 Test(verify, names_node_and_place)
 {
     add_node(g, TGI_OP_NEG, TG_F64, s, INPUTS(x), NO_ATTR);
-    refuses("tests/user.c:3: graph 'f': %3 neg: gives f64");
+    refuses("tests/user.c:3: graph 'f': %3 neg: has dtype f64");
 }
 
 Test(verify, refuses_inputs_that_come_later)
 {
     add_node(g, TGI_OP_NEG, TG_F32, s, INPUTS(3), NO_ATTR);
-    refuses("%3 neg: input 0, %3, is not before it");
+    refuses("%3 neg: input 0, %3, does not precede it");
 }
 
 Test(verify, refuses_a_wrong_number_of_inputs)
@@ -93,13 +93,13 @@ Test(verify, refuses_unknown_ops)
 Test(verify, refuses_a_value_without_type_or_shape)
 {
     add_node(g, TGI_OP_NEG, TG_DTYPE_NONE, s, INPUTS(x), NO_ATTR);
-    refuses("has element type 0");
+    refuses("has dtype 0");
 }
 
 Test(verify, refuses_a_type_that_does_not_exist)
 {
     add_node(g, TGI_OP_CAST, (tg_dtype)10, s, INPUTS(x), NO_ATTR);
-    refuses("has element type 10");
+    refuses("has dtype 10");
 }
 
 Test(verify, refuses_a_value_without_shape)
@@ -113,7 +113,7 @@ Test(verify, refuses_a_value_without_shape)
 Test(verify, refuses_types_the_op_does_not_take)
 {
     apply(g, NOT, x);
-    refuses("%3 not: does not work on f32");
+    refuses("%3 not: does not support f32");
 }
 
 Test(verify, refuses_operands_of_two_types)
@@ -125,7 +125,7 @@ Test(verify, refuses_operands_of_two_types)
 Test(verify, refuses_a_comparison_that_is_not_bool)
 {
     add_node(g, TGI_OP_LT, TG_F32, s, INPUTS(x, x), NO_ATTR);
-    refuses("gives f32");
+    refuses("has dtype f32");
 }
 
 Test(verify, refuses_a_condition_that_is_not_bool)
@@ -154,7 +154,7 @@ Test(verify, refuses_constants_of_the_wrong_size)
     float zeros[5] = {0};
     tgi_graph_add_constant(g, TG_F32, s, zeros, sizeof zeros, 0,
                            (tg_site){NULL, 0});
-    refuses("its elements do not fill the shape");
+    refuses("its elements do not match the shape");
 }
 
 Test(verify, refuses_constants_of_unknown_size)
@@ -187,7 +187,7 @@ Test(verify, refuses_parameters_that_are_not_listed)
 Test(verify, refuses_a_list_of_parameters_that_are_none)
 {
     g->params.data[0].node = 9;
-    refuses("parameter 0 is no parameter");
+    refuses("parameter 0 is not a parameter node");
 }
 
 /* -- Shapes ---------------------------------------------------------------- */
@@ -196,7 +196,7 @@ Test(verify, refuses_elementwise_operands_of_another_shape)
 {
     tgi_ref y = param(g, TG_F32, shape_of(g, 3));
     add_node(g, TGI_OP_ADD, TG_F32, s, INPUTS(x, y), NO_ATTR);
-    refuses("input 1 has another shape");
+    refuses("input 1 has a different shape");
 }
 
 Test(verify, accepts_broadcasts_that_add_or_repeat_axes)
@@ -211,7 +211,7 @@ Test(verify, accepts_broadcasts_that_add_or_repeat_axes)
 Test(verify, refuses_broadcasts_that_lose_an_axis)
 {
     broadcast(g, x, shape_of(g, 3));
-    refuses("loses an axis");
+    refuses("reduces the rank");
 }
 
 Test(verify, refuses_broadcasts_of_extents_other_than_1)
@@ -259,28 +259,28 @@ Test(verify, refuses_slices_past_the_end)
 {
     reshaped(g, TGI_OP_SLICE, x, shape_of(g, 2, 2),
              ATTR(tgi_attr_slice, {0, 2}, {1, 1}));
-    refuses("leaves axis 1");
+    refuses("exceeds axis 1");
 }
 
 Test(verify, refuses_slices_that_come_back_from_past_the_end)
 {
     reshaped(g, TGI_OP_SLICE, x, shape_of(g, 2, 2),
              ATTR(tgi_attr_slice, {0, 3}, {1, -1}));
-    refuses("leaves axis 1");
+    refuses("exceeds axis 1");
 }
 
 Test(verify, refuses_slices_before_the_beginning)
 {
     reshaped(g, TGI_OP_SLICE, x, shape_of(g, 2, 3),
              ATTR(tgi_attr_slice, {0, 0}, {-1, 1}));
-    refuses("leaves axis 0");
+    refuses("exceeds axis 0");
 }
 
 Test(verify, refuses_slices_that_would_overflow)
 {
     reshaped(g, TGI_OP_SLICE, x, shape_of(g, 2, INT64_MAX),
              ATTR(tgi_attr_slice, {0, 1}, {1, INT64_MAX}));
-    refuses("leaves axis 1");
+    refuses("exceeds axis 1");
 }
 
 Test(verify, refuses_steps_of_nothing)
@@ -316,7 +316,7 @@ Test(verify, refuses_parts_that_do_not_add_up)
 {
     add_node(g, TGI_OP_CONCAT, TG_F32, shape_of(g, 5, 3), INPUTS(x, x),
              ATTR(tgi_attr_index, 0));
-    refuses("its parts do not add up");
+    refuses("the extents of its inputs do not add up");
 }
 
 Test(verify, refuses_parts_of_another_extent)
@@ -324,7 +324,7 @@ Test(verify, refuses_parts_of_another_extent)
     tgi_ref y = param(g, TG_F32, shape_of(g, 2, 4));
     add_node(g, TGI_OP_CONCAT, TG_F32, shape_of(g, 4, 3), INPUTS(x, y),
              ATTR(tgi_attr_index, 0));
-    refuses("input 1 has another extent");
+    refuses("input 1 has a different extent");
 }
 
 Test(verify, refuses_a_concat_of_nothing)
@@ -338,7 +338,7 @@ Test(verify, refuses_float_indices)
     tgi_ref i = param(g, TG_F32, shape_of(g, 4));
     add_node(g, TGI_OP_GATHER, TG_F32, shape_of(g, 2, 4), INPUTS(x, i),
              ATTR(tgi_attr_gather, 1, TG_GATHER_CHECK));
-    refuses("the indices are no integers");
+    refuses("the indices are not integers");
 }
 
 Test(verify, refuses_unknown_gather_modes)
@@ -346,7 +346,7 @@ Test(verify, refuses_unknown_gather_modes)
     tgi_ref i = param(g, TG_I32, shape_of(g, 4));
     add_node(g, TGI_OP_GATHER, TG_F32, shape_of(g, 2, 4), INPUTS(x, i),
              ATTR(tgi_attr_gather, 1, 3));
-    refuses("has no mode 3");
+    refuses("has invalid mode 3");
 }
 
 Test(verify, refuses_gathers_of_another_shape)
@@ -362,7 +362,7 @@ Test(verify, refuses_starts_that_are_no_integer_scalars)
     tgi_ref i = param(g, TG_I32, shape_of(g, 1));
     add_node(g, TGI_OP_DYNAMIC_SLICE, TG_F32, shape_of(g, 2, 1), INPUTS(x, i),
              ATTR(tgi_attr_index, 1));
-    refuses("the start is no integer scalar");
+    refuses("the start is not an integer scalar");
 }
 
 Test(verify, refuses_dynamic_slices_of_more_than_there_is)
@@ -370,7 +370,7 @@ Test(verify, refuses_dynamic_slices_of_more_than_there_is)
     tgi_ref i = param(g, TG_I32, scalar_shape(g));
     add_node(g, TGI_OP_DYNAMIC_SLICE, TG_F32, shape_of(g, 2, 4), INPUTS(x, i),
              ATTR(tgi_attr_index, 1));
-    refuses("axis 1 does not fit");
+    refuses("axis 1 does not match");
 }
 
 Test(verify, refuses_dynamic_slices_of_another_shape)
@@ -378,7 +378,7 @@ Test(verify, refuses_dynamic_slices_of_another_shape)
     tgi_ref i = param(g, TG_I32, scalar_shape(g));
     add_node(g, TGI_OP_DYNAMIC_SLICE, TG_F32, shape_of(g, 1, 2), INPUTS(x, i),
              ATTR(tgi_attr_index, 1));
-    refuses("axis 0 does not fit");
+    refuses("axis 0 does not match");
 }
 
 Test(verify, refuses_updates_of_another_shape)
@@ -387,7 +387,7 @@ Test(verify, refuses_updates_of_another_shape)
     tgi_ref y = param(g, TG_F32, shape_of(g, 1, 3));
     add_node(g, TGI_OP_DYNAMIC_UPDATE, TG_F32, s, INPUTS(x, y, i),
              ATTR(tgi_attr_index, 1));
-    refuses("axis 0 does not fit");
+    refuses("axis 0 does not match");
 }
 
 Test(verify, refuses_updates_of_another_type)
@@ -419,19 +419,19 @@ static void scatter(tgi_shape_ref of_y, int64_t mode, int64_t range)
 Test(verify, refuses_unknown_scatter_modes)
 {
     scatter(shape_of(g, 4, 3), 2, TG_SCATTER_CHECK);
-    refuses("has no mode 2, 0");
+    refuses("has invalid mode 2 or range 0");
 }
 
 Test(verify, refuses_unknown_scatter_ranges)
 {
     scatter(shape_of(g, 4, 3), TG_SCATTER_ADD, 2);
-    refuses("has no mode 1, 2");
+    refuses("has invalid mode 1 or range 2");
 }
 
 Test(verify, refuses_updates_that_do_not_fit)
 {
     scatter(shape_of(g, 3, 4), TG_SCATTER_ADD, TG_SCATTER_DROP);
-    refuses("the updates do not fit");
+    refuses("the updates have the wrong shape");
 }
 
 Test(verify, refuses_sums_of_bools)
@@ -450,7 +450,7 @@ Test(verify, refuses_scattered_updates_of_another_type)
     tgi_ref y = param(g, TG_F64, shape_of(g, 4, 3));
     add_node(g, TGI_OP_SCATTER, TG_F32, s, INPUTS(x, i, y),
              ATTR(tgi_attr_scatter, 0, TG_SCATTER_SET, TG_SCATTER_DROP));
-    refuses("input 2 has another element type");
+    refuses("input 2 has a different dtype");
 }
 
 Test(verify, refuses_reduced_axes_that_do_not_exist)
@@ -469,7 +469,7 @@ Test(verify, refuses_positions_that_are_not_i64)
 {
     add_node(g, TGI_OP_ARGMAX, TG_I32, shape_of(g, 2), INPUTS(x),
              ATTR(tgi_attr_index, 1));
-    refuses("gives i32");
+    refuses("has dtype i32");
 }
 
 Test(verify, accepts_products_batched_and_transposed)
@@ -494,7 +494,7 @@ Test(verify, refuses_products_of_another_shape)
 {
     add_node(g, TGI_OP_MATMUL, TG_F32, shape_of(g, 3, 3), INPUTS(x, x),
              ATTR(tgi_attr_matmul, TG_TRANSPOSE_B));
-    refuses("outer extents do not fit");
+    refuses("outer extents do not match");
 }
 
 Test(verify, refuses_products_of_vectors)
@@ -502,7 +502,7 @@ Test(verify, refuses_products_of_vectors)
     tgi_ref y = param(g, TG_F32, shape_of(g, 3));
     add_node(g, TGI_OP_MATMUL, TG_F32, shape_of(g, 2), INPUTS(x, y),
              ATTR(tgi_attr_matmul, 0));
-    refuses("an operand is no matrix");
+    refuses("an operand is not a matrix");
 }
 
 Test(verify, refuses_random_keys_that_are_no_u64_scalars)
@@ -548,7 +548,7 @@ Test(verify, refuses_reads_of_what_is_no_variable)
 Test(verify, refuses_to_assign_another_type)
 {
     assign(g, v, param(g, TG_F32, shape_of(g, 3)));
-    refuses("has another type than its variable");
+    refuses("differs in type from its variable");
 }
 
 Test(verify, refuses_to_assign_a_variable_itself)
@@ -561,7 +561,7 @@ Test(verify, refuses_to_assign_a_variable_itself)
 Test(verify, refuses_formats_that_do_not_end)
 {
     add_node(g, TGI_OP_PRINT, TG_DTYPE_NONE, 0, INPUTS(x), "abc", 3);
-    refuses("its format does not end");
+    refuses("its format is not NUL-terminated");
 }
 
 static tg_status do_nothing(const tg_host_buffer *in, size_t n_in,
@@ -599,7 +599,7 @@ Test(verify, accepts_host_calls)
 Test(verify, refuses_host_calls_of_nothing)
 {
     add_host(NULL, TG_F32, sizeof(host_attr));
-    refuses("calls nothing");
+    refuses("has no function");
 }
 
 Test(verify, refuses_host_calls_with_outputs_of_no_type)
@@ -625,17 +625,17 @@ Test(verify, refuses_results_of_another_type_than_an_output)
 {
     tgi_ref call = add_host(do_nothing, TG_F32, sizeof(host_attr));
     result(g, call, TG_F64, s, 0);
-    refuses("has another type than the output");
+    refuses("differs in type from the output");
 }
 
 Test(verify, refuses_wrong_notes)
 {
     assign(g, v, x);
     g->params.data[1].is_written = false;
-    refuses("wrong notes on the use of variable 1");
+    refuses("wrong is_read or is_written of parameter 1");
     g->params.data[1].is_written = true;
     g->has_effects = false;
-    refuses("wrong note on effects");
+    refuses("wrong has_effects");
     g->has_effects = true;
     accepts();
 }
@@ -692,7 +692,7 @@ Test(verify, refuses_calls_with_another_type)
 {
     tgi_ref y = param(g, TG_F64, s);
     call_it(INPUTS(v, y));
-    refuses("input 1 does not fit its parameter");
+    refuses("input 1 does not match its parameter");
 }
 
 Test(verify, refuses_results_the_callee_does_not_have)
@@ -704,13 +704,13 @@ Test(verify, refuses_results_the_callee_does_not_have)
 Test(verify, refuses_results_of_another_type)
 {
     result(g, call_it(INPUTS(v, x)), TG_F64, s, 0);
-    refuses("has another type than the callee's result");
+    refuses("differs in type from the callee's result");
 }
 
 Test(verify, refuses_results_of_what_is_no_call)
 {
     result(g, x, TG_F32, s, 0);
-    refuses("is not of a call");
+    refuses("its input has no results");
 }
 
 Test(verify, refuses_a_written_variable_under_two_names)
@@ -721,7 +721,7 @@ Test(verify, refuses_a_written_variable_under_two_names)
     assign(callee, a, read_variable(callee, b, 0));
     call(g, callee, INPUTS(v, v));
     tgi_graph_release(callee);
-    refuses("writes an input that is there twice");
+    refuses("writes a variable that is passed twice");
 }
 
 Test(verify, refuses_the_call_itself_as_a_value)
@@ -748,7 +748,7 @@ Test(verify, refuses_results_out_of_range)
 Test(verify, refuses_checks_that_say_nothing)
 {
     tgi_graph_add_check(g, (tgi_check){.kind = 9, .what = "x"});
-    refuses("check 0 says nothing");
+    refuses("check 0 is incomplete");
 }
 
 Test(verify, running_out_of_memory_is_no_broken_graph)

@@ -26,7 +26,7 @@ Test(verify_regions, refuses_more_graphs_than_there_is_room_for)
 Test(verify_regions, refuses_a_wrong_first_input)
 {
     switch_of(GRAPHS(doubled()), x, x);
-    refuses("%4 switch: input 0 is not a number");
+    refuses("%4 switch: input 0 is not an i64 scalar");
 }
 
 Test(verify_regions, refuses_a_variable_as_first_input)
@@ -35,14 +35,14 @@ Test(verify_regions, refuses_a_variable_as_first_input)
     tgi_graph *graph = tgi_graph_create("branch", g->dims);
     variable(graph, TG_I64, scalar_shape(g));
     switch_of(GRAPHS(graph), w);
-    refuses("switch: input 0 is not a number");
+    refuses("switch: input 0 is not an i64 scalar");
 }
 
 Test(verify_regions, refuses_no_inputs)
 {
     tgi_graph *graph = tgi_graph_create("branch", g->dims);
     own(TGI_OP_SWITCH, 0, 0, GRAPHS(graph), NULL);
-    refuses("%4 switch: input 0 is not a number");
+    refuses("%4 switch: input 0 is not an i64 scalar");
 }
 
 Test(verify_regions, refuses_extents_of_their_own)
@@ -50,7 +50,7 @@ Test(verify_regions, refuses_extents_of_their_own)
     tgi_graph *graph = tgi_graph_create("branch", NULL);
     param(graph, TG_I64, scalar_shape(graph));
     switch_of(GRAPHS(graph), n);
-    refuses("%4 switch: graph 0 has extents of its own");
+    refuses("%4 switch: graph 0 has a different dims table");
 }
 
 Test(verify_regions, refuses_missing_parameters)
@@ -62,7 +62,7 @@ Test(verify_regions, refuses_missing_parameters)
 Test(verify_regions, refuses_parameters_of_another_type)
 {
     switch_of(GRAPHS(doubled(), negated()), n, n);
-    refuses("%4 switch: input 1 does not fit its parameter");
+    refuses("%4 switch: input 1 does not match its parameter");
 }
 
 Test(verify_regions, refuses_a_value_for_a_variable)
@@ -83,7 +83,7 @@ Test(verify_regions, refuses_what_is_a_variable_only_for_some)
     param(graph, TG_F32, s);
     tgi_graph_add_result(graph, 2);
     switch_of(GRAPHS(reading(), graph), n, x, v);
-    refuses("%4 switch: input 2 is a variable for some");
+    refuses("%4 switch: input 2 is a variable in some graphs only");
 }
 
 Test(verify_regions, refuses_a_written_variable_that_is_there_twice)
@@ -92,7 +92,7 @@ Test(verify_regions, refuses_a_written_variable_that_is_there_twice)
     variable(graph, TG_F32, s);
     assign(graph, 3, 2);
     switch_of(GRAPHS(graph), n, x, v, v);
-    refuses("%4 switch: writes an input that is there twice");
+    refuses("%4 switch: writes a variable that is passed twice");
 }
 
 Test(verify_regions, looks_inside)
@@ -100,7 +100,7 @@ Test(verify_regions, looks_inside)
     tgi_graph *graph = region("inner", false);
     add_node(graph, TGI_OP_NEG, TG_F64, s, INPUTS(2), NO_ATTR);
     switch_of(GRAPHS(doubled(), graph), n, x);
-    refuses("graph 'inner': %3 neg: gives f64");
+    refuses("graph 'inner': %3 neg: has dtype f64");
 }
 
 Test(verify_regions, refuses_results_that_are_not_there)
@@ -124,13 +124,13 @@ Test(verify_regions, refuses_branches_with_other_results)
     tgi_graph *graph = region("scalar", false);
     tgi_graph_add_result(graph, number(graph, TG_F32, 1));
     switch_of(GRAPHS(doubled(), graph), n, x);
-    refuses("%4 switch: graph 1 has other results");
+    refuses("%4 switch: graph 1 has different result types");
 }
 
 Test(verify_regions, refuses_branches_with_fewer_results)
 {
     switch_of(GRAPHS(doubled(), negated(), region("none", false)), n, x);
-    refuses("%4 switch: graph 2 has other results");
+    refuses("%4 switch: graph 2 has different result types");
 }
 
 Test(verify_regions, refuses_a_loop_that_does_not_carry_what_it_says)
@@ -180,7 +180,7 @@ Test(verify_regions, refuses_a_carried_variable)
 Test(verify_regions, refuses_a_condition_that_is_none)
 {
     loop_of(1, GRAPHS(doubled(), negated()), n, x);
-    refuses("%4 loop: its condition is not one");
+    refuses("%4 loop: its test does not return one bool");
 }
 
 Test(verify_regions, refuses_two_conditions)
@@ -188,7 +188,7 @@ Test(verify_regions, refuses_two_conditions)
     tgi_graph *test = fewer_than(2);
     tgi_graph_add_result(test, test->results.data[0]);
     loop_of(1, GRAPHS(doubled(), test), n, x);
-    refuses("%4 loop: its condition is not one");
+    refuses("%4 loop: its test does not return one bool");
 }
 
 Test(verify_regions, refuses_a_limit_without_a_condition)

@@ -84,27 +84,27 @@ Test(verify_grows, loops_and_branches_take_what_a_loop_has_saved)
     accepts();
     tgi_strbuf text = {0};
     tgi_type_print(g, stack, &text);
-    cr_assert_str_eq(text.text, "f32[grows,3]");
+    cr_assert_str_eq(text.text, "f32[unbounded,3]");
     tgi_strbuf_deinit(&text);
 }
 
 Test(verify_grows, only_the_first_axis_grows)
 {
     unset(g, shape_of(g, 3, TGI_UNBOUNDED));
-    refuses("unset: axis 1 cannot grow");
+    refuses("unset: axis 1 cannot be unbounded");
 }
 
 Test(verify_grows, no_other_operation_grows)
 {
     broadcast(g, x, stack_shape());
-    refuses("broadcast: cannot grow");
+    refuses("broadcast: cannot be unbounded");
 }
 
 Test(verify_grows, what_has_slices_does_not_begin_anew)
 {
     tgi_ref stack = stack_of(saved_by(saving()));
     loop_of(2, GRAPHS(saving()), n, x, stack);
-    refuses("loop: carried value 1 begins anew");
+    refuses("loop: carried value 1 overwrites its stack");
 }
 
 /* -- Loops inside ---------------------------------------------------------- */
@@ -170,7 +170,7 @@ Test(verify_grows, it_goes_on_at_a_sum_of_parameters)
     tgi_graph_add_result(body, X);
     tgi_graph_add_result(body, update(body, STACK, X, at, 0));
     loop_of(2, GRAPHS(body), n, x, unset(g, stack_shape()), n);
-    refuses("dynamic_update: cannot grow");
+    refuses("dynamic_update: cannot be unbounded");
 }
 
 Test(verify_grows, a_body_around_does_not_look_at_it)
@@ -178,7 +178,7 @@ Test(verify_grows, a_body_around_does_not_look_at_it)
     tgi_graph *body = around_a_loop();
     slice(body, STACK, shape_of(body, 1, 3));
     loop_of(2, GRAPHS(body), n, x, unset(g, stack_shape()), n);
-    refuses("looks at carried value 1 while it grows");
+    refuses("reads carried value 1 while the loop pushes onto it");
 }
 
 Test(verify_grows, it_does_not_begin_where_it_leaves)
@@ -189,7 +189,7 @@ Test(verify_grows, it_does_not_begin_where_it_leaves)
     tgi_graph_add_result(branch, stack_of(loop));
     g = outer;
     switch_of(GRAPHS(branch), n, x, unset(g, stack_shape()), n);
-    refuses("grows");
+    refuses("unbounded");
 }
 
 Test(verify_grows, branches_give_the_same_one)
@@ -202,7 +202,7 @@ Test(verify_grows, branches_give_the_same_one)
     tgi_graph_add_result(other, BASE + 1);
     switch_of(GRAPHS(one, other), n, x, unset(g, stack_shape()), n,
               unset(g, stack_shape()));
-    refuses("switch: result 0 is another that grows");
+    refuses("switch: result 0 is a different unbounded stack");
 }
 
 /* -- What nobody does ------------------------------------------------------ */
@@ -211,13 +211,13 @@ Test(verify_grows, nobody_looks_at_it_where_it_was_saved)
 {
     tgi_ref stack = stack_of(saved_by(saving()));
     slice(g, stack, shape_of(g, 1, 3));
-    refuses("dynamic_slice: input 0 grows");
+    refuses("dynamic_slice: input 0 cannot be unbounded");
 }
 
 Test(verify_grows, it_is_no_result_of_the_function)
 {
     tgi_graph_add_result(g, stack_of(saved_by(saving())));
-    refuses("grows");
+    refuses("unbounded");
 }
 
 Test(verify_grows, slices_are_taken_one_at_a_time)
@@ -226,7 +226,7 @@ Test(verify_grows, slices_are_taken_one_at_a_time)
     slice(body, STACK, shape_of(body, 2, 3));
     tgi_graph_add_result(body, X);
     loop_of(1, GRAPHS(body), n, x, stack_of(saved_by(saving())));
-    refuses("dynamic_slice: input 0 grows");
+    refuses("dynamic_slice: input 0 cannot be unbounded");
 }
 
 Test(verify_grows, the_place_is_the_number_of_the_trip)
@@ -236,7 +236,7 @@ Test(verify_grows, the_place_is_the_number_of_the_trip)
     tgi_graph_add_result(body, X);
     tgi_graph_add_result(body, update(body, STACK, X, zero, 0));
     saved_by(body);
-    refuses("dynamic_update: cannot grow");
+    refuses("dynamic_update: cannot be unbounded");
 }
 
 Test(verify_grows, it_grows_along_its_first_axis)
@@ -255,7 +255,7 @@ Test(verify_grows, one_slice_in_a_trip)
     tgi_graph_add_result(body,
                          update(body, update(body, STACK, X, N, 0), X, N, 0));
     saved_by(body);
-    refuses("dynamic_update: cannot grow");
+    refuses("dynamic_update: cannot be unbounded");
 }
 
 Test(verify_grows, the_body_does_not_look_at_it)
@@ -267,7 +267,7 @@ Test(verify_grows, the_body_does_not_look_at_it)
     tgi_graph_add_result(body, apply(body, ADD, X, part));
     tgi_graph_add_result(body, update(body, STACK, X, N, 0));
     saved_by(body);
-    refuses("looks at carried value 1 while it grows");
+    refuses("reads carried value 1 while the loop pushes onto it");
 }
 
 Test(verify_grows, the_test_does_not_look_at_it)
@@ -276,7 +276,7 @@ Test(verify_grows, the_test_does_not_look_at_it)
     slice(test, STACK, shape_of(test, 1, 3));
     tgi_graph_add_result(test, apply(test, LT, N, N));
     loop_of(2, GRAPHS(saving(), test), n, x, unset(g, stack_shape()));
-    refuses("looks at carried value 1 while it grows");
+    refuses("reads carried value 1 while the loop pushes onto it");
 }
 
 Test(verify_grows, stacks_do_not_change_places)
@@ -288,7 +288,7 @@ Test(verify_grows, stacks_do_not_change_places)
     tgi_graph_add_result(body, update(body, STACK, X, N, 0));
     loop_of(3, GRAPHS(body), n, x, unset(g, stack_shape()),
             unset(g, stack_shape()));
-    refuses("carried value 1 is another that grows");
+    refuses("carried value 1 is a different unbounded stack");
 }
 
 Test(verify_grows, branches_do_not_save)
@@ -296,5 +296,5 @@ Test(verify_grows, branches_do_not_save)
     tgi_graph *branch = with_stack("branch");
     tgi_graph_add_result(branch, update(branch, STACK, X, N, 0));
     switch_of(GRAPHS(branch), n, x, stack_of(saved_by(saving())));
-    refuses("switch: result 0 grows");
+    refuses("switch: result 0 pushes outside of a loop");
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ops_table.c - prints docs/OPS.md from src/ir/op.def. `make check' compares the
- * two, `make update-ops-doc' regenerates the file. A keyword of op.def without
- * a description here is an error, so that no row is omitted silently.
+ * ops_table.c - prints docs/OPS.md from src/ir/op.def. `make check' compares
+ * the two, `make update-ops-doc' regenerates the file. A keyword of op.def
+ * without a description here is an error, so that no row is omitted silently.
  */
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * emit.c - all recipes over an emitter, and their tables by type and op.
+ * emit.c - all recipes expanded over an emitter, in tables by dtype and op.
  */
 #include "recipe/emit.h"
 
@@ -15,7 +15,6 @@ const tgi_primitive_info tgi_primitive_table[TGI_PRIMITIVES] = {
 #undef PRIMITIVE
 };
 
-/* What a reduction is made of. */
 struct reduction {
     tgi_emit_recipe *step;
     tgi_emit_constant *start, *empty;
@@ -24,7 +23,7 @@ struct reduction {
 #define TEMPLATE "recipe/emit_type.h"
 #include "recipe/recipe_each.h"
 
-static tgi_emit_recipe *const *const tables[TGI_DTYPES] = {
+static tgi_emit_recipe *const *const recipes[TGI_DTYPES] = {
 #define DTYPE(ID, ...) [TG_##ID] = recipes_##ID,
 #include "base/dtype.def"
 #undef DTYPE
@@ -32,7 +31,7 @@ static tgi_emit_recipe *const *const tables[TGI_DTYPES] = {
 
 tgi_emit_recipe *tgi_emit_recipe_of(int op, tg_dtype dtype)
 {
-    return tgi_dtype_is_valid((int)dtype) ? tables[dtype][op] : NULL;
+    return tgi_dtype_is_valid((int)dtype) ? recipes[dtype][op] : NULL;
 }
 
 static const struct reduction *const reductions[TGI_DTYPES] = {
@@ -41,11 +40,12 @@ static const struct reduction *const reductions[TGI_DTYPES] = {
 #undef DTYPE
 };
 
-static const struct reduction none;
+static const struct reduction no_reduction;
 
 static const struct reduction *reduction_of(int op, tg_dtype dtype)
 {
-    return tgi_dtype_is_valid((int)dtype) ? &reductions[dtype][op] : &none;
+    return tgi_dtype_is_valid((int)dtype) ? &reductions[dtype][op]
+                                          : &no_reduction;
 }
 
 tgi_emit_recipe *tgi_emit_step_of(int op, tg_dtype dtype)

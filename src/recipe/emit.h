@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * emit.h - the second back end of recipes: instead of computing, a recipe
- * tells an emitter which words it consists of. What interpreter and compiled
- * code compute cannot differ, since it is the same text.
+ * emit.h - recipes for code generators: instead of computing, a recipe calls an
+ * emitter for each of its primitives. Interpreter and compiled code agree
+ * because both expand the same text.
  *
- * An emitter is made by a code generator; its values may be vectors.
+ * The code generator implements the emitter; its values may be vectors.
  */
 #ifndef TGI_EMIT_H
 #define TGI_EMIT_H
@@ -37,39 +37,39 @@ typedef struct tgi_primitive_info {
 
 extern const tgi_primitive_info tgi_primitive_table[TGI_PRIMITIVES];
 
-/* What the emitter hands out for what it has emitted. */
+/* An opaque handle of an emitted value. */
 typedef void *tgi_emitted;
 
 typedef struct tgi_emitter tgi_emitter;
 
 struct tgi_emitter {
-    /* A constant of type `dtype`: the bits of one element. */
+    /* A constant of type `dtype`, given by the bits of one element. */
     tgi_emitted (*constant)(tgi_emitter *emitter, tg_dtype dtype,
                             uint64_t bits);
     /* A word used for `dtype`; `other` is the type CONVERT converts to. */
     tgi_emitted (*primitive)(tgi_emitter *emitter, tgi_primitive word,
                              tg_dtype dtype, tg_dtype other,
                              const tgi_emitted *operands);
-    /* Element `index` of a table of n constants, which lives for ever. */
+    /* Element `index` of a table of n constants with static storage. */
     tgi_emitted (*lookup)(tgi_emitter *emitter, tg_dtype dtype,
                           const void *table, size_t n, tgi_emitted index);
 };
 
 /*
- * Emits an elementwise op for operands of type `dtype` (of select: the second
- * and third). Comparisons give a mask, select takes one first. NULL if the op
- * has no recipe for the type.
+ * Emits an elementwise op for operands of type `dtype` (for select, the second
+ * and third). Comparisons return a mask; the first operand of select is one.
+ * NULL if the op has no recipe for the type.
  */
 typedef tgi_emitted tgi_emit_recipe(tgi_emitter *emitter,
                                     const tgi_emitted *operands);
 tgi_emit_recipe *tgi_emit_recipe_of(int op, tg_dtype dtype);
 
 /*
- * Reductions. `step` of SUM, PROD, REDUCE_MAX, REDUCE_MIN takes what there is
- * and one more element; of ARGMAX and ARGMIN too, and gives a mask: true if
- * that element takes the place of the best one. Of MATMUL it takes both
- * factors, then the sum. `start` is what the lanes and blocks of
- * reduce_tree.h start from, `empty` what no elements give (of MATMUL both are
+ * Reductions. `step` of SUM, PROD, REDUCE_MAX and REDUCE_MIN takes the
+ * accumulator and an element. For ARGMAX and ARGMIN it returns a mask, true if
+ * the element replaces the best one. For MATMUL it takes both factors, then the
+ * accumulator. `start` is the initial accumulator of the lanes and blocks of
+ * reduce_tree.h, `empty` the result of an empty reduction (for MATMUL both are
  * +0; ARGMAX and ARGMIN have neither). NULL if the op or type has none.
  */
 tgi_emit_recipe *tgi_emit_step_of(int op, tg_dtype dtype);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * emit_primitives.h - the words of recipes over an emitter: the other half of
- * scalar.h, word for word. Every function here gets the emitter as `e`.
+ * emit_primitives.h - the primitives of scalar.h, as calls of an emitter.
+ * Recipe functions take the emitter as parameter `e`.
  */
 #ifndef TGI_EMIT_PRIMITIVES_H
 #define TGI_EMIT_PRIMITIVES_H
@@ -12,7 +12,7 @@
 #include "recipe/emit.h"
 #include "recipe/recipe_sets.h"
 
-/* -- How a recipe begins, and how it is used ------------------------------- */
+/* -- Definition and use of recipes ----------------------------------------- */
 
 #define EMITTER __attribute__((unused)) tgi_emitter *e
 
@@ -38,7 +38,7 @@
 #define TABLE_OF(name, ...) \
     static const T CAT4(table_, name, _, DT)[] = {__VA_ARGS__}
 
-/* -- Words ----------------------------------------------------------------- */
+/* -- Primitives ------------------------------------------------------------ */
 
 #define VALUE tgi_emitted
 #define MASK tgi_emitted
@@ -55,7 +55,7 @@
     })
 #define K(c) e->constant(e, DT_CODE, BITS_OF_C(T, c))
 #define K_OF(TO, c) e->constant(e, TG_##TO, BITS_OF_C(scalar_##TO, c))
-/* The dtype of an unsigned integer as wide as the current type. */
+/* The dtype of the unsigned integer as wide as the current type. */
 #define INTEGER_CODE \
     (sizeof(T) == 8   ? TG_U64 \
      : sizeof(T) == 4 ? TG_U32 \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * emit_type.h - template of emit.c: the recipes of one element type behind
- * one signature, and their tables by op and by type cast to; those of
- * elementwise ops and those of reductions apart.
+ * emit_type.h - template of emit.c, expanded per element type: wrappers that
+ * give recipes a uniform signature, and the tables of elementwise ops and of
+ * reductions (by op) and of casts (by target type).
  */
 #define EMIT_FUNCTION(ID) CAT4(emit_, ID, _, DT)
 #define OPERANDS_1 in[0]
@@ -10,7 +10,8 @@
 #define OPERANDS_3 in[0], in[1], in[2]
 
 #define DEFINE(ID, n) \
-    static tgi_emitted EMIT_FUNCTION(ID)(tgi_emitter * e, const tgi_emitted *in) \
+    static tgi_emitted EMIT_FUNCTION(ID)(tgi_emitter * e, \
+                                         const tgi_emitted *in) \
     { \
         return R(ID)(e, OPERANDS_##n); \
     }
@@ -46,7 +47,8 @@ static tgi_emit_recipe *const CAT(recipes_, DT)[TGI_OPS] = {
 #define START_OF(ID) CAT4(emit_start_, ID, _, DT)
 #define EMPTY_OF(ID) CAT4(emit_empty_, ID, _, DT)
 #define DEFINE_STEP(ID, n) \
-    static tgi_emitted EMIT_FUNCTION(ID)(tgi_emitter * e, const tgi_emitted *in) \
+    static tgi_emitted EMIT_FUNCTION(ID)(tgi_emitter * e, \
+                                         const tgi_emitted *in) \
     { \
         return R(ID)(e, OPERANDS_##n); \
     }
@@ -71,7 +73,8 @@ WHEN(TAKES(NUM), DEFINE_STEP(MATMUL, 3) DEFINE_ENDS(MATMUL, K(0), K(0)))
 
 #undef DEFINE_SAME
 #undef DEFINE_I64
-#define DEFINE_SAME(ID) [TGI_OP_##ID] = {EMIT_FUNCTION(ID), START_OF(ID), EMPTY_OF(ID)},
+#define DEFINE_SAME(ID) \
+    [TGI_OP_##ID] = {EMIT_FUNCTION(ID), START_OF(ID), EMPTY_OF(ID)},
 #define DEFINE_I64(ID) [TGI_OP_##ID] = {.step = EMIT_FUNCTION(ID)},
 static const struct reduction CAT(reductions_, DT)[TGI_OPS] = {
 #include "ir/op.def"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * op_family.h - for templates that expand op.def: which family of recipes a
- * row belongs to, by its class: the number of operands, REDUCE, or NONE.
+ * op_family.h - for templates that expand op.def: maps the class of a row to
+ * its recipe family, which is the number of operands, REDUCE, or NONE.
  */
 #ifndef TGI_OP_FAMILY_H
 #define TGI_OP_FAMILY_H

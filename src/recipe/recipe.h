@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recipe.h - what every elementwise op and every step of a reduction computes,
+ * recipe.h - the computation of every elementwise op and every reduction step,
  * written once for all back ends. Included once per element type, after a
- * header that gives meaning to the words used here (scalar.h lists them).
+ * header that defines the primitives (scalar.h lists them).
  *
- * What every recipe must obey:
- *   - nothing but those words, local VALUEs and MASKs, and one return at the
- *     end: a back end runs the text to emit code, so no C operator and no
- *     branch may stand here;
- *   - words have preconditions (DIV by 0, shifts past the width): make the
- *     operand harmless first, then SELECT the answer;
- *   - a row of op.def has a recipe for each class it takes; tables of kernels
- *     are made from the rows, so one that is missing does not compile.
+ * Rules for recipes:
+ *   - only primitives, local VALUEs and MASKs, and one return at the end. No C
+ *     operators and no branches: a code generator executes the text to emit
+ *     code;
+ *   - primitives have preconditions (DIV by 0, shifts past the width): replace
+ *     the offending operand first, then SELECT the result;
+ *   - a row of op.def needs a recipe for each class it takes; kernel tables are
+ *     generated from the rows, so a missing recipe does not compile.
  */
 
 /* -- All types ------------------------------------------------------------- */
@@ -70,7 +70,7 @@ RECIPE_2(MUL, a, b)
     return MUL(a, b);
 }
 
-/* x + -0 is x for every x; +0 would turn -0 into +0. */
+/* x + -0 is x for every x, but -0 + +0 is +0. */
 RECIPE_START(SUM)
 {
     return K(-0.0);
@@ -122,7 +122,7 @@ RECIPE_2(XOR, a, b)
     return XOR(a, b);
 }
 
-/* All but floats have a plain order. */
+/* Only floats have unordered values. */
 RECIPE_2(MIN, a, b)
 {
     return SELECT(LT(a, b), a, b);
@@ -133,7 +133,7 @@ RECIPE_2(MAX, a, b)
     return SELECT(LT(a, b), b, a);
 }
 
-/* True if x takes the place of the best one so far. */
+/* True if x replaces the best element so far. */
 RECIPE_2_MASK(ARGMAX, best, x)
 {
     return LT(best, x);
@@ -193,7 +193,7 @@ RECIPE_1(SIGN, x)
     return SELECT(LT(x, K(0)), K(-1), SELECT(EQ(x, K(0)), K(0), K(1)));
 }
 
-/* By -1 is NEG: it wraps where the quotient does not fit. */
+/* Division by -1 is NEG, which wraps where the quotient overflows. */
 RECIPE_2(DIV, a, b)
 {
     MASK by_zero = EQ(b, K(0));
@@ -206,8 +206,8 @@ RECIPE_2(REM, a, b)
 {
     MASK by_zero = EQ(b, K(0));
     MASK negates = EQ(b, K(-1));
-    VALUE rest = REM(a, SELECT(MASK_OR(by_zero, negates), K(1), b));
-    return SELECT(by_zero, a, rest);
+    VALUE remainder = REM(a, SELECT(MASK_OR(by_zero, negates), K(1), b));
+    return SELECT(by_zero, a, remainder);
 }
 
 RECIPE_2(SHL, a, b)
@@ -246,7 +246,7 @@ RECIPE_1(SIGN, x)
     return SELECT(EQ(x, K(0)), K(0), K(1));
 }
 
-/* -1 is all ones here. */
+/* K(-1) is all ones. */
 RECIPE_2(DIV, a, b)
 {
     MASK by_zero = EQ(b, K(0));
@@ -257,8 +257,8 @@ RECIPE_2(DIV, a, b)
 RECIPE_2(REM, a, b)
 {
     MASK by_zero = EQ(b, K(0));
-    VALUE rest = REM(a, SELECT(by_zero, K(1), b));
-    return SELECT(by_zero, a, rest);
+    VALUE remainder = REM(a, SELECT(by_zero, K(1), b));
+    return SELECT(by_zero, a, remainder);
 }
 
 RECIPE_2(SHL, a, b)
@@ -326,16 +326,16 @@ RECIPE_1(SQRT, x)
 }
 
 /*
- * Two roundings, and a step of Newton's that takes away what they make of
- * x y² - 1: the rounding of x y has half its weight there. 0, Inf and NaN turn
- * the step into NaN: then the quotient is right as it is.
+ * A quotient with two roundings, and one Newton step that cancels the residual
+ * x y² - 1; the rounding of x y contributes half its weight. For 0, Inf and NaN
+ * the residual is NaN and the quotient is already correct.
  */
 RECIPE_1(RSQRT, x)
 {
     VALUE y = DIV(K(1), SQRT(x));
-    VALUE excess = FMA(MUL(x, y), y, K(-1));
-    VALUE better = FMA(MUL(y, K(-0.5)), excess, y);
-    return SELECT(EQ(excess, excess), better, y);
+    VALUE residual = FMA(MUL(x, y), y, K(-1));
+    VALUE refined = FMA(MUL(y, K(-0.5)), residual, y);
+    return SELECT(EQ(residual, residual), refined, y);
 }
 
 RECIPE_2(DIV, a, b)
@@ -343,8 +343,8 @@ RECIPE_2(DIV, a, b)
     return DIV(a, b);
 }
 
-/* Where a and b are equal the sign decides: it tells -0 from +0. A NaN comes
-   out the same whichever operand it was. */
+/* If a and b are equal, the sign bit distinguishes -0 from +0. The NaN returned
+   does not depend on the operand that was NaN. */
 RECIPE_2(MIN, a, b)
 {
     MASK ordered = MASK_AND(EQ(a, a), EQ(b, b));
@@ -379,7 +379,7 @@ RECIPE_START(REDUCE_MIN)
     return K(INFINITY);
 }
 
-/* The first NaN beats all numbers and is never beaten; zeros are equal. */
+/* The first NaN replaces any number and is never replaced; zeros are equal. */
 RECIPE_2_MASK(ARGMAX, best, x)
 {
     return MASK_AND(EQ(best, best), MASK_OR(LT(best, x), NE(x, x)));
@@ -394,7 +394,7 @@ RECIPE_2_MASK(ARGMIN, best, x)
 
 #endif
 
-/* -- All types again: what stands on the above ----------------------------- */
+/* -- All types, using the recipes above ------------------------------------ */
 
 RECIPE_2(REDUCE_MAX, largest, x)
 {
@@ -406,7 +406,7 @@ RECIPE_2(REDUCE_MIN, smallest, x)
     return USE_2(MIN, smallest, x);
 }
 
-/* Never asked for: a graph that might is refused. */
+/* Unused: empty reductions of these ops are rejected. */
 RECIPE_EMPTY(REDUCE_MAX)
 {
     return K(0);

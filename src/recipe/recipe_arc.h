@@ -3,30 +3,30 @@
  * recipe_arc.h - the inverses of sine, cosine and tangent.
  *
  * Every result is base + t + t z P(z): the base is 0, pi/2 or pi, and t is
- * small, so that one odd polynomial does. Where t comes from a root or a
- * quotient, f32 also carries what t lacks.
+ * small, so that one odd polynomial suffices. If t is a root or a quotient, f32
+ * includes its low part.
  *
  *   asin   |x| <= 1/2: t = x; else pi/2 - 2 asin(sqrt((1 - |x|) / 2))
  *   acos   pi/2 - asin(x); outside 1/2 the same root, from 0 or from pi
  *   atan   |x| <= 1: t = x; else pi/2 + atan(-1 / x)
  *   atan2  likewise from 0, pi/2 or pi, with a quotient of the operands
  *
- * The polynomials are minimax ones by fpminimax with the term t fixed.
+ * The polynomials are minimax (fpminimax) with the term t fixed.
  *
- * docs/NUMERICS.md has the worst errors. Longer searches than those have seen
- * 0.95 for atan2 in f32 (10^8 pairs); in f64 1.71 for asin, 1.19 for acos, 1.39
- * for atan, 1.76 for atan2.
+ * docs/NUMERICS.md has the error bounds. Longer searches found 0.95 ulp for
+ * atan2 in f32 (10^8 pairs), and in f64 1.71 for asin, 1.19 for acos, 1.39 for
+ * atan, 1.76 for atan2.
  */
 
-/* base + low + t + t z p, where |t| is not above the base or that is 0. For
-   f32 the rounding error of base + t matters. */
+/* base + low + t + t z p, where |t| <= base or base is 0. f32 includes the
+   rounding error of base + t. */
 PART(VALUE, arc, VALUE base, VALUE low, VALUE t, VALUE z, VALUE p)
 {
     VALUE cube = MUL(t, z);
 #if IS(F32)
     VALUE sum = ADD(base, t);
-    VALUE rest = ADD(ADD(SUB(base, sum), t), low);
-    return ADD(sum, FMA(cube, p, rest));
+    VALUE error = ADD(ADD(SUB(base, sum), t), low);
+    return ADD(sum, FMA(cube, p, error));
 #else
     return ADD(base, ADD(t, FMA(cube, p, low)));
 #endif
@@ -34,8 +34,8 @@ PART(VALUE, arc, VALUE base, VALUE low, VALUE t, VALUE z, VALUE p)
 
 /* -- Arc sine and cosine --------------------------------------------------- */
 
-/* (asin(t) - t) / t³ of z = t², |t| <= 1/2. */
-PART(VALUE, arc_sine_curve, VALUE z)
+/* (asin(t) - t) / t³ as a polynomial in z = t², |t| <= 1/2. */
+PART(VALUE, arc_sine_poly, VALUE z)
 {
 #if IS(F32)
     VALUE p = FMA(z, K(0x1.5959aap-5), K(0x1.8c415ap-6));
@@ -59,9 +59,9 @@ PART(VALUE, arc_sine_curve, VALUE z)
 
 #if IS(F32)
 /*
- * What t, twice the root of z or minus that, lacks: (z - root²) 2 / t. This
- * need not be exact: 2 / t is made from the bits of t, good within 13 %, with
- * the sign of t, and finite for zeros.
+ * The low part of t = ±2 root, root = sqrt(z): (z - root²) 2 / t. It need not
+ * be exact: 2 / t is computed from the bits of t, with an error of 13 %, the
+ * sign of t, and a finite value for zeros.
  */
 PART(VALUE, root_low, VALUE z, VALUE root, VALUE t)
 {
@@ -72,9 +72,9 @@ PART(VALUE, root_low, VALUE z, VALUE root, VALUE t)
 
 RECIPE_1(ASIN, x)
 {
-    VALUE size = FABS(x);
-    MASK large = LT(K(0.5), size);
-    VALUE half = FMA(size, K(-0.5), K(0.5));
+    VALUE magnitude = FABS(x);
+    MASK large = LT(K(0.5), magnitude);
+    VALUE half = FMA(magnitude, K(-0.5), K(0.5));
     VALUE root = SQRT(half);
     VALUE t = MUL(root, K(-2));
     VALUE low = K(HALF_PI_LOW);
@@ -83,36 +83,36 @@ RECIPE_1(ASIN, x)
 #endif
     VALUE base = SELECT(large, K(HALF_PI), K(0));
     low = SELECT(large, low, K(0));
-    t = SELECT(large, t, size);
-    VALUE z = SELECT(large, half, MUL(size, size));
-    VALUE y = USE(arc, base, low, t, z, USE(arc_sine_curve, z));
+    t = SELECT(large, t, magnitude);
+    VALUE z = SELECT(large, half, MUL(magnitude, magnitude));
+    VALUE y = USE(arc, base, low, t, z, USE(arc_sine_poly, z));
     return USE(with_sign_of, y, x);
 }
 
 RECIPE_1(ACOS, x)
 {
-    VALUE size = FABS(x);
-    MASK large = LT(K(0.5), size);
-    MASK left = SIGN_BIT(x);
-    VALUE half = FMA(size, K(-0.5), K(0.5));
+    VALUE magnitude = FABS(x);
+    MASK large = LT(K(0.5), magnitude);
+    MASK is_negative = SIGN_BIT(x);
+    VALUE half = FMA(magnitude, K(-0.5), K(0.5));
     VALUE root = SQRT(half);
     VALUE t = USE(with_sign_of, MUL(root, K(2)), x);
-    VALUE base = SELECT(left, K(2 * HALF_PI), K(0));
-    VALUE low = SELECT(left, K(2 * HALF_PI_LOW), K(0));
+    VALUE base = SELECT(is_negative, K(2 * HALF_PI), K(0));
+    VALUE low = SELECT(is_negative, K(2 * HALF_PI_LOW), K(0));
 #if IS(F32)
     low = ADD(low, USE(root_low, half, root, t));
 #endif
     base = SELECT(large, base, K(HALF_PI));
     low = SELECT(large, low, K(HALF_PI_LOW));
     t = SELECT(large, t, NEG(x));
-    VALUE z = SELECT(large, half, MUL(size, size));
-    return USE(arc, base, low, t, z, USE(arc_sine_curve, z));
+    VALUE z = SELECT(large, half, MUL(magnitude, magnitude));
+    return USE(arc, base, low, t, z, USE(arc_sine_poly, z));
 }
 
 /* -- Arc tangent ----------------------------------------------------------- */
 
-/* (atan(t) - t) / t³ of z = t², |t| <= 1. */
-PART(VALUE, arc_tangent_curve, VALUE z)
+/* (atan(t) - t) / t³ as a polynomial in z = t², |t| <= 1. */
+PART(VALUE, arc_tangent_poly, VALUE z)
 {
 #if IS(F32)
     VALUE p = FMA(z, K(-0x1.d5a1aap-10), K(0x1.6551e2p-7));
@@ -146,34 +146,35 @@ PART(VALUE, arc_tangent_curve, VALUE z)
 }
 
 /*
- * base + low + atan(t). For f32 the polynomial is as large as to need
- * ratio = atan(t) / t with its rounding error; the product with it is exact.
+ * base + low + atan(t). In f32 the polynomial is so large that
+ * ratio = atan(t) / t needs its rounding error; the product with t is exact.
  */
 PART(VALUE, arc_tangent, VALUE base, VALUE low, VALUE t)
 {
     VALUE z = MUL(t, t);
-    VALUE p = USE(arc_tangent_curve, z);
+    VALUE p = USE(arc_tangent_poly, z);
 #if IS(F32)
     VALUE ratio = FMA(z, p, K(1));
     VALUE ratio_low = FMA(z, p, SUB(K(1), ratio));
     VALUE sum = FMA(t, ratio, base);
-    VALUE rest = ADD(FMA(t, ratio, SUB(base, sum)), low);
-    return ADD(sum, FMA(t, ratio_low, rest));
+    VALUE error = ADD(FMA(t, ratio, SUB(base, sum)), low);
+    return ADD(sum, FMA(t, ratio_low, error));
 #else
     return ADD(base, ADD(t, FMA(MUL(t, z), p, low)));
 #endif
 }
 
-/* What -1 / x lacks is its remainder over -x, and counts half in the result
-   where it counts at all. It cannot be had for Inf, and is not needed. */
+/* The low part of -1 / x is its remainder divided by -x; where it matters, its
+   weight in the result is about one half. For Inf it is omitted. */
 RECIPE_1(ATAN, x)
 {
-    VALUE size = FABS(x);
-    MASK large = LT(K(1), size);
-    VALUE t = DIV(SELECT(large, K(-1), size), SELECT(large, size, K(1)));
+    VALUE magnitude = FABS(x);
+    MASK large = LT(K(1), magnitude);
+    VALUE t = DIV(SELECT(large, K(-1), magnitude),
+                  SELECT(large, magnitude, K(1)));
     VALUE base = SELECT(large, K(HALF_PI), K(0));
 #if IS(F32)
-    VALUE low = FMA(FMA(t, size, K(1)), K(-0.47), K(HALF_PI_LOW));
+    VALUE low = FMA(FMA(t, magnitude, K(1)), K(-0.47), K(HALF_PI_LOW));
     low = SELECT(LT(t, K(-0x1p-40)), low, K(0));
 #else
     VALUE low = SELECT(large, K(HALF_PI_LOW), K(0));
@@ -182,39 +183,41 @@ RECIPE_1(ATAN, x)
 }
 
 /*
- * |y| <= |x|: t = |y| / x, from 0 or pi; else t = -x / |y|, from pi/2. The
- * sign of x turns t the right way in both. Two zeros count as 0 / 1.
+ * |y| <= |x|: t = |y| / x, base 0 or pi; else t = -x / |y|, base pi/2. In both
+ * cases the sign of x gives t the right sign. Two zeros count as 0 / 1.
  *
- * f32: what t lacks is its remainder over the divisor, and counts 1 / (1 + z)
- * times in the result: 0.65 serves all. Where t is tiny it does not count. Tiny
- * divisors are scaled to have exact remainders; a zero becomes tiny.
+ * f32: the low part of t is its remainder divided by the denominator; its
+ * weight in the result is 1 / (1 + z), approximated by 0.65. For tiny t it is
+ * omitted. Small operands are scaled so that the remainder is exact; a zero
+ * denominator becomes tiny.
  */
 RECIPE_2(ATAN2, y, x)
 {
     VALUE width = FABS(x);
     VALUE height = FABS(y);
-    MASK flat = LE(height, width);
-    MASK left = SIGN_BIT(x);
-    VALUE above = SELECT(flat, height, NEG(x));
-    VALUE below = SELECT(flat, x, height);
-    VALUE base = SELECT(flat, SELECT(left, K(2 * HALF_PI), K(0)), K(HALF_PI));
-    VALUE low = SELECT(flat, SELECT(left, K(2 * HALF_PI_LOW), K(0)),
+    MASK is_flat = LE(height, width);
+    MASK is_negative = SIGN_BIT(x);
+    VALUE numerator = SELECT(is_flat, height, NEG(x));
+    VALUE denominator = SELECT(is_flat, x, height);
+    VALUE base = SELECT(is_flat, SELECT(is_negative, K(2 * HALF_PI), K(0)),
+                        K(HALF_PI));
+    VALUE low = SELECT(is_flat, SELECT(is_negative, K(2 * HALF_PI_LOW), K(0)),
                        K(HALF_PI_LOW));
 #if IS(F32)
-    VALUE scale = SELECT(LT(FABS(below), K(1)), K(0x1p64), K(1));
-    above = MUL(above, scale);
-    below = FMA(below, scale, K(0x1p-140));
-    VALUE t = DIV(above, below);
-    VALUE remainder = FMA(NEG(t), below, above);
-    VALUE lacks = DIV(MUL(remainder, K(0.65)), below);
-    low = ADD(low, SELECT(LT(K(0x1p-20), FABS(t)), lacks, K(0)));
+    VALUE scale = SELECT(LT(FABS(denominator), K(1)), K(0x1p64), K(1));
+    numerator = MUL(numerator, scale);
+    denominator = FMA(denominator, scale, K(0x1p-140));
+    VALUE t = DIV(numerator, denominator);
+    VALUE remainder = FMA(NEG(t), denominator, numerator);
+    VALUE correction = DIV(MUL(remainder, K(0.65)), denominator);
+    low = ADD(low, SELECT(LT(K(0x1p-20), FABS(t)), correction, K(0)));
 #else
-    VALUE t = DIV(above, SELECT(EQ(below, K(0)), K(1), below));
+    VALUE t = DIV(numerator, SELECT(EQ(denominator, K(0)), K(1), denominator));
 #endif
     VALUE angle = USE(arc_tangent, base, low, t);
-    VALUE diagonal = SELECT(left, K(0x1.2d97c7f3321d2p1),
+    VALUE diagonal = SELECT(is_negative, K(0x1.2d97c7f3321d2p1),
                             K(0x1.921fb54442d18p-1));
-    MASK both_infinite = MASK_AND(flat, EQ(height, K(INFINITY)));
+    MASK both_infinite = MASK_AND(is_flat, EQ(height, K(INFINITY)));
     angle = SELECT(both_infinite, diagonal, angle);
     return USE(with_sign_of, angle, y);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recipe_cast.h - recipes of casts: CAST_<from class>_<to class>(TO, x), where
- * the type from is the current one and TO is the ID of the other. They are
- * macros because they speak of two types.
+ * recipe_cast.h - recipes of casts: CAST_<from class>_<to class>(TO, x) casts
+ * from the current type to the type with ID TO. They are macros because they
+ * depend on two types.
  */
 #ifndef TGI_RECIPE_CAST_H
 #define TGI_RECIPE_CAST_H
@@ -13,7 +13,7 @@
 #define CAST_UINT_BOOL CAST_BOOL_BOOL
 #define CAST_FLOAT_BOOL CAST_BOOL_BOOL
 
-/* Between integers: wraps. To floats: rounds once, to nearest. */
+/* Between integers: wraps. To float: rounds once, to nearest. */
 #define CAST_BOOL_SINT(TO, x) CONVERT(TO, x)
 #define CAST_BOOL_UINT CAST_BOOL_SINT
 #define CAST_BOOL_FLOAT CAST_BOOL_SINT
@@ -25,8 +25,9 @@
 #define CAST_UINT_FLOAT CAST_BOOL_SINT
 #define CAST_FLOAT_FLOAT CAST_BOOL_SINT
 
-/* Float to integer: truncates and saturates, NaN gives 0. The bounds are
-   powers of two, exact in every float type; the highest integer is not. */
+/* Float to integer: truncates and saturates; NaN gives 0. The bounds compared
+   with are powers of 2, which are exact in every float type, unlike the largest
+   integer. */
 #define CAST_FLOAT_SINT(TO, x) \
     SELECT(LE(K(POWER_OF_2(WIDTH_OF(TO) - 1)), x), \
            K_OF(TO, HIGHEST_SINT(TO)), \

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recipe_each.h - includes the file TEMPLATE once for each element type, with
- * DT, CLASS and the recipes of that type, in the words that were included
- * before (scalar.h or emit_primitives.h). The list repeats dtype.def, which
- * cannot include; recipe_one.h checks the class, and tables that templates
- * make for DT are named again through dtype.def, so a type missing here does
- * not compile.
+ * recipe_each.h - includes the file TEMPLATE once per element type, with DT,
+ * CLASS and the recipes of that type, expanded by the primitives included
+ * before (scalar.h or emit_primitives.h). The list repeats dtype.def, because a
+ * macro cannot include a file. recipe_one.h checks the class, and the tables
+ * that templates define per DT are collected through dtype.def, so a missing
+ * type does not compile.
  */
 
 #define DT BOOL

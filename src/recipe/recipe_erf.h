@@ -1,34 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recipe_erf.h - recipes of the error function, of its complement and of gelu,
- * which is made of that.
+ * recipe_erf.h - recipes of the error function, its complement, and gelu, which
+ * is based on the complement.
  *
  * erf is an odd polynomial near 0. Further out it is 1 - p^k, where p is a
- * polynomial close to the k-th root of erfc: the root is so much smoother that
- * half the terms do, and its errors count little, since erfc is small there.
+ * polynomial that approximates the k-th root of erfc. The root is so much
+ * smoother that half the terms suffice, and its error has little weight,
+ * because erfc is small there.
  *
- * Tails must keep their relative error down to the denormals. With a = |x|:
+ * Tails must have a small relative error down to the denormals. With a = |x|:
  *
  *   erfc(a)  = e^(-a²) u Q(u)        u = 1 / (a + shift)
- *   gelu(-a) = -a e^(-a²/2) u Q(u)   with a Q and a shift of its own
+ *   gelu(-a) = -a e^(-a²/2) u Q(u)   with another Q and shift
  *
  * Q is smooth down to u = 0, the end of the tail, and the shift makes it flat
- * at the other end. All factors come with what their rounding has lost: the
- * square that e is raised to, e^r, u, and the line that leads Q. So nearly all
- * error is that of the last rounding. The other half of both functions takes
- * the tail away from 2 or from x.
+ * at the other end. All factors have low parts: the exponent a², e^r, u, and
+ * the linear part of Q. So nearly all of the error is that of the last
+ * rounding. On the other side of 0, both functions subtract the tail from 2 or
+ * from x.
  *
  * Coefficients: f32 tails and f32 erf near 0 by fpminimax; f64 tails by least
- * squares at Chebyshev points; the rest of erf by Remez, the roots with the
- * weight of p^k. All but the first were rounded one after the other, and those
- * left fitted again each time. Centres of f64 tails are such that the first
- * coefficient is nearly a double; those of f32, and all shifts, are by trial.
+ * squares at Chebyshev points; the other parts of erf by Remez, the roots with
+ * the weight of p^k. Except with fpminimax, coefficients were rounded one by
+ * one and the remaining ones refitted each time. Centres of f64 tails are
+ * chosen so that the first coefficient is nearly a double; those of f32, and
+ * all shifts, were found by trial.
  *
- * docs/NUMERICS.md has the worst errors.
+ * docs/NUMERICS.md has the error bounds.
  */
 RECIPE_1(ERF, x)
 {
-    VALUE size = FABS(x);
+    VALUE magnitude = FABS(x);
     VALUE square = MUL(x, x);
 #if IS(F32)
     VALUE limit = K(0.90625);
@@ -38,7 +40,7 @@ RECIPE_1(ERF, x)
     p = FMA(square, p, K(0x1.ce2e4ep-4));
     p = FMA(square, p, K(-0x1.812744p-2));
     p = FMA(square, p, K(0x1.06eba8p-3));
-    VALUE t = SUB(USE(at_most, size, K(3.875)), K(1.5));
+    VALUE t = SUB(USE(at_most, magnitude, K(3.875)), K(1.5));
     VALUE root = FMA(t, K(0x1.c7c5acp-18), K(-0x1.0ea9dep-14));
     root = FMA(t, root, K(0x1.7da6a4p-13));
     root = FMA(t, root, K(0x1.a0a312p-13));
@@ -65,7 +67,7 @@ RECIPE_1(ERF, x)
     p = FMA(square, p, K(0x1.ce2f21a0428f7p-4));
     p = FMA(square, p, K(-0x1.812746b0379e2p-2));
     p = FMA(square, p, K(0x1.06eba8214db68p-3));
-    VALUE t = SUB(USE(at_most, size, K(5.9375)), K(1.75));
+    VALUE t = SUB(USE(at_most, magnitude, K(5.9375)), K(1.75));
     VALUE root = FMA(t, K(0x1.e5bec3205d9c2p-41), K(-0x1.0cc88609f49b3p-36));
     root = FMA(t, root, K(0x1.7bbdea23132bap-34));
     root = FMA(t, root, K(0x1.10fac09738d3ap-32));
@@ -85,49 +87,49 @@ RECIPE_1(ERF, x)
     root = MUL(root, root);
     root = MUL(root, root);
 #endif
-    VALUE near = FMA(size, p, size);
+    VALUE near = FMA(magnitude, p, magnitude);
     VALUE far = FMA(NEG(root), root, K(1));
-    return USE(with_sign_of, SELECT(LT(size, limit), near, far), x);
+    return USE(with_sign_of, SELECT(LT(magnitude, limit), near, far), x);
 }
 
 /* -- Tails ----------------------------------------------------------------- */
 
-/* e^(x + low) = (power + rest) 2^n; gives n + TWO_STEPS too. */
-PART(VALUE, exp_pair, VALUE x, VALUE low, VALUE *rest, VALUE *sum)
+/* e^(x + low) = (power + low_part) 2^n; also returns n + SPLIT_ROUNDER. */
+PART(VALUE, exp_pair, VALUE x, VALUE low, VALUE *low_part, VALUE *sum)
 {
     VALUE n;
-    VALUE r = USE(exp_split_high, x, K(TWO_STEPS), sum, &n);
+    VALUE r = USE(exp_split_high, x, K(SPLIT_ROUNDER), sum, &n);
     VALUE line = ADD(r, K(1));
     VALUE lost = SUB(r, SUB(line, K(1)));
-    lost = FMA(MUL(r, r), USE(exp_curve, r), lost);
+    lost = FMA(MUL(r, r), USE(exp_poly, r), lost);
     VALUE power = ADD(line, lost);
-    low = FMA(n, K(LOG_2_REST), low);
-    *rest = FMA(low, power, SUB(lost, SUB(power, line)));
+    low = FMA(n, K(LOG_2_LOW), low);
+    *low_part = FMA(low, power, SUB(lost, SUB(power, line)));
     return power;
 }
 
-/* 1 / (a + shift) = u (1 + lack) */
-PART(VALUE, inverse_pair, VALUE a, VALUE shift, VALUE *lack)
+/* 1 / (a + shift) = u (1 + residual) */
+PART(VALUE, inverse_pair, VALUE a, VALUE shift, VALUE *residual)
 {
-    VALUE below = ADD(a, shift);
-    VALUE below_rest = SUB(a, SUB(below, shift));
-    VALUE u = DIV(K(1), below);
+    VALUE denominator = ADD(a, shift);
+    VALUE denominator_low = SUB(a, SUB(denominator, shift));
+    VALUE u = DIV(K(1), denominator);
     VALUE minus = NEG(u);
-    *lack = FMA(minus, below_rest, FMA(minus, below, K(1)));
+    *residual = FMA(minus, denominator_low, FMA(minus, denominator, K(1)));
     return u;
 }
 
-/* (a + a_rest) (b + b_rest) u (1 + lack) as a sum of two. */
-PART(VALUE, tail_product, VALUE a, VALUE a_rest, VALUE b, VALUE b_rest,
-     VALUE u, VALUE lack, VALUE *rest)
+/* (a + a_low) (b + b_low) u (1 + residual), with its low part. */
+PART(VALUE, tail_product, VALUE a, VALUE a_low, VALUE b, VALUE b_low,
+     VALUE u, VALUE residual, VALUE *low_part)
 {
     VALUE both = MUL(a, b);
     VALUE lost = FMA(a, b, NEG(both));
-    lost = FMA(a_rest, b, lost);
-    lost = FMA(a, b_rest, lost);
-    lost = FMA(both, lack, lost);
+    lost = FMA(a_low, b, lost);
+    lost = FMA(a, b_low, lost);
+    lost = FMA(both, residual, lost);
     VALUE product = MUL(both, u);
-    *rest = FMA(u, lost, FMA(both, u, NEG(product)));
+    *low_part = FMA(u, lost, FMA(both, u, NEG(product)));
     return product;
 }
 
@@ -136,7 +138,7 @@ PART(VALUE, tail_product, VALUE a, VALUE a_rest, VALUE b, VALUE b_rest,
 #undef ERFC_CENTRE
 #define ERFC_SHIFT (IS(F32) ? 1.25 : 1.5)
 #define ERFC_CENTRE (IS(F32) ? 0.3125 : 0.244140625)
-PART(VALUE, erfc_curve, VALUE t, VALUE *rest)
+PART(VALUE, erfc_poly, VALUE t, VALUE *low_part)
 {
 #if IS(F32)
     VALUE level = K(0x1.ab5d0ep-1);
@@ -183,9 +185,9 @@ PART(VALUE, erfc_curve, VALUE t, VALUE *rest)
     VALUE line = FMA(t, slope, level);
     VALUE lost = FMA(t, slope, SUB(level, line));
     lost = FMA(MUL(t, t), p, lost);
-    VALUE curve = ADD(line, lost);
-    *rest = SUB(lost, SUB(curve, line));
-    return curve;
+    VALUE poly = ADD(line, lost);
+    *low_part = SUB(lost, SUB(poly, line));
+    return poly;
 }
 
 RECIPE_1(ERFC, x)
@@ -193,15 +195,15 @@ RECIPE_1(ERFC, x)
     VALUE a = USE(at_most, FABS(x), K(IS(F32) ? 10.125 : 27.5));
     VALUE minus = NEG(a);
     VALUE square = MUL(a, minus);
-    VALUE square_rest = FMA(a, minus, NEG(square));
-    VALUE sum, power_rest, lack, curve_rest, rest;
-    VALUE power = USE(exp_pair, square, square_rest, &power_rest, &sum);
-    VALUE u = USE(inverse_pair, a, K(ERFC_SHIFT), &lack);
-    VALUE t = FMA(u, lack, SUB(u, K(ERFC_CENTRE)));
-    VALUE curve = USE(erfc_curve, t, &curve_rest);
-    VALUE product = USE(tail_product, power, power_rest, curve, curve_rest, u,
-                        lack, &rest);
-    VALUE tail = USE(in_two_steps, ADD(product, rest), sum);
+    VALUE square_low = FMA(a, minus, NEG(square));
+    VALUE sum, power_low, residual, poly_low, low_part;
+    VALUE power = USE(exp_pair, square, square_low, &power_low, &sum);
+    VALUE u = USE(inverse_pair, a, K(ERFC_SHIFT), &residual);
+    VALUE t = FMA(u, residual, SUB(u, K(ERFC_CENTRE)));
+    VALUE poly = USE(erfc_poly, t, &poly_low);
+    VALUE product = USE(tail_product, power, power_low, poly, poly_low, u,
+                        residual, &low_part);
+    VALUE tail = USE(scale_by_power_of_2, ADD(product, low_part), sum);
     return SELECT(LT(x, K(0)), SUB(K(2), tail), tail);
 }
 
@@ -210,7 +212,7 @@ RECIPE_1(ERFC, x)
 #undef GELU_CENTRE
 #define GELU_SHIFT (IS(F32) ? 1.75 : 2.125)
 #define GELU_CENTRE (IS(F32) ? 0.2265625 : 0.1640625)
-PART(VALUE, gelu_curve, VALUE t, VALUE *rest)
+PART(VALUE, gelu_poly, VALUE t, VALUE *low_part)
 {
 #if IS(F32)
     VALUE level = K(0x1.2f4bdcp-1);
@@ -257,26 +259,26 @@ PART(VALUE, gelu_curve, VALUE t, VALUE *rest)
     VALUE line = FMA(t, slope, level);
     VALUE lost = FMA(t, slope, SUB(level, line));
     lost = FMA(MUL(t, t), p, lost);
-    VALUE curve = ADD(line, lost);
-    *rest = SUB(lost, SUB(curve, line));
-    return curve;
+    VALUE poly = ADD(line, lost);
+    *low_part = SUB(lost, SUB(poly, line));
+    return poly;
 }
 
-/* x (1 + erf(x / √2)) / 2. Of -Inf: -0. */
+/* x (1 + erf(x / √2)) / 2; -0 for -Inf. */
 RECIPE_1(GELU, x)
 {
     VALUE a = USE(at_most, FABS(x), K(IS(F32) ? 15 : 39));
     VALUE half = MUL(a, K(-0.5));
     VALUE square = MUL(a, half);
-    VALUE square_rest = FMA(a, half, NEG(square));
-    VALUE sum, power_rest, lack, curve_rest, rest;
-    VALUE power = USE(exp_pair, square, square_rest, &power_rest, &sum);
-    VALUE u = USE(inverse_pair, a, K(GELU_SHIFT), &lack);
-    VALUE t = FMA(u, lack, SUB(u, K(GELU_CENTRE)));
-    VALUE curve = USE(gelu_curve, t, &curve_rest);
-    VALUE product = USE(tail_product, power, power_rest, curve, curve_rest, u,
-                        lack, &rest);
-    VALUE scaled = FMA(a, product, MUL(a, rest));
-    VALUE tail = USE(in_two_steps, scaled, sum);
+    VALUE square_low = FMA(a, half, NEG(square));
+    VALUE sum, power_low, residual, poly_low, low_part;
+    VALUE power = USE(exp_pair, square, square_low, &power_low, &sum);
+    VALUE u = USE(inverse_pair, a, K(GELU_SHIFT), &residual);
+    VALUE t = FMA(u, residual, SUB(u, K(GELU_CENTRE)));
+    VALUE poly = USE(gelu_poly, t, &poly_low);
+    VALUE product = USE(tail_product, power, power_low, poly, poly_low, u,
+                        residual, &low_part);
+    VALUE scaled = FMA(a, product, MUL(a, low_part));
+    VALUE tail = USE(scale_by_power_of_2, scaled, sum);
     return SELECT(LT(x, K(0)), NEG(tail), SUB(x, tail));
 }

@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recipe_exp.h - recipes of powers of e and 2 and of what is made of them:
- * hyperbolic and logistic functions.
+ * recipe_exp.h - recipes of exponentials, hyperbolic and logistic functions.
  *
- * The way of all: x = n log 2 + r by exp_split, a polynomial for e^r, and 2^n
- * from the bits of the sum that rounded n; arguments are bounded first, just
- * past where the result is Inf, 0 or its limit. Where 1 + r + r² curve(r) is
- * a part of a longer sum, its leading terms are added with the rest that their
- * rounding loses, and the small terms go to that rest: then nearly all error
- * is that of the last rounding. f64 goes without a rest where its bound, two
- * units, has room. The products with 2^n are exact but the last, which rounds
- * once, also to denormals.
+ * Method: range reduction x = n log 2 + r (exp_split), a polynomial for e^r,
+ * and 2^n from the bits of the sum that rounded n. Arguments are clamped first,
+ * just beyond the point where the result is Inf, 0 or its limit. Where
+ * 1 + r + r² poly(r) is part of a longer sum, the leading terms are added with
+ * their rounding error, and the small terms are added to that error, so that
+ * nearly all of the final error is that of the last rounding. f64 omits the
+ * rounding error where its bound of 2 ulp permits. All products with 2^n are
+ * exact except the last, which rounds once, to denormals as well.
  *
- * docs/NUMERICS.md has the worst errors. Longer searches in f64 than those,
- * of 2 10^7 arguments or more and the ends of all ranges, have seen:
+ * docs/NUMERICS.md has the error bounds. Longer searches in f64, over at least
+ * 2 10^7 arguments and the ends of all ranges, found these errors in ulp:
  *
  *         exp  exp2 expm1 sinh cosh tanh sigmoid silu softplus
  *   f64   0.89 0.84 1.63  1.44 0.87 1.42 1.70    1.83 1.27
  */
 
-/* ONE_STEP is the rounder of a split whose sum gives a plain power_of_2. */
+/* POWER_ROUNDER: with this rounder, power_of_2 of the sum's bits is 2^n. */
 #undef BIAS
-#undef ONE_STEP
+#undef POWER_ROUNDER
 #undef EXP_LOWEST
 #undef EXP_HIGHEST
 #if IS(F32)
@@ -33,7 +32,7 @@
 #define EXP_LOWEST -746
 #define EXP_HIGHEST 710
 #endif
-#define ONE_STEP (TWO_STEPS - BIAS)
+#define POWER_ROUNDER (SPLIT_ROUNDER - BIAS)
 
 /* -- Exponentials ---------------------------------------------------------- */
 
@@ -42,18 +41,18 @@ RECIPE_1(EXP, x)
     VALUE high = USE(at_most, x, K(EXP_HIGHEST));
     VALUE bounded = USE(at_least, high, K(EXP_LOWEST));
     VALUE sum;
-    VALUE r = USE(exp_split, bounded, K(TWO_STEPS), &sum);
-    VALUE slope = FMA(r, USE(exp_curve, r), K(1));
-    return USE(in_two_steps, FMA(r, slope, K(1)), sum);
+    VALUE r = USE(exp_split, bounded, K(SPLIT_ROUNDER), &sum);
+    VALUE slope = FMA(r, USE(exp_poly, r), K(1));
+    return USE(scale_by_power_of_2, FMA(r, slope, K(1)), sum);
 }
 
-/* x = n + r, both exact. Error of the polynomial: 2^-28.0, 2^-57.3. */
+/* x = n + r, both exact. Polynomial error: f32 2^-28.0, f64 2^-57.3. */
 RECIPE_1(EXP2, x)
 {
     VALUE high = USE(at_most, x, K(IS(F32) ? 129 : 1025));
     VALUE bounded = USE(at_least, high, K(IS(F32) ? -151 : -1076));
-    VALUE sum = ADD(bounded, K(TWO_STEPS));
-    VALUE r = SUB(bounded, SUB(sum, K(TWO_STEPS)));
+    VALUE sum = ADD(bounded, K(SPLIT_ROUNDER));
+    VALUE r = SUB(bounded, SUB(sum, K(SPLIT_ROUNDER)));
 #if IS(F32)
     VALUE p = FMA(r, K(0x1.3fa206p-13), K(0x1.5f0b82p-10));
     p = FMA(r, p, K(0x1.3b30ap-7));
@@ -72,14 +71,14 @@ RECIPE_1(EXP2, x)
     p = FMA(r, p, K(0x1.ebfbdff82c5a6p-3));
     p = FMA(r, p, K(0x1.62e42fefa39efp-1));
 #endif
-    return USE(in_two_steps, FMA(r, p, K(1)), sum);
+    return USE(scale_by_power_of_2, FMA(r, p, K(1)), sum);
 }
 
 /*
- * power (e^r - 1 - r) + rest. With the 1 gone, f32 needs a term more than
- * exp_curve has: its error is 2^-31 of e^r - 1.
+ * power (e^r - 1 - r) + error. Without the 1, f32 needs one term more than
+ * exp_poly has; its error is 2^-31 relative to e^r - 1.
  */
-PART(VALUE, expm1_curve, VALUE power, VALUE r, VALUE rest)
+PART(VALUE, expm1_poly, VALUE power, VALUE r, VALUE error)
 {
 #if IS(F32)
     VALUE p = FMA(r, K(0x1.9e0be6p-13), K(0x1.6d4366p-10));
@@ -88,29 +87,29 @@ PART(VALUE, expm1_curve, VALUE power, VALUE r, VALUE rest)
     p = FMA(r, p, K(0x1.555554p-3));
     p = FMA(r, p, K(0.5));
 #else
-    VALUE p = USE(exp_curve, r);
+    VALUE p = USE(exp_poly, r);
 #endif
-    return FMA(MUL(power, MUL(r, r)), p, rest);
+    return FMA(MUL(power, MUL(r, r)), p, error);
 }
 
 /*
- * (2^n - 1) + 2^n r + 2^n r² curve, all halved, as 2^n may be past the largest
- * number. Tiny x is its own result, with its sign if it is 0.
+ * (2^n - 1) + 2^n r + 2^n r² poly, all halved, because 2^n may overflow. For
+ * tiny x, including ±0, the result is x.
  */
 RECIPE_1(EXPM1, x)
 {
     VALUE high = USE(at_most, x, K(EXP_HIGHEST));
     VALUE bounded = USE(at_least, high, K(IS(F32) ? -20 : -40));
     VALUE sum;
-    VALUE r = USE(exp_split, bounded, K(ONE_STEP - 1), &sum);
+    VALUE r = USE(exp_split, bounded, K(POWER_ROUNDER - 1), &sum);
     VALUE power = USE(power_of_2, BITS_OF(sum));
-    VALUE less = SUB(power, K(0.5));
-    VALUE line = FMA(power, r, less);
-    VALUE rest = FMA(power, r, SUB(less, line));
+    VALUE power_minus_1 = SUB(power, K(0.5));
+    VALUE line = FMA(power, r, power_minus_1);
+    VALUE error = FMA(power, r, SUB(power_minus_1, line));
 #if IS(F32)
-    rest = ADD(rest, SUB(SUB(power, less), K(0.5)));
+    error = ADD(error, SUB(SUB(power, power_minus_1), K(0.5)));
 #endif
-    VALUE half = ADD(line, USE(expm1_curve, power, r, rest));
+    VALUE half = ADD(line, USE(expm1_poly, power, r, error));
     MASK tiny = LT(FABS(x), K(IS(F32) ? 0x1p-25 : 0x1p-54));
     return SELECT(tiny, x, ADD(half, half));
 }
@@ -119,23 +118,24 @@ RECIPE_1(EXPM1, x)
 
 /*
  * sinh x and cosh x are a cosh r + b sinh r, where a and b are sinh and cosh of
- * n log 2, or the reverse. Both come halved, as for large n they are 2^(n-1):
- * (2^n ± 2^-n) / 4. Gives 2^(n-2) and, without underflow, 2^(3-n).
+ * n log 2, or the reverse. Both are halved, (2^n ± 2^-n) / 4, to avoid
+ * overflow. Returns r, power = 2^(n-2) and, without underflow,
+ * inverse_power = 2^(3-n).
  */
-PART(VALUE, hyperbolic_split, VALUE x, VALUE *grown, VALUE *shrunk)
+PART(VALUE, hyperbolic_split, VALUE x, VALUE *power, VALUE *inverse_power)
 {
     VALUE bounded = USE(at_most, x, K(IS(F32) ? 89.5 : 710.5));
     VALUE sum;
-    VALUE r = USE(exp_split, bounded, K(ONE_STEP - 2), &sum);
-    *grown = USE(power_of_2, BITS_OF(sum));
+    VALUE r = USE(exp_split, bounded, K(POWER_ROUNDER - 2), &sum);
+    *power = USE(power_of_2, BITS_OF(sum));
     INTEGER infinity = KI((2 * BIAS + UINT64_C(1)) << MANTISSA);
-    *shrunk = FLOAT_OF(ISUB(infinity, BITS_OF(*grown)));
+    *inverse_power = FLOAT_OF(ISUB(infinity, BITS_OF(*power)));
     return r;
 }
 
-/* a (cosh r - 1) + b (sinh r - r) + rest; the polynomials' errors are 2^-32 of
-   a and b, 2^-60. */
-PART(VALUE, hyperbolic_curve, VALUE a, VALUE b, VALUE r, VALUE rest)
+/* a (cosh r - 1) + b (sinh r - r) + error. Polynomial errors relative to a and
+   b: f32 2^-32, f64 2^-60. */
+PART(VALUE, hyperbolic_poly, VALUE a, VALUE b, VALUE r, VALUE error)
 {
     VALUE square = MUL(r, r);
 #if IS(F32)
@@ -154,121 +154,125 @@ PART(VALUE, hyperbolic_curve, VALUE a, VALUE b, VALUE r, VALUE rest)
 #endif
     even = FMA(square, even, K(0.5));
     odd = FMA(square, odd, K(0x1.5555555555555p-3));
-    return FMA(square, FMA(MUL(b, r), odd, MUL(a, even)), rest);
+    return FMA(square, FMA(MUL(b, r), odd, MUL(a, even)), error);
 }
 
-/* Tiny x is its own result. */
+/* For tiny x, the result is x. */
 RECIPE_1(SINH, x)
 {
-    VALUE size = FABS(x);
-    VALUE grown, shrunk;
-    VALUE r = USE(hyperbolic_split, size, &grown, &shrunk);
-    VALUE a = FMA(shrunk, K(-0x1p-5), grown);
-    VALUE b = FMA(shrunk, K(0x1p-5), grown);
+    VALUE magnitude = FABS(x);
+    VALUE power, inverse_power;
+    VALUE r = USE(hyperbolic_split, magnitude, &power, &inverse_power);
+    VALUE a = FMA(inverse_power, K(-0x1p-5), power);
+    VALUE b = FMA(inverse_power, K(0x1p-5), power);
     VALUE line = FMA(b, r, a);
-    VALUE rest = FMA(b, r, SUB(a, line));
+    VALUE error = FMA(b, r, SUB(a, line));
 #if IS(F32)
-    rest = ADD(rest, FMA(shrunk, K(-0x1p-5), SUB(grown, a)));
+    error = ADD(error, FMA(inverse_power, K(-0x1p-5), SUB(power, a)));
 #endif
-    VALUE half = ADD(line, USE(hyperbolic_curve, a, b, r, rest));
-    MASK tiny = LT(size, K(IS(F32) ? 0x1p-12 : 0x1p-26));
-    return USE(with_sign_of, SELECT(tiny, size, ADD(half, half)), x);
+    VALUE half = ADD(line, USE(hyperbolic_poly, a, b, r, error));
+    MASK tiny = LT(magnitude, K(IS(F32) ? 0x1p-12 : 0x1p-26));
+    return USE(with_sign_of, SELECT(tiny, magnitude, ADD(half, half)), x);
 }
 
 RECIPE_1(COSH, x)
 {
-    VALUE grown, shrunk;
-    VALUE r = USE(hyperbolic_split, FABS(x), &grown, &shrunk);
-    VALUE a = FMA(shrunk, K(0x1p-5), grown);
-    VALUE b = FMA(shrunk, K(-0x1p-5), grown);
+    VALUE power, inverse_power;
+    VALUE r = USE(hyperbolic_split, FABS(x), &power, &inverse_power);
+    VALUE a = FMA(inverse_power, K(0x1p-5), power);
+    VALUE b = FMA(inverse_power, K(-0x1p-5), power);
     VALUE line = FMA(b, r, a);
-    VALUE rest = FMA(b, r, SUB(grown, line));
-    rest = FMA(shrunk, K(0x1p-5), rest);
-    VALUE half = ADD(line, USE(hyperbolic_curve, a, b, r, rest));
+    VALUE error = FMA(b, r, SUB(power, line));
+    error = FMA(inverse_power, K(0x1p-5), error);
+    VALUE half = ADD(line, USE(hyperbolic_poly, a, b, r, error));
     return ADD(half, half);
 }
 
 /*
- * above / below = (1 - e) / (1 + e), e = e^(-2|x|): above is -expm1(-2|x|) and
- * below 2 - above, both with their rests. The sign bit of -2^n is the bit above
- * its exponent.
+ * (1 - e) / (1 + e), e = e^(-2|x|). The numerator is -expm1(-2|x|), the
+ * denominator 2 - numerator, both with their rounding errors. The rounder sets
+ * the bit above the exponent, so that power is -2^n.
  */
 RECIPE_1(TANH, x)
 {
-    VALUE size = USE(at_most, FABS(x), K(IS(F32) ? 10 : 20));
+    VALUE magnitude = USE(at_most, FABS(x), K(IS(F32) ? 10 : 20));
     VALUE sum;
-    VALUE r = USE(exp_split, MUL(size, K(-2)),
-                  K(ONE_STEP + 2 * (BIAS + 1)), &sum);
+    VALUE r = USE(exp_split, MUL(magnitude, K(-2)),
+                  K(POWER_ROUNDER + 2 * (BIAS + 1)), &sum);
     VALUE power = USE(power_of_2, BITS_OF(sum));
-    VALUE less = ADD(power, K(1));
-    VALUE line = FMA(power, r, less);
-    VALUE rest = FMA(power, r, SUB(less, line));
+    VALUE power_minus_1 = ADD(power, K(1));
+    VALUE line = FMA(power, r, power_minus_1);
+    VALUE error = FMA(power, r, SUB(power_minus_1, line));
 #if IS(F32)
-    rest = ADD(rest, SUB(power, SUB(less, K(1))));
+    error = ADD(error, SUB(power, SUB(power_minus_1, K(1))));
 #endif
-    rest = USE(expm1_curve, power, r, rest);
-    VALUE above = ADD(line, rest);
-    VALUE above_rest = SUB(rest, SUB(above, line));
-    VALUE below = SUB(K(2), above);
-    VALUE below_rest = SUB(SUB(SUB(K(2), below), above), above_rest);
+    error = USE(expm1_poly, power, r, error);
+    VALUE numerator = ADD(line, error);
+    VALUE numerator_error = SUB(error, SUB(numerator, line));
+    VALUE denominator = SUB(K(2), numerator);
+    VALUE denominator_error =
+        SUB(SUB(SUB(K(2), denominator), numerator), numerator_error);
 
-    VALUE inverse = DIV(K(1), below);
-    VALUE quotient = MUL(above, inverse);
-    VALUE excess = SUB(FMA(quotient, below, NEG(above)), above_rest);
-    excess = FMA(quotient, below_rest, excess);
-    VALUE tanh = FMA(excess, NEG(inverse), quotient);
+    VALUE inverse = DIV(K(1), denominator);
+    VALUE quotient = MUL(numerator, inverse);
+    VALUE residual =
+        SUB(FMA(quotient, denominator, NEG(numerator)), numerator_error);
+    residual = FMA(quotient, denominator_error, residual);
+    VALUE tanh = FMA(residual, NEG(inverse), quotient);
     return USE(with_sign_of, tanh, x);
 }
 
 /* -- Logistic functions ---------------------------------------------------- */
 
 /*
- * 1 / (1 + e^-x) is 2^n / (2^n + e^-r): no term is large, whatever the sign of
- * x. Gives 2^n + e^-r and the rest of it; 2^n = first second.
+ * 1 / (1 + e^-x) = 2^n / (2^n + e^-r), in which no term is large for either
+ * sign of x. Returns 2^n + e^-r and its rounding error; 2^n = first * second.
  */
-PART(VALUE, logistic_below, VALUE r, VALUE first, VALUE second, VALUE *rest)
+PART(VALUE, logistic_denominator, VALUE r, VALUE first, VALUE second,
+     VALUE *error)
 {
     VALUE minus = NEG(r);
     VALUE square = MUL(r, r);
-    VALUE curve = USE(exp_curve, minus);
+    VALUE poly = USE(exp_poly, minus);
     VALUE one = FMA(first, second, K(1));
     VALUE lost = FMA(first, second, SUB(K(1), one));
 #if IS(F32)
     VALUE high = ADD(one, minus);
     lost = ADD(lost, SUB(minus, SUB(high, one)));
-    VALUE low = FMA(square, curve, lost);
+    VALUE low = FMA(square, poly, lost);
 #else
     VALUE high = one;
-    VALUE low = ADD(FMA(square, curve, minus), lost);
+    VALUE low = ADD(FMA(square, poly, minus), lost);
 #endif
-    VALUE below = ADD(high, low);
-    *rest = SUB(low, SUB(below, high));
-    return below;
+    VALUE denominator = ADD(high, low);
+    *error = SUB(low, SUB(denominator, high));
+    return denominator;
 }
 
 /*
- * a / (1 + e^-x). Of -0 it is -0, as the excess is then +0: NEG is for the
- * inverse, since gcc does not keep the sign of a zero in NEG(FMA(…)).
+ * a / (1 + e^-x). For a = -0 the result is -0, as the residual is then +0. NEG
+ * is applied to the inverse, because gcc does not preserve the sign of a zero
+ * in NEG(FMA(…)).
  */
 PART(VALUE, logistic, VALUE a, VALUE x)
 {
-    VALUE sum, second, rest;
-    VALUE r = USE(exp_split, x, K(TWO_STEPS), &sum);
-    VALUE first = USE(two_steps, sum, &second);
-    VALUE below = USE(logistic_below, r, first, second, &rest);
+    VALUE sum, second, error;
+    VALUE r = USE(exp_split, x, K(SPLIT_ROUNDER), &sum);
+    VALUE first = USE(split_power_of_2, sum, &second);
+    VALUE denominator = USE(logistic_denominator, r, first, second, &error);
 #if IS(F32)
-    VALUE inverse = DIV(K(1), below);
+    VALUE inverse = DIV(K(1), denominator);
     VALUE quotient = MUL(a, inverse);
-    VALUE excess = FMA(quotient, below, NEG(a));
-    excess = FMA(quotient, rest, excess);
-    quotient = FMA(excess, NEG(inverse), quotient);
+    VALUE residual = FMA(quotient, denominator, NEG(a));
+    residual = FMA(quotient, error, residual);
+    quotient = FMA(residual, NEG(inverse), quotient);
 #else
-    VALUE quotient = DIV(a, below);
+    VALUE quotient = DIV(a, denominator);
 #endif
     return MUL(MUL(quotient, first), second);
 }
 
-/* From here on e^-x has no weight beside 1. */
+/* Above this, 1 + e^-x rounds to 1. */
 #undef LOGISTIC_HIGHEST
 #define LOGISTIC_HIGHEST (IS(F32) ? 18 : 38)
 
@@ -278,7 +282,7 @@ RECIPE_1(SIGMOID, x)
     return USE(logistic, K(1), USE(at_least, high, K(EXP_LOWEST)));
 }
 
-/* x sigmoid(x). Of -Inf: -0. */
+/* x sigmoid(x); -0 for -Inf. */
 RECIPE_1(SILU, x)
 {
     VALUE high = USE(at_most, x, K(LOGISTIC_HIGHEST));
@@ -288,23 +292,24 @@ RECIPE_1(SILU, x)
 }
 
 /*
- * log(1 + e^x) = 2 atanh(z), z = e^x / (2 + e^x) = 2^(n-1) / (2^(n-1) + e^-r),
- * and for the larger x it is x + log(1 + e^-x). f32 changes over where the log
- * is below 1/2, so that its rounding counts half. The polynomial in z² is
- * (atanh(z) / z - 1) / z²; its error is 2^-30 of atanh(z), 2^-57.
+ * log(1 + e^x) = 2 atanh(z), z = e^x / (2 + e^x) = 2^(n-1) / (2^(n-1) + e^-r);
+ * for larger x it is x + log(1 + e^-x). f32 switches where that log is below
+ * 1/2, which halves the weight of its rounding. The polynomial in z² is
+ * (atanh(z) / z - 1) / z²; its error relative to atanh(z) is 2^-30 in f32 and
+ * 2^-57 in f64.
  */
 RECIPE_1(SOFTPLUS, x)
 {
     MASK small = LT(x, K(IS(F32) ? 0.4375 : 0));
-    VALUE folded = SELECT(small, x, NEG(x));
-    VALUE bounded = USE(at_least, folded, K(EXP_LOWEST));
-    VALUE sum, second, rest;
-    VALUE r = USE(exp_split, bounded, K(TWO_STEPS - 1), &sum);
-    VALUE first = USE(two_steps, sum, &second);
-    VALUE below = USE(logistic_below, r, first, second, &rest);
-    VALUE inverse = DIV(K(1), below);
-    VALUE excess = FMA(inverse, below, K(-1));
-    excess = FMA(inverse, rest, excess);
+    VALUE reflected = SELECT(small, x, NEG(x));
+    VALUE bounded = USE(at_least, reflected, K(EXP_LOWEST));
+    VALUE sum, second, error;
+    VALUE r = USE(exp_split, bounded, K(SPLIT_ROUNDER - 1), &sum);
+    VALUE first = USE(split_power_of_2, sum, &second);
+    VALUE denominator = USE(logistic_denominator, r, first, second, &error);
+    VALUE inverse = DIV(K(1), denominator);
+    VALUE residual = FMA(inverse, denominator, K(-1));
+    residual = FMA(inverse, error, residual);
 
     VALUE z = MUL(MUL(inverse, first), second);
     VALUE square = MUL(z, z);
@@ -324,7 +329,7 @@ RECIPE_1(SOFTPLUS, x)
     p = FMA(square, p, K(0x1.999999999a27cp-3));
 #endif
     p = FMA(square, p, K(0x1.5555555555555p-2));
-    VALUE scaled = FMA(inverse, FMA(square, p, NEG(excess)), inverse);
+    VALUE scaled = FMA(inverse, FMA(square, p, NEG(residual)), inverse);
     VALUE log = MUL(ADD(scaled, scaled), first);
     return FMA(log, second, SELECT(small, K(0), x));
 }

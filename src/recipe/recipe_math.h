@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recipe_math.h - recipes of the functions that are not arithmetic, for float
- * types, by family.
+ * recipe_math.h - recipes of elementary functions, for float types, by family.
  */
 #include "recipe/recipe_parts.h"
 #include "recipe/recipe_exp.h"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recipe_one.h - one turn of recipe_each.h: the recipes of DT, then TEMPLATE.
+ * recipe_one.h - one step of recipe_each.h: the recipes of DT, then TEMPLATE.
  */
 _Static_assert((int)CAT(class_, DT) == (int)CAT(TGI_CLASS_, CLASS),
-               "the class is that of dtype.def");
+               "the class must be that of dtype.def");
 #define AGREES(set) (TAKES(set) == ((TGI_CLASS_##set & CAT(class_, DT)) != 0))
 _Static_assert(AGREES(ANY) && AGREES(NUM) && AGREES(INT) && AGREES(BITS) &&
                    AGREES(BOOL) && AGREES(SINT) && AGREES(UINT) &&
                    AGREES(FLOAT),
-               "sets of classes are those of dtype.h");
+               "sets of classes must be those of dtype.h");
 #undef AGREES
 
 #include "recipe/recipe.h"

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recipe_parts.h - pieces that several families of math recipes share. Like a
- * recipe, a PART is made of words only.
+ * recipe_parts.h - helpers that several families of math recipes share. Like a
+ * recipe, a PART consists of primitives only.
+ *
+ * Double-double arithmetic: `x_low` is the part of x that its rounding lost, so
+ * that x + x_low is more accurate than x.
  */
 
-/* pi/2, and what that lacks. */
+/* pi/2 and its low part. */
 #undef HALF_PI
 #undef HALF_PI_LOW
 #define HALF_PI (IS(F32) ? 0x1.921fb6p0 : 0x1.921fb54442d18p0)
 #define HALF_PI_LOW (IS(F32) ? -0x1.777a5cp-25 : 0x1.1a62633145c07p-54)
 
-/* The magnitude is not negative (or NaN); takes the sign of the other. */
+/* copysign for a magnitude that is not negative, or NaN. */
 PART(VALUE, with_sign_of, VALUE magnitude, VALUE sign)
 {
 #if IS(F32)
@@ -22,29 +25,29 @@ PART(VALUE, with_sign_of, VALUE magnitude, VALUE sign)
 }
 
 #undef MANTISSA
-#undef TWO_STEPS
+#undef SPLIT_ROUNDER
 #if IS(F32)
 #define MANTISSA 23
-#define TWO_STEPS (0x1.8p23 + 254)
+#define SPLIT_ROUNDER (0x1.8p23 + 254)
 #else
 #define MANTISSA 52
-#define TWO_STEPS (0x1.8p52 + 2046)
+#define SPLIT_ROUNDER (0x1.8p52 + 2046)
 #endif
 
-/* The exponent has its bias; of what stands above it one bit counts, as the
-   sign. */
+/* 2^n from a biased exponent; the bit above the exponent is the sign, higher
+   bits are ignored. */
 PART(VALUE, power_of_2, INTEGER exponent)
 {
     return FLOAT_OF(ISHL(exponent, KI(MANTISSA)));
 }
 
 /*
- * x 2^n in two steps, so that results overflow and underflow as they should
- * with one rounding. n comes as the sum n + TWO_STEPS: the low bits of that
- * sum are n + 2 bias, and half of them is the exponent of the first step.
- * Adding TWO_STEPS to a small number is also what rounds it to an integer.
+ * 2^n as a product of two factors, so that multiplying by them overflows and
+ * underflows correctly, with one rounding. The argument is n + SPLIT_ROUNDER:
+ * its low bits are n + 2 bias, half of which is the biased exponent of the
+ * first factor. Adding SPLIT_ROUNDER also rounds a small number to an integer.
  */
-PART(VALUE, two_steps, VALUE sum, VALUE *second)
+PART(VALUE, split_power_of_2, VALUE sum, VALUE *second)
 {
     INTEGER both = BITS_OF(sum);
     INTEGER first = ISHR(both, KI(1));
@@ -52,14 +55,14 @@ PART(VALUE, two_steps, VALUE sum, VALUE *second)
     return USE(power_of_2, first);
 }
 
-PART(VALUE, in_two_steps, VALUE x, VALUE sum)
+PART(VALUE, scale_by_power_of_2, VALUE x, VALUE sum)
 {
     VALUE second;
-    VALUE first = USE(two_steps, sum, &second);
+    VALUE first = USE(split_power_of_2, sum, &second);
     return MUL(MUL(x, first), second);
 }
 
-/* NaN stays. */
+/* Minimum and maximum; a NaN x is returned. */
 PART(VALUE, at_most, VALUE x, VALUE high)
 {
     return SELECT(LT(high, x), high, x);
@@ -70,26 +73,27 @@ PART(VALUE, at_least, VALUE x, VALUE low)
     return SELECT(LT(x, low), low, x);
 }
 
-/* -- Powers of e ----------------------------------------------------------- */
+/* -- Exponentials ---------------------------------------------------------- */
 
 /*
- * x = n log 2 + r, |r| < 0.3466: gives r and the sum n + rounder. The rounder
- * is 1.5 2^MANTISSA and some integer: it rounds, and the low bits of the sum
- * are n and that integer. exp_split_high leaves n LOG_2_REST to be added to r,
- * which for f32 is exact then.
+ * Range reduction: x = n log 2 + r, |r| < 0.3466. Returns r and the sum
+ * n + rounder. The rounder is 1.5 2^MANTISSA plus an integer: adding it rounds
+ * to an integer, and the low bits of the sum are n plus that integer.
+ * exp_split_high omits the term n LOG_2_LOW of r; without it, r is exact in
+ * f32.
  */
-#undef LOG_2_REST
-#define LOG_2_REST (IS(F32) ? 0x1.05c61p-29 : -0x1.abc9e3b39803fp-56)
+#undef LOG_2_LOW
+#define LOG_2_LOW (IS(F32) ? 0x1.05c61p-29 : -0x1.abc9e3b39803fp-56)
 PART(VALUE, exp_split_high, VALUE x, VALUE rounder, VALUE *sum, VALUE *n)
 {
 #if IS(F32)
-    VALUE turns = K(0x1.715476p0);
+    VALUE inverse_log_2 = K(0x1.715476p0);
     VALUE log_2 = K(-0x1.62e43p-1);
 #else
-    VALUE turns = K(0x1.71547652b82fep0);
+    VALUE inverse_log_2 = K(0x1.71547652b82fep0);
     VALUE log_2 = K(-0x1.62e42fefa39efp-1);
 #endif
-    *sum = FMA(x, turns, rounder);
+    *sum = FMA(x, inverse_log_2, rounder);
     *n = SUB(*sum, rounder);
     return FMA(*n, log_2, x);
 }
@@ -98,14 +102,14 @@ PART(VALUE, exp_split, VALUE x, VALUE rounder, VALUE *sum)
 {
     VALUE n;
     VALUE high = USE(exp_split_high, x, rounder, sum, &n);
-    return FMA(n, K(LOG_2_REST), high);
+    return FMA(n, K(LOG_2_LOW), high);
 }
 
 /*
- * (e^r - 1 - r) / r² for the r of a split. fpminimax: f32 for the smallest
- * error of e^r, 2^-28.2; f64 for that of e^r - 1, 2^-55.5.
+ * (e^r - 1 - r) / r² for the r of exp_split. fpminimax coefficients: f32
+ * minimises the error of e^r (2^-28.2), f64 that of e^r - 1 (2^-55.5).
  */
-PART(VALUE, exp_curve, VALUE r)
+PART(VALUE, exp_poly, VALUE r)
 {
 #if IS(F32)
     VALUE p = FMA(r, K(0x1.694c86p-10), K(0x1.12397cp-7));

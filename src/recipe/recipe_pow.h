@@ -1,44 +1,44 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recipe_pow.h - recipes of powers and roots: pow, cbrt, hypot. After
- * recipe_log.h, whose way to split an argument pow uses.
+ * recipe_pow.h - recipes of powers and roots: pow, cbrt, hypot. Follows
+ * recipe_log.h, whose log_split pow uses.
  */
 
 /* -- pow ------------------------------------------------------------------- */
 
 /*
- * log x for finite x > 0 as a sum with a rest, with about half as many bits
- * again as one value has. With 1 + f as for log and q = f / (2 + f):
- * log(1 + f) = 2q + q³ v, v = 2/3 + 2/5 q² + … Here q, q², v and their
- * products have rests, only the terms after 2/3 do not (fpminimax).
+ * log x for finite x > 0 in double-double arithmetic, with about 1.5 times the
+ * bits of one value. With 1 + f as for log and q = f / (2 + f):
+ * log(1 + f) = 2q + q³ v, v = 2/3 + 2/5 q² + … Here q, q², v and their products
+ * have low parts; only the terms after 2/3 do not (fpminimax).
  */
-PART(VALUE, log_with_rest, VALUE x, VALUE *rest)
+PART(VALUE, log_double, VALUE x, VALUE *r_low)
 {
     VALUE n;
     VALUE f = USE(log_split, x, &n);
 
     VALUE sum = ADD(f, K(2));
-    VALUE sum_rest = SUB(f, SUB(sum, K(2)));
+    VALUE sum_low = SUB(f, SUB(sum, K(2)));
     VALUE inverse = DIV(K(1), sum);
     VALUE q = MUL(f, inverse);
     VALUE minus = NEG(q);
-    VALUE error = FMA(minus, sum_rest, FMA(minus, sum, f));
-    VALUE q_rest = MUL(error, inverse);
+    VALUE error = FMA(minus, sum_low, FMA(minus, sum, f));
+    VALUE q_low = MUL(error, inverse);
     VALUE twice = ADD(q, q);
 
     VALUE z = MUL(q, q);
-    VALUE z_rest = FMA(twice, q_rest, FMA(q, q, NEG(z)));
+    VALUE z_low = FMA(twice, q_low, FMA(q, q, NEG(z)));
 #if IS(F32)
-    /* Relative error of the logarithm: 2^-40. */
+    /* Relative error: 2^-40. */
     VALUE p = FMA(z, K(0x1.827e04p-3), K(0x1.c70412p-3));
     p = FMA(z, p, K(0x1.24921p-2));
     p = FMA(z, p, K(0x1.99999ap-2));
     VALUE third = K(0x1.555556p-1);
-    VALUE third_rest = K(-0x1.555556p-26);
+    VALUE third_low = K(-0x1.555556p-26);
     VALUE log_2 = K(0x1.62e43p-1);
-    VALUE log_2_rest = K(0x1.05c61p-29);
+    VALUE log_2_low = K(0x1.05c61p-29);
 #else
-    /* 2^-69. */
+    /* Relative error: 2^-69. */
     VALUE p = FMA(z, K(0x1.da99961a721edp-4), K(0x1.e01a97a1bb077p-4));
     p = FMA(z, p, K(0x1.11154b764820ep-3));
     p = FMA(z, p, K(0x1.3b13a9e6f361bp-3));
@@ -47,66 +47,67 @@ PART(VALUE, log_with_rest, VALUE x, VALUE *rest)
     p = FMA(z, p, K(0x1.24924924922fdp-2));
     p = FMA(z, p, K(0x1.999999999999ap-2));
     VALUE third = K(0x1.5555555555555p-1);
-    VALUE third_rest = K(0x1.5555555555555p-55);
+    VALUE third_low = K(0x1.5555555555555p-55);
     VALUE log_2 = K(0x1.62e42fefa39efp-1);
-    VALUE log_2_rest = K(-0x1.abc9e3b39803fp-56);
+    VALUE log_2_low = K(-0x1.abc9e3b39803fp-56);
 #endif
-    VALUE more = FMA(z, p, third_rest);
-    VALUE v = ADD(third, more);
-    VALUE v_rest = SUB(more, SUB(v, third));
+    VALUE v_tail = FMA(z, p, third_low);
+    VALUE v = ADD(third, v_tail);
+    VALUE v_low = SUB(v_tail, SUB(v, third));
     VALUE u = MUL(z, v);
-    VALUE u_rest = FMA(z_rest, v, FMA(z, v_rest, FMA(z, v, NEG(u))));
+    VALUE u_low = FMA(z_low, v, FMA(z, v_low, FMA(z, v, NEG(u))));
 
     VALUE large = FMA(n, NEG(log_2), twice);
-    VALUE large_rest = SUB(twice, FMA(n, log_2, large));
+    VALUE large_low = SUB(twice, FMA(n, log_2, large));
     VALUE log = FMA(q, u, large);
     VALUE lost = FMA(q, u, SUB(large, log));
-    lost = FMA(q_rest, ADD(u, K(2)), FMA(q, u_rest, lost));
-    *rest = ADD(FMA(n, log_2_rest, lost), large_rest);
+    lost = FMA(q_low, ADD(u, K(2)), FMA(q, u_low, lost));
+    *r_low = ADD(FMA(n, log_2_low, lost), large_low);
     return log;
 }
 
 /*
- * e^(b log|a|), and what is left of b log|a| when it is reduced goes into the
- * polynomial too: 1 + (r + (r² p(r) + rest)). The largest error of 3 10^8 f32
- * pairs is 0.88 ulp, of 10^7 f64 pairs 1.14 ulp.
+ * e^(b log|a|); the low part of the reduced b log|a| is added to the
+ * polynomial: 1 + (r + (r² p(r) + r_low)). The largest error over 3 10^8 f32
+ * pairs is 0.88 ulp, over 10^7 f64 pairs 1.14 ulp.
  */
 RECIPE_2(POW, a, b)
 {
 #if IS(F32)
-    VALUE turns = K(0x1.715476p0);
+    VALUE inverse_log_2 = K(0x1.715476p0);
     VALUE log_2 = K(-0x1.62e43p-1);
-    VALUE log_2_rest = K(0x1.05c61p-29);
-    VALUE most = K(128);
+    VALUE log_2_low = K(0x1.05c61p-29);
+    VALUE limit = K(128);
 #else
-    VALUE turns = K(0x1.71547652b82fep0);
+    VALUE inverse_log_2 = K(0x1.71547652b82fep0);
     VALUE log_2 = K(-0x1.62e42fefa39efp-1);
-    VALUE log_2_rest = K(-0x1.abc9e3b39803fp-56);
-    VALUE most = K(1024);
+    VALUE log_2_low = K(-0x1.abc9e3b39803fp-56);
+    VALUE limit = K(1024);
 #endif
     VALUE base = FABS(a);
-    VALUE log_rest;
-    VALUE log = USE(log_with_rest, base, &log_rest);
+    VALUE log_low;
+    VALUE log = USE(log_double, base, &log_low);
     log = SELECT(LT(base, K(INFINITY)), log, base);
     log = SELECT(EQ(base, K(0)), K(-INFINITY), log);
 
     VALUE x = MUL(b, log);
-    VALUE x_rest = FMA(b, log_rest, FMA(b, log, NEG(x)));
-    VALUE sum = FMA(x, turns, K(TWO_STEPS));
-    VALUE n = SUB(sum, K(TWO_STEPS));
+    VALUE x_low = FMA(b, log_low, FMA(b, log, NEG(x)));
+    VALUE sum = FMA(x, inverse_log_2, K(SPLIT_ROUNDER));
+    VALUE n = SUB(sum, K(SPLIT_ROUNDER));
     VALUE high = FMA(n, log_2, x);
-    VALUE low = FMA(n, log_2_rest, x_rest);
+    VALUE low = FMA(n, log_2_low, x_low);
     VALUE r = ADD(high, low);
-    VALUE rest = SUB(low, SUB(r, high));
-    VALUE curve = FMA(MUL(r, r), USE(exp_curve, r), rest);
-    VALUE power = ADD(ADD(r, curve), K(1));
-    power = USE(in_two_steps, power, sum);
-    power = SELECT(LT(most, x), K(INFINITY), power);
-    power = SELECT(LT(x, NEG(most)), K(0), power);
+    VALUE r_low = SUB(low, SUB(r, high));
+    VALUE poly = FMA(MUL(r, r), USE(exp_poly, r), r_low);
+    VALUE power = ADD(ADD(r, poly), K(1));
+    power = USE(scale_by_power_of_2, power, sum);
+    power = SELECT(LT(limit, x), K(INFINITY), power);
+    power = SELECT(LT(x, NEG(limit)), K(0), power);
 
-    /* 1^b and a^0 are 1 whatever the other is, but not -1^NaN. */
+    /* (±1)^b and a^0 have magnitude 1 for any operand, except (-1)^NaN. */
     power = SELECT(MASK_OR(EQ(base, K(1)), EQ(b, K(0))), K(1), power);
-    /* Negative: odd powers are, and finite ones have whole powers only. */
+    /* Negative a: odd powers are negative, and a fractional power of finite a
+       is NaN. */
     VALUE half = MUL(b, K(0.5));
     MASK whole = EQ(TRUNC(b), b);
     MASK odd = MASK_AND(whole, NE(TRUNC(half), half));
@@ -118,50 +119,51 @@ RECIPE_2(POW, a, b)
 /* -- Roots ----------------------------------------------------------------- */
 
 /*
- * y = |x|^(-1/3) from a linear function of the bits (3.4 %) and a polynomial
- * in its error 1 - |x| y³ (fpminimax: 2^-18); then the root c = |x| y² and
- * one Newton step for it, c + (|x| - c³) y² / 3. The largest error seen is
- * 0.74 ulp, of all f32 and of 10^7 f64.
+ * y = |x|^(-1/3) from a linear function of the bits (error 3.4 %) and a
+ * polynomial in 1 - |x| y³ (fpminimax, error 2^-18); then the root c = |x| y²
+ * and one Newton step, c + (|x| - c³) y² / 3. The largest error found is
+ * 0.74 ulp, over all f32 and 10^7 f64 arguments.
  */
 RECIPE_1(CBRT, x)
 {
     VALUE a = FABS(x);
 #if IS(F32)
     MASK small = LT(a, K(0x1p-100));
-    VALUE lifted = SELECT(small, MUL(a, K(0x1p48)), a);
-    VALUE back = SELECT(small, K(0x1p-16), K(1));
-    VALUE line = FMA(TO_FLOAT(BITS_OF(lifted)), K(-1.0 / 3), K(0x54a23000));
+    VALUE scaled = SELECT(small, MUL(a, K(0x1p48)), a);
+    VALUE unscale = SELECT(small, K(0x1p-16), K(1));
+    VALUE line = FMA(TO_FLOAT(BITS_OF(scaled)), K(-1.0 / 3), K(0x54a23000));
     VALUE y = FLOAT_OF(TO_INT(line));
 #else
-    /* On the upper 44 bits, as the end of a large float. */
+    /* Uses the upper 44 bits, as the low bits of a large float. */
     MASK small = LT(a, K(0x1p-900));
-    VALUE lifted = SELECT(small, MUL(a, K(0x1p180)), a);
-    VALUE back = SELECT(small, K(0x1p-60), K(1));
-    INTEGER end = ISHR(BITS_OF(lifted), KI(20));
+    VALUE scaled = SELECT(small, MUL(a, K(0x1p180)), a);
+    VALUE unscale = SELECT(small, K(0x1p-60), K(1));
+    INTEGER end = ISHR(BITS_OF(scaled), KI(20));
     VALUE line = FMA(FLOAT_OF(IOR(end, KI(0x4330000000000000))),
                      K(-1.0 / 3), K(0x1p54 / 3 + 1363.93376 * 0x1p32));
     VALUE y = FLOAT_OF(ISHL(BITS_OF(line), KI(20)));
 #endif
-    VALUE error = FMA(NEG(MUL(y, y)), MUL(lifted, y), K(1));
+    VALUE error = FMA(NEG(MUL(y, y)), MUL(scaled, y), K(1));
     VALUE p = FMA(error, K(0x1.658d52p-3), K(0x1.c9fbfp-3));
     p = FMA(error, p, K(0x1.55543p-2));
     y = FMA(MUL(y, error), p, y);
 #if IS(F64)
-    error = FMA(NEG(MUL(y, y)), MUL(lifted, y), K(1));
+    error = FMA(NEG(MUL(y, y)), MUL(scaled, y), K(1));
     y = FMA(MUL(y, error), K(1.0 / 3), y);
 #endif
     VALUE square = MUL(y, y);
-    VALUE root = MUL(lifted, square);
-    VALUE left = FMA(NEG(MUL(root, root)), root, lifted);
-    root = MUL(FMA(left, MUL(square, K(1.0 / 3)), root), back);
+    VALUE root = MUL(scaled, square);
+    VALUE residual = FMA(NEG(MUL(root, root)), root, scaled);
+    root = MUL(FMA(residual, MUL(square, K(1.0 / 3)), root), unscale);
     return USE(with_sign_of, SELECT(LT(a, K(INFINITY)), root, a), x);
 }
 
 /*
- * The root of the sum of squares, both scaled so that the larger one is
- * between 1/2 and 16: its exponent without the last two bits, and 1 so that
- * the scale and its inverse are normal for all. The largest error of
- * 10^8 f32 pairs is 0.93 ulp, of 10^7 f64 pairs 1.00 ulp (at most 1.03).
+ * The square root of the sum of squares, both operands scaled so that the
+ * larger one is between 1/2 and 16. The exponent of the scale is that of the
+ * larger operand without its last two bits, plus 1, so that the scale and its
+ * inverse are normal. The largest error over 10^8 f32 pairs is 0.93 ulp, over
+ * 10^7 f64 pairs 1.00 ulp (at most 1.03).
  */
 RECIPE_2(HYPOT, a, b)
 {
@@ -187,10 +189,10 @@ RECIPE_2(HYPOT, a, b)
     VALUE sum = FMA(large, large, square);
     VALUE root = SQRT(sum);
 #if IS(F32)
-    /* Two roundings under the root and its own are too much (1.02 ulp): a
-       Newton step, with 1 / (2 root) as in acosh, undoes all but one. */
-    VALUE rest = FMA(small, small, NEG(square));
-    VALUE error = ADD(FMA(NEG(root), root, sum), rest);
+    /* Three roundings give 1.02 ulp. A Newton step, with 1 / (2 root) as in
+       acosh, cancels all but one. */
+    VALUE square_low = FMA(small, small, NEG(square));
+    VALUE error = ADD(FMA(NEG(root), root, sum), square_low);
     VALUE factor = FLOAT_OF(ISUB(KI(0x7e731000), BITS_OF(root)));
     root = FMA(error, factor, root);
 #endif

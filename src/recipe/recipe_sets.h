@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recipe_sets.h - asking about the current element type while recipes are
- * included: DT is its name in dtype.def and CLASS its class.
+ * recipe_sets.h - preprocessor predicates on the current element type: DT is
+ * its name in dtype.def, CLASS its class.
  */
 #ifndef TGI_RECIPE_SETS_H
 #define TGI_RECIPE_SETS_H
@@ -16,8 +16,8 @@
 #define CAT4_(a, b, c, d) a##b##c##d
 
 /*
- * By the name of a type: scalar_F32 is the C type, bits_F32 the unsigned and
- * signed_F32 the signed integer of its width.
+ * For each type, such as F32: scalar_F32 is the C type, bits_F32 the unsigned
+ * and signed_F32 the signed integer of its width.
  */
 #define DTYPE(ID, name, type, cls) \
     typedef type scalar_##ID; \
@@ -37,17 +37,16 @@
 
 #define T CAT(scalar_, DT)
 
-/* 1 if the current type is F32 (or F64), else 0; for #if in recipes of
-   float types. */
+/* IS(F32), IS(F64): 1 or 0, for #if in recipes of float types. */
 #define IS(type) CAT4(IS_, type, _, DT)
 #define IS_F32_F32 1
 #define IS_F32_F64 0
 #define IS_F64_F32 0
 #define IS_F64_F64 1
 
-/* -- Sets of classes, as op.def names them --------------------------------- */
+/* -- Sets of classes, named as in op.def ----------------------------------- */
 
-/* 1 if the current class is in the set, else 0; also for #if. */
+/* 1 if the current class is in the set, else 0; usable in #if. */
 #define TAKES(types) TAKES_(CAT(PICK_, CLASS), SET_##types)
 #define TAKES_(pick, set) pick set
 #define PICK_BOOL(is_bool, is_sint, is_uint, is_float) is_bool
@@ -63,7 +62,7 @@
 #define SET_UINT (0, 0, 1, 0)
 #define SET_FLOAT (0, 0, 0, 1)
 
-/* WHEN(TAKES(NUM), text): the text if it does, else nothing. */
+/* WHEN(TAKES(NUM), text): the text if TAKES(NUM) is 1, else nothing. */
 #define WHEN(condition, ...) CAT(WHEN_, condition)(__VA_ARGS__)
 #define WHEN_0(...)
 #define WHEN_1(...) __VA_ARGS__

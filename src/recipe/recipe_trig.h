@@ -2,28 +2,28 @@
 /*
  * recipe_trig.h - sine, cosine and tangent.
  *
- * One reduction serves all arguments, however large: |x| is a number of
- * quarter turns and a rest of at most about half of one. Write |x| as
- * y 2^(STEP row) with 2^-STEP <= y < 1: then x in quarter turns is y times a
- * row of a table, which is 2^(STEP row) 2/pi less what makes full turns with
- * any such y. A row is the sum of four values, and products with them are
- * exact as pairs. The first is an integer so large that the high half of its
- * product is nothing but full turns, and is left out.
+ * One range reduction (Payne-Hanek) serves arguments of any size: |x| is an
+ * integer number of quarter turns and a fraction of at most about half of one.
+ * Write |x| as y 2^(STEP row) with 2^-STEP <= y < 1. Then x in quarter turns is
+ * y times a table row, which is 2^(STEP row) 2/pi without the part that gives
+ * full turns for any such y. A row is the sum of four values, whose products
+ * with y are exact as pairs. The first is an integer so large that the high
+ * part of its product is a number of full turns, and is omitted.
  *
- * Angles below pi/4 stay as they are, so tiny ones and zeros pass through.
- * The last row is met by Inf and NaN alone, and holds a NaN.
+ * Angles below pi/4 are not reduced, so tiny ones and zeros are exact. The last
+ * row, which only Inf and NaN use, contains a NaN.
  *
- * The polynomials are minimax ones by fpminimax, odd or even, with the first
- * term (r or 1) fixed.
+ * The polynomials are minimax (fpminimax), odd or even, with the first term (r
+ * or 1) fixed.
  *
- * docs/NUMERICS.md has the worst errors; in f64 1.51 has been seen for sin,
- * 1.49 for cos and 1.74 for tan.
+ * docs/NUMERICS.md has the error bounds; the largest errors found in f64 are
+ * 1.51 ulp for sin, 1.49 for cos and 1.74 for tan.
  */
 #undef LOWEST
 #undef ROW_SHIFT
 #undef ROUNDER
 #if IS(F32)
-/* STEP is 16. The bits of 2^-STEP, and where a row begins in those of x. */
+/* STEP is 16. The bits of 2^-STEP, and the position of the row in x. */
 #define LOWEST 0x37800000
 #define ROW_SHIFT 27
 #define ROUNDER 0x1.8p23
@@ -34,8 +34,9 @@
 #define ROUNDER 0x1.8p52
 #endif
 
-/* Row i is 2^(STEP i) 2/pi modulo the first number here, plus that number;
-   each value is what is left, rounded (the first to its last place). */
+/* Row i is 2^(STEP i) 2/pi modulo the first number here, plus that number; each
+   value is the rounded remainder (the first rounded to a multiple of its ulp
+   there). */
 #if IS(F32)
 TABLE_OF(two_over_pi_0,
     0x1p41, 0x1p41, 0x1.00517cp41, 0x1.7cc1b8p41, 0x1.b72722p41, 0x1.220a94p41,
@@ -104,13 +105,13 @@ TABLE_OF(two_over_pi_3,
 #endif
 
 /*
- * x >= 0 as quadrant pi/2 + r; of the quadrant only the two low bits count.
- * |r| is below 0.811 (f32) or 0.7855 (f64), and *low is what r lacks.
+ * x >= 0 as quadrant pi/2 + r; only the two low bits of the quadrant are valid.
+ * |r| is below 0.811 (f32) or 0.7855 (f64), and *low is its low part.
  *
- * Three sums are taken with their rounding errors, b - ((a + b) - a). This is
- * exact although a may be smaller than b: it is a multiple of b's last place.
+ * Three sums need their rounding errors, b - ((a + b) - a). This is exact even
+ * if a is smaller than b, because a is a multiple of b's ulp.
  */
-PART(VALUE, reduced, VALUE x, VALUE *low, INTEGER *quadrant)
+PART(VALUE, reduce_angle, VALUE x, VALUE *low, INTEGER *quadrant)
 {
     MASK small = LT(x, K(0x1.921fb54442d18p-1));
     INTEGER bits = BITS_OF(SELECT(small, K(0.5), x));
@@ -130,25 +131,25 @@ PART(VALUE, reduced, VALUE x, VALUE *low, INTEGER *quadrant)
 
     VALUE rounded = ADD(ADD(d0, p1), K(ROUNDER));
     *quadrant = BITS_OF(rounded);
-    VALUE rest = SUB(d0, SUB(rounded, K(ROUNDER)));
-    VALUE sum = ADD(rest, p1);
-    VALUE sum_low = SUB(p1, SUB(sum, rest));
+    VALUE fraction = SUB(d0, SUB(rounded, K(ROUNDER)));
+    VALUE sum = ADD(fraction, p1);
+    VALUE sum_low = SUB(p1, SUB(sum, fraction));
     VALUE tail = ADD(d1, p2);
     VALUE tail_low = SUB(p2, SUB(tail, d1));
-    VALUE turns = ADD(sum, tail);
-    VALUE turns_low = SUB(tail, SUB(turns, sum));
-    turns_low = ADD(turns_low, ADD(sum_low, ADD(tail_low, d2)));
+    VALUE quarters = ADD(sum, tail);
+    VALUE quarters_low = SUB(tail, SUB(quarters, sum));
+    quarters_low = ADD(quarters_low, ADD(sum_low, ADD(tail_low, d2)));
 
     VALUE half_pi = K(HALF_PI);
-    VALUE r_low = FMA(turns_low, half_pi, MUL(turns, K(HALF_PI_LOW)));
-    VALUE r = FMA(turns, half_pi, r_low);
-    r_low = ADD(FMA(turns, half_pi, NEG(r)), r_low);
+    VALUE r_low = FMA(quarters_low, half_pi, MUL(quarters, K(HALF_PI_LOW)));
+    VALUE r = FMA(quarters, half_pi, r_low);
+    r_low = ADD(FMA(quarters, half_pi, NEG(r)), r_low);
     *low = SELECT(small, K(0), r_low);
     return SELECT(small, x, r);
 }
 
-/* f64 has no need of what r lacks. */
-PART(VALUE, sine, VALUE r, VALUE low)
+/* f64 does not need the low part of r. */
+PART(VALUE, sine_poly, VALUE r, VALUE low)
 {
     VALUE z = MUL(r, r);
 #if IS(F32)
@@ -166,7 +167,7 @@ PART(VALUE, sine, VALUE r, VALUE low)
 #endif
 }
 
-PART(VALUE, cosine, VALUE r, VALUE low)
+PART(VALUE, cosine_poly, VALUE r, VALUE low)
 {
 #if IS(F32)
     VALUE z = FMA(r, r, MUL(r, ADD(low, low)));
@@ -186,8 +187,8 @@ PART(VALUE, cosine, VALUE r, VALUE low)
     return FMA(z, p, K(1));
 }
 
-/* (tan(r) - r) / r³ of z = r². */
-PART(VALUE, tangent_curve, VALUE z)
+/* (tan(r) - r) / r³ as a polynomial in z = r². */
+PART(VALUE, tangent_poly, VALUE z)
 {
 #if IS(F32)
     VALUE p = FMA(z, K(0x1.40e64p-8), K(-0x1.01e77p-10));
@@ -218,13 +219,13 @@ PART(MASK, is_odd, INTEGER quadrant)
     return ILT(ISHL(quadrant, KI(WIDTH - 1)), KI(0));
 }
 
-/* The second lowest bit of the quadrant is a sign. */
-PART(INTEGER, sign_of_half, INTEGER quadrant)
+/* Moves bit 1 of the quadrant, a half turn, to the sign bit. */
+PART(INTEGER, half_turn_sign, INTEGER quadrant)
 {
     return ISHL(quadrant, KI(WIDTH - 2));
 }
 
-PART(VALUE, flipped, VALUE y, INTEGER sign)
+PART(VALUE, flip_sign, VALUE y, INTEGER sign)
 {
     INTEGER mask = KI(UINT64_C(1) << (WIDTH - 1));
     return FLOAT_OF(IXOR(BITS_OF(y), IAND(sign, mask)));
@@ -234,48 +235,48 @@ RECIPE_1(SIN, x)
 {
     VALUE low;
     INTEGER quadrant;
-    VALUE r = USE(reduced, FABS(x), &low, &quadrant);
-    VALUE y = SELECT(USE(is_odd, quadrant), USE(cosine, r, low),
-                     USE(sine, r, low));
-    INTEGER half = USE(sign_of_half, quadrant);
-    return USE(flipped, y, IXOR(BITS_OF(x), half));
+    VALUE r = USE(reduce_angle, FABS(x), &low, &quadrant);
+    VALUE y = SELECT(USE(is_odd, quadrant), USE(cosine_poly, r, low),
+                     USE(sine_poly, r, low));
+    INTEGER sign = USE(half_turn_sign, quadrant);
+    return USE(flip_sign, y, IXOR(BITS_OF(x), sign));
 }
 
 RECIPE_1(COS, x)
 {
     VALUE low;
     INTEGER quadrant;
-    VALUE r = USE(reduced, FABS(x), &low, &quadrant);
-    VALUE y = SELECT(USE(is_odd, quadrant), USE(sine, r, low),
-                     USE(cosine, r, low));
-    INTEGER half = USE(sign_of_half, IADD(quadrant, KI(1)));
-    return USE(flipped, y, half);
+    VALUE r = USE(reduce_angle, FABS(x), &low, &quadrant);
+    VALUE y = SELECT(USE(is_odd, quadrant), USE(sine_poly, r, low),
+                     USE(cosine_poly, r, low));
+    INTEGER sign = USE(half_turn_sign, IADD(quadrant, KI(1)));
+    return USE(flip_sign, y, sign);
 }
 
 /*
- * tan(r) where the quadrant is even, else -1 / tan(r). f32 also minds what z
- * lacks (0.59 r is its weight at the far end, where it matters) and corrects
- * the quotient.
+ * tan(r) if the quadrant is even, else -1 / tan(r). f32 includes the low part
+ * of z (with weight 0.59 r, fitted to the end of the range, where it matters)
+ * and corrects the quotient.
  */
 RECIPE_1(TAN, x)
 {
     VALUE low;
     INTEGER quadrant;
-    VALUE r = USE(reduced, FABS(x), &low, &quadrant);
+    VALUE r = USE(reduce_angle, FABS(x), &low, &quadrant);
     VALUE z = MUL(r, r);
-    VALUE slope = FMA(r, USE(tangent_curve, z), low);
+    VALUE slope = FMA(r, USE(tangent_poly, z), low);
 #if IS(F32)
     VALUE z_low = FMA(r, low, FMA(r, r, NEG(z)));
     low = FMA(MUL(z_low, K(0.59)), r, low);
 #endif
-    VALUE rest = FMA(z, slope, low);
-    VALUE tangent = ADD(r, rest);
+    VALUE fraction = FMA(z, slope, low);
+    VALUE tangent = ADD(r, fraction);
     VALUE inverse = DIV(K(-1), tangent);
 #if IS(F32)
-    VALUE lacks = SUB(rest, SUB(tangent, r));
-    VALUE error = FMA(inverse, lacks, FMA(inverse, tangent, K(1)));
+    VALUE tangent_low = SUB(fraction, SUB(tangent, r));
+    VALUE error = FMA(inverse, tangent_low, FMA(inverse, tangent, K(1)));
     inverse = FMA(inverse, error, inverse);
 #endif
     VALUE y = SELECT(USE(is_odd, quadrant), inverse, tangent);
-    return USE(flipped, y, BITS_OF(x));
+    return USE(flip_sign, y, BITS_OF(x));
 }

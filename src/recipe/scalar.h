@@ -1,42 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scalar.h - the words recipes are written in, given meaning over plain C
- * scalars. The other half of "one recipe, two back ends": a code generator
- * gives the same words meaning over the values it emits.
+ * scalar.h - the primitives that recipes are written in, defined on C scalars.
+ * emit_primitives.h defines the same primitives as calls of an emitter.
  *
- * The words speak of one element type at a time: DT is its name in dtype.def
- * and CLASS its class. recipe_each.h goes through all types.
+ * Primitives operate on one element type at a time: DT is its name in
+ * dtype.def, CLASS its class. recipe_each.h iterates over all types.
  *
- *   VALUE MASK           an element, an answer
- *   K(c)                 a constant          WIDTH   bits of a type
+ *   VALUE MASK           an element, a truth value
+ *   K(c)                 a constant          WIDTH   bits of the type
  *   ADD SUB MUL NEG      integers wrap
  *   DIV REM              integers: b is not 0 and the result fits
  *   AND OR XOR NOT       bits
  *   SHL SHR              0 <= count < WIDTH; SHR fills with the sign
  *   EQ NE LT LE          IEEE for floats; give a MASK
- *   MASK_AND MASK_OR MASK_NOR  of two masks
- *   SELECT(m, a, b)      the arm that is not chosen may be undefined
+ *   MASK_AND MASK_OR MASK_NOR
+ *   SELECT(m, a, b)      the arm that is not selected may be undefined
  *
- * of float types:
+ * Float types only:
  *   FMA SQRT FLOOR CEIL TRUNC ROUND_EVEN FABS SIGN_BIT
  *   INTEGER KI(c)        an unsigned integer of the same width, a constant
- *   BITS_OF FLOAT_OF     the same bits as the other
+ *   BITS_OF FLOAT_OF     bit casts
  *   IADD ISUB IMUL       wrap
  *   IAND IOR IXOR
  *   ISHL ISHR ISAR       0 <= count < WIDTH; ISHR fills with 0, ISAR with
  *                        the sign
- *   IEQ ILT IULT         MASKs; ILT compares as signed
+ *   IEQ ILT IULT         return a MASK; ILT compares as signed
  *   TO_INT               an integral value that fits, as signed INTEGER
  *   TO_FLOAT             signed INTEGER, rounded to nearest
  *   LOOKUP(table, i)     element i (INTEGER, in range) of a TABLE_OF
  *
- * and of casts, where the other type is named by its ID:
- *   CONVERT(TO, x)       integers wrap, to floats rounds, float to integer
- *                        truncates: the result fits
+ * Casts, where TO is the ID of the target type:
+ *   CONVERT(TO, x)       between integers wraps, to float rounds; from float to
+ *                        integer truncates, and the result must fit
  *   K_OF(TO, c) WIDTH_OF(TO)
  *
- * PART(type, name, parameters) defines a piece that recipes USE(name, …);
- * TABLE_OF(name, values …) a table of constants.
+ * PART(type, name, parameters) defines a helper, which recipes call by
+ * USE(name, …); TABLE_OF(name, values …) defines a table of constants.
  */
 #ifndef TGI_SCALAR_H
 #define TGI_SCALAR_H
@@ -48,8 +47,8 @@
 #include "recipe/recipe_sets.h"
 
 /*
- * wide_F32: where arithmetic is done, unsigned for integers and never
- * promoted to int, so that nothing overflows.
+ * wide_F32: the type of arithmetic. For integers it is unsigned and not subject
+ * to promotion to int, so overflow is defined.
  */
 #define DTYPE(ID, name, type, cls) \
     typedef __typeof__(_Generic((type)0, \
@@ -63,7 +62,7 @@
 
 #define W CAT(wide_, DT)
 
-/* -- How a recipe begins, and how it is used ------------------------------- */
+/* -- Definition and use of recipes ----------------------------------------- */
 
 #define R(OP) CAT4(recipe_, OP, _, DT)
 #define RECIPE_1(OP, a) static inline T R(OP)(T a)
@@ -75,7 +74,7 @@
 #define RECIPE_3_SELECT(OP, m, a, b) \
     typedef scalar_BOOL FIRST(OP); \
     static inline T R(OP)(bool m, T a, T b)
-/* What a reduction starts from, and what it makes of no elements. */
+/* The initial accumulator of a reduction, and the result of an empty one. */
 #define RECIPE_START(OP) static inline T START(OP)(void)
 #define RECIPE_EMPTY(OP) static inline T EMPTY(OP)(void)
 
@@ -91,7 +90,7 @@
 #define TABLE_OF(name, ...) \
     static const T CAT4(table_, name, _, DT)[] = {__VA_ARGS__}
 
-/* -- Words ----------------------------------------------------------------- */
+/* -- Primitives ------------------------------------------------------------ */
 
 #define VALUE T
 #define MASK bool
@@ -122,7 +121,8 @@
 #define MASK_NOR(m, n) (!(m) && !(n))
 #define SELECT(m, a, b) ((m) ? (a) : (b))
 
-/* Of the C library: fmaf for float, fma for double. Compilers know these. */
+/* C library functions, such as fmaf for float and fma for double, which
+   compilers inline. */
 #define FUNCTION(name, ...) \
     _Generic((T)0, float: name##f, default: name)(__VA_ARGS__)
 #define FMA(a, b, c) FUNCTION(fma, a, b, c)
@@ -134,7 +134,7 @@
 #define FABS(a) FUNCTION(fabs, a)
 #define SIGN_BIT(a) (__builtin_signbit(a) != 0)
 
-/* -- Words on the bits of floats ------------------------------------------- */
+/* -- Primitives on the bits of floats -------------------------------------- */
 
 #define INTEGER CAT(bits_, DT)
 #define SIGNED CAT(signed_, DT)
@@ -158,7 +158,7 @@
 #define TO_FLOAT(b) ((T)(SIGNED)(b))
 #define LOOKUP(table, i) (CAT4(table_, table, _, DT)[i])
 
-/* -- Words of casts -------------------------------------------------------- */
+/* -- Casts ----------------------------------------------------------------- */
 
 #define CONVERT(TO, a) ((scalar_##TO)(a))
 #define K_OF(TO, c) ((scalar_##TO)(c))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * build.c - what all builders share: messages, axes, shapes, conditions on
- * extents, and the leaves of a graph.
+ * build.c - shared by all builders: messages, axes, shapes and checks of
+ * extents; and the builders of leaves.
  */
 #include "build/build.h"
 
@@ -100,7 +100,7 @@ tgi_shape_ref tgi_build_shape(tgi_builder *b, int rank, const int64_t *dims)
     return tgi_shape_intern(b->graph->dims, rank, dims);
 }
 
-/* -- Conditions on extents ------------------------------------------------- */
+/* -- Checks of extents ----------------------------------------------------- */
 
 tgi_dim tgi_build_dim(tgi_builder *b, tgi_dim dim)
 {
@@ -155,7 +155,7 @@ bool tgi_build_common_dim(tgi_builder *b, tgi_dim x, tgi_dim y,
         return true;
     }
     if (tgi_dim_is_known(x) || tgi_dim_is_known(y)) {
-        /* A known extent other than 1 is the common one. */
+        /* A known extent other than 1 is the result. */
         *out_dim = tgi_dim_is_known(x) ? x : y;
         tgi_dim other = tgi_dim_is_known(x) ? y : x;
         return tgi_build_check(b, TGI_CHECK_EXPANDS, other, *out_dim, what);
@@ -178,7 +178,7 @@ tgi_ref tgi_build_constant(tgi_builder *b, tg_dtype dtype, int rank,
         return 0;
     if (!tgi_shape_is_static(tgi_shape_of(b->graph->dims, shape)))
         return tgi_build_fail(b, TG_ERROR_SHAPE, NULL, 0,
-                              "a constant has no unknown extents");
+                              "a constant cannot have unknown extents");
     int64_t bytes;
     if (!tgi_checked_bytes(rank, dims, tgi_dtype_bytes(dtype), &bytes))
         return tgi_build_fail(b, TG_ERROR_OVERFLOW, NULL, 0,

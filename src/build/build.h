@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * build.h - makes nodes the way users mean them: checks types and shapes,
- * inserts broadcasts, contracts a*b+c, records conditions on unknown extents.
- * Tracing and gradients build through here; passes, which must not change
- * meaning, add to the graph directly.
+ * build.h - node builders: check dtypes and shapes, insert broadcasts, contract
+ * a*b+c to fma, and record checks of unknown extents. Tracing and gradients use
+ * them; passes, which must preserve results, mostly add nodes directly.
  *
- * A failing builder records the error with its site and returns 0. A 0 among
- * the operands means the failure is recorded already: 0 comes back silently.
+ * A failing builder records an error with its site and returns 0. If an operand
+ * is 0, a failure is recorded already, and builders return 0.
  */
 #ifndef TGI_BUILD_H
 #define TGI_BUILD_H
@@ -18,19 +17,19 @@
 typedef struct tgi_builder {
     tgi_graph *graph;
     tg_site site;        /* of the operation being built */
-    const char *op_name; /* the user's word for it, static text */
-    /* Computes an elementwise node of scalar constants; NULL: left to passes.
-       Set where users see whether a literal fits (pass.h). */
+    const char *op_name; /* its public name, static text */
+    /* Folds an elementwise node of scalar constants; NULL: passes do. Set while
+       tracing, where it decides whether a literal fits a dtype (pass.h). */
     tgi_ref (*fold)(tgi_graph *graph, const tgi_node *node);
     bool no_contraction;
-    tgi_shape_ref compared[2]; /* what checks of extents tell: see tgi_check */
-    bool is_target;
-    bool has_error; /* a failure is in the record: not to be covered up */
+    tgi_shape_ref compared[2]; /* `shapes` of the checks added, see tgi_check */
+    bool is_target;            /* likewise */
+    bool has_error; /* a failure is recorded and must not be overwritten */
 } tgi_builder;
 
 /* -- Elementwise ----------------------------------------------------------- */
 
-/* Weak operands (plain numbers) take the dtype of the others. */
+/* Weakly typed operands (plain numbers) take the dtype of the others. */
 tgi_ref tgi_build_elementwise(tgi_builder *b, tgi_op op, const tgi_ref *inputs,
                               size_t n_inputs);
 static inline tgi_ref tgi_build_1(tgi_builder *b, tgi_op op, tgi_ref x)
@@ -51,21 +50,22 @@ tgi_ref tgi_build_cast(tgi_builder *b, tgi_ref x, tg_dtype dtype);
 
 /* -- Plain numbers (build_number.c) ---------------------------------------- */
 
-/* A literal, or a typed scalar if `dtype` is not TG_DTYPE_NONE. */
+/* A literal of type `c_dtype`, or a typed scalar if `dtype` is not
+   TG_DTYPE_NONE. */
 tgi_ref tgi_build_number(tgi_builder *b, tg_dtype dtype, tg_dtype c_dtype,
                          tgi_number number);
 
-/* A number that is an argument, of a value known now (TG_STATIC). */
+/* A number argument whose value is known while tracing (TG_STATIC). */
 tgi_ref tgi_build_static_number(tgi_builder *b, tg_dtype dtype,
                                 tgi_number number);
 
-/* TGI_NODE_NUMBER or TGI_NODE_LITERAL if x comes from plain numbers only. */
+/* TGI_NODE_NUMBER or TGI_NODE_LITERAL if x is weakly typed, else 0. */
 static inline uint16_t tgi_build_weakness(const tgi_builder *b, tgi_ref x)
 {
     return tgi_graph_node(b->graph, x)->flags & TGI_NODE_WEAK;
 }
 
-/* Of two operands the one of the higher rank decides the element type. */
+/* The operand of the highest type rank determines the dtype. */
 enum { TGI_TYPE_RANK_TENSOR = 2 };
 static inline int tgi_node_type_rank(const tgi_node *node)
 {
@@ -74,16 +74,18 @@ static inline int tgi_node_type_rank(const tgi_node *node)
                                            : TGI_TYPE_RANK_TENSOR;
 }
 
-/* Gives in[0 … n-1] one dtype; TG_DTYPE_NONE and an error if they differ. */
+/* Converts in[0 … n-1] to a common dtype; TG_DTYPE_NONE and an error if there
+   is none. */
 tg_dtype tgi_build_unify(tgi_builder *b, tgi_ref *in, size_t n);
 
-/* `x` as that dtype if it is weak; if it has another one: 0 and an error. */
+/* Converts a weakly typed `x` to `dtype`; 0 and an error if `x` is not weakly
+   typed and has another dtype, or does not fit. */
 tgi_ref tgi_build_adapt(tgi_builder *b, tgi_ref x, tg_dtype dtype);
 
 /*
- * Conditions on numbers that `inner`, a region or a callee, has got as inputs
- * (one per parameter) become conditions of the builder's graph, or are decided
- * now. False and an error if one cannot hold.
+ * Moves the number checks of `inner`, a region or callee with these inputs (one
+ * per parameter), to the builder's graph, or decides them. False and an error
+ * if one fails.
  */
 bool tgi_build_lift_number_checks(tgi_builder *b, const tgi_graph *inner,
                                   const tgi_ref *inputs);
@@ -95,11 +97,11 @@ tgi_ref tgi_build_constant(tgi_builder *b, tg_dtype dtype, int rank,
 tgi_ref tgi_build_iota(tgi_builder *b, tg_dtype dtype, int rank,
                        const int64_t *dims, int axis);
 tgi_ref tgi_build_extent(tgi_builder *b, tgi_dim dim);
-/* What a loop begins with that sets all of it. */
+/* Uninitialised elements, for a carried value that its loop sets completely. */
 tgi_ref tgi_build_unset(tgi_builder *b, tg_dtype dtype, int rank,
                         const tgi_dim *dims);
 
-/* -- Shapes; user extents may be symbolic ---------------------------------- */
+/* -- Shapes; extents may be symbolic --------------------------------------- */
 
 tgi_ref tgi_build_broadcast(tgi_builder *b, tgi_ref x, int rank,
                             const int64_t *dims);
@@ -125,16 +127,16 @@ tgi_ref tgi_build_scatter(tgi_builder *b, tgi_ref x, tgi_ref indices,
 
 /* -- Reductions and products ----------------------------------------------- */
 
-/* Op is one of SUM … REDUCE_MIN. */
+/* `op` is one of SUM … REDUCE_MIN. */
 tgi_ref tgi_build_reduce(tgi_builder *b, tgi_op op, tgi_ref x, tg_axes axes);
-/* sum / n; float types. */
+/* Sum divided by the number of elements; float types only. */
 tgi_ref tgi_build_mean(tgi_builder *b, tgi_ref x, tg_axes axes);
-/* ARGMAX or ARGMIN. */
+/* `op` is ARGMAX or ARGMIN. */
 tgi_ref tgi_build_arg_reduce(tgi_builder *b, tgi_op op, tgi_ref x, int axis);
 tgi_ref tgi_build_matmul(tgi_builder *b, tgi_ref x, tgi_ref y, int flags);
 /*
- * The sum of products of labelled operands (einsum.h), which get one dtype
- * in place. `spec` is what the user wrote, for messages; NULL: no text.
+ * The sum of products of labelled operands (einsum.h), which are converted to a
+ * common dtype in place. `spec` is the user's text, for messages, or NULL.
  */
 tgi_ref tgi_build_einsum(tgi_builder *b, tgi_ref *operands,
                          const tgi_einsum_term *terms, size_t n,
@@ -143,53 +145,54 @@ tgi_ref tgi_build_random_bits(tgi_builder *b, tg_dtype dtype, tgi_ref key,
                               tgi_ref offset, int rank, const int64_t *dims);
 
 /*
- * Uniform in [0, 1) and standard normal numbers of a stream from word
- * `offset` on; each element takes tgi_random_words of it.
+ * Uniform in [0, 1) or standard normal numbers from a stream of 32-bit words,
+ * starting at word `offset`. An element consumes tgi_random_words words.
  */
 tgi_ref tgi_build_random(tgi_builder *b, bool is_normal, tg_dtype dtype,
                          tgi_ref key, tgi_ref offset, int rank,
                          const int64_t *dims);
 int64_t tgi_random_words(tg_dtype dtype, bool is_normal);
 
-/* The product of the extents of the axes: what tg_mean divides by. */
+/* The product of the extents of the axes, by which tg_mean divides. */
 tgi_dim tgi_build_reduced_count(tgi_builder *b, tgi_ref x, tg_axes axes);
 
 /* -- Helpers --------------------------------------------------------------- */
 
-/* Adds a node of the builder's site. */
+/* Adds a node with the builder's site. */
 tgi_ref tgi_build_node(tgi_builder *b, tgi_op op, int dtype,
                        tgi_shape_ref shape, const tgi_ref *inputs,
                        size_t n_inputs, const void *attr, size_t attr_bytes);
 
 /*
- * The common extent of two broadcast axes. True and a condition if only the
- * call can tell; false, recording nothing but lack of memory, if they clash.
+ * The broadcast extent of two axes; adds a check if it is not known while
+ * tracing. False if the extents are incompatible (not recorded) or when out of
+ * memory (recorded).
  */
 bool tgi_build_common_dim(tgi_builder *b, tgi_dim x, tgi_dim y,
                           tgi_dim *out_dim);
 
-/* The extent itself; TGI_DIM_NONE is noted as a recorded failure. */
+/* Returns `dim`; if it is TGI_DIM_NONE, a recorded failure, sets has_error. */
 tgi_dim tgi_build_dim(tgi_builder *b, tgi_dim dim);
 
-/* The checks that follow compare extents of these shapes, which messages will
-   name; 0 and 0 ends it. */
+/* Sets the shapes that messages of subsequent checks print; 0 and 0 resets
+   them. */
 void tgi_build_compare(tgi_builder *b, tgi_shape_ref x, tgi_shape_ref y,
                        bool is_target);
 
-/* Records a condition of the builder's site, unless it is known to hold;
-   false if it is known not to (nothing recorded) or out of memory. */
+/* Adds a check with the builder's site, unless it always holds. False if it
+   always fails (not recorded) or when out of memory (recorded). */
 bool tgi_build_check(tgi_builder *b, tgi_check_kind kind, tgi_dim x, tgi_dim y,
                      const char *what);
 
 /*
  * Records "file:line: op: types: message" and returns 0. The types are those
- * of the n operands, joined by " x ". Does not replace what has_error.
+ * of the n operands, joined by " x ". Does nothing if has_error is set.
  */
 tgi_ref tgi_build_fail(tgi_builder *b, tg_status status,
                        const tgi_ref *operands, size_t n_operands,
                        const char *format, ...) TG_PRINTF(5, 6);
 
-/* Axis counted from the front, or -1 and an error. */
+/* The axis counted from the front, or -1 and an error. */
 int tgi_build_axis(tgi_builder *b, tgi_ref x, int axis);
 
 /* The interned shape for user extents, or 0 and an error. */

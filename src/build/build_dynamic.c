@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * build_dynamic.c - operations on places that only the run can tell: dynamic
+ * build_dynamic.c - operations on positions known only at run time: dynamic
  * slices and updates, scatters.
  */
 #include <string.h>
 
 #include "build/build.h"
 
-/* The axis of `in`[0] along which something starts at in[n - 1]; -1 and an
-   error. */
-static int dynamic_axis(tgi_builder *b, const tgi_ref *in, size_t n,
-                        int user_axis)
+/* Checks the axis of in[0] and the start in[n - 1]; -1 and an error. */
+static int check_axis_and_start(tgi_builder *b, const tgi_ref *in, size_t n,
+                                int user_axis)
 {
     int axis = tgi_build_axis(b, in[0], user_axis);
     const tgi_ref start = in[n - 1];
@@ -27,9 +26,9 @@ static int dynamic_axis(tgi_builder *b, const tgi_ref *in, size_t n,
     return axis;
 }
 
-/* True if `size` elements of an axis of in[0] can be had; else an error. */
-static bool check_size(tgi_builder *b, const tgi_ref *in, size_t n, int axis,
-                       tgi_dim size)
+/* True if an axis of in[0] has at least `size` elements; else an error. */
+static bool check_slice_size(tgi_builder *b, const tgi_ref *in, size_t n,
+                             int axis, tgi_dim size)
 {
     if (tgi_build_check(b, TGI_CHECK_AT_MOST, size,
                         tgi_graph_shape(b->graph, in[0])->dims[axis],
@@ -50,13 +49,13 @@ tgi_ref tgi_build_dynamic_slice(tgi_builder *b, tgi_ref x, int user_axis,
     if (!x || !start)
         return 0;
     const tgi_ref in[] = {x, start};
-    int axis = dynamic_axis(b, in, 2, user_axis);
+    int axis = check_axis_and_start(b, in, 2, user_axis);
     if (axis < 0)
         return 0;
     if (!tgi_dims_has(b->graph->dims, size))
         return tgi_build_fail(b, TG_ERROR_SHAPE, in, 2,
                               "size %lld is negative", (long long)size);
-    if (!check_size(b, in, 2, axis, size))
+    if (!check_slice_size(b, in, 2, axis, size))
         return 0;
     const tgi_shape *shape = tgi_graph_shape(b->graph, x);
     tgi_dim dims[TG_MAX_RANK];
@@ -75,7 +74,7 @@ tgi_ref tgi_build_dynamic_update(tgi_builder *b, tgi_ref x, tgi_ref update,
     if (!x || !update || !start)
         return 0;
     tgi_ref in[] = {x, update, start};
-    int axis = dynamic_axis(b, in, 3, user_axis);
+    int axis = check_axis_and_start(b, in, 3, user_axis);
     if (axis < 0)
         return 0;
     tg_dtype dtype = tgi_build_unify(b, in, 2);
@@ -90,8 +89,8 @@ tgi_ref tgi_build_dynamic_update(tgi_builder *b, tgi_ref x, tgi_ref update,
                                whole->dims[i], "extents");
     if (!fits)
         return tgi_build_fail(b, TG_ERROR_SHAPE, in, 2,
-                              "shapes differ beside axis %d", axis);
-    if (!check_size(b, in, 2, axis, part->dims[axis]))
+                              "shapes differ in an axis other than %d", axis);
+    if (!check_slice_size(b, in, 2, axis, part->dims[axis]))
         return 0;
     tgi_attr_index attr = {axis};
     return tgi_build_node(b, TGI_OP_DYNAMIC_UPDATE, dtype,
@@ -101,26 +100,28 @@ tgi_ref tgi_build_dynamic_update(tgi_builder *b, tgi_ref x, tgi_ref update,
 
 /* -- Scatter --------------------------------------------------------------- */
 
-/* True if `updates` have x's shape, its axis replaced by those of indices. */
-static bool updates_fit(tgi_builder *b, const tgi_ref *in, int axis)
+/* True if the updates have x's shape with its axis replaced by the axes of the
+   indices. */
+static bool updates_have_gathered_shape(tgi_builder *b, const tgi_ref *in,
+                                        int axis)
 {
-    const tgi_shape *to = tgi_graph_shape(b->graph, in[0]);
+    const tgi_shape *x = tgi_graph_shape(b->graph, in[0]);
     const tgi_shape *at = tgi_graph_shape(b->graph, in[1]);
     const tgi_shape *updates = tgi_graph_shape(b->graph, in[2]);
-    bool fits = updates->rank == to->rank - 1 + at->rank;
+    bool fits = updates->rank == x->rank - 1 + at->rank;
     for (int i = 0; fits && i < updates->rank; i++) {
-        tgi_dim wanted = i < axis              ? to->dims[i]
+        tgi_dim wanted = i < axis              ? x->dims[i]
                          : i < axis + at->rank ? at->dims[i - axis]
-                                               : to->dims[i + 1 - at->rank];
+                                               : x->dims[i + 1 - at->rank];
         fits = tgi_build_check(b, TGI_CHECK_EQUAL, updates->dims[i], wanted,
                                "extents of the updates");
     }
     return fits;
 }
 
-/* The updates with the extents that x and the indices have: those of the call
-   are equal, but may be known by other names. */
-static tgi_ref renamed_updates(tgi_builder *b, const tgi_ref *in, int axis)
+/* Reshapes the updates to the extents of x and the indices, which are equal at
+   the call but may be different expressions. */
+static tgi_ref unify_update_extents(tgi_builder *b, const tgi_ref *in, int axis)
 {
     const tgi_shape *x = tgi_graph_shape(b->graph, in[0]);
     const tgi_shape *at = tgi_graph_shape(b->graph, in[1]);
@@ -155,10 +156,10 @@ tgi_ref tgi_build_scatter(tgi_builder *b, tgi_ref x, tgi_ref indices,
                               "indices need an integer type");
     if (mode != TG_SCATTER_SET && mode != TG_SCATTER_ADD)
         return tgi_build_fail(b, TG_ERROR_INVALID_ARGUMENT, in, 3,
-                              "there is no mode %d", (int)mode);
+                              "invalid mode %d", (int)mode);
     if (range != TG_SCATTER_CHECK && range != TG_SCATTER_DROP)
         return tgi_build_fail(b, TG_ERROR_INVALID_ARGUMENT, in, 3,
-                              "there is no range %d", (int)range);
+                              "invalid range %d", (int)range);
     tg_dtype dtype = tgi_build_unify(b, data, 2);
     if (dtype == TG_DTYPE_NONE)
         return 0;
@@ -167,12 +168,12 @@ tgi_ref tgi_build_scatter(tgi_builder *b, tgi_ref x, tgi_ref indices,
     if (mode == TG_SCATTER_ADD && !tgi_dtype_is(dtype, TGI_CLASS_NUM))
         return tgi_build_fail(b, TG_ERROR_DTYPE, in, 3,
                               "needs a numeric type to add");
-    if (!updates_fit(b, in, axis))
+    if (!updates_have_gathered_shape(b, in, axis))
         return tgi_build_fail(b, TG_ERROR_SHAPE, in, 3,
-                              "the updates do not have the shape of what "
-                              "would be gathered along axis %d",
+                              "the updates do not have the shape of a gather "
+                              "with these indices along axis %d",
                               axis);
-    in[2] = renamed_updates(b, in, axis);
+    in[2] = unify_update_extents(b, in, axis);
     if (!in[2])
         return 0;
     tgi_attr_scatter attr = {axis, mode, range};

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * build_einsum.c - sums of products by labels, made of other operations:
+ * build_einsum.c - lowers Einstein summation to other operations. A label is
+ * live if a later operand or the result has it.
  *
- *   a label twice in one operand        a gather of the diagonal
- *   labels that nobody else wants       a sum
- *   all others are wanted               a product of elements
- *   all others are of both operands     a product of elements, and a sum
- *   else                                a matrix product: what is not wanted
- *                                       is its k, labels of one operand its
- *                                       m and n, the others its batch
+ *   a label repeated in one operand      gather of the diagonal
+ *   dead labels of one operand           sum
+ *   pair, all labels live                elementwise product
+ *   pair, all labels shared              elementwise product, then sum
+ *   pair, otherwise                      matmul: dead labels are k, labels of
+ *                                        one operand are m and n, the others
+ *                                        are batch axes
  *
- * Operands are taken from left to right, pair by pair, and a label goes as
- * soon as no later operand and not the result wants it. Labels that become
- * one axis of a matrix are merged as they lie in memory where that can be:
- * then it is a view. What is built depends on labels alone, not on extents,
- * which may be unknown: so the bits do not depend on that (docs/NUMERICS.md).
+ * Operands are combined from left to right. Labels that form one axis of a
+ * matrix are merged in memory order where possible, which gives a view. The
+ * lowering depends only on labels, not on extents, which may be unknown; so
+ * neither do the bits (docs/NUMERICS.md).
  */
 #include "base/error.h"
 #include "build/build_labelled.h"
@@ -22,37 +22,37 @@
 
 /* -- Extents --------------------------------------------------------------- */
 
-/* Records that two axes of one label, which are of these operands, differ. */
-static void refuse(tgi_builder *b, const tgi_ref *operands, const char *what,
-                   tgi_dim x, tgi_dim y, const char *words)
+/* Records that the extents x and y of two axes with one label conflict. */
+static void fail_extents(tgi_builder *b, const tgi_ref *operands,
+                         const char *what, tgi_dim x, tgi_dim y,
+                         const char *problem)
 {
     tgi_strbuf text = {0};
     tgi_dim_print(b->graph->dims, x, &text);
     tgi_strbuf_add(&text, " and ");
     tgi_dim_print(b->graph->dims, y, &text);
     tgi_build_fail(b, TG_ERROR_SHAPE, operands, 2, "%s: %s %s", what,
-                   text.text ? text.text : "?", words);
+                   text.text ? text.text : "?", problem);
     tgi_strbuf_deinit(&text);
 }
 
-/* An axis of an operand. */
-typedef struct place {
+typedef struct operand_axis {
     tgi_ref operand;
     int axis;
-} place;
+} operand_axis;
 
 /*
- * Makes sure that two axes of one label are equally long, or that they
- * broadcast if they are of '...'; *extent is the common one so far. False and
- * an error if they are known to differ.
+ * Checks that two axes with one label have equal extents, or broadcast if they
+ * belong to '...'; updates the common extent. False and an error if they are
+ * known to conflict.
  */
-static bool join_extents(tgi_builder *b, const char *spec, int label, place x,
-                         place y, tgi_dim *extent)
+static bool join_extents(tgi_builder *b, const char *spec, int label,
+                         operand_axis x, operand_axis y, tgi_dim *extent)
 {
     const tgi_ref operands[] = {x.operand, y.operand};
-    const tgi_dim own = tgi_graph_shape(b->graph, y.operand)->dims[y.axis];
-    const tgi_dim before = *extent;
-    if (own == before)
+    const tgi_dim extent_y = tgi_graph_shape(b->graph, y.operand)->dims[y.axis];
+    const tgi_dim previous = *extent;
+    if (extent_y == previous)
         return true;
     tgi_strbuf what = {0};
     bool fits = false;
@@ -70,14 +70,17 @@ static bool join_extents(tgi_builder *b, const char *spec, int label, place x,
     } else if (!tgi_label_is_letter(label)) {
         tgi_build_compare(b, tgi_graph_node(b->graph, x.operand)->shape,
                           tgi_graph_node(b->graph, y.operand)->shape, false);
-        fits = tgi_build_common_dim(b, before, own, extent);
+        fits = tgi_build_common_dim(b, previous, extent_y, extent);
         tgi_build_compare(b, 0, 0, false);
         if (!fits)
-            refuse(b, operands, what.text, before, own, "do not broadcast");
+            fail_extents(b, operands, what.text, previous, extent_y,
+                         "do not broadcast");
     } else {
-        fits = tgi_build_check(b, TGI_CHECK_EQUAL, before, own, what.text);
+        fits =
+            tgi_build_check(b, TGI_CHECK_EQUAL, previous, extent_y, what.text);
         if (!fits)
-            refuse(b, operands, what.text, before, own, "are not equal");
+            fail_extents(b, operands, what.text, previous, extent_y,
+                         "are not equal");
     }
     tgi_strbuf_deinit(&what);
     return fits;
@@ -87,12 +90,12 @@ static bool check_extents(tgi_builder *b, const tgi_ref *operands,
                           const tgi_einsum_term *terms, size_t n,
                           const char *spec)
 {
-    place first[TGI_LABELS] = {{0}};
+    operand_axis first[TGI_LABELS] = {{0}};
     tgi_dim extents[TGI_LABELS];
     for (size_t i = 0; i < n; i++)
         for (int axis = 0; axis < terms[i].rank; axis++) {
             const int label = terms[i].label[axis];
-            const place here = {operands[i], axis};
+            const operand_axis here = {operands[i], axis};
             if (!first[label].operand) {
                 first[label] = here;
                 extents[label] =
@@ -108,8 +111,8 @@ static bool check_extents(tgi_builder *b, const tgi_ref *operands,
 /* -- One operand ----------------------------------------------------------- */
 
 /*
- * The elements of equal position on two axes, as one axis behind all others:
- * every (n+1)-th one of both axes as one.
+ * The diagonal of two axes, as a new last axis: merges the axes and gathers
+ * every (n+1)-th element.
  */
 static tgi_labelled take_diagonal(tgi_builder *b, const tgi_labelled *x,
                                   int first, int second)
@@ -155,49 +158,49 @@ static tgi_labelled take_diagonals(tgi_builder *b, tgi_labelled x)
     return x;
 }
 
-/* Sums over all axes whose labels are not wanted. */
-static tgi_labelled sum_over(tgi_builder *b, const tgi_labelled *x,
-                             uint64_t wanted)
+/* Sums over all axes with dead labels. */
+static tgi_labelled sum_dead_labels(tgi_builder *b, const tgi_labelled *x,
+                                    uint64_t live)
 {
     int axes[TG_MAX_RANK];
     size_t n = 0;
     for (int axis = 0; axis < x->term.rank; axis++)
-        if (!tgi_label_in(wanted, x->term.label[axis]))
+        if (!tgi_label_in(live, x->term.label[axis]))
             axes[n++] = axis;
     if (!n)
         return *x;
     return (tgi_labelled){
         tgi_build_reduce(b, TGI_OP_SUM, x->ref, tg_axes_of(n, axes)),
-        tgi_einsum_term_pick(&x->term, wanted)};
+        tgi_einsum_term_pick(&x->term, live)};
 }
 
 /* -- Two operands ---------------------------------------------------------- */
 
-/* Two operands and their labels by what becomes of them. */
+/* Two operands, and their labels by role in a matmul. */
 typedef struct pair {
     tgi_labelled a, b;
-    tgi_einsum_term batch;          /* of both, or broadcast; wanted */
-    tgi_einsum_term kept_a, kept_b; /* of one, wanted */
-    tgi_einsum_term inner;          /* of both, summed over */
+    tgi_einsum_term batch;          /* live, of both operands or broadcast */
+    tgi_einsum_term free_a, free_b; /* live, of one operand: m and n */
+    tgi_einsum_term inner;          /* dead, of both operands: k */
 } pair;
 
-/* What one side keeps: as it lies there, or else in the order of the result,
-   since it is copied anyway. */
-static tgi_einsum_term kept_of(const tgi_labelled *x, uint64_t kept,
-                               const tgi_einsum_term *order)
+/* The free labels of one operand: in its order if they are adjacent, else in
+   the order of the result, because they are copied anyway. */
+static tgi_einsum_term free_labels(const tgi_labelled *x, uint64_t free_mask,
+                                   const tgi_einsum_term *order)
 {
-    const tgi_einsum_term own = tgi_einsum_term_pick(&x->term, kept);
-    return tgi_einsum_term_has_run(&x->term, &own)
-               ? own
-               : tgi_einsum_term_pick(order, kept);
+    const tgi_einsum_term in_x = tgi_einsum_term_pick(&x->term, free_mask);
+    return tgi_einsum_term_has_run(&x->term, &in_x)
+               ? in_x
+               : tgi_einsum_term_pick(order, free_mask);
 }
 
-/* Sorts the labels of two operands; `order` has those that are wanted, in the
+/* Classifies the labels of two operands; `order` has the live ones, in the
    order of the result. */
-static pair classify(const tgi_labelled *a, const tgi_labelled *b,
-                     const tgi_einsum_term *order)
+static pair classify_labels(const tgi_labelled *a, const tgi_labelled *b,
+                            const tgi_einsum_term *order)
 {
-    const uint64_t wanted = tgi_einsum_term_mask(order);
+    const uint64_t live = tgi_einsum_term_mask(order);
     const uint64_t in_a = tgi_einsum_term_mask(&a->term);
     const uint64_t in_b = tgi_einsum_term_mask(&b->term);
     const uint64_t dots = ~((UINT64_C(1) << TGI_LETTERS) - 1);
@@ -207,31 +210,31 @@ static pair classify(const tgi_labelled *a, const tgi_labelled *b,
 
     pair p = {.a = *a,
               .b = *b,
-              .batch = tgi_einsum_term_pick(order, common & wanted),
-              .kept_a = kept_of(a, in_a & ~common, order),
-              .kept_b = kept_of(b, in_b & ~common, order),
-              .inner = tgi_einsum_term_pick(&a->term, common & ~wanted)};
+              .batch = tgi_einsum_term_pick(order, common & live),
+              .free_a = free_labels(a, in_a & ~common, order),
+              .free_b = free_labels(b, in_b & ~common, order),
+              .inner = tgi_einsum_term_pick(&a->term, common & ~live)};
     const tgi_einsum_term inner =
-        tgi_einsum_term_pick(&b->term, common & ~wanted);
+        tgi_einsum_term_pick(&b->term, common & ~live);
     if (!tgi_einsum_term_has_run(&a->term, &p.inner) &&
         tgi_einsum_term_has_run(&b->term, &inner))
         p.inner = inner;
     return p;
 }
 
-/* The transposed product, if that is what comes nearer to the order of the
-   result: (ab)' is b'a'. */
-static void swap_sides(pair *p, const tgi_einsum_term *order)
+/* Swaps the operands if the transposed product, (ab)' = b'a', is closer to the
+   order of the result. */
+static void swap_operands(pair *p, const tgi_einsum_term *order)
 {
-    if (!p->kept_a.rank || !p->kept_b.rank ||
-        tgi_einsum_term_find(order, p->kept_a.label[0]) <
-            tgi_einsum_term_find(order, p->kept_b.label[0]))
+    if (!p->free_a.rank || !p->free_b.rank ||
+        tgi_einsum_term_find(order, p->free_a.label[0]) <
+            tgi_einsum_term_find(order, p->free_b.label[0]))
         return;
     const pair old = *p;
     p->a = old.b;
     p->b = old.a;
-    p->kept_a = old.kept_b;
-    p->kept_b = old.kept_a;
+    p->free_a = old.free_b;
+    p->free_b = old.free_a;
 }
 
 static tgi_labelled multiply_elements(tgi_builder *b, const pair *p,
@@ -244,19 +247,20 @@ static tgi_labelled multiply_elements(tgi_builder *b, const pair *p,
         *order};
 }
 
-/* Where no label is of one operand alone, which leaves no matrix: one fused
-   loop along memory, whichever labels are summed over. */
+/* All labels are shared, so there is no matrix: an elementwise product and a
+   sum, which fuse into one loop. */
 static tgi_labelled multiply_and_sum(tgi_builder *b, const pair *p)
 {
-    const bool is_a = p->a.term.rank >= p->b.term.rank; /* with all of '...' */
+    /* The operand of higher rank has all axes of '...'. */
+    const bool is_a = p->a.term.rank >= p->b.term.rank;
     const tgi_labelled all =
         multiply_elements(b, p, is_a ? &p->a.term : &p->b.term);
-    return sum_over(b, &all, tgi_einsum_term_mask(&p->batch));
+    return sum_dead_labels(b, &all, tgi_einsum_term_mask(&p->batch));
 }
 
-/* True if the last label beside those of the batch is of that group. */
-static bool ends_in(const pair *p, const tgi_labelled *x,
-                    const tgi_einsum_term *group)
+/* True if the last label of x, apart from batch labels, is in the group. */
+static bool last_label_is_in(const pair *p, const tgi_labelled *x,
+                             const tgi_einsum_term *group)
 {
     int axis = x->term.rank - 1;
     while (tgi_einsum_term_find(&p->batch, x->term.label[axis]) >= 0)
@@ -264,73 +268,74 @@ static bool ends_in(const pair *p, const tgi_labelled *x,
     return tgi_einsum_term_find(group, x->term.label[axis]) >= 0;
 }
 
-/* One side as matrices with these rows and columns, or transposed. */
+/* One operand as batched matrices of these rows and columns, or transposed. */
 static tgi_ref as_matrices(tgi_builder *b, const pair *p, const tgi_labelled *x,
                            const tgi_einsum_term *rows,
-                           const tgi_einsum_term *columns, bool is_flipped)
+                           const tgi_einsum_term *columns, bool is_transposed)
 {
     tgi_axis_groups to = tgi_axis_groups_of(&p->batch);
-    to.group[to.n++] = is_flipped ? *columns : *rows;
-    to.group[to.n++] = is_flipped ? *rows : *columns;
+    to.group[to.n++] = is_transposed ? *columns : *rows;
+    to.group[to.n++] = is_transposed ? *rows : *columns;
     return tgi_build_grouped_axes(b, x, &to);
 }
 
 static tgi_labelled multiply_matrices(tgi_builder *b, pair *p,
                                       const tgi_einsum_term *order)
 {
-    swap_sides(p, order);
+    swap_operands(p, order);
     if (p->batch.rank + 2 > TG_MAX_RANK) {
         tgi_build_fail(b, TG_ERROR_OVERFLOW, (tgi_ref[]){p->a.ref, p->b.ref}, 2,
-                       "%d batch axes and a matrix are more than %d axes",
+                       "%d batch axes and 2 matrix axes exceed the limit of %d",
                        p->batch.rank, TG_MAX_RANK);
         return (tgi_labelled){0};
     }
-    const bool flip_a = ends_in(p, &p->a, &p->kept_a);
-    const bool flip_b = p->kept_b.rank && ends_in(p, &p->b, &p->inner);
+    const bool transpose_a = last_label_is_in(p, &p->a, &p->free_a);
+    const bool transpose_b =
+        p->free_b.rank && last_label_is_in(p, &p->b, &p->inner);
     const tgi_ref left =
-        as_matrices(b, p, &p->a, &p->kept_a, &p->inner, flip_a);
+        as_matrices(b, p, &p->a, &p->free_a, &p->inner, transpose_a);
     const tgi_ref right =
-        as_matrices(b, p, &p->b, &p->inner, &p->kept_b, flip_b);
+        as_matrices(b, p, &p->b, &p->inner, &p->free_b, transpose_b);
     const int flags =
-        (flip_a ? TG_TRANSPOSE_A : 0) | (flip_b ? TG_TRANSPOSE_B : 0);
+        (transpose_a ? TG_TRANSPOSE_A : 0) | (transpose_b ? TG_TRANSPOSE_B : 0);
     tgi_labelled product = {tgi_build_matmul(b, left, right, flags), p->batch};
-    tgi_einsum_term_append(&product.term, &p->kept_a);
-    tgi_einsum_term_append(&product.term, &p->kept_b);
-    if (!product.ref || (p->kept_a.rank == 1 && p->kept_b.rank == 1))
+    tgi_einsum_term_append(&product.term, &p->free_a);
+    tgi_einsum_term_append(&product.term, &p->free_b);
+    if (!product.ref || (p->free_a.rank == 1 && p->free_b.rank == 1))
         return product;
 
     tgi_dim dims[TG_MAX_RANK];
     int rank = 0;
     for (; rank < p->batch.rank; rank++)
         dims[rank] = tgi_graph_shape(b->graph, product.ref)->dims[rank];
-    for (int i = 0; i < p->kept_a.rank; i++)
-        dims[rank++] = tgi_labelled_extent(b, &p->a, p->kept_a.label[i]);
-    for (int i = 0; i < p->kept_b.rank; i++)
-        dims[rank++] = tgi_labelled_extent(b, &p->b, p->kept_b.label[i]);
+    for (int i = 0; i < p->free_a.rank; i++)
+        dims[rank++] = tgi_labelled_extent(b, &p->a, p->free_a.label[i]);
+    for (int i = 0; i < p->free_b.rank; i++)
+        dims[rank++] = tgi_labelled_extent(b, &p->b, p->free_b.label[i]);
     product.ref = tgi_build_reshape(b, product.ref, rank, dims);
     return product;
 }
 
 /* -- All operands ---------------------------------------------------------- */
 
-/* Labels that the result or operands from number `i` on have. */
-static uint64_t wanted_from(const tgi_einsum_term *terms, size_t n, size_t i,
+/* The labels of the result and of operands i … n - 1. */
+static uint64_t live_labels(const tgi_einsum_term *terms, size_t n, size_t i,
                             const tgi_einsum_term *result)
 {
-    uint64_t wanted = tgi_einsum_term_mask(result);
+    uint64_t live = tgi_einsum_term_mask(result);
     for (; i < n; i++)
-        wanted |= tgi_einsum_term_mask(&terms[i]);
-    return wanted;
+        live |= tgi_einsum_term_mask(&terms[i]);
+    return live;
 }
 
-/* The labels of a, then those of b alone, as far as they are wanted. False
-   if there are more than a tensor has axes. */
-static bool order_of(const tgi_einsum_term *a, const tgi_einsum_term *b,
-                     uint64_t wanted, tgi_einsum_term *out_order)
+/* The live labels of a, then those only of b. False if there are more than
+   TG_MAX_RANK. */
+static bool product_order(const tgi_einsum_term *a, const tgi_einsum_term *b,
+                          uint64_t live, tgi_einsum_term *out_order)
 {
-    *out_order = tgi_einsum_term_pick(a, wanted);
+    *out_order = tgi_einsum_term_pick(a, live);
     const tgi_einsum_term more =
-        tgi_einsum_term_pick(b, wanted & ~tgi_einsum_term_mask(a));
+        tgi_einsum_term_pick(b, live & ~tgi_einsum_term_mask(a));
     if (out_order->rank + more.rank > TG_MAX_RANK)
         return false;
     tgi_einsum_term_append(out_order, &more);
@@ -354,23 +359,24 @@ tgi_ref tgi_build_einsum(tgi_builder *b, tgi_ref *operands,
         return 0;
 
     tgi_labelled all = take_diagonals(b, (tgi_labelled){operands[0], terms[0]});
-    all = sum_over(b, &all, wanted_from(terms, n, 1, result));
+    all = sum_dead_labels(b, &all, live_labels(terms, n, 1, result));
     for (size_t i = 1; i < n; i++) {
-        const uint64_t wanted = wanted_from(terms, n, i + 1, result);
+        const uint64_t live = live_labels(terms, n, i + 1, result);
         tgi_labelled next =
             take_diagonals(b, (tgi_labelled){operands[i], terms[i]});
-        next = sum_over(b, &next, wanted | tgi_einsum_term_mask(&all.term));
+        next = sum_dead_labels(b, &next,
+                               live | tgi_einsum_term_mask(&all.term));
         if (!all.ref || !next.ref)
             return 0;
         tgi_einsum_term order = *result;
-        if (i + 1 < n && !order_of(&all.term, &next.term, wanted, &order))
+        if (i + 1 < n && !product_order(&all.term, &next.term, live, &order))
             return tgi_build_fail(b, TG_ERROR_OVERFLOW, operands, i + 1,
-                                  "their product has more than %d axes",
+                                  "the product has more than %d axes",
                                   TG_MAX_RANK);
-        pair p = classify(&all, &next, &order);
+        pair p = classify_labels(&all, &next, &order);
         if (!p.inner.rank)
             all = multiply_elements(b, &p, &order);
-        else if (!p.kept_a.rank && !p.kept_b.rank)
+        else if (!p.free_a.rank && !p.free_b.rank)
             all = multiply_and_sum(b, &p);
         else
             all = multiply_matrices(b, &p, &order);

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * build_elementwise.c - elementwise operations: one dtype, one shape, and
+ * build_elementwise.c - elementwise operations: common dtype, common shape, and
  * contraction.
  *
- * Contraction is the one rewrite that changes bits, so it is made here, where
- * the meaning of a node is fixed, by a rule that looks at nothing but the
- * operands' own operations: an add or sub in a float type one of whose
- * operands is a product (the left one if both are) becomes an fma, whatever
- * else uses the product and whatever broadcasts lie between. So a formula
- * has the same bits in exact, generalised, nested and gradient graphs.
+ * Contraction is the only rewrite that changes bits, so it happens while
+ * building, by a local rule: an add or sub of a float type, one of whose
+ * operands is a product (the left one if both are), becomes an fma. Other uses
+ * of the product, and broadcasts in between, do not matter. So a formula has
+ * the same bits in exact, generalised, nested and gradient graphs.
  */
 #include <assert.h>
 
 #include "base/error.h"
 #include "build/build.h"
 
-/* -- Element types --------------------------------------------------------- */
+/* -- Dtypes ---------------------------------------------------------------- */
 
-static const char *class_words(unsigned classes)
+static const char *describe_classes(unsigned classes)
 {
     switch (classes) {
     case TGI_CLASS_FLOAT:
@@ -49,21 +48,21 @@ static tgi_shape_ref common_shape(tgi_builder *b, const tgi_ref *in, size_t n)
 
     tgi_dim dims[TG_MAX_RANK];
     for (int axis = 0; axis < rank; axis++) {
-        tgi_shape_ref before = first; /* the shape of the extent so far */
+        tgi_shape_ref source = first; /* the shape that dims[axis] is from */
         dims[axis] = 1;
         for (size_t i = 0; i < n; i++) {
             const tgi_shape_ref ref = tgi_graph_node(b->graph, in[i])->shape;
             const tgi_shape *shape = tgi_shape_of(b->graph->dims, ref);
-            const tgi_dim so_far = dims[axis];
-            int own = axis - (rank - shape->rank);
-            tgi_build_compare(b, before, ref, false);
-            if (own >= 0 &&
-                !tgi_build_common_dim(b, so_far, shape->dims[own],
+            const tgi_dim previous = dims[axis];
+            const int in_axis = axis - (rank - shape->rank);
+            tgi_build_compare(b, source, ref, false);
+            if (in_axis >= 0 &&
+                !tgi_build_common_dim(b, previous, shape->dims[in_axis],
                                       &dims[axis]))
                 return tgi_build_fail(b, TG_ERROR_SHAPE, in, n,
                                       "shapes do not broadcast");
-            if (dims[axis] != so_far)
-                before = ref;
+            if (dims[axis] != previous)
+                source = ref;
         }
     }
     tgi_build_compare(b, 0, 0, false);
@@ -102,7 +101,7 @@ static tgi_ref add_elementwise(tgi_builder *b, tgi_op op, int dtype,
 
 /* -- Contraction ----------------------------------------------------------- */
 
-/* The product that x is, seen through broadcasts; NULL if it is none. */
+/* The MUL node that x is, ignoring broadcasts; NULL if it is none. */
 static const tgi_node *as_product(const tgi_builder *b, tgi_ref x)
 {
     const tgi_node *node = tgi_graph_node(b->graph, x);
@@ -111,9 +110,10 @@ static const tgi_node *as_product(const tgi_builder *b, tgi_ref x)
     return node->op == TGI_OP_MUL ? node : NULL;
 }
 
-/* The fma for add or sub of in[0] and in[1], or 0 if there is no product. */
-static tgi_ref contract(tgi_builder *b, tgi_op op, const tgi_ref *in,
-                        tgi_shape_ref shape, uint16_t flags)
+/* The fma for add or sub of in[0] and in[1]; 0 if neither is a product, or on
+   failure. */
+static tgi_ref contract_to_fma(tgi_builder *b, tgi_op op, const tgi_ref *in,
+                               tgi_shape_ref shape, uint16_t flags)
 {
     const tgi_node *product = as_product(b, in[0]);
     bool product_is_left = product != NULL;
@@ -164,20 +164,20 @@ tgi_ref tgi_build_elementwise(tgi_builder *b, tgi_op op, const tgi_ref *inputs,
         return 0;
     if (!tgi_dtype_is(dtype, info->types))
         return tgi_build_fail(b, TG_ERROR_DTYPE, in, n_inputs,
-                              "needs %s", class_words(info->types));
+                              "needs %s", describe_classes(info->types));
 
     tgi_shape_ref shape = common_shape(b, in, n_inputs);
     if (!shape)
         return 0;
     bool is_same = info->result == TGI_RESULT_SAME;
-    /* One argument among literals makes the result a number. */
+    /* If any operand is a NUMBER, so is the result. */
     if (weakness & TGI_NODE_NUMBER)
         weakness = TGI_NODE_NUMBER;
     const uint16_t flags = all_weak && is_same ? weakness : 0;
     if ((op == TGI_OP_ADD || op == TGI_OP_SUB) && !b->no_contraction &&
         tgi_dtype_is(dtype, TGI_CLASS_FLOAT) &&
         (as_product(b, in[0]) || as_product(b, in[1])))
-        return contract(b, op, in, shape, flags);
+        return contract_to_fma(b, op, in, shape, flags);
 
     for (size_t i = 0; i < n_inputs; i++)
         if (!(in[i] = broadcast_to(b, in[i], shape)))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * build_labelled.c - moves and merges axes by their labels. Axes that lie side
- * by side are merged before anything is moved: that is a view, while a reshape
- * of what has been moved is a copy.
+ * build_labelled.c - reorders and merges axes by label. Adjacent axes are
+ * merged before they are transposed, which gives a view; a reshape after a
+ * transpose would copy.
  */
 #include "build/build_labelled.h"
 
@@ -47,12 +47,12 @@ tgi_ref tgi_build_permute(tgi_builder *b, tgi_ref x, int n, const int *perm)
 }
 
 /*
- * All groups lie side by side in x: merges each and then puts them in order,
- * a view if x is dense. Groups that x lacks get an axis of 1, which is made
- * by the reshape too: where the order is right already, in its place.
+ * The labels of each group are adjacent in x: merges them, then transposes,
+ * which is a view if x is contiguous. Groups that x lacks become axes of extent
+ * 1, added by the same reshape, in their final position if possible.
  */
-static tgi_ref arrange_runs(tgi_builder *b, const tgi_labelled *x,
-                            const tgi_einsum_term *groups, int n)
+static tgi_ref merge_then_transpose(tgi_builder *b, const tgi_labelled *x,
+                                    const tgi_einsum_term *groups, int n)
 {
     int sequence[TG_MAX_RANK], n_present = 0, n_all;
     for (int axis = 0; axis < x->term.rank;) {
@@ -91,18 +91,18 @@ tgi_ref tgi_build_grouped_axes(tgi_builder *b, const tgi_labelled *x,
 {
     const tgi_einsum_term *groups = to->group, *const end = groups + to->n;
     const tgi_einsum_term *const required = groups + to->n_optional;
-    bool are_runs = true;
+    bool are_adjacent = true;
     if (!x->ref)
         return 0;
     while (groups < required && !has_group(x, groups))
         groups++;
     for (const tgi_einsum_term *group = groups; group < end; group++)
-        are_runs &=
+        are_adjacent &=
             !has_group(x, group) || tgi_einsum_term_has_run(&x->term, group);
-    if (are_runs)
-        return arrange_runs(b, x, groups, (int)(end - groups));
+    if (are_adjacent)
+        return merge_then_transpose(b, x, groups, (int)(end - groups));
 
-    /* A copy: what lies apart is brought together first. */
+    /* A copy: transpose to make the labels of each group adjacent. */
     tgi_dim dims[TG_MAX_RANK];
     int perm[TG_MAX_RANK], rank = 0, n = 0;
     for (; groups < end; groups++) {

@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * build_number.c - plain numbers: which element type they take, and whether
- * it can hold them.
+ * build_number.c - dtypes of plain numbers (weak typing).
  *
- * There are three ranks of operands, and the highest one present decides the
- * element type: tensors, variables and all that is computed from them, whose
- * types must be equal; then numbers that are arguments of the function
- * (TGI_NODE_NUMBER); then literals (TGI_NODE_LITERAL). Numbers, or literals,
- * among themselves take the type of tgi_dtype_promote. An elementwise
- * operation on plain numbers alone gives a plain number of the rank that
- * decided.
+ * Operands have one of three type ranks, and the highest rank present
+ * determines the dtype: tensors, variables and values computed from them, whose
+ * dtypes must be equal; then numbers that are arguments of the function
+ * (TGI_NODE_NUMBER); then literals (TGI_NODE_LITERAL). Within the ranks of
+ * numbers and literals, tgi_dtype_promote gives the dtype. An elementwise
+ * operation on plain numbers only returns a plain number of the highest rank.
  *
- * A number converted to a type that may not hold it is checked: a constant
- * now, a parameter by a condition that the call decides before it runs
- * (number_checks). The value of a number computed from parameters is known at
- * neither time, so it is converted only to a type that holds every value of
- * its own, or to a float type.
+ * Conversion of a number to a dtype that may not represent it is checked: for a
+ * constant while building, for a parameter at the call, before it runs
+ * (number_checks). A number computed from parameters is unknown at both times,
+ * so it is converted only to a float dtype, or to one that represents every
+ * value of its own dtype.
  */
 #include "base/error.h"
 #include "build/build.h"
 
 /* -- Leaves ---------------------------------------------------------------- */
 
-static tgi_ref fail_to_hold(tgi_builder *b, tg_dtype dtype, tgi_number number)
+static tgi_ref fail_not_representable(tgi_builder *b, tg_dtype dtype,
+                                      tgi_number number)
 {
     char text[40];
     return tgi_build_fail(
@@ -35,7 +34,7 @@ static tgi_ref add_number(tgi_builder *b, tg_dtype dtype, tgi_number number,
 {
     char element[8] = {0};
     if (!tgi_dtype_store(dtype, number, element))
-        return fail_to_hold(b, dtype, number);
+        return fail_not_representable(b, dtype, number);
     tgi_shape_ref scalar = tgi_shape_intern(b->graph->dims, 0, NULL);
     if (!scalar)
         return 0;
@@ -61,8 +60,8 @@ tgi_ref tgi_build_static_number(tgi_builder *b, tg_dtype dtype,
 /* -- Conversions ----------------------------------------------------------- */
 
 /*
- * Makes sure that weak `x` fits `check->dtype`, if only by a condition. The
- * error, if it is known not to, is one of the builder's site.
+ * Checks, now or at the call, that a weakly typed `x` fits `check.dtype`. An
+ * error detected now has the builder's site.
  */
 static bool check_number(tgi_builder *b, tgi_ref x, tgi_number_check check)
 {
@@ -75,7 +74,7 @@ static bool check_number(tgi_builder *b, tgi_ref x, tgi_number_check check)
         char element[8];
         const tgi_number number = tgi_dtype_load(node->dtype, constant);
         return tgi_dtype_store(dtype, number, element) ||
-               fail_to_hold(b, dtype, number);
+               fail_not_representable(b, dtype, number);
     }
     if (node->op == TGI_OP_PARAM) {
         check.param = x;
@@ -86,8 +85,8 @@ static bool check_number(tgi_builder *b, tgi_ref x, tgi_number_check check)
     if (tgi_dtype_is(dtype, TGI_CLASS_FLOAT))
         return true; /* overflows to infinity, as arithmetic does */
     tgi_build_fail(b, TG_ERROR_DTYPE, &x, 1,
-                   "computed from numbers, it does not become %s by itself: "
-                   "use tg_cast",
+                   "a number computed from arguments is not converted to %s "
+                   "implicitly; use tg_cast",
                    tg_dtype_name(dtype));
     return false;
 }
@@ -131,7 +130,7 @@ bool tgi_build_lift_number_checks(tgi_builder *b, const tgi_graph *inner,
     return true;
 }
 
-/* -- The common type ------------------------------------------------------- */
+/* -- The common dtype ------------------------------------------------------ */
 
 static int type_rank(const tgi_builder *b, tgi_ref x)
 {
@@ -147,17 +146,17 @@ static tg_dtype common_dtype(tgi_builder *b, const tgi_ref *in, size_t n)
 
     tg_dtype dtype = TG_DTYPE_NONE;
     for (size_t i = 0; i < n; i++) {
-        const tg_dtype own = tgi_graph_node(b->graph, in[i])->dtype;
-        if (type_rank(b, in[i]) < highest || own == dtype)
+        const tg_dtype other = tgi_graph_node(b->graph, in[i])->dtype;
+        if (type_rank(b, in[i]) < highest || other == dtype)
             continue;
-        const tg_dtype common = dtype == TG_DTYPE_NONE ? own
+        const tg_dtype common = dtype == TG_DTYPE_NONE ? other
                                 : highest == TGI_TYPE_RANK_TENSOR
                                     ? TG_DTYPE_NONE
-                                    : tgi_dtype_promote(dtype, own);
+                                    : tgi_dtype_promote(dtype, other);
         if (common == TG_DTYPE_NONE) {
             tgi_build_fail(b, TG_ERROR_DTYPE, in, n,
-                           "element types %s and %s differ",
-                           tg_dtype_name(dtype), tg_dtype_name(own));
+                           "dtypes %s and %s differ; convert one with tg_cast",
+                           tg_dtype_name(dtype), tg_dtype_name(other));
             return TG_DTYPE_NONE;
         }
         dtype = common;

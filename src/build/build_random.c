@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * build_random.c - random numbers from random words, as graphs: what a
- * number is does not depend on who computes it. Element i depends on words of
- * its own only, so a stream can be drawn in parts.
+ * build_random.c - uniform and normal random numbers, built from random words
+ * by graph operations, so that all back ends give the same bits. Each element
+ * uses its own words, so a stream can be drawn in parts.
  *
  *   uniform  the upper 24 (53) bits of a word (two words) times 2^-24 (2^-53)
  *   normal   sqrt(-2 log u) cos(2 pi v), u in (0, 1], v in [0, 1) from the
@@ -16,33 +16,36 @@ int64_t tgi_random_words(tg_dtype dtype, bool is_normal)
     return (dtype == TG_F64 ? 2 : 1) * (is_normal ? 2 : 1);
 }
 
-static tgi_ref number(tgi_builder *b, tg_dtype dtype, double value)
+static tgi_ref float_constant(tgi_builder *b, tg_dtype dtype, double value)
 {
     return tgi_build_number(b, dtype, dtype,
                             (tgi_number){TGI_NUMBER_FLOAT, {.f = value}});
 }
 
-static tgi_ref integer(tgi_builder *b, tg_dtype dtype, uint64_t value)
+static tgi_ref uint_constant(tgi_builder *b, tg_dtype dtype, uint64_t value)
 {
     return tgi_build_number(b, dtype, dtype,
                             (tgi_number){TGI_NUMBER_UINT, {.u = value}});
 }
 
-/* (bits >> drop) + first, scaled by 2^-keep: in [0, 1), or (0, 1] with 1. */
-static tgi_ref unit(tgi_builder *b, tg_dtype dtype, tgi_ref bits, int first)
+/* The upper 24 or 53 bits plus `offset`, times 2^-24 or 2^-53: in [0, 1) for
+   offset 0, in (0, 1] for offset 1. */
+static tgi_ref unit_interval(tgi_builder *b, tg_dtype dtype, tgi_ref bits,
+                             int offset)
 {
     bool is_double = dtype == TG_F64;
-    tg_dtype words = is_double ? TG_U64 : TG_U32;
-    tgi_ref kept = tgi_build_2(b, TGI_OP_SHR, bits,
-                               integer(b, words, is_double ? 11 : 8));
-    kept = tgi_build_2(b, TGI_OP_ADD, kept,
-                       integer(b, words, (uint64_t)first));
-    return tgi_build_2(b, TGI_OP_MUL, tgi_build_cast(b, kept, dtype),
-                       number(b, dtype, is_double ? 0x1p-53 : 0x1p-24));
+    tg_dtype word_dtype = is_double ? TG_U64 : TG_U32;
+    tgi_ref upper =
+        tgi_build_2(b, TGI_OP_SHR, bits,
+                    uint_constant(b, word_dtype, is_double ? 11 : 8));
+    upper = tgi_build_2(b, TGI_OP_ADD, upper,
+                        uint_constant(b, word_dtype, (uint64_t)offset));
+    return tgi_build_2(b, TGI_OP_MUL, tgi_build_cast(b, upper, dtype),
+                       float_constant(b, dtype, is_double ? 0x1p-53 : 0x1p-24));
 }
 
-/* Both halves of normal numbers' words: u32 pairs out of u64 elements, or
-   u64 pairs out of a doubled last axis. */
+/* The two halves of the words of normal numbers: u32 pairs from u64 elements
+   (f32), or u64 pairs from an array of shape [n, 2] (f64). */
 static void split_words(tgi_builder *b, tg_dtype dtype, tgi_ref key,
                         tgi_ref offset, int rank, const int64_t *dims,
                         tgi_ref *out_low, tgi_ref *out_high)
@@ -53,7 +56,7 @@ static void split_words(tgi_builder *b, tg_dtype dtype, tgi_ref key,
             tgi_build_random_bits(b, TG_U64, key, offset, rank, dims);
         *out_low = tgi_build_cast(b, both, TG_U32);
         *out_high = tgi_build_cast(
-            b, tgi_build_2(b, TGI_OP_SHR, both, integer(b, TG_U64, 32)),
+            b, tgi_build_2(b, TGI_OP_SHR, both, uint_constant(b, TG_U64, 32)),
             TG_U32);
         return;
     }
@@ -81,23 +84,26 @@ tgi_ref tgi_build_random(tgi_builder *b, bool is_normal, tg_dtype dtype,
         return 0;
     if (dtype != TG_F32 && dtype != TG_F64)
         return tgi_build_fail(b, TG_ERROR_DTYPE, NULL, 0,
-                              "gives f32 or f64, not %s",
+                              "the dtype must be f32 or f64, not %s",
                               tg_dtype_name(dtype));
     if (!is_normal)
-        return unit(b, dtype,
-                    tgi_build_random_bits(b, dtype == TG_F64 ? TG_U64 : TG_U32,
-                                          key, offset, rank, dims),
-                    0);
+        return unit_interval(
+            b, dtype,
+            tgi_build_random_bits(b, dtype == TG_F64 ? TG_U64 : TG_U32, key,
+                                  offset, rank, dims),
+            0);
 
     tgi_ref low, high;
     split_words(b, dtype, key, offset, rank, dims, &low, &high);
     tgi_ref radius = tgi_build_1(
         b, TGI_OP_SQRT,
         tgi_build_2(b, TGI_OP_MUL,
-                    tgi_build_1(b, TGI_OP_LOG, unit(b, dtype, low, 1)),
-                    number(b, dtype, -2)));
-    tgi_ref angle = tgi_build_2(b, TGI_OP_MUL, unit(b, dtype, high, 0),
-                                number(b, dtype, 6.283185307179586476925));
+                    tgi_build_1(b, TGI_OP_LOG,
+                                unit_interval(b, dtype, low, 1)),
+                    float_constant(b, dtype, -2)));
+    tgi_ref angle =
+        tgi_build_2(b, TGI_OP_MUL, unit_interval(b, dtype, high, 0),
+                    float_constant(b, dtype, 6.283185307179586476925));
     return tgi_build_2(b, TGI_OP_MUL, radius,
                        tgi_build_1(b, TGI_OP_COS, angle));
 }

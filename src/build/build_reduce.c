@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * build_reduce.c - reductions, matrix products and random words: operations
- * whose result has a shape of its own.
+ * build_reduce.c - reductions, matrix products and random words.
  */
 #include <string.h>
 
@@ -10,7 +9,7 @@
 
 /* -- Reductions ------------------------------------------------------------ */
 
-/* The axes as bits; false and an error if they do not fit x. */
+/* The axes as a bit mask; false and an error if they are invalid for x. */
 static bool axes_mask(tgi_builder *b, tgi_ref x, tg_axes axes,
                       uint64_t *out_mask)
 {
@@ -29,7 +28,7 @@ static bool axes_mask(tgi_builder *b, tgi_ref x, tg_axes axes,
         if (axis < 0)
             return false;
         if (*out_mask & (UINT64_C(1) << axis)) {
-            tgi_build_fail(b, TG_ERROR_SHAPE, &x, 1, "axis %d stands twice",
+            tgi_build_fail(b, TG_ERROR_SHAPE, &x, 1, "axis %d is repeated",
                            axis);
             return false;
         }
@@ -51,9 +50,9 @@ tgi_dim tgi_build_reduced_count(tgi_builder *b, tgi_ref x, tg_axes axes)
     return count;
 }
 
-/* The reduction of the axes in mask, or 0 and an error. */
-static tgi_ref reduce(tgi_builder *b, tgi_op op, tgi_ref x, uint64_t mask,
-                      const void *attr, size_t attr_bytes)
+/* The reduction over the axes in the mask, or 0 and an error. */
+static tgi_ref reduce_axes(tgi_builder *b, tgi_op op, tgi_ref x, uint64_t mask,
+                           const void *attr, size_t attr_bytes)
 {
     const tgi_op_info *info = &tgi_op_table[op];
     int dtype = tgi_graph_node(b->graph, x)->dtype;
@@ -69,7 +68,7 @@ static tgi_ref reduce(tgi_builder *b, tgi_op op, tgi_ref x, uint64_t mask,
             dims[rank++] = shape->dims[i];
         else if (!has_identity &&
                  !tgi_build_check(b, TGI_CHECK_NOT_ZERO, shape->dims[i], 0,
-                                  "extent to reduce"))
+                                  "extent to reduce_axes"))
             return tgi_build_fail(b, TG_ERROR_SHAPE, &x, 1,
                                   "axis %d has no elements", i);
     }
@@ -84,7 +83,7 @@ tgi_ref tgi_build_reduce(tgi_builder *b, tgi_op op, tgi_ref x, tg_axes axes)
     tgi_attr_axes attr;
     if (!x || !axes_mask(b, x, axes, &attr.mask))
         return 0;
-    tgi_ref reduced = reduce(b, op, x, attr.mask, &attr, sizeof(attr));
+    tgi_ref reduced = reduce_axes(b, op, x, attr.mask, &attr, sizeof(attr));
     if (!reduced || !axes.keep)
         return reduced;
 
@@ -104,7 +103,7 @@ tgi_ref tgi_build_arg_reduce(tgi_builder *b, tgi_op op, tgi_ref x,
     if (axis < 0)
         return 0;
     tgi_attr_index attr = {axis};
-    return reduce(b, op, x, UINT64_C(1) << axis, &attr, sizeof(attr));
+    return reduce_axes(b, op, x, UINT64_C(1) << axis, &attr, sizeof(attr));
 }
 
 tgi_ref tgi_build_mean(tgi_builder *b, tgi_ref x, tg_axes axes)
@@ -121,7 +120,7 @@ tgi_ref tgi_build_mean(tgi_builder *b, tgi_ref x, tg_axes axes)
 
 /* -- Matrix products ------------------------------------------------------- */
 
-/* A vector as the matrix [1,n] or [n,1]; others as they are. */
+/* Reshapes a vector to [1,n] or [n,1]; other operands are unchanged. */
 static tgi_ref as_matrix(tgi_builder *b, tgi_ref x, bool is_row)
 {
     const tgi_shape *shape = tgi_graph_shape(b->graph, x);
@@ -148,9 +147,9 @@ static tgi_ref drop_added_axes(tgi_builder *b, tgi_ref product, bool row,
     return tgi_build_reshape(b, product, rank, dims);
 }
 
-/* The error for inner dimensions that differ, which may be unknown ones. */
-static tgi_ref refuse_inner(tgi_builder *b, const tgi_ref *operands, tgi_dim k,
-                            tgi_dim k2)
+/* Records that inner dimensions, which may be symbolic, differ. */
+static tgi_ref fail_inner_dims(tgi_builder *b, const tgi_ref *operands,
+                               tgi_dim k, tgi_dim k2)
 {
     tgi_strbuf text = {0};
     tgi_dim_print(b->graph->dims, k, &text);
@@ -176,14 +175,14 @@ tgi_ref tgi_build_matmul(tgi_builder *b, tgi_ref x, tgi_ref y, int flags)
                               "a scalar is not a matrix");
     if (flags & ~(TG_TRANSPOSE_A | TG_TRANSPOSE_B))
         return tgi_build_fail(b, TG_ERROR_INVALID_ARGUMENT, user, 2,
-                              "there are no flags %d", flags);
+                              "invalid flags %d", flags);
     if (nodes[0]->dtype != nodes[1]->dtype)
         return tgi_build_fail(b, TG_ERROR_DTYPE, user, 2,
-                              "element types differ");
+                              "dtypes differ; convert one with tg_cast");
     if (!tgi_dtype_is(nodes[0]->dtype, tgi_op_table[TGI_OP_MATMUL].types))
         return tgi_build_fail(b, TG_ERROR_DTYPE, user, 2,
                               "needs a number type");
-    /* A vector is the same transposed. */
+    /* Transposing a vector has no effect. */
     if (x_rank == 1)
         flags &= ~TG_TRANSPOSE_A;
     if (y_rank == 1)
@@ -194,21 +193,22 @@ tgi_ref tgi_build_matmul(tgi_builder *b, tgi_ref x, tgi_ref y, int flags)
 
     const tgi_shape *p = tgi_graph_shape(b->graph, in[0]);
     const tgi_shape *q = tgi_graph_shape(b->graph, in[1]);
-    bool p_flipped = flags & TG_TRANSPOSE_A, q_flipped = flags & TG_TRANSPOSE_B;
-    tgi_dim m = p->dims[p->rank - (p_flipped ? 1 : 2)];
-    tgi_dim k = p->dims[p->rank - (p_flipped ? 2 : 1)];
-    tgi_dim k2 = q->dims[q->rank - (q_flipped ? 1 : 2)];
-    tgi_dim n = q->dims[q->rank - (q_flipped ? 2 : 1)];
+    bool p_transposed = flags & TG_TRANSPOSE_A;
+    bool q_transposed = flags & TG_TRANSPOSE_B;
+    tgi_dim m = p->dims[p->rank - (p_transposed ? 1 : 2)];
+    tgi_dim k = p->dims[p->rank - (p_transposed ? 2 : 1)];
+    tgi_dim k2 = q->dims[q->rank - (q_transposed ? 1 : 2)];
+    tgi_dim n = q->dims[q->rank - (q_transposed ? 2 : 1)];
     if (!tgi_build_check(b, TGI_CHECK_EQUAL, k, k2, "inner dimensions"))
-        return refuse_inner(b, user, k, k2);
+        return fail_inner_dims(b, user, k, k2);
 
     int rank = p->rank > q->rank ? p->rank : q->rank;
     tgi_dim dims[TG_MAX_RANK];
     tgi_build_compare(b, nodes[0]->shape, nodes[1]->shape, false);
     for (int i = 0; i < rank - 2; i++) {
-        int own_p = i - (rank - p->rank), own_q = i - (rank - q->rank);
-        if (!tgi_build_common_dim(b, own_p >= 0 ? p->dims[own_p] : 1,
-                                  own_q >= 0 ? q->dims[own_q] : 1, &dims[i]))
+        int p_axis = i - (rank - p->rank), q_axis = i - (rank - q->rank);
+        if (!tgi_build_common_dim(b, p_axis >= 0 ? p->dims[p_axis] : 1,
+                                  q_axis >= 0 ? q->dims[q_axis] : 1, &dims[i]))
             return tgi_build_fail(b, TG_ERROR_SHAPE, user, 2,
                                   "batch axes do not broadcast");
     }
@@ -237,7 +237,7 @@ tgi_ref tgi_build_random_bits(tgi_builder *b, tg_dtype dtype, tgi_ref key,
                               "key and offset are not scalars");
     if (dtype != TG_U32 && dtype != TG_U64)
         return tgi_build_fail(b, TG_ERROR_DTYPE, NULL, 0,
-                              "gives u32 or u64, not %s",
+                              "the dtype must be u32 or u64, not %s",
                               tg_dtype_name(dtype));
     return tgi_build_node(b, TGI_OP_RANDOM_BITS, dtype,
                           tgi_build_shape(b, rank, dims), in, 2, NULL, 0);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * build_shape.c - operations that move elements: broadcast, reshape,
- * transpose, slice, pad, concat, gather. Where extents are unknown, what
- * would be an error now becomes a condition of the call.
+ * build_shape.c - data movement: broadcast, reshape, transpose, slice, pad,
+ * concat, gather. Conditions on unknown extents become checks.
  */
 #include <assert.h>
 #include <string.h>
@@ -46,12 +45,12 @@ tgi_ref tgi_build_broadcast(tgi_builder *b, tgi_ref x, int rank,
                           0);
 }
 
-/* Puts what is left of `total` into the one extent of -1, if there is one. */
+/* Replaces an extent of -1, if any, so that the shape has `total` elements. */
 static bool infer_extent(tgi_builder *b, tgi_ref x, int rank, int64_t *dims,
                          tgi_dim total)
 {
     int missing = -1;
-    tgi_dim rest = 1;
+    tgi_dim others = 1; /* product of the other extents */
     for (int i = 0; i < rank; i++) {
         if (dims[i] == -1 && missing < 0) {
             missing = i;
@@ -61,20 +60,20 @@ static bool infer_extent(tgi_builder *b, tgi_ref x, int rank, int64_t *dims,
                            (long long)dims[i], i);
             return false;
         } else {
-            rest = tgi_dim_mul(b->graph->dims, rest, dims[i]);
+            others = tgi_dim_mul(b->graph->dims, others, dims[i]);
         }
     }
-    if (rest == TGI_DIM_NONE)
+    if (others == TGI_DIM_NONE)
         return false;
     if (missing < 0)
         return true;
-    if (!tgi_build_check(b, TGI_CHECK_NOT_ZERO, rest, 0,
+    if (!tgi_build_check(b, TGI_CHECK_NOT_ZERO, others, 0,
                          "extents beside one of -1")) {
         tgi_build_fail(b, TG_ERROR_SHAPE, &x, 1,
                        "an extent of -1 is undetermined beside one of 0");
         return false;
     }
-    dims[missing] = tgi_dim_div(b->graph->dims, total, rest);
+    dims[missing] = tgi_dim_div(b->graph->dims, total, others);
     return dims[missing] != TGI_DIM_NONE;
 }
 
@@ -105,16 +104,20 @@ tgi_ref tgi_build_reshape(tgi_builder *b, tgi_ref x, int rank,
     if (!tgi_build_check(b, TGI_CHECK_EQUAL, before, after,
                          "numbers of elements")) {
         tgi_strbuf text = {0};
+        tgi_dim_print(table, before, &text);
+        tgi_strbuf_addf(&text, " element%s to ", TGI_PLURAL(before));
         tgi_shape_print(table, to, &text);
-        tgi_build_fail(b, TG_ERROR_SHAPE, &x, 1,
-                       "%s has another number of elements",
-                       text.text ? text.text : "?");
+        tgi_strbuf_add(&text, " (");
+        tgi_dim_print(table, after, &text);
+        tgi_build_fail(b, TG_ERROR_SHAPE, &x, 1, "cannot reshape %s element%s)",
+                       text.text ? text.text : "?", TGI_PLURAL(after));
         tgi_strbuf_deinit(&text);
         return 0;
     }
     /*
-     * Also one that changes nothing is recorded, since no product is seen
-     * through it: where extents are unknown, nobody could tell it apart.
+     * A reshape to the same shape is recorded too, because it prevents
+     * contraction: with unknown extents it could not be recognised, and the
+     * bits must not depend on that.
      */
     const tgi_node *node = tgi_graph_node(b->graph, x);
     if (rank == 0 && node->shape == shape)
@@ -132,7 +135,7 @@ tgi_ref tgi_build_transpose(tgi_builder *b, tgi_ref x, int n, const int *perm)
     const tgi_shape *shape = tgi_graph_shape(b->graph, x);
     if (n != shape->rank || (n > 0 && !perm))
         return tgi_build_fail(b, TG_ERROR_SHAPE, &x, 1,
-                              "the permutation is of rank %d", n);
+                              "the permutation has %d axes", n);
     tgi_attr_perm attr = {{0}};
     tgi_dim dims[TG_MAX_RANK];
     unsigned seen = 0;
@@ -142,7 +145,7 @@ tgi_ref tgi_build_transpose(tgi_builder *b, tgi_ref x, int n, const int *perm)
             return 0;
         if (seen & (1u << axis))
             return tgi_build_fail(b, TG_ERROR_SHAPE, &x, 1,
-                                  "axis %d stands twice in the permutation",
+                                  "axis %d is repeated in the permutation",
                                   axis);
         seen |= 1u << axis;
         attr.perm[i] = (uint8_t)axis;
@@ -157,22 +160,23 @@ tgi_ref tgi_build_transpose(tgi_builder *b, tgi_ref x, int n, const int *perm)
 /* -- Slice ----------------------------------------------------------------- */
 
 /*
- * A user's position on an axis of extent n, moved by `shift` (0 or 1): from
- * the front if it is not negative, else from the end. Conditions that it is
- * not below 0 are recorded; TGI_DIM_NONE if it is.
+ * A user's position on an axis of extent n plus `shift` (0 or 1); a negative
+ * position counts from the end. Adds a check that the result is not negative;
+ * TGI_DIM_NONE if it is known to be.
  */
-static tgi_dim position(tgi_builder *b, tgi_dim n, int64_t at, int64_t shift)
+static tgi_dim slice_position(tgi_builder *b, tgi_dim n, int64_t at,
+                              int64_t shift)
 {
     tgi_dims *table = b->graph->dims;
     if (tgi_dims_has(table, at))
         return tgi_build_dim(b, tgi_dim_add(table, at, shift));
     if (at == INT64_MIN || tgi_dim_is_symbolic(at))
         return TGI_DIM_NONE;
-    int64_t back = -at - shift; /* >= 0, since at < 0 */
-    if (!tgi_build_check(b, TGI_CHECK_AT_MOST, back, n,
+    int64_t from_end = -at - shift; /* >= 0, since at < 0 */
+    if (!tgi_build_check(b, TGI_CHECK_AT_MOST, from_end, n,
                          "slice position and extent"))
         return TGI_DIM_NONE;
-    return tgi_build_dim(b, tgi_dim_sub(table, n, back));
+    return tgi_build_dim(b, tgi_dim_sub(table, n, from_end));
 }
 
 tgi_ref tgi_build_slice(tgi_builder *b, tgi_ref x, int user_axis,
@@ -184,13 +188,13 @@ tgi_ref tgi_build_slice(tgi_builder *b, tgi_ref x, int user_axis,
     if (axis < 0)
         return 0;
     if (step == 0 || step == INT64_MIN)
-        return tgi_build_fail(b, TG_ERROR_SHAPE, &x, 1, "the step is %lld",
+        return tgi_build_fail(b, TG_ERROR_SHAPE, &x, 1, "invalid step %lld",
                               (long long)step);
 
     /*
-     * Both directions take the positions from `low` up to `high`. Going
-     * down, that is stop + 1 … start + 1, which keeps "before the first
-     * element" (a stop of -1) at 0.
+     * Both directions use the positions `low` … `high`. For a negative step
+     * these are stop + 1 … start + 1, so that a stop before the first element
+     * is 0.
      */
     tgi_dims *table = b->graph->dims;
     const tgi_shape *shape = tgi_graph_shape(b->graph, x);
@@ -198,11 +202,11 @@ tgi_ref tgi_build_slice(tgi_builder *b, tgi_ref x, int user_axis,
     bool up = step > 0;
     tgi_dim low, high;
     if (up) {
-        low = position(b, n, start, 0);
-        high = stop == TG_END ? n : position(b, n, stop, 0);
+        low = slice_position(b, n, start, 0);
+        high = stop == TG_END ? n : slice_position(b, n, stop, 0);
     } else {
-        high = position(b, n, start, 1);
-        low = stop == TG_END ? 0 : position(b, n, stop, 1);
+        high = slice_position(b, n, start, 1);
+        low = stop == TG_END ? 0 : slice_position(b, n, stop, 1);
     }
     static const char what[] = "slice position and extent";
     if (low == TGI_DIM_NONE || high == TGI_DIM_NONE ||
@@ -220,7 +224,7 @@ tgi_ref tgi_build_slice(tgi_builder *b, tgi_ref x, int user_axis,
     }
     attr.step[axis] = step;
     attr.start[axis] = up          ? low
-                       : high == 0 ? 0 /* empty: never looked at */
+                       : high == 0 ? 0 /* empty: never used */
                                    : tgi_dim_sub(table, high, 1);
     /* ceil(length / stride), as 0 or 1 + floor((length - 1) / stride). */
     tgi_dim length = tgi_dim_sub(table, high, low);
@@ -280,7 +284,7 @@ tgi_ref tgi_build_concat(tgi_builder *b, int user_axis, const tgi_ref *parts,
 {
     if (n_parts == 0 || n_parts > UINT32_MAX)
         return tgi_build_fail(b, TG_ERROR_INVALID_ARGUMENT, NULL, 0,
-                              "there is nothing to join");
+                              "no values to concatenate");
     for (size_t i = 0; i < n_parts; i++)
         if (!parts[i])
             return 0;
@@ -298,7 +302,7 @@ tgi_ref tgi_build_concat(tgi_builder *b, int user_axis, const tgi_ref *parts,
         const tgi_shape *part = tgi_graph_shape(b->graph, parts[i]);
         if (tgi_graph_node(b->graph, parts[i])->dtype != dtype)
             return tgi_build_fail(b, TG_ERROR_DTYPE, pair, 2,
-                                  "element types differ");
+                                  "dtypes differ; convert one with tg_cast");
         bool fits = part->rank == first->rank;
         for (int a = 0; fits && a < first->rank; a++) {
             if (a == axis) {
@@ -314,7 +318,8 @@ tgi_ref tgi_build_concat(tgi_builder *b, int user_axis, const tgi_ref *parts,
         }
         if (!fits)
             return tgi_build_fail(b, TG_ERROR_SHAPE, pair, 2,
-                                  "shapes differ beside axis %d", axis);
+                                  "shapes differ in an axis other than %d",
+                                  axis);
     }
     tgi_attr_index attr = {axis};
     return tgi_build_node(b, TGI_OP_CONCAT, dtype,
@@ -339,7 +344,7 @@ tgi_ref tgi_build_gather(tgi_builder *b, tgi_ref x, tgi_ref indices,
     if (mode != TG_GATHER_CHECK && mode != TG_GATHER_CLAMP &&
         mode != TG_GATHER_ZERO)
         return tgi_build_fail(b, TG_ERROR_INVALID_ARGUMENT, pair, 2,
-                              "there is no mode %d", (int)mode);
+                              "invalid mode %d", (int)mode);
     if (from->rank - 1 + at->rank > TG_MAX_RANK)
         return tgi_build_fail(b, TG_ERROR_OVERFLOW, pair, 2,
                               "the result has more than %d axes",
@@ -348,7 +353,7 @@ tgi_ref tgi_build_gather(tgi_builder *b, tgi_ref x, tgi_ref indices,
         !tgi_build_check(b, TGI_CHECK_NOT_ZERO, from->dims[axis], 0,
                          "extent to clamp to"))
         return tgi_build_fail(b, TG_ERROR_SHAPE, pair, 2,
-                              "there is no index to clamp to");
+                              "cannot clamp indices to an empty axis");
 
     tgi_dim dims[TG_MAX_RANK];
     int rank = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * einsum.h - sums of products written by labels: every axis of an operand has
- * a label, axes of one label go together, and labels that the result lacks
- * are summed over. The text of tg_einsum becomes terms here; build_einsum.c
- * makes nodes of terms.
+ * einsum.h - Einstein summation: every axis of an operand has a label, axes of
+ * one label are paired, and labels that the result lacks are summed over.
+ * tg_einsum's text is parsed to terms here; build_einsum.c lowers terms to
+ * nodes.
  */
 #ifndef TGI_EINSUM_H
 #define TGI_EINSUM_H
@@ -16,9 +16,9 @@
 #include "tgjit/base.h"
 
 /*
- * Labels are small numbers: the letters in alphabetical order, capitals
- * first, then the axes that '...' stands for from left to right, of which the
- * last one is always TGI_LABELS - 1.
+ * Labels are small numbers: letters in alphabetical order, capitals first, then
+ * the axes of '...' from left to right; the last of these is always
+ * TGI_LABELS - 1.
  */
 enum {
     TGI_LETTERS = 2 * 26,
@@ -30,7 +30,7 @@ static inline bool tgi_label_is_letter(int label)
     return label < TGI_LETTERS;
 }
 
-/* The letter of a label that is one. */
+/* The letter of a label for which tgi_label_is_letter holds. */
 static inline char tgi_label_letter(int label)
 {
     return (char)(label < 26 ? 'A' + label : 'a' + label - 26);
@@ -42,7 +42,7 @@ typedef struct tgi_einsum_term {
     uint8_t label[TG_MAX_RANK];
 } tgi_einsum_term;
 
-/* Which labels stand in a term, as bits. */
+/* The labels of a term as a bit mask. */
 static inline uint64_t tgi_einsum_term_mask(const tgi_einsum_term *term)
 {
     uint64_t mask = 0;
@@ -51,7 +51,7 @@ static inline uint64_t tgi_einsum_term_mask(const tgi_einsum_term *term)
     return mask;
 }
 
-/* The first axis of that label; -1 if there is none. */
+/* The first axis with that label; -1 if none. */
 static inline int tgi_einsum_term_find(const tgi_einsum_term *term, int label)
 {
     for (int i = 0; i < term->rank; i++)
@@ -65,7 +65,7 @@ static inline bool tgi_label_in(uint64_t mask, int label)
     return mask >> label & 1;
 }
 
-/* The labels of a term that are in the mask, in their order. */
+/* The labels of a term that are in the mask, in order. */
 static inline tgi_einsum_term tgi_einsum_term_pick(const tgi_einsum_term *from,
                                                    uint64_t mask)
 {
@@ -83,7 +83,7 @@ static inline void tgi_einsum_term_append(tgi_einsum_term *term,
         term->label[term->rank++] = more->label[i];
 }
 
-/* True if these labels lie side by side in a term, in this order. */
+/* True if these labels are adjacent in a term, in this order. */
 static inline bool tgi_einsum_term_has_run(const tgi_einsum_term *term,
                                            const tgi_einsum_term *labels)
 {
@@ -93,16 +93,17 @@ static inline bool tgi_einsum_term_has_run(const tgi_einsum_term *term,
            memcmp(term->label + begin, labels->label, (size_t)n) == 0;
 }
 
-/* What is wrong with a spec. */
+/* Why a specification is invalid. */
 typedef struct tgi_einsum_error {
     tg_status status;
     char text[120];
 } tgi_einsum_error;
 
 /*
- * Reads "ij,jk->ik" for operands of these ranks. Without "->" the result has
- * the axes of '...' and the labels that stand once, in alphabetical order.
- * Places in messages count characters from 1.
+ * Parses a specification such as "ij,jk->ik" for operands of these ranks.
+ * Without "->", the result has the axes of '...', then the labels that occur
+ * once, in alphabetical order. False and *out_error if it is invalid; messages
+ * count characters from 1.
  */
 bool tgi_einsum_parse(const char *spec, const int *ranks, size_t n_operands,
                       tgi_einsum_term *out_terms, tgi_einsum_term *out_result,

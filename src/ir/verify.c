@@ -250,7 +250,7 @@ static bool result_types_are_equal(const tgi_graph *a, const tgi_graph *b)
         return false;
     for (size_t i = 0; i < a->results.n; i++)
         if (!types_are_equal(tgi_graph_node(a, a->results.data[i]),
-                       tgi_graph_node(b, b->results.data[i])))
+                             tgi_graph_node(b, b->results.data[i])))
             return false;
     return true;
 }
@@ -282,7 +282,7 @@ static bool verify_loop(tgi_verifier *v)
         if (!has_value(input_node(v, k + 1)))
             return tgi_verify_fail(v, "carried value %u is a variable", k);
         if (!types_are_equal(tgi_graph_node(body, body->results.data[k]),
-                       input_node(v, k + 1)))
+                             input_node(v, k + 1)))
             return tgi_verify_fail(v, "carried value %u changes its type", k);
     }
     if (attr->flags & ~(attr->n_graphs == 2 ? TGI_LOOP_LIMITED : 0))

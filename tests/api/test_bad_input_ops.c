@@ -173,7 +173,7 @@ REFUSED(axis_out_of_range_in_softmax, SHAPE, "softmax", "axis 2",
         AT(tg_softmax(x, 2)))
 REFUSED(axis_out_of_range_in_log_softmax, SHAPE, "log_softmax", "axis 2",
         AT(tg_log_softmax(x, 2)))
-REFUSED(duplicate_axes, SHAPE, "sum", "axis 1 stands twice",
+REFUSED(duplicate_axes, SHAPE, "sum", "axis 1 is repeated",
         AT(tg_sum(x, TG_AXES(1, -1))))
 REFUSED(duplicate_axes_in_mean, SHAPE, "mean", "twice",
         AT(tg_mean(x, TG_AXES(0, 0))))
@@ -196,7 +196,7 @@ REFUSED(padding_below_zero_at_the_end, SHAPE, "pad", "negative",
         AT(tg_pad(x, 0, 0, INT64_MIN, 0)))
 REFUSED(padding_with_a_tensor, SHAPE, "pad", "not a scalar",
         AT(tg_pad(x, 0, 1, 1, x)))
-REFUSED(stride_of_zero, SHAPE, "slice", "step is 0",
+REFUSED(stride_of_zero, SHAPE, "slice", "invalid step 0",
         AT(tg_slice(x, 0, 0, 1, 0)))
 REFUSED(stride_of_the_smallest_number, SHAPE, "slice", "step",
         AT(tg_slice(x, 0, 0, 1, INT64_MIN)))
@@ -239,7 +239,7 @@ REFUSED(einsum_of_dots_that_do_not_broadcast, SHAPE, "einsum",
         "'...' of \"...,...\": 2 and 64 do not broadcast",
         AT(tg_einsum("...,...", x, m)))
 REFUSED(einsum_of_other_ranks, SHAPE, "einsum",
-        "f32[2,3] x f32[]: \"ij,j\": character 4: term 2 is for rank 1, its "
+        "f32[2,3] x f32[]: \"ij,j\": character 4: term 2 has rank 1, but its "
         "operand has rank 0",
         AT(tg_einsum("ij,j", x, s)))
 REFUSED(einsum_of_unknown_but_different, SHAPE, "einsum", "label 'i'",
@@ -339,10 +339,12 @@ REFUSED(dtypes_differ_in_select, DTYPE, "select", "f32 and i32",
 REFUSED(dtypes_differ_in_matmul, DTYPE, "matmul", "f32[2,3] x i32[2,3]",
         AT(tg_matmul(x, tg_cast(x, TG_I32))))
 REFUSED(dtypes_differ_in_einsum, DTYPE, "einsum",
-        "f32[2,3] x i32[4]: element types f32 and i32 differ",
+        "f32[2,3] x i32[4]: dtypes f32 and i32 differ; "
+        "convert one with tg_cast",
         AT(tg_einsum("ij,k", x, i)))
 REFUSED(dtypes_differ_in_dot_general, DTYPE, "dot_general",
-        "f32[2,3] x i32[4]: element types f32 and i32 differ",
+        "f32[2,3] x i32[4]: dtypes f32 and i32 differ; "
+        "convert one with tg_cast",
         AT(tg_dot_general(x, i, (tg_dot_axes){.batch_a = {0}})))
 REFUSED(einsum_of_bool, DTYPE, "einsum", "bool[2,3]: needs a number type",
         AT(tg_einsum("ij->ji", b)))
@@ -373,10 +375,11 @@ REFUSED(unknown_scatter_mode, INVALID, "scatter", "mode 7",
 REFUSED(unknown_scatter_range, INVALID, "scatter", "range 7",
         AT(tg_scatter_with(x, i, x, 0, TG_SCATTER_SET, (tg_scatter_range)7)))
 REFUSED(update_of_another_type, DTYPE, "dynamic_update_slice",
-        "f32[2,3] x bool[2,3]: element types f32 and bool differ",
+        "f32[2,3] x bool[2,3]: dtypes f32 and bool differ; "
+        "convert one with tg_cast",
         AT(tg_dynamic_update_slice(x, b, 0, 0)))
 REFUSED(update_of_another_shape, SHAPE, "dynamic_update_slice",
-        "f32[2,3] x f32[0,3]: shapes differ beside axis 1",
+        "f32[2,3] x f32[0,3]: shapes differ in an axis other than 1",
         AT(tg_dynamic_update_slice(x, none, 1, 0)))
 REFUSED(update_of_too_much, SHAPE, "dynamic_update_slice",
         "f32[0,3] x f32[2,3]: axis 0 has fewer than 2 elements",
@@ -444,7 +447,7 @@ REFUSED(labels_for_more_operands, INVALID, "einsum", "more terms",
 REFUSED(label_of_the_result_alone, INVALID, "einsum",
         "\"ij->ik\": character 6: no operand has the label 'k'",
         AT(tg_einsum("ij->ik", x)))
-REFUSED(label_twice_in_the_result, INVALID, "einsum", "'i' stands twice",
+REFUSED(label_twice_in_the_result, INVALID, "einsum", "'i' is repeated",
         AT(tg_einsum("ij->iji", x)))
 REFUSED(labels_that_are_null, INVALID, "einsum", "the labels are NULL",
         AT(tg_einsum((const char *)NULL, x)))

@@ -212,7 +212,7 @@ Test(variable, bad_arguments_are_refused)
         TG_ERROR_INVALID_ARGUMENT, "initial value: data is NULL");
     check_no_variable(
         tg_variable_create(s.ctx, "v", TG_I32, TG_SCALAR, tg_uniform(0, 1, 1)),
-        TG_ERROR_DTYPE, "initial value: gives f32 or f64, not i32");
+        TG_ERROR_DTYPE, "initial value: the dtype must be f32 or f64, not i32");
     tg_initial unknown = {.kind = (tg_initial_kind)9};
     check_no_variable(
         tg_variable_create(s.ctx, "v", TG_F32, TG_SCALAR, unknown),

@@ -258,7 +258,8 @@ Test(build, numbers_among_themselves_find_a_common_type)
                                      (tgi_number){TGI_NUMBER_UINT, {.u = 7}});
     check_refused(&w, tgi_build_2(&w.b, TGI_OP_ADD, large, ints),
                   TG_ERROR_DTYPE,
-                  "u64[] x i32[]: element types u64 and i32 differ");
+                  "u64[] x i32[]: dtypes u64 and i32 differ; "
+                  "convert one with tg_cast");
     /* What they make still adapts … */
     check_type(&w, tgi_build_2(&w.b, TGI_OP_MUL, mixed, f32_of(&w, 2)),
                "f32[2]");
@@ -270,7 +271,8 @@ Test(build, numbers_among_themselves_find_a_common_type)
                                      (tgi_number){TGI_NUMBER_INT, {.i = 1}});
     check_refused(&w, tgi_build_2(&w.b, TGI_OP_ADD, f32_scalar(&w), typed),
                   TG_ERROR_DTYPE,
-                  "f32[] x f64[]: element types f32 and f64 differ");
+                  "f32[] x f64[]: dtypes f32 and f64 differ; "
+                  "convert one with tg_cast");
     building_end(&w);
 }
 
@@ -302,8 +304,8 @@ Test(build, numbers_given_at_the_call_adapt_too)
                   tgi_build_2(&w.b, TGI_OP_ADD, i32,
                               tgi_build_2(&w.b, TGI_OP_MUL, real, real)),
                   TG_ERROR_DTYPE,
-                  "f64[]: computed from numbers, it does not become i32 by "
-                  "itself: use tg_cast");
+                  "f64[]: a number computed from arguments is not converted "
+                  "to i32 implicitly; use tg_cast");
     building_end(&w);
 }
 
@@ -313,17 +315,19 @@ Test(build, element_types_that_differ_are_refused)
     tgi_ref f32 = f32_of(&w, 3), f64 = of_type(&w, TG_F64, 3);
     tgi_ref i32 = of_type(&w, TG_I32, 3), truth = of_type(&w, TG_BOOL, 3);
     check_refused(&w, tgi_build_2(&w.b, TGI_OP_ADD, f32, f64), TG_ERROR_DTYPE,
-                  "f32[3] x f64[3]: element types f32 and f64 differ");
+                  "f32[3] x f64[3]: dtypes f32 and f64 differ; "
+                  "convert one with tg_cast");
     check_refused(&w, tgi_build_3(&w.b, TGI_OP_FMA, f32, f32, f64),
                   TG_ERROR_DTYPE,
-                  "f32[3] x f32[3] x f64[3]: element types f32 and f64 "
-                  "differ");
+                  "f32[3] x f32[3] x f64[3]: dtypes f32 and f64 differ; "
+                  "convert one with tg_cast");
     check_refused(&w, tgi_build_3(&w.b, TGI_OP_SELECT, f32, f32, f32),
                   TG_ERROR_DTYPE,
                   "f32[3] x f32[3] x f32[3]: the condition is not bool");
     check_refused(&w, tgi_build_3(&w.b, TGI_OP_SELECT, truth, f32, i32),
                   TG_ERROR_DTYPE,
-                  "f32[3] x i32[3]: element types f32 and i32 differ");
+                  "f32[3] x i32[3]: dtypes f32 and i32 differ; "
+                  "convert one with tg_cast");
     building_end(&w);
 }
 
@@ -369,7 +373,8 @@ Test(build, casts_end_weakness_and_are_dropped_where_they_do_nothing)
     tgi_ref typed = tgi_build_cast(&w.b, weak_double(&w, 1), TG_F64);
     cr_assert_not(tgi_graph_node(w.graph, typed)->flags & TGI_NODE_WEAK);
     check_refused(&w, tgi_build_2(&w.b, TGI_OP_ADD, x, typed), TG_ERROR_DTYPE,
-                  "f32[2] x f64[]: element types f32 and f64 differ");
+                  "f32[2] x f64[]: dtypes f32 and f64 differ; "
+                  "convert one with tg_cast");
     check_refused(&w, tgi_build_cast(&w.b, x, (tg_dtype)99), TG_ERROR_DTYPE,
                   "f32[2]: 99 is not an element type");
     building_end(&w);

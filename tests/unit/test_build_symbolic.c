@@ -463,7 +463,8 @@ Test(build_symbolic, what_never_fits_is_refused_when_traced)
                   "differ");
     check_refused(&w, tgi_build_concat(&w.b, 1, (tgi_ref[]){x, longer}, 2),
                   TG_ERROR_SHAPE,
-                  "f32[?0,?0] x f32[?0+1,?0]: shapes differ beside axis 1");
+                  "f32[?0,?0] x f32[?0+1,?0]: shapes differ in an axis other "
+                  "than 1");
     check_refused(&w, tgi_build_slice(&w.b, x, 0, 0, more, 1), TG_ERROR_SHAPE,
                   "f32[?0,?0]: positions are out of range for axis 0");
     cr_assert_eq(w.graph->checks.n, 0);

@@ -91,29 +91,29 @@ static const misreading misreadings[] = {
     {"i- >j", 1, {1}, INVALID, no_label},
     {"i..j", 1, {2}, INVALID, no_label},
     {"i.", 1, {2}, INVALID, no_label},
-    {"...i...", 1, {2}, INVALID, "character 5: a second '...' in one term"},
+    {"...i...", 1, {2}, INVALID, "character 5: '...' is repeated in one term"},
     {"ij,jk", 3, {2, 2, 1}, INVALID,
-     "character 6: there is no term for operand 3"},
+     "character 6: missing term for operand 3"},
     {"ij->ij", 2, {2, 2}, INVALID,
-     "character 3: there is no term for operand 2"},
+     "character 3: missing term for operand 2"},
     {"ij,jk,k", 2, {2, 2}, INVALID,
-     "character 6: there are more terms than operands"},
+     "character 6: more terms than operands"},
     {"ij,jkl->ik", 2, {2, 2}, TG_ERROR_SHAPE,
-     "character 4: term 2 is for rank 3, its operand has rank 2"},
+     "character 4: term 2 has rank 3, but its operand has rank 2"},
     {"ij,j", 2, {2, 2}, TG_ERROR_SHAPE,
-     "character 4: term 2 is for rank 1, its operand has rank 2"},
+     "character 4: term 2 has rank 1, but its operand has rank 2"},
     {"i...j", 1, {1}, TG_ERROR_SHAPE,
-     "character 1: term 1 is for rank 2 or more, its operand has rank 1"},
+     "character 1: term 1 has rank 2 or more, but its operand has rank 1"},
     {"abcdefghij", 1, {8}, TG_ERROR_SHAPE,
-     "character 1: term 1 is for rank 10, its operand has rank 8"},
+     "character 1: term 1 has rank 10, but its operand has rank 8"},
     {"ij->ijj", 1, {2}, INVALID,
-     "character 7: 'j' stands twice in the result"},
+     "character 7: 'j' is repeated in the result"},
     {"ij,jk->il", 2, {2, 2}, INVALID,
      "character 9: no operand has the label 'l'"},
     {"ij->i,j", 1, {2}, INVALID,
-     "character 6: there is one result, and it is the last term"},
+     "character 6: the result must be one term, the last"},
     {"ij->i->j", 1, {2}, INVALID,
-     "character 6: there is one result, and it is the last term"},
+     "character 6: the result must be one term, the last"},
     {"...i->i", 1, {2}, INVALID,
      "character 7: the result has no '...' for the axis of the operands"},
     {"...i->i", 1, {3}, INVALID,
@@ -444,7 +444,8 @@ Test(einsum, element_types_are_equal_numbers)
     tgi_ref x = f32_of(&w, 2, 3), i = of_type(&w, TG_I32, 3);
     tgi_ref b = of_type(&w, TG_BOOL, 3);
     check_refused(&w, einsum(&w, "ij,j", x, i), TG_ERROR_DTYPE,
-                  "f32[2,3] x i32[3]: element types f32 and i32 differ");
+                  "f32[2,3] x i32[3]: dtypes f32 and i32 differ; "
+                  "convert one with tg_cast");
     check_refused(&w, einsum(&w, "i->i", b), TG_ERROR_DTYPE,
                   "bool[3]: needs a number type");
     check_refused(&w, einsum(&w, ",i", weak_double(&w, 0.5), i),
@@ -460,13 +461,13 @@ Test(einsum, products_have_at_most_so_many_axes)
     check_refused(&w, einsum(&w, "abcde,fghij,abcdefgh->i", x, y,
                              f32_of(&w, 1, 1, 1, 1, 1, 1, 1, 1)),
                   TG_ERROR_OVERFLOW,
-                  "f32[1,1,1,1,1] x f32[1,1,1,1,1]: their product has more "
+                  "f32[1,1,1,1,1] x f32[1,1,1,1,1]: the product has more "
                   "than 8 axes");
     tgi_ref m = f32_of(&w, 5, 2, 3);
     tgi_ref many = f32_of(&w, 1, 1, 1, 1, 1, 1, 5, 3);
     check_refused(&w, einsum(&w, "...ki,...i->...k", m, many),
                   TG_ERROR_OVERFLOW,
-                  "f32[5,2,3] x f32[1,1,1,1,1,1,5,3]: 7 batch axes and a "
-                  "matrix are more than 8 axes");
+                  "f32[5,2,3] x f32[1,1,1,1,1,1,5,3]: 7 batch axes and 2 "
+                  "matrix axes exceed the limit of 8");
     building_end(&w);
 }

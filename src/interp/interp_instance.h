@@ -37,7 +37,7 @@ typedef struct tgi_interp_call {
     tgi_instance **regions; /* by graph of the node; HOST: NULL */
     uint32_t *copies;       /* by input: the buffer of its dense copy, or 0 */
     uint32_t results; /* buffer of the first result; the others follow. A loop
-                           keeps its carried values there. */
+                         keeps its carried values there. */
     size_t n_results;
     void **params_data; /* by input; set when the node starts */
     void **results_data;
@@ -97,7 +97,7 @@ struct tgi_instance {
     int64_t n_carried;
     tgi_memory_budget *budget; /* owned by tgi_instances */
     uint32_t n_calls;          /* number of nodes that run this graph. If 1, its
-                         temporaries are part of the caller's. */
+                                  temporaries are part of the caller's. */
     int64_t bytes;             /* size of all its temporaries */
     int64_t offset;            /* their offset in the interpreter's memory */
 

@@ -166,12 +166,12 @@ Test(bad_input, gradients_that_do_not_exist_say_why)
     check_refused(by_other, TG_ERROR_INVALID_ARGUMENT,
                   "source 0 ('other'): the target does not depend on it");
     check_refused(by_cast, TG_ERROR_INVALID_ARGUMENT, "cast at ", __FILE__,
-                  "gives i32[3], which has no gradient");
+                  "returns i32[3], which has no gradient");
     check_refused(by_stopped, TG_ERROR_INVALID_ARGUMENT, "stop_gradient at ",
-                  "lets no gradient pass");
+                  "blocks gradients");
     check_refused(by_assigned, TG_ERROR_INVALID_ARGUMENT,
                   "v' is assigned at ", __FILE__,
-                  "assignments let no gradient pass");
+                  "gradients do not flow through assignments");
     check_refused(by_host, TG_ERROR_INVALID_ARGUMENT, "the host call at ",
                   "has no gradient");
     check_refused(by_loop, TG_ERROR_INVALID_ARGUMENT, "cast at ",

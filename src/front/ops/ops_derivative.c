@@ -158,7 +158,7 @@ static void trace_row(tg_trace *t, const tg_value *in, void *user)
     }
     tgi_tape tape;
     bool ok = tgi_tape_init(&tape, j->outer->graph, t, &b);
-    tape.home = j->outer;
+    tape.recorder = j->outer;
     const tgi_refs targets = {.data = &target, .n = 1};
     const tgi_refs seeds = {.data = &seed, .n = 1};
     const tgi_refs sources = {.data = &source, .n = 1};

@@ -158,7 +158,7 @@ static bool run(tgi_operation *o, const tgi_refs *targets,
 {
     tgi_tape tape;
     bool ok = tgi_tape_init(&tape, o->t->graph, o->t, &o->b);
-    tape.home = o->t;
+    tape.recorder = o->t;
     ok = ok && tgi_gradients(&tape, targets, seeds, sources, unconnected,
                              out_gradients);
     tgi_tape_deinit(&tape);

@@ -84,12 +84,12 @@ static int64_t add_saved_result(tgi_tape *tape, tgi_ref ref)
 /* The index of this iteration's slice in the stacks of the loop. */
 static tgi_ref build_slice_index(tgi_tape *tape)
 {
-    tgi_tape *around = tape->outer;
+    tgi_tape *outer = tape->outer;
     tgi_ref base =
-        tgi_region_result(around->graph, tape->region, TGI_RESULT_STACK_BASE);
+        tgi_region_result(outer->graph, tape->region, TGI_RESULT_STACK_BASE);
     if (!base)
         return record_failure(tape);
-    base = tgi_tape_capture(tape, around->t, tgi_tape_value(around, base));
+    base = tgi_tape_capture(tape, outer->t, tgi_tape_value(outer, base));
     return base ? tgi_build_2(&tape->b, TGI_OP_ADD, base, tape->iteration) : 0;
 }
 

@@ -335,7 +335,7 @@ Test(bad_input, gradients_work_inside_a_trace_only)
     tg_value g = {1, 1};
     tg_gradients(none, &none, 1, &g);
     cr_assert_not(tg_is_valid(g));
-    check_record(TG_ERROR_TRACE, "inside a traced callback only");
+    check_record(TG_ERROR_TRACE, "can only be used inside a traced callback");
     cr_assert_not(tg_is_valid(tg_jacobian(none, none)));
     cr_assert_not(tg_is_valid(tg_jvp(none, none, none)));
     check_nothing_is_alive();

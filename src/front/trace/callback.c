@@ -19,7 +19,8 @@ bool tgi_trace_is_usable(tg_trace *t, const char *who, tg_site site)
     }
     if (tgi_trace_current())
         tgi_trace_fail(tgi_trace_current(), TG_ERROR_TRACE, site,
-                       "%s: the trace is not that of this callback", who);
+                       "%s: the argument is not the trace of this callback",
+                       who);
     else
         tgi_error_set(TG_ERROR_TRACE, site,
                       "%s: can only be used inside a traced callback", who);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gradient.c - the way back through a graph. First forwards: which values
- * depend on a source in a way that has a derivative. Then backwards, from the
- * last node to the first: when a node is reached all its users have been, so
- * its gradient is complete, and its rule adds to those of its inputs. Sums
- * are built in this order, always.
+ * gradient.c - reverse-mode differentiation of a graph. A forward sweep finds
+ * the values that depend differentiably on a source. The backward sweep then
+ * visits nodes from last to first: all users of a node have been visited before
+ * it, so its gradient is complete, and its rule adds to the gradients of its
+ * inputs. Sums are always built in this order.
  */
 #include <string.h>
 
@@ -26,15 +26,15 @@ bool tgi_tape_init(tgi_tape *tape, tgi_graph *graph, tg_trace *t,
         .next = tgi_alloc_zero(n * sizeof(tgi_ref)),
     };
     tape->b.graph = t->graph;
-    /* Whether a gradient is a product or a sum of products depends on what is
-       known of extents: bits must not. */
+    /* Contraction must not depend on which extents are known, but whether a
+       gradient is a product or a sum of products does. */
     tape->b.no_contraction = true;
     if (!tape->is_active || !tape->gradients || !tape->next) {
         tgi_error_memory();
         tgi_trace_record_error(t);
         return false;
     }
-    /* Results of a region as a list that begins at its node. */
+    /* Link the RESULT nodes of a region into a list that begins at its node. */
     for (tgi_ref ref = graph->n_nodes; ref > 0; ref--) {
         const tgi_node *node = tgi_graph_node(graph, ref);
         if (node->op != TGI_OP_RESULT)
@@ -51,12 +51,12 @@ void tgi_tape_deinit(tgi_tape *tape)
     tgi_free(tape->gradients);
     tgi_free(tape->next);
     tgi_vec_deinit(&tape->values);
-    tgi_vec_deinit(&tape->slots);
+    tgi_vec_deinit(&tape->stack_gradients);
 }
 
-/* -- What depends on a source ---------------------------------------------- */
+/* -- Forward sweep --------------------------------------------------------- */
 
-static bool any_input(const tgi_node *node, const bool *is_active)
+static bool has_active_input(const tgi_node *node, const bool *is_active)
 {
     for (uint32_t i = 0; i < node->n_inputs; i++)
         if (is_active[node->inputs[i]])
@@ -64,8 +64,8 @@ static bool any_input(const tgi_node *node, const bool *is_active)
     return false;
 }
 
-/* Whether gradients pass a node, if it has a float value. */
-static bool lets_pass(const tgi_node *node)
+/* True if gradients flow through a node that has a float value. */
+static bool is_differentiable(const tgi_node *node)
 {
     switch (node->op) {
     case TGI_OP_READ:
@@ -77,14 +77,14 @@ static bool lets_pass(const tgi_node *node)
     }
 }
 
-/* Which results of regions depend on a source, found once for each. */
-typedef struct known_results {
-    uint32_t *first; /* by ref: of its results, from 1 on … */
-    TGI_VEC(bool) active; /* … among these */
-} known_results;
+/* Which results of regions are active, found once per region. */
+typedef struct active_results {
+    uint32_t *first;      /* by ref: index + 1 of its first result … */
+    TGI_VEC(bool) active; /* … in this list */
+} active_results;
 
-static bool find_results(const tgi_graph *graph, tgi_ref ref,
-                         const bool *is_active, known_results *known)
+static bool activate_results(const tgi_graph *graph, tgi_ref ref,
+                             const bool *is_active, active_results *known)
 {
     const tgi_node *node = tgi_graph_node(graph, ref);
     const size_t n = tgi_node_n_results(node);
@@ -99,7 +99,7 @@ static bool find_results(const tgi_graph *graph, tgi_ref ref,
     return tgi_region_activate(graph, node, is_active, results);
 }
 
-static bool is_result_active(const tgi_node *node, const known_results *known)
+static bool is_result_active(const tgi_node *node, const active_results *known)
 {
     const int64_t index = ((const tgi_attr_index *)node->attr)->index;
     const uint32_t first = known->first[node->inputs[0]];
@@ -107,10 +107,10 @@ static bool is_result_active(const tgi_node *node, const known_results *known)
            known->active.data[first - 1 + (size_t)index];
 }
 
-/* Marks nodes whose inputs are marked. */
-static bool activate(const tgi_graph *graph, tgi_ref n, bool *is_active)
+/* Marks nodes with marked inputs. */
+static bool activate_nodes(const tgi_graph *graph, tgi_ref n, bool *is_active)
 {
-    known_results known = {
+    active_results known = {
         .first = tgi_alloc_zero(((size_t)n + 1) * sizeof(*known.first))};
     bool ok = known.first != NULL;
     if (!ok)
@@ -118,14 +118,14 @@ static bool activate(const tgi_graph *graph, tgi_ref n, bool *is_active)
     for (tgi_ref ref = 1; ok && ref <= n; ref++) {
         const tgi_node *node = tgi_graph_node(graph, ref);
         if (tgi_node_n_results(node) > 0) {
-            is_active[ref] |= any_input(node, is_active);
+            is_active[ref] |= has_active_input(node, is_active);
             ok = !is_active[ref] ||
-                 find_results(graph, ref, is_active, &known);
+                 activate_results(graph, ref, is_active, &known);
         } else if (tgi_dtype_is(node->dtype, TGI_CLASS_FLOAT)) {
             is_active[ref] |= node->op == TGI_OP_RESULT
                                   ? is_result_active(node, &known)
-                                  : lets_pass(node) &&
-                                        any_input(node, is_active);
+                                  : is_differentiable(node) &&
+                                        has_active_input(node, is_active);
         }
     }
     tgi_free(known.first);
@@ -133,7 +133,8 @@ static bool activate(const tgi_graph *graph, tgi_ref n, bool *is_active)
     return ok;
 }
 
-/* The same for the graph of a region, from parameters to results. */
+/* Propagates activity from the parameters of a region's graph to its
+   results. */
 static bool activate_graph(const tgi_graph *graph, const bool *params,
                            bool *results)
 {
@@ -144,27 +145,27 @@ static bool activate_graph(const tgi_graph *graph, const bool *params,
     }
     for (size_t i = 0; i < graph->params.n; i++)
         is_active[graph->params.data[i].node] = params[i];
-    const bool ok = activate(graph, graph->n_nodes, is_active);
+    const bool ok = activate_nodes(graph, graph->n_nodes, is_active);
     for (size_t i = 0; ok && i < graph->results.n; i++)
         results[i] |= is_active[graph->results.data[i]];
     tgi_free(is_active);
     return ok;
 }
 
-/* What a loop carries depends on a source if it does after some trip. */
+/* A carried value is active if it is after any iteration: a fixed point. */
 static bool activate_loop(const tgi_node *node, bool *params, bool *results)
 {
     const tgi_attr_regions *attr = node->attr;
-    bool ok = true, is_new = true;
-    while (ok && is_new) {
+    bool ok = true, changed = true;
+    while (ok && changed) {
         ok = activate_graph(attr->graphs[0], params, results);
-        is_new = false;
+        changed = false;
         for (int64_t k = 0; k < attr->n_carried; k++) {
-            is_new |= results[k] && !params[k + 1];
+            changed |= results[k] && !params[k + 1];
             params[k + 1] |= results[k];
         }
     }
-    /* Without a trip they are what they were. */
+    /* With zero iterations, results are the initial values. */
     for (int64_t k = 0; k < attr->n_carried; k++)
         results[k] = params[k + 1];
     return ok;
@@ -177,8 +178,8 @@ bool tgi_region_activate(const tgi_graph *graph, const tgi_node *node,
     const tgi_regions regions = tgi_node_regions(node);
     if (node->op == TGI_OP_HOST || tgi_node_custom_gradient(node)) {
         for (size_t i = 0; i < n_results; i++)
-            out_results[i] =
-                tgi_node_custom_gradient(node) && any_input(node, is_active);
+            out_results[i] = tgi_node_custom_gradient(node) &&
+                             has_active_input(node, is_active);
         return true;
     }
     bool *params = tgi_alloc_zero((size_t)node->n_inputs + 1);
@@ -203,23 +204,24 @@ bool tgi_region_activate(const tgi_graph *graph, const tgi_node *node,
 
 bool tgi_tape_activate(tgi_tape *tape)
 {
-    if (activate(tape->graph, tape->n, tape->is_active))
+    if (activate_nodes(tape->graph, tape->n, tape->is_active))
         return true;
     tgi_trace_record_error(tape->t);
     return false;
 }
 
-/* -- Sums ------------------------------------------------------------------ */
+/* -- Accumulation ---------------------------------------------------------- */
 
-static bool is_wanted(const tgi_tape *tape, tgi_ref ref)
+static bool needs_gradient(const tgi_tape *tape, tgi_ref ref)
 {
     return ref <= tape->n && tape->is_active[ref] &&
            tgi_dtype_is(tgi_graph_node(tape->graph, ref)->dtype,
                         TGI_CLASS_FLOAT);
 }
 
-/* `gradient` with the shape of the value, which it has by another name. */
-static tgi_ref in_shape_of(tgi_tape *tape, tgi_ref ref, tgi_ref gradient)
+/* Reshapes a gradient to the shape of its value, whose extents may have other
+   names. */
+static tgi_ref reshape_like(tgi_tape *tape, tgi_ref ref, tgi_ref gradient)
 {
     const tgi_shape_ref shape = tgi_graph_node(tape->graph, ref)->shape;
     const tgi_node *node = tgi_graph_node(tape->b.graph, gradient);
@@ -231,10 +233,10 @@ static tgi_ref in_shape_of(tgi_tape *tape, tgi_ref ref, tgi_ref gradient)
 
 bool tgi_tape_add(tgi_tape *tape, tgi_ref ref, tgi_ref gradient)
 {
-    if (gradient && !is_wanted(tape, ref))
+    if (gradient && !needs_gradient(tape, ref))
         return true;
     if (gradient)
-        gradient = in_shape_of(tape, ref, gradient);
+        gradient = reshape_like(tape, ref, gradient);
     if (gradient && tape->gradients[ref])
         gradient = tgi_build_2(&tape->b, TGI_OP_ADD, tape->gradients[ref],
                                gradient);
@@ -277,11 +279,11 @@ tgi_ref tgi_build_placeholder(tgi_builder *b, const tgi_graph *graph,
     return tgi_build_unset(b, dtype, shape->rank, shape->dims);
 }
 
-/* -- What rules ask for ---------------------------------------------------- */
+/* -- Interface of rules ---------------------------------------------------- */
 
 bool tgi_rule_wants(const tgi_rule *rule, uint32_t i)
 {
-    return is_wanted(rule->tape, rule->node->inputs[i]);
+    return needs_gradient(rule->tape, rule->node->inputs[i]);
 }
 
 tgi_ref tgi_rule_input(tgi_rule *rule, uint32_t i)
@@ -301,8 +303,8 @@ bool tgi_rule_add(tgi_rule *rule, uint32_t i, tgi_ref gradient)
 
 tgi_ref tgi_rule_accumulated(tgi_rule *rule, uint32_t i)
 {
-    const tgi_ref so_far = rule->tape->gradients[rule->node->inputs[i]];
-    return so_far ? so_far : tgi_rule_zeros(rule, i);
+    const tgi_ref accumulated = rule->tape->gradients[rule->node->inputs[i]];
+    return accumulated ? accumulated : tgi_rule_zeros(rule, i);
 }
 
 bool tgi_rule_replace(tgi_rule *rule, uint32_t i, tgi_ref gradient)
@@ -324,10 +326,10 @@ tgi_ref tgi_rule_zeros(tgi_rule *rule, uint32_t i)
     return tgi_build_zeros_like(rule->b, rule->graph, rule->node->inputs[i]);
 }
 
-/* -- The walk -------------------------------------------------------------- */
+/* -- Backward sweep -------------------------------------------------------- */
 
-/* A node whose gradient is complete. */
-static bool visit(tgi_tape *tape, tgi_ref ref)
+/* Applies the rule of a node whose gradient is complete. */
+static bool differentiate_node(tgi_tape *tape, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(tape->graph, ref);
     const tgi_ref gradient = tape->gradients[ref];
@@ -339,7 +341,7 @@ static bool visit(tgi_tape *tape, tgi_ref ref)
     tgi_gradient_rule *rule = tgi_gradient_rules[node->op];
     if (!rule)
         return true;
-    /* Messages and places are those of the operation itself. */
+    /* Errors and sites are those of the operation itself. */
     tape->b.site = tgi_node_site(node);
     tape->b.op_name = tgi_op_table[node->op].name;
     tgi_rule r = {.b = &tape->b,
@@ -359,7 +361,7 @@ bool tgi_tape_backward(tgi_tape *tape)
     bool ok = true;
     for (tgi_ref ref = tape->n; ok && ref > 0; ref--) {
         if (tape->gradients[ref])
-            ok = visit(tape, ref);
+            ok = differentiate_node(tape, ref);
         else if (tape->is_active[ref] &&
                  tgi_node_n_results(tgi_graph_node(tape->graph, ref)) > 0)
             ok = tgi_tape_region(tape, ref);

@@ -1,45 +1,47 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * gradient_binary.c - gradient rules of elementwise operations with two and
- * three operands. These have one shape: broadcasts are nodes of their own.
+ * three operands. All operands have one shape: broadcasts are separate nodes.
  */
 #include "gradient/gradient_primitives.h"
 
 RULE(add)
 {
-    return PART(0, G) && PART(1, G);
+    return ADD_GRADIENT(0, G) && ADD_GRADIENT(1, G);
 }
 
 RULE(sub)
 {
-    return PART(0, G) && PART(1, NEG(G));
+    return ADD_GRADIENT(0, G) && ADD_GRADIENT(1, NEG(G));
 }
 
 RULE(mul)
 {
-    return PART(0, MUL(G, B)) && PART(1, MUL(G, A));
+    return ADD_GRADIENT(0, MUL(G, B)) && ADD_GRADIENT(1, MUL(G, A));
 }
 
 RULE(div)
 {
-    tgi_ref part = DIV(G, B);
-    return PART(0, part) && PART(1, NEG(MUL(part, Y)));
+    tgi_ref quotient = DIV(G, B);
+    return ADD_GRADIENT(0, quotient) && ADD_GRADIENT(1, NEG(MUL(quotient, Y)));
 }
 
 RULE(fma)
 {
-    return PART(0, MUL(G, B)) && PART(1, MUL(G, A)) && PART(2, G);
+    return ADD_GRADIENT(0, MUL(G, B)) && ADD_GRADIENT(1, MUL(G, A)) &&
+           ADD_GRADIENT(2, G);
 }
 
 /* -- Choices --------------------------------------------------------------- */
 
 RULE(select)
 {
-    return PART(1, SELECT(A, G, K(0))) && PART(2, SELECT(A, K(0), G));
+    return ADD_GRADIENT(1, SELECT(A, G, K(0))) &&
+           ADD_GRADIENT(2, SELECT(A, K(0), G));
 }
 
-/* True if input i is one number, whatever the call. */
-static bool is_number(const tgi_rule *rule, uint32_t i)
+/* True if input i is a constant or a broadcast of one. */
+static bool is_constant(const tgi_rule *rule, uint32_t i)
 {
     const tgi_node *node = tgi_rule_node(rule, i);
     while (node->op == TGI_OP_BROADCAST)
@@ -47,44 +49,45 @@ static bool is_number(const tgi_rule *rule, uint32_t i)
     return node->op == TGI_OP_CONSTANT;
 }
 
-/* All to the first operand where that is true, else to the second. */
-static bool to_first_if(tgi_rule *rule, tgi_ref is_first)
+/* Routes the gradient to operand 0 where the condition holds, else to operand
+   1. */
+static bool route_to_first_if(tgi_rule *rule, tgi_ref is_first)
 {
-    return PART(0, SELECT(is_first, G, K(0))) &&
-           PART(1, SELECT(is_first, K(0), G));
+    return ADD_GRADIENT(0, SELECT(is_first, G, K(0))) &&
+           ADD_GRADIENT(1, SELECT(is_first, K(0), G));
 }
 
 /*
- * To the first one if a >= b. That is a >= max(a, b), also for NaN: beside a
- * number, as in max(0, x), the value serves and x is not kept.
+ * To operand 0 if a >= b, which is a >= max(a, b), even for NaN. If a is a
+ * constant, as in max(0, x), the result is used so that x is not saved.
  */
 RULE(max)
 {
-    tgi_ref other = is_number(rule, 0) ? Y : B;
-    return to_first_if(rule, LE(other, A));
+    tgi_ref other = is_constant(rule, 0) ? Y : B;
+    return route_to_first_if(rule, LE(other, A));
 }
 
 RULE(min)
 {
-    tgi_ref other = is_number(rule, 0) ? Y : B;
-    return to_first_if(rule, LE(A, other));
+    tgi_ref other = is_constant(rule, 0) ? Y : B;
+    return route_to_first_if(rule, LE(A, other));
 }
 
 /* -- Powers and angles ----------------------------------------------------- */
 
 /*
- * b * a^(b-1), which is 0 if a and b are: there the exponent, -1, is replaced
- * by one that gives a number. And a^b * log(a) where there is a logarithm, else
- * 0; what is not chosen is a number too, for the gradient of this.
+ * b * a^(b-1). At a = b = 0 the exponent -1 is replaced by 0, so that the
+ * result is 0 instead of NaN. By the exponent: a^b * log(a) where a > 0, else
+ * 0. The branch not selected is finite too, for second derivatives.
  */
-static tgi_ref by_base(tgi_rule *rule)
+static tgi_ref derivative_by_base(tgi_rule *rule)
 {
     tgi_ref a = A, b = B;
     tgi_ref are_zero = AND(EQ(a, K(0)), EQ(b, K(0)));
     return MUL(b, POW(a, SELECT(are_zero, K(0), SUB(b, K(1)))));
 }
 
-static tgi_ref by_exponent(tgi_rule *rule)
+static tgi_ref derivative_by_exponent(tgi_rule *rule)
 {
     tgi_ref a = A;
     tgi_ref has_log = LT(K(0), a);
@@ -94,28 +97,29 @@ static tgi_ref by_exponent(tgi_rule *rule)
 
 RULE(pow)
 {
-    return PART(0, MUL(G, by_base(rule))) &&
-           PART(1, MUL(G, by_exponent(rule)));
+    return ADD_GRADIENT(0, MUL(G, derivative_by_base(rule))) &&
+           ADD_GRADIENT(1, MUL(G, derivative_by_exponent(rule)));
 }
 
-/* The distance of a point from the origin; in the origin 1, so that what is
-   divided by it is 0 there and not NaN. */
-static tgi_ref distance(tgi_rule *rule, tgi_ref y)
+/* The distance from the origin, but 1 at the origin, so that quotients by it
+   are 0 there instead of NaN. */
+static tgi_ref nonzero_distance(tgi_rule *rule, tgi_ref y)
 {
     return SELECT(EQ(y, K(0)), K(1), y);
 }
 
 RULE(hypot)
 {
-    tgi_ref y = distance(rule, Y);
-    return PART(0, MUL(G, DIV(A, y))) && PART(1, MUL(G, DIV(B, y)));
+    tgi_ref y = nonzero_distance(rule, Y);
+    return ADD_GRADIENT(0, MUL(G, DIV(A, y))) &&
+           ADD_GRADIENT(1, MUL(G, DIV(B, y)));
 }
 
 /* b / (a*a + b*b) and -a / (a*a + b*b) without overflow. */
 RULE(atan2)
 {
     tgi_ref a = A, b = B;
-    tgi_ref r = distance(rule, HYPOT(a, b));
-    return PART(0, DIV(MUL(G, DIV(b, r)), r)) &&
-           PART(1, NEG(DIV(MUL(G, DIV(a, r)), r)));
+    tgi_ref r = nonzero_distance(rule, HYPOT(a, b));
+    return ADD_GRADIENT(0, DIV(MUL(G, DIV(b, r)), r)) &&
+           ADD_GRADIENT(1, NEG(DIV(MUL(G, DIV(a, r)), r)));
 }

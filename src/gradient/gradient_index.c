@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gradient_index.c - gradient rules of what takes or changes elements at
- * places that the run decides. Those of a few elements of a large value change
- * its gradient in place, so that a loop over all of them costs no more than
- * they do.
+ * gradient_index.c - gradient rules of ops that read or write elements at
+ * run-time positions. The gradient of a few elements of a large value is
+ * accumulated in place, so that a loop over all of them takes linear time.
  */
 #include "gradient/gradient_primitives.h"
 
@@ -15,10 +14,11 @@ static tgi_dim extent_of(const tgi_rule *rule, tgi_ref ref, int axis)
 
 /* -- Slices ---------------------------------------------------------------- */
 
-/* Not by the builders: that a slice fits was a condition of the node itself,
-   and of one in a loop without trips it need not hold. */
-static tgi_ref slice(tgi_rule *rule, tgi_ref x, tgi_ref start,
-                     tgi_shape_ref shape)
+/* Bypasses the builders, which would check again that the slice fits. The node
+   itself has that check, and in a loop with zero iterations it need not
+   hold. */
+static tgi_ref build_dynamic_slice(tgi_rule *rule, tgi_ref x, tgi_ref start,
+                                   tgi_shape_ref shape)
 {
     const tgi_node *node = rule->node;
     return x && start
@@ -28,36 +28,41 @@ static tgi_ref slice(tgi_rule *rule, tgi_ref x, tgi_ref start,
                : 0;
 }
 
-static tgi_ref update(tgi_rule *rule, tgi_ref x, tgi_ref part, tgi_ref start)
+static tgi_ref build_dynamic_update(tgi_rule *rule, tgi_ref x, tgi_ref slice,
+                                    tgi_ref start)
 {
     const tgi_node *node = rule->node;
-    return x && part && start
+    return x && slice && start
                ? tgi_build_node(rule->b, TGI_OP_DYNAMIC_UPDATE, node->dtype,
                                 tgi_graph_node(rule->b->graph, x)->shape,
-                                (tgi_ref[]){x, part, start}, 3, node->attr,
+                                (tgi_ref[]){x, slice, start}, 3, node->attr,
                                 node->attr_bytes)
                : 0;
 }
 
 RULE(dynamic_slice)
 {
-    tgi_ref start = B, so_far = tgi_rule_accumulated(rule, 0);
-    tgi_ref part = slice(rule, so_far, start, rule->node->shape);
-    return tgi_rule_replace(rule, 0, update(rule, so_far, ADD(part, G), start));
+    tgi_ref start = B, accumulated = tgi_rule_accumulated(rule, 0);
+    tgi_ref slice =
+        build_dynamic_slice(rule, accumulated, start, rule->node->shape);
+    return tgi_rule_replace(
+        rule, 0, build_dynamic_update(rule, accumulated, ADD(slice, G), start));
 }
 
-/* What is replaced does not matter, what it is replaced by does. */
+/* The replaced elements get no gradient; the update gets theirs. */
 RULE(dynamic_update)
 {
     tgi_ref start = C;
-    return PART(0, update(rule, G, tgi_rule_zeros(rule, 1), start)) &&
-           PART(1, slice(rule, G, start, tgi_rule_node(rule, 1)->shape));
+    return ADD_GRADIENT(0, build_dynamic_update(
+                               rule, G, tgi_rule_zeros(rule, 1), start)) &&
+           ADD_GRADIENT(1, build_dynamic_slice(rule, G, start,
+                                               tgi_rule_node(rule, 1)->shape));
 }
 
 /* -- Indices --------------------------------------------------------------- */
 
-/* Indices moved to the nearest valid one of n > 0, whatever their type. */
-static tgi_ref clamped(tgi_rule *rule, tgi_ref indices, tgi_dim n)
+/* Clamps indices of any dtype to 0 … n - 1, n > 0. */
+static tgi_ref clamp_indices(tgi_rule *rule, tgi_ref indices, tgi_dim n)
 {
     tgi_builder *b = rule->b;
     if (!indices)
@@ -72,28 +77,29 @@ static tgi_ref clamped(tgi_rule *rule, tgi_ref indices, tgi_dim n)
 }
 
 /*
- * Added where they were taken. An index out of range gave zeros, or there was
- * none, since the gather has failed: it is dropped.
+ * Scatter-adds the gradient to the gathered positions. An out-of-range index
+ * read zeros, or made the gather fail, so it is dropped.
  */
 RULE(gather)
 {
     const tgi_attr_gather *attr = rule->node->attr;
     const int axis = (int)attr->axis;
-    tgi_ref indices = B, so_far = tgi_rule_accumulated(rule, 0);
+    tgi_ref indices = B, accumulated = tgi_rule_accumulated(rule, 0);
     if (attr->mode == TG_GATHER_CLAMP)
-        indices = clamped(rule, indices,
-                          extent_of(rule, rule->node->inputs[0], axis));
+        indices = clamp_indices(rule, indices,
+                                extent_of(rule, rule->node->inputs[0], axis));
     return tgi_rule_replace(rule, 0,
-                            tgi_build_scatter(rule->b, so_far, indices, G, axis,
-                                              TG_SCATTER_ADD, TG_SCATTER_DROP));
+                            tgi_build_scatter(rule->b, accumulated, indices, G,
+                                              axis, TG_SCATTER_ADD,
+                                              TG_SCATTER_DROP));
 }
 
 /*
- * Whether a slice is the one that counts, among all for the same place: if
- * that place, told the numbers of its slices one after the other, remembers
- * this one. For each index, with axes of 1 for those of x behind.
+ * True for the update that takes effect among all with the same index: scatters
+ * the number of each update and compares. Shaped like the indices, followed by
+ * axes of extent 1 for the trailing axes of x.
  */
-static tgi_ref is_last(tgi_rule *rule, tgi_ref indices, int axis)
+static tgi_ref is_last_update(tgi_rule *rule, tgi_ref indices, int axis)
 {
     tgi_builder *b = rule->b;
     tgi_dims *table = b->graph->dims;
@@ -101,29 +107,29 @@ static tgi_ref is_last(tgi_rule *rule, tgi_ref indices, int axis)
         return 0;
     const tgi_shape *x = tgi_rule_shape(rule, 0);
     const tgi_shape_ref shape = tgi_graph_node(b->graph, indices)->shape;
-    const tgi_shape *at = tgi_shape_of(table, shape);
-    const tgi_dim count = tgi_dim_product(table, at);
+    const tgi_shape *index_shape = tgi_shape_of(table, shape);
+    const tgi_dim count = tgi_dim_product(table, index_shape);
     if (tgi_build_dim(b, count) == TGI_DIM_NONE)
         return 0;
     tgi_ref numbers = tgi_rule_reshape(
         rule, tgi_build_iota(b, TG_I64, 1, &count, 0), shape);
-    tgi_ref nothing = tgi_rule_broadcast(
+    tgi_ref zeros_1d = tgi_rule_broadcast(
         rule,
         tgi_build_number(b, TG_I64, TG_I64,
                          (tgi_number){TGI_NUMBER_INT, {.i = 0}}),
         tgi_rule_shape_of(rule, 1, &x->dims[axis]));
-    tgi_ref remembered = tgi_build_scatter(b, nothing, indices, numbers, 0,
-                                           TG_SCATTER_SET, TG_SCATTER_DROP);
-    tgi_ref found =
-        tgi_build_gather(b, remembered, indices, 0, TG_GATHER_ZERO);
+    tgi_ref last_number = tgi_build_scatter(b, zeros_1d, indices, numbers, 0,
+                                            TG_SCATTER_SET, TG_SCATTER_DROP);
+    tgi_ref last_for_index =
+        tgi_build_gather(b, last_number, indices, 0, TG_GATHER_ZERO);
 
     tgi_dim dims[2 * TG_MAX_RANK];
     int rank = 0;
-    for (int i = 0; i < at->rank; i++)
-        dims[rank++] = at->dims[i];
+    for (int i = 0; i < index_shape->rank; i++)
+        dims[rank++] = index_shape->dims[i];
     for (int i = axis + 1; i < x->rank; i++)
         dims[rank++] = 1;
-    return tgi_rule_reshape(rule, EQ(found, numbers),
+    return tgi_rule_reshape(rule, EQ(last_for_index, numbers),
                             tgi_rule_shape_of(rule, rank, dims));
 }
 
@@ -133,25 +139,26 @@ RULE(scatter)
     const int axis = (int)attr->axis;
     const bool adds = attr->mode == TG_SCATTER_ADD;
     tgi_builder *b = rule->b;
-    if (adds && !PART(0, G))
+    if (adds && !ADD_GRADIENT(0, G))
         return false;
     if (adds && !tgi_rule_wants(rule, 2))
         return true;
     tgi_ref indices = B;
     if (!adds && tgi_rule_wants(rule, 0)) {
         tgi_ref zeros = tgi_rule_zeros(rule, 2);
-        tgi_ref rest = tgi_build_scatter(b, G, indices, zeros, axis,
+        tgi_ref kept = tgi_build_scatter(b, G, indices, zeros, axis,
                                          TG_SCATTER_SET, TG_SCATTER_DROP);
-        if (!tgi_rule_add(rule, 0, rest))
+        if (!tgi_rule_add(rule, 0, kept))
             return false;
     }
     if (!tgi_rule_wants(rule, 2))
         return true;
-    tgi_ref taken = tgi_build_gather(b, G, indices, axis, TG_GATHER_ZERO);
+    tgi_ref gathered = tgi_build_gather(b, G, indices, axis, TG_GATHER_ZERO);
     if (!adds) {
-        tgi_ref counts = is_last(rule, indices, axis);
-        taken = SELECT(counts, taken, K(0));
+        tgi_ref is_last = is_last_update(rule, indices, axis);
+        gathered = SELECT(is_last, gathered, K(0));
     }
     return tgi_rule_add(
-        rule, 2, tgi_rule_reshape(rule, taken, tgi_rule_node(rule, 2)->shape));
+        rule, 2,
+        tgi_rule_reshape(rule, gathered, tgi_rule_node(rule, 2)->shape));
 }

@@ -1,48 +1,49 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gradient_loop.c - back through a loop: a second one, from the last trip to
- * the first. It carries the gradients of what the first has carried, and the
- * sums over all trips of the gradients of everything else, which begin with
- * what other users have added already.
+ * gradient_loop.c - the backward pass of a loop: a second loop over the
+ * iterations in reverse. It carries the gradients of carried values, and
+ * accumulates the gradients of loop-invariant inputs, starting from those that
+ * other users have already added.
  */
 #include <string.h>
 
 #include "gradient/gradient_region.h"
 
-/* Of expressions over all trips that are computed trip by trip. */
-enum { MOST_DEPTH = 3 };
+/* Of elementwise expressions over all iterations that are recomputed per
+   iteration. */
+enum { MAX_RECOMPUTE_DEPTH = 3 };
 
-typedef struct way_back {
+typedef struct backward_loop {
     tgi_tape *tape;
     tgi_ref ref;
     const tgi_node *node;
     const tgi_attr_regions *attr;
-    bool *is_active; /* by input: has a gradient */
-    tgi_ref trips;   /* done by the first loop; in tape->t's graph */
-    tgi_stack_gradients slots; /* that the second one saves */
-    size_t n_results;     /* of its body */
-} way_back;
+    bool *is_active;      /* by input: gets a gradient */
+    tgi_ref n_iterations; /* of the forward loop; in tape->t's graph */
+    tgi_stack_gradients stack_gradients; /* saved by the backward loop */
+    size_t n_results;                    /* of the backward body */
+} backward_loop;
 
-static bool is_carried(const way_back *w, uint32_t i)
+static bool is_carried(const backward_loop *w, uint32_t i)
 {
     return i > 0 && i <= w->attr->n_carried;
 }
 
-/* True for an input that is what another loop has saved: it grows. */
-static bool grows(const way_back *w, uint32_t i)
+/* True for an unbounded input, which another loop has saved. */
+static bool is_unbounded(const backward_loop *w, uint32_t i)
 {
     return tgi_shape_is_unbounded(
         tgi_graph_shape(w->tape->graph, w->node->inputs[i]));
 }
 
-/* True if the second loop carries a gradient for the input. */
-static bool is_summed(const way_back *w, uint32_t i)
+/* True if the backward loop carries a gradient for the input. */
+static bool has_carried_gradient(const backward_loop *w, uint32_t i)
 {
-    return w->is_active[i] && !grows(w, i);
+    return w->is_active[i] && !is_unbounded(w, i);
 }
 
-/* True if an input in front of i, no carried one, is the same. */
-static bool is_repeated(const way_back *w, uint32_t i)
+/* True if an earlier loop-invariant input is the same node. */
+static bool is_duplicate(const backward_loop *w, uint32_t i)
 {
     for (uint32_t k = (uint32_t)w->attr->n_carried + 1; k < i; k++)
         if (w->node->inputs[k] == w->node->inputs[i])
@@ -50,9 +51,9 @@ static bool is_repeated(const way_back *w, uint32_t i)
     return false;
 }
 
-/* -- Which inputs ---------------------------------------------------------- */
+/* -- Inputs ---------------------------------------------------------------- */
 
-static bool find_active(way_back *w)
+static bool find_active_inputs(backward_loop *w)
 {
     const tgi_tape *tape = w->tape;
     const tgi_node *node = w->node;
@@ -76,13 +77,13 @@ static bool find_active(way_back *w)
     return ok;
 }
 
-/* What the second loop begins with for input i. */
-static tgi_ref first_gradient(const way_back *w, uint32_t i)
+/* The initial gradient of input i in the backward loop. */
+static tgi_ref initial_gradient(const backward_loop *w, uint32_t i)
 {
     tgi_tape *tape = w->tape;
     tgi_ref gradient = 0;
     if (!is_carried(w, i)) {
-        gradient = is_repeated(w, i) ? 0 : tape->gradients[w->node->inputs[i]];
+        gradient = is_duplicate(w, i) ? 0 : tape->gradients[w->node->inputs[i]];
     } else {
         tgi_ref ref = tgi_tape_next_result(tape, tape->next[w->ref]);
         for (; ref; ref = tgi_tape_next_result(tape, tape->next[ref]))
@@ -94,35 +95,37 @@ static tgi_ref first_gradient(const way_back *w, uint32_t i)
     return tgi_build_zeros_like(&tape->b, tape->graph, w->node->inputs[i]);
 }
 
-static bool add_inputs(way_back *w, tgi_control *c)
+static bool add_loop_inputs(backward_loop *w, tgi_control *c)
 {
     tgi_tape *tape = w->tape;
-    tgi_ref trips = w->node->inputs[0];
+    tgi_ref n_iterations = w->node->inputs[0];
     if (w->attr->n_graphs > 1)
-        trips = tgi_region_result(tape->graph, w->ref, TGI_RESULT_ITERATIONS);
-    w->trips = trips ? tgi_tape_value(tape, trips) : 0;
-    bool ok = tgi_control_add_input(c, w->trips);
+        n_iterations =
+            tgi_region_result(tape->graph, w->ref, TGI_RESULT_ITERATIONS);
+    w->n_iterations = n_iterations ? tgi_tape_value(tape, n_iterations) : 0;
+    bool ok = tgi_control_add_input(c, w->n_iterations);
     for (uint32_t i = 1; ok && i < w->node->n_inputs; i++)
-        if (is_summed(w, i))
-            ok = tgi_control_add_input(c, first_gradient(w, i));
+        if (has_carried_gradient(w, i))
+            ok = tgi_control_add_input(c, initial_gradient(w, i));
     return ok;
 }
 
 /* -- The body -------------------------------------------------------------- */
 
-/* The trip that is gone back through: trips - 1 - counter. */
-static tgi_ref find_trip(const way_back *w, tgi_tape *inner, tgi_ref counter)
+/* The forward iteration: n_iterations - 1 - counter. */
+static tgi_ref build_iteration(const backward_loop *w, tgi_tape *inner,
+                               tgi_ref counter)
 {
     tgi_builder *b = &inner->b;
-    const tgi_ref trips = tgi_inner_capture(inner, w->trips);
+    const tgi_ref n_iterations = tgi_inner_capture(inner, w->n_iterations);
     const tgi_ref one = tgi_build_number(
         b, TG_I64, TG_I64, (tgi_number){TGI_NUMBER_INT, {.i = 1}});
-    return tgi_build_2(b, TGI_OP_SUB, tgi_build_2(b, TGI_OP_SUB, trips, one),
-                       counter);
+    return tgi_build_2(b, TGI_OP_SUB,
+                       tgi_build_2(b, TGI_OP_SUB, n_iterations, one), counter);
 }
 
-/* Gradients of what was saved for each trip: that of this one. */
-static bool seed_saved(const way_back *w, tgi_tape *inner)
+/* Seeds values saved per iteration with the gradients of this iteration. */
+static bool seed_saved_values(const backward_loop *w, tgi_tape *inner)
 {
     tgi_tape *tape = w->tape;
     tgi_ref ref = tgi_tape_next_result(tape, tape->next[w->ref]);
@@ -132,35 +135,37 @@ static bool seed_saved(const way_back *w, tgi_tape *inner)
             continue;
         const tgi_ref value = inner->graph->results.data[index];
         const tgi_ref gradient = tgi_tape_saved_element_of(
-            inner, tape->gradients[ref], value, MOST_DEPTH);
+            inner, tape->gradients[ref], value, MAX_RECOMPUTE_DEPTH);
         if (!gradient || !tgi_tape_add(inner, value, gradient))
             return false;
     }
     return true;
 }
 
-static bool seed(const way_back *w, tgi_tape *inner, const tg_value *in)
+static bool seed_results(const backward_loop *w, tgi_tape *inner,
+                         const tg_value *in)
 {
     size_t n = 1;
     bool ok = true;
     for (uint32_t i = 1; ok && i < w->node->n_inputs; i++) {
-        if (!is_summed(w, i))
+        if (!has_carried_gradient(w, i))
             continue;
-        /* A result may be what another input is: both count. */
+        /* A body result may be the parameter of another input: gradients add
+           up. */
         ok = tgi_tape_add(inner,
                           is_carried(w, i)
                               ? inner->graph->results.data[i - 1]
                               : inner->graph->params.data[i].node,
                           in[n++].node);
     }
-    return ok && seed_saved(w, inner) && tgi_stack_gradients_seed(inner);
+    return ok && seed_saved_values(w, inner) && tgi_stack_gradients_seed(inner);
 }
 
-static bool return_gradients(const way_back *w, tgi_tape *inner)
+static bool return_input_gradients(const backward_loop *w, tgi_tape *inner)
 {
     bool ok = true;
     for (uint32_t i = 1; ok && i < w->node->n_inputs; i++) {
-        if (!is_summed(w, i))
+        if (!has_carried_gradient(w, i))
             continue;
         const tgi_ref param = inner->graph->params.data[i].node;
         tgi_ref gradient = inner->gradients[param];
@@ -173,29 +178,31 @@ static bool return_gradients(const way_back *w, tgi_tape *inner)
     return ok;
 }
 
-/* -- Both ------------------------------------------------------------------ */
+/* -- Tracing --------------------------------------------------------------- */
 
-static void trace_body(tg_trace *t, const tg_value *in, void *user)
+static void trace_backward_body(tg_trace *t, const tg_value *in, void *user)
 {
-    way_back *w = user;
+    backward_loop *w = user;
     tgi_tape inner;
     bool ok = tgi_inner_begin(&inner, w->tape, w->ref, 0, t);
     for (uint32_t i = 1; ok && i < w->node->n_inputs; i++)
         tgi_inner_activate_input(&inner, i, w->is_active[i]);
-    inner.trip = ok ? find_trip(w, &inner, in[0].node) : 0;
-    ok = inner.trip && tgi_tape_activate(&inner) && seed(w, &inner, in) &&
-         tgi_tape_backward(&inner) && return_gradients(w, &inner) &&
-         tgi_stack_gradients_return(&inner, &w->slots);
+    inner.iteration = ok ? build_iteration(w, &inner, in[0].node) : 0;
+    ok = inner.iteration && tgi_tape_activate(&inner) &&
+         seed_results(w, &inner, in) && tgi_tape_backward(&inner) &&
+         return_input_gradients(w, &inner) &&
+         tgi_stack_gradients_return(&inner, &w->stack_gradients);
     w->n_results = t->results.n;
     if (!ok)
         tgi_trace_record_error(t);
     tgi_tape_deinit(&inner);
 }
 
-/* -- Afterwards ------------------------------------------------------------ */
+/* -- Results --------------------------------------------------------------- */
 
-/* Sums first: they have begun with what was there, and replace it. */
-static bool take_results(const way_back *w, const tg_value *results)
+/* Accumulated gradients first: they started from the existing gradient, and
+   replace it. */
+static bool receive_gradients(const backward_loop *w, const tg_value *results)
 {
     tgi_tape *tape = w->tape;
     bool ok = true;
@@ -203,10 +210,10 @@ static bool take_results(const way_back *w, const tg_value *results)
         size_t n = 0;
         for (uint32_t i = 1; ok && i < w->node->n_inputs; i++) {
             const tgi_ref input = w->node->inputs[i];
-            if (!is_summed(w, i))
+            if (!has_carried_gradient(w, i))
                 continue;
             const tgi_ref gradient = results[n++].node;
-            const bool is_sum = !is_carried(w, i) && !is_repeated(w, i);
+            const bool is_sum = !is_carried(w, i) && !is_duplicate(w, i);
             if (is_sum == adds)
                 continue;
             if (is_sum)
@@ -220,15 +227,17 @@ static bool take_results(const way_back *w, const tg_value *results)
 bool tgi_tape_loop(tgi_tape *tape, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(tape->graph, ref);
-    way_back w = {.tape = tape, .ref = ref, .node = node, .attr = node->attr};
+    backward_loop w = {
+        .tape = tape, .ref = ref, .node = node, .attr = node->attr};
     tgi_control c = {0};
     tg_value *results = NULL;
-    bool ok = find_active(&w) &&
+    bool ok = find_active_inputs(&w) &&
               tgi_control_begin(&c, "gradients", tgi_node_site(node)) &&
-              add_inputs(&w, &c);
+              add_loop_inputs(&w, &c);
     if (ok) {
         const size_t n = c.n_fixed - 1;
-        tg_trace *t = tgi_control_open(&c, "gradient", trace_body, &w, 0);
+        tg_trace *t =
+            tgi_control_open(&c, "gradient", trace_backward_body, &w, 0);
         ok = t && tgi_control_close(&c, t);
         const size_t n_results = w.n_results;
         results = tgi_alloc_zero((n_results + 1) * sizeof(*results));
@@ -238,14 +247,15 @@ bool tgi_tape_loop(tgi_tape *tape, tgi_ref ref)
         }
         if (ok && results) {
             tgi_control_finish(&c, TGI_OP_LOOP, n, 0, results, n_results);
-            ok = tape->t->status == TG_OK && take_results(&w, results) &&
-                 tgi_stack_gradients_receive(tape, &w.slots, results + n, true);
+            ok = tape->t->status == TG_OK && receive_gradients(&w, results) &&
+                 tgi_stack_gradients_receive(tape, &w.stack_gradients,
+                                             results + n, true);
         }
         ok = ok && results;
     }
     tgi_control_end(&c);
     tgi_free(results);
     tgi_free(w.is_active);
-    tgi_vec_deinit(&w.slots);
+    tgi_vec_deinit(&w.stack_gradients);
     return ok;
 }

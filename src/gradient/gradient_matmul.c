@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gradient_matmul.c - the gradient rule of matrix products: two matrix
- * products, whose flags say what is taken transposed, so that nothing is
- * copied.
+ * gradient_matmul.c - the gradient rule of MATMUL: two matmuls, which take
+ * operands transposed by flags, so that nothing is copied.
  */
 #include "gradient/gradient_primitives.h"
 
-/* x as one matrix, its batch above each other: [b,m,n] as [b*m,n]. */
-static tgi_ref stacked(tgi_rule *rule, tgi_ref x)
+/* x with its batch axes merged into the rows: [b,m,n] as [b*m,n]. */
+static tgi_ref flatten_batch(tgi_rule *rule, tgi_ref x)
 {
     if (!x)
         return 0;
@@ -19,22 +18,22 @@ static tgi_ref stacked(tgi_rule *rule, tgi_ref x)
 }
 
 /*
- * The gradient of input i, a product of the other one and G: in this order if
- * `is_first`, each transposed or not. What the batch shares is summed.
+ * The gradient of input i: the matmul of the other input and G, in this order
+ * if `is_first`, each transposed or not. Broadcast batch axes are summed.
  */
-static tgi_ref product(tgi_rule *rule, uint32_t i, bool is_first,
-                       bool other_flips, bool g_flips)
+static tgi_ref build_product(tgi_rule *rule, uint32_t i, bool is_first,
+                             bool transpose_other, bool transpose_g)
 {
     tgi_ref other = tgi_rule_input(rule, 1 - i), g = G;
-    const bool flips[] = {is_first ? other_flips : g_flips,
-                          is_first ? g_flips : other_flips};
-    const int flags = (flips[0] ? TG_TRANSPOSE_A : 0) |
-                      (flips[1] ? TG_TRANSPOSE_B : 0);
-    /* Of one matrix for a batch of many: if the product is a sum over rows of
-       both, that over the batch becomes a part of it. */
+    const bool transpose[] = {is_first ? transpose_other : transpose_g,
+                              is_first ? transpose_g : transpose_other};
+    const int flags = (transpose[0] ? TG_TRANSPOSE_A : 0) |
+                      (transpose[1] ? TG_TRANSPOSE_B : 0);
+    /* If one matrix serves the whole batch and the matmul sums over the rows of
+       both operands, the sum over the batch becomes part of it. */
     if (tgi_rule_shape(rule, i)->rank == 2 && flags == TG_TRANSPOSE_A) {
-        other = stacked(rule, other);
-        g = stacked(rule, g);
+        other = flatten_batch(rule, other);
+        g = flatten_batch(rule, g);
     }
     tgi_ref result = is_first ? tgi_build_matmul(rule->b, other, g, flags)
                               : tgi_build_matmul(rule->b, g, other, flags);
@@ -42,13 +41,13 @@ static tgi_ref product(tgi_rule *rule, uint32_t i, bool is_first,
 }
 
 /*
- * Of c = a b: ga = g b', gb = a' g. Where a is given transposed, so is its
+ * For c = a b: ga = g b', gb = a' g. If a is passed transposed, so is its
  * gradient: ga' = b g'; and gb' = g' a.
  */
 RULE(matmul)
 {
     const int64_t flags = ((const tgi_attr_matmul *)rule->node->attr)->flags;
     const bool a = flags & TG_TRANSPOSE_A, b = flags & TG_TRANSPOSE_B;
-    return PART(0, product(rule, 0, a, a == b, a)) &&
-           PART(1, product(rule, 1, !b, a == b, b));
+    return ADD_GRADIENT(0, build_product(rule, 0, a, a == b, a)) &&
+           ADD_GRADIENT(1, build_product(rule, 1, !b, a == b, b));
 }

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gradient_primitives.h - the words gradient rules are written in, so that a rule
- * reads as the formula it is. Included by the files of rules and their table
- * alone.
+ * gradient_primitives.h - the primitives that gradient rules are written in, so
+ * that a rule reads as its formula. Included only by the files of rules and by
+ * their table.
  *
- *     RULE(mul) { return PART(0, MUL(G, B)) && PART(1, MUL(G, A)); }
+ *     RULE(mul)
+ *     {
+ *         return ADD_GRADIENT(0, MUL(G, B)) && ADD_GRADIENT(1, MUL(G, A));
+ *     }
  *
- * G is the gradient of the node's value and Y that value; A, B and C are its
- * inputs, X the only one. PART gives an input its part, which is built, and
- * its operands kept, only if somebody wants it.
+ * G is the gradient of the node's value and Y that value. A, B and C are its
+ * inputs, X the only one. ADD_GRADIENT adds to the gradient of an input; its
+ * argument is evaluated, and so forward values are saved, only if that gradient
+ * is needed.
  *
- * The operands of a word are evaluated from left to right, which C leaves
- * open: nodes come in one order, whoever compiled the library.
+ * Operands are evaluated from left to right, which C does not guarantee, so
+ * that the order of nodes does not depend on the compiler.
  *
- * ADD and SUB do not contract (gradient.c says why): a rule says FMA where it
- * means it.
+ * ADD and SUB do not contract (see tgi_tape_init): a rule uses FMA explicitly.
  */
 #ifndef TGI_GRADIENT_PRIMITIVES_H
 #define TGI_GRADIENT_PRIMITIVES_H
@@ -23,7 +26,7 @@
 
 /* -- Rules ----------------------------------------------------------------- */
 
-/* One for each row that says SMOOTH or KINKED. */
+/* One for each row of op.def with gradient SMOOTH or KINKED. */
 #define DECLARE_SMOOTH(name) tgi_gradient_rule tgi_gradient_##name;
 #define DECLARE_KINKED(name) DECLARE_SMOOTH(name)
 #define DECLARE_ZERO(name)
@@ -34,8 +37,8 @@
 #undef OP
 
 #define RULE(name) bool tgi_gradient_##name(tgi_rule *rule)
-#define PART(i, part) \
-    (!tgi_rule_wants(rule, i) || tgi_rule_add(rule, i, part))
+#define ADD_GRADIENT(i, gradient_part) \
+    (!tgi_rule_wants(rule, i) || tgi_rule_add(rule, i, gradient_part))
 
 /* -- Values ---------------------------------------------------------------- */
 
@@ -49,11 +52,11 @@
 
 /* -- Operations ------------------------------------------------------------ */
 
-#define WORD_1(OP, x) tgi_build_1(rule->b, TGI_OP_##OP, x)
-#define WORD_2(OP, x, y) \
+#define BUILD_1(OP, x) tgi_build_1(rule->b, TGI_OP_##OP, x)
+#define BUILD_2(OP, x, y) \
     IN_ORDER_2(TGI_OP_##OP, x, y, TG_NEW_NAME(tgi_x_), \
                TG_NEW_NAME(tgi_y_))
-#define WORD_3(OP, x, y, z) \
+#define BUILD_3(OP, x, y, z) \
     IN_ORDER_3(TGI_OP_##OP, x, y, z, TG_NEW_NAME(tgi_x_), \
                TG_NEW_NAME(tgi_y_), TG_NEW_NAME(tgi_z_))
 #define IN_ORDER_2(op, x, y, first, second) \
@@ -70,34 +73,34 @@
         tgi_build_3(rule->b, op, first, second, third); \
     })
 
-#define NEG(a) WORD_1(NEG, a)
-#define SIGN(a) WORD_1(SIGN, a)
-#define SQRT(a) WORD_1(SQRT, a)
-#define RSQRT(a) WORD_1(RSQRT, a)
-#define EXP(a) WORD_1(EXP, a)
-#define LOG(a) WORD_1(LOG, a)
-#define SIN(a) WORD_1(SIN, a)
-#define COS(a) WORD_1(COS, a)
-#define SINH(a) WORD_1(SINH, a)
-#define COSH(a) WORD_1(COSH, a)
-#define ERFC(a) WORD_1(ERFC, a)
-#define SIGMOID(a) WORD_1(SIGMOID, a)
-#define ADD(a, b) WORD_2(ADD, a, b)
-#define SUB(a, b) WORD_2(SUB, a, b)
-#define MUL(a, b) WORD_2(MUL, a, b)
-#define DIV(a, b) WORD_2(DIV, a, b)
-#define MIN(a, b) WORD_2(MIN, a, b)
-#define MAX(a, b) WORD_2(MAX, a, b)
-#define POW(a, b) WORD_2(POW, a, b)
-#define HYPOT(a, b) WORD_2(HYPOT, a, b)
-#define AND(a, b) WORD_2(AND, a, b)
-#define OR(a, b) WORD_2(OR, a, b)
-#define EQ(a, b) WORD_2(EQ, a, b)
-#define NE(a, b) WORD_2(NE, a, b)
-#define LT(a, b) WORD_2(LT, a, b)
-#define LE(a, b) WORD_2(LE, a, b)
-#define FMA(a, b, c) WORD_3(FMA, a, b, c)
-#define SELECT(a, b, c) WORD_3(SELECT, a, b, c)
+#define NEG(a) BUILD_1(NEG, a)
+#define SIGN(a) BUILD_1(SIGN, a)
+#define SQRT(a) BUILD_1(SQRT, a)
+#define RSQRT(a) BUILD_1(RSQRT, a)
+#define EXP(a) BUILD_1(EXP, a)
+#define LOG(a) BUILD_1(LOG, a)
+#define SIN(a) BUILD_1(SIN, a)
+#define COS(a) BUILD_1(COS, a)
+#define SINH(a) BUILD_1(SINH, a)
+#define COSH(a) BUILD_1(COSH, a)
+#define ERFC(a) BUILD_1(ERFC, a)
+#define SIGMOID(a) BUILD_1(SIGMOID, a)
+#define ADD(a, b) BUILD_2(ADD, a, b)
+#define SUB(a, b) BUILD_2(SUB, a, b)
+#define MUL(a, b) BUILD_2(MUL, a, b)
+#define DIV(a, b) BUILD_2(DIV, a, b)
+#define MIN(a, b) BUILD_2(MIN, a, b)
+#define MAX(a, b) BUILD_2(MAX, a, b)
+#define POW(a, b) BUILD_2(POW, a, b)
+#define HYPOT(a, b) BUILD_2(HYPOT, a, b)
+#define AND(a, b) BUILD_2(AND, a, b)
+#define OR(a, b) BUILD_2(OR, a, b)
+#define EQ(a, b) BUILD_2(EQ, a, b)
+#define NE(a, b) BUILD_2(NE, a, b)
+#define LT(a, b) BUILD_2(LT, a, b)
+#define LE(a, b) BUILD_2(LE, a, b)
+#define FMA(a, b, c) BUILD_3(FMA, a, b, c)
+#define SELECT(a, b, c) BUILD_3(SELECT, a, b, c)
 
 /* -- Shapes ---------------------------------------------------------------- */
 
@@ -112,9 +115,9 @@ static inline const tgi_shape *tgi_rule_shape(const tgi_rule *rule, uint32_t i)
 }
 
 /*
- * Views and copies of another shape. Unlike the builders they record no
- * conditions: those of the node that a rule is for are enough. `shape` 0
- * stands for a failure that is recorded.
+ * Views and pads. Unlike the builders they add no checks, because the checks of
+ * the differentiated node suffice. They return 0 if `x` or `shape` is 0, that
+ * is, after a failure (recorded).
  */
 tgi_ref tgi_rule_reshape(tgi_rule *rule, tgi_ref x, tgi_shape_ref shape);
 tgi_ref tgi_rule_broadcast(tgi_rule *rule, tgi_ref x, tgi_shape_ref shape);
@@ -123,15 +126,16 @@ tgi_ref tgi_rule_slice(tgi_rule *rule, tgi_ref x, const tgi_attr_slice *attr,
 tgi_ref tgi_rule_pad(tgi_rule *rule, tgi_ref x, tgi_ref value,
                      const tgi_attr_pad *attr, tgi_shape_ref shape);
 
-/* The shape of these extents, any of which may be TGI_DIM_NONE: then 0. */
+/* The shape of these extents; 0 if any of them is TGI_DIM_NONE (recorded). */
 tgi_shape_ref tgi_rule_shape_of(tgi_rule *rule, int rank, const tgi_dim *dims);
 
-/* A reduction with this mask. */
+/* A reduction over the axes of `mask`. */
 tgi_ref tgi_rule_reduce(tgi_rule *rule, tgi_op op, tgi_ref x, uint64_t mask);
 
 /*
- * Summed back to the shape of input i, which was broadcast to that of x. The
- * last `n_equal` axes were not: they are the same, if by other names.
+ * Sums x to the shape of input i, which was broadcast to the shape of x. The
+ * last `n_equal` axes were not broadcast: their extents are equal, but may have
+ * other names.
  */
 tgi_ref tgi_rule_unbroadcast(tgi_rule *rule, tgi_ref x, uint32_t i,
                              int n_equal);

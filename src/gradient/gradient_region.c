@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gradient_region.c - back through nodes with results: calls, as if the
- * callee's nodes stood there; branches, by a branch for each on the same
- * choice; and those whose gradient the user has given.
+ * gradient_region.c - the backward pass of nodes with results: calls, as if
+ * inlined; branches, by a backward branch for each, selected by the same index;
+ * nodes with custom gradients.
  */
 #include <string.h>
 
@@ -10,30 +10,30 @@
 #include "gradient/gradient_region.h"
 #include "pass/callee_import.h"
 
-/* -- Tapes inside tapes ---------------------------------------------------- */
+/* -- Tapes of regions ------------------------------------------------------ */
 
-bool tgi_inner_begin(tgi_tape *inner, tgi_tape *around, tgi_ref region,
-                     size_t number, tg_trace *t)
+bool tgi_inner_begin(tgi_tape *inner, tgi_tape *outer, tgi_ref region,
+                     size_t index, tg_trace *t)
 {
-    const tgi_node *node = tgi_graph_node(around->graph, region);
-    if (!tgi_tape_init(inner, tgi_node_regions(node).graphs[number], t,
-                       &around->b))
+    const tgi_node *node = tgi_graph_node(outer->graph, region);
+    if (!tgi_tape_init(inner, tgi_node_regions(node).graphs[index], t,
+                       &outer->b))
         return false;
-    inner->outer = around;
+    inner->outer = outer;
     inner->region = region;
-    inner->number = number;
+    inner->index = index;
     return true;
 }
 
-/* The parameter of the region that input i is. */
-static tgi_ref param_of(const tgi_tape *inner, uint32_t i)
+/* The parameter of the region for input i. */
+static tgi_ref param_of_input(const tgi_tape *inner, uint32_t i)
 {
     return inner->graph->params.data[i].node;
 }
 
 void tgi_inner_activate_input(tgi_tape *inner, uint32_t i, bool is_active)
 {
-    const tgi_ref param = param_of(inner, i);
+    const tgi_ref param = param_of_input(inner, i);
     inner->is_active[param] =
         is_active && tgi_dtype_is(tgi_graph_node(inner->graph, param)->dtype,
                                   TGI_CLASS_FLOAT);
@@ -46,7 +46,6 @@ tgi_ref tgi_inner_capture(tgi_tape *inner, tgi_ref ref)
 
 /* -- Results --------------------------------------------------------------- */
 
-/* The first result from `ref` on that has a gradient; 0: none. */
 tgi_ref tgi_tape_next_result(const tgi_tape *tape, tgi_ref ref)
 {
     while (ref && !tape->gradients[ref])
@@ -60,8 +59,8 @@ int64_t tgi_result_index(const tgi_tape *tape, tgi_ref ref)
     return ((const tgi_attr_index *)node->attr)->index;
 }
 
-/* Gradients of the results of the region, given to those of its graph. */
-static bool seed(tgi_tape *inner)
+/* Seeds the results of the region's graph with the gradients of its RESULTs. */
+static bool seed_results(tgi_tape *inner)
 {
     tgi_tape *tape = inner->outer;
     tgi_ref ref = tgi_tape_next_result(tape, tape->next[inner->region]);
@@ -101,25 +100,25 @@ bool tgi_tape_clone_callee(tgi_tape *tape, tgi_ref ref)
     return ok;
 }
 
-static bool back_through_call(tgi_tape *tape, tgi_ref ref)
+static bool differentiate_call(tgi_tape *tape, tgi_ref ref)
 {
     if (!tgi_tape_clone_callee(tape, ref))
         return false;
     const tgi_node *node = tgi_graph_node(tape->graph, ref);
-    tgi_stack_gradients slots = {0};
+    tgi_stack_gradients stack_gradients = {0};
     tgi_tape inner;
     bool ok = tgi_inner_begin(&inner, tape, ref, 0, tape->t);
     for (uint32_t i = 0; ok && i < node->n_inputs; i++)
         tgi_inner_activate_input(&inner, i, tape->is_active[node->inputs[i]]);
-    ok = ok && tgi_tape_activate(&inner) && seed(&inner) &&
+    ok = ok && tgi_tape_activate(&inner) && seed_results(&inner) &&
          tgi_stack_gradients_seed(&inner) && tgi_tape_backward(&inner) &&
-         tgi_stack_gradients_return(&inner, &slots) &&
-         tgi_stack_gradients_receive(tape, &slots, NULL, false);
+         tgi_stack_gradients_return(&inner, &stack_gradients) &&
+         tgi_stack_gradients_receive(tape, &stack_gradients, NULL, false);
     for (uint32_t i = 0; ok && i < node->n_inputs; i++) {
-        const tgi_ref gradient = inner.gradients[param_of(&inner, i)];
+        const tgi_ref gradient = inner.gradients[param_of_input(&inner, i)];
         ok = !gradient || tgi_tape_add(tape, node->inputs[i], gradient);
     }
-    tgi_vec_deinit(&slots);
+    tgi_vec_deinit(&stack_gradients);
     tgi_tape_deinit(&inner);
     return ok;
 }
@@ -129,13 +128,14 @@ static bool back_through_call(tgi_tape *tape, tgi_ref ref)
 typedef struct branch {
     tgi_tape *tape;
     tgi_ref ref;
-    size_t number;
-    size_t n_common;      /* results that all branches have */
-    tgi_stack_gradients slots; /* behind them: its own */
+    size_t index;
+    size_t n_common;                     /* results common to all branches */
+    tgi_stack_gradients stack_gradients; /* its own results, which follow
+                                            them */
 } branch;
 
-/* True if branches give a gradient for the input. */
-static bool has_gradient(const tgi_tape *tape, tgi_ref input)
+/* True if backward branches return a gradient for the input. */
+static bool has_branch_gradient(const tgi_tape *tape, tgi_ref input)
 {
     const tgi_node *node = tgi_graph_node(tape->graph, input);
     return tape->is_active[input] &&
@@ -143,22 +143,23 @@ static bool has_gradient(const tgi_tape *tape, tgi_ref input)
            !tgi_shape_is_unbounded(tgi_graph_shape(tape->graph, input));
 }
 
-/* The callback of a branch: returns a gradient for each active input. */
-static void trace_branch(tg_trace *t, const tg_value *in, void *user)
+/* The callback of a backward branch: returns a gradient for each active
+   input. */
+static void trace_backward_branch(tg_trace *t, const tg_value *in, void *user)
 {
     branch *br = user;
     tgi_tape *tape = br->tape;
     const tgi_node *node = tgi_graph_node(tape->graph, br->ref);
     tgi_tape inner;
     (void)in;
-    bool ok = tgi_inner_begin(&inner, tape, br->ref, br->number, t);
+    bool ok = tgi_inner_begin(&inner, tape, br->ref, br->index, t);
     for (uint32_t i = 0; ok && i < node->n_inputs; i++)
         tgi_inner_activate_input(&inner, i, tape->is_active[node->inputs[i]]);
-    ok = ok && tgi_tape_activate(&inner) && seed(&inner) &&
+    ok = ok && tgi_tape_activate(&inner) && seed_results(&inner) &&
          tgi_stack_gradients_seed(&inner) && tgi_tape_backward(&inner);
     for (uint32_t i = 0; ok && i < node->n_inputs; i++) {
-        const tgi_ref param = param_of(&inner, i);
-        if (!has_gradient(tape, node->inputs[i]))
+        const tgi_ref param = param_of_input(&inner, i);
+        if (!has_branch_gradient(tape, node->inputs[i]))
             continue;
         tgi_ref gradient = inner.gradients[param];
         if (!gradient)
@@ -168,16 +169,16 @@ static void trace_branch(tg_trace *t, const tg_value *in, void *user)
             tgi_error_memory();
     }
     br->n_common = t->results.n;
-    ok = ok && tgi_stack_gradients_return(&inner, &br->slots);
+    ok = ok && tgi_stack_gradients_return(&inner, &br->stack_gradients);
     if (!ok)
         tgi_trace_record_error(t);
     tgi_tape_deinit(&inner);
 }
 
-/* Results of graph `own` behind the first `n_common`, as those of `graph`: its
-   own, or what stands for those of another branch. */
-static bool add_own_results(tgi_graph *graph, const tgi_graph *own,
-                            const tgi_refs *results, size_t n_common)
+/* Appends the results of graph `own` after the first `n_common` to `graph`,
+   which is `own` or another branch; the latter gets placeholders. */
+static bool add_branch_results(tgi_graph *graph, const tgi_graph *own,
+                               const tgi_refs *results, size_t n_common)
 {
     tgi_builder b = {.graph = graph};
     for (size_t i = n_common; i < results->n; i++) {
@@ -190,7 +191,7 @@ static bool add_own_results(tgi_graph *graph, const tgi_graph *own,
     return true;
 }
 
-/* Lets all branches have the results of each. */
+/* Makes all branches return the results of each. */
 static bool align_results(tgi_control *c, size_t n_common)
 {
     bool ok = true;
@@ -210,40 +211,41 @@ static bool align_results(tgi_control *c, size_t n_common)
     }
     for (size_t k = 0; ok && k < n; k++)
         for (size_t i = 0; ok && i < n; i++)
-            ok = add_own_results(c->graphs.data[i], c->graphs.data[k],
-                                 &own[k], n_common);
+            ok = add_branch_results(c->graphs.data[i], c->graphs.data[k],
+                                    &own[k], n_common);
     for (size_t k = 0; k < n; k++)
         tgi_vec_deinit(&own[k]);
     tgi_free(own);
     return ok;
 }
 
-/* Adds to the gradients of active inputs what the new branches have given. */
-static bool add_results(tgi_tape *tape, const tgi_node *node,
-                        const branch *branches, size_t n_branches,
-                        const tg_value *results)
+/* Adds the results of the backward branches to the gradients of active
+   inputs. */
+static bool receive_gradients(tgi_tape *tape, const tgi_node *node,
+                              const branch *branches, size_t n_branches,
+                              const tg_value *results)
 {
     size_t n = 0;
     bool ok = true;
     for (uint32_t i = 0; ok && i < node->n_inputs; i++)
-        if (has_gradient(tape, node->inputs[i]))
+        if (has_branch_gradient(tape, node->inputs[i]))
             ok = tgi_tape_add(tape, node->inputs[i], results[n++].node);
     for (size_t k = 0; ok && k < n_branches; k++) {
-        ok = tgi_stack_gradients_receive(tape, &branches[k].slots, results + n,
-                                         false);
-        n += tgi_stack_gradients_n_results(&branches[k].slots);
+        ok = tgi_stack_gradients_receive(tape, &branches[k].stack_gradients,
+                                         results + n, false);
+        n += tgi_stack_gradients_n_results(&branches[k].stack_gradients);
     }
     return ok;
 }
 
-static bool trace_branches(tgi_control *c, tgi_tape *tape, tgi_ref ref,
-                           branch *branches, size_t n)
+static bool trace_backward_branches(tgi_control *c, tgi_tape *tape, tgi_ref ref,
+                                    branch *branches, size_t n)
 {
     bool ok = true;
     for (size_t i = 0; ok && i < n; i++) {
-        branches[i] = (branch){.tape = tape, .ref = ref, .number = i};
-        tg_trace *t =
-            tgi_control_open(c, "gradient", trace_branch, &branches[i], 1);
+        branches[i] = (branch){.tape = tape, .ref = ref, .index = i};
+        tg_trace *t = tgi_control_open(c, "gradient", trace_backward_branch,
+                                       &branches[i], 1);
         ok = t && tgi_control_close(c, t);
     }
     if (ok && !align_results(c, branches[0].n_common)) {
@@ -253,7 +255,7 @@ static bool trace_branches(tgi_control *c, tgi_tape *tape, tgi_ref ref,
     return ok;
 }
 
-static bool back_through_switch(tgi_tape *tape, tgi_ref ref)
+static bool differentiate_switch(tgi_tape *tape, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(tape->graph, ref);
     const tgi_attr_regions *attr = node->attr;
@@ -261,11 +263,10 @@ static bool back_through_switch(tgi_tape *tape, tgi_ref ref)
     branch *branches = tgi_alloc_zero((n + 1) * sizeof(*branches));
     tg_value *results = NULL;
     tgi_control c = {0};
-    bool ok = branches &&
-              tgi_control_begin(&c, "gradients", tgi_node_site(node)) &&
-              tgi_control_add_input(&c,
-                                    tgi_tape_value(tape, node->inputs[0])) &&
-              trace_branches(&c, tape, ref, branches, n);
+    bool ok =
+        branches && tgi_control_begin(&c, "gradients", tgi_node_site(node)) &&
+        tgi_control_add_input(&c, tgi_tape_value(tape, node->inputs[0])) &&
+        trace_backward_branches(&c, tape, ref, branches, n);
     if (ok) {
         const size_t n_results = c.graphs.data[0]->results.n;
         results = tgi_alloc_zero((n_results + 1) * sizeof(*results));
@@ -279,20 +280,21 @@ static bool back_through_switch(tgi_tape *tape, tgi_ref ref)
         ok = false;
     }
     ok = ok && tape->t->status == TG_OK &&
-         add_results(tape, node, branches, n, results);
+         receive_gradients(tape, node, branches, n, results);
     tgi_control_end(&c);
     for (size_t i = 0; branches && i < n; i++)
-        tgi_vec_deinit(&branches[i].slots);
+        tgi_vec_deinit(&branches[i].stack_gradients);
     tgi_free(branches);
     tgi_free(results);
     return ok;
 }
 
-/* -- Gradients of the user's own ------------------------------------------- */
+/* -- Custom gradients ------------------------------------------------------ */
 
-/* Inputs, results, gradients of results: what the user's callback gets. */
-static bool own_arguments(tgi_tape *tape, tgi_ref ref, size_t n_args,
-                          tg_value *in)
+/* The arguments of the user's callback: inputs, results, gradients of
+   results. */
+static bool custom_arguments(tgi_tape *tape, tgi_ref ref, size_t n_args,
+                             tg_value *in)
 {
     const tgi_node *node = tgi_graph_node(tape->graph, ref);
     const size_t n_results = tgi_node_n_results(node);
@@ -320,9 +322,9 @@ static bool own_arguments(tgi_tape *tape, tgi_ref ref, size_t n_args,
     return tape->t->status == TG_OK;
 }
 
-/* What the callback has returned for argument i. */
-static bool take_gradient(tgi_tape *tape, const tgi_node *node, uint32_t i,
-                          tgi_ref gradient)
+/* Adds the gradient that the callback returned for argument i. */
+static bool add_custom_gradient(tgi_tape *tape, const tgi_node *node,
+                                uint32_t i, tgi_ref gradient)
 {
     const tgi_ref input = node->inputs[i];
     const tgi_node *wanted = tgi_graph_node(tape->graph, input);
@@ -337,20 +339,20 @@ static bool take_gradient(tgi_tape *tape, const tgi_node *node, uint32_t i,
     }
     if (gradient && tgi_graph_node(tape->b.graph, gradient)->shape !=
                         wanted->shape)
-        gradient = tgi_build_fail(&tape->b, TG_ERROR_SHAPE,
-                                  (tgi_ref[]){gradient}, 1,
-                                  "the gradient of argument %u has another "
-                                  "shape than the argument",
-                                  i);
+        gradient =
+            tgi_build_fail(&tape->b, TG_ERROR_SHAPE, (tgi_ref[]){gradient}, 1,
+                           "the gradient of argument %u does not have "
+                           "the shape of the argument",
+                           i);
     return tgi_tape_add(tape, input, gradient);
 }
 
-static bool back_by_callback(tgi_tape *tape, tgi_ref ref)
+static bool differentiate_custom(tgi_tape *tape, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(tape->graph, ref);
     const tgi_custom_gradient *own = tgi_node_custom_gradient(node);
     const size_t n_results = tgi_node_n_results(node);
-    /* Variables that a callee has captured come last. */
+    /* Variables that a callee captured come last. */
     size_t n_args = node->n_inputs;
     while (n_args > 0 &&
            tgi_graph_node(tape->graph, node->inputs[n_args - 1])->op ==
@@ -364,7 +366,7 @@ static bool back_by_callback(tgi_tape *tape, tgi_ref ref)
         tgi_error_memory();
     tape->b.site = tgi_node_site(node);
     tape->b.op_name = "custom_gradient";
-    ok = ok && own_arguments(tape, ref, n_args, in) &&
+    ok = ok && custom_arguments(tape, ref, n_args, in) &&
          tgi_trace_run_inline(tape->t, own->backward, in, own->user, &tape->b,
                               &returned);
     if (ok && returned.n != n_args)
@@ -374,7 +376,7 @@ static bool back_by_callback(tgi_tape *tape, tgi_ref ref)
                             returned.n, TGI_PLURAL(returned.n), (size_t)n_args,
                             TGI_PLURAL(n_args)) != 0;
     for (uint32_t i = 0; ok && i < n_args; i++)
-        ok = take_gradient(tape, node, i, returned.data[i]);
+        ok = add_custom_gradient(tape, node, i, returned.data[i]);
     tgi_vec_deinit(&returned);
     tgi_free(in);
     if (!ok)
@@ -382,7 +384,7 @@ static bool back_by_callback(tgi_tape *tape, tgi_ref ref)
     return ok;
 }
 
-/* -- All of them ----------------------------------------------------------- */
+/* -- All nodes with results ------------------------------------------------ */
 
 bool tgi_tape_region(tgi_tape *tape, tgi_ref ref)
 {
@@ -391,12 +393,12 @@ bool tgi_tape_region(tgi_tape *tape, tgi_ref ref)
         !tgi_tape_has_stack_gradients(tape, ref))
         return true;
     if (tgi_node_custom_gradient(node))
-        return back_by_callback(tape, ref);
+        return differentiate_custom(tape, ref);
     switch (node->op) {
     case TGI_OP_CALL:
-        return back_through_call(tape, ref);
+        return differentiate_call(tape, ref);
     case TGI_OP_SWITCH:
-        return back_through_switch(tape, ref);
+        return differentiate_switch(tape, ref);
     case TGI_OP_LOOP:
         return tgi_tape_loop(tape, ref);
     default:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gradient_rules.c - the table of gradient rules, by the rows of op.def: a row
- * that says SMOOTH or KINKED has the rule of its name, in the file of its
- * family (gradient_unary.c …), or the library does not link.
+ * gradient_rules.c - the table of gradient rules, generated from op.def. An op
+ * with gradient SMOOTH or KINKED must have a rule of its name in the file of
+ * its family (gradient_unary.c, …), or linking fails.
  */
 #include "gradient/gradient_primitives.h"
 

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gradient_shape.c - gradient rules of what moves elements: broadcast,
- * reshape, transpose, slice, pad, concat; and the shape words of all rules.
+ * gradient_shape.c - gradient rules of ops that move elements: broadcast,
+ * reshape, transpose, slice, pad, concat; and the shape primitives of all
+ * rules.
  *
- * Extents may be unknown. A gradient has the very shape of its value, by name:
- * where the call makes two names equal, a reshape turns one into the other.
+ * Extents may be unknown. A gradient has the same symbolic shape as its value;
+ * where two names are equal at run time, a reshape converts one to the other.
  */
 #include <string.h>
 
 #include "gradient/gradient_primitives.h"
 
-/* -- Words ----------------------------------------------------------------- */
+/* -- Primitives ------------------------------------------------------------ */
 
 tgi_shape_ref tgi_rule_shape_of(tgi_rule *rule, int rank, const tgi_dim *dims)
 {
@@ -20,8 +21,9 @@ tgi_shape_ref tgi_rule_shape_of(tgi_rule *rule, int rank, const tgi_dim *dims)
     return tgi_shape_intern(rule->b->graph->dims, rank, dims);
 }
 
-/* A node that has the elements of x in another shape. */
-static tgi_ref view(tgi_rule *rule, tgi_op op, tgi_ref x, tgi_shape_ref shape)
+/* A node with the elements of x in another shape. */
+static tgi_ref build_view(tgi_rule *rule, tgi_op op, tgi_ref x,
+                          tgi_shape_ref shape)
 {
     if (!x || !shape)
         return 0;
@@ -33,12 +35,12 @@ static tgi_ref view(tgi_rule *rule, tgi_op op, tgi_ref x, tgi_shape_ref shape)
 
 tgi_ref tgi_rule_reshape(tgi_rule *rule, tgi_ref x, tgi_shape_ref shape)
 {
-    return view(rule, TGI_OP_RESHAPE, x, shape);
+    return build_view(rule, TGI_OP_RESHAPE, x, shape);
 }
 
 tgi_ref tgi_rule_broadcast(tgi_rule *rule, tgi_ref x, tgi_shape_ref shape)
 {
-    return view(rule, TGI_OP_BROADCAST, x, shape);
+    return build_view(rule, TGI_OP_BROADCAST, x, shape);
 }
 
 tgi_ref tgi_rule_slice(tgi_rule *rule, tgi_ref x, const tgi_attr_slice *attr,
@@ -76,12 +78,14 @@ tgi_ref tgi_rule_reduce(tgi_rule *rule, tgi_op op, tgi_ref x, uint64_t mask)
 /* -- Broadcast ------------------------------------------------------------- */
 
 /*
- * x summed over an axis if `extent`, that of the result, is 1. If only the
- * call can tell, it is 1 or that of x: then the axis is two, of which one is 1
- * in any case, and the sum goes over the second. That has the bits of the sum
- * over the whole axis, and none if there is nothing to sum.
+ * Sums x over an axis if `extent`, that of the result, is 1. If the extent is
+ * unknown, it is 1 or that of x at run time. The axis is then split into two,
+ * one of which has extent 1 in either case, and the sum runs over the second.
+ * This gives the bits of a sum over the whole axis, or no rounding if there is
+ * nothing to sum.
  */
-static tgi_ref sum_axis(tgi_rule *rule, tgi_ref x, int axis, tgi_dim extent)
+static tgi_ref sum_broadcast_axis(tgi_rule *rule, tgi_ref x, int axis,
+                                  tgi_dim extent)
 {
     if (!x)
         return 0;
@@ -93,13 +97,13 @@ static tgi_ref sum_axis(tgi_rule *rule, tgi_ref x, int axis, tgi_dim extent)
 
     uint64_t mask = UINT64_C(1) << axis;
     if (extent != 1) {
-        /* Other axes are put together, lest the rank becomes too high. */
+        /* Merge the other axes, so that the rank does not exceed the limit. */
         tgi_dim split[] = {
             1, extent, tgi_dim_div(table, shape->dims[axis], extent), 1};
         for (int i = 0; i < shape->rank; i++)
             if (i != axis) {
-                tgi_dim *beside = &split[i < axis ? 0 : 3];
-                *beside = tgi_dim_mul(table, *beside, shape->dims[i]);
+                tgi_dim *neighbour = &split[i < axis ? 0 : 3];
+                *neighbour = tgi_dim_mul(table, *neighbour, shape->dims[i]);
             }
         const bool is_last = axis == shape->rank - 1;
         x = tgi_rule_reshape(rule, x,
@@ -111,8 +115,8 @@ static tgi_ref sum_axis(tgi_rule *rule, tgi_ref x, int axis, tgi_dim extent)
 }
 
 /*
- * Axes of one that may or may not have been broadcast are summed one by one,
- * in the same order whether it is known or not; new ones all together.
+ * Axes that may have been broadcast from extent 1 are summed one by one, in the
+ * same order whether extents are known or not; added axes are summed together.
  */
 tgi_ref tgi_rule_unbroadcast(tgi_rule *rule, tgi_ref x, uint32_t i, int n_equal)
 {
@@ -123,7 +127,7 @@ tgi_ref tgi_rule_unbroadcast(tgi_rule *rule, tgi_ref x, uint32_t i, int n_equal)
     const int added = from->rank - to->rank;
     for (int axis = to->rank - n_equal - 1; axis >= 0; axis--)
         if (from->dims[added + axis] != to->dims[axis])
-            x = sum_axis(rule, x, added + axis, to->dims[axis]);
+            x = sum_broadcast_axis(rule, x, added + axis, to->dims[axis]);
     if (added)
         x = tgi_rule_reduce(rule, TGI_OP_SUM, x, (UINT64_C(1) << added) - 1);
     return tgi_rule_reshape(rule, x, tgi_rule_node(rule, i)->shape);
@@ -131,30 +135,32 @@ tgi_ref tgi_rule_unbroadcast(tgi_rule *rule, tgi_ref x, uint32_t i, int n_equal)
 
 RULE(broadcast)
 {
-    return PART(0, tgi_rule_unbroadcast(rule, G, 0, 0));
+    return ADD_GRADIENT(0, tgi_rule_unbroadcast(rule, G, 0, 0));
 }
 
-/* -- The same elements in another order ------------------------------------ */
+/* -- Permutations ---------------------------------------------------------- */
 
 RULE(reshape)
 {
-    return PART(0, tgi_rule_reshape(rule, G, tgi_rule_node(rule, 0)->shape));
+    return ADD_GRADIENT(
+        0, tgi_rule_reshape(rule, G, tgi_rule_node(rule, 0)->shape));
 }
 
 RULE(transpose)
 {
     const tgi_attr_perm *attr = rule->node->attr;
     const int rank = tgi_rule_shape(rule, 0)->rank;
-    int back[TG_MAX_RANK];
+    int inverse[TG_MAX_RANK];
     for (int i = 0; i < rank; i++)
-        back[attr->perm[i]] = i;
-    return PART(0, tgi_build_transpose(rule->b, G, rank, back));
+        inverse[attr->perm[i]] = i;
+    return ADD_GRADIENT(0, tgi_build_transpose(rule->b, G, rank, inverse));
 }
 
 /* -- Parts ----------------------------------------------------------------- */
 
-/* From the first to the last of n elements, one of every `step`; at least 0. */
-static tgi_dim span(tgi_dims *table, tgi_dim n, int64_t step)
+/* The distance from the first to the last of n elements `step` apart, both
+   included; at least 0. */
+static tgi_dim strided_length(tgi_dims *table, tgi_dim n, int64_t step)
 {
     if (step == 1)
         return n;
@@ -162,50 +168,52 @@ static tgi_dim span(tgi_dims *table, tgi_dim n, int64_t step)
     return tgi_dim_add(table, n, tgi_dim_mul(table, gaps, step - 1));
 }
 
-/* Back to their places, with zeros around and between. */
+/* Pads the gradient with zeros around and between its elements. */
 RULE(slice)
 {
     tgi_dims *table = rule->b->graph->dims;
     const tgi_attr_slice *attr = rule->node->attr;
-    const tgi_shape *whole = tgi_rule_shape(rule, 0);
+    const tgi_shape *input = tgi_rule_shape(rule, 0);
     const tgi_shape *part = tgi_graph_shape(rule->graph, rule->ref);
     tgi_attr_pad pad = {{0}, {0}, {0}};
-    tgi_attr_slice turn = {{0}, {0}};
-    bool turns = false, failed = false;
-    for (int i = 0; i < whole->rank; i++) {
-        const bool is_up = attr->step[i] > 0;
-        const int64_t step = is_up ? attr->step[i] : -attr->step[i];
+    tgi_attr_slice reversal = {{0}, {0}};
+    bool is_reversed = false, failed = false;
+    for (int i = 0; i < input->rank; i++) {
+        const bool is_forward = attr->step[i] > 0;
+        const int64_t step = is_forward ? attr->step[i] : -attr->step[i];
         const tgi_dim n = part->dims[i];
-        const tgi_dim length = span(table, n, step);
-        const tgi_dim end = tgi_dim_add(table, attr->start[i],
-                                        is_up ? length : 1);
+        const tgi_dim length = strided_length(table, n, step);
+        const tgi_dim end =
+            tgi_dim_add(table, attr->start[i], is_forward ? length : 1);
         pad.low[i] = tgi_dim_sub(table, end, length);
-        pad.high[i] = tgi_dim_sub(table, whole->dims[i], end);
+        pad.high[i] = tgi_dim_sub(table, input->dims[i], end);
         pad.interior[i] = step - 1;
-        turn.step[i] = is_up ? 1 : -1;
-        turn.start[i] = is_up || n == 0 ? 0 : tgi_dim_sub(table, n, 1);
-        turns |= !is_up;
+        reversal.step[i] = is_forward ? 1 : -1;
+        reversal.start[i] = is_forward || n == 0 ? 0 : tgi_dim_sub(table, n, 1);
+        is_reversed |= !is_forward;
         failed |= pad.low[i] == TGI_DIM_NONE || pad.high[i] == TGI_DIM_NONE ||
-                  turn.start[i] == TGI_DIM_NONE;
+                  reversal.start[i] == TGI_DIM_NONE;
     }
     if (failed)
         return tgi_rule_add(rule, 0, 0);
-    tgi_ref g = turns ? tgi_rule_slice(rule, G, &turn, rule->node->shape) : G;
-    return PART(0, tgi_rule_pad(rule, g, K(0), &pad,
-                                tgi_rule_node(rule, 0)->shape));
+    tgi_ref g =
+        is_reversed ? tgi_rule_slice(rule, G, &reversal, rule->node->shape) : G;
+    return ADD_GRADIENT(
+        0, tgi_rule_pad(rule, g, K(0), &pad, tgi_rule_node(rule, 0)->shape));
 }
 
-/* The sum of what stands where the padding is. */
-static tgi_ref padding_gradient(tgi_rule *rule)
+/* The sum of the gradient over the padding. */
+static tgi_ref gradient_of_padding(tgi_rule *rule)
 {
     tgi_builder *b = rule->b;
     const tgi_number numbers[] = {{TGI_NUMBER_UINT, {.u = 0}},
                                   {TGI_NUMBER_UINT, {.u = 1}}};
-    tgi_ref no = tgi_build_number(b, TG_BOOL, TG_BOOL, numbers[0]);
-    tgi_ref yes = tgi_build_number(b, TG_BOOL, TG_BOOL, numbers[1]);
-    no = tgi_rule_broadcast(rule, no, tgi_rule_node(rule, 0)->shape);
-    tgi_ref is_padding =
-        tgi_rule_pad(rule, no, yes, rule->node->attr, rule->node->shape);
+    tgi_ref false_value = tgi_build_number(b, TG_BOOL, TG_BOOL, numbers[0]);
+    tgi_ref true_value = tgi_build_number(b, TG_BOOL, TG_BOOL, numbers[1]);
+    false_value =
+        tgi_rule_broadcast(rule, false_value, tgi_rule_node(rule, 0)->shape);
+    tgi_ref is_padding = tgi_rule_pad(rule, false_value, true_value,
+                                      rule->node->attr, rule->node->shape);
     return tgi_build_reduce(b, TGI_OP_SUM, SELECT(is_padding, G, K(0)),
                             (tg_axes){.n = -1});
 }
@@ -218,9 +226,9 @@ RULE(pad)
         inner.start[i] = attr->low[i];
         inner.step[i] = attr->interior[i] + 1;
     }
-    return PART(0, tgi_rule_slice(rule, G, &inner,
-                                  tgi_rule_node(rule, 0)->shape)) &&
-           PART(1, padding_gradient(rule));
+    return ADD_GRADIENT(0, tgi_rule_slice(rule, G, &inner,
+                                          tgi_rule_node(rule, 0)->shape)) &&
+           ADD_GRADIENT(1, gradient_of_padding(rule));
 }
 
 RULE(concat)
@@ -234,7 +242,7 @@ RULE(concat)
         const tgi_shape_ref shape =
             part.start[axis] == TGI_DIM_NONE ? 0
                                              : tgi_rule_node(rule, i)->shape;
-        ok = PART(i, tgi_rule_slice(rule, G, &part, shape));
+        ok = ADD_GRADIENT(i, tgi_rule_slice(rule, G, &part, shape));
         part.start[axis] =
             tgi_dim_add(rule->b->graph->dims, part.start[axis],
                         tgi_rule_shape(rule, i)->dims[axis]);

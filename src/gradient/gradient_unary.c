@@ -1,47 +1,48 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gradient_unary.c - gradient rules of elementwise operations with one
- * operand. Where the value gives the derivative as well as the operand does,
- * it is the value: that is what later operations keep anyway.
+ * gradient_unary.c - gradient rules of elementwise operations with one operand.
+ * If the derivative can be expressed by the result as well as by the operand,
+ * the rule uses the result, which later operations usually save anyway.
  */
 #include <math.h>
 
 #include "gradient/gradient_primitives.h"
 
-/* The derivative, by which the gradient is multiplied. */
+/* The rule multiplies the gradient by the derivative. */
 #define DERIVATIVE(name, derivative) \
     RULE(name) \
     { \
-        return PART(0, MUL(G, derivative)); \
+        return ADD_GRADIENT(0, MUL(G, derivative)); \
     }
 
-/* Where a quotient of the gradient rounds less. */
-#define WHOLE(name, part) \
+/* The rule gives the gradient itself, for instance where a quotient rounds
+   less. */
+#define GRADIENT(name, gradient) \
     RULE(name) \
     { \
-        return PART(0, part); \
+        return ADD_GRADIENT(0, gradient); \
     }
 
-WHOLE(neg, NEG(G))
-DERIVATIVE(abs, SIGN(X)) /* at 0: 0 */
+GRADIENT(neg, NEG(G))
+DERIVATIVE(abs, SIGN(X)) /* 0 at 0 */
 
 /* -- Roots, powers, logarithms --------------------------------------------- */
 
-WHOLE(sqrt, DIV(MUL(K(0.5), G), Y))
+GRADIENT(sqrt, DIV(MUL(K(0.5), G), Y))
 DERIVATIVE(rsqrt, MUL(MUL(K(-0.5), Y), MUL(Y, Y)))
-WHOLE(cbrt, DIV(G, MUL(K(3), MUL(Y, Y))))
+GRADIENT(cbrt, DIV(G, MUL(K(3), MUL(Y, Y))))
 DERIVATIVE(exp, Y)
 DERIVATIVE(exp2, MUL(K(M_LN2), Y))
-DERIVATIVE(expm1, EXP(X)) /* y + 1 has no digits left where y is near -1 */
-WHOLE(log, DIV(G, X))
-WHOLE(log2, DIV(MUL(K(M_LOG2E), G), X))
-WHOLE(log10, DIV(MUL(K(M_LOG10E), G), X))
-WHOLE(log1p, DIV(G, ADD(K(1), X)))
+DERIVATIVE(expm1, EXP(X)) /* y + 1 cancels where y is near -1 */
+GRADIENT(log, DIV(G, X))
+GRADIENT(log2, DIV(MUL(K(M_LOG2E), G), X))
+GRADIENT(log10, DIV(MUL(K(M_LOG10E), G), X))
+GRADIENT(log1p, DIV(G, ADD(K(1), X)))
 
 /* -- Circular and hyperbolic functions ------------------------------------- */
 
-/* 1 - x*x as a product: exact where x is near 1, and 1 - y*y in one rounding,
-   which is so too. */
+/* 1 - x*x as a product is accurate for x near 1, as is 1 - y*y with one
+   rounding. */
 #define ONE_MINUS_X_SQUARED MUL(SUB(K(1), X), ADD(K(1), X))
 #define ONE_MINUS_Y_SQUARED FMA(NEG(Y), Y, K(1))
 
@@ -50,28 +51,28 @@ DERIVATIVE(cos, NEG(SIN(X)))
 DERIVATIVE(tan, FMA(Y, Y, K(1)))
 DERIVATIVE(asin, RSQRT(ONE_MINUS_X_SQUARED))
 DERIVATIVE(acos, NEG(RSQRT(ONE_MINUS_X_SQUARED)))
-WHOLE(atan, DIV(G, FMA(X, X, K(1))))
+GRADIENT(atan, DIV(G, FMA(X, X, K(1))))
 DERIVATIVE(sinh, COSH(X))
 DERIVATIVE(cosh, SINH(X))
 DERIVATIVE(tanh, ONE_MINUS_Y_SQUARED)
-WHOLE(asinh, DIV(G, HYPOT(X, K(1)))) /* x*x may overflow */
-WHOLE(acosh, DIV(G, MUL(SQRT(SUB(X, K(1))), SQRT(ADD(X, K(1))))))
-WHOLE(atanh, DIV(G, ONE_MINUS_X_SQUARED))
+GRADIENT(asinh, DIV(G, HYPOT(X, K(1)))) /* x*x may overflow */
+GRADIENT(acosh, DIV(G, MUL(SQRT(SUB(X, K(1))), SQRT(ADD(X, K(1))))))
+GRADIENT(atanh, DIV(G, ONE_MINUS_X_SQUARED))
 
 /* -- Error function and activations ---------------------------------------- */
 
-/* The density of the normal distribution, and what lies below x. */
-#define DENSITY(x) \
-    MUL(K(M_2_SQRTPI * M_SQRT1_2 / 2), EXP(MUL(MUL(K(-0.5), x), x)))
-#define BELOW(x) MUL(K(0.5), ERFC(MUL(K(-M_SQRT1_2), x)))
+/* Density and distribution function of the normal distribution. */
+#define NORMAL_PDF(x) \
+    MUL(K(M_2_SQRTPI *M_SQRT1_2 / 2), EXP(MUL(MUL(K(-0.5), x), x)))
+#define NORMAL_CDF(x) MUL(K(0.5), ERFC(MUL(K(-M_SQRT1_2), x)))
 
 DERIVATIVE(erf, MUL(K(M_2_SQRTPI), EXP(NEG(MUL(X, X)))))
 DERIVATIVE(erfc, MUL(K(-M_2_SQRTPI), EXP(NEG(MUL(X, X)))))
 DERIVATIVE(sigmoid, FMA(NEG(Y), Y, Y))
 DERIVATIVE(silu, MUL(SIGMOID(X), FMA(X, SUB(K(1), SIGMOID(X)), K(1))))
 DERIVATIVE(softplus, SIGMOID(X))
-DERIVATIVE(gelu, FMA(X, DENSITY(X), BELOW(X)))
+DERIVATIVE(gelu, FMA(X, NORMAL_PDF(X), NORMAL_CDF(X)))
 
-/* -- Element types --------------------------------------------------------- */
+/* -- Dtypes ---------------------------------------------------------------- */
 
-WHOLE(cast, tgi_build_cast(rule->b, G, tgi_rule_node(rule, 0)->dtype))
+GRADIENT(cast, tgi_build_cast(rule->b, G, tgi_rule_node(rule, 0)->dtype))

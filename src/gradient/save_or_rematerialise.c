@@ -1,58 +1,58 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * save_or_rematerialise.c - values of the forward computation where gradients need
- * them. In a region they are, in this order of preference:
+ * save_or_rematerialise.c - provides forward values to the backward pass. In a
+ * region, in order of preference:
  *
- *   leaves and inputs  made again, or captured: what is the same in every
- *                      trip is not saved for each
- *   cheap ones         computed once more from such
- *   all others         one more result of the region, asked for at the graph
- *                      around, which may have to save it in turn
+ *   leaves and inputs  are cloned or captured; loop-invariant values are never
+ *                      saved per iteration
+ *   cheap values       are recomputed from these
+ *   other values       are saved: they become results of the region, which the
+ *                      enclosing graph may have to save in turn
  *
- * The contents of a variable that nobody has written since are read again.
+ * A variable that has not been written since is read again.
  *
- * A loop with an unknown number of trips that is inside a region runs once
- * more, and saves its values then. If it must not, since it has effects or
- * reads what has been assigned meanwhile, its stacks are results of the region
- * as they are: each time the loop runs it goes on where it has stopped, and
- * where that was is saved by the region like any other value.
+ * A loop with an unknown number of iterations inside a region is run again, and
+ * saves its values then. If it must not be, because it has effects or reads a
+ * variable that has been written since, its stacks become results of the
+ * region. Each run of the loop then appends to them, and the region saves where
+ * each run started like any other value.
  */
 #include <string.h>
 
 #include "gradient/gradient_tape.h"
 
-/* Operations that are rather done again than saved, at most. */
-enum { MOST_AGAIN = 8 };
+/* Limit of operations that are recomputed rather than saved. */
+enum { MAX_RECOMPUTED_OPS = 8 };
 
-static tgi_ref fail(tgi_tape *tape)
+static tgi_ref record_failure(tgi_tape *tape)
 {
     tgi_trace_record_error(tape->t);
     return 0;
 }
 
-static const tgi_node *region_of(const tgi_tape *tape)
+static const tgi_node *region_node(const tgi_tape *tape)
 {
     return tgi_graph_node(tape->outer->graph, tape->region);
 }
 
 static bool is_loop_body(const tgi_tape *tape)
 {
-    return tape->outer && region_of(tape)->op == TGI_OP_LOOP;
+    return tape->outer && region_node(tape)->op == TGI_OP_LOOP;
 }
 
 static bool is_checkpoint(const tgi_tape *tape)
 {
-    return tape->outer && region_of(tape)->op == TGI_OP_SWITCH &&
-           ((const tgi_attr_regions *)region_of(tape)->attr)->flags &
+    return tape->outer && region_node(tape)->op == TGI_OP_SWITCH &&
+           ((const tgi_attr_regions *)region_node(tape)->attr)->flags &
                TGI_SWITCH_CHECKPOINT;
 }
 
 /* -- Saving ---------------------------------------------------------------- */
 
-/* The result that a value of the region is already; -1: none. */
-static int64_t find_saved(const tgi_tape *tape, tgi_ref ref)
+/* The result of the region that a value already is; -1: none. */
+static int64_t find_saved_result(const tgi_tape *tape, tgi_ref ref)
 {
-    const tgi_node *node = region_of(tape);
+    const tgi_node *node = region_node(tape);
     const tgi_attr_regions *attr = node->attr;
     const size_t first =
         node->op == TGI_OP_LOOP ? (size_t)attr->n_carried : 0;
@@ -62,71 +62,71 @@ static int64_t find_saved(const tgi_tape *tape, tgi_ref ref)
     return -1;
 }
 
-/* Makes it one; other branches have zeros in its place. */
-static int64_t add_saved(tgi_tape *tape, tgi_ref ref)
+/* Makes a value a result of the region; other branches get placeholders. */
+static int64_t add_saved_result(tgi_tape *tape, tgi_ref ref)
 {
-    const tgi_regions regions = tgi_node_regions(region_of(tape));
-    const size_t n =
-        region_of(tape)->op == TGI_OP_LOOP ? 1 : regions.n;
+    const tgi_regions regions = tgi_node_regions(region_node(tape));
+    const size_t n = region_node(tape)->op == TGI_OP_LOOP ? 1 : regions.n;
     for (size_t i = 0; i < n; i++) {
         tgi_graph *graph = regions.graphs[i];
         tgi_builder b = {.graph = graph};
         const tgi_ref result =
-            i == tape->number ? ref
-                              : tgi_build_placeholder(&b, tape->graph, ref);
+            i == tape->index ? ref
+                             : tgi_build_placeholder(&b, tape->graph, ref);
         if (!result || !tgi_graph_add_result(graph, result)) {
-            fail(tape);
+            record_failure(tape);
             return -1;
         }
     }
     return (int64_t)tape->graph->results.n - 1;
 }
 
-/* Where the slice of this trip is in stacks of the loop that is the region. */
-static tgi_ref find_slice(tgi_tape *tape)
+/* The index of this iteration's slice in the stacks of the loop. */
+static tgi_ref build_slice_index(tgi_tape *tape)
 {
-    tgi_tape *around = tape->outer;
+    tgi_tape *outer = tape->outer;
     tgi_ref base =
-        tgi_region_result(around->graph, tape->region, TGI_RESULT_STACK_BASE);
+        tgi_region_result(outer->graph, tape->region, TGI_RESULT_STACK_BASE);
     if (!base)
-        return fail(tape);
-    base = tgi_tape_capture(tape, around->t, tgi_tape_value(around, base));
-    return base ? tgi_build_2(&tape->b, TGI_OP_ADD, base, tape->trip) : 0;
+        return record_failure(tape);
+    base = tgi_tape_capture(tape, outer->t, tgi_tape_value(outer, base));
+    return base ? tgi_build_2(&tape->b, TGI_OP_ADD, base, tape->iteration) : 0;
 }
 
-static tgi_ref saved(tgi_tape *tape, tgi_ref ref)
+static tgi_ref save_value(tgi_tape *tape, tgi_ref ref)
 {
     const tgi_shape *shape = tgi_graph_shape(tape->graph, ref);
     const bool is_stack = tgi_shape_is_unbounded(shape);
     if (is_loop_body(tape) && !is_stack && shape->rank == TG_MAX_RANK) {
         tgi_trace_fail(tape->t, TG_ERROR_SHAPE,
                        tgi_node_site(tgi_graph_node(tape->graph, ref)),
-                       "gradients: a value of the loop has no room for one "
-                       "more axis");
+                       "gradients: cannot save a value of the loop: it has "
+                       "the maximum rank, and saving adds an axis");
         return 0;
     }
-    int64_t index = find_saved(tape, ref);
+    int64_t index = find_saved_result(tape, ref);
     if (index < 0)
-        index = add_saved(tape, ref);
+        index = add_saved_result(tape, ref);
     if (index < 0)
         return 0;
-    tgi_ref outer = tgi_region_result(tape->outer->graph, tape->region, index);
-    if (!outer)
-        return fail(tape);
+    tgi_ref result_ref =
+        tgi_region_result(tape->outer->graph, tape->region, index);
+    if (!result_ref)
+        return record_failure(tape);
     tgi_ref value = tgi_tape_capture(tape, tape->outer->t,
-                                     tgi_tape_value(tape->outer, outer));
+                                     tgi_tape_value(tape->outer, result_ref));
     if (!value || !is_loop_body(tape) || is_stack)
         return value;
-    const bool has_grown =
+    const bool is_unbounded =
         tgi_shape_is_unbounded(tgi_graph_shape(tape->b.graph, value));
-    const tgi_ref at = has_grown ? find_slice(tape) : tape->trip;
+    const tgi_ref at = is_unbounded ? build_slice_index(tape) : tape->iteration;
     value = at ? tgi_tape_saved_element(tape, value, at, ref) : 0;
-    return value ? value : fail(tape);
+    return value ? value : record_failure(tape);
 }
 
 /* -- Contents of variables ------------------------------------------------- */
 
-static bool writes(const tgi_node *node, tgi_ref variable)
+static bool writes_variable(const tgi_node *node, tgi_ref variable)
 {
     if (node->op == TGI_OP_ASSIGN)
         return node->inputs[0] == variable;
@@ -136,68 +136,69 @@ static bool writes(const tgi_node *node, tgi_ref variable)
     return false;
 }
 
-static bool writes_after(const tgi_graph *graph, tgi_ref ref, tgi_ref variable)
+static bool is_written_after(const tgi_graph *graph, tgi_ref ref,
+                             tgi_ref variable)
 {
     for (ref++; ref <= graph->n_nodes; ref++)
-        if (writes(tgi_graph_node(graph, ref), variable))
+        if (writes_variable(tgi_graph_node(graph, ref), variable))
             return true;
     return false;
 }
 
-static int64_t param_number(const tgi_graph *graph, tgi_ref ref)
+static int64_t param_index(const tgi_graph *graph, tgi_ref ref)
 {
     return ((const tgi_attr_index *)tgi_graph_node(graph, ref)->attr)->index;
 }
 
 /*
- * The variable that is a parameter of the region, as a node of the graph of
- * the function, if it still contains what it did then; else 0.
+ * The variable that is a parameter of the region, as a node of the function's
+ * graph, if it has not been written since; else 0.
  */
-static tgi_ref unchanged(const tgi_tape *tape, tgi_ref variable)
+static tgi_ref unwritten_variable(const tgi_tape *tape, tgi_ref variable)
 {
     const tgi_tape *at = tape;
     tgi_ref region = 0;
     for (; at->outer; at = at->outer) {
-        if (writes_after(at->graph, 0, variable))
+        if (is_written_after(at->graph, 0, variable))
             return 0;
-        variable = region_of(at)->inputs[param_number(at->graph, variable)];
+        variable = region_node(at)->inputs[param_index(at->graph, variable)];
         region = at->region;
     }
-    return writes_after(at->graph, region, variable) ? 0 : variable;
+    return is_written_after(at->graph, region, variable) ? 0 : variable;
 }
 
-static tg_trace *home_of(const tgi_tape *tape)
+static tg_trace *root_recorder(const tgi_tape *tape)
 {
     while (tape->outer)
         tape = tape->outer;
-    return tape->home;
+    return tape->recorder;
 }
 
-/* What a READ of the region has read; 0 on failure. */
-static tgi_ref contents(tgi_tape *tape, tgi_ref ref)
+/* The contents that a READ of the region returned; 0 on failure. */
+static tgi_ref read_contents(tgi_tape *tape, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(tape->graph, ref);
-    tg_trace *home = home_of(tape);
-    const tgi_ref variable = unchanged(tape, node->inputs[0]);
+    tg_trace *recorder = root_recorder(tape);
+    const tgi_ref variable = unwritten_variable(tape, node->inputs[0]);
     if (!variable)
-        return saved(tape, ref);
-    tgi_ref read = tgi_trace_read(home, variable, tgi_node_site(node));
-    return read ? tgi_tape_capture(tape, home, read) : fail(tape);
+        return save_value(tape, ref);
+    tgi_ref read = tgi_trace_read(recorder, variable, tgi_node_site(node));
+    return read ? tgi_tape_capture(tape, recorder, read) : record_failure(tape);
 }
 
-/* -- Computing once more --------------------------------------------------- */
+/* -- Recomputation --------------------------------------------------------- */
 
-/* True for what takes little time, or none, to compute from its inputs. */
-static bool is_cheap(const tgi_node *node)
+/* True if a node takes little or no time to compute from its inputs. */
+static bool is_cheap_to_recompute(const tgi_node *node)
 {
     return tgi_op_has(node->op, TGI_FLAG_CHEAP) ||
            node->op == TGI_OP_DYNAMIC_SLICE ||
            tgi_op_table[node->op].cls == TGI_OPCLASS_VIEW;
 }
 
-/* True if it can be had without saving anything new, or next to nothing;
-   takes from `budget` what is to be done again. */
-static bool is_free(const tgi_tape *tape, tgi_ref ref, int *budget)
+/* True if a value can be recomputed without saving anything; subtracts the
+   operations from `budget`. */
+static bool can_recompute(const tgi_tape *tape, tgi_ref ref, int *budget)
 {
     const tgi_node *node = tgi_graph_node(tape->graph, ref);
     if (ref < tape->values.n && tape->values.data[ref])
@@ -205,32 +206,33 @@ static bool is_free(const tgi_tape *tape, tgi_ref ref, int *budget)
     if (tgi_op_table[node->op].cls == TGI_OPCLASS_LEAF)
         return true;
     if (node->op == TGI_OP_READ)
-        return unchanged(tape, node->inputs[0]) != 0;
-    if (!is_cheap(node) || --*budget < 0)
+        return unwritten_variable(tape, node->inputs[0]) != 0;
+    if (!is_cheap_to_recompute(node) || --*budget < 0)
         return false;
     for (uint32_t i = 0; i < node->n_inputs; i++)
-        if (!is_free(tape, node->inputs[i], budget))
+        if (!can_recompute(tape, node->inputs[i], budget))
             return false;
     return true;
 }
 
-/* An input of what is computed once more. */
-static tgi_ref input_again(tgi_tape *tape, tgi_ref input)
+/* An input of a recomputed node. */
+static tgi_ref recomputed_input(tgi_tape *tape, tgi_ref input)
 {
     if (tgi_graph_node(tape->graph, input)->op != TGI_OP_VARIABLE)
         return tgi_tape_value(tape, input);
-    const tgi_ref variable = unchanged(tape, input);
+    const tgi_ref variable = unwritten_variable(tape, input);
     if (variable)
-        return tgi_tape_capture(tape, home_of(tape), variable);
-    tgi_trace_fail(tape->t, TG_ERROR_STATE, tgi_node_site(region_of(tape)),
-                   "gradients: what is to run once more reads a variable that "
-                   "has been assigned meanwhile");
+        return tgi_tape_capture(tape, root_recorder(tape), variable);
+    tgi_trace_fail(tape->t, TG_ERROR_STATE, tgi_node_site(region_node(tape)),
+                   "gradients: cannot recompute: a variable that is read has "
+                   "been assigned since");
     return 0;
 }
 
-/* n - (n - i) is i, also where it wraps: so the way back of a way back goes
-   forward again, as everyone can see. */
-static tgi_ref twice_reversed(const tgi_graph *graph, const tgi_node *node)
+/* n - (n - i) is i, even with wrapping. So in the backward pass of a backward
+   pass the index is recognised as ascending. */
+static tgi_ref cancel_double_reversal(const tgi_graph *graph,
+                                      const tgi_node *node)
 {
     if (node->op != TGI_OP_SUB || node->dtype != TG_I64)
         return 0;
@@ -240,10 +242,10 @@ static tgi_ref twice_reversed(const tgi_graph *graph, const tgi_node *node)
                : 0;
 }
 
-/* The same node in t's graph, its inputs being there. */
-static tgi_ref again(tgi_tape *tape, tgi_ref ref)
+/* Clones a node into t's graph; its inputs are provided there. */
+static tgi_ref recompute_node(tgi_tape *tape, tgi_ref ref)
 {
-    /* Both calls have one callee: what is asked of it is there twice. */
+    /* Both calls share one callee: results added to it appear in both. */
     if (tgi_graph_node(tape->graph, ref)->op == TGI_OP_CALL &&
         !tgi_tape_clone_callee(tape, ref))
         return 0;
@@ -251,21 +253,21 @@ static tgi_ref again(tgi_tape *tape, tgi_ref ref)
     tgi_ref *inputs = tgi_alloc(((size_t)node.n_inputs + 1) * sizeof(*inputs));
     if (!inputs) {
         tgi_error_memory();
-        return fail(tape);
+        return record_failure(tape);
     }
     bool ok = true;
     for (uint32_t i = 0; ok && i < node.n_inputs; i++)
-        ok = (inputs[i] = input_again(tape, node.inputs[i])) != 0;
+        ok = (inputs[i] = recomputed_input(tape, node.inputs[i])) != 0;
     node.inputs = inputs;
-    tgi_ref copy = ok ? twice_reversed(tape->b.graph, &node) : 0;
-    if (ok && !copy)
-        copy = tgi_graph_add(tape->b.graph, &node);
+    tgi_ref clone = ok ? cancel_double_reversal(tape->b.graph, &node) : 0;
+    if (ok && !clone)
+        clone = tgi_graph_add(tape->b.graph, &node);
     tgi_free(inputs);
-    return copy ? copy : fail(tape);
+    return clone ? clone : record_failure(tape);
 }
 
-/* True if a loop of the region may run once more, to the same end. */
-static bool can_run_again(const tgi_tape *tape, tgi_ref loop)
+/* True if a loop of the region can be run again with the same results. */
+static bool can_rerun_loop(const tgi_tape *tape, tgi_ref loop)
 {
     const tgi_node *node = tgi_graph_node(tape->graph, loop);
     const tgi_regions regions = tgi_node_regions(node);
@@ -278,15 +280,15 @@ static bool can_run_again(const tgi_tape *tape, tgi_ref loop)
     for (uint32_t i = 0; i < node->n_inputs; i++)
         if (tgi_graph_node(tape->graph, node->inputs[i])->op ==
                 TGI_OP_VARIABLE &&
-            !unchanged(tape, node->inputs[i]))
+            !unwritten_variable(tape, node->inputs[i]))
             return false;
     return true;
 }
 
-/* True for a stack that the loop it is a result of makes itself, and for where
-   in it the loop began: these are had by running the loop once more. Stacks
-   that it has from loops inside are there because those may not. */
-static bool is_own_stack(const tgi_graph *graph, const tgi_node *result)
+/* True for a stack that the loop of this RESULT pushes itself, and for its
+   start index: running the loop again provides them. Stacks of inner loops are
+   results because those loops must not run again. */
+static bool is_rebuilt_stack(const tgi_graph *graph, const tgi_node *result)
 {
     const tgi_node *region = tgi_graph_node(graph, result->inputs[0]);
     if (region->op != TGI_OP_LOOP)
@@ -303,16 +305,16 @@ static bool is_own_stack(const tgi_graph *graph, const tgi_node *result)
 
 /* -- Values ---------------------------------------------------------------- */
 
-/* Parameter i of the region. */
+/* The value of parameter i of the region. */
 static tgi_ref param_value(tgi_tape *tape, tgi_ref ref, int64_t i)
 {
-    const tgi_node *node = region_of(tape);
+    const tgi_node *node = region_node(tape);
     if (node->op == TGI_OP_LOOP) {
         const tgi_attr_regions *attr = node->attr;
         if (i == 0)
-            return tape->trip;
+            return tape->iteration;
         if (i <= attr->n_carried)
-            return saved(tape, ref);
+            return save_value(tape, ref);
     }
     tgi_ref value = tgi_tape_capture(
         tape, tape->outer->t, tgi_tape_value(tape->outer, node->inputs[i]));
@@ -323,33 +325,34 @@ static tgi_ref param_value(tgi_tape *tape, tgi_ref ref, int64_t i)
     value = tgi_build_node(&tape->b, TGI_OP_RESHAPE,
                            tgi_graph_node(tape->graph, ref)->dtype, shape,
                            &value, 1, NULL, 0);
-    return value ? value : fail(tape);
+    return value ? value : record_failure(tape);
 }
 
-static tgi_ref find_value(tgi_tape *tape, tgi_ref ref)
+static tgi_ref provide_value(tgi_tape *tape, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(tape->graph, ref);
-    int budget = MOST_AGAIN;
+    int budget = MAX_RECOMPUTED_OPS;
     if (!tape->outer)
-        return tgi_tape_capture(tape, tape->home, ref);
+        return tgi_tape_capture(tape, tape->recorder, ref);
     if (node->op == TGI_OP_PARAM)
-        return param_value(tape, ref, param_number(tape->graph, ref));
+        return param_value(tape, ref, param_index(tape->graph, ref));
     if (tgi_op_table[node->op].cls == TGI_OPCLASS_LEAF)
-        return again(tape, ref);
+        return recompute_node(tape, ref);
     if (node->op == TGI_OP_READ)
-        return contents(tape, ref);
+        return read_contents(tape, ref);
     if (tgi_node_owns_graphs(node))
-        return again(tape, ref);
-    if (node->op == TGI_OP_RESULT && is_own_stack(tape->graph, node) &&
-        can_run_again(tape, node->inputs[0]))
-        return tgi_tape_value(tape, node->inputs[0]) ? again(tape, ref) : 0;
-    if (is_checkpoint(tape) || is_free(tape, ref, &budget))
-        return again(tape, ref);
-    return saved(tape, ref);
+        return recompute_node(tape, ref);
+    if (node->op == TGI_OP_RESULT && is_rebuilt_stack(tape->graph, node) &&
+        can_rerun_loop(tape, node->inputs[0]))
+        return tgi_tape_value(tape, node->inputs[0]) ? recompute_node(tape, ref)
+                                                     : 0;
+    if (is_checkpoint(tape) || can_recompute(tape, ref, &budget))
+        return recompute_node(tape, ref);
+    return save_value(tape, ref);
 }
 
-/* In a checkpoint everything is computed once more, in its old order. */
-static bool run_again(tgi_tape *tape)
+/* In a checkpoint, everything is recomputed, in the original order. */
+static bool recompute_all(tgi_tape *tape)
 {
     for (tgi_ref ref = 1; ref <= tape->n; ref++)
         if (tgi_graph_node(tape->graph, ref)->op != TGI_OP_VARIABLE &&
@@ -367,15 +370,15 @@ tgi_ref tgi_tape_value(tgi_tape *tape, tgi_ref ref)
         const size_t wanted = (size_t)tape->graph->n_nodes + 1;
         if (!tgi_vec_reserve(&tape->values, wanted)) {
             tgi_error_memory();
-            return fail(tape);
+            return record_failure(tape);
         }
         memset(tape->values.data + n, 0, (wanted - n) * sizeof(tgi_ref));
         tape->values.n = wanted;
-        if (is_checkpoint(tape) && n == 0 && !run_again(tape))
+        if (is_checkpoint(tape) && n == 0 && !recompute_all(tape))
             return 0;
     }
-    const tgi_ref value = find_value(tape, ref);
-    /* Asking may have made room for more. */
+    const tgi_ref value = provide_value(tape, ref);
+    /* Providing the value may have reallocated the list. */
     if (value)
         tape->values.data[ref] = value;
     return value;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * saved_element.c - what was kept for every trip of a loop, seen in one of
- * them: an element of it. Expressions over all trips that take few operations
- * are computed for this one alone.
+ * saved_element.c - reads the element of one iteration from values saved for
+ * all iterations. Short elementwise expressions over all iterations are
+ * recomputed for one.
  */
 #include <string.h>
 
 #include "gradient/gradient_tape.h"
 
-tgi_ref tgi_tape_saved_element(tgi_tape *tape, tgi_ref stack, tgi_ref at,
+tgi_ref tgi_tape_saved_element(tgi_tape *tape, tgi_ref stack, tgi_ref index,
                                tgi_ref like)
 {
     const tgi_shape *shape = tgi_graph_shape(tape->b.graph, stack);
     tgi_dim dims[TG_MAX_RANK];
     memcpy(dims, shape->dims, (size_t)shape->rank * sizeof(*dims));
     dims[0] = 1;
-    const tgi_ref in[] = {stack, at};
+    const tgi_ref in[] = {stack, index};
     const tgi_attr_index attr = {0};
     const int dtype = tgi_graph_node(tape->b.graph, stack)->dtype;
     const tgi_shape_ref one =
@@ -31,8 +31,8 @@ tgi_ref tgi_tape_saved_element(tgi_tape *tape, tgi_ref stack, tgi_ref at,
                         : 0;
 }
 
-/* True for what is computed element by element, in few instructions. */
-static bool is_by_element(const tgi_node *node)
+/* True for elementwise ops of few instructions. */
+static bool is_cheap_elementwise(const tgi_node *node)
 {
     switch (node->op) {
     case TGI_OP_NEG:
@@ -46,8 +46,8 @@ static bool is_by_element(const tgi_node *node)
     }
 }
 
-/* An operand that is the same for all: a scalar, repeated. */
-static tgi_ref repeated(const tgi_graph *graph, tgi_ref ref)
+/* The scalar that an operand broadcasts, or 0. */
+static tgi_ref broadcast_scalar(const tgi_graph *graph, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(graph, ref);
     while (node->op == TGI_OP_BROADCAST || node->op == TGI_OP_RESHAPE) {
@@ -63,14 +63,14 @@ tgi_ref tgi_tape_saved_element_of(tgi_tape *tape, tgi_ref outer, tgi_ref like,
     const tg_trace *from = tape->outer->t;
     const tgi_node *node = tgi_graph_node(from->graph, outer);
     const tgi_shape *shape = tgi_graph_shape(tape->graph, like);
-    const tgi_ref scalar = repeated(from->graph, outer);
+    const tgi_ref scalar = broadcast_scalar(from->graph, outer);
     if (scalar) {
         tgi_ref value = tgi_tape_capture(tape, from, scalar);
         return value ? tgi_build_broadcast(&tape->b, value, shape->rank,
                                            shape->dims)
                      : 0;
     }
-    if (depth > 0 && is_by_element(node)) {
+    if (depth > 0 && is_cheap_elementwise(node)) {
         tgi_ref in[3] = {0};
         const uint32_t n = node->n_inputs;
         const tgi_op op = (tgi_op)node->op;
@@ -79,6 +79,7 @@ tgi_ref tgi_tape_saved_element_of(tgi_tape *tape, tgi_ref outer, tgi_ref like,
                                               depth - 1);
         return tgi_build_elementwise(&tape->b, op, in, n);
     }
-    const tgi_ref all = tgi_tape_capture(tape, from, outer);
-    return all ? tgi_tape_saved_element(tape, all, tape->trip, like) : 0;
+    const tgi_ref whole = tgi_tape_capture(tape, from, outer);
+    return whole ? tgi_tape_saved_element(tape, whole, tape->iteration, like)
+                 : 0;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * interp.c - the reference interpreter: instances of graphs, and the loop
+ * interp.c - the reference interpreter: the table of instances, and the loop
  * that runs their steps.
  *
- * Calls, branches and loops do not recurse: an instance remembers its caller
- * and its next step, so nesting costs no stack.
+ * Calls, branches and loops do not recurse: an instance records its caller and
+ * its next step, so nesting needs no stack space.
  */
 #include "interp/interp.h"
 
@@ -19,7 +19,7 @@
 struct tgi_interp {
     tgi_instances instances;
     tgi_host host;
-    char *memory; /* of all temporaries */
+    char *memory; /* temporaries of all instances */
     int64_t bytes;
 };
 
@@ -36,42 +36,42 @@ static void instance_destroy(tgi_instance *instance)
     tgi_vec_deinit(&instance->buffers);
     tgi_vec_deinit(&instance->calls);
     tgi_vec_deinit(&instance->steps);
-    tgi_vec_deinit(&instance->lent);
+    tgi_vec_deinit(&instance->param_views);
     tgi_vec_deinit(&instance->results);
     tgi_arena_deinit(&instance->arena);
     tgi_graph_release(instance->graph);
     tgi_free(instance);
 }
 
-/* The arrays an instance begins with; its extents are known then. */
+/* Copies the symbols, evaluates the extents and runs the graph's checks. */
 static tg_status instance_init(tgi_instance *instance, const int64_t *symbols)
 {
     const tgi_graph *graph = instance->graph;
     size_t n_symbols = tgi_dims_n_symbols(graph->dims);
     size_t n_extents = tgi_dims_n_values(graph->dims);
-    int64_t *room = tgi_arena_alloc(
-        &instance->arena, (n_symbols + n_extents + 1) * sizeof(*room));
-    if (!room)
+    int64_t *storage = tgi_arena_alloc(
+        &instance->arena, (n_symbols + n_extents + 1) * sizeof(*storage));
+    if (!storage)
         return tgi_error_memory();
     for (size_t i = 0; i < n_symbols; i++)
-        room[i] = symbols[i];
-    instance->symbols = room;
-    instance->extents = room + n_symbols;
-    TGI_TRY(tgi_dims_evaluate(graph->dims, instance->symbols,
-                              room + n_symbols));
+        storage[i] = symbols[i];
+    instance->symbols = storage;
+    instance->extents = storage + n_symbols;
+    TGI_TRY(
+        tgi_dims_evaluate(graph->dims, instance->symbols, storage + n_symbols));
     return tgi_graph_run_checks(graph, instance->extents);
 }
 
-static uint64_t hash_of(const tgi_graph *graph, const int64_t *symbols,
-                        int64_t n_carried)
+static uint64_t hash_instance(const tgi_graph *graph, const int64_t *symbols,
+                              int64_t n_carried)
 {
     size_t n = tgi_dims_n_symbols(graph->dims);
     uint64_t hash = tgi_hash(&graph, sizeof(graph), (uint64_t)n_carried);
     return n ? tgi_hash(symbols, n * sizeof(*symbols), hash) : hash;
 }
 
-static bool is_for(const tgi_instance *instance, const tgi_graph *graph,
-                   const int64_t *symbols, int64_t n_carried)
+static bool matches(const tgi_instance *instance, const tgi_graph *graph,
+                    const int64_t *symbols, int64_t n_carried)
 {
     if (instance->graph != graph || instance->n_carried != n_carried)
         return false;
@@ -86,12 +86,12 @@ tgi_instance *tgi_instances_get(tgi_instances *instances,
                                 const tgi_graph *graph, const int64_t *symbols,
                                 int64_t n_carried)
 {
-    uint64_t hash = hash_of(graph, symbols, n_carried);
+    uint64_t hash = hash_instance(graph, symbols, n_carried);
     size_t probe = 0;
     uint32_t position;
     while ((position = tgi_index_next(&instances->index, hash, &probe)))
-        if (is_for(instances->all.data[position - 1], graph, symbols,
-                   n_carried))
+        if (matches(instances->all.data[position - 1], graph, symbols,
+                    n_carried))
             return instances->all.data[position - 1];
 
     tgi_instance *instance = tgi_alloc_zero(sizeof(*instance));
@@ -101,7 +101,7 @@ tgi_instance *tgi_instances_get(tgi_instances *instances,
     }
     instance->graph = tgi_graph_retain(graph);
     instance->n_carried = n_carried;
-    instance->room = &instances->room;
+    instance->budget = &instances->budget;
     if (instance_init(instance, symbols) != TG_OK) {
         instance_destroy(instance);
         return NULL;
@@ -111,7 +111,7 @@ tgi_instance *tgi_instances_get(tgi_instances *instances,
         instance_destroy(instance);
         return NULL;
     }
-    /* From here on it belongs to the list. */
+    /* The list owns it from here on. */
     if (!tgi_index_add(&instances->index, hash,
                        (uint32_t)instances->all.n)) {
         tgi_error_memory();
@@ -130,7 +130,7 @@ void tgi_instances_deinit(tgi_instances *instances)
 
 /* -- Creation -------------------------------------------------------------- */
 
-static tg_status reserve_memory(tgi_interp *interp, uint64_t memory_limit)
+static tg_status allocate_memory(tgi_interp *interp, uint64_t memory_limit)
 {
     if (memory_limit && (uint64_t)interp->bytes > memory_limit)
         TGI_FAIL(TG_ERROR_OUT_OF_MEMORY, TGI_NO_SITE,
@@ -145,18 +145,19 @@ static tg_status reserve_memory(tgi_interp *interp, uint64_t memory_limit)
     return TG_OK;
 }
 
-static tg_status prepare(tgi_interp *interp, const tgi_graph *graph,
-                         const int64_t *symbols, uint64_t memory_limit)
+static tg_status prepare_instances(tgi_interp *interp, const tgi_graph *graph,
+                                   const int64_t *symbols,
+                                   uint64_t memory_limit)
 {
     tgi_instances *instances = &interp->instances;
     if (!tgi_instances_get(instances, graph, symbols, 0))
         return tg_error_last()->status;
-    /* The list grows while callees are found. */
+    /* Preparing an instance may append callees to the list. */
     for (size_t i = 0; i < instances->all.n; i++)
         TGI_TRY(tgi_instance_prepare(instances->all.data[i], instances));
     TGI_TRY(tgi_instances_place(instances, &interp->bytes));
-    TGI_TRY(reserve_memory(interp, memory_limit));
-    instances->room =
+    TGI_TRY(allocate_memory(interp, memory_limit));
+    instances->budget =
         (tgi_memory_budget){(uint64_t)interp->bytes, memory_limit};
     for (size_t i = 0; i < instances->all.n; i++)
         TGI_TRY(tgi_instance_finalise(instances->all.data[i], interp->memory));
@@ -174,7 +175,7 @@ tg_status tgi_interp_create(const tgi_graph *graph, const int64_t *symbols,
     tgi_live_add(TGI_LIVE_INTERP, 1);
     if (host)
         interp->host = *host;
-    tg_status status = prepare(interp, graph, symbols, memory_limit);
+    tg_status status = prepare_instances(interp, graph, symbols, memory_limit);
     if (status == TG_OK)
         *out_interp = interp;
     else
@@ -193,7 +194,7 @@ void tgi_interp_destroy(tgi_interp *interp)
     tgi_live_add(TGI_LIVE_INTERP, -1);
 }
 
-/* -- Questions ------------------------------------------------------------- */
+/* -- Queries --------------------------------------------------------------- */
 
 static const tgi_view *result_view(const tgi_interp *interp, size_t result)
 {
@@ -219,10 +220,9 @@ uint64_t tgi_interp_bytes(const tgi_interp *interp)
 
 /* -- Running --------------------------------------------------------------- */
 
-
-/* Where parameters without elements lie if they are NULL: kernels count on an
-   address they may add 0 to. */
-static char nothing[TGI_BUFFER_ALIGN];
+/* Data of empty parameters that are NULL, since kernels add offsets of 0 to the
+   address. */
+static char empty_param[TGI_BUFFER_ALIGN];
 
 void tgi_instance_begin(tgi_instance *instance, tgi_instance *caller,
                         void *const *params, void *const *results)
@@ -230,34 +230,35 @@ void tgi_instance_begin(tgi_instance *instance, tgi_instance *caller,
     instance->caller = caller;
     instance->next_step = 0;
     instance->results_data = results;
-    /* A run that failed may have left them anywhere. */
+    /* A failed run may have left any stage. */
     for (size_t i = 0; i < instance->calls.n; i++)
         instance->calls.data[i].stage = TGI_STAGE_BEGIN;
-    for (size_t i = 0; i < instance->lent.n; i++) {
-        const tgi_interp_param_view *lent = &instance->lent.data[i];
-        char *data = params[lent->param];
-        instance->values[lent->ref].view.data =
-            (data ? data : nothing) + lent->offset;
+    for (size_t i = 0; i < instance->param_views.n; i++) {
+        const tgi_interp_param_view *view = &instance->param_views.data[i];
+        char *data = params[view->param];
+        instance->values[view->ref].view.data =
+            (data ? data : empty_param) + view->offset;
     }
 }
 
-/* Writes the results. They may be buffers of parameters, so what lies in those
-   is first brought to safety. */
-static void finish(const tgi_instance *instance)
+/* Writes the results. A result buffer may be that of a parameter, so results
+   that are views of parameters are copied to temporaries first. */
+static void write_results(const tgi_instance *instance)
 {
     const tgi_buffer *buffers = instance->buffers.data;
     for (size_t i = 0; i < instance->results.n; i++) {
         const tgi_interp_result *result = &instance->results.data[i];
-        if (result->copy)
+        if (result->copy_buffer)
             tgi_view_copy_dense(&instance->values[result->ref].view,
-                                buffers[result->copy].data);
+                                buffers[result->copy_buffer].data);
     }
     for (size_t i = 0; i < instance->results.n; i++) {
         const tgi_interp_result *result = &instance->results.data[i];
         tgi_view view = instance->values[result->ref].view;
-        if (result->copy)
-            view = tgi_view_dense_like(&view, buffers[result->copy].data);
-        if (instance->results_data[i] && !result->is_there)
+        if (result->copy_buffer)
+            view =
+                tgi_view_dense_like(&view, buffers[result->copy_buffer].data);
+        if (instance->results_data[i] && !result->is_in_place)
             tgi_view_copy_dense(&view, instance->results_data[i]);
     }
 }
@@ -266,8 +267,8 @@ static const tgi_view *gather_inputs(tgi_instance *instance,
                                      const tgi_node *node)
 {
     for (uint32_t i = 0; i < node->n_inputs; i++)
-        instance->in[i] = instance->values[node->inputs[i]].view;
-    return instance->in;
+        instance->scratch_inputs[i] = instance->values[node->inputs[i]].view;
+    return instance->scratch_inputs;
 }
 
 static tg_status run_print(const tgi_interp *interp, tgi_instance *instance,
@@ -303,46 +304,46 @@ static tg_status run_host(tgi_instance *instance, tgi_ref ref,
 
 /* -- Stacks ---------------------------------------------------------------- */
 
-/* The stack that a value is. */
-static tgi_stack_group *stack_of(const tgi_interp_value *value)
+/* An unbounded value is the address of its stack. */
+static tgi_stack_group *stack_of_value(const tgi_interp_value *value)
 {
     return (tgi_stack_group *)(void *)value->view.data;
 }
 
-static int64_t index_of(const tgi_interp_value *value)
+static int64_t read_i64(const tgi_interp_value *value)
 {
     int64_t index;
     memcpy(&index, value->view.data, sizeof(index));
     return index;
 }
 
-/* Slices are put one behind the other. */
-static tg_status push(const tgi_instance *instance, const tgi_node *node)
+/* Appends a slice; the index is the number of slices already there. */
+static tg_status push_slice(const tgi_instance *instance, const tgi_node *node)
 {
     const tgi_interp_value *values = instance->values;
-    tgi_stack_group *stack = stack_of(&values[node->inputs[0]]);
-    const int64_t at = index_of(&values[node->inputs[2]]);
+    tgi_stack_group *stack = stack_of_value(&values[node->inputs[0]]);
+    const int64_t at = read_i64(&values[node->inputs[2]]);
     if (at >= stack->capacity)
-        TGI_TRY(tgi_stack_group_grow(stack, at, instance->room));
+        TGI_TRY(tgi_stack_group_grow(stack, at, instance->budget));
     if (stack->all->slice_bytes)
         tgi_view_copy_dense(&values[node->inputs[1]].view,
                             stack->all->data + at * stack->all->slice_bytes);
     return TG_OK;
 }
 
-static void take(const tgi_instance *instance, const tgi_node *node,
-                 char *out)
+static void read_slice(const tgi_instance *instance, const tgi_node *node,
+                       char *out)
 {
     const tgi_interp_value *values = instance->values;
-    const tgi_stack *stack = stack_of(&values[node->inputs[0]])->all;
+    const tgi_stack *stack = stack_of_value(&values[node->inputs[0]])->all;
     if (stack->slice_bytes)
         memcpy(out,
-               stack->data + index_of(&values[node->inputs[1]]) *
-                                 stack->slice_bytes,
+               stack->data +
+                   read_i64(&values[node->inputs[1]]) * stack->slice_bytes,
                (size_t)stack->slice_bytes);
 }
 
-/* Any step but that of a node with graphs. */
+/* Runs any step but those of nodes that own graphs. */
 static tg_status run_step(const tgi_interp *interp, tgi_instance *instance,
                           const tgi_interp_step *step)
 {
@@ -361,14 +362,15 @@ static tg_status run_step(const tgi_interp *interp, tgi_instance *instance,
                             values[step->ref].view.data);
         return TG_OK;
     case TGI_INTERP_STEP_ASSIGN:
-        /* A value that lies in the variable itself was copied when read. */
+        /* A read that is used after the assignment is a snapshot, so the two do
+           not overlap. */
         tgi_view_copy_dense(&values[node->inputs[1]].view,
                    values[node->inputs[0]].view.data);
         return TG_OK;
     case TGI_INTERP_STEP_STACK_PUSH:
-        return push(instance, node);
+        return push_slice(instance, node);
     case TGI_INTERP_STEP_STACK_READ:
-        take(instance, node, values[step->ref].view.data);
+        read_slice(instance, node, values[step->ref].view.data);
         return TG_OK;
     case TGI_INTERP_STEP_PRINT:
         return run_print(interp, instance, node);
@@ -388,7 +390,7 @@ tg_status tgi_interp_run(tgi_interp *interp, void *const *params,
     tgi_instance_begin(instance, NULL, params, results);
     while (instance) {
         if (instance->next_step == instance->steps.n) {
-            finish(instance);
+            write_results(instance);
             instance = instance->caller;
             continue;
         }

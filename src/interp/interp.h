@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * interp.h - the reference interpreter: runs a graph, before or after any
- * pass, node by node. It defines what compiled code must compute.
+ * interp.h - the reference interpreter. It runs a graph node by node, before or
+ * after any pass, and defines the results that compiled code must reproduce.
  *
- * An instance is prepared for one set of extents: all buffers are placed and
- * all kernels chosen then, so that running allocates and looks up nothing.
- * One thread at a time uses an instance.
+ * An instance is prepared for one set of extents: buffers are placed and
+ * kernels chosen then, so that a run neither allocates (except for unbounded
+ * stacks) nor looks anything up. One thread at a time uses an instance.
  */
 #ifndef TGI_INTERP_H
 #define TGI_INTERP_H
@@ -17,30 +17,31 @@ typedef struct tgi_interp tgi_interp;
 
 /*
  * Prepares `graph` (retained) for the given symbols: evaluates extents, runs
- * the graph's checks and those of its callees, places buffers. More than
- * `memory_limit` bytes (0: no limit) is an out-of-memory error.
+ * the checks of the graph and of its callees, places buffers. Fails with
+ * TG_ERROR_OUT_OF_MEMORY if temporaries exceed `memory_limit` bytes (0: no
+ * limit).
  */
 tg_status tgi_interp_create(const tgi_graph *graph, const int64_t *symbols,
                             const tgi_host *host, uint64_t memory_limit,
                             tgi_interp **out_interp);
 void tgi_interp_destroy(tgi_interp *interp);
 
-/* Extents of result i, and its size. */
+/* Extents of a result, owned by the interpreter, and its size in bytes. */
 const int64_t *tgi_interp_result_dims(const tgi_interp *interp, size_t result);
 int64_t tgi_interp_result_bytes(const tgi_interp *interp, size_t result);
 
 /*
- * Runs it. `params` has a dense buffer for every parameter (variables too; of
- * no elements it may be NULL), `results` one for every result or NULL. No
- * buffer of a variable that is written overlaps another parameter. Results
- * are written last and only if all went well, so they may be buffers of
- * parameters. The caller holds the locks of variables and has set the
- * floating-point mode.
+ * Runs the graph. `params` has a dense buffer for every parameter, variables
+ * included (NULL is allowed if it has no elements), `results` one for every
+ * result, or NULL to drop it. The buffer of a variable that is written must not
+ * overlap another parameter. Results are written last, and only on success, so
+ * they may be buffers of parameters. The caller holds the locks of the
+ * variables and has set the floating-point mode.
  */
 tg_status tgi_interp_run(tgi_interp *interp, void *const *params,
                          void *const *results);
 
-/* Bytes of temporaries. */
+/* Bytes of temporaries, unbounded stacks excluded. */
 uint64_t tgi_interp_bytes(const tgi_interp *interp);
 
 #endif /* TGI_INTERP_H */

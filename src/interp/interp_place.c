@@ -1,49 +1,50 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * interp_place.c - where the temporaries of all instances lie. A region leaves
- * nothing behind in its temporaries, so their memory is one more temporary of
- * the graph around, in use while the region runs: branches share it, and so do
- * regions that run one after another. Only a graph that several nodes call has
- * memory of its own.
+ * interp_place.c - memory of the temporaries of all instances. Nothing in a
+ * region's temporaries outlives its run, so they are placed inside a buffer of
+ * the enclosing graph that is live while the region runs. Branches share that
+ * memory, as do regions that run one after the other. Only a graph that several
+ * nodes run has its own memory.
  */
 #include "base/checked.h"
 #include "base/error.h"
 #include "interp/interp_instance.h"
 
-/* From 0 on; the memory of regions of its own is part of it. */
-static tg_status place(tgi_instance *instance)
+/* Places temporaries from offset 0, the memory of nested regions included. */
+static tg_status place_temporaries(tgi_instance *instance)
 {
     for (size_t i = 0; i < instance->calls.n; i++) {
         const tgi_interp_call *call = &instance->calls.data[i];
-        int64_t *room = &instance->buffers.data[call->room].bytes;
-        for (size_t k = 0; call->room && k < call->n_regions; k++)
+        int64_t *region_bytes =
+            &instance->buffers.data[call->region_memory].bytes;
+        for (size_t k = 0; call->region_memory && k < call->n_regions; k++)
             if (call->regions[k]->n_calls == 1 &&
-                call->regions[k]->bytes > *room)
-                *room = call->regions[k]->bytes;
+                call->regions[k]->bytes > *region_bytes)
+                *region_bytes = call->regions[k]->bytes;
     }
     return tgi_memory_pack(instance->buffers.data, instance->buffers.n,
                            instance->graph->n_nodes + 1, 0, &instance->bytes);
 }
 
-/* Where the regions of an instance begin that are part of it. */
-static void place_regions(const tgi_instance *instance)
+/* Sets the offsets of regions whose memory is part of this instance's. */
+static void set_region_offsets(const tgi_instance *instance)
 {
     for (size_t i = 0; i < instance->calls.n; i++) {
         const tgi_interp_call *call = &instance->calls.data[i];
-        for (size_t k = 0; call->room && k < call->n_regions; k++)
+        for (size_t k = 0; call->region_memory && k < call->n_regions; k++)
             if (call->regions[k]->n_calls == 1)
                 call->regions[k]->offset =
                     instance->offset +
-                    instance->buffers.data[call->room].offset;
+                    instance->buffers.data[call->region_memory].offset;
     }
 }
 
-/* What is part of another one stands behind it in the list. */
+/* A region that is part of another instance follows it in the list. */
 tg_status tgi_instances_place(tgi_instances *instances, int64_t *out_bytes)
 {
     int64_t bytes = 0;
     for (size_t i = instances->all.n; i-- > 0;)
-        TGI_TRY(place(instances->all.data[i]));
+        TGI_TRY(place_temporaries(instances->all.data[i]));
     for (size_t i = 0; i < instances->all.n; i++) {
         tgi_instance *instance = instances->all.data[i];
         if (instance->n_calls != 1) {
@@ -53,7 +54,7 @@ tg_status tgi_instances_place(tgi_instances *instances, int64_t *out_bytes)
                          "out of memory: the bytes of all temporaries do not "
                          "fit 64 bits");
         }
-        place_regions(instance);
+        set_region_offsets(instance);
     }
     *out_bytes = bytes;
     return TG_OK;

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * interp_prepare.c - makes a graph ready to run. Three sweeps over the nodes:
+ * interp_prepare.c - prepares a graph to run, in three sweeps over the nodes:
  *
- *   forward    what each node stands for: a buffer of its own, or a view of
- *              another's; until when each buffer is used
- *   backward   which reads of variables must be copied at their place, since
- *              they are used at or after the next write to the variable;
- *              and what a loop carries that is changed where it lies
- *   forward    the steps, after all buffers have been placed
+ *   forward    gives each node a buffer or a view of another node's; finds the
+ *              live ranges of buffers
+ *   backward   finds the reads of variables that need a snapshot, because they
+ *              are used at or after the next write to the variable; finds the
+ *              carried values of loops that are updated in place
+ *   forward    creates the steps, after all buffers have been placed
  *
- * Views are made against one fixed address, `origin`, until the real one is
- * known; only the distance counts.
+ * Until the real address is known, views point to `origin` plus their offset.
  */
 #include "interp/interp_instance.h"
 
@@ -21,8 +20,8 @@
 
 static char origin[TGI_BUFFER_ALIGN];
 
-/* What is unset is this element, seen again and again. */
-static char unset[TGI_BUFFER_ALIGN];
+/* The element that every UNSET value repeats. */
+static char unset_element[TGI_BUFFER_ALIGN];
 
 int tgi_instance_dims(const tgi_instance *instance, tgi_ref ref,
                       int64_t *out_dims)
@@ -33,8 +32,8 @@ int tgi_instance_dims(const tgi_instance *instance, tgi_ref ref,
     return shape->rank;
 }
 
-/* The number of the parameter that a VARIABLE or PARAM node is. */
-static uint32_t param_of(const tgi_graph *graph, tgi_ref ref)
+/* The parameter index of a VARIABLE or PARAM node. */
+static uint32_t param_index(const tgi_graph *graph, tgi_ref ref)
 {
     const tgi_attr_index *attr = tgi_graph_node(graph, ref)->attr;
     return (uint32_t)attr->index;
@@ -42,7 +41,7 @@ static uint32_t param_of(const tgi_graph *graph, tgi_ref ref)
 
 /* -- First sweep: values and buffers --------------------------------------- */
 
-/* A new buffer in use at `first`; 0 when out of memory (recorded). */
+/* Adds a buffer that is live from `first`; 0 when out of memory (recorded). */
 static uint32_t add_buffer(tgi_instance *instance, tgi_buffer buffer,
                            tgi_ref first)
 {
@@ -54,7 +53,7 @@ static uint32_t add_buffer(tgi_instance *instance, tgi_buffer buffer,
     return (uint32_t)instance->buffers.n - 1;
 }
 
-/* The dense view of a node, and its size. */
+/* The dense view of a node's value, and its size in bytes. */
 static tg_status dense_value(const tgi_instance *instance, tgi_ref ref,
                              tgi_view *out_view, int64_t *out_bytes)
 {
@@ -67,9 +66,9 @@ static tg_status dense_value(const tgi_instance *instance, tgi_ref ref,
     return TG_OK;
 }
 
-/* Gives the node a buffer of its own. */
-static tg_status own_buffer(tgi_instance *instance, tgi_ref ref,
-                            tgi_buffer buffer)
+/* Gives a node its own buffer. */
+static tg_status give_buffer(tgi_instance *instance, tgi_ref ref,
+                             tgi_buffer buffer)
 {
     tgi_interp_value *value = &instance->values[ref];
     TGI_TRY(dense_value(instance, ref, &value->view, &buffer.bytes));
@@ -78,14 +77,15 @@ static tg_status own_buffer(tgi_instance *instance, tgi_ref ref,
 }
 
 /* The instance of a graph that a node owns, for the extents of its inputs.
-   Most share the table of extents, and with it all values. */
-static tgi_instance *find_region(tgi_instance *instance,
-                                 tgi_instances *instances,
-                                 const tgi_node *node, size_t number)
+   A graph that shares its owner's table of extents shares all their values. */
+static tgi_instance *get_region_instance(tgi_instance *instance,
+                                         tgi_instances *instances,
+                                         const tgi_node *node,
+                                         size_t region_index)
 {
-    const tgi_graph *region = tgi_node_regions(node).graphs[number];
+    const tgi_graph *region = tgi_node_regions(node).graphs[region_index];
     const tgi_attr_regions *attr = node->attr;
-    const bool is_body = node->op == TGI_OP_LOOP && number == 0;
+    const bool is_body = node->op == TGI_OP_LOOP && region_index == 0;
     if (region->dims == instance->graph->dims)
         return tgi_instances_get(instances, region, instance->symbols,
                                  is_body ? attr->n_carried : 0);
@@ -105,19 +105,20 @@ static tgi_instance *find_region(tgi_instance *instance,
     return found;
 }
 
-/* True if a loop has room of its own for the value that it begins with. */
+/* True for the initial value of a carried value: the loop copies it to the
+   buffer of its result. */
 static bool is_carried(const tgi_node *node, uint32_t i)
 {
     return node->op == TGI_OP_LOOP && i > 0 &&
            i <= ((const tgi_attr_regions *)node->attr)->n_carried;
 }
 
-static bool grows(const tgi_graph *graph, tgi_ref ref)
+static bool is_unbounded(const tgi_graph *graph, tgi_ref ref)
 {
     return tgi_shape_is_unbounded(tgi_graph_shape(graph, ref));
 }
 
-/* Parameters are dense: other views are copied for the call. */
+/* Parameters must be dense, so other views are copied for the call. */
 static tg_status prepare_copies(tgi_instance *instance, tgi_ref ref,
                                 const tgi_node *node, tgi_interp_call *call)
 {
@@ -125,7 +126,7 @@ static tg_status prepare_copies(tgi_instance *instance, tgi_ref ref,
         const tgi_view *view = &instance->values[node->inputs[i]].view;
         call->copies[i] = 0;
         if (tgi_view_is_dense(view) || is_carried(node, i) ||
-            grows(instance->graph, node->inputs[i]))
+            is_unbounded(instance->graph, node->inputs[i]))
             continue;
         int64_t bytes =
             tgi_view_count(view) * tgi_dtype_bytes(view->dtype);
@@ -137,8 +138,7 @@ static tg_status prepare_copies(tgi_instance *instance, tgi_ref ref,
     return TG_OK;
 }
 
-/* A stack of slices of that size, as a buffer; 0 when out of memory
-   (recorded). */
+/* Adds an unbounded stack as a buffer; 0 when out of memory (recorded). */
 static uint32_t add_stack(tgi_instance *instance, int64_t slice_bytes,
                           tgi_ref first)
 {
@@ -156,7 +156,8 @@ static uint32_t add_stack(tgi_instance *instance, int64_t slice_bytes,
                       first);
 }
 
-/* Stacks that begin with a node: those of its inputs that are unset. */
+/* Creates the stacks that start at a node, one for each unbounded UNSET
+   input. */
 static tg_status prepare_stacks(tgi_instance *instance, tgi_ref ref,
                                 const tgi_node *node, tgi_interp_call *call)
 {
@@ -168,7 +169,7 @@ static tg_status prepare_stacks(tgi_instance *instance, tgi_ref ref,
     for (uint32_t i = 0; i < node->n_inputs; i++) {
         call->stacks[i] = 0;
         if (tgi_graph_node(graph, node->inputs[i])->op != TGI_OP_UNSET ||
-            !grows(graph, node->inputs[i]))
+            !is_unbounded(graph, node->inputs[i]))
             continue;
         int64_t dims[TG_MAX_RANK], slice_bytes;
         TGI_TRY(tgi_graph_value_size(graph, node->inputs[i], instance->extents,
@@ -180,9 +181,9 @@ static tg_status prepare_stacks(tgi_instance *instance, tgi_ref ref,
     return TG_OK;
 }
 
-/* A result that grows is the stack that its node was given. */
-static tg_status prepare_grown(tgi_instance *instance, tgi_ref ref,
-                               const tgi_node *node)
+/* An unbounded result is the stack that was passed to the node. */
+static tg_status prepare_unbounded_result(tgi_instance *instance, tgi_ref ref,
+                                          const tgi_node *node)
 {
     tgi_interp_value *values = instance->values;
     const tgi_node *region = tgi_graph_node(instance->graph, node->inputs[0]);
@@ -191,14 +192,14 @@ static tg_status prepare_grown(tgi_instance *instance, tgi_ref ref,
     int64_t bytes;
     if (input < 0)
         TGI_FAIL(TG_ERROR_INTERNAL, TGI_NO_SITE,
-                 "value %%%u of '%s' grows from nothing", ref,
+                 "unbounded value %%%u of '%s' has no initial stack", ref,
                  instance->graph->name);
-    const uint32_t begun =
+    const uint32_t stack_buffer =
         instance->calls.data[values[node->inputs[0]].call].stacks[input];
     values[ref] = values[region->inputs[input]];
-    if (!begun)
+    if (!stack_buffer)
         return TG_OK;
-    values[ref].buffer = begun;
+    values[ref].buffer = stack_buffer;
     return dense_value(instance, ref, &values[ref].view, &bytes);
 }
 
@@ -213,21 +214,21 @@ static tg_status prepare_region(tgi_instance *instance,
         .n_results = n_results,
         .n_regions = regions.n,
         .regions = tgi_arena_alloc(arena, regions.n * sizeof(*call.regions)),
-        .copies =
-            tgi_arena_alloc(arena, node->n_inputs * sizeof(*call.copies)),
+        .copies = tgi_arena_alloc(arena, node->n_inputs * sizeof(*call.copies)),
         .params_data = tgi_arena_alloc(arena, node->n_inputs * sizeof(void *)),
-        /* One more for the condition of a loop. */
+        /* One more, for the test of a loop. */
         .results_data =
             tgi_arena_alloc(arena, (n_results + 1) * sizeof(void *))};
     if (!call.regions || !call.copies || !call.params_data ||
         !call.results_data)
         return tgi_error_memory();
     for (size_t i = 0; i < regions.n; i++) {
-        if (!(call.regions[i] = find_region(instance, instances, node, i)))
+        if (!(call.regions[i] =
+                  get_region_instance(instance, instances, node, i)))
             return tg_error_last()->status;
         call.regions[i]->n_calls++;
     }
-    if (!(call.room = add_buffer(instance, (tgi_buffer){0}, ref)))
+    if (!(call.region_memory = add_buffer(instance, (tgi_buffer){0}, ref)))
         return TG_ERROR_OUT_OF_MEMORY;
 
     TGI_TRY(prepare_copies(instance, ref, node, &call));
@@ -290,30 +291,30 @@ static tg_status prepare_node(tgi_instance *instance, tgi_instances *instances,
     switch (node->op) {
     case TGI_OP_PARAM:
     case TGI_OP_VARIABLE:
-        return own_buffer(
+        return give_buffer(
             instance, ref,
             (tgi_buffer){.storage = TGI_STORAGE_PARAM,
-                         .param = param_of(instance->graph, ref)});
+                         .param = param_index(instance->graph, ref)});
     case TGI_OP_READ:
-        /* The backward sweep may make it a copy. */
-        return own_buffer(
-            instance, ref,
-            (tgi_buffer){.storage = TGI_STORAGE_PARAM,
-                         .param = param_of(instance->graph, node->inputs[0])});
+        /* The backward sweep may turn it into a snapshot. */
+        return give_buffer(instance, ref,
+                           (tgi_buffer){.storage = TGI_STORAGE_PARAM,
+                                        .param = param_index(instance->graph,
+                                                             node->inputs[0])});
     case TGI_OP_CONSTANT:
-        return own_buffer(
+        return give_buffer(
             instance, ref,
             (tgi_buffer){
                 .storage = TGI_STORAGE_FIXED,
                 .data = ((const tgi_attr_literal *)node->attr)->literal->data});
     case TGI_OP_UNSET:
-        TGI_TRY(own_buffer(
+        TGI_TRY(give_buffer(
             instance, ref,
-            (tgi_buffer){.storage = TGI_STORAGE_FIXED, .data = unset}));
+            (tgi_buffer){.storage = TGI_STORAGE_FIXED, .data = unset_element}));
         memset(value->view.strides, 0, sizeof(value->view.strides));
         return TG_OK;
     case TGI_OP_ASSIGN:
-        /* Not the variable's buffer, which may change again. */
+        /* Not the variable's buffer, which may be written again. */
         *value = values[node->inputs[1]];
         return TG_OK;
     case TGI_OP_CALL:
@@ -322,8 +323,8 @@ static tg_status prepare_node(tgi_instance *instance, tgi_instances *instances,
         return prepare_region(instance, instances, ref, node);
     case TGI_OP_RESULT: {
         const tgi_attr_index *attr = node->attr;
-        if (grows(instance->graph, ref))
-            return prepare_grown(instance, ref, node);
+        if (is_unbounded(instance->graph, ref))
+            return prepare_unbounded_result(instance, ref, node);
         uint32_t call = values[node->inputs[0]].call;
         value->buffer =
             instance->calls.data[call].results + (uint32_t)attr->index;
@@ -334,7 +335,7 @@ static tg_status prepare_node(tgi_instance *instance, tgi_instances *instances,
     case TGI_OP_PRINT:
         return TG_OK;
     case TGI_OP_DYNAMIC_UPDATE:
-        if (!grows(instance->graph, ref))
+        if (!is_unbounded(instance->graph, ref))
             break;
         *value = values[node->inputs[0]];
         return TG_OK;
@@ -350,10 +351,11 @@ static tg_status prepare_node(tgi_instance *instance, tgi_instances *instances,
             return TG_OK;
         }
     }
-    return own_buffer(instance, ref, (tgi_buffer){0});
+    return give_buffer(instance, ref, (tgi_buffer){0});
 }
 
-static void use_buffer(tgi_instance *instance, tgi_ref value, tgi_ref user)
+static void extend_live_range(tgi_instance *instance, tgi_ref value,
+                              tgi_ref user)
 {
     uint32_t buffer = instance->values[value].buffer;
     instance->buffers.data[buffer].last = user;
@@ -363,25 +365,26 @@ static tg_status prepare_nodes(tgi_instance *instance,
                                tgi_instances *instances)
 {
     const tgi_graph *graph = instance->graph;
-    uint32_t most_inputs = 0;
+    uint32_t max_inputs = 0;
     for (tgi_ref ref = 1; ref <= graph->n_nodes; ref++) {
         const tgi_node *node = tgi_graph_node(graph, ref);
         TGI_TRY(prepare_node(instance, instances, ref, node));
-        if (most_inputs < node->n_inputs)
-            most_inputs = node->n_inputs;
-        /* The inputs of a read are a place and an order, not values. */
+        if (max_inputs < node->n_inputs)
+            max_inputs = node->n_inputs;
+        /* The inputs of READ are a variable and an ordering edge, not
+           values. */
         if (node->op != TGI_OP_READ)
             for (uint32_t i = 0; i < node->n_inputs; i++)
-                use_buffer(instance, node->inputs[i], ref);
+                extend_live_range(instance, node->inputs[i], ref);
     }
     for (size_t i = 0; i < graph->results.n; i++)
-        use_buffer(instance, graph->results.data[i], graph->n_nodes + 1);
-    instance->in =
-        tgi_arena_alloc(&instance->arena, most_inputs * sizeof(tgi_view));
-    return instance->in ? TG_OK : tgi_error_memory();
+        extend_live_range(instance, graph->results.data[i], graph->n_nodes + 1);
+    instance->scratch_inputs =
+        tgi_arena_alloc(&instance->arena, max_inputs * sizeof(tgi_view));
+    return instance->scratch_inputs ? TG_OK : tgi_error_memory();
 }
 
-/* -- Second sweep: reads that must be copied ------------------------------- */
+/* -- Second sweep: snapshots of variables ---------------------------------- */
 
 static void find_snapshots(tgi_instance *instance, tgi_ref *next_write)
 {
@@ -395,11 +398,11 @@ static void find_snapshots(tgi_instance *instance, tgi_ref *next_write)
             if (write && buffer->last >= write)
                 buffer->storage = TGI_STORAGE_TEMPORARY;
         } else if (node->op == TGI_OP_ASSIGN) {
-            next_write[param_of(graph, node->inputs[0])] = ref;
+            next_write[param_index(graph, node->inputs[0])] = ref;
         } else if (tgi_node_owns_graphs(node)) {
             for (uint32_t i = 0; i < node->n_inputs; i++)
                 if (tgi_node_writes(node, i))
-                    next_write[param_of(graph, node->inputs[i])] = ref;
+                    next_write[param_index(graph, node->inputs[i])] = ref;
         }
     }
 }
@@ -407,8 +410,8 @@ static void find_snapshots(tgi_instance *instance, tgi_ref *next_write)
 /* -- Results --------------------------------------------------------------- */
 
 /*
- * Results may be written to parameters' buffers: those that lie in such a
- * buffer themselves are copied first, unless it is their own.
+ * Result buffers may be those of parameters. A result that is a view of a
+ * parameter is copied first, unless it is already in its destination.
  */
 static tg_status prepare_results(tgi_instance *instance)
 {
@@ -417,17 +420,19 @@ static tg_status prepare_results(tgi_instance *instance)
     for (size_t i = 0; i < graph->results.n; i++) {
         tgi_interp_result result = {
             .ref = graph->results.data[i],
-            .is_there = tgi_instance_result_is_in_place(instance, i)};
-        if (grows(graph, result.ref))
-            result.is_there = true;
+            .is_in_place = tgi_instance_result_is_in_place(instance, i)};
+        if (is_unbounded(graph, result.ref))
+            result.is_in_place = true;
         const tgi_interp_value *value = &instance->values[result.ref];
         if (instance->buffers.data[value->buffer].storage ==
                 TGI_STORAGE_PARAM &&
-            !result.is_there) {
-            tgi_buffer copy = {.bytes = tgi_view_count(&value->view) *
-                                        tgi_dtype_bytes(value->view.dtype)};
-            result.copy = add_buffer(instance, copy, graph->n_nodes + 1);
-            if (!result.copy)
+            !result.is_in_place) {
+            tgi_buffer copy_buffer = {.bytes =
+                                          tgi_view_count(&value->view) *
+                                          tgi_dtype_bytes(value->view.dtype)};
+            result.copy_buffer =
+                add_buffer(instance, copy_buffer, graph->n_nodes + 1);
+            if (!result.copy_buffer)
                 return TG_ERROR_OUT_OF_MEMORY;
         }
         if (!tgi_vec_push(&instance->results, result))
@@ -442,7 +447,7 @@ tg_status tgi_instance_prepare(tgi_instance *instance,
     const tgi_graph *graph = instance->graph;
     size_t n_values = (size_t)graph->n_nodes + 1;
     instance->values = tgi_alloc_zero(n_values * sizeof(tgi_interp_value));
-    /* Buffer 0: of nodes without a value. It lies nowhere. */
+    /* Buffer 0, of nodes without a value, has no memory. */
     if (!instance->values ||
         !tgi_vec_push(&instance->buffers,
                       ((tgi_buffer){.storage = TGI_STORAGE_FIXED})))
@@ -461,7 +466,7 @@ tg_status tgi_instance_prepare(tgi_instance *instance,
 
 /* -- Third sweep: addresses and steps -------------------------------------- */
 
-static bool settle_value(tgi_instance *instance, tgi_ref ref)
+static bool resolve_address(tgi_instance *instance, tgi_ref ref)
 {
     tgi_interp_value *value = &instance->values[ref];
     const tgi_buffer *buffer = &instance->buffers.data[value->buffer];
@@ -471,12 +476,12 @@ static bool settle_value(tgi_instance *instance, tgi_ref ref)
         value->view.data = buffer->data + offset;
         return true;
     }
-    tgi_interp_param_view lent = {ref, buffer->param, offset};
-    return tgi_vec_push(&instance->lent, lent);
+    tgi_interp_param_view view = {ref, buffer->param, offset};
+    return tgi_vec_push(&instance->param_views, view);
 }
 
-/* What is to be done for a node when its turn comes. */
-static tgi_interp_step step_of(const tgi_instance *instance, tgi_ref ref)
+/* The step that executes a node, if any. */
+static tgi_interp_step make_step(const tgi_instance *instance, tgi_ref ref)
 {
     const tgi_graph *graph = instance->graph;
     const tgi_node *node = tgi_graph_node(graph, ref);
@@ -513,12 +518,12 @@ static tgi_interp_step step_of(const tgi_instance *instance, tgi_ref ref)
         step.kind = TGI_INTERP_STEP_REGION;
         break;
     default:
-        if (node->op == TGI_OP_DYNAMIC_UPDATE && grows(graph, ref)) {
+        if (node->op == TGI_OP_DYNAMIC_UPDATE && is_unbounded(graph, ref)) {
             step.kind = TGI_INTERP_STEP_STACK_PUSH;
             break;
         }
         if (node->op == TGI_OP_DYNAMIC_SLICE &&
-            grows(graph, node->inputs[0])) {
+            is_unbounded(graph, node->inputs[0])) {
             step.kind = TGI_INTERP_STEP_STACK_READ;
             break;
         }
@@ -543,9 +548,9 @@ tg_status tgi_instance_finalise(tgi_instance *instance, char *memory)
                 instance->buffers.data[call->results + k].data;
     }
     for (tgi_ref ref = 1; ref <= instance->graph->n_nodes; ref++) {
-        if (instance->values[ref].buffer && !settle_value(instance, ref))
+        if (instance->values[ref].buffer && !resolve_address(instance, ref))
             return tgi_error_memory();
-        tgi_interp_step step = step_of(instance, ref);
+        tgi_interp_step step = make_step(instance, ref);
         if (step.kind == TGI_INTERP_STEP_KERNEL && !step.kernel)
             TGI_FAIL(TG_ERROR_INTERNAL, TGI_NO_SITE,
                      "node %u of '%s' has no kernel", ref,

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * interp_region.c - how the interpreter goes through nodes that own graphs.
- * Each is a small machine: asked again and again, it says which graph runs
- * next, until it is done.
+ * interp_region.c - executes nodes that own graphs. Each is a small state
+ * machine: every call of tgi_instance_advance names the graph to run next,
+ * until the node is done.
  *
- * The values a loop carries lie in the buffers of its results from the first
- * trip on. A body may write its results there, although they are its own
- * parameters: results are written last. Where updates are all it does to them,
- * they happen there at once. What grows is handed on as the stack it is.
+ * Carried values of a loop live in the buffers of its results from the first
+ * iteration on. A body may write its results there although they are its
+ * parameters, because results are written last. Values that are only updated
+ * are updated there in place. Unbounded values are passed on as the address of
+ * their stack.
  */
 #include <string.h>
 
@@ -21,18 +22,18 @@ static const tgi_view *input_view(const tgi_instance *instance,
     return &instance->values[node->inputs[i]].view;
 }
 
-static bool is_stack(const tgi_instance *instance, const tgi_node *node,
-                     size_t i)
+static bool is_unbounded_input(const tgi_instance *instance,
+                               const tgi_node *node, size_t i)
 {
     return tgi_shape_is_unbounded(
         tgi_graph_shape(instance->graph, node->inputs[i]));
 }
 
-static int64_t number_of(const tgi_instance *instance, const tgi_node *node)
+static int64_t read_input_0(const tgi_instance *instance, const tgi_node *node)
 {
-    int64_t number;
-    memcpy(&number, input_view(instance, node, 0)->data, sizeof(number));
-    return number;
+    int64_t counter;
+    memcpy(&counter, input_view(instance, node, 0)->data, sizeof(counter));
+    return counter;
 }
 
 void tgi_instance_bind_input(const tgi_instance *instance, const tgi_node *node,
@@ -48,14 +49,15 @@ void tgi_instance_bind_input(const tgi_instance *instance, const tgi_node *node,
     }
 }
 
-static void run(tgi_instance *instance, const tgi_interp_call *call,
-                size_t region, void *const *results, tgi_instance **out_next)
+static void begin_region(tgi_instance *instance, const tgi_interp_call *call,
+                         size_t region, void *const *results,
+                         tgi_instance **out_next)
 {
     *out_next = call->regions[region];
     tgi_instance_begin(*out_next, instance, call->params_data, results);
 }
 
-/* A callee, or the branch that input 0 chooses. */
+/* Runs a callee, or the branch that input 0 selects (clamped). */
 static void advance_branch(tgi_instance *instance, const tgi_node *node,
                            tgi_interp_call *call, tgi_instance **out_next)
 {
@@ -66,23 +68,24 @@ static void advance_branch(tgi_instance *instance, const tgi_node *node,
     }
     for (uint32_t i = 0; i < node->n_inputs; i++)
         tgi_instance_bind_input(instance, node, call, i);
-    call->number = node->op == TGI_OP_CALL ? 0 : number_of(instance, node);
-    if (call->number >= n)
-        call->number = n - 1;
-    if (call->number < 0)
-        call->number = 0;
+    call->counter = node->op == TGI_OP_CALL ? 0 : read_input_0(instance, node);
+    if (call->counter >= n)
+        call->counter = n - 1;
+    if (call->counter < 0)
+        call->counter = 0;
     call->stage = TGI_STAGE_RUN;
-    run(instance, call, (size_t)call->number, call->results_data, out_next);
+    begin_region(instance, call, (size_t)call->counter, call->results_data,
+                 out_next);
 }
 
 static void begin_loop(tgi_instance *instance, const tgi_node *node,
                        tgi_interp_call *call)
 {
     const tgi_attr_regions *attr = node->attr;
-    call->number = 0;
-    call->params_data[0] = &call->number;
+    call->counter = 0;
+    call->params_data[0] = &call->counter;
     for (uint32_t i = 1; i < node->n_inputs; i++) {
-        if (i > attr->n_carried || is_stack(instance, node, i)) {
+        if (i > attr->n_carried || is_unbounded_input(instance, node, i)) {
             tgi_instance_bind_input(instance, node, call, i);
             continue;
         }
@@ -99,28 +102,28 @@ static tg_status advance_loop(tgi_instance *instance, const tgi_node *node,
 {
     const tgi_attr_regions *attr = node->attr;
     const bool is_limited = attr->flags & TGI_LOOP_LIMITED;
-    const int64_t trips = number_of(instance, node);
+    const int64_t n_iterations = read_input_0(instance, node);
     if (call->stage == TGI_STAGE_BEGIN)
         begin_loop(instance, node, call);
     if (call->stage == TGI_STAGE_RUN)
-        call->number++;
+        call->counter++;
     if (call->stage != TGI_STAGE_TESTED) {
-        if (call->number >= trips && !is_limited)
+        if (call->counter >= n_iterations && !is_limited)
             goto done;
         if (attr->n_graphs > 1) {
             call->stage = TGI_STAGE_TESTED;
-            call->results_data[attr->n_carried] = &call->goes_on;
-            run(instance, call, 1, &call->results_data[attr->n_carried],
-                out_next);
+            call->results_data[attr->n_carried] = &call->condition;
+            begin_region(instance, call, 1,
+                         &call->results_data[attr->n_carried], out_next);
             return TG_OK;
         }
-    } else if (!call->goes_on) {
+    } else if (!call->condition) {
         goto done;
     }
-    if (call->number >= trips)
-        return tgi_loop_limit_fail(node, trips);
+    if (call->counter >= n_iterations)
+        return tgi_loop_limit_fail(node, n_iterations);
     call->stage = TGI_STAGE_RUN;
-    run(instance, call, 0, call->results_data, out_next);
+    begin_region(instance, call, 0, call->results_data, out_next);
     return TG_OK;
 
 done:

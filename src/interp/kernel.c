@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel.c - which kernel runs a node.
+ * kernel.c - selects the kernel of a node.
  */
 #include "interp/kernel.h"
 

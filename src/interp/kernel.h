@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel.h - runs one node over views: the meaning of every op that computes.
- * The interpreter and constant folding both go through here.
+ * kernel.h - kernels: compute one node over strided views. They define the
+ * result of every op that computes; the interpreter and constant folding both
+ * use them.
  */
 #ifndef TGI_KERNEL_H
 #define TGI_KERNEL_H
@@ -11,16 +12,16 @@
 
 typedef struct tgi_kernel_args {
     const tgi_node *node;
-    const int64_t *values; /* of extents, see tgi_dims_evaluate */
+    const int64_t *values; /* of symbolic extents, see tgi_dims_evaluate */
     tgi_view out;          /* dense */
-    const tgi_view *in;    /* no data is NULL, also where there is none */
+    const tgi_view *in;    /* data is never NULL, even without elements */
 } tgi_kernel_args;
 
-/* Fails only for ops that MAY_FAIL; then nothing of `out` counts. */
+/* Fails only for ops flagged MAY_FAIL; `out` is then undefined. */
 typedef tg_status tgi_kernel(const tgi_kernel_args *args);
 
-/* What an update begins with: all there is before, unless it is there already:
-   `out` may be where the first input of an update or scatter lies. */
+/* Copies the operand of an update or scatter to `out`, unless `out` is its
+   buffer. */
 static inline void tgi_kernel_begin_update(const tgi_kernel_args *args)
 {
     if (args->out.data != args->in[0].data)
@@ -28,14 +29,14 @@ static inline void tgi_kernel_begin_update(const tgi_kernel_args *args)
 }
 
 /*
- * The kernel of a node (its dtypes are final), NULL if it has none: leaves
- * but IOTA and EXTENT, views, state, effects and regions.
+ * The kernel of a node with final dtypes. NULL for views, state, effects,
+ * regions, and leaves other than IOTA and EXTENT.
  */
 tgi_kernel *tgi_kernel_of(const tgi_graph *graph, const tgi_node *node);
 
 /*
- * The view a VIEW node makes of its input; false if this input needs a copy
- * first (a reshape of a view with gaps).
+ * Computes the view that a VIEW node makes of its input. False if the input
+ * must first be made dense (a reshape that cannot be expressed by strides).
  */
 bool tgi_kernel_view(const tgi_graph *graph, const tgi_node *node,
                      const int64_t *values, const tgi_view *in,
@@ -43,11 +44,11 @@ bool tgi_kernel_view(const tgi_graph *graph, const tgi_node *node,
 
 /* -- Families, one file each ----------------------------------------------- */
 
-/* kernel_elementwise.c: tables made from op.def and recipes. */
+/* kernel_elementwise.c: tables generated from op.def and the recipes */
 tgi_kernel *tgi_kernel_elementwise(int op, int in_dtype, int out_dtype);
 /* kernel_cast.c */
 tgi_kernel *tgi_kernel_cast(int from, int to);
-/* kernel_index.c: IOTA, EXTENT and all of class INDEX. */
+/* kernel_index.c: IOTA, EXTENT and class INDEX */
 tgi_kernel *tgi_kernel_index(int op, int dtype, int index_dtype);
 /* kernel_gather.c */
 tgi_kernel *tgi_kernel_gather(int dtype, int index_dtype);

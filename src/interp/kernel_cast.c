@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_cast.c - kernels of CAST: a table by the type from and the type to.
+ * kernel_cast.c - kernels of CAST: a table by source and destination dtype.
  */
 #include "interp/kernel.h"
 #include "interp/kernel_rows.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_cast_type.h - template of kernel_cast.c: casts from one element type
- * to all, and their table.
+ * kernel_cast_type.h - template of kernel_cast.c: casts from one dtype to all
+ * others, and their table.
  */
 #define NAMED(prefix, TO) CAT4(prefix, DT, _to_, TO)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_elementwise.c - kernels of the ops that work element by element, all
- * made from op.def and the recipes: a table by type and op.
+ * kernel_elementwise.c - kernels of elementwise ops, generated from op.def and
+ * the recipes: a table by dtype and op.
  */
 #include "interp/kernel.h"
 #include "interp/kernel_rows.h"
@@ -30,8 +30,8 @@ static tgi_kernel *const *const tables[TGI_DTYPES] = {
 
 tgi_kernel *tgi_kernel_elementwise(int op, int in_dtype, int out_dtype)
 {
-    /* Comparisons are known by what they compare, all others by what they
-       make (the first operand of SELECT is bool). */
+    /* Comparisons are selected by the dtype of their operands, other ops by
+       that of the result (operand 0 of SELECT is bool). */
     bool compares = tgi_op_table[op].result == TGI_RESULT_BOOL;
     tgi_kernel *const *table = tables[compares ? in_dtype : out_dtype];
     return table ? table[op] : NULL;

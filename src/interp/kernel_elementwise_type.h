@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * kernel_elementwise_type.h - template of kernel_elementwise.c: loops and
- * kernels of one element type, and its table by op.
+ * kernels of one dtype, and its table by op.
  */
 
-/* -- A loop and a kernel for each row that takes this type ----------------- */
+/* -- A loop and a kernel for each op that takes this dtype ----------------- */
 
 #define OPERANDS_1(ID) AT(T, 1)
 #define OPERANDS_2(ID) AT(T, 1), AT(T, 2)
@@ -34,7 +34,7 @@
     WHEN(TAKES(types), CAT(ROW_, FAMILY_##cls)(ID, result))
 #include "ir/op.def"
 
-/* -- Their table ----------------------------------------------------------- */
+/* -- Table by op ----------------------------------------------------------- */
 
 #undef DEFINE
 #define DEFINE(ID, n_operands, OUT) [TGI_OP_##ID] = KERNEL(ID),

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_gather.c - kernel of GATHER: for each index one slice is copied. All
- * indices are looked at before anything is written where they must be right.
+ * kernel_gather.c - kernel of GATHER: copies one slice per index. In mode
+ * CHECK, all indices are checked before anything is written.
  *
- * A slice has the axes of x without the gathered one; the same walk serves
- * all of them.
+ * A slice has the axes of x other than the gathered one; one walk serves all
+ * slices.
  */
 #include <assert.h>
 #include <string.h>
@@ -23,7 +23,7 @@ typedef struct gather {
     char *x;
     int64_t extent;
     int64_t stride; /* of the gathered axis, in bytes */
-    bool clamps;    /* else zeros stand for what is out of range */
+    bool clamps;    /* clamp indices; else out-of-range slices are zero */
     tgi_inner_loop *copy, *clear;
 } gather;
 
@@ -46,7 +46,7 @@ static void copy_slices(tgi_run run)
     }
 }
 
-/* By the size of an element: memcpy, since it is read as no type at all. */
+/* By element size; memcpy, since the element type does not matter. */
 #define DEFINE_LOOPS(bytes) \
     static void copy_##bytes(tgi_run run) \
     { \
@@ -91,7 +91,7 @@ static tg_status run_gather(const tgi_kernel_args *args)
                 .x = x->data,
                 .extent = x->dims[attr->axis],
                 .stride = x->strides[attr->axis] * bytes};
-    /* Of nothing there is no nearest one. */
+    /* An empty axis has no nearest index. */
     g.clamps = attr->mode == TG_GATHER_CLAMP && g.extent > 0;
     if (attr->mode == TG_GATHER_CHECK)
         TGI_TRY(tgi_indices_check(args->node, indices, g.extent));
@@ -101,9 +101,10 @@ static tg_status run_gather(const tgi_kernel_args *args)
         tgi_view_without_axes(&args->out, attr->axis, indices->rank);
     tgi_view from = tgi_view_without_axes(x, attr->axis, 1);
     tgi_walk_init(&g.slice, 2, (const tgi_view *[]){&to, &from});
-    tgi_view places =
+    tgi_view result_slices =
         tgi_view_only_axes(&args->out, attr->axis, indices->rank);
-    tgi_walk_views(2, (const tgi_view *[]){&places, indices}, copy_slices, &g);
+    tgi_walk_views(2, (const tgi_view *[]){&result_slices, indices},
+                   copy_slices, &g);
     return TG_OK;
 }
 

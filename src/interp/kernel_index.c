@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_index.c - kernels that move elements without computing: PAD and
- * CONCAT copy into parts of the result, seen as views of it, DYNAMIC_UPDATE
- * too, and DYNAMIC_SLICE from a part of its input. IOTA and EXTENT, which make
- * positions and extents, stand here too; GATHER and SCATTER have files of
- * their own.
+ * kernel_index.c - kernels that move elements. PAD, CONCAT and DYNAMIC_UPDATE
+ * copy into views of the result, DYNAMIC_SLICE from a view of its input. Also
+ * IOTA and EXTENT. GATHER and SCATTER have their own files.
  */
 #include "interp/kernel.h"
 #include "runtime/index_check.h"
@@ -15,20 +13,20 @@
 #define TEMPLATE "interp/kernel_index_type.h"
 #include "recipe/recipe_each.h"
 
-static tgi_kernel *const iota[TGI_DTYPES] = {
+static tgi_kernel *const iota_kernels[TGI_DTYPES] = {
 #define DTYPE(ID, ...) [TG_##ID] = kernel_IOTA_##ID,
 #include "base/dtype.def"
 #undef DTYPE
 };
 
-static tg_status extent(const tgi_kernel_args *args)
+static tg_status run_extent(const tgi_kernel_args *args)
 {
     const tgi_attr_index *attr = args->node->attr;
     *(int64_t *)args->out.data = tgi_dim_value(attr->index, args->values);
     return TG_OK;
 }
 
-static tg_status pad(const tgi_kernel_args *args)
+static tg_status run_pad(const tgi_kernel_args *args)
 {
     const tgi_attr_pad *attr = args->node->attr;
     const tgi_view *in = &args->in[0];
@@ -52,7 +50,7 @@ static tg_status pad(const tgi_kernel_args *args)
     return TG_OK;
 }
 
-static tg_status concat(const tgi_kernel_args *args)
+static tg_status run_concat(const tgi_kernel_args *args)
 {
     const tgi_attr_index *attr = args->node->attr;
     int64_t axis = attr->index;
@@ -66,35 +64,36 @@ static tg_status concat(const tgi_kernel_args *args)
     return TG_OK;
 }
 
-/* The part of `whole` along an axis that has these extents. */
-static tgi_view dynamic_part(const tgi_view *whole, int64_t axis,
-                             const tgi_view *start, const int64_t *dims)
+/* The view of `whole` with extents `dims` that begins at `start` (clamped)
+   along `axis`. */
+static tgi_view slice_at(const tgi_view *whole, int64_t axis,
+                         const tgi_view *start, const int64_t *dims)
 {
     tgi_view part = *whole;
     for (int i = 0; i < part.rank; i++)
         part.dims[i] = dims[i];
-    int64_t at = tgi_index_reader(start->dtype)(start->data);
-    at = tgi_clamp_index(at, whole->dims[axis] - dims[axis] + 1);
-    part.data += at * part.strides[axis] * tgi_dtype_bytes(part.dtype);
+    int64_t offset = tgi_index_reader(start->dtype)(start->data);
+    offset = tgi_clamp_index(offset, whole->dims[axis] - dims[axis] + 1);
+    part.data += offset * part.strides[axis] * tgi_dtype_bytes(part.dtype);
     return part;
 }
 
-static tg_status dynamic_slice(const tgi_kernel_args *args)
+static tg_status run_dynamic_slice(const tgi_kernel_args *args)
 {
     const tgi_attr_index *attr = args->node->attr;
-    tgi_view part = dynamic_part(&args->in[0], attr->index, &args->in[1],
-                                 args->out.dims);
+    tgi_view part =
+        slice_at(&args->in[0], attr->index, &args->in[1], args->out.dims);
     tgi_view_copy(&args->out, &part);
     return TG_OK;
 }
 
-static tg_status dynamic_update(const tgi_kernel_args *args)
+static tg_status run_dynamic_update(const tgi_kernel_args *args)
 {
     const tgi_attr_index *attr = args->node->attr;
     const tgi_view *update = &args->in[1];
     tgi_kernel_begin_update(args);
-    tgi_view part = dynamic_part(&args->out, attr->index, &args->in[2],
-                                 update->dims);
+    tgi_view part =
+        slice_at(&args->out, attr->index, &args->in[2], update->dims);
     tgi_view_copy(&part, update);
     return TG_OK;
 }
@@ -103,21 +102,21 @@ tgi_kernel *tgi_kernel_index(int op, int dtype, int index_dtype)
 {
     switch (op) {
     case TGI_OP_IOTA:
-        return iota[dtype];
+        return iota_kernels[dtype];
     case TGI_OP_EXTENT:
-        return extent;
+        return run_extent;
     case TGI_OP_PAD:
-        return pad;
+        return run_pad;
     case TGI_OP_CONCAT:
-        return concat;
+        return run_concat;
     case TGI_OP_GATHER:
         return tgi_kernel_gather(dtype, index_dtype);
     case TGI_OP_SCATTER:
         return tgi_kernel_scatter(dtype, index_dtype);
     case TGI_OP_DYNAMIC_SLICE:
-        return dynamic_slice;
+        return run_dynamic_slice;
     case TGI_OP_DYNAMIC_UPDATE:
-        return dynamic_update;
+        return run_dynamic_update;
     default:
         return NULL;
     }

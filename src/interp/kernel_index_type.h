@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_index_type.h - template of kernel_index.c: IOTA of one element type.
+ * kernel_index_type.h - template of kernel_index.c: IOTA of one dtype.
  */
 #if TAKES(NUM)
 

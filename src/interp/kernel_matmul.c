@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_matmul.c - kernel of the matrix product. The order of roundings is
- * defined: k ascends within panels of PANEL, each panel starts from 0, and
- * panels are added in ascending order to the first.
+ * kernel_matmul.c - kernel of MATMUL. The order of roundings is defined: k
+ * ascends within k-blocks of K_BLOCK steps, each k-block accumulates from 0,
+ * and the sums of k-blocks are added in ascending order.
  *
- * Where one side is a vector at run time, and k is the last axis of the other
- * side, so that a fast loop runs along k: the tree of a sum (reduce_tree.h),
- * whose lanes start from 0 and take products by fma.
+ * If one operand is a vector at run time and k is the last axis of the other
+ * one, a fast loop runs along k. The order is then that of a sum
+ * (reduce_tree.h), whose lanes start from 0 and accumulate products by fma.
  */
 #include <string.h>
 
@@ -18,20 +18,19 @@
 #include "tgjit/ops.h"
 
 enum {
-    PANEL = 256,
+    K_BLOCK = 256,
     COLUMNS = 32 /* computed together; does not change bits */
 };
 
-/* One product [m,k] x [k,n]; strides in bytes, the result is dense. */
-typedef struct matrices {
+/* One matmul [m,k] x [k,n]; strides in bytes, the result is dense. */
+typedef struct matmul {
     int64_t m, n, k;
     int64_t a_row, a_column, b_row, b_column;
-    bool is_dot; /* a sum of products */
-} matrices;
+    bool is_dot; /* computed as a sum along k */
+} matmul;
 
-/* The batch axes of a matrix as those of the result: those it lacks or has
-   only one of stand still. */
-static tgi_view batch_of(const tgi_view *matrix, const tgi_view *out)
+/* The batch axes of an operand, broadcast to those of the result. */
+static tgi_view batch_view(const tgi_view *matrix, const tgi_view *out)
 {
     tgi_view batch = {.data = matrix->data,
                       .dtype = matrix->dtype,
@@ -45,7 +44,7 @@ static tgi_view batch_of(const tgi_view *matrix, const tgi_view *out)
     return batch;
 }
 
-static tg_status multiply(const tgi_kernel_args *args, tgi_inner_loop *loop)
+static tg_status run_matmul(const tgi_kernel_args *args, tgi_inner_loop *loop)
 {
     const tgi_attr_matmul *attr = args->node->attr;
     const tgi_view *a = &args->in[0], *b = &args->in[1], *out = &args->out;
@@ -55,16 +54,16 @@ static tg_status multiply(const tgi_kernel_args *args, tgi_inner_loop *loop)
     int b_flip = (attr->flags & TG_TRANSPOSE_B) != 0;
     int a_row = a->rank - 2 + a_flip, a_column = a->rank - 1 - a_flip;
     int b_row = b->rank - 2 + b_flip, b_column = b->rank - 1 - b_flip;
-    matrices p = {.m = a->dims[a_row],
-                 .n = b->dims[b_column],
-                 .k = a->dims[a_column],
-                 .a_row = a->strides[a_row] * bytes,
-                 .a_column = a->strides[a_column] * bytes,
-                 .b_row = b->strides[b_row] * bytes,
-                 .b_column = b->strides[b_column] * bytes};
+    matmul p = {.m = a->dims[a_row],
+                .n = b->dims[b_column],
+                .k = a->dims[a_column],
+                .a_row = a->strides[a_row] * bytes,
+                .a_column = a->strides[a_column] * bytes,
+                .b_row = b->strides[b_row] * bytes,
+                .b_column = b->strides[b_column] * bytes};
     p.is_dot = (p.n == 1 && !a_flip) || (p.m == 1 && b_flip);
-    tgi_view batch[] = {batch_of(out, out), batch_of(a, out),
-                        batch_of(b, out)};
+    tgi_view batch[] = {batch_view(out, out), batch_view(a, out),
+                        batch_view(b, out)};
     tgi_walk_views(3, (const tgi_view *[]){&batch[0], &batch[1], &batch[2]},
                    loop, &p);
     return TG_OK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_matmul_type.h - template of kernel_matmul.c: products of one element
- * type, and its kernel.
+ * kernel_matmul_type.h - template of kernel_matmul.c: matmuls of one dtype, and
+ * its kernel.
  */
 #if TAKES(NUM)
 
@@ -9,11 +9,12 @@
 #include "interp/kernel_pairwise.h"
 #undef ID
 
-/* One element of a product with a vector: the tree of a sum of products. */
-static T CAT(dot_, DT)(const matrices *p, const char *a, const char *b)
+/* One element of a matrix-vector product: the reduction tree of SUM over
+   products. */
+static T CAT(dot_, DT)(const matmul *p, const char *a, const char *b)
 {
-    CAT(cascade_SUM_, DT) blocks = {.n_blocks = 0};
-    /* Once also if there is no k: the sum of nothing is 0. */
+    CAT(pairwise_SUM_, DT) blocks = {.n_blocks = 0};
+    /* Runs once even if k is 0: an empty sum is 0. */
     for (int64_t start = 0; start == 0 || start < p->k; start += BLOCK) {
         int64_t end = p->k - start < BLOCK ? p->k : start + BLOCK;
         T lane[LANES] = {0};
@@ -21,37 +22,37 @@ static T CAT(dot_, DT)(const matrices *p, const char *a, const char *b)
             lane[k % LANES] = R(MATMUL)(*(const T *)(a + k * p->a_column),
                                         *(const T *)(b + k * p->b_row),
                                         lane[k % LANES]);
-        CAT(push_SUM_, DT)(&blocks, CAT(fold_SUM_, DT)(lane));
+        CAT(add_block_SUM_, DT)(&blocks, CAT(reduce_lanes_SUM_, DT)(lane));
     }
     return CAT(total_SUM_, DT)(&blocks);
 }
 
-/* Columns j … j + n - 1 of one row: one panel of k after the other. */
-static void CAT(columns_, DT)(const matrices *p, char *out, const char *a,
+/* n columns of one row, one k-block after the other. */
+static void CAT(row_block_, DT)(const matmul *p, char *out, const char *a,
                               const char *b, int64_t n)
 {
     T sum[COLUMNS];
-    /* Once also if there is no k: the sum of nothing is 0. */
-    for (int64_t start = 0; start == 0 || start < p->k; start += PANEL) {
-        int64_t end = p->k - start < PANEL ? p->k : start + PANEL;
-        T panel[COLUMNS] = {0};
+    /* Runs once even if k is 0: an empty sum is 0. */
+    for (int64_t start = 0; start == 0 || start < p->k; start += K_BLOCK) {
+        int64_t end = p->k - start < K_BLOCK ? p->k : start + K_BLOCK;
+        T block[COLUMNS] = {0};
         for (int64_t k = start; k < end; k++) {
             T x = *(const T *)(a + k * p->a_column);
             const char *row = b + k * p->b_row;
             for (int64_t j = 0; j < n; j++)
-                panel[j] = R(MATMUL)(x, *(const T *)(row + j * p->b_column),
-                                     panel[j]);
+                block[j] = R(MATMUL)(x, *(const T *)(row + j * p->b_column),
+                                     block[j]);
         }
         for (int64_t j = 0; j < n; j++)
-            sum[j] = start ? R(ADD)(sum[j], panel[j]) : panel[j];
+            sum[j] = start ? R(ADD)(sum[j], block[j]) : block[j];
     }
     memcpy(out, sum, (size_t)n * sizeof(T));
 }
 
-/* One matrix product for each element of the stretch. */
+/* One matmul per element of the run. */
 static void LOOP(MATMUL)(tgi_run run)
 {
-    const matrices *p = run.user;
+    const matmul *p = run.user;
     for (int64_t i = 0; i < run.n; i++) {
         const char *a = &AT(char, 1), *b = &AT(char, 2);
         T *out = &AT(T, 0);
@@ -63,7 +64,7 @@ static void LOOP(MATMUL)(tgi_run run)
         }
         for (int64_t row = 0; row < p->m; row++)
             for (int64_t j = 0; j < p->n; j += COLUMNS)
-                CAT(columns_, DT)(p, (char *)(out + row * p->n + j),
+                CAT(row_block_, DT)(p, (char *)(out + row * p->n + j),
                                   a + row * p->a_row, b + j * p->b_column,
                                   p->n - j < COLUMNS ? p->n - j : COLUMNS);
     }
@@ -71,7 +72,7 @@ static void LOOP(MATMUL)(tgi_run run)
 
 static tg_status KERNEL(MATMUL)(const tgi_kernel_args *args)
 {
-    return multiply(args, LOOP(MATMUL));
+    return run_matmul(args, LOOP(MATMUL));
 }
 
 #else

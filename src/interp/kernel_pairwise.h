@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_pairwise.h - template: how the lanes of a block and then the blocks
- * are combined (see reduce_tree.h), for the op ID and the current type.
+ * kernel_pairwise.h - template: horizontal reduction of the lanes of a block
+ * and pairwise combination of blocks (see reduce_tree.h), for the op ID and the
+ * current dtype.
  */
 #define NAMED(piece) CAT4(piece, ID, _, DT)
 #define STEP(a, b) R(ID)(a, b)
@@ -13,7 +14,7 @@
 #define LANES (sizeof(T) == 8 ? TGI_LANES_8 : TGI_LANES_4)
 #define BLOCK (TGI_BLOCK_STEPS * LANES)
 
-static T NAMED(fold_)(T *lane)
+static T NAMED(reduce_lanes_)(T *lane)
 {
     for (int half = LANES / 2; half > 0; half /= 2)
         for (int j = 0; j < half; j++)
@@ -23,13 +24,13 @@ static T NAMED(fold_)(T *lane)
 
 /* -- Blocks ---------------------------------------------------------------- */
 
-/* One part for each bit of the number of blocks it has seen. */
-typedef struct NAMED(cascade_) {
+/* Partial results of 2^i blocks, one for each set bit i of n_blocks. */
+typedef struct NAMED(pairwise_) {
     uint64_t n_blocks;
     T part[TGI_PAIRWISE_LEVELS];
-} NAMED(cascade_);
+} NAMED(pairwise_);
 
-static void NAMED(push_)(NAMED(cascade_) *c, T block)
+static void NAMED(add_block_)(NAMED(pairwise_) * c, T block)
 {
     int level = 0;
     for (uint64_t carry = c->n_blocks++; carry & 1; carry >>= 1)
@@ -37,8 +38,8 @@ static void NAMED(push_)(NAMED(cascade_) *c, T block)
     c->part[level] = block;
 }
 
-/* Of at least one block. */
-static T NAMED(total_)(const NAMED(cascade_) *c)
+/* Requires at least one block. */
+static T NAMED(total_)(const NAMED(pairwise_) * c)
 {
     int level = __builtin_ctzll(c->n_blocks);
     T total = c->part[level++];

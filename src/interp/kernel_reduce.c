@@ -11,36 +11,36 @@
 #include "recipe/scalar.h"
 #include "runtime/walk.h"
 
-/* Results computed side by side; does not change bits. */
+/* Results computed together; does not change bits. */
 enum { CHUNK = 16 };
 
-/* Some of the reduced axes, in order; strides in bytes. */
-typedef struct group {
+/* Reduced axes, in order; strides in bytes. */
+typedef struct axis_group {
     int rank;
     int64_t dims[TG_MAX_RANK], strides[TG_MAX_RANK];
     int64_t count;
-} group;
+} axis_group;
 
-/* What is reduced for every result. */
+/* The reduced axes, split as reduce_tree.h defines. */
 typedef struct reduction {
-    group rows, run;
+    axis_group rows, run;
 } reduction;
 
-/* The axis a position is looked for on. */
-typedef struct along {
+/* The axis that ARGMAX and ARGMIN search. */
+typedef struct arg_axis {
     int64_t n, stride; /* stride in bytes */
-} along;
+} arg_axis;
 
-static void group_add(group *g, const tgi_view *in, int axis)
+static void axis_group_add(axis_group *g, const tgi_view *in, int axis)
 {
     g->dims[g->rank] = in->dims[axis];
     g->strides[g->rank++] = in->strides[axis] * tgi_dtype_bytes(in->dtype);
     g->count *= in->dims[axis];
 }
 
-/* Moves on by one along the first `rank` axes; what they have moved by is
-   what comes back. */
-static int64_t group_step(const group *g, int rank, int64_t *position)
+/* Increments `position` along the first `rank` axes and returns by how many
+   bytes the address changes. */
+static int64_t axis_group_step(const axis_group *g, int rank, int64_t *position)
 {
     int64_t moved = 0;
     for (int axis = rank - 1; axis >= 0; axis--) {
@@ -53,7 +53,7 @@ static int64_t group_step(const group *g, int rank, int64_t *position)
 }
 
 /* The view without the axes in `mask`. */
-static tgi_view without(const tgi_view *in, uint64_t mask)
+static tgi_view without_axes(const tgi_view *in, uint64_t mask)
 {
     tgi_view kept = *in;
     kept.rank = 0;
@@ -65,7 +65,7 @@ static tgi_view without(const tgi_view *in, uint64_t mask)
     return kept;
 }
 
-static tg_status reduce(const tgi_kernel_args *args, tgi_inner_loop *loop)
+static tg_status run_reduce(const tgi_kernel_args *args, tgi_inner_loop *loop)
 {
     const tgi_attr_axes *attr = args->node->attr;
     const tgi_view *in = &args->in[0];
@@ -75,22 +75,23 @@ static tg_status reduce(const tgi_kernel_args *args, tgi_inner_loop *loop)
         first_of_run--;
     for (int axis = 0; axis < in->rank; axis++)
         if (attr->mask >> axis & 1)
-            group_add(axis < first_of_run ? &r.rows : &r.run, in, axis);
+            axis_group_add(axis < first_of_run ? &r.rows : &r.run, in, axis);
 
-    tgi_view first = without(in, attr->mask);
+    tgi_view first = without_axes(in, attr->mask);
     assert(first.rank == args->out.rank);
     tgi_walk_views(2, (const tgi_view *[]){&args->out, &first}, loop, &r);
     return TG_OK;
 }
 
-static tg_status find(const tgi_kernel_args *args, tgi_inner_loop *loop)
+static tg_status run_arg_reduce(const tgi_kernel_args *args,
+                                tgi_inner_loop *loop)
 {
     const tgi_attr_index *attr = args->node->attr;
     const tgi_view *in = &args->in[0];
-    along axis = {in->dims[attr->index],
-                  in->strides[attr->index] * tgi_dtype_bytes(in->dtype)};
+    arg_axis axis = {in->dims[attr->index],
+                     in->strides[attr->index] * tgi_dtype_bytes(in->dtype)};
     assert(axis.n > 0 || tgi_view_count(&args->out) == 0);
-    tgi_view first = without(in, UINT64_C(1) << attr->index);
+    tgi_view first = without_axes(in, UINT64_C(1) << attr->index);
     tgi_walk_views(2, (const tgi_view *[]){&args->out, &first}, loop, &axis);
     return TG_OK;
 }

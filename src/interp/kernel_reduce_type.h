@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_reduce_type.h - template of kernel_reduce.c: reductions of one
- * element type, and their table by op.
+ * kernel_reduce_type.h - template of kernel_reduce.c: reductions of one dtype,
+ * and their table by op.
  */
 
 /* -- Reductions to a value ------------------------------------------------- */
 
-/* One turn for each row of op.def of that kind; the table below would not
-   compile without one of them. */
+/* One expansion per op of op.def; the table below does not compile if one is
+   missing. */
 #if TAKES(NUM)
 #define ID SUM
 #include "interp/kernel_reduce_tree.h"
@@ -22,11 +22,11 @@
 
 /* -- Reductions to a position ---------------------------------------------- */
 
-/* The loop goes over the results, and along the reduced axis for each. */
+/* The loop runs over results, and along the reduced axis for each. */
 #define DEFINE_I64(ID) \
     static void LOOP(ID)(tgi_run run) \
     { \
-        const along *axis = run.user; \
+        const arg_axis *axis = run.user; \
         for (int64_t i = 0; i < run.n; i++) { \
             const char *next = &AT(char, 1); \
             T best = *(const T *)next; \
@@ -43,7 +43,7 @@
     } \
     static tg_status KERNEL(ID)(const tgi_kernel_args *args) \
     { \
-        return find(args, LOOP(ID)); \
+        return run_arg_reduce(args, LOOP(ID)); \
     }
 
 #define ROW_1(ID, result)
@@ -56,7 +56,7 @@
     WHEN(TAKES(types), CAT(ROW_, FAMILY_##cls)(ID, result))
 #include "ir/op.def"
 
-/* -- Their table ----------------------------------------------------------- */
+/* -- Table by op ----------------------------------------------------------- */
 
 #undef ROW_REDUCE
 #define ROW_REDUCE(ID, result) [TGI_OP_##ID] = KERNEL(ID),

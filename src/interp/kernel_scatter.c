@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_scatter.c - kernel of SCATTER: x is copied, then the slice of each
- * index is set or added to, in the row-major order of the indices. All of
- * these are looked at before anything is written where they must be right.
+ * kernel_scatter.c - kernel of SCATTER: copies x, then sets or adds the slice
+ * of each index, in row-major order of the indices. With CHECK, all indices are
+ * checked before anything is written.
  */
 #include "base/error.h"
 #include "interp/kernel.h"
@@ -19,8 +19,8 @@ typedef struct scatter {
     int64_t stride; /* of the axis, in bytes */
 } scatter;
 
-/* Slices whose updates and indices the run has. */
-static void put_slices(tgi_run run)
+/* Applies the updates of one run of indices. */
+static void scatter_slices(tgi_run run)
 {
     const scatter *s = run.user;
     for (int64_t i = 0; i < run.n; i++) {
@@ -55,9 +55,10 @@ static tg_status run_scatter(const tgi_kernel_args *args)
     if (attr->range == TG_SCATTER_CHECK)
         TGI_TRY(tgi_indices_check(args->node, indices, s.extent));
     tgi_kernel_begin_update(args);
-    tgi_view places =
+    tgi_view update_slices =
         tgi_view_only_axes(updates, attr->axis, indices->rank);
-    tgi_walk_views(2, (const tgi_view *[]){&places, indices}, put_slices, &s);
+    tgi_walk_views(2, (const tgi_view *[]){&update_slices, indices},
+                   scatter_slices, &s);
     return TG_OK;
 }
 

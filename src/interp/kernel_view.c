@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_view.c - views made by VIEW nodes: arithmetic on extents, strides
- * and the first element; no element is touched.
+ * kernel_view.c - views made by VIEW nodes: arithmetic on extents, strides and
+ * the base address; no element is read.
  */
 #include <assert.h>
 
 #include "interp/kernel.h"
 
-static void broadcast(const tgi_view *in, tgi_view *out)
+static void view_broadcast(const tgi_view *in, tgi_view *out)
 {
     int added = out->rank - in->rank;
     for (int axis = 0; axis < out->rank; axis++) {
@@ -17,37 +17,37 @@ static void broadcast(const tgi_view *in, tgi_view *out)
     }
 }
 
-static void transpose(const tgi_attr_perm *attr, const tgi_view *in,
-                      tgi_view *out)
+static void view_transpose(const tgi_attr_perm *attr, const tgi_view *in,
+                           tgi_view *out)
 {
     for (int axis = 0; axis < out->rank; axis++)
         out->strides[axis] = in->strides[attr->perm[axis]];
 }
 
-static void slice(const tgi_attr_slice *attr, const int64_t *values,
-                  const tgi_view *in, tgi_view *out)
+static void view_slice(const tgi_attr_slice *attr, const int64_t *values,
+                       const tgi_view *in, tgi_view *out)
 {
     bool is_empty = tgi_view_count(out) == 0;
     for (int axis = 0; axis < out->rank; axis++) {
         int64_t start = tgi_dim_value(attr->start[axis], values);
-        /* A slice of nothing may start past the end. */
+        /* An empty slice may start past the end. */
         if (!is_empty)
             out->data +=
                 start * in->strides[axis] * tgi_dtype_bytes(in->dtype);
-        /* The step between fewer than two elements may be anything. */
+        /* The stride of an axis with fewer than two elements is arbitrary. */
         out->strides[axis] =
             out->dims[axis] > 1 ? in->strides[axis] * attr->step[axis] : 0;
     }
 }
 
 /*
- * Walks both shapes from the front in groups of axes that hold equally many
- * elements. A group can be seen in the new shape if its old axes lie end to
- * end; the strides of its new axes follow from the innermost old one.
+ * Walks both shapes from the front in groups of axes with equal element counts.
+ * A group can be viewed in the new shape if its old axes are contiguous; the
+ * strides of its new axes follow from the innermost old one.
  */
-static bool reshape(const tgi_view *in, tgi_view *out)
+static bool view_reshape(const tgi_view *in, tgi_view *out)
 {
-    /* Axes of extent 1 have no say. */
+    /* Ignore axes of extent 1. */
     int64_t dims[TG_MAX_RANK], strides[TG_MAX_RANK];
     int rank = 0;
     for (int axis = 0; axis < in->rank; axis++)
@@ -93,17 +93,17 @@ bool tgi_kernel_view(const tgi_graph *graph, const tgi_node *node,
 
     switch (node->op) {
     case TGI_OP_BROADCAST:
-        broadcast(in, out_view);
+        view_broadcast(in, out_view);
         return true;
     case TGI_OP_TRANSPOSE:
-        transpose(node->attr, in, out_view);
+        view_transpose(node->attr, in, out_view);
         return true;
     case TGI_OP_SLICE:
-        slice(node->attr, values, in, out_view);
+        view_slice(node->attr, values, in, out_view);
         return true;
     case TGI_OP_RESHAPE:
-        /* Of nothing, every view is as good as the dense one. */
-        return tgi_view_count(out_view) == 0 || reshape(in, out_view);
+        /* Without elements, any strides will do. */
+        return tgi_view_count(out_view) == 0 || view_reshape(in, out_view);
     default:
         assert(!"a view");
         return false;

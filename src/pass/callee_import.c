@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * callee_import.c - what a callee says, in the words of its caller.
+ * callee_import.c - clones nodes of a callee into its caller; see
+ * callee_import.h.
  */
 #include "pass/callee_import.h"
 
@@ -17,15 +18,15 @@ void tgi_import_deinit(tgi_import *t)
     tgi_free(t->inputs);
 }
 
-/* Room for the inputs of any node. */
-static size_t most_inputs(const tgi_graph *graph)
+/* The largest number of inputs of a node, at least 1. */
+static size_t count_max_inputs(const tgi_graph *graph)
 {
-    size_t most = 1;
+    size_t n_max = 1;
     for (tgi_ref ref = 1; ref <= graph->n_nodes; ref++) {
         size_t n = tgi_graph_node(graph, ref)->n_inputs;
-        most = n > most ? n : most;
+        n_max = n > n_max ? n : n_max;
     }
-    return most;
+    return n_max;
 }
 
 bool tgi_import_init(tgi_import *t, const tgi_graph *callee, tgi_dims *dims)
@@ -38,7 +39,7 @@ bool tgi_import_init(tgi_import *t, const tgi_graph *callee, tgi_dims *dims)
         .extents = tgi_alloc((tgi_dims_n_values(callee->dims) + 1) *
                              sizeof *t->extents),
         .refs = tgi_alloc_zero(((size_t)callee->n_nodes + 1) * sizeof *t->refs),
-        .inputs = tgi_alloc(most_inputs(callee) * sizeof *t->inputs),
+        .inputs = tgi_alloc(count_max_inputs(callee) * sizeof *t->inputs),
     };
     if (t->symbols && t->extents && t->refs && t->inputs)
         return true;
@@ -47,8 +48,6 @@ bool tgi_import_init(tgi_import *t, const tgi_graph *callee, tgi_dims *dims)
     return false;
 }
 
-/* The symbols of the callee are extents of the call's inputs. A callee may
-   speak the caller's words already. */
 tg_status tgi_import_extents(const tgi_import *t, const tgi_graph *caller,
                              const tgi_node *call)
 {
@@ -66,7 +65,7 @@ tg_status tgi_import_extents(const tgi_import *t, const tgi_graph *caller,
     return tgi_dims_translate(t->dims, t->callee->dims, t->symbols, t->extents);
 }
 
-static void translate_dims(const tgi_import *t, tgi_dim *dims, int n)
+static void import_dims(const tgi_import *t, tgi_dim *dims, int n)
 {
     for (int i = 0; i < n; i++)
         dims[i] = tgi_dim_value(dims[i], t->extents);
@@ -77,30 +76,31 @@ tgi_shape_ref tgi_import_shape(const tgi_import *t, tgi_shape_ref ref)
     const tgi_shape *shape = tgi_shape_of(t->callee->dims, ref);
     tgi_dim dims[TG_MAX_RANK];
     memcpy(dims, shape->dims, (size_t)shape->rank * sizeof *dims);
-    translate_dims(t, dims, shape->rank);
+    import_dims(t, dims, shape->rank);
     return tgi_shape_intern(t->dims, shape->rank, dims);
 }
 
 tgi_check tgi_import_check(const tgi_import *t, tgi_check check)
 {
-    translate_dims(t, &check.a, 1);
-    translate_dims(t, &check.b, 1);
+    import_dims(t, &check.a, 1);
+    import_dims(t, &check.b, 1);
     for (int i = 0; i < 2; i++)
         if (check.shapes[i])
             check.shapes[i] = tgi_import_shape(t, check.shapes[i]);
     return check;
 }
 
-/* Room for a translated attribute. */
+/* Storage for an imported attribute. */
 typedef union any_attr {
     tgi_attr_index index;
     tgi_attr_slice slice;
     tgi_attr_pad pad;
 } any_attr;
 
-/* Says shape and attribute of a node, but for graphs in it, in the caller's
-   words. */
-static bool translate_node(const tgi_import *t, tgi_node *node, any_attr *attr)
+/* Imports shape and attribute of a node, except graphs and types inside the
+   attribute. */
+static bool import_node_attr(const tgi_import *t, tgi_node *node,
+                             any_attr *attr)
 {
     node->flags &= (uint16_t)~TGI_NODE_WEAK;
     if (node->shape && !(node->shape = tgi_import_shape(t, node->shape)))
@@ -108,18 +108,18 @@ static bool translate_node(const tgi_import *t, tgi_node *node, any_attr *attr)
     switch (node->op) {
     case TGI_OP_EXTENT:
         attr->index = *(const tgi_attr_index *)node->attr;
-        translate_dims(t, &attr->index.index, 1);
+        import_dims(t, &attr->index.index, 1);
         node->attr = attr;
         break;
     case TGI_OP_SLICE:
         attr->slice = *(const tgi_attr_slice *)node->attr;
-        translate_dims(t, attr->slice.start, TG_MAX_RANK);
+        import_dims(t, attr->slice.start, TG_MAX_RANK);
         node->attr = attr;
         break;
     case TGI_OP_PAD:
         attr->pad = *(const tgi_attr_pad *)node->attr;
-        translate_dims(t, attr->pad.low, TG_MAX_RANK);
-        translate_dims(t, attr->pad.high, TG_MAX_RANK);
+        import_dims(t, attr->pad.low, TG_MAX_RANK);
+        import_dims(t, attr->pad.high, TG_MAX_RANK);
         node->attr = attr;
         break;
     default:
@@ -128,20 +128,20 @@ static bool translate_node(const tgi_import *t, tgi_node *node, any_attr *attr)
     return true;
 }
 
-static tg_status translate_region(const tgi_graph *in, void *user,
-                                  tgi_graph **out_graph);
+static tg_status import_region(const tgi_graph *in, void *user,
+                               tgi_graph **out_graph);
 
-/* The graphs of a branch or loop in the caller's words; NULL on failure. */
-static tgi_attr_regions *translate_regions(const tgi_import *t,
-                                           const tgi_node *node, tgi_graph *out)
+/* Imports the graphs of a branch or loop; NULL on failure. */
+static tgi_attr_regions *import_regions(const tgi_import *t,
+                                        const tgi_node *node, tgi_graph *out)
 {
-    tgi_import copy = *t;
-    return tgi_rebuild_regions(node, out, &copy, translate_region);
+    tgi_import import = *t;
+    return tgi_rebuild_regions(node, out, &import, import_region);
 }
 
-/* The same for the types of a host call's outputs; freed by tgi_free. */
-static tgi_attr_host *translate_outputs(const tgi_import *t,
-                                        const tgi_node *node)
+/* Imports the output types of a host call; NULL on failure. Freed by
+   tgi_free. */
+static tgi_attr_host *import_outputs(const tgi_import *t, const tgi_node *node)
 {
     tgi_attr_host *attr = tgi_alloc(node->attr_bytes);
     if (!attr) {
@@ -159,7 +159,6 @@ static tgi_attr_host *translate_outputs(const tgi_import *t,
     return attr;
 }
 
-/* Adds a node of the callee, whose inputs are new refs already. */
 tgi_ref tgi_import_node(const tgi_import *t, tgi_graph *out, tgi_node *node,
                         void *user,
                         tgi_ref add_to(tgi_graph *out, const tgi_node *node,
@@ -167,30 +166,31 @@ tgi_ref tgi_import_node(const tgi_import *t, tgi_graph *out, tgi_node *node,
 {
     any_attr attr;
     tgi_attr_call call;
-    tgi_graph *own = NULL;
+    tgi_graph *clone = NULL;
     tgi_attr_regions *regions = NULL;
     tgi_attr_host *outputs = NULL;
-    if (!translate_node(t, node, &attr))
+    if (!import_node_attr(t, node, &attr))
         return 0;
-    /* A callee that speaks of extents of its caller has to follow it. */
+    /* A nested callee that shares the callee's table of extents must be
+       imported, too. */
     if (node->op == TGI_OP_CALL) {
         call = *(const tgi_attr_call *)node->attr;
         if (call.callee->dims == t->callee->dims &&
             call.callee->dims != t->dims) {
-            if (tgi_import_graph(t, call.callee, &own))
+            if (tgi_import_graph(t, call.callee, &clone))
                 return 0;
-            call.callee = own;
+            call.callee = clone;
             node->attr = &call;
         }
     }
     if (node->op == TGI_OP_HOST) {
-        outputs = translate_outputs(t, node);
+        outputs = import_outputs(t, node);
         if (!outputs)
             return 0;
         node->attr = outputs;
     }
     if (tgi_node_has_regions(node)) {
-        regions = translate_regions(t, node, out);
+        regions = import_regions(t, node, out);
         if (!regions)
             return 0;
         node->attr = regions;
@@ -198,18 +198,18 @@ tgi_ref tgi_import_node(const tgi_import *t, tgi_graph *out, tgi_node *node,
     tgi_ref ref = add_to(out, node, user);
     tgi_rebuild_regions_free(regions);
     tgi_free(outputs);
-    tgi_graph_release(own);
+    tgi_graph_release(clone);
     return ref;
 }
 
-static tgi_ref add_to_region(tgi_graph *out, const tgi_node *node, void *user)
+static tgi_ref add_to_graph(tgi_graph *out, const tgi_node *node, void *user)
 {
     (void)user;
     return tgi_graph_add(out, node);
 }
 
-static bool copy_region_params(const tgi_import *t, const tgi_graph *in,
-                               tgi_graph *out, tgi_ref *refs)
+static bool clone_params(const tgi_import *t, const tgi_graph *in,
+                         tgi_graph *out, tgi_ref *refs)
 {
     for (size_t i = 0; i < in->params.n; i++) {
         const tgi_ref old = in->params.data[i].node;
@@ -227,11 +227,11 @@ static bool copy_region_params(const tgi_import *t, const tgi_graph *in,
     return true;
 }
 
-/* `inputs` has room for those of any node. */
-static bool copy_region(const tgi_import *t, const tgi_graph *in,
+/* `inputs` has space for those of any node. */
+static bool clone_nodes(const tgi_import *t, const tgi_graph *in,
                         tgi_graph *out, tgi_ref *refs, tgi_ref *inputs)
 {
-    if (!copy_region_params(t, in, out, refs))
+    if (!clone_params(t, in, out, refs))
         return false;
     for (tgi_ref old = 1; old <= in->n_nodes; old++) {
         if (refs[old])
@@ -240,7 +240,7 @@ static bool copy_region(const tgi_import *t, const tgi_graph *in,
         for (uint32_t i = 0; i < node.n_inputs; i++)
             inputs[i] = refs[node.inputs[i]];
         node.inputs = inputs;
-        refs[old] = tgi_import_node(t, out, &node, NULL, add_to_region);
+        refs[old] = tgi_import_node(t, out, &node, NULL, add_to_graph);
         if (!refs[old])
             return false;
     }
@@ -258,10 +258,10 @@ tg_status tgi_import_graph(const tgi_import *t, const tgi_graph *in,
 {
     tgi_graph *out = tgi_graph_create(in->name, t->dims);
     tgi_ref *refs = tgi_alloc_zero(((size_t)in->n_nodes + 1) * sizeof *refs);
-    tgi_ref *inputs = tgi_alloc(most_inputs(in) * sizeof *inputs);
+    tgi_ref *inputs = tgi_alloc(count_max_inputs(in) * sizeof *inputs);
     bool ok = false;
     if (out && refs && inputs)
-        ok = copy_region(t, in, out, refs, inputs);
+        ok = clone_nodes(t, in, out, refs, inputs);
     else
         tgi_error_memory();
     tgi_free(refs);
@@ -274,8 +274,8 @@ tg_status tgi_import_graph(const tgi_import *t, const tgi_graph *in,
     return ok ? TG_OK : tg_error_last()->status;
 }
 
-static tg_status translate_region(const tgi_graph *in, void *user,
-                                  tgi_graph **out_graph)
+static tg_status import_region(const tgi_graph *in, void *user,
+                               tgi_graph **out_graph)
 {
     return tgi_import_graph(user, in, out_graph);
 }

@@ -2,17 +2,17 @@
 /*
  * pass.c - the list of passes and the driver.
  *
- * Each pass is correct at any place, so the order is a matter of profit, and
- * every pass feeds the next:
+ * Every pass is correct at any position, so the order only affects how much the
+ * passes find:
  *
- *   inline    first: what follows sees one graph, with extents of callees
- *             known that were symbols to them
- *   shape     views that do nothing go, and with them what hides constants
- *             and equal operands from the next two
- *   fold      makes the constants simplify looks for
- *   simplify  leaves behind what its rules made useless
- *   hoist     when all that can be smaller is: loops are handed results
- *   dead      last: sweeps up after all
+ *   inline    first: later passes see one graph, in which extents that are
+ *             symbols of a callee may be known
+ *   shape     removes no-op views, which hide constants and equal operands
+ *             from fold and simplify
+ *   fold      creates the constants that simplify looks for
+ *   simplify  leaves nodes without users behind
+ *   hoist     after simplification, since loops receive the hoisted values
+ *   dead      last: removes nodes that have lost their users
  */
 #include "pass/pass.h"
 
@@ -22,22 +22,22 @@
 #include "ir/verify.h"
 
 #define PASSES(X) \
-    X(inline, "calls replaced by what they call") \
-    X(shape, "views combined or removed") \
-    X(fold, "constant expressions computed") \
-    X(simplify, "expressions replaced by equal, smaller ones") \
-    X(hoist, "what is the same in every trip computed before the loop") \
-    X(dead, "unused nodes dropped")
+    X(inline, "inline calls") \
+    X(shape, "combine and remove views") \
+    X(fold, "fold constants") \
+    X(simplify, "simplify elementwise expressions") \
+    X(hoist, "move loop-invariant code out of loops") \
+    X(dead, "eliminate dead nodes")
 
 #define PASS(name, doc) {#name, doc, tgi_pass_##name},
 const tgi_pass tgi_passes[] = {PASSES(PASS)};
 const size_t tgi_n_passes = sizeof tgi_passes / sizeof tgi_passes[0];
 
-#define NUMBER(name, doc) NUMBER_##name,
-enum { PASSES(NUMBER) };
+#define PASS_INDEX(name, doc) NUMBER_##name,
+enum { PASSES(PASS_INDEX) };
 
-#define WORD(name, doc) {#name, UINT32_C(1) << NUMBER_##name, 0},
-const tgi_keyword tgi_pass_keywords[] = {PASSES(WORD){NULL, 0, 0}};
+#define KEYWORD(name, doc) {#name, UINT32_C(1) << NUMBER_##name, 0},
+const tgi_keyword tgi_pass_keywords[] = {PASSES(KEYWORD){NULL, 0, 0}};
 
 /* -- Driver ---------------------------------------------------------------- */
 
@@ -48,9 +48,9 @@ static double now_ms(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
 }
 
-/* Looks at a graph as options ask for, after `stage`. */
-static tg_status inspect(const char *stage, const tgi_graph *graph,
-                         const tgi_pass_options *options)
+/* Verifies the graph and calls the observer, as the options request. */
+static tg_status inspect_graph(const char *stage, const tgi_graph *graph,
+                               const tgi_pass_options *options)
 {
     tg_status status =
         options->verify ? tgi_graph_verify(graph) : TG_OK;
@@ -78,14 +78,14 @@ static tg_status run_pass(const tgi_pass *pass, const tgi_graph *in,
                       "%s: %s: %u to %u node%s, %.3f ms", in->name, pass->name,
                       in->n_nodes, (*out_graph)->n_nodes,
                       TGI_PLURAL((*out_graph)->n_nodes), now_ms() - start);
-    return inspect(pass->name, *out_graph, options);
+    return inspect_graph(pass->name, *out_graph, options);
 }
 
 tg_status tgi_passes_run(const tgi_graph *in, const tgi_pass_options *options,
                          tgi_graph **out_graph)
 {
     *out_graph = NULL;
-    TGI_TRY(inspect("trace", in, options));
+    TGI_TRY(inspect_graph("trace", in, options));
     tgi_graph *graph = tgi_graph_retain(in);
     for (size_t i = 0; i < tgi_n_passes; i++) {
         if (options->skip >> i & 1)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pass.h - graph to graph. Every pass keeps the bits: the interpreter gives
- * the same results and effects before and after it, for any order of passes.
- * There is one list of passes and one driver; the driver alone times, dumps,
- * verifies and skips.
+ * pass.h - graph passes. Every pass preserves the bits: the interpreter gives
+ * the same results and effects before and after it, in any order of passes.
+ * There is one list and one driver; the driver alone times, dumps, verifies and
+ * skips.
  */
 #ifndef TGI_PASS_H
 #define TGI_PASS_H
@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "ir/graph.h"
 
-/* Writes a new graph over the same dims table. */
+/* Writes a new graph over the same table of extents. */
 typedef tg_status tgi_pass_run(const tgi_graph *in, tgi_graph **out_graph);
 
 typedef struct tgi_pass {
@@ -27,8 +27,8 @@ tgi_pass_run tgi_pass_inline, tgi_pass_fold, tgi_pass_simplify, tgi_pass_shape,
     tgi_pass_hoist, tgi_pass_dead;
 
 /*
- * The constant that an elementwise node of scalar constants is, with the bits
- * of the interpreter; 0 when out of memory (recorded).
+ * Adds the constant that an elementwise node of scalar constants evaluates to,
+ * with the bits of the interpreter; 0 when out of memory (recorded).
  */
 tgi_ref tgi_constant_fold_scalars(tgi_graph *graph, const tgi_node *node);
 
@@ -36,15 +36,16 @@ typedef struct tgi_pass_options {
     const tgi_log *log;
     uint32_t skip; /* bit i: skip pass i */
     bool verify;   /* after each pass */
-    /* Called with each graph: "trace" first, then after each pass; or NULL. */
+    /* Called with each graph: first with stage "trace", then after each pass;
+       or NULL. */
     void (*observe)(const char *stage, const tgi_graph *graph, void *user);
     void *observe_user;
 } tgi_pass_options;
 
-/* Their names; the bits are those of `skip`. */
+/* Names of the passes; the bits are those of `skip`. */
 extern const tgi_keyword tgi_pass_keywords[];
 
-/* Runs the list. `in` is not consumed; *out_graph is NULL on failure. */
+/* Runs the passes. `in` is not consumed; *out_graph is NULL on failure. */
 tg_status tgi_passes_run(const tgi_graph *in, const tgi_pass_options *options,
                          tgi_graph **out_graph);
 

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pass_constant_fold.c - computes at compile time what depends on constants only, with
- * the very kernels of the interpreter and under the same floating-point mode:
- * that is why it keeps the bits.
+ * pass_constant_fold.c - constant folding. Evaluates nodes whose inputs are
+ * constants, with the interpreter's kernels and floating-point mode, and so
+ * with the same bits. An elementwise op over broadcasts of scalars is evaluated
+ * on the scalars and then broadcast, even if the extents are unknown. Not
+ * folded: nodes that would enlarge the graph (broadcasts, iotas, results much
+ * larger than their inputs), and nodes that may fail, because the error belongs
+ * to the call.
  *
- * Left alone is what would make a graph larger (broadcasts, iotas, results
- * much bigger than their inputs) and what may fail, for its failure belongs
- * to the call. An elementwise op over broadcasts of scalars is computed once,
- * on the scalars, and broadcast then: also where the extents are unknown.
+ * Requires:    a verified graph.
+ * Preserves:   every bit of results and effects.
+ * Invalidates: refs.
+ * Terminates:  one sweep per graph.
  */
 #include "base/checked.h"
 #include "base/error.h"
@@ -16,20 +20,20 @@
 #include "ir/rebuild.h"
 #include "pass/pass.h"
 
-#define MOST_RESULT_BYTES (64 * 1024)
-/* A result may be this many times its inputs, and a bit more. */
-#define MOST_GROWTH 4
+#define MAX_RESULT_BYTES (64 * 1024)
+/* Limit of a result, as a multiple of its inputs' bytes, plus an allowance. */
+#define MAX_GROWTH 4
 #define FREE_GROWTH_BYTES 4096
-/* Of all results of one run together: intermediate ones are kept, too. */
-#define MOST_TOTAL_BYTES (16 * 1024 * 1024)
+/* Limit of all results of one run, intermediate ones included. */
+#define MAX_TOTAL_BYTES (16 * 1024 * 1024)
 
 typedef struct fold_state {
     int64_t total_bytes;
 } fold_state;
 
-/* -- What may be folded ---------------------------------------------------- */
+/* -- Legality and profitability -------------------------------------------- */
 
-static bool all_known(int rank, const tgi_dim *dims)
+static bool are_known(int rank, const tgi_dim *dims)
 {
     for (int i = 0; i < rank; i++)
         if (!tgi_dim_is_known(dims[i]))
@@ -37,24 +41,24 @@ static bool all_known(int rank, const tgi_dim *dims)
     return true;
 }
 
-static bool attr_is_known(const tgi_node *node)
+static bool attr_is_constant(const tgi_node *node)
 {
     switch (node->op) {
     case TGI_OP_EXTENT:
         return tgi_dim_is_known(((const tgi_attr_index *)node->attr)->index);
     case TGI_OP_SLICE:
-        return all_known(TG_MAX_RANK,
+        return are_known(TG_MAX_RANK,
                          ((const tgi_attr_slice *)node->attr)->start);
     case TGI_OP_PAD:
-        return all_known(TG_MAX_RANK,
+        return are_known(TG_MAX_RANK,
                          ((const tgi_attr_pad *)node->attr)->low) &&
-               all_known(TG_MAX_RANK, ((const tgi_attr_pad *)node->attr)->high);
+               are_known(TG_MAX_RANK, ((const tgi_attr_pad *)node->attr)->high);
     default:
         return true;
     }
 }
 
-static bool op_folds(int op)
+static bool op_is_foldable(int op)
 {
     switch (tgi_op_table[op].cls) {
     case TGI_OPCLASS_LEAF:
@@ -78,10 +82,10 @@ static bool value_bytes(const tgi_graph *graph, const tgi_node *node,
                              tgi_dtype_bytes(node->dtype), out_bytes);
 }
 
-static bool should_fold(const tgi_graph *graph, const tgi_node *node,
-                        const fold_state *state, int64_t *out_bytes)
+static bool is_profitable(const tgi_graph *graph, const tgi_node *node,
+                          const fold_state *state, int64_t *out_bytes)
 {
-    if (!op_folds(node->op) || !attr_is_known(node))
+    if (!op_is_foldable(node->op) || !attr_is_constant(node))
         return false;
     int64_t limit = FREE_GROWTH_BYTES;
     for (uint32_t i = 0; i < node->n_inputs; i++) {
@@ -89,21 +93,20 @@ static bool should_fold(const tgi_graph *graph, const tgi_node *node,
         if (input->op != TGI_OP_CONSTANT)
             return false;
         size_t bytes = ((const tgi_attr_literal *)input->attr)->literal->bytes;
-        if (bytes > MOST_RESULT_BYTES)
-            bytes = MOST_RESULT_BYTES;
-        if (limit < MOST_RESULT_BYTES)
-            limit += MOST_GROWTH * (int64_t)bytes;
+        if (bytes > MAX_RESULT_BYTES)
+            bytes = MAX_RESULT_BYTES;
+        if (limit < MAX_RESULT_BYTES)
+            limit += MAX_GROWTH * (int64_t)bytes;
     }
-    if (limit > MOST_RESULT_BYTES)
-        limit = MOST_RESULT_BYTES;
+    if (limit > MAX_RESULT_BYTES)
+        limit = MAX_RESULT_BYTES;
     return value_bytes(graph, node, out_bytes) && *out_bytes <= limit &&
-           state->total_bytes + *out_bytes <= MOST_TOTAL_BYTES;
+           state->total_bytes + *out_bytes <= MAX_TOTAL_BYTES;
 }
 
-/* -- Computing ------------------------------------------------------------- */
+/* -- Evaluation ------------------------------------------------------------ */
 
-static void view_of_constant(const tgi_graph *graph, tgi_ref ref,
-                             tgi_view *view)
+static void constant_view(const tgi_graph *graph, tgi_ref ref, tgi_view *view)
 {
     const tgi_node *node = tgi_graph_node(graph, ref);
     const tgi_literal *literal =
@@ -113,29 +116,29 @@ static void view_of_constant(const tgi_graph *graph, tgi_ref ref,
                   shape->dims);
 }
 
-/* Writes the value of `node` to `data`; false if no kernel does. */
-static bool compute(const tgi_graph *graph, const tgi_node *node,
-                    const tgi_view *in, void *data)
+/* Writes the value of `node` to `data`; false if it has no kernel. */
+static bool evaluate_node(const tgi_graph *graph, const tgi_node *node,
+                          const tgi_view *in, void *data)
 {
     const tgi_shape *shape = tgi_shape_of(graph->dims, node->shape);
     tgi_kernel_args args = {.node = node, .in = in};
     tgi_view_init(&args.out, data, (tg_dtype)node->dtype, shape->rank,
                   shape->dims);
     if (tgi_op_table[node->op].cls == TGI_OPCLASS_VIEW) {
-        tgi_view seen;
-        if (!tgi_kernel_view(graph, node, NULL, in, &seen))
+        tgi_view input_view;
+        if (!tgi_kernel_view(graph, node, NULL, in, &input_view))
             return false;
-        tgi_view_copy(&args.out, &seen);
+        tgi_view_copy(&args.out, &input_view);
         return true;
     }
     tgi_kernel *kernel = tgi_kernel_of(graph, node);
     return kernel && kernel(&args) == TG_OK;
 }
 
-/* The constant that `node` is, the node itself if it has no kernel, 0 when
-   out of memory. */
-static tgi_ref fold(tgi_graph *graph, const tgi_node *node, int64_t bytes,
-                    fold_state *state)
+/* Adds `node` as a constant, or unchanged if it has no kernel; 0 when out of
+   memory (recorded). */
+static tgi_ref fold_node(tgi_graph *graph, const tgi_node *node, int64_t bytes,
+                         fold_state *state)
 {
     void *data = tgi_buffer_alloc((size_t)bytes);
     tgi_view *in = tgi_alloc(((size_t)node->n_inputs + 1) * sizeof *in);
@@ -147,8 +150,8 @@ static tgi_ref fold(tgi_graph *graph, const tgi_node *node, int64_t bytes,
         return 0;
     }
     for (uint32_t i = 0; i < node->n_inputs; i++)
-        view_of_constant(graph, node->inputs[i], &in[i]);
-    bool ok = compute(graph, node, in, data);
+        constant_view(graph, node->inputs[i], &in[i]);
+    bool ok = evaluate_node(graph, node, in, data);
     tgi_free(in);
     if (!ok) {
         tgi_buffer_free(data, (size_t)bytes);
@@ -172,7 +175,7 @@ static tgi_ref fold(tgi_graph *graph, const tgi_node *node, int64_t bytes,
 
 /* -- Broadcasts of scalars ------------------------------------------------- */
 
-/* The scalar constant that `ref` is a broadcast of, or 0. */
+/* The scalar constant that `ref` broadcasts, or 0. */
 static tgi_ref broadcast_scalar(const tgi_graph *graph, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(graph, ref);
@@ -183,9 +186,10 @@ static tgi_ref broadcast_scalar(const tgi_graph *graph, tgi_ref ref)
     return node->inputs[0];
 }
 
-/* Sets *out_ref if `node` is elementwise over broadcasts of scalars. */
-static bool fold_scalars(tgi_graph *graph, const tgi_node *node,
-                         fold_state *state, tgi_ref *out_ref)
+/* If `node` is elementwise over broadcasts of scalars, folds it, sets *out_ref
+   (0: out of memory) and returns true. */
+static bool fold_scalar_broadcast(tgi_graph *graph, const tgi_node *node,
+                                  fold_state *state, tgi_ref *out_ref)
 {
     tgi_ref inputs[3];
     if (!tgi_op_is_elementwise(node->op) || node->n_inputs > 3)
@@ -197,7 +201,8 @@ static bool fold_scalars(tgi_graph *graph, const tgi_node *node,
     scalar.inputs = inputs;
     scalar.name = NULL;
     scalar.shape = tgi_graph_node(graph, inputs[0])->shape;
-    tgi_ref value = fold(graph, &scalar, tgi_dtype_bytes(node->dtype), state);
+    tgi_ref value =
+        fold_node(graph, &scalar, tgi_dtype_bytes(node->dtype), state);
     *out_ref = 0;
     if (value) {
         tgi_node broadcast = *node;
@@ -214,23 +219,24 @@ tgi_ref tgi_constant_fold_scalars(tgi_graph *graph, const tgi_node *node)
     fold_state state = {0};
     const uint32_t saved = tgi_fpenv_begin();
     const tgi_ref ref =
-        fold(graph, node, tgi_dtype_bytes(node->dtype), &state);
+        fold_node(graph, node, tgi_dtype_bytes(node->dtype), &state);
     tgi_fpenv_end(saved);
     return ref;
 }
 
 /* -- The pass -------------------------------------------------------------- */
 
-static tgi_ref visit(tgi_rebuild *rebuild, tgi_ref old, const tgi_node *node)
+static tgi_ref fold_or_copy(tgi_rebuild *rebuild, tgi_ref old,
+                            const tgi_node *node)
 {
     (void)old;
     fold_state *state = rebuild->user;
     tgi_ref ref;
     int64_t bytes;
-    if (fold_scalars(rebuild->out, node, state, &ref))
+    if (fold_scalar_broadcast(rebuild->out, node, state, &ref))
         return ref;
-    if (should_fold(rebuild->out, node, state, &bytes))
-        return fold(rebuild->out, node, bytes, state);
+    if (is_profitable(rebuild->out, node, state, &bytes))
+        return fold_node(rebuild->out, node, bytes, state);
     return tgi_graph_add(rebuild->out, node);
 }
 
@@ -238,7 +244,7 @@ tg_status tgi_pass_fold(const tgi_graph *in, tgi_graph **out_graph)
 {
     fold_state state = {0};
     tgi_rebuild rebuild = {.in = in,
-                           .visit = visit,
+                           .visit = fold_or_copy,
                            .region = tgi_pass_fold,
                            .user = &state};
     uint32_t saved = tgi_fpenv_begin();

@@ -1,44 +1,48 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pass_dead.c - drops what nobody needs: nodes that no result, no effect and
- * nothing that may fail depends on. Unused reads go, unused writes stay.
+ * pass_dead.c - dead code elimination. Removes nodes that no result, no effect
+ * and no node that may fail depends on. Unused reads are removed, unused writes
+ * stay. Inputs precede their users, so one backward sweep marks all live nodes.
  *
- * Requires nothing; keeps the order of what is left. Inputs stand before
- * their users, so one sweep from the last node to the first marks all.
+ * Requires:    a verified graph.
+ * Preserves:   every bit of results and effects; the order of nodes.
+ * Invalidates: refs.
+ * Terminates:  one sweep per graph.
  */
 #include "base/error.h"
 #include "ir/rebuild.h"
 #include "pass/pass.h"
 
-static tgi_ref visit(tgi_rebuild *rebuild, tgi_ref old, const tgi_node *node)
+static tgi_ref copy_node(tgi_rebuild *rebuild, tgi_ref old,
+                         const tgi_node *node)
 {
     (void)old;
     return tgi_graph_add(rebuild->out, node);
 }
 
-static void mark(const tgi_graph *graph, bool *keep)
+static void mark_live(const tgi_graph *graph, bool *is_live)
 {
     for (size_t i = 0; i < graph->results.n; i++)
-        keep[graph->results.data[i]] = true;
+        is_live[graph->results.data[i]] = true;
     for (tgi_ref ref = graph->n_nodes; ref > 0; ref--) {
         const tgi_node *node = tgi_graph_node(graph, ref);
-        keep[ref] |= tgi_graph_is_root(graph, node);
-        if (keep[ref])
+        is_live[ref] |= tgi_graph_is_root(graph, node);
+        if (is_live[ref])
             for (uint32_t i = 0; i < node->n_inputs; i++)
-                keep[node->inputs[i]] = true;
+                is_live[node->inputs[i]] = true;
     }
 }
 
 tg_status tgi_pass_dead(const tgi_graph *in, tgi_graph **out_graph)
 {
-    bool *keep = tgi_alloc_zero(((size_t)in->n_nodes + 1) * sizeof *keep);
-    if (!keep)
+    bool *is_live = tgi_alloc_zero(((size_t)in->n_nodes + 1) * sizeof *is_live);
+    if (!is_live)
         return tgi_error_memory();
-    mark(in, keep);
+    mark_live(in, is_live);
     tgi_rebuild rebuild = {
-        .in = in, .visit = visit, .region = tgi_pass_dead, .keep = keep};
+        .in = in, .visit = copy_node, .region = tgi_pass_dead, .keep = is_live};
     tg_status status = tgi_rebuild_run(&rebuild);
-    tgi_free(keep);
+    tgi_free(is_live);
     *out_graph = rebuild.out;
     return status;
 }

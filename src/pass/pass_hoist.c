@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pass_hoist.c - computes before a loop what is the same in every trip. Nodes
- * keep their meaning wherever they stand, so bits stay; what has an effect or
- * may fail stays in the loop, which may not run at all.
+ * pass_hoist.c - loop-invariant code motion. Invariant nodes of a body or test
+ * move in front of the loop, which receives their values as new inputs. An
+ * input occupies memory, so a node moves only if it, or a node it depends on,
+ * costs more than a load; small values always do. Views stay inside, where they
+ * fuse with their users. Nodes that have effects or may fail stay too, because
+ * the loop may run zero iterations.
  *
- * A value that is handed into a loop lies in memory. So only what costs more
- * to compute than to load goes out: reductions, products, functions, and small
- * values of any kind. Views stay inside, and melt into what uses them.
+ * Requires:    a verified graph.
+ * Preserves:   every bit of results and effects.
+ * Invalidates: refs; loops gain inputs, their graphs parameters.
+ * Terminates:  one sweep per graph, no fixed point.
  */
 #include <string.h>
 
@@ -14,49 +18,50 @@
 #include "ir/rebuild.h"
 #include "pass/pass.h"
 
-/* Elements that are computed once, however cheap they are. */
-enum { SMALL = 64 };
+/* Values of up to this many elements are always worth hoisting. */
+enum { MAX_SMALL_ELEMENTS = 64 };
 
-/* What is known of the nodes of one graph of a loop. */
-typedef struct plan {
+/* Analysis of one graph of a loop; arrays by ref. */
+typedef struct hoist_plan {
     const tgi_graph *graph;
     const tgi_node *loop;
-    bool *is_same;  /* in every trip */
-    bool *is_dear;  /* it, or something it is computed from */
-    bool *goes_out; /* its value is handed in */
-    tgi_ref *outer; /* node in the graph around; 0: none so far */
-    uint32_t n_out;
-} plan;
+    bool *is_invariant; /* in all iterations */
+    bool *is_expensive; /* it, or a node it depends on */
+    bool *is_hoisted;   /* the loop receives its value */
+    tgi_ref *outer;     /* node in the outer graph, or 0 */
+    uint32_t n_hoisted;
+} hoist_plan;
 
-static void plan_deinit(plan *p)
+static void plan_deinit(hoist_plan *p)
 {
-    tgi_free(p->is_same);
-    tgi_free(p->is_dear);
-    tgi_free(p->goes_out);
+    tgi_free(p->is_invariant);
+    tgi_free(p->is_expensive);
+    tgi_free(p->is_hoisted);
     tgi_free(p->outer);
 }
 
-static bool plan_init(plan *p, const tgi_graph *graph, const tgi_node *loop)
+static bool plan_init(hoist_plan *p, const tgi_graph *graph,
+                      const tgi_node *loop)
 {
     const size_t n = (size_t)graph->n_nodes + 1;
-    *p = (plan){.graph = graph,
-                .loop = loop,
-                .is_same = tgi_alloc_zero(n),
-                .is_dear = tgi_alloc_zero(n),
-                .goes_out = tgi_alloc_zero(n),
-                .outer = tgi_alloc_zero(n * sizeof(*p->outer))};
-    if (p->is_same && p->is_dear && p->goes_out && p->outer)
+    *p = (hoist_plan){.graph = graph,
+                      .loop = loop,
+                      .is_invariant = tgi_alloc_zero(n),
+                      .is_expensive = tgi_alloc_zero(n),
+                      .is_hoisted = tgi_alloc_zero(n),
+                      .outer = tgi_alloc_zero(n * sizeof(*p->outer))};
+    if (p->is_invariant && p->is_expensive && p->is_hoisted && p->outer)
         return true;
     plan_deinit(p);
     tgi_error_memory();
     return false;
 }
 
-/* -- What goes out --------------------------------------------------------- */
+/* -- Analysis -------------------------------------------------------------- */
 
-/* The trips done, and values that change, are not the same. Nor is what has
-   grown, perhaps by nothing: a loop that runs knows what there is to take. */
-static bool is_same_param(const plan *p, const tgi_node *node)
+/* The iteration counter and carried values vary. Unbounded stacks count as
+   variant, because they may be empty unless the loop runs. */
+static bool is_invariant_param(const hoist_plan *p, const tgi_node *node)
 {
     const tgi_attr_regions *attr = p->loop->attr;
     return node->op == TGI_OP_PARAM &&
@@ -70,211 +75,215 @@ static bool is_view(const tgi_node *node)
            node->op == TGI_OP_DYNAMIC_SLICE;
 }
 
-static bool is_same_node(const plan *p, const tgi_node *node)
+static bool is_invariant_node(const hoist_plan *p, const tgi_node *node)
 {
     const int cls = tgi_op_table[node->op].cls;
     if (cls == TGI_OPCLASS_LEAF)
         return node->op != TGI_OP_VARIABLE &&
-               (node->op != TGI_OP_PARAM || is_same_param(p, node));
+               (node->op != TGI_OP_PARAM || is_invariant_param(p, node));
     if (cls == TGI_OPCLASS_STATE || cls == TGI_OPCLASS_EFFECT ||
         cls == TGI_OPCLASS_REGION || tgi_op_has(node->op, TGI_FLAG_MAY_FAIL))
         return false;
     for (uint32_t i = 0; i < node->n_inputs; i++)
-        if (!p->is_same[node->inputs[i]])
+        if (!p->is_invariant[node->inputs[i]])
             return false;
     return true;
 }
 
-static bool is_small(const plan *p, tgi_ref ref)
+static bool is_small(const hoist_plan *p, tgi_ref ref)
 {
     const tgi_shape *shape = tgi_graph_shape(p->graph, ref);
     int64_t n = 1;
     for (int i = 0; i < shape->rank; i++) {
-        if (!tgi_dim_is_known(shape->dims[i]) || shape->dims[i] > SMALL)
+        if (!tgi_dim_is_known(shape->dims[i]) ||
+            shape->dims[i] > MAX_SMALL_ELEMENTS)
             return false;
         n *= shape->dims[i] ? shape->dims[i] : 1;
-        if (n > SMALL)
+        if (n > MAX_SMALL_ELEMENTS)
             return false;
     }
     return true;
 }
 
-/* True if an operation costs more than to load its result. */
-static bool costs_much(const plan *p, tgi_ref ref, const tgi_node *node)
+/* True if the operation costs more than a load of its result. */
+static bool is_worth_hoisting(const hoist_plan *p, tgi_ref ref,
+                              const tgi_node *node)
 {
     if (tgi_op_table[node->op].cls == TGI_OPCLASS_LEAF || is_view(node))
         return false;
-    const bool is_little = tgi_op_has(node->op, TGI_FLAG_CHEAP) ||
-                           node->op == TGI_OP_PAD ||
-                           node->op == TGI_OP_CONCAT;
-    return !is_little || is_small(p, ref);
+    const bool is_cheap = tgi_op_has(node->op, TGI_FLAG_CHEAP) ||
+                          node->op == TGI_OP_PAD || node->op == TGI_OP_CONCAT;
+    return !is_cheap || is_small(p, ref);
 }
 
-static void look_forward(plan *p)
+static void find_invariants(hoist_plan *p)
 {
     for (tgi_ref ref = 1; ref <= p->graph->n_nodes; ref++) {
         const tgi_node *node = tgi_graph_node(p->graph, ref);
-        p->is_same[ref] = is_same_node(p, node);
-        if (!p->is_same[ref])
+        p->is_invariant[ref] = is_invariant_node(p, node);
+        if (!p->is_invariant[ref])
             continue;
-        p->is_dear[ref] = costs_much(p, ref, node);
+        p->is_expensive[ref] = is_worth_hoisting(p, ref, node);
         for (uint32_t i = 0; i < node->n_inputs; i++)
-            p->is_dear[ref] |= p->is_dear[node->inputs[i]];
+            p->is_expensive[ref] |= p->is_expensive[node->inputs[i]];
     }
 }
 
-/* Somebody inside needs it: it is handed in, or computed inside after all. */
-static void need(plan *p, bool *stays, tgi_ref ref)
+/* Records a use inside the loop: the value is hoisted if that pays, else it is
+   computed inside. */
+static void require_inside(hoist_plan *p, bool *stays_inside, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(p->graph, ref);
-    if (!p->is_same[ref] || !p->is_dear[ref] || is_view(node)) {
-        stays[ref] = true;
-    } else if (!p->goes_out[ref]) {
-        p->goes_out[ref] = true;
-        p->n_out++;
+    if (!p->is_invariant[ref] || !p->is_expensive[ref] || is_view(node)) {
+        stays_inside[ref] = true;
+    } else if (!p->is_hoisted[ref]) {
+        p->is_hoisted[ref] = true;
+        p->n_hoisted++;
     }
 }
 
-/* `stays` has room for all refs. */
-static void look_back(plan *p, bool *stays)
+/* `stays_inside` has an element for every ref. */
+static void choose_hoisted(hoist_plan *p, bool *stays_inside)
 {
     for (size_t i = 0; i < p->graph->results.n; i++)
-        need(p, stays, p->graph->results.data[i]);
+        require_inside(p, stays_inside, p->graph->results.data[i]);
     for (tgi_ref ref = p->graph->n_nodes; ref > 0; ref--) {
         const tgi_node *node = tgi_graph_node(p->graph, ref);
-        if (p->is_same[ref] && !stays[ref])
+        if (p->is_invariant[ref] && !stays_inside[ref])
             continue;
         for (uint32_t i = 0; i < node->n_inputs; i++)
-            need(p, stays, node->inputs[i]);
+            require_inside(p, stays_inside, node->inputs[i]);
     }
 }
 
-static bool make_plan(plan *p)
+static bool analyse(hoist_plan *p)
 {
-    bool *stays = tgi_alloc_zero((size_t)p->graph->n_nodes + 1);
-    if (!stays) {
+    bool *stays_inside = tgi_alloc_zero((size_t)p->graph->n_nodes + 1);
+    if (!stays_inside) {
         tgi_error_memory();
         return false;
     }
-    look_forward(p);
-    look_back(p, stays);
-    tgi_free(stays);
+    find_invariants(p);
+    choose_hoisted(p, stays_inside);
+    tgi_free(stays_inside);
     return true;
 }
 
-/* -- Outside --------------------------------------------------------------- */
+/* -- In front of the loop -------------------------------------------------- */
 
-/* Marks what the values that go out are computed from. */
-static void mark_needed(const plan *p, bool *needed)
+/* Marks the nodes that hoisted values depend on. */
+static void mark_dependences(const hoist_plan *p, bool *needed)
 {
     for (tgi_ref ref = p->graph->n_nodes; ref > 0; ref--) {
         const tgi_node *node = tgi_graph_node(p->graph, ref);
-        needed[ref] |= p->goes_out[ref];
+        needed[ref] |= p->is_hoisted[ref];
         for (uint32_t i = 0; needed[ref] && i < node->n_inputs; i++)
             needed[node->inputs[i]] = true;
     }
 }
 
-/* Node `ref` in the graph around; inputs are there already. */
-static tgi_ref add_outside(const plan *p, tgi_graph *out, tgi_ref ref)
+/* Clones node `ref` into the outer graph, where its inputs already are. */
+static tgi_ref clone_to_outer(const hoist_plan *p, tgi_graph *out, tgi_ref ref)
 {
     tgi_node node = *tgi_graph_node(p->graph, ref);
     tgi_ref inputs[3];
     if (node.op == TGI_OP_PARAM)
         return p->loop->inputs[((const tgi_attr_index *)node.attr)->index];
-    tgi_ref *room = inputs;
+    tgi_ref *storage = inputs;
     if (node.n_inputs > 3 &&
-        !(room = tgi_alloc(node.n_inputs * sizeof(*room)))) {
+        !(storage = tgi_alloc(node.n_inputs * sizeof(*storage)))) {
         tgi_error_memory();
         return 0;
     }
     for (uint32_t i = 0; i < node.n_inputs; i++)
-        room[i] = p->outer[node.inputs[i]];
-    node.inputs = room;
+        storage[i] = p->outer[node.inputs[i]];
+    node.inputs = storage;
     tgi_ref added = tgi_graph_add(out, &node);
-    if (room != inputs)
-        tgi_free(room);
+    if (storage != inputs)
+        tgi_free(storage);
     return added;
 }
 
-static bool compute_outside(plan *p, tgi_graph *out)
+static bool emit_hoisted(hoist_plan *p, tgi_graph *out)
 {
     bool *needed = tgi_alloc_zero((size_t)p->graph->n_nodes + 1);
     if (!needed) {
         tgi_error_memory();
         return false;
     }
-    mark_needed(p, needed);
+    mark_dependences(p, needed);
     bool ok = true;
     for (tgi_ref ref = 1; ok && ref <= p->graph->n_nodes; ref++)
         if (needed[ref])
-            ok = (p->outer[ref] = add_outside(p, out, ref)) != 0;
+            ok = (p->outer[ref] = clone_to_outer(p, out, ref)) != 0;
     tgi_free(needed);
     return ok;
 }
 
-/* -- Inside ---------------------------------------------------------------- */
+/* -- Graphs of the loop ---------------------------------------------------- */
 
-static tgi_ref add_like(tgi_graph *out, const tgi_graph *graph, tgi_ref ref)
+static tgi_ref add_param_like(tgi_graph *out, const tgi_graph *graph,
+                              tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(graph, ref);
     return tgi_graph_add_param(out, TGI_OP_PARAM, (tg_dtype)node->dtype,
                                node->shape, 0);
 }
 
-/* Parameters for all that goes out of the graphs of a loop, in order; those of
-   `own` are what stands for its nodes. */
-static bool add_params(tgi_graph *out, const plan *plans, size_t n,
-                       const plan *own, tgi_ref *map)
+/* Adds parameters for the hoisted values of all graphs of the loop, in order;
+   `map` gets those of `current`. */
+static bool add_params(tgi_graph *out, const hoist_plan *plans, size_t n,
+                       const hoist_plan *current, tgi_ref *map)
 {
     for (size_t k = 0; k < n; k++)
         for (tgi_ref ref = 1; ref <= plans[k].graph->n_nodes; ref++) {
-            if (!plans[k].goes_out[ref])
+            if (!plans[k].is_hoisted[ref])
                 continue;
-            tgi_ref param = add_like(out, plans[k].graph, ref);
+            tgi_ref param = add_param_like(out, plans[k].graph, ref);
             if (!param)
                 return false;
-            if (&plans[k] == own)
+            if (&plans[k] == current)
                 map[ref] = param;
         }
     return true;
 }
 
-typedef struct inside {
-    const plan *plans;
+typedef struct region_rebuild {
+    const hoist_plan *plans;
     size_t n;
-    const plan *own;
-    tgi_ref *map; /* by old ref: the parameter that stands for it */
-} inside;
+    const hoist_plan *current;
+    tgi_ref *map; /* by old ref: the parameter that replaces it, or 0 */
+} region_rebuild;
 
-static tgi_ref visit_inside(tgi_rebuild *rebuild, tgi_ref old,
+static tgi_ref rebuild_node(tgi_rebuild *rebuild, tgi_ref old,
                             const tgi_node *node)
 {
-    inside *in = rebuild->user;
+    region_rebuild *in = rebuild->user;
     if (!in->map[0]) {
-        /* New parameters come after the old ones, before all else. */
+        /* New parameters follow the old ones and precede all other nodes. */
         in->map[0] = 1;
-        if (!add_params(rebuild->out, in->plans, in->n, in->own, in->map))
+        if (!add_params(rebuild->out, in->plans, in->n, in->current, in->map))
             return 0;
     }
     return in->map[old] ? in->map[old] : tgi_graph_add(rebuild->out, node);
 }
 
-static tgi_graph *rebuild_inside(const plan *plans, size_t n, const plan *own)
+static tgi_graph *rebuild_region(const hoist_plan *plans, size_t n,
+                                 const hoist_plan *current)
 {
-    inside in = {plans, n, own,
-                 tgi_alloc_zero(((size_t)own->graph->n_nodes + 1) *
-                                sizeof(tgi_ref))};
+    region_rebuild in = {plans, n, current,
+                         tgi_alloc_zero(((size_t)current->graph->n_nodes + 1) *
+                                        sizeof(tgi_ref))};
     if (!in.map) {
         tgi_error_memory();
         return NULL;
     }
     tgi_rebuild rebuild = {
-        .in = own->graph, .visit = visit_inside, .user = &in};
+        .in = current->graph, .visit = rebuild_node, .user = &in};
     bool ok = tgi_rebuild_run(&rebuild) == TG_OK;
-    /* A graph of nothing but parameters was never visited. */
+    /* A graph that has only parameters was never visited. */
     if (ok && !in.map[0])
-        ok = add_params(rebuild.out, plans, n, own, in.map);
+        ok = add_params(rebuild.out, plans, n, current, in.map);
     tgi_free(in.map);
     if (ok)
         return rebuild.out;
@@ -284,13 +293,13 @@ static tgi_graph *rebuild_inside(const plan *plans, size_t n, const plan *own)
 
 /* -- Loops ----------------------------------------------------------------- */
 
-/* The loop with more inputs, and graphs that take them. */
+/* Adds the loop with the hoisted inputs, and graphs that receive them. */
 static tgi_ref add_loop(tgi_graph *out, const tgi_node *loop,
-                        const plan *plans, size_t n, uint32_t n_out)
+                        const hoist_plan *plans, size_t n, uint32_t n_hoisted)
 {
     tgi_attr_regions *attr = tgi_alloc_zero(loop->attr_bytes);
     tgi_ref *inputs =
-        tgi_alloc(((size_t)loop->n_inputs + n_out) * sizeof(*inputs));
+        tgi_alloc(((size_t)loop->n_inputs + n_hoisted) * sizeof(*inputs));
     tgi_ref ref = 0;
     if (attr && inputs) {
         memcpy(attr, loop->attr, loop->attr_bytes);
@@ -298,12 +307,12 @@ static tgi_ref add_loop(tgi_graph *out, const tgi_node *loop,
         uint32_t at = loop->n_inputs;
         for (size_t k = 0; k < n; k++)
             for (tgi_ref r = 1; r <= plans[k].graph->n_nodes; r++)
-                if (plans[k].goes_out[r])
+                if (plans[k].is_hoisted[r])
                     inputs[at++] = plans[k].outer[r];
         attr->n_graphs = 0;
         bool ok = true;
         for (size_t k = 0; ok && k < n; k++) {
-            attr->graphs[k] = rebuild_inside(plans, n, &plans[k]);
+            attr->graphs[k] = rebuild_region(plans, n, &plans[k]);
             ok = attr->graphs[k] != NULL;
             attr->n_graphs += ok;
         }
@@ -323,41 +332,42 @@ static tgi_ref add_loop(tgi_graph *out, const tgi_node *loop,
     return ref;
 }
 
-static tgi_ref hoist(tgi_graph *out, const tgi_node *loop)
+static tgi_ref hoist_from_loop(tgi_graph *out, const tgi_node *loop)
 {
     const tgi_regions regions = tgi_node_regions(loop);
-    plan plans[2];
+    hoist_plan plans[2];
     size_t n = 0;
-    uint32_t n_out = 0;
+    uint32_t n_hoisted = 0;
     bool ok = true;
     for (; ok && n < regions.n; n += ok) {
         ok = plan_init(&plans[n], regions.graphs[n], loop);
-        if (ok && !(ok = make_plan(&plans[n])))
+        if (ok && !(ok = analyse(&plans[n])))
             plan_deinit(&plans[n]);
-        n_out += ok ? plans[n].n_out : 0;
+        n_hoisted += ok ? plans[n].n_hoisted : 0;
     }
     tgi_ref ref = 0;
-    for (size_t k = 0; ok && n_out && k < n; k++)
-        ok = compute_outside(&plans[k], out);
+    for (size_t k = 0; ok && n_hoisted && k < n; k++)
+        ok = emit_hoisted(&plans[k], out);
     if (ok)
-        ref = n_out ? add_loop(out, loop, plans, n, n_out)
-                    : tgi_graph_add(out, loop);
+        ref = n_hoisted ? add_loop(out, loop, plans, n, n_hoisted)
+                        : tgi_graph_add(out, loop);
     while (n > 0)
         plan_deinit(&plans[--n]);
     return ref;
 }
 
-static tgi_ref visit(tgi_rebuild *rebuild, tgi_ref old, const tgi_node *node)
+static tgi_ref hoist_or_copy(tgi_rebuild *rebuild, tgi_ref old,
+                             const tgi_node *node)
 {
     (void)old;
-    return node->op == TGI_OP_LOOP ? hoist(rebuild->out, node)
+    return node->op == TGI_OP_LOOP ? hoist_from_loop(rebuild->out, node)
                                    : tgi_graph_add(rebuild->out, node);
 }
 
 tg_status tgi_pass_hoist(const tgi_graph *in, tgi_graph **out_graph)
 {
     tgi_rebuild rebuild = {
-        .in = in, .visit = visit, .region = tgi_pass_hoist};
+        .in = in, .visit = hoist_or_copy, .region = tgi_pass_hoist};
     tg_status status = tgi_rebuild_run(&rebuild);
     *out_graph = rebuild.out;
     return status;

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pass_inline.c - puts the nodes of a callee where its call was. Meaning was
- * fixed when the callee was traced: nodes are added as they are, nothing is
- * contracted across the border, so bits stay.
+ * pass_inline.c - inlining. Replaces a call by the nodes of the callee. Nodes
+ * are copied as traced, and nothing is contracted across the call boundary, so
+ * bits are preserved.
  *
- * Extents. The callee speaks of the extents of its own parameters; here those
- * are extents of the call's inputs, known ones perhaps. Its checks come along
- * under that translation. A call whose checks are bound to fail is left for
- * the run to report.
+ * Extents. Symbols of the callee are extents of its parameters; they become
+ * extents of the call's inputs, some of them known. The callee's checks are
+ * imported likewise. A call whose checks are bound to fail is kept, so that the
+ * error is reported at run time.
  *
- * State. A read names the last write before it, in the callee counted from
- * its own beginning. Nodes keep their place in program order, so it is enough
- * to remember the last write of every variable while writing the new graph,
- * and to let each read, from here or from the callee, name that one.
+ * State. A READ names the last write before it. Nodes keep their program order,
+ * so it suffices to track the last write of every variable while writing the
+ * new graph, and to let each READ name that one.
  *
- * One round handles the calls of one graph; calls inside callees are handled
- * by the next, without recursion.
+ * Requires:    a verified graph; callees lowered (lower_saved_values.h).
+ * Preserves:   every bit of results and effects; program order.
+ * Invalidates: refs; checks of inlined callees move to the caller.
+ * Terminates:  a round inlines the calls of one graph, and the next round
+ *              those of their callees; after a round without calls to
+ *              inline, or MAX_ROUNDS.
  */
 #include <string.h>
 
@@ -24,15 +27,16 @@
 #include "pass/callee_import.h"
 #include "pass/pass.h"
 
-/* Callees up to this size are inlined, larger ones if called just once. */
-#define SMALL_CALLEE 64
-/* Small callees may make a graph this many times larger, and some more:
-   calls nested in calls would double it at every level. */
-#define MOST_GROWTH 16
+/* Callees of up to this many nodes are always inlined, larger ones only if
+   called once. */
+#define MAX_SMALL_CALLEE 64
+/* Small callees may grow a graph by this factor plus an allowance, because
+   nested calls could double it at every level. */
+#define MAX_GROWTH 16
 #define FREE_GROWTH 4096
-#define MOST_ROUNDS TG_MAX_NESTING
+#define MAX_ROUNDS TG_MAX_NESTING
 
-/* How often a graph is called. */
+/* Number of calls of a graph. */
 typedef struct call_count {
     const tgi_graph *callee;
     uint32_t n_calls;
@@ -40,16 +44,17 @@ typedef struct call_count {
 
 typedef struct inliner {
     tgi_graph *out;
-    tgi_ref *last_write;     /* by number of parameter, new refs */
-    uint32_t *first_value;   /* by old ref of an inlined call, from 1 … */
-    TGI_VEC(tgi_ref) values; /* … into these, its results */
+    tgi_ref *last_write;     /* by parameter: new ref of the last write */
+    uint32_t *first_value;   /* by old ref of an inlined call: index + 1 of its
+                                results … */
+    TGI_VEC(tgi_ref) values; /* … in this list */
     TGI_VEC(call_count) counts;
     tgi_index count_index;
-    uint64_t room; /* for nodes of small callees */
+    uint64_t node_budget; /* nodes that small callees may still add */
     uint32_t n_inlined;
 } inliner;
 
-/* -- Which calls ----------------------------------------------------------- */
+/* -- Selection ------------------------------------------------------------- */
 
 static call_count *find_count(inliner *inl, const tgi_graph *callee,
                               uint64_t *out_hash)
@@ -87,23 +92,24 @@ static bool should_inline(inliner *inl, const tgi_graph *callee)
     uint64_t hash;
     if (find_count(inl, callee, &hash)->n_calls == 1)
         return true;
-    if (callee->n_nodes > SMALL_CALLEE || callee->n_nodes > inl->room)
+    if (callee->n_nodes > MAX_SMALL_CALLEE ||
+        callee->n_nodes > inl->node_budget)
         return false;
-    inl->room -= callee->n_nodes;
+    inl->node_budget -= callee->n_nodes;
     return true;
 }
 
 /* -- State ----------------------------------------------------------------- */
 
-/* The last write of the variable that `ref` of the new graph is. */
+/* The last write of a variable, given as a ref of the new graph. */
 static tgi_ref *last_write(inliner *inl, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(inl->out, ref);
     return &inl->last_write[((const tgi_attr_index *)node->attr)->index];
 }
 
-/* Adds a node: a read names the last write, a write becomes it. */
-static tgi_ref add(inliner *inl, const tgi_node *node)
+/* Adds a node. A READ names the last write; a write becomes it. */
+static tgi_ref add_ordered(inliner *inl, const tgi_node *node)
 {
     if (node->op == TGI_OP_READ) {
         const tgi_ref inputs[] = {node->inputs[0],
@@ -125,9 +131,9 @@ static tgi_ref add(inliner *inl, const tgi_node *node)
 
 /* -- One call -------------------------------------------------------------- */
 
-/* A variable is a buffer: it cannot be seen with another shape. */
-static bool variables_fit(const tgi_import *t, const tgi_graph *caller,
-                          const tgi_node *call)
+/* A variable is a buffer and cannot be reshaped. */
+static bool variable_shapes_match(const tgi_import *t, const tgi_graph *caller,
+                                  const tgi_node *call)
 {
     for (uint32_t i = 0; i < call->n_inputs; i++) {
         const tgi_node *outer = tgi_graph_node(caller, call->inputs[i]);
@@ -153,7 +159,7 @@ static bool is_bound_to_fail(const tgi_import *t)
 static tgi_ref add_to_caller(tgi_graph *out, const tgi_node *node, void *user)
 {
     (void)out;
-    return add(user, node);
+    return add_ordered(user, node);
 }
 
 /* Adds node `ref` of the callee to the caller. */
@@ -167,8 +173,8 @@ static bool copy_node(inliner *inl, const tgi_import *t, tgi_ref ref)
     return t->refs[ref] != 0;
 }
 
-/* `ref` seen with that shape: the same extents, known by other names. */
-static tgi_ref renamed(tgi_graph *graph, tgi_ref ref, tgi_shape_ref shape)
+/* `ref` reshaped to equal extents under other names. */
+static tgi_ref reshape_to(tgi_graph *graph, tgi_ref ref, tgi_shape_ref shape)
 {
     const tgi_node *node = tgi_graph_node(graph, ref);
     if (node->shape == shape)
@@ -185,8 +191,8 @@ static tgi_ref renamed(tgi_graph *graph, tgi_ref ref, tgi_shape_ref shape)
 }
 
 /*
- * Input i of the call as parameter i of the callee. Where one knows an extent
- * that the other does not, the run has to make sure that they agree.
+ * Input i of the call as parameter i of the callee. Adds run-time checks for
+ * extents that are known on one side only.
  */
 static tgi_ref bind_param(inliner *inl, const tgi_import *t,
                           const tgi_node *call, size_t i)
@@ -211,10 +217,10 @@ static tgi_ref bind_param(inliner *inl, const tgi_import *t,
         if (check.a != check.b && !tgi_graph_add_check(inl->out, check))
             return 0;
     }
-    return renamed(inl->out, call->inputs[i], wanted);
+    return reshape_to(inl->out, call->inputs[i], wanted);
 }
 
-/* All of the callee; its results are noted for the RESULT nodes to find. */
+/* Copies the callee and records its results for RESULT nodes. */
 static bool copy_callee(inliner *inl, const tgi_import *t, tgi_ref old,
                         const tgi_node *call)
 {
@@ -241,7 +247,7 @@ static bool copy_callee(inliner *inl, const tgi_import *t, tgi_ref old,
     return true;
 }
 
-/* The call gone or kept, see TGI_REBUILD_DROPPED; 0 is failure. */
+/* Inlines the call (TGI_REBUILD_DROPPED) or copies it; 0 on failure. */
 static tgi_ref inline_call(inliner *inl, tgi_ref old, const tgi_node *call)
 {
     const tgi_graph *callee = ((const tgi_attr_call *)call->attr)->callee;
@@ -251,13 +257,13 @@ static tgi_ref inline_call(inliner *inl, tgi_ref old, const tgi_node *call)
     tgi_ref ref = 0;
     tg_status status = tgi_import_extents(&t, inl->out, call);
     if (status == TG_OK && !is_bound_to_fail(&t) &&
-        variables_fit(&t, inl->out, call)) {
+        variable_shapes_match(&t, inl->out, call)) {
         if (copy_callee(inl, &t, old, call)) {
             inl->n_inlined++;
             ref = TGI_REBUILD_DROPPED;
         }
     } else if (status != TG_ERROR_OUT_OF_MEMORY) {
-        ref = add(inl, call);
+        ref = add_ordered(inl, call);
     }
     tgi_import_deinit(&t);
     return ref;
@@ -265,7 +271,8 @@ static tgi_ref inline_call(inliner *inl, tgi_ref old, const tgi_node *call)
 
 /* -- The pass -------------------------------------------------------------- */
 
-static tgi_ref visit(tgi_rebuild *rebuild, tgi_ref old, const tgi_node *node)
+static tgi_ref inline_or_copy(tgi_rebuild *rebuild, tgi_ref old,
+                              const tgi_node *node)
 {
     inliner *inl = rebuild->user;
     inl->out = rebuild->out;
@@ -277,13 +284,13 @@ static tgi_ref visit(tgi_rebuild *rebuild, tgi_ref old, const tgi_node *node)
         size_t index = (size_t)((const tgi_attr_index *)node->attr)->index;
         uint32_t first = inl->first_value[call];
         if (first)
-            return renamed(inl->out, inl->values.data[first - 1 + index],
-                           node->shape);
+            return reshape_to(inl->out, inl->values.data[first - 1 + index],
+                              node->shape);
     }
-    return add(inl, node);
+    return add_ordered(inl, node);
 }
 
-static tg_status run_round(const tgi_graph *in, uint64_t most_nodes,
+static tg_status run_round(const tgi_graph *in, uint64_t max_nodes,
                            uint32_t *out_inlined, tgi_graph **out_graph)
 {
     inliner inl = {
@@ -291,10 +298,10 @@ static tg_status run_round(const tgi_graph *in, uint64_t most_nodes,
             tgi_alloc_zero((in->params.n + 1) * sizeof *inl.last_write),
         .first_value =
             tgi_alloc_zero(((size_t)in->n_nodes + 1) * sizeof *inl.first_value),
-        .room = most_nodes > in->n_nodes ? most_nodes - in->n_nodes : 0,
+        .node_budget = max_nodes > in->n_nodes ? max_nodes - in->n_nodes : 0,
     };
     tgi_rebuild rebuild = {.in = in,
-                           .visit = visit,
+                           .visit = inline_or_copy,
                            .region = tgi_pass_inline,
                            .user = &inl};
     tg_status status;
@@ -314,12 +321,12 @@ static tg_status run_round(const tgi_graph *in, uint64_t most_nodes,
 
 tg_status tgi_pass_inline(const tgi_graph *in, tgi_graph **out_graph)
 {
-    uint64_t most_nodes = (uint64_t)in->n_nodes * MOST_GROWTH + FREE_GROWTH;
+    uint64_t max_nodes = (uint64_t)in->n_nodes * MAX_GROWTH + FREE_GROWTH;
     tgi_graph *graph = tgi_graph_retain(in);
     uint32_t n_inlined = 1;
-    for (int round = 0; n_inlined > 0 && round < MOST_ROUNDS; round++) {
+    for (int round = 0; n_inlined > 0 && round < MAX_ROUNDS; round++) {
         tgi_graph *next = NULL;
-        tg_status status = run_round(graph, most_nodes, &n_inlined, &next);
+        tg_status status = run_round(graph, max_nodes, &n_inlined, &next);
         tgi_graph_release(graph);
         if (status != TG_OK) {
             *out_graph = NULL;

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pass_simplify.c - replaces elementwise expressions by smaller ones.
+ * pass_simplify.c - algebraic simplification of elementwise expressions.
  *
- * What every rule must obey: for every operand, the new expression has the
- * same bits as the old one. Signed zeros, infinities and denormals count; of
- * NaNs only that it is one. So there is no x*0 -> 0, no x+0 -> x and no
- * x-x -> 0 for floats. Rules see through broadcasts of single constants.
+ * Every rule must give the same bits for all operands. Signed zeros, infinities
+ * and denormals count; of a NaN, only that it is one. So there is no x*0 -> 0,
+ * no x+0 -> x and no x-x -> 0 for floats. Rules see through broadcasts of
+ * scalar constants. Commutative operands are sorted by ref, so that a + b and b
+ * + a become one node.
  *
- * Why it ends: inputs have been simplified before their users, so one sweep
- * is enough. A rule either answers with a node that is there already (or with
- * a constant), or takes at least one node out of the expression; the rules
- * are tried again on what is left until none applies.
- *
- * Operands that may be swapped are put in the order of their refs, so that
- * a + b and b + a become one node.
+ * Requires:    a verified graph.
+ * Preserves:   every bit of results and effects, but for the bits of NaNs.
+ * Invalidates: refs.
+ * Terminates:  one sweep, since inputs are simplified before their users. A
+ *              rule either replaces the node by an existing one or a
+ *              constant, or removes at least one node from the expression;
+ *              rules are retried until none applies.
  */
 #include <string.h>
 
@@ -35,32 +36,32 @@ typedef struct rewriter {
     tgi_graph *graph;
     tgi_node node; /* its inputs are `in` */
     tgi_ref in[3];
-    tgi_ref answer; /* not 0: this is the value */
+    tgi_ref replacement; /* not 0: replaces the node */
     bool failed;    /* out of memory, recorded */
 } rewriter;
 
-/* -- Looking --------------------------------------------------------------- */
+/* -- Matching -------------------------------------------------------------- */
 
-static const tgi_node *at(const rewriter *w, tgi_ref ref)
+static const tgi_node *node_at(const rewriter *w, tgi_ref ref)
 {
     return tgi_graph_node(w->graph, ref);
 }
 
-/* Input i, if it is an `op`; else NULL. */
+/* Input i if it is an `op`, else NULL. */
 static const tgi_node *input_if(const rewriter *w, int i, tgi_op op)
 {
-    const tgi_node *node = at(w, w->in[i]);
+    const tgi_node *node = node_at(w, w->in[i]);
     return node->op == op ? node : NULL;
 }
 
-typedef enum number { ZERO, NEGATIVE_ZERO, ONE, ALL_ONES } number;
+typedef enum number_kind { ZERO, NEGATIVE_ZERO, ONE, ALL_ONES } number_kind;
 
-/* Whether `ref` is that number in every place, by its bits. */
-static bool is_number(const rewriter *w, tgi_ref ref, number wanted)
+/* True if every element of `ref` has the bits of that number. */
+static bool is_splat(const rewriter *w, tgi_ref ref, number_kind wanted)
 {
-    const tgi_node *node = at(w, ref);
+    const tgi_node *node = node_at(w, ref);
     while (node->op == TGI_OP_BROADCAST)
-        node = at(w, node->inputs[0]);
+        node = node_at(w, node->inputs[0]);
     if (node->op != TGI_OP_CONSTANT)
         return false;
     const tgi_literal *literal =
@@ -75,7 +76,7 @@ static bool is_number(const rewriter *w, tgi_ref ref, number wanted)
         memset(element, 0xff, sizeof element);
     } else {
         double value = wanted == ZERO ? 0.0 : wanted == ONE ? 1.0 : -0.0;
-        if (wanted == ALL_ONES) /* of bool, that is true */
+        if (wanted == ALL_ONES) /* of bool: true */
             value = 1.0;
         if (wanted == NEGATIVE_ZERO && !is_float)
             return false;
@@ -86,16 +87,16 @@ static bool is_number(const rewriter *w, tgi_ref ref, number wanted)
     return memcmp(literal->data, element, bytes) == 0;
 }
 
-/* -- Answering ------------------------------------------------------------- */
+/* -- Rewriting ------------------------------------------------------------- */
 
-static bool answer(rewriter *w, tgi_ref ref)
+static bool replace_by(rewriter *w, tgi_ref ref)
 {
-    w->answer = ref;
+    w->replacement = ref;
     return true;
 }
 
-/* The node becomes an `op` of these inputs, as many as it takes. */
-static bool become(rewriter *w, tgi_op op, tgi_ref a, tgi_ref b, tgi_ref c)
+/* Rewrites the node to an `op` of these inputs, as many as it takes. */
+static bool rewrite_to(rewriter *w, tgi_op op, tgi_ref a, tgi_ref b, tgi_ref c)
 {
     w->node.op = (uint8_t)op;
     w->node.n_inputs = (uint32_t)tgi_op_table[op].arity;
@@ -105,8 +106,8 @@ static bool become(rewriter *w, tgi_op op, tgi_ref a, tgi_ref b, tgi_ref c)
     return true;
 }
 
-/* All elements are 0 or, if `one`, 1 (of bool or integers). */
-static bool answer_number(rewriter *w, bool one)
+/* Replaces the node by a broadcast 0 or, if `one`, 1 (bool or integer). */
+static bool replace_by_splat(rewriter *w, bool one)
 {
     char element[8];
     const tgi_number value = {TGI_NUMBER_UINT, {.u = one}};
@@ -125,130 +126,132 @@ static bool answer_number(rewriter *w, bool one)
         ref = tgi_graph_add(w->graph, &broadcast);
     }
     w->failed = ref == 0;
-    return answer(w, ref);
+    return replace_by(w, ref);
 }
 
 /* -- Rules on a constant operand ------------------------------------------- */
 
-typedef enum side { RIGHT, EITHER } side;
-typedef enum outcome { THE_OTHER, THE_NUMBER } outcome;
+typedef enum operand_side { RIGHT, EITHER } operand_side;
+typedef enum rule_outcome { OTHER_OPERAND, SPLAT } rule_outcome;
 
 /* op(x, number) is x or the number. */
-static const struct number_rule {
+static const struct constant_rule {
     uint8_t op;
     uint8_t classes;
-    uint8_t number;
-    uint8_t side;
-    uint8_t outcome;
-} number_rules[] = {
+    uint8_t number_kind;
+    uint8_t operand_side;
+    uint8_t rule_outcome;
+} constant_rules[] = {
     /* Exact for every x. */
-    {TGI_OP_MUL, NUM, ONE, EITHER, THE_OTHER},
-    {TGI_OP_DIV, NUM, ONE, RIGHT, THE_OTHER},
-    /* x + -0 is x: also for x = -0, where x + +0 would be +0. */
-    {TGI_OP_ADD, FLOAT, NEGATIVE_ZERO, EITHER, THE_OTHER},
-    /* The same sum, written as a difference. */
-    {TGI_OP_SUB, FLOAT, ZERO, RIGHT, THE_OTHER},
-    /* Integers and bits: plain algebra, wrapping or not. */
-    {TGI_OP_ADD, INT, ZERO, EITHER, THE_OTHER},
-    {TGI_OP_SUB, INT, ZERO, RIGHT, THE_OTHER},
-    {TGI_OP_MUL, INT, ZERO, EITHER, THE_NUMBER},
-    {TGI_OP_SHL, INT, ZERO, RIGHT, THE_OTHER},
-    {TGI_OP_SHR, INT, ZERO, RIGHT, THE_OTHER},
-    {TGI_OP_OR, BITS, ZERO, EITHER, THE_OTHER},
-    {TGI_OP_OR, BITS, ALL_ONES, EITHER, THE_NUMBER},
-    {TGI_OP_XOR, BITS, ZERO, EITHER, THE_OTHER},
-    {TGI_OP_AND, BITS, ALL_ONES, EITHER, THE_OTHER},
-    {TGI_OP_AND, BITS, ZERO, EITHER, THE_NUMBER},
+    {TGI_OP_MUL, NUM, ONE, EITHER, OTHER_OPERAND},
+    {TGI_OP_DIV, NUM, ONE, RIGHT, OTHER_OPERAND},
+    /* x + -0 is x even for x = -0, where x + +0 would be +0. */
+    {TGI_OP_ADD, FLOAT, NEGATIVE_ZERO, EITHER, OTHER_OPERAND},
+    /* x - +0 is x + -0. */
+    {TGI_OP_SUB, FLOAT, ZERO, RIGHT, OTHER_OPERAND},
+    /* Integers and bits: exact, with or without wrapping. */
+    {TGI_OP_ADD, INT, ZERO, EITHER, OTHER_OPERAND},
+    {TGI_OP_SUB, INT, ZERO, RIGHT, OTHER_OPERAND},
+    {TGI_OP_MUL, INT, ZERO, EITHER, SPLAT},
+    {TGI_OP_SHL, INT, ZERO, RIGHT, OTHER_OPERAND},
+    {TGI_OP_SHR, INT, ZERO, RIGHT, OTHER_OPERAND},
+    {TGI_OP_OR, BITS, ZERO, EITHER, OTHER_OPERAND},
+    {TGI_OP_OR, BITS, ALL_ONES, EITHER, SPLAT},
+    {TGI_OP_XOR, BITS, ZERO, EITHER, OTHER_OPERAND},
+    {TGI_OP_AND, BITS, ALL_ONES, EITHER, OTHER_OPERAND},
+    {TGI_OP_AND, BITS, ZERO, EITHER, SPLAT},
     /* Bools compared with a constant. */
-    {TGI_OP_EQ, BOOL, ALL_ONES, EITHER, THE_OTHER},
-    {TGI_OP_NE, BOOL, ZERO, EITHER, THE_OTHER},
+    {TGI_OP_EQ, BOOL, ALL_ONES, EITHER, OTHER_OPERAND},
+    {TGI_OP_NE, BOOL, ZERO, EITHER, OTHER_OPERAND},
 };
 
-static bool apply_number_rules(rewriter *w)
+static bool apply_constant_rules(rewriter *w)
 {
-    int dtype = at(w, w->in[0])->dtype;
-    for (size_t i = 0; i < sizeof number_rules / sizeof *number_rules; i++) {
-        const struct number_rule *rule = &number_rules[i];
+    int dtype = node_at(w, w->in[0])->dtype;
+    for (size_t i = 0; i < sizeof constant_rules / sizeof *constant_rules;
+         i++) {
+        const struct constant_rule *rule = &constant_rules[i];
         if (rule->op != w->node.op || !tgi_dtype_is(dtype, rule->classes))
             continue;
-        for (int k = 1; k >= (rule->side == EITHER ? 0 : 1); k--)
-            if (is_number(w, w->in[k], (number)rule->number))
-                return answer(w, w->in[rule->outcome == THE_OTHER ? !k : k]);
+        for (int k = 1; k >= (rule->operand_side == EITHER ? 0 : 1); k--)
+            if (is_splat(w, w->in[k], (number_kind)rule->number_kind))
+                return replace_by(
+                    w, w->in[rule->rule_outcome == OTHER_OPERAND ? !k : k]);
     }
     return false;
 }
 
 /* -- Rules on one operand -------------------------------------------------- */
 
-/* -(-x), !!x: undoes itself, bit for bit. */
-static bool undo(rewriter *w)
+/* -(-x), !!x: the op is its own inverse, bit for bit. */
+static bool cancel_inverse(rewriter *w)
 {
     const tgi_node *inner = input_if(w, 0, (tgi_op)w->node.op);
-    return inner && answer(w, inner->inputs[0]);
+    return inner && replace_by(w, inner->inputs[0]);
 }
 
-/* ||x||, sign(sign x): the second time changes nothing. */
-static bool repeat(rewriter *w)
+/* |x||, sign(sign x): the op is idempotent. */
+static bool drop_idempotent(rewriter *w)
 {
-    return input_if(w, 0, (tgi_op)w->node.op) && answer(w, w->in[0]);
+    return input_if(w, 0, (tgi_op)w->node.op) && replace_by(w, w->in[0]);
 }
 
-/* Gradients have been taken: what stops them is of no use any more. */
-static bool stop(rewriter *w)
+/* STOP only matters to gradients, which are built before the passes run. */
+static bool drop_stop(rewriter *w)
 {
-    return answer(w, w->in[0]);
+    return replace_by(w, w->in[0]);
 }
 
-static bool unsigned_abs(rewriter *w)
+static bool drop_unsigned_abs(rewriter *w)
 {
-    return answer(w, w->in[0]);
+    return replace_by(w, w->in[0]);
 }
 
-/* |-x|: the sign goes anyway; the smallest integer is its own negative. */
+/* -x| is |x|; the smallest integer is its own negative. */
 static bool abs_of_neg(rewriter *w)
 {
     const tgi_node *inner = input_if(w, 0, TGI_OP_NEG);
-    return inner && become(w, TGI_OP_ABS, inner->inputs[0], 0, 0);
+    return inner && rewrite_to(w, TGI_OP_ABS, inner->inputs[0], 0, 0);
 }
 
-/* Rounding an integer, in whatever direction, gives it back, -0 too. */
-static bool round_integer(rewriter *w)
+/* Rounding an integral float in any direction is the identity, even for -0. */
+static bool drop_rounding(rewriter *w)
 {
-    const tgi_node *inner = at(w, w->in[0]);
+    const tgi_node *inner = node_at(w, w->in[0]);
     switch (inner->op) {
     case TGI_OP_FLOOR:
     case TGI_OP_CEIL:
     case TGI_OP_ROUND:
     case TGI_OP_TRUNC:
-        return answer(w, w->in[0]);
+        return replace_by(w, w->in[0]);
     case TGI_OP_CAST:
-        return !tgi_dtype_is(at(w, inner->inputs[0])->dtype, FLOAT) &&
-               answer(w, w->in[0]);
+        return !tgi_dtype_is(node_at(w, inner->inputs[0])->dtype, FLOAT) &&
+               replace_by(w, w->in[0]);
     default:
         return false;
     }
 }
 
 /*
- * not(a == b) is a != b, also for NaN. not(a < b) is b <= a only where any
- * two are ordered: not for floats.
+ * not(a == b) is a != b, even for NaN. not(a < b) is b <= a only in a total
+ * order, so not for floats.
  */
 static bool not_of_comparison(rewriter *w)
 {
-    const tgi_node *inner = at(w, w->in[0]);
+    const tgi_node *inner = node_at(w, w->in[0]);
     bool is_ordered = inner->n_inputs > 0 &&
-                      !tgi_dtype_is(at(w, inner->inputs[0])->dtype, FLOAT);
+                      !tgi_dtype_is(node_at(w, inner->inputs[0])->dtype, FLOAT);
     switch (inner->op) {
     case TGI_OP_EQ:
-        return become(w, TGI_OP_NE, inner->inputs[0], inner->inputs[1], 0);
+        return rewrite_to(w, TGI_OP_NE, inner->inputs[0], inner->inputs[1], 0);
     case TGI_OP_NE:
-        return become(w, TGI_OP_EQ, inner->inputs[0], inner->inputs[1], 0);
+        return rewrite_to(w, TGI_OP_EQ, inner->inputs[0], inner->inputs[1], 0);
     case TGI_OP_LT:
         return is_ordered &&
-               become(w, TGI_OP_LE, inner->inputs[1], inner->inputs[0], 0);
+               rewrite_to(w, TGI_OP_LE, inner->inputs[1], inner->inputs[0], 0);
     case TGI_OP_LE:
         return is_ordered &&
-               become(w, TGI_OP_LT, inner->inputs[1], inner->inputs[0], 0);
+               rewrite_to(w, TGI_OP_LT, inner->inputs[1], inner->inputs[0], 0);
     default:
         return false;
     }
@@ -256,12 +259,12 @@ static bool not_of_comparison(rewriter *w)
 
 /* -- Casts ----------------------------------------------------------------- */
 
-/* Whether every number of type `from` is one of type `to`. */
-static bool holds_all(int from, int to)
+/* True if dtype `to` represents every value of dtype `from`. */
+static bool represents_all(int from, int to)
 {
     int from_bits = 8 * (int)tgi_dtype_bytes(from);
     int to_bits = 8 * (int)tgi_dtype_bytes(to);
-    /* Of a float: integers up to this many bits are exact. */
+    /* Integers of up to this many bits are exact in the float. */
     int exact = to == TG_F32 ? 24 : 53;
     if (from == to || tgi_dtype_is(from, BOOL))
         return true;
@@ -276,61 +279,62 @@ static bool holds_all(int from, int to)
 }
 
 /*
- * a -> b -> c is a -> c if b holds all of a, since a cast depends on the
- * number alone; but a float saturates where an integer wraps, so that integer
- * -> float -> integer must not lose anything in the end either. Among
- * integers b may also lose what c would not keep.
+ * a -> b -> c is a -> c if b represents every value of a, because a cast
+ * depends only on the value. But casts from float saturate where casts from
+ * integers wrap, so integer -> float -> integer must not lose values in c
+ * either. Among integers, b may also lose the bits that c drops.
  */
-static bool cast_skips(int a, int b, int c)
+static bool can_skip_cast(int a, int b, int c)
 {
     if (tgi_dtype_is(a, INT) && tgi_dtype_is(b, INT) && tgi_dtype_is(c, INT) &&
         tgi_dtype_bytes(c) <= tgi_dtype_bytes(b))
         return true;
     bool may_saturate =
         tgi_dtype_is(a, INT) && tgi_dtype_is(b, FLOAT) && tgi_dtype_is(c, INT);
-    return holds_all(a, b) && (!may_saturate || holds_all(a, c));
+    return represents_all(a, b) && (!may_saturate || represents_all(a, c));
 }
 
 static bool cast_to_same(rewriter *w)
 {
-    return at(w, w->in[0])->dtype == w->node.dtype && answer(w, w->in[0]);
+    return node_at(w, w->in[0])->dtype == w->node.dtype &&
+           replace_by(w, w->in[0]);
 }
 
 static bool cast_of_cast(rewriter *w)
 {
     const tgi_node *inner = input_if(w, 0, TGI_OP_CAST);
     return inner &&
-           cast_skips(at(w, inner->inputs[0])->dtype, inner->dtype,
-                      w->node.dtype) &&
-           become(w, TGI_OP_CAST, inner->inputs[0], 0, 0);
+           can_skip_cast(node_at(w, inner->inputs[0])->dtype, inner->dtype,
+                         w->node.dtype) &&
+           rewrite_to(w, TGI_OP_CAST, inner->inputs[0], 0, 0);
 }
 
 /* -- Rules on two equal operands ------------------------------------------- */
 
-static bool same_is_it(rewriter *w)
+static bool equal_to_operand(rewriter *w)
 {
-    return w->in[0] == w->in[1] && answer(w, w->in[0]);
+    return w->in[0] == w->in[1] && replace_by(w, w->in[0]);
 }
 
-static bool same_is_zero(rewriter *w)
+static bool equal_to_zero(rewriter *w)
 {
-    return w->in[0] == w->in[1] && answer_number(w, false);
+    return w->in[0] == w->in[1] && replace_by_splat(w, false);
 }
 
-static bool same_is_one(rewriter *w)
+static bool equal_to_one(rewriter *w)
 {
-    return w->in[0] == w->in[1] && answer_number(w, true);
+    return w->in[0] == w->in[1] && replace_by_splat(w, true);
 }
 
 /* -- Negated operands ------------------------------------------------------ */
 
-/* x + -y is x - y: IEEE defines the difference so, and integers wrap. */
+/* x + -y is x - y: by definition in IEEE 754, and for wrapping integers. */
 static bool add_of_neg(rewriter *w)
 {
     for (int k = 0; k < 2; k++) {
         const tgi_node *inner = input_if(w, k, TGI_OP_NEG);
         if (inner)
-            return become(w, TGI_OP_SUB, w->in[!k], inner->inputs[0], 0);
+            return rewrite_to(w, TGI_OP_SUB, w->in[!k], inner->inputs[0], 0);
     }
     return false;
 }
@@ -338,109 +342,111 @@ static bool add_of_neg(rewriter *w)
 static bool sub_of_neg(rewriter *w)
 {
     const tgi_node *inner = input_if(w, 1, TGI_OP_NEG);
-    return inner && become(w, TGI_OP_ADD, w->in[0], inner->inputs[0], 0);
+    return inner && rewrite_to(w, TGI_OP_ADD, w->in[0], inner->inputs[0], 0);
 }
 
 /* -- Three operands -------------------------------------------------------- */
 
-/* x * 1 is exact: what is left to round is the sum. */
+/* x * 1 is exact, so only the sum rounds. */
 static bool fma_by_one(rewriter *w)
 {
     for (int k = 0; k < 2; k++)
-        if (is_number(w, w->in[k], ONE))
-            return become(w, TGI_OP_ADD, w->in[!k], w->in[2], 0);
+        if (is_splat(w, w->in[k], ONE))
+            return rewrite_to(w, TGI_OP_ADD, w->in[!k], w->in[2], 0);
     return false;
 }
 
-/* Adding -0 to the exact product changes nothing, a zero's sign neither. */
-static bool fma_plus_nothing(rewriter *w)
+/* Adding -0 to the exact product changes nothing, not even the sign of zero. */
+static bool fma_plus_negative_zero(rewriter *w)
 {
-    return is_number(w, w->in[2], NEGATIVE_ZERO) &&
-           become(w, TGI_OP_MUL, w->in[0], w->in[1], 0);
+    return is_splat(w, w->in[2], NEGATIVE_ZERO) &&
+           rewrite_to(w, TGI_OP_MUL, w->in[0], w->in[1], 0);
 }
 
-static bool select_known(rewriter *w)
+static bool select_constant(rewriter *w)
 {
-    if (is_number(w, w->in[0], ONE))
-        return answer(w, w->in[1]);
-    return is_number(w, w->in[0], ZERO) && answer(w, w->in[2]);
+    if (is_splat(w, w->in[0], ONE))
+        return replace_by(w, w->in[1]);
+    return is_splat(w, w->in[0], ZERO) && replace_by(w, w->in[2]);
 }
 
 static bool select_same(rewriter *w)
 {
-    return w->in[1] == w->in[2] && answer(w, w->in[1]);
+    return w->in[1] == w->in[2] && replace_by(w, w->in[1]);
 }
 
 static bool select_of_not(rewriter *w)
 {
     const tgi_node *inner = input_if(w, 0, TGI_OP_NOT);
     return inner &&
-           become(w, TGI_OP_SELECT, inner->inputs[0], w->in[2], w->in[1]);
+           rewrite_to(w, TGI_OP_SELECT, inner->inputs[0], w->in[2], w->in[1]);
 }
 
 /* c ? true : false */
-static bool select_itself(rewriter *w)
+static bool select_to_condition(rewriter *w)
 {
-    return is_number(w, w->in[1], ONE) && is_number(w, w->in[2], ZERO) &&
-           answer(w, w->in[0]);
+    return is_splat(w, w->in[1], ONE) && is_splat(w, w->in[2], ZERO) &&
+           replace_by(w, w->in[0]);
 }
 
 /* -- The rules ------------------------------------------------------------- */
 
-/* `classes` are those of the last operand: what select chooses from. */
+/* `classes` are dtype classes of the last operand: for SELECT, of its
+   values. */
 static const struct rule {
     uint8_t op;
     uint8_t classes;
     bool (*apply)(rewriter *w);
 } rules[] = {
-    {TGI_OP_STOP, ANY, stop},
-    {TGI_OP_NEG, NUM, undo},
-    {TGI_OP_NOT, BITS, undo},
+    {TGI_OP_STOP, ANY, drop_stop},
+    {TGI_OP_NEG, NUM, cancel_inverse},
+    {TGI_OP_NOT, BITS, cancel_inverse},
     {TGI_OP_NOT, BOOL, not_of_comparison},
-    {TGI_OP_ABS, UINT, unsigned_abs},
-    {TGI_OP_ABS, NUM, repeat},
+    {TGI_OP_ABS, UINT, drop_unsigned_abs},
+    {TGI_OP_ABS, NUM, drop_idempotent},
     {TGI_OP_ABS, SINT | FLOAT, abs_of_neg},
-    {TGI_OP_SIGN, NUM, repeat},
-    {TGI_OP_FLOOR, FLOAT, round_integer},
-    {TGI_OP_CEIL, FLOAT, round_integer},
-    {TGI_OP_ROUND, FLOAT, round_integer},
-    {TGI_OP_TRUNC, FLOAT, round_integer},
+    {TGI_OP_SIGN, NUM, drop_idempotent},
+    {TGI_OP_FLOOR, FLOAT, drop_rounding},
+    {TGI_OP_CEIL, FLOAT, drop_rounding},
+    {TGI_OP_ROUND, FLOAT, drop_rounding},
+    {TGI_OP_TRUNC, FLOAT, drop_rounding},
     {TGI_OP_CAST, ANY, cast_to_same},
     {TGI_OP_CAST, ANY, cast_of_cast},
     {TGI_OP_ADD, NUM, add_of_neg},
     {TGI_OP_SUB, NUM, sub_of_neg},
-    {TGI_OP_SUB, INT, same_is_zero},
-    {TGI_OP_XOR, BITS, same_is_zero},
-    {TGI_OP_MIN, ANY, same_is_it},
-    {TGI_OP_MAX, ANY, same_is_it},
-    {TGI_OP_AND, BITS, same_is_it},
-    {TGI_OP_OR, BITS, same_is_it},
-    /* NaN != NaN; but no x is less than itself. */
-    {TGI_OP_EQ, BITS, same_is_one},
-    {TGI_OP_NE, BITS, same_is_zero},
-    {TGI_OP_LE, BITS, same_is_one},
-    {TGI_OP_LT, ANY, same_is_zero},
+    {TGI_OP_SUB, INT, equal_to_zero},
+    {TGI_OP_XOR, BITS, equal_to_zero},
+    {TGI_OP_MIN, ANY, equal_to_operand},
+    {TGI_OP_MAX, ANY, equal_to_operand},
+    {TGI_OP_AND, BITS, equal_to_operand},
+    {TGI_OP_OR, BITS, equal_to_operand},
+    /* NaN != NaN, but no x is less than itself. */
+    {TGI_OP_EQ, BITS, equal_to_one},
+    {TGI_OP_NE, BITS, equal_to_zero},
+    {TGI_OP_LE, BITS, equal_to_one},
+    {TGI_OP_LT, ANY, equal_to_zero},
     {TGI_OP_FMA, FLOAT, fma_by_one},
-    {TGI_OP_FMA, FLOAT, fma_plus_nothing},
-    {TGI_OP_SELECT, ANY, select_known},
+    {TGI_OP_FMA, FLOAT, fma_plus_negative_zero},
+    {TGI_OP_SELECT, ANY, select_constant},
     {TGI_OP_SELECT, ANY, select_same},
     {TGI_OP_SELECT, ANY, select_of_not},
-    {TGI_OP_SELECT, BOOL, select_itself},
+    {TGI_OP_SELECT, BOOL, select_to_condition},
 };
 
 static bool apply_rules(rewriter *w)
 {
-    int dtype = at(w, w->in[w->node.n_inputs - 1])->dtype;
+    int dtype = node_at(w, w->in[w->node.n_inputs - 1])->dtype;
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (rules[i].op == w->node.op &&
             tgi_dtype_is(dtype, rules[i].classes) && rules[i].apply(w))
             return true;
-    return w->node.n_inputs == 2 && apply_number_rules(w);
+    return w->node.n_inputs == 2 && apply_constant_rules(w);
 }
 
 /* -- The pass -------------------------------------------------------------- */
 
-static tgi_ref visit(tgi_rebuild *rebuild, tgi_ref old, const tgi_node *node)
+static tgi_ref simplify_node(tgi_rebuild *rebuild, tgi_ref old,
+                             const tgi_node *node)
 {
     (void)old;
     if (!tgi_op_is_elementwise(node->op))
@@ -449,19 +455,19 @@ static tgi_ref visit(tgi_rebuild *rebuild, tgi_ref old, const tgi_node *node)
     rewriter w = {.graph = rebuild->out, .node = *node};
     memcpy(w.in, node->inputs, node->n_inputs * sizeof *w.in);
     w.node.inputs = w.in;
-    while (!w.answer && !w.failed && apply_rules(&w))
+    while (!w.replacement && !w.failed && apply_rules(&w))
         ;
-    if (w.failed || w.answer)
-        return w.failed ? 0 : w.answer;
+    if (w.failed || w.replacement)
+        return w.failed ? 0 : w.replacement;
     if (tgi_op_has(w.node.op, TGI_FLAG_COMMUTATIVE) && w.in[0] > w.in[1])
-        become(&w, (tgi_op)w.node.op, w.in[1], w.in[0], 0);
+        rewrite_to(&w, (tgi_op)w.node.op, w.in[1], w.in[0], 0);
     return tgi_graph_add(w.graph, &w.node);
 }
 
 tg_status tgi_pass_simplify(const tgi_graph *in, tgi_graph **out_graph)
 {
     tgi_rebuild rebuild = {
-        .in = in, .visit = visit, .region = tgi_pass_simplify};
+        .in = in, .visit = simplify_node, .region = tgi_pass_simplify};
     tg_status status = tgi_rebuild_run(&rebuild);
     *out_graph = rebuild.out;
     return status;

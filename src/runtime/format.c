@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * format.c - tensors as text. An odometer over the elements that are shown:
- * where it stands in an axis says which brackets open and close.
+ * format.c - formats tensors as text. An odometer over the elements shown: its
+ * position on each axis determines which brackets open and close.
  */
 #include "runtime/format.h"
 
@@ -9,7 +9,7 @@
 
 #include "base/dtype.h"
 
-enum { SHOWN = 3 /* elements at either end of a long axis */ };
+enum { EDGE_ELEMENTS = 3 /* shown at either end of a long axis */ };
 
 static void add_repeated(tgi_strbuf *out, char c, int n)
 {
@@ -17,8 +17,8 @@ static void add_repeated(tgi_strbuf *out, char c, int n)
         tgi_strbuf_add_bytes(out, &c, 1);
 }
 
-/* What stands between two elements of an axis: a space on the innermost, else
-   new lines, one more for each axis further out, and room for brackets. */
+/* Separates two elements of an axis: a space on the innermost one, else line
+   breaks, one more for each axis further out, and the indent of brackets. */
 static void add_separator(tgi_strbuf *out, const tgi_view *view, int axis)
 {
     if (axis == view->rank - 1) {
@@ -42,18 +42,18 @@ static void add_element(tgi_strbuf *out, const tgi_view *view,
     tgi_strbuf_add(out, text);
 }
 
-/* Moves on by one shown element of an axis; false at its end. */
-static bool step(tgi_strbuf *out, const tgi_view *view, int axis,
-                 int64_t *position)
+/* Advances to the next shown element of an axis; false at its end. */
+static bool next_shown(tgi_strbuf *out, const tgi_view *view, int axis,
+                       int64_t *position)
 {
     int64_t n = view->dims[axis];
     if (++*position >= n)
         return false;
     add_separator(out, view, axis);
-    if (*position == SHOWN && n > 2 * SHOWN) {
+    if (*position == EDGE_ELEMENTS && n > 2 * EDGE_ELEMENTS) {
         tgi_strbuf_add(out, "...");
         add_separator(out, view, axis);
-        *position = n - SHOWN;
+        *position = n - EDGE_ELEMENTS;
     }
     return true;
 }
@@ -62,7 +62,7 @@ void tgi_format_view(const tgi_view *view, tgi_strbuf *out)
 {
     int64_t position[TG_MAX_RANK] = {0};
     int axis = 0;
-    /* Down to an element or an axis without any, then up and on. */
+    /* Descend to an element or an empty axis, then ascend and advance. */
     for (;;) {
         for (; axis < view->rank; axis++) {
             add_repeated(out, '[', 1);
@@ -74,7 +74,8 @@ void tgi_format_view(const tgi_view *view, tgi_strbuf *out)
         }
         if (axis == view->rank && (axis == 0 || view->dims[axis - 1] > 0))
             add_element(out, view, position);
-        while (axis > 0 && !step(out, view, axis - 1, &position[axis - 1])) {
+        while (axis > 0 &&
+               !next_shown(out, view, axis - 1, &position[axis - 1])) {
             add_repeated(out, ']', 1);
             axis--;
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * format.h - tensors as text, for print.
+ * format.h - formats tensors as text, for tg_print.
  */
 #ifndef TGI_FORMAT_H
 #define TGI_FORMAT_H
@@ -9,8 +9,9 @@
 #include "runtime/view.h"
 
 /*
- * A scalar as it is, others in nested brackets, one line for each innermost
- * axis. Of an axis with more than six elements the first and last three.
+ * A scalar is formatted as is, others in nested brackets with one line per
+ * innermost axis. Of an axis with more than six elements, only the first and
+ * last three are shown.
  *
  *     [[1 2 3]
  *      [4 5 6]]
@@ -18,8 +19,8 @@
 void tgi_format_view(const tgi_view *view, tgi_strbuf *out);
 
 /*
- * The text of a print: %v is replaced by the next value, %% by a percent
- * sign; all else, and a %v that has no value, stays as it is.
+ * Formats the text of a print: %v is replaced by the next value, %% by a
+ * percent sign. Everything else, including a %v without a value, is copied.
  */
 void tgi_format_print(const char *format, const tgi_view *values,
                       size_t n_values, tgi_strbuf *out);

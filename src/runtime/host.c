@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host.c - calls of the user's functions in the middle of a run. They may do
- * anything: leave another floating-point mode, or a failure in the record
- * that they have got over.
+ * host.c - calls of user functions during a run. A function may change the
+ * floating-point mode, or leave a handled error in the thread's record.
  */
 #include "runtime/host.h"
 
@@ -11,10 +10,10 @@
 
 /* -- Before a run ---------------------------------------------------------- */
 
-/* Buffer i of the node as the function sees it; `dims` has TG_MAX_RANK. */
-static tg_host_buffer buffer_of(const tgi_graph *graph, const tgi_node *node,
-                                uint32_t i, const int64_t *extents,
-                                int64_t *dims)
+/* Buffer i of the node; `dims` has space for TG_MAX_RANK extents. */
+static tg_host_buffer make_buffer(const tgi_graph *graph, const tgi_node *node,
+                                  uint32_t i, const int64_t *extents,
+                                  int64_t *dims)
 {
     const tgi_attr_host *attr = node->attr;
     const tgi_host_output type =
@@ -33,34 +32,36 @@ tg_host_buffer *tgi_host_prepare(const tgi_graph *graph, const tgi_node *node,
                                  const int64_t *extents, tgi_arena *arena)
 {
     const uint32_t n = node->n_inputs + (uint32_t)tgi_node_n_results(node);
-    const size_t room = (size_t)n + 1;
-    tg_host_buffer *buffers = tgi_arena_alloc(arena, room * sizeof(*buffers));
+    const size_t n_allocated = (size_t)n + 1;
+    tg_host_buffer *buffers =
+        tgi_arena_alloc(arena, n_allocated * sizeof(*buffers));
     int64_t *dims =
-        tgi_arena_alloc(arena, room * TG_MAX_RANK * sizeof(*dims));
+        tgi_arena_alloc(arena, n_allocated * TG_MAX_RANK * sizeof(*dims));
     if (!buffers || !dims) {
         tgi_error_memory();
         return NULL;
     }
     for (uint32_t i = 0; i < n; i++)
-        buffers[i] = buffer_of(graph, node, i, extents,
-                               dims + (size_t)i * TG_MAX_RANK);
+        buffers[i] = make_buffer(graph, node, i, extents,
+                                 dims + (size_t)i * TG_MAX_RANK);
     return buffers;
 }
 
 /* -- In a run -------------------------------------------------------------- */
 
-/* The failure as that of the call around it. */
-static tg_status fail(const tgi_node *node, tg_status status)
+/* Records the function's failure as a failure of the host call. */
+static tg_status fail_host_call(const tgi_node *node, tg_status status)
 {
     const tg_error_record *record = tg_error_last();
     const tg_site site = tgi_node_site(node);
     if (record->status == status)
         TGI_FAIL(status, site, "host_call: %s", record->message);
     if ((int)status < 0 || status > TG_ERROR_LIMIT)
-        TGI_FAIL(TG_ERROR_CALLBACK, site,
-                 "host_call: the function has returned %d, which is no status",
-                 (int)status);
-    TGI_FAIL(status, site, "host_call: the function has failed: %s",
+        TGI_FAIL(
+            TG_ERROR_CALLBACK, site,
+            "host_call: the function returned %d, which is not a tg_status",
+            (int)status);
+    TGI_FAIL(status, site, "host_call: the function failed: %s",
              tg_status_name(status));
 }
 
@@ -75,8 +76,8 @@ tg_status tgi_host_call(const tgi_node *node, const tg_host_buffer *buffers)
                        (size_t)attr->n_outputs, attr->user);
     tgi_fpenv_begin();
     if (status)
-        return fail(node, status);
-    /* What was in the record before stays there if nothing has failed. */
+        return fail_host_call(node, status);
+    /* On success, the record is left as it was before the call. */
     if (tg_error_last()->status == TG_OK)
         tgi_error_restore(&before);
     return TG_OK;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host.h - where a run meets its surroundings, the same for the interpreter
- * and compiled code: prints, host calls, and loops that exceed their limit.
+ * host.h - run-time services that reach the outside, for the interpreter and
+ * compiled code alike: prints, host calls, and the error of loops that exceed
+ * their limit.
  */
 #ifndef TGI_HOST_H
 #define TGI_HOST_H
@@ -15,16 +16,16 @@ typedef struct tgi_host {
 } tgi_host;
 
 /*
- * What a HOST node will show its function for these extents: its inputs, then
- * its outputs, all but where they lie. In the arena, so that a run needs no
+ * The buffers that a HOST node passes to its function, inputs then outputs,
+ * with all but their data set. Allocated in the arena, so that a run needs no
  * memory; NULL when out of memory (recorded).
  */
 tg_host_buffer *tgi_host_prepare(const tgi_graph *graph, const tgi_node *node,
                                  const int64_t *extents, tgi_arena *arena);
 
 /*
- * Calls the function of a HOST node. `buffers` have all their data: dense,
- * and never NULL. Its failure is recorded with the place of the node.
+ * Calls the function of a HOST node. The data of all `buffers` is set, dense
+ * and never NULL. Records a failure at the site of the node.
  */
 tg_status tgi_host_call(const tgi_node *node, const tg_host_buffer *buffers);
 

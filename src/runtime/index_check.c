@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * index_check.c - see index_check.h.
+ * index_check.c - index readers by dtype, and the search for an index that is
+ * out of range.
  */
 #include "runtime/index_check.h"
 
@@ -50,10 +51,10 @@ typedef struct search {
     int64_t extent;
     int64_t position;     /* of the next index, in row-major order */
     int64_t bad_position;
-    const char *bad; /* NULL: none so far */
+    const char *bad; /* NULL: none found yet */
 } search;
 
-static void find_bad(tgi_run run)
+static void find_out_of_range(tgi_run run)
 {
     search *s = run.user;
     for (int64_t i = 0; i < run.n && !s->bad; i++) {
@@ -67,7 +68,8 @@ static void find_bad(tgi_run run)
     s->position += run.n;
 }
 
-/* "[0,3]" for a position in row-major order; room for TG_MAX_RANK numbers. */
+/* Writes a row-major position as "[0,3]"; `text` has space for TG_MAX_RANK
+   numbers. */
 static void print_position(const tgi_view *view, int64_t position, char *text,
                            size_t n)
 {
@@ -102,7 +104,7 @@ tg_status tgi_indices_check(const tgi_node *node, const tgi_view *indices,
                             int64_t extent)
 {
     search s = {.read = readers[indices->dtype], .extent = extent};
-    tgi_walk_views(1, &indices, find_bad, &s);
+    tgi_walk_views(1, &indices, find_out_of_range, &s);
     if (!s.bad)
         return TG_OK;
     return tgi_indices_fail(node, indices, s.bad_position, s.bad, extent);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory_packing.c - placing of buffers by lifetime. Goes through the buffers in
- * the order in which they come into use: gives back those whose last use has
- * passed, then takes a free block that fits, or grows the memory.
+ * memory_packing.c - packs buffers by live range. Visits the buffers by start
+ * of their live range: frees the blocks of buffers whose range has ended, then
+ * takes a free block that fits, or extends the memory.
  *
- * Free blocks are kept in bins by size, eight for each power of two, with a
- * bit for each bin that holds any: taking and giving back do not depend on
- * how many there are. Neighbours that are free are one block.
+ * Free blocks are kept in segregated free lists (bins), eight per power of two,
+ * with a bitmap of non-empty bins, so allocation and freeing take constant
+ * time. Adjacent free blocks are merged.
  */
 #include "runtime/memory_packing.h"
 
@@ -14,10 +14,10 @@
 #include "base/error.h"
 
 enum {
-    SUB_BITS = 3, /* of a size below its highest, that choose the bin */
+    SUB_BITS = 3, /* bits below a size's highest that select the bin */
     SUB_BINS = 1 << SUB_BITS,
     BINS = 64 * SUB_BINS,
-    TRIES = 8 /* blocks looked at in the bin where some may be too small */
+    TRIES = 8 /* blocks tried in the first bin, where some may be too small */
 };
 
 /* Sizes are in units of TGI_BUFFER_ALIGN; block 0 is none. */
@@ -30,7 +30,7 @@ typedef struct block {
 
 typedef struct pool {
     block *blocks;
-    uint32_t n_blocks; /* used ones, block 0 included */
+    uint32_t n_blocks; /* in use, block 0 included */
     uint32_t end;      /* the last block in memory */
     int64_t size;
     uint32_t bins[BINS];
@@ -62,13 +62,13 @@ static void bin_add(pool *p, uint32_t b)
 
 static void bin_remove(pool *p, uint32_t b)
 {
-    const block *gone = &p->blocks[b];
-    int bin = bin_of(gone->size);
-    if (gone->free_before)
-        p->blocks[gone->free_before].free_after = gone->free_after;
+    const block *removed = &p->blocks[b];
+    int bin = bin_of(removed->size);
+    if (removed->free_before)
+        p->blocks[removed->free_before].free_after = removed->free_after;
     else
-        p->bins[bin] = gone->free_after;
-    p->blocks[gone->free_after].free_before = gone->free_before;
+        p->bins[bin] = removed->free_after;
+    p->blocks[removed->free_after].free_before = removed->free_before;
     if (!p->bins[bin])
         p->filled[bin / 64] &= ~(UINT64_C(1) << bin % 64);
     p->blocks[b].is_free = false;
@@ -82,7 +82,7 @@ static uint32_t find_free(const pool *p, int64_t size)
     for (int i = 0; b && i < TRIES; i++, b = p->blocks[b].free_after)
         if (p->blocks[b].size >= size)
             return b;
-    /* In all further bins every block is large enough. */
+    /* In all later bins, every block is large enough. */
     bin++;
     for (int word = bin / 64; word < BINS / 64; word++) {
         uint64_t filled = p->filled[word];
@@ -96,7 +96,7 @@ static uint32_t find_free(const pool *p, int64_t size)
 
 /* -- Blocks ---------------------------------------------------------------- */
 
-/* A new block behind `before` in memory. */
+/* Inserts a new block after `before` in memory. */
 static uint32_t block_insert(pool *p, uint32_t before, int64_t offset,
                              int64_t size)
 {
@@ -113,12 +113,12 @@ static uint32_t block_insert(pool *p, uint32_t before, int64_t offset,
     return b;
 }
 
-/* Makes one block of b and the one behind it; neither is in a bin. */
+/* Merges b with the next block; neither is in a bin. */
 static void block_merge(pool *p, uint32_t b)
 {
-    uint32_t gone = p->blocks[b].after;
-    uint32_t after = p->blocks[gone].after;
-    p->blocks[b].size += p->blocks[gone].size;
+    uint32_t removed = p->blocks[b].after;
+    uint32_t after = p->blocks[removed].after;
+    p->blocks[b].size += p->blocks[removed].size;
     p->blocks[b].after = after;
     if (after)
         p->blocks[after].before = b;
@@ -126,8 +126,8 @@ static void block_merge(pool *p, uint32_t b)
         p->end = b;
 }
 
-/* A block of `size`, or 0 if the memory gets too large for an offset. */
-static uint32_t take(pool *p, int64_t size)
+/* Allocates a block; 0 if offsets would overflow. */
+static uint32_t allocate_block(pool *p, int64_t size)
 {
     uint32_t b = find_free(p, size);
     bool extends = p->end && p->blocks[p->end].is_free;
@@ -135,15 +135,16 @@ static uint32_t take(pool *p, int64_t size)
         b = p->end;
     if (b) {
         bin_remove(p, b);
-        int64_t rest = p->blocks[b].size - size;
-        if (rest) {
+        int64_t excess = p->blocks[b].size - size;
+        if (excess) {
             p->blocks[b].size = size;
-            bin_add(p, block_insert(p, b, p->blocks[b].offset + size, rest));
+            bin_add(p, block_insert(p, b, p->blocks[b].offset + size, excess));
         }
         return b;
     }
 
-    /* Grows at the end, from a free block if one stands there. */
+    /* Extend the memory at its end, from a trailing free block if there is
+       one. */
     int64_t more = extends ? size - p->blocks[p->end].size : size;
     int64_t total, bytes;
     if (!tgi_checked_add(p->size, more, &total) ||
@@ -160,7 +161,7 @@ static uint32_t take(pool *p, int64_t size)
     return b;
 }
 
-static void give_back(pool *p, uint32_t b)
+static void free_block(pool *p, uint32_t b)
 {
     uint32_t before = p->blocks[b].before, after = p->blocks[b].after;
     if (after && p->blocks[after].is_free) {
@@ -175,24 +176,24 @@ static void give_back(pool *p, uint32_t b)
     bin_add(p, b);
 }
 
-/* -- Lifetimes ------------------------------------------------------------- */
+/* -- Live ranges ----------------------------------------------------------- */
 
-typedef struct schedule {
+typedef struct packing {
     pool pool;
-    uint32_t *block;    /* of a buffer */
+    uint32_t *block;    /* by buffer */
     uint32_t *expiring; /* by last use: a buffer + 1 … */
-    uint32_t *next;     /* … and the next one with it */
-} schedule;
+    uint32_t *next;     /* … and the next one in that list */
+} packing;
 
-static tg_status too_large(void)
+static tg_status fail_too_large(void)
 {
     return tgi_error_set(TG_ERROR_OUT_OF_MEMORY, TGI_NO_SITE,
                          "out of memory: the bytes of all temporaries do not "
                          "fit 64 bits");
 }
 
-static tg_status place_all(schedule *s, tgi_buffer *buffers, size_t n_buffers,
-                           int64_t base)
+static tg_status assign_offsets(packing *s, tgi_buffer *buffers,
+                                size_t n_buffers, int64_t base)
 {
     tgi_ref now = 0;
     for (size_t i = 0; i < n_buffers; i++) {
@@ -202,13 +203,13 @@ static tg_status place_all(schedule *s, tgi_buffer *buffers, size_t n_buffers,
             continue;
         for (; now < buffer->first; now++)
             for (uint32_t e = s->expiring[now]; e; e = s->next[e - 1])
-                give_back(&s->pool, s->block[e - 1]);
+                free_block(&s->pool, s->block[e - 1]);
         int64_t size = (buffer->bytes - 1) / TGI_BUFFER_ALIGN + 1;
-        uint32_t b = take(&s->pool, size);
+        uint32_t b = allocate_block(&s->pool, size);
         if (!b || !tgi_checked_add(
                       base, s->pool.blocks[b].offset * TGI_BUFFER_ALIGN,
                       &buffer->offset))
-            return too_large();
+            return fail_too_large();
         s->block[i] = b;
         s->next[i] = s->expiring[buffer->last];
         s->expiring[buffer->last] = (uint32_t)i + 1;
@@ -219,18 +220,18 @@ static tg_status place_all(schedule *s, tgi_buffer *buffers, size_t n_buffers,
 tg_status tgi_memory_pack(tgi_buffer *buffers, size_t n_buffers,
                           tgi_ref last_ref, int64_t base, int64_t *out_end)
 {
-    /* A buffer makes at most one new block. */
-    schedule s = {.pool = {.n_blocks = 1}};
+    /* A buffer creates at most one new block. */
+    packing s = {.pool = {.n_blocks = 1}};
     s.pool.blocks = tgi_alloc_zero((n_buffers + 1) * sizeof(block));
     s.block = tgi_alloc((n_buffers + 1) * sizeof(uint32_t));
     s.next = tgi_alloc((n_buffers + 1) * sizeof(uint32_t));
     s.expiring = tgi_alloc_zero(((size_t)last_ref + 1) * sizeof(uint32_t));
     tg_status status = s.pool.blocks && s.block && s.next && s.expiring
-                           ? place_all(&s, buffers, n_buffers, base)
+                           ? assign_offsets(&s, buffers, n_buffers, base)
                            : tgi_error_memory();
     if (status == TG_OK &&
         !tgi_checked_add(base, s.pool.size * TGI_BUFFER_ALIGN, out_end))
-        status = too_large();
+        status = fail_too_large();
     tgi_free(s.pool.blocks);
     tgi_free(s.block);
     tgi_free(s.next);

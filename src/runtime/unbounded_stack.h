@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unbounded_stack.h - memory that grows while a loop runs. A loop that saves
- * something in each trip, and whose trips nobody can count beforehand, carries
- * values whose first extent is TGI_UNBOUNDED: stacks, with one slice for each trip
- * that is done. Stacks that have as many slices have room for as many.
+ * unbounded_stack.h - memory that grows while a loop runs. A loop that saves a
+ * value per iteration, and whose number of iterations is not known in advance,
+ * carries stacks: values whose first extent is TGI_UNBOUNDED, with one slice
+ * per completed iteration. Stacks with the same number of slices form a group
+ * and share a capacity.
  *
- * Memory is kept from run to run, so that only the first ones grow. Used by
- * the interpreter, where a value that grows is the address of such a stack,
- * and by those who run compiled code.
+ * Memory is reused from run to run, so that only the first runs grow. In the
+ * interpreter, an unbounded value is the address of such a stack; compiled code
+ * gets the addresses of the data from the frame.
  */
 #ifndef TGI_UNBOUNDED_STACK_H
 #define TGI_UNBOUNDED_STACK_H
@@ -17,35 +18,35 @@
 
 #include "tgjit/base.h"
 
-/* What all stacks of a run and its other temporaries take together. */
+/* Bytes of all stacks and other temporaries of a run. */
 typedef struct tgi_memory_budget {
     uint64_t bytes;
     uint64_t limit; /* 0: none */
 } tgi_memory_budget;
 
 typedef struct tgi_stack {
-    uint32_t number; /* what it is for the owner */
+    uint32_t number; /* id chosen by the owner */
     int64_t slice_bytes;
-    int64_t bytes; /* of its memory */
-    char *data;    /* NULL as long as there is no slice */
+    int64_t bytes; /* size of the allocation */
+    char *data;    /* NULL until the first slice */
 } tgi_stack;
 
-/* Those that grow together. */
+/* Stacks that grow together. */
 typedef struct tgi_stack_group {
     size_t n;
     tgi_stack *all;
-    int64_t capacity; /* slices that each has room for */
+    int64_t capacity; /* capacity of each, in slices */
 } tgi_stack_group;
 
 /*
- * Makes room for more than the n_slices that are in use, which is all there
- * is room for. What is in use is moved. If it fails (recorded), all is as it
- * was, but for addresses.
+ * Increases the capacity beyond n_slices, all of which are in use and are
+ * moved. On failure (recorded), contents and capacity are unchanged; addresses
+ * may have changed.
  */
 tg_status tgi_stack_group_grow(tgi_stack_group *stacks, int64_t n_slices,
-                               tgi_memory_budget *room);
+                               tgi_memory_budget *budget);
 
-/* Frees the memory, but not the list. */
+/* Frees the memory of the stacks, but not the array. */
 void tgi_stack_group_deinit(tgi_stack_group *stacks);
 
 #endif /* TGI_UNBOUNDED_STACK_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view.c - what can be asked of a view.
+ * view.c - properties and sub-views of views.
  */
 #include "runtime/view.h"
 
@@ -13,7 +13,8 @@ void tgi_view_init(tgi_view *view, void *data, tg_dtype dtype, int rank,
     for (int axis = rank - 1; axis >= 0; axis--) {
         view->dims[axis] = dims[axis];
         view->strides[axis] = stride;
-        if (axis > 0 && dims[axis] > 0) /* the first may be TGI_UNBOUNDED */
+        if (axis > 0 && dims[axis] > 0) /* the first extent may be
+                                           TGI_UNBOUNDED */
             stride *= dims[axis];
     }
 }
@@ -43,13 +44,13 @@ bool tgi_view_is_dense(const tgi_view *view)
 
 tgi_view tgi_view_without_axes(const tgi_view *view, int64_t axis, int n)
 {
-    tgi_view rest = *view;
-    rest.rank = (int8_t)(view->rank - n);
-    for (int64_t i = axis; i < rest.rank; i++) {
-        rest.dims[i] = view->dims[i + n];
-        rest.strides[i] = view->strides[i + n];
+    tgi_view result = *view;
+    result.rank = (int8_t)(view->rank - n);
+    for (int64_t i = axis; i < result.rank; i++) {
+        result.dims[i] = view->dims[i + n];
+        result.strides[i] = view->strides[i + n];
     }
-    return rest;
+    return result;
 }
 
 tgi_view tgi_view_only_axes(const tgi_view *view, int64_t axis, int n)

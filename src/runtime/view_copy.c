@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view_copy.c - copies between views, a stretch at a time: one memcpy where
- * both lie without gaps, else element by element.
+ * view_copy.c - copies between views, one run at a time: by one memcpy if both
+ * runs are contiguous, else element by element.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * walk.c - merging of axes and the odometer over what is left.
+ * walk.c - merges axes and iterates over the remaining ones.
  */
 #include "runtime/walk.h"
 
@@ -8,7 +8,7 @@
 
 #include "base/dtype.h"
 
-/* True if `axis` of the walk and the next one lie end to end in all views. */
+/* True if `axis` of the walk and the next one are contiguous in all views. */
 static bool can_merge(const tgi_walk *walk, int axis, int64_t next_dim,
                       const int64_t *next_strides)
 {

@@ -145,7 +145,7 @@ Test(bad_input, a_callback_that_misuses_its_trace_is_told_so)
     const struct {
         tg_callback *callback;
         const char *piece;
-    } rows[] = {{return_twice, "returned already"},
+    } rows[] = {{return_twice, "already returned"},
                 {return_null, "NULL"},
                 {return_invalid, "not a valid value"},
                 {use_missing_argument,
@@ -154,7 +154,7 @@ Test(bad_input, a_callback_that_misuses_its_trace_is_told_so)
                  "return: argument 9 is missing: the call has 1 argument"},
                 {ask_for_statics, "argument 0 is not a static integer"},
                 {ask_for_bundle, "argument 0 is not a bundle"},
-                {ask_for_no_type, "the type asked for is NULL"},
+                {ask_for_no_type, "the requested type is NULL"},
                 {own_without_name, "needs a name"},
                 {own_with_empty_name, "needs a name"},
                 {print_without_format, "not a format"},

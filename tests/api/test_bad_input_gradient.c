@@ -80,7 +80,7 @@ Test(bad_input, targets_and_sources_of_gradients)
     check_refused(constant_source, TG_ERROR_INVALID_ARGUMENT,
                   "a source is a constant");
     check_refused(wrong_seed, TG_ERROR_SHAPE, "f32[2] x f32[3]",
-                  "the seed has another shape than its target");
+                  "the seed does not have the shape of its target");
     check_refused(wrong_seed_type, TG_ERROR_DTYPE, "i32");
     check_refused(no_targets, TG_ERROR_INVALID_ARGUMENT,
                   "the targets are NULL");
@@ -166,12 +166,12 @@ Test(bad_input, gradients_that_do_not_exist_say_why)
     check_refused(by_other, TG_ERROR_INVALID_ARGUMENT,
                   "source 0 ('other'): the target does not depend on it");
     check_refused(by_cast, TG_ERROR_INVALID_ARGUMENT, "cast at ", __FILE__,
-                  "gives i32[3], which has no gradient");
+                  "returns i32[3], which has no gradient");
     check_refused(by_stopped, TG_ERROR_INVALID_ARGUMENT, "stop_gradient at ",
-                  "lets no gradient pass");
+                  "blocks gradients");
     check_refused(by_assigned, TG_ERROR_INVALID_ARGUMENT,
                   "v' is assigned at ", __FILE__,
-                  "assignments let no gradient pass");
+                  "gradients do not flow through assignments");
     check_refused(by_host, TG_ERROR_INVALID_ARGUMENT, "the host call at ",
                   "has no gradient");
     check_refused(by_loop, TG_ERROR_INVALID_ARGUMENT, "cast at ",
@@ -241,7 +241,7 @@ Test(bad_input, gradients_of_ones_own)
                   "custom_gradient: ",
                   "the gradient returns 1 value for 2 arguments");
     check_refused(ask_another_shape, TG_ERROR_SHAPE, "custom_gradient: ",
-                  "gradient of argument 0 has another shape");
+                  "gradient of argument 0 does not have the shape");
     check_refused(ask_another_type, TG_ERROR_DTYPE, "custom_gradient: ",
                   "i32");
     check_refused(ask_failing, TG_ERROR_CALLBACK, "no gradient today");
@@ -311,18 +311,18 @@ CALLBACK(gradient_of_jacobian)
 Test(bad_input, checkpoints_and_other_derivatives)
 {
     check_refused(gradient_of_jacobian, TG_ERROR_STATE,
-                  "gradients: what a loop with an unknown number of trips has "
-                  "saved is used again and again");
+                  "gradients: values saved by a loop with an unknown number "
+                  "of iterations are read repeatedly");
     check_refused(effect_in_checkpoint, TG_ERROR_STATE,
                   "checkpoint: the body has effects");
     check_refused(too_many_of_checkpoint, TG_ERROR_INVALID_ARGUMENT,
                   "returns 1 value, but 2 were requested");
     check_refused(wrong_direction, TG_ERROR_SHAPE,
-                  "the direction has another shape than the source");
+                  "the direction does not have the shape of the source");
     check_refused(wrong_vector, TG_ERROR_SHAPE,
-                  "the vector has another shape than the source");
+                  "the vector does not have the shape of the source");
     check_refused(jacobian_of_integers, TG_ERROR_DTYPE,
-                  "both need float types");
+                  "target and source must have float dtypes");
     check_refused(jacobian_by_constant, TG_ERROR_INVALID_ARGUMENT,
                   "neither a value nor a variable");
 }
@@ -335,7 +335,7 @@ Test(bad_input, gradients_work_inside_a_trace_only)
     tg_value g = {1, 1};
     tg_gradients(none, &none, 1, &g);
     cr_assert_not(tg_is_valid(g));
-    check_record(TG_ERROR_TRACE, "inside a traced callback only");
+    check_record(TG_ERROR_TRACE, "can only be used inside a traced callback");
     cr_assert_not(tg_is_valid(tg_jacobian(none, none)));
     cr_assert_not(tg_is_valid(tg_jvp(none, none, none)));
     check_nothing_is_alive();

@@ -263,7 +263,7 @@ REFUSED(dot_general_of_an_axis_out_of_range, SHAPE, "dot_general",
                           (tg_dot_axes){.contract_a = TG_AXES(1),
                                         .contract_b = TG_AXES(0)})))
 REFUSED(dot_general_of_an_axis_twice, SHAPE, "dot_general",
-        "f32[2,3]: axis 1 stands twice",
+        "f32[2,3]: axis 1 is repeated",
         AT(tg_dot_general(x, x,
                           (tg_dot_axes){.contract_a = TG_AXES(1),
                                         .contract_b = TG_AXES(1),
@@ -275,11 +275,11 @@ REFUSED(dot_general_of_unpaired_axes, SHAPE, "dot_general",
 REFUSED(dot_general_of_an_unpaired_batch, SHAPE, "dot_general",
         "numbers of batch axes differ",
         AT(tg_dot_general(x, x, (tg_dot_axes){.batch_b = TG_AXES(1)})))
-REFUSED(dot_general_of_all_axes, SHAPE, "dot_general", "one by one",
+REFUSED(dot_general_of_all_axes, SHAPE, "dot_general", "listed explicitly",
         AT(tg_dot_general(x, x,
                           (tg_dot_axes){.contract_a = TG_ALL_AXES,
                                         .contract_b = TG_ALL_AXES})))
-REFUSED(dot_general_of_kept_axes, SHAPE, "dot_general", "one by one",
+REFUSED(dot_general_of_kept_axes, SHAPE, "dot_general", "listed explicitly",
         AT(tg_dot_general(x, x,
                           (tg_dot_axes){.contract_a = tg_keep(TG_AXES(0)),
                                         .contract_b = TG_AXES(0)})))

@@ -212,11 +212,11 @@ CALLBACK(twice_unrolled)
 Test(bad_input, a_region_returns_once)
 {
     check_fails_in_trace(twice_in_branch, NULL, TG_ERROR_INVALID_ARGUMENT,
-                         "returned already", __FILE__);
+                         "already returned", __FILE__);
     check_fails_in_trace(twice_in_loop, NULL, TG_ERROR_INVALID_ARGUMENT,
-                         "returned already", __FILE__);
+                         "already returned", __FILE__);
     check_fails_in_trace(twice_unrolled, NULL, TG_ERROR_INVALID_ARGUMENT,
-                         "returned already", __FILE__);
+                         "already returned", __FILE__);
 }
 
 Test(bad_input, branches_and_loops_need_a_trace)
@@ -225,17 +225,17 @@ Test(bad_input, branches_and_loops_need_a_trace)
     tg_callback *const branches[] = {keep};
     tg_cond((bool)1, keep, keep, NULL, TG_NO_ARGS, &y, 1);
     cr_assert_not(tg_is_valid(y));
-    check_record(TG_ERROR_TRACE, "cond", "traced callback only", __FILE__);
+    check_record(TG_ERROR_TRACE, "cond", "inside a traced callback", __FILE__);
     tg_switch(1, branches, 1, NULL, TG_NO_ARGS, &y, 1);
-    check_record(TG_ERROR_TRACE, "switch", "traced callback only");
+    check_record(TG_ERROR_TRACE, "switch", "inside a traced callback");
     tg_while(always, keep, NULL, TG_ARGS(1.0), &y, 1);
-    check_record(TG_ERROR_TRACE, "while", "traced callback only");
+    check_record(TG_ERROR_TRACE, "while", "inside a traced callback");
     tg_while_limit(3, always, keep, NULL, TG_ARGS(1.0), &y, 1);
-    check_record(TG_ERROR_TRACE, "while", "traced callback only");
+    check_record(TG_ERROR_TRACE, "while", "inside a traced callback");
     tg_for(1, keep, NULL, TG_ARGS(1.0), &y, 1);
-    check_record(TG_ERROR_TRACE, "for", "traced callback only");
+    check_record(TG_ERROR_TRACE, "for", "inside a traced callback");
     tg_for_unrolled(1, keep, NULL, TG_ARGS(1.0), &y, 1);
-    check_record(TG_ERROR_TRACE, "for_unrolled", "traced callback only");
+    check_record(TG_ERROR_TRACE, "for_unrolled", "inside a traced callback");
     tg_error_clear();
 }
 

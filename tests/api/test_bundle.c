@@ -386,14 +386,14 @@ Test(bundle, what_is_no_bundle_is_an_error)
     check_fails(tg_call(f, TG_ARGS(tg_bundle_of(&layer_type, &l), 3),
                         TG_NO_RESULTS),
                 TG_ERROR_INVALID_ARGUMENT,
-                "argument 1 is not a bundle, but 'layer' was asked for");
+                "argument 1 is not a bundle, but 'layer' was requested");
     arg = 99;
     check_fails(tg_call(f, TG_ARGS(tg_bundle_of(&layer_type, &l), 3),
                         TG_NO_RESULTS),
                 TG_ERROR_INVALID_ARGUMENT,
-                "there is no argument 99: the function has 2");
+                "argument 99 is out of range: the function has 2");
     cr_assert_null(tg_bundle_argument(NULL, 0, &layer_type));
-    check_record(TG_ERROR_TRACE, "works inside a traced callback only");
+    check_record(TG_ERROR_TRACE, "can only be used inside a traced callback");
     tg_function_release(f);
     tg_bundle_release(&layer_type, &l);
     session_end(&s);

@@ -513,7 +513,7 @@ static void check_failing(session *s)
 
     of.how = WITH_STATUS;
     check_fails(tg_call(f, TG_ARGS(many), TG_NO_RESULTS), TG_ERROR_FILE,
-                "host_call: the function has failed: file error");
+                "host_call: the function failed: file error");
     check_place(&of);
     of.how = WITH_NONSENSE;
     check_fails(tg_call(f, TG_ARGS(many), TG_NO_RESULTS), TG_ERROR_CALLBACK,
@@ -556,7 +556,7 @@ static void check_stumble(session *s)
     call_only(f, TG_NO_ARGS);
     status = TG_ERROR_INDEX;
     check_fails(tg_call(f, TG_NO_ARGS, TG_NO_RESULTS), TG_ERROR_INDEX,
-                "the function has failed: index error");
+                "the function failed: index error");
     tg_function_release(f);
 }
 

@@ -426,7 +426,7 @@ Test(semantics, line_29_a_bundle_of_another_type_is_an_error_naming_both)
                         TG_NO_RESULTS),
                 TG_ERROR_INVALID_ARGUMENT,
                 "tg_bundle_argument: argument 0 is a bundle 'layer' of 16 "
-                "bytes, but 'model' of 40 bytes was asked for");
+                "bytes, but 'model' of 40 bytes was requested");
     cr_assert_null(q.seen);
     snprintf(place, sizeof place, "%s:%d: ", __FILE__, q.line);
     check_record(TG_ERROR_INVALID_ARGUMENT, place);

@@ -216,7 +216,7 @@ Test(variable, bad_arguments_are_refused)
     tg_initial unknown = {.kind = (tg_initial_kind)9};
     check_no_variable(
         tg_variable_create(s.ctx, "v", TG_F32, TG_SCALAR, unknown),
-        TG_ERROR_INVALID_ARGUMENT, "there is no kind 9");
+        TG_ERROR_INVALID_ARGUMENT, "kind 9 is invalid");
     tg_variable_options options = TG_VARIABLE_OPTIONS_INIT;
     options.group = tg_group_create(other.ctx);
     check_no_variable(tg_variable_create_with(s.ctx, "v", TG_F32, TG_SCALAR,
@@ -535,14 +535,14 @@ Test(variable, a_stand_in_is_no_variable_for_the_host)
     cr_assert_str_eq(tg_variable_name(v), "w");
     cr_assert_null(tg_variable_map(v, TG_READ));
     check_record(TG_ERROR_TRACE,
-                 "'w' stands for a bundle's variable and is good in its own "
-                 "trace only");
-    check_fails(tg_variable_unmap(v), TG_ERROR_TRACE, "stands for");
+                 "'w' is a placeholder for a bundle's variable and is valid "
+                 "only in its own trace");
+    check_fails(tg_variable_unmap(v), TG_ERROR_TRACE, "is a placeholder");
     float data[2];
-    check_fails(tg_variable_get(v, data, 8), TG_ERROR_TRACE, "stands for");
+    check_fails(tg_variable_get(v, data, 8), TG_ERROR_TRACE, "is a placeholder");
     tg_function *look = tg_function_create(s.ctx, peek, NULL, NULL);
     check_fails(tg_call(look, TG_ARGS(v), TG_NO_RESULTS), TG_ERROR_TRACE,
-                "stands for");
+                "is a placeholder");
     tg_function_release(look);
     tg_variable_release(v);
     session_end(&s);

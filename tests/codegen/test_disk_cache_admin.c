@@ -337,8 +337,8 @@ static void check_settings_at(int line, tg_context_options options,
     session s;
     session_begin_with(&s, options);
     cr_assert_eq(s.ctx->cache.mode, mode, "line %d", line);
-    cr_assert_eq(s.ctx->cache.most_bytes, most_bytes, "line %d: %llu", line,
-                 (unsigned long long)s.ctx->cache.most_bytes);
+    cr_assert_eq(s.ctx->cache.max_bytes, most_bytes, "line %d: %llu", line,
+                 (unsigned long long)s.ctx->cache.max_bytes);
     int n = 0;
     for (const char *at = s.logged; (at = strchr(at, '\n')); at++)
         n++;
@@ -412,7 +412,7 @@ Test(store_care, a_context_without_a_cache_warns_once)
     tg_error_clear();
     for (int i = 0; i < 3; i++)
         cr_assert_null(tgi_context_disk_cache(s.ctx));
-    cr_assert_not_null(strstr(s.logged, "compiled code is not kept"));
+    cr_assert_not_null(strstr(s.logged, "disk cache disabled"));
     cr_assert_eq(strchr(s.logged, '\n')[1], '\0', "%s", s.logged);
     cr_assert_eq(tg_error_last()->status, TG_OK, "that is no failure");
     tg_context_release(s.ctx);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bundle.c - structs of variables, flattened in the order of their fields.
+ * bundle.c - bundles: structs of variables, flattened in the order of their
+ * fields.
  */
 #include "front/object/bundle.h"
 
@@ -8,7 +9,7 @@
 
 #include "front/object/variable_object.h"
 
-/* -- Walking --------------------------------------------------------------- */
+/* -- Iteration ------------------------------------------------------------- */
 
 bool tgi_bundle_walk(const tg_bundle_type *type, const void *bundle,
                      tgi_bundle_visit *visit, void *user)
@@ -25,14 +26,14 @@ bool tgi_bundle_walk(const tg_bundle_type *type, const void *bundle,
     stack[0].base = bundle;
     stack[0].next = 0;
     while (depth >= 0) {
-        const tg_bundle_type *now = stack[depth].type;
-        if (stack[depth].next == now->n_fields) {
+        const tg_bundle_type *current = stack[depth].type;
+        if (stack[depth].next == current->n_fields) {
             depth--;
             continue;
         }
-        if (!now->fields)
+        if (!current->fields)
             return false;
-        const tg_bundle_field *field = &now->fields[stack[depth].next++];
+        const tg_bundle_field *field = &current->fields[stack[depth].next++];
         const char *member = stack[depth].base + field->offset;
         if (!field->bundle) {
             if (!visit(field, (tg_variable *const *)(const void *)member,
@@ -51,13 +52,13 @@ bool tgi_bundle_walk(const tg_bundle_type *type, const void *bundle,
 
 /* -- Types ----------------------------------------------------------------- */
 
-/* Equal, or both NULL. */
+/* True if equal, or both NULL. */
 static bool names_equal(const char *a, const char *b)
 {
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* As deep as `known` is, which is at most TGI_BUNDLE_DEPTH. */
+/* Recurses as deep as `known` is nested: at most TGI_BUNDLE_DEPTH. */
 bool tgi_bundle_types_equal(const tg_bundle_type *known,
                             const tg_bundle_type *other)
 {
@@ -123,10 +124,10 @@ int64_t tg_bundle_count(const tg_bundle_type *type, const void *bundle,
 static bool release_one(const tg_bundle_field *field,
                         tg_variable *const *member, size_t offset, void *user)
 {
-    tg_variable **own = (tg_variable **)(void *)((char *)user + offset);
+    tg_variable **variable = (tg_variable **)(void *)((char *)user + offset);
     (void)field, (void)member;
-    tg_variable_release(*own);
-    *own = NULL;
+    tg_variable_release(*variable);
+    *variable = NULL;
     return true;
 }
 

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bundle.h - walking the members of a struct of variables.
+ * bundle.h - iteration over the members of a bundle, a struct of variables.
  */
 #ifndef TGI_BUNDLE_H
 #define TGI_BUNDLE_H
 
 #include "tgjit/variable.h"
 
-#define TGI_BUNDLE_DEPTH 16 /* of nested bundles */
+#define TGI_BUNDLE_DEPTH 16 /* maximum nesting of bundles */
 
-/* Gets each member and its offset in the outermost struct; false stops. */
+/* Called with each member and its offset in the outermost struct; returns false
+   to stop. */
 typedef bool tgi_bundle_visit(const tg_bundle_field *field,
                               tg_variable *const *member, size_t offset,
                               void *user);
 
-/* False if stopped, if nested too deep, or if a pointer is NULL. */
+/* False if stopped, nested too deeply, or a pointer is NULL. */
 bool tgi_bundle_walk(const tg_bundle_type *type, const void *bundle,
                      tgi_bundle_visit *visit, void *user);
 
-/* Same names, sizes and fields, nested ones too. `known` is a type that
-   tgi_bundle_walk has walked; `other` may be any, or NULL. */
+/* True if names, sizes and fields are equal, recursively. `known` must have
+   been walked by tgi_bundle_walk; `other` may be anything, or NULL. */
 bool tgi_bundle_types_equal(const tg_bundle_type *known,
                             const tg_bundle_type *other);
 

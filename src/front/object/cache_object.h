@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache_object.h - a context's part in the disk cache: the settings, read when
- * the context is made, and the store (jit/cache/disk_cache.h), which is opened when it is
- * needed first. A program that compiles nothing never touches the disk.
+ * cache_object.h - the disk cache of a context: its settings, read when the
+ * context is created, and the cache itself (jit/cache/disk_cache.h), opened on
+ * first use. A program that compiles nothing never accesses the disk.
  */
 #ifndef TGI_CACHE_OBJECT_H
 #define TGI_CACHE_OBJECT_H
@@ -12,20 +12,20 @@
 
 typedef struct tgi_context_cache {
     tgi_disk_cache_mode mode;
-    uint64_t most_bytes;
-    char *path;             /* NULL: there is no place for one */
-    atomic_bool is_settled; /* `store` is what it will be */
-    tgi_disk_cache *store;  /* NULL: none */
+    uint64_t max_bytes;
+    char *path;                 /* NULL: no directory was found */
+    atomic_bool is_opened;      /* `disk_cache` is final */
+    tgi_disk_cache *disk_cache; /* NULL: none */
 } tgi_context_cache;
 
 /* `dir` as in tgjit/cache.h. */
 tg_status tgi_context_cache_init(tgi_context_cache *cache,
-                                 tgi_disk_cache_mode mode, uint64_t most_bytes,
+                                 tgi_disk_cache_mode mode, uint64_t max_bytes,
                                  const char *dir);
 void tgi_context_cache_deinit(tgi_context_cache *cache);
 
-/* The store of a context, lent; NULL if there is none. The first one to ask
-   has it opened; that this cannot be done is warned of once. */
+/* The disk cache of a context (borrowed), or NULL. Opened on the first call; a
+   failure to open it is logged once. */
 tgi_disk_cache *tgi_context_disk_cache(tg_context *ctx);
 
 #endif /* TGI_CACHE_OBJECT_H */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * context.c - contexts: options and environment are read here, once.
+ * context.c - contexts: creation, which alone reads options and environment,
+ * and the list of variables.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,24 +16,20 @@
 #include "jit.h"
 #include "pass/pass.h"
 
-static const tgi_keyword explain_words[] = {
+static const tgi_keyword explain_keywords[] = {
     {"retrace", TGI_EXPLAIN_RETRACE, 0},
     {"fusion", TGI_EXPLAIN_FUSION, 0},
     {NULL, 0, 0},
 };
 
-static const tgi_keyword dump_words[] = {
-    {"graph", TGI_DUMP_GRAPH, 0},
-    {"passes", TGI_DUMP_PASSES, 0},
-    {"dot", TGI_DUMP_DOT, 0},
-    {"loops", TGI_DUMP_LOOPS, 0},
-    {"llvm", TGI_DUMP_LLVM, 0},
-    {"asm", TGI_DUMP_ASM, 0},
-    {"repro", TGI_DUMP_REPRO, 0},
-    {NULL, 0, 0},
+static const tgi_keyword dump_keywords[] = {
+    {"graph", TGI_DUMP_GRAPH, 0}, {"passes", TGI_DUMP_PASSES, 0},
+    {"dot", TGI_DUMP_DOT, 0},     {"loops", TGI_DUMP_LOOPS, 0},
+    {"llvm", TGI_DUMP_LLVM, 0},   {"asm", TGI_DUMP_ASM, 0},
+    {"repro", TGI_DUMP_REPRO, 0}, {NULL, 0, 0},
 };
 
-static const tgi_keyword jit_words[] = {
+static const tgi_keyword jit_keywords[] = {
     {"auto", TGI_JIT_AUTO, 0},
     {"off", TGI_JIT_OFF, 0},
     {"required", TGI_JIT_REQUIRED, 0},
@@ -40,34 +37,35 @@ static const tgi_keyword jit_words[] = {
 };
 
 enum { COMPILE_BACKGROUND = 1, COMPILE_EAGER = 2 };
-static const tgi_keyword compile_words[] = {
+static const tgi_keyword compile_keywords[] = {
     {"background", COMPILE_BACKGROUND, 0},
     {"eager", COMPILE_EAGER, 0},
     {NULL, 0, 0},
 };
 
 enum { SHOW_GDB = 1, SHOW_PERF = 2 };
-static const tgi_keyword show_words[] = {
+static const tgi_keyword show_keywords[] = {
     {"gdb", SHOW_GDB, 0},
     {"perf", SHOW_PERF, 0},
     {NULL, 0, 0},
 };
 
-static const tgi_keyword cache_words[] = {
+static const tgi_keyword cache_keywords[] = {
     {"off", TGI_DISK_CACHE_OFF, 0},
     {"ro", TGI_DISK_CACHE_READ_ONLY, 0},
     {"rw", TGI_DISK_CACHE_READ_WRITE, 0},
     {NULL, 0, 0},
 };
 
-static const tgi_keyword instrument_words[] = {
+static const tgi_keyword instrument_keywords[] = {
     {"address", 1, 0},
     {NULL, 0, 0},
 };
 
 /* -- Settings -------------------------------------------------------------- */
 
-#define DEFAULT_GRAIN 3000 /* ns of work below which a thread does not pay */
+#define DEFAULT_GRAIN \
+    3000 /* ns of work below which another thread does not pay off */
 #define DEFAULT_CACHE_BYTES ((uint64_t)256 << 20)
 
 enum {
@@ -96,23 +94,23 @@ static const tgi_setting settings[SETTINGS] = {
     [SKIP_PASSES] = {OPTION(skip_passes), "TGJIT_SKIP_PASSES",
                      TGI_SETTING_KEYWORDS, tgi_pass_keywords},
     [EXPLAIN] = {OPTION(explain), "TGJIT_EXPLAIN", TGI_SETTING_KEYWORDS,
-                 explain_words},
-    [DUMP] = {OPTION(dump), "TGJIT_DUMP", TGI_SETTING_KEYWORDS, dump_words},
-    [JIT] = {OPTION(jit), "TGJIT_JIT", TGI_SETTING_KEYWORD, jit_words,
+                 explain_keywords},
+    [DUMP] = {OPTION(dump), "TGJIT_DUMP", TGI_SETTING_KEYWORDS, dump_keywords},
+    [JIT] = {OPTION(jit), "TGJIT_JIT", TGI_SETTING_KEYWORD, jit_keywords,
              .default_value = TGI_JIT_AUTO, .fallback = TGI_JIT_AUTO},
     [COMPILE] = {OPTION(compile), "TGJIT_COMPILE", TGI_SETTING_KEYWORD,
-                 compile_words, .default_value = COMPILE_BACKGROUND,
+                 compile_keywords, .default_value = COMPILE_BACKGROUND,
                  .fallback = COMPILE_BACKGROUND},
     [CPU] = {OPTION(cpu), "TGJIT_CPU", TGI_SETTING_KEYWORD, tgi_jit_cpus},
     [VECTOR_BITS] = {OPTION(vector_bits), "TGJIT_VECTOR_BITS",
                      TGI_SETTING_NUMBER, tgi_jit_widths},
     [SHOW_CODE] = {OPTION(show_code), "TGJIT_SHOW_CODE", TGI_SETTING_KEYWORDS,
-                   show_words},
+                   show_keywords},
     [THREADS] = {OPTION(threads), "TGJIT_THREADS", TGI_SETTING_NUMBER,
                  .max = INT32_MAX},
-    /* Whoever misspells this one may well have meant "off". */
-    [CACHE] = {OPTION(cache), "TGJIT_CACHE", TGI_SETTING_KEYWORD, cache_words,
-               .default_value = TGI_DISK_CACHE_READ_WRITE,
+    /* A misspelt value disables the cache: "off" may have been meant. */
+    [CACHE] = {OPTION(cache), "TGJIT_CACHE", TGI_SETTING_KEYWORD,
+               cache_keywords, .default_value = TGI_DISK_CACHE_READ_WRITE,
                .fallback = TGI_DISK_CACHE_OFF},
     [CACHE_MAX] = {OPTION(cache_max_bytes), "TGJIT_CACHE_MAX",
                    TGI_SETTING_BYTES, .default_value = DEFAULT_CACHE_BYTES},
@@ -121,14 +119,14 @@ static const tgi_setting settings[SETTINGS] = {
                 .max = INT32_MAX},
     [INSTRUMENT] = {.variable = "TGJIT_INSTRUMENT",
                     .kind = TGI_SETTING_KEYWORDS,
-                    .keywords = instrument_words},
+                    .keywords = instrument_keywords},
     [GRAIN] = {.variable = "TGJIT_GRAIN",
                .kind = TGI_SETTING_NUMBER,
                .max = INT32_MAX,
                .default_value = DEFAULT_GRAIN},
 };
 
-/* Reads all settings; the log comes first, for warnings of the others. */
+/* Reads all settings; the log first, for warnings about the others. */
 static tg_status read_settings(const tg_context_options *options,
                                tgi_log *out_log, uint64_t *out_values)
 {
@@ -141,7 +139,7 @@ static tg_status read_settings(const tg_context_options *options,
     return TG_OK;
 }
 
-/* -- Life ------------------------------------------------------------------ */
+/* -- Creation and destruction ---------------------------------------------- */
 
 static void print_to_stderr(const char *text, void *user)
 {
@@ -160,7 +158,7 @@ static void context_destroy(tg_context *ctx)
     tgi_live_add(TGI_LIVE_CONTEXT, -1);
 }
 
-/* Texts that the context keeps. */
+/* Copies the strings that the context owns. */
 static tg_status copy_texts(tg_context *ctx, const tg_context_options *options,
                             const uint64_t *values)
 {
@@ -173,8 +171,8 @@ static tg_status copy_texts(tg_context *ctx, const tg_context_options *options,
                                   values[CACHE_MAX], options->cache_dir);
 }
 
-static tg_status context_make(const tg_context_options *options,
-                              tg_context **out_ctx)
+static tg_status context_create(const tg_context_options *options,
+                                tg_context **out_ctx)
 {
     uint64_t values[SETTINGS];
     tgi_log log;
@@ -210,7 +208,7 @@ static tg_status context_make(const tg_context_options *options,
     ctx->instruments = values[INSTRUMENT] != 0;
     ctx->threads = (int)values[THREADS];
     ctx->grain = 1000 * (int64_t)values[GRAIN];
-    /* For the process: code has no context. */
+    /* Process-wide, because code does not belong to a context. */
     if (values[SHOW_CODE])
         tgi_jit_enable_debuggers(values[SHOW_CODE] & SHOW_GDB,
                                  values[SHOW_CODE] & SHOW_PERF);
@@ -225,7 +223,7 @@ tg_context *tg_context_create(const tg_context_options *user_options)
     tg_context *ctx = NULL;
     if (tgi_versioned_read(&options, sizeof(options), user_options,
                            "tg_context_options") == TG_OK)
-        (void)context_make(&options, &ctx);
+        (void)context_create(&options, &ctx);
     tgi_api_leave(frame);
     return ctx;
 }
@@ -268,7 +266,7 @@ size_t tg_context_variables(tg_context *ctx, tg_variable_filter filter,
         tg_variable *variable = ctx->variables.data[i];
         if (filter == TG_TRAINABLE && !variable->is_trainable)
             continue;
-        /* One whose last reference is just going is no longer listed. */
+        /* Skip a variable whose last reference is being released. */
         if (n < capacity && out_variables) {
             if (!tgi_refcount_try_inc(&variable->refs))
                 continue;

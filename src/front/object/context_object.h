@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * context_object.h - the inside of a tg_context.
+ * context_object.h - the definition of tg_context.
  */
 #ifndef TGI_CONTEXT_OBJECT_H
 #define TGI_CONTEXT_OBJECT_H
@@ -27,9 +27,9 @@ enum {
 
 /* When to compile. */
 typedef enum tgi_jit_mode {
-    TGI_JIT_AUTO = 1, /* what can be compiled */
+    TGI_JIT_AUTO = 1, /* compile, unless the estimate exceeds the budget */
     TGI_JIT_OFF,
-    TGI_JIT_REQUIRED /* all, or it is an error */
+    TGI_JIT_REQUIRED /* compile, or fail */
 } tgi_jit_mode;
 
 struct tg_context {
@@ -42,24 +42,25 @@ struct tg_context {
     unsigned dump;
     char *dump_dir;
     bool no_contraction;
-    bool verifies;        /* graphs after each pass, IR of compiled code */
+    bool verifies;        /* verify graphs after each pass, and the IR of
+                             compiled code */
     unsigned jit;         /* tgi_jit_mode */
-    bool is_eager;        /* calls wait for their code */
+    bool is_eager;        /* calls wait for their compile */
     const char *cpu;      /* NULL: the host */
-    unsigned vector_bits; /* 0: what suits the CPU */
-    bool instruments;     /* compiled code for AddressSanitizer */
-    int threads;          /* 0: as many as there are CPUs */
+    unsigned vector_bits; /* 0: chosen for the CPU */
+    bool instruments;     /* instrument compiled code for AddressSanitizer */
+    int threads;          /* 0: one per CPU */
     int64_t grain;        /* picoseconds */
     tgi_context_cache cache;
     atomic_bool has_warned_no_jit;
-    atomic_uint n_dumps; /* numbers the files */
+    atomic_uint n_dumps; /* numbers dump files */
 
-    pthread_mutex_t lock; /* guards the list, and settling the cache */
-    TGI_VEC(tg_variable *) variables; /* not owned: they leave when they die */
+    pthread_mutex_t lock; /* guards the list, and opening the cache */
+    TGI_VEC(tg_variable *) variables; /* not owned; removed when destroyed */
 };
 
-/* TG_ERROR_OUT_OF_MEMORY, at `site`, if `bytes` bytes, for `what` of `who`,
-   exceed the context's memory limit. */
+/* Fails with TG_ERROR_OUT_OF_MEMORY at `site` if `bytes` bytes, for `what` of
+   `who`, exceed the memory limit of the context. */
 tg_status tgi_context_check_memory(const tg_context *ctx, uint64_t bytes,
                                    const char *who, const char *what,
                                    tg_site site);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dump_file.c - see dump_file.h.
+ * dump_file.c - file names of dumps, and writing them.
  */
 #include "front/object/dump_file.h"
 
@@ -11,8 +11,8 @@
 #include "base/strbuf.h"
 #include "front/object/context_object.h"
 
-/* A function may have any name, an expression's text too; files have names
-   that need no quotes in a shell. */
+/* Function names are arbitrary, for instance the text of an expression; file
+   names should need no quotes in a shell. */
 static void add_file_name(tgi_strbuf *path, const char *name)
 {
     for (; *name; name++) {

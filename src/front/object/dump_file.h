@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dump_file.h - dumps of a context as files in its folder.
+ * dump_file.h - writes dumps of a context to files.
  */
 #ifndef TGI_DUMP_FILE_H
 #define TGI_DUMP_FILE_H
@@ -8,8 +8,8 @@
 #include "tgjit/base.h"
 
 /*
- * Writes <folder>/<name>_<number>.<stage>.<suffix>. A file that cannot be
- * written (NULL text: there was no memory for it) is warned of; a dump never
+ * Writes <dump_dir>/<name>_<number>.<stage>.<suffix>. If it cannot be written
+ * (or `text` is NULL, for lack of memory), a warning is logged; a dump never
  * fails a call.
  */
 void tgi_dump_text(const tg_context *ctx, const char *name, unsigned number,

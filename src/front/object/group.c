@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * group.c - groups of variables: one lock each.
+ * group.c - variable groups. The variables of a group share a lock.
  */
 #include "base/alloc.h"
 #include "base/error.h"

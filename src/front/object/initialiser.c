@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * initialiser.c - initial contents of variables. Everything but zeros and given
- * data is a small graph run by the interpreter, so that a variable filled
- * with random numbers holds what the operations would give.
+ * initialiser.c - initial contents of variables. Everything except zeros and
+ * user data is a small graph run by the interpreter, so that random contents
+ * equal the results of the random operations.
  */
 #include <string.h>
 
@@ -13,18 +13,19 @@
 #include "front/object/variable_object.h"
 #include "interp/interp.h"
 
-static tgi_ref number(tgi_builder *b, tg_dtype dtype, double value)
+static tgi_ref build_float(tgi_builder *b, tg_dtype dtype, double value)
 {
     return tgi_build_number(b, dtype, dtype,
                             (tgi_number){TGI_NUMBER_FLOAT, {.f = value}});
 }
 
-/* The node that computes the initial value, or 0. */
+/* The node that computes the initial value, or 0 on failure (recorded). */
 static tgi_ref build_initial(tgi_builder *b, const tgi_spec *spec,
                              const tg_initial *initial)
 {
     if (initial->kind == TG_INITIAL_NUMBER)
-        return tgi_build_broadcast(b, number(b, spec->dtype, initial->a),
+        return tgi_build_broadcast(b,
+                                   build_float(b, spec->dtype, initial->a),
                                    spec->rank, spec->dims);
 
     bool is_normal = initial->kind == TG_INITIAL_NORMAL;
@@ -34,10 +35,10 @@ static tgi_ref build_initial(tgi_builder *b, const tgi_spec *spec,
         b, is_normal, spec->dtype, tgi_build_number(b, TG_U64, TG_U64, seed),
         tgi_build_number(b, TG_U64, TG_U64, zero), spec->rank, spec->dims);
     double scale = is_normal ? initial->b : initial->b - initial->a;
-    return tgi_build_2(
-        b, TGI_OP_ADD,
-        tgi_build_2(b, TGI_OP_MUL, random, number(b, spec->dtype, scale)),
-        number(b, spec->dtype, initial->a));
+    return tgi_build_2(b, TGI_OP_ADD,
+                       tgi_build_2(b, TGI_OP_MUL, random,
+                                   build_float(b, spec->dtype, scale)),
+                       build_float(b, spec->dtype, initial->a));
 }
 
 tg_status tgi_initial_fill(tg_context *ctx, const tgi_spec *spec,
@@ -60,7 +61,7 @@ tg_status tgi_initial_fill(tg_context *ctx, const tgi_spec *spec,
         break;
     default:
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                 "initial value: there is no kind %d", (int)initial->kind);
+                 "initial value: kind %d is invalid", (int)initial->kind);
     }
 
     tgi_graph *graph = tgi_graph_create("initial", NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tensor.c - tensors: plain data of calls.
+ * tensor.c - tensors: the data that calls take and return.
  */
 #include <stdio.h>
 #include <string.h>
@@ -63,7 +63,7 @@ const char *tgi_spec_text(tg_dtype dtype, int rank, const int64_t *dims,
 
 /* -- Tensors --------------------------------------------------------------- */
 
-/* A tensor over `data`, or with zeroed memory of its own if that is NULL. */
+/* Creates a tensor over `data` if `wraps`, else one that owns zeroed memory. */
 static tg_tensor *tensor_create(tg_context *ctx, const char *who, void *data,
                                 bool wraps, tg_dtype dtype, int rank,
                                 const int64_t *dims)

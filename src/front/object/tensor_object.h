@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tensor_object.h - the inside of a tg_tensor, and the check of a user's
- * dtype and shape that tensors and variables share.
+ * tensor_object.h - the definition of tg_tensor, and the validation of dtype
+ * and shape that tensors and variables share.
  */
 #ifndef TGI_TENSOR_OBJECT_H
 #define TGI_TENSOR_OBJECT_H
@@ -9,7 +9,7 @@
 #include "base/refcount.h"
 #include "tgjit/tensor.h"
 
-/* A dtype and a shape without unknowns, and what follows from them. */
+/* A dtype and a shape without unknown extents, with sizes. */
 typedef struct tgi_spec {
     tg_dtype dtype;
     int rank;
@@ -18,12 +18,13 @@ typedef struct tgi_spec {
     int64_t bytes;
 } tgi_spec;
 
-/* Fills and checks it; errors begin with `who`. */
+/* Validates and sets a spec; errors begin with `who`. */
 tg_status tgi_spec_init(tgi_spec *out_spec, const char *who, tg_dtype dtype,
                         int rank, const int64_t *dims);
 
-/* "f32[64,784]"; unknown extents (see signature.h) are "?0", "?1" …, equal
-   ones alike. `n` of 256 is enough for any. */
+/* Formats "f32[64,784]". Unknown extents (see signature.h) are "?0", "?1" …,
+   equal ones with equal numbers. A buffer of 256 bytes always suffices. Returns
+   `buf`. */
 const char *tgi_spec_text(tg_dtype dtype, int rank, const int64_t *dims,
                           char *buf, size_t n);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * variable.c - variables: creation, names, and the host's access.
+ * variable.c - variables: creation, names, and host access.
  */
 #include <stdio.h>
 #include <string.h>
@@ -23,33 +23,35 @@ static bool name_is_taken(const tg_context *ctx, const char *name)
     return false;
 }
 
-/* `wanted`, or wanted_1, wanted_2 …; the list is locked. */
-static char *unique_name(const tg_context *ctx, const char *wanted)
+/* `requested`, or requested_1, requested_2 …; the caller holds the list's
+   lock. */
+static char *unique_name(const tg_context *ctx, const char *requested)
 {
-    if (!name_is_taken(ctx, wanted))
-        return tgi_strdup(wanted);
-    size_t room = strlen(wanted) + 24;
-    char *name = tgi_alloc(room);
+    if (!name_is_taken(ctx, requested))
+        return tgi_strdup(requested);
+    size_t capacity = strlen(requested) + 24;
+    char *name = tgi_alloc(capacity);
     for (unsigned long i = 1; name; i++) {
-        snprintf(name, room, "%s_%lu", wanted, i);
+        snprintf(name, capacity, "%s_%lu", requested, i);
         if (!name_is_taken(ctx, name))
             break;
     }
     return name;
 }
 
-/* Names the variable and puts it into the context's list. */
-static tg_status enlist(tg_context *ctx, tg_variable *variable,
-                        const char *wanted)
+/* Names the variable and adds it to the context's list. */
+static tg_status add_to_context(tg_context *ctx, tg_variable *variable,
+                                const char *requested)
 {
     pthread_mutex_lock(&ctx->lock);
-    variable->name = unique_name(ctx, wanted && *wanted ? wanted : "variable");
-    bool done = variable->name && tgi_vec_push(&ctx->variables, variable);
+    variable->name =
+        unique_name(ctx, requested && *requested ? requested : "variable");
+    bool is_listed = variable->name && tgi_vec_push(&ctx->variables, variable);
     pthread_mutex_unlock(&ctx->lock);
-    return done ? TG_OK : tgi_error_memory();
+    return is_listed ? TG_OK : tgi_error_memory();
 }
 
-static void delist(tg_context *ctx, const tg_variable *variable)
+static void remove_from_context(tg_context *ctx, const tg_variable *variable)
 {
     pthread_mutex_lock(&ctx->lock);
     for (size_t i = ctx->variables.n; i-- > 0;)
@@ -62,7 +64,7 @@ static void delist(tg_context *ctx, const tg_variable *variable)
     pthread_mutex_unlock(&ctx->lock);
 }
 
-/* -- Creation and end ------------------------------------------------------ */
+/* -- Creation and destruction ---------------------------------------------- */
 
 static void variable_free(tg_variable *variable)
 {
@@ -75,7 +77,8 @@ static void variable_free(tg_variable *variable)
     tgi_live_add(TGI_LIVE_VARIABLE, -1);
 }
 
-/* An empty shell with one reference; NULL when out of memory (recorded). */
+/* A variable with one reference and no buffer; NULL when out of memory
+   (recorded). */
 static tg_variable *variable_alloc(tg_context *ctx, const tgi_spec *spec)
 {
     static _Atomic uint64_t last_id;
@@ -148,7 +151,7 @@ tg_variable *tgi_variable_create(tg_context *ctx, const char *who,
         goto failed;
     }
     if (tgi_initial_fill(ctx, &spec, &initial, variable->data) ||
-        enlist(ctx, variable, name))
+        add_to_context(ctx, variable, name))
         goto failed;
     return variable;
 
@@ -194,11 +197,11 @@ void tg_variable_release(tg_variable *variable)
     if (!variable || !tgi_refcount_dec(&variable->refs))
         return;
     if (!variable->trace)
-        delist(variable->ctx, variable);
+        remove_from_context(variable->ctx, variable);
     variable_free(variable);
 }
 
-/* -- Facts ----------------------------------------------------------------- */
+/* -- Properties ------------------------------------------------------------ */
 
 const char *tg_variable_name(const tg_variable *variable)
 {
@@ -240,7 +243,7 @@ uint64_t tg_variable_version(const tg_variable *variable)
     return variable ? atomic_load(&variable->version) : 0;
 }
 
-/* -- The host's access ----------------------------------------------------- */
+/* -- Host access ----------------------------------------------------------- */
 
 tg_status tgi_variable_check(const tg_variable *variable,
                              const tg_context *ctx, const char *who,
@@ -251,8 +254,8 @@ tg_status tgi_variable_check(const tg_variable *variable,
                  who);
     if (variable->trace)
         TGI_FAIL(TG_ERROR_TRACE, site,
-                 "%s: '%s' stands for a bundle's variable and is good in its "
-                 "own trace only",
+                 "%s: '%s' is a placeholder for a bundle's variable and is "
+                 "valid only in its own trace",
                  who, variable->name);
     if (ctx && variable->ctx != ctx)
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
@@ -267,21 +270,22 @@ void *tg_variable_map(tg_variable *variable, tg_access access)
         tgi_api_enter(variable ? variable->ctx : NULL, __func__);
     void *data = NULL;
     if (tgi_variable_check(variable, NULL, __func__, TGI_NO_SITE))
-        goto done;
+        goto is_listed;
     tg_group *group = variable->group;
     if (!tgi_lock_acquire(&group->lock) && group->n_maps == 0) {
-        /* Held by this thread, but by a call: we are inside its callback. */
+        /* The lock is held by a call of this thread: this is inside its
+           callback. */
         tgi_error_set(TG_ERROR_BUSY, TGI_NO_SITE,
                       "%s: variable '%s' is in use by a call of this thread",
                       __func__, variable->name);
-        goto done;
+        goto is_listed;
     }
     group->n_maps++;
     variable->n_maps++;
     if (access == TG_WRITE)
         variable->is_mapped_for_write = true;
     data = variable->data;
-done:
+is_listed:
     tgi_api_leave(frame);
     return data;
 }
@@ -293,14 +297,14 @@ tg_status tg_variable_unmap(tg_variable *variable)
     tg_status status =
         tgi_variable_check(variable, NULL, __func__, TGI_NO_SITE);
     if (status)
-        goto done;
+        goto is_listed;
     tg_group *group = variable->group;
     if (!tgi_lock_is_owned(&group->lock) || variable->n_maps == 0) {
         status = tgi_error_set(TG_ERROR_STATE, TGI_NO_SITE,
                                "%s: variable '%s' is not mapped by this "
                                "thread",
                                __func__, variable->name);
-        goto done;
+        goto is_listed;
     }
     if (variable->is_mapped_for_write) {
         atomic_store(&variable->is_set, true);
@@ -310,12 +314,12 @@ tg_status tg_variable_unmap(tg_variable *variable)
         variable->is_mapped_for_write = false;
     if (--group->n_maps == 0)
         tgi_lock_release(&group->lock);
-done:
+is_listed:
     tgi_api_leave(frame);
     return status;
 }
 
-/* Copies between the buffer and the host; `bytes` must be all of it. */
+/* Copies between the buffer and the host; `bytes` must be its size. */
 static tg_status copy_contents(tg_variable *variable, const char *who,
                                tg_access access, void *out_data,
                                const void *data, size_t bytes)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * variable_object.h - the inside of variables and their groups.
+ * variable_object.h - the definitions of tg_variable and tg_group.
  */
 #ifndef TGI_VARIABLE_OBJECT_H
 #define TGI_VARIABLE_OBJECT_H
@@ -14,57 +14,59 @@ struct tg_group {
     tgi_refcount refs;
     tg_context *ctx; /* retained */
     tgi_lock lock;
-    uint64_t id;     /* calls lock groups in ascending order */
-    unsigned n_maps; /* by the thread that holds the lock */
+    uint64_t id;     /* groups are locked in ascending order of id */
+    unsigned n_maps; /* of the thread that holds the lock */
 };
 
 struct tg_variable {
     tgi_refcount refs;
     tg_context *ctx; /* retained */
-    tg_group *group; /* retained; NULL for a stand-in */
+    tg_group *group; /* retained; NULL for a placeholder */
     char *name;
     tgi_spec spec;
     void *data;
     _Atomic uint64_t version; /* written under the group's lock */
-    uint64_t id;              /* no other has or had it; never 0 */
+    uint64_t id;              /* unique in the process, never reused, never 0 */
     bool is_trainable;
     /*
-     * False while its initial value is still to be computed by the first call
-     * of the function that made it. Written under the group's lock.
+     * False until the first call of the function that created it has computed
+     * its initial value. Written under the group's lock.
      */
     atomic_bool is_set;
-    unsigned n_maps; /* by the thread that holds the group's lock … */
-    bool is_mapped_for_write; /* … and one of them is for writing */
+    unsigned n_maps;          /* of the thread that holds the group's lock */
+    bool is_mapped_for_write; /* one of them is for writing */
 
     /*
-     * A stand-in for whichever variable a bundle argument will hold: good in
-     * one trace, where it is a node. No buffer, no group, not listed.
+     * Of a placeholder, which represents the variable of a bundle argument
+     * during one trace: that trace and its node there. A placeholder has no
+     * buffer and no group, and is not listed in the context.
      */
     uint32_t trace, node;
 };
 
-/* A stand-in; NULL when out of memory (recorded). */
+/* Creates a placeholder; NULL when out of memory (recorded). */
 tg_variable *tgi_variable_create_placeholder(tg_context *ctx, const char *name,
                                              const tgi_spec *spec,
                                              uint32_t trace, uint32_t node);
 
-/* As tg_variable_create_with, with the error prefix `who`. */
+/* As tg_variable_create_with, with errors prefixed by `who`. */
 tg_variable *tgi_variable_create(tg_context *ctx, const char *who,
                                  const char *name, tg_dtype dtype, int rank,
                                  const int64_t *dims, tg_initial initial,
                                  const tg_variable_options *options);
 
-/* Fills `out_data` as an initial value says. */
+/* Writes the initial value to `out_data`. */
 tg_status tgi_initial_fill(tg_context *ctx, const tgi_spec *spec,
                            const tg_initial *initial, void *out_data);
 
-/* TG_OK, or why this is not a variable that can be used in `ctx`. */
+/* Fails, with a message prefixed by `who`, unless `variable` is a variable of
+   `ctx` (NULL: any context) outside of traces. */
 tg_status tgi_variable_check(const tg_variable *variable,
                              const tg_context *ctx, const char *who,
                              tg_site site);
 
-/* Says that the contents have changed. Only who holds the group's lock does
-   so, and needs no atomic addition for it. */
+/* Records that the contents have changed. Only the holder of the group's lock
+   calls this, so no atomic addition is needed. */
 static inline void tgi_variable_bump_version(tg_variable *variable)
 {
     const uint64_t version =

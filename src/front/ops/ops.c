@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ops.c - the operations of ops.h: each begins an operation on the current
- * trace, turns its operands into nodes and hands them to a builder.
+ * trace, converts its operands to nodes and calls a builder.
  */
 #include "tgjit/ops.h"
 
@@ -11,8 +11,8 @@
 
 /* -- Elementwise ----------------------------------------------------------- */
 
-static tg_value elementwise(tgi_op op, const tg_operand *operands, size_t n,
-                            tg_site site)
+static tg_value build_elementwise(tgi_op op, const tg_operand *operands,
+                                  size_t n, tg_site site)
 {
     tgi_operation o;
     tgi_ref in[3] = {0}, result = 0;
@@ -24,23 +24,24 @@ static tg_value elementwise(tgi_op op, const tg_operand *operands, size_t n,
     return tgi_operation_end(&o, result);
 }
 
-/* One function per elementwise row of the table; a row without a declaration
-   in ops.h is a missing prototype. Casts have a function of their own. */
+/* One function per elementwise op of op.def; an op that ops.h does not declare
+   is a missing prototype. CAST has its own function. */
 #define DEFINE_UNARY(ID, name) \
     tg_value tg_##name##_at(tg_operand x, tg_site site) \
     { \
-        return elementwise(TGI_OP_##ID, &x, 1, site); \
+        return build_elementwise(TGI_OP_##ID, &x, 1, site); \
     }
 #define DEFINE_BINARY(ID, name) \
     tg_value tg_##name##_at(tg_operand a, tg_operand b, tg_site site) \
     { \
-        return elementwise(TGI_OP_##ID, (tg_operand[]){a, b}, 2, site); \
+        return build_elementwise(TGI_OP_##ID, (tg_operand[]){a, b}, 2, site); \
     }
 #define DEFINE_TERNARY(ID, name) \
     tg_value tg_##name##_at(tg_operand a, tg_operand b, tg_operand c, \
                             tg_site site) \
     { \
-        return elementwise(TGI_OP_##ID, (tg_operand[]){a, b, c}, 3, site); \
+        return build_elementwise(TGI_OP_##ID, (tg_operand[]){a, b, c}, 3, \
+                                 site); \
     }
 #define DEFINE_LEAF(ID, name)
 #define DEFINE_VIEW(ID, name)
@@ -56,7 +57,7 @@ static tg_value elementwise(tgi_op op, const tg_operand *operands, size_t n,
 #include "ir/op.def"
 #undef OP
 
-/* -- Elementwise, made of others ------------------------------------------- */
+/* -- Elementwise, composed of others --------------------------------------- */
 
 tg_value tg_square_at(tg_operand x, tg_site site)
 {
@@ -69,9 +70,9 @@ tg_value tg_square_at(tg_operand x, tg_site site)
     return tgi_operation_end(&o, result);
 }
 
-/* a > b is b < a, also for NaN. */
-static tg_value swapped(tgi_op op, const char *name, tg_operand a,
-                        tg_operand b, tg_site site)
+/* a > b is b < a, even for NaN. */
+static tg_value build_swapped(tgi_op op, const char *name, tg_operand a,
+                              tg_operand b, tg_site site)
 {
     tgi_operation o;
     tgi_ref result = 0;
@@ -84,12 +85,12 @@ static tg_value swapped(tgi_op op, const char *name, tg_operand a,
 
 tg_value tg_gt_at(tg_operand a, tg_operand b, tg_site site)
 {
-    return swapped(TGI_OP_LT, "gt", a, b, site);
+    return build_swapped(TGI_OP_LT, "gt", a, b, site);
 }
 
 tg_value tg_ge_at(tg_operand a, tg_operand b, tg_site site)
 {
-    return swapped(TGI_OP_LE, "ge", a, b, site);
+    return build_swapped(TGI_OP_LE, "ge", a, b, site);
 }
 
 tg_value tg_clamp_at(tg_operand a, tg_operand b, tg_operand c, tg_site site)
@@ -314,7 +315,7 @@ tg_axes tg_axes_of(size_t n, const int *axes)
 {
     tg_axes result = {.n = TG_MAX_RANK + 1};
     if (n > TG_MAX_RANK || (n && !axes))
-        return result; /* refused by the operation */
+        return result; /* rejected by the operation */
     result.n = (int8_t)n;
     for (size_t i = 0; i < n; i++)
         result.axis[i] = axes[i] < INT8_MIN || axes[i] > INT8_MAX
@@ -323,7 +324,8 @@ tg_axes tg_axes_of(size_t n, const int *axes)
     return result;
 }
 
-static tg_value reduction(tgi_op op, tg_operand x, tg_axes axes, tg_site site)
+static tg_value build_reduction(tgi_op op, tg_operand x, tg_axes axes,
+                                tg_site site)
 {
     tgi_operation o;
     tgi_ref result = 0;
@@ -334,22 +336,22 @@ static tg_value reduction(tgi_op op, tg_operand x, tg_axes axes, tg_site site)
 
 tg_value tg_sum_at(tg_operand x, tg_axes axes, tg_site site)
 {
-    return reduction(TGI_OP_SUM, x, axes, site);
+    return build_reduction(TGI_OP_SUM, x, axes, site);
 }
 
 tg_value tg_prod_at(tg_operand x, tg_axes axes, tg_site site)
 {
-    return reduction(TGI_OP_PROD, x, axes, site);
+    return build_reduction(TGI_OP_PROD, x, axes, site);
 }
 
 tg_value tg_reduce_max_at(tg_operand x, tg_axes axes, tg_site site)
 {
-    return reduction(TGI_OP_REDUCE_MAX, x, axes, site);
+    return build_reduction(TGI_OP_REDUCE_MAX, x, axes, site);
 }
 
 tg_value tg_reduce_min_at(tg_operand x, tg_axes axes, tg_site site)
 {
-    return reduction(TGI_OP_REDUCE_MIN, x, axes, site);
+    return build_reduction(TGI_OP_REDUCE_MIN, x, axes, site);
 }
 
 tg_value tg_mean_at(tg_operand x, tg_axes axes, tg_site site)
@@ -362,11 +364,11 @@ tg_value tg_mean_at(tg_operand x, tg_axes axes, tg_site site)
 }
 
 /*
- * any and all are sums of what would decide them, compared with 0: unlike max
- * and min these are defined for no elements (false and true).
+ * any and all are sums of the deciding elements, compared with 0. Unlike max
+ * and min, these are defined without elements (false and true).
  */
-static tg_value quantifier(const char *name, bool is_all, tg_operand x,
-                           tg_axes axes, tg_site site)
+static tg_value build_any_or_all(const char *name, bool is_all, tg_operand x,
+                                 tg_axes axes, tg_site site)
 {
     tgi_operation o;
     tgi_ref result = 0;
@@ -389,15 +391,16 @@ static tg_value quantifier(const char *name, bool is_all, tg_operand x,
 
 tg_value tg_any_at(tg_operand x, tg_axes axes, tg_site site)
 {
-    return quantifier("any", false, x, axes, site);
+    return build_any_or_all("any", false, x, axes, site);
 }
 
 tg_value tg_all_at(tg_operand x, tg_axes axes, tg_site site)
 {
-    return quantifier("all", true, x, axes, site);
+    return build_any_or_all("all", true, x, axes, site);
 }
 
-static tg_value arg_reduction(tgi_op op, tg_operand x, int axis, tg_site site)
+static tg_value build_arg_reduction(tgi_op op, tg_operand x, int axis,
+                                    tg_site site)
 {
     tgi_operation o;
     tgi_ref result = 0;
@@ -409,15 +412,15 @@ static tg_value arg_reduction(tgi_op op, tg_operand x, int axis, tg_site site)
 
 tg_value tg_argmax_at(tg_operand x, int axis, tg_site site)
 {
-    return arg_reduction(TGI_OP_ARGMAX, x, axis, site);
+    return build_arg_reduction(TGI_OP_ARGMAX, x, axis, site);
 }
 
 tg_value tg_argmin_at(tg_operand x, int axis, tg_site site)
 {
-    return arg_reduction(TGI_OP_ARGMIN, x, axis, site);
+    return build_arg_reduction(TGI_OP_ARGMIN, x, axis, site);
 }
 
-/* -- Products -------------------------------------------------------------- */
+/* -- Matmul ---------------------------------------------------------------- */
 
 tg_value tg_matmul_with_at(tg_operand a, tg_operand b, int flags, tg_site site)
 {

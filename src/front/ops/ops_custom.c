@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ops_custom.c - gradients that the user has a say in: given by a callback of
- * theirs, or computed with less memory.
+ * ops_custom.c - custom gradients, and checkpoints, which trade memory for
+ * recomputation.
  */
 #include <string.h>
 
@@ -10,15 +10,16 @@
 #include "front/ops/ops_control.h"
 #include "tgjit/gradient.h"
 
-/* -- A gradient of one's own ----------------------------------------------- */
+/* -- Custom gradients ------------------------------------------------------ */
 
-/* Operands as values: what the callee gets are arguments, all of them. */
-static bool to_values(tgi_operation *o, const tg_operand *args, size_t n,
-                      tg_operand *values)
+/* Converts operands to values, so that all of them are arguments of the
+   callee. */
+static bool convert_arguments(tgi_operation *o, const tg_operand *args,
+                              size_t n, tg_operand *values)
 {
     for (size_t i = 0; i < n; i++) {
         tgi_ref ref = tgi_operation_operand(o, args[i]);
-        /* A plain number has its C type. */
+        /* A number gets its C type. */
         if (ref)
             ref = tgi_build_cast(
                 &o->b, ref, (tg_dtype)tgi_graph_node(o->b.graph, ref)->dtype);
@@ -49,12 +50,12 @@ void tg_custom_gradient_at(tg_callback *forward, tg_callback *backward,
     tg_operand *values = tgi_alloc((n_args + 1) * sizeof(*values));
     if (!values)
         tgi_error_memory();
-    if (!values || !to_values(&o, args, n_args, values)) {
+    if (!values || !convert_arguments(&o, args, n_args, values)) {
         tgi_trace_record_error(o.t);
         tgi_free(values);
         return;
     }
-    /* A function of this one call: its trace has what it needs. */
+    /* A function for this call only; its trace owns what it needs. */
     tg_function *function =
         tg_function_create_named(o.t->ctx, "custom", forward, user, NULL);
     if (function)
@@ -66,15 +67,15 @@ void tg_custom_gradient_at(tg_callback *forward, tg_callback *backward,
     tgi_free(values);
 }
 
-/* -- Less memory ----------------------------------------------------------- */
+/* -- Checkpoints ----------------------------------------------------------- */
 
-/* Nothing inside may be done twice. */
-static bool has_no_effects(tgi_control *c, const tgi_graph *body)
+/* Recomputation must not repeat effects. */
+static bool check_no_effects(tgi_control *c, const tgi_graph *body)
 {
     return !body->has_effects ||
            tgi_control_fail(c, TG_ERROR_STATE,
-                            "the body has effects, which must not happen "
-                            "twice");
+                            "the body has effects, which recomputation would "
+                            "repeat");
 }
 
 void tg_checkpoint_at(tg_callback *body, void *user, const tg_operand *args,
@@ -94,7 +95,7 @@ void tg_checkpoint_at(tg_callback *body, void *user, const tg_operand *args,
         tgi_control_add_operands(&c, args, n_args)) {
         tg_trace *t = tgi_control_open(&c, "body", body, user, 1);
         if (t && tgi_control_close(&c, t) &&
-            has_no_effects(&c, c.graphs.data[0])) {
+            check_no_effects(&c, c.graphs.data[0])) {
             const size_t n = c.graphs.data[0]->results.n;
             if (n_results > n)
                 tgi_control_fail(&c, TG_ERROR_INVALID_ARGUMENT,

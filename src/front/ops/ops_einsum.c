@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ops_einsum.c - tg_einsum and tg_dot_general: two ways to say which axes of
- * operands go together. Both become terms of labels (einsum.h).
+ * ops_einsum.c - tg_einsum and tg_dot_general, two notations for contractions.
+ * Both become terms of labels (einsum.h).
  */
 #include <assert.h>
 
@@ -18,44 +18,44 @@ typedef struct inputs {
     TGI_VEC(tgi_einsum_term) terms;
 } inputs;
 
-static void deinit(inputs *all)
+static void inputs_deinit(inputs *list)
 {
-    tgi_vec_deinit(&all->refs);
-    tgi_vec_deinit(&all->ranks);
-    tgi_vec_deinit(&all->terms);
+    tgi_vec_deinit(&list->refs);
+    tgi_vec_deinit(&list->ranks);
+    tgi_vec_deinit(&list->terms);
 }
 
-/* Turns operands into nodes, with room for their terms. */
-static bool take_operands(tgi_operation *o, const tg_operand *in, size_t n,
-                          inputs *all)
+/* Converts operands to nodes and allocates their terms. */
+static bool add_operands(tgi_operation *o, const tg_operand *in, size_t n,
+                         inputs *list)
 {
-    if (!tgi_vec_reserve(&all->refs, n) || !tgi_vec_reserve(&all->ranks, n) ||
-        !tgi_vec_reserve(&all->terms, n)) {
+    if (!tgi_vec_reserve(&list->refs, n) || !tgi_vec_reserve(&list->ranks, n) ||
+        !tgi_vec_reserve(&list->terms, n)) {
         tgi_error_memory();
         return false;
     }
     for (size_t i = 0; i < n; i++) {
-        all->refs.data[i] = tgi_operation_operand(o, in[i]);
-        if (!all->refs.data[i])
+        list->refs.data[i] = tgi_operation_operand(o, in[i]);
+        if (!list->refs.data[i])
             return false;
-        all->ranks.data[i] =
-            tgi_graph_shape(o->t->graph, all->refs.data[i])->rank;
+        list->ranks.data[i] =
+            tgi_graph_shape(o->t->graph, list->refs.data[i])->rank;
     }
     return true;
 }
 
-static void refuse_spec(tgi_builder *b, const char *spec, const inputs *all,
-                        size_t n, const tgi_einsum_error *error)
+static void fail_spec(tgi_builder *b, const char *spec, const inputs *list,
+                      size_t n, const tgi_einsum_error *error)
 {
     tgi_strbuf text = {0};
     tgi_quote(spec, '"', &text);
-    tgi_build_fail(b, error->status, all->refs.data, n, "%s: %s",
+    tgi_build_fail(b, error->status, list->refs.data, n, "%s: %s",
                    text.text ? text.text : "?", error->text);
     tgi_strbuf_deinit(&text);
 }
 
-static tgi_ref einsum(tgi_operation *o, const char *spec, const tg_operand *in,
-                      size_t n)
+static tgi_ref build_einsum_of(tgi_operation *o, const char *spec,
+                               const tg_operand *in, size_t n)
 {
     if (!spec)
         return tgi_build_fail(&o->b, TG_ERROR_INVALID_ARGUMENT, NULL, 0,
@@ -64,19 +64,19 @@ static tgi_ref einsum(tgi_operation *o, const char *spec, const tg_operand *in,
         return tgi_build_fail(&o->b, TG_ERROR_INVALID_ARGUMENT, NULL, 0,
                               n ? "operands are NULL"
                                 : "there are no operands");
-    inputs all = {0};
+    inputs list = {0};
     tgi_einsum_term result;
     tgi_einsum_error error;
     tgi_ref ref = 0;
-    if (take_operands(o, in, n, &all)) {
-        if (tgi_einsum_parse(spec, all.ranks.data, n, all.terms.data, &result,
+    if (add_operands(o, in, n, &list)) {
+        if (tgi_einsum_parse(spec, list.ranks.data, n, list.terms.data, &result,
                              &error))
-            ref = tgi_build_einsum(&o->b, all.refs.data, all.terms.data, n,
+            ref = tgi_build_einsum(&o->b, list.refs.data, list.terms.data, n,
                                    &result, spec);
         else
-            refuse_spec(&o->b, spec, &all, n, &error);
+            fail_spec(&o->b, spec, &list, n, &error);
     }
-    deinit(&all);
+    inputs_deinit(&list);
     return ref;
 }
 
@@ -86,7 +86,7 @@ tg_value tg_einsum_at(const char *spec, const tg_operand *operands,
     tgi_operation o;
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "einsum", site))
-        result = einsum(&o, spec, operands, n_operands);
+        result = build_einsum_of(&o, spec, operands, n_operands);
     return tgi_operation_end(&o, result);
 }
 
@@ -94,15 +94,15 @@ tg_value tg_einsum_at(const char *spec, const tg_operand *operands,
 
 static_assert(2 * TG_MAX_RANK <= TGI_LETTERS, "a label for every axis");
 
-/* Writes labels first, first + 1 … at these axes of an operand. False and an
-   error if they are not axes that have no label yet. */
+/* Assigns the labels first, first + 1 … to axes of an operand. False and an
+   error if an axis is invalid or already has a label. */
 static bool label_axes(tgi_builder *b, tgi_ref x, tg_axes axes, int first,
                        uint64_t *labelled, tgi_einsum_term *term)
 {
     if (axes.n < 0 || axes.n > TG_MAX_RANK || axes.keep) {
         tgi_build_fail(b, TG_ERROR_SHAPE, &x, 1,
                        axes.n > TG_MAX_RANK ? "too many axes"
-                                            : "axes are named one by one");
+                                            : "axes must be listed explicitly");
         return false;
     }
     for (int i = 0; i < axes.n; i++) {
@@ -110,7 +110,7 @@ static bool label_axes(tgi_builder *b, tgi_ref x, tg_axes axes, int first,
         if (axis < 0)
             return false;
         if (*labelled >> axis & 1) {
-            tgi_build_fail(b, TG_ERROR_SHAPE, &x, 1, "axis %d stands twice",
+            tgi_build_fail(b, TG_ERROR_SHAPE, &x, 1, "axis %d is repeated",
                            axis);
             return false;
         }
@@ -121,11 +121,11 @@ static bool label_axes(tgi_builder *b, tgi_ref x, tg_axes axes, int first,
 }
 
 /*
- * Labels: 0 … for the batch, then for what is contracted, then for the other
- * axes of a and of b.
+ * Labels, in order: batch axes, contracted axes, other axes of a, other axes of
+ * b.
  */
-static tgi_ref dot_general(tgi_builder *b, tgi_ref x, tgi_ref y,
-                           const tg_dot_axes *axes)
+static tgi_ref build_dot_general(tgi_builder *b, tgi_ref x, tgi_ref y,
+                                 const tg_dot_axes *axes)
 {
     tgi_ref pair[] = {x, y};
     tgi_einsum_term terms[2] = {{0}}, result = {0};
@@ -171,7 +171,8 @@ tg_value tg_dot_general_at(tg_operand a, tg_operand b, tg_dot_axes axes,
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "dot_general", site)) {
         tgi_ref left = tgi_operation_operand(&o, a);
-        result = dot_general(&o.b, left, tgi_operation_operand(&o, b), &axes);
+        result =
+            build_dot_general(&o.b, left, tgi_operation_operand(&o, b), &axes);
     }
     return tgi_operation_end(&o, result);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ops_gradient.c - the operations of gradient.h: what targets and sources
- * are, and what becomes of their gradients.
+ * ops_gradient.c - the operations of gradient.h: conversion of targets, seeds
+ * and sources to nodes, and of gradients to values.
  */
 #include <string.h>
 
@@ -12,23 +12,23 @@
 
 /* -- Targets and sources --------------------------------------------------- */
 
-static bool out_of_memory(tgi_operation *o)
+static bool fail_out_of_memory(tgi_operation *o)
 {
     tgi_error_memory();
     tgi_trace_record_error(o->t);
     return false;
 }
 
-static bool add_source(tgi_operation *o, tgi_refs *refs, tgi_ref ref)
+static bool add_ref(tgi_operation *o, tgi_refs *refs, tgi_ref ref)
 {
     if (!ref)
         return false;
-    return tgi_vec_push(refs, ref) || out_of_memory(o);
+    return tgi_vec_push(refs, ref) || fail_out_of_memory(o);
 }
 
-/* All variables of a bundle, in their order. */
-static bool add_bundle(tgi_operation *o, tgi_refs *refs,
-                       const tg_operand *operand)
+/* Adds all variables of a bundle, in order. */
+static bool add_bundle_variables(tgi_operation *o, tgi_refs *refs,
+                                 const tg_operand *operand)
 {
     const tg_bundle_type *type = operand->bundle_type;
     const void *bundle = operand->as.bundle;
@@ -36,33 +36,33 @@ static bool add_bundle(tgi_operation *o, tgi_refs *refs,
         tg_bundle_variables(type, bundle, TG_ALL_VARIABLES, NULL, 0);
     tg_variable **variables = tgi_alloc((n + 1) * sizeof(*variables));
     if (!variables)
-        return out_of_memory(o);
+        return fail_out_of_memory(o);
     tg_bundle_variables(type, bundle, TG_ALL_VARIABLES, variables, n);
     bool ok = true;
     for (size_t i = 0; ok && i < n; i++)
-        ok = add_source(o, refs,
-                        tgi_trace_variable(o->t, variables[i], o->b.op_name,
-                                           o->b.site));
+        ok = add_ref(
+            o, refs,
+            tgi_trace_variable(o->t, variables[i], o->b.op_name, o->b.site));
     tgi_free(variables);
     return ok;
 }
 
-/* Values as they are; variables as themselves, not as their contents. */
-static bool add_operand(tgi_operation *o, tgi_refs *refs,
-                        const tg_operand *operand)
+/* Adds a source: a value, or a variable itself rather than its contents. */
+static bool add_source(tgi_operation *o, tgi_refs *refs,
+                       const tg_operand *operand)
 {
     switch (operand->kind) {
     case TG_OPERAND_VALUE:
-        return add_source(o, refs,
-                          tgi_trace_ref(o->t, operand->as.value, o->b.op_name,
-                                        o->b.site));
+        return add_ref(
+            o, refs,
+            tgi_trace_ref(o->t, operand->as.value, o->b.op_name, o->b.site));
     case TG_OPERAND_VARIABLE:
     case TG_OPERAND_VARIABLE_VALUE:
-        return add_source(o, refs,
-                          tgi_trace_variable(o->t, operand->as.variable,
-                                             o->b.op_name, o->b.site));
+        return add_ref(o, refs,
+                       tgi_trace_variable(o->t, operand->as.variable,
+                                          o->b.op_name, o->b.site));
     case TG_OPERAND_BUNDLE:
-        return add_bundle(o, refs, operand);
+        return add_bundle_variables(o, refs, operand);
     default:
         tgi_trace_fail(o->t, TG_ERROR_INVALID_ARGUMENT, o->b.site,
                        "%s: a source is a constant, not a value, variable or "
@@ -72,9 +72,9 @@ static bool add_operand(tgi_operation *o, tgi_refs *refs,
     }
 }
 
-/* The gradient of a target: what is given, in its type, or ones. */
-static tgi_ref seed_of(tgi_operation *o, tgi_ref target,
-                       const tg_operand *seed)
+/* The seed of a target: the given one, converted to its type, or ones. */
+static tgi_ref build_seed(tgi_operation *o, tgi_ref target,
+                          const tg_operand *seed)
 {
     tgi_builder *b = &o->b;
     const tgi_node *node = tgi_graph_node(b->graph, target);
@@ -89,29 +89,31 @@ static tgi_ref seed_of(tgi_operation *o, tgi_ref target,
         ref = tgi_build_broadcast(b, ref, shape->rank, shape->dims);
     if (ref && tgi_graph_node(b->graph, ref)->shape != node->shape)
         ref = tgi_build_fail(b, TG_ERROR_SHAPE, (tgi_ref[]){ref, target}, 2,
-                             "the seed has another shape than its target");
+                             "the seed does not have the shape of its target");
     return ref;
 }
 
-/* -- The walk -------------------------------------------------------------- */
+/* -- Differentiation ------------------------------------------------------- */
 
-/* Whether a target depends on the source by a derivative: then what nobody has
-   added to is zero. */
-static tg_value missing(tgi_tape *tape, const tgi_refs *targets,
-                        tgi_ref source, size_t i, tg_unconnected unconnected)
+/* The gradient of a source to which nothing was added: zero if a target depends
+   differentiably on it, or if the caller wants zeros; else invalid, with a
+   reason. */
+static tg_value missing_gradient(tgi_tape *tape, const tgi_refs *targets,
+                                 tgi_ref source, size_t i,
+                                 tg_unconnected unconnected)
 {
-    tgi_tape alone;
+    tgi_tape single_source;
     tg_value value = {0, 0};
-    bool ok = tgi_tape_init(&alone, tape->graph, tape->t, &tape->b);
+    bool ok = tgi_tape_init(&single_source, tape->graph, tape->t, &tape->b);
     bool is_connected = false;
     if (ok) {
-        alone.n = tape->n;
-        alone.is_active[source] = tgi_dtype_is(
+        single_source.n = tape->n;
+        single_source.is_active[source] = tgi_dtype_is(
             tgi_graph_node(tape->graph, source)->dtype, TGI_CLASS_FLOAT);
-        ok = tgi_tape_activate(&alone);
+        ok = tgi_tape_activate(&single_source);
     }
     for (size_t k = 0; ok && k < targets->n; k++)
-        is_connected |= alone.is_active[targets->data[k]];
+        is_connected |= single_source.is_active[targets->data[k]];
     if (ok && (is_connected || unconnected == TG_UNCONNECTED_ZEROS)) {
         tgi_ref zeros =
             tgi_build_zeros_like(&tape->b, tape->graph, source);
@@ -119,10 +121,10 @@ static tg_value missing(tgi_tape *tape, const tgi_refs *targets,
             tgi_trace_record_error(tape->t);
         value = tgi_trace_value(tape->t, zeros);
     } else if (ok) {
-        value = tgi_gradient_missing_value(&alone, targets->data, targets->n,
-                                           source, i);
+        value = tgi_gradient_missing_value(&single_source, targets->data,
+                                           targets->n, source, i);
     }
-    tgi_tape_deinit(&alone);
+    tgi_tape_deinit(&single_source);
     return value;
 }
 
@@ -139,26 +141,27 @@ bool tgi_gradients(tgi_tape *tape, const tgi_refs *targets,
     for (size_t i = 0; ok && i < targets->n; i++)
         ok = tgi_tape_add(tape, targets->data[i], seeds->data[i]);
     ok = ok && tgi_tape_backward(tape);
-    tape->b = b; /* with the place of this operation again */
+    tape->b = b; /* with the site of this operation again */
     tape->b.graph = tape->t->graph;
     for (size_t i = 0; ok && i < sources->n; i++) {
         const tgi_ref gradient = tape->gradients[sources->data[i]];
         out_gradients[i] =
             gradient ? tgi_tape_export(tape, gradient)
-                     : missing(tape, targets, sources->data[i], i, unconnected);
+                     : missing_gradient(tape, targets, sources->data[i], i,
+                                        unconnected);
         ok = tape->t->status == TG_OK;
     }
     return ok;
 }
 
-/* In the current trace, targets and sources being its values. */
-static bool run(tgi_operation *o, const tgi_refs *targets,
-                const tgi_refs *seeds, const tgi_refs *sources,
-                tg_unconnected unconnected, tg_value *out_gradients)
+/* Differentiates in the current trace, which targets and sources belong to. */
+static bool differentiate(tgi_operation *o, const tgi_refs *targets,
+                          const tgi_refs *seeds, const tgi_refs *sources,
+                          tg_unconnected unconnected, tg_value *out_gradients)
 {
     tgi_tape tape;
     bool ok = tgi_tape_init(&tape, o->t->graph, o->t, &o->b);
-    tape.home = o->t;
+    tape.recorder = o->t;
     ok = ok && tgi_gradients(&tape, targets, seeds, sources, unconnected,
                              out_gradients);
     tgi_tape_deinit(&tape);
@@ -194,15 +197,16 @@ static bool add_target(tgi_operation *o, tgi_refs *targets, tgi_refs *seeds,
         tgi_operation_end(o, 0);
         return false;
     }
-    tgi_ref of = seed_of(o, ref, seed);
-    tgi_operation_end(o, of);
-    return of && add_source(o, targets, ref) && add_source(o, seeds, of);
+    tgi_ref seed_ref = build_seed(o, ref, seed);
+    tgi_operation_end(o, seed_ref);
+    return seed_ref && add_ref(o, targets, ref) && add_ref(o, seeds, seed_ref);
 }
 
-static void gradients(const char *name, const tg_operand *targets,
-                      size_t n_targets, const tg_operand *seeds,
-                      tg_unconnected unconnected, const tg_operand *sources,
-                      size_t n_sources, tg_value *out_gradients, tg_site site)
+static void build_gradients(const char *name, const tg_operand *targets,
+                            size_t n_targets, const tg_operand *seeds,
+                            tg_unconnected unconnected,
+                            const tg_operand *sources, size_t n_sources,
+                            tg_value *out_gradients, tg_site site)
 {
     tgi_operation o;
     const size_t n = count_gradients(sources, n_sources);
@@ -219,19 +223,20 @@ static void gradients(const char *name, const tg_operand *targets,
                                                : "results");
         return;
     }
-    tgi_refs refs = {0}, of = {0}, from = {0};
+    tgi_refs refs = {0}, seed_refs = {0}, source_refs = {0};
     bool ok = true;
     for (size_t i = 0; ok && i < n_targets; i++)
-        ok = add_target(&o, &refs, &of, targets[i],
+        ok = add_target(&o, &refs, &seed_refs, targets[i],
                         seeds ? &seeds[i] : NULL);
     for (size_t i = 0; ok && i < n_sources; i++)
-        ok = add_operand(&o, &from, &sources[i]);
-    ok = ok && run(&o, &refs, &of, &from, unconnected, out_gradients);
+        ok = add_source(&o, &source_refs, &sources[i]);
+    ok = ok && differentiate(&o, &refs, &seed_refs, &source_refs, unconnected,
+                             out_gradients);
     for (size_t i = 0; !ok && i < n; i++)
         out_gradients[i] = (tg_value){0, 0};
     tgi_vec_deinit(&refs);
-    tgi_vec_deinit(&of);
-    tgi_vec_deinit(&from);
+    tgi_vec_deinit(&seed_refs);
+    tgi_vec_deinit(&source_refs);
 }
 
 void tg_gradients_with_at(const tg_operand *targets, size_t n_targets,
@@ -239,20 +244,21 @@ void tg_gradients_with_at(const tg_operand *targets, size_t n_targets,
                           const tg_operand *sources, size_t n_sources,
                           tg_value *out_gradients, tg_site site)
 {
-    gradients("gradients", targets, n_targets, seeds, unconnected, sources,
-              n_sources, out_gradients, site);
+    build_gradients("gradients", targets, n_targets, seeds, unconnected,
+                    sources, n_sources, out_gradients, site);
 }
 
 void tg_gradients_of_operands_at(tg_operand target, const tg_operand *sources,
                                  size_t n_sources, tg_value *out_gradients,
                                  tg_site site)
 {
-    gradients("gradients", &target, 1, NULL, TG_UNCONNECTED_NONE, sources,
-              n_sources, out_gradients, site);
+    build_gradients("gradients", &target, 1, NULL, TG_UNCONNECTED_NONE, sources,
+                    n_sources, out_gradients, site);
 }
 
-/* By an array of something, of which `operand_at` makes operands. */
-static void gradients_of(tg_operand target, const void *sources, size_t n,
+/* For arrays of any type; `operand_at` makes operands of their elements. */
+static void
+build_gradients_of_array(tg_operand target, const void *sources, size_t n,
                          tg_operand operand_at(const void *sources, size_t i),
                          tg_value *out_gradients, tg_site site)
 {
@@ -285,14 +291,16 @@ void tg_gradients_of_variables_at(tg_operand target,
                                   size_t n_sources, tg_value *out_gradients,
                                   tg_site site)
 {
-    gradients_of(target, sources, n_sources, variable_at, out_gradients, site);
+    build_gradients_of_array(target, sources, n_sources, variable_at,
+                             out_gradients, site);
 }
 
 void tg_gradients_of_values_at(tg_operand target, const tg_value *sources,
                                size_t n_sources, tg_value *out_gradients,
                                tg_site site)
 {
-    gradients_of(target, sources, n_sources, value_at, out_gradients, site);
+    build_gradients_of_array(target, sources, n_sources, value_at,
+                             out_gradients, site);
 }
 
 tg_value tg_gradient_at(tg_operand target, tg_operand source, tg_site site)
@@ -302,12 +310,12 @@ tg_value tg_gradient_at(tg_operand target, tg_operand source, tg_site site)
         tgi_operation o;
         if (tgi_operation_begin(&o, "gradient", site))
             tgi_trace_fail(o.t, TG_ERROR_INVALID_ARGUMENT, site,
-                           "gradient: a bundle has several gradients: ask "
+                           "gradient: a bundle has several gradients; use "
                            "tg_gradients");
         return gradient;
     }
-    gradients("gradient", &target, 1, NULL, TG_UNCONNECTED_NONE, &source, 1,
-              &gradient, site);
+    build_gradients("gradient", &target, 1, NULL, TG_UNCONNECTED_NONE, &source,
+                    1, &gradient, site);
     return gradient;
 }
 

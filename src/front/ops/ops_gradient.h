@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ops_gradient.h - gradients by nodes: between ops_gradient.c and
- * ops_derivative.c, which makes other derivatives of them.
+ * ops_gradient.h - gradients between nodes; shared by ops_gradient.c and
+ * ops_derivative.c.
  */
 #ifndef TGI_OPS_GRADIENT_H
 #define TGI_OPS_GRADIENT_H
@@ -10,8 +10,8 @@
 #include "tgjit/gradient.h"
 
 /*
- * Gradients of nodes of tape->graph, in the graph of tape->t: seeds are there
- * already. False after a failure, which sticks.
+ * Builds gradients of nodes of tape->graph in the graph of tape->t, where the
+ * seeds already are. False after a failure, which sticks.
  */
 bool tgi_gradients(tgi_tape *tape, const tgi_refs *targets,
                    const tgi_refs *seeds, const tgi_refs *sources,

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ops_host.c - recording host calls: what the outputs will be is said by the
- * caller, so it is checked here, once.
+ * ops_host.c - records host calls. The caller declares the output types, which
+ * are validated here.
  */
 #include <stdarg.h>
 
 #include "front/trace/trace_state.h"
 #include "tgjit/gradient.h"
 
-/* Output i as the node has it; false and an error if there is no such type. */
-static bool read_spec(tgi_operation *o, const tg_host_spec *specs, size_t i,
-                      tgi_host_output *out_output)
+/* Converts the declaration of output i; false and an error if it is invalid. */
+static bool convert_spec(tgi_operation *o, const tg_host_spec *specs, size_t i,
+                         tgi_host_output *out_output)
 {
     const tg_host_spec *spec = &specs[i];
     if (!tgi_dtype_is_valid(spec->dtype)) {
@@ -24,33 +24,33 @@ static bool read_spec(tgi_operation *o, const tg_host_spec *specs, size_t i,
     return out_output->shape != 0;
 }
 
-/* The node; 0 on failure, recorded. */
-static tgi_ref add_node(tgi_operation *o, tgi_attr_host *attr,
-                        const tg_operand *inputs, size_t n_inputs,
-                        const tg_host_spec *specs, size_t n_results,
-                        tgi_ref *refs)
+/* Adds the HOST node; 0 on failure (recorded). */
+static tgi_ref add_host_node(tgi_operation *o, tgi_attr_host *attr,
+                             const tg_operand *inputs, size_t n_inputs,
+                             const tg_host_spec *specs, size_t n_results,
+                             tgi_ref *refs)
 {
     for (size_t i = 0; i < n_inputs; i++)
         if (!(refs[i] = tgi_operation_operand(o, inputs[i])))
             return 0;
     for (size_t i = 0; i < n_results; i++)
-        if (!read_spec(o, specs, i, &attr->outputs[i]))
+        if (!convert_spec(o, specs, i, &attr->outputs[i]))
             return 0;
     return tgi_build_node(&o->b, TGI_OP_HOST, TG_DTYPE_NONE,
                           tgi_shape_intern(o->t->graph->dims, 0, NULL), refs,
                           n_inputs, attr, tgi_attr_host_bytes(n_results));
 }
 
-static void record(tgi_operation *o, const tgi_attr_host *head,
-                   const tg_operand *inputs, size_t n_inputs,
-                   const tg_host_spec *specs, tg_value *out_results)
+static void record_host_call(tgi_operation *o, const tgi_attr_host *head,
+                             const tg_operand *inputs, size_t n_inputs,
+                             const tg_host_spec *specs, tg_value *out_results)
 {
     const size_t n_results = (size_t)head->n_outputs;
     tgi_attr_host *attr = tgi_alloc_zero(tgi_attr_host_bytes(n_results));
     tgi_ref *refs = tgi_alloc((n_inputs + 1) * sizeof(*refs)), node = 0;
     if (attr && refs) {
         *attr = *head;
-        node = add_node(o, attr, inputs, n_inputs, specs, n_results, refs);
+        node = add_host_node(o, attr, inputs, n_inputs, specs, n_results, refs);
     } else {
         tgi_error_memory();
     }
@@ -78,8 +78,9 @@ void tg_host_call_with_gradient_at(
     if (!tgi_operation_begin(&o, "host_call", site))
         return;
     if (o.t != t)
-        tgi_trace_fail(o.t, TG_ERROR_TRACE, site,
-                       "host_call: that is not the trace of this callback");
+        tgi_trace_fail(
+            o.t, TG_ERROR_TRACE, site,
+            "host_call: the argument is not the trace of this callback");
     else if (!function)
         tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
                        "host_call: the function is NULL");
@@ -91,12 +92,12 @@ void tg_host_call_with_gradient_at(
                        "host_call: the %s of the outputs are NULL",
                        specs ? "values" : "specs");
     else
-        record(&o,
-               &(tgi_attr_host){.function = function,
-                                .user = user,
-                                .gradient = {backward, user},
-                                .n_outputs = (int64_t)n_results},
-               inputs, n_inputs, specs, out_results);
+        record_host_call(&o,
+                         &(tgi_attr_host){.function = function,
+                                          .user = user,
+                                          .gradient = {backward, user},
+                                          .n_outputs = (int64_t)n_results},
+                         inputs, n_inputs, specs, out_results);
 }
 
 void tg_host_call_at(tg_trace *t, tg_host_function *function, void *user,

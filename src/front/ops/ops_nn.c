@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ops_nn.c - functions of neural networks and statistics, made of primitives;
- * fusion puts them together again.
+ * ops_nn.c - neural-network and statistics functions, composed of primitive
+ * ops, which the compiler fuses.
  */
 #include "tgjit/ops_nn.h"
 
@@ -16,8 +16,8 @@ static tgi_ref number_like(tgi_builder *b, tgi_ref x, double value)
              : 0;
 }
 
-/* x as it is if it has a float type, else 0 and an error. */
-static tgi_ref need_float(tgi_builder *b, tgi_ref x)
+/* Returns x if it has a float dtype, else 0 with an error. */
+static tgi_ref require_float(tgi_builder *b, tgi_ref x)
 {
     if (x && !tgi_dtype_is(tgi_graph_node(b->graph, x)->dtype,
                            TGI_CLASS_FLOAT))
@@ -25,7 +25,7 @@ static tgi_ref need_float(tgi_builder *b, tgi_ref x)
     return x;
 }
 
-static tg_axes one_axis(int axis)
+static tg_axes keep_axis(int axis)
 {
     return tg_keep(tg_axes_of(1, &axis));
 }
@@ -47,7 +47,7 @@ tg_value tg_relu_at(tg_operand operand, tg_site site)
                                TGI_CLASS_NUM))
             x = tgi_build_fail(&o.b, TG_ERROR_DTYPE, &x, 1,
                                "needs a number type");
-        /* In this order: of equals the gradient goes to the first. */
+        /* In this order: for equal operands, the gradient goes to the first. */
         result = tgi_build_2(&o.b, TGI_OP_MAX, number_like(&o.b, x, 0), x);
     }
     return tgi_operation_end(&o, result);
@@ -56,20 +56,20 @@ tg_value tg_relu_at(tg_operand operand, tg_site site)
 /* -- Along one axis -------------------------------------------------------- */
 
 /*
- * x - max(x) along the axis; 0 on error. What is taken away is so again by
- * those who use it: it has no part in gradients.
+ * x - max(x) along the axis; 0 on error. The maximum cancels in the result, so
+ * it takes no part in gradients.
  */
-static tgi_ref below_max(tgi_builder *b, tgi_ref x, int axis)
+static tgi_ref subtract_max(tgi_builder *b, tgi_ref x, int axis)
 {
-    x = need_float(b, x);
+    x = require_float(b, x);
     if (!x || tgi_build_axis(b, x, axis) < 0)
         return 0;
-    tgi_ref max = tgi_build_reduce(b, TGI_OP_REDUCE_MAX, x, one_axis(axis));
+    tgi_ref max = tgi_build_reduce(b, TGI_OP_REDUCE_MAX, x, keep_axis(axis));
     return tgi_build_2(b, TGI_OP_SUB, x, tgi_build_1(b, TGI_OP_STOP, max));
 }
 
 /* log(sum(exp(d))) along the axis. */
-static tgi_ref log_sum_exp(tgi_builder *b, tgi_ref d, tg_axes axes)
+static tgi_ref build_log_sum_exp(tgi_builder *b, tgi_ref d, tg_axes axes)
 {
     tgi_ref e = tgi_build_1(b, TGI_OP_EXP, d);
     return tgi_build_1(b, TGI_OP_LOG,
@@ -82,9 +82,8 @@ tg_value tg_softmax_at(tg_operand operand, int axis, tg_site site)
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "softmax", site)) {
         tgi_ref x = tgi_operation_operand(&o, operand);
-        tgi_ref e =
-            tgi_build_1(&o.b, TGI_OP_EXP, below_max(&o.b, x, axis));
-        tgi_ref sum = tgi_build_reduce(&o.b, TGI_OP_SUM, e, one_axis(axis));
+        tgi_ref e = tgi_build_1(&o.b, TGI_OP_EXP, subtract_max(&o.b, x, axis));
+        tgi_ref sum = tgi_build_reduce(&o.b, TGI_OP_SUM, e, keep_axis(axis));
         result = tgi_build_2(&o.b, TGI_OP_MUL, e,
                              tgi_build_2(&o.b, TGI_OP_DIV,
                                          number_like(&o.b, e, 1), sum));
@@ -98,9 +97,9 @@ tg_value tg_log_softmax_at(tg_operand operand, int axis, tg_site site)
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "log_softmax", site)) {
         tgi_ref x = tgi_operation_operand(&o, operand);
-        tgi_ref d = below_max(&o.b, x, axis);
+        tgi_ref d = subtract_max(&o.b, x, axis);
         result = tgi_build_2(&o.b, TGI_OP_SUB, d,
-                             log_sum_exp(&o.b, d, one_axis(axis)));
+                             build_log_sum_exp(&o.b, d, keep_axis(axis)));
     }
     return tgi_operation_end(&o, result);
 }
@@ -112,13 +111,13 @@ tg_value tg_layer_norm_at(tg_operand operand, tg_operand scale,
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "layer_norm", site)) {
         tgi_builder *b = &o.b;
-        tgi_ref x = need_float(b, tgi_operation_operand(&o, operand));
+        tgi_ref x = require_float(b, tgi_operation_operand(&o, operand));
         tgi_ref gain = tgi_operation_operand(&o, scale);
         tgi_ref offset = tgi_operation_operand(&o, shift);
-        tgi_ref centred = tgi_build_2(b, TGI_OP_SUB, x,
-                                      tgi_build_mean(b, x, one_axis(-1)));
+        tgi_ref centred =
+            tgi_build_2(b, TGI_OP_SUB, x, tgi_build_mean(b, x, keep_axis(-1)));
         tgi_ref square = tgi_build_2(b, TGI_OP_MUL, centred, centred);
-        tgi_ref variance = tgi_build_mean(b, square, one_axis(-1));
+        tgi_ref variance = tgi_build_mean(b, square, keep_axis(-1));
         tgi_ref inverse = tgi_build_1(
             b, TGI_OP_RSQRT,
             tgi_build_2(b, TGI_OP_ADD, variance,
@@ -133,33 +132,37 @@ tg_value tg_layer_norm_at(tg_operand operand, tg_operand scale,
 /* -- Losses ---------------------------------------------------------------- */
 
 /* -sum(labels * log_softmax(x)) along the last axis. */
-static tgi_ref entropy_of_weights(tgi_builder *b, tgi_ref x, tgi_ref labels)
+static tgi_ref cross_entropy_of_weights(tgi_builder *b, tgi_ref x,
+                                        tgi_ref labels)
 {
-    tgi_ref d = below_max(b, x, -1);
+    tgi_ref d = subtract_max(b, x, -1);
     tgi_ref logs =
-        tgi_build_2(b, TGI_OP_SUB, d, log_sum_exp(b, d, one_axis(-1)));
+        tgi_build_2(b, TGI_OP_SUB, d, build_log_sum_exp(b, d, keep_axis(-1)));
     tgi_ref product = tgi_build_2(b, TGI_OP_MUL, labels, logs);
     return tgi_build_1(b, TGI_OP_NEG,
                        tgi_build_reduce(b, TGI_OP_SUM, product, last_axis()));
 }
 
 /*
- * log(sum(exp(d))) - d at the class, which is found by a sum over all with
- * zeros in the place of others: both sums in one loop, and so their gradients.
+ * log(sum(exp(d))) - d[class]. The class is selected by a masked sum, so that
+ * both sums, and their gradients, share one loop.
  */
-static tgi_ref entropy_of_classes(tgi_builder *b, tgi_ref x, tgi_ref labels)
+static tgi_ref cross_entropy_of_classes(tgi_builder *b, tgi_ref x,
+                                        tgi_ref labels)
 {
-    tgi_ref d = below_max(b, x, -1);
+    tgi_ref d = subtract_max(b, x, -1);
     if (!d || !labels)
         return 0;
     const tgi_shape *shape = tgi_graph_shape(b->graph, d);
     const tgi_shape *rows = tgi_graph_shape(b->graph, labels);
     const int last = shape->rank - 1;
     if (rows->rank != last)
-        return tgi_build_fail(b, TG_ERROR_SHAPE, (tgi_ref[]){x, labels}, 2,
-                              "class numbers have all axes but the last");
-    const int own = tgi_graph_node(b->graph, labels)->dtype;
-    const bool is_narrow = tgi_dtype_bytes(own) < 4 || own == TG_I32;
+        return tgi_build_fail(
+            b, TG_ERROR_SHAPE, (tgi_ref[]){x, labels}, 2,
+            "class labels must have all axes of the logits but the last");
+    const int label_dtype = tgi_graph_node(b->graph, labels)->dtype;
+    const bool is_narrow =
+        tgi_dtype_bytes(label_dtype) < 4 || label_dtype == TG_I32;
     const tg_dtype dtype = is_narrow ? TG_I32 : TG_I64;
     tgi_dim dims[TG_MAX_RANK];
     for (int i = 0; i < last; i++)
@@ -167,22 +170,22 @@ static tgi_ref entropy_of_classes(tgi_builder *b, tgi_ref x, tgi_ref labels)
     dims[last] = 1;
     tgi_ref class = tgi_build_reshape(b, tgi_build_cast(b, labels, dtype),
                                       shape->rank, dims);
-    tgi_ref number = tgi_build_iota(b, dtype, 1, &shape->dims[last], 0);
-    tgi_ref is_class = tgi_build_2(b, TGI_OP_EQ, number, class);
+    tgi_ref class_indices = tgi_build_iota(b, dtype, 1, &shape->dims[last], 0);
+    tgi_ref is_class = tgi_build_2(b, TGI_OP_EQ, class_indices, class);
     tgi_ref zero = number_like(b, d, 0);
     tgi_ref at_class = tgi_build_reduce(
         b, TGI_OP_SUM, tgi_build_3(b, TGI_OP_SELECT, is_class, d, zero),
         last_axis());
-    tgi_ref loss = tgi_build_2(b, TGI_OP_SUB, log_sum_exp(b, d, last_axis()),
-                               at_class);
+    tgi_ref loss = tgi_build_2(b, TGI_OP_SUB,
+                               build_log_sum_exp(b, d, last_axis()), at_class);
 
-    tgi_ref row = tgi_build_cast(b, labels, dtype);
+    tgi_ref label = tgi_build_cast(b, labels, dtype);
     tgi_ref n = tgi_build_cast(b, tgi_build_extent(b, shape->dims[last]),
                                dtype);
-    tgi_ref not_below =
-        tgi_build_2(b, TGI_OP_LE, number_like(b, row, 0), row);
-    tgi_ref is_valid = tgi_build_2(b, TGI_OP_AND, not_below,
-                                   tgi_build_2(b, TGI_OP_LT, row, n));
+    tgi_ref is_non_negative =
+        tgi_build_2(b, TGI_OP_LE, number_like(b, label, 0), label);
+    tgi_ref is_valid = tgi_build_2(b, TGI_OP_AND, is_non_negative,
+                                   tgi_build_2(b, TGI_OP_LT, label, n));
     return tgi_build_3(b, TGI_OP_SELECT, is_valid, loss, zero);
 }
 
@@ -197,8 +200,8 @@ tg_value tg_softmax_cross_entropy_at(tg_operand logits, tg_operand labels,
         const bool are_classes =
             y && tgi_dtype_is(tgi_graph_node(o.t->graph, y)->dtype,
                               TGI_CLASS_INT);
-        result = are_classes ? entropy_of_classes(&o.b, x, y)
-                             : entropy_of_weights(&o.b, x, y);
+        result = are_classes ? cross_entropy_of_classes(&o.b, x, y)
+                             : cross_entropy_of_weights(&o.b, x, y);
     }
     return tgi_operation_end(&o, result);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ops_random.c - random numbers from a key or from a generator, whose state
- * is a variable {key, next word} that every draw moves on.
+ * ops_random.c - random numbers from a key or from a generator: a variable
+ * {key, offset} whose offset every draw advances.
  */
 #include "tgjit/ops_random.h"
 
@@ -29,7 +29,7 @@ tg_value tg_random_bits_at(tg_dtype dtype, tg_operand key, tg_operand offset,
     return tgi_operation_end(&o, result);
 }
 
-/* True if the operand names a variable, passed or captured. */
+/* True if the operand is a variable, passed or captured. */
 static bool is_variable(const tg_trace *t, const tg_operand *operand)
 {
     tg_value value = operand->as.value;
@@ -40,19 +40,21 @@ static bool is_variable(const tg_trace *t, const tg_operand *operand)
            tgi_graph_node(t->graph, value.node)->op == TGI_OP_VARIABLE;
 }
 
-/* Element `i` of the generator's state as a scalar. */
-static tgi_ref state_part(tgi_builder *b, tgi_ref state, int64_t i)
+/* Element i of the generator's state, as a scalar. */
+static tgi_ref state_element(tgi_builder *b, tgi_ref state, int64_t i)
 {
     return tgi_build_reshape(b, tgi_build_slice(b, state, 0, i, i + 1, 1), 0,
                              NULL);
 }
 
 /*
- * Key and offset of `words` words an element for a shape, taken from the
- * generator, whose state moves on past them.
+ * The key and offset of a draw of `words_per_element` words per element of the
+ * shape; advances the generator past them.
  */
-static bool draw(tgi_operation *o, tgi_ref generator, int64_t words, int rank,
-                 const int64_t *dims, tgi_ref *out_key, tgi_ref *out_offset)
+static bool draw_from_generator(tgi_operation *o, tgi_ref generator,
+                                int64_t words_per_element, int rank,
+                                const int64_t *dims, tgi_ref *out_key,
+                                tgi_ref *out_offset)
 {
     tgi_builder *b = &o->b;
     const tgi_shape *shape = tgi_graph_shape(o->t->graph, generator);
@@ -67,14 +69,14 @@ static bool draw(tgi_operation *o, tgi_ref generator, int64_t words, int rank,
         return false;
     tgi_dims *table = o->t->graph->dims;
     tgi_dim n = tgi_build_dim(
-        b, tgi_dim_mul(table,
-                       tgi_dim_product(table, tgi_shape_of(table, drawn)),
-                       words));
+        b,
+        tgi_dim_mul(table, tgi_dim_product(table, tgi_shape_of(table, drawn)),
+                    words_per_element));
     tgi_ref state = tgi_trace_read(o->t, generator, b->site);
     if (!state || n == TGI_DIM_NONE)
         return false;
-    *out_key = state_part(b, state, 0);
-    *out_offset = state_part(b, state, 1);
+    *out_key = state_element(b, state, 0);
+    *out_offset = state_element(b, state, 1);
     tgi_ref next = tgi_build_2(
         b, TGI_OP_ADD, *out_offset,
         tgi_build_cast(b, tgi_build_extent(b, n), TG_U64));
@@ -82,13 +84,14 @@ static bool draw(tgi_operation *o, tgi_ref generator, int64_t words, int rank,
         tgi_build_reshape(b, *out_key, 1, (int64_t[]){1}),
         tgi_build_reshape(b, next, 1, (int64_t[]){1}),
     };
-    tgi_ref moved = tgi_build_concat(b, 0, parts, 2);
-    return moved && tgi_trace_write(o->t, generator, moved, b->site);
+    tgi_ref next_state = tgi_build_concat(b, 0, parts, 2);
+    return next_state && tgi_trace_write(o->t, generator, next_state, b->site);
 }
 
-static tg_value random_numbers(const char *name, bool is_normal,
-                               tg_operand source, tg_dtype dtype, int rank,
-                               const int64_t *dims, tg_site site)
+static tg_value build_random_numbers(const char *name, bool is_normal,
+                                     tg_operand source, tg_dtype dtype,
+                                     int rank, const int64_t *dims,
+                                     tg_site site)
 {
     tgi_operation o;
     tgi_ref result = 0, key = 0, offset = 0;
@@ -100,8 +103,9 @@ static tg_value random_numbers(const char *name, bool is_normal,
             tgi_ref generator =
                 tgi_trace_variable_operand(o.t, source, name, site);
             if (generator &&
-                !draw(&o, generator, tgi_random_words(dtype, is_normal), rank,
-                      dims, &key, &offset))
+                !draw_from_generator(&o, generator,
+                                     tgi_random_words(dtype, is_normal), rank,
+                                     dims, &key, &offset))
                 key = 0;
         } else {
             key = tgi_operation_operand(&o, source);
@@ -117,13 +121,13 @@ static tg_value random_numbers(const char *name, bool is_normal,
 tg_value tg_random_uniform_at(tg_operand source, tg_dtype dtype, int rank,
                               const int64_t *dims, tg_site site)
 {
-    return random_numbers("random_uniform", false, source, dtype, rank, dims,
-                          site);
+    return build_random_numbers("random_uniform", false, source, dtype, rank,
+                                dims, site);
 }
 
 tg_value tg_random_normal_at(tg_operand source, tg_dtype dtype, int rank,
                              const int64_t *dims, tg_site site)
 {
-    return random_numbers("random_normal", true, source, dtype, rank, dims,
-                          site);
+    return build_random_numbers("random_normal", true, source, dtype, rank,
+                                dims, site);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * callback.c - what a callback does besides operations: results, failure,
+ * callback.c - the operations of a callback on its trace: return, failure,
  * static arguments and bundles.
  */
 #include <stdarg.h>
@@ -19,10 +19,11 @@ bool tgi_trace_is_usable(tg_trace *t, const char *who, tg_site site)
     }
     if (tgi_trace_current())
         tgi_trace_fail(tgi_trace_current(), TG_ERROR_TRACE, site,
-                       "%s: that is not the trace of this callback", who);
+                       "%s: the argument is not the trace of this callback",
+                       who);
     else
         tgi_error_set(TG_ERROR_TRACE, site,
-                      "%s: works inside a traced callback only", who);
+                      "%s: can only be used inside a traced callback", who);
     return false;
 }
 
@@ -35,7 +36,7 @@ void tg_return_at(tg_trace *t, const tg_operand *results, size_t n_results,
         return;
     if (t->has_returned) {
         tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
-                       "return: this callback has returned already");
+                       "return: this callback has already returned");
         return;
     }
     if (n_results && !results) {
@@ -69,8 +70,8 @@ void tg_fail_at(tg_trace *t, tg_site site, const char *format, ...)
 
 /* -- Arguments that are not values ----------------------------------------- */
 
-/* What argument `arg` of the function is; NULL if it has none of that number,
-   or nothing may be asked for now. */
+/* Argument `arg` of the function; NULL if it has no such argument, or if the
+   trace is not usable. */
 static const tgi_trace_arg *find_arg(tg_trace *t, size_t arg, const char *who,
                                      tg_site site)
 {
@@ -80,24 +81,25 @@ static const tgi_trace_arg *find_arg(tg_trace *t, size_t arg, const char *who,
     if (arg < root->args.n)
         return &root->args.data[arg];
     tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
-                   "%s: there is no argument %zu: the function has %zu", who,
-                   arg, root->args.n);
+                   "%s: argument %zu is out of range: the function has %zu",
+                   who, arg, root->args.n);
     return NULL;
 }
 
-/* The static operand `arg` if its kind is among `kinds`, else NULL; `wanted`
-   says which these are. */
-static const tg_operand *static_operand(tg_trace *t, size_t arg,
-                                        unsigned kinds, const char *wanted,
+/* The static operand `arg` if its kind is in the bit set `kinds`, else NULL;
+   `description` names these kinds. */
+static const tg_operand *static_operand(tg_trace *t, size_t arg, unsigned kinds,
+                                        const char *description,
                                         const char *who, tg_site site)
 {
-    const tgi_trace_arg *seen = find_arg(t, arg, who, site);
-    if (!seen)
+    const tgi_trace_arg *found = find_arg(t, arg, who, site);
+    if (!found)
         return NULL;
-    if (seen->operand.is_static && kinds & (1u << seen->operand.kind))
-        return &seen->operand;
+    if (found->operand.is_static && kinds & (1u << found->operand.kind))
+        return &found->operand;
     tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
-                   "%s: argument %zu is not a static %s", who, arg, wanted);
+                   "%s: argument %zu is not a static %s", who, arg,
+                   description);
     return NULL;
 }
 
@@ -134,25 +136,25 @@ const void *tg_bundle_argument_at(tg_trace *t, size_t arg,
                                   const tg_bundle_type *type, tg_site site)
 {
     static const char who[] = "tg_bundle_argument";
-    const tgi_trace_arg *seen = find_arg(t, arg, who, site);
-    if (!seen)
+    const tgi_trace_arg *found = find_arg(t, arg, who, site);
+    if (!found)
         return NULL;
-    const tg_bundle_type *given = seen->bundle_type;
+    const tg_bundle_type *actual = found->bundle_type;
     if (!type)
         tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
-                       "%s: the type asked for is NULL", who);
-    else if (!given)
+                       "%s: the requested type is NULL", who);
+    else if (!actual)
         tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
-                       "%s: argument %zu is not a bundle, but '%s' was asked "
-                       "for",
+                       "%s: argument %zu is not a bundle, but '%s' was "
+                       "requested",
                        who, arg, type_name(type));
-    else if (!tgi_bundle_types_equal(given, type))
+    else if (!tgi_bundle_types_equal(actual, type))
         tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
                        "%s: argument %zu is a bundle '%s' of %zu bytes, but "
-                       "'%s' of %zu bytes was asked for",
-                       who, arg, type_name(given), given->bytes,
+                       "'%s' of %zu bytes was requested",
+                       who, arg, type_name(actual), actual->bytes,
                        type_name(type), type->bytes);
     else
-        return seen->bundle;
+        return found->bundle;
     return NULL;
 }

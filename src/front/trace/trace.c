@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace.c - traces: the stack of the thread, the error that sticks, and how
- * operands become nodes.
+ * trace.c - traces: the per-thread stack, the sticky error, and conversion of
+ * operands to nodes.
  */
 #include <stdarg.h>
 #include <string.h>
@@ -21,7 +21,7 @@ tg_trace *tgi_trace_current(void)
 
 /* -- Begin and end --------------------------------------------------------- */
 
-static uint32_t new_id(void)
+static uint32_t next_trace_id(void)
 {
     static _Atomic uint32_t last;
     uint32_t id;
@@ -48,8 +48,8 @@ tg_status tgi_trace_check_nesting(uint32_t levels, const char *what,
              TG_MAX_NESTING);
 }
 
-static tg_trace *begin(tg_context *ctx, tg_function *function,
-                       const char *name, tgi_dims *dims)
+static tg_trace *push_trace(tg_context *ctx, tg_function *function,
+                            const char *name, tgi_dims *dims)
 {
     tg_trace *t = tgi_alloc_zero(sizeof(*t));
     if (!t) {
@@ -61,7 +61,7 @@ static tg_trace *begin(tg_context *ctx, tg_function *function,
         tgi_free(t);
         return NULL;
     }
-    t->id = new_id();
+    t->id = next_trace_id();
     t->ctx = ctx;
     t->function = function;
     t->parent = current;
@@ -76,18 +76,18 @@ tg_trace *tgi_trace_begin(tg_context *ctx, tg_function *function, tg_site site)
     const char *name = tg_function_name(function);
     if (tgi_trace_check_nesting(1, name, site))
         return NULL;
-    return begin(ctx, function, name, NULL);
+    return push_trace(ctx, function, name, NULL);
 }
 
-tg_trace *tgi_trace_begin_region(tg_trace *around, const char *name,
+tg_trace *tgi_trace_begin_region(tg_trace *outer, const char *name,
                                  const tgi_builder *b)
 {
     if (tgi_trace_check_nesting(1, b->op_name, b->site))
         return NULL;
     tg_trace *t =
-        begin(around->ctx, around->function, name, around->graph->dims);
+        push_trace(outer->ctx, outer->function, name, outer->graph->dims);
     if (t)
-        t->outer = around;
+        t->outer = outer;
     return t;
 }
 
@@ -133,8 +133,9 @@ void tgi_trace_record_error(tg_trace *t)
         return;
     t->status = tg_error_last()->status;
     if (t->status == TG_OK)
-        t->status = tgi_error_set(TG_ERROR_INTERNAL, TGI_NO_SITE,
-                                  "an operation failed without a reason");
+        t->status =
+            tgi_error_set(TG_ERROR_INTERNAL, TGI_NO_SITE,
+                          "an operation failed without an error record");
     tgi_error_locate(t->site, t->op_name);
     tgi_error_save(&t->error);
 }
@@ -188,7 +189,7 @@ tg_value tgi_trace_value(const tg_trace *t, tgi_ref ref)
     return (tg_value){ref, ref ? t->id : 0};
 }
 
-/* The trace whose value it is, the current one or one around it; or NULL. */
+/* The trace of a value, if it is the current one or encloses it; else NULL. */
 static tg_trace *value_trace(tg_value value)
 {
     tg_trace *t = current;
@@ -197,7 +198,7 @@ static tg_trace *value_trace(tg_value value)
     return t && value.node > 0 && value.node <= t->graph->n_nodes ? t : NULL;
 }
 
-/* The node of a value; NULL if it is none of the current trace. */
+/* The node of a value, NULL if it belongs to another trace. */
 static const tgi_node *value_node(tg_value value)
 {
     const tg_trace *t = value_trace(value);
@@ -223,13 +224,13 @@ tgi_ref tgi_trace_ref(tg_trace *t, tg_value value, const char *op,
         return tgi_trace_capture_value(t, value);
     const char *reason = tgi_trace_reason(t, value);
     const size_t n_args = tgi_trace_root(t)->args.n;
-    const uint32_t missing = UINT32_MAX - value.node;
-    if (value.trace == 0 && missing >= n_args &&
-        missing < n_args + TGI_MISSING_ARGS)
+    const uint32_t missing_index = UINT32_MAX - value.node;
+    if (value.trace == 0 && missing_index >= n_args &&
+        missing_index < n_args + TGI_MISSING_ARGS)
         tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
                        "%s: argument %u is missing: the call has %zu "
                        "argument%s",
-                       op, missing, n_args, TGI_PLURAL(n_args));
+                       op, missing_index, n_args, TGI_PLURAL(n_args));
     else if (value.trace == 0)
         tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
                        reason ? "%s: an operand is a gradient that does not "
@@ -238,7 +239,7 @@ tgi_ref tgi_trace_ref(tg_trace *t, tg_value value, const char *op,
                        op, reason);
     else if (value.trace == t->id)
         tgi_trace_fail(t, TG_ERROR_TRACE, site,
-                       "%s: an operand names no value of this trace", op);
+                       "%s: an operand is not a value of this trace", op);
     else {
         const tg_trace *outer = t->parent;
         while (outer && outer->id != value.trace)
@@ -285,7 +286,7 @@ tg_value tg_name(tg_value value, const char *name)
 
 /* -- Variables ------------------------------------------------------------- */
 
-static uint64_t address_hash(const tg_variable *variable)
+static uint64_t hash_address(const tg_variable *variable)
 {
     return tgi_hash(&variable, sizeof(variable), 0);
 }
@@ -299,8 +300,8 @@ static tgi_ref find_capture(tg_trace *t, const tg_variable *variable)
         }
     size_t probe = 0;
     uint32_t position;
-    while ((position = tgi_index_next(&t->capture_index,
-                                      address_hash(variable), &probe)))
+    while ((position = tgi_index_next(&t->capture_index, hash_address(variable),
+                                      &probe)))
         if (t->captures.data[position - 1].variable == variable)
             return t->captures.data[position - 1].node;
     return 0;
@@ -338,7 +339,7 @@ tgi_ref tgi_trace_variable(tg_trace *t, tg_variable *variable, const char *op,
         return 0;
     }
     tg_variable_retain(variable);
-    if (!tgi_index_add(&t->capture_index, address_hash(variable),
+    if (!tgi_index_add(&t->capture_index, hash_address(variable),
                        (uint32_t)t->captures.n)) {
         tgi_error_memory();
         tgi_trace_record_error(t);
@@ -363,8 +364,8 @@ tgi_ref tgi_trace_variable_operand(tg_trace *t, tg_operand operand,
     return 0;
 }
 
-/* The parameter number of a VARIABLE node. */
-static size_t param_number(const tg_trace *t, tgi_ref variable)
+/* The parameter index of a VARIABLE node. */
+static size_t param_index(const tg_trace *t, tgi_ref variable)
 {
     const tgi_attr_index *attr = tgi_graph_node(t->graph, variable)->attr;
     return (size_t)attr->index;
@@ -374,13 +375,13 @@ bool tgi_trace_note_write(tg_trace *t, tgi_ref variable, tgi_ref node)
 {
     if (!node)
         return false;
-    t->last_write.data[param_number(t, variable)] = node;
+    t->last_write.data[param_index(t, variable)] = node;
     return true;
 }
 
 tgi_ref tgi_trace_read(tg_trace *t, tgi_ref variable, tg_site site)
 {
-    tgi_ref state = t->last_write.data[param_number(t, variable)];
+    tgi_ref state = t->last_write.data[param_index(t, variable)];
     const tgi_node *node = tgi_graph_node(t->graph, variable);
     return tgi_graph_add(t->graph, &(tgi_node){
                                        .op = TGI_OP_READ,
@@ -424,7 +425,7 @@ tgi_number tgi_operand_number(const tg_operand *operand)
     }
 }
 
-/* A tensor or number as a constant; 0 and a record on error. */
+/* Adds a constant for a tensor or number; 0 on error (recorded). */
 static tgi_ref constant_node(tgi_builder *b, const tg_operand *operand)
 {
     const tg_tensor *tensor = operand->as.tensor;
@@ -481,8 +482,7 @@ bool tgi_operation_begin(tgi_operation *op, const char *name, tg_site site)
     op->t = t;
     if (!t) {
         tgi_error_set(TG_ERROR_TRACE, site,
-                      "%s: operations work inside a traced callback only",
-                      name);
+                      "%s: can only be used inside a traced callback", name);
         return false;
     }
     op->b = (tgi_builder){

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace_region.c - tracing of branches and loop bodies, and what they capture.
+ * trace_region.c - tracing of branches and loop bodies, and their captures.
  */
 #include "front/trace/trace_region.h"
 
@@ -8,24 +8,26 @@
 
 /* -- Captures -------------------------------------------------------------- */
 
-static uint64_t ref_hash(tgi_ref ref)
+static uint64_t hash_ref(tgi_ref ref)
 {
     return tgi_hash(&ref, sizeof(ref), 0);
 }
 
-static tgi_ref find_captured(const tg_trace *t, tgi_ref outer)
+static tgi_ref find_capture(const tg_trace *t, tgi_ref outer)
 {
     size_t probe = 0;
     uint32_t position;
-    while ((position =
-                tgi_index_next(&t->region_index, ref_hash(outer), &probe)))
+    while (
+        (position = tgi_index_next(&t->region_index, hash_ref(outer), &probe)))
         if (t->region_inputs.data[position - 1] == outer)
             return t->graph->params.data[position - 1].node;
     return 0;
 }
 
-/* A parameter that stands for `node` of the graph around; 0 on failure. */
-static tgi_ref add_like(tgi_graph *graph, const tgi_node *node, uint16_t flags)
+/* Adds a parameter of the type of `node` of the enclosing graph; 0 on
+   failure. */
+static tgi_ref add_param_like(tgi_graph *graph, const tgi_node *node,
+                              uint16_t flags)
 {
     const tgi_op op =
         node->op == TGI_OP_VARIABLE ? TGI_OP_VARIABLE : TGI_OP_PARAM;
@@ -36,49 +38,48 @@ static tgi_ref add_like(tgi_graph *graph, const tgi_node *node, uint16_t flags)
     return ref;
 }
 
-/* The same for node `outer`, in a trace under way. `is_number`: if it is a
-   plain number, it stays one although it is not captured. */
-static tgi_ref add_param(tg_trace *t, tgi_ref outer, bool is_captured,
-                         bool is_number)
+/* Adds a parameter for node `outer` to a trace in progress. A weakly typed
+   value stays weakly typed only if it is captured or `is_number`. */
+static tgi_ref add_region_param(tg_trace *t, tgi_ref outer, bool is_captured,
+                                bool is_number)
 {
     const tgi_node *node = tgi_graph_node(t->outer->graph, outer);
     uint16_t flags = node->flags & TGI_NODE_WEAK;
     if (!is_captured && flags)
         flags = is_number ? TGI_NODE_NUMBER : 0;
-    tgi_ref ref = add_like(t->graph, node, flags);
+    tgi_ref ref = add_param_like(t->graph, node, flags);
     if (!ref)
         return 0;
     if (!tgi_vec_push(&t->last_write, (tgi_ref)0) ||
         !tgi_vec_push(&t->region_inputs, outer) ||
-        (is_captured &&
-         !tgi_index_add(&t->region_index, ref_hash(outer),
-                        (uint32_t)t->region_inputs.n))) {
+        (is_captured && !tgi_index_add(&t->region_index, hash_ref(outer),
+                                       (uint32_t)t->region_inputs.n))) {
         tgi_error_memory();
         return 0;
     }
     return ref;
 }
 
-/* True for what is better made again inside than handed in. */
-static bool is_leaf(const tgi_node *node)
+/* True for leaves that are cloned into the region instead of captured. */
+static bool is_cloned_leaf(const tgi_node *node)
 {
     return node->op == TGI_OP_CONSTANT || node->op == TGI_OP_IOTA ||
            node->op == TGI_OP_EXTENT || node->op == TGI_OP_UNSET;
 }
 
-/* A leaf, or a broadcast of one. */
-static bool is_copied(const tgi_graph *graph, const tgi_node *node)
+/* True for such a leaf, or a broadcast of one. */
+static bool should_clone(const tgi_graph *graph, const tgi_node *node)
 {
-    return is_leaf(node) ||
+    return is_cloned_leaf(node) ||
            (node->op == TGI_OP_BROADCAST &&
-            is_leaf(tgi_graph_node(graph, node->inputs[0])));
+            is_cloned_leaf(tgi_graph_node(graph, node->inputs[0])));
 }
 
-/* The same in the graph of the region; 0 on failure. */
-static tgi_ref copy_leaf(tg_trace *t, const tgi_node *outer)
+/* Clones it into the graph of the region; 0 on failure. */
+static tgi_ref clone_leaf(tg_trace *t, const tgi_node *outer)
 {
     tgi_node node = *outer;
-    if (is_leaf(&node))
+    if (is_cloned_leaf(&node))
         return tgi_graph_add(t->graph, &node);
     const tgi_ref input = tgi_graph_add(
         t->graph, tgi_graph_node(t->outer->graph, node.inputs[0]));
@@ -86,16 +87,17 @@ static tgi_ref copy_leaf(tg_trace *t, const tgi_node *outer)
     return input ? tgi_graph_add(t->graph, &node) : 0;
 }
 
-/* Node `outer` of the graph around as a node of the region; 0 on failure,
+/* Node `outer` of the enclosing graph as a node of the region; 0 on failure,
    which sticks. */
-static tgi_ref capture(tg_trace *t, tgi_ref outer)
+static tgi_ref capture_node(tg_trace *t, tgi_ref outer)
 {
-    const tgi_graph *around = t->outer->graph;
-    const tgi_node *node = tgi_graph_node(around, outer);
-    tgi_ref ref = find_captured(t, outer);
+    const tgi_graph *outer_graph = t->outer->graph;
+    const tgi_node *node = tgi_graph_node(outer_graph, outer);
+    tgi_ref ref = find_capture(t, outer);
     if (!ref)
-        ref = is_copied(around, node) ? copy_leaf(t, node)
-                                      : add_param(t, outer, true, true);
+        ref = should_clone(outer_graph, node)
+                  ? clone_leaf(t, node)
+                  : add_region_param(t, outer, true, true);
     if (!ref)
         tgi_trace_record_error(t);
     return ref;
@@ -113,7 +115,7 @@ tgi_ref tgi_trace_capture_value(tg_trace *t, tg_value value)
     if (t->id == value.trace)
         return value.node;
     tgi_ref outer = tgi_trace_capture_value(t->outer, value);
-    return outer ? capture(t, outer) : 0;
+    return outer ? capture_node(t, outer) : 0;
 }
 
 tgi_ref tgi_region_variable(tg_trace *t, tg_variable *variable, const char *op,
@@ -121,7 +123,7 @@ tgi_ref tgi_region_variable(tg_trace *t, tg_variable *variable, const char *op,
 {
     tgi_ref outer = tgi_trace_variable(t->outer, variable, op, site);
     if (outer)
-        return capture(t, outer);
+        return capture_node(t, outer);
     tgi_trace_record_error(t);
     return 0;
 }
@@ -142,7 +144,7 @@ void tgi_control_end(tgi_control *c)
     tgi_vec_deinit(&c->inputs);
 }
 
-static bool out_of_memory(tgi_control *c)
+static bool fail_out_of_memory(tgi_control *c)
 {
     tgi_error_memory();
     tgi_trace_record_error(c->o.t);
@@ -156,24 +158,24 @@ bool tgi_control_add_input(tgi_control *c, tgi_ref ref)
         return false;
     }
     if (!tgi_vec_push(&c->inputs, ref))
-        return out_of_memory(c);
+        return fail_out_of_memory(c);
     c->n_fixed++;
     return true;
 }
 
-/* Parameters for inputs the region does not have yet. */
+/* Adds parameters for inputs that the region lacks. */
 static bool add_params(const tgi_control *c, tg_trace *t)
 {
     for (size_t i = t->region_inputs.n; i < c->inputs.n; i++)
-        /* What a loop carries has a type of its own. */
-        if (!add_param(t, c->inputs.data[i], i >= c->n_fixed,
-                       c->has_arguments))
+        /* Loop values have the type of their initial value: not weak. */
+        if (!add_region_param(t, c->inputs.data[i], i >= c->n_fixed,
+                              c->has_arguments))
             return false;
     return true;
 }
 
-/* Ends a region; its error, if it has one, is that of the trace around. */
-static void leave(tgi_control *c, tg_trace *t)
+/* Ends a region and passes its error on to the enclosing trace. */
+static void end_region(tgi_control *c, tg_trace *t)
 {
     if (t->status && c->o.t->status == TG_OK) {
         tgi_error_restore(&t->error);
@@ -205,7 +207,7 @@ tg_trace *tgi_control_open(tgi_control *c, const char *name,
     tgi_free(in);
     if (t->status == TG_OK)
         return t;
-    leave(c, t);
+    end_region(c, t);
     return NULL;
 }
 
@@ -228,8 +230,8 @@ bool tgi_control_convert_result(tgi_control *c, tgi_graph *graph,
     return node->dtype == dtype && node->shape == shape;
 }
 
-/* Inputs that the region has captured are inputs of the node. */
-static bool keep_inputs(tgi_control *c, const tg_trace *t)
+/* Makes the captures of the region inputs of the node. */
+static bool add_captured_inputs(tgi_control *c, const tg_trace *t)
 {
     for (size_t i = c->inputs.n; i < t->region_inputs.n; i++)
         if (!tgi_vec_push(&c->inputs, t->region_inputs.data[i]))
@@ -242,31 +244,32 @@ bool tgi_control_close(tgi_control *c, tg_trace *t)
     bool ok = tgi_vec_push(&c->graphs, t->graph);
     if (ok)
         tgi_graph_retain(t->graph);
-    ok = ok && keep_inputs(c, t);
+    ok = ok && add_captured_inputs(c, t);
     for (size_t i = 0; ok && i < t->results.n; i++)
         ok = tgi_graph_add_result(t->graph, t->results.data[i]);
-    /* What the call must make sure of, it makes sure of before it runs. */
+    /* Checks are decided before the call runs, so they move outwards. */
     for (size_t i = 0; ok && i < t->graph->checks.n; i++)
         ok = tgi_graph_add_check(c->o.t->graph, t->graph->checks.data[i]);
-    leave(c, t);
-    return ok || out_of_memory(c);
+    end_region(c, t);
+    return ok || fail_out_of_memory(c);
 }
 
-/* Graphs that came early lack what later ones have captured. */
-static bool complete(tgi_control *c)
+/* Adds the captures of later graphs as parameters of earlier ones. */
+static bool add_missing_params(tgi_control *c)
 {
-    const tgi_graph *around = c->o.t->graph;
+    const tgi_graph *outer_graph = c->o.t->graph;
     for (size_t g = 0; g < c->graphs.n; g++) {
         tgi_graph *graph = c->graphs.data[g];
         for (size_t i = graph->params.n; i < c->inputs.n; i++)
-            if (!add_like(graph, tgi_graph_node(around, c->inputs.data[i]), 0))
+            if (!add_param_like(
+                    graph, tgi_graph_node(outer_graph, c->inputs.data[i]), 0))
                 return false;
     }
     return true;
 }
 
-static tgi_ref add_node(tgi_control *c, tgi_op op, size_t n_carried,
-                        int64_t flags)
+static tgi_ref add_region_node(tgi_control *c, tgi_op op, size_t n_carried,
+                               int64_t flags)
 {
     const size_t n = c->graphs.n;
     const size_t bytes = sizeof(tgi_attr_regions) + n * sizeof(tgi_graph *);
@@ -288,8 +291,8 @@ static tgi_ref add_node(tgi_control *c, tgi_op op, size_t n_carried,
     return ref;
 }
 
-/* The shape of result `index`: saved ones have one more axis, in front; but
-   stacks of loops inside have the slices of all trips, one after another. */
+/* The shape of result `index`. Saved values have an additional first axis; but
+   stacks of inner loops hold the slices of all iterations in one axis. */
 static tgi_shape_ref result_shape(tgi_graph *graph, const tgi_node *region,
                                   int64_t index)
 {
@@ -326,11 +329,11 @@ void tgi_control_finish(tgi_control *c, tgi_op op, size_t n_carried,
                         int64_t flags, tg_value *out_results, size_t n_results)
 {
     tg_trace *t = c->o.t;
-    bool ok = complete(c);
+    bool ok = add_missing_params(c);
     for (size_t i = 0; ok && i < c->graphs.n; i++)
         ok = tgi_build_lift_number_checks(&c->o.b, c->graphs.data[i],
                                           c->inputs.data);
-    tgi_ref ref = ok ? add_node(c, op, n_carried, flags) : 0;
+    tgi_ref ref = ok ? add_region_node(c, op, n_carried, flags) : 0;
     if (!ref) {
         tgi_trace_record_error(t);
         return;

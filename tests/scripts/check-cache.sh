@@ -78,7 +78,7 @@ says '^0 good, 0 bad$'
 chmod g+w "$tmp/store"
 for command in list verify size clear; do
     expect 1 $command
-    says 'tgjit-cache: .*written to by others'
+    says 'tgjit-cache: .*writable by other users'
 done
 ln -s store "$tmp/link"
 chmod g-w "$tmp/store"
@@ -91,7 +91,7 @@ done
 expect 2
 says 'tgjit-cache: no command'
 expect 2 nonsense
-says "unknown command 'nonsense'; there are list, verify, size and clear"
+says "unknown command 'nonsense'; use list, verify, size or clear"
 expect 2 size list
 says "unexpected argument 'list' after 'size'"
 expect 2 size --delete

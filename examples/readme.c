@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * readme.c - the example of README.md: what stands between the two marks is
- * shown there (tests/scripts/check-readme.sh compares).
+ * readme.c - the example of README.md, which shows the part between the two
+ * markers (tests/scripts/check-readme.sh compares them).
  */
 /* -- README begins -- */
 #include <stdio.h>
 #include <tgjit.h>
 
-/* Runs once, to be traced; what it records runs in every call. */
+/* Traced once; the recorded operations run in every call. */
 static void smooth(tg_trace *t, const tg_value *in, void *user)
 {
     tg_variable *mean = user;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# include/ - the public headers, installed.
+# include/ - the public headers; all are installed.
 
 include_HEADERS += include/tgjit.h
 

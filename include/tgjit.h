@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tgjit.h - plain C functions over tensors, traced into graphs.
+ * tgjit.h - the complete public interface of libtgjit.
  */
 #ifndef TGJIT_H
 #define TGJIT_H

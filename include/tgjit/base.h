@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base.h - what every other header stands on: status codes, the error
- * record, element types, source places, allocation and logging.
+ * base.h - included by all other headers: status codes, the error record,
+ * element types (dtypes), source locations, allocation and logging.
  *
- * Conventions of the whole API, said once:
- *   ownership  tg_x_create gives the caller one reference; tg_x_retain adds
- *              one; tg_x_release drops one and accepts NULL. Getters lend:
- *              what they return lives as long as the object asked. A callee
- *              that keeps an object retains it.
- *   failure    functions return a tg_status, or a pointer that is NULL, or a
- *              tg_value that is invalid. The reason is in the calling
- *              thread's error record (tg_error). Nothing aborts.
- *   threads    objects may be shared between threads unless said otherwise.
+ * Conventions of the whole API:
+ *   ownership  tg_x_create returns one reference, owned by the caller;
+ *              tg_x_retain adds one; tg_x_release drops one and accepts NULL.
+ *              A getter returns a borrowed pointer, valid as long as the
+ *              object it was called on. A callee that keeps an object retains
+ *              it.
+ *   failure    A function reports failure by its tg_status, a NULL pointer or
+ *              an invalid tg_value. The reason is in the calling thread's
+ *              error record (tg_error). The library never aborts.
+ *   threads    Objects may be shared between threads unless their
+ *              documentation says otherwise.
  */
 #ifndef TGJIT_BASE_H
 #define TGJIT_BASE_H
@@ -32,15 +34,15 @@
 #define TG_MUST_CHECK __attribute__((warn_unused_result))
 #define TG_PRINTF(text, first) __attribute__((format(printf, text, first)))
 
-/* Tensors have at most this many axes. */
+/* Maximum number of axes of a tensor. */
 #define TG_MAX_RANK 8
 
 /*
- * Functions applied by callbacks, branches, loops and other callbacks inside
- * of callbacks nest at most this deep, counted from the function that is
- * called; deeper ones fail with TG_ERROR_LIMIT. At this depth, tracing,
- * gradients and the interpreter use less than half of a stack of 256 KiB.
- * Compiling, after that, uses up to 160 KiB of it.
+ * Maximum nesting of callbacks (applied functions, branches, loop bodies and
+ * custom gradients), counted from the called function. Deeper nesting fails
+ * with TG_ERROR_LIMIT. At this depth tracing, gradients and the interpreter
+ * use less than 128 KiB of stack; compilation, which runs afterwards, uses up
+ * to 160 KiB.
  */
 #define TG_MAX_NESTING 100
 
@@ -57,7 +59,7 @@ typedef struct tg_trace tg_trace;
 
 /* -- Element types --------------------------------------------------------- */
 
-/* Bool is one byte, 0 or 1. The numbers are part of the ABI. */
+/* A bool is one byte, 0 or 1. The enumerators are part of the ABI. */
 typedef enum tg_dtype {
     TG_DTYPE_NONE = 0,
     TG_BOOL = 1,
@@ -69,15 +71,15 @@ typedef enum tg_dtype {
     TG_U16 = 7,
     TG_U32 = 8,
     TG_U64 = 9,
-    /* 10 and 11 are kept for f16 and bf16. */
+    /* 10 and 11 are reserved for f16 and bf16. */
     TG_F32 = 12,
     TG_F64 = 13
 } tg_dtype;
 
-/* Bytes of one element; 0 if `dtype` is not an element type. */
+/* Size of one element in bytes; 0 if `dtype` is not an element type. */
 TG_API size_t tg_dtype_bytes(tg_dtype dtype);
 
-/* "f32", "i64", "bool" …; "?" if `dtype` is not an element type. */
+/* A name such as "f32" or "bool"; "?" if `dtype` is not an element type. */
 TG_API const char *tg_dtype_name(tg_dtype dtype);
 
 /* -- Status and error record ----------------------------------------------- */
@@ -85,50 +87,50 @@ TG_API const char *tg_dtype_name(tg_dtype dtype);
 typedef enum tg_status {
     TG_OK = 0,
     TG_ERROR_INVALID_ARGUMENT = 1, /* NULL, foreign handle, bad option */
-    TG_ERROR_OUT_OF_MEMORY = 2,    /* also: over the context's limit */
-    TG_ERROR_OVERFLOW = 3,         /* a size does not fit 64 bits */
-    TG_ERROR_DTYPE = 4,            /* element types do not fit */
-    TG_ERROR_SHAPE = 5,            /* shapes, axes or extents do not fit */
+    TG_ERROR_OUT_OF_MEMORY = 2,    /* or above the context's memory_limit */
+    TG_ERROR_OVERFLOW = 3,         /* a size exceeds 64 bits */
+    TG_ERROR_DTYPE = 4,            /* dtypes do not match */
+    TG_ERROR_SHAPE = 5,            /* shapes, axes or extents do not match */
     TG_ERROR_INDEX = 6,            /* a run-time index is out of range */
-    TG_ERROR_TRACE = 7,            /* a value used outside its trace */
-    TG_ERROR_RECURSION = 8,        /* a function needs itself to be traced */
-    TG_ERROR_SIGNATURE = 9,        /* a call does not fit the signature */
+    TG_ERROR_TRACE = 7,            /* a value was used outside its trace */
+    TG_ERROR_RECURSION = 8,        /* a trace depends on itself */
+    TG_ERROR_SIGNATURE = 9,        /* arguments do not match the signature */
     TG_ERROR_STATE = 10,           /* variable exists, is missing, is unset */
-    TG_ERROR_BUSY = 11,            /* this thread already holds the variable */
-    TG_ERROR_CALLBACK = 12,        /* the callback itself reported failure */
-    TG_ERROR_UNSUPPORTED = 13,     /* not in this build */
-    TG_ERROR_INTERNAL = 14,        /* a broken invariant of the library */
+    TG_ERROR_BUSY = 11,            /* this thread already holds the lock */
+    TG_ERROR_CALLBACK = 12,        /* a callback reported failure */
+    TG_ERROR_UNSUPPORTED = 13,     /* not available in this build */
+    TG_ERROR_INTERNAL = 14,        /* an invariant of the library is broken */
     TG_ERROR_FILE = 15,            /* a file or directory cannot be used */
-    TG_ERROR_LIMIT = 16            /* too many iterations, nested too deeply */
+    TG_ERROR_LIMIT = 16            /* too many iterations, too deep nesting */
 } tg_status;
 
-/* "shape error", "out of memory" …: a short name, never NULL. */
+/* A short name such as "shape error" or "out of memory"; never NULL. */
 TG_API const char *tg_status_name(tg_status status);
 
 /* The last failure on the calling thread. */
 typedef struct tg_error_record {
     tg_status status;
-    const char *message;       /* whole text, with file:line in front */
+    const char *message;       /* complete text, prefixed with file:line */
     const char *file;          /* the user's source file, or NULL */
     int line;
     const char *function;      /* the API function that failed, or NULL */
-    const tg_context *context; /* NULL if it failed before there was one */
+    const tg_context *context; /* NULL if the failure had no context */
 } tg_error_record;
 
 /*
- * Message of the calling thread's last failure in `ctx`, "" if there was
- * none. With NULL: the last failure in any context, also of a failed
+ * Returns the message of the calling thread's last failure in `ctx`, "" if
+ * there was none. NULL stands for any context and includes failures of
  * tg_context_create. Valid until the thread's next failing call.
  */
 TG_API const char *tg_error(const tg_context *ctx);
 
-/* The whole record; its status is TG_OK if nothing failed on this thread. */
+/* The complete record; status is TG_OK if nothing failed on this thread. */
 TG_API const tg_error_record *tg_error_last(void);
 
-/* Forgets the calling thread's record. */
+/* Clears the calling thread's record. */
 TG_API void tg_error_clear(void);
 
-/* -- Places in the user's source ------------------------------------------- */
+/* -- Source locations ------------------------------------------------------ */
 
 typedef struct tg_site {
     const char *file;
@@ -142,7 +144,7 @@ inline tg_site tg_site_here(const char *file, int line)
     tg_site site = {file, line};
     return site;
 }
-/* As a default argument it names the caller's line. */
+/* As a default argument it expands to the caller's location. */
 #define TG_HERE tg_site_here(__builtin_FILE(), __builtin_LINE())
 TG_BEGIN_DECLS
 #else
@@ -151,8 +153,9 @@ TG_BEGIN_DECLS
 
 /* -- Options structs ------------------------------------------------------- */
 
-/* Begin with their size, so that they can grow; all else zero is defaults. A
-   size that no version of the struct had is TG_ERROR_INVALID_ARGUMENT. */
+/* An options struct begins with its size, so that later versions can add
+   members; zero members select defaults. A size that no version of the struct
+   has had is TG_ERROR_INVALID_ARGUMENT. */
 #ifdef __cplusplus
 TG_END_DECLS
 template <typename type> inline type tg_options_init()
@@ -170,9 +173,8 @@ TG_BEGIN_DECLS
 /* -- Memory ---------------------------------------------------------------- */
 
 /*
- * Where the library takes its memory. `allocate` returns `bytes` bytes at a
- * multiple of `align` (a power of two), or NULL. Both may be called from any
- * thread.
+ * The source of the library's memory. `allocate` returns `bytes` bytes aligned
+ * to `align` (a power of two), or NULL. Both functions must be thread-safe.
  */
 typedef struct tg_allocator {
     void *(*allocate)(size_t bytes, size_t align, void *user);
@@ -181,15 +183,16 @@ typedef struct tg_allocator {
 } tg_allocator;
 
 /*
- * Replaces the process-wide allocator; NULL restores the default. Only while
- * no object of the library is alive, else TG_ERROR_BUSY.
+ * Replaces the process-wide allocator; NULL restores the default.
+ * TG_ERROR_BUSY while any object of the library is alive.
  */
 TG_API TG_MUST_CHECK tg_status tg_allocator_set(const tg_allocator *allocator);
 
-/* Objects alive in this process: contexts, tensors, variables, functions … */
+/* Number of live objects (contexts, tensors, variables, functions, …) in this
+   process. */
 TG_API size_t tg_live_objects(void);
 
-/* Bytes the library holds from its allocator. */
+/* Bytes currently allocated through the allocator. */
 TG_API size_t tg_live_bytes(void);
 
 /* -- Log ------------------------------------------------------------------- */
@@ -201,7 +204,7 @@ typedef enum tg_log_level {
     TG_LOG_DEBUG = 3
 } tg_log_level;
 
-/* Receives one line without newline. May be called from any thread. */
+/* Receives one line without its newline. Called from any thread. */
 typedef void tg_log_callback(tg_log_level level, const char *component,
                              const char *message, void *user);
 
@@ -211,7 +214,7 @@ typedef void tg_log_callback(tg_log_level level, const char *component,
 #define TG_VERSION_MINOR 1
 #define TG_VERSION_PATCH 0
 
-/* The version of the library that is running, such as "0.1.0". */
+/* Version of the loaded library, such as "0.1.0". */
 TG_API const char *tg_version(void);
 
 TG_END_DECLS

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache.h - compiled code that is kept: in memory, and in a directory between
- * runs of programs, which can be listed, verified, measured and cleared.
+ * cache.h - the code caches: one in memory, one in a directory that persists
+ * between processes.
  *
- * `dir` of the functions here: a directory, or NULL for the one that contexts
- * use by default: TGJIT_CACHE_DIR, else $XDG_CACHE_HOME/tgjit, else
- * $HOME/.cache/tgjit. One that is missing counts as empty. One that belongs
- * to another user, that others may write to, or that is a symbolic link is
- * refused (TG_ERROR_FILE), as it is by contexts. All of this may be done while
- * programs use the directory.
+ * A parameter `dir` names a cache directory; NULL selects the default of
+ * contexts: TGJIT_CACHE_DIR, else $XDG_CACHE_HOME/tgjit, else
+ * $HOME/.cache/tgjit. A missing directory counts as empty. A directory that is
+ * a symbolic link, belongs to another user, or is writable by others fails
+ * with TG_ERROR_FILE; contexts reject it too. All functions are safe while
+ * other processes use the directory.
  */
 #ifndef TGJIT_CACHE_H
 #define TGJIT_CACHE_H
@@ -17,71 +17,72 @@
 
 TG_BEGIN_DECLS
 
-/* -- Code of the process --------------------------------------------------- */
+/* -- The in-memory cache --------------------------------------------------- */
 
 /*
- * Equal graphs are compiled once in a process, whichever functions and
- * contexts they come from: their code is kept in memory while there is a
- * context. What has not been used for longest makes room for other code; it
- * leaves when nobody runs it any more.
+ * A process compiles equal graphs once, whatever functions and contexts they
+ * come from. The cache exists while a context does. It evicts the least
+ * recently used code; evicted code is unmapped when its last user releases it.
  */
 typedef struct tg_code_counters {
     size_t struct_bytes; /* sizeof(tg_code_counters) */
 
-    uint64_t hits;      /* since the process began: code that was there … */
-    uint64_t misses;    /* … and that was not: loaded from disk or compiled */
-    uint64_t evictions; /* forgotten */
-    uint64_t entries;   /* kept now … */
-    uint64_t bytes;     /* … and their memory, whole pages of code included */
+    /* Since the process started: */
+    uint64_t hits;
+    uint64_t misses;    /* code that was loaded from disk or compiled */
+    uint64_t evictions;
+    /* Now: */
+    uint64_t entries;
+    uint64_t bytes;     /* memory of all entries, including whole code pages */
 } tg_code_counters;
 
 #define TG_CODE_COUNTERS_INIT TG_OPTIONS_INIT(tg_code_counters)
 
 TG_API TG_MUST_CHECK tg_status tg_code_counts(tg_code_counters *out_counts);
 
-/* Keeps at most so many bytes of code from now on (64 MiB until then); 0 keeps
-   none. */
+/* Sets the capacity of the in-memory code cache (default 64 MiB); 0 disables
+   it. */
 TG_API void tg_code_limit(size_t bytes);
 
-/* Forgets all code that is kept; functions keep what they have. */
+/* Empties the cache; functions keep the code they already hold. */
 TG_API void tg_code_clear(void);
 
-/* -- Counts of a context --------------------------------------------------- */
+/* -- Counters of the disk cache -------------------------------------------- */
 
 typedef struct tg_cache_counters {
     size_t struct_bytes; /* sizeof(tg_cache_counters) */
 
-    uint64_t hits;      /* code that was found */
-    uint64_t misses;    /* … and that was not, whyever, and so was to be made */
+    uint64_t hits;
+    uint64_t misses;    /* for any reason */
     uint64_t saves;     /* entries written */
-    uint64_t evictions; /* removed to make room */
-    uint64_t bad;       /* damaged or not trusted, and therefore not used */
+    uint64_t evictions; /* entries removed to stay below the size limit */
+    uint64_t bad;       /* damaged or untrusted entries, which are not used */
 } tg_cache_counters;
 
 #define TG_CACHE_COUNTERS_INIT TG_OPTIONS_INIT(tg_cache_counters)
 
 /*
- * What happened so far in the cache of a context. Contexts with the same
- * directory, mode and bound share a cache and its counts. All are 0 if there
- * is none, or nothing has been looked for yet.
+ * Counters of a context's disk cache. Contexts with the same directory, mode
+ * and size limit share a cache and its counters. All are 0 if the context has
+ * no disk cache or has not used it yet.
  */
 TG_API TG_MUST_CHECK tg_status tg_cache_counts(tg_context *ctx,
                                                tg_cache_counters *out_counts);
 
 /* -- The directory --------------------------------------------------------- */
 
-/* Lent for the time of a visit. */
+/* Valid during the visit. */
 typedef struct tg_cache_entry {
-    const char *name;        /* of its file */
-    const char *description; /* one line that says what it is for */
-    uint64_t bytes;          /* of its file */
+    const char *name;        /* file name */
+    const char *description; /* first line of the key */
+    uint64_t bytes;          /* file size */
     int64_t last_use;        /* seconds since 1970; may lag by an hour */
 } tg_cache_entry;
 
-/* Returns whether to go on. */
+/* Returns false to stop the enumeration. */
 typedef bool tg_cache_visit(const tg_cache_entry *entry, void *user);
 
-/* Shows all entries, the least recently used first. */
+/* Calls `visit` for each entry, least recently used first. */
 TG_API TG_MUST_CHECK tg_status tg_cache_list(const char *dir,
                                              tg_cache_visit *visit, void *user);
 
@@ -89,23 +90,24 @@ typedef struct tg_cache_report {
     size_t struct_bytes; /* sizeof(tg_cache_report) */
 
     uint64_t good;
-    uint64_t bad;     /* damaged, or not a plain file of this user's alone */
-    uint64_t foreign; /* of another version of the format */
-    uint64_t unread;  /* could not be read: nothing is known of them */
+    uint64_t bad;     /* damaged, or not a regular file that only this user
+                         can write */
+    uint64_t foreign; /* another version of the format */
+    uint64_t unread;  /* could not be read; state unknown */
 } tg_cache_report;
 
 #define TG_CACHE_REPORT_INIT TG_OPTIONS_INIT(tg_cache_report)
 
-/* Reads all entries and counts them. The bad ones are removed if it
+/* Reads and counts all entries; deletes damaged or untrusted ones if
    `deletes_bad`. */
 TG_API TG_MUST_CHECK tg_status tg_cache_verify(const char *dir,
                                                bool deletes_bad,
                                                tg_cache_report *out_report);
 
-/* Removes all entries, and nothing else that is there. */
+/* Deletes all entries, and no other file of the directory. */
 TG_API TG_MUST_CHECK tg_status tg_cache_clear(const char *dir);
 
-/* How many entries there are, and the bytes of their files. Either may be
+/* Counts the entries and the bytes of their files. Either result may be
    NULL. */
 TG_API TG_MUST_CHECK tg_status tg_cache_size(const char *dir,
                                              size_t *out_entries,

@@ -2,10 +2,10 @@
 /*
  * control.h - branches and loops inside a compiled function.
  *
- * Branches and bodies are callbacks like those of functions: each is traced
- * once, with a trace of its own, takes values and returns values. It may use
- * values of the callback around it, and variables, as they are; what it does
- * to variables, prints and checks happens only if and as often as it runs.
+ * Branches and loop bodies are callbacks, each traced once in a trace of its
+ * own. A callback receives values and returns values. It may also use
+ * variables and values of the enclosing callback. Its assignments, prints and
+ * checks take effect each time it runs.
  *
  *     static void halve(tg_trace *t, const tg_value *in, void *user)
  *     {
@@ -18,11 +18,11 @@
  *     ...
  *     tg_while(is_large, halve, NULL, TG_ARGS(x), &x, 1);
  *
- * All of them write their results, values of the current trace, to an array
- * with room for as many as are asked for; on failure these are invalid.
- * Initial values of loops that are plain numbers have their C type (tg_scalar
- * gives them another); arguments of branches stay plain numbers. A plain number
- * that is returned takes the type it needs, which must hold it.
+ * Every function here writes `n_results` values of the current trace to
+ * `out_results`; on failure they are invalid. A plain number as an initial loop
+ * value has its C type (tg_scalar selects another); as an argument of a branch
+ * it remains a plain number. A plain number that a callback returns is
+ * converted to the required dtype, which must be able to hold it.
  */
 #ifndef TGJIT_CONTROL_H
 #define TGJIT_CONTROL_H
@@ -33,8 +33,8 @@
 TG_BEGIN_DECLS
 
 /*
- * Results of `then` if the predicate, a bool scalar, is true, else those of
- * `otherwise`. Both get `args` and return values of the same types.
+ * Runs `then` if `predicate` (a bool scalar) is true, else `otherwise`. Both
+ * receive `args` and return values of the same types.
  */
 TG_API void tg_cond_at(tg_operand predicate, tg_callback *then,
                        tg_callback *otherwise, void *user,
@@ -42,8 +42,8 @@ TG_API void tg_cond_at(tg_operand predicate, tg_callback *then,
                        tg_value *out_results, size_t n_results, tg_site site);
 
 /*
- * The same for branch `index`, an integer scalar; an index past either end
- * chooses the nearest branch.
+ * Runs branches[index], where `index` is an integer scalar clamped to the valid
+ * range. All branches receive `args` and return values of the same types.
  */
 TG_API void tg_switch_at(tg_operand index, tg_callback *const *branches,
                          size_t n_branches, void *user, const tg_operand *args,
@@ -51,15 +51,16 @@ TG_API void tg_switch_at(tg_operand index, tg_callback *const *branches,
                          size_t n_results, tg_site site);
 
 /*
- * As long as `test` returns true (a bool scalar): the loop values become what
- * `body` returns. Both get the loop values. The types of these stay what
- * they are at the beginning. The results are the loop values at the end.
+ * Runs `body` while `test` returns true (a bool scalar). Both receive the loop
+ * values; `body` returns the next ones, of the same types. The results are the
+ * final loop values.
  */
 TG_API void tg_while_at(tg_callback *test, tg_callback *body, void *user,
                         const tg_operand *initial, size_t n_values,
                         tg_value *out_results, size_t n_results, tg_site site);
 
-/* The same, but more than `max_iterations` trips are an error: TG_ERROR_LIMIT. */
+/* As tg_while_at, but the call fails with TG_ERROR_LIMIT if `test` is still
+   true after `max_iterations` iterations. */
 TG_API void tg_while_limit_at(int64_t max_iterations, tg_callback *test,
                               tg_callback *body, void *user,
                               const tg_operand *initial, size_t n_values,
@@ -67,35 +68,36 @@ TG_API void tg_while_limit_at(int64_t max_iterations, tg_callback *test,
                               tg_site site);
 
 /*
- * `trips` times, an integer scalar; none if it is negative. The body gets the
- * number of the trip (i64, from 0 on), then the loop values.
+ * Runs `body` `n_iterations` times (an integer scalar; a negative number counts
+ * as 0). `body` receives the iteration (i64, from 0), then the loop values, and
+ * returns the next loop values.
  */
-TG_API void tg_for_at(tg_operand trips, tg_callback *body, void *user,
+TG_API void tg_for_at(tg_operand n_iterations, tg_callback *body, void *user,
                       const tg_operand *initial, size_t n_values,
                       tg_value *out_results, size_t n_results, tg_site site);
 
-/* The limits of tg_for_unrolled, per trace: iterations, and nodes of the
-   graph. */
+/* Limits of tg_for_unrolled, per trace: iterations, and nodes of the graph. */
 #define TG_MAX_UNROLLED (1 << 20)
 #define TG_MAX_UNROLLED_NODES (1 << 22)
 
 /*
- * The same, for a number known now, without a loop: the callback runs that
- * often, its operations become part of the graph around it. TG_ERROR_LIMIT if
- * all unrolled loops of a trace together have more than TG_MAX_UNROLLED
- * iterations (then the body does not run), or if the graph grows past
- * TG_MAX_UNROLLED_NODES.
+ * As tg_for_at, but unrolled while tracing: the callback runs `n_iterations`
+ * times and its operations become part of the surrounding graph.
+ * TG_ERROR_LIMIT if the unrolled loops of a trace exceed TG_MAX_UNROLLED
+ * iterations together (then this body does not run), or if the graph exceeds
+ * TG_MAX_UNROLLED_NODES nodes.
  */
-TG_API void tg_for_unrolled_at(int64_t trips, tg_callback *body, void *user,
-                               const tg_operand *initial, size_t n_values,
-                               tg_value *out_results, size_t n_results,
-                               tg_site site);
+TG_API void tg_for_unrolled_at(int64_t n_iterations, tg_callback *body,
+                               void *user, const tg_operand *initial,
+                               size_t n_values, tg_value *out_results,
+                               size_t n_results, tg_site site);
 
 /*
- * Goes along the first axis of the sequences, which are equally long: the body
- * gets the loop values, then the next element of each sequence (without that
- * axis), and returns the next loop values, then what is stacked up. Writes the
- * loop values at the end, and all that was stacked: element i is of step i.
+ * Iterates over the first axis of the sequences, which must be equally long.
+ * `body` receives the loop values and the current element of each sequence
+ * (without that axis). It returns the next loop values, followed by the values
+ * to stack. Writes the final loop values to `out_values` and the stacked ones
+ * to `out_stacked`, whose element i comes from iteration i.
  */
 TG_API void tg_scan_at(tg_callback *body, void *user, const tg_operand *initial,
                        size_t n_values, const tg_operand *sequences,
@@ -103,15 +105,15 @@ TG_API void tg_scan_at(tg_callback *body, void *user, const tg_operand *initial,
                        size_t n_out_values, tg_value *out_stacked,
                        size_t n_stacked, tg_site site);
 
-/* The same without loop values: what the body returns for each element. */
+/* As tg_scan_at without loop values: stacks the results of `body`. */
 TG_API void tg_map_at(tg_callback *body, void *user,
                       const tg_operand *sequences, size_t n_sequences,
                       tg_value *out_stacked, size_t n_stacked, tg_site site);
 
 /*
- * A value that grows: what a loop carries may vary in size only up to a
- * maximum, which is declared here. `items` has room for all, zeros at first;
- * `count` (i64) says how many there are. A loop carries both:
+ * A list with a fixed capacity, for loops that collect a varying number of
+ * values. `items` has `capacity` elements, initially zero; `count` (i64) is the
+ * number in use. A loop carries both:
  *
  *     tg_list list = tg_list_create(100, TG_F32, TG_SCALAR);
  *     tg_while(test, body, NULL, TG_ARGS(list.items, list.count), r, 2);
@@ -120,7 +122,7 @@ typedef struct tg_list {
     tg_value items, count;
 } tg_list;
 
-/* The list that a loop has carried as these two. */
+/* Rebuilds a list from its two values, as carried by a loop. */
 static inline tg_list tg_list_of(tg_value items, tg_value count)
 {
     tg_list list;
@@ -129,19 +131,19 @@ static inline tg_list tg_list_of(tg_value items, tg_value count)
     return list;
 }
 
-/* An empty list for at most `most` values of that type. */
-TG_API tg_list tg_list_create_at(int64_t most, tg_dtype dtype, int rank,
+/* Returns an empty list for at most `capacity` values of that type. */
+TG_API tg_list tg_list_create_at(int64_t capacity, tg_dtype dtype, int rank,
                                  const int64_t *dims, tg_site site);
 
-/* The list with one more value; more than its maximum fail the call:
-   TG_ERROR_INDEX. */
+/* Returns the list with `value` appended. The call fails with TG_ERROR_INDEX
+   if the list is full. */
 TG_API tg_list tg_list_push_at(tg_list list, tg_operand value, tg_site site);
 
 TG_END_DECLS
 
 #ifndef __cplusplus
 
-/* tg_cond(p, f, g, user, TG_ARGS(x, y), results, n) and so on. */
+/* Example: tg_cond(p, f, g, user, TG_ARGS(x, y), results, n) */
 #define tg_cond(predicate, then, otherwise, user, ...) \
     tg_cond_at(TG_IN(predicate), then, otherwise, user, __VA_ARGS__, TG_HERE)
 #define tg_switch(index, branches, n_branches, user, ...) \
@@ -151,15 +153,15 @@ TG_END_DECLS
     tg_while_at(test, body, user, __VA_ARGS__, TG_HERE)
 #define tg_while_limit(max_iterations, test, body, user, ...) \
     tg_while_limit_at(max_iterations, test, body, user, __VA_ARGS__, TG_HERE)
-#define tg_for(trips, body, user, ...) \
-    tg_for_at(TG_IN(trips), body, user, __VA_ARGS__, TG_HERE)
-#define tg_for_unrolled(trips, body, user, ...) \
-    tg_for_unrolled_at(trips, body, user, __VA_ARGS__, TG_HERE)
-/* tg_scan(f, user, TG_ARGS(carry), TG_ARGS(xs), &carry, 1, &ys, 1) */
+#define tg_for(n_iterations, body, user, ...) \
+    tg_for_at(TG_IN(n_iterations), body, user, __VA_ARGS__, TG_HERE)
+#define tg_for_unrolled(n_iterations, body, user, ...) \
+    tg_for_unrolled_at(n_iterations, body, user, __VA_ARGS__, TG_HERE)
+/* Example: tg_scan(f, user, TG_ARGS(carry), TG_ARGS(xs), &carry, 1, &ys, 1) */
 #define tg_scan(body, user, ...) tg_scan_at(body, user, __VA_ARGS__, TG_HERE)
 #define tg_map(body, user, ...) tg_map_at(body, user, __VA_ARGS__, TG_HERE)
-#define tg_list_create(most, dtype, ...) \
-    tg_list_create_at(most, dtype, __VA_ARGS__, TG_HERE)
+#define tg_list_create(capacity, dtype, ...) \
+    tg_list_create_at(capacity, dtype, __VA_ARGS__, TG_HERE)
 #define tg_list_push(list, value) \
     tg_list_push_at(list, TG_IN(value), TG_HERE)
 
@@ -195,19 +197,19 @@ inline void tg_while_limit(int64_t max_iterations, tg_callback *test,
     tg_while_limit_at(max_iterations, test, body, user, initial.begin(),
                       initial.size(), out_results, n_results, site);
 }
-inline void tg_for(tg_in trips, tg_callback *body, void *user, tg_ins initial,
-                   tg_value *out_results, size_t n_results,
+inline void tg_for(tg_in n_iterations, tg_callback *body, void *user,
+                   tg_ins initial, tg_value *out_results, size_t n_results,
                    tg_site site = TG_HERE)
 {
-    tg_for_at(trips, body, user, initial.begin(), initial.size(), out_results,
-              n_results, site);
+    tg_for_at(n_iterations, body, user, initial.begin(), initial.size(),
+              out_results, n_results, site);
 }
-inline void tg_for_unrolled(int64_t trips, tg_callback *body, void *user,
+inline void tg_for_unrolled(int64_t n_iterations, tg_callback *body, void *user,
                             tg_ins initial, tg_value *out_results,
                             size_t n_results, tg_site site = TG_HERE)
 {
-    tg_for_unrolled_at(trips, body, user, initial.begin(), initial.size(),
-                       out_results, n_results, site);
+    tg_for_unrolled_at(n_iterations, body, user, initial.begin(),
+                       initial.size(), out_results, n_results, site);
 }
 inline void tg_scan(tg_callback *body, void *user, tg_ins initial,
                     tg_ins sequences, tg_value *out_values,
@@ -225,10 +227,10 @@ inline void tg_map(tg_callback *body, void *user, tg_ins sequences,
     tg_map_at(body, user, sequences.begin(), sequences.size(), out_stacked,
               n_stacked, site);
 }
-inline tg_list tg_list_create(int64_t most, tg_dtype dtype, tg_dims dims,
+inline tg_list tg_list_create(int64_t capacity, tg_dtype dtype, tg_dims dims,
                               tg_site site = TG_HERE)
 {
-    return tg_list_create_at(most, dtype, (int)dims.size(), dims.begin(),
+    return tg_list_create_at(capacity, dtype, (int)dims.size(), dims.begin(),
                              site);
 }
 inline tg_list tg_list_push(tg_list list, tg_in value, tg_site site = TG_HERE)

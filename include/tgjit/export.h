@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * export.h - ahead of time: a concrete function as an object and a C header,
- * for programs that have neither libtgjit nor LLVM.
+ * export.h - ahead-of-time compilation: writes a concrete function as an
+ * object file and a C header, for programs without libtgjit and LLVM.
  */
 #ifndef TGJIT_EXPORT_H
 #define TGJIT_EXPORT_H
@@ -10,37 +10,37 @@
 
 TG_BEGIN_DECLS
 
-/* Where the temporaries of an exported function are. */
+/* Memory for the temporaries of an exported function. */
 typedef enum tg_export_memory {
-    TG_EXPORT_STATIC = 0, /* in the object: one call at a time */
-    TG_EXPORT_CALLER = 1  /* where a last argument of each call points */
+    TG_EXPORT_STATIC = 0, /* in the object file: one call at a time */
+    TG_EXPORT_CALLER = 1  /* passed by the caller as the last argument */
 } tg_export_memory;
 
 typedef struct tg_export_options {
     size_t struct_bytes; /* sizeof(tg_export_options) */
 
-    const char *symbol; /* of the C function; NULL: the function's name */
-    const char *cpu;    /* the least CPU it is to run on, by LLVM's name;
-                           NULL: "x86-64-v3" (AVX2 and FMA); "host": this one,
-                           which must have what is asked for in any case */
-    int vector_bits;    /* 128, 256, 512; 0: what suits */
+    const char *symbol; /* name of the C function; NULL: the function's name */
+    const char *cpu;    /* minimum CPU of the target, as LLVM names it. NULL:
+                           "x86-64-v3" (AVX2 and FMA); "host": this CPU. This
+                           CPU must support the one selected. */
+    int vector_bits;    /* 128, 256, 512; 0: automatic */
     tg_export_memory memory;
-    int threads; /* of a call, at most; 0 and 1: the caller's alone. With more,
-                    programs link libtgjit-aot. */
+    int threads; /* maximum per call; 0 and 1: only the caller's thread. With
+                    more, programs link libtgjit-aot. */
 } tg_export_options;
 
 #define TG_EXPORT_OPTIONS_INIT TG_OPTIONS_INIT(tg_export_options)
 
 /*
- * Writes PATH.o and PATH.h. The header says what the parameters of the one
- * function are: inputs (those without axes by value), variables, captured ones
- * too, whose memory is the caller's, then results. It computes the same bits
- * as a call here would.
+ * Writes PATH.o and PATH.h, which declares one function. Its parameters are
+ * the inputs (scalars by value), the variables including captured ones (in
+ * memory of the caller), then the results. It computes the same bits as a call
+ * through the library. Compiles every time; the caches are not used.
  *
- * SHAPE if an extent of an argument is unknown; UNSUPPORTED if the function
- * prints, or cannot be compiled; FILE if a file cannot be written. Then
- * neither file is there or changed, unless one of them was replaced before the
- * other could not be: then it is gone. Compiles each time, past all caches.
+ * TG_ERROR_SHAPE if an extent of an argument is unknown; TG_ERROR_UNSUPPORTED
+ * if the function prints, calls the host or cannot be compiled; TG_ERROR_FILE
+ * if a file cannot be written. On failure both files are left as they were; if
+ * one had already been replaced, it is deleted.
  */
 TG_API TG_MUST_CHECK tg_status
 tg_concrete_export(tg_concrete *concrete, const char *path,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gradient.h - derivatives of what a callback computes, as more operations of
- * the same callback: they are fused, compiled and differentiated again like
- * all others.
+ * gradient.h - derivatives, recorded as operations of the callback that
+ * requests them. They are fused and compiled with the rest and can be
+ * differentiated again.
  *
  *     tg_value loss = ...;
  *     tg_variable *wrt[] = {m->w, m->b};
@@ -10,14 +10,14 @@
  *     tg_gradients(loss, wrt, 2, g);
  *     tg_assign_sub(m->w, tg_mul(g[0], 0.1));
  *
- * A source is a value of the current trace, a variable (all reads of it in
- * this trace count), or a bundle, which stands for all of its variables in
- * their order. A target that is no scalar stands for the sum of its elements.
+ * A source is a value of the current trace, a variable (every read of it in
+ * this trace counts), or a bundle, which stands for its variables in field
+ * order. A target that is not a scalar stands for the sum of its elements.
  *
- * Where a target does not depend on a source there is no gradient: its value
- * is invalid (tg_is_valid is false), and tg_gradient_reason says why; or it
- * is zeros, if that is asked for. Integers have no gradients; assignments and
- * tg_stop_gradient let none through.
+ * If no target depends differentiably on a source, its gradient does not
+ * exist: the value is invalid (tg_is_valid is false) and tg_gradient_reason
+ * gives the reason. TG_UNCONNECTED_ZEROS requests zeros instead. Gradients do
+ * not flow through integers, assignments and tg_stop_gradient.
  */
 #ifndef TGJIT_GRADIENT_H
 #define TGJIT_GRADIENT_H
@@ -34,9 +34,9 @@ typedef enum tg_unconnected {
 } tg_unconnected;
 
 /*
- * Gradients of all targets together. Seed i is the gradient of target i, of
- * its type; seeds NULL: ones. Writes one value for each source (for a bundle
- * one for each of its variables).
+ * Gradients of the sum of all targets. seeds[i] is the gradient of target i and
+ * has its type; NULL stands for ones. Writes one value per source, for a bundle
+ * one per variable.
  */
 TG_API void tg_gradients_with_at(const tg_operand *targets, size_t n_targets,
                                  const tg_operand *seeds,
@@ -44,7 +44,7 @@ TG_API void tg_gradients_with_at(const tg_operand *targets, size_t n_targets,
                                  const tg_operand *sources, size_t n_sources,
                                  tg_value *out_gradients, tg_site site);
 
-/* Of one target, by arrays of variables or values. */
+/* Gradients of one target with respect to an array of sources. */
 TG_API void tg_gradients_of_variables_at(tg_operand target,
                                          tg_variable *const *sources,
                                          size_t n_sources,
@@ -60,57 +60,59 @@ TG_API void tg_gradients_of_operands_at(tg_operand target,
                                         tg_value *out_gradients,
                                         tg_site site);
 
-/* The gradient with respect to one source. */
+/* Gradient of one target with respect to one source. */
 TG_API tg_value tg_gradient_at(tg_operand target, tg_operand source,
                                tg_site site);
 
-/* Why a gradient is invalid, with the place that is to blame; "" if it is
-   valid. Good until the trace ends. */
+/* Returns the reason why a gradient does not exist, with the source location
+   responsible; "" if it exists. Valid until the trace ends. */
 TG_API const char *tg_gradient_reason(tg_value gradient);
 
 /* -- Other derivatives ----------------------------------------------------- */
 
 /*
- * How `target` changes if `source` changes in `direction`, which has its
- * type: the Jacobian times a vector. Has the type of the target.
+ * Jacobian-vector product. `direction` has the type of `source`, the result
+ * that of `target`.
  */
 TG_API tg_value tg_jvp_at(tg_operand target, tg_operand source,
                           tg_operand direction, tg_site site);
 
-/* All derivatives: the axes of the target, then those of the source. */
+/* Jacobian. Its axes are those of `target`, followed by those of `source`. */
 TG_API tg_value tg_jacobian_at(tg_operand target, tg_operand source,
                                tg_site site);
 
-/* The second derivatives of a target (of its sum) times a vector of the type
-   of the source. */
+/* Hessian-vector product of the sum of `target`. `vector` and the result have
+   the type of `source`. */
 TG_API tg_value tg_hessian_vector_at(tg_operand target, tg_operand source,
                                      tg_operand vector, tg_site site);
 
-/* -- Gradients of one's own ------------------------------------------------ */
+/* -- Custom gradients ------------------------------------------------------ */
 
 /*
- * What `forward` returns for `args`, with `backward` for its gradient: that
- * one gets the arguments, the results, and the gradient of each result (zeros
- * where there is none), in this order, and returns one value for each
- * argument, of its type. Both get `user`, as long as functions that are traced
- * with it can be called from other traces. `forward` sees nothing of the
- * callback around it but its arguments and variables; to the latter no
- * gradient passes.
+ * Runs `forward` on `args`, with `backward` as its gradient. `backward`
+ * receives the arguments, the results, and the gradient of each result (zeros
+ * where it does not exist), in this order, and returns one value per argument,
+ * of its type. `user` is passed to both; it must remain valid as long as other
+ * traces can apply a function traced with it. `forward` may use its arguments
+ * and variables, but no other value of the enclosing callback; gradients do
+ * not flow to these variables.
  */
 TG_API void tg_custom_gradient_at(tg_callback *forward, tg_callback *backward,
                                   void *user, const tg_operand *args,
                                   size_t n_args, tg_value *out_results,
                                   size_t n_results, tg_site site);
 
-/* tg_host_call with such a gradient; without one none passes. */
+/* tg_host_call with a custom gradient. Gradients do not flow through a plain
+   tg_host_call. */
 TG_API void tg_host_call_with_gradient_at(
     tg_trace *t, tg_host_function *function, tg_callback *backward, void *user,
     const tg_operand *inputs, size_t n_inputs, const tg_host_spec *specs,
     tg_value *out_results, size_t n_results, tg_site site);
 
 /*
- * What `body` returns for `args`. Gradients compute what is inside once more
- * instead of keeping it: less memory for more time. Has no effects inside.
+ * Runs `body` on `args`. The backward pass recomputes its intermediate values
+ * instead of saving them, which trades time for memory. `body` must not
+ * assign, print or call the host.
  */
 TG_API void tg_checkpoint_at(tg_callback *body, void *user,
                              const tg_operand *args, size_t n_args,
@@ -121,8 +123,8 @@ TG_END_DECLS
 
 #ifndef __cplusplus
 
-/* tg_gradients(loss, sources, n, g): sources is an array of variables, values
-   or operands. */
+/* Example: tg_gradients(loss, sources, n, g), where `sources` is an array of
+   variables, values or operands. */
 #define tg_gradients(target, sources, n_sources, out_gradients) \
     _Generic((sources), \
         tg_variable **: tg_gradients_of_variables_at, \
@@ -132,7 +134,8 @@ TG_END_DECLS
         tg_operand *: tg_gradients_of_operands_at, \
         const tg_operand *: tg_gradients_of_operands_at)( \
         TG_IN(target), sources, n_sources, out_gradients, TG_HERE)
-/* tg_gradients_with(TG_ARGS(y), NULL, TG_UNCONNECTED_ZEROS, TG_ARGS(x), g) */
+/* Example:
+   tg_gradients_with(TG_ARGS(y), NULL, TG_UNCONNECTED_ZEROS, TG_ARGS(x), g) */
 #define tg_gradients_with(...) tg_gradients_with_at(__VA_ARGS__, TG_HERE)
 #define tg_gradient(target, source) \
     tg_gradient_at(TG_IN(target), TG_IN(source), TG_HERE)
@@ -142,7 +145,7 @@ TG_END_DECLS
     tg_jacobian_at(TG_IN(target), TG_IN(source), TG_HERE)
 #define tg_hessian_vector(target, source, vector) \
     tg_hessian_vector_at(TG_IN(target), TG_IN(source), TG_IN(vector), TG_HERE)
-/* tg_custom_gradient(f, df, user, TG_ARGS(x), &y, 1) and so on. */
+/* Example: tg_custom_gradient(f, df, user, TG_ARGS(x), &y, 1) */
 #define tg_custom_gradient(forward, backward, user, ...) \
     tg_custom_gradient_at(forward, backward, user, __VA_ARGS__, TG_HERE)
 #define tg_host_call_with_gradient(t, function, backward, user, ...) \

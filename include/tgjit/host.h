@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host.h - host calls: a C function of the user's as a part of a compiled
- * one, called at its place in the order of effects with concrete elements.
+ * host.h - host calls: a C function of the program, called from inside a
+ * graph.
  *
- * It is called by the thread that runs the call, once each time the call
- * comes by, whether or not its results are used; in a branch only if that is
- * taken, in a loop in every trip. Prints and host calls keep one order, and
- * assignments before it have happened. Dumps and cached code do not name the
- * function; a function that has host calls cannot be exported.
+ * A host call is an ordered effect. It runs on the thread that made the call,
+ * once each time it is reached, even if its results are unused: in a branch if
+ * the branch is taken, in a loop in every iteration. Prints and host calls keep
+ * their order; earlier assignments have taken effect. Dumps and cached code do
+ * not contain the function. A function with host calls cannot be exported.
  *
- * It may call the library, too. The variables of the call it is part of, and
- * all of their groups, are busy meanwhile: touching them fails with
- * TG_ERROR_BUSY. It must return: neither longjmp nor an exception may leave it.
+ * A host function may call the library, but the groups of the variables of the
+ * enclosing call are locked: accessing them fails with TG_ERROR_BUSY. It must
+ * return normally; neither longjmp nor a C++ exception may leave it.
  */
 #ifndef TGJIT_HOST_H
 #define TGJIT_HOST_H
@@ -20,16 +20,16 @@
 
 TG_BEGIN_DECLS
 
-/* Dense elements in row-major order; never NULL, also if there are none. Good
-   until the function returns. */
+/* Contiguous elements in row-major order, valid until the host function
+   returns. */
 typedef struct tg_host_buffer {
-    void *data; /* of an input: only to be read */
+    void *data; /* never NULL, even if empty; read-only for inputs */
     tg_dtype dtype;
     int rank;
     const int64_t *dims;
 } tg_host_buffer;
 
-/* What an output will be. Extents may be those of tg_value_dim. */
+/* The type of an output. Extents may come from tg_value_dim. */
 typedef struct tg_host_spec {
     tg_dtype dtype;
     int rank;
@@ -37,18 +37,18 @@ typedef struct tg_host_spec {
 } tg_host_spec;
 
 /*
- * Reads all of `in`, sets all elements of `out`: they are not set before. What
- * it returns other than TG_OK fails the call: effects before it stay, later
- * ones do not happen, and no result is written.
+ * Reads `in` and must set every element of `out`, uninitialised on entry. A
+ * status other than TG_OK fails the call: earlier effects remain, later ones do
+ * not happen, and no result is written.
  */
 typedef tg_status tg_host_function(const tg_host_buffer *in, size_t n_in,
                                    const tg_host_buffer *out, size_t n_out,
                                    void *user);
 
 /*
- * Calls `function` with the elements of the inputs. Result i will be as
- * specs[i] says. `function` and `user` must stay good as long as the function
- * that is traced can be called.
+ * Records a call of `function` on `inputs`. Result i has the type specs[i].
+ * `function` and `user` must remain valid as long as the traced function can be
+ * called.
  */
 TG_API void tg_host_call_at(tg_trace *t, tg_host_function *function,
                             void *user, const tg_operand *inputs,
@@ -57,9 +57,10 @@ TG_API void tg_host_call_at(tg_trace *t, tg_host_function *function,
                             tg_site site);
 
 /*
- * For a host function to return: TG_ERROR_CALLBACK, with the message that the
- * failing call will have behind the place of the tg_host_call. If it returns
- * the status of a call of its own that failed, that message is kept.
+ * Sets an error message and returns TG_ERROR_CALLBACK, for a host function to
+ * return. The failing call reports the message after the location of the
+ * tg_host_call. A host function that instead returns the status of a library
+ * call that failed passes on the message of that call.
  */
 TG_API tg_status tg_host_fail(const char *format, ...) TG_PRINTF(1, 2);
 
@@ -67,7 +68,7 @@ TG_END_DECLS
 
 #ifndef __cplusplus
 
-/* tg_host_call(t, f, user, TG_ARGS(x, y), specs, results, n) */
+/* Example: tg_host_call(t, f, user, TG_ARGS(x, y), specs, results, n) */
 #define tg_host_call(t, function, user, ...) \
     tg_host_call_at(t, function, user, __VA_ARGS__, TG_HERE)
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * map.h - applies a macro to each of up to 32 arguments: TG_MAP(m, a, b) is
- * m(a), m(b). Counted, not recursive, so that one expansion is linear in its
- * text. For the other headers; not an interface of its own.
+ * map.h - TG_MAP(m, a, b) expands to m(a), m(b), for up to 32 arguments. It
+ * counts its arguments instead of recursing, so the expansion is linear in the
+ * input. Used by the other headers; not a public interface.
  */
 #ifndef TGJIT_MAP_H
 #define TGJIT_MAP_H

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ops.h - the operations of a callback.
+ * ops.h - the operations. docs/OPS.md lists them all.
  *
  * Shapes broadcast as in NumPy: aligned at the last axis, extents equal or 1.
- * Element types must be equal; plain numbers adapt if they fit (value.h),
- * tensors never do (use tg_cast). Negative axes count from the last. docs/OPS.md has the table.
+ * The dtypes of tensors must be equal (use tg_cast); a plain number takes the
+ * dtype of the other operand, which must be able to hold it (value.h). Negative
+ * axes count from the last.
  *
- * Every tg_x below is a macro over tg_x_at in C and an inline function in
- * C++; both pass on the caller's file and line for messages.
+ * For each tg_x_at declared here, tg_x is a macro in C and an inline function
+ * in C++ that passes the caller's file and line for messages.
  */
 #ifndef TGJIT_OPS_H
 #define TGJIT_OPS_H
@@ -23,16 +24,16 @@
                                    tg_site site);
 
 /*
- * One list for declarations, C++ overloads and docs: X1, X2 and X3 take the
- * name of an operation with one, two or three operands.
+ * The elementwise operations: X1, X2 and X3 receive the names of those with
+ * one, two and three operands.
  */
 #define TG_ELEMENTWISE_OPS(X1, X2, X3) \
     X1(neg)      /* -x; integers wrap */ \
-    X1(abs)      /* magnitude; of the smallest integer: itself */ \
-    X1(sign)     /* -1, 0, 1 in x's type; keeps zeros and NaN */ \
+    X1(abs)      /* magnitude; the smallest integer stays as it is */ \
+    X1(sign)     /* -1, 0 or 1 in the dtype of x; keeps zeros and NaN */ \
     X1(floor)    \
     X1(ceil)     \
-    X1(round)    /* halves to even */ \
+    X1(round)    /* ties to even */ \
     X1(trunc)    \
     X1(sqrt)     \
     X1(rsqrt)    /* 1 / sqrt(x) */ \
@@ -57,28 +58,28 @@
     X1(acosh)    \
     X1(atanh)    \
     X1(erf)      \
-    X1(erfc)     /* 1 - erf(x), exact in its tail */ \
+    X1(erfc)     /* 1 - erf(x), accurate in its tail */ \
     X1(sigmoid)  /* 1 / (1 + exp(-x)) */ \
     X1(silu)     /* x * sigmoid(x) */ \
     X1(softplus) /* log(1 + exp(x)) */ \
     X1(gelu)     /* x/2 * (1 + erf(x / sqrt(2))) */ \
-    X1(stop_gradient) /* the value itself; gradients do not pass */ \
-    X1(not)      /* bool: logical; integers: all bits */ \
+    X1(stop_gradient) /* x; gradients do not flow through it */ \
+    X1(not)      /* bool: logical; integers: bitwise */ \
     X1(square)   /* x * x */ \
     X2(add)      \
     X2(sub)      \
     X2(mul)      \
     X2(div)      /* integers: towards zero; x/0 = -1, MIN/-1 = MIN */ \
-    X2(rem)      /* integers, sign of a; x%0 = x */ \
+    X2(rem)      /* integers; sign of a; x%0 = x */ \
     X2(min)      /* NaN if either is; -0 < +0 */ \
     X2(max)      \
     X2(pow)      /* float types */ \
     X2(and)      /* bool and integers */ \
     X2(or)       \
     X2(xor)      \
-    X2(shl)      /* by b bits; past the width: 0 */ \
+    X2(shl)      /* by b bits; 0 if b is out of range */ \
     X2(shr)      /* arithmetic for signed types */ \
-    X2(eq)       /* comparisons give bool */ \
+    X2(eq)       /* comparisons return bool */ \
     X2(ne)       \
     X2(lt)       \
     X2(le)       \
@@ -97,23 +98,23 @@ TG_ELEMENTWISE_OPS(TG_DECLARE_OP_1, TG_DECLARE_OP_2, TG_DECLARE_OP_3)
 /* -- Types and constants --------------------------------------------------- */
 
 /*
- * Converts elements. Float to integer truncates and saturates, NaN gives 0;
- * integer to integer wraps; anything to bool is x != 0.
+ * Converts elements. Float to integer truncates and saturates, and maps NaN to
+ * 0; integer to integer wraps; a conversion to bool is x != 0.
  */
 TG_API tg_value tg_cast_at(tg_operand x, tg_dtype dtype, tg_site site);
 
-/* A scalar of that type; the number must be representable in it. */
+/* A scalar of that dtype, which must be able to hold `number`. */
 TG_API tg_value tg_scalar_at(tg_dtype dtype, tg_operand number, tg_site site);
 
-/* A constant tensor copied from `data` now. */
+/* A constant tensor; `data` is copied immediately. */
 TG_API tg_value tg_constant_at(tg_dtype dtype, int rank, const int64_t *dims,
                                const void *data, tg_site site);
 
-/* Counts 0, 1, 2 … along `axis`. */
+/* 0, 1, 2, … along `axis`. */
 TG_API tg_value tg_iota_at(tg_dtype dtype, int rank, const int64_t *dims,
                            int axis, tg_site site);
 
-/* Extent of an axis as an i64 scalar, also where known only at the call. */
+/* Extent of an axis as an i64 scalar, even if it is unknown until the call. */
 TG_API tg_value tg_extent_at(tg_operand x, int axis, tg_site site);
 
 /* -- Shapes ---------------------------------------------------------------- */
@@ -121,7 +122,7 @@ TG_API tg_value tg_extent_at(tg_operand x, int axis, tg_site site);
 TG_API tg_value tg_broadcast_at(tg_operand x, int rank, const int64_t *dims,
                                 tg_site site);
 
-/* Same elements, other shape; one extent may be -1: what is left over. */
+/* The same elements in another shape. One extent may be -1; it is inferred. */
 TG_API tg_value tg_reshape_at(tg_operand x, int rank, const int64_t *dims,
                               tg_site site);
 
@@ -129,17 +130,18 @@ TG_API tg_value tg_reshape_at(tg_operand x, int rank, const int64_t *dims,
 TG_API tg_value tg_transpose_at(tg_operand x, int n_axes, const int *perm,
                                 tg_site site);
 
-/* As `stop`: to the end, in the direction of the step. */
+/* As `stop`: up to the end, in the direction of the step. */
 #define TG_END INT64_MAX
 
 /*
- * Elements start, start + step … before stop of one axis. Negative start and
- * stop count from the end. Positions out of range are an error.
+ * Elements start, start + step, … before stop, along one axis. Negative start
+ * and stop count from the end. Positions out of range are an error.
  */
 TG_API tg_value tg_slice_at(tg_operand x, int axis, int64_t start,
                             int64_t stop, int64_t step, tg_site site);
 
-/* Adds `low` and `high` elements of `value` around one axis. */
+/* Adds `low` elements before and `high` elements after those of one axis, all
+   equal to `value`. */
 TG_API tg_value tg_pad_at(tg_operand x, int axis, int64_t low, int64_t high,
                           tg_operand value, tg_site site);
 
@@ -148,31 +150,31 @@ TG_API tg_value tg_concat_at(int axis, const tg_operand *parts, size_t n_parts,
 
 typedef enum tg_gather_mode {
     TG_GATHER_CHECK = 0, /* an index out of range fails the call */
-    TG_GATHER_CLAMP = 1, /* … is moved to the nearest valid one */
-    TG_GATHER_ZERO = 2   /* … gives zeros */
+    TG_GATHER_CLAMP = 1, /* an index out of range is clamped */
+    TG_GATHER_ZERO = 2   /* an index out of range selects zeros */
 } tg_gather_mode;
 
 /*
- * Takes slices of `axis` by integer indices: the axis is replaced by the axes
- * of `indices`. Indices are not negative.
+ * Selects slices along `axis` by integer indices. The axes of `indices` replace
+ * that axis. A negative index is out of range.
  */
 TG_API tg_value tg_gather_at(tg_operand x, tg_operand indices, int axis,
                              tg_gather_mode mode, tg_site site);
 
 typedef enum tg_scatter_mode {
-    TG_SCATTER_SET = 0, /* of several for one place, the last counts */
-    TG_SCATTER_ADD = 1  /* one after the other is added */
+    TG_SCATTER_SET = 0, /* the last update of an element wins */
+    TG_SCATTER_ADD = 1  /* updates are added in order */
 } tg_scatter_mode;
 
 typedef enum tg_scatter_range {
     TG_SCATTER_CHECK = 0, /* an index out of range fails the call */
-    TG_SCATTER_DROP = 1   /* … and what belongs to it are passed over */
+    TG_SCATTER_DROP = 1   /* an update with an index out of range is ignored */
 } tg_scatter_range;
 
 /*
- * x with slices of `axis` set to, or plus, those of `updates`, which have the
- * shape of tg_gather(x, indices, axis). Indices are taken in row-major order.
- * Where x is not used afterwards nothing is copied.
+ * Returns x with slices along `axis` replaced by, or increased by, those of
+ * `updates`, which has the shape of tg_gather(x, indices, axis). Indices are
+ * processed in row-major order. x is not copied if it has no later use.
  */
 TG_API tg_value tg_scatter_at(tg_operand x, tg_operand indices,
                               tg_operand updates, int axis,
@@ -180,17 +182,16 @@ TG_API tg_value tg_scatter_at(tg_operand x, tg_operand indices,
                               tg_site site);
 
 /*
- * `size` elements of one axis, from position `start` on: an integer scalar,
- * which the run decides. It is clamped into 0 … extent - size, so that no
- * start fails.
+ * `size` elements of one axis from position `start`, an integer scalar computed
+ * at run time. It is clamped to 0 … extent - size, so no start fails.
  */
 TG_API tg_value tg_dynamic_slice_at(tg_operand x, int axis, tg_operand start,
                                     int64_t size, tg_site site);
 
 /*
- * x with the elements of `update` in place from position `start` of one axis
- * on, which is clamped in the same way; all other axes are equal. Where x is
- * not used afterwards nothing is copied.
+ * Returns x with `update` written along one axis from position `start`, which
+ * is clamped as above. All other axes must be equal. x is not copied if it has
+ * no later use.
  */
 TG_API tg_value tg_dynamic_update_slice_at(tg_operand x, tg_operand update,
                                            int axis, tg_operand start,
@@ -198,17 +199,17 @@ TG_API tg_value tg_dynamic_update_slice_at(tg_operand x, tg_operand update,
 
 /* -- Reductions ------------------------------------------------------------ */
 
-/* Which axes to reduce; made by TG_ALL_AXES and TG_AXES(…). */
+/* A set of axes; see TG_ALL_AXES and TG_AXES(…). */
 typedef struct tg_axes {
     int8_t n; /* -1: all */
-    bool keep;
+    bool keep; /* see tg_keep */
     int8_t axis[TG_MAX_RANK];
 } tg_axes;
 
-/* More than TG_MAX_RANK axes are an error of the operation that takes them. */
+/* If n exceeds TG_MAX_RANK, the operation that receives the axes fails. */
 TG_API tg_axes tg_axes_of(size_t n, const int *axes);
 
-/* The same axes, kept in the result with extent 1. */
+/* The same axes, but retained in the result with extent 1. */
 static inline tg_axes tg_keep(tg_axes axes)
 {
     axes.keep = true;
@@ -217,19 +218,19 @@ static inline tg_axes tg_keep(tg_axes axes)
 
 TG_API tg_value tg_sum_at(tg_operand x, tg_axes axes, tg_site site);
 TG_API tg_value tg_prod_at(tg_operand x, tg_axes axes, tg_site site);
-/* Of no elements: an error. */
+/* Reducing zero elements is an error. */
 TG_API tg_value tg_reduce_max_at(tg_operand x, tg_axes axes, tg_site site);
 TG_API tg_value tg_reduce_min_at(tg_operand x, tg_axes axes, tg_site site);
-/* sum / n; float types; of no elements NaN. */
+/* sum / n, for float dtypes; NaN for zero elements. */
 TG_API tg_value tg_mean_at(tg_operand x, tg_axes axes, tg_site site);
-/* Of bool. */
+/* x is bool. */
 TG_API tg_value tg_any_at(tg_operand x, tg_axes axes, tg_site site);
 TG_API tg_value tg_all_at(tg_operand x, tg_axes axes, tg_site site);
-/* Position (i64) of the first largest or smallest; NaN wins. */
+/* Position (i64) of the first maximum or minimum; the first NaN wins. */
 TG_API tg_value tg_argmax_at(tg_operand x, int axis, tg_site site);
 TG_API tg_value tg_argmin_at(tg_operand x, int axis, tg_site site);
 
-/* -- Products -------------------------------------------------------------- */
+/* -- Matrix products ------------------------------------------------------- */
 
 typedef enum tg_matmul_flags {
     TG_MATMUL_PLAIN = 0,
@@ -238,40 +239,41 @@ typedef enum tg_matmul_flags {
 } tg_matmul_flags;
 
 /*
- * Matrix product over the last two axes; the others broadcast. A vector
- * stands for a row (a) or column (b) and its axis goes from the result.
+ * Matrix product over the last two axes; the others broadcast. A vector is
+ * treated as a row (a) or a column (b), whose unit axis the result omits.
  */
 TG_API tg_value tg_matmul_with_at(tg_operand a, tg_operand b, int flags,
                                   tg_site site);
 
-/* Which axes of a and b go together, pair by pair; none where left out. */
+/* Axes of a and b that are paired, in order; a zero member has no axes. */
 typedef struct tg_dot_axes {
     tg_axes contract_a, contract_b; /* summed over */
     tg_axes batch_a, batch_b;       /* in the result once */
 } tg_dot_axes;
 
-/* The axes of the result: those of the batch, the others of a, those of b. */
+/* Generalised dot product. The axes of the result are the batch axes, then the
+   remaining axes of a, then those of b. */
 TG_API tg_value tg_dot_general_at(tg_operand a, tg_operand b, tg_dot_axes axes,
                                   tg_site site);
 
 /*
- * Sums of products by labels, as in NumPy: tg_einsum("bij,bjk->bik", x, y).
- * Every axis has a letter; axes of one letter are equally long and go
- * together, also those of one operand (its diagonal); letters that the result
- * lacks are summed over. '...' stands for any axes, which broadcast. Without
- * "->" the result has the axes of '...' and the letters that stand once, in
- * alphabetical order. Several operands are multiplied from left to right.
+ * Einstein summation, as in NumPy: tg_einsum("bij,bjk->bik", x, y). Axes with
+ * the same letter have equal extents and are paired; within one operand they
+ * select its diagonal. Letters absent from the result are summed over. '...'
+ * stands for any number of axes, which broadcast. Without "->" the result has
+ * the axes of '...', then the letters that occur once, in alphabetical order.
+ * Operands are multiplied from left to right.
  */
 TG_API tg_value tg_einsum_at(const char *labels, const tg_operand *operands,
                              size_t n_operands, tg_site site);
 
 /* -- State ----------------------------------------------------------------- */
 
-/* The contents now; a later assignment does not change the value. */
+/* The current contents; a later assignment does not change the value. */
 TG_API tg_value tg_read_at(tg_operand variable, tg_site site);
 
-/* Sets the contents and returns them. The value has the variable's dtype and
-   its very shape, or is a scalar, which fills it; nothing else broadcasts. */
+/* Sets the contents and returns them. `value` has the dtype of the variable and
+   either its exact shape or no axes; no other broadcasting takes place. */
 TG_API tg_value tg_assign_at(tg_operand variable, tg_operand value,
                              tg_site site);
 TG_API tg_value tg_assign_add_at(tg_operand variable, tg_operand value,

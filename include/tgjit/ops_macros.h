@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ops_macros.h - the names users write for the operations of ops.h: macros in
- * C (one line each: a macro cannot define macros), inline functions in C++.
+ * ops_macros.h - the user-facing names of the operations of ops.h: macros in C
+ * (one each, because a macro cannot define macros), inline functions in C++.
  */
 #ifndef TGJIT_OPS_MACROS_H
 #define TGJIT_OPS_MACROS_H
@@ -11,8 +11,9 @@
 #ifndef __cplusplus
 
 /*
- * Operands are evaluated from left to right, which C leaves open: nested
- * operations are recorded in the order they are read, with every compiler.
+ * C leaves the evaluation order of arguments unspecified. These macros evaluate
+ * operands from left to right, so that nested operations are recorded in the
+ * same order with every compiler.
  */
 #define TG_NEW_NAME(prefix) TG_MAP_CAT(prefix, __COUNTER__)
 #define TG_OP_1(f, x) f(TG_IN(x), TG_HERE)
@@ -146,7 +147,7 @@
     tg_matmul_with_at(TG_IN(a), TG_IN(b), TG_MATMUL_PLAIN, TG_HERE)
 #define tg_matmul_with(a, b, flags) \
     tg_matmul_with_at(TG_IN(a), TG_IN(b), flags, TG_HERE)
-/* The axes: (tg_dot_axes){.contract_a = TG_AXES(1), …}. */
+/* Axes are written (tg_dot_axes){.contract_a = TG_AXES(1), …}. */
 #define tg_dot_general(a, b, ...) \
     tg_dot_general_at(TG_IN(a), TG_IN(b), __VA_ARGS__, TG_HERE)
 #define tg_einsum(labels, ...) \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ops_nn.h - functions of neural networks, built from the operations of ops.h.
+ * ops_nn.h - neural-network functions, composed of the operations of ops.h.
  */
 #ifndef TGJIT_OPS_NN_H
 #define TGJIT_OPS_NN_H
@@ -9,25 +9,25 @@
 
 TG_BEGIN_DECLS
 
-/* max(x, 0) for numbers; passes NaN. */
+/* max(x, 0); propagates NaN. */
 TG_API tg_value tg_relu_at(tg_operand x, tg_site site);
-/* e * (1 / sum(e)) along `axis`, e = exp(x - max(x)). */
+/* e * (1 / sum(e)) along `axis`, where e = exp(x - max(x)). */
 TG_API tg_value tg_softmax_at(tg_operand x, int axis, tg_site site);
-/* d - log(sum(exp(d))) along `axis`, d = x - max(x). */
+/* d - log(sum(exp(d))) along `axis`, where d = x - max(x). */
 TG_API tg_value tg_log_softmax_at(tg_operand x, int axis, tg_site site);
 /*
- * Along the last axis: (x - mean) * rsqrt(variance + epsilon) * scale + shift.
+ * (x - mean) * rsqrt(variance + epsilon) * scale + shift, along the last axis.
  */
 TG_API tg_value tg_layer_norm_at(tg_operand x, tg_operand scale,
                                  tg_operand shift, double epsilon,
                                  tg_site site);
 
 /*
- * How badly logits foretell labels, along the last axis, which the result
- * lacks. Labels are weights, of the type and shape of the logits:
- * -sum(labels * log_softmax(logits)); or integers, without the last axis:
- * -log_softmax(logits) at the class of that number. One that is no class, such
- * as -1, has loss and gradient 0.
+ * Softmax cross-entropy of logits against labels, reduced over the last axis.
+ * Labels of the type and shape of the logits are weights: the result is
+ * -sum(labels * log_softmax(logits)). Integer labels lack the last axis and are
+ * class indices: the result is -log_softmax(logits) at that index. An index out
+ * of range, such as -1, contributes loss and gradient 0.
  */
 TG_API tg_value tg_softmax_cross_entropy_at(tg_operand logits,
                                             tg_operand labels, tg_site site);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ops_random.h - random numbers, counter-based (Philox4x32-10): a key names a
- * stream of 32-bit words, and word w of a stream is always the same. So one
- * seed gives the same numbers on every back end, at any thread count, and
- * drawing 10 and 10 gives what drawing 20 gives.
+ * ops_random.h - counter-based random numbers (Philox4x32-10). A key identifies
+ * a stream of 32-bit words; word w of a stream is a pure function of key and w.
+ * A seed therefore yields the same numbers interpreted or compiled, at any
+ * thread count, and drawing twice 10 numbers equals drawing 20.
  */
 #ifndef TGJIT_OPS_RANDOM_H
 #define TGJIT_OPS_RANDOM_H
@@ -13,31 +13,33 @@
 TG_BEGIN_DECLS
 
 /*
- * A generator is a u64[2] variable {key, next word}: the functions below
- * advance it. Saved, set and captured as any variable; not trainable.
+ * Creates a generator: a u64[2] variable {key, next word}, which the functions
+ * below advance. It can be passed, captured, read and set like any variable; it
+ * is not trainable.
  */
 TG_API TG_MUST_CHECK tg_variable *tg_generator_create(tg_context *ctx,
                                                       const char *name,
                                                       uint64_t seed);
 
 /*
- * Words of the stream `key` (u64 scalar) from word `offset` (u64 scalar) on,
- * as u32, or u64 made of two words each, the first one low.
+ * Consecutive words of the stream `key` (u64 scalar), starting at word `offset`
+ * (u64 scalar). A u32 element is one word, a u64 element two, low word first.
  */
 TG_API tg_value tg_random_bits_at(tg_dtype dtype, tg_operand key,
                                   tg_operand offset, int rank,
                                   const int64_t *dims, tg_site site);
 
 /*
- * `source` is a generator (a variable: it advances) or a key (u64 scalar or
- * number: stateless, from word 0). Uniform in [0, 1): f32 takes one word an
- * element, f64 two.
+ * Uniform in [0, 1). `source` is a generator, which is advanced, or a key (u64
+ * scalar or plain number), whose stream is read from word 0. An f32 element
+ * uses one word, an f64 element two.
  */
 TG_API tg_value tg_random_uniform_at(tg_operand source, tg_dtype dtype,
                                      int rank, const int64_t *dims,
                                      tg_site site);
 
-/* Normal with mean 0 and deviation 1: f32 takes two words, f64 four. */
+/* Normal with mean 0 and standard deviation 1. An f32 element uses two words,
+   an f64 element four. */
 TG_API tg_value tg_random_normal_at(tg_operand source, tg_dtype dtype,
                                     int rank, const int64_t *dims,
                                     tg_site site);

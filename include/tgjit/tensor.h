@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tensor.h - a block of elements with a dtype and a shape, row-major and
- * without gaps. Tensors are the plain data of calls: arguments and results.
+ * tensor.h - tensors: contiguous row-major arrays with a dtype and a shape,
+ * used as arguments and results of calls.
  */
 #ifndef TGJIT_TENSOR_H
 #define TGJIT_TENSOR_H
@@ -11,20 +11,20 @@
 TG_BEGIN_DECLS
 
 /*
- * A tensor over the caller's memory, without copying. `data` needs element
- * alignment only and must outlive the tensor. The memory is read (argument)
- * or written (result) only during calls.
+ * Creates a tensor over the caller's memory, without copying. `data` needs only
+ * the alignment of an element and must outlive the tensor. The library accesses
+ * it only during calls: it reads arguments and writes results.
  */
 TG_API TG_MUST_CHECK tg_tensor *tg_tensor_wrap(tg_context *ctx, void *data,
                                                tg_dtype dtype, int rank,
                                                const int64_t *dims);
 
-/* A tensor with memory of its own, 64-byte aligned, all zero. */
+/* Creates a tensor that owns its memory, 64-byte aligned and zeroed. */
 TG_API TG_MUST_CHECK tg_tensor *tg_tensor_create(tg_context *ctx,
                                                  tg_dtype dtype, int rank,
                                                  const int64_t *dims);
 
-/* As tg_tensor_create, filled from `data`. */
+/* As tg_tensor_create, initialised with a copy of `data`. */
 TG_API TG_MUST_CHECK tg_tensor *tg_tensor_copy(tg_context *ctx,
                                                const void *data,
                                                tg_dtype dtype, int rank,

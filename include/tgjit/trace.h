@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace.h - what a callback does beside operations: return results, fail,
- * look at static arguments and bundles, make variables, call functions.
+ * trace.h - functions for callbacks other than operations: return results,
+ * fail, print, read static arguments and bundles, create variables, and apply
+ * functions.
  *
- * A trace belongs to the thread that runs the callback. The first error in
- * it sticks: later operations do nothing and give invalid values, so that
- * expressions compose; the call that traced reports that first error.
+ * A trace belongs to the thread that runs the callback. Its first error is
+ * sticky: later operations do nothing and return invalid values, so callbacks
+ * need no error checks. The call that traced reports the first error.
  */
 #ifndef TGJIT_TRACE_H
 #define TGJIT_TRACE_H
@@ -15,51 +16,53 @@
 TG_BEGIN_DECLS
 
 /*
- * Sets the results: at most once in a callback. A callback that does not
- * return anything has no results.
+ * Sets the results. A callback calls it at most once; a callback that does not
+ * call it has no results.
  */
 TG_API void tg_return_at(tg_trace *t, const tg_operand *results,
                          size_t n_results, tg_site site);
 
-/* Reports failure of the callback with a message of its own. */
+/* Fails the trace with TG_ERROR_CALLBACK and the given message. */
 TG_API void tg_fail_at(tg_trace *t, tg_site site, const char *format, ...)
     TG_PRINTF(3, 4);
 
-/* TG_OK, or the status of the first error in this trace. */
+/* Returns the status of the first error in this trace, or TG_OK. */
 TG_API tg_status tg_trace_status(const tg_trace *t);
 
 /*
- * Prints when the call reaches this place. The first operand is the format,
+ * Prints each time a call reaches this point. The first operand is the format,
  * a string in which %v stands for the next value and %% for a percent sign.
- * Long tensors show the first and last three elements of each axis.
+ * Long axes are abbreviated to their first and last three elements.
  */
 TG_API void tg_print_at(tg_trace *t, const tg_operand *operands,
                         size_t n_operands, tg_site site);
 
 /* -- Arguments that are not values ----------------------------------------- */
 
-/* Value of static argument `arg`; 0 or NULL and an error if it is not one. */
+/* Returns the value of static argument `arg`. If it is not a static argument of
+   that type, fails the trace and returns 0 or NULL. */
 TG_API int64_t tg_static_int_at(tg_trace *t, size_t arg, tg_site site);
 TG_API double tg_static_float_at(tg_trace *t, size_t arg, tg_site site);
 TG_API const char *tg_static_string_at(tg_trace *t, size_t arg, tg_site site);
 
 /*
- * A struct with the layout of the bundle passed as argument `arg`, whose
- * members stand for the variables of the call, whichever they will be. Good
- * in this trace only. NULL and an error if the argument is no bundle, or one
- * of another type than `type`: types are equal if their names, sizes and
+ * Returns a struct with the layout of the bundle passed as argument `arg`. Its
+ * members are placeholders for the variables of each call; they are valid in
+ * this trace only. If the argument is not a bundle of type `type`, fails the
+ * trace and returns NULL. Bundle types are equal if their names, sizes and
  * fields are.
  */
 TG_API const void *tg_bundle_argument_at(tg_trace *t, size_t arg,
                                          const tg_bundle_type *type,
                                          tg_site site);
 
-/* -- Variables made by a function ------------------------------------------ */
+/* -- Variables owned by a function ----------------------------------------- */
 
 /*
- * The function's own variable `name`, made on its first trace; a later trace
- * gets the same one, and its spec must agree. It belongs to the function
- * (lent to the caller).
+ * Returns the function's own variable `name`. The first trace of the function
+ * creates it; later traces receive the same variable, and dtype and shape must
+ * agree. The function owns it; the pointer is borrowed. TG_ERROR_STATE if the
+ * name is new in a later trace, or requested twice in one.
  */
 TG_API tg_variable *tg_own_variable_at(tg_trace *t, const char *name,
                                        tg_dtype dtype, int rank,
@@ -67,18 +70,19 @@ TG_API tg_variable *tg_own_variable_at(tg_trace *t, const char *name,
                                        tg_site site);
 
 /*
- * As above with an initial value computed from the arguments of the first
- * call that runs. All its extents must be known.
+ * As above; the first call that runs computes the initial value. All extents of
+ * `initial` must be known.
  */
 TG_API tg_variable *tg_own_variable_from_at(tg_trace *t, const char *name,
                                             tg_operand initial, tg_site site);
 
-/* -- Functions called by functions ----------------------------------------- */
+/* -- Applying functions ---------------------------------------------------- */
 
 /*
- * Calls `function` inside the trace: it is traced for these arguments (own
- * table, own contraction) and becomes part of this graph. Writes n_results
- * values; the callee must have at least that many.
+ * Calls `function` from this trace. It is traced for these arguments, in its
+ * own table of traces, and the trace becomes part of this graph. a*b + c is
+ * never contracted across the call. Writes the first `n_results` results; the
+ * function must have at least that many.
  */
 TG_API void tg_apply_at(tg_function *function, const tg_operand *args,
                         size_t n_args, tg_value *out_results, size_t n_results,
@@ -101,7 +105,7 @@ TG_END_DECLS
 #define tg_own_variable_from(t, name, initial) \
     tg_own_variable_from_at(t, name, TG_IN(initial), TG_HERE)
 
-/* tg_apply(g, TG_ARGS(x, y), results, n) */
+/* Example: tg_apply(g, TG_ARGS(x, y), results, n) */
 #define tg_apply(function, ...) tg_apply_at(function, __VA_ARGS__, TG_HERE)
 
 #else /* __cplusplus */

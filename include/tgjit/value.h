@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * value.h - values of a trace, and operands: what an operation accepts.
+ * value.h - values of a trace, and operands, the arguments of operations.
  *
- * An operation takes values, variables (their current contents), tensors
- * (copied as constants) and plain C numbers alike.
+ * An operand is a value, a variable (its current contents), a tensor (copied as
+ * a constant) or a plain C number.
  *
- * A number that is an argument of the function (f(x, 0.1), also TG_STATIC) is
- * a scalar of its own C type: float is f32, double f64, bool, int32_t i32 and
- * so on. Beside a tensor, a variable or a value computed from them it takes
- * their element type. A literal in the callback takes the type of every other
- * operand, arguments too: tg_mul(x, 2) has the type of x. An elementwise
- * operation on numbers alone gives a number; docs/NUMERICS.md, "Plain numbers",
- * has the whole rule.
+ * A number passed as an argument of the function (f(x, 0.1), also TG_STATIC) is
+ * a scalar of its C type: float is f32, double f64, int32_t i32, and so on.
+ * Combined with a tensor, a variable or a value computed from them, it takes
+ * their dtype. A literal in the callback takes the dtype of any other operand,
+ * including arguments: tg_mul(x, 2) has the dtype of x. An elementwise
+ * operation on numbers alone returns a number. "Plain numbers" in
+ * docs/NUMERICS.md has the complete rule.
  *
- * A number that the type cannot hold (300 as i8, -1 as u8, 0.5 or NaN as an
- * integer, 1e300 as f32) is a TG_ERROR_DTYPE that names both, while tracing
- * for a literal, at the call for an argument. Float types round.
+ * Float dtypes round. A number that a dtype cannot hold (300 as i8, -1 as u8,
+ * 0.5 or NaN as an integer, 1e300 as f32) fails with TG_ERROR_DTYPE: a literal
+ * while tracing, an argument at the call.
  */
 #ifndef TGJIT_VALUE_H
 #define TGJIT_VALUE_H
@@ -27,8 +27,8 @@
 TG_BEGIN_DECLS
 
 /*
- * A node of the graph that is being traced. Good only in its own trace; any
- * other use is an error, not a crash. All zero is the invalid value.
+ * A node of the graph being traced. Using it outside its trace is an error
+ * (TG_ERROR_TRACE), not undefined behaviour. All zero is the invalid value.
  */
 typedef struct tg_value {
     uint32_t node;
@@ -40,14 +40,15 @@ static inline bool tg_is_valid(tg_value value)
     return value.trace != 0;
 }
 
-/* Type of a value; TG_DTYPE_NONE or -1 if the value is not of this trace. */
+/* Return TG_DTYPE_NONE or -1 if the value does not belong to the trace. */
 TG_API tg_dtype tg_value_dtype(tg_value value);
 TG_API int tg_value_rank(tg_value value);
 
 /*
  * Extent of one axis (negative axes count from the last). An extent that is
- * unknown until the call comes back as a number for which tg_dim_is_known
- * fails; it may be handed to tg_reshape, tg_broadcast and the like as it is.
+ * unknown until the call is returned as a symbol, a negative number for which
+ * tg_dim_is_known is false. It can be passed to tg_reshape, tg_broadcast and
+ * other functions that take extents.
  */
 TG_API int64_t tg_value_dim(tg_value value, int axis);
 
@@ -56,7 +57,7 @@ static inline bool tg_dim_is_known(int64_t dim)
     return dim >= 0;
 }
 
-/* Names a value, for dumps and messages; returns it. The first name stays. */
+/* Names a value in dumps and messages, unless it has a name; returns it. */
 TG_API tg_value tg_name(tg_value value, const char *name);
 
 /* -- Operands -------------------------------------------------------------- */
@@ -73,10 +74,10 @@ typedef enum tg_operand_kind {
     TG_OPERAND_STRING = 8
 } tg_operand_kind;
 
-/* Made by TG_IN and the functions below; its members are not an interface. */
+/* Created by TG_IN and the functions below. The members are private. */
 typedef struct tg_operand {
     uint8_t kind;
-    uint8_t dtype;     /* of the C number */
+    uint8_t dtype;     /* dtype of the C number */
     bool is_static;    /* TG_STATIC */
     union {
         tg_value value;
@@ -139,7 +140,7 @@ static inline tg_operand tg_in_operand(tg_operand operand)
     return operand;
 }
 
-/* The contents of a variable, as a tensor the callee cannot assign. */
+/* The contents of a variable, passed as a tensor that cannot be assigned. */
 static inline tg_operand tg_value_of(tg_variable *variable)
 {
     tg_operand operand =
@@ -148,7 +149,7 @@ static inline tg_operand tg_value_of(tg_variable *variable)
     return operand;
 }
 
-/* A struct of variables as one argument. */
+/* A bundle, passed as one argument. */
 static inline tg_operand tg_bundle_of(const tg_bundle_type *type,
                                       const void *bundle)
 {
@@ -158,7 +159,7 @@ static inline tg_operand tg_bundle_of(const tg_bundle_type *type,
     return operand;
 }
 
-/* For TG_STATIC: a number or string that is part of the signature. */
+/* Implements TG_STATIC: a number or string that is part of the signature. */
 static inline tg_operand tg_make_static(tg_operand operand)
 {
     operand.is_static = true;
@@ -170,9 +171,9 @@ TG_END_DECLS
 #ifndef __cplusplus
 
 /*
- * TG_IN(x): the operand for x, chosen by its type. The argument stands once
- * in the expansion: naming it in _Generic and again in the call would double
- * the text at every level of nesting. The counter keeps nested ones apart.
+ * TG_IN(x): converts x to an operand, by its type. The expansion contains x
+ * once; a second copy for _Generic would double the text at every level of
+ * nesting. __COUNTER__ gives nested expansions distinct names.
  */
 #define TG_IN(x) TG_IN_(x, TG_MAP_CAT(tgi_in_, __COUNTER__))
 #define TG_IN_(x, tmp) \
@@ -201,22 +202,22 @@ TG_END_DECLS
             double: tg_in_f64)(tmp); \
     })
 
-/* Two arguments, an array of operands and its length, from up to 32. */
+/* Expands to two arguments: an array of up to 32 operands, and its length. */
 #define TG_ARGS(...) \
     (const tg_operand[]){TG_MAP(TG_IN, __VA_ARGS__)}, \
         (size_t)TG_COUNT(__VA_ARGS__)
 #define TG_NO_ARGS NULL, (size_t)0
 
-/* A number or string whose value is part of the call's signature. */
+/* A number or string whose value is part of the signature of the call. */
 #define TG_STATIC(x) tg_make_static(TG_IN(x))
 
-/* Two arguments, rank and extents: TG_DIMS(64, 1024). */
+/* Expands to two arguments, rank and extents: TG_DIMS(64, 1024). */
 #define TG_DIMS(...) \
     (int)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), \
         (const int64_t[]){__VA_ARGS__}
 #define TG_SCALAR 0, NULL
 
-/* Two arguments, a count and axis numbers: TG_PERM(1, 0). */
+/* Expands to two arguments, a count and axis numbers: TG_PERM(1, 0). */
 #define TG_PERM(...) \
     (int)(sizeof((const int[]){__VA_ARGS__}) / sizeof(int)), \
         (const int[]){__VA_ARGS__}
@@ -225,7 +226,7 @@ TG_END_DECLS
 
 #include <initializer_list>
 
-/* The same choice by constructors; adds nothing to the layout. */
+/* Does in C++ what TG_IN does in C; has the layout of its base. */
 struct tg_in : tg_operand {
     tg_in(tg_value x) : tg_operand(tg_in_value(x)) {}
     tg_in(const tg_operand &x) : tg_operand(x) {}

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * variable.h - state: a named buffer that outlives every call and that
- * functions read and assign. Bundles: C structs of variables.
+ * variable.h - variables: named buffers that outlive calls and that functions
+ * read and assign. Bundles: C structs of variables.
  *
- * Locking. Every variable belongs to a group, its own or one it was created
- * in; a call locks the groups of the variables it touches, in a fixed order,
- * so calls are atomic towards each other. The group is fixed at creation: a
- * lock that could change under a running call would protect nothing.
+ * Locking. Every variable belongs to a group, which has one lock. A call locks
+ * the groups of all variables it uses, in a fixed order, so calls are atomic
+ * with respect to each other. The group of a variable never changes.
  */
 #ifndef TGJIT_VARIABLE_H
 #define TGJIT_VARIABLE_H
@@ -25,12 +24,12 @@ typedef enum tg_initial_kind {
     TG_INITIAL_NORMAL = 4
 } tg_initial_kind;
 
-/* How a variable is filled at creation; made by the functions below. */
+/* The initial value of a variable; see the functions below. */
 typedef struct tg_initial {
     tg_initial_kind kind;
     double a, b;      /* number | low, high | mean, deviation */
     uint64_t seed;
-    const void *data; /* read during creation only */
+    const void *data; /* read only during creation */
 } tg_initial;
 
 static inline tg_initial tg_zeros(void)
@@ -39,28 +38,28 @@ static inline tg_initial tg_zeros(void)
     return initial;
 }
 
-/* Every element is `number`, which the variable's type must hold. */
+/* Every element is `number`, which the dtype of the variable must hold. */
 static inline tg_initial tg_fill(double number)
 {
     tg_initial initial = {TG_INITIAL_NUMBER, number, 0, 0, NULL};
     return initial;
 }
 
-/* Elements copied from `data`, row-major. */
+/* A copy of `data`, in row-major order. */
 static inline tg_initial tg_from_data(const void *data)
 {
     tg_initial initial = {TG_INITIAL_DATA, 0, 0, 0, data};
     return initial;
 }
 
-/* Float types: uniform in [low, high), the same numbers for one seed. */
+/* Uniform in [low, high), for float dtypes. Determined by the seed. */
 static inline tg_initial tg_uniform(double low, double high, uint64_t seed)
 {
     tg_initial initial = {TG_INITIAL_UNIFORM, low, high, seed, NULL};
     return initial;
 }
 
-/* Float types: normal, the same numbers for one seed. */
+/* Normal, for float dtypes. Determined by the seed. */
 static inline tg_initial tg_normal(double mean, double deviation,
                                    uint64_t seed)
 {
@@ -70,14 +69,14 @@ static inline tg_initial tg_normal(double mean, double deviation,
 
 /* -- Groups ---------------------------------------------------------------- */
 
-/* One lock for several variables: cheaper calls than one lock for each. */
+/* Creates a group. Variables that share a group cost a call one lock. */
 TG_API TG_MUST_CHECK tg_group *tg_group_create(tg_context *ctx);
 TG_API tg_group *tg_group_retain(tg_group *group);
 TG_API void tg_group_release(tg_group *group);
 
 /* -- Variables ------------------------------------------------------------- */
 
-/* Which variables a list holds. */
+/* Selects the variables of a list. */
 typedef enum tg_variable_filter {
     TG_ALL_VARIABLES = 0,
     TG_TRAINABLE = 1
@@ -86,15 +85,15 @@ typedef enum tg_variable_filter {
 typedef struct tg_variable_options {
     size_t struct_bytes; /* sizeof(tg_variable_options) */
     tg_group *group;     /* NULL: a group of its own */
-    bool untrainable;    /* left out of TG_TRAINABLE lists */
+    bool untrainable;    /* omitted from TG_TRAINABLE lists */
 } tg_variable_options;
 
 #define TG_VARIABLE_OPTIONS_INIT TG_OPTIONS_INIT(tg_variable_options)
 
 /*
- * Makes a variable with a 64-byte aligned buffer that never moves. Names are
- * unique in a context: a name in use gets _1, _2 … (tg_variable_name tells);
- * NULL or "" means "variable".
+ * Creates a variable with a 64-byte aligned buffer that never moves. Names are
+ * unique in a context: if `name` is in use, a suffix _1, _2, … is appended (see
+ * tg_variable_name). NULL and "" stand for "variable".
  */
 TG_API TG_MUST_CHECK tg_variable *
 tg_variable_create(tg_context *ctx, const char *name, tg_dtype dtype, int rank,
@@ -116,26 +115,26 @@ TG_API int64_t tg_variable_count(const tg_variable *variable);
 TG_API size_t tg_variable_bytes(const tg_variable *variable);
 TG_API bool tg_variable_is_trainable(const tg_variable *variable);
 
-/* Goes up whenever the contents may have changed. */
+/* A counter that increases whenever the contents may have changed. */
 TG_API uint64_t tg_variable_version(const tg_variable *variable);
 
-/* -- The host's access to the contents ------------------------------------- */
+/* -- Host access to the contents ------------------------------------------- */
 
 typedef enum tg_access { TG_READ = 0, TG_WRITE = 1 } tg_access;
 
 /*
  * Locks the variable's group for the calling thread and returns the buffer;
- * NULL on failure. The thread may map several variables, also of one group,
- * but a call that touches a group it has mapped fails with TG_ERROR_BUSY.
- * TG_WRITE raises the version at unmap.
+ * NULL on failure. A thread may map several variables, including several of one
+ * group. Until it unmaps them, a call on that thread that uses their groups
+ * fails with TG_ERROR_BUSY. After TG_WRITE, unmapping increases the version.
  */
 TG_API TG_MUST_CHECK void *tg_variable_map(tg_variable *variable,
                                            tg_access access);
 
-/* Ends one tg_variable_map of this thread. */
+/* Ends one tg_variable_map of the calling thread. */
 TG_API tg_status tg_variable_unmap(tg_variable *variable);
 
-/* Copies the contents out or in; `bytes` must be the variable's size. */
+/* Copy the contents out or in; `bytes` must equal the size of the variable. */
 TG_API TG_MUST_CHECK tg_status tg_variable_get(tg_variable *variable,
                                                void *out_data, size_t bytes);
 TG_API TG_MUST_CHECK tg_status tg_variable_set(tg_variable *variable,
@@ -145,7 +144,7 @@ TG_API TG_MUST_CHECK tg_status tg_variable_set(tg_variable *variable,
 
 typedef struct tg_bundle_type tg_bundle_type;
 
-/* One member: a tg_variable *, or a nested struct if `bundle` is given. */
+/* One member: a nested bundle if `bundle` is set, else a tg_variable *. */
 typedef struct tg_bundle_field {
     const char *name;
     size_t offset;
@@ -153,7 +152,7 @@ typedef struct tg_bundle_field {
 } tg_bundle_field;
 
 /*
- * Describes a struct of variables once:
+ * Describes a struct of variables:
  *
  *     typedef struct { tg_variable *w, *b; } layer;
  *     static const tg_bundle_field layer_fields[] = {
@@ -162,7 +161,7 @@ typedef struct tg_bundle_field {
  */
 struct tg_bundle_type {
     const char *name;
-    size_t bytes; /* of the struct */
+    size_t bytes; /* size of the struct */
     const tg_bundle_field *fields;
     size_t n_fields;
 };
@@ -174,14 +173,14 @@ struct tg_bundle_type {
     {#type, sizeof(type), fields, sizeof(fields) / sizeof((fields)[0])}
 
 /*
- * Lists the variables of a bundle in field order, nested ones in place:
- * writes up to `capacity` of them (lent) and returns how many there are.
+ * Writes up to `capacity` variables of a bundle to `out_variables` (borrowed),
+ * in field order with nested bundles in place, and returns how many there are.
  */
 TG_API size_t tg_bundle_variables(const tg_bundle_type *type,
                                   const void *bundle, tg_variable_filter filter,
                                   tg_variable **out_variables, size_t capacity);
 
-/* Elements in all variables of a bundle together. */
+/* Total number of elements of the selected variables of a bundle. */
 TG_API int64_t tg_bundle_count(const tg_bundle_type *type, const void *bundle,
                                tg_variable_filter filter);
 

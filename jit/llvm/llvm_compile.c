@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_compile.c - from a finished module to the bytes of an object file.
+ * llvm_compile.c - compiles a finished module to an object file. LLVM's
+ * diagnostics are caught and returned as a message; nothing is printed.
  *
- * What LLVM complains about becomes a message: its diagnostics are caught, and
- * nothing is printed.
- *
- * One pass runs. The vectors are already there, within a block the selection
- * of instructions finds what is common, and nothing more was found to make
- * code faster: instcombine unmakes the wide masks of llvm_emit.c (a third of
- * the speed of pow), and LLVM's usual O2 adds as much time as all the rest
- * takes. No pass has leave to change bits: there are no fast-math flags.
+ * Only early-cse runs. Code is vectorised already, and instruction selection
+ * eliminates common subexpressions within a block. No other pass was found to
+ * make code faster: instcombine undoes the wide masks of llvm_emit.c (pow loses
+ * a third of its speed), and the O2 pipeline doubles the compile time. No pass
+ * changes result bits, because no instruction has fast-math flags.
  */
 #include "llvm/llvm_compile.h"
 
@@ -23,27 +21,27 @@
 
 static const char passes[] = "function(early-cse)";
 
-/* -- Complaints ------------------------------------------------------------ */
+/* -- Errors ---------------------------------------------------------------- */
 
-typedef struct complaint {
-    char *message; /* the first one counts */
+typedef struct first_error {
+    char *message; /* the caller's, of n bytes */
     size_t n;
-    bool is_made;
-} complaint;
+    bool is_set;
+} first_error;
 
-static void complain(complaint *c, const char *text)
+static void record_error(first_error *error, const char *text)
 {
-    if (!c->is_made)
-        snprintf(c->message, c->n, "%s", text);
-    c->is_made = true;
+    if (!error->is_set)
+        snprintf(error->message, error->n, "%s", text);
+    error->is_set = true;
 }
 
-static void take_diagnostic(LLVMDiagnosticInfoRef info, void *user)
+static void handle_diagnostic(LLVMDiagnosticInfoRef info, void *user)
 {
     if (LLVMGetDiagInfoSeverity(info) != LLVMDSError)
         return;
     char *text = LLVMGetDiagInfoDescription(info);
-    complain(user, text);
+    record_error(user, text);
     LLVMDisposeMessage(text);
 }
 
@@ -54,13 +52,13 @@ double tgi_llvm_clock_ms(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
 }
 
-/* -- Steps ----------------------------------------------------------------- */
+/* -- Compiling ------------------------------------------------------------- */
 
-static void verify(LLVMModuleRef module, complaint *c)
+static void verify_module(LLVMModuleRef module, first_error *error)
 {
     char *text = NULL;
     if (LLVMVerifyModule(module, LLVMReturnStatusAction, &text))
-        complain(c, text);
+        record_error(error, text);
     LLVMDisposeMessage(text);
 }
 
@@ -72,57 +70,59 @@ bool tgi_llvm_run_passes(const tgi_llvm_target *target, LLVMModuleRef module,
     LLVMDisposePassBuilderOptions(options);
     if (!error)
         return true;
-    char *text = LLVMGetErrorMessage(error); /* takes the error */
+    char *text = LLVMGetErrorMessage(error); /* consumes error */
     snprintf(message, n, "%s", text);
     LLVMDisposeErrorMessage(text);
     return false;
 }
 
-static void run_passes(const tgi_llvm_target *target, LLVMModuleRef module,
-                       unsigned flags, complaint *c)
+static void optimise_module(const tgi_llvm_target *target, LLVMModuleRef module,
+                            unsigned flags, first_error *error)
 {
     char text[512];
     if (!tgi_llvm_run_passes(target, module, passes, text, sizeof(text)) ||
         (flags & TGI_LLVM_INSTRUMENT &&
          !tgi_llvm_instrument(target, module, text, sizeof(text))))
-        complain(c, text);
+        record_error(error, text);
 }
 
-/* Changes the module: what it holds after it is of no use. */
-static LLVMMemoryBufferRef generate(const tgi_llvm_target *target,
-                                    LLVMModuleRef module,
-                                    LLVMCodeGenFileType type, complaint *c)
+/* Modifies the module, which must not be used afterwards. */
+static LLVMMemoryBufferRef emit_file(const tgi_llvm_target *target,
+                                     LLVMModuleRef module,
+                                     LLVMCodeGenFileType type,
+                                     first_error *error)
 {
     char *text = NULL;
     LLVMMemoryBufferRef buf = NULL;
     if (LLVMTargetMachineEmitToMemoryBuffer(target->machine, module, type,
                                             &text, &buf))
-        complain(c, text);
+        record_error(error, text);
     LLVMDisposeMessage(text);
     return buf;
 }
 
-static void compile(const tgi_llvm_target *target, LLVMModuleRef module,
-                    unsigned flags, tgi_llvm_compiled *out, complaint *c)
+static void compile_module(const tgi_llvm_target *target, LLVMModuleRef module,
+                           unsigned flags, tgi_llvm_compiled *out,
+                           first_error *error)
 {
     if (flags & TGI_LLVM_WANT_IR)
         out->ir_before = LLVMPrintModuleToString(module);
     const double start = tgi_llvm_clock_ms();
     if (flags & TGI_LLVM_VERIFY)
-        verify(module, c);
-    if (!c->is_made)
-        run_passes(target, module, flags, c);
+        verify_module(module, error);
+    if (!error->is_set)
+        optimise_module(target, module, flags, error);
     out->passes_time = tgi_llvm_clock_ms() - start;
-    if (c->is_made)
+    if (error->is_set)
         return;
     if (flags & TGI_LLVM_WANT_IR)
         out->ir_after = LLVMPrintModuleToString(module);
     if (flags & TGI_LLVM_WANT_ASSEMBLY) {
         LLVMModuleRef copy = LLVMCloneModule(module);
-        out->assembly = generate(target, copy, LLVMAssemblyFile, c);
+        out->assembly = emit_file(target, copy, LLVMAssemblyFile, error);
         LLVMDisposeModule(copy);
     }
-    out->object = generate(target, module, LLVMObjectFile, c);
+    out->object = emit_file(target, module, LLVMObjectFile, error);
 }
 
 bool tgi_llvm_compile(const tgi_llvm_target *target, LLVMModuleRef module,
@@ -132,17 +132,17 @@ bool tgi_llvm_compile(const tgi_llvm_target *target, LLVMModuleRef module,
     LLVMContextRef context = LLVMGetModuleContext(module);
     LLVMDiagnosticHandler handler = LLVMContextGetDiagnosticHandler(context);
     void *user = LLVMContextGetDiagnosticContext(context);
-    complaint c = {message, n, false};
+    first_error error = {message, n, false};
 
     *out = (tgi_llvm_compiled){0};
-    LLVMContextSetDiagnosticHandler(context, take_diagnostic, &c);
-    compile(target, module, flags, out, &c);
+    LLVMContextSetDiagnosticHandler(context, handle_diagnostic, &error);
+    compile_module(target, module, flags, out, &error);
     LLVMContextSetDiagnosticHandler(context, handler, user);
-    if (c.is_made && out->object) {
+    if (error.is_set && out->object) {
         LLVMDisposeMemoryBuffer(out->object);
         out->object = NULL;
     }
-    return !c.is_made;
+    return !error.is_set;
 }
 
 void tgi_llvm_compiled_deinit(tgi_llvm_compiled *compiled)

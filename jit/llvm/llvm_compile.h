@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_compile.h - from a finished module to the bytes of an object file.
+ * llvm_compile.h - compiles a finished module to an object file.
  */
 #ifndef TGI_LLVM_COMPILE_H
 #define TGI_LLVM_COMPILE_H
@@ -9,16 +9,16 @@
 
 typedef struct tgi_llvm_compiled {
     LLVMMemoryBufferRef object;
-    /* For dumps, NULL if not wanted: text of the module before and after
-       passes, and assembly. */
+    /* For dumps: the module as text, before and after passes, and assembly;
+       NULL if not requested. */
     char *ir_before;
     char *ir_after;
     LLVMMemoryBufferRef assembly;
-    double passes_time; /* milliseconds of verifier and passes */
+    double passes_time; /* ms, of verifier and passes */
 } tgi_llvm_compiled;
 
 enum {
-    TGI_LLVM_VERIFY = 1,  /* refuse a module that is not well-formed */
+    TGI_LLVM_VERIFY = 1,  /* fail on malformed modules */
     TGI_LLVM_WANT_IR = 2, /* ir_before, ir_after */
     TGI_LLVM_WANT_ASSEMBLY = 4,
     TGI_LLVM_INSTRUMENT = 8, /* see llvm_instrument.h */
@@ -26,20 +26,21 @@ enum {
 };
 
 /*
- * Compiles a module whose functions were all marked for the target, which must
- * be this thread's. The module is no good for anything after it but disposing
- * of. False if LLVM refuses; then `message` says why, cut at n bytes, and only
- * texts may be there. Deinit either way.
+ * Compiles a module, each of whose functions had tgi_llvm_target_set_function,
+ * for a target of this thread. Afterwards the module can only be disposed of.
+ * On failure, returns false, writes the reason to `message` (truncated to n
+ * bytes) and leaves `object` NULL; dump texts may be set. Deinit either way.
  */
 bool tgi_llvm_compile(const tgi_llvm_target *target, LLVMModuleRef module,
                       unsigned flags, tgi_llvm_compiled *out_compiled,
                       char *message, size_t n);
 
-/* Runs passes, named as `opt` takes them; false, and why, if LLVM refuses. */
+/* Runs passes, named as for `opt -passes`. On failure, returns false and writes
+   the reason to `message`. */
 bool tgi_llvm_run_passes(const tgi_llvm_target *target, LLVMModuleRef module,
                          const char *names, char *message, size_t n);
 
-/* What the clock says; it starts anywhere. */
+/* Milliseconds of the monotonic clock, whose origin is arbitrary. */
 double tgi_llvm_clock_ms(void);
 
 void tgi_llvm_compiled_deinit(tgi_llvm_compiled *compiled);

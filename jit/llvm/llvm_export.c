@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_export.c - the function by which other programs call an entry: plain C
- * parameters in, a frame made of them, 0 or 1 out. With it an object is
- * complete: constants and static temporaries are in it too. It has no
- * undefined symbol but TGI_AOT_RUN (entry_abi.h), and that only if it has a team.
+ * llvm_export.c - the exported C function of an ahead-of-time object. It takes
+ * plain parameters, builds the frame on its stack, runs the entry under the
+ * floating-point mode of fpenv.c, and returns 0, or 1 if a check failed.
  *
- * The floating-point mode is ours while it runs, as fpenv.c has it.
+ * The object is self-contained: it holds constants and static temporaries. Its
+ * only undefined symbol is TGI_AOT_RUN (entry_abi.h), if it runs a team.
  */
 #include "llvm/llvm_lower.h"
 
@@ -13,21 +13,21 @@
 #include "base/fpenv.h"
 #include "codegen/entry_abi.h"
 
-typedef struct exported {
-    tgi_llvm_kernel k; /* of it only what flow needs */
+typedef struct exporter {
+    tgi_llvm_kernel k; /* only the members that llvm_flow.c uses */
     const tgi_codegen_export *export;
     LLVMValueRef frame;
-    LLVMValueRef memory;  /* of temporaries; NULL: there are none */
-    LLVMValueRef nothing; /* where what has no elements lies; NULL: not yet */
-} exported;
+    LLVMValueRef memory; /* of temporaries; NULL: there are none */
+    LLVMValueRef empty;  /* the address of empty buffers; NULL: not added yet */
+} exporter;
 
-static LLVMTypeRef bytes_type(const exported *x, int64_t bytes)
+static LLVMTypeRef bytes_type(const exporter *x, int64_t bytes)
 {
     return LLVMArrayType2(LLVMInt8TypeInContext(x->k.e->context),
                           (uint64_t)bytes);
 }
 
-static LLVMTypeRef scalar_type(const exported *x, int dtype)
+static LLVMTypeRef scalar_type(const exporter *x, int dtype)
 {
     LLVMContextRef context = x->k.e->context;
     switch (dtype) {
@@ -41,9 +41,9 @@ static LLVMTypeRef scalar_type(const exported *x, int dtype)
     }
 }
 
-/* -- Memory of the object -------------------------------------------------- */
+/* -- Globals --------------------------------------------------------------- */
 
-static LLVMValueRef add_global(exported *x, LLVMValueRef contents,
+static LLVMValueRef add_global(exporter *x, LLVMValueRef contents,
                                bool is_constant, const char *name)
 {
     LLVMValueRef global =
@@ -55,45 +55,44 @@ static LLVMValueRef add_global(exported *x, LLVMValueRef contents,
     return global;
 }
 
-static LLVMValueRef add_zeros(exported *x, int64_t bytes, const char *name)
+static LLVMValueRef add_zeros(exporter *x, int64_t bytes, const char *name)
 {
     return add_global(x, LLVMConstNull(bytes_type(x, bytes)), false, name);
 }
 
-static void find_memory(exported *x)
+static void find_temporaries(exporter *x)
 {
     const tgi_codegen_export *export = x->export;
     if (export->takes_memory)
-        x->memory =
-            LLVMGetParam(x->k.function, (unsigned)export->n_params);
+        x->memory = LLVMGetParam(x->k.function, (unsigned)export->n_params);
     else if (export->memory_bytes)
         x->memory = add_zeros(x, export->memory_bytes, "memory");
 }
 
 /* -- The frame ------------------------------------------------------------- */
 
-static LLVMValueRef make_slot(exported *x, LLVMTypeRef type)
+static LLVMValueRef add_alloca(exporter *x, LLVMTypeRef type)
 {
     return LLVMBuildAlloca(x->k.b, type, "");
 }
 
-static LLVMValueRef address_of_param(exported *x, uint32_t number)
+static LLVMValueRef param_address(exporter *x, uint32_t number)
 {
     LLVMValueRef param = LLVMGetParam(x->k.function, number);
     const tgi_export_param *p = &x->export->params[number];
     if (!p->is_by_value)
         return param;
-    LLVMValueRef slot = make_slot(x, scalar_type(x, p->dtype));
+    LLVMValueRef slot = add_alloca(x, scalar_type(x, p->dtype));
     LLVMBuildStore(x->k.b, param, slot);
     return slot;
 }
 
-static LLVMValueRef address_of(exported *x, const tgi_export_buffer *buffer)
+static LLVMValueRef buffer_address(exporter *x, const tgi_export_buffer *buffer)
 {
     LLVMContextRef context = x->k.e->context;
     switch ((tgi_export_storage)buffer->place) {
     case TGI_EXPORT_PARAM:
-        return address_of_param(x, buffer->param);
+        return param_address(x, buffer->param);
     case TGI_EXPORT_MEMORY: {
         LLVMValueRef offset = tgi_llvm_const_i64(x->k.program, buffer->offset);
         return LLVMBuildGEP2(x->k.b, LLVMInt8TypeInContext(context), x->memory,
@@ -108,62 +107,63 @@ static LLVMValueRef address_of(exported *x, const tgi_export_buffer *buffer)
     case TGI_EXPORT_NONE:
         break;
     }
-    if (!x->nothing)
-        x->nothing = add_zeros(x, TGI_BUFFER_ALIGN, "nothing");
-    return x->nothing;
+    if (!x->empty)
+        x->empty = add_zeros(x, TGI_BUFFER_ALIGN, "empty");
+    return x->empty;
 }
 
-static void set(exported *x, tgi_frame_member member, LLVMValueRef value)
+static void set_member(exporter *x, tgi_frame_member member, LLVMValueRef value)
 {
     LLVMBuildStore(x->k.b, value,
                    tgi_llvm_frame_address(x->k.program, x->frame, member));
 }
 
-/* Members that are not set here are those of teams, and of host's steps. */
-static void make_frame(exported *x)
+/* Leaves unset the members that only teams and host steps use. */
+static void emit_frame(exporter *x)
 {
     const tgi_llvm_program *program = x->k.program;
     const size_t n = program->loops->buffers.n;
     LLVMTypeRef array = LLVMArrayType2(program->pointer, n);
-    x->frame = make_slot(x, bytes_type(x, sizeof(tgi_frame)));
+    x->frame = add_alloca(x, bytes_type(x, sizeof(tgi_frame)));
     LLVMSetAlignment(x->frame, _Alignof(tgi_frame));
-    LLVMValueRef buffers = make_slot(x, array);
+    LLVMValueRef buffers = add_alloca(x, array);
     for (size_t i = 0; i < n; i++) {
         LLVMValueRef index = tgi_llvm_const_i64(program, (int64_t)i);
-        LLVMValueRef address = address_of(x, &x->export->buffers[i]);
-        LLVMBuildStore(x->k.b, address,
-                       LLVMBuildGEP2(x->k.b, program->pointer, buffers, &index,
-                                     1, ""));
+        LLVMValueRef address = buffer_address(x, &x->export->buffers[i]);
+        LLVMBuildStore(
+            x->k.b, address,
+            LLVMBuildGEP2(x->k.b, program->pointer, buffers, &index, 1, ""));
     }
-    set(x, TGI_FRAME_BUFFERS, buffers);
-    set(x, TGI_FRAME_DIMS, LLVMConstNull(program->pointer));
-    set(x, TGI_FRAME_GRAIN, tgi_llvm_const_i64(program, x->export->grain));
-    set(x, TGI_FRAME_FAILED_CHECK, tgi_llvm_const_i64(program, 0));
+    set_member(x, TGI_FRAME_BUFFERS, buffers);
+    set_member(x, TGI_FRAME_DIMS, LLVMConstNull(program->pointer));
+    set_member(x, TGI_FRAME_GRAIN,
+               tgi_llvm_const_i64(program, x->export->grain));
+    set_member(x, TGI_FRAME_FAILED_CHECK, tgi_llvm_const_i64(program, 0));
 }
 
 /* -- The floating-point mode ----------------------------------------------- */
 
-/* stmxcsr or ldmxcsr. */
-static void access_mode(exported *x, const char *name, size_t length,
-                        LLVMValueRef slot)
+/* Calls the intrinsic stmxcsr or ldmxcsr. */
+static void access_mxcsr(exporter *x, const char *name, size_t length,
+                         LLVMValueRef slot)
 {
     const unsigned id = LLVMLookupIntrinsicID(name, length);
     LLVMValueRef function =
         LLVMGetIntrinsicDeclaration(x->k.e->module, id, NULL, 0);
-    LLVMBuildCall2(x->k.b, LLVMGlobalGetValueType(function), function, &slot,
-                   1, "");
+    LLVMBuildCall2(x->k.b, LLVMGlobalGetValueType(function), function, &slot, 1,
+                   "");
 }
 
-/* Gives the mode there is, and sets `wanted` if it is another. */
-static LLVMValueRef set_mode(exported *x, LLVMValueRef slot,
-                             LLVMValueRef wanted)
+/* Returns the current mode, and sets `wanted` if it differs. */
+static LLVMValueRef exchange_mxcsr(exporter *x, LLVMValueRef slot,
+                                   LLVMValueRef wanted)
 {
     static const char get_name[] = "llvm.x86.sse.stmxcsr";
     static const char set_name[] = "llvm.x86.sse.ldmxcsr";
     LLVMBuilderRef b = x->k.b;
     LLVMTypeRef i32 = x->k.program->i32;
     LLVMValueRef control = LLVMConstInt(i32, TGI_FPENV_CONTROL, false);
-    access_mode(x, get_name, sizeof(get_name) - 1, slot);
+    access_mxcsr(x, get_name, sizeof(get_name) - 1, slot);
     LLVMValueRef now = LLVMBuildLoad2(b, i32, slot, "");
     LLVMValueRef change =
         LLVMBuildAnd(b, LLVMBuildXor(b, now, wanted, ""), control, "");
@@ -172,17 +172,17 @@ static LLVMValueRef set_mode(exported *x, LLVMValueRef slot,
         &x->k, &differs,
         LLVMBuildICmp(b, LLVMIntNE, change, LLVMConstNull(i32), ""));
     LLVMBuildStore(b, LLVMBuildXor(b, now, change, ""), slot);
-    access_mode(x, set_name, sizeof(set_name) - 1, slot);
+    access_mxcsr(x, set_name, sizeof(set_name) - 1, slot);
     tgi_llvm_branch_end(&x->k, &differs);
     return now;
 }
 
-/* -- All of it ------------------------------------------------------------- */
+/* -- The function ---------------------------------------------------------- */
 
-/* Names within the object must not take the function's. */
-static void free_name(exported *x, const char *symbol)
+/* Renames an internal symbol that has the name of the exported function. */
+static void reserve_symbol(exporter *x, const char *symbol)
 {
-    static const char other[] = "tg_inside";
+    static const char other[] = "tg_internal";
     LLVMValueRef function = LLVMGetNamedFunction(x->k.e->module, symbol);
     LLVMValueRef global = LLVMGetNamedGlobal(x->k.e->module, symbol);
     if (function)
@@ -191,7 +191,7 @@ static void free_name(exported *x, const char *symbol)
         LLVMSetValueName2(global, other, sizeof(other) - 1);
 }
 
-static LLVMValueRef add_function(exported *x)
+static LLVMValueRef declare_function(exporter *x)
 {
     const tgi_codegen_export *export = x->export;
     tgi_llvm_program *program = x->k.program;
@@ -207,18 +207,18 @@ static LLVMValueRef add_function(exported *x)
         types[i] = i < export->n_params && export->params[i].is_by_value
                        ? scalar_type(x, export->params[i].dtype)
                        : program->pointer;
-    free_name(x, export->symbol);
+    reserve_symbol(x, export->symbol);
     LLVMValueRef function =
         LLVMAddFunction(x->k.e->module, export->symbol,
                         LLVMFunctionType(program->i32, types, n, false));
     program->free(types);
     tgi_llvm_target_set_function(program->target, function);
-    /* Whoever links it may put it into a shared library, and export it. */
+    /* So that a shared library can export it. */
     LLVMSetVisibility(function, LLVMDefaultVisibility);
     return function;
 }
 
-static void run_team(exported *x, LLVMValueRef entry, int n_threads)
+static void emit_team_call(exporter *x, LLVMValueRef entry, int n_threads)
 {
 #define TEXT_OF(name) #name
 #define NAME_OF(macro) TEXT_OF(macro)
@@ -237,13 +237,13 @@ static void run_team(exported *x, LLVMValueRef entry, int n_threads)
 #undef TEXT_OF
 }
 
-static void run(exported *x, LLVMValueRef entry, int n_threads)
+static void emit_entry_call(exporter *x, LLVMValueRef entry, int n_threads)
 {
     const tgi_llvm_program *program = x->k.program;
     LLVMValueRef arguments[] = {x->frame, tgi_llvm_const_i64(program, 0),
                                 tgi_llvm_const_i64(program, 1)};
     if (n_threads > 1)
-        run_team(x, entry, n_threads);
+        emit_team_call(x, entry, n_threads);
     else
         LLVMBuildCall2(x->k.b, LLVMGlobalGetValueType(entry), entry, arguments,
                        3, "");
@@ -253,20 +253,20 @@ bool tgi_llvm_export_define(tgi_llvm_program *program, LLVMValueRef entry,
                             const tgi_codegen_export *export, int n_threads)
 {
     tgi_llvm_emitter *e = &program->emitter;
-    exported x = {.k = {.program = program, .e = e, .b = e->builder},
+    exporter x = {.k = {.program = program, .e = e, .b = e->builder},
                   .export = export};
-    x.k.function = add_function(&x);
+    x.k.function = declare_function(&x);
     if (!x.k.function)
         return false;
     LLVMSetLinkage(entry, LLVMInternalLinkage);
     LLVMPositionBuilderAtEnd(e->builder, tgi_llvm_block_append(&x.k, ""));
-    find_memory(&x);
-    LLVMValueRef mode_slot = make_slot(&x, program->i32);
-    make_frame(&x);
-    LLVMValueRef before = set_mode(
+    find_temporaries(&x);
+    LLVMValueRef mode_slot = add_alloca(&x, program->i32);
+    emit_frame(&x);
+    LLVMValueRef before = exchange_mxcsr(
         &x, mode_slot, LLVMConstInt(program->i32, TGI_FPENV_MODE, false));
-    run(&x, entry, n_threads);
-    set_mode(&x, mode_slot, before);
+    emit_entry_call(&x, entry, n_threads);
+    exchange_mxcsr(&x, mode_slot, before);
     LLVMValueRef failed =
         tgi_llvm_frame_load(program, x.frame, TGI_FRAME_FAILED_CHECK);
     LLVMBuildRet(

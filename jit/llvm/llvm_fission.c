@@ -1,50 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_fission.c - long bodies without reductions.
+ * llvm_fission.c - loop fission and strip-mining of heavy elementwise phases.
+ * Above MAX_PART_COST instructions, a body is split into *parts*: one loop each
+ * over a strip of at most MAX_STRIP elements. Parts pass values in *slots*,
+ * stack arrays that fit L1. A part needs fewer registers than the whole body,
+ * its iterations overlap in the CPU's window, and LLVM compiles it faster.
  *
- * A long body is emitted once only: what is left over at the end of a row is
- * copied to the stack, where there is room for a full vector, and goes through
- * the same code; then results are copied back.
+ * The body is emitted once: the tail of a row is copied to a stack array of one
+ * vector, goes through the same code, and its results are copied back.
  *
- * A very long one is cut into parts, loops over a few hundred elements that
- * each do a part of it; what one leaves for another stays in the first cache.
- * So registers suffice, the processor has the next elements under way before
- * it is done with these, and LLVM takes less time.
- *
- * All stores are in the last part, after all loads of an element.
+ * Requires:  no reductions or checks; unit-stride loads and stores.
+ * Preserves: an element's loads precede its stores, all in the last part.
  */
 #include "llvm/llvm_fission.h"
 
 #include <string.h>
 
-/* Bytes for what parts leave for others, and elements of a part: a power of
-   two, no less than the lanes of any vector. */
+/* Bytes of all slots; elements of a strip, a power of two and no less than the
+   lanes of any vector. */
 enum {
-    MOST_BYTES = 16 << 10,
-    MOST_ELEMENTS = 512,
-    LEAST_ELEMENTS = TGI_LLVM_MAX_LANES
+    MAX_SLOTS_BYTES = 16 << 10,
+    MAX_STRIP = 512,
+    MIN_STRIP = TGI_LLVM_MAX_LANES
 };
 
-static const tgi_inst *inst_at(const tgi_llvm_kernel *k, uint32_t number)
-{
-    return &k->loops->insts.data[number];
-}
+/* -- Legality -------------------------------------------------------------- */
 
-static LLVMValueRef number(const tgi_llvm_kernel *k, int64_t n)
-{
-    return tgi_llvm_const_i64(k->program, n);
-}
-
-static tg_dtype dtype_of(const tgi_llvm_kernel *k, uint32_t access)
-{
-    return k->program->loops->buffers
-        .data[k->loops->accesses.data[access].buffer]
-        .dtype;
-}
-
-/* -- Which bodies ---------------------------------------------------------- */
-
-static bool goes_along(const tgi_llvm_kernel *k, uint32_t number)
+static bool has_unit_stride(const tgi_llvm_kernel *k, uint32_t number)
 {
     const tgi_access *access = &k->loops->accesses.data[number];
     const tgi_stride stride = access->stride[k->inner];
@@ -57,16 +39,17 @@ bool tgi_llvm_can_fission(const tgi_llvm_kernel *k, unsigned phase)
     const tgi_kernel_loops *loops = k->loops;
     if (!p->is_heavy || p->n_reductions || p->lanes == 1)
         return false;
-    for (uint32_t i = 1; i < loops->insts.n; i++)
-        if (k->values[i].level == TGI_LEVEL_INNER &&
-            inst_at(k, i)->phase == phase &&
-            (!k->values[i].varies || (inst_at(k, i)->kind == TGI_INST_LOAD &&
-                                      !goes_along(k, inst_at(k, i)->number))))
+    for (uint32_t i = 1; i < loops->insts.n; i++) {
+        const tgi_inst *inst = &loops->insts.data[i];
+        if (k->values[i].level == TGI_LEVEL_INNER && inst->phase == phase &&
+            (!k->values[i].varies || (inst->kind == TGI_INST_LOAD &&
+                                      !has_unit_stride(k, inst->number))))
             return false;
+    }
     for (size_t i = 0; i < loops->stores.n; i++)
         if (loops->stores.data[i].phase == phase &&
             loops->stores.data[i].level == TGI_LEVEL_INNER &&
-            !goes_along(k, loops->stores.data[i].access))
+            !has_unit_stride(k, loops->stores.data[i].access))
             return false;
     for (size_t i = 0; i < loops->checks.n; i++)
         if (loops->checks.data[i].phase == phase)
@@ -76,47 +59,48 @@ bool tgi_llvm_can_fission(const tgi_llvm_kernel *k, unsigned phase)
 
 /* -- Strips ---------------------------------------------------------------- */
 
-static void emit_strips(tgi_llvm_fission *s)
+static void emit_parts(tgi_llvm_fission *s)
 {
     for (uint32_t part = 0; part < s->n_parts; part++)
         if (!s->is_function[part] || !tgi_llvm_fission_call_emit(s, part))
             tgi_llvm_fission_loop_emit(s, part);
 }
 
-/* Elements of a part; 0: any number, there is only one. */
-static int64_t strip_elements(const tgi_llvm_fission *s)
+/* Elements of a strip; 0: one part needs no strips. */
+static int64_t strip_length(const tgi_llvm_fission *s)
 {
     if (s->n_parts == 1)
         return 0;
-    int64_t n = MOST_ELEMENTS;
-    while (n > LEAST_ELEMENTS && n * s->slot_bytes * s->n_slots > MOST_BYTES)
+    int64_t n = MAX_STRIP;
+    while (n > MIN_STRIP && n * s->slot_bytes * s->n_slots > MAX_SLOTS_BYTES)
         n /= 2;
     return n;
 }
 
-static void make_slots(tgi_llvm_fission *s)
+static void allocate_slots(tgi_llvm_fission *s)
 {
     tgi_llvm_kernel *k = s->k;
-    const int64_t elements = strip_elements(s);
+    const int64_t length = strip_length(s);
     for (uint32_t i = 0; i < s->n_slots; i++)
         s->slots[i] =
             tgi_llvm_stack_array(k, LLVMInt8TypeInContext(k->e->context),
-                                 (unsigned)elements * s->slot_bytes);
+                                 (unsigned)length * s->slot_bytes);
 }
 
-/* -- What is left over ----------------------------------------------------- */
+/* -- Tails ----------------------------------------------------------------- */
 
-/* Calls `copy` where all lanes that count are done: at once by a mask, or one
-   after the other. */
-static void copy_all(tgi_llvm_fission *s, LLVMValueRef from, LLVMValueRef to,
-                     void copy(tgi_llvm_fission *s, LLVMValueRef lane))
+/* Emits `copy` for elements from … to - 1: once under a mask, or in a scalar
+   loop. */
+static void emit_tail_copy(tgi_llvm_fission *s, LLVMValueRef from,
+                           LLVMValueRef to,
+                           void copy(tgi_llvm_fission *s, LLVMValueRef lane))
 {
     tgi_llvm_kernel *k = s->k;
     const unsigned lanes = k->e->lanes;
     if (k->phases[s->phase].can_mask) {
         k->index[k->inner] = from;
         k->mask = tgi_llvm_tail_mask(k, LLVMBuildSub(k->b, to, from, ""));
-        copy(s, number(k, 0));
+        copy(s, tgi_llvm_const_i64(k->program, 0));
     } else {
         tgi_llvm_loop loop;
         tgi_llvm_loop_begin_nonempty(k, &loop, from, to, 1);
@@ -130,39 +114,43 @@ static void copy_all(tgi_llvm_fission *s, LLVMValueRef from, LLVMValueRef to,
     k->mask = NULL;
 }
 
-static LLVMValueRef spare_address(tgi_llvm_fission *s, uint32_t access,
-                                  LLVMValueRef lane)
+static LLVMValueRef tail_address(tgi_llvm_fission *s, uint32_t access,
+                                 LLVMValueRef lane)
 {
     tgi_llvm_kernel *k = s->k;
-    return LLVMBuildGEP2(k->b, tgi_llvm_element_type(k->e, dtype_of(k, access)),
-                         s->tail_rows[access], &lane, 1, "");
+    return LLVMBuildGEP2(
+        k->b,
+        tgi_llvm_element_type(k->e, tgi_llvm_fission_access_dtype(s, access)),
+        s->tail_rows[access], &lane, 1, "");
 }
 
-static void copy_in(tgi_llvm_fission *s, LLVMValueRef lane)
+static void copy_tail_in(tgi_llvm_fission *s, LLVMValueRef lane)
 {
     tgi_llvm_kernel *k = s->k;
     for (uint32_t i = 1; i < k->loops->insts.n; i++)
         if (tgi_llvm_fission_in_body(s, i) &&
-            inst_at(k, i)->kind == TGI_INST_LOAD) {
-            const uint32_t access = inst_at(k, i)->number;
+            tgi_llvm_fission_inst_at(s, i)->kind == TGI_INST_LOAD) {
+            const uint32_t access = tgi_llvm_fission_inst_at(s, i)->number;
             LLVMSetAlignment(LLVMBuildStore(k->b, tgi_llvm_load(k, access),
-                                            spare_address(s, access, lane)),
+                                            tail_address(s, access, lane)),
                              1);
         }
 }
 
-static void copy_out(tgi_llvm_fission *s, LLVMValueRef lane)
+static void copy_tail_out(tgi_llvm_fission *s, LLVMValueRef lane)
 {
     tgi_llvm_kernel *k = s->k;
     for (size_t i = 0; i < k->loops->stores.n; i++) {
         const tgi_loop_store *store = &k->loops->stores.data[i];
-        if (store->level != TGI_LEVEL_INNER || store->phase != s->phase)
+        if (!tgi_llvm_fission_has_store(s, store))
             continue;
         tgi_llvm_value *value = &k->values[store->value];
         if (value->varies) {
             value->value = LLVMBuildLoad2(
-                k->b, tgi_llvm_type(k->e, dtype_of(k, store->access)),
-                spare_address(s, store->access, lane), "");
+                k->b,
+                tgi_llvm_type(k->e,
+                              tgi_llvm_fission_access_dtype(s, store->access)),
+                tail_address(s, store->access, lane), "");
             LLVMSetAlignment(value->value, 1);
         }
         tgi_llvm_store(k, store);
@@ -171,52 +159,54 @@ static void copy_out(tgi_llvm_fission *s, LLVMValueRef lane)
 
 /* -- Rows ------------------------------------------------------------------ */
 
-/* Calls `visit` for each access of the phase's loops, but may do so twice. */
-static void each_access(tgi_llvm_fission *s,
-                        void visit(tgi_llvm_fission *s, uint32_t access))
+/* Calls `visit` for each access of the body, possibly more than once. */
+static void for_each_access(tgi_llvm_fission *s,
+                            void visit(tgi_llvm_fission *s, uint32_t access))
 {
     tgi_llvm_kernel *k = s->k;
     for (uint32_t i = 1; i < k->loops->insts.n; i++)
         if (tgi_llvm_fission_in_body(s, i) &&
-            inst_at(k, i)->kind == TGI_INST_LOAD)
-            visit(s, inst_at(k, i)->number);
+            tgi_llvm_fission_inst_at(s, i)->kind == TGI_INST_LOAD)
+            visit(s, tgi_llvm_fission_inst_at(s, i)->number);
     for (size_t i = 0; i < k->loops->stores.n; i++)
-        if (k->loops->stores.data[i].level == TGI_LEVEL_INNER &&
-            k->loops->stores.data[i].phase == s->phase)
+        if (tgi_llvm_fission_has_store(s, &k->loops->stores.data[i]))
             visit(s, k->loops->stores.data[i].access);
 }
 
-static void find_head(tgi_llvm_fission *s, uint32_t access)
+static void find_row_start(tgi_llvm_fission *s, uint32_t access)
 {
     if (!s->buffer_rows[access])
         s->buffer_rows[access] =
             tgi_llvm_address(s->k, &s->k->loops->accesses.data[access]);
 }
 
-static void make_spare(tgi_llvm_fission *s, uint32_t access)
+static void allocate_tail_row(tgi_llvm_fission *s, uint32_t access)
 {
     tgi_llvm_kernel *k = s->k;
     if (!s->tail_rows[access])
         s->tail_rows[access] = tgi_llvm_stack_array(
-            k, tgi_llvm_element_type(k->e, dtype_of(k, access)), s->lanes);
+            k,
+            tgi_llvm_element_type(k->e,
+                                  tgi_llvm_fission_access_dtype(s, access)),
+            s->lanes);
 }
 
 /*
- * Strips are a loop whose blocks are
+ * The loop over the strips of a row:
  *
  *     before ─▶ parts ─▶ done ─▶ after
- *                  ▲        │
- *                  └─ rest ◀┘  once, if something is left over
+ *                 ▲        │
+ *                 └─ tail ◀┘  once, if there is a tail
  *
- * and the heads of accesses change where the rest begins.
+ * `tail` sets the row starts, which are phis of `parts`, to the padded copies.
  */
-typedef struct rows {
-    LLVMValueRef from, end, to; /* `end`: of full vectors */
-    bool has_rest;
-    LLVMBasicBlockRef before, parts, latch, done, rest;
-    LLVMValueRef at, until; /* in the loop: where it is, where it ends */
-    LLVMValueRef next;      /* at its latch */
-} rows;
+typedef struct row_loop {
+    LLVMValueRef from, end, to; /* full vectors end at `end` */
+    bool has_tail;
+    LLVMBasicBlockRef before, parts, latch, done, tail;
+    LLVMValueRef at, until; /* phis: start of the strip, end of the loop */
+    LLVMValueRef next;      /* start of the next strip */
+} row_loop;
 
 static LLVMValueRef is_below(const tgi_llvm_fission *s, LLVMValueRef a,
                              LLVMValueRef b)
@@ -232,7 +222,7 @@ static LLVMValueRef phi_of(const tgi_llvm_fission *s, LLVMBasicBlockRef before,
     return phi;
 }
 
-static void begin_strips(tgi_llvm_fission *s, rows *r)
+static void begin_strip_loop(tgi_llvm_fission *s, row_loop *r)
 {
     tgi_llvm_kernel *k = s->k;
     r->before = LLVMGetInsertBlock(k->b);
@@ -241,14 +231,14 @@ static void begin_strips(tgi_llvm_fission *s, rows *r)
     LLVMBuildCondBr(k->b, is_below(s, r->from, r->end), r->parts, r->done);
     LLVMPositionBuilderAtEnd(k->b, r->parts);
     r->at = phi_of(s, r->before, r->from);
-    r->until = r->has_rest ? phi_of(s, r->before, r->end) : r->end;
+    r->until = r->has_tail ? phi_of(s, r->before, r->end) : r->end;
     for (size_t i = 0; i < k->loops->accesses.n; i++)
-        s->row_starts[i] = s->buffer_rows[i] && r->has_rest
+        s->row_starts[i] = s->buffer_rows[i] && r->has_tail
                                ? phi_of(s, r->before, s->buffer_rows[i])
                                : s->buffer_rows[i];
 }
 
-static void end_strips(tgi_llvm_fission *s, rows *r)
+static void end_strip_loop(tgi_llvm_fission *s, row_loop *r)
 {
     tgi_llvm_kernel *k = s->k;
     r->latch = LLVMGetInsertBlock(k->b);
@@ -261,7 +251,7 @@ static void end_strips(tgi_llvm_fission *s, rows *r)
         LLVMBuildBr(k->b, r->done);
     }
     LLVMPositionBuilderAtEnd(k->b, r->done);
-    if (!r->has_rest || s->n_parts == 1)
+    if (!r->has_tail || s->n_parts == 1)
         return;
     LLVMAddIncoming(r->until, &r->until, &r->latch, 1);
     for (size_t i = 0; i < k->loops->accesses.n; i++)
@@ -269,26 +259,27 @@ static void end_strips(tgi_llvm_fission *s, rows *r)
             LLVMAddIncoming(s->row_starts[i], &s->row_starts[i], &r->latch, 1);
 }
 
-/* Back to the parts with what is left over, in a spare place. */
-static void enter_rest(tgi_llvm_fission *s, rows *r)
+/* Copies the tail to the stack, and branches back to the parts. */
+static void enter_tail(tgi_llvm_fission *s, row_loop *r)
 {
     tgi_llvm_kernel *k = s->k;
     LLVMValueRef reached = phi_of(s, r->before, r->from);
     LLVMAddIncoming(reached, &r->next, &r->latch, 1);
-    r->rest = tgi_llvm_block_append(k, "rest");
+    r->tail = tgi_llvm_block_append(k, "tail");
     LLVMBasicBlockRef after = tgi_llvm_block_append(k, "after");
-    LLVMBuildCondBr(k->b, is_below(s, reached, r->to), r->rest, after);
+    LLVMBuildCondBr(k->b, is_below(s, reached, r->to), r->tail, after);
 
-    LLVMPositionBuilderAtEnd(k->b, r->rest);
+    LLVMPositionBuilderAtEnd(k->b, r->tail);
     k->row_starts = s->buffer_rows;
-    copy_all(s, r->end, r->to, copy_in);
+    emit_tail_copy(s, r->end, r->to, copy_tail_in);
     LLVMValueRef back = LLVMBuildNeg(k->b, r->end, "");
-    LLVMValueRef until = tgi_llvm_add(k->program, r->end, number(k, s->lanes));
+    LLVMValueRef until = tgi_llvm_add(k->program, r->end,
+                                      tgi_llvm_const_i64(k->program, s->lanes));
     LLVMBasicBlockRef block = LLVMGetInsertBlock(k->b);
     for (uint32_t i = 0; i < k->loops->accesses.n; i++)
         if (s->row_starts[i]) {
-            LLVMValueRef head = spare_address(s, i, back);
-            LLVMAddIncoming(s->row_starts[i], &head, &block, 1);
+            LLVMValueRef start = tail_address(s, i, back);
+            LLVMAddIncoming(s->row_starts[i], &start, &block, 1);
         }
     LLVMAddIncoming(r->at, &r->end, &block, 1);
     LLVMAddIncoming(r->until, &until, &block, 1);
@@ -296,48 +287,50 @@ static void enter_rest(tgi_llvm_fission *s, rows *r)
     LLVMPositionBuilderAtEnd(k->b, after);
 }
 
-static void leave_rest(tgi_llvm_fission *s, const rows *r)
+/* Copies the results of the tail back. */
+static void leave_tail(tgi_llvm_fission *s, const row_loop *r)
 {
     tgi_llvm_kernel *k = s->k;
     tgi_llvm_branch branch;
     tgi_llvm_branch_begin(k, &branch, is_below(s, r->end, r->to));
     k->row_starts = s->buffer_rows;
-    copy_all(s, r->end, r->to, copy_out);
+    emit_tail_copy(s, r->end, r->to, copy_tail_out);
     tgi_llvm_branch_end(k, &branch);
 }
 
 static void emit_rows(tgi_llvm_fission *s, LLVMValueRef from, LLVMValueRef to)
 {
     tgi_llvm_kernel *k = s->k;
-    const int64_t elements = strip_elements(s);
-    rows r = {.from = from,
-              .end = tgi_llvm_round_down(k, from, to, s->lanes),
-              .to = to,
-              .has_rest = tgi_llvm_may_have_tail(k, s->lanes)};
-    each_access(s, find_head);
-    if (r.has_rest)
-        each_access(s, make_spare);
-    make_slots(s);
+    const int64_t length = strip_length(s);
+    row_loop r = {.from = from,
+                  .end = tgi_llvm_round_down(k, from, to, s->lanes),
+                  .to = to,
+                  .has_tail = tgi_llvm_may_have_tail(k, s->lanes)};
+    for_each_access(s, find_row_start);
+    if (r.has_tail)
+        for_each_access(s, allocate_tail_row);
+    allocate_slots(s);
     tgi_llvm_fission_scalars_store(s);
-    begin_strips(s, &r);
+    begin_strip_loop(s, &r);
     s->at = r.at;
     s->n = LLVMBuildSub(k->b, r.until, r.at, "");
-    if (elements)
-        s->n = tgi_llvm_min(k->program, s->n, number(k, elements));
+    if (length)
+        s->n = tgi_llvm_min(k->program, s->n,
+                            tgi_llvm_const_i64(k->program, length));
     k->row_starts = s->row_starts;
-    emit_strips(s);
-    end_strips(s, &r);
-    if (r.has_rest) {
-        enter_rest(s, &r);
-        leave_rest(s, &r);
+    emit_parts(s);
+    end_strip_loop(s, &r);
+    if (r.has_tail) {
+        enter_tail(s, &r);
+        leave_tail(s, &r);
     }
     k->row_starts = NULL;
 }
 
-/* -- The door -------------------------------------------------------------- */
+/* -- Entry point ----------------------------------------------------------- */
 
-/* All arrays, one behind the other, the pointers first. */
-static void *make_arrays(tgi_llvm_fission *s)
+/* Allocates all arrays in one block; pointers first, for alignment. */
+static void *allocate_arrays(tgi_llvm_fission *s)
 {
     const size_t n_insts = s->k->loops->insts.n + 1;
     const size_t n_accesses = s->k->loops->accesses.n;
@@ -365,7 +358,7 @@ void tgi_llvm_rows_fission_emit(tgi_llvm_kernel *k, unsigned phase,
 {
     tgi_llvm_fission s = {
         .k = k, .phase = phase, .lanes = k->phases[phase].lanes};
-    void *memory = make_arrays(&s);
+    void *memory = allocate_arrays(&s);
     if (!memory) {
         k->program->is_out_of_memory = true;
         tgi_llvm_fail(k->program, "out of memory");

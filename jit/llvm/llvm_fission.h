@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_fission.h - long bodies in parts: what the files share.
+ * llvm_fission.h - loop fission and strip-mining of heavy bodies, shared by
  *
- *   llvm_fission.c        rows by parts, and what is left over of a row
- *   llvm_fission_plan.c   where a body is cut
- *   llvm_fission_loop.c   the loop of a part
- *   llvm_fission_function.c  parts as functions, for those that are the same
+ *   llvm_fission.c           strip loop, tail of a row
+ *   llvm_fission_plan.c      which part computes an inst, and slots
+ *   llvm_fission_loop.c      the loop of a part
+ *   llvm_fission_function.c  parts as functions that a program shares
  */
 #ifndef TGI_LLVM_FISSION_H
 #define TGI_LLVM_FISSION_H
 
 #include "llvm/llvm_lower.h"
 
-/* What becomes of an inst of the body. */
+/* Placement of an inst of the body. */
 typedef struct tgi_llvm_fission_inst {
-    uint32_t part;     /* that computes it; loads are made anew by all */
-    uint32_t last_use; /* the last_use one that uses it */
-    uint32_t slot;    /* number + 1 of where it is kept for others; or 0 */
-    uint32_t
-        loaded_in; /* number + 1 of the part that loaded_in it last_use; or 0 */
-    uint32_t local; /* its number within the part, from 1 */
+    uint32_t part;      /* that computes it, unless it is rematerialised */
+    uint32_t last_use;  /* the last part that uses it */
+    uint32_t slot;      /* number + 1 of its slot; 0: not used by later parts */
+    uint32_t loaded_in; /* number + 1 of the part that loaded it last; or 0 */
+    uint32_t local;     /* number within its part, from 1 */
 } tgi_llvm_fission_inst;
 
 typedef struct tgi_llvm_fission {
@@ -28,43 +27,62 @@ typedef struct tgi_llvm_fission {
     unsigned lanes;
 
     uint32_t n_parts;
-    bool *is_function;            /* by part: it is a function */
+    bool *is_function;            /* by part */
     tgi_llvm_fission_inst *insts; /* by inst */
 
-    /* Where values are kept: memory of each slot, and while it is planned
-       the last_use part that reads it. */
+    /* Slots: stack arrays of one strip, which hold values for later parts. */
     uint32_t n_slots;
-    LLVMValueRef *slots;
-    uint32_t *slot_last_use;
-    unsigned slot_bytes; /* of an element */
+    LLVMValueRef *slots;     /* addresses */
+    uint32_t *slot_last_use; /* while planning: the last part that reads it */
+    unsigned slot_bytes;     /* of an element */
 
-    /* By access: where its row begins, in the parts and in fact; room for
-       what is left over. NULL: not an access of the body. */
+    /* By access: address at 0 of the inner axis in the current strip loop, in
+       the buffer, and of the padded tail. NULL: not an access of the body. */
     LLVMValueRef *row_starts, *buffer_rows, *tail_rows;
-    /* By inst: memory of what is the same for all lanes, for functions. */
+    /* By inst: memory of a uniform operand, for functions; NULL: none. */
     LLVMValueRef *scalars;
 
-    LLVMValueRef at, n; /* where the parts begin, how long they are */
+    LLVMValueRef at, n; /* first element and length of the current strip */
 } tgi_llvm_fission;
+
+static inline const tgi_inst *
+tgi_llvm_fission_inst_at(const tgi_llvm_fission *s, uint32_t inst)
+{
+    return &s->k->loops->insts.data[inst];
+}
+
+static inline tg_dtype tgi_llvm_fission_access_dtype(const tgi_llvm_fission *s,
+                                                     uint32_t access)
+{
+    const uint32_t buffer = s->k->loops->accesses.data[access].buffer;
+    return s->k->program->loops->buffers.data[buffer].dtype;
+}
+
+/* True if a store belongs to the body. */
+static inline bool tgi_llvm_fission_has_store(const tgi_llvm_fission *s,
+                                              const tgi_loop_store *store)
+{
+    return store->level == TGI_LEVEL_INNER && store->phase == s->phase;
+}
 
 /* True if an inst belongs to the body. */
 bool tgi_llvm_fission_in_body(const tgi_llvm_fission *s, uint32_t inst);
-/* True if parts take an inst anew where they need it: a load, a position. */
+/* True for loads and positions, which every part that uses them computes. */
 bool tgi_llvm_fission_rematerialises(const tgi_llvm_fission *s, uint32_t inst);
-/* True if a part computes it. */
+/* True if this part computes an inst. */
 bool tgi_llvm_fission_in_part(const tgi_llvm_fission *s, uint32_t inst,
                               uint32_t part);
 
-/* Cuts the body; the arrays are there and zero. */
+/* Splits the body into parts and assigns slots. Requires arrays of zeros. */
 void tgi_llvm_fission_plan(tgi_llvm_fission *s);
 
-/* Emits a part from s->at on, in place. */
+/* Emits the loop of a part over the strip at s->at. */
 void tgi_llvm_fission_loop_emit(tgi_llvm_fission *s, uint32_t part);
 
-/* Puts what is the same for all lanes where functions find it. */
+/* Stores the uniform operands of parts that are functions to s->scalars. */
 void tgi_llvm_fission_scalars_store(tgi_llvm_fission *s);
-/* Emits a part as the call of a function, made if there is none like it;
-   false if that cannot be. */
+/* Emits a part as a call of a function, defining it if no equal one exists.
+   False if the part cannot be a function. */
 bool tgi_llvm_fission_call_emit(tgi_llvm_fission *s, uint32_t part);
 
 #endif /* TGI_LLVM_FISSION_H */

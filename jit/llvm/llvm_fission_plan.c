@@ -1,43 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_fission_plan.c - where a long body is cut, and what its parts keep for
- * each other.
+ * llvm_fission_plan.c - where a body is split into parts, which of them are
+ * functions, and which values live in slots between them.
  */
 #include "llvm/llvm_fission.h"
 
 /*
- * Instructions of a part, at most. A processor looks a few hundred of them
- * ahead, and so far it should find elements that need not wait for these.
- * Shorter is not better: two functions of an element side by side also keep
- * it busy. Measured from 40 to 200, for 1, 2 and 4 registers a value:
- * tanh(x) * sigmoid(x), 90 of them, takes 1.1 times as long if it is cut,
- * Black-Scholes, 180 in f64, 1.3 times as long if it is not.
+ * Estimated instructions of a part, at most. The CPU's window of a few hundred
+ * instructions should reach independent elements. Smaller parts do not help:
+ * two functions of one element overlap, too. Measured from 40 to 200, for 1, 2
+ * and 4 registers per value: splitting tanh(x) * sigmoid(x), 90 instructions,
+ * takes 1.1 times as long; not splitting Black-Scholes, 180 in f64, 1.3 times.
  */
-enum { MOST_COST = 100 };
+enum { MAX_PART_COST = 100 };
 
-/* An op that a program has so often and that costs so much is a part of its
-   own, and a function. */
-enum { OFTEN = 4, COSTLY = 16 };
+/* An op of at least this cost that the program has at least this often is a
+   part of its own, and a function. */
+enum { MIN_SHARED_USES = 4, MIN_SHARED_COST = 16 };
 
-/* With so many parts, all are functions: chances are that some are the same,
-   and LLVM does not see everything at once. */
-enum { MANY = 4 };
-
-static const tgi_inst *inst_at(const tgi_llvm_fission *s, uint32_t number)
-{
-    return &s->k->loops->insts.data[number];
-}
+/* With so many parts, all are functions: some are probably equal, and LLVM
+   compiles them one at a time. */
+enum { MIN_FUNCTION_PARTS = 4 };
 
 bool tgi_llvm_fission_in_body(const tgi_llvm_fission *s, uint32_t inst)
 {
     return s->k->values[inst].level == TGI_LEVEL_INNER &&
-           inst_at(s, inst)->phase == s->phase;
+           tgi_llvm_fission_inst_at(s, inst)->phase == s->phase;
 }
 
 bool tgi_llvm_fission_rematerialises(const tgi_llvm_fission *s, uint32_t inst)
 {
-    return inst_at(s, inst)->kind == TGI_INST_LOAD ||
-           inst_at(s, inst)->kind == TGI_INST_POSITION;
+    return tgi_llvm_fission_inst_at(s, inst)->kind == TGI_INST_LOAD ||
+           tgi_llvm_fission_inst_at(s, inst)->kind == TGI_INST_POSITION;
 }
 
 bool tgi_llvm_fission_in_part(const tgi_llvm_fission *s, uint32_t inst,
@@ -48,13 +42,13 @@ bool tgi_llvm_fission_in_part(const tgi_llvm_fission *s, uint32_t inst,
            s->insts[inst].part == part;
 }
 
-/* -- Cuts ------------------------------------------------------------------ */
+/* -- Parts ----------------------------------------------------------------- */
 
-static bool is_alone(const tgi_llvm_fission *s, const tgi_inst *inst,
-                     unsigned cost)
+static bool is_shared_op(const tgi_llvm_fission *s, const tgi_inst *inst,
+                         unsigned cost)
 {
-    return inst->kind == TGI_INST_OP && cost >= COSTLY &&
-           s->k->program->op_uses[inst->op][inst->type] >= OFTEN;
+    return inst->kind == TGI_INST_OP && cost >= MIN_SHARED_COST &&
+           s->k->program->op_uses[inst->op][inst->type] >= MIN_SHARED_USES;
 }
 
 bool tgi_llvm_needs_fission(const tgi_llvm_kernel *k, unsigned phase)
@@ -64,11 +58,12 @@ bool tgi_llvm_needs_fission(const tgi_llvm_kernel *k, unsigned phase)
         if (k->values[i].level == TGI_LEVEL_INNER &&
             k->loops->insts.data[i].phase == phase)
             cost += tgi_llvm_inst_cost(k, &k->loops->insts.data[i]);
-    return cost > MOST_COST;
+    return cost > MAX_PART_COST;
 }
 
-/* Insts in order: a part ends where the next inst would make it too long. */
-static void cut(tgi_llvm_fission *s)
+/* Assigns insts to parts in order. A part ends where the next inst would exceed
+   MAX_PART_COST. */
+static void split_body(tgi_llvm_fission *s)
 {
     unsigned cost = 0;
     uint32_t part = 0;
@@ -77,50 +72,54 @@ static void cut(tgi_llvm_fission *s)
         if (!tgi_llvm_fission_in_body(s, i) ||
             tgi_llvm_fission_rematerialises(s, i))
             continue;
-        const unsigned own = tgi_llvm_inst_cost(s->k, inst_at(s, i));
-        const bool alone = is_alone(s, inst_at(s, i), own);
-        if (!is_empty && (alone || cost + own > MOST_COST)) {
+        const unsigned inst_cost =
+            tgi_llvm_inst_cost(s->k, tgi_llvm_fission_inst_at(s, i));
+        const bool shared =
+            is_shared_op(s, tgi_llvm_fission_inst_at(s, i), inst_cost);
+        if (!is_empty && (shared || cost + inst_cost > MAX_PART_COST)) {
             part++;
             cost = 0;
         }
         s->insts[i].part = part;
-        s->is_function[part] = alone;
-        cost += own;
-        is_empty = alone;
-        if (alone) {
+        s->is_function[part] = shared;
+        cost += inst_cost;
+        is_empty = shared;
+        if (shared) {
             part++;
             cost = 0;
         }
     }
-    /* The last one stores, and may do nothing else. */
+    /* The last part stores; it may have no insts. */
     s->n_parts = part + 1;
-    for (uint32_t i = 0; i < s->n_parts && s->n_parts >= MANY; i++)
+    for (uint32_t i = 0; i < s->n_parts && s->n_parts >= MIN_FUNCTION_PARTS;
+         i++)
         s->is_function[i] = true;
 }
 
-/* -- What is kept ---------------------------------------------------------- */
+/* -- Slots ----------------------------------------------------------------- */
 
-static void use(tgi_llvm_fission *s, uint32_t inst, uint32_t part)
+static void extend_live_range(tgi_llvm_fission *s, uint32_t inst, uint32_t part)
 {
     if (part > s->insts[inst].last_use)
         s->insts[inst].last_use = part;
 }
 
-static void find_uses(tgi_llvm_fission *s)
+static void find_last_uses(tgi_llvm_fission *s)
 {
     const tgi_kernel_loops *loops = s->k->loops;
     for (uint32_t i = 1; i < loops->insts.n; i++)
-        for (int j = 0; j < inst_at(s, i)->n_operands; j++)
+        for (int j = 0; j < tgi_llvm_fission_inst_at(s, i)->n_operands; j++)
             if (tgi_llvm_fission_in_body(s, i))
-                use(s, inst_at(s, i)->operands[j], s->insts[i].part);
+                extend_live_range(s,
+                                  tgi_llvm_fission_inst_at(s, i)->operands[j],
+                                  s->insts[i].part);
     for (size_t i = 0; i < loops->stores.n; i++)
-        if (loops->stores.data[i].level == TGI_LEVEL_INNER &&
-            loops->stores.data[i].phase == s->phase)
-            use(s, loops->stores.data[i].value, s->n_parts - 1);
+        if (tgi_llvm_fission_has_store(s, &loops->stores.data[i]))
+            extend_live_range(s, loops->stores.data[i].value, s->n_parts - 1);
 }
 
-/* A slot that nobody reads any more when part `from` begins. */
-static uint32_t take_slot(tgi_llvm_fission *s, uint32_t from, uint32_t last)
+/* A slot that is dead before part `from`; returns its number + 1. */
+static uint32_t allocate_slot(tgi_llvm_fission *s, uint32_t from, uint32_t last)
 {
     uint32_t slot = 0;
     while (slot < s->n_slots && s->slot_last_use[slot] >= from)
@@ -131,15 +130,16 @@ static uint32_t take_slot(tgi_llvm_fission *s, uint32_t from, uint32_t last)
     return slot + 1;
 }
 
-static void find_slots(tgi_llvm_fission *s)
+static void assign_slots(tgi_llvm_fission *s)
 {
     for (uint32_t i = 1; i < s->k->loops->insts.n; i++) {
-        tgi_llvm_fission_inst *placed = &s->insts[i];
-        if (!tgi_llvm_fission_in_part(s, i, placed->part) ||
-            placed->last_use <= placed->part)
+        tgi_llvm_fission_inst *info = &s->insts[i];
+        if (!tgi_llvm_fission_in_part(s, i, info->part) ||
+            info->last_use <= info->part)
             continue;
-        const unsigned bytes = (unsigned)tgi_dtype_bytes(inst_at(s, i)->dtype);
-        placed->slot = take_slot(s, placed->part, placed->last_use);
+        const unsigned bytes =
+            (unsigned)tgi_dtype_bytes(tgi_llvm_fission_inst_at(s, i)->dtype);
+        info->slot = allocate_slot(s, info->part, info->last_use);
         if (bytes > s->slot_bytes)
             s->slot_bytes = bytes;
     }
@@ -147,7 +147,7 @@ static void find_slots(tgi_llvm_fission *s)
 
 void tgi_llvm_fission_plan(tgi_llvm_fission *s)
 {
-    cut(s);
-    find_uses(s);
-    find_slots(s);
+    split_body(s);
+    find_last_uses(s);
+    assign_slots(s);
 }

@@ -2,13 +2,13 @@
 /*
  * llvm_instrument.c - see llvm_instrument.h.
  *
- * Objects may need no symbol (image.h), and the sanitizer's run time is full of
- * them. But it is in this very process: its functions are called by their
- * addresses, as numbers in the code, and the loader need not know.
+ * Objects must not have undefined symbols (image.h), but instrumented code
+ * calls the sanitizer's run-time library. That is part of this process, so
+ * references to it are replaced by constant addresses.
  *
- * What else LLVM adds to a module is for a linker: a constructor that starts
- * the run time, which is running, and the registration of constants. Constants
- * are therefore left alone: an alignment beyond that of a red zone says so.
+ * The module constructor that LLVM adds is deleted: it initialises the run-time
+ * library, which is already running, and registers globals. Globals therefore
+ * must not be instrumented: LLVM skips those aligned beyond a red zone.
  */
 #include "llvm/llvm_instrument.h"
 
@@ -19,9 +19,9 @@
 
 #include "llvm/llvm_compile.h"
 
-enum { BEYOND_RED_ZONE = 64 };
+enum { UNINSTRUMENTED_ALIGNMENT = 64 };
 
-static void prepare(LLVMModuleRef module)
+static void mark_module(LLVMModuleRef module)
 {
     static const char name[] = "sanitize_address";
     LLVMAttributeRef attribute = LLVMCreateEnumAttribute(
@@ -33,8 +33,8 @@ static void prepare(LLVMModuleRef module)
             LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute);
     for (LLVMValueRef g = LLVMGetFirstGlobal(module); g;
          g = LLVMGetNextGlobal(g))
-        if (LLVMGetAlignment(g) < BEYOND_RED_ZONE)
-            LLVMSetAlignment(g, BEYOND_RED_ZONE);
+        if (LLVMGetAlignment(g) < UNINSTRUMENTED_ALIGNMENT)
+            LLVMSetAlignment(g, UNINSTRUMENTED_ALIGNMENT);
 }
 
 static void remove_globals(LLVMModuleRef module, const char *const *names,
@@ -47,7 +47,7 @@ static void remove_globals(LLVMModuleRef module, const char *const *names,
     }
 }
 
-/* In this order: those that are used come behind those that use them. */
+/* In this order, so that users are deleted before what they use. */
 static void remove_constructor(LLVMModuleRef module)
 {
     static const char *const lists[] = {"llvm.used", "llvm.global_ctors"};
@@ -61,44 +61,44 @@ static void remove_constructor(LLVMModuleRef module)
     remove_globals(module, globals, sizeof(globals) / sizeof(globals[0]));
 }
 
-/* Puts the address of a declared function or variable of the run time in its
-   place. Others stay: the loader tells of them. */
-static bool resolve(LLVMValueRef declared, char *message, size_t n)
+/* Replaces uses of a declared function or variable of the run-time library by
+   its address. Other undefined symbols stay; the loader rejects them. */
+static bool bind_runtime_symbol(LLVMValueRef symbol, char *message, size_t n)
 {
     size_t length;
-    const char *name = LLVMGetValueName2(declared, &length);
-    if (!LLVMIsDeclaration(declared) || !LLVMGetFirstUse(declared) ||
+    const char *name = LLVMGetValueName2(symbol, &length);
+    if (!LLVMIsDeclaration(symbol) || !LLVMGetFirstUse(symbol) ||
         strncmp(name, "__asan_", strlen("__asan_")) != 0)
         return true;
     const void *address = dlsym(RTLD_DEFAULT, name);
     if (!address) {
         snprintf(message, n,
-                 "code cannot be instrumented: this program has no '%s'", name);
+                 "code cannot be instrumented: the process has no '%s'", name);
         return false;
     }
     LLVMTypeRef integer = LLVMInt64TypeInContext(
-        LLVMGetModuleContext(LLVMGetGlobalParent(declared)));
+        LLVMGetModuleContext(LLVMGetGlobalParent(symbol)));
     LLVMReplaceAllUsesWith(
-        declared,
+        symbol,
         LLVMConstIntToPtr(LLVMConstInt(integer, (uintptr_t)address, false),
-                          LLVMTypeOf(declared)));
+                          LLVMTypeOf(symbol)));
     return true;
 }
 
 bool tgi_llvm_instrument(const tgi_llvm_target *target, LLVMModuleRef module,
                          char *message, size_t n)
 {
-    prepare(module);
+    mark_module(module);
     if (!tgi_llvm_run_passes(target, module, "asan", message, n))
         return false;
     remove_constructor(module);
     for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
          f = LLVMGetNextFunction(f))
-        if (!resolve(f, message, n))
+        if (!bind_runtime_symbol(f, message, n))
             return false;
     for (LLVMValueRef g = LLVMGetFirstGlobal(module); g;
          g = LLVMGetNextGlobal(g))
-        if (!resolve(g, message, n))
+        if (!bind_runtime_symbol(g, message, n))
             return false;
     return true;
 }

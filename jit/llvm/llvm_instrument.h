@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_instrument.h - code that AddressSanitizer watches: loads and stores ask
- * the shadow memory first, and arrays on the stack have red zones, but for
- * those of which LLVM proves that nobody goes beyond their ends.
+ * llvm_instrument.h - AddressSanitizer instrumentation of compiled code. Loads
+ * and stores check the shadow memory; stack arrays have red zones unless LLVM
+ * proves their accesses in bounds.
  *
- * For tests alone: it is several times slower, and only works in a process
- * that has the sanitizer's run time.
+ * For tests only: code is several times slower, and needs a process that has
+ * the sanitizer's run-time library.
  */
 #ifndef TGI_LLVM_INSTRUMENT_H
 #define TGI_LLVM_INSTRUMENT_H
 
 #include "llvm/llvm_target.h"
 
-/* Instruments all functions of a module; false, and why, if that cannot be. */
+/* Instruments all functions of a module. On failure, returns false and writes
+   the reason to `message`, truncated to n bytes. */
 bool tgi_llvm_instrument(const tgi_llvm_target *target, LLVMModuleRef module,
                          char *message, size_t n);
 

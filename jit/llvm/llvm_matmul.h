@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_matmul.h - what the files of matrix products share:
+ * llvm_matmul.h - matmul C = A B, shared by
  *
- *   llvm_matmul_tiling.c  which kernels they are, and the sizes of everything
- *   llvm_micro_kernel.c   the sums of a tile, and what is read for them
- *   llvm_micro_kernel_function.c  … by functions that products share
- *   llvm_matmul.c        work items: micro-kernels, k-blocks, packed panels
- *   llvm_matmul_epilogue.c   … and reductions of that
+ *   llvm_matmul_tiling.c          which kernels are matmuls; sizes of blocks
+ *   llvm_micro_kernel.c           the micro-kernel, packing, prefetch
+ *   llvm_micro_kernel_function.c  micro-kernels that a program shares
+ *   llvm_matmul.c                 work items: rows, k-blocks, panels
+ *   llvm_matmul_epilogue.c        reductions of the rows or columns of C
+ *
+ * A is the operand that is uniform across lanes, B the one that varies. Each is
+ * one load, with elementwise insts applied to it.
  */
 #ifndef TGI_LLVM_MATMUL_H
 #define TGI_LLVM_MATMUL_H
 
 #include "llvm/llvm_lower.h"
 
-/* What is part of a side, in tgi_llvm_value: bits. */
+/* Bits of tgi_llvm_value.operands. */
 enum { TGI_LLVM_OPERAND_A = 1, TGI_LLVM_OPERAND_B = 2 };
 
 static inline const tgi_reduction *
@@ -22,103 +25,113 @@ tgi_llvm_matmul_reduction(const tgi_llvm_kernel *k)
     return &k->loops->reductions.data[0];
 }
 
-/* The inst whose value the column side is. */
+static inline tg_dtype tgi_llvm_matmul_dtype(const tgi_llvm_kernel *k)
+{
+    return (tg_dtype)tgi_llvm_matmul_reduction(k)->dtype;
+}
+
+/* The inst that computes an element of B. */
 static inline uint32_t tgi_llvm_operand_b_inst(const tgi_llvm_kernel *k)
 {
     const tgi_reduction *r = tgi_llvm_matmul_reduction(k);
     return k->values[r->value].varies ? r->value : r->other;
 }
 
-/* The one access that a side has. */
+/* The access of an operand's load. */
 const tgi_access *tgi_llvm_operand_access(const tgi_llvm_kernel *k,
                                           uint8_t operand);
 
-/* So few, one below the other, that columns are read as they are. */
+/* True if C has too few rows for packing B to pay. */
 bool tgi_llvm_matmul_has_few_rows(const tgi_llvm_kernel *k);
 
-/* A panel of the columns of an item, copied, row by row from the first on.
-   NULL: they are not. */
+/* A k-block of B on the stack, one vector wide. `memory` NULL: B is read where
+   it is. */
 typedef struct tgi_llvm_packed_panel {
-    LLVMValueRef memory, first;
+    LLVMValueRef memory, first_k;
 } tgi_llvm_packed_panel;
 
-/* Copies rows from … to of the columns at k->index. */
+/* Packs k = from … to - 1 of the columns at k->index. */
 void tgi_llvm_panel_pack(tgi_llvm_kernel *k, tgi_llvm_packed_panel *panel,
                          LLVMValueRef from, LLVMValueRef to);
 
-/* The sums of a tile, by row; `columns` is given. */
 typedef struct tgi_llvm_micro_kernel {
-    const tgi_llvm_packed_panel *columns;
-    LLVMValueRef sums[TGI_LLVM_MAX_MR];
+    const tgi_llvm_packed_panel *b_panel; /* in */
+    LLVMValueRef acc[TGI_LLVM_MAX_MR];    /* out: accumulators, by row */
 } tgi_llvm_micro_kernel;
 
-/* Those of `height` rows from `row` on, along from … to of one panel. */
+/* Emits a micro-kernel of `height` rows from `row` on, for k = from … to - 1 of
+   one k-block. */
 void tgi_llvm_micro_kernel_emit(tgi_llvm_kernel *k, tgi_llvm_micro_kernel *tile,
                                 LLVMValueRef row, unsigned height,
                                 LLVMValueRef from, LLVMValueRef to);
 
-/* Tiles whose sums come from functions that products share. */
+/* -- llvm_micro_kernel_function.c ------------------------------------------ */
+
+/* Arguments of a micro-kernel function: c_out = c_in + A B. */
 typedef struct tgi_llvm_micro_kernel_args {
-    LLVMValueRef array;  /* what these are given */
-    tgi_llvm_packed_panel
-        last; /* the last row of the columns, if it is a copy */
-    const tgi_llvm_packed_panel *columns;
-    LLVMValueRef row;      /* the first */
-    LLVMValueRef from, to; /* of one panel */
-    /* What the sums are added to, and elements from one row of it to the
-       next. */
-    LLVMValueRef totals, total_stride;
-    LLVMValueRef out; /* rows of so many elements as there are lanes */
+    LLVMValueRef array;             /* through which they are passed */
+    tgi_llvm_packed_panel last_row; /* copy of B's last row, or no memory */
+    const tgi_llvm_packed_panel *b_panel;
+    LLVMValueRef row;               /* first row of A */
+    LLVMValueRef from, to;          /* of k, within one k-block */
+    LLVMValueRef c_in, c_in_stride; /* stride between rows, in elements */
+    LLVMValueRef c_out;             /* dense rows of one vector */
 } tgi_llvm_micro_kernel_args;
 
-/* True if columns must be copied for such tiles. */
+/* True if the function can read B only from a packed panel. */
 bool tgi_llvm_micro_kernel_needs_packing(const tgi_llvm_kernel *k);
-/* True if the tiles of a matmul at the current lanes are such: of sides that
-   are as they are loaded, and not few steps of k. */
+/* True if the matmul calls a function at the current lanes: both operands are
+   plain loads, k is large enough, and there is nothing to prefetch. */
 bool tgi_llvm_micro_kernel_is_function(const tgi_llvm_kernel *k);
 
-/* Once for the columns at k->index, which are copied or not. */
+/* Sets the arguments that hold for all k-blocks of the columns at k->index. */
 void tgi_llvm_micro_kernel_args_init(tgi_llvm_kernel *k,
-                                     tgi_llvm_micro_kernel_args *tiles,
-                                     bool is_copied);
-/* For each panel; all members of the tiles are set … */
+                                     tgi_llvm_micro_kernel_args *args,
+                                     bool is_packed);
+/* Sets those of one k-block; all members of `args` are set. */
 void tgi_llvm_micro_kernel_args_set(tgi_llvm_kernel *k,
-                                    const tgi_llvm_micro_kernel_args *tiles);
-/* … then n tiles of a height, and n more below them. */
+                                    const tgi_llvm_micro_kernel_args *args);
+/* Runs n micro-kernels of `height` rows; the next call continues below them. */
 void tgi_llvm_micro_kernel_call(tgi_llvm_kernel *k,
-                                const tgi_llvm_micro_kernel_args *tiles,
+                                const tgi_llvm_micro_kernel_args *args,
                                 unsigned height, LLVMValueRef n);
 
-/* Bytes of a side of one matrix of a batch, if the tiles of a matmul ask for
-   the next one; else 0. */
+/* -- Prefetch -------------------------------------------------------------- */
+
+/* Bytes of an operand of one matmul of a batch, if micro-kernels prefetch the
+   operand of the next one; else 0. */
 int64_t tgi_llvm_matmul_prefetch_bytes(const tgi_llvm_kernel *k,
                                        uint8_t operand);
 
-/* Asks for what a tile will write, and for its part of the next matrices of a
-   batch. */
+/* Prefetches the results of a micro-kernel for writing, and its share of the
+   next operands of the batch. */
 void tgi_llvm_micro_kernel_prefetch(tgi_llvm_kernel *k, LLVMValueRef row,
                                     unsigned height);
 
-/* The rows of the item at k->index: from the first to before the end. */
+/* -- llvm_matmul.c --------------------------------------------------------- */
+
+/* The rows of the work item at k->index: first … end - 1. */
 void tgi_llvm_matmul_item_rows(tgi_llvm_kernel *k, LLVMValueRef *out_first,
                                LLVMValueRef *out_end);
 
-/* -- llvm_matmul_epilogue.c --------------------------------------------------- */
+/* -- llvm_matmul_epilogue.c ------------------------------------------------ */
 
-/* Looks which folds there are. */
+/* Sets k->matmul.reduces_rows and reduces_columns. */
 void tgi_llvm_epilogue_classify(tgi_llvm_kernel *k);
-/* What they cost for each element, as tgi_llvm_inst_cost has it. */
+/* Cost of the reduction epilogues per element, as tgi_llvm_inst_cost. */
 unsigned tgi_llvm_epilogue_cost(const tgi_llvm_kernel *k);
-/* Bytes of a row's lanes, of all that wait for other columns. */
+/* Bytes of the partial results per row that stay on the stack between
+   columns. */
 int64_t tgi_llvm_row_epilogue_bytes(const tgi_llvm_kernel *k);
-/* Takes the values of a row, at the columns at k->index. */
+/* Accumulates the values of a row, of the columns at k->index. */
 void tgi_llvm_epilogue_accumulate(tgi_llvm_kernel *k, LLVMValueRef row);
 
-/* Around all rows of some columns; at the end k->index has no row. */
+/* Around all rows of some columns. `end` stores the results, and clears
+   k->index of the row. */
 void tgi_llvm_column_epilogue_begin(tgi_llvm_kernel *k);
 void tgi_llvm_column_epilogue_end(tgi_llvm_kernel *k);
-/* Around some of the rows, between which what columns have come to is in
-   memory: loads it, and gives how many vectors it is; stores it. */
+/* Around some of these rows: load the partial results of the columns from the
+   stack, returning their number, and store them back. */
 unsigned tgi_llvm_column_epilogue_load(tgi_llvm_kernel *k, LLVMValueRef *out);
 void tgi_llvm_column_epilogue_store(tgi_llvm_kernel *k);
 /* The same vectors, for loops that carry them. */

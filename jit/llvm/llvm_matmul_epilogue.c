@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_matmul_epilogue.c - folds of a product (loops.h): reductions of its rows or
- * columns, taken where the results of a row are in registers.
+ * llvm_matmul_epilogue.c - reduction epilogues of a matmul (tgi_loop_store):
+ * reductions of the rows or columns of C, while C is in registers.
  *
- * An item that folds columns has all rows. It takes them in order, so what a
- * column has come to is one value: a vector beside that of the results, which
- * is in memory only between tiles.
+ * Columns. A work item has all rows, in order, so the partial result of each
+ * column is one value: a vector beside that of C, in memory only between
+ * micro-kernels.
  *
- * An item that folds rows has all columns, and takes them in order, too: lane
- * by lane of the tree. A row that is one vector is folded at once. Of others,
- * an item keeps the lanes of all its rows on the stack while it goes from some
- * columns to the next: as the results of tiles lie, vector below vector, and
- * behind them all those beside them. In the end they become one element for
- * each row.
+ * Rows. A work item has all columns, in order, and accumulates them in lanes of
+ * the reduction tree. A row of one vector is reduced at once. For longer rows,
+ * the lanes of all rows of the item are on the stack: the first vector of every
+ * row, then the second of every row, and so on. At the end, each row is reduced
+ * horizontally.
  *
- * Lanes that a row never reaches, because it is short or because they are
- * masked, keep the start value, which changes nothing.
+ * Lanes that a row does not reach, or that are masked off, keep the start
+ * value, which does not change the result.
  */
 #include "llvm/llvm_matmul.h"
 
@@ -32,18 +31,18 @@ static const tgi_access *access_of(const tgi_llvm_kernel *k,
     return &k->loops->accesses.data[store->access];
 }
 
-static tg_dtype dtype_of(const tgi_llvm_kernel *k,
-                         const tgi_loop_store *store)
+static tg_dtype value_dtype(const tgi_llvm_kernel *k,
+                            const tgi_loop_store *store)
 {
     return (tg_dtype)k->loops->insts.data[store->value].dtype;
 }
 
-static bool folds_row(const tgi_llvm_kernel *k, size_t i)
+static bool reduces_row(const tgi_llvm_kernel *k, size_t i)
 {
     return store_at(k, i)->epilogue_op && store_at(k, i)->along_rows;
 }
 
-static bool folds_column(const tgi_llvm_kernel *k, size_t i)
+static bool reduces_column(const tgi_llvm_kernel *k, size_t i)
 {
     return store_at(k, i)->epilogue_op && !store_at(k, i)->along_rows;
 }
@@ -52,23 +51,24 @@ void tgi_llvm_epilogue_classify(tgi_llvm_kernel *k)
 {
     k->matmul.reduces_rows = k->matmul.reduces_columns = false;
     for (size_t i = 0; i < k->loops->stores.n; i++) {
-        k->matmul.reduces_rows |= folds_row(k, i);
-        k->matmul.reduces_columns |= folds_column(k, i);
+        k->matmul.reduces_rows |= reduces_row(k, i);
+        k->matmul.reduces_columns |= reduces_column(k, i);
     }
 }
 
-/* Lanes of the tree that a row reaches. */
+/* Lanes of the reduction tree that a row reaches, rounded up to a power of
+   two. */
 static unsigned tree_lanes(const tgi_llvm_kernel *k,
                            const tgi_loop_store *store)
 {
     const tgi_dim n = k->loops->extent[k->vector_axis];
-    unsigned lanes = (unsigned)tgi_tree_lanes((int)dtype_of(k, store));
+    unsigned lanes = (unsigned)tgi_tree_lanes((int)value_dtype(k, store));
     while (lanes / 2 >= n)
         lanes /= 2;
     return lanes;
 }
 
-/* True if all columns are in the lanes of one vector. */
+/* True if a row fits one vector. */
 static bool is_one_vector(const tgi_llvm_kernel *k)
 {
     const tgi_dim n = k->loops->extent[k->vector_axis];
@@ -78,13 +78,13 @@ static bool is_one_vector(const tgi_llvm_kernel *k)
 
 unsigned tgi_llvm_epilogue_cost(const tgi_llvm_kernel *k)
 {
-    enum { OF_COLUMN = 1, OF_LANES = 3, OF_VECTOR = 8 };
+    enum { COLUMN_COST = 1, LANES_COST = 3, VECTOR_COST = 8 };
     unsigned cost = 0;
     for (size_t i = 0; i < k->loops->stores.n; i++)
-        if (folds_column(k, i))
-            cost += OF_COLUMN;
-        else if (folds_row(k, i))
-            cost += is_one_vector(k) ? OF_VECTOR : OF_LANES;
+        if (reduces_column(k, i))
+            cost += COLUMN_COST;
+        else if (reduces_row(k, i))
+            cost += is_one_vector(k) ? VECTOR_COST : LANES_COST;
     return cost;
 }
 
@@ -92,51 +92,55 @@ int64_t tgi_llvm_row_epilogue_bytes(const tgi_llvm_kernel *k)
 {
     int64_t bytes = 0;
     for (size_t i = 0; i < k->loops->stores.n && !is_one_vector(k); i++)
-        if (folds_row(k, i))
-            bytes += tree_lanes(k, store_at(k, i)) *
-                     (int64_t)tgi_dtype_bytes((int)dtype_of(k, store_at(k, i)));
+        if (reduces_row(k, i))
+            bytes +=
+                tree_lanes(k, store_at(k, i)) *
+                (int64_t)tgi_dtype_bytes((int)value_dtype(k, store_at(k, i)));
     return bytes;
 }
 
-/* -- Parts ----------------------------------------------------------------- */
+/* -- Partial results ------------------------------------------------------- */
 
-static LLVMValueRef start_of(tgi_llvm_kernel *k, const tgi_loop_store *store)
+static LLVMValueRef start_value(tgi_llvm_kernel *k, const tgi_loop_store *store)
 {
     return tgi_emit_start_of(store->epilogue_op,
-                             dtype_of(k, store))(&k->e->base);
+                             value_dtype(k, store))(&k->e->base);
 }
 
-static LLVMValueRef part_at(tgi_llvm_kernel *k, size_t i, LLVMValueRef element)
+static LLVMValueRef partial_address(tgi_llvm_kernel *k, size_t i,
+                                    LLVMValueRef element)
 {
     return LLVMBuildGEP2(
-        k->b, tgi_llvm_element_type(k->e, dtype_of(k, store_at(k, i))),
+        k->b, tgi_llvm_element_type(k->e, value_dtype(k, store_at(k, i))),
         k->matmul.partials[i], &element, 1, "");
 }
 
-static LLVMValueRef load_part(tgi_llvm_kernel *k, size_t i,
-                              LLVMValueRef element)
+static LLVMValueRef load_partial(tgi_llvm_kernel *k, size_t i,
+                                 LLVMValueRef element)
 {
-    const tg_dtype dtype = dtype_of(k, store_at(k, i));
+    const tg_dtype dtype = value_dtype(k, store_at(k, i));
     LLVMValueRef value = LLVMBuildLoad2(k->b, tgi_llvm_type(k->e, dtype),
-                                        part_at(k, i, element), "");
+                                        partial_address(k, i, element), "");
     LLVMSetAlignment(value, (unsigned)tgi_dtype_bytes((int)dtype));
     return value;
 }
 
-static void store_part(tgi_llvm_kernel *k, size_t i, LLVMValueRef element,
-                       LLVMValueRef value)
+static void store_partial(tgi_llvm_kernel *k, size_t i, LLVMValueRef element,
+                          LLVMValueRef value)
 {
     LLVMSetAlignment(
-        LLVMBuildStore(k->b, value, part_at(k, i, element)),
-        (unsigned)tgi_dtype_bytes((int)dtype_of(k, store_at(k, i))));
+        LLVMBuildStore(k->b, value, partial_address(k, i, element)),
+        (unsigned)tgi_dtype_bytes((int)value_dtype(k, store_at(k, i))));
 }
 
-/* What was there and the value at the point, of the current lanes. */
-static LLVMValueRef taken(tgi_llvm_kernel *k, const tgi_loop_store *store,
-                          LLVMValueRef part)
+/* A partial result, and the value at k->index, of the current lanes. */
+static LLVMValueRef combine_value(tgi_llvm_kernel *k,
+                                  const tgi_loop_store *store,
+                                  LLVMValueRef part)
 {
-    return tgi_llvm_reduce_combine_op(k, store->epilogue_op, dtype_of(k, store),
-                                      part, tgi_llvm_value_of(k, store->value));
+    return tgi_llvm_reduce_combine_op(k, store->epilogue_op,
+                                      value_dtype(k, store), part,
+                                      tgi_llvm_value_of(k, store->value));
 }
 
 /* -- Columns --------------------------------------------------------------- */
@@ -144,13 +148,13 @@ static LLVMValueRef taken(tgi_llvm_kernel *k, const tgi_loop_store *store,
 void tgi_llvm_column_epilogue_begin(tgi_llvm_kernel *k)
 {
     for (size_t i = 0; i < k->loops->stores.n; i++) {
-        if (!folds_column(k, i))
+        if (!reduces_column(k, i))
             continue;
         k->matmul.partials[i] = tgi_llvm_stack_array(
-            k, tgi_llvm_element_type(k->e, dtype_of(k, store_at(k, i))),
+            k, tgi_llvm_element_type(k->e, value_dtype(k, store_at(k, i))),
             k->e->lanes);
-        store_part(k, i, tgi_llvm_const_i64(k->program, 0),
-                   start_of(k, store_at(k, i)));
+        store_partial(k, i, tgi_llvm_const_i64(k->program, 0),
+                      start_value(k, store_at(k, i)));
     }
 }
 
@@ -158,9 +162,9 @@ unsigned tgi_llvm_column_epilogue_load(tgi_llvm_kernel *k, LLVMValueRef *out)
 {
     unsigned n = 0;
     for (size_t i = 0; i < k->loops->stores.n; i++)
-        if (folds_column(k, i))
+        if (reduces_column(k, i))
             out[n++] = k->matmul.column_partials[i] =
-                load_part(k, i, tgi_llvm_const_i64(k->program, 0));
+                load_partial(k, i, tgi_llvm_const_i64(k->program, 0));
     return n;
 }
 
@@ -168,23 +172,23 @@ void tgi_llvm_column_epilogue_set(tgi_llvm_kernel *k,
                                   const LLVMValueRef *values)
 {
     for (size_t i = 0, n = 0; i < k->loops->stores.n; i++)
-        if (folds_column(k, i))
+        if (reduces_column(k, i))
             k->matmul.column_partials[i] = values[n++];
 }
 
 void tgi_llvm_column_epilogue_get(const tgi_llvm_kernel *k, LLVMValueRef *out)
 {
     for (size_t i = 0, n = 0; i < k->loops->stores.n; i++)
-        if (folds_column(k, i))
+        if (reduces_column(k, i))
             out[n++] = k->matmul.column_partials[i];
 }
 
 void tgi_llvm_column_epilogue_store(tgi_llvm_kernel *k)
 {
     for (size_t i = 0; i < k->loops->stores.n; i++)
-        if (folds_column(k, i))
-            store_part(k, i, tgi_llvm_const_i64(k->program, 0),
-                       k->matmul.column_partials[i]);
+        if (reduces_column(k, i))
+            store_partial(k, i, tgi_llvm_const_i64(k->program, 0),
+                          k->matmul.column_partials[i]);
 }
 
 void tgi_llvm_column_epilogue_end(tgi_llvm_kernel *k)
@@ -194,41 +198,41 @@ void tgi_llvm_column_epilogue_end(tgi_llvm_kernel *k)
     k->index[k->matmul.row_axis] = NULL;
     tgi_llvm_point_addresses_emit(k);
     for (size_t i = 0; i < k->loops->stores.n; i++)
-        if (folds_column(k, i))
+        if (reduces_column(k, i))
             tgi_llvm_store_value(
                 k, access_of(k, store_at(k, i)),
-                load_part(k, i, tgi_llvm_const_i64(k->program, 0)));
+                load_partial(k, i, tgi_llvm_const_i64(k->program, 0)));
 }
 
 /* -- Rows ------------------------------------------------------------------ */
 
-/* Stores the element that the lanes of n vectors are, at k->index. */
-static void store_folded(tgi_llvm_kernel *k, const tgi_loop_store *store,
-                         LLVMValueRef *vectors, unsigned n)
+/* Reduces n vectors to one element, and stores it at k->index. */
+static void store_reduced(tgi_llvm_kernel *k, const tgi_loop_store *store,
+                          LLVMValueRef *vectors, unsigned n)
 {
     const unsigned lanes = k->e->lanes, n_active_lanes = k->n_active_lanes;
     LLVMValueRef mask = k->mask;
     k->mask = NULL;
     k->n_active_lanes = 0;
     LLVMValueRef all = tgi_llvm_horizontal_reduce_op(
-        k, store->epilogue_op, dtype_of(k, store), vectors, n);
+        k, store->epilogue_op, value_dtype(k, store), vectors, n);
     tgi_llvm_store_value(k, access_of(k, store), all);
     k->e->lanes = lanes;
     k->mask = mask;
     k->n_active_lanes = n_active_lanes;
 }
 
-static LLVMValueRef where_counts(tgi_llvm_kernel *k, LLVMValueRef value,
-                                 LLVMValueRef otherwise)
+static LLVMValueRef select_active(tgi_llvm_kernel *k, LLVMValueRef value,
+                                  LLVMValueRef otherwise)
 {
     return k->mask && k->e->lanes > 1
                ? LLVMBuildSelect(k->b, k->mask, value, otherwise, "")
                : value;
 }
 
-/* Where a lane of a row is, among those of all rows. */
-static LLVMValueRef place_of(tgi_llvm_kernel *k, LLVMValueRef row,
-                             LLVMValueRef lane)
+/* Offset of a lane of a row in the partial results of all rows. */
+static LLVMValueRef lane_offset(tgi_llvm_kernel *k, LLVMValueRef row,
+                                LLVMValueRef lane)
 {
     const tgi_llvm_program *program = k->program;
     const int64_t width = k->phases[0].lanes;
@@ -244,21 +248,23 @@ static LLVMValueRef place_of(tgi_llvm_kernel *k, LLVMValueRef row,
     return tgi_llvm_add(program, at, LLVMBuildSub(k->b, lane, vector, ""));
 }
 
-static void take_row(tgi_llvm_kernel *k, size_t i, LLVMValueRef row)
+static void accumulate_row(tgi_llvm_kernel *k, size_t i, LLVMValueRef row)
 {
     const tgi_loop_store *store = store_at(k, i);
     if (is_one_vector(k)) {
-        LLVMValueRef start = start_of(k, store);
-        LLVMValueRef lanes = where_counts(k, taken(k, store, start), start);
-        store_folded(k, store, &lanes, 1);
+        LLVMValueRef start = start_value(k, store);
+        LLVMValueRef lanes =
+            select_active(k, combine_value(k, store, start), start);
+        store_reduced(k, store, &lanes, 1);
         return;
     }
     LLVMValueRef lane = LLVMBuildAnd(
         k->b, k->index[k->vector_axis],
         tgi_llvm_const_i64(k->program, tree_lanes(k, store) - 1), "");
-    LLVMValueRef at = place_of(k, row, lane);
-    LLVMValueRef before = load_part(k, i, at);
-    store_part(k, i, at, where_counts(k, taken(k, store, before), before));
+    LLVMValueRef at = lane_offset(k, row, lane);
+    LLVMValueRef before = load_partial(k, i, at);
+    store_partial(k, i, at,
+                  select_active(k, combine_value(k, store, before), before));
 }
 
 void tgi_llvm_row_epilogue_begin(tgi_llvm_kernel *k)
@@ -268,18 +274,18 @@ void tgi_llvm_row_epilogue_begin(tgi_llvm_kernel *k)
         return;
     tgi_llvm_matmul_item_rows(k, &k->matmul.first_row, &end);
     for (size_t i = 0; i < k->loops->stores.n; i++) {
-        if (!folds_row(k, i))
+        if (!reduces_row(k, i))
             continue;
         const unsigned n =
             (unsigned)k->matmul.item_rows * tree_lanes(k, store_at(k, i));
         tgi_llvm_loop loop;
         k->matmul.partials[i] = tgi_llvm_stack_array(
-            k, tgi_llvm_element_type(k->e, dtype_of(k, store_at(k, i))), n);
+            k, tgi_llvm_element_type(k->e, value_dtype(k, store_at(k, i))), n);
         LLVMSetAlignment(k->matmul.partials[i], TGI_PANEL_ROW_BYTES);
         tgi_llvm_loop_begin_nonempty(
             k, &loop, tgi_llvm_const_i64(k->program, 0),
             tgi_llvm_const_i64(k->program, n), k->e->lanes);
-        store_part(k, i, loop.index, start_of(k, store_at(k, i)));
+        store_partial(k, i, loop.index, start_value(k, store_at(k, i)));
         tgi_llvm_loop_end(k, &loop, NULL);
     }
 }
@@ -297,15 +303,15 @@ void tgi_llvm_row_epilogue_end(tgi_llvm_kernel *k)
     tgi_llvm_point_addresses_emit(k);
     for (size_t i = 0; i < k->loops->stores.n; i++) {
         LLVMValueRef vectors[TGI_LANES_4];
-        if (!folds_row(k, i))
+        if (!reduces_row(k, i))
             continue;
         const unsigned n = tree_lanes(k, store_at(k, i)) / step;
         for (unsigned j = 0; j < n; j++)
-            vectors[j] =
-                load_part(k, i,
-                          place_of(k, loop.index,
-                                   tgi_llvm_const_i64(k->program, j * step)));
-        store_folded(k, store_at(k, i), vectors, n);
+            vectors[j] = load_partial(
+                k, i,
+                lane_offset(k, loop.index,
+                            tgi_llvm_const_i64(k->program, j * step)));
+        store_reduced(k, store_at(k, i), vectors, n);
     }
     tgi_llvm_loop_end(k, &loop, NULL);
     k->index[k->matmul.row_axis] = block;
@@ -316,9 +322,9 @@ void tgi_llvm_row_epilogue_end(tgi_llvm_kernel *k)
 void tgi_llvm_epilogue_accumulate(tgi_llvm_kernel *k, LLVMValueRef row)
 {
     for (size_t i = 0; i < k->loops->stores.n; i++)
-        if (folds_row(k, i))
-            take_row(k, i, row);
-        else if (folds_column(k, i))
+        if (reduces_row(k, i))
+            accumulate_row(k, i, row);
+        else if (reduces_column(k, i))
             k->matmul.column_partials[i] =
-                taken(k, store_at(k, i), k->matmul.column_partials[i]);
+                combine_value(k, store_at(k, i), k->matmul.column_partials[i]);
 }

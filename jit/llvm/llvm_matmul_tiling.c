@@ -1,46 +1,54 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_matmul_tiling.c - which kernels are matrix products by tiles, and how
- * large their tiles and items are. None of it changes a bit.
+ * llvm_matmul_tiling.c - which kernels are matmuls, and the sizes of their
+ * micro-kernels, work items and panels. None of this changes a result bit.
  */
 #include "llvm/llvm_matmul.h"
 
 #include <limits.h>
 
 enum {
-    TILE_BYTES = 64,       /* of a row of a tile: a line, and a sliver */
-    SUMS = 12,             /* registers of 16 for sums … */
-    SUMS_OF_32 = 24,       /* … or of 32 */
-    SUMS_OF_INTEGERS = 8,  /* products take more than one instruction … */
-    SUMS_OF_LONGS = 4,     /* … or a dozen */
-    BLOCK_BYTES = 256 << 10, /* of an item's rows, that are read again */
-    MOST_TILES = 64,       /* of an item, one below the other */
-    FOLD_BYTES = 64 << 10, /* of lanes of folded rows, that wait for others */
-    SOME_INNER = 1024,     /* if it is not known how many */
-    NEAR_BYTES = 96 << 10, /* of columns that are read as they are */
-    MANY_ITEMS = 16,       /* no matter how many there are exactly */
-    FEW_TILES = 3,         /* for which columns are not copied */
-    SOME_TILES = 12,       /* for which those that collide are: */
-    SETS = 64,             /* of lines, in the first cache … */
-    WAYS = 4,              /* … that have room for so many of one side */
-    MANY_PANELS = 3,       /* for which an item has more slivers … */
-    MOST_SLIVERS = 16,     /* … so many of them … */
-    TOTAL_BYTES = 60 << 10 /* … with so much for totals */
+    NR_BYTES = 64, /* nr: one cache line, the width of a packed panel */
+    /* Accumulator registers: of 16, and of 32 with AVX-512; fewer for integers,
+       whose multiply-add takes two instructions, or a dozen in 64 bits. */
+    ACC_REGISTERS = 12,
+    ACC_REGISTERS_AVX512 = 24,
+    ACC_REGISTERS_I32 = 8,
+    ACC_REGISTERS_I64 = 4,
+    /* Work items: bytes of their rows of A, which are reread from L2; rows in
+       micro-kernels; bytes of the partial results of row epilogues. */
+    A_BLOCK_BYTES = 256 << 10,
+    MAX_MICRO_KERNELS = 64,
+    ROW_PARTIALS_BYTES = 64 << 10,
+    ENOUGH_ITEMS = 16, /* exact numbers above do not matter */
+    ASSUMED_K = 1024,  /* if the extent is unknown */
+    /* Packing of B: bytes that need none; rows, in micro-kernels, from which it
+       pays, and from which it pays for rows of B that collide in L1. */
+    UNPACKED_B_BYTES = 96 << 10,
+    MIN_PACKING_TILES = 3,
+    MIN_COLLISION_TILES = 12,
+    L1_SETS = 64,
+    L1_WAYS_FOR_B = 4,
+    /* Several panels per work item: from so many k-blocks on, at most so many
+       panels, and bytes of C on the stack. */
+    MIN_K_BLOCKS = 3,
+    MAX_PANELS = 16,
+    C_BYTES = 60 << 10
 };
 
-/* -- Which kernels --------------------------------------------------------- */
+/* -- Operands -------------------------------------------------------------- */
 
-/* Marks all that an inst of a side is made from: one load, and what is done
-   with it. False if there is more. */
-static bool mark(tgi_llvm_kernel *k, uint32_t root, uint8_t side)
+/* Marks the insts of an operand. False unless it is one load, with elementwise
+   insts applied to it. */
+static bool mark_operand(tgi_llvm_kernel *k, uint32_t root, uint8_t operand)
 {
     int n_loads = 0;
     for (uint32_t i = 1; i < k->loops->insts.n; i++)
-        k->values[i].operands &= (uint8_t)~side;
-    k->values[root].operands |= side;
+        k->values[i].operands &= (uint8_t)~operand;
+    k->values[root].operands |= operand;
     for (uint32_t i = root; i > 0; i--) {
         const tgi_inst *inst = &k->loops->insts.data[i];
-        if (!(k->values[i].operands & side) ||
+        if (!(k->values[i].operands & operand) ||
             k->values[i].level == TGI_LEVEL_KERNEL)
             continue;
         n_loads += inst->kind == TGI_INST_LOAD;
@@ -50,40 +58,41 @@ static bool mark(tgi_llvm_kernel *k, uint32_t root, uint8_t side)
              inst->kind != TGI_INST_CAST))
             return false;
         for (int j = 0; j < inst->n_operands; j++)
-            k->values[inst->operands[j]].operands |= side;
+            k->values[inst->operands[j]].operands |= operand;
     }
     return n_loads == 1;
 }
 
-/* True if nothing of a side moves along an axis. */
-static bool is_still(const tgi_llvm_kernel *k, uint8_t side, int axis)
+/* True if an operand is invariant along an axis. */
+static bool is_invariant(const tgi_llvm_kernel *k, uint8_t operand, int axis)
 {
     for (uint32_t i = 1; i < k->loops->insts.n; i++) {
         const tgi_inst *inst = &k->loops->insts.data[i];
-        if ((k->values[i].operands & side) && inst->kind == TGI_INST_LOAD &&
+        if ((k->values[i].operands & operand) && inst->kind == TGI_INST_LOAD &&
             k->loops->accesses.data[inst->number].stride[axis].distance != 0)
             return false;
     }
     return true;
 }
 
-static bool find_sides(tgi_llvm_kernel *k)
+static bool find_operands(tgi_llvm_kernel *k)
 {
     const tgi_reduction *r = tgi_llvm_matmul_reduction(k);
-    uint32_t row = r->value, column = r->other;
-    if (k->values[row].varies) {
-        row = r->other;
-        column = r->value;
+    uint32_t uniform = r->value, varying = r->other;
+    if (k->values[uniform].varies) {
+        uniform = r->other;
+        varying = r->value;
     }
-    if (k->values[row].varies || !k->values[column].varies)
+    if (k->values[uniform].varies || !k->values[varying].varies)
         return false;
     k->matmul.row_axis = k->vector_axis - 1 - r->is_split;
-    return k->matmul.row_axis >= 0 && mark(k, row, TGI_LLVM_OPERAND_A) &&
-           mark(k, column, TGI_LLVM_OPERAND_B) &&
-           is_still(k, TGI_LLVM_OPERAND_B, k->matmul.row_axis);
+    return k->matmul.row_axis >= 0 &&
+           mark_operand(k, uniform, TGI_LLVM_OPERAND_A) &&
+           mark_operand(k, varying, TGI_LLVM_OPERAND_B) &&
+           is_invariant(k, TGI_LLVM_OPERAND_B, k->matmul.row_axis);
 }
 
-static bool has_elements(const tgi_llvm_kernel *k)
+static bool is_nonempty(const tgi_llvm_kernel *k)
 {
     bool has_any = true;
     for (int axis = 0; axis <= k->inner; axis++)
@@ -91,7 +100,7 @@ static bool has_elements(const tgi_llvm_kernel *k)
     return has_any;
 }
 
-static bool is_product(tgi_llvm_kernel *k)
+static bool is_matmul(tgi_llvm_kernel *k)
 {
     const tgi_kernel_loops *loops = k->loops;
     return loops->vectors == TGI_COLUMNS && loops->reductions.n == 1 &&
@@ -99,20 +108,21 @@ static bool is_product(tgi_llvm_kernel *k)
            tgi_llvm_matmul_reduction(k)->op == TGI_OP_MATMUL &&
            !tgi_llvm_matmul_reduction(k)->combines_blocks &&
            tgi_dtype_bytes(tgi_llvm_matmul_reduction(k)->dtype) >= 4 &&
-           loops->extent[k->inner] != 1 && has_elements(k) && find_sides(k);
+           loops->extent[k->inner] != 1 && is_nonempty(k) && find_operands(k);
 }
 
 const tgi_access *tgi_llvm_operand_access(const tgi_llvm_kernel *k,
-                                          uint8_t side)
+                                          uint8_t operand)
 {
     uint32_t i = 1;
-    while (!(k->values[i].operands & side) ||
+    while (!(k->values[i].operands & operand) ||
            k->values[i].level == TGI_LEVEL_KERNEL ||
            k->loops->insts.data[i].kind != TGI_INST_LOAD)
         i++;
     return &k->loops->accesses.data[k->loops->insts.data[i].number];
 }
 
+/* True if C is known to have fewer than n micro-kernels of rows. */
 static bool has_fewer_tiles(const tgi_llvm_kernel *k, int64_t n)
 {
     const tgi_dim m = k->loops->extent[k->matmul.row_axis];
@@ -121,7 +131,7 @@ static bool has_fewer_tiles(const tgi_llvm_kernel *k, int64_t n)
 
 bool tgi_llvm_matmul_has_few_rows(const tgi_llvm_kernel *k)
 {
-    return has_fewer_tiles(k, FEW_TILES);
+    return has_fewer_tiles(k, MIN_PACKING_TILES);
 }
 
 /* -- Sizes ----------------------------------------------------------------- */
@@ -131,41 +141,41 @@ static int64_t round_up(int64_t n, int64_t step)
     return (n + step - 1) / step * step;
 }
 
-static unsigned registers_for_sums(const tgi_llvm_kernel *k)
+static unsigned accumulator_registers(const tgi_llvm_kernel *k)
 {
     const int dtype = tgi_llvm_matmul_reduction(k)->dtype;
     if (!tgi_dtype_is(dtype, TGI_CLASS_FLOAT))
-        return tgi_dtype_bytes(dtype) == 8 ? SUMS_OF_LONGS
-                                           : SUMS_OF_INTEGERS;
-    return k->program->target->vector_bits == 512 ? SUMS_OF_32 : SUMS;
+        return tgi_dtype_bytes(dtype) == 8 ? ACC_REGISTERS_I64
+                                           : ACC_REGISTERS_I32;
+    return k->program->target->vector_bits == 512 ? ACC_REGISTERS_AVX512
+                                                  : ACC_REGISTERS;
 }
 
-/* Rows of a tile: as many as registers allow, and tiles alike. */
-static unsigned tile_rows(const tgi_llvm_kernel *k, unsigned lanes)
+/* Rows of the micro-kernel: as many as registers allow, balanced over m. */
+static unsigned choose_mr(const tgi_llvm_kernel *k, unsigned lanes)
 {
     const unsigned bytes =
         lanes * (unsigned)tgi_dtype_bytes(tgi_llvm_matmul_reduction(k)->dtype);
     const unsigned registers =
         (bytes * 8 + k->program->target->vector_bits - 1) /
         k->program->target->vector_bits;
-    unsigned most = registers_for_sums(k) / registers;
-    if (most > TGI_LLVM_MAX_MR)
-        most = TGI_LLVM_MAX_MR;
+    unsigned max = accumulator_registers(k) / registers;
+    if (max > TGI_LLVM_MAX_MR)
+        max = TGI_LLVM_MAX_MR;
     const tgi_dim m = k->loops->extent[k->matmul.row_axis];
     if (!tgi_dim_is_known(m))
-        return most;
-    const int64_t tiles = (m + most - 1) / most;
+        return max;
+    const int64_t tiles = (m + max - 1) / max;
     return (unsigned)((m + tiles - 1) / tiles);
 }
 
-/* How many items there are if each has so many rows and columns, as far as that
-   is known, and as long as they are few. */
+/* The number of work items of so many rows and columns, counting known extents
+   only, and exact only below ENOUGH_ITEMS. */
 static int64_t count_items(const tgi_llvm_kernel *k, int64_t rows,
                            unsigned columns)
 {
     int64_t items = 1;
-    for (int axis = 0; axis <= k->vector_axis && items < MANY_ITEMS;
-         axis++) {
+    for (int axis = 0; axis <= k->vector_axis && items < ENOUGH_ITEMS; axis++) {
         const tgi_dim extent = k->loops->extent[axis];
         const int64_t piece = axis == k->vector_axis       ? columns
                               : axis == k->matmul.row_axis ? rows
@@ -177,115 +187,119 @@ static int64_t count_items(const tgi_llvm_kernel *k, int64_t rows,
     return items;
 }
 
-static bool are_enough(const tgi_llvm_kernel *k, int64_t rows,
-                       unsigned columns)
+static bool has_enough_items(const tgi_llvm_kernel *k, int64_t rows,
+                             unsigned columns)
 {
     return count_items(k, rows, columns) >= TGI_MIN_SHARED_ITEMS;
 }
 
-/* Of m rows those of an item, whole tiles: `most`, or fewer, so that items are
-   alike. Where they have all columns, and are few, so that two threads or four
-   have the same number of them. Items that fold columns have all rows. */
-static int64_t rows_alike(const tgi_llvm_kernel *k, int64_t m, int64_t most)
+/* Rows of an item, a multiple of mr: at most `max`, balanced over m. If items
+   have all columns and are few, their number divides among two or four threads.
+   Items with column epilogues have all rows. */
+static int64_t balance_rows(const tgi_llvm_kernel *k, int64_t m, int64_t max)
 {
     const int64_t matrices = count_items(k, m, UINT_MAX);
-    int64_t blocks = (m + most - 1) / most;
+    int64_t blocks = (m + max - 1) / max;
     if (k->matmul.reduces_columns)
         blocks = 1;
     while (k->matmul.reduces_rows && !k->matmul.reduces_columns &&
            matrices * blocks % TGI_MIN_SHARED_ITEMS &&
-           matrices * blocks < MANY_ITEMS)
+           matrices * blocks < ENOUGH_ITEMS)
         blocks++;
     return round_up((m + blocks - 1) / blocks, k->matmul.mr);
 }
 
-/* Rows of an item: whole tiles. */
-static int64_t item_rows(const tgi_llvm_kernel *k, unsigned lanes)
+/* Rows of an item, a multiple of mr. */
+static int64_t choose_item_rows(const tgi_llvm_kernel *k, unsigned lanes)
 {
     const int64_t tile = k->matmul.mr;
     const tgi_dim inner = k->loops->extent[k->inner];
     const tgi_dim m = k->loops->extent[k->matmul.row_axis];
     const int64_t row_bytes =
-        (tgi_dim_is_known(inner) ? inner : SOME_INNER) *
+        (tgi_dim_is_known(inner) ? inner : ASSUMED_K) *
         tgi_dtype_bytes(tgi_llvm_matmul_reduction(k)->dtype);
-    int64_t rows = BLOCK_BYTES / row_bytes / tile * tile;
-    if (rows > MOST_TILES * tile)
-        rows = MOST_TILES * tile;
-    const int64_t fold_bytes = tgi_llvm_row_epilogue_bytes(k);
-    if (fold_bytes && rows > FOLD_BYTES / fold_bytes / tile * tile)
-        rows = FOLD_BYTES / fold_bytes / tile * tile;
+    int64_t rows = A_BLOCK_BYTES / row_bytes / tile * tile;
+    if (rows > MAX_MICRO_KERNELS * tile)
+        rows = MAX_MICRO_KERNELS * tile;
+    const int64_t partials_bytes = tgi_llvm_row_epilogue_bytes(k);
+    if (partials_bytes &&
+        rows > ROW_PARTIALS_BYTES / partials_bytes / tile * tile)
+        rows = ROW_PARTIALS_BYTES / partials_bytes / tile * tile;
     if (rows < 4 * tile)
         rows = 4 * tile;
     if (!tgi_dim_is_known(m))
         return rows;
-    rows = rows_alike(k, m, rows);
+    rows = balance_rows(k, m, rows);
     while (!k->matmul.reduces_columns && rows > tile &&
-           !are_enough(k, rows, lanes))
+           !has_enough_items(k, rows, lanes))
         rows = round_up(rows / 2, tile);
     return rows;
 }
 
-static const tgi_access *column_access(const tgi_llvm_kernel *k)
+static const tgi_access *b_access(const tgi_llvm_kernel *k)
 {
     return tgi_llvm_operand_access(k, TGI_LLVM_OPERAND_B);
 }
 
-/* True if the rows of a panel lie so that their lines push each other out of
-   the first cache: some sets take all of them. Measured where they do: 86 to
-   99 GFLOP/s as they are, with luck; copied, 97 to 99. */
-static bool lines_collide(const tgi_llvm_kernel *k, const tgi_access *access)
+/* True if the stride between rows of B maps a k-block to so few sets of L1 that
+   its lines evict each other. Measured there: 86 to 99 GFLOP/s, depending on
+   addresses; packed, 97 to 99. */
+static bool rows_collide_in_l1(const tgi_llvm_kernel *k,
+                               const tgi_access *access)
 {
     const tgi_dim inner = k->loops->extent[k->inner];
-    const tgi_dim apart = access->stride[k->inner].distance;
-    if (!tgi_dim_is_known(inner) || !tgi_dim_is_known(apart))
+    const tgi_dim stride = access->stride[k->inner].distance;
+    if (!tgi_dim_is_known(inner) || !tgi_dim_is_known(stride))
         return false;
-    const int64_t bytes = apart % (SETS * TILE_BYTES) *
+    const int64_t bytes = stride % (L1_SETS * NR_BYTES) *
                           tgi_dtype_bytes(tgi_llvm_matmul_reduction(k)->dtype);
-    if (bytes % TILE_BYTES != 0)
+    if (bytes % NR_BYTES != 0)
         return false;
-    const int64_t lines = bytes / TILE_BYTES % SETS;
-    const int64_t sets = lines ? SETS / (lines & -lines) : 1;
-    return inner > sets * WAYS;
+    const int64_t lines = bytes / NR_BYTES % L1_SETS;
+    const int64_t sets = lines ? L1_SETS / (lines & -lines) : 1;
+    return inner > sets * L1_WAYS_FOR_B;
 }
 
-/* True if the columns of an item are copied before they are used. */
-static bool should_copy(const tgi_llvm_kernel *k)
+/* True if B is packed on the stack, per k-block. */
+static bool should_pack(const tgi_llvm_kernel *k)
 {
     const tgi_dim n = k->loops->extent[k->vector_axis];
     const tgi_dim inner = k->loops->extent[k->inner];
-    const tgi_access *access = column_access(k);
+    const tgi_access *access = b_access(k);
     if (k->matmul.transposes_b)
         return true;
     if (access->panel_width || tgi_llvm_matmul_has_few_rows(k))
         return false;
-    if (!has_fewer_tiles(k, SOME_TILES) && lines_collide(k, access))
+    if (!has_fewer_tiles(k, MIN_COLLISION_TILES) &&
+        rows_collide_in_l1(k, access))
         return true;
     return !tgi_llvm_is_contiguous(k, access) || !tgi_dim_is_known(n) ||
            !tgi_dim_is_known(inner) ||
            inner * tgi_dtype_bytes(tgi_llvm_matmul_reduction(k)->dtype) >
-               NEAR_BYTES / n;
+               UNPACKED_B_BYTES / n;
 }
 
-/* True if columns lie along memory, and nothing is done to them. */
-static bool can_turn(const tgi_llvm_kernel *k)
+/* True if B is a plain load whose columns are contiguous in memory. */
+static bool can_transpose(const tgi_llvm_kernel *k)
 {
-    const tgi_access *access = column_access(k);
+    const tgi_access *access = b_access(k);
     return k->loops->insts.data[tgi_llvm_operand_b_inst(k)].kind ==
                TGI_INST_LOAD &&
            access->stride[k->inner].distance == 1 &&
            !tgi_llvm_is_contiguous(k, access);
 }
 
-/* What is turned needs no mask: only so many columns are. */
-static bool can_mask_others(const tgi_llvm_kernel *k)
+/* True if all accesses but that of B, whose packing needs no mask, can be
+   masked. */
+static bool are_others_maskable(const tgi_llvm_kernel *k)
 {
     const tgi_kernel_loops *loops = k->loops;
-    const tgi_access *turned = column_access(k);
+    const tgi_access *transposed = b_access(k);
     bool can_mask = true;
     for (uint32_t i = 1; i < loops->insts.n; i++) {
         const tgi_inst *inst = &loops->insts.data[i];
         if (inst->kind == TGI_INST_LOAD && k->values[i].varies &&
-            &loops->accesses.data[inst->number] != turned)
+            &loops->accesses.data[inst->number] != transposed)
             can_mask &=
                 tgi_llvm_is_maskable(k, &loops->accesses.data[inst->number]);
     }
@@ -295,85 +309,83 @@ static bool can_mask_others(const tgi_llvm_kernel *k)
     return can_mask;
 }
 
-/* True if slivers of an item go along with each other, panel by panel. */
-static bool can_have_slivers(const tgi_llvm_kernel *k)
+/* True if a work item may have several panels of B. */
+static bool can_have_panels(const tgi_llvm_kernel *k)
 {
     const tgi_dim inner = k->loops->extent[k->inner];
-    return column_access(k)->panel_width && !k->is_split &&
+    return b_access(k)->panel_width && !k->is_split &&
            !(tgi_dim_is_known(inner) &&
-             inner <= (MANY_PANELS - 1) * TGI_BLOCK_ROWS);
+             inner <= (MIN_K_BLOCKS - 1) * TGI_BLOCK_ROWS);
 }
 
-/* Of a row of an item of so many slivers. */
-static int64_t total_bytes(const tgi_llvm_kernel *k, unsigned slivers)
+/* Stack bytes of a row of an item of so many panels. */
+static int64_t c_row_bytes(const tgi_llvm_kernel *k, unsigned n_panels)
 {
-    return slivers * TILE_BYTES + tgi_llvm_row_epilogue_bytes(k);
+    return n_panels * NR_BYTES + tgi_llvm_row_epilogue_bytes(k);
 }
 
-/* Rows of an item of so many slivers: as many as have room for totals, in
-   blocks alike. */
-static int64_t rows_of_slivers(const tgi_llvm_kernel *k, unsigned slivers)
+/* Rows of an item of so many panels: as many as fit C_BYTES, balanced. */
+static int64_t panels_item_rows(const tgi_llvm_kernel *k, unsigned n_panels)
 {
     const int64_t tile = k->matmul.mr;
     const tgi_dim m = k->loops->extent[k->matmul.row_axis];
-    const int64_t most =
-        TOTAL_BYTES / total_bytes(k, slivers) / tile * tile;
+    const int64_t max = C_BYTES / c_row_bytes(k, n_panels) / tile * tile;
     if (!tgi_dim_is_known(m))
-        return most;
-    return rows_alike(k, m, most);
+        return max;
+    return balance_rows(k, m, max);
 }
 
-/* True if an item of so many slivers is too large: because there are too few
-   of them, or because all rows have no room. */
-static bool are_too_many(const tgi_llvm_kernel *k, unsigned slivers,
-                         unsigned lanes)
+/* True if items of so many panels are too large for the stack, or too few. */
+static bool are_too_many_panels(const tgi_llvm_kernel *k, unsigned n_panels,
+                                unsigned lanes)
 {
-    const int64_t rows = rows_of_slivers(k, slivers);
-    if (rows > TOTAL_BYTES / total_bytes(k, slivers))
+    const int64_t rows = panels_item_rows(k, n_panels);
+    if (rows > C_BYTES / c_row_bytes(k, n_panels))
         return true;
     return tgi_dim_is_known(k->loops->extent[k->vector_axis]) &&
-           !k->matmul.reduces_rows && !are_enough(k, rows, slivers * lanes);
+           !k->matmul.reduces_rows &&
+           !has_enough_items(k, rows, n_panels * lanes);
 }
 
-static void choose_slivers(tgi_llvm_kernel *k, unsigned lanes)
+static void choose_panels(tgi_llvm_kernel *k, unsigned lanes)
 {
     const tgi_dim n = k->loops->extent[k->vector_axis];
-    unsigned slivers = MOST_SLIVERS;
-    while (tgi_dim_is_known(n) && slivers > 1 && slivers / 2 * lanes >= n)
-        slivers /= 2;
-    while (slivers > 1 && are_too_many(k, slivers, lanes))
-        slivers /= 2;
-    if (slivers == 1)
+    unsigned n_panels = MAX_PANELS;
+    while (tgi_dim_is_known(n) && n_panels > 1 && n_panels / 2 * lanes >= n)
+        n_panels /= 2;
+    while (n_panels > 1 && are_too_many_panels(k, n_panels, lanes))
+        n_panels /= 2;
+    if (n_panels == 1)
         return;
-    k->matmul.n_panels = slivers;
-    k->matmul.item_rows = rows_of_slivers(k, slivers);
+    k->matmul.n_panels = n_panels;
+    k->matmul.item_rows = panels_item_rows(k, n_panels);
 }
 
 unsigned tgi_llvm_matmul_classify(tgi_llvm_kernel *k)
 {
     k->matmul.mr = 0;
     tgi_llvm_epilogue_classify(k);
-    if (!is_product(k)) {
+    if (!is_matmul(k)) {
         if (k->matmul.reduces_rows || k->matmul.reduces_columns)
-            tgi_llvm_fail(k->program, "a fold of what is no product");
+            tgi_llvm_fail(k->program, "reduction epilogue without a matmul");
         return 0;
     }
-    k->matmul.transposes_b = can_turn(k);
+    k->matmul.transposes_b = can_transpose(k);
     if (k->matmul.transposes_b)
-        k->phases[0].can_mask = can_mask_others(k);
+        k->phases[0].can_mask = are_others_maskable(k);
     const bool can_mask = k->phases[0].can_mask;
     const tgi_dim n = k->loops->extent[k->vector_axis];
-    unsigned lanes = TILE_BYTES / (unsigned)tgi_dtype_bytes(
-                                      tgi_llvm_matmul_reduction(k)->dtype);
+    unsigned lanes = NR_BYTES / (unsigned)tgi_dtype_bytes(
+                                    tgi_llvm_matmul_reduction(k)->dtype);
     while (tgi_dim_is_known(n) && lanes > 1 &&
            (can_mask ? lanes / 2 : lanes - 1) >= n)
         lanes /= 2;
     k->phases[0].lanes = lanes;
-    k->matmul.mr = tile_rows(k, lanes);
-    k->matmul.item_rows = item_rows(k, lanes);
-    k->matmul.packs_b = should_copy(k);
+    k->matmul.mr = choose_mr(k, lanes);
+    k->matmul.item_rows = choose_item_rows(k, lanes);
+    k->matmul.packs_b = should_pack(k);
     k->matmul.n_panels = 0;
-    if (can_have_slivers(k))
-        choose_slivers(k, lanes);
+    if (can_have_panels(k))
+        choose_panels(k, lanes);
     return lanes;
 }

@@ -1,104 +1,110 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_micro_kernel.c - a tile of a matrix product: a few rows and one vector
- * of columns, whose sums are in registers. What is loaded of a side serves all
- * of the other. Columns that lie far apart, or across, are copied to the stack
- * first, a panel at a time.
+ * llvm_micro_kernel.c - the micro-kernel: at most mr rows of A x one vector of
+ * columns of B, the accumulators in registers. Each load of B serves all rows,
+ * each load of A all columns. Columns of B that are far apart, or contiguous in
+ * memory, are packed on the stack, a k-block at a time.
  */
 #include "llvm/llvm_matmul.h"
 
 enum {
-    LINE = 64,              /* bytes */
-    MOST_UNROLLED = 16,     /* steps of a panel without a loop */
-    SMALL_BYTES = 64 << 10, /* of a matrix that is asked for as a whole … */
-    LEAST_STEPS = 1 << 14   /* … by a product of so many steps at least */
+    LINE = 64,           /* bytes of a cache line */
+    MAX_UNROLLED_K = 16, /* steps of k without a loop */
+    /* Batches of small matmuls: bytes of an operand that is prefetched, and
+       multiply-adds of a matmul that does so. */
+    MAX_PREFETCH_BYTES = 64 << 10,
+    MIN_PREFETCH_FMAS = 1 << 14
 };
 
-/* -- Sums ------------------------------------------------------------------ */
+/* -- Accumulators ---------------------------------------------------------- */
 
-/* The address of a side's load at a row, but for what moves in loops. */
-static LLVMValueRef head_of(tgi_llvm_kernel *k, uint8_t side)
+/* The address of an operand at k->index, but at column 0 and k = 0. */
+static LLVMValueRef operand_start(tgi_llvm_kernel *k, uint8_t operand)
 {
     LLVMValueRef column = k->index[k->vector_axis];
     k->index[k->vector_axis] = k->index[k->inner] = NULL;
-    LLVMValueRef head =
-        tgi_llvm_address_from_indices(k, tgi_llvm_operand_access(k, side));
+    LLVMValueRef start =
+        tgi_llvm_address_from_indices(k, tgi_llvm_operand_access(k, operand));
     k->index[k->vector_axis] = column;
-    return head;
+    return start;
 }
 
-/* Emits a side where k->index is. */
-static void emit_side(tgi_llvm_kernel *k, uint8_t side)
+/* Emits the insts of an operand at k->index. */
+static void emit_operand(tgi_llvm_kernel *k, uint8_t operand)
 {
     for (uint32_t i = 1; i < k->loops->insts.n; i++)
-        if ((k->values[i].operands & side) &&
+        if ((k->values[i].operands & operand) &&
             k->values[i].level != TGI_LEVEL_KERNEL)
             tgi_llvm_inst_emit(k, i);
 }
 
-static LLVMTypeRef row_type(const tgi_llvm_kernel *k)
+static LLVMTypeRef vector_type(const tgi_llvm_kernel *k)
 {
     return tgi_llvm_type(k->e, tgi_llvm_matmul_reduction(k)->dtype);
 }
 
-/* A tile while it is computed. */
-typedef struct rows {
-    unsigned n;
-    LLVMValueRef heads[TGI_LLVM_MAX_MR]; /* of the row side */
+/* A micro-kernel, while it is emitted. */
+typedef struct tile_state {
+    unsigned n_rows;
+    LLVMValueRef a_starts[TGI_LLVM_MAX_MR]; /* by row: address at k = 0 */
     tgi_llvm_micro_kernel *tile;
-} rows;
+} tile_state;
 
-/* Sets the address of a side's load. */
-static void set_head(tgi_llvm_kernel *k, uint8_t side, LLVMValueRef head)
+/* Sets the start that the operand's load uses. */
+static void set_operand_start(tgi_llvm_kernel *k, uint8_t operand,
+                              LLVMValueRef start)
 {
-    k->matmul.row_starts[tgi_llvm_operand_access(k, side) -
-                         k->loops->accesses.data] = head;
+    k->matmul.row_starts[tgi_llvm_operand_access(k, operand) -
+                         k->loops->accesses.data] = start;
 }
 
-static void begin_tile(tgi_llvm_kernel *k, rows *t, LLVMValueRef row)
+static void begin_micro_kernel(tgi_llvm_kernel *k, tile_state *t,
+                               LLVMValueRef row)
 {
-    for (unsigned r = 0; r < t->n; r++) {
+    for (unsigned r = 0; r < t->n_rows; r++) {
         tgi_llvm_accumulator state;
         tgi_llvm_reduce_start(k, 0, false, &state);
-        t->tile->sums[r] = state.part[0];
+        t->tile->acc[r] = state.part[0];
         k->index[k->matmul.row_axis] =
             tgi_llvm_add(k->program, row, tgi_llvm_const_i64(k->program, r));
-        t->heads[r] = head_of(k, TGI_LLVM_OPERAND_A);
+        t->a_starts[r] = operand_start(k, TGI_LLVM_OPERAND_A);
     }
-    set_head(k, TGI_LLVM_OPERAND_B, head_of(k, TGI_LLVM_OPERAND_B));
+    set_operand_start(k, TGI_LLVM_OPERAND_B,
+                      operand_start(k, TGI_LLVM_OPERAND_B));
 }
 
-static LLVMValueRef panel_row(tgi_llvm_kernel *k,
-                              const tgi_llvm_packed_panel *p, LLVMValueRef at)
+static LLVMValueRef panel_row_address(tgi_llvm_kernel *k,
+                                      const tgi_llvm_packed_panel *p,
+                                      LLVMValueRef at)
 {
-    LLVMValueRef row = LLVMBuildSub(k->b, at, p->first, "");
-    return LLVMBuildGEP2(k->b, row_type(k), p->memory, &row, 1, "");
+    LLVMValueRef row = LLVMBuildSub(k->b, at, p->first_k, "");
+    return LLVMBuildGEP2(k->b, vector_type(k), p->memory, &row, 1, "");
 }
 
-static void emit_columns(tgi_llvm_kernel *k, const tgi_llvm_packed_panel *p,
-                         LLVMValueRef at)
+static void emit_b_row(tgi_llvm_kernel *k, const tgi_llvm_packed_panel *p,
+                       LLVMValueRef at)
 {
     if (!p->memory) {
-        emit_side(k, TGI_LLVM_OPERAND_B);
+        emit_operand(k, TGI_LLVM_OPERAND_B);
         return;
     }
     LLVMValueRef row =
-        LLVMBuildLoad2(k->b, row_type(k), panel_row(k, p, at), "");
+        LLVMBuildLoad2(k->b, vector_type(k), panel_row_address(k, p, at), "");
     LLVMSetAlignment(row, 4);
     k->values[tgi_llvm_operand_b_inst(k)].value = row;
 }
 
-/* One step of k: the column side once, and the row side for every row. */
-static void take_step(tgi_llvm_kernel *k, rows *t, LLVMValueRef at)
+/* One step of k: loads a row of B, and for every row an element of A. */
+static void emit_k_step(tgi_llvm_kernel *k, tile_state *t, LLVMValueRef at)
 {
     k->index[k->inner] = at;
-    emit_columns(k, t->tile->columns, at);
-    for (unsigned r = 0; r < t->n; r++) {
-        tgi_llvm_accumulator state = {{t->tile->sums[r]}};
-        set_head(k, TGI_LLVM_OPERAND_A, t->heads[r]);
-        emit_side(k, TGI_LLVM_OPERAND_A);
+    emit_b_row(k, t->tile->b_panel, at);
+    for (unsigned r = 0; r < t->n_rows; r++) {
+        tgi_llvm_accumulator state = {{t->tile->acc[r]}};
+        set_operand_start(k, TGI_LLVM_OPERAND_A, t->a_starts[r]);
+        emit_operand(k, TGI_LLVM_OPERAND_A);
         tgi_llvm_reduce_step(k, 0, false, &state);
-        t->tile->sums[r] = state.part[0];
+        t->tile->acc[r] = state.part[0];
     }
     k->index[k->inner] = NULL;
 }
@@ -107,32 +113,33 @@ void tgi_llvm_micro_kernel_emit(tgi_llvm_kernel *k, tgi_llvm_micro_kernel *tile,
                                 LLVMValueRef row, unsigned height,
                                 LLVMValueRef from, LLVMValueRef to)
 {
-    rows t = {.n = height, .tile = tile};
+    tile_state t = {.n_rows = height, .tile = tile};
     int64_t first, last;
-    begin_tile(k, &t, row);
+    begin_micro_kernel(k, &t, row);
     k->row_starts = k->matmul.row_starts;
     if (tgi_llvm_is_const_i64(from, &first) &&
-        tgi_llvm_is_const_i64(to, &last) && last - first <= MOST_UNROLLED) {
+        tgi_llvm_is_const_i64(to, &last) && last - first <= MAX_UNROLLED_K) {
         for (; first < last; first++)
-            take_step(k, &t, tgi_llvm_const_i64(k->program, first));
+            emit_k_step(k, &t, tgi_llvm_const_i64(k->program, first));
     } else {
         tgi_llvm_loop loop;
-        tgi_llvm_loop_begin(k, &loop, from, to, 1, tile->sums, height);
+        tgi_llvm_loop_begin(k, &loop, from, to, 1, tile->acc, height);
         for (unsigned r = 0; r < height; r++)
-            tile->sums[r] = loop.carried[r];
-        take_step(k, &t, loop.index);
-        tgi_llvm_loop_end(k, &loop, tile->sums);
+            tile->acc[r] = loop.carried[r];
+        emit_k_step(k, &t, loop.index);
+        tgi_llvm_loop_end(k, &loop, tile->acc);
         for (unsigned r = 0; r < height; r++)
-            tile->sums[r] = loop.carried[r];
+            tile->acc[r] = loop.carried[r];
     }
     k->row_starts = NULL;
 }
 
-/* -- Copies ---------------------------------------------------------------- */
+/* -- Packing --------------------------------------------------------------- */
 
-/* Columns that lie along memory, into rows of the panel. */
-static void turn_columns(tgi_llvm_kernel *k, const tgi_llvm_packed_panel *panel,
-                         LLVMValueRef from, LLVMValueRef to)
+/* Packs columns that are contiguous in memory. */
+static void pack_transposed(tgi_llvm_kernel *k,
+                            const tgi_llvm_packed_panel *panel,
+                            LLVMValueRef from, LLVMValueRef to)
 {
     LLVMValueRef n = tgi_llvm_const_i64(k->program, k->e->lanes);
     if (k->mask) {
@@ -152,55 +159,59 @@ void tgi_llvm_panel_pack(tgi_llvm_kernel *k, tgi_llvm_packed_panel *panel,
                          LLVMValueRef from, LLVMValueRef to)
 {
     tgi_llvm_loop loop;
-    panel->first = from;
+    panel->first_k = from;
     if (k->matmul.transposes_b) {
-        turn_columns(k, panel, from, to);
+        pack_transposed(k, panel, from, to);
         return;
     }
-    set_head(k, TGI_LLVM_OPERAND_B, head_of(k, TGI_LLVM_OPERAND_B));
+    set_operand_start(k, TGI_LLVM_OPERAND_B,
+                      operand_start(k, TGI_LLVM_OPERAND_B));
     k->row_starts = k->matmul.row_starts;
     tgi_llvm_loop_begin(k, &loop, from, to, 1, NULL, 0);
     k->index[k->inner] = loop.index;
-    emit_side(k, TGI_LLVM_OPERAND_B);
+    emit_operand(k, TGI_LLVM_OPERAND_B);
     LLVMSetAlignment(
         LLVMBuildStore(k->b, tgi_llvm_value_of(k, tgi_llvm_operand_b_inst(k)),
-                       panel_row(k, panel, loop.index)),
+                       panel_row_address(k, panel, loop.index)),
         4);
     tgi_llvm_loop_end(k, &loop, NULL);
     k->index[k->inner] = NULL;
     k->row_starts = NULL;
 }
 
-/* -- Asking ahead ---------------------------------------------------------- */
+/* -- Prefetch -------------------------------------------------------------- */
 
-int64_t tgi_llvm_matmul_prefetch_bytes(const tgi_llvm_kernel *k, uint8_t side)
+int64_t tgi_llvm_matmul_prefetch_bytes(const tgi_llvm_kernel *k,
+                                       uint8_t operand)
 {
     const int axis = k->matmul.row_axis;
     const tgi_dim m = k->loops->extent[axis];
     const tgi_dim n = k->loops->extent[k->vector_axis];
     const tgi_dim inner = k->loops->extent[k->inner];
-    const tgi_access *access = tgi_llvm_operand_access(k, side);
+    const tgi_access *access = tgi_llvm_operand_access(k, operand);
     if (axis == 0 || k->is_split || access->panel_width ||
         !tgi_dim_is_known(m) || !tgi_dim_is_known(n) ||
-        !tgi_dim_is_known(inner) || m > SMALL_BYTES || n > SMALL_BYTES ||
-        inner > SMALL_BYTES || m * n * inner < LEAST_STEPS)
+        !tgi_dim_is_known(inner) || m > MAX_PREFETCH_BYTES ||
+        n > MAX_PREFETCH_BYTES || inner > MAX_PREFETCH_BYTES ||
+        m * n * inner < MIN_PREFETCH_FMAS)
         return 0;
-    const tgi_dim kept = side == TGI_LLVM_OPERAND_A ? m : n;
+    const tgi_dim rows = operand == TGI_LLVM_OPERAND_A ? m : n;
     const int64_t bytes =
-        kept * inner * tgi_dtype_bytes(tgi_llvm_matmul_reduction(k)->dtype);
+        rows * inner * tgi_dtype_bytes(tgi_llvm_matmul_reduction(k)->dtype);
     const tgi_stride stride = access->stride[axis - 1];
-    return bytes <= SMALL_BYTES && !stride.is_negative &&
-                   stride.distance == kept * inner
+    return bytes <= MAX_PREFETCH_BYTES && !stride.is_negative &&
+                   stride.distance == rows * inner
                ? bytes
                : 0;
 }
 
-/* Each tile of a product asks for its part of the next matrix: what is read
-   of a small one is too little for the CPU to find out where it goes on. */
-static void ask_for_matrix(tgi_llvm_kernel *k, uint8_t side, LLVMValueRef row)
+/* Each micro-kernel prefetches its share of the next matrix of a batch: a small
+   matrix ends before the hardware prefetcher has detected the stream. */
+static void prefetch_next_operand(tgi_llvm_kernel *k, uint8_t operand,
+                                  LLVMValueRef row)
 {
     const tgi_llvm_program *program = k->program;
-    const int64_t bytes = tgi_llvm_matmul_prefetch_bytes(k, side);
+    const int64_t bytes = tgi_llvm_matmul_prefetch_bytes(k, operand);
     if (!bytes)
         return;
     const int64_t lanes = k->phases[0].lanes, height = k->matmul.mr;
@@ -219,7 +230,7 @@ static void ask_for_matrix(tgi_llvm_kernel *k, uint8_t side, LLVMValueRef row)
             tgi_llvm_const_i64(program, tiles)),
         LLVMBuildUDiv(k->b, row, tgi_llvm_const_i64(program, height), ""));
     k->index[k->matmul.row_axis] = tgi_llvm_const_i64(program, 0);
-    LLVMValueRef matrix = head_of(k, side);
+    LLVMValueRef matrix = operand_start(k, operand);
     LLVMValueRef from = tgi_llvm_add(
         program, tgi_llvm_const_i64(program, bytes),
         tgi_llvm_mul(program, part, tgi_llvm_const_i64(program, share * LINE)));
@@ -229,13 +240,13 @@ static void ask_for_matrix(tgi_llvm_kernel *k, uint8_t side, LLVMValueRef row)
                       share * LINE, false);
 }
 
-/* Asks for the lines that the results of a tile go to, while it is computed:
-   stores end in order, each would wait for its line. */
-static void ask_for_results(tgi_llvm_kernel *k, LLVMValueRef row,
-                            unsigned height)
+/* Prefetches the lines of the results before the micro-kernel: stores retire in
+   order, and each would wait for its line. */
+static void prefetch_results(tgi_llvm_kernel *k, LLVMValueRef row,
+                             unsigned height)
 {
     const tgi_dim inner = k->loops->extent[k->inner];
-    if (tgi_dim_is_known(inner) && inner < MOST_UNROLLED)
+    if (tgi_dim_is_known(inner) && inner < MAX_UNROLLED_K)
         return;
     k->index[k->inner] = NULL;
     for (size_t i = 0; i < k->loops->stores.n; i++) {
@@ -255,7 +266,7 @@ static void ask_for_results(tgi_llvm_kernel *k, LLVMValueRef row,
 void tgi_llvm_micro_kernel_prefetch(tgi_llvm_kernel *k, LLVMValueRef row,
                                     unsigned height)
 {
-    ask_for_results(k, row, height);
-    ask_for_matrix(k, TGI_LLVM_OPERAND_A, row);
-    ask_for_matrix(k, TGI_LLVM_OPERAND_B, row);
+    prefetch_results(k, row, height);
+    prefetch_next_operand(k, TGI_LLVM_OPERAND_A, row);
+    prefetch_next_operand(k, TGI_LLVM_OPERAND_B, row);
 }

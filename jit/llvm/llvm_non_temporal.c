@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_non_temporal.c - stores past the cache. A result that is larger than the
- * last cache and is not read in the call is written to memory by whole lines,
- * which need not be read first: that is a third of what scaling a vector
- * moves. Smaller results stay in the cache for whoever comes next.
+ * llvm_non_temporal.c - non-temporal stores. A result that exceeds the
+ * last-level cache and is not read in the call is stored by whole cache lines,
+ * which need not be read first: a third of the memory traffic of scaling a
+ * vector. Smaller results stay in the cache for their next reader.
  *
- * Such stores must be aligned, so a stretch begins with what comes before the
- * first whole line; and they are weakly ordered, so a fence ends the kernel.
- * Inputs are asked for ahead: the CPU does so by itself, but not across pages.
+ * Non-temporal stores must be aligned, so a loop is preceded by the elements
+ * before the first whole line. They are weakly ordered, so a fence ends the
+ * kernel. Loads are prefetched, because hardware prefetchers stop at pages.
  */
 #include "llvm/llvm_lower.h"
 
@@ -15,22 +15,21 @@
 #include <string.h>
 
 enum {
-    LINE = 64,         /* bytes */
-    LEAST_STORE = 16,  /* bytes of a vector: less is not stored past a cache */
-    AHEAD = 256,       /* bytes that inputs are asked for ahead */
-    MOST_ASKED = 4     /* inputs */
+    LINE = 64,               /* bytes of a cache line */
+    MIN_STORE_BYTES = 16,    /* of the narrowest non-temporal vector store */
+    PREFETCH_BYTES = 256,    /* prefetch distance */
+    MAX_PREFETCHED_LOADS = 4 /* per phase */
 };
 
 /* -- Which stores ---------------------------------------------------------- */
 
-static void note_loads(tgi_llvm_program *program,
-                       const tgi_kernel_loops *kernel)
+static void record_loads(tgi_llvm_program *program,
+                         const tgi_kernel_loops *kernel)
 {
     for (uint32_t i = 1; i < kernel->insts.n; i++) {
         const tgi_inst *inst = &kernel->insts.data[i];
         if (inst->kind == TGI_INST_LOAD)
-            program->is_read[kernel->accesses.data[inst->number].buffer] =
-                true;
+            program->is_read[kernel->accesses.data[inst->number].buffer] = true;
     }
 }
 
@@ -44,13 +43,13 @@ bool tgi_llvm_non_temporal_init(tgi_llvm_program *program)
         return false;
     memset(program->is_read, 0, loops->buffers.n + 1);
     for (size_t i = 0; i < loops->kernels.n; i++)
-        note_loads(program, loops->kernels.data[i]);
+        record_loads(program, loops->kernels.data[i]);
     for (size_t i = 0; i < loops->hosts.n; i++) {
         const tgi_host_step *host = &loops->hosts.data[i];
         for (uint32_t j = 0; j < host->n_buffers; j++)
             program->is_read[host->buffers[j]] = true;
     }
-    /* What a trip of a loop leaves, the next one reads. */
+    /* The next iteration of a loop reads what this one stores. */
     for (size_t i = 0; i < loops->controls.n; i++)
         for (uint32_t j = 0; j < loops->controls.data[i].n_moved; j++)
             program->is_read[loops->controls.data[i].to[j]] = true;
@@ -69,20 +68,22 @@ static const tgi_loop_buffer *buffer_of(const tgi_llvm_kernel *k,
     return &k->program->loops->buffers.data[access_of(k, store)->buffer];
 }
 
-static unsigned bytes_of(const tgi_llvm_kernel *k, const tgi_loop_store *store)
+static unsigned element_bytes(const tgi_llvm_kernel *k,
+                              const tgi_loop_store *store)
 {
     return (unsigned)tgi_dtype_bytes(buffer_of(k, store)->dtype);
 }
 
-/* The largest number of elements that stay in the cache. */
-static int64_t most_cached(const tgi_llvm_kernel *k,
-                           const tgi_loop_store *store)
+/* Elements of a buffer that fits the last-level cache. */
+static int64_t max_cached_elements(const tgi_llvm_kernel *k,
+                                   const tgi_loop_store *store)
 {
-    return k->program->cache_bytes / bytes_of(k, store);
+    return k->program->cache_bytes / element_bytes(k, store);
 }
 
-/* True if it might be worth it, as far as is known without the extents. */
-static bool may_stream(const tgi_llvm_kernel *k, const tgi_loop_store *store)
+/* True if a store may be non-temporal, provided that unknown extents are large
+   enough. */
+static bool is_candidate(const tgi_llvm_kernel *k, const tgi_loop_store *store)
 {
     const tgi_stride stride = access_of(k, store)->stride[k->inner];
     const tgi_loop_buffer *buffer = buffer_of(k, store);
@@ -90,10 +91,10 @@ static bool may_stream(const tgi_llvm_kernel *k, const tgi_loop_store *store)
     return store->level == TGI_LEVEL_INNER && stride.distance == 1 &&
            !stride.is_negative && buffer->place != TGI_PLACE_SCRATCH &&
            !access_of(k, store)->shift &&
-           lanes * bytes_of(k, store) >= LEAST_STORE &&
+           lanes * element_bytes(k, store) >= MIN_STORE_BYTES &&
            !(k->transpose && k->transpose->tiles[store->access].uses) &&
            (!tgi_dim_is_known(buffer->count) ||
-            buffer->count > most_cached(k, store)) &&
+            buffer->count > max_cached_elements(k, store)) &&
            !k->program->is_read[access_of(k, store)->buffer];
 }
 
@@ -104,22 +105,24 @@ bool tgi_llvm_is_non_temporal(const tgi_llvm_kernel *k,
            k->non_temporal_stores[store - k->loops->stores.data];
 }
 
-/* True if the buffers of all such stores of a phase are large enough. */
-static LLVMValueRef are_large(tgi_llvm_kernel *k, unsigned phase)
+/* An i1: all buffers of a phase with candidates exceed the cache. Records the
+   candidates. */
+static LLVMValueRef exceed_cache(tgi_llvm_kernel *k, unsigned phase)
 {
-    LLVMValueRef large = NULL;
+    LLVMValueRef exceeds = NULL;
     for (size_t i = 0; i < k->loops->stores.n; i++) {
         const tgi_loop_store *store = &k->loops->stores.data[i];
         k->non_temporal_stores[i] |=
-            store->phase == phase && may_stream(k, store);
+            store->phase == phase && is_candidate(k, store);
         if (!k->non_temporal_stores[i] || store->phase != phase)
             continue;
         LLVMValueRef is_large = LLVMBuildICmp(
             k->b, LLVMIntSGT, tgi_llvm_dim(k, buffer_of(k, store)->count),
-            tgi_llvm_const_i64(k->program, most_cached(k, store)), "");
-        large = large ? LLVMBuildAnd(k->b, large, is_large, "") : is_large;
+            tgi_llvm_const_i64(k->program, max_cached_elements(k, store)), "");
+        exceeds =
+            exceeds ? LLVMBuildAnd(k->b, exceeds, is_large, "") : is_large;
     }
-    return large;
+    return exceeds;
 }
 
 void tgi_llvm_non_temporal_classify(tgi_llvm_kernel *k)
@@ -129,9 +132,9 @@ void tgi_llvm_non_temporal_classify(tgi_llvm_kernel *k)
     LLVMBasicBlockRef block = tgi_llvm_position_at_entry(k);
     for (unsigned phase = 0; phase < k->loops->n_phases; phase++) {
         tgi_llvm_phase *p = &k->phases[phase];
-        /* What computes much does not wait for memory. */
+        /* Heavy phases are not bound by memory. */
         if (p->has_loop && !p->n_reductions && !p->is_heavy)
-            p->uses_non_temporal = are_large(k, phase);
+            p->uses_non_temporal = exceed_cache(k, phase);
         if (p->uses_non_temporal)
             k->uses_non_temporal = k->uses_non_temporal
                                        ? LLVMBuildOr(k->b, k->uses_non_temporal,
@@ -141,7 +144,7 @@ void tgi_llvm_non_temporal_classify(tgi_llvm_kernel *k)
     tgi_llvm_position_restore(k, block);
 }
 
-/* -- Marks, questions, fences ---------------------------------------------- */
+/* -- Intrinsics ------------------------------------------------------------ */
 
 void tgi_llvm_non_temporal_mark(const tgi_llvm_kernel *k, LLVMValueRef store,
                                 unsigned bytes)
@@ -152,19 +155,19 @@ void tgi_llvm_non_temporal_mark(const tgi_llvm_kernel *k, LLVMValueRef store,
         LLVMValueAsMetadata(LLVMConstInt(k->program->i32, 1, false));
     LLVMSetMetadata(
         store, LLVMGetMDKindIDInContext(context, name, sizeof(name) - 1),
-        LLVMMetadataAsValue(context,
-                            LLVMMDNodeInContext2(context, &one, 1)));
+        LLVMMetadataAsValue(context, LLVMMDNodeInContext2(context, &one, 1)));
     LLVMSetAlignment(store, bytes < LINE ? bytes : LINE);
 }
 
-static void call(tgi_llvm_kernel *k, const char *name, LLVMTypeRef *types,
-                 unsigned n_types, LLVMValueRef *operands, unsigned n)
+static void call_intrinsic(tgi_llvm_kernel *k, const char *name,
+                           LLVMTypeRef *types, unsigned n_types,
+                           LLVMValueRef *operands, unsigned n)
 {
     const unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
     LLVMBuildCall2(
         k->b, LLVMIntrinsicGetType(k->e->context, id, types, n_types),
-        LLVMGetIntrinsicDeclaration(k->e->module, id, types, n_types),
-        operands, n, "");
+        LLVMGetIntrinsicDeclaration(k->e->module, id, types, n_types), operands,
+        n, "");
 }
 
 void tgi_llvm_non_temporal_fence(tgi_llvm_kernel *k)
@@ -173,7 +176,7 @@ void tgi_llvm_non_temporal_fence(tgi_llvm_kernel *k)
         return;
     tgi_llvm_branch branch;
     tgi_llvm_branch_begin(k, &branch, k->uses_non_temporal);
-    call(k, "llvm.x86.sse.sfence", NULL, 0, NULL, 0);
+    call_intrinsic(k, "llvm.x86.sse.sfence", NULL, 0, NULL, 0);
     tgi_llvm_branch_end(k, &branch);
 }
 
@@ -186,14 +189,15 @@ void tgi_llvm_prefetch(tgi_llvm_kernel *k, LLVMValueRef address, int64_t bytes,
         LLVMValueRef operands[] = {
             LLVMBuildGEP2(k->b, byte, address, &offset, 1, ""),
             LLVMConstInt(k->program->i32, to_write, false),
-            LLVMConstInt(k->program->i32, 3, false),  /* to all caches */
-            LLVMConstInt(k->program->i32, 1, false)}; /* of data */
-        call(k, "llvm.prefetch", &k->program->pointer, 1, operands, 4);
+            LLVMConstInt(k->program->i32, 3, false),  /* all cache levels */
+            LLVMConstInt(k->program->i32, 1, false)}; /* data */
+        call_intrinsic(k, "llvm.prefetch", &k->program->pointer, 1, operands,
+                       4);
     }
 }
 
-/* Asks for what comes later. */
-static void ask_ahead(tgi_llvm_kernel *k, unsigned phase)
+/* Prefetches the unit-stride loads of a phase. */
+static void prefetch_loads(tgi_llvm_kernel *k, unsigned phase)
 {
     unsigned n = 0;
     for (uint32_t i = 1; i < k->loops->insts.n; i++) {
@@ -202,13 +206,14 @@ static void ask_ahead(tgi_llvm_kernel *k, unsigned phase)
             continue;
         const tgi_access *access = &k->loops->accesses.data[inst->number];
         if (access->index || access->stride[k->inner].distance != 1 ||
-            ++n > MOST_ASKED)
+            ++n > MAX_PREFETCHED_LOADS)
             continue;
         const int64_t bytes =
             k->e->lanes * (int64_t)tgi_dtype_bytes(inst->dtype);
-        LLVMValueRef ahead = tgi_llvm_const_i64(
-            k->program, access->stride[k->inner].is_negative ? -AHEAD - bytes
-                                                             : (int64_t)AHEAD);
+        LLVMValueRef ahead =
+            tgi_llvm_const_i64(k->program, access->stride[k->inner].is_negative
+                                               ? -PREFETCH_BYTES - bytes
+                                               : (int64_t)PREFETCH_BYTES);
         LLVMTypeRef byte = LLVMInt8TypeInContext(k->e->context);
         tgi_llvm_prefetch(k,
                           LLVMBuildGEP2(k->b, byte, tgi_llvm_address(k, access),
@@ -217,34 +222,34 @@ static void ask_ahead(tgi_llvm_kernel *k, unsigned phase)
     }
 }
 
-/* -- Stretches ------------------------------------------------------------- */
+/* -- Loops ----------------------------------------------------------------- */
 
-/* Bytes by which a store's address is past a whole line. */
-static LLVMValueRef past_line(tgi_llvm_kernel *k, const tgi_loop_store *store)
+/* Bytes of a store's address beyond the start of its cache line. */
+static LLVMValueRef line_offset(tgi_llvm_kernel *k, const tgi_loop_store *store)
 {
-    LLVMValueRef address =
-        LLVMBuildPtrToInt(k->b, tgi_llvm_address(k, access_of(k, store)),
-                          k->program->i64, "");
+    LLVMValueRef address = LLVMBuildPtrToInt(
+        k->b, tgi_llvm_address(k, access_of(k, store)), k->program->i64, "");
     return LLVMBuildAnd(k->b, address, tgi_llvm_const_i64(k->program, LINE - 1),
                         "");
 }
 
-/* True if all stores of a phase begin with a line at k->index. */
+/* An i1: at k->index, all non-temporal stores of a phase begin a cache line. */
 static LLVMValueRef are_aligned(tgi_llvm_kernel *k, unsigned phase)
 {
     LLVMValueRef past = tgi_llvm_const_i64(k->program, 0);
     for (size_t i = 0; i < k->loops->stores.n; i++) {
         const tgi_loop_store *store = &k->loops->stores.data[i];
         if (k->non_temporal_stores[i] && store->phase == phase)
-            past = LLVMBuildOr(k->b, past, past_line(k, store), "");
+            past = LLVMBuildOr(k->b, past, line_offset(k, store), "");
     }
     return LLVMBuildICmp(k->b, LLVMIntEQ, past,
                          tgi_llvm_const_i64(k->program, 0), "");
 }
 
-/* Where the first line of the first such store begins, from `from` on. */
-static LLVMValueRef first_line(tgi_llvm_kernel *k, unsigned phase,
-                               LLVMValueRef from)
+/* The first element from `from` on at which the first non-temporal store of a
+   phase begins a cache line. */
+static LLVMValueRef next_line(tgi_llvm_kernel *k, unsigned phase,
+                              LLVMValueRef from)
 {
     size_t i = 0;
     while (!k->non_temporal_stores[i] ||
@@ -252,11 +257,12 @@ static LLVMValueRef first_line(tgi_llvm_kernel *k, unsigned phase,
         i++;
     const tgi_loop_store *store = &k->loops->stores.data[i];
     k->index[k->inner] = from;
-    LLVMValueRef left = LLVMBuildNeg(k->b, past_line(k, store), "");
+    LLVMValueRef left = LLVMBuildNeg(k->b, line_offset(k, store), "");
     left =
         LLVMBuildAnd(k->b, left, tgi_llvm_const_i64(k->program, LINE - 1), "");
     left = LLVMBuildUDiv(
-        k->b, left, tgi_llvm_const_i64(k->program, bytes_of(k, store)), "");
+        k->b, left, tgi_llvm_const_i64(k->program, element_bytes(k, store)),
+        "");
     return tgi_llvm_add(k->program, from, left);
 }
 
@@ -269,10 +275,10 @@ LLVMValueRef tgi_llvm_non_temporal_loop(tgi_llvm_kernel *k, unsigned phase,
         return from;
     tgi_llvm_branch branch, aligned;
     tgi_llvm_branch_begin(k, &branch, k->phases[phase].uses_non_temporal);
-    /* Rows of tiles are short: what is before a line is not worth it. */
+    /* Rows of transposed tiles are too short to align them. */
     LLVMValueRef start = from;
     if (!k->transpose) {
-        start = tgi_llvm_min(k->program, first_line(k, phase, from), to);
+        start = tgi_llvm_min(k->program, next_line(k, phase, from), to);
         tgi_llvm_rows_tail(k, phase, from, start, visit, user);
     }
     k->index[k->inner] = start;
@@ -282,7 +288,7 @@ LLVMValueRef tgi_llvm_non_temporal_loop(tgi_llvm_kernel *k, unsigned phase,
     tgi_llvm_loop_begin(k, &loop, start, end, lanes, NULL, 0);
     k->index[k->inner] = loop.index;
     if (!k->transpose)
-        ask_ahead(k, phase);
+        prefetch_loads(k, phase);
     k->emits_non_temporal = true;
     visit(k, phase, user);
     k->emits_non_temporal = false;

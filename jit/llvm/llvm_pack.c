@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_pack.c - columns of a matrix into slivers (loops.h). Where rows lie
- * along memory, several slivers are filled side by side: what llvm_columns.c
- * does, with stores that are cut. Where columns do, which is what a product
- * with a transposed matrix has, they are turned in registers.
+ * llvm_pack.c - kernels that pack a matrix into panels (tgi_access). Where rows
+ * are contiguous in memory, llvm_columns.c fills several panels side by side.
+ * Where columns are, as in a matmul with a transposed matrix, they are
+ * transposed in registers.
  */
 #include "llvm/llvm_lower.h"
 
@@ -12,14 +12,13 @@ static const tgi_access *stored_access(const tgi_llvm_kernel *k)
     return &k->loops->accesses.data[k->loops->stores.data[0].access];
 }
 
-/* What is stored, if it is loaded and nothing else; or NULL. */
+/* The access of the load that is stored unchanged; NULL: none. */
 static const tgi_access *loaded_access(const tgi_llvm_kernel *k)
 {
     const tgi_inst *inst =
         &k->loops->insts.data[k->loops->stores.data[0].value];
-    return inst->kind == TGI_INST_LOAD
-               ? &k->loops->accesses.data[inst->number]
-               : NULL;
+    return inst->kind == TGI_INST_LOAD ? &k->loops->accesses.data[inst->number]
+                                       : NULL;
 }
 
 unsigned tgi_llvm_pack_panel_width(const tgi_llvm_kernel *k)

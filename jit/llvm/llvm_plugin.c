@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_plugin.c - the table libtgjit-llvm shows to libtgjit.
+ * llvm_plugin.c - the function table that libtgjit-llvm exports.
  *
- * The module links LLVM and nothing of libtgjit: what it needs from there
- * comes through arguments, so it works with the shared and the static library
- * and with the unit tests alike.
+ * The plugin links LLVM but not libtgjit: what it needs of libtgjit is passed
+ * in arguments. It therefore works with the shared library, the static library
+ * and the unit tests.
  */
 #include "codegen/plugin.h"
 #include "llvm/llvm_codegen.h"

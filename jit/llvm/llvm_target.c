@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_target.c - see llvm_target.h. Machines are kept per thread because LLVM
- * shares nothing between threads safely but what is never written.
+ * llvm_target.c - see llvm_target.h. Each thread has its own target machines,
+ * because LLVM objects that are written to are not thread-safe.
  */
 #include "llvm/llvm_target.h"
 
@@ -24,18 +24,18 @@ static const struct {
 
 enum { HOST, CPUS = sizeof(cpus) / sizeof(cpus[0]) };
 
-/* -- Of the process -------------------------------------------------------- */
+/* -- Host, per process ----------------------------------------------------- */
 
 static struct {
     LLVMTargetRef target;
     char *triple, *cpu, *features;
-    bool is_able; /* has AVX2 and FMA */
+    bool has_avx2_fma;
     bool has_avx512;
     char failure[256]; /* "": none */
     pthread_key_t machines;
 } host;
 
-static bool host_has(const char *feature)
+static bool host_has_feature(const char *feature)
 {
     const size_t length = strlen(feature);
     for (const char *at = host.features; (at = strstr(at, feature));
@@ -46,50 +46,50 @@ static bool host_has(const char *feature)
     return false;
 }
 
-static void dispose_machines(void *machines);
+static void dispose_machines(void *thread_machines);
 
-static void start(void)
+static void init_host(void)
 {
     host.triple = LLVMGetDefaultTargetTriple();
     host.cpu = LLVMGetHostCPUName();
     host.features = LLVMGetHostCPUFeatures();
-    host.is_able = host_has("avx2") && host_has("fma");
-    host.has_avx512 = host_has("avx512f") && host_has("avx512bw") &&
-                      host_has("avx512cd") && host_has("avx512dq") &&
-                      host_has("avx512vl");
+    host.has_avx2_fma = host_has_feature("avx2") && host_has_feature("fma");
+    host.has_avx512 =
+        host_has_feature("avx512f") && host_has_feature("avx512bw") &&
+        host_has_feature("avx512cd") && host_has_feature("avx512dq") &&
+        host_has_feature("avx512vl");
     char *reason = NULL;
     if (LLVMInitializeNativeTarget() || LLVMInitializeNativeAsmPrinter())
         snprintf(host.failure, sizeof(host.failure),
-                 "LLVM has no code generator for this machine");
+                 "LLVM has no code generator for the host");
     else if (LLVMGetTargetFromTriple(host.triple, &host.target, &reason))
         snprintf(host.failure, sizeof(host.failure), "%s", reason);
     else if (pthread_key_create(&host.machines, dispose_machines))
         snprintf(host.failure, sizeof(host.failure),
-                 "no key for data of threads is left");
+                 "cannot create a thread-specific key");
     LLVMDisposeMessage(reason);
 }
 
-/* -- Of a thread ----------------------------------------------------------- */
+/* -- Target machines, per thread ------------------------------------------- */
 
 static _Thread_local LLVMTargetMachineRef machines[CPUS];
 
-static void dispose_machines(void *of_thread)
+static void dispose_machines(void *thread_machines)
 {
-    LLVMTargetMachineRef *all = of_thread;
+    LLVMTargetMachineRef *all = thread_machines;
     for (int i = 0; i < CPUS; i++)
         if (all[i])
             LLVMDisposeTargetMachine(all[i]);
 }
 
-static LLVMTargetMachineRef machine_of(int cpu)
+static LLVMTargetMachineRef thread_machine(int cpu)
 {
     if (!machines[cpu])
         machines[cpu] = LLVMCreateTargetMachine(
             host.target, host.triple, cpu == HOST ? host.cpu : cpus[cpu].name,
             cpu == HOST ? host.features : "", LLVMCodeGenLevelDefault,
             LLVMRelocPIC, LLVMCodeModelSmall);
-    /* Without room for the value the machines of this thread are never
-       disposed of, and nothing else is amiss. */
+    /* If this fails, the thread's machines leak, which is harmless. */
     if (machines[cpu])
         pthread_setspecific(host.machines, machines);
     return machines[cpu];
@@ -97,35 +97,38 @@ static LLVMTargetMachineRef machine_of(int cpu)
 
 /* -- Does the host have all features of a CPU? ----------------------------- */
 
-static void set(LLVMValueRef function, const char *key, const char *value)
+static void set_attribute(LLVMValueRef function, const char *key,
+                          const char *value)
 {
     LLVMAddTargetDependentFunctionAttr(function, key, value);
 }
 
-static LLVMValueRef add_function(LLVMModuleRef module, const char *name,
-                                 const char *cpu, const char *features)
+static LLVMValueRef add_probe_function(LLVMModuleRef module, const char *name,
+                                       const char *cpu, const char *features)
 {
     LLVMContextRef context = LLVMGetModuleContext(module);
     LLVMTypeRef type =
         LLVMFunctionType(LLVMVoidTypeInContext(context), NULL, 0, false);
     LLVMValueRef function = LLVMAddFunction(module, name, type);
     LLVMAppendBasicBlockInContext(context, function, "");
-    set(function, "target-cpu", cpu);
-    set(function, "target-features", features);
+    set_attribute(function, "target-cpu", cpu);
+    set_attribute(function, "target-features", features);
     return function;
 }
 
 /*
- * LLVM cannot be asked for the features of a CPU, but its inliner knows: it
- * puts a function into another only if the other has all features of it.
+ * The C API does not list the features of a CPU. But the inliner inlines a
+ * function only if the caller's features include those of the callee.
  */
-static bool inlines(int cpu)
+static bool inliner_accepts(int cpu)
 {
     LLVMContextRef context = LLVMContextCreate();
     LLVMModuleRef module = LLVMModuleCreateWithNameInContext("", context);
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(context);
-    LLVMValueRef inner = add_function(module, "inner", cpus[cpu].name, "");
-    LLVMValueRef outer = add_function(module, "outer", host.cpu, host.features);
+    LLVMValueRef inner =
+        add_probe_function(module, "inner", cpus[cpu].name, "");
+    LLVMValueRef outer =
+        add_probe_function(module, "outer", host.cpu, host.features);
     LLVMPositionBuilderAtEnd(builder, LLVMGetFirstBasicBlock(inner));
     LLVMBuildRetVoid(builder);
     LLVMPositionBuilderAtEnd(builder, LLVMGetFirstBasicBlock(outer));
@@ -134,7 +137,7 @@ static bool inlines(int cpu)
 
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
     LLVMErrorRef error =
-        LLVMRunPasses(module, "cgscc(inline)", machine_of(HOST), options);
+        LLVMRunPasses(module, "cgscc(inline)", thread_machine(HOST), options);
     LLVMDisposePassBuilderOptions(options);
     LLVMConsumeError(error);
     const bool is_inlined = LLVMIsAReturnInst(
@@ -146,13 +149,13 @@ static bool inlines(int cpu)
     return is_inlined;
 }
 
-/* Asks once for each CPU: it takes milliseconds. */
+/* The answer is cached per CPU, because the test takes milliseconds. */
 static bool host_covers(int cpu)
 {
     enum { UNKNOWN, NO, YES };
     static _Atomic char known[CPUS] = {[HOST] = YES};
     if (known[cpu] == UNKNOWN)
-        known[cpu] = inlines(cpu) ? YES : NO;
+        known[cpu] = inliner_accepts(cpu) ? YES : NO;
     return known[cpu] == YES;
 }
 
@@ -172,52 +175,53 @@ bool tgi_llvm_target_init(const char *name, unsigned vector_bits,
                           tgi_llvm_target *out, char *message, size_t n)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, start);
+    pthread_once(&once, init_host);
 
     const int cpu = find_cpu(name);
     if (*host.failure) {
         snprintf(message, n, "%s", host.failure);
         return false;
     }
-    if (!host.is_able) {
+    if (!host.has_avx2_fma) {
         snprintf(message, n,
-                 "this CPU, %s, has no AVX2 with FMA, which "
-                 "compiled code needs",
+                 "the host CPU '%s' lacks AVX2 or FMA, which compiled code "
+                 "needs",
                  host.cpu);
         return false;
     }
     if (cpu == CPUS) {
         snprintf(message, n,
-                 "the CPU '%s' is unknown, or has no AVX2 with "
-                 "FMA, which compiled code needs",
+                 "CPU '%s' is unknown, or lacks AVX2 or FMA, which compiled "
+                 "code needs",
                  name);
         return false;
     }
     if (vector_bits != 0 && vector_bits != 128 && vector_bits != 256 &&
         vector_bits != 512) {
-        snprintf(message, n, "vectors have 128, 256 or 512 bits, not %u",
+        snprintf(message, n,
+                 "vector width is %u bits, but must be 128, 256 or 512",
                  vector_bits);
         return false;
     }
     *out = (tgi_llvm_target){
-        .machine = machine_of(cpu),
+        .machine = thread_machine(cpu),
         .cpu = cpu == HOST ? host.cpu : cpus[cpu].name,
         .features = cpu == HOST ? host.features : "",
         .vector_bits = vector_bits ? vector_bits : 256,
         .has_avx512 = cpu == HOST ? host.has_avx512 : cpus[cpu].has_avx512,
     };
     if (vector_bits == 512 && !out->has_avx512) {
-        snprintf(message, n, "the CPU '%s' has no vectors of 512 bits",
-                 out->cpu);
+        snprintf(message, n, "CPU '%s' has no 512-bit vectors", out->cpu);
         return false;
     }
     if (!out->machine) {
-        snprintf(message, n, "LLVM makes no code for the CPU '%s'", out->cpu);
+        snprintf(message, n, "LLVM cannot generate code for CPU '%s'",
+                 out->cpu);
         return false;
     }
     if (!host_covers(cpu)) {
-        snprintf(message, n, "this CPU, %s, lacks features of '%s'", host.cpu,
-                 out->cpu);
+        snprintf(message, n, "the host CPU '%s' lacks features of CPU '%s'",
+                 host.cpu, out->cpu);
         return false;
     }
     return true;
@@ -249,19 +253,18 @@ void tgi_llvm_target_set_function(const tgi_llvm_target *target,
                             LLVMCreateEnumAttribute(context, kind, 0));
     char bits[16];
     snprintf(bits, sizeof(bits), "%u", target->vector_bits);
-    set(function, "target-cpu", target->cpu);
-    set(function, "target-features", target->features);
-    set(function, "prefer-vector-width", bits);
-    set(function, "min-legal-vector-width", bits);
-    set(function, "no-builtins", "");
-    set(function, "frame-pointer", "all");
+    set_attribute(function, "target-cpu", target->cpu);
+    set_attribute(function, "target-features", target->features);
+    set_attribute(function, "prefer-vector-width", bits);
+    set_attribute(function, "min-legal-vector-width", bits);
+    set_attribute(function, "no-builtins", "");
+    set_attribute(function, "frame-pointer", "all");
     if (LLVMGetLinkage(function) == LLVMExternalLinkage)
         LLVMSetVisibility(function, LLVMHiddenVisibility);
 }
 
-/* Models of LLVM's scheduler for other CPUs than AMD's have no second pass,
-   after registers are allocated. */
+/* LLVM's model of this CPU has no post-RA scheduler; those of AMD's CPUs do. */
 void tgi_llvm_target_skip_post_ra_scheduler(LLVMValueRef function)
 {
-    set(function, "tune-cpu", "skylake");
+    set_attribute(function, "tune-cpu", "skylake");
 }

@@ -1,41 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_transpose.c - kernels without reductions some of whose accesses go
- * through memory along an outer axis, not along the inner one: transposes,
- * and whatever is computed around them.
+ * llvm_transpose.c - elementwise kernels with *transposed* accesses: contiguous
+ * along an outer axis instead of the inner one. These are transposes, with
+ * whatever is computed around them.
  *
- * Such a kernel goes by tiles: a few rows of that outer axis by a unit of the
- * inner one. What a turned access reads is copied to a tile in the first
- * cache, turned in registers on the way; then the rows of the tile are done as
- * all rows are, with the access as if it went along the inner axis; then what
- * was stored in tiles is copied to where it belongs. So memory is read and
- * written by whole lines, whatever is computed in between.
+ * Such a kernel goes by tiles: a few rows of that outer axis x
+ * TGI_LLVM_ITEM_ELEMENTS of the inner axis. What a transposed access loads is
+ * first copied to a tile on the stack, which fits L1, and transposed in
+ * registers on the way. Then the rows of the tile run as in any other kernel,
+ * with the access redirected to the tile. Last, stored tiles are copied to
+ * their buffers. So memory is read and written by whole cache lines.
  *
- * An item is a stack of tiles, one after the other along the turned axis: so
- * each line of a turned load is read on where it was left.
+ * A work item is a column of tiles along the transposed axis, so that each line
+ * of a transposed load continues where the previous tile left it.
  */
 #include "llvm/llvm_lower.h"
 
 #include <string.h>
 
 enum {
-    LINE = 64, /* bytes that memory moves at once */
-    LEAST = 8, /* extent of an axis; with fewer, tiles do not pay */
-    /* Elements of a stack along the turned axis; fewer if that would leave
-       items for a few threads only. Measured without knowing extents, stacks
-       of 64 take 4096 by 4096 elements twice as long. */
-    STACK = 256,
-    FEW_ITEMS = 16,
-    /* Bytes of all tiles of a kernel; what is over stays as it is. */
-    MOST_BYTES = 64 << 10
+    LINE = 64,      /* bytes of a cache line */
+    MIN_EXTENT = 8, /* of both axes; tiles do not pay below it */
+    /* Rows of a work item; fewer if there would be fewer than ENOUGH_ITEMS.
+       Measured with unknown extents: items of 64 rows take twice as long for
+       4096 x 4096 elements. */
+    MAX_ITEM_ROWS = 256,
+    ENOUGH_ITEMS = 16,
+    /* Bytes of all tiles of a kernel; accesses beyond that have no tile. */
+    MAX_TILES_BYTES = 64 << 10
 };
 
-/* -- Which accesses are turned --------------------------------------------- */
+/* -- Transposed accesses --------------------------------------------------- */
 
-/* How an access is used; one that is a position is not only an address. */
+/* How an access is used. Those of positions cannot be redirected. */
 enum { IS_LOADED = 1, IS_STORED = 2, IS_POSITION = 4 };
 
-static void find_uses(const tgi_kernel_loops *loops, uint8_t *uses)
+static void record_uses(const tgi_kernel_loops *loops, uint8_t *uses)
 {
     for (uint32_t i = 1; i < loops->insts.n; i++) {
         const tgi_inst *inst = &loops->insts.data[i];
@@ -48,8 +48,8 @@ static void find_uses(const tgi_kernel_loops *loops, uint8_t *uses)
         uses[loops->stores.data[i].access] |= IS_STORED;
 }
 
-static bool is_turned(const tgi_kernel_loops *loops, const uint8_t *uses,
-                      size_t number, int axis)
+static bool is_transposed(const tgi_kernel_loops *loops, const uint8_t *uses,
+                          size_t number, int axis)
 {
     const tgi_access *access = &loops->accesses.data[number];
     const tgi_dim inner = access->stride[loops->n_outer].distance;
@@ -57,24 +57,24 @@ static bool is_turned(const tgi_kernel_loops *loops, const uint8_t *uses,
            access->stride[axis].distance == 1 && inner != 0 && inner != 1;
 }
 
-static tg_dtype dtype_of(const tgi_llvm_kernel *k, size_t access)
+static tg_dtype access_dtype(const tgi_llvm_kernel *k, size_t access)
 {
     const uint32_t buffer = k->loops->accesses.data[access].buffer;
     return k->program->loops->buffers.data[buffer].dtype;
 }
 
-static unsigned bytes_of(const tgi_llvm_kernel *k, size_t access)
+static unsigned element_bytes(const tgi_llvm_kernel *k, size_t access)
 {
-    return (unsigned)tgi_dtype_bytes((int)dtype_of(k, access));
+    return (unsigned)tgi_dtype_bytes((int)access_dtype(k, access));
 }
 
 static bool is_long(tgi_dim extent)
 {
-    return !tgi_dim_is_known(extent) || extent >= LEAST;
+    return !tgi_dim_is_known(extent) || extent >= MIN_EXTENT;
 }
 
-/* True if a kernel only maps elements: then tiles can be of any shape. */
-static bool is_map(const tgi_kernel_loops *loops)
+/* True if a kernel is elementwise, so that any tiling is legal. */
+static bool is_elementwise(const tgi_kernel_loops *loops)
 {
     if (loops->vectors != TGI_ROWS || loops->n_phases != 1 ||
         loops->reductions.n > 0 || !loops->has_inner)
@@ -85,69 +85,71 @@ static bool is_map(const tgi_kernel_loops *loops)
     return loops->stores.n > 0;
 }
 
-/* The axis along which most bytes of an element lie; -1: none. */
-static int find_axis(const tgi_llvm_kernel *k, const uint8_t *uses)
+/* The outer axis along which the accesses of most bytes are transposed; -1:
+   none. */
+static int choose_row_axis(const tgi_llvm_kernel *k, const uint8_t *uses)
 {
     const tgi_kernel_loops *loops = k->loops;
-    unsigned most = 0;
+    unsigned max_bytes = 0;
     int found = -1;
     for (int axis = 0; axis < loops->n_outer; axis++) {
         unsigned bytes = 0;
         for (size_t i = 0; i < loops->accesses.n; i++)
             if (is_long(loops->extent[axis]) &&
-                is_turned(loops, uses, i, axis))
-                bytes += bytes_of(k, i);
-        if (bytes > most) {
-            most = bytes;
+                is_transposed(loops, uses, i, axis))
+                bytes += element_bytes(k, i);
+        if (bytes > max_bytes) {
+            max_bytes = bytes;
             found = axis;
         }
     }
     return found;
 }
 
-/* Rows of a stack of tiles: a power of two, no less than those of a tile.
-   Extents that are not known are taken for large. */
-static unsigned stack_of(const tgi_llvm_kernel *k,
-                         const tgi_llvm_transpose *tiles)
+/* Rows of a work item: a power of two, at least those of a tile. Unknown
+   extents count as large. */
+static unsigned choose_item_rows(const tgi_llvm_kernel *k,
+                                 const tgi_llvm_transpose *tiles)
 {
     const tgi_kernel_loops *loops = k->loops;
     const tgi_dim rows = loops->extent[tiles->row_axis];
-    int64_t beside = 1;
+    int64_t other_items = 1;
     for (int axis = 0; axis <= loops->n_outer; axis++) {
         const tgi_dim extent = loops->extent[axis];
         if (!tgi_dim_is_known(extent))
-            return STACK;
+            return MAX_ITEM_ROWS;
         const int64_t items = axis == loops->n_outer
                                   ? extent / TGI_LLVM_ITEM_ELEMENTS +
                                         (extent % TGI_LLVM_ITEM_ELEMENTS != 0)
                                   : extent;
-        if (axis != tiles->row_axis && beside < FEW_ITEMS)
-            beside *= items < FEW_ITEMS ? items : FEW_ITEMS;
+        if (axis != tiles->row_axis && other_items < ENOUGH_ITEMS)
+            other_items *= items < ENOUGH_ITEMS ? items : ENOUGH_ITEMS;
     }
-    unsigned stack = STACK;
-    while (stack > tiles->tile_rows && rows < (int64_t)stack * FEW_ITEMS &&
-           (rows + stack - 1) / stack * beside < FEW_ITEMS)
-        stack /= 2;
-    return stack;
+    unsigned item_rows = MAX_ITEM_ROWS;
+    while (item_rows > tiles->tile_rows &&
+           rows < (int64_t)item_rows * ENOUGH_ITEMS &&
+           (rows + item_rows - 1) / item_rows * other_items < ENOUGH_ITEMS)
+        item_rows /= 2;
+    return item_rows;
 }
 
-/* Notes tiles, and puts their accesses right. */
-static void turn_accesses(tgi_llvm_kernel *k, tgi_llvm_transpose *tiles,
-                          const uint8_t *uses)
+/* Chooses the size of tiles, and redirects transposed accesses to them. */
+static void redirect_accesses(tgi_llvm_kernel *k, tgi_llvm_transpose *tiles,
+                              const uint8_t *uses)
 {
     const tgi_kernel_loops *loops = k->loops;
     unsigned bytes = 0;
-    tiles->tile_rows = LEAST;
+    tiles->tile_rows = MIN_EXTENT;
     for (size_t i = 0; i < loops->accesses.n; i++)
-        if (is_turned(loops, uses, i, tiles->row_axis) &&
-            LINE / bytes_of(k, i) > tiles->tile_rows)
-            tiles->tile_rows = LINE / bytes_of(k, i);
-    tiles->item_rows = stack_of(k, tiles);
+        if (is_transposed(loops, uses, i, tiles->row_axis) &&
+            LINE / element_bytes(k, i) > tiles->tile_rows)
+            tiles->tile_rows = LINE / element_bytes(k, i);
+    tiles->item_rows = choose_item_rows(k, tiles);
     for (size_t i = 0; i < loops->accesses.n; i++) {
         const unsigned size =
-            tiles->tile_rows * TGI_LLVM_ITEM_ELEMENTS * bytes_of(k, i);
-        if (!is_turned(loops, uses, i, tiles->row_axis) ||
-            bytes + size > MOST_BYTES)
+            tiles->tile_rows * TGI_LLVM_ITEM_ELEMENTS * element_bytes(k, i);
+        if (!is_transposed(loops, uses, i, tiles->row_axis) ||
+            bytes + size > MAX_TILES_BYTES)
             continue;
         bytes += size;
         tiles->tiles[i].uses = uses[i];
@@ -159,7 +161,7 @@ static void turn_accesses(tgi_llvm_kernel *k, tgi_llvm_transpose *tiles,
     }
 }
 
-static bool make_tiles(tgi_llvm_kernel *k, int axis, const uint8_t *uses)
+static bool allocate_tiles(tgi_llvm_kernel *k, int axis, const uint8_t *uses)
 {
     const tgi_kernel_loops *loops = k->loops;
     const size_t n = loops->accesses.n;
@@ -177,7 +179,7 @@ static bool make_tiles(tgi_llvm_kernel *k, int axis, const uint8_t *uses)
     tiles->loops.accesses.data = (tgi_access *)(tiles->tiles + n);
     memcpy(tiles->loops.accesses.data, loops->accesses.data,
            n * sizeof(*loops->accesses.data));
-    turn_accesses(k, tiles, uses);
+    redirect_accesses(k, tiles, uses);
     k->transpose = tiles;
     k->loops = &tiles->loops;
     return true;
@@ -185,15 +187,15 @@ static bool make_tiles(tgi_llvm_kernel *k, int axis, const uint8_t *uses)
 
 bool tgi_llvm_transpose_prepare(tgi_llvm_kernel *k)
 {
-    if (!is_map(k->loops) || !is_long(k->loops->extent[k->inner]))
+    if (!is_elementwise(k->loops) || !is_long(k->loops->extent[k->inner]))
         return true;
     uint8_t *uses = k->program->alloc(k->loops->accesses.n);
     if (!uses)
         return false;
     memset(uses, 0, k->loops->accesses.n);
-    find_uses(k->loops, uses);
-    const int axis = find_axis(k, uses);
-    const bool is_fine = axis < 0 || make_tiles(k, axis, uses);
+    record_uses(k->loops, uses);
+    const int axis = choose_row_axis(k, uses);
+    const bool is_fine = axis < 0 || allocate_tiles(k, axis, uses);
     k->program->free(uses);
     return is_fine;
 }
@@ -206,15 +208,15 @@ void tgi_llvm_transpose_free(tgi_llvm_kernel *k)
 
 /* -- Tiles ----------------------------------------------------------------- */
 
-/* Where a tile is: its first row and column, and how much of it there is. */
-typedef struct place {
+/* First row and column of a tile, and its size. */
+typedef struct tile_place {
     LLVMValueRef row, column, n_rows, n_columns;
-} place;
+} tile_place;
 
-/* What an access touches at a place, line by line; `across` is the axis from one
-   line to the next. */
+/* The memory that an access touches in a tile, as lines; `across` is the axis
+   from one line to the next. */
 static tgi_llvm_line_array lines_at(tgi_llvm_kernel *k, size_t number,
-                                    const place *at, int across)
+                                    const tile_place *at, int across)
 {
     const tgi_access *access = &k->transpose->original->accesses.data[number];
     const int along = across == k->inner ? k->transpose->row_axis : k->inner;
@@ -228,42 +230,44 @@ static tgi_llvm_line_array lines_at(tgi_llvm_kernel *k, size_t number,
     return lines;
 }
 
-static tgi_llvm_register_transpose begin_turn(tgi_llvm_kernel *k, size_t number)
+static tgi_llvm_register_transpose begin_transpose(tgi_llvm_kernel *k,
+                                                   size_t number)
 {
     return (tgi_llvm_register_transpose){
         .k = k,
-        .element = tgi_llvm_element_type(k->e, dtype_of(k, number)),
-        .bytes = bytes_of(k, number)};
+        .element = tgi_llvm_element_type(k->e, access_dtype(k, number)),
+        .bytes = element_bytes(k, number)};
 }
 
-/* Copies a tile from memory or back. */
-static void copy_tile(tgi_llvm_kernel *k, size_t number, const place *at,
+/* Copies a tile from its buffer, or back. */
+static void copy_tile(tgi_llvm_kernel *k, size_t number, const tile_place *at,
                       bool is_load)
 {
     const tgi_llvm_line_array memory = lines_at(k, number, at, k->inner);
     const tgi_llvm_line_array tile = {
         .start = k->transpose->tiles[number].memory,
         .line = tgi_llvm_const_i64(k->program, TGI_LLVM_ITEM_ELEMENTS)};
-    tgi_llvm_register_transpose t = begin_turn(k, number);
+    tgi_llvm_register_transpose t = begin_transpose(k, number);
     t.from = is_load ? memory : tile;
     t.to = is_load ? tile : memory;
     t.n_lines = is_load ? at->n_columns : at->n_rows;
     t.n_elements = is_load ? at->n_rows : at->n_columns;
     t.prefetch_distance = is_load ? k->transpose->tile_rows : 0;
-    /* Along the turned axis first: so a line is done with at once. */
+    /* The inner loop runs along memory lines, so that each is finished at
+       once. */
     tgi_llvm_register_transpose_emit(&t, is_load);
 }
 
-static void copy_tiles(tgi_llvm_kernel *k, const place *at, bool is_load)
+static void copy_tiles(tgi_llvm_kernel *k, const tile_place *at, bool is_load)
 {
     for (size_t i = 0; i < k->loops->accesses.n; i++)
         if (k->transpose->tiles[i].uses & (is_load ? IS_LOADED : IS_STORED))
             copy_tile(k, i, at, is_load);
 }
 
-/* Rows of the next tile that are read along the inner axis: as they are far
-   from each other, the CPU does not ask for them by itself. */
-static void ask_for_next(tgi_llvm_kernel *k, const place *at)
+/* Prefetches a row of the next tile for loads that are not transposed: rows are
+   too far apart for hardware prefetchers. */
+static void prefetch_next_tile(tgi_llvm_kernel *k, const tile_place *at)
 {
     for (uint32_t i = 1; i < k->loops->insts.n; i++) {
         const tgi_inst *inst = &k->loops->insts.data[i];
@@ -280,9 +284,9 @@ static void ask_for_next(tgi_llvm_kernel *k, const place *at)
             tgi_llvm_stride(k, access->stride[k->transpose->row_axis]),
             tgi_llvm_const_i64(k->program, k->transpose->tile_rows));
         k->index[k->inner] = at->column;
-        LLVMValueRef next = LLVMBuildGEP2(
-            k->b, tgi_llvm_element_type(k->e, inst->dtype),
-            tgi_llvm_address(k, access), &rows, 1, "");
+        LLVMValueRef next =
+            LLVMBuildGEP2(k->b, tgi_llvm_element_type(k->e, inst->dtype),
+                          tgi_llvm_address(k, access), &rows, 1, "");
         k->index[k->inner] = NULL;
         tgi_llvm_prefetch(k, next,
                           TGI_LLVM_ITEM_ELEMENTS *
@@ -291,8 +295,7 @@ static void ask_for_next(tgi_llvm_kernel *k, const place *at)
     }
 }
 
-/* The rows of a tile. */
-static void do_rows(tgi_llvm_kernel *k, const place *at)
+static void emit_tile_rows(tgi_llvm_kernel *k, const tile_place *at)
 {
     const tgi_llvm_program *program = k->program;
     tgi_llvm_loop loop;
@@ -309,27 +312,27 @@ static void do_rows(tgi_llvm_kernel *k, const place *at)
     for (size_t i = 0; i < k->loops->accesses.n; i++)
         if (k->transpose->tiles[i].uses)
             k->point_bases[i] = base;
-    ask_for_next(k, at);
+    prefetch_next_tile(k, at);
     tgi_llvm_rows_emit(k, at->column,
                        tgi_llvm_add(program, at->column, at->n_columns));
     tgi_llvm_loop_end(k, &loop, NULL);
 }
 
-/* How many of `size` are left from `at` on; of whole ones `size` itself. */
-static LLVMValueRef part_of(tgi_llvm_kernel *k, tgi_dim extent,
-                            LLVMValueRef at, int64_t size)
+/* min(size, extent - at): the constant `size` if it divides a known extent. */
+static LLVMValueRef clamp_to_extent(tgi_llvm_kernel *k, tgi_dim extent,
+                                    LLVMValueRef at, int64_t size)
 {
-    LLVMValueRef whole = tgi_llvm_const_i64(k->program, size);
+    LLVMValueRef full = tgi_llvm_const_i64(k->program, size);
     if (tgi_dim_is_known(extent) && extent % size == 0)
-        return whole;
-    return tgi_llvm_min(k->program, whole,
+        return full;
+    return tgi_llvm_min(k->program, full,
                         LLVMBuildSub(k->b, tgi_llvm_dim(k, extent), at, ""));
 }
 
-/* The load that a kernel stores as it is, and nothing else, along the inner
-   axis; NULL: it does more, or stores past the cache, which takes whole
-   lines. */
-static const tgi_inst *find_plain_copy(const tgi_llvm_kernel *k)
+/* The transposed load of a kernel that only stores it along the inner axis;
+   NULL: it does more, or its stores are non-temporal and need the whole lines
+   of a tile. */
+static const tgi_inst *find_pure_copy(const tgi_llvm_kernel *k)
 {
     const tgi_kernel_loops *loops = k->transpose->original;
     const tgi_loop_store *store = &loops->stores.data[0];
@@ -344,11 +347,11 @@ static const tgi_inst *find_plain_copy(const tgi_llvm_kernel *k)
                : NULL;
 }
 
-/* Without a detour. */
-static void copy_straight(tgi_llvm_kernel *k, const tgi_inst *load,
-                          const place *at)
+/* Transposes from buffer to buffer, without a tile. */
+static void copy_directly(tgi_llvm_kernel *k, const tgi_inst *load,
+                          const tile_place *at)
 {
-    tgi_llvm_register_transpose t = begin_turn(k, load->number);
+    tgi_llvm_register_transpose t = begin_transpose(k, load->number);
     t.from = lines_at(k, load->number, at, k->inner);
     t.to = lines_at(k, k->loops->stores.data[0].access, at,
                     k->transpose->row_axis);
@@ -358,66 +361,67 @@ static void copy_straight(tgi_llvm_kernel *k, const tgi_inst *load,
     tgi_llvm_register_transpose_emit(&t, true);
 }
 
-static void do_part(tgi_llvm_kernel *k, const place *at)
+static void emit_tile_of_size(tgi_llvm_kernel *k, const tile_place *at)
 {
-    const tgi_inst *copied = find_plain_copy(k);
+    const tgi_inst *copied = find_pure_copy(k);
     if (copied) {
-        copy_straight(k, copied, at);
+        copy_directly(k, copied, at);
         return;
     }
     copy_tiles(k, at, true);
-    do_rows(k, at);
+    emit_tile_rows(k, at);
     copy_tiles(k, at, false);
 }
 
-/* Whole tiles have code of their own if there may be others: what is left over
-   need not be asked for in each of their rows. */
-static void do_tile(tgi_llvm_kernel *k, const place *at)
+/* Emits a tile. Full tiles have code of their own, without tails, unless all
+   tiles are full. */
+static void emit_tile(tgi_llvm_kernel *k, const tile_place *at)
 {
-    place whole = *at;
-    whole.n_rows = tgi_llvm_const_i64(k->program, k->transpose->tile_rows);
-    whole.n_columns = tgi_llvm_const_i64(k->program, TGI_LLVM_ITEM_ELEMENTS);
-    LLVMValueRef is_whole = LLVMBuildAnd(
-        k->b, LLVMBuildICmp(k->b, LLVMIntEQ, at->n_rows, whole.n_rows, ""),
-        LLVMBuildICmp(k->b, LLVMIntEQ, at->n_columns, whole.n_columns, ""),
-        "");
+    tile_place full = *at;
+    full.n_rows = tgi_llvm_const_i64(k->program, k->transpose->tile_rows);
+    full.n_columns = tgi_llvm_const_i64(k->program, TGI_LLVM_ITEM_ELEMENTS);
+    LLVMValueRef is_full = LLVMBuildAnd(
+        k->b, LLVMBuildICmp(k->b, LLVMIntEQ, at->n_rows, full.n_rows, ""),
+        LLVMBuildICmp(k->b, LLVMIntEQ, at->n_columns, full.n_columns, ""), "");
     tgi_llvm_branch branch;
-    tgi_llvm_branch_begin(k, &branch, is_whole);
-    do_part(k, &whole);
+    tgi_llvm_branch_begin(k, &branch, is_full);
+    emit_tile_of_size(k, &full);
     tgi_llvm_branch_end(k, &branch);
     if (branch.is_unconditional)
         return;
-    tgi_llvm_branch_begin(k, &branch, LLVMBuildNot(k->b, is_whole, ""));
-    do_part(k, at);
+    tgi_llvm_branch_begin(k, &branch, LLVMBuildNot(k->b, is_full, ""));
+    emit_tile_of_size(k, at);
     tgi_llvm_branch_end(k, &branch);
 }
 
-static LLVMValueRef times(tgi_llvm_kernel *k, LLVMValueRef item, int64_t size)
+static LLVMValueRef scale(tgi_llvm_kernel *k, LLVMValueRef block, int64_t size)
 {
-    return tgi_llvm_mul(k->program, item, tgi_llvm_const_i64(k->program, size));
+    return tgi_llvm_mul(k->program, block,
+                        tgi_llvm_const_i64(k->program, size));
 }
 
-void tgi_llvm_transpose_item_emit(tgi_llvm_kernel *k, LLVMValueRef stack,
-                                  LLVMValueRef unit)
+void tgi_llvm_transpose_item_emit(tgi_llvm_kernel *k, LLVMValueRef row_block,
+                                  LLVMValueRef inner_block)
 {
     tgi_llvm_transpose *tiles = k->transpose;
     const tgi_dim rows = k->loops->extent[tiles->row_axis];
     const tgi_dim columns = k->loops->extent[k->inner];
-    place at = {.column = times(k, unit, TGI_LLVM_ITEM_ELEMENTS)};
-    at.n_columns = part_of(k, columns, at.column, TGI_LLVM_ITEM_ELEMENTS);
+    tile_place at = {.column = scale(k, inner_block, TGI_LLVM_ITEM_ELEMENTS)};
+    at.n_columns =
+        clamp_to_extent(k, columns, at.column, TGI_LLVM_ITEM_ELEMENTS);
     for (size_t i = 0; i < k->loops->accesses.n; i++)
         if (tiles->tiles[i].uses)
             tiles->tiles[i].memory = tgi_llvm_stack_array(
-                k, tgi_llvm_element_type(k->e, dtype_of(k, i)),
+                k, tgi_llvm_element_type(k->e, access_dtype(k, i)),
                 tiles->tile_rows * TGI_LLVM_ITEM_ELEMENTS);
 
-    LLVMValueRef first = times(k, stack, tiles->item_rows);
-    LLVMValueRef end = tgi_llvm_add(k->program, first,
-                                    part_of(k, rows, first, tiles->item_rows));
+    LLVMValueRef first = scale(k, row_block, tiles->item_rows);
+    LLVMValueRef end = tgi_llvm_add(
+        k->program, first, clamp_to_extent(k, rows, first, tiles->item_rows));
     tgi_llvm_loop loop;
     tgi_llvm_loop_begin(k, &loop, first, end, tiles->tile_rows, NULL, 0);
     at.row = loop.index;
-    at.n_rows = part_of(k, rows, at.row, tiles->tile_rows);
-    do_tile(k, &at);
+    at.n_rows = clamp_to_extent(k, rows, at.row, tiles->tile_rows);
+    emit_tile(k, &at);
     tgi_llvm_loop_end(k, &loop, NULL);
 }

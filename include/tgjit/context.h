@@ -61,6 +61,9 @@ typedef struct tg_context_options {
     const char *compile; /* TGJIT_COMPILE: "background" (the default: calls
                             are interpreted until their code is there, if that
                             is sooner) or "eager" (they wait for it) */
+
+    uint64_t seed; /* from which, with a variable's name, the random initial
+                      value of the variable is derived (tg_seeded) */
 } tg_context_options;
 
 #define TG_CONTEXT_OPTIONS_INIT TG_OPTIONS_INIT(tg_context_options)

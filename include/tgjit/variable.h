@@ -12,61 +12,9 @@
 #define TGJIT_VARIABLE_H
 
 #include "base.h"
+#include "initial.h"
 
 TG_BEGIN_DECLS
-
-/* -- Initial values -------------------------------------------------------- */
-
-typedef enum tg_initial_kind {
-    TG_INITIAL_ZEROS = 0,
-    TG_INITIAL_NUMBER = 1,
-    TG_INITIAL_DATA = 2,
-    TG_INITIAL_UNIFORM = 3,
-    TG_INITIAL_NORMAL = 4
-} tg_initial_kind;
-
-/* How a variable is filled at creation; made by the functions below. */
-typedef struct tg_initial {
-    tg_initial_kind kind;
-    double a, b;      /* number | low, high | mean, deviation */
-    uint64_t seed;
-    const void *data; /* read during creation only */
-} tg_initial;
-
-static inline tg_initial tg_zeros(void)
-{
-    tg_initial initial = {TG_INITIAL_ZEROS, 0, 0, 0, NULL};
-    return initial;
-}
-
-/* Every element is `number`, which the variable's type must hold. */
-static inline tg_initial tg_fill(double number)
-{
-    tg_initial initial = {TG_INITIAL_NUMBER, number, 0, 0, NULL};
-    return initial;
-}
-
-/* Elements copied from `data`, row-major. */
-static inline tg_initial tg_from_data(const void *data)
-{
-    tg_initial initial = {TG_INITIAL_DATA, 0, 0, 0, data};
-    return initial;
-}
-
-/* Float types: uniform in [low, high), the same numbers for one seed. */
-static inline tg_initial tg_uniform(double low, double high, uint64_t seed)
-{
-    tg_initial initial = {TG_INITIAL_UNIFORM, low, high, seed, NULL};
-    return initial;
-}
-
-/* Float types: normal, the same numbers for one seed. */
-static inline tg_initial tg_normal(double mean, double deviation,
-                                   uint64_t seed)
-{
-    tg_initial initial = {TG_INITIAL_NORMAL, mean, deviation, seed, NULL};
-    return initial;
-}
 
 /* -- Groups ---------------------------------------------------------------- */
 

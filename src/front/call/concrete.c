@@ -7,6 +7,7 @@
 
 #include "base/live.h"
 #include "front/call/function_object.h"
+#include "front/object/scope.h"
 #include "front/object/dump_file.h"
 #include "ir/dump.h"
 #include "ir/rebuild.h"
@@ -325,7 +326,7 @@ concrete_alloc(tg_function *function, const tgi_args *spec)
         return NULL;
     }
     tgi_refcount_init(&c->refs);
-    c->ctx = tg_context_retain(function->ctx);
+    c->ctx = tgi_context_ref(function->ctx);
     tgi_runners_init(&c->runners);
     tgi_live_add(TGI_LIVE_CONCRETE, 1);
 
@@ -400,6 +401,11 @@ static tg_status record(tg_trace *t, tg_function *function, tg_concrete *c,
     tg_status status = add_args(t, c, actual, &in);
     if (!status) {
         function->callback(t, in, function->user);
+        if (tgi_scope_left_open() && !t->status)
+            tgi_trace_fail(t, TG_ERROR_STATE, TGI_NO_SITE,
+                           "%s: scope '%s' is open at the end of the callback; "
+                           "close it with tg_scope_pop",
+                           function->name, tgi_scope_left_open());
         status = t->status;
     }
     tgi_free(in);
@@ -418,8 +424,15 @@ typedef struct attempt {
 static void discard(void *failed)
 {
     const attempt *a = failed;
+    /* Captures count as uses of a variable: they go first. */
+    const size_t n_variables = a->t->new_variables.n;
+    tgi_owned_variable *variables = a->t->new_variables.data;
+    a->t->new_variables.data = NULL;
+    a->t->new_variables.n = 0;
     tgi_trace_end(a->t);
     tg_concrete_release(a->concrete);
+    tgi_function_roll_back_variables(variables, n_variables);
+    tgi_free(variables);
 }
 
 tg_status tgi_concrete_trace(tg_function *function, const tgi_args *spec,
@@ -481,7 +494,7 @@ void tg_concrete_release(tg_concrete *c)
     tgi_free(c->param_arg);
     tgi_free(c->arg_capture);
     tgi_free(c->name);
-    tg_context_release(c->ctx);
+    tgi_context_unref(c->ctx);
     tgi_free(c);
     tgi_live_add(TGI_LIVE_CONCRETE, -1);
 }

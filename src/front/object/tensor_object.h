@@ -22,6 +22,9 @@ typedef struct tgi_spec {
 tg_status tgi_spec_init(tgi_spec *out_spec, const char *who, tg_dtype dtype,
                         int rank, const int64_t *dims);
 
+/* True if dtype and shape are the same. */
+bool tgi_spec_equals(const tgi_spec *a, const tgi_spec *b);
+
 /* "f32[64,784]"; unknown extents (see signature.h) are "?0", "?1" …, equal
    ones alike. `n` of 256 is enough for any. */
 const char *tgi_spec_text(tg_dtype dtype, int rank, const int64_t *dims,

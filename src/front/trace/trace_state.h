@@ -29,8 +29,9 @@ typedef struct tgi_capture {
 
 /* A variable made by the callback of a function. */
 typedef struct tgi_owned_variable {
-    const char *name;      /* as the callback calls it */
+    const char *name;      /* as the callback calls it; shared: full name */
     tg_variable *variable; /* retained */
+    bool is_shared;        /* created by tg_get_variable */
 } tgi_owned_variable;
 
 /* A variable whose initial value this graph computes. */

@@ -14,11 +14,13 @@ topicinclude_HEADERS = \
 	include/tgjit/function.h \
 	include/tgjit/gradient.h \
 	include/tgjit/host.h \
+	include/tgjit/initial.h \
 	include/tgjit/map.h \
 	include/tgjit/ops.h \
 	include/tgjit/ops_macros.h \
 	include/tgjit/ops_nn.h \
 	include/tgjit/ops_random.h \
+	include/tgjit/scope.h \
 	include/tgjit/tensor.h \
 	include/tgjit/trace.h \
 	include/tgjit/value.h \

@@ -48,6 +48,8 @@ libtgjit_core_la_SOURCES += \
 	src/base/log.h \
 	src/base/machine_memory.c \
 	src/base/machine_memory.h \
+	src/base/name_counts.c \
+	src/base/name_counts.h \
 	src/base/refcount.h \
 	src/base/settings.c \
 	src/base/settings.h \
@@ -232,6 +234,10 @@ libtgjit_core_la_SOURCES += \
 	src/front/object/dump_file.h \
 	src/front/object/group.c \
 	src/front/object/initialiser.c \
+	src/front/object/initialiser.h \
+	src/front/object/orthogonalise.c \
+	src/front/object/scope.c \
+	src/front/object/scope.h \
 	src/front/object/tensor.c \
 	src/front/object/tensor_object.h \
 	src/front/object/variable.c \
@@ -273,6 +279,7 @@ libtgjit_core_la_SOURCES += \
 	src/front/call/runner.h \
 	src/front/call/runner_pool.c \
 	src/front/call/runner_pool.h \
+	src/front/call/scoped_variables.c \
 	src/front/call/signature.c \
 	src/front/call/signature.h \
 	src/front/call/signature_match.c \

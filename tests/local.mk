@@ -50,6 +50,8 @@ unit_tests = \
 	tests/api/test_semantics_nesting \
 	tests/api/test_semantics_numbers \
 	tests/api/test_semantics_own \
+	tests/api/test_semantics_scopes \
+	tests/api/test_initialisers \
 	tests/api/test_semantics_resources \
 	tests/api/test_semantics_threads \
 	tests/api/test_semantics_tracing \
@@ -148,6 +150,7 @@ tests_api_test_semantics_explain_LDADD = $(public_ldadd)
 tests_api_test_semantics_gradients_LDADD = $(public_ldadd)
 tests_api_test_semantics_nesting_LDADD = $(public_ldadd)
 tests_api_test_semantics_own_LDADD = $(public_ldadd)
+tests_api_test_initialisers_LDADD = $(public_ldadd) -lm
 tests_api_test_semantics_resources_LDADD = $(public_ldadd)
 tests_api_test_semantics_threads_LDADD = $(public_ldadd)
 tests_api_test_semantics_tracing_LDADD = $(public_ldadd)

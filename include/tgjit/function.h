@@ -82,6 +82,17 @@ TG_API tg_function *tg_function_retain(tg_function *function);
 TG_API void tg_function_release(tg_function *function);
 TG_API const char *tg_function_name(const tg_function *function);
 
+/*
+ * Writes up to `capacity` of the variables that the callback has created
+ * (tg_own_variable, tg_get_variable) into `out_variables`, in the order of
+ * creation, and returns how many there are. Each one written is retained for
+ * the caller.
+ */
+TG_API size_t tg_function_variables(tg_function *function,
+                                    tg_variable_filter filter,
+                                    tg_variable **out_variables,
+                                    size_t capacity);
+
 /* Drops all traces. Calls in progress finish with the trace they use. */
 TG_API void tg_function_clear(tg_function *function);
 

@@ -313,7 +313,7 @@ Test(bad_input, variables_are_copied_whole_or_not_at_all)
                                       tg_from_data(NULL)));
     check_record(TG_ERROR_INVALID_ARGUMENT, "NULL");
     cr_assert_null(tg_variable_create(s.ctx, "v", TG_I32, TG_DIMS(2),
-                                      tg_uniform(0, 1, 1)));
+                                      tg_seeded(tg_uniform(0, 1), 1)));
     check_record(TG_ERROR_DTYPE, "i32");
     session_end(&s);
 }

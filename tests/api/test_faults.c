@@ -148,9 +148,9 @@ static bool variable_scenario(void)
            (w.v[0] = tg_variable_create_with(w.ctx, "v", TG_F32, TG_DIMS(3),
                                              tg_fill(0.5), &options)) &&
            (w.v[1] = tg_variable_create(w.ctx, "v", TG_F64, TG_DIMS(3),
-                                        tg_normal(0, 1, 7))) &&
+                                        tg_seeded(tg_normal(0, 1), 7))) &&
            (w.v[2] = tg_variable_create(w.ctx, NULL, TG_F32, TG_DIMS(2, 2),
-                                        tg_uniform(-1, 1, 7))) &&
+                                        tg_seeded(tg_uniform(-1, 1), 7))) &&
            (w.v[3] = tg_generator_create(w.ctx, NULL, 1)) &&
            succeeds(tg_variable_get(w.v[0], data, sizeof data)) &&
            succeeds(tg_variable_set(w.v[0], data, sizeof data)) &&
@@ -369,8 +369,8 @@ Test(faults, evictions)
 static void own_state(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
-    tg_variable *a =
-        tg_own_variable(t, "a", TG_F32, TG_DIMS(3), tg_normal(0, 1, 3));
+    tg_variable *a = tg_own_variable(t, "a", TG_F32, TG_DIMS(3),
+                                     tg_seeded(tg_normal(0, 1), 3));
     tg_variable *b = tg_own_variable_from(t, "b", tg_mul(in[0], 2));
     if (a && b)
         tg_return(t, tg_assign_add(a, b));

@@ -59,9 +59,9 @@ static tg_status compute(rounded *out)
     tg_variable *v[] = {
         tg_variable_create(ctx, "v", TG_F32, TG_DIMS(4), tg_fill(0.1)),
         tg_variable_create(ctx, "w", TG_F32, TG_DIMS(4),
-                           tg_uniform(0.1, 0.7, 3)),
+                           tg_seeded(tg_uniform(0.1, 0.7), 3)),
         tg_variable_create(ctx, "z", TG_F32, TG_DIMS(4),
-                           tg_normal(0.1, 1e-3, 3)),
+                           tg_seeded(tg_normal(0.1, 1e-3), 3)),
     };
     tg_function *f = tg_function_create(ctx, many_roundings, v[0], NULL);
     tg_function *g = tg_function_create(ctx, print_third, NULL, NULL);

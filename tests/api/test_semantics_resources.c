@@ -437,7 +437,7 @@ Test(semantics, line_24_initial_values_are_those_of_the_operation)
     session s;
     session_begin(&s);
     tg_variable *v = tg_variable_create(s.ctx, NULL, TG_F32, TG_DIMS(9),
-                                        tg_uniform(-1, 3, 77));
+                                        tg_seeded(tg_uniform(-1, 3), 77));
     tg_function *f = tg_function_create(s.ctx, scaled_uniform, NULL, NULL);
     tg_tensor *x = call_one(f, TG_ARGS((uint64_t)77));
     check_variable_at(__LINE__, v, tg_tensor_data(x), 9);

@@ -156,13 +156,14 @@ Test(variable, random_initial_values_repeat)
     session s;
     session_begin(&s);
     tg_variable *u = tg_variable_create(s.ctx, "u", TG_F32, TG_DIMS(2, 3),
-                                        tg_uniform(0, 1, 42));
-    tg_variable *scaled = tg_variable_create(
-        s.ctx, "scaled", TG_F32, TG_DIMS(2, 3), tg_uniform(-4, 4, 42));
+                                        tg_seeded(tg_uniform(0, 1), 42));
+    tg_variable *scaled =
+        tg_variable_create(s.ctx, "scaled", TG_F32, TG_DIMS(2, 3),
+                           tg_seeded(tg_uniform(-4, 4), 42));
     tg_variable *n = tg_variable_create(s.ctx, "n", TG_F32, TG_DIMS(2, 3),
-                                        tg_normal(0, 1, 42));
+                                        tg_seeded(tg_normal(0, 1), 42));
     tg_variable *other = tg_variable_create(s.ctx, "o", TG_F32, TG_DIMS(2, 3),
-                                            tg_uniform(0, 1, 43));
+                                            tg_seeded(tg_uniform(0, 1), 43));
     tg_function *f = tg_function_create(s.ctx, draw, NULL, NULL);
     tg_tensor *uniform = NULL, *normal = NULL;
     check_works(tg_call(f, TG_NO_ARGS, TG_RESULTS(&uniform, &normal)));
@@ -209,10 +210,11 @@ Test(variable, bad_arguments_are_refused)
         TG_ERROR_SHAPE, "extent -1 of axis 0 is negative");
     check_no_variable(
         tg_variable_create(s.ctx, "v", TG_F32, TG_DIMS(2), tg_from_data(NULL)),
-        TG_ERROR_INVALID_ARGUMENT, "initial value: data is NULL");
-    check_no_variable(
-        tg_variable_create(s.ctx, "v", TG_I32, TG_SCALAR, tg_uniform(0, 1, 1)),
-        TG_ERROR_DTYPE, "initial value: the dtype must be f32 or f64, not i32");
+        TG_ERROR_INVALID_ARGUMENT, "the initial data is NULL");
+    check_no_variable(tg_variable_create(s.ctx, "v", TG_I32, TG_SCALAR,
+                                         tg_seeded(tg_uniform(0, 1), 1)),
+                      TG_ERROR_DTYPE,
+                      "a random initial value needs a float dtype, not i32");
     tg_initial unknown = {.kind = (tg_initial_kind)9};
     check_no_variable(
         tg_variable_create(s.ctx, "v", TG_F32, TG_SCALAR, unknown),
@@ -556,8 +558,9 @@ static bool make_variables(void)
     tg_variable_options options = TG_VARIABLE_OPTIONS_INIT;
     options.group = ctx ? tg_group_create(ctx) : NULL;
     bool good = options.group != NULL;
-    const tg_initial initials[] = {tg_zeros(), tg_fill(1), tg_uniform(0, 1, 1),
-                                   tg_normal(0, 1, 1)};
+    const tg_initial initials[] = {tg_zeros(), tg_fill(1),
+                                   tg_seeded(tg_uniform(0, 1), 1),
+                                   tg_seeded(tg_normal(0, 1), 1)};
     tg_variable *variables[4] = {NULL};
     for (int i = 0; i < 4 && good; i++) {
         variables[i] = tg_variable_create_with(ctx, "v", TG_F64, TG_DIMS(3),

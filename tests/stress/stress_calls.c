@@ -223,7 +223,7 @@ static void do_looking(shared *s)
     tg_text_free(text);
     tg_text_free(reasons);
     tg_variable *v = tg_variable_create(s->ctx, "passing", TG_F32, TG_DIMS(3),
-                                        tg_uniform(0, 1, 5));
+                                        tg_seeded(tg_uniform(0, 1), 5));
     const size_t n = tg_context_variables(s->ctx, TG_ALL_VARIABLES, list, 128);
     CHECK(n >= 7 && n <= 128);
     for (size_t i = 0; i < n; i++)

@@ -46,6 +46,12 @@ tg_status tgi_spec_init(tgi_spec *out_spec, const char *who, tg_dtype dtype,
     return TG_OK;
 }
 
+bool tgi_spec_equals(const tgi_spec *a, const tgi_spec *b)
+{
+    return a->dtype == b->dtype && a->rank == b->rank &&
+           memcmp(a->dims, b->dims, sizeof(a->dims)) == 0;
+}
+
 const char *tgi_spec_text(tg_dtype dtype, int rank, const int64_t *dims,
                           char *buf, size_t n)
 {
@@ -105,7 +111,7 @@ static tg_tensor *tensor_create(tg_context *ctx, const char *who, void *data,
     if (!wraps)
         memset(data, 0, (size_t)spec.bytes);
     tgi_refcount_init(&tensor->refs);
-    tensor->ctx = tg_context_retain(ctx);
+    tensor->ctx = tgi_context_ref(ctx);
     tensor->spec = spec;
     tensor->data = data;
     tensor->owns_data = !wraps;
@@ -159,7 +165,7 @@ void tg_tensor_release(tg_tensor *tensor)
         return;
     if (tensor->owns_data)
         tgi_buffer_free(tensor->data, (size_t)tensor->spec.bytes);
-    tg_context_release(tensor->ctx);
+    tgi_context_unref(tensor->ctx);
     tgi_free(tensor);
     tgi_live_add(TGI_LIVE_TENSOR, -1);
 }

@@ -22,6 +22,9 @@ typedef struct tgi_spec {
 tg_status tgi_spec_init(tgi_spec *out_spec, const char *who, tg_dtype dtype,
                         int rank, const int64_t *dims);
 
+/* True if dtype and shape are the same. */
+bool tgi_spec_equals(const tgi_spec *a, const tgi_spec *b);
+
 /* Formats "f32[64,784]". Unknown extents (see signature.h) are "?0", "?1" …,
    equal ones with equal numbers. A buffer of 256 bytes always suffices. Returns
    `buf`. */

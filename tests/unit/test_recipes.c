@@ -52,7 +52,7 @@ Test(recipes, exist_for_every_row_and_class_and_no_other)
         }
 }
 
-/* -- Integers: against arithmetic in a type where nothing overflows -------- */
+/* -- Integers: compared with arithmetic in a wider type -------------------- */
 
 typedef __int128 wide;
 
@@ -117,7 +117,7 @@ enum { EDGES = sizeof(edges) / sizeof(edges[0]) };
         } \
     } while (0)
 
-/* Every edge with every edge. */
+/* All pairs of edge values. */
 #define CHECK_INTEGER(ID, type) \
     static void check_##ID(void) \
     { \

@@ -56,7 +56,7 @@ tgi_ref tgi_tape_next_result(const tgi_tape *tape, tgi_ref ref)
 int64_t tgi_result_index(const tgi_tape *tape, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(tape->graph, ref);
-    return ((const tgi_attr_index *)node->attr)->index;
+    return tgi_node_index(node);
 }
 
 /* Seeds the results of the region's graph with the gradients of its RESULTs. */
@@ -140,7 +140,7 @@ static bool has_branch_gradient(const tgi_tape *tape, tgi_ref input)
     const tgi_node *node = tgi_graph_node(tape->graph, input);
     return tape->is_active[input] &&
            tgi_dtype_is(node->dtype, TGI_CLASS_FLOAT) &&
-           !tgi_shape_is_unbounded(tgi_graph_shape(tape->graph, input));
+           !tgi_graph_is_unbounded(tape->graph, input);
 }
 
 /* The callback of a backward branch: returns a gradient for each active

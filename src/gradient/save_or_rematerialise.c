@@ -361,13 +361,13 @@ tgi_ref tgi_tape_value(tgi_tape *tape, tgi_ref ref)
     if (ref < n && tape->values.data[ref])
         return tape->values.data[ref];
     if (ref >= n) {
-        const size_t wanted = (size_t)tape->graph->n_nodes + 1;
-        if (!tgi_vec_reserve(&tape->values, wanted)) {
+        const size_t n_values = (size_t)tape->graph->n_nodes + 1;
+        if (!tgi_vec_reserve(&tape->values, n_values)) {
             tgi_error_memory();
             return record_failure(tape);
         }
-        memset(tape->values.data + n, 0, (wanted - n) * sizeof(tgi_ref));
-        tape->values.n = wanted;
+        memset(tape->values.data + n, 0, (n_values - n) * sizeof(tgi_ref));
+        tape->values.n = n_values;
         if (is_checkpoint(tape) && n == 0 && !recompute_all(tape))
             return 0;
     }

@@ -56,14 +56,6 @@ void tgi_tape_deinit(tgi_tape *tape)
 
 /* -- Forward sweep --------------------------------------------------------- */
 
-static bool has_active_input(const tgi_node *node, const bool *is_active)
-{
-    for (uint32_t i = 0; i < node->n_inputs; i++)
-        if (is_active[node->inputs[i]])
-            return true;
-    return false;
-}
-
 /* True if gradients flow through a node that has a float value. */
 static bool is_differentiable(const tgi_node *node)
 {
@@ -101,7 +93,7 @@ static bool activate_results(const tgi_graph *graph, tgi_ref ref,
 
 static bool is_result_active(const tgi_node *node, const active_results *known)
 {
-    const int64_t index = ((const tgi_attr_index *)node->attr)->index;
+    const int64_t index = tgi_node_index(node);
     const uint32_t first = known->first[node->inputs[0]];
     return first && index >= 0 &&
            known->active.data[first - 1 + (size_t)index];
@@ -118,14 +110,15 @@ static bool activate_nodes(const tgi_graph *graph, tgi_ref n, bool *is_active)
     for (tgi_ref ref = 1; ok && ref <= n; ref++) {
         const tgi_node *node = tgi_graph_node(graph, ref);
         if (tgi_node_n_results(node) > 0) {
-            is_active[ref] |= has_active_input(node, is_active);
+            is_active[ref] |= tgi_node_has_active_input(node, is_active);
             ok = !is_active[ref] ||
                  activate_results(graph, ref, is_active, &known);
         } else if (tgi_dtype_is(node->dtype, TGI_CLASS_FLOAT)) {
-            is_active[ref] |= node->op == TGI_OP_RESULT
-                                  ? is_result_active(node, &known)
-                                  : is_differentiable(node) &&
-                                        has_active_input(node, is_active);
+            is_active[ref] |=
+                node->op == TGI_OP_RESULT
+                    ? is_result_active(node, &known)
+                    : is_differentiable(node) &&
+                          tgi_node_has_active_input(node, is_active);
         }
     }
     tgi_free(known.first);
@@ -179,7 +172,7 @@ bool tgi_region_activate(const tgi_graph *graph, const tgi_node *node,
     if (node->op == TGI_OP_HOST || tgi_node_custom_gradient(node)) {
         for (size_t i = 0; i < n_results; i++)
             out_results[i] = tgi_node_custom_gradient(node) &&
-                             has_active_input(node, is_active);
+                             tgi_node_has_active_input(node, is_active);
         return true;
     }
     bool *params = tgi_alloc_zero((size_t)node->n_inputs + 1);
@@ -336,7 +329,7 @@ static bool differentiate_node(tgi_tape *tape, tgi_ref ref)
     if (node->op == TGI_OP_READ)
         return tgi_tape_add(tape, node->inputs[0], gradient);
     if (node->op == TGI_OP_DYNAMIC_SLICE &&
-        tgi_shape_is_unbounded(tgi_graph_shape(tape->graph, node->inputs[0])))
+        tgi_graph_is_unbounded(tape->graph, node->inputs[0]))
         return tgi_tape_add_slice_gradient(tape, ref);
     tgi_gradient_rule *rule = tgi_gradient_rules[node->op];
     if (!rule)

@@ -32,8 +32,7 @@ static bool is_carried(const backward_loop *w, uint32_t i)
 /* True for an unbounded input, which another loop has saved. */
 static bool is_unbounded(const backward_loop *w, uint32_t i)
 {
-    return tgi_shape_is_unbounded(
-        tgi_graph_shape(w->tape->graph, w->node->inputs[i]));
+    return tgi_graph_is_unbounded(w->tape->graph, w->node->inputs[i]);
 }
 
 /* True if the backward loop carries a gradient for the input. */

@@ -21,15 +21,6 @@ static void mark_dependents(const tgi_graph *graph, tgi_ref n,
     }
 }
 
-/* True if an input of the node depends differentiably on the source. */
-static bool has_active_input(const tgi_node *node, const bool *is_active)
-{
-    for (uint32_t i = 0; i < node->n_inputs; i++)
-        if (is_active[node->inputs[i]])
-            return true;
-    return false;
-}
-
 static void add_site(tgi_strbuf *text, const tgi_node *node)
 {
     if (node->file)
@@ -80,7 +71,7 @@ static tgi_ref find_barrier(const tgi_graph *graph, tgi_ref n,
         if (!is_needed[ref] || !depends_on_source[ref])
             continue;
         const tgi_node *node = tgi_graph_node(graph, ref);
-        if (!is_active[ref] && has_active_input(node, is_active))
+        if (!is_active[ref] && tgi_node_has_active_input(node, is_active))
             return ref;
         for (uint32_t i = 0; i < node->n_inputs; i++)
             is_needed[node->inputs[i]] = true;

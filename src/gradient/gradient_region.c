@@ -56,7 +56,7 @@ tgi_ref tgi_tape_next_result(const tgi_tape *tape, tgi_ref ref)
 int64_t tgi_result_index(const tgi_tape *tape, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(tape->graph, ref);
-    return ((const tgi_attr_index *)node->attr)->index;
+    return tgi_node_index(node);
 }
 
 /* Seeds the results of the region's graph with the gradients of its RESULTs. */
@@ -83,7 +83,7 @@ bool tgi_tape_clone_callee(tgi_tape *tape, tgi_ref ref)
     if (attr->callee->dims == tape->graph->dims)
         return true;
     const tgi_graph *callee = attr->traced ? attr->traced : attr->callee;
-    tgi_graph *own = NULL;
+    tgi_graph *clone = NULL;
     tgi_import t;
     bool ok = tgi_import_init(&t, callee, tape->graph->dims);
     if (!ok) {
@@ -91,9 +91,9 @@ bool tgi_tape_clone_callee(tgi_tape *tape, tgi_ref ref)
         return false;
     }
     ok = tgi_import_extents(&t, tape->graph, node) == TG_OK &&
-         tgi_import_graph(&t, callee, &own) == TG_OK &&
-         tgi_graph_set_callee(tape->graph, ref, own);
-    tgi_graph_release(own);
+         tgi_import_graph(&t, callee, &clone) == TG_OK &&
+         tgi_graph_set_callee(tape->graph, ref, clone);
+    tgi_graph_release(clone);
     tgi_import_deinit(&t);
     if (!ok)
         tgi_trace_record_error(tape->t);
@@ -140,7 +140,7 @@ static bool has_branch_gradient(const tgi_tape *tape, tgi_ref input)
     const tgi_node *node = tgi_graph_node(tape->graph, input);
     return tape->is_active[input] &&
            tgi_dtype_is(node->dtype, TGI_CLASS_FLOAT) &&
-           !tgi_shape_is_unbounded(tgi_graph_shape(tape->graph, input));
+           !tgi_graph_is_unbounded(tape->graph, input);
 }
 
 /* The callback of a backward branch: returns a gradient for each active
@@ -175,16 +175,16 @@ static void trace_backward_branch(tg_trace *t, const tg_value *in, void *user)
     tgi_tape_deinit(&inner);
 }
 
-/* Appends the results of graph `own` after the first `n_common` to `graph`,
-   which is `own` or another branch; the latter gets placeholders. */
-static bool add_branch_results(tgi_graph *graph, const tgi_graph *own,
+/* Appends the results of graph `source` after the first `n_common` to `graph`,
+   which is `source` or another branch; the latter gets placeholders. */
+static bool add_branch_results(tgi_graph *graph, const tgi_graph *source,
                                const tgi_refs *results, size_t n_common)
 {
     tgi_builder b = {.graph = graph};
     for (size_t i = n_common; i < results->n; i++) {
         const tgi_ref ref = results->data[i];
         const tgi_ref result =
-            graph == own ? ref : tgi_build_placeholder(&b, own, ref);
+            graph == source ? ref : tgi_build_placeholder(&b, source, ref);
         if (!result || !tgi_graph_add_result(graph, result))
             return false;
     }
@@ -196,15 +196,16 @@ static bool align_results(tgi_control *c, size_t n_common)
 {
     bool ok = true;
     size_t n = c->graphs.n;
-    tgi_refs *own = tgi_alloc_zero((n + 1) * sizeof(*own));
-    if (!own) {
+    tgi_refs *branch_results =
+        tgi_alloc_zero((n + 1) * sizeof(*branch_results));
+    if (!branch_results) {
         tgi_error_memory();
         return false;
     }
     for (size_t k = 0; ok && k < n; k++) {
         tgi_graph *graph = c->graphs.data[k];
         for (size_t i = 0; ok && i < graph->results.n; i++)
-            ok = tgi_vec_push(&own[k], graph->results.data[i]);
+            ok = tgi_vec_push(&branch_results[k], graph->results.data[i]);
         graph->results.n = n_common;
         if (!ok)
             tgi_error_memory();
@@ -212,10 +213,10 @@ static bool align_results(tgi_control *c, size_t n_common)
     for (size_t k = 0; ok && k < n; k++)
         for (size_t i = 0; ok && i < n; i++)
             ok = add_branch_results(c->graphs.data[i], c->graphs.data[k],
-                                    &own[k], n_common);
+                                    &branch_results[k], n_common);
     for (size_t k = 0; k < n; k++)
-        tgi_vec_deinit(&own[k]);
-    tgi_free(own);
+        tgi_vec_deinit(&branch_results[k]);
+    tgi_free(branch_results);
     return ok;
 }
 
@@ -327,18 +328,18 @@ static bool add_custom_gradient(tgi_tape *tape, const tgi_node *node,
                                 uint32_t i, tgi_ref gradient)
 {
     const tgi_ref input = node->inputs[i];
-    const tgi_node *wanted = tgi_graph_node(tape->graph, input);
-    if (!tgi_dtype_is(wanted->dtype, TGI_CLASS_FLOAT))
+    const tgi_node *argument = tgi_graph_node(tape->graph, input);
+    if (!tgi_dtype_is(argument->dtype, TGI_CLASS_FLOAT))
         return true;
-    gradient = tgi_build_adapt(&tape->b, gradient, (tg_dtype)wanted->dtype);
+    gradient = tgi_build_adapt(&tape->b, gradient, (tg_dtype)argument->dtype);
     if (gradient &&
         tgi_graph_shape(tape->b.graph, gradient)->rank == 0) {
         const tgi_shape *shape = tgi_graph_shape(tape->graph, input);
         gradient = tgi_build_broadcast(&tape->b, gradient, shape->rank,
                                        shape->dims);
     }
-    if (gradient && tgi_graph_node(tape->b.graph, gradient)->shape !=
-                        wanted->shape)
+    if (gradient &&
+        tgi_graph_node(tape->b.graph, gradient)->shape != argument->shape)
         gradient =
             tgi_build_fail(&tape->b, TG_ERROR_SHAPE, (tgi_ref[]){gradient}, 1,
                            "the gradient of argument %u does not have "
@@ -350,7 +351,7 @@ static bool add_custom_gradient(tgi_tape *tape, const tgi_node *node,
 static bool differentiate_custom(tgi_tape *tape, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(tape->graph, ref);
-    const tgi_custom_gradient *own = tgi_node_custom_gradient(node);
+    const tgi_custom_gradient *custom = tgi_node_custom_gradient(node);
     const size_t n_results = tgi_node_n_results(node);
     /* Variables that a callee captured come last. */
     size_t n_args = node->n_inputs;
@@ -367,8 +368,8 @@ static bool differentiate_custom(tgi_tape *tape, tgi_ref ref)
     tape->b.site = tgi_node_site(node);
     tape->b.op_name = "custom_gradient";
     ok = ok && custom_arguments(tape, ref, n_args, in) &&
-         tgi_trace_run_inline(tape->t, own->backward, in, own->user, &tape->b,
-                              &returned);
+         tgi_trace_run_inline(tape->t, custom->backward, in, custom->user,
+                              &tape->b, &returned);
     if (ok && returned.n != n_args)
         ok = tgi_build_fail(&tape->b, TG_ERROR_INVALID_ARGUMENT, NULL, 0,
                             "the gradient returns %zu value%s for %zu "

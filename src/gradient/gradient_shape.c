@@ -233,7 +233,7 @@ RULE(pad)
 
 RULE(concat)
 {
-    const int axis = (int)((const tgi_attr_index *)rule->node->attr)->index;
+    const int axis = (int)tgi_node_index(rule->node);
     tgi_attr_slice part = {{0}, {0}};
     for (int i = 0; i < tgi_rule_shape(rule, 0)->rank; i++)
         part.step[i] = 1;

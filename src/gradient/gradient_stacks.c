@@ -137,7 +137,7 @@ static bool add_loop_level(tgi_tape *tape, tgi_stack_gradient *stack_gradient)
         return fail_access_order(tape);
     tgi_ref iteration = node->inputs[1];
     stack_gradient->start = node->inputs[0];
-    if (tgi_shape_is_unbounded(tgi_graph_shape(graph, stack_gradient->start)) &&
+    if (tgi_graph_is_unbounded(graph, stack_gradient->start) &&
         !split_stack_index(graph, node->inputs[1], &stack_gradient->start,
                            &iteration))
         return fail_access_order(tape);

@@ -90,6 +90,16 @@ bool tgi_tape_add(tgi_tape *tape, tgi_ref ref, tgi_ref gradient);
    extents are known, and bits must not. Invalid on failure, which sticks. */
 tg_value tgi_tape_export(tgi_tape *tape, tgi_ref gradient);
 
+/* True if an input of the node depends differentiably on a source. */
+static inline bool tgi_node_has_active_input(const tgi_node *node,
+                                             const bool *is_active)
+{
+    for (uint32_t i = 0; i < node->n_inputs; i++)
+        if (is_active[node->inputs[i]])
+            return true;
+    return false;
+}
+
 /* Propagates activity from the inputs of a region to its results; `out_results`
    has n_results elements. */
 bool tgi_region_activate(const tgi_graph *graph, const tgi_node *node,

@@ -117,8 +117,7 @@ static tgi_ref save_value(tgi_tape *tape, tgi_ref ref)
                                      tgi_tape_value(tape->outer, result_ref));
     if (!value || !is_loop_body(tape) || is_stack)
         return value;
-    const bool is_unbounded =
-        tgi_shape_is_unbounded(tgi_graph_shape(tape->b.graph, value));
+    const bool is_unbounded = tgi_graph_is_unbounded(tape->b.graph, value);
     const tgi_ref at = is_unbounded ? build_slice_index(tape) : tape->iteration;
     value = at ? tgi_tape_saved_element(tape, value, at, ref) : 0;
     return value ? value : record_failure(tape);
@@ -145,11 +144,6 @@ static bool is_written_after(const tgi_graph *graph, tgi_ref ref,
     return false;
 }
 
-static int64_t param_index(const tgi_graph *graph, tgi_ref ref)
-{
-    return ((const tgi_attr_index *)tgi_graph_node(graph, ref)->attr)->index;
-}
-
 /*
  * The variable that is a parameter of the region, as a node of the function's
  * graph, if it has not been written since; else 0.
@@ -161,7 +155,8 @@ static tgi_ref unwritten_variable(const tgi_tape *tape, tgi_ref variable)
     for (; at->outer; at = at->outer) {
         if (is_written_after(at->graph, 0, variable))
             return 0;
-        variable = region_node(at)->inputs[param_index(at->graph, variable)];
+        variable =
+            region_node(at)->inputs[tgi_graph_param_index(at->graph, variable)];
         region = at->region;
     }
     return is_written_after(at->graph, region, variable) ? 0 : variable;
@@ -293,14 +288,13 @@ static bool is_rebuilt_stack(const tgi_graph *graph, const tgi_node *result)
     const tgi_node *region = tgi_graph_node(graph, result->inputs[0]);
     if (region->op != TGI_OP_LOOP)
         return false;
-    const int64_t index = ((const tgi_attr_index *)result->attr)->index;
+    const int64_t index = tgi_node_index(result);
     const tgi_attr_regions *attr = region->attr;
     const tgi_graph *body = attr->graphs[0];
     return index == TGI_RESULT_STACK_BASE ||
            (index >= attr->n_carried &&
             tgi_loop_iterations(graph, region) == TGI_UNBOUNDED &&
-            !tgi_shape_is_unbounded(
-                tgi_graph_shape(body, body->results.data[index])));
+            !tgi_graph_is_unbounded(body, body->results.data[index]));
 }
 
 /* -- Values ---------------------------------------------------------------- */
@@ -335,7 +329,7 @@ static tgi_ref provide_value(tgi_tape *tape, tgi_ref ref)
     if (!tape->outer)
         return tgi_tape_capture(tape, tape->recorder, ref);
     if (node->op == TGI_OP_PARAM)
-        return param_value(tape, ref, param_index(tape->graph, ref));
+        return param_value(tape, ref, tgi_graph_param_index(tape->graph, ref));
     if (tgi_op_table[node->op].cls == TGI_OPCLASS_LEAF)
         return recompute_node(tape, ref);
     if (node->op == TGI_OP_READ)
@@ -367,13 +361,13 @@ tgi_ref tgi_tape_value(tgi_tape *tape, tgi_ref ref)
     if (ref < n && tape->values.data[ref])
         return tape->values.data[ref];
     if (ref >= n) {
-        const size_t wanted = (size_t)tape->graph->n_nodes + 1;
-        if (!tgi_vec_reserve(&tape->values, wanted)) {
+        const size_t n_values = (size_t)tape->graph->n_nodes + 1;
+        if (!tgi_vec_reserve(&tape->values, n_values)) {
             tgi_error_memory();
             return record_failure(tape);
         }
-        memset(tape->values.data + n, 0, (wanted - n) * sizeof(tgi_ref));
-        tape->values.n = wanted;
+        memset(tape->values.data + n, 0, (n_values - n) * sizeof(tgi_ref));
+        tape->values.n = n_values;
         if (is_checkpoint(tape) && n == 0 && !recompute_all(tape))
             return 0;
     }

@@ -32,13 +32,6 @@ int tgi_instance_dims(const tgi_instance *instance, tgi_ref ref,
     return shape->rank;
 }
 
-/* The parameter index of a VARIABLE or PARAM node. */
-static uint32_t param_index(const tgi_graph *graph, tgi_ref ref)
-{
-    const tgi_attr_index *attr = tgi_graph_node(graph, ref)->attr;
-    return (uint32_t)attr->index;
-}
-
 /* -- First sweep: values and buffers --------------------------------------- */
 
 /* Adds a buffer that is live from `first`; 0 when out of memory (recorded). */
@@ -113,11 +106,6 @@ static bool is_carried(const tgi_node *node, uint32_t i)
            i <= ((const tgi_attr_regions *)node->attr)->n_carried;
 }
 
-static bool is_unbounded(const tgi_graph *graph, tgi_ref ref)
-{
-    return tgi_shape_is_unbounded(tgi_graph_shape(graph, ref));
-}
-
 /* Parameters must be dense, so other views are copied for the call. */
 static tg_status prepare_copies(tgi_instance *instance, tgi_ref ref,
                                 const tgi_node *node, tgi_interp_call *call)
@@ -126,7 +114,7 @@ static tg_status prepare_copies(tgi_instance *instance, tgi_ref ref,
         const tgi_view *view = &instance->values[node->inputs[i]].view;
         call->copies[i] = 0;
         if (tgi_view_is_dense(view) || is_carried(node, i) ||
-            is_unbounded(instance->graph, node->inputs[i]))
+            tgi_graph_is_unbounded(instance->graph, node->inputs[i]))
             continue;
         int64_t bytes =
             tgi_view_count(view) * tgi_dtype_bytes(view->dtype);
@@ -169,7 +157,7 @@ static tg_status prepare_stacks(tgi_instance *instance, tgi_ref ref,
     for (uint32_t i = 0; i < node->n_inputs; i++) {
         call->stacks[i] = 0;
         if (tgi_graph_node(graph, node->inputs[i])->op != TGI_OP_UNSET ||
-            !is_unbounded(graph, node->inputs[i]))
+            !tgi_graph_is_unbounded(graph, node->inputs[i]))
             continue;
         int64_t dims[TG_MAX_RANK], slice_bytes;
         TGI_TRY(tgi_graph_value_size(graph, node->inputs[i], instance->extents,
@@ -294,13 +282,13 @@ static tg_status prepare_node(tgi_instance *instance, tgi_instances *instances,
         return give_buffer(
             instance, ref,
             (tgi_buffer){.storage = TGI_STORAGE_PARAM,
-                         .param = param_index(instance->graph, ref)});
+                         .param = tgi_graph_param_index(instance->graph, ref)});
     case TGI_OP_READ:
         /* The backward sweep may turn it into a snapshot. */
         return give_buffer(instance, ref,
                            (tgi_buffer){.storage = TGI_STORAGE_PARAM,
-                                        .param = param_index(instance->graph,
-                                                             node->inputs[0])});
+                                        .param = tgi_graph_param_index(
+                                            instance->graph, node->inputs[0])});
     case TGI_OP_CONSTANT:
         return give_buffer(
             instance, ref,
@@ -323,7 +311,7 @@ static tg_status prepare_node(tgi_instance *instance, tgi_instances *instances,
         return prepare_region(instance, instances, ref, node);
     case TGI_OP_RESULT: {
         const tgi_attr_index *attr = node->attr;
-        if (is_unbounded(instance->graph, ref))
+        if (tgi_graph_is_unbounded(instance->graph, ref))
             return prepare_unbounded_result(instance, ref, node);
         uint32_t call = values[node->inputs[0]].call;
         value->buffer =
@@ -335,7 +323,7 @@ static tg_status prepare_node(tgi_instance *instance, tgi_instances *instances,
     case TGI_OP_PRINT:
         return TG_OK;
     case TGI_OP_DYNAMIC_UPDATE:
-        if (!is_unbounded(instance->graph, ref))
+        if (!tgi_graph_is_unbounded(instance->graph, ref))
             break;
         *value = values[node->inputs[0]];
         return TG_OK;
@@ -398,11 +386,12 @@ static void find_snapshots(tgi_instance *instance, tgi_ref *next_write)
             if (write && buffer->last >= write)
                 buffer->storage = TGI_STORAGE_TEMPORARY;
         } else if (node->op == TGI_OP_ASSIGN) {
-            next_write[param_index(graph, node->inputs[0])] = ref;
+            next_write[tgi_graph_param_index(graph, node->inputs[0])] = ref;
         } else if (tgi_node_owns_graphs(node)) {
             for (uint32_t i = 0; i < node->n_inputs; i++)
                 if (tgi_node_writes(node, i))
-                    next_write[param_index(graph, node->inputs[i])] = ref;
+                    next_write[tgi_graph_param_index(graph, node->inputs[i])] =
+                        ref;
         }
     }
 }
@@ -421,7 +410,7 @@ static tg_status prepare_results(tgi_instance *instance)
         tgi_interp_result result = {
             .ref = graph->results.data[i],
             .is_in_place = tgi_instance_result_is_in_place(instance, i)};
-        if (is_unbounded(graph, result.ref))
+        if (tgi_graph_is_unbounded(graph, result.ref))
             result.is_in_place = true;
         const tgi_interp_value *value = &instance->values[result.ref];
         if (instance->buffers.data[value->buffer].storage ==
@@ -518,12 +507,13 @@ static tgi_interp_step make_step(const tgi_instance *instance, tgi_ref ref)
         step.kind = TGI_INTERP_STEP_REGION;
         break;
     default:
-        if (node->op == TGI_OP_DYNAMIC_UPDATE && is_unbounded(graph, ref)) {
+        if (node->op == TGI_OP_DYNAMIC_UPDATE &&
+            tgi_graph_is_unbounded(graph, ref)) {
             step.kind = TGI_INTERP_STEP_STACK_PUSH;
             break;
         }
         if (node->op == TGI_OP_DYNAMIC_SLICE &&
-            is_unbounded(graph, node->inputs[0])) {
+            tgi_graph_is_unbounded(graph, node->inputs[0])) {
             step.kind = TGI_INTERP_STEP_STACK_READ;
             break;
         }

@@ -22,13 +22,6 @@ static const tgi_view *input_view(const tgi_instance *instance,
     return &instance->values[node->inputs[i]].view;
 }
 
-static bool is_unbounded_input(const tgi_instance *instance,
-                               const tgi_node *node, size_t i)
-{
-    return tgi_shape_is_unbounded(
-        tgi_graph_shape(instance->graph, node->inputs[i]));
-}
-
 static int64_t read_input_0(const tgi_instance *instance, const tgi_node *node)
 {
     int64_t counter;
@@ -85,7 +78,8 @@ static void begin_loop(tgi_instance *instance, const tgi_node *node,
     call->counter = 0;
     call->params_data[0] = &call->counter;
     for (uint32_t i = 1; i < node->n_inputs; i++) {
-        if (i > attr->n_carried || is_unbounded_input(instance, node, i)) {
+        if (i > attr->n_carried ||
+            tgi_graph_is_unbounded(instance->graph, node->inputs[i])) {
             tgi_instance_bind_input(instance, node, call, i);
             continue;
         }

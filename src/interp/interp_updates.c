@@ -16,8 +16,7 @@ static bool is_update(const tgi_node *node)
 
 static bool is_param(const tgi_node *node, size_t number)
 {
-    return node->op == TGI_OP_PARAM &&
-           ((const tgi_attr_index *)node->attr)->index == (int64_t)number;
+    return node->op == TGI_OP_PARAM && tgi_node_index(node) == (int64_t)number;
 }
 
 static tgi_buffer *buffer_of_value(const tgi_instance *instance, tgi_ref ref)

@@ -282,7 +282,7 @@ static tgi_param *variable_param(tgi_graph *graph, tgi_ref ref)
     const tgi_node *node = tgi_graph_node(graph, ref);
     if (node->op != TGI_OP_VARIABLE)
         return NULL;
-    size_t index = (size_t)((const tgi_attr_index *)node->attr)->index;
+    size_t index = (size_t)tgi_node_index(node);
     return index < graph->params.n ? &graph->params.data[index] : NULL;
 }
 
@@ -541,7 +541,7 @@ tgi_dim tgi_loop_iterations(const tgi_graph *graph, const tgi_node *loop)
     if (attr->n_graphs > 1)
         return TGI_UNBOUNDED;
     if (count->op == TGI_OP_EXTENT)
-        return ((const tgi_attr_index *)count->attr)->index;
+        return tgi_node_index(count);
     const void *data = tgi_graph_constant(graph, loop->inputs[0]);
     int64_t number = 0;
     if (!data)

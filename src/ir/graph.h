@@ -383,9 +383,34 @@ static inline bool tgi_node_owns_graphs(const tgi_node *node)
     return node->op == TGI_OP_CALL || tgi_node_has_regions(node);
 }
 
+/* The attribute of an op that has a tgi_attr_index. */
+static inline int64_t tgi_node_index(const tgi_node *node)
+{
+    return ((const tgi_attr_index *)node->attr)->index;
+}
+
 static inline tg_site tgi_node_site(const tgi_node *node)
 {
     return (tg_site){node->file, node->line};
+}
+
+/* The index attribute of PARAM, VARIABLE, RESULT and the other ops that have a
+   tgi_attr_index. */
+static inline int64_t tgi_node_index(const tgi_node *node)
+{
+    return ((const tgi_attr_index *)node->attr)->index;
+}
+
+/* The parameter index of a PARAM or VARIABLE node. */
+static inline size_t tgi_graph_param_index(const tgi_graph *graph, tgi_ref ref)
+{
+    return (size_t)tgi_node_index(tgi_graph_node(graph, ref));
+}
+
+/* True if the value of a node is an unbounded stack. */
+static inline bool tgi_graph_is_unbounded(const tgi_graph *graph, tgi_ref ref)
+{
+    return tgi_shape_is_unbounded(tgi_graph_shape(graph, ref));
 }
 
 #endif /* TGI_GRAPH_H */

@@ -74,7 +74,7 @@ static bool verify_unset(tgi_verifier *v)
 
 static bool verify_param(tgi_verifier *v)
 {
-    int64_t index = ((const tgi_attr_index *)v->node->attr)->index;
+    int64_t index = tgi_node_index(v->node);
     return (index >= 0 && (size_t)index < v->graph->params.n &&
             v->graph->params.data[index].node == v->ref) ||
            tgi_verify_fail(v, "is not parameter %lld", (long long)index);
@@ -90,7 +90,7 @@ static struct tgi_verifier_variable *variable_input(tgi_verifier *v, uint32_t i)
         tgi_verify_fail(v, "input %u is not a variable", i);
         return NULL;
     }
-    return &v->variables[((const tgi_attr_index *)node->attr)->index];
+    return &v->variables[tgi_node_index(node)];
 }
 
 static bool verify_read(tgi_verifier *v)
@@ -310,7 +310,7 @@ static bool verify_host_output(const tgi_verifier *v, const tgi_attr_host *attr,
 
 static bool verify_result(tgi_verifier *v)
 {
-    int64_t index = ((const tgi_attr_index *)v->node->attr)->index;
+    int64_t index = tgi_node_index(v->node);
     const tgi_node *call = input_node(v, 0);
     if (call->op == TGI_OP_HOST)
         return verify_host_output(v, call->attr, index);

@@ -31,13 +31,13 @@ static int op_of(const tgi_graph *graph, tgi_ref ref)
 
 static int64_t index_of(const tgi_graph *graph, tgi_ref ref)
 {
-    return ((const tgi_attr_index *)tgi_graph_node(graph, ref)->attr)->index;
+    return tgi_node_index(tgi_graph_node(graph, ref));
 }
 
 /* True if `part` is one slice of the first axis. */
 static bool is_slice(const tgi_verifier *v, const tgi_shape *part)
 {
-    return ((const tgi_attr_index *)v->node->attr)->index == 0 &&
+    return tgi_node_index(v->node) == 0 &&
            part->dims[0] == 1;
 }
 

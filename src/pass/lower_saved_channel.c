@@ -161,12 +161,6 @@ bool tgi_channels_bind_results(tgi_lowering *s, tgi_lowered_region *lowered,
 
 /* -- Parameters ------------------------------------------------------------ */
 
-static size_t param_index(const tgi_graph *graph, tgi_ref param)
-{
-    const tgi_attr_index *attr = tgi_graph_node(graph, param)->attr;
-    return (size_t)attr->index;
-}
-
 tgi_ref tgi_lower_add_param(tgi_graph *graph, size_t at, int dtype,
                             tgi_shape_ref shape)
 {
@@ -187,7 +181,8 @@ static bool align_param(const tgi_regions *regions, size_t source,
         tgi_graph *graph = regions->graphs[g];
         out_params[g] = param;
         if (g == source)
-            tgi_graph_move_param(graph, param_index(graph, param), at);
+            tgi_graph_move_param(graph, tgi_graph_param_index(graph, param),
+                                 at);
         else if (!(out_params[g] =
                        tgi_lower_add_param(graph, at, like.dtype, like.shape)))
             return false;

@@ -18,21 +18,11 @@
 
 /* -- Picked results -------------------------------------------------------- */
 
-static int64_t attr_index(const tgi_node *node)
-{
-    return ((const tgi_attr_index *)node->attr)->index;
-}
-
 static bool has_saved(const tgi_node *node)
 {
     const tgi_attr_regions *attr = node->attr;
     return node->op == TGI_OP_LOOP &&
            attr->graphs[0]->results.n > (size_t)attr->n_carried;
-}
-
-static bool is_unbounded(const tgi_graph *graph, tgi_ref ref)
-{
-    return tgi_shape_is_unbounded(tgi_graph_shape(graph, ref));
 }
 
 /* True for a call whose callee was cloned for gradients: the clone is part of
@@ -50,7 +40,7 @@ static bool needs_lowering(const tgi_graph *graph)
     for (tgi_ref ref = 1; ref <= graph->n_nodes; ref++) {
         const tgi_node *node = tgi_graph_node(graph, ref);
         if (has_saved(node) || has_cloned_callee(graph, node) ||
-            (node->op == TGI_OP_RESULT && attr_index(node) < 0))
+            (node->op == TGI_OP_RESULT && tgi_node_index(node) < 0))
             return true;
         const tgi_regions regions = tgi_node_regions(node);
         for (size_t i = 0; node->op != TGI_OP_CALL && i < regions.n; i++)
@@ -121,7 +111,7 @@ static void record_pick(tgi_lowered_region *lowered, const tgi_node *region,
     const tgi_attr_regions *attr = region->attr;
     const tgi_graph *body = attr->graphs[0];
     if (index >= attr->n_carried &&
-        !is_unbounded(body, body->results.data[index]))
+        !tgi_graph_is_unbounded(body, body->results.data[index]))
         lowered->new_index[index] =
             (uint32_t)(attr->n_carried + (int64_t)++lowered->n_saved);
 }
@@ -137,7 +127,7 @@ static bool find_picked_results(tgi_lowering *s)
             find_lowered(s, node->inputs[0]))
             record_pick(find_lowered(s, node->inputs[0]),
                         tgi_graph_node(s->in, node->inputs[0]), ref,
-                        attr_index(node));
+                        tgi_node_index(node));
     }
     return true;
 }
@@ -174,9 +164,10 @@ static tg_status lower_region(const tgi_graph *in, void *user,
     bool *is_zero_base = tgi_alloc_zero((size_t)node->n_inputs + 1);
     tg_status status = is_wanted && is_zero_base ? TG_OK : tgi_error_memory();
     for (size_t i = 0; !status && i < in->results.n; i++)
-        is_wanted[i] = (is_loop ? g > 0 || i < (size_t)attr->n_carried
-                                : !is_unbounded(in, in->results.data[i])) ||
-                       r->lowered->picked_by[i];
+        is_wanted[i] =
+            (is_loop ? g > 0 || i < (size_t)attr->n_carried
+                     : !tgi_graph_is_unbounded(in, in->results.data[i])) ||
+            r->lowered->picked_by[i];
     for (uint32_t i = 0; !status && i < node->n_inputs; i++)
         is_zero_base[i] = s->is_zero_base[node->inputs[i]] &&
                           (!is_loop || i > attr->n_carried);
@@ -199,7 +190,7 @@ static void drop_unbounded_results(const tgi_lowering *s,
     const tgi_graph *old = tgi_node_regions(node).graphs[0];
     size_t n = 0;
     for (size_t i = 0; i < old->results.n; i++) {
-        if (is_unbounded(old, old->results.data[i]))
+        if (tgi_graph_is_unbounded(old, old->results.data[i]))
             continue;
         for (size_t g = 0; g < regions->n; g++)
             regions->graphs[g]->results.data[n] =
@@ -279,7 +270,7 @@ static tgi_ref lower_result(tgi_lowering *s, tgi_ref old, const tgi_node *node)
     const tgi_ref region = tgi_graph_node(s->in, old)->inputs[0];
     const tgi_node *owner = tgi_graph_node(s->in, region);
     const tgi_lowered_region *lowered = find_lowered(s, region);
-    tgi_attr_index attr = {attr_index(node)};
+    tgi_attr_index attr = {tgi_node_index(node)};
     if (lowered && !s->is_used[old])
         return TGI_REBUILD_DROPPED;
     if (lowered && attr.index == TGI_RESULT_STACK_BASE) {

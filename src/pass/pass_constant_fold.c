@@ -45,7 +45,7 @@ static bool attr_is_constant(const tgi_node *node)
 {
     switch (node->op) {
     case TGI_OP_EXTENT:
-        return tgi_dim_is_known(((const tgi_attr_index *)node->attr)->index);
+        return tgi_dim_is_known(tgi_node_index(node));
     case TGI_OP_SLICE:
         return are_known(TG_MAX_RANK,
                          ((const tgi_attr_slice *)node->attr)->start);

@@ -64,8 +64,7 @@ static bool plan_init(hoist_plan *p, const tgi_graph *graph,
 static bool is_invariant_param(const hoist_plan *p, const tgi_node *node)
 {
     const tgi_attr_regions *attr = p->loop->attr;
-    return node->op == TGI_OP_PARAM &&
-           ((const tgi_attr_index *)node->attr)->index > attr->n_carried &&
+    return node->op == TGI_OP_PARAM && tgi_node_index(node) > attr->n_carried &&
            !tgi_shape_is_unbounded(tgi_shape_of(p->graph->dims, node->shape));
 }
 
@@ -188,7 +187,7 @@ static tgi_ref clone_to_outer(const hoist_plan *p, tgi_graph *out, tgi_ref ref)
     tgi_node node = *tgi_graph_node(p->graph, ref);
     tgi_ref inputs[3];
     if (node.op == TGI_OP_PARAM)
-        return p->loop->inputs[((const tgi_attr_index *)node.attr)->index];
+        return p->loop->inputs[tgi_node_index(&node)];
     tgi_ref *storage = inputs;
     if (node.n_inputs > 3 &&
         !(storage = tgi_alloc(node.n_inputs * sizeof(*storage)))) {

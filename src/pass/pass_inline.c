@@ -105,7 +105,7 @@ static bool should_inline(inliner *inl, const tgi_graph *callee)
 static tgi_ref *last_write(inliner *inl, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(inl->out, ref);
-    return &inl->last_write[((const tgi_attr_index *)node->attr)->index];
+    return &inl->last_write[tgi_node_index(node)];
 }
 
 /* Adds a node. A READ names the last write; a write becomes it. */
@@ -281,7 +281,7 @@ static tgi_ref inline_or_copy(tgi_rebuild *rebuild, tgi_ref old,
         return inline_call(inl, old, node);
     if (node->op == TGI_OP_RESULT) {
         tgi_ref call = tgi_graph_node(rebuild->in, old)->inputs[0];
-        size_t index = (size_t)((const tgi_attr_index *)node->attr)->index;
+        size_t index = (size_t)tgi_node_index(node);
         uint32_t first = inl->first_value[call];
         if (first)
             return reshape_to(inl->out, inl->values.data[first - 1 + index],

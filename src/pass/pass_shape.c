@@ -192,7 +192,7 @@ static void shape_dynamic_slice(reshaper *r)
 {
     const tgi_shape *to = tgi_shape_of(r->graph->dims, r->node.shape);
     const tgi_shape *from = tgi_graph_shape(r->graph, r->node.inputs[0]);
-    const int axis = (int)((const tgi_attr_index *)r->node.attr)->index;
+    const int axis = (int)tgi_node_index(&r->node);
     replace_by_input(r);
     const tgi_node *start = tgi_graph_node(r->graph, r->node.inputs[1]);
     const void *element = tgi_graph_constant(r->graph, r->node.inputs[1]);
@@ -217,7 +217,7 @@ static void shape_dynamic_slice(reshaper *r)
    operand. */
 static void shape_dynamic_update(reshaper *r)
 {
-    const int axis = (int)((const tgi_attr_index *)r->node.attr)->index;
+    const int axis = (int)tgi_node_index(&r->node);
     const tgi_ref update = r->node.inputs[1];
     if (tgi_graph_node(r->graph, update)->shape == r->node.shape)
         r->replacement = update;

@@ -46,8 +46,8 @@ struct tgi_emitter {
     /* A constant of type `dtype`, given by the bits of one element. */
     tgi_emitted (*constant)(tgi_emitter *emitter, tg_dtype dtype,
                             uint64_t bits);
-    /* A word used for `dtype`; `other` is the type CONVERT converts to. */
-    tgi_emitted (*primitive)(tgi_emitter *emitter, tgi_primitive word,
+    /* A primitive on `dtype`; `other` is the target type of CONVERT. */
+    tgi_emitted (*primitive)(tgi_emitter *emitter, tgi_primitive primitive,
                              tg_dtype dtype, tg_dtype other,
                              const tgi_emitted *operands);
     /* Element `index` of a table of n constants with static storage. */

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * matmul.h - matrix products for sweep-matmul, in all forms: element types,
- * transposes, batches, what the operands are and what is done with the result,
- * and which extents a trace knows. A form is a list of choices, one word each;
- * the words, with five extents, name what failed.
+ * matmul.h - matmuls for sweep-matmul, in all forms: dtypes, transposes,
+ * batches, kinds of operands, uses of the result, and the extents that a trace
+ * knows. A form is a list of choices, one word each; the words and five extents
+ * identify a failure.
  *
- *   matmul_form.c    choices, their words, those that go together
- *   matmul_args.c    arguments of a form, and their types
- *   matmul_trace.c   the callback of a form
- *   matmul_check.c   interpreted and compiled
- *   matmul_team.c    … by teams of any size
+ *   matmul_form.c   choices, their words, valid combinations
+ *   matmul_args.c   arguments of a form, and their types
+ *   matmul_trace.c  the callback of a form
+ *   matmul_check.c  compares interpreted and compiled results
+ *   matmul_team.c   … of teams of any size
  *   sweep_matmul.c  the program
  *
- * Elements, and all that can be seen of a run, are those of random_graph.h.
+ * Elements and outcomes of runs are those of random_graph.h.
  */
 #ifndef TGI_TEST_MATMUL_H
 #define TGI_TEST_MATMUL_H
@@ -30,53 +30,52 @@
 /* Bit 0: a is transposed, bit 1: b is. */
 #define PRODUCT_FLIPS(X) X(NN, nn) X(TN, tn) X(NT, nt) X(TT, tt)
 
-#define PRODUCT_BATCHES(X)                                                     \
-    X(SINGLE, single)                                                          \
-    X(BOTH, both)   /* [b1,m,k] x [b1,k,n] */                                  \
-    X(OF_A, of_a)   /* [b1,m,k] x [k,n] */                                     \
-    X(OF_B, of_b)   /* [m,k] x [b1,k,n] */                                     \
+#define PRODUCT_BATCHES(X) \
+    X(SINGLE, single) \
+    X(BOTH, both)   /* [b1,m,k] x [b1,k,n] */ \
+    X(OF_A, of_a)   /* [b1,m,k] x [k,n] */ \
+    X(OF_B, of_b)   /* [m,k] x [b1,k,n] */ \
     X(CROSS, cross) /* [b1,1,m,k] x [1,b2,k,n] */
 
-/* What an operand is made of. */
-#define PRODUCT_OPERANDS(X)                                                    \
-    X(PLAIN, plain)       /* an argument */                                    \
-    X(TURNED, turned)     /* the transpose of one */                           \
-    X(INSIDE, inside)     /* the inside of a larger one */                     \
-    X(STEPS, steps)       /* every second row and column */                    \
-    X(BACK, back)         /* backwards, rows and columns */                    \
-    X(SPREAD, spread)     /* one row for all m; one column for all n */        \
-    X(SPREAD_K, spread_k) /* the same for all k */                             \
-    X(SCALED, scaled)                                                          \
-    X(CAST, cast)         /* from another element type */                      \
-    X(EXP, exp)           /* of an argument; of integers: the magnitude */     \
-    X(ADDED, added)       /* two arguments, added */                           \
-    X(GATHERED, gathered) /* by indices */                                     \
-    X(VARIABLE, variable) /* what changes between calls */                     \
-    X(VECTOR, vector)     /* without an axis of m, or n */                     \
-    X(SAME, same)         /* b only: it is a */
+/* Kinds of operands. */
+#define PRODUCT_OPERANDS(X) \
+    X(PLAIN, plain)       /* an argument */ \
+    X(TRANSPOSED, transposed)     /* a transposed argument */ \
+    X(INSIDE, inside)     /* a slice of a larger argument */ \
+    X(STEPS, steps)       /* every second row and column */ \
+    X(BACK, back)         /* rows and columns reversed */ \
+    X(SPREAD, spread)     /* one row for all m; one column for all n */ \
+    X(SPREAD_K, spread_k) /* broadcast along k */ \
+    X(SCALED, scaled) \
+    X(CAST, cast)         /* cast from another dtype */ \
+    X(EXP, exp)           /* exp of an argument; abs for integers */ \
+    X(ADDED, added)       /* sum of two arguments */ \
+    X(GATHERED, gathered) /* gathered by indices */ \
+    X(VARIABLE, variable) /* a variable that changes between calls */ \
+    X(VECTOR, vector)     /* a vector: no axis m, or n */ \
+    X(SAME, same)         /* b only: the same as a */
 
-/* What is done with the product. */
-#define PRODUCT_ENDS(X)                                                        \
-    X(RESULT, result) /* nothing */                                            \
-    X(BIAS_RELU, bias_relu)                                                    \
-    X(SCALE, scale)                                                            \
-    X(ROW_SCALE, row_scale) /* by a number for each row */                     \
-    X(RESIDUAL, residual)   /* an argument is added */                         \
-    X(IN_PLACE, in_place)   /* it is added to a variable */                    \
-    X(OVER_A, over_a)       /* it becomes a, which is a variable */            \
-    X(GELU, gelu)           /* much for each element */                        \
-    X(OTHER_TYPE, other_type)                                                  \
-    X(ROW_SUM, row_sum)       /* and others; not stored itself */              \
-    X(COLUMN_SUM, column_sum) /* and others; stored */                         \
-    X(SOFTMAX, softmax)       /* with smallest and largest elements */         \
-    X(SEVERAL, several) /* results */                                          \
-    X(ACROSS, across)   /* its transpose is stored */                          \
-    X(HALF, half)       /* every second column is */                           \
-    X(PRODUCT, product) /* times another matrix */                             \
-    X(TWICE, twice)     /* added to another product */
+/* Uses of the product. */
+#define PRODUCT_ENDS(X) \
+    X(RESULT, result) /* returned as is */ \
+    X(BIAS_RELU, bias_relu) \
+    X(SCALE, scale) \
+    X(ROW_SCALE, row_scale) /* scaled by row */ \
+    X(RESIDUAL, residual)   /* added to an argument */ \
+    X(IN_PLACE, in_place)   /* added to a variable in place */ \
+    X(OVER_A, over_a)       /* assigned to a, a variable */ \
+    X(GELU, gelu)           /* a costly elementwise function */ \
+    X(OTHER_TYPE, other_type) \
+    X(ROW_SUM, row_sum)       /* row reductions; not stored itself */ \
+    X(COLUMN_SUM, column_sum) /* column reductions; stored */ \
+    X(SOFTMAX, softmax)       /* and row minima and maxima */ \
+    X(SEVERAL, several) /* several results */ \
+    X(ACROSS, across)   /* stored transposed */ \
+    X(HALF, half)       /* every second column stored */ \
+    X(PRODUCT, product) /* multiplied by another matrix */ \
+    X(TWICE, twice)     /* added to another matmul */
 
-/* Extents that the trace does not know: bits of m, n, k, and those of the
-   batch. */
+/* Extents unknown to the trace: bits of m, n, k and the batch. */
 /* clang-format off */
 #define PRODUCT_OPEN(X) \
     X(NONE, none) X(M, m)   X(N, n)   X(MN, mn) \
@@ -88,9 +87,9 @@
 /* Bits of vectors. */
 #define PRODUCT_WIDTHS(X) X(128, 128) X(256, 256)
 
-/* Elements, in the order of rg_fill; then such that sums of products are -0,
-   with few exceptions. */
-#define PRODUCT_FILLS(X)                                                       \
+/* Contents, in the order of rg_fill; the last one makes most sums of products
+   -0. */
+#define PRODUCT_FILLS(X) \
     X(EDGES, edges) X(SMALL, small) X(BITS, bits) X(UNIT, unit) X(TINY, tiny)
 
 /* clang-format off */
@@ -127,7 +126,7 @@ enum { PRODUCT_FLIP_A = 1, PRODUCT_FLIP_B = 2 };
 
 /* -- Forms ----------------------------------------------------------------- */
 
-/* Extents, and what else an axis may be. */
+/* Extents, and other values that an axis may have. */
 enum {
     PRODUCT_M,
     PRODUCT_N,
@@ -135,7 +134,7 @@ enum {
     PRODUCT_B1,
     PRODUCT_B2,
     PRODUCT_EXTENTS,
-    PRODUCT_ONE, /* it is 1 in all sizes */
+    PRODUCT_ONE, /* 1 in all sizes */
     PRODUCT_FEW, /* … PRODUCT_FEW_COLUMNS */
     PRODUCT_ZERO
 };
@@ -148,26 +147,26 @@ typedef struct product_sizes {
 
 typedef struct product_form {
     uint8_t field[PRODUCT_N_FIELDS];
-    uint64_t seed; /* of all that is random in it */
+    uint64_t seed; /* of everything random in the form */
 } product_form;
 
-/* How many choices a field has. */
+/* Number of choices of a field. */
 int product_n_choices(product_field field);
 
-/* A form: mostly plain, of any choices. */
+/* A random form, mostly of plain choices. */
 void product_form_random(product_form *form, uint64_t seed);
 
-/* Changes what does not go together, in the form or then in its sizes. */
-void product_form_settle(product_form *form);
-void product_sizes_settle(const product_form *form, product_sizes *sizes);
+/* Changes invalid combinations, in the form and then in its sizes. */
+void product_form_make_valid(product_form *form);
+void product_sizes_make_valid(const product_form *form, product_sizes *sizes);
 
-/* True if a trace of the form does not know the extent. */
+/* True if the extent is unknown to a trace of the form. */
 bool product_is_open(const product_form *form, int extent);
 
-/* Its words, with commas between; the text has room for all. */
+/* The words of a form, separated by commas; `text` has PRODUCT_TEXT bytes. */
 enum { PRODUCT_TEXT = 128 };
 void product_form_print(const product_form *form, char *text);
-/* False if they are none. */
+/* False if the text is not a form. */
 bool product_form_parse(const char *text, product_form *form);
 
 static inline tg_dtype product_dtype(const product_form *form)
@@ -180,14 +179,14 @@ static inline tg_dtype product_dtype(const product_form *form)
 
 /* -- Arguments ------------------------------------------------------------- */
 
-/* Which one it is. A form has some of them, in this order. */
+/* Roles of arguments. A form has some of them, in this order. */
 typedef enum product_role {
     PRODUCT_ARG_A,
-    PRODUCT_ARG_MORE_A, /* what is added to it */
+    PRODUCT_ARG_MORE_A, /* second summand of a */
     PRODUCT_ARG_B,
     PRODUCT_ARG_MORE_B,
-    PRODUCT_ARG_LAST, /* of what is done in the end */
-    PRODUCT_ARG_LIKE, /* has no elements, but all extents */
+    PRODUCT_ARG_LAST, /* for the use of the product */
+    PRODUCT_ARG_LIKE, /* has no elements; provides unknown extents */
     PRODUCT_ROLES
 } product_role;
 
@@ -196,14 +195,14 @@ typedef struct product_arg {
     bool is_variable;
     rg_type type;
     int8_t extent[TG_MAX_RANK]; /* PRODUCT_M …, by axis */
-    bool is_changed;            /* the axes of M, N and K are larger */
+    bool is_changed;            /* its axes M, N and K are larger */
 } product_arg;
 
-/* Those of a form; returns how many. */
+/* The arguments of a form; returns their number. */
 int product_args(const product_form *form, const product_sizes *sizes,
                  product_arg args[PRODUCT_ROLES]);
 
-/* What the trace is to know of one. */
+/* The spec of an argument: the extents that the trace knows. */
 tg_spec product_spec(const product_form *form, const product_arg *arg);
 
 /* The callback; `user` is the form. */
@@ -211,16 +210,17 @@ tg_callback product_callback;
 
 /* -- Checking -------------------------------------------------------------- */
 
-/* What was done; numbers all through. */
+/* Statistics; uint64_t members only. */
 typedef struct product_tally {
     uint64_t n_forms, n_sizes, n_programs;
-    uint64_t n_packed; /* programs that pack a side … */
-    uint64_t n_folded; /* … or reduce a product where it is computed */
-    /* Runs, those by a team, those of them with a kernel that is split. */
+    uint64_t n_packed; /* programs that pack an operand … */
+    uint64_t n_folded; /* … or reduce a product in an epilogue */
+    /* Runs; runs by a team; of these, runs with a kernel split among
+       threads. */
     uint64_t n_runs, n_team_runs, n_split_runs;
 } product_tally;
 
-/* Teams that all forms are run by. */
+/* Team sizes that all forms run with. */
 #define PRODUCT_TEAMS {1, 2, 3, 7}
 
 typedef struct product_failure {
@@ -228,10 +228,10 @@ typedef struct product_failure {
     char what[640];
 } product_failure;
 
-/* A form under test, in the size under way. */
+/* A form under test, in one size. */
 typedef struct product_run {
     const product_form *form;
-    const tg_concrete *concrete; /* that is compiled */
+    const tg_concrete *concrete; /* compiled */
     int n_args;
     product_arg args[PRODUCT_ROLES];
     void *data[PRODUCT_ROLES]; /* contents before a call */
@@ -240,17 +240,17 @@ typedef struct product_run {
     product_failure *failure;
 } product_run;
 
-enum { PRODUCT_MOST_RESULTS = 4 };
+enum { PRODUCT_MAX_RESULTS = 4 };
 
-/* Notes what failed. False. */
+/* Records a failure; returns false. */
 bool product_fail(product_run *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Runs what a call has compiled by all teams. */
+/* Runs the compiled code of a call with all teams. */
 bool product_check_teams(product_run *r, const rg_outcome *expected);
 
-/* Checks a form in these sizes, settled, of which only open extents differ.
-   False, and why, if it fails. */
+/* Checks a valid form in these sizes, which differ only in unknown extents.
+   Returns false, with a message, on failure. */
 bool product_check(const product_form *form, const product_sizes *sizes,
                    size_t n_sizes, product_tally *tally,
                    product_failure *out_failure);

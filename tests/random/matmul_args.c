@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * matmul_args.c - which arguments a form takes: their element types, and of
- * which extents their axes are.
+ * matmul_args.c - the arguments of a form: their dtypes, and the extents of
+ * their axes.
  */
 #include "random/matmul.h"
 
-/* Axes, while they are put together. */
+/* Axes under construction. */
 typedef struct axes {
     int rank;
     int8_t extent[TG_MAX_RANK];
@@ -16,7 +16,7 @@ static void add(axes *x, int extent)
     x->extent[x->rank++] = (int8_t)extent;
 }
 
-/* Those of the batch, of side 0 (a), 1 (b), or of the product (2). */
+/* Batch axes of operand 0 (a) or 1 (b), or of the product (2). */
 static axes batch_of(const product_form *form, int side)
 {
     static const int8_t none = -1;
@@ -39,7 +39,7 @@ static axes batch_of(const product_form *form, int side)
     return x;
 }
 
-/* The extent of the product's rows or columns that side 0 (a) or 1 (b) has. */
+/* The extent that side 0 (a) or 1 (b) shares with the product. */
 static int extent_of_side(const product_form *form, int side)
 {
     return side && form->field[PRODUCT_FIELD_B] != PRODUCT_SAME ? PRODUCT_N
@@ -51,7 +51,7 @@ static bool is_vector(const product_form *form, int side)
     return form->field[PRODUCT_FIELD_A + side] == PRODUCT_VECTOR;
 }
 
-/* The argument that side 0 (a) or 1 (b) is made of. */
+/* The axes of the argument for side 0 (a) or 1 (b). */
 static axes axes_of_side(const product_form *form, int side)
 {
     const int operand = form->field[PRODUCT_FIELD_A + side];
@@ -68,7 +68,7 @@ static axes axes_of_side(const product_form *form, int side)
         inner = PRODUCT_ONE;
     /* a is [m, k], b is [k, n]. */
     const bool is_inner_first =
-        (side == 1) ^ flip ^ (operand == PRODUCT_TURNED);
+        (side == 1) ^ flip ^ (operand == PRODUCT_TRANSPOSED);
     add(&x, is_inner_first ? inner : kept);
     add(&x, is_inner_first ? kept : inner);
     return x;
@@ -83,7 +83,7 @@ static axes axes_of_product(const product_form *form)
     return x;
 }
 
-/* The last argument; no axes and false if there is none. */
+/* Axes of the last argument; false if there is none. */
 static bool find_last(const product_form *form, axes *out)
 {
     const axes product = axes_of_product(form);

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * matmul_bounds.c - matrix products are what they are to be, as far as errors
- * of rounding allow, whatever the order of a sum is. With u = 2^-24 (f32) or
- * 2^-53 (f64), each element of a product over k has an error of at most
+ * matmul_bounds.c - checks the accuracy of matmuls, independently of their
+ * summation order.
  *
- *     gamma_k * (|A| |B|)   where gamma_k = k u / (1 - k u)
+ * With u = 2^-24 (f32) or 2^-53 (f64), the error of each element of a matmul
+ * over k is at most
  *
- * since no term goes through more than k roundings: a panel of 256 by fma, and
- * one more for each panel behind it; or the lanes, blocks and cascade of a sum
- * (docs/NUMERICS.md). So that far it may be from the product of a plain triple
- * loop in a wider type, whose own error is added to the bound, and twice that
- * far from a product of OpenBLAS, which is asked if it is there.
+ *     gamma_k * (|A| |B|)    where gamma_k = k u / (1 - k u)
  *
- * A plain program; it knows nothing of how products are computed.
+ * because no term goes through more than k roundings: k-blocks of 256 by fma,
+ * plus one per following k-block; or the lanes, blocks and pairwise combination
+ * of a sum (docs/NUMERICS.md). The result may differ by that much from a triple
+ * loop in a wider type, whose own error is added to the bound, and by twice as
+ * much from OpenBLAS, which is used if installed. A plain program, which does
+ * not depend on how matmuls are implemented.
  */
 #include <dlfcn.h>
 #include <float.h>
@@ -25,7 +26,7 @@
 #include "tgjit.h"
 
 static const int sizes[] = {1, 2, 3, 7, 16, 33, 65, 129, 257};
-/* A few that are larger, and traced with these very extents. */
+/* Some larger sizes, traced with exact extents. */
 static const int large[][3] = {
     {513, 17, 257}, {64, 513, 129}, {31, 33, 1025}, {1, 513, 513},
     {513, 1, 513},  {257, 257, 2},  {6, 16, 256},   {12, 32, 4097},
@@ -36,7 +37,7 @@ enum { MOST = 513 * 513 };
 
 static long n_passed, n_failed;
 
-/* A product, its matrices in the type it is about. */
+/* A matmul, with matrices of its dtype. */
 typedef struct problem {
     bool is_f64;
     int flags; /* of tg_matmul_with */
@@ -50,7 +51,7 @@ static double element(const problem *p, const void *matrix, int i)
                      : (double)((const float *)matrix)[i];
 }
 
-/* Elements as the product takes them. */
+/* Elements of the operands after transposition. */
 static double a_at(const problem *p, int i, int l)
 {
     return element(p, p->a,
@@ -63,7 +64,7 @@ static double b_at(const problem *p, int l, int j)
                    p->flags & TG_TRANSPOSE_B ? j * p->k + l : l * p->n + j);
 }
 
-/* Numbers of all sizes within 2^8 … 2^-8, of both signs. */
+/* Numbers of magnitude 2^-8 … 2^8 and either sign. */
 static void fill(const problem *p, void *matrix, int n, uint64_t *random)
 {
     for (int i = 0; i < n; i++) {
@@ -84,7 +85,7 @@ static long double gamma_of(long double k, long double unit)
     return k * unit / (1 - k * unit);
 }
 
-/* Compares `c` with `other`, an element each of the same problem. */
+/* Compares two results of one element. */
 static bool is_within(const problem *p, int i, int j, double c,
                       long double other, long double bound, const char *name)
 {
@@ -97,7 +98,7 @@ static bool is_within(const problem *p, int i, int j, double c,
     return false;
 }
 
-/* `theirs` is another one's product, or NULL. */
+/* `theirs` is the product of another library, or NULL. */
 static bool check(const problem *p, const void *theirs)
 {
     const long double unit = p->is_f64 ? 0x1p-53L : 0x1p-24L;
@@ -112,7 +113,7 @@ static bool check(const problem *p, const void *theirs)
                 sum += x;
                 magnitude += fabsl(x);
             }
-            /* As it is rounded itself, it may be too small. */
+            /* Computed with rounding, so it may be too small. */
             magnitude *= 1 + own;
             const double c = element(p, p->c, i * p->n + j);
             if (!is_within(p, i, j, c, sum, (bound + own) * magnitude,
@@ -128,7 +129,7 @@ static bool check(const problem *p, const void *theirs)
 
 /* -- OpenBLAS -------------------------------------------------------------- */
 
-/* Order, transposed or not, sizes, then matrices with their strides. */
+/* Order, transposes, sizes, then matrices with their strides. */
 typedef void sgemm(int, int, int, int, int, int, float, const float *, int,
                    const float *, int, float, float *, int);
 typedef void dgemm(int, int, int, int, int, int, double, const double *, int,
@@ -150,7 +151,7 @@ static void open_blas(void)
         printf("OpenBLAS is not found: nothing is compared with it\n");
 }
 
-/* Its product in `c`; NULL if it is not there. */
+/* Computes the product into `c`; NULL if OpenBLAS is missing. */
 static void *multiply_by_blas(const problem *p, void *c)
 {
     const bool flips_a = p->flags & TG_TRANSPOSE_A;
@@ -202,7 +203,7 @@ static bool call(tg_context *ctx, tg_function *f, const problem *p)
     return status == TG_OK;
 }
 
-/* One size. */
+/* Checks one size. */
 static void run(tg_context *ctx, tg_function *f, problem *p, const int *size)
 {
     static double theirs[MOST];
@@ -220,8 +221,8 @@ static void run(tg_context *ctx, tg_function *f, problem *p, const int *size)
         n_failed++;
 }
 
-/* All sizes of one type, transposed or not: by one trace that knows none of
-   them, and by traces of their own. */
+/* Checks all sizes of one dtype and transposition: with one trace that knows no
+   extent, and with exact traces. */
 static void run_all(tg_context *ctx, bool is_f64, int flags)
 {
     static double a[MOST], b[MOST], c[MOST];
@@ -246,7 +247,7 @@ static void run_all(tg_context *ctx, bool is_f64, int flags)
 
 int main(void)
 {
-    /* A team would compute the same, but have to wait where CPUs are busy. */
+    /* A team would give the same bits, but wait on busy CPUs. */
     tg_context_options options = TG_CONTEXT_OPTIONS_INIT;
     options.threads = 1;
     tg_context *ctx = tg_context_create(&options);

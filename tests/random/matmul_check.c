@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * matmul_check.c - a form in several sizes. In each of them:
+ * matmul_check.c - checks a form in several sizes. In each of them:
  *
- *   - a call does what the interpreter does with the graph as it was traced,
- *     and so do the next ones, when variables are as they were, and when they
- *     have changed;
- *   - so does the same code by teams of all numbers of threads, everything
- *     split that can be, in guarded memory whose elements lie anywhere;
- *   - nothing but results is written, and nothing beside them.
+ *   - a call gives the bits of the interpreter on the graph as traced, and so
+ *     do later calls, with unchanged and with changed variables;
+ *   - so does the same code with teams of all sizes, with all kernels split
+ *     that can be, in guarded memory at arbitrary alignment;
+ *   - only results are written, and nothing outside their buffers.
  *
- * Whatever is not compiled, or not run by its team, is a failure.
+ * A form that is not compiled, or not run by its team, is a failure.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -25,19 +24,19 @@ enum { CALLS = 3 };
 static const int teams[] = PRODUCT_TEAMS;
 enum { N_TEAMS = sizeof(teams) / sizeof(teams[0]) };
 
-/* One way to run a form. */
-typedef struct way {
+/* A context that runs a form, interpreted or compiled. */
+typedef struct variant {
     tg_context *ctx;
     tg_function *function;
-    tg_concrete *concrete; /* for the size under way */
-} way;
+    tg_concrete *concrete; /* for the current size */
+} variant;
 
 /* A form under test. */
 typedef struct subject {
     product_run run;
-    product_form traced; /* what the callback gets */
-    way interpreted, compiled;
-    bool is_new[PRODUCT_ROLES]; /* contents that the last call did not have */
+    product_form traced; /* passed to the callback */
+    variant interpreted, compiled;
+    bool is_new[PRODUCT_ROLES]; /* contents changed since the last call */
 } subject;
 
 bool product_fail(product_run *r, const char *format, ...)
@@ -51,8 +50,8 @@ bool product_fail(product_run *r, const char *format, ...)
 
 /* -- Beginning and end ----------------------------------------------------- */
 
-/* The interpreter gets the graph as it was traced. */
-static bool begin(subject *s, way *w, bool is_compiled)
+/* The interpreter runs the graph as traced. */
+static bool begin_variant(subject *s, variant *w, bool is_compiled)
 {
     static const int widths[] = {128, 256};
     tgi_strbuf all = {0};
@@ -76,14 +75,14 @@ static bool begin(subject *s, way *w, bool is_compiled)
            product_fail(&s->run, "no session: %s", tg_error(NULL));
 }
 
-static void release(way *w)
+static void release(variant *w)
 {
     tg_concrete_release(w->concrete);
     tg_function_release(w->function);
     tg_context_release(w->ctx);
 }
 
-static bool trace(subject *s, way *w)
+static bool trace(subject *s, variant *w)
 {
     tg_spec specs[PRODUCT_ROLES];
     for (int i = 0; i < s->run.n_args; i++)
@@ -96,13 +95,13 @@ static bool trace(subject *s, way *w)
 
 /* -- Calls ----------------------------------------------------------------- */
 
-/* Arguments, and variables that have been made, of one way. */
+/* Arguments of a call, and the variables created for it. */
 typedef struct call {
-    tg_tensor *tensors[PRODUCT_ROLES], *results[PRODUCT_MOST_RESULTS];
+    tg_tensor *tensors[PRODUCT_ROLES], *results[PRODUCT_MAX_RESULTS];
     tg_variable *variables[PRODUCT_ROLES];
 } call;
 
-static void set_arg(const subject *s, const way *w, int i, call *c)
+static void set_arg(const subject *s, const variant *w, int i, call *c)
 {
     const rg_type *type = &s->run.args[i].type;
     const tg_dtype dtype = (tg_dtype)type->dtype;
@@ -122,10 +121,10 @@ static void set_arg(const subject *s, const way *w, int i, call *c)
         abort();
 }
 
-static void run_call(const subject *s, const way *w, call *c, rg_outcome *o)
+static void run_call(const subject *s, const variant *w, call *c, rg_outcome *o)
 {
     tg_operand operands[PRODUCT_ROLES];
-    tg_tensor **places[PRODUCT_MOST_RESULTS];
+    tg_tensor **places[PRODUCT_MAX_RESULTS];
     rg_outcome_init(o);
     for (int i = 0; i < s->run.n_args; i++) {
         set_arg(s, w, i, c);
@@ -157,7 +156,7 @@ static void end_call(const subject *s, call *c)
         tg_tensor_release(c->tensors[i]);
         tg_variable_release(c->variables[i]);
     }
-    for (int i = 0; i < PRODUCT_MOST_RESULTS; i++)
+    for (int i = 0; i < PRODUCT_MAX_RESULTS; i++)
         tg_tensor_release(c->results[i]);
 }
 
@@ -172,9 +171,9 @@ static bool is_written(const subject *s, int arg)
                      s->run.args[arg].role == PRODUCT_ARG_A;
 }
 
-/* A float whose product with another one of these is less than all but 0; of
-   one sign in each side, so that products have the other one. */
-static double tiny(const subject *s, int arg, uint64_t random)
+/* A float whose product with another of these underflows; of one sign per side,
+   so that products have the other sign. */
+static double tiny_element(const subject *s, int arg, uint64_t random)
 {
     const bool is_f64 = product_dtype(s->run.form) == TG_F64;
     const double size = 1 + (double)(random >> 11) * 0x1p-53;
@@ -192,7 +191,7 @@ static void fill_arg(subject *s, int arg)
             rg_random(&s->run.random) << 2 | (unsigned)(manner % 4),
             s->run.data[arg], n);
     for (int64_t i = 0; manner == PRODUCT_FILL_TINY && i < n; i++) {
-        const double x = tiny(s, arg, rg_random(&s->run.random));
+        const double x = tiny_element(s, arg, rg_random(&s->run.random));
         if (type->dtype == TG_F32)
             ((float *)s->run.data[arg])[i] = (float)x;
         else if (type->dtype == TG_F64)
@@ -200,8 +199,9 @@ static void fill_arg(subject *s, int arg)
     }
 }
 
-/* Contents for a call. Before the second one, variables stay as they are. */
-static void fill(subject *s, int number)
+/* Sets the contents for a call. Before the second one, variables are
+   unchanged. */
+static void fill_arguments(subject *s, int number)
 {
     for (int i = 0; i < s->run.n_args; i++) {
         s->is_new[i] =
@@ -219,7 +219,7 @@ static bool check_calls(subject *s)
         has_variables |= s->run.args[i].is_variable;
     for (int i = 0; i < (has_variables ? CALLS : 1) && good; i++) {
         rg_outcome expected, outcome;
-        fill(s, i);
+        fill_arguments(s, i);
         run_call(s, &s->interpreted, &interpreted, &expected);
         run_call(s, &s->compiled, &compiled, &outcome);
         const char *wrong = rg_outcome_difference(&expected, &outcome);
@@ -241,7 +241,7 @@ static bool check_size(subject *s, const product_sizes *sizes)
 {
     char *rooms[PRODUCT_ROLES];
     s->run.n_args = product_args(s->run.form, sizes, s->run.args);
-    /* What is random depends on the size, not on those before it. */
+    /* Random contents depend only on this size, not on earlier ones. */
     s->run.random = s->run.form->seed;
     for (int i = 0; i < PRODUCT_EXTENTS; i++)
         s->run.random = s->run.random * 1031 + (uint64_t)sizes->extent[i];
@@ -261,7 +261,7 @@ static bool check_size(subject *s, const product_sizes *sizes)
     return good;
 }
 
-/* Whether a kernel reads slivers, which another one has stored. */
+/* True if a kernel reads packed panels that another kernel stored. */
 static bool is_packed(const tgi_program *program)
 {
     const tgi_loops *loops = program->loops;
@@ -289,9 +289,9 @@ static bool is_folded(const tgi_program *program)
 static void count_programs(const subject *s)
 {
     const tg_concrete *concrete = s->compiled.concrete;
-    for (size_t i = 0; i < concrete->runners.variants.n; i++) {
+    for (size_t i = 0; i < concrete->variants.list.n; i++) {
         const tgi_program *program =
-            concrete->runners.variants.data[i].program;
+            concrete->variants.list.data[i].program;
         s->run.tally->n_programs++;
         s->run.tally->n_packed += is_packed(program);
         s->run.tally->n_folded += is_folded(program);
@@ -304,8 +304,8 @@ bool product_check(const product_form *form, const product_sizes *sizes,
 {
     subject s = {.run = {.form = form, .tally = tally, .failure = failure},
                  .traced = *form};
-    bool good =
-        begin(&s, &s.interpreted, false) && begin(&s, &s.compiled, true);
+    bool good = begin_variant(&s, &s.interpreted, false) &&
+                begin_variant(&s, &s.compiled, true);
     for (size_t i = 0; i < n_sizes && good; i++) {
         failure->sizes = sizes[i];
         good = check_size(&s, &sizes[i]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * matmul_form.c - forms of products: lists of choices. Any list is made one
- * that can be traced, so that forms may be picked at random.
+ * matmul_form.c - forms of matmuls: lists of choices. Any list can be turned
+ * into a valid one, so forms may be picked at random.
  */
 #include <stdio.h>
 #include <string.h>
@@ -79,10 +79,10 @@ void product_form_random(product_form *form, uint64_t seed)
         if (is_free || random % 8 < 5)
             form->field[i] = (uint8_t)((random >> 8) % (uint64_t)fields[i].n);
     }
-    product_form_settle(form);
+    product_form_make_valid(form);
 }
 
-/* -- What goes together ---------------------------------------------------- */
+/* -- Valid combinations ---------------------------------------------------- */
 
 static uint8_t *field(product_form *form, product_field which)
 {
@@ -105,14 +105,14 @@ static void settle_vectors(product_form *form)
                      ? PRODUCT_SINGLE
                      : PRODUCT_OF_A;
     }
-    /* What is left has no axes. */
+    /* A dot product has no axes. */
     if (*a == PRODUCT_VECTOR && *b == PRODUCT_VECTOR &&
         *end != PRODUCT_END_RESULT && *end != PRODUCT_END_GELU &&
         *end != PRODUCT_END_OTHER_TYPE)
         *end = PRODUCT_END_SCALE;
 }
 
-/* b is a: one of them is transposed. */
+/* b is a, so one of them is transposed. */
 static void settle_same(product_form *form)
 {
     uint8_t *flip = field(form, PRODUCT_FIELD_FLIP);
@@ -125,7 +125,7 @@ static void settle_same(product_form *form)
     *batch = *batch == PRODUCT_SINGLE ? PRODUCT_SINGLE : PRODUCT_BOTH;
 }
 
-/* m times k is to be a, too. */
+/* The result must have the shape of a. */
 static void settle_over_a(product_form *form)
 {
     uint8_t *b = field(form, PRODUCT_FIELD_B);
@@ -136,7 +136,7 @@ static void settle_over_a(product_form *form)
         *b = PRODUCT_PLAIN;
 }
 
-/* Extents of variables are known, and so are those that no argument has. */
+/* Extents of variables are known, as are those that no argument has. */
 static void settle_open(product_form *form)
 {
     enum { M = 1 << PRODUCT_M, N = 1 << PRODUCT_N, K = 1 << PRODUCT_K };
@@ -164,7 +164,7 @@ static void settle_open(product_form *form)
     *field(form, PRODUCT_FIELD_OPEN) &= (uint8_t)~known;
 }
 
-void product_form_settle(product_form *form)
+void product_form_make_valid(product_form *form)
 {
     if (*field(form, PRODUCT_FIELD_A) == PRODUCT_SAME)
         *field(form, PRODUCT_FIELD_A) = PRODUCT_PLAIN;
@@ -183,8 +183,8 @@ bool product_is_open(const product_form *form, int extent)
            form->field[PRODUCT_FIELD_OPEN] >> bit & 1;
 }
 
-/* Nothing has no last element, no largest one, and none to take instead of
-   what is out of range. */
+/* True if an operation of the form is undefined without elements: last or
+   largest element, clamped index. */
 static bool needs_some(const product_form *form)
 {
     for (int side = 0; side < 2; side++) {
@@ -195,7 +195,7 @@ static bool needs_some(const product_form *form)
     return form->field[PRODUCT_FIELD_END] == PRODUCT_END_SOFTMAX;
 }
 
-void product_sizes_settle(const product_form *form, product_sizes *sizes)
+void product_sizes_make_valid(const product_form *form, product_sizes *sizes)
 {
     const uint8_t a = form->field[PRODUCT_FIELD_A];
     const uint8_t b = form->field[PRODUCT_FIELD_B];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * matmul_team.c - runs a compiled form by teams, everything split that can
- * be, in guarded memory.
+ * matmul_team.c - runs a compiled form with teams, with all kernels split that
+ * can be, in guarded memory.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -32,11 +32,11 @@ static int64_t *values_of(const tgi_dims *dims, const int64_t *symbols)
     return values;
 }
 
-/* The program that the call has compiled; false if there is none. */
+/* The program that the call compiled; false if there is none. */
 static bool find_native(const product_run *r, native *out)
 {
     const tg_concrete *concrete = r->concrete;
-    const tgi_runners *runners = &concrete->runners;
+    const tgi_variant_table *table = &concrete->variants;
     const size_t n = tgi_dims_n_symbols(concrete->graph->dims);
     *out = (native){.graph = concrete->graph};
     out->symbols = tgi_alloc((n + 1) * sizeof(*out->symbols));
@@ -48,10 +48,10 @@ static bool find_native(const product_run *r, native *out)
             r->args[concrete->param_arg[source.param]].type.dims[source.axis];
     }
     out->values = values_of(concrete->graph->dims, out->symbols);
-    for (size_t i = 0; i < runners->variants.n; i++)
+    for (size_t i = 0; i < table->list.n; i++)
         if (tgi_variant_is_same(concrete->graph, out->values,
-                                runners->variants.data[i].values))
-            out->program = runners->variants.data[i].program;
+                                table->list.data[i].values))
+            out->program = table->list.data[i].program;
     if (!out->program)
         return false;
     int64_t *values = values_of(out->program->loops->dims, out->symbols);
@@ -70,9 +70,10 @@ static void native_deinit(native *n)
 typedef struct buffers {
     size_t n_slots;
     char *args[PRODUCT_ROLES];
-    void *params[PRODUCT_ROLES], *results[PRODUCT_MOST_RESULTS];
-    rg_type types[PRODUCT_MOST_RESULTS];
-    int aliased; /* argument where the first result lies; -1: none */
+    void *params[PRODUCT_ROLES], *results[PRODUCT_MAX_RESULTS];
+    rg_type types[PRODUCT_MAX_RESULTS];
+    int aliased; /* argument that shares memory with the first result; -1:
+                    none */
 } buffers;
 
 static void *guarded(product_run *r, buffers *b, const rg_type *type)
@@ -82,7 +83,7 @@ static void *guarded(product_run *r, buffers *b, const rg_type *type)
                         rg_random(&r->random));
 }
 
-/* Now and then a result lies where an argument is. */
+/* Sometimes a result shares the memory of an argument. */
 static int find_alias(product_run *r, const buffers *b)
 {
     for (int i = 0; i < r->n_args && rg_random(&r->random) % 4 == 0; i++)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * matmul_trace.c - the callback of a form. It never looks at extents: a trace
- * that does not know them records the same operations.
+ * matmul_trace.c - the callback of a form. It never inspects extents, so that a
+ * trace with unknown ones records the same operations.
  */
 #include "random/matmul.h"
 
-/* A trace under way. */
+/* A trace in progress. */
 typedef struct tracing {
     const product_form *form;
-    tg_value arg[PRODUCT_ROLES]; /* by role; those the form has */
+    tg_value arg[PRODUCT_ROLES]; /* by role, if the form has it */
 } tracing;
 
 static int choice(const tracing *t, product_field field)
@@ -21,8 +21,8 @@ static bool is_float(const tracing *t)
     return tgi_dtype_is(product_dtype(t->form), TGI_CLASS_FLOAT);
 }
 
-/* With the last two axes exchanged. */
-static tg_value turned(tg_value x)
+/* The last two axes exchanged. */
+static tg_value transposed(tg_value x)
 {
     const int rank = tg_value_rank(x);
     int order[TG_MAX_RANK];
@@ -33,7 +33,7 @@ static tg_value turned(tg_value x)
     return tg_transpose(x, rank, order);
 }
 
-/* Part of the last two axes. */
+/* A slice of the last two axes. */
 static tg_value part(tg_value x, int64_t start, int64_t stop, int64_t step)
 {
     return tg_slice(tg_slice(x, -2, start, stop, step), -1, start, stop, step);
@@ -41,7 +41,7 @@ static tg_value part(tg_value x, int64_t start, int64_t stop, int64_t step)
 
 /* -- Operands -------------------------------------------------------------- */
 
-/* A matrix whose axis has extent 1, with that many instead. */
+/* Broadcasts an axis of extent 1. */
 static tg_value spread(tg_value x, int axis, int64_t extent)
 {
     int64_t dims[TG_MAX_RANK];
@@ -51,7 +51,7 @@ static tg_value spread(tg_value x, int axis, int64_t extent)
     return tg_broadcast(x, rank, dims);
 }
 
-/* All rows, the last one first, by their numbers. */
+/* Gathers all rows in reverse. */
 static tg_value gathered(tg_value x)
 {
     const int64_t rows[] = {tg_value_dim(x, -2)};
@@ -60,7 +60,7 @@ static tg_value gathered(tg_value x)
     return tg_gather_with(x, numbers, -2, TG_GATHER_CLAMP);
 }
 
-/* Side 0 (a) or 1 (b), as the product takes it. */
+/* Operand 0 (a) or 1 (b) of the matmul. */
 static tg_value make_side(const tracing *t, int side)
 {
     const int operand = choice(t, PRODUCT_FIELD_A + side);
@@ -70,8 +70,8 @@ static tg_value make_side(const tracing *t, int side)
     /* Axes of a: m, k; of b: k, n. */
     const int inner = (side == 1) ^ is_flipped ? -2 : -1;
     switch (operand) {
-    case PRODUCT_TURNED:
-        return turned(x);
+    case PRODUCT_TRANSPOSED:
+        return transposed(x);
     case PRODUCT_INSIDE:
         return part(x, 1, -1, 1);
     case PRODUCT_STEPS:
@@ -100,9 +100,9 @@ static tg_value make_side(const tracing *t, int side)
     }
 }
 
-/* -- What is done with the product ----------------------------------------- */
+/* -- Uses of the product --------------------------------------------------- */
 
-/* Much for each element, with integers too. */
+/* A costly elementwise function, also for integers. */
 static tg_value long_way(const tracing *t, tg_value x)
 {
     if (is_float(t))
@@ -118,13 +118,14 @@ static tg_value normalised(const tracing *t, tg_value x)
                        : tg_sub(x, tg_reduce_max(x, tg_keep(TG_AXES(-1))));
 }
 
-/* The axis of rows of a product, if it has one. */
+/* The row axis of a product, if it has one. */
 static int row_axis(tg_value c)
 {
     return tg_value_rank(c) > 1 ? -2 : -1;
 }
 
-/* What rows come to: mostly one way only, and then they need not be stored. */
+/* Reductions of rows: mostly a single one, so that the product need not be
+   stored. */
 static void end_rows(tg_trace *trace, const tracing *t, tg_value c)
 {
     const tg_value sums = tg_sum(c, TG_AXES(-1));
@@ -202,11 +203,11 @@ static void end(tg_trace *trace, const tracing *t, tg_value a, tg_value b,
                   tg_reduce_min(c, TG_AXES(-1)));
         break;
     case PRODUCT_END_SEVERAL:
-        tg_return(trace, c, tg_max(c, 0), tg_add(turned(c), 1),
+        tg_return(trace, c, tg_max(c, 0), tg_add(transposed(c), 1),
                   tg_cast(c, TG_I32));
         break;
     case PRODUCT_END_ACROSS:
-        tg_return(trace, turned(c));
+        tg_return(trace, transposed(c));
         break;
     case PRODUCT_END_HALF:
         tg_return(trace, tg_slice(c, -1, 0, TG_END, 2));

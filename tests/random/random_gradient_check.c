@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_gradient_check.c - what must hold for every random program:
+ * random_gradient_check.c - properties that every random program must have:
  *
- *   - gradients are what differences of the target say, along random
+ *   - gradients agree with finite differences of the target, along random
  *     directions and for single elements;
  *   - tg_jvp is the product of gradient and direction;
- *   - second derivatives are what differences of the gradients say;
- *   - passes that are left out change no bit of all that;
- *   - compiled code has the bits of the interpreter, in f64 and f32, whatever
- *     the team, also when it is run again.
+ *   - second derivatives agree with finite differences of the gradients;
+ *   - skipping passes changes no bit of these;
+ *   - compiled code has the bits of the interpreter, in f64 and f32, for any
+ *     team size, also when run again.
  *
- * Differences are central ones of ever smaller steps, extrapolated (Ridders);
- * how well these agree says how good they are. Where they do not agree, as
- * beside a jump, nothing is compared, and it is counted.
+ * Finite differences are central, with decreasing steps, extrapolated
+ * (Ridders); their agreement gives an error estimate. Where they do not
+ * converge, as near a jump, nothing is compared, and the case is counted.
  */
 #include <math.h>
 #include <string.h>
@@ -28,8 +28,8 @@ typedef struct estimate {
     double value, error;
 } estimate;
 
-/* What is differentiated: the target, or the gradients, of all sources or of
-   one, by weights. */
+/* The differentiated quantity: the target, or weighted gradients of one or all
+   sources. */
 typedef struct quantity {
     gr_form form;
     int only; /* -1: all */
@@ -89,9 +89,10 @@ static bool difference(gr_run *run, const quantity *q, const gr_way *way,
     return true;
 }
 
-/* Compares with what was computed; says nothing if the estimate is bad. */
-static bool agrees(const estimate *e, double is, gr_tally *tally,
-                   const char *what, gr_failure *failure)
+/* Compares the estimate with a computed value. A bad estimate is counted as
+   rejected, and agrees with any value. */
+static bool agrees_with(const estimate *e, double computed, gr_tally *tally,
+                        const char *what, gr_failure *failure)
 {
     const double scale = fmax(fabs(e->value), 0.1);
     tally->n_differences++;
@@ -99,15 +100,15 @@ static bool agrees(const estimate *e, double is, gr_tally *tally,
         tally->n_rejected++;
         return true;
     }
-    if (fabs(e->value - is) <= 10 * e->error + 1e-7 * scale)
+    if (fabs(e->value - computed) <= 10 * e->error + 1e-7 * scale)
         return true;
-    return gr_fail(failure, "%s is %.12g, not %.12g ± %.2g", what, is, e->value,
-                   e->error);
+    return gr_fail(failure, "%s is %.12g, not %.12g ± %.2g", what, computed,
+                   e->value, e->error);
 }
 
-/* The product of results, from `first` on one for each source, with a
-   direction. */
-static double along(const gr_run *run, int first, const gr_way *way)
+/* The product of the gradients, results from `first` on, with a direction. */
+static double directional_derivative(const gr_run *run, int first,
+                                     const gr_way *way)
 {
     double sum = 0;
     for (int s = 0; s < gr_n_sources(run->program); s++)
@@ -126,7 +127,8 @@ static bool check_gradient(gr_run *run, const gr_way *way, gr_tally *tally,
     snprintf(what, sizeof(what), "the gradient along %d of %d at %lld",
              way->number, way->source, (long long)way->at);
     return difference(run, &target, way, &e, failure) &&
-           agrees(&e, along(run, 1, way), tally, what, failure);
+           agrees_with(&e, directional_derivative(run, 1, way), tally, what,
+                       failure);
 }
 
 static bool check_gradients(gr_run *run, gr_tally *tally, gr_failure *failure)
@@ -160,15 +162,15 @@ static bool check_jvp(const gr_run *run, gr_failure *failure)
     double size = 1;
     for (int64_t i = 0; i < gr_result_count(run, GR_WHOLE, 1 + s); i++)
         size += fabs(gr_result(run, GR_WHOLE, 1 + s, i));
-    const double want = along(run, 1, &way);
-    const double is = gr_result(run, GR_WHOLE, at->jvp, 0);
-    return fabs(is - want) <= 1e-9 * size ||
-           gr_fail(failure, "jvp of source %d is %.17g, not %.17g", s, is,
+    const double want = directional_derivative(run, 1, &way);
+    const double computed = gr_result(run, GR_WHOLE, at->jvp, 0);
+    return fabs(computed - want) <= 1e-9 * size ||
+           gr_fail(failure, "jvp of source %d is %.17g, not %.17g", s, computed,
                    want);
 }
 
-/* Of all sources (-1) or one, whose second derivatives are the results from
-   `result` on. */
+/* Checks second derivatives of all sources (-1) or one: results from `result`
+   on. */
 static bool check_second_of(gr_run *run, int only, int result, const char *what,
                             gr_tally *tally, gr_failure *failure)
 {
@@ -185,10 +187,10 @@ static bool check_second_of(gr_run *run, int only, int result, const char *what,
                        weight(p, &gradients, s, i);
     }
     return difference(run, &gradients, &way, &e, failure) &&
-           agrees(&e, sum, tally, what, failure);
+           agrees_with(&e, sum, tally, what, failure);
 }
 
-/* Both ways to second derivatives: all of them, and those of one source. */
+/* Second derivatives of all sources, and of one. */
 static bool check_second(gr_run *run, gr_tally *tally, gr_failure *failure)
 {
     const gr_results *at = &run->traces[GR_WHOLE].results;
@@ -234,7 +236,7 @@ static bool same_tensor(const tg_tensor *a, const tg_tensor *b, int result,
 static bool same_variable(tg_variable *a, tg_variable *b, const char *what,
                           gr_failure *failure)
 {
-    double x[GR_MOST_COUNT], y[GR_MOST_COUNT];
+    double x[GR_MAX_COUNT], y[GR_MAX_COUNT];
     const size_t bytes = tg_variable_bytes(a);
     if (tg_variable_get(a, x, bytes) || tg_variable_get(b, y, bytes))
         return gr_fail(failure, "%s", tg_error(NULL));
@@ -251,7 +253,7 @@ static bool same_effects(const gr_effects *a, const gr_effects *b,
                    what, (unsigned long long)b->n, (unsigned long long)a->n);
 }
 
-/* Whatever derivatives are asked for, effects are those of the target. */
+/* Effects are those of the target, whichever derivatives are requested. */
 static bool check_effects(gr_run *run, gr_tally *tally, gr_failure *failure)
 {
     const gr_way way = {0, -1, -1};
@@ -276,7 +278,8 @@ static bool same_outcome(const gr_run *a, const gr_run *b, const char *what,
            same_effects(&a->effects, &b->effects, what, failure);
 }
 
-/* Runs it in another way, twice, and compares; `run` is the caller's. */
+/* Runs the program in another context, twice, and compares; `run` is the
+   caller's. */
 static bool check_alike(gr_run *run, const gr_run *want,
                         const tg_context_options *options, const char *what,
                         gr_failure *failure)
@@ -310,12 +313,12 @@ static bool check_passes(const gr_run *want, gr_failure *failure)
     return good;
 }
 
-/* Two teams for most, all for some. Runs stay alive, so that those of the same
-   code share it. */
+/* Two team sizes for most programs, all for some. Runs stay alive, so that
+   equal code is shared. */
 static bool check_compiled(const gr_settings *settings, const gr_run *want,
                            gr_tally *tally, gr_failure *failure)
 {
-    gr_run runs[GR_MOST_TEAMS];
+    gr_run runs[GR_MAX_TEAMS];
     const bool all = want->program->seed % 8 == 0;
     bool good = true;
     int n = 0;
@@ -371,11 +374,11 @@ static bool check_dtype(const gr_settings *settings, const gr_program *p,
     return good;
 }
 
-/* Compiling takes most of the time. */
+/* Compiling dominates the run time. */
 static void init_program(gr_program *p, const gr_settings *settings,
                          uint64_t seed)
 {
-    gr_program_init(p, seed, settings->grows, !settings->differences);
+    gr_program_init(p, seed, settings->has_unbounded, !settings->differences);
     p->dropped = settings->dropped;
 }
 

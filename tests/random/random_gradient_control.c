@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_gradient_control.c - branches and loops of random programs, and
- * other callbacks inside: their bodies are random programs again.
+ * random_gradient_control.c - branches, loops and other nested callbacks of
+ * random programs; their bodies are random programs again.
  */
 #include <stdlib.h>
 
@@ -16,7 +16,7 @@ gr_body *gr_body_create(gr_frame *f)
         abort();
     *body = (gr_body){.next = f->root->bodies,
                       .root = f->root,
-                      .around = f,
+                      .outer = f,
                       .seed = random_next(&f->random),
                       .depth = f->depth + 1,
                       .n_ops = 1 + gr_below(f, f->depth ? 3 : 5),
@@ -40,13 +40,13 @@ void gr_body_param(gr_body *body, const gr_value *x)
     body->params[body->n_params++] = x->shape;
 }
 
-/* A frame with all arguments. */
-static void begin(gr_frame *f, gr_body *body, tg_trace *t, const tg_value *in,
-                  uint64_t branch)
+/* Begins a frame with the arguments of a body. */
+static void begin_frame(gr_frame *f, gr_body *body, tg_trace *t,
+                        const tg_value *in, uint64_t branch)
 {
     *f = (gr_frame){.root = body->root,
                     .t = t,
-                    .around = body->around,
+                    .outer = body->outer,
                     .seed = gr_seed(body->seed, branch),
                     .random = gr_seed(body->seed, branch + 100),
                     .depth = body->depth,
@@ -62,17 +62,17 @@ static void begin(gr_frame *f, gr_body *body, tg_trace *t, const tg_value *in,
 
 static void finish(gr_frame *f, gr_body *body, const tg_value *in)
 {
-    tg_operand results[1 + 2 * GR_MOST_PARAMS];
+    tg_operand results[1 + 2 * GR_MAX_PARAMS];
     size_t n = 0;
     if (body->steps)
         results[n++] = TG_IN(tg_add(in[0], (int64_t)1));
     for (int i = 0; i < body->n_like; i++) {
-        const gr_value like = f->values[i]; /* the arguments come first */
+        const gr_value like = f->values[i]; /* arguments come first */
         results[n++] = TG_IN(gr_fitted(f, gr_pick(f), &like));
     }
     for (int i = 0; i < body->n_free; i++) {
         gr_value x = gr_pick(f);
-        if (x.shape.rank == GR_MOST_RANK || gr_count(&x.shape) > 64) {
+        if (x.shape.rank == GR_MAX_RANK || gr_count(&x.shape) > 64) {
             x.value = tg_mean(x.value, TG_ALL_AXES);
             x.shape.rank = 0;
         }
@@ -87,7 +87,7 @@ static void trace_branch(gr_body *body, tg_trace *t, const tg_value *in,
                          uint64_t branch)
 {
     gr_frame f;
-    begin(&f, body, t, in, branch);
+    begin_frame(&f, body, t, in, branch);
     gr_make_some(&f, branch == 2 ? 0 : body->n_ops);
     finish(&f, body, in);
 }
@@ -111,10 +111,10 @@ static void branch_2(tg_trace *t, const tg_value *in, void *user)
 
 typedef struct region {
     gr_body *body;
-    gr_value args[GR_MOST_PARAMS];
-    tg_operand operands[1 + GR_MOST_PARAMS];
+    gr_value args[GR_MAX_PARAMS];
+    tg_operand operands[1 + GR_MAX_PARAMS];
     size_t n;
-    tg_value results[1 + 2 * GR_MOST_PARAMS];
+    tg_value results[1 + 2 * GR_MAX_PARAMS];
 } region;
 
 static void add_arg(region *r, gr_value x)
@@ -124,7 +124,7 @@ static void add_arg(region *r, gr_value x)
     r->operands[r->n++] = TG_IN(x.value);
 }
 
-/* One to three values, all of which have results like them. */
+/* Picks one to three values; the region returns results of their types. */
 static void begin_region(gr_frame *f, region *r)
 {
     *r = (region){.body = gr_body_create(f)};
@@ -134,7 +134,7 @@ static void begin_region(gr_frame *f, region *r)
     r->body->n_like = n;
 }
 
-/* Results like arguments, from `first` on. */
+/* Adds the results with the types of the arguments, from `first` on. */
 static void add_results(gr_frame *f, const region *r, const char *name,
                         int first)
 {
@@ -173,14 +173,15 @@ void gr_make_for(gr_frame *f)
     region r;
     begin_region(f, &r);
     r.body->counts = true;
-    const bool grows = f->root->program->grows && gr_one_in(f, 2);
-    if (grows)
-        tg_for(gr_trips(f), gr_body_callback, r.body, r.operands, r.n,
+    const bool has_unbounded =
+        f->root->program->has_unbounded && gr_one_in(f, 2);
+    if (has_unbounded)
+        tg_for(gr_iterations(f), gr_body_callback, r.body, r.operands, r.n,
                r.results, r.n);
     else
         tg_for((int64_t)gr_below(f, 6), gr_body_callback, r.body, r.operands,
                r.n, r.results, r.n);
-    add_results(f, &r, grows ? "for as long as told" : "for", 0);
+    add_results(f, &r, has_unbounded ? "for, unbounded" : "for", 0);
 }
 
 void gr_make_unrolled(gr_frame *f)
@@ -193,11 +194,11 @@ void gr_make_unrolled(gr_frame *f)
     add_results(f, &r, "for_unrolled", 0);
 }
 
-/* So many trips at most; and, if there is a limit, while a mean is above. */
-static void goes_on(tg_trace *t, const tg_value *in, void *user)
+/* The test: an iteration limit and, if there is a bound, a mean above it. */
+static void test_callback(tg_trace *t, const tg_value *in, void *user)
 {
     const gr_body *body = user;
-    tg_value goes = tg_lt(in[0], body->trips);
+    tg_value goes = tg_lt(in[0], body->iterations);
     if (body->limit < GR_LARGEST) {
         const tg_value mean = tg_mean(in[1], TG_ALL_AXES);
         goes = tg_and(goes, tg_gt(mean, body->limit));
@@ -207,7 +208,7 @@ static void goes_on(tg_trace *t, const tg_value *in, void *user)
 
 void gr_make_while(gr_frame *f)
 {
-    if (!f->root->program->grows) {
+    if (!f->root->program->has_unbounded) {
         gr_make_for(f);
         return;
     }
@@ -218,19 +219,19 @@ void gr_make_while(gr_frame *f)
         add_arg(&r, gr_pick(f));
     r.body->n_like = n;
     r.body->counts = r.body->steps = true;
-    r.body->trips =
-        gr_one_in(f, 2) ? tg_scalar(TG_I64, (int64_t)5) : gr_trips(f);
+    r.body->iterations =
+        gr_one_in(f, 2) ? tg_scalar(TG_I64, (int64_t)5) : gr_iterations(f);
     r.body->limit = gr_one_in(f, 2) ? GR_LARGEST : gr_uniform(f, -1, 0.3);
     if (gr_one_in(f, 2))
-        tg_while(goes_on, gr_body_callback, r.body, r.operands, r.n, r.results,
-                 r.n);
+        tg_while(test_callback, gr_body_callback, r.body, r.operands, r.n,
+                 r.results, r.n);
     else
-        tg_while_limit(100, goes_on, gr_body_callback, r.body, r.operands, r.n,
-                       r.results, r.n);
+        tg_while_limit(100, test_callback, gr_body_callback, r.body, r.operands,
+                       r.n, r.results, r.n);
     add_results(f, &r, "while", 1);
 }
 
-/* -- Along sequences ------------------------------------------------------- */
+/* -- Scans and maps -------------------------------------------------------- */
 
 static gr_shape without_first(const gr_shape *x)
 {
@@ -248,7 +249,7 @@ static gr_shape with_first(int64_t n, const gr_shape *x)
     return shape;
 }
 
-/* One or two, equally long: how many. */
+/* Picks one or two sequences of equal length; returns their number. */
 static size_t pick_sequences(gr_frame *f, gr_body *body, tg_operand *sequences,
                              int64_t *out_length)
 {
@@ -329,13 +330,13 @@ static size_t n_results(const region *r)
     return (size_t)(r->body->n_like + r->body->n_free);
 }
 
-/* Once or twice, the second time with values of its results. */
+/* Applies a function once or twice, the second time also to its results. */
 void gr_make_apply(gr_frame *f)
 {
     region r;
     begin_call(f, &r);
     gr_body *body = r.body;
-    body->around = NULL;
+    body->outer = NULL;
     body->function = tg_function_create_named(f->root->ctx, "inner",
                                               gr_body_callback, body, NULL);
     tg_apply(body->function, r.operands, r.n, r.results, n_results(&r));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * random_gradient_elementwise.c - elementwise operations of random programs.
- * Arguments are moved to where the function is defined and smooth; those with
- * kinks get arguments on either side, some way off.
+ * Arguments are mapped to where the function is defined and smooth; functions
+ * with kinks get arguments at some distance on either side.
  */
 #include <math.h>
 #include <string.h>
@@ -45,7 +45,7 @@ typedef struct unary {
     const char *name;
     tg_value (*make)(tg_operand x, tg_site site);
     double (*c)(double x);
-    double low, high; /* of the argument */
+    double low, high; /* bounds of the argument */
 } unary;
 
 #define WIDE -GR_LARGEST, GR_LARGEST
@@ -86,7 +86,8 @@ static const unary unaries[] = {
     {"gelu", tg_gelu_at, c_gelu, WIDE},
 };
 
-/* Bounds of c on a grid, and a bit more; at least one of n operands moves. */
+/* Bounds of the function on a grid, with a margin; at least one of n operands
+   varies. */
 enum { GRID = 16 };
 
 static void widen(double *low, double *high)
@@ -175,7 +176,7 @@ static void bounds_2(double (*c)(double, double), const gr_value *x,
     widen(low, high);
 }
 
-/* A power that is a whole number takes any base. */
+/* An integral exponent allows any base. */
 static void make_whole_power(gr_frame *f)
 {
     const gr_value x = gr_between(f, gr_pick(f), -1.5, 1.5);
@@ -246,8 +247,8 @@ void gr_make_ternary(gr_frame *f)
            high + z.high);
 }
 
-/* One of two, by a condition on elements that are far from where it turns; or
-   now and then on any. */
+/* Selects by a condition on elements away from its threshold, or occasionally
+   on any elements. */
 void gr_make_select(gr_frame *f)
 {
     const gr_value x = gr_pick(f);
@@ -293,7 +294,7 @@ static void make_max(gr_frame *f, const gr_value *x)
                GR_LARGEST);
 }
 
-/* Past either end, or between them. */
+/* Beyond either limit, or between them. */
 static void make_clamp(gr_frame *f, const gr_value *x)
 {
     const tg_value moved = tg_add(tg_add(x->value, gr_signs(f, x, APART / 2.0)),
@@ -302,7 +303,7 @@ static void make_clamp(gr_frame *f, const gr_value *x)
            &x->shape, -GR_LARGEST - 0.25, GR_LARGEST + 0.25);
 }
 
-/* Steps: the differences of these are zero, far from where they jump. */
+/* Step functions: finite differences are zero away from the jumps. */
 static void make_steps(gr_frame *f, const gr_value *x)
 {
     static tg_value (*const makes[])(tg_operand, tg_site) = {
@@ -321,8 +322,8 @@ void gr_make_kinked(gr_frame *f)
     makes[gr_below(f, (int)(sizeof(makes) / sizeof(*makes)))](f, &x);
 }
 
-/* To the other float type and back: its elements are rounded, which
-   differences see. So the wider one only. */
+/* Casts to the other float dtype and back. Only to the wider one, because
+   finite differences would see the rounding. */
 void gr_make_cast(gr_frame *f)
 {
     const gr_value x = gr_pick(f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_gradient_frame.c - values of a callback that is being traced, and
- * how one is picked, or made into what an operation needs.
+ * random_gradient_frame.c - the values of a callback being traced: picking one,
+ * and converting it to the type that an operation needs.
  */
 #include <math.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static int64_t dim_from_last(const gr_shape *shape, int axis)
 
 bool gr_broadcasts(const gr_shape *a, const gr_shape *b)
 {
-    for (int i = 0; i < GR_MOST_RANK; i++) {
+    for (int i = 0; i < GR_MAX_RANK; i++) {
         const int64_t x = dim_from_last(a, i), y = dim_from_last(b, i);
         if (x != y && x != 1 && y != 1)
             return false;
@@ -85,7 +85,7 @@ void gr_log_return(gr_frame *f, int n_like)
 static gr_value store(gr_frame *f, const char *name, gr_value x)
 {
     gr_trace *root = f->root;
-    if (gr_count(&x.shape) > GR_MOST_COUNT) {
+    if (gr_count(&x.shape) > GR_MAX_COUNT) {
         x.value = tg_mean(x.value, TG_ALL_AXES);
         x.shape.rank = 0;
     }
@@ -94,7 +94,7 @@ static gr_value store(gr_frame *f, const char *name, gr_value x)
         snprintf(root->failure, sizeof(root->failure), "%s", name);
     log_value(f, name, &x);
     f->n_picked = 0;
-    if (f->n_values < GR_MOST_VALUES)
+    if (f->n_values < GR_MAX_VALUES)
         f->values[f->n_values++] = x;
     return x;
 }
@@ -120,7 +120,7 @@ gr_value gr_add(gr_frame *f, const char *name, tg_value value,
                                : small;
         x.low = low * factor;
         x.high = high * factor;
-        if (which == 1) /* it turns at pi/2 */
+        if (which == 1) /* its maximum is at pi/2 */
             x.low = -1, x.high = 1;
     }
     return store(f, name, x);
@@ -135,12 +135,12 @@ gr_value gr_take(gr_frame *f, const char *name, tg_value value,
 
 /* -- Picking --------------------------------------------------------------- */
 
-/* Newer ones more often; sometimes one of a callback around. */
+/* Prefers recent values; sometimes one of an outer callback. */
 static gr_value *pick_from(gr_frame *f)
 {
     gr_frame *of = f;
-    while (of->around && (of->n_values == 0 || gr_one_in(f, 4)))
-        of = of->around;
+    while (of->outer && (of->n_values == 0 || gr_one_in(f, 4)))
+        of = of->outer;
     const int n = of->n_values;
     const int newest = n < 6 || gr_one_in(f, 3) ? n : 6;
     return &of->values[n - 1 - gr_below(f, newest)];
@@ -159,10 +159,10 @@ gr_value gr_pick(gr_frame *f)
     return picked(f, pick_from(f));
 }
 
-/* The same value with axes of extent 1 in front. */
-static gr_value with_rank(gr_value x, int rank)
+/* The value with leading axes of extent 1. */
+static gr_value prepend_axes(gr_value x, int rank)
 {
-    int64_t dims[GR_MOST_RANK];
+    int64_t dims[GR_MAX_RANK];
     gr_shape shape = {.rank = rank};
     const int more = rank - x.shape.rank;
     for (int i = 0; i < rank; i++) {
@@ -180,7 +180,7 @@ gr_value gr_pick_rank(gr_frame *f, int rank)
     for (int i = 0; i < 6 && x->shape.rank < rank; i++)
         x = pick_from(f);
     const gr_value found = picked(f, x);
-    return found.shape.rank < rank ? with_rank(found, rank) : found;
+    return found.shape.rank < rank ? prepend_axes(found, rank) : found;
 }
 
 static bool fits_beside(const gr_value *x, const gr_shape *shape)
@@ -188,7 +188,7 @@ static bool fits_beside(const gr_value *x, const gr_shape *shape)
     if (!gr_broadcasts(&x->shape, shape))
         return false;
     const gr_shape common = gr_common(&x->shape, shape);
-    return gr_count(&common) <= GR_MOST_COUNT;
+    return gr_count(&common) <= GR_MAX_COUNT;
 }
 
 gr_value gr_pick_scalar(gr_frame *f)
@@ -211,10 +211,11 @@ gr_value gr_pick_beside(gr_frame *f, const gr_shape *shape)
     return gr_pick_scalar(f);
 }
 
-/* Elements of x, in some order, so many as are needed. */
-static gr_value gathered(gr_frame *f, gr_value x, int rank, const int64_t *dims)
+/* Gathers elements of x in some order, as many as needed. */
+static gr_value gather_elements(gr_frame *f, gr_value x, int rank,
+                                const int64_t *dims)
 {
-    int64_t indices[GR_MOST_COUNT];
+    int64_t indices[GR_MAX_COUNT];
     gr_shape shape = {.rank = rank};
     const int64_t n = gr_count(&x.shape);
     if (rank)
@@ -246,10 +247,10 @@ gr_value gr_pick_shaped(gr_frame *f, int rank, const int64_t *dims)
         found.shape = shape;
         return found;
     }
-    return gathered(f, found, rank, dims);
+    return gather_elements(f, found, rank, dims);
 }
 
-/* -- Made to measure ------------------------------------------------------- */
+/* -- Conversion ------------------------------------------------------------ */
 
 gr_value gr_between(gr_frame *f, gr_value x, double low, double high)
 {
@@ -263,7 +264,7 @@ gr_value gr_between(gr_frame *f, gr_value x, double low, double high)
         x.high += shift;
         return x;
     }
-    /* 0 … 1, or more narrow; then to where it is to be. */
+    /* First to a part of 0 … 1, then to the requested interval. */
     const int which = gr_below(f, 3);
     const double middle = (x.low + x.high) / 2;
     const double unit = width > 0 ? 1 / width : 1;
@@ -290,7 +291,7 @@ tg_value gr_fitted(gr_frame *f, gr_value x, const gr_value *like)
     if (same_type(x.value, like->value))
         return x.value;
     const int rank = like->shape.rank;
-    int64_t dims[GR_MOST_RANK];
+    int64_t dims[GR_MAX_RANK];
     for (int i = 0; i < rank; i++)
         dims[i] = tg_value_dim(like->value, i);
     if (gr_same_shape(&x.shape, &like->shape))
@@ -299,13 +300,13 @@ tg_value gr_fitted(gr_frame *f, gr_value x, const gr_value *like)
     const tg_value mean = tg_mean(x.value, TG_ALL_AXES);
     if (gr_one_in(f, 3))
         return tg_broadcast(mean, rank, dims);
-    /* Both are at most GR_LARGEST: so is this. */
+    /* Both are at most GR_LARGEST, and so is their mean. */
     return tg_add(tg_mul(like->value, 0.5), tg_mul(mean, 0.5));
 }
 
-/* A number of 0 … 1 that arguments decide, and differences do not change
-   but with bad luck. */
-static tg_value some_unit(gr_frame *f)
+/* A number in 0 … 1 that depends on arguments, but almost never changes under
+   finite differences. */
+static tg_value random_unit(gr_frame *f)
 {
     const gr_value x = gr_pick_scalar(f);
     return tg_sigmoid(tg_mul(x.value, gr_uniform(f, -2, 2)));
@@ -313,27 +314,27 @@ static tg_value some_unit(gr_frame *f)
 
 bool gr_sees_arguments(const gr_frame *f)
 {
-    while (f->around)
-        f = f->around;
+    while (f->outer)
+        f = f->outer;
     return f->depth == 0;
 }
 
-tg_value gr_trips(gr_frame *f)
+tg_value gr_iterations(gr_frame *f)
 {
     if (gr_sees_arguments(f) && !gr_one_in(f, 3))
         return f->root->in[f->root->program->n_inputs];
-    return tg_cast(tg_mul(some_unit(f), 4.999), TG_I64);
+    return tg_cast(tg_mul(random_unit(f), 4.999), TG_I64);
 }
 
 tg_value gr_index(gr_frame *f, int64_t n)
 {
     return gr_one_in(f, 3) ? tg_scalar(TG_I64, (int64_t)gr_below(f, (int)n))
-                           : tg_rem(gr_trips(f), n);
+                           : tg_rem(gr_iterations(f), n);
 }
 
 tg_value gr_predicate(gr_frame *f)
 {
     if (gr_one_in(f, 3))
         return tg_gt(gr_index(f, 4), (int64_t)gr_below(f, 4));
-    return tg_gt(some_unit(f), gr_uniform(f, 0.2, 0.8));
+    return tg_gt(random_unit(f), gr_uniform(f, 0.2, 0.8));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_gradient_program.c - random programs as a whole: their arguments,
- * their operations, a target, and the derivatives that are asked for.
+ * random_gradient_program.c - whole random programs: arguments, operations, a
+ * target, and the requested derivatives.
  */
 #include <string.h>
 
@@ -61,7 +61,7 @@ const int gr_n_kinds = sizeof(gr_kinds) / sizeof(*gr_kinds);
 
 static int pick_kind(gr_frame *f)
 {
-    const bool can_nest = f->depth < GR_MOST_DEPTH;
+    const bool can_nest = f->depth < GR_MAX_DEPTH;
     int total = 0, i = 0;
     for (int k = 0; k < gr_n_kinds; k++)
         total += can_nest || !gr_kinds[k].is_region ? gr_kinds[k].weight : 0;
@@ -83,16 +83,16 @@ static bool is_dropped(const gr_dropped *dropped, uint64_t site)
     return false;
 }
 
-/* Each operation draws from numbers of its own: those behind one that is
-   dropped stay what they are, but for their operands. */
+/* Each operation has its own random numbers, so that those after a dropped one
+   keep their choices, apart from operands. */
 void gr_make_some(gr_frame *f, int n)
 {
     gr_trace *root = f->root;
-    for (int i = 0; i < n && f->n_values < GR_MOST_VALUES - 8; i++) {
+    for (int i = 0; i < n && f->n_values < GR_MAX_VALUES - 8; i++) {
         const uint64_t site = gr_seed(f->seed, (uint64_t)i);
         if (is_dropped(&root->program->dropped, site))
             continue;
-        if (root->n_sites < GR_MOST_DROPPED)
+        if (root->n_sites < GR_MAX_DROPPED)
             root->sites[root->n_sites++] = site;
         f->random = site;
         const int kind = pick_kind(f);
@@ -116,24 +116,25 @@ static gr_shape some_shape(uint64_t *random, bool large)
     return shape;
 }
 
-void gr_program_init(gr_program *p, uint64_t seed, bool grows, bool quick)
+void gr_program_init(gr_program *p, uint64_t seed, bool has_unbounded,
+                     bool quick)
 {
     uint64_t random = seed;
-    *p = (gr_program){.seed = seed, .grows = grows};
+    *p = (gr_program){.seed = seed, .has_unbounded = has_unbounded};
     const bool large = random_below(&random, 5) == 0;
     const bool unknown = random_below(&random, 4) == 0;
     p->n_inputs = 1 + random_below(&random, 3);
-    p->n_variables = random_below(&random, GR_MOST_VARIABLES);
+    p->n_variables = random_below(&random, GR_MAX_VARIABLES);
     for (int i = 0; i < p->n_inputs; i++) {
         p->inputs[i] = some_shape(&random, large);
         p->unknown[i] = unknown ? (unsigned)random_below(&random, 16) : 0;
     }
     for (int i = 0; i < p->n_variables; i++)
         p->variables[i] = some_shape(&random, large);
-    /* Often one of a shape that is about. */
+    /* Often an existing shape. */
     p->state =
         random_below(&random, 2) ? p->inputs[0] : some_shape(&random, false);
-    p->trips = random_below(&random, 6);
+    p->iterations = random_below(&random, 6);
     p->n_ops = 5 + random_below(&random, random_below(&random, 4) ? 12 : 36);
     p->has_jvp = random_below(&random, 4) == 0 || !quick;
     p->has_second = random_below(&random, quick ? 12 : 3) == 0;
@@ -146,21 +147,21 @@ void gr_program_init(gr_program *p, uint64_t seed, bool grows, bool quick)
 
 /* -- The callback ---------------------------------------------------------- */
 
-enum { MOST_TARGETS = 10 };
+enum { MAX_TARGETS = 10 };
 
-/* Values, and a weight for each of their elements. */
+/* Target values, with a weight for each element. */
 typedef struct targets {
     size_t n;
-    tg_operand values[MOST_TARGETS], weights[MOST_TARGETS];
-    tg_value sum; /* of all elements by their weights */
+    tg_operand values[MAX_TARGETS], weights[MAX_TARGETS];
+    tg_value sum; /* weighted sum of all elements */
 } targets;
 
-/* What nobody uses, and the last value. */
+/* Targets: all unused values, and the last one. */
 static void make_targets(gr_frame *f, targets *t)
 {
     t->n = 0;
     t->sum = gr_number(f, 0);
-    for (int i = f->n_values - 1; i >= 0 && t->n < MOST_TARGETS; i--) {
+    for (int i = f->n_values - 1; i >= 0 && t->n < MAX_TARGETS; i--) {
         const gr_value x = f->values[i];
         if (x.is_used && t->n)
             continue;
@@ -178,12 +179,12 @@ static tg_operand source(const gr_trace *root, int i)
     return i < n ? TG_IN(root->in[i]) : root->variables[i - n];
 }
 
-/* Zeros like a source. */
+/* Zeros of the type of a source. */
 static tg_value zeros_of(const gr_trace *root, int i)
 {
     const int n = root->program->n_inputs;
     const tg_value x = i < n ? root->in[i] : tg_read(root->variables[i - n]);
-    int64_t dims[GR_MOST_RANK];
+    int64_t dims[GR_MAX_RANK];
     const int rank = tg_value_rank(x);
     for (int k = 0; k < rank; k++)
         dims[k] = tg_value_dim(x, k);
@@ -194,7 +195,7 @@ static void make_gradients(const gr_trace *root, const targets *t,
                            tg_value *gradients)
 {
     const int n = gr_n_sources(root->program);
-    tg_operand sources[GR_MOST_SOURCES];
+    tg_operand sources[GR_MAX_SOURCES];
     const tg_unconnected unconnected =
         root->program->zeros ? TG_UNCONNECTED_ZEROS : TG_UNCONNECTED_NONE;
     for (int i = 0; i < n; i++)
@@ -223,7 +224,7 @@ static void make_second(const gr_trace *root, const tg_value *gradients,
                         tg_value *second)
 {
     const int n = gr_n_sources(root->program);
-    tg_operand sources[GR_MOST_SOURCES];
+    tg_operand sources[GR_MAX_SOURCES];
     tg_value along = tg_scalar(root->dtype, 0.0);
     for (int i = 0; i < n; i++) {
         const tg_value product = tg_mul(gradients[i], direction(root, i));
@@ -235,7 +236,7 @@ static void make_second(const gr_trace *root, const tg_value *gradients,
                       (size_t)n, second);
 }
 
-/* All derivatives behind the gradients. */
+/* Builds the derivatives that follow the gradients. */
 static int make_others(gr_frame *f, tg_value target, const tg_value *gradients,
                        tg_value *results, int n)
 {
@@ -260,7 +261,7 @@ static int make_others(gr_frame *f, tg_value target, const tg_value *gradients,
         n++;
     }
     at->frozen = n;
-    for (int i = 0; i < GR_MOST_STOPS; i++)
+    for (int i = 0; i < GR_MAX_STOPS; i++)
         results[n++] =
             i < root->n_stops ? root->stops[i] : tg_scalar(root->dtype, 0.0);
     return n;
@@ -276,13 +277,13 @@ static void take_sources(gr_frame *f)
                 &root->program->variables[i]);
 }
 
-/* Variables as they are, or the arguments that stand for them. */
+/* The variables, or the arguments that represent them. */
 static void find_variables(gr_trace *root)
 {
     const gr_program *p = root->program;
     const int n_before =
         p->n_inputs + 1 +
-        (root->form == GR_WHOLE ? gr_n_sources(p) : GR_MOST_STOPS);
+        (root->form == GR_WHOLE ? gr_n_sources(p) : GR_MAX_STOPS);
     for (int i = 0; i < p->n_variables; i++)
         root->variables[i] = p->passes ? TG_IN(root->in[n_before + i])
                                        : TG_IN(root->captured[i]);
@@ -301,8 +302,8 @@ void gr_callback(tg_trace *trace, const tg_value *in, void *user)
     gr_make_some(&f, root->program->n_ops);
     make_targets(&f, &t);
     const tg_value target = t.sum;
-    tg_value results[GR_MOST_RESULTS] = {target};
-    tg_operand operands[GR_MOST_RESULTS];
+    tg_value results[GR_MAX_RESULTS] = {target};
+    tg_operand operands[GR_MAX_RESULTS];
     int n = 1;
     if (root->form != GR_TARGET) {
         make_gradients(root, &t, &results[1]);

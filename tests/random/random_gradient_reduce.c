@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_gradient_reduce.c - operations of random programs that sum up:
- * reductions, products of matrices, and what networks are made of.
+ * random_gradient_reduce.c - reductions, matmuls and neural-network operations
+ * of random programs.
  */
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 typedef struct reduced {
     tg_axes axes;
     gr_shape shape;
-    int64_t n; /* elements that become one */
+    int64_t n; /* elements per result */
 } reduced;
 
 static reduced some_axes(gr_frame *f, const gr_shape *x)
@@ -21,7 +21,7 @@ static reduced some_axes(gr_frame *f, const gr_shape *x)
     reduced r = {.axes = TG_ALL_AXES, .n = gr_count(x)};
     if (x->rank == 0 || gr_one_in(f, 4))
         return r;
-    int axes[GR_MOST_RANK], n_axes = 0;
+    int axes[GR_MAX_RANK], n_axes = 0;
     const bool keep = gr_one_in(f, 2);
     const int always = gr_below(f, x->rank);
     r.n = 1;
@@ -60,7 +60,7 @@ void gr_make_prod(gr_frame *f)
         return;
     }
     x = gr_between(f, x, -1.2, 1.2);
-    if (gr_one_in(f, 3)) { /* some are zero, and stay so */
+    if (gr_one_in(f, 3)) { /* some elements are and stay zero */
         const tg_value stays = tg_gt(gr_signs(f, &x, 1), 0.0);
         x.value = tg_mul(x.value, tg_cast(stays, f->root->dtype));
     }
@@ -68,7 +68,7 @@ void gr_make_prod(gr_frame *f)
     gr_add(f, "prod", tg_prod(x.value, r.axes), &r.shape, -bound, bound);
 }
 
-/* Of elements that lie apart: which is the largest does not change. */
+/* Elements are kept apart, so that the largest one does not change. */
 void gr_make_largest(gr_frame *f)
 {
     const gr_value x = gr_between(f, gr_pick_rank(f, 1), -0.5, 0.5);
@@ -94,7 +94,7 @@ static double bound_of(const gr_value *x)
     return fmax(fabs(x->low), fabs(x->high));
 }
 
-/* [batch] m k, either order of the last two. */
+/* [batch] m k, the last two in either order. */
 static gr_shape matrix(const int64_t *batch, int n_batch, int64_t rows,
                        int64_t columns, bool transposed)
 {
@@ -106,7 +106,7 @@ static gr_shape matrix(const int64_t *batch, int n_batch, int64_t rows,
     return shape;
 }
 
-/* A vector on one side or both. */
+/* A vector as one operand or both. */
 static void make_vector_product(gr_frame *f, const gr_value *a)
 {
     const int64_t k = a->shape.dims[a->shape.rank - 1];
@@ -139,9 +139,9 @@ void gr_make_matmul(gr_frame *f)
     const int64_t m = a.shape.dims[n_batch + transposed];
     const int64_t k = a.shape.dims[n_batch + !transposed];
     const int64_t n = gr_one_in(f, 12) ? 9 : 1 + gr_below(f, 5);
-    int64_t batch[GR_MOST_RANK] = {1 + gr_below(f, 3)};
+    int64_t batch[GR_MAX_RANK] = {1 + gr_below(f, 3)};
     int n_batch_b = gr_below(f, 2);
-    int64_t broadcast[GR_MOST_RANK];
+    int64_t broadcast[GR_MAX_RANK];
     for (int i = 0; i < n_batch; i++) {
         broadcast[i] = a.shape.dims[i];
         batch[i] = gr_one_in(f, 3) ? 1 : a.shape.dims[i];
@@ -152,7 +152,7 @@ void gr_make_matmul(gr_frame *f)
     const int n_common = n_batch > n_batch_b ? n_batch : n_batch_b;
     const gr_shape shape = matrix(broadcast, n_common, m, n, false);
     const gr_shape own = matrix(batch, n_batch_b, k, n, flags & TG_TRANSPOSE_B);
-    if (gr_count(&shape) > GR_MOST_COUNT || gr_count(&own) > GR_MOST_COUNT) {
+    if (gr_count(&shape) > GR_MAX_COUNT || gr_count(&own) > GR_MAX_COUNT) {
         gr_make_sum(f);
         return;
     }
@@ -162,7 +162,7 @@ void gr_make_matmul(gr_frame *f)
            bound);
 }
 
-/* Letters a … e have these extents. */
+/* The shape of labels a … e with these extents. */
 static gr_shape labelled(const char *labels, size_t n, const int64_t *extents)
 {
     gr_shape shape = {.rank = (int)n};
@@ -185,7 +185,7 @@ void gr_make_einsum(gr_frame *f)
     size_t n = 0;
     for (int i = 0; i < 5; i++) {
         extents[i] = 1 + gr_below(f, 3);
-        bound *= (double)extents[i]; /* more than any sum has */
+        bound *= (double)extents[i]; /* an upper bound on the terms of a sum */
     }
     const char *at = text;
     for (; *at != '-' && n < 3; at += *at == ',') {
@@ -231,7 +231,7 @@ static void make_cross_entropy(gr_frame *f, const gr_value *x)
     gr_shape shape = x->shape;
     const int64_t n = shape.dims[--shape.rank];
     const double bound = 2 * GR_LARGEST + log((double)n);
-    int64_t classes[GR_MOST_COUNT];
+    int64_t classes[GR_MAX_COUNT];
     if (gr_one_in(f, 2)) {
         const tg_value labels = tg_softmax(gr_weights(f, x, -1, 1), -1);
         gr_add(f, "cross entropy of weights",
@@ -239,7 +239,7 @@ static void make_cross_entropy(gr_frame *f, const gr_value *x)
         return;
     }
     for (int64_t i = 0; i < gr_count(&shape); i++)
-        classes[i] = gr_below(f, (int)n + 1) - 1; /* -1: none */
+        classes[i] = gr_below(f, (int)n + 1) - 1; /* -1: no class */
     const tg_value labels =
         tg_constant(TG_I64, shape.rank, shape.dims, classes);
     gr_add(f, "cross entropy of classes",

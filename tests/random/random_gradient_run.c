@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_gradient_run.c - random programs in a context: functions, bound to
- * arguments and results, and how one is run with sources some way off.
+ * random_gradient_run.c - random programs in a context: functions bound to
+ * arguments and results, and runs with displaced sources.
  */
 #include <stdarg.h>
 #include <stdlib.h>
@@ -20,10 +20,10 @@ bool gr_fail(gr_failure *failure, const char *format, ...)
 
 /* -- Elements -------------------------------------------------------------- */
 
-/* Numbers of their own for every purpose. */
+/* Separate random streams per purpose. */
 enum { FOR_SOURCE = 1000, FOR_DIRECTION = 2000, FOR_STATE = 3000 };
 
-/* In [-1, 1), with a few bits only: the same in either float type. */
+/* In [-1, 1), with few significant bits: exact in either float dtype. */
 double gr_element(const gr_program *p, int purpose, int64_t i)
 {
     const uint64_t bits =
@@ -49,25 +49,25 @@ static void store(void *data, tg_dtype dtype, int64_t i, double x)
         ((double *)data)[i] = x;
 }
 
-/* Where the sources are. */
-typedef struct place {
+/* A displacement of the sources. */
+typedef struct position {
     const gr_way *way;
     double step;
-} place;
+} position;
 
 static double source_element(const gr_program *p, int source, int64_t i,
-                             const place *at)
+                             const position *at)
 {
     const double x = gr_element(p, FOR_SOURCE + source, i);
     return at->step == 0 ? x
                          : x + at->step * gr_direction(p, at->way, source, i);
 }
 
-/* A source, or if that is -1 what it is for. */
+/* Sets a source, or if `source` is -1 a variable for `purpose`. */
 static bool set_variable(gr_run *run, tg_variable *v, int purpose, int source,
-                         const place *at, gr_failure *failure)
+                         const position *at, gr_failure *failure)
 {
-    double data[GR_MOST_COUNT];
+    double data[GR_MAX_COUNT];
     const int64_t n = tg_variable_count(v);
     for (int64_t i = 0; i < n; i++)
         store(data, run->dtype, i,
@@ -77,7 +77,7 @@ static bool set_variable(gr_run *run, tg_variable *v, int purpose, int source,
            gr_fail(failure, "%s", tg_error(run->ctx));
 }
 
-static bool set_all(gr_run *run, const place *at, gr_failure *failure)
+static bool set_all(gr_run *run, const position *at, gr_failure *failure)
 {
     const gr_program *p = run->program;
     for (int i = 0; i < p->n_inputs; i++)
@@ -106,13 +106,13 @@ static tg_spec spec_of(const gr_run *run, int source)
             if (run->program->unknown[source] >> i & 1)
                 spec.dims[i] = run->program->shares
                                    ? TG_SAME(shape->dims[i])
-                                   : TG_SAME(1 + source * GR_MOST_RANK + i);
+                                   : TG_SAME(1 + source * GR_MAX_RANK + i);
     return spec;
 }
 
 enum {
-    MOST_ARGS =
-        GR_MOST_INPUTS + 1 + GR_MOST_SOURCES + GR_MOST_STOPS + GR_MOST_VARIABLES
+    MAX_ARGS =
+        GR_MAX_INPUTS + 1 + GR_MAX_SOURCES + GR_MAX_STOPS + GR_MAX_VARIABLES
 };
 
 static int add_args(const gr_run *run, gr_form form, tg_spec *specs,
@@ -125,12 +125,12 @@ static int add_args(const gr_run *run, gr_form form, tg_spec *specs,
         args[n] = TG_IN(run->inputs[i]);
     }
     specs[n] = tg_spec_tensor(TG_I64, 0, NULL);
-    args[n++] = TG_IN(run->trips);
+    args[n++] = TG_IN(run->iterations);
     for (int i = 0; form == GR_WHOLE && i < gr_n_sources(p); i++, n++) {
         specs[n] = spec_of(run, i);
         args[n] = TG_IN(run->directions[i]);
     }
-    for (int i = 0; form != GR_WHOLE && i < GR_MOST_STOPS; i++, n++) {
+    for (int i = 0; form != GR_WHOLE && i < GR_MAX_STOPS; i++, n++) {
         const tg_tensor *x = run->frozen[i];
         specs[n] =
             tg_spec_tensor(run->dtype, tg_tensor_rank(x), tg_tensor_dims(x));
@@ -153,16 +153,16 @@ static int n_results(const gr_program *p, gr_form form)
     case GR_FROZEN_GRADIENT:
         return 1 + n;
     default:
-        return 1 + n + p->has_jvp + (p->has_second ? n + 1 : 0) + GR_MOST_STOPS;
+        return 1 + n + p->has_jvp + (p->has_second ? n + 1 : 0) + GR_MAX_STOPS;
     }
 }
 
 static bool bind(gr_run *run, gr_form form, gr_failure *failure)
 {
     static const char *const names[] = {"whole", "target", "gradient"};
-    tg_spec specs[MOST_ARGS];
-    tg_operand args[MOST_ARGS];
-    tg_tensor **results[GR_MOST_RESULTS];
+    tg_spec specs[MAX_ARGS];
+    tg_operand args[MAX_ARGS];
+    tg_tensor **results[GR_MAX_RESULTS];
     tg_function_options options = TG_FUNCTION_OPTIONS_INIT;
     options.signature = specs;
     options.n_signature = (size_t)add_args(run, form, specs, args);
@@ -204,8 +204,8 @@ static bool make_objects(gr_run *run)
     good &= !!(run->state = make_variable(run, &p->state, "state"));
     good &= !!(run->sink = make_variable(run, &p->state, "sink"));
     good &= !!(run->generator = tg_generator_create(run->ctx, "draws", 1));
-    good &=
-        !!(run->trips = tg_tensor_copy(run->ctx, &p->trips, TG_I64, 0, NULL));
+    good &= !!(run->iterations =
+                   tg_tensor_copy(run->ctx, &p->iterations, TG_I64, 0, NULL));
     for (int i = 0; i < gr_n_sources(p); i++) {
         const gr_shape *shape = gr_source_shape(p, i);
         good &= !!(run->directions[i] = tg_tensor_create(
@@ -217,8 +217,8 @@ static bool make_objects(gr_run *run)
     return good;
 }
 
-/* Prints begin with the number of their place. */
-static void note_print(const char *text, void *user)
+/* Prints begin with the number of their site. */
+static void record_print(const char *text, void *user)
 {
     gr_note_effect(user, strtoull(text, NULL, 10));
 }
@@ -229,7 +229,7 @@ bool gr_run_init(gr_run *run, const gr_program *p, tg_dtype dtype,
 {
     *run = (gr_run){.program = p, .dtype = dtype};
     tg_context_options own = *options;
-    own.print_callback = note_print;
+    own.print_callback = record_print;
     own.print_user = &run->effects;
     run->ctx = tg_context_create(&own);
     if (!run->ctx || !make_objects(run))
@@ -256,16 +256,16 @@ void gr_run_deinit(gr_run *run)
         tg_bound_release(run->bound[i]);
         tg_function_release(run->functions[i]);
         gr_trace_deinit(&run->traces[i]);
-        for (int k = 0; k < GR_MOST_RESULTS; k++)
+        for (int k = 0; k < GR_MAX_RESULTS; k++)
             tg_tensor_release(run->results[i][k]);
     }
-    for (int i = 0; i < GR_MOST_INPUTS; i++)
+    for (int i = 0; i < GR_MAX_INPUTS; i++)
         tg_tensor_release(run->inputs[i]);
-    for (int i = 0; i < GR_MOST_SOURCES; i++)
+    for (int i = 0; i < GR_MAX_SOURCES; i++)
         tg_tensor_release(run->directions[i]);
-    for (int i = 0; i < GR_MOST_VARIABLES; i++)
+    for (int i = 0; i < GR_MAX_VARIABLES; i++)
         tg_variable_release(run->variables[i]);
-    tg_tensor_release(run->trips);
+    tg_tensor_release(run->iterations);
     tg_variable_release(run->state);
     tg_variable_release(run->sink);
     tg_variable_release(run->generator);
@@ -274,11 +274,11 @@ void gr_run_deinit(gr_run *run)
 
 /* -- Running --------------------------------------------------------------- */
 
-/* What the whole one has for stops is frozen: no run changes it again but
-   one of the whole. */
-static void freeze(gr_run *run)
+/* Freezes the stopped values of the GR_WHOLE run; later runs take them as
+   arguments. */
+static void freeze_results(gr_run *run)
 {
-    for (int i = 0; i < GR_MOST_STOPS; i++)
+    for (int i = 0; i < GR_MAX_STOPS; i++)
         run->frozen[i] =
             run->results[GR_WHOLE][run->traces[GR_WHOLE].results.frozen + i];
 }
@@ -286,11 +286,11 @@ static void freeze(gr_run *run)
 bool gr_run_form(gr_run *run, gr_form form, const gr_way *way, double step,
                  gr_failure *failure)
 {
-    const place at = {way, step};
+    const position at = {way, step};
     if (!run->bound[form] && !bind(run, form, failure))
         return false;
     if (form == GR_WHOLE)
-        freeze(run);
+        freeze_results(run);
     if (!set_all(run, &at, failure))
         return false;
     run->effects = (gr_effects){0};

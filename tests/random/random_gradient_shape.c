@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * random_gradient_shape.c - operations of random programs that move elements:
- * other shapes, parts, and those chosen by indices.
+ * reshapes, slices, gathers.
  */
 #include <math.h>
 
@@ -13,7 +13,7 @@ static void add_like(gr_frame *f, const char *name, tg_value value,
     gr_add(f, name, value, shape, x->low, x->high);
 }
 
-/* What the trace knows of the extents. */
+/* The extents as the trace knows them. */
 static void dims_of(const gr_value *x, int64_t *dims)
 {
     for (int i = 0; i < x->shape.rank; i++)
@@ -26,13 +26,13 @@ void gr_make_broadcast(gr_frame *f)
 {
     const gr_value x = gr_pick(f);
     gr_shape shape = x.shape;
-    int64_t dims[GR_MOST_RANK];
+    int64_t dims[GR_MAX_RANK];
     const int64_t more = 1 + gr_below(f, 4);
     dims_of(&x, dims);
     for (int i = 0; i < shape.rank; i++)
-        if (shape.dims[i] == 1 && gr_count(&shape) * more <= GR_MOST_COUNT)
+        if (shape.dims[i] == 1 && gr_count(&shape) * more <= GR_MAX_COUNT)
             dims[i] = shape.dims[i] = more;
-    if (shape.rank < 3 && gr_count(&shape) * more <= GR_MOST_COUNT / 2) {
+    if (shape.rank < 3 && gr_count(&shape) * more <= GR_MAX_COUNT / 2) {
         for (int i = shape.rank++; i > 0; i--) {
             dims[i] = dims[i - 1];
             shape.dims[i] = shape.dims[i - 1];
@@ -43,19 +43,19 @@ void gr_make_broadcast(gr_frame *f)
              &x);
 }
 
-/* Two axes become one, one becomes two, or all one. */
+/* Merges two axes, splits one, or flattens all. */
 void gr_make_reshape(gr_frame *f)
 {
     const gr_value x = gr_pick_rank(f, 1);
     gr_shape shape = {.rank = 1, .dims = {gr_count(&x.shape)}};
-    int64_t dims[GR_MOST_RANK] = {-1};
+    int64_t dims[GR_MAX_RANK] = {-1};
     const int64_t n = shape.dims[0];
     const int64_t inner = 2 + gr_below(f, 3);
     if (n % inner == 0 && gr_one_in(f, 2)) {
         shape = (gr_shape){.rank = 2, .dims = {n / inner, inner}};
         dims[1] = inner;
     } else if (x.shape.rank == 2 && gr_one_in(f, 2)) {
-        /* Extents in the other order: no transpose. */
+        /* Swaps extents by a reshape, not a transpose. */
         dims_of(&x, dims);
         shape = (gr_shape){.rank = 3,
                            .dims = {x.shape.dims[1], 1, x.shape.dims[0]}};
@@ -69,7 +69,7 @@ void gr_make_reshape(gr_frame *f)
 void gr_make_transpose(gr_frame *f)
 {
     const gr_value x = gr_pick_rank(f, 2);
-    int perm[GR_MOST_RANK];
+    int perm[GR_MAX_RANK];
     gr_shape shape = {.rank = x.shape.rank};
     for (int i = 0; i < shape.rank; i++) {
         const int k = gr_below(f, i + 1);
@@ -82,7 +82,7 @@ void gr_make_transpose(gr_frame *f)
              &x);
 }
 
-/* Forwards or backwards. */
+/* A slice, forwards or backwards. */
 void gr_make_slice(gr_frame *f)
 {
     const gr_value x = gr_pick_rank(f, 1);
@@ -112,13 +112,14 @@ void gr_make_pad(gr_frame *f)
     const int64_t low = gr_below(f, 3), high = gr_below(f, 3);
     gr_shape shape = x.shape;
     shape.dims[axis] += low + high;
-    if (gr_count(&shape) > GR_MOST_COUNT)
+    if (gr_count(&shape) > GR_MAX_COUNT)
         shape = x.shape;
     const bool pads = !gr_same_shape(&shape, &x.shape);
-    const gr_value around = gr_pick_scalar(f);
-    gr_add(f, "pad",
-           tg_pad(x.value, axis, pads ? low : 0, pads ? high : 0, around.value),
-           &shape, fmin(x.low, around.low), fmax(x.high, around.high));
+    const gr_value padding = gr_pick_scalar(f);
+    gr_add(
+        f, "pad",
+        tg_pad(x.value, axis, pads ? low : 0, pads ? high : 0, padding.value),
+        &shape, fmin(x.low, padding.low), fmax(x.high, padding.high));
 }
 
 void gr_make_concat(gr_frame *f)
@@ -141,7 +142,7 @@ void gr_make_concat(gr_frame *f)
         low = fmin(low, parts[i].low);
         high = fmax(high, parts[i].high);
     }
-    if (gr_count(&shape) > GR_MOST_COUNT) {
+    if (gr_count(&shape) > GR_MAX_COUNT) {
         gr_make_transpose(f);
         return;
     }
@@ -151,12 +152,12 @@ void gr_make_concat(gr_frame *f)
 
 /* -- By indices ------------------------------------------------------------ */
 
-/* `count` indices into n, some of them twice, some computed; with `past` some
-   are none of 0 … n - 1. All different if asked for. */
+/* Indices into n elements, some repeated, some computed; with `past`, some out
+   of range. All different if requested. */
 static tg_value indices(gr_frame *f, const gr_shape *shape, int64_t n,
                         bool past, bool differ)
 {
-    int64_t data[GR_MOST_COUNT];
+    int64_t data[GR_MAX_COUNT];
     const int64_t count = gr_count(shape);
     const int64_t first = gr_below(f, (int)n);
     for (int64_t i = 0; i < count; i++)
@@ -164,7 +165,7 @@ static tg_value indices(gr_frame *f, const gr_shape *shape, int64_t n,
     if (past && count > 1)
         data[gr_below(f, (int)count)] = n + 1, data[0] = -1;
     tg_value at = tg_constant(TG_I64, shape->rank, shape->dims, data);
-    if (gr_one_in(f, 3)) { /* moved round, as the run says */
+    if (gr_one_in(f, 3)) { /* rotated by a run-time amount */
         tg_value moved = tg_rem(tg_add(at, gr_index(f, n)), n);
         at = past ? tg_select(tg_and(tg_ge(at, (int64_t)0), tg_lt(at, n)),
                               moved, at)
@@ -173,7 +174,7 @@ static tg_value indices(gr_frame *f, const gr_shape *shape, int64_t n,
     return gr_one_in(f, 3) ? tg_cast(at, TG_I32) : at;
 }
 
-/* Shape of x with the axis replaced. */
+/* The shape of x with one axis replaced. */
 static gr_shape replaced(const gr_shape *x, int axis, const gr_shape *by)
 {
     gr_shape shape = {0};
@@ -196,7 +197,7 @@ static gr_shape some_index_shape(gr_frame *f, int rank, int64_t most)
     return shape;
 }
 
-/* The position of the largest element, along one axis: in range. */
+/* Gathers at the argmax along one axis, which is in range. */
 static void gather_largest(gr_frame *f, const gr_value *x, int axis)
 {
     gr_value narrow = gr_between(f, *x, -0.5, 0.5);
@@ -249,7 +250,7 @@ void gr_make_scatter(gr_frame *f)
            adds ? x.high + high : fmax(x.high, high));
 }
 
-/* A position, now and then past either end. */
+/* A position, occasionally out of range. */
 static tg_value position(gr_frame *f, int64_t n)
 {
     const tg_value at = gr_index(f, n);
@@ -280,7 +281,7 @@ void gr_make_dynamic_update(gr_frame *f)
            fmin(x.low, u.low), fmax(x.high, u.high));
 }
 
-/* -- Nothing --------------------------------------------------------------- */
+/* -- Empty values ---------------------------------------------------------- */
 
 static void step(tg_trace *t, const tg_value *in, void *user)
 {
@@ -289,7 +290,7 @@ static void step(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_mul(in[0], tg_sum(y, TG_ALL_AXES)), y);
 }
 
-/* No elements along the first axis: beside others, summed up, gone along. */
+/* Empties the first axis, then concatenates, sums or scans it. */
 void gr_make_empty(gr_frame *f)
 {
     const gr_value x = gr_pick_rank(f, 1);

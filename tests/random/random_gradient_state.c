@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_gradient_state.c - variables, what stops gradients, and gradients
- * that are given, in random programs.
+ * random_gradient_state.c - variables, operations that stop gradients, and
+ * custom gradients in random programs.
  */
 #include <math.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 /* -- Variables ------------------------------------------------------------- */
 
-/* One of the sources, read here. */
+/* Reads one of the sources. */
 void gr_make_variable(gr_frame *f)
 {
     const gr_program *p = f->root->program;
@@ -22,7 +22,7 @@ void gr_make_variable(gr_frame *f)
     gr_take(f, "read", tg_read(f->root->variables[i]), &p->variables[i]);
 }
 
-/* Contents that depend on no source: at most 1 + |state| / 2. */
+/* New contents that do not depend on a source; at most 1 + |state| / 2. */
 static tg_value next_state(gr_frame *f)
 {
     const gr_value state = {.value = tg_read(f->root->state),
@@ -31,8 +31,8 @@ static tg_value next_state(gr_frame *f)
 }
 
 /*
- * What is read by others has no gradient in any case; what depends on sources
- * is assigned where nobody reads it.
+ * The variable that is read gets values without gradients; a value that depends
+ * on sources is assigned to the variable that is never read.
  */
 void gr_make_state(gr_frame *f)
 {
@@ -41,7 +41,7 @@ void gr_make_state(gr_frame *f)
         gr_make_binary(f);
         return;
     }
-    /* What is assigned later, perhaps, and by nobody here. */
+    /* A variable that is assigned elsewhere, if at all. */
     if (gr_one_in(f, 4)) {
         gr_add(f, "read of state", tg_read(f->root->state), shape, -2, 2);
         return;
@@ -75,8 +75,8 @@ static tg_status note_call(const tg_host_buffer *in, size_t n_in,
     return TG_OK;
 }
 
-/* A print or a host call; the value is that of an operand, which depends on
-   the call if that is one. */
+/* A print or a host call; its value is an operand, passed through the host call
+   if it is one. */
 void gr_make_effect(gr_frame *f)
 {
     const gr_value x = gr_pick(f);
@@ -101,7 +101,7 @@ void gr_make_effect(gr_frame *f)
            &x.shape, x.low < 0 ? x.low : 0, x.high > 0 ? x.high : 0);
 }
 
-/* The next numbers of a generator, times an operand. */
+/* Random numbers of a generator, times an operand. */
 void gr_make_draw(gr_frame *f)
 {
     const gr_value x = gr_pick(f);
@@ -109,7 +109,7 @@ void gr_make_draw(gr_frame *f)
         gr_make_binary(f);
         return;
     }
-    int64_t dims[GR_MOST_RANK];
+    int64_t dims[GR_MAX_RANK];
     for (int i = 0; i < x.shape.rank; i++)
         dims[i] = tg_value_dim(x.value, i);
     const tg_value drawn = tg_random_uniform_at(
@@ -120,7 +120,7 @@ void gr_make_draw(gr_frame *f)
 
 /* -- Stops ----------------------------------------------------------------- */
 
-/* x without its gradient, by either way. */
+/* x with its gradient stopped, in either way. */
 static tg_value stopped(gr_frame *f, const gr_value *x)
 {
     if (f->is_pure || gr_one_in(f, 2) ||
@@ -134,7 +134,7 @@ static tg_value stopped(gr_frame *f, const gr_value *x)
     return gr_fitted(f, contents, x);
 }
 
-/* Top level: the value is a result, or, where it is frozen, an argument. */
+/* At top level, the value is a result, or an argument if frozen. */
 static tg_value frozen(gr_frame *f, const gr_value *x)
 {
     gr_trace *root = f->root;
@@ -144,7 +144,7 @@ static tg_value frozen(gr_frame *f, const gr_value *x)
     root->stops[k] = stop;
     if (root->form == GR_WHOLE)
         return stop;
-    int64_t dims[GR_MOST_RANK];
+    int64_t dims[GR_MAX_RANK];
     for (int i = 0; i < x->shape.rank; i++)
         dims[i] = tg_value_dim(x->value, i);
     return tg_broadcast(root->in[root->program->n_inputs + 1 + k],
@@ -154,37 +154,37 @@ static tg_value frozen(gr_frame *f, const gr_value *x)
 void gr_make_stop(gr_frame *f)
 {
     const gr_value x = gr_pick(f);
-    if (f->depth || f->root->n_stops == GR_MOST_STOPS) {
+    if (f->depth || f->root->n_stops == GR_MAX_STOPS) {
         gr_add(f, "stopped weights",
                tg_mul(tg_stop_gradient(gr_weights(f, &x, -1, 1)), x.value),
                &x.shape, -GR_LARGEST, GR_LARGEST);
         return;
     }
     const tg_value stop = frozen(f, &x);
-    if (gr_one_in(f, 3)) /* zeros, but not for their gradient */
+    if (gr_one_in(f, 3)) /* zero, but with a gradient */
         gr_add(f, "x less itself, stopped", tg_sub(x.value, stop), &x.shape,
                x.low - x.high, x.high - x.low);
     else
         gr_add(f, "stopped", stop, &x.shape, x.low, x.high);
 }
 
-/* -- Gradients inside ------------------------------------------------------ */
+/* -- Nested gradients ------------------------------------------------------ */
 
-/* The gradient of some operations on a value, as a value: what is asked for
-   outside is then the second derivative of these. */
+/* The gradient of some operations as a value, whose gradient is then their
+   second derivative. */
 void gr_make_inner_gradient(gr_frame *f)
 {
     gr_value x = gr_pick(f);
     gr_frame inner = {.root = f->root,
                       .t = f->t,
-                      .around = f,
+                      .outer = f,
                       .seed = random_next(&f->random),
                       .random = f->random,
                       .depth = f->depth,
                       .is_pure = f->is_pure};
     if (inner.depth == 0 && f->root->log)
         fprintf(f->root->log, "  gradient of\n");
-    x.value = tg_mul(x.value, 1.25); /* only what follows depends on it */
+    x.value = tg_mul(x.value, 1.25); /* only later operations depend on it */
     x.low *= 1.25;
     x.high *= 1.25;
     const gr_value source = gr_add(&inner, "x", x.value, &x.shape, -5, 5);
@@ -200,7 +200,7 @@ void gr_make_inner_gradient(gr_frame *f)
            -1, 1);
 }
 
-/* -- Given gradients ------------------------------------------------------- */
+/* -- Custom gradients ------------------------------------------------------ */
 
 static void product_and_sine(tg_trace *t, const tg_value *in, void *user)
 {
@@ -276,7 +276,7 @@ void gr_make_host(gr_frame *f)
         return;
     }
     const gr_value x = gr_pick(f);
-    int64_t dims[GR_MOST_RANK];
+    int64_t dims[GR_MAX_RANK];
     for (int i = 0; i < x.shape.rank; i++)
         dims[i] = tg_value_dim(x.value, i);
     const tg_host_spec spec = {f->root->dtype, x.shape.rank, dims};

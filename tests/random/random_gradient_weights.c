@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_gradient_weights.c - elements of random programs that depend on no
- * source. Where the trace does not know all extents they are computed from the
- * positions of the elements.
+ * random_gradient_weights.c - values of random programs that do not depend on a
+ * source. If extents are unknown, they are computed from element positions.
  */
 #include "random/random_gradient.h"
 
@@ -21,7 +20,7 @@ static bool is_known(const gr_value *x)
 
 static tg_value constant(gr_frame *f, const gr_value *x, const double *data)
 {
-    float small[GR_MOST_COUNT];
+    float small[GR_MAX_COUNT];
     const int64_t n = gr_count(&x->shape);
     for (int64_t i = 0; i < n; i++)
         small[i] = (float)data[i];
@@ -30,10 +29,10 @@ static tg_value constant(gr_frame *f, const gr_value *x, const double *data)
                        is_f32 ? (const void *)small : data);
 }
 
-/* Elements counted in row-major order, where extents are not all known. */
+/* Row-major positions, if extents are not all known. */
 static tg_value positions(const gr_value *x)
 {
-    int64_t dims[GR_MOST_RANK], stride = 1;
+    int64_t dims[GR_MAX_RANK], stride = 1;
     tg_value sum = {0, 0};
     for (int i = 0; i < x->shape.rank; i++)
         dims[i] = tg_value_dim(x->value, i);
@@ -48,7 +47,7 @@ static tg_value positions(const gr_value *x)
 
 tg_value gr_weights(gr_frame *f, const gr_value *x, double low, double high)
 {
-    double data[GR_MOST_COUNT];
+    double data[GR_MAX_COUNT];
     if (is_known(x)) {
         for (int64_t i = 0; i < gr_count(&x->shape); i++)
             data[i] = gr_uniform(f, low, high);
@@ -63,7 +62,7 @@ tg_value gr_weights(gr_frame *f, const gr_value *x, double low, double high)
 
 tg_value gr_signs(gr_frame *f, const gr_value *x, double size)
 {
-    double data[GR_MOST_COUNT];
+    double data[GR_MAX_COUNT];
     if (is_known(x)) {
         for (int64_t i = 0; i < gr_count(&x->shape); i++)
             data[i] = gr_one_in(f, 2) ? size : -size;
@@ -77,10 +76,10 @@ tg_value gr_signs(gr_frame *f, const gr_value *x, double size)
 
 tg_value gr_steps(gr_frame *f, const gr_value *x, double gap)
 {
-    double data[GR_MOST_COUNT];
+    double data[GR_MAX_COUNT];
     const int64_t n = gr_count(&x->shape);
     if (is_known(x)) {
-        for (int64_t i = 0; i < n; i++) { /* shuffled as they come */
+        for (int64_t i = 0; i < n; i++) { /* inside-out shuffle */
             const int64_t k = gr_below(f, (int)i + 1);
             data[i] = data[k];
             data[k] = gap * (double)i;

@@ -1,28 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_gradients.c - random-gradients: checks derivatives of random
- * programs.
+ * random_gradients.c - random-gradients: checks derivatives of random programs.
  *
- *   --mode MODE       what to check. differences: derivatives are what
- *                     differences say, interpreted; jit: compiled code has the
- *                     bits of the interpreter; all: both
- *   --threads LIST    mode jit: teams of these numbers of threads, the first
- *                     two of them for most programs; 1,2,3,7
- *   --growing WHICH   loops that save a number of values that only the run
- *                     knows: some, none; some
- *   --seed S          a program is named by its seed and its number
- *   --count N         how many programs
- *   --only K          number K alone, minimised if it fails
- *   --drop LIST       with --only: without these operations
- *   --failures N      stops after so many
- *   --jobs N          processes; as many as CPUs
- *   --verbose         says how far it is, and how often each kind of operation
- *                     was made; with --only: the program
+ *   --mode MODE      differences: derivatives agree with finite differences,
+ *                    interpreted; jit: compiled code has the bits of the
+ *                    interpreter; all: both
+ *   --threads LIST   mode jit: team sizes, of which most programs use the first
+ *                    two; default: 1,2,3,7
+ *   --growing WHICH  loops that save an unbounded number of values: some, none;
+ *                    default: some
+ *   --seed S         a program is identified by its seed and number
+ *   --count N        number of programs
+ *   --only K         only program K, minimised if it fails
+ *   --drop LIST      with --only: without these operations
+ *   --failures N     stop after N failures
+ *   --jobs N         processes; default: one per CPU
+ *   --verbose        print progress and the number of operations by kind; with
+ *                    --only: print the program
  *
- * A failure prints one line that shows it again, with what is left of the
- * program when all that can be dropped is dropped. The last line is "N passed,
- * N failed". Where nothing can be compiled, mode jit says so and ends with
- * status 77.
+ * A failure prints one command that reproduces it, with everything dropped that
+ * is not needed. The last line is "N passed, N failed". Without a compiler,
+ * mode jit says so and exits with status 77.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +33,7 @@
 #include "support/watched.h"
 #include "support/workers.h"
 
-enum { MOST_SECONDS = 120, SKIPPED = 77, ENOUGH = 1000 };
+enum { MAX_SECONDS = 120, SKIPPED = 77, ENOUGH = 1000 };
 
 typedef struct options {
     gr_settings settings;
@@ -46,7 +44,7 @@ typedef struct options {
 
 /* -- Failures -------------------------------------------------------------- */
 
-/* In a child, since it may crash; what it prints is printed. */
+/* Checks in a child process, which may crash; prints its output. */
 static int check_apart(const options *o, const gr_settings *settings,
                        uint64_t number, bool tells)
 {
@@ -58,7 +56,7 @@ static int check_apart(const options *o, const gr_settings *settings,
         gr_failure failure = {""};
         gr_settings own = *settings;
         own.log = tells ? stdout : NULL;
-        alarm(MOST_SECONDS);
+        alarm(MAX_SECONDS);
         if (!tells && !freopen("/dev/null", "w", stderr))
             _exit(EXIT_FAILURE);
         const bool good =
@@ -73,16 +71,16 @@ static int check_apart(const options *o, const gr_settings *settings,
     return status;
 }
 
-/* Drops one operation after the other, as long as it fails in the same way. */
+/* Drops operations one by one, as long as it fails in the same way. */
 static void minimise(const options *o, uint64_t number, int status,
                      gr_settings *settings)
 {
-    uint64_t sites[GR_MOST_DROPPED];
+    uint64_t sites[GR_MAX_DROPPED];
     for (bool again = true; again;) {
         const int n = gr_list_sites(settings, gr_seed(o->seed, number), sites);
         again = false;
         for (int i = n - 1; i >= 0; i--) {
-            if (settings->dropped.n == GR_MOST_DROPPED)
+            if (settings->dropped.n == GR_MAX_DROPPED)
                 return;
             settings->dropped.sites[settings->dropped.n++] = sites[i];
             if (check_apart(o, settings, number, false) == status)
@@ -93,10 +91,10 @@ static void minimise(const options *o, uint64_t number, int status,
     }
 }
 
-/* What is inside something that is dropped need not be dropped, too. */
+/* Removes operations inside dropped ones from the list. */
 static void prune(const options *o, uint64_t number, gr_settings *settings)
 {
-    uint64_t sites[GR_MOST_DROPPED];
+    uint64_t sites[GR_MAX_DROPPED];
     gr_dropped *dropped = &settings->dropped;
     for (int i = dropped->n - 1; i >= 0; i--) {
         const gr_dropped all = *dropped;
@@ -117,8 +115,8 @@ static void print_command(const options *o, const gr_settings *settings,
            !settings->jit           ? "differences"
            : !settings->differences ? "jit"
                                     : "all",
-           settings->grows ? "some" : "none", (unsigned long long)o->seed,
-           (unsigned long long)number);
+           settings->has_unbounded ? "some" : "none",
+           (unsigned long long)o->seed, (unsigned long long)number);
     for (int i = 0; settings->jit && i < settings->n_teams; i++)
         printf("%s%d", i ? "," : " --threads ", settings->teams[i]);
     for (int i = 0; i < settings->dropped.n; i++)
@@ -143,7 +141,7 @@ static void tell(const void *user, uint64_t number, int status)
     print_command(o, &settings, number);
     if (first == 0)
         return;
-    /* What is listed may crash, too. */
+    /* Listing may crash, too. */
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
@@ -179,7 +177,7 @@ static void add(void *sum, const void *tally)
         to[i] += from[i];
 }
 
-/* True if what was checked is worth it. */
+/* True if enough was checked. */
 static bool report_tally(const options *o, const gr_tally *tally)
 {
     bool good = true;
@@ -235,7 +233,7 @@ static bool parse_teams(const char *text, gr_settings *settings)
     settings->n_teams = 0;
     for (char *end;; text = end + 1) {
         const long n = strtol(text, &end, 10);
-        if (settings->n_teams == GR_MOST_TEAMS || n < 1 || n > 4096)
+        if (settings->n_teams == GR_MAX_TEAMS || n < 1 || n > 4096)
             return false;
         settings->teams[settings->n_teams++] = (int)n;
         if (*end != ',')
@@ -246,7 +244,7 @@ static bool parse_teams(const char *text, gr_settings *settings)
 static bool parse_dropped(const char *text, gr_dropped *dropped)
 {
     for (char *end;; text = end + 1) {
-        if (dropped->n == GR_MOST_DROPPED)
+        if (dropped->n == GR_MAX_DROPPED)
             return false;
         dropped->sites[dropped->n++] = strtoull(text, &end, 16);
         if (end == text || *end != ',')
@@ -263,8 +261,8 @@ static bool parse_value(const char *name, const char *value, options *o)
     if (strcmp(name, "--drop") == 0)
         return parse_dropped(value, &o->settings.dropped);
     if (strcmp(name, "--growing") == 0) {
-        o->settings.grows = strcmp(value, "some") == 0;
-        return o->settings.grows || strcmp(value, "none") == 0;
+        o->settings.has_unbounded = strcmp(value, "some") == 0;
+        return o->settings.has_unbounded || strcmp(value, "none") == 0;
     }
     const uint64_t number = strtoull(value, NULL, 0);
     if (strcmp(name, "--seed") == 0)
@@ -296,7 +294,7 @@ static bool parse(int argc, char **argv, options *o)
 
 /* -- The program ----------------------------------------------------------- */
 
-/* True if it passes. */
+/* True if the program passes. */
 static bool check_one(const options *o)
 {
     const int status = check_apart(o, &o->settings, o->only, o->is_verbose);
@@ -311,7 +309,7 @@ int main(int argc, char **argv)
     uint64_t n_passed = 0, n_failed = 0;
     options o = {.settings = {.differences = true,
                               .jit = true,
-                              .grows = true,
+                              .has_unbounded = true,
                               .n_teams = 4,
                               .teams = {1, 2, 3, 7}},
                  .seed = 1,
@@ -340,7 +338,7 @@ int main(int argc, char **argv)
         const workers w = {.count = o.count,
                            .most_failures = o.most_failures,
                            .n_jobs = o.n_jobs,
-                           .seconds = MOST_SECONDS,
+                           .seconds = MAX_SECONDS,
                            .user = &o,
                            .check = check_number,
                            .tally_bytes = sizeof(gr_tally),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_graph_buffers.c - the memory of one run, as the interpreter and
- * compiled code take it.
+ * random_graph_buffers.c - the memory of one run, for the interpreter and
+ * compiled code.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "random/random_graph.h"
 #include "support/guarded.h"
 
-enum { JUNK = 0xa5 /* in results that nobody has written yet */ };
+enum { JUNK = 0xa5 /* fills results before a run */ };
 
 static void *guarded(rg_buffers *b, size_t bytes, int dtype)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_graph_check.c - a program under test: what all modes need, and what
- * must hold in all of them:
+ * random_graph_check.c - a program under test: parts common to all modes, and
+ * properties that hold in all of them:
  *
- *   - our types are the library's, and every graph verifies;
- *   - nothing is alive in the end.
+ *   - computed types equal the library's, and every graph verifies;
+ *   - no object is alive at the end.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -83,7 +83,7 @@ bool rg_begin(rg_checker *c, rg_session *s, rg_generality generality,
     return trace_first(c, s, generality, out_concrete);
 }
 
-/* -- All of it ------------------------------------------------------------- */
+/* -- The check ------------------------------------------------------------- */
 
 bool rg_check(const rg_settings *settings, const uint8_t *bytes, size_t n,
               rg_coverage *coverage, rg_failure *failure)

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_graph_control.c - which branches and loops graphs had, as they were
- * traced or after passes: random programs must meet all of these.
+ * random_graph_control.c - coverage of branches and loops, as traced or after
+ * passes; random programs must produce all of these cases.
  */
 #include <stdio.h>
 
 #include "random/random_graph.h"
 
-/* A SWITCH or LOOP, and where it is. */
+/* A SWITCH or LOOP and its context. */
 typedef struct place {
     const tgi_graph *graph;
     const tgi_node *node;
-    int n_around[TGI_OPS]; /* regions of that op around it */
+    int n_around[TGI_OPS]; /* enclosing regions, by op */
     bool is_in_test;
 } place;
 
@@ -25,32 +25,32 @@ static bool is_loop(const place *p)
     return p->node->op == TGI_OP_LOOP;
 }
 
-/* -- Trips ----------------------------------------------------------------- */
+/* -- Iterations ------------------------------------------------------------ */
 
 static bool is_counted(const place *p)
 {
     return is_loop(p) && regions_of(p)->n_graphs == 1;
 }
 
-/* Input 0 if it is a number. */
+/* Input 0 if it is a constant. */
 static const int64_t *constant_of(const place *p)
 {
     return tgi_graph_constant(p->graph, p->node->inputs[0]);
 }
 
-static bool has_known_trips(const place *p)
+static bool has_known_iterations(const place *p)
 {
     return is_counted(p) && constant_of(p);
 }
 
-static bool has_no_trips(const place *p)
+static bool has_zero_iterations(const place *p)
 {
-    return has_known_trips(p) && *constant_of(p) <= 0;
+    return has_known_iterations(p) && *constant_of(p) <= 0;
 }
 
-static bool has_unknown_trips(const place *p)
+static bool has_unknown_iterations(const place *p)
 {
-    return is_counted(p) && !has_known_trips(p);
+    return is_counted(p) && !has_known_iterations(p);
 }
 
 static bool has_test(const place *p)
@@ -97,11 +97,11 @@ static bool is_known_branch(const place *p)
 
 /* -- Values ---------------------------------------------------------------- */
 
-/* Whether some graph of the node has a result like that. */
-typedef bool result_is(const tgi_graph *region, const tgi_attr_regions *attr,
-                       size_t i);
+/* True if a graph of the node has a result with this property. */
+typedef bool result_predicate(const tgi_graph *region,
+                              const tgi_attr_regions *attr, size_t i);
 
-static bool some_result_is(const place *p, result_is *is)
+static bool some_result_is(const place *p, result_predicate *is)
 {
     const tgi_attr_regions *attr = regions_of(p);
     const int64_t n = is_loop(p) ? 1 : attr->n_graphs;
@@ -112,8 +112,8 @@ static bool some_result_is(const place *p, result_is *is)
     return false;
 }
 
-/* The number of the parameter that result i is, or -1. */
-static int64_t param_of(const tgi_graph *region, size_t i)
+/* The parameter index of result i, or -1. */
+static int64_t result_param(const tgi_graph *region, size_t i)
 {
     const tgi_node *node = tgi_graph_node(region, region->results.data[i]);
     return node->op == TGI_OP_PARAM
@@ -125,20 +125,20 @@ static bool result_stays(const tgi_graph *region, const tgi_attr_regions *attr,
                          size_t i)
 {
     (void)attr;
-    return param_of(region, i) == (int64_t)i + 1;
+    return result_param(region, i) == (int64_t)i + 1;
 }
 
 static bool result_moves(const tgi_graph *region, const tgi_attr_regions *attr,
                          size_t i)
 {
-    const int64_t param = param_of(region, i);
+    const int64_t param = result_param(region, i);
     return param > 0 && param <= attr->n_carried && param != (int64_t)i + 1;
 }
 
 static bool result_is_captured(const tgi_graph *region,
                                const tgi_attr_regions *attr, size_t i)
 {
-    return param_of(region, i) > attr->n_carried;
+    return result_param(region, i) > attr->n_carried;
 }
 
 static bool result_is_large(const tgi_graph *region,
@@ -279,15 +279,15 @@ static bool is_in_test(const place *p)
     return p->is_in_test;
 }
 
-/* -- All of them ----------------------------------------------------------- */
+/* -- All cases ------------------------------------------------------------- */
 
 static const struct {
     const char *name;
     bool (*is)(const place *p);
 } kinds[] = {
-    {"for, trips known", has_known_trips},
-    {"for, no trips", has_no_trips},
-    {"for, trips by data", has_unknown_trips},
+    {"for, known iterations", has_known_iterations},
+    {"for, zero iterations", has_zero_iterations},
+    {"for, iterations by data", has_unknown_iterations},
     {"while", has_test},
     {"while, limited", is_limited},
     {"while, effects in its test", has_test_with_effects},
@@ -312,19 +312,19 @@ static const struct {
     {"loop in a branch", loop_in_branch},
     {"branch in a loop", branch_in_loop},
     {"branch in a branch", branch_in_branch},
-    {"three regions around", is_deep},
+    {"three enclosing regions", is_deep},
     {"region in a test", is_in_test},
 };
 
 enum { N_KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
-_Static_assert((int)N_KINDS <= (int)RG_MOST_STRUCTURES, "kinds");
+_Static_assert((int)N_KINDS <= (int)RG_MAX_STRUCTURES, "kinds");
 
-static void add(rg_coverage *coverage, const place *around)
+static void add_nested(rg_coverage *coverage, const place *outer)
 {
-    const tgi_graph *graph = around->graph;
+    const tgi_graph *graph = outer->graph;
     for (tgi_ref ref = 1; ref <= graph->n_nodes; ref++) {
-        place p = *around;
+        place p = *outer;
         p.node = tgi_graph_node(graph, ref);
         const tgi_regions regions = tgi_node_regions(p.node);
         for (int i = 0; tgi_node_has_regions(p.node) && i < N_KINDS; i++)
@@ -332,9 +332,9 @@ static void add(rg_coverage *coverage, const place *around)
         p.n_around[p.node->op]++;
         for (size_t k = 0; k < regions.n; k++) {
             p.graph = regions.graphs[k];
-            p.is_in_test = around->is_in_test ||
-                           (p.node->op == TGI_OP_LOOP && k == 1);
-            add(coverage, &p);
+            p.is_in_test =
+                outer->is_in_test || (p.node->op == TGI_OP_LOOP && k == 1);
+            add_nested(coverage, &p);
         }
     }
 }
@@ -342,7 +342,7 @@ static void add(rg_coverage *coverage, const place *around)
 void rg_control_add(rg_coverage *coverage, const tgi_graph *graph)
 {
     const place p = {.graph = graph};
-    add(coverage, &p);
+    add_nested(coverage, &p);
 }
 
 void rg_control_print(const rg_coverage *coverage)

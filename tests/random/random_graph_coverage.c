@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_graph_coverage.c - which op met which element type: the one its row
- * of the table speaks of.
+ * random_graph_coverage.c - coverage of ops by dtype: the dtype that the op's
+ * row of op.def refers to.
  */
 #include <stdio.h>
 
 #include "random/random_graph.h"
 
-/* The type that counts for a node; of prints and all calls, that of input
-   i. */
+/* The dtype that counts for a node; for prints and calls, that of input i. */
 static int counted_dtype(const tgi_graph *graph, const tgi_node *node,
                          uint32_t i)
 {
@@ -29,7 +28,7 @@ static int counted_dtype(const tgi_graph *graph, const tgi_node *node,
     }
 }
 
-/* Types the table allows and that can be. */
+/* True if op.def allows the dtype and it can occur. */
 static bool is_allowed(tgi_op op, int dtype)
 {
     if (op == TGI_OP_EXTENT)
@@ -68,7 +67,7 @@ void rg_coverage_add(rg_coverage *coverage, const tgi_graph *graph)
 
 void rg_coverage_merge(rg_coverage *coverage, const rg_coverage *other)
 {
-    /* Numbers all through. */
+    /* All members are uint64_t. */
     uint64_t *into = (uint64_t *)coverage;
     const uint64_t *from = (const uint64_t *)other;
     for (size_t i = 0; i < sizeof(*coverage) / sizeof(*into); i++)
@@ -103,7 +102,8 @@ void rg_coverage_print(const rg_coverage *coverage, rg_mode mode)
     if (mode == RG_JIT)
         rg_structure_print(coverage);
     printf("%llu graphs of %llu nodes; %llu runs failed as they should, %llu "
-           "by a limit of trips; %llu general traces, %llu calls of other sizes, %llu refused\n",
+           "by an iteration limit; %llu general traces, %llu calls of other "
+           "sizes, %llu refused\n",
            (unsigned long long)coverage->n_graphs,
            (unsigned long long)coverage->n_nodes,
            (unsigned long long)coverage->n_failing_runs,
@@ -127,7 +127,7 @@ void rg_coverage_print(const rg_coverage *coverage, rg_mode mode)
 }
 
 /* Passes remove calls, stop_gradient and abs of unsigned integers from every
-   graph before it is compiled. */
+   graph before compilation. */
 static bool is_wanted(tgi_op op, int dtype, rg_mode mode)
 {
     return mode == RG_PASSES ||

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_graph_jit.c - mode jit: what must hold for every program, as an exact
- * trace or as one that leaves extents open, in every size:
+ * random_graph_jit.c - mode jit: properties that every program must have,
+ * traced exactly or with unknown extents, in every size:
  *
  *   - it is compiled, unless it has branches or loops that cannot be;
- *   - a call through the API, a bound one too, does what the interpreter does
- *     with the graph as it was traced;
- *   - so does the same code by teams of all numbers of threads, everything
- *     split that can be, and fails with the same words;
- *   - nothing beside its buffers is touched, and no argument written;
- *   - with a cache, all of this once more, and nothing is compiled again.
+ *   - an API call, bound or not, does the same as the interpreter on the graph
+ *     as traced;
+ *   - so does the same code with teams of all sizes, with all kernels split
+ *     that can be, and fails with the same message;
+ *   - nothing outside its buffers is touched, and no argument is written;
+ *   - with a cache, all of this again, and nothing is compiled again.
  *
- * What the call compiled is what teams run: each program is compiled once.
+ * Teams run the code that the call compiled: each program is compiled once.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -23,19 +23,19 @@
 
 static const rg_backend interpreted = {.is_native = false};
 
-/* The largest value another size may ask for, over the limit of the first. */
-enum { MORE = 4 };
+/* Limit of a value in other sizes, as a multiple of the first size's. */
+enum { MAX_GROWTH = 4 };
 
-/* One trace, interpreted as it is and compiled. */
+/* A trace, interpreted as traced and compiled. */
 typedef struct subject {
     rg_checker *c;
     const char *kind;
     rg_session raw, native;
     tg_concrete *raw_trace, *trace;
-    tgi_repro_settings settings; /* of the run under way */
+    tgi_repro_settings settings; /* of the current run */
 } subject;
 
-/* Values of a table's extents in a size; NULL if it has none for it. To be
+/* Values of a table's extents in a size; NULL if they are invalid for it. To be
    freed. */
 static int64_t *values_of(const rg_session *s, const tg_concrete *trace,
                           const tgi_dims *dims, int size)
@@ -74,13 +74,13 @@ static bool has_large_values(const tgi_graph *graph, const int64_t *values,
     return false;
 }
 
-/* Products of extents that were small in the first size may be anything. */
+/* Products of extents that are small in the first size may be large. */
 static bool is_too_large(const rg_session *s, const tg_concrete *trace,
                          int size)
 {
     int64_t *values = values_of(s, trace, trace->graph->dims, size);
     bool is_large = !values || has_large_values(trace->graph, values,
-                                                MORE * s->program->limit);
+                                                MAX_GROWTH * s->program->limit);
     tgi_free(values);
     return is_large;
 }
@@ -93,21 +93,20 @@ static void write_repro(subject *of, int size, int n_threads)
 
 /* -- Teams ----------------------------------------------------------------- */
 
-/* The program the call has compiled for these extents. */
+/* The program that the call compiled for these extents. */
 static tgi_program *find_program(const subject *of, const int64_t *values)
 {
-    const tgi_runners *runners = &of->trace->runners;
-    for (size_t i = 0; i < runners->variants.n; i++)
+    const tgi_variant_table *table = &of->trace->variants;
+    for (size_t i = 0; i < table->list.n; i++)
         if (tgi_variant_is_same(of->trace->graph, values,
-                                runners->variants.data[i].values))
-            return runners->variants.data[i].program;
+                                table->list.data[i].values))
+            return table->list.data[i].program;
     return NULL;
 }
 
-/* Whether the graph that was compiled is right: says so if passes are to blame
-   that made it. */
-static const char *blame(const subject *of, int size,
-                         const rg_outcome *expected)
+/* Interprets the compiled graph, to tell whether passes caused a difference. */
+static const char *blame_passes(const subject *of, int size,
+                                const rg_outcome *expected)
 {
     rg_outcome outcome;
     rg_run_graph(&of->native, of->trace, of->trace->graph, size, &outcome);
@@ -123,7 +122,7 @@ static bool fail(const subject *of, int size, const rg_outcome *expected,
     snprintf(words, sizeof(words), "%s", wrong);
     return rg_fail(of->c, of->raw_trace->graph, of->trace->graph,
                    "the interpreter and %s, %s trace, size %d: %s%s", who,
-                   of->kind, size, words, blame(of, size, expected));
+                   of->kind, size, words, blame_passes(of, size, expected));
 }
 
 static bool check_team(subject *of, const rg_native *native,
@@ -185,7 +184,7 @@ static bool check_teams(subject *of, int size, const rg_outcome *expected)
 
 /* -- Sizes ----------------------------------------------------------------- */
 
-/* What `planted` asks for. */
+/* Fails or crashes as `planted` requests. */
 static bool check_planted(subject *of)
 {
     const rg_settings *settings = of->c->settings;
@@ -218,7 +217,7 @@ static bool check_size(subject *of, int size)
     rg_coverage *coverage = of->c->coverage;
     rg_outcome expected;
     rg_outcome_init(&expected);
-    /* Values of the first size are bounded as it is made. */
+    /* Values of the first size are bounded by construction. */
     bool is_large = size > 0 && (is_too_large(&of->raw, of->raw_trace, size) ||
                                  is_too_large(&of->native, of->trace, size));
     if (!is_large) {
@@ -249,9 +248,8 @@ static tg_code_counters code_counts(void)
     return counts;
 }
 
-/* Looks at the counts after all is done: of each program, the code was in the
-   memory of the process, as another one's, or on the disk; if there for the
-   first time, it was saved. */
+/* Checks the cache counters at the end: the code of each program was in memory,
+   shared with another program, or on disk; new code was saved. */
 static bool check_found(subject *of, const tg_code_counters *before,
                         bool is_warm)
 {
@@ -264,7 +262,7 @@ static bool check_found(subject *of, const tg_code_counters *before,
     if (is_warm)
         of->c->coverage->n_found += counts.hits;
     const bool is_right =
-        n_all == of->trace->runners.variants.n &&
+        n_all == of->trace->variants.list.n &&
         counts.hits + counts.misses == n_asked &&
         counts.misses == counts.saves && (!is_warm || counts.misses == 0);
     return is_right ||
@@ -275,7 +273,7 @@ static bool check_found(subject *of, const tg_code_counters *before,
                    (unsigned long long)counts.saves);
 }
 
-/* Branches and loops that cannot be compiled. */
+/* True for branches and loops that cannot be compiled. */
 static bool is_refused_control(const tgi_graph *graph)
 {
     bool has_control = false;
@@ -307,7 +305,7 @@ static bool check_trace(rg_checker *c, rg_generality generality, bool is_warm,
         rg_begin(c, &of.raw, generality, RG_RAW, &interpreted, &of.raw_trace);
     if (good) {
         rg_write_repro(c, &of.raw, of.raw_trace, 0, &of.settings);
-        of.settings.no_contraction = true; /* passes have seen to it */
+        of.settings.no_contraction = true; /* already contracted */
         good = rg_begin(c, &of.native, generality, RG_OPTIMISED, &backend,
                         &of.trace);
         if (good)
@@ -320,7 +318,7 @@ static bool check_trace(rg_checker *c, rg_generality generality, bool is_warm,
         if (good && settings->cache)
             good = check_found(&of, &before, is_warm);
         if (good && !is_warm)
-            c->coverage->n_programs += of.trace->runners.variants.n;
+            c->coverage->n_programs += of.trace->variants.list.n;
         c->coverage->n_general += is_general;
         tg_concrete_release(of.trace);
         rg_session_deinit(&of.native);
@@ -332,8 +330,8 @@ static bool check_trace(rg_checker *c, rg_generality generality, bool is_warm,
 
 bool rg_check_jit(rg_checker *c)
 {
-    /* One of the two, since compiling is what takes time; that interpreted they
-       do the same is what mode passes checks. */
+    /* Only one of the two, since compiling dominates the run time; mode passes
+       checks that they agree when interpreted. */
     bool is_general =
         c->program->seed / 8 % 2 && rg_program_has_unknowns(c->program);
     const rg_generality generality = is_general ? RG_GENERAL : RG_EXACT;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_graph_make.c - runs the instructions of a body. Every op of the
- * table is an instruction, so that a new row takes part without being named
- * here; others make what the API builds from several ops, and more of what is
- * likely to go wrong.
+ * random_graph_make.c - runs the instructions of a body. Every op of op.def is
+ * an instruction, so that a new op takes part automatically. Other instructions
+ * record API operations composed of several ops, and patterns that are likely
+ * to reveal bugs.
  *
- * Which byte means which instruction should outlast new rows, so that kept
- * strings stay what they are: ops have a place by their name, the others by
- * their number in a list that grows at its end.
+ * The meaning of a byte should survive new ops, so that strings of the corpus
+ * keep theirs: an op's position derives from its name, that of other
+ * instructions from a list that is only extended at its end.
  */
 #include <string.h>
 
@@ -16,7 +16,7 @@
 typedef struct instruction {
     rg_instruction *make;
     tgi_op op;
-    bool is_plain; /* its choices do not depend on extents */
+    bool is_plain; /* choices do not depend on extents */
 } instruction;
 
 static const instruction ops[] = {
@@ -41,8 +41,8 @@ static const instruction ops[] = {
 #undef OP
 };
 
-/* To be added to at the end only. */
-static const instruction others[] = {
+/* Append only. */
+static const instruction composed_instructions[] = {
     {rg_make_upon, TGI_OP_NONE, true},
     {rg_make_upon, TGI_OP_NONE, true},
     {rg_make_neutral, TGI_OP_NONE, true},
@@ -101,8 +101,8 @@ static const instruction others[] = {
     {rg_make_empty, TGI_OP_MATMUL, false},
 };
 
-/* What programs with large extents are for. */
-static const instruction heavy[] = {
+/* Instructions for programs with large extents. */
+static const instruction heavy_instructions[] = {
     {rg_make_reduced_view, TGI_OP_SUM, false},
     {rg_make_normalised, TGI_OP_SUM, false},
     {rg_make_sum, TGI_OP_SUM, true},
@@ -120,21 +120,21 @@ static const instruction heavy[] = {
     {rg_make_scatter, TGI_OP_SCATTER, false},
 };
 
-/* What programs with branches and loops are for. */
-static const instruction control[] = {
+/* Instructions for programs with branches and loops. */
+static const instruction control_instructions[] = {
     {rg_make_loop, TGI_OP_LOOP, false},
     {rg_make_switch, TGI_OP_SWITCH, false},
 };
 
 /* -- Which byte means which instruction ------------------------------------ */
 
-/* First the others, then where room is left the first ones of them again, or
-   in heavy programs what is for them; then ops. In programs with branches and
-   loops they take some of those places; others do not have them. */
+/* Positions: first composed instructions, then these again while there is space
+   (in heavy programs: heavy instructions); then ops. Control instructions
+   replace some of them in programs with control flow. */
 enum {
     N_OPS = sizeof(ops) / sizeof(ops[0]),
-    N_OTHERS = sizeof(others) / sizeof(others[0]),
-    N_HEAVY = sizeof(heavy) / sizeof(heavy[0]),
+    N_OTHERS = sizeof(composed_instructions) / sizeof(composed_instructions[0]),
+    N_HEAVY = sizeof(heavy_instructions) / sizeof(heavy_instructions[0]),
     OTHER_PLACES = 80,
     AGAIN = 32,
     OP_PLACES = 256 - OTHER_PLACES
@@ -145,7 +145,7 @@ _Static_assert(N_OPS <= OP_PLACES, "an instruction needs more than a byte");
 
 typedef const instruction *instructions[256];
 
-static instructions places_of[2][2]; /* by is_heavy, has_control */
+static instructions instructions_of[2][2]; /* by is_heavy, has_control */
 
 static bool is_control(const instruction *i)
 {
@@ -156,10 +156,10 @@ static void fill_places(const instruction **places, bool is_heavy,
                         bool has_control)
 {
     for (int i = 0; i < OTHER_PLACES; i++)
-        places[i] = i < N_OTHERS                   ? &others[i]
-                    : has_control && i % 2         ? &control[i / 2 % 2]
-                    : is_heavy                     ? &heavy[i % N_HEAVY]
-                                                   : &others[i % AGAIN];
+        places[i] = i < N_OTHERS           ? &composed_instructions[i]
+                    : has_control && i % 2 ? &control_instructions[i / 2 % 2]
+                    : is_heavy             ? &heavy_instructions[i % N_HEAVY]
+                                           : &composed_instructions[i % AGAIN];
     const instruction **of_ops = places + OTHER_PLACES;
     for (int i = 0; i < N_OPS; i++) {
         if (is_control(&ops[i]))
@@ -170,17 +170,17 @@ static void fill_places(const instruction **places, bool is_heavy,
             at++;
         of_ops[at % OP_PLACES] = &ops[i];
     }
-    /* Places that are left belong to the next op. */
+    /* Remaining positions belong to the next op. */
     for (int i = 2 * OP_PLACES - 2; i >= 0; i--)
         if (!of_ops[i % OP_PLACES])
             of_ops[i % OP_PLACES] = of_ops[(i + 1) % OP_PLACES];
 }
 
-/* The next instruction; a body that is plain passes over those that are not. */
+/* The next instruction; a plain body skips those that are not plain. */
 static const instruction *take_instruction(rg_maker *m)
 {
     const rg_program *p = m->program;
-    const instruction **places = places_of[p->is_heavy][p->has_control];
+    const instruction **places = instructions_of[p->is_heavy][p->has_control];
     if (!places[0])
         fill_places(places, p->is_heavy, p->has_control);
     unsigned i = rg_take(&m->bytes);
@@ -202,7 +202,7 @@ void rg_see_variables(rg_maker *m)
 
 void rg_make_body(rg_maker *m)
 {
-    while (m->bytes.at < m->bytes.n && m->n_values < RG_MOST_VALUES) {
+    while (m->bytes.at < m->bytes.n && m->n_values < RG_MAX_VALUES) {
         const instruction *next = take_instruction(m);
         next->make(m, next->op);
     }
@@ -213,10 +213,11 @@ int rg_make(rg_maker *m, rg_operand *results)
     unsigned choice = rg_take(&m->bytes);
     rg_make_body(m);
     bool all = m->depth == 0 && m->program->returns_all;
-    int most = all ? RG_MOST_RESULTS : 1 + (int)(choice % 3);
+    int most = all ? RG_MAX_RESULTS : 1 + (int)(choice % 3);
     int n = m->n_values < most ? m->n_values : most;
     for (int i = 0; i < n; i++) {
-        /* The last one, then any: some results may be equal or parameters. */
+        /* The last value, then any: some results may be equal, or
+           parameters. */
         int back = all || i == 0 ? i : (int)(choice / 4) * i % m->n_values;
         results[i] = m->values[m->n_values - 1 - back];
     }
@@ -225,8 +226,8 @@ int rg_make(rg_maker *m, rg_operand *results)
 
 void rg_make_and_return(rg_maker *m)
 {
-    rg_operand results[RG_MOST_RESULTS];
-    tg_operand operands[RG_MOST_RESULTS];
+    rg_operand results[RG_MAX_RESULTS];
+    tg_operand operands[RG_MAX_RESULTS];
     int n = rg_make(m, results);
     for (int i = 0; i < n; i++)
         operands[i] = results[i].operand;

@@ -1,35 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * random_graph_make_control.c - branches and loops. The bytes of a region are
- * instructions like all others; it works on what it gets, and on values and
- * variables of the callbacks around it.
- *
- * What a region returns has the types of what it got. Loops end: they count,
- * and loops in one another count to less, so that all trips together are few.
+ * ordinary instructions, which use its parameters and values and variables of
+ * enclosing callbacks. A region returns results of the types of its parameters.
+ * Loops terminate: they count, and nested loops have lower limits, so that the
+ * total number of iterations is small.
  */
 #include <string.h>
 
 #include "random/random_graph.h"
 
 enum {
-    MOST_SLOTS = 4,    /* values that a region gets and returns */
-    MOST_SEEN = 16,    /* values of the callbacks around that it sees */
-    MOST_BRANCHES = 4,
-    MOST_NESTING = 4
+    MAX_SLOTS = 4, /* values that a region takes and returns */
+    MAX_SEEN = 16, /* values of enclosing callbacks that it can use */
+    MAX_BRANCHES = 4,
+    MAX_NESTING = 4
 };
 
-/* A branch, a body or a test in the making. */
+/* A branch, body or test under construction. */
 typedef struct region {
-    rg_maker *around;
+    rg_maker *outer;
     rg_bytes body;
     int n_slots;
-    rg_operand slots[MOST_SLOTS]; /* what it gets */
-    bool has_trip;                /* … after the number of the trip */
+    rg_operand slots[MAX_SLOTS]; /* its parameters */
+    bool has_iteration;          /* … after the iteration */
     bool is_counted; /* slot 0 is a counter: the body of a while */
-    bool is_strong;  /* returns no plain numbers */
-    int max_iterations; /* of the loop that it is part of; 1 of branches */
+    bool is_strong;  /* returns no weakly typed numbers */
+    int max_iterations; /* of its loop; 1 for branches */
     unsigned choice;
-    int64_t bound; /* test: of the counter */
+    int64_t bound; /* test: bound of the counter */
 } region;
 
 /* -- Choosing -------------------------------------------------------------- */
@@ -47,7 +46,7 @@ static rg_bytes take_body(rg_maker *m)
 static const rg_type i64_type = {.dtype = TG_I64};
 static const rg_type bool_type = {.dtype = TG_BOOL};
 
-/* All elements of a value as one number. */
+/* The sum of all elements, as one number. */
 static rg_operand total(const rg_maker *m, rg_operand x)
 {
     tg_value sum =
@@ -55,7 +54,7 @@ static rg_operand total(const rg_maker *m, rg_operand x)
     return rg_value(i64_type, sum);
 }
 
-/* A number between least and most that is up to the data. */
+/* A data-dependent number between least and most. */
 static rg_operand take_number(rg_maker *m, int64_t least, int64_t most)
 {
     rg_operand x = total(m, rg_pick(m));
@@ -64,21 +63,21 @@ static rg_operand take_number(rg_maker *m, int64_t least, int64_t most)
     return x;
 }
 
-/* How often a loop goes round: no more than `most`. */
-static rg_operand take_trips(rg_maker *m, int most)
+/* A number of iterations, at most `most`. */
+static rg_operand take_iterations(rg_maker *m, int most)
 {
     const unsigned choice = rg_take(&m->bytes);
-    if (choice & 16 && m->most_trip > 0 && m->most_trip - 1 <= most)
-        return rg_value(i64_type, m->trip);
+    if (choice & 16 && m->max_iteration > 0 && m->max_iteration - 1 <= most)
+        return rg_value(i64_type, m->iteration);
     if (choice % 4 == 0)
         return take_number(m, -1, most);
     if (choice % 4 == 1)
         return (rg_operand){.operand = tg_in_i64((int)(choice / 4) %
                                                  (most + 1))};
-    rg_operand trips = take_number(m, 0, most);
-    trips.operand = tg_in_value(
-        RG_DO(m, tg_cast(trips.operand, choice % 4 == 2 ? TG_U8 : TG_I32)));
-    return trips;
+    rg_operand iterations = take_number(m, 0, most);
+    iterations.operand = tg_in_value(RG_DO(
+        m, tg_cast(iterations.operand, choice % 4 == 2 ? TG_U8 : TG_I32)));
+    return iterations;
 }
 
 static rg_operand take_predicate(rg_maker *m)
@@ -99,47 +98,48 @@ static void take_slots(rg_maker *m, region *r, tg_operand *operands)
     r->n_slots = numbers[rg_below(&m->bytes, 8)];
     for (int i = 0; i < r->n_slots; i++) {
         r->slots[i] = rg_pick(m);
-        /* Two of one type can change places. */
+        /* Two of one type can be swapped. */
         if (i > 0 && r->choice >> i & 1)
             r->slots[i] = r->slots[i - 1];
         operands[i] = r->slots[i].operand;
     }
 }
 
-/* -- Regions at work ------------------------------------------------------- */
+/* -- Execution of regions -------------------------------------------------- */
 
-/* The maker of a region, dry if `t` is NULL; in[] are its first values. */
+/* The maker of a region, dry if `t` is NULL; `in` has its parameters. */
 static void enter(const region *r, tg_trace *t, const tg_value *in,
                   rg_maker *m)
 {
-    const rg_maker *around = r->around;
-    const int n = around->n_values < MOST_SEEN ? around->n_values : MOST_SEEN;
-    *m = *around;
+    const rg_maker *outer = r->outer;
+    const int n = outer->n_values < MAX_SEEN ? outer->n_values : MAX_SEEN;
+    *m = *outer;
     m->bytes = r->body;
-    m->session = t ? around->session : NULL;
+    m->session = t ? outer->session : NULL;
     m->trace = t;
     m->nesting++;
-    m->trips = around->trips / (r->max_iterations > 0 ? r->max_iterations : 1);
-    memmove(m->values, around->values + around->n_values - n,
+    m->iterations =
+        outer->iterations / (r->max_iterations > 0 ? r->max_iterations : 1);
+    memmove(m->values, outer->values + outer->n_values - n,
             (size_t)n * sizeof(*m->values));
     m->n_values = n;
     const tg_value none = {0, 0};
-    if (r->has_trip) {
-        m->trip = t ? in[0] : none;
-        m->most_trip = r->max_iterations;
-        rg_keep(m, i64_type, m->trip);
+    if (r->has_iteration) {
+        m->iteration = t ? in[0] : none;
+        m->max_iteration = r->max_iterations;
+        rg_keep(m, i64_type, m->iteration);
     }
     for (int i = 0; i < r->n_slots; i++) {
         rg_type type = r->slots[i].type;
         type.is_weak = false;
-        rg_keep(m, type, t ? in[r->has_trip + i] : none);
+        rg_keep(m, type, t ? in[r->has_iteration + i] : none);
     }
 }
 
-/* What the region got as slot i, and what it found out last. */
+/* The parameter of slot i, as the region sees it. */
 static rg_operand slot_value(const region *r, const rg_operand *slots, int i)
 {
-    return slots[r->has_trip + i];
+    return slots[r->has_iteration + i];
 }
 
 static bool same_type(const rg_type *a, const rg_type *b)
@@ -149,7 +149,7 @@ static bool same_type(const rg_type *a, const rg_type *b)
             memcmp(a->dims, b->dims, (size_t)a->rank * sizeof(*a->dims)) == 0);
 }
 
-/* The extents of a slot, for a value that has as many elements. */
+/* Reshapes a value with as many elements to the extents of a slot. */
 static tg_value reshape_like(rg_maker *m, rg_operand x, rg_operand slot)
 {
     int64_t dims[TG_MAX_RANK];
@@ -158,7 +158,7 @@ static tg_value reshape_like(rg_maker *m, rg_operand x, rg_operand slot)
     return RG_DO(m, tg_reshape(x.operand, slot.type.rank, dims));
 }
 
-/* Something new of the type of a slot. */
+/* A new value of the type of a slot. */
 static tg_value combine(rg_maker *m, rg_operand slot, unsigned choice)
 {
     const tg_dtype dtype = (tg_dtype)slot.type.dtype;
@@ -176,8 +176,8 @@ static tg_value combine(rg_maker *m, rg_operand slot, unsigned choice)
     }
 }
 
-/* What becomes of slot i: nothing, another slot, a value that was made, or
-   something new. */
+/* The result of slot i: unchanged, another slot, a computed value, or a new
+   one. */
 static rg_operand result_of(const region *r, rg_maker *m,
                             const rg_operand *slots, int i)
 {
@@ -191,7 +191,7 @@ static rg_operand result_of(const region *r, rg_maker *m,
             return rg_value(slot.type, reshape_like(m, other, slot));
     }
     for (int k = 0; choice % 4 == 2 && k < m->n_values; k++) {
-        /* What it made comes last, what is from outside first. */
+        /* Values of the region are last, captured ones first. */
         rg_operand x = m->values[r->choice & 64 ? k : m->n_values - 1 - k];
         if (rg_count(&x.type) != rg_count(&slot.type) ||
             (x.type.dtype != slot.type.dtype && k % 2))
@@ -206,9 +206,9 @@ static rg_operand result_of(const region *r, rg_maker *m,
     return rg_value(slot.type, combine(m, slot, r->choice));
 }
 
-/* Says in which trip, or with what, a region runs: seen from outside, that
-   is all there is to know of most trips. */
-static void print_slots(const rg_maker *m, const rg_operand *slots, int n)
+/* Prints the iteration or parameters of a region, which otherwise are not
+   observable for most iterations. */
+static void print_iteration(const rg_maker *m, const rg_operand *slots, int n)
 {
     if (m->session && n > 0)
         tg_print(m->trace, "%v, %v\n", slots[0].operand,
@@ -219,16 +219,16 @@ static int make_region(const region *r, tg_trace *t, const tg_value *in,
                        tg_operand *results)
 {
     rg_maker m;
-    rg_operand slots[1 + MOST_SLOTS];
+    rg_operand slots[1 + MAX_SLOTS];
     enter(r, t, in, &m);
-    const int n_in = r->has_trip + r->n_slots;
+    const int n_in = r->has_iteration + r->n_slots;
     memcpy(slots, &m.values[m.n_values - n_in],
            (size_t)n_in * sizeof(*slots));
     if (r->choice & 32)
-        print_slots(&m, slots, n_in);
+        print_iteration(&m, slots, n_in);
     rg_make_body(&m);
     if (r->choice & 128)
-        print_slots(&m, slots, n_in);
+        print_iteration(&m, slots, n_in);
     for (int i = 0; i < r->n_slots; i++)
         results[i] = result_of(r, &m, slots, i).operand;
     if (r->is_counted)
@@ -238,13 +238,13 @@ static int make_region(const region *r, tg_trace *t, const tg_value *in,
 
 static void region_callback(tg_trace *t, const tg_value *in, void *user)
 {
-    tg_operand results[MOST_SLOTS];
+    tg_operand results[MAX_SLOTS];
     const int n = make_region(user, t, in, results);
     tg_return_at(t, results, (size_t)n, TG_HERE);
 }
 
-/* Goes on while slot 0 is below the bound, and perhaps only as long as
-   something holds of the others. */
+/* Continues while slot 0 is below the bound, optionally with a condition on the
+   other slots. */
 static void test_callback(tg_trace *t, const tg_value *in, void *user)
 {
     const region *r = user;
@@ -260,10 +260,10 @@ static void test_callback(tg_trace *t, const tg_value *in, void *user)
         tg_return(t, goes_on);
 }
 
-/* Reckons without recording. */
-static void make_dry(const region *r)
+/* Computes types without recording. */
+static void compute_types(const region *r)
 {
-    tg_operand results[MOST_SLOTS];
+    tg_operand results[MAX_SLOTS];
     make_region(r, NULL, NULL, results);
 }
 
@@ -271,7 +271,7 @@ static void make_dry(const region *r)
 
 static bool may_nest(const rg_maker *m)
 {
-    return m->nesting < MOST_NESTING && m->bytes.at < m->bytes.n;
+    return m->nesting < MAX_NESTING && m->bytes.at < m->bytes.n;
 }
 
 static void keep_results(rg_maker *m, const region *r, const tg_value *results,
@@ -284,9 +284,9 @@ static void keep_results(rg_maker *m, const region *r, const tg_value *results,
     }
 }
 
-/* The callbacks of a switch get one `user`: each takes the next region. */
+/* The callbacks of a switch share one `user`: each takes the next region. */
 typedef struct branches {
-    region all[MOST_BRANCHES];
+    region all[MAX_BRANCHES];
     int next;
 } branches;
 
@@ -302,11 +302,11 @@ void rg_make_switch(rg_maker *m, tgi_op op)
     if (!may_nest(m))
         return;
     branches b = {.next = 0};
-    region first = {.around = m, .max_iterations = 1};
-    tg_operand operands[MOST_SLOTS];
-    tg_value results[MOST_SLOTS] = {{0, 0}};
+    region first = {.outer = m, .max_iterations = 1};
+    tg_operand operands[MAX_SLOTS];
+    tg_value results[MAX_SLOTS] = {{0, 0}};
     const unsigned choice = rg_take(&m->bytes);
-    const int n = choice % 2 ? 2 : 1 + (int)(choice / 4 % MOST_BRANCHES);
+    const int n = choice % 2 ? 2 : 1 + (int)(choice / 4 % MAX_BRANCHES);
     first.choice = rg_take(&m->bytes);
     rg_operand index =
         choice % 2 ? take_predicate(m) : take_number(m, -1, n);
@@ -321,7 +321,7 @@ void rg_make_switch(rg_maker *m, tgi_op op)
     tg_callback *const callbacks[] = {branch_callback, branch_callback,
                                       branch_callback, branch_callback};
     for (int i = 0; i < n && !m->session; i++)
-        make_dry(&b.all[i]);
+        compute_types(&b.all[i]);
     if (m->session && choice % 2)
         tg_cond_at(index.operand, branch_callback, branch_callback, &b,
                    operands, n_slots, results, n_slots, TG_HERE);
@@ -331,40 +331,40 @@ void rg_make_switch(rg_maker *m, tgi_op op)
     keep_results(m, &first, results, first.n_slots);
 }
 
-/* As often as it takes, known or not; at least once. */
+/* A limit of iterations, known or not; at least 1. */
 static int max_iterations(rg_maker *m, unsigned choice)
 {
     const int most = 1 + (int)(choice % 4);
-    return most < m->trips ? most : m->trips;
+    return most < m->iterations ? most : m->iterations;
 }
 
 static void make_for(rg_maker *m, region *r, unsigned choice)
 {
-    tg_operand operands[MOST_SLOTS];
-    tg_value results[MOST_SLOTS] = {{0, 0}};
-    r->has_trip = true;
+    tg_operand operands[MAX_SLOTS];
+    tg_value results[MAX_SLOTS] = {{0, 0}};
+    r->has_iteration = true;
     const bool is_unrolled = choice % 8 == 0;
-    rg_operand trips = {.type = i64_type};
+    rg_operand iterations = {.type = i64_type};
     if (!is_unrolled)
-        trips = take_trips(m, r->max_iterations);
+        iterations = take_iterations(m, r->max_iterations);
     take_slots(m, r, operands);
     const size_t n = (size_t)r->n_slots;
     r->body = take_body(m);
     const int64_t times = (int64_t)choice / 8 % (r->max_iterations + 1);
     if (!m->session) {
         for (int64_t i = 0; i < (is_unrolled ? times : 1); i++)
-            make_dry(r);
+            compute_types(r);
     } else if (is_unrolled) {
         tg_for_unrolled_at(times, region_callback, r, operands, n, results, n,
                            TG_HERE);
     } else {
-        tg_for_at(trips.operand, region_callback, r, operands, n, results, n,
-                  TG_HERE);
+        tg_for_at(iterations.operand, region_callback, r, operands, n, results,
+                  n, TG_HERE);
     }
     keep_results(m, r, results, r->n_slots);
 }
 
-/* Test and body get one `user`, and are traced in this order. */
+/* Test and body share one `user`, and are traced in this order. */
 typedef struct loop {
     region test, body;
 } loop;
@@ -381,8 +381,8 @@ static void loop_body(tg_trace *t, const tg_value *in, void *user)
 
 static void make_while(rg_maker *m, region *r, unsigned choice)
 {
-    tg_operand operands[MOST_SLOTS];
-    tg_value results[MOST_SLOTS] = {{0, 0}};
+    tg_operand operands[MAX_SLOTS];
+    tg_value results[MAX_SLOTS] = {{0, 0}};
     r->bound = choice / 4 % 2 ? r->max_iterations : 2;
     rg_operand start =
         take_number(m, r->bound - r->max_iterations, r->bound + 1);
@@ -399,7 +399,7 @@ static void make_while(rg_maker *m, region *r, unsigned choice)
     const int64_t most = choice / 8 % 8;
     if (!m->session) {
         test_callback(NULL, NULL, &l.test);
-        make_dry(&l.body);
+        compute_types(&l.body);
     } else if (choice & 128) {
         tg_while_limit_at(most, loop_test, loop_body, &l, operands, n, results,
                           n, TG_HERE);
@@ -413,10 +413,10 @@ static void make_while(rg_maker *m, region *r, unsigned choice)
 void rg_make_loop(rg_maker *m, tgi_op op)
 {
     (void)op;
-    if (!may_nest(m) || m->trips < 1)
+    if (!may_nest(m) || m->iterations < 1)
         return;
     const unsigned choice = rg_take(&m->bytes);
-    region r = {.around = m,
+    region r = {.outer = m,
                 .max_iterations = max_iterations(m, rg_take(&m->bytes)),
                 .choice = rg_take(&m->bytes)};
     if (choice % 2)
@@ -431,13 +431,13 @@ static void take_slice(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, in[0]);
 }
 
-/* What a loop stacks up is unset at first: a value, taken apart and put
-   together again. */
+/* The stacked results of a loop are initially unset: takes a value apart and
+   stacks it again. */
 void rg_make_unset(rg_maker *m, tgi_op op)
 {
     (void)op;
     rg_operand x = rg_pick_ranked(m);
-    if (!m->program->has_control || x.type.dims[0] > m->trips)
+    if (!m->program->has_control || x.type.dims[0] > m->iterations)
         return;
     rg_type type = x.type;
     type.is_weak = false;

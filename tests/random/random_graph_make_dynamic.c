@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_graph_make_dynamic.c - what moves elements to or from where only the
- * run can tell.
+ * random_graph_make_dynamic.c - ops that move elements to or from run-time
+ * positions.
  */
 #include <string.h>
 
@@ -16,7 +16,7 @@ rg_operand rg_take_start(rg_maker *m)
         x = rg_scalar(m, dtype);
     x = rg_fit_dtype(m, x, dtype);
     rg_type scalar = {.dtype = (uint8_t)dtype};
-    /* A number of another type fits all but this. */
+    /* Other numbers fit, but not these. */
     if (!tgi_dtype_is(x.type.dtype, TGI_CLASS_INT))
         return rg_keep(m, scalar, RG_DO(m, tg_scalar(dtype, 3)));
     if (x.type.rank == 0)
@@ -30,8 +30,8 @@ rg_operand rg_take_start(rg_maker *m)
     return rg_keep(m, scalar, RG_DO(m, tg_and(any.operand, 7)));
 }
 
-/* At most `most`, and what the library is told: an extent of a value if one
-   fits. */
+/* A size of at most `most`, and its form for the library: an extent of a value
+   if one fits. */
 static int64_t take_size(rg_maker *m, int64_t most, int64_t *out_told)
 {
     unsigned choice = rg_take(&m->bytes);
@@ -58,10 +58,10 @@ void rg_make_dynamic_slice(rg_maker *m, tgi_op op)
             RG_DO(m, tg_dynamic_slice(x.operand, axis, start.operand, told)));
 }
 
-/* What fits into x along an axis: a value that does, or a part of x itself. */
+/* An update that fits into x along an axis: another value, or a slice of x. */
 static rg_operand take_update(rg_maker *m, const rg_operand *x, int axis)
 {
-    int first = rg_below(&m->bytes, RG_MOST_VALUES);
+    int first = rg_below(&m->bytes, RG_MAX_VALUES);
     for (int i = 0; i < m->n_values; i++) {
         rg_operand update = m->values[(first + i) % m->n_values];
         bool fits = update.type.rank == x->type.rank;
@@ -84,7 +84,7 @@ static rg_operand take_update(rg_maker *m, const rg_operand *x, int axis)
     return rg_keep(m, type, RG_DO(m, tg_add(part.operand, part.operand)));
 }
 
-/* Now and then several, each in place of the one before. */
+/* Sometimes several, each of the previous result. */
 void rg_make_dynamic_update(rg_maker *m, tgi_op op)
 {
     (void)op;
@@ -101,8 +101,8 @@ void rg_make_dynamic_update(rg_maker *m, tgi_op op)
     }
 }
 
-/* Changes the elements from a start on, twice: the second time this may happen
-   in place. */
+/* Updates the elements from a start on, twice: the second update may be in
+   place. */
 void rg_make_dynamic_change(rg_maker *m, tgi_op op)
 {
     (void)op;
@@ -126,7 +126,7 @@ void rg_make_dynamic_change(rg_maker *m, tgi_op op)
     }
 }
 
-/* A variable of which a part is set. */
+/* Updates a slice of a variable. */
 void rg_make_assign_part(rg_maker *m, tgi_op op)
 {
     (void)op;
@@ -147,7 +147,7 @@ void rg_make_assign_part(rg_maker *m, tgi_op op)
 
 /* -- Scatter --------------------------------------------------------------- */
 
-/* A value of that shape, or what is gathered there, or a number. */
+/* Updates: a value of that shape, the gathered elements, or a number. */
 static rg_operand take_updates(rg_maker *m, const rg_operand *x,
                                const rg_operand *indices, int axis,
                                const rg_type *type, const int64_t *told)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_graph_make_elementwise.c - operations on equal places, all rows of
- * the table alike, and what the API builds from them.
+ * random_graph_make_elementwise.c - elementwise ops, one for each row of
+ * op.def, and API operations composed of them.
  */
 #include "random/random_graph.h"
 
@@ -35,7 +35,7 @@ static const union function {
 #undef OP
 };
 
-/* The type of an op's result where its operands have type `in`. */
+/* The result type of an op for operands of type `in`. */
 static rg_type result_type(tgi_op op, rg_type in)
 {
     if (tgi_op_table[op].result == TGI_RESULT_BOOL) {
@@ -74,8 +74,8 @@ void rg_make_square(rg_maker *m, tgi_op op)
 /* -- Two operands ---------------------------------------------------------- */
 
 /*
- * Operands of one type of these classes and the type of what they give: all
- * of them plain numbers, or the first one is none.
+ * Operands of one dtype of these classes, and the type of the result; either
+ * all are numbers, or the first is not one.
  */
 static rg_type take_operands(rg_maker *m, unsigned classes, rg_operand *in,
                              int n)
@@ -85,7 +85,8 @@ static rg_type take_operands(rg_maker *m, unsigned classes, rg_operand *in,
     tg_dtype dtype = (tg_dtype)common.dtype;
     bool stay_weak = common.is_weak && rg_below(&m->bytes, 2);
     if (common.is_weak && !stay_weak) {
-        /* Alone it would decide, so it decides now. */
+        /* Cast now, because otherwise this operand alone would determine the
+           dtype. */
         in[0].operand = tg_in_value(RG_DO(m, tg_cast(in[0].operand, dtype)));
         in[0].type.is_weak = false;
         common = in[0].type;
@@ -98,8 +99,8 @@ static rg_type take_operands(rg_maker *m, unsigned classes, rg_operand *in,
     return common;
 }
 
-/* The one that is no plain number need not come first. */
-static void shuffle(rg_maker *m, rg_operand *in, int n)
+/* The operand that is not a number need not come first. */
+static void shuffle_operands(rg_maker *m, rg_operand *in, int n)
 {
     int other = rg_below(&m->bytes, n);
     rg_operand first = in[0];
@@ -111,25 +112,25 @@ void rg_make_binary(rg_maker *m, tgi_op op)
 {
     rg_operand in[2];
     rg_type common = take_operands(m, tgi_op_table[op].types, in, 2);
-    shuffle(m, in, 2);
+    shuffle_operands(m, in, 2);
     rg_keep(
         m, result_type(op, common),
         RG_DO(m, functions[op].binary(in[0].operand, in[1].operand, TG_HERE)));
 }
 
-/* a > b and a >= b, which are b < a and b <= a. */
+/* a > b and a >= b, recorded as b < a and b <= a. */
 void rg_make_swapped(rg_maker *m, tgi_op op)
 {
     rg_operand in[2];
     rg_type common = take_operands(m, TGI_CLASS_ANY, in, 2);
-    shuffle(m, in, 2);
+    shuffle_operands(m, in, 2);
     bool is_strict = rg_below(&m->bytes, 2);
     rg_keep(m, result_type(op, common),
             RG_DO(m, is_strict ? tg_gt(in[0].operand, in[1].operand)
                                : tg_ge(in[0].operand, in[1].operand)));
 }
 
-/* A row of the table of this class that takes such elements. */
+/* An op of this class that accepts the dtype. */
 static tgi_op take_op(rg_maker *m, int cls, int dtype)
 {
     uint8_t fitting[TGI_OPS];
@@ -141,7 +142,7 @@ static tgi_op take_op(rg_maker *m, int cls, int dtype)
     return n ? (tgi_op)fitting[rg_below(&m->bytes, n)] : TGI_OP_NONE;
 }
 
-/* 0, -0, 1, -1 or all bits, as the type can have them. */
+/* 0, -0, 1, -1 or all bits set, where the dtype has them. */
 static rg_operand take_neutral(rg_maker *m, tg_dtype dtype)
 {
     static const double numbers[] = {0.0, -0.0, 1.0, -1.0};
@@ -155,7 +156,7 @@ static rg_operand take_neutral(rg_maker *m, tg_dtype dtype)
                         false};
 }
 
-/* x with a number that may leave it as it is, or with itself. */
+/* x combined with a neutral element, or with itself. */
 void rg_make_neutral(rg_maker *m, tgi_op op)
 {
     rg_operand in[2];
@@ -164,15 +165,15 @@ void rg_make_neutral(rg_maker *m, tgi_op op)
     op = take_op(m, TGI_OPCLASS_BINARY, type.dtype);
     in[1] =
         rg_below(&m->bytes, 4) ? take_neutral(m, (tg_dtype)type.dtype) : in[0];
-    shuffle(m, in, 2);
+    shuffle_operands(m, in, 2);
     rg_keep(
         m, result_type(op, type),
         RG_DO(m, functions[op].binary(in[0].operand, in[1].operand, TG_HERE)));
 }
 
 /*
- * An op right upon the newest value, whatever that is: a cast between them
- * would hide them from each other.
+ * An op applied directly to the newest value: a cast between them would hide
+ * patterns.
  */
 void rg_make_upon(rg_maker *m, tgi_op op)
 {
@@ -187,7 +188,7 @@ void rg_make_upon(rg_maker *m, tgi_op op)
     if (is_binary && !type.is_weak) {
         in[1] = rg_match(m, &type, (tg_dtype)type.dtype);
         rg_broadcast(m, &type, &in[1].type, &type);
-        shuffle(m, in, 2);
+        shuffle_operands(m, in, 2);
         value = RG_DO(
             m, functions[op].binary(in[0].operand, in[1].operand, TG_HERE));
     } else if (!is_binary && op != TGI_OP_NONE) {
@@ -200,7 +201,7 @@ void rg_make_upon(rg_maker *m, tgi_op op)
 
 /* -- Three operands -------------------------------------------------------- */
 
-/* Something bool that broadcasts with `like`; the negation of it, too. */
+/* A bool that broadcasts with `like`, or the negation of one. */
 static rg_operand take_condition(rg_maker *m, const rg_type *like)
 {
     unsigned choice = rg_take(&m->bytes);
@@ -219,13 +220,13 @@ void rg_make_ternary(rg_maker *m, tgi_op op)
     rg_type common;
     if (op == TGI_OP_SELECT) {
         common = take_operands(m, TGI_CLASS_ANY, in + 1, 2);
-        shuffle(m, in + 1, 2);
+        shuffle_operands(m, in + 1, 2);
         in[0] = take_condition(m, &common);
         common.is_weak &= in[0].type.is_weak;
         rg_broadcast(m, &common, &in[0].type, &common);
     } else {
         common = take_operands(m, tgi_op_table[op].types, in, 3);
-        shuffle(m, in, 3);
+        shuffle_operands(m, in, 3);
     }
     rg_keep(m, common,
             RG_DO(m, functions[op].ternary(in[0].operand, in[1].operand,
@@ -241,9 +242,10 @@ void rg_make_clamp(rg_maker *m, tgi_op op)
             RG_DO(m, tg_clamp(in[0].operand, in[1].operand, in[2].operand)));
 }
 
-/* The product in its own shape, by numbers: where the trace does not know
-   the extents, it cannot see that nothing changes. */
-static tg_value spread(rg_maker *m, const rg_type *type, tg_value product)
+/* Reshapes the product to its own shape by numbers: a trace with unknown
+   extents cannot see that this is a no-op. */
+static tg_value reshape_by_numbers(rg_maker *m, const rg_type *type,
+                                   tg_value product)
 {
     switch (rg_below(&m->bytes, 8)) {
     case 0:
@@ -255,18 +257,18 @@ static tg_value spread(rg_maker *m, const rg_type *type, tg_value product)
     }
 }
 
-/* A product met by a sum or difference, perhaps through a view. */
+/* A product used by a sum or difference, possibly through a view. */
 void rg_make_contraction(rg_maker *m, tgi_op op)
 {
     (void)op;
     rg_operand in[3];
     rg_type common = take_operands(m, TGI_CLASS_FLOAT, in, 2);
-    shuffle(m, in, 2);
+    shuffle_operands(m, in, 2);
     tg_value product = RG_DO(m, tg_mul(in[0].operand, in[1].operand));
     if (rg_below(&m->bytes, 2))
         rg_keep(m, common, product);
     if (!m->is_plain && !common.is_weak)
-        product = spread(m, &common, product);
+        product = reshape_by_numbers(m, &common, product);
     in[2] = common.is_weak ? rg_immediate_exact(m, (tg_dtype)common.dtype)
                            : rg_match(m, &common, (tg_dtype)common.dtype);
     rg_broadcast(m, &common, &in[2].type, &common);

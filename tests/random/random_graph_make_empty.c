@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * random_graph_make_empty.c - values that are empty along one axis, mostly one
- * of extent 1, and what has elements again: their sums, products and so on.
+ * of extent 1, and non-empty values computed from them by sums, matmuls and so
+ * on.
  */
 #include "random/random_graph.h"
 
-/* Any value with axes; mostly a new one, which is likely to become a result:
-   these lie against guard pages. */
+/* A value with axes; mostly a new one, which is likely to become a result and
+   so lies next to a guard page. */
 static rg_operand take_operand(rg_maker *m, unsigned classes)
 {
     rg_operand x = rg_fit_classes(m, rg_pick_ranked(m), classes);
@@ -17,7 +18,7 @@ static rg_operand take_operand(rg_maker *m, unsigned classes)
                : x;
 }
 
-/* x with one more axis, of extent 1. */
+/* x with an added axis of extent 1. */
 static rg_operand add_axis(rg_maker *m, const rg_operand *x)
 {
     rg_type type = x->type;
@@ -30,8 +31,8 @@ static rg_operand add_axis(rg_maker *m, const rg_operand *x)
     return rg_value(type, RG_DO(m, tg_reshape(x->operand, type.rank, dims)));
 }
 
-/* Where a slice starts: more often behind the first element. A u64 literal has
-   no common type with the literal 1. */
+/* The start of a slice, often after the first element. A u64 literal has no
+   common dtype with the literal 1. */
 static tg_operand take_start(rg_maker *m)
 {
     rg_operand start = rg_take_start(m);
@@ -78,9 +79,9 @@ static rg_operand make_empty(rg_maker *m, const rg_operand *x, int axis)
     return rg_keep(m, type, empty);
 }
 
-/* The product along the empty axis, with columns of nothing. That must be one
-   of the last two. */
-static void multiply(rg_maker *m, const rg_operand *empty, int axis)
+/* A matmul along the empty axis, which must be one of the last two, with empty
+   columns. */
+static void multiply_empty(rg_maker *m, const rg_operand *empty, int axis)
 {
     rg_type type = empty->type;
     const int64_t n = 1 + rg_below(&m->bytes, 20);
@@ -120,8 +121,7 @@ static void pad(rg_maker *m, const rg_operand *empty, int axis)
                 RG_DO(m, tg_pad(empty->operand, axis, low, high, 1)));
 }
 
-/* Empties x along an axis, mostly one of extent 1, and makes something of
-   that. */
+/* Empties x along an axis, mostly one of extent 1, and uses the result. */
 static void use_empty(rg_maker *m, rg_operand x)
 {
     const unsigned choice = rg_take(&m->bytes);
@@ -140,7 +140,7 @@ static void use_empty(rg_maker *m, rg_operand x)
     else if (use == 1 || axis < x.type.rank - 2)
         reduce(m, &empty, axis);
     else
-        multiply(m, &empty, axis);
+        multiply_empty(m, &empty, axis);
 }
 
 void rg_make_empty(rg_maker *m, tgi_op op)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_graph_make_reduce.c - operations whose result has a shape of its
- * own: reductions and what is built on them, products, random numbers.
+ * random_graph_make_reduce.c - reductions and operations built on them,
+ * matmuls, random numbers.
  */
 #include "random/random_graph.h"
 
 /* -- Axes ------------------------------------------------------------------ */
 
 /*
- * Any set of axes, some counted from the end, and the type that is left. Axes
- * without elements are left alone where the reduction has no answer for them.
+ * A set of axes, some counted from the end, and the remaining type. Empty axes
+ * are excluded if the reduction is undefined for them.
  */
 static tg_axes take_axes(rg_maker *m, const rg_type *in, bool has_identity,
                          rg_type *out_type)
@@ -101,7 +101,7 @@ void rg_make_argmin(rg_maker *m, tgi_op op)
     arg_reduce(m, tg_argmin_at);
 }
 
-/* What was seen through a view or moved, or both, reduced. */
+/* A reduction of a view or of moved elements, or both. */
 void rg_make_reduced_view(rg_maker *m, tgi_op op)
 {
     static rg_instruction *const views[] = {
@@ -209,7 +209,7 @@ void rg_make_normalised(rg_maker *m, tgi_op op)
 
 /* -- Products -------------------------------------------------------------- */
 
-/* The type of a product, false if the operands do not fit it. */
+/* The type of a matmul; false if the operands do not fit. */
 static bool product_type(const rg_maker *m, const rg_type *a, const rg_type *b,
                          int flags, rg_type *out_type)
 {
@@ -264,14 +264,14 @@ void rg_make_matmul(rg_maker *m, tgi_op op)
     if (fits && choice / 4 % 4) {
         b = rg_fit_dtype(m, b, (tg_dtype)a.type.dtype);
     } else if (choice / 16 % 4 == 0 && a.type.rank > 1) {
-        /* a vector from the left, or from the right */
+        /* vector-matrix or matrix-vector */
         b = a;
         a = sum_to_axis(m, &b, b.type.rank - 2);
-        flags &= TG_TRANSPOSE_A; /* no matter for a vector */
+        flags &= TG_TRANSPOSE_A; /* irrelevant for a vector */
     } else if (choice / 16 % 4 == 1 && a.type.rank > 1) {
         b = sum_to_axis(m, &a, a.type.rank - 1);
         flags &= TG_TRANSPOSE_B;
-    } else { /* times itself, transposed */
+    } else { /* times its transpose */
         b = a;
         flags = choice / 16 % 2 ? TG_TRANSPOSE_A : TG_TRANSPOSE_B;
     }
@@ -281,7 +281,7 @@ void rg_make_matmul(rg_maker *m, tgi_op op)
 
 /* -- Random numbers -------------------------------------------------------- */
 
-/* Extents of a value, or some. */
+/* Extents of a value, or random ones. */
 static rg_type random_shape(rg_maker *m, tg_dtype dtype, int64_t *out_dims)
 {
     rg_operand like = rg_pick_value(m);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_graph_make_shape.c - leaves and what moves elements: views, pads,
+ * random_graph_make_shape.c - leaves, and ops that move elements: views, pads,
  * concats, gathers.
  */
 #include <string.h>
@@ -9,8 +9,7 @@
 
 /* -- Leaves ---------------------------------------------------------------- */
 
-/* Parameters are there from the start; here one, or another value, gets a
-   name. */
+/* Parameters exist from the start; names one, or another value. */
 void rg_make_param(rg_maker *m, tgi_op op)
 {
     rg_make_name(m, op);
@@ -41,7 +40,7 @@ void rg_make_typed_scalar(rg_maker *m, tgi_op op)
             RG_DO(m, tg_scalar(dtype, number.operand)));
 }
 
-/* Extents of another value, or some. */
+/* Extents of another value, or random ones. */
 static rg_type take_dims(rg_maker *m, tg_dtype dtype, int least_rank,
                          int64_t *out_dims)
 {
@@ -92,7 +91,7 @@ void rg_make_broadcast(rg_maker *m, tgi_op op)
         return;
     rg_type type = x.type;
     type.rank = (int8_t)(type.rank + more);
-    type.is_weak &= type.rank == x.type.rank; /* it is x itself then */
+    type.is_weak &= type.rank == x.type.rank; /* then it is x itself */
     int64_t dims[TG_MAX_RANK];
     for (int i = 0; i < type.rank; i++) {
         bool is_new = i < more;
@@ -107,11 +106,12 @@ void rg_make_broadcast(rg_maker *m, tgi_op op)
         rg_keep(m, type, RG_DO(m, tg_broadcast(x.operand, type.rank, dims)));
 }
 
-/* A shape under construction: the numbers, and what the library is told. */
+/* A shape under construction: the numbers, and the extents passed to the
+   library. */
 typedef struct new_shape {
     rg_type type;
     int64_t dims[TG_MAX_RANK];
-    int left_over; /* the axis told as -1, or none: -1 */
+    int inferred_axis; /* the axis passed as -1, or -1 if none is */
 } new_shape;
 
 static void add_dim(new_shape *shape, int64_t number, int64_t told)
@@ -121,14 +121,14 @@ static void add_dim(new_shape *shape, int64_t number, int64_t told)
     shape->dims[axis] = told;
 }
 
-/* The axis whose extent is what the others leave over. */
+/* Adds the axis whose extent is inferred. */
 static void add_left_over(new_shape *shape, int64_t number)
 {
-    shape->left_over = shape->type.rank;
+    shape->inferred_axis = shape->type.rank;
     add_dim(shape, number, -1);
 }
 
-/* Splits an axis by a divisor of its extent, before or after the rest. */
+/* Splits an axis by a divisor of its extent. */
 static void add_split(rg_maker *m, new_shape *shape, int64_t extent)
 {
     int64_t factor = 2 + rg_below(&m->bytes, 2);
@@ -142,15 +142,16 @@ static void add_split(rg_maker *m, new_shape *shape, int64_t extent)
         add_dim(shape, factor, factor);
 }
 
-/* -1 is undetermined beside a 0: numbers then. */
-static void settle_left_over(new_shape *shape)
+/* -1 is ambiguous next to a 0: pass numbers then. */
+static void fix_left_over(new_shape *shape)
 {
     int64_t others = 1;
     for (int i = 0; i < shape->type.rank; i++)
-        if (i != shape->left_over)
+        if (i != shape->inferred_axis)
             others *= shape->type.dims[i];
-    if (shape->left_over >= 0 && others == 0)
-        shape->dims[shape->left_over] = shape->type.dims[shape->left_over];
+    if (shape->inferred_axis >= 0 && others == 0)
+        shape->dims[shape->inferred_axis] =
+            shape->type.dims[shape->inferred_axis];
 }
 
 enum { MERGE, SPLIT, ADD_ONE, DROP_ONES, SAME, MANNERS };
@@ -162,7 +163,7 @@ void rg_make_reshape(rg_maker *m, tgi_op op)
     int manner = rg_below(&m->bytes, MANNERS);
     int rank = x.type.rank;
     int at = rank ? rg_below(&m->bytes, rank) : 0;
-    new_shape to = {.type = {.dtype = x.type.dtype}, .left_over = -1};
+    new_shape to = {.type = {.dtype = x.type.dtype}, .inferred_axis = -1};
     for (int i = 0; i < rank; i++) {
         int64_t extent = x.type.dims[i];
         if (manner == MERGE && i == at && i + 1 < rank) {
@@ -176,12 +177,12 @@ void rg_make_reshape(rg_maker *m, tgi_op op)
             add_dim(&to, extent, rg_dim(m, &x, i));
         }
     }
-    settle_left_over(&to);
+    fix_left_over(&to);
     to.type.is_weak = x.type.is_weak && to.type.rank == 0;
     rg_keep(m, to.type, RG_DO(m, tg_reshape(x.operand, to.type.rank, to.dims)));
 }
 
-/* All elements in a row: good for any extents. */
+/* Flattens a value of any extents. */
 void rg_make_flat(rg_maker *m, tgi_op op)
 {
     (void)op;
@@ -216,8 +217,8 @@ void rg_make_transpose(rg_maker *m, tgi_op op)
     rg_keep(m, type, RG_DO(m, tg_transpose(x.operand, rank, perm)));
 }
 
-/* Any positions of one axis, forwards or backwards. */
-static rg_operand slice(rg_maker *m, rg_operand x)
+/* A slice of one axis, forwards or backwards. */
+static rg_operand make_slice(rg_maker *m, rg_operand x)
 {
     static const int64_t steps[] = {1, 2, 3, -1, -2, -3, 1, -1};
     int axis = rg_below(&m->bytes, x.type.rank);
@@ -225,13 +226,13 @@ static rg_operand slice(rg_maker *m, rg_operand x)
     unsigned choice = rg_take(&m->bytes);
     int64_t step = steps[choice % 8];
 
-    /* Positions from low up to high; going down it begins at high - 1. */
+    /* Positions low … high - 1; downwards it starts at high - 1. */
     int64_t low = rg_below(&m->bytes, (int)(n < 200 ? n : 200) + 1);
     int64_t high =
         low + rg_below(&m->bytes, (int)(n - low < 200 ? n - low : 200) + 1);
     int64_t start = step > 0 ? low : high - 1;
     int64_t stop = step > 0 ? high : low - 1;
-    if (choice & 8) { /* all that is left in that direction */
+    if (choice & 8) { /* to the end in that direction */
         high = step > 0 ? n : high;
         low = step > 0 ? low : 0;
         stop = TG_END;
@@ -253,10 +254,10 @@ void rg_make_slice(rg_maker *m, tgi_op op)
     (void)op;
     rg_operand x = rg_pick_ranked(m);
     for (int n = 1 + rg_below(&m->bytes, 2); n > 0; n--)
-        x = slice(m, x);
+        x = make_slice(m, x);
 }
 
-/* Backwards along an axis: good for any extent, and starts at its end. */
+/* Reverses an axis of any extent. */
 void rg_make_reverse(rg_maker *m, tgi_op op)
 {
     (void)op;
@@ -281,7 +282,7 @@ void rg_make_pad(rg_maker *m, tgi_op op)
                 RG_DO(m, tg_pad(x.operand, axis, low, high, value.operand)));
 }
 
-/* True if they can be joined along `axis`. */
+/* True if they can be concatenated along `axis`. */
 static bool can_join(const rg_type *a, const rg_type *b, int axis)
 {
     bool can = a->rank == b->rank;
@@ -293,13 +294,13 @@ static bool can_join(const rg_type *a, const rg_type *b, int axis)
 void rg_make_concat(rg_maker *m, tgi_op op)
 {
     (void)op;
-    enum { MOST_PARTS = 4 };
+    enum { MAX_PARTS = 4 };
     rg_operand first = rg_pick_ranked(m);
     rg_type type = first.type;
     int axis = rg_below(&m->bytes, type.rank);
-    int n = 1 + rg_below(&m->bytes, MOST_PARTS);
-    int start = rg_below(&m->bytes, RG_MOST_VALUES);
-    tg_operand parts[MOST_PARTS] = {first.operand};
+    int n = 1 + rg_below(&m->bytes, MAX_PARTS);
+    int start = rg_below(&m->bytes, RG_MAX_VALUES);
+    tg_operand parts[MAX_PARTS] = {first.operand};
     int n_parts = 1;
     for (int i = 0; i < m->n_values && n_parts < n; i++) {
         rg_operand part = m->values[(start + i) % m->n_values];
@@ -320,7 +321,7 @@ rg_operand rg_take_indices(rg_maker *m, int64_t n, bool is_checked)
 {
     tg_dtype dtype = rg_take_dtype(&m->bytes, TGI_CLASS_INT);
     rg_operand x = rg_fit_dtype(m, rg_pick_value(m), dtype);
-    if (x.type.is_weak) /* indices have a type of their own */
+    if (x.type.is_weak) /* indices have their own dtype */
         x = rg_constant(m, rg_take_shape(m, dtype, 0));
     if (x.type.rank > 2)
         x = rg_constant(m, (rg_type){.dtype = (uint8_t)dtype,

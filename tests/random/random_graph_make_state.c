@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_graph_make_state.c - variables, prints, and functions called by
- * functions.
+ * random_graph_make_state.c - variables, prints, host calls, and functions
+ * called by functions.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ const rg_operand *rg_pick_variable(rg_maker *m)
                           : NULL;
 }
 
-/* A variable where a value is wanted is read there and then. */
+/* A variable used as a value is read at that point. */
 void rg_make_variable(rg_maker *m, tgi_op op)
 {
     (void)op;
@@ -39,14 +39,14 @@ void rg_make_read(rg_maker *m, tgi_op op)
         rg_keep(m, variable->type, RG_DO(m, tg_read(variable->operand)));
 }
 
-/* A value to assign: reshaped to fit, a scalar, or one drawn from elsewhere. */
+/* A value to assign: reshaped to fit, a scalar, or another one. */
 static rg_operand take_contents(rg_maker *m, const rg_type *type)
 {
     rg_operand x = rg_fit_dtype(m, rg_pick_value(m), (tg_dtype)type->dtype);
     if (x.type.rank == 0)
         return x;
     if (rg_count(&x.type) == rg_count(type)) {
-        /* The extents of variables are known: those of the value be so. */
+        /* Extents of variables are known, so those of the value must be. */
         x.operand = tg_in_value(
             RG_DO(m, tg_reshape(x.operand, type->rank, type->dims)));
         return x;
@@ -78,7 +78,7 @@ void rg_make_assign_more(rg_maker *m, tgi_op op)
                             : tg_assign_sub(variable->operand, x.operand)));
 }
 
-/* A variable gets a view of its own contents: backwards, or transposed. */
+/* Assigns a reversed or transposed view of a variable to itself. */
 void rg_make_assign_view(rg_maker *m, tgi_op op)
 {
     (void)op;
@@ -101,7 +101,7 @@ void rg_make_assign_view(rg_maker *m, tgi_op op)
     rg_keep(m, *type, RG_DO(m, tg_assign(variable->operand, view)));
 }
 
-/* Two variables change their contents, forwards or backwards. */
+/* Swaps two variables, directly or reversed. */
 void rg_make_swap(rg_maker *m, tgi_op op)
 {
     (void)op;
@@ -150,12 +150,11 @@ static size_t bytes_of(const tg_host_buffer *b)
     return n;
 }
 
-/* Output 0: the elements of input 0 from the last to the first; where there
-   are not as many, 0. Output 1: bytes of all inputs. It fails, as a gather may,
-   for some integers. */
-static tg_status turn_round(const tg_host_buffer *in, size_t n_in,
-                            const tg_host_buffer *out, size_t n_out,
-                            void *user)
+/* Output 0: the elements of input 0 in reverse, padded with 0. Output 1: the
+   number of bytes of all inputs. Fails for some integers, as a gather may. */
+static tg_status reverse_on_host(const tg_host_buffer *in, size_t n_in,
+                                 const tg_host_buffer *out, size_t n_out,
+                                 void *user)
 {
     (void)user;
     const size_t n = bytes_of(&in[0]), room = bytes_of(&out[0]);
@@ -192,7 +191,7 @@ void rg_make_host_call(rg_maker *m, tgi_op op)
                                   {TG_I64, 0, NULL}};
     tg_value results[2] = {{0, 0}};
     if (m->session)
-        tg_host_call_at(m->trace, turn_round, NULL, operands, n, specs,
+        tg_host_call_at(m->trace, reverse_on_host, NULL, operands, n, specs,
                         results, 2, TG_HERE);
     if (used != 0)
         rg_keep(m, type, results[0]);
@@ -202,7 +201,7 @@ void rg_make_host_call(rg_maker *m, tgi_op op)
 
 /* -- Functions ------------------------------------------------------------- */
 
-/* A maker for the body of a function, with the arguments of its call. */
+/* The maker of a function's body, with the arguments of its call. */
 static void function_maker(const rg_function *f, tg_trace *trace,
                            const tg_value *in, tgi_arena *arena, rg_maker *m)
 {
@@ -213,8 +212,8 @@ static void function_maker(const rg_function *f, tg_trace *trace,
     m->arena = arena;
     m->depth = f->depth;
     m->nesting = 0;
-    m->trips = f->trips;
-    m->most_trip = 0;
+    m->iterations = f->iterations;
+    m->max_iteration = 0;
     m->is_plain = f->is_plain;
     m->n_values = m->n_variables = 0;
     m->n_functions = f->n_functions;
@@ -239,7 +238,7 @@ static void function_callback(tg_trace *t, const tg_value *in, void *user)
     rg_make_and_return(&m);
 }
 
-/* What a call with these arguments gives, found out dry. */
+/* The result types of a call with these arguments, computed dry. */
 static int result_types(const rg_function *f, tgi_arena *arena,
                         rg_operand *results)
 {
@@ -262,7 +261,7 @@ static void take_args(rg_maker *m, rg_call *call, tg_operand *operands)
     }
 }
 
-/* Whether one trace may serve both calls, and whether they are equal then. */
+/* True if one trace may serve both calls; also whether they are equal. */
 static bool is_similar(const rg_call *a, const rg_call *b, bool *out_is_equal)
 {
     bool similar = a->n_args == b->n_args;
@@ -279,21 +278,21 @@ static bool is_similar(const rg_call *a, const rg_call *b, bool *out_is_equal)
 }
 
 /*
- * A trace made for some extents may serve others. Bodies whose choices depend
- * on extents do not bear that: they are called with the same ones only. In a
- * loop, a function may not have loops that go round too often.
+ * A trace may serve calls of other extents. Bodies whose choices depend on
+ * extents are therefore only called with equal ones. In a loop, a function must
+ * not have loops of too many iterations.
  */
 static bool may_call(const rg_maker *m, rg_function *f)
 {
     bool is_equal;
-    if (f->trips > m->trips)
+    if (f->iterations > m->iterations)
         return false;
     if (f->is_plain)
         return true;
     for (int i = 0; i < f->n_calls; i++)
         if (is_similar(&f->calls[i], &f->call, &is_equal))
             return is_equal;
-    if (f->n_calls == RG_MOST_CALLS)
+    if (f->n_calls == RG_MAX_CALLS)
         return false;
     f->calls[f->n_calls++] = f->call;
     return true;
@@ -301,9 +300,9 @@ static bool may_call(const rg_maker *m, rg_function *f)
 
 static void call(rg_maker *m, rg_function *f)
 {
-    tg_operand operands[RG_MOST_ARGS];
-    rg_operand results[RG_MOST_RESULTS];
-    tg_value values[RG_MOST_RESULTS] = {{0, 0}};
+    tg_operand operands[RG_MAX_ARGS];
+    rg_operand results[RG_MAX_RESULTS];
+    tg_value values[RG_MAX_RESULTS] = {{0, 0}};
     take_args(m, &f->call, operands);
     if (!may_call(m, f))
         return;
@@ -330,12 +329,12 @@ static void create(rg_maker *m, rg_function *f, tg_policy policy)
         abort();
 }
 
-/* A new function out of the next bytes, called at once. */
+/* Creates a function from the next bytes and calls it. */
 void rg_make_call(rg_maker *m, tgi_op op)
 {
     static const tg_policy policies[] = {TG_GENERALISE, TG_EXACT, TG_RELAXED,
                                          TG_RELAXED};
-    if (m->depth == RG_MOST_DEPTH || m->n_functions == RG_MOST_FUNCTIONS) {
+    if (m->depth == RG_MAX_DEPTH || m->n_functions == RG_MAX_FUNCTIONS) {
         rg_make_result(m, op);
         return;
     }
@@ -350,7 +349,7 @@ void rg_make_call(rg_maker *m, tgi_op op)
         .program = m->program,
         .session = m->session,
         .depth = m->depth + 1,
-        .trips = m->trips,
+        .iterations = m->iterations,
         .is_plain = choice / 4 % 2,
         .n_functions = m->n_functions,
     };
@@ -362,7 +361,7 @@ void rg_make_call(rg_maker *m, tgi_op op)
     call(m, f);
 }
 
-/* A function called before, with other arguments. */
+/* Calls an earlier function with other arguments. */
 void rg_make_result(rg_maker *m, tgi_op op)
 {
     (void)op;

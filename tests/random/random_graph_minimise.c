@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_graph_minimise.c - makes a failing string shorter and plainer: parts
- * of it are left out, then set to 0, from large parts to single bytes, as long
- * as it still fails. Each attempt runs in a child, so that a crash is only one
- * more way to fail.
+ * random_graph_minimise.c - shortens and simplifies a failing string: removes
+ * parts of it, then sets parts to 0, from large parts to single bytes, as long
+ * as it still fails. Each attempt runs in a child process, so that a crash is
+ * just another failure.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 #include "random/random_graph.h"
 
-enum { MOST_SECONDS = 20 };
+enum { MAX_SECONDS = 20 };
 
 bool rg_check_apart(const rg_settings *settings, const uint8_t *bytes, size_t n)
 {
@@ -20,7 +20,7 @@ bool rg_check_apart(const rg_settings *settings, const uint8_t *bytes, size_t n)
     if (child == 0) {
         static rg_coverage coverage;
         rg_failure failure;
-        alarm(MOST_SECONDS);
+        alarm(MAX_SECONDS);
         _exit(!rg_check(settings, bytes, n, &coverage, &failure));
     }
     int status = 0;
@@ -29,7 +29,7 @@ bool rg_check_apart(const rg_settings *settings, const uint8_t *bytes, size_t n)
     return status == 0;
 }
 
-/* Leaves out `span` bytes at a time. */
+/* Removes `span` bytes at a time. */
 static bool try_without(const rg_settings *settings, uint8_t *bytes, size_t *n,
                         size_t span, uint8_t *candidate)
 {

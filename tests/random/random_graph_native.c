@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_graph_native.c - runs a compiled graph by a team, in guarded memory,
- * everything split that can be.
+ * random_graph_native.c - runs a compiled graph with a team, in guarded memory,
+ * with all kernels split that can be.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ typedef struct run {
     rg_buffers b;
     tgi_strbuf text;
     int64_t *values; /* of the graph's extents */
-    int aliased;     /* the parameter whose memory is a result's, or -1 */
+    int aliased;     /* the parameter that shares memory with a result, or -1 */
 } run;
 
 static void print(const char *text, void *user)
@@ -37,7 +37,7 @@ static void result_type(const run *r, size_t i, rg_type *type)
         type->dims[axis] = tgi_dim_value(shape->dims[axis], r->values);
 }
 
-/* The argument of parameter i if it is one that nobody may write. */
+/* The argument of parameter i if it must not be written, else NULL. */
 static const rg_arg *read_only_arg(const run *r, size_t i)
 {
     const tg_concrete *c = r->of->concrete;
@@ -45,7 +45,7 @@ static const rg_arg *read_only_arg(const run *r, size_t i)
     return arg->kind == RG_VARIABLE ? NULL : arg;
 }
 
-/* Now and then a result lies where an argument is. */
+/* Sometimes a result shares the memory of an argument. */
 static bool alias_result(run *r, size_t result, size_t bytes)
 {
     if (r->aliased >= 0 || rg_random(&r->b.random) % 8)
@@ -75,8 +75,8 @@ static void place_results(run *r)
     }
 }
 
-/* Whether arguments are as they were. */
-static bool has_its_args(const run *r)
+/* True if the arguments are unchanged. */
+static bool args_are_unchanged(const run *r)
 {
     const rg_native *of = r->of;
     const rg_program *p = of->session->program;
@@ -93,8 +93,8 @@ static bool has_its_args(const run *r)
     return true;
 }
 
-/* Whether results are as they were: those of a run that failed are. */
-static bool has_no_results(const run *r)
+/* True if the results are untouched, as a failed run must leave them. */
+static bool results_are_untouched(const run *r)
 {
     for (size_t i = 0; i < r->graph->results.n; i++) {
         rg_type type;
@@ -107,8 +107,8 @@ static bool has_no_results(const run *r)
     return true;
 }
 
-/* Variables have their first contents again. */
-static void reset(run *r)
+/* Restores the initial contents of variables. */
+static void reset_variables(run *r)
 {
     const rg_program *p = r->of->session->program;
     for (int i = 0; i < p->n_variables; i++)
@@ -129,9 +129,9 @@ static tg_status run_native(run *r, int *out_team)
         status = tgi_native_bind(native, r->b.params, r->b.results);
     if (!status)
         status = run_watched(r->of->program, native, out_team);
-    /* Once more, with what the first run left in its temporaries. */
+    /* Run again, with the temporaries left by the first run. */
     if (!status && r->aliased < 0 && rg_random(&r->b.random) % 4 == 0) {
-        reset(r);
+        reset_variables(r);
         status = run_watched(r->of->program, native, out_team);
     }
     tgi_native_destroy(native);
@@ -169,9 +169,9 @@ const char *rg_run_native(const rg_native *of, rg_outcome *o, int *out_team)
     write_down(&r, run_native(&r, out_team), o);
     if (!rg_buffers_are_intact(&r.b))
         complaint = "memory beside a buffer is written";
-    else if (o->status && !has_no_results(&r))
+    else if (o->status && !results_are_untouched(&r))
         complaint = "a result is written though the run fails";
-    else if (!has_its_args(&r))
+    else if (!args_are_unchanged(&r))
         complaint = "an argument is written";
     else if (*out_team != tgi_team_size(of->n_threads))
         complaint = "the team has not its threads";

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_graph_operand.c - what an instruction works on: values made before,
- * variables (read as they are met), constants and plain numbers; and how they
- * are made to fit each other.
+ * random_graph_operand.c - operands of instructions: earlier values, variables
+ * (read at that point), constants and numbers; and their conversion.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +11,7 @@
 
 /* -- Keeping --------------------------------------------------------------- */
 
-/* Our type against the library's; unknown extents say nothing. */
+/* Compares the computed type with the library's; unknown extents match any. */
 static void compare_types(rg_session *s, const rg_type *type, tg_value value)
 {
     if (!tg_is_valid(value) || s->complaint[0])
@@ -41,7 +40,7 @@ rg_operand rg_keep(rg_maker *m, rg_type type, tg_value value)
     rg_operand kept = rg_value(type, value);
     if (m->session)
         compare_types(m->session, &type, value);
-    if (m->n_values < RG_MOST_VALUES)
+    if (m->n_values < RG_MAX_VALUES)
         m->values[m->n_values++] = kept;
     return kept;
 }
@@ -67,7 +66,7 @@ rg_operand rg_immediate(rg_maker *m, tg_dtype dtype)
         static const double numbers[] = {0.0, -0.0, 1.0,  -1.0,
                                          0.5, 2.0,  -3.0, 1e30};
         number.operand = tg_in_f64(numbers[choice / 4 % 8]);
-    } else if (choice % 4 == 2) { /* what bool can be, too */
+    } else if (choice % 4 == 2) { /* valid for bool too */
         number.operand = tg_in_i32((int32_t)(choice / 4 % 2));
     } else {
         int most = dtype == TG_BOOL ? 2 : 16;
@@ -156,7 +155,7 @@ rg_operand rg_pick_value(rg_maker *m)
     if (m->n_values == 0)
         return rg_constant(
             m, rg_take_shape(m, rg_take_dtype(&m->bytes, TGI_CLASS_ANY), 0));
-    /* New ones more often: chains grow, and so do views of views. */
+    /* Prefers new values, to build chains and views of views. */
     unsigned choice = rg_take(&m->bytes);
     int span = choice % 4 == 0 ? m->n_values : choice % 4 == 1 ? 1 : 4;
     span = span < m->n_values ? span : m->n_values;
@@ -206,7 +205,7 @@ static rg_operand cast(rg_maker *m, rg_operand x, tg_dtype dtype)
 
 rg_operand rg_fit_classes(rg_maker *m, rg_operand x, unsigned classes)
 {
-    /* Now and then a cast that is not needed: all types are to be met. */
+    /* Occasionally an unnecessary cast, to cover all dtypes. */
     if (tgi_dtype_is(x.type.dtype, classes) && rg_below(&m->bytes, 3) > 0)
         return x;
     return cast(m, x, rg_take_dtype(&m->bytes, classes));
@@ -214,7 +213,7 @@ rg_operand rg_fit_classes(rg_maker *m, rg_operand x, unsigned classes)
 
 rg_operand rg_fit_dtype(rg_maker *m, rg_operand x, tg_dtype dtype)
 {
-    /* Where the type might not hold it, that would depend on the number. */
+    /* If the dtype might not hold the number, validity would depend on it. */
     bool adapts = x.type.is_weak && x.operand.kind == TG_OPERAND_VALUE &&
                   tgi_dtype_holds_all(dtype, x.type.dtype);
     if (adapts || (x.type.dtype == dtype && !x.type.is_weak))
@@ -226,7 +225,7 @@ rg_operand rg_match(rg_maker *m, const rg_type *like, tg_dtype dtype)
 {
     unsigned choice = rg_take(&m->bytes);
     rg_type common;
-    /* Of two candidates in reach, one of the right type wins. */
+    /* Of two candidates, prefer one of the right type. */
     int found = -1;
     for (int i = 0; choice % 8 && i < m->n_values; i++) {
         int at = (int)((choice / 8 + (unsigned)i) % (unsigned)m->n_values);

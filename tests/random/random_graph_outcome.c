@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_graph_outcome.c - all that can be seen of a run, written down so that
- * two runs are compared byte by byte.
+ * random_graph_outcome.c - serialises the observable outcome of a run, so that
+ * two runs can be compared bytewise.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static void add_bytes(rg_outcome *o, const void *data, size_t bytes)
         memcpy(add_room(o, bytes), data, bytes);
 }
 
-/* What follows is result (or variable) number i. */
+/* Begins the part of result (or variable) i. */
 static void add_part(rg_outcome *o, const char *what, size_t i)
 {
     struct rg_part part = {.at = o->bytes.n};
@@ -56,7 +56,7 @@ static void add_part(rg_outcome *o, const char *what, size_t i)
 
 static void add_elements(rg_outcome *o, const rg_type *type, const void *data)
 {
-    /* Eight bytes a place, so that elements can be looked at in place. */
+    /* Aligned to eight bytes, so that elements can be read in place. */
     while (o->bytes.n % 8)
         add_bytes(o, "", 1);
     size_t at = o->bytes.n;

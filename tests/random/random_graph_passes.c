@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_graph_passes.c - mode passes: what must hold for every program,
+ * random_graph_passes.c - mode passes: properties that every program must have,
  * interpreted:
  *
- *   - the same bytes give the same graph, byte by byte of its dump;
- *   - each pass alone, all in order, and any in any order keep all that can
- *     be seen of a run;
- *   - a trace that leaves extents open runs like the exact one, in every
- *     size, and refuses the sizes that one refuses;
- *   - a call through the API does what the interpreter does with the graph.
+ *   - the same bytes give the same graph, as compared by its dump;
+ *   - each pass alone, all passes in order, and passes in any order preserve
+ *     the observable outcome;
+ *   - a trace with unknown extents behaves like the exact one in every size,
+ *     and rejects the sizes that the exact one rejects;
+ *   - an API call does the same as the interpreter on the graph.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #include "pass/pass.h"
 #include "random/random_graph.h"
 
-enum { MOST_PASSES = 8 };
+enum { MAX_PASSES = 8 };
 
 static const rg_backend interpreted = {.is_native = false};
 
@@ -33,7 +33,7 @@ static bool same_node(const tgi_node *a, const tgi_node *b)
            (a->attr_bytes == 0 || memcmp(a->attr, b->attr, a->attr_bytes) == 0);
 }
 
-/* Equal graphs need not be run to know that they do the same. */
+/* Equal graphs need not be run to know that they agree. */
 static bool same_graph(const tgi_graph *a, const tgi_graph *b)
 {
     bool same =
@@ -52,12 +52,12 @@ typedef struct subject {
     const tg_concrete *concrete;
     const tgi_graph *graph;
     int size;
-    const rg_outcome *outcome; /* what is expected */
+    const rg_outcome *outcome; /* expected outcome */
 } subject;
 
-/* Whether `graph` does what is expected; says in which way it does not. */
-static bool runs_alike(const subject *of, const tgi_graph *graph,
-                       const char **out_difference)
+/* True if `graph` has the expected outcome; else writes the difference. */
+static bool matches_expected(const subject *of, const tgi_graph *graph,
+                             const char **out_difference)
 {
     rg_outcome outcome;
     rg_run_graph(of->session, of->concrete, graph, of->size, &outcome);
@@ -66,9 +66,9 @@ static bool runs_alike(const subject *of, const tgi_graph *graph,
     return !**out_difference;
 }
 
-/* Says which of these passes is the first that changes something. */
-static bool blame(rg_checker *c, const subject *of, const uint8_t *order,
-                  size_t n)
+/* Reports the first of these passes that changes the outcome. */
+static bool blame_pass(rg_checker *c, const subject *of, const uint8_t *order,
+                       size_t n)
 {
     tgi_graph *graph = tgi_graph_retain(of->graph);
     char stages[128] = "";
@@ -79,7 +79,8 @@ static bool blame(rg_checker *c, const subject *of, const uint8_t *order,
         size_t at = strlen(stages);
         snprintf(stages + at, sizeof(stages) - at, "%s%s", i ? "," : "",
                  pass->name);
-        if (pass->run(graph, &next) || !runs_alike(of, next, &difference)) {
+        if (pass->run(graph, &next) ||
+            !matches_expected(of, next, &difference)) {
             rg_fail(c, graph, next, "after %s in size %d: %s", stages, of->size,
                     difference);
             tgi_graph_release(graph);
@@ -94,7 +95,7 @@ static bool blame(rg_checker *c, const subject *of, const uint8_t *order,
     return false;
 }
 
-/* Runs passes in an order; the graph made is the caller's if asked for. */
+/* Runs passes in an order; returns the final graph if requested. */
 static bool check_order(rg_checker *c, const subject *of, const uint8_t *order,
                         size_t n, tgi_graph **out_graph)
 {
@@ -113,8 +114,8 @@ static bool check_order(rg_checker *c, const subject *of, const uint8_t *order,
     }
     const char *difference;
     if (good && !same_graph(of->graph, graph) &&
-        !runs_alike(of, graph, &difference))
-        good = blame(c, of, order, n);
+        !matches_expected(of, graph, &difference))
+        good = blame_pass(c, of, order, n);
     if (out_graph && good)
         *out_graph = tgi_graph_retain(graph);
     tgi_graph_release(graph);
@@ -124,7 +125,7 @@ static bool check_order(rg_checker *c, const subject *of, const uint8_t *order,
 static bool check_standard_order(rg_checker *c, const subject *of,
                                  tgi_graph **out_graph)
 {
-    uint8_t order[MOST_PASSES];
+    uint8_t order[MAX_PASSES];
     for (size_t i = 0; i < tgi_n_passes; i++)
         order[i] = (uint8_t)i;
     return check_order(c, of, order, tgi_n_passes, out_graph);
@@ -132,7 +133,7 @@ static bool check_standard_order(rg_checker *c, const subject *of,
 
 static bool check_random_order(rg_checker *c, const subject *of)
 {
-    uint8_t order[MOST_PASSES];
+    uint8_t order[MAX_PASSES];
     size_t n = 2 + rg_random(&c->random) % 4;
     for (size_t i = 0; i < n; i++)
         order[i] = (uint8_t)(rg_random(&c->random) % tgi_n_passes);
@@ -156,8 +157,8 @@ static char *text_of(const tgi_graph *graph)
     return tgi_strbuf_take(&text);
 }
 
-/* The same bytes, traced in another context, give the same text. */
-static bool check_again(rg_checker *c, const tgi_graph *first)
+/* The same bytes, traced in another context, must give the same dump. */
+static bool check_deterministic(rg_checker *c, const tgi_graph *first)
 {
     rg_session s;
     tg_concrete *concrete = NULL;
@@ -181,7 +182,7 @@ static bool check_again(rg_checker *c, const tgi_graph *first)
 
 /* -- Other sizes ----------------------------------------------------------- */
 
-/* What the exact trace for a size does, be it that there is none. */
+/* The outcome of the exact trace for a size, which may be an error. */
 static void run_exact(rg_session *s, int size, rg_outcome *out_outcome)
 {
     tg_concrete *concrete = NULL;
@@ -194,7 +195,7 @@ static void run_exact(rg_session *s, int size, rg_outcome *out_outcome)
     tg_concrete_release(concrete);
 }
 
-/* The general graph as it is, and after passes, in one size. */
+/* Checks the general graph as traced, and after passes, in one size. */
 static bool check_size(rg_checker *c, rg_session *exact, subject general,
                        const tgi_graph *optimised)
 {
@@ -203,15 +204,14 @@ static bool check_size(rg_checker *c, rg_session *exact, subject general,
     run_exact(exact, general.size, &expected);
     rg_run_graph(general.session, general.concrete, general.graph, general.size,
                  &outcome);
-    if (expected.status != outcome.status ||
-        expected.parts.n) /* it was traced */
+    if (expected.status != outcome.status || expected.parts.n) /* was traced */
         difference = rg_outcome_difference(&expected, &outcome);
     bool good =
         !*difference || rg_fail(c, general.graph, NULL,
                                 "exact and general trace in size %d: %s",
                                 general.size, difference);
     general.outcome = &outcome;
-    if (good && !runs_alike(&general, optimised, &difference))
+    if (good && !matches_expected(&general, optimised, &difference))
         good = rg_fail(c, general.graph, optimised,
                        "the general trace after passes in size %d: %s",
                        general.size, difference);
@@ -282,7 +282,7 @@ static bool check_call(rg_checker *c, rg_session *exact,
     return good;
 }
 
-/* -- All of it ------------------------------------------------------------- */
+/* -- The check ------------------------------------------------------------- */
 
 bool rg_check_passes(rg_checker *c)
 {
@@ -303,7 +303,7 @@ bool rg_check_passes(rg_checker *c)
         good = good && check_each_pass(c, &of) &&
                check_standard_order(c, &of, NULL) &&
                check_random_order(c, &of) && check_random_order(c, &of) &&
-               check_again(c, graph);
+               check_deterministic(c, graph);
         if (good && rg_program_has_unknowns(c->program))
             good = check_general(c, &s, &outcome);
         good = good && check_call(c, &s, &outcome);

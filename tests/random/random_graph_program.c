@@ -8,15 +8,15 @@
 
 #include "random/random_graph.h"
 
-/* How large things are. */
+/* Sizes of values and extents. */
 typedef struct scale {
     int64_t limit;     /* elements of a value */
-    int64_t usual[16]; /* extents that are unknown in general traces … */
-    int64_t known[16]; /* … and others */
+    int64_t unknown[16]; /* candidates for unknown extents … */
+    int64_t known[16];   /* … and for known ones */
 } scale;
 
 /*
- * Around the lanes and units of vectors; then over blocks of reductions (4096
+ * Around multiples of vector lanes; then above the blocks of reductions (4096
  * or 2048 elements, 256 rows) and of all other loops.
  */
 static const scale small = {96,
@@ -32,10 +32,10 @@ static const scale large = {
      600},
     {1, 2, 3, 300, 5, 1, 70, 2, 33, 1, 2, 520, 64, 1, 8200, 1}};
 
-/* Extents that are unknown in general traces take these, one for each size. */
+/* Values of unknown extents, one per size. */
 typedef struct extents {
     const scale *scale;
-    bool has_twins; /* all variables have the type of the first one */
+    bool has_equal_types;       /* all variables have the type of the first */
     int64_t named[2][RG_SIZES]; /* RG_SAME_1, RG_SAME_2 */
 } extents;
 
@@ -52,7 +52,7 @@ static uint64_t take_seed(rg_program *p)
     return rg_take(&p->body) * 0x100000001b3u ^ p->seed;
 }
 
-/* Extents: often the named ones, which meet again elsewhere. */
+/* An extent: often a named one, which occurs again elsewhere. */
 static int64_t take_dim(rg_program *p, const extents *sizes, uint8_t *out_known,
                         int64_t *others)
 {
@@ -72,7 +72,7 @@ static int64_t take_dim(rg_program *p, const extents *sizes, uint8_t *out_known,
     return others[0];
 }
 
-/* A type for every size; extents that would make it large become 1. */
+/* A type for every size; extents that would make it too large become 1. */
 static void take_types(rg_program *p, const extents *sizes, tg_dtype dtype,
                        rg_type *types, uint8_t *known)
 {
@@ -128,7 +128,7 @@ static void take_arg(rg_program *p, const extents *sizes, rg_arg *arg)
         arg->data[i] = take_contents(p, &arg->type[i]);
 }
 
-/* A variable has one size; some are generators of random numbers. */
+/* A variable has one size; some are random generators. */
 static void take_variable(rg_program *p, const extents *sizes, int number)
 {
     rg_type types[RG_SIZES];
@@ -139,7 +139,7 @@ static void take_variable(rg_program *p, const extents *sizes, int number)
         tg_dtype dtype = rg_take_dtype(&p->body, TGI_CLASS_ANY);
         take_types(p, sizes, dtype, types, known);
     }
-    if (sizes->has_twins && number > 0)
+    if (sizes->has_equal_types && number > 0)
         types[0] = p->variables[0].type;
     p->variables[number].type = types[0];
     p->variables[number].data = take_contents(p, &types[0]);
@@ -162,7 +162,7 @@ bool rg_has_control(const rg_settings *settings, const uint8_t *bytes,
 {
     if (settings->control != RG_CONTROL_SOME)
         return settings->control == RG_CONTROL_ALL;
-    /* None of those that are kept since there was no choice. */
+    /* Excludes strings of the corpus that predate this choice. */
     return (seed_of(bytes, n) >> 52) % 4 == 0;
 }
 
@@ -177,18 +177,18 @@ void rg_program_init(rg_program *p, const uint8_t *bytes, size_t n,
     p->no_contraction = flags % 16 == 1;
     p->returns_all = flags / 16 % 4 > 0;
     extents sizes = {.scale = take_scale(flags, mode),
-                     .has_twins = mode == RG_JIT && flags & 4};
+                     .has_equal_types = mode == RG_JIT && flags & 4};
     p->is_heavy = sizes.scale != &small;
     bool is_long = mode == RG_PASSES && flags == 255;
     p->limit = is_long ? 2048 : sizes.scale->limit;
 
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < RG_SIZES; i++)
-            sizes.named[k][i] = sizes.scale->usual[rg_below(&p->body, 16)];
+            sizes.named[k][i] = sizes.scale->unknown[rg_below(&p->body, 16)];
     if (is_long)
         sizes.named[0][0] = 40 + (int64_t)rg_take(&p->body) * 4;
-    p->n_variables = rg_below(&p->body, RG_MOST_VARIABLES + 1);
-    p->n_args = rg_below(&p->body, RG_MOST_ARGS + 1);
+    p->n_variables = rg_below(&p->body, RG_MAX_VARIABLES + 1);
+    p->n_args = rg_below(&p->body, RG_MAX_ARGS + 1);
     for (int i = 0; i < p->n_variables; i++)
         take_variable(p, &sizes, i);
     for (int i = 0; i < p->n_args; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_graph_repro.c - a run as a C program of its own (dump_repro.h). It is
- * written before the run, over that of the run before: the one that is left
- * when a check fails, or dies, is the program of what did it.
+ * random_graph_repro.c - writes a run as a standalone C program (dump_repro.h),
+ * before the run, overwriting the previous one: after a failure or crash, the
+ * file reproduces it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static void write_file(const char *path, const tgi_strbuf *text)
         printf("cannot write %s\n", path);
 }
 
-/* A program of its own does not have the functions that are called. */
+/* A standalone program lacks the host functions. */
 static bool calls_host(const tgi_graph *graph)
 {
     for (tgi_ref ref = 1; ref <= graph->n_nodes; ref++)

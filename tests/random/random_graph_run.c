@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_graph_run.c - runs a program, as a graph in the interpreter or by a
- * call of the API, and writes down all that can be seen of it.
+ * random_graph_run.c - runs a program, as a graph in the interpreter or by an
+ * API call, and records its observable outcome.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +10,9 @@
 #include "interp/interp.h"
 #include "random/random_graph.h"
 
-/* Of one interpreted graph. A trace for small extents may be called with
+/* Limit for one interpreted graph: a trace for small extents may be called with
    larger ones. */
-enum { MOST_TEMPORARIES = 64 << 20 };
+enum { MAX_TEMPORARIES = 64 << 20 };
 
 /* -- Graphs ---------------------------------------------------------------- */
 
@@ -42,7 +42,7 @@ void rg_run_graph(const rg_session *s, const tg_concrete *concrete,
     rg_outcome_init(o);
     rg_buffers_init(&b, s, concrete, graph, size, false, 0);
     tg_status status =
-        tgi_interp_create(graph, b.symbols, &host, MOST_TEMPORARIES, &interp);
+        tgi_interp_create(graph, b.symbols, &host, MAX_TEMPORARIES, &interp);
     if (!status) {
         for (size_t i = 0; i < graph->results.n; i++)
             rg_buffers_add_result(
@@ -66,8 +66,8 @@ void rg_run_graph(const rg_session *s, const tg_concrete *concrete,
 
 /* -- Calls ----------------------------------------------------------------- */
 
-/* Variables have their first contents again. */
-static void reset(rg_session *s)
+/* Restores the initial contents of variables. */
+static void reset_variables(rg_session *s)
 {
     const rg_program *p = s->program;
     for (int i = 0; i < p->n_variables; i++)
@@ -79,8 +79,7 @@ static void reset(rg_session *s)
 }
 
 /*
- * Arguments move: their elements lie elsewhere from now on, and where they
- * were are zeros.
+ * Moves arguments to other memory and zeroes the old one.
  */
 static tg_status move_args(rg_session *s, tg_bound *bound, void **copies)
 {
@@ -110,20 +109,20 @@ static void move_args_back(rg_session *s, void *const *copies)
                    rg_size(&p->args[i].type[s->size]));
 }
 
-/* Binds, and runs three times from the same state, the last time with its
-   arguments elsewhere. */
+/* Binds and runs three times from the same state, the last time with moved
+   arguments. */
 static tg_status run_bound(rg_session *s, const tg_operand *operands,
                            tg_tensor **const *places, size_t n)
 {
-    void *copies[RG_MOST_ARGS] = {NULL};
+    void *copies[RG_MAX_ARGS] = {NULL};
     tg_bound *bound = tg_bind_at(
         s->function, operands, (size_t)s->program->n_args, places, n, TG_HERE);
     if (!bound)
         return tg_error_last()->status;
     tg_status first = tg_run(bound);
-    reset(s);
+    reset_variables(s);
     tg_status second = tg_run(bound);
-    reset(s);
+    reset_variables(s);
     tg_status third = move_args(s, bound, copies);
     if (!third)
         third = tg_run(bound);
@@ -135,15 +134,16 @@ static tg_status run_bound(rg_session *s, const tg_operand *operands,
 void rg_run_call(rg_session *s, int size, rg_outcome *o)
 {
     const rg_program *p = s->program;
-    tg_operand operands[RG_MOST_ARGS];
-    tg_tensor *tensors[RG_MOST_ARGS] = {NULL};
-    tg_tensor *results[RG_MOST_RESULTS] = {NULL};
-    tg_tensor **places[RG_MOST_RESULTS];
+    tg_operand operands[RG_MAX_ARGS];
+    tg_tensor *tensors[RG_MAX_ARGS] = {NULL};
+    tg_tensor *results[RG_MAX_RESULTS] = {NULL};
+    tg_tensor **places[RG_MAX_RESULTS];
     rg_outcome_init(o);
-    reset(s);
+    reset_variables(s);
     if (!rg_session_args(s, size, operands, tensors))
         abort();
-    /* One result more than there are is an error: ask the trace first. */
+    /* Requesting too many results is an error: ask the trace for their
+       number. */
     tg_concrete *concrete = NULL;
     size_t n = 0;
     tg_status status = rg_session_trace(s, size, &concrete);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_graph_session.c - a context of its own for every trace of a program:
- * nothing one trace left behind helps the next.
+ * random_graph_session.c - a separate context for every trace of a program, so
+ * that no trace depends on an earlier one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +23,8 @@ static void program_callback(tg_trace *t, const tg_value *in, void *user)
     m.arena = &s->arena;
     m.is_plain = false;
     m.nesting = 0;
-    m.trips = RG_MOST_TRIPS;
-    m.most_trip = 0;
+    m.iterations = RG_MAX_ITERATIONS;
+    m.max_iteration = 0;
     m.depth = m.n_values = m.n_variables = m.n_functions = 0;
     for (int i = 0; i < p->n_args; i++) {
         bool is_variable = p->args[i].kind == RG_VARIABLE;
@@ -67,7 +67,7 @@ static tg_context *make_context(rg_session *s, rg_passes passes,
     return ctx;
 }
 
-/* What a general trace may be called with. */
+/* The specs of a general trace. */
 static void make_specs(const rg_program *p, tg_spec *specs)
 {
     for (int i = 0; i < p->n_args; i++) {
@@ -85,8 +85,8 @@ static void make_specs(const rg_program *p, tg_spec *specs)
     }
 }
 
-/* Declared, plain numbers would have a type: there all extents are unknown
-   instead. */
+/* With a declared signature, numbers would have a dtype; then all extents are
+   unknown instead. */
 static bool can_declare(const rg_program *p)
 {
     bool can = p->seed % 4 != 0;
@@ -99,7 +99,7 @@ static tg_function *make_function(rg_session *s, rg_generality generality)
 {
     const rg_program *p = s->program;
     tg_function_options options = TG_FUNCTION_OPTIONS_INIT;
-    tg_spec specs[RG_MOST_ARGS + 1];
+    tg_spec specs[RG_MAX_ARGS + 1];
     options.name = "program";
     options.policy = TG_EXACT;
     if (generality == RG_GENERAL && can_declare(p)) {
@@ -185,8 +185,8 @@ void rg_session_release_args(const rg_session *s, tg_tensor **tensors)
 
 tg_status rg_session_trace(rg_session *s, int size, tg_concrete **out_concrete)
 {
-    tg_operand operands[RG_MOST_ARGS];
-    tg_tensor *tensors[RG_MOST_ARGS] = {NULL};
+    tg_operand operands[RG_MAX_ARGS];
+    tg_tensor *tensors[RG_MAX_ARGS] = {NULL};
     tgi_inline_args few;
     tgi_args args;
     *out_concrete = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_graph_structure.c - which structures compiled programs had, of their
- * graphs and of their loops: what a bug is likely to be about, and random
- * programs must therefore meet.
+ * random_graph_structure.c - coverage of the structures of compiled programs,
+ * of their graphs and their loops: those likely to reveal bugs, which random
+ * programs must therefore produce.
  */
 #include <stdio.h>
 
@@ -10,7 +10,7 @@
 #include "random/random_graph.h"
 #include "recipe/reduce_tree.h"
 
-/* Where one looks. */
+/* A node and its program. */
 typedef struct place {
     const tgi_graph *graph;
     const tgi_loops *loops;
@@ -52,7 +52,7 @@ static bool is_map(const tgi_node *node)
 }
 
 /* Bit a: axis a is reduced. */
-static uint64_t axes_of(const tgi_node *node)
+static uint64_t reduced_axes(const tgi_node *node)
 {
     if (node->op == TGI_OP_ARGMAX || node->op == TGI_OP_ARGMIN)
         return UINT64_C(1) << ((const tgi_attr_index *)node->attr)->index;
@@ -62,18 +62,18 @@ static uint64_t axes_of(const tgi_node *node)
 static bool is_over_several(const place *p, const tgi_node *node)
 {
     (void)p;
-    return is_reduction(node) && __builtin_popcountll(axes_of(node)) > 1;
+    return is_reduction(node) && __builtin_popcountll(reduced_axes(node)) > 1;
 }
 
 static bool is_over_axes_apart(const place *p, const tgi_node *node)
 {
     if (!is_over_several(p, node))
         return false;
-    uint64_t axes = axes_of(node) >> __builtin_ctzll(axes_of(node));
+    uint64_t axes = reduced_axes(node) >> __builtin_ctzll(reduced_axes(node));
     return (axes & (axes + 1)) != 0;
 }
 
-/* What is reduced; casts melt into the loop. */
+/* The reduced operand; casts are fused into the loop. */
 static const tgi_node *reduced(const place *p, const tgi_node *node)
 {
     const tgi_node *value = input(p, node, 0);
@@ -116,13 +116,13 @@ static bool reduces_reversed(const place *p, const tgi_node *node)
     return is_reduction(node) && is_reversed(reduced(p, node));
 }
 
-/* Elements along the axes at the end that are reduced; 1 if none is. */
-static int64_t run_of(const place *p, const tgi_node *node)
+/* Elements along the trailing reduced axes; 1 if there are none. */
+static int64_t reduced_run_length(const place *p, const tgi_node *node)
 {
     rg_type type;
     int64_t run = 1;
     get_type(p, input(p, node, 0), &type);
-    for (int i = type.rank - 1; i >= 0 && axes_of(node) >> i & 1; i--)
+    for (int i = type.rank - 1; i >= 0 && reduced_axes(node) >> i & 1; i--)
         run *= type.dims[i];
     return run;
 }
@@ -130,13 +130,13 @@ static int64_t run_of(const place *p, const tgi_node *node)
 static int64_t rows_of(const place *p, const tgi_node *node)
 {
     int64_t all = count_of(p, input(p, node, 0)), each = count_of(p, node);
-    int64_t run = run_of(p, node);
+    int64_t run = reduced_run_length(p, node);
     return each && run ? all / each / run : 0;
 }
 
 static bool has_long_runs(const place *p, const tgi_node *node)
 {
-    return is_reduction(node) && run_of(p, node) > 8192;
+    return is_reduction(node) && reduced_run_length(p, node) > 8192;
 }
 
 static bool has_many_rows(const place *p, const tgi_node *node)
@@ -146,7 +146,8 @@ static bool has_many_rows(const place *p, const tgi_node *node)
 
 static bool has_runs_and_rows(const place *p, const tgi_node *node)
 {
-    return is_reduction(node) && rows_of(p, node) > 1 && run_of(p, node) > 1;
+    return is_reduction(node) && rows_of(p, node) > 1 &&
+           reduced_run_length(p, node) > 1;
 }
 
 static bool is_long_map(const place *p, const tgi_node *node)
@@ -256,8 +257,8 @@ static bool multiplies_both_flipped(const place *p, const tgi_node *node)
     return has_flags(node, TG_TRANSPOSE_A | TG_TRANSPOSE_B);
 }
 
-/* Products each element is a sum of. */
-static int64_t depth_of(const place *p, const tgi_node *node)
+/* Number of products summed per element. */
+static int64_t matmul_depth(const place *p, const tgi_node *node)
 {
     rg_type a;
     get_type(p, input(p, node, 0), &a);
@@ -269,13 +270,13 @@ static int64_t depth_of(const place *p, const tgi_node *node)
 static bool multiplies_nothing(const place *p, const tgi_node *node)
 {
     return node->op == TGI_OP_MATMUL && count_of(p, node) > 0 &&
-           depth_of(p, node) == 0;
+           matmul_depth(p, node) == 0;
 }
 
 static bool multiplies_deep(const place *p, const tgi_node *node)
 {
     return node->op == TGI_OP_MATMUL && count_of(p, node) > 0 &&
-           depth_of(p, node) > 256;
+           matmul_depth(p, node) > 256;
 }
 
 static bool multiplies_vector(const place *p, const tgi_node *node)
@@ -301,7 +302,7 @@ static bool multiplies_batch(const place *p, const tgi_node *node)
 
 /* -- Empty values ---------------------------------------------------------- */
 
-/* What has elements, though the first thing that it is made from has none. */
+/* A non-empty value whose first input is empty. */
 static bool is_made_from_none(const place *p, const tgi_node *node)
 {
     return count_of(p, node) > 0 && node->n_inputs > 0 &&
@@ -345,8 +346,8 @@ static bool has_odd_offset(const place *p, const tgi_node *node)
     return offset && *offset % 4;
 }
 
-/* Whether a variable gets contents of one, seen through this. */
-static bool assigns(const place *p, const tgi_node *node, tgi_op op)
+/* True if a variable is assigned contents of a variable through this view. */
+static bool assigns_view(const place *p, const tgi_node *node, tgi_op op)
 {
     if (node->op != TGI_OP_ASSIGN || input(p, node, 1)->op != op)
         return false;
@@ -360,12 +361,13 @@ static bool assigns_transposed(const place *p, const tgi_node *node)
         node->op == TGI_OP_ASSIGN ? input(p, node, 1) : NULL;
     if (value && value->op == TGI_OP_RESHAPE)
         return input(p, value, 0)->op == TGI_OP_TRANSPOSE;
-    return assigns(p, node, TGI_OP_TRANSPOSE);
+    return assigns_view(p, node, TGI_OP_TRANSPOSE);
 }
 
 static bool assigns_reversed(const place *p, const tgi_node *node)
 {
-    return assigns(p, node, TGI_OP_SLICE) && is_reversed(input(p, node, 1));
+    return assigns_view(p, node, TGI_OP_SLICE) &&
+           is_reversed(input(p, node, 1));
 }
 
 static bool assigns_other(const place *p, const tgi_node *node)
@@ -463,7 +465,7 @@ static bool is_tiny_and_stores_scattered(const place *p,
     return k->is_straightline && stores_scattered(p, k);
 }
 
-/* Changes some elements of a buffer, and loads them from it. */
+/* Updates some elements of a buffer, and loads them from it. */
 static bool changes_in_place(const place *p, const tgi_kernel_loops *k)
 {
     (void)p;
@@ -517,8 +519,8 @@ static bool is_tiny(const place *p, const tgi_kernel_loops *k)
     return k->is_straightline;
 }
 
-/* … and hands values on to another one. */
-static bool takes_values(const place *p, const tgi_kernel_loops *k)
+/* … and passes values to another one. */
+static bool passes_values(const place *p, const tgi_kernel_loops *k)
 {
     for (size_t i = 1; i < k->insts.n; i++)
         if (k->insts.data[i].kind == TGI_INST_LOAD &&
@@ -529,7 +531,7 @@ static bool takes_values(const place *p, const tgi_kernel_loops *k)
     return false;
 }
 
-/* Stores something where it has loaded what was there before. */
+/* Stores to a buffer that it also loads. */
 static bool is_in_place(const place *p, const tgi_kernel_loops *k)
 {
     for (size_t i = 1; i < k->insts.n; i++) {
@@ -548,18 +550,18 @@ static bool is_in_place(const place *p, const tgi_kernel_loops *k)
 }
 
 /*
- * Whether threads share it: it has several points, columns that no vector
- * holds, or elements of a long row.
+ * True if threads share the kernel: it has several points, more columns than a
+ * vector, or long rows.
  */
 static bool is_split(const place *p, const tgi_kernel_loops *k)
 {
-    enum { MOST_LANES = 512, UNIT = 64 };
+    enum { MAX_LANES = 512, UNIT = 64 };
     const int64_t n = extent(p, k, k->n_outer);
     int64_t points = 1;
     for (int axis = 0; axis < k->n_outer; axis++) {
         int64_t along = extent(p, k, axis);
         if (k->vectors == TGI_COLUMNS && axis == k->n_outer - 1 && along > 1)
-            along = along > MOST_LANES ? 2 : 1;
+            along = along > MAX_LANES ? 2 : 1;
         points *= along;
     }
     bool is_one_loop = k->vectors == TGI_ROWS && k->n_phases == 1 &&
@@ -577,7 +579,7 @@ bool rg_structure_is_split(const tgi_program *program, const int64_t *values)
     return false;
 }
 
-/* -- All of them ----------------------------------------------------------- */
+/* -- All structures -------------------------------------------------------- */
 
 typedef bool node_is(const place *p, const tgi_node *node);
 typedef bool kernel_is(const place *p, const tgi_kernel_loops *kernel);
@@ -652,14 +654,14 @@ static const struct structure {
     {"loops: tail of a row", NULL, has_a_tail},
     {"loops: tail of columns", NULL, has_a_column_tail},
     {"loops: tiny", NULL, is_tiny},
-    {"loops: values without memory", NULL, takes_values},
+    {"loops: values without memory", NULL, passes_values},
     {"loops: in place", NULL, is_in_place},
     {"loops: shared by threads", NULL, is_split},
 };
 
 enum { N_STRUCTURES = sizeof(structures) / sizeof(structures[0]) };
 
-_Static_assert((int)N_STRUCTURES <= (int)RG_MOST_STRUCTURES, "structures");
+_Static_assert((int)N_STRUCTURES <= (int)RG_MAX_STRUCTURES, "structures");
 
 static bool program_is(const place *p, const struct structure *what)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_graph_values.c - elements: numbers at the edges of their types,
- * small ones, any bits.
+ * random_graph_values.c - elements: edge cases of their dtype, small numbers,
+ * random bits.
  */
 #include <math.h>
 #include <string.h>
@@ -35,7 +35,7 @@ tg_dtype rg_take_dtype(rg_bytes *bytes, unsigned classes)
 
 /* clang-format off */
 static const double float_edges[] = {
-    /* What rules break on first. */
+    /* The values most likely to break rewrite rules. */
     0.0, -0.0, (double)NAN, 0.0, -0.0, (double)NAN, -0.0, (double)NAN,
     1.0, -1.0, 0.5, -0.5, 2.0, 1.5, -2.5, 3.0, 3.14159, 0.1,
     255.0, 256.0, -129.0, 16777217.0, 1e10, 88.8, -104.0, 709.9, -745.2,
@@ -60,7 +60,7 @@ static double float_element(int manner, uint64_t random)
     switch (manner) {
     case EDGES:
         return float_edges[random % N_OF(float_edges)];
-    case SMALL: /* and zeros, of either sign */
+    case SMALL: /* and zeros of either sign */
         return (random & 1 << 20 ? -0.5 : 0.5) * (double)(random % 9);
     default:
         return (double)(random >> 11) * 0x1p-52 - 1;
@@ -100,7 +100,7 @@ static void fill_element(tg_dtype dtype, int manner, uint64_t random,
 
 enum { MANY = 128 };
 
-/* Among many elements strange ones are rare, or all sums would be NaN. */
+/* With many elements, special values are rare, or all sums would be NaN. */
 static int manner_of_many(tg_dtype dtype, int manner, int64_t n,
                           uint64_t random)
 {

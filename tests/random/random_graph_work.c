@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_graph_work.c - checks strings: one, or all numbers of a seed, in
- * several processes. What failed is minimised by the parent.
+ * random_graph_work.c - checks one string, or all numbers of a seed in several
+ * processes. The parent minimises failures.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -13,15 +13,14 @@
 #include "random/random_graph.h"
 #include "support/workers.h"
 
-enum { MOST_SECONDS = 120 };
+enum { MAX_SECONDS = 120 };
 
-/* Bytes more if there are branches and loops. */
+/* Additional bytes for branches and loops. */
 enum { FOR_REGIONS = 128 };
 
 /* -- Strings --------------------------------------------------------------- */
 
-/* Mostly short, since small failures are clear; what is compiled is worth
-   some more. */
+/* Mostly short, since small failures are clearer; longer if compiled. */
 size_t rg_work_bytes(const rg_work *work, uint64_t k, uint8_t *bytes)
 {
     uint64_t state = work->seed * 0x9e3779b97f4a7c15u ^ k;
@@ -68,7 +67,7 @@ static void print_settings(FILE *out, const rg_settings *settings)
                 tgi_op_table[settings->planted].name);
 }
 
-/* The command that shows it again. */
+/* Prints the command that reproduces a failure. */
 static void print_command(FILE *out, const rg_settings *settings,
                           const uint8_t *bytes, size_t n)
 {
@@ -86,7 +85,8 @@ static void print_failure(const rg_settings *settings, const uint8_t *bytes,
     printf("   # %s: %s\n", name, what);
 }
 
-/* "DIR/random-graphs-NAME-BITS.c", with nothing odd in the name. */
+/* "DIR/random-graphs-NAME-BITS.c", with special characters of the name
+   replaced. */
 static void repro_path(const rg_settings *settings, const char *name,
                        char *path, size_t bytes)
 {
@@ -103,9 +103,9 @@ static void repro_path(const rg_settings *settings, const char *name,
              settings->vector_bits);
 }
 
-/* Says which program the failing run has become, and in it what it is. */
-static void finish_repro(const rg_settings *settings, const uint8_t *bytes,
-                         size_t n)
+/* Renames the reproducer of the failing run, and adds a description. */
+static void name_repro(const rg_settings *settings, const uint8_t *bytes,
+                       size_t n)
 {
     FILE *file = fopen(settings->repro, "r+");
     if (!file) {
@@ -120,10 +120,10 @@ static void finish_repro(const rg_settings *settings, const uint8_t *bytes,
            settings->repro);
 }
 
-/* Checks once more, in a child, and prints all there is to know; false if
-   there is nothing to print. */
-static bool explain(const rg_settings *settings, const uint8_t *bytes, size_t n,
-                    const char *name)
+/* Checks again in a child process and prints all details; false if there are
+   none. */
+static bool explain_failure(const rg_settings *settings, const uint8_t *bytes,
+                            size_t n, const char *name)
 {
     static rg_coverage ignored;
     rg_failure failure;
@@ -137,13 +137,13 @@ static bool explain(const rg_settings *settings, const uint8_t *bytes, size_t n,
     return true;
 }
 
-/* Minimises a failing string, and prints how to see it again. */
-static void report(const rg_settings *asked, uint8_t *bytes, size_t n,
-                   const char *name)
+/* Minimises a failing string and prints how to reproduce it. */
+static void report_failure(const rg_settings *asked, uint8_t *bytes, size_t n,
+                           const char *name)
 {
     char what[64], path[4096];
     int status = 0;
-    /* Whether there are branches and loops stays, whatever the bytes. */
+    /* The choice of control flow is fixed, whatever the bytes become. */
     rg_settings written = *asked, *const settings = &written;
     settings->control = rg_has_control(asked, bytes, n) ? RG_CONTROL_ALL
                                                         : RG_CONTROL_NONE;
@@ -156,8 +156,8 @@ static void report(const rg_settings *asked, uint8_t *bytes, size_t n,
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        alarm(MOST_SECONDS);
-        bool is_explained = explain(&written, bytes, n, name);
+        alarm(MAX_SECONDS);
+        bool is_explained = explain_failure(&written, bytes, n, name);
         fflush(stdout);
         _exit(is_explained ? EXIT_SUCCESS : EXIT_FAILURE);
     }
@@ -170,7 +170,7 @@ static void report(const rg_settings *asked, uint8_t *bytes, size_t n,
         print_failure(settings, bytes, n, name, what);
     }
     if (written.repro)
-        finish_repro(&written, bytes, n);
+        name_repro(&written, bytes, n);
     fflush(stdout);
 }
 
@@ -181,7 +181,7 @@ void rg_work_on(const rg_settings *settings, uint8_t *bytes, size_t n,
     totals->n_passed += good;
     totals->n_failed += !good;
     if (!good)
-        report(settings, bytes, n, name);
+        report_failure(settings, bytes, n, name);
 }
 
 /* -- All numbers ----------------------------------------------------------- */
@@ -189,7 +189,7 @@ void rg_work_on(const rg_settings *settings, uint8_t *bytes, size_t n,
 static bool check_number(const void *user, uint64_t k, void *tally)
 {
     const rg_work *work = user;
-    uint8_t bytes[RG_MOST_BYTES];
+    uint8_t bytes[RG_MAX_BYTES];
     rg_failure failure;
     if (work->is_verbose && k % 1000 == 0)
         fprintf(stderr, "graph %llu\n", (unsigned long long)k);
@@ -201,12 +201,12 @@ static bool check_number(const void *user, uint64_t k, void *tally)
 static void tell(const void *user, uint64_t k, int status)
 {
     const rg_work *work = user;
-    uint8_t bytes[RG_MOST_BYTES];
+    uint8_t bytes[RG_MAX_BYTES];
     char name[64];
     const rg_settings settings = rg_work_settings(work, k);
     if (k < work->count) {
         rg_work_name(work, k, name, sizeof(name));
-        report(&settings, bytes, rg_work_bytes(work, k, bytes), name);
+        report_failure(&settings, bytes, rg_work_bytes(work, k, bytes), name);
         return;
     }
     printf("FAILED ");
@@ -226,7 +226,7 @@ void rg_work_all(const rg_work *work, rg_totals *totals)
     const workers w = {.count = work->count,
                        .most_failures = work->most_failures,
                        .n_jobs = work->n_jobs,
-                       .seconds = MOST_SECONDS,
+                       .seconds = MAX_SECONDS,
                        .user = work,
                        .check = check_number,
                        .tally_bytes = sizeof(rg_coverage),

@@ -2,30 +2,29 @@
 /*
  * random_graphs.c - random-graphs: checks random programs.
  *
- *   --mode MODE         what to check. passes: passes keep the bits; jit:
- *                       compiled code has those of the interpreter
- *   --control WHICH     which graphs have branches and loops: some, all, none
- *   --threads LIST      mode jit: teams of these numbers of threads; 1,2,3,7
- *   --vector-bits LIST  mode jit: widths of vectors, in turn; 128,256
- *   --cache DIR         mode jit: once more with code that was kept there
- *   --seed S            a graph is named by its seed and its number
- *   --count N           how many graphs
- *   --only K            number K alone, minimised if it fails
+ *   --mode MODE         passes: passes preserve bits; jit: compiled code has
+ *                       the bits of the interpreter
+ *   --control WHICH     graphs with branches and loops: some, all, none
+ *   --threads LIST      mode jit: team sizes; default: 1,2,3,7
+ *   --vector-bits LIST  mode jit: vector widths, in rotation; default: 128,256
+ *   --cache DIR         mode jit: repeat with code cached in DIR
+ *   --seed S            a graph is identified by its seed and number
+ *   --count N           number of graphs
+ *   --only K            only graph K, minimised if it fails
  *   --bytes HEX         the program in these bytes, minimised if it fails
- *   --failures N        stops after so many
- *   --repro-dir DIR     mode jit: where failures are written as programs
+ *   --failures N        stop after N failures
+ *   --repro-dir DIR     mode jit: directory for reproducers of failures
  *   --plant OP          mode jit: graphs with this op count as failing; with
- *   --plant-crash OP    this one they crash. To test what a failure leads to
- *   --corpus DIR        first all DIR/ *.hex, one program a line, # for comments;
- *                       those in control*.hex have branches and loops
- *   --jobs N            processes; as many as CPUs
- *   --verbose           says how far it is
+ *   --plant-crash OP    this one they crash. To test failure handling
+ *   --corpus DIR        first all DIR/ *.hex, one program per line, # for
+ *                       comments; those in control*.hex have control flow
+ *   --jobs N            processes; default: one per CPU
+ *   --verbose           print progress
  *
- * A failure prints one line that shows it again, then its graphs, and in mode
- * jit leaves a C program, random-graphs-NAME-BITS.c, that shows it without us:
- * it runs the graph both ways, and compares. The last line is "N passed, N
- * failed". Where nothing can be compiled, mode jit says
- * so and ends with status 77.
+ * A failure prints one command that reproduces it, then its graphs, and in mode
+ * jit leaves a standalone C program, random-graphs-NAME-BITS.c, which runs the
+ * graph both ways and compares. The last line is "N passed, N failed". Without
+ * a compiler, mode jit says so and exits with status 77.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -53,19 +52,19 @@ static size_t parse_hex(const char *text, uint8_t *bytes)
 {
     size_t n = 0;
     for (unsigned byte;
-         n < RG_MOST_BYTES && isxdigit((unsigned char)text[0]) &&
+         n < RG_MAX_BYTES && isxdigit((unsigned char)text[0]) &&
          isxdigit((unsigned char)text[1]) && sscanf(text, "%2x", &byte) == 1;
          text += 2)
         bytes[n++] = (uint8_t)byte;
     return n;
 }
 
-/* One string, with every width of vectors. */
+/* Checks one string with every vector width. */
 static void check_string(const rg_work *work, const uint8_t *bytes, size_t n,
                          const char *name, rg_totals *totals)
 {
     for (int i = 0; i < work->n_widths; i++) {
-        uint8_t copy[RG_MOST_BYTES];
+        uint8_t copy[RG_MAX_BYTES];
         const rg_settings settings = rg_work_settings(work, (uint64_t)i);
         memcpy(copy, bytes, n);
         rg_work_on(&settings, copy, n, name, totals);
@@ -78,8 +77,8 @@ static void check_file(const rg_work *all, const char *path, const char *name,
                        rg_totals *totals)
 {
     rg_work own = *all, *const work = &own;
-    char line[2 * RG_MOST_BYTES + 2];
-    uint8_t bytes[RG_MOST_BYTES];
+    char line[2 * RG_MAX_BYTES + 2];
+    uint8_t bytes[RG_MAX_BYTES];
     FILE *file = fopen(path, "r");
     if (!file) {
         printf("cannot read %s\n", path);
@@ -115,7 +114,7 @@ static void check_corpus(const rg_work *work, const char *directory,
         return;
     }
     for (int i = 0; i < n; i++) {
-        /* Not the library's memory: every check ends with none alive. */
+        /* Not the library's allocator: every check ends with nothing alive. */
         char path[4096];
         snprintf(path, sizeof(path), "%s/%s", directory, entries[i]->d_name);
         check_file(work, path, entries[i]->d_name, totals);
@@ -138,7 +137,7 @@ static int usage(void)
     return 2;
 }
 
-/* Numbers between commas; how many, 0 if it is no such list. */
+/* Parses a comma-separated list; returns its length, 0 if invalid. */
 static int parse_list(const char *text, int least, int *numbers, int most)
 {
     int n = 0;
@@ -174,8 +173,8 @@ static bool parse_control(const char *value, rg_control *out_control)
 
 static bool parse_widths(const char *value, rg_work *work)
 {
-    int widths[RG_MOST_WIDTHS];
-    work->n_widths = parse_list(value, 0, widths, RG_MOST_WIDTHS);
+    int widths[RG_MAX_WIDTHS];
+    work->n_widths = parse_list(value, 0, widths, RG_MAX_WIDTHS);
     for (int i = 0; i < work->n_widths; i++)
         work->widths[i] = (unsigned)widths[i];
     return work->n_widths > 0;
@@ -203,7 +202,7 @@ static bool parse_value(const char *name, const char *value, options *o)
         return parse_widths(value, work);
     if (strcmp(name, "--threads") == 0)
         return (settings->n_teams =
-                    parse_list(value, 1, settings->teams, RG_MOST_TEAMS)) > 0;
+                    parse_list(value, 1, settings->teams, RG_MAX_TEAMS)) > 0;
     if (strcmp(name, "--jobs") == 0)
         return parse_list(value, 1, &work->n_jobs, 1) &&
                work->n_jobs <= WORKERS_MOST;
@@ -247,7 +246,7 @@ static bool parse(int argc, char **argv, options *o)
 
 /* -- The program ----------------------------------------------------------- */
 
-/* Whether teams were asked for and could be, but none was. */
+/* True if teams were requested and possible, but none ran. */
 static bool missed_teams(const rg_work *work, const rg_coverage *coverage)
 {
     bool wanted = false;
@@ -277,7 +276,7 @@ static void check_all(const options *o, rg_totals *totals)
 int main(int argc, char **argv)
 {
     static rg_totals totals;
-    uint8_t bytes[RG_MOST_BYTES];
+    uint8_t bytes[RG_MAX_BYTES];
     options o = {.work = {.settings = {.n_teams = 4, .teams = {1, 2, 3, 7}},
                           .n_widths = 2,
                           .widths = {128, 256},
@@ -292,8 +291,8 @@ int main(int argc, char **argv)
         if (!can_compile())
             return SKIPPED;
         setenv("TGJIT_GRAIN", "0", true);
-        setenv("TGJIT_VERIFY", "1", true); /* IR that LLVM gets, too */
-        if (!o.work.settings.cache) /* code that is watched is not kept */
+        setenv("TGJIT_VERIFY", "1", true); /* verify LLVM IR too */
+        if (!o.work.settings.cache)        /* instrumented code is not cached */
             instrument_compiled_code();
     }
     if (o.bytes) {

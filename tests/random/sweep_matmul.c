@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sweep_matmul.c - sweep-matmul: compiled matrix products have the bits of
+ * sweep_matmul.c - sweep-matmul: checks that compiled matmuls have the bits of
  * interpreted ones.
  *
- *   --seed S       an item is named by its seed and its number
- *   --count N      how many items: random forms (matmul.h), in one size or,
- *                  if extents are open, in several
- *   --all          before these: plain products of all sizes, types and
- *                  transposes
- *   --folds        all forms are such that the product is reduced, most of
- *                  them so that it can be where it is computed
- *   --only K       item number K alone
- *   --form WORDS   this form alone, with the seed as its seed …
+ *   --seed S       an item is identified by its seed and number
+ *   --count N      number of items: random forms (matmul.h), in one size or,
+ *                  if extents are unknown, in several
+ *   --all          first: plain matmuls of all sizes, dtypes and transposes
+ *   --folds        only forms that reduce the product, most of them such that
+ *                  it can be reduced in an epilogue
+ *   --only K       only item K
+ *   --form WORDS   only this form, with the given seed …
  *   --sizes LIST   … in this size: m,n,k,b1,b2
- *   --failures N   stops after so many
- *   --jobs N       processes; as many as CPUs
+ *   --failures N   stop after N failures
+ *   --jobs N       processes; default: one per CPU
  *
- * A failure prints one line that shows it again. The last line is "N passed, N
- * failed"; of many items, some must be run by teams, some packed, and some
- * folded. Where nothing can be compiled, it says so and ends with status 77.
+ * A failure prints one command that reproduces it. The last line is "N passed,
+ * N failed"; of many items, some must be run by teams, some packed, and some
+ * reduced in an epilogue. Without a compiler it says so and exits with status
+ * 77.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -36,16 +36,17 @@
 
 enum {
     SKIPPED = 77,
-    ENOUGH = 100, /* items for which something must be met */
-    MOST_SECONDS = 300,
-    SOME_SIZES = 10, /* of a form with open extents */
-    /* Steps of an item, m times n times k, of all its sizes; a million takes
-       the interpreter some milliseconds. Of one item in RARE it is many. */
-    FEW_STEPS = 4 << 20,
+    ENOUGH = 100, /* items after which coverage is required */
+    MAX_SECONDS = 300,
+    SOME_SIZES = 10, /* of a form with unknown extents */
+    /* Limit of m * n * k, summed over the sizes of an item; the interpreter
+       takes some milliseconds per million. One item in RARE has a higher
+       limit. */
+    MAX_STEPS = 4 << 20,
     MANY_STEPS = 64 << 20,
-    FOLD_STEPS = 1 << 18, /* for which any fold is worth it */
+    FOLD_STEPS = 1 << 18, /* enough for a reduction epilogue to pay off */
     RARE = 32,
-    MOST_SIZES = 512
+    MAX_SIZES = 512
 };
 
 static const int64_t extents[] = {0,  1,   2,   3,   5,   7,   8,
@@ -53,10 +54,10 @@ static const int64_t extents[] = {0,  1,   2,   3,   5,   7,   8,
                                   65, 127, 129, 255, 256, 257, 513};
 enum {
     N_EXTENTS = sizeof(extents) / sizeof(extents[0]),
-    MANY_PANELS = 1025 /* k, now and then */
+    MANY_PANELS = 1025 /* occasional k */
 };
 
-/* Types whose products have code of their own. */
+/* Dtypes with specialised matmul code. */
 static const uint8_t main_types[] = {PRODUCT_F32, PRODUCT_F64, PRODUCT_I32,
                                      PRODUCT_I64};
 enum { N_MAIN_TYPES = sizeof(main_types) / sizeof(main_types[0]) };
@@ -73,7 +74,7 @@ typedef struct options {
 typedef struct item {
     product_form form;
     size_t n_sizes;
-    product_sizes sizes[MOST_SIZES];
+    product_sizes sizes[MAX_SIZES];
 } item;
 
 /* -- Random items ---------------------------------------------------------- */
@@ -86,7 +87,7 @@ static int64_t steps_of(const product_sizes *sizes)
     return steps;
 }
 
-/* Picks the extents that are open, or all of them. */
+/* Picks unknown extents, or all of them. */
 static void pick_sizes(const product_form *form, uint64_t *random,
                        bool picks_all, product_sizes *sizes)
 {
@@ -98,10 +99,10 @@ static void pick_sizes(const product_form *form, uint64_t *random,
                                    ? MANY_PANELS
                                    : extents[choice % N_EXTENTS];
     }
-    product_sizes_settle(form, sizes);
+    product_sizes_make_valid(form, sizes);
 }
 
-/* Makes a form one that reduces rows and columns of known extents. */
+/* Changes a form so that it reduces rows and columns of known extents. */
 static void make_fold(uint64_t choice, product_form *form)
 {
     static const uint8_t ends[] = {PRODUCT_END_ROW_SUM, PRODUCT_END_COLUMN_SUM,
@@ -110,16 +111,16 @@ static void make_fold(uint64_t choice, product_form *form)
     form->field[PRODUCT_FIELD_END] = ends[choice % 3];
     form->field[PRODUCT_FIELD_TYPE] = main_types[(choice >> 8) % N_MAIN_TYPES];
     form->field[PRODUCT_FIELD_OPEN] &= (uint8_t)~MN;
-    product_form_settle(form);
+    product_form_make_valid(form);
 }
 
-/* The first size is any; those behind it differ where extents are open, as
-   long as there is time. */
+/* The first size is arbitrary; later ones differ in unknown extents, within the
+   step limit. */
 static void make_random(const options *o, uint64_t k, item *it)
 {
     uint64_t random = o->seed * 0x9e3779b97f4a7c15u ^ k;
     int64_t left = o->does_folds && k % 4 ? FOLD_STEPS
-                   : k % RARE             ? FEW_STEPS
+                   : k % RARE             ? MAX_STEPS
                                           : MANY_STEPS;
     product_form_random(&it->form, rg_random(&random));
     if (o->does_folds)
@@ -146,7 +147,7 @@ enum {
     N_PLAIN = N_MAIN_TYPES * FLIPS * WIDTHS * N_EXTENTS
 };
 
-/* A plain product of unknown extents with one n, and all m and k. */
+/* A plain matmul of unknown extents with one n, and all m and k. */
 static void make_plain(uint64_t k, item *it)
 {
     product_form *form = &it->form;
@@ -217,7 +218,7 @@ static bool check_number(const void *user, uint64_t k, void *tally)
     return check_item(&it, tally);
 }
 
-/* One size, in a process of its own. False if it fails, and it is told how. */
+/* Checks one size in a child process; reports a failure and returns false. */
 static bool check_apart(const product_form *form, const product_sizes *sizes)
 {
     int status = 0;
@@ -229,7 +230,7 @@ static bool check_apart(const product_form *form, const product_sizes *sizes)
         it.form = *form;
         it.n_sizes = 1;
         it.sizes[0] = *sizes;
-        alarm(MOST_SECONDS);
+        alarm(MAX_SECONDS);
         _exit(check_item(&it, &ignored) ? EXIT_SUCCESS : EXIT_FAILURE);
     }
     if (child < 0 || waitpid(child, &status, 0) != child)
@@ -239,9 +240,9 @@ static bool check_apart(const product_form *form, const product_sizes *sizes)
     return status == 0;
 }
 
-/* What a process has not told itself: in which size it crashes, if it is one
-   alone, or that only its end fails. */
-static void tell(const void *user, uint64_t k, int status)
+/* Reports failures that the child could not: the size in which it crashes, if
+   one alone does, or that only its exit fails. */
+static void report_crash(const void *user, uint64_t k, int status)
 {
     static item it;
     const options *o = user;
@@ -332,7 +333,7 @@ static void add(void *sum, const void *tally)
         into[i] += from[i];
 }
 
-/* What many items must have met. */
+/* Counts the features that many items must have covered but did not. */
 static uint64_t count_missed(const product_tally *tally, bool does_folds)
 {
     uint64_t n = 0;
@@ -342,7 +343,8 @@ static uint64_t count_missed(const product_tally *tally, bool does_folds)
         n++, printf("nothing was run by a team\n");
     if (tally->n_packed == 0 && !does_folds)
         n++, printf("nothing was packed\n");
-    /* Of all forms, one in a hundred folds: by chance none of many. */
+    /* Only one form in a hundred has a reduction epilogue, so chance may miss
+       it. */
     if (does_folds && tally->n_folded < tally->n_programs / 8)
         n++, printf("too little was folded\n");
     return n;
@@ -354,11 +356,11 @@ static void check_all(const options *o, uint64_t *n_passed, uint64_t *n_failed)
     const workers w = {.count = n_items(o),
                        .most_failures = o->most_failures,
                        .n_jobs = o->n_jobs,
-                       .seconds = MOST_SECONDS,
+                       .seconds = MAX_SECONDS,
                        .user = o,
                        .check = check_number,
                        .tally_bytes = sizeof(product_tally),
-                       .tell = tell,
+                       .tell = report_crash,
                        .add = add};
     workers_run(&w, &tally, n_passed, n_failed);
     printf("%" PRIu64 " forms in %" PRIu64 " sizes, as %" PRIu64
@@ -378,8 +380,8 @@ static bool check_form(const options *o)
         printf("what is %s?\n", o->words);
         return false;
     }
-    product_form_settle(&form);
-    product_sizes_settle(&form, &sizes);
+    product_form_make_valid(&form);
+    product_sizes_make_valid(&form, &sizes);
     return check_apart(&form, &sizes);
 }
 
@@ -396,7 +398,7 @@ int main(int argc, char **argv)
     if (!can_compile())
         return SKIPPED;
     setenv("TGJIT_GRAIN", "0", true);
-    setenv("TGJIT_VERIFY", "1", true); /* IR that LLVM gets, too */
+    setenv("TGJIT_VERIFY", "1", true); /* verify LLVM IR too */
     instrument_compiled_code();
     if (o.words) {
         n_failed = !check_form(&o);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ulp.c - measures how far functions of floats are from the exact value and
- * holds them to their bounds (ulp_bounds.def). f32 with one operand can be
- * measured for every number there is; the rest is searched. See --help.
+ * ulp.c - measures the errors of elementary functions and compares them with
+ * their bounds (ulp_bounds.def). f32 functions of one operand can be tested
+ * exhaustively; others are searched. See --help.
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -19,22 +19,22 @@
 static const char usage[] =
     "Usage: ulp [OPTION]...\n"
     "\n"
-    "Worst errors of functions of floats, in units in the last place of the\n"
-    "correctly rounded result, against the bounds of ulp_bounds.def. Without\n"
-    "options: --all --stride 16381.\n"
+    "Measures the worst errors of elementary functions, in ulp of the\n"
+    "correctly rounded result, and compares them with ulp_bounds.def.\n"
+    "Default options: --all --stride 16381.\n"
     "\n"
     "  --all           every function, and NumPy's validation sets\n"
-    "  --function F    this one\n"
+    "  --function F    only this function\n"
     "  --type T        f32 or f64 only\n"
     "  --stride N      every N-th of all f32 numbers (default 1: all)\n"
-    "  --count N       random inputs of f64, of two operands and with a stride\n"
-    "                  (default 10000000, less in proportion to the stride)\n"
-    "  --threads N     (default: one for each processor)\n"
-    "  --plain         no loops made for AVX2 and FMA\n"
-    "  --numpy FOLDER  where NumPy's validation sets are\n"
+    "  --count N       random inputs for f64, two operands, or with a stride\n"
+    "                  (default 10000000, divided by the stride)\n"
+    "  --threads N     number of threads (default: one per processor)\n"
+    "  --plain         do not use the loops compiled for AVX2 and FMA\n"
+    "  --numpy FOLDER  the folder of NumPy's validation sets\n"
     "                  (default " NUMPY ")\n"
-    "  --cost          words and time per element instead\n"
-    "  --list          the functions and their bounds instead\n";
+    "  --cost          print primitives and time per element instead\n"
+    "  --list          print the functions and their bounds instead\n";
 
 typedef struct options {
     int op;    /* 0: all */
@@ -85,7 +85,7 @@ static void measure(const options *o, const ulp_function *f, int dtype,
         return;
     }
     if (result.is_doubtful) {
-        printf("FAILED %s %s: quick ways do not agree with sure ones at ",
+        printf("FAILED %s %s: quick and exact errors disagree at ",
                name, type);
         print_operands(f, result.where);
         putchar('\n');

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ulp_angles.c - the arguments nearest to multiples of pi/2, where sin, cos and
- * tan lose most by a reduction that is not exact. m 2^e is near to one if m
- * times 2^e 2/pi is near to an integer; of all m below a limit the nearest is
- * the denominator of a convergent of that number's continued fraction.
+ * ulp_angles.c - the arguments nearest to multiples of pi/2, where an inexact
+ * range reduction of sin, cos and tan has the largest error. m 2^e is near a
+ * multiple if m times 2^e 2/pi is near an integer; of all m below a limit, the
+ * nearest is the denominator of a convergent of that number's continued
+ * fraction.
  */
 #include <assert.h>
 #include <math.h>
@@ -12,13 +13,13 @@
 
 enum {
     EXPONENTS_MAX = 1024,
-    BITS = 1400,      /* of 2/pi: the exponent, and what follows the point */
-    REST_BITS = 256,  /* of what follows the point: twice those of a number */
+    BITS = 1400,      /* of 2/pi: the exponent and the fraction */
+    REST_BITS = 256,  /* of the fraction: twice those of a number */
 };
 
 typedef struct format {
     int digits;
-    int lowest, highest; /* of the exponents of 1 and of the largest m */
+    int lowest, highest; /* exponents of 1 and of the largest m */
 } format;
 
 static const format formats[2] = {{24, -24, 104}, {53, -53, 970}};
@@ -29,7 +30,7 @@ static int n_exponents(const format *f)
     return f->highest - f->lowest + 1;
 }
 
-/* The last two denominators below 2^digits. Uses up x. */
+/* The last two denominators below 2^digits. Overwrites x. */
 static void last_denominators(mpfr_t x, int digits, uint64_t found[2])
 {
     const uint64_t limit = UINT64_C(1) << digits;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ulp_cost.c - what functions cost: words per element, which is what compiled
- * code will do, and the time of the interpreter's kernel.
+ * ulp_cost.c - the cost of functions: primitives per element, an estimate for
+ * compiled code, and the time of the interpreter's kernel.
  */
 #include <stdio.h>
 #include <time.h>
@@ -18,7 +18,7 @@ static double now(void)
     return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
-/* The best of some runs, per element; all operands are in (0, 1) or (1, 2). */
+/* The fastest run's time per element; operands are in (0, 1) or (1, 2). */
 static double nanoseconds(const ulp_function *f, int dtype)
 {
     static union {
@@ -47,13 +47,13 @@ static double nanoseconds(const ulp_function *f, int dtype)
 void ulp_print_cost(void)
 {
     static recording r;
-    puts("function  type  words  ns");
+    puts("function  type  primitives  ns");
     for (int i = 0; i < ulp_n_functions; i++)
         for (int dtype = TG_F32; dtype <= TG_F64; dtype++) {
             const ulp_function *f = &ulp_functions[i];
             const bool is_recorded =
                 recording_of_op(&r, f->op, (tg_dtype)dtype);
-            printf("%-9s %s  %5d  %.1f\n", tgi_op_table[f->op].name,
+            printf("%-9s %s  %10d  %.1f\n", tgi_op_table[f->op].name,
                    tg_dtype_name((tg_dtype)dtype),
                    is_recorded ? recording_words(&r) : -1,
                    nanoseconds(f, dtype));

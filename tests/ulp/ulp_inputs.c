@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ulp_inputs.c - operands worth a look: special values, all exponents, and
- * the places where functions change over from one way to the next: multiples
- * of pi/4 and of half of log 2, powers of two and of their roots, and where
- * results begin to be Inf, 0, 1 or denormal.
+ * ulp_inputs.c - test inputs: special values, all exponents, and values near
+ * the points where recipes switch methods: multiples of pi/4 and log(2)/2,
+ * powers of 2 and of its roots, and thresholds of Inf, 0, 1 and denormal
+ * results.
  */
 #include <math.h>
 #include <string.h>
@@ -44,7 +44,7 @@ uint64_t ulp_n_specials(int dtype, int arity)
     return arity == 1 ? SPECIALS + ulp_n_angles(dtype) : SPECIALS * SPECIALS;
 }
 
-/* A few units in the last place away, or not. */
+/* Moves a number by up to 64 ulp. */
 static double near_to(uint64_t *state, int dtype, double x)
 {
     const int step = random_below(state, 129) - 64;
@@ -121,7 +121,7 @@ static double one_operand(uint64_t *state, int dtype)
     }
 }
 
-/* Two that have to do with each other. */
+/* Two related operands. */
 static void two_operands(uint64_t *state, int dtype, double *operands)
 {
     const double limit = dtype == TG_F32 ? 155 : 1080;
@@ -129,7 +129,7 @@ static void two_operands(uint64_t *state, int dtype, double *operands)
     switch (random_below(state, 8)) {
     case 0:
         break;
-    case 1: /* a to the b is near to where it must be, if a > 0 */
+    case 1: /* a^b is in range, if a > 0 */
     case 2:
         a = fabs(any_fraction(state)) * power_of_2(state, -20, 20);
         b = any_fraction(state) * limit / log2(a);
@@ -138,14 +138,14 @@ static void two_operands(uint64_t *state, int dtype, double *operands)
         a = 1 + any_fraction(state) * power_of_2(state, -24, 0);
         b = any_fraction(state) * limit / log2(fabs(a));
         break;
-    case 4: /* small whole powers and their halves */
+    case 4: /* small integer powers and their halves */
         a = any_fraction(state) * power_of_2(state, -4, 6);
         b = (random_below(state, 401) - 200) * 0.5;
         break;
-    case 5: /* alike */
+    case 5: /* nearly equal */
         b = near_to(state, dtype, a) * (random_below(state, 2) ? 1 : -1);
         break;
-    case 6: /* of the same order */
+    case 6: /* of similar magnitude */
         b = a * any_fraction(state) * power_of_2(state, -30, 30);
         break;
     default:

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ulp_many.c - what goes over all numbers: loops over the recipes of f32, and
- * the quick errors of what they give. Compiled twice: as ulp_many_plain for
- * any machine, and as ulp_many_vector, with flags that make the loops ones
- * over vectors. ulp_sweep.c compares samples of both with the library's
- * kernels and with the scalar functions of C.
+ * ulp_many.c - exhaustive tests: loops over the f32 recipes, and the quick
+ * errors of their results. Compiled twice: as ulp_many_plain for any CPU, and
+ * as ulp_many_vector with flags that enable vectorisation. ulp_sweep.c compares
+ * samples of both with the library's kernels and with scalar C functions.
  */
 #include "recipe/scalar.h"
 #include "ulp/ulp.h"
@@ -13,17 +12,17 @@
 #define CLASS FLOAT
 #include "recipe/recipe.h"
 
-/* -- Functions of C that are vectors --------------------------------------- */
+/* -- Vectorised C functions ------------------------------------------------ */
 
 /*
- * glibc has vector versions of these, good to 4 units in the last place of
- * double. They leave lanes to the scalar functions where those fail, overflow
- * or underflow, which for most functions is half of all arguments: so that
- * these need no call, arguments are bounded where the result in f32 is long
- * known, and outside of a domain it is NaN. Those of sin and cos leave large
- * arguments, too, that of tan does not, so both are made of it: u = tan(x/2)
- * gives sin x, and the sign of cos x; the size of that is made of tan x, since
- * it must be good also where it is small.
+ * glibc has vector versions of these, with errors of up to 4 ulp of double.
+ * They call the scalar functions for lanes outside the domain, or with overflow
+ * or underflow, which for most functions is half of all arguments. To avoid
+ * these calls, arguments are clamped where the f32 result is already known, and
+ * outside the domain the result is NaN. Vector sin and cos also call scalar
+ * functions for large arguments, but tan does not, so both are derived from it:
+ * u = tan(x/2) gives sin x and the sign of cos x. The magnitude of cos x is
+ * derived from tan x, because it must be accurate where it is small.
  */
 #ifdef ULP_HAS_LIBMVEC
 #define HAS_VECTORS(function) \

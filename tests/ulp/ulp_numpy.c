@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ulp_numpy.c - the validation sets NumPy brings along as a second opinion:
- * lines "np.float32,0x3f800000,0x402df854,2" of an input, its correctly
- * rounded result and NumPy's own tolerance. Ours is the bound of the function.
+ * ulp_numpy.c - NumPy's validation sets as an independent reference: lines
+ * "np.float32,0x3f800000,0x402df854,2" of an input, its correctly rounded
+ * result and NumPy's tolerance. Here the tolerance is the function's bound.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -12,7 +12,7 @@
 
 #include "ulp/ulp.h"
 
-/* Where NumPy's name is another. */
+/* Functions with another name in NumPy. */
 static const char *numpy_name(const char *name)
 {
     static char longer[32];
@@ -22,7 +22,7 @@ static const char *numpy_name(const char *name)
     return longer;
 }
 
-/* Floats of either sign as integers in their order; both zeros are 0. */
+/* Maps floats to integers in the same order; both zeros are 0. */
 static int64_t in_order(int dtype, uint64_t bits)
 {
     const uint64_t sign =
@@ -37,7 +37,8 @@ static bool is_nan(int dtype, uint64_t bits)
     return llabs(in_order(dtype, bits)) > infinity;
 }
 
-/* A result within the bound is that far from a correctly rounded one. */
+/* True if a result within the bound can be that far from a correctly rounded
+   one. */
 static bool is_close(const ulp_function *f, int dtype, uint64_t given,
                      uint64_t expected)
 {
@@ -47,7 +48,7 @@ static bool is_close(const ulp_function *f, int dtype, uint64_t given,
     return llabs(in_order(dtype, given) - in_order(dtype, expected)) <= limit;
 }
 
-/* Lines that say something else count as good. */
+/* Other lines count as passed. */
 static bool check_line(const ulp_function *f, const char *line)
 {
     int width;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ulp_quick.h - the functions of ulp_bounds.def that C does not have, in
- * double, and the error of an f32 result against a value in double. Included
- * by those who go one by one and by those who go by many: a compiler must be
- * able to make vectors of all this, so nothing here branches.
+ * ulp_quick.h - the functions of ulp_bounds.def that C lacks, in double, and
+ * the error of an f32 result relative to a double value. Branch-free, so that
+ * compilers can vectorise loops over them.
  */
 #ifndef TGI_TEST_ULP_QUICK_H
 #define TGI_TEST_ULP_QUICK_H
@@ -55,9 +54,9 @@ static inline double quick_gelu(double x)
 }
 
 /*
- * In units in the last place of the exact value rounded to f32; an Inf that
- * should not be one counts as the power of two that does not fit. Infinite if
- * NaN, Inf, zero or the sign of a zero are not what they must be.
+ * The error in ulp of the exact value rounded to f32; a wrong Inf counts as
+ * the smallest power of 2 that overflows. Infinite if NaN, Inf, zero or the
+ * sign of a zero is wrong.
  */
 static inline double quick_error(double given, double exact)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ulp_reference.c - the functions of ulp_bounds.def by MPFR, their table, and
- * the error of a result against them, one by one.
+ * the exact error of a result.
  */
 #include "ulp/ulp.h"
 
 #include "ulp/ulp_quick.h"
 
-/* Every step is rounded to these; none of those written here cancels. */
+/* Precision of every operation; none of the functions here cancels. */
 #define BITS 128
 
 /* -- By MPFR --------------------------------------------------------------- */
@@ -67,7 +67,7 @@ static void exact_sign(mpfr_t y, const mpfr_t a, UNUSED const mpfr_t b)
         mpfr_set_si(y, mpfr_sgn(a) > 0 ? 1 : -1, MPFR_RNDN);
 }
 
-/* Not mpfr_rec_sqrt: of -0 that is +Inf. */
+/* Not mpfr_rec_sqrt, which returns +Inf for -0. */
 static void exact_rsqrt(mpfr_t y, const mpfr_t a, UNUSED const mpfr_t b)
 {
     mpfr_sqrt(y, a, MPFR_RNDN);
@@ -121,7 +121,7 @@ static void exact_gelu(mpfr_t y, const mpfr_t a, UNUSED const mpfr_t b)
     mpfr_div_2ui(y, y, 1, MPFR_RNDN);
 }
 
-/* -- Their table ----------------------------------------------------------- */
+/* -- Table ----------------------------------------------------------------- */
 
 #define ULP_1(ID, f32, f64, quick, exact) \
     {TGI_OP_##ID, 1, {f32, f64}, quick, NULL, exact},
@@ -171,8 +171,8 @@ double ulp_uncertainty(const ulp_function *f, int dtype)
 
 typedef struct format {
     int digits;  /* of the significand */
-    int lowest;  /* exponent of the unit of denormals */
-    int highest; /* the first power of two that is too large */
+    int lowest;  /* exponent of the smallest denormal */
+    int highest; /* exponent of the first power of 2 that overflows */
 } format;
 
 static format format_of(int dtype)
@@ -181,7 +181,7 @@ static format format_of(int dtype)
                            : (format){53, -1074, 1024};
 }
 
-/* Exponent of the unit in the last place of a correctly rounded result. */
+/* Exponent of an ulp of a correctly rounded result. */
 static int unit_of(format f, double rounded)
 {
     if (isinf(rounded))

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ulp_sweep.c - the worst error over many inputs. Threads take chunks of
- * inputs from a counter and run the function over each; quick errors tell
- * which results may be the worst so far, and MPFR decides. The result does not
- * depend on who took which.
+ * ulp_sweep.c - the worst error over many inputs. Threads take chunks of inputs
+ * from an atomic counter; quick errors select results that may be the worst so
+ * far, and MPFR decides. The result does not depend on the order of chunks.
  */
 #include <math.h>
 #include <pthread.h>
@@ -16,8 +15,8 @@
 
 enum {
     CHUNK = 4096,
-    SAMPLE = 1024,         /* of many inputs every SAMPLE-th is checked … */
-    MANY_INPUTS = 1 << 20, /* … and these are many */
+    SAMPLE = 1024,         /* every SAMPLE-th input is checked … */
+    MANY_INPUTS = 1 << 20, /* … from this number of inputs on */
 };
 
 void ulp_run_kernel(const ulp_function *f, int dtype, int64_t n, void *a,
@@ -42,12 +41,12 @@ typedef union elements {
 typedef struct sweep {
     const ulp_function *f;
     int dtype;
-    const ulp_many *many; /* NULL: not of this kind */
-    int64_t sample;       /* distance of inputs that are checked */
-    uint64_t n_searched;  /* inputs of ulp_inputs.c, before the bits */
+    const ulp_many *many; /* NULL: not f32 with one operand */
+    int64_t sample;       /* distance between inputs that are checked */
+    uint64_t n_searched;  /* inputs of ulp_inputs.c, before bit patterns */
     uint64_t stride;
     uint64_t n;
-    _Atomic uint64_t next; /* the first chunk nobody has taken */
+    _Atomic uint64_t next; /* the next chunk to take */
 } sweep;
 
 typedef struct worker {
@@ -57,7 +56,7 @@ typedef struct worker {
     uint64_t where; /* index of the worst input */
     ulp_result result;
     elements a, b, out, again;
-    double errors[CHUNK]; /* quick ones; Inf if not known */
+    double errors[CHUNK]; /* quick errors; Inf if unknown */
 } worker;
 
 static double element(int dtype, const elements *e, int64_t i)
@@ -103,7 +102,7 @@ static bool is_same(float a, float b)
     return memcmp(&a, &b, sizeof(a)) == 0 || (isnan(a) && isnan(b));
 }
 
-/* Of two errors of one result. */
+/* Compares two errors of one result. */
 static bool is_close(const sweep *s, double a, double b)
 {
     const double off = ulp_uncertainty(s->f, s->dtype);
@@ -116,7 +115,7 @@ static void doubt(worker *w, const double *operands)
     memcpy(w->result.where, operands, sizeof(w->result.where));
 }
 
-/* Another part of each chunk is checked. */
+/* Each chunk has different inputs checked. */
 static int64_t first_checked(const sweep *s, uint64_t first)
 {
     return (int64_t)(first / CHUNK * 389) % s->sample;
@@ -142,7 +141,7 @@ static void check_many(worker *w, uint64_t first, int64_t n)
     }
 }
 
-/* Compares quick errors with exact ones; Inf says that one is not known. */
+/* Compares quick errors with exact ones; Inf means unknown. */
 static void check_errors(worker *w, uint64_t first, int64_t n)
 {
     const sweep *s = w->all;
@@ -157,7 +156,8 @@ static void check_errors(worker *w, uint64_t first, int64_t n)
     }
 }
 
-/* Runs the function; gives quick errors, and how many are above the limit. */
+/* Runs the function, computes quick errors, and returns how many exceed the
+   limit. */
 static int64_t run_chunk(worker *w, uint64_t first, int64_t n, double limit)
 {
     const sweep *s = w->all;
@@ -181,13 +181,13 @@ static int64_t run_chunk(worker *w, uint64_t first, int64_t n, double limit)
     return n;
 }
 
-/* Of equally bad inputs the first counts, whichever thread met it. */
+/* Among equal errors the input with the lowest index wins. */
 static bool is_worse(double error, uint64_t index, double worst, uint64_t where)
 {
     return error > worst || (error == worst && index < where);
 }
 
-static void look_at(worker *w, uint64_t index, int64_t i)
+static void measure_exactly(worker *w, uint64_t index, int64_t i)
 {
     const sweep *s = w->all;
     const double given = element(s->dtype, &w->out, i);
@@ -204,10 +204,10 @@ static void look_at(worker *w, uint64_t index, int64_t i)
 }
 
 /*
- * Begin of the k-th chunk to be taken. Neighbours come long after each other:
- * where errors grow slowly along the numbers, taking these in their order would
- * make every one the worst so far. The factor is a prime larger than the number
- * of chunks, so all have their turn.
+ * The begin of the k-th chunk to take, in a scattered order: where errors
+ * increase slowly with the input, the natural order would make every input the
+ * worst so far. The factor is a prime larger than the number of chunks, so that
+ * every chunk is taken once.
  */
 static uint64_t begin_of(const sweep *s, uint64_t k)
 {
@@ -233,13 +233,13 @@ static void *work(void *argument)
             continue;
         for (int64_t i = 0; i < n && !w->result.is_doubtful; i++)
             if (w->errors[i] > w->result.worst - uncertainty)
-                look_at(w, first + (uint64_t)i, i);
+                measure_exactly(w, first + (uint64_t)i, i);
     }
     ulp_numbers_deinit(&w->numbers);
     return NULL;
 }
 
-/* -- All of them ----------------------------------------------------------- */
+/* -- All chunks ------------------------------------------------------------ */
 
 bool ulp_sweep(const ulp_function *f, int dtype, uint64_t stride, uint64_t n,
                int threads, const ulp_many *many, ulp_result *result)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ulp_wide.c - quick errors of f64: against the functions of ulp_bounds.def in
- * long double, which has at least 11 more bits where it is of use.
+ * ulp_wide.c - quick errors of f64, by the functions of ulp_bounds.def in long
+ * double, which is useful where it has at least 11 more bits.
  */
 #include <float.h>
 #include <math.h>
 
 #include "ulp/ulp.h"
 
-/* -- Functions that C does not have ---------------------------------------- */
+/* -- Functions that C lacks ------------------------------------------------ */
 
 static long double quick_negl(long double x)
 {
@@ -45,8 +45,8 @@ static long double quick_softplusl(long double x)
     return (x > 0 ? x : 0) + log1pl(expl(-fabsl(x)));
 }
 
-/* erfc is steep in its tail: what the rounding of its argument z has lost,
-   times the slope there, counts. */
+/* erfc is steep in its tail, so the rounding error of its argument z, times the
+   slope there, must be added. */
 static long double quick_gelul(long double x)
 {
     const long double half_root = 0x1.6a09e667f3bcc908p-1L;
@@ -72,8 +72,8 @@ static const struct {
 #undef ULP_2
 };
 
-/* Just below a power of two it cannot be told which unit counts: that depends
-   on whether the exact value is rounded to the power. */
+/* Just below a power of 2 the ulp is ambiguous: it depends on whether the exact
+   value rounds to the power. */
 static bool has_unsure_unit(long double exact)
 {
     int exponent;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_alloc.c - blocks, buffers, user allocators and faults. */
+/* test_alloc.c - blocks, buffers, user allocators and fault injection. */
 #include "base/alloc.h"
 
 #include <stdlib.h>
@@ -84,7 +84,7 @@ Test(alloc, requests_beyond_the_address_space_fail)
     check_nothing_is_alive();
 }
 
-/* -- Faults ---------------------------------------------------------------- */
+/* -- Fault injection ------------------------------------------------------- */
 
 /* Tries n allocations; bit i is set if allocation i failed. */
 static unsigned failures_among(int n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_arena.c - memory that is given back all at once. */
+/* test_arena.c - the arena allocator. */
 #include "base/arena.h"
 
 #include <string.h>

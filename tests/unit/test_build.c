@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_build.c - what elementwise operations become: contraction in all its
- * cases, the element types of plain numbers, and broadcasts.
+ * test_build.c - builders of elementwise operations: contraction, dtypes of
+ * plain numbers, and broadcasts.
  */
 #include <math.h>
 
@@ -77,12 +77,12 @@ Test(build, broadcasts_between_do_not_hide_a_product)
     tgi_ref sum = tgi_build_2(&w.b, TGI_OP_ADD, z, product);
     check_node(&w, sum, FMA, wide_x, wide_y, z);
 
-    /* The same where the user asks for it, even twice. */
+    /* The same with explicit broadcasts, even two. */
     tgi_ref spread = tgi_build_broadcast(&w.b, product, 2, (int64_t[]){1, 3});
     spread = tgi_build_broadcast(&w.b, spread, 2, (int64_t[]){2, 3});
     cr_assert_eq(tgi_build_2(&w.b, TGI_OP_ADD, spread, z), sum);
 
-    /* And if it is the other operand that is spread. */
+    /* And if the other operand is broadcast. */
     tgi_ref large = tgi_build_2(&w.b, TGI_OP_MUL, z, z);
     check_node(&w, tgi_build_2(&w.b, TGI_OP_ADD, large, x), FMA, z, z, wide_x);
     building_end(&w);
@@ -99,7 +99,7 @@ Test(build, only_broadcasts_are_looked_through)
         tgi_build_reshape(
             &w.b, tgi_build_reshape(&w.b, product, 1, (int64_t[]){4}), 2,
             (int64_t[]){2, 2}),
-        /* Where extents are unknown it could not be told from the above. */
+        /* With unknown extents it could not be distinguished from these. */
         tgi_build_reshape(&w.b, product, 2, (int64_t[]){2, 2}),
         tgi_build_slice(&w.b, product, 0, 1, TG_END, -1),
         tgi_build_cast(&w.b, tgi_build_cast(&w.b, product, TG_F64), TG_F32),
@@ -152,7 +152,7 @@ Test(build, plain_numbers_take_part_in_contraction)
     tgi_ref sum = tgi_build_2(&w.b, TGI_OP_ADD, product, weak_int(&w, 1));
     check_node(&w, sum, FMA, x, number(w.graph, TG_F32, 0.5),
                number(w.graph, TG_F32, 1));
-    /* Numbers alone stay numbers. */
+    /* An operation on numbers only returns a number. */
     tgi_ref alone = tgi_build_2(
         &w.b, TGI_OP_ADD,
         tgi_build_2(&w.b, TGI_OP_MUL, weak_double(&w, 2), weak_double(&w, 3)),
@@ -198,7 +198,7 @@ Test(build, contraction_is_seen_in_the_bits)
     cr_expect_eq(one_rounding_or_two(true, TG_RELAXED), 0);
 }
 
-/* -- Element types --------------------------------------------------------- */
+/* -- Dtypes ---------------------------------------------------------------- */
 
 Test(build, plain_numbers_take_the_type_of_the_other_operand)
 {
@@ -260,10 +260,10 @@ Test(build, numbers_among_themselves_find_a_common_type)
                   TG_ERROR_DTYPE,
                   "u64[] x i32[]: dtypes u64 and i32 differ; "
                   "convert one with tg_cast");
-    /* What they make still adapts … */
+    /* The result is still weakly typed … */
     check_type(&w, tgi_build_2(&w.b, TGI_OP_MUL, mixed, f32_of(&w, 2)),
                "f32[2]");
-    /* … but a comparison has a type of its own, and so has a typed scalar. */
+    /* … but not that of a comparison or a typed scalar. */
     tgi_ref less = tgi_build_2(&w.b, TGI_OP_LT, ints, weak_int(&w, 9));
     check_type(&w, less, "bool[]");
     cr_assert_not(tgi_graph_node(w.graph, less)->flags & TGI_NODE_WEAK);
@@ -291,7 +291,7 @@ Test(build, numbers_given_at_the_call_adapt_too)
                          shape_of(w.graph, 3)));
     check_type(&w, tgi_build_2(&w.b, TGI_OP_ADD, i32, whole), "i32[3]");
     cr_assert_eq(w.graph->number_checks.n, 0);
-    /* Whether a number fits, the call decides: once for each type. */
+    /* Whether a number fits is checked at the call, once per dtype. */
     for (int i = 0; i < 2; i++)
         check_type(&w, tgi_build_2(&w.b, TGI_OP_ADD, i32, real), "i32[3]");
     cr_assert_eq(w.graph->number_checks.n, 1);
@@ -299,7 +299,7 @@ Test(build, numbers_given_at_the_call_adapt_too)
     cr_assert_eq(w.graph->number_checks.data[0].dtype, TG_I32);
     check_type(&w, tgi_build_2(&w.b, TGI_OP_ADD, f32, real), "f32[3]");
     cr_assert_eq(w.graph->number_checks.n, 2);
-    /* Nobody knows the range of what is computed from it. */
+    /* The range of a number computed from arguments is unknown. */
     check_refused(&w,
                   tgi_build_2(&w.b, TGI_OP_ADD, i32,
                               tgi_build_2(&w.b, TGI_OP_MUL, real, real)),
@@ -331,7 +331,7 @@ Test(build, element_types_that_differ_are_refused)
     building_end(&w);
 }
 
-/* One word for each set of types in the table. */
+/* One message for each set of types in the op table. */
 Test(build, a_type_that_an_operation_does_not_take_is_refused)
 {
     building w = building_begin();

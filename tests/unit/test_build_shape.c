@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_build_shape.c - operations that have a shape of their own: what they
- * give, and the message for everything they refuse. Extents are known here;
- * test_build_symbolic.c is about those that are not.
+ * test_build_shape.c - operations that change shapes: their results, and the
+ * message of every error. Extents are known here; test_build_symbolic.c tests
+ * unknown ones.
  */
 #include "support/api.h"
 #include "support/building.h"
@@ -14,7 +14,7 @@
     (int)(sizeof((const int[]){__VA_ARGS__}) / sizeof(int)), \
         (const int[]){__VA_ARGS__}
 
-/* -- Shapes as such -------------------------------------------------------- */
+/* -- Shapes ---------------------------------------------------------------- */
 
 Test(build_shape, bad_shapes_are_refused)
 {
@@ -106,7 +106,7 @@ Test(build_shape, reshape)
     check_type(&w, tgi_build_reshape(&w.b, f32_of(&w, 1), 0, NULL), "f32[]");
     check_type(&w, tgi_build_reshape(&w.b, f32_of(&w, 0, 5), DIMS(7, -1)),
                "f32[7,0]");
-    /* Recorded, though it changes nothing: it may end a contraction. */
+    /* An identity reshape is recorded, because it prevents contraction. */
     cr_assert_neq(tgi_build_reshape(&w.b, x, DIMS(-1, 6)), x);
     check_refused(&w, tgi_build_reshape(&w.b, x, DIMS(5)), TG_ERROR_SHAPE,
                   "f32[2,6]: cannot reshape 12 elements to [5] (5 elements)");
@@ -360,7 +360,7 @@ Test(build_shape, matmul)
     building w = building_begin();
     static const struct {
         int flags;
-        int64_t x[4], y[4]; /* ended by 0 */
+        int64_t x[4], y[4]; /* terminated by 0 */
         const char *type;
     } good[] = {
         {0, {2, 3}, {3, 4}, "f32[2,4]"},
@@ -458,7 +458,7 @@ Test(build_shape, random_words)
     building_end(&w);
 }
 
-/* -- Through the interface ------------------------------------------------- */
+/* -- Through the public functions ------------------------------------------ */
 
 static void named_operands(tg_trace *t, const tg_value *in, void *user)
 {
@@ -467,7 +467,7 @@ static void named_operands(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_add(weights, in[1]));
 }
 
-/* What the user called a value stands in the message, with file and line. */
+/* Messages contain the user's names of values, with file and line. */
 Test(build_shape, messages_name_the_values_and_the_place)
 {
     session s;
@@ -628,7 +628,7 @@ static void refused(tg_trace *t, const tg_value *in, void *user)
     tg_value result = r->build(in[0]);
     cr_assert_not(tg_is_valid(result));
     cr_assert_eq(tg_trace_status(t), r->status);
-    /* The first error sticks: what follows does nothing. */
+    /* The first error is sticky: later operations do nothing. */
     cr_assert_not(tg_is_valid(tg_add(in[0], 1)));
     tg_return(t, result);
 }

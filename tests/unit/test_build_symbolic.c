@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_build_symbolic.c - extents that are unknown until the call: what can
- * be built of them, what the call then gives, and what it refuses. Every
- * refusal names the operation, the extents and the line of the callback.
+ * test_build_symbolic.c - extents that are unknown until the call: the graphs
+ * built, the results of calls, and their errors. Every error names the
+ * operation, the extents and the line of the callback.
  */
 #include <math.h>
 
@@ -45,7 +45,7 @@ static tg_tensor *counting(tg_context *ctx, const shaped *shape)
     return x;
 }
 
-/* Calls f, whose extents are all unknown, as the attempt says. */
+/* Calls f, all of whose extents are unknown, with the attempt's arguments. */
 static void attempt_call(tg_context *ctx, tg_function *f, const attempt *a)
 {
     tg_tensor *x = counting(ctx, &a->x);
@@ -78,7 +78,7 @@ static void attempt_call(tg_context *ctx, tg_function *f, const attempt *a)
     tg_tensor_release(y);
 }
 
-/* One trace serves all attempts: extents are unknown in its signature. */
+/* One trace serves all attempts: its signature has unknown extents. */
 static void check_attempts_of(const char *name, tg_callback *callback,
                               const attempt *attempts, size_t n)
 {
@@ -175,7 +175,7 @@ Test(build_symbolic, reshape)
     check_attempts(as_long_as, {S(2, 3), S(6), S(6), NULL},
                    {S(2, 3), S(5), NOTHING,
                     "reshape: numbers of elements: 6 and 5 are not equal"});
-    /* As where it is known: -1 is undetermined beside 0. */
+    /* As with known extents: -1 is undetermined beside 0. */
     check_attempts(rows, {S(2, 3, 4), NOTHING, S(2, 12), NULL},
                    {S(2, 0, 4), NOTHING, S(2, 0), NULL},
                    {S(0, 3, 4), NOTHING, NOTHING,
@@ -450,7 +450,7 @@ Test(build_symbolic, extents_become_numbers)
     session_end(&s);
 }
 
-/* -- What can be told already ---------------------------------------------- */
+/* -- Decided while tracing ------------------------------------------------- */
 
 Test(build_symbolic, what_never_fits_is_refused_when_traced)
 {
@@ -500,7 +500,7 @@ Test(build_symbolic, one_condition_is_kept_once)
     tgi_build_2(&w.b, TGI_OP_MUL, x, y);
     tgi_build_2(&w.b, TGI_OP_SUB, x, y);
     cr_assert_eq(w.graph->checks.n, 1);
-    /* What they have in common broadcasts with either without another. */
+    /* The common extent broadcasts with either without another check. */
     tgi_build_2(&w.b, TGI_OP_MUL, sum, sum);
     cr_assert_eq(w.graph->checks.n, 1);
     building_end(&w);
@@ -523,7 +523,7 @@ Test(build_symbolic, extents_of_another_function_are_refused)
     building_end(&w);
 }
 
-/* Each unknown extent is fine, all together are not. */
+/* Each unknown extent fits, but their product overflows. */
 CALLBACK(too_large, tg_broadcast(tg_sum(x, TG_ALL_AXES),
                                  TG_DIMS(tg_value_dim(x, 0), 1LL << 58)))
 

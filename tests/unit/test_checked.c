@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_checked.c - arithmetic that cannot wrap. */
+/* test_checked.c - overflow-checked arithmetic. */
 #include "base/checked.h"
 
 #include "support/support.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_dims.c - extents by name. The rules of the normal form are tested one
- * by one, and then all together: random expressions against an evaluator
- * that knows no rules, and against themselves built in another order.
+ * test_dims.c - symbolic extents. The rules of the normal form are tested one
+ * by one and then together: random expressions are compared with a naive
+ * evaluator, and with themselves built in another order.
  */
 #include "ir/dims.h"
 
@@ -269,7 +269,7 @@ Test(dims, equal_shapes_have_one_ref)
     cr_expect_eq(tgi_shape_intern(d, 0, NULL), scalar);
     cr_expect_eq(tgi_shape_intern(d, 2, (tgi_dim[]){n, 10}), a);
     cr_expect_neq(tgi_shape_intern(d, 1, (tgi_dim[]){n}), a);
-    for (int64_t i = 0; i < 500; i++) /* refs stay good as the table grows */
+    for (int64_t i = 0; i < 500; i++) /* refs stay valid as the table grows */
         cr_expect_neq(tgi_shape_intern(d, 1, &i), 0);
     cr_expect_eq(tgi_shape_of(d, a)->rank, 2);
     cr_expect_eq(tgi_shape_of(d, a)->dims[1], 10);
@@ -325,7 +325,7 @@ typedef struct naive {
     int64_t value;
 } naive;
 
-/* A random list of operations and their names; NONE is made a constant. */
+/* Random operations and their handles; a failed one becomes a constant. */
 static void grow(tgi_dims *d, const char *ops, uint64_t *seed, naive *nodes,
                  tgi_dim *names)
 {
@@ -354,7 +354,7 @@ static void grow(tgi_dims *d, const char *ops, uint64_t *seed, naive *nodes,
     }
 }
 
-/* Wide enough for what 64 bits hold; false if it does not fit them. */
+/* Evaluates in 128 bits; false if the value does not fit 64. */
 static bool naive_evaluate(const naive *nodes, const int64_t *symbols,
                            int64_t *out)
 {
@@ -406,13 +406,13 @@ static void check_random(const char *ops, uint64_t seed, int n_trees,
         cr_assert_lt(tgi_dims_n_values(d), 10000);
         for (int round = 0; round < 10; round++) {
             int64_t symbols[SYMBOLS];
-            /* Extents that broadcast: all are 1 or the same. */
+            /* Extents that broadcast: all are 1 or equal. */
             const int common = random_below(&seed, 6);
             for (int i = 0; i < SYMBOLS; i++)
                 symbols[i] = !has_ones                ? random_below(&seed, 8)
                              : random_below(&seed, 2) ? 1
                                                       : common;
-            /* Inner parts may overflow where the names' do not. */
+            /* Subexpressions may overflow where the normal form does not. */
             if (!naive_evaluate(nodes, symbols, wanted) ||
                 tgi_dims_evaluate(d, symbols, values) != TG_OK)
                 continue;
@@ -663,9 +663,9 @@ Test(dims, a_table_translates_into_itself)
     check_nothing_is_alive();
 }
 
-/* -- Size, life, faults ---------------------------------------------------- */
+/* -- Size, lifetime, fault injection --------------------------------------- */
 
-/* Deep and shared: written out it would have 2^depth parts. */
+/* Deep and shared: as text it would have 2^depth subexpressions. */
 static void *build_deep_chain(void *out_ok)
 {
     enum { DEPTH = 100000 };
@@ -724,7 +724,7 @@ Test(dims, live_until_the_last_reference)
     check_nothing_is_alive();
 }
 
-/* Every kind of expression, made, translated and printed. */
+/* Creates, translates and prints every kind of expression. */
 static bool use_everything(void)
 {
     bool ok = false;
@@ -751,7 +751,7 @@ static bool use_everything(void)
     tgi_dim_print(d, e, &buf);
     ok = !buf.failed;
     if (!ok)
-        tgi_error_memory(); /* a string leaves that to its owner */
+        tgi_error_memory(); /* tgi_strbuf does not record it */
 done:
     tgi_strbuf_deinit(&buf);
     tgi_dims_release(d);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_dtype.c - element types: facts, numbers, text. */
+/* test_dtype.c - element types: properties, numbers, text. */
 #include "base/dtype.h"
 
 #include <float.h>
@@ -129,7 +129,7 @@ Test(dtype, floats_round_but_do_not_overflow)
     cr_assert_str_eq(stored(TG_F32, float_of(1e-300)), "0");
     cr_assert_str_eq(stored(TG_F64, uint_of(UINT64_MAX)),
                      "1.8446744073709552e+19");
-    /* Through double it would round twice, the second time to even. */
+    /* Conversion through double would round twice, the second time to even. */
     cr_assert_str_eq(stored(TG_F32, int_of((1ll << 54) + (1ll << 30) + 1)),
                      "1.80144e+16");
     cr_assert_str_eq(stored(TG_F32, float_of(18014399583223808.0)),

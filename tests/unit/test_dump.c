@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* test_dump.c - the text of graphs, against files that people have read. */
+/* test_dump.c - dumps of graphs, compared with golden files. */
 #include "support/graphs.h"
 
 #include <math.h>
 
 #include "support/golden.h"
 
-/* A node of every kind of attribute. */
+/* A node with every kind of attribute. */
 static tgi_graph *make_gallery(void)
 {
     tgi_graph *g = tgi_graph_create("gallery", NULL);
@@ -77,7 +77,7 @@ static tgi_graph *make_gallery(void)
     return g;
 }
 
-/* Two graphs of one name, one of them called twice. */
+/* Two graphs with one name, one of them called twice. */
 static tgi_graph *make_calls(void)
 {
     tgi_graph *a = tgi_graph_create("g", NULL);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_einsum.c - how labels are read, and what sums of products are built
- * of. Graphs keep equal nodes once: what must be the same is the same node.
+ * test_einsum.c - parsing and lowering of Einstein summation. Nodes are
+ * hash-consed, so equal graphs are compared by ref.
  */
 #include "build/einsum.h"
 #include "support/building.h"
 
-/* -- Reading --------------------------------------------------------------- */
+/* -- Parsing --------------------------------------------------------------- */
 
 /* The labels of a term as text; axes of '...' are digits, the last one 0. */
 static const char *letters_of(const tgi_einsum_term *term)
@@ -38,7 +38,7 @@ static const reading readings[] = {
     {"->", 1, {0}, {""}, ""},
     {",,", 3, {0, 0, 0}, {"", "", ""}, ""},
     {"i,->i", 2, {1, 0}, {"i", ""}, "i"},
-    /* Without an arrow: what stands once, in alphabetical order. */
+    /* Without an arrow: labels that occur once, in alphabetical order. */
     {"ij,jk", 2, {2, 2}, {"ij", "jk"}, "ik"},
     {"ba", 1, {2}, {"ba"}, "ab"},
     {"bA,Zc", 2, {2, 2}, {"bA", "Zc"}, "AZbc"},
@@ -145,7 +145,7 @@ Test(einsum, says_where_labels_are_wrong)
 
 enum { MAX_OPERANDS = 3 };
 
-/* What tg_einsum builds of operands, a list that ends with 0. */
+/* The node that tg_einsum builds; the list of operands ends with 0. */
 static tgi_ref build(building *w, const char *spec, const tgi_ref *operands)
 {
     tgi_ref refs[MAX_OPERANDS];
@@ -232,7 +232,7 @@ Test(einsum, batches_are_views)
     tgi_ref m = f32_of(&w, 4, 5);
     check_same(einsum(&w, "bij,bjk->bik", x, y), product(&w, x, y, 0));
     check_same(einsum(&w, "...ij,...jk->...ik", x, y), product(&w, x, y, 0));
-    /* Of one operand alone, they are rows. */
+    /* Labels of one operand only are rows. */
     check_same(einsum(&w, "...ij,jk->...ik", x, m),
                reshaped(&w, product(&w, reshaped(&w, x, 6, 4), m, 0), 2, 3,
                         5));
@@ -241,7 +241,7 @@ Test(einsum, batches_are_views)
     check_same(einsum(&w, "bqhd,bkhd->bhqk", q, k),
                product(&w, transposed(&w, q, "0213"),
                        transposed(&w, k, "0213"), TG_TRANSPOSE_B));
-    /* Dots of fewer axes get axes of 1 where they are not the first. */
+    /* A shorter '...' gets axes of extent 1 if it is not first. */
     tgi_ref few = f32_of(&w, 6, 2, 3, 4), many = f32_of(&w, 6, 7, 2, 4, 5);
     check_same(einsum(&w, "b...ij,b...jk->b...ik", few, many),
                product(&w, reshaped(&w, few, 6, 1, 2, 3, 4), many, 0));
@@ -261,7 +261,7 @@ Test(einsum, labels_are_merged_as_they_lie)
                         product(&w, reshaped(&w, x, 6, 20),
                                 reshaped(&w, y, 20, 42), 0),
                         2, 3, 6, 7));
-    /* Merged before they are moved: both are views. */
+    /* Merged before they are transposed: both are views. */
     tgi_ref u = f32_of(&w, 8, 2, 3, 9);
     tgi_ref v = f32_of(&w, 9, 8);
     check_same(einsum(&w, "kabB,Bk->Bab", u, v),
@@ -271,7 +271,7 @@ Test(einsum, labels_are_merged_as_they_lie)
                                            "201"),
                                 reshaped(&w, v, 9, 8, 1), TG_TRANSPOSE_A),
                         9, 2, 3));
-    /* What lies apart is copied, in the order of the result. */
+    /* Labels that are not adjacent are copied, in the order of the result. */
     check_same(einsum(&w, "abcd,ecfd->abfe", x, z),
                reshaped(&w,
                         product(&w, reshaped(&w, x, 6, 20),
@@ -286,11 +286,11 @@ Test(einsum, what_is_summed_over_has_the_order_of_an_operand)
 {
     building w = building_begin();
     tgi_ref x = f32_of(&w, 2, 3, 4), y = f32_of(&w, 4, 3, 5);
-    /* Of the first one, where they lie together … */
+    /* In the order of the first operand, if they are adjacent there … */
     check_same(einsum(&w, "ijk,kjl->il", x, y),
                product(&w, reshaped(&w, x, 2, 12),
                        reshaped(&w, transposed(&w, y, "102"), 12, 5), 0));
-    /* … else of the second, if they do so there. */
+    /* … else of the second, if they are adjacent there. */
     tgi_ref u = f32_of(&w, 3, 2, 4);
     check_same(einsum(&w, "jik,kjl->il", u, y),
                product(&w, reshaped(&w, transposed(&w, u, "120"), 2, 12),
@@ -314,7 +314,7 @@ Test(einsum, without_a_label_of_one_operand_it_is_a_product_and_a_sum)
                summed(&w, multiplied(&w, x, y), 0));
     check_same(einsum(&w, "ij,ji->i", x, z),
                summed(&w, multiplied(&w, x, transposed(&w, z, "10")), 1));
-    /* Seven axes of a batch beside one that goes: no matrix has so many. */
+    /* Seven batch axes and a summed one: too many axes for a matmul. */
     tgi_ref a = f32_of(&w, 2, 1, 2, 1, 2, 1, 2, 3);
     check_type(&w, einsum(&w, "abcdefgh,abcdefgh->abcdefg", a, a),
                "f32[2,1,2,1,2,1,2]");
@@ -350,7 +350,7 @@ Test(einsum, one_operand_is_moved_or_summed)
     building_end(&w);
 }
 
-/* What nobody else wants goes first, what is not wanted later goes next. */
+/* Labels of one operand are summed first, then labels without later use. */
 Test(einsum, operands_are_taken_from_left_to_right)
 {
     building w = building_begin();
@@ -411,7 +411,7 @@ Test(einsum, unknown_extents_are_merged_too)
     building_end(&w);
 }
 
-/* -- Refusing -------------------------------------------------------------- */
+/* -- Errors ---------------------------------------------------------------- */
 
 Test(einsum, extents_of_one_label_are_equal)
 {

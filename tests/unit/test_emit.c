@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_emit.c - what recipes tell an emitter is what kernels compute, bit for
- * bit (of NaNs: that it is one), for every elementwise op, cast and type.
+ * test_emit.c - recipes over an emitter compute what kernels compute, bit for
+ * bit (except NaN payloads), for every elementwise op, cast and dtype.
  */
 #include <criterion/criterion.h>
 #include <inttypes.h>
@@ -14,9 +14,9 @@
 #include "support/emit_inputs.h"
 #include "support/support.h"
 
-/* -- Both ways ------------------------------------------------------------- */
+/* -- Emitter against kernel ------------------------------------------------ */
 
-/* The recording gives what the kernel gives. types[0]: of the result. */
+/* Compares a recording with the kernel. types[0] is that of the result. */
 static void check_same(recording *r, tgi_kernel *kernel, int n_operands,
                        const int *types, const char *what)
 {
@@ -126,7 +126,7 @@ Test(emit, every_word_has_a_name_and_operands)
     }
 }
 
-/* -- The emitter of the tests finds mistakes ------------------------------- */
+/* -- The test emitter detects errors --------------------------------------- */
 
 static tgi_emitted say(tgi_primitive word, tg_dtype dtype, tgi_emitted a,
                        tgi_emitted b, tgi_emitted c)

@@ -8,7 +8,7 @@
 
 #include "support/support.h"
 
-/* Contexts are only names to the record. */
+/* The record only compares context pointers. */
 static char first_object, second_object;
 #define FIRST ((const tg_context *)(const void *)&first_object)
 #define SECOND ((const tg_context *)(const void *)&second_object)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_fpenv.c - the floating-point mode is ours inside, the host's after. */
+/* test_fpenv.c - the floating-point mode is set inside and restored after. */
 #include "base/fpenv.h"
 
 #include <fenv.h>
@@ -7,7 +7,7 @@
 
 #include "support/support.h"
 
-/* Kept from the compiler, which knows nothing of modes. */
+/* volatile prevents constant folding, which assumes the default mode. */
 static volatile float one = 1, three = 3, tiny = FLT_MIN;
 
 Test(fpenv, rounds_to_nearest_whatever_the_host_does)

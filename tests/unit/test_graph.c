@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_graph.c - nodes, sharing, ownership and checks of graphs. */
+/* test_graph.c - nodes, hash-consing, ownership and checks of graphs. */
 #include "support/graphs.h"
 
 #include "base/alloc.h"
@@ -11,7 +11,7 @@ static tgi_graph *new_graph(void)
     return graph;
 }
 
-/* -- Sharing --------------------------------------------------------------- */
+/* -- Hash-consing ---------------------------------------------------------- */
 
 Test(graph, equal_nodes_are_one)
 {
@@ -46,7 +46,8 @@ Test(graph, type_shape_attribute_and_weakness_tell_nodes_apart)
     tgi_ref plain = tgi_graph_add_constant(g, TG_F32, scalar_shape(g), &one, 4,
                                            0, (tg_site){"a.c", 1});
     tgi_ref weak = tgi_graph_add_constant(g, TG_F32, scalar_shape(g), &one, 4,
-                                          TGI_NODE_LITERAL, (tg_site){"a.c", 1});
+                                          TGI_NODE_LITERAL,
+                                          (tg_site){"a.c", 1});
     cr_assert_neq(plain, weak);
     cr_assert_eq(tgi_graph_constant(g, plain), tgi_graph_constant(g, weak),
                  "the elements are kept once");
@@ -155,7 +156,7 @@ Test(graph, strings_are_kept_once)
     check_nothing_is_alive();
 }
 
-/* -- Notes on the graph as a whole ----------------------------------------- */
+/* -- Summary of a graph ---------------------------------------------------- */
 
 Test(graph, notes_which_variables_are_read_and_written)
 {
@@ -399,9 +400,9 @@ Test(graph, checks_on_related_unknowns_are_decided)
     check_nothing_is_alive();
 }
 
-/* -- Memory running out ---------------------------------------------------- */
+/* -- Fault injection ------------------------------------------------------- */
 
-/* A graph that uses everything; false as soon as something fails. */
+/* Builds a graph that uses everything; false if something fails. */
 static bool make_everything(void)
 {
     tgi_graph *inner = tgi_graph_create("inner", NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_hash.c - hashing and the index. */
+/* test_hash.c - hashing and the hash index. */
 #include "base/hash.h"
 
 #include "support/support.h"
@@ -13,7 +13,7 @@ Test(hash, depends_on_bytes_and_seed)
     cr_assert_eq(tgi_hash(NULL, 0, 5), tgi_hash("x", 0, 5));
 }
 
-/* What xxHash publishes: files must be found again by other builds. */
+/* Published values of xxHash: other builds must compute the same file names. */
 Test(hash, the_long_one_never_changes)
 {
     static const unsigned char of_nothing[16] = {
@@ -25,7 +25,7 @@ Test(hash, the_long_one_never_changes)
     cr_assert_arr_neq(a.bytes, b.bytes, sizeof(a.bytes));
 }
 
-/* How often `position` is found under `hash`. */
+/* The number of entries `position` under `hash`. */
 static int occurrences(const tgi_index *index, uint64_t hash, uint32_t position)
 {
     int n = 0;

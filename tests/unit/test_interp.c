@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_interp.c - the interpreter on graphs made by hand: values, order of
+ * test_interp.c - the interpreter on hand-built graphs: values, order of
  * effects, snapshots, calls, memory.
  */
 #include <criterion/criterion.h>
@@ -13,7 +13,7 @@
 #include "support/support.h"
 #include "tgjit/ops.h"
 
-/* -- Making graphs --------------------------------------------------------- */
+/* -- Building graphs ------------------------------------------------------- */
 
 #define DIMS(...) (const int64_t[]){__VA_ARGS__}
 #define REFS(...) (const tgi_ref[]){__VA_ARGS__}
@@ -23,7 +23,7 @@ static tgi_shape_ref shape(tgi_graph *g, int rank, const int64_t *dims)
     return tgi_shape_intern(g->dims, rank, dims);
 }
 
-/* A node of i32, the type of most values here. */
+/* An i32 node, as most are here. */
 static tgi_ref add(tgi_graph *g, tgi_op op, tgi_shape_ref type,
                    uint32_t n_inputs, const tgi_ref *inputs, const void *attr,
                    size_t attr_bytes)
@@ -82,7 +82,7 @@ static tgi_ref plus(tgi_graph *g, tgi_ref x, int32_t n)
                   spread(g, number(g, n), shape_of(g, x)));
 }
 
-/* Reads v after `write` (0: as it came). */
+/* Reads v after `write` (0: the initial contents). */
 static tgi_ref read_after(tgi_graph *g, tgi_ref v, tgi_ref write)
 {
     return add(g, TGI_OP_READ, shape_of(g, v), write ? 2 : 1, REFS(v, write),
@@ -129,7 +129,7 @@ static void returns(tgi_graph *g, tgi_ref ref)
 
 /* -- Running them ---------------------------------------------------------- */
 
-/* All that was printed, one text a line. */
+/* The printed text, one message per line. */
 static char printed[1000];
 
 static void keep_text(const char *text, void *user)
@@ -149,7 +149,7 @@ static tgi_interp *prepare(const tgi_graph *g, const int64_t *symbols)
     return interp;
 }
 
-/* Runs a graph once and gives it back. */
+/* Runs a graph once and releases it. */
 static tg_status run_once(tgi_graph *g, const int64_t *symbols,
                           void *const *params, void *const *results)
 {
@@ -487,7 +487,7 @@ Test(interp, errors_of_callees_end_the_call_and_keep_earlier_effects)
                      "range for axis 0 of extent 2");
     cr_expect_arr_eq(a, ((int32_t[]){6, 7}), sizeof(a));
     cr_expect_eq(out, -1);
-    /* The instance is as good as before. */
+    /* The instance remains usable. */
     cr_expect_eq(tgi_interp_run(interp, BUFFERS(a, &good), BUFFERS(&out)),
                  TG_OK);
     cr_expect_arr_eq(a, ((int32_t[]){8, 8}), sizeof(a));
@@ -497,7 +497,7 @@ Test(interp, errors_of_callees_end_the_call_and_keep_earlier_effects)
     check_nothing_is_alive();
 }
 
-/* f0(x) = x + 1, and each next one calls the one before n times. */
+/* f0(x) = x + 1; each further function calls the previous one n times. */
 static tgi_graph *tower(int depth, int n)
 {
     tgi_graph *callee = NULL;
@@ -517,7 +517,7 @@ static tgi_graph *tower(int depth, int n)
 
 Test(interp, calls_of_one_function_share_an_instance)
 {
-    /* 2^40 calls if each were prepared on its own. */
+    /* 2^40 calls if each were prepared separately. */
     tgi_graph *g = tower(40, 2);
     tgi_interp_destroy(prepare(g, NULL));
     tgi_graph_release(g);
@@ -531,8 +531,8 @@ Test(interp, calls_of_one_function_share_an_instance)
 
 enum { VARIABLES = 3, ACTIONS = 40, N = 4 };
 
-/* A program of reads, writes, calls and arithmetic on [2,2], run beside a
-   plain simulation that copies every value. */
+/* A program of reads, writes, calls and arithmetic on [2,2], compared with a
+   naive simulation that copies every value. */
 typedef struct program {
     tgi_graph *graph;
     tgi_graph *callee;
@@ -578,7 +578,7 @@ static void act(program *p, uint64_t *seed)
         memcpy(p->contents[k], p->elements[i], sizeof(out));
         push(p, p->writes[k], p->contents[k]);
         break;
-    case 5: /* v = transposed v + x, giving the old v */
+    case 5: /* v = transposed v + x; returns the old v */
         p->writes[k] = call(g, p->callee, 2, REFS(v, x));
         memcpy(out, p->contents[k], sizeof(out));
         for (int e = 0; e < N; e++)
@@ -618,7 +618,7 @@ Test(interp, random_programs_agree_with_a_plain_simulation)
         push(&p, param(p.graph, 2, DIMS(2, 2)), buffers[VARIABLES]);
         while (p.n_values <= ACTIONS)
             act(&p, &seed);
-        /* Most are used within only, so that their memory is used again. */
+        /* Few are results, so that memory is reused. */
         int n_results = 0, shown[ACTIONS + 1];
         for (int i = 0; i < p.n_values; i++)
             if (random_below(&seed, 4) == 0) {
@@ -675,7 +675,7 @@ Test(interp, deep_calls_and_long_graphs_need_little_stack)
     check_nothing_is_alive();
 }
 
-/* An allocator with less memory than there are addresses. */
+/* An allocator with limited memory. */
 static void *allocate_some(size_t bytes, size_t align, void *user)
 {
     void *memory = NULL;

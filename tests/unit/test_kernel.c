@@ -13,7 +13,7 @@
 
 #define DIMS(...) (const int64_t[]){__VA_ARGS__}
 
-/* NULL stands for no elements, which must not be touched. */
+/* NULL stands for an empty array, which must not be accessed. */
 static tgi_view dense(void *data, tg_dtype dtype, int rank,
                       const int64_t *dims)
 {
@@ -23,7 +23,7 @@ static tgi_view dense(void *data, tg_dtype dtype, int rank,
     return view;
 }
 
-/* Runs a kernel whose node has nothing but an attribute. */
+/* Runs a kernel whose node has only an attribute. */
 static tg_status run(tgi_kernel *kernel, const void *attr, tgi_view out,
                      uint32_t n_inputs, const tgi_view *in)
 {
@@ -34,7 +34,7 @@ static tg_status run(tgi_kernel *kernel, const void *attr, tgi_view out,
     return kernel(&args);
 }
 
-/* The same of GATHER, which tells its name. */
+/* The same for GATHER, whose messages name the op. */
 static tg_status run_gather(tg_dtype dtype, tg_dtype index_dtype,
                             const void *attr, tgi_view out, uint32_t n_inputs,
                             const tgi_view *in)
@@ -83,7 +83,7 @@ Test(kernel, elementwise_of_a_scalar)
 
 Test(kernel, elementwise_of_eight_axes_in_random_order)
 {
-    /* Every permutation of strides gives what copying first gives. */
+    /* Every permutation of strides gives the same as copying first. */
     enum { N = 256 };
     uint16_t x[N], moved[N], out[N];
     int64_t dims[8] = {2, 2, 2, 2, 2, 2, 2, 2};
@@ -268,7 +268,7 @@ Test(kernel, scatter_takes_its_updates_in_order)
     run(tgi_kernel_scatter(TG_F32, TG_I16), &attr,
         dense(out, TG_F32, 1, DIMS(3)), 3, in);
     cr_expect_arr_eq(out, ((float[]){1, 2, 7}), sizeof(out));
-    /* ((1 + 1e8) - 1e8) + 1 is 1: without the order it would be 2. */
+    /* ((1 + 1e8) - 1e8) + 1 is 1; in another order it would be 2. */
     attr.mode = TG_SCATTER_ADD;
     run(tgi_kernel_scatter(TG_F32, TG_I16), &attr,
         dense(out, TG_F32, 1, DIMS(3)), 3, in);
@@ -597,7 +597,7 @@ Test(kernel, views_reshape_what_lies_end_to_end)
     cr_assert(view_of(TGI_OP_RESHAPE, NULL, 5, DIMS(1, 6, 1, 4, 1),
                       dense(x, TG_I8, 3, DIMS(2, 1, 12)), &out));
     expect_elements(&out, x);
-    /* A gap between rows of 4: their halves can be seen, the whole not. */
+    /* A gap between rows of 4: splitting rows is a view, merging them not. */
     tgi_view rows = dense(x, TG_I8, 2, DIMS(3, 4));
     rows.strides[0] = 8;
     cr_assert(view_of(TGI_OP_RESHAPE, NULL, 3, DIMS(3, 2, 2), rows, &out));
@@ -605,12 +605,12 @@ Test(kernel, views_reshape_what_lies_end_to_end)
                     (int8_t[]){0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19});
     cr_expect_not(view_of(TGI_OP_RESHAPE, NULL, 1, DIMS(12), rows, &out));
     cr_expect_not(view_of(TGI_OP_RESHAPE, NULL, 2, DIMS(6, 2), rows, &out));
-    /* Repeated elements stay repeated. */
+    /* Broadcast elements stay broadcast. */
     tgi_view repeated = dense(x + 5, TG_I8, 2, DIMS(2, 3));
     repeated.strides[0] = repeated.strides[1] = 0;
     cr_assert(view_of(TGI_OP_RESHAPE, NULL, 1, DIMS(6), repeated, &out));
     expect_elements(&out, (int8_t[]){5, 5, 5, 5, 5, 5});
-    /* To and from a scalar, and of nothing. */
+    /* To and from a scalar, and of an empty shape. */
     cr_assert(view_of(TGI_OP_RESHAPE, NULL, 0, NULL,
                       dense(x + 7, TG_I8, 2, DIMS(1, 1)), &out));
     expect_elements(&out, (int8_t[]){7});

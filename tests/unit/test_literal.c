@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_literal.c - counted elements of constants. */
+/* test_literal.c - reference-counted elements of constants. */
 #include "ir/literal.h"
 
 #include <string.h>

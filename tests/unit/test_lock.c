@@ -82,7 +82,7 @@ Test(lock, wakes_all_that_sleep_on_it)
     cr_assert(tgi_lock_acquire(&s.lock));
     for (int i = 0; i < THREADS; i++)
         cr_assert_eq(pthread_create(&threads[i], NULL, enter_once, &s), 0);
-    while (s.lock.state != 2) /* until one waits */
+    while (s.lock.state != 2) /* until it is contended */
         sched_yield();
     cr_assert_eq(s.counter, 0);
     tgi_lock_release(&s.lock);

@@ -9,7 +9,7 @@
 #include "base/settings.h"
 #include "support/support.h"
 
-#include <criterion/redirect.h> /* spoils assertions unless it is last */
+#include <criterion/redirect.h> /* breaks assertions unless included last */
 
 typedef struct sink {
     int n;
@@ -28,7 +28,7 @@ static void keep(tg_log_level level, const char *component, const char *message,
     snprintf(s->message, sizeof s->message, "%s", message);
 }
 
-/* Reads a setting as the environment variable of that name may have it. */
+/* Parses `setting` as the value of an environment variable. */
 static void init_from(tgi_log *log, const char *text, sink *s)
 {
     static const tgi_setting setting = {.variable = "TGJIT_TEST_LOG",
@@ -44,7 +44,7 @@ static void init_from(tgi_log *log, const char *text, sink *s)
     cr_assert_eq(tgi_setting_read(&setting, NULL, log, &bits), TG_OK);
 }
 
-/* The most talkative level shown for a component. */
+/* The most verbose level that is enabled for a component. */
 static tg_log_level shown(const tgi_log *log, tgi_log_component component)
 {
     int level = TG_LOG_OFF;

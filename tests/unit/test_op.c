@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_op.c - facts that hold for every row of the op table. */
+/* test_op.c - invariants of the rows of the op table. */
 #include "support/support.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_pass_inline.c - calls replaced by what they call: values, extents,
- * checks, and the order of reads and writes.
+ * test_pass_inline.c - the inline pass: values, extents, checks, and the order
+ * of reads and writes.
  */
 #include "support/passes.h"
 
@@ -208,7 +208,7 @@ Test(pass_inline, parameters_given_back_are_the_arguments)
 
 /* -- Checks ---------------------------------------------------------------- */
 
-/* x, y -> x + y, under the condition that extents are equal. */
+/* x, y -> x + y, with a check that their extents are equal. */
 static tgi_graph *make_sum(void)
 {
     tgi_graph *callee = tgi_graph_create("sum", NULL);
@@ -284,7 +284,7 @@ Test(pass_inline, arguments_of_unknown_extent_are_checked_against_known_ones)
                           "}\n");
 }
 
-/* -- Which calls ----------------------------------------------------------- */
+/* -- Which calls are inlined ----------------------------------------------- */
 
 /* A chain of n nodes. */
 static tgi_graph *make_chain(int n)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_pass_random.c - random graphs, with state, calls and unknown extents,
- * keep their bits through passes in random order. A failure names the seed:
- * PASS_SEED=n runs that one alone, PASS_GRAPHS=n another number of graphs.
+ * test_pass_random.c - passes in random order preserve the bits of random
+ * graphs with state, calls and unknown extents. A failure prints the seed:
+ * PASS_SEED=n runs only that one, PASS_GRAPHS=n sets the number of graphs.
  */
 #include "support/passes.h"
 
@@ -11,7 +11,7 @@
 
 #include "build/build.h"
 
-/* -- Chance ---------------------------------------------------------------- */
+/* -- Random numbers -------------------------------------------------------- */
 
 static uint64_t state;
 
@@ -30,20 +30,20 @@ typedef struct maker {
     tgi_graph *callee;
 } maker;
 
-/* Young values more often: rules look at chains. */
+/* Prefers recent values: rules match chains. */
 static tgi_ref pick(const maker *m)
 {
     uint32_t young = m->n < 4 ? m->n : 4;
     return m->pool[draw(2) ? m->n - 1 - draw(young) : draw(m->n)];
 }
 
-/* A value of that type, by a cast if need be. */
+/* A value of that dtype, cast if necessary. */
 static tgi_ref pick_of(maker *m, tg_dtype dtype)
 {
     return tgi_build_cast(&m->b, pick(m), dtype);
 }
 
-/* Keeps a value for later, unless it is too large to play with. */
+/* Adds a value to the pool unless it is too large. */
 static void keep(maker *m, tgi_ref ref)
 {
     if (!ref)
@@ -101,14 +101,14 @@ static tgi_ref make_view(maker *m)
     int64_t dims[TG_MAX_RANK];
     memcpy(dims, shape->dims, (size_t)rank * sizeof *dims);
     switch (draw(7)) {
-    case 0: { /* more axes in front */
+    case 0: { /* new leading axes */
         int64_t more[TG_MAX_RANK] = {1 + draw(2)};
         memcpy(more + 1, dims, (size_t)rank * sizeof *dims);
         return rank < 4 ? tgi_build_broadcast(&m->b, x, rank + 1, more) : 0;
     }
     case 1:
         return tgi_build_reshape(&m->b, x, 1, (int64_t[]){-1});
-    case 2: { /* turned around, two axes swapped */
+    case 2: { /* reversed, two axes swapped */
         int perm[TG_MAX_RANK];
         for (int i = 0; i < rank; i++)
             perm[i] = (i + axis) % rank;
@@ -165,7 +165,7 @@ static tgi_ref make_gather(maker *m)
     const tgi_shape *shape = tgi_graph_shape(m->b.graph, x);
     if (shape->rank == 0)
         return 0;
-    /* Clamping as well as, rarely, a failing run. */
+    /* Clamps, or rarely fails at run time. */
     tg_gather_mode mode = draw(40) == 0 ? TG_GATHER_CHECK
                           : draw(2)     ? TG_GATHER_CLAMP
                                         : TG_GATHER_ZERO;
@@ -185,7 +185,7 @@ static tgi_ref make_state(maker *m)
     return m->last_write = assign(graph, m->v, value);
 }
 
-/* Calls the callee with the first parameter, which has extents it knows. */
+/* Calls the callee with the first parameter, whose extents match. */
 static tgi_ref make_call(maker *m)
 {
     tgi_graph *graph = m->b.graph;
@@ -220,7 +220,7 @@ static tgi_ref make_call(maker *m)
     return 0;
 }
 
-/* A graph of (f32[?,4], variable f32[3,4]) and, for the outermost, more. */
+/* A graph of (f32[?,4], variable f32[3,4]); the outermost has more. */
 static tgi_graph *make_graph(int n_steps, tgi_graph *callee)
 {
     tgi_graph *graph = tgi_graph_create("f", NULL);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_pass_simplify.c - each rule of the simplify pass: that it fires where it
- * should and not where it would change bits. Every case is also run before
- * and after on numbers at the edges.
+ * test_pass_simplify.c - each rule of the simplify pass: it applies where it
+ * should, and not where it would change bits. Every case also runs on edge
+ * values before and after the pass.
  */
 #include "support/passes.h"
 
-/* What the value of a graph became. */
+/* The result of a graph after the pass. */
 typedef struct verdict {
     int op;
     tgi_ref inputs[3];
@@ -27,7 +27,7 @@ static void begin(tg_dtype dtype)
     c = param(g, TG_BOOL, s);
 }
 
-/* Simplifies the graph with the result `value`, and ends it. */
+/* Simplifies the graph with the result `value`, and releases it. */
 static verdict simplify(tgi_ref value)
 {
     tgi_graph_add_result(g, value);
@@ -65,7 +65,7 @@ static const tg_dtype all_types[] = {TG_BOOL, TG_I8,  TG_I16, TG_I32,
 
 /* -- Constant operands ----------------------------------------------------- */
 
-/* What op(x, number) becomes, and op(number, x): PARAM is x itself. */
+/* The simplified op(x, number) and op(number, x); PARAM is x itself. */
 static void check_number(tgi_op op, unsigned classes, double value, int right,
                          int left)
 {
@@ -206,7 +206,7 @@ Test(pass_simplify, magnitude_forgets_the_sign)
     cr_assert(v.op == TGI_OP_ABS && v.inputs[0] == 1);
     begin(TG_U8);
     is_param(apply(g, ABS, x), 0);
-    begin(TG_U8); /* a wrapped -x is its own magnitude */
+    begin(TG_U8); /* abs of a wrapped -x is -x */
     becomes(apply(g, ABS, apply(g, NEG, x)), NEG);
     begin(TG_F32);
     v = simplify(apply(g, SIGN, apply(g, SIGN, x)));
@@ -263,7 +263,7 @@ Test(pass_simplify, casts_to_the_same_type_go)
     is_param(cast(g, x, TG_F32), 0);
 }
 
-/* Whether x -> b -> c became x -> c (or x). Bits are compared on the way. */
+/* True if x -> b -> c became x -> c (or x). Also compares bits. */
 static bool skips(tg_dtype a, tg_dtype b, tg_dtype to)
 {
     begin(a);

@@ -15,8 +15,8 @@ static void begin(void)
     cr_assert_not_null(g);
 }
 
-/* Runs a pass on the graph with the result `value` and ends it; the text of
-   what came out must be `wanted`. */
+/* Runs a pass on the graph with the result `value` and releases it; the dump of
+   the new graph must be `wanted`. */
 static void gives(tgi_pass_run *pass, tgi_ref value, const char *wanted)
 {
     tgi_graph_add_result(g, value);
@@ -29,7 +29,7 @@ static void gives(tgi_pass_run *pass, tgi_ref value, const char *wanted)
     check_nothing_is_alive();
 }
 
-/* A pass, then dead, so that only what is left is compared. */
+/* A pass, then dead, so that only live nodes are compared. */
 static tg_status shape_then_dead(const tgi_graph *in, tgi_graph **out_graph)
 {
     tgi_graph *middle = NULL;
@@ -302,7 +302,7 @@ Test(pass_shape, slices_of_slices_become_one)
           "graph f(%1: i32[20]) {\n  return %1\n}\n");
 }
 
-/* `n` of 9 elements from a start that is known. */
+/* `n` of 9 elements from a known start. */
 static tgi_ref dynamic_slice(int64_t n, double start)
 {
     begin();
@@ -435,7 +435,7 @@ Test(pass_shape, checks_that_always_hold_go_and_others_stay)
         check.b = i == 0 ? n : i;
         cr_assert(tgi_graph_add_check(g, check));
     }
-    check.a = 1; /* never holds: left for the call to report */
+    check.a = 1; /* never holds: the call reports it */
     check.b = 2;
     cr_assert(tgi_graph_add_check(g, check));
     tgi_graph *out = NULL;

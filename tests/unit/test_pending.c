@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_pending.c - signatures being traced: what is traced may be more general
- * than the call that asked, and must be recognised all the same, by the
- * thread that traces it and by others. And whose code runs while a table is
- * locked: nobody's.
+ * test_pending.c - pending traces: a trace may be more general than the call
+ * that started it, and both its thread and others must recognise it. And no
+ * user code runs while a table is locked.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -15,7 +14,7 @@
 
 typedef struct loop {
     tg_function *f;
-    tg_tensor *x; /* what the callback calls f with, if anything */
+    tg_tensor *x; /* the argument of the callback's call of f, or NULL */
     int depth;
 } loop;
 
@@ -79,7 +78,7 @@ typedef struct caller {
 
 static atomic_int n_calls, n_awaited;
 
-/* Is traced until all callers have come, and a while for them to ask. */
+/* Traces until all callers have arrived, and long enough for their lookups. */
 static void slow(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;

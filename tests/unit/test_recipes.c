@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_recipes.c - what scalar definitions give at the edges of every class
- * of element types, seen through the kernels made of them.
+ * test_recipes.c - edge cases of scalar recipes for every class of element
+ * types, tested through the kernels generated from them.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -52,7 +52,7 @@ Test(recipes, exist_for_every_row_and_class_and_no_other)
         }
 }
 
-/* -- Integers: against arithmetic in a type where nothing overflows -------- */
+/* -- Integers: compared with arithmetic in a wider type -------------------- */
 
 typedef __int128 wide;
 
@@ -117,7 +117,7 @@ enum { EDGES = sizeof(edges) / sizeof(edges[0]) };
         } \
     } while (0)
 
-/* Every edge with every edge. */
+/* All pairs of edge values. */
 #define CHECK_INTEGER(ID, type) \
     static void check_##ID(void) \
     { \
@@ -287,7 +287,7 @@ Test(recipes, of_fma_round_once)
     cr_expect_neq((float)sum, out[0]);
 }
 
-/* With two roundings alone it is 1.49 units off at the second. */
+/* With two roundings only, the error at the second is 1.49 ulp. */
 Test(recipes, of_rsqrt_correct_their_roundings)
 {
     float x[] = {4, 0x1.019566p0f, 0x1p-149f, 0, -0.0f, INFINITY}, out[7];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_reduce_tree.c - the order of reductions and of products with vectors,
- * against the plainest program that follows the words of reduce_tree.h: all
- * elements are gathered first and blocks are combined by recursion.
+ * test_reduce_tree.c - the order of reductions and of matrix-vector products,
+ * compared with a naive implementation of reduce_tree.h, which gathers all
+ * elements first and combines blocks recursively.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -14,9 +14,9 @@
 #include "support/support.h"
 #include "tgjit/ops.h"
 
-/* -- The plain program ----------------------------------------------------- */
+/* -- The naive implementation ---------------------------------------------- */
 
-/* Combines parts[0 … n-1]: the largest power of two below n on the left. */
+/* Combines parts[0 … n-1]; the left side has the largest power of 2 below n. */
 static float cascade(const float *parts, int64_t n)
 {
     if (n == 1)
@@ -29,7 +29,7 @@ static float cascade(const float *parts, int64_t n)
     return a + b;
 }
 
-/* Blocks of the run, each through its lanes. `y`: of products, or NULL. */
+/* Blocks of the run, each reduced by lanes. `y`: second factors, or NULL. */
 static float plain_run(const float *x, const float *y, int64_t n)
 {
     int64_t block = TGI_BLOCK_STEPS * TGI_LANES_4;
@@ -145,7 +145,7 @@ Test(reduce_tree, rows_of_any_number_follow_the_tree)
     }
 }
 
-/* What threads do: each sums blocks of its own, in an order of its own. */
+/* As threads do: each sums some blocks, in any order. */
 Test(reduce_tree, blocks_summed_apart_give_the_same_bits)
 {
     enum { BLOCKS = 23, REST = 1234 };
@@ -175,7 +175,7 @@ Test(reduce_tree, axes_at_the_end_are_runs_and_the_others_rows)
     float *run = malloc((size_t)n * sizeof(float));
     float *out = malloc((size_t)n * sizeof(float));
     float *again = malloc((size_t)n * sizeof(float));
-    /* The same elements with the axes in memory the other way round. */
+    /* The same elements with the axes in reverse memory order. */
     tgi_view turned = view_of(t, 4, dims);
     int64_t stride = 1;
     for (int axis = 0; axis < 4; axis++) {
@@ -210,7 +210,7 @@ Test(reduce_tree, axes_at_the_end_are_runs_and_the_others_rows)
                     at[axis] = left % dims[axis];
                     left /= dims[axis];
                 }
-                bool begins = true; /* a new run */
+                bool begins = true; /* the first of a run */
                 for (int axis = 0; axis < 4; axis++) {
                     if (!(mask >> axis & 1))
                         mine = mine * dims[axis] + at[axis];
@@ -248,7 +248,7 @@ Test(reduce_tree, zeros_keep_their_sign_and_nothing_is_plus_zero)
     cr_expect(same_bits(out, -0.0f));
     sum(view_of(&out, 0, NULL), view_of(NULL, 1, &none), 1);
     cr_expect(same_bits(out, 0.0f));
-    /* Rows of nothing, and no rows of something. */
+    /* Empty rows, and no rows. */
     sum(view_of(&out, 0, NULL), view_of(NULL, 2, (int64_t[]){2, 0}), 3);
     cr_expect(same_bits(out, 0.0f));
     float three[3] = {7, 7, 7};
@@ -289,7 +289,7 @@ Test(reduce_tree, sums_of_alternating_magnitudes_stay_within_the_bound)
     free(x);
 }
 
-/* -- Products with a vector ------------------------------------------------ */
+/* -- Matrix-vector products ------------------------------------------------ */
 
 static void multiply(tgi_view out, tgi_view a, tgi_view b, int flags)
 {
@@ -324,7 +324,7 @@ Test(reduce_tree, a_matrix_times_a_vector_is_a_tree_of_products)
     }
 }
 
-/* k is not the last axis of the matrix: panels, as for any matrix. */
+/* k is not the last axis of the matrix: k-blocks, as for any matmul. */
 Test(reduce_tree, a_vector_times_a_matrix_goes_by_panels)
 {
     enum { K = 300 };

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_regions.c - graphs inside graphs, node by node: what SWITCH and LOOP
- * mean for the graph they are in, how the interpreter runs them, and what
- * passes make of them.
+ * test_regions.c - SWITCH and LOOP nodes: their effect on the enclosing graph,
+ * their execution by the interpreter, and passes.
  */
 #include "ir/rebuild.h"
 #include "support/passes.h"
@@ -10,7 +9,7 @@
 
 TestSuite(regions, .init = begin, .fini = end);
 
-/* -- What they mean for the graph around ----------------------------------- */
+/* -- The enclosing graph --------------------------------------------------- */
 
 Test(regions, right_ones_are_accepted)
 {
@@ -104,7 +103,7 @@ static tg_status run(int64_t number_in, float start, float *out_first)
     tgi_interp *interp = NULL;
     cr_assert_eq(tgi_interp_create(g, NULL, NULL, 0, &interp), TG_OK);
     const tg_status status = tgi_interp_run(interp, params, results);
-    /* Once more: a run leaves nothing behind that matters. */
+    /* Again: a run does not affect the next one. */
     float again[3] = {0};
     results[0] = again;
     cr_assert_eq(tgi_interp_run(interp, params, results), status);
@@ -131,16 +130,16 @@ Test(regions, a_switch_runs_the_nearest_graph)
     }
 }
 
-/* A loop with a number of trips and a condition ends with the first. */
-Test(regions, a_loop_ends_with_its_trips_or_its_condition)
+/* A loop with a number of iterations and a test ends with the first. */
+Test(regions, a_loop_ends_with_its_iterations_or_its_test)
 {
     returns_f32(loop_of(1, GRAPHS(doubled(), fewer_than(3)), n, x));
-    static const int64_t trips[] = {INT64_MIN, 0, 1, 2, 3, 4, INT64_MAX};
+    static const int64_t iterations[] = {INT64_MIN, 0, 1, 2, 3, 4, INT64_MAX};
     static const float wanted[] = {1, 1, 2, 4, 8, 8, 8};
-    for (size_t i = 0; i < N_OF(trips); i++) {
+    for (size_t i = 0; i < N_OF(iterations); i++) {
         float y;
-        cr_assert_eq(run(trips[i], 1, &y), TG_OK);
-        cr_assert_eq(y, wanted[i], "%lld trips", (long long)trips[i]);
+        cr_assert_eq(run(iterations[i], 1, &y), TG_OK);
+        cr_assert_eq(y, wanted[i], "%lld iterations", (long long)iterations[i]);
     }
 }
 
@@ -206,7 +205,7 @@ Test(regions, dead_keeps_effects_and_what_may_fail)
     tgi_graph_release(out);
 }
 
-/* What passes do outside they do inside. */
+/* Passes apply inside regions as well. */
 Test(regions, passes_work_inside)
 {
     tgi_graph *body = region("body", false);
@@ -246,13 +245,13 @@ Test(regions, conditions_inside_are_conditions_outside)
     }
 }
 
-/* A callee of unknown extents whose loop speaks of them. */
+/* A callee with unknown extents, which its loop uses. */
 static tgi_graph *make_callee(void)
 {
     tgi_graph *callee = tgi_graph_create("callee", NULL);
     tgi_dim m = symbol(callee, 1, 0);
     tgi_shape_ref unknown = shape_of(callee, m);
-    tgi_ref trips = param(callee, TG_I64, scalar_shape(callee));
+    tgi_ref iterations = param(callee, TG_I64, scalar_shape(callee));
     tgi_ref of = param(callee, TG_F32, unknown);
     tgi_ref state = variable(callee, TG_F32, shape_of(callee, 3));
 
@@ -270,7 +269,7 @@ static tgi_graph *make_callee(void)
 
     tgi_graph *const caller = g;
     g = callee;
-    tgi_ref a = loop_of(1, GRAPHS(body), trips, of, state);
+    tgi_ref a = loop_of(1, GRAPHS(body), iterations, of, state);
     g = caller;
     tgi_graph_add_result(callee, result(callee, a, TG_F32, unknown, 0));
     return callee;
@@ -312,7 +311,7 @@ Test(regions, inlined_loops_speak_of_the_callers_extents)
     tgi_graph_release(out);
 }
 
-/* A call inside of a body is inlined there. */
+/* A call in a body is inlined there. */
 Test(regions, calls_inside_are_inlined_inside)
 {
     tgi_graph *callee = tgi_graph_create("callee", NULL);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_signature.c - argument lists as such: keys, fitting, generalising and
- * their text.
+ * test_signature.c - argument lists: keys, matching, generalisation and text.
  */
 #include "front/call/signature.h"
 #include "front/object/tensor_object.h"
@@ -19,7 +18,7 @@ static tgi_args args_of_specs(tg_context *ctx, const tg_spec *specs, size_t n)
     args_of_specs(ctx, (const tg_spec[]){__VA_ARGS__}, \
                   sizeof((const tg_spec[]){__VA_ARGS__}) / sizeof(tg_spec))
 
-/* Rooms for argument lists, in turn: a test has but a few at a time. */
+/* Reused buffers for argument lists; a test has few at a time. */
 static tgi_inline_args *few_args(void)
 {
     static tgi_inline_args rooms[16];
@@ -60,7 +59,7 @@ static const tg_bundle_field pair_fields[] = {TG_FIELD(pair_bundle, v),
 static const tg_bundle_type pair_type = TG_BUNDLE(pair_bundle, pair_fields);
 static const tg_bundle_type other_type = TG_BUNDLE(pair_bundle, pair_fields);
 
-/* All of these are different calls; each one is the same as itself. */
+/* All of these have different keys; each equals itself. */
 Test(signature, keys_are_equal_for_equal_calls_only)
 {
     session s;
@@ -146,7 +145,7 @@ Test(signature, identity_of_tensors_and_variables_does_not_count)
     cr_assert(tgi_args_fit(&p, &q));
     tgi_args_deinit(&p);
     tgi_args_deinit(&q);
-    /* The contents of a variable are a tensor. */
+    /* The contents of a variable count as a tensor. */
     tg_tensor *scalar = tg_tensor_create(s.ctx, TG_F32, TG_SCALAR);
     p = args_of_operands(s.ctx, TG_ARGS(tg_value_of(v)));
     q = args_of_operands(s.ctx, TG_ARGS(scalar));
@@ -161,7 +160,7 @@ Test(signature, identity_of_tensors_and_variables_does_not_count)
     session_end(&s);
 }
 
-/* -- Fitting --------------------------------------------------------------- */
+/* -- Matching -------------------------------------------------------------- */
 
 Test(signature, unknown_extents_fit_any_and_equal_names_equal_ones)
 {
@@ -202,7 +201,7 @@ Test(signature, same_0_is_any_extent)
     session_end(&s);
 }
 
-/* -- Generalising ---------------------------------------------------------- */
+/* -- Generalisation -------------------------------------------------------- */
 
 Test(signature, only_extents_of_tensors_are_generalised)
 {
@@ -247,7 +246,7 @@ Test(signature, extents_that_changed_alike_stay_equal)
     cr_assert_eq(now.list.data[0].dims[1], 9);
     tgi_args split = specs_of(s.ctx, f32_spec(5, 9), f32_spec(4, 6));
     cr_assert_not(tgi_args_fit(&split, &now));
-    /* What was different before is so again, though equal now. */
+    /* Extents that differed before stay distinct, though equal now. */
     tgi_args two_three = specs_of(s.ctx, f32_spec(2, 3));
     tgi_args equal = specs_of(s.ctx, f32_spec(5, 5));
     tgi_args_generalise(&equal, &two_three);
@@ -283,7 +282,7 @@ static void count(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_scalar(TG_F32, 0));
 }
 
-/* More unknown extents than the table of names has room for. */
+/* More unknown extents than there are names. */
 Test(signature, calls_with_very_many_extents_work)
 {
     session s;
@@ -346,7 +345,7 @@ Test(signature, static_values_must_be_those_of_the_signature)
                  tg_spec_static(tg_in_i32(2)));
     tgi_args want;
     check_works(tgi_args_copy_spec(&given, &want));
-    text[0] = 'X'; /* the copy has its own */
+    text[0] = 'X'; /* the signature has a copy */
     tgi_args same = args_of_operands(
         s.ctx, TG_ARGS(TG_STATIC("mode"), TG_STATIC(2)));
     check_works(tgi_args_conform(&same, &want, "f", site));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_strbuf.c - building strings. */
+/* test_strbuf.c - the string builder. */
 #include "base/strbuf.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_unbounded_stack.c - loops that save something in each trip, as often as they go
- * round: interpreted and compiled, alone and inside of others, in memory that
- * grows, is kept, and may run out.
+ * test_unbounded_stack.c - loops of unknown length that save values in each
+ * iteration: interpreted and compiled, alone and nested, in memory that grows,
+ * is reused, and may run out.
  */
 #include "base/alloc.h"
 #include "support/modes.h"
@@ -13,16 +13,16 @@
                      __attribute__((unused)) const tg_value *in, \
                      __attribute__((unused)) void *user)
 
-/* What a loop has saved, for those that come after it. */
+/* The values that a loop has saved, for later loops. */
 typedef struct saved {
-    tg_value stacks[4], trips;
+    tg_value stacks[4], iterations;
 } saved;
 
-/* -- There and back -------------------------------------------------------- */
+/* -- A loop forward and one backward --------------------------------------- */
 
-/* Loop values: x and the trips done. Saves x, the sum of x, a mask, and the
-   number of the trip. */
-CALLBACK(go)
+/* Loop values: x and the number of iterations. Saves x, the sum of x, a mask,
+   and the iteration number. */
+CALLBACK(forward_body)
 {
     tg_value next = tg_add(tg_mul(in[1], 0.75), tg_cast(in[0], TG_F32));
     tg_return(t, next, tg_add(in[2], 1), in[1],
@@ -30,17 +30,17 @@ CALLBACK(go)
               tg_cast(in[0], TG_U8));
 }
 
-CALLBACK(goes_on)
+CALLBACK(is_below_limit)
 {
     const tg_value *most = user;
     tg_return(t, tg_lt(in[1], *most));
 }
 
-/* Loop values: x, and one number; takes what was saved, the last first. */
-CALLBACK(go_back)
+/* Loop values: x and a number; reads saved values, the last first. */
+CALLBACK(backward_body)
 {
     const saved *s = user;
-    tg_value at = tg_sub(tg_sub(s->trips, in[0]), 1);
+    tg_value at = tg_sub(tg_sub(s->iterations, in[0]), 1);
     tg_value x = take_saved(t, s->stacks[0], at);
     tg_value mask = take_saved(t, s->stacks[2], at);
     tg_value number = take_saved(t, s->stacks[3], at);
@@ -50,37 +50,38 @@ CALLBACK(go_back)
               tg_add(tg_mul(in[2], 0.5), take_saved(t, s->stacks[1], at)));
 }
 
-static void there_and_back(tg_value x, tg_value trips, bool by_test,
-                           tg_value *out_values)
+static void forward_and_backward(tg_value x, tg_value iterations, bool by_test,
+                                 tg_value *out_values)
 {
     saved s;
     tg_value ends[2];
     tg_value zero = tg_scalar(TG_I64, 0);
     tg_value many = tg_scalar(TG_I64, INT64_MAX);
     if (by_test)
-        loop_saving(tg_in_value(many), false, goes_on, go, &trips,
+        loop_saving(tg_in_value(many), false, is_below_limit, forward_body,
+                    &iterations,
                     (tg_operand[]){tg_in_value(x), tg_in_value(zero)}, 2, 4,
                     ends, s.stacks);
     else
-        loop_saving(tg_in_value(trips), false, NULL, go, NULL,
+        loop_saving(tg_in_value(iterations), false, NULL, forward_body, NULL,
                     (tg_operand[]){tg_in_value(x), tg_in_value(zero)}, 2, 4,
                     ends, s.stacks);
-    s.trips = ends[1];
-    tg_for(ends[1], go_back, &s, TG_ARGS(ends[0], tg_scalar(TG_F64, 0)),
+    s.iterations = ends[1];
+    tg_for(ends[1], backward_body, &s, TG_ARGS(ends[0], tg_scalar(TG_F64, 0)),
            out_values, 2);
 }
 
 CALLBACK(save_by_number)
 {
     tg_value y[2];
-    there_and_back(in[0], in[1], false, y);
+    forward_and_backward(in[0], in[1], false, y);
     tg_return(t, y[0], y[1]);
 }
 
 CALLBACK(save_by_test)
 {
     tg_value y[2];
-    there_and_back(in[0], in[1], true, y);
+    forward_and_backward(in[0], in[1], true, y);
     tg_return(t, y[0], y[1]);
 }
 
@@ -89,11 +90,11 @@ static tg_tensor *i64_of(session *s, int64_t number)
     return tg_tensor_copy(s->ctx, &number, TG_I64, TG_SCALAR);
 }
 
-/* Calls f for x of n elements and so many trips; notes what comes out. */
+/* Calls f for x of n elements; records the results. */
 static void call_saving(session *s, outcome *out, tg_function *f, int64_t n,
-                        int64_t trips)
+                        int64_t iterations)
 {
-    tg_tensor *x = f32_range(s->ctx, n), *count = i64_of(s, trips);
+    tg_tensor *x = f32_range(s->ctx, n), *count = i64_of(s, iterations);
     tg_tensor *y = NULL, *z = NULL;
     check_works(tg_call(f, TG_ARGS(x, count), TG_RESULTS(&y, &z)));
     note_tensor(out, y);
@@ -107,11 +108,11 @@ static void call_saving(session *s, outcome *out, tg_function *f, int64_t n,
 static void call_all_saving(session *s, outcome *out, tg_callback *callback)
 {
     static const int64_t lengths[] = {3, 1, 0, 700, 4099};
-    static const int64_t trips[] = {0, 1, 5, 3, 200, 70, 71};
+    static const int64_t iterations[] = {0, 1, 5, 3, 200, 70, 71};
     tg_function *f = tg_function_create(s->ctx, callback, NULL, NULL);
     for (size_t i = 0; i < 4; i++)
         for (size_t k = 0; k < 7; k++)
-            call_saving(s, out, f, lengths[i], trips[k]);
+            call_saving(s, out, f, lengths[i], iterations[k]);
     call_saving(s, out, f, lengths[4], 9);
     tg_function_release(f);
 }
@@ -126,12 +127,12 @@ static void all_by_test(session *s, outcome *out)
     call_all_saving(s, out, save_by_test);
 }
 
-Test(grows, what_is_saved_is_there_when_it_is_taken)
+Test(unbounded_stack, saved_values_are_read_back)
 {
     check_modes(all_by_number);
 }
 
-Test(grows, the_data_may_decide_how_often)
+Test(unbounded_stack, data_may_decide_the_number_of_iterations)
 {
     check_modes(all_by_test);
 }
@@ -143,7 +144,7 @@ static void many_trips(session *s, outcome *out)
     tg_function_release(f);
 }
 
-Test(grows, a_hundred_thousand_trips_of_a_tiny_loop)
+Test(unbounded_stack, a_straight_line_loop_of_100000_iterations)
 {
     check_modes(many_trips);
 }
@@ -155,12 +156,12 @@ static void many_wide_trips(session *s, outcome *out)
     tg_function_release(f);
 }
 
-Test(grows, many_trips_of_a_loop_that_is_not_tiny)
+Test(unbounded_stack, a_large_loop_of_many_iterations)
 {
     check_modes(many_wide_trips);
 }
 
-/* What is saved has the number that it should, not only that of others. */
+/* A saved value depends on its own iteration number. */
 CALLBACK(save_counts)
 {
     tg_return(t, tg_add(in[1], 1), tg_mul(in[0], in[0]));
@@ -187,13 +188,14 @@ CALLBACK(sum_of_squares)
 static void add_squares(session *s, outcome *out)
 {
     tg_function *f = tg_function_create(s->ctx, sum_of_squares, NULL, NULL);
-    for (int64_t trips = 0; trips < 5000; trips = 3 * trips + 1) {
+    for (int64_t iterations = 0; iterations < 5000;
+         iterations = 3 * iterations + 1) {
         int64_t want = 0;
-        for (int64_t i = 0; i < trips; i++)
+        for (int64_t i = 0; i < iterations; i++)
             want += i * i * (i + 1);
-        tg_tensor *n = i64_of(s, trips), *y = call_one(f, TG_ARGS(n));
-        cr_assert_eq(*(int64_t *)tg_tensor_data(y), want, "%lld trips",
-                     (long long)trips);
+        tg_tensor *n = i64_of(s, iterations), *y = call_one(f, TG_ARGS(n));
+        cr_assert_eq(*(int64_t *)tg_tensor_data(y), want, "%lld iterations",
+                     (long long)iterations);
         note_tensor(out, y);
         tg_tensor_release(n);
         tg_tensor_release(y);
@@ -201,19 +203,19 @@ static void add_squares(session *s, outcome *out)
     tg_function_release(f);
 }
 
-Test(grows, each_trip_has_its_slice)
+Test(unbounded_stack, each_iteration_has_its_slice)
 {
     check_modes(add_squares);
 }
 
-/* -- Inside of others ------------------------------------------------------ */
+/* -- Nested ---------------------------------------------------------------- */
 
-/* A loop that saves, and one that takes, in each trip of another. */
+/* A loop that saves, and one that reads, in each iteration of another. */
 CALLBACK(inner_loops)
 {
-    const tg_value *trips = user;
+    const tg_value *iterations = user;
     tg_value y[2];
-    there_and_back(in[1], tg_mul(*trips, in[0]), true, y);
+    forward_and_backward(in[1], tg_mul(*iterations, in[0]), true, y);
     tg_return(t, tg_mul(y[0], 0.125), tg_add(in[2], y[1]));
 }
 
@@ -227,18 +229,18 @@ CALLBACK(save_in_a_loop)
 
 CALLBACK(save_in_branch)
 {
-    const tg_value *trips = user;
+    const tg_value *iterations = user;
     tg_value y[2];
-    there_and_back(in[0], *trips, false, y);
+    forward_and_backward(in[0], *iterations, false, y);
     tg_return(t, y[0], y[1]);
 }
 
 CALLBACK(save_twice_in_branch)
 {
-    const tg_value *trips = user;
+    const tg_value *iterations = user;
     tg_value y[2], z[2];
-    there_and_back(in[0], *trips, false, y);
-    there_and_back(tg_mul(y[0], 0.5), tg_add(*trips, 7), true, z);
+    forward_and_backward(in[0], *iterations, false, y);
+    forward_and_backward(tg_mul(y[0], 0.5), tg_add(*iterations, 7), true, z);
     tg_return(t, tg_add(z[0], y[0]), tg_sub(z[1], y[1]));
 }
 
@@ -250,7 +252,7 @@ CALLBACK(save_in_branches)
     tg_return(t, y[0], y[1]);
 }
 
-/* What is taken in a branch of the loop. */
+/* Saved values that a branch in the loop reads. */
 CALLBACK(take_x)
 {
     const saved *s = user;
@@ -278,7 +280,7 @@ CALLBACK(take_in_branches)
     saved s;
     tg_value ends[2], y;
     tg_value zero = tg_scalar(TG_I64, 0);
-    loop_saving(tg_in_value(in[1]), false, NULL, go, NULL,
+    loop_saving(tg_in_value(in[1]), false, NULL, forward_body, NULL,
                 (tg_operand[]){tg_in_value(in[0]), tg_in_value(zero)}, 2, 4,
                 ends, s.stacks);
     tg_for(ends[1], go_back_by_branches, &s, TG_ARGS(ends[0]), &y, 1);
@@ -300,23 +302,22 @@ static void by_branches(session *s, outcome *out)
     call_all_saving(s, out, take_in_branches);
 }
 
-Test(grows, in_each_trip_of_another_loop)
+Test(unbounded_stack, works_in_each_iteration_of_another_loop)
 {
     check_modes(in_a_loop);
 }
 
-Test(grows, in_branches)
+Test(unbounded_stack, works_in_branches)
 {
     check_modes(in_branches);
 }
 
-Test(grows, branches_take_what_loops_have_saved)
+Test(unbounded_stack, branches_read_what_loops_have_saved)
 {
     check_modes(by_branches);
 }
 
-/* Called by another function, with extents of its own: the inline pass opens
-   it. */
+/* Called by another function, with its own extents, and inlined. */
 typedef struct callee {
     tg_function *f;
 } callee;
@@ -342,31 +343,31 @@ static void in_a_callee(session *s, outcome *out)
     tg_function_release(c.f);
 }
 
-Test(grows, in_a_callee)
+Test(unbounded_stack, works_in_a_callee)
 {
     check_modes(in_a_callee);
 }
 
 /* -- Memory ---------------------------------------------------------------- */
 
-/* A bound call of save_by_number; 700 elements are too many for tiny loops. */
+/* A bound call of save_by_number; 700 elements exceed straight-line loops. */
 typedef struct bound_call {
     tg_function *f;
-    tg_tensor *x, *trips, *y, *z;
+    tg_tensor *x, *iterations, *y, *z;
     tg_bound *bound;
 } bound_call;
 
 static void bind_saving(session *s, bound_call *b, tg_callback *callback,
-                        int64_t n, int64_t trips)
+                        int64_t n, int64_t iterations)
 {
     b->f = tg_function_create(s->ctx, callback, NULL, NULL);
     b->x = f32_range(s->ctx, n);
-    b->trips = i64_of(s, trips);
+    b->iterations = i64_of(s, iterations);
     b->y = f32_range(s->ctx, n);
     b->z = tg_tensor_create(s->ctx, TG_F64, TG_SCALAR);
     memset(tg_tensor_data(b->y), 0x55, tg_tensor_bytes(b->y));
     memset(tg_tensor_data(b->z), 0x55, tg_tensor_bytes(b->z));
-    b->bound = tg_bind(b->f, TG_ARGS(b->x, b->trips),
+    b->bound = tg_bind(b->f, TG_ARGS(b->x, b->iterations),
                        TG_RESULTS(&b->y, &b->z));
     cr_assert_not_null(b->bound, "%s", tg_error(NULL));
 }
@@ -381,7 +382,7 @@ static void release_bound(bound_call *b)
 {
     tg_bound_release(b->bound);
     tg_tensor_release(b->x);
-    tg_tensor_release(b->trips);
+    tg_tensor_release(b->iterations);
     tg_tensor_release(b->y);
     tg_tensor_release(b->z);
     tg_function_release(b->f);
@@ -399,12 +400,12 @@ static void keeps_memory(session *s, outcome *out)
         check_works(tg_run(b.bound));
         cr_assert_eq(tgi_alloc_inject_failure(-1, 0), 0, "nothing grows again");
         note_bound(&b, out);
-        *(int64_t *)tg_tensor_data(b.trips) = 4000;
+        *(int64_t *)tg_tensor_data(b.iterations) = 4000;
         check_works(tg_run(b.bound));
         cr_assert_gt(tgi_alloc_inject_failure(-1, 0), 0,
-                     "more trips take more");
+                     "more iterations take more");
         note_bound(&b, out);
-        *(int64_t *)tg_tensor_data(b.trips) = 2;
+        *(int64_t *)tg_tensor_data(b.iterations) = 2;
         check_works(tg_run(b.bound));
         cr_assert_eq(tgi_alloc_inject_failure(-1, 0), 0);
         note_bound(&b, out);
@@ -412,13 +413,13 @@ static void keeps_memory(session *s, outcome *out)
     }
 }
 
-Test(grows, memory_is_kept_for_the_next_run)
+Test(unbounded_stack, memory_is_reused_by_the_next_run)
 {
     check_modes(keeps_memory);
 }
 
-/* Each time there is memory for one stack more; the results of a run that
-   fails are what they were. */
+/* Each attempt has memory for one more stack; a failed run leaves the results
+   unchanged. */
 static void runs_out(session *s, outcome *out)
 {
     static const int64_t lengths[] = {3, 700};
@@ -448,7 +449,7 @@ static void runs_out(session *s, outcome *out)
     }
 }
 
-Test(grows, memory_may_run_out)
+Test(unbounded_stack, memory_may_run_out)
 {
     check_modes(runs_out);
 }
@@ -458,7 +459,7 @@ CALLBACK(save_after_effects)
     tg_value y[2];
     tg_assign_add(in[2], 1);
     tg_print(t, "%v", tg_sum(in[2], TG_ALL_AXES));
-    there_and_back(in[0], in[1], true, y);
+    forward_and_backward(in[0], in[1], true, y);
     tg_assign_add(in[2], 10);
     tg_return(t, y[0], y[1]);
 }
@@ -470,24 +471,24 @@ static void effects_stay(session *s, outcome *out)
     tg_variable *v = tg_variable_create(s->ctx, "v", TG_F32, TG_DIMS(3),
                                         tg_fill(1));
     tg_tensor *x = f32_range(s->ctx, 3), *few = i64_of(s, 2);
-    tg_tensor *trips = i64_of(s, 100000), *y = NULL, *z = NULL;
+    tg_tensor *iterations = i64_of(s, 100000), *y = NULL, *z = NULL;
     check_works(tg_call(f, TG_ARGS(x, few, v), TG_RESULTS(&y, &z)));
     note_variable(out, v);
     tgi_alloc_inject_failure(-1, 0);
-    check_fails(tg_call(f, TG_ARGS(x, trips, v), TG_RESULTS(&y, &z)),
+    check_fails(tg_call(f, TG_ARGS(x, iterations, v), TG_RESULTS(&y, &z)),
                 TG_ERROR_OUT_OF_MEMORY, "the limit is 262144");
     note_variable(out, v);
     tg_variable_release(v);
     tg_tensor_release(x);
     tg_tensor_release(few);
-    tg_tensor_release(trips);
+    tg_tensor_release(iterations);
     tg_tensor_release(y);
     tg_tensor_release(z);
     tg_function_release(f);
 }
 
-/* As check_modes, with a limit of memory. */
-Test(grows, the_limit_of_memory_holds_and_effects_before_stay)
+/* As check_modes, with limited memory. */
+Test(unbounded_stack, the_memory_limit_holds_and_earlier_effects_remain)
 {
     static outcome want, is;
     need_compiler();
@@ -510,7 +511,7 @@ Test(grows, the_limit_of_memory_holds_and_effects_before_stay)
     }
 }
 
-/* Memory runs out while everything is made, and while it runs. */
+/* Allocation failures while building and while running. */
 static bool save_with_faults(void)
 {
     tg_context_options options = {.struct_bytes = sizeof(options),
@@ -522,13 +523,13 @@ static bool save_with_faults(void)
         return false;
     tg_function *f = tg_function_create(ctx, save_by_test, NULL, NULL);
     tg_tensor *x = tg_tensor_copy(ctx, data, TG_F32, TG_DIMS(3));
-    tg_tensor *trips = tg_tensor_copy(ctx, &number, TG_I64, TG_SCALAR);
+    tg_tensor *iterations = tg_tensor_copy(ctx, &number, TG_I64, TG_SCALAR);
     tg_tensor *y = NULL, *z = NULL;
     const bool went_well =
-        f && x && trips &&
-        tg_call(f, TG_ARGS(x, trips), TG_RESULTS(&y, &z)) == TG_OK;
+        f && x && iterations &&
+        tg_call(f, TG_ARGS(x, iterations), TG_RESULTS(&y, &z)) == TG_OK;
     tg_tensor_release(x);
-    tg_tensor_release(trips);
+    tg_tensor_release(iterations);
     tg_tensor_release(y);
     tg_tensor_release(z);
     tg_function_release(f);
@@ -536,23 +537,24 @@ static bool save_with_faults(void)
     return went_well;
 }
 
-Test(grows, nothing_is_left_behind_when_memory_runs_out_anywhere)
+Test(unbounded_stack, nothing_leaks_when_any_allocation_fails)
 {
     check_every_fault(save_with_faults);
 }
 
-/* -- Limits of trips, and what cannot be ----------------------------------- */
+/* -- Limits ---------------------------------------------------------------- */
 
 CALLBACK(save_with_limit)
 {
     saved s;
     tg_value ends[2], y[2], most = in[1];
     tg_value zero = tg_scalar(TG_I64, 0), limit = tg_scalar(TG_I64, 50);
-    loop_saving(tg_in_value(limit), true, goes_on, go, &most,
+    loop_saving(tg_in_value(limit), true, is_below_limit, forward_body, &most,
                 (tg_operand[]){tg_in_value(in[0]), tg_in_value(zero)}, 2, 4,
                 ends, s.stacks);
-    s.trips = ends[1];
-    tg_for(ends[1], go_back, &s, TG_ARGS(ends[0], tg_scalar(TG_F64, 0)), y, 2);
+    s.iterations = ends[1];
+    tg_for(ends[1], backward_body, &s, TG_ARGS(ends[0], tg_scalar(TG_F64, 0)),
+           y, 2);
     tg_return(t, y[0], y[1]);
 }
 
@@ -561,20 +563,21 @@ static void with_limit(session *s, outcome *out)
     static const int64_t lengths[] = {3, 700};
     tg_function *f = tg_function_create(s->ctx, save_with_limit, NULL, NULL);
     for (int i = 0; i < 2; i++) {
-        tg_tensor *x = f32_range(s->ctx, lengths[i]), *trips = i64_of(s, 51);
+        tg_tensor *x = f32_range(s->ctx, lengths[i]);
+        tg_tensor *iterations = i64_of(s, 51);
         tg_tensor *y = NULL, *z = NULL;
         call_saving(s, out, f, lengths[i], 50);
         note_status(out,
-                    tg_call(f, TG_ARGS(x, trips), TG_RESULTS(&y, &z)));
+                    tg_call(f, TG_ARGS(x, iterations), TG_RESULTS(&y, &z)));
         check_record(TG_ERROR_LIMIT, "limit of 50 iterations");
         call_saving(s, out, f, lengths[i], 49);
         tg_tensor_release(x);
-        tg_tensor_release(trips);
+        tg_tensor_release(iterations);
     }
     tg_function_release(f);
 }
 
-Test(grows, a_loop_that_saves_may_have_a_limit)
+Test(unbounded_stack, a_loop_that_saves_may_have_a_limit)
 {
     check_modes(with_limit);
 }
@@ -595,7 +598,7 @@ static void check_not_exported(tg_callback *callback)
     session_end(&s);
 }
 
-Test(grows, what_grows_cannot_be_exported)
+Test(unbounded_stack, a_function_with_one_cannot_be_exported)
 {
     check_not_exported(save_by_number);
     check_not_exported(save_in_a_loop);

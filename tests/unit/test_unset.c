@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_unset.c - where loops begin that set all of a value, and where updates
- * of what they carry happen: nothing is filled before, nothing is copied in
- * each trip, and nobody can tell.
+ * test_unset.c - uninitialised initial values of loops, and in-place updates of
+ * carried values: nothing is filled in advance or copied per iteration, and
+ * results are unaffected.
  */
 #include "front/call/function_object.h"
 #include "interp/interp.h"
@@ -61,7 +61,7 @@ Test(unset, a_scan_stores_nothing_before_its_first_step)
     cr_assert_not_null(text, "%s", tg_error(NULL));
     const char *loop = strstr(text, "\nloop ");
     cr_assert_not_null(loop, "%s", text);
-    /* The number of trips, and the value that the loop begins with. */
+    /* The number of iterations, and the initial value of the loop. */
     const size_t n_before = count(text, "\nkernel ") - count(loop, "\nkernel ");
     cr_assert_leq(n_before, 2, "%s", text);
     cr_assert_eq(count(text, "f32 0\n"), 0, "%s", text);
@@ -73,7 +73,7 @@ Test(unset, a_scan_stores_nothing_before_its_first_step)
     session_end(&s);
 }
 
-/* Bytes that the interpreter takes for its temporaries. */
+/* Bytes of the interpreter's temporaries. */
 static uint64_t bytes_of(tg_callback *callback, int64_t rows, int64_t columns)
 {
     session s;
@@ -88,8 +88,8 @@ static uint64_t bytes_of(tg_callback *callback, int64_t rows, int64_t columns)
     return bytes;
 }
 
-/* A step that copied what is stacked would need it twice. */
-Test(unset, the_interpreter_does_not_copy_what_a_scan_stacks_up)
+/* An iteration that copied the stacked result would need twice its memory. */
+Test(unset, the_interpreter_does_not_copy_the_stacked_results_of_a_scan)
 {
     const int64_t rows = 4000, columns = 10;
     const uint64_t stacked = (uint64_t)(rows * columns * (4 + 4 + 1));
@@ -135,16 +135,16 @@ Test(unset, every_element_is_set)
     check_modes(run_scan);
 }
 
-/* -- Updates of what is carried -------------------------------------------- */
+/* -- Updates of carried values --------------------------------------------- */
 
-/* Bodies with two carried vectors; what each does to them differs. */
+/* Bodies with two carried vectors, which each updates differently. */
 CALLBACK(update_one)
 {
     tg_value part = tg_mul(tg_slice(in[2], 0, 0, 2, 1), 2);
     tg_return(t, tg_dynamic_update_slice(in[1], part, 0, in[0]), in[2]);
 }
 
-/* Looks at what it changes before it does. */
+/* Reads a value before it updates it. */
 CALLBACK(look_first)
 {
     tg_value part = tg_dynamic_slice(in[1], 0, in[0], 3);
@@ -152,7 +152,7 @@ CALLBACK(look_first)
               tg_add(in[2], tg_sum(in[1], TG_ALL_AXES)));
 }
 
-/* Looks at what was there before after it has changed. */
+/* Reads the old value after the update. */
 CALLBACK(look_back)
 {
     tg_value part = tg_dynamic_slice(in[1], 0, in[0], 2);
@@ -161,7 +161,7 @@ CALLBACK(look_back)
               tg_sub(tg_add(in[2], tg_slice(in[1], 0, -1, TG_END, -1)), next));
 }
 
-/* Puts another part of itself there. */
+/* Updates a vector with another part of itself. */
 CALLBACK(shift_parts)
 {
     tg_value part = tg_slice(in[1], 0, 2, 5, 1);
@@ -170,7 +170,7 @@ CALLBACK(shift_parts)
               tg_dynamic_update_slice(in[2], other, 0, 1));
 }
 
-/* Changes what it has changed. */
+/* Updates an updated vector. */
 CALLBACK(update_twice)
 {
     tg_value once = tg_dynamic_update_slice(
@@ -181,14 +181,14 @@ CALLBACK(update_twice)
     tg_return(t, twice, tg_add(in[2], 1));
 }
 
-/* The two change places, one of them changed. */
+/* Swaps both vectors, one of them updated. */
 CALLBACK(change_places)
 {
     tg_value part = tg_slice(in[1], 0, 0, 3, 1);
     tg_return(t, tg_dynamic_update_slice(in[2], part, 0, in[0]), in[1]);
 }
 
-/* Both become the same. */
+/* Returns one value for both. */
 CALLBACK(become_one)
 {
     tg_value next = tg_dynamic_update_slice(
@@ -196,7 +196,7 @@ CALLBACK(become_one)
     tg_return(t, next, next);
 }
 
-/* One stays, the other becomes it. */
+/* Returns one vector unchanged, and again as the other. */
 CALLBACK(one_stays)
 {
     tg_return(t, in[1], tg_add(in[1], in[2]));
@@ -237,7 +237,7 @@ static void run_updates(session *s, outcome *out)
     }
 }
 
-Test(unset, updates_in_place_cannot_be_told_from_others)
+Test(unset, updates_in_place_give_the_same_results)
 {
     check_modes(run_updates);
 }
@@ -257,7 +257,7 @@ CALLBACK(update_large_in_place)
     tg_return(t, y);
 }
 
-Test(unset, the_interpreter_updates_what_is_carried_where_it_is)
+Test(unset, the_interpreter_updates_carried_values_in_place)
 {
     const uint64_t bytes = bytes_of(update_large_in_place, 4000, 10);
     cr_assert_geq(bytes, 160000);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_vec.c - growing arrays. */
+/* test_vec.c - dynamic arrays. */
 #include "base/vec.h"
 
 #include "support/support.h"

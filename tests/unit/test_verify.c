@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_verify.c - every way to break a graph is refused, by a message that
- * names the node; right ones pass.
+ * test_verify.c - the verifier rejects every kind of invalid node, with a
+ * message that names it, and accepts valid graphs.
  */
 #include "support/graphs.h"
 
@@ -9,7 +9,7 @@
 
 #include "ir/verify.h"
 
-static tgi_graph *g; /* of the test: each runs in a process of its own */
+static tgi_graph *g; /* each test runs in its own process */
 static tgi_ref x, v; /* f32[2,3], and a variable like it */
 static tgi_shape_ref s;
 
@@ -642,7 +642,7 @@ Test(verify, refuses_wrong_notes)
 
 /* -- Regions --------------------------------------------------------------- */
 
-/* Takes a variable, which it sets, and a value, which it gives back. */
+/* Takes a variable, which it sets, and a value, which it returns. */
 static tgi_graph *make_callee(void)
 {
     tgi_graph *callee = tgi_graph_create("callee", NULL);
@@ -731,7 +731,7 @@ Test(verify, refuses_the_call_itself_as_a_value)
     refuses("input 0 has no value");
 }
 
-/* -- Ends ------------------------------------------------------------------ */
+/* -- Results and checks ---------------------------------------------------- */
 
 Test(verify, refuses_results_without_value)
 {

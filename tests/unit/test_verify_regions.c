@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_verify_regions.c - every way to break a SWITCH or a LOOP is refused,
- * by a message that names the node.
+ * test_verify_regions.c - the verifier rejects every kind of invalid SWITCH or
+ * LOOP, with a message that names the node.
  */
 #include "support/regions.h"
 
 TestSuite(verify_regions, .init = begin, .fini = end);
 
-/* -- What all have in common ----------------------------------------------- */
+/* -- Shared rules ---------------------------------------------------------- */
 
 Test(verify_regions, refuses_a_node_without_graphs)
 {
@@ -117,7 +117,7 @@ Test(verify_regions, refuses_results_of_another_type)
     refuses("%5 result: has another type");
 }
 
-/* -- Each by itself -------------------------------------------------------- */
+/* -- Rules of one op ------------------------------------------------------- */
 
 Test(verify_regions, refuses_branches_with_other_results)
 {

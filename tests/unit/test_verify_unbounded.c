@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_verify_unbounded.c - the rules for values that grow: what is right is
- * accepted, and each rule refuses what breaks it alone.
+ * test_verify_unbounded.c - the rules for unbounded stacks: valid graphs are
+ * accepted, and each rule rejects a graph that violates only it.
  */
 #include "support/regions.h"
 
-TestSuite(verify_grows, .init = begin, .fini = end);
+TestSuite(verify_unbounded, .init = begin, .fini = end);
 
 static tgi_shape_ref stack_shape(void)
 {
@@ -43,7 +43,7 @@ static tgi_ref slice(tgi_graph *graph, tgi_ref stack, tgi_shape_ref shape)
                     INPUTS(stack, N), ATTR(tgi_attr_index, 0));
 }
 
-/* Doubles x, and saves it. */
+/* Doubles x, and pushes it onto the stack. */
 static tgi_graph *saving(void)
 {
     tgi_graph *graph = with_stack("saving");
@@ -52,7 +52,7 @@ static tgi_graph *saving(void)
     return graph;
 }
 
-/* x and the stack that a loop leaves. */
+/* x and the stack that a loop returns. */
 static tgi_ref saved_by(tgi_graph *body)
 {
     return loop_of(2, GRAPHS(body), n, x, unset(g, stack_shape()));
@@ -74,7 +74,7 @@ static tgi_graph *taking(void)
     return graph;
 }
 
-Test(verify_grows, loops_and_branches_take_what_a_loop_has_saved)
+Test(verify_unbounded, loops_and_branches_read_what_a_loop_has_saved)
 {
     tgi_ref stack = stack_of(saved_by(saving()));
     tgi_ref taken = loop_of(1, GRAPHS(taking()), n, x, stack);
@@ -88,30 +88,30 @@ Test(verify_grows, loops_and_branches_take_what_a_loop_has_saved)
     tgi_strbuf_deinit(&text);
 }
 
-Test(verify_grows, only_the_first_axis_grows)
+Test(verify_unbounded, only_the_first_axis_is_unbounded)
 {
     unset(g, shape_of(g, 3, TGI_UNBOUNDED));
     refuses("unset: axis 1 cannot be unbounded");
 }
 
-Test(verify_grows, no_other_operation_grows)
+Test(verify_unbounded, no_other_operation_has_an_unbounded_result)
 {
     broadcast(g, x, stack_shape());
     refuses("broadcast: cannot be unbounded");
 }
 
-Test(verify_grows, what_has_slices_does_not_begin_anew)
+Test(verify_unbounded, a_stack_with_slices_is_not_overwritten)
 {
     tgi_ref stack = stack_of(saved_by(saving()));
     loop_of(2, GRAPHS(saving()), n, x, stack);
     refuses("loop: carried value 1 overwrites its stack");
 }
 
-/* -- Loops inside ---------------------------------------------------------- */
+/* -- Nested loops ---------------------------------------------------------- */
 
 enum { BASE = 4 };
 
-/* A region that has the number of slices as well. */
+/* A region that also has the number of slices. */
 static tgi_graph *with_base(const char *name)
 {
     tgi_graph *graph = with_stack(name);
@@ -119,7 +119,7 @@ static tgi_graph *with_base(const char *name)
     return graph;
 }
 
-/* Doubles x, and saves it behind what is there. */
+/* Doubles x, and pushes it after the existing slices. */
 static tgi_graph *going_on(void)
 {
     tgi_graph *graph = with_base("going on");
@@ -129,7 +129,7 @@ static tgi_graph *going_on(void)
     return graph;
 }
 
-/* Has such a loop inside, and gives what that leaves. */
+/* Contains such a loop, and returns its results. */
 static tgi_graph *around_a_loop(void)
 {
     tgi_graph *graph = with_base("around"), *outer = g;
@@ -141,7 +141,7 @@ static tgi_graph *around_a_loop(void)
     return graph;
 }
 
-/* Gives what it got. */
+/* Returns its parameters. */
 static tgi_graph *idle(void)
 {
     tgi_graph *graph = with_base("idle");
@@ -150,7 +150,7 @@ static tgi_graph *idle(void)
     return graph;
 }
 
-Test(verify_grows, loops_and_branches_hand_it_through)
+Test(verify_unbounded, loops_and_branches_pass_a_stack_through)
 {
     tgi_ref stack = stack_of(
         loop_of(2, GRAPHS(around_a_loop()), n, x, unset(g, stack_shape()), n));
@@ -163,7 +163,7 @@ Test(verify_grows, loops_and_branches_hand_it_through)
     accepts();
 }
 
-Test(verify_grows, it_goes_on_at_a_sum_of_parameters)
+Test(verify_unbounded, pushes_continue_at_a_sum_of_parameters)
 {
     tgi_graph *body = with_base("far away");
     tgi_ref at = apply(body, ADD, BASE, number(body, TG_I64, 1));
@@ -173,7 +173,7 @@ Test(verify_grows, it_goes_on_at_a_sum_of_parameters)
     refuses("dynamic_update: cannot be unbounded");
 }
 
-Test(verify_grows, a_body_around_does_not_look_at_it)
+Test(verify_unbounded, an_outer_body_does_not_read_it)
 {
     tgi_graph *body = around_a_loop();
     slice(body, STACK, shape_of(body, 1, 3));
@@ -181,7 +181,7 @@ Test(verify_grows, a_body_around_does_not_look_at_it)
     refuses("reads carried value 1 while the loop pushes onto it");
 }
 
-Test(verify_grows, it_does_not_begin_where_it_leaves)
+Test(verify_unbounded, it_does_not_leave_the_graph_that_creates_it)
 {
     tgi_graph *branch = with_base("beginning"), *outer = g;
     g = branch;
@@ -192,7 +192,7 @@ Test(verify_grows, it_does_not_begin_where_it_leaves)
     refuses("unbounded");
 }
 
-Test(verify_grows, branches_give_the_same_one)
+Test(verify_unbounded, branches_return_the_same_stack)
 {
     tgi_graph *other = with_base("other");
     param(other, TG_F32, stack_shape());
@@ -205,22 +205,22 @@ Test(verify_grows, branches_give_the_same_one)
     refuses("switch: result 0 is a different unbounded stack");
 }
 
-/* -- What nobody does ------------------------------------------------------ */
+/* -- Violations ------------------------------------------------------------ */
 
-Test(verify_grows, nobody_looks_at_it_where_it_was_saved)
+Test(verify_unbounded, it_is_not_read_in_the_graph_that_creates_it)
 {
     tgi_ref stack = stack_of(saved_by(saving()));
     slice(g, stack, shape_of(g, 1, 3));
     refuses("dynamic_slice: input 0 cannot be unbounded");
 }
 
-Test(verify_grows, it_is_no_result_of_the_function)
+Test(verify_unbounded, it_is_not_a_result_of_the_function)
 {
     tgi_graph_add_result(g, stack_of(saved_by(saving())));
     refuses("unbounded");
 }
 
-Test(verify_grows, slices_are_taken_one_at_a_time)
+Test(verify_unbounded, slices_are_read_one_at_a_time)
 {
     tgi_graph *body = with_stack("two");
     slice(body, STACK, shape_of(body, 2, 3));
@@ -229,7 +229,7 @@ Test(verify_grows, slices_are_taken_one_at_a_time)
     refuses("dynamic_slice: input 0 cannot be unbounded");
 }
 
-Test(verify_grows, the_place_is_the_number_of_the_trip)
+Test(verify_unbounded, the_position_is_the_iteration_number)
 {
     tgi_graph *body = with_stack("elsewhere");
     tgi_ref zero = number(body, TG_I64, 0);
@@ -239,7 +239,7 @@ Test(verify_grows, the_place_is_the_number_of_the_trip)
     refuses("dynamic_update: cannot be unbounded");
 }
 
-Test(verify_grows, it_grows_along_its_first_axis)
+Test(verify_unbounded, it_grows_along_its_first_axis)
 {
     tgi_graph *body = with_stack("across");
     tgi_graph_add_result(body, X);
@@ -248,7 +248,7 @@ Test(verify_grows, it_grows_along_its_first_axis)
     refuses("dynamic_update");
 }
 
-Test(verify_grows, one_slice_in_a_trip)
+Test(verify_unbounded, one_slice_per_iteration)
 {
     tgi_graph *body = with_stack("twice");
     tgi_graph_add_result(body, X);
@@ -258,7 +258,7 @@ Test(verify_grows, one_slice_in_a_trip)
     refuses("dynamic_update: cannot be unbounded");
 }
 
-Test(verify_grows, the_body_does_not_look_at_it)
+Test(verify_unbounded, the_body_does_not_read_it)
 {
     tgi_graph *body = with_stack("curious");
     tgi_ref part = reshaped(body, TGI_OP_RESHAPE,
@@ -270,7 +270,7 @@ Test(verify_grows, the_body_does_not_look_at_it)
     refuses("reads carried value 1 while the loop pushes onto it");
 }
 
-Test(verify_grows, the_test_does_not_look_at_it)
+Test(verify_unbounded, the_test_does_not_read_it)
 {
     tgi_graph *test = with_stack("test");
     slice(test, STACK, shape_of(test, 1, 3));
@@ -279,7 +279,7 @@ Test(verify_grows, the_test_does_not_look_at_it)
     refuses("reads carried value 1 while the loop pushes onto it");
 }
 
-Test(verify_grows, stacks_do_not_change_places)
+Test(verify_unbounded, stacks_are_not_swapped)
 {
     tgi_graph *body = with_stack("swapping");
     param(body, TG_F32, stack_shape());
@@ -291,7 +291,7 @@ Test(verify_grows, stacks_do_not_change_places)
     refuses("carried value 1 is a different unbounded stack");
 }
 
-Test(verify_grows, branches_do_not_save)
+Test(verify_unbounded, branches_do_not_push)
 {
     tgi_graph *branch = with_stack("branch");
     tgi_graph_add_result(branch, update(branch, STACK, X, N, 0));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_view.c - strided elements and their copies. */
+/* test_view.c - strided views and copies of them. */
 #include "runtime/view.h"
 
 #include <string.h>
@@ -38,7 +38,7 @@ Test(view, gaps_and_repeats_are_not_dense)
 {
     tgi_view view;
     tgi_view_init(&view, NULL, TG_I8, 3, (int64_t[]){2, 1, 4});
-    view.strides[1] = 99; /* of one element: does not matter */
+    view.strides[1] = 99; /* extent 1: the stride is irrelevant */
     cr_assert(tgi_view_is_dense(&view));
     view.strides[0] = 5;
     cr_assert_not(tgi_view_is_dense(&view));
@@ -48,7 +48,7 @@ Test(view, gaps_and_repeats_are_not_dense)
     cr_assert_not(tgi_view_is_dense(&view));
 }
 
-/* -- Copies against the obvious loop --------------------------------------- */
+/* -- Copies, compared with a naive loop ------------------------------------ */
 
 enum { ROOM = 1 << 14 };
 
@@ -64,9 +64,9 @@ static int64_t offset_of(const tgi_view *view, int64_t i)
 }
 
 /*
- * Gives the view strides of its own in a shuffled order of axes, with gaps
- * and some reversed; as a source it may also repeat axes. Its data is put
- * where all its elements are in the room.
+ * Gives the view strides in a shuffled order of axes, with gaps and some
+ * reversed; a source may also have broadcast axes. Its data pointer is set so
+ * that all elements lie in the buffer.
  */
 static void shuffle(tgi_view *view, char *room, bool is_source, uint64_t *seed)
 {
@@ -94,7 +94,7 @@ static void shuffle(tgi_view *view, char *room, bool is_source, uint64_t *seed)
 Test(view, copies_agree_with_element_by_element)
 {
     static const tg_dtype dtypes[] = {TG_BOOL, TG_I16, TG_F32, TG_F64};
-    /* One byte off: elements lie at no even address. */
+    /* One byte off: elements are unaligned. */
     static char source[8 * ROOM], got[8 * ROOM], wanted[8 * ROOM];
     uint64_t seed = 3;
     for (size_t i = 0; i < sizeof source; i++)

@@ -29,11 +29,11 @@ void tgi_variant_table_init(tgi_variant_table *table)
 
 void tgi_variant_table_deinit(tgi_variant_table *table)
 {
-    for (size_t i = 0; i < table->variants.n; i++) {
-        tgi_free(table->variants.data[i].values);
-        tgi_program_release(table->variants.data[i].program);
+    for (size_t i = 0; i < table->list.n; i++) {
+        tgi_free(table->list.data[i].values);
+        tgi_program_release(table->list.data[i].program);
     }
-    tgi_vec_deinit(&table->variants);
+    tgi_vec_deinit(&table->list);
     pthread_mutex_destroy(&table->lock);
     /* The condition is not destroyed: it owns no memory, and in a forked child
        pthread_cond_destroy would wait for threads that do not exist. */
@@ -43,9 +43,9 @@ size_t tgi_variant_table_bytes(tgi_variant_table *table)
 {
     size_t bytes = 0;
     pthread_mutex_lock(&table->lock);
-    for (size_t i = 0; i < table->variants.n; i++)
-        if (table->variants.data[i].program)
-            bytes += tgi_program_bytes(table->variants.data[i].program);
+    for (size_t i = 0; i < table->list.n; i++)
+        if (table->list.data[i].program)
+            bytes += tgi_program_bytes(table->list.data[i].program);
     pthread_mutex_unlock(&table->lock);
     return bytes;
 }
@@ -66,8 +66,8 @@ static const tgi_compiled_variant *find_variant(const tg_concrete *c,
                                                 const int64_t *values)
 {
     const tgi_variant_table *table = &c->variants;
-    for (size_t i = 0; i < table->variants.n; i++) {
-        const tgi_compiled_variant *known = &table->variants.data[i];
+    for (size_t i = 0; i < table->list.n; i++) {
+        const tgi_compiled_variant *known = &table->list.data[i];
         if (tgi_variant_is_same(c->graph, values, known->values))
             return known;
     }
@@ -84,7 +84,7 @@ static tg_status add_variant(tg_concrete *c, const int64_t *values,
     tgi_compiled_variant variant = {.values = tgi_alloc(bytes + 1)};
     *out_work = 0;
     if (!variant.values ||
-        !tgi_vec_reserve(&table->variants, table->variants.n + 1)) {
+        !tgi_vec_reserve(&table->list, table->list.n + 1)) {
         tgi_free(variant.values);
         return tgi_error_memory();
     }
@@ -100,7 +100,7 @@ static tg_status add_variant(tg_concrete *c, const int64_t *values,
     table->compiler = 0;
     pthread_cond_broadcast(&table->compiled);
     if (!status && *out_work == 0)
-        table->variants.data[table->variants.n++] = variant;
+        table->list.data[table->list.n++] = variant;
     else
         tgi_free(variant.values);
     return status;

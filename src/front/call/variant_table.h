@@ -22,7 +22,7 @@ typedef struct tgi_compiled_variant {
 typedef struct tgi_variant_table {
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t compiled;
-    TGI_VEC(tgi_compiled_variant) variants;
+    TGI_VEC(tgi_compiled_variant) list;
     /* Process ids, not flags: a forked child has neither the compiling thread
        nor the queue of its parent. 0: none. */
     pid_t compiler;     /* a thread of this process compiles now */

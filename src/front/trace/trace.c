@@ -370,24 +370,18 @@ tgi_ref tgi_trace_variable_operand(tg_trace *t, tg_operand operand,
     return 0;
 }
 
-/* The parameter index of a VARIABLE node. */
-static size_t param_index(const tg_trace *t, tgi_ref variable)
-{
-    const tgi_attr_index *attr = tgi_graph_node(t->graph, variable)->attr;
-    return (size_t)attr->index;
-}
-
 bool tgi_trace_note_write(tg_trace *t, tgi_ref variable, tgi_ref node)
 {
     if (!node)
         return false;
-    t->last_write.data[param_index(t, variable)] = node;
+    t->last_write.data[tgi_graph_param_index(t->graph, variable)] = node;
     return true;
 }
 
 tgi_ref tgi_trace_read(tg_trace *t, tgi_ref variable, tg_site site)
 {
-    tgi_ref state = t->last_write.data[param_index(t, variable)];
+    tgi_ref state =
+        t->last_write.data[tgi_graph_param_index(t->graph, variable)];
     const tgi_node *node = tgi_graph_node(t->graph, variable);
     return tgi_graph_add(t->graph, &(tgi_node){
                                        .op = TGI_OP_READ,

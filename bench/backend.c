@@ -26,7 +26,7 @@ const char *backend_name(backend which)
     static const char *const names[N_BACKENDS] = {
         [BACKEND_INTERP] = "interp",
         [BACKEND_JIT] = "jit",
-        [BACKEND_JIT_UNKNOWN_SIZES] = "jit_any",
+        [BACKEND_JIT_UNKNOWN_SIZES] = "jit, unknown sizes",
         [BACKEND_C] = "c",
         [BACKEND_EXPERT] = "expert",
         [BACKEND_OPENBLAS] = "openblas",
@@ -39,7 +39,7 @@ const char *backend_name(backend which)
 
 /* -- Contexts -------------------------------------------------------------- */
 
-/* dir: where code is kept; NULL: what is compiled is compiled, not found. */
+/* `dir` is the disk cache; NULL: no cache. */
 static tg_context *context_for(backend which, int threads, const char *dir)
 {
     tg_context_options options = TG_CONTEXT_OPTIONS_INIT;
@@ -56,7 +56,7 @@ tg_context *backend_context(backend which, int threads)
     return context_for(which, threads, NULL);
 }
 
-tg_context *backend_context_kept(const char *dir)
+tg_context *backend_context_disk(const char *dir)
 {
     return context_for(BACKEND_JIT, 1, dir);
 }
@@ -83,17 +83,17 @@ void backend_set_threads(int threads)
 
 /* -- Availability ---------------------------------------------------------- */
 
-static void probe(tg_trace *t, const tg_value *in, void *user)
+static void trace_tanh(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
     tg_return(t, tg_tanh(in[0]));
 }
 
-/* A context of this back end compiles, or fails. */
+/* Compiles a small function: contexts of this back end compile or fail. */
 static bool jit_is_available(reason *out_why)
 {
     tg_context *ctx = backend_context(BACKEND_JIT, 1);
-    tg_function *f = tg_function_create(ctx, probe, NULL, NULL);
+    tg_function *f = tg_function_create(ctx, trace_tanh, NULL, NULL);
     tg_tensor *x = tg_tensor_create(ctx, TG_F32, TG_DIMS(16));
     tg_tensor *y = NULL;
     const bool did =
@@ -112,14 +112,14 @@ static bool expert_is_available(reason *out_why)
 #ifdef HAVE_EXPERT
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         return true;
-    reason_set(out_why, "this machine has no AVX2 and FMA");
+    reason_set(out_why, "this CPU lacks AVX2 or FMA");
 #else
-    reason_set(out_why, "not in this build: it needs AVX2 and FMA");
+    reason_set(out_why, "not in this build, which lacks AVX2 and FMA");
 #endif
     return false;
 }
 
-static bool is_here(backend which, reason *out_why)
+static bool probe_backend(backend which, reason *out_why)
 {
     switch (which) {
     case BACKEND_JIT:
@@ -145,12 +145,12 @@ bool backend_is_available(backend which, reason *out_why)
     static struct {
         bool is_known, is_available;
         reason why;
-    } seen[N_BACKENDS];
+    } probed[N_BACKENDS];
 
-    if (!seen[which].is_known) {
-        seen[which].is_known = true;
-        seen[which].is_available = is_here(which, &seen[which].why);
+    if (!probed[which].is_known) {
+        probed[which].is_known = true;
+        probed[which].is_available = probe_backend(which, &probed[which].why);
     }
-    *out_why = seen[which].why;
-    return seen[which].is_available;
+    *out_why = probed[which].why;
+    return probed[which].is_available;
 }

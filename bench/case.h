@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * case.h - what is measured. A case has sizes, and belongs to a family, which
- * knows how to set it up, verify and run it:
+ * case.h - benchmark cases. A case has sizes and belongs to a family, which
+ * sets it up, verifies and runs it:
  *
- *   experiment  a case at one size: inputs, and the results to compare with
- *   runner      an experiment made ready for one back end and team; one row
- *               of the report
+ *   experiment  a case at one size: inputs and expected results
+ *   runner      an experiment prepared for one back end and number of threads;
+ *               one row of the report
  */
 #ifndef BENCH_CASE_H
 #define BENCH_CASE_H
@@ -21,16 +21,16 @@ typedef struct runner runner;
 
 typedef enum size_use {
     SIZE_BY_DEFAULT, /* timed */
-    SIZE_ON_REQUEST, /* timed if a filter asks for it: there are many */
-    SIZE_IN_CHECK    /* awkward, for --check: not worth timing */
+    SIZE_ON_REQUEST, /* timed if a filter matches */
+    SIZE_IN_CHECK    /* verified by --check, never timed */
 } size_use;
 
 typedef struct case_size {
     const char *label; /* NULL ends a list */
     int64_t rows;      /* 0: a vector of `columns` elements */
     int64_t columns;
-    int64_t inner;     /* what a product of matrices sums over; 0: none */
-    int64_t batch;     /* how many matrices; 0: one, without that axis */
+    int64_t inner;     /* k of a matrix product; 0: none */
+    int64_t batch;     /* number of matrices; 0: one, without a batch axis */
     size_use use;
 } case_size;
 
@@ -42,21 +42,20 @@ typedef struct case_size {
     {label, rows, columns, inner, batch, use}
 #define SIZES_END {NULL, 0, 0, 0, 0, SIZE_IN_CHECK}
 
-/* How ordinary the inputs of an experiment are. */
+/* The kind of inputs of an experiment. */
 typedef enum input_kind {
     INPUTS_PLAIN,
-    INPUTS_HARSH /* with NaN, infinities, denormals … among them */
+    INPUTS_HARSH /* including NaN, infinities, denormals, … */
 } input_kind;
 
-/* Bytes of values between the steps of a run: the memory for them, and how
-   many are in use at once at the most. */
+/* Bytes of the temporaries of a run: allocated, and the peak in use. */
 typedef struct stored_bytes {
-    uint64_t taken, least;
+    uint64_t allocated, peak;
 } stored_bytes;
 
-/* Functions that can fail give the reason. */
+/* Functions that can fail return the reason. */
 typedef struct case_family {
-    /* Whether there is such a row, available or not. */
+    /* True if there is such a row, available or not. */
     bool (*has_backend)(const bench_case *c, const case_size *size,
                         backend which);
 
@@ -68,20 +67,19 @@ typedef struct case_family {
                      reason *out_why);
     void (*stop)(runner *r);
 
-    /* Runs once and compares with the reference. */
+    /* Runs once and compares the results with the reference. */
     bool (*verify)(runner *r, reason *out_why);
 
     /*
-     * Runs many times. A family which measures only a part of that stores
-     * its seconds; else *out_seconds is left alone.
+     * Runs `iterations` times. A family that times only part of the run sets
+     * *out_seconds; others leave it unchanged.
      */
     bool (*run)(runner *r, int64_t iterations, double *out_seconds);
 
-    /* Bytes of memory the last run had, if that is of interest; else NULL. */
+    /* Resident bytes of the last run. NULL: not reported. */
     size_t (*resident)(const runner *r);
 
-    /* What a run stores between its steps; false: not of interest, or not
-       known. May be NULL. */
+    /* Temporaries of a run; false if unknown. NULL: not reported. */
     bool (*stored)(const runner *r, stored_bytes *out_stored);
 } case_family;
 
@@ -91,15 +89,15 @@ struct bench_case {
     const case_family *family;
     const void *what;     /* tensor_case, graph_case or process_case */
     bool is_serial;       /* measured with one thread only */
-    double bytes, flops;  /* moved and done per element or step; 0: not of
-                             interest */
+    double bytes, flops;  /* per element, or per multiply-add of a matrix
+                             product; 0: not reported */
 };
 
 /* All cases, in the order of the report; `name` NULL ends the list. */
 extern const bench_case all_cases[];
 
-/* Elements of a size, or steps of a product: what bytes and flops are counted
-   for. */
+/* Number of elements, or of multiply-adds of a matrix product: the unit of
+   `bytes` and `flops`. */
 static inline double size_count(const case_size *size)
 {
     return (double)(size->batch ? size->batch : 1) *

@@ -34,7 +34,7 @@ void case_data_release(void **data)
         free(data[i]);
 }
 
-/* All variables have one lock, as those of a model would. */
+/* All variables share one group, as those of a model would. */
 static bool make_variable(case_args *args, tg_context *ctx, size_t i,
                           const tensor_input *input, extents shape,
                           const void *data)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * case_elementwise.c - cases that compute element by element.
+ * case_elementwise.c - elementwise cases.
  */
 #include "cases.h"
 
@@ -140,7 +140,7 @@ const case_size stream_sizes[] = {
     SIZES_END,
 };
 
-/* -- add: so few elements that the call is what costs ---------------------- */
+/* -- add: few elements, so that the call dominates ------------------------- */
 
 static void trace_add(tg_trace *t, const tg_value *in, void *user)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * case_gradients.c - cases with gradients: steps of a training, which change
- * their variables in place, and the way back through a loop.
+ * case_gradients.c - cases with gradients: training steps, which update their
+ * variables in place, and the backward pass of a loop.
  */
 #include "cases.h"
 
-/* Goes down the gradient of the loss; returns it, and the variable of that
-   number after the step. */
+/* One step of gradient descent. Returns the loss and variable number `returned`
+   after the step. */
 static void train(tg_trace *t, tg_value loss, const tg_value *variables, int n,
                   int returned)
 {
@@ -21,7 +21,7 @@ static void train(tg_trace *t, tg_value loss, const tg_value *variables, int n,
     tg_return(t, loss, after);
 }
 
-/* -- mlp: 784-256-128-10, of so many rows ---------------------------------- */
+/* -- mlp: 784-256-128-10 --------------------------------------------------- */
 
 static void trace_mlp_train(tg_trace *t, const tg_value *in, void *user)
 {
@@ -59,7 +59,7 @@ const case_size mlp_train_sizes[] = {
     SIZES_END,
 };
 
-/* -- logistic: one output, of so many columns ------------------------------ */
+/* -- logistic: logistic regression ----------------------------------------- */
 
 static void trace_logistic_train(tg_trace *t, const tg_value *in, void *user)
 {
@@ -90,7 +90,7 @@ const case_size logistic_train_sizes[] = {
     SIZES_END,
 };
 
-/* -- scan_3x3: the gradient of a sum over all steps ------------------------ */
+/* -- scan_3x3: the gradient of a sum over all iterations ------------------- */
 
 static void trace_scan_gradient(tg_trace *t, const tg_value *in, void *user)
 {

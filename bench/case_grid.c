@@ -1,32 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * case_grid.c - cases about the places of elements: neighbours, and turned
- * matrices.
+ * case_grid.c - a stencil and a transpose.
  */
 #include "cases.h"
 
 /* -- jacobi ---------------------------------------------------------------- */
 
-/* One before the last but `by`: counted from the end, as extents may not be
-   known. */
-static int64_t stop(int by)
+/* End of the inner points, shifted by `by`. Counted from the end, because the
+   extent may be unknown. */
+static int64_t slice_stop(int by)
 {
     return by == 1 ? TG_END : by - 1;
 }
 
-/* Points 1 + down, 1 + right of all inner points. */
-static tg_value moved(tg_value x, int down, int right)
+/* The inner points, shifted down and to the right. */
+static tg_value shifted(tg_value x, int down, int right)
 {
-    const tg_value some = tg_slice(x, 0, 1 + down, stop(down), 1);
-    return tg_slice(some, 1, 1 + right, stop(right), 1);
+    const tg_value rows = tg_slice(x, 0, 1 + down, slice_stop(down), 1);
+    return tg_slice(rows, 1, 1 + right, slice_stop(right), 1);
 }
 
 static void trace_jacobi(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
     const tg_value x = in[0];
-    const tg_value vertical = tg_add(moved(x, -1, 0), moved(x, 1, 0));
-    const tg_value horizontal = tg_add(moved(x, 0, -1), moved(x, 0, 1));
+    const tg_value vertical = tg_add(shifted(x, -1, 0), shifted(x, 1, 0));
+    const tg_value horizontal = tg_add(shifted(x, 0, -1), shifted(x, 0, 1));
     const tg_value inner = tg_mul(tg_add(vertical, horizontal), 0.25f);
     tg_return(t, tg_pad(tg_pad(inner, 1, 1, 1, 0), 0, 1, 1, 0));
 }
@@ -58,7 +57,7 @@ const tensor_case transpose_case = {
     .callback = trace_transpose,
     .kernels = BY_HAND(transpose),
     .inputs = {INPUT(TG_F32, SHAPE_WHOLE, -1, 1)},
-    .results = {{TG_F32, SHAPE_TURNED}},
+    .results = {{TG_F32, SHAPE_TRANSPOSED}},
 };
 
 const case_size transpose_sizes[] = {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * case_loops.c - cases about loops inside a function: what a trip costs where
- * there is little in it, and where there is much.
+ * case_loops.c - loops inside a function: the cost of an iteration with a small
+ * and with a large body.
  */
 #include "cases.h"
 
-/* -- scan_3x3: c = a*c + x, with every c kept ------------------------------ */
+/* -- scan_3x3: c = a*c + x, stacking every c ------------------------------- */
 
 static void trace_scan_step(tg_trace *t, const tg_value *in, void *user)
 {
@@ -86,9 +86,9 @@ const case_size lorenz_sizes[] = {
     SIZES_END,
 };
 
-/* -- wave_1d: a string that is held at both ends --------------------------- */
+/* -- wave_1d: a string with fixed ends ------------------------------------- */
 
-/* In: number of the step, what was before, what is. */
+/* Receives the iteration, the previous state and the current one. */
 static void trace_wave_step(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -127,18 +127,18 @@ const case_size wave_sizes[] = {
     SIZES_END,
 };
 
-/* -- while_1ms: the chain, again and again --------------------------------- */
+/* -- while_1ms: the chain, repeated ---------------------------------------- */
 
-/* The loop values: x, and trips so far. */
-static void trace_goes_on(tg_trace *t, const tg_value *in, void *user)
+/* The loop values are x and the number of iterations done. */
+static void trace_while_test(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
-    tg_return(t, tg_lt(in[1], WHILE_TRIPS));
+    tg_return(t, tg_lt(in[1], WHILE_ITERATIONS));
 }
 
 static void trace_while_step(tg_trace *t, const tg_value *in, void *user)
 {
-    const tg_value *others = user; /* of the chain: a, b, c */
+    const tg_value *others = user; /* a, b, c of the chain */
     tg_return(t, chain_of(in[0], others[0], others[1], others[2]),
               tg_add(in[1], 1));
 }
@@ -147,7 +147,7 @@ static void trace_while(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
     tg_value others[] = {in[1], in[2], in[3]}, end[2];
-    tg_while(trace_goes_on, trace_while_step, others,
+    tg_while(trace_while_test, trace_while_step, others,
              TG_ARGS(in[0], (int64_t)0), end, 2);
     tg_return(t, end[0]);
 }
@@ -155,7 +155,7 @@ static void trace_while(tg_trace *t, const tg_value *in, void *user)
 const tensor_case while_case = {
     .callback = trace_while,
     .step = trace_chain,
-    .steps = WHILE_TRIPS,
+    .steps = WHILE_ITERATIONS,
     .inputs = {INPUT(TG_F32, SHAPE_WHOLE, -4, 4),
                INPUT_SCALAR(TG_F32, 1.25),
                INPUT_SCALAR(TG_F32, 0.1),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * case_products.c - products of matrices, and layers that are made of them.
- * Sizes are rows x inner x columns, with the batch in front if there is one.
+ * case_products.c - matrix products, and layers that contain them. Sizes are
+ * rows x inner x columns, preceded by the batch if there is one.
  */
 #include "cases.h"
 
@@ -26,7 +26,7 @@ const tensor_case matmul_case =
               [BACKEND_OPENBLAS] = openblas_matmul,
               [BACKEND_BLIS] = blis_matmul, [BACKEND_ONEDNN] = onednn_matmul);
 
-/* Few enough steps for kernels without blocks. */
+/* Small enough for LIBXSMM's kernels, which do not block. */
 const tensor_case small_matmul_case =
     MATMUL_OF(TG_F32, 1e-4, [BACKEND_C] = plain_matmul,
               [BACKEND_OPENBLAS] = openblas_matmul,
@@ -108,7 +108,7 @@ const case_size matmul_bias_relu_sizes[] = {
     SIZES_END,
 };
 
-/* -- mlp_forward: 784-256-128-10, of so many rows -------------------------- */
+/* -- mlp_forward: 784-256-128-10 ------------------------------------------- */
 
 tg_value mlp_of(tg_value x, const tg_value *layers)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * case_rows.c - cases that reduce, or go row by row.
+ * case_rows.c - reductions, and cases that process row by row.
  */
 #include "cases.h"
 
@@ -59,7 +59,7 @@ static void trace_layer_norm(tg_trace *t, const tg_value *in, void *user)
 const tensor_case layer_norm_case = {
     .callback = trace_layer_norm,
     .kernels = BY_HAND(layer_norm),
-    /* The library has epsilon from the callback, kernels as an input. */
+    /* The callback contains epsilon; kernels receive it as an input. */
     .inputs = {INPUT(TG_F32, SHAPE_WHOLE, -3, 5),
                INPUT(TG_F32, SHAPE_ROW, 0.5, 1.5),
                INPUT(TG_F32, SHAPE_ROW, -1, 1),

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cases.c - the table of cases. Bytes are what must be read and written at
- * least, flops those of the library's recipes (an fma is two), per element, or
- * per step of a product.
+ * cases.c - the table of cases. `bytes` is the minimum memory traffic and
+ * `flops` the operations of the library's recipes (an fma counts as two), both
+ * per element or per multiply-add of a matrix product.
  */
 #include "cases.h"
 
-/* Steps of the whole network over those that its size tells, its first and
-   last width. */
+/* Multiply-adds of the whole network, relative to MLP_IN x MLP_OUT, which
+   size_count counts. */
 #define MLP_SHARE \
     ((double)(MLP_IN * MLP_FIRST + MLP_FIRST * MLP_SECOND + \
               MLP_SECOND * MLP_OUT) / \
      (MLP_IN * MLP_OUT))
 
-/* The same with the way back, which the first layer's input has not. */
+/* The same with the backward pass, which omits the gradient of the input. */
 #define MLP_TRAIN_SHARE \
     (3 * MLP_SHARE - (double)(MLP_IN * MLP_FIRST) / (MLP_IN * MLP_OUT))
 
@@ -22,14 +22,14 @@
         .name = case_name, .sizes = the_sizes, .family = &tensor_family, \
         .what = &the_case, .bytes = n_bytes, .flops = n_flops, \
     }
-/* A loop in which nothing can be shared. */
+/* A loop that runs on one thread. */
 #define LOOP(the_case, the_sizes) LOOP_OF("loop", the_case, the_sizes)
 #define LOOP_OF(case_name, the_case, the_sizes) \
     { \
         .name = case_name, .sizes = the_sizes, .family = &tensor_family, \
         .what = &the_case, .is_serial = true, \
     }
-/* A few elements: only the time of the call counts. */
+/* A few elements: the call itself dominates. */
 #define CALL(case_name, the_case) \
     { \
         .name = case_name, .sizes = add_sizes, .family = &tensor_family, \
@@ -74,7 +74,7 @@ const bench_case all_cases[] = {
     LOOP(scan_case, scan_sizes),
     LOOP(lorenz_case, lorenz_sizes),
     LOOP(wave_case, wave_sizes),
-    TENSOR("loop", while_case, while_sizes, 0, 92 * WHILE_TRIPS),
+    TENSOR("loop", while_case, while_sizes, 0, 92 * WHILE_ITERATIONS),
     LOOP_OF("gradient", scan_gradient_case, scan_sizes),
     TENSOR("train", mlp_train_case, mlp_train_sizes, 0, 2 * MLP_TRAIN_SHARE),
     TENSOR("train", logistic_train_case, logistic_train_sizes, 4, 4),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cases.h - what case_*.c define and the table in cases.c puts together.
+ * cases.h - the cases that case_*.c define and cases.c lists.
  */
 #ifndef BENCH_CASES_H
 #define BENCH_CASES_H
@@ -26,14 +26,14 @@ extern const case_size add_sizes[], attention_sizes[], black_scholes_sizes[],
 
 extern const graph_case trace_case, passes_case, compile_case, disk_case;
 
-/* The chain, and its callback: in is x, a, b, c. */
+/* The chain, and its callback, which receives x, a, b, c. */
 tg_value chain_of(tg_value x, tg_value a, tg_value b, tg_value c);
 tg_callback trace_chain;
 
-/* The network: weights and bias of its three layers. */
+/* The network; `layers` has weights and bias of its three layers. */
 tg_value mlp_of(tg_value x, const tg_value *layers);
 
-/* The scan, all its steps: in is x, the start, a. */
+/* The stacked results of the scan; `in` is x, the initial c, a. */
 tg_value scan_of(const tg_value *in, tg_value *out_last);
 
 #endif /* BENCH_CASES_H */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compare.h - whether results are those of the reference.
+ * compare.h - compares results with the reference.
  */
 #ifndef BENCH_COMPARE_H
 #define BENCH_COMPARE_H
 
 #include "backend.h"
 
-/* Bit for bit, but any NaN is as good as another. */
+/* Bit for bit, except that all NaNs are equal. */
 bool compare_bits(const void *got, const void *expected, tg_dtype dtype,
                  int64_t count, reason *out_why);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * graph_case.c - see graph_case.h. `rows` of a size says which graph.
+ * graph_case.c - see graph_case.h. The member `rows` of a size is the index of
+ * a graph.
  */
 #include "graph_case.h"
 
@@ -11,7 +12,7 @@
 #include "measure.h"
 #include "scratch_dir.h"
 
-/* What is traced, for which sizes. */
+/* A case to trace, and its size. */
 typedef struct graph {
     const tensor_case *what;
     case_size size;
@@ -21,7 +22,7 @@ struct experiment {
     graph_phase phase;
     const graph *graph;
     void *data[KERNEL_INPUTS];
-    scratch_dir dir; /* DISK: where code is kept */
+    scratch_dir dir; /* PHASE_DISK: the disk cache */
 };
 
 struct runner {
@@ -33,7 +34,7 @@ struct runner {
 
 /* -- Graphs ---------------------------------------------------------------- */
 
-/* Operations of which each needs the one before; none folds away. */
+/* A chain of operations that constant folding cannot remove. */
 static void trace_1000(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -63,8 +64,8 @@ static const tensor_case many_case = {
                INPUT_SCALAR(TG_F32, 1.25)},
 };
 
-/* Small enough for running to take no time that counts; products are so large
-   that they have all that large ones have. */
+/* Small enough that running takes no significant time; matrix products are
+   large enough to be blocked and packed. */
 enum { GRAPH_CHAIN, GRAPH_1000, GRAPH_MATMUL, GRAPH_MLP, GRAPH_TRAIN };
 
 static const graph graphs[] = {
@@ -124,7 +125,8 @@ static experiment *begin(const bench_case *c, const case_size *size,
                                            inputs, e->data);
     if (has_data && (e->phase != PHASE_DISK || scratch_dir_init(&e->dir)))
         return e;
-    reason_set(out_why, has_data ? "no directory for code" : "out of memory");
+    reason_set(out_why,
+               has_data ? "cannot create a cache directory" : "out of memory");
     case_data_release(e->data);
     free(e);
     return NULL;
@@ -148,7 +150,7 @@ static runner *start(experiment *e, backend which, int threads,
         return NULL;
     }
     r->e = e;
-    r->ctx = e->phase == PHASE_DISK ? backend_context_kept(e->dir.path)
+    r->ctx = e->phase == PHASE_DISK ? backend_context_disk(e->dir.path)
                                     : backend_context(which, threads);
     if (r->ctx && case_args_init(&r->args, r->ctx, e->graph->what,
                                  &e->graph->size, e->data))
@@ -163,7 +165,7 @@ static bool runs(graph_phase phase)
     return phase == PHASE_FIRST || phase == PHASE_DISK;
 }
 
-static bool once(runner *r)
+static bool build_once(runner *r)
 {
     const case_args *args = &r->args;
     tg_function *f = tg_function_create(r->ctx, callback, r, NULL);
@@ -187,7 +189,7 @@ static bool run(runner *r, int64_t iterations, double *out_seconds)
     r->callback_seconds = 0;
     const double began = seconds_now();
     for (int64_t i = 0; i < iterations; i++)
-        if (!once(r))
+        if (!build_once(r))
             return false;
     const double all = seconds_now() - began;
     switch (r->e->phase) {
@@ -206,13 +208,13 @@ static bool run(runner *r, int64_t iterations, double *out_seconds)
 
 static bool verify(runner *r, reason *out_why)
 {
-    if (once(r))
+    if (build_once(r))
         return true;
     reason_set(out_why, "%s", tg_error(NULL));
     return false;
 }
 
-/* The interpreter has no compiler, and the JIT no passes of its own. */
+/* Tracing and passes are timed without the JIT, the first result with it. */
 static bool has_backend(const bench_case *c, const case_size *size,
                         backend which)
 {

@@ -22,8 +22,8 @@ void *memory_create(size_t bytes)
     return memory;
 }
 
-/* splitmix64: every position has its own well mixed bits. */
-static uint64_t mixed(uint64_t seed, int64_t position)
+/* splitmix64 of seed and position. */
+static uint64_t random_bits(uint64_t seed, int64_t position)
 {
     uint64_t z = (seed << 48) + ((uint64_t)position + 1) *
                                     UINT64_C(0x9e3779b97f4a7c15);
@@ -32,7 +32,7 @@ static uint64_t mixed(uint64_t seed, int64_t position)
     return z ^ (z >> 31);
 }
 
-static void put(void *data, tg_dtype dtype, int64_t i, double value)
+static void set_element(void *data, tg_dtype dtype, int64_t i, double value)
 {
     if (dtype == TG_F64)
         ((double *)data)[i] = value;
@@ -44,15 +44,15 @@ void fill_uniform(void *data, tg_dtype dtype, int64_t count, uint64_t seed,
                   double low, double high)
 {
     for (int64_t i = 0; i < count; i++) {
-        const double unit = (double)(mixed(seed, i) >> 11) * 0x1p-53;
-        put(data, dtype, i, low + (high - low) * unit);
+        const double unit = (double)(random_bits(seed, i) >> 11) * 0x1p-53;
+        set_element(data, dtype, i, low + (high - low) * unit);
     }
 }
 
 void fill_harsh(void *data, tg_dtype dtype, int64_t count, uint64_t seed)
 {
-    /* Those that decide the result of a whole row are rare, so that rows are
-       left where the others count. */
+    /* Values that determine the result of a whole row are rare, so that some
+       rows contain none. */
     static const double rare[] = {
         (double)NAN, HUGE_VAL, -HUGE_VAL, 0x1p127, -0x1p127, 0x1p1000,
     };
@@ -64,10 +64,10 @@ void fill_harsh(void *data, tg_dtype dtype, int64_t count, uint64_t seed)
     const uint64_t n_rare = sizeof(rare) / sizeof(rare[0]);
     const uint64_t n_frequent = sizeof(frequent) / sizeof(frequent[0]);
     for (int64_t i = 0; i < count; i++) {
-        const uint64_t bits = mixed(seed + 100, i), choice = bits >> 32;
+        const uint64_t bits = random_bits(seed + 100, i), choice = bits >> 32;
         if (bits % 400 == 0)
-            put(data, dtype, i, rare[choice % n_rare]);
+            set_element(data, dtype, i, rare[choice % n_rare]);
         else if (bits % 6 == 0)
-            put(data, dtype, i, frequent[choice % n_frequent]);
+            set_element(data, dtype, i, frequent[choice % n_frequent]);
     }
 }

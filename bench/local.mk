@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
 # bench/ - tgjit-bench, which uses public headers only. It is installed, so
-# its _LDFLAGS must not hold the -no-install of AM_LDFLAGS.
+# its _LDFLAGS must not contain the -no-install of AM_LDFLAGS.
 
 bench_cppflags = -I$(top_srcdir)/include -I$(top_srcdir)/bench -D_GNU_SOURCE
 
@@ -55,10 +55,10 @@ bench_tgjit_bench_LDFLAGS = $(TGJIT_SANITIZE)
 bench_tgjit_bench_LDADD = libtgjit-bench-plain.la libtgjit.la \
 	$(BENCH_LIBXSMM_LIBS) $(DL_LIBS) $(LIBM)
 
-# -- What the library is compared with ---------------------------------------
+# -- Peers -------------------------------------------------------------------
 
-# -O3 is part of what is measured, whatever CFLAGS say; without OpenMP its
-# pragmas mean nothing.
+# Peers are always compiled with -O3, whatever CFLAGS says. Without OpenMP its
+# pragmas are ignored.
 bench_peer_cflags = $(AM_CFLAGS) $(OPENMP_CFLAGS) -Wno-unknown-pragmas
 
 noinst_LTLIBRARIES += libtgjit-bench-plain.la

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * machine.c - see machine.h. The kernel knows better than sysconf, which in
- * virtual machines gives the last cache of a whole socket.
+ * machine.c - see machine.h. Prefers the kernel's numbers to those of sysconf,
+ * which in virtual machines returns the last-level cache of a whole socket.
  */
 #include "machine.h"
 
@@ -15,7 +15,7 @@ int machine_processors(void)
     return n > 0 ? (int)n : 1;
 }
 
-/* The first word of a file about a cache of the first processor. */
+/* Reads the first word of a sysfs file about a cache of CPU 0. */
 static int read_word(int index, const char *name, char *out_word)
 {
     char path[96];
@@ -49,11 +49,11 @@ size_t machine_cache_bytes(int level)
     const size_t bytes = kernel_cache_bytes(level);
     if (bytes)
         return bytes;
-    long said = 0;
+    long reported = 0;
 #ifdef _SC_LEVEL3_CACHE_SIZE
     static const int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE,
                                 _SC_LEVEL3_CACHE_SIZE};
-    said = level >= 1 && level <= 3 ? sysconf(names[level - 1]) : 0;
+    reported = level >= 1 && level <= 3 ? sysconf(names[level - 1]) : 0;
 #endif
-    return said > 0 ? (size_t)said : 0;
+    return reported > 0 ? (size_t)reported : 0;
 }

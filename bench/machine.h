@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * machine.h - what the machine says about itself.
+ * machine.h - processors and caches of the machine.
  */
 #ifndef BENCH_MACHINE_H
 #define BENCH_MACHINE_H
@@ -9,7 +9,7 @@
 
 int machine_processors(void);
 
-/* Bytes of the data cache of that level, 1 to 3; 0 if there is none. */
+/* Size in bytes of the data cache at `level`, 1 to 3; 0 if there is none. */
 size_t machine_cache_bytes(int level);
 
 #endif /* BENCH_MACHINE_H */

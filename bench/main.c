@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * main.c - tgjit-bench: measures the library against hand-written code and
- * other libraries. The parts, from the command line to the report:
+ * other libraries. The modules, from the command line to the report:
  *
- *   options   what is asked for
- *   session   goes through cases, sizes, teams and back ends
- *   case      what is measured: a table of cases (cases.c, case_*.c) of three
- *             families (tensor_case.c, graph_case.c, process_case.c)
- *   backend   who computes: the library, plain_*.c, expert/, peers/
- *   compare   whether all compute the same
- *   measure   times
- *   report    how they are written
+ *   options   the command line
+ *   session   iterates over cases, sizes, numbers of threads and back ends
+ *   case      the cases: a table (cases.c, case_*.c) of three families
+ *             (tensor_case.c, graph_case.c, process_case.c)
+ *   backend   the implementations: the library, plain_*.c, expert/, peers/
+ *   compare   comparison of results
+ *   measure   timing
+ *   report    output formats
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -26,10 +26,10 @@ double seconds_now(void)
 /* Seconds of all iterations; the row fails if one does. */
 static repetition repeat(row *r, int64_t iterations)
 {
-    double own = -1;
+    double partial = -1; /* set by families that time part of the run */
     const double cpu = clock_seconds(CLOCK_THREAD_CPUTIME_ID);
     const double real = seconds_now();
-    const bool did = r->c->family->run(r->runner, iterations, &own);
+    const bool did = r->c->family->run(r->runner, iterations, &partial);
     repetition took = {
         .real = seconds_now() - real,
         .cpu = clock_seconds(CLOCK_THREAD_CPUTIME_ID) - cpu,
@@ -38,40 +38,39 @@ static repetition repeat(row *r, int64_t iterations)
         r->state = ROW_FAILED;
         reason_set(&r->why, "%s", tg_error(NULL));
     }
-    if (own >= 0)
-        took = (repetition){own, own};
+    if (partial >= 0)
+        took = (repetition){partial, partial};
     return took;
 }
 
-/* How many iterations take the time wanted; this is the warm-up too. */
+/* Number of iterations that take at least `min_time`; also warms up. */
 static int64_t iterations_for(row *r, double min_time)
 {
-    const int64_t most = INT64_C(1) << 40;
+    const int64_t max_n = INT64_C(1) << 40;
     int64_t n = 1;
     double took = repeat(r, n).real;
-    while (r->state == ROW_READY && took < min_time / 10 && n < most) {
+    while (r->state == ROW_READY && took < min_time / 10 && n < max_n) {
         n *= 8;
         took = repeat(r, n).real;
     }
     const double wanted = ceil(min_time / took * (double)n);
-    return wanted < 1 ? 1 : wanted > (double)most ? most : (int64_t)wanted;
+    return wanted < 1 ? 1 : wanted > (double)max_n ? max_n : (int64_t)wanted;
 }
 
 /* -- Rounds ---------------------------------------------------------------- */
 
 /*
- * Threads of a team wait for more work by turning in a loop for a while. Those
- * of OpenMP must not disturb those of a library with its own, nor the other
- * way round: they are given the time to fall asleep. What is woken then is
- * warm before it is timed.
+ * Idle threads of a team spin for a while before they sleep. When the row
+ * switches between OpenMP's threads and those of another library, waits until
+ * the spinning ones sleep, then warms up the others.
  */
-static void settle(row *r)
+static void let_idle_threads_sleep(row *r)
 {
     static bool were_own;
-    const struct timespec asleep = {.tv_nsec = 30000000};
+    const struct timespec spin_time = {.tv_nsec = 30000000};
     const bool are_own = backend_has_own_threads(r->which);
     if (r->threads > 1 && are_own != were_own) {
-        nanosleep(&asleep, NULL);
+        nanosleep(&spin_time, NULL);
         repeat(r, 1);
     }
     were_own = are_own;
@@ -85,16 +84,17 @@ static void prepare(row *r, const measure_options *options)
         reason_set(&r->why, "out of memory");
         return;
     }
-    settle(r);
+    let_idle_threads_sleep(r);
     r->iterations = iterations_for(r, options->min_time);
 }
 
-static void one_round(row *r, const measure_options *options, double *spent)
+static void measure_round(row *r, const measure_options *options,
+                          double *spent)
 {
     const double budget = 2 * options->min_time * (double)options->repetitions;
     if (r->state != ROW_READY || (r->n_repetitions && *spent > budget))
         return;
-    settle(r);
+    let_idle_threads_sleep(r);
     const repetition all = repeat(r, r->iterations);
     const double n = (double)r->iterations;
     if (r->state != ROW_READY)
@@ -112,7 +112,7 @@ void measure_rows(row *rows, size_t n_rows, const measure_options *options)
             prepare(&rows[i], options);
     for (size_t round = 0; round < options->repetitions; round++)
         for (size_t i = 0; i < n_rows; i++)
-            one_round(&rows[i], options, &spent[rows[i].which]);
+            measure_round(&rows[i], options, &spent[rows[i].which]);
     for (size_t i = 0; i < n_rows; i++)
         if (rows[i].state == ROW_READY)
             rows[i].state = ROW_MEASURED;
@@ -120,7 +120,7 @@ void measure_rows(row *rows, size_t n_rows, const measure_options *options)
 
 /* -- Statistics ------------------------------------------------------------ */
 
-static int by_size(const void *a, const void *b)
+static int compare_doubles(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -130,10 +130,10 @@ typedef struct summary {
     double best, median, mean, deviation;
 } summary;
 
-/* Sorts the numbers. */
+/* Sorts x. */
 static summary summary_of(double *x, size_t n)
 {
-    qsort(x, n, sizeof(*x), by_size);
+    qsort(x, n, sizeof(*x), compare_doubles);
     summary s = {.best = x[0], .median = (x[(n - 1) / 2] + x[n / 2]) / 2};
     for (size_t i = 0; i < n; i++)
         s.mean += x[i] / (double)n;

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * measure.h - timing of rows. Rows of one group (a case, a size, a number of
- * threads) are measured round by round, one repetition of each in turn, so
- * that whatever disturbs the machine for a while disturbs all of them.
+ * measure.h - timing of rows. The rows of one group (a case, a size, a number
+ * of threads) are measured round by round, one repetition of each in turn, so
+ * that a temporary disturbance of the machine affects all of them.
  */
 #ifndef BENCH_MEASURE_H
 #define BENCH_MEASURE_H
 
 #include "case.h"
 
-/* Seconds of a clock that only goes forward. */
+/* Seconds of a monotonic clock. */
 double seconds_now(void);
 
 typedef enum row_state {
     ROW_READY,    /* verified, to be measured */
     ROW_MEASURED,
-    ROW_SKIPPED,  /* its back end is not here */
-    ROW_FAILED    /* wrong result or an error */
+    ROW_SKIPPED,  /* the back end is not available */
+    ROW_FAILED    /* wrong result, or an error */
 } row_state;
 
 /* Seconds of one iteration, in one repetition. */
@@ -46,8 +46,8 @@ typedef struct measure_options {
 } measure_options;
 
 /*
- * Measures the rows that are ready. A row so slow that one iteration takes
- * longer than a repetition should is given fewer repetitions.
+ * Measures the rows in state ROW_READY. A row whose single iteration exceeds
+ * the time of a repetition gets fewer repetitions.
  */
 void measure_rows(row *rows, size_t n_rows, const measure_options *options);
 

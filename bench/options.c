@@ -14,30 +14,36 @@
 static const char usage[] =
     "Usage: tgjit-bench [OPTION]...\n"
     "\n"
-    "Measures the library against hand-written code and other libraries,\n"
-    "case by case, after verifying that all compute the same. Rows are named\n"
-    "CASE/SIZE/BACKEND/threads:N; back ends are interp, jit, jit_any (whose\n"
-    "code knows no extents), c, expert and, for products of matrices, those\n"
-    "installed of openblas, blis, onednn and libxsmm.\n"
+    "Verifies and times the library, hand-written code and other libraries,\n"
+    "case by case. A row is named CASE/SIZE/BACKEND/threads:N. Back ends:\n"
     "\n"
+    "  interp              the reference interpreter\n"
+    "  jit                 compiled code\n"
+    "  jit, unknown sizes  compiled code, traced with all extents unknown\n"
+    "  c                   plain C, optimised for this machine\n"
+    "  expert              hand-written SIMD\n"
+    "  openblas, blis, onednn, libxsmm\n"
+    "                      for matrix products, if installed\n"
+    "\n"
+    "Options (defaults in parentheses):\n"
     "  --list             print the names of the rows and exit\n"
-    "  --check            verify only, also at awkward sizes and with NaN,\n"
-    "                     infinities and denormals among the inputs\n"
-    "  --filter=REGEX     all rows whose name matches (extended), such as .;\n"
-    "                     else most of them, but few products\n"
-    "  --threads=LIST     numbers of threads, such as 1,2 (1 and all "
-    "processors)\n"
-    "  --min-time=S       seconds of one repetition (0.01)\n"
-    "  --repetitions=N    how often a row is measured (25)\n"
+    "  --check            verify only, also odd sizes, and inputs with NaN,\n"
+    "                     infinities and denormals\n"
+    "  --filter=REGEX     select rows by extended regular expression; \".\"\n"
+    "                     selects all (all but most matrix products)\n"
+    "  --threads=LIST     numbers of threads, such as 1,2 (1 and the number\n"
+    "                     of processors)\n"
+    "  --min-time=S       minimum seconds of one repetition (0.01)\n"
+    "  --repetitions=N    repetitions of each row (25)\n"
     "  --format=FORMAT    console, json or csv (console)\n"
-    "  --out=FILE         write the report to FILE (as json if no format is\n"
-    "                     given) and the table to standard output\n"
+    "  --out=FILE         write the report to FILE (as json unless a format\n"
+    "                     is given) and the table to standard output\n"
     "  --help, --version\n"
     "\n"
-    "Exit status: 0 if all went well, 1 if a row was wrong or could not run,\n"
-    "2 if the command line is wrong or no row matches the filter.\n";
+    "Exit status: 0 on success, 1 if a row was wrong or could not run, 2 if\n"
+    "the command line is invalid or no row matches the filter.\n";
 
-static bool wrong(const char *option, const char *value)
+static bool invalid_value(const char *option, const char *value)
 {
     fprintf(stderr, "tgjit-bench: --%s=%s is not valid; see --help\n", option,
             value);
@@ -46,11 +52,11 @@ static bool wrong(const char *option, const char *value)
 
 /* -- Values ---------------------------------------------------------------- */
 
-static bool read_integer(const char *text, char **end, long most, long *out)
+static bool read_integer(const char *text, char **end, long max, long *out)
 {
     errno = 0;
     *out = strtol(text, end, 10);
-    return *end != text && !errno && *out >= 1 && *out <= most;
+    return *end != text && !errno && *out >= 1 && *out <= max;
 }
 
 static bool read_threads(options *o, const char *list)
@@ -62,7 +68,7 @@ static bool read_threads(options *o, const char *list)
         if (!read_integer(at, &end, 1024, &n) ||
             (*end != ',' && *end != '\0') ||
             o->n_threads == MAX_THREAD_COUNTS)
-            return wrong("threads", list);
+            return invalid_value("threads", list);
         o->threads[o->n_threads++] = (int)n;
         if (!*end)
             return true;
@@ -75,7 +81,7 @@ static bool read_repetitions(options *o, const char *text)
     char *end;
     long n;
     if (!read_integer(text, &end, 100000, &n) || *end)
-        return wrong("repetitions", text);
+        return invalid_value("repetitions", text);
     o->measure.repetitions = (size_t)n;
     return true;
 }
@@ -85,7 +91,7 @@ static bool read_min_time(options *o, const char *text)
     char *end;
     const double seconds = strtod(text, &end);
     if (end == text || *end || !(seconds > 0 && seconds < 1e6))
-        return wrong("min-time", text);
+        return invalid_value("min-time", text);
     o->measure.min_time = seconds;
     return true;
 }
@@ -96,7 +102,7 @@ static bool read_filter(options *o, const char *text)
         regfree(&o->filter);
     o->has_filter = !regcomp(&o->filter, text, REG_EXTENDED | REG_NOSUB);
     o->filter_text = text;
-    return o->has_filter || wrong("filter", text);
+    return o->has_filter || invalid_value("filter", text);
 }
 
 static bool read_format(options *o, const char *text)
@@ -108,7 +114,7 @@ static bool read_format(options *o, const char *text)
             o->format = formats[i];
             return true;
         }
-    return wrong("format", text);
+    return invalid_value("format", text);
 }
 
 /* -- The command line ------------------------------------------------------ */
@@ -123,7 +129,7 @@ static void set_defaults(options *o)
         o->threads[o->n_threads++] = processors;
 }
 
-/* One option; false if the program is to end with *out_status. */
+/* Handles one option; false if the program is to exit with *out_status. */
 static bool read_option(options *o, int letter, int *out_status)
 {
     *out_status = EXIT_USAGE;
@@ -155,7 +161,7 @@ static bool read_option(options *o, int letter, int *out_status)
         printf("tgjit-bench %s\n", tg_version());
         *out_status = EXIT_SUCCESS;
         return false;
-    default: /* getopt has said what is wrong */
+    default: /* getopt has reported the error */
         return false;
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * options.h - what the command line asks for.
+ * options.h - the command line.
  */
 #ifndef BENCH_OPTIONS_H
 #define BENCH_OPTIONS_H
@@ -10,7 +10,7 @@
 #include "report.h"
 
 enum { MAX_THREAD_COUNTS = 16 };
-enum { EXIT_USAGE = 2 }; /* the command line is wrong */
+enum { EXIT_USAGE = 2 }; /* invalid command line */
 
 typedef enum action { ACTION_MEASURE, ACTION_CHECK, ACTION_LIST } action;
 
@@ -22,13 +22,13 @@ typedef struct options {
     measure_options measure;
     int threads[MAX_THREAD_COUNTS];
     size_t n_threads;
-    const report_format *format; /* of `out` if given, else of stdout */
+    const report_format *format; /* for `out` if set, else for stdout */
     const char *out;
 } options;
 
 /*
- * Reads the command line. False if there is nothing more to do: then
- * *out_status is what to exit with.
+ * Parses the command line. False if the program is to exit with *out_status,
+ * after an error, --help or --version.
  */
 bool options_read(options *out_options, int argc, char **argv,
                   int *out_status);

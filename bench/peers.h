@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * peers.h - what a kernel that the library is measured against gets, and the
- * list of those there are: plain_NAME (plain_*.c), C as one writes it and left
- * to the compiler's fast math; expert_NAME (expert/), explicit SIMD with the
- * bits of the library; and for products of matrices, those which call another
- * library (peers/).
+ * peers.h - the kernels that the library is compared with: plain_NAME
+ * (plain_*.c), straightforward C compiled with fast math; expert_NAME
+ * (expert/), explicit SIMD with the bits of the library; and for matrix
+ * products, kernels that call another library (peers/).
  */
 #ifndef BENCH_PEERS_H
 #define BENCH_PEERS_H
@@ -14,18 +13,18 @@
 
 enum { KERNEL_INPUTS = 8, KERNEL_RESULTS = 3 };
 
-/* Buffers are 64-byte aligned, and those of results overlap no others. */
+/* Buffers are 64-byte aligned. Results do not overlap other buffers. */
 typedef struct kernel_buffers {
     const void *in[KERNEL_INPUTS];
-    void *state[KERNEL_INPUTS]; /* of inputs that the kernel changes: its own */
+    void *state[KERNEL_INPUTS]; /* private copies of inputs that are updated */
     void *out[KERNEL_RESULTS];
     int64_t rows, columns; /* of input 0; a vector is one row */
     int64_t count;         /* rows * columns */
-    /* Of products: rows x inner times inner x columns, `batch` times. */
+    /* Matrix products: rows x inner times inner x columns, `batch` times. */
     int64_t inner, batch;
-    int threads;           /* OpenMP has been told */
-    size_t cache_bytes;    /* what the last cache holds */
-    void *scratch;         /* scratch_bytes(count), and what the case wants */
+    int threads;           /* also set in OpenMP */
+    size_t cache_bytes;    /* size of the last-level cache */
+    void *scratch;         /* scratch_bytes(count), then that of the case */
 } kernel_buffers;
 
 typedef void kernel(const kernel_buffers *b);
@@ -36,7 +35,7 @@ static inline size_t scratch_bytes(int64_t count)
     return ((size_t)count / 1024 + 16) * sizeof(double);
 }
 
-/* Kernels by hand; inputs -> results are in case_*.c. */
+/* Hand-written kernels; case_*.c lists their inputs and results. */
 #define KERNELS(X) \
     X(add) \
     X(axpy) \
@@ -59,12 +58,12 @@ KERNELS(DECLARE_KERNEL)
 
 kernel plain_lorenz, plain_wave_1d;
 
-enum { LORENZ_STEPS = 100000, WAVE_STEPS = 1000, WHILE_TRIPS = 20 };
+enum { LORENZ_STEPS = 100000, WAVE_STEPS = 1000, WHILE_ITERATIONS = 20 };
 
-/* So short that in all these steps rounding errors grow by some thousands
-   only: results can still be compared. */
+/* Short enough that rounding errors grow only by a factor of thousands over all
+   steps, so that results can be compared. */
 #define LORENZ_STEP 1e-4
-/* Its square, in points a step. */
+/* Square of the wave speed, in points per step. */
 #define WAVE_SPEED 0.25
 
 /* -- Gradients ------------------------------------------------------------- */
@@ -72,7 +71,7 @@ enum { LORENZ_STEPS = 100000, WAVE_STEPS = 1000, WHILE_TRIPS = 20 };
 kernel plain_mlp_train, openblas_mlp_train;
 kernel plain_logistic_train, plain_scan_3x3_gradient;
 
-/* -- Products -------------------------------------------------------------- */
+/* -- Matrix products ------------------------------------------------------- */
 
 kernel plain_matmul, plain_matmul_f64, plain_dense, plain_mlp,
     plain_attention;
@@ -85,10 +84,10 @@ kernel libxsmm_matmul;
 /* Widths of the network. */
 enum { MLP_IN = 784, MLP_FIRST = 256, MLP_SECOND = 128, MLP_OUT = 10 };
 
-/* How far a step of a training goes down the gradient. */
+/* Learning rate of the training steps. */
 #define TRAIN_RATE 0.01f
 
-/* Of attention: 1 / sqrt(64), as for heads of 64 columns. */
+/* 1 / sqrt(64), for attention heads of 64 columns. */
 #define ATTENTION_SCALE 0.125f
 
 #endif /* BENCH_PEERS_H */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plain_elementwise.c - element by element in plain C. Compiled with fast math
- * and all the machine has (local.mk), so that gcc takes the vector functions
- * of libmvec.
+ * plain_elementwise.c - elementwise kernels in plain C. Compiled with fast math
+ * for the host CPU (local.mk), so that gcc uses libmvec's vector functions.
  */
 #include <math.h>
 #include <string.h>

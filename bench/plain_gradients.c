@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plain_gradients.c - gradients by hand, in plain C. See plain_elementwise.c.
+ * plain_gradients.c - hand-written gradients in plain C. See
+ * plain_elementwise.c.
  */
 #include <math.h>
 #include <string.h>
 
 #include "peers.h"
 
-enum { MOST_COLUMNS = 1024 };
+enum { MAX_COLUMNS = 1024 };
 
-/* A row serves the sum and, while it is in the cache, the gradient. */
+/* The gradient uses a row while it is still in the cache. */
 void plain_logistic_train(const kernel_buffers *b)
 {
     const float *x = b->in[0], *labels = b->in[1];
     float *w = b->state[2], *bias = b->state[3];
     const int64_t rows = b->rows, columns = b->columns;
     float loss = 0, to_bias = 0;
-    float to_w[MOST_COLUMNS] = {0};
+    float to_w[MAX_COLUMNS] = {0};
 #pragma omp parallel for reduction(+ : loss, to_bias, to_w)
     for (int64_t row = 0; row < rows; row++) {
         const float *restrict at = x + row * columns;
@@ -38,9 +39,9 @@ void plain_logistic_train(const kernel_buffers *b)
     memcpy(b->out[1], w, (size_t)columns * sizeof(*w));
 }
 
-/* c = a * c + x, of which the sum of squares is asked. */
-static void go_on(const float *restrict a, const float *restrict c, float x,
-                  float *restrict next)
+/* next = a * c + x. The target is the sum of squares of all steps. */
+static void step_forward(const float *restrict a, const float *restrict c,
+                         float x, float *restrict next)
 {
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) {
@@ -51,8 +52,8 @@ static void go_on(const float *restrict a, const float *restrict c, float x,
         }
 }
 
-/* One step back: `g`, the gradient of `next`, becomes that of c. */
-static float go_back(const float *restrict a, const float *restrict c,
+/* Replaces `g`, the gradient of `next`, by that of c. */
+static float step_backward(const float *restrict a, const float *restrict c,
                      const float *restrict next, float *restrict to_a,
                      float *restrict g)
 {
@@ -82,9 +83,10 @@ void plain_scan_3x3_gradient(const kernel_buffers *b)
     float *restrict to_x = b->out[0];
     float *all = b->scratch, g[9] = {0}, to_a[9] = {0};
     for (int64_t step = 0; step < b->count; step++)
-        go_on(a, step ? all + 9 * (step - 1) : start, x[step], all + 9 * step);
+        step_forward(a, step ? all + 9 * (step - 1) : start, x[step],
+                     all + 9 * step);
     for (int64_t step = b->count - 1; step >= 0; step--)
-        to_x[step] = go_back(a, step ? all + 9 * (step - 1) : start,
+        to_x[step] = step_backward(a, step ? all + 9 * (step - 1) : start,
                              all + 9 * step, to_a, g);
     memcpy(b->out[1], g, sizeof(g));
     memcpy(b->out[2], to_a, sizeof(to_a));

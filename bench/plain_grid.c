@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plain_grid.c - neighbours and turned matrices in plain C. See
- * plain_elementwise.c.
+ * plain_grid.c - a stencil and a transpose in plain C. See plain_elementwise.c.
  */
 #include <string.h>
 
@@ -27,7 +26,7 @@ void plain_jacobi(const kernel_buffers *b)
     memset(out + (b->rows - 1) * n, 0, (size_t)n * sizeof(*out));
 }
 
-/* By squares whose lines do not drive each other out of the first cache. */
+/* Tiled, so that the lines of a tile stay in L1. */
 void plain_transpose(const kernel_buffers *b)
 {
     enum { SQUARE = 16 };

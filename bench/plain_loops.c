@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plain_loops.c - loops whose steps depend on each other, in plain C. See
+ * plain_loops.c - loops with a loop-carried dependence in plain C. See
  * plain_elementwise.c.
  */
 #include <string.h>
@@ -46,11 +46,11 @@ void plain_lorenz(const kernel_buffers *b)
     *(double *)b->out[2] = z;
 }
 
-/* The next state takes the place of the one before the last: the two change
-   places, and are where they were after an even number of steps. */
+/* Double-buffered: the next state overwrites the previous one. After an even
+   number of steps the buffers are in their original order. */
 void plain_wave_1d(const kernel_buffers *b)
 {
-    _Static_assert(WAVE_STEPS % 2 == 0, "each ends where it began");
+    _Static_assert(WAVE_STEPS % 2 == 0, "buffers end in their order");
     const int64_t n = b->columns;
     double *before = b->out[0], *now = b->out[1];
     memcpy(before, b->in[0], (size_t)n * sizeof(*before));

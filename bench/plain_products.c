@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plain_products.c - products of matrices in plain C: a row of the result is
- * a sum of rows of the second matrix, which the compiler makes vectors of.
- * See plain_elementwise.c.
+ * plain_products.c - matrix products in plain C: a row of the result is a
+ * weighted sum of rows of the second matrix, which the compiler vectorises. See
+ * plain_elementwise.c.
  */
 #include "peers/layers.h"
 
-/* y = x * b: k numbers times a k x n matrix. */
+/* y = scale * x * b: a vector of k elements times a k x n matrix. */
 #define DEFINE_ROW_TIMES_MATRIX(name, type) \
     static void name(const type *restrict x, const type *restrict b, \
                      type *restrict y, int64_t k, int64_t n, type scale) \
@@ -21,10 +21,10 @@
 DEFINE_ROW_TIMES_MATRIX(row_times_matrix, float)
 DEFINE_ROW_TIMES_MATRIX(row_times_matrix_f64, double)
 
-/* The same with the matrix turned, so n x k: or with one column. */
-static void row_times_turned(const float *restrict x, const float *restrict b,
-                             float *restrict y, int64_t k, int64_t n,
-                             float scale)
+/* The same with b transposed (n x k), or with one column. */
+static void row_times_transposed(const float *restrict x,
+                                 const float *restrict b, float *restrict y,
+                                 int64_t k, int64_t n, float scale)
 {
     for (int64_t j = 0; j < n; j++) {
         float sum = 0;
@@ -37,7 +37,8 @@ static void row_times_turned(const float *restrict x, const float *restrict b,
 static void product(const product_f32 *p)
 {
     for (int64_t row = 0; row < p->m; row++)
-        (p->is_turned || p->n == 1 ? row_times_turned : row_times_matrix)(
+        (p->is_transposed || p->n == 1 ? row_times_transposed
+                                       : row_times_matrix)(
             p->a + row * p->k, p->b, p->c + row * p->n, p->k, p->n, p->scale);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plain_rows.c - reductions and what is done row by row, in plain C. See
+ * plain_rows.c - reductions and row-wise kernels in plain C. See
  * plain_elementwise.c.
  */
 #include <math.h>

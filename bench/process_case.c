@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * process_case.c - see process_case.h. A child computes the chain of a few
- * elements and writes two answers to a pipe: one byte when it has the result,
- * which ends the time that is measured, then all that is to be known of it.
+ * elements and writes to a pipe: one byte when it has the result, which ends
+ * the measured time, then an `answer`.
  */
 #include "process_case.h"
 
@@ -39,7 +39,7 @@ static bool compute(process_kind kind, const char *dir, float *out_result)
     tg_context *ctx = kind == PROCESS_INTERP
                           ? backend_context(BACKEND_INTERP, 1)
                       : kind == PROCESS_TIERS ? backend_context_tiers()
-                                              : backend_context_kept(dir);
+                                              : backend_context_disk(dir);
     tg_function *f = tg_function_create(ctx, trace_chain, NULL, NULL);
     tg_tensor *args[N_ARGS], *result = NULL;
     tg_operand operands[N_ARGS];
@@ -96,13 +96,13 @@ bool process_is_child(int argc, char **argv, int *out_status)
     answer a;
     memset(&a, 0, sizeof(a));
     a.is_good = kind == PROCESS_EMPTY || compute(kind, argv[3], a.result);
-    bool told = write(ANSWER_FD, "", 1) == 1;
+    bool is_sent = write(ANSWER_FD, "", 1) == 1;
     a.resident_bytes = resident_bytes();
     a.has_llvm = has_llvm();
     if (!a.is_good)
         snprintf(a.why, sizeof(a.why), "%s", tg_error(NULL));
-    told &= write(ANSWER_FD, &a, sizeof(a)) == (ssize_t)sizeof(a);
-    *out_status = told ? EXIT_SUCCESS : EXIT_FAILURE;
+    is_sent &= write(ANSWER_FD, &a, sizeof(a)) == (ssize_t)sizeof(a);
+    *out_status = is_sent ? EXIT_SUCCESS : EXIT_FAILURE;
     return true;
 }
 
@@ -128,7 +128,7 @@ static bool start_child(process_kind kind, const char *dir, int fd,
     return did;
 }
 
-/* Runs a child and waits for its end. Seconds up to its first result. */
+/* Runs a child and waits until it exits. *out_seconds: up to its result. */
 static bool run_child(process_kind kind, const char *dir, answer *out_answer,
                       double *out_seconds)
 {
@@ -136,7 +136,8 @@ static bool run_child(process_kind kind, const char *dir, answer *out_answer,
     char first;
     pid_t child;
     memset(out_answer, 0, sizeof(*out_answer));
-    snprintf(out_answer->why, sizeof(out_answer->why), "no process");
+    snprintf(out_answer->why, sizeof(out_answer->why),
+             "cannot run a process");
     if (pipe2(ends, O_CLOEXEC))
         return false;
     const double began = seconds_now();
@@ -144,20 +145,20 @@ static bool run_child(process_kind kind, const char *dir, answer *out_answer,
     close(ends[1]);
     const bool has_result = has_child && read(ends[0], &first, 1) == 1;
     *out_seconds = seconds_now() - began;
-    const bool has_told =
+    const bool has_answer =
         has_result && read(ends[0], out_answer, sizeof(*out_answer)) ==
                           (ssize_t)sizeof(*out_answer);
     close(ends[0]);
     if (has_child && waitpid(child, &status, 0) != child)
         return false;
-    return has_told && status == 0 && out_answer->is_good;
+    return has_answer && status == 0 && out_answer->is_good;
 }
 
 /* -- The family ------------------------------------------------------------ */
 
 struct experiment {
     process_kind kind;
-    scratch_dir dir; /* where code is kept */
+    scratch_dir dir; /* the disk cache */
 };
 
 struct runner {
@@ -174,7 +175,7 @@ static experiment *begin(const bench_case *c, const case_size *size,
         e->kind = ((const process_case *)c->what)->kind;
         return e;
     }
-    reason_set(out_why, "no directory for code");
+    reason_set(out_why, "cannot create a cache directory");
     free(e);
     return NULL;
 }
@@ -203,7 +204,7 @@ static void stop(runner *r)
     free(r);
 }
 
-static bool once(runner *r, double *out_seconds)
+static bool run_process(runner *r, double *out_seconds)
 {
     const char *dir = r->e->dir.path;
     if (r->e->kind == PROCESS_COLD && tg_cache_clear(dir))
@@ -216,14 +217,15 @@ static bool run(runner *r, int64_t iterations, double *out_seconds)
     *out_seconds = 0;
     for (int64_t i = 0; i < iterations; i++) {
         double seconds;
-        if (!once(r, &seconds))
+        if (!run_process(r, &seconds))
             return false;
         *out_seconds += seconds;
     }
     return true;
 }
 
-/* The bits are those of the interpreter, and LLVM is there only to compile. */
+/* Checks the bits against the interpreter, and that only a process that
+   compiles loads LLVM. */
 static bool verify(runner *r, reason *out_why)
 {
     const process_kind kind = r->e->kind;
@@ -235,18 +237,18 @@ static bool verify(runner *r, reason *out_why)
         return false;
     }
     if (!run_child(PROCESS_INTERP, r->e->dir.path, &expected, &ignored) ||
-        !once(r, &ignored)) {
+        !run_process(r, &ignored)) {
         reason_set(out_why, "%s%s", expected.why, r->last.why);
         return false;
     }
     if (kind != PROCESS_EMPTY && memcmp(r->last.result, expected.result,
                                         sizeof(expected.result)) != 0) {
-        reason_set(out_why, "other bits than the interpreter's");
+        reason_set(out_why, "the bits differ from the interpreter's");
         return false;
     }
-    /* In the background it comes when it comes. */
+    /* A background compile may or may not have loaded it yet. */
     if (r->last.has_llvm != (kind == PROCESS_COLD) && kind != PROCESS_TIERS) {
-        reason_set(out_why, "LLVM is %sin its memory",
+        reason_set(out_why, "LLVM is %sloaded",
                    r->last.has_llvm ? "" : "not ");
         return false;
     }

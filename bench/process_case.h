@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process_case.h - the family of cases about whole processes: from the request
- * for one to its first result, and the memory it then has. They are this
- * program once more, by an option that is not for people.
+ * process_case.h - cases that time whole processes, from their creation to the
+ * first result, and their resident memory at that point. A child is this
+ * program, run with an internal option.
  */
 #ifndef BENCH_PROCESS_CASE_H
 #define BENCH_PROCESS_CASE_H
@@ -10,11 +10,11 @@
 #include "case.h"
 
 typedef enum process_kind {
-    PROCESS_EMPTY,  /* main, and nothing else: what all others stand upon */
+    PROCESS_EMPTY,  /* an empty main, the baseline */
     PROCESS_INTERP, /* interprets */
-    PROCESS_COLD,   /* compiles, and keeps the code in a directory */
-    PROCESS_WARM,   /* finds it there */
-    PROCESS_TIERS,  /* interprets, and has it compiled in the background */
+    PROCESS_COLD,   /* compiles, and saves the code in a disk cache */
+    PROCESS_WARM,   /* loads the code from that cache */
+    PROCESS_TIERS,  /* interprets while compiling in the background */
     N_PROCESS_KINDS
 } process_kind;
 
@@ -24,7 +24,8 @@ typedef struct process_case {
 
 extern const case_family process_family;
 
-/* Whether this is such a process; its exit status, if so. */
+/* True if this process is such a child; it has run and is to exit with
+   *out_status. */
 bool process_is_child(int argc, char **argv, int *out_status);
 
 #endif /* BENCH_PROCESS_CASE_H */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_console.c - a table: times of one iteration, what was moved and done
- * in the best one, and its ratio to the peers' best in the same group. All
- * other libraries are one peer, whichever is the fastest.
+ * report_console.c - a table: times of one iteration, and for the best one
+ * GB/s, GFLOP/s and ratios to the best times of the peers in the same group.
+ * The fastest other library counts as one peer.
  */
 #include "machine.h"
 #include "report.h"
@@ -17,7 +17,7 @@ static void begin(FILE *out, const char *program)
             "/library");
 }
 
-/* "123.4 us": four digits that count. */
+/* "123.4 us": four significant digits. */
 static void print_time(FILE *out, double seconds)
 {
     static const struct {
@@ -32,7 +32,7 @@ static void print_time(FILE *out, double seconds)
             units[i].unit);
 }
 
-/* An empty column if the number says nothing. */
+/* An empty column if the number is 0. */
 static void print_number(FILE *out, double number, int digits)
 {
     if (number > 0)
@@ -41,7 +41,7 @@ static void print_number(FILE *out, double number, int digits)
         fprintf(out, " %8s", "");
 }
 
-/* What times are compared with: the best of each; 0 if there is none. */
+/* The best time of each kind of peer; 0 if there is none. */
 typedef struct peer_times {
     double c, expert, library;
 } peer_times;
@@ -85,8 +85,8 @@ static void print_measured(FILE *out, const row *r, const peer_times *peers)
                 (double)r->c->family->resident(r->runner) * 1e-6);
     stored_bytes stored;
     if (r->c->family->stored && r->c->family->stored(r->runner, &stored))
-        fprintf(out, " %8.1f KB stored, %.1f KB at once",
-                (double)stored.taken * 1e-3, (double)stored.least * 1e-3);
+        fprintf(out, " %8.1f KB stored, %.1f KB peak",
+                (double)stored.allocated * 1e-3, (double)stored.peak * 1e-3);
 }
 
 static void group(FILE *out, const row *rows, size_t n_rows, bool is_first)

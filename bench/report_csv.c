@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_csv.c - the columns of Google Benchmark: a line for each repetition,
- * then the median and the best, named as its aggregates are.
+ * report_csv.c - CSV with the columns of Google Benchmark: one line per
+ * repetition, then the median and the minimum, named like its aggregates.
  */
 #include "report.h"
 

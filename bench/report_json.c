@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_json.c - JSON as Google Benchmark writes it (schema 1), so that its
- * compare.py and other tools read it: an object for each repetition, then
- * aggregates, "min" among them.
+ * report_json.c - JSON in the format of Google Benchmark (schema 1), which its
+ * compare.py and other tools read: one object per repetition, then aggregates,
+ * including "min".
  */
 #include <stdlib.h>
 #include <time.h>
@@ -11,7 +11,7 @@
 #include "machine.h"
 #include "report.h"
 
-/* -- Pieces of JSON -------------------------------------------------------- */
+/* -- JSON ------------------------------------------------------------------ */
 
 static void print_string(FILE *out, const char *text)
 {
@@ -115,7 +115,7 @@ static void end_object(FILE *out)
     fputs("\n    }", out);
 }
 
-/* Seconds become nanoseconds; a share has no unit. */
+/* Converts seconds to nanoseconds; a ratio has no unit. */
 static void print_times(FILE *out, long long iterations, repetition time,
                         const char *unit)
 {
@@ -140,8 +140,8 @@ static void print_stored(FILE *out, const row *r)
     stored_bytes stored;
     if (!r->c->family->stored || !r->c->family->stored(r->runner, &stored))
         return;
-    member_integer(out, "stored_bytes", (long long)stored.taken);
-    member_integer(out, "stored_at_once_bytes", (long long)stored.least);
+    member_integer(out, "stored_bytes", (long long)stored.allocated);
+    member_integer(out, "stored_peak_bytes", (long long)stored.peak);
 }
 
 static void print_rates(FILE *out, const row *r, double seconds)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scratch_dir.h - a directory for kept code, which goes when it is no longer
- * needed.
+ * scratch_dir.h - a temporary directory for a disk cache.
  */
 #ifndef BENCH_SCRATCH_DIR_H
 #define BENCH_SCRATCH_DIR_H

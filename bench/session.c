@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session.c - see session.h. The order is: case, size (inputs and reference
- * are made once), number of threads; back ends then take turns.
+ * session.c - see session.h. Iterates over cases, sizes (for which inputs and
+ * reference results are created once) and numbers of threads; the back ends of
+ * each such group take turns.
  */
 #include "session.h"
 
@@ -13,21 +14,21 @@
 typedef struct session {
     const options *o;
     const char *program;
-    FILE *out;  /* the report of the format asked for */
-    bool has_table; /* … and the table to stdout beside it */
+    FILE *out;      /* the report in the requested format */
+    bool has_table; /* also print the table to stdout */
     bool any_reported;
     bool failed;
 } session;
 
-/* -- Which rows there are -------------------------------------------------- */
+/* -- Rows ------------------------------------------------------------------ */
 
-/* Large sizes are verified when they are measured. */
-static bool is_size_of(const case_size *size, const options *o)
+/* --check skips large sizes; they are verified when they are measured. */
+static bool is_size_selected(const case_size *size, const options *o)
 {
-    const double most_checked = 2e5;
+    const double max_checked = 2e5;
     switch (o->action) {
     case ACTION_CHECK:
-        return size_count(size) <= most_checked;
+        return size_count(size) <= max_checked;
     case ACTION_MEASURE:
         return size->use == SIZE_BY_DEFAULT ||
                (size->use == SIZE_ON_REQUEST && o->has_filter);
@@ -37,16 +38,16 @@ static bool is_size_of(const case_size *size, const options *o)
     return size->use != SIZE_IN_CHECK;
 }
 
-/* False if the row is not there or not wanted. The other libraries are opened
-   only if a row of theirs is. */
+/* False if the row does not exist or is not selected. Another library is loaded
+   only if one of its rows is selected. */
 static bool row_init(row *r, const options *o, const bench_case *c,
                      const case_size *size, backend which, size_t team)
 {
     memset(r, 0, sizeof(*r));
-    /* Those that never use more than one thread come once. */
+    /* A row that uses one thread appears once. */
     const bool is_single = c->is_serial || which == BACKEND_INTERP;
     if (!c->family->has_backend(c, size, which) || (is_single && team > 0) ||
-        !is_size_of(size, o))
+        !is_size_selected(size, o))
         return false;
     r->c = c;
     r->size = size;
@@ -60,8 +61,9 @@ static bool row_init(row *r, const options *o, const bench_case *c,
             backend_is_available(which, &r->why));
 }
 
-/* How many of the rows there are. Of NaN and its like, fast math, which is
-   part of plain C, promises nothing, and of huge numbers the order of sums. */
+/* Returns the number of rows. Harsh inputs are only for back ends that must
+   match bit for bit: fast math and another order of sums give other results for
+   NaN, infinities and huge numbers. */
 static size_t group_init(row *rows, const options *o, const bench_case *c,
                          const case_size *size, input_kind inputs, size_t team)
 {
@@ -72,7 +74,7 @@ static size_t group_init(row *rows, const options *o, const bench_case *c,
     return n;
 }
 
-/* How many rows there are; prints their names, if need be. */
+/* Counts the rows, and prints their names if `prints`. */
 static size_t count_rows(const options *o, bool prints)
 {
     row rows[N_BACKENDS];
@@ -101,8 +103,8 @@ void session_list(const options *o)
 
 /* -- One group ------------------------------------------------------------- */
 
-/* Makes the row ready to be measured, or says why it is not. The library's
-   own code may not be missing; that of others may. */
+/* Prepares and verifies a row. A missing peer skips its rows; a missing JIT
+   fails them. */
 static void row_start(row *r, experiment *e)
 {
     const case_family *family = r->c->family;
@@ -124,8 +126,8 @@ static void group_deinit(row *rows, size_t n_rows)
     }
 }
 
-/* Failures make the program fail, and are told beside the report too. */
-static void tell_failures(session *s, const row *rows, size_t n_rows)
+/* Failed rows fail the program and are also reported on stderr. */
+static void report_failures(session *s, const row *rows, size_t n_rows)
 {
     for (size_t i = 0; i < n_rows; i++) {
         if (rows[i].state != ROW_FAILED)
@@ -142,7 +144,7 @@ static void report_group(session *s, const row *rows, size_t n_rows)
     if (s->has_table)
         report_console.group(stdout, rows, n_rows, !s->any_reported);
     s->any_reported = true;
-    tell_failures(s, rows, n_rows);
+    report_failures(s, rows, n_rows);
 }
 
 static void report_check(session *s, const row *rows, size_t n_rows,
@@ -160,7 +162,7 @@ static void report_check(session *s, const row *rows, size_t n_rows,
                 inputs == INPUTS_HARSH ? "harsh" : "plain", words[r->state],
                 r->state == ROW_READY ? "" : r->why.text);
     }
-    tell_failures(s, rows, n_rows);
+    report_failures(s, rows, n_rows);
 }
 
 static void progress(const char *name, const char *size)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shape.h - shapes of inputs and results, by the size of a case: so one case
- * serves all its sizes.
+ * shape.h - shapes of inputs and results in terms of the size of a case, so
+ * that one case serves all of its sizes.
  */
 #ifndef BENCH_SHAPE_H
 #define BENCH_SHAPE_H
@@ -10,8 +10,8 @@
 
 enum { SHAPE_AXES = 3 };
 
-/* An axis is an extent, or what the size says; 0 ends a shape. Axes the size
-   does not have are left out. */
+/* An axis is an extent, or a member of the size; 0 ends a shape. Axes that the
+   size lacks are omitted. */
 enum { ROWS = -1, COLUMNS = -2, INNER = -3, BATCH = -4 };
 
 typedef struct tensor_shape {
@@ -22,8 +22,8 @@ typedef struct tensor_shape {
 #define SHAPE_WHOLE SHAPE(BATCH, ROWS, COLUMNS)
 #define SHAPE_ROW SHAPE(COLUMNS)
 #define SHAPE_SCALAR SHAPE(0)
-#define SHAPE_TURNED SHAPE(COLUMNS, ROWS)
-/* The sides of a product, whose result is whole. */
+#define SHAPE_TRANSPOSED SHAPE(COLUMNS, ROWS)
+/* The operands of a matrix product, whose result is SHAPE_WHOLE. */
 #define SHAPE_LEFT SHAPE(BATCH, ROWS, INNER)
 #define SHAPE_RIGHT SHAPE(BATCH, INNER, COLUMNS)
 

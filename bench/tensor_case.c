@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tensor_case.c - see tensor_case.h. All back ends read the same inputs and
- * write to the same place in turn: with other pages, the same code may take
- * another time.
+ * tensor_case.c - see tensor_case.h. All back ends use the same input and
+ * result buffers, because the time of a kernel can depend on the pages.
  */
 #include "tensor_case.h"
 
@@ -28,11 +27,11 @@ struct runner {
     backend which;
     int threads;
 
-    /* Hand-written, and steps */
+    /* Hand-written kernels, and loops of tg_run */
     kernel *kernel;
     kernel_buffers buffers;
 
-    /* Library, and steps */
+    /* The library, and loops of tg_run */
     tg_context *ctx;
     tg_function *function;
     tg_bound *bound;
@@ -71,7 +70,7 @@ static bool prepare_results(runner *r)
     return true;
 }
 
-/* For that callback, in that back end of the library. */
+/* Binds `callback` in back end `in` of the library. */
 static bool prepare_library(runner *r, tg_callback *callback, backend in,
                             reason *out_why)
 {
@@ -95,7 +94,7 @@ static bool prepare_library(runner *r, tg_callback *callback, backend in,
 
 /* -- Runners of kernels ---------------------------------------------------- */
 
-/* Of the last level there is. */
+/* Size of the last-level cache. */
 static size_t cache_bytes(void)
 {
     size_t bytes = 0;
@@ -104,7 +103,7 @@ static size_t cache_bytes(void)
     return bytes;
 }
 
-/* Copies of the inputs that are variables. */
+/* Copies the inputs that are variables. */
 static bool prepare_state(runner *r)
 {
     const tensor_input *inputs = r->e->what->inputs;
@@ -146,7 +145,7 @@ static bool prepare_kernel(runner *r, reason *out_why)
     return false;
 }
 
-/* -- Runners of steps ------------------------------------------------------ */
+/* -- Runners of loops of tg_run -------------------------------------------- */
 
 static bool is_stepped(const tensor_case *what, backend which)
 {
@@ -163,7 +162,7 @@ static bool prepare_steps(runner *r, reason *out_why)
            prepare_library(r, r->e->what->step, in, out_why);
 }
 
-/* To and fro between the result and the scratch, so that it ends in the
+/* Alternates between result and scratch, such that the last step writes the
    result. */
 static bool run_steps(runner *r)
 {
@@ -248,7 +247,7 @@ static bool run(runner *r, int64_t iterations, double *out_seconds)
     return true;
 }
 
-/* So often that all of a state shows in the results. */
+/* Three runs of a case with state make every variable affect the results. */
 static bool run_to_compare(runner *r)
 {
     return run(r, r->e->what->has_state ? 3 : 1, NULL);
@@ -271,7 +270,7 @@ static bool verify(runner *r, reason *out_why)
 {
     const tensor_result *result = r->e->what->results;
     for (size_t i = 0; i < KERNEL_RESULTS && result[i].dtype; i++)
-        /* An element that is not written shall not be right by chance. */
+        /* So that an element that is not written is not right by chance. */
         memset(r->e->results[i], 0xa5,
                bytes_for(result[i].dtype,
                          extents_of(r->e->size, result[i].shape)));
@@ -299,7 +298,7 @@ static void end(experiment *e)
     free(e);
 }
 
-/* What the interpreter computes is kept as what is expected. */
+/* Computes the expected results with the interpreter. */
 static bool make_expected(experiment *e, reason *out_why)
 {
     const tensor_result *result = e->what->results;
@@ -352,29 +351,30 @@ static bool has_backend(const bench_case *c, const case_size *size,
     const tensor_case *what = c->what;
     switch (which) {
     case BACKEND_INTERP:
-        /* It takes seconds for a large product: once will do. */
+        /* Large matrix products take seconds; they run only for the
+           reference. */
         return !size->inner || size_count(size) <= 2e7;
     case BACKEND_JIT:
         return true;
     case BACKEND_JIT_UNKNOWN_SIZES:
-        /* Extents count where the time is that of elements. */
+        /* Known extents matter only where elements dominate the time. */
         return !c->is_serial;
     default:
         return what->kernels[which] || is_stepped(what, which);
     }
 }
 
-/* Of interest where it is kept for the way back. What is made by hand stores
-   just that. */
+/* Reported for training steps, which save values for the backward pass. A
+   hand-written step stores `scratch`. */
 static bool stored(const runner *r, stored_bytes *out_stored)
 {
     const tensor_case *what = r->e->what;
     if (!what->has_state || r->which == BACKEND_INTERP)
         return false;
     if (backend_is_jit(r->which))
-        out_stored->taken = tg_bound_bytes(r->bound, &out_stored->least);
+        out_stored->allocated = tg_bound_bytes(r->bound, &out_stored->peak);
     else
-        out_stored->taken = out_stored->least =
+        out_stored->allocated = out_stored->peak =
             bytes_for(TG_F32, extents_of(r->e->size, what->scratch));
     return true;
 }

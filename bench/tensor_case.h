@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tensor_case.h - the family of cases which compute tensors from tensors: a
- * callback for the library, and a kernel for each peer.
+ * tensor_case.h - cases that compute tensors from tensors: a callback for the
+ * library, and a kernel for each peer.
  *
  * The interpreter's results are the reference. The JIT and the expert kernels
- * must have its bits (which NaN a NaN is does not count); plain C and other
- * libraries may be off by the case's tolerance, as they sum and multiply in
- * another order.
+ * must match it bit for bit (all NaNs are equal). Plain C and other libraries,
+ * which sum in another order, must match within the tolerance of the case.
  */
 #ifndef BENCH_TENSOR_CASE_H
 #define BENCH_TENSOR_CASE_H
@@ -20,7 +19,7 @@ typedef struct tensor_input {
     tg_dtype dtype; /* TG_F32 or TG_F64; TG_DTYPE_NONE ends a list */
     tensor_shape shape;
     double low, high;
-    bool is_variable; /* the library gets it as one */
+    bool is_variable; /* passed to the library as a variable */
 } tensor_input;
 
 #define INPUT(dtype, shape, low, high) {dtype, shape, low, high, false}
@@ -34,27 +33,28 @@ typedef struct tensor_result {
 
 typedef struct tensor_case {
     tg_callback *callback;
-    kernel *kernels[N_BACKENDS]; /* of those that are not the library */
+    kernel *kernels[N_BACKENDS]; /* of back ends other than the library */
     tensor_input inputs[KERNEL_INPUTS];
     tensor_result results[KERNEL_RESULTS];
-    tensor_shape scratch; /* of f32, for kernels with steps in between */
-    /* Of those which need not have the bits of the reference:
+    tensor_shape scratch; /* f32 temporaries of kernels */
+    /* Tolerance of back ends that need not match bit for bit:
        |got - reference| <= absolute + relative * |reference|. */
     double absolute, relative;
-    bool is_called; /* by tg_call, not tg_run */
-    /* Its variables change from run to run, and with them the results, which
-       are compared after some runs. Kernels have copies in `state`. */
+    bool is_called; /* by tg_call instead of tg_run */
+    /* Runs update the variables; results are compared after several runs.
+       Kernels update copies, in `state`. */
     bool has_state;
-    /* The peer of a loop, as C: if not NULL, tg_run of this so often. Its
-       result is what it gets first the next time; needs one more, scratch. */
+    /* If set, the `c` row of a loop calls tg_run of this callback `steps`
+       times. Each result is the first input of the next step; `scratch` holds
+       every other one. */
     tg_callback *step;
     int steps;
 } tensor_case;
 
 extern const case_family tensor_family;
 
-/* Kernels by hand. A build without those of the expert has the rows, which
-   are skipped. */
+/* Hand-written kernels. Without expert kernels, their rows exist and are
+   skipped. */
 #ifdef HAVE_EXPERT
 #define BY_HAND(name) \
     {[BACKEND_C] = plain_##name, [BACKEND_EXPERT] = expert_##name}

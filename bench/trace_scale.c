@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace_scale.c - trace-scale: how long tracing and passes take for large
- * graphs, and that they take time in proportion to their size.
+ * trace_scale.c - trace-scale: the time of tracing and passes for large graphs,
+ * which should be linear in their size.
  *
- *   chain    each operation needs the one before it
- *   wide     all need the argument, and are then joined in pairs
- *   mixed    views, reductions, products, constants, unused values
- *   general  the same with extents that are known only at the call
- *   nested   a function called again and again
+ *   chain    each operation depends on the previous one
+ *   wide     all depend on the argument and are combined pairwise
+ *   mixed    views, reductions, matrix products, constants, unused values
+ *   general  the same with unknown extents
+ *   nested   many applications of one function
  *
- * The time of the callback is that of tracing; what the library does after
- * it, up to a trace that can be called, is counted as passes.
+ * The time in the callback counts as tracing; the rest, up to a trace that can
+ * be called, as passes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 
 #include "tgjit.h"
 
-/* What this process used of a core: others do not disturb it. */
+/* CPU time of this process, which other processes do not disturb. */
 static double now(void)
 {
     struct timespec time;
@@ -29,7 +29,7 @@ static double now(void)
 /* -- Graphs ---------------------------------------------------------------- */
 
 typedef struct job {
-    size_t n; /* operations wanted */
+    size_t n; /* number of operations */
     tg_function *inner;
     double callback_seconds;
 } job;
@@ -78,15 +78,15 @@ static tg_value mixed(tg_value x, const job *of)
         tg_value back = tg_slice(flat, 0, -1, TG_END, -1);
         tg_value unused = tg_exp(back);
         (void)unused;
-        tg_value same = tg_reshape(
+        tg_value matrix = tg_reshape(
             back, 2, (int64_t[]){tg_value_dim(x, 0), tg_value_dim(x, 1)});
-        tg_value turned =
-            tg_transpose(tg_transpose(same, TG_PERM(1, 0)), TG_PERM(1, 0));
-        tg_value total = tg_sum(turned, tg_keep(TG_AXES(0)));
+        tg_value z =
+            tg_transpose(tg_transpose(matrix, TG_PERM(1, 0)), TG_PERM(1, 0));
+        tg_value total = tg_sum(z, tg_keep(TG_AXES(0)));
         tg_value scale = tg_add(tg_mul(2.0f, (float)i), 1.0f);
-        tg_value square = tg_matmul_with(turned, turned, TG_TRANSPOSE_B);
+        tg_value square = tg_matmul_with(z, z, TG_TRANSPOSE_B);
         tg_value column = tg_reduce_max(square, tg_keep(TG_AXES(1)));
-        y = tg_add(tg_mul(tg_sub(turned, total), scale), column);
+        y = tg_add(tg_mul(tg_sub(z, total), scale), column);
     }
     return y;
 }
@@ -136,7 +136,7 @@ static int fail(void)
     return EXIT_FAILURE;
 }
 
-/* Seconds of one trace with all that belongs to it, or -1. */
+/* Seconds of one trace including passes, or -1. */
 static double measure(const struct kind *kind, size_t n, double *out_callback)
 {
     double seconds = -1;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# docs/ - installed as they are.
+# docs/ - installed unchanged.
 
 dist_doc_DATA += \
 	CONTRIBUTING.md \
@@ -21,7 +21,8 @@ dist_man_MANS = \
 	docs/man/tgjit-cache.1 \
 	docs/man/tgjit.3
 
-# Prints docs/OPS.md from src/ir/op.def; tests/scripts/check-ops-doc.sh compares.
+# Prints docs/OPS.md from src/ir/op.def; tests/scripts/check-ops-doc.sh compares
+# the two.
 check_PROGRAMS += docs/ops_table
 docs_ops_table_SOURCES = docs/ops_table.c
 docs_ops_table_LDADD = libtgjit-core.la

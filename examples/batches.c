@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * batches.c - data whose batch size is known only at run time. The function
- * declares its input as f32[?,3]: one trace serves every size, and a call
- * that does not fit is refused before anything runs.
+ * declares its input as f32[?,3]: one trace serves every size, and a call that
+ * does not match is rejected before it runs.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static void check(bool went_well)
     exit(1);
 }
 
-/* The rows without their common mean, and that mean. */
+/* Subtracts the mean of the rows; returns the rows and the mean. */
 static void centre(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -24,7 +24,7 @@ static void centre(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_sub(in[0], mean), mean);
 }
 
-/* Calls it with the first `n` rows of the data. */
+/* Calls f with the first `n` rows of the data. */
 static void feed(tg_context *ctx, tg_function *f, float *data, int64_t n)
 {
     tg_tensor *x = tg_tensor_wrap(ctx, data, TG_F32, TG_DIMS(n, 3));
@@ -61,7 +61,7 @@ int main(void)
     feed(ctx, f, data, 4);
     feed(ctx, f, data, 1);
     feed(ctx, f, data, 8);
-    feed(ctx, f, data, 3); /* the last batch is often a short one */
+    feed(ctx, f, data, 3); /* the last batch is often shorter */
     printf("traces: %zu\n", tg_function_trace_count(f));
 
     tg_tensor *wide = tg_tensor_wrap(ctx, data, TG_F32, TG_DIMS(2, 4));

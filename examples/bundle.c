@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bundle.c - weights and bias as one thing. `predict` takes a layer as an
- * argument: two layers, one trace. `nudge` captures a layer: it changes that
- * one, and predict sees it.
+ * bundle.c - weights and bias as one argument. `predict` receives a layer as an
+ * argument: one trace serves two layers. `nudge` captures a layer and updates
+ * it; `predict` sees the update.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static void check(bool went_well)
     exit(1);
 }
 
-/* -- A layer, described once ----------------------------------------------- */
+/* -- The bundle type ------------------------------------------------------- */
 
 typedef struct layer {
     tg_variable *weights, *bias;
@@ -46,7 +46,7 @@ static void predict(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
     const layer *l = tg_bundle_argument(t, 0, &layer_type);
-    if (l) /* NULL: the call passed something else */
+    if (l) /* NULL if the argument is not a layer */
         tg_return(t, tg_add(tg_matmul(in[1], l->weights), l->bias));
 }
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * counter.c - a variable shared by two functions. `increment` gets a counter
- * as an argument, so one trace serves every counter; `show` captures one, and
- * so sees what others did to it without being told.
+ * counter.c - a variable shared by two functions. `increment` receives a
+ * counter as an argument, so one trace serves every counter; `show` captures
+ * one and sees the updates that `increment` made.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <tgjit.h>
 
-/* Any failure ends the program with the library's own words. */
+/* Exits with the library's error message if a call failed. */
 static void check(bool went_well)
 {
     if (went_well)
@@ -30,7 +30,7 @@ static void show(tg_trace *t, const tg_value *in, void *user)
     tg_print(t, "  counter value: %v", counter);
 }
 
-/* What tg_print prints goes here. */
+/* Receives the output of tg_print. */
 static void print_line(const char *text, void *user)
 {
     (void)user;

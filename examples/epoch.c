@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * epoch.c - a whole epoch as one call. The loop over minibatches, forward,
- * backward and the update of the parameters are one native function; a loop in
- * C that calls the same step for each minibatch ends with the same parameters,
- * bit for bit, with one thread as with two.
+ * epoch.c - a whole epoch as one call. The loop over minibatches, the forward
+ * and backward pass and the parameter update are one native function. A loop in
+ * C that calls the same step for each minibatch computes the same parameters,
+ * bit for bit, with one thread and with two.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static void check(bool went_well)
     exit(1);
 }
 
-/* In [-1, 1), the same on every machine. */
+/* In [-1, 1); the same numbers on every machine. */
 static float random_number(uint32_t *state)
 {
     *state = *state * 1664525 + 1013904223;
@@ -34,7 +34,7 @@ typedef struct model {
     tg_variable *w1, *b1, *w2, *b2;
 } model;
 
-enum { PARAMETERS = 4, MOST_BYTES = FEATURES * HIDDEN * sizeof(float) };
+enum { PARAMETERS = 4, MAX_BYTES = FEATURES * HIDDEN * sizeof(float) };
 
 static tg_variable *create(tg_context *ctx, const char *name, int64_t rows,
                            int64_t columns, uint32_t seed)
@@ -58,7 +58,7 @@ static model model_create(tg_context *ctx)
     };
 }
 
-/* One step of stochastic gradient descent; the loss before it. */
+/* One step of stochastic gradient descent; returns the loss before it. */
 static tg_value train(model *m, tg_value x, tg_value labels)
 {
     const tg_value hidden = tg_relu(tg_add(tg_matmul(x, m->w1), m->b1));
@@ -74,21 +74,21 @@ static tg_value train(model *m, tg_value x, tg_value labels)
     return loss;
 }
 
-/* -- One way: a function for a step, called from C ------------------------- */
+/* -- First version: a function for a step, called from C ------------------- */
 
 static void step(tg_trace *t, const tg_value *in, void *user)
 {
     tg_return(t, train(user, in[0], in[1]));
 }
 
-/* -- The other way: a function for an epoch -------------------------------- */
+/* -- Second version: a function for an epoch ------------------------------- */
 
 typedef struct data {
     model *m;
     tg_value x, labels;
 } data;
 
-/* In: number of the minibatch, sum of the losses so far. */
+/* Receives the index of the minibatch and the sum of the losses so far. */
 static void minibatch(tg_trace *t, const tg_value *in, void *user)
 {
     const data *all = user;
@@ -106,7 +106,7 @@ static void epoch(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, sum);
 }
 
-/* -- Both ------------------------------------------------------------------ */
+/* -- Comparison ------------------------------------------------------------ */
 
 static float by_steps(tg_context *ctx, tg_function *f, float *x,
                       int64_t *labels)
@@ -144,9 +144,9 @@ static float by_epoch(tg_context *ctx, tg_function *f, float *x,
     return sum;
 }
 
-/* All parameters, one after the other. */
+/* A copy of all parameters. */
 typedef struct snapshot {
-    unsigned char bytes[PARAMETERS][MOST_BYTES];
+    unsigned char bytes[PARAMETERS][MAX_BYTES];
     float losses[EPOCHS];
 } snapshot;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * errors.c - typical mistakes, and what the library says of them: the place
- * in this file, the operation, and what did not fit. Nothing aborts, and the
- * first error of a callback is the one that is told.
+ * errors.c - typical mistakes and their error messages: the location in this
+ * file, the operation, and the operands. The library never aborts; of several
+ * errors in a callback, the first is reported.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,13 +18,13 @@ static void check(bool went_well)
 
 typedef struct world {
     tg_variable *v;    /* f32[5] */
-    tg_function *self; /* of the callback below */
-    tg_value kept;     /* from a trace that has ended */
+    tg_function *self; /* the function of the callback below */
+    tg_value kept;     /* a value of a trace that has ended */
 } world;
 
 enum { MISTAKES = 10 };
 
-/* Makes the mistake whose number is its last argument. */
+/* Makes the mistake that the last argument selects. */
 static void mistaken(tg_trace *t, const tg_value *in, void *user)
 {
     world *w = user;
@@ -33,7 +33,7 @@ static void mistaken(tg_trace *t, const tg_value *in, void *user)
     tg_value y = i;
     switch (tg_static_int(t, 2)) {
     case 0:
-        y = tg_relu(tg_matmul(x, x)); /* relu is silent */
+        y = tg_relu(tg_matmul(x, x)); /* relu reports no second error */
         break;
     case 1:
         y = tg_mul(x, w->v);
@@ -54,7 +54,7 @@ static void mistaken(tg_trace *t, const tg_value *in, void *user)
         y = tg_assign(x, 0);
         break;
     case 7:
-        y = tg_gather(x, i, 0); /* fails when it runs */
+        y = tg_gather(x, i, 0); /* fails at run time */
         w->kept = y;
         break;
     case 8:
@@ -87,7 +87,7 @@ int main(void)
     for (int number = 0; number < MISTAKES; number++)
         tell(tg_call(w.self, TG_ARGS(x, i, TG_STATIC(number)), TG_NO_RESULTS));
 
-    /* Outside of callbacks: an operation, and a result that does not fit. */
+    /* Outside of callbacks: an operation, and a result of another shape. */
     if (!tg_is_valid(tg_exp(1.0)))
         tell(tg_error_last()->status);
     tell(tg_call(w.self, TG_ARGS(x, i, TG_STATIC(-1)), TG_RESULTS(&x)));

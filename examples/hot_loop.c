@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hot_loop.c - bind once, run many times. A bound call has its trace, buffers
- * and checks settled, so a run takes no memory; an allocator that counts
- * proves it. Buffers change hands between runs with tg_bound_set.
+ * hot_loop.c - bind once, run many times. A bound call has its trace, its
+ * buffers and all checks done, so a run does not allocate; a counting allocator
+ * proves it. tg_bound_set exchanges buffers between runs.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static void check(bool went_well)
     exit(1);
 }
 
-/* -- An allocator that counts ---------------------------------------------- */
+/* -- A counting allocator -------------------------------------------------- */
 
 static void *allocate(size_t bytes, size_t align, void *user)
 {
@@ -37,7 +37,7 @@ static void release(void *memory, size_t bytes, size_t align, void *user)
 
 /* -- The loop -------------------------------------------------------------- */
 
-/* Energy of a frame; the loudest one so far is kept in a variable. */
+/* Energy of a frame; a variable holds the maximum so far. */
 static void meter(tg_trace *t, const tg_value *in, void *user)
 {
     tg_variable *loudest = user;
@@ -61,7 +61,7 @@ int main(void)
     tg_variable *loudest =
         tg_variable_create(ctx, "loudest", TG_F32, TG_SCALAR, tg_zeros());
     tg_function *f = tg_function_create(ctx, meter, loudest, NULL);
-    static float buffers[2][FRAME]; /* one is recorded while one is used */
+    static float buffers[2][FRAME]; /* one is filled while the other is used */
     tg_tensor *x = tg_tensor_wrap(ctx, buffers[0], TG_F32, TG_DIMS(FRAME));
     tg_tensor *y = NULL;
     check(loudest && f && x);
@@ -81,9 +81,9 @@ int main(void)
     }
     printf("%d runs, %ld allocations\n", FRAMES, allocations - before);
 
-    float most = 0;
-    check(!tg_variable_get(loudest, &most, sizeof(most)));
-    printf("mean energy %.6f, loudest %.6f\n", total / FRAMES, (double)most);
+    float max = 0;
+    check(!tg_variable_get(loudest, &max, sizeof(max)));
+    printf("mean energy %.6f, loudest %.6f\n", total / FRAMES, (double)max);
 
     tg_bound_release(b);
     tg_tensor_release(y);

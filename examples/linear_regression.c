@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * linear_regression.c - a line through points, by gradient descent. The step
- * computes the loss, its gradients and the new parameters in one call; nothing
- * of the derivatives is written by hand.
+ * linear_regression.c - fits a line to points by gradient descent. One call
+ * computes the loss, its gradients and the new parameters; no derivative is
+ * written by hand.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ typedef struct line {
     tg_variable *slope, *offset;
 } line;
 
-/* In: x, y. */
+/* Receives x, y. */
 static void descend(tg_trace *t, const tg_value *in, void *user)
 {
     const line *l = user;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# examples/ - complete programs against the real library. `make' builds them,
-# `make check' runs each and compares what it prints with NAME.expected.
+# examples/ - complete programs that link the installed library. `make' builds
+# them; `make check' runs each and compares its output with NAME.expected.
 
 examples = \
 	examples/batches \
@@ -46,8 +46,8 @@ examples_value_or_variable_LDADD = $(example_ldadd)
 
 noinst_PROGRAMS += $(examples)
 
-# Two programs: what the first writes, the second is linked with, by
-# tests/scripts/check-export.sh.
+# Two programs: tests/scripts/check-export.sh runs the first, which writes an
+# object file, and links the second with it.
 noinst_PROGRAMS += examples/ahead_of_time/export
 examples_ahead_of_time_export_LDADD = $(example_ldadd)
 EXTRA_DIST += \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lorenz.c - the Lorenz system, a million steps in one call. The three
- * coordinates are all that the loop carries; compiled, they stay in registers.
- * The system is chaotic: the last bit of any step decides where it ends. It
- * ends at the same place on every machine, compiled or not.
+ * lorenz.c - the Lorenz system, a million steps in one call. The loop carries
+ * only the three coordinates, which compiled code keeps in registers. The
+ * system is chaotic: the result depends on the last bit of every step. It is
+ * the same on every machine, compiled or interpreted.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static void check(bool went_well)
     exit(1);
 }
 
-/* In: number of the step, x, y, z. */
+/* Receives the iteration, x, y, z. */
 static void step(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -42,7 +42,7 @@ static void orbit(tg_trace *t, const tg_value *in, void *user)
 
 int main(void)
 {
-    /* To interpret so many steps takes long: the call waits for its code. */
+    /* A call with loops waits for its code. */
     tg_context_options options = TG_CONTEXT_OPTIONS_INIT;
     options.compile = "eager";
     tg_context *ctx = tg_context_create(&options);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mlp_train.c - a network of three layers learns to tell rings apart. Forward,
- * backward and the update of all parameters are one call; the model is a
- * bundle, which stands for all of its variables when gradients are asked for.
+ * mlp_train.c - a three-layer network learns to classify points by ring. The
+ * forward and backward pass and the parameter update are one call. The model is
+ * a bundle, which as a gradient source stands for all of its variables.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static void check(bool went_well)
     exit(1);
 }
 
-/* In [-1, 1), the same on every machine. */
+/* In [-1, 1); the same numbers on every machine. */
 static float random_number(void)
 {
     static uint32_t state = 1;
@@ -74,7 +74,7 @@ static tg_value logits_of(const model *m, tg_value x)
 
 /* -- Functions ------------------------------------------------------------- */
 
-/* In: points, the ring of each. */
+/* Receives the points and the ring of each. */
 static void train_step(tg_trace *t, const tg_value *in, void *user)
 {
     model *m = user;
@@ -93,7 +93,7 @@ static void train_step(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, loss);
 }
 
-/* The share of points whose ring is found. */
+/* The fraction of points that are classified correctly. */
 static void accuracy(tg_trace *t, const tg_value *in, void *user)
 {
     const tg_value found = tg_argmax(logits_of(user, in[0]), 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * newton.c - Newton's method: a loop that goes on until it is done, which only
- * the numbers can tell. All starting points go along at once, as one vector,
- * and the loop ends when the last of them stands still.
+ * newton.c - Newton's method, a loop whose number of iterations depends on the
+ * data. All starting points are iterated together, as one vector, until the
+ * last of them has converged.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static void check(bool went_well)
     exit(1);
 }
 
-/* p(x) = x^3 - 6x^2 + 11x - 6 = (x - 1)(x - 2)(x - 3), and its slope. */
+/* p(x) = x^3 - 6x^2 + 11x - 6 = (x - 1)(x - 2)(x - 3), and p'(x). */
 static tg_value value_at(tg_value x)
 {
     tg_value y = tg_sub(x, 6.0);
@@ -31,7 +31,7 @@ static tg_value slope_at(tg_value x)
     return tg_add(tg_mul(tg_sub(tg_mul(x, 3.0), 12.0), x), 11.0);
 }
 
-/* The loop values: the points, how far the last step went, steps so far. */
+/* The loop values: the points, the size of the last step, iterations so far. */
 static void goes_on(tg_trace *t, const tg_value *in, void *user)
 {
     const double *tolerance = user;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ode_fit.c - which spring and which friction make a weight swing as it was
- * seen to? The equation of motion is solved step by step in a scan; gradients
- * go back through all of its steps, and lead to the two numbers. All descents
- * are one call: a loop around the scan and its gradient.
+ * ode_fit.c - fits the spring constant and the friction of an oscillator to
+ * observed positions. A scan integrates the equation of motion; gradients flow
+ * back through all of its steps to the two parameters. The whole gradient
+ * descent is one call: a loop around the scan and its gradient.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +21,8 @@ static void check(bool went_well)
     exit(1);
 }
 
-/* In: place, speed, number of the step; user: spring and friction. The place
-   is kept. */
+/* Receives position, speed and the step; `user` holds spring and friction. The
+   position is stacked. */
 static void swing(tg_trace *t, const tg_value *in, void *user)
 {
     const tg_value *by = user;
@@ -33,7 +33,7 @@ static void swing(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, place, speed, place);
 }
 
-/* The places at all steps, from rest at 1. */
+/* The positions at all steps, starting at rest at 1. */
 static tg_value path_of(tg_value spring, tg_value friction)
 {
     tg_value by[] = {spring, friction}, end[2], path;
@@ -48,7 +48,7 @@ static void observe(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, path_of(in[0], in[1]));
 }
 
-/* In: number of the descent, spring, friction, loss before the last one. */
+/* Receives the iteration, spring, friction, and the previous loss. */
 static void descend(tg_trace *t, const tg_value *in, void *user)
 {
     const tg_value seen = *(const tg_value *)user;
@@ -59,7 +59,7 @@ static void descend(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_sub(in[1], g[0]), tg_sub(in[2], g[1]), loss);
 }
 
-/* In: what was seen, how often to descend, where to start. */
+/* Receives observations, number of iterations, and initial parameters. */
 static void fit(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;

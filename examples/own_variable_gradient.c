@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * own_variable_gradient.c - a function that makes its variable itself and asks
- * for its gradient, in one callback; and two wrong ways: to assign the variable
- * between reading it and asking, and to ask when the callback is done.
+ * own_variable_gradient.c - a function that creates its own variable and takes
+ * its gradient, in one callback; and two mistakes: assigning the variable
+ * between the read and the gradient, and using a value after the callback.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,13 +16,13 @@ static void check(bool went_well)
     exit(1);
 }
 
-/* The distance of w from the argument, squared. */
+/* The squared distance between w and the argument. */
 static tg_value loss_of(tg_value w, tg_value x)
 {
     return tg_sum(tg_square(tg_sub(w, x)), TG_ALL_AXES);
 }
 
-/* The variable is made when this is traced, and lives on in all calls. */
+/* The first trace creates the variable; all calls share it. */
 static void approach(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -33,7 +33,7 @@ static void approach(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, loss);
 }
 
-/* Wrong: what is assigned is a new value, no way leads back from it. */
+/* Wrong: gradients do not flow through an assignment. */
 static void assign_first(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -41,11 +41,11 @@ static void assign_first(tg_trace *t, const tg_value *in, void *user)
         tg_own_variable(t, "w", TG_F64, TG_DIMS(2), tg_zeros());
     const tg_value moved = tg_assign(w, tg_mul(w, 0.5));
     const tg_value loss = loss_of(moved, in[0]);
-    const tg_value gradient = tg_gradient(loss, w); /* invalid … */
-    tg_return(t, tg_mul(gradient, 0.25));           /* … and used */
+    const tg_value gradient = tg_gradient(loss, w); /* does not exist */
+    tg_return(t, tg_mul(gradient, 0.25));           /* fails */
 }
 
-/* Wrong: the values of a callback end with it. */
+/* Wrong: a value is valid only in its own trace. */
 static void give_away(tg_trace *t, const tg_value *in, void *user)
 {
     tg_value *kept = user;

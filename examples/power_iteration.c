@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * power_iteration.c - the largest eigenvalue of a matrix. The loop stops as
- * soon as its estimate changes no more, or fails if it takes more trips than
- * it may: the matrix is captured, not carried.
+ * power_iteration.c - the largest eigenvalue of a matrix. The loop stops when
+ * its estimate has converged, and fails beyond a limit of iterations. The
+ * matrix is captured, not carried.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <tgjit.h>
 
-enum { SIZE = 64, MOST_TRIPS = 1000 };
+enum { SIZE = 64, MAX_ITERATIONS = 1000 };
 
 static void check(bool went_well)
 {
@@ -18,13 +18,13 @@ static void check(bool went_well)
     exit(1);
 }
 
-/* What the callbacks of the loop share. */
+/* Shared by the callbacks of the loop. */
 typedef struct search {
-    tg_value matrix; /* of the callback around the loop */
+    tg_value matrix; /* a value of the enclosing callback */
 } search;
 
-/* The loop values: a unit vector, the estimate, its last change, trips. */
-static void goes_on(tg_trace *t, const tg_value *in, void *user)
+/* The loop values: a unit vector, the estimate, its last change, iterations. */
+static void is_changing(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
     tg_return(t, tg_gt(in[2], tg_mul(in[1], 1e-12)));
@@ -49,12 +49,12 @@ static void largest(tg_trace *t, const tg_value *in, void *user)
     const tg_value start =
         tg_broadcast(tg_scalar(TG_F64, 0.125), TG_DIMS(SIZE, 1));
     tg_value end[4];
-    tg_while_limit(MOST_TRIPS, goes_on, improve, &s,
+    tg_while_limit(MAX_ITERATIONS, is_changing, improve, &s,
                    TG_ARGS(start, 0.0, 1.0, (int64_t)0), end, 4);
     tg_return(t, end[1], end[3]);
 }
 
-/* Neighbours pull at each other; the first element is heavier than others. */
+/* 1 / (1 + |i - j|), plus `weight` at the first element. */
 static void fill(double *matrix, double weight)
 {
     for (int i = 0; i < SIZE; i++)
@@ -63,8 +63,8 @@ static void fill(double *matrix, double weight)
                 1.0 / (1 + abs(i - j)) + (i == 0 && j == 0 ? weight : 0);
 }
 
-/* Elements change places in pairs, one twice as long as before: that goes on
-   for ever. */
+/* Swaps elements in pairs and doubles one of them: the estimate never
+   converges. */
 static void fill_restless(double *matrix)
 {
     for (int i = 0; i < SIZE; i++)
@@ -85,12 +85,12 @@ int main(void)
     static const double weights[] = {0, 8, 64};
     for (size_t i = 0; i < sizeof(weights) / sizeof(*weights); i++) {
         fill(data, weights[i]);
-        tg_tensor *value = NULL, *trips = NULL;
-        check(!tg_call(f, TG_ARGS(matrix), TG_RESULTS(&value, &trips)));
-        printf("weight %2g: eigenvalue %.6f after %lld trips\n", weights[i],
-               *(const double *)tg_tensor_data(value),
-               (long long)*(const int64_t *)tg_tensor_data(trips));
-        tg_tensor_release(trips);
+        tg_tensor *value = NULL, *iterations = NULL;
+        check(!tg_call(f, TG_ARGS(matrix), TG_RESULTS(&value, &iterations)));
+        printf("weight %2g: eigenvalue %.6f after %lld iterations\n",
+               weights[i], *(const double *)tg_tensor_data(value),
+               (long long)*(const int64_t *)tg_tensor_data(iterations));
+        tg_tensor_release(iterations);
         tg_tensor_release(value);
     }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * retrace.c - when a function is traced again, and how it says why. A trace
- * costs far more than a call: where calls are slow, ask tg_explain_retrace,
+ * retrace.c - when a function is traced again, and how to find the reason. A
+ * trace costs far more than a call. If calls are slow, call tg_explain_retrace
  * or run the program with TGJIT_EXPLAIN=retrace.
  */
 #include <stdio.h>
@@ -16,7 +16,7 @@ static void check(bool went_well)
     exit(1);
 }
 
-/* sum(x) times a number fixed in the trace. */
+/* sum(x) times a static number. */
 static void scaled_sum(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -43,7 +43,7 @@ static void report(tg_function *f)
     tg_text_free(reasons);
 }
 
-/* Calls scaled_sum with zeros of that type and shape. */
+/* Calls scaled_sum with zeros of that dtype and shape. */
 static void sum_of(tg_function *f, tg_context *ctx, tg_dtype dtype, int rank,
                    const int64_t *dims, int factor)
 {
@@ -69,13 +69,13 @@ int main(void)
     sum_of(f, ctx, TG_F32, TG_DIMS(32), 3);    /* as before: no trace */
     sum_of(f, ctx, TG_F64, TG_DIMS(32), 3);    /* another dtype */
     sum_of(f, ctx, TG_F32, TG_DIMS(32, 2), 3); /* another rank */
-    sum_of(f, ctx, TG_F32, TG_DIMS(48), 3);    /* another length: any length */
-    sum_of(f, ctx, TG_F32, TG_DIMS(1000), 3);  /* … which serves this one */
+    sum_of(f, ctx, TG_F32, TG_DIMS(48), 3);    /* another extent: generalises */
+    sum_of(f, ctx, TG_F32, TG_DIMS(1000), 3);  /* served by that trace */
     sum_of(f, ctx, TG_F32, TG_DIMS(32), 4);    /* another static value */
     report(f);
 
     check(!tg_call(g, TG_ARGS(a, b), TG_NO_RESULTS));
-    check(!tg_call(g, TG_ARGS(b, a), TG_NO_RESULTS)); /* the same pattern */
+    check(!tg_call(g, TG_ARGS(b, a), TG_NO_RESULTS)); /* two variables again */
     check(!tg_call(g, TG_ARGS(a, a), TG_NO_RESULTS)); /* one variable twice */
     report(g);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * running_stats.c - mean and variance of all values so far, by a scan: each
- * step takes the next value, updates what it carries (Welford's method), and
- * leaves a row of results behind.
+ * running_stats.c - running mean and variance, by a scan: each iteration
+ * receives the next value, updates the carried statistics (Welford's method),
+ * and stacks a row of results.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +18,8 @@ static void check(bool went_well)
     exit(1);
 }
 
-/* In: values so far, their mean, sum of squared deviations; the next value.
-   Out: the same three; mean and variance so far, to be stacked up. */
+/* Receives count, mean and sum of squared deviations, and the next value.
+   Returns the updated three, and mean and variance to stack. */
 static void take(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;

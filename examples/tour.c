@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tour.c - a first look: tracing, state shared by functions, gradients, and the
- * cost of a call. Times go to stderr, so that stdout is the same in every
+ * tour.c - an introduction: tracing, state shared by functions, gradients, and
+ * the cost of a call. Times go to stderr, so that stdout is the same in every
  * run.
  */
 #include <stdio.h>
@@ -27,7 +27,7 @@ static void print_text(char *text)
 
 /* -- Tracing --------------------------------------------------------------- */
 
-/* x² + x/2. Counts how often the callback itself runs. */
+/* x² + x/2. Counts the executions of the callback. */
 static void polynomial(tg_trace *t, const tg_value *in, void *user)
 {
     ++*(int *)user;
@@ -101,7 +101,7 @@ static void show_sharing(tg_context *ctx)
 
 /* -- Gradients ------------------------------------------------------------- */
 
-/* What x² + x/2 grows by: 2x + 1/2. */
+/* The derivative of x² + x/2: 2x + 1/2. */
 static void slope(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -138,7 +138,7 @@ static double now_ns(void)
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
-/* Prints what one call takes, on average. */
+/* Prints the average time of a call. */
 #define MEASURE(what, call) \
     do { \
         enum { CALLS = 20000 }; \
@@ -171,7 +171,7 @@ static void show_timing(tg_context *ctx, tg_function *f, float *data)
 
 int main(void)
 {
-    setvbuf(stdout, NULL, _IOLBF, 0); /* so that times stand at their places */
+    setvbuf(stdout, NULL, _IOLBF, 0); /* keeps stderr and stdout in order */
     tg_context *ctx = tg_context_create(NULL);
     check(ctx);
     tg_function *f = tg_function_create(ctx, polynomial, &n_traced, NULL);

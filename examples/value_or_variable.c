@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * value_or_variable.c - passing a variable against passing its value. A
- * variable can be assigned by the callee; its value, made with tg_value_of,
- * is a tensor like any other: read-only, taken when the call begins.
+ * value_or_variable.c - passing a variable and passing its value. The callee
+ * can assign a variable. Its value, passed with tg_value_of, is an ordinary
+ * tensor: read-only, with the contents at the start of the call.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static void twice(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_mul(in[0], 2));
 }
 
-/* Assigns its first argument and returns the second one. */
+/* Assigns its first argument and returns the second. */
 static void move_on(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;

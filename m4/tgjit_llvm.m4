@@ -1,28 +1,29 @@
 # SPDX-License-Identifier: MIT
 #
-# TGJIT_CHECK_LLVM - finds an LLVM that suits libtgjit-llvm.
+# TGJIT_CHECK_LLVM - finds a supported LLVM for libtgjit-llvm.
 #
-# A plain llvm-config often belongs to another version than the one wanted, so
-# each candidate is asked for its version. 19 is the tested one and is tried
-# first. From its answers only -I/-D, -L and -l words are taken: the rest
-# (optimisation, -fno-exceptions, ...) is about how LLVM itself was built.
+# A plain llvm-config may belong to an unsupported version, so the version of
+# each candidate is checked. LLVM 19, the tested version, is tried first, then
+# 20 and 18. Of llvm-config's output only -I/-D, -L and -l options are used; the
+# rest (optimisation, -fno-exceptions, ...) describes how LLVM was built.
 #
 # Sets with_llvm (yes or no), LLVM_CONFIG, LLVM_VERSION, LLVM_CPPFLAGS,
 # LLVM_LDFLAGS, LLVM_LIBS and the conditional HAVE_LLVM; defines
 # TGJIT_HAVE_LLVM.
 
-# TGJIT_LLVM_WORDS(VARIABLE, SED-SCRIPT, QUESTION): the words that SED-SCRIPT
-# prints of what `llvm-config QUESTION' says.
+# TGJIT_LLVM_WORDS(VARIABLE, SED-SCRIPT, OPTIONS): sets VARIABLE to the words of
+# `llvm-config OPTIONS' that SED-SCRIPT prints.
 m4_define([TGJIT_LLVM_WORDS],
   [$1=`$LLVM_CONFIG $3 2>/dev/null | tr ' ' '\n' | $SED -n '$2' | tr '\n' ' '`])
 
 AC_DEFUN([TGJIT_CHECK_LLVM], [
 AC_ARG_WITH([llvm],
   [AS_HELP_STRING([--without-llvm],
-     [build without the native code generator (default: use LLVM 19, 20 or 18
-      if found; --with-llvm makes it an error if not)])],
+     [build without the code generator; everything is interpreted (default: use
+      the first found of LLVM 19, 20 and 18; --with-llvm: fail if none is
+      found)])],
   [], [with_llvm=auto])
-AC_ARG_VAR([LLVM_CONFIG], [the llvm-config to use])
+AC_ARG_VAR([LLVM_CONFIG], [path of llvm-config, for LLVM 18, 19 or 20])
 
 AS_CASE([$with_llvm], [yes|no|auto], [],
   [AC_MSG_ERROR([--with-llvm takes no value; set LLVM_CONFIG= instead])])
@@ -40,14 +41,14 @@ AS_IF([test "$with_llvm" != no],
    LLVM_CONFIG=$ac_cv_path_LLVM_CONFIG
    AS_IF([test "$LLVM_CONFIG" = no],
      [with_llvm=no],
-     [# A path given by the user comes here untested.
+     [# A path set by the user has not been checked yet.
       LLVM_VERSION=`$LLVM_CONFIG --version 2>/dev/null`
       AS_CASE([$LLVM_VERSION],
         [19.*], [with_llvm=yes],
         [18.*|20.*],
           [with_llvm=yes
-           AC_MSG_NOTICE([LLVM $LLVM_VERSION is accepted, 19 is tested])],
-        [AC_MSG_ERROR([$LLVM_CONFIG is no LLVM 18, 19 or 20])])])])
+           AC_MSG_NOTICE([LLVM $LLVM_VERSION is accepted; 19 is tested])],
+        [AC_MSG_ERROR([$LLVM_CONFIG is not from LLVM 18, 19 or 20])])])])
 
 AS_IF([test "$with_llvm" = yes],
   [TGJIT_LLVM_WORDS([LLVM_CPPFLAGS], [s/^-I/-isystem /p;/^-D/p], [--cppflags])
@@ -68,12 +69,11 @@ AS_IF([test "$with_llvm" = yes],
    CPPFLAGS=$save_CPPFLAGS LDFLAGS=$save_LDFLAGS LIBS=$save_LIBS])
 
 AS_CASE([$wanted_llvm,$with_llvm],
-  [yes,no], [AC_MSG_ERROR([no LLVM 19, 20 or 18 with its headers is found
-(Debian: llvm-19-dev). Name its llvm-config by LLVM_CONFIG=, or build
---without-llvm.])],
-  [auto,no], [AC_MSG_NOTICE([no LLVM 19, 20 or 18: building without])],
+  [yes,no], [AC_MSG_ERROR([LLVM 19, 20 or 18 with its headers not found
+(Debian: llvm-19-dev). Set LLVM_CONFIG, or configure --without-llvm.])],
+  [auto,no], [AC_MSG_NOTICE([no code generator: LLVM 19, 20 or 18 not found])],
   [*,yes], [AC_DEFINE([TGJIT_HAVE_LLVM], [1],
-     [Define to 1 if the module libtgjit-llvm is built.])])
+     [Define to 1 if the plugin libtgjit-llvm is built.])])
 
 AM_CONDITIONAL([HAVE_LLVM], [test "$with_llvm" = yes])
 AC_SUBST([with_llvm])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# tests/ - what `make check' runs. See run-test.sh for how programs report.
+# tests/ - run by `make check'. run-test.sh describes how programs report.
 
 # -- Unit tests: one Criterion program for each tests/test_MODULE.c ----------
 
@@ -124,7 +124,7 @@ unit_tests = \
 	tests/unit/test_verify_unbounded \
 	tests/unit/test_view
 
-# Tests with the library in them look for the module beside themselves.
+# Statically linked tests look for the plugin beside themselves.
 if HAVE_LLVM
 noinst_DATA = $(plugin_links)
 endif
@@ -140,7 +140,7 @@ $(plugin_links):
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && \
 	    ln -sf ../../.libs/libtgjit-llvm.so $@
 
-# Those that must see only what a user sees link the real library instead:
+# Tests that use only the public interface link the real library instead:
 #   tests_test_NAME_LDADD = $(public_ldadd)
 LDADD = libtgjit-core.la $(CRITERION_LIBS)
 public_ldadd = libtgjit.la $(CRITERION_LIBS)
@@ -180,7 +180,7 @@ tests_api_test_gradient_expected_SOURCES = \
 tests_api_test_gradient_expected_LDADD = $(LDADD) $(LIBM)
 tests_api_test_gradient_effects_LDADD = $(LDADD) $(LIBM)
 
-# Those of the code generator.
+# Tests of the code generator.
 if HAVE_LLVM
 unit_tests += \
 	tests/codegen/test_assembly \
@@ -252,7 +252,7 @@ tests_codegen_test_llvm_transpose_SOURCES = \
 	tests/codegen/test_llvm_transpose.c \
 	tests/support/loops_building.h
 
-# As a user's program with regions of its own.
+# Compiled with OpenMP, like a user's program with parallel regions.
 tests_codegen_test_native_host_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
 tests_codegen_test_team_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
 tests_stress_thread_limits_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
@@ -322,7 +322,7 @@ tests_ulp_ulp_SOURCES = \
 	tests/ulp/ulp_sweep.c \
 	tests/ulp/ulp_wide.c
 
-# What it does for every number once more, for processors with AVX2 and FMA.
+# The loops over all arguments, compiled again for AVX2 and FMA.
 if HAVE_ULP_VECTOR
 tests_ulp_ulp_CPPFLAGS += -DULP_HAS_VECTOR
 tests_ulp_ulp_LDADD += libtgjit-ulp-vector.la
@@ -337,7 +337,7 @@ libtgjit_ulp_vector_la_LIBADD = $(LIBM)
 check_PROGRAMS += $(plain_tests)
 TESTS += $(plain_tests)
 
-# Run by check-export.sh, which compiles what it writes.
+# Run by check-export.sh, which compiles its output.
 check_PROGRAMS += tests/support/export-cases
 tests_support_export_cases_SOURCES = tests/support/export_cases.c
 tests_support_export_cases_LDADD = libtgjit.la
@@ -424,7 +424,7 @@ tests_random_sweep_matmul_SOURCES = \
 	tests/support/workers.c \
 	tests/support/workers.h
 
-# Run by check-warm.sh; it is a user of the library.
+# Run by check-warm.sh; uses only the public interface.
 check_PROGRAMS += tests/support/warm
 tests_support_warm_LDADD = libtgjit.la
 
@@ -564,18 +564,17 @@ EXTRA_DIST += \
 	tests/support/traced.h \
 	tests/support/word_reader.h
 
-# -- How they run ------------------------------------------------------------
+# -- Running -----------------------------------------------------------------
 
-# No suffix: a program. .expected: what an example prints.
+# No suffix: a program. .expected: the output of an example.
 TEST_EXTENSIONS = .sh .expected
 LOG_DRIVER = AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/scripts/run-test.sh
 SH_LOG_COMPILER = $(SHELL)
 EXPECTED_LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/scripts/run-example.sh
 
-# Criterion runs tests side by side: keep each one's team small. Tests that
-# are not about the cache are not to depend on what is in the user's; and those
-# of compiled code wait for it.
+# Criterion runs tests in parallel, so teams are small. Tests do not use the
+# user's disk cache, and tests of compiled code wait for it.
 AM_TESTS_ENVIRONMENT = \
 	AWK='$(AWK)'; CC='$(CC)'; CXX17='$(cxx17)'; NM='$(NM)'; \
 	OBJDUMP='$(OBJDUMP)'; PACKAGE_VERSION='$(PACKAGE_VERSION)'; \
@@ -592,7 +591,7 @@ if HAVE_CXX17
 cxx17 = $(CXX)
 endif
 
-# Automake's rule, but for the last line: "N passed, N failed".
+# Automake's rule, followed by a last line "N passed, N failed".
 check-TESTS: $(check_PROGRAMS)
 	@rm -f $(TEST_SUITE_LOG) $(RECHECK_LOGS) $(RECHECK_LOGS:.log=.trs)
 	@$(MAKE) $(AM_MAKEFLAGS) $(TEST_SUITE_LOG); status=$$?; \
@@ -602,7 +601,7 @@ check-TESTS: $(check_PROGRAMS)
 check-long:
 	@$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(LONG_TESTS)'
 
-# It builds a tree of its own: nothing of this one.
+# Builds its own copy of the tree.
 .PHONY: check-mutants
 check-mutants:
 	@$(AM_TESTS_ENVIRONMENT) srcdir='$(srcdir)' MAKE='$(MAKE)' \

@@ -3,9 +3,9 @@
  * black_scholes.c - prices of European calls and puts. Inputs: price, strike,
  * years; scalars: rate, volatility.
  *
- * Two loops over a chunk that stays in the first cache: one over all would be
- * so long that a processor cannot begin the next elements before it is done
- * with these, and what follows from what takes longer than the arithmetic.
+ * Two loops over a chunk that stays in L1. A single loop body would exceed the
+ * reorder buffer, so that iterations would not overlap and latency would
+ * dominate.
  */
 #include <string.h>
 
@@ -30,7 +30,7 @@ INLINE wide_f64 normal_cdf(wide_f64 x)
                    D(0.5));
 }
 
-/* The distances to the strike, for n contracts: a multiple of WIDE_F64. */
+/* d1 and d2 of n contracts, a multiple of WIDE_F64. */
 static void find_distances(contracts c, int64_t n, market m, double *d1,
                            double *d2)
 {
@@ -64,7 +64,7 @@ static void find_prices(contracts c, int64_t n, market m, const double *d1,
     }
 }
 
-/* Of up to CHUNK contracts. */
+/* Up to CHUNK contracts. */
 static void price(contracts c, int64_t n, market m)
 {
     _Alignas(64) double d1[CHUNK], d2[CHUNK];
@@ -72,7 +72,7 @@ static void price(contracts c, int64_t n, market m)
     find_prices(c, n, m, d1, d2);
 }
 
-/* Of fewer than WIDE_F64. */
+/* Fewer than WIDE_F64 contracts. */
 static void price_last(contracts c, int64_t n, market m)
 {
     double padded[5][WIDE_F64] = {{0}};

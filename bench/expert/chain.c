@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chain.c - tanh(a*x + b) * sigmoid(c*x) - 0.5*x in one pass. Results that do
- * not fit the cache are stored past it.
+ * chain.c - tanh(a*x + b) * sigmoid(c*x) - 0.5*x in one pass. Results larger
+ * than the cache are written with non-temporal stores.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -22,9 +22,9 @@ INLINE wide_f32 chain(wide_f32 x, factors f)
 }
 
 static void chain_part(const float *x, float *out, share mine, factors f,
-                       bool past_cache)
+                       bool non_temporal)
 {
-    if (past_cache) {
+    if (non_temporal) {
         for (int64_t i = mine.begin; i < mine.end; i++)
             stream_f32(out + WIDE_F32 * i,
                        chain(load_f32(x + WIDE_F32 * i), f));
@@ -44,10 +44,10 @@ void expert_chain(const kernel_buffers *b)
                        *(const float *)b->in[3]};
     const int64_t n = b->count / WIDE_F32;
     const size_t left = (size_t)(b->count % WIDE_F32) * sizeof(*x);
-    const bool past_cache = (size_t)b->count * sizeof(*out) > b->cache_bytes;
+    const bool non_temporal = (size_t)b->count * sizeof(*out) > b->cache_bytes;
 
 #pragma omp parallel
-    chain_part(x, out, share_of(n), f, past_cache);
+    chain_part(x, out, share_of(n), f, non_temporal);
     if (left) {
         float last[WIDE_F32] = {0};
         memcpy(last, x + WIDE_F32 * n, left);

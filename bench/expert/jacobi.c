@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jacobi.c - one sweep of Jacobi's method on a square grid: every inner point
- * becomes the mean of its four neighbours, ((up + down) + (left + right)) / 4,
- * and the border 0.
+ * jacobi.c - one sweep of Jacobi's method on a grid: every inner point becomes
+ * the mean of its four neighbours, ((up + down) + (left + right)) / 4, and the
+ * border 0.
  */
 #include <immintrin.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static inline void sweep_row(const float *x, float *out, int64_t n)
 {
     out[0] = 0;
     int64_t j = 1;
-    /* Stores to whole vectors: those that straddle lines cost twice. */
+    /* Aligned stores: those that straddle a cache line cost twice. */
     for (; j < n - 1 && (uintptr_t)(out + j) % 32; j++)
         out[j] = ((x[j - n] + x[j + n]) + (x[j - 1] + x[j + 1])) * 0.25f;
     for (; j + 8 <= n - 1; j += 8)

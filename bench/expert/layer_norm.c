@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * layer_norm.c - (x - mean) * rsqrt(variance + epsilon) * scale + shift of
- * rows: three passes over a row, which stays in the first cache. Taking the
- * mean away again in each pass is cheaper than storing the differences.
+ * rows: three passes over a row, which stays in L1. Subtracting the mean again
+ * in each pass is cheaper than storing the differences.
  */
 #include "peers.h"
 #include "rows.h"
@@ -39,7 +39,7 @@ INLINE void normalise(const float *x, const float *scale, const float *shift,
             __builtin_fmaf((x[i] - mean) * inverse, scale[i], shift[i]);
 }
 
-/* As the recipe has it: two roundings, and a step that corrects them. */
+/* As in the recipe: two roundings, and a Newton step that corrects them. */
 INLINE float inverse_root(float x)
 {
     const float y = 1.0f / _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(x)));

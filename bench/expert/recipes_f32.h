@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recipes_f32.h - exp, tanh and sigmoid of floats, by the library's recipes
- * (src/recipe/recipe_exp.h) operation by operation, so with its bits. What is an
- * operation less here is one that does not show in them: a product with a
- * negated factor is a form of fma, and some bounds are known to hold.
+ * recipes_f32.h - exp, tanh and sigmoid of floats, following the library's
+ * recipes (src/recipe/recipe_exp.h) operation by operation, with the same bits.
+ * Only operations that cannot change a bit are omitted: negated factors become
+ * forms of fma, and clamps that cannot take effect are dropped.
  */
 #ifndef BENCH_EXPERT_RECIPES_F32_H
 #define BENCH_EXPERT_RECIPES_F32_H
@@ -42,7 +42,7 @@ INLINE wide_f32 exp_curve_f32(wide_f32 r)
     return fma_f32(r, p, K(0x1.fffffap-2));
 }
 
-/* Of x <= 0 or NaN: the upper bound of exp is not needed. */
+/* x <= 0 or NaN, so the upper clamp of exp is not needed. */
 INLINE wide_f32 exp_of_negative_f32(wide_f32 x)
 {
     wide_f32 sum, second;
@@ -108,7 +108,7 @@ INLINE wide_f32 sigmoid_f32(wide_f32 x)
     const wide_f32 below = add_f32(high, low);
     const wide_f32 rest = sub_f32(low, sub_f32(below, high));
 
-    /* The quotient 1 / below is the inverse itself. */
+    /* The quotient 1 / below is the reciprocal itself. */
     const wide_f32 inverse = div_f32(K(1), below);
     wide_f32 excess = fms_f32(inverse, below, K(1));
     excess = fma_f32(inverse, rest, excess);

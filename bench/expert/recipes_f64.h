@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recipes_f64.h - exp, log and erf of doubles, by the library's recipes
- * (src/recipe/recipe_exp.h, recipe_log.h, recipe_erf.h) operation by operation. See
- * recipes_f32.h.
+ * recipes_f64.h - exp, log and erf of doubles, following the library's recipes
+ * (recipe_exp.h, recipe_log.h and recipe_erf.h of src/recipe) operation by
+ * operation. See recipes_f32.h.
  */
 #ifndef BENCH_EXPERT_RECIPES_F64_H
 #define BENCH_EXPERT_RECIPES_F64_H
@@ -66,7 +66,7 @@ INLINE wide_f64 log_curve_f64(wide_f64 f)
 
 INLINE wide_f64 log_f64(wide_f64 x)
 {
-    /* The bits of an octave become the end of a large float. */
+    /* The exponent bits become the low bits of a large float. */
     const double none = -0x1p52 - 2048;
     const wide_f64 denormal = less_f64(x, D(0x1p-1022));
     const wide_f64 normal =
@@ -93,7 +93,7 @@ INLINE wide_f64 log_f64(wide_f64 x)
 
 /* -- erf ------------------------------------------------------------------- */
 
-/* erf(x) / x - 1 near 0, of x². */
+/* erf(x) / x - 1 near 0, as a polynomial in x². */
 INLINE wide_f64 erf_near_f64(wide_f64 square)
 {
     wide_f64 p = fma_f64(square, D(-0x1.cb137a91c6817p-39),
@@ -112,7 +112,7 @@ INLINE wide_f64 erf_near_f64(wide_f64 square)
     return fma_f64(square, p, D(0x1.06eba8214db68p-3));
 }
 
-/* A root of 1 - erf further out; t = |x| - 1.75. */
+/* A root of 1 - erf away from 0, with t = |x| - 1.75. */
 INLINE wide_f64 erf_root_f64(wide_f64 t)
 {
     wide_f64 p = fma_f64(t, D(0x1.e5bec3205d9c2p-41),

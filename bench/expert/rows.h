@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rows.h - sums over a row of whatever a step makes of its elements.
+ * rows.h - sums over a row, of a function of its elements.
  */
 #ifndef BENCH_EXPERT_ROWS_H
 #define BENCH_EXPERT_ROWS_H
@@ -9,14 +9,14 @@
 
 #include "tree_f32.h"
 
-/* What is summed, of 64 elements. */
+/* Maps 64 elements to the values to sum. */
 typedef lanes_f32 row_step(lanes_f32 x, const void *user);
 
-/* Of up to a block. What a step gives is stored at `out` unless it is NULL. */
+/* Up to a block. The mapped values are stored at `out` unless it is NULL. */
 INLINE float sum_of_block(row_step *step, const float *x, float *out,
                           int64_t n, const void *user)
 {
-    lanes_f32 sum = no_lanes_f32();
+    lanes_f32 sum = zero_lanes_f32();
     int64_t i = 0;
     for (; i + LANES_F32 <= n; i += LANES_F32) {
         const lanes_f32 y = step(load_lanes_f32(x + i), user);
@@ -30,22 +30,22 @@ INLINE float sum_of_block(row_step *step, const float *x, float *out,
             store_some_f32(out + i, y, n - i);
         sum = add_lanes_f32(sum, only_some_f32(y, n - i));
     }
-    return fold_f32(sum);
+    return horizontal_sum_f32(sum);
 }
 
-/* Of n > 0 elements. */
+/* n > 0 elements. */
 INLINE float sum_of_row(row_step *step, const float *x, float *out, int64_t n,
                         const void *user)
 {
     if (n <= BLOCK_F32)
         return sum_of_block(step, x, out, n, user);
-    cascade_f32 total;
+    pairwise_f32 total;
     total.n_blocks = 0;
     for (int64_t i = 0; i < n; i += BLOCK_F32)
-        cascade_push_f32(
+        pairwise_push_f32(
             &total, sum_of_block(step, x + i, out ? out + i : NULL,
                                  n - i < BLOCK_F32 ? n - i : BLOCK_F32, user));
-    return cascade_total_f32(&total);
+    return pairwise_total_f32(&total);
 }
 
 #endif /* BENCH_EXPERT_ROWS_H */

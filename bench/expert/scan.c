@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scan.c - a scan whose carried matrix, 3x3, is in three registers, a row with
- * an unused lane in each. Sums go in the library's order: a step takes as long
- * as the four operations in it that wait for each other.
+ * scan.c - a scan whose carried 3x3 matrix is in three registers, each with a
+ * row and an unused lane. Sums follow the library's order, so a step is bound
+ * by the latency of four dependent operations.
  */
 #include <immintrin.h>
 #include <string.h>
 
 #include "peers.h"
 
-/* Row i of a times c, plus x; a has each of its elements in all lanes. */
+/* Row i of a*c + x; the elements of a are broadcast to all lanes. */
 static inline __m128 next_row(const __m128 *a, const __m128 *c, __m128 x)
 {
     __m128 sum = _mm_mul_ps(a[0], c[0]);
@@ -27,7 +27,7 @@ static inline void step(const __m128 *a, __m128 *c, float given)
     c[1] = second;
 }
 
-/* Writes nine elements, and one more if there is room. */
+/* Writes nine elements, and a tenth if there is room. */
 static inline void store(float *to, const __m128 *c, int has_room)
 {
     _mm_storeu_ps(to, c[0]);
@@ -47,7 +47,7 @@ void expert_scan_3x3(const kernel_buffers *b)
         a[i] = _mm_set1_ps(given[i]);
     for (int i = 0; i < 3; i++)
         c[i] = _mm_setr_ps(start[3 * i], start[3 * i + 1], start[3 * i + 2], 0);
-    /* The unused lane goes where the next step stores its first element. */
+    /* The next step overwrites the unused lane with its first element. */
     for (int64_t i = 0; i < b->count - 1; i++) {
         step(a, c, x[i]);
         store(all + 9 * i, c, 1);

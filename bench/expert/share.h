@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * share.h - which part of n items the calling thread of a team takes. For
- * loops whose body is chosen by a parameter: gcc moves an OpenMP loop into a
- * function of its own, where what was constant is not any more.
+ * share.h - the calling thread's share of n items, for loops whose body is
+ * selected by a parameter: gcc outlines an OpenMP loop into a function in which
+ * that parameter is no longer a constant.
  */
 #ifndef BENCH_EXPERT_SHARE_H
 #define BENCH_EXPERT_SHARE_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * softmax.c - softmax of rows: e * (1 / sum(e)), e = exp(x - max(x)). Three
- * passes over a row, which stays in the first cache.
+ * softmax.c - softmax of rows: e * (1 / sum(e)), where e = exp(x - max(x)).
+ * Three passes over a row, which stays in L1.
  *
- * The largest element need not be right if the row has a NaN: that makes its
- * own e, so the sum and all results NaN, whatever was taken away.
+ * The maximum of a row with a NaN may be wrong: the NaN makes its own e, hence
+ * the sum and all results, NaN in any case.
  */
 #include "peers.h"
 #include "recipes_f32.h"
@@ -30,16 +30,16 @@ INLINE float largest_of(const float *x, int64_t n)
     __m128 four = _mm_max_ps(_mm256_castps256_ps128(eight),
                              _mm256_extractf128_ps(eight, 1));
     four = _mm_max_ps(four, _mm_movehl_ps(four, four));
-    float most = _mm_cvtss_f32(_mm_max_ss(four, _mm_movehdup_ps(four)));
+    float max = _mm_cvtss_f32(_mm_max_ss(four, _mm_movehdup_ps(four)));
     for (; i < n; i++)
-        most = larger(most, x[i]);
-    return most;
+        max = larger(max, x[i]);
+    return max;
 }
 
-/* exp(x - most) */
-INLINE lanes_f32 powers(lanes_f32 x, const void *most)
+/* exp(x - max) */
+INLINE lanes_f32 powers(lanes_f32 x, const void *max)
 {
-    const wide_f32 m = K(*(const float *)most);
+    const wide_f32 m = K(*(const float *)max);
     return (lanes_f32){exp_of_negative_f32(sub_f32(x.a, m)),
                        exp_of_negative_f32(sub_f32(x.b, m)),
                        exp_of_negative_f32(sub_f32(x.c, m)),
@@ -66,7 +66,7 @@ void expert_softmax(const kernel_buffers *b)
     for (int64_t row = 0; row < b->rows; row++) {
         const float *from = x + row * n;
         float *e = out + row * n;
-        const float most = largest_of(from, n);
-        scale_by(e, n, 1.0f / sum_of_row(powers, from, e, n, &most));
+        const float max = largest_of(from, n);
+        scale_by(e, n, 1.0f / sum_of_row(powers, from, e, n, &max));
     }
 }

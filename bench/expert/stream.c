@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stream.c - copy, scale, axpy, and add of a few floats. What these cost is
- * memory: results that do not fit the cache are stored past it, a line at a
- * time, and inputs are asked for ahead, across pages.
+ * stream.c - copy, scale, axpy, and add of a few floats. Bound by memory:
+ * results larger than the cache are written with non-temporal stores, a line at
+ * a time, and inputs are prefetched across page boundaries.
  */
 #include <immintrin.h>
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 #include "peers.h"
 #include "share.h"
 
-/* Floats in a line of the cache, and how many lines to ask ahead. */
+/* Floats per cache line, and the prefetch distance in lines. */
 enum { LINE = 16, AHEAD = 32 };
 
 typedef __m256 operation(__m256 x, __m256 y, __m256 a);
@@ -33,33 +33,33 @@ static inline __m256 a_x_plus_y(__m256 x, __m256 y, __m256 a)
     return _mm256_fmadd_ps(a, x, y);
 }
 
-/* An address only, which may be past the end of x. */
-static inline void ask_ahead(const float *x)
+/* The address may be past the end of x; integers avoid undefined behaviour. */
+static inline void prefetch_ahead(const float *x)
 {
     const uintptr_t ahead = AHEAD * LINE * sizeof(*x);
     _mm_prefetch((const char *)((uintptr_t)x + ahead), _MM_HINT_T0);
 }
 
-/* y may be x: then there is one input only. */
+/* If y is x, there is only one input. */
 static inline __attribute__((always_inline)) void
 lines(operation *op, const float *x, const float *y, float a, float *out,
-      share mine, bool past_cache)
+      share mine, bool non_temporal)
 {
     const __m256 factor = _mm256_set1_ps(a);
     for (int64_t i = mine.begin * LINE; i < mine.end * LINE; i += LINE) {
-        ask_ahead(x + i);
+        prefetch_ahead(x + i);
         if (y != x)
-            ask_ahead(y + i);
+            prefetch_ahead(y + i);
         for (int64_t k = i; k < i + LINE; k += 8) {
             const __m256 result =
                 op(_mm256_load_ps(x + k), _mm256_load_ps(y + k), factor);
-            if (past_cache)
+            if (non_temporal)
                 _mm256_stream_ps(out + k, result);
             else
                 _mm256_store_ps(out + k, result);
         }
     }
-    if (past_cache)
+    if (non_temporal)
         _mm_sfence();
 }
 
@@ -73,7 +73,7 @@ stream(operation *op, const float *x, const float *y, float a, float *out,
         lines(op, x, y, a, out, share_of(n / LINE), false);
 }
 
-/* What is left after the last whole line. */
+/* The elements after the last whole line. */
 static inline __attribute__((always_inline)) void
 end_of_stream(operation *op, const float *x, const float *y, float a,
               float *out, int64_t n)
@@ -114,7 +114,7 @@ void expert_axpy(const kernel_buffers *b)
     end_of_stream(a_x_plus_y, b->in[0], b->in[1], a, b->out[0], b->count);
 }
 
-/* -- A few floats: no threads, no streaming -------------------------------- */
+/* -- A few floats: no threads, no non-temporal stores ---------------------- */
 
 void expert_add(const kernel_buffers *b)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sum.c - the sum of a vector: blocks side by side, then their cascade. The
- * hardware's own prefetch ends at a page, so lines are asked for ahead.
+ * sum.c - the sum of a vector: blocks in parallel, then combined pairwise. The
+ * hardware prefetcher stops at page boundaries, so lines are prefetched.
  */
 #include "peers.h"
 #include "tree_f32.h"
@@ -9,7 +9,7 @@
 INLINE float sum_of(const float *x, int64_t n)
 {
     const uintptr_t ahead = 4096;
-    lanes_f32 sum = no_lanes_f32();
+    lanes_f32 sum = zero_lanes_f32();
     int64_t i = 0;
     for (; i + LANES_F32 <= n; i += LANES_F32) {
         for (uintptr_t line = 0; line < 256; line += 64)
@@ -20,7 +20,7 @@ INLINE float sum_of(const float *x, int64_t n)
     if (i < n)
         sum = add_lanes_f32(
             sum, only_some_f32(load_some_f32(x + i, n - i), n - i));
-    return fold_f32(sum);
+    return horizontal_sum_f32(sum);
 }
 
 void expert_sum(const kernel_buffers *b)
@@ -37,9 +37,9 @@ void expert_sum(const kernel_buffers *b)
             sum_of(x + from, n - from < BLOCK_F32 ? n - from : BLOCK_F32);
     }
 
-    cascade_f32 total;
+    pairwise_f32 total;
     total.n_blocks = 0;
     for (int64_t block = 0; block < n_blocks; block++)
-        cascade_push_f32(&total, block_sum[block]);
-    *(float *)b->out[0] = n_blocks ? cascade_total_f32(&total) : 0;
+        pairwise_push_f32(&total, block_sum[block]);
+    *(float *)b->out[0] = n_blocks ? pairwise_total_f32(&total) : 0;
 }

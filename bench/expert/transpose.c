@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * transpose.c - out[j][i] = x[i][j] by squares of 16 by 16, so that what is
- * read and what is written are whole lines of the cache. Squares are taken by
- * tiles of 64 rows and 512 columns: four lines in a row to write, long rows to
- * read, and a tile fits the second cache. A square is four turns of 8 by 8 in
- * registers.
+ * transpose.c - out[j][i] = x[i][j] in squares of 16 x 16, so that reads and
+ * writes are whole cache lines. Squares are grouped into tiles of 64 rows and
+ * 512 columns: four consecutive lines to write, long rows to read, and a tile
+ * fits L2. A square is four register transposes of 8 x 8.
  */
 #include <immintrin.h>
 #include <stdbool.h>
@@ -14,7 +13,7 @@
 
 enum { SQUARE = 16, TILE_ROWS = 64, TILE_COLUMNS = 512 };
 
-static inline void turn_8(const float *x, int64_t x_row, __m256 *out)
+static inline void transpose_8x8(const float *x, int64_t x_row, __m256 *out)
 {
     __m256 r[8], pair[8];
     for (int i = 0; i < 4; i++) {
@@ -41,16 +40,16 @@ static inline void turn_8(const float *x, int64_t x_row, __m256 *out)
         }
 }
 
-static inline void turn_square(const float *x, int64_t x_row, float *out,
-                               int64_t out_row, bool past_cache)
+static inline void transpose_square(const float *x, int64_t x_row, float *out,
+                                    int64_t out_row, bool non_temporal)
 {
     for (int j = 0; j < SQUARE; j += 8) {
         __m256 left[8], right[8];
-        turn_8(x + j, x_row, left);
-        turn_8(x + j + 8 * x_row, x_row, right);
+        transpose_8x8(x + j, x_row, left);
+        transpose_8x8(x + j + 8 * x_row, x_row, right);
         for (int i = 0; i < 8; i++) {
             float *to = out + (j + i) * out_row;
-            if (past_cache) {
+            if (non_temporal) {
                 _mm256_stream_ps(to, left[i]);
                 _mm256_stream_ps(to + 8, right[i]);
             } else {
@@ -61,7 +60,7 @@ static inline void turn_square(const float *x, int64_t x_row, float *out,
     }
 }
 
-static void turn_edge(const kernel_buffers *b, int64_t row, int64_t column)
+static void transpose_edge(const kernel_buffers *b, int64_t row, int64_t column)
 {
     const float *x = b->in[0];
     float *out = b->out[0];
@@ -70,8 +69,8 @@ static void turn_edge(const kernel_buffers *b, int64_t row, int64_t column)
             out[j * b->rows + i] = x[i * b->columns + j];
 }
 
-static void turn_tile(const kernel_buffers *b, int64_t top, int64_t left,
-                      bool past_cache)
+static void transpose_tile(const kernel_buffers *b, int64_t top, int64_t left,
+                           bool non_temporal)
 {
     const float *x = b->in[0];
     float *out = b->out[0];
@@ -79,16 +78,16 @@ static void turn_tile(const kernel_buffers *b, int64_t top, int64_t left,
     for (int64_t j = left; j < columns && j < left + TILE_COLUMNS; j += SQUARE)
         for (int64_t i = top; i < rows && i < top + TILE_ROWS; i += SQUARE)
             if (i + SQUARE > rows || j + SQUARE > columns)
-                turn_edge(b, i, j);
+                transpose_edge(b, i, j);
             else
-                turn_square(x + i * columns + j, columns, out + j * rows + i,
-                            rows, past_cache);
+                transpose_square(x + i * columns + j, columns,
+                                 out + j * rows + i, rows, non_temporal);
 }
 
 void expert_transpose(const kernel_buffers *b)
 {
-    /* Whole lines: rows of the result must begin with one. */
-    const bool past_cache =
+    /* Non-temporal stores need rows of the result that start at a line. */
+    const bool non_temporal =
         (size_t)b->count * sizeof(float) > b->cache_bytes &&
         b->rows % SQUARE == 0;
 #pragma omp parallel
@@ -96,8 +95,8 @@ void expert_transpose(const kernel_buffers *b)
         const share mine = share_of((b->rows + TILE_ROWS - 1) / TILE_ROWS);
         for (int64_t left = 0; left < b->columns; left += TILE_COLUMNS)
             for (int64_t tile = mine.begin; tile < mine.end; tile++)
-                turn_tile(b, tile * TILE_ROWS, left, past_cache);
-        if (past_cache)
+                transpose_tile(b, tile * TILE_ROWS, left, non_temporal);
+        if (non_temporal)
             _mm_sfence();
     }
 }

@@ -2,7 +2,7 @@
 /*
  * tree_f32.h - the order in which the library sums floats (docs/NUMERICS.md,
  * "Reductions"): 64 lanes, here eight vectors; blocks of 4096 elements; blocks
- * combined by a cascade.
+ * combined pairwise.
  */
 #ifndef BENCH_EXPERT_TREE_F32_H
 #define BENCH_EXPERT_TREE_F32_H
@@ -13,7 +13,7 @@ enum { LANES_F32 = 64, BLOCK_F32 = 64 * LANES_F32 };
 
 /* -- Lanes ----------------------------------------------------------------- */
 
-/* Named members: gcc keeps arrays of vectors in memory. */
+/* Named members, because gcc keeps arrays of vectors in memory. */
 typedef struct lanes_f32 {
     wide_f32 a, b, c, d;
 } lanes_f32;
@@ -24,8 +24,8 @@ INLINE lanes_f32 all_lanes_f32(float x)
     return (lanes_f32){all, all, all, all};
 }
 
-/* The identity of a sum: x + -0 is x for every x. */
-INLINE lanes_f32 no_lanes_f32(void)
+/* The identity of a sum is -0: x + -0 is x for every x. */
+INLINE lanes_f32 zero_lanes_f32(void)
 {
     return all_lanes_f32(-0.0f);
 }
@@ -54,8 +54,8 @@ DEFINE_LANES_2(add)
 DEFINE_LANES_2(sub)
 DEFINE_LANES_2(mul)
 
-/* The upper half goes to the lower one until one is left. */
-INLINE float fold_f32(lanes_f32 x)
+/* Adds the upper half to the lower one until one lane is left. */
+INLINE float horizontal_sum_f32(lanes_f32 x)
 {
     const wide_f32 sixteen =
         add_f32(add_f32(x.a, x.c), add_f32(x.b, x.d));
@@ -66,9 +66,9 @@ INLINE float fold_f32(lanes_f32 x)
     return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
 
-/* -- The end of a run: some of the lanes ----------------------------------- */
+/* -- The tail of a run ----------------------------------------------------- */
 
-/* Where `n` > 0 elements are left of the place for 64. */
+/* Loads 0 < n < 64 elements, padded with zeros. */
 INLINE lanes_f32 load_some_f32(const float *x, int64_t n)
 {
     float padded[LANES_F32];
@@ -85,7 +85,7 @@ INLINE void store_some_f32(float *to, lanes_f32 x, int64_t n)
         to[i] = padded[i];
 }
 
-/* All other lanes take the identity of a sum. */
+/* Sets lanes n and up to the identity of a sum. */
 INLINE lanes_f32 only_some_f32(lanes_f32 x, int64_t n)
 {
     float padded[LANES_F32];
@@ -95,15 +95,15 @@ INLINE lanes_f32 only_some_f32(lanes_f32 x, int64_t n)
     return load_lanes_f32(padded);
 }
 
-/* -- The cascade ----------------------------------------------------------- */
+/* -- Pairwise combination of blocks ---------------------------------------- */
 
-/* One part for each bit of the number of blocks seen. */
-typedef struct cascade_f32 {
+/* One partial sum for each bit that is set in the number of blocks. */
+typedef struct pairwise_f32 {
     uint64_t n_blocks;
     float part[56];
-} cascade_f32;
+} pairwise_f32;
 
-static inline void cascade_push_f32(cascade_f32 *c, float block)
+static inline void pairwise_push_f32(pairwise_f32 *c, float block)
 {
     int level = 0;
     for (uint64_t carry = c->n_blocks++; carry & 1; carry >>= 1)
@@ -111,8 +111,8 @@ static inline void cascade_push_f32(cascade_f32 *c, float block)
     c->part[level] = block;
 }
 
-/* Of at least one block. */
-static inline float cascade_total_f32(const cascade_f32 *c)
+/* At least one block must have been pushed. */
+static inline float pairwise_total_f32(const pairwise_f32 *c)
 {
     int level = __builtin_ctzll(c->n_blocks);
     float total = c->part[level++];

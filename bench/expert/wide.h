@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wide.h - arithmetic on two vectors at a time, element by element: sixteen
- * floats, eight doubles. The functions of recipes_*.h are long chains of
- * operations that wait for each other; two chains side by side keep the units
- * busy, and more of them do not fit the registers.
+ * wide.h - elementwise arithmetic on two vectors at a time: sixteen floats or
+ * eight doubles. The functions of recipes_*.h are long dependence chains; two
+ * interleaved chains hide part of the latency, and more would spill.
  */
 #ifndef BENCH_EXPERT_WIDE_H
 #define BENCH_EXPERT_WIDE_H
@@ -11,7 +10,7 @@
 #include <immintrin.h>
 #include <stdint.h>
 
-/* A call would pass these through memory. */
+/* A call would pass these structs through memory. */
 #define INLINE static inline __attribute__((always_inline))
 
 enum { WIDE_F32 = 16, WIDE_F64 = 8 };
@@ -37,7 +36,7 @@ typedef struct wide_f64 {
 #define DEFINE_WIDE_3(type, name, one) \
     DEFINE_WIDE(type, name, (wide_##type a, wide_##type b, wide_##type c), \
                 one(a.low, b.low, c.low), one(a.high, b.high, c.high))
-/* All elements are c; elements of a shifted by n bits. */
+/* Broadcast of c; elements of a shifted by n bits. */
 #define DEFINE_WIDE_ALL(type, name, ctype, one) \
     DEFINE_WIDE(type, name, (ctype c), one(c), one(c))
 #define DEFINE_WIDE_SHIFT(type, name, one) \
@@ -131,7 +130,7 @@ INLINE void store_f64(double *to, wide_f64 x)
     _mm256_storeu_pd(to + 4, x.high);
 }
 
-/* Past the cache; `to` is aligned. _mm_sfence must follow the last. */
+/* Non-temporal; `to` is aligned. _mm_sfence must follow the last store. */
 INLINE void stream_f32(float *to, wide_f32 x)
 {
     _mm256_stream_ps(to, x.low);

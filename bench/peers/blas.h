@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * blas.h - products of matrices by a library with the C interface of the BLAS,
- * whichever it is.
+ * blas.h - matrix products through CBLAS, of any library that provides it.
  */
 #ifndef BENCH_PEERS_BLAS_H
 #define BENCH_PEERS_BLAS_H
@@ -9,25 +8,25 @@
 #include "layers.h"
 #include "library.h"
 
-/* C = alpha * A * B + beta * C, and y = alpha * A * x + beta * y: order of
-   elements, transposed or not, sizes, then matrices with their strides. */
-typedef void sgemm_function(int order, int turn_a, int turn_b, int m, int n,
-                            int k, float alpha, const float *a, int a_stride,
-                            const float *b, int b_stride, float beta, float *c,
-                            int c_stride);
-typedef void dgemm_function(int order, int turn_a, int turn_b, int m, int n,
-                            int k, double alpha, const double *a, int a_stride,
-                            const double *b, int b_stride, double beta,
-                            double *c, int c_stride);
-typedef void sgemv_function(int order, int turn_a, int m, int n, float alpha,
-                            const float *a, int a_stride, const float *x,
-                            int x_step, float beta, float *y, int y_step);
+/* C = alpha * A * B + beta * C, and y = alpha * A * x + beta * y. */
+typedef void sgemm_function(int layout, int transpose_a, int transpose_b,
+                            int m, int n, int k, float alpha, const float *a,
+                            int a_stride, const float *b, int b_stride,
+                            float beta, float *c, int c_stride);
+typedef void dgemm_function(int layout, int transpose_a, int transpose_b,
+                            int m, int n, int k, double alpha, const double *a,
+                            int a_stride, const double *b, int b_stride,
+                            double beta, double *c, int c_stride);
+typedef void sgemv_function(int layout, int transpose_a, int m, int n,
+                            float alpha, const float *a, int a_stride,
+                            const float *x, int x_step, float beta, float *y,
+                            int y_step);
 
 typedef struct blas {
     sgemm_function *sgemm;
     dgemm_function *dgemm;
     sgemv_function *sgemv;
-    void (*set_threads)(int threads); /* of each call */
+    void (*set_threads)(int threads); /* per call */
 } blas;
 
 #define BLAS_FUNCTIONS(the_blas) \
@@ -37,7 +36,7 @@ typedef struct blas {
 void blas_product(const blas *with, const product_f32 *p);
 void blas_update(const blas *with, const product_f32 *p);
 
-/* Kernels: a batch is shared out to threads, else calls have threads. */
+/* Kernels. Threads divide a batch; a single product uses the library's. */
 void blas_matmul(const blas *with, const kernel_buffers *b);
 void blas_matmul_f64(const blas *with, const kernel_buffers *b);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * blis.c - BLIS, by its C interface of the BLAS.
+ * blis.c - BLIS, through CBLAS.
  */
 #include "blas.h"
 

@@ -95,7 +95,8 @@ void attention_by(product_kernel *product, const kernel_buffers *b)
         product(&(product_f32){.m = rows, .k = columns, .n = keys,
                                .a = q + head * rows * columns,
                                .b = k + head * keys * columns, .c = mine,
-                               .scale = ATTENTION_SCALE, .is_turned = true});
+                               .scale = ATTENTION_SCALE,
+                               .is_transposed = true});
         for (int64_t row = 0; row < rows; row++)
             softmax_of(mine + row * keys, keys);
         product(&(product_f32){.m = rows, .k = keys, .n = columns, .a = mine,

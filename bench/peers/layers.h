@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * layers.h - what is made of products of matrices and loops of plain C:
- * layers of networks, for whoever has products to offer. Threads take rows or
- * heads, each from the first step to the last, so no product has threads.
- * Compiled as plain C is (local.mk).
+ * layers.h - network layers built from any library's matrix products and loops
+ * of plain C. Each thread computes its rows or heads from the first step to the
+ * last, so the products are single-threaded. Compiled like plain C (local.mk).
  */
 #ifndef BENCH_PEERS_LAYERS_H
 #define BENCH_PEERS_LAYERS_H
@@ -12,20 +11,21 @@
 
 #include "peers.h"
 
-/* c = scale * a * b, row by row: a is m x k, b k x n or, turned, n x k. */
+/* c = scale * a * b, row-major: a is m x k, b is k x n, or n x k if
+   `is_transposed`. */
 typedef struct product_f32 {
     int64_t m, k, n;
     const float *a, *b;
     float *c;
     float scale;
-    bool is_turned;
-    int64_t a_stride; /* of an update */
+    bool is_transposed;
+    int64_t a_stride; /* updates only */
 } product_f32;
 
 typedef void product_kernel(const product_f32 *p);
 
-/* Both that a training needs; the second one is c += scale * a' * b, of a that
-   is k x m with rows a_stride apart. */
+/* The products of a training step. `update` is c += scale * a' * b, where a is
+   k x m with row stride a_stride. */
 typedef struct products {
     product_kernel *product, *update;
 } products;
@@ -44,8 +44,8 @@ void layer_by(product_kernel *product, const layer *l, const float *x,
 void dense_by(product_kernel *product, const kernel_buffers *b);
 /* x, three times weights and bias -> three layers, the last without relu. */
 void mlp_by(product_kernel *product, const kernel_buffers *b);
-/* x, labels, the same network -> the loss and the first bias after a step of
-   its training. */
+/* x, labels, the same network -> the loss, and the first bias after one
+   training step. */
 void mlp_train_by(products with, const kernel_buffers *b);
 /* q, k, v -> softmax(scale * q * k') * v for each head. */
 void attention_by(product_kernel *product, const kernel_buffers *b);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * library.h - other libraries to compare with. They are opened at run time, so
- * that no build needs them and none sees the names of another: two have a
- * cblas_sgemm. What is called of them is declared where it is used.
+ * library.h - other libraries to compare with. They are loaded at run time, so
+ * that no build needs them and their symbols do not clash (two define
+ * cblas_sgemm). Their functions are declared where they are used.
  */
 #ifndef BENCH_PEERS_LIBRARY_H
 #define BENCH_PEERS_LIBRARY_H
@@ -18,13 +18,13 @@ bool blis_open(reason *out_why);
 bool onednn_open(reason *out_why);
 bool libxsmm_open(reason *out_why);
 
-/* A function of a library, and where its address goes. */
+/* A function of a library, and the pointer that receives its address. */
 typedef struct library_function {
     const char *name;
-    void *out_address; /* of a pointer to such a function */
+    void *out_address; /* points to a function pointer */
 } library_function;
 
-/* Opens the library, for good, and finds its functions; NULL ends them. */
+/* Loads a library permanently and resolves functions, up to one named NULL. */
 bool library_open(const char *file, const library_function *functions,
                   reason *out_why);
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libxsmm.c - LIBXSMM, which compiles a kernel for each size of small
- * matrices. It goes by columns: what is a product there is one here with the
- * sides changed. Debian has it as an archive only, so it is linked if the
- * build finds it.
+ * libxsmm.c - LIBXSMM, which compiles a kernel for each size of small matrices.
+ * It is column-major, so the operands are swapped. Debian has only a static
+ * library, which is linked if the build finds it.
  */
 #include "library.h"
 #include "peers.h"

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * onednn.c - oneDNN 2: its sgemm for plain products; for layers its matmul
- * with bias and relu, of matrices that lie as ours do. Such a primitive is
- * compiled code: it is made once and kept. Threads are OpenMP's.
+ * onednn.c - oneDNN 2: sgemm for plain products; for layers, its matmul
+ * primitive with bias and relu, row-major. A primitive is compiled code, so it
+ * is created once and cached. Threads are OpenMP's.
  */
 #include <string.h>
 
 #include "library.h"
 #include "peers.h"
 
-/* -- What is used of its interface ----------------------------------------- */
+/* -- The part of its interface that is used -------------------------------- */
 
 enum {
     DNNL_SUCCESS = 0,
@@ -22,7 +22,7 @@ enum {
     DNNL_ARG_BIAS = 41
 };
 
-/* Descriptions, which only the library looks into; it writes fewer bytes. */
+/* Opaque descriptors, larger than the library's. */
 typedef struct memory_desc {
     _Alignas(16) char bytes[1024];
 } memory_desc;
@@ -37,9 +37,10 @@ typedef struct argument {
 } argument;
 
 static struct {
-    int (*sgemm)(char turn_a, char turn_b, int64_t m, int64_t n, int64_t k,
-                 float alpha, const float *a, int64_t a_stride, const float *b,
-                 int64_t b_stride, float beta, float *c, int64_t c_stride);
+    int (*sgemm)(char transpose_a, char transpose_b, int64_t m, int64_t n,
+                 int64_t k, float alpha, const float *a, int64_t a_stride,
+                 const float *b, int64_t b_stride, float beta, float *c,
+                 int64_t c_stride);
     int (*engine_create)(void **out_engine, int kind, size_t index);
     int (*stream_create)(void **out_stream, void *engine, unsigned flags);
     int (*stream_wait)(void *stream);
@@ -108,7 +109,7 @@ bool onednn_open(reason *out_why)
 
 /* -- Plain products -------------------------------------------------------- */
 
-/* Number i of the batch. */
+/* Product i of the batch. */
 static void multiply(const kernel_buffers *b, int64_t i)
 {
     const int64_t m = b->rows, k = b->inner, n = b->columns;
@@ -120,7 +121,7 @@ static void multiply(const kernel_buffers *b, int64_t i)
 
 void onednn_matmul(const kernel_buffers *b)
 {
-    /* Not a team of one, in which calls would have no threads at hand. */
+    /* Outside a parallel region, so that the call can use threads. */
     if (b->batch == 1) {
         multiply(b, 0);
         return;
@@ -134,7 +135,7 @@ void onednn_matmul(const kernel_buffers *b)
 
 enum { SRC, WEIGHTS, BIAS, DST, LAYER_MEMORIES };
 
-/* What a layer is compiled for. */
+/* The parameters that a layer is compiled for. */
 typedef struct layer_key {
     int64_t rows, in, out;
     int threads;
@@ -157,7 +158,7 @@ static void layer_deinit(layer *l)
     *l = (layer){.primitive = NULL};
 }
 
-/* What is done on results before they are stored; NULL on failure. */
+/* The post-operations of a layer; NULL on failure. */
 static void *create_attr(bool has_relu)
 {
     void *attr = NULL, *post_ops = NULL;
@@ -216,29 +217,29 @@ static bool layer_init(layer *l, const layer_key *key)
     return false;
 }
 
-static bool is_for(const layer *l, const layer_key *key)
+static bool has_key(const layer *l, const layer_key *key)
 {
     return l->primitive && l->key.rows == key->rows && l->key.in == key->in &&
            l->key.out == key->out && l->key.threads == key->threads &&
            l->key.has_relu == key->has_relu;
 }
 
-/* One that is kept, or a new one in place of the oldest; NULL on failure. */
+/* A cached layer, or a new one that replaces the oldest; NULL on failure. */
 static layer *layer_for(const layer_key *key)
 {
-    enum { KEPT = 4 };
-    static layer kept[KEPT];
+    enum { CACHED = 4 };
+    static layer cache[CACHED];
     static int next;
-    for (int i = 0; i < KEPT; i++)
-        if (is_for(&kept[i], key))
-            return &kept[i];
-    layer *l = &kept[next];
-    next = (next + 1) % KEPT;
+    for (int i = 0; i < CACHED; i++)
+        if (has_key(&cache[i], key))
+            return &cache[i];
+    layer *l = &cache[next];
+    next = (next + 1) % CACHED;
     layer_deinit(l);
     return layer_init(l, key) ? l : NULL;
 }
 
-/* Results stay as they are on failure, so that they are found wrong. */
+/* On failure the results are not written, so that verification fails. */
 static void run_layer(const layer_key *key, const void *const *in, void *out)
 {
     static const int names[LAYER_MEMORIES] = {

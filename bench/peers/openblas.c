@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * openblas.c - OpenBLAS, with what it has no function for in plain C.
+ * openblas.c - OpenBLAS, with plain C for the operations it lacks.
  */
 #include "blas.h"
 

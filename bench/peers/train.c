@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * train.c - a step of the training of a network, as one writes it by hand with
- * products of matrices: see layers.h. Threads take rows, forward and back, then
- * wait for each other, and take rows of weights; the products that make the
- * gradients of weights add them to these at once.
+ * train.c - a hand-written training step around matrix products; see layers.h.
+ * Threads divide the rows in the forward and backward pass; after a barrier
+ * they divide the rows of the weights. The products that compute the gradients
+ * of the weights also update them.
  */
 #include <math.h>
 #include <string.h>
@@ -11,16 +11,16 @@
 #include "expert/share.h"
 #include "layers.h"
 
-/* A row of logits becomes their gradient; the loss. */
-static float turn_round(float *restrict x, int64_t n, int64_t label,
-                        float weight)
+/* Replaces a row of logits by their gradient; returns the loss. */
+static float loss_gradient(float *restrict x, int64_t n, int64_t label,
+                           float weight)
 {
-    float most = x[0], sum = 0;
+    float max = x[0], sum = 0;
     for (int64_t i = 1; i < n; i++)
-        most = x[i] > most ? x[i] : most;
-    const float loss = most - x[label];
+        max = x[i] > max ? x[i] : max;
+    const float loss = max - x[label];
     for (int64_t i = 0; i < n; i++) {
-        x[i] = expf(x[i] - most);
+        x[i] = expf(x[i] - max);
         sum += x[i];
     }
     for (int64_t i = 0; i < n; i++)
@@ -29,21 +29,22 @@ static float turn_round(float *restrict x, int64_t n, int64_t label,
     return loss + logf(sum);
 }
 
-/* The gradient of what a layer got, where that was not cut off. */
-static void go_back(product_kernel *product, const layer *l, const float *from,
-                    const float *restrict x, float *restrict to, int64_t rows)
+/* The gradient of the input of a layer, with that of the relu before it. */
+static void backward_layer(product_kernel *product, const layer *l,
+                           const float *from, const float *restrict x,
+                           float *restrict to, int64_t rows)
 {
     product(&(product_f32){.m = rows, .k = l->out, .n = l->in, .a = from,
                            .b = l->weights, .c = to, .scale = 1,
-                           .is_turned = true});
+                           .is_transposed = true});
     for (int64_t i = 0; i < rows * l->in; i++)
         to[i] = x[i] > 0 ? to[i] : 0;
 }
 
-/* A share of weights and bias goes down the gradient. */
-static void descend(product_kernel *update, const layer *l, const float *x,
-                    const float *gradient, float *weights, float *bias,
-                    int64_t rows)
+/* Gradient descent on this thread's share of weights and bias. */
+static void update_layer(product_kernel *update, const layer *l,
+                         const float *x, const float *gradient,
+                         float *weights, float *bias, int64_t rows)
 {
     const share mine = share_of(l->in), columns = share_of(l->out);
     update(&(product_f32){.m = mine.end - mine.begin, .k = rows, .n = l->out,
@@ -80,15 +81,18 @@ void mlp_train_by(products with, const kernel_buffers *b)
         layer_by(with.product, &second, h1, h2, n);
         layer_by(with.product, &last, h2, y, n);
         for (int64_t row = 0; row < n; row++)
-            loss += turn_round(y + row * MLP_OUT, MLP_OUT,
+            loss += loss_gradient(y + row * MLP_OUT, MLP_OUT,
                                (int64_t)labels[from + row],
                                1.0f / (float)rows);
-        go_back(with.product, &last, y, h2, g2, n);
-        go_back(with.product, &second, g2, h1, g1, n);
+        backward_layer(with.product, &last, y, h2, g2, n);
+        backward_layer(with.product, &second, g2, h1, g1, n);
 #pragma omp barrier
-        descend(with.update, &first, x, back_one, state[0], state[1], rows);
-        descend(with.update, &second, one, back_two, state[2], state[3], rows);
-        descend(with.update, &last, two, logits, state[4], state[5], rows);
+        update_layer(with.update, &first, x, back_one, state[0], state[1],
+                     rows);
+        update_layer(with.update, &second, one, back_two, state[2], state[3],
+                     rows);
+        update_layer(with.update, &last, two, logits, state[4], state[5],
+                     rows);
     }
     *(float *)b->out[0] = loss / (float)rows;
     memcpy(b->out[1], state[1], MLP_FIRST * sizeof(float));

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * export.c - ahead of time, the first half: exports a function as an object
- * and a header, PATH.o and PATH.h. The program that uses them is main.c.
+ * export.c - ahead-of-time compilation, part 1: exports a function as an object
+ * file and a header, PATH.o and PATH.h, which main.c uses.
  */
 #include <stdio.h>
 #include <tgjit.h>
 
-/* A smoothed signal, and its loudest value so far. */
+/* Smooths a signal and updates its maximum so far. */
 static void smooth(tg_trace *t, const tg_value *in, void *user)
 {
     tg_variable *mean = user;

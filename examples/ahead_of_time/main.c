@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * main.c - ahead of time, the second half: a program that uses what export.c
- * has written, and needs neither libtgjit nor LLVM.
+ * main.c - ahead-of-time compilation, part 2: a program that links the object
+ * written by export.c and needs neither libtgjit nor LLVM.
  *
  *     ./export smooth && cc main.c smooth.o && ./a.out
  */
@@ -11,7 +11,7 @@
 
 int main(void)
 {
-    /* The variable is memory of this program. */
+    /* The variable is in memory of this program. */
     float mean[4] = {0}, loudest;
     for (int i = 1; i <= 3; i++) {
         const float signal[] = {8, 16, 4, (float)i};

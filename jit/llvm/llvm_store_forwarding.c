@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_store_forwarding.c - values instead of memory. What straightline kernels have stored
- * is known element by element; later ones take these values instead of loading
- * them. Buffers that are nothing but such values (TGI_PLACE_SSA) have no
- * memory at all.
+ * llvm_store_forwarding.c - store-to-load forwarding in straight-line groups.
+ * Elements that a kernel stores are remembered as SSA values, which later
+ * kernels use instead of loads. SSA buffers (TGI_PLACE_SSA) have no memory.
  *
- * Of what is stored to, such as a variable, loads are volatile: LLVM 19 for x86
- * may repeat the load of a vector when it needs one of its lanes in all of
- * another, behind stores that have changed it. What a loop does not store to
- * is loaded in front of it.
+ * Loads from buffers that the group stores to are volatile: LLVM 19 for x86 may
+ * repeat a vector load to broadcast one of its lanes, after stores that have
+ * changed the memory. Loads from other buffers are hoisted out of loops.
  */
 #include <string.h>
 
@@ -17,53 +15,45 @@
 unsigned tgi_llvm_vector_width(LLVMValueRef value)
 {
     LLVMTypeRef type = LLVMTypeOf(value);
-    return LLVMGetTypeKind(type) == LLVMVectorTypeKind
-               ? LLVMGetVectorSize(type)
-               : 1;
+    return LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetVectorSize(type)
+                                                       : 1;
 }
 
-/* -- Known elements -------------------------------------------------------- */
+/* -- Elements -------------------------------------------------------------- */
 
-tgi_llvm_forwarded *
-tgi_llvm_forwarded_elements(tgi_llvm_straightline *straightline,
-                            uint32_t buffer)
+tgi_llvm_forwarded *tgi_llvm_forwarded_elements(tgi_llvm_straightline *group,
+                                                uint32_t buffer)
 {
-    tgi_llvm_program *program = straightline->program;
+    tgi_llvm_program *program = group->program;
     const tgi_dim count = program->loops->buffers.data[buffer].count;
-    if (straightline->forwarded[buffer] || !tgi_dim_is_known(count) ||
-        count == 0 || count > TGI_MAX_SSA_ELEMENTS)
-        return straightline->forwarded[buffer];
+    if (group->forwarded[buffer] || !tgi_dim_is_known(count) || count == 0 ||
+        count > TGI_MAX_SSA_ELEMENTS)
+        return group->forwarded[buffer];
     const size_t bytes = (size_t)count * sizeof(tgi_llvm_forwarded);
-    straightline->forwarded[buffer] = program->alloc(bytes);
-    if (straightline->forwarded[buffer]) {
-        memset(straightline->forwarded[buffer], 0, bytes);
+    group->forwarded[buffer] = program->alloc(bytes);
+    if (group->forwarded[buffer]) {
+        memset(group->forwarded[buffer], 0, bytes);
     } else {
         program->is_out_of_memory = true;
         tgi_llvm_fail(program, "out of memory");
     }
-    return straightline->forwarded[buffer];
+    return group->forwarded[buffer];
 }
 
-static LLVMValueRef lane_number(const tgi_llvm_straightline *straightline,
-                                unsigned lane)
-{
-    return LLVMConstInt(straightline->program->i32, lane, false);
-}
-
-static LLVMValueRef element(const tgi_llvm_straightline *straightline,
-                            tgi_llvm_forwarded from)
+static LLVMValueRef extract_element(const tgi_llvm_straightline *group,
+                                    tgi_llvm_forwarded from)
 {
     return tgi_llvm_vector_width(from.value) == 1
                ? from.value
                : LLVMBuildExtractElement(
-                     straightline->program->emitter.builder, from.value,
-                     lane_number(straightline, from.lane), "");
+                     group->program->emitter.builder, from.value,
+                     tgi_llvm_lane_index(group->program, from.lane), "");
 }
 
-/* Lanes of at most two vectors of one type by a shuffle; NULL: they are from
-   elsewhere. */
-static LLVMValueRef shuffled(const tgi_llvm_straightline *straightline,
-                             const tgi_llvm_forwarded *lanes, unsigned n)
+/* n elements of at most two vectors of one type, by a shuffle; NULL: they have
+   other sources. */
+static LLVMValueRef shuffle_vectors(const tgi_llvm_straightline *group,
+                                    const tgi_llvm_forwarded *lanes, unsigned n)
 {
     LLVMValueRef first = lanes[0].value, second = NULL;
     LLVMValueRef order[TGI_LLVM_MAX_LANES];
@@ -77,27 +67,27 @@ static LLVMValueRef shuffled(const tgi_llvm_straightline *straightline,
         if (lanes[i].value != first && lanes[i].value != second)
             return NULL;
         is_same &= lanes[i].value == first && lanes[i].lane == i;
-        order[i] =
-            lane_number(straightline,
-                        lanes[i].lane + (lanes[i].value == first ? 0 : width));
+        order[i] = tgi_llvm_lane_index(
+            group->program,
+            lanes[i].lane + (lanes[i].value == first ? 0 : width));
     }
     if (second && tgi_llvm_vector_width(second) != width)
         return NULL;
     return is_same ? first
                    : LLVMBuildShuffleVector(
-                         straightline->program->emitter.builder, first,
+                         group->program->emitter.builder, first,
                          second ? second : LLVMGetPoison(LLVMTypeOf(first)),
                          LLVMConstVector(order, n), "");
 }
 
-LLVMValueRef tgi_llvm_forwarded_vector(tgi_llvm_straightline *straightline,
+LLVMValueRef tgi_llvm_forwarded_vector(tgi_llvm_straightline *group,
                                        const tgi_llvm_forwarded *elements,
                                        unsigned lanes)
 {
-    LLVMBuilderRef b = straightline->program->emitter.builder;
+    LLVMBuilderRef b = group->program->emitter.builder;
     if (lanes == 1)
-        return element(straightline, elements[0]);
-    LLVMValueRef vector = shuffled(straightline, elements, lanes);
+        return extract_element(group, elements[0]);
+    LLVMValueRef vector = shuffle_vectors(group, elements, lanes);
     if (vector)
         return vector;
     LLVMTypeRef type = LLVMTypeOf(elements[0].value);
@@ -105,26 +95,25 @@ LLVMValueRef tgi_llvm_forwarded_vector(tgi_llvm_straightline *straightline,
         type = LLVMGetElementType(type);
     vector = LLVMGetPoison(LLVMVectorType(type, lanes));
     for (unsigned i = 0; i < lanes; i++)
-        vector = LLVMBuildInsertElement(b, vector,
-                                        element(straightline, elements[i]),
-                                        lane_number(straightline, i), "");
+        vector = LLVMBuildInsertElement(
+            b, vector, extract_element(group, elements[i]),
+            tgi_llvm_lane_index(group->program, i), "");
     return vector;
 }
 
 /* -- Accesses -------------------------------------------------------------- */
 
-static int64_t distance_of(tgi_stride stride)
+static int64_t signed_stride(tgi_stride stride)
 {
     return stride.is_negative ? -stride.distance : stride.distance;
 }
 
-/* The element of lane 0, and the step to the next lane; false: they are not
-   known. */
-static bool find_element(const tgi_llvm_kernel *k, const tgi_access *access,
-                         int64_t *out_first, int64_t *out_step)
+/* The element of lane 0, and the step to the next lane; false: not constant. */
+static bool find_static_element(const tgi_llvm_kernel *k,
+                                const tgi_access *access, int64_t *out_first,
+                                int64_t *out_step)
 {
-    if (access->index || access->shift ||
-        !tgi_dim_is_known(access->offset))
+    if (access->index || access->shift || !tgi_dim_is_known(access->offset))
         return false;
     int64_t at = access->offset, index;
     for (int axis = 0; axis <= k->inner; axis++) {
@@ -134,13 +123,13 @@ static bool find_element(const tgi_llvm_kernel *k, const tgi_access *access,
         if (!tgi_dim_is_known(stride.distance) ||
             !tgi_llvm_is_const_i64(k->index[axis], &index))
             return false;
-        at += distance_of(stride) * index;
+        at += signed_stride(stride) * index;
     }
     const tgi_stride step = access->stride[k->vector_axis];
     if (!tgi_dim_is_known(step.distance))
         return false;
     *out_first = at;
-    *out_step = distance_of(step);
+    *out_step = signed_stride(step);
     return true;
 }
 
@@ -149,20 +138,20 @@ bool tgi_llvm_straightline_is_stored(const tgi_llvm_kernel *k, uint32_t buffer)
     return k->straightline->is_stored[buffer];
 }
 
-/* Elements from `first` on as they were before the loop; NULL: they are
-   loaded where they are used. */
-static LLVMValueRef load_ahead(tgi_llvm_kernel *k, uint32_t buffer,
-                               int64_t first)
+/* A load in front of the loop of elements from `first` on; NULL: too many such
+   loads. */
+static LLVMValueRef load_hoisted(tgi_llvm_kernel *k, uint32_t buffer,
+                                 int64_t first)
 {
-    tgi_llvm_straightline *straightline = k->straightline;
+    tgi_llvm_straightline *group = k->straightline;
     const unsigned lanes = k->e->lanes;
-    for (unsigned i = 0; i < straightline->n_hoisted; i++) {
-        const tgi_llvm_hoisted_load *ahead = &straightline->hoisted[i];
-        if (ahead->buffer == buffer && ahead->lanes == lanes &&
-            ahead->first == first)
-            return ahead->value;
+    for (unsigned i = 0; i < group->n_hoisted; i++) {
+        const tgi_llvm_hoisted_load *hoisted = &group->hoisted[i];
+        if (hoisted->buffer == buffer && hoisted->lanes == lanes &&
+            hoisted->first == first)
+            return hoisted->value;
     }
-    if (straightline->n_hoisted == TGI_LLVM_MAX_HOISTED_LOADS)
+    if (group->n_hoisted == TGI_LLVM_MAX_HOISTED_LOADS)
         return NULL;
     const tg_dtype dtype =
         (tg_dtype)k->program->loops->buffers.data[buffer].dtype;
@@ -176,7 +165,7 @@ static LLVMValueRef load_ahead(tgi_llvm_kernel *k, uint32_t buffer,
         LLVMBuildLoad2(k->b, tgi_llvm_type(k->e, dtype), address, "");
     LLVMSetAlignment(value, (unsigned)tgi_dtype_bytes((int)dtype));
     tgi_llvm_position_restore(k, block);
-    straightline->hoisted[straightline->n_hoisted++] =
+    group->hoisted[group->n_hoisted++] =
         (tgi_llvm_hoisted_load){buffer, lanes, first, value};
     return value;
 }
@@ -184,40 +173,38 @@ static LLVMValueRef load_ahead(tgi_llvm_kernel *k, uint32_t buffer,
 LLVMValueRef tgi_llvm_forwarded_load(tgi_llvm_kernel *k,
                                      const tgi_access *access)
 {
-    tgi_llvm_straightline *straightline = k->straightline;
-    const tgi_llvm_forwarded *elements =
-        straightline->forwarded[access->buffer];
+    tgi_llvm_straightline *group = k->straightline;
+    const tgi_llvm_forwarded *elements = group->forwarded[access->buffer];
     const unsigned n = k->e->lanes;
     tgi_llvm_forwarded lanes[TGI_LLVM_MAX_LANES];
     int64_t first, step;
-    if (!find_element(k, access, &first, &step))
+    if (!find_static_element(k, access, &first, &step))
         return NULL;
     if (!elements)
-        return straightline->hoists_loads &&
-                       !straightline->is_stored[access->buffer] &&
+        return group->hoists_loads && !group->is_stored[access->buffer] &&
                        (step == 1 || n == 1)
-                   ? load_ahead(k, access->buffer, first)
+                   ? load_hoisted(k, access->buffer, first)
                    : NULL;
     for (unsigned i = 0; i < n; i++) {
         lanes[i] = elements[first + i * step];
         if (!lanes[i].value)
             return NULL;
     }
-    return tgi_llvm_forwarded_vector(straightline, lanes, n);
+    return tgi_llvm_forwarded_vector(group, lanes, n);
 }
 
-/* How many elements from lane 0 on are lanes, in order, of one vector. */
-static unsigned run_of(const tgi_llvm_kernel *k, const tgi_access *access)
+/* The number of elements from lane 0 on that are consecutive lanes of one
+   vector. */
+static unsigned access_run(const tgi_llvm_kernel *k, const tgi_access *access)
 {
     const tgi_llvm_forwarded *elements =
         k->straightline->forwarded[access->buffer];
     int64_t first, step;
-    if (!elements || !find_element(k, access, &first, &step) || step != 1 ||
-        !elements[first].value)
+    if (!elements || !find_static_element(k, access, &first, &step) ||
+        step != 1 || !elements[first].value)
         return TGI_LLVM_MAX_LANES;
     const tgi_llvm_forwarded *at = &elements[first];
-    const tgi_dim count =
-        k->program->loops->buffers.data[access->buffer].count;
+    const tgi_dim count = k->program->loops->buffers.data[access->buffer].count;
     unsigned n = 1;
     while (n < TGI_LLVM_MAX_LANES && first + n < count &&
            at[n].value == at->value && at[n].lane == at->lane + n)
@@ -234,14 +221,14 @@ unsigned tgi_llvm_forwarded_run(const tgi_llvm_kernel *k, unsigned phase)
             inst->level != TGI_LEVEL_INNER)
             continue;
         const unsigned n =
-            run_of(k, &k->loops->accesses.data[inst->number]);
+            access_run(k, &k->loops->accesses.data[inst->number]);
         run = n < run ? n : run;
     }
     return run;
 }
 
-/* Something is stored, nobody knows where. */
-static void forget(tgi_llvm_kernel *k, uint32_t buffer)
+/* Forgets the elements of a buffer, after a store at an unknown position. */
+static void invalidate(tgi_llvm_kernel *k, uint32_t buffer)
 {
     const tgi_dim count = k->program->loops->buffers.data[buffer].count;
     memset(k->straightline->forwarded[buffer], 0,
@@ -252,18 +239,19 @@ bool tgi_llvm_forwarded_store(tgi_llvm_kernel *k, const tgi_access *access,
                               LLVMValueRef value)
 {
     const uint32_t buffer = access->buffer;
-    const bool is_value =
-        k->straightline->is_value[buffer] ||
+    const bool in_registers =
+        k->straightline->in_registers[buffer] ||
         k->program->loops->buffers.data[buffer].place == TGI_PLACE_SSA;
     int64_t first, step;
     tgi_llvm_forwarded *elements =
         tgi_llvm_forwarded_elements(k->straightline, buffer);
-    if (elements && find_element(k, access, &first, &step))
+    if (elements && find_static_element(k, access, &first, &step))
         for (unsigned i = 0; i < k->e->lanes; i++)
             elements[first + i * step] = (tgi_llvm_forwarded){value, i};
-    else if (is_value)
-        tgi_llvm_fail(k->program, "a value has no place");
+    else if (in_registers)
+        tgi_llvm_fail(k->program,
+                      "store to an SSA buffer at an unknown position");
     else if (elements)
-        forget(k, buffer);
-    return is_value;
+        invalidate(k, buffer);
+    return in_registers;
 }

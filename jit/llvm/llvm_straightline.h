@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_straightline.h - a stretch of straight-line code in the entry: between
- * llvm_straightline.c, which emits kernels, and llvm_straightline_loop.c, which emits loops
- * and branches around them.
+ * llvm_straightline.h - a straight-line group: consecutive straight-line
+ * kernels, or a loop of them, emitted into the entry.
+ *
+ *   llvm_straightline.c       kernels
+ *   llvm_straightline_loop.c  loops and branches around them
+ *   llvm_store_forwarding.c   stored elements as SSA values
  */
 #ifndef TGI_LLVM_STRAIGHTLINE_H
 #define TGI_LLVM_STRAIGHTLINE_H
 
 #include "llvm/llvm_entry.h"
 
-/* An element of a buffer; `value` NULL: nothing is forwarded. */
+/* An element of a buffer as an SSA value; `value` NULL: unknown. */
 typedef struct tgi_llvm_forwarded {
     LLVMValueRef value;
     unsigned lane; /* of a vector */
 } tgi_llvm_forwarded;
 
-/* What was loaded before a loop. */
+/* A loop-invariant load in front of a loop. */
 typedef struct tgi_llvm_hoisted_load {
     uint32_t buffer;
     unsigned lanes;
-    int64_t first;
+    int64_t first; /* element */
     LLVMValueRef value;
 } tgi_llvm_hoisted_load;
 
@@ -28,50 +31,57 @@ enum { TGI_LLVM_MAX_HOISTED_LOADS = 64 };
 struct tgi_llvm_straightline {
     tgi_llvm_program *program;
     LLVMValueRef function, frame, table, thread;
-    LLVMBasicBlockRef entry; /* addresses are loaded here */
-    LLVMValueRef *buffers;   /* by buffer: its address */
+    LLVMBasicBlockRef entry;        /* addresses and hoisted loads go here */
+    LLVMValueRef *buffers;          /* by buffer: its address */
     tgi_llvm_forwarded **forwarded; /* by buffer: its elements; NULL: none */
-    bool *is_stored;         /* by buffer: something is stored to it */
-    bool *is_value;          /* by buffer: carried by a loop, not in memory */
-    bool hoists_loads;       /* what is not stored to: before the loop */
+    bool *is_stored;                /* by buffer: the group stores to it */
+    bool *in_registers;             /* by buffer: carried, not in memory */
+    bool hoists_loads;              /* of buffers that are not stored to */
     unsigned n_hoisted;
     tgi_llvm_hoisted_load hoisted[TGI_LLVM_MAX_HOISTED_LOADS];
 };
 
-/* -- llvm_store_forwarding.c ----------------------------------------------------- */
+/* A lane number, for LLVM's vector instructions. */
+static inline LLVMValueRef tgi_llvm_lane_index(const tgi_llvm_program *program,
+                                               unsigned lane)
+{
+    return LLVMConstInt(program->i32, lane, false);
+}
 
-/* Of a vector; 1: it is none. */
+/* -- llvm_store_forwarding.c ----------------------------------------------- */
+
+/* Lanes of a vector; 1: an element. */
 unsigned tgi_llvm_vector_width(LLVMValueRef value);
 
 /* The elements of a buffer, all unknown at first; NULL: too many, or out of
    memory. */
-tgi_llvm_forwarded *
-tgi_llvm_forwarded_elements(tgi_llvm_straightline *straightline,
-                            uint32_t buffer);
+tgi_llvm_forwarded *tgi_llvm_forwarded_elements(tgi_llvm_straightline *group,
+                                                uint32_t buffer);
 
-/* Known elements as a vector, or one element; `lanes` of them. */
-LLVMValueRef tgi_llvm_forwarded_vector(tgi_llvm_straightline *straightline,
+/* `lanes` known elements as a vector, or one as an element. */
+LLVMValueRef tgi_llvm_forwarded_vector(tgi_llvm_straightline *group,
                                        const tgi_llvm_forwarded *elements,
                                        unsigned lanes);
 
-/* The most lanes from where a row stands that all forwarded operands of a phase
-   have side by side. */
+/* The number of lanes, from k->index on, that every known operand of a phase
+   has in one vector. */
 unsigned tgi_llvm_forwarded_run(const tgi_llvm_kernel *k, unsigned phase);
 
-/* -- llvm_straightline.c ----------------------------------------------------------- */
+/* -- llvm_straightline.c --------------------------------------------------- */
 
-/* Begins in the block where the builder stands, for steps first … end - 1;
-   NULL after tgi_llvm_fail. */
+/* Begins a group of steps first … end - 1 in the current block; NULL after
+   tgi_llvm_fail. */
 tgi_llvm_straightline *tgi_llvm_straightline_begin(tgi_llvm_entry *entry,
                                                    size_t first, size_t end);
-/* Emits all of a kernel; false after tgi_llvm_fail. */
-bool tgi_llvm_straightline_kernel_emit(tgi_llvm_straightline *straightline,
+/* Emits a kernel; false after tgi_llvm_fail. */
+bool tgi_llvm_straightline_kernel_emit(tgi_llvm_straightline *group,
                                        const tgi_kernel_loops *loops);
-void tgi_llvm_straightline_end(tgi_llvm_straightline *straightline);
+void tgi_llvm_straightline_end(tgi_llvm_straightline *group);
 
-/* -- llvm_straightline_loop.c ------------------------------------------------------ */
+/* -- llvm_straightline_loop.c ---------------------------------------------- */
 
-/* The straightline loop that begins at step `at`; gives the step after it. */
+/* Emits the straight-line loop that begins at step `at`; returns the step after
+   it. */
 size_t tgi_llvm_straightline_loop_emit(tgi_llvm_entry *n, size_t at);
 
 #endif /* TGI_LLVM_STRAIGHTLINE_H */

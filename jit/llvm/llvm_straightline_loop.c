@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_straightline_loop.c - loops of straightline kernels, with the loops and branches inside
- * them. What a loop carries is values: phis at its head, one for each vector
- * that the body leaves behind. How these lie is found out by emitting the body
- * once into a function that is thrown away.
+ * llvm_straightline_loop.c - loops of straight-line kernels, with the loops and
+ * branches inside them. Carried values are phis in the loop header, one for
+ * each vector that the body leaves. Their widths are found by emitting the body
+ * once into a function that is then deleted.
  *
- * At a head, and behind a loop or branch, nothing is known any more of memory
- * that is stored to in it. What it carries is stored to its memory at the end.
+ * Forwarded elements of a buffer are invalidated in the header of a loop, and
+ * after a loop or branch, that stores to the buffer. Carried values are stored
+ * to their buffers after the loop.
  */
 #include <string.h>
 
 #include "llvm/llvm_straightline.h"
 
-typedef struct emitter {
+typedef struct loop_emitter {
     tgi_llvm_entry *entry;
-    tgi_llvm_straightline *straightline;
+    tgi_llvm_straightline *group;
     tgi_llvm_program *program;
     const tgi_loops *loops;
     LLVMBuilderRef b;
-} emitter;
+} loop_emitter;
 
-static size_t emit_steps(emitter *e, size_t at, size_t end);
+static size_t emit_steps(loop_emitter *e, size_t at, size_t end);
 
 /* -- Memory ---------------------------------------------------------------- */
 
-static void *allocate(const emitter *e, size_t bytes)
+static void *allocate(const loop_emitter *e, size_t bytes)
 {
     void *memory = e->program->alloc(bytes + 1);
     if (memory) {
@@ -36,31 +37,31 @@ static void *allocate(const emitter *e, size_t bytes)
     return memory;
 }
 
-static size_t count_of(const emitter *e, uint32_t buffer)
+static size_t buffer_count(const loop_emitter *e, uint32_t buffer)
 {
     return (size_t)e->loops->buffers.data[buffer].count;
 }
 
-/* -- What is known --------------------------------------------------------- */
+/* -- Forwarded elements ---------------------------------------------------- */
 
-/* All that is known, to go back to; NULL after tgi_llvm_fail. */
-static tgi_llvm_forwarded **save(const emitter *e)
+/* A copy of all forwarded elements; NULL after tgi_llvm_fail. */
+static tgi_llvm_forwarded **save_forwarded(const loop_emitter *e)
 {
     const size_t n = e->loops->buffers.n;
     tgi_llvm_forwarded **copy = allocate(e, n * sizeof(*copy));
     for (size_t i = 0; copy && i < n; i++) {
-        if (!e->straightline->forwarded[i])
+        if (!e->group->forwarded[i])
             continue;
         const size_t bytes =
-            count_of(e, (uint32_t)i) * sizeof(tgi_llvm_forwarded);
+            buffer_count(e, (uint32_t)i) * sizeof(tgi_llvm_forwarded);
         copy[i] = allocate(e, bytes);
         if (copy[i])
-            memcpy(copy[i], e->straightline->forwarded[i], bytes);
+            memcpy(copy[i], e->group->forwarded[i], bytes);
     }
     return copy;
 }
 
-static void free_saved(const emitter *e, tgi_llvm_forwarded **saved)
+static void free_saved(const loop_emitter *e, tgi_llvm_forwarded **saved)
 {
     for (size_t i = 0; saved && i < e->loops->buffers.n; i++)
         if (saved[i])
@@ -69,15 +70,16 @@ static void free_saved(const emitter *e, tgi_llvm_forwarded **saved)
         e->program->free(saved);
 }
 
-/* Goes back to what was known, which stays saved. */
-static void restore(const emitter *e, tgi_llvm_forwarded *const *saved)
+/* Restores a copy, which stays valid. */
+static void restore_forwarded(const loop_emitter *e,
+                              tgi_llvm_forwarded *const *saved)
 {
     for (size_t i = 0; i < e->loops->buffers.n; i++) {
-        tgi_llvm_forwarded *now = e->straightline->forwarded[i];
+        tgi_llvm_forwarded *now = e->group->forwarded[i];
         if (!now)
             continue;
         const size_t bytes =
-            count_of(e, (uint32_t)i) * sizeof(tgi_llvm_forwarded);
+            buffer_count(e, (uint32_t)i) * sizeof(tgi_llvm_forwarded);
         if (saved[i])
             memcpy(now, saved[i], bytes);
         else
@@ -85,92 +87,92 @@ static void restore(const emitter *e, tgi_llvm_forwarded *const *saved)
     }
 }
 
-/* Nothing is known of what the steps store to. */
-static void forget_stored(const emitter *e, size_t at, size_t end)
+/* Invalidates the buffers that steps at … end - 1 store to. */
+static void invalidate_stored(const loop_emitter *e, size_t at, size_t end)
 {
     for (; at < end; at++) {
         const tgi_kernel_loops *k = tgi_loops_kernel_at(e->loops, at);
         for (size_t i = 0; k && i < k->stores.n; i++) {
             const uint32_t buffer =
                 k->accesses.data[k->stores.data[i].access].buffer;
-            if (e->straightline->forwarded[buffer])
-                memset(e->straightline->forwarded[buffer], 0,
-                       count_of(e, buffer) * sizeof(tgi_llvm_forwarded));
+            if (e->group->forwarded[buffer])
+                memset(e->group->forwarded[buffer], 0,
+                       buffer_count(e, buffer) * sizeof(tgi_llvm_forwarded));
         }
     }
 }
 
 /* -- Vectors --------------------------------------------------------------- */
 
-static LLVMTypeRef type_of(const emitter *e, uint32_t buffer, unsigned lanes)
+static LLVMTypeRef vector_type(const loop_emitter *e, uint32_t buffer,
+                               unsigned lanes)
 {
     tgi_llvm_emitter *emit = &e->program->emitter;
-    const unsigned kept = emit->lanes;
+    const unsigned saved_lanes = emit->lanes;
     emit->lanes = lanes;
-    LLVMTypeRef type = tgi_llvm_type(
-        emit, (tg_dtype)e->loops->buffers.data[buffer].dtype);
-    emit->lanes = kept;
+    LLVMTypeRef type =
+        tgi_llvm_type(emit, (tg_dtype)e->loops->buffers.data[buffer].dtype);
+    emit->lanes = saved_lanes;
     return type;
 }
 
-static LLVMValueRef address_of(const emitter *e, uint32_t buffer, size_t first)
+static LLVMValueRef element_address(const loop_emitter *e, uint32_t buffer,
+                                    size_t first)
 {
     const int dtype = e->loops->buffers.data[buffer].dtype;
     LLVMValueRef base = LLVMBuildLoad2(
         e->b, e->program->pointer,
-        tgi_llvm_buffer_table_entry(e->program, e->straightline->table, buffer),
-        "");
+        tgi_llvm_buffer_table_entry(e->program, e->group->table, buffer), "");
     LLVMValueRef offset =
         tgi_llvm_const_i64(e->program, (int64_t)first * tgi_dtype_bytes(dtype));
     LLVMTypeRef byte = LLVMInt8TypeInContext(e->program->emitter.context);
     return LLVMBuildGEP2(e->b, byte, base, &offset, 1, "");
 }
 
-/* Elements of a buffer: what is known of them, or what memory has. */
-static LLVMValueRef take(const emitter *e, uint32_t buffer, size_t first,
-                         unsigned lanes)
+/* Elements of a buffer: forwarded if all of them are, else loaded. */
+static LLVMValueRef load_elements(const loop_emitter *e, uint32_t buffer,
+                                  size_t first, unsigned lanes)
 {
-    const tgi_llvm_forwarded *known = e->straightline->forwarded[buffer];
-    bool is_known = known != NULL;
-    for (unsigned i = 0; is_known && i < lanes; i++)
-        is_known = known[first + i].value != NULL;
-    if (is_known)
-        return tgi_llvm_forwarded_vector(e->straightline, known + first, lanes);
-    /* What is not in memory and was never set is nothing anybody looks at. */
+    const tgi_llvm_forwarded *forwarded = e->group->forwarded[buffer];
+    bool is_forwarded = forwarded != NULL;
+    for (unsigned i = 0; is_forwarded && i < lanes; i++)
+        is_forwarded = forwarded[first + i].value != NULL;
+    if (is_forwarded)
+        return tgi_llvm_forwarded_vector(e->group, forwarded + first, lanes);
+    /* Elements of SSA buffers that were never stored are never used. */
     if (e->loops->buffers.data[buffer].place == TGI_PLACE_SSA)
-        return LLVMConstNull(type_of(e, buffer, lanes));
-    LLVMValueRef value = LLVMBuildLoad2(e->b, type_of(e, buffer, lanes),
-                                        address_of(e, buffer, first), "");
+        return LLVMConstNull(vector_type(e, buffer, lanes));
+    LLVMValueRef value = LLVMBuildLoad2(e->b, vector_type(e, buffer, lanes),
+                                        element_address(e, buffer, first), "");
     LLVMSetAlignment(
-        value,
-        (unsigned)tgi_dtype_bytes(e->loops->buffers.data[buffer].dtype));
+        value, (unsigned)tgi_dtype_bytes(e->loops->buffers.data[buffer].dtype));
     LLVMSetVolatile(value, true);
     return value;
 }
 
-static void set_known(const emitter *e, uint32_t buffer, size_t first,
-                      LLVMValueRef value)
+static void set_forwarded(const loop_emitter *e, uint32_t buffer, size_t first,
+                          LLVMValueRef value)
 {
-    tgi_llvm_forwarded *known =
-        tgi_llvm_forwarded_elements(e->straightline, buffer);
+    tgi_llvm_forwarded *forwarded =
+        tgi_llvm_forwarded_elements(e->group, buffer);
     const unsigned lanes = tgi_llvm_vector_width(value);
-    for (unsigned i = 0; known && i < lanes; i++)
-        known[first + i] = (tgi_llvm_forwarded){value, i};
+    for (unsigned i = 0; forwarded && i < lanes; i++)
+        forwarded[first + i] = (tgi_llvm_forwarded){value, i};
 }
 
-/* Writes the width of the vector that begins at each element of what a buffer
-   holds; 0: it is inside of one. */
-static void find_widths(const emitter *e, uint32_t buffer, uint8_t *widths)
+/* Writes, by element, the width of the forwarded vector that begins there, or 0
+   inside of one. */
+static void find_widths(const loop_emitter *e, uint32_t buffer, uint8_t *widths)
 {
-    const tgi_llvm_forwarded *known = e->straightline->forwarded[buffer];
-    const size_t n = count_of(e, buffer);
+    const tgi_llvm_forwarded *forwarded = e->group->forwarded[buffer];
+    const size_t n = buffer_count(e, buffer);
     for (size_t first = 0; first < n;) {
-        LLVMValueRef value = known ? known[first].value : NULL;
+        LLVMValueRef value = forwarded ? forwarded[first].value : NULL;
         unsigned width = value ? tgi_llvm_vector_width(value) : 1, i = 0;
         if (width > n - first)
             width = 1;
-        while (i < width && known && known[first + i].value == value &&
-               known[first + i].lane == i)
+        while (i < width && forwarded && forwarded[first + i].value == value &&
+               forwarded[first + i].lane == i)
             i++;
         if (i < width)
             width = 1;
@@ -180,166 +182,167 @@ static void find_widths(const emitter *e, uint32_t buffer, uint8_t *widths)
     }
 }
 
-/* -- Values that meet ------------------------------------------------------ */
+/* -- Phis ------------------------------------------------------------------ */
 
-/* A value that a loop carries. */
+/* A carried value of a loop, or a result of a switch. */
 typedef struct carried {
-    uint32_t buffer, place;
-    uint8_t *widths;    /* of its vectors */
-    LLVMValueRef *phis; /* by element at which one begins */
+    uint32_t buffer;
+    uint32_t next_buffer; /* LOOP: holds the next value after the body */
+    uint8_t *widths;      /* as find_widths */
+    LLVMValueRef *phis;   /* by element at which one begins */
 } carried;
 
-typedef struct meeting {
+typedef struct phi_set {
     carried *values;
     uint32_t n;
-} meeting;
+} phi_set;
 
-static void meeting_free(const emitter *e, meeting *m)
+static void phi_set_free(const loop_emitter *e, phi_set *set)
 {
-    for (uint32_t i = 0; m->values && i < m->n; i++) {
-        if (m->values[i].widths)
-            e->program->free(m->values[i].widths);
-        if (m->values[i].phis)
-            e->program->free(m->values[i].phis);
+    for (uint32_t i = 0; set->values && i < set->n; i++) {
+        if (set->values[i].widths)
+            e->program->free(set->values[i].widths);
+        if (set->values[i].phis)
+            e->program->free(set->values[i].phis);
     }
-    if (m->values)
-        e->program->free(m->values);
+    if (set->values)
+        e->program->free(set->values);
 }
 
-/* All that changes; vectors are single elements at first. */
-static bool meeting_init(const emitter *e, const tgi_control_flow *c,
-                         meeting *m)
+/* The values that are not in memory; all widths are 1 at first. */
+static bool phi_set_init(const loop_emitter *e, const tgi_control_flow *c,
+                         phi_set *set)
 {
-    *m = (meeting){.values = allocate(e, c->n_carried * sizeof(carried))};
-    for (uint32_t k = 0; m->values && k < c->n_carried; k++) {
+    *set = (phi_set){.values = allocate(e, c->n_carried * sizeof(carried))};
+    for (uint32_t k = 0; set->values && k < c->n_carried; k++) {
         const tgi_loop_buffer *b = &e->loops->buffers.data[c->carried[k]];
-        const bool stays = c->n_cases
-                               ? b->place != TGI_PLACE_SSA &&
-                                     !e->straightline->is_value[c->carried[k]]
-                               : !c->in_registers[k];
-        if (stays || b->count == 0)
+        const bool in_memory = c->n_cases
+                                   ? b->place != TGI_PLACE_SSA &&
+                                         !e->group->in_registers[c->carried[k]]
+                                   : !c->in_registers[k];
+        if (in_memory || b->count == 0)
             continue;
         const size_t n = (size_t)b->count;
-        m->values[m->n] =
+        set->values[set->n] =
             (carried){.buffer = c->carried[k],
-                      .place = c->next[k],
+                      .next_buffer = c->next[k],
                       .widths = allocate(e, n),
                       .phis = allocate(e, n * sizeof(LLVMValueRef))};
-        if (m->values[m->n].widths)
-            memset(m->values[m->n].widths, 1, n);
-        m->n++;
+        if (set->values[set->n].widths)
+            memset(set->values[set->n].widths, 1, n);
+        set->n++;
     }
     return !e->program->failure;
 }
 
-/* Phis where the builder stands; they are what is known from here on. */
-static void add_phis(const emitter *e, const meeting *m)
+/* Adds phis at the builder, and forwards them. */
+static void add_phis(const loop_emitter *e, const phi_set *set)
 {
-    for (uint32_t k = 0; k < m->n; k++) {
-        const carried *c = &m->values[k];
-        for (size_t i = 0; i < count_of(e, c->buffer); i += c->widths[i]) {
+    for (uint32_t k = 0; k < set->n; k++) {
+        const carried *c = &set->values[k];
+        for (size_t i = 0; i < buffer_count(e, c->buffer); i += c->widths[i]) {
             c->phis[i] =
-                LLVMBuildPhi(e->b, type_of(e, c->buffer, c->widths[i]), "");
-            set_known(e, c->buffer, i, c->phis[i]);
+                LLVMBuildPhi(e->b, vector_type(e, c->buffer, c->widths[i]), "");
+            set_forwarded(e, c->buffer, i, c->phis[i]);
         }
     }
 }
 
-/* The values as vectors of these widths, where the builder stands; `next`: the
-   ones the body has left. */
-static void take_all(const emitter *e, const meeting *m, bool next,
+/* Loads all values, as vectors of the set's widths; `next`: those that the body
+   leaves. */
+static void load_all(const loop_emitter *e, const phi_set *set, bool next,
                      LLVMValueRef *out_values)
 {
-    for (uint32_t k = 0; k < m->n; k++) {
-        const carried *c = &m->values[k];
-        for (size_t i = 0; i < count_of(e, c->buffer); i += c->widths[i])
-            *out_values++ =
-                take(e, next ? c->place : c->buffer, i, c->widths[i]);
+    for (uint32_t k = 0; k < set->n; k++) {
+        const carried *c = &set->values[k];
+        for (size_t i = 0; i < buffer_count(e, c->buffer); i += c->widths[i])
+            *out_values++ = load_elements(e, next ? c->next_buffer : c->buffer,
+                                          i, c->widths[i]);
     }
 }
 
-static void add_incoming(const emitter *e, const meeting *m,
+static void add_incoming(const loop_emitter *e, const phi_set *set,
                          LLVMValueRef *values, LLVMBasicBlockRef from)
 {
-    for (uint32_t k = 0; k < m->n; k++) {
-        const carried *c = &m->values[k];
-        for (size_t i = 0; i < count_of(e, c->buffer); i += c->widths[i])
+    for (uint32_t k = 0; k < set->n; k++) {
+        const carried *c = &set->values[k];
+        for (size_t i = 0; i < buffer_count(e, c->buffer); i += c->widths[i])
             LLVMAddIncoming(c->phis[i], values++, &from, 1);
     }
 }
 
-static size_t n_elements(const emitter *e, const meeting *m)
+static size_t total_elements(const loop_emitter *e, const phi_set *set)
 {
     size_t n = 0;
-    for (uint32_t k = 0; k < m->n; k++)
-        n += count_of(e, m->values[k].buffer);
+    for (uint32_t k = 0; k < set->n; k++)
+        n += buffer_count(e, set->values[k].buffer);
     return n;
 }
 
-/* To memory, for those who are not part of this; and known in front of it. */
-static void store_all(const emitter *e, const meeting *m)
+/* Forwards the phis, and stores those of buffers that have memory. */
+static void store_all(const loop_emitter *e, const phi_set *set)
 {
-    for (uint32_t k = 0; k < m->n; k++) {
-        const carried *c = &m->values[k];
-        const unsigned bytes = (unsigned)tgi_dtype_bytes(
-            e->loops->buffers.data[c->buffer].dtype);
-        for (size_t i = 0; i < count_of(e, c->buffer); i += c->widths[i]) {
-            set_known(e, c->buffer, i, c->phis[i]);
+    for (uint32_t k = 0; k < set->n; k++) {
+        const carried *c = &set->values[k];
+        const unsigned bytes =
+            (unsigned)tgi_dtype_bytes(e->loops->buffers.data[c->buffer].dtype);
+        for (size_t i = 0; i < buffer_count(e, c->buffer); i += c->widths[i]) {
+            set_forwarded(e, c->buffer, i, c->phis[i]);
             if (e->loops->buffers.data[c->buffer].place == TGI_PLACE_SSA)
                 continue;
             LLVMSetAlignment(LLVMBuildStore(e->b, c->phis[i],
-                                            address_of(e, c->buffer, i)),
+                                            element_address(e, c->buffer, i)),
                              bytes);
         }
     }
 }
 
-static LLVMBasicBlockRef add_block(const emitter *e, const char *name)
+static LLVMBasicBlockRef add_block(const loop_emitter *e, const char *name)
 {
     return LLVMAppendBasicBlockInContext(e->program->emitter.context,
-                                         e->straightline->function, name);
+                                         e->group->function, name);
 }
 
 /* -- Loops ----------------------------------------------------------------- */
 
-/* Goes on where `condition` holds, else to `away`. */
-static void leave_unless(const emitter *e, LLVMValueRef condition,
-                         LLVMBasicBlockRef away)
+/* Branches to exit_block unless `condition` holds; continues in a new block. */
+static void exit_unless(const loop_emitter *e, LLVMValueRef condition,
+                        LLVMBasicBlockRef exit_block)
 {
     LLVMBasicBlockRef next = add_block(e, "next");
-    LLVMBuildCondBr(e->b, condition, next, away);
+    LLVMBuildCondBr(e->b, condition, next, exit_block);
     LLVMPositionBuilderAtEnd(e->b, next);
 }
 
-/* The limit is reached: the step behind the loop will see it. */
-static void leave_at_limit(const emitter *e, LLVMValueRef has_trips,
-                           const tgi_control_flow *c, LLVMBasicBlockRef after)
+/* Exits if no iterations are left, recording the failed check, which the step
+   after the loop tests. */
+static void exit_at_limit(const loop_emitter *e, LLVMValueRef has_iterations,
+                          const tgi_control_flow *c, LLVMBasicBlockRef after)
 {
     LLVMBasicBlockRef reached = add_block(e, "limit");
-    leave_unless(e, has_trips, reached);
+    exit_unless(e, has_iterations, reached);
     LLVMBasicBlockRef next = LLVMGetInsertBlock(e->b);
     LLVMPositionBuilderAtEnd(e->b, reached);
-    tgi_llvm_failed_check_record(e->program, e->straightline->frame,
-                                 c->limit_check);
+    tgi_llvm_failed_check_record(e->program, e->group->frame, c->limit_check);
     LLVMBuildBr(e->b, after);
     LLVMPositionBuilderAtEnd(e->b, next);
 }
 
-/* Room for what the next trip saves; without memory for it the loop ends, and
-   the step behind it will see that. */
-static void make_room(const emitter *e, LLVMValueRef slices,
-                      const tgi_control_flow *c, LLVMBasicBlockRef after)
+/* Makes room on the stacks for the slices of the next iteration. If that fails,
+   records the failed check and exits. */
+static void grow_stacks(const loop_emitter *e, LLVMValueRef slices,
+                        const tgi_control_flow *c, LLVMBasicBlockRef after)
 {
-    LLVMValueRef frame = e->straightline->frame;
+    LLVMValueRef frame = e->group->frame;
     LLVMBasicBlockRef full = add_block(e, "full");
     LLVMBasicBlockRef failed = add_block(e, "failed");
     LLVMBasicBlockRef next = add_block(e, "next");
     LLVMBuildCondBr(e->b, tgi_llvm_stack_is_full(e->program, frame, c, slices),
                     full, next);
     LLVMPositionBuilderAtEnd(e->b, full);
-    LLVMValueRef is_fine = tgi_llvm_stack_grow(e->program, frame, c, slices);
+    LLVMValueRef has_room = tgi_llvm_stack_grow(e->program, frame, c, slices);
     LLVMBuildCondBr(e->b,
-                    LLVMBuildICmp(e->b, LLVMIntNE, is_fine,
+                    LLVMBuildICmp(e->b, LLVMIntNE, has_room,
                                   LLVMConstNull(e->program->i32), ""),
                     next, failed);
     LLVMPositionBuilderAtEnd(e->b, failed);
@@ -348,32 +351,32 @@ static void make_room(const emitter *e, LLVMValueRef slices,
     LLVMPositionBuilderAtEnd(e->b, next);
 }
 
-/* Steps at + 1 … end - 1 as a loop that carries `m`. */
-static void emit_trips(emitter *e, size_t at, size_t end, const meeting *m,
-                       LLVMValueRef *values)
+/* Emits steps at + 1 … end - 1 as a loop with these phis. */
+static void emit_iterations(loop_emitter *e, size_t at, size_t end,
+                            const phi_set *set, LLVMValueRef *values)
 {
     const tgi_control_flow *c =
         &e->loops->controls.data[e->loops->steps.data[at].number];
     LLVMValueRef zero = tgi_llvm_const_i64(e->program, 0);
-    LLVMValueRef trips = take(e, c->operand, 0, 1);
-    LLVMValueRef base = c->has_base ? take(e, c->base, 0, 1) : zero;
-    take_all(e, m, false, values);
+    LLVMValueRef n_iterations = load_elements(e, c->operand, 0, 1);
+    LLVMValueRef base = c->has_base ? load_elements(e, c->base, 0, 1) : zero;
+    load_all(e, set, false, values);
     LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b);
-    LLVMBasicBlockRef head = add_block(e, "trip");
+    LLVMBasicBlockRef header = add_block(e, "iteration");
     LLVMBasicBlockRef after = add_block(e, "after");
-    LLVMBuildBr(e->b, head);
-    LLVMPositionBuilderAtEnd(e->b, head);
+    LLVMBuildBr(e->b, header);
+    LLVMPositionBuilderAtEnd(e->b, header);
 
-    forget_stored(e, at, end);
+    invalidate_stored(e, at, end);
     LLVMValueRef counter = LLVMBuildPhi(e->b, e->program->i64, "");
     LLVMAddIncoming(counter, &zero, &before, 1);
-    add_phis(e, m);
-    add_incoming(e, m, values, before);
-    set_known(e, c->counter, 0, counter);
-    LLVMValueRef has_trips =
-        LLVMBuildICmp(e->b, LLVMIntSLT, counter, trips, "");
+    add_phis(e, set);
+    add_incoming(e, set, values, before);
+    set_forwarded(e, c->counter, 0, counter);
+    LLVMValueRef has_iterations =
+        LLVMBuildICmp(e->b, LLVMIntSLT, counter, n_iterations, "");
     if (!c->is_limited)
-        leave_unless(e, has_trips, after);
+        exit_unless(e, has_iterations, after);
     size_t body = at + 1;
     if (c->has_test) {
         while (e->loops->steps.data[body].kind != TGI_STEP_TEST ||
@@ -381,134 +384,135 @@ static void emit_trips(emitter *e, size_t at, size_t end, const meeting *m,
                    e->loops->steps.data[at].number)
             body++;
         emit_steps(e, at + 1, body++);
-        LLVMValueRef goes_on = take(e, c->test, 0, 1);
-        leave_unless(e,
-                     LLVMBuildICmp(e->b, LLVMIntNE, goes_on,
-                                   LLVMConstNull(LLVMTypeOf(goes_on)), ""),
-                     after);
+        LLVMValueRef continues = load_elements(e, c->test, 0, 1);
+        exit_unless(e,
+                    LLVMBuildICmp(e->b, LLVMIntNE, continues,
+                                  LLVMConstNull(LLVMTypeOf(continues)), ""),
+                    after);
     }
     if (c->is_limited)
-        leave_at_limit(e, has_trips, c, after);
+        exit_at_limit(e, has_iterations, c, after);
     if (c->stack_set)
-        make_room(e, tgi_llvm_add(e->program, base, counter), c, after);
+        grow_stacks(e, tgi_llvm_add(e->program, base, counter), c, after);
     emit_steps(e, body, end);
 
-    take_all(e, m, true, values);
+    load_all(e, set, true, values);
     LLVMValueRef next =
         tgi_llvm_add(e->program, counter, tgi_llvm_const_i64(e->program, 1));
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->b);
     LLVMAddIncoming(counter, &next, &latch, 1);
-    add_incoming(e, m, values, latch);
-    LLVMBuildBr(e->b, head);
+    add_incoming(e, set, values, latch);
+    LLVMBuildBr(e->b, header);
     LLVMPositionBuilderAtEnd(e->b, after);
 }
 
-/* Emits the trips to nowhere, to see how the vectors of what they leave lie. */
-static void find_vectors(emitter *e, size_t at, size_t end, meeting *m,
-                         LLVMValueRef *values)
+/* Finds the widths of the phis, by emitting the loop into a temporary
+   function. */
+static void find_phi_widths(loop_emitter *e, size_t at, size_t end,
+                            phi_set *set, LLVMValueRef *values)
 {
-    tgi_llvm_straightline *straightline = e->straightline;
-    tgi_llvm_forwarded **saved = save(e);
+    tgi_llvm_straightline *group = e->group;
+    tgi_llvm_forwarded **saved = save_forwarded(e);
     if (e->program->failure) {
         free_saved(e, saved);
         return;
     }
     LLVMBasicBlockRef block = LLVMGetInsertBlock(e->b);
-    LLVMValueRef function = straightline->function;
-    const bool hoists_loads = straightline->hoists_loads;
-    straightline->hoists_loads = false;
-    straightline->function =
+    LLVMValueRef function = group->function;
+    const bool hoists_loads = group->hoists_loads;
+    group->hoists_loads = false;
+    group->function =
         LLVMAddFunction(e->program->emitter.module, "",
                         LLVMGlobalGetValueType(e->entry->k.function));
     LLVMPositionBuilderAtEnd(e->b, add_block(e, ""));
-    emit_trips(e, at, end, m, values);
-    for (uint32_t k = 0; k < m->n; k++)
-        find_widths(e, m->values[k].place, m->values[k].widths);
-    /* What another value was before lies as that one does. */
-    for (uint32_t k = 0; k < m->n; k++)
-        for (uint32_t i = 0; i < m->n; i++)
-            if (m->values[k].place == m->values[i].buffer && i != k &&
-                m->values[i].place != m->values[i].buffer)
-                memcpy(m->values[k].widths, m->values[i].widths,
-                       count_of(e, m->values[k].buffer));
-    restore(e, saved);
+    emit_iterations(e, at, end, set, values);
+    for (uint32_t k = 0; k < set->n; k++)
+        find_widths(e, set->values[k].next_buffer, set->values[k].widths);
+    /* A value that is the previous value of another one has its widths. */
+    for (uint32_t k = 0; k < set->n; k++)
+        for (uint32_t i = 0; i < set->n; i++)
+            if (set->values[k].next_buffer == set->values[i].buffer && i != k &&
+                set->values[i].next_buffer != set->values[i].buffer)
+                memcpy(set->values[k].widths, set->values[i].widths,
+                       buffer_count(e, set->values[k].buffer));
+    restore_forwarded(e, saved);
     free_saved(e, saved);
     LLVMPositionBuilderAtEnd(e->b, block);
-    LLVMDeleteFunction(straightline->function);
-    straightline->function = function;
-    straightline->hoists_loads = hoists_loads;
+    LLVMDeleteFunction(group->function);
+    group->function = function;
+    group->hoists_loads = hoists_loads;
 }
 
-static void emit_loop(emitter *e, size_t at, size_t end)
+static void emit_loop(loop_emitter *e, size_t at, size_t end)
 {
     const tgi_control_flow *c =
         &e->loops->controls.data[e->loops->steps.data[at].number];
-    meeting m;
+    phi_set set;
     LLVMValueRef *values = NULL;
-    if (meeting_init(e, c, &m))
-        values = allocate(e, n_elements(e, &m) * sizeof(*values));
+    if (phi_set_init(e, c, &set))
+        values = allocate(e, total_elements(e, &set) * sizeof(*values));
     if (values)
-        find_vectors(e, at, end, &m, values);
+        find_phi_widths(e, at, end, &set, values);
     if (values && !e->program->failure) {
-        emit_trips(e, at, end, &m, values);
-        forget_stored(e, at, end);
-        store_all(e, &m);
+        emit_iterations(e, at, end, &set, values);
+        invalidate_stored(e, at, end);
+        store_all(e, &set);
     }
     if (values)
         e->program->free(values);
-    meeting_free(e, &m);
+    phi_set_free(e, &set);
 }
 
 /* -- Branches -------------------------------------------------------------- */
 
-typedef struct switching {
-    emitter *e;
+typedef struct switch_emitter {
+    loop_emitter *e;
     tgi_llvm_forwarded **before;
-    meeting m;
+    phi_set set;
     LLVMBasicBlockRef after;
     LLVMValueRef *values;
-} switching;
+} switch_emitter;
 
-/* Steps of a case; its results meet those of the others. */
-static void emit_case(switching *s, size_t at, size_t end, bool is_first)
+/* Emits the steps of a case, and adds its results to the phis. */
+static void emit_case(switch_emitter *s, size_t at, size_t end, bool is_first)
 {
-    emitter *e = s->e;
-    restore(e, s->before);
+    loop_emitter *e = s->e;
+    restore_forwarded(e, s->before);
     emit_steps(e, at, end);
     if (e->program->failure)
         return;
     if (is_first) {
-        for (uint32_t k = 0; k < s->m.n; k++)
-            find_widths(e, s->m.values[k].buffer, s->m.values[k].widths);
+        for (uint32_t k = 0; k < s->set.n; k++)
+            find_widths(e, s->set.values[k].buffer, s->set.values[k].widths);
     }
-    take_all(e, &s->m, true, s->values);
+    load_all(e, &s->set, true, s->values);
     LLVMBasicBlockRef from = LLVMGetInsertBlock(e->b);
     LLVMBuildBr(e->b, s->after);
     if (is_first) {
         LLVMPositionBuilderAtEnd(e->b, s->after);
-        add_phis(e, &s->m);
+        add_phis(e, &s->set);
     }
-    add_incoming(e, &s->m, s->values, from);
+    add_incoming(e, &s->set, s->values, from);
 }
 
-static void emit_cases(switching *s, size_t at, size_t end)
+static void emit_cases(switch_emitter *s, size_t at, size_t end)
 {
-    emitter *e = s->e;
+    loop_emitter *e = s->e;
     const uint32_t number = e->loops->steps.data[at].number;
     const tgi_control_flow *c = &e->loops->controls.data[number];
     LLVMValueRef zero = tgi_llvm_const_i64(e->program, 0);
-    LLVMValueRef choice = take(e, c->operand, 0, 1);
-    LLVMValueRef is_below = LLVMBuildICmp(e->b, LLVMIntSLT, choice, zero, "");
-    choice = LLVMBuildSelect(e->b, is_below, zero, choice, "");
+    LLVMValueRef index = load_elements(e, c->operand, 0, 1);
+    LLVMValueRef is_below = LLVMBuildICmp(e->b, LLVMIntSLT, index, zero, "");
+    index = LLVMBuildSelect(e->b, is_below, zero, index, "");
     LLVMBasicBlockRef last = add_block(e, "case");
     s->after = add_block(e, "end");
-    LLVMValueRef branch = LLVMBuildSwitch(e->b, choice, last, c->n_cases);
+    LLVMValueRef branch = LLVMBuildSwitch(e->b, index, last, c->n_cases);
     uint32_t n = 0;
     for (size_t first = at + 1; first < end && !e->program->failure;) {
         size_t next = first + 1;
-        while (next < end && (e->loops->steps.data[next].kind !=
-                                  TGI_STEP_CASE ||
-                              e->loops->steps.data[next].number != number))
+        while (next < end &&
+               (e->loops->steps.data[next].kind != TGI_STEP_CASE ||
+                e->loops->steps.data[next].number != number))
             next++;
         LLVMBasicBlockRef block = last;
         if (n + 1 < c->n_cases) {
@@ -523,40 +527,40 @@ static void emit_cases(switching *s, size_t at, size_t end)
     LLVMPositionBuilderAtEnd(e->b, s->after);
 }
 
-static void emit_switch(emitter *e, size_t at, size_t end)
+static void emit_switch(loop_emitter *e, size_t at, size_t end)
 {
     const tgi_control_flow *c =
         &e->loops->controls.data[e->loops->steps.data[at].number];
-    switching s = {.e = e, .before = save(e)};
-    if (meeting_init(e, c, &s.m))
-        s.values = allocate(e, n_elements(e, &s.m) * sizeof(*s.values));
+    switch_emitter s = {.e = e, .before = save_forwarded(e)};
+    if (phi_set_init(e, c, &s.set))
+        s.values = allocate(e, total_elements(e, &s.set) * sizeof(*s.values));
     if (s.values) {
         emit_cases(&s, at, end);
         if (!e->program->failure) {
-            restore(e, s.before);
-            forget_stored(e, at, end);
-            for (uint32_t k = 0; k < s.m.n; k++) {
-                const carried *v = &s.m.values[k];
-                for (size_t i = 0; i < count_of(e, v->buffer);
+            restore_forwarded(e, s.before);
+            invalidate_stored(e, at, end);
+            for (uint32_t k = 0; k < s.set.n; k++) {
+                const carried *v = &s.set.values[k];
+                for (size_t i = 0; i < buffer_count(e, v->buffer);
                      i += v->widths[i])
-                    set_known(e, v->buffer, i, v->phis[i]);
+                    set_forwarded(e, v->buffer, i, v->phis[i]);
             }
         }
         e->program->free(s.values);
     }
-    meeting_free(e, &s.m);
+    phi_set_free(e, &s.set);
     free_saved(e, s.before);
 }
 
 /* -- Steps ----------------------------------------------------------------- */
 
-static size_t emit_steps(emitter *e, size_t at, size_t end)
+static size_t emit_steps(loop_emitter *e, size_t at, size_t end)
 {
     while (at < end && !e->program->failure) {
         const tgi_loop_step *step = &e->loops->steps.data[at];
         if (step->kind == TGI_STEP_RUN) {
             tgi_llvm_straightline_kernel_emit(
-                e->straightline, e->loops->kernels.data[step->number]);
+                e->group, e->loops->kernels.data[step->number]);
         } else if (step->kind == TGI_STEP_LOOP) {
             const size_t last = tgi_loops_end_of(e->loops, at);
             emit_loop(e, at, last);
@@ -571,8 +575,8 @@ static size_t emit_steps(emitter *e, size_t at, size_t end)
     return at;
 }
 
-/* What loops carry is not stored while they run. */
-static void note_values(const emitter *e, size_t at, size_t end)
+/* Marks carried values that are not in memory while their loops run. */
+static void mark_carried_values(const loop_emitter *e, size_t at, size_t end)
 {
     for (; at < end; at++) {
         const tgi_loop_step *step = &e->loops->steps.data[at];
@@ -581,23 +585,23 @@ static void note_values(const emitter *e, size_t at, size_t end)
         const tgi_control_flow *c = &e->loops->controls.data[step->number];
         for (uint32_t k = 0; k < c->n_carried; k++)
             if (c->in_registers[k])
-                e->straightline->is_value[c->carried[k]] = true;
+                e->group->in_registers[c->carried[k]] = true;
     }
 }
 
 size_t tgi_llvm_straightline_loop_emit(tgi_llvm_entry *n, size_t at)
 {
-    emitter e = {.entry = n,
-                 .program = n->k.program,
-                 .loops = n->k.program->loops,
-                 .b = n->k.b};
+    loop_emitter e = {.entry = n,
+                      .program = n->k.program,
+                      .loops = n->k.program->loops,
+                      .b = n->k.b};
     const size_t end = tgi_loops_end_of(e.loops, at);
-    e.straightline = tgi_llvm_straightline_begin(n, at, end);
-    if (e.straightline) {
-        note_values(&e, at, end);
-        e.straightline->hoists_loads = true;
+    e.group = tgi_llvm_straightline_begin(n, at, end);
+    if (e.group) {
+        mark_carried_values(&e, at, end);
+        e.group->hoists_loads = true;
         emit_loop(&e, at, end);
-        tgi_llvm_straightline_end(e.straightline);
+        tgi_llvm_straightline_end(e.group);
     }
     return end + 1;
 }

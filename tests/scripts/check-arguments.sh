@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# The test programs with options name the argument that is wrong.
+# Test programs that take options name an invalid argument in their message.
 
 out=check-arguments.tmp
 trap 'rm -f "$out"' EXIT
 failed=0
 
-# refuses MESSAGE PROGRAM ARGUMENT...
+# refuses MESSAGE PROGRAM ARGUMENT...: PROGRAM fails with MESSAGE.
 refuses()
 {
     message=$1

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# What calls mean does not depend on where their code is compiled: the tests of
-# it once more, interpreted until code is there, as users have it by default.
+# Repeats the semantics tests in the default mode, in which calls are
+# interpreted until a background compile has finished.
 
 TGJIT_COMPILE=background
 export TGJIT_COMPILE

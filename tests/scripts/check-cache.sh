@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# tgjit-cache does what its commands say, to a directory made by hand, and
-# refuses command lines and directories that are wrong. What entries look like
-# inside is for test_disk_cache.c.
+# Tests the commands of tgjit-cache on a hand-made directory, and its rejection
+# of invalid command lines and directories. test_disk_cache.c tests the format
+# of entries.
 
 cache=src/tools/tgjit-cache
 tmp=$PWD/check-cache.tmp
@@ -19,7 +19,7 @@ fail()
     failed=1
 }
 
-# expect STATUS ARGUMENT...
+# expect STATUS ARGUMENT...: tgjit-cache ARGUMENT... exits with STATUS.
 expect()
 {
     wanted=$1
@@ -73,7 +73,7 @@ test -e "$tmp/store/notes" || fail "clear removes other files"
 expect 0 verify
 says '^0 good, 0 bad$'
 
-# -- What is refused ---------------------------------------------------------
+# -- Rejected input ----------------------------------------------------------
 
 chmod g+w "$tmp/store"
 for command in list verify size clear; do

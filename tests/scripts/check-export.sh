@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Exported functions: they compile and link without libtgjit and LLVM, their
-# headers suit C11 and C++17, and they give the bits of the interpreter. Then
-# the example is built the way its users would, and run.
+# Exported functions compile and link without libtgjit and LLVM, their headers
+# are valid C11 and C++17, and their results have the bits of the interpreter.
+# Then builds and runs the example as a user would.
 
 grep -q '^#define TGJIT_HAVE_LLVM 1' config.h || exit 77
 folder=$PWD/check-export.tmp
@@ -19,7 +19,7 @@ fail()
     failed=1
 }
 
-# link OUTPUT FILE... (CC may be several words.)
+# link OUTPUT FILE...: links a program. CC may be several words.
 link()
 {
     output=$1
@@ -28,7 +28,7 @@ link()
         libtgjit-aot.a $OPENMP_CFLAGS -o "$output" || exit 1
 }
 
-# What a program is linked with must not be ours, nor LLVM.
+# A program must not depend on libtgjit or LLVM.
 stands_alone()
 {
     ldd "$1" >"$folder/libraries" || exit 1
@@ -65,7 +65,8 @@ for threads in 1 2 7; do
     OMP_NUM_THREADS=$threads "$folder/program" || fail "with $threads threads"
 done
 
-# An object suits a shared library, and needs nothing else if it has no team.
+# An object can be linked into a shared library; without a team it has no
+# undefined symbols.
 $CC -shared -Wl,-z,defs,-z,text "$folder/chain.o" -o "$folder/libchain.so" ||
     fail "chain.o does not make a shared library"
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# The shared library exports names that begin with tg_, no other, and does not
-# drag in LLVM: that is for the module, at run time.
+# The shared library exports only names that begin with tg_ and does not depend
+# on LLVM, which the plugin loads at run time.
 
 library=.libs/libtgjit.so
 test -f $library || exit 77

@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Each public header compiles alone, as strict C11 and as C++17 (where there
-# is a compiler for it), without a warning; and the version they state is the
-# version of the package.
+# Each public header compiles on its own without warnings, as strict C11 and, if
+# there is a compiler, as C++17. The version in the headers is that of the
+# package.
 
 include=$srcdir/include
 warn='-Wall -Wextra -pedantic -Werror -fsyntax-only'
 failed=0
 
-# compile NAME PROGRAM COMPILER-AND-FLAGS... (A pipe into it would be a shell
-# of its own, whose `failed` is lost.)
+# compile NAME PROGRAM COMPILER-AND-FLAGS... (PROGRAM is not piped in, because a
+# pipe would run this function in a subshell and lose `failed`.)
 compile()
 {
     name=$1
@@ -22,8 +22,8 @@ compile()
     }
 }
 
-# CC may be several words, such as "ccache gcc -m64". A header of macros alone
-# is an empty program, which C does not know.
+# CC may be several words, such as "ccache gcc -m64". A header that contains
+# only macros would be an empty translation unit, which ISO C forbids.
 for path in "$include"/tgjit.h "$include"/tgjit/*.h; do
     header=${path#"$include"/}
     program="#include <$header>

@@ -45,7 +45,7 @@ function is_library(folder)
     return folder ~ /^(src|jit)(\/|$)/ && folder != "src/tools"
 }
 
-# Reads the two lines of a README, which may go on over indented lines.
+# Reads the two entries of a README, which may continue on indented lines.
 function read_rules(folder,    path, line, words, n, i, key, found)
 {
     path = folder "/README.md"
@@ -74,7 +74,7 @@ function read_rules(folder,    path, line, words, n, i, key, found)
     }
 }
 
-# The file of this tree that `name` means in `path`, or "".
+# The file of this tree to which `name` refers in `path`, or "".
 function resolve(name, path,    i)
 {
     if ((folder_of(path) "/" name) in exists)
@@ -85,7 +85,8 @@ function resolve(name, path,    i)
     return ""
 }
 
-# Repeatedly removes folders that include nothing left; a rest is a cycle.
+# Repeatedly removes folders that include no remaining one; a nonempty remainder
+# contains a cycle.
 function check_cycles(    n, pair, parts, from, is_leaf, removed)
 {
     do {
@@ -192,7 +193,7 @@ FNR == 1 { from = folder_of(FILENAME) }
     fail("only jit/run/team.c may use OpenMP")
 }
 
-# A permission that nothing needs would hide the next wrong include.
+# An unused permission would hide the next wrong include.
 END {
     for (pair in may)
         if (!(pair in used)) {

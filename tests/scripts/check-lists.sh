@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Every file of the tree is named in a local.mk: one that is not would be
-# neither built nor distributed, and nobody would notice.
+# Every file of the tree is listed in a local.mk. An unlisted file would
+# silently be neither built nor distributed.
 
 cd "$srcdir" || exit 1
 missing=0
 for file in $(find include src jit tests bench examples docs \
     -name '*.[ch]' -o -name '*.def' -o -name '*.cpp' -o -name '*.sh' \
     -o -name '*.md'); do
-    # A program is named without its suffix.
+    # Programs are listed without a suffix.
     name=${file%.c}
     name=${name%.cpp}
     grep -qE "(^|[[:space:]])$name(\.c|\.cpp)?([[:space:]]|\$)" */local.mk || {

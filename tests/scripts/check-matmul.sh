@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Compiled matrix products have the bits of interpreted ones: forms that failed
-# once, and a sample.
+# Compiled matrix products have the bits of interpreted ones: all forms that
+# failed once, and a random sample.
 
 test -e libtgjit-llvm.la || {
     echo "built without LLVM: nothing is compiled"
@@ -20,7 +20,7 @@ f32,nt,single,plain,plain,softmax,none,128,bits 7,129,513,1,1 1
 END
 test $status = 0 || exit $status
 
-# Code that AddressSanitizer watches takes several times as long.
+# Code instrumented for AddressSanitizer takes several times as long.
 count=600
 case $TGJIT_SANITIZE in
 *address*) count=150 ;;

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Programs of the build tree find the code generator without an environment
-# variable: it lies beside the library, or beside a program that contains the
-# library. Nobody takes it from a folder that all may write to.
+# Programs in the build tree find the plugin without an environment variable:
+# beside the library, or beside a program that links the library statically. The
+# plugin is never loaded from a world-writable directory.
 
 grep -q '^#define TGJIT_HAVE_LLVM 1' config.h || {
     echo "there is no code generator in this build"
@@ -20,8 +20,8 @@ export TGJIT_JIT TGJIT_CACHE
 failed=0
 installed=no
 
-# finds yes|no WHAT COMMAND...: whether it compiles. Of one that is installed
-# it cannot be said that it is not found.
+# finds yes|no WHAT COMMAND...: COMMAND compiles, or does not. "no" cannot be
+# tested if a plugin is installed.
 finds()
 {
     wanted=$1 what=$2
@@ -58,7 +58,7 @@ env TGJIT_MODULE_DIR=/nonexistent $with_copy >"$tmp/out" 2>&1 && {
 chmod 1777 "$tmp/library"
 finds no "a folder that all may write to" $with_copy
 
-# -- Programs that contain the library ---------------------------------------
+# -- Statically linked programs ----------------------------------------------
 
 run=--filter=module/describes_llvm_and_the_host
 if test -x tests/codegen/test_plugin; then

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Operations nested 40 deep compile. A macro that names its argument twice
-# doubles the text at every level: at this depth such a compile never ends.
-# The guard of 20 seconds is for that; a sound one takes a fraction of one.
+# Operations nested 40 deep compile. A macro that expands its argument twice
+# would double the text at every level, and the compile would not finish. It
+# normally takes a fraction of a second; the timeout is 20 seconds.
 
 include=$srcdir/include
 
-# nested OP-WITH-ARGUMENT DEPTH: @ stands for what is inside.
+# nested OP-WITH-ARGUMENT DEPTH: @ stands for the inner operation.
 nested()
 {
     ${AWK:-awk} -v op="$1" -v depth="$2" 'BEGIN {
@@ -21,7 +21,7 @@ nested()
     }'
 }
 
-# compile COMPILER-AND-FLAGS...: the program is on standard input.
+# compile COMPILER-AND-FLAGS...: compiles standard input.
 compile()
 {
     timeout 20 "$@" -I"$include" -fsyntax-only -Werror - || {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# docs/OPS.md is what docs/ops_table, already built, prints from src/ir/op.def.
+# docs/OPS.md equals the output of docs/ops_table, which prints src/ir/op.def.
 
 docs/ops_table >check-ops-doc.tmp || exit 1
 if diff -u "$srcdir/docs/OPS.md" check-ops-doc.tmp; then

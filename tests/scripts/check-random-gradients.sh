@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Derivatives of random programs are what differences say, and have the same
-# bits interpreted and compiled, whatever the team.
+# Derivatives of random programs agree with finite differences, and have the
+# same bits interpreted and compiled, for any number of threads.
 
 tests/random/random-gradients --mode differences --seed 1 --count 4000 || exit
 
@@ -10,7 +10,7 @@ test -e libtgjit-llvm.la || {
     echo "built without LLVM: mode jit is skipped"
     exit 0
 }
-# Code that AddressSanitizer watches takes several times as long.
+# Code instrumented for AddressSanitizer takes several times as long.
 count=100
 case $TGJIT_SANITIZE in
 *address*) count=25 ;;

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Random graphs, after all that ever failed: passes keep the bits, and compiled
-# code has those of the interpreter, whatever the team, and also when it comes
-# from a cache.
+# Random graphs, and the corpus of graphs that failed once: passes preserve
+# bits, and compiled code has the bits of the interpreter, for any number of
+# threads, also when it is loaded from a cache.
 
 tests/random/random-graphs --mode passes --seed 1 --count 8000 \
     --corpus "$srcdir/tests/corpus" || exit
@@ -12,7 +12,7 @@ test -e libtgjit-llvm.la || {
     echo "built without LLVM: mode jit is skipped"
     exit 0
 }
-# Code that AddressSanitizer watches takes several times as long.
+# Code instrumented for AddressSanitizer takes several times as long.
 count=1000
 case $TGJIT_SANITIZE in
 *address*) count=300 ;;

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# A random graph that fails, or crashes, leaves a program behind that compiles
-# without a warning and runs. The failures are planted: the program finds that
-# interpreter and compiled code agree.
+# When a random graph fails or crashes, the tester writes a program that
+# compiles without warnings and runs. The failures here are simulated, so the
+# program reports that interpreter and compiled code agree.
 
 test -e libtgjit-llvm.la || exit 77
 folder=$PWD/check-random-repro.tmp
@@ -11,7 +11,7 @@ trap 'rm -rf "$folder"' EXIT
 rm -rf "$folder"
 mkdir "$folder" || exit 1
 
-# Plants a failure where there is such an op, and runs what is written.
+# Simulates a failure of a given op, and runs the program that is written.
 check()
 {
     tests/random/random-graphs --mode jit --control none --seed 1 --count 100 \

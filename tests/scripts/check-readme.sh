@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# The program shown in README.md is the one that is compiled and run: its
-# block of C is what stands between the marks of examples/readme.c.
+# The program in README.md is the one that is compiled and run: its C block
+# equals the part of examples/readme.c between the markers.
 
 in_readme()
 {
@@ -22,7 +22,7 @@ if test -z "$(in_example)"; then
     exit 1
 fi
 if test "$(in_readme)" != "$(in_example)"; then
-    echo "README.md shows another program than examples/readme.c:"
+    echo "README.md and examples/readme.c differ:"
     in_readme >check-readme.out
     in_example | diff check-readme.out -
     rm -f check-readme.out

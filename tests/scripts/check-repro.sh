@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# TGJIT_DUMP=repro: what it writes compiles without a warning, and says that
-# interpreter and compiled code agree. The examples are the calls. Its tensors
-# lie against guard pages: a program that reads beside one of them dies.
+# TGJIT_DUMP=repro writes programs that compile without warnings and report
+# that interpreter and compiled code agree; the examples supply the calls.
+# Tensors end at guard pages, so that an access out of bounds crashes.
 
 grep -q '^#define TGJIT_HAVE_LLVM 1' config.h || exit 77
 folder=$PWD/check-repro.tmp

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Code from the directory: a process that finds its code there runs it without
-# LLVM, even where that is missing, with the same bits. What is for other
-# processors is not found, what is damaged is made again.
+# The disk cache: a process that finds its code there runs it without LLVM,
+# even if the plugin is missing, with the same bits. Code for other CPUs is not
+# found; damaged code is compiled again.
 
 grep -q '^#define TGJIT_HAVE_LLVM 1' config.h || exit 77
 tmp=$PWD/check-warm.tmp
@@ -20,8 +20,8 @@ fail()
     failed=1
 }
 
-# run SETTING... [-- ARGUMENT]: with a store of the script's, compiled or not
-# at all.
+# run SETTING... [-- ARGUMENT]: runs the program with the script's cache and
+# TGJIT_JIT=required.
 unset TGJIT_CPU TGJIT_VECTOR_BITS TGJIT_DUMP TGJIT_EXPLAIN TGJIT_INSTRUMENT
 TGJIT_CACHE=rw
 TGJIT_CACHE_DIR=$tmp/store
@@ -33,7 +33,7 @@ run()
     status=$?
 }
 
-# says LINE...: each is one of the lines.
+# says LINE...: the output contains each LINE.
 says()
 {
     for line; do
@@ -81,13 +81,13 @@ done
 run TGJIT_THREADS=3 TGJIT_GRAIN=0
 works 'found 1 missed 0' 'llvm not open'
 
-# Contexts after each other: what the last one had is forgotten.
+# Consecutive contexts: releasing the last one empties the in-memory cache.
 tests/support/warm 3 >"$out" 2>&1
 status=$?
 works 'llvm not open'
 test "$(grep -c 'found 1 missed 0' "$out")" = 3 || fail "not found thrice:"
 
-# -- What is not the same ----------------------------------------------------
+# -- Different keys ----------------------------------------------------------
 
 for other in TGJIT_VECTOR_BITS=128 TGJIT_CPU=x86-64-v3; do
     run $other
@@ -114,7 +114,7 @@ test ! -e "$tmp/none" || fail "ro makes a directory:"
 
 # -- Damage ------------------------------------------------------------------
 
-# One entry is left, for the host.
+# Leave one entry, for the host CPU.
 src/tools/tgjit-cache clear
 run
 works 'saved 1'

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 #
 # compare-code.sh BUILD OTHER_BUILD - compares the machine code that two builds
-# of the library generate for every compiled row of tgjit-bench, at 128, 256
-# and 512 bits as far as the host has them. Symbol names do not count. For
-# changes that must not affect generated code, such as renames.
+# of the library generate for every compiled row of tgjit-bench, at vector
+# widths of 128, 256 and 512 bits, where the host supports them. Symbol names
+# are ignored. For changes that must not affect generated code, such as
+# renames. Rows are paired by their order, since their names may differ too.
 
 test $# = 2 || {
     echo "usage: compare-code.sh BUILD OTHER_BUILD" >&2
@@ -12,6 +13,13 @@ test $# = 2 || {
 }
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
+
+# rows BUILD: the names of the compiled rows.
+rows()
+{
+    "$1/bench/tgjit-bench" --filter=/jit --list | grep '/threads:1$' |
+        grep -v '^process_\|^disk'
+}
 
 # dump BUILD ROW BITS FOLDER: the assembly of a row, symbols replaced by their
 # order of appearance.
@@ -37,12 +45,20 @@ dump()
     rm -rf "$4"
 }
 
+rows "$1" >"$scratch/rows"
+rows "$2" >"$scratch/other_rows"
+test "$(wc -l <"$scratch/rows")" = "$(wc -l <"$scratch/other_rows")" || {
+    echo "the builds have different rows:"
+    diff "$scratch/rows" "$scratch/other_rows"
+    exit 1
+}
+
 n=0 differ=0
-for row in $("$1/bench/tgjit-bench" --filter=/jit --list | grep '/threads:1$' |
-    grep -v '^process_\|^disk'); do
+exec 3<"$scratch/rows" 4<"$scratch/other_rows"
+while read -r row <&3 && read -r other_row <&4; do
     for bits in ${BITS-128 256 512}; do
         dump "$1" "$row" $bits "$scratch/a"
-        dump "$2" "$row" $bits "$scratch/b"
+        dump "$2" "$other_row" $bits "$scratch/b"
         test -s "$scratch/a.s" || test -s "$scratch/b.s" || continue
         n=$((n + 1))
         cmp -s "$scratch/a.s" "$scratch/b.s" || {

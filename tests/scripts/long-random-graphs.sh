@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# A hundred thousand random graphs and more.
+# At least a hundred thousand random graphs.
 
 tests/random/random-graphs --mode passes --seed "${SEED-2}" \
     --count "${COUNT-200000}" --corpus "$srcdir/tests/corpus" || exit

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Errors of all functions over every f32 number, which takes a processor some
-# twenty minutes, and over ten million of f64. STRIDE=N: only every N-th.
+# Errors of all functions over every f32 argument, which takes about twenty
+# minutes, and over ten million f64 arguments. STRIDE=N: only every N-th.
 
 test -x tests/ulp/ulp || exit 77
 exec tests/ulp/ulp --all --stride "${STRIDE-1}"

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# mutants.sh [NAME...] - plants the faults of mutants.list, all or the named
-# ones, one at a time in a scratch copy of the tree, and runs the tests that
-# are to notice. A fault nobody notices is a hole in the tests.
+# mutants.sh [NAME...] - mutation testing: plants the faults of mutants.list
+# (all, or those named), one at a time, in a scratch copy of the tree, and runs
+# the tests that should fail. A fault that survives is a gap in the tests.
 #
-# Run in a build tree, by `make check-mutants'. The tests that are named are
-# part of `make check'; first they must pass without any fault. The last line
-# is "N caught, N survived".
+# Run in a build tree, by `make check-mutants'. The named tests are part of
+# `make check'; they must first pass without a fault. The last line is "N
+# caught, N survived".
 
 srcdir=${srcdir-$(dirname "$0")/../..}
 list=$srcdir/tests/scripts/mutants.list
@@ -36,13 +36,13 @@ make_copy()
     mkdir "$scratch" "$build" &&
         ${MAKE-make} distdir distdir=mutants.tmp/tree >"$log" 2>&1 &&
         chmod -R u+w "$tree" || return
-    # As this tree is configured, but quicker to build.
+    # Configured like this tree, but faster to build.
     eval "set -- $(./config.status --config)"
     (cd "$build" && "$tree/configure" "$@" --disable-static --disable-werror \
         CFLAGS=-O1) >"$log" 2>&1 </dev/null
 }
 
-# The programs of the commands in $tests, and the code generator.
+# Builds the programs of the commands in $tests, and the plugin.
 make_tests()
 {
     programs=$(printf '%s' "$tests" | sed '/^$/d; s/ .*//; s|^|tests/|')
@@ -54,14 +54,14 @@ make_tests()
 
 # -- Testing -----------------------------------------------------------------
 
-# The first line that tells what is wrong.
+# Prints the first line that reports a failure.
 first_failure()
 {
     sed -n 's/^not ok - //p; s/^FAILED .*# //p' "$log" |
         sed 's/ *(.*//; q'
 }
 
-# Runs `$1', a line; false, and why in $why, if it fails.
+# Runs the command line $1. If it fails, returns false and sets $why.
 passes()
 {
     # shellcheck disable=SC2086
@@ -91,7 +91,7 @@ END
 
 # -- Faults ------------------------------------------------------------------
 
-# Puts $after in the place of $before, which must be in $file once.
+# Replaces $before, which must occur in $file once, by $after.
 plant()
 {
     before=$before after=$after awk '
@@ -109,7 +109,7 @@ plant()
         END { exit n != 1 }' "$scratch/original" >"$tree/$file"
 }
 
-# Tries the fault in $name, $file, $before, $after, $tests.
+# Tests the fault given by $name, $file, $before, $after, $tests.
 try()
 {
     cp "$tree/$file" "$scratch/original" || die "$name: no file $file"
@@ -128,7 +128,7 @@ try()
     cp "$scratch/original" "$tree/$file"
 }
 
-# Calls `$1' for each fault of the list that is wanted.
+# Calls $1 for each selected fault of the list.
 each_fault()
 {
     name='' tests=''

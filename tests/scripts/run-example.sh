@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # run-example.sh PATH/NAME.expected - runs examples/NAME, already built, and
-# compares its standard output with the file. A "..." there stands for any
-# text within the line: times and machine names differ from run to run.
+# compares its standard output with the file. In the file, "..." matches any
+# text within a line, such as times and machine names.
 
 expected=$1
 name=${expected##*/}

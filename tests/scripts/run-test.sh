@@ -3,12 +3,12 @@
 #
 # run-test.sh PROGRAM - runs one compiled test and reports it as TAP.
 #
-#   test_NAME   a Criterion program: speaks TAP itself, one line per test.
+#   test_NAME   a Criterion program: writes TAP itself, one line per test.
 #   other       a plain program: passes with exit status 0, is skipped with 77.
 #
-# Criterion swallows the stderr of its tests, and a leak found when a test's
-# process ends does not fail the test. So sanitizers write to files, and any
-# file they leave behind is one more failed test.
+# Criterion discards the stderr of its tests, and a leak that is found when the
+# process of a test exits does not fail the test. So sanitizers write to files,
+# and each such file counts as one more failed test.
 #
 # TGJIT_TEST_TIMEOUT: seconds after which a program counts as hung.
 
@@ -18,8 +18,8 @@ out=$program.out
 report=$program.sanitizer
 here=$(cd "$(dirname "$0")" && pwd)
 
-# Of modules opened late, such as LLVM, LeakSanitizer finds thread-local memory
-# by a record of its own, which leads it astray: it crashes at the end.
+# LeakSanitizer's tracking of the thread-local memory of libraries loaded with
+# dlopen, such as LLVM, makes it crash at exit: disable it.
 both="log_path=$PWD/$report:intercept_tls_get_addr=0"
 export ASAN_OPTIONS="$both:detect_stack_use_after_return=1:$ASAN_OPTIONS"
 export UBSAN_OPTIONS="$both:print_stacktrace=1:$UBSAN_OPTIONS"
@@ -33,11 +33,11 @@ status=$?
 set -- "$report".*
 test -e "$1" && reported=1 || reported=0
 
-# The driver counts a failing exit status as one more error. Where a failed
-# line has already told it, say it once.
+# The driver counts a failing exit status as one more error. Suppress it if a
+# failed line has already reported the failure.
 case $name in
 test_*)
-    # The plan, "1..N", leaves no room for the sanitizers' line: raise it.
+    # The plan, "1..N", does not include the line of the sanitizers: raise it.
     ${AWK:-awk} -v more=$reported '
         /^1\.\.[0-9]+$/ { $0 = "1.." substr($0, 4) + more }
         { print }' "$out"

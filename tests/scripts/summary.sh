@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # summary.sh TEST-SUITE-LOG - the totals of `make check' as one line:
-# "N passed, N failed", and ", N skipped" if there are any. Silent if the
-# tests were never reached.
+# "N passed, N failed", and ", N skipped" if there are any. Prints nothing if no
+# test ran.
 
 test -f "$1" || exit 0
 awk '

@@ -383,7 +383,8 @@ static inline bool tgi_node_owns_graphs(const tgi_node *node)
     return node->op == TGI_OP_CALL || tgi_node_has_regions(node);
 }
 
-/* The attribute of an op that has a tgi_attr_index. */
+/* The attribute of PARAM, VARIABLE, RESULT and other ops that have a
+   tgi_attr_index. */
 static inline int64_t tgi_node_index(const tgi_node *node)
 {
     return ((const tgi_attr_index *)node->attr)->index;
@@ -392,13 +393,6 @@ static inline int64_t tgi_node_index(const tgi_node *node)
 static inline tg_site tgi_node_site(const tgi_node *node)
 {
     return (tg_site){node->file, node->line};
-}
-
-/* The index attribute of PARAM, VARIABLE, RESULT and the other ops that have a
-   tgi_attr_index. */
-static inline int64_t tgi_node_index(const tgi_node *node)
-{
-    return ((const tgi_attr_index *)node->attr)->index;
 }
 
 /* The parameter index of a PARAM or VARIABLE node. */

@@ -86,7 +86,7 @@ int main(void)
     show(p, "right", &right, x);
 
     puts("nudge(0.25)");
-    check(!tg_call(n, TG_ARGS(0.25f), TG_NO_RESULTS));
+    check(!tg_call(n, TG_ARGS(0.25f), TG_RESULTS()));
     show(p, "left", &left, x);
     show(p, "right", &right, x);
     printf("traces of predict: %zu\n", tg_function_trace_count(p));

@@ -54,8 +54,8 @@ int main(void)
 
     puts("increment(visits) three times, show() after each:");
     for (int i = 0; i < 3; i++) {
-        check(!tg_call(inc, TG_ARGS(visits), TG_NO_RESULTS));
-        check(!tg_call(display, TG_NO_ARGS, TG_NO_RESULTS));
+        check(!tg_call(inc, TG_ARGS(visits), TG_RESULTS()));
+        check(!tg_call(display, TG_ARGS(), TG_RESULTS()));
     }
 
     puts("increment(errors) changes the other counter only:");
@@ -63,13 +63,13 @@ int main(void)
     check(!tg_call(inc, TG_ARGS(errors), TG_RESULTS(&result)));
     const int64_t *value = tg_tensor_data(result);
     printf("  it returns: %lld\n", (long long)*value);
-    check(!tg_call(display, TG_NO_ARGS, TG_NO_RESULTS));
+    check(!tg_call(display, TG_ARGS(), TG_RESULTS()));
 
     puts("the host sets visits to 41, then increment(visits):");
     const int64_t start = 41;
     check(!tg_variable_set(visits, &start, sizeof(start)));
-    check(!tg_call(inc, TG_ARGS(visits), TG_NO_RESULTS));
-    check(!tg_call(display, TG_NO_ARGS, TG_NO_RESULTS));
+    check(!tg_call(inc, TG_ARGS(visits), TG_RESULTS()));
+    check(!tg_call(display, TG_ARGS(), TG_RESULTS()));
 
     printf("traces: increment %zu, show %zu\n", tg_function_trace_count(inc),
            tg_function_trace_count(display));

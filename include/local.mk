@@ -20,6 +20,7 @@ topicinclude_HEADERS = \
 	include/tgjit/ops_macros.h \
 	include/tgjit/ops_nn.h \
 	include/tgjit/ops_random.h \
+	include/tgjit/result.h \
 	include/tgjit/scope.h \
 	include/tgjit/tensor.h \
 	include/tgjit/trace.h \

@@ -17,6 +17,7 @@
 #include "tgjit/ops.h"
 #include "tgjit/ops_nn.h"
 #include "tgjit/ops_random.h"
+#include "tgjit/result.h"
 #include "tgjit/scope.h"
 #include "tgjit/tensor.h"
 #include "tgjit/trace.h"

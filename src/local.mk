@@ -239,8 +239,10 @@ libtgjit_core_la_SOURCES += \
 	src/front/object/scope.c \
 	src/front/object/scope.h \
 	src/front/object/tensor.c \
+	src/front/object/tensor_access.c \
 	src/front/object/tensor_object.h \
 	src/front/object/variable.c \
+	src/front/object/variable_assign.c \
 	src/front/object/variable_object.h
 
 # -- src/front/trace: recording a callback -----------------------------------

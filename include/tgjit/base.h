@@ -33,6 +33,18 @@
 #define TG_API __attribute__((visibility("default")))
 #define TG_MUST_CHECK __attribute__((warn_unused_result))
 #define TG_PRINTF(text, first) __attribute__((format(printf, text, first)))
+#define TG_COMPILE_ERROR(message) __attribute__((error(message)))
+
+/*
+ * TG_AUTO(tg_tensor) y = NULL; declares a `tg_tensor *` that is released at the
+ * end of its block. For every type that has a release function.
+ */
+#define TG_AUTO(type) __attribute__((cleanup(type##_auto_release))) type *
+#define TG_DEFINE_AUTO(type) \
+    static inline void type##_auto_release(type **object) \
+    { \
+        type##_release(*object); \
+    }
 
 /* Maximum number of axes of a tensor. */
 #define TG_MAX_RANK 8

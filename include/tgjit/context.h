@@ -82,6 +82,7 @@ TG_API tg_context *tg_context_retain(tg_context *ctx);
 /* Objects created in a context keep it alive, so they may be released in any
    order. */
 TG_API void tg_context_release(tg_context *ctx);
+TG_DEFINE_AUTO(tg_context)
 
 /*
  * Waits until the context (NULL: every context) has no running or queued

@@ -37,6 +37,10 @@ TG_API tg_status tg_trace_status(const tg_trace *t);
 TG_API void tg_print_at(tg_trace *t, const tg_operand *operands,
                         size_t n_operands, tg_site site);
 
+/* How many arguments the call passes: the length of `in`. A bundle counts as
+   one. 0 if `t` is not the current trace. */
+TG_API size_t tg_argument_count(const tg_trace *t);
+
 /* -- Arguments that are not values ----------------------------------------- */
 
 /* Returns the value of static argument `arg`. If it is not a static argument of

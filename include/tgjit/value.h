@@ -140,6 +140,17 @@ static inline tg_operand tg_in_operand(tg_operand operand)
     return operand;
 }
 
+/* An argument is only read. */
+static inline tg_operand tg_in_const_tensor(const tg_tensor *x)
+{
+    return tg_in_tensor((tg_tensor *)(uintptr_t)x);
+}
+
+/* Selected for every other type; a call of it does not compile. */
+tg_operand tg_in_unsupported_type(const void *x) TG_COMPILE_ERROR(
+    "not an operand: pass a tg_value, tg_variable *, tg_tensor *, number, "
+    "string, tg_value_of(variable) or tg_bundle_of(type, bundle)");
+
 /* The contents of a variable, passed as a tensor that cannot be assigned. */
 static inline tg_operand tg_value_of(tg_variable *variable)
 {
@@ -158,6 +169,14 @@ static inline tg_operand tg_bundle_of(const tg_bundle_type *type,
     operand.bundle_type = type;
     return operand;
 }
+
+/*
+ * Assigns a tensor or a plain number to a variable, as tg_assign does in a
+ * trace: the tensor has the dtype and shape of the variable, or is a scalar,
+ * which fills it; a number must be representable in the dtype.
+ */
+TG_API tg_status tg_variable_assign_at(tg_variable *variable, tg_operand value,
+                                       tg_site site);
 
 /* Implements TG_STATIC: a number or string that is part of the signature. */
 static inline tg_operand tg_make_static(tg_operand operand)
@@ -184,6 +203,7 @@ TG_END_DECLS
             tg_operand: tg_in_operand, \
             tg_variable *: tg_in_variable, \
             tg_tensor *: tg_in_tensor, \
+            const tg_tensor *: tg_in_const_tensor, \
             char *: tg_in_string, \
             const char *: tg_in_string, \
             _Bool: tg_in_bool, \
@@ -199,22 +219,25 @@ TG_END_DECLS
             unsigned long: tg_in_u64, \
             unsigned long long: tg_in_u64, \
             float: tg_in_f32, \
-            double: tg_in_f64)(tmp); \
+            double: tg_in_f64, \
+            default: tg_in_unsupported_type)(tmp); \
     })
 
-/* Expands to two arguments: an array of up to 32 operands, and its length. */
+/* Expands to two arguments: an array of up to 32 operands, and its length.
+   TG_ARGS() passes none. */
 #define TG_ARGS(...) \
-    (const tg_operand[]){TG_MAP(TG_IN, __VA_ARGS__)}, \
-        (size_t)TG_COUNT(__VA_ARGS__)
-#define TG_NO_ARGS NULL, (size_t)0
+    __VA_OPT__((const tg_operand[]){TG_MAP(TG_IN, __VA_ARGS__)} +) \
+    0, (size_t)TG_COUNT(__VA_ARGS__)
+
+#define tg_variable_assign(variable, value) \
+    tg_variable_assign_at(variable, TG_IN(value), TG_HERE)
 
 /* A number or string whose value is part of the signature of the call. */
 #define TG_STATIC(x) tg_make_static(TG_IN(x))
 
 /* Expands to two arguments, rank and extents: TG_DIMS(64, 1024). */
 #define TG_DIMS(...) \
-    (int)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), \
-        (const int64_t[]){__VA_ARGS__}
+    (int)TG_COUNT(__VA_ARGS__), __VA_OPT__((const int64_t[]){__VA_ARGS__} +) 0
 #define TG_SCALAR 0, NULL
 
 /* Expands to two arguments, a count and axis numbers: TG_PERM(1, 0). */
@@ -231,7 +254,7 @@ struct tg_in : tg_operand {
     tg_in(tg_value x) : tg_operand(tg_in_value(x)) {}
     tg_in(const tg_operand &x) : tg_operand(x) {}
     tg_in(tg_variable *x) : tg_operand(tg_in_variable(x)) {}
-    tg_in(tg_tensor *x) : tg_operand(tg_in_tensor(x)) {}
+    tg_in(const tg_tensor *x) : tg_operand(tg_in_const_tensor(x)) {}
     tg_in(const char *x) : tg_operand(tg_in_string(x)) {}
     tg_in(bool x) : tg_operand(tg_in_bool(x)) {}
     tg_in(char x) : tg_operand(tg_in_i8((int8_t)x)) {}
@@ -257,8 +280,29 @@ inline tg_operand TG_STATIC(tg_in x)
 {
     return tg_make_static(x);
 }
+inline tg_status tg_variable_assign(tg_variable *variable, tg_in value,
+                                    tg_site site = TG_HERE)
+{
+    return tg_variable_assign_at(variable, value, site);
+}
+inline tg_variable *tg_variable_create(tg_context *ctx, const char *name,
+                                       tg_dtype dtype, tg_dims dims,
+                                       tg_initial initial)
+{
+    return tg_variable_create(ctx, name, dtype, (int)dims.size(), dims.begin(),
+                              initial);
+}
+inline tg_variable *
+tg_variable_create_with(tg_context *ctx, const char *name, tg_dtype dtype,
+                        tg_dims dims, tg_initial initial,
+                        const tg_variable_options *options)
+{
+    return tg_variable_create_with(ctx, name, dtype, (int)dims.size(),
+                                   dims.begin(), initial, options);
+}
 #define TG_ARGS(...) {__VA_ARGS__}
-#define TG_NO_ARGS {}
+#define TG_DIMS(...) tg_dims{__VA_ARGS__}
+#define TG_SCALAR tg_dims{}
 
 #endif /* __cplusplus */
 

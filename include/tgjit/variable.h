@@ -21,6 +21,7 @@ TG_BEGIN_DECLS
 TG_API TG_MUST_CHECK tg_group *tg_group_create(tg_context *ctx);
 TG_API tg_group *tg_group_retain(tg_group *group);
 TG_API void tg_group_release(tg_group *group);
+TG_DEFINE_AUTO(tg_group)
 
 /* -- Variables ------------------------------------------------------------- */
 
@@ -54,6 +55,7 @@ tg_variable_create_with(tg_context *ctx, const char *name, tg_dtype dtype,
 
 TG_API tg_variable *tg_variable_retain(tg_variable *variable);
 TG_API void tg_variable_release(tg_variable *variable);
+TG_DEFINE_AUTO(tg_variable)
 
 TG_API const char *tg_variable_name(const tg_variable *variable);
 TG_API tg_dtype tg_variable_dtype(const tg_variable *variable);

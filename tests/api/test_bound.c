@@ -55,7 +55,7 @@ Test(bound, running_takes_no_memory)
     tg_variable *v = f32_scalar_variable(s.ctx, "v", 0);
     tg_tensor *x = f32_vector(s.ctx, 1, 2), *y = NULL;
     tg_bound *b = tg_bind(f, TG_ARGS(x, 2), TG_RESULTS(&y));
-    tg_bound *c = tg_bind(g, TG_ARGS(v, 1), TG_NO_RESULTS);
+    tg_bound *c = tg_bind(g, TG_ARGS(v, 1), TG_RESULTS());
     cr_assert(b && c);
     tgi_alloc_inject_failure(0, true);
     for (int i = 0; i < 3; i++) {
@@ -89,7 +89,7 @@ Test(bound, it_tells_how_much_memory_a_run_has)
         session s;
         session_begin_with(&s, (tg_context_options){.jit = modes[i]});
         tg_function *f = tg_function_create(s.ctx, twice_product, NULL, NULL);
-        tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(32, 32));
+        tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(32, 32), tg_zeros());
         tg_tensor *y = NULL;
         tg_bound *b = tg_bind(f, TG_ARGS(x), TG_RESULTS(&y));
         cr_assert_not_null(b, "%s", tg_error(s.ctx));

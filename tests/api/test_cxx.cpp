@@ -175,7 +175,7 @@ Test(cxx, every_elementwise_operation_has_an_overload)
     tg_context *ctx = tg_context_create(NULL);
     tg_tensor *x = matrix(ctx);
     tg_function *f = tg_function_create(ctx, use_all, NULL, NULL);
-    cr_assert_eq(tg_call(f, {x}, TG_NO_RESULTS), TG_OK, "%s", tg_error(ctx));
+    cr_assert_eq(tg_call(f, {x}, TG_RESULTS()), TG_OK, "%s", tg_error(ctx));
     tg_function_release(f);
     tg_tensor_release(x);
     tg_context_release(ctx);
@@ -349,7 +349,7 @@ Test(cxx, bundles_are_asked_for_with_their_type)
         tg_function *f = tg_function_create(
             ctx, swap_pair, const_cast<tg_bundle_type *>(type), NULL);
         const tg_status status =
-            tg_call(f, {tg_bundle_of(&pair_type, &p)}, TG_NO_RESULTS);
+            tg_call(f, {tg_bundle_of(&pair_type, &p)}, TG_RESULTS());
         cr_assert_eq(status, type == &pair_type ? TG_OK
                                                 : TG_ERROR_INVALID_ARGUMENT);
         tg_function_release(f);

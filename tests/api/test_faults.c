@@ -124,7 +124,7 @@ static bool tensor_scenario(void)
     world w;
     bool good =
         world_begin(&w) &&
-        (w.x[0] = tg_tensor_create(w.ctx, TG_I16, TG_DIMS(2, 0, 5))) &&
+        (w.x[0] = tg_tensor_create(w.ctx, TG_I16, TG_DIMS(2, 0, 5), tg_zeros())) &&
         (w.x[1] = tg_tensor_wrap(w.ctx, data, TG_F32, TG_DIMS(3))) &&
         (w.x[2] = tg_tensor_copy(w.ctx, data, TG_F32, TG_DIMS(3)));
     world_end(&w);
@@ -351,10 +351,10 @@ static bool eviction_scenario(void)
         good = good && make_vector(&w, i, i + 1);
     for (int i = 0; good && i < 2 * N_OF_EACH; i++)
         good = succeeds(
-            tg_call(w.f[0], TG_ARGS(w.x[i % N_OF_EACH]), TG_NO_RESULTS));
+            tg_call(w.f[0], TG_ARGS(w.x[i % N_OF_EACH]), TG_RESULTS()));
     if (good)
         tg_function_clear(w.f[0]);
-    good = good && succeeds(tg_call(w.f[0], TG_ARGS(w.x[0]), TG_NO_RESULTS));
+    good = good && succeeds(tg_call(w.f[0], TG_ARGS(w.x[0]), TG_RESULTS()));
     world_end(&w);
     return good;
 }
@@ -396,8 +396,8 @@ static bool nested_scenario(void)
                 make_vector(&w, 0, 3) &&
                 succeeds(tg_call(w.f[2], TG_ARGS(w.x[0]),
                                  TG_RESULTS(&w.x[1], &w.x[2]))) &&
-                succeeds(tg_call(w.f[2], TG_ARGS(w.x[0]), TG_NO_RESULTS)) &&
-                succeeds(tg_call(w.f[0], TG_ARGS(w.v[0]), TG_NO_RESULTS));
+                succeeds(tg_call(w.f[2], TG_ARGS(w.x[0]), TG_RESULTS())) &&
+                succeeds(tg_call(w.f[0], TG_ARGS(w.v[0]), TG_RESULTS()));
     world_end(&w);
     return good;
 }
@@ -438,7 +438,7 @@ static bool recursion_scenario(void)
     world w;
     bool good = world_begin(&w) && make_function(&w, 0, call_myself) &&
                 make_vector(&w, 0, 3) &&
-                tg_call(w.f[0], TG_ARGS(w.x[0]), TG_NO_RESULTS) ==
+                tg_call(w.f[0], TG_ARGS(w.x[0]), TG_RESULTS()) ==
                     TG_ERROR_RECURSION;
     world_end(&w);
     return good;
@@ -474,7 +474,7 @@ static bool bundle_scenario(void)
                             TG_RESULTS(&w.x[1]))) &&
            succeeds(tg_call(w.f[1],
                             TG_ARGS(w.x[0], tg_bundle_of(&layer_type, &same)),
-                            TG_NO_RESULTS));
+                            TG_RESULTS()));
     world_end(&w);
     return good;
 }
@@ -496,7 +496,7 @@ static bool print_scenario(void)
     world w;
     bool good = world_begin(&w) && make_function(&w, 0, print_much) &&
                 make_vector(&w, 0, 8) &&
-                succeeds(tg_call(w.f[0], TG_ARGS(w.x[0]), TG_NO_RESULTS));
+                succeeds(tg_call(w.f[0], TG_ARGS(w.x[0]), TG_RESULTS()));
     world_end(&w);
     return good;
 }
@@ -539,8 +539,8 @@ static bool text_scenario(void)
     world w;
     bool good = world_begin(&w) && make_function(&w, 0, use_many_operations) &&
                 make_vector(&w, 0, 3) && make_vector(&w, 1, 4) &&
-                succeeds(tg_call(w.f[0], TG_ARGS(w.x[0]), TG_NO_RESULTS)) &&
-                succeeds(tg_call(w.f[0], TG_ARGS(w.x[1]), TG_NO_RESULTS));
+                succeeds(tg_call(w.f[0], TG_ARGS(w.x[0]), TG_RESULTS())) &&
+                succeeds(tg_call(w.f[0], TG_ARGS(w.x[1]), TG_RESULTS()));
     for (int kind = TG_TEXT_SHORT; kind <= TG_TEXT_DOT; kind++)
         good = good && (w.text[kind] =
                             tg_function_text(w.f[0], (tg_text_kind)kind));
@@ -568,7 +568,7 @@ static bool dump_scenario(void)
                                                   .log = "debug"}) &&
         make_function(&w, 0, add_to_first) && make_variable(&w, 0) &&
         make_vector(&w, 0, 3) &&
-        succeeds(tg_call(w.f[0], TG_ARGS(w.v[0], w.x[0], 1), TG_NO_RESULTS));
+        succeeds(tg_call(w.f[0], TG_ARGS(w.v[0], w.x[0], 1), TG_RESULTS()));
     world_end(&w);
     return good;
 }

@@ -74,11 +74,11 @@ static tg_status compute(rounded *out)
                            &y[7], &y[8], &y[9], &y[10], &y[11], &y[12],
                            &y[13], &y[14]));
     if (!status)
-        status = tg_call(g, TG_ARGS(x), TG_NO_RESULTS);
+        status = tg_call(g, TG_ARGS(x), TG_RESULTS());
     if (!status)
-        status = tg_call(g, TG_ARGS(0.1), TG_NO_RESULTS);
+        status = tg_call(g, TG_ARGS(0.1), TG_RESULTS());
     for (int i = 1; i < 3 && !status; i++) {
-        tg_tensor *contents = tg_tensor_create(ctx, TG_F32, TG_DIMS(4));
+        tg_tensor *contents = tg_tensor_create(ctx, TG_F32, TG_DIMS(4), tg_zeros());
         status = tg_variable_get(v[i], tg_tensor_data(contents), 16);
         y[N_RESULTS - 1 + i] = contents;
     }
@@ -260,7 +260,7 @@ static void *make_and_drop(void *user)
         tg_tensor_release(y);
     }
     tg_tensor *x = tg_tensor_copy(all->ctx, &(float){3}, TG_F32, TG_DIMS(1));
-    if (tg_call(all->f, TG_ARGS(x), TG_NO_RESULTS))
+    if (tg_call(all->f, TG_ARGS(x), TG_RESULTS()))
         atomic_fetch_add(&all->n_wrong, 1);
     tg_tensor_release(x);
     tg_function_release(all->f);

@@ -439,7 +439,7 @@ static void run_case(tg_context *ctx, const op_case *c, way how)
     printed[0] = '\0';
     const tg_status status =
         tg_call_at(f, args, how == CONSTANTS ? 0 : c->n_in,
-                   (tg_tensor **const[]){&result}, c->n_out ? 1 : 0, TG_HERE);
+                   (const tg_result[]){TG_OUT(&result)}, c->n_out ? 1 : 0, TG_HERE);
     cr_assert_eq(status, TG_OK, "%s.txt:%d: %s %s: %s", c->file, c->line,
                  c->name, way_names[how], tg_error(ctx));
     if (c->has_text)
@@ -656,7 +656,7 @@ Test(op_matrix, every_elementwise_function_has_its_macro)
 {
     tg_context *ctx = tg_context_create(NULL);
     tg_function *f = tg_function_create(ctx, use_macros, NULL, NULL);
-    cr_assert_eq(tg_call(f, TG_ARGS(0.5), TG_NO_RESULTS), TG_OK, "%s",
+    cr_assert_eq(tg_call(f, TG_ARGS(0.5), TG_RESULTS()), TG_OK, "%s",
                  tg_error(ctx));
     tg_function_release(f);
     tg_context_release(ctx);

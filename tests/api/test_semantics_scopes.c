@@ -346,7 +346,7 @@ Test(semantics, line_07_later_traces_find_what_the_first_has_created)
     session s;
     session_begin(&s);
     tg_function *f = tg_function_create(s.ctx, create_only, &s, NULL);
-    tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(1));
+    tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(1), tg_zeros());
     check_f32(call_one(f, TG_ARGS(0.0f)), 2);
     check_f32(call_one(f, TG_ARGS(x)), 3);
     cr_assert_eq(tg_function_trace_count(f), 2);
@@ -383,7 +383,7 @@ Test(semantics, line_07_a_failed_trace_rolls_its_variables_back)
     session_begin(&s);
     stages st = {&s, .fails = true, .width = 1};
     tg_function *f = tg_function_create(s.ctx, in_stages, &st, NULL);
-    check_fails(tg_call(f, TG_ARGS(1.0f), TG_NO_RESULTS), TG_ERROR_CALLBACK,
+    check_fails(tg_call(f, TG_ARGS(1.0f), TG_RESULTS()), TG_ERROR_CALLBACK,
                 "on purpose");
     cr_assert_eq(tg_context_variables(s.ctx, TG_ALL_VARIABLES, NULL, 0), 0);
     st = (stages){&s, .width = 1};
@@ -400,10 +400,10 @@ Test(semantics, line_07_a_new_variable_on_a_later_trace_is_an_error)
     tg_function *f = tg_function_create(s.ctx, in_stages, &st, NULL);
     call_only(f, TG_ARGS(1.0f));
     st.fails = true;
-    check_fails(tg_call(f, TG_ARGS(1.0), TG_NO_RESULTS), TG_ERROR_STATE,
+    check_fails(tg_call(f, TG_ARGS(1.0), TG_RESULTS()), TG_ERROR_STATE,
                 "'late'", "later trace", "test_semantics_scopes.c:");
     st = (stages){&s, .n_traces = 1, .width = 2};
-    check_fails(tg_call(f, TG_ARGS(1.0), TG_NO_RESULTS), TG_ERROR_STATE, "'w'",
+    check_fails(tg_call(f, TG_ARGS(1.0), TG_RESULTS()), TG_ERROR_STATE, "'w'",
                 "f32[1]", "f32[2]");
     tg_function_release(f);
     session_end(&s);
@@ -415,7 +415,7 @@ Test(scope, a_callback_that_leaves_a_scope_open_fails)
     session_begin(&s);
     stages st = {&s, .leaves_open = true, .width = 1};
     tg_function *f = tg_function_create(s.ctx, in_stages, &st, NULL);
-    check_fails(tg_call(f, TG_ARGS(1.0f), TG_NO_RESULTS), TG_ERROR_STATE,
+    check_fails(tg_call(f, TG_ARGS(1.0f), TG_RESULTS()), TG_ERROR_STATE,
                 "in_stages", "'open'", "tg_scope_pop");
     cr_assert_str_eq(tg_scope_name(s.ctx), "");
     tg_function_release(f);
@@ -427,7 +427,7 @@ Test(scope, variables_outlive_the_context_in_functions_only)
     session s;
     session_begin(&s);
     tg_function *f = tg_function_create(s.ctx, create_only, &s, NULL);
-    tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(1));
+    tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(1), tg_zeros());
     call_only(f, TG_ARGS(0.0f));
     check_works(tg_compile_wait(s.ctx));
     tg_context_release(s.ctx);

@@ -166,7 +166,7 @@ Test(variable, random_initial_values_repeat)
                                             tg_seeded(tg_uniform(0, 1), 43));
     tg_function *f = tg_function_create(s.ctx, draw, NULL, NULL);
     tg_tensor *uniform = NULL, *normal = NULL;
-    check_works(tg_call(f, TG_NO_ARGS, TG_RESULTS(&uniform, &normal)));
+    check_works(tg_call(f, TG_ARGS(), TG_RESULTS(&uniform, &normal)));
     float a[6], b[6], c[6], d[6];
     check_works(tg_variable_get(u, a, sizeof(a)));
     check_works(tg_variable_get(n, b, sizeof(b)));
@@ -402,9 +402,9 @@ Test(variable, a_call_on_a_mapped_group_is_busy)
     tg_group_release(options.group);
     tg_function *inc = tg_function_create(s.ctx, increment, NULL, NULL);
     cr_assert_not_null(tg_variable_map(v, TG_READ));
-    check_fails(tg_call(inc, TG_ARGS(v), TG_NO_RESULTS), TG_ERROR_BUSY,
+    check_fails(tg_call(inc, TG_ARGS(v), TG_RESULTS()), TG_ERROR_BUSY,
                 "increment: this thread has mapped one of its variables");
-    check_fails(tg_call(inc, TG_ARGS(w), TG_NO_RESULTS), TG_ERROR_BUSY,
+    check_fails(tg_call(inc, TG_ARGS(w), TG_RESULTS()), TG_ERROR_BUSY,
                 "mapped");
     call_only(inc, TG_ARGS(alone));
     /* Mapping another of the group is fine, and so is copying. */
@@ -431,7 +431,7 @@ Test(variable, a_busy_call_gives_back_what_it_has_locked)
     tg_variable *v = make(s.ctx, "v"), *w = make(s.ctx, "w");
     tg_function *look = tg_function_create(s.ctx, peek, NULL, NULL);
     cr_assert_not_null(tg_variable_map(w, TG_READ));
-    check_fails(tg_call(look, TG_ARGS(v, w), TG_NO_RESULTS), TG_ERROR_BUSY,
+    check_fails(tg_call(look, TG_ARGS(v, w), TG_RESULTS()), TG_ERROR_BUSY,
                 "mapped");
     call_only(look, TG_ARGS(v, 1));
     check_works(tg_variable_unmap(w));
@@ -543,7 +543,7 @@ Test(variable, a_stand_in_is_no_variable_for_the_host)
     float data[2];
     check_fails(tg_variable_get(v, data, 8), TG_ERROR_TRACE, "is a placeholder");
     tg_function *look = tg_function_create(s.ctx, peek, NULL, NULL);
-    check_fails(tg_call(look, TG_ARGS(v), TG_NO_RESULTS), TG_ERROR_TRACE,
+    check_fails(tg_call(look, TG_ARGS(v), TG_RESULTS()), TG_ERROR_TRACE,
                 "is a placeholder");
     tg_function_release(look);
     tg_variable_release(v);

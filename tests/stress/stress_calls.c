@@ -158,7 +158,7 @@ static void do_transfer(shared *s, int64_t amount)
 static void do_audit(shared *s)
 {
     tg_tensor *a = NULL, *b = NULL;
-    CHECK(tg_call(s->audit, TG_NO_ARGS, TG_RESULTS(&a, &b)) == TG_OK);
+    CHECK(tg_call(s->audit, TG_ARGS(), TG_RESULTS(&a, &b)) == TG_OK);
     CHECK(number_in(a) == all_money);
     CHECK(number_in(b) == all_money);
 }
@@ -233,7 +233,7 @@ static void do_looking(shared *s)
 
 static void do_lazy(shared *s, int64_t first)
 {
-    CHECK(tg_call(s->lazy, TG_ARGS(first), TG_NO_RESULTS) == TG_OK);
+    CHECK(tg_call(s->lazy, TG_ARGS(first), TG_RESULTS()) == TG_OK);
     atomic_fetch_add(&s->expected_lazy, 1);
 }
 
@@ -256,7 +256,7 @@ static void *work(void *user)
     shared *s = w->s;
     for (int i = 0; i < STARTS; i++) {
         pthread_barrier_wait(&s->start);
-        CHECK(tg_call(s->starts[i], TG_ARGS(s->two), TG_NO_RESULTS) == TG_OK);
+        CHECK(tg_call(s->starts[i], TG_ARGS(s->two), TG_RESULTS()) == TG_OK);
     }
     pthread_barrier_wait(&s->start);
     do_lazy(s, 7); /* all at once, before anything is traced */

@@ -323,7 +323,7 @@ static void make_arguments(run *r)
         }
         r->specs[i] = tg_spec_tensor(arg->dtype, arg->rank, arg->dims);
         r->tensors[i] =
-            tg_tensor_create(r->ctx, arg->dtype, arg->rank, arg->dims);
+            tg_tensor_create(r->ctx, arg->dtype, arg->rank, arg->dims, tg_zeros());
         if (!r->tensors[i])
             die("tensor");
         fill(arg, i, tg_tensor_data(r->tensors[i]));
@@ -366,9 +366,9 @@ static void put_call(const run *r)
 static void put_check(run *r, tg_concrete *f)
 {
     const test_case *test = r->test;
-    tg_tensor **results[MOST];
+    tg_result results[MOST];
     for (int i = 0; i < MOST; i++)
-        results[i] = &r->results[i];
+        results[i] = TG_OUT(&r->results[i]);
     for (int call = 0; call < CALLS; call++)
         if (!tg_concrete_call(f, r->operands, r->n_args, results,
                               (size_t)test->n_results) == test->fails)

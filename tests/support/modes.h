@@ -37,7 +37,7 @@ static inline void need_compiler(void)
 /* Numbers of every sort, n of them. */
 static inline tg_tensor *f32_range(tg_context *ctx, int64_t n)
 {
-    tg_tensor *x = tg_tensor_create(ctx, TG_F32, TG_DIMS(n));
+    tg_tensor *x = tg_tensor_create(ctx, TG_F32, TG_DIMS(n), tg_zeros());
     cr_assert_not_null(x);
     float *data = tg_tensor_data(x);
     for (int64_t i = 0; i < n; i++)

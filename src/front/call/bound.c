@@ -40,7 +40,7 @@ static tg_status retain_arguments(tg_bound *b, const tgi_args *args)
 }
 
 static tg_status bound_init(tg_bound *b, const tgi_args *args,
-                            tg_tensor **const *results, size_t n_results)
+                            const tg_result *results, size_t n_results)
 {
     b->tensors = tgi_alloc_zero((n_results + 1) * sizeof(*b->tensors));
     if (!b->tensors)
@@ -49,11 +49,13 @@ static tg_status bound_init(tg_bound *b, const tgi_args *args,
     TGI_TRY(retain_arguments(b, args));
     tg_status status = tgi_launch_bind_results(&b->launch, results, n_results,
                                                b->tensors, b->site);
-    for (size_t i = 0; i < n_results; i++)
-        if (b->tensors[i] && b->tensors[i] == *results[i])
-            tg_tensor_retain(b->tensors[i]);
-        else if (b->tensors[i] && !*results[i] && !status)
-            *results[i] = tg_tensor_retain(b->tensors[i]);
+    for (size_t i = 0; i < n_results; i++) {
+        if (!b->tensors[i])
+            continue;
+        tg_tensor_retain(b->tensors[i]);
+        if (b->tensors[i] != *results[i].as.tensor)
+            tgi_result_store(&results[i], b->tensors[i], status);
+    }
     return status;
 }
 
@@ -63,7 +65,7 @@ static void release_bound(void *bound)
 }
 
 tg_bound *tg_bind_at(tg_function *function, const tg_operand *operands,
-                     size_t n_operands, tg_tensor **const *results,
+                     size_t n_operands, const tg_result *results,
                      size_t n_results, tg_site site)
 {
     tgi_api_frame frame =

@@ -4,6 +4,7 @@
  */
 #include "front/call/launch.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -239,48 +240,98 @@ void tgi_launch_end(tgi_launch *launch)
 
 /* -- Results --------------------------------------------------------------- */
 
+/* What a result slot and the result itself are, for messages. */
+static tg_status fail_result(const tgi_launch *launch, size_t i,
+                             tg_status status, const tgi_spec *result,
+                             const char *slot, tg_site site)
+{
+    char text[256];
+    TGI_FAIL(status, site, "%s: result %zu is %s, but the output %s",
+             launch->concrete->name, i,
+             tgi_spec_text(result->dtype, result->rank, result->dims, text,
+                           sizeof(text)),
+             slot);
+}
+
+/* dtype and shape of result i. */
+static tgi_spec result_spec(const tgi_launch *launch, size_t i)
+{
+    const tgi_graph *graph = launch->concrete->graph;
+    tgi_spec spec = {
+        .dtype = tgi_graph_node(graph, graph->results.data[i])->dtype,
+        .rank = tgi_graph_shape(graph, graph->results.data[i])->rank,
+        .bytes = tgi_runner_result_bytes(launch->runner, i)};
+    if (spec.rank)
+        memcpy(spec.dims, tgi_runner_result_dims(launch->runner, i),
+               (size_t)spec.rank * sizeof(*spec.dims));
+    return spec;
+}
+
+/* Binds result i to a C number. */
+static tg_status bind_number(tgi_launch *launch, size_t i,
+                             const tg_result *slot, tg_site site)
+{
+    const tgi_spec spec = result_spec(launch, i);
+    char text[64];
+    snprintf(text, sizeof(text), "is a number of type %s",
+             tg_dtype_name(slot->dtype));
+    if (spec.dtype != slot->dtype)
+        return fail_result(launch, i, TG_ERROR_DTYPE, &spec, text, site);
+    if (spec.bytes != (int64_t)tg_dtype_bytes(spec.dtype))
+        return fail_result(launch, i, TG_ERROR_SHAPE, &spec, text, site);
+    launch->results[i] = slot->as.number;
+    return TG_OK;
+}
+
 /* The tensor of result i: a new one, or the user's `given`, checked. */
 static tg_status choose_result_tensor(tgi_launch *launch, size_t i,
-                                      tg_tensor *given, tg_tensor **out_tensor,
-                                      tg_site site)
+                                      const tg_result *slot,
+                                      tg_tensor **out_tensor, tg_site site)
 {
     tg_concrete *c = launch->concrete;
-    const tgi_graph *graph = c->graph;
-    tg_dtype dtype = tgi_graph_node(graph, graph->results.data[i])->dtype;
-    int rank = tgi_graph_shape(graph, graph->results.data[i])->rank;
-    const int64_t *dims = tgi_runner_result_dims(launch->runner, i);
-    if (!given) {
-        *out_tensor = tg_tensor_create(c->ctx, dtype, rank, dims);
-        return *out_tensor ? TG_OK : tg_error_last()->status;
-    }
-    if (given->ctx != c->ctx)
+    const tgi_spec spec = result_spec(launch, i);
+    tg_tensor *given = *slot->as.tensor;
+    if (given && given->ctx != c->ctx)
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
                  "%s: result %zu: the tensor belongs to another context",
                  c->name, i);
-    if (given->spec.dtype != dtype || given->spec.rank != rank ||
-        (rank &&
-         memcmp(given->spec.dims, dims, (size_t)rank * sizeof(*dims)) != 0)) {
-        char expected[256], actual[256];
-        TGI_FAIL(TG_ERROR_SHAPE, site,
-                 "%s: result %zu is %s, but the output tensor is %s", c->name,
-                 i,
-                 tgi_spec_text(dtype, rank, dims, expected, sizeof(expected)),
-                 tgi_spec_text(given->spec.dtype, given->spec.rank,
-                               given->spec.dims, actual, sizeof(actual)));
+    if (given && tgi_spec_equals(&given->spec, &spec)) {
+        *out_tensor = given;
+        return TG_OK;
     }
-    *out_tensor = given;
-    return TG_OK;
+    if (!given || slot->is_fresh) {
+        *out_tensor = tg_tensor_create(c->ctx, spec.dtype, spec.rank,
+                                       spec.dims, tg_zeros());
+        return *out_tensor ? TG_OK : tg_error_last()->status;
+    }
+    char text[300] = "tensor is ";
+    tgi_spec_text(given->spec.dtype, given->spec.rank, given->spec.dims,
+                  text + strlen(text), 256);
+    return fail_result(launch, i, TG_ERROR_SHAPE, &spec, text, site);
+}
+
+void tgi_result_store(const tg_result *result, tg_tensor *tensor,
+                      tg_status status)
+{
+    tg_tensor *replaced = *result->as.tensor;
+    if (status || (replaced && !result->is_fresh)) {
+        tg_tensor_release(tensor);
+        return;
+    }
+    *result->as.tensor = tensor;
+    tg_tensor_release(replaced);
 }
 
 /* Checks new result tensors and temporaries against the memory limit. */
 static tg_status check_memory(const tgi_launch *launch,
-                              tg_tensor **const *results, size_t n_results,
+                              const tg_result *results, size_t n_results,
                               tg_site site)
 {
     const tg_concrete *c = launch->concrete;
     uint64_t bytes = tgi_runner_bytes(launch->runner, NULL);
     for (size_t i = 0; i < n_results && i < launch->n_results; i++)
-        if (results && results[i] && !*results[i] &&
+        if (results && results[i].kind == TG_RESULT_TENSOR &&
+            (!*results[i].as.tensor || results[i].is_fresh) &&
             __builtin_add_overflow(
                 bytes, (uint64_t)tgi_runner_result_bytes(launch->runner, i),
                 &bytes))
@@ -290,12 +341,12 @@ static tg_status check_memory(const tgi_launch *launch,
 }
 
 tg_status tgi_launch_bind_results(tgi_launch *launch,
-                                  tg_tensor **const *results, size_t n_results,
+                                  const tg_result *results, size_t n_results,
                                   tg_tensor **tensors, tg_site site)
 {
     if (n_results > launch->n_results)
         for (size_t i = launch->n_results; i < n_results; i++)
-            if (results && results[i])
+            if (results && results[i].kind != TG_RESULT_NONE)
                 TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
                          "%s: returns %zu result%s, but %zu %s requested",
                          launch->concrete->name, launch->n_results,
@@ -303,10 +354,14 @@ tg_status tgi_launch_bind_results(tgi_launch *launch,
                          TGI_WERE(n_results));
     TGI_TRY(check_memory(launch, results, n_results, site));
     for (size_t i = 0; i < n_results && i < launch->n_results; i++) {
-        if (!results || !results[i])
+        if (!results || results[i].kind == TG_RESULT_NONE)
             continue;
+        if (results[i].kind == TG_RESULT_NUMBER) {
+            TGI_TRY(bind_number(launch, i, &results[i], site));
+            continue;
+        }
         TGI_TRY(
-            choose_result_tensor(launch, i, *results[i], &tensors[i], site));
+            choose_result_tensor(launch, i, &results[i], &tensors[i], site));
         launch->results[i] = tensors[i]->data;
     }
     /* The buffers of the previous call have already been checked. */

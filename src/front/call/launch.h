@@ -80,8 +80,13 @@ tg_status tgi_launch_run(tgi_launch *launch);
  * the caller releases them.
  */
 tg_status tgi_launch_bind_results(tgi_launch *launch,
-                                  tg_tensor **const *results, size_t n_results,
+                                  const tg_result *results, size_t n_results,
                                   tg_tensor **tensors, tg_site site);
+
+/* Stores a new tensor to its slot and takes over the reference to it. Releases
+   the tensor if the call has failed, or if the slot has been filled since. */
+void tgi_result_store(const tg_result *result, tg_tensor *tensor,
+                      tg_status status);
 
 /* Fails if a result overlaps another result, a variable, or a part of an
    argument. */

@@ -37,6 +37,7 @@ struct tg_tensor {
     tgi_spec spec;
     void *data;
     bool owns_data;
+    char *text; /* of tg_tensor_text, or NULL; under the context's lock */
 };
 
 #endif /* TGI_TENSOR_OBJECT_H */

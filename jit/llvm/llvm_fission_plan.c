@@ -18,8 +18,8 @@ enum { MAX_PART_COST = 100 };
    part of its own, and a function. */
 enum { MIN_SHARED_USES = 4, MIN_SHARED_COST = 16 };
 
-/* With so many parts, all are functions: some are probably equal, and LLVM
-   compiles them one at a time. */
+/* From this number of parts on, all are functions: some are probably equal, and
+   LLVM compiles them one at a time. */
 enum { MIN_FUNCTION_PARTS = 4 };
 
 bool tgi_llvm_fission_in_body(const tgi_llvm_fission *s, uint32_t inst)

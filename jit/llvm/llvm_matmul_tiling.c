@@ -29,7 +29,7 @@ enum {
     MIN_COLLISION_TILES = 12,
     L1_SETS = 64,
     L1_WAYS_FOR_B = 4,
-    /* Several panels per work item: from so many k-blocks on, at most so many
+    /* Several panels per work item: k-blocks from which that pays, number of
        panels, and bytes of C on the stack. */
     MIN_K_BLOCKS = 3,
     MAX_PANELS = 16,
@@ -169,8 +169,8 @@ static unsigned choose_mr(const tgi_llvm_kernel *k, unsigned lanes)
     return (unsigned)((m + tiles - 1) / tiles);
 }
 
-/* The number of work items of so many rows and columns, counting known extents
-   only, and exact only below ENOUGH_ITEMS. */
+/* The number of work items of `rows` x `columns`, counting known extents only;
+   exact only below ENOUGH_ITEMS. */
 static int64_t count_items(const tgi_llvm_kernel *k, int64_t rows,
                            unsigned columns)
 {
@@ -318,13 +318,13 @@ static bool can_have_panels(const tgi_llvm_kernel *k)
              inner <= (MIN_K_BLOCKS - 1) * TGI_BLOCK_ROWS);
 }
 
-/* Stack bytes of a row of an item of so many panels. */
+/* Stack bytes of a row of an item of n_panels. */
 static int64_t c_row_bytes(const tgi_llvm_kernel *k, unsigned n_panels)
 {
     return n_panels * NR_BYTES + tgi_llvm_row_epilogue_bytes(k);
 }
 
-/* Rows of an item of so many panels: as many as fit C_BYTES, balanced. */
+/* Rows of an item of n_panels: as many as fit C_BYTES, balanced. */
 static int64_t panels_item_rows(const tgi_llvm_kernel *k, unsigned n_panels)
 {
     const int64_t tile = k->matmul.mr;
@@ -335,7 +335,7 @@ static int64_t panels_item_rows(const tgi_llvm_kernel *k, unsigned n_panels)
     return balance_rows(k, m, max);
 }
 
-/* True if items of so many panels are too large for the stack, or too few. */
+/* True if items of n_panels are too large for the stack, or too few. */
 static bool are_too_many_panels(const tgi_llvm_kernel *k, unsigned n_panels,
                                 unsigned lanes)
 {

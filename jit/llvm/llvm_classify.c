@@ -4,7 +4,16 @@
  * varies along the vectors, at which level each inst really stands, and how
  * many lanes the vectors of a phase have. None of them changes a bit.
  */
-#include "llvm/llvm_lower.h"
+#include "llvm/llvm_analysis.h"
+#include "llvm/llvm_columns.h"
+#include "llvm/llvm_cost.h"
+#include "llvm/llvm_emit.h"
+#include "llvm/llvm_kernel_state.h"
+#include "llvm/llvm_matmul.h"
+#include "llvm/llvm_pack.h"
+#include "llvm/llvm_program.h"
+#include "llvm/llvm_reduce.h"
+#include "llvm/llvm_rows.h"
 
 #include <assert.h>
 
@@ -38,23 +47,25 @@ static void use(tgi_llvm_kernel *k, uint32_t inst, uint32_t used)
     const tgi_llvm_value *operand = &k->values[used];
     const tgi_inst *insts = k->loops->insts.data;
     assert(used > 0 && used < inst);
-    value->varies |= operand->varies;
-    if (operand->level > value->level)
-        value->level = operand->level;
-    if (operand->is_after_loop && insts[used].phase == insts[inst].phase)
-        value->is_after_loop = true;
+    k->analysis.insts[inst].varies |= k->analysis.insts[used].varies;
+    if (k->analysis.insts[used].level > k->analysis.insts[inst].level)
+        k->analysis.insts[inst].level = k->analysis.insts[used].level;
+    if (k->analysis.insts[used].is_after_loop &&
+        insts[used].phase == insts[inst].phase)
+        k->analysis.insts[inst].is_after_loop = true;
 }
 
 static void level_of_inst(tgi_llvm_kernel *k, uint32_t number)
 {
     const tgi_inst *inst = &k->loops->insts.data[number];
     tgi_llvm_value *value = &k->values[number];
-    value->level = inst->level;
+    k->analysis.insts[number].level = inst->level;
     for (int i = 0; i < inst->n_operands; i++)
         use(k, number, inst->operands[i]);
     if (has_access(inst)) {
         const tgi_access *access = access_of(k, inst);
-        value->varies |= !is_still(access->stride[k->vector_axis]);
+        k->analysis.insts[number].varies |=
+            !is_still(access->stride[k->analysis.vector_axis]);
         if (access->index)
             use(k, number, access->index);
         if (access->shift)
@@ -63,23 +74,26 @@ static void level_of_inst(tgi_llvm_kernel *k, uint32_t number)
     if (inst->kind == TGI_INST_REDUCED) {
         const tgi_reduction *reduction =
             &k->loops->reductions.data[inst->number];
-        if (value->level < TGI_LEVEL_POINT)
-            value->level = TGI_LEVEL_POINT;
-        value->varies = k->loops->vectors == TGI_COLUMNS;
-        value->is_after_loop = reduction->phase == inst->phase;
+        if (k->analysis.insts[number].level < TGI_LEVEL_POINT)
+            k->analysis.insts[number].level = TGI_LEVEL_POINT;
+        k->analysis.insts[number].varies = k->loops->vectors == TGI_COLUMNS;
+        k->analysis.insts[number].is_after_loop =
+            reduction->phase == inst->phase;
     }
     /* Along columns it varies from point to point. */
-    if (value->varies && value->level < TGI_LEVEL_POINT)
-        value->level = TGI_LEVEL_POINT;
+    if (k->analysis.insts[number].varies &&
+        k->analysis.insts[number].level < TGI_LEVEL_POINT)
+        k->analysis.insts[number].level = TGI_LEVEL_POINT;
 }
 
 /* -- Phases ---------------------------------------------------------------- */
 
-bool tgi_llvm_is_contiguous(const tgi_llvm_kernel *k, const tgi_access *access)
+bool tgi_llvm_is_contiguous(const tgi_llvm_analysis *a,
+                            const tgi_access *access)
 {
-    return (access->panel_width || is_one(access->stride[k->vector_axis]) ||
-            is_still(access->stride[k->vector_axis])) &&
-           !(access->index && k->values[access->index].varies);
+    return (access->panel_width || is_one(access->stride[a->vector_axis]) ||
+            is_still(access->stride[a->vector_axis])) &&
+           !(access->index && a->insts[access->index].varies);
 }
 
 /* What is needed of a phase to choose its lanes. */
@@ -91,10 +105,10 @@ typedef struct census {
     unsigned n_reductions;
 } census;
 
-bool tgi_llvm_is_maskable(const tgi_llvm_kernel *k, const tgi_access *access)
+bool tgi_llvm_is_maskable(const tgi_llvm_analysis *a, const tgi_access *access)
 {
-    const int dtype = k->program->loops->buffers.data[access->buffer].dtype;
-    return tgi_llvm_is_contiguous(k, access) && tgi_dtype_bytes(dtype) >= 4;
+    const int dtype = a->program->loops->buffers.data[access->buffer].dtype;
+    return tgi_llvm_is_contiguous(a, access) && tgi_dtype_bytes(dtype) >= 4;
 }
 
 static void count_dtype(census *c, int dtype)
@@ -108,24 +122,25 @@ static void count_inst(tgi_llvm_kernel *k, uint32_t number, census *of_phases)
 {
     const tgi_inst *inst = &k->loops->insts.data[number];
     const tgi_llvm_value *value = &k->values[number];
-    tgi_llvm_phase *phase = &k->phases[inst->phase];
+    tgi_llvm_phase *phase = &k->analysis.phases[inst->phase];
     census *c = &of_phases[inst->phase];
-    if (value->level == TGI_LEVEL_INNER)
+    if (k->analysis.insts[number].level == TGI_LEVEL_INNER)
         phase->has_loop = true;
-    if (!value->varies)
+    if (!k->analysis.insts[number].varies)
         return;
     count_dtype(c, inst->dtype);
-    if (value->level == TGI_LEVEL_INNER)
-        c->cost += tgi_llvm_inst_cost(k, inst);
+    if (k->analysis.insts[number].level == TGI_LEVEL_INNER)
+        c->cost += tgi_llvm_inst_cost(&k->analysis, inst);
     if (inst->kind == TGI_INST_LOAD)
-        phase->can_mask &= tgi_llvm_is_maskable(k, access_of(k, inst));
+        phase->can_mask &=
+            tgi_llvm_is_maskable(&k->analysis, access_of(k, inst));
 }
 
 static bool count_reduction(tgi_llvm_kernel *k, uint32_t number,
                             census *of_phases)
 {
     const tgi_reduction *reduction = &k->loops->reductions.data[number];
-    tgi_llvm_phase *phase = &k->phases[reduction->phase];
+    tgi_llvm_phase *phase = &k->analysis.phases[reduction->phase];
     if (phase->n_reductions == TGI_LLVM_MAX_REDUCTIONS)
         return tgi_llvm_fail(k->program, "a phase has too many reductions");
     phase->reductions[phase->n_reductions++] = number;
@@ -135,7 +150,7 @@ static bool count_reduction(tgi_llvm_kernel *k, uint32_t number,
         return tgi_llvm_fail(k->program,
                              "only some reductions of a phase cascade");
     phase->has_loop = true;
-    k->is_split |= reduction->is_split;
+    k->analysis.is_split |= reduction->is_split;
     const bool is_arg =
         reduction->op == TGI_OP_ARGMAX || reduction->op == TGI_OP_ARGMIN;
     count_dtype(&of_phases[reduction->phase],
@@ -143,7 +158,7 @@ static bool count_reduction(tgi_llvm_kernel *k, uint32_t number,
     of_phases[reduction->phase].cost++;
     of_phases[reduction->phase].uses_native_minmax |=
         is_arg || (k->loops->vectors == TGI_ROWS &&
-                   tgi_llvm_uses_native_minmax(k, number));
+                   tgi_llvm_uses_native_minmax(&k->analysis, number));
     of_phases[reduction->phase].n_reductions++;
     return true;
 }
@@ -171,7 +186,7 @@ static unsigned registers_for(const tgi_llvm_kernel *k, const census *c)
 {
     if (c->cost > VERY_LONG || c->uses_native_minmax)
         return FEW_REGISTERS;
-    return k->loops->vectors == TGI_COLUMNS && !k->wide_columns &&
+    return k->loops->vectors == TGI_COLUMNS && !k->analysis.wide_columns &&
                    c->n_reductions == 1 && c->cost <= HEAVY
                ? COLUMN_REGISTERS
                : MOST_REGISTERS;
@@ -191,13 +206,13 @@ static unsigned lanes_of_slivers(const tgi_llvm_kernel *k, unsigned lanes)
     unsigned sliver = 0;
     for (size_t i = 0; i < k->loops->accesses.n; i++) {
         const tgi_access *access = &k->loops->accesses.data[i];
-        is_plain &= tgi_llvm_is_contiguous(k, access);
+        is_plain &= tgi_llvm_is_contiguous(&k->analysis, access);
         sliver = access->panel_width ? access->panel_width : sliver;
     }
     if (!sliver)
         return lanes;
-    return is_plain && tgi_llvm_pack_panel_width(k) &&
-                   !tgi_llvm_pack_is_transposed(k)
+    return is_plain && tgi_llvm_pack_panel_width(&k->analysis) &&
+                   !tgi_llvm_pack_is_transposed(&k->analysis)
                ? TGI_LLVM_MAX_LANES
                : sliver;
 }
@@ -211,7 +226,7 @@ static unsigned lanes_for(const tgi_llvm_kernel *k, const census *c,
     lanes = lanes_of_slivers(k, lanes);
     /* Lanes that are never used cost as much as others; without masks a
        vector that is not full is not used at all. */
-    const tgi_dim extent = k->loops->extent[k->vector_axis];
+    const tgi_dim extent = k->loops->extent[k->analysis.vector_axis];
     while (tgi_dim_is_known(extent) && lanes > least &&
            (can_mask ? lanes / 2 : lanes - 1) >= extent)
         lanes /= 2;
@@ -221,20 +236,22 @@ static unsigned lanes_for(const tgi_llvm_kernel *k, const census *c,
 static void choose_lanes(tgi_llvm_kernel *k, const census *of_phases)
 {
     for (unsigned i = 0; i < k->loops->n_phases; i++) {
-        const tgi_llvm_phase *phase = &k->phases[i];
+        const tgi_llvm_phase *phase = &k->analysis.phases[i];
         const unsigned tree =
-            phase->n_reductions ? tgi_llvm_tree_lanes(k, phase) : 1;
+            phase->n_reductions ? tgi_llvm_tree_lanes(&k->analysis, phase) : 1;
         const unsigned least = tree < TGI_LLVM_MAX_TREE_VECTORS
                                    ? 1
                                    : tree / TGI_LLVM_MAX_TREE_VECTORS;
-        k->phases[i].lanes = lanes_for(k, &of_phases[i],
-                                       phase->can_mask, least);
-        k->phases[i].is_heavy = of_phases[i].cost > HEAVY;
-        k->phases[i].register_lanes = register_lanes(k, &of_phases[i]);
-        if (k->phases[i].register_lanes > k->phases[i].lanes)
-            k->phases[i].register_lanes = k->phases[i].lanes;
-        k->phases[i].tail_lanes =
-            k->phases[i].can_mask ? k->phases[i].register_lanes : 1;
+        k->analysis.phases[i].lanes =
+            lanes_for(k, &of_phases[i], phase->can_mask, least);
+        k->analysis.phases[i].is_heavy = of_phases[i].cost > HEAVY;
+        k->analysis.phases[i].register_lanes = register_lanes(k, &of_phases[i]);
+        if (k->analysis.phases[i].register_lanes > k->analysis.phases[i].lanes)
+            k->analysis.phases[i].register_lanes = k->analysis.phases[i].lanes;
+        k->analysis.phases[i].tail_lanes =
+            k->analysis.phases[i].can_mask
+                ? k->analysis.phases[i].register_lanes
+                : 1;
     }
     if (k->loops->vectors == TGI_ROWS)
         return;
@@ -247,16 +264,16 @@ static void choose_lanes(tgi_llvm_kernel *k, const census *of_phases)
             all.cost = of_phases[i].cost;
         all.uses_native_minmax |= of_phases[i].uses_native_minmax;
         all.n_reductions += of_phases[i].n_reductions;
-        k->phases[0].can_mask &= k->phases[i].can_mask;
+        k->analysis.phases[0].can_mask &= k->analysis.phases[i].can_mask;
     }
-    const unsigned tile = tgi_llvm_matmul_classify(k);
+    const unsigned tile = tgi_llvm_matmul_classify(&k->analysis);
     if (!tile && all.cost <= HEAVY)
-        k->wide_columns = tgi_llvm_wide_item_columns(
-            k, MOST_REGISTERS * register_lanes(k, &all));
+        k->analysis.wide_columns = tgi_llvm_wide_item_columns(
+            &k->analysis, MOST_REGISTERS * register_lanes(k, &all));
     for (unsigned i = 0; i < k->loops->n_phases; i++) {
-        k->phases[i].lanes =
-            tile ? tile : lanes_for(k, &all, k->phases[0].can_mask, 1);
-        k->phases[i].can_mask = k->phases[0].can_mask;
+        k->analysis.phases[i].lanes =
+            tile ? tile : lanes_for(k, &all, k->analysis.phases[0].can_mask, 1);
+        k->analysis.phases[i].can_mask = k->analysis.phases[0].can_mask;
     }
 }
 
@@ -266,22 +283,22 @@ static bool look_at(tgi_llvm_kernel *k, census *of_phases)
 {
     const tgi_kernel_loops *loops = k->loops;
     for (unsigned i = 0; i < loops->n_phases; i++)
-        k->phases[i] = (tgi_llvm_phase){.can_mask = true};
+        k->analysis.phases[i] = (tgi_llvm_phase){.can_mask = true};
     for (uint32_t i = 1; i < loops->insts.n; i++) {
         level_of_inst(k, i);
         count_inst(k, i, of_phases);
     }
     for (size_t i = 0; i < loops->stores.n; i++) {
         const tgi_loop_store *store = &loops->stores.data[i];
-        tgi_llvm_phase *phase = &k->phases[store->phase];
+        tgi_llvm_phase *phase = &k->analysis.phases[store->phase];
         const tgi_access *access = &loops->accesses.data[store->access];
         if (store->level == TGI_LEVEL_INNER)
             phase->has_loop = true;
         if (store->level == TGI_LEVEL_INNER || loops->vectors == TGI_COLUMNS)
-            phase->can_mask &= tgi_llvm_is_maskable(k, access);
+            phase->can_mask &= tgi_llvm_is_maskable(&k->analysis, access);
     }
     for (size_t i = 0; i < loops->checks.n; i++)
-        k->phases[loops->checks.data[i].phase].has_loop = true;
+        k->analysis.phases[loops->checks.data[i].phase].has_loop = true;
     for (uint32_t i = 0; i < loops->reductions.n; i++)
         if (!count_reduction(k, i, of_phases))
             return false;
@@ -292,8 +309,7 @@ static bool look_at(tgi_llvm_kernel *k, census *of_phases)
 bool tgi_llvm_classify(tgi_llvm_kernel *k)
 {
     tgi_llvm_program *program = k->program;
-    census *of_phases =
-        program->alloc(k->loops->n_phases * sizeof(*of_phases));
+    census *of_phases = program->alloc(k->loops->n_phases * sizeof(*of_phases));
     if (!of_phases) {
         program->is_out_of_memory = true;
         return tgi_llvm_fail(program, "out of memory");

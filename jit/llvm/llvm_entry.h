@@ -13,20 +13,20 @@ typedef struct tgi_llvm_control {
     LLVMBasicBlockRef head, after;
     LLVMValueRef counter;    /* LOOP: address of the iterations done … */
     LLVMValueRef iterations; /* … and how many there are */
-    LLVMValueRef base;    /* LOOP, has_base: slices in its stacks before it */
+    LLVMValueRef base; /* LOOP, has_base: slices in its stacks before it */
     LLVMValueRef switch_inst; /* SWITCH: the instruction … */
-    uint32_t n_cases;     /* … and how many cases it has by now */
+    uint32_t n_cases;         /* … and how many cases it has by now */
 } tgi_llvm_control;
 
 typedef struct tgi_llvm_entry {
     tgi_llvm_kernel k; /* of it only what flow needs, and the table */
     LLVMValueRef frame, thread, n_threads;
-    LLVMValueRef is_team; /* there is more than one thread */
+    LLVMValueRef is_team;           /* there is more than one thread */
     LLVMBasicBlockRef done, failed; /* ends of the call */
     const tgi_llvm_kernel_info *kernels;
     tgi_llvm_control *controls; /* by number */
-    LLVMValueRef *moved; /* room for the addresses any loop moves */
-    size_t *step_of_failure; /* see step_of */
+    LLVMValueRef *moved;        /* room for the addresses any loop moves */
+    size_t *step_of_failure;    /* see step_of */
 } tgi_llvm_entry;
 
 /* True in the first thread. */

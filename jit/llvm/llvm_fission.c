@@ -13,6 +13,12 @@
  * Preserves: an element's loads precede its stores, all in the last part.
  */
 #include "llvm/llvm_fission.h"
+#include "llvm/llvm_access.h"
+#include "llvm/llvm_analysis.h"
+#include "llvm/llvm_emit.h"
+#include "llvm/llvm_flow.h"
+#include "llvm/llvm_kernel_state.h"
+#include "llvm/llvm_program.h"
 
 #include <string.h>
 
@@ -26,30 +32,30 @@ enum {
 
 /* -- Legality -------------------------------------------------------------- */
 
-static bool has_unit_stride(const tgi_llvm_kernel *k, uint32_t number)
+static bool has_unit_stride(const tgi_llvm_analysis *a, uint32_t number)
 {
-    const tgi_access *access = &k->loops->accesses.data[number];
-    const tgi_stride stride = access->stride[k->inner];
+    const tgi_access *access = &a->loops->accesses.data[number];
+    const tgi_stride stride = access->stride[a->inner];
     return stride.distance == 1 && !stride.is_negative && !access->index;
 }
 
-bool tgi_llvm_can_fission(const tgi_llvm_kernel *k, unsigned phase)
+bool tgi_llvm_can_fission(const tgi_llvm_analysis *a, unsigned phase)
 {
-    const tgi_llvm_phase *p = &k->phases[phase];
-    const tgi_kernel_loops *loops = k->loops;
+    const tgi_llvm_phase *p = &a->phases[phase];
+    const tgi_kernel_loops *loops = a->loops;
     if (!p->is_heavy || p->n_reductions || p->lanes == 1)
         return false;
     for (uint32_t i = 1; i < loops->insts.n; i++) {
         const tgi_inst *inst = &loops->insts.data[i];
-        if (k->values[i].level == TGI_LEVEL_INNER && inst->phase == phase &&
-            (!k->values[i].varies || (inst->kind == TGI_INST_LOAD &&
-                                      !has_unit_stride(k, inst->number))))
+        if (a->insts[i].level == TGI_LEVEL_INNER && inst->phase == phase &&
+            (!a->insts[i].varies || (inst->kind == TGI_INST_LOAD &&
+                                     !has_unit_stride(a, inst->number))))
             return false;
     }
     for (size_t i = 0; i < loops->stores.n; i++)
         if (loops->stores.data[i].phase == phase &&
             loops->stores.data[i].level == TGI_LEVEL_INNER &&
-            !has_unit_stride(k, loops->stores.data[i].access))
+            !has_unit_stride(a, loops->stores.data[i].access))
             return false;
     for (size_t i = 0; i < loops->checks.n; i++)
         if (loops->checks.data[i].phase == phase)
@@ -97,20 +103,20 @@ static void emit_tail_copy(tgi_llvm_fission *s, LLVMValueRef from,
 {
     tgi_llvm_kernel *k = s->k;
     const unsigned lanes = k->e->lanes;
-    if (k->phases[s->phase].can_mask) {
-        k->index[k->inner] = from;
+    if (k->analysis.phases[s->phase].can_mask) {
+        k->index[k->analysis.inner] = from;
         k->mask = tgi_llvm_tail_mask(k, LLVMBuildSub(k->b, to, from, ""));
         copy(s, tgi_llvm_const_i64(k->program, 0));
     } else {
         tgi_llvm_loop loop;
         tgi_llvm_loop_begin_nonempty(k, &loop, from, to, 1);
         k->e->lanes = 1;
-        k->index[k->inner] = loop.index;
+        k->index[k->analysis.inner] = loop.index;
         copy(s, LLVMBuildSub(k->b, loop.index, from, ""));
         tgi_llvm_loop_end(k, &loop, NULL);
     }
     k->e->lanes = lanes;
-    k->index[k->inner] = NULL;
+    k->index[k->analysis.inner] = NULL;
     k->mask = NULL;
 }
 
@@ -145,7 +151,7 @@ static void copy_tail_out(tgi_llvm_fission *s, LLVMValueRef lane)
         if (!tgi_llvm_fission_has_store(s, store))
             continue;
         tgi_llvm_value *value = &k->values[store->value];
-        if (value->varies) {
+        if (k->analysis.insts[store->value].varies) {
             value->value = LLVMBuildLoad2(
                 k->b,
                 tgi_llvm_type(k->e,
@@ -305,7 +311,7 @@ static void emit_rows(tgi_llvm_fission *s, LLVMValueRef from, LLVMValueRef to)
     row_loop r = {.from = from,
                   .end = tgi_llvm_round_down(k, from, to, s->lanes),
                   .to = to,
-                  .has_tail = tgi_llvm_may_have_tail(k, s->lanes)};
+                  .has_tail = tgi_llvm_may_have_tail(&k->analysis, s->lanes)};
     for_each_access(s, find_row_start);
     if (r.has_tail)
         for_each_access(s, allocate_tail_row);
@@ -357,7 +363,7 @@ void tgi_llvm_rows_fission_emit(tgi_llvm_kernel *k, unsigned phase,
                                 LLVMValueRef from, LLVMValueRef to)
 {
     tgi_llvm_fission s = {
-        .k = k, .phase = phase, .lanes = k->phases[phase].lanes};
+        .k = k, .phase = phase, .lanes = k->analysis.phases[phase].lanes};
     void *memory = allocate_arrays(&s);
     if (!memory) {
         k->program->is_out_of_memory = true;

@@ -10,7 +10,7 @@
 #ifndef TGI_LLVM_FISSION_H
 #define TGI_LLVM_FISSION_H
 
-#include "llvm/llvm_lower.h"
+#include "llvm/llvm_kernel_state.h"
 
 /* Placement of an inst of the body. */
 typedef struct tgi_llvm_fission_inst {
@@ -84,5 +84,18 @@ void tgi_llvm_fission_scalars_store(tgi_llvm_fission *s);
 /* Emits a part as a call of a function, defining it if no equal one exists.
    False if the part cannot be a function. */
 bool tgi_llvm_fission_call_emit(tgi_llvm_fission *s, uint32_t part);
+
+/* -- Interface ------------------------------------------------------------- */
+
+/* True if a phase can be split: no reductions or checks, unit strides, and a
+   heavy body. */
+bool tgi_llvm_can_fission(const tgi_llvm_analysis *a, unsigned phase);
+/* True if its body exceeds the cost of one loop. */
+bool tgi_llvm_needs_fission(const tgi_llvm_analysis *a, unsigned phase);
+/* Emits such a phase; from … to - 1 of the inner axis. */
+void tgi_llvm_rows_fission_emit(tgi_llvm_kernel *k, unsigned phase,
+                                LLVMValueRef from, LLVMValueRef to);
+/* Frees the table of functions that fissioned loops share. */
+void tgi_llvm_fission_functions_free(tgi_llvm_program *program);
 
 #endif /* TGI_LLVM_FISSION_H */

@@ -11,7 +11,13 @@
  * Parts are equal if their keys are: a list of words that encodes each inst and
  * the origins of its operands.
  */
+#include "llvm/llvm_emit.h"
 #include "llvm/llvm_fission.h"
+#include "llvm/llvm_flow.h"
+#include "llvm/llvm_inst.h"
+#include "llvm/llvm_kernel_state.h"
+#include "llvm/llvm_program.h"
+#include "llvm/llvm_target.h"
 
 #include <string.h>
 

@@ -3,7 +3,10 @@
  * llvm_fission_plan.c - where a body is split into parts, which of them are
  * functions, and which values live in slots between them.
  */
+#include "llvm/llvm_analysis.h"
+#include "llvm/llvm_cost.h"
 #include "llvm/llvm_fission.h"
+#include "llvm/llvm_program.h"
 
 /*
  * Estimated instructions of a part, at most. The CPU's window of a few hundred
@@ -24,7 +27,7 @@ enum { MIN_FUNCTION_PARTS = 4 };
 
 bool tgi_llvm_fission_in_body(const tgi_llvm_fission *s, uint32_t inst)
 {
-    return s->k->values[inst].level == TGI_LEVEL_INNER &&
+    return s->k->analysis.insts[inst].level == TGI_LEVEL_INNER &&
            tgi_llvm_fission_inst_at(s, inst)->phase == s->phase;
 }
 
@@ -51,13 +54,13 @@ static bool is_shared_op(const tgi_llvm_fission *s, const tgi_inst *inst,
            s->k->program->op_uses[inst->op][inst->type] >= MIN_SHARED_USES;
 }
 
-bool tgi_llvm_needs_fission(const tgi_llvm_kernel *k, unsigned phase)
+bool tgi_llvm_needs_fission(const tgi_llvm_analysis *a, unsigned phase)
 {
     unsigned cost = 0;
-    for (uint32_t i = 1; i < k->loops->insts.n; i++)
-        if (k->values[i].level == TGI_LEVEL_INNER &&
-            k->loops->insts.data[i].phase == phase)
-            cost += tgi_llvm_inst_cost(k, &k->loops->insts.data[i]);
+    for (uint32_t i = 1; i < a->loops->insts.n; i++)
+        if (a->insts[i].level == TGI_LEVEL_INNER &&
+            a->loops->insts.data[i].phase == phase)
+            cost += tgi_llvm_inst_cost(a, &a->loops->insts.data[i]);
     return cost > MAX_PART_COST;
 }
 
@@ -73,7 +76,7 @@ static void split_body(tgi_llvm_fission *s)
             tgi_llvm_fission_rematerialises(s, i))
             continue;
         const unsigned inst_cost =
-            tgi_llvm_inst_cost(s->k, tgi_llvm_fission_inst_at(s, i));
+            tgi_llvm_inst_cost(&s->k->analysis, tgi_llvm_fission_inst_at(s, i));
         const bool shared =
             is_shared_op(s, tgi_llvm_fission_inst_at(s, i), inst_cost);
         if (!is_empty && (shared || cost + inst_cost > MAX_PART_COST)) {

@@ -11,13 +11,13 @@
  * must not be instrumented: LLVM skips those aligned beyond a red zone.
  */
 #include "llvm/llvm_instrument.h"
+#include "llvm/llvm_compile.h"
+#include "llvm/llvm_target.h"
 
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "llvm/llvm_compile.h"
 
 enum { UNINSTRUMENTED_ALIGNMENT = 64 };
 

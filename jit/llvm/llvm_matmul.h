@@ -14,35 +14,34 @@
 #ifndef TGI_LLVM_MATMUL_H
 #define TGI_LLVM_MATMUL_H
 
-#include "llvm/llvm_lower.h"
+#include "llvm/llvm_kernel_state.h"
 
-/* Bits of tgi_llvm_value.operands. */
-enum { TGI_LLVM_OPERAND_A = 1, TGI_LLVM_OPERAND_B = 2 };
+enum { TGI_LLVM_MAX_MR = 12 }; /* rows of a micro-kernel */
 
 static inline const tgi_reduction *
-tgi_llvm_matmul_reduction(const tgi_llvm_kernel *k)
+tgi_llvm_matmul_reduction(const tgi_llvm_analysis *a)
 {
-    return &k->loops->reductions.data[0];
+    return &a->loops->reductions.data[0];
 }
 
 static inline tg_dtype tgi_llvm_matmul_dtype(const tgi_llvm_kernel *k)
 {
-    return (tg_dtype)tgi_llvm_matmul_reduction(k)->dtype;
+    return (tg_dtype)tgi_llvm_matmul_reduction(&k->analysis)->dtype;
 }
 
 /* The inst that computes an element of B. */
-static inline uint32_t tgi_llvm_operand_b_inst(const tgi_llvm_kernel *k)
+static inline uint32_t tgi_llvm_operand_b_inst(const tgi_llvm_analysis *a)
 {
-    const tgi_reduction *r = tgi_llvm_matmul_reduction(k);
-    return k->values[r->value].varies ? r->value : r->other;
+    const tgi_reduction *r = tgi_llvm_matmul_reduction(a);
+    return a->insts[r->value].varies ? r->value : r->other;
 }
 
 /* The access of an operand's load. */
-const tgi_access *tgi_llvm_operand_access(const tgi_llvm_kernel *k,
+const tgi_access *tgi_llvm_operand_access(const tgi_llvm_analysis *a,
                                           uint8_t operand);
 
 /* True if C has too few rows for packing B to pay. */
-bool tgi_llvm_matmul_has_few_rows(const tgi_llvm_kernel *k);
+bool tgi_llvm_matmul_has_few_rows(const tgi_llvm_analysis *a);
 
 /* A k-block of B on the stack, one vector wide. `memory` NULL: B is read where
    it is. */
@@ -100,7 +99,7 @@ void tgi_llvm_micro_kernel_call(tgi_llvm_kernel *k,
 
 /* Bytes of an operand of one matmul of a batch, if micro-kernels prefetch the
    operand of the next one; else 0. */
-int64_t tgi_llvm_matmul_prefetch_bytes(const tgi_llvm_kernel *k,
+int64_t tgi_llvm_matmul_prefetch_bytes(const tgi_llvm_analysis *a,
                                        uint8_t operand);
 
 /* Prefetches the results of a micro-kernel for writing, and its share of the
@@ -116,13 +115,13 @@ void tgi_llvm_matmul_item_rows(tgi_llvm_kernel *k, LLVMValueRef *out_first,
 
 /* -- llvm_matmul_epilogue.c ------------------------------------------------ */
 
-/* Sets k->matmul.reduces_rows and reduces_columns. */
-void tgi_llvm_epilogue_classify(tgi_llvm_kernel *k);
+/* Sets k->analysis.matmul.reduces_rows and reduces_columns. */
+void tgi_llvm_epilogue_classify(tgi_llvm_analysis *a);
 /* Cost of the reduction epilogues per element, as tgi_llvm_inst_cost. */
-unsigned tgi_llvm_epilogue_cost(const tgi_llvm_kernel *k);
+unsigned tgi_llvm_epilogue_cost(const tgi_llvm_analysis *a);
 /* Bytes of the partial results per row that stay on the stack between
    columns. */
-int64_t tgi_llvm_row_epilogue_bytes(const tgi_llvm_kernel *k);
+int64_t tgi_llvm_row_epilogue_bytes(const tgi_llvm_analysis *a);
 /* Accumulates the values of a row, of the columns at k->index. */
 void tgi_llvm_epilogue_accumulate(tgi_llvm_kernel *k, LLVMValueRef row);
 
@@ -138,5 +137,22 @@ void tgi_llvm_column_epilogue_store(tgi_llvm_kernel *k);
 void tgi_llvm_column_epilogue_set(tgi_llvm_kernel *k,
                                   const LLVMValueRef *values);
 void tgi_llvm_column_epilogue_get(const tgi_llvm_kernel *k, LLVMValueRef *out);
+
+/* -- Interface ------------------------------------------------------------- */
+
+/* Decides whether a kernel is a matmul, and its tiling; returns the lanes of
+   its micro-kernel, or 0. Refines whether columns can be masked. */
+unsigned tgi_llvm_matmul_classify(tgi_llvm_analysis *a);
+
+/* Emits the rows of the work item at k->index, for the columns there; from …
+   to - 1 of k. */
+void tgi_llvm_matmul_item_emit(tgi_llvm_kernel *k, LLVMValueRef from,
+                               LLVMValueRef to);
+/* The same for several packed panels, from `column` on. */
+void tgi_llvm_matmul_panels_emit(tgi_llvm_kernel *k, LLVMValueRef column,
+                                 LLVMValueRef n);
+/* Around all columns of a work item with a row epilogue. */
+void tgi_llvm_row_epilogue_begin(tgi_llvm_kernel *k);
+void tgi_llvm_row_epilogue_end(tgi_llvm_kernel *k);
 
 #endif /* TGI_LLVM_MATMUL_H */

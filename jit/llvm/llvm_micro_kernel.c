@@ -5,7 +5,18 @@
  * each load of A all columns. Columns of B that are far apart, or contiguous in
  * memory, are packed on the stack, a k-block at a time.
  */
+#include "llvm/llvm_access.h"
+#include "llvm/llvm_analysis.h"
+#include "llvm/llvm_emit.h"
+#include "llvm/llvm_flow.h"
+#include "llvm/llvm_frame.h"
+#include "llvm/llvm_inst.h"
+#include "llvm/llvm_kernel_state.h"
 #include "llvm/llvm_matmul.h"
+#include "llvm/llvm_non_temporal.h"
+#include "llvm/llvm_program.h"
+#include "llvm/llvm_reduce.h"
+#include "llvm/llvm_register_transpose.h"
 
 enum {
     LINE = 64,           /* bytes of a cache line */
@@ -21,11 +32,11 @@ enum {
 /* The address of an operand at k->index, but at column 0 and k = 0. */
 static LLVMValueRef operand_start(tgi_llvm_kernel *k, uint8_t operand)
 {
-    LLVMValueRef column = k->index[k->vector_axis];
-    k->index[k->vector_axis] = k->index[k->inner] = NULL;
-    LLVMValueRef start =
-        tgi_llvm_address_from_indices(k, tgi_llvm_operand_access(k, operand));
-    k->index[k->vector_axis] = column;
+    LLVMValueRef column = k->index[k->analysis.vector_axis];
+    k->index[k->analysis.vector_axis] = k->index[k->analysis.inner] = NULL;
+    LLVMValueRef start = tgi_llvm_address_from_indices(
+        k, tgi_llvm_operand_access(&k->analysis, operand));
+    k->index[k->analysis.vector_axis] = column;
     return start;
 }
 
@@ -33,14 +44,14 @@ static LLVMValueRef operand_start(tgi_llvm_kernel *k, uint8_t operand)
 static void emit_operand(tgi_llvm_kernel *k, uint8_t operand)
 {
     for (uint32_t i = 1; i < k->loops->insts.n; i++)
-        if ((k->values[i].operands & operand) &&
-            k->values[i].level != TGI_LEVEL_KERNEL)
+        if ((k->analysis.insts[i].operands & operand) &&
+            k->analysis.insts[i].level != TGI_LEVEL_KERNEL)
             tgi_llvm_inst_emit(k, i);
 }
 
 static LLVMTypeRef vector_type(const tgi_llvm_kernel *k)
 {
-    return tgi_llvm_type(k->e, tgi_llvm_matmul_reduction(k)->dtype);
+    return tgi_llvm_type(k->e, tgi_llvm_matmul_reduction(&k->analysis)->dtype);
 }
 
 /* A micro-kernel, while it is emitted. */
@@ -54,7 +65,7 @@ typedef struct tile_state {
 static void set_operand_start(tgi_llvm_kernel *k, uint8_t operand,
                               LLVMValueRef start)
 {
-    k->matmul.row_starts[tgi_llvm_operand_access(k, operand) -
+    k->matmul.row_starts[tgi_llvm_operand_access(&k->analysis, operand) -
                          k->loops->accesses.data] = start;
 }
 
@@ -65,7 +76,7 @@ static void begin_micro_kernel(tgi_llvm_kernel *k, tile_state *t,
         tgi_llvm_accumulator state;
         tgi_llvm_reduce_start(k, 0, false, &state);
         t->tile->acc[r] = state.part[0];
-        k->index[k->matmul.row_axis] =
+        k->index[k->analysis.matmul.row_axis] =
             tgi_llvm_add(k->program, row, tgi_llvm_const_i64(k->program, r));
         t->a_starts[r] = operand_start(k, TGI_LLVM_OPERAND_A);
     }
@@ -91,13 +102,13 @@ static void emit_b_row(tgi_llvm_kernel *k, const tgi_llvm_packed_panel *p,
     LLVMValueRef row =
         LLVMBuildLoad2(k->b, vector_type(k), panel_row_address(k, p, at), "");
     LLVMSetAlignment(row, 4);
-    k->values[tgi_llvm_operand_b_inst(k)].value = row;
+    k->values[tgi_llvm_operand_b_inst(&k->analysis)].value = row;
 }
 
 /* One step of k: loads a row of B, and for every row an element of A. */
 static void emit_k_step(tgi_llvm_kernel *k, tile_state *t, LLVMValueRef at)
 {
-    k->index[k->inner] = at;
+    k->index[k->analysis.inner] = at;
     emit_b_row(k, t->tile->b_panel, at);
     for (unsigned r = 0; r < t->n_rows; r++) {
         tgi_llvm_accumulator state = {{t->tile->acc[r]}};
@@ -106,7 +117,7 @@ static void emit_k_step(tgi_llvm_kernel *k, tile_state *t, LLVMValueRef at)
         tgi_llvm_reduce_step(k, 0, false, &state);
         t->tile->acc[r] = state.part[0];
     }
-    k->index[k->inner] = NULL;
+    k->index[k->analysis.inner] = NULL;
 }
 
 void tgi_llvm_micro_kernel_emit(tgi_llvm_kernel *k, tgi_llvm_micro_kernel *tile,
@@ -144,15 +155,15 @@ static void pack_transposed(tgi_llvm_kernel *k,
     LLVMValueRef n = tgi_llvm_const_i64(k->program, k->e->lanes);
     if (k->mask) {
         LLVMValueRef left = LLVMBuildSub(
-            k->b, tgi_llvm_dim(k, k->loops->extent[k->vector_axis]),
-            k->index[k->vector_axis], "");
+            k->b, tgi_llvm_dim(k, k->loops->extent[k->analysis.vector_axis]),
+            k->index[k->analysis.vector_axis], "");
         n = tgi_llvm_min(k->program, n, left);
     }
-    k->index[k->inner] = from;
+    k->index[k->analysis.inner] = from;
     tgi_llvm_transpose_columns(
-        k, tgi_llvm_operand_access(k, TGI_LLVM_OPERAND_B), panel->memory,
-        k->e->lanes, n, LLVMBuildSub(k->b, to, from, ""));
-    k->index[k->inner] = NULL;
+        k, tgi_llvm_operand_access(&k->analysis, TGI_LLVM_OPERAND_B),
+        panel->memory, k->e->lanes, n, LLVMBuildSub(k->b, to, from, ""));
+    k->index[k->analysis.inner] = NULL;
 }
 
 void tgi_llvm_panel_pack(tgi_llvm_kernel *k, tgi_llvm_packed_panel *panel,
@@ -160,7 +171,7 @@ void tgi_llvm_panel_pack(tgi_llvm_kernel *k, tgi_llvm_packed_panel *panel,
 {
     tgi_llvm_loop loop;
     panel->first_k = from;
-    if (k->matmul.transposes_b) {
+    if (k->analysis.matmul.transposes_b) {
         pack_transposed(k, panel, from, to);
         return;
     }
@@ -168,28 +179,29 @@ void tgi_llvm_panel_pack(tgi_llvm_kernel *k, tgi_llvm_packed_panel *panel,
                       operand_start(k, TGI_LLVM_OPERAND_B));
     k->row_starts = k->matmul.row_starts;
     tgi_llvm_loop_begin(k, &loop, from, to, 1, NULL, 0);
-    k->index[k->inner] = loop.index;
+    k->index[k->analysis.inner] = loop.index;
     emit_operand(k, TGI_LLVM_OPERAND_B);
     LLVMSetAlignment(
-        LLVMBuildStore(k->b, tgi_llvm_value_of(k, tgi_llvm_operand_b_inst(k)),
-                       panel_row_address(k, panel, loop.index)),
+        LLVMBuildStore(
+            k->b, tgi_llvm_value_of(k, tgi_llvm_operand_b_inst(&k->analysis)),
+            panel_row_address(k, panel, loop.index)),
         4);
     tgi_llvm_loop_end(k, &loop, NULL);
-    k->index[k->inner] = NULL;
+    k->index[k->analysis.inner] = NULL;
     k->row_starts = NULL;
 }
 
 /* -- Prefetch -------------------------------------------------------------- */
 
-int64_t tgi_llvm_matmul_prefetch_bytes(const tgi_llvm_kernel *k,
+int64_t tgi_llvm_matmul_prefetch_bytes(const tgi_llvm_analysis *a,
                                        uint8_t operand)
 {
-    const int axis = k->matmul.row_axis;
-    const tgi_dim m = k->loops->extent[axis];
-    const tgi_dim n = k->loops->extent[k->vector_axis];
-    const tgi_dim inner = k->loops->extent[k->inner];
-    const tgi_access *access = tgi_llvm_operand_access(k, operand);
-    if (axis == 0 || k->is_split || access->panel_width ||
+    const int axis = a->matmul.row_axis;
+    const tgi_dim m = a->loops->extent[axis];
+    const tgi_dim n = a->loops->extent[a->vector_axis];
+    const tgi_dim inner = a->loops->extent[a->inner];
+    const tgi_access *access = tgi_llvm_operand_access(a, operand);
+    if (axis == 0 || a->is_split || access->panel_width ||
         !tgi_dim_is_known(m) || !tgi_dim_is_known(n) ||
         !tgi_dim_is_known(inner) || m > MAX_PREFETCH_BYTES ||
         n > MAX_PREFETCH_BYTES || inner > MAX_PREFETCH_BYTES ||
@@ -197,7 +209,7 @@ int64_t tgi_llvm_matmul_prefetch_bytes(const tgi_llvm_kernel *k,
         return 0;
     const tgi_dim rows = operand == TGI_LLVM_OPERAND_A ? m : n;
     const int64_t bytes =
-        rows * inner * tgi_dtype_bytes(tgi_llvm_matmul_reduction(k)->dtype);
+        rows * inner * tgi_dtype_bytes(tgi_llvm_matmul_reduction(a)->dtype);
     const tgi_stride stride = access->stride[axis - 1];
     return bytes <= MAX_PREFETCH_BYTES && !stride.is_negative &&
                    stride.distance == rows * inner
@@ -211,17 +223,18 @@ static void prefetch_next_operand(tgi_llvm_kernel *k, uint8_t operand,
                                   LLVMValueRef row)
 {
     const tgi_llvm_program *program = k->program;
-    const int64_t bytes = tgi_llvm_matmul_prefetch_bytes(k, operand);
+    const int64_t bytes = tgi_llvm_matmul_prefetch_bytes(&k->analysis, operand);
     if (!bytes)
         return;
-    const int64_t lanes = k->phases[0].lanes, height = k->matmul.mr;
-    const int64_t m = k->loops->extent[k->matmul.row_axis];
-    const int64_t n = k->loops->extent[k->vector_axis];
+    const int64_t lanes = k->analysis.phases[0].lanes,
+                  height = k->analysis.matmul.mr;
+    const int64_t m = k->loops->extent[k->analysis.matmul.row_axis];
+    const int64_t n = k->loops->extent[k->analysis.vector_axis];
     const int64_t tiles = (m + height - 1) / height;
     const int64_t chunks = (n + lanes - 1) / lanes;
     const int64_t lines = (bytes + LINE - 1) / LINE;
     const int64_t share = (lines + tiles * chunks - 1) / (tiles * chunks);
-    LLVMValueRef column = k->index[k->vector_axis];
+    LLVMValueRef column = k->index[k->analysis.vector_axis];
     LLVMValueRef part = tgi_llvm_add(
         program,
         tgi_llvm_mul(
@@ -229,7 +242,7 @@ static void prefetch_next_operand(tgi_llvm_kernel *k, uint8_t operand,
             LLVMBuildUDiv(k->b, column, tgi_llvm_const_i64(program, lanes), ""),
             tgi_llvm_const_i64(program, tiles)),
         LLVMBuildUDiv(k->b, row, tgi_llvm_const_i64(program, height), ""));
-    k->index[k->matmul.row_axis] = tgi_llvm_const_i64(program, 0);
+    k->index[k->analysis.matmul.row_axis] = tgi_llvm_const_i64(program, 0);
     LLVMValueRef matrix = operand_start(k, operand);
     LLVMValueRef from = tgi_llvm_add(
         program, tgi_llvm_const_i64(program, bytes),
@@ -245,17 +258,17 @@ static void prefetch_next_operand(tgi_llvm_kernel *k, uint8_t operand,
 static void prefetch_results(tgi_llvm_kernel *k, LLVMValueRef row,
                              unsigned height)
 {
-    const tgi_dim inner = k->loops->extent[k->inner];
+    const tgi_dim inner = k->loops->extent[k->analysis.inner];
     if (tgi_dim_is_known(inner) && inner < MAX_UNROLLED_K)
         return;
-    k->index[k->inner] = NULL;
+    k->index[k->analysis.inner] = NULL;
     for (size_t i = 0; i < k->loops->stores.n; i++) {
         const tgi_access *access =
             &k->loops->accesses.data[k->loops->stores.data[i].access];
         if (k->loops->stores.data[i].epilogue_op)
             continue;
         for (unsigned r = 0; r < height; r++) {
-            k->index[k->matmul.row_axis] = tgi_llvm_add(
+            k->index[k->analysis.matmul.row_axis] = tgi_llvm_add(
                 k->program, row, tgi_llvm_const_i64(k->program, r));
             tgi_llvm_prefetch(k, tgi_llvm_address_from_indices(k, access), 1,
                               true);

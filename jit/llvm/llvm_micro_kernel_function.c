@@ -15,7 +15,16 @@
  * micro-kernels carries nothing. Otherwise LLVM's loop strength reduction
  * weighs a formula per load, which takes a fifth of the compile time.
  */
+#include "llvm/llvm_access.h"
+#include "llvm/llvm_analysis.h"
+#include "llvm/llvm_emit.h"
+#include "llvm/llvm_flow.h"
+#include "llvm/llvm_frame.h"
+#include "llvm/llvm_kernel_state.h"
 #include "llvm/llvm_matmul.h"
+#include "llvm/llvm_program.h"
+#include "llvm/llvm_reduce.h"
+#include "llvm/llvm_target.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -66,10 +75,11 @@ static bool is_load(const tgi_llvm_kernel *k, uint32_t inst)
    consists only of the last row, which is replaced by a copy. */
 static bool can_overread(const tgi_llvm_kernel *k)
 {
-    const tgi_dim n = k->loops->extent[k->vector_axis];
-    const tgi_dim inner = k->loops->extent[k->inner];
+    const tgi_dim n = k->loops->extent[k->analysis.vector_axis];
+    const tgi_dim inner = k->loops->extent[k->analysis.inner];
     const tgi_stride row =
-        tgi_llvm_operand_access(k, TGI_LLVM_OPERAND_B)->stride[k->inner];
+        tgi_llvm_operand_access(&k->analysis, TGI_LLVM_OPERAND_B)
+            ->stride[k->analysis.inner];
     return tgi_dim_is_known(n) && tgi_dim_is_known(inner) &&
            tgi_dim_is_known(row.distance) && !row.is_negative &&
            row.distance >= n && inner % TGI_BLOCK_ROWS != 1;
@@ -77,9 +87,11 @@ static bool can_overread(const tgi_llvm_kernel *k)
 
 bool tgi_llvm_micro_kernel_needs_packing(const tgi_llvm_kernel *k)
 {
-    const tgi_access *b = tgi_llvm_operand_access(k, TGI_LLVM_OPERAND_B);
+    const tgi_access *b =
+        tgi_llvm_operand_access(&k->analysis, TGI_LLVM_OPERAND_B);
     return !b->panel_width && k->e->lanes > 1 &&
-           (!tgi_llvm_is_contiguous(k, b) || (k->mask && !can_overread(k)));
+           (!tgi_llvm_is_contiguous(&k->analysis, b) ||
+            (k->mask && !can_overread(k)));
 }
 
 static bool has_several_matmuls(const tgi_loops *loops)
@@ -95,7 +107,7 @@ static bool has_several_matmuls(const tgi_loops *loops)
 
 static bool has_small_k(const tgi_llvm_kernel *k)
 {
-    const tgi_dim inner = k->loops->extent[k->inner];
+    const tgi_dim inner = k->loops->extent[k->analysis.inner];
     return tgi_dim_is_known(inner) &&
            inner <
                (has_several_matmuls(k->program->loops) ? MIN_K_SHARED : MIN_K);
@@ -103,15 +115,15 @@ static bool has_small_k(const tgi_llvm_kernel *k)
 
 bool tgi_llvm_micro_kernel_is_function(const tgi_llvm_kernel *k)
 {
-    const tgi_reduction *r = tgi_llvm_matmul_reduction(k);
-    const uint32_t b = tgi_llvm_operand_b_inst(k);
+    const tgi_reduction *r = tgi_llvm_matmul_reduction(&k->analysis);
+    const uint32_t b = tgi_llvm_operand_b_inst(&k->analysis);
     return is_load(k, b == r->value ? r->other : r->value) &&
-           (k->matmul.packs_b ||
+           (k->analysis.matmul.packs_b ||
             (is_load(k, b) && !(tgi_llvm_micro_kernel_needs_packing(k) &&
-                                tgi_llvm_matmul_has_few_rows(k)))) &&
+                                tgi_llvm_matmul_has_few_rows(&k->analysis)))) &&
            !has_small_k(k) &&
-           !tgi_llvm_matmul_prefetch_bytes(k, TGI_LLVM_OPERAND_A) &&
-           !tgi_llvm_matmul_prefetch_bytes(k, TGI_LLVM_OPERAND_B);
+           !tgi_llvm_matmul_prefetch_bytes(&k->analysis, TGI_LLVM_OPERAND_A) &&
+           !tgi_llvm_matmul_prefetch_bytes(&k->analysis, TGI_LLVM_OPERAND_B);
 }
 
 /* -- The function ---------------------------------------------------------- */
@@ -324,7 +336,7 @@ static void set_arg(tgi_llvm_kernel *k, const tgi_llvm_micro_kernel_args *args,
 /* The stride of an operand along an axis, in bytes. */
 static LLVMValueRef stride_bytes(tgi_llvm_kernel *k, uint8_t operand, int axis)
 {
-    const tgi_access *access = tgi_llvm_operand_access(k, operand);
+    const tgi_access *access = tgi_llvm_operand_access(&k->analysis, operand);
     return tgi_llvm_mul(k->program, tgi_llvm_stride(k, access->stride[axis]),
                         tgi_llvm_const_i64(k->program, element_bytes(k)));
 }
@@ -337,19 +349,20 @@ void tgi_llvm_micro_kernel_args_init(tgi_llvm_kernel *k,
     args->array = tgi_llvm_stack_array(k, k->program->i64, N_ARGS);
     LLVMBasicBlockRef block = tgi_llvm_position_at_entry(k);
     set_arg(k, args, A_ROW_STRIDE,
-            stride_bytes(k, TGI_LLVM_OPERAND_A, k->matmul.row_axis));
-    set_arg(k, args, A_K_STRIDE, stride_bytes(k, TGI_LLVM_OPERAND_A, k->inner));
+            stride_bytes(k, TGI_LLVM_OPERAND_A, k->analysis.matmul.row_axis));
+    set_arg(k, args, A_K_STRIDE,
+            stride_bytes(k, TGI_LLVM_OPERAND_A, k->analysis.inner));
     set_arg(k, args, B_K_STRIDE,
             is_packed ? vector_bytes(k)
-                      : stride_bytes(k, TGI_LLVM_OPERAND_B, k->inner));
+                      : stride_bytes(k, TGI_LLVM_OPERAND_B, k->analysis.inner));
     set_arg(k, args, B_LAST, none);
     set_arg(k, args, B_LAST_K, none);
     tgi_llvm_position_restore(k, block);
     args->last_row = (tgi_llvm_packed_panel){0};
     if (!k->mask || is_packed ||
-        tgi_llvm_operand_access(k, TGI_LLVM_OPERAND_B)->panel_width)
+        tgi_llvm_operand_access(&k->analysis, TGI_LLVM_OPERAND_B)->panel_width)
         return;
-    LLVMValueRef end = tgi_llvm_dim(k, k->loops->extent[k->inner]);
+    LLVMValueRef end = tgi_llvm_dim(k, k->loops->extent[k->analysis.inner]);
     args->last_row.memory = tgi_llvm_stack_array(
         k, tgi_llvm_element_type(k->e, tgi_llvm_matmul_dtype(k)), k->e->lanes);
     tgi_llvm_panel_pack(
@@ -361,17 +374,18 @@ void tgi_llvm_micro_kernel_args_init(tgi_llvm_kernel *k,
 void tgi_llvm_micro_kernel_args_set(tgi_llvm_kernel *k,
                                     const tgi_llvm_micro_kernel_args *args)
 {
-    k->index[k->matmul.row_axis] = args->row;
-    k->index[k->inner] = args->from;
+    k->index[k->analysis.matmul.row_axis] = args->row;
+    k->index[k->analysis.inner] = args->from;
     set_arg(k, args, A_START,
             tgi_llvm_address_from_indices(
-                k, tgi_llvm_operand_access(k, TGI_LLVM_OPERAND_A)));
+                k, tgi_llvm_operand_access(&k->analysis, TGI_LLVM_OPERAND_A)));
     set_arg(k, args, B_START,
             args->b_panel->memory
                 ? args->b_panel->memory
                 : tgi_llvm_address_from_indices(
-                      k, tgi_llvm_operand_access(k, TGI_LLVM_OPERAND_B)));
-    k->index[k->inner] = NULL;
+                      k, tgi_llvm_operand_access(&k->analysis,
+                                                 TGI_LLVM_OPERAND_B)));
+    k->index[k->analysis.inner] = NULL;
     set_arg(k, args, N_STEPS, LLVMBuildSub(k->b, args->to, args->from, ""));
     if (args->last_row.memory)
         set_arg(k, args, B_LAST_K,

@@ -9,7 +9,14 @@
  * before the first whole line. They are weakly ordered, so a fence ends the
  * kernel. Loads are prefetched, because hardware prefetchers stop at pages.
  */
-#include "llvm/llvm_lower.h"
+#include "llvm/llvm_non_temporal.h"
+#include "llvm/llvm_access.h"
+#include "llvm/llvm_analysis.h"
+#include "llvm/llvm_flow.h"
+#include "llvm/llvm_frame.h"
+#include "llvm/llvm_kernel_state.h"
+#include "llvm/llvm_program.h"
+#include "llvm/llvm_rows.h"
 
 #include <assert.h>
 #include <string.h>
@@ -85,14 +92,15 @@ static int64_t max_cached_elements(const tgi_llvm_kernel *k,
    enough. */
 static bool is_candidate(const tgi_llvm_kernel *k, const tgi_loop_store *store)
 {
-    const tgi_stride stride = access_of(k, store)->stride[k->inner];
+    const tgi_stride stride = access_of(k, store)->stride[k->analysis.inner];
     const tgi_loop_buffer *buffer = buffer_of(k, store);
-    const unsigned lanes = k->phases[store->phase].lanes;
+    const unsigned lanes = k->analysis.phases[store->phase].lanes;
     return store->level == TGI_LEVEL_INNER && stride.distance == 1 &&
            !stride.is_negative && buffer->place != TGI_PLACE_SCRATCH &&
            !access_of(k, store)->shift &&
            lanes * element_bytes(k, store) >= MIN_STORE_BYTES &&
-           !(k->transpose && k->transpose->tiles[store->access].uses) &&
+           !(k->analysis.transpose &&
+             k->analysis.transpose->uses[store->access]) &&
            (!tgi_dim_is_known(buffer->count) ||
             buffer->count > max_cached_elements(k, store)) &&
            !k->program->is_read[access_of(k, store)->buffer];
@@ -102,7 +110,7 @@ bool tgi_llvm_is_non_temporal(const tgi_llvm_kernel *k,
                               const tgi_loop_store *store)
 {
     return k->emits_non_temporal &&
-           k->non_temporal_stores[store - k->loops->stores.data];
+           k->analysis.non_temporal_stores[store - k->loops->stores.data];
 }
 
 /* An i1: all buffers of a phase with candidates exceed the cache. Records the
@@ -112,9 +120,9 @@ static LLVMValueRef exceed_cache(tgi_llvm_kernel *k, unsigned phase)
     LLVMValueRef exceeds = NULL;
     for (size_t i = 0; i < k->loops->stores.n; i++) {
         const tgi_loop_store *store = &k->loops->stores.data[i];
-        k->non_temporal_stores[i] |=
+        k->analysis.non_temporal_stores[i] |=
             store->phase == phase && is_candidate(k, store);
-        if (!k->non_temporal_stores[i] || store->phase != phase)
+        if (!k->analysis.non_temporal_stores[i] || store->phase != phase)
             continue;
         LLVMValueRef is_large = LLVMBuildICmp(
             k->b, LLVMIntSGT, tgi_llvm_dim(k, buffer_of(k, store)->count),
@@ -131,15 +139,16 @@ void tgi_llvm_non_temporal_classify(tgi_llvm_kernel *k)
         return;
     LLVMBasicBlockRef block = tgi_llvm_position_at_entry(k);
     for (unsigned phase = 0; phase < k->loops->n_phases; phase++) {
-        tgi_llvm_phase *p = &k->phases[phase];
+        tgi_llvm_phase *p = &k->analysis.phases[phase];
         /* Heavy phases are not bound by memory. */
         if (p->has_loop && !p->n_reductions && !p->is_heavy)
-            p->uses_non_temporal = exceed_cache(k, phase);
-        if (p->uses_non_temporal)
-            k->uses_non_temporal = k->uses_non_temporal
-                                       ? LLVMBuildOr(k->b, k->uses_non_temporal,
-                                                     p->uses_non_temporal, "")
-                                       : p->uses_non_temporal;
+            k->non_temporal_phases[phase] = exceed_cache(k, phase);
+        if (k->non_temporal_phases[phase])
+            k->uses_non_temporal =
+                k->uses_non_temporal
+                    ? LLVMBuildOr(k->b, k->uses_non_temporal,
+                                  k->non_temporal_phases[phase], "")
+                    : k->non_temporal_phases[phase];
     }
     tgi_llvm_position_restore(k, block);
 }
@@ -205,15 +214,15 @@ static void prefetch_loads(tgi_llvm_kernel *k, unsigned phase)
         if (inst->kind != TGI_INST_LOAD || inst->phase != phase)
             continue;
         const tgi_access *access = &k->loops->accesses.data[inst->number];
-        if (access->index || access->stride[k->inner].distance != 1 ||
+        if (access->index || access->stride[k->analysis.inner].distance != 1 ||
             ++n > MAX_PREFETCHED_LOADS)
             continue;
         const int64_t bytes =
             k->e->lanes * (int64_t)tgi_dtype_bytes(inst->dtype);
-        LLVMValueRef ahead =
-            tgi_llvm_const_i64(k->program, access->stride[k->inner].is_negative
-                                               ? -PREFETCH_BYTES - bytes
-                                               : (int64_t)PREFETCH_BYTES);
+        LLVMValueRef ahead = tgi_llvm_const_i64(
+            k->program, access->stride[k->analysis.inner].is_negative
+                            ? -PREFETCH_BYTES - bytes
+                            : (int64_t)PREFETCH_BYTES);
         LLVMTypeRef byte = LLVMInt8TypeInContext(k->e->context);
         tgi_llvm_prefetch(k,
                           LLVMBuildGEP2(k->b, byte, tgi_llvm_address(k, access),
@@ -239,7 +248,7 @@ static LLVMValueRef are_aligned(tgi_llvm_kernel *k, unsigned phase)
     LLVMValueRef past = tgi_llvm_const_i64(k->program, 0);
     for (size_t i = 0; i < k->loops->stores.n; i++) {
         const tgi_loop_store *store = &k->loops->stores.data[i];
-        if (k->non_temporal_stores[i] && store->phase == phase)
+        if (k->analysis.non_temporal_stores[i] && store->phase == phase)
             past = LLVMBuildOr(k->b, past, line_offset(k, store), "");
     }
     return LLVMBuildICmp(k->b, LLVMIntEQ, past,
@@ -252,11 +261,11 @@ static LLVMValueRef next_line(tgi_llvm_kernel *k, unsigned phase,
                               LLVMValueRef from)
 {
     size_t i = 0;
-    while (!k->non_temporal_stores[i] ||
+    while (!k->analysis.non_temporal_stores[i] ||
            k->loops->stores.data[i].phase != phase)
         i++;
     const tgi_loop_store *store = &k->loops->stores.data[i];
-    k->index[k->inner] = from;
+    k->index[k->analysis.inner] = from;
     LLVMValueRef left = LLVMBuildNeg(k->b, line_offset(k, store), "");
     left =
         LLVMBuildAnd(k->b, left, tgi_llvm_const_i64(k->program, LINE - 1), "");
@@ -270,24 +279,24 @@ LLVMValueRef tgi_llvm_non_temporal_loop(tgi_llvm_kernel *k, unsigned phase,
                                         LLVMValueRef from, LLVMValueRef to,
                                         tgi_llvm_body_fn *visit, void *user)
 {
-    const unsigned lanes = k->phases[phase].lanes;
-    if (!k->phases[phase].uses_non_temporal)
+    const unsigned lanes = k->analysis.phases[phase].lanes;
+    if (!k->non_temporal_phases[phase])
         return from;
     tgi_llvm_branch branch, aligned;
-    tgi_llvm_branch_begin(k, &branch, k->phases[phase].uses_non_temporal);
+    tgi_llvm_branch_begin(k, &branch, k->non_temporal_phases[phase]);
     /* Rows of transposed tiles are too short to align them. */
     LLVMValueRef start = from;
-    if (!k->transpose) {
+    if (!k->analysis.transpose) {
         start = tgi_llvm_min(k->program, next_line(k, phase, from), to);
         tgi_llvm_rows_tail(k, phase, from, start, visit, user);
     }
-    k->index[k->inner] = start;
+    k->index[k->analysis.inner] = start;
     tgi_llvm_branch_begin(k, &aligned, are_aligned(k, phase));
     LLVMValueRef end = tgi_llvm_round_down(k, start, to, lanes);
     tgi_llvm_loop loop;
     tgi_llvm_loop_begin(k, &loop, start, end, lanes, NULL, 0);
-    k->index[k->inner] = loop.index;
-    if (!k->transpose)
+    k->index[k->analysis.inner] = loop.index;
+    if (!k->analysis.transpose)
         prefetch_loads(k, phase);
     k->emits_non_temporal = true;
     visit(k, phase, user);

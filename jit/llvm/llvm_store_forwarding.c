@@ -10,6 +10,12 @@
  */
 #include <string.h>
 
+#include "llvm/llvm_store_forwarding.h"
+#include "llvm/llvm_emit.h"
+#include "llvm/llvm_flow.h"
+#include "llvm/llvm_frame.h"
+#include "llvm/llvm_kernel_state.h"
+#include "llvm/llvm_program.h"
 #include "llvm/llvm_straightline.h"
 
 unsigned tgi_llvm_vector_width(LLVMValueRef value)
@@ -116,7 +122,7 @@ static bool find_static_element(const tgi_llvm_kernel *k,
     if (access->index || access->shift || !tgi_dim_is_known(access->offset))
         return false;
     int64_t at = access->offset, index;
-    for (int axis = 0; axis <= k->inner; axis++) {
+    for (int axis = 0; axis <= k->analysis.inner; axis++) {
         const tgi_stride stride = access->stride[axis];
         if (stride.distance == 0 || !k->index[axis])
             continue;
@@ -125,7 +131,7 @@ static bool find_static_element(const tgi_llvm_kernel *k,
             return false;
         at += signed_stride(stride) * index;
     }
-    const tgi_stride step = access->stride[k->vector_axis];
+    const tgi_stride step = access->stride[k->analysis.vector_axis];
     if (!tgi_dim_is_known(step.distance))
         return false;
     *out_first = at;

@@ -9,6 +9,19 @@
  * that of a matmul is +0, which turns -0 into +0, so it is added once.
  */
 #include "llvm/llvm_straightline.h"
+#include "llvm/llvm_access.h"
+#include "llvm/llvm_analysis.h"
+#include "llvm/llvm_cost.h"
+#include "llvm/llvm_emit.h"
+#include "llvm/llvm_entry.h"
+#include "llvm/llvm_flow.h"
+#include "llvm/llvm_inst.h"
+#include "llvm/llvm_kernel.h"
+#include "llvm/llvm_kernel_state.h"
+#include "llvm/llvm_program.h"
+#include "llvm/llvm_reduce.h"
+#include "llvm/llvm_rows.h"
+#include "llvm/llvm_store_forwarding.h"
 
 #include <assert.h>
 #include <string.h>
@@ -90,7 +103,7 @@ static bool is_cheap(const tgi_llvm_kernel *k, unsigned phase)
         const tgi_inst *inst = &k->loops->insts.data[i];
         if (inst->phase == phase && inst->level == TGI_LEVEL_INNER &&
             inst->kind != TGI_INST_LOAD)
-            cost += tgi_llvm_inst_cost(k, inst);
+            cost += tgi_llvm_inst_cost(&k->analysis, inst);
     }
     return cost <= MAX_CHEAP_COST;
 }
@@ -114,7 +127,7 @@ static unsigned next_width(const tgi_llvm_kernel *k, unsigned phase,
     const unsigned run =
         is_cheap_phase ? tgi_llvm_forwarded_run(k, phase) : TGI_LLVM_MAX_LANES;
     const int64_t max = left < run ? left : run;
-    return max_lanes(k->phases[phase].lanes, max);
+    return max_lanes(k->analysis.phases[phase].lanes, max);
 }
 
 /* True if next_width is the same for all of a row but its tail. */
@@ -123,9 +136,10 @@ static bool has_uniform_width(tgi_llvm_kernel *k, unsigned phase, int64_t n,
 {
     bool is_uniform = true;
     for (int64_t at = 0; is_cheap_phase && is_uniform && at < n;
-         at += k->phases[phase].lanes) {
-        k->index[k->inner] = tgi_llvm_const_i64(k->program, at);
-        is_uniform = tgi_llvm_forwarded_run(k, phase) >= k->phases[phase].lanes;
+         at += k->analysis.phases[phase].lanes) {
+        k->index[k->analysis.inner] = tgi_llvm_const_i64(k->program, at);
+        is_uniform =
+            tgi_llvm_forwarded_run(k, phase) >= k->analysis.phases[phase].lanes;
     }
     return is_uniform;
 }
@@ -134,8 +148,8 @@ static bool has_uniform_width(tgi_llvm_kernel *k, unsigned phase, int64_t n,
    tree has part_lanes lanes, of which a vector holds a whole number. */
 static void emit_row_reduction(tgi_llvm_kernel *k, unsigned phase, int64_t n)
 {
-    const tgi_llvm_phase *p = &k->phases[phase];
-    const unsigned tree_lanes = tgi_llvm_tree_lanes(k, p);
+    const tgi_llvm_phase *p = &k->analysis.phases[phase];
+    const unsigned tree_lanes = tgi_llvm_tree_lanes(&k->analysis, p);
     unsigned part_lanes = p->lanes < tree_lanes ? p->lanes : tree_lanes;
     tree_part parts[TGI_LLVM_MAX_REDUCTIONS][TGI_LANES_4] = {{{NULL, false}}};
     const bool is_cheap_phase = is_cheap(k, phase);
@@ -143,7 +157,7 @@ static void emit_row_reduction(tgi_llvm_kernel *k, unsigned phase, int64_t n)
         part_lanes = 1;
     unsigned width;
     for (int64_t at = 0; at < n; at += width) {
-        k->index[k->inner] = tgi_llvm_const_i64(k->program, at);
+        k->index[k->analysis.inner] = tgi_llvm_const_i64(k->program, at);
         width = next_width(k, phase, n - at, is_cheap_phase);
         k->e->lanes = width;
         tgi_llvm_body_emit(k, phase);
@@ -163,7 +177,7 @@ static void emit_row_reduction(tgi_llvm_kernel *k, unsigned phase, int64_t n)
                     &parts[i][((unsigned)at + lane) % tree_lanes / part_lanes]);
         }
     }
-    k->index[k->inner] = NULL;
+    k->index[k->analysis.inner] = NULL;
     for (unsigned i = 0; i < p->n_reductions; i++) {
         const uint32_t number = p->reductions[i];
         k->e->lanes = part_lanes;
@@ -191,19 +205,19 @@ static void emit_map(tgi_llvm_kernel *k, unsigned phase, int64_t n)
     const bool is_cheap_phase = is_cheap(k, phase);
     unsigned width;
     for (int64_t at = 0; at < n; at += width) {
-        k->index[k->inner] = tgi_llvm_const_i64(k->program, at);
+        k->index[k->analysis.inner] = tgi_llvm_const_i64(k->program, at);
         width = next_width(k, phase, n - at, is_cheap_phase);
         k->e->lanes = width;
         tgi_llvm_body_emit(k, phase);
     }
-    k->index[k->inner] = NULL;
+    k->index[k->analysis.inner] = NULL;
 }
 
 static void emit_row(tgi_llvm_kernel *k)
 {
-    const int64_t n = k->loops->extent[k->inner];
+    const int64_t n = k->loops->extent[k->analysis.inner];
     for (unsigned phase = 0; phase < k->loops->n_phases; phase++) {
-        const tgi_llvm_phase *p = &k->phases[phase];
+        const tgi_llvm_phase *p = &k->analysis.phases[phase];
         k->e->lanes = 1;
         tgi_llvm_point_insts_emit(k, phase, false);
         if (p->n_reductions && n == 0)
@@ -221,17 +235,17 @@ static void emit_row(tgi_llvm_kernel *k)
 /* Emits the reductions of a phase along all rows, in order. */
 static void emit_column_reduction(tgi_llvm_kernel *k, unsigned phase, int64_t n)
 {
-    const tgi_llvm_phase *p = &k->phases[phase];
+    const tgi_llvm_phase *p = &k->analysis.phases[phase];
     tgi_llvm_accumulator states[TGI_LLVM_MAX_REDUCTIONS];
     for (unsigned i = 0; i < p->n_reductions; i++)
         tgi_llvm_reduce_start(k, p->reductions[i], false, &states[i]);
     for (int64_t at = 0; at < n; at++) {
-        k->index[k->inner] = tgi_llvm_const_i64(k->program, at);
+        k->index[k->analysis.inner] = tgi_llvm_const_i64(k->program, at);
         tgi_llvm_body_emit(k, phase);
         for (unsigned i = 0; i < p->n_reductions; i++)
             tgi_llvm_reduce_step(k, p->reductions[i], false, &states[i]);
     }
-    k->index[k->inner] = NULL;
+    k->index[k->analysis.inner] = NULL;
     for (unsigned i = 0; i < p->n_reductions; i++)
         tgi_llvm_set_reduced(
             k, p->reductions[i],
@@ -240,15 +254,16 @@ static void emit_column_reduction(tgi_llvm_kernel *k, unsigned phase, int64_t n)
 
 static void emit_columns(tgi_llvm_kernel *k)
 {
-    const int64_t n = k->loops->extent[k->inner];
-    const int64_t n_columns = k->loops->extent[k->vector_axis];
+    const int64_t n = k->loops->extent[k->analysis.inner];
+    const int64_t n_columns = k->loops->extent[k->analysis.vector_axis];
     unsigned width;
     for (int64_t column = 0; column < n_columns; column += width) {
-        width = max_lanes(k->phases[0].lanes, n_columns - column);
+        width = max_lanes(k->analysis.phases[0].lanes, n_columns - column);
         k->e->lanes = width;
-        k->index[k->vector_axis] = tgi_llvm_const_i64(k->program, column);
+        k->index[k->analysis.vector_axis] =
+            tgi_llvm_const_i64(k->program, column);
         for (unsigned phase = 0; phase < k->loops->n_phases; phase++) {
-            const tgi_llvm_phase *p = &k->phases[phase];
+            const tgi_llvm_phase *p = &k->analysis.phases[phase];
             tgi_llvm_point_insts_emit(k, phase, false);
             if (p->n_reductions && n == 0)
                 set_empty_results(k, p);
@@ -258,7 +273,7 @@ static void emit_columns(tgi_llvm_kernel *k)
             tgi_llvm_point_stores_emit(k, phase);
         }
     }
-    k->index[k->vector_axis] = NULL;
+    k->index[k->analysis.vector_axis] = NULL;
 }
 
 /* -- Kernels --------------------------------------------------------------- */
@@ -266,7 +281,7 @@ static void emit_columns(tgi_llvm_kernel *k)
 static void emit_points(tgi_llvm_kernel *k)
 {
     const bool is_rows = k->loops->vectors == TGI_ROWS;
-    const int n_axes = is_rows ? k->inner : k->vector_axis;
+    const int n_axes = is_rows ? k->analysis.inner : k->analysis.vector_axis;
     int64_t at[TGI_LOOP_AXES] = {0};
     for (int axis = 0; axis < n_axes; axis++)
         if (k->loops->extent[axis] == 0)

@@ -11,12 +11,7 @@
 #define TGI_LLVM_STRAIGHTLINE_H
 
 #include "llvm/llvm_entry.h"
-
-/* An element of a buffer as an SSA value; `value` NULL: unknown. */
-typedef struct tgi_llvm_forwarded {
-    LLVMValueRef value;
-    unsigned lane; /* of a vector */
-} tgi_llvm_forwarded;
+#include "llvm/llvm_store_forwarding.h"
 
 /* A loop-invariant load in front of a loop. */
 typedef struct tgi_llvm_hoisted_load {
@@ -47,25 +42,6 @@ static inline LLVMValueRef tgi_llvm_lane_index(const tgi_llvm_program *program,
 {
     return LLVMConstInt(program->i32, lane, false);
 }
-
-/* -- llvm_store_forwarding.c ----------------------------------------------- */
-
-/* Lanes of a vector; 1: an element. */
-unsigned tgi_llvm_vector_width(LLVMValueRef value);
-
-/* The elements of a buffer, all unknown at first; NULL: too many, or out of
-   memory. */
-tgi_llvm_forwarded *tgi_llvm_forwarded_elements(tgi_llvm_straightline *group,
-                                                uint32_t buffer);
-
-/* `lanes` known elements as a vector, or one as an element. */
-LLVMValueRef tgi_llvm_forwarded_vector(tgi_llvm_straightline *group,
-                                       const tgi_llvm_forwarded *elements,
-                                       unsigned lanes);
-
-/* The number of lanes, from k->index on, that every known operand of a phase
-   has in one vector. */
-unsigned tgi_llvm_forwarded_run(const tgi_llvm_kernel *k, unsigned phase);
 
 /* -- llvm_straightline.c --------------------------------------------------- */
 

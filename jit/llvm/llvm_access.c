@@ -9,7 +9,15 @@
  * takes twice as long. Nothing is assumed about alignment but that of an
  * element.
  */
-#include "llvm/llvm_lower.h"
+#include "llvm/llvm_access.h"
+#include "llvm/llvm_emit.h"
+#include "llvm/llvm_flow.h"
+#include "llvm/llvm_frame.h"
+#include "llvm/llvm_inst.h"
+#include "llvm/llvm_kernel_state.h"
+#include "llvm/llvm_non_temporal.h"
+#include "llvm/llvm_program.h"
+#include "llvm/llvm_store_forwarding.h"
 
 #include <assert.h>
 #include <string.h>
@@ -70,8 +78,7 @@ static LLVMValueRef moved(const tgi_llvm_kernel *k, const tgi_access *access,
     int64_t n;
     if (tgi_llvm_is_const_i64(elements, &n) && n == 0)
         return address;
-    return LLVMBuildGEP2(k->b,
-                         tgi_llvm_element_type(k->e, dtype_of(k, access)),
+    return LLVMBuildGEP2(k->b, tgi_llvm_element_type(k->e, dtype_of(k, access)),
                          address, &elements, 1, "");
 }
 
@@ -80,7 +87,7 @@ static tgi_stride lane_stride(const tgi_llvm_kernel *k,
                               const tgi_access *access)
 {
     return access->panel_width ? (tgi_stride){1, false}
-                               : access->stride[k->vector_axis];
+                               : access->stride[k->analysis.vector_axis];
 }
 
 /* sum + stride * index of an axis. */
@@ -91,7 +98,7 @@ static LLVMValueRef along(tgi_llvm_kernel *k, const tgi_access *access,
         return sum;
     LLVMValueRef distance = tgi_llvm_stride(k, access->stride[axis]);
     LLVMValueRef index = k->index[axis];
-    if (access->panel_width && axis == k->vector_axis) {
+    if (access->panel_width && axis == k->analysis.vector_axis) {
         LLVMValueRef width =
             tgi_llvm_const_i64(k->program, access->panel_width);
         sum = tgi_llvm_add(k->program, sum,
@@ -115,14 +122,14 @@ LLVMValueRef tgi_llvm_address_from_indices(tgi_llvm_kernel *k,
                                            const tgi_access *access)
 {
     LLVMValueRef offset = offset_of(k, access);
-    for (int axis = 0; axis <= k->inner; axis++)
+    for (int axis = 0; axis <= k->analysis.inner; axis++)
         offset = along(k, access, axis, offset);
     return moved(k, access, tgi_llvm_buffer(k, access->buffer), offset);
 }
 
 static bool is_in_loops(const tgi_llvm_kernel *k, int axis)
 {
-    return axis == k->vector_axis || axis == k->inner;
+    return axis == k->analysis.vector_axis || axis == k->analysis.inner;
 }
 
 void tgi_llvm_point_addresses_emit(tgi_llvm_kernel *k)
@@ -130,7 +137,7 @@ void tgi_llvm_point_addresses_emit(tgi_llvm_kernel *k)
     for (size_t i = 0; i < k->loops->accesses.n; i++) {
         const tgi_access *access = &k->loops->accesses.data[i];
         LLVMValueRef offset = offset_of(k, access);
-        for (int axis = 0; axis <= k->inner; axis++)
+        for (int axis = 0; axis <= k->analysis.inner; axis++)
             if (!is_in_loops(k, axis))
                 offset = along(k, access, axis, offset);
         /* POSITIONs have no buffer: the number itself is their base. */
@@ -141,7 +148,7 @@ void tgi_llvm_point_addresses_emit(tgi_llvm_kernel *k)
 static LLVMValueRef in_loops(tgi_llvm_kernel *k, const tgi_access *access)
 {
     LLVMValueRef offset = tgi_llvm_const_i64(k->program, 0);
-    for (int axis = 0; axis <= k->inner; axis++)
+    for (int axis = 0; axis <= k->analysis.inner; axis++)
         if (is_in_loops(k, axis))
             offset = along(k, access, axis, offset);
     return offset;
@@ -169,15 +176,15 @@ static LLVMValueRef gathered(tgi_llvm_kernel *k, const tgi_access *access,
 
 static bool index_varies(const tgi_llvm_kernel *k, const tgi_access *access)
 {
-    return access->index && k->values[access->index].varies;
+    return access->index && k->analysis.insts[access->index].varies;
 }
 
 /* Where elements are: in their buffer, or in a tile of it. */
 static LLVMValueRef memory_of(tgi_llvm_kernel *k, const tgi_access *access)
 {
     const size_t number = (size_t)(access - k->loops->accesses.data);
-    if (k->transpose && k->transpose->tiles[number].uses)
-        return k->transpose->tiles[number].memory;
+    if (k->analysis.transpose && k->analysis.transpose->uses[number])
+        return k->tile_memory[number];
     return tgi_llvm_buffer(k, access->buffer);
 }
 
@@ -188,12 +195,11 @@ LLVMValueRef tgi_llvm_address(tgi_llvm_kernel *k, const tgi_access *access)
         k->row_starts ? k->row_starts[access - k->loops->accesses.data] : NULL;
     if (head)
         return moved(k, access, head, in_loops(k, access));
-    LLVMValueRef address = moved(k, access, memory_of(k, access),
-                                 base_of(k, access));
+    LLVMValueRef address =
+        moved(k, access, memory_of(k, access), base_of(k, access));
     if (access->index && !index_varies(k, access))
         address = moved(k, access, address,
-                        gathered(k, access,
-                                 k->values[access->index].value));
+                        gathered(k, access, k->values[access->index].value));
     return moved(k, access, address, in_loops(k, access));
 }
 
@@ -202,8 +208,7 @@ static LLVMValueRef zeros(tgi_llvm_program *program)
 {
     if (!program->zeros) {
         LLVMTypeRef type = LLVMArrayType2(program->i64, TGI_LLVM_MAX_LANES);
-        program->zeros =
-            LLVMAddGlobal(program->emitter.module, type, "zeros");
+        program->zeros = LLVMAddGlobal(program->emitter.module, type, "zeros");
         LLVMSetInitializer(program->zeros, LLVMConstNull(type));
         LLVMSetGlobalConstant(program->zeros, true);
         LLVMSetLinkage(program->zeros, LLVMPrivateLinkage);
@@ -215,8 +220,7 @@ static LLVMValueRef zeros(tgi_llvm_program *program)
 static LLVMValueRef guarded(tgi_llvm_kernel *k, const tgi_access *access,
                             LLVMValueRef address)
 {
-    const tgi_dim count =
-        k->program->loops->buffers.data[access->buffer].count;
+    const tgi_dim count = k->program->loops->buffers.data[access->buffer].count;
     if (!access->index || (tgi_dim_is_known(count) && count > 0))
         return address;
     LLVMBasicBlockRef block = tgi_llvm_position_at_entry(k);
@@ -239,11 +243,11 @@ static void lane_addresses(tgi_llvm_kernel *k, const tgi_access *access,
     for (unsigned i = 0; i < k->e->lanes; i++) {
         LLVMValueRef address = next;
         if (indices)
-            address = moved(k, access, address,
-                            gathered(k, access,
-                                     LLVMBuildExtractElement(
-                                         k->b, indices, lane_number(k, i),
-                                         "")));
+            address =
+                moved(k, access, address,
+                      gathered(k, access,
+                               LLVMBuildExtractElement(k->b, indices,
+                                                       lane_number(k, i), "")));
         out_addresses[i] = guarded(k, access, address);
         if (!is_still(stride))
             next = moved(k, access, next, step);
@@ -259,15 +263,15 @@ static LLVMValueRef call_masked(tgi_llvm_kernel *k, const char *name,
     const unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
     LLVMValueRef function =
         LLVMGetIntrinsicDeclaration(k->e->module, id, types, 2);
-    return LLVMBuildCall2(
-        k->b, LLVMIntrinsicGetType(k->e->context, id, types, 2), function,
-        operands, 4, "");
+    return LLVMBuildCall2(k->b,
+                          LLVMIntrinsicGetType(k->e->context, id, types, 2),
+                          function, operands, 4, "");
 }
 
 static LLVMValueRef alignment(const tgi_llvm_kernel *k, tg_dtype dtype)
 {
-    return LLVMConstInt(k->program->i32,
-                        (unsigned)tgi_dtype_bytes((int)dtype), false);
+    return LLVMConstInt(k->program->i32, (unsigned)tgi_dtype_bytes((int)dtype),
+                        false);
 }
 
 /* -- Loads ----------------------------------------------------------------- */
@@ -301,7 +305,8 @@ static LLVMValueRef load_seconds(tgi_llvm_kernel *k, const tgi_access *access,
                                  tg_dtype dtype)
 {
     const int lanes = (int)k->e->lanes;
-    const bool is_negative = access->stride[k->vector_axis].is_negative;
+    const bool is_negative =
+        access->stride[k->analysis.vector_axis].is_negative;
     LLVMTypeRef type = tgi_llvm_type(k->e, dtype);
     LLVMValueRef order[TGI_LLVM_MAX_LANES];
     LLVMValueRef address = tgi_llvm_address(k, access);
@@ -313,11 +318,10 @@ static LLVMValueRef load_seconds(tgi_llvm_kernel *k, const tgi_access *access,
         moved(k, access, address, tgi_llvm_const_i64(k->program, lanes - 1));
     LLVMValueRef second = load_at(k, type, dtype, address);
     for (int i = 0; i < lanes; i++)
-        order[i] = lane_number(
-            k, (unsigned)(2 * i < lanes ? 2 * i : 2 * i + 1));
-    LLVMValueRef all =
-        LLVMBuildShuffleVector(k->b, first, second,
-                               LLVMConstVector(order, k->e->lanes), "");
+        order[i] =
+            lane_number(k, (unsigned)(2 * i < lanes ? 2 * i : 2 * i + 1));
+    LLVMValueRef all = LLVMBuildShuffleVector(
+        k->b, first, second, LLVMConstVector(order, k->e->lanes), "");
     return is_negative ? reversed(k, all) : all;
 }
 
@@ -336,9 +340,9 @@ LLVMValueRef tgi_llvm_load(tgi_llvm_kernel *k, uint32_t number)
     if (k->e->lanes == 1) {
         LLVMValueRef address = tgi_llvm_address(k, access);
         if (index_varies(k, access))
-            address = moved(k, access, address,
-                            gathered(k, access,
-                                     tgi_llvm_value_of(k, access->index)));
+            address =
+                moved(k, access, address,
+                      gathered(k, access, tgi_llvm_value_of(k, access->index)));
         return load_at(k, type, dtype, guarded(k, access, address));
     }
     if (index_varies(k, access) ||
@@ -422,7 +426,7 @@ static void store_slivers(tgi_llvm_kernel *k, const tgi_access *access,
 {
     LLVMValueRef address = tgi_llvm_address(k, access);
     LLVMValueRef step =
-        tgi_llvm_stride(k, access->stride[k->vector_axis]);
+        tgi_llvm_stride(k, access->stride[k->analysis.vector_axis]);
     for (unsigned at = 0; at < k->e->lanes; at += access->panel_width) {
         store_at(k, dtype, lanes_from(k, value, at, access->panel_width),
                  address);
@@ -495,8 +499,8 @@ LLVMValueRef tgi_llvm_store_value(tgi_llvm_kernel *k, const tgi_access *access,
 void tgi_llvm_store(tgi_llvm_kernel *k, const tgi_loop_store *store)
 {
     const tgi_access *access = &k->loops->accesses.data[store->access];
-    LLVMValueRef done = tgi_llvm_store_value(
-        k, access, tgi_llvm_value_of(k, store->value));
+    LLVMValueRef done =
+        tgi_llvm_store_value(k, access, tgi_llvm_value_of(k, store->value));
     if (done && tgi_llvm_is_non_temporal(k, store))
         tgi_llvm_non_temporal_mark(
             k, done,

@@ -4,7 +4,13 @@
  * loops only ask whether any lane failed; what happens then stands in a
  * function of its own, which threads enter one at a time.
  */
-#include "llvm/llvm_lower.h"
+#include "llvm/llvm_check.h"
+#include "llvm/llvm_flow.h"
+#include "llvm/llvm_frame.h"
+#include "llvm/llvm_inst.h"
+#include "llvm/llvm_kernel_state.h"
+#include "llvm/llvm_program.h"
+#include "llvm/llvm_target.h"
 
 #include <stdint.h>
 
@@ -47,9 +53,9 @@ void tgi_llvm_check_init(tgi_llvm_program *program)
     LLVMBuildBr(b, wait);
 
     LLVMPositionBuilderAtEnd(b, wait);
-    LLVMValueRef old = LLVMBuildAtomicRMW(
-        b, LLVMAtomicRMWBinOpXchg, check, taken,
-        LLVMAtomicOrderingSequentiallyConsistent, false);
+    LLVMValueRef old =
+        LLVMBuildAtomicRMW(b, LLVMAtomicRMWBinOpXchg, check, taken,
+                           LLVMAtomicOrderingSequentiallyConsistent, false);
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, old, taken, ""), wait,
                     compare);
 
@@ -63,10 +69,9 @@ void tgi_llvm_check_init(tgi_llvm_program *program)
     LLVMValueRef is_earlier = LLVMBuildAnd(
         b, LLVMBuildICmp(b, LLVMIntEQ, own, old, ""),
         LLVMBuildICmp(b, LLVMIntSLT, position, old_position, ""), "");
-    LLVMValueRef is_first = LLVMBuildOr(
-        b, is_none, LLVMBuildOr(b, is_lower, is_earlier, ""), "");
-    LLVMBuildStore(b,
-                   LLVMBuildSelect(b, is_first, position, old_position, ""),
+    LLVMValueRef is_first =
+        LLVMBuildOr(b, is_none, LLVMBuildOr(b, is_lower, is_earlier, ""), "");
+    LLVMBuildStore(b, LLVMBuildSelect(b, is_first, position, old_position, ""),
                    where);
     LLVMValueRef release =
         LLVMBuildStore(b, LLVMBuildSelect(b, is_first, own, old, ""), check);
@@ -92,8 +97,7 @@ static LLVMValueRef smallest(tgi_llvm_kernel *k, LLVMValueRef mask,
         LLVMValueRef here = LLVMBuildExtractElement(k->b, position, lane, "");
         LLVMValueRef counts = LLVMBuildExtractElement(k->b, mask, lane, "");
         counts = LLVMBuildAnd(
-            k->b, counts, LLVMBuildICmp(k->b, LLVMIntSLT, here, least, ""),
-            "");
+            k->b, counts, LLVMBuildICmp(k->b, LLVMIntSLT, here, least, ""), "");
         least = LLVMBuildSelect(k->b, counts, here, least, "");
     }
     return least;
@@ -107,8 +111,7 @@ void tgi_llvm_check_emit(tgi_llvm_kernel *k, const tgi_loop_check *check)
         failed = LLVMBuildAnd(k->b, failed, k->mask, "");
     LLVMValueRef any = failed;
     if (k->e->lanes > 1) {
-        LLVMTypeRef bits =
-            LLVMIntTypeInContext(k->e->context, k->e->lanes);
+        LLVMTypeRef bits = LLVMIntTypeInContext(k->e->context, k->e->lanes);
         any = LLVMBuildICmp(k->b, LLVMIntNE,
                             LLVMBuildBitCast(k->b, failed, bits, ""),
                             LLVMConstNull(bits), "");

@@ -4,9 +4,19 @@
  * varies along the vectors, at which level each inst really stands, and how
  * many lanes the vectors of a phase have. None of them changes a bit.
  */
-#include "llvm/llvm_lower.h"
+#include "llvm/llvm_analysis.h"
+#include "llvm/llvm_columns.h"
+#include "llvm/llvm_cost.h"
+#include "llvm/llvm_emit.h"
+#include "llvm/llvm_matmul.h"
+#include "llvm/llvm_pack.h"
+#include "llvm/llvm_program.h"
+#include "llvm/llvm_reduce.h"
+#include "llvm/llvm_rows.h"
+#include "llvm/llvm_transpose.h"
 
 #include <assert.h>
+#include <string.h>
 
 /* -- Levels ---------------------------------------------------------------- */
 
@@ -25,18 +35,18 @@ static bool has_access(const tgi_inst *inst)
     return inst->kind == TGI_INST_LOAD || inst->kind == TGI_INST_POSITION;
 }
 
-static const tgi_access *access_of(const tgi_llvm_kernel *k,
+static const tgi_access *access_of(const tgi_llvm_analysis *a,
                                    const tgi_inst *inst)
 {
-    return &k->loops->accesses.data[inst->number];
+    return &a->loops->accesses.data[inst->number];
 }
 
 /* Takes over what an inst has from one that it uses. */
-static void use(tgi_llvm_kernel *k, uint32_t inst, uint32_t used)
+static void use(tgi_llvm_analysis *a, uint32_t inst, uint32_t used)
 {
-    tgi_llvm_value *value = &k->values[inst];
-    const tgi_llvm_value *operand = &k->values[used];
-    const tgi_inst *insts = k->loops->insts.data;
+    tgi_llvm_inst_facts *value = &a->insts[inst];
+    const tgi_llvm_inst_facts *operand = &a->insts[used];
+    const tgi_inst *insts = a->loops->insts.data;
     assert(used > 0 && used < inst);
     value->varies |= operand->varies;
     if (operand->level > value->level)
@@ -45,27 +55,27 @@ static void use(tgi_llvm_kernel *k, uint32_t inst, uint32_t used)
         value->is_after_loop = true;
 }
 
-static void level_of_inst(tgi_llvm_kernel *k, uint32_t number)
+static void level_of_inst(tgi_llvm_analysis *a, uint32_t number)
 {
-    const tgi_inst *inst = &k->loops->insts.data[number];
-    tgi_llvm_value *value = &k->values[number];
+    const tgi_inst *inst = &a->loops->insts.data[number];
+    tgi_llvm_inst_facts *value = &a->insts[number];
     value->level = inst->level;
     for (int i = 0; i < inst->n_operands; i++)
-        use(k, number, inst->operands[i]);
+        use(a, number, inst->operands[i]);
     if (has_access(inst)) {
-        const tgi_access *access = access_of(k, inst);
-        value->varies |= !is_still(access->stride[k->vector_axis]);
+        const tgi_access *access = access_of(a, inst);
+        value->varies |= !is_still(access->stride[a->vector_axis]);
         if (access->index)
-            use(k, number, access->index);
+            use(a, number, access->index);
         if (access->shift)
-            use(k, number, access->shift);
+            use(a, number, access->shift);
     }
     if (inst->kind == TGI_INST_REDUCED) {
         const tgi_reduction *reduction =
-            &k->loops->reductions.data[inst->number];
+            &a->loops->reductions.data[inst->number];
         if (value->level < TGI_LEVEL_POINT)
             value->level = TGI_LEVEL_POINT;
-        value->varies = k->loops->vectors == TGI_COLUMNS;
+        value->varies = a->loops->vectors == TGI_COLUMNS;
         value->is_after_loop = reduction->phase == inst->phase;
     }
     /* Along columns it varies from point to point. */
@@ -75,11 +85,12 @@ static void level_of_inst(tgi_llvm_kernel *k, uint32_t number)
 
 /* -- Phases ---------------------------------------------------------------- */
 
-bool tgi_llvm_is_contiguous(const tgi_llvm_kernel *k, const tgi_access *access)
+bool tgi_llvm_is_contiguous(const tgi_llvm_analysis *a,
+                            const tgi_access *access)
 {
-    return (access->panel_width || is_one(access->stride[k->vector_axis]) ||
-            is_still(access->stride[k->vector_axis])) &&
-           !(access->index && k->values[access->index].varies);
+    return (access->panel_width || is_one(access->stride[a->vector_axis]) ||
+            is_still(access->stride[a->vector_axis])) &&
+           !(access->index && a->insts[access->index].varies);
 }
 
 /* What is needed of a phase to choose its lanes. */
@@ -91,10 +102,10 @@ typedef struct census {
     unsigned n_reductions;
 } census;
 
-bool tgi_llvm_is_maskable(const tgi_llvm_kernel *k, const tgi_access *access)
+bool tgi_llvm_is_maskable(const tgi_llvm_analysis *a, const tgi_access *access)
 {
-    const int dtype = k->program->loops->buffers.data[access->buffer].dtype;
-    return tgi_llvm_is_contiguous(k, access) && tgi_dtype_bytes(dtype) >= 4;
+    const int dtype = a->program->loops->buffers.data[access->buffer].dtype;
+    return tgi_llvm_is_contiguous(a, access) && tgi_dtype_bytes(dtype) >= 4;
 }
 
 static void count_dtype(census *c, int dtype)
@@ -104,11 +115,11 @@ static void count_dtype(census *c, int dtype)
         c->bytes = bytes;
 }
 
-static void count_inst(tgi_llvm_kernel *k, uint32_t number, census *of_phases)
+static void count_inst(tgi_llvm_analysis *a, uint32_t number, census *of_phases)
 {
-    const tgi_inst *inst = &k->loops->insts.data[number];
-    const tgi_llvm_value *value = &k->values[number];
-    tgi_llvm_phase *phase = &k->phases[inst->phase];
+    const tgi_inst *inst = &a->loops->insts.data[number];
+    const tgi_llvm_inst_facts *value = &a->insts[number];
+    tgi_llvm_phase *phase = &a->phases[inst->phase];
     census *c = &of_phases[inst->phase];
     if (value->level == TGI_LEVEL_INNER)
         phase->has_loop = true;
@@ -116,34 +127,34 @@ static void count_inst(tgi_llvm_kernel *k, uint32_t number, census *of_phases)
         return;
     count_dtype(c, inst->dtype);
     if (value->level == TGI_LEVEL_INNER)
-        c->cost += tgi_llvm_inst_cost(k, inst);
+        c->cost += tgi_llvm_inst_cost(a, inst);
     if (inst->kind == TGI_INST_LOAD)
-        phase->can_mask &= tgi_llvm_is_maskable(k, access_of(k, inst));
+        phase->can_mask &= tgi_llvm_is_maskable(a, access_of(a, inst));
 }
 
-static bool count_reduction(tgi_llvm_kernel *k, uint32_t number,
+static bool count_reduction(tgi_llvm_analysis *a, uint32_t number,
                             census *of_phases)
 {
-    const tgi_reduction *reduction = &k->loops->reductions.data[number];
-    tgi_llvm_phase *phase = &k->phases[reduction->phase];
+    const tgi_reduction *reduction = &a->loops->reductions.data[number];
+    tgi_llvm_phase *phase = &a->phases[reduction->phase];
     if (phase->n_reductions == TGI_LLVM_MAX_REDUCTIONS)
-        return tgi_llvm_fail(k->program, "a phase has too many reductions");
+        return tgi_llvm_fail(a->program, "a phase has too many reductions");
     phase->reductions[phase->n_reductions++] = number;
     const tgi_reduction *first =
-        &k->loops->reductions.data[phase->reductions[0]];
+        &a->loops->reductions.data[phase->reductions[0]];
     if (first->combines_blocks != reduction->combines_blocks)
-        return tgi_llvm_fail(k->program,
+        return tgi_llvm_fail(a->program,
                              "only some reductions of a phase cascade");
     phase->has_loop = true;
-    k->is_split |= reduction->is_split;
+    a->is_split |= reduction->is_split;
     const bool is_arg =
         reduction->op == TGI_OP_ARGMAX || reduction->op == TGI_OP_ARGMIN;
     count_dtype(&of_phases[reduction->phase],
                 is_arg ? TG_I64 : reduction->dtype);
     of_phases[reduction->phase].cost++;
     of_phases[reduction->phase].uses_native_minmax |=
-        is_arg || (k->loops->vectors == TGI_ROWS &&
-                   tgi_llvm_uses_native_minmax(k, number));
+        is_arg || (a->loops->vectors == TGI_ROWS &&
+                   tgi_llvm_uses_native_minmax(a, number));
     of_phases[reduction->phase].n_reductions++;
     return true;
 }
@@ -167,140 +178,178 @@ enum { HEAVY = 12 };
    long. */
 enum { COLUMN_REGISTERS = 8 };
 
-static unsigned registers_for(const tgi_llvm_kernel *k, const census *c)
+static unsigned registers_for(const tgi_llvm_analysis *a, const census *c)
 {
     if (c->cost > VERY_LONG || c->uses_native_minmax)
         return FEW_REGISTERS;
-    return k->loops->vectors == TGI_COLUMNS && !k->wide_columns &&
+    return a->loops->vectors == TGI_COLUMNS && !a->wide_columns &&
                    c->n_reductions == 1 && c->cost <= HEAVY
                ? COLUMN_REGISTERS
                : MOST_REGISTERS;
 }
 
 /* Lanes of the widest element that fill a register. */
-static unsigned register_lanes(const tgi_llvm_kernel *k, const census *c)
+static unsigned register_lanes(const tgi_llvm_analysis *a, const census *c)
 {
-    return k->program->target->vector_bits / 8 / (c->bytes ? c->bytes : 8);
+    return a->program->target->vector_bits / 8 / (c->bytes ? c->bytes : 8);
 }
 
 /* A vector is of one sliver; but where rows that lie along memory are packed
    it fills several. */
-static unsigned lanes_of_slivers(const tgi_llvm_kernel *k, unsigned lanes)
+static unsigned lanes_of_slivers(const tgi_llvm_analysis *a, unsigned lanes)
 {
     bool is_plain = true;
     unsigned sliver = 0;
-    for (size_t i = 0; i < k->loops->accesses.n; i++) {
-        const tgi_access *access = &k->loops->accesses.data[i];
-        is_plain &= tgi_llvm_is_contiguous(k, access);
+    for (size_t i = 0; i < a->loops->accesses.n; i++) {
+        const tgi_access *access = &a->loops->accesses.data[i];
+        is_plain &= tgi_llvm_is_contiguous(a, access);
         sliver = access->panel_width ? access->panel_width : sliver;
     }
     if (!sliver)
         return lanes;
-    return is_plain && tgi_llvm_pack_panel_width(k) &&
-                   !tgi_llvm_pack_is_transposed(k)
+    return is_plain && tgi_llvm_pack_panel_width(a) &&
+                   !tgi_llvm_pack_is_transposed(a)
                ? TGI_LLVM_MAX_LANES
                : sliver;
 }
 
-static unsigned lanes_for(const tgi_llvm_kernel *k, const census *c,
+static unsigned lanes_for(const tgi_llvm_analysis *a, const census *c,
                           bool can_mask, unsigned least)
 {
-    unsigned lanes = registers_for(k, c) * register_lanes(k, c);
+    unsigned lanes = registers_for(a, c) * register_lanes(a, c);
     if (lanes > TGI_LLVM_MAX_LANES)
         lanes = TGI_LLVM_MAX_LANES;
-    lanes = lanes_of_slivers(k, lanes);
+    lanes = lanes_of_slivers(a, lanes);
     /* Lanes that are never used cost as much as others; without masks a
        vector that is not full is not used at all. */
-    const tgi_dim extent = k->loops->extent[k->vector_axis];
+    const tgi_dim extent = a->loops->extent[a->vector_axis];
     while (tgi_dim_is_known(extent) && lanes > least &&
            (can_mask ? lanes / 2 : lanes - 1) >= extent)
         lanes /= 2;
     return lanes;
 }
 
-static void choose_lanes(tgi_llvm_kernel *k, const census *of_phases)
+static void choose_lanes(tgi_llvm_analysis *a, const census *of_phases)
 {
-    for (unsigned i = 0; i < k->loops->n_phases; i++) {
-        const tgi_llvm_phase *phase = &k->phases[i];
+    for (unsigned i = 0; i < a->loops->n_phases; i++) {
+        const tgi_llvm_phase *phase = &a->phases[i];
         const unsigned tree =
-            phase->n_reductions ? tgi_llvm_tree_lanes(k, phase) : 1;
+            phase->n_reductions ? tgi_llvm_tree_lanes(a, phase) : 1;
         const unsigned least = tree < TGI_LLVM_MAX_TREE_VECTORS
                                    ? 1
                                    : tree / TGI_LLVM_MAX_TREE_VECTORS;
-        k->phases[i].lanes = lanes_for(k, &of_phases[i],
-                                       phase->can_mask, least);
-        k->phases[i].is_heavy = of_phases[i].cost > HEAVY;
-        k->phases[i].register_lanes = register_lanes(k, &of_phases[i]);
-        if (k->phases[i].register_lanes > k->phases[i].lanes)
-            k->phases[i].register_lanes = k->phases[i].lanes;
-        k->phases[i].tail_lanes =
-            k->phases[i].can_mask ? k->phases[i].register_lanes : 1;
+        a->phases[i].lanes =
+            lanes_for(a, &of_phases[i], phase->can_mask, least);
+        a->phases[i].is_heavy = of_phases[i].cost > HEAVY;
+        a->phases[i].register_lanes = register_lanes(a, &of_phases[i]);
+        if (a->phases[i].register_lanes > a->phases[i].lanes)
+            a->phases[i].register_lanes = a->phases[i].lanes;
+        a->phases[i].tail_lanes =
+            a->phases[i].can_mask ? a->phases[i].register_lanes : 1;
     }
-    if (k->loops->vectors == TGI_ROWS)
+    if (a->loops->vectors == TGI_ROWS)
         return;
     /* All phases of columns go over the same ones. */
     census all = {0};
-    for (unsigned i = 0; i < k->loops->n_phases; i++) {
+    for (unsigned i = 0; i < a->loops->n_phases; i++) {
         if (of_phases[i].bytes > all.bytes)
             all.bytes = of_phases[i].bytes;
         if (of_phases[i].cost > all.cost)
             all.cost = of_phases[i].cost;
         all.uses_native_minmax |= of_phases[i].uses_native_minmax;
         all.n_reductions += of_phases[i].n_reductions;
-        k->phases[0].can_mask &= k->phases[i].can_mask;
+        a->phases[0].can_mask &= a->phases[i].can_mask;
     }
-    const unsigned tile = tgi_llvm_matmul_classify(k);
+    const unsigned tile = tgi_llvm_matmul_classify(a);
     if (!tile && all.cost <= HEAVY)
-        k->wide_columns = tgi_llvm_wide_item_columns(
-            k, MOST_REGISTERS * register_lanes(k, &all));
-    for (unsigned i = 0; i < k->loops->n_phases; i++) {
-        k->phases[i].lanes =
-            tile ? tile : lanes_for(k, &all, k->phases[0].can_mask, 1);
-        k->phases[i].can_mask = k->phases[0].can_mask;
+        a->wide_columns = tgi_llvm_wide_item_columns(
+            a, MOST_REGISTERS * register_lanes(a, &all));
+    for (unsigned i = 0; i < a->loops->n_phases; i++) {
+        a->phases[i].lanes =
+            tile ? tile : lanes_for(a, &all, a->phases[0].can_mask, 1);
+        a->phases[i].can_mask = a->phases[0].can_mask;
     }
 }
 
 /* -- All of it ------------------------------------------------------------- */
 
-static bool look_at(tgi_llvm_kernel *k, census *of_phases)
+static bool look_at(tgi_llvm_analysis *a, census *of_phases)
 {
-    const tgi_kernel_loops *loops = k->loops;
+    const tgi_kernel_loops *loops = a->loops;
     for (unsigned i = 0; i < loops->n_phases; i++)
-        k->phases[i] = (tgi_llvm_phase){.can_mask = true};
+        a->phases[i] = (tgi_llvm_phase){.can_mask = true};
     for (uint32_t i = 1; i < loops->insts.n; i++) {
-        level_of_inst(k, i);
-        count_inst(k, i, of_phases);
+        level_of_inst(a, i);
+        count_inst(a, i, of_phases);
     }
     for (size_t i = 0; i < loops->stores.n; i++) {
         const tgi_loop_store *store = &loops->stores.data[i];
-        tgi_llvm_phase *phase = &k->phases[store->phase];
+        tgi_llvm_phase *phase = &a->phases[store->phase];
         const tgi_access *access = &loops->accesses.data[store->access];
         if (store->level == TGI_LEVEL_INNER)
             phase->has_loop = true;
         if (store->level == TGI_LEVEL_INNER || loops->vectors == TGI_COLUMNS)
-            phase->can_mask &= tgi_llvm_is_maskable(k, access);
+            phase->can_mask &= tgi_llvm_is_maskable(a, access);
     }
     for (size_t i = 0; i < loops->checks.n; i++)
-        k->phases[loops->checks.data[i].phase].has_loop = true;
+        a->phases[loops->checks.data[i].phase].has_loop = true;
     for (uint32_t i = 0; i < loops->reductions.n; i++)
-        if (!count_reduction(k, i, of_phases))
+        if (!count_reduction(a, i, of_phases))
             return false;
-    choose_lanes(k, of_phases);
-    return !k->program->failure;
+    choose_lanes(a, of_phases);
+    return !a->program->failure;
 }
 
-bool tgi_llvm_classify(tgi_llvm_kernel *k)
+static bool classify(tgi_llvm_analysis *a)
 {
-    tgi_llvm_program *program = k->program;
-    census *of_phases =
-        program->alloc(k->loops->n_phases * sizeof(*of_phases));
-    if (!of_phases) {
-        program->is_out_of_memory = true;
-        return tgi_llvm_fail(program, "out of memory");
-    }
-    for (unsigned i = 0; i < k->loops->n_phases; i++)
+    tgi_llvm_program *program = a->program;
+    census *of_phases = program->alloc(a->loops->n_phases * sizeof(*of_phases));
+    if (!of_phases)
+        return tgi_llvm_fail_memory(program);
+    for (unsigned i = 0; i < a->loops->n_phases; i++)
         of_phases[i] = (census){0};
-    const bool is_fine = look_at(k, of_phases);
+    const bool is_fine = look_at(a, of_phases);
     program->free(of_phases);
     return is_fine;
+}
+
+static bool make_arrays(tgi_llvm_analysis *a)
+{
+    const size_t n_insts = a->loops->insts.n + 1;
+    const size_t bytes = n_insts * sizeof(*a->insts) +
+                         a->loops->n_phases * sizeof(*a->phases) +
+                         a->loops->stores.n * sizeof(*a->non_temporal_stores);
+    a->memory = a->program->alloc(bytes);
+    if (!a->memory)
+        return false;
+    memset(a->memory, 0, bytes);
+    a->phases = a->memory;
+    a->insts = (tgi_llvm_inst_facts *)(a->phases + a->loops->n_phases);
+    a->non_temporal_stores = (bool *)(a->insts + n_insts);
+    return true;
+}
+
+bool tgi_llvm_analysis_init(tgi_llvm_analysis *a, tgi_llvm_program *program,
+                            const tgi_kernel_loops *loops)
+{
+    *a = (tgi_llvm_analysis){
+        .program = program,
+        .loops = loops,
+        .inner = loops->n_outer,
+        .vector_axis =
+            loops->vectors == TGI_ROWS ? loops->n_outer : loops->n_outer - 1,
+    };
+    if (a->vector_axis < 0)
+        return tgi_llvm_fail(program, "columns without an axis");
+    if (!make_arrays(a) ||
+        (!loops->is_straightline && !tgi_llvm_transpose_prepare(a)))
+        return tgi_llvm_fail_memory(program);
+    return classify(a);
+}
+
+void tgi_llvm_analysis_deinit(tgi_llvm_analysis *a)
+{
+    tgi_llvm_transpose_free(a);
+    if (a->memory)
+        a->program->free(a->memory);
 }

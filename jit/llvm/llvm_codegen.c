@@ -5,12 +5,20 @@
  * the target machine of their thread.
  */
 #include "llvm/llvm_codegen.h"
+#include "llvm/llvm_check.h"
+#include "llvm/llvm_compile.h"
+#include "llvm/llvm_emit.h"
+#include "llvm/llvm_entry.h"
+#include "llvm/llvm_export.h"
+#include "llvm/llvm_fission.h"
+#include "llvm/llvm_frame.h"
+#include "llvm/llvm_kernel.h"
+#include "llvm/llvm_non_temporal.h"
+#include "llvm/llvm_program.h"
+#include "llvm/llvm_target.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#include "llvm/llvm_compile.h"
-#include "llvm/llvm_lower.h"
 
 /* What a tgi_codegen points to. */
 typedef struct own {
@@ -34,6 +42,12 @@ bool tgi_llvm_fail(tgi_llvm_program *program, const char *why)
     if (!program->failure)
         program->failure = why;
     return false;
+}
+
+bool tgi_llvm_fail_memory(tgi_llvm_program *program)
+{
+    program->is_out_of_memory = true;
+    return tgi_llvm_fail(program, "out of memory");
 }
 
 /* -- The program ----------------------------------------------------------- */
@@ -103,8 +117,7 @@ static bool take_names(own *o, const tgi_llvm_kernel_info *kernels,
 
 /* Emits all functions. `kernels` has room for all. */
 static bool build(tgi_llvm_program *program, tgi_llvm_kernel_info *kernels,
-                  const tgi_codegen_options *options, own *o,
-                  tgi_codegen *out)
+                  const tgi_codegen_options *options, own *o, tgi_codegen *out)
 {
     const tgi_loops *loops = program->loops;
     for (size_t i = 0; i < loops->kernels.n; i++)
@@ -123,8 +136,7 @@ static bool build(tgi_llvm_program *program, tgi_llvm_kernel_info *kernels,
     const tgi_codegen_export *export = options->export;
     if (export &&
         !tgi_llvm_export_define(program, entry, export,
-                                export->choose_threads(o->costs,
-                                                       export->user)))
+                                export->choose_threads(o->costs, export->user)))
         return fail(out, program->failure, program->is_out_of_memory);
     return true;
 }
@@ -134,8 +146,8 @@ static bool compile_module(tgi_llvm_program *program, LLVMModuleRef module,
                            tgi_codegen *out)
 {
     const double start = tgi_llvm_clock_ms();
-    tgi_llvm_kernel_info *kernels = options->alloc(
-        (program->loops->kernels.n + 1) * sizeof(*kernels));
+    tgi_llvm_kernel_info *kernels =
+        options->alloc((program->loops->kernels.n + 1) * sizeof(*kernels));
     if (!kernels)
         return fail(out, "out of memory", true);
     const bool is_built = build(program, kernels, options, o, out);

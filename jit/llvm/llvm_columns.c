@@ -4,7 +4,17 @@
  * axis: a chunk of columns at a time goes down the rows (the inner axis) in
  * order, in blocks. All lanes are results of their own.
  */
-#include "llvm/llvm_lower.h"
+#include "llvm/llvm_columns.h"
+#include "llvm/llvm_access.h"
+#include "llvm/llvm_analysis.h"
+#include "llvm/llvm_flow.h"
+#include "llvm/llvm_frame.h"
+#include "llvm/llvm_inst.h"
+#include "llvm/llvm_kernel_state.h"
+#include "llvm/llvm_matmul.h"
+#include "llvm/llvm_pack.h"
+#include "llvm/llvm_pairwise.h"
+#include "llvm/llvm_reduce.h"
 
 /* -- Reductions ------------------------------------------------------------ */
 
@@ -42,10 +52,10 @@ static void start(tgi_llvm_kernel *k, const tgi_llvm_phase *p, states *s,
 static void take_rows(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
                       LLVMValueRef to, states *s)
 {
-    const tgi_llvm_phase *p = &k->phases[phase];
+    const tgi_llvm_phase *p = &k->analysis.phases[phase];
     tgi_llvm_loop loop;
     tgi_llvm_loop_begin(k, &loop, from, to, 1, s->all, s->n);
-    k->index[k->inner] = loop.index;
+    k->index[k->analysis.inner] = loop.index;
     tgi_llvm_body_emit(k, phase);
     for (unsigned i = 0, at = 0; i < p->n_reductions; i++) {
         const unsigned n =
@@ -61,11 +71,11 @@ static void take_rows(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
     tgi_llvm_loop_end(k, &loop, s->all);
     for (unsigned i = 0; i < s->n; i++)
         s->all[i] = loop.carried[i];
-    k->index[k->inner] = NULL;
+    k->index[k->analysis.inner] = NULL;
 }
 
-static void finish(tgi_llvm_kernel *k, const tgi_llvm_phase *p,
-                   const states *s, LLVMValueRef *out)
+static void finish(tgi_llvm_kernel *k, const tgi_llvm_phase *p, const states *s,
+                   LLVMValueRef *out)
 {
     for (unsigned i = 0, at = 0; i < p->n_reductions; i++) {
         tgi_llvm_accumulator state;
@@ -77,21 +87,19 @@ static void finish(tgi_llvm_kernel *k, const tgi_llvm_phase *p,
 }
 
 /* All rows as one block: of a split, or if there are not more. */
-static void reduce_block(tgi_llvm_kernel *k, unsigned phase,
-                         LLVMValueRef from, LLVMValueRef to,
-                         LLVMValueRef *out)
+static void reduce_block(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
+                         LLVMValueRef to, LLVMValueRef *out)
 {
     states s;
-    start(k, &k->phases[phase], &s, true);
+    start(k, &k->analysis.phases[phase], &s, true);
     take_rows(k, phase, from, to, &s);
-    finish(k, &k->phases[phase], &s, out);
+    finish(k, &k->analysis.phases[phase], &s, out);
 }
 
-static void reduce_blocks(tgi_llvm_kernel *k, unsigned phase,
-                          LLVMValueRef from, LLVMValueRef to,
-                          LLVMValueRef *out)
+static void reduce_blocks(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
+                          LLVMValueRef to, LLVMValueRef *out)
 {
-    const tgi_llvm_phase *p = &k->phases[phase];
+    const tgi_llvm_phase *p = &k->analysis.phases[phase];
     LLVMValueRef size = tgi_llvm_const_i64(k->program, TGI_BLOCK_ROWS);
     tgi_llvm_pairwise pairwise;
     tgi_llvm_loop loop;
@@ -120,26 +128,26 @@ static void reduce_cascade(tgi_llvm_kernel *k, unsigned phase,
                            LLVMValueRef from, LLVMValueRef to,
                            LLVMValueRef *out)
 {
-    const tgi_llvm_phase *p = &k->phases[phase];
+    const tgi_llvm_phase *p = &k->analysis.phases[phase];
     tgi_llvm_pairwise pairwise;
     tgi_llvm_loop loop;
     tgi_llvm_pairwise_begin(k, &pairwise, p);
     tgi_llvm_loop_begin(k, &loop, from, to, 1, NULL, 0);
-    k->index[k->inner] = loop.index;
+    k->index[k->analysis.inner] = loop.index;
     tgi_llvm_body_emit(k, phase);
     for (unsigned i = 0; i < p->n_reductions; i++)
         out[i] = tgi_llvm_value_of(
             k, k->loops->reductions.data[p->reductions[i]].value);
     tgi_llvm_pairwise_push(k, &pairwise, out, loop.index);
     tgi_llvm_loop_end(k, &loop, NULL);
-    k->index[k->inner] = NULL;
+    k->index[k->analysis.inner] = NULL;
     tgi_llvm_pairwise_total(k, &pairwise, to, out);
 }
 
 static void reduce(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
                    LLVMValueRef to)
 {
-    const tgi_llvm_phase *p = &k->phases[phase];
+    const tgi_llvm_phase *p = &k->analysis.phases[phase];
     LLVMValueRef results[TGI_LLVM_MAX_REDUCTIONS];
     tgi_llvm_branch branch;
     int64_t n;
@@ -147,7 +155,7 @@ static void reduce(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
                           LLVMBuildICmp(k->b, LLVMIntSLT, from, to, ""));
     if (k->loops->reductions.data[p->reductions[0]].combines_blocks)
         reduce_cascade(k, phase, from, to, results);
-    else if (k->is_split ||
+    else if (k->analysis.is_split ||
              (tgi_llvm_is_const_i64(to, &n) && n <= TGI_BLOCK_ROWS))
         reduce_block(k, phase, from, to, results);
     else
@@ -163,30 +171,29 @@ static void reduce(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
 /* -- Chunks ---------------------------------------------------------------- */
 
 /* Those that are taken at once. */
-static unsigned columns_at_once(const tgi_llvm_kernel *k)
+static unsigned columns_at_once(const tgi_llvm_analysis *a)
 {
-    if (k->matmul.n_panels > 1)
-        return k->matmul.n_panels * k->phases[0].lanes;
-    return k->wide_columns ? k->wide_columns : k->phases[0].lanes;
+    if (a->matmul.n_panels > 1)
+        return a->matmul.n_panels * a->phases[0].lanes;
+    return a->wide_columns ? a->wide_columns : a->phases[0].lanes;
 }
 
-unsigned tgi_llvm_item_columns(const tgi_llvm_kernel *k)
+unsigned tgi_llvm_item_columns(const tgi_llvm_analysis *a)
 {
-    return k->matmul.reduces_rows ? (unsigned)k->loops->extent[k->vector_axis]
-                                  : columns_at_once(k);
+    return a->matmul.reduces_rows ? (unsigned)a->loops->extent[a->vector_axis]
+                                  : columns_at_once(a);
 }
 
 /* The rows of a point: a block of them if the kernel is split. */
 static void bounds(tgi_llvm_kernel *k, LLVMValueRef *from, LLVMValueRef *to)
 {
-    *to = tgi_llvm_dim(k, k->loops->extent[k->inner]);
+    *to = tgi_llvm_dim(k, k->loops->extent[k->analysis.inner]);
     *from = tgi_llvm_const_i64(k->program, 0);
-    if (!k->is_split)
+    if (!k->analysis.is_split)
         return;
     LLVMValueRef size = tgi_llvm_const_i64(k->program, TGI_BLOCK_ROWS);
-    *from = tgi_llvm_mul(k->program, k->index[k->inner - 2], size);
-    *to = tgi_llvm_min(k->program, *to,
-                       tgi_llvm_add(k->program, *from, size));
+    *from = tgi_llvm_mul(k->program, k->index[k->analysis.inner - 2], size);
+    *to = tgi_llvm_min(k->program, *to, tgi_llvm_add(k->program, *from, size));
 }
 
 /* The columns of all lanes from `column` on. */
@@ -195,24 +202,24 @@ static void chunk_at(tgi_llvm_kernel *k, LLVMValueRef column, void *user)
     LLVMValueRef from, to;
     (void)user;
     bounds(k, &from, &to);
-    k->index[k->vector_axis] = column;
-    if (k->matmul.mr) {
+    k->index[k->analysis.vector_axis] = column;
+    if (k->analysis.matmul.mr) {
         tgi_llvm_matmul_item_emit(k, from, to);
-        k->index[k->vector_axis] = NULL;
+        k->index[k->analysis.vector_axis] = NULL;
         return;
     }
     for (unsigned phase = 0; phase < k->loops->n_phases; phase++) {
         tgi_llvm_point_insts_emit(k, phase, false);
-        if (k->phases[phase].n_reductions) {
+        if (k->analysis.phases[phase].n_reductions) {
             reduce(k, phase, from, to);
-        } else if (k->phases[phase].has_loop) {
+        } else if (k->analysis.phases[phase].has_loop) {
             states none = {.n = 0};
             take_rows(k, phase, from, to, &none);
         }
         tgi_llvm_point_insts_emit(k, phase, true);
         tgi_llvm_point_stores_emit(k, phase);
     }
-    k->index[k->vector_axis] = NULL;
+    k->index[k->analysis.vector_axis] = NULL;
 }
 
 /* The slivers that are left over, one by one. */
@@ -234,10 +241,10 @@ static unsigned lanes_of_part(const tgi_llvm_kernel *k, LLVMValueRef n)
 {
     unsigned lanes = k->e->lanes;
     int64_t number;
-    if (!k->matmul.mr || k->matmul.n_panels > 1 ||
+    if (!k->analysis.matmul.mr || k->analysis.matmul.n_panels > 1 ||
         !tgi_llvm_is_const_i64(n, &number))
         return lanes;
-    while (lanes / 2 >= number % k->phases[0].lanes)
+    while (lanes / 2 >= number % k->analysis.phases[0].lanes)
         lanes /= 2;
     return lanes;
 }
@@ -246,18 +253,19 @@ static void part_of_chunk(tgi_llvm_kernel *k, LLVMValueRef column,
                           LLVMValueRef n, tgi_llvm_columns_fn *visit,
                           void *user)
 {
-    const unsigned sliver = tgi_llvm_pack_panel_width(k);
-    if (k->phases[0].can_mask && sliver) {
+    const unsigned sliver = tgi_llvm_pack_panel_width(&k->analysis);
+    if (k->analysis.phases[0].can_mask && sliver) {
         part_of_slivers(k, column, n, sliver);
         return;
     }
-    if (k->phases[0].can_mask) {
+    if (k->analysis.phases[0].can_mask) {
         LLVMValueRef left = LLVMBuildSub(k->b, n, column, "");
         int64_t number;
         k->e->lanes = lanes_of_part(k, n);
-        k->n_active_lanes = tgi_llvm_is_const_i64(n, &number)
-                                ? (unsigned)(number % k->phases[0].lanes)
-                                : 0;
+        k->n_active_lanes =
+            tgi_llvm_is_const_i64(n, &number)
+                ? (unsigned)(number % k->analysis.phases[0].lanes)
+                : 0;
         if (k->n_active_lanes != k->e->lanes)
             k->mask = tgi_llvm_tail_mask(k, left);
         visit(k, column, user);
@@ -273,14 +281,13 @@ static void part_of_chunk(tgi_llvm_kernel *k, LLVMValueRef column,
 }
 
 /* Many vectors side by side, then what is left over. */
-static void wide_chunk(tgi_llvm_kernel *k, LLVMValueRef column,
-                       LLVMValueRef n)
+static void wide_chunk(tgi_llvm_kernel *k, LLVMValueRef column, LLVMValueRef n)
 {
     LLVMValueRef from, to;
     LLVMValueRef end = tgi_llvm_min(
         k->program, n,
         tgi_llvm_add(k->program, column,
-                     tgi_llvm_const_i64(k->program, k->wide_columns)));
+                     tgi_llvm_const_i64(k->program, k->analysis.wide_columns)));
     LLVMValueRef full = tgi_llvm_round_down(k, column, end, k->e->lanes);
     int64_t number;
     bounds(k, &from, &to);
@@ -298,7 +305,7 @@ void tgi_llvm_columns_step(tgi_llvm_kernel *k, LLVMValueRef column,
                            LLVMValueRef n, tgi_llvm_columns_fn *visit,
                            void *user)
 {
-    const unsigned lanes = k->phases[0].lanes;
+    const unsigned lanes = k->analysis.phases[0].lanes;
     int64_t number;
     k->e->lanes = lanes;
     if (tgi_llvm_is_const_i64(n, &number) && number % lanes == 0) {
@@ -328,17 +335,17 @@ void tgi_llvm_columns_step(tgi_llvm_kernel *k, LLVMValueRef column,
 static void columns_from(tgi_llvm_kernel *k, LLVMValueRef column,
                          LLVMValueRef n)
 {
-    if (k->matmul.n_panels > 1)
+    if (k->analysis.matmul.n_panels > 1)
         tgi_llvm_matmul_panels_emit(k, column, n);
     else
         tgi_llvm_columns_step(k, column, n, chunk_at, NULL);
-    k->e->lanes = k->phases[0].lanes;
+    k->e->lanes = k->analysis.phases[0].lanes;
 }
 
 /* All of a product whose rows are folded: in order. */
 static void all_columns(tgi_llvm_kernel *k, LLVMValueRef n)
 {
-    const unsigned step = columns_at_once(k);
+    const unsigned step = columns_at_once(&k->analysis);
     LLVMValueRef zero = tgi_llvm_const_i64(k->program, 0);
     int64_t number;
     tgi_llvm_row_epilogue_begin(k);
@@ -355,16 +362,16 @@ static void all_columns(tgi_llvm_kernel *k, LLVMValueRef n)
 
 void tgi_llvm_columns_emit(tgi_llvm_kernel *k, LLVMValueRef chunk)
 {
-    LLVMValueRef n = tgi_llvm_dim(k, k->loops->extent[k->vector_axis]);
-    LLVMValueRef column =
-        tgi_llvm_mul(k->program, chunk,
-                     tgi_llvm_const_i64(k->program, tgi_llvm_item_columns(k)));
-    k->e->lanes = k->phases[0].lanes;
-    if (tgi_llvm_pack_is_transposed(k))
+    LLVMValueRef n = tgi_llvm_dim(k, k->loops->extent[k->analysis.vector_axis]);
+    LLVMValueRef column = tgi_llvm_mul(
+        k->program, chunk,
+        tgi_llvm_const_i64(k->program, tgi_llvm_item_columns(&k->analysis)));
+    k->e->lanes = k->analysis.phases[0].lanes;
+    if (tgi_llvm_pack_is_transposed(&k->analysis))
         tgi_llvm_pack_transposed_emit(k, column, n);
-    else if (k->wide_columns)
+    else if (k->analysis.wide_columns)
         wide_chunk(k, column, n);
-    else if (k->matmul.reduces_rows)
+    else if (k->analysis.matmul.reduces_rows)
         all_columns(k, n);
     else
         columns_from(k, column, n);

@@ -12,14 +12,14 @@
  * takes. No pass has leave to change bits: there are no fast-math flags.
  */
 #include "llvm/llvm_compile.h"
+#include "llvm/llvm_instrument.h"
+#include "llvm/llvm_target.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Error.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <stdio.h>
 #include <time.h>
-
-#include "llvm/llvm_instrument.h"
 
 static const char passes[] = "function(early-cse)";
 

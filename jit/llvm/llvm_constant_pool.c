@@ -9,6 +9,7 @@
  * others belong into a register. erf is a quarter quicker with it,
  * Black-Scholes a tenth.
  */
+#include "llvm/llvm_constant_pool.h"
 #include "llvm/llvm_emit.h"
 
 #include <stdio.h>

@@ -9,6 +9,9 @@
  * kernels they are a buffer like any other.
  */
 #include "llvm/llvm_entry.h"
+#include "llvm/llvm_flow.h"
+#include "llvm/llvm_frame.h"
+#include "llvm/llvm_program.h"
 
 #include <string.h>
 
@@ -31,8 +34,7 @@ static LLVMValueRef address_of(tgi_llvm_entry *n, uint32_t buffer)
 
 static LLVMValueRef load_number(tgi_llvm_entry *n, uint32_t buffer)
 {
-    return LLVMBuildLoad2(n->k.b, n->k.program->i64, address_of(n, buffer),
-                          "");
+    return LLVMBuildLoad2(n->k.b, n->k.program->i64, address_of(n, buffer), "");
 }
 
 /* -- Tables ---------------------------------------------------------------- */
@@ -46,12 +48,11 @@ static LLVMValueRef copy_table(tgi_llvm_entry *n, LLVMValueRef from)
     tgi_llvm_loop loop;
     tgi_llvm_loop_begin(&n->k, &loop, tgi_llvm_const_i64(program, 0),
                         tgi_llvm_const_i64(program, n_buffers), 1, NULL, 0);
-    LLVMValueRef source = LLVMBuildGEP2(n->k.b, program->pointer, from,
-                                        &loop.index, 1, "");
-    LLVMValueRef target = LLVMBuildGEP2(n->k.b, program->pointer, table,
-                                        &loop.index, 1, "");
-    LLVMBuildStore(n->k.b,
-                   LLVMBuildLoad2(n->k.b, program->pointer, source, ""),
+    LLVMValueRef source =
+        LLVMBuildGEP2(n->k.b, program->pointer, from, &loop.index, 1, "");
+    LLVMValueRef target =
+        LLVMBuildGEP2(n->k.b, program->pointer, table, &loop.index, 1, "");
+    LLVMBuildStore(n->k.b, LLVMBuildLoad2(n->k.b, program->pointer, source, ""),
                    target);
     tgi_llvm_loop_end(&n->k, &loop, NULL);
     return table;
@@ -238,9 +239,9 @@ static void make_room(tgi_llvm_entry *n, const tgi_llvm_control *c,
     tgi_llvm_barrier_emit(n);
     tgi_llvm_branch_begin(&n->k, &first, tgi_llvm_is_thread_zero(n));
     LLVMValueRef is_fine = tgi_llvm_stack_grow(program, n->frame, loops, trips);
-    tgi_llvm_branch_begin(&n->k, &failed,
-                          LLVMBuildICmp(b, LLVMIntEQ, is_fine,
-                                        LLVMConstNull(program->i32), ""));
+    tgi_llvm_branch_begin(
+        &n->k, &failed,
+        LLVMBuildICmp(b, LLVMIntEQ, is_fine, LLVMConstNull(program->i32), ""));
     tgi_llvm_failed_check_record(program, n->frame, loops->memory_check);
     tgi_llvm_branch_end(&n->k, &failed);
     tgi_llvm_branch_end(&n->k, &first);
@@ -301,10 +302,9 @@ static void test_loop(tgi_llvm_entry *n, const tgi_llvm_control *c,
     LLVMTypeRef byte = LLVMInt8TypeInContext(n->k.e->context);
     LLVMValueRef goes_on =
         LLVMBuildLoad2(n->k.b, byte, address_of(n, loops->test), "");
-    leave_unless(n,
-                 LLVMBuildICmp(n->k.b, LLVMIntNE, goes_on,
-                               LLVMConstNull(byte), ""),
-                 c->after);
+    leave_unless(
+        n, LLVMBuildICmp(n->k.b, LLVMIntNE, goes_on, LLVMConstNull(byte), ""),
+        c->after);
     if (loops->is_limited)
         fail_at_limit(n, c, loops);
     if (loops->stack_set)
@@ -340,8 +340,7 @@ static void begin_switch(tgi_llvm_entry *n, tgi_llvm_control *c,
     const tgi_llvm_program *program = n->k.program;
     LLVMValueRef number = load_number(n, loops->operand);
     LLVMValueRef zero = tgi_llvm_const_i64(program, 0);
-    LLVMValueRef is_below =
-        LLVMBuildICmp(n->k.b, LLVMIntSLT, number, zero, "");
+    LLVMValueRef is_below = LLVMBuildICmp(n->k.b, LLVMIntSLT, number, zero, "");
     number = LLVMBuildSelect(n->k.b, is_below, zero, number, "");
     c->head = tgi_llvm_block_append(&n->k, "case"); /* the last one */
     c->after = tgi_llvm_block_append(&n->k, "end");

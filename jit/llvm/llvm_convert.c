@@ -7,6 +7,7 @@
  * vectors of integers also is LLVM's only where floats cannot do it.
  */
 #include "llvm/llvm_convert.h"
+#include "llvm/llvm_emit.h"
 
 /* Doubles whose last bits are an integer: of 32 bits, signed or not, and of
    the upper half of 64. */

@@ -4,7 +4,9 @@
  * threads pay, and whether a body is long. Recipes are counted by running
  * them over an emitter that emits nothing, so a new op needs no row here.
  */
-#include "llvm/llvm_lower.h"
+#include "llvm/llvm_cost.h"
+#include "llvm/llvm_analysis.h"
+#include "recipe/emit.h"
 
 /* In instructions on full vectors; what is not named costs one. */
 enum {
@@ -61,8 +63,7 @@ static tgi_emitted count_word(tgi_emitter *base, tgi_primitive word,
 }
 
 static tgi_emitted count_lookup(tgi_emitter *base, tg_dtype dtype,
-                                const void *table, size_t n,
-                                tgi_emitted index)
+                                const void *table, size_t n, tgi_emitted index)
 {
     (void)dtype;
     (void)table;
@@ -88,7 +89,7 @@ static unsigned recipe_cost(const tgi_inst *inst)
 
 /* -- Insts ----------------------------------------------------------------- */
 
-unsigned tgi_llvm_inst_cost(const tgi_llvm_kernel *k, const tgi_inst *inst)
+unsigned tgi_llvm_inst_cost(const tgi_llvm_analysis *a, const tgi_inst *inst)
 {
     switch ((tgi_inst_kind)inst->kind) {
     case TGI_INST_OP:
@@ -97,7 +98,7 @@ unsigned tgi_llvm_inst_cost(const tgi_llvm_kernel *k, const tgi_inst *inst)
     case TGI_INST_RANDOM:
         return COST_RANDOM;
     case TGI_INST_LOAD:
-        return tgi_llvm_is_contiguous(k, &k->loops->accesses.data[inst->number])
+        return tgi_llvm_is_contiguous(a, &a->loops->accesses.data[inst->number])
                    ? 1
                    : COST_SINGLE;
     case TGI_INST_POSITION:
@@ -114,22 +115,21 @@ unsigned tgi_llvm_inst_cost(const tgi_llvm_kernel *k, const tgi_inst *inst)
 
 /* -- Kernels --------------------------------------------------------------- */
 
-tgi_kernel_cost tgi_llvm_kernel_cost(const tgi_llvm_kernel *k)
+tgi_kernel_cost tgi_llvm_kernel_cost(const tgi_llvm_analysis *a)
 {
     tgi_kernel_cost cost = {.point = PS_PER_POINT};
-    const tgi_kernel_loops *loops = k->loops;
+    const tgi_kernel_loops *loops = a->loops;
     for (uint32_t i = 1; i < loops->insts.n; i++) {
         const tgi_inst *inst = &loops->insts.data[i];
         const int64_t bytes = tgi_dtype_bytes(
             inst->dtype == TG_BOOL ? inst->type ? inst->type : TG_BOOL
                                    : inst->dtype);
-        int64_t picoseconds =
-            tgi_llvm_inst_cost(k, inst) * bytes * PS_PER_BYTE;
+        int64_t picoseconds = tgi_llvm_inst_cost(a, inst) * bytes * PS_PER_BYTE;
         if (inst->kind == TGI_INST_LOAD)
             picoseconds += bytes * PS_PER_BYTE_MOVED;
-        if (k->values[i].level == TGI_LEVEL_INNER)
+        if (a->insts[i].level == TGI_LEVEL_INNER)
             cost.element += picoseconds;
-        else if (k->values[i].level == TGI_LEVEL_POINT)
+        else if (a->insts[i].level == TGI_LEVEL_POINT)
             cost.point += picoseconds;
     }
     for (size_t i = 0; i < loops->stores.n; i++) {
@@ -139,7 +139,7 @@ tgi_kernel_cost tgi_llvm_kernel_cost(const tgi_llvm_kernel *k)
         if (store->level == TGI_LEVEL_INNER)
             cost.element += bytes * PS_PER_BYTE_MOVED;
     }
-    if (k->matmul.mr) /* what is loaded serves a whole side of a tile */
+    if (a->matmul.mr) /* what is loaded serves a whole side of a tile */
         cost.element = 0;
     for (size_t i = 0; i < loops->reductions.n; i++)
         cost.element +=

@@ -6,12 +6,12 @@
  * poison can only arise in an arm that a SELECT leaves out.
  */
 #include "llvm/llvm_emit.h"
+#include "llvm/llvm_constant_pool.h"
+#include "llvm/llvm_convert.h"
+#include "llvm/llvm_lookup.h"
 
 #include <assert.h>
 #include <string.h>
-
-#include "llvm/llvm_convert.h"
-#include "llvm/llvm_lookup.h"
 
 /* -- Types ----------------------------------------------------------------- */
 

@@ -104,14 +104,4 @@ LLVMValueRef tgi_llvm_intrinsic_call(tgi_llvm_emitter *emitter,
                                      tg_dtype dtype, LLVMValueRef *operands,
                                      unsigned n_operands);
 
-/* -- llvm_constant_pool.c --------------------------------------------------------- */
-
-/* A recipe's value; what it uses once of its constants lies in memory. */
-LLVMValueRef tgi_llvm_recipe_emit(tgi_llvm_emitter *emitter,
-                                  tgi_emit_recipe *recipe,
-                                  const tgi_emitted *operands);
-/* A constant: of a recipe's float ones, perhaps in memory. */
-LLVMValueRef tgi_llvm_pooled_constant(tgi_llvm_emitter *emitter, tg_dtype dtype,
-                                      uint64_t bits);
-
 #endif /* TGI_LLVM_EMIT_H */

@@ -10,7 +10,14 @@
  * is already past the step must not change what the others find there. So a
  * step only looks at failures of what stands before it.
  */
+#include "llvm/llvm_entry.h"
+#include "llvm/llvm_emit.h"
+#include "llvm/llvm_flow.h"
+#include "llvm/llvm_frame.h"
+#include "llvm/llvm_kernel.h"
+#include "llvm/llvm_program.h"
 #include "llvm/llvm_straightline.h"
+#include "llvm/llvm_target.h"
 
 #include <string.h>
 
@@ -73,7 +80,7 @@ static LLVMValueRef cost_of(tgi_llvm_entry *n, const tgi_kernel_loops *loops,
 }
 
 static range_values share_of_team(tgi_llvm_entry *n, LLVMValueRef items,
-                                    LLVMValueRef cost)
+                                  LLVMValueRef cost)
 {
     const tgi_llvm_program *program = n->k.program;
     LLVMBuilderRef b = n->k.b;
@@ -81,15 +88,14 @@ static range_values share_of_team(tgi_llvm_entry *n, LLVMValueRef items,
     LLVMTypeRef members[] = {i64, i64};
     LLVMTypeRef parameters[] = {program->pointer, i64, i64, i64, i64};
     LLVMTypeRef type = LLVMFunctionType(
-        LLVMStructTypeInContext(n->k.e->context, members, 2, false),
-        parameters, 5, false);
-    LLVMValueRef arguments[] = {n->frame, n->thread, n->n_threads, items,
-                                cost};
+        LLVMStructTypeInContext(n->k.e->context, members, 2, false), parameters,
+        5, false);
+    LLVMValueRef arguments[] = {n->frame, n->thread, n->n_threads, items, cost};
     LLVMValueRef range = LLVMBuildCall2(
         b, type, tgi_llvm_frame_load(program, n->frame, TGI_FRAME_SHARE),
         arguments, 5, "");
     return (range_values){LLVMBuildExtractValue(b, range, 0, ""),
-                            LLVMBuildExtractValue(b, range, 1, "")};
+                          LLVMBuildExtractValue(b, range, 1, "")};
 }
 
 /* What the thread does of a kernel. One item is the first thread's. */
@@ -104,8 +110,7 @@ static range_values find_share(tgi_llvm_entry *n, uint32_t number)
         return (range_values){n->thread, items};
     tgi_llvm_branch team;
     tgi_llvm_branch_begin(&n->k, &team, n->is_team);
-    const range_values share =
-        share_of_team(n, items, cost_of(n, loops, info));
+    const range_values share = share_of_team(n, items, cost_of(n, loops, info));
     tgi_llvm_branch_end(&n->k, &team);
     return (range_values){
         tgi_llvm_branch_value(&n->k, &team, share.begin,
@@ -128,13 +133,13 @@ static LLVMValueRef must_make(tgi_llvm_entry *n, uint32_t kept)
 {
     const tgi_llvm_program *program = n->k.program;
     LLVMValueRef at = tgi_llvm_const_i64(program, kept - 1);
-    LLVMValueRef unchanged = LLVMBuildLoad2(
-        n->k.b, program->i64,
-        LLVMBuildGEP2(n->k.b, program->i64,
-                      tgi_llvm_frame_load(program, n->frame,
-                                          TGI_FRAME_UNCHANGED),
-                      &at, 1, ""),
-        "");
+    LLVMValueRef unchanged =
+        LLVMBuildLoad2(n->k.b, program->i64,
+                       LLVMBuildGEP2(n->k.b, program->i64,
+                                     tgi_llvm_frame_load(program, n->frame,
+                                                         TGI_FRAME_UNCHANGED),
+                                     &at, 1, ""),
+                       "");
     return LLVMBuildICmp(n->k.b, LLVMIntEQ, unchanged,
                          tgi_llvm_const_i64(program, 0), "");
 }
@@ -207,10 +212,9 @@ void tgi_llvm_barrier_emit(tgi_llvm_entry *n)
         LLVMFunctionType(program->void_type, &program->pointer, 1, false);
     tgi_llvm_branch branch;
     tgi_llvm_branch_begin(&n->k, &branch, n->is_team);
-    LLVMBuildCall2(
-        n->k.b, type,
-        tgi_llvm_frame_load(program, n->frame, TGI_FRAME_BARRIER), &n->frame,
-        1, "");
+    LLVMBuildCall2(n->k.b, type,
+                   tgi_llvm_frame_load(program, n->frame, TGI_FRAME_BARRIER),
+                   &n->frame, 1, "");
     tgi_llvm_branch_end(&n->k, &branch);
 }
 
@@ -230,9 +234,9 @@ static void host(tgi_llvm_entry *n, uint32_t number)
         b, type, tgi_llvm_frame_load(program, n->frame, TGI_FRAME_HOST),
         arguments, 2, "");
     tgi_llvm_control_unpublish(n, step->buffers, step->n_buffers);
-    tgi_llvm_branch_begin(&n->k, &failed,
-                          LLVMBuildICmp(b, LLVMIntEQ, is_fine,
-                                        LLVMConstNull(program->i32), ""));
+    tgi_llvm_branch_begin(
+        &n->k, &failed,
+        LLVMBuildICmp(b, LLVMIntEQ, is_fine, LLVMConstNull(program->i32), ""));
     LLVMBuildStore(
         b, tgi_llvm_const_i64(program, -1 - (int64_t)number),
         tgi_llvm_frame_address(program, n->frame, TGI_FRAME_FAILED_CHECK));
@@ -302,8 +306,8 @@ static void end_if_failed(tgi_llvm_entry *n, size_t at)
         int64_t last = first;
         while (last < n_checks && *step_of(n, last + 1) < at)
             last++;
-        has_failed = LLVMBuildOr(n->k.b, has_failed,
-                                 is_among(n, code, first, last), "");
+        has_failed =
+            LLVMBuildOr(n->k.b, has_failed, is_among(n, code, first, last), "");
         first = last;
     }
     LLVMBasicBlockRef next = tgi_llvm_block_append(&n->k, "next");
@@ -401,7 +405,9 @@ LLVMValueRef tgi_llvm_entry_define(tgi_llvm_program *program,
     LLVMSetVisibility(function, LLVMHiddenVisibility);
     tgi_llvm_target_set_function(program->target, function);
     tgi_llvm_entry n = {
-        .k = {.program = program, .e = e, .b = e->builder,
+        .k = {.program = program,
+              .e = e,
+              .b = e->builder,
               .function = function},
         .frame = LLVMGetParam(function, 0),
         .thread = LLVMGetParam(function, 1),

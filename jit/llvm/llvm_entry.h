@@ -6,27 +6,27 @@
 #ifndef TGI_LLVM_ENTRY_H
 #define TGI_LLVM_ENTRY_H
 
-#include "llvm/llvm_lower.h"
+#include "llvm/llvm_kernel.h"
 
 /* A branch or loop, while its steps are emitted. */
 typedef struct tgi_llvm_control {
     LLVMBasicBlockRef head, after;
     LLVMValueRef counter;    /* LOOP: address of the iterations done … */
     LLVMValueRef iterations; /* … and how many there are */
-    LLVMValueRef base;    /* LOOP, has_base: slices in its stacks before it */
+    LLVMValueRef base; /* LOOP, has_base: slices in its stacks before it */
     LLVMValueRef switch_inst; /* SWITCH: the instruction … */
-    uint32_t n_cases;     /* … and how many cases it has by now */
+    uint32_t n_cases;         /* … and how many cases it has by now */
 } tgi_llvm_control;
 
 typedef struct tgi_llvm_entry {
     tgi_llvm_kernel k; /* of it only what flow needs, and the table */
     LLVMValueRef frame, thread, n_threads;
-    LLVMValueRef is_team; /* there is more than one thread */
+    LLVMValueRef is_team;           /* there is more than one thread */
     LLVMBasicBlockRef done, failed; /* ends of the call */
     const tgi_llvm_kernel_info *kernels;
     tgi_llvm_control *controls; /* by number */
-    LLVMValueRef *moved; /* room for the addresses any loop moves */
-    size_t *step_of_failure; /* see step_of */
+    LLVMValueRef *moved;        /* room for the addresses any loop moves */
+    size_t *step_of_failure;    /* see step_of */
 } tgi_llvm_entry;
 
 /* True in the first thread. */
@@ -66,5 +66,10 @@ void tgi_llvm_control_unpublish(tgi_llvm_entry *n, const uint32_t *buffers,
 
 /* Where a failed call ends: who reports it finds buffers where they are. */
 void tgi_llvm_control_failed(tgi_llvm_entry *n);
+
+/* Defines the entry; NULL after tgi_llvm_fail. */
+LLVMValueRef tgi_llvm_entry_define(tgi_llvm_program *program,
+                                   const tgi_llvm_kernel_info *kernels,
+                                   const char *name);
 
 #endif /* TGI_LLVM_ENTRY_H */

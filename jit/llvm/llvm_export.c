@@ -7,7 +7,13 @@
  *
  * The floating-point mode is ours while it runs, as fpenv.c has it.
  */
-#include "llvm/llvm_lower.h"
+#include "llvm/llvm_export.h"
+#include "llvm/llvm_emit.h"
+#include "llvm/llvm_flow.h"
+#include "llvm/llvm_frame.h"
+#include "llvm/llvm_kernel_state.h"
+#include "llvm/llvm_program.h"
+#include "llvm/llvm_target.h"
 
 #include "base/alloc.h"
 #include "base/fpenv.h"
@@ -64,8 +70,7 @@ static void find_memory(exported *x)
 {
     const tgi_codegen_export *export = x->export;
     if (export->takes_memory)
-        x->memory =
-            LLVMGetParam(x->k.function, (unsigned)export->n_params);
+        x->memory = LLVMGetParam(x->k.function, (unsigned)export->n_params);
     else if (export->memory_bytes)
         x->memory = add_zeros(x, export->memory_bytes, "memory");
 }
@@ -131,9 +136,9 @@ static void make_frame(exported *x)
     for (size_t i = 0; i < n; i++) {
         LLVMValueRef index = tgi_llvm_const_i64(program, (int64_t)i);
         LLVMValueRef address = address_of(x, &x->export->buffers[i]);
-        LLVMBuildStore(x->k.b, address,
-                       LLVMBuildGEP2(x->k.b, program->pointer, buffers, &index,
-                                     1, ""));
+        LLVMBuildStore(
+            x->k.b, address,
+            LLVMBuildGEP2(x->k.b, program->pointer, buffers, &index, 1, ""));
     }
     set(x, TGI_FRAME_BUFFERS, buffers);
     set(x, TGI_FRAME_DIMS, LLVMConstNull(program->pointer));
@@ -150,8 +155,8 @@ static void access_mode(exported *x, const char *name, size_t length,
     const unsigned id = LLVMLookupIntrinsicID(name, length);
     LLVMValueRef function =
         LLVMGetIntrinsicDeclaration(x->k.e->module, id, NULL, 0);
-    LLVMBuildCall2(x->k.b, LLVMGlobalGetValueType(function), function, &slot,
-                   1, "");
+    LLVMBuildCall2(x->k.b, LLVMGlobalGetValueType(function), function, &slot, 1,
+                   "");
 }
 
 /* Gives the mode there is, and sets `wanted` if it is another. */

@@ -14,6 +14,12 @@
  * All stores are in the last part, after all loads of an element.
  */
 #include "llvm/llvm_fission.h"
+#include "llvm/llvm_access.h"
+#include "llvm/llvm_analysis.h"
+#include "llvm/llvm_emit.h"
+#include "llvm/llvm_flow.h"
+#include "llvm/llvm_kernel_state.h"
+#include "llvm/llvm_program.h"
 
 #include <string.h>
 
@@ -25,9 +31,9 @@ enum {
     LEAST_ELEMENTS = TGI_LLVM_MAX_LANES
 };
 
-static const tgi_inst *inst_at(const tgi_llvm_kernel *k, uint32_t number)
+static const tgi_inst *inst_at(const tgi_llvm_analysis *a, uint32_t number)
 {
-    return &k->loops->insts.data[number];
+    return &a->loops->insts.data[number];
 }
 
 static LLVMValueRef number(const tgi_llvm_kernel *k, int64_t n)
@@ -44,29 +50,29 @@ static tg_dtype dtype_of(const tgi_llvm_kernel *k, uint32_t access)
 
 /* -- Which bodies ---------------------------------------------------------- */
 
-static bool goes_along(const tgi_llvm_kernel *k, uint32_t number)
+static bool goes_along(const tgi_llvm_analysis *a, uint32_t number)
 {
-    const tgi_access *access = &k->loops->accesses.data[number];
-    const tgi_stride stride = access->stride[k->inner];
+    const tgi_access *access = &a->loops->accesses.data[number];
+    const tgi_stride stride = access->stride[a->inner];
     return stride.distance == 1 && !stride.is_negative && !access->index;
 }
 
-bool tgi_llvm_can_fission(const tgi_llvm_kernel *k, unsigned phase)
+bool tgi_llvm_can_fission(const tgi_llvm_analysis *a, unsigned phase)
 {
-    const tgi_llvm_phase *p = &k->phases[phase];
-    const tgi_kernel_loops *loops = k->loops;
+    const tgi_llvm_phase *p = &a->phases[phase];
+    const tgi_kernel_loops *loops = a->loops;
     if (!p->is_heavy || p->n_reductions || p->lanes == 1)
         return false;
     for (uint32_t i = 1; i < loops->insts.n; i++)
-        if (k->values[i].level == TGI_LEVEL_INNER &&
-            inst_at(k, i)->phase == phase &&
-            (!k->values[i].varies || (inst_at(k, i)->kind == TGI_INST_LOAD &&
-                                      !goes_along(k, inst_at(k, i)->number))))
+        if (a->insts[i].level == TGI_LEVEL_INNER &&
+            inst_at(a, i)->phase == phase &&
+            (!a->insts[i].varies || (inst_at(a, i)->kind == TGI_INST_LOAD &&
+                                     !goes_along(a, inst_at(a, i)->number))))
             return false;
     for (size_t i = 0; i < loops->stores.n; i++)
         if (loops->stores.data[i].phase == phase &&
             loops->stores.data[i].level == TGI_LEVEL_INNER &&
-            !goes_along(k, loops->stores.data[i].access))
+            !goes_along(a, loops->stores.data[i].access))
             return false;
     for (size_t i = 0; i < loops->checks.n; i++)
         if (loops->checks.data[i].phase == phase)
@@ -113,20 +119,20 @@ static void copy_all(tgi_llvm_fission *s, LLVMValueRef from, LLVMValueRef to,
 {
     tgi_llvm_kernel *k = s->k;
     const unsigned lanes = k->e->lanes;
-    if (k->phases[s->phase].can_mask) {
-        k->index[k->inner] = from;
+    if (k->analysis.phases[s->phase].can_mask) {
+        k->index[k->analysis.inner] = from;
         k->mask = tgi_llvm_tail_mask(k, LLVMBuildSub(k->b, to, from, ""));
         copy(s, number(k, 0));
     } else {
         tgi_llvm_loop loop;
         tgi_llvm_loop_begin_nonempty(k, &loop, from, to, 1);
         k->e->lanes = 1;
-        k->index[k->inner] = loop.index;
+        k->index[k->analysis.inner] = loop.index;
         copy(s, LLVMBuildSub(k->b, loop.index, from, ""));
         tgi_llvm_loop_end(k, &loop, NULL);
     }
     k->e->lanes = lanes;
-    k->index[k->inner] = NULL;
+    k->index[k->analysis.inner] = NULL;
     k->mask = NULL;
 }
 
@@ -143,8 +149,8 @@ static void copy_in(tgi_llvm_fission *s, LLVMValueRef lane)
     tgi_llvm_kernel *k = s->k;
     for (uint32_t i = 1; i < k->loops->insts.n; i++)
         if (tgi_llvm_fission_in_body(s, i) &&
-            inst_at(k, i)->kind == TGI_INST_LOAD) {
-            const uint32_t access = inst_at(k, i)->number;
+            inst_at(&k->analysis, i)->kind == TGI_INST_LOAD) {
+            const uint32_t access = inst_at(&k->analysis, i)->number;
             LLVMSetAlignment(LLVMBuildStore(k->b, tgi_llvm_load(k, access),
                                             spare_address(s, access, lane)),
                              1);
@@ -159,7 +165,7 @@ static void copy_out(tgi_llvm_fission *s, LLVMValueRef lane)
         if (store->level != TGI_LEVEL_INNER || store->phase != s->phase)
             continue;
         tgi_llvm_value *value = &k->values[store->value];
-        if (value->varies) {
+        if (k->analysis.insts[store->value].varies) {
             value->value = LLVMBuildLoad2(
                 k->b, tgi_llvm_type(k->e, dtype_of(k, store->access)),
                 spare_address(s, store->access, lane), "");
@@ -178,8 +184,8 @@ static void each_access(tgi_llvm_fission *s,
     tgi_llvm_kernel *k = s->k;
     for (uint32_t i = 1; i < k->loops->insts.n; i++)
         if (tgi_llvm_fission_in_body(s, i) &&
-            inst_at(k, i)->kind == TGI_INST_LOAD)
-            visit(s, inst_at(k, i)->number);
+            inst_at(&k->analysis, i)->kind == TGI_INST_LOAD)
+            visit(s, inst_at(&k->analysis, i)->number);
     for (size_t i = 0; i < k->loops->stores.n; i++)
         if (k->loops->stores.data[i].level == TGI_LEVEL_INNER &&
             k->loops->stores.data[i].phase == s->phase)
@@ -313,7 +319,7 @@ static void emit_rows(tgi_llvm_fission *s, LLVMValueRef from, LLVMValueRef to)
     rows r = {.from = from,
               .end = tgi_llvm_round_down(k, from, to, s->lanes),
               .to = to,
-              .has_rest = tgi_llvm_may_have_tail(k, s->lanes)};
+              .has_rest = tgi_llvm_may_have_tail(&k->analysis, s->lanes)};
     each_access(s, find_head);
     if (r.has_rest)
         each_access(s, make_spare);
@@ -364,7 +370,7 @@ void tgi_llvm_rows_fission_emit(tgi_llvm_kernel *k, unsigned phase,
                                 LLVMValueRef from, LLVMValueRef to)
 {
     tgi_llvm_fission s = {
-        .k = k, .phase = phase, .lanes = k->phases[phase].lanes};
+        .k = k, .phase = phase, .lanes = k->analysis.phases[phase].lanes};
     void *memory = make_arrays(&s);
     if (!memory) {
         k->program->is_out_of_memory = true;

@@ -10,13 +10,13 @@
 #ifndef TGI_LLVM_FISSION_H
 #define TGI_LLVM_FISSION_H
 
-#include "llvm/llvm_lower.h"
+#include "llvm/llvm_kernel_state.h"
 
 /* What becomes of an inst of the body. */
 typedef struct tgi_llvm_fission_inst {
     uint32_t part;     /* that computes it; loads are made anew by all */
     uint32_t last_use; /* the last_use one that uses it */
-    uint32_t slot;    /* number + 1 of where it is kept for others; or 0 */
+    uint32_t slot;     /* number + 1 of where it is kept for others; or 0 */
     uint32_t
         loaded_in; /* number + 1 of the part that loaded_in it last_use; or 0 */
     uint32_t local; /* its number within the part, from 1 */
@@ -66,5 +66,18 @@ void tgi_llvm_fission_scalars_store(tgi_llvm_fission *s);
 /* Emits a part as the call of a function, made if there is none like it;
    false if that cannot be. */
 bool tgi_llvm_fission_call_emit(tgi_llvm_fission *s, uint32_t part);
+
+/* -- The rest of the code generator ----------------------------------------- */
+
+/* True if a phase can be split: no reductions or checks, unit strides, and a
+   heavy body. */
+bool tgi_llvm_can_fission(const tgi_llvm_analysis *a, unsigned phase);
+/* True if its body exceeds the cost of one loop. */
+bool tgi_llvm_needs_fission(const tgi_llvm_analysis *a, unsigned phase);
+/* Emits such a phase; from … to - 1 of the inner axis. */
+void tgi_llvm_rows_fission_emit(tgi_llvm_kernel *k, unsigned phase,
+                                LLVMValueRef from, LLVMValueRef to);
+/* Frees the table of functions that fissioned loops share. */
+void tgi_llvm_fission_functions_free(tgi_llvm_program *program);
 
 #endif /* TGI_LLVM_FISSION_H */

@@ -11,7 +11,13 @@
  * Strips do the same if their *description* is the same: a list of numbers
  * that says what each inst is and where its operands come from.
  */
+#include "llvm/llvm_emit.h"
 #include "llvm/llvm_fission.h"
+#include "llvm/llvm_flow.h"
+#include "llvm/llvm_inst.h"
+#include "llvm/llvm_kernel_state.h"
+#include "llvm/llvm_program.h"
+#include "llvm/llvm_target.h"
 
 #include <string.h>
 

@@ -3,7 +3,11 @@
  * llvm_fission_loop.c - the loop of a part: it loads what it needs, computes
  * its insts, and keeps what later parts need. The last one also stores.
  */
+#include "llvm/llvm_emit.h"
 #include "llvm/llvm_fission.h"
+#include "llvm/llvm_flow.h"
+#include "llvm/llvm_inst.h"
+#include "llvm/llvm_kernel_state.h"
 
 static const tgi_inst *inst_at(const tgi_llvm_fission *s, uint32_t number)
 {
@@ -68,7 +72,7 @@ void tgi_llvm_fission_loop_emit(tgi_llvm_fission *s, uint32_t part)
     tgi_llvm_loop loop;
     tgi_llvm_loop_begin_nonempty(k, &loop, tgi_llvm_const_i64(k->program, 0),
                                  s->n, s->lanes);
-    k->index[k->inner] = tgi_llvm_add(k->program, s->at, loop.index);
+    k->index[k->analysis.inner] = tgi_llvm_add(k->program, s->at, loop.index);
     for (uint32_t i = 1; i < k->loops->insts.n; i++) {
         if (!tgi_llvm_fission_in_part(s, i, part))
             continue;
@@ -79,6 +83,6 @@ void tgi_llvm_fission_loop_emit(tgi_llvm_fission *s, uint32_t part)
     keep(s, part, loop.index);
     if (part == s->n_parts - 1)
         store_results(s, part, loop.index);
-    k->index[k->inner] = NULL;
+    k->index[k->analysis.inner] = NULL;
     tgi_llvm_loop_end(k, &loop, NULL);
 }

@@ -3,6 +3,8 @@
  * llvm_fission_plan.c - where a long body is cut, and what its parts keep for
  * each other.
  */
+#include "llvm/llvm_analysis.h"
+#include "llvm/llvm_cost.h"
 #include "llvm/llvm_fission.h"
 
 /*
@@ -30,7 +32,7 @@ static const tgi_inst *inst_at(const tgi_llvm_fission *s, uint32_t number)
 
 bool tgi_llvm_fission_in_body(const tgi_llvm_fission *s, uint32_t inst)
 {
-    return s->k->values[inst].level == TGI_LEVEL_INNER &&
+    return s->k->analysis.insts[inst].level == TGI_LEVEL_INNER &&
            inst_at(s, inst)->phase == s->phase;
 }
 
@@ -57,13 +59,13 @@ static bool is_alone(const tgi_llvm_fission *s, const tgi_inst *inst,
            s->k->program->op_uses[inst->op][inst->type] >= OFTEN;
 }
 
-bool tgi_llvm_needs_fission(const tgi_llvm_kernel *k, unsigned phase)
+bool tgi_llvm_needs_fission(const tgi_llvm_analysis *a, unsigned phase)
 {
     unsigned cost = 0;
-    for (uint32_t i = 1; i < k->loops->insts.n; i++)
-        if (k->values[i].level == TGI_LEVEL_INNER &&
-            k->loops->insts.data[i].phase == phase)
-            cost += tgi_llvm_inst_cost(k, &k->loops->insts.data[i]);
+    for (uint32_t i = 1; i < a->loops->insts.n; i++)
+        if (a->insts[i].level == TGI_LEVEL_INNER &&
+            a->loops->insts.data[i].phase == phase)
+            cost += tgi_llvm_inst_cost(a, &a->loops->insts.data[i]);
     return cost > MOST_COST;
 }
 
@@ -77,7 +79,7 @@ static void cut(tgi_llvm_fission *s)
         if (!tgi_llvm_fission_in_body(s, i) ||
             tgi_llvm_fission_rematerialises(s, i))
             continue;
-        const unsigned own = tgi_llvm_inst_cost(s->k, inst_at(s, i));
+        const unsigned own = tgi_llvm_inst_cost(&s->k->analysis, inst_at(s, i));
         const bool alone = is_alone(s, inst_at(s, i), own);
         if (!is_empty && (alone || cost + own > MOST_COST)) {
             part++;

@@ -3,7 +3,10 @@
  * llvm_flow.c - loops, branches, and arithmetic on positions. LLVM's passes
  * are few, so what is known to be trivial is not emitted in the first place.
  */
-#include "llvm/llvm_lower.h"
+#include "llvm/llvm_flow.h"
+#include "llvm/llvm_analysis.h"
+#include "llvm/llvm_kernel_state.h"
+#include "llvm/llvm_program.h"
 
 #include <assert.h>
 
@@ -76,9 +79,9 @@ LLVMValueRef tgi_llvm_round_down(tgi_llvm_kernel *k, LLVMValueRef from,
     return tgi_llvm_add(k->program, from, n);
 }
 
-bool tgi_llvm_may_have_tail(const tgi_llvm_kernel *k, int64_t size)
+bool tgi_llvm_may_have_tail(const tgi_llvm_analysis *a, int64_t size)
 {
-    const tgi_dim extent = k->loops->extent[k->inner];
+    const tgi_dim extent = a->loops->extent[a->inner];
     return !tgi_dim_is_known(extent) || extent % size;
 }
 
@@ -115,8 +118,7 @@ LLVMValueRef tgi_llvm_stack_array(tgi_llvm_kernel *k, LLVMTypeRef type,
                                   unsigned n)
 {
     LLVMBasicBlockRef block = tgi_llvm_position_at_entry(k);
-    LLVMValueRef array =
-        LLVMBuildAlloca(k->b, LLVMArrayType2(type, n), "");
+    LLVMValueRef array = LLVMBuildAlloca(k->b, LLVMArrayType2(type, n), "");
     LLVMSetAlignment(array, k->program->target->vector_bits / 8);
     tgi_llvm_position_restore(k, block);
     return array;
@@ -168,8 +170,7 @@ void tgi_llvm_loop_begin(tgi_llvm_kernel *k, tgi_llvm_loop *loop,
     for (unsigned i = 0; i < n_carried; i++) {
         loop->initial[i] = initial[i];
         loop->carried[i] = LLVMBuildPhi(k->b, LLVMTypeOf(initial[i]), "");
-        LLVMAddIncoming(loop->carried[i], &loop->initial[i], &loop->before,
-                        1);
+        LLVMAddIncoming(loop->carried[i], &loop->initial[i], &loop->before, 1);
     }
 }
 

@@ -3,7 +3,10 @@
  * llvm_frame.c - what compiled code reads from its frame (entry_abi.h): addresses of
  * buffers and values of extents. A kernel reads each once, at its beginning.
  */
-#include "llvm/llvm_lower.h"
+#include "llvm/llvm_frame.h"
+#include "llvm/llvm_flow.h"
+#include "llvm/llvm_kernel_state.h"
+#include "llvm/llvm_program.h"
 
 #include <assert.h>
 
@@ -31,16 +34,11 @@ void tgi_llvm_frame_init(tgi_llvm_program *program)
     LLVMContextRef context = program->emitter.context;
     LLVMTypeRef pointer = program->pointer, i64 = program->i64;
     LLVMTypeRef members[TGI_FRAME_MEMBERS] = {
-        [TGI_FRAME_BUFFERS] = pointer,
-        [TGI_FRAME_DIMS] = pointer,
-        [TGI_FRAME_GRAIN] = i64,
-        [TGI_FRAME_SHARE] = pointer,
-        [TGI_FRAME_BARRIER] = pointer,
-        [TGI_FRAME_HOST] = pointer,
-        [TGI_FRAME_FAILED_CHECK] = i64,
-        [TGI_FRAME_FAILED_POSITION] = i64,
-        [TGI_FRAME_UNCHANGED] = pointer,
-        [TGI_FRAME_CAPACITY] = pointer,
+        [TGI_FRAME_BUFFERS] = pointer,   [TGI_FRAME_DIMS] = pointer,
+        [TGI_FRAME_GRAIN] = i64,         [TGI_FRAME_SHARE] = pointer,
+        [TGI_FRAME_BARRIER] = pointer,   [TGI_FRAME_HOST] = pointer,
+        [TGI_FRAME_FAILED_CHECK] = i64,  [TGI_FRAME_FAILED_POSITION] = i64,
+        [TGI_FRAME_UNCHANGED] = pointer, [TGI_FRAME_CAPACITY] = pointer,
         [TGI_FRAME_GROW] = pointer,
     };
     program->frame_type = LLVMStructCreateNamed(context, "tgi_frame");
@@ -48,8 +46,7 @@ void tgi_llvm_frame_init(tgi_llvm_program *program)
 }
 
 LLVMValueRef tgi_llvm_frame_address(const tgi_llvm_program *program,
-                                    LLVMValueRef frame,
-                                    tgi_frame_member member)
+                                    LLVMValueRef frame, tgi_frame_member member)
 {
     return LLVMBuildStructGEP2(program->emitter.builder, program->frame_type,
                                frame, (unsigned)member, "");
@@ -114,8 +111,7 @@ LLVMValueRef tgi_llvm_stride(tgi_llvm_kernel *k, tgi_stride stride)
 }
 
 /* Where the thread's part of memory for each thread begins. */
-static LLVMValueRef of_thread(tgi_llvm_kernel *k,
-                              const tgi_loop_buffer *buffer,
+static LLVMValueRef of_thread(tgi_llvm_kernel *k, const tgi_loop_buffer *buffer,
                               LLVMValueRef address)
 {
     const tgi_llvm_program *program = k->program;

@@ -4,7 +4,16 @@
  * bool stays a mask for as long as nobody asks for its element: comparisons
  * give masks, logic works on them, selects take them.
  */
-#include "llvm/llvm_lower.h"
+#include "llvm/llvm_inst.h"
+#include "llvm/llvm_access.h"
+#include "llvm/llvm_check.h"
+#include "llvm/llvm_constant_pool.h"
+#include "llvm/llvm_emit.h"
+#include "llvm/llvm_flow.h"
+#include "llvm/llvm_frame.h"
+#include "llvm/llvm_kernel_state.h"
+#include "llvm/llvm_program.h"
+#include "llvm/llvm_random.h"
 
 #include <assert.h>
 
@@ -19,32 +28,33 @@ static const tgi_inst *inst_at(const tgi_llvm_kernel *k, uint32_t number)
  * The other form of a bool is made where it is asked for. It is kept only in
  * bodies of loops, which end before the place could be out of sight.
  */
-static LLVMValueRef element_of(tgi_llvm_kernel *k, tgi_llvm_value *value)
+static LLVMValueRef element_of(tgi_llvm_kernel *k, uint32_t number)
 {
+    tgi_llvm_value *value = &k->values[number];
     if (value->value)
         return value->value;
     LLVMValueRef element = tgi_llvm_bool_of_mask(k->e, value->mask);
-    if (value->level == TGI_LEVEL_INNER)
+    if (k->analysis.insts[number].level == TGI_LEVEL_INNER)
         value->value = element;
     return element;
 }
 
-static bool needs_splat(const tgi_llvm_kernel *k, const tgi_llvm_value *value)
+static bool needs_splat(const tgi_llvm_kernel *k, uint32_t number)
 {
-    return !value->varies && k->e->lanes > 1;
+    return !k->analysis.insts[number].varies && k->e->lanes > 1;
 }
 
 LLVMValueRef tgi_llvm_value_of(tgi_llvm_kernel *k, uint32_t number)
 {
     tgi_llvm_value *value = &k->values[number];
     assert(value->value || value->mask);
-    if (!needs_splat(k, value))
-        return element_of(k, value);
+    if (!needs_splat(k, number))
+        return element_of(k, number);
     if (value->splat && k->splat_lanes == k->e->lanes)
         return value->splat;
     const unsigned lanes = k->e->lanes;
     k->e->lanes = 1;
-    LLVMValueRef element = element_of(k, value);
+    LLVMValueRef element = element_of(k, number);
     k->e->lanes = lanes;
     return tgi_llvm_splat(k->e, element);
 }
@@ -52,15 +62,14 @@ LLVMValueRef tgi_llvm_value_of(tgi_llvm_kernel *k, uint32_t number)
 LLVMValueRef tgi_llvm_mask_of(tgi_llvm_kernel *k, uint32_t number)
 {
     tgi_llvm_value *value = &k->values[number];
-    if (needs_splat(k, value))
+    if (needs_splat(k, number))
         return value->splat_mask && k->splat_lanes == k->e->lanes
                    ? value->splat_mask
-                   : tgi_llvm_mask_of_bool(k->e,
-                                           tgi_llvm_value_of(k, number));
+                   : tgi_llvm_mask_of_bool(k->e, tgi_llvm_value_of(k, number));
     if (value->mask)
         return value->mask;
     LLVMValueRef mask = tgi_llvm_mask_of_bool(k->e, value->value);
-    if (value->level == TGI_LEVEL_INNER)
+    if (k->analysis.insts[number].level == TGI_LEVEL_INNER)
         value->mask = mask;
     return mask;
 }
@@ -135,15 +144,13 @@ static LLVMValueRef cast(tgi_llvm_kernel *k, const tgi_inst *inst)
             return mask;
         tgi_emitted in[] = {mask, NULL, NULL};
         for (int i = 0; i < 2; i++)
-            in[1 + i] = tgi_emit_cast(
-                &k->e->base, TG_BOOL, inst->dtype,
-                tgi_llvm_constant(k->e, TG_BOOL, i == 0));
+            in[1 + i] = tgi_emit_cast(&k->e->base, TG_BOOL, inst->dtype,
+                                      tgi_llvm_constant(k->e, TG_BOOL, i == 0));
         return LLVMBuildSelect(k->b, in[0], in[1], in[2], "");
     }
     LLVMValueRef x = tgi_llvm_value_of(k, from);
     if (is_bool(inst)) {
-        const tgi_emitted in[] = {x,
-                                  tgi_llvm_constant(k->e, inst->type, 0)};
+        const tgi_emitted in[] = {x, tgi_llvm_constant(k->e, inst->type, 0)};
         return tgi_emit_recipe_of(TGI_OP_NE, inst->type)(&k->e->base, in);
     }
     return tgi_emit_cast(&k->e->base, inst->type, inst->dtype, x);
@@ -157,7 +164,8 @@ static LLVMValueRef position(tgi_llvm_kernel *k, const tgi_inst *inst)
     LLVMValueRef first = tgi_llvm_position(k, access);
     if (k->e->lanes == 1)
         return first;
-    LLVMValueRef step = tgi_llvm_stride(k, access->stride[k->vector_axis]);
+    LLVMValueRef step =
+        tgi_llvm_stride(k, access->stride[k->analysis.vector_axis]);
     LLVMValueRef steps = tgi_llvm_iota(k, k->program->i64);
     int64_t n;
     if (!tgi_llvm_is_const_i64(step, &n) || n != 1)
@@ -176,8 +184,7 @@ static LLVMValueRef long_of(tgi_llvm_kernel *k, const tgi_inst *inst)
 static LLVMValueRef in_range(tgi_llvm_kernel *k, const tgi_inst *inst)
 {
     return LLVMBuildICmp(k->b, LLVMIntULT, long_of(k, inst),
-                         tgi_llvm_splat(k->e, tgi_llvm_dim(k, inst->dim)),
-                         "");
+                         tgi_llvm_splat(k->e, tgi_llvm_dim(k, inst->dim)), "");
 }
 
 static LLVMValueRef clamped(tgi_llvm_kernel *k, const tgi_inst *inst)
@@ -186,9 +193,8 @@ static LLVMValueRef clamped(tgi_llvm_kernel *k, const tgi_inst *inst)
     LLVMBasicBlockRef block = tgi_llvm_position_at_entry(k);
     LLVMValueRef last = tgi_llvm_add(k->program, tgi_llvm_dim(k, inst->dim),
                                      tgi_llvm_const_i64(k->program, -1));
-    last = LLVMBuildSelect(k->b,
-                           LLVMBuildICmp(k->b, LLVMIntSLT, last, zero, ""),
-                           zero, last, "");
+    last = LLVMBuildSelect(
+        k->b, LLVMBuildICmp(k->b, LLVMIntSLT, last, zero, ""), zero, last, "");
     tgi_llvm_position_restore(k, block);
 
     const bool is_signed = tgi_dtype_is(inst->type, TGI_CLASS_SINT);
@@ -200,8 +206,7 @@ static LLVMValueRef clamped(tgi_llvm_kernel *k, const tgi_inst *inst)
     if (!is_signed)
         return index;
     LLVMValueRef start = LLVMConstNull(LLVMTypeOf(index));
-    LLVMValueRef is_before =
-        LLVMBuildICmp(k->b, LLVMIntSLT, index, start, "");
+    LLVMValueRef is_before = LLVMBuildICmp(k->b, LLVMIntSLT, index, start, "");
     return LLVMBuildSelect(k->b, is_before, start, index, "");
 }
 
@@ -245,7 +250,7 @@ void tgi_llvm_inst_emit(tgi_llvm_kernel *k, uint32_t number)
     const unsigned lanes = k->e->lanes;
     if (inst->kind == TGI_INST_REDUCED)
         return; /* has its value since its reduction ended */
-    if (!value->varies)
+    if (!k->analysis.insts[number].varies)
         k->e->lanes = 1;
     LLVMValueRef result = value_of_kind(k, inst);
     const bool is_mask =
@@ -258,15 +263,16 @@ void tgi_llvm_inst_emit(tgi_llvm_kernel *k, uint32_t number)
 void tgi_llvm_kernel_insts_emit(tgi_llvm_kernel *k)
 {
     for (uint32_t i = 1; i < k->loops->insts.n; i++)
-        if (k->values[i].level == TGI_LEVEL_KERNEL)
+        if (k->analysis.insts[i].level == TGI_LEVEL_KERNEL)
             tgi_llvm_inst_emit(k, i);
 }
 
 void tgi_llvm_point_insts_emit(tgi_llvm_kernel *k, unsigned phase, bool late)
 {
     for (uint32_t i = 1; i < k->loops->insts.n; i++)
-        if (k->values[i].level == TGI_LEVEL_POINT &&
-            inst_at(k, i)->phase == phase && k->values[i].is_after_loop == late)
+        if (k->analysis.insts[i].level == TGI_LEVEL_POINT &&
+            inst_at(k, i)->phase == phase &&
+            k->analysis.insts[i].is_after_loop == late)
             tgi_llvm_inst_emit(k, i);
 }
 
@@ -274,7 +280,7 @@ void tgi_llvm_body_emit(tgi_llvm_kernel *k, unsigned phase)
 {
     const tgi_kernel_loops *loops = k->loops;
     for (uint32_t i = 1; i < loops->insts.n; i++)
-        if (k->values[i].level == TGI_LEVEL_INNER &&
+        if (k->analysis.insts[i].level == TGI_LEVEL_INNER &&
             inst_at(k, i)->phase == phase)
             tgi_llvm_inst_emit(k, i);
     tgi_llvm_inner_stores_emit(k, phase);
@@ -319,7 +325,8 @@ void tgi_llvm_set_reduced(tgi_llvm_kernel *k, uint32_t reduction,
 static void splat(tgi_llvm_kernel *k, uint32_t number, bool as_mask)
 {
     tgi_llvm_value *value = &k->values[number];
-    if (value->varies || value->level == TGI_LEVEL_INNER ||
+    if (k->analysis.insts[number].varies ||
+        k->analysis.insts[number].level == TGI_LEVEL_INNER ||
         !(value->value || value->mask))
         return;
     if (as_mask && !value->splat_mask)
@@ -342,8 +349,8 @@ void tgi_llvm_splats_begin(tgi_llvm_kernel *k, unsigned phase)
     k->splat_lanes = k->e->lanes;
     for (uint32_t i = 1; i < k->loops->insts.n; i++) {
         const tgi_inst *inst = inst_at(k, i);
-        if (k->values[i].level != TGI_LEVEL_INNER || inst->phase != phase ||
-            !k->values[i].varies)
+        if (k->analysis.insts[i].level != TGI_LEVEL_INNER ||
+            inst->phase != phase || !k->analysis.insts[i].varies)
             continue;
         for (int j = 0; j < inst->n_operands; j++)
             splat(k, inst->operands[j], takes_mask(inst, j));

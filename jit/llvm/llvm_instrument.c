@@ -11,13 +11,13 @@
  * are therefore left alone: an alignment beyond that of a red zone says so.
  */
 #include "llvm/llvm_instrument.h"
+#include "llvm/llvm_compile.h"
+#include "llvm/llvm_target.h"
 
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "llvm/llvm_compile.h"
 
 enum { BEYOND_RED_ZONE = 64 };
 

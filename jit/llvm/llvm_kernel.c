@@ -11,7 +11,21 @@
  * point of the first item is found by division; from there indices move as an
  * odometer does.
  */
-#include "llvm/llvm_lower.h"
+#include "llvm/llvm_kernel.h"
+#include "llvm/llvm_access.h"
+#include "llvm/llvm_analysis.h"
+#include "llvm/llvm_columns.h"
+#include "llvm/llvm_cost.h"
+#include "llvm/llvm_fission.h"
+#include "llvm/llvm_flow.h"
+#include "llvm/llvm_frame.h"
+#include "llvm/llvm_inst.h"
+#include "llvm/llvm_kernel_state.h"
+#include "llvm/llvm_non_temporal.h"
+#include "llvm/llvm_program.h"
+#include "llvm/llvm_rows.h"
+#include "llvm/llvm_target.h"
+#include "llvm/llvm_transpose.h"
 
 #include <assert.h>
 #include <string.h>
@@ -23,7 +37,7 @@ static bool has_units(const tgi_llvm_kernel *k)
 {
     const tgi_kernel_loops *loops = k->loops;
     if (loops->vectors != TGI_ROWS || loops->n_phases != 1 ||
-        loops->reductions.n > 0 || !k->phases[0].has_loop)
+        loops->reductions.n > 0 || !k->analysis.phases[0].has_loop)
         return false;
     for (size_t i = 0; i < loops->stores.n; i++)
         if (loops->stores.data[i].level != TGI_LEVEL_INNER)
@@ -34,14 +48,14 @@ static bool has_units(const tgi_llvm_kernel *k)
 /* How an axis is cut; see tgi_llvm_kernel_info. */
 static int64_t piece_of(const tgi_llvm_kernel *k, int axis, bool units)
 {
-    if (axis == k->inner)
+    if (axis == k->analysis.inner)
         return units ? TGI_LLVM_ITEM_ELEMENTS : 0;
-    if (axis == k->vector_axis)
-        return tgi_llvm_item_columns(k);
-    if (k->matmul.mr && axis == k->matmul.row_axis)
-        return k->matmul.item_rows;
-    return k->transpose && axis == k->transpose->row_axis
-               ? k->transpose->item_rows
+    if (axis == k->analysis.vector_axis)
+        return tgi_llvm_item_columns(&k->analysis);
+    if (k->analysis.matmul.mr && axis == k->analysis.matmul.row_axis)
+        return k->analysis.matmul.item_rows;
+    return k->analysis.transpose && axis == k->analysis.transpose->row_axis
+               ? k->analysis.transpose->item_rows
                : 1;
 }
 
@@ -88,9 +102,9 @@ static void advance(tgi_llvm_kernel *k, const odometer *o, LLVMValueRef carry,
             next[axis] = o->index[axis];
             continue;
         }
-        LLVMValueRef moved = LLVMBuildAdd(
-            b, o->index[axis], LLVMBuildZExt(b, carry, k->program->i64, ""),
-            "");
+        LLVMValueRef moved =
+            LLVMBuildAdd(b, o->index[axis],
+                         LLVMBuildZExt(b, carry, k->program->i64, ""), "");
         carry = LLVMBuildICmp(b, LLVMIntEQ, moved, o->extent[axis], "");
         next[axis] = LLVMBuildSelect(
             b, carry, tgi_llvm_const_i64(k->program, 0), moved, "");
@@ -100,36 +114,36 @@ static void advance(tgi_llvm_kernel *k, const odometer *o, LLVMValueRef carry,
 /* Inner elements of a point, if reductions are split; else 0. */
 static int64_t block_of_split(const tgi_llvm_kernel *k)
 {
-    if (!k->is_split)
+    if (!k->analysis.is_split)
         return 0;
     if (k->loops->vectors == TGI_COLUMNS)
         return TGI_BLOCK_ROWS;
     unsigned phase = 0;
-    while (k->phases[phase].n_reductions == 0)
+    while (k->analysis.phases[phase].n_reductions == 0)
         phase++;
-    return tgi_llvm_block_elements(k, &k->phases[phase]);
+    return tgi_llvm_block_elements(&k->analysis, &k->analysis.phases[phase]);
 }
 
 static void run_item(tgi_llvm_kernel *k, const odometer *o)
 {
-    if (k->transpose) {
-        tgi_llvm_transpose_item_emit(k, o->index[k->transpose->row_axis],
-                                     o->index[k->inner]);
+    if (k->analysis.transpose) {
+        tgi_llvm_transpose_item_emit(k,
+                                     o->index[k->analysis.transpose->row_axis],
+                                     o->index[k->analysis.inner]);
         return;
     }
-    if (!k->matmul.mr)
+    if (!k->analysis.matmul.mr)
         tgi_llvm_point_addresses_emit(k);
     if (k->loops->vectors == TGI_COLUMNS) {
-        tgi_llvm_columns_emit(k, o->index[k->vector_axis]);
+        tgi_llvm_columns_emit(k, o->index[k->analysis.vector_axis]);
         return;
     }
     LLVMValueRef from = tgi_llvm_const_i64(k->program, 0);
-    LLVMValueRef to = tgi_llvm_dim(k, k->loops->extent[k->inner]);
-    if (k->is_split) {
+    LLVMValueRef to = tgi_llvm_dim(k, k->loops->extent[k->analysis.inner]);
+    if (k->analysis.is_split) {
         LLVMValueRef size = tgi_llvm_const_i64(k->program, block_of_split(k));
-        from = tgi_llvm_mul(k->program, o->index[k->inner - 1], size);
-        to = tgi_llvm_min(k->program, to,
-                          tgi_llvm_add(k->program, from, size));
+        from = tgi_llvm_mul(k->program, o->index[k->analysis.inner - 1], size);
+        to = tgi_llvm_min(k->program, to, tgi_llvm_add(k->program, from, size));
     }
     tgi_llvm_rows_emit(k, from, to);
 }
@@ -138,10 +152,10 @@ static void run_item(tgi_llvm_kernel *k, const odometer *o)
 static LLVMValueRef units_of_row(tgi_llvm_kernel *k, const odometer *o,
                                  LLVMValueRef item)
 {
-    return tgi_llvm_min(
-        k->program,
-        LLVMBuildSub(k->b, o->extent[k->inner], o->index[k->inner], ""),
-        LLVMBuildSub(k->b, k->end, item, ""));
+    return tgi_llvm_min(k->program,
+                        LLVMBuildSub(k->b, o->extent[k->analysis.inner],
+                                     o->index[k->analysis.inner], ""),
+                        LLVMBuildSub(k->b, k->end, item, ""));
 }
 
 /* n units of a row, from the one of that number on. */
@@ -149,24 +163,26 @@ static void run_units(tgi_llvm_kernel *k, LLVMValueRef first, LLVMValueRef n)
 {
     LLVMValueRef unit = tgi_llvm_const_i64(k->program, TGI_LLVM_ITEM_ELEMENTS);
     LLVMValueRef from = tgi_llvm_mul(k->program, first, unit);
-    LLVMValueRef to = tgi_llvm_mul(
-        k->program, tgi_llvm_add(k->program, first, n), unit);
+    LLVMValueRef to =
+        tgi_llvm_mul(k->program, tgi_llvm_add(k->program, first, n), unit);
     to = tgi_llvm_min(k->program, to,
-                      tgi_llvm_dim(k, k->loops->extent[k->inner]));
+                      tgi_llvm_dim(k, k->loops->extent[k->analysis.inner]));
     tgi_llvm_point_addresses_emit(k);
     tgi_llvm_rows_emit(k, from, to);
 }
 
 static void set_point(tgi_llvm_kernel *k, const odometer *o)
 {
-    for (int axis = 0; axis < k->inner; axis++)
-        k->index[axis] = axis == k->vector_axis ? NULL : o->index[axis];
+    for (int axis = 0; axis < k->analysis.inner; axis++)
+        k->index[axis] =
+            axis == k->analysis.vector_axis ? NULL : o->index[axis];
 }
 
 /* True if the body is done in several strips. */
 static bool is_cut(const tgi_llvm_kernel *k)
 {
-    return tgi_llvm_can_fission(k, 0) && tgi_llvm_needs_fission(k, 0);
+    return tgi_llvm_can_fission(&k->analysis, 0) &&
+           tgi_llvm_needs_fission(&k->analysis, 0);
 }
 
 static bool is_one_row(const odometer *o)
@@ -180,9 +196,10 @@ static bool is_one_row(const odometer *o)
 
 static void run_items(tgi_llvm_kernel *k, const tgi_llvm_kernel_info *info)
 {
-    const bool units = info->item_extent[k->inner] && !k->transpose;
+    const bool units =
+        info->item_extent[k->analysis.inner] && !k->analysis.transpose;
     LLVMTypeRef i64 = k->program->i64;
-    odometer o = {.n = k->inner + 1};
+    odometer o = {.n = k->analysis.inner + 1};
     for (int axis = 0; axis < o.n; axis++)
         o.extent[axis] = items_along(k, axis, info->item_extent[axis]);
     decode(k, &o, k->begin);
@@ -218,12 +235,12 @@ static void run_items(tgi_llvm_kernel *k, const tgi_llvm_kernel_info *info)
     LLVMValueRef carry = LLVMConstInt(k->program->bit, 1, false);
     if (units) {
         n_done = units_of_row(k, &o, item);
-        run_units(k, o.index[k->inner], n_done);
-        next[k->inner] = tgi_llvm_const_i64(k->program, 0);
-        advance(k, &o, carry, k->inner - 1, next);
+        run_units(k, o.index[k->analysis.inner], n_done);
+        next[k->analysis.inner] = tgi_llvm_const_i64(k->program, 0);
+        advance(k, &o, carry, k->analysis.inner - 1, next);
     } else {
         run_item(k, &o);
-        advance(k, &o, carry, k->inner, next);
+        advance(k, &o, carry, k->analysis.inner, next);
     }
     LLVMValueRef next_item = tgi_llvm_add(k->program, item, n_done);
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(k->b);
@@ -242,18 +259,17 @@ static void run_items(tgi_llvm_kernel *k, const tgi_llvm_kernel_info *info)
 static void begin_function(tgi_llvm_kernel *k)
 {
     const tgi_llvm_program *program = k->program;
-    k->function = LLVMAddFunction(k->e->module, k->loops->name,
-                                  program->kernel_type);
+    k->function =
+        LLVMAddFunction(k->e->module, k->loops->name, program->kernel_type);
     LLVMSetLinkage(k->function, LLVMInternalLinkage);
     tgi_llvm_target_set_function(program->target, k->function);
     static const char noinline_name[] = "noinline";
     LLVMAddAttributeAtIndex(
         k->function, LLVMAttributeFunctionIndex,
-        LLVMCreateEnumAttribute(
-            k->e->context,
-            LLVMGetEnumAttributeKindForName(noinline_name,
-                                            sizeof(noinline_name) - 1),
-            0));
+        LLVMCreateEnumAttribute(k->e->context,
+                                LLVMGetEnumAttributeKindForName(
+                                    noinline_name, sizeof(noinline_name) - 1),
+                                0));
     k->frame = LLVMGetParam(k->function, 0);
     k->table = LLVMGetParam(k->function, 1);
     k->begin = LLVMGetParam(k->function, 2);
@@ -270,9 +286,9 @@ static void define(tgi_llvm_kernel *k, tgi_llvm_kernel_info *out)
 {
     *out = (tgi_llvm_kernel_info){
         .split_block = block_of_split(k),
-        .cost = tgi_llvm_kernel_cost(k),
+        .cost = tgi_llvm_kernel_cost(&k->analysis),
     };
-    for (int axis = 0; axis <= k->inner; axis++)
+    for (int axis = 0; axis <= k->analysis.inner; axis++)
         out->item_extent[axis] = piece_of(k, axis, has_units(k));
     begin_function(k);
     out->function = k->function;
@@ -286,18 +302,16 @@ static void define(tgi_llvm_kernel *k, tgi_llvm_kernel_info *out)
     LLVMBuildRetVoid(k->b);
 }
 
-/* Memory of a kernel: its arrays, one behind the other. */
 static bool make_arrays(tgi_llvm_kernel *k)
 {
     const tgi_kernel_loops *loops = k->loops;
     const size_t n_values = loops->insts.n + 1;
     const size_t n_accesses = loops->accesses.n;
     const size_t n_buffers = k->program->loops->buffers.n;
-    const size_t bytes = n_values * sizeof(*k->values) +
-                         (2 * n_accesses + n_buffers + 2 * loops->stores.n) *
-                             sizeof(LLVMValueRef) +
-                         loops->n_phases * sizeof(*k->phases) +
-                         loops->stores.n * sizeof(*k->non_temporal_stores);
+    const size_t bytes =
+        n_values * sizeof(*k->values) +
+        (3 * n_accesses + n_buffers + 2 * loops->stores.n + loops->n_phases) *
+            sizeof(LLVMValueRef);
     k->memory = k->program->alloc(bytes);
     if (!k->memory)
         return false;
@@ -305,11 +319,11 @@ static bool make_arrays(tgi_llvm_kernel *k)
     k->values = k->memory;
     k->point_bases = (LLVMValueRef *)(k->values + n_values);
     k->matmul.row_starts = k->point_bases + n_accesses;
-    k->buffers = k->matmul.row_starts + n_accesses;
+    k->tile_memory = k->matmul.row_starts + n_accesses;
+    k->buffers = k->tile_memory + n_accesses;
     k->matmul.partials = k->buffers + n_buffers;
     k->matmul.column_partials = k->matmul.partials + loops->stores.n;
-    k->phases = (tgi_llvm_phase *)(k->matmul.column_partials + loops->stores.n);
-    k->non_temporal_stores = (bool *)(k->phases + loops->n_phases);
+    k->non_temporal_phases = k->matmul.column_partials + loops->stores.n;
     return true;
 }
 
@@ -320,24 +334,16 @@ bool tgi_llvm_kernel_begin(tgi_llvm_kernel *k, tgi_llvm_program *program,
         .program = program,
         .e = &program->emitter,
         .b = program->emitter.builder,
-        .loops = loops,
-        .inner = loops->n_outer,
-        .vector_axis = loops->vectors == TGI_ROWS ? loops->n_outer
-                                                  : loops->n_outer - 1,
     };
-    if (k->vector_axis < 0)
-        return tgi_llvm_fail(program, "columns without an axis");
-    if (!make_arrays(k) ||
-        (!loops->is_straightline && !tgi_llvm_transpose_prepare(k))) {
-        program->is_out_of_memory = true;
-        return tgi_llvm_fail(program, "out of memory");
-    }
-    return tgi_llvm_classify(k);
+    if (!tgi_llvm_analysis_init(&k->analysis, program, loops))
+        return false;
+    k->loops = k->analysis.loops;
+    return make_arrays(k) || tgi_llvm_fail_memory(program);
 }
 
 void tgi_llvm_kernel_end(tgi_llvm_kernel *k)
 {
-    tgi_llvm_transpose_free(k);
+    tgi_llvm_analysis_deinit(&k->analysis);
     if (k->memory)
         k->program->free(k->memory);
 }
@@ -349,7 +355,8 @@ bool tgi_llvm_kernel_define(tgi_llvm_program *program,
     tgi_llvm_kernel k;
     if (tgi_llvm_kernel_begin(&k, program, loops)) {
         if (loops->is_straightline)
-            *out = (tgi_llvm_kernel_info){.cost = tgi_llvm_kernel_cost(&k)};
+            *out = (tgi_llvm_kernel_info){
+                .cost = tgi_llvm_kernel_cost(&k.analysis)};
         else
             define(&k, out);
     }

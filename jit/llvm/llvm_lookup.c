@@ -8,6 +8,7 @@
  * again for every table.
  */
 #include "llvm/llvm_lookup.h"
+#include "llvm/llvm_emit.h"
 
 #include <string.h>
 

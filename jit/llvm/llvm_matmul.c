@@ -21,6 +21,17 @@
  * a loop over the rows of the item.
  */
 #include "llvm/llvm_matmul.h"
+#include "llvm/llvm_access.h"
+#include "llvm/llvm_columns.h"
+#include "llvm/llvm_cost.h"
+#include "llvm/llvm_emit.h"
+#include "llvm/llvm_flow.h"
+#include "llvm/llvm_frame.h"
+#include "llvm/llvm_inst.h"
+#include "llvm/llvm_kernel_state.h"
+#include "llvm/llvm_program.h"
+#include "llvm/llvm_reduce.h"
+#include "llvm/llvm_target.h"
 
 /* Words after the product that are done in registers, at most. */
 enum { MOST_DIRECT = 6 };
@@ -31,7 +42,7 @@ enum { MOST_DIRECT = 6 };
 static void finish_row(tgi_llvm_kernel *k, LLVMValueRef row,
                        LLVMValueRef results)
 {
-    k->index[k->matmul.row_axis] = row;
+    k->index[k->analysis.matmul.row_axis] = row;
     tgi_llvm_point_addresses_emit(k);
     tgi_llvm_set_reduced(k, 0, results);
     for (unsigned phase = 0; phase < k->loops->n_phases; phase++) {
@@ -44,10 +55,10 @@ static void finish_row(tgi_llvm_kernel *k, LLVMValueRef row,
 
 static unsigned cost_of_rest(const tgi_llvm_kernel *k)
 {
-    unsigned cost = tgi_llvm_epilogue_cost(k);
+    unsigned cost = tgi_llvm_epilogue_cost(&k->analysis);
     for (uint32_t i = 1; i < k->loops->insts.n; i++)
-        if (k->values[i].level == TGI_LEVEL_POINT)
-            cost += tgi_llvm_inst_cost(k, &k->loops->insts.data[i]);
+        if (k->analysis.insts[i].level == TGI_LEVEL_POINT)
+            cost += tgi_llvm_inst_cost(&k->analysis, &k->loops->insts.data[i]);
     return cost;
 }
 
@@ -62,7 +73,7 @@ typedef struct rows {
 
 static tg_dtype dtype_of(const tgi_llvm_kernel *k)
 {
-    return (tg_dtype)tgi_llvm_matmul_reduction(k)->dtype;
+    return (tg_dtype)tgi_llvm_matmul_reduction(&k->analysis)->dtype;
 }
 
 static rows make_rows(tgi_llvm_kernel *k, int64_t n, LLVMValueRef first)
@@ -75,8 +86,7 @@ static rows make_rows(tgi_llvm_kernel *k, int64_t n, LLVMValueRef first)
         .width = k->e->lanes};
 }
 
-static LLVMValueRef row_at(tgi_llvm_kernel *k, const rows *s,
-                           LLVMValueRef row)
+static LLVMValueRef row_at(tgi_llvm_kernel *k, const rows *s, LLVMValueRef row)
 {
     LLVMTypeRef element = tgi_llvm_element_type(k->e, dtype_of(k));
     LLVMValueRef at =
@@ -89,9 +99,8 @@ static LLVMValueRef row_at(tgi_llvm_kernel *k, const rows *s,
 static LLVMValueRef load_row(tgi_llvm_kernel *k, const rows *s,
                              LLVMValueRef row)
 {
-    LLVMValueRef value =
-        LLVMBuildLoad2(k->b, tgi_llvm_type(k->e, dtype_of(k)),
-                       row_at(k, s, row), "");
+    LLVMValueRef value = LLVMBuildLoad2(k->b, tgi_llvm_type(k->e, dtype_of(k)),
+                                        row_at(k, s, row), "");
     LLVMSetAlignment(value, 4);
     return value;
 }
@@ -198,7 +207,8 @@ static LLVMValueRef run_tiles(tgi_llvm_kernel *k, item *it, LLVMValueRef row,
    too few sums to be quick. */
 static void run_all_rows(tgi_llvm_kernel *k, item *it, int64_t m)
 {
-    const int64_t tiles = (m + k->matmul.mr - 1) / k->matmul.mr;
+    const int64_t tiles =
+        (m + k->analysis.matmul.mr - 1) / k->analysis.matmul.mr;
     const int64_t low = m / tiles, n_high = m % tiles;
     LLVMValueRef middle = tgi_llvm_const_i64(k->program, n_high * (low + 1));
     run_tiles(k, it, tgi_llvm_const_i64(k->program, 0), middle,
@@ -210,8 +220,8 @@ static void run_all_rows(tgi_llvm_kernel *k, item *it, int64_t m)
    tiles are alike if that takes no third height. */
 static void run_some_rows(tgi_llvm_kernel *k, item *it, int64_t m)
 {
-    const int64_t height = k->matmul.mr;
-    const int64_t last = m % k->matmul.item_rows;
+    const int64_t height = k->analysis.matmul.mr;
+    const int64_t last = m % k->analysis.matmul.item_rows;
     const int64_t tiles = (last + height - 1) / height;
     int64_t low = last % height, high_rows = last - low;
     if (low && (last / tiles == height - 1 || last % tiles == 0)) {
@@ -220,13 +230,14 @@ static void run_some_rows(tgi_llvm_kernel *k, item *it, int64_t m)
     }
     LLVMValueRef middle = it->end;
     if (low) {
-        LLVMValueRef size = tgi_llvm_const_i64(k->program, k->matmul.item_rows);
+        LLVMValueRef size =
+            tgi_llvm_const_i64(k->program, k->analysis.matmul.item_rows);
         LLVMValueRef n = LLVMBuildSub(k->b, it->end, it->first, "");
         middle = tgi_llvm_add(k->program, it->first,
                               tgi_llvm_const_i64(k->program, high_rows));
-        middle = LLVMBuildSelect(
-            k->b, LLVMBuildICmp(k->b, LLVMIntEQ, n, size, ""), it->end,
-            middle, "");
+        middle =
+            LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntEQ, n, size, ""),
+                            it->end, middle, "");
     }
     run_tiles(k, it, it->first, middle, (unsigned)height);
     if (low)
@@ -264,9 +275,9 @@ static void run_rows(tgi_llvm_kernel *k, item *it)
         tgi_llvm_panel_pack(k, &it->columns, it->from, it->to);
     if (it->is_shared)
         begin_tiles(k, it);
-    const tgi_dim m = k->loops->extent[k->matmul.row_axis];
-    unsigned height = k->matmul.mr;
-    if (tgi_dim_is_known(m) && m <= k->matmul.item_rows) {
+    const tgi_dim m = k->loops->extent[k->analysis.matmul.row_axis];
+    unsigned height = k->analysis.matmul.mr;
+    if (tgi_dim_is_known(m) && m <= k->analysis.matmul.item_rows) {
         run_all_rows(k, it, m);
         return;
     }
@@ -319,7 +330,7 @@ static void begin_panels(tgi_llvm_kernel *k, item *it, tgi_llvm_loop *panels)
 static void run_panels(tgi_llvm_kernel *k, item *it)
 {
     tgi_llvm_loop panels;
-    it->totals = make_rows(k, k->matmul.item_rows, it->first);
+    it->totals = make_rows(k, k->analysis.matmul.item_rows, it->first);
     it->has_totals = true;
     clear_rows(k, &it->totals, it->end,
                tgi_llvm_matmul_start(k, it->from, it->to));
@@ -333,7 +344,7 @@ static void run_panels(tgi_llvm_kernel *k, item *it)
 static void run_shared(tgi_llvm_kernel *k, item *it)
 {
     tgi_llvm_loop panels;
-    it->totals = make_rows(k, k->matmul.item_rows, it->first);
+    it->totals = make_rows(k, k->analysis.matmul.item_rows, it->first);
     it->nothing = make_nothing(k, it->from, it->to);
     tgi_llvm_micro_kernel_args_init(k, &it->tiles, it->columns.memory != NULL);
     if (it->has_panels)
@@ -347,11 +358,14 @@ static void run_shared(tgi_llvm_kernel *k, item *it)
 void tgi_llvm_matmul_item_rows(tgi_llvm_kernel *k, LLVMValueRef *out_first,
                                LLVMValueRef *out_end)
 {
-    LLVMValueRef size = tgi_llvm_const_i64(k->program, k->matmul.item_rows);
-    LLVMValueRef m = tgi_llvm_dim(k, k->loops->extent[k->matmul.row_axis]);
-    *out_first = tgi_llvm_mul(k->program, k->index[k->matmul.row_axis], size);
-    *out_end = tgi_llvm_min(k->program, m,
-                            tgi_llvm_add(k->program, *out_first, size));
+    LLVMValueRef size =
+        tgi_llvm_const_i64(k->program, k->analysis.matmul.item_rows);
+    LLVMValueRef m =
+        tgi_llvm_dim(k, k->loops->extent[k->analysis.matmul.row_axis]);
+    *out_first =
+        tgi_llvm_mul(k->program, k->index[k->analysis.matmul.row_axis], size);
+    *out_end =
+        tgi_llvm_min(k->program, m, tgi_llvm_add(k->program, *out_first, size));
 }
 
 static item begin_item(tgi_llvm_kernel *k, LLVMValueRef from, LLVMValueRef to)
@@ -360,8 +374,8 @@ static item begin_item(tgi_llvm_kernel *k, LLVMValueRef from, LLVMValueRef to)
                .to = to,
                .is_shared = tgi_llvm_micro_kernel_is_function(k)};
     int64_t n;
-    it.has_panels =
-        !k->is_split && !(tgi_llvm_is_const_i64(to, &n) && n <= TGI_BLOCK_ROWS);
+    it.has_panels = !k->analysis.is_split &&
+                    !(tgi_llvm_is_const_i64(to, &n) && n <= TGI_BLOCK_ROWS);
     tgi_llvm_matmul_item_rows(k, &it.first, &it.end);
     if (it.is_shared && cost_of_rest(k) <= MOST_DIRECT)
         tgi_llvm_target_skip_post_ra_scheduler(k->function);
@@ -371,10 +385,10 @@ static item begin_item(tgi_llvm_kernel *k, LLVMValueRef from, LLVMValueRef to)
 void tgi_llvm_matmul_item_emit(tgi_llvm_kernel *k, LLVMValueRef from,
                                LLVMValueRef to)
 {
-    LLVMValueRef block = k->index[k->matmul.row_axis];
+    LLVMValueRef block = k->index[k->analysis.matmul.row_axis];
     item it = begin_item(k, from, to);
     tgi_llvm_column_epilogue_begin(k);
-    if (k->matmul.packs_b ||
+    if (k->analysis.matmul.packs_b ||
         (it.is_shared && tgi_llvm_micro_kernel_needs_packing(k)))
         it.columns.memory =
             tgi_llvm_stack_array(k, tgi_llvm_element_type(k->e, dtype_of(k)),
@@ -386,11 +400,11 @@ void tgi_llvm_matmul_item_emit(tgi_llvm_kernel *k, LLVMValueRef from,
     } else {
         it.is_direct = cost_of_rest(k) <= MOST_DIRECT;
         if (!it.is_direct)
-            it.totals = make_rows(k, k->matmul.mr, it.first);
+            it.totals = make_rows(k, k->analysis.matmul.mr, it.first);
         run_rows(k, &it);
     }
     tgi_llvm_column_epilogue_end(k);
-    k->index[k->matmul.row_axis] = block;
+    k->index[k->analysis.matmul.row_axis] = block;
 }
 
 /* -- Many slivers ---------------------------------------------------------- */
@@ -409,23 +423,21 @@ static rows totals_at(tgi_llvm_kernel *k, const sliver_totals *s,
     const tgi_llvm_program *program = k->program;
     LLVMValueRef width = tgi_llvm_const_i64(program, s->all.width);
     LLVMValueRef from_first = LLVMBuildSub(k->b, column, s->column, "");
-    LLVMValueRef size = tgi_llvm_const_i64(program, k->matmul.item_rows *
-                                                        (int64_t)s->all.width);
+    LLVMValueRef size = tgi_llvm_const_i64(
+        program, k->analysis.matmul.item_rows * (int64_t)s->all.width);
     rows at = s->all;
     at.column = tgi_llvm_add(
         program,
-        tgi_llvm_mul(program, LLVMBuildUDiv(k->b, from_first, width, ""),
-                     size),
+        tgi_llvm_mul(program, LLVMBuildUDiv(k->b, from_first, width, ""), size),
         LLVMBuildURem(k->b, from_first, width, ""));
     return at;
 }
 
-static void finish_columns(tgi_llvm_kernel *k, LLVMValueRef column,
-                           void *user)
+static void finish_columns(tgi_llvm_kernel *k, LLVMValueRef column, void *user)
 {
     const sliver_totals *s = user;
     const rows totals = totals_at(k, s, column);
-    k->index[k->vector_axis] = column;
+    k->index[k->analysis.vector_axis] = column;
     tgi_llvm_column_epilogue_begin(k);
     finish_rows(k, &totals, s->it->first, s->it->end);
     tgi_llvm_column_epilogue_end(k);
@@ -434,10 +446,10 @@ static void finish_columns(tgi_llvm_kernel *k, LLVMValueRef column,
 void tgi_llvm_matmul_panels_emit(tgi_llvm_kernel *k, LLVMValueRef column,
                                  LLVMValueRef n)
 {
-    const unsigned lanes = k->e->lanes, slivers = k->matmul.n_panels;
+    const unsigned lanes = k->e->lanes, slivers = k->analysis.matmul.n_panels;
     LLVMValueRef zero = tgi_llvm_const_i64(k->program, 0);
-    LLVMValueRef to = tgi_llvm_dim(k, k->loops->extent[k->inner]);
-    LLVMValueRef block = k->index[k->matmul.row_axis];
+    LLVMValueRef to = tgi_llvm_dim(k, k->loops->extent[k->analysis.inner]);
+    LLVMValueRef block = k->index[k->analysis.matmul.row_axis];
     LLVMValueRef end = tgi_llvm_min(
         k->program, n,
         tgi_llvm_add(k->program, column,
@@ -446,7 +458,7 @@ void tgi_llvm_matmul_panels_emit(tgi_llvm_kernel *k, LLVMValueRef column,
     sliver_totals s = {
         .it = &it,
         .column = column,
-        .all = make_rows(k, k->matmul.item_rows * slivers, it.first)};
+        .all = make_rows(k, k->analysis.matmul.item_rows * slivers, it.first)};
     LLVMValueRef start = tgi_llvm_matmul_start(k, zero, to);
     tgi_llvm_loop panels, along;
     it.has_totals = true;
@@ -462,7 +474,7 @@ void tgi_llvm_matmul_panels_emit(tgi_llvm_kernel *k, LLVMValueRef column,
 
     begin_panels(k, &it, &panels);
     tgi_llvm_loop_begin(k, &along, column, end, lanes, NULL, 0);
-    k->index[k->vector_axis] = along.index;
+    k->index[k->analysis.vector_axis] = along.index;
     it.totals = totals_at(k, &s, along.index);
     run_rows(k, &it);
     tgi_llvm_loop_end(k, &along, NULL);
@@ -472,6 +484,6 @@ void tgi_llvm_matmul_panels_emit(tgi_llvm_kernel *k, LLVMValueRef column,
     tgi_llvm_columns_step(k, along.index, n, finish_columns, &s);
     k->e->lanes = lanes;
     tgi_llvm_loop_end(k, &along, NULL);
-    k->index[k->vector_axis] = NULL;
-    k->index[k->matmul.row_axis] = block;
+    k->index[k->analysis.vector_axis] = NULL;
+    k->index[k->analysis.matmul.row_axis] = block;
 }

@@ -11,30 +11,29 @@
 #ifndef TGI_LLVM_MATMUL_H
 #define TGI_LLVM_MATMUL_H
 
-#include "llvm/llvm_lower.h"
+#include "llvm/llvm_kernel_state.h"
 
-/* What is part of a side, in tgi_llvm_value: bits. */
-enum { TGI_LLVM_OPERAND_A = 1, TGI_LLVM_OPERAND_B = 2 };
+enum { TGI_LLVM_MAX_MR = 12 }; /* rows of a micro-kernel */
 
 static inline const tgi_reduction *
-tgi_llvm_matmul_reduction(const tgi_llvm_kernel *k)
+tgi_llvm_matmul_reduction(const tgi_llvm_analysis *a)
 {
-    return &k->loops->reductions.data[0];
+    return &a->loops->reductions.data[0];
 }
 
 /* The inst whose value the column side is. */
-static inline uint32_t tgi_llvm_operand_b_inst(const tgi_llvm_kernel *k)
+static inline uint32_t tgi_llvm_operand_b_inst(const tgi_llvm_analysis *a)
 {
-    const tgi_reduction *r = tgi_llvm_matmul_reduction(k);
-    return k->values[r->value].varies ? r->value : r->other;
+    const tgi_reduction *r = tgi_llvm_matmul_reduction(a);
+    return a->insts[r->value].varies ? r->value : r->other;
 }
 
 /* The one access that a side has. */
-const tgi_access *tgi_llvm_operand_access(const tgi_llvm_kernel *k,
+const tgi_access *tgi_llvm_operand_access(const tgi_llvm_analysis *a,
                                           uint8_t operand);
 
 /* So few, one below the other, that columns are read as they are. */
-bool tgi_llvm_matmul_has_few_rows(const tgi_llvm_kernel *k);
+bool tgi_llvm_matmul_has_few_rows(const tgi_llvm_analysis *a);
 
 /* A panel of the columns of an item, copied, row by row from the first on.
    NULL: they are not. */
@@ -59,7 +58,7 @@ void tgi_llvm_micro_kernel_emit(tgi_llvm_kernel *k, tgi_llvm_micro_kernel *tile,
 
 /* Tiles whose sums come from functions that products share. */
 typedef struct tgi_llvm_micro_kernel_args {
-    LLVMValueRef array;  /* what these are given */
+    LLVMValueRef array; /* what these are given */
     tgi_llvm_packed_panel
         last; /* the last row of the columns, if it is a copy */
     const tgi_llvm_packed_panel *columns;
@@ -91,7 +90,7 @@ void tgi_llvm_micro_kernel_call(tgi_llvm_kernel *k,
 
 /* Bytes of a side of one matrix of a batch, if the tiles of a matmul ask for
    the next one; else 0. */
-int64_t tgi_llvm_matmul_prefetch_bytes(const tgi_llvm_kernel *k,
+int64_t tgi_llvm_matmul_prefetch_bytes(const tgi_llvm_analysis *a,
                                        uint8_t operand);
 
 /* Asks for what a tile will write, and for its part of the next matrices of a
@@ -106,11 +105,11 @@ void tgi_llvm_matmul_item_rows(tgi_llvm_kernel *k, LLVMValueRef *out_first,
 /* -- llvm_matmul_epilogue.c --------------------------------------------------- */
 
 /* Looks which folds there are. */
-void tgi_llvm_epilogue_classify(tgi_llvm_kernel *k);
+void tgi_llvm_epilogue_classify(tgi_llvm_analysis *a);
 /* What they cost for each element, as tgi_llvm_inst_cost has it. */
-unsigned tgi_llvm_epilogue_cost(const tgi_llvm_kernel *k);
+unsigned tgi_llvm_epilogue_cost(const tgi_llvm_analysis *a);
 /* Bytes of a row's lanes, of all that wait for other columns. */
-int64_t tgi_llvm_row_epilogue_bytes(const tgi_llvm_kernel *k);
+int64_t tgi_llvm_row_epilogue_bytes(const tgi_llvm_analysis *a);
 /* Takes the values of a row, at the columns at k->index. */
 void tgi_llvm_epilogue_accumulate(tgi_llvm_kernel *k, LLVMValueRef row);
 
@@ -125,5 +124,22 @@ void tgi_llvm_column_epilogue_store(tgi_llvm_kernel *k);
 void tgi_llvm_column_epilogue_set(tgi_llvm_kernel *k,
                                   const LLVMValueRef *values);
 void tgi_llvm_column_epilogue_get(const tgi_llvm_kernel *k, LLVMValueRef *out);
+
+/* -- The rest of the code generator ----------------------------------------- */
+
+/* Decides whether a kernel is a matmul, and its tiling; returns the lanes of its
+   micro-kernel, or 0. Refines whether columns can be masked. */
+unsigned tgi_llvm_matmul_classify(tgi_llvm_analysis *a);
+
+/* Emits the rows of the work item at k->index, for the columns there; from …
+   to - 1 of k. */
+void tgi_llvm_matmul_item_emit(tgi_llvm_kernel *k, LLVMValueRef from,
+                               LLVMValueRef to);
+/* The same for several packed panels, from `column` on. */
+void tgi_llvm_matmul_panels_emit(tgi_llvm_kernel *k, LLVMValueRef column,
+                                 LLVMValueRef n);
+/* Around all columns of a work item with a row epilogue. */
+void tgi_llvm_row_epilogue_begin(tgi_llvm_kernel *k);
+void tgi_llvm_row_epilogue_end(tgi_llvm_kernel *k);
 
 #endif /* TGI_LLVM_MATMUL_H */

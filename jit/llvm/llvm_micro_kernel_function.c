@@ -16,7 +16,16 @@
  * all: for LLVM there are a few numbers that move, and not a form to weigh for
  * every load.
  */
+#include "llvm/llvm_access.h"
+#include "llvm/llvm_analysis.h"
+#include "llvm/llvm_emit.h"
+#include "llvm/llvm_flow.h"
+#include "llvm/llvm_frame.h"
+#include "llvm/llvm_kernel_state.h"
 #include "llvm/llvm_matmul.h"
+#include "llvm/llvm_program.h"
+#include "llvm/llvm_reduce.h"
+#include "llvm/llvm_target.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -49,7 +58,7 @@ enum {
 
 static tg_dtype dtype_of(const tgi_llvm_kernel *k)
 {
-    return (tg_dtype)tgi_llvm_matmul_reduction(k)->dtype;
+    return (tg_dtype)tgi_llvm_matmul_reduction(&k->analysis)->dtype;
 }
 
 static int64_t element_bytes(const tgi_llvm_kernel *k)
@@ -73,10 +82,11 @@ static bool is_load(const tgi_llvm_kernel *k, uint32_t inst)
    more rows than the last. */
 static bool can_read_over(const tgi_llvm_kernel *k)
 {
-    const tgi_dim n = k->loops->extent[k->vector_axis];
-    const tgi_dim inner = k->loops->extent[k->inner];
+    const tgi_dim n = k->loops->extent[k->analysis.vector_axis];
+    const tgi_dim inner = k->loops->extent[k->analysis.inner];
     const tgi_stride row =
-        tgi_llvm_operand_access(k, TGI_LLVM_OPERAND_B)->stride[k->inner];
+        tgi_llvm_operand_access(&k->analysis, TGI_LLVM_OPERAND_B)
+            ->stride[k->analysis.inner];
     return tgi_dim_is_known(n) && tgi_dim_is_known(inner) &&
            tgi_dim_is_known(row.distance) && !row.is_negative &&
            row.distance >= n && inner % TGI_BLOCK_ROWS != 1;
@@ -84,9 +94,10 @@ static bool can_read_over(const tgi_llvm_kernel *k)
 
 bool tgi_llvm_micro_kernel_needs_packing(const tgi_llvm_kernel *k)
 {
-    const tgi_access *columns = tgi_llvm_operand_access(k, TGI_LLVM_OPERAND_B);
+    const tgi_access *columns =
+        tgi_llvm_operand_access(&k->analysis, TGI_LLVM_OPERAND_B);
     return !columns->panel_width && k->e->lanes > 1 &&
-           (!tgi_llvm_is_contiguous(k, columns) ||
+           (!tgi_llvm_is_contiguous(&k->analysis, columns) ||
             (k->mask && !can_read_over(k)));
 }
 
@@ -103,7 +114,7 @@ static bool has_many_products(const tgi_loops *loops)
 
 static bool has_few_steps(const tgi_llvm_kernel *k)
 {
-    const tgi_dim inner = k->loops->extent[k->inner];
+    const tgi_dim inner = k->loops->extent[k->analysis.inner];
     return tgi_dim_is_known(inner) &&
            inner < (has_many_products(k->program->loops) ? FEW_STEPS_OF_MANY
                                                          : FEW_STEPS);
@@ -111,15 +122,16 @@ static bool has_few_steps(const tgi_llvm_kernel *k)
 
 bool tgi_llvm_micro_kernel_is_function(const tgi_llvm_kernel *k)
 {
-    const tgi_reduction *r = tgi_llvm_matmul_reduction(k);
-    const uint32_t column = tgi_llvm_operand_b_inst(k);
+    const tgi_reduction *r = tgi_llvm_matmul_reduction(&k->analysis);
+    const uint32_t column = tgi_llvm_operand_b_inst(&k->analysis);
     return is_load(k, column == r->value ? r->other : r->value) &&
-           (k->matmul.packs_b ||
-            (is_load(k, column) && !(tgi_llvm_micro_kernel_needs_packing(k) &&
-                                     tgi_llvm_matmul_has_few_rows(k)))) &&
+           (k->analysis.matmul.packs_b ||
+            (is_load(k, column) &&
+             !(tgi_llvm_micro_kernel_needs_packing(k) &&
+               tgi_llvm_matmul_has_few_rows(&k->analysis)))) &&
            !has_few_steps(k) &&
-           !tgi_llvm_matmul_prefetch_bytes(k, TGI_LLVM_OPERAND_A) &&
-           !tgi_llvm_matmul_prefetch_bytes(k, TGI_LLVM_OPERAND_B);
+           !tgi_llvm_matmul_prefetch_bytes(&k->analysis, TGI_LLVM_OPERAND_A) &&
+           !tgi_llvm_matmul_prefetch_bytes(&k->analysis, TGI_LLVM_OPERAND_B);
 }
 
 /* -- The function ---------------------------------------------------------- */
@@ -145,9 +157,8 @@ static LLVMValueRef address(const tile_code *t, LLVMValueRef start, unsigned r,
     const tgi_llvm_program *program = t->k->program;
     LLVMValueRef bytes =
         tgi_llvm_mul(program, distance, tgi_llvm_const_i64(program, r));
-    return r ? LLVMBuildGEP2(t->k->b,
-                             LLVMInt8TypeInContext(t->k->e->context), start,
-                             &bytes, 1, "")
+    return r ? LLVMBuildGEP2(t->k->b, LLVMInt8TypeInContext(t->k->e->context),
+                             start, &bytes, 1, "")
              : start;
 }
 
@@ -168,8 +179,8 @@ static void take_step(tile_code *t, LLVMValueRef rows, LLVMValueRef columns)
             load(t, t->element, address(t, rows, r, t->given[ROW_DISTANCE]));
         const tgi_emitted in[] = {tgi_llvm_splat(k->e, element), column,
                                   t->sums[r]};
-        t->sums[r] = tgi_emit_step_of(TGI_OP_MATMUL, dtype_of(k))(
-            &k->e->base, in);
+        t->sums[r] =
+            tgi_emit_step_of(TGI_OP_MATMUL, dtype_of(k))(&k->e->base, in);
     }
 }
 
@@ -204,8 +215,7 @@ static void sum(tile_code *t)
     memcpy(carried + SUMS, t->sums, sizeof(t->sums));
     carried[AT_ROWS] =
         LLVMBuildAdd(k->b, loop.carried[AT_ROWS], t->given[ROW_STEP], "");
-    carried[AT_COLUMNS] =
-        next_columns(t, loop.index, loop.carried[AT_COLUMNS]);
+    carried[AT_COLUMNS] = next_columns(t, loop.index, loop.carried[AT_COLUMNS]);
     tgi_llvm_loop_end(k, &loop, carried);
     memcpy(t->sums, loop.carried + SUMS, sizeof(t->sums));
 }
@@ -334,7 +344,7 @@ static void give(tgi_llvm_kernel *k, const tgi_llvm_micro_kernel_args *tiles,
 /* Bytes of a step of a side along an axis. */
 static LLVMValueRef step_of(tgi_llvm_kernel *k, uint8_t side, int axis)
 {
-    const tgi_access *access = tgi_llvm_operand_access(k, side);
+    const tgi_access *access = tgi_llvm_operand_access(&k->analysis, side);
     return tgi_llvm_mul(k->program, tgi_llvm_stride(k, access->stride[axis]),
                         tgi_llvm_const_i64(k->program, element_bytes(k)));
 }
@@ -347,18 +357,19 @@ void tgi_llvm_micro_kernel_args_init(tgi_llvm_kernel *k,
     tiles->array = tgi_llvm_stack_array(k, k->program->i64, PARAMETERS);
     LLVMBasicBlockRef block = tgi_llvm_position_at_entry(k);
     give(k, tiles, ROW_DISTANCE,
-         step_of(k, TGI_LLVM_OPERAND_A, k->matmul.row_axis));
-    give(k, tiles, ROW_STEP, step_of(k, TGI_LLVM_OPERAND_A, k->inner));
+         step_of(k, TGI_LLVM_OPERAND_A, k->analysis.matmul.row_axis));
+    give(k, tiles, ROW_STEP, step_of(k, TGI_LLVM_OPERAND_A, k->analysis.inner));
     give(k, tiles, COLUMN_STEP,
-         is_copied ? row_bytes(k) : step_of(k, TGI_LLVM_OPERAND_B, k->inner));
+         is_copied ? row_bytes(k)
+                   : step_of(k, TGI_LLVM_OPERAND_B, k->analysis.inner));
     give(k, tiles, LAST, none);
     give(k, tiles, LAST_AT, none);
     tgi_llvm_position_restore(k, block);
     tiles->last = (tgi_llvm_packed_panel){0};
     if (!k->mask || is_copied ||
-        tgi_llvm_operand_access(k, TGI_LLVM_OPERAND_B)->panel_width)
+        tgi_llvm_operand_access(&k->analysis, TGI_LLVM_OPERAND_B)->panel_width)
         return;
-    LLVMValueRef end = tgi_llvm_dim(k, k->loops->extent[k->inner]);
+    LLVMValueRef end = tgi_llvm_dim(k, k->loops->extent[k->analysis.inner]);
     tiles->last.memory = tgi_llvm_stack_array(
         k, tgi_llvm_element_type(k->e, dtype_of(k)), k->e->lanes);
     tgi_llvm_panel_pack(
@@ -370,17 +381,18 @@ void tgi_llvm_micro_kernel_args_init(tgi_llvm_kernel *k,
 void tgi_llvm_micro_kernel_args_set(tgi_llvm_kernel *k,
                                     const tgi_llvm_micro_kernel_args *tiles)
 {
-    k->index[k->matmul.row_axis] = tiles->row;
-    k->index[k->inner] = tiles->from;
+    k->index[k->analysis.matmul.row_axis] = tiles->row;
+    k->index[k->analysis.inner] = tiles->from;
     give(k, tiles, ROWS,
          tgi_llvm_address_from_indices(
-             k, tgi_llvm_operand_access(k, TGI_LLVM_OPERAND_A)));
+             k, tgi_llvm_operand_access(&k->analysis, TGI_LLVM_OPERAND_A)));
     give(k, tiles, COLUMNS,
          tiles->columns->memory
              ? tiles->columns->memory
              : tgi_llvm_address_from_indices(
-                   k, tgi_llvm_operand_access(k, TGI_LLVM_OPERAND_B)));
-    k->index[k->inner] = NULL;
+                   k,
+                   tgi_llvm_operand_access(&k->analysis, TGI_LLVM_OPERAND_B)));
+    k->index[k->analysis.inner] = NULL;
     give(k, tiles, STEPS, LLVMBuildSub(k->b, tiles->to, tiles->from, ""));
     if (tiles->last.memory)
         give(k, tiles, LAST_AT,

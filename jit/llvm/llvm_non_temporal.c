@@ -9,16 +9,23 @@
  * first whole line; and they are weakly ordered, so a fence ends the kernel.
  * Inputs are asked for ahead: the CPU does so by itself, but not across pages.
  */
-#include "llvm/llvm_lower.h"
+#include "llvm/llvm_non_temporal.h"
+#include "llvm/llvm_access.h"
+#include "llvm/llvm_analysis.h"
+#include "llvm/llvm_flow.h"
+#include "llvm/llvm_frame.h"
+#include "llvm/llvm_kernel_state.h"
+#include "llvm/llvm_program.h"
+#include "llvm/llvm_rows.h"
 
 #include <assert.h>
 #include <string.h>
 
 enum {
-    LINE = 64,         /* bytes */
-    LEAST_STORE = 16,  /* bytes of a vector: less is not stored past a cache */
-    AHEAD = 256,       /* bytes that inputs are asked for ahead */
-    MOST_ASKED = 4     /* inputs */
+    LINE = 64,        /* bytes */
+    LEAST_STORE = 16, /* bytes of a vector: less is not stored past a cache */
+    AHEAD = 256,      /* bytes that inputs are asked for ahead */
+    MOST_ASKED = 4    /* inputs */
 };
 
 /* -- Which stores ---------------------------------------------------------- */
@@ -29,8 +36,7 @@ static void note_loads(tgi_llvm_program *program,
     for (uint32_t i = 1; i < kernel->insts.n; i++) {
         const tgi_inst *inst = &kernel->insts.data[i];
         if (inst->kind == TGI_INST_LOAD)
-            program->is_read[kernel->accesses.data[inst->number].buffer] =
-                true;
+            program->is_read[kernel->accesses.data[inst->number].buffer] = true;
     }
 }
 
@@ -84,14 +90,15 @@ static int64_t most_cached(const tgi_llvm_kernel *k,
 /* True if it might be worth it, as far as is known without the extents. */
 static bool may_stream(const tgi_llvm_kernel *k, const tgi_loop_store *store)
 {
-    const tgi_stride stride = access_of(k, store)->stride[k->inner];
+    const tgi_stride stride = access_of(k, store)->stride[k->analysis.inner];
     const tgi_loop_buffer *buffer = buffer_of(k, store);
-    const unsigned lanes = k->phases[store->phase].lanes;
+    const unsigned lanes = k->analysis.phases[store->phase].lanes;
     return store->level == TGI_LEVEL_INNER && stride.distance == 1 &&
            !stride.is_negative && buffer->place != TGI_PLACE_SCRATCH &&
            !access_of(k, store)->shift &&
            lanes * bytes_of(k, store) >= LEAST_STORE &&
-           !(k->transpose && k->transpose->tiles[store->access].uses) &&
+           !(k->analysis.transpose &&
+             k->analysis.transpose->uses[store->access]) &&
            (!tgi_dim_is_known(buffer->count) ||
             buffer->count > most_cached(k, store)) &&
            !k->program->is_read[access_of(k, store)->buffer];
@@ -101,7 +108,7 @@ bool tgi_llvm_is_non_temporal(const tgi_llvm_kernel *k,
                               const tgi_loop_store *store)
 {
     return k->emits_non_temporal &&
-           k->non_temporal_stores[store - k->loops->stores.data];
+           k->analysis.non_temporal_stores[store - k->loops->stores.data];
 }
 
 /* True if the buffers of all such stores of a phase are large enough. */
@@ -110,9 +117,9 @@ static LLVMValueRef are_large(tgi_llvm_kernel *k, unsigned phase)
     LLVMValueRef large = NULL;
     for (size_t i = 0; i < k->loops->stores.n; i++) {
         const tgi_loop_store *store = &k->loops->stores.data[i];
-        k->non_temporal_stores[i] |=
+        k->analysis.non_temporal_stores[i] |=
             store->phase == phase && may_stream(k, store);
-        if (!k->non_temporal_stores[i] || store->phase != phase)
+        if (!k->analysis.non_temporal_stores[i] || store->phase != phase)
             continue;
         LLVMValueRef is_large = LLVMBuildICmp(
             k->b, LLVMIntSGT, tgi_llvm_dim(k, buffer_of(k, store)->count),
@@ -128,15 +135,16 @@ void tgi_llvm_non_temporal_classify(tgi_llvm_kernel *k)
         return;
     LLVMBasicBlockRef block = tgi_llvm_position_at_entry(k);
     for (unsigned phase = 0; phase < k->loops->n_phases; phase++) {
-        tgi_llvm_phase *p = &k->phases[phase];
+        tgi_llvm_phase *p = &k->analysis.phases[phase];
         /* What computes much does not wait for memory. */
         if (p->has_loop && !p->n_reductions && !p->is_heavy)
-            p->uses_non_temporal = are_large(k, phase);
-        if (p->uses_non_temporal)
-            k->uses_non_temporal = k->uses_non_temporal
-                                       ? LLVMBuildOr(k->b, k->uses_non_temporal,
-                                                     p->uses_non_temporal, "")
-                                       : p->uses_non_temporal;
+            k->non_temporal_phases[phase] = are_large(k, phase);
+        if (k->non_temporal_phases[phase])
+            k->uses_non_temporal =
+                k->uses_non_temporal
+                    ? LLVMBuildOr(k->b, k->uses_non_temporal,
+                                  k->non_temporal_phases[phase], "")
+                    : k->non_temporal_phases[phase];
     }
     tgi_llvm_position_restore(k, block);
 }
@@ -152,8 +160,7 @@ void tgi_llvm_non_temporal_mark(const tgi_llvm_kernel *k, LLVMValueRef store,
         LLVMValueAsMetadata(LLVMConstInt(k->program->i32, 1, false));
     LLVMSetMetadata(
         store, LLVMGetMDKindIDInContext(context, name, sizeof(name) - 1),
-        LLVMMetadataAsValue(context,
-                            LLVMMDNodeInContext2(context, &one, 1)));
+        LLVMMetadataAsValue(context, LLVMMDNodeInContext2(context, &one, 1)));
     LLVMSetAlignment(store, bytes < LINE ? bytes : LINE);
 }
 
@@ -163,8 +170,8 @@ static void call(tgi_llvm_kernel *k, const char *name, LLVMTypeRef *types,
     const unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
     LLVMBuildCall2(
         k->b, LLVMIntrinsicGetType(k->e->context, id, types, n_types),
-        LLVMGetIntrinsicDeclaration(k->e->module, id, types, n_types),
-        operands, n, "");
+        LLVMGetIntrinsicDeclaration(k->e->module, id, types, n_types), operands,
+        n, "");
 }
 
 void tgi_llvm_non_temporal_fence(tgi_llvm_kernel *k)
@@ -201,14 +208,15 @@ static void ask_ahead(tgi_llvm_kernel *k, unsigned phase)
         if (inst->kind != TGI_INST_LOAD || inst->phase != phase)
             continue;
         const tgi_access *access = &k->loops->accesses.data[inst->number];
-        if (access->index || access->stride[k->inner].distance != 1 ||
+        if (access->index || access->stride[k->analysis.inner].distance != 1 ||
             ++n > MOST_ASKED)
             continue;
         const int64_t bytes =
             k->e->lanes * (int64_t)tgi_dtype_bytes(inst->dtype);
         LLVMValueRef ahead = tgi_llvm_const_i64(
-            k->program, access->stride[k->inner].is_negative ? -AHEAD - bytes
-                                                             : (int64_t)AHEAD);
+            k->program, access->stride[k->analysis.inner].is_negative
+                            ? -AHEAD - bytes
+                            : (int64_t)AHEAD);
         LLVMTypeRef byte = LLVMInt8TypeInContext(k->e->context);
         tgi_llvm_prefetch(k,
                           LLVMBuildGEP2(k->b, byte, tgi_llvm_address(k, access),
@@ -222,9 +230,8 @@ static void ask_ahead(tgi_llvm_kernel *k, unsigned phase)
 /* Bytes by which a store's address is past a whole line. */
 static LLVMValueRef past_line(tgi_llvm_kernel *k, const tgi_loop_store *store)
 {
-    LLVMValueRef address =
-        LLVMBuildPtrToInt(k->b, tgi_llvm_address(k, access_of(k, store)),
-                          k->program->i64, "");
+    LLVMValueRef address = LLVMBuildPtrToInt(
+        k->b, tgi_llvm_address(k, access_of(k, store)), k->program->i64, "");
     return LLVMBuildAnd(k->b, address, tgi_llvm_const_i64(k->program, LINE - 1),
                         "");
 }
@@ -235,7 +242,7 @@ static LLVMValueRef are_aligned(tgi_llvm_kernel *k, unsigned phase)
     LLVMValueRef past = tgi_llvm_const_i64(k->program, 0);
     for (size_t i = 0; i < k->loops->stores.n; i++) {
         const tgi_loop_store *store = &k->loops->stores.data[i];
-        if (k->non_temporal_stores[i] && store->phase == phase)
+        if (k->analysis.non_temporal_stores[i] && store->phase == phase)
             past = LLVMBuildOr(k->b, past, past_line(k, store), "");
     }
     return LLVMBuildICmp(k->b, LLVMIntEQ, past,
@@ -247,11 +254,11 @@ static LLVMValueRef first_line(tgi_llvm_kernel *k, unsigned phase,
                                LLVMValueRef from)
 {
     size_t i = 0;
-    while (!k->non_temporal_stores[i] ||
+    while (!k->analysis.non_temporal_stores[i] ||
            k->loops->stores.data[i].phase != phase)
         i++;
     const tgi_loop_store *store = &k->loops->stores.data[i];
-    k->index[k->inner] = from;
+    k->index[k->analysis.inner] = from;
     LLVMValueRef left = LLVMBuildNeg(k->b, past_line(k, store), "");
     left =
         LLVMBuildAnd(k->b, left, tgi_llvm_const_i64(k->program, LINE - 1), "");
@@ -264,24 +271,24 @@ LLVMValueRef tgi_llvm_non_temporal_loop(tgi_llvm_kernel *k, unsigned phase,
                                         LLVMValueRef from, LLVMValueRef to,
                                         tgi_llvm_body_fn *visit, void *user)
 {
-    const unsigned lanes = k->phases[phase].lanes;
-    if (!k->phases[phase].uses_non_temporal)
+    const unsigned lanes = k->analysis.phases[phase].lanes;
+    if (!k->non_temporal_phases[phase])
         return from;
     tgi_llvm_branch branch, aligned;
-    tgi_llvm_branch_begin(k, &branch, k->phases[phase].uses_non_temporal);
+    tgi_llvm_branch_begin(k, &branch, k->non_temporal_phases[phase]);
     /* Rows of tiles are short: what is before a line is not worth it. */
     LLVMValueRef start = from;
-    if (!k->transpose) {
+    if (!k->analysis.transpose) {
         start = tgi_llvm_min(k->program, first_line(k, phase, from), to);
         tgi_llvm_rows_tail(k, phase, from, start, visit, user);
     }
-    k->index[k->inner] = start;
+    k->index[k->analysis.inner] = start;
     tgi_llvm_branch_begin(k, &aligned, are_aligned(k, phase));
     LLVMValueRef end = tgi_llvm_round_down(k, start, to, lanes);
     tgi_llvm_loop loop;
     tgi_llvm_loop_begin(k, &loop, start, end, lanes, NULL, 0);
-    k->index[k->inner] = loop.index;
-    if (!k->transpose)
+    k->index[k->analysis.inner] = loop.index;
+    if (!k->analysis.transpose)
         ask_ahead(k, phase);
     k->emits_non_temporal = true;
     visit(k, phase, user);

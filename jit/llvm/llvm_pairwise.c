@@ -5,7 +5,12 @@
  * along columns are added in ascending order instead: their counter has one
  * digit.
  */
-#include "llvm/llvm_lower.h"
+#include "llvm/llvm_pairwise.h"
+#include "llvm/llvm_analysis.h"
+#include "llvm/llvm_emit.h"
+#include "llvm/llvm_flow.h"
+#include "llvm/llvm_kernel_state.h"
+#include "llvm/llvm_reduce.h"
 
 #include <string.h>
 
@@ -19,8 +24,7 @@ static bool is_arg(const tgi_llvm_kernel *k, uint32_t reduction)
 static bool is_ascending(const tgi_llvm_kernel *k, uint32_t number)
 {
     const tgi_reduction *reduction = &k->loops->reductions.data[number];
-    return reduction->op == TGI_OP_MATMUL &&
-           k->loops->vectors == TGI_COLUMNS;
+    return reduction->op == TGI_OP_MATMUL && k->loops->vectors == TGI_COLUMNS;
 }
 
 static LLVMTypeRef type_of(const tgi_llvm_kernel *k, uint32_t reduction)
@@ -91,8 +95,7 @@ static void push_ascending(tgi_llvm_kernel *k, tgi_llvm_pairwise *pairwise,
                            LLVMValueRef n_blocks)
 {
     LLVMValueRef zero = tgi_llvm_const_i64(k->program, 0);
-    LLVMValueRef is_later =
-        LLVMBuildICmp(k->b, LLVMIntNE, n_blocks, zero, "");
+    LLVMValueRef is_later = LLVMBuildICmp(k->b, LLVMIntNE, n_blocks, zero, "");
     tgi_llvm_branch branch;
     tgi_llvm_branch_begin(k, &branch, is_later);
     LLVMValueRef sum =
@@ -164,8 +167,8 @@ void tgi_llvm_pairwise_total(tgi_llvm_kernel *k, tgi_llvm_pairwise *pairwise,
     LLVMValueRef end = LLVMBuildSub(k->b, tgi_llvm_const_i64(k->program, 64),
                                     zeros(k, "llvm.ctlz", n_blocks), "");
     tgi_llvm_loop loop;
-    tgi_llvm_loop_begin(k, &loop, tgi_llvm_add(k->program, level, one),
-                        end, 1, values, n);
+    tgi_llvm_loop_begin(k, &loop, tgi_llvm_add(k->program, level, one), end, 1,
+                        values, n);
     LLVMValueRef bit = LLVMBuildAnd(
         k->b, LLVMBuildLShr(k->b, n_blocks, loop.index, ""), one, "");
     tgi_llvm_branch branch;

@@ -3,7 +3,9 @@
  * llvm_random.c - RANDOM_BITS: each lane computes its own block of
  * Philox4x32-10 and takes its word of it (docs/NUMERICS.md).
  */
-#include "llvm/llvm_lower.h"
+#include "llvm/llvm_random.h"
+#include "llvm/llvm_emit.h"
+#include "llvm/llvm_kernel_state.h"
 
 enum { ROUNDS = 10, WORDS = 4 };
 
@@ -18,8 +20,7 @@ static LLVMValueRef half(tgi_llvm_kernel *k, LLVMValueRef x, bool is_upper)
     return LLVMBuildTrunc(k->b, x, tgi_llvm_type(k->e, TG_U32), "");
 }
 
-static LLVMValueRef product(tgi_llvm_kernel *k, uint32_t factor,
-                            LLVMValueRef x)
+static LLVMValueRef product(tgi_llvm_kernel *k, uint32_t factor, LLVMValueRef x)
 {
     x = LLVMBuildZExt(k->b, x, tgi_llvm_type(k->e, TG_U64), "");
     return LLVMBuildMul(k->b, x, tgi_llvm_constant(k->e, TG_U64, factor), "");
@@ -36,12 +37,11 @@ static void philox(tgi_llvm_kernel *k, LLVMValueRef key, LLVMValueRef number,
     for (int round = 0; round < ROUNDS; round++) {
         LLVMValueRef first = product(k, factors[0], word[0]);
         LLVMValueRef second = product(k, factors[1], word[2]);
-        word[0] = LLVMBuildXor(
-            b, LLVMBuildXor(b, half(k, second, true), word[1], ""), keys[0],
-            "");
+        word[0] =
+            LLVMBuildXor(b, LLVMBuildXor(b, half(k, second, true), word[1], ""),
+                         keys[0], "");
         word[2] = LLVMBuildXor(
-            b, LLVMBuildXor(b, half(k, first, true), word[3], ""), keys[1],
-            "");
+            b, LLVMBuildXor(b, half(k, first, true), word[3], ""), keys[1], "");
         word[1] = half(k, second, false);
         word[3] = half(k, first, false);
         for (int i = 0; i < 2; i++)

@@ -9,16 +9,21 @@
  * zeros are told apart at the end: if the largest is a zero, it is +0 if any
  * element had no sign; if the smallest is, it is -0 if any had one.
  */
-#include "llvm/llvm_lower.h"
+#include "llvm/llvm_reduce.h"
+#include "llvm/llvm_analysis.h"
+#include "llvm/llvm_emit.h"
+#include "llvm/llvm_flow.h"
+#include "llvm/llvm_inst.h"
+#include "llvm/llvm_kernel_state.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
-static const tgi_reduction *reduction_at(const tgi_llvm_kernel *k,
+static const tgi_reduction *reduction_at(const tgi_llvm_analysis *a,
                                          uint32_t number)
 {
-    return &k->loops->reductions.data[number];
+    return &a->loops->reductions.data[number];
 }
 
 /* The op that combines results. */
@@ -43,9 +48,9 @@ static bool is_float(const tgi_reduction *reduction)
     return tgi_dtype_is(reduction->dtype, TGI_CLASS_FLOAT);
 }
 
-bool tgi_llvm_is_reassociable(const tgi_llvm_kernel *k, uint32_t number)
+bool tgi_llvm_is_reassociable(const tgi_llvm_analysis *a, uint32_t number)
 {
-    const tgi_reduction *reduction = reduction_at(k, number);
+    const tgi_reduction *reduction = reduction_at(a, number);
     return !is_arg(reduction) && !reduction->combines_blocks &&
            (is_extreme(reduction) || !is_float(reduction));
 }
@@ -56,15 +61,15 @@ static bool uses_native_minmax(const tgi_reduction *reduction,
     return is_reassociable && is_extreme(reduction) && is_float(reduction);
 }
 
-bool tgi_llvm_uses_native_minmax(const tgi_llvm_kernel *k, uint32_t number)
+bool tgi_llvm_uses_native_minmax(const tgi_llvm_analysis *a, uint32_t number)
 {
-    return uses_native_minmax(reduction_at(k, number), true);
+    return uses_native_minmax(reduction_at(a, number), true);
 }
 
 unsigned tgi_llvm_accumulator_parts(const tgi_llvm_kernel *k, uint32_t number,
                                     bool is_reassociable)
 {
-    const tgi_reduction *reduction = reduction_at(k, number);
+    const tgi_reduction *reduction = reduction_at(&k->analysis, number);
     return uses_native_minmax(reduction, is_reassociable) ? 3
            : is_arg(reduction)                            ? 2
                                                           : 1;
@@ -80,7 +85,7 @@ static tg_dtype bits_of(const tgi_reduction *reduction)
 void tgi_llvm_reduce_start(tgi_llvm_kernel *k, uint32_t number,
                            bool is_reassociable, tgi_llvm_accumulator *out)
 {
-    const tgi_reduction *reduction = reduction_at(k, number);
+    const tgi_reduction *reduction = reduction_at(&k->analysis, number);
     if (is_arg(reduction)) {
         /* The first row takes its place whatever it is. */
         const int dtype = k->loops->insts.data[reduction->value].dtype;
@@ -100,7 +105,7 @@ void tgi_llvm_reduce_start(tgi_llvm_kernel *k, uint32_t number,
 
 LLVMValueRef tgi_llvm_reduce_empty(tgi_llvm_kernel *k, uint32_t number)
 {
-    const tgi_reduction *reduction = reduction_at(k, number);
+    const tgi_reduction *reduction = reduction_at(&k->analysis, number);
     if (is_arg(reduction))
         return tgi_llvm_constant(k->e, TG_I64, 0);
     return tgi_emit_empty_of(combining(reduction),
@@ -114,8 +119,7 @@ static LLVMValueRef better(tgi_llvm_kernel *k, const tgi_reduction *reduction,
                            LLVMValueRef x, LLVMValueRef best)
 {
     LLVMValueRef is_better = LLVMBuildFCmp(
-        k->b,
-        reduction->op == TGI_OP_REDUCE_MAX ? LLVMRealOGT : LLVMRealOLT, x,
+        k->b, reduction->op == TGI_OP_REDUCE_MAX ? LLVMRealOGT : LLVMRealOLT, x,
         best, "");
     return LLVMBuildSelect(k->b, is_better, x, best, "");
 }
@@ -145,14 +149,13 @@ static void step_quick(tgi_llvm_kernel *k, const tgi_reduction *reduction,
     }
     next->part[1] = LLVMBuildOr(k->b, next->part[1],
                                 LLVMBuildSExt(k->b, is_nan, bits, ""), "");
-    next->part[2] =
-        signs_together(k, reduction, next->part[2], signs);
+    next->part[2] = signs_together(k, reduction, next->part[2], signs);
 }
 
 void tgi_llvm_reduce_step_pair(tgi_llvm_kernel *k, uint32_t number,
                                LLVMValueRef first, tgi_llvm_accumulator *state)
 {
-    const tgi_reduction *reduction = reduction_at(k, number);
+    const tgi_reduction *reduction = reduction_at(&k->analysis, number);
     step_quick(k, reduction, first, tgi_llvm_value_of(k, reduction->value),
                state);
 }
@@ -161,7 +164,7 @@ static void step_arg(tgi_llvm_kernel *k, const tgi_reduction *reduction,
                      LLVMValueRef x, tgi_llvm_accumulator *next)
 {
     const int dtype = k->loops->insts.data[reduction->value].dtype;
-    LLVMValueRef row = k->index[k->inner];
+    LLVMValueRef row = k->index[k->analysis.inner];
     const tgi_emitted in[] = {next->part[0], x};
     LLVMValueRef takes =
         tgi_emit_step_of(reduction->op, (tg_dtype)dtype)(&k->e->base, in);
@@ -169,14 +172,14 @@ static void step_arg(tgi_llvm_kernel *k, const tgi_reduction *reduction,
         k->b, LLVMIntEQ, row, tgi_llvm_const_i64(k->program, 0), "");
     takes = LLVMBuildOr(k->b, takes, tgi_llvm_splat(k->e, is_first), "");
     next->part[0] = LLVMBuildSelect(k->b, takes, x, next->part[0], "");
-    next->part[1] = LLVMBuildSelect(
-        k->b, takes, tgi_llvm_splat(k->e, row), next->part[1], "");
+    next->part[1] = LLVMBuildSelect(k->b, takes, tgi_llvm_splat(k->e, row),
+                                    next->part[1], "");
 }
 
 void tgi_llvm_reduce_step(tgi_llvm_kernel *k, uint32_t number,
                           bool is_reassociable, tgi_llvm_accumulator *state)
 {
-    const tgi_reduction *reduction = reduction_at(k, number);
+    const tgi_reduction *reduction = reduction_at(&k->analysis, number);
     const tgi_llvm_accumulator old = *state;
     LLVMValueRef x = tgi_llvm_value_of(k, reduction->value);
     if (is_arg(reduction)) {
@@ -186,8 +189,8 @@ void tgi_llvm_reduce_step(tgi_llvm_kernel *k, uint32_t number,
     } else if (reduction->op == TGI_OP_MATMUL) {
         const tgi_emitted in[] = {x, tgi_llvm_value_of(k, reduction->other),
                                   old.part[0]};
-        state->part[0] = tgi_emit_step_of(TGI_OP_MATMUL, reduction->dtype)(
-            &k->e->base, in);
+        state->part[0] =
+            tgi_emit_step_of(TGI_OP_MATMUL, reduction->dtype)(&k->e->base, in);
     } else {
         state->part[0] = tgi_llvm_reduce_combine(k, number, old.part[0], x);
     }
@@ -196,8 +199,8 @@ void tgi_llvm_reduce_step(tgi_llvm_kernel *k, uint32_t number,
         return;
     for (unsigned i = 0;
          i < tgi_llvm_accumulator_parts(k, number, is_reassociable); i++)
-        state->part[i] = LLVMBuildSelect(k->b, k->mask, state->part[i],
-                                         old.part[i], "");
+        state->part[i] =
+            LLVMBuildSelect(k->b, k->mask, state->part[i], old.part[i], "");
 }
 
 /* -- Ends ------------------------------------------------------------------ */
@@ -220,15 +223,14 @@ static LLVMValueRef quick_value(tgi_llvm_kernel *k,
 {
     const tg_dtype dtype = reduction->dtype, bits = bits_of(reduction);
     LLVMValueRef zero = tgi_llvm_constant(k->e, bits, 0);
-    LLVMValueRef sign = LLVMBuildAnd(
-        k->b, state->part[2],
-        tgi_llvm_constant(k->e, bits,
-                          dtype == TG_F64 ? UINT64_C(1) << 63
-                                          : UINT64_C(1) << 31),
-        "");
-    LLVMValueRef is_zero =
-        LLVMBuildFCmp(k->b, LLVMRealOEQ, state->part[0],
-                      tgi_llvm_constant(k->e, dtype, 0), "");
+    LLVMValueRef sign =
+        LLVMBuildAnd(k->b, state->part[2],
+                     tgi_llvm_constant(k->e, bits,
+                                       dtype == TG_F64 ? UINT64_C(1) << 63
+                                                       : UINT64_C(1) << 31),
+                     "");
+    LLVMValueRef is_zero = LLVMBuildFCmp(k->b, LLVMRealOEQ, state->part[0],
+                                         tgi_llvm_constant(k->e, dtype, 0), "");
     LLVMValueRef value = LLVMBuildSelect(
         k->b, is_zero,
         LLVMBuildBitCast(k->b, sign, tgi_llvm_type(k->e, dtype), ""),
@@ -243,7 +245,7 @@ LLVMValueRef tgi_llvm_reduce_finish(tgi_llvm_kernel *k, uint32_t number,
                                     bool is_reassociable,
                                     const tgi_llvm_accumulator *state)
 {
-    const tgi_reduction *reduction = reduction_at(k, number);
+    const tgi_reduction *reduction = reduction_at(&k->analysis, number);
     if (is_arg(reduction))
         return state->part[1];
     return uses_native_minmax(reduction, is_reassociable)
@@ -282,8 +284,8 @@ static LLVMValueRef extreme(tgi_llvm_kernel *k, const tgi_reduction *by,
     LLVMValueRef value = LLVMBuildBitCast(
         k->b, signs_together(k, by, one_way, other_way), type, "");
     LLVMValueRef has_nan = LLVMBuildFCmp(k->b, LLVMRealUNO, a, b, "");
-    return LLVMBuildSelect(k->b, has_nan, nan_of(k, (tg_dtype)by->dtype),
-                           value, "");
+    return LLVMBuildSelect(k->b, has_nan, nan_of(k, (tg_dtype)by->dtype), value,
+                           "");
 }
 
 LLVMValueRef tgi_llvm_reduce_combine_op(tgi_llvm_kernel *k, int op,
@@ -300,7 +302,7 @@ LLVMValueRef tgi_llvm_reduce_combine_op(tgi_llvm_kernel *k, int op,
 LLVMValueRef tgi_llvm_reduce_combine(tgi_llvm_kernel *k, uint32_t number,
                                      LLVMValueRef left, LLVMValueRef right)
 {
-    const tgi_reduction *reduction = reduction_at(k, number);
+    const tgi_reduction *reduction = reduction_at(&k->analysis, number);
     assert(!is_arg(reduction));
     return tgi_llvm_reduce_combine_op(k, combining(reduction), reduction->dtype,
                                       left, right);
@@ -325,7 +327,7 @@ static LLVMValueRef lanes_of(tgi_llvm_kernel *k, LLVMValueRef vector,
 void tgi_llvm_reduce_halve(tgi_llvm_kernel *k, uint32_t number,
                            tgi_llvm_accumulator *state)
 {
-    const tgi_reduction *reduction = reduction_at(k, number);
+    const tgi_reduction *reduction = reduction_at(&k->analysis, number);
     const unsigned lanes = k->e->lanes, half = lanes / 2;
     LLVMValueRef lower[TGI_LLVM_MAX_PARTS], upper[TGI_LLVM_MAX_PARTS];
     for (unsigned i = 0; i < tgi_llvm_accumulator_parts(k, number, true); i++) {
@@ -365,7 +367,7 @@ LLVMValueRef tgi_llvm_horizontal_reduce_op(tgi_llvm_kernel *k, int op,
 LLVMValueRef tgi_llvm_horizontal_reduce(tgi_llvm_kernel *k, uint32_t number,
                                         LLVMValueRef *vectors, unsigned n)
 {
-    const tgi_reduction *reduction = reduction_at(k, number);
+    const tgi_reduction *reduction = reduction_at(&k->analysis, number);
     return tgi_llvm_horizontal_reduce_op(k, combining(reduction),
                                          reduction->dtype, vectors, n);
 }

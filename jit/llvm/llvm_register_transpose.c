@@ -5,7 +5,14 @@
  * shuffles are cheap, turned in registers and stored as vectors of what lay
  * across. What is left over is moved one by one.
  */
-#include "llvm/llvm_lower.h"
+#include "llvm/llvm_register_transpose.h"
+#include "llvm/llvm_access.h"
+#include "llvm/llvm_emit.h"
+#include "llvm/llvm_flow.h"
+#include "llvm/llvm_frame.h"
+#include "llvm/llvm_kernel_state.h"
+#include "llvm/llvm_non_temporal.h"
+#include "llvm/llvm_program.h"
 
 #include <string.h>
 
@@ -183,8 +190,9 @@ void tgi_llvm_transpose_columns(tgi_llvm_kernel *k, const tgi_access *access,
         .element = tgi_llvm_element_type(k->e, dtype),
         .bytes = (unsigned)tgi_dtype_bytes((int)dtype),
         .from = {.start = tgi_llvm_address_from_indices(k, access),
-                 .line = tgi_llvm_stride(k, access->stride[k->vector_axis]),
-                 .is_reversed = access->stride[k->inner].is_negative},
+                 .line = tgi_llvm_stride(
+                     k, access->stride[k->analysis.vector_axis]),
+                 .is_reversed = access->stride[k->analysis.inner].is_negative},
         .to = {.start = to, .line = tgi_llvm_const_i64(k->program, width)},
         .n_lines = n,
         .n_elements = n_rows,

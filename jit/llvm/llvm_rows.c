@@ -4,16 +4,23 @@
  * its phases one after the other, each of them a loop of full vectors and
  * something for the elements left over.
  */
-#include "llvm/llvm_lower.h"
+#include "llvm/llvm_rows.h"
+#include "llvm/llvm_access.h"
+#include "llvm/llvm_analysis.h"
+#include "llvm/llvm_fission.h"
+#include "llvm/llvm_flow.h"
+#include "llvm/llvm_inst.h"
+#include "llvm/llvm_kernel_state.h"
+#include "llvm/llvm_non_temporal.h"
 
 void tgi_llvm_rows_tail(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
                         LLVMValueRef to, tgi_llvm_body_fn *visit, void *user)
 {
     const unsigned lanes = k->e->lanes;
     tgi_llvm_loop loop;
-    k->e->lanes = k->phases[phase].tail_lanes;
+    k->e->lanes = k->analysis.phases[phase].tail_lanes;
     tgi_llvm_loop_begin(k, &loop, from, to, k->e->lanes, NULL, 0);
-    k->index[k->inner] = loop.index;
+    k->index[k->analysis.inner] = loop.index;
     if (k->e->lanes > 1)
         k->mask = tgi_llvm_tail_mask(k, LLVMBuildSub(k->b, to, loop.index, ""));
     visit(k, phase, user);
@@ -34,34 +41,35 @@ static LLVMValueRef visit_full(tgi_llvm_kernel *k, unsigned phase,
     tgi_llvm_loop loop;
     k->e->lanes = lanes;
     tgi_llvm_loop_begin(k, &loop, from, end, lanes, NULL, 0);
-    k->index[k->inner] = loop.index;
+    k->index[k->analysis.inner] = loop.index;
     visit(k, phase, user);
     tgi_llvm_loop_end(k, &loop, NULL);
     return end;
 }
 
 /* True if nothing is ever left over: rows are cut where vectors end. */
-static bool is_whole(const tgi_llvm_kernel *k, const tgi_llvm_phase *p)
+static bool is_whole(const tgi_llvm_kernel *k, unsigned phase)
 {
-    const tgi_dim extent = k->loops->extent[k->inner];
+    const tgi_llvm_phase *p = &k->analysis.phases[phase];
+    const tgi_dim extent = k->loops->extent[k->analysis.inner];
     return tgi_dim_is_known(extent) && extent % p->lanes == 0 &&
-           !p->uses_non_temporal;
+           !k->non_temporal_phases[phase];
 }
 
 void tgi_llvm_rows_loop(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
                         LLVMValueRef to, tgi_llvm_body_fn *visit, void *user)
 {
-    const tgi_llvm_phase *p = &k->phases[phase];
+    const tgi_llvm_phase *p = &k->analysis.phases[phase];
     k->e->lanes = p->lanes;
     from = tgi_llvm_non_temporal_loop(k, phase, from, to, visit, user);
     from = visit_full(k, phase, p->lanes, from, to, visit, user);
-    if (!is_whole(k, p) && !p->is_heavy && p->register_lanes < p->lanes)
+    if (!is_whole(k, phase) && !p->is_heavy && p->register_lanes < p->lanes)
         from = visit_full(k, phase, p->register_lanes, from, to, visit, user);
     k->e->lanes = p->lanes;
-    if (!is_whole(k, p) && !tgi_llvm_are_equal_consts(from, to) &&
+    if (!is_whole(k, phase) && !tgi_llvm_are_equal_consts(from, to) &&
         p->register_lanes > 1)
         tgi_llvm_rows_tail(k, phase, from, to, visit, user);
-    k->index[k->inner] = NULL;
+    k->index[k->analysis.inner] = NULL;
 }
 
 static void map(tgi_llvm_kernel *k, unsigned phase, void *user)
@@ -75,12 +83,12 @@ void tgi_llvm_rows_emit(tgi_llvm_kernel *k, LLVMValueRef from, LLVMValueRef to)
     for (unsigned phase = 0; phase < k->loops->n_phases; phase++) {
         k->e->lanes = 1;
         tgi_llvm_point_insts_emit(k, phase, false);
-        if (k->phases[phase].has_loop) {
-            k->e->lanes = k->phases[phase].lanes;
+        if (k->analysis.phases[phase].has_loop) {
+            k->e->lanes = k->analysis.phases[phase].lanes;
             tgi_llvm_splats_begin(k, phase);
-            if (k->phases[phase].n_reductions)
+            if (k->analysis.phases[phase].n_reductions)
                 tgi_llvm_rows_reduce_emit(k, phase, from, to);
-            else if (tgi_llvm_can_fission(k, phase))
+            else if (tgi_llvm_can_fission(&k->analysis, phase))
                 tgi_llvm_rows_fission_emit(k, phase, from, to);
             else
                 tgi_llvm_rows_loop(k, phase, from, to, map, NULL);

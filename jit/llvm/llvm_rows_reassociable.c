@@ -4,7 +4,13 @@
  * seen in the result: no blocks and no tree, one vector goes all along. What
  * is left over is taken by a part of it.
  */
-#include "llvm/llvm_lower.h"
+#include "llvm/llvm_access.h"
+#include "llvm/llvm_analysis.h"
+#include "llvm/llvm_flow.h"
+#include "llvm/llvm_inst.h"
+#include "llvm/llvm_kernel_state.h"
+#include "llvm/llvm_reduce.h"
+#include "llvm/llvm_rows.h"
 
 /* All states of a phase, part after part. */
 typedef struct states {
@@ -58,12 +64,11 @@ static void step(tgi_llvm_kernel *k, unsigned i, uint32_t reduction,
     tgi_llvm_reduce_step(k, reduction, true, state);
 }
 
-static void take(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef at,
-                 states *s)
+static void take(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef at, states *s)
 {
-    k->index[k->inner] = at;
+    k->index[k->analysis.inner] = at;
     tgi_llvm_body_emit(k, phase);
-    change_states(k, &k->phases[phase], s, step, NULL);
+    change_states(k, &k->analysis.phases[phase], s, step, NULL);
 }
 
 /* Quick reductions take two vectors for the price of one and a half. */
@@ -71,9 +76,9 @@ static void step_first(tgi_llvm_kernel *k, unsigned i, uint32_t reduction,
                        tgi_llvm_accumulator *state, void *user)
 {
     LLVMValueRef *firsts = user;
-    if (tgi_llvm_uses_native_minmax(k, reduction))
-        firsts[i] = tgi_llvm_value_of(
-            k, k->loops->reductions.data[reduction].value);
+    if (tgi_llvm_uses_native_minmax(&k->analysis, reduction))
+        firsts[i] =
+            tgi_llvm_value_of(k, k->loops->reductions.data[reduction].value);
     else
         tgi_llvm_reduce_step(k, reduction, true, state);
 }
@@ -82,7 +87,7 @@ static void step_second(tgi_llvm_kernel *k, unsigned i, uint32_t reduction,
                         tgi_llvm_accumulator *state, void *user)
 {
     LLVMValueRef *firsts = user;
-    if (tgi_llvm_uses_native_minmax(k, reduction))
+    if (tgi_llvm_uses_native_minmax(&k->analysis, reduction))
         tgi_llvm_reduce_step_pair(k, reduction, firsts[i], state);
     else
         tgi_llvm_reduce_step(k, reduction, true, state);
@@ -91,12 +96,12 @@ static void step_second(tgi_llvm_kernel *k, unsigned i, uint32_t reduction,
 static void take_two(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef at,
                      states *s)
 {
-    const tgi_llvm_phase *p = &k->phases[phase];
+    const tgi_llvm_phase *p = &k->analysis.phases[phase];
     LLVMValueRef firsts[TGI_LLVM_MAX_REDUCTIONS];
-    k->index[k->inner] = at;
+    k->index[k->analysis.inner] = at;
     tgi_llvm_body_emit(k, phase);
     change_states(k, p, s, step_first, firsts);
-    k->index[k->inner] = tgi_llvm_add(
+    k->index[k->analysis.inner] = tgi_llvm_add(
         k->program, at, tgi_llvm_const_i64(k->program, k->e->lanes));
     tgi_llvm_body_emit(k, phase);
     change_states(k, p, s, step_second, firsts);
@@ -112,8 +117,8 @@ static void loop_over(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
     tgi_llvm_loop loop;
     if (tgi_llvm_are_equal_consts(from, to))
         return;
-    tgi_llvm_loop_begin(k, &loop, from, to,
-                        k->e->lanes * (kind == TWO ? 2 : 1), s->all, s->n);
+    tgi_llvm_loop_begin(k, &loop, from, to, k->e->lanes * (kind == TWO ? 2 : 1),
+                        s->all, s->n);
     for (unsigned i = 0; i < s->n; i++)
         s->all[i] = loop.carried[i];
     if (kind == MASKED)
@@ -156,7 +161,7 @@ void tgi_llvm_rows_reassociable_emit(tgi_llvm_kernel *k, unsigned phase,
                                      LLVMValueRef from, LLVMValueRef to,
                                      LLVMValueRef *out)
 {
-    const tgi_llvm_phase *p = &k->phases[phase];
+    const tgi_llvm_phase *p = &k->analysis.phases[phase];
     states s;
     k->e->lanes = p->lanes;
     start(k, p, &s);
@@ -167,5 +172,5 @@ void tgi_llvm_rows_reassociable_emit(tgi_llvm_kernel *k, unsigned phase,
     loop_over(k, phase, end, to, k->e->lanes > 1 ? MASKED : SINGLE, &s);
     halve_down_to(k, p, 1, &s);
     change_states(k, p, &s, finish, out);
-    k->index[k->inner] = NULL;
+    k->index[k->analysis.inner] = NULL;
 }

@@ -7,7 +7,15 @@
  * bodies are short and registers enough; what is left over of a block, and
  * blocks of long bodies, take the vectors one by one from memory.
  */
-#include "llvm/llvm_lower.h"
+#include "llvm/llvm_access.h"
+#include "llvm/llvm_analysis.h"
+#include "llvm/llvm_emit.h"
+#include "llvm/llvm_flow.h"
+#include "llvm/llvm_inst.h"
+#include "llvm/llvm_kernel_state.h"
+#include "llvm/llvm_pairwise.h"
+#include "llvm/llvm_reduce.h"
+#include "llvm/llvm_rows.h"
 
 #include <assert.h>
 
@@ -16,10 +24,10 @@
 /* Registers that lanes may take; a body needs the rest. */
 enum { REGISTERS = 8 };
 
-static unsigned all_lanes(const tgi_llvm_kernel *k,
+static unsigned all_lanes(const tgi_llvm_analysis *a,
                           const tgi_llvm_phase *phase)
 {
-    const int dtype = k->loops->reductions.data[phase->reductions[0]].dtype;
+    const int dtype = a->loops->reductions.data[phase->reductions[0]].dtype;
     return (unsigned)tgi_tree_lanes(dtype);
 }
 
@@ -28,24 +36,23 @@ static unsigned all_lanes(const tgi_llvm_kernel *k,
  * nothing when they are folded in: they need not be there. Products are the
  * exception, since they start from +0, which changes -0.
  */
-unsigned tgi_llvm_tree_lanes(const tgi_llvm_kernel *k,
+unsigned tgi_llvm_tree_lanes(const tgi_llvm_analysis *a,
                              const tgi_llvm_phase *phase)
 {
-    const tgi_dim extent = k->loops->extent[k->inner];
-    unsigned lanes = all_lanes(k, phase);
+    const tgi_dim extent = a->loops->extent[a->inner];
+    unsigned lanes = all_lanes(a, phase);
     for (unsigned i = 0; i < phase->n_reductions; i++)
-        if (k->loops->reductions.data[phase->reductions[i]].op ==
-            TGI_OP_MATMUL)
+        if (a->loops->reductions.data[phase->reductions[i]].op == TGI_OP_MATMUL)
             return lanes;
     while (tgi_dim_is_known(extent) && lanes > 1 && lanes / 2 >= extent)
         lanes /= 2;
     return lanes;
 }
 
-int64_t tgi_llvm_block_elements(const tgi_llvm_kernel *k,
+int64_t tgi_llvm_block_elements(const tgi_llvm_analysis *a,
                                 const tgi_llvm_phase *phase)
 {
-    return TGI_BLOCK_STEPS * (int64_t)all_lanes(k, phase);
+    return TGI_BLOCK_STEPS * (int64_t)all_lanes(a, phase);
 }
 
 static bool fits_registers(const tgi_llvm_kernel *k,
@@ -53,11 +60,12 @@ static bool fits_registers(const tgi_llvm_kernel *k,
 {
     unsigned bits = 0;
     for (unsigned i = 0; i < phase->n_reductions; i++)
-        bits += tgi_llvm_tree_lanes(k, phase) * 8 *
+        bits += tgi_llvm_tree_lanes(&k->analysis, phase) * 8 *
                 (unsigned)tgi_dtype_bytes(
                     k->loops->reductions.data[phase->reductions[i]].dtype);
     const unsigned vectors =
-        phase->n_reductions * (tgi_llvm_tree_lanes(k, phase) / phase->lanes);
+        phase->n_reductions *
+        (tgi_llvm_tree_lanes(&k->analysis, phase) / phase->lanes);
     return !phase->is_heavy && vectors <= TGI_LLVM_MAX_CARRIED &&
            bits <= REGISTERS * 256;
 }
@@ -95,19 +103,18 @@ static LLVMValueRef load_lanes(tgi_llvm_kernel *k, uint32_t reduction,
 static void store_lanes(tgi_llvm_kernel *k, uint32_t reduction,
                         LLVMValueRef value, LLVMValueRef address)
 {
-    LLVMSetAlignment(
-        LLVMBuildStore(k->b, value, address),
-        (unsigned)tgi_dtype_bytes((int)dtype_of(k, reduction)));
+    LLVMSetAlignment(LLVMBuildStore(k->b, value, address),
+                     (unsigned)tgi_dtype_bytes((int)dtype_of(k, reduction)));
 }
 
 /* Blocks begin at multiples of the lanes, so the position tells the lane. */
 static void take_in_memory(tgi_llvm_kernel *k, unsigned phase, void *user)
 {
     const memory *m = user;
-    const tgi_llvm_phase *p = &k->phases[phase];
+    const tgi_llvm_phase *p = &k->analysis.phases[phase];
     tgi_llvm_body_emit(k, phase);
     LLVMValueRef lane =
-        LLVMBuildAnd(k->b, k->index[k->inner],
+        LLVMBuildAnd(k->b, k->index[k->analysis.inner],
                      tgi_llvm_const_i64(k->program, m->lanes - 1), "");
     for (unsigned i = 0; i < p->n_reductions; i++) {
         LLVMValueRef address =
@@ -137,8 +144,8 @@ static LLVMValueRef take_in_registers(tgi_llvm_kernel *k, unsigned phase,
                                       LLVMValueRef from, LLVMValueRef to,
                                       vectors *v)
 {
-    const tgi_llvm_phase *p = &k->phases[phase];
-    const int64_t step = tgi_llvm_tree_lanes(k, p);
+    const tgi_llvm_phase *p = &k->analysis.phases[phase];
+    const int64_t step = tgi_llvm_tree_lanes(&k->analysis, p);
     LLVMValueRef end = tgi_llvm_round_down(k, from, to, step);
     if (tgi_llvm_are_equal_consts(from, end))
         return end;
@@ -146,7 +153,7 @@ static LLVMValueRef take_in_registers(tgi_llvm_kernel *k, unsigned phase,
     tgi_llvm_loop_begin(k, &loop, from, end, step, v->all,
                         p->n_reductions * v->n);
     for (unsigned j = 0; j < v->n; j++) {
-        k->index[k->inner] =
+        k->index[k->analysis.inner] =
             tgi_llvm_add(k->program, loop.index,
                          tgi_llvm_const_i64(k->program, j * p->lanes));
         tgi_llvm_body_emit(k, phase);
@@ -169,13 +176,13 @@ static LLVMValueRef take_in_registers(tgi_llvm_kernel *k, unsigned phase,
 static bool take_known_rest(tgi_llvm_kernel *k, unsigned phase,
                             LLVMValueRef from, LLVMValueRef to, vectors *v)
 {
-    const tgi_llvm_phase *p = &k->phases[phase];
+    const tgi_llvm_phase *p = &k->analysis.phases[phase];
     int64_t at, end;
     if (!tgi_llvm_is_const_i64(from, &at) || !tgi_llvm_is_const_i64(to, &end) ||
         !fits_registers(k, p) || !(p->can_mask || end % p->lanes == 0))
         return false;
     for (unsigned j = 0; at < end; j++, at += p->lanes) {
-        k->index[k->inner] = tgi_llvm_const_i64(k->program, at);
+        k->index[k->analysis.inner] = tgi_llvm_const_i64(k->program, at);
         if (end - at < p->lanes)
             k->mask =
                 tgi_llvm_tail_mask(k, tgi_llvm_const_i64(k->program, end - at));
@@ -193,8 +200,8 @@ static bool take_known_rest(tgi_llvm_kernel *k, unsigned phase,
 static void through_memory(tgi_llvm_kernel *k, unsigned phase,
                            LLVMValueRef from, LLVMValueRef to, vectors *v)
 {
-    const tgi_llvm_phase *p = &k->phases[phase];
-    memory m = {.lanes = tgi_llvm_tree_lanes(k, p)};
+    const tgi_llvm_phase *p = &k->analysis.phases[phase];
+    memory m = {.lanes = tgi_llvm_tree_lanes(&k->analysis, p)};
     for (unsigned i = 0; i < p->n_reductions; i++) {
         m.array[i] = tgi_llvm_stack_array(
             k, tgi_llvm_element_type(k->e, dtype_of(k, p->reductions[i])),
@@ -215,12 +222,11 @@ static void through_memory(tgi_llvm_kernel *k, unsigned phase,
 }
 
 /* One block; `out` gets the result of each reduction of the phase. */
-static void reduce_block(tgi_llvm_kernel *k, unsigned phase,
-                         LLVMValueRef from, LLVMValueRef to,
-                         LLVMValueRef *out)
+static void reduce_block(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
+                         LLVMValueRef to, LLVMValueRef *out)
 {
-    const tgi_llvm_phase *p = &k->phases[phase];
-    vectors v = {.n = tgi_llvm_tree_lanes(k, p) / p->lanes};
+    const tgi_llvm_phase *p = &k->analysis.phases[phase];
+    vectors v = {.n = tgi_llvm_tree_lanes(&k->analysis, p) / p->lanes};
     k->e->lanes = p->lanes;
     for (unsigned i = 0; i < p->n_reductions; i++) {
         tgi_llvm_accumulator state;
@@ -239,17 +245,16 @@ static void reduce_block(tgi_llvm_kernel *k, unsigned phase,
         out[i] = tgi_llvm_horizontal_reduce(k, p->reductions[i],
                                             vectors_of(&v, i), v.n);
     }
-    k->index[k->inner] = NULL;
+    k->index[k->analysis.inner] = NULL;
 }
 
-static void reduce_blocks(tgi_llvm_kernel *k, unsigned phase,
-                          LLVMValueRef from, LLVMValueRef to,
-                          LLVMValueRef *out)
+static void reduce_blocks(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
+                          LLVMValueRef to, LLVMValueRef *out)
 {
-    const tgi_llvm_phase *p = &k->phases[phase];
-    const int64_t size = tgi_llvm_block_elements(k, p);
+    const tgi_llvm_phase *p = &k->analysis.phases[phase];
+    const int64_t size = tgi_llvm_block_elements(&k->analysis, p);
     int64_t n;
-    if (k->is_split || (tgi_llvm_is_const_i64(to, &n) && n <= size)) {
+    if (k->analysis.is_split || (tgi_llvm_is_const_i64(to, &n) && n <= size)) {
         reduce_block(k, phase, from, to, out);
         return;
     }
@@ -260,8 +265,7 @@ static void reduce_blocks(tgi_llvm_kernel *k, unsigned phase,
     tgi_llvm_loop_begin(k, &loop, from, to, size, NULL, 0);
     LLVMValueRef end = tgi_llvm_add(k->program, loop.index,
                                     tgi_llvm_const_i64(k->program, size));
-    reduce_block(k, phase, loop.index, tgi_llvm_min(k->program, end, to),
-                 out);
+    reduce_block(k, phase, loop.index, tgi_llvm_min(k->program, end, to), out);
     LLVMValueRef number = LLVMBuildLShr(
         k->b, loop.index,
         tgi_llvm_const_i64(k->program, __builtin_ctzll((uint64_t)size)), "");
@@ -277,20 +281,20 @@ static void reduce_cascade(tgi_llvm_kernel *k, unsigned phase,
                            LLVMValueRef from, LLVMValueRef to,
                            LLVMValueRef *out)
 {
-    const tgi_llvm_phase *p = &k->phases[phase];
+    const tgi_llvm_phase *p = &k->analysis.phases[phase];
     tgi_llvm_pairwise pairwise;
     tgi_llvm_loop loop;
     k->e->lanes = 1;
     tgi_llvm_pairwise_begin(k, &pairwise, p);
     tgi_llvm_loop_begin(k, &loop, from, to, 1, NULL, 0);
-    k->index[k->inner] = loop.index;
+    k->index[k->analysis.inner] = loop.index;
     tgi_llvm_body_emit(k, phase);
     for (unsigned i = 0; i < p->n_reductions; i++)
         out[i] = tgi_llvm_value_of(
             k, k->loops->reductions.data[p->reductions[i]].value);
     tgi_llvm_pairwise_push(k, &pairwise, out, loop.index);
     tgi_llvm_loop_end(k, &loop, NULL);
-    k->index[k->inner] = NULL;
+    k->index[k->analysis.inner] = NULL;
     tgi_llvm_pairwise_total(k, &pairwise, to, out);
 }
 
@@ -299,7 +303,7 @@ static void reduce_cascade(tgi_llvm_kernel *k, unsigned phase,
 static bool all_are_free(const tgi_llvm_kernel *k, const tgi_llvm_phase *p)
 {
     for (unsigned i = 0; i < p->n_reductions; i++)
-        if (!tgi_llvm_is_reassociable(k, p->reductions[i]))
+        if (!tgi_llvm_is_reassociable(&k->analysis, p->reductions[i]))
             return false;
     return true;
 }
@@ -307,7 +311,7 @@ static bool all_are_free(const tgi_llvm_kernel *k, const tgi_llvm_phase *p)
 void tgi_llvm_rows_reduce_emit(tgi_llvm_kernel *k, unsigned phase,
                                LLVMValueRef from, LLVMValueRef to)
 {
-    const tgi_llvm_phase *p = &k->phases[phase];
+    const tgi_llvm_phase *p = &k->analysis.phases[phase];
     const bool is_cascade =
         k->loops->reductions.data[p->reductions[0]].combines_blocks;
     LLVMValueRef results[TGI_LLVM_MAX_REDUCTIONS];

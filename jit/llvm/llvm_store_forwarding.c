@@ -12,14 +12,19 @@
  */
 #include <string.h>
 
+#include "llvm/llvm_store_forwarding.h"
+#include "llvm/llvm_emit.h"
+#include "llvm/llvm_flow.h"
+#include "llvm/llvm_frame.h"
+#include "llvm/llvm_kernel_state.h"
+#include "llvm/llvm_program.h"
 #include "llvm/llvm_straightline.h"
 
 unsigned tgi_llvm_vector_width(LLVMValueRef value)
 {
     LLVMTypeRef type = LLVMTypeOf(value);
-    return LLVMGetTypeKind(type) == LLVMVectorTypeKind
-               ? LLVMGetVectorSize(type)
-               : 1;
+    return LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetVectorSize(type)
+                                                       : 1;
 }
 
 /* -- Known elements -------------------------------------------------------- */
@@ -123,11 +128,10 @@ static int64_t distance_of(tgi_stride stride)
 static bool find_element(const tgi_llvm_kernel *k, const tgi_access *access,
                          int64_t *out_first, int64_t *out_step)
 {
-    if (access->index || access->shift ||
-        !tgi_dim_is_known(access->offset))
+    if (access->index || access->shift || !tgi_dim_is_known(access->offset))
         return false;
     int64_t at = access->offset, index;
-    for (int axis = 0; axis <= k->inner; axis++) {
+    for (int axis = 0; axis <= k->analysis.inner; axis++) {
         const tgi_stride stride = access->stride[axis];
         if (stride.distance == 0 || !k->index[axis])
             continue;
@@ -136,7 +140,7 @@ static bool find_element(const tgi_llvm_kernel *k, const tgi_access *access,
             return false;
         at += distance_of(stride) * index;
     }
-    const tgi_stride step = access->stride[k->vector_axis];
+    const tgi_stride step = access->stride[k->analysis.vector_axis];
     if (!tgi_dim_is_known(step.distance))
         return false;
     *out_first = at;
@@ -216,8 +220,7 @@ static unsigned run_of(const tgi_llvm_kernel *k, const tgi_access *access)
         !elements[first].value)
         return TGI_LLVM_MAX_LANES;
     const tgi_llvm_forwarded *at = &elements[first];
-    const tgi_dim count =
-        k->program->loops->buffers.data[access->buffer].count;
+    const tgi_dim count = k->program->loops->buffers.data[access->buffer].count;
     unsigned n = 1;
     while (n < TGI_LLVM_MAX_LANES && first + n < count &&
            at[n].value == at->value && at[n].lane == at->lane + n)
@@ -233,8 +236,7 @@ unsigned tgi_llvm_forwarded_run(const tgi_llvm_kernel *k, unsigned phase)
         if (inst->kind != TGI_INST_LOAD || inst->phase != phase ||
             inst->level != TGI_LEVEL_INNER)
             continue;
-        const unsigned n =
-            run_of(k, &k->loops->accesses.data[inst->number]);
+        const unsigned n = run_of(k, &k->loops->accesses.data[inst->number]);
         run = n < run ? n : run;
     }
     return run;

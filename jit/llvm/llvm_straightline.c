@@ -10,6 +10,19 @@
  * products it is +0, which turns -0 into +0, once.
  */
 #include "llvm/llvm_straightline.h"
+#include "llvm/llvm_access.h"
+#include "llvm/llvm_analysis.h"
+#include "llvm/llvm_cost.h"
+#include "llvm/llvm_emit.h"
+#include "llvm/llvm_entry.h"
+#include "llvm/llvm_flow.h"
+#include "llvm/llvm_inst.h"
+#include "llvm/llvm_kernel.h"
+#include "llvm/llvm_kernel_state.h"
+#include "llvm/llvm_program.h"
+#include "llvm/llvm_reduce.h"
+#include "llvm/llvm_rows.h"
+#include "llvm/llvm_store_forwarding.h"
 
 #include <assert.h>
 #include <string.h>
@@ -96,7 +109,7 @@ static bool is_cheap(const tgi_llvm_kernel *k, unsigned phase)
         const tgi_inst *inst = &k->loops->insts.data[i];
         if (inst->phase == phase && inst->level == TGI_LEVEL_INNER &&
             inst->kind != TGI_INST_LOAD)
-            cost += tgi_llvm_inst_cost(k, inst);
+            cost += tgi_llvm_inst_cost(&k->analysis, inst);
     }
     return cost <= FEW_INSTRUCTIONS;
 }
@@ -114,13 +127,13 @@ static unsigned most_lanes(unsigned width, int64_t n)
 
 /* The width of the next vector of a row with `left` elements: operands that
    are there as smaller ones are taken as they are. */
-static unsigned width_of(const tgi_llvm_kernel *k, unsigned phase,
-                         int64_t left, bool cheap)
+static unsigned width_of(const tgi_llvm_kernel *k, unsigned phase, int64_t left,
+                         bool cheap)
 {
     const unsigned run =
         cheap ? tgi_llvm_forwarded_run(k, phase) : TGI_LLVM_MAX_LANES;
     const int64_t most = left < run ? left : run;
-    return most_lanes(k->phases[phase].lanes, most);
+    return most_lanes(k->analysis.phases[phase].lanes, most);
 }
 
 /* True if width_of is the same for all of a row but its end. */
@@ -128,9 +141,10 @@ static bool is_even(tgi_llvm_kernel *k, unsigned phase, int64_t n, bool cheap)
 {
     bool even = true;
     for (int64_t at = 0; cheap && even && at < n;
-         at += k->phases[phase].lanes) {
-        k->index[k->inner] = tgi_llvm_const_i64(k->program, at);
-        even = tgi_llvm_forwarded_run(k, phase) >= k->phases[phase].lanes;
+         at += k->analysis.phases[phase].lanes) {
+        k->index[k->analysis.inner] = tgi_llvm_const_i64(k->program, at);
+        even =
+            tgi_llvm_forwarded_run(k, phase) >= k->analysis.phases[phase].lanes;
     }
     return even;
 }
@@ -139,8 +153,8 @@ static bool is_even(tgi_llvm_kernel *k, unsigned phase, int64_t n, bool cheap)
    of `wide` lanes of the tree. */
 static void reduce_row(tgi_llvm_kernel *k, unsigned phase, int64_t n)
 {
-    const tgi_llvm_phase *p = &k->phases[phase];
-    const unsigned tree = tgi_llvm_tree_lanes(k, p);
+    const tgi_llvm_phase *p = &k->analysis.phases[phase];
+    const unsigned tree = tgi_llvm_tree_lanes(&k->analysis, p);
     unsigned wide = p->lanes < tree ? p->lanes : tree;
     lanes all[TGI_LLVM_MAX_REDUCTIONS][TGI_LANES_4] = {{{NULL, false}}};
     const bool cheap = is_cheap(k, phase);
@@ -148,7 +162,7 @@ static void reduce_row(tgi_llvm_kernel *k, unsigned phase, int64_t n)
         wide = 1;
     unsigned width;
     for (int64_t at = 0; at < n; at += width) {
-        k->index[k->inner] = tgi_llvm_const_i64(k->program, at);
+        k->index[k->analysis.inner] = tgi_llvm_const_i64(k->program, at);
         width = width_of(k, phase, n - at, cheap);
         k->e->lanes = width;
         tgi_llvm_body_emit(k, phase);
@@ -166,7 +180,7 @@ static void reduce_row(tgi_llvm_kernel *k, unsigned phase, int64_t n)
                      &all[i][((unsigned)at + lane) % tree / wide]);
         }
     }
-    k->index[k->inner] = NULL;
+    k->index[k->analysis.inner] = NULL;
     for (unsigned i = 0; i < p->n_reductions; i++) {
         const uint32_t number = p->reductions[i];
         k->e->lanes = wide;
@@ -194,19 +208,19 @@ static void map_row(tgi_llvm_kernel *k, unsigned phase, int64_t n)
     const bool cheap = is_cheap(k, phase);
     unsigned width;
     for (int64_t at = 0; at < n; at += width) {
-        k->index[k->inner] = tgi_llvm_const_i64(k->program, at);
+        k->index[k->analysis.inner] = tgi_llvm_const_i64(k->program, at);
         width = width_of(k, phase, n - at, cheap);
         k->e->lanes = width;
         tgi_llvm_body_emit(k, phase);
     }
-    k->index[k->inner] = NULL;
+    k->index[k->analysis.inner] = NULL;
 }
 
 static void row(tgi_llvm_kernel *k)
 {
-    const int64_t n = k->loops->extent[k->inner];
+    const int64_t n = k->loops->extent[k->analysis.inner];
     for (unsigned phase = 0; phase < k->loops->n_phases; phase++) {
-        const tgi_llvm_phase *p = &k->phases[phase];
+        const tgi_llvm_phase *p = &k->analysis.phases[phase];
         k->e->lanes = 1;
         tgi_llvm_point_insts_emit(k, phase, false);
         if (p->n_reductions && n == 0)
@@ -224,17 +238,17 @@ static void row(tgi_llvm_kernel *k)
 /* All rows of some columns, in order. */
 static void reduce_rows(tgi_llvm_kernel *k, unsigned phase, int64_t n)
 {
-    const tgi_llvm_phase *p = &k->phases[phase];
+    const tgi_llvm_phase *p = &k->analysis.phases[phase];
     tgi_llvm_accumulator states[TGI_LLVM_MAX_REDUCTIONS];
     for (unsigned i = 0; i < p->n_reductions; i++)
         tgi_llvm_reduce_start(k, p->reductions[i], false, &states[i]);
     for (int64_t at = 0; at < n; at++) {
-        k->index[k->inner] = tgi_llvm_const_i64(k->program, at);
+        k->index[k->analysis.inner] = tgi_llvm_const_i64(k->program, at);
         tgi_llvm_body_emit(k, phase);
         for (unsigned i = 0; i < p->n_reductions; i++)
             tgi_llvm_reduce_step(k, p->reductions[i], false, &states[i]);
     }
-    k->index[k->inner] = NULL;
+    k->index[k->analysis.inner] = NULL;
     for (unsigned i = 0; i < p->n_reductions; i++)
         tgi_llvm_set_reduced(
             k, p->reductions[i],
@@ -243,15 +257,16 @@ static void reduce_rows(tgi_llvm_kernel *k, unsigned phase, int64_t n)
 
 static void columns(tgi_llvm_kernel *k)
 {
-    const int64_t n = k->loops->extent[k->inner];
-    const int64_t n_columns = k->loops->extent[k->vector_axis];
+    const int64_t n = k->loops->extent[k->analysis.inner];
+    const int64_t n_columns = k->loops->extent[k->analysis.vector_axis];
     unsigned width;
     for (int64_t column = 0; column < n_columns; column += width) {
-        width = most_lanes(k->phases[0].lanes, n_columns - column);
+        width = most_lanes(k->analysis.phases[0].lanes, n_columns - column);
         k->e->lanes = width;
-        k->index[k->vector_axis] = tgi_llvm_const_i64(k->program, column);
+        k->index[k->analysis.vector_axis] =
+            tgi_llvm_const_i64(k->program, column);
         for (unsigned phase = 0; phase < k->loops->n_phases; phase++) {
-            const tgi_llvm_phase *p = &k->phases[phase];
+            const tgi_llvm_phase *p = &k->analysis.phases[phase];
             tgi_llvm_point_insts_emit(k, phase, false);
             if (p->n_reductions && n == 0)
                 set_empty(k, p);
@@ -261,7 +276,7 @@ static void columns(tgi_llvm_kernel *k)
             tgi_llvm_point_stores_emit(k, phase);
         }
     }
-    k->index[k->vector_axis] = NULL;
+    k->index[k->analysis.vector_axis] = NULL;
 }
 
 /* -- Kernels --------------------------------------------------------------- */
@@ -269,7 +284,7 @@ static void columns(tgi_llvm_kernel *k)
 static void all_points(tgi_llvm_kernel *k)
 {
     const bool is_rows = k->loops->vectors == TGI_ROWS;
-    const int n_axes = is_rows ? k->inner : k->vector_axis;
+    const int n_axes = is_rows ? k->analysis.inner : k->analysis.vector_axis;
     int64_t at[TGI_LOOP_AXES] = {0};
     for (int axis = 0; axis < n_axes; axis++)
         if (k->loops->extent[axis] == 0)

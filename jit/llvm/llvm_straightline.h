@@ -8,12 +8,7 @@
 #define TGI_LLVM_STRAIGHTLINE_H
 
 #include "llvm/llvm_entry.h"
-
-/* An element of a buffer; `value` NULL: nothing is forwarded. */
-typedef struct tgi_llvm_forwarded {
-    LLVMValueRef value;
-    unsigned lane; /* of a vector */
-} tgi_llvm_forwarded;
+#include "llvm/llvm_store_forwarding.h"
 
 /* What was loaded before a loop. */
 typedef struct tgi_llvm_hoisted_load {
@@ -28,35 +23,15 @@ enum { TGI_LLVM_MAX_HOISTED_LOADS = 64 };
 struct tgi_llvm_straightline {
     tgi_llvm_program *program;
     LLVMValueRef function, frame, table, thread;
-    LLVMBasicBlockRef entry; /* addresses are loaded here */
-    LLVMValueRef *buffers;   /* by buffer: its address */
+    LLVMBasicBlockRef entry;        /* addresses are loaded here */
+    LLVMValueRef *buffers;          /* by buffer: its address */
     tgi_llvm_forwarded **forwarded; /* by buffer: its elements; NULL: none */
-    bool *is_stored;         /* by buffer: something is stored to it */
-    bool *is_value;          /* by buffer: carried by a loop, not in memory */
-    bool hoists_loads;       /* what is not stored to: before the loop */
+    bool *is_stored;                /* by buffer: something is stored to it */
+    bool *is_value;    /* by buffer: carried by a loop, not in memory */
+    bool hoists_loads; /* what is not stored to: before the loop */
     unsigned n_hoisted;
     tgi_llvm_hoisted_load hoisted[TGI_LLVM_MAX_HOISTED_LOADS];
 };
-
-/* -- llvm_store_forwarding.c ----------------------------------------------------- */
-
-/* Of a vector; 1: it is none. */
-unsigned tgi_llvm_vector_width(LLVMValueRef value);
-
-/* The elements of a buffer, all unknown at first; NULL: too many, or out of
-   memory. */
-tgi_llvm_forwarded *
-tgi_llvm_forwarded_elements(tgi_llvm_straightline *straightline,
-                            uint32_t buffer);
-
-/* Known elements as a vector, or one element; `lanes` of them. */
-LLVMValueRef tgi_llvm_forwarded_vector(tgi_llvm_straightline *straightline,
-                                       const tgi_llvm_forwarded *elements,
-                                       unsigned lanes);
-
-/* The most lanes from where a row stands that all forwarded operands of a phase
-   have side by side. */
-unsigned tgi_llvm_forwarded_run(const tgi_llvm_kernel *k, unsigned phase);
 
 /* -- llvm_straightline.c ----------------------------------------------------------- */
 

@@ -10,6 +10,12 @@
  */
 #include <string.h>
 
+#include "llvm/llvm_emit.h"
+#include "llvm/llvm_entry.h"
+#include "llvm/llvm_flow.h"
+#include "llvm/llvm_frame.h"
+#include "llvm/llvm_program.h"
+#include "llvm/llvm_store_forwarding.h"
 #include "llvm/llvm_straightline.h"
 
 typedef struct emitter {
@@ -107,8 +113,8 @@ static LLVMTypeRef type_of(const emitter *e, uint32_t buffer, unsigned lanes)
     tgi_llvm_emitter *emit = &e->program->emitter;
     const unsigned kept = emit->lanes;
     emit->lanes = lanes;
-    LLVMTypeRef type = tgi_llvm_type(
-        emit, (tg_dtype)e->loops->buffers.data[buffer].dtype);
+    LLVMTypeRef type =
+        tgi_llvm_type(emit, (tg_dtype)e->loops->buffers.data[buffer].dtype);
     emit->lanes = kept;
     return type;
 }
@@ -142,8 +148,7 @@ static LLVMValueRef take(const emitter *e, uint32_t buffer, size_t first,
     LLVMValueRef value = LLVMBuildLoad2(e->b, type_of(e, buffer, lanes),
                                         address_of(e, buffer, first), "");
     LLVMSetAlignment(
-        value,
-        (unsigned)tgi_dtype_bytes(e->loops->buffers.data[buffer].dtype));
+        value, (unsigned)tgi_dtype_bytes(e->loops->buffers.data[buffer].dtype));
     LLVMSetVolatile(value, true);
     return value;
 }
@@ -281,15 +286,15 @@ static void store_all(const emitter *e, const meeting *m)
 {
     for (uint32_t k = 0; k < m->n; k++) {
         const carried *c = &m->values[k];
-        const unsigned bytes = (unsigned)tgi_dtype_bytes(
-            e->loops->buffers.data[c->buffer].dtype);
+        const unsigned bytes =
+            (unsigned)tgi_dtype_bytes(e->loops->buffers.data[c->buffer].dtype);
         for (size_t i = 0; i < count_of(e, c->buffer); i += c->widths[i]) {
             set_known(e, c->buffer, i, c->phis[i]);
             if (e->loops->buffers.data[c->buffer].place == TGI_PLACE_SSA)
                 continue;
-            LLVMSetAlignment(LLVMBuildStore(e->b, c->phis[i],
-                                            address_of(e, c->buffer, i)),
-                             bytes);
+            LLVMSetAlignment(
+                LLVMBuildStore(e->b, c->phis[i], address_of(e, c->buffer, i)),
+                bytes);
         }
     }
 }
@@ -506,9 +511,9 @@ static void emit_cases(switching *s, size_t at, size_t end)
     uint32_t n = 0;
     for (size_t first = at + 1; first < end && !e->program->failure;) {
         size_t next = first + 1;
-        while (next < end && (e->loops->steps.data[next].kind !=
-                                  TGI_STEP_CASE ||
-                              e->loops->steps.data[next].number != number))
+        while (next < end &&
+               (e->loops->steps.data[next].kind != TGI_STEP_CASE ||
+                e->loops->steps.data[next].number != number))
             next++;
         LLVMBasicBlockRef block = last;
         if (n + 1 < c->n_cases) {

@@ -14,7 +14,17 @@
  * An item is a stack of tiles, one after the other along the turned axis: so
  * each line of a turned load is read on where it was left.
  */
-#include "llvm/llvm_lower.h"
+#include "llvm/llvm_transpose.h"
+#include "llvm/llvm_access.h"
+#include "llvm/llvm_analysis.h"
+#include "llvm/llvm_emit.h"
+#include "llvm/llvm_flow.h"
+#include "llvm/llvm_frame.h"
+#include "llvm/llvm_kernel_state.h"
+#include "llvm/llvm_non_temporal.h"
+#include "llvm/llvm_program.h"
+#include "llvm/llvm_register_transpose.h"
+#include "llvm/llvm_rows.h"
 
 #include <string.h>
 
@@ -57,15 +67,15 @@ static bool is_turned(const tgi_kernel_loops *loops, const uint8_t *uses,
            access->stride[axis].distance == 1 && inner != 0 && inner != 1;
 }
 
-static tg_dtype dtype_of(const tgi_llvm_kernel *k, size_t access)
+static tg_dtype dtype_of(const tgi_llvm_analysis *a, size_t access)
 {
-    const uint32_t buffer = k->loops->accesses.data[access].buffer;
-    return k->program->loops->buffers.data[buffer].dtype;
+    const uint32_t buffer = a->loops->accesses.data[access].buffer;
+    return a->program->loops->buffers.data[buffer].dtype;
 }
 
-static unsigned bytes_of(const tgi_llvm_kernel *k, size_t access)
+static unsigned bytes_of(const tgi_llvm_analysis *a, size_t access)
 {
-    return (unsigned)tgi_dtype_bytes((int)dtype_of(k, access));
+    return (unsigned)tgi_dtype_bytes((int)dtype_of(a, access));
 }
 
 static bool is_long(tgi_dim extent)
@@ -86,17 +96,16 @@ static bool is_map(const tgi_kernel_loops *loops)
 }
 
 /* The axis along which most bytes of an element lie; -1: none. */
-static int find_axis(const tgi_llvm_kernel *k, const uint8_t *uses)
+static int find_axis(const tgi_llvm_analysis *a, const uint8_t *uses)
 {
-    const tgi_kernel_loops *loops = k->loops;
+    const tgi_kernel_loops *loops = a->loops;
     unsigned most = 0;
     int found = -1;
     for (int axis = 0; axis < loops->n_outer; axis++) {
         unsigned bytes = 0;
         for (size_t i = 0; i < loops->accesses.n; i++)
-            if (is_long(loops->extent[axis]) &&
-                is_turned(loops, uses, i, axis))
-                bytes += bytes_of(k, i);
+            if (is_long(loops->extent[axis]) && is_turned(loops, uses, i, axis))
+                bytes += bytes_of(a, i);
         if (bytes > most) {
             most = bytes;
             found = axis;
@@ -107,10 +116,10 @@ static int find_axis(const tgi_llvm_kernel *k, const uint8_t *uses)
 
 /* Rows of a stack of tiles: a power of two, no less than those of a tile.
    Extents that are not known are taken for large. */
-static unsigned stack_of(const tgi_llvm_kernel *k,
+static unsigned stack_of(const tgi_llvm_analysis *a,
                          const tgi_llvm_transpose *tiles)
 {
-    const tgi_kernel_loops *loops = k->loops;
+    const tgi_kernel_loops *loops = a->loops;
     const tgi_dim rows = loops->extent[tiles->row_axis];
     int64_t beside = 1;
     for (int axis = 0; axis <= loops->n_outer; axis++) {
@@ -132,25 +141,25 @@ static unsigned stack_of(const tgi_llvm_kernel *k,
 }
 
 /* Notes tiles, and puts their accesses right. */
-static void turn_accesses(tgi_llvm_kernel *k, tgi_llvm_transpose *tiles,
+static void turn_accesses(tgi_llvm_analysis *a, tgi_llvm_transpose *tiles,
                           const uint8_t *uses)
 {
-    const tgi_kernel_loops *loops = k->loops;
+    const tgi_kernel_loops *loops = a->loops;
     unsigned bytes = 0;
     tiles->tile_rows = LEAST;
     for (size_t i = 0; i < loops->accesses.n; i++)
         if (is_turned(loops, uses, i, tiles->row_axis) &&
-            LINE / bytes_of(k, i) > tiles->tile_rows)
-            tiles->tile_rows = LINE / bytes_of(k, i);
-    tiles->item_rows = stack_of(k, tiles);
+            LINE / bytes_of(a, i) > tiles->tile_rows)
+            tiles->tile_rows = LINE / bytes_of(a, i);
+    tiles->item_rows = stack_of(a, tiles);
     for (size_t i = 0; i < loops->accesses.n; i++) {
         const unsigned size =
-            tiles->tile_rows * TGI_LLVM_ITEM_ELEMENTS * bytes_of(k, i);
+            tiles->tile_rows * TGI_LLVM_ITEM_ELEMENTS * bytes_of(a, i);
         if (!is_turned(loops, uses, i, tiles->row_axis) ||
             bytes + size > MOST_BYTES)
             continue;
         bytes += size;
-        tiles->tiles[i].uses = uses[i];
+        tiles->uses[i] = uses[i];
         tgi_access *access = &tiles->loops.accesses.data[i];
         memset(access->stride, 0, sizeof(access->stride));
         access->offset = 0;
@@ -159,49 +168,49 @@ static void turn_accesses(tgi_llvm_kernel *k, tgi_llvm_transpose *tiles,
     }
 }
 
-static bool make_tiles(tgi_llvm_kernel *k, int axis, const uint8_t *uses)
+static bool make_tiles(tgi_llvm_analysis *a, int axis, const uint8_t *uses)
 {
-    const tgi_kernel_loops *loops = k->loops;
+    const tgi_kernel_loops *loops = a->loops;
     const size_t n = loops->accesses.n;
     const size_t bytes =
-        sizeof(*k->transpose) +
-        n * (sizeof(*k->transpose->tiles) + sizeof(*loops->accesses.data));
-    tgi_llvm_transpose *tiles = k->program->alloc(bytes);
+        sizeof(*a->transpose) +
+        n * (sizeof(*a->transpose->uses) + sizeof(*loops->accesses.data));
+    tgi_llvm_transpose *tiles = a->program->alloc(bytes);
     if (!tiles)
         return false;
     memset(tiles, 0, bytes);
     tiles->row_axis = axis;
     tiles->original = loops;
-    tiles->tiles = (tgi_llvm_transpose_tile *)(tiles + 1);
     tiles->loops = *loops;
-    tiles->loops.accesses.data = (tgi_access *)(tiles->tiles + n);
+    tiles->loops.accesses.data = (tgi_access *)(tiles + 1);
+    tiles->uses = (uint8_t *)(tiles->loops.accesses.data + n);
     memcpy(tiles->loops.accesses.data, loops->accesses.data,
            n * sizeof(*loops->accesses.data));
-    turn_accesses(k, tiles, uses);
-    k->transpose = tiles;
-    k->loops = &tiles->loops;
+    turn_accesses(a, tiles, uses);
+    a->transpose = tiles;
+    a->loops = &tiles->loops;
     return true;
 }
 
-bool tgi_llvm_transpose_prepare(tgi_llvm_kernel *k)
+bool tgi_llvm_transpose_prepare(tgi_llvm_analysis *a)
 {
-    if (!is_map(k->loops) || !is_long(k->loops->extent[k->inner]))
+    if (!is_map(a->loops) || !is_long(a->loops->extent[a->inner]))
         return true;
-    uint8_t *uses = k->program->alloc(k->loops->accesses.n);
+    uint8_t *uses = a->program->alloc(a->loops->accesses.n);
     if (!uses)
         return false;
-    memset(uses, 0, k->loops->accesses.n);
-    find_uses(k->loops, uses);
-    const int axis = find_axis(k, uses);
-    const bool is_fine = axis < 0 || make_tiles(k, axis, uses);
-    k->program->free(uses);
+    memset(uses, 0, a->loops->accesses.n);
+    find_uses(a->loops, uses);
+    const int axis = find_axis(a, uses);
+    const bool is_fine = axis < 0 || make_tiles(a, axis, uses);
+    a->program->free(uses);
     return is_fine;
 }
 
-void tgi_llvm_transpose_free(tgi_llvm_kernel *k)
+void tgi_llvm_transpose_free(tgi_llvm_analysis *a)
 {
-    if (k->transpose)
-        k->program->free(k->transpose);
+    if (a->transpose)
+        a->program->free(a->transpose);
 }
 
 /* -- Tiles ----------------------------------------------------------------- */
@@ -216,15 +225,18 @@ typedef struct place {
 static tgi_llvm_line_array lines_at(tgi_llvm_kernel *k, size_t number,
                                     const place *at, int across)
 {
-    const tgi_access *access = &k->transpose->original->accesses.data[number];
-    const int along = across == k->inner ? k->transpose->row_axis : k->inner;
-    k->index[k->transpose->row_axis] = at->row;
-    k->index[k->inner] = at->column;
+    const tgi_access *access =
+        &k->analysis.transpose->original->accesses.data[number];
+    const int along = across == k->analysis.inner
+                          ? k->analysis.transpose->row_axis
+                          : k->analysis.inner;
+    k->index[k->analysis.transpose->row_axis] = at->row;
+    k->index[k->analysis.inner] = at->column;
     const tgi_llvm_line_array lines = {
         .start = tgi_llvm_address_from_indices(k, access),
         .line = tgi_llvm_stride(k, access->stride[across]),
         .is_reversed = access->stride[along].is_negative};
-    k->index[k->inner] = NULL;
+    k->index[k->analysis.inner] = NULL;
     return lines;
 }
 
@@ -232,24 +244,25 @@ static tgi_llvm_register_transpose begin_turn(tgi_llvm_kernel *k, size_t number)
 {
     return (tgi_llvm_register_transpose){
         .k = k,
-        .element = tgi_llvm_element_type(k->e, dtype_of(k, number)),
-        .bytes = bytes_of(k, number)};
+        .element = tgi_llvm_element_type(k->e, dtype_of(&k->analysis, number)),
+        .bytes = bytes_of(&k->analysis, number)};
 }
 
 /* Copies a tile from memory or back. */
 static void copy_tile(tgi_llvm_kernel *k, size_t number, const place *at,
                       bool is_load)
 {
-    const tgi_llvm_line_array memory = lines_at(k, number, at, k->inner);
+    const tgi_llvm_line_array memory =
+        lines_at(k, number, at, k->analysis.inner);
     const tgi_llvm_line_array tile = {
-        .start = k->transpose->tiles[number].memory,
+        .start = k->tile_memory[number],
         .line = tgi_llvm_const_i64(k->program, TGI_LLVM_ITEM_ELEMENTS)};
     tgi_llvm_register_transpose t = begin_turn(k, number);
     t.from = is_load ? memory : tile;
     t.to = is_load ? tile : memory;
     t.n_lines = is_load ? at->n_columns : at->n_rows;
     t.n_elements = is_load ? at->n_rows : at->n_columns;
-    t.prefetch_distance = is_load ? k->transpose->tile_rows : 0;
+    t.prefetch_distance = is_load ? k->analysis.transpose->tile_rows : 0;
     /* Along the turned axis first: so a line is done with at once. */
     tgi_llvm_register_transpose_emit(&t, is_load);
 }
@@ -257,7 +270,7 @@ static void copy_tile(tgi_llvm_kernel *k, size_t number, const place *at,
 static void copy_tiles(tgi_llvm_kernel *k, const place *at, bool is_load)
 {
     for (size_t i = 0; i < k->loops->accesses.n; i++)
-        if (k->transpose->tiles[i].uses & (is_load ? IS_LOADED : IS_STORED))
+        if (k->analysis.transpose->uses[i] & (is_load ? IS_LOADED : IS_STORED))
             copy_tile(k, i, at, is_load);
 }
 
@@ -270,20 +283,20 @@ static void ask_for_next(tgi_llvm_kernel *k, const place *at)
         if (inst->kind != TGI_INST_LOAD)
             continue;
         const tgi_access *access = &k->loops->accesses.data[inst->number];
-        if (k->transpose->tiles[inst->number].uses || access->index ||
-            access->stride[k->transpose->row_axis].distance == 0 ||
-            access->stride[k->inner].distance != 1 ||
-            access->stride[k->inner].is_negative)
+        if (k->analysis.transpose->uses[inst->number] || access->index ||
+            access->stride[k->analysis.transpose->row_axis].distance == 0 ||
+            access->stride[k->analysis.inner].distance != 1 ||
+            access->stride[k->analysis.inner].is_negative)
             continue;
         LLVMValueRef rows = tgi_llvm_mul(
             k->program,
-            tgi_llvm_stride(k, access->stride[k->transpose->row_axis]),
-            tgi_llvm_const_i64(k->program, k->transpose->tile_rows));
-        k->index[k->inner] = at->column;
-        LLVMValueRef next = LLVMBuildGEP2(
-            k->b, tgi_llvm_element_type(k->e, inst->dtype),
-            tgi_llvm_address(k, access), &rows, 1, "");
-        k->index[k->inner] = NULL;
+            tgi_llvm_stride(k, access->stride[k->analysis.transpose->row_axis]),
+            tgi_llvm_const_i64(k->program, k->analysis.transpose->tile_rows));
+        k->index[k->analysis.inner] = at->column;
+        LLVMValueRef next =
+            LLVMBuildGEP2(k->b, tgi_llvm_element_type(k->e, inst->dtype),
+                          tgi_llvm_address(k, access), &rows, 1, "");
+        k->index[k->analysis.inner] = NULL;
         tgi_llvm_prefetch(k, next,
                           TGI_LLVM_ITEM_ELEMENTS *
                               (int64_t)tgi_dtype_bytes(inst->dtype),
@@ -298,7 +311,7 @@ static void do_rows(tgi_llvm_kernel *k, const place *at)
     tgi_llvm_loop loop;
     tgi_llvm_loop_begin(k, &loop, tgi_llvm_const_i64(program, 0), at->n_rows, 1,
                         NULL, 0);
-    k->index[k->transpose->row_axis] =
+    k->index[k->analysis.transpose->row_axis] =
         tgi_llvm_add(program, at->row, loop.index);
     tgi_llvm_point_addresses_emit(k);
     LLVMValueRef base = LLVMBuildSub(
@@ -307,7 +320,7 @@ static void do_rows(tgi_llvm_kernel *k, const place *at)
                      tgi_llvm_const_i64(program, TGI_LLVM_ITEM_ELEMENTS)),
         at->column, "");
     for (size_t i = 0; i < k->loops->accesses.n; i++)
-        if (k->transpose->tiles[i].uses)
+        if (k->analysis.transpose->uses[i])
             k->point_bases[i] = base;
     ask_for_next(k, at);
     tgi_llvm_rows_emit(k, at->column,
@@ -316,8 +329,8 @@ static void do_rows(tgi_llvm_kernel *k, const place *at)
 }
 
 /* How many of `size` are left from `at` on; of whole ones `size` itself. */
-static LLVMValueRef part_of(tgi_llvm_kernel *k, tgi_dim extent,
-                            LLVMValueRef at, int64_t size)
+static LLVMValueRef part_of(tgi_llvm_kernel *k, tgi_dim extent, LLVMValueRef at,
+                            int64_t size)
 {
     LLVMValueRef whole = tgi_llvm_const_i64(k->program, size);
     if (tgi_dim_is_known(extent) && extent % size == 0)
@@ -331,14 +344,14 @@ static LLVMValueRef part_of(tgi_llvm_kernel *k, tgi_dim extent,
    lines. */
 static const tgi_inst *find_plain_copy(const tgi_llvm_kernel *k)
 {
-    const tgi_kernel_loops *loops = k->transpose->original;
+    const tgi_kernel_loops *loops = k->analysis.transpose->original;
     const tgi_loop_store *store = &loops->stores.data[0];
     const tgi_inst *inst = &loops->insts.data[store->value];
-    return loops->stores.n == 1 && !k->non_temporal_stores[0] &&
+    return loops->stores.n == 1 && !k->analysis.non_temporal_stores[0] &&
                    inst->kind == TGI_INST_LOAD &&
-                   k->transpose->tiles[inst->number].uses &&
+                   k->analysis.transpose->uses[inst->number] &&
                    loops->accesses.data[store->access]
-                           .stride[k->inner]
+                           .stride[k->analysis.inner]
                            .distance == 1
                ? inst
                : NULL;
@@ -349,12 +362,12 @@ static void copy_straight(tgi_llvm_kernel *k, const tgi_inst *load,
                           const place *at)
 {
     tgi_llvm_register_transpose t = begin_turn(k, load->number);
-    t.from = lines_at(k, load->number, at, k->inner);
+    t.from = lines_at(k, load->number, at, k->analysis.inner);
     t.to = lines_at(k, k->loops->stores.data[0].access, at,
-                    k->transpose->row_axis);
+                    k->analysis.transpose->row_axis);
     t.n_lines = at->n_columns;
     t.n_elements = at->n_rows;
-    t.prefetch_distance = k->transpose->tile_rows;
+    t.prefetch_distance = k->analysis.transpose->tile_rows;
     tgi_llvm_register_transpose_emit(&t, true);
 }
 
@@ -375,12 +388,12 @@ static void do_part(tgi_llvm_kernel *k, const place *at)
 static void do_tile(tgi_llvm_kernel *k, const place *at)
 {
     place whole = *at;
-    whole.n_rows = tgi_llvm_const_i64(k->program, k->transpose->tile_rows);
+    whole.n_rows =
+        tgi_llvm_const_i64(k->program, k->analysis.transpose->tile_rows);
     whole.n_columns = tgi_llvm_const_i64(k->program, TGI_LLVM_ITEM_ELEMENTS);
     LLVMValueRef is_whole = LLVMBuildAnd(
         k->b, LLVMBuildICmp(k->b, LLVMIntEQ, at->n_rows, whole.n_rows, ""),
-        LLVMBuildICmp(k->b, LLVMIntEQ, at->n_columns, whole.n_columns, ""),
-        "");
+        LLVMBuildICmp(k->b, LLVMIntEQ, at->n_columns, whole.n_columns, ""), "");
     tgi_llvm_branch branch;
     tgi_llvm_branch_begin(k, &branch, is_whole);
     do_part(k, &whole);
@@ -400,15 +413,15 @@ static LLVMValueRef times(tgi_llvm_kernel *k, LLVMValueRef item, int64_t size)
 void tgi_llvm_transpose_item_emit(tgi_llvm_kernel *k, LLVMValueRef stack,
                                   LLVMValueRef unit)
 {
-    tgi_llvm_transpose *tiles = k->transpose;
+    tgi_llvm_transpose *tiles = k->analysis.transpose;
     const tgi_dim rows = k->loops->extent[tiles->row_axis];
-    const tgi_dim columns = k->loops->extent[k->inner];
+    const tgi_dim columns = k->loops->extent[k->analysis.inner];
     place at = {.column = times(k, unit, TGI_LLVM_ITEM_ELEMENTS)};
     at.n_columns = part_of(k, columns, at.column, TGI_LLVM_ITEM_ELEMENTS);
     for (size_t i = 0; i < k->loops->accesses.n; i++)
-        if (tiles->tiles[i].uses)
-            tiles->tiles[i].memory = tgi_llvm_stack_array(
-                k, tgi_llvm_element_type(k->e, dtype_of(k, i)),
+        if (tiles->uses[i])
+            k->tile_memory[i] = tgi_llvm_stack_array(
+                k, tgi_llvm_element_type(k->e, dtype_of(&k->analysis, i)),
                 tiles->tile_rows * TGI_LLVM_ITEM_ELEMENTS);
 
     LLVMValueRef first = times(k, stack, tiles->item_rows);

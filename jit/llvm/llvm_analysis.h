@@ -2,16 +2,16 @@
 /*
  * llvm_analysis.h - facts about a kernel, derived from the loop IR before any
  * code is emitted: levels, uniformity, lanes, and the choice and tiling of the
- * loop skeleton. They depend on the target, but hold no LLVM value, and none of
- * them changes a result bit.
+ * loop skeleton. They depend on the target, but hold no LLVM value, and none
+ * of them changes a result bit.
  *
  *   llvm_classify.c       levels, uniformity, phases, lanes
  *   llvm_cost.c           instruction estimates
  *   llvm_matmul_tiling.c  matmuls: micro-kernel, work items, packing
  *   llvm_transpose.c      kernels that go by transposed tiles
  *
- * A value either *varies* along the vector axis and has one element per lane, or
- * is uniform and has one element.
+ * A value either *varies* along the vector axis and has one element per lane,
+ * or is uniform and has one element.
  */
 #ifndef TGI_LLVM_ANALYSIS_H
 #define TGI_LLVM_ANALYSIS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* llvm_columns.h - work items of COLUMNS kernels: vectors of columns that go down
-   the rows. */
+/* llvm_columns.h - work items of COLUMNS kernels: vectors of columns that go
+   down the rows. */
 #ifndef TGI_LLVM_COLUMNS_H
 #define TGI_LLVM_COLUMNS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* llvm_constant_pool.h - constants of recipes, in memory where that is faster. */
+/* llvm_constant_pool.h - constants of recipes that are loaded from memory. */
 #ifndef TGI_LLVM_CONSTANT_POOL_H
 #define TGI_LLVM_CONSTANT_POOL_H
 

@@ -42,8 +42,8 @@ typedef struct tgi_llvm_emitter {
     LLVMContextRef context;
     LLVMModuleRef module;
     LLVMBuilderRef builder; /* where to emit, moved by its owner */
-    /* 3 or a power of two, at most TGI_LLVM_MAX_LANES; may be changed between recipes,
-       whose operands must all have that many. */
+    /* 3 or a power of two, at most TGI_LLVM_MAX_LANES; may be changed between
+       recipes, whose operands must all have that many. */
     unsigned lanes;
     /* The target has AVX-512 with its mask registers and 64-bit conversions:
        then LLVM needs no help with masks and long integers. */

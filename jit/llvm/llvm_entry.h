@@ -35,8 +35,8 @@ LLVMValueRef tgi_llvm_is_thread_zero(tgi_llvm_entry *n);
 /* Waits for all threads, if there are several. */
 void tgi_llvm_barrier_emit(tgi_llvm_entry *n);
 
-/* For a loop that has stacks: whether they are full after so many iterations; and
-   a call that makes room for more, an i32 that is not 0 if there is. Both
+/* For a loop that has stacks: whether they are full after so many iterations;
+   and a call that makes room for more, an i32 that is not 0 if there is. Both
    where the builder stands. */
 LLVMValueRef tgi_llvm_stack_is_full(const tgi_llvm_program *program,
                                     LLVMValueRef frame,

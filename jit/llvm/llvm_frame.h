@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_frame.h - the frame (entry_abi.h) in generated code: its members, extents,
- * strides and addresses of buffers.
+ * llvm_frame.h - the frame (entry_abi.h) in generated code: its members,
+ * extents, strides and addresses of buffers.
  */
 #ifndef TGI_LLVM_FRAME_H
 #define TGI_LLVM_FRAME_H

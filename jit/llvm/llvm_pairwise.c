@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_pairwise.c - combining blocks as reduce_tree.h says: a binary counter,
- * with one part for each bit of the number of blocks. The parts of products
- * along columns are added in ascending order instead: their counter has one
- * digit.
+ * llvm_pairwise.c - pairwise combination of blocks (reduce_tree.h): a binary
+ * counter with one partial result for each bit of the number of blocks. The
+ * k-blocks of a MATMUL in a COLUMNS kernel are added in ascending order
+ * instead, and have one partial result.
  */
 #include "llvm/llvm_pairwise.h"
 #include "llvm/llvm_analysis.h"
@@ -20,19 +20,19 @@ static bool is_arg(const tgi_llvm_kernel *k, uint32_t reduction)
     return op == TGI_OP_ARGMAX || op == TGI_OP_ARGMIN;
 }
 
-/* True if blocks are simply added one after the other. */
+/* True if blocks are added in ascending order. */
 static bool is_ascending(const tgi_llvm_kernel *k, uint32_t number)
 {
     const tgi_reduction *reduction = &k->loops->reductions.data[number];
     return reduction->op == TGI_OP_MATMUL && k->loops->vectors == TGI_COLUMNS;
 }
 
-static LLVMTypeRef type_of(const tgi_llvm_kernel *k, uint32_t reduction)
+static LLVMTypeRef part_type(const tgi_llvm_kernel *k, uint32_t reduction)
 {
     return tgi_llvm_type(k->e, k->loops->reductions.data[reduction].dtype);
 }
 
-/* Vectors of many lanes are stored at any place: that of an element. */
+/* Of an element: arrays of vectors are not aligned to more. */
 static unsigned alignment(const tgi_llvm_kernel *k, uint32_t reduction)
 {
     return (unsigned)tgi_dtype_bytes(
@@ -47,7 +47,7 @@ void tgi_llvm_pairwise_begin(tgi_llvm_kernel *k, tgi_llvm_pairwise *pairwise,
         const uint32_t number = phase->reductions[i];
         if (!is_arg(k, number))
             pairwise->parts[i] = tgi_llvm_stack_array(
-                k, type_of(k, number),
+                k, part_type(k, number),
                 is_ascending(k, number) ? 1 : TGI_PAIRWISE_LEVELS);
     }
 }
@@ -56,7 +56,7 @@ static LLVMValueRef part_at(tgi_llvm_kernel *k,
                             const tgi_llvm_pairwise *pairwise, unsigned i,
                             LLVMValueRef level)
 {
-    return LLVMBuildGEP2(k->b, type_of(k, pairwise->phase->reductions[i]),
+    return LLVMBuildGEP2(k->b, part_type(k, pairwise->phase->reductions[i]),
                          pairwise->parts[i], &level, 1, "");
 }
 
@@ -65,7 +65,7 @@ static LLVMValueRef load_part(tgi_llvm_kernel *k,
                               LLVMValueRef level)
 {
     LLVMValueRef part =
-        LLVMBuildLoad2(k->b, type_of(k, pairwise->phase->reductions[i]),
+        LLVMBuildLoad2(k->b, part_type(k, pairwise->phase->reductions[i]),
                        part_at(k, pairwise, i, level), "");
     LLVMSetAlignment(part, alignment(k, pairwise->phase->reductions[i]));
     return part;
@@ -78,9 +78,9 @@ static void store_part(tgi_llvm_kernel *k, const tgi_llvm_pairwise *pairwise,
                      alignment(k, pairwise->phase->reductions[i]));
 }
 
-/* The reductions that carry: their places in the phase. */
-static unsigned carrying(const tgi_llvm_kernel *k,
-                         const tgi_llvm_pairwise *pairwise, unsigned *out)
+/* The reductions that are combined pairwise: their indices in the phase. */
+static unsigned find_pairwise(const tgi_llvm_kernel *k,
+                              const tgi_llvm_pairwise *pairwise, unsigned *out)
 {
     unsigned n = 0;
     for (unsigned i = 0; i < pairwise->phase->n_reductions; i++)
@@ -106,9 +106,9 @@ static void push_ascending(tgi_llvm_kernel *k, tgi_llvm_pairwise *pairwise,
     store_part(k, pairwise, i, zero, sum);
 }
 
-/* llvm.cttz or llvm.ctlz: how many of the lowest or highest bits are 0. */
-static LLVMValueRef zeros(tgi_llvm_kernel *k, const char *name,
-                          LLVMValueRef bits)
+/* llvm.cttz or llvm.ctlz: trailing or leading zero bits. */
+static LLVMValueRef count_zeros(tgi_llvm_kernel *k, const char *name,
+                                LLVMValueRef bits)
 {
     const unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
     LLVMTypeRef i64 = k->program->i64;
@@ -122,8 +122,8 @@ static LLVMValueRef zeros(tgi_llvm_kernel *k, const char *name,
 void tgi_llvm_pairwise_push(tgi_llvm_kernel *k, tgi_llvm_pairwise *pairwise,
                             const LLVMValueRef *blocks, LLVMValueRef n_blocks)
 {
-    unsigned places[TGI_LLVM_MAX_REDUCTIONS];
-    const unsigned n = carrying(k, pairwise, places);
+    unsigned indices[TGI_LLVM_MAX_REDUCTIONS];
+    const unsigned n = find_pairwise(k, pairwise, indices);
     LLVMValueRef values[TGI_LLVM_MAX_REDUCTIONS];
     for (unsigned i = 0; i < pairwise->phase->n_reductions; i++)
         if (is_ascending(k, pairwise->phase->reductions[i]))
@@ -132,25 +132,26 @@ void tgi_llvm_pairwise_push(tgi_llvm_kernel *k, tgi_llvm_pairwise *pairwise,
         return;
 
     for (unsigned i = 0; i < n; i++)
-        values[i] = blocks[places[i]];
-    LLVMValueRef top = zeros(k, "llvm.cttz", LLVMBuildNot(k->b, n_blocks, ""));
+        values[i] = blocks[indices[i]];
+    LLVMValueRef top =
+        count_zeros(k, "llvm.cttz", LLVMBuildNot(k->b, n_blocks, ""));
     tgi_llvm_loop loop;
     tgi_llvm_loop_begin(k, &loop, tgi_llvm_const_i64(k->program, 0), top, 1,
                         values, n);
     for (unsigned i = 0; i < n; i++)
         values[i] = tgi_llvm_reduce_combine(
-            k, pairwise->phase->reductions[places[i]],
-            load_part(k, pairwise, places[i], loop.index), loop.carried[i]);
+            k, pairwise->phase->reductions[indices[i]],
+            load_part(k, pairwise, indices[i], loop.index), loop.carried[i]);
     tgi_llvm_loop_end(k, &loop, values);
     for (unsigned i = 0; i < n; i++)
-        store_part(k, pairwise, places[i], top, loop.carried[i]);
+        store_part(k, pairwise, indices[i], top, loop.carried[i]);
 }
 
 void tgi_llvm_pairwise_total(tgi_llvm_kernel *k, tgi_llvm_pairwise *pairwise,
                              LLVMValueRef n_blocks, LLVMValueRef *out_totals)
 {
-    unsigned places[TGI_LLVM_MAX_REDUCTIONS];
-    const unsigned n = carrying(k, pairwise, places);
+    unsigned indices[TGI_LLVM_MAX_REDUCTIONS];
+    const unsigned n = find_pairwise(k, pairwise, indices);
     LLVMValueRef values[TGI_LLVM_MAX_REDUCTIONS];
     LLVMValueRef zero = tgi_llvm_const_i64(k->program, 0);
     LLVMValueRef one = tgi_llvm_const_i64(k->program, 1);
@@ -160,12 +161,13 @@ void tgi_llvm_pairwise_total(tgi_llvm_kernel *k, tgi_llvm_pairwise *pairwise,
     if (n == 0)
         return;
 
-    /* From the last part to the first: levels upwards, where there is one. */
-    LLVMValueRef level = zeros(k, "llvm.cttz", n_blocks);
+    /* From the last part to the first: upwards through the levels whose bit is
+       set in n_blocks. */
+    LLVMValueRef level = count_zeros(k, "llvm.cttz", n_blocks);
     for (unsigned i = 0; i < n; i++)
-        values[i] = load_part(k, pairwise, places[i], level);
+        values[i] = load_part(k, pairwise, indices[i], level);
     LLVMValueRef end = LLVMBuildSub(k->b, tgi_llvm_const_i64(k->program, 64),
-                                    zeros(k, "llvm.ctlz", n_blocks), "");
+                                    count_zeros(k, "llvm.ctlz", n_blocks), "");
     tgi_llvm_loop loop;
     tgi_llvm_loop_begin(k, &loop, tgi_llvm_add(k->program, level, one), end, 1,
                         values, n);
@@ -176,13 +178,13 @@ void tgi_llvm_pairwise_total(tgi_llvm_kernel *k, tgi_llvm_pairwise *pairwise,
                           LLVMBuildICmp(k->b, LLVMIntNE, bit, zero, ""));
     for (unsigned i = 0; i < n; i++)
         values[i] = tgi_llvm_reduce_combine(
-            k, pairwise->phase->reductions[places[i]],
-            load_part(k, pairwise, places[i], loop.index), loop.carried[i]);
+            k, pairwise->phase->reductions[indices[i]],
+            load_part(k, pairwise, indices[i], loop.index), loop.carried[i]);
     tgi_llvm_branch_end(k, &branch);
     for (unsigned i = 0; i < n; i++)
         values[i] =
             tgi_llvm_branch_value(k, &branch, values[i], loop.carried[i]);
     tgi_llvm_loop_end(k, &loop, values);
     for (unsigned i = 0; i < n; i++)
-        out_totals[places[i]] = loop.carried[i];
+        out_totals[indices[i]] = loop.carried[i];
 }

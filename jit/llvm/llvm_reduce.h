@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_reduce.h - reductions: accumulators, steps and horizontal reduction. They
- * follow the recipe, or, where is_reassociable is passed, a faster sequence with
- * the same result bits.
+ * llvm_reduce.h - reductions: accumulators, steps and horizontal reduction.
+ * They follow the recipe, or, where is_reassociable is passed, a faster
+ * sequence with the same result bits.
  */
 #ifndef TGI_LLVM_REDUCE_H
 #define TGI_LLVM_REDUCE_H
@@ -45,8 +45,8 @@ LLVMValueRef tgi_llvm_reduce_finish(tgi_llvm_kernel *k, uint32_t reduction,
 
 /* -- Results --------------------------------------------------------------- */
 
-/* The initial total of a matmul over k in from … to - 1, to which the results of
-   k-blocks are added. */
+/* The initial total of a matmul over k in from … to - 1, to which the results
+   of k-blocks are added. */
 LLVMValueRef tgi_llvm_matmul_start(tgi_llvm_kernel *k, LLVMValueRef from,
                                    LLVMValueRef to);
 /* Combines two results, the earlier on the left. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* llvm_store_forwarding.h - store-to-load forwarding in straight-line groups. */
+/* llvm_store_forwarding.h - store-to-load forwarding in straight-line code. */
 #ifndef TGI_LLVM_STORE_FORWARDING_H
 #define TGI_LLVM_STORE_FORWARDING_H
 
@@ -33,8 +33,8 @@ tgi_llvm_forwarded_elements(tgi_llvm_straightline *straightline,
 LLVMValueRef tgi_llvm_forwarded_vector(tgi_llvm_straightline *straightline,
                                        const tgi_llvm_forwarded *elements,
                                        unsigned lanes);
-/* The number of lanes, from k->index on, that all known operands of a phase have
-   in one vector. */
+/* The number of lanes, from k->index on, that all known operands of a phase
+   have in one vector. */
 unsigned tgi_llvm_forwarded_run(const tgi_llvm_kernel *k, unsigned phase);
 
 #endif /* TGI_LLVM_STORE_FORWARDING_H */

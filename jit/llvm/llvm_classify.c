@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_classify.c - facts about a kernel that decide how it is emitted: what
- * varies along the vectors, at which level each inst really stands, and how
- * many lanes the vectors of a phase have. None of them changes a bit.
+ * llvm_classify.c - the analysis of a kernel (llvm_analysis.h): which insts
+ * vary along the vector axis, at which level each inst is computed, and how
+ * many lanes the vectors of a phase have.
+ *
+ * Requires:  a verified kernel. Computes:  tgi_llvm_analysis, with the tilings
+ * of matmuls and transposes. Preserves: the kernel. Of a transpose, a->loops
+ * is a copy with other accesses.
  */
 #include "llvm/llvm_analysis.h"
 #include "llvm/llvm_columns.h"
@@ -20,12 +24,12 @@
 
 /* -- Levels ---------------------------------------------------------------- */
 
-static bool is_still(tgi_stride stride)
+static bool is_zero_stride(tgi_stride stride)
 {
     return stride.distance == 0;
 }
 
-static bool is_one(tgi_stride stride)
+static bool is_unit_stride(tgi_stride stride)
 {
     return stride.distance == 1 && !stride.is_negative;
 }
@@ -41,46 +45,46 @@ static const tgi_access *access_of(const tgi_llvm_analysis *a,
     return &a->loops->accesses.data[inst->number];
 }
 
-/* Takes over what an inst has from one that it uses. */
-static void use(tgi_llvm_analysis *a, uint32_t inst, uint32_t used)
+/* Propagates the facts of an operand to its user. */
+static void inherit_facts(tgi_llvm_analysis *a, uint32_t inst, uint32_t used)
 {
-    tgi_llvm_inst_facts *value = &a->insts[inst];
+    tgi_llvm_inst_facts *facts = &a->insts[inst];
     const tgi_llvm_inst_facts *operand = &a->insts[used];
     const tgi_inst *insts = a->loops->insts.data;
     assert(used > 0 && used < inst);
-    value->varies |= operand->varies;
-    if (operand->level > value->level)
-        value->level = operand->level;
+    facts->varies |= operand->varies;
+    if (operand->level > facts->level)
+        facts->level = operand->level;
     if (operand->is_after_loop && insts[used].phase == insts[inst].phase)
-        value->is_after_loop = true;
+        facts->is_after_loop = true;
 }
 
-static void level_of_inst(tgi_llvm_analysis *a, uint32_t number)
+static void classify_inst(tgi_llvm_analysis *a, uint32_t number)
 {
     const tgi_inst *inst = &a->loops->insts.data[number];
-    tgi_llvm_inst_facts *value = &a->insts[number];
-    value->level = inst->level;
+    tgi_llvm_inst_facts *facts = &a->insts[number];
+    facts->level = inst->level;
     for (int i = 0; i < inst->n_operands; i++)
-        use(a, number, inst->operands[i]);
+        inherit_facts(a, number, inst->operands[i]);
     if (has_access(inst)) {
         const tgi_access *access = access_of(a, inst);
-        value->varies |= !is_still(access->stride[a->vector_axis]);
+        facts->varies |= !is_zero_stride(access->stride[a->vector_axis]);
         if (access->index)
-            use(a, number, access->index);
+            inherit_facts(a, number, access->index);
         if (access->shift)
-            use(a, number, access->shift);
+            inherit_facts(a, number, access->shift);
     }
     if (inst->kind == TGI_INST_REDUCED) {
         const tgi_reduction *reduction =
             &a->loops->reductions.data[inst->number];
-        if (value->level < TGI_LEVEL_POINT)
-            value->level = TGI_LEVEL_POINT;
-        value->varies = a->loops->vectors == TGI_COLUMNS;
-        value->is_after_loop = reduction->phase == inst->phase;
+        if (facts->level < TGI_LEVEL_POINT)
+            facts->level = TGI_LEVEL_POINT;
+        facts->varies = a->loops->vectors == TGI_COLUMNS;
+        facts->is_after_loop = reduction->phase == inst->phase;
     }
-    /* Along columns it varies from point to point. */
-    if (value->varies && value->level < TGI_LEVEL_POINT)
-        value->level = TGI_LEVEL_POINT;
+    /* In COLUMNS kernels, lanes are points. */
+    if (facts->varies && facts->level < TGI_LEVEL_POINT)
+        facts->level = TGI_LEVEL_POINT;
 }
 
 /* -- Phases ---------------------------------------------------------------- */
@@ -88,19 +92,19 @@ static void level_of_inst(tgi_llvm_analysis *a, uint32_t number)
 bool tgi_llvm_is_contiguous(const tgi_llvm_analysis *a,
                             const tgi_access *access)
 {
-    return (access->panel_width || is_one(access->stride[a->vector_axis]) ||
-            is_still(access->stride[a->vector_axis])) &&
+    return (access->panel_width ||
+            is_unit_stride(access->stride[a->vector_axis]) ||
+            is_zero_stride(access->stride[a->vector_axis])) &&
            !(access->index && a->insts[access->index].varies);
 }
 
-/* What is needed of a phase to choose its lanes. */
-typedef struct census {
-    unsigned bytes; /* of the widest element */
+/* Statistics of a phase, by which its lanes are chosen. */
+typedef struct phase_stats {
+    unsigned bytes; /* of the widest element that varies */
     unsigned cost;
-    bool
-        uses_native_minmax; /* has a reduction that keeps more than one value */
+    bool uses_native_minmax; /* has an accumulator of several parts */
     unsigned n_reductions;
-} census;
+} phase_stats;
 
 bool tgi_llvm_is_maskable(const tgi_llvm_analysis *a, const tgi_access *access)
 {
@@ -108,32 +112,33 @@ bool tgi_llvm_is_maskable(const tgi_llvm_analysis *a, const tgi_access *access)
     return tgi_llvm_is_contiguous(a, access) && tgi_dtype_bytes(dtype) >= 4;
 }
 
-static void count_dtype(census *c, int dtype)
+static void count_dtype(phase_stats *c, int dtype)
 {
     const unsigned bytes = (unsigned)tgi_dtype_bytes(dtype);
     if (bytes > c->bytes)
         c->bytes = bytes;
 }
 
-static void count_inst(tgi_llvm_analysis *a, uint32_t number, census *of_phases)
+static void count_inst(tgi_llvm_analysis *a, uint32_t number,
+                       phase_stats *stats)
 {
     const tgi_inst *inst = &a->loops->insts.data[number];
-    const tgi_llvm_inst_facts *value = &a->insts[number];
+    const tgi_llvm_inst_facts *facts = &a->insts[number];
     tgi_llvm_phase *phase = &a->phases[inst->phase];
-    census *c = &of_phases[inst->phase];
-    if (value->level == TGI_LEVEL_INNER)
+    phase_stats *c = &stats[inst->phase];
+    if (facts->level == TGI_LEVEL_INNER)
         phase->has_loop = true;
-    if (!value->varies)
+    if (!facts->varies)
         return;
     count_dtype(c, inst->dtype);
-    if (value->level == TGI_LEVEL_INNER)
+    if (facts->level == TGI_LEVEL_INNER)
         c->cost += tgi_llvm_inst_cost(a, inst);
     if (inst->kind == TGI_INST_LOAD)
         phase->can_mask &= tgi_llvm_is_maskable(a, access_of(a, inst));
 }
 
 static bool count_reduction(tgi_llvm_analysis *a, uint32_t number,
-                            census *of_phases)
+                            phase_stats *stats)
 {
     const tgi_reduction *reduction = &a->loops->reductions.data[number];
     tgi_llvm_phase *phase = &a->phases[reduction->phase];
@@ -149,99 +154,99 @@ static bool count_reduction(tgi_llvm_analysis *a, uint32_t number,
     a->is_split |= reduction->is_split;
     const bool is_arg =
         reduction->op == TGI_OP_ARGMAX || reduction->op == TGI_OP_ARGMIN;
-    count_dtype(&of_phases[reduction->phase],
-                is_arg ? TG_I64 : reduction->dtype);
-    of_phases[reduction->phase].cost++;
-    of_phases[reduction->phase].uses_native_minmax |=
+    count_dtype(&stats[reduction->phase], is_arg ? TG_I64 : reduction->dtype);
+    stats[reduction->phase].cost++;
+    stats[reduction->phase].uses_native_minmax |=
         is_arg || (a->loops->vectors == TGI_ROWS &&
                    tgi_llvm_uses_native_minmax(a, number));
-    of_phases[reduction->phase].n_reductions++;
+    stats[reduction->phase].n_reductions++;
     return true;
 }
 
 /* -- Lanes ----------------------------------------------------------------- */
 
 /*
- * Registers that one value fills. Bodies that wait for memory or for their
- * own results take four, which hides loop overhead and latencies. Very long
- * ones need registers for what they compute: two. Measured: exp, log and tanh
- * are 8 to 12 % quicker with four than with two, tanh(x) * sigmoid(x) is not,
- * and 1.4 times as slow with one.
+ * Registers per value. Four hide loop overhead and latencies; very heavy
+ * bodies need registers for intermediate values and take two. Measured: exp,
+ * log and tanh are 8 to 12 % faster with four than with two; tanh(x) *
+ * sigmoid(x) is not, and is 1.4 times as slow with one.
  */
-enum { VERY_LONG = 60, MOST_REGISTERS = 4, FEW_REGISTERS = 2 };
+enum { VERY_HEAVY = 60, MAX_REGISTERS = 4, MIN_REGISTERS = 2 };
 
-/* A body of so many instructions leaves no registers for lanes of a tree. */
+/* Instructions above which a body leaves no registers for the lanes of a
+   reduction tree. */
 enum { HEAVY = 12 };
 
-/* A sum down columns reads so much of each row, and has a register for each:
-   with four instead of eight a matrix of 4096 by 4096 takes 1.5 times as
-   long. */
+/* Of one cheap reduction down columns: it reads so much of each row. With four,
+   a matrix of 4096 x 4096 takes 1.5 times as long. */
 enum { COLUMN_REGISTERS = 8 };
 
-static unsigned registers_for(const tgi_llvm_analysis *a, const census *c)
+static unsigned registers_per_value(const tgi_llvm_analysis *a,
+                                    const phase_stats *c)
 {
-    if (c->cost > VERY_LONG || c->uses_native_minmax)
-        return FEW_REGISTERS;
+    if (c->cost > VERY_HEAVY || c->uses_native_minmax)
+        return MIN_REGISTERS;
     return a->loops->vectors == TGI_COLUMNS && !a->wide_columns &&
                    c->n_reductions == 1 && c->cost <= HEAVY
                ? COLUMN_REGISTERS
-               : MOST_REGISTERS;
+               : MAX_REGISTERS;
 }
 
 /* Lanes of the widest element that fill a register. */
-static unsigned register_lanes(const tgi_llvm_analysis *a, const census *c)
+static unsigned lanes_per_register(const tgi_llvm_analysis *a,
+                                   const phase_stats *c)
 {
     return a->program->target->vector_bits / 8 / (c->bytes ? c->bytes : 8);
 }
 
-/* A vector is of one sliver; but where rows that lie along memory are packed
-   it fills several. */
-static unsigned lanes_of_slivers(const tgi_llvm_analysis *a, unsigned lanes)
+/* A vector covers one packed panel; but a kernel that packs contiguous rows
+   fills several panels with one vector. */
+static unsigned limit_to_panels(const tgi_llvm_analysis *a, unsigned lanes)
 {
     bool is_plain = true;
-    unsigned sliver = 0;
+    unsigned panel_width = 0;
     for (size_t i = 0; i < a->loops->accesses.n; i++) {
         const tgi_access *access = &a->loops->accesses.data[i];
         is_plain &= tgi_llvm_is_contiguous(a, access);
-        sliver = access->panel_width ? access->panel_width : sliver;
+        panel_width = access->panel_width ? access->panel_width : panel_width;
     }
-    if (!sliver)
+    if (!panel_width)
         return lanes;
     return is_plain && tgi_llvm_pack_panel_width(a) &&
                    !tgi_llvm_pack_is_transposed(a)
                ? TGI_LLVM_MAX_LANES
-               : sliver;
+               : panel_width;
 }
 
-static unsigned lanes_for(const tgi_llvm_analysis *a, const census *c,
-                          bool can_mask, unsigned least)
+static unsigned lanes_of_phase(const tgi_llvm_analysis *a, const phase_stats *c,
+                               bool can_mask, unsigned min_lanes)
 {
-    unsigned lanes = registers_for(a, c) * register_lanes(a, c);
+    unsigned lanes = registers_per_value(a, c) * lanes_per_register(a, c);
     if (lanes > TGI_LLVM_MAX_LANES)
         lanes = TGI_LLVM_MAX_LANES;
-    lanes = lanes_of_slivers(a, lanes);
-    /* Lanes that are never used cost as much as others; without masks a
-       vector that is not full is not used at all. */
+    lanes = limit_to_panels(a, lanes);
+    /* Inactive lanes cost as much as active ones, and without masks a vector
+       that is not full is not used at all. */
     const tgi_dim extent = a->loops->extent[a->vector_axis];
-    while (tgi_dim_is_known(extent) && lanes > least &&
+    while (tgi_dim_is_known(extent) && lanes > min_lanes &&
            (can_mask ? lanes / 2 : lanes - 1) >= extent)
         lanes /= 2;
     return lanes;
 }
 
-static void choose_lanes(tgi_llvm_analysis *a, const census *of_phases)
+static void choose_lanes(tgi_llvm_analysis *a, const phase_stats *stats)
 {
     for (unsigned i = 0; i < a->loops->n_phases; i++) {
         const tgi_llvm_phase *phase = &a->phases[i];
         const unsigned tree =
             phase->n_reductions ? tgi_llvm_tree_lanes(a, phase) : 1;
-        const unsigned least = tree < TGI_LLVM_MAX_TREE_VECTORS
-                                   ? 1
-                                   : tree / TGI_LLVM_MAX_TREE_VECTORS;
+        const unsigned min_lanes = tree < TGI_LLVM_MAX_TREE_VECTORS
+                                       ? 1
+                                       : tree / TGI_LLVM_MAX_TREE_VECTORS;
         a->phases[i].lanes =
-            lanes_for(a, &of_phases[i], phase->can_mask, least);
-        a->phases[i].is_heavy = of_phases[i].cost > HEAVY;
-        a->phases[i].register_lanes = register_lanes(a, &of_phases[i]);
+            lanes_of_phase(a, &stats[i], phase->can_mask, min_lanes);
+        a->phases[i].is_heavy = stats[i].cost > HEAVY;
+        a->phases[i].register_lanes = lanes_per_register(a, &stats[i]);
         if (a->phases[i].register_lanes > a->phases[i].lanes)
             a->phases[i].register_lanes = a->phases[i].lanes;
         a->phases[i].tail_lanes =
@@ -249,38 +254,39 @@ static void choose_lanes(tgi_llvm_analysis *a, const census *of_phases)
     }
     if (a->loops->vectors == TGI_ROWS)
         return;
-    /* All phases of columns go over the same ones. */
-    census all = {0};
+    /* All phases of a COLUMNS kernel share one vector of columns. */
+    phase_stats all = {0};
     for (unsigned i = 0; i < a->loops->n_phases; i++) {
-        if (of_phases[i].bytes > all.bytes)
-            all.bytes = of_phases[i].bytes;
-        if (of_phases[i].cost > all.cost)
-            all.cost = of_phases[i].cost;
-        all.uses_native_minmax |= of_phases[i].uses_native_minmax;
-        all.n_reductions += of_phases[i].n_reductions;
+        if (stats[i].bytes > all.bytes)
+            all.bytes = stats[i].bytes;
+        if (stats[i].cost > all.cost)
+            all.cost = stats[i].cost;
+        all.uses_native_minmax |= stats[i].uses_native_minmax;
+        all.n_reductions += stats[i].n_reductions;
         a->phases[0].can_mask &= a->phases[i].can_mask;
     }
-    const unsigned tile = tgi_llvm_matmul_classify(a);
-    if (!tile && all.cost <= HEAVY)
+    const unsigned matmul_lanes = tgi_llvm_matmul_classify(a);
+    if (!matmul_lanes && all.cost <= HEAVY)
         a->wide_columns = tgi_llvm_wide_item_columns(
-            a, MOST_REGISTERS * register_lanes(a, &all));
+            a, MAX_REGISTERS * lanes_per_register(a, &all));
     for (unsigned i = 0; i < a->loops->n_phases; i++) {
         a->phases[i].lanes =
-            tile ? tile : lanes_for(a, &all, a->phases[0].can_mask, 1);
+            matmul_lanes ? matmul_lanes
+                         : lanes_of_phase(a, &all, a->phases[0].can_mask, 1);
         a->phases[i].can_mask = a->phases[0].can_mask;
     }
 }
 
-/* -- All of it ------------------------------------------------------------- */
+/* -- Kernels --------------------------------------------------------------- */
 
-static bool look_at(tgi_llvm_analysis *a, census *of_phases)
+static bool classify_phases(tgi_llvm_analysis *a, phase_stats *stats)
 {
     const tgi_kernel_loops *loops = a->loops;
     for (unsigned i = 0; i < loops->n_phases; i++)
         a->phases[i] = (tgi_llvm_phase){.can_mask = true};
     for (uint32_t i = 1; i < loops->insts.n; i++) {
-        level_of_inst(a, i);
-        count_inst(a, i, of_phases);
+        classify_inst(a, i);
+        count_inst(a, i, stats);
     }
     for (size_t i = 0; i < loops->stores.n; i++) {
         const tgi_loop_store *store = &loops->stores.data[i];
@@ -294,23 +300,23 @@ static bool look_at(tgi_llvm_analysis *a, census *of_phases)
     for (size_t i = 0; i < loops->checks.n; i++)
         a->phases[loops->checks.data[i].phase].has_loop = true;
     for (uint32_t i = 0; i < loops->reductions.n; i++)
-        if (!count_reduction(a, i, of_phases))
+        if (!count_reduction(a, i, stats))
             return false;
-    choose_lanes(a, of_phases);
+    choose_lanes(a, stats);
     return !a->program->failure;
 }
 
 static bool classify(tgi_llvm_analysis *a)
 {
     tgi_llvm_program *program = a->program;
-    census *of_phases = program->alloc(a->loops->n_phases * sizeof(*of_phases));
-    if (!of_phases)
+    phase_stats *stats = program->alloc(a->loops->n_phases * sizeof(*stats));
+    if (!stats)
         return tgi_llvm_fail_memory(program);
     for (unsigned i = 0; i < a->loops->n_phases; i++)
-        of_phases[i] = (census){0};
-    const bool is_fine = look_at(a, of_phases);
-    program->free(of_phases);
-    return is_fine;
+        stats[i] = (phase_stats){0};
+    const bool is_classified = classify_phases(a, stats);
+    program->free(stats);
+    return is_classified;
 }
 
 static bool make_arrays(tgi_llvm_analysis *a)
@@ -340,7 +346,7 @@ bool tgi_llvm_analysis_init(tgi_llvm_analysis *a, tgi_llvm_program *program,
             loops->vectors == TGI_ROWS ? loops->n_outer : loops->n_outer - 1,
     };
     if (a->vector_axis < 0)
-        return tgi_llvm_fail(program, "columns without an axis");
+        return tgi_llvm_fail(program, "a COLUMNS kernel without outer axes");
     if (!make_arrays(a) ||
         (!loops->is_straightline && !tgi_llvm_transpose_prepare(a)))
         return tgi_llvm_fail_memory(program);

@@ -4,9 +4,9 @@
  * vary along the vector axis, at which level each inst is computed, and how
  * many lanes the vectors of a phase have.
  *
- * Requires:  a verified kernel. Computes:  tgi_llvm_analysis, with the tilings
- * of matmuls and transposes. Preserves: the kernel. Of a transpose, a->loops
- * is a copy with other accesses.
+ * Requires:  a verified kernel.
+ * Computes:  a tgi_llvm_analysis, with the tilings of matmuls and transposes.
+ * Preserves: the kernel; a->loops of a transpose is a copy with new accesses.
  */
 #include "llvm/llvm_analysis.h"
 #include "llvm/llvm_columns.h"
@@ -203,16 +203,16 @@ static unsigned lanes_per_register(const tgi_llvm_analysis *a,
    fills several panels with one vector. */
 static unsigned limit_to_panels(const tgi_llvm_analysis *a, unsigned lanes)
 {
-    bool is_plain = true;
+    bool is_contiguous = true;
     unsigned panel_width = 0;
     for (size_t i = 0; i < a->loops->accesses.n; i++) {
         const tgi_access *access = &a->loops->accesses.data[i];
-        is_plain &= tgi_llvm_is_contiguous(a, access);
+        is_contiguous &= tgi_llvm_is_contiguous(a, access);
         panel_width = access->panel_width ? access->panel_width : panel_width;
     }
     if (!panel_width)
         return lanes;
-    return is_plain && tgi_llvm_pack_panel_width(a) &&
+    return is_contiguous && tgi_llvm_pack_panel_width(a) &&
                    !tgi_llvm_pack_is_transposed(a)
                ? TGI_LLVM_MAX_LANES
                : panel_width;

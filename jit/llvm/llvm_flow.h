@@ -41,7 +41,7 @@ typedef struct tgi_llvm_loop {
     bool is_unconditional; /* known to run at least once */
     unsigned n_carried;
     LLVMValueRef initial[TGI_LLVM_MAX_CARRIED];
-    /* In the body: values at its begin. After the loop: final values. */
+    /* In the body: values when it starts. After the loop: final values. */
     LLVMValueRef carried[TGI_LLVM_MAX_CARRIED];
 } tgi_llvm_loop;
 

@@ -66,7 +66,7 @@ static bool is_unit_stride(tgi_stride stride, bool is_negative)
     return stride.distance == 1 && stride.is_negative == is_negative;
 }
 
-static tg_dtype dtype_of(const tgi_llvm_kernel *k, const tgi_access *access)
+static tg_dtype access_dtype(const tgi_llvm_kernel *k, const tgi_access *access)
 {
     return k->program->loops->buffers.data[access->buffer].dtype;
 }
@@ -78,7 +78,8 @@ static LLVMValueRef offset_address(const tgi_llvm_kernel *k,
     int64_t n;
     if (tgi_llvm_is_const_i64(elements, &n) && n == 0)
         return address;
-    return LLVMBuildGEP2(k->b, tgi_llvm_element_type(k->e, dtype_of(k, access)),
+    return LLVMBuildGEP2(k->b,
+                         tgi_llvm_element_type(k->e, access_dtype(k, access)),
                          address, &elements, 1, "");
 }
 
@@ -335,7 +336,7 @@ LLVMValueRef tgi_llvm_load(tgi_llvm_kernel *k, uint32_t number)
 {
     const tgi_access *access = &k->loops->accesses.data[number];
     const tgi_stride stride = lane_stride(k, access);
-    const tg_dtype dtype = dtype_of(k, access);
+    const tg_dtype dtype = access_dtype(k, access);
     LLVMTypeRef type = tgi_llvm_type(k->e, dtype);
     LLVMValueRef forwarded =
         k->straightline ? tgi_llvm_forwarded_load(k, access) : NULL;
@@ -419,17 +420,6 @@ static void store_lanes(tgi_llvm_kernel *k, const tgi_access *access,
             addresses[i]);
 }
 
-static LLVMValueRef extract_lanes(tgi_llvm_kernel *k, LLVMValueRef vector,
-                                  unsigned first, unsigned n)
-{
-    LLVMValueRef order[TGI_LLVM_MAX_LANES];
-    for (unsigned i = 0; i < n; i++)
-        order[i] = lane_number(k, first + i);
-    return LLVMBuildShuffleVector(k->b, vector,
-                                  LLVMGetPoison(LLVMTypeOf(vector)),
-                                  LLVMConstVector(order, n), "");
-}
-
 /* Stores a vector to one or more packed panels; the memory of the last panel
    has its full width. */
 static void store_panels(tgi_llvm_kernel *k, const tgi_access *access,
@@ -439,9 +429,10 @@ static void store_panels(tgi_llvm_kernel *k, const tgi_access *access,
     LLVMValueRef step =
         tgi_llvm_stride(k, access->stride[k->analysis.vector_axis]);
     for (unsigned at = 0; at < k->e->lanes; at += access->panel_width) {
-        store_element_aligned(k, dtype,
-                              extract_lanes(k, value, at, access->panel_width),
-                              address);
+        store_element_aligned(
+            k, dtype,
+            tgi_llvm_extract_lanes(k->e, value, at, access->panel_width),
+            address);
         address = offset_address(k, access, address, step);
     }
 }
@@ -457,10 +448,7 @@ static void store_active_lanes(tgi_llvm_kernel *k, const tgi_access *access,
         if (!(k->n_active_lanes & n))
             continue;
         store_element_aligned(
-            k, dtype,
-            n == 1
-                ? LLVMBuildExtractElement(k->b, value, lane_number(k, at), "")
-                : extract_lanes(k, value, at, n),
+            k, dtype, tgi_llvm_extract_lanes(k->e, value, at, n),
             offset_address(k, access, address,
                            tgi_llvm_const_i64(k->program, at)));
         at += n;
@@ -471,7 +459,7 @@ LLVMValueRef tgi_llvm_store_value(tgi_llvm_kernel *k, const tgi_access *access,
                                   LLVMValueRef value)
 {
     const tgi_stride stride = lane_stride(k, access);
-    const tg_dtype dtype = dtype_of(k, access);
+    const tg_dtype dtype = access_dtype(k, access);
     assert(!index_varies(k, access));
     if (k->straightline && tgi_llvm_forwarded_store(k, access, value))
         return NULL;
@@ -519,5 +507,6 @@ void tgi_llvm_store(tgi_llvm_kernel *k, const tgi_loop_store *store)
     if (done && tgi_llvm_is_non_temporal(k, store))
         tgi_llvm_non_temporal_mark(
             k, done,
-            k->e->lanes * (unsigned)tgi_dtype_bytes((int)dtype_of(k, access)));
+            k->e->lanes *
+                (unsigned)tgi_dtype_bytes((int)access_dtype(k, access)));
 }

@@ -91,6 +91,12 @@ typedef struct tgi_llvm_analysis {
     void *memory;                  /* of the arrays */
 } tgi_llvm_analysis;
 
+/* True if a reduction gives a position. */
+static inline bool tgi_llvm_is_arg(const tgi_reduction *reduction)
+{
+    return reduction->op == TGI_OP_ARGMAX || reduction->op == TGI_OP_ARGMIN;
+}
+
 /* Analyses a kernel; false after tgi_llvm_fail. Deinit either way. */
 bool tgi_llvm_analysis_init(tgi_llvm_analysis *a,
                             struct tgi_llvm_program *program,

@@ -152,8 +152,7 @@ static bool count_reduction(tgi_llvm_analysis *a, uint32_t number,
                              "only some reductions of a phase cascade");
     phase->has_loop = true;
     a->is_split |= reduction->is_split;
-    const bool is_arg =
-        reduction->op == TGI_OP_ARGMAX || reduction->op == TGI_OP_ARGMIN;
+    const bool is_arg = tgi_llvm_is_arg(reduction);
     count_dtype(&stats[reduction->phase], is_arg ? TG_I64 : reduction->dtype);
     stats[reduction->phase].cost++;
     stats[reduction->phase].uses_native_minmax |=

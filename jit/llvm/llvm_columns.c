@@ -24,12 +24,6 @@ typedef struct accumulators {
     LLVMValueRef all[TGI_LLVM_MAX_REDUCTIONS * TGI_LLVM_MAX_PARTS];
 } accumulators;
 
-static bool is_arg(const tgi_llvm_kernel *k, uint32_t reduction)
-{
-    const int op = k->loops->reductions.data[reduction].op;
-    return op == TGI_OP_ARGMAX || op == TGI_OP_ARGMIN;
-}
-
 /* Starts all accumulators of a block. Those of ARGMAX and ARGMIN span all
    blocks and start with the first. */
 static void start_accumulators(tgi_llvm_kernel *k, const tgi_llvm_phase *p,
@@ -40,7 +34,8 @@ static void start_accumulators(tgi_llvm_kernel *k, const tgi_llvm_phase *p,
         const unsigned n =
             tgi_llvm_accumulator_parts(k, p->reductions[i], false);
         tgi_llvm_accumulator state;
-        if (is_first || !is_arg(k, p->reductions[i])) {
+        if (is_first ||
+            !tgi_llvm_is_arg(&k->loops->reductions.data[p->reductions[i]])) {
             tgi_llvm_reduce_start(k, p->reductions[i], false, &state);
             for (unsigned j = 0; j < n; j++)
                 s->all[s->n + j] = state.part[j];
@@ -124,27 +119,6 @@ static void reduce_blocks(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
         k, &pairwise, tgi_llvm_ceil_div(k->program, to, TGI_BLOCK_ROWS), out);
 }
 
-/* The second stage of a two-stage reduction: rows are results of blocks. */
-static void combine_blocks(tgi_llvm_kernel *k, unsigned phase,
-                           LLVMValueRef from, LLVMValueRef to,
-                           LLVMValueRef *out)
-{
-    const tgi_llvm_phase *p = &k->analysis.phases[phase];
-    tgi_llvm_pairwise pairwise;
-    tgi_llvm_loop loop;
-    tgi_llvm_pairwise_begin(k, &pairwise, p);
-    tgi_llvm_loop_begin(k, &loop, from, to, 1, NULL, 0);
-    k->index[k->analysis.inner] = loop.index;
-    tgi_llvm_body_emit(k, phase);
-    for (unsigned i = 0; i < p->n_reductions; i++)
-        out[i] = tgi_llvm_value_of(
-            k, k->loops->reductions.data[p->reductions[i]].value);
-    tgi_llvm_pairwise_push(k, &pairwise, out, loop.index);
-    tgi_llvm_loop_end(k, &loop, NULL);
-    k->index[k->analysis.inner] = NULL;
-    tgi_llvm_pairwise_total(k, &pairwise, to, out);
-}
-
 static void emit_reductions(tgi_llvm_kernel *k, unsigned phase,
                             LLVMValueRef from, LLVMValueRef to)
 {
@@ -155,7 +129,7 @@ static void emit_reductions(tgi_llvm_kernel *k, unsigned phase,
     tgi_llvm_branch_begin(k, &branch,
                           LLVMBuildICmp(k->b, LLVMIntSLT, from, to, ""));
     if (k->loops->reductions.data[p->reductions[0]].combines_blocks)
-        combine_blocks(k, phase, from, to, results);
+        tgi_llvm_pairwise_reduce(k, phase, from, to, results);
     else if (k->analysis.is_split ||
              (tgi_llvm_is_const_i64(to, &n) && n <= TGI_BLOCK_ROWS))
         reduce_block(k, phase, from, to, results);

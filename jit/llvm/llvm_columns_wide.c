@@ -60,10 +60,8 @@ static unsigned accumulator_bytes(const tgi_llvm_analysis *a)
     unsigned bytes = 0;
     for (size_t i = 0; i < a->loops->reductions.n; i++) {
         const tgi_reduction *r = &a->loops->reductions.data[i];
-        const bool has_position =
-            r->op == TGI_OP_ARGMAX || r->op == TGI_OP_ARGMIN;
         bytes += (unsigned)tgi_dtype_bytes(r->dtype) +
-                 (has_position ? (unsigned)sizeof(int64_t) : 0);
+                 (tgi_llvm_is_arg(r) ? (unsigned)sizeof(int64_t) : 0);
     }
     return bytes;
 }

@@ -96,6 +96,21 @@ LLVMValueRef tgi_llvm_splat(const tgi_llvm_emitter *e, LLVMValueRef element)
         LLVMConstNull(LLVMVectorType(index, e->lanes)), "");
 }
 
+LLVMValueRef tgi_llvm_extract_lanes(const tgi_llvm_emitter *e,
+                                    LLVMValueRef vector, unsigned first,
+                                    unsigned n)
+{
+    LLVMTypeRef index = LLVMInt32TypeInContext(e->context);
+    LLVMValueRef lanes[TGI_LLVM_MAX_LANES];
+    for (unsigned i = 0; i < n; i++)
+        lanes[i] = LLVMConstInt(index, first + i, false);
+    if (n == 1)
+        return LLVMBuildExtractElement(e->builder, vector, lanes[0], "");
+    return LLVMBuildShuffleVector(e->builder, vector,
+                                  LLVMGetPoison(LLVMTypeOf(vector)),
+                                  LLVMConstVector(lanes, n), "");
+}
+
 /* -- Masks ----------------------------------------------------------------- */
 
 enum { YMM_BYTES = 32 };

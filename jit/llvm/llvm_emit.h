@@ -92,6 +92,11 @@ LLVMValueRef tgi_llvm_constant(const tgi_llvm_emitter *emitter, tg_dtype dtype,
 LLVMValueRef tgi_llvm_splat(const tgi_llvm_emitter *emitter,
                             LLVMValueRef element);
 
+/* Lanes first … first + n - 1 of a vector; if n is 1, an element. */
+LLVMValueRef tgi_llvm_extract_lanes(const tgi_llvm_emitter *emitter,
+                                    LLVMValueRef vector, unsigned first,
+                                    unsigned n);
+
 /* A bool value as a mask, and back. */
 LLVMValueRef tgi_llvm_mask_of_bool(const tgi_llvm_emitter *emitter,
                                    LLVMValueRef value);

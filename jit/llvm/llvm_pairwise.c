@@ -9,16 +9,11 @@
 #include "llvm/llvm_analysis.h"
 #include "llvm/llvm_emit.h"
 #include "llvm/llvm_flow.h"
+#include "llvm/llvm_inst.h"
 #include "llvm/llvm_kernel_state.h"
 #include "llvm/llvm_reduce.h"
 
 #include <string.h>
-
-static bool is_arg(const tgi_llvm_kernel *k, uint32_t reduction)
-{
-    const int op = k->loops->reductions.data[reduction].op;
-    return op == TGI_OP_ARGMAX || op == TGI_OP_ARGMIN;
-}
 
 /* True if blocks are added in ascending order. */
 static bool is_ascending(const tgi_llvm_kernel *k, uint32_t number)
@@ -45,7 +40,7 @@ void tgi_llvm_pairwise_begin(tgi_llvm_kernel *k, tgi_llvm_pairwise *pairwise,
     pairwise->phase = phase;
     for (unsigned i = 0; i < phase->n_reductions; i++) {
         const uint32_t number = phase->reductions[i];
-        if (!is_arg(k, number))
+        if (!tgi_llvm_is_arg(&k->loops->reductions.data[number]))
             pairwise->parts[i] = tgi_llvm_stack_array(
                 k, part_type(k, number),
                 is_ascending(k, number) ? 1 : TGI_PAIRWISE_LEVELS);
@@ -84,7 +79,8 @@ static unsigned find_pairwise(const tgi_llvm_kernel *k,
 {
     unsigned n = 0;
     for (unsigned i = 0; i < pairwise->phase->n_reductions; i++)
-        if (!is_arg(k, pairwise->phase->reductions[i]) &&
+        if (!tgi_llvm_is_arg(
+                &k->loops->reductions.data[pairwise->phase->reductions[i]]) &&
             !is_ascending(k, pairwise->phase->reductions[i]))
             out[n++] = i;
     return n;
@@ -187,4 +183,24 @@ void tgi_llvm_pairwise_total(tgi_llvm_kernel *k, tgi_llvm_pairwise *pairwise,
     tgi_llvm_loop_end(k, &loop, values);
     for (unsigned i = 0; i < n; i++)
         out_totals[indices[i]] = loop.carried[i];
+}
+
+void tgi_llvm_pairwise_reduce(tgi_llvm_kernel *k, unsigned phase,
+                              LLVMValueRef from, LLVMValueRef to,
+                              LLVMValueRef *out_totals)
+{
+    const tgi_llvm_phase *p = &k->analysis.phases[phase];
+    tgi_llvm_pairwise pairwise;
+    tgi_llvm_loop loop;
+    tgi_llvm_pairwise_begin(k, &pairwise, p);
+    tgi_llvm_loop_begin(k, &loop, from, to, 1, NULL, 0);
+    k->index[k->analysis.inner] = loop.index;
+    tgi_llvm_body_emit(k, phase);
+    for (unsigned i = 0; i < p->n_reductions; i++)
+        out_totals[i] = tgi_llvm_value_of(
+            k, k->loops->reductions.data[p->reductions[i]].value);
+    tgi_llvm_pairwise_push(k, &pairwise, out_totals, loop.index);
+    tgi_llvm_loop_end(k, &loop, NULL);
+    k->index[k->analysis.inner] = NULL;
+    tgi_llvm_pairwise_total(k, &pairwise, to, out_totals);
 }

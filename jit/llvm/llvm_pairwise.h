@@ -21,4 +21,10 @@ void tgi_llvm_pairwise_push(tgi_llvm_kernel *k, tgi_llvm_pairwise *pairwise,
 void tgi_llvm_pairwise_total(tgi_llvm_kernel *k, tgi_llvm_pairwise *pairwise,
                              LLVMValueRef n_blocks, LLVMValueRef *out_totals);
 
+/* The second stage of a two-stage reduction: the inner axis counts blocks, and
+   positions from … to - 1 have their results. */
+void tgi_llvm_pairwise_reduce(tgi_llvm_kernel *k, unsigned phase,
+                              LLVMValueRef from, LLVMValueRef to,
+                              LLVMValueRef *out_totals);
+
 #endif /* TGI_LLVM_PAIRWISE_H */

@@ -32,11 +32,6 @@ static int combining_op(const tgi_reduction *reduction)
     return reduction->op == TGI_OP_MATMUL ? TGI_OP_SUM : reduction->op;
 }
 
-static bool is_arg(const tgi_reduction *reduction)
-{
-    return reduction->op == TGI_OP_ARGMAX || reduction->op == TGI_OP_ARGMIN;
-}
-
 static bool is_minmax(const tgi_reduction *reduction)
 {
     return reduction->op == TGI_OP_REDUCE_MAX ||
@@ -51,7 +46,7 @@ static bool is_float(const tgi_reduction *reduction)
 bool tgi_llvm_is_reassociable(const tgi_llvm_analysis *a, uint32_t number)
 {
     const tgi_reduction *reduction = reduction_at(a, number);
-    return !is_arg(reduction) && !reduction->combines_blocks &&
+    return !tgi_llvm_is_arg(reduction) && !reduction->combines_blocks &&
            (is_minmax(reduction) || !is_float(reduction));
 }
 
@@ -71,7 +66,7 @@ unsigned tgi_llvm_accumulator_parts(const tgi_llvm_kernel *k, uint32_t number,
 {
     const tgi_reduction *reduction = reduction_at(&k->analysis, number);
     return is_native_minmax(reduction, is_reassociable) ? 3
-           : is_arg(reduction)                          ? 2
+           : tgi_llvm_is_arg(reduction)                 ? 2
                                                         : 1;
 }
 
@@ -86,7 +81,7 @@ void tgi_llvm_reduce_start(tgi_llvm_kernel *k, uint32_t number,
                            bool is_reassociable, tgi_llvm_accumulator *out)
 {
     const tgi_reduction *reduction = reduction_at(&k->analysis, number);
-    if (is_arg(reduction)) {
+    if (tgi_llvm_is_arg(reduction)) {
         /* The first row replaces it, whatever its value. */
         const int dtype = k->loops->insts.data[reduction->value].dtype;
         out->part[0] = tgi_llvm_constant(k->e, (tg_dtype)dtype, 0);
@@ -106,7 +101,7 @@ void tgi_llvm_reduce_start(tgi_llvm_kernel *k, uint32_t number,
 LLVMValueRef tgi_llvm_reduce_empty(tgi_llvm_kernel *k, uint32_t number)
 {
     const tgi_reduction *reduction = reduction_at(&k->analysis, number);
-    if (is_arg(reduction))
+    if (tgi_llvm_is_arg(reduction))
         return tgi_llvm_constant(k->e, TG_I64, 0);
     return tgi_emit_empty_of(combining_op(reduction),
                              reduction->dtype)(&k->e->base);
@@ -183,7 +178,7 @@ void tgi_llvm_reduce_step(tgi_llvm_kernel *k, uint32_t number,
     const tgi_reduction *reduction = reduction_at(&k->analysis, number);
     const tgi_llvm_accumulator old = *acc;
     LLVMValueRef x = tgi_llvm_value_of(k, reduction->value);
-    if (is_arg(reduction)) {
+    if (tgi_llvm_is_arg(reduction)) {
         step_arg(k, reduction, x, acc);
     } else if (is_native_minmax(reduction, is_reassociable)) {
         step_native_minmax(k, reduction, x, NULL, acc);
@@ -248,7 +243,7 @@ LLVMValueRef tgi_llvm_reduce_finish(tgi_llvm_kernel *k, uint32_t number,
                                     const tgi_llvm_accumulator *acc)
 {
     const tgi_reduction *reduction = reduction_at(&k->analysis, number);
-    if (is_arg(reduction))
+    if (tgi_llvm_is_arg(reduction))
         return acc->part[1];
     return is_native_minmax(reduction, is_reassociable)
                ? native_minmax_value(k, reduction, acc)
@@ -307,26 +302,12 @@ LLVMValueRef tgi_llvm_reduce_combine(tgi_llvm_kernel *k, uint32_t number,
                                      LLVMValueRef left, LLVMValueRef right)
 {
     const tgi_reduction *reduction = reduction_at(&k->analysis, number);
-    assert(!is_arg(reduction));
+    assert(!tgi_llvm_is_arg(reduction));
     return tgi_llvm_reduce_combine_op(k, combining_op(reduction),
                                       reduction->dtype, left, right);
 }
 
 /* -- Lanes ----------------------------------------------------------------- */
-
-/* Lanes first … first + n - 1 of a vector; if n is 1, an element. */
-static LLVMValueRef extract_lanes(tgi_llvm_kernel *k, LLVMValueRef vector,
-                                  unsigned first, unsigned n)
-{
-    LLVMValueRef order[TGI_LLVM_MAX_LANES];
-    for (unsigned i = 0; i < n; i++)
-        order[i] = LLVMConstInt(k->program->i32, first + i, false);
-    if (n == 1)
-        return LLVMBuildExtractElement(k->b, vector, order[0], "");
-    return LLVMBuildShuffleVector(k->b, vector,
-                                  LLVMGetPoison(LLVMTypeOf(vector)),
-                                  LLVMConstVector(order, n), "");
-}
 
 void tgi_llvm_reduce_halve(tgi_llvm_kernel *k, uint32_t number,
                            tgi_llvm_accumulator *acc)
@@ -335,8 +316,8 @@ void tgi_llvm_reduce_halve(tgi_llvm_kernel *k, uint32_t number,
     const unsigned lanes = k->e->lanes, half = lanes / 2;
     LLVMValueRef lower[TGI_LLVM_MAX_PARTS], upper[TGI_LLVM_MAX_PARTS];
     for (unsigned i = 0; i < tgi_llvm_accumulator_parts(k, number, true); i++) {
-        lower[i] = extract_lanes(k, acc->part[i], 0, half);
-        upper[i] = extract_lanes(k, acc->part[i], half, half);
+        lower[i] = tgi_llvm_extract_lanes(k->e, acc->part[i], 0, half);
+        upper[i] = tgi_llvm_extract_lanes(k->e, acc->part[i], half, half);
     }
     k->e->lanes = half;
     if (is_native_minmax(reduction, true)) {
@@ -360,8 +341,8 @@ LLVMValueRef tgi_llvm_horizontal_reduce_op(tgi_llvm_kernel *k, int op,
     LLVMValueRef all = vectors[0];
     while (k->e->lanes > 1) {
         const unsigned half = k->e->lanes / 2;
-        LLVMValueRef lower = extract_lanes(k, all, 0, half);
-        LLVMValueRef upper = extract_lanes(k, all, half, half);
+        LLVMValueRef lower = tgi_llvm_extract_lanes(k->e, all, 0, half);
+        LLVMValueRef upper = tgi_llvm_extract_lanes(k->e, all, half, half);
         k->e->lanes = half;
         all = tgi_llvm_reduce_combine_op(k, op, dtype, lower, upper);
     }

@@ -77,7 +77,7 @@ typedef struct lane_memory {
     LLVMValueRef array[TGI_LLVM_MAX_REDUCTIONS];
 } lane_memory;
 
-static tg_dtype dtype_of(const tgi_llvm_kernel *k, uint32_t reduction)
+static tg_dtype reduction_dtype(const tgi_llvm_kernel *k, uint32_t reduction)
 {
     return k->loops->reductions.data[reduction].dtype;
 }
@@ -85,15 +85,15 @@ static tg_dtype dtype_of(const tgi_llvm_kernel *k, uint32_t reduction)
 static LLVMValueRef lane_address(tgi_llvm_kernel *k, uint32_t reduction,
                                  LLVMValueRef array, LLVMValueRef lane)
 {
-    return LLVMBuildGEP2(k->b,
-                         tgi_llvm_element_type(k->e, dtype_of(k, reduction)),
-                         array, &lane, 1, "");
+    return LLVMBuildGEP2(
+        k->b, tgi_llvm_element_type(k->e, reduction_dtype(k, reduction)), array,
+        &lane, 1, "");
 }
 
 static LLVMValueRef load_lanes(tgi_llvm_kernel *k, uint32_t reduction,
                                LLVMValueRef address)
 {
-    const tg_dtype dtype = dtype_of(k, reduction);
+    const tg_dtype dtype = reduction_dtype(k, reduction);
     LLVMValueRef value =
         LLVMBuildLoad2(k->b, tgi_llvm_type(k->e, dtype), address, "");
     LLVMSetAlignment(value, (unsigned)tgi_dtype_bytes((int)dtype));
@@ -103,8 +103,9 @@ static LLVMValueRef load_lanes(tgi_llvm_kernel *k, uint32_t reduction,
 static void store_lanes(tgi_llvm_kernel *k, uint32_t reduction,
                         LLVMValueRef value, LLVMValueRef address)
 {
-    LLVMSetAlignment(LLVMBuildStore(k->b, value, address),
-                     (unsigned)tgi_dtype_bytes((int)dtype_of(k, reduction)));
+    LLVMSetAlignment(
+        LLVMBuildStore(k->b, value, address),
+        (unsigned)tgi_dtype_bytes((int)reduction_dtype(k, reduction)));
 }
 
 /* Blocks begin at multiples of the lanes: lane = position % lanes. */
@@ -205,7 +206,8 @@ static void reduce_in_memory(tgi_llvm_kernel *k, unsigned phase,
     lane_memory m = {.lanes = tgi_llvm_tree_lanes(&k->analysis, p)};
     for (unsigned i = 0; i < p->n_reductions; i++) {
         m.array[i] = tgi_llvm_stack_array(
-            k, tgi_llvm_element_type(k->e, dtype_of(k, p->reductions[i])),
+            k,
+            tgi_llvm_element_type(k->e, reduction_dtype(k, p->reductions[i])),
             m.lanes);
         for (unsigned j = 0; j < v->n; j++)
             store_lanes(
@@ -276,29 +278,6 @@ static void reduce_blocks(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
                             tgi_llvm_ceil_div(k->program, to, size), out);
 }
 
-/* -- Second stage of a two-stage reduction --------------------------------- */
-
-static void combine_blocks(tgi_llvm_kernel *k, unsigned phase,
-                           LLVMValueRef from, LLVMValueRef to,
-                           LLVMValueRef *out)
-{
-    const tgi_llvm_phase *p = &k->analysis.phases[phase];
-    tgi_llvm_pairwise pairwise;
-    tgi_llvm_loop loop;
-    k->e->lanes = 1;
-    tgi_llvm_pairwise_begin(k, &pairwise, p);
-    tgi_llvm_loop_begin(k, &loop, from, to, 1, NULL, 0);
-    k->index[k->analysis.inner] = loop.index;
-    tgi_llvm_body_emit(k, phase);
-    for (unsigned i = 0; i < p->n_reductions; i++)
-        out[i] = tgi_llvm_value_of(
-            k, k->loops->reductions.data[p->reductions[i]].value);
-    tgi_llvm_pairwise_push(k, &pairwise, out, loop.index);
-    tgi_llvm_loop_end(k, &loop, NULL);
-    k->index[k->analysis.inner] = NULL;
-    tgi_llvm_pairwise_total(k, &pairwise, to, out);
-}
-
 /* -- Phases ---------------------------------------------------------------- */
 
 static bool all_are_reassociable(const tgi_llvm_kernel *k,
@@ -320,9 +299,10 @@ void tgi_llvm_rows_reduce_emit(tgi_llvm_kernel *k, unsigned phase,
     LLVMValueRef is_any = LLVMBuildICmp(k->b, LLVMIntSLT, from, to, "");
     tgi_llvm_branch branch;
     tgi_llvm_branch_begin(k, &branch, is_any);
-    if (is_second_stage)
-        combine_blocks(k, phase, from, to, results);
-    else if (all_are_reassociable(k, p))
+    if (is_second_stage) {
+        k->e->lanes = 1;
+        tgi_llvm_pairwise_reduce(k, phase, from, to, results);
+    } else if (all_are_reassociable(k, p))
         tgi_llvm_rows_reassociable_emit(k, phase, from, to, results);
     else
         reduce_blocks(k, phase, from, to, results);

@@ -148,8 +148,8 @@ static bool count_reduction(tgi_llvm_analysis *a, uint32_t number,
     const tgi_reduction *first =
         &a->loops->reductions.data[phase->reductions[0]];
     if (first->combines_blocks != reduction->combines_blocks)
-        return tgi_llvm_fail(a->program,
-                             "only some reductions of a phase cascade");
+        return tgi_llvm_fail(
+            a->program, "a phase mixes first and second stages of reductions");
     phase->has_loop = true;
     a->is_split |= reduction->is_split;
     const bool is_arg = tgi_llvm_is_arg(reduction);

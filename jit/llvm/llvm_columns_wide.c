@@ -19,7 +19,7 @@
 #include "llvm/llvm_reduce.h"
 
 enum {
-    STEP_ROWS = 4, /* 1 is 1.5 times as slow */
+    STEP_ROWS = 4, /* with 1 it is 1.5 times as slow */
     ACCUMULATOR_BYTES = 16 << 10,
     MIN_COLUMNS = 1024,        /* of a work item, unless there are fewer */
     MIN_MATMUL_COLUMNS = 1024, /* the same for MATMUL */

@@ -150,7 +150,7 @@ void tgi_llvm_control_failed(tgi_llvm_entry *n)
 
 /* -- Loops ----------------------------------------------------------------- */
 
-/* Continues if `condition` holds, else branches to `away`. */
+/* Continues if `condition` holds, else branches to `target`. */
 static void branch_unless(tgi_llvm_entry *n, LLVMValueRef condition,
                           LLVMBasicBlockRef target)
 {

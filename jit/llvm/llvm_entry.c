@@ -248,7 +248,7 @@ static void emit_host_step(tgi_llvm_entry *n, uint32_t number)
 
 /* -- Ending the call ------------------------------------------------------- */
 
-/* The step that can set failed_check to `code`; n steps: none. */
+/* The step that can set failed_check to `code`; steps.n: none. */
 static size_t *failure_step(const tgi_llvm_entry *n, int64_t code)
 {
     return &n->step_of_failure[code + (int64_t)n->k.program->loops->hosts.n];

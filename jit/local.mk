@@ -189,14 +189,18 @@ libtgjit_codegen_la_SOURCES = \
 	jit/codegen/codegen.h \
 	jit/llvm/llvm_access.c \
 	jit/llvm/llvm_access.h \
+	jit/llvm/llvm_analysis.c \
 	jit/llvm/llvm_analysis.h \
 	jit/llvm/llvm_check.c \
 	jit/llvm/llvm_check.h \
 	jit/llvm/llvm_classify.c \
+	jit/llvm/llvm_classify.h \
 	jit/llvm/llvm_codegen.c \
 	jit/llvm/llvm_codegen.h \
 	jit/llvm/llvm_columns.c \
 	jit/llvm/llvm_columns.h \
+	jit/llvm/llvm_columns_step.c \
+	jit/llvm/llvm_columns_step.h \
 	jit/llvm/llvm_columns_wide.c \
 	jit/llvm/llvm_compile.c \
 	jit/llvm/llvm_compile.h \
@@ -245,6 +249,7 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/llvm_pack.h \
 	jit/llvm/llvm_pairwise.c \
 	jit/llvm/llvm_pairwise.h \
+	jit/llvm/llvm_program.c \
 	jit/llvm/llvm_program.h \
 	jit/llvm/llvm_random.c \
 	jit/llvm/llvm_random.h \
@@ -256,6 +261,8 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/llvm_rows.h \
 	jit/llvm/llvm_rows_reassociable.c \
 	jit/llvm/llvm_rows_reduce.c \
+	jit/llvm/llvm_stack.c \
+	jit/llvm/llvm_stack.h \
 	jit/llvm/llvm_store_forwarding.c \
 	jit/llvm/llvm_store_forwarding.h \
 	jit/llvm/llvm_straightline.c \

@@ -97,12 +97,6 @@ static inline bool tgi_llvm_is_arg(const tgi_reduction *reduction)
     return reduction->op == TGI_OP_ARGMAX || reduction->op == TGI_OP_ARGMIN;
 }
 
-/* Analyses a kernel; false after tgi_llvm_fail. Deinit either way. */
-bool tgi_llvm_analysis_init(tgi_llvm_analysis *a,
-                            struct tgi_llvm_program *program,
-                            const tgi_kernel_loops *loops);
-void tgi_llvm_analysis_deinit(tgi_llvm_analysis *a);
-
 /* True if an access is uniform along the vector axis or has unit stride there,
    in a packed panel too. */
 bool tgi_llvm_is_contiguous(const tgi_llvm_analysis *a,

@@ -82,6 +82,15 @@ void tgi_llvm_check_init(tgi_llvm_program *program)
     program->check_handler = function;
 }
 
+void tgi_llvm_failed_check_record(const tgi_llvm_program *program,
+                                  LLVMValueRef frame, uint32_t check)
+{
+    LLVMBuildStore(
+        program->emitter.builder,
+        tgi_llvm_const_i64(program, (int64_t)check + 1),
+        tgi_llvm_frame_address(program, frame, TGI_FRAME_FAILED_CHECK));
+}
+
 /* -- Checks ---------------------------------------------------------------- */
 
 /* The lowest position among the lanes in `mask`. */

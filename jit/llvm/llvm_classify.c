@@ -8,6 +8,7 @@
  * Computes:  a tgi_llvm_analysis, with the tilings of matmuls and transposes.
  * Preserves: the kernel; a->loops of a transpose is a copy with new accesses.
  */
+#include "llvm/llvm_classify.h"
 #include "llvm/llvm_analysis.h"
 #include "llvm/llvm_columns.h"
 #include "llvm/llvm_cost.h"
@@ -89,15 +90,6 @@ static void classify_inst(tgi_llvm_analysis *a, uint32_t number)
 
 /* -- Phases ---------------------------------------------------------------- */
 
-bool tgi_llvm_is_contiguous(const tgi_llvm_analysis *a,
-                            const tgi_access *access)
-{
-    return (access->panel_width ||
-            is_unit_stride(access->stride[a->vector_axis]) ||
-            is_zero_stride(access->stride[a->vector_axis])) &&
-           !(access->index && a->insts[access->index].varies);
-}
-
 /* Statistics of a phase, by which its lanes are chosen. */
 typedef struct phase_stats {
     unsigned bytes; /* of the widest element that varies */
@@ -105,12 +97,6 @@ typedef struct phase_stats {
     bool uses_native_minmax; /* has an accumulator of several parts */
     unsigned n_reductions;
 } phase_stats;
-
-bool tgi_llvm_is_maskable(const tgi_llvm_analysis *a, const tgi_access *access)
-{
-    const int dtype = a->program->loops->buffers.data[access->buffer].dtype;
-    return tgi_llvm_is_contiguous(a, access) && tgi_dtype_bytes(dtype) >= 4;
-}
 
 static void count_dtype(phase_stats *c, int dtype)
 {
@@ -176,8 +162,8 @@ enum { VERY_HEAVY = 60, MAX_REGISTERS = 4, MIN_REGISTERS = 2 };
    reduction tree. */
 enum { HEAVY = 12 };
 
-/* Of one cheap reduction down columns: it reads so much of each row. With four,
-   a matrix of 4096 x 4096 takes 1.5 times as long. */
+/* Registers per value of a single cheap reduction down columns. With four, a
+   sum over a matrix of 4096 x 4096 takes 1.5 times as long. */
 enum { COLUMN_REGISTERS = 8 };
 
 static unsigned registers_per_value(const tgi_llvm_analysis *a,

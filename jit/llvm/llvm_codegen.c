@@ -37,19 +37,6 @@ static bool fail(tgi_codegen *out, const char *why, bool is_out_of_memory)
     return false;
 }
 
-bool tgi_llvm_fail(tgi_llvm_program *program, const char *why)
-{
-    if (!program->failure)
-        program->failure = why;
-    return false;
-}
-
-bool tgi_llvm_fail_memory(tgi_llvm_program *program)
-{
-    program->is_out_of_memory = true;
-    return tgi_llvm_fail(program, "out of memory");
-}
-
 /* -- The program ----------------------------------------------------------- */
 
 static void program_init(tgi_llvm_program *program, LLVMModuleRef module,

@@ -5,8 +5,8 @@
  * Every lane is a result of its own.
  */
 #include "llvm/llvm_columns.h"
-#include "llvm/llvm_access.h"
 #include "llvm/llvm_analysis.h"
+#include "llvm/llvm_columns_step.h"
 #include "llvm/llvm_flow.h"
 #include "llvm/llvm_frame.h"
 #include "llvm/llvm_inst.h"
@@ -198,63 +198,6 @@ static void emit_column_vector(tgi_llvm_kernel *k, LLVMValueRef column,
     k->index[k->analysis.vector_axis] = NULL;
 }
 
-/* The last panels, one at a time. */
-static void emit_tail_panels(tgi_llvm_kernel *k, LLVMValueRef column,
-                             LLVMValueRef n, unsigned panel_width)
-{
-    tgi_llvm_loop loop;
-    tgi_llvm_loop_begin(k, &loop, column, n, panel_width, NULL, 0);
-    k->e->lanes = panel_width;
-    k->mask = tgi_llvm_tail_mask(k, LLVMBuildSub(k->b, n, loop.index, ""));
-    emit_column_vector(k, loop.index, NULL);
-    k->mask = NULL;
-    tgi_llvm_loop_end(k, &loop, NULL);
-}
-
-/* Lanes of the last columns; a micro-kernel need not be wider than they are. */
-static unsigned tail_lanes(const tgi_llvm_kernel *k, LLVMValueRef n)
-{
-    unsigned lanes = k->e->lanes;
-    int64_t number;
-    if (!k->analysis.matmul.mr || k->analysis.matmul.n_panels > 1 ||
-        !tgi_llvm_is_const_i64(n, &number))
-        return lanes;
-    while (lanes / 2 >= number % k->analysis.phases[0].lanes)
-        lanes /= 2;
-    return lanes;
-}
-
-static void emit_tail_columns(tgi_llvm_kernel *k, LLVMValueRef column,
-                              LLVMValueRef n, tgi_llvm_columns_fn *body,
-                              void *user)
-{
-    const unsigned panel_width = tgi_llvm_pack_panel_width(&k->analysis);
-    if (k->analysis.phases[0].can_mask && panel_width) {
-        emit_tail_panels(k, column, n, panel_width);
-        return;
-    }
-    if (k->analysis.phases[0].can_mask) {
-        LLVMValueRef left = LLVMBuildSub(k->b, n, column, "");
-        int64_t number;
-        k->e->lanes = tail_lanes(k, n);
-        k->n_active_lanes =
-            tgi_llvm_is_const_i64(n, &number)
-                ? (unsigned)(number % k->analysis.phases[0].lanes)
-                : 0;
-        if (k->n_active_lanes != k->e->lanes)
-            k->mask = tgi_llvm_tail_mask(k, left);
-        body(k, column, user);
-        k->mask = NULL;
-        k->n_active_lanes = 0;
-        return;
-    }
-    tgi_llvm_loop loop;
-    tgi_llvm_loop_begin(k, &loop, column, n, 1, NULL, 0);
-    k->e->lanes = 1;
-    body(k, loop.index, user);
-    tgi_llvm_loop_end(k, &loop, NULL);
-}
-
 /* Many vectors side by side, then the tail. */
 static void emit_wide_item(tgi_llvm_kernel *k, LLVMValueRef column,
                            LLVMValueRef n)
@@ -273,39 +216,8 @@ static void emit_wide_item(tgi_llvm_kernel *k, LLVMValueRef column,
     tgi_llvm_branch branch;
     tgi_llvm_branch_begin(k, &branch,
                           LLVMBuildICmp(k->b, LLVMIntSLT, full, end, ""));
-    emit_tail_columns(k, full, end, emit_column_vector, NULL);
+    tgi_llvm_columns_tail(k, full, end, emit_column_vector, NULL);
     tgi_llvm_branch_end(k, &branch);
-}
-
-void tgi_llvm_columns_step(tgi_llvm_kernel *k, LLVMValueRef column,
-                           LLVMValueRef n, tgi_llvm_columns_fn *body,
-                           void *user)
-{
-    const unsigned lanes = k->analysis.phases[0].lanes;
-    int64_t number;
-    k->e->lanes = lanes;
-    if (tgi_llvm_is_const_i64(n, &number) && number % lanes == 0) {
-        body(k, column, user);
-        return;
-    }
-    if (tgi_llvm_is_const_i64(n, &number) && number < lanes) {
-        emit_tail_columns(k, column, n, body, user);
-        return;
-    }
-    LLVMValueRef end =
-        tgi_llvm_add(k->program, column, tgi_llvm_const_i64(k->program, lanes));
-    LLVMBasicBlockRef full = tgi_llvm_block_append(k, "full");
-    LLVMBasicBlockRef tail = tgi_llvm_block_append(k, "part");
-    LLVMBasicBlockRef after = tgi_llvm_block_append(k, "after");
-    LLVMBuildCondBr(k->b, LLVMBuildICmp(k->b, LLVMIntSLE, end, n, ""), full,
-                    tail);
-    LLVMPositionBuilderAtEnd(k->b, full);
-    body(k, column, user);
-    LLVMBuildBr(k->b, after);
-    LLVMPositionBuilderAtEnd(k->b, tail);
-    emit_tail_columns(k, column, n, body, user);
-    LLVMBuildBr(k->b, after);
-    LLVMPositionBuilderAtEnd(k->b, after);
 }
 
 static void emit_columns_from(tgi_llvm_kernel *k, LLVMValueRef column,

@@ -10,14 +10,6 @@
 void tgi_llvm_columns_emit(tgi_llvm_kernel *k, LLVMValueRef item);
 unsigned tgi_llvm_item_columns(const tgi_llvm_analysis *a);
 
-/* Calls `body` for one vector of columns, from `column` on: with all lanes or,
-   near the end of n columns, with a mask or one lane at a time. */
-typedef void tgi_llvm_columns_fn(tgi_llvm_kernel *k, LLVMValueRef column,
-                                 void *user);
-void tgi_llvm_columns_step(tgi_llvm_kernel *k, LLVMValueRef column,
-                           LLVMValueRef n, tgi_llvm_columns_fn *body,
-                           void *user);
-
 /* -- llvm_columns_wide.c --------------------------------------------------- */
 
 /* Columns of a work item whose accumulators are in memory, for vectors of

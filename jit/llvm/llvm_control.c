@@ -8,10 +8,12 @@
  * for itself, in memory that its table points to: kernels read the counter
  * like any buffer.
  */
+#include "llvm/llvm_check.h"
 #include "llvm/llvm_entry.h"
 #include "llvm/llvm_flow.h"
 #include "llvm/llvm_frame.h"
 #include "llvm/llvm_program.h"
+#include "llvm/llvm_stack.h"
 
 #include <string.h>
 
@@ -173,53 +175,6 @@ static LLVMValueRef has_iterations_left(tgi_llvm_entry *n,
 }
 
 /* -- Stacks ---------------------------------------------------------------- */
-
-LLVMValueRef tgi_llvm_stack_is_full(const tgi_llvm_program *program,
-                                    LLVMValueRef frame,
-                                    const tgi_control_flow *loop,
-                                    LLVMValueRef n_slices)
-{
-    LLVMBuilderRef b = program->emitter.builder;
-    LLVMValueRef at = tgi_llvm_const_i64(program, loop->stack_set - 1);
-    LLVMValueRef capacity = LLVMBuildLoad2(
-        b, program->i64,
-        LLVMBuildGEP2(b, program->i64,
-                      tgi_llvm_frame_load(program, frame, TGI_FRAME_CAPACITY),
-                      &at, 1, ""),
-        "");
-    return LLVMBuildICmp(b, LLVMIntSGE, n_slices, capacity, "");
-}
-
-LLVMValueRef tgi_llvm_stack_grow(const tgi_llvm_program *program,
-                                 LLVMValueRef frame,
-                                 const tgi_control_flow *loop,
-                                 LLVMValueRef n_slices)
-{
-    LLVMTypeRef parameters[] = {program->pointer, program->i64, program->i64};
-    LLVMTypeRef type = LLVMFunctionType(program->i32, parameters, 3, false);
-    LLVMValueRef arguments[] = {
-        frame, tgi_llvm_const_i64(program, loop->stack_set - 1), n_slices};
-    LLVMValueRef call = LLVMBuildCall2(
-        program->emitter.builder, type,
-        tgi_llvm_frame_load(program, frame, TGI_FRAME_GROW), arguments, 3, "");
-    /* Rarely called; cold keeps other values in registers. */
-    static const char cold[] = "cold";
-    LLVMAddCallSiteAttribute(
-        call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-        LLVMCreateEnumAttribute(
-            program->emitter.context,
-            LLVMGetEnumAttributeKindForName(cold, sizeof(cold) - 1), 0));
-    return call;
-}
-
-void tgi_llvm_failed_check_record(const tgi_llvm_program *program,
-                                  LLVMValueRef frame, uint32_t check)
-{
-    LLVMBuildStore(
-        program->emitter.builder,
-        tgi_llvm_const_i64(program, (int64_t)check + 1),
-        tgi_llvm_frame_address(program, frame, TGI_FRAME_FAILED_CHECK));
-}
 
 /*
  * Before an iteration: grows the stacks if they are full. All threads have the

@@ -36,21 +36,6 @@ LLVMValueRef tgi_llvm_is_thread_zero(tgi_llvm_entry *n);
 /* Calls the barrier of the frame if there are several threads. */
 void tgi_llvm_barrier_emit(tgi_llvm_entry *n);
 
-/* For a loop that pushes onto stacks: whether these are full with n_slices, and
-   a call that grows them, which returns an i32, 0 if out of memory. Both are
-   emitted at the builder's position. */
-LLVMValueRef tgi_llvm_stack_is_full(const tgi_llvm_program *program,
-                                    LLVMValueRef frame,
-                                    const tgi_control_flow *loop,
-                                    LLVMValueRef n_slices);
-LLVMValueRef tgi_llvm_stack_grow(const tgi_llvm_program *program,
-                                 LLVMValueRef frame,
-                                 const tgi_control_flow *loop,
-                                 LLVMValueRef n_slices);
-/* Stores the number of a failed check to the frame. */
-void tgi_llvm_failed_check_record(const tgi_llvm_program *program,
-                                  LLVMValueRef frame, uint32_t check);
-
 /* At the beginning of the entry: creates the thread's table of buffers, and the
    counters of loops. */
 void tgi_llvm_control_begin(tgi_llvm_entry *n);

@@ -6,6 +6,7 @@
 #include "llvm/llvm_analysis.h"
 #include "llvm/llvm_cost.h"
 #include "llvm/llvm_fission.h"
+#include "llvm/llvm_program.h"
 
 /*
  * Instructions of a part, at most. A processor looks a few hundred of them

@@ -4,7 +4,6 @@
  * run, so trivial operations are folded here.
  */
 #include "llvm/llvm_flow.h"
-#include "llvm/llvm_analysis.h"
 #include "llvm/llvm_kernel_state.h"
 #include "llvm/llvm_program.h"
 
@@ -77,12 +76,6 @@ LLVMValueRef tgi_llvm_round_down(tgi_llvm_kernel *k, LLVMValueRef from,
     LLVMValueRef n = LLVMBuildSub(k->b, to, from, "");
     n = LLVMBuildAnd(k->b, n, tgi_llvm_const_i64(k->program, -size), "");
     return tgi_llvm_add(k->program, from, n);
-}
-
-bool tgi_llvm_may_have_tail(const tgi_llvm_analysis *a, int64_t size)
-{
-    const tgi_dim extent = a->loops->extent[a->inner];
-    return !tgi_dim_is_known(extent) || extent % size;
 }
 
 bool tgi_llvm_are_equal_consts(LLVMValueRef a, LLVMValueRef b)

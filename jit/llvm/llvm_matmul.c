@@ -22,7 +22,7 @@
  */
 #include "llvm/llvm_matmul.h"
 #include "llvm/llvm_access.h"
-#include "llvm/llvm_columns.h"
+#include "llvm/llvm_columns_step.h"
 #include "llvm/llvm_cost.h"
 #include "llvm/llvm_emit.h"
 #include "llvm/llvm_flow.h"

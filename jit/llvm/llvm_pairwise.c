@@ -11,6 +11,7 @@
 #include "llvm/llvm_flow.h"
 #include "llvm/llvm_inst.h"
 #include "llvm/llvm_kernel_state.h"
+#include "llvm/llvm_program.h"
 #include "llvm/llvm_reduce.h"
 
 #include <string.h>

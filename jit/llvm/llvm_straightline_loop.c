@@ -10,11 +10,13 @@
  */
 #include <string.h>
 
+#include "llvm/llvm_check.h"
 #include "llvm/llvm_emit.h"
 #include "llvm/llvm_entry.h"
 #include "llvm/llvm_flow.h"
 #include "llvm/llvm_frame.h"
 #include "llvm/llvm_program.h"
+#include "llvm/llvm_stack.h"
 #include "llvm/llvm_store_forwarding.h"
 #include "llvm/llvm_straightline.h"
 

@@ -30,11 +30,6 @@ static bool is_zero_stride(tgi_stride stride)
     return stride.distance == 0;
 }
 
-static bool is_unit_stride(tgi_stride stride)
-{
-    return stride.distance == 1 && !stride.is_negative;
-}
-
 static bool has_access(const tgi_inst *inst)
 {
     return inst->kind == TGI_INST_LOAD || inst->kind == TGI_INST_POSITION;

@@ -67,7 +67,7 @@ void tgi_llvm_fission_scalars_store(tgi_llvm_fission *s);
    false if that cannot be. */
 bool tgi_llvm_fission_call_emit(tgi_llvm_fission *s, uint32_t part);
 
-/* -- The rest of the code generator ----------------------------------------- */
+/* -- Interface ------------------------------------------------------------- */
 
 /* True if a phase can be split: no reductions or checks, unit strides, and a
    heavy body. */

@@ -125,7 +125,7 @@ void tgi_llvm_column_epilogue_set(tgi_llvm_kernel *k,
                                   const LLVMValueRef *values);
 void tgi_llvm_column_epilogue_get(const tgi_llvm_kernel *k, LLVMValueRef *out);
 
-/* -- The rest of the code generator ----------------------------------------- */
+/* -- Interface ------------------------------------------------------------- */
 
 /* Decides whether a kernel is a matmul, and its tiling; returns the lanes of its
    micro-kernel, or 0. Refines whether columns can be masked. */

@@ -127,8 +127,8 @@ void tgi_llvm_column_epilogue_get(const tgi_llvm_kernel *k, LLVMValueRef *out);
 
 /* -- Interface ------------------------------------------------------------- */
 
-/* Decides whether a kernel is a matmul, and its tiling; returns the lanes of its
-   micro-kernel, or 0. Refines whether columns can be masked. */
+/* Decides whether a kernel is a matmul, and its tiling; returns the lanes of
+   its micro-kernel, or 0. Refines whether columns can be masked. */
 unsigned tgi_llvm_matmul_classify(tgi_llvm_analysis *a);
 
 /* Emits the rows of the work item at k->index, for the columns there; from …

@@ -26,11 +26,10 @@ bool tgi_llvm_straightline_is_stored(const tgi_llvm_kernel *k, uint32_t buffer);
 
 /* The elements of a buffer, all unknown at first; NULL: too many, or out of
    memory. */
-tgi_llvm_forwarded *
-tgi_llvm_forwarded_elements(tgi_llvm_straightline *straightline,
-                            uint32_t buffer);
+tgi_llvm_forwarded *tgi_llvm_forwarded_elements(tgi_llvm_straightline *group,
+                                                uint32_t buffer);
 /* `lanes` known elements as a vector, or one as an element. */
-LLVMValueRef tgi_llvm_forwarded_vector(tgi_llvm_straightline *straightline,
+LLVMValueRef tgi_llvm_forwarded_vector(tgi_llvm_straightline *group,
                                        const tgi_llvm_forwarded *elements,
                                        unsigned lanes);
 /* The number of lanes, from k->index on, that all known operands of a phase

@@ -26,7 +26,8 @@ typedef struct tgi_llvm_value {
 
 /* A matmul, while it is emitted (llvm_matmul.h). */
 typedef struct tgi_llvm_matmul_state {
-    /* By access, while a micro-kernel is emitted: address at k = 0. */
+    /* By access, while a micro-kernel is emitted: address without the offsets
+       along the vector axis and the inner axis. */
     LLVMValueRef *row_starts;
     /* By store, of reduction epilogues: memory of the partial results of rows
        (from first_row on) or columns, and the SSA values of the columns at

@@ -18,7 +18,8 @@ typedef struct tgi_llvm_program {
     void (*free)(void *memory);
     /* Of the last-level cache; 0: no non-temporal stores. */
     int64_t cache_bytes;
-    /* By buffer: the call reads it after it is stored; NULL: not computed. */
+    /* By buffer: a kernel, a host step or the next iteration of a loop reads
+       it; NULL: not computed. */
     bool *is_read;
     uint32_t op_uses[TGI_OPS][TGI_DTYPES]; /* OP insts of all kernels */
 

@@ -16,7 +16,7 @@
 
 #include "recipe/emit.h"
 
-#define TGI_LLVM_MAX_LANES 64 /* at most */
+#define TGI_LLVM_MAX_LANES 64
 
 /* The intrinsics of primitives, except that of llvm_lookup.c. With AVX2 and
    FMA, all lower inline. */

@@ -162,13 +162,13 @@ static void step_arg(tgi_llvm_kernel *k, const tgi_reduction *reduction,
     const int dtype = k->loops->insts.data[reduction->value].dtype;
     LLVMValueRef row = k->index[k->analysis.inner];
     const tgi_emitted in[] = {next->part[0], x};
-    LLVMValueRef takes =
+    LLVMValueRef replaces =
         tgi_emit_step_of(reduction->op, (tg_dtype)dtype)(&k->e->base, in);
     LLVMValueRef is_first = LLVMBuildICmp(
         k->b, LLVMIntEQ, row, tgi_llvm_const_i64(k->program, 0), "");
-    takes = LLVMBuildOr(k->b, takes, tgi_llvm_splat(k->e, is_first), "");
-    next->part[0] = LLVMBuildSelect(k->b, takes, x, next->part[0], "");
-    next->part[1] = LLVMBuildSelect(k->b, takes, tgi_llvm_splat(k->e, row),
+    replaces = LLVMBuildOr(k->b, replaces, tgi_llvm_splat(k->e, is_first), "");
+    next->part[0] = LLVMBuildSelect(k->b, replaces, x, next->part[0], "");
+    next->part[1] = LLVMBuildSelect(k->b, replaces, tgi_llvm_splat(k->e, row),
                                     next->part[1], "");
 }
 

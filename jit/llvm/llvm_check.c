@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_check.c - checks that kernels make. A check that fails is a rare thing:
- * loops only ask whether any lane failed; what happens then stands in a
- * function of its own, which threads enter one at a time.
+ * llvm_check.c - checks in kernels. Failures are rare: a loop only tests
+ * whether any lane failed; an out-of-line function then records the failure
+ * under a lock.
  */
 #include "llvm/llvm_check.h"
 #include "llvm/llvm_flow.h"
@@ -14,14 +14,14 @@
 
 #include <stdint.h>
 
-/* What failed_check holds while one thread writes. */
-#define TAKEN INT64_MIN
+/* The value of failed_check while one thread holds the lock. */
+#define LOCKED INT64_MIN
 
-/* -- Noting a failure ------------------------------------------------------ */
+/* -- Recording a failure --------------------------------------------------- */
 
 /*
- * void tg_check_failed(frame, number, position): the lowest number counts,
- * and of that the lowest position.
+ * void tg_check_failed(frame, number, position): keeps the failure with the
+ * lowest number, and of these the one with the lowest position.
  */
 void tgi_llvm_check_init(tgi_llvm_program *program)
 {
@@ -43,7 +43,7 @@ void tgi_llvm_check_init(tgi_llvm_program *program)
     LLVMValueRef frame = LLVMGetParam(function, 0);
     LLVMValueRef number = LLVMGetParam(function, 1);
     LLVMValueRef position = LLVMGetParam(function, 2);
-    LLVMValueRef taken = tgi_llvm_const_i64(program, TAKEN);
+    LLVMValueRef locked = tgi_llvm_const_i64(program, LOCKED);
 
     LLVMPositionBuilderAtEnd(b, entry);
     LLVMValueRef check =
@@ -54,9 +54,9 @@ void tgi_llvm_check_init(tgi_llvm_program *program)
 
     LLVMPositionBuilderAtEnd(b, wait);
     LLVMValueRef old =
-        LLVMBuildAtomicRMW(b, LLVMAtomicRMWBinOpXchg, check, taken,
+        LLVMBuildAtomicRMW(b, LLVMAtomicRMWBinOpXchg, check, locked,
                            LLVMAtomicOrderingSequentiallyConsistent, false);
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, old, taken, ""), wait,
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, old, locked, ""), wait,
                     compare);
 
     LLVMPositionBuilderAtEnd(b, compare);
@@ -82,25 +82,35 @@ void tgi_llvm_check_init(tgi_llvm_program *program)
     program->check_handler = function;
 }
 
-/* -- Looking for one ------------------------------------------------------- */
+void tgi_llvm_failed_check_record(const tgi_llvm_program *program,
+                                  LLVMValueRef frame, uint32_t check)
+{
+    LLVMBuildStore(
+        program->emitter.builder,
+        tgi_llvm_const_i64(program, (int64_t)check + 1),
+        tgi_llvm_frame_address(program, frame, TGI_FRAME_FAILED_CHECK));
+}
 
-/* The smallest position of the lanes in `mask`. */
-static LLVMValueRef smallest(tgi_llvm_kernel *k, LLVMValueRef mask,
-                             LLVMValueRef position)
+/* -- Checks ---------------------------------------------------------------- */
+
+/* The lowest position among the lanes in `mask`. */
+static LLVMValueRef lowest_position(tgi_llvm_kernel *k, LLVMValueRef mask,
+                                    LLVMValueRef position)
 {
     if (k->e->lanes == 1)
         return position;
     LLVMTypeRef i64 = k->program->i64;
-    LLVMValueRef least = tgi_llvm_const_i64(k->program, INT64_MAX);
+    LLVMValueRef lowest = tgi_llvm_const_i64(k->program, INT64_MAX);
     for (unsigned i = 0; i < k->e->lanes; i++) {
         LLVMValueRef lane = LLVMConstInt(i64, i, false);
         LLVMValueRef here = LLVMBuildExtractElement(k->b, position, lane, "");
-        LLVMValueRef counts = LLVMBuildExtractElement(k->b, mask, lane, "");
-        counts = LLVMBuildAnd(
-            k->b, counts, LLVMBuildICmp(k->b, LLVMIntSLT, here, least, ""), "");
-        least = LLVMBuildSelect(k->b, counts, here, least, "");
+        LLVMValueRef is_lower = LLVMBuildExtractElement(k->b, mask, lane, "");
+        is_lower =
+            LLVMBuildAnd(k->b, is_lower,
+                         LLVMBuildICmp(k->b, LLVMIntSLT, here, lowest, ""), "");
+        lowest = LLVMBuildSelect(k->b, is_lower, here, lowest, "");
     }
-    return least;
+    return lowest;
 }
 
 void tgi_llvm_check_emit(tgi_llvm_kernel *k, const tgi_loop_check *check)
@@ -121,7 +131,7 @@ void tgi_llvm_check_emit(tgi_llvm_kernel *k, const tgi_loop_check *check)
     tgi_llvm_branch_begin(k, &branch, any);
     LLVMValueRef arguments[] = {k->frame,
                                 tgi_llvm_const_i64(k->program, check->number),
-                                smallest(k, failed, position)};
+                                lowest_position(k, failed, position)};
     LLVMBuildCall2(k->b, LLVMGlobalGetValueType(k->program->check_handler),
                    k->program->check_handler, arguments, 3, "");
     tgi_llvm_branch_end(k, &branch);

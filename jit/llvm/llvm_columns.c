@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_columns.c - points of a kernel whose vectors lie along the last outer
- * axis: a chunk of columns at a time goes down the rows (the inner axis) in
- * order, in blocks. All lanes are results of their own.
+ * llvm_columns.c - work items of COLUMNS kernels. Vectors lie along the last
+ * outer axis; each goes down the rows (the inner axis) in order, in blocks.
+ * Every lane is a result of its own.
  */
 #include "llvm/llvm_columns.h"
-#include "llvm/llvm_access.h"
 #include "llvm/llvm_analysis.h"
 #include "llvm/llvm_columns_step.h"
 #include "llvm/llvm_flow.h"
@@ -19,28 +18,24 @@
 
 /* -- Reductions ------------------------------------------------------------ */
 
-/* States of the reductions of a phase, part after part. */
-typedef struct states {
+/* Accumulators of all reductions of a phase, part after part. */
+typedef struct accumulators {
     unsigned n;
     LLVMValueRef all[TGI_LLVM_MAX_REDUCTIONS * TGI_LLVM_MAX_PARTS];
-} states;
+} accumulators;
 
-static bool is_arg(const tgi_llvm_kernel *k, uint32_t reduction)
-{
-    const int op = k->loops->reductions.data[reduction].op;
-    return op == TGI_OP_ARGMAX || op == TGI_OP_ARGMIN;
-}
-
-/* Starts all; but what looks for a position does so once for all blocks. */
-static void start(tgi_llvm_kernel *k, const tgi_llvm_phase *p, states *s,
-                  bool is_first)
+/* Starts all accumulators of a block. Those of ARGMAX and ARGMIN span all
+   blocks and start with the first. */
+static void start_accumulators(tgi_llvm_kernel *k, const tgi_llvm_phase *p,
+                               accumulators *s, bool is_first)
 {
     s->n = 0;
     for (unsigned i = 0; i < p->n_reductions; i++) {
         const unsigned n =
             tgi_llvm_accumulator_parts(k, p->reductions[i], false);
         tgi_llvm_accumulator state;
-        if (is_first || !is_arg(k, p->reductions[i])) {
+        if (is_first ||
+            !tgi_llvm_is_arg(&k->loops->reductions.data[p->reductions[i]])) {
             tgi_llvm_reduce_start(k, p->reductions[i], false, &state);
             for (unsigned j = 0; j < n; j++)
                 s->all[s->n + j] = state.part[j];
@@ -49,9 +44,9 @@ static void start(tgi_llvm_kernel *k, const tgi_llvm_phase *p, states *s,
     }
 }
 
-/* Rows from … to - 1 into the states. */
-static void take_rows(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
-                      LLVMValueRef to, states *s)
+/* Accumulates rows from … to - 1. */
+static void reduce_rows(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
+                        LLVMValueRef to, accumulators *s)
 {
     const tgi_llvm_phase *p = &k->analysis.phases[phase];
     tgi_llvm_loop loop;
@@ -75,8 +70,8 @@ static void take_rows(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
     k->index[k->analysis.inner] = NULL;
 }
 
-static void finish(tgi_llvm_kernel *k, const tgi_llvm_phase *p, const states *s,
-                   LLVMValueRef *out)
+static void finish_accumulators(tgi_llvm_kernel *k, const tgi_llvm_phase *p,
+                                const accumulators *s, LLVMValueRef *out)
 {
     for (unsigned i = 0, at = 0; i < p->n_reductions; i++) {
         tgi_llvm_accumulator state;
@@ -87,14 +82,14 @@ static void finish(tgi_llvm_kernel *k, const tgi_llvm_phase *p, const states *s,
     }
 }
 
-/* All rows as one block: of a split, or if there are not more. */
+/* All rows are one block: in a two-stage reduction, or if they are few. */
 static void reduce_block(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
                          LLVMValueRef to, LLVMValueRef *out)
 {
-    states s;
-    start(k, &k->analysis.phases[phase], &s, true);
-    take_rows(k, phase, from, to, &s);
-    finish(k, &k->analysis.phases[phase], &s, out);
+    accumulators s;
+    start_accumulators(k, &k->analysis.phases[phase], &s, true);
+    reduce_rows(k, phase, from, to, &s);
+    finish_accumulators(k, &k->analysis.phases[phase], &s, out);
 }
 
 static void reduce_blocks(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
@@ -104,49 +99,28 @@ static void reduce_blocks(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
     LLVMValueRef size = tgi_llvm_const_i64(k->program, TGI_BLOCK_ROWS);
     tgi_llvm_pairwise pairwise;
     tgi_llvm_loop loop;
-    states s;
+    accumulators s;
     tgi_llvm_pairwise_begin(k, &pairwise, p);
-    start(k, p, &s, true);
+    start_accumulators(k, p, &s, true);
     tgi_llvm_loop_begin(k, &loop, from, to, TGI_BLOCK_ROWS, s.all, s.n);
     for (unsigned i = 0; i < s.n; i++)
         s.all[i] = loop.carried[i];
-    start(k, p, &s, false);
+    start_accumulators(k, p, &s, false);
     LLVMValueRef end = tgi_llvm_add(k->program, loop.index, size);
-    take_rows(k, phase, loop.index, tgi_llvm_min(k->program, end, to), &s);
-    finish(k, p, &s, out);
+    reduce_rows(k, phase, loop.index, tgi_llvm_min(k->program, end, to), &s);
+    finish_accumulators(k, p, &s, out);
     tgi_llvm_pairwise_push(k, &pairwise, out,
                            LLVMBuildUDiv(k->b, loop.index, size, ""));
     tgi_llvm_loop_end(k, &loop, s.all);
     for (unsigned i = 0; i < s.n; i++)
         s.all[i] = loop.carried[i];
-    finish(k, p, &s, out);
+    finish_accumulators(k, p, &s, out);
     tgi_llvm_pairwise_total(
         k, &pairwise, tgi_llvm_ceil_div(k->program, to, TGI_BLOCK_ROWS), out);
 }
 
-/* Blocks that another kernel made. */
-static void reduce_cascade(tgi_llvm_kernel *k, unsigned phase,
-                           LLVMValueRef from, LLVMValueRef to,
-                           LLVMValueRef *out)
-{
-    const tgi_llvm_phase *p = &k->analysis.phases[phase];
-    tgi_llvm_pairwise pairwise;
-    tgi_llvm_loop loop;
-    tgi_llvm_pairwise_begin(k, &pairwise, p);
-    tgi_llvm_loop_begin(k, &loop, from, to, 1, NULL, 0);
-    k->index[k->analysis.inner] = loop.index;
-    tgi_llvm_body_emit(k, phase);
-    for (unsigned i = 0; i < p->n_reductions; i++)
-        out[i] = tgi_llvm_value_of(
-            k, k->loops->reductions.data[p->reductions[i]].value);
-    tgi_llvm_pairwise_push(k, &pairwise, out, loop.index);
-    tgi_llvm_loop_end(k, &loop, NULL);
-    k->index[k->analysis.inner] = NULL;
-    tgi_llvm_pairwise_total(k, &pairwise, to, out);
-}
-
-static void reduce(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
-                   LLVMValueRef to)
+static void emit_reductions(tgi_llvm_kernel *k, unsigned phase,
+                            LLVMValueRef from, LLVMValueRef to)
 {
     const tgi_llvm_phase *p = &k->analysis.phases[phase];
     LLVMValueRef results[TGI_LLVM_MAX_REDUCTIONS];
@@ -155,7 +129,7 @@ static void reduce(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
     tgi_llvm_branch_begin(k, &branch,
                           LLVMBuildICmp(k->b, LLVMIntSLT, from, to, ""));
     if (k->loops->reductions.data[p->reductions[0]].combines_blocks)
-        reduce_cascade(k, phase, from, to, results);
+        tgi_llvm_pairwise_reduce(k, phase, from, to, results);
     else if (k->analysis.is_split ||
              (tgi_llvm_is_const_i64(to, &n) && n <= TGI_BLOCK_ROWS))
         reduce_block(k, phase, from, to, results);
@@ -169,10 +143,10 @@ static void reduce(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
                                   tgi_llvm_reduce_empty(k, p->reductions[i])));
 }
 
-/* -- Chunks ---------------------------------------------------------------- */
+/* -- Work items ------------------------------------------------------------ */
 
-/* Those that are taken at once. */
-static unsigned columns_at_once(const tgi_llvm_analysis *a)
+/* Columns that are emitted together. */
+static unsigned step_columns(const tgi_llvm_analysis *a)
 {
     if (a->matmul.n_panels > 1)
         return a->matmul.n_panels * a->phases[0].lanes;
@@ -182,11 +156,11 @@ static unsigned columns_at_once(const tgi_llvm_analysis *a)
 unsigned tgi_llvm_item_columns(const tgi_llvm_analysis *a)
 {
     return a->matmul.reduces_rows ? (unsigned)a->loops->extent[a->vector_axis]
-                                  : columns_at_once(a);
+                                  : step_columns(a);
 }
 
-/* The rows of a point: a block of them if the kernel is split. */
-static void bounds(tgi_llvm_kernel *k, LLVMValueRef *from, LLVMValueRef *to)
+/* The rows of a point: one block of them in a two-stage reduction. */
+static void row_bounds(tgi_llvm_kernel *k, LLVMValueRef *from, LLVMValueRef *to)
 {
     *to = tgi_llvm_dim(k, k->loops->extent[k->analysis.inner]);
     *from = tgi_llvm_const_i64(k->program, 0);
@@ -197,12 +171,13 @@ static void bounds(tgi_llvm_kernel *k, LLVMValueRef *from, LLVMValueRef *to)
     *to = tgi_llvm_min(k->program, *to, tgi_llvm_add(k->program, *from, size));
 }
 
-/* The columns of all lanes from `column` on. */
-static void chunk_at(tgi_llvm_kernel *k, LLVMValueRef column, void *user)
+/* All phases of the columns in the current lanes, from `column` on. */
+static void emit_column_vector(tgi_llvm_kernel *k, LLVMValueRef column,
+                               void *user)
 {
     LLVMValueRef from, to;
     (void)user;
-    bounds(k, &from, &to);
+    row_bounds(k, &from, &to);
     k->index[k->analysis.vector_axis] = column;
     if (k->analysis.matmul.mr) {
         tgi_llvm_matmul_item_emit(k, from, to);
@@ -212,10 +187,10 @@ static void chunk_at(tgi_llvm_kernel *k, LLVMValueRef column, void *user)
     for (unsigned phase = 0; phase < k->loops->n_phases; phase++) {
         tgi_llvm_point_insts_emit(k, phase, false);
         if (k->analysis.phases[phase].n_reductions) {
-            reduce(k, phase, from, to);
+            emit_reductions(k, phase, from, to);
         } else if (k->analysis.phases[phase].has_loop) {
-            states none = {.n = 0};
-            take_rows(k, phase, from, to, &none);
+            accumulators none = {.n = 0};
+            reduce_rows(k, phase, from, to, &none);
         }
         tgi_llvm_point_insts_emit(k, phase, true);
         tgi_llvm_point_stores_emit(k, phase);
@@ -223,66 +198,9 @@ static void chunk_at(tgi_llvm_kernel *k, LLVMValueRef column, void *user)
     k->index[k->analysis.vector_axis] = NULL;
 }
 
-/* The slivers that are left over, one by one. */
-static void part_of_slivers(tgi_llvm_kernel *k, LLVMValueRef column,
-                            LLVMValueRef n, unsigned sliver)
-{
-    tgi_llvm_loop loop;
-    tgi_llvm_loop_begin(k, &loop, column, n, sliver, NULL, 0);
-    k->e->lanes = sliver;
-    k->mask = tgi_llvm_tail_mask(k, LLVMBuildSub(k->b, n, loop.index, ""));
-    chunk_at(k, loop.index, NULL);
-    k->mask = NULL;
-    tgi_llvm_loop_end(k, &loop, NULL);
-}
-
-/* Lanes for the columns that are left over; a tile of a product need not be
-   wider than they are. */
-static unsigned lanes_of_part(const tgi_llvm_kernel *k, LLVMValueRef n)
-{
-    unsigned lanes = k->e->lanes;
-    int64_t number;
-    if (!k->analysis.matmul.mr || k->analysis.matmul.n_panels > 1 ||
-        !tgi_llvm_is_const_i64(n, &number))
-        return lanes;
-    while (lanes / 2 >= number % k->analysis.phases[0].lanes)
-        lanes /= 2;
-    return lanes;
-}
-
-static void part_of_chunk(tgi_llvm_kernel *k, LLVMValueRef column,
-                          LLVMValueRef n, tgi_llvm_columns_fn *visit,
-                          void *user)
-{
-    const unsigned sliver = tgi_llvm_pack_panel_width(&k->analysis);
-    if (k->analysis.phases[0].can_mask && sliver) {
-        part_of_slivers(k, column, n, sliver);
-        return;
-    }
-    if (k->analysis.phases[0].can_mask) {
-        LLVMValueRef left = LLVMBuildSub(k->b, n, column, "");
-        int64_t number;
-        k->e->lanes = lanes_of_part(k, n);
-        k->n_active_lanes =
-            tgi_llvm_is_const_i64(n, &number)
-                ? (unsigned)(number % k->analysis.phases[0].lanes)
-                : 0;
-        if (k->n_active_lanes != k->e->lanes)
-            k->mask = tgi_llvm_tail_mask(k, left);
-        visit(k, column, user);
-        k->mask = NULL;
-        k->n_active_lanes = 0;
-        return;
-    }
-    tgi_llvm_loop loop;
-    tgi_llvm_loop_begin(k, &loop, column, n, 1, NULL, 0);
-    k->e->lanes = 1;
-    visit(k, loop.index, user);
-    tgi_llvm_loop_end(k, &loop, NULL);
-}
-
-/* Many vectors side by side, then what is left over. */
-static void wide_chunk(tgi_llvm_kernel *k, LLVMValueRef column, LLVMValueRef n)
+/* Many vectors side by side, then the tail. */
+static void emit_wide_item(tgi_llvm_kernel *k, LLVMValueRef column,
+                           LLVMValueRef n)
 {
     LLVMValueRef from, to;
     LLVMValueRef end = tgi_llvm_min(
@@ -291,89 +209,58 @@ static void wide_chunk(tgi_llvm_kernel *k, LLVMValueRef column, LLVMValueRef n)
                      tgi_llvm_const_i64(k->program, k->analysis.wide_columns)));
     LLVMValueRef full = tgi_llvm_round_down(k, column, end, k->e->lanes);
     int64_t number;
-    bounds(k, &from, &to);
+    row_bounds(k, &from, &to);
     tgi_llvm_columns_wide_emit(k, column, full, from, to);
     if (tgi_llvm_is_const_i64(n, &number) && number % k->e->lanes == 0)
         return;
     tgi_llvm_branch branch;
     tgi_llvm_branch_begin(k, &branch,
                           LLVMBuildICmp(k->b, LLVMIntSLT, full, end, ""));
-    part_of_chunk(k, full, end, chunk_at, NULL);
+    tgi_llvm_columns_tail(k, full, end, emit_column_vector, NULL);
     tgi_llvm_branch_end(k, &branch);
 }
 
-void tgi_llvm_columns_step(tgi_llvm_kernel *k, LLVMValueRef column,
-                           LLVMValueRef n, tgi_llvm_columns_fn *visit,
-                           void *user)
-{
-    const unsigned lanes = k->analysis.phases[0].lanes;
-    int64_t number;
-    k->e->lanes = lanes;
-    if (tgi_llvm_is_const_i64(n, &number) && number % lanes == 0) {
-        visit(k, column, user);
-        return;
-    }
-    if (tgi_llvm_is_const_i64(n, &number) && number < lanes) {
-        part_of_chunk(k, column, n, visit, user);
-        return;
-    }
-    LLVMValueRef end =
-        tgi_llvm_add(k->program, column, tgi_llvm_const_i64(k->program, lanes));
-    LLVMBasicBlockRef full = tgi_llvm_block_append(k, "full");
-    LLVMBasicBlockRef part = tgi_llvm_block_append(k, "part");
-    LLVMBasicBlockRef after = tgi_llvm_block_append(k, "after");
-    LLVMBuildCondBr(k->b, LLVMBuildICmp(k->b, LLVMIntSLE, end, n, ""), full,
-                    part);
-    LLVMPositionBuilderAtEnd(k->b, full);
-    visit(k, column, user);
-    LLVMBuildBr(k->b, after);
-    LLVMPositionBuilderAtEnd(k->b, part);
-    part_of_chunk(k, column, n, visit, user);
-    LLVMBuildBr(k->b, after);
-    LLVMPositionBuilderAtEnd(k->b, after);
-}
-
-static void columns_from(tgi_llvm_kernel *k, LLVMValueRef column,
-                         LLVMValueRef n)
+static void emit_columns_from(tgi_llvm_kernel *k, LLVMValueRef column,
+                              LLVMValueRef n)
 {
     if (k->analysis.matmul.n_panels > 1)
         tgi_llvm_matmul_panels_emit(k, column, n);
     else
-        tgi_llvm_columns_step(k, column, n, chunk_at, NULL);
+        tgi_llvm_columns_step(k, column, n, emit_column_vector, NULL);
     k->e->lanes = k->analysis.phases[0].lanes;
 }
 
-/* All of a product whose rows are folded: in order. */
-static void all_columns(tgi_llvm_kernel *k, LLVMValueRef n)
+/* A matmul with a row epilogue: all columns, in order. */
+static void emit_all_columns(tgi_llvm_kernel *k, LLVMValueRef n)
 {
-    const unsigned step = columns_at_once(&k->analysis);
+    const unsigned step = step_columns(&k->analysis);
     LLVMValueRef zero = tgi_llvm_const_i64(k->program, 0);
     int64_t number;
     tgi_llvm_row_epilogue_begin(k);
     if (tgi_llvm_is_const_i64(n, &number) && number <= step) {
-        columns_from(k, zero, n);
+        emit_columns_from(k, zero, n);
     } else {
         tgi_llvm_loop loop;
         tgi_llvm_loop_begin(k, &loop, zero, n, step, NULL, 0);
-        columns_from(k, loop.index, n);
+        emit_columns_from(k, loop.index, n);
         tgi_llvm_loop_end(k, &loop, NULL);
     }
     tgi_llvm_row_epilogue_end(k);
 }
 
-void tgi_llvm_columns_emit(tgi_llvm_kernel *k, LLVMValueRef chunk)
+void tgi_llvm_columns_emit(tgi_llvm_kernel *k, LLVMValueRef item)
 {
     LLVMValueRef n = tgi_llvm_dim(k, k->loops->extent[k->analysis.vector_axis]);
     LLVMValueRef column = tgi_llvm_mul(
-        k->program, chunk,
+        k->program, item,
         tgi_llvm_const_i64(k->program, tgi_llvm_item_columns(&k->analysis)));
     k->e->lanes = k->analysis.phases[0].lanes;
     if (tgi_llvm_pack_is_transposed(&k->analysis))
         tgi_llvm_pack_transposed_emit(k, column, n);
     else if (k->analysis.wide_columns)
-        wide_chunk(k, column, n);
+        emit_wide_item(k, column, n);
     else if (k->analysis.matmul.reduces_rows)
-        all_columns(k, n);
+        emit_all_columns(k, n);
     else
-        columns_from(k, column, n);
+        emit_columns_from(k, column, n);
 }

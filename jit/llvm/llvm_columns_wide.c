@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_columns_wide.c - reductions down many columns at once. A vector that
- * goes down a matrix reads little of each row before it jumps to the next;
- * memory is fastest where rows are read all along, and a few of them side by
- * side. So the states of thousands of columns stay in the first cache, and
- * take ROWS rows at a time: in order, column by column, as ever.
+ * llvm_columns_wide.c - reductions down thousands of columns at once. One
+ * vector of columns reads little of each row before it goes to the next;
+ * memory is fastest when a few whole rows are read side by side. So the
+ * accumulators of many columns stay in L1 and take STEP_ROWS rows at a time;
+ * the order within a column does not change.
  *
- * Only one block of rows is done this way: the parts of a pairwise would not
- * fit. Fusion splits what has more of them. But the panels of a product (of a
- * vector and a matrix: others go by tiles) are added up one after the other.
+ * This handles one block of rows: partial results of several would not fit.
+ * Fusion makes longer reductions two-stage. The k-blocks of a vector-matrix
+ * product (matmuls with more rows use micro-kernels) are added in order.
  */
 #include "llvm/llvm_analysis.h"
 #include "llvm/llvm_columns.h"
@@ -19,19 +19,19 @@
 #include "llvm/llvm_reduce.h"
 
 enum {
-    ROWS = 4, /* taken at a time; measured: 1 is 1.5 times as slow */
-    STATE_BYTES = 16 << 10,
-    LEAST_COLUMNS = 1024,    /* of an item, unless there are no more … */
-    LEAST_OF_PRODUCT = 1024, /* … or there is more to do for each */
-    SOME_COLUMNS = 2048,     /* if it is not known how many there are */
-    FEW_ROWS = 8,            /* for which it is not worth it */
-    FEW_ITEMS = 16,
-    MOST_POINT_COST = 4 /* of what is computed anew for each few rows */
+    STEP_ROWS = 4, /* with 1 it is 1.5 times as slow */
+    ACCUMULATOR_BYTES = 16 << 10,
+    MIN_COLUMNS = 1024,        /* of a work item, unless there are fewer */
+    MIN_MATMUL_COLUMNS = 1024, /* the same for MATMUL */
+    UNKNOWN_COLUMNS = 2048,    /* of a work item, if the extent is unknown */
+    MIN_ROWS = 8,              /* with fewer it does not pay */
+    MIN_ITEMS = 16,
+    MAX_POINT_COST = 4 /* of POINT insts, recomputed every STEP_ROWS rows */
 };
 
 /* -- Which kernels --------------------------------------------------------- */
 
-static bool is_product(const tgi_llvm_analysis *a)
+static bool is_matmul(const tgi_llvm_analysis *a)
 {
     return a->loops->reductions.n == 1 &&
            a->loops->reductions.data[0].op == TGI_OP_MATMUL;
@@ -40,12 +40,12 @@ static bool is_product(const tgi_llvm_analysis *a)
 static bool is_one_block(const tgi_llvm_analysis *a)
 {
     const tgi_dim rows = a->loops->extent[a->inner];
-    return a->is_split || (tgi_dim_is_known(rows) && rows >= FEW_ROWS &&
+    return a->is_split || (tgi_dim_is_known(rows) && rows >= MIN_ROWS &&
                            rows <= TGI_BLOCK_ROWS);
 }
 
-/* What is computed at points before the rows. */
-static unsigned cost_at_points(const tgi_llvm_analysis *a)
+/* Of the POINT insts before the loop. */
+static unsigned point_cost(const tgi_llvm_analysis *a)
 {
     unsigned cost = 0;
     for (uint32_t i = 1; i < a->loops->insts.n; i++)
@@ -55,27 +55,25 @@ static unsigned cost_at_points(const tgi_llvm_analysis *a)
     return cost;
 }
 
-static unsigned state_bytes(const tgi_llvm_analysis *a)
+static unsigned accumulator_bytes(const tgi_llvm_analysis *a)
 {
     unsigned bytes = 0;
     for (size_t i = 0; i < a->loops->reductions.n; i++) {
         const tgi_reduction *r = &a->loops->reductions.data[i];
-        const bool has_position =
-            r->op == TGI_OP_ARGMAX || r->op == TGI_OP_ARGMIN;
         bytes += (unsigned)tgi_dtype_bytes(r->dtype) +
-                 (has_position ? (unsigned)sizeof(int64_t) : 0);
+                 (tgi_llvm_is_arg(r) ? (unsigned)sizeof(int64_t) : 0);
     }
     return bytes;
 }
 
-/* Items of other axes, as far as they are known; FEW_ITEMS at most. */
+/* Work items along the other axes of known extent; MIN_ITEMS at most. */
 static int64_t items_beside(const tgi_llvm_analysis *a)
 {
     int64_t items = 1;
-    for (int axis = 0; axis < a->vector_axis && items < FEW_ITEMS; axis++)
+    for (int axis = 0; axis < a->vector_axis && items < MIN_ITEMS; axis++)
         if (tgi_dim_is_known(a->loops->extent[axis]))
-            items *= a->loops->extent[axis] < FEW_ITEMS ? a->loops->extent[axis]
-                                                        : FEW_ITEMS;
+            items *= a->loops->extent[axis] < MIN_ITEMS ? a->loops->extent[axis]
+                                                        : MIN_ITEMS;
     return items;
 }
 
@@ -85,33 +83,33 @@ unsigned tgi_llvm_wide_item_columns(const tgi_llvm_analysis *a, unsigned lanes)
     const tgi_dim extent = loops->extent[a->vector_axis];
     const bool is_known = tgi_dim_is_known(extent);
     if (loops->reductions.n == 0 || loops->reductions.data[0].combines_blocks ||
-        !(is_one_block(a) || is_product(a)) ||
-        cost_at_points(a) > MOST_POINT_COST || lanes == 1 ||
-        (is_known && extent < 2 * (int64_t)lanes))
+        !(is_one_block(a) || is_matmul(a)) || point_cost(a) > MAX_POINT_COST ||
+        lanes == 1 || (is_known && extent < 2 * (int64_t)lanes))
         return 0;
-    int64_t columns = is_known ? STATE_BYTES : SOME_COLUMNS;
-    while (columns * state_bytes(a) > STATE_BYTES ||
+    int64_t columns = is_known ? ACCUMULATOR_BYTES : UNKNOWN_COLUMNS;
+    while (columns * accumulator_bytes(a) > ACCUMULATOR_BYTES ||
            (is_known && columns / 2 >= extent))
         columns /= 2;
-    const int64_t least = is_product(a) ? LEAST_OF_PRODUCT : LEAST_COLUMNS;
-    while (is_known && columns > least && extent < columns * FEW_ITEMS &&
-           items_beside(a) * ((extent + columns - 1) / columns) < FEW_ITEMS)
+    const int64_t min_columns = is_matmul(a) ? MIN_MATMUL_COLUMNS : MIN_COLUMNS;
+    while (is_known && columns > min_columns && extent < columns * MIN_ITEMS &&
+           items_beside(a) * ((extent + columns - 1) / columns) < MIN_ITEMS)
         columns /= 2;
     return columns < (int64_t)lanes ? 0 : (unsigned)columns;
 }
 
-/* -- States ---------------------------------------------------------------- */
+/* -- Accumulators ---------------------------------------------------------- */
 
-/* The states of all columns, part after part: arrays on the stack. */
-typedef struct states {
+/* Accumulators of all columns: one stack array per part. */
+typedef struct accumulators {
     unsigned n;
     LLVMValueRef arrays[TGI_LLVM_MAX_REDUCTIONS * TGI_LLVM_MAX_PARTS];
     LLVMTypeRef
-        types[TGI_LLVM_MAX_REDUCTIONS * TGI_LLVM_MAX_PARTS]; /* vectors */
-    LLVMValueRef first; /* their first column */
-} states;
+        types[TGI_LLVM_MAX_REDUCTIONS * TGI_LLVM_MAX_PARTS]; /* of vectors */
+    LLVMValueRef first;                                      /* first column */
+} accumulators;
 
-static LLVMValueRef state_at(tgi_llvm_kernel *k, const states *s, unsigned i)
+static LLVMValueRef accumulator_at(tgi_llvm_kernel *k, const accumulators *s,
+                                   unsigned i)
 {
     LLVMValueRef at =
         LLVMBuildSub(k->b, k->index[k->analysis.vector_axis], s->first, "");
@@ -119,36 +117,38 @@ static LLVMValueRef state_at(tgi_llvm_kernel *k, const states *s, unsigned i)
                          &at, 1, "");
 }
 
-static void load_states(tgi_llvm_kernel *k, const states *s, LLVMValueRef *out)
+static void load_accumulators(tgi_llvm_kernel *k, const accumulators *s,
+                              LLVMValueRef *out)
 {
     for (unsigned i = 0; i < s->n; i++) {
-        out[i] = LLVMBuildLoad2(k->b, s->types[i], state_at(k, s, i), "");
+        out[i] = LLVMBuildLoad2(k->b, s->types[i], accumulator_at(k, s, i), "");
         LLVMSetAlignment(out[i], 1);
     }
 }
 
-static void store_states(tgi_llvm_kernel *k, const states *s,
-                         const LLVMValueRef *values)
+static void store_accumulators(tgi_llvm_kernel *k, const accumulators *s,
+                               const LLVMValueRef *values)
 {
     for (unsigned i = 0; i < s->n; i++)
-        LLVMSetAlignment(LLVMBuildStore(k->b, values[i], state_at(k, s, i)), 1);
+        LLVMSetAlignment(
+            LLVMBuildStore(k->b, values[i], accumulator_at(k, s, i)), 1);
 }
 
 /* -- Loops along columns --------------------------------------------------- */
 
-/* Where columns begin and end: whole vectors. */
+/* Columns from … to - 1: whole vectors. */
 typedef struct span {
     LLVMValueRef from, to;
 } span;
 
-/* `total`: what totals of panels start with; NULL: these are no totals. */
-static void start(tgi_llvm_kernel *k, span columns, LLVMValueRef total,
-                  states *s)
+/* `total`: initial value of matmul totals; NULL: the start of the reduction. */
+static void start_accumulators(tgi_llvm_kernel *k, span columns,
+                               LLVMValueRef total, accumulators *s)
 {
     const tgi_llvm_phase *p = &k->analysis.phases[0];
     tgi_llvm_loop loop;
     LLVMValueRef values[TGI_LLVM_MAX_REDUCTIONS * TGI_LLVM_MAX_PARTS];
-    *s = (states){.first = columns.from};
+    *s = (accumulators){.first = columns.from};
     for (unsigned i = 0; i < p->n_reductions; i++) {
         tgi_llvm_accumulator state;
         state.part[0] = total;
@@ -166,12 +166,12 @@ static void start(tgi_llvm_kernel *k, span columns, LLVMValueRef total,
     tgi_llvm_loop_begin(k, &loop, columns.from, columns.to, k->e->lanes, NULL,
                         0);
     k->index[k->analysis.vector_axis] = loop.index;
-    store_states(k, s, values);
+    store_accumulators(k, s, values);
     tgi_llvm_loop_end(k, &loop, NULL);
 }
 
-/* Row k->index of the inner axis into states. */
-static void take_row(tgi_llvm_kernel *k, LLVMValueRef *values)
+/* Accumulates the row at k->index. */
+static void reduce_row(tgi_llvm_kernel *k, LLVMValueRef *values)
 {
     const tgi_llvm_phase *p = &k->analysis.phases[0];
     tgi_llvm_body_emit(k, 0);
@@ -188,8 +188,8 @@ static void take_row(tgi_llvm_kernel *k, LLVMValueRef *values)
     }
 }
 
-static void take_rows(tgi_llvm_kernel *k, span columns, LLVMValueRef from,
-                      LLVMValueRef to, int step, const states *s)
+static void reduce_rows(tgi_llvm_kernel *k, span columns, LLVMValueRef from,
+                        LLVMValueRef to, int step, const accumulators *s)
 {
     LLVMValueRef values[TGI_LLVM_MAX_REDUCTIONS * TGI_LLVM_MAX_PARTS];
     tgi_llvm_loop rows, along;
@@ -200,20 +200,21 @@ static void take_rows(tgi_llvm_kernel *k, span columns, LLVMValueRef from,
                         0);
     k->index[k->analysis.vector_axis] = along.index;
     tgi_llvm_point_insts_emit(k, 0, false);
-    load_states(k, s, values);
+    load_accumulators(k, s, values);
     for (int i = 0; i < step; i++) {
         k->index[k->analysis.inner] = tgi_llvm_add(
             k->program, rows.index, tgi_llvm_const_i64(k->program, i));
-        take_row(k, values);
+        reduce_row(k, values);
     }
-    store_states(k, s, values);
+    store_accumulators(k, s, values);
     tgi_llvm_loop_end(k, &along, NULL);
     tgi_llvm_loop_end(k, &rows, NULL);
     k->index[k->analysis.inner] = NULL;
 }
 
-/* Results, and what comes after them. */
-static void finish(tgi_llvm_kernel *k, span columns, const states *s)
+/* Stores results, with all later phases. */
+static void finish_accumulators(tgi_llvm_kernel *k, span columns,
+                                const accumulators *s)
 {
     const tgi_llvm_phase *p = &k->analysis.phases[0];
     LLVMValueRef values[TGI_LLVM_MAX_REDUCTIONS * TGI_LLVM_MAX_PARTS];
@@ -221,7 +222,7 @@ static void finish(tgi_llvm_kernel *k, span columns, const states *s)
     tgi_llvm_loop_begin(k, &loop, columns.from, columns.to, k->e->lanes, NULL,
                         0);
     k->index[k->analysis.vector_axis] = loop.index;
-    load_states(k, s, values);
+    load_accumulators(k, s, values);
     for (unsigned i = 0, at = 0; i < p->n_reductions; i++) {
         tgi_llvm_accumulator state;
         for (unsigned j = 0;
@@ -240,18 +241,18 @@ static void finish(tgi_llvm_kernel *k, span columns, const states *s)
     k->index[k->analysis.vector_axis] = NULL;
 }
 
-static void take_block(tgi_llvm_kernel *k, span columns, LLVMValueRef from,
-                       LLVMValueRef to, states *s)
+static void reduce_block(tgi_llvm_kernel *k, span columns, LLVMValueRef from,
+                         LLVMValueRef to, accumulators *s)
 {
-    LLVMValueRef last = tgi_llvm_round_down(k, from, to, ROWS);
-    start(k, columns, NULL, s);
-    take_rows(k, columns, from, last, ROWS, s);
-    take_rows(k, columns, last, to, 1, s);
+    LLVMValueRef last = tgi_llvm_round_down(k, from, to, STEP_ROWS);
+    start_accumulators(k, columns, NULL, s);
+    reduce_rows(k, columns, from, last, STEP_ROWS, s);
+    reduce_rows(k, columns, last, to, 1, s);
 }
 
-/* A panel of a product to the total of those before. */
-static void add_up(tgi_llvm_kernel *k, span columns, const states *panel,
-                   const states *totals)
+/* Adds the result of a k-block to the totals. */
+static void add_k_block(tgi_llvm_kernel *k, span columns,
+                        const accumulators *block, const accumulators *totals)
 {
     LLVMValueRef of_panel[TGI_LLVM_MAX_REDUCTIONS * TGI_LLVM_MAX_PARTS];
     LLVMValueRef total[TGI_LLVM_MAX_REDUCTIONS * TGI_LLVM_MAX_PARTS];
@@ -259,10 +260,10 @@ static void add_up(tgi_llvm_kernel *k, span columns, const states *panel,
     tgi_llvm_loop_begin(k, &loop, columns.from, columns.to, k->e->lanes, NULL,
                         0);
     k->index[k->analysis.vector_axis] = loop.index;
-    load_states(k, panel, of_panel);
-    load_states(k, totals, total);
+    load_accumulators(k, block, of_panel);
+    load_accumulators(k, totals, total);
     total[0] = tgi_llvm_reduce_combine(k, 0, total[0], of_panel[0]);
-    store_states(k, totals, total);
+    store_accumulators(k, totals, total);
     tgi_llvm_loop_end(k, &loop, NULL);
 }
 
@@ -271,21 +272,21 @@ void tgi_llvm_columns_wide_emit(tgi_llvm_kernel *k, LLVMValueRef column,
                                 LLVMValueRef to)
 {
     const span columns = {column, end};
-    states s;
+    accumulators s;
     if (is_one_block(&k->analysis)) {
-        take_block(k, columns, from, to, &s);
-        finish(k, columns, &s);
+        reduce_block(k, columns, from, to, &s);
+        finish_accumulators(k, columns, &s);
         return;
     }
-    states totals;
+    accumulators totals;
     tgi_llvm_loop blocks;
     LLVMValueRef size = tgi_llvm_const_i64(k->program, TGI_BLOCK_ROWS);
-    start(k, columns, tgi_llvm_matmul_start(k, from, to), &totals);
+    start_accumulators(k, columns, tgi_llvm_matmul_start(k, from, to), &totals);
     tgi_llvm_loop_begin(k, &blocks, from, to, TGI_BLOCK_ROWS, NULL, 0);
     LLVMValueRef next = tgi_llvm_add(k->program, blocks.index, size);
-    take_block(k, columns, blocks.index, tgi_llvm_min(k->program, next, to),
-               &s);
-    add_up(k, columns, &s, &totals);
+    reduce_block(k, columns, blocks.index, tgi_llvm_min(k->program, next, to),
+                 &s);
+    add_k_block(k, columns, &s, &totals);
     tgi_llvm_loop_end(k, &blocks, NULL);
-    finish(k, columns, &totals);
+    finish_accumulators(k, columns, &totals);
 }

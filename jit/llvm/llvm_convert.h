@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_convert.h - one element type as another: the word CONVERT; and division
- * of integers, which on vectors is a detour through floats.
+ * llvm_convert.h - the primitive CONVERT, and division of integers.
  */
 #ifndef TGI_LLVM_CONVERT_H
 #define TGI_LLVM_CONVERT_H
@@ -9,13 +8,14 @@
 #include "llvm/llvm_emit.h"
 
 /*
- * x, of type `from` or a mask, as `to`: integers wrap, to floats rounds, from
- * floats truncates. Where a float does not fit, the result is anything.
+ * Converts x, of dtype `from` or a mask. Integers wrap; conversions to floats
+ * round, those from floats truncate. A float out of range gives an unspecified
+ * result.
  */
 LLVMValueRef tgi_llvm_convert(tgi_llvm_emitter *emitter, tg_dtype from,
                               tg_dtype to, LLVMValueRef x);
 
-/* The quotient of integers, cut to an integer; b is not 0, and it fits. */
+/* The truncated quotient of integers; b is not 0, and there is no overflow. */
 LLVMValueRef tgi_llvm_divide(tgi_llvm_emitter *emitter, tg_dtype dtype,
                              LLVMValueRef a, LLVMValueRef b);
 

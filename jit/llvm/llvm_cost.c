@@ -1,31 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_cost.c - how long a kernel takes, roughly: enough to tell whether more
- * threads pay, and whether a body is long. Recipes are counted by running
- * them over an emitter that emits nothing, so a new op needs no row here.
+ * llvm_cost.c - instruction estimates: precise enough to decide whether more
+ * threads pay and whether a body is heavy. A recipe is counted by running it
+ * over an emitter that emits nothing, so a new op needs no entry here.
  */
 #include "llvm/llvm_cost.h"
 #include "llvm/llvm_analysis.h"
+#include "recipe/emit.h"
 
-/* In instructions on full vectors; what is not named costs one. */
+/* Instructions on full vectors; other primitives cost one. */
 enum {
-    COST_DIVIDE = 5,
-    COST_ROOT = 6,
-    COST_DIVIDE_INTEGERS = 40, /* element by element */
+    COST_DIV = 5,
+    COST_SQRT = 6,
+    COST_INTEGER_DIV = 40, /* one lane at a time */
     COST_LOOKUP = 4,
     COST_RANDOM = 120,
-    COST_SINGLE = 8 /* a load or store of single elements */
+    COST_STRIDED = 8 /* a load of one element per lane */
 };
 
-/* Of one instruction for each byte of an element, and of memory. */
+/* Picoseconds: of an instruction, per byte of its element; of a load or store,
+   per byte; of a point. */
 enum { PS_PER_BYTE = 5, PS_PER_BYTE_MOVED = 20, PS_PER_POINT = 5000 };
 
-/* -- Words ----------------------------------------------------------------- */
+/* -- Recipes --------------------------------------------------------------- */
 
-typedef struct counter {
+typedef struct cost_counter {
     tgi_emitter base;
     unsigned cost;
-} counter;
+} cost_counter;
 
 static tgi_emitted count_constant(tgi_emitter *base, tg_dtype dtype,
                                   uint64_t bits)
@@ -35,25 +37,24 @@ static tgi_emitted count_constant(tgi_emitter *base, tg_dtype dtype,
     return base;
 }
 
-static tgi_emitted count_word(tgi_emitter *base, tgi_primitive word,
-                              tg_dtype dtype, tg_dtype other,
-                              const tgi_emitted *operands)
+static tgi_emitted count_primitive(tgi_emitter *base, tgi_primitive primitive,
+                                   tg_dtype dtype, tg_dtype other,
+                                   const tgi_emitted *operands)
 {
     (void)other;
     (void)operands;
-    counter *c = (counter *)base;
-    switch (word) {
+    cost_counter *c = (cost_counter *)base;
+    switch (primitive) {
     case TGI_PRIMITIVE_BITS_OF:
     case TGI_PRIMITIVE_FLOAT_OF:
         break;
     case TGI_PRIMITIVE_DIV:
     case TGI_PRIMITIVE_REM:
-        c->cost += tgi_dtype_is((int)dtype, TGI_CLASS_FLOAT)
-                       ? COST_DIVIDE
-                       : COST_DIVIDE_INTEGERS;
+        c->cost += tgi_dtype_is((int)dtype, TGI_CLASS_FLOAT) ? COST_DIV
+                                                             : COST_INTEGER_DIV;
         break;
     case TGI_PRIMITIVE_SQRT:
-        c->cost += COST_ROOT;
+        c->cost += COST_SQRT;
         break;
     default:
         c->cost++;
@@ -68,13 +69,13 @@ static tgi_emitted count_lookup(tgi_emitter *base, tg_dtype dtype,
     (void)table;
     (void)n;
     (void)index;
-    ((counter *)base)->cost += COST_LOOKUP;
+    ((cost_counter *)base)->cost += COST_LOOKUP;
     return base;
 }
 
 static unsigned recipe_cost(const tgi_inst *inst)
 {
-    counter c = {.base = {count_constant, count_word, count_lookup}};
+    cost_counter c = {.base = {count_constant, count_primitive, count_lookup}};
     const tgi_emitted operands[3] = {&c, &c, &c};
     if (inst->kind == TGI_INST_CAST) {
         tgi_emit_cast(&c.base, inst->type, inst->dtype, &c);
@@ -99,7 +100,7 @@ unsigned tgi_llvm_inst_cost(const tgi_llvm_analysis *a, const tgi_inst *inst)
     case TGI_INST_LOAD:
         return tgi_llvm_is_contiguous(a, &a->loops->accesses.data[inst->number])
                    ? 1
-                   : COST_SINGLE;
+                   : COST_STRIDED;
     case TGI_INST_POSITION:
     case TGI_INST_INDEX:
     case TGI_INST_IN_RANGE:
@@ -138,7 +139,7 @@ tgi_kernel_cost tgi_llvm_kernel_cost(const tgi_llvm_analysis *a)
         if (store->level == TGI_LEVEL_INNER)
             cost.element += bytes * PS_PER_BYTE_MOVED;
     }
-    if (a->matmul.mr) /* what is loaded serves a whole side of a tile */
+    if (a->matmul.mr) /* a micro-kernel reuses what it loads */
         cost.element = 0;
     for (size_t i = 0; i < loops->reductions.n; i++)
         cost.element +=

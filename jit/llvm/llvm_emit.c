@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_emit.c - see llvm_emit.h. Words are rows of tables: the opcode or the
- * predicate by class of element type; what is left over has a function.
- * src/recipe/scalar.h says what each word means and what its operands obey, so that
- * poison can only arise in an arm that a SELECT leaves out.
+ * llvm_emit.c - primitives (llvm_emit.h). Most are entries of tables: the
+ * opcode or predicate by class of dtype; the others have a case of their own.
+ * src/recipe/scalar.h defines each primitive and the preconditions of its
+ * operands, so that poison only arises in operands that a SELECT discards.
  */
 #include "llvm/llvm_emit.h"
 #include "llvm/llvm_constant_pool.h"
@@ -47,7 +47,7 @@ static LLVMTypeRef integer_type(const tgi_llvm_emitter *e, tg_dtype dtype)
 
 /* -- Constants ------------------------------------------------------------- */
 
-/* Floats through their bits: a NaN and a denormal stay what they are. */
+/* Floats are made from their bits, which preserves NaNs and denormals. */
 LLVMValueRef tgi_llvm_scalar_constant(const tgi_llvm_emitter *e, tg_dtype dtype,
                                       uint64_t bits)
 {
@@ -58,8 +58,8 @@ LLVMValueRef tgi_llvm_scalar_constant(const tgi_llvm_emitter *e, tg_dtype dtype,
     return LLVMConstBitCast(constant, tgi_llvm_element_type(e, dtype));
 }
 
-static LLVMValueRef in_every_lane(const tgi_llvm_emitter *e,
-                                  LLVMValueRef constant)
+static LLVMValueRef splat_constant(const tgi_llvm_emitter *e,
+                                   LLVMValueRef constant)
 {
     if (e->lanes == 1)
         return constant;
@@ -72,7 +72,7 @@ static LLVMValueRef in_every_lane(const tgi_llvm_emitter *e,
 LLVMValueRef tgi_llvm_constant(const tgi_llvm_emitter *e, tg_dtype dtype,
                                uint64_t bits)
 {
-    return in_every_lane(e, tgi_llvm_scalar_constant(e, dtype, bits));
+    return splat_constant(e, tgi_llvm_scalar_constant(e, dtype, bits));
 }
 
 static tgi_emitted emit_constant(tgi_emitter *base, tg_dtype dtype,
@@ -86,7 +86,7 @@ LLVMValueRef tgi_llvm_splat(const tgi_llvm_emitter *e, LLVMValueRef element)
     if (e->lanes == 1)
         return element;
     if (LLVMIsConstant(element))
-        return in_every_lane(e, element);
+        return splat_constant(e, element);
     LLVMTypeRef index = LLVMInt32TypeInContext(e->context);
     LLVMTypeRef vector = tgi_llvm_vector_of(e, LLVMTypeOf(element));
     LLVMValueRef first = LLVMBuildInsertElement(
@@ -94,6 +94,21 @@ LLVMValueRef tgi_llvm_splat(const tgi_llvm_emitter *e, LLVMValueRef element)
     return LLVMBuildShuffleVector(
         e->builder, first, LLVMGetPoison(vector),
         LLVMConstNull(LLVMVectorType(index, e->lanes)), "");
+}
+
+LLVMValueRef tgi_llvm_extract_lanes(const tgi_llvm_emitter *e,
+                                    LLVMValueRef vector, unsigned first,
+                                    unsigned n)
+{
+    LLVMTypeRef index = LLVMInt32TypeInContext(e->context);
+    LLVMValueRef lanes[TGI_LLVM_MAX_LANES];
+    for (unsigned i = 0; i < n; i++)
+        lanes[i] = LLVMConstInt(index, first + i, false);
+    if (n == 1)
+        return LLVMBuildExtractElement(e->builder, vector, lanes[0], "");
+    return LLVMBuildShuffleVector(e->builder, vector,
+                                  LLVMGetPoison(LLVMTypeOf(vector)),
+                                  LLVMConstVector(lanes, n), "");
 }
 
 /* -- Masks ----------------------------------------------------------------- */
@@ -113,11 +128,11 @@ LLVMValueRef tgi_llvm_bool_of_mask(const tgi_llvm_emitter *e, LLVMValueRef mask)
 }
 
 /*
- * Integers of the type's width with the mask in their signs, which is what a
- * blend looks at: so a mask that is the sign of something is just that.
+ * A mask as integers of the dtype's width with the mask in the sign bits, which
+ * blends test. A mask that is `x < 0` is x itself.
  */
-static LLVMValueRef wide_mask(const tgi_llvm_emitter *e, tg_dtype dtype,
-                              LLVMValueRef mask)
+static LLVMValueRef widen_mask(const tgi_llvm_emitter *e, tg_dtype dtype,
+                               LLVMValueRef mask)
 {
     LLVMTypeRef type = integer_type(e, dtype);
     if (LLVMIsAICmpInst(mask) && LLVMGetICmpPredicate(mask) == LLVMIntSLT &&
@@ -126,31 +141,32 @@ static LLVMValueRef wide_mask(const tgi_llvm_emitter *e, tg_dtype dtype,
     return LLVMBuildSExt(e->builder, mask, type, "");
 }
 
-/* Is it the mask EQ(x, x), true but for NaN? Of two it is one compare. */
-static bool is_number(LLVMValueRef mask)
+/* EQ(x, x): true unless x is NaN. The AND of two such masks is one compare. */
+static bool is_not_nan_mask(LLVMValueRef mask)
 {
     return LLVMIsAFCmpInst(mask) && LLVMGetFCmpPredicate(mask) == LLVMRealOEQ &&
            LLVMGetOperand(mask, 0) == LLVMGetOperand(mask, 1);
 }
 
 /*
- * Where a value takes two registers and more, LLVM packs masks of i1 to bytes
- * before it combines them and unpacks the result, unless there are registers
- * for masks. Wide ones it leaves alone.
+ * If a value has several registers, LLVM packs i1 masks to bytes before it
+ * combines them and unpacks the result, except with mask registers (AVX-512).
+ * It does not pack masks of the dtype's width.
  */
-static LLVMValueRef masks_combined(tgi_llvm_emitter *e, LLVMOpcode opcode,
-                                   tg_dtype dtype, LLVMValueRef a,
-                                   LLVMValueRef b)
+static LLVMValueRef combine_masks(tgi_llvm_emitter *e, LLVMOpcode opcode,
+                                  tg_dtype dtype, LLVMValueRef a,
+                                  LLVMValueRef b)
 {
-    if (opcode == LLVMAnd && is_number(a) && is_number(b) &&
+    if (opcode == LLVMAnd && is_not_nan_mask(a) && is_not_nan_mask(b) &&
         LLVMTypeOf(LLVMGetOperand(a, 0)) == LLVMTypeOf(LLVMGetOperand(b, 0)))
         return LLVMBuildFCmp(e->builder, LLVMRealORD, LLVMGetOperand(a, 0),
                              LLVMGetOperand(b, 0), "");
     if (e->has_avx512 ||
         e->lanes * (unsigned)tgi_dtype_bytes((int)dtype) <= YMM_BYTES)
         return LLVMBuildBinOp(e->builder, opcode, a, b, "");
-    LLVMValueRef wide = LLVMBuildBinOp(
-        e->builder, opcode, wide_mask(e, dtype, a), wide_mask(e, dtype, b), "");
+    LLVMValueRef wide =
+        LLVMBuildBinOp(e->builder, opcode, widen_mask(e, dtype, a),
+                       widen_mask(e, dtype, b), "");
     return LLVMBuildICmp(e->builder, LLVMIntSLT, wide,
                          LLVMConstNull(LLVMTypeOf(wide)), "");
 }
@@ -164,7 +180,7 @@ static const char *const intrinsic_names[TGI_LLVM_INTRINSICS] = {
     [TGI_LLVM_FABS] = "llvm.fabs",
 };
 
-static unsigned lane_size(const tgi_llvm_emitter *e)
+static unsigned lane_count_index(const tgi_llvm_emitter *e)
 {
     return e->lanes == 3 ? TGI_LLVM_LANE_COUNTS - 1
                          : (unsigned)__builtin_ctz(e->lanes);
@@ -177,7 +193,7 @@ LLVMValueRef tgi_llvm_intrinsic_call(tgi_llvm_emitter *e,
 {
     LLVMTypeRef type = tgi_llvm_type(e, dtype);
     LLVMValueRef *declared =
-        &e->intrinsics[intrinsic][dtype == TG_F64][lane_size(e)];
+        &e->intrinsics[intrinsic][dtype == TG_F64][lane_count_index(e)];
     const char *name = intrinsic_names[intrinsic];
     const unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
     if (!*declared)
@@ -187,12 +203,12 @@ LLVMValueRef tgi_llvm_intrinsic_call(tgi_llvm_emitter *e,
                           *declared, operands, n_operands, "");
 }
 
-/* -- Words ----------------------------------------------------------------- */
+/* -- Primitives ------------------------------------------------------------ */
 
-/* Rows by class: floats, signed, and unsigned integers, which bools are. */
+/* Rows by class; bools are unsigned. */
 enum { FLOATS, SIGNED, UNSIGNED, ROWS };
 
-static int row_of(tg_dtype dtype)
+static int class_row(tg_dtype dtype)
 {
     switch (tgi_dtype_table[dtype].cls) {
     case TGI_CLASS_FLOAT:
@@ -204,7 +220,7 @@ static int row_of(tg_dtype dtype)
     }
 }
 
-/* Words on the bits of floats have the row of floats only. */
+/* Primitives on the bits of floats only have the row of floats. */
 static const LLVMOpcode opcodes[TGI_PRIMITIVES][ROWS] = {
     [TGI_PRIMITIVE_ADD] = {LLVMFAdd, LLVMAdd, LLVMAdd},
     [TGI_PRIMITIVE_SUB] = {LLVMFSub, LLVMSub, LLVMSub},
@@ -243,8 +259,9 @@ static const LLVMIntPredicate predicates[TGI_PRIMITIVES][ROWS] = {
     [TGI_PRIMITIVE_IULT] = {LLVMIntULT},
 };
 
-static LLVMValueRef call(tgi_llvm_emitter *e, tgi_llvm_intrinsic intrinsic,
-                         tg_dtype dtype, const tgi_emitted *in, int n)
+static LLVMValueRef call_intrinsic(tgi_llvm_emitter *e,
+                                   tgi_llvm_intrinsic intrinsic, tg_dtype dtype,
+                                   const tgi_emitted *in, int n)
 {
     LLVMValueRef operands[3];
     for (int i = 0; i < n; i++)
@@ -252,12 +269,14 @@ static LLVMValueRef call(tgi_llvm_emitter *e, tgi_llvm_intrinsic intrinsic,
     return tgi_llvm_intrinsic_call(e, intrinsic, dtype, operands, (unsigned)n);
 }
 
-static LLVMValueRef emit(tgi_llvm_emitter *e, tgi_primitive word,
-                         tg_dtype dtype, tg_dtype other, const tgi_emitted *in)
+static LLVMValueRef emit_primitive_value(tgi_llvm_emitter *e,
+                                         tgi_primitive primitive,
+                                         tg_dtype dtype, tg_dtype other,
+                                         const tgi_emitted *in)
 {
     LLVMBuilderRef builder = e->builder;
-    const int row = row_of(dtype);
-    switch (word) {
+    const int row = class_row(dtype);
+    switch (primitive) {
     case TGI_PRIMITIVE_DIV:
         if (row != FLOATS)
             return tgi_llvm_divide(e, dtype, in[0], in[1]);
@@ -279,8 +298,9 @@ static LLVMValueRef emit(tgi_llvm_emitter *e, tgi_primitive word,
     case TGI_PRIMITIVE_ISHL:
     case TGI_PRIMITIVE_ISHR:
     case TGI_PRIMITIVE_ISAR:
-        assert(opcodes[word][row]);
-        return LLVMBuildBinOp(builder, opcodes[word][row], in[0], in[1], "");
+        assert(opcodes[primitive][row]);
+        return LLVMBuildBinOp(builder, opcodes[primitive][row], in[0], in[1],
+                              "");
 
     case TGI_PRIMITIVE_REM: {
         LLVMValueRef quotient = tgi_llvm_divide(e, dtype, in[0], in[1]);
@@ -293,22 +313,23 @@ static LLVMValueRef emit(tgi_llvm_emitter *e, tgi_primitive word,
     case TGI_PRIMITIVE_LT:
     case TGI_PRIMITIVE_LE:
         if (row == FLOATS)
-            return LLVMBuildFCmp(builder, float_predicates[word], in[0], in[1],
-                                 "");
+            return LLVMBuildFCmp(builder, float_predicates[primitive], in[0],
+                                 in[1], "");
         /* fall through */
     case TGI_PRIMITIVE_IEQ:
     case TGI_PRIMITIVE_ILT:
     case TGI_PRIMITIVE_IULT:
-        assert(predicates[word][row]);
-        return LLVMBuildICmp(builder, predicates[word][row], in[0], in[1], "");
+        assert(predicates[primitive][row]);
+        return LLVMBuildICmp(builder, predicates[primitive][row], in[0], in[1],
+                             "");
 
     case TGI_PRIMITIVE_MASK_AND:
-        return masks_combined(e, LLVMAnd, dtype, in[0], in[1]);
+        return combine_masks(e, LLVMAnd, dtype, in[0], in[1]);
     case TGI_PRIMITIVE_MASK_OR:
-        return masks_combined(e, LLVMOr, dtype, in[0], in[1]);
+        return combine_masks(e, LLVMOr, dtype, in[0], in[1]);
     case TGI_PRIMITIVE_MASK_NOR:
         return LLVMBuildNot(builder,
-                            masks_combined(e, LLVMOr, dtype, in[0], in[1]), "");
+                            combine_masks(e, LLVMOr, dtype, in[0], in[1]), "");
     case TGI_PRIMITIVE_SELECT:
         return LLVMBuildSelect(builder, in[0], in[1], in[2], "");
 
@@ -319,19 +340,19 @@ static LLVMValueRef emit(tgi_llvm_emitter *e, tgi_primitive word,
         return LLVMBuildNot(builder, in[0], "");
 
     case TGI_PRIMITIVE_FMA:
-        return call(e, TGI_LLVM_FMA, dtype, in, 3);
+        return call_intrinsic(e, TGI_LLVM_FMA, dtype, in, 3);
     case TGI_PRIMITIVE_SQRT:
-        return call(e, TGI_LLVM_SQRT, dtype, in, 1);
+        return call_intrinsic(e, TGI_LLVM_SQRT, dtype, in, 1);
     case TGI_PRIMITIVE_FLOOR:
-        return call(e, TGI_LLVM_FLOOR, dtype, in, 1);
+        return call_intrinsic(e, TGI_LLVM_FLOOR, dtype, in, 1);
     case TGI_PRIMITIVE_CEIL:
-        return call(e, TGI_LLVM_CEIL, dtype, in, 1);
+        return call_intrinsic(e, TGI_LLVM_CEIL, dtype, in, 1);
     case TGI_PRIMITIVE_TRUNC:
-        return call(e, TGI_LLVM_TRUNC, dtype, in, 1);
+        return call_intrinsic(e, TGI_LLVM_TRUNC, dtype, in, 1);
     case TGI_PRIMITIVE_ROUND_EVEN:
-        return call(e, TGI_LLVM_ROUND_EVEN, dtype, in, 1);
+        return call_intrinsic(e, TGI_LLVM_ROUND_EVEN, dtype, in, 1);
     case TGI_PRIMITIVE_FABS:
-        return call(e, TGI_LLVM_FABS, dtype, in, 1);
+        return call_intrinsic(e, TGI_LLVM_FABS, dtype, in, 1);
 
     case TGI_PRIMITIVE_BITS_OF:
         return LLVMBuildBitCast(builder, in[0], integer_type(e, dtype), "");
@@ -356,15 +377,16 @@ static LLVMValueRef emit(tgi_llvm_emitter *e, tgi_primitive word,
     case TGI_PRIMITIVES:
         break;
     }
-    assert(!"a word");
+    assert(!"a primitive");
     return NULL;
 }
 
-static tgi_emitted emit_word(tgi_emitter *base, tgi_primitive word,
-                             tg_dtype dtype, tg_dtype other,
-                             const tgi_emitted *operands)
+static tgi_emitted emit_primitive(tgi_emitter *base, tgi_primitive primitive,
+                                  tg_dtype dtype, tg_dtype other,
+                                  const tgi_emitted *operands)
 {
-    return emit((tgi_llvm_emitter *)base, word, dtype, other, operands);
+    return emit_primitive_value((tgi_llvm_emitter *)base, primitive, dtype,
+                                other, operands);
 }
 
 static tgi_emitted emit_lookup(tgi_emitter *base, tg_dtype dtype,
@@ -378,7 +400,7 @@ void tgi_llvm_emitter_init(tgi_llvm_emitter *e, LLVMModuleRef module,
 {
     LLVMContextRef context = LLVMGetModuleContext(module);
     *e = (tgi_llvm_emitter){
-        .base = {emit_constant, emit_word, emit_lookup},
+        .base = {emit_constant, emit_primitive, emit_lookup},
         .context = context,
         .module = module,
         .builder = builder,

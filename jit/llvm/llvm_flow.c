@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_flow.c - loops, branches, and arithmetic on positions. LLVM's passes
- * are few, so what is known to be trivial is not emitted in the first place.
+ * llvm_flow.c - loops, branches and index arithmetic. Only a few LLVM passes
+ * run, so trivial operations are folded here.
  */
 #include "llvm/llvm_flow.h"
-#include "llvm/llvm_analysis.h"
 #include "llvm/llvm_kernel_state.h"
 #include "llvm/llvm_program.h"
 
 #include <assert.h>
 
-/* -- Positions ------------------------------------------------------------- */
+/* -- Index arithmetic ------------------------------------------------------ */
 
 LLVMValueRef tgi_llvm_const_i64(const tgi_llvm_program *program, int64_t n)
 {
@@ -79,12 +78,6 @@ LLVMValueRef tgi_llvm_round_down(tgi_llvm_kernel *k, LLVMValueRef from,
     return tgi_llvm_add(k->program, from, n);
 }
 
-bool tgi_llvm_may_have_tail(const tgi_llvm_analysis *a, int64_t size)
-{
-    const tgi_dim extent = a->loops->extent[a->inner];
-    return !tgi_dim_is_known(extent) || extent % size;
-}
-
 bool tgi_llvm_are_equal_consts(LLVMValueRef a, LLVMValueRef b)
 {
     int64_t m, n;
@@ -126,8 +119,8 @@ LLVMValueRef tgi_llvm_stack_array(tgi_llvm_kernel *k, LLVMTypeRef type,
 
 /* -- Loops ----------------------------------------------------------------- */
 
-static LLVMValueRef is_below(const tgi_llvm_kernel *k, LLVMValueRef a,
-                             LLVMValueRef b)
+static LLVMValueRef less_than(const tgi_llvm_kernel *k, LLVMValueRef a,
+                              LLVMValueRef b)
 {
     return LLVMBuildICmp(k->b, LLVMIntSLT, a, b, "");
 }
@@ -138,10 +131,10 @@ static bool is_true(LLVMValueRef condition)
     return tgi_llvm_is_const_i64(condition, &truth) && truth;
 }
 
-/* `is_any`: whether to run at all; NULL: certainly. */
-static void begin_loop(tgi_llvm_kernel *k, tgi_llvm_loop *loop,
-                       LLVMValueRef start, LLVMValueRef end, int64_t step,
-                       LLVMValueRef is_any)
+/* `is_any`: whether the body runs at all; NULL: it does. */
+static void open_loop(tgi_llvm_kernel *k, tgi_llvm_loop *loop,
+                      LLVMValueRef start, LLVMValueRef end, int64_t step,
+                      LLVMValueRef is_any)
 {
     loop->before = LLVMGetInsertBlock(k->b);
     loop->body = tgi_llvm_block_append(k, "loop");
@@ -165,7 +158,7 @@ void tgi_llvm_loop_begin(tgi_llvm_kernel *k, tgi_llvm_loop *loop,
                          const LLVMValueRef *initial, unsigned n_carried)
 {
     assert(n_carried <= TGI_LLVM_MAX_CARRIED);
-    begin_loop(k, loop, start, end, step, is_below(k, start, end));
+    open_loop(k, loop, start, end, step, less_than(k, start, end));
     loop->n_carried = n_carried;
     for (unsigned i = 0; i < n_carried; i++) {
         loop->initial[i] = initial[i];
@@ -178,7 +171,7 @@ void tgi_llvm_loop_begin_nonempty(tgi_llvm_kernel *k, tgi_llvm_loop *loop,
                                   LLVMValueRef start, LLVMValueRef end,
                                   int64_t step)
 {
-    begin_loop(k, loop, start, end, step, NULL);
+    open_loop(k, loop, start, end, step, NULL);
 }
 
 void tgi_llvm_loop_end(tgi_llvm_kernel *k, tgi_llvm_loop *loop,
@@ -187,7 +180,7 @@ void tgi_llvm_loop_end(tgi_llvm_kernel *k, tgi_llvm_loop *loop,
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(k->b);
     LLVMValueRef index = LLVMBuildAdd(
         k->b, loop->index, tgi_llvm_const_i64(k->program, loop->step), "");
-    LLVMBuildCondBr(k->b, is_below(k, index, loop->end), loop->body,
+    LLVMBuildCondBr(k->b, less_than(k, index, loop->end), loop->body,
                     loop->after);
     LLVMAddIncoming(loop->index, &index, &latch, 1);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_frame.c - what compiled code reads from its frame (entry_abi.h): addresses of
- * buffers and values of extents. A kernel reads each once, at its beginning.
+ * llvm_frame.c - loads from the frame (entry_abi.h): addresses of buffers and
+ * extents. A kernel loads each of them once, in its entry block.
  */
 #include "llvm/llvm_frame.h"
 #include "llvm/llvm_flow.h"
@@ -13,21 +13,21 @@
 #include "base/alloc.h"
 #include "codegen/entry_abi.h"
 
-/* The order of members is that of tgi_frame, each of them 8 bytes. */
-#define AT(member, number) \
+/* Members are in the order of tgi_frame; each has 8 bytes. */
+#define CHECK_OFFSET(member, number) \
     _Static_assert(offsetof(tgi_frame, member) == 8 * (number), \
-                   "the frame is what compiled code takes it for")
-AT(buffers, TGI_FRAME_BUFFERS);
-AT(dims, TGI_FRAME_DIMS);
-AT(grain, TGI_FRAME_GRAIN);
-AT(share, TGI_FRAME_SHARE);
-AT(barrier, TGI_FRAME_BARRIER);
-AT(host, TGI_FRAME_HOST);
-AT(failed_check, TGI_FRAME_FAILED_CHECK);
-AT(failed_position, TGI_FRAME_FAILED_POSITION);
-AT(unchanged, TGI_FRAME_UNCHANGED);
-AT(capacity, TGI_FRAME_CAPACITY);
-AT(grow, TGI_FRAME_GROW);
+                   "generated code relies on the layout of tgi_frame")
+CHECK_OFFSET(buffers, TGI_FRAME_BUFFERS);
+CHECK_OFFSET(dims, TGI_FRAME_DIMS);
+CHECK_OFFSET(grain, TGI_FRAME_GRAIN);
+CHECK_OFFSET(share, TGI_FRAME_SHARE);
+CHECK_OFFSET(barrier, TGI_FRAME_BARRIER);
+CHECK_OFFSET(host, TGI_FRAME_HOST);
+CHECK_OFFSET(failed_check, TGI_FRAME_FAILED_CHECK);
+CHECK_OFFSET(failed_position, TGI_FRAME_FAILED_POSITION);
+CHECK_OFFSET(unchanged, TGI_FRAME_UNCHANGED);
+CHECK_OFFSET(capacity, TGI_FRAME_CAPACITY);
+CHECK_OFFSET(grow, TGI_FRAME_GROW);
 
 void tgi_llvm_frame_init(tgi_llvm_program *program)
 {
@@ -61,7 +61,7 @@ LLVMValueRef tgi_llvm_frame_load(const tgi_llvm_program *program,
                           tgi_llvm_frame_address(program, frame, member), "");
 }
 
-/* Element `number` of an array of 8-byte elements that the frame points to. */
+/* Loads element `number` of an array that a member of the frame points to. */
 static LLVMValueRef load_element(const tgi_llvm_program *program,
                                  LLVMValueRef frame, tgi_frame_member array,
                                  LLVMTypeRef type, size_t number)
@@ -110,9 +110,10 @@ LLVMValueRef tgi_llvm_stride(tgi_llvm_kernel *k, tgi_stride stride)
     return negative;
 }
 
-/* Where the thread's part of memory for each thread begins. */
-static LLVMValueRef of_thread(tgi_llvm_kernel *k, const tgi_loop_buffer *buffer,
-                              LLVMValueRef address)
+/* The address of the thread's own part of a SCRATCH buffer. */
+static LLVMValueRef thread_scratch(tgi_llvm_kernel *k,
+                                   const tgi_loop_buffer *buffer,
+                                   LLVMValueRef address)
 {
     const tgi_llvm_program *program = k->program;
     LLVMValueRef bytes = tgi_llvm_mul(
@@ -135,8 +136,9 @@ LLVMValueRef tgi_llvm_buffer_table_entry(const tgi_llvm_program *program,
                          &index, 1, "");
 }
 
-/* Of a stack, as it is now: the table of a thread does not have it. */
-static LLVMValueRef load_stack(tgi_llvm_kernel *k, uint32_t number)
+/* Loads the current address of an unbounded stack from the frame: it changes
+   when the stack grows, and the tables of threads do not have it. */
+static LLVMValueRef load_stack_address(tgi_llvm_kernel *k, uint32_t number)
 {
     return load_element(k->program, k->frame, TGI_FRAME_BUFFERS,
                         k->program->pointer, number);
@@ -148,19 +150,19 @@ LLVMValueRef tgi_llvm_buffer(tgi_llvm_kernel *k, uint32_t number)
     assert(number < program->loops->buffers.n);
     const bool is_stack =
         program->loops->buffers.data[number].place == TGI_PLACE_STACK;
-    if (is_stack && k->straightline) /* its loop may be under way */
-        return load_stack(k, number);
+    if (is_stack && k->straightline) /* its loop may grow it */
+        return load_stack_address(k, number);
     if (!k->buffers[number]) {
         const tgi_loop_buffer *buffer = &program->loops->buffers.data[number];
         LLVMBasicBlockRef block = tgi_llvm_position_at_entry(k);
         LLVMValueRef address =
-            is_stack ? load_stack(k, number)
+            is_stack ? load_stack_address(k, number)
                      : LLVMBuildLoad2(k->b, program->pointer,
                                       tgi_llvm_buffer_table_entry(
                                           program, k->table, number),
                                       "");
         if (buffer->place == TGI_PLACE_SCRATCH)
-            address = of_thread(k, buffer, address);
+            address = thread_scratch(k, buffer, address);
         tgi_llvm_position_restore(k, block);
         k->buffers[number] = address;
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_inst.c - values of instructions. Ops and casts are their recipes. A
- * bool stays a mask for as long as nobody asks for its element: comparisons
- * give masks, logic works on them, selects take them.
+ * llvm_inst.c - values of insts. Ops and casts are emitted by their recipes. A
+ * bool stays a mask until its element is needed: comparisons return masks,
+ * logic and selects use them.
  */
 #include "llvm/llvm_inst.h"
 #include "llvm/llvm_access.h"
@@ -22,38 +22,39 @@ static const tgi_inst *inst_at(const tgi_llvm_kernel *k, uint32_t number)
     return &k->loops->insts.data[number];
 }
 
-/* -- Values of the current lanes ------------------------------------------- */
+/* -- Values in the current lanes ------------------------------------------- */
 
 /*
- * The other form of a bool is made where it is asked for. It is kept only in
- * bodies of loops, which end before the place could be out of sight.
+ * The other form of a bool is computed on demand. It is cached only at level
+ * INNER: elsewhere a later use may not be dominated by it.
  */
-static LLVMValueRef element_of(tgi_llvm_kernel *k, tgi_llvm_value *value)
+static LLVMValueRef value_as_element(tgi_llvm_kernel *k, uint32_t number)
 {
+    tgi_llvm_value *value = &k->values[number];
     if (value->value)
         return value->value;
     LLVMValueRef element = tgi_llvm_bool_of_mask(k->e, value->mask);
-    if (value->level == TGI_LEVEL_INNER)
+    if (k->analysis.insts[number].level == TGI_LEVEL_INNER)
         value->value = element;
     return element;
 }
 
-static bool needs_splat(const tgi_llvm_kernel *k, const tgi_llvm_value *value)
+static bool needs_splat(const tgi_llvm_kernel *k, uint32_t number)
 {
-    return !value->varies && k->e->lanes > 1;
+    return !k->analysis.insts[number].varies && k->e->lanes > 1;
 }
 
 LLVMValueRef tgi_llvm_value_of(tgi_llvm_kernel *k, uint32_t number)
 {
     tgi_llvm_value *value = &k->values[number];
     assert(value->value || value->mask);
-    if (!needs_splat(k, value))
-        return element_of(k, value);
+    if (!needs_splat(k, number))
+        return value_as_element(k, number);
     if (value->splat && k->splat_lanes == k->e->lanes)
         return value->splat;
     const unsigned lanes = k->e->lanes;
     k->e->lanes = 1;
-    LLVMValueRef element = element_of(k, value);
+    LLVMValueRef element = value_as_element(k, number);
     k->e->lanes = lanes;
     return tgi_llvm_splat(k->e, element);
 }
@@ -61,7 +62,7 @@ LLVMValueRef tgi_llvm_value_of(tgi_llvm_kernel *k, uint32_t number)
 LLVMValueRef tgi_llvm_mask_of(tgi_llvm_kernel *k, uint32_t number)
 {
     tgi_llvm_value *value = &k->values[number];
-    if (needs_splat(k, value))
+    if (needs_splat(k, number))
         return value->splat_mask && k->splat_lanes == k->e->lanes
                    ? value->splat_mask
                    : tgi_llvm_mask_of_bool(k->e, tgi_llvm_value_of(k, number));
@@ -80,8 +81,8 @@ static bool is_bool(const tgi_inst *inst)
     return inst->dtype == TG_BOOL;
 }
 
-/* Logic on masks: the same as its recipes on 0 and 1. NULL: not logic. */
-static LLVMValueRef logic(tgi_llvm_kernel *k, const tgi_inst *inst)
+/* Bool ops on masks, equal to their recipes on 0 and 1; NULL: another op. */
+static LLVMValueRef emit_logic(tgi_llvm_kernel *k, const tgi_inst *inst)
 {
     if (inst->type != TG_BOOL)
         return NULL;
@@ -115,14 +116,14 @@ static LLVMValueRef logic(tgi_llvm_kernel *k, const tgi_inst *inst)
 
 /* -- Ops and casts --------------------------------------------------------- */
 
-static LLVMValueRef op(tgi_llvm_kernel *k, const tgi_inst *inst)
+static LLVMValueRef emit_op(tgi_llvm_kernel *k, const tgi_inst *inst)
 {
-    LLVMValueRef mask = logic(k, inst);
+    LLVMValueRef mask = emit_logic(k, inst);
     if (mask)
         return mask;
     tgi_emit_recipe *recipe = tgi_emit_recipe_of(inst->op, inst->type);
     if (!recipe) {
-        tgi_llvm_fail(k->program, "an op has no recipe for its type");
+        tgi_llvm_fail(k->program, "an op has no recipe for its dtype");
         return LLVMGetPoison(tgi_llvm_type(k->e, inst->dtype));
     }
     tgi_emitted in[3] = {NULL};
@@ -133,8 +134,8 @@ static LLVMValueRef op(tgi_llvm_kernel *k, const tgi_inst *inst)
     return tgi_llvm_recipe_emit(k->e, recipe, in);
 }
 
-/* A mask chooses between the casts of 0 and 1; x != 0 is a mask. */
-static LLVMValueRef cast(tgi_llvm_kernel *k, const tgi_inst *inst)
+/* From bool: a select between the casts of 1 and 0. To bool: x != 0. */
+static LLVMValueRef emit_cast(tgi_llvm_kernel *k, const tgi_inst *inst)
 {
     const uint32_t from = inst->operands[0];
     if (inst->type == TG_BOOL) {
@@ -157,7 +158,7 @@ static LLVMValueRef cast(tgi_llvm_kernel *k, const tgi_inst *inst)
 
 /* -- Positions and indices ------------------------------------------------- */
 
-static LLVMValueRef position(tgi_llvm_kernel *k, const tgi_inst *inst)
+static LLVMValueRef emit_position(tgi_llvm_kernel *k, const tgi_inst *inst)
 {
     const tgi_access *access = &k->loops->accesses.data[inst->number];
     LLVMValueRef first = tgi_llvm_position(k, access);
@@ -172,21 +173,21 @@ static LLVMValueRef position(tgi_llvm_kernel *k, const tgi_inst *inst)
     return LLVMBuildAdd(k->b, tgi_llvm_splat(k->e, first), steps, "");
 }
 
-static LLVMValueRef long_of(tgi_llvm_kernel *k, const tgi_inst *inst)
+static LLVMValueRef index_as_i64(tgi_llvm_kernel *k, const tgi_inst *inst)
 {
     return LLVMBuildIntCast2(k->b, tgi_llvm_value_of(k, inst->operands[0]),
                              tgi_llvm_type(k->e, TG_I64),
                              tgi_dtype_is(inst->type, TGI_CLASS_SINT), "");
 }
 
-/* A negative number is larger than any extent if it is taken as unsigned. */
-static LLVMValueRef in_range(tgi_llvm_kernel *k, const tgi_inst *inst)
+/* As unsigned numbers, negative ones exceed any extent. */
+static LLVMValueRef emit_in_range(tgi_llvm_kernel *k, const tgi_inst *inst)
 {
-    return LLVMBuildICmp(k->b, LLVMIntULT, long_of(k, inst),
+    return LLVMBuildICmp(k->b, LLVMIntULT, index_as_i64(k, inst),
                          tgi_llvm_splat(k->e, tgi_llvm_dim(k, inst->dim)), "");
 }
 
-static LLVMValueRef clamped(tgi_llvm_kernel *k, const tgi_inst *inst)
+static LLVMValueRef emit_clamped_index(tgi_llvm_kernel *k, const tgi_inst *inst)
 {
     LLVMValueRef zero = tgi_llvm_const_i64(k->program, 0);
     LLVMBasicBlockRef block = tgi_llvm_position_at_entry(k);
@@ -197,21 +198,22 @@ static LLVMValueRef clamped(tgi_llvm_kernel *k, const tgi_inst *inst)
     tgi_llvm_position_restore(k, block);
 
     const bool is_signed = tgi_dtype_is(inst->type, TGI_CLASS_SINT);
-    LLVMValueRef index = long_of(k, inst);
+    LLVMValueRef index = index_as_i64(k, inst);
     LLVMValueRef end = tgi_llvm_splat(k->e, last);
-    LLVMValueRef is_past = LLVMBuildICmp(
+    LLVMValueRef is_above = LLVMBuildICmp(
         k->b, is_signed ? LLVMIntSGT : LLVMIntUGT, index, end, "");
-    index = LLVMBuildSelect(k->b, is_past, end, index, "");
+    index = LLVMBuildSelect(k->b, is_above, end, index, "");
     if (!is_signed)
         return index;
     LLVMValueRef start = LLVMConstNull(LLVMTypeOf(index));
-    LLVMValueRef is_before = LLVMBuildICmp(k->b, LLVMIntSLT, index, start, "");
-    return LLVMBuildSelect(k->b, is_before, start, index, "");
+    LLVMValueRef is_negative =
+        LLVMBuildICmp(k->b, LLVMIntSLT, index, start, "");
+    return LLVMBuildSelect(k->b, is_negative, start, index, "");
 }
 
 /* -- Insts ----------------------------------------------------------------- */
 
-static LLVMValueRef value_of_kind(tgi_llvm_kernel *k, const tgi_inst *inst)
+static LLVMValueRef emit_value(tgi_llvm_kernel *k, const tgi_inst *inst)
 {
     switch ((tgi_inst_kind)inst->kind) {
     case TGI_INST_CONSTANT:
@@ -219,26 +221,26 @@ static LLVMValueRef value_of_kind(tgi_llvm_kernel *k, const tgi_inst *inst)
     case TGI_INST_EXTENT:
         return tgi_llvm_dim(k, inst->dim);
     case TGI_INST_POSITION:
-        return position(k, inst);
+        return emit_position(k, inst);
     case TGI_INST_LOAD:
         return tgi_llvm_load(k, inst->number);
     case TGI_INST_OP:
-        return op(k, inst);
+        return emit_op(k, inst);
     case TGI_INST_CAST:
-        return cast(k, inst);
+        return emit_cast(k, inst);
     case TGI_INST_RANDOM:
         return tgi_llvm_random_bits(k, inst->dtype,
                                     tgi_llvm_value_of(k, inst->operands[0]),
                                     tgi_llvm_value_of(k, inst->operands[1]),
                                     tgi_llvm_value_of(k, inst->operands[2]));
     case TGI_INST_INDEX:
-        return clamped(k, inst);
+        return emit_clamped_index(k, inst);
     case TGI_INST_IN_RANGE:
-        return in_range(k, inst);
+        return emit_in_range(k, inst);
     case TGI_INST_REDUCED:
         break;
     }
-    assert(!"an inst");
+    assert(!"an inst kind");
     return NULL;
 }
 
@@ -248,10 +250,10 @@ void tgi_llvm_inst_emit(tgi_llvm_kernel *k, uint32_t number)
     tgi_llvm_value *value = &k->values[number];
     const unsigned lanes = k->e->lanes;
     if (inst->kind == TGI_INST_REDUCED)
-        return; /* has its value since its reduction ended */
+        return; /* set by tgi_llvm_set_reduced */
     if (!k->analysis.insts[number].varies)
         k->e->lanes = 1;
-    LLVMValueRef result = value_of_kind(k, inst);
+    LLVMValueRef result = emit_value(k, inst);
     const bool is_mask =
         is_bool(inst) && LLVMTypeOf(result) == tgi_llvm_mask_type(k->e);
     value->value = is_mask ? NULL : result;
@@ -266,12 +268,13 @@ void tgi_llvm_kernel_insts_emit(tgi_llvm_kernel *k)
             tgi_llvm_inst_emit(k, i);
 }
 
-void tgi_llvm_point_insts_emit(tgi_llvm_kernel *k, unsigned phase, bool late)
+void tgi_llvm_point_insts_emit(tgi_llvm_kernel *k, unsigned phase,
+                               bool after_loop)
 {
     for (uint32_t i = 1; i < k->loops->insts.n; i++)
         if (k->analysis.insts[i].level == TGI_LEVEL_POINT &&
             inst_at(k, i)->phase == phase &&
-            k->analysis.insts[i].is_after_loop == late)
+            k->analysis.insts[i].is_after_loop == after_loop)
             tgi_llvm_inst_emit(k, i);
 }
 
@@ -319,9 +322,9 @@ void tgi_llvm_set_reduced(tgi_llvm_kernel *k, uint32_t reduction,
     }
 }
 
-/* -- The same in every lane ------------------------------------------------ */
+/* -- Splats ---------------------------------------------------------------- */
 
-static void splat(tgi_llvm_kernel *k, uint32_t number, bool as_mask)
+static void make_splat(tgi_llvm_kernel *k, uint32_t number, bool as_mask)
 {
     tgi_llvm_value *value = &k->values[number];
     if (k->analysis.insts[number].varies ||
@@ -352,12 +355,12 @@ void tgi_llvm_splats_begin(tgi_llvm_kernel *k, unsigned phase)
             inst->phase != phase || !k->analysis.insts[i].varies)
             continue;
         for (int j = 0; j < inst->n_operands; j++)
-            splat(k, inst->operands[j], takes_mask(inst, j));
+            make_splat(k, inst->operands[j], takes_mask(inst, j));
     }
     for (size_t i = 0; i < k->loops->stores.n; i++)
         if (k->loops->stores.data[i].level == TGI_LEVEL_INNER &&
             k->loops->stores.data[i].phase == phase)
-            splat(k, k->loops->stores.data[i].value, false);
+            make_splat(k, k->loops->stores.data[i].value, false);
 }
 
 void tgi_llvm_splats_end(tgi_llvm_kernel *k)

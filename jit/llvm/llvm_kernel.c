@@ -2,18 +2,21 @@
 /*
  * llvm_kernel.c - a function for each kernel:
  *
- *     void kernel(frame, begin, end, thread)
+ *     void kernel(frame, table, begin, end, thread)
  *
- * does its items begin … end - 1. An item is a point of the outer axes (of
- * COLUMNS: a chunk of columns); of a kernel without reductions it is a unit
- * of TGI_LLVM_ITEM_ELEMENTS elements along the inner axis, and all units of a row that
- * a thread has are one loop; if it goes by tiles, it is a stack of them. The
- * point of the first item is found by division; from there indices move as an
- * odometer does.
+ * runs work items begin … end - 1. A work item is
+ *   - a point of the outer axes;
+ *   - in a COLUMNS kernel, several columns; in a matmul also a block of rows;
+ *   - in a kernel without reductions, TGI_LLVM_ITEM_ELEMENTS elements of a row;
+ *     consecutive items of a row are one loop;
+ *   - in a transpose, a column of tiles.
+ * The indices of the first item are found by division; later ones are counted
+ * like an odometer.
  */
 #include "llvm/llvm_kernel.h"
 #include "llvm/llvm_access.h"
 #include "llvm/llvm_analysis.h"
+#include "llvm/llvm_classify.h"
 #include "llvm/llvm_columns.h"
 #include "llvm/llvm_cost.h"
 #include "llvm/llvm_fission.h"
@@ -30,10 +33,10 @@
 #include <assert.h>
 #include <string.h>
 
-/* -- Items ----------------------------------------------------------------- */
+/* -- Work items ------------------------------------------------------------ */
 
-/* True if rows can be cut anywhere: nothing is done once for a whole row. */
-static bool has_units(const tgi_llvm_kernel *k)
+/* True if rows can be divided: nothing is computed once per row. */
+static bool can_divide_rows(const tgi_llvm_kernel *k)
 {
     const tgi_kernel_loops *loops = k->loops;
     if (loops->vectors != TGI_ROWS || loops->n_phases != 1 ||
@@ -45,11 +48,12 @@ static bool has_units(const tgi_llvm_kernel *k)
     return true;
 }
 
-/* How an axis is cut; see tgi_llvm_kernel_info. */
-static int64_t piece_of(const tgi_llvm_kernel *k, int axis, bool units)
+/* See tgi_llvm_kernel_info. */
+static int64_t axis_item_extent(const tgi_llvm_kernel *k, int axis,
+                                bool divides_rows)
 {
     if (axis == k->analysis.inner)
-        return units ? TGI_LLVM_ITEM_ELEMENTS : 0;
+        return divides_rows ? TGI_LLVM_ITEM_ELEMENTS : 0;
     if (axis == k->analysis.vector_axis)
         return tgi_llvm_item_columns(&k->analysis);
     if (k->analysis.matmul.mr && axis == k->analysis.matmul.row_axis)
@@ -59,13 +63,15 @@ static int64_t piece_of(const tgi_llvm_kernel *k, int axis, bool units)
                : 1;
 }
 
-/* How far an axis of items goes. */
-static LLVMValueRef items_along(tgi_llvm_kernel *k, int axis, int64_t piece)
+/* Work items along an axis. */
+static LLVMValueRef n_items_along(tgi_llvm_kernel *k, int axis,
+                                  int64_t item_extent)
 {
-    return piece ? tgi_llvm_ceil_div(k->program,
-                                     tgi_llvm_dim(k, k->loops->extent[axis]),
-                                     piece)
-                 : tgi_llvm_const_i64(k->program, 1);
+    return item_extent
+               ? tgi_llvm_ceil_div(k->program,
+                                   tgi_llvm_dim(k, k->loops->extent[axis]),
+                                   item_extent)
+               : tgi_llvm_const_i64(k->program, 1);
 }
 
 typedef struct odometer {
@@ -74,8 +80,8 @@ typedef struct odometer {
     LLVMValueRef index[TGI_LOOP_AXES];
 } odometer;
 
-/* Row-major: the last axis moves first. */
-static void decode(tgi_llvm_kernel *k, odometer *o, LLVMValueRef item)
+/* Row-major indices of a work item. */
+static void delinearise(tgi_llvm_kernel *k, odometer *o, LLVMValueRef item)
 {
     for (int axis = o->n - 1; axis >= 0; axis--) {
         int64_t n;
@@ -91,9 +97,10 @@ static void decode(tgi_llvm_kernel *k, odometer *o, LLVMValueRef item)
     }
 }
 
-/* On by one along the axes before the last; `carry` tells if at all. */
-static void advance(tgi_llvm_kernel *k, const odometer *o, LLVMValueRef carry,
-                    int first, LLVMValueRef *next)
+/* Increments the axes first … 0, the last one first, if `carry` is set. */
+static void increment_odometer(tgi_llvm_kernel *k, const odometer *o,
+                               LLVMValueRef carry, int first,
+                               LLVMValueRef *next)
 {
     LLVMBuilderRef b = k->b;
     for (int axis = first; axis >= 0; axis--) {
@@ -111,8 +118,8 @@ static void advance(tgi_llvm_kernel *k, const odometer *o, LLVMValueRef carry,
     }
 }
 
-/* Inner elements of a point, if reductions are split; else 0. */
-static int64_t block_of_split(const tgi_llvm_kernel *k)
+/* Inner elements of a point in a two-stage reduction; else 0. */
+static int64_t split_block_elements(const tgi_llvm_kernel *k)
 {
     if (!k->analysis.is_split)
         return 0;
@@ -124,7 +131,7 @@ static int64_t block_of_split(const tgi_llvm_kernel *k)
     return tgi_llvm_block_elements(&k->analysis, &k->analysis.phases[phase]);
 }
 
-static void run_item(tgi_llvm_kernel *k, const odometer *o)
+static void emit_item(tgi_llvm_kernel *k, const odometer *o)
 {
     if (k->analysis.transpose) {
         tgi_llvm_transpose_item_emit(k,
@@ -141,15 +148,16 @@ static void run_item(tgi_llvm_kernel *k, const odometer *o)
     LLVMValueRef from = tgi_llvm_const_i64(k->program, 0);
     LLVMValueRef to = tgi_llvm_dim(k, k->loops->extent[k->analysis.inner]);
     if (k->analysis.is_split) {
-        LLVMValueRef size = tgi_llvm_const_i64(k->program, block_of_split(k));
+        LLVMValueRef size =
+            tgi_llvm_const_i64(k->program, split_block_elements(k));
         from = tgi_llvm_mul(k->program, o->index[k->analysis.inner - 1], size);
         to = tgi_llvm_min(k->program, to, tgi_llvm_add(k->program, from, size));
     }
     tgi_llvm_rows_emit(k, from, to);
 }
 
-/* How many units of a row are among the items. */
-static LLVMValueRef units_of_row(tgi_llvm_kernel *k, const odometer *o,
+/* Consecutive items, from `item` on, that lie in one row. */
+static LLVMValueRef items_of_row(tgi_llvm_kernel *k, const odometer *o,
                                  LLVMValueRef item)
 {
     return tgi_llvm_min(k->program,
@@ -158,13 +166,15 @@ static LLVMValueRef units_of_row(tgi_llvm_kernel *k, const odometer *o,
                         LLVMBuildSub(k->b, k->end, item, ""));
 }
 
-/* n units of a row, from the one of that number on. */
-static void run_units(tgi_llvm_kernel *k, LLVMValueRef first, LLVMValueRef n)
+/* n items of a row, from number `first` on. */
+static void emit_row_items(tgi_llvm_kernel *k, LLVMValueRef first,
+                           LLVMValueRef n)
 {
-    LLVMValueRef unit = tgi_llvm_const_i64(k->program, TGI_LLVM_ITEM_ELEMENTS);
-    LLVMValueRef from = tgi_llvm_mul(k->program, first, unit);
+    LLVMValueRef item_size =
+        tgi_llvm_const_i64(k->program, TGI_LLVM_ITEM_ELEMENTS);
+    LLVMValueRef from = tgi_llvm_mul(k->program, first, item_size);
     LLVMValueRef to =
-        tgi_llvm_mul(k->program, tgi_llvm_add(k->program, first, n), unit);
+        tgi_llvm_mul(k->program, tgi_llvm_add(k->program, first, n), item_size);
     to = tgi_llvm_min(k->program, to,
                       tgi_llvm_dim(k, k->loops->extent[k->analysis.inner]));
     tgi_llvm_point_addresses_emit(k);
@@ -178,8 +188,8 @@ static void set_point(tgi_llvm_kernel *k, const odometer *o)
             axis == k->analysis.vector_axis ? NULL : o->index[axis];
 }
 
-/* True if the body is done in several strips. */
-static bool is_cut(const tgi_llvm_kernel *k)
+/* True if the body is split into several loops. */
+static bool is_fissioned(const tgi_llvm_kernel *k)
 {
     return tgi_llvm_can_fission(&k->analysis, 0) &&
            tgi_llvm_needs_fission(&k->analysis, 0);
@@ -194,21 +204,20 @@ static bool is_one_row(const odometer *o)
     return true;
 }
 
-static void run_items(tgi_llvm_kernel *k, const tgi_llvm_kernel_info *info)
+static void emit_items(tgi_llvm_kernel *k, const tgi_llvm_kernel_info *info)
 {
-    const bool units =
+    const bool divides_rows =
         info->item_extent[k->analysis.inner] && !k->analysis.transpose;
     LLVMTypeRef i64 = k->program->i64;
     odometer o = {.n = k->analysis.inner + 1};
     for (int axis = 0; axis < o.n; axis++)
-        o.extent[axis] = items_along(k, axis, info->item_extent[axis]);
-    decode(k, &o, k->begin);
-    /* Inside a loop over items LLVM leaves constants of strips where they are
-       used; without it, it keeps them on the stack, and Black-Scholes takes a
-       tenth longer. */
-    if (units && is_one_row(&o) && !is_cut(k)) {
+        o.extent[axis] = n_items_along(k, axis, info->item_extent[axis]);
+    delinearise(k, &o, k->begin);
+    /* A fissioned body stays in a loop over items: without it, LLVM hoists its
+       constants and spills them, and Black-Scholes takes 10 % longer. */
+    if (divides_rows && is_one_row(&o) && !is_fissioned(k)) {
         set_point(k, &o);
-        run_units(k, k->begin, LLVMBuildSub(k->b, k->end, k->begin, ""));
+        emit_row_items(k, k->begin, LLVMBuildSub(k->b, k->end, k->begin, ""));
         return;
     }
 
@@ -233,14 +242,14 @@ static void run_items(tgi_llvm_kernel *k, const tgi_llvm_kernel_info *info)
     LLVMValueRef next[TGI_LOOP_AXES],
         n_done = tgi_llvm_const_i64(k->program, 1);
     LLVMValueRef carry = LLVMConstInt(k->program->bit, 1, false);
-    if (units) {
-        n_done = units_of_row(k, &o, item);
-        run_units(k, o.index[k->analysis.inner], n_done);
+    if (divides_rows) {
+        n_done = items_of_row(k, &o, item);
+        emit_row_items(k, o.index[k->analysis.inner], n_done);
         next[k->analysis.inner] = tgi_llvm_const_i64(k->program, 0);
-        advance(k, &o, carry, k->analysis.inner - 1, next);
+        increment_odometer(k, &o, carry, k->analysis.inner - 1, next);
     } else {
-        run_item(k, &o);
-        advance(k, &o, carry, k->analysis.inner, next);
+        emit_item(k, &o);
+        increment_odometer(k, &o, carry, k->analysis.inner, next);
     }
     LLVMValueRef next_item = tgi_llvm_add(k->program, item, n_done);
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(k->b);
@@ -282,14 +291,14 @@ static void begin_function(tgi_llvm_kernel *k)
     LLVMPositionBuilderAtEnd(k->b, first);
 }
 
-static void define(tgi_llvm_kernel *k, tgi_llvm_kernel_info *out)
+static void define_function(tgi_llvm_kernel *k, tgi_llvm_kernel_info *out)
 {
     *out = (tgi_llvm_kernel_info){
-        .split_block = block_of_split(k),
+        .split_block = split_block_elements(k),
         .cost = tgi_llvm_kernel_cost(&k->analysis),
     };
     for (int axis = 0; axis <= k->analysis.inner; axis++)
-        out->item_extent[axis] = piece_of(k, axis, has_units(k));
+        out->item_extent[axis] = axis_item_extent(k, axis, can_divide_rows(k));
     begin_function(k);
     out->function = k->function;
     LLVMBasicBlockRef block = tgi_llvm_position_at_entry(k);
@@ -297,12 +306,11 @@ static void define(tgi_llvm_kernel *k, tgi_llvm_kernel_info *out)
     tgi_llvm_kernel_insts_emit(k);
     tgi_llvm_position_restore(k, block);
     tgi_llvm_non_temporal_classify(k);
-    run_items(k, out);
+    emit_items(k, out);
     tgi_llvm_non_temporal_fence(k);
     LLVMBuildRetVoid(k->b);
 }
 
-/* Memory of a kernel: its arrays, one behind the other. */
 static bool make_arrays(tgi_llvm_kernel *k)
 {
     const tgi_kernel_loops *loops = k->loops;
@@ -311,10 +319,8 @@ static bool make_arrays(tgi_llvm_kernel *k)
     const size_t n_buffers = k->program->loops->buffers.n;
     const size_t bytes =
         n_values * sizeof(*k->values) +
-        (2 * n_accesses + n_buffers + 2 * loops->stores.n) *
-            sizeof(LLVMValueRef) +
-        loops->n_phases * sizeof(*k->analysis.phases) +
-        loops->stores.n * sizeof(*k->analysis.non_temporal_stores);
+        (3 * n_accesses + n_buffers + 2 * loops->stores.n + loops->n_phases) *
+            sizeof(LLVMValueRef);
     k->memory = k->program->alloc(bytes);
     if (!k->memory)
         return false;
@@ -322,13 +328,11 @@ static bool make_arrays(tgi_llvm_kernel *k)
     k->values = k->memory;
     k->point_bases = (LLVMValueRef *)(k->values + n_values);
     k->matmul.row_starts = k->point_bases + n_accesses;
-    k->buffers = k->matmul.row_starts + n_accesses;
+    k->tile_memory = k->matmul.row_starts + n_accesses;
+    k->buffers = k->tile_memory + n_accesses;
     k->matmul.partials = k->buffers + n_buffers;
     k->matmul.column_partials = k->matmul.partials + loops->stores.n;
-    k->analysis.phases =
-        (tgi_llvm_phase *)(k->matmul.column_partials + loops->stores.n);
-    k->analysis.non_temporal_stores =
-        (bool *)(k->analysis.phases + loops->n_phases);
+    k->non_temporal_phases = k->matmul.column_partials + loops->stores.n;
     return true;
 }
 
@@ -339,24 +343,16 @@ bool tgi_llvm_kernel_begin(tgi_llvm_kernel *k, tgi_llvm_program *program,
         .program = program,
         .e = &program->emitter,
         .b = program->emitter.builder,
-        .loops = loops,
-        .inner = loops->n_outer,
-        .vector_axis =
-            loops->vectors == TGI_ROWS ? loops->n_outer : loops->n_outer - 1,
     };
-    if (k->analysis.vector_axis < 0)
-        return tgi_llvm_fail(program, "columns without an axis");
-    if (!make_arrays(k) || (!loops->is_straightline &&
-                            !tgi_llvm_transpose_prepare(&k->analysis))) {
-        program->is_out_of_memory = true;
-        return tgi_llvm_fail(program, "out of memory");
-    }
-    return tgi_llvm_classify(k);
+    if (!tgi_llvm_analysis_init(&k->analysis, program, loops))
+        return false;
+    k->loops = k->analysis.loops;
+    return make_arrays(k) || tgi_llvm_fail_memory(program);
 }
 
 void tgi_llvm_kernel_end(tgi_llvm_kernel *k)
 {
-    tgi_llvm_transpose_free(&k->analysis);
+    tgi_llvm_analysis_deinit(&k->analysis);
     if (k->memory)
         k->program->free(k->memory);
 }
@@ -371,7 +367,7 @@ bool tgi_llvm_kernel_define(tgi_llvm_program *program,
             *out = (tgi_llvm_kernel_info){
                 .cost = tgi_llvm_kernel_cost(&k.analysis)};
         else
-            define(&k, out);
+            define_function(&k, out);
     }
     tgi_llvm_kernel_end(&k);
     return !program->failure;

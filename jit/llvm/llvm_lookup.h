@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* llvm_lookup.h - tables of constants in compiled code: the word LOOKUP. */
+/* llvm_lookup.h - the primitive LOOKUP: tables of constants. */
 #ifndef TGI_LLVM_LOOKUP_H
 #define TGI_LLVM_LOOKUP_H
 
 #include "llvm/llvm_emit.h"
 
 /*
- * Elements `index` (integers of the type's width, all < n) of a table of n
- * elements, whose contents become a part of the module.
+ * Elements `index` (integers of the dtype's width, all < n) of a table of n
+ * elements, which is copied into the module.
  */
 LLVMValueRef tgi_llvm_lookup(tgi_llvm_emitter *emitter, tg_dtype dtype,
                              const void *table, size_t n, LLVMValueRef index);

@@ -1,39 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_pairwise.c - combining blocks as reduce_tree.h says: a binary counter,
- * with one part for each bit of the number of blocks. The parts of products
- * along columns are added in ascending order instead: their counter has one
- * digit.
+ * llvm_pairwise.c - pairwise combination of blocks (reduce_tree.h): a binary
+ * counter with one partial result for each bit of the number of blocks. The
+ * k-blocks of a MATMUL in a COLUMNS kernel are added in ascending order
+ * instead, and have one partial result.
  */
 #include "llvm/llvm_pairwise.h"
 #include "llvm/llvm_analysis.h"
 #include "llvm/llvm_emit.h"
 #include "llvm/llvm_flow.h"
+#include "llvm/llvm_inst.h"
 #include "llvm/llvm_kernel_state.h"
 #include "llvm/llvm_program.h"
 #include "llvm/llvm_reduce.h"
 
 #include <string.h>
 
-static bool is_arg(const tgi_llvm_kernel *k, uint32_t reduction)
-{
-    const int op = k->loops->reductions.data[reduction].op;
-    return op == TGI_OP_ARGMAX || op == TGI_OP_ARGMIN;
-}
-
-/* True if blocks are simply added one after the other. */
+/* True if blocks are added in ascending order. */
 static bool is_ascending(const tgi_llvm_kernel *k, uint32_t number)
 {
     const tgi_reduction *reduction = &k->loops->reductions.data[number];
     return reduction->op == TGI_OP_MATMUL && k->loops->vectors == TGI_COLUMNS;
 }
 
-static LLVMTypeRef type_of(const tgi_llvm_kernel *k, uint32_t reduction)
+static LLVMTypeRef part_type(const tgi_llvm_kernel *k, uint32_t reduction)
 {
     return tgi_llvm_type(k->e, k->loops->reductions.data[reduction].dtype);
 }
 
-/* Vectors of many lanes are stored at any place: that of an element. */
+/* Of an element: arrays of vectors are not aligned to more. */
 static unsigned alignment(const tgi_llvm_kernel *k, uint32_t reduction)
 {
     return (unsigned)tgi_dtype_bytes(
@@ -46,9 +41,9 @@ void tgi_llvm_pairwise_begin(tgi_llvm_kernel *k, tgi_llvm_pairwise *pairwise,
     pairwise->phase = phase;
     for (unsigned i = 0; i < phase->n_reductions; i++) {
         const uint32_t number = phase->reductions[i];
-        if (!is_arg(k, number))
+        if (!tgi_llvm_is_arg(&k->loops->reductions.data[number]))
             pairwise->parts[i] = tgi_llvm_stack_array(
-                k, type_of(k, number),
+                k, part_type(k, number),
                 is_ascending(k, number) ? 1 : TGI_PAIRWISE_LEVELS);
     }
 }
@@ -57,7 +52,7 @@ static LLVMValueRef part_at(tgi_llvm_kernel *k,
                             const tgi_llvm_pairwise *pairwise, unsigned i,
                             LLVMValueRef level)
 {
-    return LLVMBuildGEP2(k->b, type_of(k, pairwise->phase->reductions[i]),
+    return LLVMBuildGEP2(k->b, part_type(k, pairwise->phase->reductions[i]),
                          pairwise->parts[i], &level, 1, "");
 }
 
@@ -66,7 +61,7 @@ static LLVMValueRef load_part(tgi_llvm_kernel *k,
                               LLVMValueRef level)
 {
     LLVMValueRef part =
-        LLVMBuildLoad2(k->b, type_of(k, pairwise->phase->reductions[i]),
+        LLVMBuildLoad2(k->b, part_type(k, pairwise->phase->reductions[i]),
                        part_at(k, pairwise, i, level), "");
     LLVMSetAlignment(part, alignment(k, pairwise->phase->reductions[i]));
     return part;
@@ -79,13 +74,14 @@ static void store_part(tgi_llvm_kernel *k, const tgi_llvm_pairwise *pairwise,
                      alignment(k, pairwise->phase->reductions[i]));
 }
 
-/* The reductions that carry: their places in the phase. */
-static unsigned carrying(const tgi_llvm_kernel *k,
-                         const tgi_llvm_pairwise *pairwise, unsigned *out)
+/* The reductions that are combined pairwise: their indices in the phase. */
+static unsigned find_pairwise(const tgi_llvm_kernel *k,
+                              const tgi_llvm_pairwise *pairwise, unsigned *out)
 {
     unsigned n = 0;
     for (unsigned i = 0; i < pairwise->phase->n_reductions; i++)
-        if (!is_arg(k, pairwise->phase->reductions[i]) &&
+        if (!tgi_llvm_is_arg(
+                &k->loops->reductions.data[pairwise->phase->reductions[i]]) &&
             !is_ascending(k, pairwise->phase->reductions[i]))
             out[n++] = i;
     return n;
@@ -107,9 +103,9 @@ static void push_ascending(tgi_llvm_kernel *k, tgi_llvm_pairwise *pairwise,
     store_part(k, pairwise, i, zero, sum);
 }
 
-/* llvm.cttz or llvm.ctlz: how many of the lowest or highest bits are 0. */
-static LLVMValueRef zeros(tgi_llvm_kernel *k, const char *name,
-                          LLVMValueRef bits)
+/* llvm.cttz or llvm.ctlz: trailing or leading zero bits. */
+static LLVMValueRef count_zeros(tgi_llvm_kernel *k, const char *name,
+                                LLVMValueRef bits)
 {
     const unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
     LLVMTypeRef i64 = k->program->i64;
@@ -123,8 +119,8 @@ static LLVMValueRef zeros(tgi_llvm_kernel *k, const char *name,
 void tgi_llvm_pairwise_push(tgi_llvm_kernel *k, tgi_llvm_pairwise *pairwise,
                             const LLVMValueRef *blocks, LLVMValueRef n_blocks)
 {
-    unsigned places[TGI_LLVM_MAX_REDUCTIONS];
-    const unsigned n = carrying(k, pairwise, places);
+    unsigned indices[TGI_LLVM_MAX_REDUCTIONS];
+    const unsigned n = find_pairwise(k, pairwise, indices);
     LLVMValueRef values[TGI_LLVM_MAX_REDUCTIONS];
     for (unsigned i = 0; i < pairwise->phase->n_reductions; i++)
         if (is_ascending(k, pairwise->phase->reductions[i]))
@@ -133,25 +129,26 @@ void tgi_llvm_pairwise_push(tgi_llvm_kernel *k, tgi_llvm_pairwise *pairwise,
         return;
 
     for (unsigned i = 0; i < n; i++)
-        values[i] = blocks[places[i]];
-    LLVMValueRef top = zeros(k, "llvm.cttz", LLVMBuildNot(k->b, n_blocks, ""));
+        values[i] = blocks[indices[i]];
+    LLVMValueRef top =
+        count_zeros(k, "llvm.cttz", LLVMBuildNot(k->b, n_blocks, ""));
     tgi_llvm_loop loop;
     tgi_llvm_loop_begin(k, &loop, tgi_llvm_const_i64(k->program, 0), top, 1,
                         values, n);
     for (unsigned i = 0; i < n; i++)
         values[i] = tgi_llvm_reduce_combine(
-            k, pairwise->phase->reductions[places[i]],
-            load_part(k, pairwise, places[i], loop.index), loop.carried[i]);
+            k, pairwise->phase->reductions[indices[i]],
+            load_part(k, pairwise, indices[i], loop.index), loop.carried[i]);
     tgi_llvm_loop_end(k, &loop, values);
     for (unsigned i = 0; i < n; i++)
-        store_part(k, pairwise, places[i], top, loop.carried[i]);
+        store_part(k, pairwise, indices[i], top, loop.carried[i]);
 }
 
 void tgi_llvm_pairwise_total(tgi_llvm_kernel *k, tgi_llvm_pairwise *pairwise,
                              LLVMValueRef n_blocks, LLVMValueRef *out_totals)
 {
-    unsigned places[TGI_LLVM_MAX_REDUCTIONS];
-    const unsigned n = carrying(k, pairwise, places);
+    unsigned indices[TGI_LLVM_MAX_REDUCTIONS];
+    const unsigned n = find_pairwise(k, pairwise, indices);
     LLVMValueRef values[TGI_LLVM_MAX_REDUCTIONS];
     LLVMValueRef zero = tgi_llvm_const_i64(k->program, 0);
     LLVMValueRef one = tgi_llvm_const_i64(k->program, 1);
@@ -161,12 +158,13 @@ void tgi_llvm_pairwise_total(tgi_llvm_kernel *k, tgi_llvm_pairwise *pairwise,
     if (n == 0)
         return;
 
-    /* From the last part to the first: levels upwards, where there is one. */
-    LLVMValueRef level = zeros(k, "llvm.cttz", n_blocks);
+    /* From the last part to the first: upwards through the levels whose bit is
+       set in n_blocks. */
+    LLVMValueRef level = count_zeros(k, "llvm.cttz", n_blocks);
     for (unsigned i = 0; i < n; i++)
-        values[i] = load_part(k, pairwise, places[i], level);
+        values[i] = load_part(k, pairwise, indices[i], level);
     LLVMValueRef end = LLVMBuildSub(k->b, tgi_llvm_const_i64(k->program, 64),
-                                    zeros(k, "llvm.ctlz", n_blocks), "");
+                                    count_zeros(k, "llvm.ctlz", n_blocks), "");
     tgi_llvm_loop loop;
     tgi_llvm_loop_begin(k, &loop, tgi_llvm_add(k->program, level, one), end, 1,
                         values, n);
@@ -177,13 +175,33 @@ void tgi_llvm_pairwise_total(tgi_llvm_kernel *k, tgi_llvm_pairwise *pairwise,
                           LLVMBuildICmp(k->b, LLVMIntNE, bit, zero, ""));
     for (unsigned i = 0; i < n; i++)
         values[i] = tgi_llvm_reduce_combine(
-            k, pairwise->phase->reductions[places[i]],
-            load_part(k, pairwise, places[i], loop.index), loop.carried[i]);
+            k, pairwise->phase->reductions[indices[i]],
+            load_part(k, pairwise, indices[i], loop.index), loop.carried[i]);
     tgi_llvm_branch_end(k, &branch);
     for (unsigned i = 0; i < n; i++)
         values[i] =
             tgi_llvm_branch_value(k, &branch, values[i], loop.carried[i]);
     tgi_llvm_loop_end(k, &loop, values);
     for (unsigned i = 0; i < n; i++)
-        out_totals[places[i]] = loop.carried[i];
+        out_totals[indices[i]] = loop.carried[i];
+}
+
+void tgi_llvm_pairwise_reduce(tgi_llvm_kernel *k, unsigned phase,
+                              LLVMValueRef from, LLVMValueRef to,
+                              LLVMValueRef *out_totals)
+{
+    const tgi_llvm_phase *p = &k->analysis.phases[phase];
+    tgi_llvm_pairwise pairwise;
+    tgi_llvm_loop loop;
+    tgi_llvm_pairwise_begin(k, &pairwise, p);
+    tgi_llvm_loop_begin(k, &loop, from, to, 1, NULL, 0);
+    k->index[k->analysis.inner] = loop.index;
+    tgi_llvm_body_emit(k, phase);
+    for (unsigned i = 0; i < p->n_reductions; i++)
+        out_totals[i] = tgi_llvm_value_of(
+            k, k->loops->reductions.data[p->reductions[i]].value);
+    tgi_llvm_pairwise_push(k, &pairwise, out_totals, loop.index);
+    tgi_llvm_loop_end(k, &loop, NULL);
+    k->index[k->analysis.inner] = NULL;
+    tgi_llvm_pairwise_total(k, &pairwise, to, out_totals);
 }

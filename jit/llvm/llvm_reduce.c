@@ -2,12 +2,12 @@
 /*
  * llvm_reduce.c - steps, starts and ends of reductions, from their recipes.
  *
- * Where the order of elements cannot be seen in the result (smallest and
- * largest, and whatever wraps) it is free. Of the largest and smallest of
- * floats then only the end must be careful: a step takes the larger one as
- * the CPU does, notes whether there was a NaN, and combines signs, by which
- * zeros are told apart at the end: if the largest is a zero, it is +0 if any
- * element had no sign; if the smallest is, it is -0 if any had one.
+ * Min, max and wrapping integer reductions are reassociable. Min and max of
+ * floats then use the CPU's instructions, which ignore NaNs and do not order
+ * zeros. The accumulator has two more parts: whether there was a NaN, and the
+ * combined sign bits (AND for max, OR for min). If the result is zero, its
+ * sign is that of the combined bits: a max is +0 if any element had a clear
+ * sign bit, a min -0 if any had a set one.
  */
 #include "llvm/llvm_reduce.h"
 #include "llvm/llvm_analysis.h"
@@ -15,7 +15,6 @@
 #include "llvm/llvm_flow.h"
 #include "llvm/llvm_inst.h"
 #include "llvm/llvm_kernel_state.h"
-#include "llvm/llvm_program.h"
 
 #include <assert.h>
 #include <math.h>
@@ -27,18 +26,13 @@ static const tgi_reduction *reduction_at(const tgi_llvm_analysis *a,
     return &a->loops->reductions.data[number];
 }
 
-/* The op that combines results. */
-static int combining(const tgi_reduction *reduction)
+/* The op that combines results of blocks. */
+static int combining_op(const tgi_reduction *reduction)
 {
     return reduction->op == TGI_OP_MATMUL ? TGI_OP_SUM : reduction->op;
 }
 
-static bool is_arg(const tgi_reduction *reduction)
-{
-    return reduction->op == TGI_OP_ARGMAX || reduction->op == TGI_OP_ARGMIN;
-}
-
-static bool is_extreme(const tgi_reduction *reduction)
+static bool is_minmax(const tgi_reduction *reduction)
 {
     return reduction->op == TGI_OP_REDUCE_MAX ||
            reduction->op == TGI_OP_REDUCE_MIN;
@@ -52,31 +46,31 @@ static bool is_float(const tgi_reduction *reduction)
 bool tgi_llvm_is_reassociable(const tgi_llvm_analysis *a, uint32_t number)
 {
     const tgi_reduction *reduction = reduction_at(a, number);
-    return !is_arg(reduction) && !reduction->combines_blocks &&
-           (is_extreme(reduction) || !is_float(reduction));
+    return !tgi_llvm_is_arg(reduction) && !reduction->combines_blocks &&
+           (is_minmax(reduction) || !is_float(reduction));
 }
 
-static bool uses_native_minmax(const tgi_reduction *reduction,
-                               bool is_reassociable)
+static bool is_native_minmax(const tgi_reduction *reduction,
+                             bool is_reassociable)
 {
-    return is_reassociable && is_extreme(reduction) && is_float(reduction);
+    return is_reassociable && is_minmax(reduction) && is_float(reduction);
 }
 
 bool tgi_llvm_uses_native_minmax(const tgi_llvm_analysis *a, uint32_t number)
 {
-    return uses_native_minmax(reduction_at(a, number), true);
+    return is_native_minmax(reduction_at(a, number), true);
 }
 
 unsigned tgi_llvm_accumulator_parts(const tgi_llvm_kernel *k, uint32_t number,
                                     bool is_reassociable)
 {
     const tgi_reduction *reduction = reduction_at(&k->analysis, number);
-    return uses_native_minmax(reduction, is_reassociable) ? 3
-           : is_arg(reduction)                            ? 2
-                                                          : 1;
+    return is_native_minmax(reduction, is_reassociable) ? 3
+           : tgi_llvm_is_arg(reduction)                 ? 2
+                                                        : 1;
 }
 
-static tg_dtype bits_of(const tgi_reduction *reduction)
+static tg_dtype bits_dtype(const tgi_reduction *reduction)
 {
     return reduction->dtype == TG_F64 ? TG_U64 : TG_U32;
 }
@@ -87,8 +81,8 @@ void tgi_llvm_reduce_start(tgi_llvm_kernel *k, uint32_t number,
                            bool is_reassociable, tgi_llvm_accumulator *out)
 {
     const tgi_reduction *reduction = reduction_at(&k->analysis, number);
-    if (is_arg(reduction)) {
-        /* The first row takes its place whatever it is. */
+    if (tgi_llvm_is_arg(reduction)) {
+        /* The first row replaces it, whatever its value. */
         const int dtype = k->loops->insts.data[reduction->value].dtype;
         out->part[0] = tgi_llvm_constant(k->e, (tg_dtype)dtype, 0);
         out->part[1] = tgi_llvm_constant(k->e, TG_I64, 0);
@@ -96,10 +90,10 @@ void tgi_llvm_reduce_start(tgi_llvm_kernel *k, uint32_t number,
     }
     out->part[0] =
         tgi_emit_start_of(reduction->op, reduction->dtype)(&k->e->base);
-    if (uses_native_minmax(reduction, is_reassociable)) {
+    if (is_native_minmax(reduction, is_reassociable)) {
         const bool is_max = reduction->op == TGI_OP_REDUCE_MAX;
-        out->part[1] = tgi_llvm_constant(k->e, bits_of(reduction), 0);
-        out->part[2] = tgi_llvm_constant(k->e, bits_of(reduction),
+        out->part[1] = tgi_llvm_constant(k->e, bits_dtype(reduction), 0);
+        out->part[2] = tgi_llvm_constant(k->e, bits_dtype(reduction),
                                          is_max ? UINT64_MAX : 0);
     }
 }
@@ -107,17 +101,18 @@ void tgi_llvm_reduce_start(tgi_llvm_kernel *k, uint32_t number,
 LLVMValueRef tgi_llvm_reduce_empty(tgi_llvm_kernel *k, uint32_t number)
 {
     const tgi_reduction *reduction = reduction_at(&k->analysis, number);
-    if (is_arg(reduction))
+    if (tgi_llvm_is_arg(reduction))
         return tgi_llvm_constant(k->e, TG_I64, 0);
-    return tgi_emit_empty_of(combining(reduction),
+    return tgi_emit_empty_of(combining_op(reduction),
                              reduction->dtype)(&k->e->base);
 }
 
 /* -- Steps ----------------------------------------------------------------- */
 
-/* The better one of two, as the CPU has it: the best one if x is NaN. */
-static LLVMValueRef better(tgi_llvm_kernel *k, const tgi_reduction *reduction,
-                           LLVMValueRef x, LLVMValueRef best)
+/* vmaxps or vminps: `best` if x is NaN or equal. */
+static LLVMValueRef select_better(tgi_llvm_kernel *k,
+                                  const tgi_reduction *reduction,
+                                  LLVMValueRef x, LLVMValueRef best)
 {
     LLVMValueRef is_better = LLVMBuildFCmp(
         k->b, reduction->op == TGI_OP_REDUCE_MAX ? LLVMRealOGT : LLVMRealOLT, x,
@@ -125,40 +120,40 @@ static LLVMValueRef better(tgi_llvm_kernel *k, const tgi_reduction *reduction,
     return LLVMBuildSelect(k->b, is_better, x, best, "");
 }
 
-static LLVMValueRef signs_together(tgi_llvm_kernel *k,
-                                   const tgi_reduction *reduction,
-                                   LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef combine_signs(tgi_llvm_kernel *k,
+                                  const tgi_reduction *reduction,
+                                  LLVMValueRef a, LLVMValueRef b)
 {
     return reduction->op == TGI_OP_REDUCE_MAX ? LLVMBuildAnd(k->b, a, b, "")
                                               : LLVMBuildOr(k->b, a, b, "");
 }
 
-/* Takes x, and `other` if there is one, into the state. */
-static void step_quick(tgi_llvm_kernel *k, const tgi_reduction *reduction,
-                       LLVMValueRef x, LLVMValueRef other,
-                       tgi_llvm_accumulator *next)
+/* Accumulates x, and `other` unless it is NULL. */
+static void step_native_minmax(tgi_llvm_kernel *k,
+                               const tgi_reduction *reduction, LLVMValueRef x,
+                               LLVMValueRef other, tgi_llvm_accumulator *next)
 {
-    LLVMTypeRef bits = tgi_llvm_type(k->e, bits_of(reduction));
+    LLVMTypeRef bits = tgi_llvm_type(k->e, bits_dtype(reduction));
     LLVMValueRef is_nan =
         LLVMBuildFCmp(k->b, LLVMRealUNO, x, other ? other : x, "");
     LLVMValueRef signs = LLVMBuildBitCast(k->b, x, bits, "");
-    next->part[0] = better(k, reduction, x, next->part[0]);
+    next->part[0] = select_better(k, reduction, x, next->part[0]);
     if (other) {
-        next->part[0] = better(k, reduction, other, next->part[0]);
-        signs = signs_together(k, reduction, signs,
-                               LLVMBuildBitCast(k->b, other, bits, ""));
+        next->part[0] = select_better(k, reduction, other, next->part[0]);
+        signs = combine_signs(k, reduction, signs,
+                              LLVMBuildBitCast(k->b, other, bits, ""));
     }
     next->part[1] = LLVMBuildOr(k->b, next->part[1],
                                 LLVMBuildSExt(k->b, is_nan, bits, ""), "");
-    next->part[2] = signs_together(k, reduction, next->part[2], signs);
+    next->part[2] = combine_signs(k, reduction, next->part[2], signs);
 }
 
 void tgi_llvm_reduce_step_pair(tgi_llvm_kernel *k, uint32_t number,
-                               LLVMValueRef first, tgi_llvm_accumulator *state)
+                               LLVMValueRef first, tgi_llvm_accumulator *acc)
 {
     const tgi_reduction *reduction = reduction_at(&k->analysis, number);
-    step_quick(k, reduction, first, tgi_llvm_value_of(k, reduction->value),
-               state);
+    step_native_minmax(k, reduction, first,
+                       tgi_llvm_value_of(k, reduction->value), acc);
 }
 
 static void step_arg(tgi_llvm_kernel *k, const tgi_reduction *reduction,
@@ -167,46 +162,47 @@ static void step_arg(tgi_llvm_kernel *k, const tgi_reduction *reduction,
     const int dtype = k->loops->insts.data[reduction->value].dtype;
     LLVMValueRef row = k->index[k->analysis.inner];
     const tgi_emitted in[] = {next->part[0], x};
-    LLVMValueRef takes =
+    LLVMValueRef replaces =
         tgi_emit_step_of(reduction->op, (tg_dtype)dtype)(&k->e->base, in);
     LLVMValueRef is_first = LLVMBuildICmp(
         k->b, LLVMIntEQ, row, tgi_llvm_const_i64(k->program, 0), "");
-    takes = LLVMBuildOr(k->b, takes, tgi_llvm_splat(k->e, is_first), "");
-    next->part[0] = LLVMBuildSelect(k->b, takes, x, next->part[0], "");
-    next->part[1] = LLVMBuildSelect(k->b, takes, tgi_llvm_splat(k->e, row),
+    replaces = LLVMBuildOr(k->b, replaces, tgi_llvm_splat(k->e, is_first), "");
+    next->part[0] = LLVMBuildSelect(k->b, replaces, x, next->part[0], "");
+    next->part[1] = LLVMBuildSelect(k->b, replaces, tgi_llvm_splat(k->e, row),
                                     next->part[1], "");
 }
 
 void tgi_llvm_reduce_step(tgi_llvm_kernel *k, uint32_t number,
-                          bool is_reassociable, tgi_llvm_accumulator *state)
+                          bool is_reassociable, tgi_llvm_accumulator *acc)
 {
     const tgi_reduction *reduction = reduction_at(&k->analysis, number);
-    const tgi_llvm_accumulator old = *state;
+    const tgi_llvm_accumulator old = *acc;
     LLVMValueRef x = tgi_llvm_value_of(k, reduction->value);
-    if (is_arg(reduction)) {
-        step_arg(k, reduction, x, state);
-    } else if (uses_native_minmax(reduction, is_reassociable)) {
-        step_quick(k, reduction, x, NULL, state);
+    if (tgi_llvm_is_arg(reduction)) {
+        step_arg(k, reduction, x, acc);
+    } else if (is_native_minmax(reduction, is_reassociable)) {
+        step_native_minmax(k, reduction, x, NULL, acc);
     } else if (reduction->op == TGI_OP_MATMUL) {
         const tgi_emitted in[] = {x, tgi_llvm_value_of(k, reduction->other),
                                   old.part[0]};
-        state->part[0] =
+        acc->part[0] =
             tgi_emit_step_of(TGI_OP_MATMUL, reduction->dtype)(&k->e->base, in);
     } else {
-        state->part[0] = tgi_llvm_reduce_combine(k, number, old.part[0], x);
+        acc->part[0] = tgi_llvm_reduce_combine(k, number, old.part[0], x);
     }
-    /* Columns that do not count are never stored; lanes are folded. */
+    /* Inactive columns are never stored; inactive lanes of a row must not
+       change, since lanes are combined at the end. */
     if (!k->mask || k->e->lanes == 1 || k->loops->vectors == TGI_COLUMNS)
         return;
     for (unsigned i = 0;
          i < tgi_llvm_accumulator_parts(k, number, is_reassociable); i++)
-        state->part[i] =
-            LLVMBuildSelect(k->b, k->mask, state->part[i], old.part[i], "");
+        acc->part[i] =
+            LLVMBuildSelect(k->b, k->mask, acc->part[i], old.part[i], "");
 }
 
 /* -- Ends ------------------------------------------------------------------ */
 
-static LLVMValueRef nan_of(const tgi_llvm_kernel *k, tg_dtype dtype)
+static LLVMValueRef nan_constant(const tgi_llvm_kernel *k, tg_dtype dtype)
 {
     const double nan64 = (double)NAN;
     const float nan32 = NAN;
@@ -218,40 +214,40 @@ static LLVMValueRef nan_of(const tgi_llvm_kernel *k, tg_dtype dtype)
     return tgi_llvm_constant(k->e, dtype, nan);
 }
 
-static LLVMValueRef quick_value(tgi_llvm_kernel *k,
-                                const tgi_reduction *reduction,
-                                const tgi_llvm_accumulator *state)
+static LLVMValueRef native_minmax_value(tgi_llvm_kernel *k,
+                                        const tgi_reduction *reduction,
+                                        const tgi_llvm_accumulator *acc)
 {
-    const tg_dtype dtype = reduction->dtype, bits = bits_of(reduction);
+    const tg_dtype dtype = reduction->dtype, bits = bits_dtype(reduction);
     LLVMValueRef zero = tgi_llvm_constant(k->e, bits, 0);
     LLVMValueRef sign =
-        LLVMBuildAnd(k->b, state->part[2],
+        LLVMBuildAnd(k->b, acc->part[2],
                      tgi_llvm_constant(k->e, bits,
                                        dtype == TG_F64 ? UINT64_C(1) << 63
                                                        : UINT64_C(1) << 31),
                      "");
-    LLVMValueRef is_zero = LLVMBuildFCmp(k->b, LLVMRealOEQ, state->part[0],
+    LLVMValueRef is_zero = LLVMBuildFCmp(k->b, LLVMRealOEQ, acc->part[0],
                                          tgi_llvm_constant(k->e, dtype, 0), "");
     LLVMValueRef value = LLVMBuildSelect(
         k->b, is_zero,
         LLVMBuildBitCast(k->b, sign, tgi_llvm_type(k->e, dtype), ""),
-        state->part[0], "");
+        acc->part[0], "");
 
     LLVMValueRef is_nan =
-        LLVMBuildICmp(k->b, LLVMIntNE, state->part[1], zero, "");
-    return LLVMBuildSelect(k->b, is_nan, nan_of(k, dtype), value, "");
+        LLVMBuildICmp(k->b, LLVMIntNE, acc->part[1], zero, "");
+    return LLVMBuildSelect(k->b, is_nan, nan_constant(k, dtype), value, "");
 }
 
 LLVMValueRef tgi_llvm_reduce_finish(tgi_llvm_kernel *k, uint32_t number,
                                     bool is_reassociable,
-                                    const tgi_llvm_accumulator *state)
+                                    const tgi_llvm_accumulator *acc)
 {
     const tgi_reduction *reduction = reduction_at(&k->analysis, number);
-    if (is_arg(reduction))
-        return state->part[1];
-    return uses_native_minmax(reduction, is_reassociable)
-               ? quick_value(k, reduction, state)
-               : state->part[0];
+    if (tgi_llvm_is_arg(reduction))
+        return acc->part[1];
+    return is_native_minmax(reduction, is_reassociable)
+               ? native_minmax_value(k, reduction, acc)
+               : acc->part[0];
 }
 
 LLVMValueRef tgi_llvm_matmul_start(tgi_llvm_kernel *k, LLVMValueRef from,
@@ -261,7 +257,7 @@ LLVMValueRef tgi_llvm_matmul_start(tgi_llvm_kernel *k, LLVMValueRef from,
     LLVMValueRef zero = tgi_llvm_constant(k->e, dtype, 0);
     if (!tgi_dtype_is((int)dtype, TGI_CLASS_FLOAT))
         return zero;
-    /* x + -0 is x for every x; without any x it is +0. */
+    /* x + -0 is x for every x; an empty sum is +0. */
     const unsigned bits = 8 * (unsigned)tgi_dtype_bytes((int)dtype);
     LLVMValueRef identity =
         tgi_llvm_constant(k->e, dtype, UINT64_C(1) << (bits - 1));
@@ -270,23 +266,25 @@ LLVMValueRef tgi_llvm_matmul_start(tgi_llvm_kernel *k, LLVMValueRef from,
 }
 
 /*
- * The larger or smaller of two floats as the recipe has it, by what the CPU
- * has: which gives the second one of two zeros. So it is taken both ways, and
- * signs are combined.
+ * Min or max of two floats with the recipe's result. The CPU's instruction
+ * returns its second operand for two zeros, so it is applied in both orders and
+ * the signs are combined.
  */
-static LLVMValueRef extreme(tgi_llvm_kernel *k, const tgi_reduction *by,
-                            LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef combine_minmax(tgi_llvm_kernel *k,
+                                   const tgi_reduction *reduction,
+                                   LLVMValueRef a, LLVMValueRef b)
 {
-    LLVMTypeRef type = LLVMTypeOf(a), bits = tgi_llvm_type(k->e, bits_of(by));
-    LLVMValueRef one_way =
-        LLVMBuildBitCast(k->b, better(k, by, a, b), bits, "");
-    LLVMValueRef other_way =
-        LLVMBuildBitCast(k->b, better(k, by, b, a), bits, "");
+    LLVMTypeRef type = LLVMTypeOf(a),
+                bits = tgi_llvm_type(k->e, bits_dtype(reduction));
+    LLVMValueRef a_first =
+        LLVMBuildBitCast(k->b, select_better(k, reduction, a, b), bits, "");
+    LLVMValueRef b_first =
+        LLVMBuildBitCast(k->b, select_better(k, reduction, b, a), bits, "");
     LLVMValueRef value = LLVMBuildBitCast(
-        k->b, signs_together(k, by, one_way, other_way), type, "");
+        k->b, combine_signs(k, reduction, a_first, b_first), type, "");
     LLVMValueRef has_nan = LLVMBuildFCmp(k->b, LLVMRealUNO, a, b, "");
-    return LLVMBuildSelect(k->b, has_nan, nan_of(k, (tg_dtype)by->dtype), value,
-                           "");
+    return LLVMBuildSelect(
+        k->b, has_nan, nan_constant(k, (tg_dtype)reduction->dtype), value, "");
 }
 
 LLVMValueRef tgi_llvm_reduce_combine_op(tgi_llvm_kernel *k, int op,
@@ -295,8 +293,8 @@ LLVMValueRef tgi_llvm_reduce_combine_op(tgi_llvm_kernel *k, int op,
 {
     const tgi_reduction by = {.op = (uint8_t)op, .dtype = (uint8_t)dtype};
     const tgi_emitted in[] = {left, right};
-    if (uses_native_minmax(&by, true) && tgi_dtype_bytes((int)dtype) >= 4)
-        return extreme(k, &by, left, right);
+    if (is_native_minmax(&by, true) && tgi_dtype_bytes((int)dtype) >= 4)
+        return combine_minmax(k, &by, left, right);
     return tgi_emit_step_of(op, dtype)(&k->e->base, in);
 }
 
@@ -304,44 +302,30 @@ LLVMValueRef tgi_llvm_reduce_combine(tgi_llvm_kernel *k, uint32_t number,
                                      LLVMValueRef left, LLVMValueRef right)
 {
     const tgi_reduction *reduction = reduction_at(&k->analysis, number);
-    assert(!is_arg(reduction));
-    return tgi_llvm_reduce_combine_op(k, combining(reduction), reduction->dtype,
-                                      left, right);
+    assert(!tgi_llvm_is_arg(reduction));
+    return tgi_llvm_reduce_combine_op(k, combining_op(reduction),
+                                      reduction->dtype, left, right);
 }
 
 /* -- Lanes ----------------------------------------------------------------- */
 
-/* Lanes first … first + n - 1 of a vector; one lane is an element. */
-static LLVMValueRef lanes_of(tgi_llvm_kernel *k, LLVMValueRef vector,
-                             unsigned first, unsigned n)
-{
-    LLVMValueRef order[TGI_LLVM_MAX_LANES];
-    for (unsigned i = 0; i < n; i++)
-        order[i] = LLVMConstInt(k->program->i32, first + i, false);
-    if (n == 1)
-        return LLVMBuildExtractElement(k->b, vector, order[0], "");
-    return LLVMBuildShuffleVector(k->b, vector,
-                                  LLVMGetPoison(LLVMTypeOf(vector)),
-                                  LLVMConstVector(order, n), "");
-}
-
 void tgi_llvm_reduce_halve(tgi_llvm_kernel *k, uint32_t number,
-                           tgi_llvm_accumulator *state)
+                           tgi_llvm_accumulator *acc)
 {
     const tgi_reduction *reduction = reduction_at(&k->analysis, number);
     const unsigned lanes = k->e->lanes, half = lanes / 2;
     LLVMValueRef lower[TGI_LLVM_MAX_PARTS], upper[TGI_LLVM_MAX_PARTS];
     for (unsigned i = 0; i < tgi_llvm_accumulator_parts(k, number, true); i++) {
-        lower[i] = lanes_of(k, state->part[i], 0, half);
-        upper[i] = lanes_of(k, state->part[i], half, half);
+        lower[i] = tgi_llvm_extract_lanes(k->e, acc->part[i], 0, half);
+        upper[i] = tgi_llvm_extract_lanes(k->e, acc->part[i], half, half);
     }
     k->e->lanes = half;
-    if (uses_native_minmax(reduction, true)) {
-        state->part[0] = better(k, reduction, upper[0], lower[0]);
-        state->part[1] = LLVMBuildOr(k->b, lower[1], upper[1], "");
-        state->part[2] = signs_together(k, reduction, lower[2], upper[2]);
+    if (is_native_minmax(reduction, true)) {
+        acc->part[0] = select_better(k, reduction, upper[0], lower[0]);
+        acc->part[1] = LLVMBuildOr(k->b, lower[1], upper[1], "");
+        acc->part[2] = combine_signs(k, reduction, lower[2], upper[2]);
     } else {
-        state->part[0] = tgi_llvm_reduce_combine(k, number, lower[0], upper[0]);
+        acc->part[0] = tgi_llvm_reduce_combine(k, number, lower[0], upper[0]);
     }
     k->e->lanes = lanes;
 }
@@ -357,8 +341,8 @@ LLVMValueRef tgi_llvm_horizontal_reduce_op(tgi_llvm_kernel *k, int op,
     LLVMValueRef all = vectors[0];
     while (k->e->lanes > 1) {
         const unsigned half = k->e->lanes / 2;
-        LLVMValueRef lower = lanes_of(k, all, 0, half);
-        LLVMValueRef upper = lanes_of(k, all, half, half);
+        LLVMValueRef lower = tgi_llvm_extract_lanes(k->e, all, 0, half);
+        LLVMValueRef upper = tgi_llvm_extract_lanes(k->e, all, half, half);
         k->e->lanes = half;
         all = tgi_llvm_reduce_combine_op(k, op, dtype, lower, upper);
     }
@@ -369,6 +353,6 @@ LLVMValueRef tgi_llvm_horizontal_reduce(tgi_llvm_kernel *k, uint32_t number,
                                         LLVMValueRef *vectors, unsigned n)
 {
     const tgi_reduction *reduction = reduction_at(&k->analysis, number);
-    return tgi_llvm_horizontal_reduce_op(k, combining(reduction),
+    return tgi_llvm_horizontal_reduce_op(k, combining_op(reduction),
                                          reduction->dtype, vectors, n);
 }

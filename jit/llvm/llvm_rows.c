@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_rows.c - a point of a kernel whose vectors lie along the inner axis:
- * its phases one after the other, each of them a loop of full vectors and
- * something for the elements left over.
+ * llvm_rows.c - a point of a ROWS kernel: its phases in order, each a loop over
+ * full vectors and a tail.
  */
 #include "llvm/llvm_rows.h"
 #include "llvm/llvm_access.h"
@@ -14,7 +13,7 @@
 #include "llvm/llvm_non_temporal.h"
 
 void tgi_llvm_rows_tail(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
-                        LLVMValueRef to, tgi_llvm_body_fn *visit, void *user)
+                        LLVMValueRef to, tgi_llvm_body_fn *body, void *user)
 {
     const unsigned lanes = k->e->lanes;
     tgi_llvm_loop loop;
@@ -23,17 +22,17 @@ void tgi_llvm_rows_tail(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
     k->index[k->analysis.inner] = loop.index;
     if (k->e->lanes > 1)
         k->mask = tgi_llvm_tail_mask(k, LLVMBuildSub(k->b, to, loop.index, ""));
-    visit(k, phase, user);
+    body(k, phase, user);
     k->mask = NULL;
     tgi_llvm_loop_end(k, &loop, NULL);
     k->e->lanes = lanes;
 }
 
-/* Full vectors of so many lanes; gives where they end. */
-static LLVMValueRef visit_full(tgi_llvm_kernel *k, unsigned phase,
-                               unsigned lanes, LLVMValueRef from,
-                               LLVMValueRef to, tgi_llvm_body_fn *visit,
-                               void *user)
+/* A loop over full vectors of `lanes`; returns the position after them. */
+static LLVMValueRef emit_full_vectors(tgi_llvm_kernel *k, unsigned phase,
+                                      unsigned lanes, LLVMValueRef from,
+                                      LLVMValueRef to, tgi_llvm_body_fn *body,
+                                      void *user)
 {
     LLVMValueRef end = tgi_llvm_round_down(k, from, to, lanes);
     if (tgi_llvm_are_equal_consts(from, end))
@@ -42,36 +41,38 @@ static LLVMValueRef visit_full(tgi_llvm_kernel *k, unsigned phase,
     k->e->lanes = lanes;
     tgi_llvm_loop_begin(k, &loop, from, end, lanes, NULL, 0);
     k->index[k->analysis.inner] = loop.index;
-    visit(k, phase, user);
+    body(k, phase, user);
     tgi_llvm_loop_end(k, &loop, NULL);
     return end;
 }
 
-/* True if nothing is ever left over: rows are cut where vectors end. */
-static bool is_whole(const tgi_llvm_kernel *k, const tgi_llvm_phase *p)
+/* True if there is never a tail: work items end where vectors end. */
+static bool has_no_tail(const tgi_llvm_kernel *k, unsigned phase)
 {
+    const tgi_llvm_phase *p = &k->analysis.phases[phase];
     const tgi_dim extent = k->loops->extent[k->analysis.inner];
     return tgi_dim_is_known(extent) && extent % p->lanes == 0 &&
            !k->non_temporal_phases[phase];
 }
 
 void tgi_llvm_rows_loop(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
-                        LLVMValueRef to, tgi_llvm_body_fn *visit, void *user)
+                        LLVMValueRef to, tgi_llvm_body_fn *body, void *user)
 {
     const tgi_llvm_phase *p = &k->analysis.phases[phase];
     k->e->lanes = p->lanes;
-    from = tgi_llvm_non_temporal_loop(k, phase, from, to, visit, user);
-    from = visit_full(k, phase, p->lanes, from, to, visit, user);
-    if (!is_whole(k, p) && !p->is_heavy && p->register_lanes < p->lanes)
-        from = visit_full(k, phase, p->register_lanes, from, to, visit, user);
+    from = tgi_llvm_non_temporal_loop(k, phase, from, to, body, user);
+    from = emit_full_vectors(k, phase, p->lanes, from, to, body, user);
+    if (!has_no_tail(k, phase) && !p->is_heavy && p->register_lanes < p->lanes)
+        from = emit_full_vectors(k, phase, p->register_lanes, from, to, body,
+                                 user);
     k->e->lanes = p->lanes;
-    if (!is_whole(k, p) && !tgi_llvm_are_equal_consts(from, to) &&
+    if (!has_no_tail(k, phase) && !tgi_llvm_are_equal_consts(from, to) &&
         p->register_lanes > 1)
-        tgi_llvm_rows_tail(k, phase, from, to, visit, user);
+        tgi_llvm_rows_tail(k, phase, from, to, body, user);
     k->index[k->analysis.inner] = NULL;
 }
 
-static void map(tgi_llvm_kernel *k, unsigned phase, void *user)
+static void emit_map_body(tgi_llvm_kernel *k, unsigned phase, void *user)
 {
     (void)user;
     tgi_llvm_body_emit(k, phase);
@@ -90,7 +91,7 @@ void tgi_llvm_rows_emit(tgi_llvm_kernel *k, LLVMValueRef from, LLVMValueRef to)
             else if (tgi_llvm_can_fission(&k->analysis, phase))
                 tgi_llvm_rows_fission_emit(k, phase, from, to);
             else
-                tgi_llvm_rows_loop(k, phase, from, to, map, NULL);
+                tgi_llvm_rows_loop(k, phase, from, to, emit_map_body, NULL);
             tgi_llvm_splats_end(k);
         }
         k->e->lanes = 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_rows_reassociable.c - reductions along the inner axis whose order cannot be
- * seen in the result: no blocks and no tree, one vector goes all along. What
- * is left over is taken by a part of it.
+ * llvm_rows_reassociable.c - reductions along the inner axis whose result does
+ * not depend on the order of elements: one vector accumulator, without blocks
+ * or tree. The tail uses the lower lanes of it.
  */
 #include "llvm/llvm_access.h"
 #include "llvm/llvm_analysis.h"
@@ -12,11 +12,11 @@
 #include "llvm/llvm_reduce.h"
 #include "llvm/llvm_rows.h"
 
-/* All states of a phase, part after part. */
-typedef struct states {
+/* Accumulators of all reductions of a phase, part after part. */
+typedef struct accumulators {
     unsigned n;
     LLVMValueRef all[TGI_LLVM_MAX_REDUCTIONS * TGI_LLVM_MAX_PARTS];
-} states;
+} accumulators;
 
 static unsigned parts_of(const tgi_llvm_kernel *k, const tgi_llvm_phase *p,
                          unsigned i)
@@ -24,7 +24,8 @@ static unsigned parts_of(const tgi_llvm_kernel *k, const tgi_llvm_phase *p,
     return tgi_llvm_accumulator_parts(k, p->reductions[i], true);
 }
 
-static void start(tgi_llvm_kernel *k, const tgi_llvm_phase *p, states *s)
+static void start_accumulators(tgi_llvm_kernel *k, const tgi_llvm_phase *p,
+                               accumulators *s)
 {
     s->n = 0;
     for (unsigned i = 0; i < p->n_reductions; i++) {
@@ -35,12 +36,12 @@ static void start(tgi_llvm_kernel *k, const tgi_llvm_phase *p, states *s)
     }
 }
 
-/* Calls `change` for each state. */
-static void
-change_states(tgi_llvm_kernel *k, const tgi_llvm_phase *p, states *s,
-              void change(tgi_llvm_kernel *k, unsigned i, uint32_t reduction,
-                          tgi_llvm_accumulator *state, void *user),
-              void *user)
+/* Calls `change` for each accumulator. */
+static void update_accumulators(
+    tgi_llvm_kernel *k, const tgi_llvm_phase *p, accumulators *s,
+    void change(tgi_llvm_kernel *k, unsigned i, uint32_t reduction,
+                tgi_llvm_accumulator *state, void *user),
+    void *user)
 {
     for (unsigned i = 0, at = 0; i < p->n_reductions; i++) {
         const unsigned n = parts_of(k, p, i);
@@ -56,22 +57,25 @@ change_states(tgi_llvm_kernel *k, const tgi_llvm_phase *p, states *s,
 
 /* -- Bodies ---------------------------------------------------------------- */
 
-static void step(tgi_llvm_kernel *k, unsigned i, uint32_t reduction,
-                 tgi_llvm_accumulator *state, void *user)
+static void step_accumulator(tgi_llvm_kernel *k, unsigned i, uint32_t reduction,
+                             tgi_llvm_accumulator *state, void *user)
 {
     (void)i;
     (void)user;
     tgi_llvm_reduce_step(k, reduction, true, state);
 }
 
-static void take(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef at, states *s)
+static void reduce_vector(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef at,
+                          accumulators *s)
 {
     k->index[k->analysis.inner] = at;
     tgi_llvm_body_emit(k, phase);
-    change_states(k, &k->analysis.phases[phase], s, step, NULL);
+    update_accumulators(k, &k->analysis.phases[phase], s, step_accumulator,
+                        NULL);
 }
 
-/* Quick reductions take two vectors for the price of one and a half. */
+/* Native min and max accumulate two vectors at 1.5 times the cost of one: they
+   share the instructions for NaNs and signs. */
 static void step_first(tgi_llvm_kernel *k, unsigned i, uint32_t reduction,
                        tgi_llvm_accumulator *state, void *user)
 {
@@ -93,66 +97,68 @@ static void step_second(tgi_llvm_kernel *k, unsigned i, uint32_t reduction,
         tgi_llvm_reduce_step(k, reduction, true, state);
 }
 
-static void take_two(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef at,
-                     states *s)
+static void reduce_two_vectors(tgi_llvm_kernel *k, unsigned phase,
+                               LLVMValueRef at, accumulators *s)
 {
     const tgi_llvm_phase *p = &k->analysis.phases[phase];
     LLVMValueRef firsts[TGI_LLVM_MAX_REDUCTIONS];
     k->index[k->analysis.inner] = at;
     tgi_llvm_body_emit(k, phase);
-    change_states(k, p, s, step_first, firsts);
+    update_accumulators(k, p, s, step_first, firsts);
     k->index[k->analysis.inner] = tgi_llvm_add(
         k->program, at, tgi_llvm_const_i64(k->program, k->e->lanes));
     tgi_llvm_body_emit(k, phase);
-    change_states(k, p, s, step_second, firsts);
+    update_accumulators(k, p, s, step_second, firsts);
 }
 
 /* -- Loops ----------------------------------------------------------------- */
 
-typedef enum loop_kind { SINGLE, TWO, MASKED } loop_kind;
+typedef enum loop_kind { VECTORS, PAIRS, MASKED } loop_kind;
 
-static void loop_over(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
-                      LLVMValueRef to, loop_kind kind, states *s)
+static void emit_loop(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
+                      LLVMValueRef to, loop_kind kind, accumulators *s)
 {
     tgi_llvm_loop loop;
     if (tgi_llvm_are_equal_consts(from, to))
         return;
-    tgi_llvm_loop_begin(k, &loop, from, to, k->e->lanes * (kind == TWO ? 2 : 1),
-                        s->all, s->n);
+    tgi_llvm_loop_begin(k, &loop, from, to,
+                        k->e->lanes * (kind == PAIRS ? 2 : 1), s->all, s->n);
     for (unsigned i = 0; i < s->n; i++)
         s->all[i] = loop.carried[i];
     if (kind == MASKED)
         k->mask = tgi_llvm_tail_mask(k, LLVMBuildSub(k->b, to, loop.index, ""));
-    if (kind == TWO)
-        take_two(k, phase, loop.index, s);
+    if (kind == PAIRS)
+        reduce_two_vectors(k, phase, loop.index, s);
     else
-        take(k, phase, loop.index, s);
+        reduce_vector(k, phase, loop.index, s);
     k->mask = NULL;
     tgi_llvm_loop_end(k, &loop, s->all);
     for (unsigned i = 0; i < s->n; i++)
         s->all[i] = loop.carried[i];
 }
 
-static void halve(tgi_llvm_kernel *k, unsigned i, uint32_t reduction,
-                  tgi_llvm_accumulator *state, void *user)
+static void halve_accumulator(tgi_llvm_kernel *k, unsigned i,
+                              uint32_t reduction, tgi_llvm_accumulator *state,
+                              void *user)
 {
     (void)i;
     (void)user;
     tgi_llvm_reduce_halve(k, reduction, state);
 }
 
-static void finish(tgi_llvm_kernel *k, unsigned i, uint32_t reduction,
-                   tgi_llvm_accumulator *state, void *user)
+static void finish_accumulator(tgi_llvm_kernel *k, unsigned i,
+                               uint32_t reduction, tgi_llvm_accumulator *state,
+                               void *user)
 {
     LLVMValueRef *out = user;
     out[i] = tgi_llvm_reduce_finish(k, reduction, true, state);
 }
 
 static void halve_down_to(tgi_llvm_kernel *k, const tgi_llvm_phase *p,
-                          unsigned lanes, states *s)
+                          unsigned lanes, accumulators *s)
 {
     while (k->e->lanes > lanes) {
-        change_states(k, p, s, halve, NULL);
+        update_accumulators(k, p, s, halve_accumulator, NULL);
         k->e->lanes /= 2;
     }
 }
@@ -162,15 +168,15 @@ void tgi_llvm_rows_reassociable_emit(tgi_llvm_kernel *k, unsigned phase,
                                      LLVMValueRef *out)
 {
     const tgi_llvm_phase *p = &k->analysis.phases[phase];
-    states s;
+    accumulators s;
     k->e->lanes = p->lanes;
-    start(k, p, &s);
+    start_accumulators(k, p, &s);
     LLVMValueRef end =
         tgi_llvm_round_down(k, from, to, p->is_heavy ? p->lanes : 2 * p->lanes);
-    loop_over(k, phase, from, end, p->is_heavy ? SINGLE : TWO, &s);
+    emit_loop(k, phase, from, end, p->is_heavy ? VECTORS : PAIRS, &s);
     halve_down_to(k, p, p->tail_lanes, &s);
-    loop_over(k, phase, end, to, k->e->lanes > 1 ? MASKED : SINGLE, &s);
+    emit_loop(k, phase, end, to, k->e->lanes > 1 ? MASKED : VECTORS, &s);
     halve_down_to(k, p, 1, &s);
-    change_states(k, p, &s, finish, out);
+    update_accumulators(k, p, &s, finish_accumulator, out);
     k->index[k->analysis.inner] = NULL;
 }

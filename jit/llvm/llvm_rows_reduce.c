@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_rows_reduce.c - reductions along the inner axis, by the tree of
- * reduce_tree.h: lanes, blocks, pairwise.
+ * llvm_rows_reduce.c - reductions along the inner axis, in the order of
+ * reduce_tree.h: lanes, blocks, pairwise combination of blocks.
  *
- * The lanes of a block are several vectors. They are kept in registers where
- * bodies are short and registers enough; what is left over of a block, and
- * blocks of long bodies, take the vectors one by one from memory.
+ * The lanes of a block fill several vectors. These are accumulated in registers
+ * if the body is short and they fit; the tail of a block, and blocks of long
+ * bodies, load and store one vector of lanes at a time.
  */
 #include "llvm/llvm_access.h"
 #include "llvm/llvm_analysis.h"
@@ -21,26 +21,26 @@
 
 /* -- Facts ----------------------------------------------------------------- */
 
-/* Registers that lanes may take; a body needs the rest. */
-enum { REGISTERS = 8 };
+/* Registers of 256 bits for accumulators; the body needs the others. */
+enum { ACCUMULATOR_REGISTERS = 8 };
 
-static unsigned all_lanes(const tgi_llvm_analysis *a,
-                          const tgi_llvm_phase *phase)
+static unsigned full_tree_lanes(const tgi_llvm_analysis *a,
+                                const tgi_llvm_phase *phase)
 {
     const int dtype = a->loops->reductions.data[phase->reductions[0]].dtype;
     return (unsigned)tgi_tree_lanes(dtype);
 }
 
 /*
- * Lanes that a short row never reaches keep the start value, which changes
- * nothing when they are folded in: they need not be there. Products are the
- * exception, since they start from +0, which changes -0.
+ * Lanes beyond the end of a short row keep the start value, the identity of the
+ * reduction, so they can be omitted. Not for MATMUL: it starts from +0, and
+ * -0 + +0 is +0.
  */
 unsigned tgi_llvm_tree_lanes(const tgi_llvm_analysis *a,
                              const tgi_llvm_phase *phase)
 {
     const tgi_dim extent = a->loops->extent[a->inner];
-    unsigned lanes = all_lanes(a, phase);
+    unsigned lanes = full_tree_lanes(a, phase);
     for (unsigned i = 0; i < phase->n_reductions; i++)
         if (a->loops->reductions.data[phase->reductions[i]].op == TGI_OP_MATMUL)
             return lanes;
@@ -52,7 +52,7 @@ unsigned tgi_llvm_tree_lanes(const tgi_llvm_analysis *a,
 int64_t tgi_llvm_block_elements(const tgi_llvm_analysis *a,
                                 const tgi_llvm_phase *phase)
 {
-    return TGI_BLOCK_STEPS * (int64_t)all_lanes(a, phase);
+    return TGI_BLOCK_STEPS * (int64_t)full_tree_lanes(a, phase);
 }
 
 static bool fits_registers(const tgi_llvm_kernel *k,
@@ -67,17 +67,17 @@ static bool fits_registers(const tgi_llvm_kernel *k,
         phase->n_reductions *
         (tgi_llvm_tree_lanes(&k->analysis, phase) / phase->lanes);
     return !phase->is_heavy && vectors <= TGI_LLVM_MAX_CARRIED &&
-           bits <= REGISTERS * 256;
+           bits <= ACCUMULATOR_REGISTERS * 256;
 }
 
-/* -- Lanes in memory ------------------------------------------------------- */
+/* -- Accumulators in memory ------------------------------------------------ */
 
-typedef struct memory {
+typedef struct lane_memory {
     unsigned lanes;
     LLVMValueRef array[TGI_LLVM_MAX_REDUCTIONS];
-} memory;
+} lane_memory;
 
-static tg_dtype dtype_of(const tgi_llvm_kernel *k, uint32_t reduction)
+static tg_dtype reduction_dtype(const tgi_llvm_kernel *k, uint32_t reduction)
 {
     return k->loops->reductions.data[reduction].dtype;
 }
@@ -85,15 +85,15 @@ static tg_dtype dtype_of(const tgi_llvm_kernel *k, uint32_t reduction)
 static LLVMValueRef lane_address(tgi_llvm_kernel *k, uint32_t reduction,
                                  LLVMValueRef array, LLVMValueRef lane)
 {
-    return LLVMBuildGEP2(k->b,
-                         tgi_llvm_element_type(k->e, dtype_of(k, reduction)),
-                         array, &lane, 1, "");
+    return LLVMBuildGEP2(
+        k->b, tgi_llvm_element_type(k->e, reduction_dtype(k, reduction)), array,
+        &lane, 1, "");
 }
 
 static LLVMValueRef load_lanes(tgi_llvm_kernel *k, uint32_t reduction,
                                LLVMValueRef address)
 {
-    const tg_dtype dtype = dtype_of(k, reduction);
+    const tg_dtype dtype = reduction_dtype(k, reduction);
     LLVMValueRef value =
         LLVMBuildLoad2(k->b, tgi_llvm_type(k->e, dtype), address, "");
     LLVMSetAlignment(value, (unsigned)tgi_dtype_bytes((int)dtype));
@@ -103,14 +103,15 @@ static LLVMValueRef load_lanes(tgi_llvm_kernel *k, uint32_t reduction,
 static void store_lanes(tgi_llvm_kernel *k, uint32_t reduction,
                         LLVMValueRef value, LLVMValueRef address)
 {
-    LLVMSetAlignment(LLVMBuildStore(k->b, value, address),
-                     (unsigned)tgi_dtype_bytes((int)dtype_of(k, reduction)));
+    LLVMSetAlignment(
+        LLVMBuildStore(k->b, value, address),
+        (unsigned)tgi_dtype_bytes((int)reduction_dtype(k, reduction)));
 }
 
-/* Blocks begin at multiples of the lanes, so the position tells the lane. */
-static void take_in_memory(tgi_llvm_kernel *k, unsigned phase, void *user)
+/* Blocks begin at multiples of the lanes: lane = position % lanes. */
+static void step_in_memory(tgi_llvm_kernel *k, unsigned phase, void *user)
 {
-    const memory *m = user;
+    const lane_memory *m = user;
     const tgi_llvm_phase *p = &k->analysis.phases[phase];
     tgi_llvm_body_emit(k, phase);
     LLVMValueRef lane =
@@ -128,7 +129,7 @@ static void take_in_memory(tgi_llvm_kernel *k, unsigned phase, void *user)
 
 /* -- Blocks ---------------------------------------------------------------- */
 
-/* The lanes of a block: `n` vectors for each reduction in turn. */
+/* Accumulators of a block: `n` vectors per reduction. */
 typedef struct vectors {
     unsigned n;
     LLVMValueRef all[TGI_LLVM_MAX_REDUCTIONS * TGI_LLVM_MAX_TREE_VECTORS];
@@ -139,10 +140,10 @@ static LLVMValueRef *vectors_of(vectors *v, unsigned reduction)
     return &v->all[reduction * v->n];
 }
 
-/* Steps of all lanes at once, as many as are full. Where it ends. */
-static LLVMValueRef take_in_registers(tgi_llvm_kernel *k, unsigned phase,
-                                      LLVMValueRef from, LLVMValueRef to,
-                                      vectors *v)
+/* Accumulates full sets of lanes; returns the position after them. */
+static LLVMValueRef reduce_in_registers(tgi_llvm_kernel *k, unsigned phase,
+                                        LLVMValueRef from, LLVMValueRef to,
+                                        vectors *v)
 {
     const tgi_llvm_phase *p = &k->analysis.phases[phase];
     const int64_t step = tgi_llvm_tree_lanes(&k->analysis, p);
@@ -170,11 +171,12 @@ static LLVMValueRef take_in_registers(tgi_llvm_kernel *k, unsigned phase,
 }
 
 /*
- * The elements left over of a row of known length, where vectors can be taken
- * with a mask. False if that is not so.
+ * Unrolls the tail of a row of known length, with a mask on the last vector.
+ * False if the length is unknown, or the tail can neither be masked nor ends
+ * with a full vector, or accumulators do not fit registers.
  */
-static bool take_known_rest(tgi_llvm_kernel *k, unsigned phase,
-                            LLVMValueRef from, LLVMValueRef to, vectors *v)
+static bool reduce_known_tail(tgi_llvm_kernel *k, unsigned phase,
+                              LLVMValueRef from, LLVMValueRef to, vectors *v)
 {
     const tgi_llvm_phase *p = &k->analysis.phases[phase];
     int64_t at, end;
@@ -197,14 +199,15 @@ static bool take_known_rest(tgi_llvm_kernel *k, unsigned phase,
     return true;
 }
 
-static void through_memory(tgi_llvm_kernel *k, unsigned phase,
-                           LLVMValueRef from, LLVMValueRef to, vectors *v)
+static void reduce_in_memory(tgi_llvm_kernel *k, unsigned phase,
+                             LLVMValueRef from, LLVMValueRef to, vectors *v)
 {
     const tgi_llvm_phase *p = &k->analysis.phases[phase];
-    memory m = {.lanes = tgi_llvm_tree_lanes(&k->analysis, p)};
+    lane_memory m = {.lanes = tgi_llvm_tree_lanes(&k->analysis, p)};
     for (unsigned i = 0; i < p->n_reductions; i++) {
         m.array[i] = tgi_llvm_stack_array(
-            k, tgi_llvm_element_type(k->e, dtype_of(k, p->reductions[i])),
+            k,
+            tgi_llvm_element_type(k->e, reduction_dtype(k, p->reductions[i])),
             m.lanes);
         for (unsigned j = 0; j < v->n; j++)
             store_lanes(
@@ -212,7 +215,7 @@ static void through_memory(tgi_llvm_kernel *k, unsigned phase,
                 lane_address(k, p->reductions[i], m.array[i],
                              tgi_llvm_const_i64(k->program, j * p->lanes)));
     }
-    tgi_llvm_rows_loop(k, phase, from, to, take_in_memory, &m);
+    tgi_llvm_rows_loop(k, phase, from, to, step_in_memory, &m);
     for (unsigned i = 0; i < p->n_reductions; i++)
         for (unsigned j = 0; j < v->n; j++)
             vectors_of(v, i)[j] = load_lanes(
@@ -221,7 +224,7 @@ static void through_memory(tgi_llvm_kernel *k, unsigned phase,
                              tgi_llvm_const_i64(k->program, j * p->lanes)));
 }
 
-/* One block; `out` gets the result of each reduction of the phase. */
+/* One block; out[i] is the result of reduction i of the phase. */
 static void reduce_block(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
                          LLVMValueRef to, LLVMValueRef *out)
 {
@@ -236,10 +239,10 @@ static void reduce_block(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
     }
     LLVMValueRef at = from;
     if (fits_registers(k, p))
-        at = take_in_registers(k, phase, from, to, &v);
+        at = reduce_in_registers(k, phase, from, to, &v);
     if (!tgi_llvm_are_equal_consts(at, to) &&
-        !take_known_rest(k, phase, at, to, &v))
-        through_memory(k, phase, at, to, &v);
+        !reduce_known_tail(k, phase, at, to, &v))
+        reduce_in_memory(k, phase, at, to, &v);
     for (unsigned i = 0; i < p->n_reductions; i++) {
         k->e->lanes = p->lanes;
         out[i] = tgi_llvm_horizontal_reduce(k, p->reductions[i],
@@ -275,32 +278,10 @@ static void reduce_blocks(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
                             tgi_llvm_ceil_div(k->program, to, size), out);
 }
 
-/* -- Blocks that another kernel made --------------------------------------- */
+/* -- Phases ---------------------------------------------------------------- */
 
-static void reduce_cascade(tgi_llvm_kernel *k, unsigned phase,
-                           LLVMValueRef from, LLVMValueRef to,
-                           LLVMValueRef *out)
-{
-    const tgi_llvm_phase *p = &k->analysis.phases[phase];
-    tgi_llvm_pairwise pairwise;
-    tgi_llvm_loop loop;
-    k->e->lanes = 1;
-    tgi_llvm_pairwise_begin(k, &pairwise, p);
-    tgi_llvm_loop_begin(k, &loop, from, to, 1, NULL, 0);
-    k->index[k->analysis.inner] = loop.index;
-    tgi_llvm_body_emit(k, phase);
-    for (unsigned i = 0; i < p->n_reductions; i++)
-        out[i] = tgi_llvm_value_of(
-            k, k->loops->reductions.data[p->reductions[i]].value);
-    tgi_llvm_pairwise_push(k, &pairwise, out, loop.index);
-    tgi_llvm_loop_end(k, &loop, NULL);
-    k->index[k->analysis.inner] = NULL;
-    tgi_llvm_pairwise_total(k, &pairwise, to, out);
-}
-
-/* -- All of them ----------------------------------------------------------- */
-
-static bool all_are_free(const tgi_llvm_kernel *k, const tgi_llvm_phase *p)
+static bool all_are_reassociable(const tgi_llvm_kernel *k,
+                                 const tgi_llvm_phase *p)
 {
     for (unsigned i = 0; i < p->n_reductions; i++)
         if (!tgi_llvm_is_reassociable(&k->analysis, p->reductions[i]))
@@ -312,15 +293,16 @@ void tgi_llvm_rows_reduce_emit(tgi_llvm_kernel *k, unsigned phase,
                                LLVMValueRef from, LLVMValueRef to)
 {
     const tgi_llvm_phase *p = &k->analysis.phases[phase];
-    const bool is_cascade =
+    const bool is_second_stage =
         k->loops->reductions.data[p->reductions[0]].combines_blocks;
     LLVMValueRef results[TGI_LLVM_MAX_REDUCTIONS];
     LLVMValueRef is_any = LLVMBuildICmp(k->b, LLVMIntSLT, from, to, "");
     tgi_llvm_branch branch;
     tgi_llvm_branch_begin(k, &branch, is_any);
-    if (is_cascade)
-        reduce_cascade(k, phase, from, to, results);
-    else if (all_are_free(k, p))
+    if (is_second_stage) {
+        k->e->lanes = 1;
+        tgi_llvm_pairwise_reduce(k, phase, from, to, results);
+    } else if (all_are_reassociable(k, p))
         tgi_llvm_rows_reassociable_emit(k, phase, from, to, results);
     else
         reduce_blocks(k, phase, from, to, results);

@@ -17,6 +17,7 @@
 #include "llvm/llvm_flow.h"
 #include "llvm/llvm_frame.h"
 #include "llvm/llvm_program.h"
+#include "llvm/llvm_stack.h"
 #include "llvm/llvm_store_forwarding.h"
 #include "llvm/llvm_straightline.h"
 

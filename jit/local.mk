@@ -191,6 +191,8 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/llvm_access.h \
 	jit/llvm/llvm_analysis.c \
 	jit/llvm/llvm_analysis.h \
+	jit/llvm/llvm_cache_hints.c \
+	jit/llvm/llvm_cache_hints.h \
 	jit/llvm/llvm_check.c \
 	jit/llvm/llvm_check.h \
 	jit/llvm/llvm_classify.c \

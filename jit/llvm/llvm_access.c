@@ -9,12 +9,12 @@
  * on Zen 3. Only the alignment of an element is assumed.
  */
 #include "llvm/llvm_access.h"
+#include "llvm/llvm_cache_hints.h"
 #include "llvm/llvm_emit.h"
 #include "llvm/llvm_flow.h"
 #include "llvm/llvm_frame.h"
 #include "llvm/llvm_inst.h"
 #include "llvm/llvm_kernel_state.h"
-#include "llvm/llvm_non_temporal.h"
 #include "llvm/llvm_program.h"
 #include "llvm/llvm_store_forwarding.h"
 
@@ -39,16 +39,11 @@ LLVMValueRef tgi_llvm_tail_mask(tgi_llvm_kernel *k, LLVMValueRef n)
                          tgi_llvm_splat(k->e, count), "");
 }
 
-static LLVMValueRef lane_number(const tgi_llvm_kernel *k, unsigned lane)
-{
-    return LLVMConstInt(k->program->i32, lane, false);
-}
-
 static LLVMValueRef reverse_lanes(tgi_llvm_kernel *k, LLVMValueRef vector)
 {
     LLVMValueRef order[TGI_LLVM_MAX_LANES];
     for (unsigned i = 0; i < k->e->lanes; i++)
-        order[i] = lane_number(k, k->e->lanes - 1 - i);
+        order[i] = tgi_llvm_lane_index(k->program, k->e->lanes - 1 - i);
     return LLVMBuildShuffleVector(k->b, vector,
                                   LLVMGetPoison(LLVMTypeOf(vector)),
                                   LLVMConstVector(order, k->e->lanes), "");
@@ -252,8 +247,9 @@ static void lane_addresses(tgi_llvm_kernel *k, const tgi_access *access,
             address = offset_address(
                 k, access, address,
                 gather_offset(k, access,
-                              LLVMBuildExtractElement(k->b, indices,
-                                                      lane_number(k, i), "")));
+                              LLVMBuildExtractElement(
+                                  k->b, indices,
+                                  tgi_llvm_lane_index(k->program, i), "")));
         out_addresses[i] = guard_empty_gather(k, access, address);
         if (!is_zero_stride(stride))
             next = offset_address(k, access, next, step);
@@ -302,7 +298,7 @@ static LLVMValueRef load_lanes(tgi_llvm_kernel *k, const tgi_access *access,
     for (unsigned i = 0; i < k->e->lanes; i++)
         vector = LLVMBuildInsertElement(
             k->b, vector, load_element_aligned(k, element, dtype, addresses[i]),
-            lane_number(k, i), "");
+            tgi_llvm_lane_index(k->program, i), "");
     return vector;
 }
 
@@ -325,8 +321,8 @@ static LLVMValueRef load_stride_two(tgi_llvm_kernel *k,
                              tgi_llvm_const_i64(k->program, lanes - 1));
     LLVMValueRef second = load_element_aligned(k, type, dtype, address);
     for (int i = 0; i < lanes; i++)
-        order[i] =
-            lane_number(k, (unsigned)(2 * i < lanes ? 2 * i : 2 * i + 1));
+        order[i] = tgi_llvm_lane_index(
+            k->program, (unsigned)(2 * i < lanes ? 2 * i : 2 * i + 1));
     LLVMValueRef all = LLVMBuildShuffleVector(
         k->b, first, second, LLVMConstVector(order, k->e->lanes), "");
     return is_negative ? reverse_lanes(k, all) : all;
@@ -416,7 +412,8 @@ static void store_lanes(tgi_llvm_kernel *k, const tgi_access *access,
     for (unsigned i = 0; i < k->e->lanes; i++)
         store_element_aligned(
             k, dtype,
-            LLVMBuildExtractElement(k->b, value, lane_number(k, i), ""),
+            LLVMBuildExtractElement(k->b, value,
+                                    tgi_llvm_lane_index(k->program, i), ""),
             addresses[i]);
 }
 

@@ -17,6 +17,7 @@
 #include "llvm/llvm_frame.h"
 #include "llvm/llvm_kernel.h"
 #include "llvm/llvm_program.h"
+#include "llvm/llvm_store_forwarding.h"
 #include "llvm/llvm_straightline.h"
 #include "llvm/llvm_target.h"
 
@@ -180,7 +181,7 @@ static size_t emit_straightline_group(tgi_llvm_entry *n, size_t at)
     tgi_llvm_branch first;
     tgi_llvm_branch_begin(&n->k, &first, tgi_llvm_is_thread_zero(n));
     tgi_llvm_straightline *straightline =
-        tgi_llvm_straightline_begin(n, 0, loops->steps.n);
+        tgi_llvm_straightline_begin(&n->k, 0, loops->steps.n);
     for (; straightline && is_straightline(n, at); at++)
         if (!tgi_llvm_straightline_kernel_emit(
                 straightline,
@@ -202,7 +203,7 @@ static size_t emit_straightline_loop(tgi_llvm_entry *n, size_t at)
 {
     tgi_llvm_branch first;
     tgi_llvm_branch_begin(&n->k, &first, tgi_llvm_is_thread_zero(n));
-    at = tgi_llvm_straightline_loop_emit(n, at);
+    at = tgi_llvm_straightline_loop_emit(&n->k, at);
     tgi_llvm_branch_end(&n->k, &first);
     return at;
 }
@@ -395,8 +396,7 @@ LLVMValueRef tgi_llvm_entry_define(tgi_llvm_program *program,
                          n_codes * sizeof(size_t);
     char *memory = program->alloc(bytes);
     if (!memory) {
-        program->is_out_of_memory = true;
-        tgi_llvm_fail(program, "out of memory");
+        tgi_llvm_fail_memory(program);
         return NULL;
     }
     memset(memory, 0, bytes);

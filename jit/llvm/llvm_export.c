@@ -205,8 +205,7 @@ static LLVMValueRef declare_function(exporter *x)
         (unsigned)export->n_params + (export->takes_memory ? 1 : 0);
     LLVMTypeRef *types = program->alloc((n + 1) * sizeof(LLVMTypeRef));
     if (!types) {
-        program->is_out_of_memory = true;
-        tgi_llvm_fail(program, "out of memory");
+        tgi_llvm_fail_memory(program);
         return NULL;
     }
     for (unsigned i = 0; i < n; i++)

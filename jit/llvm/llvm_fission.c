@@ -366,8 +366,7 @@ void tgi_llvm_rows_fission_emit(tgi_llvm_kernel *k, unsigned phase,
         .k = k, .phase = phase, .lanes = k->analysis.phases[phase].lanes};
     void *memory = allocate_arrays(&s);
     if (!memory) {
-        k->program->is_out_of_memory = true;
-        tgi_llvm_fail(k->program, "out of memory");
+        tgi_llvm_fail_memory(k->program);
         return;
     }
     k->e->lanes = s.lanes;

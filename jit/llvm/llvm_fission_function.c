@@ -218,8 +218,7 @@ add_function(tgi_llvm_fission *s, uint32_t part, const function_key *key)
     struct tgi_llvm_fission_functions *shared =
         program->alloc(sizeof(*shared) + bytes);
     if (!shared) {
-        program->is_out_of_memory = true;
-        tgi_llvm_fail(program, "out of memory");
+        tgi_llvm_fail_memory(program);
         return NULL;
     }
     shared->n_words = key->n_words;

@@ -16,6 +16,7 @@
 #include "llvm/llvm_kernel.h"
 #include "llvm/llvm_access.h"
 #include "llvm/llvm_analysis.h"
+#include "llvm/llvm_cache_hints.h"
 #include "llvm/llvm_classify.h"
 #include "llvm/llvm_columns.h"
 #include "llvm/llvm_cost.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* llvm_non_temporal.h - non-temporal stores, and prefetches. */
+/* llvm_non_temporal.h - loops with non-temporal stores. */
 #ifndef TGI_LLVM_NON_TEMPORAL_H
 #define TGI_LLVM_NON_TEMPORAL_H
 
@@ -14,18 +14,5 @@ void tgi_llvm_non_temporal_classify(tgi_llvm_kernel *k);
 LLVMValueRef tgi_llvm_non_temporal_loop(tgi_llvm_kernel *k, unsigned phase,
                                         LLVMValueRef from, LLVMValueRef to,
                                         tgi_llvm_body_fn *body, void *user);
-/* True if a store is non-temporal in the body under construction. */
-bool tgi_llvm_is_non_temporal(const tgi_llvm_kernel *k,
-                              const tgi_loop_store *store);
-/* Marks a store of so many bytes, which begins with a cache line or divides
-   one, as non-temporal. */
-void tgi_llvm_non_temporal_mark(const tgi_llvm_kernel *k, LLVMValueRef store,
-                                unsigned bytes);
-/* Before a kernel returns: a store fence, if it had non-temporal stores. */
-void tgi_llvm_non_temporal_fence(tgi_llvm_kernel *k);
-
-/* Prefetches `bytes` from an address on, which may lie outside any buffer. */
-void tgi_llvm_prefetch(tgi_llvm_kernel *k, LLVMValueRef address, int64_t bytes,
-                       bool to_write);
 
 #endif /* TGI_LLVM_NON_TEMPORAL_H */

@@ -38,4 +38,11 @@ bool tgi_llvm_fail(tgi_llvm_program *program, const char *why);
 /* The same for a failed allocation. */
 bool tgi_llvm_fail_memory(tgi_llvm_program *program);
 
+/* A lane number, for LLVM's vector instructions. */
+static inline LLVMValueRef tgi_llvm_lane_index(const tgi_llvm_program *program,
+                                               unsigned lane)
+{
+    return LLVMConstInt(program->i32, lane, false);
+}
+
 #endif /* TGI_LLVM_PROGRAM_H */

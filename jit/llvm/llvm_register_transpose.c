@@ -7,11 +7,11 @@
  */
 #include "llvm/llvm_register_transpose.h"
 #include "llvm/llvm_access.h"
+#include "llvm/llvm_cache_hints.h"
 #include "llvm/llvm_emit.h"
 #include "llvm/llvm_flow.h"
 #include "llvm/llvm_frame.h"
 #include "llvm/llvm_kernel_state.h"
-#include "llvm/llvm_non_temporal.h"
 #include "llvm/llvm_program.h"
 
 #include <string.h>

@@ -16,7 +16,6 @@
 #include "llvm/llvm_frame.h"
 #include "llvm/llvm_kernel_state.h"
 #include "llvm/llvm_program.h"
-#include "llvm/llvm_straightline.h"
 
 unsigned tgi_llvm_vector_width(LLVMValueRef value)
 {
@@ -40,8 +39,7 @@ tgi_llvm_forwarded *tgi_llvm_forwarded_elements(tgi_llvm_straightline *group,
     if (group->forwarded[buffer]) {
         memset(group->forwarded[buffer], 0, bytes);
     } else {
-        program->is_out_of_memory = true;
-        tgi_llvm_fail(program, "out of memory");
+        tgi_llvm_fail_memory(program);
     }
     return group->forwarded[buffer];
 }

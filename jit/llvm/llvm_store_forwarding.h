@@ -11,6 +11,29 @@ typedef struct tgi_llvm_forwarded {
     unsigned lane; /* of a vector */
 } tgi_llvm_forwarded;
 
+/* A loop-invariant load in front of a loop. */
+typedef struct tgi_llvm_hoisted_load {
+    uint32_t buffer;
+    unsigned lanes;
+    int64_t first; /* element */
+    LLVMValueRef value;
+} tgi_llvm_hoisted_load;
+
+enum { TGI_LLVM_MAX_HOISTED_LOADS = 64 };
+
+struct tgi_llvm_straightline {
+    tgi_llvm_program *program;
+    LLVMValueRef function, frame, table, thread;
+    LLVMBasicBlockRef entry;        /* addresses and hoisted loads go here */
+    LLVMValueRef *buffers;          /* by buffer: its address */
+    tgi_llvm_forwarded **forwarded; /* by buffer: its elements; NULL: none */
+    bool *is_stored;                /* by buffer: the group stores to it */
+    bool *in_registers;             /* by buffer: carried, not in memory */
+    bool hoists_loads;              /* of buffers that are not stored to */
+    unsigned n_hoisted;
+    tgi_llvm_hoisted_load hoisted[TGI_LLVM_MAX_HOISTED_LOADS];
+};
+
 /* Lanes of a vector; 1: an element. */
 unsigned tgi_llvm_vector_width(LLVMValueRef value);
 

@@ -13,7 +13,6 @@
 #include "llvm/llvm_analysis.h"
 #include "llvm/llvm_cost.h"
 #include "llvm/llvm_emit.h"
-#include "llvm/llvm_entry.h"
 #include "llvm/llvm_flow.h"
 #include "llvm/llvm_inst.h"
 #include "llvm/llvm_kernel.h"
@@ -339,25 +338,24 @@ static void record_stores(tgi_llvm_straightline *group, size_t first,
     }
 }
 
-tgi_llvm_straightline *tgi_llvm_straightline_begin(tgi_llvm_entry *entry,
+tgi_llvm_straightline *tgi_llvm_straightline_begin(tgi_llvm_kernel *entry,
                                                    size_t first, size_t end)
 {
-    tgi_llvm_program *program = entry->k.program;
+    tgi_llvm_program *program = entry->program;
     const size_t n = program->loops->buffers.n;
     const size_t bytes = sizeof(tgi_llvm_straightline) +
                          n * (sizeof(LLVMValueRef) +
                               sizeof(tgi_llvm_forwarded *) + 2 * sizeof(bool));
     tgi_llvm_straightline *group = program->alloc(bytes);
     if (!group) {
-        program->is_out_of_memory = true;
-        tgi_llvm_fail(program, "out of memory");
+        tgi_llvm_fail_memory(program);
         return NULL;
     }
     memset(group, 0, bytes);
     group->program = program;
-    group->function = entry->k.function;
+    group->function = entry->function;
     group->frame = entry->frame;
-    group->table = entry->k.table;
+    group->table = entry->table;
     group->thread = entry->thread;
     group->buffers = (LLVMValueRef *)(group + 1);
     group->forwarded = (tgi_llvm_forwarded **)(group->buffers + n);

@@ -13,16 +13,16 @@
 
 #include "llvm/llvm_check.h"
 #include "llvm/llvm_emit.h"
-#include "llvm/llvm_entry.h"
 #include "llvm/llvm_flow.h"
 #include "llvm/llvm_frame.h"
+#include "llvm/llvm_kernel_state.h"
 #include "llvm/llvm_program.h"
 #include "llvm/llvm_stack.h"
 #include "llvm/llvm_store_forwarding.h"
 #include "llvm/llvm_straightline.h"
 
 typedef struct loop_emitter {
-    tgi_llvm_entry *entry;
+    tgi_llvm_kernel *entry;
     tgi_llvm_straightline *group;
     tgi_llvm_program *program;
     const tgi_loops *loops;
@@ -39,8 +39,7 @@ static void *allocate(const loop_emitter *e, size_t bytes)
     if (memory) {
         memset(memory, 0, bytes + 1);
     } else {
-        e->program->is_out_of_memory = true;
-        tgi_llvm_fail(e->program, "out of memory");
+        tgi_llvm_fail_memory(e->program);
     }
     return memory;
 }
@@ -431,7 +430,7 @@ static void find_phi_widths(loop_emitter *e, size_t at, size_t end,
     group->hoists_loads = false;
     group->function =
         LLVMAddFunction(e->program->emitter.module, "",
-                        LLVMGlobalGetValueType(e->entry->k.function));
+                        LLVMGlobalGetValueType(e->entry->function));
     LLVMPositionBuilderAtEnd(e->b, add_block(e, ""));
     emit_iterations(e, at, end, set, values);
     for (uint32_t k = 0; k < set->n; k++)
@@ -597,12 +596,12 @@ static void mark_carried_values(const loop_emitter *e, size_t at, size_t end)
     }
 }
 
-size_t tgi_llvm_straightline_loop_emit(tgi_llvm_entry *n, size_t at)
+size_t tgi_llvm_straightline_loop_emit(tgi_llvm_kernel *n, size_t at)
 {
     loop_emitter e = {.entry = n,
-                      .program = n->k.program,
-                      .loops = n->k.program->loops,
-                      .b = n->k.b};
+                      .program = n->program,
+                      .loops = n->program->loops,
+                      .b = n->b};
     const size_t end = tgi_loops_end_of(e.loops, at);
     e.group = tgi_llvm_straightline_begin(n, at, end);
     if (e.group) {

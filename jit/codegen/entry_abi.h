@@ -8,7 +8,7 @@
  * between them. With one thread no barrier is ever called.
  *
  * Generated code reads the frame by the numbers of its members, which
- * jit/llvm/llvm_frame.c repeats as an LLVM type; tests compare the two.
+ * jit/llvm/emit/llvm_frame.c repeats as an LLVM type; tests compare the two.
  */
 #ifndef TGI_ENTRY_ABI_H
 #define TGI_ENTRY_ABI_H

@@ -5,17 +5,17 @@
  * of their thread.
  */
 #include "llvm/llvm_codegen.h"
-#include "llvm/llvm_check.h"
+#include "llvm/emit/llvm_check.h"
+#include "llvm/emit/llvm_emit.h"
+#include "llvm/emit/llvm_frame.h"
+#include "llvm/emit/llvm_program.h"
+#include "llvm/emit/llvm_target.h"
+#include "llvm/kernel/llvm_kernel.h"
 #include "llvm/llvm_compile.h"
-#include "llvm/llvm_emit.h"
 #include "llvm/llvm_entry.h"
 #include "llvm/llvm_export.h"
-#include "llvm/llvm_fission.h"
-#include "llvm/llvm_frame.h"
-#include "llvm/llvm_kernel.h"
-#include "llvm/llvm_non_temporal.h"
-#include "llvm/llvm_program.h"
-#include "llvm/llvm_target.h"
+#include "llvm/rows/llvm_fission.h"
+#include "llvm/rows/llvm_non_temporal.h"
 
 #include <stdio.h>
 #include <string.h>

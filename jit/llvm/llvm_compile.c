@@ -10,8 +10,8 @@
  * changes result bits, because no instruction has fast-math flags.
  */
 #include "llvm/llvm_compile.h"
+#include "llvm/emit/llvm_target.h"
 #include "llvm/llvm_instrument.h"
-#include "llvm/llvm_target.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Error.h>

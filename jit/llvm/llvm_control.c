@@ -8,12 +8,12 @@
  * for itself, in memory that its table points to: kernels read the counter
  * like any buffer.
  */
-#include "llvm/llvm_check.h"
+#include "llvm/emit/llvm_check.h"
+#include "llvm/emit/llvm_flow.h"
+#include "llvm/emit/llvm_frame.h"
+#include "llvm/emit/llvm_program.h"
+#include "llvm/emit/llvm_stack.h"
 #include "llvm/llvm_entry.h"
-#include "llvm/llvm_flow.h"
-#include "llvm/llvm_frame.h"
-#include "llvm/llvm_program.h"
-#include "llvm/llvm_stack.h"
 
 #include <string.h>
 

@@ -12,14 +12,14 @@
  * only tests for failures of earlier steps.
  */
 #include "llvm/llvm_entry.h"
-#include "llvm/llvm_emit.h"
-#include "llvm/llvm_flow.h"
-#include "llvm/llvm_frame.h"
-#include "llvm/llvm_kernel.h"
-#include "llvm/llvm_program.h"
-#include "llvm/llvm_store_forwarding.h"
-#include "llvm/llvm_straightline.h"
-#include "llvm/llvm_target.h"
+#include "llvm/emit/llvm_emit.h"
+#include "llvm/emit/llvm_flow.h"
+#include "llvm/emit/llvm_frame.h"
+#include "llvm/emit/llvm_program.h"
+#include "llvm/emit/llvm_store_forwarding.h"
+#include "llvm/emit/llvm_target.h"
+#include "llvm/kernel/llvm_kernel.h"
+#include "llvm/straightline/llvm_straightline.h"
 
 #include <string.h>
 

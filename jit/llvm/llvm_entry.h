@@ -7,7 +7,7 @@
 #ifndef TGI_LLVM_ENTRY_H
 #define TGI_LLVM_ENTRY_H
 
-#include "llvm/llvm_kernel.h"
+#include "llvm/kernel/llvm_kernel.h"
 
 /* A SWITCH or LOOP, while its steps are emitted. */
 typedef struct tgi_llvm_control {

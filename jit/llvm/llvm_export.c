@@ -8,12 +8,12 @@
  * only undefined symbol is TGI_AOT_RUN (entry_abi.h), if it runs a team.
  */
 #include "llvm/llvm_export.h"
-#include "llvm/llvm_emit.h"
-#include "llvm/llvm_flow.h"
-#include "llvm/llvm_frame.h"
-#include "llvm/llvm_kernel_state.h"
-#include "llvm/llvm_program.h"
-#include "llvm/llvm_target.h"
+#include "llvm/emit/llvm_emit.h"
+#include "llvm/emit/llvm_flow.h"
+#include "llvm/emit/llvm_frame.h"
+#include "llvm/emit/llvm_kernel_state.h"
+#include "llvm/emit/llvm_program.h"
+#include "llvm/emit/llvm_target.h"
 
 #include "base/alloc.h"
 #include "base/fpenv.h"

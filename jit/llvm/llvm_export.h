@@ -4,7 +4,7 @@
 #define TGI_LLVM_EXPORT_H
 
 #include "codegen/codegen.h"
-#include "llvm/llvm_program.h"
+#include "llvm/emit/llvm_program.h"
 
 /* Defines the exported function, which runs the entry on at most n_threads
    threads; the entry becomes internal. False after tgi_llvm_fail. */

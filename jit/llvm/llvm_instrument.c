@@ -11,8 +11,8 @@
  * must not be instrumented: LLVM skips those aligned beyond a red zone.
  */
 #include "llvm/llvm_instrument.h"
+#include "llvm/emit/llvm_target.h"
 #include "llvm/llvm_compile.h"
-#include "llvm/llvm_target.h"
 
 #include <dlfcn.h>
 #include <stdint.h>

@@ -9,7 +9,7 @@
 
 #include "codegen/assembly.h"
 #include "llvm/llvm_codegen.h"
-#include "llvm/llvm_target.h"
+#include "llvm/emit/llvm_target.h"
 #include "support/fusing.h"
 
 enum { REGISTER_BYTES = 32 };

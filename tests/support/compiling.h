@@ -9,7 +9,7 @@
 #include <criterion/criterion.h>
 
 #include "llvm/llvm_compile.h"
-#include "llvm/llvm_emit.h"
+#include "llvm/emit/llvm_emit.h"
 #include "object/image.h"
 #include "tgjit/base.h"
 

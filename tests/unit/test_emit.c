@@ -140,16 +140,16 @@ Test(emit, an_operand_of_another_type_is_a_fault)
     recording_begin(&r);
     tgi_emitted x = recording_operand(&r, TG_F32);
     tgi_emitted y = recording_operand(&r, TG_F64);
-    cr_expect(
-        !recording_end(&r, emit(TGI_PRIMITIVE_ADD, TG_F32, x, y, NULL), TG_F32));
+    cr_expect(!recording_end(&r, emit(TGI_PRIMITIVE_ADD, TG_F32, x, y, NULL),
+                             TG_F32));
     recording_begin(&r);
     x = recording_operand(&r, TG_F32);
-    cr_expect(
-        !recording_end(&r, emit(TGI_PRIMITIVE_SELECT, TG_F32, x, x, x), TG_F32));
+    cr_expect(!recording_end(&r, emit(TGI_PRIMITIVE_SELECT, TG_F32, x, x, x),
+                             TG_F32));
     recording_begin(&r);
     x = recording_operand(&r, TG_F32);
-    cr_expect(
-        !recording_end(&r, emit(TGI_PRIMITIVE_LT, TG_F32, x, x, NULL), TG_F32));
+    cr_expect(!recording_end(&r, emit(TGI_PRIMITIVE_LT, TG_F32, x, x, NULL),
+                             TG_F32));
 }
 
 Test(emit, what_is_not_defined_must_be_left_out_by_a_select)

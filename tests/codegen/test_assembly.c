@@ -20,8 +20,8 @@ static int fma_bytes_of(const recording *r)
     int bytes = 0;
     recording_find_used(r, is_used);
     for (int i = 0; i <= r->result; i++)
-        if (is_used[i] && r->values[i].kind == RECORDED_WORD &&
-            r->values[i].word == TGI_PRIMITIVE_FMA)
+        if (is_used[i] && r->values[i].kind == RECORDED_PRIMITIVE &&
+            r->values[i].primitive == TGI_PRIMITIVE_FMA)
             bytes += tgi_dtype_bytes(r->values[i].dtype);
     return bytes;
 }

@@ -381,16 +381,15 @@ static inline bool tgi_node_owns_graphs(const tgi_node *node)
     return node->op == TGI_OP_CALL || tgi_node_has_regions(node);
 }
 
-static inline tg_site tgi_node_site(const tgi_node *node)
-{
-    return (tg_site){node->file, node->line};
-}
-
-/* The index attribute of PARAM, VARIABLE, RESULT and the other ops that have a
-   tgi_attr_index. */
+/* The attribute of an op that has a tgi_attr_index. */
 static inline int64_t tgi_node_index(const tgi_node *node)
 {
     return ((const tgi_attr_index *)node->attr)->index;
+}
+
+static inline tg_site tgi_node_site(const tgi_node *node)
+{
+    return (tg_site){node->file, node->line};
 }
 
 /* The parameter index of a PARAM or VARIABLE node. */

@@ -177,7 +177,7 @@ Test(bad_input, predicates_are_bool_scalars_and_indices_integer_scalars)
         {vector_index, TG_ERROR_SHAPE, {"switch: ", "index is i32[3]"}},
         {float_trips, TG_ERROR_DTYPE,
          {"for: ", "number of iterations is f64[]", "integer scalar"}},
-        {vector_trips, TG_ERROR_SHAPE, {"for: ", "trips is i64[3]"}},
+        {vector_trips, TG_ERROR_SHAPE, {"for: ", "number of iterations is i64[3]"}},
         {test_of_floats, TG_ERROR_DTYPE,
          {"while: ", "test returns f32[]", "bool scalar"}},
         {test_of_vectors, TG_ERROR_SHAPE,

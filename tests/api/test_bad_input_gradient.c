@@ -175,7 +175,7 @@ Test(bad_input, gradients_that_do_not_exist_say_why)
     check_refused(by_host, TG_ERROR_INVALID_ARGUMENT, "the host call at ",
                   "has no gradient");
     check_refused(by_loop, TG_ERROR_INVALID_ARGUMENT, "cast at ",
-                  "gives i32[3]");
+                  "returns i32[3]");
 }
 
 Test(bad_input, there_is_no_reason_outside_of_a_trace)

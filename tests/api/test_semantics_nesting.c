@@ -567,14 +567,14 @@ Test(semantics, line_09_a_stand_in_is_good_in_its_own_trace)
 
     tg_function *g = tg_function_create(s.ctx, use_stand_in, kept, NULL);
     check_fails(tg_call(g, TG_NO_ARGS, TG_NO_RESULTS), TG_ERROR_TRACE, "read",
-                "own trace only");
+                "only in its own trace");
     check_fails(tg_call(f, TG_ARGS(kept), TG_NO_RESULTS), TG_ERROR_TRACE,
-                "own trace only");
+                "only in its own trace");
     cr_assert_null(tg_variable_map(kept, TG_READ));
-    check_record(TG_ERROR_TRACE, "own trace only");
+    check_record(TG_ERROR_TRACE, "only in its own trace");
     float number;
     check_fails(tg_variable_get(kept, &number, sizeof number), TG_ERROR_TRACE,
-                "own trace only");
+                "only in its own trace");
     tg_variable_release(kept);
     tg_bundle_release(&pair_type, &p);
     tg_function_release(f);

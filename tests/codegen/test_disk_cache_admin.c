@@ -237,7 +237,7 @@ Test(store_care, wrong_arguments_are_refused)
     tg_cache_report report = {0};
     tg_cache_counters counts = {0};
     check_fails(tg_cache_list(p.dir, NULL, NULL), TG_ERROR_INVALID_ARGUMENT,
-                "no function");
+                "callback is NULL");
     check_fails(tg_cache_verify(p.dir, true, NULL), TG_ERROR_INVALID_ARGUMENT,
                 "out_report is NULL");
     check_fails(tg_cache_verify(p.dir, true, &report),

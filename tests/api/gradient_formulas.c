@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gradient_formulas.c - functions of single elements, and what moves them to
- * other places. See gradient_formulas.h.
+ * gradient_formulas.c - elementwise functions and index maps. See
+ * gradient_formulas.h.
  */
 #include "api/gradient_formulas.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gradient_formulas.h - formulas and small networks whose derivatives another
- * system has computed: tests/gradients/make_expected.py has the same ones in
- * the same order, and says what their inputs are.
+ * gradient_formulas.h - formulas and small networks whose expected derivatives
+ * were computed by PyTorch. tests/gradients/make_expected.py has the same
+ * formulas in the same order and documents their inputs.
  */
 #ifndef TGI_TEST_GRADIENT_FORMULAS_H
 #define TGI_TEST_GRADIENT_FORMULAS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gradient_formulas_loops.c - branches and loops; what their bodies take from
- * outside comes as `user`. See gradient_formulas.h.
+ * gradient_formulas_loops.c - branches and loops; their bodies receive outer
+ * values through `user`. See gradient_formulas.h.
  */
 #include "api/gradient_formulas.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gradient_formulas_sums.c - reductions, and products of matrices. See
+ * gradient_formulas_sums.c - reductions and matrix products. See
  * gradient_formulas.h.
  */
 #include "api/gradient_formulas.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * op_matrix.h - reads tests/op_matrix/NAME.txt, case by case, and compares
- * elements with what stands there. tests/op_matrix/case_file.py, which writes
- * them, tells the form of the files.
+ * op_matrix.h - reads tests/op_matrix/NAME.txt case by case and compares
+ * elements with the expected ones. tests/op_matrix/case_file.py, which writes
+ * the files, documents their format.
  */
 #ifndef TGI_TEST_OP_MATRIX_H
 #define TGI_TEST_OP_MATRIX_H

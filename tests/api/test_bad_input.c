@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_bad_input.c - what a user may get wrong outside of operations: handles,
- * sizes, options, buffers and callbacks. Each answer is an error that changes
- * nothing, or the right result; never a signal, a hang or a leak.
+ * test_bad_input.c - invalid use outside of operations: handles, sizes,
+ * options, buffers and callbacks. Each call returns an error and changes
+ * nothing, or returns the right result; it never crashes, hangs or leaks.
  */
 #include <math.h>
 #include <pthread.h>

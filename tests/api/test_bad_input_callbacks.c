@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_bad_input_callbacks.c - callbacks that misbehave, and such that make
- * graphs which are large or deep, on a small stack.
+ * test_bad_input_callbacks.c - callbacks that misuse the library, and callbacks
+ * that record large or deep graphs on a small stack.
  */
 #include <pthread.h>
 #include <unistd.h>

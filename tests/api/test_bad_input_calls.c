@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_bad_input_calls.c - buffers that overlap or are misaligned, bound
- * calls, variables, and options that are none.
+ * test_bad_input_calls.c - overlapping and misaligned buffers, bound calls,
+ * variables, and invalid options.
  */
 #include "support/api.h"
 

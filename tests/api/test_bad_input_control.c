@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_bad_input_control.c - branches and loops that are used wrongly: each
- * is told what is wrong with what, and where it was written.
+ * test_bad_input_control.c - invalid branches and loops: each message names the
+ * error, the operands and the source location.
  */
 #include "support/control.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_bad_input_gradient.c - gradients that are asked for wrongly, and those
- * that do not exist: who asks is told why, and what place is to blame.
+ * test_bad_input_gradient.c - invalid requests for gradients, and gradients
+ * that do not exist: the message gives the reason and the responsible source
+ * location.
  */
 #include "support/control.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_bad_input_regions.c - callbacks of branches and loops that misbehave:
- * values and traces that are not theirs, failures of their own, loops that do
- * not end, memory that runs out.
+ * test_bad_input_regions.c - callbacks of branches and loops that misuse the
+ * library: values and traces of others, failing callbacks, infinite loops, out
+ * of memory.
  */
 #include "support/control.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_bound.c - bound calls: buffers are settled once and may be swapped,
- * results are overwritten by every run, and all they need stays alive.
+ * test_bound.c - bound calls: buffers are resolved once and may be replaced,
+ * every run overwrites the results, and the call retains all it uses.
  */
 #include <inttypes.h>
 

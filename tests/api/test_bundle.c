@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_bundle.c - structs of variables: listed, nested, passed as one
- * argument, captured, and inside an input signature.
+ * test_bundle.c - bundles: listed, nested, passed as one argument, captured,
+ * and in an input signature.
  */
 #include "front/object/bundle.h"
 #include "support/api.h"

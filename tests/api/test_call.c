@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_call.c - calls: where results go, which are discarded, and that a
- * failed call leaves everything as it was.
+ * test_call.c - calls: where results are stored, which are discarded, and that
+ * a failed call changes nothing.
  */
 #include "support/api.h"
 

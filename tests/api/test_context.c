@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_context.c - contexts: options and the environment variables beside
- * them, dumps to files, the log, passes left out.
+ * test_context.c - contexts: options and their environment variables, dumps to
+ * files, the log, skipped passes.
  */
 #include <dirent.h>
 #include <stdlib.h>

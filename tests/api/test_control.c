@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * test_control.c - branches: how they are chosen, what they take and give.
- */
+/* test_control.c - branches: how one is selected, its arguments and results. */
 #include "support/control.h"
 
 /* -- Choosing -------------------------------------------------------------- */

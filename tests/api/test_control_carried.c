@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_control_carried.c - what loops carry: compiled code moves it about, in
- * registers, in place or between buffers, and always has the bits of the
- * interpreter. Each body runs on a few elements and on many, for several
- * numbers of trips.
+ * test_control_carried.c - loop-carried values. Compiled code keeps them in
+ * registers, updates them in place or double-buffers them, always with the bits
+ * of the interpreter. Each body runs on few and on many elements, for several
+ * iteration counts.
  */
 #include "support/fusing.h"
 #include "support/modes.h"

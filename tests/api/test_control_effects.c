@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_control_effects.c - promises 13 to 16 about branches: what they do to
- * variables, prints and failures, and when.
+ * test_control_effects.c - promises 13 to 16 for branches: effects on
+ * variables, prints and failures, and their order.
  */
 #include "support/control.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_control_iterations.c - promises 13, 14 and 16 about loops: what trips do to
- * variables, prints and failures, in which order, and limits of trips.
+ * test_control_iterations.c - promises 13, 14 and 16 for loops: effects of
+ * iterations on variables, prints and failures, their order, and limits on
+ * iterations.
  */
 #include "support/control.h"
 

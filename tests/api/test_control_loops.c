@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_control_loops.c - loops: what they carry, how often they go round,
- * and promises 13, 14 and 16 about what a trip does.
+ * test_control_loops.c - loops: carried values, iteration counts, and promises
+ * 13, 14 and 16 for the effects of an iteration.
  */
 #include "support/control.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_control_nesting.c - branches and loops in one another, in functions
- * that are applied, and functions applied in them; unknown extents; variables
- * of the function.
+ * test_control_nesting.c - nested branches and loops, in applied functions and
+ * around them; unknown extents; variables owned by a function.
  */
 #include "support/control.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_cxx.cpp - the same interface in C++17: overloads in place of macros,
- * brace lists for arguments and shapes, and the caller's line in messages.
+ * test_cxx.cpp - the interface in C++17: overloads instead of macros, brace
+ * lists for arguments and shapes, and the caller's line in messages.
  */
 #include <criterion/criterion.h>
 

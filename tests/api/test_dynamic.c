@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_dynamic.c - what moves elements to or from where only the run can
- * tell: compiled code has the bits of the interpreter for every team and
- * width, and no more is stored or copied than must be.
+ * test_dynamic.c - slices, updates, gathers and scatters at run-time positions:
+ * compiled code has the bits of the interpreter for every number of threads and
+ * vector width, without unnecessary stores or copies.
  */
 #include "support/fusing.h"
 #include "support/modes.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_einsum_values.c - what tg_einsum and tg_dot_general compute: the sum
- * over all labels, term by term, for floats within the bound of such a sum
- * and for integers exactly; the same bits whether extents are known while
- * tracing or not, and whether code is interpreted or compiled.
+ * test_einsum_values.c - results of tg_einsum and tg_dot_general equal the sum
+ * over all labels, term by term: floats within the error bound of such a sum,
+ * integers exactly. The bits are the same whether extents are known while
+ * tracing or not, and interpreted or compiled.
  */
 #include <math.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_explain.c - reasons are told against the trace that is most alike.
+ * test_explain.c - the reason for a trace is given in comparison with the most
+ * similar earlier trace.
  */
 #include "support/api.h"
 

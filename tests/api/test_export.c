@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_export.c - what tg_concrete_export refuses, what it leaves behind, and
- * memory that runs out. That exported functions compute the right bits is for
- * check-export.sh.
+ * test_export.c - functions that tg_concrete_export rejects, the files it
+ * leaves, and out of memory. check-export.sh tests the results of exported
+ * functions.
  */
 #include <dirent.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_faults.c - memory that runs out, at every allocation in turn, once and
- * for ever: each area of the API says so, leaks nothing, and works again when
- * there is memory.
+ * test_faults.c - fault injection: every allocation fails in turn, once or
+ * persistently. Each area of the API reports it, leaks nothing, and works again
+ * afterwards.
  */
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_faults_control.c - memory that runs out while branches and loops are
- * traced, changed by passes, made ready and run: at every allocation in turn,
- * once and for ever.
+ * test_faults_control.c - fault injection while branches and loops are traced,
+ * optimised, prepared and run: every allocation fails in turn, once or
+ * persistently.
  */
 #include "support/control.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_faults_gradient.c - memory that runs out while gradients are asked
- * for: at every allocation in turn, once and for ever.
+ * test_faults_gradient.c - fault injection while gradients are computed: every
+ * allocation fails in turn, once or persistently.
  */
 #include "support/control.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_faults_host.c - what the host does around the library: floating-point
- * modes of its own, many threads that call, bind, evict and drop, and forks.
+ * test_faults_host.c - actions of the host around the library: floating-point
+ * modes, many threads that call, bind, evict and release, and forks.
  */
 #include <fenv.h>
 #include <float.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_faults_jit.c - memory that runs out while a function is compiled and
- * made ready to run, at every allocation in turn, once and for ever. Only our
- * own allocations can fail: LLVM's end the process.
+ * test_faults_jit.c - fault injection while a function is compiled and
+ * prepared: every allocation fails in turn, once or persistently. Only the
+ * library's own allocations can fail; those of LLVM terminate the process.
  *
- * Traces are made without faults: test_faults.c has those. A fault before
- * LLVM's turn costs nothing, so most of them are quick.
+ * Traces are created without faults; test_faults.c tests those. Most faults
+ * occur before LLVM runs, so most scenarios are fast.
  */
 #include <stdlib.h>
 #include <unistd.h>

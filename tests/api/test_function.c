@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_function.c - a function's table of traces: its bounds, who leaves
- * first, clearing, looking up by spec, and what is remembered.
+ * test_function.c - a function's table of traces: limits, order of eviction,
+ * clearing, lookup by spec, and history.
  */
 #include "front/call/function_object.h"
 #include "support/api.h"

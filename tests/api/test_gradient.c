@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_gradient.c - the way back through calls, branches and loops, gradients
- * of the user's own, checkpoints, and other derivatives: with numbers that
- * can be checked by hand. Every scenario runs interpreted, with and without
- * passes, and compiled.
+ * test_gradient.c - gradients through calls, branches and loops, custom
+ * gradients, checkpoints and other derivatives, with numbers that can be
+ * checked by hand. Every scenario runs interpreted, with and without passes,
+ * and compiled.
  */
 #include "support/control.h"
 

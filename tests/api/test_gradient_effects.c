@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_gradient_effects.c - gradients through loops that end by what they
- * compute, inside of other loops and branches, and that print, call the host,
- * draw random numbers or read a variable which is assigned later: promise 33.
- * They are computed from saved values, and no effect happens twice. Every
- * scenario runs interpreted, with and without passes, compiled for several
- * threads, and as a context does by itself.
+ * test_gradient_effects.c - promise 33: gradients through data-dependent loops
+ * inside other loops and branches, which print, call the host, draw random
+ * numbers or read a variable that is assigned later. They are computed from
+ * saved values, and no effect happens twice. Every scenario runs interpreted,
+ * with and without passes, compiled for several threads, and in the default
+ * mode.
  */
 #include <math.h>
 

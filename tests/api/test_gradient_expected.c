@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_gradient_expected.c - derivatives of the formulas of
- * gradient_formulas.h are what another system says: tests/gradients, whose
- * make_expected.py tells the form of the files and what of a formula is
- * computed. In f64 and in f32; compiled, with the bits of the interpreter.
+ * test_gradient_expected.c - derivatives of the formulas of gradient_formulas.h
+ * equal PyTorch's: tests/gradients, whose make_expected.py documents the files
+ * and what is computed of each formula. In f64 and f32; compiled with the bits
+ * of the interpreter.
  */
 #include <math.h>
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_gradient_ops.c - the gradient rule of every row of op.def that says
- * SMOOTH or KINKED: against central differences in f64, the second order too;
- * f32 against f64; forwards and backwards; with extents known and unknown,
+ * test_gradient_ops.c - the gradient rule of every SMOOTH or KINKED row of
+ * op.def: against central differences in f64, also of second order; f32 against
+ * f64; forward against backward mode; with extents known and unknown,
  * interpreted and compiled, bit for bit. A row without a case fails.
  *
- * L is the sum of all elements of the result, each by another weight, and S
- * that of all elements of its gradients. What is tested is dL and dS.
+ * L is the weighted sum of all elements of the result, with a different weight
+ * for each, and S that of all elements of its gradients. The tests check dL and
+ * dS.
  */
 #include <math.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_host_call.c - promises 14 and 25: the user's functions are called at
- * their place in the order, with the elements there are, in branches and
- * loops too; what they return goes on, and their failures end the call.
+ * test_host_call.c - promises 14 and 25: host functions are called in program
+ * order with the actual elements, also in branches and loops; their results are
+ * used, and their failures fail the call.
  */
 #include <stdarg.h>
 #include <unistd.h>

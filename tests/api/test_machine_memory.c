@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_machine_memory.c - limits of control groups, read from folders like
- * those of /proc and /sys, and calls that need more than the machine has.
+ * test_machine_memory.c - limits of control groups, read from directories that
+ * imitate /proc and /sys, and calls that need more memory than the machine has.
  */
 #include "base/machine_memory.h"
 

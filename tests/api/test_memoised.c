@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_memoised.c - what compiled calls keep of variables from one call to the
- * next: they must never see anything but the contents of now.
+ * test_memoised.c - packed operands that compiled calls memoise between calls:
+ * they always reflect the current contents of the variable.
  */
 #include "support/modes.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_nesting.c - functions, branches and loops nested as deeply as
- * TG_MAX_NESTING allows, and one level deeper: tracing, gradients, passes and
- * compiled code on a small stack, in every mode.
+ * test_nesting.c - functions, branches and loops nested to the depth
+ * TG_MAX_NESTING, and one level deeper: tracing, gradients, passes and compiled
+ * code on a small stack, in every mode.
  */
 #include <pthread.h>
 

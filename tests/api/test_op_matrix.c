@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_op_matrix.c - every operation with every element type it takes, traced
- * and called through the public interface, gives what the files in
- * tests/op_matrix say. Each case runs in several ways that must make no
- * difference: with arguments, with constants (so that passes compute it), with
- * all extents unknown, without any pass, and with operands swapped where they
- * commute.
+ * test_op_matrix.c - every operation with every dtype it accepts, traced and
+ * called through the public interface, returns the values of tests/op_matrix.
+ * Each case runs in several ways that must make no difference: with arguments,
+ * with constants (so that constant folding computes it), with all extents
+ * unknown, without passes, and with operands swapped if the operation commutes.
  */
 #include "api/op_matrix.h"
 

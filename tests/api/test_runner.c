@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_runner.c - the switch between interpreter and compiled code: what each
+ * test_runner.c - the choice between interpreter and compiled code: what each
  * mode does when something is missing, and how often code is compiled.
  */
 #include <pthread.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_scale.c - graphs of 100,000 operations on a thread with a small stack:
- * traced, put through all passes, dumped and run. Nothing in the library may
- * recurse over a graph, its shapes or its calls.
+ * traced, optimised, dumped and run. Nothing in the library may recurse over a
+ * graph, its shapes or its calls.
  */
 #include <pthread.h>
 #include <stdio.h>

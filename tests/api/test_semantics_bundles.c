@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_semantics_bundles.c - structs of variables, passed or captured as one
- * thing: promises 27 and 29.
+ * test_semantics_bundles.c - promises 27 and 29: bundles, passed or captured as
+ * one argument.
  */
 #include "support/api.h"
 

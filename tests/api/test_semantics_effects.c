@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_semantics_effects.c - the order of effects: promises 13 to 15. Every
- * scenario runs with all passes and with none, which must not differ.
+ * test_semantics_effects.c - promises 13 to 15: the order of effects. Every
+ * scenario runs with all passes and with none, with the same results.
  */
 #include <pthread.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_semantics_explain.c - what a function tells about its traces, and
- * traces called by themselves: promises 11 and 12.
+ * test_semantics_explain.c - promises 11 and 12: what a function reports about
+ * its traces, and calls of concrete functions.
  */
 #include "support/api.h"
 

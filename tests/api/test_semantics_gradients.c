@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_semantics_gradients.c - gradients: promises 17 to 20, and the edges
+ * test_semantics_gradients.c - promises 17 to 20: gradients, and edge cases
  * where a function has no derivative or its formula would overflow. Every
  * scenario runs interpreted and compiled, with extents known and unknown.
  */

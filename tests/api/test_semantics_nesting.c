@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_semantics_nesting.c - functions that call functions, and values that
- * leave their trace: promises 8 and 9.
+ * test_semantics_nesting.c - promises 8 and 9: functions that call functions,
+ * and values that escape their trace.
  */
 #include <pthread.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_semantics_numbers.c - plain numbers: whose element type they take, and
- * what happens to those it cannot hold. Tests bear the number of the promise
- * they hold, here 28. Each runs interpreted and compiled.
+ * test_semantics_numbers.c - promise 28: the dtype of plain numbers, and
+ * numbers that a dtype cannot hold. Test names contain the number of the
+ * promise. Each test runs interpreted and compiled.
  */
 #include <math.h>
 

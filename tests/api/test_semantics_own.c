@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * test_semantics_own.c - variables made inside a callback: promise 7.
- */
+/* test_semantics_own.c - promise 7: variables created inside a callback. */
 #include "support/api.h"
 
 static tg_tensor *zeros(tg_context *ctx, int64_t n)

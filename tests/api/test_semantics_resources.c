@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_semantics_resources.c - random numbers, prints and bundles: promises
- * 24, 26 and 27.
+ * test_semantics_resources.c - promises 24, 26 and 27: random numbers, prints
+ * and bundles.
  */
 #include <unistd.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_semantics_threads.c - first calls from many threads at once: promise
- * 10. Where an interleaving matters, barriers in the callbacks force it. A
- * watchdog ends what would hang.
+ * test_semantics_threads.c - promise 10: first calls from many threads at once.
+ * Where an interleaving matters, barriers in the callbacks force it. A watchdog
+ * terminates tests that hang.
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_semantics_tracing.c - which calls share a trace: dtypes and shapes,
- * static values, and generalising. Tests bear the number of the promise they
- * hold, here 1 to 3.
+ * test_semantics_tracing.c - promises 1 to 3: which calls share a trace: dtypes
+ * and shapes, static values, and generalising. Test names contain the number of
+ * the promise.
  */
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_semantics_variables.c - variables as arguments, and what a callback
- * captures: promises 4 to 6.
+ * test_semantics_variables.c - promises 4 to 6: variables as arguments, and
+ * variables captured by a callback.
  */
 #include "support/api.h"
 

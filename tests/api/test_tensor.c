@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_tensor.c - tensors: what they hold, and what is refused. */
+/* test_tensor.c - tensors: contents and invalid arguments. */
 #include <stdlib.h>
 
 #include "support/api.h"

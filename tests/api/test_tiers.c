@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_tiers.c - calls that are interpreted while their code is compiled in
- * the background (compile_queue.h), and who waits for it.
+ * test_tiers.c - calls that are interpreted while their code is compiled in the
+ * background (compile_queue.h), and calls that wait for it.
  *
- * A log that does not return holds a compile up for as long as a test wants:
- * so what happens meanwhile is certain.
+ * A log callback that blocks delays a compile for as long as a test needs,
+ * which makes the interleaving deterministic.
  */
 #include <pthread.h>
 #include <semaphore.h>

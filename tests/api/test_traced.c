@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_traced.c - goldens of traced functions: as they were recorded, and as
- * the passes leave them. What users see in dumps does not change unnoticed.
+ * test_traced.c - goldens of traced functions, as recorded and after the
+ * passes, so that dumps do not change unnoticed.
  */
 #include "support/api.h"
 #include "support/golden.h"

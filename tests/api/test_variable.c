@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_variable.c - variables: names, initial values, the host's access to
- * the contents, versions and groups.
+ * test_variable.c - variables: names, initial values, host access to the
+ * contents, versions and groups.
  */
 #include <math.h>
 #include <pthread.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * assembling.h - for tests of compiled code: the assembly of a callback, which
- * goes the whole road (trace, passes, fusion, loops, LLVM) for one CPU, so it
- * is the same code everywhere.
+ * assembling.h - for tests of compiled code: the assembly of a callback after
+ * the whole pipeline (trace, passes, fusion, loops, LLVM), for one CPU, so that
+ * it is the same on every machine.
  */
 #ifndef TGI_TEST_ASSEMBLING_H
 #define TGI_TEST_ASSEMBLING_H

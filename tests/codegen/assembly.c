@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* assembly.c - see assembly.h. Nodes of the control flow are lines. */
+/* assembly.c - see assembly.h. Nodes of the control-flow graph are lines. */
 #include "codegen/assembly.h"
 
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * assembly.h - for tests of compiled code: reads the assembly text that the
- * code generator gives (AT&T syntax) and finds the innermost loops in it,
- * whatever the order its blocks stand in.
+ * assembly.h - for tests of compiled code: parses the assembly of the code
+ * generator (AT&T syntax) and finds its innermost loops, whatever the order of
+ * the blocks.
  *
- * A loop is a natural loop of the control flow: a line to which an edge goes
- * back, and all lines that lead to that edge. One is innermost if no other
- * begins inside of it and it calls no function that has loops.
+ * A loop is a natural loop of the control-flow graph: the target of a back
+ * edge, and all lines that reach that edge. It is innermost if no other loop
+ * starts inside it and it calls no function that has loops.
  */
 #ifndef TGI_TEST_ASSEMBLY_H
 #define TGI_TEST_ASSEMBLY_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_assembly.c - what the innermost loops of compiled code look like, for
- * each class of kernels: whole vectors, nothing element by element, no calls,
- * nothing on the stack, and exactly those FMAs that the recipes ask for.
+ * test_assembly.c - the innermost loops of compiled code, for each class of
+ * kernels: full vectors, no scalar code, no calls, no stack accesses, and
+ * exactly the FMAs of the recipes.
  *
- * Rows are multiples of all vectors: there are no loops for what is left over.
+ * Rows are multiples of all vector widths, so that there are no tail loops.
  */
 #include "codegen/assembling.h"
 #include "support/emit_eval.h"

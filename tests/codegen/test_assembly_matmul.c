@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_assembly_matmul.c - what the innermost loop of a product looks like: a
- * tile of sums in registers, and in each step of k nothing but the FMAs of the
- * tile and the loads they share.
+ * test_assembly_matmul.c - the innermost loop of a matrix product: accumulators
+ * in registers, and per step of k only the FMAs of the micro-kernel and the
+ * loads they share.
  */
 #include "codegen/assembling.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_code_cache.c - the code that a process keeps: by keys of this test and
- * a small object of its own, so that all of it is seen without a compiler.
- * test_code_sharing.c has what functions make of it.
+ * test_code_cache.c - the in-memory code cache, with keys and a small object of
+ * this test, so that no compiler is needed. test_code_sharing.c tests its use
+ * by functions.
  */
 #include "cache/code.h"
 #include "cache/code_cache.h"

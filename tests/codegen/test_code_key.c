@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_code_key.c - what code is looked for by: whatever the code generator
- * reads makes another key when it is changed, one member after the other;
- * names, and where things come from, do not.
+ * test_code_key.c - the key of the code caches: a change of anything that the
+ * code generator reads changes the key, member by member; names and source
+ * locations do not.
  */
 #include "cache/code.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_code_serialise.c - code as bytes of a cache, and back. The cache has a
- * checksum; but no bytes whatsoever do harm as long as nothing runs them.
+ * test_code_serialise.c - serialised code. The disk cache has a checksum, but
+ * no input may do harm as long as the code is not run.
  */
 #include "cache/code.h"
 

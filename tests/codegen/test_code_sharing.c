@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_code_sharing.c - functions and contexts that share compiled code: when
- * they do, when they must not, and what users see of it.
+ * they do, when they must not, and what users can observe.
  */
 #include <pthread.h>
 #include <stdatomic.h>

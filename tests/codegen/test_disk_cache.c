@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_disk_cache.c - entries of a store: saved, found, used, evicted and left
- * behind. test_disk_cache_damage.c has those that are not as they should be,
+ * test_disk_cache.c - entries of a disk cache: saved, found, used, evicted and
+ * left behind. test_disk_cache_damage.c tests damaged entries,
  * test_disk_cache_dir.c the directory.
  */
 #include <pthread.h>

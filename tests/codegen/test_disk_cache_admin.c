@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_disk_cache_admin.c - the functions of tgjit/cache.h, and the settings of
- * contexts beside them.
+ * test_disk_cache_admin.c - the functions of tgjit/cache.h, and the related
+ * context options.
  */
 #include "front/object/context_object.h"
 #include "support/api.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_disk_cache_damage.c - entries that are not as they should be: damaged in
- * every way, of another version, not plain files of ours, or out of reach.
+ * test_disk_cache_damage.c - invalid entries: damaged in every way, of another
+ * version, not regular files of this user, or unreadable.
  */
 #include <sys/resource.h>
 

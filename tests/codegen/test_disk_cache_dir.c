@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_disk_cache_dir.c - the directory of a store: where it is by default, how it
- * is made, which ones are refused, and what happens in those that cannot be
- * written to.
+ * test_disk_cache_dir.c - the directory of a disk cache: its default location,
+ * how it is created, which directories are rejected, and read-only ones.
  */
 #include <sched.h>
 #include <signal.h>

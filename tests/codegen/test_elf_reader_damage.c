@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_elf_reader_damage.c - loading objects that are damaged, hostile, or need
- * what generated code must not need: each is refused with a reason, and no
- * bytes whatsoever do harm. Nothing here runs what it loads.
+ * something that generated code must not need: each is rejected with a reason,
+ * and no input does harm. Nothing that is loaded here is run.
  */
 #include "object/image.h"
 

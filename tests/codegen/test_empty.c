@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_empty.c - every family of operations on empty values, of every origin:
- * compiled code returns the bits of the interpreter and touches nothing beside
- * its arguments and results, which lie against guard pages.
+ * test_empty.c - every family of operations on empty values of every origin:
+ * compiled code returns the bits of the interpreter and accesses nothing
+ * outside its arguments and results, which end at guard pages.
  *
- * A load that does not depend on the index of an empty loop stands outside it.
- * Such loads are those of axes of extent 1, so most shapes here have one.
+ * A load that does not depend on the index of an empty loop is outside the
+ * loop. Such loads belong to axes of extent 1, so most shapes here have one.
  */
 #include "support/guarded.h"
 #include "support/modes.h"

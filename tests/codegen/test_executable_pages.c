@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_executable_pages.c - pages for machine code: how few mappings they need, that
- * they are never writable and executable at once, and that threads and forks
- * do not disturb each other.
+ * test_executable_pages.c - pages for machine code: few mappings, never
+ * writable and executable at the same time, and no interference between threads
+ * and forks.
  */
 #include "object/executable_pages.h"
 

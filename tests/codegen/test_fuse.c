@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_fuse.c - what becomes of graphs as loops: what shares a kernel, what
- * is stored, and what is computed only once. tests/golden/loops_*.txt have
- * the loops in full.
+ * test_fuse.c - fusion: which operations share a kernel, which values are
+ * stored, and which are computed only once. tests/golden/loops_*.txt have the
+ * complete loops.
  */
 #include "support/fusing.h"
 

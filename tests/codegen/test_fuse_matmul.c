@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_fuse_matmul.c - what products read: their sides as they are, or what
- * another kernel has stored for them, by slivers or row by row, and why.
+ * test_fuse_matmul.c - the operands of matrix products: read directly, or
+ * stored first by another kernel, as packed panels or row by row, and why.
  *
- * Sizes are far from where one or the other becomes better: that is measured,
- * and may change.
+ * The sizes are far from the thresholds, which are measured and may change.
  */
 #include "support/fusing.h"
 

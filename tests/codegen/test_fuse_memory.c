@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_fuse_memory.c - what loops need memory for: tiny kernels that need none,
- * buffers that take the place of others, and fusion itself when there is none.
+ * test_fuse_memory.c - memory of loops: straight-line kernels that need none,
+ * buffers that reuse others, and fusion when memory runs out.
  */
 #include "support/fusing.h"
 

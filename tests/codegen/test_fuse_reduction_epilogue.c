@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_fuse_reduction_epilogue.c - reductions of a product: part of its kernel where that is
- * legal and worth it, else a kernel of their own.
+ * test_fuse_reduction_epilogue.c - reductions of a matrix product: part of its
+ * kernel where that is legal and profitable, else separate kernels.
  *
- * What is legal is known to the element; sizes at which it becomes worth it are
- * measured and may change: those here are far from them.
+ * Legality is exact. Sizes are far from the thresholds of profitability, which
+ * are measured and may change.
  */
 #include "support/fusing.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_image.c - loading sound objects: their functions run, many of them and
- * from many threads, and what they took is given back.
+ * test_image.c - loading valid objects: their functions run, many of them and
+ * from many threads, and all memory is returned.
  */
 #include "object/image.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_image_debug.c - what gdb and perf are told. The list for gdb is read
- * as gdb reads it.
+ * test_image_debug.c - registration with gdb and perf. The list for gdb is read
+ * the way gdb reads it.
  */
 #include "object/image_debug.h"
 

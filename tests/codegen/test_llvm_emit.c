@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_llvm_emit.c - compiled recipes give the bits of kernels (of NaNs: that
- * it is one) with any number of lanes, for every elementwise op, cast and
- * type; and so do the words that no recipe uses. That no word became a call
- * is seen by the loader, which takes no object with an undefined symbol.
+ * test_llvm_emit.c - compiled recipes have the bits of the interpreter's
+ * kernels (any NaN equals any other) with any number of lanes, for every
+ * elementwise op, cast and dtype; so do primitives that no recipe uses. That no
+ * primitive became a call is checked by the loader, which rejects undefined
+ * symbols.
  */
 #include <criterion/criterion.h>
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_llvm_instrument.c - code that AddressSanitizer watches: it is right on
- * buffers of the right size, and a buffer that is an element too short is
- * reported, whichever one it is. Without the sanitizer it is refused.
+ * test_llvm_instrument.c - code instrumented for AddressSanitizer: it is right
+ * on buffers of the right size, and a buffer that is one element too short is
+ * reported, whichever it is. Without the sanitizer instrumentation is rejected.
  */
 #include "support/api.h"
 #include "support/instrument.h"

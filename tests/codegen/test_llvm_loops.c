@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_llvm_loops.c - loops without reductions in machine code: every element
- * is what the interpreter's kernels say, whatever the type, length, strides,
- * threads and width of vectors; and nothing beyond the buffers is touched.
+ * test_llvm_loops.c - compiled loops without reductions: every element equals
+ * that of the interpreter's kernels for all dtypes, lengths, strides, thread
+ * counts and vector widths, and no access is out of bounds.
  */
 #include "interp/kernel.h"
 #include "support/loops_building.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_llvm_non_temporal.c - stores past the cache: results are what they are
- * without, at every address and length; and what is read in the call, or fits
- * the cache, stays in it.
+ * test_llvm_non_temporal.c - non-temporal stores: results are the same at every
+ * address and length, and values that are read again or fit the cache are
+ * stored normally.
  */
 #include "support/loops_building.h"
 #include "support/support.h"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_llvm_reduce.c - reductions in machine code give the bits of the
- * interpreter's kernels (which tests/unit/test_reduce_tree.c holds to the words of
- * reduce_tree.h), for every op and type, for all kinds of lengths, threads
- * and widths of vectors.
+ * test_llvm_reduce.c - compiled reductions have the bits of the interpreter's
+ * kernels (which tests/unit/test_reduce_tree.c checks against reduce_tree.h)
+ * for every op and dtype, many lengths, thread counts and vector widths.
  */
 #include <math.h>
 

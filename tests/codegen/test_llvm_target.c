@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_llvm_target.c - which targets there are, what their objects look like,
- * and that LLVM's complaints become messages.
+ * test_llvm_target.c - supported targets, the properties of their objects, and
+ * that LLVM's diagnostics become messages.
  */
 #include <criterion/criterion.h>
 #include <pthread.h>

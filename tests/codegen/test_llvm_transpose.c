@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_llvm_transpose.c - loops that go through memory along an outer axis:
- * every element gets where it belongs, whatever its size, the extents, the
- * directions and what is computed on the way; and nothing beyond the buffers
- * is touched.
+ * test_llvm_transpose.c - loops that access memory along an outer axis: every
+ * element is stored at its place, for all element sizes, extents, directions
+ * and expressions, and no access is out of bounds.
  */
 #include <math.h>
 

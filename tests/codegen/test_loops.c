@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_loops.c - the verifier of loops: it accepts what loops.h allows and
- * names what it does not.
+ * test_loops.c - the verifier of the loop IR: it accepts what loops.h allows
+ * and names what it rejects.
  */
 #include "support/loops_building.h"
 #include "support/support.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_native.c - compiled calls behave as interpreted ones: which results
- * and effects there are, in which order, and what is left after a failure.
- * That they compute the same numbers is for random-graphs and the op matrix.
+ * test_native.c - compiled calls behave like interpreted ones: results, effects
+ * and their order, and the state after a failure. random-graphs and the op
+ * matrix compare the numbers.
  */
 #include "support/mappings.h"
 #include "support/modes.h"

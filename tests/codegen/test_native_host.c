@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_native_host.c - compiled calls and what the host is up to: its mode of
- * rounding, its forks, its own parallel regions.
+ * test_native_host.c - compiled calls and the state of the host: rounding mode,
+ * forks, its own parallel regions.
  */
 #include <fenv.h>
 #include <float.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_team.c - teams: who is in them, what barriers promise, which mode the
- * threads run under, and when there is no team. tests/stress/stress_teams.c has many
- * teams at once.
+ * test_team.c - teams: their members, the guarantees of barriers, the
+ * floating-point mode of the threads, and when there is no team.
+ * tests/stress/stress_teams.c runs many teams at once.
  */
 #include "run/team.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_work_share.c - how items are divided among threads (work_share.h).
+ * test_work_share.c - the division of work items among threads (work_share.h).
  */
 #include <criterion/criterion.h>
 

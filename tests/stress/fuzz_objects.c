@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_objects.c - feeds mutants of kept code to its readers: the object
- * loader, the reader of cached values, and the cache on disk, which gives every
- * mutant a checksum that fits. Seeds are a hand-made object and, with LLVM,
- * objects of the code generator.
+ * fuzz_objects.c - feeds mutants of serialised code to its readers: the object
+ * loader, the reader of cached values, and the disk cache, with a valid
+ * checksum. Seeds are a hand-made object and, with LLVM, objects of the code
+ * generator.
  *
- * Most edits replace one field of an ELF header, section header, symbol or
+ * Most mutations replace one field of an ELF header, section header, symbol or
  * relocation by a number near a limit; others change bytes, the size, or the
  * costs and the entry's name before the object. Nothing that loads is run. A
- * mutant fails if a reader leaves the bytes it was given (they end at a page
- * that may not be touched), if something it accepts lies outside the image, or
- * if memory leaks.
+ * mutant fails if a reader reads out of bounds (the bytes end at a guard page),
+ * if something it accepts lies outside the image, or if memory leaks.
  *
  *     --count N   mutants (default 20000)     --seed S   of the random numbers
  *     --only K    mutant K alone, here        --jobs J   processes

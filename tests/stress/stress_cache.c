@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stress_cache.c - one directory of compiled code, many programs.
+ * stress_cache.c - one disk cache, many programs.
  *
- * Eight processes compile as many kernels each, that overlap, and check what
- * they compute; meanwhile a sweeper verifies the directory, removes what is
- * damaged and damages something again, and a reader lists it and runs what it
- * finds. A second crowd finds everything: it compiles nothing, and never opens
+ * Eight processes compile overlapping sets of kernels and check their results.
+ * Meanwhile one process verifies the directory, deletes damaged entries and
+ * damages others, and another lists it and runs the code it finds. A second set
+ * of eight processes finds everything: it compiles nothing and never loads
  * LLVM.
  *
- * A plain program that sees what users see. It takes the number of kernels of
- * a process; or, started by itself, what it is to be.
+ * A plain program that uses only the public interface. Takes the number of
+ * kernels per process, or internal arguments when it starts itself.
  */
 #include "config.h"
 

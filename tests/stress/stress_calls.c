@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stress_calls.c - eight threads that call, bind, clear, map and look at the
- * same functions and variables. Every call is atomic: money moved between
- * accounts is never lost or seen on its way, and counters end exact.
+ * stress_calls.c - eight threads call, bind, clear, map and inspect the same
+ * functions and variables. Every call is atomic: transfers between accounts
+ * never lose money or expose an intermediate state, and counters are exact.
  *
- * A plain program, so that it runs under the thread sanitizer too. Takes the
- * number of rounds of each thread. They are interpreted, since most of them
- * trace anew; then some of them are compiled. stress_compile.c has more.
+ * A plain program, so that it runs under ThreadSanitizer too. Takes the number
+ * of rounds per thread. Most rounds trace again and are interpreted; then some
+ * are compiled. stress_compile.c has more.
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stress_compile.c - eight threads that call and compile the same and other
- * functions at once. First calls race, and each signature and each class of
- * extents is compiled once; of functions that are the same all together, in
- * every second round, when the process keeps code. Traces are evicted while
- * others run them, and the last reference goes while nobody knows who has it.
+ * stress_compile.c - eight threads call and compile the same and different
+ * functions at once. First calls race, and each signature and variant is
+ * compiled once; in every second round, with the in-memory code cache, equal
+ * functions are compiled once in total. Traces are evicted while others run
+ * them, and any thread may release the last reference.
  *
- * A plain program, so that it runs under the thread sanitizer too. Takes the
- * number of rounds.
+ * A plain program, so that it runs under ThreadSanitizer too. Takes the number
+ * of rounds.
  */
 #include <pthread.h>
 #include <stdatomic.h>

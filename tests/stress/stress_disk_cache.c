@@ -2,11 +2,11 @@
 /*
  * stress_disk_cache.c - one directory, many processes.
  *
- *   crowd    eight processes of two threads load 500 keys each, that overlap,
- *            and save what they do not find, while a sweeper removes what is
- *            bad and a reader looks at everything; a second crowd finds all
- *   killed   a process that saves is killed at any moment, again and again:
- *            what is found afterwards is whole
+ *   crowd    eight processes of two threads load 500 overlapping keys each and
+ *            save those they do not find, while one process deletes bad
+ *            entries and another reads everything; a second crowd finds all
+ *   killed   a process that saves is killed at random times, repeatedly: all
+ *            entries that are found afterwards are intact
  *
  * A plain program. Takes the number of kills.
  */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stress_forks.c - children forked while other threads compile. Each compiles
- * functions that nobody has compiled before, runs them, and ends.
+ * stress_forks.c - children forked while other threads compile. Each child
+ * compiles new functions, runs them, and exits.
  *
- *   short    compiles of milliseconds: a fork waits for them
- *   long     a compile of seconds: the child opens a copy of the compiler
+ *     short    compiles of milliseconds: fork waits for them
+ *     long     a compile of seconds: the child loads a second copy of LLVM
  *
  * A plain program. Takes the number of children of the first part.
  */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stress_teams.c - eight threads with teams of their own at once, and children
- * forked while they run. Linked in, the run time starts no thread by itself.
+ * stress_teams.c - eight threads with separate teams at once, and children
+ * forked while they run. The linked OpenMP run time starts no thread by itself.
  *
- * A plain program, so that it runs under the thread sanitizer too, which knows
- * regions by clang's libarcher only: OMP_TOOL_LIBRARIES=libarcher.so and
- * TSAN_OPTIONS=ignore_noninstrumented_modules=1. Takes the number of rounds of
- * each thread.
+ * A plain program, so that it runs under ThreadSanitizer too, which understands
+ * parallel regions only with clang's libarcher: OMP_TOOL_LIBRARIES=libarcher.so
+ * and TSAN_OPTIONS=ignore_noninstrumented_modules=1. Takes the number of rounds
+ * per thread.
  */
 #include <dirent.h>
 #include <pthread.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thread_limits.c - a system that refuses threads: teams have the threads
- * there are, calls have the same bits, and the process goes on. OpenMP alone
- * would end it.
+ * thread_limits.c - a system that refuses to start threads: teams use the
+ * threads there are, results keep their bits, and the process continues. OpenMP
+ * alone would terminate it.
  *
- * Each scenario runs in a child, as a user that no other process has: a limit
- * then leaves room for just so many threads. A plain program: a child of a
- * process with threads has no teams.
+ * Each scenario runs in a child, as a user without other processes, so that a
+ * limit leaves room for an exact number of threads. A plain program, because a
+ * child of a process with threads has no teams.
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * api.h - for tests that use the library as its users do: a context whose
- * prints and log lines are kept, calls that must succeed, and checks of
- * results, of variables and of the error record.
+ * api.h - for tests that use only the public interface: a context that records
+ * prints and log lines, calls that must succeed, and checks of results,
+ * variables and the error record.
  *
- * A check that fails names the line of the test that asked for it.
+ * A failing check reports the line of the test that called it.
  */
 #ifndef TGI_TEST_API_H
 #define TGI_TEST_API_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* arguments.h - what is wrong with the command line of a test program. */
+/* arguments.h - reports invalid command lines of test programs. */
 #ifndef TGI_TEST_ARGUMENTS_H
 #define TGI_TEST_ARGUMENTS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * building.h - for tests of the builders: one graph, a builder for it whose
- * site is user.c:7, and short words for what stands in the graph.
+ * building.h - for tests of the builders: a graph, a builder for it whose site
+ * is user.c:7, and helpers for nodes.
  */
 #ifndef TGI_TEST_BUILDING_H
 #define TGI_TEST_BUILDING_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compiling.h - for tests of the code generator: a module under way, functions
- * in it, and what becomes of it in memory.
+ * compiling.h - for tests of the code generator: an LLVM module, functions in
+ * it, and its code in memory.
  */
 #ifndef TGI_TEST_COMPILING_H
 #define TGI_TEST_COMPILING_H

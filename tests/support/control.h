@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * control.h - for tests of branches and loops: every scenario runs in the
- * interpreter, with all passes and with some left out, and compiled for
- * several threads, where there is a compiler. It must do the same each time.
+ * control.h - for tests of branches and loops: every scenario runs interpreted,
+ * with all passes and with some skipped, and compiled for several threads if
+ * there is a compiler. All runs must agree.
  */
 #ifndef TGI_TEST_CONTROL_H
 #define TGI_TEST_CONTROL_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * disk_caches.h - for tests of the disk cache: a directory of their own, stores in
- * it, a log whose warnings are counted, and entries as files.
+ * disk_caches.h - for tests of the disk cache: a private directory, caches in
+ * it, a log that counts warnings, and entries as files.
  */
 #ifndef TGI_TEST_DISK_CACHES_H
 #define TGI_TEST_DISK_CACHES_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * emit_eval.c - see emit_eval.h. A value handed out is its position, counted
- * from 1. While evaluating, a value may be undefined: that is no mistake as
- * long as every SELECT on the way to the result leaves it out.
+ * emit_eval.c - see emit_eval.h. A value is represented by its position,
+ * counted from 1. During evaluation a value may be undefined, as long as every
+ * SELECT on the way to the result discards it.
  */
 #include "support/emit_eval.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * emit_eval.h - an emitter for tests: it records what a recipe says, checks
- * that every word has the operands primitive.def and scalar.h ask for, counts the
- * words, and evaluates the recording with C scalars.
+ * emit_eval.h - an emitter for tests: it records a recipe, checks that every
+ * primitive has the operands that primitive.def and scalar.h require, counts
+ * primitives, and evaluates the recording with C scalars.
  */
 #ifndef TGI_TEST_EMIT_EVAL_H
 #define TGI_TEST_EMIT_EVAL_H

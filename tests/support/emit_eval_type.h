@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * emit_eval_type.h - template of emit_eval.c: the words of one element type,
- * by the meaning that scalar.h gives them. False if the operands are not in
- * the word's domain.
+ * emit_eval_type.h - template of emit_eval.c: the primitives of one dtype, with
+ * the meaning of scalar.h. False if the operands are outside the domain of the
+ * primitive.
  */
 #define A CAT(element_, DT)(in[0])
 #define B CAT(element_, DT)(in[1])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * emit_inputs.h - operands on which two ways to run a recipe are compared:
- * edges of every type, each with each, and random bits.
+ * emit_inputs.h - operands on which two implementations of a recipe are
+ * compared: all pairs of edge cases of every dtype, and random bits.
  */
 #ifndef TGI_TEST_EMIT_INPUTS_H
 #define TGI_TEST_EMIT_INPUTS_H

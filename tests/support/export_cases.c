@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * export_cases.c - export-cases FOLDER: exports functions of many kinds into
- * the folder, and writes main.c beside them: a program that calls each of them
- * with the data the interpreter was called with here, and compares bytes. See
- * check-export.sh, which compiles and runs it.
+ * export_cases.c - export-cases FOLDER: exports functions of many kinds to the
+ * folder and writes main.c there, a program that calls each with the data of an
+ * interpreted call and compares the bytes. check-export.sh compiles and runs
+ * it.
  */
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * folders.h - folders that a test has made.
- */
+/* folders.h - temporary folders of tests. */
 #ifndef TGI_TEST_FOLDERS_H
 #define TGI_TEST_FOLDERS_H
 

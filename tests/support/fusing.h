@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fusing.h - for tests of fusion: the loops of a callback, verified, and what
- * can be counted in them.
+ * fusing.h - for tests of fusion: the verified loops of a callback, and
+ * functions that count things in them.
  */
 #ifndef TGI_TEST_FUSING_H
 #define TGI_TEST_FUSING_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * graphs.h - short words for making graphs in tests, node by node and without
- * the builders, so that wrong ones can be made too.
+ * graphs.h - helpers that build graphs node by node, without the builders, so
+ * that tests can also build invalid ones.
  */
 #ifndef TGI_TEST_GRAPHS_H
 #define TGI_TEST_GRAPHS_H

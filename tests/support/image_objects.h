@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * image_objects.h - builds relocatable ELF objects by hand, sound ones and
- * such as no assembler would make. A test edits the builder's lists before
- * the object is made, or its bytes after.
+ * image_objects.h - builds relocatable ELF objects by hand, valid ones and ones
+ * that no assembler would produce. A test edits the lists of the builder before
+ * the object is finished, or its bytes afterwards.
  *
  *     object_builder b;
  *     object_begin(&b);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loops_building.h - for tests of the code generator: loops by hand, compiled,
- * loaded and run on buffers between pages that nobody may touch.
+ * loops_building.h - for tests of the code generator: hand-made loop IR,
+ * compiled, loaded and run on buffers between guard pages.
  */
 #ifndef TGI_TEST_LOOPS_BUILDING_H
 #define TGI_TEST_LOOPS_BUILDING_H

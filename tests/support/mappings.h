@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * mappings.h - what the kernel says about this process's memory, from
- * /proc/self/maps.
- */
+/* mappings.h - the memory mappings of this process, from /proc/self/maps. */
 #ifndef TGI_TEST_MAPPINGS_H
 #define TGI_TEST_MAPPINGS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * modes.h - one scenario, interpreted and compiled in several ways: all it
- * can see must be the same, byte by byte.
+ * modes.h - runs one scenario interpreted and compiled in several ways, and
+ * compares everything it observes byte by byte.
  */
 #ifndef TGI_TEST_MODES_H
 #define TGI_TEST_MODES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * passes.h - runs graphs before and after a pass on numbers at the edges, and
- * compares all bits of results and variables; NaNs count as equal.
+ * passes.h - runs graphs before and after a pass on edge cases and compares all
+ * bits of results and variables; all NaNs are equal.
  */
 #ifndef TGI_TEST_PASSES_H
 #define TGI_TEST_PASSES_H

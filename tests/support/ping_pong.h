@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* ping_pong.h - for tests of teams: whether barriers order what threads do. */
+/*
+ * ping_pong.h - for tests of teams: checks that barriers order the accesses of
+ * threads.
+ */
 #ifndef TGI_TEST_PING_PONG_H
 #define TGI_TEST_PING_PONG_H
 

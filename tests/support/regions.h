@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * regions.h - for tests of SWITCH and LOOP nodes: a graph with a number, a
- * vector and a variable, and small graphs for nodes in it to own.
+ * vector and a variable, and small graphs for its nodes to own.
  */
 #ifndef TGI_TEST_REGIONS_H
 #define TGI_TEST_REGIONS_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * saved_values.h - for tests of values that grow: a loop that saves what its body
- * returns behind the loop values, in stacks (lower_saved_values.h); and how other loops and
- * branches take slices of them, as gradients do. Made of the parts that
- * tg_while is made of.
+ * saved_values.h - for tests of unbounded stacks: a loop that saves the results
+ * of its body beyond the loop values (lower_saved_values.h), and loops and
+ * branches that take slices of the stacks, as gradients do. Built from the
+ * functions that implement tg_while.
  */
 #ifndef TGI_TEST_SAVED_VALUES_H
 #define TGI_TEST_SAVED_VALUES_H

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * support.h - what many unit tests want: the check that everything was given
- * back, random numbers that repeat, and a run under every fault of the
- * allocator.
+ * support.h - shared by most unit tests: the check that no object is alive,
+ * reproducible random numbers, and fault injection.
  */
 #ifndef TGI_TEST_SUPPORT_H
 #define TGI_TEST_SUPPORT_H

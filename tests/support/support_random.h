@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * support_random.h - random numbers that repeat, for tests and the programs
- * beside them.
+ * support_random.h - reproducible random numbers, for tests and test programs.
  */
 #ifndef TGI_TEST_SUPPORT_RANDOM_H
 #define TGI_TEST_SUPPORT_RANDOM_H

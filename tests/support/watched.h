@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * watched.h - for plain programs that run compiled code by teams: how they
- * begin, and a run of which it is counted who takes part: a team that is none
- * would prove nothing.
+ * watched.h - for programs that run compiled code on teams: initialisation, and
+ * a run that counts the threads that take part, so that a team of one is
+ * noticed.
  */
 #ifndef TGI_TEST_WATCHED_H
 #define TGI_TEST_WATCHED_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * word_reader.h - reads files of words between blanks, in which '#' begins a comment
- * line: tests/FOLDER/NAME.txt, for tests that compare with what stands there.
+ * word_reader.h - reads files of whitespace-separated words, with comment lines
+ * that begin with '#': tests/FOLDER/NAME.txt, for tests that compare with
+ * expected values.
  */
 #ifndef TGI_TEST_WORD_READER_H
 #define TGI_TEST_WORD_READER_H

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * workers.h - for programs that check many things, each by its number, in
- * several processes.
+ * workers.h - for programs that check many numbered cases in several processes.
  *
- * Numbers are shared by what is left when they are divided by how many
- * processes there are; which of them checks one changes nothing. If one
- * crashes, hangs or finds a failure, the parent knows where it was and starts
- * another behind it. The parent itself runs nothing: it has no threads that a
- * child could miss.
+ * Case i goes to process i modulo the number of processes; the assignment does
+ * not affect results. If a process crashes, hangs or finds a failure, the
+ * parent knows the case and starts another process after it. The parent runs no
+ * case itself, so it has no threads that a forked child would lack.
  */
 #ifndef TGI_TEST_WORKERS_H
 #define TGI_TEST_WORKERS_H

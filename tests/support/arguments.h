@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Names argument i, an option with a value that was not understood; false. */
+/* Reports argument i, an option with an invalid value; returns false. */
 static inline bool argument_is_wrong(const char *program, int argc,
                                      char **argv, int i)
 {

@@ -6,7 +6,7 @@
 #include <dirent.h>
 #include <unistd.h>
 
-/* Removes a folder and the files in it; how many there were. */
+/* Removes a folder and its files; returns their number. */
 static inline int remove_folder(const char *path)
 {
     DIR *dir = opendir(path);

@@ -18,12 +18,12 @@
 
 enum { GUARDED_SLOTS = 32 };
 
-/* So many bytes in a slot, in place of what was there; a random number says
-   how they lie. */
+/* Returns `bytes` bytes in a slot, replacing its contents. A random number
+   selects their position. */
 void *guarded_room(size_t slot, size_t bytes, size_t element_bytes,
                    uint64_t random);
 
-/* Whether what lies beside that in the first n slots is as it was. */
+/* True if the marker bytes of the first n slots are intact. */
 bool guarded_is_intact(size_t n_slots);
 
 #endif /* TGI_TEST_GUARDED_H */

@@ -17,8 +17,8 @@
 #define UNDER_ADDRESS_SANITIZER
 #endif
 
-/* Contexts created from now on instrument what they compile, unless the
-   environment says something already. */
+/* Later contexts instrument compiled code, unless the environment has a
+   setting. */
 static inline void instrument_compiled_code(void)
 {
 #ifdef UNDER_ADDRESS_SANITIZER

@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 typedef struct mappings {
-    int n;            /* all */
-    int n_executable; /* anonymous ones */
+    int n;            /* all mappings */
+    int n_executable; /* anonymous and executable */
     int n_both;       /* writable and executable */
 } mappings;
 

@@ -20,7 +20,7 @@ static void chain(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, y, tg_sum(tg_exp(y), TG_ALL_AXES));
 }
 
-/* All bits of the results, as one number. */
+/* A hash of all bits of the results. */
 static unsigned long long digest(tg_tensor *const *results, int n)
 {
     unsigned long long hash = 0xcbf29ce484222325u;

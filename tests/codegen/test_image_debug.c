@@ -15,7 +15,7 @@
 
 #if defined(__x86_64__)
 
-/* As the documentation of gdb declares them. */
+/* As declared in gdb's documentation. */
 struct jit_code_entry {
     struct jit_code_entry *next_entry, *prev_entry;
     const char *symfile_addr;

@@ -9,14 +9,14 @@
 
 #include "tgjit.h"
 
-/* From its inputs to the value that derivatives are asked of. */
+/* Computes the target of the derivatives from the inputs. */
 typedef tg_value formula_function(const tg_value *in);
 
 typedef struct formula {
     const char *name; /* NULL ends a list */
     formula_function *of;
-    /* In f32 so many times the usual bound: derivatives that grow or cancel
-       as the function itself does not. 0: once. */
+    /* Factor on the usual f32 bound, for derivatives that grow or cancel
+       more than the function itself. 0: 1. */
     double f32_bounds;
 } formula;
 
@@ -24,7 +24,7 @@ typedef struct formula {
 #define FORMULA_ROUGH(name, times) {#name, name, times}
 #define FORMULAS_END {NULL, NULL, 0}
 
-/* By file of tests/gradients. */
+/* One list per file of tests/gradients. */
 extern const formula elementwise_formulas[], shapes_formulas[],
     reductions_formulas[], products_formulas[], networks_formulas[],
     loops_formulas[];

@@ -23,11 +23,11 @@ static const tg_spec specs[] = {
     {TG_SPEC_TENSOR, TG_F32, 1, {TG_UNKNOWN}, {0}},
 };
 
-/* Notes where an expression stands, in the way operations do. */
+/* Records the line of an expression, in the way operations do. */
 #define AT(expression) (line = TG_HERE.line, (expression))
 static int line;
 
-/* Traces the callback, which must fail at the line it notes. */
+/* Traces the callback, which must fail at the recorded line. */
 static void check_refused(tg_callback *callback, tg_status wanted,
                           const char *op, const char *piece)
 {

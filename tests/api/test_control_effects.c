@@ -103,7 +103,7 @@ static void check_effects(session *s)
     check_printed(s, "before\nelse 15 5\nafter 5 15\n");
     check_variable(e.a, 5);
     check_variable(e.b, 15);
-    /* Unused results: effects happen all the same. */
+    /* Unused results: the effects happen anyway. */
     call_only(f, TG_ARGS(yes, 1.0f));
     check_printed(s, "before\nthen 1\nafter 6 15\n");
     tg_tensor_release(yes);

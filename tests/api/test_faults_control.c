@@ -27,7 +27,7 @@ static void ignore_log(tg_log_level level, const char *component,
     (void)level, (void)component, (void)message, (void)user;
 }
 
-/* Makes a function of the callback, interpreted, its passes as given. */
+/* Creates an interpreted function of the callback, with the given passes. */
 static bool world_begin(world *w, tg_callback *callback, tg_callback *inner,
                         const char *skip_passes)
 {

@@ -18,7 +18,7 @@ static void check_text(tg_function *f, tg_text_kind kind, const char *name)
     tg_text_free(text);
 }
 
-/* A context whose functions stay as they were recorded. */
+/* A context whose functions keep their recorded graphs. */
 static void session_begin_raw(session *s)
 {
     tg_context_options options = {

@@ -249,7 +249,7 @@ Test(semantics, line_08_recursion_by_way_of_another_is_an_error)
                 "needs itself");
     check_fails(tg_call(g, TG_ARGS(x), TG_NO_RESULTS), TG_ERROR_RECURSION,
                 "needs itself");
-    target = good; /* both work again */
+    target = good; /* and both are as good as new */
     check_f32(call_one(g, TG_ARGS(x)), 2, 5);
     cr_assert_eq(tg_function_trace_count(f), 1);
     tg_tensor_release(x);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * emit_eval.c - see emit_eval.h. A value is represented by its position,
- * counted from 1. During evaluation a value may be undefined, as long as every
- * SELECT on the way to the result discards it.
+ * emit_eval.c - see emit_eval.h. A value handed out is its position, counted
+ * from 1. While evaluating, a value may be undefined: that is no mistake as
+ * long as every SELECT on the way to the result leaves it out.
  */
 #include "support/emit_eval.h"
 
@@ -81,7 +81,7 @@ static tgi_emitted record_constant(tgi_emitter *e, tg_dtype dtype,
                                 .bits = bits});
 }
 
-/* The type that operand i of a primitive for dtype must have; -1: any. */
+/* What operand i of a word used for dtype must be; -1: anything. */
 static int wanted_type(tgi_primitive word, int dtype, int i)
 {
     switch (word) {
@@ -106,7 +106,7 @@ static int wanted_type(tgi_primitive word, int dtype, int i)
     case TGI_PRIMITIVE_IULT:
     case TGI_PRIMITIVE_TO_FLOAT:
         return integer_like(dtype);
-    case TGI_PRIMITIVE_CONVERT: /* also converts a mask, to 0 or 1 */
+    case TGI_PRIMITIVE_CONVERT: /* also of a mask, which is 0 or 1 */
         return -1;
     default:
         return dtype;
@@ -260,7 +260,7 @@ static evaluated look_up(recording *r, const recorded *value, evaluated index)
 {
     evaluated found = {0, index.is_defined};
     if (index.is_defined && index.bits >= value->table_length) {
-        /* The load happens, whether its result is selected or not. */
+        /* Memory is read, chosen or not. */
         fail(r, "an index out of its table");
         found.is_defined = false;
     } else if (index.is_defined) {

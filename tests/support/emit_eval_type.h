@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * emit_eval_type.h - template of emit_eval.c: the primitives of one dtype, with
- * the meaning of scalar.h. False if the operands are outside the domain of the
- * primitive.
+ * emit_eval_type.h - template of emit_eval.c: the words of one element type,
+ * by the meaning that scalar.h gives them. False if the operands are not in
+ * the word's domain.
  */
 #define A CAT(element_, DT)(in[0])
 #define B CAT(element_, DT)(in[1])
@@ -28,7 +28,7 @@ static inline uint64_t CAT(bits_of_, DT)(T element)
     return bits;
 }
 
-/* The C conversion if the value is in range; otherwise out of domain. */
+/* The conversion is one of C where the value fits, and else not asked for. */
 static bool CAT(convert_, DT)(int to, uint64_t from, uint64_t *out)
 {
     const T x = CAT(element_, DT)(from);
@@ -88,7 +88,7 @@ static bool CAT(evaluate_, DT)(tgi_primitive word, int to, const uint64_t *in,
     WORD_IS(NOT, GIVE_VALUE, NOT(A))
 #endif
 #if TAKES(INT)
-    /* A code generator must never execute this division, selected or not. */
+    /* A code generator must never divide so, chosen or not. */
     case TGI_PRIMITIVE_DIV:
     case TGI_PRIMITIVE_REM:
         if (B == 0 || (TAKES(SINT) && NEG(B) == 1 && A == NEG(A) && A != 0))
@@ -112,7 +112,7 @@ static bool CAT(evaluate_, DT)(tgi_primitive word, int to, const uint64_t *in,
     WORD_IS(ROUND_EVEN, GIVE_VALUE, ROUND_EVEN(A))
     WORD_IS(FABS, GIVE_VALUE, FABS(A))
     WORD_IS(SIGN_BIT, GIVE_MASK, SIGN_BIT(A))
-    /* Integers of this width are their bits, from which in[] is made. */
+    /* Integers of the width are their bits: in[] is what they are made of. */
     WORD_IS(BITS_OF, GIVE_MASK, BITS_OF(A))
     WORD_IS(FLOAT_OF, GIVE_VALUE, FLOAT_OF((INTEGER)in[0]))
     WORD_IS(IADD, GIVE_MASK, IADD(in[0], in[1]))

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_bad_input_gradient.c - gradients that are asked for wrongly, and those
- * that do not exist: who asks is told why, and what place is to blame.
+ * test_bad_input_gradient.c - invalid requests for gradients, and gradients
+ * that do not exist: the message gives the reason and the responsible source
+ * location.
  */
 #include "support/control.h"
 
-/* A wrong callback, and what is said. */
+/* A wrong callback, and the expected message. */
 static void check_refused_at(int line, tg_callback *callback, void *user,
                              tg_status status, const char *const *pieces)
 {
@@ -91,7 +92,7 @@ Test(bad_input, targets_and_sources_of_gradients)
 
 /* -- Gradients that do not exist ------------------------------------------- */
 
-/* Uses the gradient of `y` by `x`, which there is none of. */
+/* Uses the gradient of `y` with respect to `x`, which does not exist. */
 static void use_gradient(tg_value y, tg_value x)
 {
     const tg_value g = tg_gradient(y, x);
@@ -300,7 +301,7 @@ CALLBACK(square_it)
     tg_return(t, tg_square(in[0]));
 }
 
-/* Each row of the Jacobian takes all that the loop has saved. */
+/* Each row of the Jacobian needs all values that the loop has saved. */
 CALLBACK(gradient_of_jacobian)
 {
     tg_value y;

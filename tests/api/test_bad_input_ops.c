@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_bad_input_ops.c - operations on operands that do not fit: refused when
- * traced, with a message that names the operation, the facts and the line.
+ * test_bad_input_ops.c - operations on mismatched operands are rejected while
+ * tracing, with a message that names the operation, the facts and the line.
  *
- * Each row is a test of its own: a status, the operation, a piece of the
- * message, and the expression, over
+ * Each row is one test: a status, the operation, a part of the message, and the
+ * expression, over
  *     x  f32[2,3]     m  f32[64,784]    i  i32[4]     b  bool[2,3]
  *     v  variable f32[2,3]              s  f32[]      none  f32[0,3]
  *     n  f32[?]
- * The message always begins with the place and the name of the operation.
+ * The message always begins with the source location and the operation.
  */
 #include "support/api.h"
 
@@ -23,11 +23,11 @@ static const tg_spec specs[] = {
     {TG_SPEC_TENSOR, TG_F32, 1, {TG_UNKNOWN}, {0}},
 };
 
-/* Notes where an expression stands, in the way operations do. */
+/* Records the line of an expression, in the way operations do. */
 #define AT(expression) (line = TG_HERE.line, (expression))
 static int line;
 
-/* Traces the callback, which must fail at the line it notes. */
+/* Traces the callback, which must fail at the recorded line. */
 static void check_refused(tg_callback *callback, tg_status wanted,
                           const char *op, const char *piece)
 {

@@ -9,6 +9,13 @@ EXTRA_DIST += \
 	jit/export/README.md \
 	jit/fuse/README.md \
 	jit/llvm/README.md \
+	jit/llvm/columns/README.md \
+	jit/llvm/emit/README.md \
+	jit/llvm/kernel/README.md \
+	jit/llvm/matmul/README.md \
+	jit/llvm/reduce/README.md \
+	jit/llvm/rows/README.md \
+	jit/llvm/straightline/README.md \
 	jit/loop/README.md \
 	jit/memory/README.md \
 	jit/object/README.md \
@@ -187,63 +194,93 @@ endif
 # All of it but the table: tests link this.
 libtgjit_codegen_la_SOURCES = \
 	jit/codegen/codegen.h \
-	jit/llvm/llvm_access.c \
-	jit/llvm/llvm_check.c \
-	jit/llvm/llvm_classify.c \
 	jit/llvm/llvm_codegen.c \
 	jit/llvm/llvm_codegen.h \
-	jit/llvm/llvm_columns.c \
-	jit/llvm/llvm_columns_wide.c \
 	jit/llvm/llvm_compile.c \
 	jit/llvm/llvm_compile.h \
-	jit/llvm/llvm_constant_pool.c \
 	jit/llvm/llvm_control.c \
-	jit/llvm/llvm_convert.c \
-	jit/llvm/llvm_convert.h \
-	jit/llvm/llvm_cost.c \
 	jit/llvm/llvm_describe.c \
 	jit/llvm/llvm_describe.h \
-	jit/llvm/llvm_emit.c \
-	jit/llvm/llvm_emit.h \
 	jit/llvm/llvm_entry.c \
 	jit/llvm/llvm_entry.h \
 	jit/llvm/llvm_export.c \
-	jit/llvm/llvm_fission.c \
-	jit/llvm/llvm_fission.h \
-	jit/llvm/llvm_fission_loop.c \
-	jit/llvm/llvm_fission_plan.c \
-	jit/llvm/llvm_fission_function.c \
-	jit/llvm/llvm_flow.c \
-	jit/llvm/llvm_frame.c \
-	jit/llvm/llvm_inst.c \
+	jit/llvm/llvm_export.h \
 	jit/llvm/llvm_instrument.c \
 	jit/llvm/llvm_instrument.h \
-	jit/llvm/llvm_kernel.c \
-	jit/llvm/llvm_lookup.c \
-	jit/llvm/llvm_lookup.h \
-	jit/llvm/llvm_lower.h \
-	jit/llvm/llvm_matmul.c \
-	jit/llvm/llvm_matmul.h \
-	jit/llvm/llvm_matmul_epilogue.c \
-	jit/llvm/llvm_micro_kernel_function.c \
-	jit/llvm/llvm_matmul_tiling.c \
-	jit/llvm/llvm_micro_kernel.c \
-	jit/llvm/llvm_non_temporal.c \
-	jit/llvm/llvm_pack.c \
-	jit/llvm/llvm_pairwise.c \
-	jit/llvm/llvm_random.c \
-	jit/llvm/llvm_reduce.c \
-	jit/llvm/llvm_register_transpose.c \
-	jit/llvm/llvm_rows.c \
-	jit/llvm/llvm_rows_reassociable.c \
-	jit/llvm/llvm_rows_reduce.c \
-	jit/llvm/llvm_store_forwarding.c \
-	jit/llvm/llvm_straightline.c \
-	jit/llvm/llvm_straightline.h \
-	jit/llvm/llvm_straightline_loop.c \
-	jit/llvm/llvm_target.c \
-	jit/llvm/llvm_target.h \
-	jit/llvm/llvm_transpose.c
+	jit/llvm/columns/llvm_columns.c \
+	jit/llvm/columns/llvm_columns.h \
+	jit/llvm/columns/llvm_columns_wide.c \
+	jit/llvm/emit/llvm_access.c \
+	jit/llvm/emit/llvm_access.h \
+	jit/llvm/emit/llvm_analysis.c \
+	jit/llvm/emit/llvm_analysis.h \
+	jit/llvm/emit/llvm_cache_hints.c \
+	jit/llvm/emit/llvm_cache_hints.h \
+	jit/llvm/emit/llvm_check.c \
+	jit/llvm/emit/llvm_check.h \
+	jit/llvm/emit/llvm_constant_pool.c \
+	jit/llvm/emit/llvm_constant_pool.h \
+	jit/llvm/emit/llvm_convert.c \
+	jit/llvm/emit/llvm_convert.h \
+	jit/llvm/emit/llvm_cost.c \
+	jit/llvm/emit/llvm_cost.h \
+	jit/llvm/emit/llvm_emit.c \
+	jit/llvm/emit/llvm_emit.h \
+	jit/llvm/emit/llvm_flow.c \
+	jit/llvm/emit/llvm_flow.h \
+	jit/llvm/emit/llvm_frame.c \
+	jit/llvm/emit/llvm_frame.h \
+	jit/llvm/emit/llvm_inst.c \
+	jit/llvm/emit/llvm_inst.h \
+	jit/llvm/emit/llvm_kernel_state.h \
+	jit/llvm/emit/llvm_lookup.c \
+	jit/llvm/emit/llvm_lookup.h \
+	jit/llvm/emit/llvm_program.c \
+	jit/llvm/emit/llvm_program.h \
+	jit/llvm/emit/llvm_random.c \
+	jit/llvm/emit/llvm_random.h \
+	jit/llvm/emit/llvm_register_transpose.c \
+	jit/llvm/emit/llvm_register_transpose.h \
+	jit/llvm/emit/llvm_stack.c \
+	jit/llvm/emit/llvm_stack.h \
+	jit/llvm/emit/llvm_store_forwarding.c \
+	jit/llvm/emit/llvm_store_forwarding.h \
+	jit/llvm/emit/llvm_target.c \
+	jit/llvm/emit/llvm_target.h \
+	jit/llvm/kernel/llvm_classify.c \
+	jit/llvm/kernel/llvm_classify.h \
+	jit/llvm/kernel/llvm_kernel.c \
+	jit/llvm/kernel/llvm_kernel.h \
+	jit/llvm/matmul/llvm_columns_step.c \
+	jit/llvm/matmul/llvm_columns_step.h \
+	jit/llvm/matmul/llvm_matmul.c \
+	jit/llvm/matmul/llvm_matmul.h \
+	jit/llvm/matmul/llvm_matmul_epilogue.c \
+	jit/llvm/matmul/llvm_matmul_tiling.c \
+	jit/llvm/matmul/llvm_micro_kernel.c \
+	jit/llvm/matmul/llvm_micro_kernel_function.c \
+	jit/llvm/matmul/llvm_pack.c \
+	jit/llvm/matmul/llvm_pack.h \
+	jit/llvm/reduce/llvm_pairwise.c \
+	jit/llvm/reduce/llvm_pairwise.h \
+	jit/llvm/reduce/llvm_reduce.c \
+	jit/llvm/reduce/llvm_reduce.h \
+	jit/llvm/rows/llvm_fission.c \
+	jit/llvm/rows/llvm_fission.h \
+	jit/llvm/rows/llvm_fission_function.c \
+	jit/llvm/rows/llvm_fission_loop.c \
+	jit/llvm/rows/llvm_fission_plan.c \
+	jit/llvm/rows/llvm_non_temporal.c \
+	jit/llvm/rows/llvm_non_temporal.h \
+	jit/llvm/rows/llvm_rows.c \
+	jit/llvm/rows/llvm_rows.h \
+	jit/llvm/rows/llvm_rows_reassociable.c \
+	jit/llvm/rows/llvm_rows_reduce.c \
+	jit/llvm/rows/llvm_transpose.c \
+	jit/llvm/rows/llvm_transpose.h \
+	jit/llvm/straightline/llvm_straightline.c \
+	jit/llvm/straightline/llvm_straightline.h \
+	jit/llvm/straightline/llvm_straightline_loop.c
 libtgjit_codegen_la_CPPFLAGS = $(AM_CPPFLAGS) $(LLVM_CPPFLAGS)
 libtgjit_codegen_la_LIBADD = libtgjit-emit.la
 

@@ -1,38 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_codegen.c - one compile: a context and a module of its own, a function
- * for each kernel, the entry, then LLVM. No two compiles share anything but
- * the target machine of their thread.
+ * llvm_codegen.c - one compile: a context and a module, a function for each
+ * kernel, the entry, then LLVM. Compiles share nothing but the target machine
+ * of their thread.
  */
 #include "llvm/llvm_codegen.h"
+#include "llvm/emit/llvm_check.h"
+#include "llvm/emit/llvm_emit.h"
+#include "llvm/emit/llvm_frame.h"
+#include "llvm/emit/llvm_program.h"
+#include "llvm/emit/llvm_target.h"
+#include "llvm/kernel/llvm_kernel.h"
+#include "llvm/llvm_compile.h"
+#include "llvm/llvm_entry.h"
+#include "llvm/llvm_export.h"
+#include "llvm/rows/llvm_fission.h"
+#include "llvm/rows/llvm_non_temporal.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "llvm/llvm_compile.h"
-#include "llvm/llvm_lower.h"
-
-/* What a tgi_codegen points to. */
-typedef struct own {
+/* tgi_codegen.impl: owns the results. */
+typedef struct codegen_impl {
     void (*free)(void *memory);
     tgi_llvm_compiled compiled;
     size_t n_kernels;
     const char **kernels;
     tgi_kernel_cost *costs;
-    char *names; /* all of them, the entry's first */
-} own;
+    char *names; /* all names, that of the entry first */
+} codegen_impl;
 
 static bool fail(tgi_codegen *out, const char *why, bool is_out_of_memory)
 {
     snprintf(out->error, sizeof(out->error), "%s", why);
     out->is_out_of_memory = is_out_of_memory;
-    return false;
-}
-
-bool tgi_llvm_fail(tgi_llvm_program *program, const char *why)
-{
-    if (!program->failure)
-        program->failure = why;
     return false;
 }
 
@@ -66,8 +67,9 @@ static void program_init(tgi_llvm_program *program, LLVMModuleRef module,
     }
 }
 
-/* Symbols as LLVM has named them. */
-static bool take_names(own *o, const tgi_llvm_kernel_info *kernels,
+/* Copies the symbol names, which LLVM may have made unique; false when out of
+   memory. */
+static bool copy_names(codegen_impl *o, const tgi_llvm_kernel_info *kernels,
                        LLVMValueRef entry, const tgi_codegen_options *options)
 {
     size_t bytes = 0, length;
@@ -101,10 +103,11 @@ static bool take_names(own *o, const tgi_llvm_kernel_info *kernels,
     return true;
 }
 
-/* Emits all functions. `kernels` has room for all. */
-static bool build(tgi_llvm_program *program, tgi_llvm_kernel_info *kernels,
-                  const tgi_codegen_options *options, own *o,
-                  tgi_codegen *out)
+/* Emits all functions into the module. */
+static bool emit_functions(tgi_llvm_program *program,
+                           tgi_llvm_kernel_info *kernels,
+                           const tgi_codegen_options *options, codegen_impl *o,
+                           tgi_codegen *out)
 {
     const tgi_loops *loops = program->loops;
     for (size_t i = 0; i < loops->kernels.n; i++)
@@ -118,27 +121,26 @@ static bool build(tgi_llvm_program *program, tgi_llvm_kernel_info *kernels,
     if (!entry)
         return fail(out, program->failure, program->is_out_of_memory);
     o->n_kernels = loops->kernels.n;
-    if (!take_names(o, kernels, entry, options))
+    if (!copy_names(o, kernels, entry, options))
         return fail(out, "out of memory", true);
     const tgi_codegen_export *export = options->export;
     if (export &&
         !tgi_llvm_export_define(program, entry, export,
-                                export->choose_threads(o->costs,
-                                                       export->user)))
+                                export->choose_threads(o->costs, export->user)))
         return fail(out, program->failure, program->is_out_of_memory);
     return true;
 }
 
 static bool compile_module(tgi_llvm_program *program, LLVMModuleRef module,
-                           const tgi_codegen_options *options, own *o,
+                           const tgi_codegen_options *options, codegen_impl *o,
                            tgi_codegen *out)
 {
     const double start = tgi_llvm_clock_ms();
-    tgi_llvm_kernel_info *kernels = options->alloc(
-        (program->loops->kernels.n + 1) * sizeof(*kernels));
+    tgi_llvm_kernel_info *kernels =
+        options->alloc((program->loops->kernels.n + 1) * sizeof(*kernels));
     if (!kernels)
         return fail(out, "out of memory", true);
-    const bool is_built = build(program, kernels, options, o, out);
+    const bool is_built = emit_functions(program, kernels, options, o, out);
     options->free(kernels);
     const double built = tgi_llvm_clock_ms();
     out->build_time = built - start;
@@ -157,9 +159,9 @@ static bool compile_module(tgi_llvm_program *program, LLVMModuleRef module,
     return is_compiled;
 }
 
-/* -- The door -------------------------------------------------------------- */
+/* -- Interface ------------------------------------------------------------- */
 
-static void publish(const own *o, tgi_codegen *out)
+static void set_results(const codegen_impl *o, tgi_codegen *out)
 {
     const tgi_llvm_compiled *compiled = &o->compiled;
     out->ir_before = compiled->ir_before;
@@ -184,10 +186,10 @@ bool tgi_llvm_codegen(const tgi_loops *loops,
     if (!tgi_llvm_target_init(options->cpu, options->vector_bits, &target,
                               out->error, sizeof(out->error)))
         return false;
-    own *o = options->alloc(sizeof(*o));
+    codegen_impl *o = options->alloc(sizeof(*o));
     if (!o)
         return fail(out, "out of memory", true);
-    *o = (own){.free = options->free};
+    *o = (codegen_impl){.free = options->free};
     out->impl = o;
 
     LLVMContextRef context = LLVMContextCreate();
@@ -203,22 +205,23 @@ bool tgi_llvm_codegen(const tgi_loops *loops,
     };
     tgi_llvm_target_set_module(&target, module);
     program_init(&program, module, builder);
-    const bool is_fine = tgi_llvm_non_temporal_init(&program)
-                             ? compile_module(&program, module, options, o, out)
-                             : fail(out, "out of memory", true);
+    const bool succeeded =
+        tgi_llvm_non_temporal_init(&program)
+            ? compile_module(&program, module, options, o, out)
+            : fail(out, "out of memory", true);
     tgi_llvm_fission_functions_free(&program);
     if (program.is_read)
         options->free(program.is_read);
     LLVMDisposeBuilder(builder);
     LLVMDisposeModule(module);
     LLVMContextDispose(context);
-    publish(o, out);
-    return is_fine;
+    set_results(o, out);
+    return succeeded;
 }
 
 void tgi_llvm_codegen_dispose(tgi_codegen *codegen)
 {
-    own *o = codegen->impl;
+    codegen_impl *o = codegen->impl;
     if (o) {
         tgi_llvm_compiled_deinit(&o->compiled);
         if (o->names)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* llvm_codegen.h - the module's door for compiles (codegen.h). */
+/* llvm_codegen.h - the plugin's interface for compiles (codegen.h). */
 #ifndef TGI_LLVM_CODEGEN_H
 #define TGI_LLVM_CODEGEN_H
 

@@ -10,14 +10,14 @@
  * changes result bits, because no instruction has fast-math flags.
  */
 #include "llvm/llvm_compile.h"
+#include "llvm/emit/llvm_target.h"
+#include "llvm/llvm_instrument.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Error.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <stdio.h>
 #include <time.h>
-
-#include "llvm/llvm_instrument.h"
 
 static const char passes[] = "function(early-cse)";
 

@@ -5,7 +5,7 @@
 #ifndef TGI_LLVM_COMPILE_H
 #define TGI_LLVM_COMPILE_H
 
-#include "llvm/llvm_target.h"
+#include "llvm/emit/llvm_target.h"
 
 typedef struct tgi_llvm_compiled {
     LLVMMemoryBufferRef object;

@@ -1,37 +1,42 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_control.c - branches and loops of the entry. All threads go through
- * them, each for itself, and all the same way.
+ * llvm_control.c - branches and loops of the entry. Every thread executes
+ * them, and all take the same path.
  *
- * Where buffers change places after each trip, every thread has a table of
- * addresses of its own, so that nobody has to wait for the change. The trips
- * done are counted by every thread, too, in memory that its table names: to
- * kernels they are a buffer like any other.
+ * Carried values swap buffers after each iteration. Every thread has its own
+ * table of addresses, so the swap needs no barrier. It also counts iterations
+ * for itself, in memory that its table points to: kernels read the counter
+ * like any buffer.
  */
+#include "llvm/emit/llvm_check.h"
+#include "llvm/emit/llvm_flow.h"
+#include "llvm/emit/llvm_frame.h"
+#include "llvm/emit/llvm_program.h"
+#include "llvm/emit/llvm_stack.h"
 #include "llvm/llvm_entry.h"
 
 #include <string.h>
 
-static const tgi_control_flow *loops_of(const tgi_llvm_entry *n,
-                                        uint32_t number)
+static const tgi_control_flow *control_of(const tgi_llvm_entry *n,
+                                          uint32_t number)
 {
     return &n->k.program->loops->controls.data[number];
 }
 
-static LLVMValueRef entry_of(tgi_llvm_entry *n, uint32_t buffer)
+static LLVMValueRef table_entry(tgi_llvm_entry *n, uint32_t buffer)
 {
     return tgi_llvm_buffer_table_entry(n->k.program, n->k.table, buffer);
 }
 
-static LLVMValueRef address_of(tgi_llvm_entry *n, uint32_t buffer)
+static LLVMValueRef load_address(tgi_llvm_entry *n, uint32_t buffer)
 {
-    return LLVMBuildLoad2(n->k.b, n->k.program->pointer, entry_of(n, buffer),
+    return LLVMBuildLoad2(n->k.b, n->k.program->pointer, table_entry(n, buffer),
                           "");
 }
 
-static LLVMValueRef load_number(tgi_llvm_entry *n, uint32_t buffer)
+static LLVMValueRef load_i64(tgi_llvm_entry *n, uint32_t buffer)
 {
-    return LLVMBuildLoad2(n->k.b, n->k.program->i64, address_of(n, buffer),
+    return LLVMBuildLoad2(n->k.b, n->k.program->i64, load_address(n, buffer),
                           "");
 }
 
@@ -46,12 +51,11 @@ static LLVMValueRef copy_table(tgi_llvm_entry *n, LLVMValueRef from)
     tgi_llvm_loop loop;
     tgi_llvm_loop_begin(&n->k, &loop, tgi_llvm_const_i64(program, 0),
                         tgi_llvm_const_i64(program, n_buffers), 1, NULL, 0);
-    LLVMValueRef source = LLVMBuildGEP2(n->k.b, program->pointer, from,
-                                        &loop.index, 1, "");
-    LLVMValueRef target = LLVMBuildGEP2(n->k.b, program->pointer, table,
-                                        &loop.index, 1, "");
-    LLVMBuildStore(n->k.b,
-                   LLVMBuildLoad2(n->k.b, program->pointer, source, ""),
+    LLVMValueRef source =
+        LLVMBuildGEP2(n->k.b, program->pointer, from, &loop.index, 1, "");
+    LLVMValueRef target =
+        LLVMBuildGEP2(n->k.b, program->pointer, table, &loop.index, 1, "");
+    LLVMBuildStore(n->k.b, LLVMBuildLoad2(n->k.b, program->pointer, source, ""),
                    target);
     tgi_llvm_loop_end(&n->k, &loop, NULL);
     return table;
@@ -64,7 +68,7 @@ void tgi_llvm_control_begin(tgi_llvm_entry *n)
     n->k.table = tgi_llvm_frame_load(program, n->frame, TGI_FRAME_BUFFERS);
     bool has_loop = false;
     for (size_t i = 0; i < loops->controls.n; i++) {
-        /* A straightline loop has all it needs in registers. */
+        /* A straight-line loop keeps its counter in a register. */
         if (loops->controls.data[i].n_cases ||
             loops->controls.data[i].is_straightline)
             continue;
@@ -74,16 +78,16 @@ void tgi_llvm_control_begin(tgi_llvm_entry *n)
     if (!has_loop)
         return;
     n->k.table = copy_table(n, n->k.table);
-    /* Here, once: LLVM would move these addresses out of all loops, and have
-       each of them live through the whole entry. */
+    /* Stored once, here: otherwise LLVM hoists these addresses out of all
+       loops and keeps each alive throughout the entry. */
     for (size_t i = 0; i < loops->controls.n; i++)
         if (n->controls[i].counter)
             LLVMBuildStore(n->k.b, n->controls[i].counter,
-                           entry_of(n, loops->controls.data[i].counter));
+                           table_entry(n, loops->controls.data[i].counter));
 }
 
-/* True if a thread's table has an address that the frame has not. */
-static bool has_moved(const tgi_loops *loops, uint32_t buffer)
+/* True if the address in a thread's table can differ from the frame's. */
+static bool differs_from_frame(const tgi_loops *loops, uint32_t buffer)
 {
     if (loops->buffers.data[buffer].place == TGI_PLACE_COUNTER)
         return true;
@@ -109,12 +113,12 @@ void tgi_llvm_control_publish(tgi_llvm_entry *n, const uint32_t *buffers,
     memset(n->moved, 0, loops->buffers.n * sizeof(*n->moved));
     for (uint32_t i = 0; i < n_buffers; i++) {
         const uint32_t buffer = buffers[i];
-        if (n->moved[buffer] || !has_moved(loops, buffer))
+        if (n->moved[buffer] || !differs_from_frame(loops, buffer))
             continue;
         LLVMValueRef entry = frame_entry(n, buffer);
         n->moved[buffer] =
             LLVMBuildLoad2(n->k.b, n->k.program->pointer, entry, "");
-        LLVMBuildStore(n->k.b, address_of(n, buffer), entry);
+        LLVMBuildStore(n->k.b, load_address(n, buffer), entry);
     }
 }
 
@@ -140,7 +144,7 @@ void tgi_llvm_control_failed(tgi_llvm_entry *n)
     for (size_t i = 0; i < loops->controls.n; i++)
         for (uint32_t j = 0; j < loops->controls.data[i].n_moved; j++) {
             const uint32_t moved = loops->controls.data[i].to[j];
-            LLVMBuildStore(n->k.b, address_of(n, moved),
+            LLVMBuildStore(n->k.b, load_address(n, moved),
                            tgi_llvm_buffer_table_entry(program, table, moved));
         }
     tgi_llvm_branch_end(&n->k, &first);
@@ -148,98 +152,54 @@ void tgi_llvm_control_failed(tgi_llvm_entry *n)
 
 /* -- Loops ----------------------------------------------------------------- */
 
-/* Goes on where `condition` holds, else to `away`. */
-static void leave_unless(tgi_llvm_entry *n, LLVMValueRef condition,
-                         LLVMBasicBlockRef away)
+/* Continues if `condition` holds, else branches to `target`. */
+static void branch_unless(tgi_llvm_entry *n, LLVMValueRef condition,
+                          LLVMBasicBlockRef target)
 {
     LLVMBasicBlockRef next = tgi_llvm_block_append(&n->k, "next");
-    LLVMBuildCondBr(n->k.b, condition, next, away);
+    LLVMBuildCondBr(n->k.b, condition, next, target);
     LLVMPositionBuilderAtEnd(n->k.b, next);
 }
 
-static LLVMValueRef trips_done(tgi_llvm_entry *n, const tgi_llvm_control *c)
+static LLVMValueRef iterations_done(tgi_llvm_entry *n,
+                                    const tgi_llvm_control *c)
 {
     return LLVMBuildLoad2(n->k.b, n->k.program->i64, c->counter, "");
 }
 
-static LLVMValueRef has_trips(tgi_llvm_entry *n, const tgi_llvm_control *c)
+static LLVMValueRef has_iterations_left(tgi_llvm_entry *n,
+                                        const tgi_llvm_control *c)
 {
-    return LLVMBuildICmp(n->k.b, LLVMIntSLT, trips_done(n, c), c->iterations,
-                         "");
+    return LLVMBuildICmp(n->k.b, LLVMIntSLT, iterations_done(n, c),
+                         c->iterations, "");
 }
 
 /* -- Stacks ---------------------------------------------------------------- */
 
-LLVMValueRef tgi_llvm_stack_is_full(const tgi_llvm_program *program,
-                                    LLVMValueRef frame,
-                                    const tgi_control_flow *loop,
-                                    LLVMValueRef trips)
-{
-    LLVMBuilderRef b = program->emitter.builder;
-    LLVMValueRef at = tgi_llvm_const_i64(program, loop->stack_set - 1);
-    LLVMValueRef capacity = LLVMBuildLoad2(
-        b, program->i64,
-        LLVMBuildGEP2(b, program->i64,
-                      tgi_llvm_frame_load(program, frame, TGI_FRAME_CAPACITY),
-                      &at, 1, ""),
-        "");
-    return LLVMBuildICmp(b, LLVMIntSGE, trips, capacity, "");
-}
-
-LLVMValueRef tgi_llvm_stack_grow(const tgi_llvm_program *program,
-                                 LLVMValueRef frame,
-                                 const tgi_control_flow *loop,
-                                 LLVMValueRef trips)
-{
-    LLVMTypeRef parameters[] = {program->pointer, program->i64, program->i64};
-    LLVMTypeRef type = LLVMFunctionType(program->i32, parameters, 3, false);
-    LLVMValueRef arguments[] = {
-        frame, tgi_llvm_const_i64(program, loop->stack_set - 1), trips};
-    LLVMValueRef call = LLVMBuildCall2(
-        program->emitter.builder, type,
-        tgi_llvm_frame_load(program, frame, TGI_FRAME_GROW), arguments, 3, "");
-    /* It is hardly ever called: all else stays in registers. */
-    static const char cold[] = "cold";
-    LLVMAddCallSiteAttribute(
-        call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-        LLVMCreateEnumAttribute(
-            program->emitter.context,
-            LLVMGetEnumAttributeKindForName(cold, sizeof(cold) - 1), 0));
-    return call;
-}
-
-void tgi_llvm_failed_check_record(const tgi_llvm_program *program,
-                                  LLVMValueRef frame, uint32_t check)
-{
-    LLVMBuildStore(
-        program->emitter.builder,
-        tgi_llvm_const_i64(program, (int64_t)check + 1),
-        tgi_llvm_frame_address(program, frame, TGI_FRAME_FAILED_CHECK));
-}
-
 /*
- * Before a trip: room for what it saves. All threads have done as many trips
- * and see the same capacity, which changes only when all of them wait; so
- * they leave together, too, if there is no memory. The check is one that
- * nothing else can fail: a thread may be far ahead by the time another one
- * looks.
+ * Before an iteration: grows the stacks if they are full. All threads have the
+ * same iteration count and see the same capacity, which changes only between
+ * barriers; so they also fail together. Only this code fails memory_check:
+ * when a thread tests it, another one may be far ahead.
  */
-static void make_room(tgi_llvm_entry *n, const tgi_llvm_control *c,
-                      const tgi_control_flow *loops)
+static void reserve_slice(tgi_llvm_entry *n, const tgi_llvm_control *c,
+                          const tgi_control_flow *loops)
 {
     tgi_llvm_program *program = n->k.program;
     LLVMBuilderRef b = n->k.b;
-    LLVMValueRef trips = trips_done(n, c);
+    LLVMValueRef n_slices = iterations_done(n, c);
     if (loops->has_base)
-        trips = tgi_llvm_add(program, c->base, trips);
+        n_slices = tgi_llvm_add(program, c->base, n_slices);
     tgi_llvm_branch full, first, failed;
     tgi_llvm_branch_begin(
-        &n->k, &full, tgi_llvm_stack_is_full(program, n->frame, loops, trips));
+        &n->k, &full,
+        tgi_llvm_stack_is_full(program, n->frame, loops, n_slices));
     tgi_llvm_barrier_emit(n);
     tgi_llvm_branch_begin(&n->k, &first, tgi_llvm_is_thread_zero(n));
-    LLVMValueRef is_fine = tgi_llvm_stack_grow(program, n->frame, loops, trips);
+    LLVMValueRef succeeded =
+        tgi_llvm_stack_grow(program, n->frame, loops, n_slices);
     tgi_llvm_branch_begin(&n->k, &failed,
-                          LLVMBuildICmp(b, LLVMIntEQ, is_fine,
+                          LLVMBuildICmp(b, LLVMIntEQ, succeeded,
                                         LLVMConstNull(program->i32), ""));
     tgi_llvm_failed_check_record(program, n->frame, loops->memory_check);
     tgi_llvm_branch_end(&n->k, &failed);
@@ -249,7 +209,7 @@ static void make_room(tgi_llvm_entry *n, const tgi_llvm_control *c,
         tgi_llvm_frame_load(program, n->frame, TGI_FRAME_FAILED_CHECK);
     LLVMSetOrdering(code, LLVMAtomicOrderingMonotonic);
     LLVMSetAlignment(code, 8);
-    leave_unless(
+    branch_unless(
         n,
         LLVMBuildICmp(
             b, LLVMIntNE, code,
@@ -258,33 +218,33 @@ static void make_room(tgi_llvm_entry *n, const tgi_llvm_control *c,
     tgi_llvm_branch_end(&n->k, &full);
 }
 
-/* -- Trips ----------------------------------------------------------------- */
+/* -- Iterations ------------------------------------------------------------ */
 
 static void begin_loop(tgi_llvm_entry *n, tgi_llvm_control *c,
                        const tgi_control_flow *loops)
 {
     const tgi_llvm_program *program = n->k.program;
-    c->iterations = load_number(n, loops->operand);
+    c->iterations = load_i64(n, loops->operand);
     if (loops->has_base)
-        c->base = load_number(n, loops->base);
+        c->base = load_i64(n, loops->base);
     LLVMBuildStore(n->k.b, tgi_llvm_const_i64(program, 0), c->counter);
     c->head = tgi_llvm_block_append(&n->k, "loop");
     c->after = tgi_llvm_block_append(&n->k, "after");
     LLVMBuildBr(n->k.b, c->head);
     LLVMPositionBuilderAtEnd(n->k.b, c->head);
     if (!loops->is_limited)
-        leave_unless(n, has_trips(n, c), c->after);
+        branch_unless(n, has_iterations_left(n, c), c->after);
     if (loops->stack_set && !loops->has_test)
-        make_room(n, c, loops);
+        reserve_slice(n, c, loops);
 }
 
-/* All threads see that the limit is reached, and leave. */
+/* All threads reach the limit, and fail together. */
 static void fail_at_limit(tgi_llvm_entry *n, const tgi_llvm_control *c,
                           const tgi_control_flow *loops)
 {
     tgi_llvm_program *program = n->k.program;
     LLVMBasicBlockRef reached = tgi_llvm_block_append(&n->k, "limit");
-    leave_unless(n, has_trips(n, c), reached);
+    branch_unless(n, has_iterations_left(n, c), reached);
     LLVMBasicBlockRef next = LLVMGetInsertBlock(n->k.b);
     LLVMPositionBuilderAtEnd(n->k.b, reached);
     tgi_llvm_branch first;
@@ -299,49 +259,47 @@ static void test_loop(tgi_llvm_entry *n, const tgi_llvm_control *c,
                       const tgi_control_flow *loops)
 {
     LLVMTypeRef byte = LLVMInt8TypeInContext(n->k.e->context);
-    LLVMValueRef goes_on =
-        LLVMBuildLoad2(n->k.b, byte, address_of(n, loops->test), "");
-    leave_unless(n,
-                 LLVMBuildICmp(n->k.b, LLVMIntNE, goes_on,
-                               LLVMConstNull(byte), ""),
-                 c->after);
+    LLVMValueRef test =
+        LLVMBuildLoad2(n->k.b, byte, load_address(n, loops->test), "");
+    branch_unless(
+        n, LLVMBuildICmp(n->k.b, LLVMIntNE, test, LLVMConstNull(byte), ""),
+        c->after);
     if (loops->is_limited)
         fail_at_limit(n, c, loops);
     if (loops->stack_set)
-        make_room(n, c, loops);
+        reserve_slice(n, c, loops);
 }
 
-static void repeat_loop(tgi_llvm_entry *n, const tgi_llvm_control *c,
-                        const tgi_control_flow *loops)
+static void end_iteration(tgi_llvm_entry *n, const tgi_llvm_control *c,
+                          const tgi_control_flow *loops)
 {
     const tgi_llvm_program *program = n->k.program;
-    LLVMBuildStore(
-        n->k.b,
-        tgi_llvm_add(program, trips_done(n, c), tgi_llvm_const_i64(program, 1)),
-        c->counter);
-    /* The same buffers on both sides: each of them is loaded once, as what it
-       was before the first store. */
+    LLVMBuildStore(n->k.b,
+                   tgi_llvm_add(program, iterations_done(n, c),
+                                tgi_llvm_const_i64(program, 1)),
+                   c->counter);
+    /* Source and target buffers are the same set: all are loaded before the
+       first store. */
     LLVMValueRef *moved = n->moved;
     for (uint32_t i = 0; i < loops->n_moved; i++)
-        moved[i] = address_of(n, loops->from[i]);
+        moved[i] = load_address(n, loops->from[i]);
     for (uint32_t i = 0; i < loops->n_moved; i++)
-        LLVMBuildStore(n->k.b, moved[i], entry_of(n, loops->to[i]));
+        LLVMBuildStore(n->k.b, moved[i], table_entry(n, loops->to[i]));
     LLVMBuildBr(n->k.b, c->head);
     LLVMPositionBuilderAtEnd(n->k.b, c->after);
 }
 
 /* -- Branches -------------------------------------------------------------- */
 
-/* Past either end of the cases lies the nearest one. The last is where all
-   others go. */
+/* The operand is clamped: negative numbers select the first case, and the last
+   case is the default of the switch. */
 static void begin_switch(tgi_llvm_entry *n, tgi_llvm_control *c,
                          const tgi_control_flow *loops)
 {
     const tgi_llvm_program *program = n->k.program;
-    LLVMValueRef number = load_number(n, loops->operand);
+    LLVMValueRef number = load_i64(n, loops->operand);
     LLVMValueRef zero = tgi_llvm_const_i64(program, 0);
-    LLVMValueRef is_below =
-        LLVMBuildICmp(n->k.b, LLVMIntSLT, number, zero, "");
+    LLVMValueRef is_below = LLVMBuildICmp(n->k.b, LLVMIntSLT, number, zero, "");
     number = LLVMBuildSelect(n->k.b, is_below, zero, number, "");
     c->head = tgi_llvm_block_append(&n->k, "case"); /* the last one */
     c->after = tgi_llvm_block_append(&n->k, "end");
@@ -372,7 +330,7 @@ static void end_switch(tgi_llvm_entry *n, const tgi_llvm_control *c)
 
 void tgi_llvm_control_step_emit(tgi_llvm_entry *n, const tgi_loop_step *step)
 {
-    const tgi_control_flow *loops = loops_of(n, step->number);
+    const tgi_control_flow *loops = control_of(n, step->number);
     tgi_llvm_control *c = &n->controls[step->number];
     switch (step->kind) {
     case TGI_STEP_LOOP:
@@ -382,7 +340,7 @@ void tgi_llvm_control_step_emit(tgi_llvm_entry *n, const tgi_loop_step *step)
         test_loop(n, c, loops);
         break;
     case TGI_STEP_LOOP_END:
-        repeat_loop(n, c, loops);
+        end_iteration(n, c, loops);
         break;
     case TGI_STEP_SWITCH:
         begin_switch(n, c, loops);

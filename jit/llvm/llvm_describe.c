@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* llvm_describe.c - what LLVM is here, in words. */
+/* llvm_describe.c - version and host of LLVM, as text. */
 #include "llvm/llvm_describe.h"
 
 #include <llvm-c/Core.h>
@@ -11,7 +11,7 @@ void tgi_llvm_describe(char *buf, size_t n)
     unsigned major, minor, patch;
     LLVMGetVersion(&major, &minor, &patch);
 
-    /* The strings are ours to dispose of. */
+    /* The caller disposes of these strings. */
     char *triple = LLVMGetDefaultTargetTriple();
     char *cpu = LLVMGetHostCPUName();
     char *features = LLVMGetHostCPUFeatures();

@@ -1,79 +1,89 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_entry.c - the entry of a compiled function (entry_abi.h): its steps, as each
- * thread of the team takes them.
+ * llvm_entry.c - the entry of a program (entry_abi.h): its steps, executed by
+ * every thread of the team.
  *
- * A kernel is shared among as many threads as have enough to do (work_share.h).
- * Tiny kernels are in here themselves, for the first thread.
+ * The items of a kernel are divided among as many threads as have enough work
+ * (work_share.h). Straight-line kernels are emitted in the entry itself, for
+ * thread 0.
  *
- * Whether the call ends at a step must be the same for all threads: one that
- * is already past the step must not change what the others find there. So a
- * step only looks at failures of what stands before it.
+ * All threads must agree on whether the call returns at a step. A thread that
+ * is ahead may record a failure before another one reaches the step; so a step
+ * only tests for failures of earlier steps.
  */
-#include "llvm/llvm_straightline.h"
+#include "llvm/llvm_entry.h"
+#include "llvm/emit/llvm_emit.h"
+#include "llvm/emit/llvm_flow.h"
+#include "llvm/emit/llvm_frame.h"
+#include "llvm/emit/llvm_program.h"
+#include "llvm/emit/llvm_store_forwarding.h"
+#include "llvm/emit/llvm_target.h"
+#include "llvm/kernel/llvm_kernel.h"
+#include "llvm/straightline/llvm_straightline.h"
 
 #include <string.h>
 
-/* -- Shares ---------------------------------------------------------------- */
+/* -- Dividing work items --------------------------------------------------- */
 
-typedef struct range_values {
+typedef struct item_range {
     LLVMValueRef begin, end;
-} range_values;
+} item_range;
 
-static LLVMValueRef extent(tgi_llvm_entry *n, const tgi_kernel_loops *loops,
-                           int axis)
+static LLVMValueRef extent_value(tgi_llvm_entry *n,
+                                 const tgi_kernel_loops *loops, int axis)
 {
     return tgi_llvm_frame_dim(n->k.program, n->frame, loops->extent[axis]);
 }
 
-static LLVMValueRef items_of(tgi_llvm_entry *n, const tgi_kernel_loops *loops,
-                             const tgi_llvm_kernel_info *info)
+static LLVMValueRef n_items_of(tgi_llvm_entry *n, const tgi_kernel_loops *loops,
+                               const tgi_llvm_kernel_info *info)
 {
     const tgi_llvm_program *program = n->k.program;
     LLVMValueRef items = tgi_llvm_const_i64(program, 1);
     for (int axis = 0; axis <= loops->n_outer; axis++)
         if (info->item_extent[axis])
-            items =
-                tgi_llvm_mul(program, items,
-                             tgi_llvm_ceil_div(program, extent(n, loops, axis),
-                                               info->item_extent[axis]));
+            items = tgi_llvm_mul(program, items,
+                                 tgi_llvm_ceil_div(program,
+                                                   extent_value(n, loops, axis),
+                                                   info->item_extent[axis]));
     return items;
 }
 
-/* What an item has of an axis, at most `piece`; 0: all of it. */
-static LLVMValueRef part_of(tgi_llvm_entry *n, const tgi_kernel_loops *loops,
-                            int axis, int64_t piece)
+/* Extent of a work item along an axis, at most `max`; 0: the whole axis. */
+static LLVMValueRef item_length(tgi_llvm_entry *n,
+                                const tgi_kernel_loops *loops, int axis,
+                                int64_t max)
 {
-    LLVMValueRef all = extent(n, loops, axis);
-    return piece ? tgi_llvm_min(n->k.program, all,
-                                tgi_llvm_const_i64(n->k.program, piece))
-                 : all;
+    LLVMValueRef all = extent_value(n, loops, axis);
+    return max ? tgi_llvm_min(n->k.program, all,
+                              tgi_llvm_const_i64(n->k.program, max))
+               : all;
 }
 
-/* Picoseconds of an item. */
-static LLVMValueRef cost_of(tgi_llvm_entry *n, const tgi_kernel_loops *loops,
-                            const tgi_llvm_kernel_info *info)
+/* Picoseconds of a work item. */
+static LLVMValueRef item_cost(tgi_llvm_entry *n, const tgi_kernel_loops *loops,
+                              const tgi_llvm_kernel_info *info)
 {
     const tgi_llvm_program *program = n->k.program;
     const int inner = loops->n_outer;
-    LLVMValueRef length = part_of(n, loops, inner,
-                                  info->split_block ? info->split_block
-                                                    : info->item_extent[inner]);
+    LLVMValueRef length = item_length(
+        n, loops, inner,
+        info->split_block ? info->split_block : info->item_extent[inner]);
     LLVMValueRef cost = tgi_llvm_mul(
         program, length, tgi_llvm_const_i64(program, info->cost.element));
-    if (!info->item_extent[inner]) /* else points are shared by many items */
+    if (!info->item_extent[inner]) /* else a point has many items */
         cost = tgi_llvm_add(program, cost,
                             tgi_llvm_const_i64(program, info->cost.point));
     for (int axis = 0; axis < inner; axis++)
         if (info->item_extent[axis] > 1)
-            cost =
-                tgi_llvm_mul(program, cost,
-                             part_of(n, loops, axis, info->item_extent[axis]));
+            cost = tgi_llvm_mul(
+                program, cost,
+                item_length(n, loops, axis, info->item_extent[axis]));
     return cost;
 }
 
-static range_values share_of_team(tgi_llvm_entry *n, LLVMValueRef items,
-                                    LLVMValueRef cost)
+static item_range emit_share_call(tgi_llvm_entry *n, LLVMValueRef items,
+                                  LLVMValueRef cost)
 {
     const tgi_llvm_program *program = n->k.program;
     LLVMBuilderRef b = n->k.b;
@@ -81,41 +91,39 @@ static range_values share_of_team(tgi_llvm_entry *n, LLVMValueRef items,
     LLVMTypeRef members[] = {i64, i64};
     LLVMTypeRef parameters[] = {program->pointer, i64, i64, i64, i64};
     LLVMTypeRef type = LLVMFunctionType(
-        LLVMStructTypeInContext(n->k.e->context, members, 2, false),
-        parameters, 5, false);
-    LLVMValueRef arguments[] = {n->frame, n->thread, n->n_threads, items,
-                                cost};
+        LLVMStructTypeInContext(n->k.e->context, members, 2, false), parameters,
+        5, false);
+    LLVMValueRef arguments[] = {n->frame, n->thread, n->n_threads, items, cost};
     LLVMValueRef range = LLVMBuildCall2(
         b, type, tgi_llvm_frame_load(program, n->frame, TGI_FRAME_SHARE),
         arguments, 5, "");
-    return (range_values){LLVMBuildExtractValue(b, range, 0, ""),
-                            LLVMBuildExtractValue(b, range, 1, "")};
+    return (item_range){LLVMBuildExtractValue(b, range, 0, ""),
+                        LLVMBuildExtractValue(b, range, 1, "")};
 }
 
-/* What the thread does of a kernel. One item is the first thread's. */
-static range_values find_share(tgi_llvm_entry *n, uint32_t number)
+/* The thread's items of a kernel. A single item belongs to thread 0. */
+static item_range thread_share(tgi_llvm_entry *n, uint32_t number)
 {
     const tgi_llvm_program *program = n->k.program;
     const tgi_kernel_loops *loops = program->loops->kernels.data[number];
     const tgi_llvm_kernel_info *info = &n->kernels[number];
-    LLVMValueRef items = items_of(n, loops, info);
+    LLVMValueRef items = n_items_of(n, loops, info);
     int64_t n_items;
     if (tgi_llvm_is_const_i64(items, &n_items) && n_items == 1)
-        return (range_values){n->thread, items};
+        return (item_range){n->thread, items};
     tgi_llvm_branch team;
     tgi_llvm_branch_begin(&n->k, &team, n->is_team);
-    const range_values share =
-        share_of_team(n, items, cost_of(n, loops, info));
+    const item_range share =
+        emit_share_call(n, items, item_cost(n, loops, info));
     tgi_llvm_branch_end(&n->k, &team);
-    return (range_values){
-        tgi_llvm_branch_value(&n->k, &team, share.begin,
-                              tgi_llvm_const_i64(program, 0)),
-        tgi_llvm_branch_value(&n->k, &team, share.end, items)};
+    return (item_range){tgi_llvm_branch_value(&n->k, &team, share.begin,
+                                              tgi_llvm_const_i64(program, 0)),
+                        tgi_llvm_branch_value(&n->k, &team, share.end, items)};
 }
 
 /* -- Steps ----------------------------------------------------------------- */
 
-static bool is_tiny(const tgi_llvm_entry *n, size_t at)
+static bool is_straightline(const tgi_llvm_entry *n, size_t at)
 {
     const tgi_loops *loops = n->k.program->loops;
     const tgi_kernel_loops *kernel =
@@ -123,27 +131,27 @@ static bool is_tiny(const tgi_llvm_entry *n, size_t at)
     return kernel && kernel->is_straightline;
 }
 
-/* True if what a kernel makes of a variable is not there already. */
-static LLVMValueRef must_make(tgi_llvm_entry *n, uint32_t kept)
+/* True if the memoised results of a kernel must be recomputed. */
+static LLVMValueRef memo_is_stale(tgi_llvm_entry *n, uint32_t memo)
 {
     const tgi_llvm_program *program = n->k.program;
-    LLVMValueRef at = tgi_llvm_const_i64(program, kept - 1);
-    LLVMValueRef unchanged = LLVMBuildLoad2(
-        n->k.b, program->i64,
-        LLVMBuildGEP2(n->k.b, program->i64,
-                      tgi_llvm_frame_load(program, n->frame,
-                                          TGI_FRAME_UNCHANGED),
-                      &at, 1, ""),
-        "");
-    return LLVMBuildICmp(n->k.b, LLVMIntEQ, unchanged,
+    LLVMValueRef at = tgi_llvm_const_i64(program, memo - 1);
+    LLVMValueRef is_unchanged =
+        LLVMBuildLoad2(n->k.b, program->i64,
+                       LLVMBuildGEP2(n->k.b, program->i64,
+                                     tgi_llvm_frame_load(program, n->frame,
+                                                         TGI_FRAME_UNCHANGED),
+                                     &at, 1, ""),
+                       "");
+    return LLVMBuildICmp(n->k.b, LLVMIntEQ, is_unchanged,
                          tgi_llvm_const_i64(program, 0), "");
 }
 
-static void run_share(tgi_llvm_entry *n, uint32_t number)
+static void emit_kernel_call(tgi_llvm_entry *n, uint32_t number)
 {
     tgi_llvm_program *program = n->k.program;
     const tgi_llvm_kernel_info *info = &n->kernels[number];
-    const range_values share = find_share(n, number);
+    const item_range share = thread_share(n, number);
     tgi_llvm_branch any;
     tgi_llvm_branch_begin(
         &n->k, &any,
@@ -155,26 +163,26 @@ static void run_share(tgi_llvm_entry *n, uint32_t number)
     tgi_llvm_branch_end(&n->k, &any);
 }
 
-static void run(tgi_llvm_entry *n, uint32_t number)
+static void emit_kernel_step(tgi_llvm_entry *n, uint32_t number)
 {
-    const uint32_t kept = n->k.program->loops->kernels.data[number]->memo;
+    const uint32_t memo = n->k.program->loops->kernels.data[number]->memo;
     tgi_llvm_branch branch;
-    if (kept)
-        tgi_llvm_branch_begin(&n->k, &branch, must_make(n, kept));
-    run_share(n, number);
-    if (kept)
+    if (memo)
+        tgi_llvm_branch_begin(&n->k, &branch, memo_is_stale(n, memo));
+    emit_kernel_call(n, number);
+    if (memo)
         tgi_llvm_branch_end(&n->k, &branch);
 }
 
-/* The straightline kernels from step `at` on; gives the step after them. */
-static size_t run_tiny(tgi_llvm_entry *n, size_t at)
+/* Emits the straight-line group at step `at`; returns the step after it. */
+static size_t emit_straightline_group(tgi_llvm_entry *n, size_t at)
 {
     const tgi_loops *loops = n->k.program->loops;
     tgi_llvm_branch first;
     tgi_llvm_branch_begin(&n->k, &first, tgi_llvm_is_thread_zero(n));
     tgi_llvm_straightline *straightline =
-        tgi_llvm_straightline_begin(n, 0, loops->steps.n);
-    for (; straightline && is_tiny(n, at); at++)
+        tgi_llvm_straightline_begin(&n->k, 0, loops->steps.n);
+    for (; straightline && is_straightline(n, at); at++)
         if (!tgi_llvm_straightline_kernel_emit(
                 straightline,
                 loops->kernels.data[loops->steps.data[at].number]))
@@ -191,11 +199,11 @@ LLVMValueRef tgi_llvm_is_thread_zero(tgi_llvm_entry *n)
                          tgi_llvm_const_i64(n->k.program, 0), "");
 }
 
-static size_t run_tiny_loop(tgi_llvm_entry *n, size_t at)
+static size_t emit_straightline_loop(tgi_llvm_entry *n, size_t at)
 {
     tgi_llvm_branch first;
     tgi_llvm_branch_begin(&n->k, &first, tgi_llvm_is_thread_zero(n));
-    at = tgi_llvm_straightline_loop_emit(n, at);
+    at = tgi_llvm_straightline_loop_emit(&n->k, at);
     tgi_llvm_branch_end(&n->k, &first);
     return at;
 }
@@ -207,15 +215,14 @@ void tgi_llvm_barrier_emit(tgi_llvm_entry *n)
         LLVMFunctionType(program->void_type, &program->pointer, 1, false);
     tgi_llvm_branch branch;
     tgi_llvm_branch_begin(&n->k, &branch, n->is_team);
-    LLVMBuildCall2(
-        n->k.b, type,
-        tgi_llvm_frame_load(program, n->frame, TGI_FRAME_BARRIER), &n->frame,
-        1, "");
+    LLVMBuildCall2(n->k.b, type,
+                   tgi_llvm_frame_load(program, n->frame, TGI_FRAME_BARRIER),
+                   &n->frame, 1, "");
     tgi_llvm_branch_end(&n->k, &branch);
 }
 
-/* A host step that ends the call leaves -1 - its number. */
-static void host(tgi_llvm_entry *n, uint32_t number)
+/* A failing host step sets failed_check to -1 - its number. */
+static void emit_host_step(tgi_llvm_entry *n, uint32_t number)
 {
     tgi_llvm_program *program = n->k.program;
     LLVMBuilderRef b = n->k.b;
@@ -226,12 +233,12 @@ static void host(tgi_llvm_entry *n, uint32_t number)
     tgi_llvm_branch_begin(&n->k, &first, tgi_llvm_is_thread_zero(n));
     const tgi_host_step *step = &program->loops->hosts.data[number];
     tgi_llvm_control_publish(n, step->buffers, step->n_buffers);
-    LLVMValueRef is_fine = LLVMBuildCall2(
+    LLVMValueRef succeeded = LLVMBuildCall2(
         b, type, tgi_llvm_frame_load(program, n->frame, TGI_FRAME_HOST),
         arguments, 2, "");
     tgi_llvm_control_unpublish(n, step->buffers, step->n_buffers);
     tgi_llvm_branch_begin(&n->k, &failed,
-                          LLVMBuildICmp(b, LLVMIntEQ, is_fine,
+                          LLVMBuildICmp(b, LLVMIntEQ, succeeded,
                                         LLVMConstNull(program->i32), ""));
     LLVMBuildStore(
         b, tgi_llvm_const_i64(program, -1 - (int64_t)number),
@@ -242,41 +249,41 @@ static void host(tgi_llvm_entry *n, uint32_t number)
 
 /* -- Ending the call ------------------------------------------------------- */
 
-/* The step after which failed_check can be `code`; past the last: none. */
-static size_t *step_of(const tgi_llvm_entry *n, int64_t code)
+/* The step that can set failed_check to `code`; steps.n: none. */
+static size_t *failure_step(const tgi_llvm_entry *n, int64_t code)
 {
     return &n->step_of_failure[code + (int64_t)n->k.program->loops->hosts.n];
 }
 
-static void find_steps(tgi_llvm_entry *n)
+static void find_failure_steps(tgi_llvm_entry *n)
 {
     const tgi_loops *loops = n->k.program->loops;
     const int64_t n_hosts = (int64_t)loops->hosts.n;
     for (int64_t code = -n_hosts; code <= (int64_t)loops->runtime_checks.n;
          code++)
-        *step_of(n, code) = loops->steps.n;
+        *failure_step(n, code) = loops->steps.n;
     for (size_t i = loops->steps.n; i-- > 0;) {
         const tgi_loop_step *step = &loops->steps.data[i];
         if (step->kind == TGI_STEP_HOST)
-            *step_of(n, -1 - (int64_t)step->number) = i;
+            *failure_step(n, -1 - (int64_t)step->number) = i;
         if (step->kind == TGI_STEP_LOOP) {
             const tgi_control_flow *c = &loops->controls.data[step->number];
             if (c->is_limited)
-                *step_of(n, 1 + (int64_t)c->limit_check) = i;
+                *failure_step(n, 1 + (int64_t)c->limit_check) = i;
             if (c->stack_set)
-                *step_of(n, 1 + (int64_t)c->memory_check) = i;
+                *failure_step(n, 1 + (int64_t)c->memory_check) = i;
         }
         if (step->kind != TGI_STEP_RUN)
             continue;
         const tgi_kernel_loops *kernel = loops->kernels.data[step->number];
         for (size_t j = 0; j < kernel->checks.n; j++)
-            *step_of(n, 1 + (int64_t)kernel->checks.data[j].number) = i;
+            *failure_step(n, 1 + (int64_t)kernel->checks.data[j].number) = i;
     }
 }
 
 /* True if `code` is in first … last. */
-static LLVMValueRef is_among(tgi_llvm_entry *n, LLVMValueRef code,
-                             int64_t first, int64_t last)
+static LLVMValueRef is_in_range(tgi_llvm_entry *n, LLVMValueRef code,
+                                int64_t first, int64_t last)
 {
     const tgi_llvm_program *program = n->k.program;
     LLVMValueRef from_first =
@@ -285,7 +292,7 @@ static LLVMValueRef is_among(tgi_llvm_entry *n, LLVMValueRef code,
                          tgi_llvm_const_i64(program, last - first), "");
 }
 
-static void end_if_failed(tgi_llvm_entry *n, size_t at)
+static void return_if_failed(tgi_llvm_entry *n, size_t at)
 {
     tgi_llvm_program *program = n->k.program;
     const tgi_loops *loops = program->loops;
@@ -297,13 +304,13 @@ static void end_if_failed(tgi_llvm_entry *n, size_t at)
     LLVMSetAlignment(code, 8);
     LLVMValueRef has_failed = LLVMConstNull(program->bit);
     for (int64_t first = -n_hosts; first <= n_checks; first++) {
-        if (*step_of(n, first) >= at)
+        if (*failure_step(n, first) >= at)
             continue;
         int64_t last = first;
-        while (last < n_checks && *step_of(n, last + 1) < at)
+        while (last < n_checks && *failure_step(n, last + 1) < at)
             last++;
         has_failed = LLVMBuildOr(n->k.b, has_failed,
-                                 is_among(n, code, first, last), "");
+                                 is_in_range(n, code, first, last), "");
         first = last;
     }
     LLVMBasicBlockRef next = tgi_llvm_block_append(&n->k, "next");
@@ -313,36 +320,36 @@ static void end_if_failed(tgi_llvm_entry *n, size_t at)
 
 /* -- The entry ------------------------------------------------------------- */
 
-static void steps(tgi_llvm_entry *n)
+static void emit_all_steps(tgi_llvm_entry *n)
 {
     const tgi_loops *loops = n->k.program->loops;
     bool has_host = false; /* since the last barrier */
     for (size_t i = 0; i < loops->steps.n && !n->k.program->failure; i++) {
         const tgi_loop_step *step = &loops->steps.data[i];
-        if (is_tiny(n, i)) {
-            i = run_tiny(n, i) - 1;
+        if (is_straightline(n, i)) {
+            i = emit_straightline_group(n, i) - 1;
             continue;
         }
         if (step->kind == TGI_STEP_LOOP &&
             loops->controls.data[step->number].is_straightline) {
-            i = run_tiny_loop(n, i) - 1;
+            i = emit_straightline_loop(n, i) - 1;
             continue;
         }
         switch ((tgi_loop_step_kind)step->kind) {
         case TGI_STEP_RUN:
-            run(n, step->number);
+            emit_kernel_step(n, step->number);
             break;
         case TGI_STEP_BARRIER:
             tgi_llvm_barrier_emit(n);
             if (has_host)
-                end_if_failed(n, i);
+                return_if_failed(n, i);
             has_host = false;
             break;
         case TGI_STEP_RETURN_IF_FAILED:
-            end_if_failed(n, i);
+            return_if_failed(n, i);
             break;
         case TGI_STEP_HOST:
-            host(n, step->number);
+            emit_host_step(n, step->number);
             has_host = true;
             break;
         case TGI_STEP_LOOP:
@@ -357,17 +364,17 @@ static void steps(tgi_llvm_entry *n)
     }
 }
 
-static void define(tgi_llvm_entry *n)
+static void define_body(tgi_llvm_entry *n)
 {
     const tgi_llvm_program *program = n->k.program;
-    find_steps(n);
+    find_failure_steps(n);
     LLVMPositionBuilderAtEnd(n->k.b, tgi_llvm_block_append(&n->k, "entry"));
     n->done = tgi_llvm_block_append(&n->k, "done");
     n->failed = tgi_llvm_block_append(&n->k, "failed");
     n->is_team = LLVMBuildICmp(n->k.b, LLVMIntSGT, n->n_threads,
                                tgi_llvm_const_i64(program, 1), "");
     tgi_llvm_control_begin(n);
-    steps(n);
+    emit_all_steps(n);
     LLVMBuildBr(n->k.b, n->done);
     LLVMPositionBuilderAtEnd(n->k.b, n->failed);
     tgi_llvm_control_failed(n);
@@ -389,8 +396,7 @@ LLVMValueRef tgi_llvm_entry_define(tgi_llvm_program *program,
                          n_codes * sizeof(size_t);
     char *memory = program->alloc(bytes);
     if (!memory) {
-        program->is_out_of_memory = true;
-        tgi_llvm_fail(program, "out of memory");
+        tgi_llvm_fail_memory(program);
         return NULL;
     }
     memset(memory, 0, bytes);
@@ -401,8 +407,12 @@ LLVMValueRef tgi_llvm_entry_define(tgi_llvm_program *program,
     LLVMSetVisibility(function, LLVMHiddenVisibility);
     tgi_llvm_target_set_function(program->target, function);
     tgi_llvm_entry n = {
-        .k = {.program = program, .e = e, .b = e->builder,
-              .function = function},
+        .k = {.program = program,
+              .e = e,
+              .b = e->builder,
+              .function = function,
+              .frame = LLVMGetParam(function, 0),
+              .thread = LLVMGetParam(function, 1)},
         .frame = LLVMGetParam(function, 0),
         .thread = LLVMGetParam(function, 1),
         .n_threads = LLVMGetParam(function, 2),
@@ -411,7 +421,7 @@ LLVMValueRef tgi_llvm_entry_define(tgi_llvm_program *program,
     };
     n.moved = (LLVMValueRef *)(n.controls + n_controls);
     n.step_of_failure = (size_t *)(n.moved + loops->buffers.n);
-    define(&n);
+    define_body(&n);
     program->free(memory);
     return program->failure ? NULL : function;
 }

@@ -1,70 +1,62 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_entry.h - the entry in the making: between llvm_entry.c, which emits
- * the steps, and llvm_control.c, which emits branches and loops around them.
+ * llvm_entry.h - the entry under construction, shared by llvm_entry.c, which
+ * emits the steps, and llvm_control.c, which emits branches and loops around
+ * them.
  */
 #ifndef TGI_LLVM_ENTRY_H
 #define TGI_LLVM_ENTRY_H
 
-#include "llvm/llvm_lower.h"
+#include "llvm/kernel/llvm_kernel.h"
 
-/* A branch or loop, while its steps are emitted. */
+/* A SWITCH or LOOP, while its steps are emitted. */
 typedef struct tgi_llvm_control {
     LLVMBasicBlockRef head, after;
-    LLVMValueRef counter;    /* LOOP: address of the iterations done … */
-    LLVMValueRef iterations; /* … and how many there are */
-    LLVMValueRef base;    /* LOOP, has_base: slices in its stacks before it */
-    LLVMValueRef switch_inst; /* SWITCH: the instruction … */
-    uint32_t n_cases;     /* … and how many cases it has by now */
+    LLVMValueRef counter;    /* LOOP: address of the count of iterations */
+    LLVMValueRef iterations; /* LOOP: their number */
+    LLVMValueRef base; /* LOOP, has_base: slices on its stacks before it */
+    LLVMValueRef switch_inst; /* SWITCH */
+    uint32_t n_cases;         /* SWITCH: cases emitted so far */
 } tgi_llvm_control;
 
 typedef struct tgi_llvm_entry {
-    tgi_llvm_kernel k; /* of it only what flow needs, and the table */
+    tgi_llvm_kernel k; /* for llvm_flow.h and the table of buffers only */
     LLVMValueRef frame, thread, n_threads;
-    LLVMValueRef is_team; /* there is more than one thread */
-    LLVMBasicBlockRef done, failed; /* ends of the call */
+    LLVMValueRef is_team;           /* more than one thread */
+    LLVMBasicBlockRef done, failed; /* where the call returns */
     const tgi_llvm_kernel_info *kernels;
     tgi_llvm_control *controls; /* by number */
-    LLVMValueRef *moved; /* room for the addresses any loop moves */
-    size_t *step_of_failure; /* see step_of */
+    LLVMValueRef *moved;        /* scratch, by buffer */
+    size_t *step_of_failure;    /* see failure_step */
 } tgi_llvm_entry;
 
-/* True in the first thread. */
+/* An i1: true in thread 0. */
 LLVMValueRef tgi_llvm_is_thread_zero(tgi_llvm_entry *n);
 
-/* Waits for all threads, if there are several. */
+/* Calls the barrier of the frame if there are several threads. */
 void tgi_llvm_barrier_emit(tgi_llvm_entry *n);
 
-/* For a loop that has stacks: whether they are full after so many iterations; and
-   a call that makes room for more, an i32 that is not 0 if there is. Both
-   where the builder stands. */
-LLVMValueRef tgi_llvm_stack_is_full(const tgi_llvm_program *program,
-                                    LLVMValueRef frame,
-                                    const tgi_control_flow *loop,
-                                    LLVMValueRef iterations);
-LLVMValueRef tgi_llvm_stack_grow(const tgi_llvm_program *program,
-                                 LLVMValueRef frame,
-                                 const tgi_control_flow *loop,
-                                 LLVMValueRef iterations);
-/* Notes that a check has failed, by its number. */
-void tgi_llvm_failed_check_record(const tgi_llvm_program *program,
-                                  LLVMValueRef frame, uint32_t check);
-
-/* Where the entry begins: a table of its own for each thread, if addresses
-   change places. */
+/* At the beginning of the entry: creates the thread's table of buffers, and the
+   counters of loops. */
 void tgi_llvm_control_begin(tgi_llvm_entry *n);
 
-/* A step that is part of a branch or loop. */
+/* Emits a step that is part of a SWITCH or LOOP. */
 void tgi_llvm_control_step_emit(tgi_llvm_entry *n, const tgi_loop_step *step);
 
-/* Shows the host these buffers where this thread has them, and puts things
-   back. */
+/* Copies the thread's addresses of these buffers to the frame, for a host step,
+   and restores the frame. */
 void tgi_llvm_control_publish(tgi_llvm_entry *n, const uint32_t *buffers,
                               uint32_t n_buffers);
 void tgi_llvm_control_unpublish(tgi_llvm_entry *n, const uint32_t *buffers,
                                 uint32_t n_buffers);
 
-/* Where a failed call ends: who reports it finds buffers where they are. */
+/* Before a failed call returns: copies the addresses of swapped buffers to the
+   frame, for the error report. */
 void tgi_llvm_control_failed(tgi_llvm_entry *n);
+
+/* Defines the entry; NULL after tgi_llvm_fail. */
+LLVMValueRef tgi_llvm_entry_define(tgi_llvm_program *program,
+                                   const tgi_llvm_kernel_info *kernels,
+                                   const char *name);
 
 #endif /* TGI_LLVM_ENTRY_H */

@@ -7,7 +7,13 @@
  * The object is self-contained: it holds constants and static temporaries. Its
  * only undefined symbol is TGI_AOT_RUN (entry_abi.h), if it runs a team.
  */
-#include "llvm/llvm_lower.h"
+#include "llvm/llvm_export.h"
+#include "llvm/emit/llvm_emit.h"
+#include "llvm/emit/llvm_flow.h"
+#include "llvm/emit/llvm_frame.h"
+#include "llvm/emit/llvm_kernel_state.h"
+#include "llvm/emit/llvm_program.h"
+#include "llvm/emit/llvm_target.h"
 
 #include "base/alloc.h"
 #include "base/fpenv.h"
@@ -199,8 +205,7 @@ static LLVMValueRef declare_function(exporter *x)
         (unsigned)export->n_params + (export->takes_memory ? 1 : 0);
     LLVMTypeRef *types = program->alloc((n + 1) * sizeof(LLVMTypeRef));
     if (!types) {
-        program->is_out_of_memory = true;
-        tgi_llvm_fail(program, "out of memory");
+        tgi_llvm_fail_memory(program);
         return NULL;
     }
     for (unsigned i = 0; i < n; i++)

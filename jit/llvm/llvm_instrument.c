@@ -11,13 +11,13 @@
  * must not be instrumented: LLVM skips those aligned beyond a red zone.
  */
 #include "llvm/llvm_instrument.h"
+#include "llvm/emit/llvm_target.h"
+#include "llvm/llvm_compile.h"
 
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "llvm/llvm_compile.h"
 
 enum { UNINSTRUMENTED_ALIGNMENT = 64 };
 

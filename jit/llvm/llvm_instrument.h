@@ -10,7 +10,7 @@
 #ifndef TGI_LLVM_INSTRUMENT_H
 #define TGI_LLVM_INSTRUMENT_H
 
-#include "llvm/llvm_target.h"
+#include "llvm/emit/llvm_target.h"
 
 /* Instruments all functions of a module. On failure, returns false and writes
    the reason to `message`, truncated to n bytes. */

@@ -68,7 +68,7 @@ static tgi_ref reduce_axes(tgi_builder *b, tgi_op op, tgi_ref x, uint64_t mask,
             dims[rank++] = shape->dims[i];
         else if (!has_identity &&
                  !tgi_build_check(b, TGI_CHECK_NOT_ZERO, shape->dims[i], 0,
-                                  "extent to reduce_axes"))
+                                  "extent to reduce"))
             return tgi_build_fail(b, TG_ERROR_SHAPE, &x, 1,
                                   "axis %d has no elements", i);
     }

@@ -135,7 +135,7 @@ tgi_ref tgi_build_transpose(tgi_builder *b, tgi_ref x, int n, const int *perm)
     const tgi_shape *shape = tgi_graph_shape(b->graph, x);
     if (n != shape->rank || (n > 0 && !perm))
         return tgi_build_fail(b, TG_ERROR_SHAPE, &x, 1,
-                              "the permutation has %d axes", n);
+                              "the permutation has length %d", n);
     tgi_attr_perm attr = {{0}};
     tgi_dim dims[TG_MAX_RANK];
     unsigned seen = 0;

@@ -12,7 +12,7 @@
  * log(1 + f) = 2q + q³ v, v = 2/3 + 2/5 q² + … Here q, q², v and their products
  * have low parts; only the terms after 2/3 do not (fpminimax).
  */
-PART(VALUE, log_double, VALUE x, VALUE *r_low)
+PART(VALUE, log_double, VALUE x, VALUE *low)
 {
     VALUE n;
     VALUE f = USE(log_split, x, &n);
@@ -62,7 +62,7 @@ PART(VALUE, log_double, VALUE x, VALUE *r_low)
     VALUE log = FMA(q, u, large);
     VALUE lost = FMA(q, u, SUB(large, log));
     lost = FMA(q_low, ADD(u, K(2)), FMA(q, u_low, lost));
-    *r_low = ADD(FMA(n, log_2_low, lost), large_low);
+    *low = ADD(FMA(n, log_2_low, lost), large_low);
     return log;
 }
 

@@ -35,8 +35,7 @@
 #endif
 
 /* Row i is 2^(STEP i) 2/pi modulo the first number here, plus that number; each
-   value is the rounded remainder (the first rounded to a multiple of its ulp
-   there). */
+   value is the rounded remainder of the previous ones. */
 #if IS(F32)
 TABLE_OF(two_over_pi_0,
     0x1p41, 0x1p41, 0x1.00517cp41, 0x1.7cc1b8p41, 0x1.b72722p41, 0x1.220a94p41,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gradient_formulas.c - functions of single elements, and what moves them to
- * other places. See gradient_formulas.h.
+ * gradient_formulas.c - elementwise functions and index maps. See
+ * gradient_formulas.h.
  */
 #include "api/gradient_formulas.h"
 
 #include <math.h>
 
-/* 0, 1, 2 … of the type of x. */
+/* 0, 1, 2, … with the dtype of x. */
 static tg_value count_like(tg_value x, int64_t n)
 {
     return tg_iota(tg_value_dtype(x), TG_DIMS(n), 0);
@@ -249,7 +249,7 @@ static tg_value convolution_1d(const tg_value *in)
     return tg_tanh(y);
 }
 
-/* 3 x 3, by steps of 2, with a border of zeros. */
+/* 3 x 3 with stride 2 and a border of zeros. */
 static tg_value convolution_2d(const tg_value *in)
 {
     const tg_value w = in[1];

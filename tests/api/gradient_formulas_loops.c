@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gradient_formulas_loops.c - branches and loops; what their bodies take from
- * outside comes as `user`. See gradient_formulas.h.
+ * gradient_formulas_loops.c - branches and loops; their bodies receive outer
+ * values through `user`. See gradient_formulas.h.
  */
 #include "api/gradient_formulas.h"
 
 /* -- Networks with a state ------------------------------------------------- */
 
-/* In: h, x. */
+/* Receives h, x. */
 static void recurrent_step(tg_trace *t, const tg_value *in, void *user)
 {
     const tg_value *inputs = user;
@@ -31,7 +31,7 @@ static tg_value gate(tg_value gates, int64_t i)
     return tg_slice(gates, 1, 2 * i, 2 * i + 2, 1);
 }
 
-/* In: h, c, x. */
+/* Receives h, c, x. */
 static void memory_step(tg_trace *t, const tg_value *in, void *user)
 {
     const tg_value *inputs = user;
@@ -74,7 +74,7 @@ static tg_value slope(tg_value rates, tg_value y)
                      tg_mul(predators, tg_sub(tg_mul(c, prey), d)));
 }
 
-/* In: number of the step, y. */
+/* Receives the iteration, y. */
 static void runge_kutta(tg_trace *t, const tg_value *in, void *user)
 {
     const double step = 0.125;
@@ -199,7 +199,7 @@ static tg_value newton_root(const tg_value *in)
 
 /* -- Loops in loops -------------------------------------------------------- */
 
-/* In: j, y. */
+/* Receives j, y. */
 static void inner_step(tg_trace *t, const tg_value *in, void *user)
 {
     const tg_value x = *(const tg_value *)user;
@@ -207,7 +207,7 @@ static void inner_step(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_add(tg_mul(tg_sin(in[1]), x), j));
 }
 
-/* In: i, y. */
+/* Receives i, y. */
 static void outer_step(tg_trace *t, const tg_value *in, void *user)
 {
     tg_value y;
@@ -222,14 +222,14 @@ static tg_value nested_loops(const tg_value *in)
     return y;
 }
 
-/* In: number of the trip, y. */
+/* Receives the iteration, y. */
 static void squash(tg_trace *t, const tg_value *in, void *user)
 {
     const tg_value x = *(const tg_value *)user;
     tg_return(t, tg_tanh(tg_add(in[1], x)));
 }
 
-/* In: y, x. */
+/* Receives y, x. */
 static void squash_often(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -277,7 +277,7 @@ static tg_value mapped(const tg_value *in)
 
 /* -- Gradients of one's own ------------------------------------------------ */
 
-/* In: x, w. */
+/* Receives x, w. */
 static void two_layers(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -300,7 +300,7 @@ static void harden(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_sign(in[0]));
 }
 
-/* In: x, its sign, the gradient of the latter. */
+/* Receives x, its sign, the gradient of the latter. */
 static void pass_on(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -314,7 +314,7 @@ static tg_value straight_through(const tg_value *in)
     return tg_mul(cube(hard), tg_iota(tg_value_dtype(hard), TG_DIMS(4), 0));
 }
 
-/* In: number of the step, w. */
+/* Receives the iteration, w. */
 static void descend(tg_trace *t, const tg_value *in, void *user)
 {
     const tg_value *inputs = user, w = in[1];

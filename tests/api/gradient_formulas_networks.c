@@ -43,8 +43,7 @@ static tg_value batch_norm(const tg_value *in)
     return cube(tg_add(tg_mul(y, scale), shift));
 }
 
-/* With heads of `width` columns; the mask, if there is one, says where a row
-   looks. */
+/* Attention with heads of `width` columns and an optional mask. */
 static tg_value attend(tg_value q, tg_value k, tg_value v, int width,
                        const tg_value *mask)
 {
@@ -61,7 +60,7 @@ static tg_value attention(const tg_value *in)
     return attend(q, k, v, 4, NULL);
 }
 
-/* Part i of three, by heads: 2 of 2 columns each. */
+/* Part i of three, as 2 heads of 2 columns each. */
 static tg_value heads_of(tg_value qkv, int64_t i)
 {
     const tg_value part = tg_slice(qkv, 1, 4 * i, 4 * i + 4, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gradient_formulas_sums.c - reductions, and products of matrices. See
+ * gradient_formulas_sums.c - reductions and matrix products. See
  * gradient_formulas.h.
  */
 #include "api/gradient_formulas.h"
@@ -64,7 +64,7 @@ static tg_value cosine(const tg_value *in)
                   tg_mul(norm(x), norm(y)));
 }
 
-/* In: the sum so far, the next element. */
+/* Receives the sum so far and the next element. */
 static void add_one(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -82,7 +82,7 @@ static tg_value running_sums(const tg_value *in)
     return tg_mul(sums, y);
 }
 
-/* In: the product so far, the next element. */
+/* Receives the product so far and the next element. */
 static void multiply_one(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * op_matrix.h - reads tests/op_matrix/NAME.txt, case by case, and compares
- * elements with what stands there. tests/op_matrix/case_file.py, which writes
- * them, tells the form of the files.
+ * op_matrix.h - reads tests/op_matrix/NAME.txt case by case and compares
+ * elements with the expected ones. tests/op_matrix/case_file.py, which writes
+ * the files, documents their format.
  */
 #ifndef TGI_TEST_OP_MATRIX_H
 #define TGI_TEST_OP_MATRIX_H
@@ -24,14 +24,14 @@ typedef struct elements {
     int rank;
     int64_t dims[TG_MAX_RANK];
     int64_t count;
-    void *data; /* aligned for any type */
+    void *data; /* aligned for any dtype */
 } elements;
 
 typedef enum compare_mode { BITS, VALUE, ULP4, NEAR } compare_mode;
 
 typedef struct expected {
-    tg_dtype dtype;      /* of the result … */
-    elements reference;  /* … whose elements are f64 if the mode is NEAR */
+    tg_dtype dtype;      /* of the result */
+    elements reference;  /* elements of the result; f64 if the mode is NEAR */
     compare_mode mode;
     elements bounds; /* NEAR */
 } expected;
@@ -42,7 +42,7 @@ typedef struct op_case {
     char name[32];
     char attributes[160]; /* "axis=1 dims=2,3" */
     elements in[MAX_INPUTS];
-    bool is_shared[MAX_INPUTS]; /* belongs to a set */
+    bool is_shared[MAX_INPUTS]; /* shared by several cases */
     size_t n_in;
     expected out[MAX_OUTPUTS];
     size_t n_out;
@@ -104,7 +104,8 @@ static inline bool is_keyword(const char *token)
     return false;
 }
 
-/* Reads digits up to the next keyword into e, whose type and shape are set. */
+/* Reads elements up to the next keyword into e, whose dtype and shape are
+   set. */
 static inline void read_digits(matrix *m, elements *e)
 {
     const size_t bytes = tg_dtype_bytes(e->dtype);
@@ -221,7 +222,7 @@ static inline void read_sets(matrix *m)
     }
 }
 
-/* False at the end of the file. What it reads is freed by free_case. */
+/* False at the end of the file. Free with free_case. */
 static inline bool read_case(matrix *m, op_case *c)
 {
     *c = (op_case){.file = m->words.file};
@@ -269,7 +270,7 @@ static inline void free_case(op_case *c)
     }
 }
 
-/* The numbers of attribute `key`; how many there are. */
+/* The numbers of attribute `key`; returns how many there are. */
 static inline int attribute_list(const op_case *c, const char *key,
                                  int64_t numbers[MAX_NUMBERS])
 {
@@ -309,7 +310,7 @@ static inline double as_double(tg_dtype dtype, const void *element)
     return d;
 }
 
-/* Floats as integers in the same order; -0 and +0 are one apart. */
+/* Maps floats to integers in the same order; -0 and +0 are one apart. */
 static inline int64_t order_of(tg_dtype dtype, const void *element)
 {
     int32_t narrow;
@@ -343,7 +344,7 @@ static inline bool is_near(double got, double wanted, double bound)
     return got == wanted || fabs(got - wanted) <= bound;
 }
 
-/* True if element i of `got` is what is expected. */
+/* True if element i of `got` is as expected. */
 static inline bool element_fits(const expected *want, const char *got,
                                 int64_t i)
 {

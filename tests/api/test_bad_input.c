@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_bad_input.c - what a user may get wrong outside of operations: handles,
- * sizes, options, buffers and callbacks. Each answer is an error that changes
- * nothing, or the right result; never a signal, a hang or a leak.
+ * test_bad_input.c - invalid use outside of operations: handles, sizes,
+ * options, buffers and callbacks. Each call returns an error and changes
+ * nothing, or returns the right result; it never crashes, hangs or leaks.
  */
 #include <math.h>
 #include <pthread.h>
@@ -153,7 +153,7 @@ Test(bad_input, null_arguments_and_results)
     check_record(TG_ERROR_INVALID_ARGUMENT, "NULL");
     cr_assert_eq(tg_function_trace_count(f), 0);
 
-    /* No place for results is not an error: they are discarded. */
+    /* Results without a tensor are discarded, which is not an error. */
     check_works(tg_call_at(f, TG_ARGS(x), NULL, 4, TG_HERE));
     tg_tensor *y = NULL, *z = NULL;
     check_fails(tg_call(f, TG_ARGS(x), TG_RESULTS(&y, &z)),
@@ -243,7 +243,8 @@ Test(bad_input, foreign_handles_are_refused)
 
 /* -- Sizes ----------------------------------------------------------------- */
 
-/* Makes a tensor and a variable of that shape; both must be refused alike. */
+/* Creates a tensor and a variable of that shape; both must be rejected
+   alike. */
 static void check_shape_refused(tg_context *ctx, tg_dtype dtype, int rank,
                                 const int64_t *dims, tg_status wanted)
 {
@@ -264,7 +265,7 @@ static void check_shape_refused(tg_context *ctx, tg_dtype dtype, int rank,
         options.signature = &specs[i];
         options.n_signature = 1;
         if (rank == 1 && dims && dims[0] == TG_UNKNOWN && i == 0)
-            continue; /* which a tensor's spec may be */
+            continue; /* valid in a tensor spec */
         cr_assert_null(tg_function_create(ctx, twice, NULL, &options));
         check_record(wanted, "");
         tg_function *f = tg_function_create(ctx, twice, NULL, NULL);
@@ -309,7 +310,7 @@ Test(bad_input, rank_extents_and_sizes_are_checked_at_creation)
     session_end(&s);
 }
 
-/* x[n] as a cube of extents that only the call knows. */
+/* x[n] reshaped to a cube whose extents are known only at the call. */
 static void cube(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -464,7 +465,7 @@ Test(bad_input, tensors_of_nothing_go_through_every_operation)
 
 /* -- More than 2^31 elements ----------------------------------------------- */
 
-/* Bytes from the far end of a large tensor, on several ways. */
+/* Selects bytes from the far end of a large tensor, in several ways. */
 static void pick_far(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -546,7 +547,7 @@ Test(bad_input, an_index_out_of_range_names_position_and_value)
                 "gather: index -1 at position [1,1]", "axis 0", "extent 3");
     cr_assert_eq(tg_error_last()->line, gather_line);
     cr_assert_str_eq(tg_error_last()->file, __FILE__);
-    check_f32(y, 0, 0, 0, 0, 0, 0); /* not written */
+    check_f32(y, 0, 0, 0, 0, 0, 0); /* unchanged */
     tg_tensor_release(x);
     tg_tensor_release(bad);
     tg_function_release(f);
@@ -563,7 +564,7 @@ Test(bad_input, indices_of_every_type_are_checked)
     const uint64_t extreme[] = {UINT64_MAX, (uint64_t)INT64_MIN, 3};
     for (int dtype = TG_I8; dtype <= TG_U64; dtype++)
         for (int i = 0; i < 3; i++) {
-            char element[8]; /* the low bytes, or the highest ones */
+            char element[8]; /* the low bytes, or the high ones */
             const size_t bytes = tg_dtype_bytes((tg_dtype)dtype);
             memcpy(element,
                    (const char *)&extreme[i] + (i == 1 ? 8 - bytes : 0),
@@ -622,7 +623,7 @@ static void blow_up_by_count(tg_trace *t, const tg_value *in, void *user)
                         TG_ALL_AXES));
 }
 
-/* An allocator that notes the largest request and refuses large ones. */
+/* An allocator that records the largest request and rejects large ones. */
 static size_t largest_request;
 
 static void *allocate_modestly(size_t bytes, size_t align, void *user)
@@ -651,14 +652,14 @@ Test(bad_input, broadcast_to_ten_to_the_15_is_out_of_memory)
                                       blow_up_by_count};
     for (int i = 0; i < 3; i++) {
         session s;
-        /* Compiled, the last two need no memory to speak of, but time. */
+        /* Compiled, the last two need little memory, but a lot of time. */
         session_begin_with(&s,
                            (tg_context_options){.jit = i ? "off" : NULL,
                                                 .memory_limit = UINT64_MAX});
         tg_function *f = tg_function_create(s.ctx, callbacks[i], NULL, NULL);
         tg_function *good = tg_function_create(s.ctx, twice, NULL, NULL);
         tg_tensor *x = f32_vector(s.ctx, 1, 2), *y = NULL;
-        /* Opens the code generator, whose memory is not what is asked here. */
+        /* Loads the plugin, so that its memory does not count. */
         check_f32(call_one(good, TG_ARGS(x)), 2, 4);
         largest_request = 0;
         struct rusage before, after;

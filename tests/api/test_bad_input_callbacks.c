@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_bad_input_callbacks.c - callbacks that misbehave, and such that make
- * graphs which are large or deep, on a small stack.
+ * test_bad_input_callbacks.c - callbacks that misuse the library, and callbacks
+ * that record large or deep graphs on a small stack.
  */
 #include <pthread.h>
 #include <unistd.h>
@@ -198,7 +198,7 @@ Test(bad_input, what_belongs_into_a_callback_fails_outside)
     check_record(TG_ERROR_TRACE, "concat");
 }
 
-/* A callback whose call inside fails, which is its own affair. */
+/* A callback that handles the failure of a call inside it. */
 static void survive_a_failed_call(tg_trace *t, const tg_value *in, void *user)
 {
     if (tg_call((tg_function *)user, TG_ARGS("no"), TG_RESULTS()) == TG_OK)
@@ -267,7 +267,7 @@ Test(bad_input, a_print_callback_may_call_back)
         .print_callback = call_while_printing,
         .print_user = &e,
     };
-    alarm(60); /* ends what would hang */
+    alarm(60); /* so that a hang fails */
     e.ctx = tg_context_create(&options);
     e.f = tg_function_create(e.ctx, print_and_add, NULL, NULL);
     e.g = tg_function_create(e.ctx, add_one, NULL, NULL);
@@ -293,7 +293,7 @@ Test(bad_input, a_print_callback_may_call_back)
 
 enum { SMALL_STACK = 256 << 10 };
 
-/* Runs it on a thread of 256 KiB; it returns what went wrong, or NULL. */
+/* Runs it on a thread of 256 KiB; it returns an error message, or NULL. */
 static void on_small_stack(void *(*run)(void *))
 {
     pthread_attr_t attributes;
@@ -308,7 +308,7 @@ static void on_small_stack(void *(*run)(void *))
     check_nothing_is_alive();
 }
 
-/* Traces and calls it on 1 and compares the number it gives. */
+/* Traces it, calls it on 1, and compares the result. */
 static char *call_and_compare(tg_callback *callback, void *user, float want)
 {
     tg_context *ctx = tg_context_create(NULL);
@@ -396,7 +396,7 @@ Test(bad_input, a_chain_of_assignments_works_on_a_small_stack)
     on_small_stack(run_deep_state);
 }
 
-/* A chain of unknown extents: sums of sums of them. */
+/* A chain of unknown extents: nested sums. */
 static void deep_extents(tg_trace *t, const tg_value *in, void *user)
 {
     tg_value y = in[0];
@@ -465,7 +465,7 @@ Test(bad_input, a_million_nodes_work_on_a_small_stack)
     on_small_stack(run_a_million_nodes);
 }
 
-/* Nested functions, each calling the one before. */
+/* Nested functions, each applying the previous one. */
 static void call_the_one_before(tg_trace *t, const tg_value *in, void *user)
 {
     tg_value y;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_bad_input_calls.c - buffers that overlap or are misaligned, bound
- * calls, variables, and options that are none.
+ * test_bad_input_calls.c - overlapping and misaligned buffers, bound calls,
+ * variables, and invalid options.
  */
 #include "support/api.h"
 
@@ -151,7 +151,7 @@ Test(bad_input, a_swapped_buffer_must_not_overlap_either)
     tg_bound *b = tg_bind(f, TG_ARGS(x), TG_RESULTS(&result));
     check_fails(tg_bound_set(b, 0, out + 1), TG_ERROR_INVALID_ARGUMENT,
                 "overlaps");
-    check_works(tg_run(b)); /* with what it had */
+    check_works(tg_run(b)); /* with the old argument */
     check_floats_at(__LINE__, out, (float[]){2, 4, 0}, 3);
     check_works(tg_bound_set(b, 0, other));
     check_fails(tg_bound_set_result(b, 0, other + 1),
@@ -331,7 +331,7 @@ Test(bad_input, a_mapped_variable_is_busy_for_calls_of_its_thread)
     check_fails(tg_run(b), TG_ERROR_BUSY, "add_to_variable");
     check_fails(tg_call(f, TG_ARGS(v, tg_value_of(v)), TG_RESULTS()),
                 TG_ERROR_BUSY, "add_to_variable");
-    check_variable(v, 1); /* a second map of the thread is fine */
+    check_variable(v, 1); /* a thread may map a variable twice */
     check_works(tg_variable_unmap(v));
     check_works(tg_run(b));
     check_variable(v, 2);
@@ -363,7 +363,7 @@ Test(bad_input, options_structs_carry_their_size)
                                            tg_zeros(), &of_variable));
     check_record(TG_ERROR_INVALID_ARGUMENT, "tg_variable_options");
 
-    /* A program built against a newer library, which sets what is unknown. */
+    /* A program built against a newer library, which sets unknown members. */
     struct {
         tg_function_options known;
         uint64_t news[4];

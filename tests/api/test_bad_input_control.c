@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_bad_input_control.c - branches and loops that are used wrongly: each
- * is told what is wrong with what, and where it was written.
+ * test_bad_input_control.c - invalid branches and loops: each message names the
+ * error, the operands and the source location.
  */
 #include "support/control.h"
 
-/* Where the wrong operation begins. Compilers differ in which of its lines
-   they report. */
+/* The first line of the wrong operation. Compilers differ in which of its
+   lines they report. */
 static int wrong_line;
 #define BELOW_IS_WRONG (wrong_line = __LINE__ + 1)
 
@@ -34,7 +34,7 @@ CALLBACK(always)
     tg_return(t, (bool)1);
 }
 
-/* A wrong callback, and what it is told. Results asked for stay invalid. */
+/* A wrong callback and the expected message. Requested results stay invalid. */
 typedef struct row {
     tg_callback *callback;
     tg_status status;
@@ -57,7 +57,7 @@ static void check_rows_at(int line, const row *rows, size_t n, void *user)
                                "line %d, row %zu: no \"%s\" in \"%s\"", line,
                                i, rows[i].pieces[k], tg_error(NULL));
         check_place(tg_function_name(f));
-        /* It can be asked again, and nothing was kept. */
+        /* It can be requested again; nothing was kept. */
         cr_assert_eq(tg_function_trace_count(f), 0);
         tg_tensor_release(x);
         tg_function_release(f);
@@ -177,7 +177,7 @@ Test(bad_input, predicates_are_bool_scalars_and_indices_integer_scalars)
         {vector_index, TG_ERROR_SHAPE, {"switch: ", "index is i32[3]"}},
         {float_trips, TG_ERROR_DTYPE,
          {"for: ", "number of iterations is f64[]", "integer scalar"}},
-        {vector_trips, TG_ERROR_SHAPE, {"for: ", "trips is i64[3]"}},
+        {vector_trips, TG_ERROR_SHAPE, {"for: ", "number of iterations is i64[3]"}},
         {test_of_floats, TG_ERROR_DTYPE,
          {"while: ", "test returns f32[]", "bool scalar"}},
         {test_of_vectors, TG_ERROR_SHAPE,
@@ -257,7 +257,7 @@ CALLBACK(second_changes)
 
 CALLBACK(number_is_f64)
 {
-    /* A plain number is what it is in C. */
+    /* A plain number has its C type. */
     BELOW_IS_WRONG;
     tg_for(2, keep, NULL, TG_ARGS(1.0), NULL, 0);
 }
@@ -335,7 +335,7 @@ Test(bad_input, branches_that_return_different_types_are_named)
     check_rows(rows, NULL);
 }
 
-/* A loop value may not grow with extents that are not known either. */
+/* A loop value may not grow with unknown extents either. */
 CALLBACK(append)
 {
     tg_return(t, tg_concat(0, in[1], in[1]));

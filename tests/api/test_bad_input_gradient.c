@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_bad_input_gradient.c - gradients that are asked for wrongly, and those
- * that do not exist: who asks is told why, and what place is to blame.
+ * test_bad_input_gradient.c - invalid requests for gradients, and gradients
+ * that do not exist: the message gives the reason and the responsible source
+ * location.
  */
 #include "support/control.h"
 
-/* A wrong callback, and what is said. */
+/* A wrong callback, and the expected message. */
 static void check_refused_at(int line, tg_callback *callback, void *user,
                              tg_status status, const char *const *pieces)
 {
@@ -91,7 +92,7 @@ Test(bad_input, targets_and_sources_of_gradients)
 
 /* -- Gradients that do not exist ------------------------------------------- */
 
-/* Uses the gradient of `y` by `x`, which there is none of. */
+/* Uses the gradient of `y` with respect to `x`, which does not exist. */
 static void use_gradient(tg_value y, tg_value x)
 {
     const tg_value g = tg_gradient(y, x);
@@ -175,7 +176,7 @@ Test(bad_input, gradients_that_do_not_exist_say_why)
     check_refused(by_host, TG_ERROR_INVALID_ARGUMENT, "the host call at ",
                   "has no gradient");
     check_refused(by_loop, TG_ERROR_INVALID_ARGUMENT, "cast at ",
-                  "gives i32[3]");
+                  "returns i32[3]");
 }
 
 Test(bad_input, there_is_no_reason_outside_of_a_trace)
@@ -300,7 +301,7 @@ CALLBACK(square_it)
     tg_return(t, tg_square(in[0]));
 }
 
-/* Each row of the Jacobian takes all that the loop has saved. */
+/* Each row of the Jacobian needs all values that the loop has saved. */
 CALLBACK(gradient_of_jacobian)
 {
     tg_value y;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_bad_input_ops.c - operations on operands that do not fit: refused when
- * traced, with a message that names the operation, the facts and the line.
+ * test_bad_input_ops.c - operations on mismatched operands are rejected while
+ * tracing, with a message that names the operation, the facts and the line.
  *
- * Each row is a test of its own: a status, the operation, a piece of the
- * message, and the expression, over
+ * Each row is one test: a status, the operation, a part of the message, and the
+ * expression, over
  *     x  f32[2,3]     m  f32[64,784]    i  i32[4]     b  bool[2,3]
  *     v  variable f32[2,3]              s  f32[]      none  f32[0,3]
  *     n  f32[?]
- * The message always begins with the place and the name of the operation.
+ * The message always begins with the source location and the operation.
  */
 #include "support/api.h"
 
@@ -23,11 +23,11 @@ static const tg_spec specs[] = {
     {TG_SPEC_TENSOR, TG_F32, 1, {TG_UNKNOWN}, {0}},
 };
 
-/* Notes where an expression stands, in the way operations do. */
+/* Records the line of an expression, in the way operations do. */
 #define AT(expression) (line = TG_HERE.line, (expression))
 static int line;
 
-/* Traces the callback, which must fail at the line it notes. */
+/* Traces the callback, which must fail at the recorded line. */
 static void check_refused(tg_callback *callback, tg_status wanted,
                           const char *op, const char *piece)
 {
@@ -136,7 +136,7 @@ REFUSED(argmax_of_nothing, SHAPE, "argmax", "no elements",
         AT(tg_argmax(none, 0)))
 REFUSED(argmin_of_nothing, SHAPE, "argmin", "no elements",
         AT(tg_argmin(none, 0)))
-REFUSED(clamped_gather_from_nothing, SHAPE, "gather", "no index",
+REFUSED(clamped_gather_from_nothing, SHAPE, "gather", "empty axis",
         AT(tg_gather_with(none, i, 0, TG_GATHER_CLAMP)))
 
 /* -- Axes, permutations, padding, strides ---------------------------------- */
@@ -175,13 +175,13 @@ REFUSED(axis_out_of_range_in_log_softmax, SHAPE, "log_softmax", "axis 2",
         AT(tg_log_softmax(x, 2)))
 REFUSED(duplicate_axes, SHAPE, "sum", "axis 1 is repeated",
         AT(tg_sum(x, TG_AXES(1, -1))))
-REFUSED(duplicate_axes_in_mean, SHAPE, "mean", "twice",
+REFUSED(duplicate_axes_in_mean, SHAPE, "mean", "repeated",
         AT(tg_mean(x, TG_AXES(0, 0))))
 REFUSED(too_many_axes, SHAPE, "sum", "too many axes",
         AT(tg_sum(x, TG_AXES(0, 1, 2, 3, 4, 5, 6, 7, 8))))
 REFUSED(too_many_axes_by_hand, SHAPE, "sum", "too many axes",
         AT(tg_sum(x, ((tg_axes){.n = 127}))))
-REFUSED(permutation_of_other_length, SHAPE, "transpose", "of rank 1",
+REFUSED(permutation_of_other_length, SHAPE, "transpose", "length 1",
         AT(tg_transpose(x, TG_PERM(0))))
 REFUSED(permutation_of_no_axes, SHAPE, "transpose", "f32[2,3]",
         AT(tg_transpose(x, 0, NULL)))
@@ -189,7 +189,7 @@ REFUSED(permutation_that_is_null, SHAPE, "transpose", "f32[2,3]",
         AT(tg_transpose(x, 2, NULL)))
 REFUSED(permutation_out_of_range, SHAPE, "transpose", "axis 2",
         AT(tg_transpose(x, TG_PERM(0, 2))))
-REFUSED(permutation_with_duplicates, SHAPE, "transpose", "twice",
+REFUSED(permutation_with_duplicates, SHAPE, "transpose", "repeated",
         AT(tg_transpose(x, TG_PERM(1, 1))))
 REFUSED(padding_below_zero, SHAPE, "pad", "-1", AT(tg_pad(x, 0, -1, 0, 0)))
 REFUSED(padding_below_zero_at_the_end, SHAPE, "pad", "negative",
@@ -314,7 +314,7 @@ REFUSED(concat_of_other_shapes, SHAPE, "concat", "f32[2,3] x f32[64,784]",
 REFUSED(concat_of_other_ranks, SHAPE, "concat", "shapes differ",
         AT(tg_concat(0, x, n)))
 REFUSED(concat_of_scalars, SHAPE, "concat", "axis 0", AT(tg_concat(0, s, s)))
-REFUSED(concat_of_nothing, INVALID, "concat", "nothing",
+REFUSED(concat_of_nothing, INVALID, "concat", "no values",
         AT(tg_concat_at(0, NULL, 0, TG_HERE)))
 REFUSED(concat_of_null, INVALID, "concat", "NULL",
         AT(tg_concat_at(0, NULL, 3, TG_HERE)))
@@ -361,7 +361,7 @@ REFUSED(scatter_by_floats, DTYPE, "scatter",
         "f32[2,3] x f32[] x f32[2,3]: indices need an integer type",
         AT(tg_scatter(x, s, x, 0, TG_SCATTER_SET)))
 REFUSED(scatter_of_another_type, DTYPE, "scatter",
-        "f32[2,3] x bool[2,3]: element types",
+        "f32[2,3] x bool[2,3]: dtypes",
         AT(tg_scatter(x, i, b, 0, TG_SCATTER_SET)))
 REFUSED(scatter_of_another_shape, SHAPE, "scatter",
         "f32[2,3] x i32[4] x f32[2,3]: the updates",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_bad_input_regions.c - callbacks of branches and loops that misbehave:
- * values and traces that are not theirs, failures of their own, loops that do
- * not end, memory that runs out.
+ * test_bad_input_regions.c - callbacks of branches and loops that misuse the
+ * library: values and traces of others, failing callbacks, infinite loops, out
+ * of memory.
  */
 #include "support/control.h"
 
@@ -16,8 +16,8 @@ CALLBACK(always)
     tg_return(t, (bool)1);
 }
 
-/* The callback of a function fails so; the function then works with another
-   callback around it, since nothing is left behind. */
+/* The function's callback fails; the function then works with another
+   callback, since nothing is left behind. */
 static void check_fails_in_trace_at(int line, tg_callback *callback,
                                     void *user, tg_status wanted,
                                     const char *const *pieces)
@@ -56,7 +56,7 @@ CALLBACK(use_kept)
     tg_return(t, tg_add(in[0], kept));
 }
 
-/* A value of a branch, used behind it. */
+/* A value of a branch, used after it. */
 CALLBACK(use_after)
 {
     tg_cond((bool)1, keep_inner, keep, NULL, TG_ARGS(in[0]), NULL, 0);
@@ -66,7 +66,7 @@ CALLBACK(use_after)
     tg_return(t, tg_neg(kept));
 }
 
-/* … in the other branch, in another loop, as an initial value, returned. */
+/* In the other branch, in another loop, as an initial value, as a result. */
 CALLBACK(use_in_else)
 {
     tg_cond((bool)1, keep_inner, use_kept, NULL, TG_ARGS(in[0]), NULL, 0);
@@ -96,7 +96,7 @@ CALLBACK(test_keeps)
     tg_return(t, (bool)1);
 }
 
-/* The test of a loop and its body are two regions. */
+/* The test and the body of a loop are two regions. */
 CALLBACK(use_value_of_test)
 {
     tg_while(test_keeps, use_kept, NULL, TG_ARGS(in[0]), NULL, 0);
@@ -113,7 +113,7 @@ Test(bad_input, values_of_a_region_are_good_only_in_it)
                              __FILE__);
 }
 
-/* A value of the calling function, in a region of the callee. */
+/* A value of the calling function, used in a region of the callee. */
 CALLBACK(use_kept_in_branch)
 {
     tg_cond((bool)1, use_kept, keep, NULL, TG_ARGS(in[0]), NULL, 0);
@@ -271,7 +271,7 @@ CALLBACK(fail_deep)
     tg_cond((bool)1, fail_deeper, count_after, NULL, TG_ARGS(in[0]), &y, 1);
     cr_assert_not(tg_is_valid(y));
     cr_assert_eq(tg_trace_status(t), TG_ERROR_CALLBACK);
-    /* What follows does nothing, its callbacks are not even called. */
+    /* Later operations do nothing; their callbacks are not called. */
     tg_cond((bool)1, count_after, count_after, NULL, TG_ARGS(in[0]), &y, 1);
     tg_return(t, y);
 }

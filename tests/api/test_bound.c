@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_bound.c - bound calls: buffers are settled once and may be swapped,
- * results are overwritten by every run, and all they need stays alive.
+ * test_bound.c - bound calls: buffers are resolved once and may be replaced,
+ * every run overwrites the results, and the call retains all it uses.
  */
 #include <inttypes.h>
 
@@ -74,7 +74,7 @@ Test(bound, running_takes_no_memory)
     session_end(&s);
 }
 
-/* A product in the middle, so that something must be stored. */
+/* A matrix product in the middle, so that a value must be stored. */
 static void twice_product(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -164,7 +164,7 @@ Test(bound, variables_are_live)
     tg_variable *v = f32_scalar_variable(s.ctx, "v", 1);
     tg_tensor *now = NULL;
     tg_bound *b = tg_bind(f, TG_ARGS(v, 2), TG_RESULTS(&now));
-    check_variable(v, 1); /* binding runs nothing */
+    check_variable(v, 1); /* binding does not run */
     check_works(tg_run(b));
     set_variable(v, 100);
     const uint64_t version = tg_variable_version(v);
@@ -188,8 +188,8 @@ static void overwrite(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_assign(in[0], tg_mul(in[1], 2)), in[1]);
 }
 
-/* The value an argument stands for is that before each run, also if it is
-   used after the variable was written. */
+/* A value argument is the contents before each run, even if it is used after
+   the variable was written. */
 Test(bound, the_value_of_a_variable_that_the_call_writes)
 {
     session s;
@@ -226,7 +226,7 @@ Test(bound, buffers_of_arguments_can_be_swapped)
     check_works(tg_bound_set(b, 0, other));
     check_works(tg_run(b));
     cr_assert(result[0] == 7 && result[1] == 9);
-    check_works(tg_bound_set(b, 1, &factor)); /* a number has memory, too */
+    check_works(tg_bound_set(b, 1, &factor)); /* a number has memory too */
     check_works(tg_run(b));
     cr_assert(result[0] == 301 && result[1] == 401);
     factor = 0;
@@ -250,7 +250,8 @@ Test(bound, buffers_of_results_can_be_swapped)
     tg_bound *b = tg_bind(f, TG_ARGS(x, 2), TG_RESULTS(&y));
     check_works(tg_run(b));
     check_works(tg_bound_set_result(b, 0, elsewhere));
-    check_works(tg_bound_set_result(b, 1, again)); /* it was discarded */
+    check_works(tg_bound_set_result(b, 1, again)); /* the result was
+                                                      discarded before */
     ((float *)tg_tensor_data(x))[0] = 9;
     check_works(tg_run(b));
     cr_assert(elsewhere[0] == 19 && elsewhere[1] == 5);
@@ -293,7 +294,7 @@ Test(bound, a_refused_swap_changes_nothing)
     check_works(tg_run(b));
     check_f32(y, 3, 5);
     check_f32(z, 1, 2);
-    /* The argument itself is fine as the place of a result. */
+    /* A result may be stored in the argument itself. */
     check_works(tg_bound_set_result(b, 0, memory));
     check_works(tg_run(b));
     cr_assert(memory[0] == 3 && memory[1] == 5 && memory[2] == 3);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_bundle.c - structs of variables: listed, nested, passed as one
- * argument, captured, and inside an input signature.
+ * test_bundle.c - bundles: listed, nested, passed as one argument, captured,
+ * and in an input signature.
  */
 #include "front/object/bundle.h"
 #include "support/api.h"
@@ -11,7 +11,7 @@ typedef struct layer {
 } layer;
 
 typedef struct model {
-    int64_t version; /* other members may stand between */
+    int64_t version; /* there may be other members in between */
     layer first;
     tg_variable *scale;
     layer last;
@@ -71,7 +71,7 @@ Test(bundle, variables_are_listed_in_field_order)
     tg_bundle_release(&model_type, &m);
     cr_assert(!m.first.w && !m.first.b && !m.scale && !m.last.w && !m.last.b);
     cr_assert_eq(m.version, 7);
-    tg_bundle_release(&model_type, &m); /* of nothing */
+    tg_bundle_release(&model_type, &m); /* already empty */
     session_end(&s);
 }
 
@@ -214,7 +214,7 @@ Test(bundle, several_bundles_and_tensors_in_one_call)
               105, 205);
     check_variable(a.w, 5, 5);
     check_variable(b.w, 1, 1);
-    /* The same one twice: the assignments follow each other. */
+    /* The same bundle twice: the assignments follow each other. */
     check_f32(call_one(f, TG_ARGS(tg_bundle_of(&layer_type, &a), x,
                                   tg_bundle_of(&layer_type, &a))),
               105, 205);
@@ -237,8 +237,8 @@ static void count_trainable(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_scalar(TG_I64, n));
 }
 
-/* A callback may do other things with what is not to be trained, so this is
-   part of what a trace is made for. */
+/* A callback may treat untrainable variables differently, so this is part of
+   the signature. */
 Test(bundle, members_are_trainable_inside_as_they_are_outside)
 {
     session s;
@@ -286,7 +286,7 @@ Test(bundle, a_captured_bundle_is_live)
     check_variable(m.first.w, 8, 9);
     cr_assert_eq(tg_function_trace_count(f), 1);
     tg_bundle_release(&model_type, &m);
-    tg_function_release(f); /* which kept the variables */
+    tg_function_release(f); /* it retained the variables */
     session_end(&s);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_call.c - calls: where results go, which are discarded, and that a
- * failed call leaves everything as it was.
+ * test_call.c - calls: where results are stored, which are discarded, and that
+ * a failed call changes nothing.
  */
 #include "support/api.h"
 
@@ -72,7 +72,7 @@ Test(call, results_may_be_discarded)
     check_works(tg_call(f, TG_ARGS(x), TG_RESULTS()));
     check_works(tg_call(f, TG_ARGS(x), TG_RESULTS(NULL)));
     check_works(tg_call(f, TG_ARGS(x), TG_RESULTS(NULL, NULL, NULL)));
-    /* Also more than there are, as long as they are not wanted. */
+    /* More results than exist may be requested if they are discarded. */
     check_works(tg_call(f, TG_ARGS(x), TG_RESULTS(NULL, NULL, NULL, NULL)));
     check_works(tg_call(f, TG_ARGS(x), TG_RESULTS(NULL, &y)));
     check_f32(y, 2, 4);
@@ -317,7 +317,7 @@ Test(call, every_lack_of_memory_is_reported)
     check_every_fault(call_much);
 }
 
-/* Lacking memory once, a call works the next time. */
+/* After an out-of-memory failure, the next call works. */
 Test(call, a_call_that_lacked_memory_can_be_repeated)
 {
     session s;

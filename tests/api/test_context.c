@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_context.c - contexts: options and the environment variables beside
- * them, dumps to files, the log, passes left out.
+ * test_context.c - contexts: options and their environment variables, dumps to
+ * files, the log, skipped passes.
  */
 #include <dirent.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* The names of the files there, one on a line and in order. */
+/* The names of the files in the folder, one per line, sorted. */
 static void list_files(const folder *f, char *out, size_t room)
 {
     char names[64][256];
@@ -54,7 +54,7 @@ static void check_files_at(int line, const folder *f, const char *expected)
 }
 #define check_files(f, expected) check_files_at(__LINE__, f, expected)
 
-/* The contents of one file there. */
+/* The contents of one file. */
 static char *read_file(const folder *f, const char *name)
 {
     static char text[1 << 14];
@@ -127,7 +127,7 @@ Test(context, graphs_are_dumped_as_text_and_dot)
     tg_function *g = traced_once(s.ctx, "again");
     check_files(&dir, "again_1.final.dot\nagain_1.final.txt\n"
                       "gelu_like_0.final.dot\ngelu_like_0.final.txt\n");
-    /* They are what can be asked for. */
+    /* All possible items. */
     char *text = tg_function_text(f, TG_TEXT_GRAPH);
     cr_assert_str_eq(read_file(&dir, "gelu_like_0.final.txt"), text);
     tg_text_free(text);
@@ -226,7 +226,7 @@ Test(context, an_empty_environment_variable_is_none)
     session_end(&s);
 }
 
-/* The message for options that are refused, and nothing is made. */
+/* The message for invalid options; no context is created. */
 static void check_refused(tg_context_options options, const char *message)
 {
     options.struct_bytes = sizeof options;
@@ -445,7 +445,7 @@ Test(context, structs_of_other_versions)
     check_nothing_is_alive();
 }
 
-/* What ends inside a member would be read as a whole one. */
+/* A size that ends inside a member. */
 Test(context, sizes_of_no_version_are_refused)
 {
     char message[128];

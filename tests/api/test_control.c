@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * test_control.c - branches: how they are chosen, what they take and give.
- */
+/* test_control.c - branches: how one is selected, its arguments and results. */
 #include "support/control.h"
 
 /* -- Choosing -------------------------------------------------------------- */
@@ -122,7 +120,7 @@ static void check_switch(session *s)
         check_f32(call_one(f, TG_ARGS(index, x)), cases[i].want);
         tg_tensor_release(index);
     }
-    /* Any integer type is an index. */
+    /* Any integer dtype is an index. */
     tg_tensor *byte =
         tg_tensor_copy(s->ctx, &(uint8_t){200}, TG_U8, TG_SCALAR);
     tg_tensor *minus = tg_tensor_copy(s->ctx, &(int8_t){-7}, TG_I8, TG_SCALAR);
@@ -399,8 +397,8 @@ Test(control, branches_use_values_numbers_and_tensors_of_the_callback_around)
     check_control(check_capture);
 }
 
-/* Static values and a bundle of variables, asked for with the branch's own
-   trace. */
+/* Static values and a bundle of variables, requested through the branch's
+   own trace. */
 typedef struct pair {
     tg_variable *a, *b;
 } pair;
@@ -416,7 +414,7 @@ CALLBACK(add_to_a)
 
 CALLBACK(add_to_b)
 {
-    const pair *p = user; /* the stand-ins of the callback around */
+    const pair *p = user; /* the placeholders of the enclosing callback */
     tg_return(t, tg_assign_add(p->b, p->a));
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_control_carried.c - what loops carry: compiled code moves it about, in
- * registers, in place or between buffers, and always has the bits of the
- * interpreter. Each body runs on a few elements and on many, for several
- * numbers of trips.
+ * test_control_carried.c - loop-carried values. Compiled code keeps them in
+ * registers, updates them in place or double-buffers them, always with the bits
+ * of the interpreter. Each body runs on few and on many elements, for several
+ * iteration counts.
  */
 #include "support/fusing.h"
 #include "support/modes.h"
@@ -137,12 +137,12 @@ CALLBACK(second_of_them)
     tg_return(t, tg_sub(in[0], tg_cast(in[1], TG_F32)));
 }
 
-/* What is carried chooses a branch, and how often a loop goes round: steps
-   look at it that are no kernels. trip, i (i64), x */
+/* Carried values select a branch and an iteration count, so that steps other
+   than kernels read them. Receives the iteration, i (i64), x. */
 CALLBACK(decided_by_carried)
 {
     tg_callback *const branches[] = {first_of_them, second_of_them};
-    /* A kernel in front of it, which the next value can join. */
+    /* A preceding kernel that the next value can join. */
     tg_value twice = tg_mul(in[1], 2), x;
     tg_switch(in[1], branches, 2, NULL, TG_ARGS(in[2], twice), &x, 1);
     tg_for(in[1], add_a_half, NULL, TG_ARGS(x), &x, 1);
@@ -160,12 +160,12 @@ enum { N_BODIES = sizeof(bodies) / sizeof(*bodies) };
 
 static tg_callback *chosen_body;
 
-/* in: x, number of trips */
+/* in: x, number of iterations */
 CALLBACK(run_body)
 {
     tg_value first[] = {in[0], tg_mul(in[0], 0.75)}, r[2];
     tg_for(in[1], chosen_body, first, TG_ARGS(first[0], first[1]), r, 2);
-    /* What it began with is still there, and results may be used. */
+    /* The initial value is still intact, and results can be used. */
     tg_return(t, r[0], tg_add(r[1], 0), tg_add(first[0], r[1]), first[1]);
 }
 
@@ -208,8 +208,8 @@ Test(control_carried, bodies_of_all_kinds_have_the_interpreters_bits)
 
 /* -- Memory ---------------------------------------------------------------- */
 
-/* in: x, number of trips. What comes out of the loop waits while others use
-   memory. */
+/* in: x, number of iterations. The result of the loop stays alive while
+   other values use memory. */
 CALLBACK(use_memory_behind)
 {
     tg_value r[2], other = in[0];
@@ -280,7 +280,7 @@ Test(control_carried, what_decides_is_not_changed_before_it_has_decided)
 
 /* -- What branches leave --------------------------------------------------- */
 
-/* Twice the same, of which this branch changes one; … */
+/* Two copies of one value, of which this branch changes one. */
 CALLBACK(one_changes)
 {
     tg_value x = tg_mul(in[0], 0.5);
@@ -289,14 +289,14 @@ CALLBACK(one_changes)
               x);
 }
 
-/* … this one does not; … */
+/* This branch changes neither. */
 CALLBACK(none_changes)
 {
     tg_value x = tg_mul(in[0], 0.25);
     tg_return(t, x, x);
 }
 
-/* … and here they have never been the same. */
+/* Here they are different values. */
 CALLBACK(two_of_them)
 {
     tg_value x = tg_atan(in[0]);
@@ -319,8 +319,8 @@ CALLBACK(the_second)
     tg_return(t, in[1]);
 }
 
-/* in: x, which branch; user: the first of two. What follows looks at both
-   values, or is given both and looks at one. */
+/* in: x, which branch; user: the first of two. The code that follows uses
+   both values, or receives both and uses one. */
 CALLBACK(run_branch)
 {
     tg_callback *const *first = user, *const by[] = {the_first, the_second};
@@ -439,7 +439,7 @@ CALLBACK(collatz_step)
               list.count);
 }
 
-/* All numbers on the way from in[0] to 1: at most 20. */
+/* All numbers from in[0] down to 1: at most 20. */
 CALLBACK(collatz)
 {
     tg_list list = tg_list_create(20, TG_I64, TG_SCALAR);
@@ -512,7 +512,7 @@ Test(control_carried, what_changes_where_it_is_does_not_move)
 Test(control_carried, the_rest_changes_places)
 {
     check_carried(swapped, 5000, false, 2);
-    /* The next one of the second lies where the first one was. */
+    /* The next value of the second is stored where the first was. */
     check_carried(shifted, 5000, false, 2);
     check_carried(with_neighbours, 5000, false, 3);
     check_carried(reversed, 5000, false, 2);

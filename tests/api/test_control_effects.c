@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_control_effects.c - promises 13 to 16 about branches: what they do to
- * variables, prints and failures, and when.
+ * test_control_effects.c - promises 13 to 16 for branches: effects on
+ * variables, prints and failures, and their order.
  */
 #include "support/control.h"
 
@@ -103,7 +103,7 @@ static void check_effects(session *s)
     check_printed(s, "before\nelse 15 5\nafter 5 15\n");
     check_variable(e.a, 5);
     check_variable(e.b, 15);
-    /* Unused results: effects happen all the same. */
+    /* Unused results: the effects happen anyway. */
     call_only(f, TG_ARGS(yes, 1.0f));
     check_printed(s, "before\nthen 1\nafter 6 15\n");
     tg_tensor_release(yes);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_control_iterations.c - promises 13, 14 and 16 about loops: what trips do to
- * variables, prints and failures, in which order, and limits of trips.
+ * test_control_iterations.c - promises 13, 14 and 16 for loops: effects of
+ * iterations on variables, prints and failures, their order, and limits on
+ * iterations.
  */
 #include "support/control.h"
 
@@ -55,7 +56,7 @@ Test(control, line_13_reads_in_a_trip_see_what_earlier_trips_wrote)
     check_control(check_order);
 }
 
-/* The test looks at a variable that the body writes. */
+/* The test reads a variable that the body writes. */
 CALLBACK(is_below_five)
 {
     tg_print(t, "test %v", (tg_variable *)user);
@@ -91,7 +92,7 @@ Test(control, line_13_a_test_sees_what_the_body_wrote_and_prints_in_order)
     check_control(check_test_reads);
 }
 
-/* Even a test may write. */
+/* A test may write too. */
 CALLBACK(count_tests)
 {
     tg_return(t, tg_lt(tg_assign_add((tg_variable *)user, 1.0), 4.0));
@@ -126,7 +127,7 @@ Test(control, a_test_may_have_effects)
     check_control(check_test_writes);
 }
 
-/* The number of trips is read once, before the first. */
+/* The iteration count is read once, before the first iteration. */
 CALLBACK(change_trips)
 {
     tg_assign((tg_variable *)user, 1000);
@@ -157,7 +158,8 @@ Test(control, line_13_the_number_of_trips_is_fixed_at_the_first)
     check_control(check_fixed_trips);
 }
 
-/* What was read before the loop stays, though trips overwrite it. */
+/* A value read before the loop stays, although iterations overwrite the
+   variable. */
 typedef struct outside {
     tg_value old;
     tg_variable *v;
@@ -197,7 +199,7 @@ Test(control, line_13_what_was_read_before_a_loop_stays_in_all_trips)
     check_control(check_old);
 }
 
-/* Two variables change places in every trip. */
+/* Two variables are swapped in every iteration. */
 typedef struct two {
     tg_variable *a, *b;
 } two;
@@ -279,13 +281,13 @@ static void check_failure(session *s)
     check_printed(s, "trip 0\nto 2\ntrip 1\nto 1\ntrip 2\nto 9\ntrip 3\n");
     check_variable(w.before, 4);
     check_variable(w.after, 3);
-    /* The next call begins anew. */
+    /* The next call starts again. */
     y = call_one(f, TG_ARGS(2, table, start));
     cr_assert_eq(*(int32_t *)tg_tensor_data(y), 1);
     check_printed(s, "trip 0\nto 2\ntrip 1\nto 1\n");
     check_variable(w.before, 6);
     check_variable(w.after, 105);
-    /* A tensor given for the result keeps what it has. */
+    /* A tensor passed for the result is unchanged. */
     check_fails(tg_call(f, TG_ARGS(6, table, start), TG_RESULTS(&y)),
                 TG_ERROR_INDEX, "gather");
     cr_assert_eq(*(int32_t *)tg_tensor_data(y), 1);
@@ -335,7 +337,7 @@ Test(control, line_14_a_bound_loop_fails_alike_and_runs_again)
     check_control(check_bound);
 }
 
-/* A failure in the test comes before the trip. */
+/* A failure in the test precedes the iteration. */
 CALLBACK(table_says_so)
 {
     const walk *w = user;

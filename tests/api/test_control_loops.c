@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_control_loops.c - loops: what they carry, how often they go round,
- * and promises 13, 14 and 16 about what a trip does.
+ * test_control_loops.c - loops: carried values, iteration counts, and promises
+ * 13, 14 and 16 for the effects of an iteration.
  */
 #include "support/control.h"
 
@@ -180,7 +180,7 @@ Test(control, line_16_a_body_is_traced_once)
     check_control(check_counts);
 }
 
-/* Newton's method for square roots: stops when it is near. */
+/* Newton's method for square roots, with a convergence test. */
 CALLBACK(is_far)
 {
     tg_value square = tg_mul(in[0], in[0]);
@@ -339,7 +339,7 @@ Test(control, a_loop_carries_a_vector_and_captures_a_matrix)
     check_control(check_matrices);
 }
 
-/* A view of a loop value as the next one: it overlaps itself. */
+/* A view of a loop value as the next one, overlapping itself. */
 CALLBACK(turn_over)
 {
     tg_value turned = tg_transpose(in[1], TG_PERM(1, 0));
@@ -459,7 +459,7 @@ Test(control, a_loop_may_carry_values_without_elements)
 
 /* -- Loops without a loop -------------------------------------------------- */
 
-/* The same body in a loop and written out; the number has its C type. */
+/* The same body in a loop and unrolled; the number has its C type. */
 CALLBACK(number_step)
 {
     cr_assert_eq(tg_value_dtype(in[0]), TG_I64);

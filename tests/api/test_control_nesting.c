@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_control_nesting.c - branches and loops in one another, in functions
- * that are applied, and functions applied in them; unknown extents; variables
- * of the function.
+ * test_control_nesting.c - nested branches and loops, in applied functions and
+ * around them; unknown extents; variables owned by a function.
  */
 #include "support/control.h"
 
@@ -49,7 +48,7 @@ Test(control, an_inner_loop_uses_the_trip_of_the_outer_one)
     check_control(check_nested_loops);
 }
 
-/* The Collatz walk: a branch in a loop, whose results the test looks at. */
+/* The Collatz sequence: a branch in a loop, whose results the test uses. */
 CALLBACK(is_not_one)
 {
     tg_return(t, tg_ne(in[0], 1));
@@ -99,14 +98,14 @@ Test(control, a_branch_in_a_loop_chooses_anew_in_every_trip)
     check_control(check_collatz);
 }
 
-/* One level after the other, as deep as wanted: even levels are loops of two
-   trips, odd ones branches. The innermost writes and captures of all. */
+/* Nested levels: even levels are loops of two iterations, odd ones branches.
+   The innermost assigns and captures from all. */
 enum { DEPTH = 10 };
 
 typedef struct level {
     int left;
     tg_value x; /* of the outermost callback */
-    tg_value near; /* of the callback around */
+    tg_value near; /* of the enclosing callback */
     tg_variable *v;
 } level;
 
@@ -229,7 +228,7 @@ CALLBACK(return_negative)
     tg_return(t, tg_neg(in[0]));
 }
 
-/* A function with a loop and a branch, both of which apply another one. */
+/* A function with a loop and a branch, both of which apply another function, */
 CALLBACK(loop_then_branch)
 {
     const applied *a = user;
@@ -249,7 +248,7 @@ CALLBACK(apply_middle_in_trip)
     tg_return(t, y[0], tg_add(in[2], y[1]));
 }
 
-/* … and one that applies it, as it is and in a loop. */
+/* and a function that applies it, directly and in a loop. */
 CALLBACK(apply_all)
 {
     const applied *a = user;
@@ -378,8 +377,8 @@ Test(control, line_15_a_loop_passes_variables_to_functions)
     check_control(check_applied_variable);
 }
 
-/* The function takes a variable that it captures as well, and a bundle of
-   stand-ins that a branch has got from around it. */
+/* The function receives a variable that it also captures, and a branch uses
+   a bundle of placeholders from the enclosing callback. */
 CALLBACK(double_then_add)
 {
     tg_variable *captured = user;
@@ -519,7 +518,7 @@ static void check_unknown_extents(session *s)
         tg_tensor_release(z);
     }
     cr_assert_eq(tg_function_trace_count(f), 1);
-    /* What a trip needs is made sure of before anything runs. */
+    /* The conditions of an iteration are checked before the call runs. */
     tg_tensor *x = matrix(s->ctx, 2, 3), *z = matrix(s->ctx, 1, 2);
     check_fails(tg_call(f, TG_ARGS(2, x, z), TG_RESULTS()), TG_ERROR_SHAPE,
                 "mul", __FILE__);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_cxx.cpp - the same interface in C++17: overloads in place of macros,
- * brace lists for arguments and shapes, and the caller's line in messages.
+ * test_cxx.cpp - the interface in C++17: overloads instead of macros, brace
+ * lists for arguments and shapes, and the caller's line in messages.
  */
 #include <criterion/criterion.h>
 
@@ -46,7 +46,7 @@ struct operands {
     tg_tensor *tensor;
 };
 
-/* What is added is 1 each time, as every type there is. */
+/* Adds 1 each time, as every number type. */
 static void add_everything(tg_trace *t, const tg_value *in, void *user)
 {
     const operands *o = static_cast<const operands *>(user);
@@ -96,7 +96,7 @@ Test(cxx, operands_may_be_of_any_type)
 
 /* -- Every operation has its overload -------------------------------------- */
 
-/* An operand that the operation takes: an integer, a truth value or x. */
+/* An operand that the operation accepts: an integer, a bool or x. */
 static tg_value operand_of(const char *name, tg_value x)
 {
     for (const char *other : {"not", "rem", "and", "or", "xor", "shl", "shr"})
@@ -461,7 +461,7 @@ static void flow(tg_trace *t, const tg_value *in, void *)
     tg_while_limit(1000, is_small, once_more, &x, {y}, &y, 1);
     tg_for(in[1], add_trip, nullptr, {y}, &y, 1);
     tg_for_unrolled(3, add_trip, nullptr, {y}, &y, 1);
-    /* Callbacks may stand where they are used. */
+    /* Callbacks may be lambdas. */
     tg_callback *const negate = [](tg_trace *u, const tg_value *v, void *) {
         tg_return(u, tg_neg(v[0]));
     };
@@ -609,7 +609,7 @@ Test(cxx, errors_name_the_line_of_the_caller)
         cr_assert_not_null(strstr(tg_error_last()->file, "test_cxx.cpp"));
         tg_function_release(f);
     }
-    /* The line of the call itself, if that is what is wrong. */
+    /* The line of the call itself, if the call is wrong. */
     tg_function *f = tg_function_create(ctx, twice, NULL, NULL);
     tg_tensor *none = NULL;
     const int line = __LINE__ + 1;

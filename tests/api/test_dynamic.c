@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_dynamic.c - what moves elements to or from where only the run can
- * tell: compiled code has the bits of the interpreter for every team and
- * width, and no more is stored or copied than must be.
+ * test_dynamic.c - slices, updates, gathers and scatters at run-time positions:
+ * compiled code has the bits of the interpreter for every number of threads and
+ * vector width, without unnecessary stores or copies.
  */
 #include "support/fusing.h"
 #include "support/modes.h"
@@ -26,14 +26,14 @@ static tg_tensor *i64_scalar(tg_context *ctx, int64_t value)
     return x;
 }
 
-/* Small enough to be kept, odd enough to have rests of every kind. */
+/* Small enough for registers, odd enough for every kind of tail. */
 enum { ROWS = 37, COLUMNS = 53 };
 
 static const int64_t starts[] = {0, 1, 7, 20, 36, 99, -1, INT64_MIN,
                                  INT64_MAX};
 enum { N_STARTS = sizeof(starts) / sizeof(*starts) };
 
-/* Notes the results of f(x, y, start) for many starts. */
+/* Records the results of f(x, y, start) for many starts. */
 static void call_with_starts(session *s, outcome *out, tg_callback *callback,
                              int n_results)
 {
@@ -49,7 +49,7 @@ static void call_with_starts(session *s, outcome *out, tg_callback *callback,
                                  (size_t)n_results));
         for (int r = 0; r < n_results; r++) {
             cr_assert_not_null(results[r], "%s", tg_error(NULL));
-            /* The sum of bytes by position: results are many. */
+            /* A hash of the results, which are many. */
             uint64_t sum = 0;
             const unsigned char *bytes = tg_tensor_data(results[r]);
             for (size_t b = 0; b < tg_tensor_bytes(results[r]); b++)
@@ -110,7 +110,7 @@ SCENARIO(reduced, 4,
          tg_sum(tg_dynamic_slice(x, 0, start, 19), TG_AXES(0)),
          tg_softmax(tg_dynamic_slice(x, 1, start, 21), 1),
          tg_matmul_with(tg_dynamic_slice(x, 0, start, 13), y, TG_TRANSPOSE_B))
-/* The start is itself picked, from what is computed in the same call. */
+/* The start is itself gathered from a value computed in the same call. */
 SCENARIO(from_a_start_that_is_sliced, 2,
          tg_dynamic_slice(
              x, 0,
@@ -122,7 +122,7 @@ SCENARIO(from_a_start_that_is_sliced, 2,
              4),
          tg_dynamic_slice(x, 1,
                           tg_argmax(tg_reshape(y, TG_DIMS(-1)), 0), 50))
-/* The domain of the slice is that of the reduction its start comes from. */
+/* The slice has the domain of the reduction that computes its start. */
 SCENARIO(from_a_start_that_is_reduced, 2,
          tg_dynamic_slice(
              tg_reshape(x, TG_DIMS(-1)), 0,
@@ -183,12 +183,13 @@ static tg_value twice(tg_value x, tg_value start)
     return tg_dynamic_update_slice(x, tg_mul(part, 2), 0, start);
 }
 
-/* x[i] += x[i] on what dies, three times, at places that overlap or not. */
+/* x[i] += x[i] on a dead value, three times, at overlapping and disjoint
+   positions. */
 SCENARIO(changed_again, 2,
          twice(twice(twice(tg_softmax(x, 0), start), tg_add(start, 3)),
                tg_scalar(TG_I32, 7)),
          twice(tg_add(tg_sum(x, tg_keep(TG_AXES(0))), x), start))
-/* What is changed is also used as it was, before or after. */
+/* The updated value is also used unchanged, before or after. */
 SCENARIO(kept_as_well, 4, tg_softmax(x, 1),
          tg_dynamic_update_slice(tg_softmax(x, 1), y, 0, start),
          tg_dynamic_update_slice(tg_softmax(x, 1), tg_neg(y), 0, 3),
@@ -211,7 +212,7 @@ SCENARIO(updated_little, 3,
                         0, tg_sub(start, 1), 3),
                     TG_DIMS(3, 1)))
 
-/* Values that were known are read after something was stored somewhere. */
+/* Forwarded values are reloaded after a store at an unknown position. */
 SCENARIO(updated_and_read, 2,
          tg_neg(tg_dynamic_update_slice(
              tg_softmax(tg_slice(y, 1, 0, 8, 1), 1),
@@ -240,7 +241,7 @@ static void append(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_sum(before, TG_ALL_AXES), tg_sum(in[0], TG_AXES(0)));
 }
 
-/* The same, but a check comes between, which may fail. */
+/* The same, with a check in between, which may fail. */
 static void append_checked(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -251,7 +252,7 @@ static void append_checked(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, picked, tg_sum(after, TG_AXES(0)));
 }
 
-/* What was assigned stays so when something else is made of it. */
+/* An assigned value stays assigned when another value is derived from it. */
 static void assign_and_update(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -309,14 +310,14 @@ Test(dynamic, variables_keep_what_a_failed_call_would_have_changed)
 
 /* -- Scatters -------------------------------------------------------------- */
 
-/* n indices, many of them twice, some out of range if the start is. */
+/* n indices with duplicates, some of them out of range if the start is. */
 static tg_value some_indices(tg_value start, int64_t n)
 {
     tg_value counted = tg_iota(TG_I64, TG_DIMS(n), 0);
     return tg_add(tg_rem(tg_mul(counted, 7), 23), tg_clamp(start, -3, 20));
 }
 
-/* Rows, of which the last counts, or all in order; then columns. */
+/* Rows, where the last update wins or all are added in order; then columns. */
 SCENARIO(scattered_rows, 4,
          tg_scatter_with(x, some_indices(start, 5), y, 0, TG_SCATTER_SET,
                          TG_SCATTER_DROP),
@@ -372,7 +373,7 @@ static tg_value half_updated(tg_value x, tg_value indices)
                            TG_SCATTER_DROP);
 }
 
-/* What is scattered is read from what it goes to, which dies. */
+/* The updates are read from the operand, which dies. */
 SCENARIO(scattered_from_itself, 1,
          half_updated(half_updated(tg_softmax(x, 0), some_indices(start, 9)),
                       some_indices(start, 8)))
@@ -386,8 +387,8 @@ Test(dynamic, scatters_have_the_bits_of_the_interpreter)
     check_nothing_is_alive();
 }
 
-/* in: v, row, position. The first index that is bad is named; what comes
-   before stays, and nothing of the scatter happens. */
+/* in: v, row, position. The first invalid index is reported; earlier effects
+   remain, and nothing of the scatter happens. */
 static void scatter_checked(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -443,7 +444,7 @@ static void of_computed(tg_trace *t, const tg_value *in, void *user)
 
 #define SCALAR_I64 tg_spec_tensor(TG_I64, TG_SCALAR)
 
-/* One kernel, and every element it stores is computed once. */
+/* One kernel, which computes every stored element once. */
 Test(dynamic, slices_melt_into_their_users)
 {
     fused fu;
@@ -461,7 +462,7 @@ Test(dynamic, slices_melt_into_their_users)
     check_shown("loops_dynamic.txt", &text);
 }
 
-/* Stores of all kernels. */
+/* Number of stores of all kernels. */
 static int n_stores(const fused *fu)
 {
     int n = 0;
@@ -505,7 +506,7 @@ Test(dynamic, what_dies_is_updated_in_place)
 {
     fused fu;
     tgi_strbuf text = {0};
-    /* What is packed, the product and two rows: nothing is copied. */
+    /* The packed operand, the product and two rows: nothing is copied. */
     SHOW(&text, &fu, of_a_product, NO_SYMBOLS, F32(300, 300), F32(1, 300),
          SCALAR_I64);
     cr_expect_eq(n_stores(&fu), 4);
@@ -516,7 +517,7 @@ Test(dynamic, what_dies_is_updated_in_place)
     cr_expect_eq(n_stores(&fu), 4);
     cr_expect_eq(n_places(&fu, TGI_PLACE_TEMP), 1);
     fuse_end(&fu);
-    /* Copied: an argument stays as it is, and so does what lives on. */
+    /* Copied: an argument must not change, and neither must a live value. */
     SHOW(&text, &fu, of_a_parameter, NO_SYMBOLS, F32(300, 300), F32(1, 300),
          SCALAR_I64);
     cr_expect_eq(n_stores(&fu), 2);
@@ -534,7 +535,7 @@ Test(dynamic, variables_are_updated_in_place)
     tgi_strbuf text = {0};
     SHOW(&text, &fu, append, NO_SYMBOLS, V32(1000, 300), F32(1, 300),
          SCALAR_I64);
-    cr_expect_eq(n_places(&fu, TGI_PLACE_TEMP), 2); /* blocks of sums */
+    cr_expect_eq(n_places(&fu, TGI_PLACE_TEMP), 2); /* sums of blocks */
     fuse_end(&fu);
     /* A check may fail before the variable may change. */
     fuse(&fu, append_checked, NO_SYMBOLS, V32(1000, 300), F32(1, 300),
@@ -561,7 +562,7 @@ static void histogram(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_scatter(zeros, in[0], ones, 0, TG_SCATTER_ADD));
 }
 
-/* A table is changed where it is: only rows that are meant are touched. */
+/* A table is updated in place: only the selected rows are touched. */
 Test(dynamic, scatters_go_in_order_and_in_place)
 {
     fused fu;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_einsum_values.c - what tg_einsum and tg_dot_general compute: the sum
- * over all labels, term by term, for floats within the bound of such a sum
- * and for integers exactly; the same bits whether extents are known while
- * tracing or not, and whether code is interpreted or compiled.
+ * test_einsum_values.c - results of tg_einsum and tg_dot_general equal the sum
+ * over all labels, term by term: floats within the error bound of such a sum,
+ * integers exactly. The bits are the same whether extents are known while
+ * tracing or not, and interpreted or compiled.
  */
 #include <math.h>
 
@@ -18,7 +18,8 @@ typedef struct shaped {
 
 typedef struct sum {
     const char *spec;
-    const char *plain; /* without dots, with a result; NULL: the spec is so */
+    const char *plain; /* without dots, with an explicit result; NULL: as the
+                          spec */
     int n;
     shaped in[MAX_OPERANDS];
 } sum;
@@ -39,7 +40,7 @@ typedef struct sum {
     }
 
 static sum sums[] = {
-    /* matrices, every way round */
+    /* matrices, all transpositions */
     {"ij,jk->ik", NULL, 2, {S(5, 7), S(7, 3)}},
     {"ij,kj->ik", NULL, 2, {S(5, 7), S(3, 7)}},
     {"ji,jk->ik", NULL, 2, {S(7, 5), S(7, 3)}},
@@ -71,7 +72,7 @@ static sum sums[] = {
     {"bqhd,bkhd->bhqk", NULL, 2, {S(2, 5, 3, 4), S(2, 6, 3, 4)}},
     {"bhqk,bkhd->bqhd", NULL, 2, {S(2, 3, 5, 6), S(2, 6, 3, 4)}},
     {"cbij,bcjk->bcik", NULL, 2, {S(2, 3, 4, 5), S(3, 2, 5, 6)}},
-    /* axes that become one */
+    /* axes that are merged */
     {"abcd,cdef->abef", NULL, 2, {S(2, 3, 4, 5), S(4, 5, 3, 2)}},
     {"abcd,dcfe->efba", NULL, 2, {S(2, 3, 4, 5), S(5, 4, 3, 2)}},
     {"acbd,ecfd->abfe", NULL, 2, {S(2, 3, 4, 5), S(2, 3, 4, 5)}},
@@ -120,7 +121,7 @@ static sum sums[] = {
     {"...ij->...ji", "ij->ji", 1, {S(3, 4)}},
     {"i...i->...i", "ixi->xi", 1, {S(3, 2, 3)}},
     {"...,...,...", "x,yx,zyx->zyx", 3, {S(2), S(3, 2), S(2, 1, 2)}},
-    /* nothing */
+    /* empty */
     {"ij,jk->ik", NULL, 2, {S(3, 0), S(0, 4)}},
     {"ij,jk->ik", NULL, 2, {S(0, 3), S(3, 4)}},
     {"abc,cd->abd", NULL, 2, {S(2, 3, 0), S(0, 5)}},
@@ -134,7 +135,7 @@ enum { N_SUMS = sizeof(sums) / sizeof(sums[0]) };
 
 /* -- The sum, term by term ------------------------------------------------- */
 
-/* Elements of an operand: small whole numbers, also as floats with a part. */
+/* Elements of an operand: small integers; floats also with a fraction. */
 static double element(int operand, int64_t i)
 {
     return (double)((i * 7 + operand * 5 + i / 3) % 11 - 5);
@@ -143,10 +144,10 @@ static double element(int operand, int64_t i)
 typedef struct reference {
     int64_t count;
     double value[MAX_ELEMENTS], magnitude[MAX_ELEMENTS];
-    int64_t n_terms; /* of each element */
+    int64_t n_terms; /* per element */
 } reference;
 
-/* The position in a tensor of the point `at`; axes of 1 are repeated. */
+/* The position of the point `at` in a tensor; axes of extent 1 are repeated. */
 static int64_t position(const char *labels, const shaped *shape,
                         const int64_t *at)
 {
@@ -157,14 +158,14 @@ static int64_t position(const char *labels, const shaped *shape,
     return offset;
 }
 
-/* Splits "ij,jk->ik" and notes extents of labels and the shape of the
+/* Splits "ij,jk->ik"; computes the extents of labels and the shape of the
    result. */
 static void split(const sum *c, const char **out_terms, int64_t *out_extents,
                   shaped *out_result)
 {
     const char *text = c->plain ? c->plain : c->spec;
     for (int i = 0; i < 128; i++)
-        out_extents[i] = -1; /* of no label */
+        out_extents[i] = -1; /* no such label */
     for (int i = 0; i < c->n; i++) {
         out_terms[i] = text;
         for (int axis = 0; axis < c->in[i].rank; axis++, text++) {
@@ -237,7 +238,7 @@ static tg_tensor *operand_of(tg_context *ctx, const sum *c, int i,
     return x;
 }
 
-/* The sum of operands whose extents are known while tracing, or not. */
+/* The einsum of operands whose extents are known while tracing, or not. */
 static tg_tensor *call_sum(tg_context *ctx, sum *c, tg_dtype dtype,
                            bool is_known)
 {
@@ -284,7 +285,7 @@ Test(einsum_values, are_the_sum_of_all_terms)
         compute(c, &shape, &want);
         check_shape(c, floats, &shape);
         check_shape(c, integers, &shape);
-        /* Every operand has rounded once, every product and sum again. */
+        /* Every operand was rounded once, every product and sum again. */
         const double scale = pow(0.1, c->n);
         const double bound =
             scale * ldexp((double)(want.n_terms + 2 * c->n + 4), -24);
@@ -306,7 +307,7 @@ Test(einsum_values, are_the_sum_of_all_terms)
 
 /* -- Bits ------------------------------------------------------------------ */
 
-/* The same bits in two modes, where extents are known in the first. */
+/* The same bits in two modes; the first knows the extents. */
 static void check_bits(const mode *a, const mode *b, bool are_known)
 {
     session s, other;
@@ -366,7 +367,7 @@ Test(einsum_values, of_a_diagonal_are_its_elements)
 
 /* -- Dot general ----------------------------------------------------------- */
 
-/* Each beside the einsum it stands for: the same bits. */
+/* Each next to the equivalent einsum: the same bits. */
 static void dots(tg_trace *t, const tg_value *in, void *user)
 {
     const tg_value x = in[0], y = in[1]; /* [2,3,4,5] and [5,2,4,6] */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_explain.c - reasons are told against the trace that is most alike.
+ * test_explain.c - the reason for a trace is given in comparison with the most
+ * similar earlier trace.
  */
 #include "support/api.h"
 
@@ -10,7 +11,7 @@ static void sums(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_sum(in[0], TG_ALL_AXES), tg_sum(in[1], TG_ALL_AXES));
 }
 
-/* Calls it with zeros: `x` of that type and shape, `y` of n floats. */
+/* Calls it with zeros: `x` of that dtype and shape, `y` of n floats. */
 static void call_with(tg_function *f, tg_context *ctx, tg_dtype dtype,
                       int rank, const int64_t *dims, int64_t n)
 {
@@ -49,7 +50,7 @@ Test(explain, extents_that_were_equal_and_no_longer_are_is_a_reason)
     session_begin(&s);
     tg_function *f = tg_function_create(s.ctx, sums, NULL, NULL);
     call_with(f, s.ctx, TG_F32, TG_DIMS(3), 3);
-    call_with(f, s.ctx, TG_F32, TG_DIMS(5), 5); /* equal, whatever they are */
+    call_with(f, s.ctx, TG_F32, TG_DIMS(5), 5); /* equal to each other */
     call_with(f, s.ctx, TG_F32, TG_DIMS(6), 7);
     call_with(f, s.ctx, TG_F32, TG_DIMS(8), 9);
     check_reasons(f, "trace 0: first call\n"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_export.c - what tg_concrete_export refuses, what it leaves behind, and
- * memory that runs out. That exported functions compute the right bits is for
- * check-export.sh.
+ * test_export.c - functions that tg_concrete_export rejects, the files it
+ * leaves, and out of memory. check-export.sh tests the results of exported
+ * functions.
  */
 #include <dirent.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static void folder_begin(void)
     snprintf(path, sizeof(path), "%s/f", folder);
 }
 
-/* Removes what is there; how many files that was. */
+/* Removes the folder; returns the number of files in it. */
 static int folder_clear(void)
 {
     int n = 0;
@@ -227,7 +227,7 @@ Test(export, leaves_nothing_where_it_cannot_write)
     tg_concrete *c = concrete_of(&s, "f", twice, 40);
     check_fails(tg_concrete_export(c, "/nowhere/at/all/f", NULL),
                 TG_ERROR_FILE, "/nowhere/at/all/f", "No such file");
-    /* A folder is in the way of the second file. */
+    /* A folder has the name of the second file. */
     char blocked[256];
     snprintf(blocked, sizeof(blocked), "%s.h", path);
     cr_assert_eq(mkdir(blocked, 0700), 0);
@@ -260,7 +260,7 @@ Test(export, replaces_what_is_there)
     session_end(&s);
 }
 
-/* Names inside of the object begin with tg_ too. */
+/* Internal names of the object begin with tg_ too. */
 Test(export, keeps_the_name_it_is_given)
 {
     need_compiler();

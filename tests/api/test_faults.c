@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_faults.c - memory that runs out, at every allocation in turn, once and
- * for ever: each area of the API says so, leaks nothing, and works again when
- * there is memory.
+ * test_faults.c - fault injection: every allocation fails in turn, once or
+ * persistently. Each area of the API reports it, leaks nothing, and works again
+ * afterwards.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 
 enum { N_OF_EACH = 4 };
 
-/* What a scenario makes. All that is not NULL is released at its end. */
+/* The objects of a scenario. All that are not NULL are released at its end. */
 typedef struct world {
     tg_context *ctx;
     tg_tensor *x[N_OF_EACH];
@@ -37,8 +37,8 @@ static void ignore_log(tg_log_level level, const char *component,
     (void)level, (void)component, (void)message, (void)user;
 }
 
-/* Interpreted unless the options say otherwise: what is compiled again for
-   every fault is for test_faults_jit.c. */
+/* Interpreted unless the options say otherwise; test_faults_jit.c compiles
+   under faults. */
 static bool world_begin_with(world *w, tg_context_options options)
 {
     memset(w, 0, sizeof *w);
@@ -68,7 +68,7 @@ static void world_end(world *w)
     tg_context_release(w->ctx);
 }
 
-/* Functions of the world, for callbacks that call one. */
+/* Functions of the world, for callbacks that apply one. */
 static tg_function *function_of(void *user, int i)
 {
     return ((world *)user)->f[i];
@@ -188,7 +188,7 @@ static void use_layer(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_add(tg_mul(in[0], l->w), l->b));
 }
 
-/* A function with a signature of every kind, and a call that fits it. */
+/* A function with a signature of every kind, and a matching call. */
 static bool function_scenario(void)
 {
     world w;
@@ -292,7 +292,7 @@ static bool call_scenario(void)
     bool good = world_begin(&w) && make_function(&w, 0, add_to_first) &&
                 make_variable(&w, 0) && make_vector(&w, 0, 3) &&
                 make_vector(&w, 1, 5);
-    for (int i = 0; good && i < 4; i++) /* the second one generalises */
+    for (int i = 0; good && i < 4; i++) /* the second call generalises */
         good = succeeds(tg_call(w.f[0], TG_ARGS(w.v[0], w.x[i % 2], 2.0),
                                 TG_RESULTS(&y, &z)));
     good = good && succeeds(tg_call(w.f[0],
@@ -432,7 +432,7 @@ static void call_myself(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, y);
 }
 
-/* Ends in a recursion error where memory does not run out before. */
+/* Ends in a recursion error unless memory runs out before. */
 static bool recursion_scenario(void)
 {
     world w;
@@ -593,7 +593,7 @@ static void train(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, y, tg_add(n, 0.0f));
 }
 
-/* One call of `train` on a world, with the faults that are set. */
+/* One call of `train` on a world, with the configured faults. */
 static tg_status call_train(world *w)
 {
     tg_status status = tg_call(w->f[1], TG_ARGS(w->x[0]),
@@ -617,7 +617,7 @@ Test(faults, a_call_that_ran_out_of_memory_works_when_there_is_some)
             const bool has_failed = tgi_alloc_inject_failure(-1, 0) > nth;
             cr_assert(first == TG_OK || first == TG_ERROR_OUT_OF_MEMORY);
             if (first != TG_OK) {
-                check_variable(w.v[0], 1, 2, 3); /* no effect had its turn */
+                check_variable(w.v[0], 1, 2, 3); /* no effect has happened */
                 check_works(call_train(&w));
             }
             check_variable(w.v[0], 7, 8, 9);

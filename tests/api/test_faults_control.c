@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_faults_control.c - memory that runs out while branches and loops are
- * traced, changed by passes, made ready and run: at every allocation in turn,
- * once and for ever.
+ * test_faults_control.c - fault injection while branches and loops are traced,
+ * optimised, prepared and run: every allocation fails in turn, once or
+ * persistently.
  */
 #include "support/control.h"
 
@@ -27,7 +27,7 @@ static void ignore_log(tg_log_level level, const char *component,
     (void)level, (void)component, (void)message, (void)user;
 }
 
-/* Makes a function of the callback, interpreted, its passes as given. */
+/* Creates an interpreted function of the callback, with the given passes. */
 static bool world_begin(world *w, tg_callback *callback, tg_callback *inner,
                         const char *skip_passes)
 {

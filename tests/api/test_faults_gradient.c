@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_faults_gradient.c - memory that runs out while gradients are asked
- * for: at every allocation in turn, once and for ever.
+ * test_faults_gradient.c - fault injection while gradients are computed: every
+ * allocation fails in turn, once or persistently.
  */
 #include "support/control.h"
 
-/* They are tested without gradients elsewhere. */
+/* Other tests inject faults into these without gradients. */
 #define ALL_PASSES "inline,fold,simplify,hoist,shape,dead"
 
 typedef struct world {
@@ -105,7 +105,7 @@ CALLBACK(through_what_grows)
     tg_return(t, tg_gradient(y, in[0]));
 }
 
-/* A stack that goes through a branch and a loop. */
+/* A stack that passes through a branch and a loop. */
 CALLBACK(through_what_goes_on)
 {
     tg_value y;
@@ -127,7 +127,7 @@ CALLBACK(through_calls)
     const world *w = user;
     tg_value y;
     tg_apply(w->inner, TG_ARGS(in[0]), &y, 1);
-    /* One that does not exist has a reason, which is text. */
+    /* A gradient that does not exist has a reason, which is text. */
     const tg_value none = tg_gradient(in[0], y);
     if (tg_is_valid(none))
         tg_fail(t, "there is a gradient");

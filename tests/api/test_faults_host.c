@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_faults_host.c - what the host does around the library: floating-point
- * modes of its own, many threads that call, bind, evict and drop, and forks.
+ * test_faults_host.c - actions of the host around the library: floating-point
+ * modes, many threads that call, bind, evict and release, and forks.
  */
 #include <fenv.h>
 #include <float.h>
@@ -14,8 +14,8 @@
 
 /* -- Floating-point modes -------------------------------------------------- */
 
-/* Whatever the mode could change: roundings, denormals, and conversions, at
-   run time and while tracing. */
+/* Everything that the mode could change: roundings, denormals and
+   conversions, at run time and while tracing. */
 static void many_roundings(tg_trace *t, const tg_value *in, void *user)
 {
     tg_value x = in[0];
@@ -44,7 +44,7 @@ static void print_third(tg_trace *t, const tg_value *in, void *user)
     tg_print(t, "%v", tg_div(in[0], 3.0));
 }
 
-/* Everything from the context on, in the mode that is set. */
+/* Everything, starting with the context, in the current mode. */
 static tg_status compute(rounded *out)
 {
     session s;
@@ -98,7 +98,7 @@ static void rounded_release(rounded *r)
         tg_tensor_release(r->y[i]);
 }
 
-/* Computes with the mode set by `set`, which `mode` describes. */
+/* Computes in the mode set by `set`; `mode` describes it. */
 static void check_mode(const rounded *want, void (*set)(int), int mode,
                        const char *name)
 {
@@ -118,7 +118,7 @@ static void check_mode(const rounded *want, void (*set)(int), int mode,
                      0, "%s: result %d differs", name, i);
     cr_assert_str_eq(is.printed, want->printed, "%s", name);
 #ifdef __SSE__
-    const unsigned flags = 0x3f; /* what happened, not what is to happen */
+    const unsigned flags = 0x3f; /* sticky exception flags, not masks */
     cr_assert_eq(inside.__mxcsr & ~flags, after.__mxcsr & ~flags,
                  "%s: the mode was %x, is %x", name, inside.__mxcsr,
                  after.__mxcsr);
@@ -158,7 +158,7 @@ Test(faults, the_mode_of_the_host_changes_no_result)
 
 /* -- Threads --------------------------------------------------------------- */
 
-/* Interpreted: every trace would be compiled. stress_compile.c does that. */
+/* Interpreted; stress_compile.c compiles every trace. */
 static const tg_context_options interpreted = {
     .struct_bytes = sizeof(tg_context_options), .jit = "off"};
 
@@ -167,7 +167,7 @@ enum { THREADS = 6, CALLS = 150, LENGTHS = 5 };
 typedef struct shared {
     tg_context *ctx;
     tg_function *f;
-    tg_variable *total; /* grows by 1 with every call */
+    tg_variable *total; /* increases by 1 with every call */
     atomic_int n_wrong;
 } shared;
 
@@ -178,7 +178,7 @@ static void sum_and_count(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_sum(in[0], TG_ALL_AXES));
 }
 
-/* Calls with changing lengths, so that traces come and go. */
+/* Calls with varying lengths, so that traces are evicted. */
 static void *call_and_evict(void *user)
 {
     shared *all = user;
@@ -237,8 +237,8 @@ Test(faults, threads_that_call_and_evict_get_right_results)
     session_end(&s);
 }
 
-/* Makes its own context and drops everything in it in some order; shares one
-   function, whose last reference some thread drops. */
+/* Creates a context and releases everything in it in some order; shares one
+   function, whose last reference any thread may release. */
 static void *make_and_drop(void *user)
 {
     shared *all = user;
@@ -276,7 +276,7 @@ Test(faults, threads_that_drop_last_references_leave_nothing)
         shared all = {.ctx = s.ctx,
                       .total = f32_scalar_variable(s.ctx, "total", 0)};
         all.f = tg_function_create(s.ctx, sum_and_count, &all, NULL);
-        for (int i = 1; i < THREADS; i++) { /* one reference for each */
+        for (int i = 1; i < THREADS; i++) { /* one reference per thread */
             tg_function_retain(all.f);
             tg_variable_retain(all.total);
         }

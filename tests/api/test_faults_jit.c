@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_faults_jit.c - memory that runs out while a function is compiled and
- * made ready to run, at every allocation in turn, once and for ever. Only our
- * own allocations can fail: LLVM's end the process.
+ * test_faults_jit.c - fault injection while a function is compiled and
+ * prepared: every allocation fails in turn, once or persistently. Only the
+ * library's own allocations can fail; those of LLVM terminate the process.
  *
- * Traces are made without faults: test_faults.c has those. A fault before
- * LLVM's turn costs nothing, so most of them are quick.
+ * Traces are created without faults; test_faults.c tests those. Most faults
+ * occur before LLVM runs, so most scenarios are fast.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -20,14 +20,14 @@ enum { N_RESULTS = 3 };
 typedef struct world {
     session s;
     tg_function *f;
-    tg_concrete *traced; /* keeps its trace */
+    tg_concrete *traced; /* keeps its trace alive */
     tg_variable *v;
     tg_tensor *x, *i;
     tg_tensor *y[N_RESULTS];
 } world;
 
-/* Few kernels: test_fuse.c lets memory run out for many.
-   in: a variable [4], x [3,4], i [2] */
+/* Few kernels; test_fuse.c injects faults for many. in: a variable [4], x
+   [3,4], i [2] */
 static void pick_and_turn(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -98,7 +98,7 @@ static tg_status bind_it(world *w)
     return status;
 }
 
-/* Had no effect, or all of them. */
+/* Had either no effect or all of them. */
 static void check_effects(world *w, tg_status status)
 {
     if (status) {
@@ -111,7 +111,7 @@ static void check_effects(world *w, tg_status status)
 }
 
 /* One attempt with a fault; false if there were fewer allocations. Sometimes
-   the same call is made again, which must work. */
+   repeats the call, which must work. */
 static bool check_fault(attempt *try, tg_context_options options,
                         tg_policy policy, long nth, int forever)
 {
@@ -124,7 +124,7 @@ static bool check_fault(attempt *try, tg_context_options options,
     cr_assert(status == TG_OK || status == TG_ERROR_OUT_OF_MEMORY,
               "allocation %ld: %s", nth, tg_error(NULL));
     cr_assert(has_failed || status == TG_OK);
-    /* A print that lacks memory comes after an assignment. */
+    /* A print that runs out of memory after an assignment. */
     if (!has_failed || status == TG_OK)
         check_effects(&w, status);
     else

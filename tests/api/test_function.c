@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_function.c - a function's table of traces: its bounds, who leaves
- * first, clearing, looking up by spec, and what is remembered.
+ * test_function.c - a function's table of traces: limits, order of eviction,
+ * clearing, lookup by spec, and history.
  */
 #include "front/call/function_object.h"
 #include "support/api.h"
@@ -72,9 +72,9 @@ Test(function, the_least_recently_used_trace_leaves_first)
     call_length(s.ctx, f, 3);
     call_length(s.ctx, f, 4);
     cr_assert_eq(n_runs, 4, "all three are still there");
-    call_length(s.ctx, f, 2); /* drops 1 … */
+    call_length(s.ctx, f, 2); /* evicts 1 */
     cr_assert_eq(n_runs, 5);
-    call_length(s.ctx, f, 3); /* … and only that */
+    call_length(s.ctx, f, 3); /* evicts only that */
     call_length(s.ctx, f, 4);
     cr_assert_eq(n_runs, 5);
     call_length(s.ctx, f, 1);
@@ -95,7 +95,7 @@ Test(function, the_newest_trace_always_stays)
     session_begin(&s);
     tg_function_options options = TG_FUNCTION_OPTIONS_INIT;
     options.policy = TG_EXACT;
-    options.max_trace_bytes = 1; /* less than any trace has */
+    options.max_trace_bytes = 1; /* smaller than any trace */
     int n_runs = 0;
     tg_function *f = tg_function_create(s.ctx, twice, &n_runs, &options);
     call_length(s.ctx, f, 1);
@@ -129,7 +129,7 @@ Test(function, bytes_are_bounded_too)
     size_t bytes = 0;
     for (size_t i = 0; i < f->table.n; i++)
         bytes += tgi_concrete_bytes(f->table.data[i]);
-    /* The newest one was counted before it was compiled. */
+    /* The newest trace was counted before it was compiled. */
     cr_assert_leq(bytes, 5 * one);
     cr_assert_geq(f->table.n, 2);
     tg_function_release(f);
@@ -185,14 +185,14 @@ Test(function, clearing_drops_all_traces_and_nothing_else)
     session_begin(&s);
     int n_runs = 0;
     tg_function *f = exact_function(s.ctx, &n_runs, 0);
-    tg_function_clear(f); /* of nothing */
+    tg_function_clear(f); /* already empty */
     call_length(s.ctx, f, 1);
     call_length(s.ctx, f, 2);
     tg_tensor *x = f32_vector(s.ctx, 1, 2), *y = NULL;
     tg_bound *b = tg_bind(f, TG_ARGS(x), TG_RESULTS(&y));
     tg_function_clear(f);
     cr_assert_eq(f->table.n, 0);
-    check_works(tg_run(b)); /* has its own */
+    check_works(tg_run(b)); /* has its own trace */
     check_f32(y, 2, 4);
     char *text = tg_function_text(f, TG_TEXT_SHORT);
     cr_assert_str_eq(text, "");
@@ -380,7 +380,7 @@ Test(function, a_signature_fixes_the_trace)
     tg_function_options options = TG_FUNCTION_OPTIONS_INIT;
     options.signature = specs;
     options.n_signature = 2;
-    options.policy = TG_EXACT; /* says nothing where there is a signature */
+    options.policy = TG_EXACT; /* has no effect with a signature */
     tg_function *f = tg_function_create(s.ctx, add_two, NULL, &options);
     tg_tensor *x = f32_vector(s.ctx, 1, 2), *y = f32_vector(s.ctx, 1, 2, 3);
     check_f32(call_one(f, TG_ARGS(x, x)), 2, 4);
@@ -417,7 +417,7 @@ static void none(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_scalar(TG_F32, 1));
 }
 
-/* The signature of no arguments is a signature, too. */
+/* A signature without arguments is a signature too. */
 Test(function, a_function_without_arguments_refuses_any)
 {
     session s;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_gradient.c - the way back through calls, branches and loops, gradients
- * of the user's own, checkpoints, and other derivatives: with numbers that
- * can be checked by hand. Every scenario runs interpreted, with and without
- * passes, and compiled.
+ * test_gradient.c - gradients through calls, branches and loops, custom
+ * gradients, checkpoints and other derivatives, with numbers that can be
+ * checked by hand. Every scenario runs interpreted, with and without passes,
+ * and compiled.
  */
 #include "support/control.h"
 
@@ -22,7 +22,7 @@ static void check_calls_at(int line, session *s, tg_callback *callback,
 }
 #define check_calls(...) check_calls_at(__LINE__, __VA_ARGS__)
 
-/* What a callback prints of x = [1 2 3], in all ways of check_control. */
+/* What a callback prints for x = [1 2 3], in all modes of check_control. */
 #define GRADIENT_TEST(name, callback, wanted) \
     static void check_##name(session *s) \
     { \
@@ -33,7 +33,7 @@ static void check_calls_at(int line, session *s, tg_callback *callback,
         check_control(check_##name); \
     }
 
-/* Prints the gradient and the one of its sum. */
+/* Prints the gradient and the gradient of its sum. */
 static void print_both(tg_trace *t, tg_value y, tg_value x)
 {
     const tg_value first = tg_gradient(y, x);
@@ -124,7 +124,7 @@ CALLBACK(while_inside)
     tg_return(t, y);
 }
 
-/* The second trip of the outer loop has none inside. */
+/* The second iteration of the outer loop has no inner iterations. */
 CALLBACK(while_in_for)
 {
     tg_value y;
@@ -141,7 +141,7 @@ CALLBACK(running_product)
     tg_return(t, y, y);
 }
 
-/* 1, 1*2, 1*2*3: their sum by each. */
+/* 1, 1*2, 1*2*3: the gradient of their sum with respect to each. */
 CALLBACK(products_by_scan)
 {
     tg_value last, all;
@@ -305,7 +305,7 @@ CALLBACK(own_forward)
     tg_return(t, tg_mul(in[0], in[1]), tg_add(in[0], in[1]));
 }
 
-/* Shows what it gets: two arguments, two results, their gradients. */
+/* Prints its inputs: two arguments, two results, their gradients. */
 CALLBACK(own_backward)
 {
     tg_print(t, "%v %v %v %v %v %v", in[0], in[1], in[2], in[3], in[4], in[5]);
@@ -362,7 +362,7 @@ CALLBACK(checkpointed)
 GRADIENT_TEST(of_a_checkpoint_is_the_same, checkpointed,
               "[3 12 27] [6 12 18]\n")
 
-/* Sixteen layers, four in each part. */
+/* Sixteen layers, four per checkpoint. */
 enum { N_LAYERS = 16, N_PARTS = 4 };
 
 typedef struct network {
@@ -397,7 +397,7 @@ CALLBACK(trained_network)
     tg_return(t, x);
 }
 
-/* Bytes of a run; writes the weights of the last layer behind it. */
+/* Bytes of a run; also writes the weights of the last layer after it. */
 static uint64_t bytes_of_training(session *s, bool has_checkpoints,
                                   float *out_weights)
 {
@@ -463,7 +463,7 @@ CALLBACK(others)
 GRADIENT_TEST(along_directions_and_all_of_them, others,
               "[0 12 54]\n[[3 0 0]\n [0 12 0]\n [0 0 27]]\n[12 24 36]\n0\n")
 
-/* The Jacobian of x squared step by step, through a loop. */
+/* The Jacobian of repeated squaring, through a loop. */
 CALLBACK(jacobian_of_loop)
 {
     tg_value y, x = in[0];
@@ -479,7 +479,7 @@ GRADIENT_TEST(jacobians_of_loops, jacobian_of_loop,
 
 enum { N_BITS = 100 };
 
-/* Adds to a gradient that is a product, or a sum of one if the extents might
+/* Adds to a gradient that is a product, or a sum of one if the extents may
    differ. */
 CALLBACK(add_to_gradient)
 {

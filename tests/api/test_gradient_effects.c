@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_gradient_effects.c - gradients through loops that end by what they
- * compute, inside of other loops and branches, and that print, call the host,
- * draw random numbers or read a variable which is assigned later: promise 33.
- * They are computed from saved values, and no effect happens twice. Every
- * scenario runs interpreted, with and without passes, compiled for several
- * threads, and as a context does by itself.
+ * test_gradient_effects.c - promise 33: gradients through data-dependent loops
+ * inside other loops and branches, which print, call the host, draw random
+ * numbers or read a variable that is assigned later. They are computed from
+ * saved values, and no effect happens twice. Every scenario runs interpreted,
+ * with and without passes, compiled for several threads, and in the default
+ * mode.
  */
 #include <math.h>
 
@@ -13,15 +13,15 @@
 
 /* -- What all use ---------------------------------------------------------- */
 
-/* What a program has besides its argument. */
+/* State of a program besides its argument. */
 typedef struct world {
-    int32_t n_calls; /* of the host */
+    int32_t n_calls; /* of the host function */
     tg_variable *v, *generator;
     tg_value x;      /* the argument of the trace */
     bool differentiates;
 } world;
 
-/* The number of calls so far, as a result. */
+/* The number of host calls so far, as a result. */
 static tg_status count_call(const tg_host_buffer *in, size_t n_in,
                             const tg_host_buffer *out, size_t n_out,
                             void *user)
@@ -40,7 +40,7 @@ static tg_value call_host(tg_trace *t, world *w)
     return n;
 }
 
-/* y and, if it is asked for, its gradient and that of it. */
+/* y and, if requested, its gradient and the second derivative. */
 static void give(tg_trace *t, const world *w, tg_value y)
 {
     if (!w->differentiates) {
@@ -67,7 +67,7 @@ static void run(session *s, tg_callback *callback, bool differentiates,
     tg_function *f = tg_function_create(s->ctx, callback, &w, NULL);
     tg_tensor *x = f32_vector(s->ctx, 1, 2, 3);
     tg_tensor *y = NULL, *first = NULL, *second = NULL;
-    /* What grows in the first call is there in the second. */
+    /* Stacks that grew in the first call are reused in the second. */
     for (int i = 0; i < 2; i++) {
         w.n_calls = 0;
         s->printed[0] = '\0';
@@ -95,7 +95,7 @@ static void run(session *s, tg_callback *callback, bool differentiates,
     tg_variable_release(w.generator);
 }
 
-/* Effects with gradients are those without; the target is the same. */
+/* Effects with gradients equal those without; so does the target. */
 static void check_effects(session *s, tg_callback *callback, outcome *with)
 {
     outcome without;
@@ -116,7 +116,7 @@ static void check_floats(const float *is, float a, float b, float c)
               (double)is[1], (double)is[2], (double)a, (double)b, (double)c);
 }
 
-/* All ways of check_control, and that of contexts by default. */
+/* All modes of check_control, and the default mode. */
 static void check_ways(void (*check)(session *s))
 {
     session s;
@@ -126,7 +126,7 @@ static void check_ways(void (*check)(session *s))
     session_end(&s);
 }
 
-/* A number and its derivatives by x. */
+/* A number and its derivatives with respect to x. */
 typedef struct jet {
     double y, d, dd;
 } jet;
@@ -158,7 +158,8 @@ static void scale(jet *j, double by)
         j[i] = apply(j[i], by * j[i].y, by, 0);
 }
 
-/* What is_small and square_by_host make of all three. */
+/* The expected results of is_small and square_by_host for all three
+   elements. */
 static void square_by_calls(jet *j, int *n_calls)
 {
     while (largest(j) < 40) {
@@ -189,7 +190,7 @@ CALLBACK(square_and_print)
     tg_return(t, tg_square(in[0]));
 }
 
-/* 3 to 9 to 81, and then from 3 again. */
+/* 3 to 9 to 81, then from 3 again. */
 CALLBACK(printing_trip)
 {
     tg_value y;
@@ -206,7 +207,7 @@ CALLBACK(printing)
     give(t, w, y);
 }
 
-/* x^4 / 27 is [.. .. 3]; that to the fourth, by 27: x^16 / 27^5. */
+/* x^4 / 27 is [.. .. 3]; its fourth power over 27: x^16 / 27^5. */
 EFFECT_TEST(prints_inside_happen_once)
 {
     outcome o;
@@ -226,7 +227,7 @@ EFFECT_TEST(prints_inside_happen_once)
     }
 }
 
-/* y^2 times the number of the call. */
+/* y^2 times the number of the host call. */
 CALLBACK(square_by_host)
 {
     tg_return(t, tg_mul(tg_square(in[0]), call_host(t, user)));
@@ -248,7 +249,7 @@ CALLBACK(calling)
     give(t, w, y);
 }
 
-/* 3 is 9, 162 and by 16, then times 3. */
+/* 3 becomes 9, then 162, divided by 16, times 3. */
 EFFECT_TEST(host_calls_inside_happen_once)
 {
     outcome o;
@@ -263,7 +264,7 @@ EFFECT_TEST(host_calls_inside_happen_once)
     check_jets(&o, j);
 }
 
-/* v counts on; what it was is a factor. */
+/* v is incremented; its previous value is a factor. */
 CALLBACK(add_by_variable)
 {
     world *w = user;
@@ -295,7 +296,7 @@ CALLBACK(counting)
     give(t, w, y);
 }
 
-/* 1 + 2 + … + 2400 times x^2: more slices than there is room for at first. */
+/* 1 + 2 + … + 2400 times x^2: more slices than the initial capacity. */
 EFFECT_TEST(reads_of_what_is_assigned_later_see_the_past)
 {
     outcome o;
@@ -306,7 +307,7 @@ EFFECT_TEST(reads_of_what_is_assigned_later_see_the_past)
     check_floats(o.second, 2 * n, 2 * n, 2 * n);
 }
 
-/* Only read inside, assigned behind the outer loop. */
+/* Only read inside, assigned after the outer loop. */
 CALLBACK(scale_by_variable)
 {
     world *w = user;
@@ -371,7 +372,7 @@ CALLBACK(drawing)
     give(t, w, y);
 }
 
-/* y is c x^(2^n): x y' = 2^n y, whatever was drawn. */
+/* y is c x^(2^n): x y' = 2^n y, whatever the random numbers. */
 EFFECT_TEST(draws_inside_happen_once)
 {
     outcome o;
@@ -389,8 +390,8 @@ EFFECT_TEST(draws_inside_happen_once)
 
 /* -- Deeper ---------------------------------------------------------------- */
 
-/* A loop in a branch in a loop whose trips the run decides, in a loop that
-   ends by what it computes. */
+/* A loop in a branch, in a loop with a run-time iteration count, in a
+   data-dependent loop. */
 CALLBACK(while_branch)
 {
     tg_value y;
@@ -442,7 +443,7 @@ EFFECT_TEST(loops_in_branches_in_loops_in_loops)
 {
     outcome o;
     check_effects(s, deep, &o);
-    /* The same in C: the loops end by the largest of the elements. */
+    /* The same in C: the largest element ends the loops. */
     jet j[3] = {{1, 1, 0}, {2, 1, 0}, {3, 1, 0}};
     int n = 0;
     for (int round = 0; round < 3; round++)
@@ -463,8 +464,9 @@ EFFECT_TEST(loops_in_branches_in_loops_in_loops)
 
 /* -- Gradients inside ------------------------------------------------------ */
 
-/* The gradient of a loop with effects, asked for in the body of another one:
-   what the inner loop saves is used there, and for the gradient of all. */
+/* The gradient of a loop with effects, taken in the body of another loop:
+   the saved values of the inner loop are used there, and for the overall
+   gradient. */
 CALLBACK(gradient_trip)
 {
     tg_value z, y = tg_mul(in[1], 1.0);
@@ -481,7 +483,7 @@ CALLBACK(gradients_inside)
     give(t, w, y);
 }
 
-/* k y^m is what the inner loop makes: its gradient is k m y^(m - 1). */
+/* The inner loop computes k y^m: its gradient is k m y^(m - 1). */
 EFFECT_TEST(gradients_of_loops_with_effects_in_loops)
 {
     outcome o;
@@ -507,7 +509,7 @@ EFFECT_TEST(gradients_of_loops_with_effects_in_loops)
 
 /* -- Calls ----------------------------------------------------------------- */
 
-/* In a function that is called in a loop: as if it stood there. */
+/* In a function that is applied in a loop, as if it were inlined. */
 CALLBACK(called)
 {
     tg_value y;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_gradient_expected.c - derivatives of the formulas of
- * gradient_formulas.h are what another system says: tests/gradients, whose
- * make_expected.py tells the form of the files and what of a formula is
- * computed. In f64 and in f32; compiled, with the bits of the interpreter.
+ * test_gradient_expected.c - derivatives of the formulas of gradient_formulas.h
+ * equal PyTorch's: tests/gradients, whose make_expected.py documents the files
+ * and what is computed of each formula. In f64 and f32; compiled with the bits
+ * of the interpreter.
  */
 #include <math.h>
 
@@ -50,7 +50,8 @@ typedef struct gradient_case {
     size_t n_in, n_out;
 } gradient_case;
 
-/* Of the sum of the target, for each real input; how many. */
+/* The gradients of the sum of the target for each real input; returns how
+   many. */
 static size_t gradients_of(const gradient_case *c, tg_value target,
                            const tg_value *in, tg_value *out)
 {
@@ -184,7 +185,7 @@ static tg_tensor *tensor_of(tg_context *ctx, const numbers *from,
     return made;
 }
 
-/* The results; `policy` says whether extents are known. */
+/* The results; `policy` determines whether extents are known. */
 static void call_case(tg_context *ctx, const gradient_case *c, tg_dtype dtype,
                       tg_policy policy, tg_tensor **out)
 {
@@ -219,10 +220,8 @@ static double number_at(const tg_tensor *x, int64_t i)
                                         : ((const double *)data)[i];
 }
 
-/*
- * Errors are measured by the largest element: what is small beside it is often
- * the difference of large ones.
- */
+/* Errors are relative to the largest element, because small elements are
+   often differences of large ones. */
 static double bound_of(const gradient_case *c, size_t i, tg_dtype dtype)
 {
     const double rough =
@@ -267,7 +266,7 @@ static void check_same(const gradient_case *c, size_t i, const tg_tensor *is,
 
 /* -- Tests ----------------------------------------------------------------- */
 
-/* How a case is run; it begins with a context, and ends without one. */
+/* A mode of a case, with its own context. */
 typedef void run_function(const gradient_case *c, tg_dtype dtype);
 
 static void release_all(tg_tensor **tensors, size_t n)
@@ -294,8 +293,8 @@ static void run_near(const gradient_case *c, tg_dtype dtype)
     release_all(is, c->n_out);
 }
 
-/* Extents that are known only at the call give the same numbers, but for
-   sums in another order. */
+/* With unknown extents the numbers are the same, except for the order of
+   some sums. */
 static void run_relaxed(const gradient_case *c, tg_dtype dtype)
 {
     tg_tensor *is[MOST] = {NULL};
@@ -307,7 +306,7 @@ static void run_relaxed(const gradient_case *c, tg_dtype dtype)
     release_all(is, c->n_out);
 }
 
-/* With one thread and with two, each compiled for itself. */
+/* With one thread and with two, each compiled separately. */
 static void run_compiled(const gradient_case *c, tg_dtype dtype)
 {
     tg_tensor *want[MOST] = {NULL};

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_gradient_ops.c - the gradient rule of every row of op.def that says
- * SMOOTH or KINKED: against central differences in f64, the second order too;
- * f32 against f64; forwards and backwards; with extents known and unknown,
+ * test_gradient_ops.c - the gradient rule of every SMOOTH or KINKED row of
+ * op.def: against central differences in f64, also of second order; f32 against
+ * f64; forward against backward mode; with extents known and unknown,
  * interpreted and compiled, bit for bit. A row without a case fails.
  *
- * L is the sum of all elements of the result, each by another weight, and S
- * that of all elements of its gradients. What is tested is dL and dS.
+ * L is the weighted sum of all elements of the result, with a different weight
+ * for each, and S that of all elements of its gradients. The tests check dL and
+ * dS.
  */
 #include <math.h>
 
@@ -24,8 +25,8 @@ typedef struct gradient_case {
         int64_t dims[TG_MAX_RANK];
     } in[MAX_IN];
     tg_value (*apply)(const tg_value *in);
-    double low, high; /* both 0: as the row says */
-    double ulps;      /* how far f32 may be off; 0: as most */
+    double low, high; /* both 0: the domain of the row */
+    double ulps;      /* maximum error of f32; 0: the default */
 } gradient_case;
 
 /* -- Elementwise operations ------------------------------------------------ */
@@ -140,7 +141,7 @@ APPLY(cubic, tg_matmul(tg_matmul(x, y), tg_matmul_with(y, x, TG_MATMUL_PLAIN)))
     }
 #define CASE(op, n, apply, ...) \
     {TGI_OP_##op, #apply, n, {__VA_ARGS__}, apply, 0, 0, 0}
-/* A product of many, near 1. */
+/* A product of many factors near 1. */
 #define MANY(apply, ulps, ...) \
     {TGI_OP_PROD, #apply, 1, {__VA_ARGS__}, apply, 0.75, 1.25, ulps}
 
@@ -196,7 +197,7 @@ enum { N_OTHER = sizeof(other_cases) / sizeof(*other_cases) };
 
 /* -- Functions ------------------------------------------------------------- */
 
-/* Numbers near 1 in the type and shape of `like`, all different. */
+/* Different numbers near 1 with the dtype and shape of `like`. */
 static tg_value weights(tg_value like)
 {
     const tg_dtype dtype = tg_value_dtype(like);
@@ -222,7 +223,7 @@ static void forward(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, weigh(c->apply(in)));
 }
 
-/* S and, for each input, its gradient. */
+/* S and the gradient of each input. */
 static tg_value add_gradients(const gradient_case *c, const tg_value *in,
                               tg_value *out)
 {
@@ -254,7 +255,7 @@ static void backward(tg_trace *t, const tg_value *in, void *user)
     return_all(t, out, 1 + c->n_in);
 }
 
-/* Also the gradients of S, and L's change along each input's weights. */
+/* Also the gradients of S, and the change of L along each input's weights. */
 static void further(tg_trace *t, const tg_value *in, void *user)
 {
     const gradient_case *c = user;
@@ -292,13 +293,13 @@ static const double ranges[][2] = {
     [TGI_DOMAIN_ABOVE_1] = {1.25, 4},
 };
 
-/* Steps of 2^-12, so that steps of differences are exact in f32, too. */
+/* Multiples of 2^-12, so that steps of differences are exact in f32 too. */
 static void draw(const gradient_case *c, numbers *out)
 {
     const double *range = ranges[tgi_op_table[c->op].domain];
     const double low = c->high > c->low ? c->low : range[0];
     const double high = c->high > c->low ? c->high : range[1];
-    uint64_t state = (uint64_t)c->op * 1000 + 3; /* nothing near a kink */
+    uint64_t state = (uint64_t)c->op * 1000 + 3; /* no element near a kink */
     for (int i = 0; i < c->n_in; i++) {
         out->n[i] = 1;
         for (int k = 0; k < c->in[i].rank; k++)
@@ -371,7 +372,8 @@ static tg_function *function_of(tg_context *ctx, tg_callback *callback,
 
 /* -- Against differences --------------------------------------------------- */
 
-/* How the first result of f changes with an element; an error of h^4. */
+/* The derivative of the first result of f with respect to an element; error
+   O(h^4). */
 static double difference(tg_context *ctx, tg_function *f,
                          const gradient_case *c, const numbers *at, int i,
                          int64_t k)
@@ -400,7 +402,8 @@ static double largest_of(const results *r, int i)
     return most;
 }
 
-/* Result first + i of `is`, for each input i, against differences of f. */
+/* Compares result first + i of `is`, for each input i, with differences of
+   f. */
 static void check_differences(tg_context *ctx, tg_function *f,
                               const gradient_case *c, const numbers *at,
                               const results *is, int first, const char *what)
@@ -408,7 +411,7 @@ static void check_differences(tg_context *ctx, tg_function *f,
     for (int i = 0; i < c->n_in; i++) {
         cr_assert_eq(is->of[first + i].n, at->n[i], "%s: shape", c->name);
         const double scale = 1 + largest_of(is, first + i);
-        /* A few of many. */
+        /* A sample if there are many. */
         const int64_t step = at->n[i] > 24 ? at->n[i] / 7 : 1;
         for (int64_t k = 0; k < at->n[i]; k += step) {
             const double want = difference(ctx, f, c, at, i, k);
@@ -476,7 +479,7 @@ static bool has_rule(int op)
            tgi_op_table[op].gradient == TGI_GRADIENT_KINKED;
 }
 
-/* The case of an elementwise row; false if it has none here. */
+/* The case of an elementwise row; false if there is none. */
 static bool elementwise_case(int op, gradient_case *out)
 {
     const size_t n = sizeof(elementwise_ops) / sizeof(*elementwise_ops);
@@ -535,7 +538,7 @@ Test(gradient_ops, are_the_limits_of_differences)
 
 /* -- Bits ------------------------------------------------------------------ */
 
-/* Interpreted with known extents, and in another way. */
+/* Interpreted with known extents, and in another mode. */
 typedef struct two_ways {
     tg_context *first, *second;
     bool second_jits;
@@ -549,7 +552,7 @@ static void compare(const gradient_case *c, void *user)
     static numbers at;
     static results want, is;
     draw(c, &at);
-    /* What compiles long is not compiled twice. */
+    /* Cases with long compile times are compiled once. */
     const bool is_long = ways->second_jits && ways->policy == TG_RELAXED;
     for (int k = 0; k < (is_long ? 1 : 2); k++) {
         const tg_dtype dtype = k ? TG_F64 : TG_F32;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_host_call.c - promises 14 and 25: the user's functions are called at
- * their place in the order, with the elements there are, in branches and
- * loops too; what they return goes on, and their failures end the call.
+ * test_host_call.c - promises 14 and 25: host functions are called in program
+ * order with the actual elements, also in branches and loops; their results are
+ * used, and their failures fail the call.
  */
 #include <stdarg.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 
 /* -- Functions to call ----------------------------------------------------- */
 
-/* What was called, as lines of what is printed: one common order. */
+/* Records host calls among the printed lines, which shows the common order. */
 static session *watching;
 
 static void say(const char *format, ...) TG_PRINTF(1, 2);
@@ -33,7 +33,7 @@ static int64_t count_of(const tg_host_buffer *b)
     return n;
 }
 
-/* Says the f32 elements of all inputs; `user` is a name. */
+/* Prints the f32 elements of all inputs; `user` is a name. */
 static tg_status show(const tg_host_buffer *in, size_t n_in,
                       const tg_host_buffer *out, size_t n_out, void *user)
 {
@@ -187,7 +187,7 @@ Test(host_call, is_called_if_nobody_uses_its_results)
     check_control(check_unused);
 }
 
-/* Enough for threads to share, before and after. */
+/* Enough work for several threads, before and after. */
 CALLBACK(wide)
 {
     tg_value y[2];
@@ -256,8 +256,8 @@ Test(host_call, works_for_unknown_extents_and_no_elements)
     check_control(check_sizes);
 }
 
-/* A function called by another has extents of its own: what is its first
-   unknown one is the third here. */
+/* A function applied by another has its own extents: its first unknown
+   extent is the third here. */
 CALLBACK(call_inner)
 {
     tg_value y[3];
@@ -347,7 +347,7 @@ Test(host_call, is_called_in_the_branch_taken_only)
     check_control(check_branch);
 }
 
-/* What is carried is the output itself, read again after it was made. */
+/* The carried value is the output itself, which is read again. */
 CALLBACK(double_it)
 {
     tg_value y[2];
@@ -390,7 +390,7 @@ Test(host_call, sees_the_values_of_each_trip)
     check_control(check_loop);
 }
 
-/* The condition of a loop asks the host. */
+/* The test of a loop calls the host. */
 static tg_status is_less(const tg_host_buffer *in, size_t n_in,
                          const tg_host_buffer *out, size_t n_out, void *user)
 {
@@ -440,7 +440,7 @@ Test(host_call, decides_when_a_loop_ends)
 
 /* -- Failures -------------------------------------------------------------- */
 
-/* Fails if the first element is above 3; `user` says how. */
+/* Fails if the first element is above 3; `user` selects how. */
 typedef enum how { WITH_WORDS, WITH_STATUS, WITH_NONSENSE } how;
 
 static tg_status refuse(const tg_host_buffer *in, size_t n_in,
@@ -521,7 +521,7 @@ static void check_failing(session *s)
     check_place(&of);
     s->printed[0] = '\0';
 
-    /* It goes on working. */
+    /* Later calls work. */
     check_f32(call_one(f, TG_ARGS(few)), 3);
     check_printed(s, "fine 1\nfine 2\nall done\n");
     tg_tensor_release(few);
@@ -535,7 +535,7 @@ Test(host_call, a_failure_ends_the_call_and_what_was_done_stays)
     check_control(check_failing);
 }
 
-/* A failure that the function has got over is none of the call's. */
+/* A failure that the host function handled does not fail the call. */
 static tg_status stumble(const tg_host_buffer *in, size_t n_in,
                          const tg_host_buffer *out, size_t n_out, void *user)
 {
@@ -643,7 +643,7 @@ static void check_calling_back(session *s)
 
 Test(host_call, may_call_the_library_but_not_for_its_own_variables)
 {
-    alarm(60); /* ends what would hang */
+    alarm(60); /* so that a hang fails */
     check_control(check_calling_back);
 }
 
@@ -707,7 +707,7 @@ Test(host_call, tells_what_is_wrong_with_it)
     session_end(&s);
 }
 
-/* Outside of any trace there is nothing to record. */
+/* Outside a trace nothing can be recorded. */
 Test(host_call, does_nothing_outside_of_a_callback)
 {
     const tg_host_spec spec = {TG_F32, 0, NULL};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_machine_memory.c - limits of control groups, read from folders like
- * those of /proc and /sys, and calls that need more than the machine has.
+ * test_machine_memory.c - limits of control groups, read from directories that
+ * imitate /proc and /sys, and calls that need more memory than the machine has.
  */
 #include "base/machine_memory.h"
 
@@ -34,7 +34,7 @@ static void remove_root(void)
     cr_assert_eq(nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 
-/* Writes a file under the root, and makes its folders. */
+/* Writes a file under the root and creates its folders. */
 static void put(const char *name, const char *text)
 {
     char path[512];
@@ -87,7 +87,7 @@ Test(machine_memory, version_1_has_a_hierarchy_for_memory)
     put("/sys/fs/cgroup/memory/c/memory.limit_in_bytes", "1\n");
     put("/sys/fs/cgroup/memory/d/memory.limit_in_bytes", "2\n");
     cr_assert_eq(tgi_cgroup_memory_limit(root), UINT64_MAX);
-    /* The host's path, in a container: what is mounted is the group itself. */
+    /* The host's path inside a container, where the group itself is mounted. */
     put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
     cr_assert_eq(tgi_cgroup_memory_limit(root), 9223372036854771712u);
     put("/sys/fs/cgroup/memory/a/memory.limit_in_bytes", "5000000\n");
@@ -113,14 +113,14 @@ Test(machine_memory, what_is_no_number_is_no_limit)
 
 /* -- Contexts -------------------------------------------------------------- */
 
-/* Stores a temporary of n elements more, whatever the mode. */
+/* Has a temporary of n more elements in every mode. */
 static void sum_of_many(tg_trace *t, const tg_value *in, void *user)
 {
     const int64_t n = *(const int64_t *)user;
     tg_return(t, tg_sum(tg_pad(in[0], 0, 0, n, 1), TG_ALL_AXES));
 }
 
-/* Two results of n elements more. */
+/* Two more results of n elements. */
 static void two_of_many(tg_trace *t, const tg_value *in, void *user)
 {
     const int64_t n = *(const int64_t *)user;
@@ -172,7 +172,7 @@ Test(machine_memory, by_default_it_is_the_limit)
     }
 }
 
-/* The interpreter computes results in memory of its own, beside that of the
+/* The interpreter computes results in its own memory, in addition to the
    tensors; compiled code stores them in the tensors. */
 static void exceed_by_sum(const char *jit, uint64_t limit)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_memoised.c - what compiled calls keep of variables from one call to the
- * next: they must never see anything but the contents of now.
+ * test_memoised.c - packed operands that compiled calls memoise between calls:
+ * they always reflect the current contents of the variable.
  */
 #include "support/modes.h"
 
 enum { ROWS = 6, COLUMNS = 40, INNER = 24, TIMES = 3 };
 
-/* Columns lie across, so the variable is packed, and the pack kept. */
+/* The columns are strided, so the variable is packed and the packed panels
+   are memoised. */
 static void apply(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -97,8 +98,8 @@ static void call(session *s, outcome *out, tg_function *f, tg_tensor *x,
     tg_tensor_release(y);
 }
 
-/* One function serves them all; new ones may lie where old ones did, with the
-   same number of changes. */
+/* One function serves all of them; a new variable may have the address and
+   the version of an old one. */
 static void others(session *s, outcome *out)
 {
     tg_function *f = tg_function_create(s->ctx, apply, NULL, NULL);
@@ -210,7 +211,8 @@ Test(kept, a_call_that_failed_keeps_nothing)
 
 /* -- It is kept ------------------------------------------------------------ */
 
-/* Memory that changes behind everybody's back is not looked at again. */
+/* Memory that is changed without the library's knowledge is not packed
+   again. */
 Test(kept, what_is_packed_is_not_packed_again)
 {
     session s;

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_nesting.c - functions, branches and loops nested as deeply as
- * TG_MAX_NESTING allows, and one level deeper: tracing, gradients, passes and
- * compiled code on a small stack, in every mode.
+ * test_nesting.c - functions, branches and loops nested to the depth
+ * TG_MAX_NESTING, and one level deeper: tracing, gradients, passes and compiled
+ * code on a small stack, in every mode.
  */
 #include <pthread.h>
 
 #include "support/control.h"
 
-/* All but LLVM, which starts when tracing has ended, leaves half of 256 KiB.
-   Builds without optimisation need more for each frame, and sanitizers several
-   times as much. */
+/*
+ * Everything except LLVM, which runs after tracing, uses at most half of 256
+ * KiB. Builds without optimisation have larger frames, and sanitizers need
+ * several times as much.
+ */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { STACK_BYTES = 2 << 20, TRACE_BYTES = STACK_BYTES };
 #elif defined(__OPTIMIZE__)
@@ -21,7 +23,7 @@ enum { STACK_BYTES = 256 << 10, TRACE_BYTES = STACK_BYTES };
 
 enum { ELEMENTS = 5 };
 
-/* How a level holds the next one. */
+/* How a level contains the next one. */
 typedef enum kind {
     BY_APPLY,
     BY_FOR,
@@ -34,18 +36,18 @@ typedef enum kind {
     BY_UNROLLED,
     N_KINDS,
     BY_ALL_IN_TURN = N_KINDS,
-    BY_CALL /* which runs while the caller is traced */
+    BY_CALL /* runs while the caller is traced */
 } kind;
 
-/* A function in which `levels` levels nest, itself included. */
+/* A function with `levels` nested levels, including itself. */
 typedef struct nest {
     tg_context *ctx;
     kind kind;
     int levels;
     bool with_gradient;
     tg_tensor *x;
-    tg_function *functions[TG_MAX_NESTING + 2]; /* by levels inside */
-    tg_status status; /* of the first failure … */
+    tg_function *functions[TG_MAX_NESTING + 2]; /* by number of inner levels */
+    tg_status status; /* of the first failure */
     char complaint[1024];
 } nest;
 
@@ -57,20 +59,20 @@ static void note_failure(nest *n)
     snprintf(n->complaint, sizeof(n->complaint), "%s", tg_error(NULL));
 }
 
-/* What callbacks know of their level. */
+/* Passed to the callbacks of a level. */
 static _Thread_local nest *now;
 
 static tg_value inside(tg_value x, int levels);
 
-/* Gradients save what they need of each iteration, with one axis for each
-   loop around: there is none for 99 loops, so loops need nothing saved. */
+/* Gradients save values per iteration, with one axis per enclosing loop. 99
+   loops would exceed the maximum rank, so these loops save nothing. */
 static bool has_loops(kind by)
 {
     return by == BY_FOR || by == BY_WHILE || by == BY_SCAN || by == BY_MAP ||
            by == BY_ALL_IN_TURN;
 }
 
-/* The body of a level that holds so many more. */
+/* The body of a level that contains this many more. */
 static tg_value level(tg_value x, int levels)
 {
     tg_value y = levels > 0 ? inside(x, levels) : x;
@@ -114,11 +116,9 @@ CALLBACK(scan_body)
 
 /* -- Levels ---------------------------------------------------------------- */
 
-/*
- * Each holds the next level, whose callback gets `user`. They are called
- * through a table, so that a level has only the frame of its own kind: it
- * counts for the stack.
- */
+/* Each contains the next level, whose callback receives `user`. They are
+   called through a table, so that a level has only the stack frame of its own
+   kind. */
 typedef tg_value holder(tg_value x, void *user);
 
 static tg_value by_apply(tg_value x, void *user)
@@ -185,7 +185,7 @@ static tg_value by_unrolled(tg_value x, void *user)
     return y;
 }
 
-/* If the call fails, so does what uses the result. */
+/* If the call fails, so does the use of its result. */
 static tg_value by_call(tg_value x, void *user)
 {
     tg_tensor *y = NULL;
@@ -229,7 +229,7 @@ CALLBACK(whole)
 typedef struct job {
     nest n;
     const char *jit;
-    bool bottom_up; /* functions inside are traced first, each for itself */
+    bool bottom_up; /* inner functions are traced first, each separately */
     float result[2 * ELEMENTS];
 } job;
 
@@ -240,8 +240,7 @@ static void keep_results(job *of, tg_tensor *y, tg_tensor *gradient)
            sizeof(float[ELEMENTS]));
 }
 
-/* Assertions cannot fail on another thread than the test's: failures are
-   noted. */
+/* Assertions work only on the test's thread, so failures are recorded. */
 static void *run(void *user)
 {
     job *of = user;
@@ -290,8 +289,8 @@ static job run_on_small_stack(job of)
     return of;
 }
 
-/* Nests to the limit in the first n_modes modes, which agree, and one level
-   too deep. */
+/* Nests to the limit in the first n_modes modes, which must agree, and one
+   level too deep. */
 static void check_nest(kind by, bool with_gradient, bool bottom_up,
                        int n_modes)
 {
@@ -328,8 +327,8 @@ static void check_nest(kind by, bool with_gradient, bool bottom_up,
     }
 }
 
-/* Gradients in the first n_modes modes only: those of 99 branches, checkpoints
-   or while loops take LLVM 5 seconds and more. */
+/* Gradients only in the first n_modes modes: LLVM takes 5 seconds or more
+   for those of 99 branches, checkpoints or while loops. */
 #define NESTS(name, by, n_modes) \
     Test(nesting, name) \
     { \

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_op_matrix.c - every operation with every element type it takes, traced
- * and called through the public interface, gives what the files in
- * tests/op_matrix say. Each case runs in several ways that must make no
- * difference: with arguments, with constants (so that passes compute it), with
- * all extents unknown, without any pass, and with operands swapped where they
- * commute.
+ * test_op_matrix.c - every operation with every dtype it accepts, traced and
+ * called through the public interface, returns the values of tests/op_matrix.
+ * Each case runs in several ways that must make no difference: with arguments,
+ * with constants (so that constant folding computes it), with all extents
+ * unknown, without passes, and with operands swapped if the operation commutes.
  */
 #include "api/op_matrix.h"
 
@@ -52,7 +51,7 @@ static tg_value do_constant(const op_case *c, const tg_operand *in)
                        c->in[0].data);
 }
 
-/* Arguments and variables come out as they are: tg_return reads them. */
+/* Arguments and variables are returned as they are: tg_return reads them. */
 static tg_value do_nothing(const op_case *c, const tg_operand *in)
 {
     (void)c;
@@ -210,7 +209,7 @@ static tg_value do_random_normal(const op_case *c, const tg_operand *in)
     return tg_random_normal_at(in[0], c->out[0].dtype, rank, dims, TG_HERE);
 }
 
-static tg_function *swapping; /* returns its two arguments the other way */
+static tg_function *swapping; /* returns its two arguments swapped */
 
 static tg_value do_call(const op_case *c, const tg_operand *in)
 {
@@ -274,7 +273,7 @@ static const struct {
     ROW(switch),      ROW(loop),
 };
 
-/* The value of the case's operation; an invalid one if there is none such. */
+/* The value of the case's operation; invalid if there is no such operation. */
 static tg_value apply_named(const op_case *c, const tg_operand *in)
 {
     for (size_t i = 0; i < sizeof(other_ops) / sizeof(*other_ops); i++)
@@ -454,7 +453,7 @@ static void run_case(tg_context *ctx, const op_case *c, way how)
         tg_tensor_release(r.tensors[i]);
 }
 
-/* Which cases of a file: those whose number is `first` modulo `step`. */
+/* Selects the cases of a file whose number is `first` modulo `step`. */
 typedef struct share {
     const char *jit;
     size_t first, step;
@@ -519,8 +518,8 @@ Test(op_matrix, holds_for_swapped_operands_where_they_commute)
     RUN(SWAPPED);
 }
 
-/* The same, compiled: each case in one of the ways, every second one left
-   out. TGJIT_TEST_ALL: all in all ways, which takes minutes. */
+/* The same, compiled: each case in one way, every second one skipped.
+   TGJIT_TEST_ALL: all cases in all ways, which takes minutes. */
 static void run_compiled(way how, size_t first)
 {
     char text[256];
@@ -553,8 +552,8 @@ Test(op_matrix, holds_compiled_for_swapped_operands)
 
 /* -- Nothing is missing ---------------------------------------------------- */
 
-/* The type a case is about: that of the first data operand, or else of what
-   comes out. */
+/* The dtype of a case: that of the first data operand, or else of the
+   result. */
 static tg_dtype type_of(const op_case *c, int op)
 {
     if (op == TGI_OP_SELECT)
@@ -564,12 +563,12 @@ static tg_dtype type_of(const op_case *c, int op)
     return c->in[0].dtype;
 }
 
-/* Random words come in two types, whatever the key's. What the host answers
-   is its own affair (test_host_call.c). */
+/* Random words have two dtypes, whatever the key's. test_host_call.c tests
+   host calls. */
 static bool is_taken(int op, int dtype)
 {
     return tgi_dtype_is_valid(dtype) && op != TGI_OP_HOST &&
-           op != TGI_OP_UNSET && /* nobody looks at what it is */
+           op != TGI_OP_UNSET && /* its elements are unspecified */
            (op == TGI_OP_RANDOM_BITS
                 ? tgi_kernel_random(dtype) != NULL
                 : tgi_dtype_is(dtype, tgi_op_table[op].types));
@@ -606,7 +605,7 @@ Test(op_matrix, has_every_row_of_the_table_with_every_type_it_takes)
         }
 }
 
-/* Also those that are no rows: names of the lists in ops.h. */
+/* Also operations that are not rows: names of the lists in ops.h. */
 Test(op_matrix, has_every_elementwise_function)
 {
     for (size_t i = 0; i < sizeof(elementwise_ops) / sizeof(*elementwise_ops);
@@ -626,7 +625,7 @@ Test(op_matrix, has_every_elementwise_function)
     }
 }
 
-/* An operand that the operation takes: an integer, a truth value or x. */
+/* An operand that the operation accepts: an integer, a bool or x. */
 static tg_value operand_of(const char *name, tg_value x)
 {
     for (size_t op = 1; op < TGI_OPS; op++) {
@@ -651,7 +650,7 @@ static void use_macros(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, x);
 }
 
-/* A name of the list without a macro of ops_macros.h does not compile. */
+/* A name of the list without a macro in ops_macros.h does not compile. */
 Test(op_matrix, every_elementwise_function_has_its_macro)
 {
     tg_context *ctx = tg_context_create(NULL);
@@ -674,7 +673,7 @@ static void draw_both(tg_trace *t, const tg_value *in, void *user)
               tg_random_normal(in[0], *dtype, TG_DIMS(DRAWN)));
 }
 
-/* n numbers: mean and mean square, within five deviations of the sample's. */
+/* Mean and mean square of n numbers, within five standard deviations. */
 static void check_moments(tg_tensor *tensor, double mean, double square,
                           double square_deviation)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_runner.c - the switch between interpreter and compiled code: what each
+ * test_runner.c - the choice between interpreter and compiled code: what each
  * mode does when something is missing, and how often code is compiled.
  */
 #include <pthread.h>
@@ -18,7 +18,7 @@ static void weigh(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_mul(before, in[1]));
 }
 
-/* A function with a variable and an argument to call it with. */
+/* A function with a variable, and an argument for it. */
 typedef struct weighing {
     session s;
     tg_function *f;
@@ -43,7 +43,7 @@ static void weighing_end(weighing *w)
     session_end(&w->s);
 }
 
-/* Calls it, and looks at all of it. */
+/* Calls it and checks all results. */
 static void check_weighs(weighing *w)
 {
     set_variable(w->v, 2, 2, 2);
@@ -51,7 +51,7 @@ static void check_weighs(weighing *w)
     check_variable(w->v, 3, 4, 5);
 }
 
-/* A call that cannot be compiled, where that is asked for. */
+/* A call that must be compiled but cannot be. */
 static void check_refuses(weighing *w, const char *why)
 {
     tg_tensor *y = NULL;
@@ -74,7 +74,7 @@ static int count_lines(const char *text, const char *piece)
     return n;
 }
 
-/* Works, interpreted, and has said so once. */
+/* Works, interpreted, with one warning. */
 static void check_falls_back(weighing *w, const char *why)
 {
     tg_error_clear();
@@ -116,7 +116,7 @@ Test(runner, off_never_opens_the_module)
     cr_assert_not(is_mapped("libLLVM"));
     cr_assert_not(is_mapped("libtgjit-llvm"));
 
-    need_compiler(); /* opens it: the test would see it */
+    need_compiler(); /* loads the plugin: the test would notice it */
     cr_assert(is_mapped("libLLVM") && is_mapped("libtgjit-llvm"));
 }
 
@@ -159,7 +159,7 @@ Test(runner, without_the_module_required_fails)
 
 /* -- A code generator that refuses ----------------------------------------- */
 
-/* No other CPU has all that AMD's last Bulldozer has. */
+/* No other CPU has all features of AMD's last Bulldozer. */
 Test(runner, a_cpu_that_this_machine_lacks_features_of_is_refused)
 {
     need_compiler();
@@ -189,7 +189,7 @@ Test(runner, without_executable_memory_auto_interprets)
 Test(runner, with_executable_memory_again_required_works)
 {
     need_compiler();
-    /* Any of its requests may be the one. */
+    /* Any of its allocations may fail. */
     for (long n = 0;; n++) {
         weighing w;
         weighing_begin(&w, (tg_context_options){.jit = "required"});
@@ -242,7 +242,7 @@ static void call_nested(const char *jit, const char *skip, tg_status wanted)
         check_f32(tg_tensor_retain(y), 2, 4, 6);
         check_f32(tg_tensor_retain(z), 6, 16, 30);
     }
-    /* What they call is compiled either way. */
+    /* The functions they call are compiled either way. */
     check_weighs(&w);
     tg_tensor_release(y);
     tg_tensor_release(z);
@@ -302,11 +302,11 @@ Test(runner, code_is_compiled_once_for_each_class_of_extents)
     }
     cr_assert_eq(count_lines(s.logged, "compiled"), 3, "%s", s.logged);
     cr_assert_eq(tg_function_trace_count(f), 1);
-    /* The process still has the code of what the function has forgotten … */
+    /* The process still has the code of the evicted trace, */
     tg_function_clear(f);
     check_adds_up(&s, f, 5);
     cr_assert_eq(count_lines(s.logged, "compiled"), 3, "%s", s.logged);
-    /* … until it forgets it, too. */
+    /* until its cache is cleared too. */
     tg_function_clear(f);
     tg_code_clear();
     check_adds_up(&s, f, 5);
@@ -317,7 +317,7 @@ Test(runner, code_is_compiled_once_for_each_class_of_extents)
 
 /* -- User code while code is compiled -------------------------------------- */
 
-/* A log callback that calls what is being compiled. */
+/* A log callback that calls the function being compiled. */
 typedef struct nosy {
     tg_context *ctx;
     tg_function *f;

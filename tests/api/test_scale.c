@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_scale.c - graphs of 100,000 operations on a thread with a small stack:
- * traced, put through all passes, dumped and run. Nothing in the library may
- * recurse over a graph, its shapes or its calls.
+ * traced, optimised, dumped and run. Nothing in the library may recurse over a
+ * graph, its shapes or its calls.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -15,7 +15,8 @@ enum { DEPTH = 100000, STACK_BYTES = 256 * 1024, ELEMENTS = 3 };
 
 /* -- A small stack --------------------------------------------------------- */
 
-/* One job of a thread. Only the main thread may assert: it says why instead. */
+/* The job of a thread. Only the main thread may assert; others record a
+   message. */
 typedef struct job {
     tg_callback *callback;
     bool is_general; /* the extent of the argument is unknown */
@@ -72,8 +73,8 @@ static bool check_call(job *of, tg_context *ctx, tg_concrete *concrete,
     return good;
 }
 
-/* Traces and calls, with all passes or with none; then the graph is as large
-   as it was made, and dumped. */
+/* Traces and calls, with all passes or with none; then checks the size of
+   the graph and dumps it. */
 static bool check_all(job *of, bool with_passes)
 {
     tg_context_options options = TG_CONTEXT_OPTIONS_INIT;
@@ -149,7 +150,7 @@ Test(scale, a_chain_of_an_unknown_extent)
                                  .expected = {7 + DEPTH, DEPTH - 2, DEPTH}});
 }
 
-/* All of it is known, and folds. */
+/* All of it is constant and folds. */
 static void add_constants(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -165,7 +166,7 @@ Test(scale, a_chain_of_constants)
                                  .expected = {DEPTH - 7, DEPTH + 2, DEPTH}});
 }
 
-/* Every view is one of the view before; extents of all sizes are met. */
+/* Every view is a view of the previous one, with extents of all sizes. */
 static void view_views(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -194,7 +195,7 @@ Test(scale, a_chain_of_views_of_an_unknown_extent)
 
 /* -- Effects and calls ----------------------------------------------------- */
 
-/* Each write needs the read before it. */
+/* Each write depends on the read before it. */
 static void count(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_semantics_bundles.c - structs of variables, passed or captured as one
- * thing: promises 27 and 29.
+ * test_semantics_bundles.c - promises 27 and 29: bundles, passed or captured as
+ * one argument.
  */
 #include "support/api.h"
 
@@ -70,7 +70,7 @@ Test(semantics, line_27_a_bundle_lists_and_counts_its_variables)
     cr_assert_null(m.second.b);
     cr_assert_eq(
         tg_bundle_variables(&model_type, &m, TG_ALL_VARIABLES, list, 5), 0);
-    tg_bundle_release(&model_type, &m); /* of nothing: nothing */
+    tg_bundle_release(&model_type, &m); /* already empty */
     session_end(&s);
 }
 
@@ -83,7 +83,7 @@ Test(semantics, line_27_a_list_may_be_shorter_than_the_bundle)
     cr_assert_eq(
         tg_bundle_variables(&model_type, &m, TG_ALL_VARIABLES, list, 2), 5);
     cr_assert_eq(list[1], m.first.b);
-    cr_assert_eq(list[2], m.scale); /* not touched */
+    cr_assert_eq(list[2], m.scale); /* unchanged */
     cr_assert_eq(
         tg_bundle_variables(&model_type, &m, TG_ALL_VARIABLES, NULL, 0), 5);
     tg_bundle_release(&model_type, &m);
@@ -235,7 +235,7 @@ Test(semantics, line_27_a_bundle_can_be_captured)
     session_end(&s);
 }
 
-/* Hands the inner bundles of its argument on to a nested function. */
+/* Passes the inner bundles of its argument to a nested function. */
 static void apply_both_layers(tg_trace *t, const tg_value *in, void *user)
 {
     const model *m = tg_bundle_argument(t, 1, &model_type);
@@ -320,7 +320,8 @@ Test(semantics, line_27_variables_of_a_bundle_may_share_a_group)
     check_fails(tg_call(f, TG_ARGS(tg_bundle_of(&layer_type, &l)),
                         TG_RESULTS()),
                 TG_ERROR_BUSY, "add_1_and_10");
-    cr_assert_not_null(tg_variable_map(l.b, TG_READ)); /* one more is fine */
+    cr_assert_not_null(tg_variable_map(l.b, TG_READ)); /* a second mapping is
+                                                          allowed */
     check_works(tg_variable_unmap(l.b));
     check_works(tg_variable_unmap(l.w));
     call_only(f, TG_ARGS(tg_bundle_of(&layer_type, &l)));

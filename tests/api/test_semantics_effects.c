@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_semantics_effects.c - the order of effects: promises 13 to 15. Every
- * scenario runs with all passes and with none, which must not differ.
+ * test_semantics_effects.c - promises 13 to 15: the order of effects. Every
+ * scenario runs with all passes and with none, with the same results.
  */
 #include <pthread.h>
 
@@ -20,7 +20,7 @@ static void with_and_without_passes(void (*check)(session *s))
                                    .skip_passes = skips[i],
                                    .jit = i >= 2 ? "off" : NULL});
         check(&s);
-        cr_assert_str_eq(s.logged, ""); /* such as "unknown pass" */
+        cr_assert_str_eq(s.logged, ""); /* no warning, such as "unknown pass" */
         session_end(&s);
     }
 }
@@ -150,7 +150,7 @@ Test(semantics, line_13_the_last_assignment_stays)
     with_and_without_passes(check_overwrite);
 }
 
-/* Many random reads and writes of three variables against plain C. */
+/* Random reads and writes of three variables, compared with plain C. */
 enum { N_STEPS = 200, N_STATE = 3 };
 
 typedef struct random_program {
@@ -292,7 +292,7 @@ static void check_failure(session *s)
     check_variable(e.after, 1);
     cr_assert_str_eq(s->printed, "first\nfirst\nsecond\n");
 
-    /* Tensors given for results keep what they have. */
+    /* Tensors passed for results are unchanged. */
     check_fails(tg_call(f, TG_ARGS(x, bad), TG_RESULTS(&y, &n)),
                 TG_ERROR_INDEX, "gather");
     check_variable(e.before, 3);
@@ -341,7 +341,7 @@ Test(semantics, line_14_a_bound_call_fails_alike_and_runs_again)
     with_and_without_passes(check_bound_failure);
 }
 
-/* Effects, a nested call that fails in its middle, effects. */
+/* Effects, a nested call that fails in the middle, effects. */
 static void fail_inside(tg_trace *t, const tg_value *in, void *user)
 {
     tg_value y;
@@ -415,7 +415,7 @@ Test(semantics, line_14_a_failed_call_holds_no_lock)
 static void only_effects(tg_trace *t, const tg_value *in, void *user)
 {
     const effects *e = user;
-    tg_value unused = tg_add(tg_read(e->target), in[0]); /* may go */
+    tg_value unused = tg_add(tg_read(e->target), in[0]); /* may be eliminated */
     (void)unused;
     tg_assign(e->before, in[0]);
     tg_print(t, "before is %v", e->before);
@@ -471,7 +471,7 @@ static void print_letters(tg_trace *t, const tg_value *in, void *user)
     (void)in, (void)user;
     tg_print(t, "b");
     tg_print(t, "c");
-    tg_print(t, "c"); /* twice is twice */
+    tg_print(t, "c"); /* each print happens */
 }
 
 static void print_around(tg_trace *t, const tg_value *in, void *user)
@@ -519,7 +519,7 @@ typedef struct nested_writes {
     tg_variable *v;
 } nested_writes;
 
-/* Each digit of the variable is one write; reads are taken in between. */
+/* Each digit of the variable is one write, with reads in between. */
 static void write_digits(tg_trace *t, const tg_value *in, void *user)
 {
     const nested_writes *w = user;
@@ -559,8 +559,8 @@ Test(semantics, line_15_nested_writes_are_ordered_with_the_outer_ones)
     with_and_without_passes(check_nested_writes);
 }
 
-/* A nested function that takes two variables, which the outer one passes as
-   one: its own argument and what it captures. */
+/* A nested function with two variables, for which the outer one passes the
+   same: its own argument and a captured one. */
 static void add_then_double(tg_trace *t, const tg_value *in, void *user)
 {
     (void)t, (void)user;

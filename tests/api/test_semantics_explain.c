@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_semantics_explain.c - what a function tells about its traces, and
- * traces called by themselves: promises 11 and 12.
+ * test_semantics_explain.c - promises 11 and 12: what a function reports about
+ * its traces, and calls of concrete functions.
  */
 #include "support/api.h"
 
@@ -124,7 +124,7 @@ Test(semantics, line_11_graphs_can_be_looked_at)
     session_end(&s);
 }
 
-/* The reason of the newest trace, which is number `n`. */
+/* The reason of the newest trace, number `n`. */
 static tg_retrace newest(tg_function *f, size_t n)
 {
     tg_retrace retrace;
@@ -277,7 +277,7 @@ Test(semantics, line_11_reasons_are_logged_with_the_place_of_the_call)
              __FILE__, line);
     cr_assert_str_eq(s.logged, wanted);
     check_works(tg_call(f, TG_ARGS(y), TG_RESULTS()));
-    cr_assert_str_eq(s.logged, wanted); /* no trace, no word */
+    cr_assert_str_eq(s.logged, wanted); /* no trace, no message */
     tg_tensor_release(x);
     tg_tensor_release(y);
     tg_function_release(f);
@@ -286,7 +286,7 @@ Test(semantics, line_11_reasons_are_logged_with_the_place_of_the_call)
 
 /* -- 12: concrete functions ------------------------------------------------ */
 
-/* The result of a direct call that must succeed. */
+/* The result of a call of a concrete function, which must succeed. */
 static tg_tensor *call_trace(tg_concrete *c, const tg_operand *args,
                              size_t n_args)
 {
@@ -353,7 +353,7 @@ Test(semantics, line_12_unknown_dims_of_a_trace_take_all_sizes)
     tg_tensor *empty = call_trace(c, TG_ARGS(none));
     cr_assert_eq(tg_tensor_count(empty), 0);
     tg_tensor_release(empty);
-    check_f32(call_one(f, TG_ARGS(y)), 2, 4, 6); /* which fits it as well */
+    check_f32(call_one(f, TG_ARGS(y)), 2, 4, 6); /* which matches as well */
     cr_assert_eq(tg_function_trace_count(f), 1);
     tg_tensor_release(x);
     tg_tensor_release(y);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_semantics_gradients.c - gradients: promises 17 to 20, and the edges
+ * test_semantics_gradients.c - promises 17 to 20: gradients, and edge cases
  * where a function has no derivative or its formula would overflow. Every
  * scenario runs interpreted and compiled, with extents known and unknown.
  */
@@ -8,14 +8,14 @@
 
 #include "support/api.h"
 
-#define NOTHING (-12345.0f) /* stands for an invalid gradient */
+#define NOTHING (-12345.0f) /* stands for a gradient that does not exist */
 
 /* -- Calling --------------------------------------------------------------- */
 
-/* What a formula makes of vectors x and y. */
+/* A formula of vectors x and y. */
 typedef tg_value formula(tg_value x, tg_value y);
 
-/* The gradients for x and y; NOTHING for one that is invalid. */
+/* The gradients for x and y; NOTHING if one does not exist. */
 static void differentiate(tg_trace *t, const tg_value *in, void *user)
 {
     formula *const *f = user;
@@ -130,7 +130,7 @@ Test(semantics, line_17_seeds_are_the_gradients_of_targets)
     check_works(tg_call(f, TG_ARGS(x, w, w),
                         TG_RESULTS(&g[0], &g[1], &g[2])));
     check_f32(g[0], 20, 400);
-    check_f32(g[1], 0, 0); /* a seed is no target */
+    check_f32(g[1], 0, 0); /* a seed is not a target */
     check_f32(g[2], 0, 0);
     tg_tensor_release(x);
     tg_tensor_release(w);
@@ -217,7 +217,7 @@ Test(semantics, line_20_ties_share_evenly)
     check_gradients(largest, V(0, -0.0f), V(0), V(0.5f, 0.5f), V(NOTHING));
     check_gradients(largest, V(-INFINITY, -INFINITY), V(0), V(0.5f, 0.5f),
                     V(NOTHING));
-    /* NaN wins, and so it does here. */
+    /* NaN wins in the forward pass and here. */
     check_gradients(largest, V(1, NAN, 3, NAN), V(0), V(0, 0.5f, 0, 0.5f),
                     V(NOTHING));
 }
@@ -242,7 +242,7 @@ Test(semantics, line_20_distances_and_angles_do_not_overflow)
 
 FORMULA(all_multiplied, tg_prod(x, TG_ALL_AXES))
 
-/* The gradient of the gradient, which it has for elements by the weights y. */
+/* The gradient of the gradient, weighted by y. */
 static tg_value multiplied_twice(tg_value x, tg_value y)
 {
     return tg_mul(tg_gradient(tg_prod(x, TG_ALL_AXES), x),
@@ -256,10 +256,10 @@ Test(semantics, products_with_zeros_have_the_products_of_all_others)
     check_gradients(all_multiplied, V(2, 0, 4), V(0), V(0, 8, 0), V(NOTHING));
     check_gradients(all_multiplied, V(0, 3, 0), V(0), V(0, 0, 0), V(NOTHING));
     check_gradients(all_multiplied, V(7), V(0), V(1), V(NOTHING));
-    /* A product that does not fit the type: a quotient would be infinite. */
+    /* A product that overflows: a quotient would be infinite. */
     check_gradients(all_multiplied, V(0x1p100f, 0x1p60f), V(0),
                     V(0x1p60f, 0x1p100f), V(NOTHING));
-    /* More than a block of them. */
+    /* More than one block. */
     check_gradients(all_multiplied,
                     V(2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 4),
                     V(0),
@@ -282,7 +282,7 @@ static void gradient_of_product(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, y, first, tg_gradient(tg_mul(first, in[1]), in[0]));
 }
 
-/* Bytes that a run of so many elements takes: ones but for a few. */
+/* Bytes of a run with n elements: ones, except for a few. */
 static uint64_t check_long_product(const char *jit, int64_t n, int threads)
 {
     session s;
@@ -321,7 +321,7 @@ static uint64_t check_long_product(const char *jit, int64_t n, int threads)
     return bytes;
 }
 
-/* What the interpreter computes lies in memory: it tells how much it is. */
+/* The interpreter stores all values, so its memory is a measure. */
 Test(semantics, gradients_of_products_are_linear)
 {
     const uint64_t small = check_long_product("off", 1 << 14, 1),
@@ -334,7 +334,7 @@ Test(semantics, gradients_of_products_are_linear)
 
 /* -- Cross entropy --------------------------------------------------------- */
 
-/* y: the class; logits are equal. */
+/* y is the class; logits are equal. */
 FORMULA(entropy_of_class,
         tg_softmax_cross_entropy(
             tg_reshape(x, TG_DIMS(1, -1)),
@@ -345,12 +345,12 @@ Test(semantics, cross_entropy_pulls_towards_its_class)
 {
     check_gradients(entropy_of_class, V(2, 2, 2, 2), V(1),
                     V(0.25f, -0.75f, 0.25f, 0.25f), V(NOTHING));
-    /* A class that there is not. */
+    /* A class that does not exist. */
     check_gradients(entropy_of_class, V(2, 2, 2, 2), V(-1), V(0, 0, 0, 0),
                     V(NOTHING));
     check_gradients(entropy_of_class, V(2, 2, 2, 2), V(4), V(0, 0, 0, 0),
                     V(NOTHING));
-    /* One that is impossible, and is not the class. */
+    /* An impossible class other than the label. */
     check_gradients(entropy_of_class, V(-INFINITY, 1, 1), V(1),
                     V(0, -0.5f, 0.5f), V(NOTHING));
     check_gradients(entropy_of_weights, V(2, 2, 2, 2), V(0.5f, 0.5f, 0, 0),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_semantics_nesting.c - functions that call functions, and values that
- * leave their trace: promises 8 and 9.
+ * test_semantics_nesting.c - promises 8 and 9: functions that call functions,
+ * and values that escape their trace.
  */
 #include <pthread.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ static void square_plus_one(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_add(tg_square(in[0]), 1));
 }
 
-/* Calls the function in `user` on its argument, and again on the result. */
+/* Applies the function in `user` to its argument, and again to the result. */
 static void apply_twice(tg_trace *t, const tg_value *in, void *user)
 {
     tg_value y, z;
@@ -54,7 +54,7 @@ Test(semantics, line_08_nesting_goes_deep)
 {
     session s;
     session_begin(&s);
-    enum { DEPTH = 6 }; /* 64 calls of the innermost */
+    enum { DEPTH = 6 }; /* 64 applications of the innermost */
     tg_function *f[DEPTH + 1];
     f[0] = tg_function_create(s.ctx, square_plus_one, NULL, NULL);
     for (int i = 1; i <= DEPTH; i++)
@@ -211,7 +211,7 @@ Test(semantics, line_08_an_error_in_a_nested_function_names_its_own_line)
 
 /* -- 8: recursion ---------------------------------------------------------- */
 
-/* Calls whatever function `user` points to, as it is. */
+/* Calls whatever function `user` points to. */
 static void apply_pointed_to(tg_trace *t, const tg_value *in, void *user)
 {
     tg_value y;
@@ -291,7 +291,7 @@ Test(semantics, line_08_recursion_on_other_signatures_works)
 
 /* -- 8: no lock is held while user code runs ------------------------------- */
 
-/* Uses the function that is being traced in every way but recursion. */
+/* Uses the function that is being traced in every way except recursion. */
 static void use_myself(tg_trace *t, const tg_value *in, void *user)
 {
     tg_function *self = *(tg_function **)user;
@@ -304,7 +304,7 @@ static void use_myself(tg_trace *t, const tg_value *in, void *user)
     (void)tg_function_trace_count(self);
     tg_function_clear(self);
 
-    tg_tensor *y = NULL; /* a call of its own, in the middle of a trace */
+    tg_tensor *y = NULL; /* a call in the middle of a trace */
     if (tg_call(self, TG_ARGS(7.0f), TG_RESULTS(&y)))
         tg_fail(t, "the call inside failed: %s", tg_error(NULL));
     const float number = y ? *(float *)tg_tensor_data(y) : 0;
@@ -334,7 +334,7 @@ static void make_and_drop_things(tg_trace *t, const tg_value *in, void *user)
     tg_function *g = tg_function_create(ctx, square_plus_one, NULL, NULL);
     tg_value y;
     tg_apply(g, TG_ARGS(v), &y, 1);
-    tg_function_release(g); /* the trace keeps what it needs */
+    tg_function_release(g); /* the trace retains it */
     tg_variable_release(v);
     tg_return(t, tg_add(in[0], y));
 }
@@ -356,7 +356,7 @@ Test(semantics, line_08_a_callback_may_make_and_drop_objects)
 typedef struct listener {
     tg_function *f;
     int n_lines;
-    size_t n_traces; /* as the log callback saw it last */
+    size_t n_traces; /* as last seen by the log callback */
 } listener;
 
 static void ask_while_logging(tg_log_level level, const char *component,
@@ -375,20 +375,22 @@ Test(semantics, line_08_no_lock_is_held_while_a_log_callback_runs)
     const tg_context_options options = {.struct_bytes = sizeof options,
                                         .log = "debug",
                                         .explain = "retrace",
-                                        .jit = "off", /* it logs later */
+                                        .jit = "off", /* a compile would log
+                                                         later */
                                         .log_callback = ask_while_logging,
                                         .log_user = &l};
     tg_context *ctx = tg_context_create(&options);
-    alarm(60); /* ends what would hang */
+    alarm(60); /* so that a hang fails */
     l.f = tg_function_create(ctx, square_plus_one, NULL, NULL);
     for (int i = 1; i <= 3; i++) {
         tg_tensor *x = zeros(ctx, i);
         l.n_lines = 0;
         call_only(l.f, TG_ARGS(x));
-        cr_assert((i <= 2) == (l.n_lines > 0)); /* the second generalises */
+        cr_assert((i <= 2) == (l.n_lines > 0)); /* the second call
+                                                   generalises */
         tg_tensor_release(x);
     }
-    cr_assert_eq(l.n_traces, 1); /* the second was under way then */
+    cr_assert_eq(l.n_traces, 1); /* the second was in progress then */
     tg_function_release(l.f);
     tg_context_release(ctx);
     check_nothing_is_alive();
@@ -396,7 +398,7 @@ Test(semantics, line_08_no_lock_is_held_while_a_log_callback_runs)
 
 /* -- 9: values outside of their trace -------------------------------------- */
 
-/* Keeps its argument from the first trace, and uses it in the second. */
+/* Keeps its argument from the first trace and uses it in the second. */
 static void keep_then_use(tg_trace *t, const tg_value *in, void *user)
 {
     tg_value *kept = user;
@@ -539,7 +541,7 @@ static const tg_bundle_field pair_fields[] = {TG_FIELD(pair, a),
                                               TG_FIELD(pair, b)};
 static const tg_bundle_type pair_type = TG_BUNDLE(pair, pair_fields);
 
-/* Keeps the stand-in for a variable on the first trace. */
+/* Keeps the placeholder of a variable from the first trace. */
 static void keep_stand_in(tg_trace *t, const tg_value *in, void *user)
 {
     tg_variable **kept = user;
@@ -567,14 +569,14 @@ Test(semantics, line_09_a_stand_in_is_good_in_its_own_trace)
 
     tg_function *g = tg_function_create(s.ctx, use_stand_in, kept, NULL);
     check_fails(tg_call(g, TG_ARGS(), TG_RESULTS()), TG_ERROR_TRACE, "read",
-                "own trace only");
+                "only in its own trace");
     check_fails(tg_call(f, TG_ARGS(kept), TG_RESULTS()), TG_ERROR_TRACE,
-                "own trace only");
+                "only in its own trace");
     cr_assert_null(tg_variable_map(kept, TG_READ));
-    check_record(TG_ERROR_TRACE, "own trace only");
+    check_record(TG_ERROR_TRACE, "only in its own trace");
     float number;
     check_fails(tg_variable_get(kept, &number, sizeof number), TG_ERROR_TRACE,
-                "own trace only");
+                "only in its own trace");
     tg_variable_release(kept);
     tg_bundle_release(&pair_type, &p);
     tg_function_release(f);

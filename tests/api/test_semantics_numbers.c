@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_semantics_numbers.c - plain numbers: whose element type they take, and
- * what happens to those it cannot hold. Tests bear the number of the promise
- * they hold, here 28. Each runs interpreted and compiled.
+ * test_semantics_numbers.c - promise 28: the dtype of plain numbers, and
+ * numbers that a dtype cannot hold. Test names contain the number of the
+ * promise. Each test runs interpreted and compiled.
  */
 #include <math.h>
 
@@ -42,7 +42,7 @@ static void in_modes(void check(session *s))
     }
 }
 
-/* The result has this dtype and, as an f64, this value in all elements. */
+/* The result has this dtype, and all elements, as f64, this value. */
 static void check_call_at(int line, session *s, formula *f,
                           const tg_operand *args, size_t n_args,
                           tg_dtype dtype, double value)
@@ -84,16 +84,16 @@ static void check_refused_at(int line, session *s, formula *f,
     tg_function_release(function);
 }
 
-/* A literal that does not fit: there is no trace. */
+/* A literal out of range: the trace fails. */
 #define check_trace_refused(s, f, args, ...) \
     check_refused_at(__LINE__, s, f, args, false, \
                      (const char *const[]){__VA_ARGS__, NULL})
-/* An argument that does not fit: the trace is there, the call fails. */
+/* An argument out of range: the trace exists, the call fails. */
 #define check_call_refused(s, f, args, ...) \
     check_refused_at(__LINE__, s, f, args, true, \
                      (const char *const[]){__VA_ARGS__, NULL})
 
-/* Two elements of each type. */
+/* Two elements of each dtype. */
 static tg_tensor *ones(session *s, tg_dtype dtype)
 {
     char elements[16] = {0};
@@ -181,7 +181,7 @@ static void literals_must_fit(session *s)
     check_trace_refused(s, select_300, TG_ARGS(i8), "select", "300", "i8");
     check_trace_refused(s, scalar_300, TG_ARGS(i8), "scalar", "300", "i8");
     check_trace_refused(s, concat_300, TG_ARGS(i8), "concat", "i8", "i32");
-    /* Rounding is what float types do. */
+    /* Float dtypes round. */
     check_call(s, add_tenth, TG_ARGS(f32), TG_F32, (double)(1 + 0.1f));
     check_call(s, add_2_24, TG_ARGS(f32), TG_F32, 16777216);
     check_call(s, add_infinity, TG_ARGS(f32), TG_F32, (double)INFINITY);
@@ -219,7 +219,7 @@ static void literals_among_themselves(session *s)
     check_trace_refused(s, no_common, TG_ARGS(), "i32", "u64");
     check_call(s, times_third, TG_ARGS(f32), TG_F32,
                (double)(float)(1.0 / 3.0));
-    /* What they give is a literal, whose value is known. */
+    /* The result is a literal, whose value is known. */
     check_trace_refused(s, add_900, TG_ARGS(i8), "900", "i8");
     check_call(s, add_90, TG_ARGS(i8), TG_I8, 91);
     tg_tensor_release(i8);
@@ -272,8 +272,8 @@ Test(semantics, line_28_an_argument_has_the_type_of_the_tensor_it_meets)
     in_modes(arguments_take_the_type_of_tensors);
 }
 
-/* Numbers are data: neither good nor bad ones trace again, and a call that is
-   refused changes nothing. */
+/* Numbers are data: neither valid nor invalid ones cause a trace, and a
+   rejected call changes nothing. */
 static void count_and_add(tg_trace *t, const tg_value *in, void *user)
 {
     tg_assign_add((tg_variable *)user, 1);
@@ -409,7 +409,7 @@ static void computed_numbers_stay_numbers(session *s)
     check_trace_refused(s, add_twice, TG_ARGS(i32, 4.0), "f64", "i32",
                         "tg_cast");
     check_call(s, add_cast_twice, TG_ARGS(i8, 4), TG_I8, 9);
-    /* A tensor is no number any more. */
+    /* A tensor is not a number any more. */
     check_trace_refused(s, add_extended, TG_ARGS(i8, 4), "i8", "i32");
     tg_tensor_release(i8);
     tg_tensor_release(i32);
@@ -423,7 +423,7 @@ Test(semantics, line_28_what_is_computed_from_arguments_adapts_without_loss)
 
 /* -- Branches, loops and calls --------------------------------------------- */
 
-/* in[0] of the function around is what is captured. */
+/* in[0] of the enclosing function is captured. */
 static void add_captured(tg_trace *t, const tg_value *in, void *user)
 {
     tg_return(t, tg_add(in[0], *(const tg_value *)user));
@@ -490,7 +490,7 @@ static void return_captured(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, *(const tg_value *)user);
 }
 
-/* What a branch or a body returns takes the type of the others. */
+/* A number returned by a branch or body takes the dtype of the others. */
 static tg_value by_branch_result(const tg_value *in)
 {
     tg_value y, x = tg_reduce_max(in[0], TG_ALL_AXES);
@@ -591,7 +591,7 @@ static void call_nested(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, y);
 }
 
-/* Declared or not, the callee's conditions are those of its caller. */
+/* Declared or not, the callee's conditions apply to its caller. */
 static void nested_calls(session *s, const tg_function_options *options,
                          const char *const *computed)
 {
@@ -689,7 +689,7 @@ static void bound_numbers(session *s)
     check_works(tg_run(b));
     cr_assert_eq(result[0], 4);
 
-    /* What the memory holds when it runs is what counts. */
+    /* The contents of the memory at run time are checked. */
     int32_t number = 300;
     check_works(tg_bound_set(b, 1, &number));
     check_fails(tg_run(b), TG_ERROR_DTYPE, "argument 1", "300", "i8");

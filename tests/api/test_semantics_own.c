@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * test_semantics_own.c - variables made inside a callback: promise 7.
- */
+/* test_semantics_own.c - promise 7: variables created inside a callback. */
 #include "support/api.h"
 
 static tg_tensor *zeros(tg_context *ctx, int64_t n)
@@ -46,7 +44,8 @@ Test(semantics, line_07_it_belongs_to_the_function)
     check_variable(n, 101);
     tg_variable_release(n);
     tg_function_release(f);
-    cr_assert_eq(tg_compile_wait(s.ctx), TG_OK); /* which keeps it alive */
+    cr_assert_eq(tg_compile_wait(s.ctx), TG_OK); /* a background compile
+                                                    keeps it alive */
     cr_assert_eq(n_variables(s.ctx), 0);
     session_end(&s);
 }
@@ -182,8 +181,8 @@ Test(semantics, line_07_before_the_first_call_it_has_no_value)
     session_end(&s);
 }
 
-/* The initial value of a first trace's variable is another trace's too: the
-   two take x differently. */
+/* The initial value of the first trace's variable is used by another trace
+   too, which takes x differently. */
 static void sum_by_kind(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -344,7 +343,7 @@ Test(semantics, line_07_a_failed_trace_takes_its_variables_back)
     cr_assert_eq(n_variables(s.ctx), 2);
     tg_variable *a =
         tg_context_find_variable(s.ctx, "make_and_perhaps_fail/a");
-    cr_assert_not_null(a); /* the name was free again */
+    cr_assert_not_null(a); /* the name is free again */
     tg_variable_release(a);
     tg_function_release(f);
     session_end(&s);
@@ -448,7 +447,7 @@ Test(semantics, line_07_a_nested_function_makes_its_own_variable)
     tg_tensor *x = f32_vector(s.ctx, 1, 2), *y = f32_vector(s.ctx, 5, 5);
     check_f32(call_one(outer, TG_ARGS(x)), 11, 22);
     check_f32(call_one(outer, TG_ARGS(y)), 16, 27);
-    check_f32(call_one(inner, TG_ARGS(y)), 21, 32); /* it is inner's */
+    check_f32(call_one(inner, TG_ARGS(y)), 21, 32); /* it belongs to inner */
     check_f32(call_one(outer, TG_ARGS(x)), 22, 34);
     cr_assert_eq(n_variables(s.ctx), 1);
     tg_variable *sum = tg_context_find_variable(s.ctx, "running_sum/sum");
@@ -479,7 +478,7 @@ Test(semantics, line_07_a_nested_variable_has_the_value_of_its_first_call)
     session_end(&s);
 }
 
-/* Counts its own calls, and calls itself for a smaller static number. */
+/* Counts its own calls, and applies itself to a smaller static number. */
 static void count_down(tg_trace *t, const tg_value *in, void *user)
 {
     (void)in;
@@ -507,7 +506,7 @@ Test(semantics, line_07_a_function_that_calls_itself_has_one_variable)
     session_end(&s);
 }
 
-/* The same, but the outermost call fails after the inner ones went well. */
+/* The same, but the outermost call fails after the inner ones succeeded. */
 static void count_down_and_fail(tg_trace *t, const tg_value *in, void *user)
 {
     count_down(t, in, user);

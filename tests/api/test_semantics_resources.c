@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_semantics_resources.c - random numbers, prints and bundles: promises
- * 24, 26 and 27.
+ * test_semantics_resources.c - promises 24, 26 and 27: random numbers, prints
+ * and bundles.
  */
 #include <unistd.h>
 
@@ -13,7 +13,7 @@ typedef struct philox {
     uint32_t v[4];
 } philox;
 
-/* Philox4x32-10 as its authors describe it. */
+/* Philox4x32-10 as described by its authors. */
 static philox philox_block(philox counter, uint32_t key0, uint32_t key1)
 {
     for (int round = 0; round < 10; round++) {
@@ -37,7 +37,7 @@ static uint32_t philox_word(uint64_t key, uint64_t w)
     return philox_block(counter, (uint32_t)key, (uint32_t)(key >> 32)).v[w % 4];
 }
 
-/* The vectors published with the algorithm. */
+/* The test vectors published with the algorithm. */
 Test(semantics, line_24_the_reference_has_the_known_vectors)
 {
     const struct {
@@ -78,7 +78,7 @@ Test(semantics, line_24_words_are_those_of_philox)
     tg_function *f = tg_function_create(s.ctx, draw_words, NULL, NULL);
     uint64_t seed = 24;
     for (int i = 0; i < 200; i++) {
-        /* Offsets of all sizes, also where words and blocks carry over. */
+        /* Offsets of all sizes, also at carries of words and blocks. */
         const uint64_t key = i ? random_next(&seed) : 0;
         uint64_t offset = i ? random_next(&seed) >> random_below(&seed, 64) : 0;
         if (i % 4 == 1)
@@ -162,7 +162,7 @@ static void draw_n_by_halves(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_concat(0, first, draw(d, d->n - d->n / 2)));
 }
 
-/* Calls it on a generator that starts anew from the seed. */
+/* Calls it on a new generator with this seed. */
 static tg_tensor *draw_from(tg_context *ctx, tg_callback *callback, draws d,
                             uint64_t seed, int n_calls)
 {
@@ -232,7 +232,7 @@ Test(semantics, line_24_ten_and_ten_are_twenty)
         d.n = 7; /* halves of 3 and 4 */
         check_equal(draw_from(s.ctx, draw_n, d, 5, 1),
                     draw_from(s.ctx, draw_n_by_halves, d, 5, 1));
-        /* The second call of ten: the second half of twenty. */
+        /* The second call of ten equals the second half of twenty. */
         d.n = 10;
         tg_tensor *second = draw_from(s.ctx, draw_n, d, 5, 2);
         d.n = 20;
@@ -284,14 +284,14 @@ Test(semantics, line_24_a_key_gives_what_a_new_generator_gives)
         tg_function *f = tg_function_create(s.ctx, draw_from_key, &d, NULL);
         check_equal(call_one(f, TG_ARGS((uint64_t)5)),
                     draw_from(s.ctx, draw_n, d, 5, 1));
-        check_equal(call_one(f, TG_ARGS((uint64_t)5)), /* no state */
+        check_equal(call_one(f, TG_ARGS((uint64_t)5)), /* stateless */
                     call_one(f, TG_ARGS((uint64_t)5)));
         tg_function_release(f);
     }
     session_end(&s);
 }
 
-/* One number for each element of the argument. */
+/* One number per element of the argument. */
 static void draw_like(tg_trace *t, const tg_value *in, void *user)
 {
     const int64_t n = tg_value_dim(in[0], 0);
@@ -309,7 +309,7 @@ Test(semantics, line_24_unknown_extents_draw_as_known_ones_do)
         tg_variable *generator = tg_generator_create(s.ctx, NULL, 3);
         tg_function *f =
             tg_function_create(s.ctx, draw_like, generator, &options);
-        for (int i = 0; i < 3; i++) { /* 5, none, and 7 numbers */
+        for (int i = 0; i < 3; i++) { /* 5, zero and 7 numbers */
             tg_tensor *x =
                 tg_tensor_create(s.ctx, TG_F32, TG_DIMS((int[]){5, 0, 7}[i]), tg_zeros());
             results[policy][i] = call_one(f, TG_ARGS(x));
@@ -369,7 +369,8 @@ Test(semantics, line_24_a_generator_can_be_saved_and_set_back)
 static void draw_before_failure(tg_trace *t, const tg_value *in, void *user)
 {
     tg_variable *g = user;
-    tg_random_uniform(g, TG_F32, TG_DIMS(3)); /* unused, but it moves on */
+    tg_random_uniform(g, TG_F32, TG_DIMS(3)); /* unused, but the generator
+                                                 advances */
     tg_value picked = tg_gather(in[0], in[1], 0);
     tg_random_uniform(g, TG_F32, TG_DIMS(3));
     tg_return(t, picked);
@@ -526,7 +527,7 @@ static void print_formats(tg_trace *t, const tg_value *in, void *user)
 {
     char format[] = "100%% of %v and %v";
     tg_print(t, format, in[0], (tg_variable *)user);
-    memset(format, 'x', sizeof format - 1); /* it was copied */
+    memset(format, 'x', sizeof format - 1); /* the format was copied */
     tg_print(t, "");
     tg_print(t, "%%v%v%%", 1);
 }

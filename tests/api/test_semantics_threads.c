@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_semantics_threads.c - first calls from many threads at once: promise
- * 10. Where an interleaving matters, barriers in the callbacks force it. A
- * watchdog ends what would hang.
+ * test_semantics_threads.c - promise 10: first calls from many threads at once.
+ * Where an interleaving matters, barriers in the callbacks force it. A watchdog
+ * terminates tests that hang.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -17,7 +17,7 @@ static void arm_watchdog(void)
     alarm(WATCHDOG_SECONDS);
 }
 
-/* One thread's call, and how it went. */
+/* The call of one thread, and its outcome. */
 typedef struct caller {
     pthread_t thread;
     pthread_barrier_t *start;
@@ -67,7 +67,7 @@ static tg_tensor *ones(tg_context *ctx, int64_t n)
 static void slow_twice(tg_trace *t, const tg_value *in, void *user)
 {
     atomic_fetch_add((atomic_int *)user, 1);
-    usleep(1000); /* the others are to come in meanwhile */
+    usleep(1000); /* so that the others arrive meanwhile */
     tg_return(t, tg_mul(in[0], 2));
 }
 
@@ -130,7 +130,8 @@ Test(semantics, line_10_eight_signatures_at_once_share_their_own_variable,
         cr_assert_eq(
             tg_context_variables(s.ctx, TG_ALL_VARIABLES, NULL, 0), 1);
         tg_function_release(f);
-        check_works(tg_compile_wait(s.ctx)); /* it keeps the variable */
+        check_works(tg_compile_wait(s.ctx)); /* a background compile keeps
+                                                the variable alive */
     }
     session_end(&s);
 }
@@ -139,7 +140,7 @@ Test(semantics, line_10_eight_signatures_at_once_share_their_own_variable,
 
 typedef struct trial {
     atomic_int n_runs;
-    int n_failures; /* so many of the first runs fail */
+    int n_failures; /* this many of the first runs fail */
 } trial;
 
 static void fail_at_first(tg_trace *t, const tg_value *in, void *user)
@@ -183,7 +184,7 @@ Test(semantics, line_10_who_waits_for_a_trace_that_fails_traces_again,
 
 typedef struct meeting {
     pthread_barrier_t barrier;
-    atomic_bool is_open; /* callbacks meet only then */
+    atomic_bool is_open; /* callbacks wait for each other only then */
 } meeting;
 
 static void meet_and_double(tg_trace *t, const tg_value *in, void *user)
@@ -208,7 +209,7 @@ Test(semantics, line_10_two_signatures_are_traced_side_by_side,
     tg_tensor *x[3];
     for (int i = 0; i < 3; i++)
         x[i] = ones(s.ctx, i + 1);
-    call_only(f, TG_ARGS(x[0])); /* the first of all is traced alone */
+    call_only(f, TG_ARGS(x[0])); /* the first trace of a function runs alone */
     m.is_open = true;
     caller callers[2] = {{.f = f, .x = x[1]}, {.f = f, .x = x[2]}};
     run_callers(callers, 2); /* ends only if both callbacks run at once */
@@ -230,8 +231,8 @@ typedef struct ring {
     tg_function *next;
 } ring;
 
-/* Waits, the first time, until all functions of the ring are being traced;
-   then needs the next one. */
+/* The first time, waits until all functions of the ring are being traced;
+   then applies the next one. */
 static void need_the_next(tg_trace *t, const tg_value *in, void *user)
 {
     ring *r = user;
@@ -267,7 +268,8 @@ static void check_ring(int n)
         cr_assert_eq(tg_function_trace_count(callers[i].f), 0);
     }
 
-    /* None is left waiting or half-traced: cut open, the ring works. */
+    /* No thread is left waiting or half-traced: without the cycle, the ring
+       works. */
     atomic_int n_runs = 0;
     tg_function *f = tg_function_create(s.ctx, slow_twice, &n_runs, NULL);
     rings[n - 1].next = f;
@@ -294,7 +296,7 @@ Test(semantics, line_10_a_circle_of_many_threads_is_recursion,
         check_ring(n);
 }
 
-/* A chain is no circle: all wait for the last, and all get their results. */
+/* A chain is not a cycle: all wait for the last, and all get their results. */
 Test(semantics, line_10_threads_that_wait_in_a_row_all_get_results,
      .init = arm_watchdog)
 {

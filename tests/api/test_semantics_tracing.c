@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_semantics_tracing.c - which calls share a trace: dtypes and shapes,
- * static values, and generalising. Tests bear the number of the promise they
- * hold, here 1 to 3.
+ * test_semantics_tracing.c - promises 1 to 3: which calls share a trace: dtypes
+ * and shapes, static values, and generalising. Test names contain the number of
+ * the promise.
  */
 #include <math.h>
 
 #include "support/api.h"
 
-/* Callbacks note here how often they run. */
+/* Number of executions of the callbacks. */
 static void twice(tg_trace *t, const tg_value *in, void *user)
 {
     if (user)
@@ -187,7 +187,7 @@ static void look_at_statics(tg_trace *t, const tg_value *in, void *user)
     seen->f = tg_static_float(t, 2);
     snprintf(seen->string, sizeof seen->string, "%s", tg_static_string(t, 3));
     seen->flag = tg_static_int(t, 4);
-    cr_assert_not(tg_is_valid(in[3])); /* a string is no value */
+    cr_assert_not(tg_is_valid(in[3])); /* a string is not a value */
     tg_return(t, tg_add(tg_mul(in[0], in[1]), in[2]));
 }
 
@@ -254,7 +254,7 @@ static void sum_of(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_sum(in[0], TG_ALL_AXES));
 }
 
-/* Calls it with n ones of f32; the sum must be n. */
+/* Calls it with n f32 ones; the sum must be n. */
 static void check_sum_of_ones(tg_context *ctx, tg_function *f, int n)
 {
     float ones[16];
@@ -396,7 +396,7 @@ Test(semantics, line_03_dims_named_alike_must_be_alike)
     session_end(&s);
 }
 
-/* Tells whether the extent of the argument was known to the trace. */
+/* Records whether the extent of the argument was known to the trace. */
 static void is_known(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -504,7 +504,7 @@ Test(semantics, line_03_a_callback_that_needs_extents_gets_them)
               *z = f32_vector(s.ctx, 1, 2, 3);
     check_f32(call_one(f, TG_ARGS(x)), 1);
     check_f32(call_one(f, TG_ARGS(y)), 2, 4);
-    cr_assert_eq(n_runs, 3); /* once in vain */
+    cr_assert_eq(n_runs, 3); /* once without success */
     check_f32(call_one(f, TG_ARGS(z)), 3, 6, 9);
     cr_assert_eq(n_runs, 4); /* and not again */
     cr_assert_eq(tg_function_trace_count(f), 3);

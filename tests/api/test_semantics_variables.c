@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_semantics_variables.c - variables as arguments, and what a callback
- * captures: promises 4 to 6.
+ * test_semantics_variables.c - promises 4 to 6: variables as arguments, and
+ * variables captured by a callback.
  */
 #include "support/api.h"
 
@@ -51,7 +51,7 @@ Test(semantics, line_04_the_value_of_a_variable_is_a_tensor)
     session_end(&s);
 }
 
-/* Adds the first argument, the value of the variable before, twice. */
+/* Adds the first argument, the previous contents of the variable, twice. */
 static void add_value_twice(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_tensor.c - tensors: what they hold, and what is refused. */
+/* test_tensor.c - tensors: contents and invalid arguments. */
 #include <stdlib.h>
 
 #include "support/api.h"
@@ -58,7 +58,7 @@ Test(tensor, scalars_and_empty_tensors)
     tg_tensor *empty = tg_tensor_create(s.ctx, TG_F64, TG_DIMS(3, 0), tg_zeros());
     cr_assert_eq(tg_tensor_count(empty), 0);
     cr_assert_eq(tg_tensor_bytes(empty), 0);
-    /* Of no elements there is nothing to point to. */
+    /* An empty tensor has no data. */
     tg_tensor *wrapped = tg_tensor_wrap(s.ctx, NULL, TG_F64, TG_DIMS(0));
     tg_tensor *copied = tg_tensor_copy(s.ctx, NULL, TG_F64, TG_DIMS(0));
     cr_assert(wrapped && copied);
@@ -127,7 +127,7 @@ Test(tensor, bad_arguments_are_refused)
         "f32[1099511627776,1099511627776] has too many elements");
     check_no_tensor(tg_tensor_create(s.ctx, TG_F64, TG_DIMS(1LL << 61), tg_zeros()),
                     TG_ERROR_OVERFLOW, "too many elements");
-    /* An extent of 0 does not excuse the others. */
+    /* An extent of 0 does not make the other extents valid. */
     check_no_tensor(tg_tensor_create(s.ctx, TG_F64, TG_DIMS(INT64_MAX, 0), tg_zeros()),
                     TG_ERROR_OVERFLOW, "too many elements");
     check_no_tensor(tg_tensor_wrap(s.ctx, NULL, TG_F32, TG_DIMS(2)),
@@ -157,7 +157,7 @@ Test(tensor, data_needs_element_alignment_only)
     session_end(&s);
 }
 
-/* An allocator of the user's, which notes the largest wish. */
+/* A user's allocator, which records the largest request. */
 static size_t largest;
 
 static void *allocate_little(size_t bytes, size_t align, void *user)

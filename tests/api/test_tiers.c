@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_tiers.c - calls that are interpreted while their code is compiled in
- * the background (compile_queue.h), and who waits for it.
+ * test_tiers.c - calls that are interpreted while their code is compiled in the
+ * background (compile_queue.h), and calls that wait for it.
  *
- * A log that does not return holds a compile up for as long as a test wants:
- * so what happens meanwhile is certain.
+ * A log callback that blocks delays a compile for as long as a test needs,
+ * which makes the interleaving deterministic.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -23,7 +23,7 @@ static void add_up(tg_trace *t, const tg_value *in, void *user)
                         tg_sum(tg_mul(in[0], in[0]), TG_ALL_AXES)));
 }
 
-enum { LONG = 20000 }; /* takes long to compile, by the number of nodes */
+enum { LONG = 20000 }; /* nodes of a graph that takes long to compile */
 
 static void add_long(tg_trace *t, const tg_value *in, void *user)
 {
@@ -40,8 +40,8 @@ typedef struct gate {
     sem_t reached, open;
     atomic_int n_compiled, n_interpreted, n_explained;
     bool is_closed;
-    const char *holds; /* what the message begins with; NULL: any */
-    bool waits; /* the log for its own compile */
+    const char *holds; /* prefix of the message to block on; NULL: any */
+    bool waits; /* the log callback waits for its own compile */
     tg_status waited;
     tg_context *ctx;
     tg_function *f;
@@ -123,7 +123,7 @@ static void check_adds_long(gate *g, tg_function *f, int64_t n)
     cr_assert_eq(call_with_ones(g, f, n), (LONG + 1) * (float)n);
 }
 
-/* Binds a function to n elements, and forgets that. */
+/* Binds a function to n elements, then releases it. */
 static void bind_once(gate *g, tg_function *f, int64_t n)
 {
     tg_tensor *x = tg_tensor_create(g->ctx, TG_F32, TG_DIMS(n), tg_zeros());
@@ -143,7 +143,7 @@ Test(tiers, small_calls_do_not_wait_for_a_compile)
     gate g;
     gate_begin(&g, "auto", "background", true);
     check_adds_up(&g, 16);
-    sem_wait(&g.reached); /* it is compiled now, and held up */
+    sem_wait(&g.reached); /* it is being compiled, and is blocked */
     for (int i = 0; i < 10; i++)
         check_adds_up(&g, 16);
     sem_post(&g.open);
@@ -206,7 +206,7 @@ Test(tiers, a_log_cannot_wait_for_its_own_compile)
     gate g;
     gate_begin(&g, "auto", "background", false);
     g.waits = true;
-    cr_assert_eq(tg_compile_wait(g.ctx), TG_OK); /* there is nothing yet */
+    cr_assert_eq(tg_compile_wait(g.ctx), TG_OK); /* nothing to wait for yet */
     check_adds_up(&g, 16);
     cr_assert_eq(tg_compile_wait(NULL), TG_OK);
     cr_assert_eq(g.n_compiled, 1);
@@ -224,12 +224,12 @@ Test(tiers, nobody_waits_for_long_compiles_but_bound_calls, .timeout = 120)
     g.holds = "long";
     tg_function *f =
         tg_function_create_named(g.ctx, "long", add_long, NULL, NULL);
-    /* Neither its own calls, whether they have few bytes or many … */
+    /* Neither its own calls, with few bytes or many, */
     check_adds_long(&g, f, 8);
     sem_wait(&g.reached);
     check_adds_long(&g, f, 8);
     check_adds_long(&g, f, 64);
-    /* … nor short compiles. */
+    /* nor short compiles. */
     check_adds_up(&g, 16);
     while (g.n_compiled < 2)
         usleep(1000);
@@ -270,7 +270,7 @@ static void add_without_end(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, y);
 }
 
-/* Few nodes, but much code. */
+/* Few nodes, but a lot of code. */
 static void sum_without_end(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -303,7 +303,7 @@ Test(tiers, what_would_be_compiled_for_ever_is_interpreted)
 
 /* -- What is looked for twice ---------------------------------------------- */
 
-/* A call looks for code, and then the thread that is to make it. */
+/* The call looks for code, then the thread that is to compile it. */
 Test(tiers, counts_and_stages_are_those_of_one_search)
 {
     need_compiler();
@@ -368,7 +368,7 @@ typedef struct end {
     tg_function *f;
 } end;
 
-/* Has something compiled, in most cases, and ends the process amid that. */
+/* Starts a compile, in most cases, and exits during it. */
 static void *call_and_end(void *user)
 {
     end *e = user;
@@ -386,7 +386,7 @@ static void end_process(end *e)
     if (e->by == END_BY_MAIN)
         call_and_end(e);
     if (e->by == END_BY_STRANGER) {
-        /* LLVM must have done the like before: see plugin.c. */
+        /* LLVM must have compiled before: see plugin.c. */
         bind_once(&e->g, e->f, 8);
         tg_function_clear(e->f);
         tg_code_clear();

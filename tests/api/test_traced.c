@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_traced.c - goldens of traced functions: as they were recorded, and as
- * the passes leave them. What users see in dumps does not change unnoticed.
+ * test_traced.c - goldens of traced functions, as recorded and after the
+ * passes, so that dumps do not change unnoticed.
  */
 #include "support/api.h"
 #include "support/golden.h"
@@ -18,7 +18,7 @@ static void check_text(tg_function *f, tg_text_kind kind, const char *name)
     tg_text_free(text);
 }
 
-/* A context whose functions stay as they were recorded. */
+/* A context whose functions keep their recorded graphs. */
 static void session_begin_raw(session *s)
 {
     tg_context_options options = {

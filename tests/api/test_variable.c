@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_variable.c - variables: names, initial values, the host's access to
- * the contents, versions and groups.
+ * test_variable.c - variables: names, initial values, host access to the
+ * contents, versions and groups.
  */
 #include <math.h>
 #include <pthread.h>
@@ -28,7 +28,7 @@ Test(variable, names_are_unique_in_a_context)
     cr_assert_str_eq(tg_variable_name(a), "w");
     cr_assert_str_eq(tg_variable_name(b), "w_1");
     cr_assert_str_eq(tg_variable_name(c), "w_2");
-    /* A number that is taken is passed over, one that is free is used. */
+    /* A suffix in use is skipped; a free one is used. */
     tg_variable *d = make(s.ctx, "v_1"), *e = make(s.ctx, "v");
     tg_variable *f = make(s.ctx, "v");
     cr_assert_str_eq(tg_variable_name(f), "v_2");
@@ -150,7 +150,7 @@ static void draw(tg_trace *t, const tg_value *in, void *user)
               tg_random_normal(42, TG_F32, TG_DIMS(2, 3)));
 }
 
-/* One seed gives what the operations give with that key. */
+/* A seed gives the numbers that the operations give with that key. */
 Test(variable, random_initial_values_repeat)
 {
     session s;
@@ -407,7 +407,7 @@ Test(variable, a_call_on_a_mapped_group_is_busy)
     check_fails(tg_call(inc, TG_ARGS(w), TG_RESULTS()), TG_ERROR_BUSY,
                 "mapped");
     call_only(inc, TG_ARGS(alone));
-    /* Mapping another of the group is fine, and so is copying. */
+    /* Mapping another variable of the group works, and so does copying. */
     cr_assert_not_null(tg_variable_map(w, TG_READ));
     check_works(tg_variable_unmap(w));
     set_variable(w, 7, 8);
@@ -423,7 +423,7 @@ Test(variable, a_call_on_a_mapped_group_is_busy)
     session_end(&s);
 }
 
-/* Some locks of a call are taken, then one is refused: all are given back. */
+/* If one lock of a call is refused, those already taken are released. */
 Test(variable, a_busy_call_gives_back_what_it_has_locked)
 {
     session s;
@@ -475,7 +475,7 @@ Test(variable, user_code_inside_a_call_cannot_map_what_the_call_uses)
     cr_assert_eq(statuses[0], TG_ERROR_BUSY);
     cr_assert_eq(statuses[1], TG_ERROR_BUSY);
     cr_assert_eq(statuses[2], TG_ERROR_STATE);
-    check_variable(shared, 0, 0); /* and the lock is free again */
+    check_variable(shared, 0, 0); /* the lock is free again */
     tg_function_release(f);
     tg_variable_release(shared);
     tg_context_release(ctx);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * assembling.h - for tests of compiled code: the assembly of a callback, which
- * goes the whole road (trace, passes, fusion, loops, LLVM) for one CPU, so it
- * is the same code everywhere.
+ * assembling.h - for tests of compiled code: the assembly of a callback after
+ * the whole pipeline (trace, passes, fusion, loops, LLVM), for one CPU, so that
+ * it is the same on every machine.
  */
 #ifndef TGI_TEST_ASSEMBLING_H
 #define TGI_TEST_ASSEMBLING_H
 
 #include "codegen/assembly.h"
 #include "llvm/llvm_codegen.h"
-#include "llvm/llvm_target.h"
+#include "llvm/emit/llvm_target.h"
 #include "support/fusing.h"
 
 enum { REGISTER_BYTES = 32 };
@@ -22,7 +22,7 @@ typedef struct assembled {
     const char *text;
 } assembled;
 
-/* Skips the test where LLVM does not know that CPU. */
+/* Skips the test if LLVM does not support that CPU. */
 static inline void assemble_at(int line, assembled *as, const char *name,
                                tg_callback *callback, const int64_t *symbols,
                                const tg_spec *specs, size_t n_specs)
@@ -43,7 +43,7 @@ static inline void assemble_at(int line, assembled *as, const char *name,
     as->text = as->codegen.assembly;
 }
 
-/* For arguments of these specs. */
+/* Compiles for arguments of these specs. */
 #define assemble(as, callback, symbols, ...)                                   \
     assemble_at(__LINE__, as, #callback, callback, symbols,                    \
                 (const tg_spec[]){__VA_ARGS__},                                \

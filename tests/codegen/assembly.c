@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* assembly.c - see assembly.h. Nodes of the control flow are lines. */
+/* assembly.c - see assembly.h. Nodes of the control-flow graph are lines. */
 #include "codegen/assembly.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ static bool ends(const char *text, const char *with)
 
 /* -- Lines ----------------------------------------------------------------- */
 
-/* Copies n characters without blanks at the end. */
+/* Copies n characters without trailing blanks. */
 static void copy_word(char *out, const char *from, size_t n)
 {
     n = n < ASSEMBLY_WORD ? n : ASSEMBLY_WORD - 1;
@@ -29,7 +29,7 @@ static void copy_word(char *out, const char *from, size_t n)
     out[n] = '\0';
 }
 
-/* A label stands at the beginning of a line, an instruction after a tab. */
+/* A label starts at the beginning of a line, an instruction after a tab. */
 static bool read_line(assembly_line *line, const char *text, size_t n)
 {
     *line = (assembly_line){.target = -1};
@@ -91,7 +91,7 @@ static bool read_lines(assembly *a, const char *text)
 
 /* -- Loops ----------------------------------------------------------------- */
 
-/* Lines that may be run after one; -1: none. */
+/* Successors of a line; -1: none. */
 static void followers(const assembly *a, int line, int out[2])
 {
     const assembly_line *l = &a->lines[line];
@@ -103,7 +103,7 @@ static void followers(const assembly *a, int line, int out[2])
     out[1] = is_jump(l) ? l->target : -1;
 }
 
-/* Adds what leads to line `from`, which goes back to `head`. */
+/* Adds the lines that reach `from`, the source of a back edge to `head`. */
 static void add_body(const assembly *a, assembly_loop *loop, int from)
 {
     loop->has[loop->head] = loop->has[from] = true;
@@ -138,8 +138,8 @@ static bool add_loop(assembly *a, int function, int from, int head)
     return true;
 }
 
-/* Goes through a function depth first: an edge to a line that is still under
-   way is one that goes back. */
+/* Depth-first search of a function: an edge to a line on the current path is
+   a back edge. */
 static bool find_loops(assembly *a, int function)
 {
     enum { NEW, UNDER_WAY, DONE };
@@ -214,7 +214,8 @@ bool assembly_is_packed(const assembly_line *line)
            strstr(line->operands, "%ymm");
 }
 
-/* Integers of vectors begin with vp: vpabsd is no float. */
+/* Integer vector instructions begin with vp: vpabsd is not a float
+   instruction. */
 bool assembly_is_scalar_float(const assembly_line *line)
 {
     return !line->is_label && line->name[0] == 'v' && line->name[1] != 'p' &&

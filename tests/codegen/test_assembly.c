@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_assembly.c - what the innermost loops of compiled code look like, for
- * each class of kernels: whole vectors, nothing element by element, no calls,
- * nothing on the stack, and exactly those FMAs that the recipes ask for.
+ * test_assembly.c - the innermost loops of compiled code, for each class of
+ * kernels: full vectors, no scalar code, no calls, no stack accesses, and
+ * exactly the FMAs of the recipes.
  *
- * Rows are multiples of all vectors: there are no loops for what is left over.
+ * Rows are multiples of all vector widths, so that there are no tail loops.
  */
 #include "codegen/assembling.h"
 #include "support/emit_eval.h"
@@ -13,15 +13,15 @@
 
 /* -- What the recipes ask for ---------------------------------------------- */
 
-/* Bytes of the FMAs in a recording, each for one element. */
+/* Bytes of the FMAs in a recording, for one element. */
 static int fma_bytes_of(const recording *r)
 {
     bool is_used[RECORDED_VALUES];
     int bytes = 0;
     recording_find_used(r, is_used);
     for (int i = 0; i <= r->result; i++)
-        if (is_used[i] && r->values[i].kind == RECORDED_WORD &&
-            r->values[i].word == TGI_PRIMITIVE_FMA)
+        if (is_used[i] && r->values[i].kind == RECORDED_PRIMITIVE &&
+            r->values[i].primitive == TGI_PRIMITIVE_FMA)
             bytes += tgi_dtype_bytes(r->values[i].dtype);
     return bytes;
 }
@@ -39,7 +39,7 @@ static void record_step(recording *r, const tgi_reduction *reduction)
               "%s", r->fault);
 }
 
-/* The same of all that kernels compute for each element. */
+/* The same for everything that kernels compute per element. */
 static int expected_fma_bytes(const tgi_loops *loops)
 {
     static recording r;
@@ -68,8 +68,9 @@ static int expected_fma_bytes(const tgi_loops *loops)
 /* -- Checks ---------------------------------------------------------------- */
 
 typedef struct demands {
-    const char *left_out; /* a function whose loops do not count */
-    /* One instruction in so many may be a spill or a reload; 0: none. */
+    const char *left_out; /* a function whose loops are ignored */
+    /* At most one of this many instructions may be a spill or reload; 0:
+       none. */
     int spills;
 } demands;
 
@@ -99,10 +100,9 @@ static int check_loop(const assembly *a, const assembly_loop *loop,
     return fmas * REGISTER_BYTES / step;
 }
 
-/*
- * FMAs are compared by their bytes for one element, of all loops together:
- * loops may take several vectors a turn, and share the work.
- */
+/* FMAs are compared by their bytes for one element, summed over all loops,
+   because loops may process several vectors per iteration and divide the work.
+   */
 static void check_code(const char *text, int expected_bytes, demands wanted)
 {
     static assembly a;
@@ -140,8 +140,8 @@ static void check_at(int line, const char *name, tg_callback *callback,
 
 /* -- The reader ------------------------------------------------------------ */
 
-/* All that it tells apart; the head of the outer loop stands behind its end,
-   and the last loop is none of the innermost, since it calls one. */
+/* Covers every case. The header of the outer loop follows its end; the last
+   loop is not innermost, because it calls a function with loops. */
 static const char sample[] =
     "bad:\n"
     "\tjmp\t.LBB0_2\n"
@@ -230,11 +230,10 @@ Test(assembly, short_maps)
 }
 
 /*
- * Two functions side by side, each of two vectors at a time, have more values
- * under way than the 16 registers hold. One vector at a time would need the
- * stack half as often, and is 1.4 times as slow (llvm_classify.c). What goes over
- * the stack: three values, and what was made before the loop, which would be
- * read from memory anyway.
+ * Two interleaved functions of two vectors each have more live values than the
+ * 16 registers hold. One vector at a time would spill half as often but is 1.4
+ * times as slow (llvm_classify.c). Three values are spilled, and loop-invariant
+ * ones, which would be loaded from memory anyway.
  */
 Test(assembly, chains)
 {
@@ -262,7 +261,7 @@ static void black_scholes(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, call, tg_add(tg_sub(call, price), discounted));
 }
 
-/* As chains: a strip is as long as one. */
+/* As for chains: a strip is as long as one. */
 Test(assembly, long_bodies_in_strips)
 {
     CHECK(black_scholes, ((demands){.spills = 8}), F32(1 << 16), F32(1 << 16),
@@ -299,8 +298,8 @@ static void squares(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_sum(tg_mul(in[0], in[0]), TG_AXES(1)));
 }
 
-/* A second kernel adds the sums of blocks, one for thousands of elements, in
-   the order of the cascade: one by one. */
+/* A second kernel adds the sums of blocks, one per thousands of elements,
+   pairwise: one by one. */
 Test(assembly, sums)
 {
     const demands wanted = {.left_out = "tg_total_1_sum"};
@@ -349,8 +348,8 @@ static void every_third(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_add(tg_mul(x, x), 1.0));
 }
 
-/* Every second element is taken out of whole vectors; those further apart are
-   loaded one by one, and only then computed with as vectors. */
+/* Elements at stride 2 are taken out of full vectors; those further apart
+   are loaded one by one, then processed as vectors. */
 Test(assembly, steps)
 {
     CHECK(every_second, STRICT, F32(1 << 20));
@@ -360,7 +359,7 @@ Test(assembly, steps)
 
 /* -- Tiny graphs ----------------------------------------------------------- */
 
-/* Reductions along rows and columns, products, and scalars. */
+/* Reductions along rows and columns, matrix products, and scalars. */
 static void several_kernels(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -371,7 +370,8 @@ static void several_kernels(tg_trace *t, const tg_value *in, void *user)
               tg_mul(tg_matmul(weights, in[0]), scale));
 }
 
-/* One function that neither calls nor loops, and no memory but the caller's. */
+/* One function without calls or loops, which accesses only memory of the
+   caller. */
 static void check_is_straight(const tgi_loops *loops, const char *text)
 {
     static assembly a;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_assembly_matmul.c - what the innermost loop of a product looks like: a
- * tile of sums in registers, and in each step of k nothing but the FMAs of the
- * tile and the loads they share.
+ * test_assembly_matmul.c - the innermost loop of a matrix product: accumulators
+ * in registers, and per step of k only the FMAs of the micro-kernel and the
+ * loads they share.
  */
 #include "codegen/assembling.h"
 
@@ -39,8 +39,7 @@ static void times_turned(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_matmul_with(in[0], in[1], TG_TRANSPOSE_B));
 }
 
-/* Vectors that are loaded, as such or the same in all lanes, and nothing else
-   on them. */
+/* Vector loads and broadcasts, and no other operation on the loaded values. */
 static bool is_load(const assembly_line *line)
 {
     static const char *const names[] = {"vmovup", "vmovap", "vbroadcasts"};
@@ -55,20 +54,21 @@ static bool is_of_vectors(const assembly_line *line)
     return !line->is_label && line->name[0] == 'v';
 }
 
-/* A tile: 6 rows of 2 registers each. */
+/* A micro-kernel: 6 rows of 2 registers each. */
 enum { TILE_ROWS = 6, TILE_VECTORS = 2, TILE = TILE_ROWS * TILE_VECTORS };
 
-/* What loops with FMAs there may be. */
+/* The kinds of loops with FMAs that are allowed. */
 typedef enum tiles {
-    WHOLE,      /* those of whole tiles */
-    ANY_HEIGHT, /* those of lower ones, too */
-    AND_OTHERS  /* also such that are no tiles */
+    WHOLE,      /* full micro-kernels only */
+    ANY_HEIGHT, /* also lower ones */
+    AND_OTHERS  /* also loops that are not micro-kernels */
 } tiles;
 
 /*
- * Looks at a loop that has FMAs; how many it has, 0 if it is no tile. What is
- * loaded serves the whole tile: of one side some registers, of the other one
- * element for each row. Nothing else happens but counting.
+ * Checks a loop with FMAs; returns their number, or 0 if it is not a
+ * micro-kernel. Loads serve the whole micro-kernel: some registers of one
+ * operand, and one element per row of the other. The only other instructions
+ * are those of the counter.
  */
 static int check_loop(const assembly *a, const assembly_loop *loop, tiles may)
 {
@@ -115,7 +115,7 @@ static void check_tiles(int line, const char *text, tiles may)
         assemble_end(&as);                                                     \
     } while (0)
 
-/* Rows and columns are multiples of the tile's. */
+/* Rows and columns are multiples of the micro-kernel. */
 Test(assembly_product, tiles_of_known_extents)
 {
     CHECK_TILES(WHOLE, times, NO_SYMBOLS, F32(96, 200), F32(200, 64));
@@ -157,8 +157,11 @@ static int count_loops_with_fmas(const char *text)
     return n;
 }
 
-/* 64 rows are tiles of 6 and of 5: each of them is there once for all, whether
-   columns are packed, copied or read as they are, and are few or many. */
+/*
+ * 64 rows need micro-kernels of 6 and of 5 rows. Each exists once in the
+ * program, whether columns are packed, copied or read directly, and are few or
+ * many.
+ */
 Test(assembly_product, products_of_a_program_share_tiles)
 {
     assembled as;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_code_cache.c - the code that a process keeps: by keys of this test and
- * a small object of its own, so that all of it is seen without a compiler.
- * test_code_sharing.c has what functions make of it.
+ * test_code_cache.c - the in-memory code cache, with keys and a small object of
+ * this test, so that no compiler is needed. test_code_sharing.c tests its use
+ * by functions.
  */
 #include "cache/code.h"
 #include "cache/code_cache.h"
@@ -71,7 +71,7 @@ static tgi_code *get(const char *key)
     return code;
 }
 
-/* Whether it was there. */
+/* True on a hit. */
 static bool is_kept(const char *key)
 {
     const int before = atomic_load(&n_made);
@@ -105,7 +105,7 @@ Test(code_cache, equal_keys_are_made_once)
     cr_assert_neq(a, b);
     cr_assert_eq(run(a), SAMPLE_ANSWER);
     cr_assert_eq(atomic_load(&n_made), 2);
-    /* The end of a key counts, and so do zeros in it. */
+    /* The end of a key matters, and so do zero bytes in it. */
     cr_assert_not(is_kept("ab"));
     tgi_code *zero, *more;
     cr_assert_eq(tgi_code_cache_get("a\0", 2, true, make, NULL, &zero), TG_OK);
@@ -174,8 +174,8 @@ Test(code_cache, what_is_not_made_is_not_kept)
     end();
 }
 
-/* That bytes in blocks and in pages, which are more by so many, are counted:
-   all but the pool's own table of its pages. */
+/* Checks that the counters include heap blocks and pages, except for the
+   pool's own table of pages. */
 static void check_growth(size_t bytes)
 {
     enum { TABLE_BYTES = 512 };
@@ -224,12 +224,12 @@ Test(code_cache, the_least_recently_used_leaves_first)
     tgi_code_cache_set_limit(3 * bytes_of_one);
     cr_assert_eq(counts().entries, 3);
     cr_assert(is_kept("a"));
-    cr_assert_not(is_kept("d")); /* in place of b */
+    cr_assert_not(is_kept("d")); /* replaced b */
     cr_assert(is_kept("a"));
     cr_assert(is_kept("c"));
     cr_assert_eq(counts().evictions, 1);
-    cr_assert_not(is_kept("b")); /* in place of d */
-    cr_assert_not(is_kept("d")); /* in place of a */
+    cr_assert_not(is_kept("b")); /* replaced d */
+    cr_assert_not(is_kept("d")); /* replaced a */
     tgi_code_cache_set_limit(bytes_of_one);
     cr_assert_eq(counts().entries, 1);
     cr_assert(is_kept("d"));
@@ -281,7 +281,7 @@ Test(code_cache, it_is_there_while_a_context_is)
     tgi_code_cache_close();
     check_nothing_is_alive();
     cr_assert_eq(counts().entries, 0);
-    /* Without any: nothing is kept, but all works. */
+    /* With capacity 0 nothing is cached, but everything works. */
     cr_assert_not(is_kept("a"));
     check_nothing_is_alive();
     tgi_code_cache_open();
@@ -329,7 +329,7 @@ Test(code_cache, of_those_who_come_at_once_one_makes_it)
     end();
 }
 
-/* A make that begins, and ends when it is told to. */
+/* A compile that starts and finishes on request. */
 static pthread_barrier_t has_begun, may_end;
 
 static tg_status make_slowly(void *user, tgi_code **out_code)
@@ -357,10 +357,10 @@ static void *get_quickly(void *user)
     return NULL;
 }
 
-/* One makes code, and others wait for it, until `meanwhile` is done. */
+/* One thread compiles and others wait for it, until `meanwhile` has run. */
 static void check_waiting(void (*meanwhile)(void), bool fails)
 {
-    enum { LONG_ENOUGH = 20000 }; /* μs, for all to wait */
+    enum { LONG_ENOUGH = 20000 }; /* microseconds, until all wait */
     pthread_t maker, waiters[3];
     pthread_barrier_init(&has_begun, NULL, 2);
     pthread_barrier_init(&may_end, NULL, 2);
@@ -452,7 +452,7 @@ Test(code_cache, nobody_waits_for_other_keys)
 
 /* -- Makes within makes ---------------------------------------------------- */
 
-/* As a log callback does that calls functions. */
+/* Like a log callback that calls functions. */
 static tg_status make_both(void *user, tgi_code **out_code)
 {
     pthread_barrier_wait(&together);
@@ -493,8 +493,8 @@ Test(code_cache, those_who_need_each_other_do_not_wait)
 
 /* -- Forks ----------------------------------------------------------------- */
 
-/* What a child exits with when all is well: Criterion's failed asserts would
-   go on in it. */
+/* Exit status of a child on success; Criterion's asserts do not work in a
+   child. */
 enum { FINE = 7 };
 
 static int wait_for(pid_t child)
@@ -504,12 +504,12 @@ static int wait_for(pid_t child)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Code that is there runs; what is being made is made anew, and can be waited
-   for again. */
+/* Cached code runs; code that was being compiled is compiled again, and can
+   be waited for. */
 static void in_child(void)
 {
     pthread_t threads[2];
-    alarm(60); /* those of the parent are not its own */
+    alarm(60); /* alarms are not inherited */
     tgi_code *code = get("a");
     bool good = atomic_load(&n_made) == 1 && run(code) == SAMPLE_ANSWER;
     tgi_code_release(code);
@@ -543,7 +543,7 @@ Test(code_cache, a_child_keeps_code_and_does_not_wait_for_its_parent)
     end();
 }
 
-/* Forks, and lets both go on. */
+/* Forks; both processes continue. */
 static tg_status make_forking(void *user, tgi_code **out_code)
 {
     pid_t *child = user;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_code_key.c - what code is looked for by: whatever the code generator
- * reads makes another key when it is changed, one member after the other;
- * names, and where things come from, do not.
+ * test_code_key.c - the key of the code caches: a change of anything that the
+ * code generator reads changes the key, member by member; names and source
+ * locations do not.
  */
 #include "cache/code.h"
 
@@ -24,7 +24,7 @@ static bool is_equal(const tgi_strbuf *a, const tgi_strbuf *b)
     return a->n == b->n && memcmp(a->text, b->text, a->n) == 0;
 }
 
-/* Loops, and their key before anything was changed. */
+/* Loops, and their original key. */
 typedef struct subject {
     fused fu;
     tgi_strbuf key;
@@ -41,8 +41,8 @@ static bool has_other_key(const subject *s)
     return is_other;
 }
 
-/* Changes a member (to 0, or from it), looks whether the key does, too, and
-   changes it back. */
+/* Changes a member (to or from 0), checks that the key changes, and restores
+   it. */
 #define check_change(s, member, counts) \
     do { \
         const __typeof__(member) kept = (member); \
@@ -56,7 +56,7 @@ static bool has_other_key(const subject *s)
 #define check_counts(s, member) check_change(s, member, true)
 #define check_counts_not(s, member) check_change(s, member, false)
 
-/* The last of a list counts. */
+/* Changes the last element of a list. */
 #define check_length(s, list) \
     do { \
         if ((list).n > 1) { \

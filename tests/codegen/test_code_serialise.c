@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_code_serialise.c - code as bytes of a cache, and back. The cache has a
- * checksum; but no bytes whatsoever do harm as long as nothing runs them.
+ * test_code_serialise.c - serialised code. The disk cache has a checksum, but
+ * no input may do harm as long as the code is not run.
  */
 #include "cache/code.h"
 
@@ -18,11 +18,12 @@
 
 enum { N_KERNELS = 3 };
 
-/* Costs take one byte, several, and all. */
+/* Costs that take one byte, several, and the maximum. */
 static const tgi_kernel_cost costs[N_KERNELS] = {
     {0, 1}, {1000, 128}, {INT64_MAX, -1}};
 
-/* Bytes of the sample object; its entry begins the code, or is in it. */
+/* Serialises the sample object; its entry is at the start of the code or
+   inside it. */
 static tgi_strbuf write_sample(const char *entry)
 {
     const object_bytes object = object_sample();
@@ -38,7 +39,8 @@ static tgi_strbuf write_sample(const char *entry)
     return bytes;
 }
 
-/* Reads a copy that ends where its memory ends, and gives it back. */
+/* Deserialises a copy that ends at the end of its allocation, and releases
+   the result. */
 static tg_status read_copy(const void *bytes, size_t n)
 {
     void *copy = malloc(n ? n : 1);
@@ -63,7 +65,7 @@ Test(code_bytes, what_is_written_is_read)
         cr_assert_eq(
             tgi_code_deserialise(bytes.text, bytes.n, N_KERNELS, &code), TG_OK,
             "%s", tg_error(NULL));
-        tgi_strbuf_deinit(&bytes); /* nothing of it is kept */
+        tgi_strbuf_deinit(&bytes); /* the code does not refer to it */
         const union {
             tgi_entry *entry;
             int (*call)(void);
@@ -176,7 +178,7 @@ Test(code_bytes, no_random_damage_does_harm)
     cr_assert_not_null(damaged);
     for (int round = 0; round < 20000; round++) {
         memcpy(damaged, bytes.text, bytes.n);
-        /* The head more often than the object. */
+        /* Mutates the header more often than the object. */
         const int room = round % 2 ? 40 : (int)bytes.n;
         for (int i = 0; i < 4; i++)
             damaged[random_below(&random, room)] =
@@ -203,7 +205,7 @@ static bool read_it(void)
 
 Test(code_bytes, memory_may_run_out)
 {
-    /* It is not to count as alive. */
+    /* Not counted as alive. */
     tgi_strbuf bytes = write_sample("answer");
     written = (tgi_strbuf){.text = malloc(bytes.n), .n = bytes.n};
     cr_assert_not_null(written.text);

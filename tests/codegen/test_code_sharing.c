@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_code_sharing.c - functions and contexts that share compiled code: when
- * they do, when they must not, and what users see of it.
+ * they do, when they must not, and what users can observe.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,7 +19,7 @@ static void twice_plus(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_add(tg_mul(in[0], 2), *constant));
 }
 
-/* The same by other names. */
+/* The same with other names. */
 static void plus_twice(tg_trace *t, const tg_value *in, void *user)
 {
     const double *constant = user;
@@ -44,7 +44,7 @@ static tg_code_counters counts(void)
     return c;
 }
 
-/* Calls a new function with ones; how much code had to be made. */
+/* Calls a new function with ones; returns the number of misses. */
 static int misses_of_call(tg_context *ctx, tg_callback *callback, double *user,
                           tg_dtype dtype, int64_t n, double want)
 {
@@ -86,7 +86,7 @@ Test(code_sharing, equal_graphs_are_compiled_once)
     cr_assert_gt(c.bytes, 100);
     cr_assert_null(strstr(other.logged, ": compiled "));
     tg_context_release(s.ctx);
-    /* It outlives the context that it was compiled for. */
+    /* Code outlives the context that it was compiled for. */
     cr_assert_eq(misses_of_call(other.ctx, twice_plus, &one, TG_F32, 3, 3), 0);
     session_end(&other);
     cr_assert_eq(counts().entries, 0);
@@ -129,7 +129,7 @@ Test(code_sharing, other_processors_are_not)
     session_end(&s[N - 1]);
 }
 
-/* What is to be seen must be made; what was kept is not lost by that. */
+/* Code that is dumped must be compiled; cached code is not lost by that. */
 Test(code_sharing, dumps_show_code_that_is_there)
 {
     need_compiler();
@@ -179,7 +179,7 @@ Test(code_sharing, code_leaves_while_bound_calls_go_on)
     cr_assert_eq(counts().entries, 0);
     check_works(tg_run(bound));
     check_f32(tg_tensor_retain(y), 3, 5, 7);
-    /* Other code does not take its place. */
+    /* Different code does not replace it. */
     cr_assert_eq(misses_of_call(s.ctx, twice_minus, &one, TG_F32, 3, 1), 1);
     tg_function_release(f);
     check_works(tg_run(bound));
@@ -221,7 +221,7 @@ static void count_compiles(tg_log_level level, const char *component,
         atomic_fetch_add(&n_compiled, 1);
 }
 
-/* A function of its own, in a context of its own. */
+/* A new function in a new context. */
 static void *call_alone(void *user)
 {
     const tg_context_options options = {.struct_bytes = sizeof(options),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_disk_cache.c - entries of a store: saved, found, used, evicted and left
- * behind. test_disk_cache_damage.c has those that are not as they should be,
+ * test_disk_cache.c - entries of a disk cache: saved, found, used, evicted and
+ * left behind. test_disk_cache_damage.c tests damaged entries,
  * test_disk_cache_dir.c the directory.
  */
 #include <pthread.h>
@@ -29,7 +29,7 @@ Test(store, what_is_saved_is_found)
               c.evictions == 0);
     tgi_disk_cache_release(store);
 
-    /* By the next process, too. */
+    /* Also by the next process. */
     store = open_store(&p, TGI_DISK_CACHE_READ_ONLY);
     cr_assert(holds(&p, store, "x", "end"));
     tgi_disk_cache_release(store);
@@ -126,7 +126,7 @@ static bool fault_scenario(void)
     bool good = tgi_disk_cache_path(fault_dir, &path) == TG_OK &&
                 tgi_disk_cache_open(path, TGI_DISK_CACHE_READ_WRITE, ROOM,
                                     &store) == TG_OK;
-    /* What is not kept, or not found, is no failure. */
+    /* A value that is not saved or not found is not a failure. */
     (void)tgi_disk_cache_save(store, text("key"), text("value"), &log);
     void *value = tgi_disk_cache_load(store, text("key"), &log, &n);
     cr_assert(!value || (n == 5 && memcmp(value, "value", 5) == 0));
@@ -172,7 +172,7 @@ Test(store, a_use_is_noted_once_an_hour)
     place_end(&p);
 }
 
-/* Bytes of the file of an entry with these. */
+/* Size of the file of an entry with this key and value. */
 static uint64_t bytes_of(const char *key, const char *value)
 {
     return tgi_cache_entry_bytes(text(key), text(value));
@@ -196,7 +196,7 @@ Test(store, the_least_recently_used_go_first)
     cr_assert(holds(&p, store, key[0], "value"));
     strcpy(key[N], "key 99");
     cr_assert(save(&p, store, key[N], "value"));
-    /* An eighth more than needed goes. */
+    /* An eighth of the limit is freed. */
     cr_assert_eq(counts_of(store).evictions, 3);
     for (int i = 0; i <= N; i++)
         cr_assert(holds(&p, store, key[i], i < 1 || i > 3 ? "value" : NULL),
@@ -250,7 +250,7 @@ Test(store, one_entry_may_fill_the_room_but_not_more)
 
 /* -- What writers leave behind --------------------------------------------- */
 
-/* A process that is no more. */
+/* A process that has exited. */
 static pid_t dead_process(void)
 {
     const pid_t child = fork();
@@ -288,7 +288,7 @@ Test(store, orphans_are_swept_when_something_is_saved)
     cr_assert_not(is_there(old));
     cr_assert(is_there(alive));
     cr_assert(is_there(other));
-    /* Not at every one, but again. */
+    /* Not on every save, but again later. */
     dead = make_temporary(&p, dead_process(), 1000003);
     cr_assert(save(&p, store, "key", "value"));
     cr_assert(is_there(dead));

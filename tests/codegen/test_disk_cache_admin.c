@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_disk_cache_admin.c - the functions of tgjit/cache.h, and the settings of
- * contexts beside them.
+ * test_disk_cache_admin.c - the functions of tgjit/cache.h, and the related
+ * context options.
  */
 #include "front/object/context_object.h"
 #include "support/api.h"
@@ -76,7 +76,7 @@ Test(store_care, what_is_damaged_is_listed_too)
 static tg_cache_report verify(const place *p, bool deletes)
 {
     tg_cache_report report = TG_CACHE_REPORT_INIT;
-    report.good = 1000; /* is not added to */
+    report.good = 1000; /* is overwritten */
     check_works(tg_cache_verify(p->dir, deletes, &report));
     return report;
 }
@@ -96,15 +96,15 @@ Test(store_care, verify_counts_and_removes_what_is_bad)
 
     unsigned char file[128];
     size_t n = read_bytes(path_of(&p, "0"), file, sizeof(file));
-    write_bytes(path_of(&p, "0"), file, n - 1); /* short */
+    write_bytes(path_of(&p, "0"), file, n - 1); /* truncated */
     file[n - 1] ^= 1;
-    write_bytes(path_of(&p, "1"), file, n); /* flipped */
+    write_bytes(path_of(&p, "1"), file, n); /* a flipped bit */
     cr_assert_eq(rename(path_of(&p, "2"), path_of(&p, "x")), 0);
     cr_assert_eq(chmod(path_of(&p, "3"), 0666), 0);
     cr_assert_eq(unlink(path_of(&p, "4")), 0);
     cr_assert_eq(symlink(path_of(&p, "5"), path_of(&p, "4")), 0);
     file[8]++;
-    write_bytes(path_of(&p, "6"), file, n); /* version */
+    write_bytes(path_of(&p, "6"), file, n); /* another version */
     r = verify(&p, false);
     cr_assert(r.good == 2 && r.bad == 5 && r.foreign == 1 && !r.unread);
     cr_assert_eq(n_files(p.dir), 8);
@@ -143,7 +143,8 @@ Test(store_care, clear_removes_entries_and_nothing_else)
     char other[128];
     static const char *const names[] = {
         "tmp-1-7", "README", "0123.tgjit",
-        "0123456789ABCDEF0123456789abcdef.tgjit", /* not our letters */
+        "0123456789ABCDEF0123456789abcdef.tgjit", /* upper-case letters are
+                                                     not ours */
         "0123456789abcdef0123456789abcdef.tgjit~"};
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         snprintf(other, sizeof(other), "%s/%s", p.dir, names[i]);
@@ -237,7 +238,7 @@ Test(store_care, wrong_arguments_are_refused)
     tg_cache_report report = {0};
     tg_cache_counters counts = {0};
     check_fails(tg_cache_list(p.dir, NULL, NULL), TG_ERROR_INVALID_ARGUMENT,
-                "no function");
+                "callback is NULL");
     check_fails(tg_cache_verify(p.dir, true, NULL), TG_ERROR_INVALID_ARGUMENT,
                 "out_report is NULL");
     check_fails(tg_cache_verify(p.dir, true, &report),
@@ -304,7 +305,7 @@ Test(store_care, a_context_opens_its_cache_when_it_is_needed)
     const tg_cache_counters c = counters_of(s.ctx);
     cr_assert(c.hits == 1 && c.misses == 1 && c.saves == 1);
 
-    /* Another one with the same settings shares it. */
+    /* Another context with the same settings shares the cache. */
     session t;
     session_begin_with(&t,
                        (tg_context_options){.cache = "rw", .cache_dir = p.dir});

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_disk_cache_damage.c - entries that are not as they should be: damaged in
- * every way, of another version, not plain files of ours, or out of reach.
+ * test_disk_cache_damage.c - invalid entries: damaged in every way, of another
+ * version, not regular files of this user, or unreadable.
  */
 #include <sys/resource.h>
 
@@ -10,7 +10,7 @@
 
 /* -- Damage ---------------------------------------------------------------- */
 
-/* An entry, and its file as it should be. */
+/* An entry, and its valid file. */
 typedef struct sample {
     place p;
     tgi_disk_cache *store;
@@ -38,7 +38,7 @@ static void sample_end(sample *s)
     place_end(&s->p);
 }
 
-/* Whether these bytes are refused as an entry, counted and removed. */
+/* True if these bytes are rejected as an entry, counted and deleted. */
 static bool is_removed(sample *s, const unsigned char *file, size_t n)
 {
     const uint64_t n_bad = counts_of(s->store).bad;
@@ -47,7 +47,7 @@ static bool is_removed(sample *s, const unsigned char *file, size_t n)
            counts_of(s->store).bad == n_bad + 1;
 }
 
-/* … or refused, but left alone as another version's. */
+/* True if they are rejected but kept, as of another version. */
 static bool is_passed_over(sample *s, const unsigned char *file, size_t n)
 {
     const uint64_t n_bad = counts_of(s->store).bad;
@@ -83,7 +83,7 @@ Test(store_damage, every_truncation_is_refused)
     sample_end(&s);
 }
 
-/* Sets the sizes of the header, and the checksum for it. */
+/* Sets the sizes in the header, and a valid checksum. */
 static void forge(sample *s, unsigned char *file, uint32_t header_bytes,
                   uint64_t key_bytes, uint64_t value_bytes)
 {
@@ -174,7 +174,7 @@ Test(store_damage, a_symbolic_link_is_no_entry)
     cr_assert_eq(symlink(target, s.path), 0);
     cr_assert(holds(&s.p, s.store, "the key", NULL));
     cr_assert_eq(counts_of(s.store).bad, 1);
-    /* It is replaced; what it points to is not touched. */
+    /* The link is replaced; its target is not touched. */
     cr_assert(save(&s.p, s.store, "the key", "and its value"));
     cr_assert(holds(&s.p, s.store, "the key", "and its value"));
     unsigned char file[sizeof(s.file)];

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_disk_cache_dir.c - the directory of a store: where it is by default, how it
- * is made, which ones are refused, and what happens in those that cannot be
- * written to.
+ * test_disk_cache_dir.c - the directory of a disk cache: its default location,
+ * how it is created, which directories are rejected, and read-only ones.
  */
 #include <sched.h>
 #include <signal.h>
@@ -132,7 +131,7 @@ Test(store_dir, a_symbolic_link_is_refused)
     cr_assert_eq(mkdir(target, 0700), 0);
     cr_assert_eq(symlink(target, p.dir), 0);
     check_refused(&p, "symbolic link");
-    /* Other spellings, which the system would follow. */
+    /* Other spellings, which the system would resolve. */
     static const char *const ends[] = {"/",   "//",   "/.",    "/./",
                                        "/.//", "/././", "/..", "/../",
                                        "/../.", "/./.."};
@@ -147,14 +146,14 @@ Test(store_dir, a_symbolic_link_is_refused)
         cr_assert_null(store);
         tgi_free(path);
     }
-    /* One that leads nowhere is not made into something either. */
+    /* A dangling link is not turned into a directory. */
     cr_assert_eq(rmdir(target), 0);
     check_refused(&p, "symbolic link");
     cr_assert_not(is_there(target));
     place_end(&p);
 }
 
-/* As a user names it. */
+/* As written by a user. */
 Test(store_dir, a_link_in_any_spelling_is_refused_by_name)
 {
     place p;
@@ -223,8 +222,8 @@ Test(store_dir, one_that_cannot_be_made_is_refused)
 
 /* -- Which cannot be written to -------------------------------------------- */
 
-/* The store has one entry, "old"; whatever is tried, results are the same and
-   one warning is all there is. */
+/* The cache has one entry, "old". Whatever is tried, results are the same
+   and there is one warning. */
 static void check_reads_but_does_not_write(place *p, tgi_disk_cache *store,
                                            const char *value)
 {
@@ -254,7 +253,7 @@ Test(store_dir, one_without_permission_to_write_is_only_read)
     check_nothing_is_alive();
 }
 
-/* A file system of its own at the store's directory. */
+/* Mounts a separate file system at the cache directory. */
 static void mount_at(const place *p, unsigned long flags, const char *data)
 {
     cr_assert_eq(mkdir(p->dir, 0700), 0);

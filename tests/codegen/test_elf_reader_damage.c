@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_elf_reader_damage.c - loading objects that are damaged, hostile, or need
- * what generated code must not need: each is refused with a reason, and no
- * bytes whatsoever do harm. Nothing here runs what it loads.
+ * something that generated code must not need: each is rejected with a reason,
+ * and no input does harm. Nothing that is loaded here is run.
  */
 #include "object/image.h"
 
@@ -11,7 +11,7 @@
 
 #if defined(__x86_64__)
 
-/* Loads without running. Whatever comes out is given back. */
+/* Loads an object without running it, and releases the image. */
 static bool can_load(object_bytes object)
 {
     tgi_image *image;
@@ -162,7 +162,7 @@ Test(image_damage, refuses_relocations_that_lead_or_lie_outside)
         check_refused(&b, cases[i].status, cases[i].words);
     }
 
-    /* The ends themselves are in. */
+    /* The limits themselves are valid. */
     object_builder b;
     object_begin_sample(&b);
     object_relocation(&b, SAMPLE_TEXT, 23, R_X86_64_PC32, SAMPLE_SYMBOL_ANSWER,
@@ -209,7 +209,7 @@ Test(image_damage, refuses_symbols_that_lie_outside_their_section)
     }
 }
 
-/* Symbol 0 is read like any other when names and addresses are gathered. */
+/* Symbol 0 is read like any other when names and addresses are collected. */
 Test(image_damage, refuses_a_null_symbol_that_is_not_zero)
 {
     static const Elf64_Sym cases[] = {
@@ -263,7 +263,7 @@ static void edit(object_bytes object, size_t at, size_t bytes, uint64_t value)
     memcpy(object.data + at, &value, bytes);
 }
 
-/* `member` of the header of the section called `name`, to be changed. */
+/* Member `member` of the header of section `name`. */
 #define EDITED(name, member, value)                                            \
     {name, offsetof(Elf64_Shdr, member), sizeof(((Elf64_Shdr *)0)->member),    \
      value}

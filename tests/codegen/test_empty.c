@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_empty.c - every family of operations on empty values, of every origin:
- * compiled code returns the bits of the interpreter and touches nothing beside
- * its arguments and results, which lie against guard pages.
+ * test_empty.c - every family of operations on empty values of every origin:
+ * compiled code returns the bits of the interpreter and accesses nothing
+ * outside its arguments and results, which end at guard pages.
  *
- * A load that does not depend on the index of an empty loop stands outside it.
- * Such loads are those of axes of extent 1, so most shapes here have one.
+ * A load that does not depend on the index of an empty loop is outside the
+ * loop. Such loads belong to axes of extent 1, so most shapes here have one.
  */
 #include "support/guarded.h"
 #include "support/modes.h"
 
 /* -- Empty values ---------------------------------------------------------- */
 
-/* The arguments: x; a value like x but for `axis`, which is empty; a start
-   that is clamped to the end of the axis. */
+/* The arguments: x; a value like x that is empty along `axis`; a start that
+   is clamped to the end of the axis. */
 typedef struct given {
     tg_value x, empty, start;
     int axis;
@@ -78,7 +78,7 @@ enum { N_ORIGINS = sizeof(origins) / sizeof(*origins) };
 
 /* -- Uses ------------------------------------------------------------------ */
 
-/* What is done with a value that is empty along g->axis. */
+/* Operations on a value that is empty along g->axis. */
 typedef tg_value use_empty(const given *g, tg_value empty);
 
 static tg_value mapped(const given *g, tg_value v)
@@ -130,14 +130,14 @@ static tg_value sum_and_more(const given *g, tg_value v)
     return tg_add(tg_sum(v, TG_AXES(g->axis)), tg_sum(g->x, TG_AXES(g->axis)));
 }
 
-/* The softmax of nothing is nothing. */
+/* The softmax of an empty value is empty. */
 static tg_value normalised(const given *g, tg_value v)
 {
     tg_value part = tg_add(v, tg_sum(v, tg_keep(TG_AXES(g->axis))));
     return tg_mul(part, tg_sum(part, tg_keep(TG_AXES(1 - g->axis))));
 }
 
-/* A matrix of ones with the type of x. */
+/* A matrix of ones with the dtype of x. */
 static tg_value ones(const given *g, int64_t rows, int64_t columns)
 {
     return tg_broadcast(tg_scalar(tg_value_dtype(g->x), 1),
@@ -233,7 +233,7 @@ static void add_sum(tg_trace *t, const tg_value *in, void *user)
                                       TG_ALL_AXES)));
 }
 
-/* As many trips as there are elements, and three more. */
+/* As many iterations as there are elements, and three more. */
 static tg_value loops(const given *g, tg_value v)
 {
     tg_value trips = tg_cast(tg_sum(v, TG_ALL_AXES), TG_I64), none, some;
@@ -265,7 +265,7 @@ typedef struct subject {
     int axis;
 } subject;
 
-/* in: x, a value that is empty, a start */
+/* in: x, an empty value, a start */
 static void use_all(tg_trace *t, const tg_value *in, void *user)
 {
     const subject *s = user;
@@ -299,7 +299,7 @@ typedef struct way {
     tg_policy policy;
 } way;
 
-/* The first one says what is right. */
+/* The first mode is the reference. */
 static const way ways[] = {
     {"off", 1, 0, TG_EXACT},        {"required", 1, 128, TG_EXACT},
     {"required", 2, 256, TG_EXACT}, {"required", 1, 256, TG_RELAXED},
@@ -316,7 +316,7 @@ static bool can_run(const way *w)
             __builtin_cpu_supports("avx512dq"));
 }
 
-/* A tensor in guarded memory: at its end, or at its beginning. */
+/* A tensor in guarded memory, at its end or at its start. */
 static tg_tensor *wrap(tg_context *ctx, size_t slot, bool is_at_end,
                        tg_dtype dtype, int rank, const int64_t *dims)
 {
@@ -332,8 +332,8 @@ static tg_tensor *wrap(tg_context *ctx, size_t slot, bool is_at_end,
     return x;
 }
 
-/* Calls f twice; its results go to where `like` says they fit, or to tensors
-   of their own. */
+/* Calls f twice. Results are stored in `like` if they have its type, else in
+   new tensors. */
 static void call_guarded(tg_context *ctx, tg_function *f, const shape *x,
                          int axis, bool is_at_end, tg_tensor **like,
                          tg_tensor **out)
@@ -417,7 +417,7 @@ static void check_use(use_empty *use)
         }
 }
 
-/* A test for each, so that a signal says which. */
+/* One test for each, so that a signal identifies it. */
 #define USE(name) \
     Test(empty, name) \
     { \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_executable_pages.c - pages for machine code: how few mappings they need, that
- * they are never writable and executable at once, and that threads and forks
- * do not disturb each other.
+ * test_executable_pages.c - pages for machine code: few mappings, never
+ * writable and executable at the same time, and no interference between threads
+ * and forks.
  */
 #include "object/executable_pages.h"
 
@@ -19,7 +19,7 @@
 
 enum { IMAGES = 10000 };
 
-/* Pages that say which they are, sealed. */
+/* Sealed pages whose contents identify them. */
 static unsigned char *make(size_t bytes, unsigned mark)
 {
     void *memory;
@@ -45,15 +45,15 @@ static void check_mark(const unsigned char *memory, size_t bytes, unsigned mark)
 
 Test(pages, ten_thousand_live_ones_need_few_mappings)
 {
-    /* A few for each chunk of a megabyte; where the kernel merges them all,
-       it is one. */
+    /* A few mappings per chunk of a megabyte, or one if the kernel merges
+       them all. */
     const int few = 3 * ((int)(IMAGES * tgi_pages_page_bytes() >> 20) + 1);
     static unsigned char *images[IMAGES];
     for (unsigned i = 0; i < IMAGES; i++)
         images[i] = make(100, i);
     cr_assert_leq(read_mappings().n_executable, few);
 
-    /* Holes do not split mappings, and are filled first. */
+    /* Holes do not split mappings and are filled first. */
     for (unsigned i = 0; i < IMAGES; i += 2)
         tgi_pages_free(images[i], 100);
     cr_assert_leq(read_mappings().n_executable, few);
@@ -156,7 +156,7 @@ Test(pages, random_takes_and_gives_never_overlap)
             tgi_pages_free(held[slot], bytes[slot]);
             held[slot] = NULL;
         } else {
-            /* Mostly small, seldom beyond a chunk. */
+            /* Mostly small, rarely larger than a chunk. */
             bytes[slot] = 4 + (size_t)random_below(&random, 1 << 14) *
                                   (random_below(&random, 50) ? 1 : 100);
             marks[slot] = round;
@@ -220,7 +220,8 @@ Test(pages, two_threads_take_them_at_once)
     check_nothing_is_alive();
 }
 
-/* The default allocator is malloc; ours stays inside once, to be forked. */
+/* The default allocator is malloc; this one blocks once, so that the process
+   forks meanwhile. */
 static atomic_bool is_to_stay = true, is_inside;
 
 static void *allocate_slowly(size_t bytes, size_t align, void *user)
@@ -248,7 +249,7 @@ static void *take_and_free(void *argument)
     return NULL;
 }
 
-/* What a child does. No assertions: they would speak for the parent. */
+/* Runs in a child, without assertions, which would act for the parent. */
 static int child_status(void)
 {
     void *memory;
@@ -263,7 +264,8 @@ static int child_status(void)
 Test(pages, a_child_forked_amid_another_threads_work_does_not_hang)
 {
     const tg_allocator slow = {allocate_slowly, release, NULL};
-    tgi_pages_free(make(100, 1), 100); /* the first use watches forks */
+    tgi_pages_free(make(100, 1), 100); /* the first use registers fork
+                                          handlers */
     cr_assert_eq(tg_allocator_set(&slow), TG_OK);
     pthread_t thread;
     cr_assert_eq(pthread_create(&thread, NULL, take_and_free, NULL), 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_fuse.c - what becomes of graphs as loops: what shares a kernel, what
- * is stored, and what is computed only once. tests/golden/loops_*.txt have
- * the loops in full.
+ * test_fuse.c - fusion: which operations share a kernel, which values are
+ * stored, and which are computed only once. tests/golden/loops_*.txt have the
+ * complete loops.
  */
 #include "support/fusing.h"
 
@@ -154,7 +154,7 @@ Test(fuse, reductions_take_their_producers)
     cr_assert_eq(n_places(&fu, TGI_PLACE_TEMP), 0);
     fuse_end(&fu);
 
-    /* One long run: its blocks are shared among threads. */
+    /* One long run, whose blocks threads divide. */
     SHOW(&text, &fu, sum_all, NO_SYMBOLS, F32(1000, 1000));
     cr_assert_eq(n_kernels(&fu), 2);
     cr_assert(fu.loops->kernels.data[0]->reductions.data[0].is_split);
@@ -175,12 +175,12 @@ Test(fuse, reductions_take_their_producers)
     cr_assert_eq(n_kernels(&fu), 1);
     fuse_end(&fu);
 
-    /* Its last axis first, then the other. */
+    /* The last axis first, then the other. */
     SHOW(&text, &fu, sum_mixed, NO_SYMBOLS, F32(50, 20, 30));
     cr_assert_eq(n_kernels(&fu), 2);
     fuse_end(&fu);
 
-    /* Axes that stand apart are laid side by side. */
+    /* Reduced axes that are not adjacent are made adjacent. */
     SHOW(&text, &fu, sum_mixed, NO_SYMBOLS, F32(5, 6, 7, 8));
     cr_assert_eq(n_kernels(&fu), 2);
     fuse_end(&fu);
@@ -216,7 +216,7 @@ static void used_further(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, y, z, tg_sum(z, TG_AXES(-1)), y);
 }
 
-/* An expensive value for two kernels that cannot be one. */
+/* An expensive value used by two kernels that cannot be fused. */
 static void used_twice(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -225,8 +225,8 @@ static void used_twice(tg_trace *t, const tg_value *in, void *user)
               tg_sum(tg_add(y, tg_mul(in[0], 2)), TG_AXES(0)));
 }
 
-/* Sums of rows; something else of as many elements as there are rows; then rows
-   again, by a value that could be made with either. */
+/* Sums of rows; another computation with as many elements as rows; then rows
+   again, using a value that either kernel could compute. */
 static void rows_by(tg_trace *t, tg_value rows, bool is_little)
 {
     const tg_value sums = tg_sum(rows, TG_AXES(-1));
@@ -249,7 +249,7 @@ static void rows_by_much(tg_trace *t, const tg_value *in, void *user)
     rows_by(t, in[0], false);
 }
 
-/* A cheap one is rather computed again. */
+/* A cheap value is recomputed instead. */
 static void cheap_twice(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -317,7 +317,7 @@ static void transpose(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_add(tg_transpose(in[0], TG_PERM(1, 0)), in[1]));
 }
 
-/* Five points of a stencil, and the neighbour from the other end. */
+/* Five points of a stencil, with wrap-around. */
 static void stencil(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -500,7 +500,7 @@ static void print_between(tg_trace *t, const tg_value *in, void *user)
     tg_print(t, "after %v", in[0]);
 }
 
-/* What was written before the check stays if it fails. */
+/* Writes before the check remain if it fails. */
 static void write_check_write(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -511,7 +511,7 @@ static void write_check_write(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, picked);
 }
 
-/* The second write could join the kernel of the first in an earlier phase. */
+/* The second write could join an earlier phase of the first one's kernel. */
 static void write_twice(tg_trace *t, const tg_value *in, void *user)
 {
     (void)t, (void)user;
@@ -520,7 +520,7 @@ static void write_twice(tg_trace *t, const tg_value *in, void *user)
     tg_assign(in[0], before);
 }
 
-/* The kernel whose store of parameter `param` stays. */
+/* The kernel whose store to parameter `param` remains. */
 static size_t last_write(const fused *fu, uint32_t param)
 {
     size_t last = 0;
@@ -643,7 +643,7 @@ Test(fuse, a_long_chain_is_cut_into_several_kernels)
     fuse(&fu, long_chain, NO_SYMBOLS, F32(100), F32(100));
     cr_assert(n_kernels(&fu) >= 3 && n_kernels(&fu) <= 12, "%d",
               n_kernels(&fu));
-    /* Each op once, wherever it was cut. */
+    /* Each op occurs once, wherever kernels are split. */
     cr_assert_eq(n_ops(&fu, TGI_OP_ABS), 1500);
     cr_assert_eq(n_ops(&fu, TGI_OP_SUB), 1500);
     cr_assert_not_null(strstr(fu.explain.text, "the kernel would be too long"),

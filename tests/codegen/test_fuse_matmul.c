@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_fuse_matmul.c - what products read: their sides as they are, or what
- * another kernel has stored for them, by slivers or row by row, and why.
+ * test_fuse_matmul.c - the operands of matrix products: read directly, or
+ * stored first by another kernel, as packed panels or row by row, and why.
  *
- * Sizes are far from where one or the other becomes better: that is measured,
- * and may change.
+ * The sizes are far from the thresholds, which are measured and may change.
  */
 #include "support/fusing.h"
 
@@ -21,7 +20,7 @@ static bool has_slivers(const tgi_kernel_loops *kernel)
     return false;
 }
 
-/* Kernels that store slivers, and nothing else. */
+/* Kernels that store packed panels, and nothing else. */
 static int n_packs(const fused *fu)
 {
     int n = 0;
@@ -32,7 +31,7 @@ static int n_packs(const fused *fu)
     return n;
 }
 
-/* The kernel of the only product. */
+/* The kernel of the only matrix product. */
 static const tgi_kernel_loops *product_kernel(const fused *fu)
 {
     const tgi_kernel_loops *found = NULL;
@@ -54,8 +53,8 @@ static bool explains(const fused *fu, const char *why)
     return fu->explain.text && strstr(fu->explain.text, why);
 }
 
-/* Fuses, and looks at whether the sides were stored another way; and if so,
-   whether it is explained. */
+/* Fuses, and checks whether the operands were repacked; if so, that the
+   reason is explained. */
 #define CHECK_SIDES(packs, lays, callback, symbols, ...)                       \
     do {                                                                       \
         fused fu;                                                              \
@@ -99,14 +98,14 @@ static tg_value turned(tg_value x)
     return tg_transpose(x, 2, (const int[]){1, 0});
 }
 
-/* The same by views. */
+/* The same through views. */
 static void views_times(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
     tg_return(t, tg_matmul(turned(in[0]), turned(in[1])));
 }
 
-/* Both ways back: nothing lies across. */
+/* Both products of a backward pass: no operand is strided. */
 static void views_turned(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -159,7 +158,7 @@ Test(fuse_product, what_lies_across_is_stored_another_way)
                 F32(512, 512));
     CHECK_SIDES(true, false, times_turned, NO_SYMBOLS, F32(512, 512),
                 F32(512, 512));
-    /* Near, but across. */
+    /* Small, but strided. */
     CHECK_SIDES(true, false, times_turned, NO_SYMBOLS, F32(512, 64),
                 F32(64, 64));
 }
@@ -180,7 +179,7 @@ Test(fuse_product, few_rows_or_columns_are_not_worth_it)
     CHECK_SIDES(false, false, times, NO_SYMBOLS, F32(512, 512), F32(512, 7));
     CHECK_SIDES(false, false, turned_times, NO_SYMBOLS, F32(512, 512),
                 F32(512, 7));
-    /* A sum of products, along rows. */
+    /* A vector product: a sum of products along rows. */
     CHECK_SIDES(false, false, times, NO_SYMBOLS, F32(512, 512), F32(512, 1));
     CHECK_SIDES(false, false, times, NO_SYMBOLS, F32(512, 512), F32(512));
 }
@@ -191,7 +190,7 @@ Test(fuse_product, there_is_nothing_to_store_without_many_k)
     CHECK_SIDES(false, false, times, NO_SYMBOLS, F32(512, 0), F32(0, 512));
 }
 
-/* They have no tiles that would read slivers. */
+/* They have no micro-kernels that would read packed panels. */
 Test(fuse_product, small_types_are_read_as_they_are)
 {
     CHECK_SIDES(false, false, times, NO_SYMBOLS, I16(512, 512), I16(512, 512));
@@ -215,7 +214,7 @@ Test(fuse_product, extents_that_are_not_known_may_be_large)
 
 /* -- How they are stored --------------------------------------------------- */
 
-/* Elements of the only temporary, if that is a number. */
+/* Elements of the only temporary, if known. */
 static int64_t packed_elements(const fused *fu)
 {
     for (size_t i = 0; i < fu->loops->buffers.n; i++)
@@ -233,7 +232,7 @@ Test(fuse_product, slivers_are_whole_and_matrices_packed_once)
     fuse(&fu, times, NO_SYMBOLS, F64(300, 500), F64(500, 513));
     cr_assert_eq(packed_elements(&fu), 500 * 520);
     fuse_end(&fu);
-    /* One for all of the batch, or one for each of it. */
+    /* One for the whole batch, or one per matrix. */
     fuse(&fu, times, NO_SYMBOLS, F32(9, 300, 500), F32(500, 512));
     cr_assert_eq(packed_elements(&fu), 500 * 512);
     fuse_end(&fu);
@@ -243,7 +242,7 @@ Test(fuse_product, slivers_are_whole_and_matrices_packed_once)
     check_nothing_is_alive();
 }
 
-/* What is packed is computed meanwhile, once for each element. */
+/* The packed operand is computed while packing, once per element. */
 Test(fuse_product, functions_of_a_side_are_computed_once)
 {
     fused fu;
@@ -257,8 +256,8 @@ Test(fuse_product, functions_of_a_side_are_computed_once)
     check_nothing_is_alive();
 }
 
-/* A product has its kernel for itself, but for what is done with each of its
-   elements, and folds (test_fuse_reduction_epilogue.c). */
+/* A matrix product has its own kernel, except for its elementwise epilogue
+   and reduction epilogues (test_fuse_reduction_epilogue.c). */
 Test(fuse_product, elements_are_used_where_they_are_computed)
 {
     fused fu;

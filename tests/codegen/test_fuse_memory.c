@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_fuse_memory.c - what loops need memory for: tiny kernels that need none,
- * buffers that take the place of others, and fusion itself when there is none.
+ * test_fuse_memory.c - memory of loops: straight-line kernels that need none,
+ * buffers that reuse others, and fusion when memory runs out.
  */
 #include "support/fusing.h"
 
@@ -15,14 +15,14 @@ static void sums_and_products(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_mul(tg_matmul(weights, in[0]), tg_exp(rows)));
 }
 
-/* What is gathered from must have an address. */
+/* A value that is gathered from must be in memory. */
 static void gathered(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
     tg_return(t, tg_gather_with(tg_exp(in[0]), in[1], 0, TG_GATHER_CLAMP));
 }
 
-/* The text that a program may ask for ends with this. */
+/* The text that programs can request ends with this. */
 static void check_says(const fused *fu, const char *end)
 {
     char *text = tg_concrete_text(fu->concrete, TG_TEXT_FUSION);
@@ -32,7 +32,7 @@ static void check_says(const fused *fu, const char *end)
     tg_text_free(text);
 }
 
-/* More than is kept as values. */
+/* More elements than are kept in registers. */
 static void joined(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -72,13 +72,14 @@ Test(fuse_memory, what_is_tiny_needs_no_memory_and_no_barriers)
     cr_assert_eq(n_tiny(&fu), 4);
     cr_assert_eq(n_places(&fu, TGI_PLACE_SSA), 0);
     fuse_end(&fu);
-    /* Threads share the large kernels: they wait for the tiny one. */
+    /* Threads divide the large kernels, so they wait for the straight-line
+       one. */
     SHOW(&text, &fu, expensive_row, NO_SYMBOLS, F32(1000, 30), F32(30));
     cr_assert_eq(n_tiny(&fu), 1);
     cr_assert_eq(n_kernels(&fu), 2);
     cr_assert_eq(n_steps(&fu, TGI_STEP_BARRIER), 1);
     fuse_end(&fu);
-    /* Too much to be written out. */
+    /* Too large to be unrolled. */
     SHOW(&text, &fu, softmax, NO_SYMBOLS, F32(16, 16));
     cr_assert_eq(n_tiny(&fu), 0);
     fuse_end(&fu);
@@ -87,21 +88,21 @@ Test(fuse_memory, what_is_tiny_needs_no_memory_and_no_barriers)
 
 /* -- Places ---------------------------------------------------------------- */
 
-/* The exponentials die where they become the result. */
+/* The exponentials die in the kernel that computes the result. */
 static void softmax_of_columns(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
     tg_return(t, tg_softmax(in[0], 0));
 }
 
-/* The same, but they are read at other elements than are written. */
+/* The same, but they are read at other elements than those written. */
 static void reversed_softmax(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
     tg_return(t, tg_slice(tg_softmax(in[0], 0), 0, -1, TG_END, -1));
 }
 
-/* … or are a result themselves. */
+/* The same, but they are a result too. */
 static void softmax_and_sums(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -109,7 +110,7 @@ static void softmax_and_sums(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_mul(e, tg_sum(e, TG_AXES(0))), e);
 }
 
-/* Between two products lies a function of the first: it takes its place. */
+/* A function between two products reuses the storage of the first. */
 static void product_of_products(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -122,7 +123,7 @@ Test(fuse_memory, results_take_the_place_of_what_dies)
     tgi_strbuf text = {0};
     fused fu;
     SHOW(&text, &fu, softmax_of_columns, NO_SYMBOLS, F32(100, 100));
-    cr_assert_eq(n_places(&fu, TGI_PLACE_TEMP), 2); /* of 100 each */
+    cr_assert_eq(n_places(&fu, TGI_PLACE_TEMP), 2); /* 100 elements each */
     cr_assert_not_null(strstr(fu.explain.text, "in place of"));
     check_says(&fu, "plan: 448 bytes of temporaries, 400 of them in use at "
                     "one time\n");
@@ -143,7 +144,7 @@ Test(fuse_memory, results_take_the_place_of_what_dies)
 
 /* -- Memory ---------------------------------------------------------------- */
 
-/* Made once, without faults; fused again and again. */
+/* Created once, without faults; fused repeatedly. */
 static const tgi_graph *faulty_graph;
 
 static bool fuse_scenario(void)
@@ -194,7 +195,7 @@ Test(fuse_memory, memory_may_run_out_anywhere)
                 cr_assert_gt(nth, 100);
                 break;
             }
-            /* Texts only say less. */
+            /* Out of memory only shortens the text. */
             cr_assert(went_well || tg_error_last()->status ==
                                        TG_ERROR_OUT_OF_MEMORY,
                       "allocation %ld: %s", nth, tg_error(NULL));

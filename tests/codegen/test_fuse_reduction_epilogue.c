@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_fuse_reduction_epilogue.c - reductions of a product: part of its kernel where that is
- * legal and worth it, else a kernel of their own.
+ * test_fuse_reduction_epilogue.c - reductions of a matrix product: part of its
+ * kernel where that is legal and profitable, else separate kernels.
  *
- * What is legal is known to the element; sizes at which it becomes worth it are
- * measured and may change: those here are far from them.
+ * Legality is exact. Sizes are far from the thresholds of profitability, which
+ * are measured and may change.
  */
 #include "support/fusing.h"
 
@@ -40,8 +40,8 @@ static void check_folds(int line, const fused *fu, int rows, int columns,
                  n_kernels(fu));
 }
 
-/* Fuses, and looks how many folds there are along rows and columns, and how
-   many kernels in all. */
+/* Fuses, and checks the number of reduction epilogues along rows and
+   columns, and the number of kernels. */
 #define CHECK_FOLDS(rows, columns, kernels, callback, symbols, ...)            \
     do {                                                                       \
         fused fu;                                                              \
@@ -164,7 +164,7 @@ Test(fuse_fold, only_what_goes_along_the_last_axes_is_folded)
     CHECK_FOLDS(0, 0, 2, column_position, NO_SYMBOLS, F32(64, 64),
                 F32(64, 64));
     CHECK_FOLDS(0, 0, 2, total, NO_SYMBOLS, F32(64, 64), F32(64, 64));
-    /* Extents are the same: maps tell which axis it is. */
+    /* Equal extents: the maps decide which axis it is. */
     CHECK_FOLDS(0, 0, 2, first_sum, NO_SYMBOLS, F32(9, 9, 64),
                 F32(9, 64, 64));
     CHECK_FOLDS(0, 0, 2, turned_sum, NO_SYMBOLS, F32(64, 64), F32(64, 64));
@@ -172,19 +172,20 @@ Test(fuse_fold, only_what_goes_along_the_last_axes_is_folded)
                 F32(64, 64));
 }
 
-/* Small types have none, nor have vectors, nor what has no or one k. */
+/* Small dtypes, vectors, and products over zero or one k have no reduction
+   epilogues. */
 Test(fuse_fold, there_are_folds_only_where_there_are_tiles)
 {
     CHECK_FOLDS(0, 0, 2, row_sum, NO_SYMBOLS, I16(64, 64), I16(64, 64));
     CHECK_FOLDS(0, 0, 2, column_sum, NO_SYMBOLS, F32(64, 64), F32(64, 1));
     CHECK_FOLDS(0, 0, 2, row_sum, NO_SYMBOLS, F32(64, 1), F32(1, 64));
     CHECK_FOLDS(0, 0, 2, row_sum, NO_SYMBOLS, F32(64, 0), F32(0, 64));
-    /* What is computed is stored first. */
+    /* The computed value is stored first. */
     CHECK_FOLDS(1, 0, 2, scaled_sum, NO_SYMBOLS, F32(64, 64), F32(64, 64));
     CHECK_FOLDS(1, 0, 2, added_sum, NO_SYMBOLS, F32(64, 64), F32(64, 64),
                 F32(64, 64));
     CHECK_FOLDS(0, 0, 2, spread_sum, NO_SYMBOLS, F32(64, 64), F32(64, 1));
-    /* Blocks of k are points of their own. */
+    /* k-blocks are separate points (split-K). */
     CHECK_FOLDS(0, 0, 3, row_sum, NO_SYMBOLS, F32(16, 4096), F32(4096, 16));
 }
 
@@ -192,14 +193,15 @@ Test(fuse_fold, there_are_folds_only_where_there_are_tiles)
 
 Test(fuse_fold, threads_keep_their_work)
 {
-    /* Whole rows of few rows, whole columns of few columns. */
+    /* Whole rows if there are few rows, whole columns if there are few
+       columns. */
     CHECK_FOLDS(0, 0, 2, row_sum, NO_SYMBOLS, F32(16, 256), F32(256, 1024));
     CHECK_FOLDS(1, 0, 1, row_sum, NO_SYMBOLS, F32(1024, 64), F32(64, 128));
     CHECK_FOLDS(0, 0, 2, column_sum, NO_SYMBOLS, F32(200, 256), F32(256, 16));
     CHECK_FOLDS(0, 1, 1, column_sum, NO_SYMBOLS, F32(200, 64), F32(64, 512));
     CHECK_FOLDS(1, 0, 2, both_sums, NO_SYMBOLS, F32(250, 256), F32(256, 16));
-    /* A batch is enough, and so is one tile of columns, which is not shared
-       anyway. */
+    /* A batch is enough; so is a single vector of columns, which is not
+       divided anyway. */
     CHECK_FOLDS(1, 1, 1, both_sums, NO_SYMBOLS, F32(9, 120, 64),
                 F32(9, 64, 16));
     CHECK_FOLDS(1, 0, 1, row_sum, NO_SYMBOLS, F32(300, 2048), F32(2048, 16));
@@ -211,7 +213,7 @@ Test(fuse_fold, rows_that_are_read_for_all_columns_stay_in_the_cache)
                 F32(8192, 512));
 }
 
-/* Wide ones wait in memory for their last columns. */
+/* Partial results of wide rows wait in memory for their last columns. */
 Test(fuse_fold, rows_that_are_stored_anyway_are_read_again)
 {
     CHECK_FOLDS(0, 0, 2, stored_row_sum, NO_SYMBOLS, F32(64, 64),
@@ -251,7 +253,7 @@ Test(fuse_fold, what_is_done_with_elements_is_folded)
     check_nothing_is_alive();
 }
 
-/* A point does not know what other points have come to. */
+/* A point cannot use the results of other points. */
 Test(fuse_fold, what_reads_a_fold_comes_after_a_barrier)
 {
     fused fu;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_image.c - loading sound objects: their functions run, many of them and
- * from many threads, and what they took is given back.
+ * test_image.c - loading valid objects: their functions run, many of them and
+ * from many threads, and all memory is returned.
  */
 #include "object/image.h"
 
@@ -17,7 +17,7 @@
 
 typedef int int_function(void);
 
-/* ISO C has no cast from an object's address to a function's. */
+/* ISO C has no cast from an object pointer to a function pointer. */
 static int call(const tgi_image *image, const char *name)
 {
     union {
@@ -134,7 +134,7 @@ Test(image, sections_keep_their_alignment)
 
 Test(image, constants_may_hold_distances_to_code)
 {
-    /* A jump table: jumps to where its own address and an entry lead.
+    /* A jump table: jumps to its own address plus an entry.
        lea table(%rip),%rax; movslq (%rax),%rcx; add %rcx,%rax; jmp *%rax */
     static const unsigned char code[] = {0x48, 0x8d, 0x05, 0,    0,
                                          0,    0,    0x48, 0x63, 0x08,

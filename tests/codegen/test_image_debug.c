@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_image_debug.c - what gdb and perf are told. The list for gdb is read
- * as gdb reads it.
+ * test_image_debug.c - registration with gdb and perf. The list for gdb is read
+ * the way gdb reads it.
  */
 #include "object/image_debug.h"
 
@@ -15,7 +15,7 @@
 
 #if defined(__x86_64__)
 
-/* As the documentation of gdb declares them. */
+/* As declared in gdb's documentation. */
 struct jit_code_entry {
     struct jit_code_entry *next_entry, *prev_entry;
     const char *symfile_addr;

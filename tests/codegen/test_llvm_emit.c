@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_llvm_emit.c - compiled recipes give the bits of kernels (of NaNs: that
- * it is one) with any number of lanes, for every elementwise op, cast and
- * type; and so do the words that no recipe uses. That no word became a call
- * is seen by the loader, which takes no object with an undefined symbol.
+ * test_llvm_emit.c - compiled recipes have the bits of the interpreter's
+ * kernels (any NaN equals any other) with any number of lanes, for every
+ * elementwise op, cast and dtype; so do primitives that no recipe uses. That no
+ * primitive became a call is checked by the loader, which rejects undefined
+ * symbols.
  */
 #include <criterion/criterion.h>
 #include <inttypes.h>
@@ -65,16 +66,16 @@ static compiled_function *function_of(const tgi_image *image, const char *name)
 
 /* -- Against kernels ------------------------------------------------------- */
 
-/* An op for one type, or a cast to `op`'s type. */
+/* An op for one dtype, or a cast to the dtype `op`. */
 typedef struct subject {
     bool is_cast;
     int op;
     int n_operands;
-    int types[1 + MOST_OPERANDS]; /* of the result, and of operands */
+    int types[1 + MOST_OPERANDS]; /* of the result and the operands */
     char name[48];
 } subject;
 
-/* False if there is no such op for the type. */
+/* False if the op does not exist for the dtype. */
 static bool subject_of_op(int op, int dtype, subject *out)
 {
     if (!tgi_emit_recipe_of(op, (tg_dtype)dtype))
@@ -155,7 +156,7 @@ static void check_subject(const tgi_image *image, const subject *s)
     }
 }
 
-/* Calls `act` for all subjects of operands of that type. */
+/* Calls `act` for all subjects with operands of that dtype. */
 static int each_subject(int dtype, const tgi_image *image,
                         void (*act)(const tgi_image *, const subject *))
 {
@@ -181,7 +182,7 @@ static void emit_subject(const tgi_image *image, const subject *s)
     emit(s);
 }
 
-/* One module for each type: loading is what takes time beside compiling. */
+/* One module per dtype, because loading takes time. */
 static void check_all(unsigned lanes)
 {
     int n = 0;
@@ -222,18 +223,16 @@ Test(llvm_emit, vectors_of_16_get_the_bits_of_kernels)
 
 /* -- Words by themselves --------------------------------------------------- */
 
-/*
- * Something said to an emitter about two operands, the same to two of them:
- * to compile it, and to the one of emit_eval.h to know what must come out.
- */
+/* An expression of two operands, emitted to two emitters: the code
+   generator, and that of emit_eval.h for the expected result. */
 typedef tgi_emitted say(tgi_emitter *e, tg_dtype dtype, int which,
                         const tgi_emitted *in);
 
 typedef struct saying {
     say *say;
     int which;
-    int dtype;   /* the words are used for */
-    int operand; /* type of both */
+    int dtype;   /* dtype of the primitives */
+    int operand; /* type of both operands */
     int result;  /* BOOL also stands for a mask */
     char name[24];
 } saying;
@@ -258,7 +257,7 @@ static void record_saying(const saying *s, recording *r)
               "%s: %s", s->name, r->fault);
 }
 
-/* Where operands are not in a word's domain the result may be anything. */
+/* Outside the domain of a primitive the result may be anything. */
 static void check_saying(const tgi_image *image, const saying *s)
 {
     static recording r;
@@ -290,7 +289,7 @@ static void check_saying(const tgi_image *image, const saying *s)
     }
 }
 
-/* With the same lanes, in one module. */
+/* With equal lanes, in one module. */
 static void check_sayings(const saying *sayings, int n, unsigned lanes)
 {
     compiling_begin(&under_way);
@@ -346,7 +345,7 @@ Test(llvm_emit, words_on_the_bits_of_floats_mean_what_they_mean_in_c)
 
 enum { MASKS = 8, COMBINED = MASKS * MASKS * 3 };
 
-/* Masks of all origins: compares of floats, of bits, and signs. */
+/* Masks of all origins: compares of floats and of bits, and signs. */
 static tgi_emitted say_mask(tgi_emitter *e, tg_dtype dtype, int which,
                             const tgi_emitted *in)
 {
@@ -368,7 +367,7 @@ static tgi_emitted say_mask(tgi_emitter *e, tg_dtype dtype, int which,
     return say_word(e, dtype, (int)masks[which].word, masks[which].in);
 }
 
-/* The first of two operands if a combination of combined masks is true. */
+/* The first of two operands if a combination of masks is true. */
 static tgi_emitted say_select(tgi_emitter *e, tg_dtype dtype, int which,
                               const tgi_emitted *in)
 {
@@ -401,7 +400,7 @@ Test(llvm_emit, masks_of_all_origins_combine)
 
 /* -- Tables ---------------------------------------------------------------- */
 
-/* Every element of the first `n` of a table, in an order of no pattern. */
+/* Every element of the first `n` of a table, in irregular order. */
 static void check_table(tg_dtype dtype, int n, unsigned lanes)
 {
     enum { LONGEST = 40 };

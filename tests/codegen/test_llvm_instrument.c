@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_llvm_instrument.c - code that AddressSanitizer watches: it is right on
- * buffers of the right size, and a buffer that is an element too short is
- * reported, whichever one it is. Without the sanitizer it is refused.
+ * test_llvm_instrument.c - code instrumented for AddressSanitizer: it is right
+ * on buffers of the right size, and a buffer that is one element too short is
+ * reported, whichever it is. Without the sanitizer instrumentation is rejected.
  */
 #include "support/api.h"
 #include "support/instrument.h"
 #include "support/loops_building.h"
 
-/* out[i] = sum over j of x[i][j], as elements of rows whose last vector is not
-   full, and tanh(x) beside it: loads and stores, plain and masked, arrays on
-   the stack, constants. */
+/* out[i] = sum over j of x[i][j], for rows whose last vector is partial, and
+   tanh(x): plain and masked loads and stores, arrays on the stack, constants.
+   */
 enum { ROWS = 3, COLUMNS = 77 };
 
 static tgi_loops *make_loops(void)
@@ -36,7 +36,7 @@ static void doubled(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_add(in[0], in[0]));
 }
 
-/* Of a call that must be compiled, with the setting. */
+/* The status of a call that must be compiled with the setting. */
 static tg_status status_of_call(void)
 {
     session s;
@@ -62,7 +62,7 @@ static tg_status status_of_call(void)
 static const size_t sizes[] = {ROWS * COLUMNS, ROWS, ROWS *COLUMNS};
 
 /* Runs the code on memory from malloc, which has red zones; buffer `which`
-   lacks its last element. */
+   is one element too short. */
 static void run_short(const code *c, int which)
 {
     void *buffers[3];
@@ -97,7 +97,7 @@ Test(llvm_instrument, calls_work_with_the_setting)
     check_works(status_of_call());
 }
 
-/* In a child, since a report ends the process. */
+/* In a child, because a report terminates the process. */
 static void check_report(const code *c, int which)
 {
     int ends[2];

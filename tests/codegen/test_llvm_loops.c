@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_llvm_loops.c - loops without reductions in machine code: every element
- * is what the interpreter's kernels say, whatever the type, length, strides,
- * threads and width of vectors; and nothing beyond the buffers is touched.
+ * test_llvm_loops.c - compiled loops without reductions: every element equals
+ * that of the interpreter's kernels for all dtypes, lengths, strides, thread
+ * counts and vector widths, and no access is out of bounds.
  */
 #include "interp/kernel.h"
 #include "support/loops_building.h"
@@ -13,7 +13,7 @@
 static const unsigned widths[] = {128, 256};
 #define each_width(w) for (size_t w = 0; w < 2; w++)
 
-/* Random elements; of floats numbers, of bools 0 and 1. */
+/* Random elements: finite floats, bools 0 and 1. */
 static void fill(guarded *g, int dtype, uint64_t seed)
 {
     const size_t bytes = (size_t)tgi_dtype_bytes(dtype);
@@ -42,7 +42,7 @@ static guarded new_filled(int dtype, int64_t n, uint64_t seed, bool is_low)
 
 /* -- Maps ------------------------------------------------------------------ */
 
-/* out[i] = x[i] op y[i] for a type, in one dimension of unknown length. */
+/* out[i] = x[i] op y[i] for a dtype, in one dimension of unknown length. */
 static code compile_binary(tgi_op op, int dtype, unsigned bits)
 {
     tgi_loops *loops = new_loops("binary");
@@ -107,10 +107,8 @@ Test(llvm_loops, maps_are_right_at_every_length_of_every_type)
 
 /* -- Strides --------------------------------------------------------------- */
 
-/*
- * out[i][j] = x[…] - y[…], where x moves by `stride` along j and y stands
- * still along one axis or the other.
- */
+/* out[i][j] = x[…] - y[…], where x has stride `stride` along j and y has
+   stride 0 along one of the axes. */
 static void check_strides(int dtype, int64_t rows, int64_t columns,
                           int64_t stride, bool stands_inner, unsigned bits,
                           int n_threads)
@@ -185,7 +183,7 @@ Test(llvm_loops, strides_of_any_kind_read_the_right_elements)
 
 /* -- Stores ---------------------------------------------------------------- */
 
-/* A transposed copy: stores far apart, also backwards. */
+/* A transposed copy: strided stores, also backwards. */
 Test(llvm_loops, stores_may_lie_apart_and_backwards)
 {
     enum { ROWS = 37, COLUMNS = 45 };
@@ -385,11 +383,8 @@ Test(llvm_loops, random_bits_are_those_of_the_stream)
 
 /* -- Gathers and checks ---------------------------------------------------- */
 
-/*
- * out[i][j] = in range ? x[index[…]][j] : 0, with the index along i or j, and
- * the same where the index is the nearest in range. Along j x may be read
- * backwards.
- */
+/* out[i][j] = in range ? x[index[…]][j] : 0, with the index along i or j,
+   and the same with a clamped index. Along j, x may be read backwards. */
 static void check_gather(int type, bool is_inner, bool is_reversed,
                          unsigned bits)
 {
@@ -425,7 +420,7 @@ static void check_gather(int type, bool is_inner, bool is_reversed,
               TGI_LEVEL_INNER);
     code c = compile_loops(loops, bits);
 
-    /* Also of nothing at all: then everything is 0. */
+    /* Also for empty x: then everything is 0. */
     for (int64_t size = 0; size <= EXTENT; size += EXTENT) {
         guarded g[] = {new_filled(TG_I32, size * width, 1, false),
                        new_filled(type, n_indices, 2, false),
@@ -444,7 +439,7 @@ static void check_gather(int type, bool is_inner, bool is_reversed,
                              : read.as.i;
         }
         void *const buffers[] = {g[0].data, g[1].data, g[2].data, g[3].data};
-        /* Of the extent itself, then of the buffer. */
+        /* Limited by the extent itself, then by the buffer. */
         const int64_t dims[] = {size, size * width};
         tgi_frame frame = {.buffers = buffers, .dims = dims};
         run_code(&c, &frame, 2);
@@ -483,7 +478,7 @@ Test(llvm_loops, gathers_clamp_and_know_what_is_out_of_range)
     check_nothing_is_alive();
 }
 
-/* Check 1 before a copy that must not be made, check 0 at other places. */
+/* Check 1 precedes a copy that must not happen; check 0 fails elsewhere. */
 Test(llvm_loops, checks_tell_the_first_position_and_end_the_call)
 {
     enum { N = 1000 };
@@ -536,7 +531,7 @@ Test(llvm_loops, checks_tell_the_first_position_and_end_the_call)
                 run_code(&c, &second, threads);
                 cr_expect_eq(second.failed_check, 2);
                 cr_expect_eq(second.failed_position, at + 1);
-                /* Of many in one vector, too. */
+                /* Also if many fail in one vector. */
                 for (int i = at; i < N; i++)
                     data[i] = 150;
                 tgi_frame many = {.buffers = buffers};
@@ -562,7 +557,7 @@ static int32_t host_step(tgi_frame *frame, int64_t step)
     return step != seen[3];
 }
 
-/* Host steps see what kernels stored, and can end the call. */
+/* Host steps see the stores of kernels and can end the call. */
 Test(llvm_loops, host_steps_stand_between_kernels)
 {
     tgi_loops *loops = new_loops("host");
@@ -598,7 +593,7 @@ Test(llvm_loops, host_steps_stand_between_kernels)
 
 /* -- Scratch --------------------------------------------------------------- */
 
-/* Each thread has a row of its own, kept from one phase to the next. */
+/* Each thread has its own row, which persists from one phase to the next. */
 Test(llvm_loops, phases_hand_rows_on_through_scratch)
 {
     enum { ROWS = 20, COLUMNS = 77 };
@@ -656,7 +651,7 @@ Test(llvm_loops, a_compile_that_fails_says_why)
     check_nothing_is_alive();
 }
 
-/* Every allocation of a compile fails in turn; its loops were made before. */
+/* Every allocation of a compile fails in turn; the loops exist before. */
 Test(llvm_loops, a_compile_without_memory_gives_everything_back)
 {
     tgi_loops *loops = new_loops("memory");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_llvm_non_temporal.c - stores past the cache: results are what they are
- * without, at every address and length; and what is read in the call, or fits
- * the cache, stays in it.
+ * test_llvm_non_temporal.c - non-temporal stores: results are the same at every
+ * address and length, and values that are read again or fit the cache are
+ * stored normally.
  */
 #include "support/loops_building.h"
 #include "support/support.h"
@@ -18,7 +18,7 @@ static bool is_streaming(const code *c)
 
 /* -- Maps ------------------------------------------------------------------ */
 
-/* Two results of x + y: the sum and, of another type, its cast. */
+/* Two results of x + y: the sum, and its cast to another dtype. */
 static code compile_two(int dtype, int other, tgi_dim n, tgi_loops *loops,
                         unsigned bits, int64_t cache_bytes)
 {
@@ -37,7 +37,8 @@ static code compile_two(int dtype, int other, tgi_dim n, tgi_loops *loops,
     return compile_loops_for(loops, bits, cache_bytes);
 }
 
-/* Memory in which elements begin `skip` after a page and end with another. */
+/* Memory in which elements start `skip` after a page boundary and end at
+   another. */
 typedef struct part {
     guarded memory;
     void *data;

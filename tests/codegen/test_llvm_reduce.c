@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_llvm_reduce.c - reductions in machine code give the bits of the
- * interpreter's kernels (which tests/unit/test_reduce_tree.c holds to the words of
- * reduce_tree.h), for every op and type, for all kinds of lengths, threads
- * and widths of vectors.
+ * test_llvm_reduce.c - compiled reductions have the bits of the interpreter's
+ * kernels (which tests/unit/test_reduce_tree.c checks against reduce_tree.h)
+ * for every op and dtype, many lengths, thread counts and vector widths.
  */
 #include <math.h>
 
@@ -19,7 +18,8 @@ static const unsigned widths[] = {128, 256};
 
 /* -- Elements -------------------------------------------------------------- */
 
-/* Numbers whose sums depend on every rounding, and now and then others. */
+/* Numbers whose sums depend on every rounding, with occasional special
+   values. */
 static void fill(guarded *g, int dtype, uint64_t seed, bool has_odd)
 {
     static const double odd[] = {0.0, -0.0, (double)INFINITY,
@@ -191,7 +191,7 @@ Test(llvm_reduce, rows_of_known_length_give_the_same_bits)
     check_nothing_is_alive();
 }
 
-/* Zeros of both signs and NaNs, at all places of short rows. */
+/* Zeros of both signs and NaNs, at all positions of short rows. */
 Test(llvm_reduce, the_largest_and_smallest_know_zeros_and_nan)
 {
     static const float values[] = {0.0f, -0.0f, -1.0f, 1.0f, NAN};
@@ -293,7 +293,8 @@ Test(llvm_reduce, columns_of_any_number_follow_the_tree, .timeout = 120)
     check_nothing_is_alive();
 }
 
-/* Many columns and one block of rows, of known extents: states in memory. */
+/* Many columns and one block of rows, with known extents: accumulators in
+   memory. */
 static code compile_wide(tgi_op op, int dtype, int64_t rows, int64_t columns,
                          unsigned bits)
 {
@@ -401,7 +402,7 @@ Test(llvm_reduce, products_are_fma_in_the_order_of_their_kind)
 
 /* -- Blocks as points of their own ----------------------------------------- */
 
-/* Reduces [outer, n] in two kernels; rows of the second are blocks. */
+/* Reduces [outer, n] in two kernels; the rows of the second are blocks. */
 static void check_split(tgi_op op, int dtype, int64_t outer, int64_t n,
                         unsigned bits, int n_threads)
 {
@@ -461,7 +462,7 @@ Test(llvm_reduce, blocks_of_rows_can_be_points_of_their_own)
     check_nothing_is_alive();
 }
 
-/* The same of columns. */
+/* The same for columns. */
 Test(llvm_reduce, blocks_of_columns_can_be_points_of_their_own)
 {
     static const int64_t sizes[] = {0, 1, 256, 257, 1500};
@@ -511,7 +512,7 @@ Test(llvm_reduce, blocks_of_columns_can_be_points_of_their_own)
 
 /* -- Several phases -------------------------------------------------------- */
 
-/* softmax: the largest, the sum of exp(x - largest), e / sum. */
+/* softmax: the maximum, the sum of exp(x - max), e / sum. */
 static code compile_softmax(int dtype, unsigned bits)
 {
     tgi_loops *loops = new_loops("softmax");
@@ -607,7 +608,7 @@ Test(llvm_reduce, phases_follow_each_other_at_every_point)
     check_nothing_is_alive();
 }
 
-/* Two sums and a largest side by side, one of them of products. */
+/* Two sums and a maximum together; one of the sums is of products. */
 Test(llvm_reduce, reductions_of_one_phase_share_its_loop)
 {
     static const int64_t sizes[] = {1, 64, 100, 4096, 9000};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_llvm_target.c - which targets there are, what their objects look like,
- * and that LLVM's complaints become messages.
+ * test_llvm_target.c - supported targets, the properties of their objects, and
+ * that LLVM's diagnostics become messages.
  */
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -21,7 +21,7 @@ static bool find(const char *cpu, unsigned bits, tgi_llvm_target *out)
     return is_found;
 }
 
-/* The host's target; skips where there is none. */
+/* The host's target; skips the test if there is none. */
 static tgi_llvm_target host(void)
 {
     tgi_llvm_target target;
@@ -77,7 +77,7 @@ Test(llvm_target, what_the_host_lacks_is_refused)
     cr_expect_eq(find("x86-64-v4", 0, &target), best.has_avx512);
     cr_expect_eq(find(NULL, 512, &target), best.has_avx512);
     cr_expect_not(find("x86-64-v3", 512, &target));
-    /* No machine has both Intel's and AMD's own. */
+    /* No CPU has both Intel's and AMD's features. */
     const bool is_intel = find("skylake", 0, &target);
     cr_expect_not(is_intel && find("bdver4", 0, &target));
 }
@@ -95,7 +95,7 @@ Test(llvm_target, vectors_have_128_or_256_or_512_bits)
 
 /* -- Compiling ------------------------------------------------------------- */
 
-/* double of the first parameter to the second, by 4 lanes. */
+/* Stores twice the first parameter to the second, with 4 lanes. */
 static void emit_twice(compiling *c, const char *name)
 {
     tgi_llvm_emitter *e = &c->emitter;

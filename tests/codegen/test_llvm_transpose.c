@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_llvm_transpose.c - loops that go through memory along an outer axis:
- * every element gets where it belongs, whatever its size, the extents, the
- * directions and what is computed on the way; and nothing beyond the buffers
- * is touched.
+ * test_llvm_transpose.c - loops that access memory along an outer axis: every
+ * element is stored at its place, for all element sizes, extents, directions
+ * and expressions, and no access is out of bounds.
  */
 #include <math.h>
 
@@ -26,7 +25,7 @@ static guarded new_random(int dtype, int64_t n, uint64_t seed, bool is_low)
 
 /* -- Copies ---------------------------------------------------------------- */
 
-/* Which side is turned, and which way it goes along its axes. */
+/* Which side is transposed, and the direction along its axes. */
 typedef struct kind {
     bool is_store;
     bool is_backwards, is_inner_backwards;
@@ -37,7 +36,7 @@ static const kind kinds[] = {
     {true, true, false},   {false, false, true}, {true, true, true},
 };
 
-/* Element [i][j] of the turned side. */
+/* Element [i][j] of the transposed side. */
 static int64_t turned_at(kind of, int64_t rows, int64_t columns, int64_t i,
                          int64_t j)
 {
@@ -45,7 +44,7 @@ static int64_t turned_at(kind of, int64_t rows, int64_t columns, int64_t i,
            (of.is_inner_backwards ? columns - 1 - j : j) * rows;
 }
 
-/* One side dense in [rows, columns], the other turned; of extents that are
+/* One side contiguous in [rows, columns], the other transposed; extents are
    numbers or symbols. */
 static code compile_copy(int dtype, kind of, tgi_dim rows, tgi_dim columns,
                          tgi_loops *loops, unsigned bits, int64_t cache_bytes)
@@ -155,7 +154,7 @@ Test(llvm_transpose, copies_of_known_extents_do_too, .timeout = 120)
     check_nothing_is_alive();
 }
 
-/* Whole lines go past the cache, from addresses that allow it; others do
+/* Full lines use non-temporal stores if the address allows it; others do
    not. */
 Test(llvm_transpose, results_larger_than_the_cache_are_right_too)
 {
@@ -186,8 +185,8 @@ Test(llvm_transpose, elements_are_turned_in_registers)
 
 /* -- What is computed on the way ------------------------------------------- */
 
-/* out[i][j] = op(x[j][i]) * y[i][j] + row[i], with x turned or given as it
-   would be if it were. */
+/* out[i][j] = op(x[j][i]) * y[i][j] + row[i], with x transposed, or passed
+   as already transposed. */
 static code compile_expression(tgi_op op, int64_t rows, int64_t columns,
                                bool is_turned, unsigned bits)
 {
@@ -244,7 +243,7 @@ static void check_expression(tgi_op op, int64_t rows, int64_t columns,
         free_guarded(&g[i]);
 }
 
-/* Short bodies and long ones, which take other ways through rows. */
+/* Short and long bodies, which use different row loops. */
 Test(llvm_transpose, whatever_is_computed_on_the_way_is_the_same)
 {
     static const tgi_op ops[] = {TGI_OP_NEG, TGI_OP_EXP, TGI_OP_TANH};
@@ -258,7 +257,7 @@ Test(llvm_transpose, whatever_is_computed_on_the_way_is_the_same)
 
 /* -- More axes, more types ------------------------------------------------- */
 
-/* out[a][b][c] = x[c][b][a] and, of another type, its cast at y[b][c][a]. */
+/* out[a][b][c] = x[c][b][a], and its cast to another dtype at y[b][c][a]. */
 Test(llvm_transpose, axes_beside_the_turned_one_and_other_types)
 {
     enum { A = 19, B = 3, C = 45, N = A * B * C };

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_loops.c - the verifier of loops: it accepts what loops.h allows and
- * names what it does not.
+ * test_loops.c - the verifier of the loop IR: it accepts what loops.h allows
+ * and names what it rejects.
  */
 #include "support/loops_building.h"
 #include "support/support.h"
 
 enum { ROWS = 4, COLUMNS = 10 };
 
-/* Numbers of what right_loops() makes. */
+/* Indices into the lists that right_loops() creates. */
 enum { X, INDICES, Y, SUMS };        /* buffers */
 enum { LOAD = 1, INDEX_LOAD, INDEX, IN_RANGE, PICKED, SUM, DOUBLED, SCALED };
 enum { X_ACCESS, INDEX_ACCESS, PICKED_ACCESS, Y_ACCESS, SUM_ACCESS };
 
-/* Two phases with all that can be wrong: a row's picked elements are summed,
-   then scaled by twice the sum. */
+/* Two phases that use everything the verifier checks: selected elements of a
+   row are summed, then scaled by twice the sum. */
 static tgi_loops *right_loops(void)
 {
     static const tgi_dim extent[] = {ROWS, COLUMNS};
@@ -79,8 +79,8 @@ Test(loops, right_ones_are_accepted)
     check_nothing_is_alive();
 }
 
-/* Breaks right loops by a statement; the verifier must say why. */
-/* What `make` makes is fine until the statement is done to it. */
+/* Applies a statement to valid loops; the verifier must reject them. */
+/* The loops that `make` creates are valid before the statement. */
 #define REFUSED_OF(make, message, statement) \
     do { \
         tgi_loops *l = make(); \
@@ -221,7 +221,7 @@ Test(loops, columns_are_reduced_in_the_first_phase_alone)
 
 enum { INNER = 7, RESULT_STORE = 0, ROW_FOLD, COLUMN_FOLD };
 
-/* A product that is stored, with sums of its rows and columns. */
+/* A stored matrix product with sums of its rows and columns. */
 static tgi_loops *right_folds(void)
 {
     static const tgi_dim extent[] = {ROWS, COLUMNS, INNER};
@@ -287,7 +287,8 @@ Test(loops, folds_have_their_own_lines)
 
 /* -- Tiny kernels ---------------------------------------------------------- */
 
-/* `right_loops` has a check and an index, which tiny ones have not. */
+/* `right_loops` has a check and an index, which straight-line kernels cannot
+   have. */
 static tgi_loops *right_tiny_loops(void)
 {
     static const tgi_dim extent[] = {ROWS, COLUMNS};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_native.c - compiled calls behave as interpreted ones: which results
- * and effects there are, in which order, and what is left after a failure.
- * That they compute the same numbers is for random-graphs and the op matrix.
+ * test_native.c - compiled calls behave like interpreted ones: results, effects
+ * and their order, and the state after a failure. random-graphs and the op
+ * matrix compare the numbers.
  */
 #include "support/mappings.h"
 #include "support/modes.h"
@@ -47,7 +47,7 @@ static void fail_between(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_mul(one, two), tg_sum(before, TG_ALL_AXES));
 }
 
-/* Calls it with these indices put at two places; notes all there is. */
+/* Calls it with these indices at two positions; records all effects. */
 static void call_failing(session *s, outcome *out, int32_t first,
                          int32_t second)
 {
@@ -71,7 +71,7 @@ static void call_failing(session *s, outcome *out, int32_t first,
         cr_assert_eq(status != TG_OK, sum == NULL);
         if (sum)
             note_tensor(out, sum);
-        /* The same call works when the cause is gone. */
+        /* The same call succeeds once the cause is removed. */
         at[4777] = at[3999] = at[4998] = 5;
         ((int32_t *)tg_tensor_data(k))[PICKS - 1] = 6;
     }
@@ -115,8 +115,8 @@ Test(native, a_failed_check_stops_what_comes_after_it)
     check_nothing_is_alive();
 }
 
-/* The index is computed from what was assigned just before, and a second
-   gather is fed by the first. */
+/* The index is computed from a value assigned just before; a second gather
+   depends on the first. */
 static void chained_gathers(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -160,7 +160,7 @@ static void turn_around(tg_trace *t, const tg_value *in, void *user)
               tg_mul(in[0], in[1]));
 }
 
-/* Results may lie exactly in arguments: each in its own, or crosswise. */
+/* Results may be in the memory of arguments: each in its own, or crosswise. */
 static void in_place(session *s, outcome *out)
 {
     tg_function *f = tg_function_create(s->ctx, turn_around, NULL, NULL);
@@ -295,8 +295,7 @@ static void check_elements(tg_variable *variable, float want)
     check_works(tg_variable_unmap(variable));
 }
 
-/* What stands in front of a print has happened when it fails; what comes
-   behind it has not. */
+/* Effects before a failing print have happened; effects after it have not. */
 Test(native, a_print_that_fails_stands_where_it_stands)
 {
     need_compiler();
@@ -359,8 +358,8 @@ static void rebound(session *s, outcome *out)
     k = 5;
     note_status(out, tg_run(bound));
     note(out, c, sizeof(c));
-    note_tensor(out, y); /* as it was */
-    /* In its own argument, and away again. */
+    note_tensor(out, y); /* unchanged */
+    /* In its own argument, then elsewhere again. */
     check_works(tg_bound_set_result(bound, 0, b));
     note_status(out, tg_run(bound));
     note_status(out, tg_run(bound));
@@ -392,7 +391,7 @@ static void row_statistics(tg_trace *t, const tg_value *in, void *user)
               tg_concat(0, in[0], in[0]), tg_cast(tg_extent(in[0], 1), TG_I32));
 }
 
-/* One trace with unknown extents serves all sizes, 0 and 1 too. */
+/* One trace with unknown extents serves all sizes, including 0 and 1. */
 static void all_sizes(session *s, outcome *out)
 {
     static const int64_t sizes[] = {3, 1, 0, 65, 2};
@@ -456,7 +455,7 @@ static void with_nothing(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
     tg_value x = in[1], y = in[3];
-    tg_value mean = tg_mean(y, TG_AXES(1)); /* some NaN */
+    tg_value mean = tg_mean(y, TG_AXES(1)); /* NaNs */
     tg_assign_add(in[0], 1);
     tg_print(t, "%v %v", in[0], x);
     tg_return(t, tg_exp(x), tg_sum(x, TG_AXES(0)), tg_sum(x, TG_ALL_AXES),
@@ -533,7 +532,7 @@ Test(native, a_function_may_do_nothing)
 static void keeps_much(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
-    tg_value y = tg_exp(in[0]); /* 256 KiB, for two kernels */
+    tg_value y = tg_exp(in[0]); /* 256 KiB, used by two kernels */
     tg_return(t, tg_sum(tg_transpose(y, TG_PERM(1, 0)), TG_AXES(1)),
               tg_matmul(y, y));
 }
@@ -581,7 +580,7 @@ static void compile_and_free(tg_context *ctx, int n)
     }
 }
 
-/* TGJIT_TEST_CYCLES: how many, where there is time. */
+/* TGJIT_TEST_CYCLES: number of cycles, for long runs. */
 Test(native, compiling_and_freeing_for_long_takes_no_memory)
 {
     need_compiler();
@@ -602,7 +601,7 @@ Test(native, compiling_and_freeing_for_long_takes_no_memory)
     session_end(&s);
 }
 
-/* What is bound stays bound if memory for another binding is missing. */
+/* A binding remains valid if memory for another one is missing. */
 Test(native, a_binding_that_finds_no_memory_changes_nothing)
 {
     need_compiler();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_native_host.c - compiled calls and what the host is up to: its mode of
- * rounding, its forks, its own parallel regions.
+ * test_native_host.c - compiled calls and the state of the host: rounding mode,
+ * forks, its own parallel regions.
  */
 #include <fenv.h>
 #include <float.h>
@@ -23,7 +23,7 @@ static void rounded_much(tg_trace *t, const tg_value *in, void *user)
               tg_round(tg_mul(x, 2)));
 }
 
-static int host_mode; /* of rounding; negative: bits of MXCSR */
+static int host_mode; /* rounding mode; negative: bits of MXCSR */
 
 static void set_host_mode(void)
 {
@@ -78,7 +78,7 @@ Test(native_host, the_mode_of_the_host_changes_no_result)
     for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
         host_mode = modes[i];
         check_modes(roundings);
-        /* All modes are alike; are they as without one? */
+        /* True if results in all modes equal those without one. */
         session s;
         session_begin_mode(&s, &all_modes[3]);
         outcome *out = i ? &with_mode : &plain;
@@ -90,7 +90,7 @@ Test(native_host, the_mode_of_the_host_changes_no_result)
     }
 }
 
-/* Sums that any mistake in the splitting would change. */
+/* Sums that any error in the division of work would change. */
 static void rows_and_columns(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -126,7 +126,7 @@ Test(native_host, a_child_forked_after_a_parallel_call_works)
     if (child == 0) {
         alarm(60);
         bool good = is_as_before(f, x, want);
-        good = good && is_as_before(g, x, want); /* compiled here */
+        good = good && is_as_before(g, x, want); /* compiled in the child */
         memset(tg_tensor_data(y), 0, tg_tensor_bytes(y));
         good = good && tg_run(bound) == TG_OK &&
                memcmp(tg_tensor_data(y), tg_tensor_data(want),
@@ -162,7 +162,7 @@ Test(native_host, calls_work_inside_regions_of_the_user)
                                   TG_DIMS(64, 64));
     check_works(tg_call(f, TG_ARGS(x), TG_RESULTS(&want)));
     int n_wrong = 0;
-    /* Bound outside for a team, run inside where there is none. */
+    /* Bound outside for a team, run inside a region, where there is none. */
     tg_tensor *y = NULL;
     tg_bound *bound = tg_bind(f, TG_ARGS(x), TG_RESULTS(&y));
 #pragma omp parallel num_threads(4) reduction(+ : n_wrong)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_plugin.c - the door to LLVM, open, shut and missing. */
+/* test_plugin.c - the plugin: loaded, rejected and missing. */
 #include "config.h"
 
 #include "jit.h"

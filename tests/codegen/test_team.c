@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_team.c - teams: who is in them, what barriers promise, which mode the
- * threads run under, and when there is no team. tests/stress/stress_teams.c has many
- * teams at once.
+ * test_team.c - teams: their members, the guarantees of barriers, the
+ * floating-point mode of the threads, and when there is no team.
+ * tests/stress/stress_teams.c runs many teams at once.
  */
 #include "run/team.h"
 
@@ -23,17 +23,17 @@
 
 enum { MOST = 16, ROUNDS = 1000 };
 
-/* What an entry of these tests works for: the frame's `user`. */
+/* The state of an entry: the frame's `user`. */
 typedef struct work {
-    atomic_int n_calls;          /* of the entry by all threads */
-    atomic_int n_calls_of[MOST]; /* by each */
-    atomic_int n_threads;        /* as told; -1: differing answers */
+    atomic_int n_calls;          /* calls of the entry by all threads */
+    atomic_int n_calls_of[MOST]; /* calls by each thread */
+    atomic_int n_threads;        /* as passed; -1: inconsistent */
     atomic_int n_wrong;
     int slots[MOST];      /* each written by one thread, read by all */
-    unsigned modes[MOST]; /* rounding, inside */
+    unsigned modes[MOST]; /* rounding mode of each thread */
 } work;
 
-/* Tests say how many threads they want, not the environment. */
+/* Tests set the number of threads, not the environment. */
 static void settle_openmp(void)
 {
 #ifdef _OPENMP
@@ -70,7 +70,8 @@ static void run(tgi_entry *entry, work *w, int n_threads)
     tgi_team_run(entry, &frame, n_threads);
 }
 
-/* That all threads of a team of `n`, or fewer, came once; returns how many. */
+/* Checks that all threads of a team of at most `n` ran once; returns their
+   number. */
 static int check_team(const work *w, int n)
 {
     const int got = w->n_threads;
@@ -118,7 +119,7 @@ Test(rt, barriers_order_writes)
     }
 }
 
-/* One thread comes late: the others get past spinning and yielding. */
+/* One thread is late: the others pass spinning and yielding. */
 static void late_entry(tgi_frame *frame, int64_t thread, int64_t n_threads)
 {
     work *w = frame->user;
@@ -153,7 +154,7 @@ Test(rt, gives_at_least_one_thread_and_at_most_what_is_wanted)
 #endif
     }
     cr_assert_geq(tgi_team_size(0), 1);
-    /* More than any OpenMP could make. */
+    /* More than any OpenMP could start. */
     cr_assert_lt(tgi_team_size(1 << 30), 1 << 20);
 }
 
@@ -212,7 +213,7 @@ Test(rt, is_serial_in_a_region_of_the_user)
     }
 }
 
-/* Whatever was asked for: the team is what OpenMP gives. */
+/* The team is what OpenMP provides, whatever was requested. */
 Test(rt, a_smaller_team_than_asked_for_does_the_work)
 {
     work inner[2] = {0}, dynamic = {0}, flat = {0};
@@ -233,7 +234,7 @@ Test(rt, a_smaller_team_than_asked_for_does_the_work)
     cr_assert_eq(flat.n_wrong, 0);
 }
 
-/* The user allows regions in regions: teams there are right, too. */
+/* With nested regions enabled by the user, nested teams work too. */
 Test(rt, teams_in_a_region_of_the_user_are_apart)
 {
     work works[2] = {0};
@@ -250,12 +251,12 @@ Test(rt, teams_in_a_region_of_the_user_are_apart)
 
 /* -- Forks ----------------------------------------------------------------- */
 
-/* Runs a team of what it may have in a child; returns how many there were. */
+/* Runs a team of any size in a child; returns its number of threads. */
 static int threads_of_child(int n_before_fork)
 {
     const pid_t child = fork();
     if (child == 0) {
-        alarm(20); /* a hang fails */
+        alarm(20); /* so that a hang fails */
         work w = {0}, old = {0};
         run(ping_pong_entry, &w, tgi_team_size(3));
         run(ping_pong_entry, &old, n_before_fork);
@@ -304,12 +305,13 @@ Test(rt, a_child_forked_before_any_team_works)
 
 /* -- The floating-point mode ----------------------------------------------- */
 
-/* Kept from the compiler, which knows nothing of modes. */
+/* Hidden from the compiler, which ignores rounding modes. */
 static volatile float one = 1, three = 3;
 
 /*
- * Which way this thread rounds, as its arithmetic shows: fegetround would look
- * at another register. To nearest is 3: a third is rounded away from zero.
+ * The rounding direction of this thread, determined by arithmetic, because
+ * fegetround reads another register. 3 is to nearest: one third is rounded away
+ * from zero.
  */
 static unsigned rounding(void)
 {
@@ -326,10 +328,8 @@ static void mode_entry(tgi_frame *frame, int64_t thread, int64_t n_threads)
 
 #ifdef _OPENMP
 
-/*
- * libgomp keeps its threads, and a region of the user's meets the same ones;
- * in libomp they take the mode of who starts the region.
- */
+/* libgomp reuses its threads for the user's regions; in libomp threads
+   inherit the mode of the thread that starts the region. */
 Test(rt, threads_have_our_mode_inside_and_theirs_after)
 {
     const int modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_work_share.c - how items are divided among threads (work_share.h).
+ * test_work_share.c - the division of work items among threads (work_share.h).
  */
 #include <criterion/criterion.h>
 
@@ -8,8 +8,8 @@
 
 enum { MOST_THREADS = 9 };
 
-/* Checks that the shares of all threads follow each other; how many get any,
-   and by how much they differ. */
+/* Checks that the shares of all threads are consecutive; returns how many
+   threads have one, and by how much the shares differ. */
 static int64_t check(int64_t grain, int64_t n_threads, int64_t n_items,
                      int64_t item_cost)
 {

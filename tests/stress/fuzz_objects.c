@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_objects.c - feeds mutants of kept code to its readers: the object
- * loader, the reader of cached values, and the cache on disk, which gives every
- * mutant a checksum that fits. Seeds are a hand-made object and, with LLVM,
- * objects of the code generator.
+ * fuzz_objects.c - feeds mutants of serialised code to its readers: the object
+ * loader, the reader of cached values, and the disk cache, with a valid
+ * checksum. Seeds are a hand-made object and, with LLVM, objects of the code
+ * generator.
  *
- * Most edits replace one field of an ELF header, section header, symbol or
+ * Most mutations replace one field of an ELF header, section header, symbol or
  * relocation by a number near a limit; others change bytes, the size, or the
  * costs and the entry's name before the object. Nothing that loads is run. A
- * mutant fails if a reader leaves the bytes it was given (they end at a page
- * that may not be touched), if something it accepts lies outside the image, or
- * if memory leaks.
+ * mutant fails if a reader reads out of bounds (the bytes end at a guard page),
+ * if something it accepts lies outside the image, or if memory leaks.
  *
  *     --count N   mutants (default 20000)     --seed S   of the random numbers
  *     --only K    mutant K alone, here        --jobs J   processes
@@ -44,13 +43,14 @@ enum {
     MOST_SEEDS = 16,
     MOST_TABLES = 32,
     MOST_EDITS = 4,
-    GROWTH = 64,      /* bytes that a mutant may have more than its seed */
-    DISK_EVERY = 64,  /* mutants: one goes through a file */
-    MOST_SECONDS = 60 /* for one mutant */
+    GROWTH = 64,      /* maximum bytes that a mutant is longer than its seed */
+    DISK_EVERY = 64,  /* one of this many mutants goes through a file */
+    MOST_SECONDS = 60 /* timeout of one mutant */
 };
 
 #define ROOM ((uint64_t)1 << 30)
-#define MOST_IMAGE_BYTES ((size_t)64 << 20) /* written out by this program */
+#define MOST_IMAGE_BYTES ((size_t)64 << 20) /* of images that this program
+                                               loads */
 
 /* -- Seeds ----------------------------------------------------------------- */
 
@@ -96,7 +96,7 @@ typedef struct table {
     size_t n_fields;
 } table;
 
-/* A value of the cache: costs, the entry's name, an object. */
+/* A value of the disk cache: costs, the entry's name, an object. */
 typedef struct seed {
     unsigned char *value;
     size_t n, object_at, n_kernels;
@@ -118,7 +118,7 @@ static void add_table(seed *s, size_t at, size_t n, size_t record_bytes,
 #define ADD_TABLE(s, at, n, record_bytes, fields) \
     add_table(s, at, n, record_bytes, fields, LENGTH(fields))
 
-/* Of an object that is sound. */
+/* Finds the records of a valid object. */
 static void find_tables(seed *s)
 {
     const unsigned char *object = s->value + s->object_at;
@@ -144,7 +144,7 @@ static void find_tables(seed *s)
     }
 }
 
-/* Keeps a copy. False if it is not what the library writes. */
+/* Copies a value. False if the library did not write it. */
 static bool add_seed(const void *value, size_t n)
 {
     const unsigned char *at = value, *end = at + n;
@@ -197,8 +197,8 @@ static void product(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_matmul(in[0], in[0]), tg_sum(tg_exp(in[0]), TG_ALL_AXES));
 }
 
-/* Has the library keep code in the directory. In a process of its own, which
-   opens LLVM; this one stays small, and without threads. */
+/* Compiles functions with a disk cache in the directory. Runs in a child,
+   which loads LLVM; the parent stays small and without threads. */
 static void fill_directory(const char *path)
 {
     static tg_callback *const callbacks[] = {chain, product};
@@ -224,12 +224,12 @@ static void fill_directory(const char *path)
     tg_context_release(ctx);
 }
 
-/* The value of a file of the cache (docs/CACHE.md). */
+/* Reads the value of a cache file (docs/CACHE.md). */
 static bool add_file(int dir, const char *name)
 {
     enum { HEADER_BYTES = 48, SIZES_AT = 32, MOST_BYTES = 1 << 20 };
     static unsigned char file[MOST_BYTES];
-    uint64_t sizes[2]; /* of the key and of the value */
+    uint64_t sizes[2]; /* of key and value */
     const int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
     const ssize_t n = fd < 0 ? -1 : read(fd, file, sizeof(file));
     if (fd >= 0)
@@ -241,7 +241,7 @@ static bool add_file(int dir, const char *name)
            add_seed(file + HEADER_BYTES + sizes[0], sizes[1]);
 }
 
-/* False if there is one that cannot be read. */
+/* False if a file cannot be read. */
 static bool add_files(const char *path)
 {
     bool is_good = true;
@@ -273,7 +273,7 @@ typedef struct mutant {
     size_t n;
 } mutant;
 
-/* A number that a reader might trip over. */
+/* A number near a limit. */
 static uint64_t odd_number(uint64_t *random, uint64_t before, size_t n)
 {
     static const uint64_t known[] = {
@@ -303,7 +303,8 @@ static int pick(size_t n, uint64_t *random)
     return random_below(random, (int)n);
 }
 
-/* Puts a number into a field of a record; seldom as another record has it. */
+/* Sets a field of a record to a number, or rarely to the value of another
+   record. */
 static void edit_field(mutant *m, const table *t, size_t record,
                        uint64_t *random)
 {
@@ -323,15 +324,15 @@ static void edit_field(mutant *m, const table *t, size_t record,
     memcpy(to, &number, f->bytes);
 }
 
-/* Edits a record: some of its fields, or all as another record has them and
-   then one. */
+/* Mutates a record: some of its fields, or a copy of another record with one
+   changed field. */
 static void edit_record(mutant *m, uint64_t *random)
 {
     const table *t = &m->of->tables[pick(m->of->n_tables, random)];
     const size_t record = (size_t)pick(t->n, random);
     const size_t at = t->at + record * t->record_bytes;
     if (at + t->record_bytes > m->n)
-        return; /* cut off */
+        return; /* truncated */
     if (pick(4, random) == 0)
         memcpy(m->value + at,
                m->of->value + t->at +
@@ -374,14 +375,16 @@ static void mutate(mutant *m, uint64_t *random)
 /* -- Checks ---------------------------------------------------------------- */
 
 typedef struct tally {
-    uint64_t n_mutants, n_objects, n_images, n_values, n_files; /* accepted */
+    uint64_t n_mutants, n_objects, n_images, n_values, n_files; /* numbers of
+                                                                   accepted ones
+                                                                   */
 } tally;
 
 typedef struct options {
     uint64_t seed, count, only;
     bool is_only;
     int n_jobs;
-    const char *path; /* of a directory */
+    const char *path; /* path of a directory */
 } options;
 
 static bool fail(const char *what)
@@ -391,7 +394,7 @@ static bool fail(const char *what)
     return false;
 }
 
-/* Of an accepted object: all that its users look at. */
+/* Checks everything that users of an accepted object read. */
 static bool check_contents(const tgi_object *object)
 {
     for (size_t i = 0; i < object->n_sections; i++) {
@@ -412,7 +415,7 @@ static bool check_contents(const tgi_object *object)
     return true;
 }
 
-/* The bytes, and the image made of them, end before pages without access. */
+/* The bytes, and the image made from them, end at guard pages. */
 static bool check_object(const unsigned char *bytes, size_t n, tally *t)
 {
     enum { AT_END = 2 };
@@ -451,7 +454,7 @@ static bool read_value(const void *bytes, size_t n, size_t n_kernels)
     return is_good;
 }
 
-/* What was saved comes back as it was: its checksum fits. */
+/* A saved value is loaded unchanged, since its checksum is valid. */
 static bool check_file(const mutant *m, const char *path, tally *t)
 {
     tgi_disk_cache *store = NULL;
@@ -492,7 +495,7 @@ static bool check_number(const void *user, uint64_t number, void *into)
             load_object(object, n, t);
     }
     if (is_good) {
-        /* A block of just this size: a sanitizer sees more. */
+        /* An exact allocation, so that a sanitizer detects more. */
         m.value = realloc(m.value, m.n);
         t->n_values += read_value(m.value, m.n, m.of->n_kernels);
     }
@@ -547,7 +550,8 @@ static uint64_t fuzz(const options *o)
            " values, %" PRIu64 " values from files; %" PRIu64 " failures\n",
            t.n_mutants, n_seeds, t.n_objects, t.n_images, t.n_values,
            t.n_files, n_failed);
-    /* Mutants that are all refused, or all accepted, show little. */
+    /* If all mutants were rejected, or all accepted, the test would show
+       little. */
     if (t.n_mutants >= 1000 &&
         (t.n_objects < t.n_mutants / 100 || t.n_images < t.n_mutants / 100 ||
          t.n_objects > t.n_mutants / 4 * 3))
@@ -617,7 +621,7 @@ int main(int argc, char **argv)
 
 int main(void)
 {
-    return 77; /* there is no code for this machine */
+    return 77; /* compiled code does not run on this machine */
 }
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stress_cache.c - one directory of compiled code, many programs.
+ * stress_cache.c - one disk cache, many programs.
  *
- * Eight processes compile as many kernels each, that overlap, and check what
- * they compute; meanwhile a sweeper verifies the directory, removes what is
- * damaged and damages something again, and a reader lists it and runs what it
- * finds. A second crowd finds everything: it compiles nothing, and never opens
+ * Eight processes compile overlapping sets of kernels and check their results.
+ * Meanwhile one process verifies the directory, deletes damaged entries and
+ * damages others, and another lists it and runs the code it finds. A second set
+ * of eight processes finds everything: it compiles nothing and never loads
  * LLVM.
  *
- * A plain program that sees what users see. It takes the number of kernels of
- * a process; or, started by itself, what it is to be.
+ * A plain program that uses only the public interface. Takes the number of
+ * kernels per process, or internal arguments when it starts itself.
  */
 #include "config.h"
 
@@ -26,7 +26,7 @@
 
 enum {
     PROCESSES = 8,
-    DEFAULT_KERNELS = 100, /* of each; those of the next begin a fifth later */
+    DEFAULT_KERNELS = 100, /* per process; the sets overlap by four fifths */
     WATCHDOG_SECONDS = 540
 };
 
@@ -44,8 +44,8 @@ static bool check(bool good, const char *what, int line)
 
 /* -- Kernels --------------------------------------------------------------- */
 
-/* What a kernel does is in its number: some steps, of which the first makes it
-   one of a kind, the type of its elements, and whether they are added up. */
+/* The number of a kernel determines its steps, the first of which is unique,
+   its dtype, and whether it reduces. */
 enum { STEPS = 3, ELEMENTS = 9 };
 
 static int step_of(long number, int i)
@@ -89,7 +89,7 @@ static void trace(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, adds_up(number) ? tg_sum(y, TG_ALL_AXES) : y);
 }
 
-/* All numbers are small and whole: exact in every type. */
+/* All numbers are small integers, which are exact in every dtype. */
 static double expected(long number, double x)
 {
     double y = x + (double)number;
@@ -146,7 +146,7 @@ static bool is_right(long number, const tg_tensor *y)
     return adds_up(number) ? get(data, dtype, 0) == sum : good;
 }
 
-/* Makes a function of the kernel, and calls it. */
+/* Creates a function for the kernel and calls it. */
 static void run(tg_context *ctx, long number)
 {
     const tg_dtype dtype = dtype_of(number);
@@ -209,7 +209,7 @@ static bool is_llvm_open(void)
     return is_open;
 }
 
-/* One of the crowd. Every second one begins at the end. */
+/* One process of the crowd. Every second one starts at the end. */
 static void work(const place *p, bool is_second)
 {
     uint64_t n_compiles = 0;
@@ -240,7 +240,7 @@ static void end(int unused)
     is_over = 1;
 }
 
-/* What is damaged is what the sweeper has damaged. */
+/* Only entries that the sweeper damaged are damaged. */
 static void sweep(const place *p)
 {
     char name[512];
@@ -271,7 +271,7 @@ static bool count_entry(const tg_cache_entry *entry, void *user)
     return ++*n > 0;
 }
 
-/* It has no compiler: what it does not find, it interprets. */
+/* Has no compiler: interprets what it does not find. */
 static void read_all(const place *p)
 {
     long rounds = 0;
@@ -295,7 +295,7 @@ static void read_all(const place *p)
            (unsigned long long)n_found);
 }
 
-/* What this program is when it has started itself. */
+/* Runs the role given by internal arguments. */
 static int be(char **words)
 {
     const char *what = words[0];
@@ -379,10 +379,10 @@ int main(int argc, char **argv)
         alarm(WATCHDOG_SECONDS);
     const long n_kernels = argc > 1 ? atol(argv[1]) : DEFAULT_KERNELS;
     if (n_kernels < 5 || n_kernels % 5 || !mkdtemp(home)) {
-        perror("a number of kernels by five, and a place for them");
+        perror("not a positive multiple of 5, or no temporary directory");
         return EXIT_FAILURE;
     }
-    /* What would have code made that is not kept, or not found again. */
+    /* Settings that would bypass the cache or change the keys. */
     unsetenv("TGJIT_INSTRUMENT");
     unsetenv("TGJIT_DUMP");
     snprintf(dir, sizeof(dir), "%s/store", home);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stress_calls.c - eight threads that call, bind, clear, map and look at the
- * same functions and variables. Every call is atomic: money moved between
- * accounts is never lost or seen on its way, and counters end exact.
+ * stress_calls.c - eight threads call, bind, clear, map and inspect the same
+ * functions and variables. Every call is atomic: transfers between accounts
+ * never lose money or expose an intermediate state, and counters are exact.
  *
- * A plain program, so that it runs under the thread sanitizer too. Takes the
- * number of rounds of each thread. They are interpreted, since most of them
- * trace anew; then some of them are compiled. stress_compile.c has more.
+ * A plain program, so that it runs under ThreadSanitizer too. Takes the number
+ * of rounds per thread. Most rounds trace again and are interpreted; then some
+ * are compiled. stress_compile.c has more.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -20,16 +20,16 @@
 enum {
     THREADS = 8,
     DEFAULT_ROUNDS = 4000,
-    FEWER_COMPILED = 25, /* times */
-    STARTS = 30, /* functions that all threads call first at once */
-    BALANCE = 1000, /* of each account at the beginning */
-    ACCOUNTS = 1000, /* in a variable: a call takes its time */
+    FEWER_COMPILED = 25, /* factor */
+    STARTS = 30, /* functions whose first calls race */
+    BALANCE = 1000, /* initial balance of each account */
+    ACCOUNTS = 1000, /* per variable, so that a call takes a while */
     WATCHDOG_SECONDS = 540
 };
 
 static atomic_long n_passed, n_failed;
 
-/* Counts a check, and tells the first few that fail. */
+/* Counts a check; reports the first few failures. */
 static void check(bool good, const char *what, int line)
 {
     if (good) {
@@ -45,7 +45,7 @@ static void check(bool good, const char *what, int line)
 /* -- What the threads share ------------------------------------------------ */
 
 typedef struct bank {
-    tg_variable *from, *to; /* of one group */
+    tg_variable *from, *to; /* in one group */
 } bank;
 static const tg_bundle_field bank_fields[] = {TG_FIELD(bank, from),
                                               TG_FIELD(bank, to)};
@@ -53,15 +53,15 @@ static const tg_bundle_type bank_type = TG_BUNDLE(bank, bank_fields);
 
 typedef struct shared {
     tg_context *ctx;
-    bank grouped;          /* two variables with one lock */
-    bank apart;            /* two with a lock each */
-    tg_variable *n_calls;  /* counts what `count` runs */
-    tg_variable *n_mapped; /* counts what the host adds */
+    bank grouped;          /* two variables in one group */
+    bank apart;            /* two variables in two groups */
+    tg_variable *n_calls;  /* counts runs of `count` */
+    tg_variable *n_mapped; /* counts additions by the host */
     tg_function *transfer, *audit, *count, *both, *lengths, *lazy;
     tg_function *starts[STARTS]; /* traced, but not called yet */
     tg_tensor *two;
     long rounds;
-    pthread_barrier_t start; /* of all threads */
+    pthread_barrier_t start; /* for all threads */
     atomic_long expected_calls, expected_maps, expected_lazy;
     atomic_int n_lazy_traces;
 } shared;
@@ -78,7 +78,7 @@ static void transfer(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_sum(tg_add(b->from, b->to), TG_ALL_AXES));
 }
 
-/* The sum of all accounts that are captured. */
+/* The sum of all captured accounts. */
 static void audit(tg_trace *t, const tg_value *in, void *user)
 {
     const shared *s = user;
@@ -93,7 +93,7 @@ static void count(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_assign_add(in[0], 1));
 }
 
-/* Transfers from the second bank and counts, by nested calls. */
+/* Transfers from the second bank and counts, by applying functions. */
 static void both(tg_trace *t, const tg_value *in, void *user)
 {
     const shared *s = user;
@@ -104,14 +104,14 @@ static void both(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, sum);
 }
 
-/* The length of its argument, by way of its elements. */
+/* The length of its argument, computed from its elements. */
 static void lengths(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
     tg_return(t, tg_sum(tg_add(tg_mul(in[0], 0), 1), TG_ALL_AXES));
 }
 
-/* Counts in a variable of its own. */
+/* Counts in its own variable. */
 static void lazy(tg_trace *t, const tg_value *in, void *user)
 {
     shared *s = user;
@@ -120,7 +120,7 @@ static void lazy(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_assign_add(n, 1));
 }
 
-/* Has a variable of its own, and does nothing with it but start it. */
+/* Creates its own variable and only initialises it. */
 static void start(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -203,7 +203,7 @@ static void do_map(shared *s)
     CHECK(tg_variable_unmap(s->n_mapped) == TG_OK);
     atomic_fetch_add(&s->expected_maps, 1);
 
-    /* Two of one group are one lock. */
+    /* Two variables of one group share a lock. */
     const int64_t *from = tg_variable_map(s->grouped.from, TG_READ);
     const int64_t *to = tg_variable_map(s->grouped.to, TG_READ);
     int64_t sum = 0;
@@ -259,7 +259,7 @@ static void *work(void *user)
         CHECK(tg_call(s->starts[i], TG_ARGS(s->two), TG_RESULTS()) == TG_OK);
     }
     pthread_barrier_wait(&s->start);
-    do_lazy(s, 7); /* all at once, before anything is traced */
+    do_lazy(s, 7); /* all threads at once, before anything is traced */
     for (long i = 0; i < s->rounds; i++) {
         const uint64_t dice = random_next(&w->seed);
         const int64_t amount = (int64_t)(dice >> 8 & 63) - 32;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stress_compile.c - eight threads that call and compile the same and other
- * functions at once. First calls race, and each signature and each class of
- * extents is compiled once; of functions that are the same all together, in
- * every second round, when the process keeps code. Traces are evicted while
- * others run them, and the last reference goes while nobody knows who has it.
+ * stress_compile.c - eight threads call and compile the same and different
+ * functions at once. First calls race, and each signature and variant is
+ * compiled once; in every second round, with the in-memory code cache, equal
+ * functions are compiled once in total. Traces are evicted while others run
+ * them, and any thread may release the last reference.
  *
- * A plain program, so that it runs under the thread sanitizer too. Takes the
- * number of rounds.
+ * A plain program, so that it runs under ThreadSanitizer too. Takes the number
+ * of rounds.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -22,14 +22,14 @@
 enum {
     THREADS = 8,
     DEFAULT_ROUNDS = 6,
-    CALLS = 25, /* of each thread in each round, when traces are few */
-    MOST = 40,  /* elements */
+    CALLS = 25, /* per thread and round, with a small table of traces */
+    MOST = 40,  /* maximum elements */
     WATCHDOG_SECONDS = 540
 };
 
 static atomic_long n_passed, n_failed;
 
-/* Counts a check, and tells the first few that fail. */
+/* Counts a check; reports the first few failures. */
 static void check(bool good, const char *what, int line)
 {
     if (good) {
@@ -48,13 +48,13 @@ typedef struct shared {
     tg_context *ctx;
     pthread_barrier_t barrier;
     tg_function *same;    /* all threads call it with one signature */
-    tg_function *relaxed; /* … and this one with all classes of extents */
-    tg_function *few;     /* has room for two traces */
+    tg_function *relaxed; /* all threads call it with all variants */
+    tg_function *few;     /* table of two traces */
     tg_function *own[THREADS];
-    tg_variable *counter; /* of calls of `few` */
+    tg_variable *counter; /* counts calls of `few` */
     atomic_int n_compiles;
     bool can_compile;
-    bool keeps_code; /* in this round */
+    bool keeps_code; /* uses the code cache in this round */
     long rounds;
 } shared;
 
@@ -69,7 +69,7 @@ static void count_compiles(tg_log_level level, const char *component,
         fprintf(stderr, "%s\n", message);
 }
 
-/* The sum of 2 x, by way of a kernel or two. */
+/* The sum of 2 x, in one or two kernels. */
 static void twice(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -121,7 +121,7 @@ static void call(shared *s, tg_function *f, int64_t n, bool is_bound)
     tg_tensor_release(y);
 }
 
-/* Waits for all; `what` is done by one of them, and seen by all. */
+/* Barrier; one thread executes `what`, and all see its effect. */
 static void meet(worker *w, void (*what)(shared *s))
 {
     pthread_barrier_wait(&w->s->barrier);
@@ -169,7 +169,7 @@ static void end_same(shared *s)
 static void end_relaxed(shared *s)
 {
     CHECK(tg_function_trace_count(s->relaxed) == 1);
-    expect_compiles(s, 3); /* none, one, many */
+    expect_compiles(s, 3); /* zero, one, many elements */
     tg_code_clear();
 }
 
@@ -212,7 +212,7 @@ static void *work(void *user)
                 tg_function_clear(s->few);
         }
         meet(w, end_few);
-        /* Whoever comes last frees them, after a last call or during one. */
+        /* The last thread frees them, after or during its last call. */
         call(s, s->same, MOST, false);
         tg_function_release(s->own[w->number]);
         tg_function_release(s->same);
@@ -231,7 +231,7 @@ int main(int argc, char **argv)
     char text[256];
     alarm(WATCHDOG_SECONDS);
     s.can_compile = tgi_jit_describe(text, sizeof text);
-    setenv("TGJIT_GRAIN", "0", 1); /* teams of every thread at once */
+    setenv("TGJIT_GRAIN", "0", 1); /* so that every thread has a team */
     const tg_context_options options = {
         .struct_bytes = sizeof options,
         .log = "warn,+jit",

@@ -2,11 +2,11 @@
 /*
  * stress_disk_cache.c - one directory, many processes.
  *
- *   crowd    eight processes of two threads load 500 keys each, that overlap,
- *            and save what they do not find, while a sweeper removes what is
- *            bad and a reader looks at everything; a second crowd finds all
- *   killed   a process that saves is killed at any moment, again and again:
- *            what is found afterwards is whole
+ *   crowd    eight processes of two threads load 500 overlapping keys each and
+ *            save those they do not find, while one process deletes bad
+ *            entries and another reads everything; a second crowd finds all
+ *   killed   a process that saves is killed at random times, repeatedly: all
+ *            entries that are found afterwards are intact
  *
  * A plain program. Takes the number of kills.
  */
@@ -26,9 +26,9 @@
 
 enum {
     PROCESSES = 8,
-    THREADS = 2, /* of each */
+    THREADS = 2, /* per process */
     KEYS = 500,  /* of each process */
-    STEP = 100,  /* between the first keys of two processes */
+    STEP = 100,  /* offset between the keys of two processes */
     MOST_VALUE = 60000,
     KILLED_KEYS = 16,
     DEFAULT_KILLS = 300,
@@ -49,7 +49,7 @@ static void check(bool good, const char *what, int line)
         fprintf(stderr, "stress_disk_cache.c:%d: %s\n", line, what);
 }
 
-/* Nothing that is done here is worth a word. */
+/* Discards all messages. */
 static void count_word(tg_log_level level, const char *component,
                        const char *message, void *user)
 {
@@ -70,7 +70,7 @@ static tgi_byte_span make_key(long number, char *buf, size_t n)
     return (tgi_byte_span){buf, (size_t)length};
 }
 
-/* Bytes that follow from the key and from a word of the writer's choice. */
+/* Bytes determined by the key and a word that the writer chooses. */
 static size_t make_value(long number, uint32_t choice, unsigned char *buf)
 {
     uint64_t state = (uint64_t)number << 32 | choice;
@@ -94,7 +94,7 @@ static bool is_value(long number, const unsigned char *value, size_t n)
            memcmp(expected, value, n) == 0;
 }
 
-/* Whether there is a value, which must be right. */
+/* True if there is a value, which must be right. */
 static bool load(tgi_disk_cache *store, long number)
 {
     char buf[64];
@@ -135,7 +135,7 @@ typedef struct share {
     int thread;
 } share;
 
-/* Each key by both threads, from both ends. */
+/* Both threads process all keys, from opposite ends. */
 static void *use_keys(void *user)
 {
     const share *s = user;
@@ -149,7 +149,7 @@ static void *use_keys(void *user)
     return NULL;
 }
 
-/* One of the processes. On the second run all is there. */
+/* One process. In the second crowd all keys are found. */
 static void work(int process, bool is_second)
 {
     share shares[THREADS];
@@ -173,7 +173,7 @@ static void work(int process, bool is_second)
     tgi_disk_cache_release(store);
 }
 
-/* Removes what is bad, of which there is none. */
+/* Deletes bad entries, of which there are none. */
 static void sweep(void)
 {
     for (;;) {
@@ -206,7 +206,7 @@ static pid_t start(void (*what)(void))
     return child;
 }
 
-/* Those that go on for ever must not have ended by themselves. */
+/* The endless processes must still be running. */
 static void stop(pid_t child)
 {
     int status = 0;
@@ -236,7 +236,7 @@ static void crowd(bool is_second)
 
 /* -- Killed writers -------------------------------------------------------- */
 
-static int begun[2]; /* a pipe: a byte for each writer that has begun */
+static int begun[2]; /* pipe: one byte per writer that has started */
 
 static void save_for_ever(void)
 {
@@ -247,7 +247,7 @@ static void save_for_ever(void)
             CHECK(write(begun[1], "", 1) == 1);
 }
 
-/* Files that are no entries. */
+/* Files that are not entries. */
 static size_t count_temporaries(void)
 {
     size_t n_files = 0, n_entries = 0;
@@ -290,7 +290,7 @@ static void killed(long n_kills)
            (unsigned long long)c.bad);
     tgi_disk_cache_release(store);
 
-    /* What they left is swept by the next one that saves. */
+    /* The next save removes the temporary files they left. */
     store = open_store(TGI_DISK_CACHE_READ_WRITE);
     CHECK(save(store, 0, 0));
     CHECK(count_temporaries() == 0);
@@ -318,7 +318,8 @@ int main(int argc, char **argv)
     }
     snprintf(path, sizeof(path), "%s/store", dir);
     tgi_disk_cache *store =
-        open_store(TGI_DISK_CACHE_READ_WRITE); /* for who only reads */
+        open_store(TGI_DISK_CACHE_READ_WRITE); /* creates the directory for
+                                                  readers */
     crowd(false);
     crowd(true);
     CHECK(tgi_disk_cache_clear(path) == TG_OK);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stress_forks.c - children forked while other threads compile. Each compiles
- * functions that nobody has compiled before, runs them, and ends.
+ * stress_forks.c - children forked while other threads compile. Each child
+ * compiles new functions, runs them, and exits.
  *
- *   short    compiles of milliseconds: a fork waits for them
- *   long     a compile of seconds: the child opens a copy of the compiler
+ *     short    compiles of milliseconds: fork waits for them
+ *     long     a compile of seconds: the child loads a second copy of LLVM
  *
  * A plain program. Takes the number of children of the first part.
  */
@@ -30,8 +30,9 @@ enum {
 };
 
 /*
- * A sanitizer's run time cannot be there twice: a child without LLVM would
- * interpret. And in a child, memory that only lost threads knew is a leak.
+ * A sanitizer's run time cannot be loaded twice, so a child without LLVM would
+ * interpret. Memory referenced only by threads that do not exist in the child
+ * would count as a leak.
  */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { IS_SANITIZED = 1 };
@@ -42,12 +43,13 @@ enum { IS_SANITIZED = 0 };
 static int n_passed, n_failed;
 static atomic_bool is_over;
 static atomic_int n_compiled;
-static atomic_int *n_copied; /* children; shared with them */
+static atomic_int *n_copied; /* number of children that loaded a copy; shared
+                                with them */
 
 /* -- Functions that are all different -------------------------------------- */
 
 typedef struct job {
-    double factor; /* in no other function of the process or of its parents */
+    double factor; /* unique in this process and its parents */
     int n_ops;
 } job;
 
@@ -60,7 +62,7 @@ static void scale(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, y);
 }
 
-/* Compiles and runs a new function in a context of its own. */
+/* Compiles and runs a new function in a new context. */
 static bool compile(const char *jit, double factor, int n_ops)
 {
     job j = {factor, n_ops};
@@ -87,7 +89,7 @@ static bool compile(const char *jit, double factor, int n_ops)
     return is_good;
 }
 
-/* Copies of LLVM in this process. */
+/* Number of copies of LLVM in this process. */
 static int count_copies(void)
 {
     char line[4096];
@@ -102,10 +104,10 @@ static int count_copies(void)
 
 /* -- Children -------------------------------------------------------------- */
 
-/* In the child: 0 if all is well. Kept code is no excuse. */
+/* In the child: 0 on success. Caches are disabled. */
 static int work_in_child(int number)
 {
-    alarm(CHILD_SECONDS); /* a hang fails */
+    alarm(CHILD_SECONDS); /* so that a hang fails */
     const bool is_good = compile("required", 1000.5 + number, 1) &&
                          compile("auto", 2000.5 + number, 1) &&
                          compile("required", 3000.5 + number, 20);
@@ -125,7 +127,7 @@ static void fork_one(int number)
         const int status = work_in_child(number);
         if (number % 2 || IS_SANITIZED)
             _exit(status);
-        exit(status); /* with the ends of both compilers */
+        exit(status); /* runs the exit handlers of both copies of LLVM */
     }
     int status = -1;
     if (child > 0 && waitpid(child, &status, 0) == child && status == 0) {
@@ -158,7 +160,7 @@ static void check_short(int n_children)
     }
     for (int i = 0; i < n_children; i++) {
         fork_one(i);
-        usleep((useconds_t)(i * 317 % 5000)); /* at another moment */
+        usleep((useconds_t)(i * 317 % 5000)); /* vary the time */
     }
     atomic_store(&is_over, true);
     for (int i = 0; i < COMPILERS; i++)
@@ -181,7 +183,7 @@ static void check_long(void)
         return;
     if (pthread_create(&thread, NULL, compile_long, &is_good))
         abort();
-    usleep(100000); /* tracing is over */
+    usleep(100000); /* until tracing has finished */
     for (int i = 0; i < LONG_CHILDREN; i++)
         fork_one(1000 + i);
     pthread_join(thread, NULL);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stress_teams.c - eight threads with teams of their own at once, and children
- * forked while they run. Linked in, the run time starts no thread by itself.
+ * stress_teams.c - eight threads with separate teams at once, and children
+ * forked while they run. The linked OpenMP run time starts no thread by itself.
  *
- * A plain program, so that it runs under the thread sanitizer too, which knows
- * regions by clang's libarcher only: OMP_TOOL_LIBRARIES=libarcher.so and
- * TSAN_OPTIONS=ignore_noninstrumented_modules=1. Takes the number of rounds of
- * each thread.
+ * A plain program, so that it runs under ThreadSanitizer too, which understands
+ * parallel regions only with clang's libarcher: OMP_TOOL_LIBRARIES=libarcher.so
+ * and TSAN_OPTIONS=ignore_noninstrumented_modules=1. Takes the number of rounds
+ * per thread.
  */
 #include <dirent.h>
 #include <pthread.h>
@@ -23,7 +23,7 @@
 
 #include "run/team.h"
 
-/* gcc and clang say it in two ways. */
+/* gcc and clang report it differently. */
 #ifdef __SANITIZE_THREAD__
 #define UNDER_THREAD_SANITIZER
 #elif defined(__has_feature)
@@ -34,7 +34,7 @@
 
 enum {
     CALLERS = 8,
-    MOST = 4, /* threads of a team */
+    MOST = 4, /* maximum threads of a team */
     BARRIERS = 20,
     CHILDREN = 10,
     DEFAULT_ROUNDS = 50,
@@ -52,7 +52,7 @@ static void check(bool good, const char *what, int line)
 
 #define CHECK(condition) check(condition, #condition, __LINE__)
 
-/* Threads of this process, 0 if nobody can tell. */
+/* Number of threads of this process; 0 if unknown. */
 static int count_threads(void)
 {
     DIR *dir = opendir("/proc/self/task");
@@ -64,7 +64,8 @@ static int count_threads(void)
     return n > 2 ? n - 2 : 0; /* without . and .. */
 }
 
-/* Running sums: each thread adds what all had after the last barrier. */
+/* Running sums: each thread adds the values of all threads after the last
+   barrier. */
 typedef struct sums {
     long now[2][MOST];
     long n_threads;
@@ -86,7 +87,7 @@ static void sum_entry(tgi_frame *frame, int64_t thread, int64_t n_threads)
     }
 }
 
-/* One call; whether all threads have what one alone would find. */
+/* One call; true if all threads have the result of a single thread. */
 static bool run_once(int n_threads)
 {
     sums s = {{{0}}, 0};
@@ -111,7 +112,7 @@ static void *call_often(void *user)
     return NULL;
 }
 
-/* A child works, with teams of the given size. */
+/* A child can use teams of the given size. */
 static void fork_once(int n_threads)
 {
     int status = -1;
@@ -124,7 +125,8 @@ static void fork_once(int n_threads)
     CHECK(status == 0);
 }
 
-/* Whether a child may have teams: this process never had a second thread. */
+/* True if a child may have teams, because this process never had a second
+   thread. */
 static bool is_single_threaded(void)
 {
 #if __has_include(<sys/single_threaded.h>)
@@ -150,7 +152,7 @@ int main(int argc, char **argv)
     CHECK(run_once(1));
     CHECK(tgi_team_size(0) >= 1);
     CHECK(count_threads() == n_at_start);
-#ifndef UNDER_THREAD_SANITIZER /* which has a thread of its own */
+#ifndef UNDER_THREAD_SANITIZER /* ThreadSanitizer has a background thread */
     CHECK(n_at_start <= 1);
 #endif
     fork_once(is_single_threaded() ? tgi_team_size(MOST) : 1);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thread_limits.c - a system that refuses threads: teams have the threads
- * there are, calls have the same bits, and the process goes on. OpenMP alone
- * would end it.
+ * thread_limits.c - a system that refuses to start threads: teams use the
+ * threads there are, results keep their bits, and the process continues. OpenMP
+ * alone would terminate it.
  *
- * Each scenario runs in a child, as a user that no other process has: a limit
- * then leaves room for just so many threads. A plain program: a child of a
- * process with threads has no teams.
+ * Each scenario runs in a child, as a user without other processes, so that a
+ * limit leaves room for an exact number of threads. A plain program, because a
+ * child of a process with threads has no teams.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -22,10 +22,11 @@
 #include "support/ping_pong.h"
 #include "tgjit.h"
 
-/* Exit statuses of a child beside a number of threads. */
+/* Exit statuses of a child other than a number of threads. */
 enum { CHILD_WRONG = 100, CHILD_SKIPPED = 101 };
 
-/* Threads that OpenMP is not asked for unless they are there as well: team.c. */
+/* Threads that must be available in addition before OpenMP is asked for more
+   (team.c). */
 enum { SPARE = 8 };
 
 enum { TEAM = 4 };
@@ -39,7 +40,7 @@ static void become_nobody_else(void)
         _exit(CHILD_SKIPPED);
 }
 
-/* Room for this many threads beside those there are. The hard limit stays. */
+/* Leaves room for this many more threads. The hard limit is unchanged. */
 static void leave_room(rlim_t n_there, rlim_t n_more)
 {
     struct rlimit limit;
@@ -52,14 +53,14 @@ static void leave_room(rlim_t n_there, rlim_t n_more)
 
 static int n_passed, n_failed, n_skipped;
 
-/* Runs `body` in a child, which must end with this status. */
+/* Runs `body` in a child, which must exit with this status. */
 static void check_at(int line, int (*body)(int), int n, int wanted)
 {
     int status = 0;
     fflush(stdout);
     const pid_t child = fork();
     if (child == 0) {
-        alarm(60); /* a hang fails */
+        alarm(60); /* so that a hang fails */
         _exit(body(n));
     }
     if (child > 0 && waitpid(child, &status, 0) == child &&
@@ -84,7 +85,7 @@ enum { ROUNDS = 50 };
 
 typedef struct work {
     atomic_int n_calls, n_wrong;
-    int n_threads, n_inside; /* of a team asked for inside of it */
+    int n_threads, n_inside; /* n_inside: of a nested team */
     int slots[TEAM];
 } work;
 
@@ -99,7 +100,8 @@ static void entry(tgi_frame *frame, int64_t thread, int64_t n_threads)
     ping_pong(frame, thread, n_threads, ROUNDS, w->slots, &w->n_wrong);
 }
 
-/* Threads of a team of at most n, which does all that teams do. */
+/* Number of threads of a team of at most n, after exercising all functions
+   of teams. */
 static int run_team(int n)
 {
     work w = {0};
@@ -129,7 +131,7 @@ static void check_teams_have_the_threads_there_are(void)
         CHECK(team_with_room, rooms[i], rooms[i] < TEAM ? rooms[i] + 1 : TEAM);
 }
 
-/* Threads that OpenMP has stay; more come when there is room again. */
+/* Threads that OpenMP has remain; more are started when there is room again. */
 static int limit_that_drops(int unused)
 {
     (void)unused;
@@ -145,8 +147,8 @@ static int limit_that_drops(int unused)
     return run_team(TEAM);
 }
 
-/* Teams of two sizes take turns, while libgomp ends threads and starts them
-   again: a limit in between is noticed. */
+/* Teams of two sizes alternate, so that libgomp ends threads and starts them
+   again: a limit set in between is noticed. */
 static int sizes_take_turns(int unused)
 {
     (void)unused;
@@ -155,7 +157,7 @@ static int sizes_take_turns(int unused)
     for (int i = 0; i < 100; i++)
         if (run_team(TEAM) != TEAM || run_team(2) != 2)
             return CHILD_WRONG;
-    sleep(2); /* until nothing that was found out counts any more */
+    sleep(2); /* until trials have expired */
     leave_room(2, 0);
     return run_team(TEAM);
 }
@@ -173,7 +175,7 @@ static void *call_often(void *all_are_there)
     return NULL;
 }
 
-/* They compete for what is left, once the callers themselves are there. */
+/* They compete for the remaining threads after all callers have started. */
 static int many_callers(int room)
 {
     enum { CALLERS = 5 };
@@ -199,7 +201,7 @@ static void check_callers_share_what_is_left(void)
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 
-/* Sanitizers need their shadow memory. */
+/* Sanitizers need shadow memory. */
 static void check_address_space(void)
 {
 }
@@ -228,7 +230,7 @@ static void check_address_space(void)
 {
     for (int megabytes = 1; megabytes < 150; megabytes += 8)
         CHECK(little_address_space, megabytes, 0);
-    /* Stacks of OpenMP that are larger than the usual ones. */
+    /* OpenMP stacks larger than the default. */
     setenv("OMP_STACKSIZE", "64M", 1);
     for (int megabytes = 50; megabytes < 250; megabytes += 20)
         CHECK(little_address_space, megabytes, 0);
@@ -248,8 +250,8 @@ static void square(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_matmul(in[0], in[0]));
 }
 
-/* A hash of the result; 0 if a call fails. In the background mode the first
-   call is interpreted while a thread compiles, if there can be one. */
+/* A hash of the result; 0 if a call fails. In background mode the first call
+   is interpreted while a thread compiles, if one can be started. */
 static uint64_t bits_of_call(const char *jit)
 {
     const tg_context_options options = {.struct_bytes = sizeof(options),
@@ -278,7 +280,7 @@ static uint64_t bits_of_call(const char *jit)
 
 static const char *const jits[] = {"off", "auto", "required"};
 
-/* Without LLVM nothing can be required. */
+/* Without LLVM, TGJIT_JIT=required would fail. */
 static bool can_run(int way)
 {
     char text[1024];
@@ -298,7 +300,7 @@ static int call_without_threads(int way)
     return bits && bits == again ? 0 : CHILD_WRONG;
 }
 
-/* In a process that has had no threads before, too. */
+/* Also in a process that has had no threads before. */
 static int first_call_without_threads(int way)
 {
     setenv("TGJIT_COMPILE", "background", 1);

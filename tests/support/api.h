@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * api.h - for tests that use the library as its users do: a context whose
- * prints and log lines are kept, calls that must succeed, and checks of
- * results, of variables and of the error record.
+ * api.h - for tests that use only the public interface: a context that records
+ * prints and log lines, calls that must succeed, and checks of results,
+ * variables and the error record.
  *
- * A check that fails names the line of the test that asked for it.
+ * A failing check reports the line of the test that called it.
  */
 #ifndef TGI_TEST_API_H
 #define TGI_TEST_API_H
@@ -20,7 +20,7 @@
 
 typedef struct session {
     tg_context *ctx;
-    char printed[4096]; /* every print, with a newline behind it */
+    char printed[4096]; /* all prints, each followed by a newline */
     char logged[4096];
 } session;
 
@@ -46,7 +46,7 @@ static inline void keep_log(tg_log_level level, const char *component,
     keep_line(s->logged, sizeof s->logged, message);
 }
 
-/* Begins with these options, whose sinks are the session's. */
+/* Begins a session with these options; prints and log go to the session. */
 static inline void session_begin_with(session *s, tg_context_options options)
 {
     memset(s, 0, sizeof *s);
@@ -64,7 +64,7 @@ static inline void session_begin(session *s)
     session_begin_with(s, (tg_context_options){0});
 }
 
-/* The test has released all else. */
+/* The test must have released all other objects. */
 static inline void session_end(session *s)
 {
     tg_context_release(s->ctx);
@@ -73,7 +73,7 @@ static inline void session_end(session *s)
 
 /* -- Errors ---------------------------------------------------------------- */
 
-/* The record has this status, and its message all these pieces. */
+/* The record has this status, and its message contains all these texts. */
 static inline void check_record_at(int line, tg_status wanted,
                                    const char *const *pieces)
 {
@@ -123,7 +123,7 @@ static inline tg_tensor *call_one(tg_function *f, const tg_operand *args,
     return y;
 }
 
-/* A call that must succeed and whose results do not matter. */
+/* A call that must succeed; its results are ignored. */
 static inline void call_only(tg_function *f, const tg_operand *args,
                              size_t n_args)
 {
@@ -161,7 +161,7 @@ static inline void check_floats_at(int line, const float *is, const float *want,
                      (long long)i, (double)is[i], (double)want[i]);
 }
 
-/* Compares an f32 tensor, whatever its shape, and releases it. */
+/* Compares an f32 tensor of any shape, and releases it. */
 static inline void check_f32_at(int line, tg_tensor *tensor, const float *want,
                                 int64_t n)
 {

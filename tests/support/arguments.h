@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* arguments.h - what is wrong with the command line of a test program. */
+/* arguments.h - reports invalid command lines of test programs. */
 #ifndef TGI_TEST_ARGUMENTS_H
 #define TGI_TEST_ARGUMENTS_H
 
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Names argument i, an option with a value that was not understood; false. */
+/* Reports argument i, an option with an invalid value; returns false. */
 static inline bool argument_is_wrong(const char *program, int argc,
                                      char **argv, int i)
 {

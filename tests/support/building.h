@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * building.h - for tests of the builders: one graph, a builder for it whose
- * site is user.c:7, and short words for what stands in the graph.
+ * building.h - for tests of the builders: a graph, a builder for it whose site
+ * is user.c:7, and helpers for nodes.
  */
 #ifndef TGI_TEST_BUILDING_H
 #define TGI_TEST_BUILDING_H
@@ -73,7 +73,7 @@ static inline void check_node_at(int line, const building *w, tgi_ref ref,
     cr_assert_eq(n, node->n_inputs, "line %d: it has more inputs", line);
 }
 
-/* check_node(w, ref, ADD, x, y): what the node is and what it stands on. */
+/* check_node(w, ref, ADD, x, y): checks the op and the inputs of a node. */
 #define check_node(w, ref, ID, ...) \
     check_node_at(__LINE__, w, ref, TGI_OP_##ID, INPUTS(__VA_ARGS__))
 
@@ -100,11 +100,11 @@ static inline void check_refused_at(int line, building *w, tgi_ref ref,
                  tg_error(NULL));
     cr_assert_str_eq(tg_error_last()->message, whole, "line %d: %s", line,
                      tg_error(NULL));
-    w->b.has_error = false; /* as the next operation begins */
+    w->b.has_error = false; /* as at the start of the next operation */
     tg_error_clear();
 }
 
-/* The operation failed with that very message, op and place aside. */
+/* The operation failed with this message, apart from op and location. */
 #define check_refused(w, ref, status, message) \
     check_refused_at(__LINE__, w, ref, status, message)
 

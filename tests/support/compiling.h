@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compiling.h - for tests of the code generator: a module under way, functions
- * in it, and what becomes of it in memory.
+ * compiling.h - for tests of the code generator: an LLVM module, functions in
+ * it, and its code in memory.
  */
 #ifndef TGI_TEST_COMPILING_H
 #define TGI_TEST_COMPILING_H
@@ -9,7 +9,7 @@
 #include <criterion/criterion.h>
 
 #include "llvm/llvm_compile.h"
-#include "llvm/llvm_emit.h"
+#include "llvm/emit/llvm_emit.h"
 #include "object/image.h"
 #include "tgjit/base.h"
 
@@ -20,7 +20,7 @@ typedef struct compiling {
     tgi_llvm_emitter emitter;
 } compiling;
 
-/* Skips the test where this machine runs no compiled code. */
+/* Skips the test if this machine cannot run compiled code. */
 static inline void compiling_begin(compiling *c)
 {
     char reason[256];
@@ -42,7 +42,8 @@ static inline void compiling_end(compiling *c)
     LLVMContextDispose(context);
 }
 
-/* void name(void *…), with n_parameters of them; the builder is in it. */
+/* void name(void *…) with n_parameters parameters; positions the builder in
+   it. */
 static inline LLVMValueRef compiling_function(compiling *c, const char *name,
                                               unsigned n_parameters)
 {
@@ -58,7 +59,7 @@ static inline LLVMValueRef compiling_function(compiling *c, const char *name,
     return function;
 }
 
-/* Code in memory; the module is done with. */
+/* Loads the code; the module is consumed. */
 static inline tgi_image *compiling_load(compiling *c)
 {
     tgi_llvm_compiled compiled;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * control.h - for tests of branches and loops: every scenario runs in the
- * interpreter, with all passes and with some left out, and compiled for
- * several threads, where there is a compiler. It must do the same each time.
+ * control.h - for tests of branches and loops: every scenario runs interpreted,
+ * with all passes and with some skipped, and compiled for several threads if
+ * there is a compiler. All runs must agree.
  */
 #ifndef TGI_TEST_CONTROL_H
 #define TGI_TEST_CONTROL_H
@@ -29,7 +29,7 @@ static inline void check_control(void (*check)(session *s))
     };
     char text[1024];
     const bool can_compile = tgi_jit_describe(text, sizeof(text));
-    setenv("TGJIT_GRAIN", "0", 1); /* all work is split */
+    setenv("TGJIT_GRAIN", "0", 1); /* divide all work */
     for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
         session s;
         if (!can_compile && strcmp(ways[i].jit, CONTROL_JIT) == 0)
@@ -40,7 +40,7 @@ static inline void check_control(void (*check)(session *s))
     }
 }
 
-/* A callback that need not use all it is given. */
+/* A callback with unused parameters. */
 #define CALLBACK(name) \
     static void name(__attribute__((unused)) tg_trace *t, \
                      __attribute__((unused)) const tg_value *in, \
@@ -68,7 +68,7 @@ static inline tg_tensor *f32_scalar(tg_context *ctx, float value)
     return tg_tensor_copy(ctx, &value, TG_F32, TG_SCALAR);
 }
 
-/* What was printed since the last time it was asked. */
+/* The text printed since the last call of this function. */
 #define check_printed(s, text) \
     do { \
         cr_assert_str_eq((s)->printed, text); \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * disk_caches.h - for tests of the disk cache: a directory of their own, stores in
- * it, a log whose warnings are counted, and entries as files.
+ * disk_caches.h - for tests of the disk cache: a private directory, caches in
+ * it, a log that counts warnings, and entries as files.
  */
 #ifndef TGI_TEST_DISK_CACHES_H
 #define TGI_TEST_DISK_CACHES_H
@@ -25,8 +25,8 @@ enum { NOBODY = 65534, ROOM = 1 << 20 };
 /* -- A place --------------------------------------------------------------- */
 
 typedef struct place {
-    char home[64]; /* made and removed by the test */
-    char dir[96];  /* of the store, below it; not there yet */
+    char home[64]; /* created and removed by the test */
+    char dir[96];  /* cache directory below it, not created yet */
     tgi_log log;
     int n_warnings;
 } place;
@@ -88,7 +88,7 @@ static inline bool save(place *p, tgi_disk_cache *store, const char *key,
     return tgi_disk_cache_save(store, text(key), text(value), &p->log);
 }
 
-/* Whether `value` (NULL: nothing) is under the key. */
+/* True if the key has this value (NULL: none). */
 static inline bool holds(place *p, tgi_disk_cache *store, const char *key,
                          const char *value)
 {
@@ -110,7 +110,7 @@ static inline tg_cache_counters counts_of(const tgi_disk_cache *store)
 
 /* -- Files ----------------------------------------------------------------- */
 
-/* The path of the file of a key. Valid until the next call but three. */
+/* The path of the file of a key. Valid for the next three calls. */
 static inline const char *path_of(const place *p, const char *key)
 {
     static char paths[4][192];
@@ -147,7 +147,7 @@ static inline void write_bytes(const char *path, const void *data, size_t n)
     cr_assert_eq(chmod(path, 0600), 0);
 }
 
-/* Makes the file look as if it was used so many seconds ago. */
+/* Sets the time of last use to this many seconds ago. */
 static inline void set_age(const char *path, long seconds)
 {
     const struct timespec when = {.tv_sec = time(NULL) - seconds};
@@ -162,7 +162,7 @@ static inline long age_of(const char *path)
     return (long)(time(NULL) - s.st_mtime);
 }
 
-/* Files in the directory, whatever their names. */
+/* Number of files in the directory, whatever their names. */
 static inline size_t n_files(const char *dir)
 {
     size_t n = 0;
@@ -175,7 +175,7 @@ static inline size_t n_files(const char *dir)
     return n;
 }
 
-/* Permissions do not bind root: gives them up, with the place. */
+/* Gives up root privileges, which override permissions. */
 static inline void become_user(const place *p)
 {
     if (geteuid() != 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * emit_eval.c - see emit_eval.h. A value handed out is its position, counted
- * from 1. While evaluating, a value may be undefined: that is no mistake as
- * long as every SELECT on the way to the result leaves it out.
+ * emit_eval.c - see emit_eval.h. The handle of a value is its position, from 1.
+ * A value may be undefined during evaluation, as long as every SELECT between
+ * it and the result selects the other arm.
  */
 #include "support/emit_eval.h"
 
@@ -15,10 +15,10 @@
 #define TEMPLATE "support/emit_eval_type.h"
 #include "recipe/recipe_each.h"
 
-typedef bool evaluate_word(tgi_primitive word, int to, const uint64_t *in,
-                           uint64_t *out);
+typedef bool evaluate_primitive(tgi_primitive primitive, int to,
+                                const uint64_t *in, uint64_t *out);
 
-static evaluate_word *const evaluators[TGI_DTYPES] = {
+static evaluate_primitive *const evaluators[TGI_DTYPES] = {
 #define DTYPE(ID, ...) [TG_##ID] = evaluate_##ID,
 #include "base/dtype.def"
 #undef DTYPE
@@ -36,7 +36,7 @@ static int fail(recording *r, const char *fault)
 static tgi_emitted append(recording *r, recorded value)
 {
     if (r->n == RECORDED_VALUES) {
-        fail(r, "too long a recipe");
+        fail(r, "the recipe is too long");
         r->n--;
     }
     r->values[r->n++] = value;
@@ -47,7 +47,7 @@ static int position_of(recording *r, tgi_emitted value)
 {
     const intptr_t position = (intptr_t)value - 1;
     if (position < 0 || position >= r->n)
-        return fail(r, "a value that was never handed out");
+        return fail(r, "a value that was never returned");
     return (int)position;
 }
 
@@ -75,16 +75,16 @@ static tgi_emitted record_constant(tgi_emitter *e, tg_dtype dtype,
 {
     recording *r = (recording *)e;
     if (!tgi_dtype_is_valid((int)dtype))
-        fail(r, "a constant of no type");
+        fail(r, "a constant of an invalid type");
     return append(r, (recorded){.kind = RECORDED_CONSTANT,
                                 .type = (uint8_t)dtype,
                                 .bits = bits});
 }
 
-/* What operand i of a word used for dtype must be; -1: anything. */
-static int wanted_type(tgi_primitive word, int dtype, int i)
+/* The required type of operand i of a primitive on dtype; -1: any. */
+static int wanted_type(tgi_primitive primitive, int dtype, int i)
 {
-    switch (word) {
+    switch (primitive) {
     case TGI_PRIMITIVE_MASK_AND:
     case TGI_PRIMITIVE_MASK_OR:
     case TGI_PRIMITIVE_MASK_NOR:
@@ -113,23 +113,24 @@ static int wanted_type(tgi_primitive word, int dtype, int i)
     }
 }
 
-static tgi_emitted record_word(tgi_emitter *e, tgi_primitive word,
-                               tg_dtype dtype, tg_dtype other,
-                               const tgi_emitted *operands)
+static tgi_emitted record_primitive(tgi_emitter *e, tgi_primitive primitive,
+                                    tg_dtype dtype, tg_dtype other,
+                                    const tgi_emitted *operands)
 {
     recording *r = (recording *)e;
-    if (word >= TGI_PRIMITIVES || !tgi_dtype_is_valid((int)dtype)) {
-        fail(r, "no word, or for no type");
+    if (primitive >= TGI_PRIMITIVES || !tgi_dtype_is_valid((int)dtype)) {
+        fail(r, "an invalid primitive or type");
         return operands[0];
     }
-    const tgi_primitive_info *info = &tgi_primitive_table[word];
-    recorded value = {
-        .kind = RECORDED_WORD, .word = (uint8_t)word, .dtype = (uint8_t)dtype};
+    const tgi_primitive_info *info = &tgi_primitive_table[primitive];
+    recorded value = {.kind = RECORDED_PRIMITIVE,
+                      .primitive = (uint8_t)primitive,
+                      .dtype = (uint8_t)dtype};
     for (int i = 0; i < info->n_operands; i++) {
         const int position = position_of(r, operands[i]);
-        const int wanted = wanted_type(word, (int)dtype, i);
+        const int wanted = wanted_type(primitive, (int)dtype, i);
         if (wanted >= 0 && type_of(r, position) != wanted)
-            fail(r, "an operand of another type than the word's");
+            fail(r, "an operand of the wrong type");
         value.in[i] = (uint16_t)position;
     }
     switch ((tgi_primitive_result)info->result) {
@@ -150,10 +151,10 @@ static tgi_emitted record_word(tgi_emitter *e, tgi_primitive word,
     case TGI_PRIMITIVE_GIVES_OTHER:
         value.type = (uint8_t)other;
         if (!tgi_dtype_is_valid((int)other))
-            fail(r, "a conversion to no type");
+            fail(r, "a conversion to an invalid type");
         if (type_of(r, value.in[0]) != (int)dtype &&
             type_of(r, value.in[0]) != RECORDED_MASK)
-            fail(r, "a conversion of another type than it says");
+            fail(r, "a conversion of an operand of the wrong type");
         break;
     }
     return append(r, value);
@@ -165,7 +166,7 @@ static tgi_emitted record_lookup(tgi_emitter *e, tg_dtype dtype,
     recording *r = (recording *)e;
     const int position = position_of(r, index);
     if (type_of(r, position) != integer_like((int)dtype))
-        fail(r, "an index that is no integer");
+        fail(r, "an index that is not an integer");
     return append(r, (recorded){.kind = RECORDED_LOOKUP,
                                 .type = (uint8_t)dtype,
                                 .in = {(uint16_t)position},
@@ -182,7 +183,8 @@ tgi_emitted recording_operand(recording *r, int type)
 
 void recording_begin(recording *r)
 {
-    r->emitter = (tgi_emitter){record_constant, record_word, record_lookup};
+    r->emitter =
+        (tgi_emitter){record_constant, record_primitive, record_lookup};
     r->fault = NULL;
     r->n = r->n_operands = r->result = 0;
 }
@@ -191,7 +193,7 @@ bool recording_end(recording *r, tgi_emitted result, int type)
 {
     r->result = position_of(r, result);
     if (!r->fault && type_of(r, r->result) != type)
-        fail(r, "a result of another type");
+        fail(r, "a result of the wrong type");
     return !r->fault;
 }
 
@@ -222,8 +224,8 @@ bool recording_of_cast(recording *r, tg_dtype from, tg_dtype to)
 
 static int n_inputs(const recorded *value)
 {
-    return value->kind == RECORDED_WORD
-               ? tgi_primitive_table[value->word].n_operands
+    return value->kind == RECORDED_PRIMITIVE
+               ? tgi_primitive_table[value->primitive].n_operands
                : value->kind == RECORDED_LOOKUP;
 }
 
@@ -236,7 +238,7 @@ void recording_find_used(const recording *r, bool *is_used)
             is_used[r->values[i].in[k]] = true;
 }
 
-int recording_words(const recording *r)
+int recording_primitives(const recording *r)
 {
     bool is_used[RECORDED_VALUES];
     int n = 0;
@@ -244,9 +246,9 @@ int recording_words(const recording *r)
     for (int i = 0; i <= r->result; i++) {
         const recorded *value = &r->values[i];
         n += is_used[i] && (value->kind == RECORDED_LOOKUP ||
-                            (value->kind == RECORDED_WORD &&
-                             value->word != TGI_PRIMITIVE_BITS_OF &&
-                             value->word != TGI_PRIMITIVE_FLOAT_OF));
+                            (value->kind == RECORDED_PRIMITIVE &&
+                             value->primitive != TGI_PRIMITIVE_BITS_OF &&
+                             value->primitive != TGI_PRIMITIVE_FLOAT_OF));
     }
     return n;
 }
@@ -260,7 +262,7 @@ static evaluated look_up(recording *r, const recorded *value, evaluated index)
 {
     evaluated found = {0, index.is_defined};
     if (index.is_defined && index.bits >= value->table_length) {
-        /* Memory is read, chosen or not. */
+        /* Code reads memory even if the value is not selected. */
         fail(r, "an index out of its table");
         found.is_defined = false;
     } else if (index.is_defined) {
@@ -281,7 +283,7 @@ static evaluated evaluate_one(const recording *r, const recorded *value,
         is_defined &= all[value->in[k]].is_defined;
     }
     evaluated out = {0, is_defined};
-    switch (value->word) {
+    switch (value->primitive) {
     case TGI_PRIMITIVE_SELECT:
         return all[value->in[0]].is_defined ? all[value->in[in[0] ? 1 : 2]]
                                             : (evaluated){0, false};
@@ -298,13 +300,13 @@ static evaluated evaluate_one(const recording *r, const recorded *value,
         break;
     }
     int dtype = value->dtype;
-    if (value->word == TGI_PRIMITIVE_CONVERT)
+    if (value->primitive == TGI_PRIMITIVE_CONVERT)
         dtype = type_of(r, value->in[0]) == RECORDED_MASK
                     ? TG_BOOL
                     : type_of(r, value->in[0]);
     out.is_defined =
-        is_defined && evaluators[dtype]((tgi_primitive)value->word, value->type,
-                                        in, &out.bits);
+        is_defined && evaluators[dtype]((tgi_primitive)value->primitive,
+                                        value->type, in, &out.bits);
     return out;
 }
 
@@ -324,13 +326,13 @@ bool recording_evaluate(recording *r, const uint64_t *operands,
         case RECORDED_LOOKUP:
             all[i] = look_up(r, value, all[value->in[0]]);
             break;
-        case RECORDED_WORD:
+        case RECORDED_PRIMITIVE:
             all[i] = evaluate_one(r, value, all);
             break;
         }
     }
     *out_bits = all[r->result].bits;
     if (!all[r->result].is_defined)
-        fail(r, "a result that is not defined");
+        fail(r, "an undefined result");
     return !r->fault;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * emit_eval.h - an emitter for tests: it records what a recipe says, checks
- * that every word has the operands primitive.def and scalar.h ask for, counts the
- * words, and evaluates the recording with C scalars.
+ * emit_eval.h - an emitter for tests: it records the primitives of a recipe,
+ * checks that they have the operands that primitive.def and scalar.h require,
+ * counts them, and evaluates the recording with C scalars.
  */
 #ifndef TGI_TEST_EMIT_EVAL_H
 #define TGI_TEST_EMIT_EVAL_H
@@ -21,24 +21,24 @@
 typedef enum recorded_kind {
     RECORDED_OPERAND,
     RECORDED_CONSTANT,
-    RECORDED_WORD,
+    RECORDED_PRIMITIVE,
     RECORDED_LOOKUP
 } recorded_kind;
 
 typedef struct recorded {
     uint8_t kind;
-    uint8_t type;   /* of the value */
-    uint8_t word;   /* RECORDED_WORD */
-    uint8_t dtype;  /* … the type the word is used for */
-    uint16_t in[3]; /* positions of its operands; [0] the index of a lookup */
-    uint64_t bits;  /* of a constant; which one of an operand */
+    uint8_t type;      /* of the value */
+    uint8_t primitive; /* RECORDED_PRIMITIVE */
+    uint8_t dtype;     /* its element type */
+    uint16_t in[3];    /* positions of its operands; [0]: index of a lookup */
+    uint64_t bits;     /* of a constant; the number of an operand */
     const void *table;
     size_t table_length;
 } recorded;
 
 typedef struct recording {
-    tgi_emitter emitter; /* first: it is what recipes get */
-    const char *fault;   /* what a recipe did wrong first, NULL if nothing */
+    tgi_emitter emitter; /* must be first: recipes receive its address */
+    const char *fault;   /* the first error of a recipe, or NULL */
     int n;
     int n_operands;
     int result;
@@ -46,33 +46,32 @@ typedef struct recording {
 } recording;
 
 /*
- * Between the two the emitter can be used; operands get their type, and the
- * result must have one. False if something was at fault.
+ * The emitter can be used between begin and end, which takes the expected type
+ * of the result. False if there was an error.
  */
 void recording_begin(recording *r);
 tgi_emitted recording_operand(recording *r, int type);
 bool recording_end(recording *r, tgi_emitted result, int type);
 
 /*
- * Records an elementwise op for operands of type `dtype`, or a cast. False
- * if there is no recipe or it is at fault.
+ * Records an elementwise op for operands of type `dtype`, or a cast. False if
+ * there is no recipe or it has an error.
  */
 bool recording_of_op(recording *r, int op, tg_dtype dtype);
 bool recording_of_cast(recording *r, tg_dtype from, tg_dtype to);
 
-/* By value: the result needs it. There is room for RECORDED_VALUES. */
+/* Sets is_used (RECORDED_VALUES entries) of the values the result needs. */
 void recording_find_used(const recording *r, bool *is_used);
 
 /*
- * How many words the result needs. Constants are not counted, nor what only
- * sees the same bits as another type.
+ * The number of primitives the result needs, without constants and bit casts.
  */
-int recording_words(const recording *r);
+int recording_primitives(const recording *r);
 
 /*
- * The bits of the result (of a mask 0 or 1) for the bits of the operands.
- * False, with a fault, if it depends on a word whose operands are not in its
- * domain: what a code generator may make of that is anything.
+ * The bits of the result (0 or 1 for a mask) for the bits of the operands.
+ * False, with a fault, if it depends on a primitive whose operands are outside
+ * its domain, which is undefined.
  */
 bool recording_evaluate(recording *r, const uint64_t *operands,
                         uint64_t *out_bits);

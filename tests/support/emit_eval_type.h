@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * emit_eval_type.h - template of emit_eval.c: the words of one element type,
- * by the meaning that scalar.h gives them. False if the operands are not in
- * the word's domain.
+ * emit_eval_type.h - template of emit_eval.c: the primitives of one element
+ * type, as defined by scalar.h. False if the operands are outside the domain of
+ * the primitive.
  */
 #define A CAT(element_, DT)(in[0])
 #define B CAT(element_, DT)(in[1])
 #define C CAT(element_, DT)(in[2])
 #define GIVE_VALUE(value) *out = CAT(bits_of_, DT)(value)
 #define GIVE_MASK(mask) *out = (mask)
-#define WORD_IS(ID, GIVE, value) \
+#define PRIMITIVE_IS(ID, GIVE, value) \
     case TGI_PRIMITIVE_##ID: \
         GIVE(value); \
         return true;
@@ -28,7 +28,7 @@ static inline uint64_t CAT(bits_of_, DT)(T element)
     return bits;
 }
 
-/* The conversion is one of C where the value fits, and else not asked for. */
+/* C defines the conversion only if the value fits. */
 static bool CAT(convert_, DT)(int to, uint64_t from, uint64_t *out)
 {
     const T x = CAT(element_, DT)(from);
@@ -65,27 +65,27 @@ static bool CAT(convert_, DT)(int to, uint64_t from, uint64_t *out)
     }
 }
 
-static bool CAT(evaluate_, DT)(tgi_primitive word, int to, const uint64_t *in,
-                               uint64_t *out)
+static bool CAT(evaluate_, DT)(tgi_primitive primitive, int to,
+                               const uint64_t *in, uint64_t *out)
 {
-    switch (word) {
-    WORD_IS(EQ, GIVE_MASK, EQ(A, B))
-    WORD_IS(NE, GIVE_MASK, NE(A, B))
-    WORD_IS(LT, GIVE_MASK, LT(A, B))
-    WORD_IS(LE, GIVE_MASK, LE(A, B))
+    switch (primitive) {
+    PRIMITIVE_IS(EQ, GIVE_MASK, EQ(A, B))
+    PRIMITIVE_IS(NE, GIVE_MASK, NE(A, B))
+    PRIMITIVE_IS(LT, GIVE_MASK, LT(A, B))
+    PRIMITIVE_IS(LE, GIVE_MASK, LE(A, B))
     case TGI_PRIMITIVE_CONVERT:
         return CAT(convert_, DT)(to, in[0], out);
 #if TAKES(NUM)
-    WORD_IS(ADD, GIVE_VALUE, ADD(A, B))
-    WORD_IS(SUB, GIVE_VALUE, SUB(A, B))
-    WORD_IS(MUL, GIVE_VALUE, MUL(A, B))
-    WORD_IS(NEG, GIVE_VALUE, NEG(A))
+    PRIMITIVE_IS(ADD, GIVE_VALUE, ADD(A, B))
+    PRIMITIVE_IS(SUB, GIVE_VALUE, SUB(A, B))
+    PRIMITIVE_IS(MUL, GIVE_VALUE, MUL(A, B))
+    PRIMITIVE_IS(NEG, GIVE_VALUE, NEG(A))
 #endif
 #if TAKES(BITS)
-    WORD_IS(AND, GIVE_VALUE, AND(A, B))
-    WORD_IS(OR, GIVE_VALUE, OR(A, B))
-    WORD_IS(XOR, GIVE_VALUE, XOR(A, B))
-    WORD_IS(NOT, GIVE_VALUE, NOT(A))
+    PRIMITIVE_IS(AND, GIVE_VALUE, AND(A, B))
+    PRIMITIVE_IS(OR, GIVE_VALUE, OR(A, B))
+    PRIMITIVE_IS(XOR, GIVE_VALUE, XOR(A, B))
+    PRIMITIVE_IS(NOT, GIVE_VALUE, NOT(A))
 #endif
 #if TAKES(INT)
     /* A code generator must never divide so, chosen or not. */
@@ -93,45 +93,45 @@ static bool CAT(evaluate_, DT)(tgi_primitive word, int to, const uint64_t *in,
     case TGI_PRIMITIVE_REM:
         if (B == 0 || (TAKES(SINT) && NEG(B) == 1 && A == NEG(A) && A != 0))
             abort();
-        GIVE_VALUE(word == TGI_PRIMITIVE_DIV ? DIV(A, B) : REM(A, B));
+        GIVE_VALUE(primitive == TGI_PRIMITIVE_DIV ? DIV(A, B) : REM(A, B));
         return true;
     case TGI_PRIMITIVE_SHL:
     case TGI_PRIMITIVE_SHR:
         if (in[1] >= (uint64_t)WIDTH)
             return false;
-        GIVE_VALUE(word == TGI_PRIMITIVE_SHL ? SHL(A, B) : SHR(A, B));
+        GIVE_VALUE(primitive == TGI_PRIMITIVE_SHL ? SHL(A, B) : SHR(A, B));
         return true;
 #endif
 #if TAKES(FLOAT)
-    WORD_IS(DIV, GIVE_VALUE, DIV(A, B))
-    WORD_IS(FMA, GIVE_VALUE, FMA(A, B, C))
-    WORD_IS(SQRT, GIVE_VALUE, SQRT(A))
-    WORD_IS(FLOOR, GIVE_VALUE, FLOOR(A))
-    WORD_IS(CEIL, GIVE_VALUE, CEIL(A))
-    WORD_IS(TRUNC, GIVE_VALUE, TRUNC(A))
-    WORD_IS(ROUND_EVEN, GIVE_VALUE, ROUND_EVEN(A))
-    WORD_IS(FABS, GIVE_VALUE, FABS(A))
-    WORD_IS(SIGN_BIT, GIVE_MASK, SIGN_BIT(A))
+    PRIMITIVE_IS(DIV, GIVE_VALUE, DIV(A, B))
+    PRIMITIVE_IS(FMA, GIVE_VALUE, FMA(A, B, C))
+    PRIMITIVE_IS(SQRT, GIVE_VALUE, SQRT(A))
+    PRIMITIVE_IS(FLOOR, GIVE_VALUE, FLOOR(A))
+    PRIMITIVE_IS(CEIL, GIVE_VALUE, CEIL(A))
+    PRIMITIVE_IS(TRUNC, GIVE_VALUE, TRUNC(A))
+    PRIMITIVE_IS(ROUND_EVEN, GIVE_VALUE, ROUND_EVEN(A))
+    PRIMITIVE_IS(FABS, GIVE_VALUE, FABS(A))
+    PRIMITIVE_IS(SIGN_BIT, GIVE_MASK, SIGN_BIT(A))
     /* Integers of the width are their bits: in[] is what they are made of. */
-    WORD_IS(BITS_OF, GIVE_MASK, BITS_OF(A))
-    WORD_IS(FLOAT_OF, GIVE_VALUE, FLOAT_OF((INTEGER)in[0]))
-    WORD_IS(IADD, GIVE_MASK, IADD(in[0], in[1]))
-    WORD_IS(ISUB, GIVE_MASK, ISUB(in[0], in[1]))
-    WORD_IS(IMUL, GIVE_MASK, IMUL(in[0], in[1]))
-    WORD_IS(IAND, GIVE_MASK, IAND(in[0], in[1]))
-    WORD_IS(IOR, GIVE_MASK, IOR(in[0], in[1]))
-    WORD_IS(IXOR, GIVE_MASK, IXOR(in[0], in[1]))
-    WORD_IS(IEQ, GIVE_MASK, IEQ(in[0], in[1]))
-    WORD_IS(ILT, GIVE_MASK, ILT((INTEGER)in[0], (INTEGER)in[1]))
-    WORD_IS(IULT, GIVE_MASK, IULT(in[0], in[1]))
-    WORD_IS(TO_FLOAT, GIVE_VALUE, TO_FLOAT((INTEGER)in[0]))
+    PRIMITIVE_IS(BITS_OF, GIVE_MASK, BITS_OF(A))
+    PRIMITIVE_IS(FLOAT_OF, GIVE_VALUE, FLOAT_OF((INTEGER)in[0]))
+    PRIMITIVE_IS(IADD, GIVE_MASK, IADD(in[0], in[1]))
+    PRIMITIVE_IS(ISUB, GIVE_MASK, ISUB(in[0], in[1]))
+    PRIMITIVE_IS(IMUL, GIVE_MASK, IMUL(in[0], in[1]))
+    PRIMITIVE_IS(IAND, GIVE_MASK, IAND(in[0], in[1]))
+    PRIMITIVE_IS(IOR, GIVE_MASK, IOR(in[0], in[1]))
+    PRIMITIVE_IS(IXOR, GIVE_MASK, IXOR(in[0], in[1]))
+    PRIMITIVE_IS(IEQ, GIVE_MASK, IEQ(in[0], in[1]))
+    PRIMITIVE_IS(ILT, GIVE_MASK, ILT((INTEGER)in[0], (INTEGER)in[1]))
+    PRIMITIVE_IS(IULT, GIVE_MASK, IULT(in[0], in[1]))
+    PRIMITIVE_IS(TO_FLOAT, GIVE_VALUE, TO_FLOAT((INTEGER)in[0]))
     case TGI_PRIMITIVE_ISHL:
     case TGI_PRIMITIVE_ISHR:
     case TGI_PRIMITIVE_ISAR:
         if (in[1] >= (uint64_t)WIDTH)
             return false;
-        *out = word == TGI_PRIMITIVE_ISHL   ? ISHL((INTEGER)in[0], in[1])
-               : word == TGI_PRIMITIVE_ISHR ? ISHR((INTEGER)in[0], in[1])
+        *out = primitive == TGI_PRIMITIVE_ISHL   ? ISHL((INTEGER)in[0], in[1])
+               : primitive == TGI_PRIMITIVE_ISHR ? ISHR((INTEGER)in[0], in[1])
                                             : ISAR((INTEGER)in[0], in[1]);
         return true;
     case TGI_PRIMITIVE_TO_INT:
@@ -150,4 +150,4 @@ static bool CAT(evaluate_, DT)(tgi_primitive word, int to, const uint64_t *in,
 #undef C
 #undef GIVE_VALUE
 #undef GIVE_MASK
-#undef WORD_IS
+#undef PRIMITIVE_IS

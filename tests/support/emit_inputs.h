@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * emit_inputs.h - operands on which two ways to run a recipe are compared:
- * edges of every type, each with each, and random bits.
+ * emit_inputs.h - operands on which two implementations of a recipe are
+ * compared: all pairs of edge cases of every dtype, and random bits.
  */
 #ifndef TGI_TEST_EMIT_INPUTS_H
 #define TGI_TEST_EMIT_INPUTS_H
@@ -36,11 +36,11 @@ enum {
     INT_EDGES = sizeof(int_edges) / sizeof(int_edges[0]),
     FLOAT_EDGES = sizeof(float_edges) / sizeof(float_edges[0]),
     GRID = FLOAT_EDGES * FLOAT_EDGES,
-    INPUTS = (GRID + 2000) / 64 * 64 /* also whole vectors */
+    INPUTS = (GRID + 2000) / 64 * 64 /* a multiple of all vector widths */
 };
 _Static_assert((int)INT_EDGES < (int)FLOAT_EDGES, "the grid is large enough");
 
-/* Bits of an edge, any number i. */
+/* Bits of an edge case, for any i. */
 static inline uint64_t edge(int dtype, int i)
 {
     uint64_t bits = 0;
@@ -56,7 +56,7 @@ static inline uint64_t edge(int dtype, int i)
     return dtype == TG_BOOL ? bits & 1 : bits;
 }
 
-/* Any bits; of floats half have a size between 2^-10 and 2^10. */
+/* Random bits; half of the floats are between 2^-10 and 2^10 in magnitude. */
 static inline uint64_t random_bits(uint64_t *state, int dtype)
 {
     uint64_t bits = random_next(state);
@@ -72,7 +72,8 @@ static inline uint64_t random_bits(uint64_t *state, int dtype)
     return dtype == TG_BOOL ? kept & 1 : kept;
 }
 
-/* Every pair of edges, then random ones; the third operand is any edge. */
+/* All pairs of edge cases, then random pairs; the third operand is any edge
+   case. */
 static inline void fill(int dtype, int operand, uint64_t *inputs)
 {
     uint64_t state = (uint64_t)operand;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * export_cases.c - export-cases FOLDER: exports functions of many kinds into
- * the folder, and writes main.c beside them: a program that calls each of them
- * with the data the interpreter was called with here, and compares bytes. See
- * check-export.sh, which compiles and runs it.
+ * export_cases.c - export-cases FOLDER: exports functions of many kinds to the
+ * folder and writes main.c there, a program that calls each with the data of an
+ * interpreted call and compares the bytes. check-export.sh compiles and runs
+ * it.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,14 +18,14 @@ typedef struct argument {
     tg_dtype dtype;
     int rank;
     int64_t dims[2];
-    int from, below; /* integers lie between these; 0, 0: anywhere */
+    int from, below; /* range of integers; 0, 0: any */
 } argument;
 
 typedef struct test_case {
     const char *name;
     tg_callback *callback;
-    argument args[MOST]; /* up to one without a type */
-    bool captures;       /* a variable f32[7] */
+    argument args[MOST]; /* ends at one without a dtype */
+    bool captures;       /* captures a variable f32[7] */
     bool fails;
     int n_results;
     tg_export_memory memory;
@@ -72,7 +72,7 @@ static void layer_norm(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_layer_norm(in[0], in[1], in[2], 1e-5));
 }
 
-/* Values are stored between its kernels: it has temporaries. */
+/* Has several kernels, hence temporaries. */
 static void reductions(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -96,7 +96,7 @@ static void tiny(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_add(in[0], s), s);
 }
 
-/* in: x, v, w (only set) */
+/* in: x, v, w (w is only assigned) */
 static void update(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -123,7 +123,7 @@ static void integers(tg_trace *t, const tg_value *in, void *user)
               tg_cast(remainder, TG_I8), tg_lt(in[0], constant));
 }
 
-/* Small types by value. */
+/* Small dtypes, passed by value. */
 static void small(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -137,7 +137,7 @@ static void gather(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_mul(tg_gather(in[0], in[1], 0), 2));
 }
 
-/* A row of a variable set, and rows of it added to. */
+/* Sets a row of a variable and adds to others. */
 static void place(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -147,7 +147,7 @@ static void place(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_dynamic_slice(in[0], 0, in[2], 3));
 }
 
-/* Nothing in, a constant out, and something without elements. */
+/* No inputs; returns a constant and an empty tensor. */
 static void empty(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -233,12 +233,12 @@ static double number_of(const argument *arg, uint64_t random, bool is_float)
         return arg->from +
                (double)(random % (uint64_t)(arg->below - arg->from));
     if (is_float && random % 17 == 0)
-        return 1e-39 * (double)(random % 9); /* not a normal float */
+        return 1e-39 * (double)(random % 9); /* a denormal float */
     return is_float ? (double)(random % 2001) / 250 - 4
                     : (double)(random % 101);
 }
 
-/* Elements that are the same in every run. */
+/* Reproducible elements. */
 static void fill(const argument *arg, size_t number, void *data)
 {
     uint64_t state = 88172645463325252u + number;
@@ -289,7 +289,7 @@ typedef struct run {
     tg_context *ctx;
     size_t n_args;
     tg_tensor *tensors[MOST];
-    tg_variable *variables[MOST + 1]; /* the last: captured */
+    tg_variable *variables[MOST + 1]; /* the last is captured */
     tg_operand operands[MOST];
     tg_spec specs[MOST];
     tg_tensor *results[MOST];
@@ -362,7 +362,7 @@ static void put_call(const run *r)
     put("%s);\n", r->test->memory == TG_EXPORT_CALLER ? ", memory" : "");
 }
 
-/* What the interpreter computes, and a function that compares. */
+/* Runs the interpreter, and writes a function that compares. */
 static void put_check(run *r, tg_concrete *f)
 {
     const test_case *test = r->test;
@@ -449,8 +449,8 @@ static void write_case(const test_case *test, const char *folder)
 
 /* -- The program ----------------------------------------------------------- */
 
-/* Its host flushes what is not normal, and rounds down: results are not to
-   depend on that, and it must not be changed. */
+/* The host flushes denormals and rounds down: results must not depend on
+   that, and the mode must not change. */
 static const char head[] =
     "#include <stdint.h>\n"
     "#include <stdio.h>\n"

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * folders.h - folders that a test has made.
- */
+/* folders.h - temporary folders of tests. */
 #ifndef TGI_TEST_FOLDERS_H
 #define TGI_TEST_FOLDERS_H
 
 #include <dirent.h>
 #include <unistd.h>
 
-/* Removes a folder and the files in it; how many there were. */
+/* Removes a folder and its files; returns their number. */
 static inline int remove_folder(const char *path)
 {
     DIR *dir = opendir(path);

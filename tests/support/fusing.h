@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fusing.h - for tests of fusion: the loops of a callback, verified, and what
- * can be counted in them.
+ * fusing.h - for tests of fusion: the verified loops of a callback, and
+ * functions that count things in them.
  */
 #ifndef TGI_TEST_FUSING_H
 #define TGI_TEST_FUSING_H
@@ -26,13 +26,13 @@ typedef struct fused {
 #define V32(...) tg_spec_variable(TG_F32, TG_DIMS(__VA_ARGS__))
 #define SCALAR_F32 tg_spec_tensor(TG_F32, TG_SCALAR)
 
-/* Values of unknown extents, in the order in which they stand in the specs. */
+/* Values of the unknown extents, in the order of the specs. */
 #define SYMBOLS(...) ((const int64_t[]){__VA_ARGS__})
 #define NO_SYMBOLS NULL
 
 /* -- Fusing ---------------------------------------------------------------- */
 
-/* What runner.c and program.c do on the way to loops. */
+/* The steps of the compiler up to the loop IR. */
 static inline tg_status make_loops(const tgi_graph *graph,
                                    const int64_t *symbols, tgi_strbuf *explain,
                                    tgi_loops **out_loops)
@@ -73,13 +73,13 @@ static inline void fuse_at(int line, fused *fu, const char *name,
                  tg_error(NULL));
 }
 
-/* The loops of a callback for arguments of these specs. */
+/* Fuses a callback for arguments of these specs. */
 #define fuse(fu, callback, symbols, ...) \
     fuse_at(__LINE__, fu, #callback, callback, symbols, \
             (const tg_spec[]){__VA_ARGS__}, \
             sizeof((const tg_spec[]){__VA_ARGS__}) / sizeof(tg_spec))
 
-/* The test checks at its end that nothing is alive. */
+/* The test checks at its end that no object is alive. */
 static inline void fuse_end(fused *fu)
 {
     tgi_loops_destroy(fu->loops);
@@ -111,7 +111,7 @@ static inline int n_places(const fused *fu, tgi_place place)
     return n;
 }
 
-/* Places in the code at which `op` is computed, of all kernels. */
+/* Number of instructions that compute `op`, in all kernels. */
 static inline int n_ops(const fused *fu, tgi_op op)
 {
     int n = 0;
@@ -139,7 +139,7 @@ static inline int n_insts(const fused *fu, tgi_inst_kind kind)
 
 /* -- Showing --------------------------------------------------------------- */
 
-/* Fuses, adds the loops to a text, and keeps `fu` for counting. */
+/* Fuses, appends the loops to a text, and keeps `fu` for counting. */
 #define SHOW(text, fu, ...) \
     do { \
         fuse(fu, __VA_ARGS__); \
@@ -163,7 +163,7 @@ static inline void reverse(tg_trace *t, const tg_value *in, void *user)
     tg_assign(in[0], tg_slice(in[0], 0, -1, TG_END, -1));
 }
 
-/* The row is used by every row: it is computed once, for itself. */
+/* All rows use the row, so it is computed once, separately. */
 static inline void expensive_row(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * golden.h - compares text with a file of tests/golden, byte for byte. With
- * UPDATE_GOLDEN set in the environment the file is written instead: look at
+ * golden.h - compares text with a file of tests/golden, byte for byte. If
+ * UPDATE_GOLDEN is set in the environment, the file is written instead; review
  * the difference before committing it.
  */
 #ifndef TGI_TEST_GOLDEN_H

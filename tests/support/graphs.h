@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * graphs.h - short words for making graphs in tests, node by node and without
- * the builders, so that wrong ones can be made too.
+ * graphs.h - helpers that build graphs node by node, without the builders, so
+ * that tests can also build invalid ones.
  */
 #ifndef TGI_TEST_GRAPHS_H
 #define TGI_TEST_GRAPHS_H
@@ -39,14 +39,14 @@ static inline tgi_ref variable(tgi_graph *graph, tg_dtype dtype,
     return tgi_graph_add_param(graph, TGI_OP_VARIABLE, dtype, shape, 0);
 }
 
-/* A new extent, that of an axis of a parameter. */
+/* A new symbolic extent, that of an axis of a parameter. */
 static inline tgi_dim symbol(tgi_graph *graph, uint32_t of_param,
                              uint32_t axis)
 {
     return tgi_dim_symbol(graph->dims, (tgi_symbol){of_param, axis});
 }
 
-/* Any node: dtype, shape, inputs as a list of 0-terminated refs, attribute. */
+/* Any node: dtype, shape, a 0-terminated list of inputs, attribute. */
 static inline tgi_ref add_node(tgi_graph *graph, tgi_op op, tg_dtype dtype,
                                tgi_shape_ref shape, const tgi_ref *inputs,
                                const void *attr, size_t attr_bytes)
@@ -70,8 +70,8 @@ static inline tgi_ref add_node(tgi_graph *graph, tgi_op op, tg_dtype dtype,
 #define ATTR(type, ...) &(const type){__VA_ARGS__}, sizeof(type)
 #define NO_ATTR NULL, (size_t)0
 
-/* An elementwise node: type and shape are those of its last input, but the
-   result of comparisons is bool. */
+/* An elementwise node with the dtype and shape of its last input;
+   comparisons return bool. */
 static inline tgi_ref apply_n(tgi_graph *graph, tgi_op op,
                               const tgi_ref *inputs)
 {
@@ -103,7 +103,7 @@ static inline tgi_ref number(tgi_graph *graph, tg_dtype dtype, double value)
                                   (tg_site){NULL, 0});
 }
 
-/* A view, or what else takes one input and keeps its type. */
+/* A view or another op that takes one input and keeps its dtype. */
 static inline tgi_ref reshaped(tgi_graph *graph, tgi_op op, tgi_ref x,
                                tgi_shape_ref shape, const void *attr,
                                size_t attr_bytes)
@@ -119,7 +119,7 @@ static inline tgi_ref broadcast(tgi_graph *graph, tgi_ref x,
     return reshaped(graph, TGI_OP_BROADCAST, x, shape, NO_ATTR);
 }
 
-/* That number in the type and shape of `like`. */
+/* A constant with the dtype and shape of `like`. */
 static inline tgi_ref number_like(tgi_graph *graph, tgi_ref like, double value)
 {
     const tgi_node *node = tgi_graph_node(graph, like);
@@ -127,7 +127,7 @@ static inline tgi_ref number_like(tgi_graph *graph, tgi_ref like, double value)
                      node->shape);
 }
 
-/* The contents of a variable after `write` (0: at the beginning). */
+/* The contents of a variable after `write` (0: initially). */
 static inline tgi_ref read_variable(tgi_graph *graph, tgi_ref variable_ref,
                                     tgi_ref write)
 {
@@ -159,7 +159,7 @@ static inline tgi_ref result(tgi_graph *graph, tgi_ref call_ref,
                     ATTR(tgi_attr_index, index));
 }
 
-/* The text of a graph, to be freed by tgi_free. */
+/* The text of a graph; free with tgi_free. */
 static inline char *text_of(const tgi_graph *graph)
 {
     tgi_strbuf buf = {0};

@@ -8,13 +8,13 @@
 
 enum {
     PAGE = 4096,
-    MARKS = 128, /* bytes of them */
+    MARKS = 128, /* in bytes */
     MARK = 0x5a
 };
 
 typedef struct slot {
-    char *memory; /* behind the first guard; NULL: not mapped yet */
-    size_t bytes; /* up to the second */
+    char *memory; /* after the first guard page; NULL: not mapped yet */
+    size_t bytes; /* up to the second guard page */
     char *marks;
     size_t n_marks;
 } slot;
@@ -34,7 +34,7 @@ static void map_slot(slot *s, size_t bytes)
     s->memory = memory + PAGE;
 }
 
-/* At the end of the slot, or at its beginning, or near its end. */
+/* At the end of the slot, at its start, or near its end. */
 void *guarded_room(size_t number, size_t bytes, size_t element_bytes,
                    uint64_t random)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * image_objects.h - builds relocatable ELF objects by hand, sound ones and
- * such as no assembler would make. A test edits the builder's lists before
- * the object is made, or its bytes after.
+ * image_objects.h - builds relocatable ELF objects by hand, valid ones and ones
+ * that no assembler would produce. A test edits the lists of the builder before
+ * the object is finished, or its bytes afterwards.
  *
  *     object_builder b;
  *     object_begin(&b);
@@ -24,7 +24,7 @@
 
 enum { OBJECT_LIST_MAX = 16, OBJECT_BYTES_MAX = 8192 };
 
-/* Of the builder itself; also for programs without Criterion. */
+/* Errors of the builder; does not require Criterion. */
 #define object_check(condition) ((condition) ? (void)0 : abort())
 
 typedef struct object_builder {
@@ -35,7 +35,7 @@ typedef struct object_builder {
         char name[32];
     } sections[OBJECT_LIST_MAX]; /* [0] is the null section */
     unsigned n_sections;
-    Elf64_Sym symbols[OBJECT_LIST_MAX]; /* [0] is no symbol */
+    Elf64_Sym symbols[OBJECT_LIST_MAX]; /* [0] is the null symbol */
     unsigned n_symbols;
     struct object_relocation {
         unsigned section;
@@ -46,7 +46,7 @@ typedef struct object_builder {
     unsigned n_name_bytes;
 } object_builder;
 
-/* An exact allocation: a sanitizer sees a read behind it. */
+/* An exact allocation, so that a sanitizer detects a read past its end. */
 typedef struct object_bytes {
     unsigned char *data;
     size_t n;
@@ -71,7 +71,8 @@ static inline unsigned object_name(object_builder *b, const char *name)
     return at;
 }
 
-/* `data` is borrowed until object_end; NULL for none in the file. */
+/* `data` is borrowed until object_end; NULL if the section has none in the
+   file. */
 static inline unsigned object_section(object_builder *b, const char *name,
                                       unsigned type, uint64_t flags,
                                       uint64_t align, const void *data,
@@ -111,7 +112,7 @@ static inline void object_relocation(object_builder *b, unsigned section,
         section, {offset, ELF64_R_INFO((uint64_t)symbol, type), addend}};
 }
 
-/* Adds the sections of relocations, each an array inside `relas`. */
+/* Adds the relocation sections, each an array inside `relas`. */
 static inline void object_add_relas(object_builder *b, Elf64_Rela *relas,
                                     unsigned symtab)
 {
@@ -134,7 +135,7 @@ static inline void object_add_relas(object_builder *b, Elf64_Rela *relas,
     }
 }
 
-/* The order is LLVM's: contents, then headers of sections at the very end. */
+/* LLVM's order: contents, then section headers at the end. */
 static inline object_bytes object_end(object_builder *b)
 {
     Elf64_Rela relas[OBJECT_LIST_MAX];
@@ -195,7 +196,7 @@ static inline object_bytes object_end(object_builder *b)
 
 enum { SAMPLE_ANSWER = 42, SAMPLE_CONSTANT = 1234567 };
 
-/* Indices, for tests that edit it. */
+/* Section and symbol indices, for tests that edit the object. */
 enum { SAMPLE_TEXT = 1, SAMPLE_RODATA = 2 };
 enum { SAMPLE_SYMBOL_CONSTANT = 1, SAMPLE_SYMBOL_ANSWER = 2 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * instrument.h - for tests that run much compiled code: where they are built
- * with AddressSanitizer, it watches that code too.
+ * instrument.h - for tests that run a lot of compiled code: in a build with
+ * AddressSanitizer, that code is instrumented too.
  */
 #ifndef TGI_TEST_INSTRUMENT_H
 #define TGI_TEST_INSTRUMENT_H
@@ -17,8 +17,8 @@
 #define UNDER_ADDRESS_SANITIZER
 #endif
 
-/* Contexts created from now on instrument what they compile, unless the
-   environment says something already. */
+/* Later contexts instrument compiled code, unless the environment has a
+   setting. */
 static inline void instrument_compiled_code(void)
 {
 #ifdef UNDER_ADDRESS_SANITIZER

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loops_building.h - for tests of the code generator: loops by hand, compiled,
- * loaded and run on buffers between pages that nobody may touch.
+ * loops_building.h - for tests of the code generator: hand-made loop IR,
+ * compiled, loaded and run on buffers between guard pages.
  */
 #ifndef TGI_TEST_LOOPS_BUILDING_H
 #define TGI_TEST_LOOPS_BUILDING_H
@@ -45,7 +45,7 @@ static inline uint32_t add_buffer(tgi_loops *loops, int dtype, tgi_dim count)
                                  .count = count});
 }
 
-/* A kernel that is run as the next step. */
+/* Appends a kernel and a step that runs it. */
 static inline tgi_kernel_loops *add_kernel(tgi_loops *loops, const char *name,
                                            tgi_vectors vectors, int n_outer,
                                            const tgi_dim *extent)
@@ -67,7 +67,7 @@ static inline void add_step(tgi_loops *loops, int kind, uint32_t number)
     ADD(&loops->steps, (tgi_loop_step){(uint8_t)kind, number});
 }
 
-/* Strides along all axes, negative ones too. */
+/* Strides along all axes; may be negative. */
 static inline uint32_t add_access(tgi_kernel_loops *k, uint32_t buffer,
                                   tgi_dim offset, const int64_t *strides)
 {
@@ -139,7 +139,7 @@ static inline uint32_t add_number(tgi_kernel_loops *k, int dtype, double x)
     return add_constant(k, dtype, bits);
 }
 
-/* Operands that are 0 are none. */
+/* Operands that are 0 are absent. */
 static inline uint32_t add_op(tgi_kernel_loops *k, int phase, tgi_op op,
                               uint32_t a, uint32_t b, uint32_t c)
 {
@@ -181,7 +181,7 @@ static inline uint32_t add_index(tgi_kernel_loops *k, int kind, uint32_t a,
                       .dim = dim});
 }
 
-/* The inst REDUCED of a new reduction, for the phase after `phase`. */
+/* The instruction REDUCED of a new reduction, for the phase after `phase`. */
 static inline uint32_t add_reduction(tgi_kernel_loops *k, int phase,
                                      tgi_op op, uint32_t value,
                                      uint32_t other)
@@ -214,11 +214,8 @@ static inline void add_store(tgi_kernel_loops *k, int phase, uint32_t value,
 
 /* -- Buffers --------------------------------------------------------------- */
 
-/*
- * Bytes between two pages without access. They end at the upper page, or if
- * `is_low` begin at the lower one; offsets from a page are multiples of
- * `align`.
- */
+/* Bytes between two guard pages. They end at the upper page, or start at the
+   lower one if `is_low`; offsets from a page are multiples of `align`. */
 typedef struct guarded {
     char *data;
     size_t bytes;
@@ -254,8 +251,8 @@ typedef struct code {
     tgi_entry *entry;
 } code;
 
-/* Verifies, compiles and loads; the loops are destroyed. The options have
-   what is special. */
+/* Verifies, compiles and loads the loops, then destroys them. `options`
+   holds non-default settings. */
 static inline code compile_loops_with(tgi_loops *loops,
                                       tgi_codegen_options options)
 {
@@ -319,7 +316,7 @@ static inline void wait_at_barrier(tgi_frame *frame)
     pthread_barrier_wait(frame->user);
 }
 
-/* Runs code on a team of real threads. `frame` has buffers and dims. */
+/* Runs code on a team of threads. `frame` has buffers and extents. */
 static inline void run_code(const code *c, tgi_frame *frame, int n_threads)
 {
     pthread_barrier_t barrier;

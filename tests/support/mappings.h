@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * mappings.h - what the kernel says about this process's memory, from
- * /proc/self/maps.
- */
+/* mappings.h - the memory mappings of this process, from /proc/self/maps. */
 #ifndef TGI_TEST_MAPPINGS_H
 #define TGI_TEST_MAPPINGS_H
 
@@ -10,8 +7,8 @@
 #include <stdio.h>
 
 typedef struct mappings {
-    int n;            /* all */
-    int n_executable; /* anonymous ones */
+    int n;            /* all mappings */
+    int n_executable; /* anonymous and executable */
     int n_both;       /* writable and executable */
 } mappings;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * modes.h - one scenario, interpreted and compiled in several ways: all it
- * can see must be the same, byte by byte.
+ * modes.h - runs one scenario interpreted and compiled in several ways, and
+ * compares everything it observes byte by byte.
  */
 #ifndef TGI_TEST_MODES_H
 #define TGI_TEST_MODES_H
@@ -16,7 +16,7 @@ typedef struct mode {
     int threads, vector_bits;
 } mode;
 
-/* The first one says what is right. All work is split among the threads. */
+/* The first mode is the reference. All work is divided among the threads. */
 static const mode all_modes[] = {
     {"interpreted", "off", 1, 0},
     {"compiled", "required", 1, 0},
@@ -26,7 +26,7 @@ static const mode all_modes[] = {
 };
 enum { N_MODES = sizeof(all_modes) / sizeof(*all_modes) };
 
-/* Skips the test where nothing can be compiled. */
+/* Skips the test if nothing can be compiled. */
 static inline void need_compiler(void)
 {
     char text[1024];
@@ -34,7 +34,7 @@ static inline void need_compiler(void)
         cr_skip_test("%s", text);
 }
 
-/* Numbers of every sort, n of them. */
+/* n numbers of many kinds. */
 static inline tg_tensor *f32_range(tg_context *ctx, int64_t n)
 {
     tg_tensor *x = tg_tensor_create(ctx, TG_F32, TG_DIMS(n), tg_zeros());
@@ -82,7 +82,7 @@ static inline void note_variable(outcome *out, tg_variable *v)
     note(out, contents, bytes);
 }
 
-/* A status, and the words of a failure. */
+/* A status and an error message. */
 static inline tg_status note_status(outcome *out, tg_status status)
 {
     note(out, &status, sizeof(status));
@@ -95,7 +95,7 @@ static inline tg_status note_status(outcome *out, tg_status status)
 
 typedef void scenario(session *s, outcome *out);
 
-/* Runs it in all modes; it releases what it makes. */
+/* Runs a scenario in all modes; it releases what it creates. */
 static inline void check_modes(scenario *run)
 {
     static outcome want, is;

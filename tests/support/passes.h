@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * passes.h - runs graphs before and after a pass on numbers at the edges, and
- * compares all bits of results and variables; NaNs count as equal.
+ * passes.h - runs graphs before and after a pass on edge cases and compares all
+ * bits of results and variables; all NaNs are equal.
  */
 #ifndef TGI_TEST_PASSES_H
 #define TGI_TEST_PASSES_H
@@ -18,8 +18,8 @@
 
 #define N_EDGES 16
 
-/* Element i of n of a parameter of that type: parameters 0 and 1 meet in all
-   pairs of edges if there are 256 elements. */
+/* Element i of n of a parameter: with 256 elements, parameters 0 and 1 cover
+   all pairs of edge cases. */
 static inline void edge_element(int dtype, size_t of_param, size_t i, size_t n,
                                 void *out_element)
 {
@@ -64,7 +64,7 @@ static inline bool same_elements(int dtype, const char *a, const char *b,
     return true;
 }
 
-/* Everything a run leaves behind: contents of parameters, then results. */
+/* The final state of a run: contents of parameters, then results. */
 #define MOST_BUFFERS 24
 typedef struct outcome {
     tg_status status;
@@ -79,7 +79,7 @@ static inline void outcome_add(outcome *o, int dtype, size_t bytes)
     cr_assert_lt(o->n, MOST_BUFFERS);
     o->buffers[o->n] = tgi_buffer_alloc(bytes);
     cr_assert_not_null(o->buffers[o->n]);
-    memset(o->buffers[o->n], 0, bytes); /* what a failing run leaves */
+    memset(o->buffers[o->n], 0, bytes); /* in case the run fails */
     o->bytes[o->n] = bytes;
     o->dtypes[o->n++] = dtype;
 }
@@ -90,7 +90,7 @@ static inline void outcome_deinit(outcome *o)
         tgi_buffer_free(o->buffers[i], o->bytes[i]);
 }
 
-/* Every symbol of the graph gets `extent`. */
+/* Sets every symbol of the graph to `extent`. */
 static inline outcome run_graph(const tgi_graph *graph, int64_t extent)
 {
     outcome o = {.status = TG_OK};
@@ -130,7 +130,7 @@ static inline outcome run_graph(const tgi_graph *graph, int64_t extent)
     return o;
 }
 
-/* The bits of both graphs agree where all unknown extents are `extent`. */
+/* Both graphs give the same bits if all unknown extents are `extent`. */
 static inline void check_same_bits(const tgi_graph *before,
                                    const tgi_graph *after, int64_t extent,
                                    const char *what)
@@ -152,7 +152,7 @@ static inline void check_same_bits(const tgi_graph *before,
     outcome_deinit(&b);
 }
 
-/* What a pass makes of a graph, verified and compared. */
+/* Runs a pass on a graph, verifies the result and compares bits. */
 static inline tgi_graph *run_pass(tgi_pass_run *pass, const tgi_graph *in)
 {
     tgi_graph *out = NULL;

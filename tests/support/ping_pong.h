@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* ping_pong.h - for tests of teams: whether barriers order what threads do. */
+/*
+ * ping_pong.h - for tests of teams: checks that barriers order the accesses of
+ * threads.
+ */
 #ifndef TGI_TEST_PING_PONG_H
 #define TGI_TEST_PING_PONG_H
 
@@ -7,8 +10,8 @@
 
 #include "codegen/entry_abi.h"
 
-/* In an entry: every thread writes its slot, and all see all after the
-   barrier. Counts what is seen otherwise. */
+/* An entry in which every thread writes its slot and reads all slots after
+   the barrier. Counts stale reads. */
 static inline void ping_pong(tgi_frame *frame, int64_t thread,
                              int64_t n_threads, int n_rounds, int *slots,
                              atomic_int *n_wrong)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * regions.h - for tests of SWITCH and LOOP nodes: a graph with a number, a
- * vector and a variable, and small graphs for nodes in it to own.
+ * vector and a variable, and small graphs for its nodes to own.
  */
 #ifndef TGI_TEST_REGIONS_H
 #define TGI_TEST_REGIONS_H
@@ -9,8 +9,8 @@
 #include "ir/verify.h"
 #include "support/graphs.h"
 
-static tgi_graph *g; /* of the test: each runs in a process of its own */
-static tgi_ref n, x, v; /* i64 scalar, f32[3], and a variable like it */
+static tgi_graph *g; /* one per test: each test has its own process */
+static tgi_ref n, x, v; /* i64 scalar, f32[3], and a variable of that type */
 static tgi_shape_ref s;
 
 static inline void begin(void)
@@ -31,7 +31,7 @@ static inline void end(void)
 
 /* -- Making regions -------------------------------------------------------- */
 
-/* A graph with the parameters n and x, and the variable if wanted. */
+/* A graph with the parameters n and x, and optionally the variable. */
 static inline tgi_graph *region(const char *name, bool has_variable)
 {
     tgi_graph *graph = tgi_graph_create(name, g->dims);
@@ -43,7 +43,7 @@ static inline tgi_graph *region(const char *name, bool has_variable)
     return graph;
 }
 
-/* A node that owns these graphs; they are released. */
+/* A node that owns these graphs; the references are consumed. */
 static inline tgi_ref own(tgi_op op, int64_t n_carried, int64_t flags,
                           tgi_graph *const *graphs, int64_t n_graphs,
                           const tgi_ref *inputs)
@@ -86,7 +86,7 @@ static inline tgi_graph *negated(void)
     return graph;
 }
 
-/* Goes on for `trips` trips. */
+/* True for the first `trips` iterations. */
 static inline tgi_graph *fewer_than(double trips)
 {
     tgi_graph *graph = region("test", false);
@@ -95,7 +95,7 @@ static inline tgi_graph *fewer_than(double trips)
     return graph;
 }
 
-/* Writes the variable. */
+/* Assigns the variable. */
 static inline tgi_graph *assigning(void)
 {
     tgi_graph *graph = region("assigning", true);
@@ -104,7 +104,7 @@ static inline tgi_graph *assigning(void)
     return graph;
 }
 
-/* Only reads it. */
+/* Reads the variable. */
 static inline tgi_graph *reading(void)
 {
     tgi_graph *graph = region("reading", true);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * saved_values.h - for tests of values that grow: a loop that saves what its body
- * returns behind the loop values, in stacks (lower_saved_values.h); and how other loops and
- * branches take slices of them, as gradients do. Made of the parts that
- * tg_while is made of.
+ * saved_values.h - for tests of unbounded stacks: a loop that saves the results
+ * of its body beyond the loop values (lower_saved_values.h), and loops and
+ * branches that take slices of the stacks, as gradients do. Built from the
+ * functions that implement tg_while.
  */
 #ifndef TGI_TEST_SAVED_VALUES_H
 #define TGI_TEST_SAVED_VALUES_H
@@ -16,8 +16,8 @@
 
 enum { MOST_SAVED = 8 };
 
-/* The graphs of a loop; what the body returns behind the loop values is kept
-   for every trip (lower_saved_values.h). */
+/* The graphs of a loop. Results of the body beyond the loop values are saved
+   per iteration (lower_saved_values.h). */
 static inline bool saving_trace(tgi_control *c, tg_callback *test,
                                 tg_callback *body, void *user,
                                 size_t n_values, size_t n_saved)
@@ -35,10 +35,10 @@ static inline bool saving_trace(tgi_control *c, tg_callback *test,
 }
 
 /*
- * A loop of so many trips, or (test not NULL, which sees the loop values) as
- * long as the test says. The body sees the number of the trip and the loop
- * values, and returns these and what is to be saved. With a limit, `trips` is
- * one.
+ * A loop of `trips` iterations, or, if `test` is not NULL, while the test
+ * (which receives the loop values) is true. The body receives the iteration and
+ * the loop values; it returns the next loop values and the values to save. With
+ * a limit, `trips` is the limit.
  */
 static inline void loop_saving(tg_operand trips, bool is_limited,
                                tg_callback *test, tg_callback *body,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * support.h - what many unit tests want: the check that everything was given
- * back, random numbers that repeat, and a run under every fault of the
- * allocator.
+ * support.h - shared by most unit tests: the check that no object is alive,
+ * reproducible random numbers, and fault injection.
  */
 #ifndef TGI_TEST_SUPPORT_H
 #define TGI_TEST_SUPPORT_H
@@ -17,7 +16,7 @@
 #include "tgjit/base.h"
 #include "tgjit/context.h"
 
-/* For the end of every test that makes objects. */
+/* To be called at the end of every test that creates objects. */
 #define check_nothing_is_alive() \
     do { \
         cr_assert_eq(tg_compile_wait(NULL), TG_OK); \
@@ -27,7 +26,7 @@
                      tg_live_bytes()); \
     } while (0)
 
-/* Whether the function that failed last knows where it was called. */
+/* True if the last error has a source location. */
 static inline bool takes_site(void)
 {
     static const char *const names[] = {"tg_call", "tg_bind", "tg_run",
@@ -41,10 +40,10 @@ static inline bool takes_site(void)
 }
 
 /*
- * Runs a scenario once with every one of its allocations failing, alone and
- * with all later ones. It returns whether all went well; if not, the record
- * must say that memory is out, and where if that is known. It leaves nothing
- * alive either way.
+ * Runs a scenario once for each of its allocations, which fails, alone and with
+ * all later ones. The scenario returns whether it succeeded. If not, the error
+ * record must say out of memory, with the location if known. No object may
+ * remain alive in either case.
  */
 static inline void check_every_fault(bool (*scenario)(void))
 {

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * support_random.h - random numbers that repeat, for tests and the programs
- * beside them.
+ * support_random.h - reproducible random numbers, for tests and test programs.
  */
 #ifndef TGI_TEST_SUPPORT_RANDOM_H
 #define TGI_TEST_SUPPORT_RANDOM_H
 
 #include <stdint.h>
 
-/* splitmix64: any seed is good. */
+/* splitmix64; any seed is valid. */
 static inline uint64_t random_next(uint64_t *state)
 {
     uint64_t x = *state += 0x9e3779b97f4a7c15u;
@@ -17,7 +16,7 @@ static inline uint64_t random_next(uint64_t *state)
     return x ^ (x >> 31);
 }
 
-/* One of 0 … n - 1. */
+/* Uniform in 0 … n - 1. */
 static inline int random_below(uint64_t *state, int n)
 {
     return (int)(random_next(state) % (uint64_t)n);

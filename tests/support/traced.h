@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * traced.h - callbacks whose graphs are kept as goldens. The #line below
- * makes their places the same wherever the sources lie; one operation stands
- * on a line, since compilers differ in which line of several they report.
+ * traced.h - callbacks whose graphs are goldens. #line below makes their source
+ * locations independent of the path. Each operation is on its own line, because
+ * compilers differ in the line they report for a multi-line expression.
  */
 #ifndef TGI_TEST_TRACED_H
 #define TGI_TEST_TRACED_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * warm.c - a small user of the library, for check-warm.sh: it binds a function
- * and runs it, and says what came out, what the cache did, and whether LLVM
- * is in its memory. Takes how often to do it, each time with a new context
- * and no code of the one before.
+ * warm.c - a small program for check-warm.sh: binds a function, runs it, and
+ * prints the result, the counters of the cache, and whether LLVM is loaded. Its
+ * argument is the number of repetitions, each with a new context and an empty
+ * in-memory cache.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static void chain(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, y, tg_sum(tg_exp(y), TG_ALL_AXES));
 }
 
-/* All bits of the results, as one number. */
+/* A hash of all bits of the results. */
 static unsigned long long digest(tg_tensor *const *results, int n)
 {
     unsigned long long hash = 0xcbf29ce484222325u;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * watched.h - for plain programs that run compiled code by teams: how they
- * begin, and a run of which it is counted who takes part: a team that is none
- * would prove nothing.
+ * watched.h - for programs that run compiled code on teams: initialisation, and
+ * a run that counts the threads that take part, so that a team of one is
+ * noticed.
  */
 #ifndef TGI_TEST_WATCHED_H
 #define TGI_TEST_WATCHED_H
@@ -17,8 +17,9 @@
 #include "program.h"
 
 /*
- * Threads of OpenMP that wait for the next team take the time of those that
- * compile. Libraries have read by now how to wait: begin once more.
+ * OpenMP threads that wait for the next team would slow down the compiling
+ * ones. The OpenMP run time reads its settings at start-up, so the program
+ * executes itself again with another wait policy.
  */
 static inline void wait_passively(char **argv)
 {
@@ -28,8 +29,8 @@ static inline void wait_passively(char **argv)
     execv("/proc/self/exe", argv);
 }
 
-/* Opens the module, once for all processes that will be forked. Says what it
-   is, or why there is none. */
+/* Loads the plugin once, before processes are forked. Prints its version, or
+   why it is missing. */
 static inline bool can_compile(void)
 {
     char text[512];
@@ -41,7 +42,7 @@ static inline bool can_compile(void)
     return can;
 }
 
-/* The entry of the program that is being run, and how often it was called. */
+/* The entry of the running program, and its number of calls. */
 static tgi_entry *watched_entry;
 static atomic_int watched_calls;
 
@@ -52,8 +53,8 @@ static inline void watch_entry(tgi_frame *frame, int64_t thread,
     watched_entry(frame, thread, n_threads);
 }
 
-/* Runs it; `out_team` is the number of threads that took part. Counted at the
-   entry of the compiled code, not asked. */
+/* Runs a program; *out_team is the number of threads that took part, counted
+   in the entry. */
 static inline tg_status run_watched(tgi_program *program, tgi_native *native,
                                     int *out_team)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * word_reader.h - reads files of words between blanks, in which '#' begins a comment
- * line: tests/FOLDER/NAME.txt, for tests that compare with what stands there.
+ * word_reader.h - reads files of whitespace-separated words, with comment lines
+ * that begin with '#': tests/FOLDER/NAME.txt, for tests that compare with
+ * expected values.
  */
 #ifndef TGI_TEST_WORD_READER_H
 #define TGI_TEST_WORD_READER_H
@@ -15,8 +16,8 @@ typedef struct word_file {
     const char *file;
     char *text, *at;
     int line;
-    char token[80]; /* the next word, "" at the end … */
-    int token_line; /* … and where it stands */
+    char token[80]; /* the next word, "" at the end */
+    int token_line; /* its line */
 } word_file;
 
 static inline void words_next(word_file *w)
@@ -41,7 +42,7 @@ static inline bool words_is(const word_file *w, const char *word)
     return strcmp(w->token, word) == 0;
 }
 
-/* Stands at the first word. */
+/* Opens a file and reads the first word. */
 static inline word_file words_open(const char *folder, const char *file)
 {
     word_file w = {.file = file, .line = 1};
@@ -68,7 +69,7 @@ static inline void words_close(word_file *w)
     free(w->text);
 }
 
-/* 2x3, or . for a scalar; the rank. */
+/* Parses 2x3, or . for a scalar; returns the rank. */
 static inline int words_shape(word_file *w, int64_t *dims)
 {
     int rank = 0;

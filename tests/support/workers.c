@@ -9,19 +9,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What a worker tells its parent, in memory they share; then its tally. */
+/* Shared between a worker and its parent, followed by the tally. */
 typedef struct worker {
     uint64_t n_passed;
-    uint64_t current; /* which number is under way */
+    uint64_t current; /* the case being checked */
     _Alignas(max_align_t) char tally[];
 } worker;
 
-/* A run under way. */
+/* A run. */
 typedef struct run {
     const workers *of;
     char *shared;
-    size_t stride;                 /* bytes from one worker's to the next */
-    pid_t processes[WORKERS_MOST]; /* 0: it has ended */
+    size_t stride;                 /* bytes between the records of two
+                                      workers */
+    pid_t processes[WORKERS_MOST]; /* 0: has exited */
 } run;
 
 static worker *worker_at(const run *r, int i)
@@ -35,8 +36,8 @@ int workers_default_jobs(void)
     return n < 1 ? 1 : n < WORKERS_MOST ? (int)n : WORKERS_MOST;
 }
 
-/* Checks numbers from `first` on and does not return: it ends at the first
-   failure, having said which one is under way. */
+/* Checks cases from `first` on; does not return. Exits at the first failure,
+   with that case in `current`. */
 static void work(const workers *of, uint64_t first, worker *w)
 {
     for (uint64_t k = first; k < of->count; k += (uint64_t)of->n_jobs) {
@@ -47,7 +48,7 @@ static void work(const workers *of, uint64_t first, worker *w)
         w->n_passed++;
     }
     w->current = of->count;
-    exit(EXIT_SUCCESS); /* what only the end can tell, such as a leak, counts */
+    exit(EXIT_SUCCESS); /* checks at exit, such as for leaks, count */
 }
 
 static void start(run *r, uint64_t first, int i)
@@ -62,7 +63,7 @@ static void start(run *r, uint64_t first, int i)
         abort();
 }
 
-/* Which worker has ended, and how; -1: none is left. */
+/* The worker that has exited, with its status; -1: none is left. */
 static int wait_for_one(run *r, int *out_status)
 {
     pid_t process = waitpid(-1, out_status, 0);

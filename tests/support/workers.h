@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * workers.h - for programs that check many things, each by its number, in
- * several processes.
+ * workers.h - for programs that check many numbered cases in several processes.
  *
- * Numbers are shared by what is left when they are divided by how many
- * processes there are; which of them checks one changes nothing. If one
- * crashes, hangs or finds a failure, the parent knows where it was and starts
- * another behind it. The parent itself runs nothing: it has no threads that a
- * child could miss.
+ * Case i goes to process i modulo the number of processes; the assignment does
+ * not affect results. If a process crashes, hangs or finds a failure, the
+ * parent knows the case and starts another process after it. The parent runs no
+ * case itself, so it has no threads that a forked child would lack.
  */
 #ifndef TGI_TEST_WORKERS_H
 #define TGI_TEST_WORKERS_H
@@ -19,26 +17,27 @@
 enum { WORKERS_MOST = 64 };
 
 typedef struct workers {
-    uint64_t count, most_failures; /* it stops after so many */
+    uint64_t count, most_failures; /* stops after `most_failures` */
     int n_jobs;                    /* processes, at most WORKERS_MOST */
-    unsigned seconds;              /* for one number: longer hangs */
+    unsigned seconds;              /* timeout of one case */
     const void *user;
 
-    /* In a process of its own: whether a number passes. It adds to a tally of
-       that process, of `tally_bytes`, zero at first. */
+    /* In a worker: returns whether case `number` passes. May add to the
+       tally of that process, which has `tally_bytes` bytes, initially zero. */
     bool (*check)(const void *user, uint64_t number, void *tally);
     size_t tally_bytes;
-    /* In the parent: this number fails; the status is that of waitpid. If the
-       number is `count`, the end of a process has failed, as with a leak. */
+    /* In the parent: case `number` failed; `status` is that of waitpid. If
+       the number is `count`, the process failed at exit, for example because of
+       a leak. */
     void (*tell)(const void *user, uint64_t number, int status);
-    /* In the parent: adds the tally of a process to that of all. */
+    /* In the parent: adds the tally of a process to the total. */
     void (*add)(void *sum, const void *tally);
 } workers;
 
-/* As many as there are CPUs. */
+/* The number of CPUs. */
 int workers_default_jobs(void);
 
-/* Adds to both numbers, of which the second one counts for most_failures. */
+/* Adds to both counters; the second counts towards most_failures. */
 void workers_run(const workers *w, void *sum, uint64_t *n_passed,
                  uint64_t *n_failed);
 

@@ -55,7 +55,7 @@ void ulp_print_cost(void)
                 recording_of_op(&r, f->op, (tg_dtype)dtype);
             printf("%-9s %s  %10d  %.1f\n", tgi_op_table[f->op].name,
                    tg_dtype_name((tg_dtype)dtype),
-                   is_recorded ? recording_words(&r) : -1,
+                   is_recorded ? recording_primitives(&r) : -1,
                    nanoseconds(f, dtype));
         }
 }

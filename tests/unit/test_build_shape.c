@@ -148,9 +148,9 @@ Test(build_shape, transpose)
     check_type(&w, tgi_build_transpose(&w.b, x, PERM(-1, 0, -2)),
                "f32[4,2,3]");
     check_refused(&w, tgi_build_transpose(&w.b, x, PERM(0, 1)), TG_ERROR_SHAPE,
-                  "f32[2,3,4]: the permutation has 2 axes");
+                  "f32[2,3,4]: the permutation has length 2");
     check_refused(&w, tgi_build_transpose(&w.b, x, 3, NULL), TG_ERROR_SHAPE,
-                  "f32[2,3,4]: the permutation has 3 axes");
+                  "f32[2,3,4]: the permutation has length 3");
     check_refused(&w, tgi_build_transpose(&w.b, x, PERM(0, 1, 3)),
                   TG_ERROR_SHAPE,
                   "f32[2,3,4]: axis 3 is out of range for rank 3");

@@ -305,8 +305,8 @@ Test(build_symbolic, an_update_fits_into_what_it_updates)
 {
     check_attempts(y_put_into_x, {S(9, 2), S(4, 2), S(9, 2), NULL},
                    {S(3, 2), S(4, 2), NOTHING,
-                    "dynamic_update_slice: size of the slice and extent: 4 is "
-                    "more than 3"},
+                    "dynamic_update_slice: size of the slice and extent: 4 "
+                    "exceeds 3"},
                    {S(3, 2), S(2, 3), NOTHING,
                     "dynamic_update_slice: extents: 3 and 2 are not equal"});
 }
@@ -316,12 +316,10 @@ Test(build_symbolic, a_dynamic_slice_is_not_larger_than_its_axis)
     check_attempts(four_from_somewhere, {S(9), NOTHING, S(4), NULL},
                    {S(4), NOTHING, S(4), NULL},
                    {S(3), NOTHING, NOTHING,
-                    "dynamic_slice: size of the slice and extent: 4 is more "
-                    "than 3"});
+                    "dynamic_slice: size of the slice and extent: 4 exceeds 3"});
     check_attempts(as_many_as_in_y, {S(2, 9), S(5), S(2, 5), NULL},
                    {S(2, 9), S(10), NOTHING,
-                    "dynamic_slice: size of the slice and extent: 10 is more "
-                    "than 9"});
+                    "dynamic_slice: size of the slice and extent: 10 exceeds 9"});
 }
 
 /* -- Reductions and products ----------------------------------------------- */

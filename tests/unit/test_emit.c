@@ -114,24 +114,24 @@ Test(emit, a_recipe_says_the_same_every_time)
     cr_expect_eq(r.n, again.n);
     cr_expect_eq(memcmp(r.values, again.values,
                         (size_t)r.n * sizeof(r.values[0])), 0);
-    cr_expect_gt(recording_words(&r), 10);
+    cr_expect_gt(recording_primitives(&r), 10);
 }
 
-Test(emit, every_word_has_a_name_and_operands)
+Test(emit, every_primitive_has_a_name_and_operands)
 {
-    for (int word = 0; word < TGI_PRIMITIVES; word++) {
-        cr_assert_not_null(tgi_primitive_table[word].name);
-        cr_expect_geq(tgi_primitive_table[word].n_operands, 1);
-        cr_expect_leq(tgi_primitive_table[word].n_operands, 3);
+    for (int primitive = 0; primitive < TGI_PRIMITIVES; primitive++) {
+        cr_assert_not_null(tgi_primitive_table[primitive].name);
+        cr_expect_geq(tgi_primitive_table[primitive].n_operands, 1);
+        cr_expect_leq(tgi_primitive_table[primitive].n_operands, 3);
     }
 }
 
 /* -- The test emitter detects errors --------------------------------------- */
 
-static tgi_emitted say(tgi_primitive word, tg_dtype dtype, tgi_emitted a,
-                       tgi_emitted b, tgi_emitted c)
+static tgi_emitted emit(tgi_primitive primitive, tg_dtype dtype, tgi_emitted a,
+                        tgi_emitted b, tgi_emitted c)
 {
-    return r.emitter.primitive(&r.emitter, word, dtype, TG_DTYPE_NONE,
+    return r.emitter.primitive(&r.emitter, primitive, dtype, TG_DTYPE_NONE,
                                (tgi_emitted[]){a, b, c});
 }
 
@@ -140,16 +140,16 @@ Test(emit, an_operand_of_another_type_is_a_fault)
     recording_begin(&r);
     tgi_emitted x = recording_operand(&r, TG_F32);
     tgi_emitted y = recording_operand(&r, TG_F64);
-    cr_expect(
-        !recording_end(&r, say(TGI_PRIMITIVE_ADD, TG_F32, x, y, NULL), TG_F32));
+    cr_expect(!recording_end(&r, emit(TGI_PRIMITIVE_ADD, TG_F32, x, y, NULL),
+                             TG_F32));
     recording_begin(&r);
     x = recording_operand(&r, TG_F32);
-    cr_expect(
-        !recording_end(&r, say(TGI_PRIMITIVE_SELECT, TG_F32, x, x, x), TG_F32));
+    cr_expect(!recording_end(&r, emit(TGI_PRIMITIVE_SELECT, TG_F32, x, x, x),
+                             TG_F32));
     recording_begin(&r);
     x = recording_operand(&r, TG_F32);
-    cr_expect(
-        !recording_end(&r, say(TGI_PRIMITIVE_LT, TG_F32, x, x, NULL), TG_F32));
+    cr_expect(!recording_end(&r, emit(TGI_PRIMITIVE_LT, TG_F32, x, x, NULL),
+                             TG_F32));
 }
 
 Test(emit, what_is_not_defined_must_be_left_out_by_a_select)
@@ -160,9 +160,9 @@ Test(emit, what_is_not_defined_must_be_left_out_by_a_select)
     tgi_emitted x = recording_operand(&r, TG_U32);
     tgi_emitted one = r.emitter.constant(&r.emitter, TG_U32, 1);
     tgi_emitted width = r.emitter.constant(&r.emitter, TG_U32, 32);
-    tgi_emitted shifted = say(TGI_PRIMITIVE_SHL, TG_U32, one, x, NULL);
-    tgi_emitted fits = say(TGI_PRIMITIVE_LT, TG_U32, x, width, NULL);
-    tgi_emitted chosen = say(TGI_PRIMITIVE_SELECT, TG_U32, fits, shifted, x);
+    tgi_emitted shifted = emit(TGI_PRIMITIVE_SHL, TG_U32, one, x, NULL);
+    tgi_emitted fits = emit(TGI_PRIMITIVE_LT, TG_U32, x, width, NULL);
+    tgi_emitted chosen = emit(TGI_PRIMITIVE_SELECT, TG_U32, fits, shifted, x);
     cr_assert(recording_end(&r, chosen, TG_U32));
     cr_assert(recording_evaluate(&r, operands, &bits));
     cr_expect_eq(bits, 40);

@@ -114,7 +114,7 @@ Test(verify_regions, refuses_results_of_another_type)
 {
     tgi_ref a = loop_of(1, GRAPHS(doubled()), n, x);
     result(g, a, TG_F64, s, 0);
-    refuses("%5 result: has another type");
+    refuses("%5 result: differs in type");
 }
 
 /* -- Rules of one op ------------------------------------------------------- */

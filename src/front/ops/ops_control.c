@@ -99,8 +99,9 @@ static tgi_ref scalar_operand(tgi_control *c, tg_operand operand, bool is_bool,
     if (!fits || tgi_graph_shape(graph, ref)->rank != 0) {
         tgi_strbuf text = {0};
         tgi_control_fail(c, fits ? TG_ERROR_SHAPE : TG_ERROR_DTYPE,
-             "the %s is %s, not a %s scalar", what,
-             type_text(graph, ref, &text), is_bool ? "bool" : "integer");
+                         "the %s is %s, not %s scalar", what,
+                         type_text(graph, ref, &text),
+                         is_bool ? "a bool" : "an integer");
         tgi_strbuf_deinit(&text);
         return 0;
     }

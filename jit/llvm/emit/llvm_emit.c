@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * llvm_emit.c - primitives (llvm_emit.h). Most are entries of tables: the
+ * opcode or predicate by class of dtype; the others have a case of their own.
+ * src/recipe/scalar.h defines each primitive and the preconditions of its
+ * operands, so that poison only arises in operands that a SELECT discards.
+ */
+#include "llvm/emit/llvm_emit.h"
+#include "llvm/emit/llvm_constant_pool.h"
+#include "llvm/emit/llvm_convert.h"
+#include "llvm/emit/llvm_lookup.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* -- Types ----------------------------------------------------------------- */
+
+LLVMTypeRef tgi_llvm_element_type(const tgi_llvm_emitter *e, tg_dtype dtype)
+{
+    if (dtype == TG_F32 || dtype == TG_F64)
+        return e->floats[dtype == TG_F64];
+    return LLVMIntTypeInContext(e->context,
+                                8 * (unsigned)tgi_dtype_bytes((int)dtype));
+}
+
+LLVMTypeRef tgi_llvm_vector_of(const tgi_llvm_emitter *e, LLVMTypeRef element)
+{
+    return e->lanes == 1 ? element : LLVMVectorType(element, e->lanes);
+}
+
+LLVMTypeRef tgi_llvm_type(const tgi_llvm_emitter *e, tg_dtype dtype)
+{
+    return tgi_llvm_vector_of(e, tgi_llvm_element_type(e, dtype));
+}
+
+LLVMTypeRef tgi_llvm_mask_type(const tgi_llvm_emitter *e)
+{
+    return tgi_llvm_vector_of(e, LLVMInt1TypeInContext(e->context));
+}
+
+static LLVMTypeRef integer_type(const tgi_llvm_emitter *e, tg_dtype dtype)
+{
+    return tgi_llvm_vector_of(
+        e, LLVMIntTypeInContext(e->context,
+                                8 * (unsigned)tgi_dtype_bytes((int)dtype)));
+}
+
+/* -- Constants ------------------------------------------------------------- */
+
+/* Floats are made from their bits, which preserves NaNs and denormals. */
+LLVMValueRef tgi_llvm_scalar_constant(const tgi_llvm_emitter *e, tg_dtype dtype,
+                                      uint64_t bits)
+{
+    const unsigned width = 8 * (unsigned)tgi_dtype_bytes((int)dtype);
+    LLVMTypeRef integer = LLVMIntTypeInContext(e->context, width);
+    LLVMValueRef constant =
+        LLVMConstInt(integer, bits & UINT64_MAX >> (64 - width), false);
+    return LLVMConstBitCast(constant, tgi_llvm_element_type(e, dtype));
+}
+
+static LLVMValueRef splat_constant(const tgi_llvm_emitter *e,
+                                   LLVMValueRef constant)
+{
+    if (e->lanes == 1)
+        return constant;
+    LLVMValueRef copies[TGI_LLVM_MAX_LANES];
+    for (unsigned i = 0; i < e->lanes; i++)
+        copies[i] = constant;
+    return LLVMConstVector(copies, e->lanes);
+}
+
+LLVMValueRef tgi_llvm_constant(const tgi_llvm_emitter *e, tg_dtype dtype,
+                               uint64_t bits)
+{
+    return splat_constant(e, tgi_llvm_scalar_constant(e, dtype, bits));
+}
+
+static tgi_emitted emit_constant(tgi_emitter *base, tg_dtype dtype,
+                                 uint64_t bits)
+{
+    return tgi_llvm_pooled_constant((tgi_llvm_emitter *)base, dtype, bits);
+}
+
+LLVMValueRef tgi_llvm_splat(const tgi_llvm_emitter *e, LLVMValueRef element)
+{
+    if (e->lanes == 1)
+        return element;
+    if (LLVMIsConstant(element))
+        return splat_constant(e, element);
+    LLVMTypeRef index = LLVMInt32TypeInContext(e->context);
+    LLVMTypeRef vector = tgi_llvm_vector_of(e, LLVMTypeOf(element));
+    LLVMValueRef first = LLVMBuildInsertElement(
+        e->builder, LLVMGetPoison(vector), element, LLVMConstNull(index), "");
+    return LLVMBuildShuffleVector(
+        e->builder, first, LLVMGetPoison(vector),
+        LLVMConstNull(LLVMVectorType(index, e->lanes)), "");
+}
+
+LLVMValueRef tgi_llvm_extract_lanes(const tgi_llvm_emitter *e,
+                                    LLVMValueRef vector, unsigned first,
+                                    unsigned n)
+{
+    LLVMTypeRef index = LLVMInt32TypeInContext(e->context);
+    LLVMValueRef lanes[TGI_LLVM_MAX_LANES];
+    for (unsigned i = 0; i < n; i++)
+        lanes[i] = LLVMConstInt(index, first + i, false);
+    if (n == 1)
+        return LLVMBuildExtractElement(e->builder, vector, lanes[0], "");
+    return LLVMBuildShuffleVector(e->builder, vector,
+                                  LLVMGetPoison(LLVMTypeOf(vector)),
+                                  LLVMConstVector(lanes, n), "");
+}
+
+/* -- Masks ----------------------------------------------------------------- */
+
+enum { YMM_BYTES = 32 };
+
+LLVMValueRef tgi_llvm_mask_of_bool(const tgi_llvm_emitter *e,
+                                   LLVMValueRef value)
+{
+    return LLVMBuildICmp(e->builder, LLVMIntNE, value,
+                         LLVMConstNull(LLVMTypeOf(value)), "");
+}
+
+LLVMValueRef tgi_llvm_bool_of_mask(const tgi_llvm_emitter *e, LLVMValueRef mask)
+{
+    return LLVMBuildZExt(e->builder, mask, tgi_llvm_type(e, TG_BOOL), "");
+}
+
+/*
+ * A mask as integers of the dtype's width with the mask in the sign bits, which
+ * blends test. A mask that is `x < 0` is x itself.
+ */
+static LLVMValueRef widen_mask(const tgi_llvm_emitter *e, tg_dtype dtype,
+                               LLVMValueRef mask)
+{
+    LLVMTypeRef type = integer_type(e, dtype);
+    if (LLVMIsAICmpInst(mask) && LLVMGetICmpPredicate(mask) == LLVMIntSLT &&
+        LLVMGetOperand(mask, 1) == LLVMConstNull(type))
+        return LLVMGetOperand(mask, 0);
+    return LLVMBuildSExt(e->builder, mask, type, "");
+}
+
+/* EQ(x, x): true unless x is NaN. The AND of two such masks is one compare. */
+static bool is_not_nan_mask(LLVMValueRef mask)
+{
+    return LLVMIsAFCmpInst(mask) && LLVMGetFCmpPredicate(mask) == LLVMRealOEQ &&
+           LLVMGetOperand(mask, 0) == LLVMGetOperand(mask, 1);
+}
+
+/*
+ * If a value has several registers, LLVM packs i1 masks to bytes before it
+ * combines them and unpacks the result, except with mask registers (AVX-512).
+ * It does not pack masks of the dtype's width.
+ */
+static LLVMValueRef combine_masks(tgi_llvm_emitter *e, LLVMOpcode opcode,
+                                  tg_dtype dtype, LLVMValueRef a,
+                                  LLVMValueRef b)
+{
+    if (opcode == LLVMAnd && is_not_nan_mask(a) && is_not_nan_mask(b) &&
+        LLVMTypeOf(LLVMGetOperand(a, 0)) == LLVMTypeOf(LLVMGetOperand(b, 0)))
+        return LLVMBuildFCmp(e->builder, LLVMRealORD, LLVMGetOperand(a, 0),
+                             LLVMGetOperand(b, 0), "");
+    if (e->has_avx512 ||
+        e->lanes * (unsigned)tgi_dtype_bytes((int)dtype) <= YMM_BYTES)
+        return LLVMBuildBinOp(e->builder, opcode, a, b, "");
+    LLVMValueRef wide =
+        LLVMBuildBinOp(e->builder, opcode, widen_mask(e, dtype, a),
+                       widen_mask(e, dtype, b), "");
+    return LLVMBuildICmp(e->builder, LLVMIntSLT, wide,
+                         LLVMConstNull(LLVMTypeOf(wide)), "");
+}
+
+/* -- Intrinsics ------------------------------------------------------------ */
+
+static const char *const intrinsic_names[TGI_LLVM_INTRINSICS] = {
+    [TGI_LLVM_FMA] = "llvm.fma",     [TGI_LLVM_SQRT] = "llvm.sqrt",
+    [TGI_LLVM_FLOOR] = "llvm.floor", [TGI_LLVM_CEIL] = "llvm.ceil",
+    [TGI_LLVM_TRUNC] = "llvm.trunc", [TGI_LLVM_ROUND_EVEN] = "llvm.roundeven",
+    [TGI_LLVM_FABS] = "llvm.fabs",
+};
+
+static unsigned lane_count_index(const tgi_llvm_emitter *e)
+{
+    return e->lanes == 3 ? TGI_LLVM_LANE_COUNTS - 1
+                         : (unsigned)__builtin_ctz(e->lanes);
+}
+
+LLVMValueRef tgi_llvm_intrinsic_call(tgi_llvm_emitter *e,
+                                     tgi_llvm_intrinsic intrinsic,
+                                     tg_dtype dtype, LLVMValueRef *operands,
+                                     unsigned n_operands)
+{
+    LLVMTypeRef type = tgi_llvm_type(e, dtype);
+    LLVMValueRef *declared =
+        &e->intrinsics[intrinsic][dtype == TG_F64][lane_count_index(e)];
+    const char *name = intrinsic_names[intrinsic];
+    const unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    if (!*declared)
+        *declared = LLVMGetIntrinsicDeclaration(e->module, id, &type, 1);
+    return LLVMBuildCall2(e->builder,
+                          LLVMIntrinsicGetType(e->context, id, &type, 1),
+                          *declared, operands, n_operands, "");
+}
+
+/* -- Primitives ------------------------------------------------------------ */
+
+/* Rows by class; bools are unsigned. */
+enum { FLOATS, SIGNED, UNSIGNED, ROWS };
+
+static int class_row(tg_dtype dtype)
+{
+    switch (tgi_dtype_table[dtype].cls) {
+    case TGI_CLASS_FLOAT:
+        return FLOATS;
+    case TGI_CLASS_SINT:
+        return SIGNED;
+    default:
+        return UNSIGNED;
+    }
+}
+
+/* Primitives on the bits of floats only have the row of floats. */
+static const LLVMOpcode opcodes[TGI_PRIMITIVES][ROWS] = {
+    [TGI_PRIMITIVE_ADD] = {LLVMFAdd, LLVMAdd, LLVMAdd},
+    [TGI_PRIMITIVE_SUB] = {LLVMFSub, LLVMSub, LLVMSub},
+    [TGI_PRIMITIVE_MUL] = {LLVMFMul, LLVMMul, LLVMMul},
+    [TGI_PRIMITIVE_DIV] = {LLVMFDiv},
+    [TGI_PRIMITIVE_AND] = {0, LLVMAnd, LLVMAnd},
+    [TGI_PRIMITIVE_OR] = {0, LLVMOr, LLVMOr},
+    [TGI_PRIMITIVE_XOR] = {0, LLVMXor, LLVMXor},
+    [TGI_PRIMITIVE_SHL] = {0, LLVMShl, LLVMShl},
+    [TGI_PRIMITIVE_SHR] = {0, LLVMAShr, LLVMLShr},
+    [TGI_PRIMITIVE_IADD] = {LLVMAdd},
+    [TGI_PRIMITIVE_ISUB] = {LLVMSub},
+    [TGI_PRIMITIVE_IMUL] = {LLVMMul},
+    [TGI_PRIMITIVE_IAND] = {LLVMAnd},
+    [TGI_PRIMITIVE_IOR] = {LLVMOr},
+    [TGI_PRIMITIVE_IXOR] = {LLVMXor},
+    [TGI_PRIMITIVE_ISHL] = {LLVMShl},
+    [TGI_PRIMITIVE_ISHR] = {LLVMLShr},
+    [TGI_PRIMITIVE_ISAR] = {LLVMAShr},
+};
+
+static const LLVMRealPredicate float_predicates[TGI_PRIMITIVES] = {
+    [TGI_PRIMITIVE_EQ] = LLVMRealOEQ,
+    [TGI_PRIMITIVE_NE] = LLVMRealUNE,
+    [TGI_PRIMITIVE_LT] = LLVMRealOLT,
+    [TGI_PRIMITIVE_LE] = LLVMRealOLE,
+};
+
+static const LLVMIntPredicate predicates[TGI_PRIMITIVES][ROWS] = {
+    [TGI_PRIMITIVE_EQ] = {0, LLVMIntEQ, LLVMIntEQ},
+    [TGI_PRIMITIVE_NE] = {0, LLVMIntNE, LLVMIntNE},
+    [TGI_PRIMITIVE_LT] = {0, LLVMIntSLT, LLVMIntULT},
+    [TGI_PRIMITIVE_LE] = {0, LLVMIntSLE, LLVMIntULE},
+    [TGI_PRIMITIVE_IEQ] = {LLVMIntEQ},
+    [TGI_PRIMITIVE_ILT] = {LLVMIntSLT},
+    [TGI_PRIMITIVE_IULT] = {LLVMIntULT},
+};
+
+static LLVMValueRef call_intrinsic(tgi_llvm_emitter *e,
+                                   tgi_llvm_intrinsic intrinsic, tg_dtype dtype,
+                                   const tgi_emitted *in, int n)
+{
+    LLVMValueRef operands[3];
+    for (int i = 0; i < n; i++)
+        operands[i] = in[i];
+    return tgi_llvm_intrinsic_call(e, intrinsic, dtype, operands, (unsigned)n);
+}
+
+static LLVMValueRef emit_primitive_value(tgi_llvm_emitter *e,
+                                         tgi_primitive primitive,
+                                         tg_dtype dtype, tg_dtype other,
+                                         const tgi_emitted *in)
+{
+    LLVMBuilderRef builder = e->builder;
+    const int row = class_row(dtype);
+    switch (primitive) {
+    case TGI_PRIMITIVE_DIV:
+        if (row != FLOATS)
+            return tgi_llvm_divide(e, dtype, in[0], in[1]);
+        /* fall through */
+    case TGI_PRIMITIVE_ADD:
+    case TGI_PRIMITIVE_SUB:
+    case TGI_PRIMITIVE_MUL:
+    case TGI_PRIMITIVE_AND:
+    case TGI_PRIMITIVE_OR:
+    case TGI_PRIMITIVE_XOR:
+    case TGI_PRIMITIVE_SHL:
+    case TGI_PRIMITIVE_SHR:
+    case TGI_PRIMITIVE_IADD:
+    case TGI_PRIMITIVE_ISUB:
+    case TGI_PRIMITIVE_IMUL:
+    case TGI_PRIMITIVE_IAND:
+    case TGI_PRIMITIVE_IOR:
+    case TGI_PRIMITIVE_IXOR:
+    case TGI_PRIMITIVE_ISHL:
+    case TGI_PRIMITIVE_ISHR:
+    case TGI_PRIMITIVE_ISAR:
+        assert(opcodes[primitive][row]);
+        return LLVMBuildBinOp(builder, opcodes[primitive][row], in[0], in[1],
+                              "");
+
+    case TGI_PRIMITIVE_REM: {
+        LLVMValueRef quotient = tgi_llvm_divide(e, dtype, in[0], in[1]);
+        return LLVMBuildSub(builder, in[0],
+                            LLVMBuildMul(builder, quotient, in[1], ""), "");
+    }
+
+    case TGI_PRIMITIVE_EQ:
+    case TGI_PRIMITIVE_NE:
+    case TGI_PRIMITIVE_LT:
+    case TGI_PRIMITIVE_LE:
+        if (row == FLOATS)
+            return LLVMBuildFCmp(builder, float_predicates[primitive], in[0],
+                                 in[1], "");
+        /* fall through */
+    case TGI_PRIMITIVE_IEQ:
+    case TGI_PRIMITIVE_ILT:
+    case TGI_PRIMITIVE_IULT:
+        assert(predicates[primitive][row]);
+        return LLVMBuildICmp(builder, predicates[primitive][row], in[0], in[1],
+                             "");
+
+    case TGI_PRIMITIVE_MASK_AND:
+        return combine_masks(e, LLVMAnd, dtype, in[0], in[1]);
+    case TGI_PRIMITIVE_MASK_OR:
+        return combine_masks(e, LLVMOr, dtype, in[0], in[1]);
+    case TGI_PRIMITIVE_MASK_NOR:
+        return LLVMBuildNot(builder,
+                            combine_masks(e, LLVMOr, dtype, in[0], in[1]), "");
+    case TGI_PRIMITIVE_SELECT:
+        return LLVMBuildSelect(builder, in[0], in[1], in[2], "");
+
+    case TGI_PRIMITIVE_NEG:
+        return row == FLOATS ? LLVMBuildFNeg(builder, in[0], "")
+                             : LLVMBuildNeg(builder, in[0], "");
+    case TGI_PRIMITIVE_NOT:
+        return LLVMBuildNot(builder, in[0], "");
+
+    case TGI_PRIMITIVE_FMA:
+        return call_intrinsic(e, TGI_LLVM_FMA, dtype, in, 3);
+    case TGI_PRIMITIVE_SQRT:
+        return call_intrinsic(e, TGI_LLVM_SQRT, dtype, in, 1);
+    case TGI_PRIMITIVE_FLOOR:
+        return call_intrinsic(e, TGI_LLVM_FLOOR, dtype, in, 1);
+    case TGI_PRIMITIVE_CEIL:
+        return call_intrinsic(e, TGI_LLVM_CEIL, dtype, in, 1);
+    case TGI_PRIMITIVE_TRUNC:
+        return call_intrinsic(e, TGI_LLVM_TRUNC, dtype, in, 1);
+    case TGI_PRIMITIVE_ROUND_EVEN:
+        return call_intrinsic(e, TGI_LLVM_ROUND_EVEN, dtype, in, 1);
+    case TGI_PRIMITIVE_FABS:
+        return call_intrinsic(e, TGI_LLVM_FABS, dtype, in, 1);
+
+    case TGI_PRIMITIVE_BITS_OF:
+        return LLVMBuildBitCast(builder, in[0], integer_type(e, dtype), "");
+    case TGI_PRIMITIVE_FLOAT_OF:
+        return LLVMBuildBitCast(builder, in[0], tgi_llvm_type(e, dtype), "");
+    case TGI_PRIMITIVE_SIGN_BIT: {
+        LLVMValueRef bits =
+            LLVMBuildBitCast(builder, in[0], integer_type(e, dtype), "");
+        return LLVMBuildICmp(builder, LLVMIntSLT, bits,
+                             LLVMConstNull(LLVMTypeOf(bits)), "");
+    }
+
+    case TGI_PRIMITIVE_TO_INT:
+        return tgi_llvm_convert(e, dtype, dtype == TG_F64 ? TG_I64 : TG_I32,
+                                in[0]);
+    case TGI_PRIMITIVE_TO_FLOAT:
+        return tgi_llvm_convert(e, dtype == TG_F64 ? TG_I64 : TG_I32, dtype,
+                                in[0]);
+    case TGI_PRIMITIVE_CONVERT:
+        return tgi_llvm_convert(e, dtype, other, in[0]);
+
+    case TGI_PRIMITIVES:
+        break;
+    }
+    assert(!"a primitive");
+    return NULL;
+}
+
+static tgi_emitted emit_primitive(tgi_emitter *base, tgi_primitive primitive,
+                                  tg_dtype dtype, tg_dtype other,
+                                  const tgi_emitted *operands)
+{
+    return emit_primitive_value((tgi_llvm_emitter *)base, primitive, dtype,
+                                other, operands);
+}
+
+static tgi_emitted emit_lookup(tgi_emitter *base, tg_dtype dtype,
+                               const void *table, size_t n, tgi_emitted index)
+{
+    return tgi_llvm_lookup((tgi_llvm_emitter *)base, dtype, table, n, index);
+}
+
+void tgi_llvm_emitter_init(tgi_llvm_emitter *e, LLVMModuleRef module,
+                           LLVMBuilderRef builder, bool has_avx512)
+{
+    LLVMContextRef context = LLVMGetModuleContext(module);
+    *e = (tgi_llvm_emitter){
+        .base = {emit_constant, emit_primitive, emit_lookup},
+        .context = context,
+        .module = module,
+        .builder = builder,
+        .lanes = 1,
+        .has_avx512 = has_avx512,
+        .floats = {LLVMFloatTypeInContext(context),
+                   LLVMDoubleTypeInContext(context)},
+    };
+}

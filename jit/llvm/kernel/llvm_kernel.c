@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * llvm_kernel.c - a function for each kernel:
+ *
+ *     void kernel(frame, table, begin, end, thread)
+ *
+ * runs work items begin … end - 1. A work item is
+ *   - a point of the outer axes;
+ *   - in a COLUMNS kernel, several columns; in a matmul also a block of rows;
+ *   - in a kernel without reductions, TGI_LLVM_ITEM_ELEMENTS elements of a row;
+ *     consecutive items of a row are one loop;
+ *   - in a transpose, a column of tiles.
+ * The indices of the first item are found by division; later ones are counted
+ * like an odometer.
+ */
+#include "llvm/kernel/llvm_kernel.h"
+#include "llvm/columns/llvm_columns.h"
+#include "llvm/emit/llvm_access.h"
+#include "llvm/emit/llvm_analysis.h"
+#include "llvm/emit/llvm_cache_hints.h"
+#include "llvm/emit/llvm_cost.h"
+#include "llvm/emit/llvm_flow.h"
+#include "llvm/emit/llvm_frame.h"
+#include "llvm/emit/llvm_inst.h"
+#include "llvm/emit/llvm_kernel_state.h"
+#include "llvm/emit/llvm_program.h"
+#include "llvm/emit/llvm_target.h"
+#include "llvm/kernel/llvm_classify.h"
+#include "llvm/rows/llvm_fission.h"
+#include "llvm/rows/llvm_non_temporal.h"
+#include "llvm/rows/llvm_rows.h"
+#include "llvm/rows/llvm_transpose.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* -- Work items ------------------------------------------------------------ */
+
+/* True if rows can be divided: nothing is computed once per row. */
+static bool can_divide_rows(const tgi_llvm_kernel *k)
+{
+    const tgi_kernel_loops *loops = k->loops;
+    if (loops->vectors != TGI_ROWS || loops->n_phases != 1 ||
+        loops->reductions.n > 0 || !k->analysis.phases[0].has_loop)
+        return false;
+    for (size_t i = 0; i < loops->stores.n; i++)
+        if (loops->stores.data[i].level != TGI_LEVEL_INNER)
+            return false;
+    return true;
+}
+
+/* See tgi_llvm_kernel_info. */
+static int64_t axis_item_extent(const tgi_llvm_kernel *k, int axis,
+                                bool divides_rows)
+{
+    if (axis == k->analysis.inner)
+        return divides_rows ? TGI_LLVM_ITEM_ELEMENTS : 0;
+    if (axis == k->analysis.vector_axis)
+        return tgi_llvm_item_columns(&k->analysis);
+    if (k->analysis.matmul.mr && axis == k->analysis.matmul.row_axis)
+        return k->analysis.matmul.item_rows;
+    return k->analysis.transpose && axis == k->analysis.transpose->row_axis
+               ? k->analysis.transpose->item_rows
+               : 1;
+}
+
+/* Work items along an axis. */
+static LLVMValueRef n_items_along(tgi_llvm_kernel *k, int axis,
+                                  int64_t item_extent)
+{
+    return item_extent
+               ? tgi_llvm_ceil_div(k->program,
+                                   tgi_llvm_dim(k, k->loops->extent[axis]),
+                                   item_extent)
+               : tgi_llvm_const_i64(k->program, 1);
+}
+
+typedef struct odometer {
+    int n; /* axes, the inner one included */
+    LLVMValueRef extent[TGI_LOOP_AXES];
+    LLVMValueRef index[TGI_LOOP_AXES];
+} odometer;
+
+/* Row-major indices of a work item. */
+static void delinearise(tgi_llvm_kernel *k, odometer *o, LLVMValueRef item)
+{
+    for (int axis = o->n - 1; axis >= 0; axis--) {
+        int64_t n;
+        LLVMValueRef extent = o->extent[axis];
+        if (tgi_llvm_is_const_i64(extent, &n) && n == 1) {
+            o->index[axis] = tgi_llvm_const_i64(k->program, 0);
+        } else if (axis == 0) {
+            o->index[axis] = item;
+        } else {
+            o->index[axis] = LLVMBuildURem(k->b, item, extent, "");
+            item = LLVMBuildUDiv(k->b, item, extent, "");
+        }
+    }
+}
+
+/* Increments the axes first … 0, the last one first, if `carry` is set. */
+static void increment_odometer(tgi_llvm_kernel *k, const odometer *o,
+                               LLVMValueRef carry, int first,
+                               LLVMValueRef *next)
+{
+    LLVMBuilderRef b = k->b;
+    for (int axis = first; axis >= 0; axis--) {
+        int64_t n;
+        if (tgi_llvm_is_const_i64(o->extent[axis], &n) && n == 1) {
+            next[axis] = o->index[axis];
+            continue;
+        }
+        LLVMValueRef moved =
+            LLVMBuildAdd(b, o->index[axis],
+                         LLVMBuildZExt(b, carry, k->program->i64, ""), "");
+        carry = LLVMBuildICmp(b, LLVMIntEQ, moved, o->extent[axis], "");
+        next[axis] = LLVMBuildSelect(
+            b, carry, tgi_llvm_const_i64(k->program, 0), moved, "");
+    }
+}
+
+/* Inner elements of a point in a two-stage reduction; else 0. */
+static int64_t split_block_elements(const tgi_llvm_kernel *k)
+{
+    if (!k->analysis.is_split)
+        return 0;
+    if (k->loops->vectors == TGI_COLUMNS)
+        return TGI_BLOCK_ROWS;
+    unsigned phase = 0;
+    while (k->analysis.phases[phase].n_reductions == 0)
+        phase++;
+    return tgi_llvm_block_elements(&k->analysis, &k->analysis.phases[phase]);
+}
+
+static void emit_item(tgi_llvm_kernel *k, const odometer *o)
+{
+    if (k->analysis.transpose) {
+        tgi_llvm_transpose_item_emit(k,
+                                     o->index[k->analysis.transpose->row_axis],
+                                     o->index[k->analysis.inner]);
+        return;
+    }
+    if (!k->analysis.matmul.mr)
+        tgi_llvm_point_addresses_emit(k);
+    if (k->loops->vectors == TGI_COLUMNS) {
+        tgi_llvm_columns_emit(k, o->index[k->analysis.vector_axis]);
+        return;
+    }
+    LLVMValueRef from = tgi_llvm_const_i64(k->program, 0);
+    LLVMValueRef to = tgi_llvm_dim(k, k->loops->extent[k->analysis.inner]);
+    if (k->analysis.is_split) {
+        LLVMValueRef size =
+            tgi_llvm_const_i64(k->program, split_block_elements(k));
+        from = tgi_llvm_mul(k->program, o->index[k->analysis.inner - 1], size);
+        to = tgi_llvm_min(k->program, to, tgi_llvm_add(k->program, from, size));
+    }
+    tgi_llvm_rows_emit(k, from, to);
+}
+
+/* Consecutive items, from `item` on, that lie in one row. */
+static LLVMValueRef items_of_row(tgi_llvm_kernel *k, const odometer *o,
+                                 LLVMValueRef item)
+{
+    return tgi_llvm_min(k->program,
+                        LLVMBuildSub(k->b, o->extent[k->analysis.inner],
+                                     o->index[k->analysis.inner], ""),
+                        LLVMBuildSub(k->b, k->end, item, ""));
+}
+
+/* n items of a row, from number `first` on. */
+static void emit_row_items(tgi_llvm_kernel *k, LLVMValueRef first,
+                           LLVMValueRef n)
+{
+    LLVMValueRef item_size =
+        tgi_llvm_const_i64(k->program, TGI_LLVM_ITEM_ELEMENTS);
+    LLVMValueRef from = tgi_llvm_mul(k->program, first, item_size);
+    LLVMValueRef to =
+        tgi_llvm_mul(k->program, tgi_llvm_add(k->program, first, n), item_size);
+    to = tgi_llvm_min(k->program, to,
+                      tgi_llvm_dim(k, k->loops->extent[k->analysis.inner]));
+    tgi_llvm_point_addresses_emit(k);
+    tgi_llvm_rows_emit(k, from, to);
+}
+
+static void set_point(tgi_llvm_kernel *k, const odometer *o)
+{
+    for (int axis = 0; axis < k->analysis.inner; axis++)
+        k->index[axis] =
+            axis == k->analysis.vector_axis ? NULL : o->index[axis];
+}
+
+/* True if the body is split into several loops. */
+static bool is_fissioned(const tgi_llvm_kernel *k)
+{
+    return tgi_llvm_can_fission(&k->analysis, 0) &&
+           tgi_llvm_needs_fission(&k->analysis, 0);
+}
+
+static bool is_one_row(const odometer *o)
+{
+    int64_t n;
+    for (int axis = 0; axis < o->n - 1; axis++)
+        if (!tgi_llvm_is_const_i64(o->extent[axis], &n) || n != 1)
+            return false;
+    return true;
+}
+
+static void emit_items(tgi_llvm_kernel *k, const tgi_llvm_kernel_info *info)
+{
+    const bool divides_rows =
+        info->item_extent[k->analysis.inner] && !k->analysis.transpose;
+    LLVMTypeRef i64 = k->program->i64;
+    odometer o = {.n = k->analysis.inner + 1};
+    for (int axis = 0; axis < o.n; axis++)
+        o.extent[axis] = n_items_along(k, axis, info->item_extent[axis]);
+    delinearise(k, &o, k->begin);
+    /* A fissioned body stays in a loop over items: without it, LLVM hoists its
+       constants and spills them, and Black-Scholes takes 10 % longer. */
+    if (divides_rows && is_one_row(&o) && !is_fissioned(k)) {
+        set_point(k, &o);
+        emit_row_items(k, k->begin, LLVMBuildSub(k->b, k->end, k->begin, ""));
+        return;
+    }
+
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(k->b);
+    LLVMBasicBlockRef block = tgi_llvm_block_append(k, "item");
+    LLVMBasicBlockRef after = tgi_llvm_block_append(k, "done");
+    LLVMBuildBr(k->b, block);
+    LLVMPositionBuilderAtEnd(k->b, block);
+    LLVMValueRef item = LLVMBuildPhi(k->b, i64, "");
+    LLVMAddIncoming(item, &k->begin, &before, 1);
+    LLVMValueRef phi[TGI_LOOP_AXES] = {NULL};
+    for (int axis = 0; axis < o.n; axis++) {
+        int64_t n;
+        if (tgi_llvm_is_const_i64(o.index[axis], &n))
+            continue;
+        phi[axis] = LLVMBuildPhi(k->b, i64, "");
+        LLVMAddIncoming(phi[axis], &o.index[axis], &before, 1);
+        o.index[axis] = phi[axis];
+    }
+    set_point(k, &o);
+
+    LLVMValueRef next[TGI_LOOP_AXES],
+        n_done = tgi_llvm_const_i64(k->program, 1);
+    LLVMValueRef carry = LLVMConstInt(k->program->bit, 1, false);
+    if (divides_rows) {
+        n_done = items_of_row(k, &o, item);
+        emit_row_items(k, o.index[k->analysis.inner], n_done);
+        next[k->analysis.inner] = tgi_llvm_const_i64(k->program, 0);
+        increment_odometer(k, &o, carry, k->analysis.inner - 1, next);
+    } else {
+        emit_item(k, &o);
+        increment_odometer(k, &o, carry, k->analysis.inner, next);
+    }
+    LLVMValueRef next_item = tgi_llvm_add(k->program, item, n_done);
+    LLVMBasicBlockRef latch = LLVMGetInsertBlock(k->b);
+    LLVMBuildCondBr(k->b,
+                    LLVMBuildICmp(k->b, LLVMIntSLT, next_item, k->end, ""),
+                    block, after);
+    LLVMAddIncoming(item, &next_item, &latch, 1);
+    for (int axis = 0; axis < o.n; axis++)
+        if (phi[axis])
+            LLVMAddIncoming(phi[axis], &next[axis], &latch, 1);
+    LLVMPositionBuilderAtEnd(k->b, after);
+}
+
+/* -- Functions ------------------------------------------------------------- */
+
+static void begin_function(tgi_llvm_kernel *k)
+{
+    const tgi_llvm_program *program = k->program;
+    k->function =
+        LLVMAddFunction(k->e->module, k->loops->name, program->kernel_type);
+    LLVMSetLinkage(k->function, LLVMInternalLinkage);
+    tgi_llvm_target_set_function(program->target, k->function);
+    static const char noinline_name[] = "noinline";
+    LLVMAddAttributeAtIndex(
+        k->function, LLVMAttributeFunctionIndex,
+        LLVMCreateEnumAttribute(k->e->context,
+                                LLVMGetEnumAttributeKindForName(
+                                    noinline_name, sizeof(noinline_name) - 1),
+                                0));
+    k->frame = LLVMGetParam(k->function, 0);
+    k->table = LLVMGetParam(k->function, 1);
+    k->begin = LLVMGetParam(k->function, 2);
+    k->end = LLVMGetParam(k->function, 3);
+    k->thread = LLVMGetParam(k->function, 4);
+    k->entry = tgi_llvm_block_append(k, "entry");
+    LLVMBasicBlockRef first = tgi_llvm_block_append(k, "first");
+    LLVMPositionBuilderAtEnd(k->b, k->entry);
+    LLVMBuildBr(k->b, first);
+    LLVMPositionBuilderAtEnd(k->b, first);
+}
+
+static void define_function(tgi_llvm_kernel *k, tgi_llvm_kernel_info *out)
+{
+    *out = (tgi_llvm_kernel_info){
+        .split_block = split_block_elements(k),
+        .cost = tgi_llvm_kernel_cost(&k->analysis),
+    };
+    for (int axis = 0; axis <= k->analysis.inner; axis++)
+        out->item_extent[axis] = axis_item_extent(k, axis, can_divide_rows(k));
+    begin_function(k);
+    out->function = k->function;
+    LLVMBasicBlockRef block = tgi_llvm_position_at_entry(k);
+    k->e->lanes = 1;
+    tgi_llvm_kernel_insts_emit(k);
+    tgi_llvm_position_restore(k, block);
+    tgi_llvm_non_temporal_classify(k);
+    emit_items(k, out);
+    tgi_llvm_non_temporal_fence(k);
+    LLVMBuildRetVoid(k->b);
+}
+
+static bool make_arrays(tgi_llvm_kernel *k)
+{
+    const tgi_kernel_loops *loops = k->loops;
+    const size_t n_values = loops->insts.n + 1;
+    const size_t n_accesses = loops->accesses.n;
+    const size_t n_buffers = k->program->loops->buffers.n;
+    const size_t bytes =
+        n_values * sizeof(*k->values) +
+        (3 * n_accesses + n_buffers + 2 * loops->stores.n + loops->n_phases) *
+            sizeof(LLVMValueRef);
+    k->memory = k->program->alloc(bytes);
+    if (!k->memory)
+        return false;
+    memset(k->memory, 0, bytes);
+    k->values = k->memory;
+    k->point_bases = (LLVMValueRef *)(k->values + n_values);
+    k->matmul.row_starts = k->point_bases + n_accesses;
+    k->tile_memory = k->matmul.row_starts + n_accesses;
+    k->buffers = k->tile_memory + n_accesses;
+    k->matmul.partials = k->buffers + n_buffers;
+    k->matmul.column_partials = k->matmul.partials + loops->stores.n;
+    k->non_temporal_phases = k->matmul.column_partials + loops->stores.n;
+    return true;
+}
+
+bool tgi_llvm_kernel_begin(tgi_llvm_kernel *k, tgi_llvm_program *program,
+                           const tgi_kernel_loops *loops)
+{
+    *k = (tgi_llvm_kernel){
+        .program = program,
+        .e = &program->emitter,
+        .b = program->emitter.builder,
+    };
+    if (!tgi_llvm_analysis_init(&k->analysis, program, loops))
+        return false;
+    k->loops = k->analysis.loops;
+    return make_arrays(k) || tgi_llvm_fail_memory(program);
+}
+
+void tgi_llvm_kernel_end(tgi_llvm_kernel *k)
+{
+    tgi_llvm_analysis_deinit(&k->analysis);
+    if (k->memory)
+        k->program->free(k->memory);
+}
+
+bool tgi_llvm_kernel_define(tgi_llvm_program *program,
+                            const tgi_kernel_loops *loops,
+                            tgi_llvm_kernel_info *out)
+{
+    tgi_llvm_kernel k;
+    if (tgi_llvm_kernel_begin(&k, program, loops)) {
+        if (loops->is_straightline)
+            *out = (tgi_llvm_kernel_info){
+                .cost = tgi_llvm_kernel_cost(&k.analysis)};
+        else
+            define_function(&k, out);
+    }
+    tgi_llvm_kernel_end(&k);
+    return !program->failure;
+}

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * llvm_micro_kernel_function.c - micro-kernels as functions. Matmuls of a
+ * program share a function per dtype, height and number of lanes: most of the
+ * compile time of a matmul is that of its micro-kernel, and networks have many.
+ *
+ * For each row r of COUNT micro-kernels: c_out[r] = c_in[r] + sum over k of
+ * a[r][k] * b[k]. The epilogue is the caller's.
+ *
+ * The function reads full vectors of B. Lanes beyond the last column read
+ * whatever follows in memory. In the last row of B that is out of bounds, so
+ * the caller passes a padded copy of that row.
+ *
+ * The loop over k carries two addresses as integers; the loop over
+ * micro-kernels carries nothing. Otherwise LLVM's loop strength reduction
+ * weighs a formula per load, which takes a fifth of the compile time.
+ */
+#include "llvm/emit/llvm_access.h"
+#include "llvm/emit/llvm_analysis.h"
+#include "llvm/emit/llvm_emit.h"
+#include "llvm/emit/llvm_flow.h"
+#include "llvm/emit/llvm_frame.h"
+#include "llvm/emit/llvm_kernel_state.h"
+#include "llvm/emit/llvm_program.h"
+#include "llvm/emit/llvm_target.h"
+#include "llvm/matmul/llvm_matmul.h"
+#include "llvm/reduce/llvm_reduce.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Extents of k from which a function pays: C in memory costs 2 to 4 % if k is
+   128. That is acceptable if several matmuls share the function. */
+enum { MIN_K = 256, MIN_K_SHARED = 128 };
+
+/*
+ * Arguments of the function, an array of i64. Strides are in bytes; rows of
+ * C_OUT are dense. After step B_LAST_K, B continues at B_LAST. COUNT is at
+ * least 1. On return, it is 0; A_START, C_IN and C_OUT point to the next rows.
+ */
+enum {
+    A_START,
+    A_ROW_STRIDE,
+    A_K_STRIDE,
+    B_START,
+    B_K_STRIDE,
+    N_STEPS, /* of k */
+    B_LAST,
+    B_LAST_K,
+    C_IN,
+    C_IN_STRIDE,
+    C_OUT,
+    COUNT,
+    N_ARGS
+};
+
+static int64_t element_bytes(const tgi_llvm_kernel *k)
+{
+    return tgi_dtype_bytes((int)tgi_llvm_matmul_dtype(k));
+}
+
+static LLVMValueRef vector_bytes(const tgi_llvm_kernel *k)
+{
+    return tgi_llvm_const_i64(k->program, k->e->lanes * element_bytes(k));
+}
+
+/* -- Which matmuls --------------------------------------------------------- */
+
+static bool is_load(const tgi_llvm_kernel *k, uint32_t inst)
+{
+    return k->loops->insts.data[inst].kind == TGI_INST_LOAD;
+}
+
+/* True if lanes beyond the last column read the next row of B, and no k-block
+   consists only of the last row, which is replaced by a copy. */
+static bool can_overread(const tgi_llvm_kernel *k)
+{
+    const tgi_dim n = k->loops->extent[k->analysis.vector_axis];
+    const tgi_dim inner = k->loops->extent[k->analysis.inner];
+    const tgi_stride row =
+        tgi_llvm_operand_access(&k->analysis, TGI_LLVM_OPERAND_B)
+            ->stride[k->analysis.inner];
+    return tgi_dim_is_known(n) && tgi_dim_is_known(inner) &&
+           tgi_dim_is_known(row.distance) && !row.is_negative &&
+           row.distance >= n && inner % TGI_BLOCK_ROWS != 1;
+}
+
+bool tgi_llvm_micro_kernel_needs_packing(const tgi_llvm_kernel *k)
+{
+    const tgi_access *b =
+        tgi_llvm_operand_access(&k->analysis, TGI_LLVM_OPERAND_B);
+    return !b->panel_width && k->e->lanes > 1 &&
+           (!tgi_llvm_is_contiguous(&k->analysis, b) ||
+            (k->mask && !can_overread(k)));
+}
+
+static bool has_several_matmuls(const tgi_loops *loops)
+{
+    int n = 0;
+    for (size_t i = 0; i < loops->kernels.n; i++) {
+        const tgi_kernel_loops *kernel = loops->kernels.data[i];
+        n += kernel->vectors == TGI_COLUMNS && kernel->reductions.n == 1 &&
+             kernel->reductions.data[0].op == TGI_OP_MATMUL;
+    }
+    return n > 1;
+}
+
+static bool has_small_k(const tgi_llvm_kernel *k)
+{
+    const tgi_dim inner = k->loops->extent[k->analysis.inner];
+    return tgi_dim_is_known(inner) &&
+           inner <
+               (has_several_matmuls(k->program->loops) ? MIN_K_SHARED : MIN_K);
+}
+
+bool tgi_llvm_micro_kernel_is_function(const tgi_llvm_kernel *k)
+{
+    const tgi_reduction *r = tgi_llvm_matmul_reduction(&k->analysis);
+    const uint32_t b = tgi_llvm_operand_b_inst(&k->analysis);
+    return is_load(k, b == r->value ? r->other : r->value) &&
+           (k->analysis.matmul.packs_b ||
+            (is_load(k, b) && !(tgi_llvm_micro_kernel_needs_packing(k) &&
+                                tgi_llvm_matmul_has_few_rows(&k->analysis)))) &&
+           !has_small_k(k) &&
+           !tgi_llvm_matmul_prefetch_bytes(&k->analysis, TGI_LLVM_OPERAND_A) &&
+           !tgi_llvm_matmul_prefetch_bytes(&k->analysis, TGI_LLVM_OPERAND_B);
+}
+
+/* -- The function ---------------------------------------------------------- */
+
+typedef struct function_state {
+    tgi_llvm_kernel *k;
+    unsigned height;
+    LLVMTypeRef element, vector;
+    LLVMValueRef array, args[N_ARGS];
+    LLVMValueRef acc[TGI_LLVM_MAX_MR];
+} function_state;
+
+static LLVMValueRef as_pointer(const function_state *t, LLVMValueRef number)
+{
+    return LLVMBuildIntToPtr(t->k->b, number, t->k->program->pointer, "");
+}
+
+/* The address of row r. */
+static LLVMValueRef row_address(const function_state *t, LLVMValueRef start,
+                                unsigned r, LLVMValueRef stride)
+{
+    const tgi_llvm_program *program = t->k->program;
+    LLVMValueRef bytes =
+        tgi_llvm_mul(program, stride, tgi_llvm_const_i64(program, r));
+    return r ? LLVMBuildGEP2(t->k->b, LLVMInt8TypeInContext(t->k->e->context),
+                             start, &bytes, 1, "")
+             : start;
+}
+
+static LLVMValueRef load_as(const function_state *t, LLVMTypeRef type,
+                            LLVMValueRef from)
+{
+    LLVMValueRef value = LLVMBuildLoad2(t->k->b, type, from, "");
+    LLVMSetAlignment(value, (unsigned)element_bytes(t->k));
+    return value;
+}
+
+static void emit_k_step(function_state *t, LLVMValueRef a, LLVMValueRef b)
+{
+    tgi_llvm_kernel *k = t->k;
+    LLVMValueRef b_row = load_as(t, t->vector, b);
+    for (unsigned r = 0; r < t->height; r++) {
+        LLVMValueRef element =
+            load_as(t, t->element, row_address(t, a, r, t->args[A_ROW_STRIDE]));
+        const tgi_emitted in[] = {tgi_llvm_splat(k->e, element), b_row,
+                                  t->acc[r]};
+        t->acc[r] = tgi_emit_step_of(TGI_OP_MATMUL,
+                                     tgi_llvm_matmul_dtype(k))(&k->e->base, in);
+    }
+}
+
+static LLVMValueRef next_b(const function_state *t, LLVMValueRef step,
+                           LLVMValueRef at)
+{
+    LLVMBuilderRef b = t->k->b;
+    return LLVMBuildSelect(
+        b, LLVMBuildICmp(b, LLVMIntEQ, step, t->args[B_LAST_K], ""),
+        t->args[B_LAST], LLVMBuildAdd(b, at, t->args[B_K_STRIDE], ""), "");
+}
+
+/* Emits the loop over k, which carries two addresses, then the accumulators. */
+static void emit_k_loop(function_state *t)
+{
+    enum { AT_A, AT_B, ACC };
+    tgi_llvm_kernel *k = t->k;
+    LLVMValueRef carried[ACC + TGI_LLVM_MAX_MR] = {t->args[A_START],
+                                                   t->args[B_START]};
+    for (unsigned r = 0; r < t->height; r++) {
+        tgi_llvm_accumulator state;
+        tgi_llvm_reduce_start(k, 0, false, &state);
+        carried[ACC + r] = state.part[0];
+    }
+    tgi_llvm_loop loop;
+    tgi_llvm_loop_begin(k, &loop, tgi_llvm_const_i64(k->program, 0),
+                        t->args[N_STEPS], 1, carried, ACC + t->height);
+    memcpy(t->acc, loop.carried + ACC, sizeof(t->acc));
+    emit_k_step(t, as_pointer(t, loop.carried[AT_A]),
+                as_pointer(t, loop.carried[AT_B]));
+    memcpy(carried + ACC, t->acc, sizeof(t->acc));
+    carried[AT_A] =
+        LLVMBuildAdd(k->b, loop.carried[AT_A], t->args[A_K_STRIDE], "");
+    carried[AT_B] = next_b(t, loop.index, loop.carried[AT_B]);
+    tgi_llvm_loop_end(k, &loop, carried);
+    memcpy(t->acc, loop.carried + ACC, sizeof(t->acc));
+}
+
+static void store_c(const function_state *t)
+{
+    tgi_llvm_kernel *k = t->k;
+    LLVMValueRef c_in = as_pointer(t, t->args[C_IN]);
+    LLVMValueRef c_out = as_pointer(t, t->args[C_OUT]);
+    for (unsigned r = 0; r < t->height; r++) {
+        LLVMValueRef c = load_as(t, t->vector,
+                                 row_address(t, c_in, r, t->args[C_IN_STRIDE]));
+        LLVMValueRef store =
+            LLVMBuildStore(k->b, tgi_llvm_reduce_combine(k, 0, c, t->acc[r]),
+                           row_address(t, c_out, r, vector_bytes(k)));
+        LLVMSetAlignment(store, (unsigned)element_bytes(k));
+    }
+}
+
+static LLVMValueRef arg_address(const tgi_llvm_kernel *k, LLVMValueRef array,
+                                unsigned number)
+{
+    LLVMValueRef at = tgi_llvm_const_i64(k->program, number);
+    return LLVMBuildGEP2(k->b, k->program->i64, array, &at, 1, "");
+}
+
+static void load_arg(function_state *t, unsigned number)
+{
+    t->args[number] = LLVMBuildLoad2(t->k->b, t->k->program->i64,
+                                     arg_address(t->k, t->array, number), "");
+}
+
+static LLVMValueRef advance_arg(const function_state *t, unsigned number,
+                                LLVMValueRef bytes)
+{
+    LLVMValueRef moved = tgi_llvm_add(t->k->program, t->args[number], bytes);
+    LLVMBuildStore(t->k->b, moved, arg_address(t->k, t->array, number));
+    return moved;
+}
+
+static LLVMValueRef height_times(const function_state *t, LLVMValueRef stride)
+{
+    return tgi_llvm_mul(t->k->program, stride,
+                        tgi_llvm_const_i64(t->k->program, t->height));
+}
+
+static void emit_function(function_state *t)
+{
+    tgi_llvm_kernel *k = t->k;
+    LLVMBasicBlockRef body = tgi_llvm_block_append(k, "micro_kernel");
+    LLVMBasicBlockRef done = tgi_llvm_block_append(k, "done");
+    for (unsigned i = 0; i < N_ARGS; i++)
+        if (i != A_START && i != C_IN && i != C_OUT && i != COUNT)
+            load_arg(t, i);
+    LLVMBuildBr(k->b, body);
+    LLVMPositionBuilderAtEnd(k->b, body);
+    load_arg(t, A_START);
+    emit_k_loop(t);
+    load_arg(t, C_IN);
+    load_arg(t, C_OUT);
+    store_c(t);
+    advance_arg(t, A_START, height_times(t, t->args[A_ROW_STRIDE]));
+    advance_arg(t, C_IN, height_times(t, t->args[C_IN_STRIDE]));
+    advance_arg(t, C_OUT, height_times(t, vector_bytes(k)));
+    load_arg(t, COUNT);
+    LLVMValueRef left =
+        advance_arg(t, COUNT, tgi_llvm_const_i64(k->program, -1));
+    LLVMBuildCondBr(k->b,
+                    LLVMBuildICmp(k->b, LLVMIntSGT, left,
+                                  tgi_llvm_const_i64(k->program, 0), ""),
+                    body, done);
+    LLVMPositionBuilderAtEnd(k->b, done);
+    LLVMBuildRetVoid(k->b);
+}
+
+/* Emits the body of the function; restores the position of the builder. */
+static void define_function(tgi_llvm_kernel *k, LLVMValueRef function,
+                            unsigned height)
+{
+    LLVMBasicBlockRef block = LLVMGetInsertBlock(k->b);
+    LLVMValueRef kernel = k->function;
+    function_state t = {
+        .k = k,
+        .height = height,
+        .element = tgi_llvm_element_type(k->e, tgi_llvm_matmul_dtype(k)),
+        .vector = tgi_llvm_type(k->e, tgi_llvm_matmul_dtype(k)),
+        .array = LLVMGetParam(function, 0)};
+    k->function = function;
+    LLVMPositionBuilderAtEnd(k->b, tgi_llvm_block_append(k, "entry"));
+    emit_function(&t);
+    k->function = kernel;
+    LLVMPositionBuilderAtEnd(k->b, block);
+}
+
+static LLVMTypeRef function_type(tgi_llvm_program *program)
+{
+    return LLVMFunctionType(program->void_type, &program->pointer, 1, false);
+}
+
+/* The function of this height and the current lanes. */
+static LLVMValueRef find_or_define(tgi_llvm_kernel *k, unsigned height)
+{
+    char name[64];
+    snprintf(name, sizeof(name), "tg_micro_kernel_%s_%ux%u",
+             tgi_dtype_table[tgi_llvm_matmul_dtype(k)].name, height,
+             k->e->lanes);
+    LLVMValueRef function = LLVMGetNamedFunction(k->e->module, name);
+    if (function)
+        return function;
+    function = LLVMAddFunction(k->e->module, name, function_type(k->program));
+    LLVMSetLinkage(function, LLVMInternalLinkage);
+    tgi_llvm_target_set_function(k->program->target, function);
+    tgi_llvm_target_skip_post_ra_scheduler(function);
+    define_function(k, function, height);
+    return function;
+}
+
+/* -- Calls ----------------------------------------------------------------- */
+
+static void set_arg(tgi_llvm_kernel *k, const tgi_llvm_micro_kernel_args *args,
+                    unsigned number, LLVMValueRef value)
+{
+    if (LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMPointerTypeKind)
+        value = LLVMBuildPtrToInt(k->b, value, k->program->i64, "");
+    LLVMBuildStore(k->b, value, arg_address(k, args->array, number));
+}
+
+/* The stride of an operand along an axis, in bytes. */
+static LLVMValueRef stride_bytes(tgi_llvm_kernel *k, uint8_t operand, int axis)
+{
+    const tgi_access *access = tgi_llvm_operand_access(&k->analysis, operand);
+    return tgi_llvm_mul(k->program, tgi_llvm_stride(k, access->stride[axis]),
+                        tgi_llvm_const_i64(k->program, element_bytes(k)));
+}
+
+void tgi_llvm_micro_kernel_args_init(tgi_llvm_kernel *k,
+                                     tgi_llvm_micro_kernel_args *args,
+                                     bool is_packed)
+{
+    LLVMValueRef none = tgi_llvm_const_i64(k->program, -1);
+    args->array = tgi_llvm_stack_array(k, k->program->i64, N_ARGS);
+    LLVMBasicBlockRef block = tgi_llvm_position_at_entry(k);
+    set_arg(k, args, A_ROW_STRIDE,
+            stride_bytes(k, TGI_LLVM_OPERAND_A, k->analysis.matmul.row_axis));
+    set_arg(k, args, A_K_STRIDE,
+            stride_bytes(k, TGI_LLVM_OPERAND_A, k->analysis.inner));
+    set_arg(k, args, B_K_STRIDE,
+            is_packed ? vector_bytes(k)
+                      : stride_bytes(k, TGI_LLVM_OPERAND_B, k->analysis.inner));
+    set_arg(k, args, B_LAST, none);
+    set_arg(k, args, B_LAST_K, none);
+    tgi_llvm_position_restore(k, block);
+    args->last_row = (tgi_llvm_packed_panel){0};
+    if (!k->mask || is_packed ||
+        tgi_llvm_operand_access(&k->analysis, TGI_LLVM_OPERAND_B)->panel_width)
+        return;
+    LLVMValueRef end = tgi_llvm_dim(k, k->loops->extent[k->analysis.inner]);
+    args->last_row.memory = tgi_llvm_stack_array(
+        k, tgi_llvm_element_type(k->e, tgi_llvm_matmul_dtype(k)), k->e->lanes);
+    tgi_llvm_panel_pack(
+        k, &args->last_row,
+        LLVMBuildSub(k->b, end, tgi_llvm_const_i64(k->program, 1), ""), end);
+    set_arg(k, args, B_LAST, args->last_row.memory);
+}
+
+void tgi_llvm_micro_kernel_args_set(tgi_llvm_kernel *k,
+                                    const tgi_llvm_micro_kernel_args *args)
+{
+    k->index[k->analysis.matmul.row_axis] = args->row;
+    k->index[k->analysis.inner] = args->from;
+    set_arg(k, args, A_START,
+            tgi_llvm_address_from_indices(
+                k, tgi_llvm_operand_access(&k->analysis, TGI_LLVM_OPERAND_A)));
+    set_arg(k, args, B_START,
+            args->b_panel->memory
+                ? args->b_panel->memory
+                : tgi_llvm_address_from_indices(
+                      k, tgi_llvm_operand_access(&k->analysis,
+                                                 TGI_LLVM_OPERAND_B)));
+    k->index[k->analysis.inner] = NULL;
+    set_arg(k, args, N_STEPS, LLVMBuildSub(k->b, args->to, args->from, ""));
+    if (args->last_row.memory)
+        set_arg(k, args, B_LAST_K,
+                LLVMBuildSub(k->b,
+                             tgi_llvm_add(k->program, args->last_row.first_k,
+                                          tgi_llvm_const_i64(k->program, -1)),
+                             args->from, ""));
+    set_arg(k, args, C_IN, args->c_in);
+    set_arg(k, args, C_IN_STRIDE,
+            tgi_llvm_mul(k->program, args->c_in_stride,
+                         tgi_llvm_const_i64(k->program, element_bytes(k))));
+    set_arg(k, args, C_OUT, args->c_out);
+}
+
+void tgi_llvm_micro_kernel_call(tgi_llvm_kernel *k,
+                                const tgi_llvm_micro_kernel_args *args,
+                                unsigned height, LLVMValueRef n)
+{
+    LLVMValueRef array = args->array;
+    tgi_llvm_branch any;
+    tgi_llvm_branch_begin(k, &any,
+                          LLVMBuildICmp(k->b, LLVMIntSGT, n,
+                                        tgi_llvm_const_i64(k->program, 0), ""));
+    set_arg(k, args, COUNT, n);
+    LLVMBuildCall2(k->b, function_type(k->program), find_or_define(k, height),
+                   &array, 1, "");
+    tgi_llvm_branch_end(k, &any);
+}

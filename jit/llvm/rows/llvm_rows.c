@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * llvm_rows.c - a point of a ROWS kernel: its phases in order, each a loop over
+ * full vectors and a tail.
+ */
+#include "llvm/rows/llvm_rows.h"
+#include "llvm/emit/llvm_access.h"
+#include "llvm/emit/llvm_analysis.h"
+#include "llvm/emit/llvm_flow.h"
+#include "llvm/emit/llvm_inst.h"
+#include "llvm/emit/llvm_kernel_state.h"
+#include "llvm/rows/llvm_fission.h"
+#include "llvm/rows/llvm_non_temporal.h"
+
+void tgi_llvm_rows_tail(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
+                        LLVMValueRef to, tgi_llvm_body_fn *body, void *user)
+{
+    const unsigned lanes = k->e->lanes;
+    tgi_llvm_loop loop;
+    k->e->lanes = k->analysis.phases[phase].tail_lanes;
+    tgi_llvm_loop_begin(k, &loop, from, to, k->e->lanes, NULL, 0);
+    k->index[k->analysis.inner] = loop.index;
+    if (k->e->lanes > 1)
+        k->mask = tgi_llvm_tail_mask(k, LLVMBuildSub(k->b, to, loop.index, ""));
+    body(k, phase, user);
+    k->mask = NULL;
+    tgi_llvm_loop_end(k, &loop, NULL);
+    k->e->lanes = lanes;
+}
+
+/* A loop over full vectors of `lanes`; returns the position after them. */
+static LLVMValueRef emit_full_vectors(tgi_llvm_kernel *k, unsigned phase,
+                                      unsigned lanes, LLVMValueRef from,
+                                      LLVMValueRef to, tgi_llvm_body_fn *body,
+                                      void *user)
+{
+    LLVMValueRef end = tgi_llvm_round_down(k, from, to, lanes);
+    if (tgi_llvm_are_equal_consts(from, end))
+        return end;
+    tgi_llvm_loop loop;
+    k->e->lanes = lanes;
+    tgi_llvm_loop_begin(k, &loop, from, end, lanes, NULL, 0);
+    k->index[k->analysis.inner] = loop.index;
+    body(k, phase, user);
+    tgi_llvm_loop_end(k, &loop, NULL);
+    return end;
+}
+
+/* True if there is never a tail: work items end where vectors end. */
+static bool has_no_tail(const tgi_llvm_kernel *k, unsigned phase)
+{
+    const tgi_llvm_phase *p = &k->analysis.phases[phase];
+    const tgi_dim extent = k->loops->extent[k->analysis.inner];
+    return tgi_dim_is_known(extent) && extent % p->lanes == 0 &&
+           !k->non_temporal_phases[phase];
+}
+
+void tgi_llvm_rows_loop(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
+                        LLVMValueRef to, tgi_llvm_body_fn *body, void *user)
+{
+    const tgi_llvm_phase *p = &k->analysis.phases[phase];
+    k->e->lanes = p->lanes;
+    from = tgi_llvm_non_temporal_loop(k, phase, from, to, body, user);
+    from = emit_full_vectors(k, phase, p->lanes, from, to, body, user);
+    if (!has_no_tail(k, phase) && !p->is_heavy && p->register_lanes < p->lanes)
+        from = emit_full_vectors(k, phase, p->register_lanes, from, to, body,
+                                 user);
+    k->e->lanes = p->lanes;
+    if (!has_no_tail(k, phase) && !tgi_llvm_are_equal_consts(from, to) &&
+        p->register_lanes > 1)
+        tgi_llvm_rows_tail(k, phase, from, to, body, user);
+    k->index[k->analysis.inner] = NULL;
+}
+
+static void emit_map_body(tgi_llvm_kernel *k, unsigned phase, void *user)
+{
+    (void)user;
+    tgi_llvm_body_emit(k, phase);
+}
+
+void tgi_llvm_rows_emit(tgi_llvm_kernel *k, LLVMValueRef from, LLVMValueRef to)
+{
+    for (unsigned phase = 0; phase < k->loops->n_phases; phase++) {
+        k->e->lanes = 1;
+        tgi_llvm_point_insts_emit(k, phase, false);
+        if (k->analysis.phases[phase].has_loop) {
+            k->e->lanes = k->analysis.phases[phase].lanes;
+            tgi_llvm_splats_begin(k, phase);
+            if (k->analysis.phases[phase].n_reductions)
+                tgi_llvm_rows_reduce_emit(k, phase, from, to);
+            else if (tgi_llvm_can_fission(&k->analysis, phase))
+                tgi_llvm_rows_fission_emit(k, phase, from, to);
+            else
+                tgi_llvm_rows_loop(k, phase, from, to, emit_map_body, NULL);
+            tgi_llvm_splats_end(k);
+        }
+        k->e->lanes = 1;
+        tgi_llvm_point_insts_emit(k, phase, true);
+        tgi_llvm_point_stores_emit(k, phase);
+    }
+}

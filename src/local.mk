@@ -252,8 +252,12 @@ libtgjit_core_la_SOURCES += \
 	src/front/call/apply.c \
 	src/front/call/bound.c \
 	src/front/call/call.c \
+	src/front/call/compile_policy.c \
+	src/front/call/compile_policy.h \
 	src/front/call/compile_queue.c \
 	src/front/call/compile_queue.h \
+	src/front/call/compile_variant.c \
+	src/front/call/compile_variant.h \
 	src/front/call/concrete.c \
 	src/front/call/dump_repro.c \
 	src/front/call/dump_repro.h \
@@ -267,9 +271,13 @@ libtgjit_core_la_SOURCES += \
 	src/front/call/pending.h \
 	src/front/call/runner.c \
 	src/front/call/runner.h \
+	src/front/call/runner_pool.c \
+	src/front/call/runner_pool.h \
 	src/front/call/signature.c \
 	src/front/call/signature.h \
-	src/front/call/signature_match.c
+	src/front/call/signature_match.c \
+	src/front/call/variant_table.c \
+	src/front/call/variant_table.h
 
 # -- src/front/ops: the public operations ------------------------------------
 

@@ -53,7 +53,7 @@ static void hold_up(tg_log_level level, const char *component,
     gate *g = user;
     (void)level, (void)component;
     atomic_fetch_add(&g->n_interpreted,
-                     strstr(message, "runs in the interpreter") != NULL);
+                     strstr(message, ": interpreted: ") != NULL);
     atomic_fetch_add(&g->n_explained, strstr(message, "fusion of ") != NULL);
     if (!strstr(message, ": compiled "))
         return;

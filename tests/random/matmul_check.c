@@ -289,9 +289,9 @@ static bool is_folded(const tgi_program *program)
 static void count_programs(const subject *s)
 {
     const tg_concrete *concrete = s->compiled.concrete;
-    for (size_t i = 0; i < concrete->runners.variants.n; i++) {
+    for (size_t i = 0; i < concrete->variants.list.n; i++) {
         const tgi_program *program =
-            concrete->runners.variants.data[i].program;
+            concrete->variants.list.data[i].program;
         s->run.tally->n_programs++;
         s->run.tally->n_packed += is_packed(program);
         s->run.tally->n_folded += is_folded(program);

@@ -36,7 +36,7 @@ static int64_t *values_of(const tgi_dims *dims, const int64_t *symbols)
 static bool find_native(const product_run *r, native *out)
 {
     const tg_concrete *concrete = r->concrete;
-    const tgi_runners *runners = &concrete->runners;
+    const tgi_variant_table *table = &concrete->variants;
     const size_t n = tgi_dims_n_symbols(concrete->graph->dims);
     *out = (native){.graph = concrete->graph};
     out->symbols = tgi_alloc((n + 1) * sizeof(*out->symbols));
@@ -48,10 +48,10 @@ static bool find_native(const product_run *r, native *out)
             r->args[concrete->param_arg[source.param]].type.dims[source.axis];
     }
     out->values = values_of(concrete->graph->dims, out->symbols);
-    for (size_t i = 0; i < runners->variants.n; i++)
+    for (size_t i = 0; i < table->list.n; i++)
         if (tgi_variant_is_same(concrete->graph, out->values,
-                                runners->variants.data[i].values))
-            out->program = runners->variants.data[i].program;
+                                table->list.data[i].values))
+            out->program = table->list.data[i].program;
     if (!out->program)
         return false;
     int64_t *values = values_of(out->program->loops->dims, out->symbols);

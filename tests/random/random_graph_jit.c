@@ -96,11 +96,11 @@ static void write_repro(subject *of, int size, int n_threads)
 /* The program the call has compiled for these extents. */
 static tgi_program *find_program(const subject *of, const int64_t *values)
 {
-    const tgi_runners *runners = &of->trace->runners;
-    for (size_t i = 0; i < runners->variants.n; i++)
+    const tgi_variant_table *table = &of->trace->variants;
+    for (size_t i = 0; i < table->list.n; i++)
         if (tgi_variant_is_same(of->trace->graph, values,
-                                runners->variants.data[i].values))
-            return runners->variants.data[i].program;
+                                table->list.data[i].values))
+            return table->list.data[i].program;
     return NULL;
 }
 
@@ -264,7 +264,7 @@ static bool check_found(subject *of, const tg_code_counters *before,
     if (is_warm)
         of->c->coverage->n_found += counts.hits;
     const bool is_right =
-        n_all == of->trace->runners.variants.n &&
+        n_all == of->trace->variants.list.n &&
         counts.hits + counts.misses == n_asked &&
         counts.misses == counts.saves && (!is_warm || counts.misses == 0);
     return is_right ||
@@ -320,7 +320,7 @@ static bool check_trace(rg_checker *c, rg_generality generality, bool is_warm,
         if (good && settings->cache)
             good = check_found(&of, &before, is_warm);
         if (good && !is_warm)
-            c->coverage->n_programs += of.trace->runners.variants.n;
+            c->coverage->n_programs += of.trace->variants.list.n;
         c->coverage->n_general += is_general;
         tg_concrete_release(of.trace);
         rg_session_deinit(&of.native);

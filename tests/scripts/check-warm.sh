@@ -62,7 +62,7 @@ works 'found 0 missed 0 saved 0' 'llvm not open'
 test ! -e "$tmp/store" || fail "a store is made for nothing:"
 
 run TGJIT_JIT=auto $hidden
-works 'runs in the interpreter: cannot open the code generator' \
+works 'interpreted: cannot open the code generator' \
     'libtgjit-llvm.so' 'found 0 missed 1 saved 0' 'llvm not open'
 run $hidden
 test $status = 1 || fail "status $status:"
@@ -131,7 +131,7 @@ for at in 0 60 $((size / 2)) $((size - 1)); do
 done
 head -c $((size / 2)) "$tmp/good" >"$entry"
 run TGJIT_CACHE=ro TGJIT_JIT=auto $hidden
-works 'runs in the interpreter' 'found 0 missed 1 saved 0 bad 1'
+works 'interpreted:' 'found 0 missed 1 saved 0 bad 1'
 test "$(wc -c <"$entry")" = $((size / 2)) || fail "ro removes what is bad:"
 run
 works 'found 0 missed 1 saved 1 bad 1'

@@ -77,7 +77,7 @@ static void *work(void *of_lane)
     for (;;) {
         job *j = take(l);
         pthread_mutex_unlock(&queue.lock);
-        tgi_runners_compile(j->concrete, j->values);
+        tgi_variant_table_compile(j->concrete, j->values);
         tg_concrete_release(j->concrete);
         pthread_mutex_lock(&queue.lock);
         l->current = NULL;
@@ -165,7 +165,7 @@ tg_status tg_compile_wait(tg_context *ctx)
 {
     tgi_api_frame frame = tgi_api_enter(ctx, __func__);
     tg_status status = TG_OK;
-    if (tgi_runners_is_compiling())
+    if (tgi_thread_is_compiling())
         status = tgi_error_set(TG_ERROR_BUSY, TGI_NO_SITE,
                                "tg_compile_wait: this thread is compiling");
     pthread_mutex_lock(&queue.lock);

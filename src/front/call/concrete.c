@@ -326,7 +326,8 @@ concrete_alloc(tg_function *function, const tgi_args *spec)
     }
     tgi_refcount_init(&c->refs);
     c->ctx = tg_context_retain(function->ctx);
-    tgi_runners_init(&c->runners);
+    tgi_runner_pool_init(&c->runners);
+    tgi_variant_table_init(&c->variants);
     tgi_live_add(TGI_LIVE_CONCRETE, 1);
 
     size_t n = spec->list.n + 1;
@@ -463,7 +464,8 @@ void tg_concrete_release(tg_concrete *c)
 {
     if (!c || !tgi_refcount_dec(&c->refs))
         return;
-    tgi_runners_deinit(&c->runners);
+    tgi_runner_pool_deinit(&c->runners);
+    tgi_variant_table_deinit(&c->variants);
     for (size_t i = 0; i < c->captures.n; i++)
         tg_variable_release(c->captures.data[i]);
     for (size_t i = 0; c->arg_capture && i < c->spec.list.n; i++)
@@ -507,5 +509,6 @@ size_t tgi_concrete_bytes(tg_concrete *concrete)
 {
     return sizeof(*concrete) + tgi_graph_bytes(concrete->graph) +
            tgi_graph_bytes(concrete->traced) +
-           tgi_runners_bytes(&concrete->runners);
+           tgi_runner_pool_bytes(&concrete->runners) +
+           tgi_variant_table_bytes(&concrete->variants);
 }

@@ -116,7 +116,7 @@ void tg_function_release(tg_function *f)
     tgi_vec_deinit(&f->dropped);
     tgi_vec_deinit(&f->history);
     tgi_index_deinit(&f->index);
-    /* The condition is left as it is: see tgi_runners_deinit. */
+    /* The condition is left as it is: see tgi_variant_table_deinit. */
     pthread_mutex_destroy(&f->lock);
     tgi_free(f->name);
     tg_context_release(f->ctx);

@@ -11,8 +11,9 @@
 
 #include <pthread.h>
 
-#include "front/call/runner.h"
+#include "front/call/runner_pool.h"
 #include "front/call/signature.h"
+#include "front/call/variant_table.h"
 #include "front/object/context_object.h"
 #include "front/trace/trace_state.h"
 
@@ -46,7 +47,9 @@ struct tg_concrete {
     TGI_VEC(tg_variable *) initials;
     tgi_graph *initial_graph; /* NULL if there are none */
 
-    tgi_runners runners;
+    tgi_runner_pool runners;
+    tgi_variant_table variants;
+    atomic_bool has_warned_size; /* that it has too many nodes to compile */
     unsigned dump_number; /* in the names of its dumps */
 
     uint64_t last_use; /* tick of the function; under its lock */

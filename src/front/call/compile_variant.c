@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * compile_variant.c - see compile_variant.h.
+ */
+#include "front/call/compile_variant.h"
+
+#include <string.h>
+
+#include "front/call/compile_policy.h"
+#include "front/call/function_object.h"
+#include "front/object/dump_file.h"
+
+/* True if TGJIT_DUMP or TGJIT_EXPLAIN names this stage of the compiler. */
+static bool wants_stage(const char *stage, void *user)
+{
+    const tg_concrete *c = user;
+    unsigned dump = c->ctx->dump;
+    if (strcmp(stage, "fusion") == 0)
+        return c->ctx->explain & TGI_EXPLAIN_FUSION;
+    if (strcmp(stage, "loops") == 0)
+        return dump & TGI_DUMP_LOOPS;
+    if (strcmp(stage, "asm") == 0)
+        return dump & TGI_DUMP_ASM;
+    return dump & TGI_DUMP_LLVM;
+}
+
+static void dump_stage(const char *stage, const char *text, void *user)
+{
+    tg_concrete *c = user;
+    if (strcmp(stage, "fusion") == 0)
+        tgi_log_write(&c->ctx->log, TG_LOG_WARN, TGI_LOG_JIT,
+                      "fusion of %s:\n%s", c->name, text);
+    else
+        tgi_dump_text(c->ctx, c->name, c->dump_number, stage,
+                      strcmp(stage, "asm") == 0     ? "s"
+                      : strcmp(stage, "loops") == 0 ? "txt"
+                                                    : "ll",
+                      text);
+}
+
+/* Logs why a trace is interpreted. If there is no code generator, only the
+   first message of a context is a warning. */
+static void warn_interpreted(tg_concrete *c, const char *reason)
+{
+    if (tgi_jit_is_exiting())
+        return;
+    const bool is_new = !tgi_jit_is_unavailable() ||
+                        !atomic_exchange(&c->ctx->has_warned_no_jit, true);
+    tgi_log_write(&c->ctx->log, is_new ? TG_LOG_WARN : TG_LOG_DEBUG,
+                  TGI_LOG_JIT, "%s: interpreted: %s", c->name, reason);
+}
+
+tg_status tgi_compile_variant(tg_concrete *c, const int64_t *values,
+                              size_t budget, size_t *out_work,
+                              tgi_program **out_program)
+{
+    tgi_jit_options options = {.log = &c->ctx->log,
+                               .cpu = c->ctx->cpu,
+                               .vector_bits = c->ctx->vector_bits,
+                               .verifies = c->ctx->verifies,
+                               .store = tgi_context_disk_cache(c->ctx),
+                               .instruments = c->ctx->instruments,
+                               .most_work = budget,
+                               .wants = wants_stage,
+                               .observe = dump_stage,
+                               .user = c};
+    tgi_error_copy before;
+    tgi_error_save(&before);
+    tg_status status =
+        tgi_program_create(c->graph, values, &options, out_work, out_program);
+    if (*out_work > TGI_MAX_COMPILE_WORK) {
+        *out_work = 0;
+        warn_interpreted(c, "the compile is estimated to exceed ten seconds; "
+                            "set TGJIT_JIT=required");
+    }
+    if (!status || c->ctx->jit == TGI_JIT_REQUIRED ||
+        status == TG_ERROR_OUT_OF_MEMORY)
+        return status;
+    warn_interpreted(c, tg_error_last()->message);
+    tgi_error_restore(&before);
+    return TG_OK;
+}

@@ -12,26 +12,26 @@
 typedef struct job {
     const tgi_loops *loops;
     const tgi_jit_options *options;
-    tgi_codegen_options asked;
+    tgi_codegen_options request;
     tgi_strbuf key;
-    bool only_looks;
+    bool cached_only;
 } job;
 
 bool tgi_jit_wants_stage(const tgi_jit_options *options, const char *stage)
 {
-    return options->wants && options->wants(stage, options->user);
+    return options->wants_stage && options->wants_stage(stage, options->user);
 }
 
 void tgi_jit_report_stage(const tgi_jit_options *options, const char *stage,
                           const char *text)
 {
     if (text && tgi_jit_wants_stage(options, stage))
-        options->observe(stage, text, options->user);
+        options->observe_stage(stage, text, options->user);
 }
 
-/* -- By the code generator ------------------------------------------------- */
+/* -- Code generator -------------------------------------------------------- */
 
-static void tell(const job *j, const tgi_codegen *codegen)
+static void log_compile(const job *j, const tgi_codegen *codegen)
 {
     if (j->options->log)
         tgi_log_write(j->options->log, TG_LOG_DEBUG, TGI_LOG_JIT,
@@ -43,19 +43,20 @@ static void tell(const job *j, const tgi_codegen *codegen)
                       codegen->codegen_time);
 }
 
-static void save(job *j, const tgi_codegen *codegen)
+static void save_to_disk(job *j, const tgi_codegen *codegen)
 {
     tgi_strbuf value = {0};
     tgi_code_serialise(codegen, &value);
     if (!value.failed)
         (void)tgi_disk_cache_save(
-            j->options->store, (tgi_byte_span){j->key.text, j->key.n},
+            j->options->disk_cache, (tgi_byte_span){j->key.text, j->key.n},
             (tgi_byte_span){value.text, value.n}, j->options->log);
     tgi_strbuf_deinit(&value);
 }
 
-static tg_status take(job *j, const tgi_codegen *codegen, bool is_good,
-                      tgi_code **out_code)
+/* Reports stages, loads the object and saves it. */
+static tg_status load_generated(job *j, const tgi_codegen *codegen,
+                                bool is_good, tgi_code **out_code)
 {
     tgi_jit_report_stage(j->options, "ir", codegen->ir_before);
     tgi_jit_report_stage(j->options, "ir-after", codegen->ir_after);
@@ -66,41 +67,41 @@ static tg_status take(job *j, const tgi_codegen *codegen, bool is_good,
         TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE, "cannot compile '%s': %s",
                  j->loops->name, codegen->error);
     TGI_TRY(tgi_code_create(codegen, out_code));
-    tell(j, codegen);
-    if (j->options->store && j->key.n)
-        save(j, codegen);
+    log_compile(j, codegen);
+    if (j->options->disk_cache && j->key.n)
+        save_to_disk(j, codegen);
     return TG_OK;
 }
 
-static tg_status generate(job *j, tgi_code **out_code)
+static tg_status generate_code(job *j, tgi_code **out_code)
 {
     char reason[1024];
-    const struct tgi_plugin *module =
+    const struct tgi_plugin *plugin =
         tgi_plugin_acquire(reason, sizeof(reason));
-    if (!module)
+    if (!plugin)
         TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE, "%s", reason);
     tgi_codegen codegen = {0};
     const bool is_good =
-        tgi_plugin_compile(module, j->loops, &j->asked, &codegen);
-    tg_status status = take(j, &codegen, is_good, out_code);
-    module->dispose(&codegen);
+        tgi_plugin_compile(plugin, j->loops, &j->request, &codegen);
+    tg_status status = load_generated(j, &codegen, is_good, out_code);
+    plugin->dispose(&codegen);
     tgi_plugin_release();
     return status;
 }
 
-/* -- From the store -------------------------------------------------------- */
+/* -- Caches ---------------------------------------------------------------- */
 
-/* NULL if it is not there, or cannot be used. */
-static tgi_code *find_stored(job *j)
+/* NULL if the disk cache has no usable entry. */
+static tgi_code *load_from_disk(job *j)
 {
     size_t n;
     tgi_code *code = NULL;
     tgi_error_copy before;
     const tgi_byte_span key = {j->key.text, j->key.n};
-    void *bytes =
-        j->only_looks
-            ? tgi_disk_cache_probe(j->options->store, key, &n)
-            : tgi_disk_cache_load(j->options->store, key, j->options->log, &n);
+    void *bytes = j->cached_only
+                      ? tgi_disk_cache_probe(j->options->disk_cache, key, &n)
+                      : tgi_disk_cache_load(j->options->disk_cache, key,
+                                            j->options->log, &n);
     if (!bytes)
         return NULL;
     tgi_error_save(&before);
@@ -114,45 +115,44 @@ static tgi_code *find_stored(job *j)
     return code;
 }
 
-static tg_status make(void *user, tgi_code **out_code)
+/* The code of an entry that the in-memory cache lacks: tgi_code_build_fn. */
+static tg_status load_or_generate(void *user, tgi_code **out_code)
 {
     job *j = user;
-    *out_code = j->options->store ? find_stored(j) : NULL;
-    return *out_code || j->only_looks ? TG_OK : generate(j, out_code);
+    *out_code = j->options->disk_cache ? load_from_disk(j) : NULL;
+    return *out_code || j->cached_only ? TG_OK : generate_code(j, out_code);
 }
 
-/* -- All of it ------------------------------------------------------------- */
-
 tg_status tgi_compile(const tgi_loops *loops, const tgi_jit_options *options,
-                      bool only_looks, tgi_code **out_code)
+                      bool cached_only, tgi_code **out_code)
 {
     job j = {.loops = loops,
              .options = options,
-             .only_looks = only_looks,
-             .asked = {.cpu = options->cpu,
-                       .vector_bits = options->vector_bits,
-                       .cache_bytes = tgi_cpu_cache_bytes(),
-                       .verify = options->verifies,
-                       .instruments = options->instruments,
-                       .wants_ir = tgi_jit_wants_stage(options, "ir") ||
-                                   tgi_jit_wants_stage(options, "ir-after"),
-                       .wants_assembly = tgi_jit_wants_stage(options, "asm"),
-                       .alloc = tgi_alloc,
-                       .free = tgi_free}};
-    /* Whoever looks at it wants to know. */
-    j.asked.verify |= j.asked.wants_ir;
-    /* What is to be seen must be made. Instrumented code has addresses of this
-       process in it. */
-    if (j.asked.wants_ir || j.asked.wants_assembly || options->instruments) {
+             .cached_only = cached_only,
+             .request = {.cpu = options->cpu,
+                         .vector_bits = options->vector_bits,
+                         .cache_bytes = tgi_cpu_cache_bytes(),
+                         .verify = options->verifies,
+                         .instruments = options->instruments,
+                         .wants_ir = tgi_jit_wants_stage(options, "ir") ||
+                                     tgi_jit_wants_stage(options, "ir-after"),
+                         .wants_assembly = tgi_jit_wants_stage(options, "asm"),
+                         .alloc = tgi_alloc,
+                         .free = tgi_free}};
+    /* IR that is dumped is also verified. */
+    j.request.verify |= j.request.wants_ir;
+    /* No cache: caches do not have the text of stages, and instrumented code
+       contains addresses of this process. */
+    if (j.request.wants_ir || j.request.wants_assembly ||
+        options->instruments) {
         *out_code = NULL;
-        return only_looks ? TG_OK : generate(&j, out_code);
+        return cached_only ? TG_OK : generate_code(&j, out_code);
     }
-    tgi_code_key(loops, &j.asked, &j.key);
-    tg_status status = j.key.failed
-                           ? tgi_error_memory()
-                           : tgi_code_cache_get(j.key.text, j.key.n,
-                                                !only_looks, make, &j,
-                                                out_code);
+    tgi_code_key(loops, &j.request, &j.key);
+    tg_status status =
+        j.key.failed ? tgi_error_memory()
+                     : tgi_code_cache_get(j.key.text, j.key.n, !cached_only,
+                                          load_or_generate, &j, out_code);
     tgi_strbuf_deinit(&j.key);
     return status;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compile.h - from loops to code.
+ * compile.h - from verified loops to code: in-memory cache, disk cache, code
+ * generator, in this order.
  */
 #ifndef TGI_COMPILE_H
 #define TGI_COMPILE_H
@@ -9,15 +10,16 @@
 #include "jit.h"
 
 /*
- * The code of verified loops, retained: what the process has already, else
- * what the store keeps, else what the code generator makes; only then is its
- * module opened. If it `only_looks`, nothing is made, nor is waited for who
- * does; NULL then.
+ * The code of verified loops, retained. The plugin is loaded only if neither
+ * cache has it. If `cached_only`, generates no code and does not wait for
+ * another thread that does: *out_code is NULL on a miss. UNSUPPORTED if the
+ * code generator is missing or fails.
  */
 tg_status tgi_compile(const tgi_loops *loops, const tgi_jit_options *options,
-                      bool only_looks, tgi_code **out_code);
+                      bool cached_only, tgi_code **out_code);
 
-/* Shows a stage to who wants it. */
+/* Whether the options' observer wants a stage; passes its text (or NULL) to the
+   observer if so. */
 bool tgi_jit_wants_stage(const tgi_jit_options *options, const char *stage);
 void tgi_jit_report_stage(const tgi_jit_options *options, const char *stage,
                           const char *text);

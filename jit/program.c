@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * program.c - compiles a graph: the whole road from the graph to code that
- * can be called, as one list of steps.
+ * program.c - compiles a graph: the pipeline from the graph to callable code.
  */
 #include "program.h"
 
@@ -26,7 +25,7 @@ tg_status tgi_program_check_no_calls(const tgi_graph *graph)
     return TG_OK;
 }
 
-/* -- Looking inside -------------------------------------------------------- */
+/* -- Introspection --------------------------------------------------------- */
 
 void tgi_jit_enable_debuggers(bool to_gdb, bool to_perf)
 {
@@ -35,29 +34,29 @@ void tgi_jit_enable_debuggers(bool to_gdb, bool to_perf)
 }
 
 tg_status tgi_jit_print_loops(const tgi_graph *graph, const int64_t *values,
-                              bool wants_reasons, tgi_strbuf *out)
+                              bool explains_fusion, tgi_strbuf *out)
 {
     tgi_variant variant;
     tgi_loops *loops = NULL;
     TGI_TRY(tgi_program_check_no_calls(graph));
     TGI_TRY(tgi_variant_init(&variant, graph, values));
     tg_status status =
-        tgi_fuse(graph, &variant, wants_reasons ? out : NULL, &loops);
-    if (!status && !wants_reasons)
+        tgi_fuse(graph, &variant, explains_fusion ? out : NULL, &loops);
+    if (!status && !explains_fusion)
         tgi_loops_print(loops, out);
-    if (!status && wants_reasons)
+    if (!status && explains_fusion)
         status = tgi_plan_print(loops, NULL, out);
     tgi_loops_destroy(loops);
     tgi_variant_deinit(&variant);
     return status;
 }
 
-/* -- Steps ----------------------------------------------------------------- */
+/* -- Pipeline -------------------------------------------------------------- */
 
-/* Why things are as they are goes to `explain` for who wants to know. */
-static tg_status make_loops(tgi_program *program, const int64_t *values,
-                            const tgi_jit_options *options,
-                            tgi_strbuf *explain)
+/* Fuses the graph. Appends the decisions to `explain` if the observer wants
+   stage "fusion". */
+static tg_status fuse_graph(tgi_program *program, const int64_t *values,
+                            const tgi_jit_options *options, tgi_strbuf *explain)
 {
     tgi_variant variant;
     TGI_TRY(tgi_variant_init(&variant, program->graph, values));
@@ -71,8 +70,9 @@ static tg_status make_loops(tgi_program *program, const int64_t *values,
     return status;
 }
 
-static void show(const tgi_program *program, const tgi_jit_options *options,
-                 const tgi_strbuf *explain)
+static void report_loops(const tgi_program *program,
+                         const tgi_jit_options *options,
+                         const tgi_strbuf *explain)
 {
     tgi_jit_report_stage(options, "fusion", explain->text ? explain->text : "");
     if (!tgi_jit_wants_stage(options, "loops"))
@@ -84,35 +84,35 @@ static void show(const tgi_program *program, const tgi_jit_options *options,
 }
 
 /*
- * How long a compile takes, in tenths of milliseconds, within a factor of
- * three either way. Reductions are written out for blocks and what is left of
- * them: they weigh most, whatever they reduce.
+ * Estimates the compile time in units of 0.1 ms; it is right within a factor
+ * of three. Reductions dominate, because they are unrolled by block and have
+ * separate tails.
  */
-static size_t work_of(const tgi_loops *loops)
+static size_t estimate_work(const tgi_loops *loops)
 {
-    enum { OF_KERNEL = 20, OF_REDUCTION = 50 };
-    size_t work = OF_KERNEL; /* of the entry */
+    enum { KERNEL_WORK = 20, REDUCTION_WORK = 50 };
+    size_t work = KERNEL_WORK; /* of the entry */
     for (size_t i = 0; i < loops->kernels.n; i++) {
         const tgi_kernel_loops *k = loops->kernels.data[i];
-        work += OF_KERNEL + OF_REDUCTION * k->reductions.n + k->insts.n +
+        work += KERNEL_WORK + REDUCTION_WORK * k->reductions.n + k->insts.n +
                 k->stores.n;
     }
     return work;
 }
 
-/* What is only looked for is shown if it is found: who makes it will show
-   it. */
-static tg_status find_code(tgi_program *program,
-                           const tgi_jit_options *options, size_t work,
-                           const tgi_strbuf *explain)
+/* Above the budget, only caches are searched. Stages of a miss are not reported
+   then: the later compile reports them. */
+static tg_status compile_loops(tgi_program *program,
+                               const tgi_jit_options *options, size_t work,
+                               const tgi_strbuf *explain)
 {
-    const bool only_looks = work > options->most_work;
-    if (!only_looks)
-        show(program, options, explain);
+    const bool cached_only = work > options->max_work;
+    if (!cached_only)
+        report_loops(program, options, explain);
     TGI_TRY(tgi_loops_verify(program->loops));
-    TGI_TRY(tgi_compile(program->loops, options, only_looks, &program->code));
-    if (only_looks && program->code)
-        show(program, options, explain);
+    TGI_TRY(tgi_compile(program->loops, options, cached_only, &program->code));
+    if (cached_only && program->code)
+        report_loops(program, options, explain);
     return TG_OK;
 }
 
@@ -132,10 +132,10 @@ tg_status tgi_program_create(const tgi_graph *graph, const int64_t *values,
     tgi_refcount_init(&program->refs);
     tgi_live_add(TGI_LIVE_PROGRAM, 1);
     program->graph = tgi_graph_retain(graph);
-    tg_status status = make_loops(program, values, options, &explain);
-    const size_t work = status ? 0 : work_of(program->loops);
+    tg_status status = fuse_graph(program, values, options, &explain);
+    const size_t work = status ? 0 : estimate_work(program->loops);
     if (!status)
-        status = find_code(program, options, work, &explain);
+        status = compile_loops(program, options, work, &explain);
     tgi_strbuf_deinit(&explain);
     if (status || !program->code) {
         *out_work = status ? 0 : work;

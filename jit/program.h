@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * program.h - the inside of a compiled graph.
+ * program.h - tgi_program, a compiled graph, for jit/run and jit/export.
  */
 #ifndef TGI_PROGRAM_H
 #define TGI_PROGRAM_H
@@ -15,11 +15,12 @@ struct tgi_program {
     tgi_refcount refs;
     tgi_graph *graph; /* retained */
     tgi_loops *loops;
-    tgi_code *code;   /* retained, perhaps shared with others */
-    tgi_entry *entry; /* its */
+    tgi_code *code;   /* retained; other programs may share it */
+    tgi_entry *entry; /* of `code` */
 };
 
-/* Graphs are compiled without calls: all must have been inlined. */
+/* UNSUPPORTED if the graph or one of its regions has a CALL node: calls must be
+   inlined before a compile. */
 tg_status tgi_program_check_no_calls(const tgi_graph *graph);
 
 #endif /* TGI_PROGRAM_H */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tgjit_cache.c - tgjit-cache: lists, verifies, measures and clears the
- * directory where compiled code is kept. It sees public headers only, as any
- * program.
+ * tgjit_cache.c - tgjit-cache: lists, verifies, measures and clears the disk
+ * cache of compiled code. Uses public headers only.
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -18,21 +17,21 @@ enum { EXIT_USAGE = 2 };
 static const char usage[] =
     "Usage: tgjit-cache [--dir=DIR] COMMAND\n"
     "\n"
-    "Looks after the directory where libtgjit keeps compiled code.\n"
+    "Administers libtgjit's disk cache of compiled code.\n"
     "\n"
-    "  list               print the entries, the least recently used first:\n"
-    "                     last use, bytes, file, what it is for\n"
-    "  verify [--delete]  read all entries and count the good and the bad;\n"
-    "                     remove the bad\n"
+    "  list               print the entries, least recently used first: last\n"
+    "                     use, bytes, file, description\n"
+    "  verify [--delete]  read all entries, count good and bad ones; with\n"
+    "                     --delete, remove the bad ones\n"
     "  size               print the number of entries and their bytes\n"
     "  clear              remove all entries\n"
     "\n"
-    "  --dir=DIR          another directory than TGJIT_CACHE_DIR, or else\n"
-    "                     $XDG_CACHE_HOME/tgjit, or else ~/.cache/tgjit\n"
+    "  --dir=DIR          the directory; default: TGJIT_CACHE_DIR, else\n"
+    "                     $XDG_CACHE_HOME/tgjit, else ~/.cache/tgjit\n"
     "  --help, --version\n"
     "\n"
-    "Exit status: 0 if all went well, 1 if something failed or entries are\n"
-    "bad, 2 if the command line is.\n";
+    "Exit status: 0 on success, 1 if a command failed or bad entries remain,\n"
+    "2 if the command line is wrong.\n";
 
 typedef struct options {
     const char *dir;
@@ -109,7 +108,8 @@ static const struct command {
 
 /* -- The command line ------------------------------------------------------ */
 
-/* The command named by the only argument left; NULL after a complaint. */
+/* The command named by the only remaining argument; NULL after an error
+   message. */
 static const struct command *find_command(int argc, char **argv,
                                           const options *o)
 {
@@ -129,13 +129,13 @@ static const struct command *find_command(int argc, char **argv,
             if (!o->deletes || commands[i].run == verify)
                 return &commands[i];
             fprintf(stderr,
-                    "tgjit-cache: --delete is for verify, not for %s\n",
+                    "tgjit-cache: --delete applies to verify, not to %s\n",
                     name);
             return NULL;
         }
     fprintf(stderr,
-            "tgjit-cache: unknown command '%s'; there are list, verify, size "
-            "and clear\n",
+            "tgjit-cache: unknown command '%s'; use list, verify, size or "
+            "clear\n",
             name);
     return NULL;
 }
@@ -165,7 +165,7 @@ int main(int argc, char **argv)
         case 'V':
             printf("tgjit-cache %s\n", tg_version());
             return EXIT_SUCCESS;
-        default: /* getopt has said what is wrong */
+        default: /* getopt has printed a message */
             return EXIT_USAGE;
         }
     const struct command *command = find_command(argc, argv, &o);

@@ -351,7 +351,7 @@ Test(bad_input, own_variables_of_regions_follow_the_rules_of_functions)
     check_fails_in_trace(own_from_value_inside, NULL, TG_ERROR_STATE,
                          "own variable 'v'", "branch or loop", __FILE__);
     check_fails_in_trace(own_in_both, NULL, TG_ERROR_STATE,
-                         "own variable 'v' is made twice");
+                         "own variable 'v' is created twice");
 }
 
 CALLBACK(assign_value)

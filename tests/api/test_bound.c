@@ -279,11 +279,11 @@ Test(bound, a_refused_swap_changes_nothing)
                 "argument 0 is NULL or not aligned");
     check_fails(tg_bound_set(b, 0, (char *)memory + 1), bad, "not aligned");
     check_fails(tg_bound_set(b, 1, memory), bad,
-                "argument 1 is no tensor or number");
+                "argument 1 is not a tensor or number");
     check_fails(tg_bound_set(b, 2, memory), bad,
-                "argument 2 is no tensor or number");
+                "argument 2 is not a tensor or number");
     check_fails(tg_bound_set(b, SIZE_MAX, memory), bad,
-                "is no tensor or number");
+                "is not a tensor or number");
     check_fails(tg_bound_set_result(b, 0, NULL), bad,
                 "result 0 is NULL or not aligned");
     check_fails(tg_bound_set_result(b, 0, memory + 1), bad,

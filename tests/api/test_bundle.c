@@ -349,14 +349,14 @@ Test(bundle, a_signature_may_have_one)
     model wrong = m;
     wrong.scale =
         tg_variable_create(s.ctx, "scale", TG_F32, TG_DIMS(3), tg_zeros());
-    check_fails(tg_call(f, TG_ARGS(tg_bundle_of(&model_type, &wrong)),
-                        TG_NO_RESULTS),
-                TG_ERROR_SIGNATURE,
-                "train: argument 0 ('scale'): the signature has variable "
-                "f32[2], the call variable f32[3]");
-    check_fails(tg_call(f, TG_ARGS(tg_bundle_of(&layer_type, &m.first)),
-                        TG_NO_RESULTS),
-                TG_ERROR_SIGNATURE, "5 variables and tensors, the call 2");
+    check_fails(
+        tg_call(f, TG_ARGS(tg_bundle_of(&model_type, &wrong)), TG_NO_RESULTS),
+        TG_ERROR_SIGNATURE,
+        "train: argument 0 ('scale'): the signature has variable "
+        "f32[2], but the call has variable f32[3]");
+    check_fails(
+        tg_call(f, TG_ARGS(tg_bundle_of(&layer_type, &m.first)), TG_NO_RESULTS),
+        TG_ERROR_SIGNATURE, "5 variables and tensors, but the call has 2");
     check_fails(tg_call(f, TG_ARGS(m.scale), TG_NO_RESULTS),
                 TG_ERROR_SIGNATURE, "train: ");
     cr_assert_eq(n_traces, 1);
@@ -408,10 +408,12 @@ Test(bundle, bad_bundles_are_refused)
     layer l = make_layer(s.ctx, 1), half = {l.w, NULL};
     layer foreign = make_layer(other.ctx, 1);
     check_fails(tg_call(f, TG_ARGS(tg_bundle_of(NULL, &l)), TG_NO_RESULTS),
-                TG_ERROR_INVALID_ARGUMENT, "argument 0: a bundle is NULL");
-    check_fails(tg_call(f, TG_ARGS(3, tg_bundle_of(&layer_type, NULL)),
-                        TG_NO_RESULTS),
-                TG_ERROR_INVALID_ARGUMENT, "argument 1: a bundle is NULL");
+                TG_ERROR_INVALID_ARGUMENT,
+                "argument 0: the bundle or its type is NULL");
+    check_fails(
+        tg_call(f, TG_ARGS(3, tg_bundle_of(&layer_type, NULL)), TG_NO_RESULTS),
+        TG_ERROR_INVALID_ARGUMENT,
+        "argument 1: the bundle or its type is NULL");
     check_fails(tg_call(f, TG_ARGS(tg_bundle_of(&layer_type, &half)),
                         TG_NO_RESULTS),
                 TG_ERROR_INVALID_ARGUMENT, "b: the variable is NULL");
@@ -442,11 +444,11 @@ Test(bundle, nesting_has_a_bound)
     cr_assert_eq(tg_bundle_count(&types[1], bundle, TG_ALL_VARIABLES), 2);
     cr_assert_eq(tg_bundle_count(&types[0], bundle, TG_ALL_VARIABLES), 0);
     tg_function *f = tg_function_create(s.ctx, train_captured, NULL, NULL);
-    check_fails(tg_call(f, TG_ARGS(tg_bundle_of(&types[0], bundle)),
-                        TG_NO_RESULTS),
-                TG_ERROR_INVALID_ARGUMENT,
-                "argument 0: a bundle without fields, or nested deeper than "
-                "16");
+    check_fails(
+        tg_call(f, TG_ARGS(tg_bundle_of(&types[0], bundle)), TG_NO_RESULTS),
+        TG_ERROR_INVALID_ARGUMENT,
+        "argument 0: the bundle type has no fields, or nests deeper "
+        "than 16 levels");
     tg_function_release(f);
     tg_variable_release(v);
     session_end(&s);

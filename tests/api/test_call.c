@@ -116,11 +116,11 @@ Test(call, a_tensor_that_does_not_fit_its_result_is_refused)
     tg_tensor *foreign = f32_vector(other.ctx, 1, 2);
     check_fails(tg_call(f, TG_ARGS(x), TG_RESULTS(&first, &longer)),
                 TG_ERROR_SHAPE,
-                "three: result 1 is f32[2], the tensor given for it f32[3]");
+                "three: result 1 is f32[2], but the output tensor is f32[3]");
     check_fails(tg_call(f, TG_ARGS(x), TG_RESULTS(&first, &integers)),
-                TG_ERROR_SHAPE, "the tensor given for it i32[2]");
+                TG_ERROR_SHAPE, "but the output tensor is i32[2]");
     check_fails(tg_call(f, TG_ARGS(x), TG_RESULTS(&first, &matrix)),
-                TG_ERROR_SHAPE, "the tensor given for it f32[1,2]");
+                TG_ERROR_SHAPE, "but the output tensor is f32[1,2]");
     check_fails(tg_call(f, TG_ARGS(x), TG_RESULTS(&first, &foreign)),
                 TG_ERROR_INVALID_ARGUMENT,
                 "result 1: the tensor belongs to another context");

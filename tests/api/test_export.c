@@ -164,7 +164,7 @@ Test(export, names_the_argument_whose_extent_is_unknown)
     session_begin(&s);
     tg_concrete *c = concrete_of(&s, "f", twice, TG_UNKNOWN);
     check_fails(tg_concrete_export(c, "/tmp/f", NULL), TG_ERROR_SHAPE,
-                "argument 0 has an unknown extent, axis 0");
+                "argument 0, axis 0: unknown extent");
     tg_concrete_release(c);
     session_end(&s);
 }

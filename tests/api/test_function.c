@@ -313,9 +313,9 @@ Test(function, bad_specs_are_refused)
         "rank 9 is not in 0",
         "extent -9223372036854775808 of axis 0 is negative",
         "extent -1 of axis 0 is negative",
-        "argument 0: a bundle is NULL",
+        "argument 0: the bundle or its type is NULL",
         "argument 0: only numbers and strings can be static",
-        "argument 0: there is no spec kind 9",
+        "argument 0: unknown spec kind 9",
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         tg_error_clear();
@@ -385,21 +385,22 @@ Test(function, a_signature_fixes_the_trace)
     tg_tensor *x = f32_vector(s.ctx, 1, 2), *y = f32_vector(s.ctx, 1, 2, 3);
     check_f32(call_one(f, TG_ARGS(x, x)), 2, 4);
     check_f32(call_one(f, TG_ARGS(y, y)), 2, 4, 6);
-    check_fails(tg_call(f, TG_ARGS(x, y), TG_NO_RESULTS), TG_ERROR_SIGNATURE,
-                "test_function.c:", "add_two: argument 1: the signature has ",
-                "the call f32[3]; axis 0 must be 2, as axis 0 of argument 0 "
-                "is");
+    check_fails(
+        tg_call(f, TG_ARGS(x, y), TG_NO_RESULTS), TG_ERROR_SIGNATURE,
+        "test_function.c:", "add_two: argument 1: the signature has ",
+        "the call has f32[3]; axis 0 must be 2, as axis 0 of argument 0 "
+        "is");
     tg_variable *v =
         tg_variable_create(s.ctx, "v", TG_F32, TG_DIMS(2), tg_zeros());
     check_fails(tg_call(f, TG_ARGS(x, v), TG_NO_RESULTS), TG_ERROR_SIGNATURE,
-                "the call variable f32[2]; pass tg_value_of(v)");
+                "the call has variable f32[2]; pass tg_value_of(v)");
     check_f32(call_one(f, TG_ARGS(x, tg_value_of(v))), 1, 2);
     tg_variable_release(v);
     check_fails(tg_call(f, TG_ARGS(x), TG_NO_RESULTS), TG_ERROR_SIGNATURE,
                 "add_two: argument 1 is missing: the signature has 2 "
-                "arguments, the call 1");
+                "arguments, but the call has 1");
     check_fails(tg_call(f, TG_ARGS(x, 1), TG_NO_RESULTS), TG_ERROR_SIGNATURE,
-                "the call number i32");
+                "the call has number i32");
     tg_concrete *c = tg_function_concrete(f, specs, 2);
     cr_assert_not_null(c);
     cr_assert_eq(tg_function_trace_count(f), 1);
@@ -428,7 +429,7 @@ Test(function, a_function_without_arguments_refuses_any)
     tg_function *f = tg_function_create(s.ctx, none, NULL, &options);
     check_f32(call_one(f, TG_NO_ARGS), 1);
     check_fails(tg_call(f, TG_ARGS(1), TG_NO_RESULTS), TG_ERROR_SIGNATURE,
-                "none: the signature has 0 arguments, the call 1");
+                "none: the signature has 0 arguments, but the call has 1");
     tg_function_release(f);
     session_end(&s);
 }

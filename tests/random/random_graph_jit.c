@@ -301,7 +301,7 @@ static bool check_trace(rg_checker *c, rg_generality generality, bool is_warm,
                   .kind = is_general ? "general" : "exact",
                   .settings = {.threads = backend.n_threads,
                                .vector_bits = backend.vector_bits,
-                               .splits_all = true,
+                               .ignores_grain = true,
                                .no_contraction = c->program->no_contraction}};
     bool good =
         rg_begin(c, &of.raw, generality, RG_RAW, &interpreted, &of.raw_trace);

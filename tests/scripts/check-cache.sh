@@ -91,7 +91,7 @@ done
 expect 2
 says 'tgjit-cache: no command'
 expect 2 nonsense
-says "unknown command 'nonsense'; there are list, verify, size and clear"
+says "unknown command 'nonsense'; use list, verify, size or clear"
 expect 2 size list
 says "unexpected argument 'list' after 'size'"
 expect 2 size --delete

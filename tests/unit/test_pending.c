@@ -40,7 +40,7 @@ Test(pending, recursion_is_seen_in_a_generalised_trace)
     call_only(l.f, TG_ARGS(x));
     l.x = f32_vector(s.ctx, 1, 2, 3, 4);
     check_fails(tg_call(l.f, TG_ARGS(l.x), TG_NO_RESULTS), TG_ERROR_RECURSION,
-                "calls_itself", "needs itself");
+                "calls_itself", "depends on its own trace");
     cr_assert_eq(l.depth, 1);
     tg_tensor_release(l.x);
     tg_tensor_release(x);
@@ -59,7 +59,7 @@ Test(pending, recursion_is_seen_through_a_declared_signature)
     loop l = {.x = f32_vector(s.ctx, 1, 2, 3)};
     l.f = tg_function_create(s.ctx, calls_itself, &l, &options);
     check_fails(tg_call(l.f, TG_ARGS(l.x), TG_NO_RESULTS), TG_ERROR_RECURSION,
-                "calls_itself", "needs itself");
+                "calls_itself", "depends on its own trace");
     cr_assert_eq(l.depth, 1);
     tg_tensor_release(l.x);
     tg_function_release(l.f);

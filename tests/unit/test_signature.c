@@ -352,16 +352,16 @@ Test(signature, static_values_must_be_those_of_the_signature)
     check_works(tgi_args_conform(&same, &want, "f", site));
     tgi_args other = args_of_operands(
         s.ctx, TG_ARGS(TG_STATIC("mood"), TG_STATIC(2)));
-    check_fails(tgi_args_conform(&other, &want, "f", site),
-                TG_ERROR_SIGNATURE,
-                "argument 0: the signature has static \"mode\", the call "
-                "static \"mood\"");
+    check_fails(
+        tgi_args_conform(&other, &want, "f", site), TG_ERROR_SIGNATURE,
+        "argument 0: the signature has static \"mode\", but the call has "
+        "static \"mood\"");
     tgi_args number = args_of_operands(
         s.ctx, TG_ARGS(TG_STATIC("mode"), TG_STATIC(2.0)));
-    check_fails(tgi_args_conform(&number, &want, "f", site),
-                TG_ERROR_SIGNATURE,
-                "argument 1: the signature has static i32 2, the call static "
-                "f64 2");
+    check_fails(
+        tgi_args_conform(&number, &want, "f", site), TG_ERROR_SIGNATURE,
+        "argument 1: the signature has static i32 2, but the call has static "
+        "f64 2");
     tgi_args_deinit(&given);
     tgi_args_deinit(&want);
     tgi_args_deinit(&same);
@@ -414,11 +414,11 @@ Test(signature, operands_that_are_no_arguments_are_refused)
         {tg_in_string("text"), TG_ERROR_INVALID_ARGUMENT,
          "argument 0: a string must be static"},
         {tg_make_static(tg_in_string(NULL)), TG_ERROR_INVALID_ARGUMENT,
-         "argument 0: a static string is NULL"},
+         "argument 0: the static string is NULL"},
         {tg_make_static(tg_in_tensor(foreign)), TG_ERROR_INVALID_ARGUMENT,
          "argument 0: only numbers and strings can be static"},
         {tg_in_tensor(NULL), TG_ERROR_INVALID_ARGUMENT,
-         "argument 0: a tensor is NULL"},
+         "argument 0: the tensor is NULL"},
         {tg_in_tensor(foreign), TG_ERROR_INVALID_ARGUMENT,
          "argument 0: the tensor belongs to another context"},
         {tg_in_variable(NULL), TG_ERROR_INVALID_ARGUMENT,
@@ -426,7 +426,7 @@ Test(signature, operands_that_are_no_arguments_are_refused)
         {tg_value_of(NULL), TG_ERROR_INVALID_ARGUMENT,
          "argument: the variable is NULL"},
         {tg_in_value(value), TG_ERROR_TRACE,
-         "argument 0 is a value of a trace: calls take tensors, variables and "
+         "argument 0 is a value of a trace; calls take tensors, variables and "
          "numbers; in a callback use tg_apply"},
         {typeless, TG_ERROR_INVALID_ARGUMENT, "argument 0 is not a number"},
     };

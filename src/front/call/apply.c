@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * apply.c - a function called inside a trace: it is traced on its own, with
- * its own table, and becomes a CALL node (which passes may inline). Its
- * captured variables become captured variables of the caller.
+ * apply.c - tg_apply, a call inside a trace. The callee is traced separately,
+ * into its own table, and becomes a CALL node, which passes may inline. The
+ * caller captures the variables that the callee captures.
  */
 #include <string.h>
 
 #include "front/call/function_object.h"
 
-/* Plain numbers given for scalars of a declared signature take its dtype. */
+/* Converts plain numbers to the dtypes of scalars in a declared signature. */
 TGI_NOINLINE static tg_status
 adapt_numbers(tg_trace *t, tg_function *function, tgi_args *args, tg_site site)
 {
@@ -31,10 +31,10 @@ adapt_numbers(tg_trace *t, tg_function *function, tgi_args *args, tg_site site)
     return TG_OK;
 }
 
-/* The nodes for the callee's parameters: arguments, then its captures. */
-static tg_status call_inputs(tg_trace *t, const tg_concrete *c,
-                             const tgi_args *args, tg_site site,
-                             tgi_ref *inputs)
+/* Fills in the nodes of the callee's parameters: arguments, then captures. */
+static tg_status fill_call_inputs(tg_trace *t, const tg_concrete *c,
+                                  const tgi_args *args, tg_site site,
+                                  tgi_ref *inputs)
 {
     for (size_t p = 0; p < c->n_arg_params; p++)
         inputs[p] = args->list.data[c->param_arg[p]].ref;
@@ -45,7 +45,7 @@ static tg_status call_inputs(tg_trace *t, const tg_concrete *c,
             return t->status;
         inputs[c->n_arg_params + i] = node;
     }
-    /* What the callee captured among its arguments, the caller did too. */
+    /* Arguments that the callee also captures are captured by the caller. */
     for (size_t i = 0; i < c->spec.list.n; i++)
         if (c->arg_capture[i] &&
             !tgi_trace_variable(t, c->arg_capture[i], "apply", site))
@@ -62,7 +62,7 @@ static tgi_ref add_call(tg_trace *t, tgi_attr_call attr, const tgi_ref *inputs,
                           attr.callee->params.n, &attr, sizeof(attr));
 }
 
-/* Result i of a call, its extents told in the caller's terms. */
+/* Result i of a call; `map` translates the callee's extents. */
 static tgi_ref add_result(tg_trace *t, const tgi_graph *callee, tgi_ref call,
                           size_t i, const tgi_dim *map, tg_site site)
 {
@@ -79,7 +79,8 @@ static tgi_ref add_result(tg_trace *t, const tgi_graph *callee, tgi_ref call,
                           &call, 1, &attr, sizeof(attr));
 }
 
-/* What the callee's extents are in the caller's table; freed by the caller. */
+/* Maps the callee's extents to the caller's table; freed with tgi_free. NULL on
+   failure (recorded). */
 static tgi_dim *translate_dims(tg_trace *t, const tgi_graph *callee,
                                const tgi_ref *inputs)
 {
@@ -105,8 +106,8 @@ static tgi_dim *translate_dims(tg_trace *t, const tgi_graph *callee,
     return map;
 }
 
-/* Initial values the callee's first call would compute are the caller's to
-   compute: its first call may be this one. */
+/* The caller also computes the initial values that the callee's first call
+   computes: this call may be the first. */
 static tg_status adopt_initials(tg_trace *t, const tg_concrete *c,
                                 const tgi_ref *inputs, const tgi_dim *map,
                                 tg_site site)
@@ -115,8 +116,8 @@ static tg_status adopt_initials(tg_trace *t, const tg_concrete *c,
         return TG_OK;
     if (t->outer)
         TGI_FAIL(TG_ERROR_STATE, site,
-                 "apply: %s computes the initial value of a variable, which "
-                 "must not be in a branch or loop: apply it outside first",
+                 "apply: %s computes the initial value of a variable, which is "
+                 "not possible in a branch or loop; first apply it outside",
                  c->name);
     tgi_ref call =
         add_call(t, (tgi_attr_call){.callee = c->initial_graph}, inputs, site);
@@ -152,7 +153,7 @@ TGI_NOINLINE static tg_status record_call(tg_trace *t, const tg_concrete *c,
     if (!inputs)
         return tgi_error_memory();
     tgi_dim *map = NULL;
-    tg_status status = call_inputs(t, c, args, site, inputs);
+    tg_status status = fill_call_inputs(t, c, args, site, inputs);
     if (!status && !(map = translate_dims(t, callee, inputs)))
         status = tg_error_last()->status;
     tgi_builder b = {.graph = t->graph, .site = site, .op_name = "apply"};
@@ -183,7 +184,7 @@ void tgi_apply(tg_function *function, tgi_custom_gradient gradient,
                tg_value *out_results, size_t n_results, tg_site site)
 {
     tgi_operation o;
-    tgi_args args = {0}; /* allocated: the callee is traced on this stack */
+    tgi_args args = {0}; /* not inline: nested traces share this stack */
     tg_concrete *concrete = NULL;
     for (size_t i = 0; out_results && i < n_results; i++)
         out_results[i] = (tg_value){0, 0};

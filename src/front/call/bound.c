@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bound.c - bound calls: everything settled once, then run many times.
+ * bound.c - bound calls: a launch prepared once and run many times.
  */
 #include "base/dtype.h"
 #include "base/live.h"
@@ -11,14 +11,14 @@ struct tg_bound {
     tg_site site;
     tg_tensor **tensors; /* results, retained or NULL */
     size_t n_tensors;
-    TGI_VEC(tg_tensor *) inputs; /* retained; the launch keeps variables */
-    uint32_t *operand_param; /* per operand, TGI_NO_PARAM if it has no data */
+    TGI_VEC(tg_tensor *) inputs; /* retained; the launch retains variables */
+    uint32_t *operand_param;     /* by operand: parameter, or TGI_NO_PARAM */
     size_t n_operands;
-    bool has_set; /* by tg_bound_set: numbers may differ in every run */
+    bool has_set; /* tg_bound_set was called: numbers may change per run */
 };
 
-/* Keeps what the arguments lend. */
-static tg_status keep_arguments(tg_bound *b, const tgi_args *args)
+/* Retains tensor arguments and maps operands to parameters. */
+static tg_status retain_arguments(tg_bound *b, const tgi_args *args)
 {
     b->n_operands = args->n_operands;
     b->operand_param =
@@ -46,7 +46,7 @@ static tg_status bound_init(tg_bound *b, const tgi_args *args,
     if (!b->tensors)
         return tgi_error_memory();
     b->n_tensors = n_results;
-    TGI_TRY(keep_arguments(b, args));
+    TGI_TRY(retain_arguments(b, args));
     tg_status status = tgi_launch_bind_results(&b->launch, results, n_results,
                                                b->tensors, b->site);
     for (size_t i = 0; i < n_results; i++)
@@ -134,31 +134,31 @@ tg_status tg_run(tg_bound *b)
     return status;
 }
 
-uint64_t tg_bound_bytes(const tg_bound *b, uint64_t *out_peak_bytes)
+uint64_t tg_bound_bytes(const tg_bound *b, uint64_t *out_peak)
 {
     if (b)
-        return tgi_runner_bytes(b->launch.runner, out_peak_bytes);
-    if (out_peak_bytes)
-        *out_peak_bytes = 0;
+        return tgi_runner_bytes(b->launch.runner, out_peak);
+    if (out_peak)
+        *out_peak = 0;
     return 0;
 }
 
-/* Swaps one pointer, undone if memory would overlap. */
-static tg_status swap(tg_bound *b, void **place, void *data, tg_dtype dtype,
-                      const char *what, size_t number)
+/* Replaces the pointer to one buffer; on failure the old one stays. */
+static tg_status set_buffer(tg_bound *b, void **pointer, void *data,
+                            tg_dtype dtype, const char *what, size_t number)
 {
     if (!data || (uintptr_t)data % (uintptr_t)tgi_dtype_bytes(dtype) != 0)
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, b->site,
                  "%s: the memory for %s %zu is NULL or not aligned to its "
                  "elements",
                  b->launch.concrete->name, what, number);
-    void *before = *place;
-    *place = data;
+    void *before = *pointer;
+    *pointer = data;
     tg_status status = tgi_launch_check_overlap(&b->launch, b->site);
     if (!status)
         status = tgi_launch_bind(&b->launch);
     if (status)
-        *place = before;
+        *pointer = before;
     return status;
 }
 
@@ -172,15 +172,15 @@ tg_status tg_bound_set(tg_bound *b, size_t arg, const void *data)
     tg_status status;
     if (arg >= b->n_operands || b->operand_param[arg] == TGI_NO_PARAM) {
         status = tgi_error_set(TG_ERROR_INVALID_ARGUMENT, b->site,
-                               "%s: argument %zu is no tensor or number",
+                               "%s: argument %zu is not a tensor or number",
                                c->name, arg);
     } else {
         uint32_t param = b->operand_param[arg];
         tg_dtype dtype =
             tgi_graph_node(c->graph, c->graph->params.data[param].node)
                 ->dtype;
-        status = swap(b, &b->launch.params[param], (void *)(uintptr_t)data,
-                      dtype, "argument", arg);
+        status = set_buffer(b, &b->launch.params[param],
+                            (void *)(uintptr_t)data, dtype, "argument", arg);
         b->has_set |= status == TG_OK;
     }
     tgi_api_leave(frame);
@@ -197,9 +197,11 @@ tg_status tg_bound_set_result(tg_bound *b, size_t result, void *data)
     tg_status status;
     if (result >= b->launch.n_results)
         status = tgi_error_set(TG_ERROR_INVALID_ARGUMENT, b->site,
-                               "%s: there is no result %zu", c->name, result);
+                               "%s: there is no result %zu; the function "
+                               "returns %zu",
+                               c->name, result, b->launch.n_results);
     else
-        status = swap(
+        status = set_buffer(
             b, &b->launch.results[result], data,
             tgi_graph_node(c->graph, c->graph->results.data[result])->dtype,
             "result", result);

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * call.c - calling a function or one of its traces.
+ * call.c - tg_call and tg_concrete_call.
  */
 #include "front/call/launch.h"
 
-/* Runs a concrete function once and hands out the results. Takes over the
-   caller's reference to it. */
+/* Runs a concrete function once and stores new tensors to *results[i]. Takes
+   over the caller's reference to the concrete function. */
 static tg_status call_concrete(tg_concrete *concrete, const tgi_args *args,
                                tg_tensor **const *results, size_t n_results,
                                tg_site site)
 {
     tgi_launch launch;
     TGI_TRY(tgi_launch_init(&launch, concrete, args, false, site));
-    tg_tensor *few[8] = {NULL};
-    bool is_few = n_results <= sizeof(few) / sizeof(few[0]);
+    tg_tensor *storage[8] = {NULL};
+    bool is_inline = n_results <= sizeof(storage) / sizeof(storage[0]);
     tg_tensor **tensors =
-        is_few ? few : tgi_alloc_zero(n_results * sizeof(*tensors));
+        is_inline ? storage : tgi_alloc_zero(n_results * sizeof(*tensors));
     tg_status status = tensors ? tgi_launch_bind_results(
                                      &launch, results, n_results, tensors, site)
                                : tgi_error_memory();
@@ -29,20 +29,21 @@ static tg_status call_concrete(tg_concrete *concrete, const tgi_args *args,
         else
             *results[i] = tensors[i];
     }
-    if (!is_few)
+    if (!is_inline)
         tgi_free(tensors);
     tgi_launch_end(&launch);
     return status;
 }
 
-static tg_status call(tg_function *function, const tg_operand *operands,
-                      size_t n_operands, tg_tensor **const *results,
-                      size_t n_results, tg_site site, tgi_inline_args *few)
+static tg_status call_function(tg_function *function,
+                               const tg_operand *operands, size_t n_operands,
+                               tg_tensor **const *results, size_t n_results,
+                               tg_site site, tgi_inline_args *storage)
 {
     tgi_args args;
     tg_concrete *concrete = NULL;
     TGI_TRY(tgi_args_from_operands(function->ctx, operands, n_operands, NULL,
-                                   site, few, &args));
+                                   site, storage, &args));
     tg_status status =
         tgi_function_lookup(function, &args, false, site, &concrete);
     if (!status)
@@ -51,15 +52,16 @@ static tg_status call(tg_function *function, const tg_operand *operands,
     return status;
 }
 
-/* For calls outside of callbacks, which need not be frugal with the stack. */
+/* Arguments on the stack, for calls outside of callbacks: nested callbacks must
+   use little of it. */
 TGI_NOINLINE static tg_status
-call_with_few(tg_function *function, const tg_operand *operands,
-              size_t n_operands, tg_tensor **const *results, size_t n_results,
-              tg_site site)
+call_with_inline_args(tg_function *function, const tg_operand *operands,
+                      size_t n_operands, tg_tensor **const *results,
+                      size_t n_results, tg_site site)
 {
-    tgi_inline_args few;
-    return call(function, operands, n_operands, results, n_results, site,
-                &few);
+    tgi_inline_args storage;
+    return call_function(function, operands, n_operands, results, n_results,
+                         site, &storage);
 }
 
 tg_status tg_call_at(tg_function *function, const tg_operand *operands,
@@ -73,11 +75,11 @@ tg_status tg_call_at(tg_function *function, const tg_operand *operands,
         status = tgi_error_set(TG_ERROR_INVALID_ARGUMENT, site,
                                "tg_call: the function is NULL");
     else if (tgi_trace_current())
-        status = call(function, operands, n_operands, results, n_results,
-                      site, NULL);
+        status = call_function(function, operands, n_operands, results,
+                               n_results, site, NULL);
     else
-        status = call_with_few(function, operands, n_operands, results,
-                               n_results, site);
+        status = call_with_inline_args(function, operands, n_operands, results,
+                                       n_results, site);
     if (status)
         tgi_error_locate(site, NULL);
     tgi_api_leave(frame);
@@ -91,11 +93,11 @@ tg_status tg_concrete_call_at(tg_concrete *concrete,
 {
     tgi_api_frame frame =
         tgi_api_enter(concrete ? concrete->ctx : NULL, "tg_concrete_call");
-    tgi_inline_args few;
+    tgi_inline_args storage;
     tgi_args args;
     tg_status status =
         concrete ? tgi_args_from_operands(concrete->ctx, operands, n_operands,
-                                          NULL, site, &few, &args)
+                                          NULL, site, &storage, &args)
                  : tgi_error_set(TG_ERROR_INVALID_ARGUMENT, site,
                                  "tg_concrete_call: the function is NULL");
     if (!status) {
@@ -105,8 +107,8 @@ tg_status tg_concrete_call_at(tg_concrete *concrete,
                         !tgi_concrete_fits_captures(concrete, &args)))
             status = tgi_error_set(
                 TG_ERROR_SIGNATURE, site,
-                "%s: the variables are equal to each other or to captured "
-                "ones in another way than in this trace",
+                "%s: this trace was made for another pattern of equal or "
+                "captured variables",
                 concrete->name);
         if (!status)
             status = call_concrete(tg_concrete_retain(concrete), &args,

@@ -2,10 +2,10 @@
 /*
  * compile_queue.c - see compile_queue.h.
  *
- * Jobs keep their trace, and so its context, alive. After a fork the queue of
- * a child is empty: the threads were the parent's, and calls put in again what
- * they miss. The end of the process waits for compiles that are under way in
- * plugin.c, before LLVM is gone.
+ * A job retains its trace, and thereby its context. In a forked child the queue
+ * is empty, because the threads stay in the parent; later calls queue their
+ * variants again. At process exit, plugin.c waits for running compiles before
+ * LLVM is torn down.
  */
 #include "front/call/compile_queue.h"
 
@@ -19,14 +19,14 @@
 typedef struct job {
     struct job *next;
     tg_concrete *concrete; /* retained */
-    const tg_context *ctx; /* whose it is: to tell, no more */
+    const tg_context *ctx; /* of the trace; only compared */
     int64_t values[];
 } job;
 
 typedef struct lane {
     pthread_cond_t has_job;
     bool has_thread;
-    job *first, **last; /* waiting; `last` is NULL before the first one */
+    job *first, **last; /* waiting; `last` is NULL before the first push */
     job *current;       /* being compiled */
 } lane;
 
@@ -34,30 +34,29 @@ enum { LANES = 2 };
 
 static struct {
     pthread_mutex_t lock;
-    pthread_cond_t has_done;
-    lane lanes[LANES]; /* of short and of long ones */
+    pthread_cond_t job_done;
+    lane lanes[LANES]; /* short compiles, long compiles */
 } queue = {.lock = PTHREAD_MUTEX_INITIALIZER,
-           .has_done = PTHREAD_COND_INITIALIZER,
+           .job_done = PTHREAD_COND_INITIALIZER,
            .lanes = {{.has_job = PTHREAD_COND_INITIALIZER},
                      {.has_job = PTHREAD_COND_INITIALIZER}}};
 
-/* What jobs keep alive stays alive in a child: it cannot be known what the
-   lost threads were doing with it. */
-static void forget_jobs(void)
+/* Jobs are leaked in the child: the lost threads may have been using them. */
+static void reset_in_child(void)
 {
     for (int i = 0; i < LANES; i++) {
         queue.lanes[i] = (lane){.has_thread = false};
         pthread_cond_init(&queue.lanes[i].has_job, NULL);
     }
-    pthread_cond_init(&queue.has_done, NULL);
+    pthread_cond_init(&queue.job_done, NULL);
 }
 
-TGI_LOCK_ACROSS_FORK(&queue.lock, forget_jobs())
+TGI_LOCK_ACROSS_FORK(&queue.lock, reset_in_child())
 
-/* -- The threads ----------------------------------------------------------- */
+/* -- Compiler threads ------------------------------------------------------ */
 
-/* The next job, now the current one. */
-static job *take(lane *l)
+/* Waits for a job and makes it the lane's current one. */
+static job *pop_job(lane *l)
 {
     while (!l->first)
         pthread_cond_wait(&l->has_job, &queue.lock);
@@ -69,34 +68,34 @@ static job *take(lane *l)
     return j;
 }
 
-static void *work(void *of_lane)
+static void *compile_jobs(void *user)
 {
-    lane *l = of_lane;
-    (void)tgi_fpenv_begin(); /* not that of who happened to come first */
+    lane *l = user;
+    (void)tgi_fpenv_begin(); /* a thread inherits the mode of its creator */
     pthread_mutex_lock(&queue.lock);
     for (;;) {
-        job *j = take(l);
+        job *j = pop_job(l);
         pthread_mutex_unlock(&queue.lock);
         tgi_variant_table_compile(j->concrete, j->values);
         tg_concrete_release(j->concrete);
         pthread_mutex_lock(&queue.lock);
         l->current = NULL;
-        pthread_cond_broadcast(&queue.has_done);
+        pthread_cond_broadcast(&queue.job_done);
         tgi_free(j);
     }
     return NULL;
 }
 
-/* LLVM needs up to 160 KiB of stack for the largest kernels. The usual size,
-   that of RLIMIT_STACK, may be less. */
-enum { LEAST_STACK_BYTES = 1 << 20 };
+/* LLVM needs up to 160 KiB of stack for the largest kernels. The default,
+   RLIMIT_STACK, may be smaller. */
+enum { MIN_STACK_BYTES = 1 << 20 };
 
 static void reserve_stack(pthread_attr_t *attributes)
 {
     size_t bytes = 0;
     if (pthread_attr_getstacksize(attributes, &bytes) == 0 &&
-        bytes < LEAST_STACK_BYTES)
-        pthread_attr_setstacksize(attributes, LEAST_STACK_BYTES);
+        bytes < MIN_STACK_BYTES)
+        pthread_attr_setstacksize(attributes, MIN_STACK_BYTES);
 }
 
 static bool start_thread(lane *l)
@@ -107,12 +106,13 @@ static bool start_thread(lane *l)
         return false;
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     reserve_stack(&attributes);
-    const bool is_there = tgi_thread_start(&thread, &attributes, work, l);
+    const bool is_started =
+        tgi_thread_start(&thread, &attributes, compile_jobs, l);
     pthread_attr_destroy(&attributes);
-    return is_there;
+    return is_started;
 }
 
-/* -- Putting in, and waiting ----------------------------------------------- */
+/* -- Pushing and waiting --------------------------------------------------- */
 
 bool tgi_compile_queue_push(tg_concrete *concrete, const int64_t *values,
                             size_t n, bool is_long)
@@ -128,8 +128,8 @@ bool tgi_compile_queue_push(tg_concrete *concrete, const int64_t *values,
     pthread_mutex_lock(&queue.lock);
     if (!l->has_thread)
         l->has_thread = start_thread(l);
-    const bool is_there = l->has_thread;
-    if (is_there) {
+    const bool is_pushed = l->has_thread;
+    if (is_pushed) {
         j->concrete = tg_concrete_retain(concrete);
         j->ctx = concrete->ctx;
         if (!l->last)
@@ -139,23 +139,24 @@ bool tgi_compile_queue_push(tg_concrete *concrete, const int64_t *values,
         pthread_cond_signal(&l->has_job);
     }
     pthread_mutex_unlock(&queue.lock);
-    if (!is_there)
+    if (!is_pushed)
         tgi_free(j);
-    return is_there;
+    return is_pushed;
 }
 
-static bool is_of(const job *j, const tg_context *ctx)
+static bool belongs_to(const job *j, const tg_context *ctx)
 {
     return !ctx || j->ctx == ctx;
 }
 
-static bool has_work(const tg_context *ctx)
+/* True if a job of the context, or of any if it is NULL, is not done. */
+static bool has_jobs(const tg_context *ctx)
 {
     for (const lane *l = queue.lanes; l < queue.lanes + LANES; l++) {
-        if (l->current && is_of(l->current, ctx))
+        if (l->current && belongs_to(l->current, ctx))
             return true;
         for (const job *j = l->first; j; j = j->next)
-            if (is_of(j, ctx))
+            if (belongs_to(j, ctx))
                 return true;
     }
     return false;
@@ -167,10 +168,11 @@ tg_status tg_compile_wait(tg_context *ctx)
     tg_status status = TG_OK;
     if (tgi_thread_is_compiling())
         status = tgi_error_set(TG_ERROR_BUSY, TGI_NO_SITE,
-                               "tg_compile_wait: this thread is compiling");
+                               "tg_compile_wait: called by a log callback "
+                               "during a compile");
     pthread_mutex_lock(&queue.lock);
-    while (!status && has_work(ctx))
-        pthread_cond_wait(&queue.has_done, &queue.lock);
+    while (!status && has_jobs(ctx))
+        pthread_cond_wait(&queue.job_done, &queue.lock);
     pthread_mutex_unlock(&queue.lock);
     tgi_api_leave(frame);
     return status;

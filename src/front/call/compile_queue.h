@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compile_queue.h - traces that wait to be compiled, and the threads of the
- * process that do it. Calls are interpreted meanwhile (runner.h).
+ * compile_queue.h - the background compiler: a queue of variants, and the
+ * threads of the process that compile them. Until then, calls are interpreted.
  *
- * There are two lanes with a thread each, so that what takes milliseconds does
- * not wait for what takes seconds.
+ * The queue has two lanes with a thread each, so that compiles of milliseconds
+ * do not wait for compiles of seconds.
  */
 #ifndef TGI_COMPILE_QUEUE_H
 #define TGI_COMPILE_QUEUE_H
@@ -16,8 +16,9 @@
 #include "tgjit/function.h"
 
 /*
- * Puts a trace into a lane, to be compiled for extents of these values, of
- * which there are n. False if that cannot be: out of memory, or no thread.
+ * Queues a variant of a trace, which is retained until it is compiled; copies
+ * the n extents. False when out of memory, or if no thread can be started.
+ * tg_compile_wait waits for the queue to drain. Thread-safe.
  */
 bool tgi_compile_queue_push(tg_concrete *concrete, const int64_t *values,
                             size_t n, bool is_long);

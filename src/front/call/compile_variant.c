@@ -58,11 +58,11 @@ tg_status tgi_compile_variant(tg_concrete *c, const int64_t *values,
                                .cpu = c->ctx->cpu,
                                .vector_bits = c->ctx->vector_bits,
                                .verifies = c->ctx->verifies,
-                               .store = tgi_context_disk_cache(c->ctx),
+                               .disk_cache = tgi_context_disk_cache(c->ctx),
                                .instruments = c->ctx->instruments,
-                               .most_work = budget,
-                               .wants = wants_stage,
-                               .observe = dump_stage,
+                               .max_work = budget,
+                               .wants_stage = wants_stage,
+                               .observe_stage = dump_stage,
                                .user = c};
     tgi_error_copy before;
     tgi_error_save(&before);

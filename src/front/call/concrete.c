@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * concrete.c - one trace of a function: runs the callback for a signature,
- * runs the passes, and keeps what a call needs.
+ * concrete.c - one trace of a function: runs the callback for a signature, then
+ * the passes.
  */
 #include <string.h>
 
@@ -15,7 +15,8 @@
 
 /* -- Arguments to parameters ----------------------------------------------- */
 
-/* The shape of an argument; unknown extents become symbols of the graph. */
+/* The shape of an argument. Symbolic extents become symbols of the graph;
+   `symbols` maps them. 0 on failure (recorded). */
 static tgi_shape_ref arg_shape(tgi_dims *dims, const tgi_arg *arg,
                                uint32_t param, tgi_dim *symbols)
 {
@@ -35,7 +36,7 @@ static tgi_shape_ref arg_shape(tgi_dims *dims, const tgi_arg *arg,
     return tgi_shape_intern(dims, arg->rank, extents);
 }
 
-static size_t n_symbols(const tgi_args *spec)
+static size_t count_symbols(const tgi_args *spec)
 {
     size_t n = 0;
     for (size_t i = 0; i < spec->list.n; i++)
@@ -86,7 +87,8 @@ static tg_status add_param(tg_trace *t, tg_concrete *c, size_t i,
     return TG_OK;
 }
 
-/* A struct with stand-ins for the members that are arguments i …. */
+/* Allocates the bundle of the arguments from `first` on, with stand-ins as its
+   members; freed by the caller, also on failure. */
 static tg_status make_bundle(tg_trace *t, const tg_concrete *c, size_t first,
                              void **out_bundle)
 {
@@ -118,9 +120,9 @@ static tg_status make_bundle(tg_trace *t, const tg_concrete *c, size_t first,
     return TG_OK;
 }
 
-/* What the callback sees for operand `number`, whose first argument is i. */
-static tg_status add_arg(tg_trace *t, const tg_concrete *c, size_t i,
-                         tg_value *out_value)
+/* Adds the callback's view of the operand whose first argument is i. */
+static tg_status add_operand(tg_trace *t, const tg_concrete *c, size_t i,
+                             tg_value *out_value)
 {
     const tgi_arg *arg = &c->spec.list.data[i];
     tgi_trace_arg seen = {.operand = arg->fixed,
@@ -146,15 +148,15 @@ static tg_status add_arg(tg_trace *t, const tg_concrete *c, size_t i,
     return status;
 }
 
-/* Parameters, stand-ins and values for the callback; *out_in is freed by the
-   caller. */
+/* Creates parameters, stand-ins and the values that the callback receives;
+   *out_in is freed by the caller, also on failure. */
 TGI_NOINLINE static tg_status
 add_args(tg_trace *t, tg_concrete *c, const tgi_args *actual,
          tg_value **out_in)
 {
     size_t n = c->spec.list.n;
     tgi_dim *symbols =
-        tgi_alloc_zero((n_symbols(&c->spec) + 1) * sizeof(*symbols));
+        tgi_alloc_zero((count_symbols(&c->spec) + 1) * sizeof(*symbols));
     const size_t n_in = c->spec.n_operands + TGI_MISSING_ARGS;
     *out_in = tgi_alloc_zero(n_in * sizeof(**out_in));
     tg_status status =
@@ -168,15 +170,15 @@ add_args(tg_trace *t, tg_concrete *c, const tgi_args *actual,
     for (size_t i = 0; i < n && !status; i++) {
         uint32_t operand = c->spec.list.data[i].operand;
         if (i == 0 || operand != c->spec.list.data[i - 1].operand)
-            status = add_arg(t, c, i, &(*out_in)[operand]);
+            status = add_operand(t, c, i, &(*out_in)[operand]);
     }
     return status;
 }
 
 /* -- After the callback ---------------------------------------------------- */
 
-/* Marks what the nodes in `keep` need; fails if that has an effect. */
-static tg_status close_over(const tgi_graph *graph, bool *keep)
+/* Adds all nodes that those in `keep` depend on; fails if one has an effect. */
+static tg_status keep_dependencies(const tgi_graph *graph, bool *keep)
 {
     for (tgi_ref ref = graph->n_nodes; ref > 0; ref--) {
         const tgi_node *node = tgi_graph_node(graph, ref);
@@ -198,14 +200,13 @@ static tg_status close_over(const tgi_graph *graph, bool *keep)
     return TG_OK;
 }
 
-static tgi_ref keep_node(tgi_rebuild *rebuild, tgi_ref old,
+static tgi_ref copy_node(tgi_rebuild *rebuild, tgi_ref old,
                          const tgi_node *node)
 {
     (void)old;
     return tgi_graph_add(rebuild->out, node);
 }
 
-/* Sets the results of the traced graph. */
 static tg_status set_results(tgi_graph *graph, const tgi_ref *refs, size_t n)
 {
     graph->results.n = 0;
@@ -215,7 +216,7 @@ static tg_status set_results(tgi_graph *graph, const tgi_ref *refs, size_t n)
     return TG_OK;
 }
 
-/* The part of the traced graph that its results need, nothing else. */
+/* A copy of the graph with only the nodes that its results depend on. */
 static tg_status extract_results(const tgi_graph *graph, tgi_graph **out_graph)
 {
     bool *keep = tgi_alloc_zero((graph->n_nodes + 1) * sizeof(*keep));
@@ -223,8 +224,8 @@ static tg_status extract_results(const tgi_graph *graph, tgi_graph **out_graph)
         return tgi_error_memory();
     for (size_t i = 0; i < graph->results.n; i++)
         keep[graph->results.data[i]] = true;
-    tg_status status = close_over(graph, keep);
-    tgi_rebuild rebuild = {.in = graph, .visit = keep_node, .keep = keep};
+    tg_status status = keep_dependencies(graph, keep);
+    tgi_rebuild rebuild = {.in = graph, .visit = copy_node, .keep = keep};
     if (!status)
         status = tgi_rebuild_run(&rebuild);
     *out_graph = rebuild.out;
@@ -232,8 +233,8 @@ static tg_status extract_results(const tgi_graph *graph, tgi_graph **out_graph)
     return status;
 }
 
-/* The graph that computes the initial values this trace found. */
-static tg_status make_initial_graph(tg_trace *t, tg_concrete *c)
+/* Builds the graph that computes the initial values of new variables. */
+static tg_status build_initial_graph(tg_trace *t, tg_concrete *c)
 {
     if (t->initials.n == 0)
         return TG_OK;
@@ -253,8 +254,9 @@ static tg_status make_initial_graph(tg_trace *t, tg_concrete *c)
     return status;
 }
 
-/* Moves captures from the trace to the concrete function. */
-static tg_status keep_captures(tg_trace *t, tg_concrete *c)
+/* Passes captures from the trace to the concrete function, which retains
+   them. */
+static tg_status retain_captures(tg_trace *t, tg_concrete *c)
 {
     if (!tgi_vec_reserve(&c->captures, t->captures.n + 1))
         return tgi_error_memory();
@@ -347,26 +349,28 @@ concrete_alloc(tg_function *function, const tgi_args *spec)
     return c;
 }
 
-/* True if a trace inside this one has settled the variable; lock held. */
-static bool is_settled(const tg_function *function, const tg_variable *variable)
+/* True if the function has the variable: from a trace nested in this one. Lock
+   held. */
+static bool has_variable(const tg_function *function,
+                         const tg_variable *variable)
 {
-    for (size_t i = 0; i < function->own.n; i++)
-        if (function->own.data[i].variable == variable)
+    for (size_t i = 0; i < function->variables.n; i++)
+        if (function->variables.data[i].variable == variable)
             return true;
     return false;
 }
 
-/* Gives the function the variables its first trace made. */
-static tg_status settle_own_variables(tg_trace *t, tg_function *function)
+/* Adds the variables that a successful trace created to the function. */
+static tg_status commit_variables(tg_trace *t, tg_function *function)
 {
     tg_status status = TG_OK;
     pthread_mutex_lock(&function->lock);
     for (size_t i = 0; i < t->new_variables.n && !status; i++) {
         tgi_owned_variable own = t->new_variables.data[i];
-        if (is_settled(function, own.variable))
+        if (has_variable(function, own.variable))
             continue;
         own.name = tgi_strdup(own.name);
-        if (!own.name || !tgi_vec_push(&function->own, own)) {
+        if (!own.name || !tgi_vec_push(&function->variables, own)) {
             tgi_free((char *)(uintptr_t)own.name);
             status = tgi_error_memory();
         } else {
@@ -377,25 +381,25 @@ static tg_status settle_own_variables(tg_trace *t, tg_function *function)
     return status;
 }
 
-/* Makes the graph of what the callback has recorded. */
-TGI_NOINLINE static tg_status
-finish(tg_trace *t, tg_function *function, tg_concrete *c)
+/* After the callback: builds the graphs and runs the passes. */
+TGI_NOINLINE static tg_status finish_trace(tg_trace *t, tg_function *function,
+                                           tg_concrete *c)
 {
-    tgi_graph *settled = NULL;
-    TGI_TRY(keep_captures(t, c));
-    TGI_TRY(make_initial_graph(t, c));
+    tgi_graph *lowered = NULL;
+    TGI_TRY(retain_captures(t, c));
+    TGI_TRY(build_initial_graph(t, c));
     TGI_TRY(set_results(t->graph, t->results.data, t->results.n));
     c->traced = tgi_graph_retain(t->graph);
-    TGI_TRY(tgi_graph_lower_saved(t->graph, &settled));
-    tg_status status = optimise(c, settled);
-    tgi_graph_release(settled);
+    TGI_TRY(tgi_graph_lower_saved(t->graph, &lowered));
+    tg_status status = optimise(c, lowered);
+    tgi_graph_release(lowered);
     TGI_TRY(status);
-    return settle_own_variables(t, function);
+    return commit_variables(t, function);
 }
 
-/* Runs the callback and finishes the graph; the trace is current. */
-static tg_status record(tg_trace *t, tg_function *function, tg_concrete *c,
-                        const tgi_args *actual)
+/* Runs the callback and finishes the trace, which is current. */
+static tg_status record_callback(tg_trace *t, tg_function *function,
+                                 tg_concrete *c, const tgi_args *actual)
 {
     tg_value *in = NULL;
     tg_status status = add_args(t, c, actual, &in);
@@ -407,20 +411,19 @@ static tg_status record(tg_trace *t, tg_function *function, tg_concrete *c,
     if (t->status)
         tgi_error_restore(&t->error);
     TGI_TRY(status);
-    return finish(t, function, c);
+    return finish_trace(t, function, c);
 }
 
-/* A trace under way, and where its result goes. */
-typedef struct attempt {
+typedef struct failed_trace {
     tg_trace *t;
     tg_concrete *concrete;
-} attempt;
+} failed_trace;
 
-static void discard(void *failed)
+static void discard_trace(void *user)
 {
-    const attempt *a = failed;
-    tgi_trace_end(a->t);
-    tg_concrete_release(a->concrete);
+    const failed_trace *failed = user;
+    tgi_trace_end(failed->t);
+    tg_concrete_release(failed->concrete);
 }
 
 tg_status tgi_concrete_trace(tg_function *function, const tgi_args *spec,
@@ -436,9 +439,9 @@ tg_status tgi_concrete_trace(tg_function *function, const tgi_args *spec,
         tg_concrete_release(c);
         return tg_error_last()->status;
     }
-    tg_status status = record(t, function, c, actual);
+    tg_status status = record_callback(t, function, c, actual);
     if (status) {
-        tgi_error_preserve_during(discard, &(attempt){t, c});
+        tgi_error_preserve_during(discard_trace, &(failed_trace){t, c});
         return status;
     }
     tgi_trace_end(t);

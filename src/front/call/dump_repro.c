@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dump_repro.c - see dump_repro.h. What the call leaves in its results and
- * variables is compared as random-graphs does it: bit by bit, but for NaNs,
- * which are all one.
+ * dump_repro.c - see dump_repro.h. Results and variables are compared as
+ * random-graphs does: bit by bit, except that all NaNs are equal.
  *
- * If the trace had left extents open, the program traces twice: once exactly,
- * once with all extents unknown. Shapes are therefore written with the extents
- * of earlier values wherever one has them, and as numbers else. That is less
- * general than the trace was where new extents came up (a reshape's product).
+ * If the trace has symbolic extents, the program traces twice: with exact
+ * extents, and with all extents unknown. A shape is therefore written with the
+ * extents of earlier values where one has the same extent, else as numbers.
+ * This is less general than the trace for derived extents (the product of a
+ * reshape).
  *
- * Arguments and results lie against guard pages, first in front of one, then
- * behind one: a load or store beside them is a signal. Memory of variables
- * belongs to the library and has no such pages.
+ * Arguments and results are adjacent to guard pages, first to the page behind,
+ * then to the page before them, so that an access out of bounds faults. The
+ * library owns the memory of variables, which has no guard pages.
  */
 #include "front/call/dump_repro.h"
 
@@ -44,7 +44,7 @@ static int64_t bytes_of(const writer *w, tgi_ref ref, int64_t *dims)
                                                                         : bytes;
 }
 
-/* "rank, (const int64_t[]){2, 3, 0}": a shape as arguments. */
+/* "rank, (const int64_t[]){2, 3, 0}": a shape as C arguments. */
 static void write_shape(const writer *w, tgi_ref ref)
 {
     int64_t dims[TG_MAX_RANK];
@@ -56,8 +56,8 @@ static void write_shape(const writer *w, tgi_ref ref)
     tgi_strbuf_add(w->out, "0}");
 }
 
-/* An extent of node `ref` in the callback: that of an earlier value if one has
-   the same unknown extent, else the number. */
+/* An extent of node `ref` in the callback: the extent of an earlier value with
+   the same symbolic extent, else its number. */
 static void write_extent(const writer *w, tgi_ref ref, tgi_dim dim)
 {
     for (tgi_ref from = 1; from < ref && !tgi_dim_is_known(dim); from++) {
@@ -74,7 +74,7 @@ static void write_extent(const writer *w, tgi_ref ref, tgi_dim dim)
     tgi_strbuf_addf(w->out, "%lld, ", (long long)tgi_dim_value(dim, w->values));
 }
 
-/* The same as write_shape, in the callback. */
+/* As write_shape, but for use in the callback. */
 static void write_traced_shape(const writer *w, tgi_ref ref)
 {
     const tgi_shape *shape = tgi_graph_shape(w->graph, ref);
@@ -84,7 +84,7 @@ static void write_traced_shape(const writer *w, tgi_ref ref)
     tgi_strbuf_add(w->out, "0}");
 }
 
-/* The elements of a node as bytes, so that every bit is kept. */
+/* The elements of a node as bytes, which are exact. */
 static void write_data(const writer *w, tgi_ref ref, const unsigned char *data)
 {
     int64_t dims[TG_MAX_RANK], bytes = bytes_of(w, ref, dims);
@@ -181,7 +181,7 @@ static int64_t index_of(const tgi_node *node)
     return ((const tgi_attr_index *)node->attr)->index;
 }
 
-/* What a node that is no elementwise op is made by. */
+/* The expression that builds a node that is not elementwise. */
 static void write_other(const writer *w, tgi_ref ref, const tgi_node *node)
 {
     tgi_strbuf *out = w->out;
@@ -212,7 +212,7 @@ static void write_other(const writer *w, tgi_ref ref, const tgi_node *node)
             out, "tg_scalar(TG_I64, INT64_C(%lld))",
             (long long)tgi_dim_value(index_of(node), w->values));
         break;
-    case TGI_OP_UNSET: /* zeros will do */
+    case TGI_OP_UNSET: /* never read before it is set: zeros do */
         tgi_strbuf_addf(out, "tg_broadcast(tg_scalar(%s, 0), ", dtype);
         write_traced_shape(w, ref);
         tgi_strbuf_add(out, ")");
@@ -443,7 +443,7 @@ static const char tail[] =
     "    return n_different != 0;\n"
     "}\n";
 
-/* How it runs; the environment may still say otherwise. */
+/* Settings as defaults of environment variables. */
 static void write_settings(const writer *w, const tgi_repro_settings *settings)
 {
     tgi_strbuf_addf(w->out,
@@ -460,7 +460,7 @@ static void write_settings(const writer *w, const tgi_repro_settings *settings)
         tgi_strbuf_addf(w->out,
                         "    setenv(\"TGJIT_VECTOR_BITS\", \"%u\", false);\n",
                         settings->vector_bits);
-    if (settings->splits_all)
+    if (settings->ignores_grain)
         tgi_strbuf_add(w->out, "    setenv(\"TGJIT_GRAIN\", \"0\", false);\n");
     tgi_strbuf_add(w->out, "}\n");
 }
@@ -483,7 +483,7 @@ static void write_callback(const writer *w)
     tgi_strbuf_add(w->out, "}\n\n");
 }
 
-/* Makes the tensor that a result goes to. */
+/* Wraps guarded memory in the tensor of a result. */
 static void write_result(const writer *w, size_t i)
 {
     const tgi_ref ref = w->graph->results.data[i];
@@ -499,7 +499,7 @@ static void write_result(const writer *w, size_t i)
                     i, i, i);
 }
 
-/* A function that makes the arguments and calls it once. */
+/* A function that creates the arguments and calls the function once. */
 static void write_call_function(const writer *w)
 {
     const tgi_graph *graph = w->graph;

@@ -9,10 +9,10 @@
 
 /* -- Reasons --------------------------------------------------------------- */
 
-/* What an extent of a trace demands of a call: an unknown one is what the
-   call has at its first place. */
-static int64_t wanted_dim(const tgi_args *args, const tgi_args *spec,
-                          int64_t dim)
+/* The extent that a trace requires of a call. For a symbolic one, this is the
+   call's extent where the symbol first occurs. */
+static int64_t required_dim(const tgi_args *args, const tgi_args *spec,
+                            int64_t dim)
 {
     for (size_t i = 0; dim < 0 && i < spec->list.n; i++)
         for (int axis = 0; axis < spec->list.data[i].rank; axis++)
@@ -22,11 +22,12 @@ static int64_t wanted_dim(const tgi_args *args, const tgi_args *spec,
 }
 
 /*
- * How far two lists agree: the later two arguments part, the more alike they
- * are, and the reasons are numbered by that.
+ * The first difference between the arguments and a trace, and a score of their
+ * similarity: the sum of the reasons of all arguments, which are numbered from
+ * the coarsest difference to the finest.
  */
-static tg_retrace compare(const tgi_args *args, const tg_concrete *c,
-                          size_t *out_agreement)
+static tg_retrace compare_signatures(const tgi_args *args, const tg_concrete *c,
+                                     size_t *out_agreement)
 {
     const tgi_args *spec = &c->spec;
     size_t agreement = 0;
@@ -69,11 +70,11 @@ static tg_retrace compare(const tgi_args *args, const tg_concrete *c,
         } else {
             same = true;
             for (int axis = 0; axis < a->rank && same; axis++) {
-                int64_t wanted = wanted_dim(args, spec, b->dims[axis]);
-                same = a->dims[axis] == wanted;
+                int64_t required = required_dim(args, spec, b->dims[axis]);
+                same = a->dims[axis] == required;
                 here.reason = TG_RETRACE_DIM;
                 here.dim = axis;
-                here.before = wanted < 0 ? -1 : wanted;
+                here.before = required < 0 ? -1 : required;
                 here.now = a->dims[axis] < 0 ? -1 : a->dims[axis];
             }
         }
@@ -89,13 +90,14 @@ static tg_retrace compare(const tgi_args *args, const tg_concrete *c,
 tg_retrace tgi_function_explain(const tg_function *f, const tgi_args *args,
                                 uint64_t hash)
 {
-    for (size_t i = 0; i < f->dropped.n; i++)
-        if (f->dropped.data[i] == hash)
+    for (size_t i = 0; i < f->evicted.n; i++)
+        if (f->evicted.data[i] == hash)
             return (tg_retrace){.reason = TG_RETRACE_DROPPED};
     tg_retrace best = {.reason = TG_RETRACE_FIRST};
     size_t best_agreement = 0, agreement;
     for (size_t i = f->table.n; i-- > 0;) {
-        tg_retrace reason = compare(args, f->table.data[i], &agreement);
+        tg_retrace reason =
+            compare_signatures(args, f->table.data[i], &agreement);
         if (agreement > best_agreement || best.reason == TG_RETRACE_FIRST) {
             best = reason;
             best_agreement = agreement;
@@ -183,27 +185,36 @@ bool tg_function_retrace(tg_function *f, size_t trace, tg_retrace *out_retrace)
         return false;
     pthread_mutex_lock(&f->lock);
     size_t first = f->n_traces - f->history.n;
-    bool is_there = trace >= first && trace < f->n_traces;
-    if (is_there)
+    bool is_known = trace >= first && trace < f->n_traces;
+    if (is_known)
         *out_retrace = f->history.data[trace - first];
     pthread_mutex_unlock(&f->lock);
-    return is_there;
+    return is_known;
 }
 
-static char *refuse_null(const char *who)
+static char *fail_null_function(const char *api_function)
 {
     tgi_error_set(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                  "%s: the function is NULL", who);
+                  "%s: the function is NULL", api_function);
     return NULL;
+}
+
+/* The text, owned by the caller; NULL when out of memory (recorded). */
+static char *take_text(tgi_strbuf *text)
+{
+    tgi_strbuf_add(text, "");
+    char *taken = tgi_strbuf_take(text);
+    if (!taken)
+        tgi_error_memory();
+    return taken;
 }
 
 char *tg_explain_retrace(tg_function *f)
 {
     tgi_strbuf text = {0};
     if (!f)
-        return refuse_null(__func__);
+        return fail_null_function(__func__);
     tgi_api_frame frame = tgi_api_enter(f->ctx, __func__);
-    tgi_strbuf_add(&text, "");
     pthread_mutex_lock(&f->lock);
     size_t first = f->n_traces - f->history.n;
     for (size_t i = 0; i < f->history.n; i++) {
@@ -212,9 +223,7 @@ char *tg_explain_retrace(tg_function *f)
         tgi_strbuf_add(&text, "\n");
     }
     pthread_mutex_unlock(&f->lock);
-    char *taken = tgi_strbuf_take(&text);
-    if (!taken)
-        tgi_error_memory();
+    char *taken = take_text(&text);
     tgi_api_leave(frame);
     return taken;
 }
@@ -232,8 +241,9 @@ static void print_results(const tg_concrete *c, tgi_strbuf *out)
     tgi_strbuf_add(out, ")\n");
 }
 
-/* Loops for extents that are neither 0 nor 1, where they are not known. */
-static void print_loops(const tg_concrete *c, bool wants_reasons,
+/* Prints the loops of the variant in which no symbolic extent is 0 or 1; with
+   `explains_fusion`, why values are materialised. */
+static void print_loops(const tg_concrete *c, bool explains_fusion,
                         tgi_strbuf *out)
 {
     const tgi_dims *dims = c->graph->dims;
@@ -244,7 +254,7 @@ static void print_loops(const tg_concrete *c, bool wants_reasons,
     for (size_t i = 0; symbols && i < n; i++)
         symbols[i] = 1000 + 7 * (int64_t)i;
     if (!symbols || !values || tgi_dims_evaluate(dims, symbols, values) ||
-        tgi_jit_print_loops(c->graph, values, wants_reasons, out))
+        tgi_jit_print_loops(c->graph, values, explains_fusion, out))
         tgi_strbuf_addf(out, "no loops: %s\n", tg_error_last()->message);
     tgi_free(symbols);
     tgi_free(values);
@@ -288,20 +298,11 @@ static void print_concrete(const tg_concrete *c, tg_text_kind kind,
                     c->graph->n_nodes);
 }
 
-static char *take_text(tgi_strbuf *text)
-{
-    tgi_strbuf_add(text, "");
-    char *taken = tgi_strbuf_take(text);
-    if (!taken)
-        tgi_error_memory();
-    return taken;
-}
-
 char *tg_concrete_text(tg_concrete *concrete, tg_text_kind kind)
 {
     tgi_strbuf text = {0};
     if (!concrete)
-        return refuse_null(__func__);
+        return fail_null_function(__func__);
     tgi_api_frame frame = tgi_api_enter(concrete->ctx, __func__);
     print_concrete(concrete, kind, &text);
     char *taken = take_text(&text);
@@ -313,7 +314,7 @@ char *tg_function_text(tg_function *f, tg_text_kind kind)
 {
     tgi_strbuf text = {0};
     if (!f)
-        return refuse_null(__func__);
+        return fail_null_function(__func__);
     tgi_api_frame frame = tgi_api_enter(f->ctx, __func__);
     pthread_mutex_lock(&f->lock);
     for (size_t i = 0; i < f->table.n; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * function.c - functions and their table of traces: creation, the bound on
- * the table, and looking up (or making) the trace for a call.
+ * function.c - functions and their table of traces: creation, lookup or tracing
+ * for a call, eviction.
  */
 #include <string.h>
 
@@ -27,7 +27,7 @@ static const tgi_setting policy_setting = {
     .keywords = policy_words,
 };
 
-/* -- Creation and end ------------------------------------------------------ */
+/* -- Creation and destruction ---------------------------------------------- */
 
 static tg_status function_init(tg_function *f, tg_context *ctx,
                                const char *name, tg_callback *callback,
@@ -104,19 +104,19 @@ void tg_function_release(tg_function *f)
         return;
     for (size_t i = 0; i < f->table.n; i++)
         tg_concrete_release(f->table.data[i]);
-    for (size_t i = 0; i < f->own.n; i++) {
-        tg_variable_release(f->own.data[i].variable);
-        tgi_free((char *)(uintptr_t)f->own.data[i].name);
+    for (size_t i = 0; i < f->variables.n; i++) {
+        tg_variable_release(f->variables.data[i].variable);
+        tgi_free((char *)(uintptr_t)f->variables.data[i].name);
     }
     if (f->has_signature)
         tgi_args_deinit(&f->signature);
     tgi_vec_deinit(&f->table);
-    tgi_vec_deinit(&f->own);
+    tgi_vec_deinit(&f->variables);
     tgi_vec_deinit(&f->pending);
-    tgi_vec_deinit(&f->dropped);
+    tgi_vec_deinit(&f->evicted);
     tgi_vec_deinit(&f->history);
     tgi_index_deinit(&f->index);
-    /* The condition is left as it is: see tgi_variant_table_deinit. */
+    /* The condition is not destroyed: see tgi_variant_table_deinit. */
     pthread_mutex_destroy(&f->lock);
     tgi_free(f->name);
     tg_context_release(f->ctx);
@@ -140,7 +140,7 @@ size_t tg_function_trace_count(const tg_function *function)
     return n;
 }
 
-/* -- The table, with its lock held ----------------------------------------- */
+/* -- The table, with the lock held ----------------------------------------- */
 
 static bool index_rebuild(tg_function *f)
 {
@@ -152,7 +152,8 @@ static bool index_rebuild(tg_function *f)
     return true;
 }
 
-/* Takes trace i out, remembering that it was there; the caller releases. */
+/* Removes trace i, which the caller releases, and records its hash as
+   evicted. */
 static tg_concrete *table_remove(tg_function *f, size_t i)
 {
     tg_concrete *concrete = f->table.data[i];
@@ -160,17 +161,17 @@ static tg_concrete *table_remove(tg_function *f, size_t i)
             (--f->table.n - i) * sizeof(concrete));
     if (f->recent == concrete)
         f->recent = NULL;
-    if (f->dropped.n == MAX_HISTORY)
-        f->dropped.n = 0;
-    (void)tgi_vec_push(&f->dropped, concrete->hash); /* only explains */
+    if (f->evicted.n == MAX_HISTORY)
+        f->evicted.n = 0;
+    (void)tgi_vec_push(&f->evicted, concrete->hash); /* for explanations */
     return concrete;
 }
 
 /*
- * Makes the table obey its bounds; the newest trace stays. Releases what
- * leaves: nothing of a user's runs at that.
+ * Evicts least recently used traces until the table obeys its limits; at least
+ * one trace stays. Releasing a trace under the lock runs no user code.
  */
-static bool table_trim(tg_function *f)
+static bool table_evict(tg_function *f)
 {
     bool changed = false;
     for (;;) {
@@ -189,7 +190,8 @@ static bool table_trim(tg_function *f)
     return !changed || index_rebuild(f);
 }
 
-/* The trace used last, if the search would end there too. It needs no key. */
+/* Fast path without a key: the most recently used trace, if the full lookup
+   would find it too. */
 static tg_concrete *find_recent(const tg_function *f, const tgi_args *args)
 {
     tg_concrete *c = f->recent;
@@ -215,26 +217,27 @@ static tg_concrete *find_exact(tg_function *f, const tgi_args *args,
     return NULL;
 }
 
-/* The most specific trace that fits: fewest unknown extents, then oldest. */
-static tg_concrete *find_general(tg_function *f, const tgi_args *args)
+/* The oldest of the matching traces with the fewest symbolic extents. */
+static tg_concrete *find_most_specific(tg_function *f, const tgi_args *args)
 {
     tg_concrete *best = NULL;
-    size_t best_unknown = SIZE_MAX;
+    size_t best_n_symbolic = SIZE_MAX;
     for (size_t i = 0; i < f->table.n; i++) {
         tg_concrete *c = f->table.data[i];
         if (!tgi_args_fit(args, &c->spec) ||
             !tgi_concrete_fits_captures(c, args))
             continue;
-        size_t unknown = tgi_args_n_symbolic(&c->spec);
-        if (unknown < best_unknown) {
+        size_t n_symbolic = tgi_args_n_symbolic(&c->spec);
+        if (n_symbolic < best_n_symbolic) {
             best = c;
-            best_unknown = unknown;
+            best_n_symbolic = n_symbolic;
         }
     }
     return best;
 }
 
-/* The trace that differs from the arguments in the fewest extents only. */
+/* Of the traces that differ from the arguments only in extents, the one that
+   differs in the fewest. */
 static const tg_concrete *find_similar(const tg_function *f,
                                        const tgi_args *args)
 {
@@ -251,20 +254,21 @@ static const tg_concrete *find_similar(const tg_function *f,
     return best;
 }
 
-static void use(tg_function *f, tg_concrete *concrete)
+/* Marks a trace as most recently used and retains it for the caller. */
+static void table_use(tg_function *f, tg_concrete *concrete)
 {
     concrete->last_use = ++f->tick;
     f->recent = tg_concrete_retain(concrete);
 }
 
-/* -- Which signature to trace ---------------------------------------------- */
+/* -- Choice of the signature to trace -------------------------------------- */
 
-/* Turns a copy of the arguments into what is to be traced; lock held. */
+/* Generalises a copy of the arguments by the function's policy. Lock held. */
 TGI_NOINLINE static void
 choose_spec(const tg_function *f, tgi_args *spec, bool is_exact)
 {
     if (f->has_signature) {
-        /* Extents are those of the signature, aliases those of the call. */
+        /* Extents come from the signature, aliases from the call. */
         for (size_t i = 0; i < spec->list.n; i++)
             memcpy(spec->list.data[i].dims, f->signature.list.data[i].dims,
                    sizeof(spec->list.data[i].dims));
@@ -281,7 +285,8 @@ choose_spec(const tg_function *f, tgi_args *spec, bool is_exact)
         tgi_args_generalise(spec, &similar->spec);
 }
 
-/* Puts a new trace into the table; lock held. */
+/* Adds a new trace to the table, taking over its reference, and retains it for
+   the caller. Lock held. */
 TGI_NOINLINE static tg_status
 table_add(tg_function *f, tg_concrete *concrete, tg_retrace reason)
 {
@@ -292,16 +297,16 @@ table_add(tg_function *f, tg_concrete *concrete, tg_retrace reason)
         return tgi_error_memory();
     }
     concrete->number = ++f->n_traces;
-    use(f, concrete); /* the table's own reference is the creator's */
+    table_use(f, concrete); /* the table takes over the creator's reference */
     if (f->history.n == MAX_HISTORY)
         memmove(f->history.data, f->history.data + 1,
                 --f->history.n * sizeof(reason));
-    (void)tgi_vec_push(&f->history, reason); /* only explains */
-    return table_trim(f) ? TG_OK : tgi_error_memory();
+    (void)tgi_vec_push(&f->history, reason); /* for explanations */
+    return table_evict(f) ? TG_OK : tgi_error_memory();
 }
 
-TGI_NOINLINE static void
-tell_reason(const tg_function *f, const tg_retrace *reason, tg_site site)
+TGI_NOINLINE static void log_retrace(const tg_function *f,
+                                     const tg_retrace *reason, tg_site site)
 {
     if (!(f->ctx->explain & TGI_EXPLAIN_RETRACE))
         return;
@@ -317,9 +322,9 @@ tell_reason(const tg_function *f, const tg_retrace *reason, tg_site site)
 /* -- Lookup ---------------------------------------------------------------- */
 
 /*
- * Traces `spec` with the table unlocked, as the log and the callback are the
- * user's. If it was generalised and that fails, the callback may need its
- * extents: it gets the exact ones.
+ * Traces `spec` with the lock released, because the log and the callback are
+ * user code. If a generalised spec fails, the callback may need known extents:
+ * then traces the exact ones.
  */
 static tg_status trace_unlocked(tg_function *f, const tgi_args *spec,
                                 const tgi_args *args, bool was_generalised,
@@ -329,7 +334,7 @@ static tg_status trace_unlocked(tg_function *f, const tgi_args *spec,
 {
     pthread_mutex_unlock(&f->lock);
     *out_fell_back = false;
-    tell_reason(f, reason, site);
+    log_retrace(f, reason, site);
     tg_status status =
         tgi_concrete_trace(f, spec, args, site, out_concrete);
     if (status && was_generalised && status != TG_ERROR_OUT_OF_MEMORY &&
@@ -342,8 +347,9 @@ static tg_status trace_unlocked(tg_function *f, const tgi_args *spec,
 }
 
 /*
- * Chooses, announces and makes a trace; lock held before and after. Where the
- * choice is being traced already, waits and gives none: look again.
+ * Chooses a spec and traces it; lock held before and after. If another thread
+ * is tracing the same spec, waits for it and returns no trace: the caller looks
+ * it up again.
  */
 static tg_status trace_new(tg_function *f, const tgi_args *args, bool is_exact,
                            uint64_t hash, tg_site site,
@@ -352,10 +358,10 @@ static tg_status trace_new(tg_function *f, const tgi_args *args, bool is_exact,
     tgi_args spec;
     tgi_key key = {0};
     TGI_TRY(tgi_args_copy_spec(args, &spec));
-    size_t unknown_before = tgi_args_n_symbolic(&spec);
+    size_t n_symbolic_before = tgi_args_n_symbolic(&spec);
     choose_spec(f, &spec, is_exact);
     bool was_generalised =
-        !f->has_signature && tgi_args_n_symbolic(&spec) > unknown_before;
+        !f->has_signature && tgi_args_n_symbolic(&spec) > n_symbolic_before;
 
     tg_retrace reason = tgi_function_explain(f, args, hash);
     reason.generalised =
@@ -391,7 +397,8 @@ static tg_status trace_new(tg_function *f, const tgi_args *args, bool is_exact,
     return status;
 }
 
-/* By key; lock held before and after, not while user code runs. */
+/* Looks up by key, or traces. Lock held before and after, but not while user
+   code runs. */
 static tg_status find_or_trace(tg_function *f, const tgi_args *args,
                                bool is_exact, tg_site site,
                                tg_concrete **out_concrete)
@@ -402,9 +409,9 @@ static tg_status find_or_trace(tg_function *f, const tgi_args *args,
     while (!status && !*out_concrete) {
         tg_concrete *found = find_exact(f, args, &key, hash);
         if (!found && !is_exact)
-            found = find_general(f, args);
+            found = find_most_specific(f, args);
         if (found) {
-            use(f, found);
+            table_use(f, found);
             *out_concrete = found;
             break;
         }
@@ -428,7 +435,7 @@ tg_status tgi_function_lookup(tg_function *f, tgi_args *args, bool is_exact,
     tg_concrete *recent = is_exact ? NULL : find_recent(f, args);
     tg_status status = TG_OK;
     if (recent) {
-        use(f, recent);
+        table_use(f, recent);
         *out_concrete = recent;
     } else {
         status = find_or_trace(f, args, is_exact, site, out_concrete);
@@ -437,7 +444,7 @@ tg_status tgi_function_lookup(tg_function *f, tgi_args *args, bool is_exact,
     return status;
 }
 
-/* -- Clearing and asking --------------------------------------------------- */
+/* -- Public functions ------------------------------------------------------ */
 
 void tg_function_clear(tg_function *f)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * function_object.h - the inside of functions and of their traces.
+ * function_object.h - tg_function and tg_concrete: functions and their traces.
  *
  * A function has a table of concrete functions, one per signature. The table
- * lock is never held while user code runs: a signature being traced stands
- * in the table as pending, and threads that need it wait for its end.
+ * lock is never held while user code runs: a signature being traced is listed
+ * as pending, and threads that need it wait (pending.h).
  */
 #ifndef TGI_FUNCTION_OBJECT_H
 #define TGI_FUNCTION_OBJECT_H
@@ -25,59 +25,60 @@ struct tg_concrete {
     tgi_refcount refs;
     tg_context *ctx; /* retained */
     char *name;
-    size_t number; /* which trace of its function it is */
+    size_t number; /* of the trace in its function, from 1 */
 
     tgi_args spec;
-    bool is_exact; /* all extents are known */
+    bool is_exact; /* no extent is symbolic */
     tgi_key key;
     uint64_t hash;
     tgi_graph *graph;
-    tgi_graph *traced; /* before passes: what gradients go back through */
+    tgi_graph *traced; /* before passes; differentiated by gradients */
 
-    uint32_t *arg_param; /* per argument: parameter, or TGI_NO_PARAM */
-    uint32_t *param_arg; /* per parameter that is an argument */
-    size_t n_arg_params; /* captures follow these */
+    uint32_t *arg_param; /* by argument: parameter, or TGI_NO_PARAM */
+    uint32_t *param_arg; /* by parameter below n_arg_params: its argument */
+    size_t n_arg_params; /* parameters from here on are captures */
     TGI_VEC(tg_variable *) captures; /* retained, in order of parameters */
-    /* Per argument: the variable if the callback also captured it (then only
-       calls with this very one fit), else NULL. Retained. */
+    /* By argument: the variable if the callback also captured it (then only
+       calls with this variable match), else NULL. Retained. */
     tg_variable **arg_capture;
 
-    /* Variables whose initial values the first call computes, as the results
-       of a graph with the same parameters. Retained. */
+    /* Variables whose initial values the first call computes: the results of
+       initial_graph, which has the same parameters. Retained. */
     TGI_VEC(tg_variable *) initials;
     tgi_graph *initial_graph; /* NULL if there are none */
 
     tgi_runner_pool runners;
     tgi_variant_table variants;
     atomic_bool has_warned_size; /* that it has too many nodes to compile */
-    unsigned dump_number; /* in the names of its dumps */
+    unsigned dump_number;        /* in the file names of its dumps */
 
-    uint64_t last_use; /* tick of the function; under its lock */
+    uint64_t last_use; /* tick of the function; guarded by its lock */
 };
 
-/* True if the variables of a call are captured or not as they were traced. */
+/* True if exactly those variable arguments are captured variables that were
+   when the trace was made. */
 bool tgi_concrete_fits_captures(const tg_concrete *concrete,
                                 const tgi_args *args);
 
-/* Memory it holds on to, for the bound of the table. */
+/* Bytes of memory it owns, for the limit of the table. */
 size_t tgi_concrete_bytes(tg_concrete *concrete);
 
 /*
- * Runs the callback for `spec`; `actual` are the arguments of the call that
- * asked, if there is one. No lock is held.
+ * Runs the callback for `spec`, then the passes. `actual`: the arguments of the
+ * call, or NULL. The caller holds no lock and owns the result.
  */
 tg_status tgi_concrete_trace(tg_function *function, const tgi_args *spec,
                              const tgi_args *actual, tg_site site,
                              tg_concrete **out_concrete);
 
-/* tg_apply_at, for a callee whose gradient may be given. */
+/* tg_apply_at with an optional custom gradient of the callee. */
 void tgi_apply(tg_function *function, tgi_custom_gradient gradient,
                const tg_operand *operands, size_t n_operands,
                tg_value *out_results, size_t n_results, tg_site site);
 
 /* -- Functions ------------------------------------------------------------- */
 
-/* A signature that some thread is tracing. Counted under the table lock. */
+/* A signature being traced (pending.h). */
 typedef struct tgi_pending tgi_pending;
 
 struct tg_function {
@@ -94,32 +95,34 @@ struct tg_function {
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t traced;
     TGI_VEC(tg_concrete *) table; /* retained, in order of tracing */
-    tg_concrete *recent;          /* of these the one used last, or NULL */
+    tg_concrete *recent;          /* most recently used of the table, or NULL */
     tgi_index index;              /* by hash of key: position + 1 */
     TGI_VEC(tgi_pending *) pending;
-    TGI_VEC(uint64_t) dropped; /* hashes of keys that left the table */
+    TGI_VEC(uint64_t) evicted; /* hashes of keys removed from the table */
     TGI_VEC(tg_retrace) history;
     size_t n_traces;
     uint64_t tick;
-    bool never_generalise; /* a generalised trace failed once */
-    TGI_VEC(tgi_owned_variable) own;
+    bool never_generalise;                 /* a generalised trace has failed */
+    TGI_VEC(tgi_owned_variable) variables; /* created by its callback */
 };
 
 /*
- * The concrete function for a call, traced if need be, retained. `args` are
- * adapted to a declared signature. `is_exact` asks for this very spec.
+ * The concrete function for a call, retained; traced if none matches. Adapts
+ * the numbers of `args` to a declared signature. If `is_exact`, the trace has
+ * exactly these extents. Thread-safe.
  */
 tg_status tgi_function_lookup(tg_function *function, tgi_args *args,
                               bool is_exact, tg_site site,
                               tg_concrete **out_concrete);
 
-/* The function's own variable of that name, lent; NULL if there is none. */
+/* The variable of this name that the callback created, borrowed; NULL if there
+   is none. */
 tg_variable *tgi_function_find_variable(tg_function *function, const char *name,
                                         bool *out_has_traces);
 
-/* -- Explaining ------------------------------------------------------------ */
+/* -- Explanations ---------------------------------------------------------- */
 
-/* Why no trace in the table serves these arguments; table locked. */
+/* Why no trace in the table matches these arguments. Table locked. */
 tg_retrace tgi_function_explain(const tg_function *function,
                                 const tgi_args *args, uint64_t hash);
 void tgi_retrace_print(const tg_retrace *retrace, tgi_strbuf *out);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * function_variables.c - variables that a callback creates. They belong to its
- * function: created on the first trace, found again on later ones, and rolled
- * back if the trace fails. The initial value of one may be a traced value; the
- * first call then computes it.
+ * function_variables.c - tg_own_variable: variables that a callback creates.
+ * Its function owns them: the first trace creates them, later ones find them
+ * again, a failed trace rolls back. The initial value may be a traced value;
+ * then the first call computes it.
  */
 #include <string.h>
 
@@ -15,15 +15,15 @@ tg_variable *tgi_function_find_variable(tg_function *function, const char *name,
     tg_variable *found = NULL;
     pthread_mutex_lock(&function->lock);
     *out_has_traces = function->n_traces > 0;
-    for (size_t i = 0; i < function->own.n && !found; i++)
-        if (strcmp(function->own.data[i].name, name) == 0)
-            found = function->own.data[i].variable;
+    for (size_t i = 0; i < function->variables.n && !found; i++)
+        if (strcmp(function->variables.data[i].name, name) == 0)
+            found = function->variables.data[i].variable;
     pthread_mutex_unlock(&function->lock);
     return found;
 }
 
-/* True if this trace asked for the variable before. */
-static bool was_asked_for(const tg_trace *t, const char *name)
+/* True if this trace has already created or found the variable. */
+static bool was_used(const tg_trace *t, const char *name)
 {
     for (size_t i = 0; i < t->used_variables.n; i++)
         if (strcmp(t->used_variables.data[i], name) == 0)
@@ -31,9 +31,10 @@ static bool was_asked_for(const tg_trace *t, const char *name)
     return false;
 }
 
-/* The existing variable if its spec is the one wanted, else NULL. */
-static tg_variable *reuse(tg_trace *t, tg_variable *variable, const char *name,
-                          const tgi_spec *spec, tg_site site)
+/* The existing variable; NULL, and the trace fails, if its spec differs. */
+static tg_variable *reuse_variable(tg_trace *t, tg_variable *variable,
+                                   const char *name, const tgi_spec *spec,
+                                   tg_site site)
 {
     const tgi_spec *own = &variable->spec;
     char was[256], wanted[256];
@@ -42,19 +43,21 @@ static tg_variable *reuse(tg_trace *t, tg_variable *variable, const char *name,
         return variable;
     tgi_trace_fail(
         t, TG_ERROR_STATE, site,
-        "own variable '%s' was made as %s on the first trace, not as %s", name,
-        tgi_spec_text(own->dtype, own->rank, own->dims, was, sizeof(was)),
+        "own variable '%s' is %s since the first trace, but is now requested "
+        "as %s",
+        name, tgi_spec_text(own->dtype, own->rank, own->dims, was, sizeof(was)),
         tgi_spec_text(spec->dtype, spec->rank, spec->dims, wanted,
                       sizeof(wanted)));
     return NULL;
 }
 
-/* Has the trace hold a variable, with its reference, until it succeeds. */
-static bool hold(tg_trace *t, tg_variable *variable)
+/* The trace takes over the reference to a new variable, until it succeeds. */
+static bool add_new_variable(tg_trace *t, tg_variable *variable)
 {
-    /* own_variable has just put the graph's copy of the name here. */
-    const char *kept = t->used_variables.data[t->used_variables.n - 1];
-    if (tgi_vec_push(&t->new_variables, ((tgi_owned_variable){kept, variable})))
+    /* find_or_create has just pushed the graph's copy of the name. */
+    const char *interned = t->used_variables.data[t->used_variables.n - 1];
+    if (tgi_vec_push(&t->new_variables,
+                     ((tgi_owned_variable){interned, variable})))
         return true;
     tg_variable_release(variable);
     tgi_error_memory();
@@ -62,8 +65,9 @@ static bool hold(tg_trace *t, tg_variable *variable)
     return false;
 }
 
-static tg_variable *make(tg_trace *t, const char *name, const tgi_spec *spec,
-                         const tg_initial *initial)
+static tg_variable *create_variable(tg_trace *t, const char *name,
+                                    const tgi_spec *spec,
+                                    const tg_initial *initial)
 {
     tgi_strbuf full = {0};
     tgi_strbuf_addf(&full, "%s/%s", t->function->name, name);
@@ -80,12 +84,12 @@ static tg_variable *make(tg_trace *t, const char *name, const tgi_spec *spec,
         return NULL;
     }
     atomic_store(&variable->is_set, initial != NULL);
-    return hold(t, variable) ? variable : NULL;
+    return add_new_variable(t, variable) ? variable : NULL;
 }
 
-/* One that a trace of the same function, of which this one is a part, has
-   just made. */
-static tg_variable *made_by_caller(const tg_trace *t, const char *name)
+/* The variable if an unfinished trace of the same function that this trace is
+   nested in has created it. */
+static tg_variable *find_in_outer_traces(const tg_trace *t, const char *name)
 {
     for (const tg_trace *outer = t->parent; outer; outer = outer->parent)
         for (size_t i = 0;
@@ -96,52 +100,54 @@ static tg_variable *made_by_caller(const tg_trace *t, const char *name)
 }
 
 /*
- * The function's variable `name`: found, or made on the first trace. Without
- * an initial value it waits for one.
+ * The function's variable `name`: found, or created on the first trace. Without
+ * an initial value it is uninitialised. NULL on failure, recorded in the root
+ * trace.
  */
-static tg_variable *own_variable(tg_trace *t, const char *name,
-                                 const tgi_spec *spec,
-                                 const tg_initial *initial, tg_site site)
+static tg_variable *find_or_create(tg_trace *t, const char *name,
+                                   const tgi_spec *spec,
+                                   const tg_initial *initial, tg_site site)
 {
     bool has_traces;
-    t = tgi_trace_root(t); /* a function makes them, whichever its part */
-    if (was_asked_for(t, name)) {
+    t = tgi_trace_root(t); /* regions share the variables of the function */
+    if (was_used(t, name)) {
         tgi_trace_fail(t, TG_ERROR_STATE, site,
-                       "own variable '%s' is made twice in one trace", name);
+                       "own variable '%s' is created twice in one trace", name);
         return NULL;
     }
-    const char *kept = tgi_graph_intern(t->graph, name);
-    if (!kept || !tgi_vec_push(&t->used_variables, kept)) {
+    const char *interned = tgi_graph_intern(t->graph, name);
+    if (!interned || !tgi_vec_push(&t->used_variables, interned)) {
         tgi_error_memory();
         tgi_trace_record_error(t);
         return NULL;
     }
     tg_variable *found =
         tgi_function_find_variable(t->function, name, &has_traces);
-    if (!found && (found = made_by_caller(t, name))) {
-        /* If this trace succeeds it stays, even if the caller's fails. */
-        if (!hold(t, tg_variable_retain(found)))
+    if (!found && (found = find_in_outer_traces(t, name))) {
+        /* If this trace succeeds, the variable stays even if the outer trace
+           fails. */
+        if (!add_new_variable(t, tg_variable_retain(found)))
             return NULL;
     }
     if (found)
-        return reuse(t, found, name, spec, site);
+        return reuse_variable(t, found, name, spec, site);
     if (!has_traces)
-        return make(t, name, spec, initial);
+        return create_variable(t, name, spec, initial);
     tgi_trace_fail(t, TG_ERROR_STATE, site,
-                   "own variable '%s' is new on a later trace: a function "
-                   "makes its variables on the first one",
+                   "own variable '%s' is new in a later trace; create all "
+                   "variables in the first one",
                    name);
     return NULL;
 }
 
-static bool may_own(tg_trace *t, const char *name, tg_site site)
+static bool check_name(tg_trace *t, const char *name, tg_site site)
 {
     if (!tgi_trace_is_usable(t, "own variable", site))
         return false;
     if (name && *name)
         return true;
     tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
-                   "own variable: it needs a name");
+                   "own variable: the name is NULL or empty");
     return false;
 }
 
@@ -150,15 +156,16 @@ tg_variable *tg_own_variable_at(tg_trace *t, const char *name, tg_dtype dtype,
                                 tg_initial initial, tg_site site)
 {
     tgi_spec spec;
-    if (!may_own(t, name, site))
+    if (!check_name(t, name, site))
         return NULL;
     if (tgi_spec_init(&spec, "own variable", dtype, rank, dims)) {
         tgi_trace_record_error(t);
         return NULL;
     }
-    tg_variable *variable = own_variable(t, name, &spec, &initial, site);
+    tg_variable *variable = find_or_create(t, name, &spec, &initial, site);
     if (!variable)
-        tgi_trace_record_error(t); /* not only the function's trace */
+        tgi_trace_record_error(
+            t); /* the root trace has failed: so does this one */
     return variable;
 }
 
@@ -166,7 +173,7 @@ tg_variable *tg_own_variable_from_at(tg_trace *t, const char *name,
                                      tg_operand initial, tg_site site)
 {
     tgi_spec spec;
-    if (!may_own(t, name, site))
+    if (!check_name(t, name, site))
         return NULL;
     if (t->outer) {
         tgi_trace_fail(t, TG_ERROR_STATE, site,
@@ -181,7 +188,7 @@ tg_variable *tg_own_variable_from_at(tg_trace *t, const char *name,
     const tgi_shape *shape = tgi_graph_shape(t->graph, value);
     if (!tgi_shape_is_static(shape)) {
         tgi_trace_fail(t, TG_ERROR_SHAPE, site,
-                       "own variable '%s': its initial value has an unknown "
+                       "own variable '%s': the initial value has an unknown "
                        "extent",
                        name);
         return NULL;
@@ -192,11 +199,11 @@ tg_variable *tg_own_variable_from_at(tg_trace *t, const char *name,
         tgi_trace_record_error(t);
         return NULL;
     }
-    tg_variable *variable = own_variable(t, name, &spec, NULL, site);
-    /* Captured even if nothing uses it: calls that start it lock it. */
+    tg_variable *variable = find_or_create(t, name, &spec, NULL, site);
+    /* Captured even if unused: a call that initialises it must lock it. */
     if (!variable || !tgi_trace_variable(t, variable, "own variable", site))
         return NULL;
-    /* Every trace brings the value along: whichever is called first. */
+    /* Every trace has the initial value: any may be called first. */
     if (!tgi_vec_push(&t->initials, ((tgi_traced_initial){variable, value}))) {
         tgi_error_memory();
         tgi_trace_record_error(t);

@@ -34,7 +34,7 @@ static tg_status add_group(tgi_launch_state *state, tg_group *group)
     return TG_OK;
 }
 
-/* Notes that the call uses the contents of a variable. */
+/* Adds a variable that the call reads or writes, and its group. */
 static tg_status add_variable(tgi_launch *launch, tg_variable *variable)
 {
     TGI_TRY(add_group(&launch->state, variable->group));
@@ -44,6 +44,7 @@ static tg_status add_variable(tgi_launch *launch, tg_variable *variable)
     return TG_OK;
 }
 
+/* Parameter `param` is the variable itself. */
 static tg_status set_variable(tgi_launch *launch, size_t param,
                               tg_variable *variable)
 {
@@ -57,9 +58,10 @@ static tg_status set_variable(tgi_launch *launch, size_t param,
     return TG_OK;
 }
 
-/* The value of a variable: its buffer, or a copy if the call writes it. */
-static tg_status set_value_of(tgi_launch *launch, size_t param,
-                              tg_variable *variable)
+/* Parameter `param` is the value of a variable: its buffer, or a snapshot if
+   the call writes it. */
+static tg_status set_variable_value(tgi_launch *launch, size_t param,
+                                    tg_variable *variable)
 {
     TGI_TRY(add_variable(launch, variable));
     launch->params[param] = variable->data;
@@ -68,22 +70,22 @@ static tg_status set_value_of(tgi_launch *launch, size_t param,
         is_written |= launch->state.written.data[i] == variable;
     if (!is_written)
         return TG_OK;
-    tgi_snapshot copy = {variable,
-                         tgi_buffer_alloc((size_t)variable->spec.bytes)};
-    if (!copy.buffer)
+    tgi_snapshot snapshot = {variable,
+                             tgi_buffer_alloc((size_t)variable->spec.bytes)};
+    if (!snapshot.buffer)
         return tgi_error_memory();
-    if (!tgi_vec_push(&launch->state.copies, copy)) {
-        tgi_buffer_free(copy.buffer, (size_t)variable->spec.bytes);
+    if (!tgi_vec_push(&launch->state.snapshots, snapshot)) {
+        tgi_buffer_free(snapshot.buffer, (size_t)variable->spec.bytes);
         return tgi_error_memory();
     }
-    launch->params[param] = copy.buffer;
+    launch->params[param] = snapshot.buffer;
     return TG_OK;
 }
 
 static tg_status set_params(tgi_launch *launch, const tgi_args *args)
 {
     const tg_concrete *c = launch->concrete;
-    /* Variables first: whether a value must be copied depends on them. */
+    /* Variables first: whether a value needs a snapshot depends on them. */
     for (size_t p = 0; p < c->n_arg_params; p++)
         if (is_variable(c, args, p))
             TGI_TRY(set_variable(launch, p,
@@ -99,7 +101,7 @@ static tg_status set_params(tgi_launch *launch, const tgi_args *args)
             continue;
         if (arg->variable) {
             launch->param_bytes[p] = arg->variable->spec.bytes;
-            TGI_TRY(set_value_of(launch, p, arg->variable));
+            TGI_TRY(set_variable_value(launch, p, arg->variable));
         } else if (arg->tensor) {
             launch->param_bytes[p] = arg->tensor->spec.bytes;
             launch->params[p] = (void *)(uintptr_t)arg->data;
@@ -142,21 +144,22 @@ tg_status tgi_launch_check_numbers(const tgi_launch *launch, tg_site site)
     return TG_OK;
 }
 
-/* -- Preparing ------------------------------------------------------------- */
+/* -- Preparation ----------------------------------------------------------- */
 
-/* Divides one piece of memory among the arrays of a launch. */
-static bool make_room(tgi_launch *launch, size_t n_symbols)
+/* Allocates all arrays of a launch as one block. */
+static bool alloc_arrays(tgi_launch *launch, size_t n_symbols)
 {
     size_t n_params = launch->n_params + 1, n_results = launch->n_results + 1;
     size_t bytes = n_params * (2 * sizeof(void *) + sizeof(int64_t) +
                                sizeof(tgi_launch_number)) +
                    n_results * sizeof(void *) + n_symbols * sizeof(int64_t);
-    launch->room =
-        bytes <= sizeof(launch->small) ? launch->small : tgi_alloc(bytes);
-    if (!launch->room)
+    launch->arrays = bytes <= sizeof(launch->inline_arrays)
+                         ? launch->inline_arrays
+                         : tgi_alloc(bytes);
+    if (!launch->arrays)
         return false;
-    memset(launch->room, 0, bytes);
-    launch->params = launch->room;
+    memset(launch->arrays, 0, bytes);
+    launch->params = launch->arrays;
     launch->results = launch->params + n_params;
     launch->param_variables =
         (tg_variable **)(launch->results + n_results);
@@ -169,17 +172,18 @@ static bool make_room(tgi_launch *launch, size_t n_symbols)
 tg_status tgi_launch_init(tgi_launch *launch, tg_concrete *concrete,
                           const tgi_args *args, bool is_eager, tg_site site)
 {
-    static const tgi_launch_state nothing; /* copied: quicker than to clear */
+    static const tgi_launch_state empty; /* faster to copy than to clear */
     const tgi_graph *graph = concrete->graph;
     size_t n_symbols = tgi_dims_n_symbols(graph->dims);
     launch->concrete = concrete;
     launch->runner = NULL;
-    launch->state = nothing;
-    launch->all_set = launch->is_dumped = false;
+    launch->state = empty;
+    launch->is_initialised = launch->is_dumped = false;
     launch->n_params = graph->params.n;
     launch->n_results = graph->results.n;
-    tg_status status = make_room(launch, n_symbols) ? set_params(launch, args)
-                                                    : tgi_error_memory();
+    tg_status status = alloc_arrays(launch, n_symbols)
+                           ? set_params(launch, args)
+                           : tgi_error_memory();
     if (!status)
         status = tgi_launch_check_numbers(launch, site);
     for (size_t k = 0; k < n_symbols && !status; k++) {
@@ -203,26 +207,26 @@ tg_status tgi_launch_init(tgi_launch *launch, tg_concrete *concrete,
 static void state_deinit(tgi_launch_state *state)
 {
     if (!state->groups.data)
-        return; /* a group comes before all else */
+        return; /* groups are added first: the others are empty too */
     for (size_t i = 0; i < state->groups.n; i++)
         tg_group_release(state->groups.data[i]);
     for (size_t i = 0; i < state->variables.n; i++)
         tg_variable_release(state->variables.data[i]);
-    for (size_t i = 0; i < state->copies.n; i++)
-        tgi_buffer_free(state->copies.data[i].buffer,
-                        (size_t)state->copies.data[i].variable->spec.bytes);
+    for (size_t i = 0; i < state->snapshots.n; i++)
+        tgi_buffer_free(state->snapshots.data[i].buffer,
+                        (size_t)state->snapshots.data[i].variable->spec.bytes);
     tgi_vec_deinit(&state->groups);
     tgi_vec_deinit(&state->variables);
     tgi_vec_deinit(&state->written);
-    tgi_vec_deinit(&state->copies);
+    tgi_vec_deinit(&state->snapshots);
 }
 
 void tgi_launch_deinit(tgi_launch *launch)
 {
     tgi_runner_destroy(launch->runner);
     state_deinit(&launch->state);
-    if (launch->room != launch->small)
-        tgi_free(launch->room);
+    if (launch->arrays != launch->inline_arrays)
+        tgi_free(launch->arrays);
     tg_concrete_release(launch->concrete);
 }
 
@@ -235,10 +239,10 @@ void tgi_launch_end(tgi_launch *launch)
 
 /* -- Results --------------------------------------------------------------- */
 
-/* A result's tensor: a new one, or the user's, lent, if it fits. */
-static tg_status result_tensor(tgi_launch *launch, size_t i,
-                               tg_tensor *given, tg_tensor **out_tensor,
-                               tg_site site)
+/* The tensor of result i: a new one, or the user's `given`, checked. */
+static tg_status choose_result_tensor(tgi_launch *launch, size_t i,
+                                      tg_tensor *given, tg_tensor **out_tensor,
+                                      tg_site site)
 {
     tg_concrete *c = launch->concrete;
     const tgi_graph *graph = c->graph;
@@ -256,18 +260,19 @@ static tg_status result_tensor(tgi_launch *launch, size_t i,
     if (given->spec.dtype != dtype || given->spec.rank != rank ||
         (rank &&
          memcmp(given->spec.dims, dims, (size_t)rank * sizeof(*dims)) != 0)) {
-        char is[256], wanted[256];
+        char expected[256], actual[256];
         TGI_FAIL(TG_ERROR_SHAPE, site,
-                 "%s: result %zu is %s, the tensor given for it %s", c->name,
-                 i, tgi_spec_text(dtype, rank, dims, is, sizeof(is)),
+                 "%s: result %zu is %s, but the output tensor is %s", c->name,
+                 i,
+                 tgi_spec_text(dtype, rank, dims, expected, sizeof(expected)),
                  tgi_spec_text(given->spec.dtype, given->spec.rank,
-                               given->spec.dims, wanted, sizeof(wanted)));
+                               given->spec.dims, actual, sizeof(actual)));
     }
     *out_tensor = given;
     return TG_OK;
 }
 
-/* The results to be made, and the temporaries, within the memory limit. */
+/* Checks new result tensors and temporaries against the memory limit. */
 static tg_status check_memory(const tgi_launch *launch,
                               tg_tensor **const *results, size_t n_results,
                               tg_site site)
@@ -300,10 +305,11 @@ tg_status tgi_launch_bind_results(tgi_launch *launch,
     for (size_t i = 0; i < n_results && i < launch->n_results; i++) {
         if (!results || !results[i])
             continue;
-        TGI_TRY(result_tensor(launch, i, *results[i], &tensors[i], site));
+        TGI_TRY(
+            choose_result_tensor(launch, i, *results[i], &tensors[i], site));
         launch->results[i] = tensors[i]->data;
     }
-    /* The same buffers as in the call before: they were found good then. */
+    /* The buffers of the previous call have already been checked. */
     if (!tgi_runner_is_bound(launch->runner, launch->params, launch->results))
         TGI_TRY(tgi_launch_check_overlap(launch, site));
     return tgi_launch_bind(launch);
@@ -364,7 +370,7 @@ tg_status tgi_launch_check_overlap(const tgi_launch *launch, tg_site site)
 
 /* -- Running --------------------------------------------------------------- */
 
-/* Takes all locks, or none and an error if this thread has one already. */
+/* Acquires all locks; none if this thread holds one of them already. */
 static tg_status lock_groups(const tgi_launch *launch)
 {
     for (size_t i = 0; i < launch->state.groups.n; i++) {
@@ -386,7 +392,7 @@ static void unlock_groups(const tgi_launch *launch)
         tgi_lock_release(&launch->state.groups.data[i]->lock);
 }
 
-/* Computes the initial values nobody has computed yet; locks held. */
+/* Computes the initial values that are not set yet. Locks held. */
 static tg_status compute_initials(tgi_launch *launch)
 {
     const tg_concrete *c = launch->concrete;
@@ -411,8 +417,8 @@ static tg_status compute_initials(tgi_launch *launch)
     return status;
 }
 
-/* Makes sure that every variable has contents; locks held. */
-static tg_status ensure_set(tgi_launch *launch)
+/* Computes missing initial values; fails if a variable has none. Locks held. */
+static tg_status initialise_variables(tgi_launch *launch)
 {
     const tg_concrete *c = launch->concrete;
     bool needs_initials = false;
@@ -423,14 +429,14 @@ static tg_status ensure_set(tgi_launch *launch)
     for (size_t i = 0; i < launch->state.variables.n; i++)
         if (!atomic_load(&launch->state.variables.data[i]->is_set))
             TGI_FAIL(TG_ERROR_STATE, TGI_NO_SITE,
-                     "%s: variable '%s' has no value yet: the function that "
-                     "makes it has not run",
+                     "%s: variable '%s' is uninitialised; first run the "
+                     "function that creates it",
                      c->name, launch->state.variables.data[i]->name);
-    launch->all_set = true;
+    launch->is_initialised = true;
     return TG_OK;
 }
 
-/* Writes this call as a program; locks held, contents as they are before. */
+/* Dumps this call as a reproducer, before it runs. Locks held. */
 static void dump_repro(tgi_launch *launch)
 {
     const tg_concrete *c = launch->concrete;
@@ -440,11 +446,11 @@ static void dump_repro(tgi_launch *launch)
     if (values && graph->callees.n == 0 &&
         tgi_dims_evaluate(graph->dims, launch->symbols, values) == TG_OK) {
         tgi_strbuf text = {0};
-        const tgi_repro_settings settings = {
-            .threads = c->ctx->threads,
-            .vector_bits = c->ctx->vector_bits,
-            .splits_all = c->ctx->grain == 0,
-            .no_contraction = true};
+        const tgi_repro_settings settings = {.threads = c->ctx->threads,
+                                             .vector_bits = c->ctx->vector_bits,
+                                             .ignores_grain =
+                                                 c->ctx->grain == 0,
+                                             .no_contraction = true};
         tgi_dump_repro(graph, values, launch->params, &settings, &text);
         tgi_dump_text(c->ctx, c->name, c->dump_number, "repro", "c",
                       text.failed ? NULL : text.text);
@@ -454,16 +460,17 @@ static void dump_repro(tgi_launch *launch)
     launch->is_dumped = true;
 }
 
-/* Tells compiled code what is in the variables of which it keeps something. */
-static void tell_contents(tgi_launch *launch)
+/* Passes the versions of variables to compiled code that memoises values made
+   from them. */
+static void pass_versions(tgi_launch *launch)
 {
-    tgi_native *keeper = tgi_runner_memoising_native(launch->runner);
+    tgi_native *native = tgi_runner_memoising_native(launch->runner);
     const uint32_t *params;
-    const size_t n = keeper ? tgi_native_memoised_params(keeper, &params) : 0;
+    const size_t n = native ? tgi_native_memoised_params(native, &params) : 0;
     for (size_t i = 0; i < n; i++) {
         const tg_variable *variable = launch->param_variables[params[i]];
         tgi_native_set_contents(
-            keeper, i,
+            native, i,
             (tgi_contents_id){variable->id, tg_variable_version(variable)});
     }
 }
@@ -472,20 +479,21 @@ tg_status tgi_launch_run(tgi_launch *launch)
 {
     TGI_TRY(lock_groups(launch));
     uint32_t mode = tgi_fpenv_begin();
-    tg_status status = launch->all_set ? TG_OK : ensure_set(launch);
+    tg_status status =
+        launch->is_initialised ? TG_OK : initialise_variables(launch);
     if (!status) {
         if (launch->concrete->ctx->dump & TGI_DUMP_REPRO &&
             !launch->is_dumped)
             dump_repro(launch);
-        for (size_t i = 0; i < launch->state.copies.n; i++) {
-            const tgi_snapshot *copy = &launch->state.copies.data[i];
-            memcpy(copy->buffer, copy->variable->data,
-                   (size_t)copy->variable->spec.bytes);
+        for (size_t i = 0; i < launch->state.snapshots.n; i++) {
+            const tgi_snapshot *snapshot = &launch->state.snapshots.data[i];
+            memcpy(snapshot->buffer, snapshot->variable->data,
+                   (size_t)snapshot->variable->spec.bytes);
         }
         if (launch->state.variables.n)
-            tell_contents(launch);
+            pass_versions(launch);
         status = tgi_runner_run(launch->runner);
-        /* Also after a failure: effects before it stay. */
+        /* Also after a failure, which does not undo earlier assignments. */
         for (size_t i = 0; i < launch->state.written.n; i++)
             tgi_variable_bump_version(launch->state.written.data[i]);
     }

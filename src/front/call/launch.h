@@ -1,85 +1,90 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * launch.h - a concrete function with its buffers settled: what tg_call runs
- * once and a bound call runs many times.
+ * launch.h - a concrete function with its runner and buffers. tg_call runs a
+ * launch once, a bound call many times.
  */
 #ifndef TGI_LAUNCH_H
 #define TGI_LAUNCH_H
 
 #include "front/call/function_object.h"
 
-/* The value of a variable the call also writes: copied before each run. */
+/* A variable passed by value to a call that also writes it: copied before each
+   run. */
 typedef struct tgi_snapshot {
     const tg_variable *variable;
     void *buffer; /* owned */
 } tgi_snapshot;
 
-/* Plain numbers live here for as long as the launch. */
+/* The element of a plain number. */
 typedef struct tgi_launch_number {
     _Alignas(8) char element[8];
 } tgi_launch_number;
 
-/* What a call touches beside its operands and results. */
+/* The variables of a call. */
 typedef struct tgi_launch_state {
-    TGI_VEC(tg_group *) groups;     /* ascending ids, each once, retained */
-    TGI_VEC(tg_variable *) written; /* lent by params' owners */
-    TGI_VEC(tg_variable *) variables; /* all it reads or writes; retained */
-    TGI_VEC(tgi_snapshot) copies;
+    TGI_VEC(tg_group *) groups;       /* ascending ids, distinct, retained */
+    TGI_VEC(tg_variable *) written;   /* borrowed from `variables` */
+    TGI_VEC(tg_variable *) variables; /* read or written; retained */
+    TGI_VEC(tgi_snapshot) snapshots;
 } tgi_launch_state;
 
-/* Most calls need no more room than this for their arrays. */
+/* Enough for the arrays of most calls. */
 enum { TGI_LAUNCH_INLINE_BYTES = 512 };
 
-/* Does not move once it is prepared. */
+/* Has pointers into itself: must not be moved after init. */
 typedef struct tgi_launch {
     tg_concrete *concrete; /* retained */
     tgi_runner *runner;
     int64_t *symbols;
 
-    void **params;  /* per parameter of the graph … */
-    int64_t *param_bytes; /* … and its size */
-    tg_variable **param_variables; /* … and whose contents it is, or NULL */
-    void **results; /* per result, or NULL */
+    void **params;                 /* by parameter of the graph: buffer … */
+    int64_t *param_bytes;          /* … its size … */
+    tg_variable **param_variables; /* … and its variable, or NULL */
+    void **results;                /* by result: buffer, or NULL */
     size_t n_params, n_results;
 
     tgi_launch_state state;
-    tgi_launch_number *numbers; /* one for each parameter that is one */
-    bool all_set; /* no variable waits for its initial value any more */
-    bool is_dumped; /* as a program */
+    tgi_launch_number *numbers; /* storage of plain numbers */
+    bool is_initialised;        /* all variables have values */
+    bool is_dumped;             /* as a reproducer */
 
-    void *room; /* of the arrays above: `small`, or allocated */
-    _Alignas(8) char small[TGI_LAUNCH_INLINE_BYTES];
+    void *arrays; /* storage of the arrays above: `inline_arrays` or owned */
+    _Alignas(8) char inline_arrays[TGI_LAUNCH_INLINE_BYTES];
 } tgi_launch;
 
-/* Prepares it; arguments must fit the concrete function, the caller's
-   reference to which it takes over, also if it fails. `is_eager`: it runs often
-   enough to wait for its code. Numbers are checked as below. */
+/* Prepares a launch. The arguments must match the concrete function. Takes
+   over the caller's reference to it, also on failure. `is_eager`: the launch
+   runs often enough to wait for its code. Checks numbers as below. */
 tg_status tgi_launch_init(tgi_launch *launch, tg_concrete *concrete,
                           const tgi_args *args, bool is_eager, tg_site site);
 
-/* TG_OK, or the error if a number does not fit a type it is converted to. */
+/* Fails with TG_ERROR_DTYPE if a number is not representable in a dtype that
+   the graph converts it to. */
 tg_status tgi_launch_check_numbers(const tgi_launch *launch, tg_site site);
 void tgi_launch_deinit(tgi_launch *launch);
 
-/* Gives the runner back for others; then deinit. */
+/* As deinit, but returns the runner to the pool. */
 void tgi_launch_end(tgi_launch *launch);
 
-/* Settles the buffers of later runs; anew after one has changed. */
+/* Binds the buffers to the runner; to be repeated after one has changed. */
 tg_status tgi_launch_bind(tgi_launch *launch);
 
-/* Locks, runs, unlocks. */
+/* Locks the groups, runs, unlocks. Fails with TG_ERROR_BUSY if this thread
+   holds one of the locks. */
 tg_status tgi_launch_run(tgi_launch *launch);
 
 /*
- * The tensors results go to: fills launch->results and `tensors` (n_results
- * entries: new ones, those the user gave, lent and checked, or NULL). If it
- * fails, new ones may be among them too.
+ * Chooses and binds the result buffers. Fills launch->results and `tensors`
+ * (n_results elements): a new tensor, the user's (checked, borrowed), or NULL
+ * if the result is not requested. On failure, new tensors may be among them;
+ * the caller releases them.
  */
 tg_status tgi_launch_bind_results(tgi_launch *launch,
                                   tg_tensor **const *results, size_t n_results,
                                   tg_tensor **tensors, tg_site site);
 
-/* TG_OK, or the error if result memory overlaps what it may not. */
+/* Fails if a result overlaps another result, a variable, or a part of an
+   argument. */
 tg_status tgi_launch_check_overlap(const tgi_launch *launch, tg_site site);
 
 #endif /* TGI_LAUNCH_H */

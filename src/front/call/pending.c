@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pending.c - see pending.h. Who waits for whom is kept in one place under
- * one lock, taken inside a table lock and never the other way round.
+ * pending.c - see pending.h. The waits-for graph of all threads is guarded by
+ * one lock, which is acquired inside a table lock, never the other way round.
  */
 #include "front/call/pending.h"
 
 #include <string.h>
 
-/* A thread as tracer and waiter; its address is its name. */
+/* A thread in the waits-for graph, identified by its address. */
 typedef struct waiter {
-    tgi_pending *waits_for; /* under graph_lock */
+    tgi_pending *waits_for; /* guarded by graph_lock */
 } waiter;
 
 struct tgi_pending {
     tgi_key key;
-    waiter *owner; /* the thread that traces; NULL when it has ended */
-    unsigned n_users; /* the tracing thread and those who wait */
+    waiter *owner;    /* the tracing thread; NULL when the trace has ended */
+    unsigned n_users; /* tracing and waiting threads; under the table lock */
 };
 
 static pthread_mutex_t graph_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local waiter self;
 
 /* The last user frees it. */
-static void drop(tgi_pending *pending)
+static void pending_release(tgi_pending *pending)
 {
     if (--pending->n_users > 0)
         return;
@@ -58,7 +58,7 @@ void tgi_pending_end(tg_function *f, tgi_pending *pending)
     pending->owner = NULL;
     pthread_mutex_unlock(&graph_lock);
     pthread_cond_broadcast(&f->traced);
-    drop(pending);
+    pending_release(pending);
 }
 
 tgi_pending *tgi_pending_find(tg_function *f, const tgi_key *key)
@@ -73,26 +73,25 @@ tgi_pending *tgi_pending_find(tg_function *f, const tgi_key *key)
     return NULL;
 }
 
-/* Notes the wait, unless it would close a circle. */
-static bool may_wait(tgi_pending *pending)
+/* Adds the edge to the waits-for graph, unless it would close a cycle. */
+static bool begin_wait(tgi_pending *pending)
 {
-    bool is_circle = false;
+    bool is_cycle = false;
     pthread_mutex_lock(&graph_lock);
-    for (tgi_pending *at = pending; at && at->owner && !is_circle;
+    for (tgi_pending *at = pending; at && at->owner && !is_cycle;
          at = at->owner->waits_for)
-        is_circle = at->owner == &self;
-    if (!is_circle)
+        is_cycle = at->owner == &self;
+    if (!is_cycle)
         self.waits_for = pending;
     pthread_mutex_unlock(&graph_lock);
-    return !is_circle;
+    return !is_cycle;
 }
 
 tg_status tgi_pending_wait(tg_function *f, tgi_pending *pending, tg_site site)
 {
-    if (!may_wait(pending))
+    if (!begin_wait(pending))
         TGI_FAIL(TG_ERROR_RECURSION, site,
-                 "%s: the function needs itself, with this signature, to be "
-                 "traced",
+                 "%s: recursive trace: this signature depends on its own trace",
                  f->name);
     pending->n_users++;
     while (pending->owner)
@@ -100,6 +99,6 @@ tg_status tgi_pending_wait(tg_function *f, tgi_pending *pending, tg_site site)
     pthread_mutex_lock(&graph_lock);
     self.waits_for = NULL;
     pthread_mutex_unlock(&graph_lock);
-    drop(pending);
+    pending_release(pending);
     return TG_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * signature.c - operands and specs become flat argument lists.
+ * signature.c - flattens operands and specs into argument lists.
  */
 #include "front/call/signature.h"
 
@@ -23,7 +23,7 @@ void tgi_args_deinit(tgi_args *args)
                 arg->fixed.kind == TG_OPERAND_STRING)
                 tgi_free((char *)(uintptr_t)arg->fixed.as.string);
         }
-    if (args->list.data == args->lent)
+    if (args->list.data == args->inline_list)
         args->list.data = NULL;
     tgi_vec_deinit(&args->list);
 }
@@ -54,29 +54,30 @@ tg_status tgi_args_copy_spec(const tgi_args *from, tgi_args *out_args)
     return TG_OK;
 }
 
-/* Room for n arguments in all. */
-static bool reserve(tgi_args *args, size_t n)
+/* Reserves capacity for n arguments; leaves the inline storage if it is too
+   small. */
+static bool reserve_args(tgi_args *args, size_t n)
 {
-    if (n <= args->list.capacity || !args->lent ||
-        args->list.data != args->lent)
+    if (n <= args->list.capacity || !args->inline_list ||
+        args->list.data != args->inline_list)
         return tgi_vec_reserve(&args->list, n);
-    tgi_args own = {0};
-    if (!tgi_vec_reserve(&own.list, 2 * n))
+    tgi_args heap = {0};
+    if (!tgi_vec_reserve(&heap.list, 2 * n))
         return false;
-    memcpy(own.list.data, args->lent, args->list.n * sizeof(tgi_arg));
-    args->list.data = own.list.data;
-    args->list.capacity = own.list.capacity;
+    memcpy(heap.list.data, args->inline_list, args->list.n * sizeof(tgi_arg));
+    args->list.data = heap.list.data;
+    args->list.capacity = heap.list.capacity;
     return true;
 }
 
 /*
- * The next argument, blank, to be filled in and then counted by push(). NULL
- * when out of memory (recorded).
+ * A blank argument behind the last, to be filled in and then counted by
+ * end_arg(). NULL when out of memory (recorded).
  */
-static tgi_arg *begin(tgi_args *args, uint32_t operand)
+static tgi_arg *begin_arg(tgi_args *args, uint32_t operand)
 {
-    static const tgi_arg blank; /* a copy is quicker than to clear so much */
-    if (!reserve(args, args->list.n + 1)) {
+    static const tgi_arg blank; /* faster to copy than to clear */
+    if (!reserve_args(args, args->list.n + 1)) {
         tgi_error_memory();
         return NULL;
     }
@@ -86,7 +87,7 @@ static tgi_arg *begin(tgi_args *args, uint32_t operand)
     return arg;
 }
 
-static tg_status push(tgi_args *args)
+static tg_status end_arg(tgi_args *args)
 {
     args->list.n++;
     return TG_OK;
@@ -101,7 +102,7 @@ static void set_spec(tgi_arg *arg, tg_dtype dtype, int rank,
         arg->dims[i] = dims[i];
 }
 
-/* Appends a variable; equal ones are found by identity (or by node). */
+/* Appends a variable; finds an alias by variable or by node. */
 static tg_status push_variable(tgi_args *args, tgi_arg *arg)
 {
     arg->kind = TGI_ARG_VARIABLE;
@@ -115,7 +116,7 @@ static tg_status push_variable(tgi_args *args, tgi_arg *arg)
             break;
         }
     }
-    return push(args);
+    return end_arg(args);
 }
 
 /* -- Bundles --------------------------------------------------------------- */
@@ -126,7 +127,7 @@ typedef struct bundle_walk {
     const tg_bundle_type *type;
     tg_context *ctx;
     tg_trace *t;
-    bool keeps_variables; /* a call, not a spec */
+    bool is_call; /* else a spec, which has no variables */
     tg_site site;
     tg_status status;
 } bundle_walk;
@@ -139,8 +140,9 @@ static bool push_member(const tg_bundle_field *field,
     if (offset + sizeof(variable) > walk->type->bytes) {
         walk->status = tgi_error_set(
             TG_ERROR_INVALID_ARGUMENT, walk->site,
-            "argument %u: '%s' lies outside of a bundle of %zu bytes",
-            walk->operand, field->name, walk->type->bytes);
+            "argument %u: field '%s' at offset %zu lies outside the bundle of "
+            "%zu bytes",
+            walk->operand, field->name, offset, walk->type->bytes);
         return false;
     }
     bool is_stand_in =
@@ -151,7 +153,7 @@ static bool push_member(const tg_bundle_field *field,
         if (walk->status)
             return false;
     }
-    tgi_arg *arg = begin(walk->args, walk->operand);
+    tgi_arg *arg = begin_arg(walk->args, walk->operand);
     if (!arg) {
         walk->status = TG_ERROR_OUT_OF_MEMORY;
         return false;
@@ -168,7 +170,7 @@ static bool push_member(const tg_bundle_field *field,
             walk->status = walk->t->status;
             return false;
         }
-    } else if (walk->keeps_variables)
+    } else if (walk->is_call)
         arg->variable = variable;
     walk->status = push_variable(walk->args, arg);
     return walk->status == TG_OK;
@@ -182,33 +184,33 @@ static tg_status push_bundle(tgi_args *args, uint32_t operand_number,
     walk.type = operand->bundle_type;
     if (!operand->bundle_type || !operand->as.bundle)
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, walk.site,
-                 "argument %u: a bundle is NULL", operand_number);
+                 "argument %u: the bundle or its type is NULL", operand_number);
     size_t n_before = args->list.n;
     if (!tgi_bundle_walk(operand->bundle_type, operand->as.bundle, push_member,
                          &walk)) {
         if (walk.status)
             return walk.status;
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, walk.site,
-                 "argument %u: a bundle without fields, or nested deeper than "
-                 "%d",
+                 "argument %u: the bundle type has no fields, or nests deeper "
+                 "than %d levels",
                  operand_number, TGI_BUNDLE_DEPTH);
     }
     if (args->list.n > n_before)
         return TG_OK;
-    /* One without variables: a static value keeps its place. */
-    tgi_arg *arg = begin(args, operand_number);
+    /* A bundle without variables becomes a static value. */
+    tgi_arg *arg = begin_arg(args, operand_number);
     if (!arg)
         return TG_ERROR_OUT_OF_MEMORY;
     arg->bundle_type = walk.type;
     arg->kind = TGI_ARG_STATIC;
     arg->fixed.kind = TG_OPERAND_BUNDLE;
-    return push(args);
+    return end_arg(args);
 }
 
 /* -- Operands of a call ---------------------------------------------------- */
 
-/* An unknown extent of the outer trace as a symbol of this list. */
-static int64_t outer_dim(tgi_dim dim, tgi_dim *symbols, size_t *n_symbols)
+/* An extent of the outer trace in this list: known, or one of its symbols. */
+static int64_t list_dim(tgi_dim dim, tgi_dim *symbols, size_t *n_symbols)
 {
     if (tgi_dim_is_known(dim))
         return dim;
@@ -220,8 +222,8 @@ static int64_t outer_dim(tgi_dim dim, tgi_dim *symbols, size_t *n_symbols)
     return ~(int64_t)k;
 }
 
-/* The variable behind a VARIABLE node of a trace, if it is known. That of a
-   region is one of the trace around it. */
+/* The variable of a VARIABLE node of a trace; NULL if it is unknown. A variable
+   of a region is one of the trace around it. */
 static tg_variable *variable_of_node(const tg_trace *t, tgi_ref node)
 {
     for (; t->outer; t = t->outer) {
@@ -256,10 +258,9 @@ static tg_status push_node(flattening *f, tgi_arg *arg, tgi_ref ref)
     arg->rank = (int8_t)shape->rank;
     arg->ref = ref;
     for (int i = 0; i < shape->rank; i++)
-        arg->dims[i] =
-            outer_dim(shape->dims[i], f->symbols.data, &f->symbols.n);
+        arg->dims[i] = list_dim(shape->dims[i], f->symbols.data, &f->symbols.n);
     if (node->op != TGI_OP_VARIABLE)
-        return push(f->args);
+        return end_arg(f->args);
     arg->variable = variable_of_node(f->t, ref);
     return push_variable(f->args, arg);
 }
@@ -268,7 +269,7 @@ static tg_status push_value(flattening *f, tgi_arg *arg, tg_value value)
 {
     if (!f->t)
         TGI_FAIL(TG_ERROR_TRACE, f->site,
-                 "argument %u is a value of a trace: calls take tensors, "
+                 "argument %u is a value of a trace; calls take tensors, "
                  "variables and numbers; in a callback use tg_apply",
                  arg->operand);
     tgi_ref ref = tgi_trace_ref(f->t, value, "apply", f->site);
@@ -278,7 +279,7 @@ static tg_status push_value(flattening *f, tgi_arg *arg, tg_value value)
 static tg_status push_static(flattening *f, uint32_t number,
                              const tg_operand *operand)
 {
-    tgi_arg *arg = begin(f->args, number);
+    tgi_arg *arg = begin_arg(f->args, number);
     if (!arg)
         return TG_ERROR_OUT_OF_MEMORY;
     arg->kind = TGI_ARG_STATIC;
@@ -288,12 +289,12 @@ static tg_status push_static(flattening *f, uint32_t number,
     case TG_OPERAND_STRING:
         if (!operand->as.string)
             TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, f->site,
-                     "argument %u: a static string is NULL", number);
-        return push(f->args);
+                     "argument %u: the static string is NULL", number);
+        return end_arg(f->args);
     case TG_OPERAND_INT:
     case TG_OPERAND_UINT:
     case TG_OPERAND_FLOAT:
-        return push(f->args);
+        return end_arg(f->args);
     default:
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, f->site,
                  "argument %u: only numbers and strings can be static",
@@ -305,7 +306,7 @@ static tg_status push_tensor(flattening *f, tgi_arg *arg, tg_tensor *tensor)
 {
     if (!tensor)
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, f->site,
-                 "argument %u: a tensor is NULL", arg->operand);
+                 "argument %u: the tensor is NULL", arg->operand);
     if (tensor->ctx != f->ctx)
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, f->site,
                  "argument %u: the tensor belongs to another context",
@@ -319,12 +320,12 @@ static tg_status push_tensor(flattening *f, tgi_arg *arg, tg_tensor *tensor)
     arg->tensor = tensor;
     arg->data = tensor->data;
     set_spec(arg, tensor->spec.dtype, tensor->spec.rank, tensor->spec.dims);
-    return push(f->args);
+    return end_arg(f->args);
 }
 
-/* A variable itself, or only its value. */
-static tg_status push_stated(flattening *f, tgi_arg *arg, tg_variable *variable,
-                             bool is_value)
+/* A variable operand: the variable itself, or its value. */
+static tg_status push_variable_operand(flattening *f, tgi_arg *arg,
+                                       tg_variable *variable, bool is_value)
 {
     if (f->t) {
         tgi_ref ref =
@@ -341,7 +342,7 @@ static tg_status push_stated(flattening *f, tgi_arg *arg, tg_variable *variable,
         return push_variable(f->args, arg);
     arg->kind = TGI_ARG_TENSOR;
     arg->data = variable->data;
-    return push(f->args);
+    return end_arg(f->args);
 }
 
 static tg_status push_number(flattening *f, tgi_arg *arg,
@@ -358,7 +359,7 @@ static tg_status push_number(flattening *f, tgi_arg *arg,
                          arg->number))
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, f->site,
                  "argument %u is not a number", arg->operand);
-    return push(f->args);
+    return end_arg(f->args);
 }
 
 static tg_status push_operand(flattening *f, uint32_t number,
@@ -367,21 +368,20 @@ static tg_status push_operand(flattening *f, uint32_t number,
     if (operand->is_static)
         return push_static(f, number, operand);
     if (operand->kind == TG_OPERAND_BUNDLE)
-        return push_bundle(f->args, number, operand,
-                           (bundle_walk){.ctx = f->ctx,
-                                         .t = f->t,
-                                         .keeps_variables = true,
-                                         .site = f->site});
-    tgi_arg *arg = begin(f->args, number);
+        return push_bundle(
+            f->args, number, operand,
+            (bundle_walk){
+                .ctx = f->ctx, .t = f->t, .is_call = true, .site = f->site});
+    tgi_arg *arg = begin_arg(f->args, number);
     if (!arg)
         return TG_ERROR_OUT_OF_MEMORY;
     switch (operand->kind) {
     case TG_OPERAND_VALUE:
         return push_value(f, arg, operand->as.value);
     case TG_OPERAND_VARIABLE:
-        return push_stated(f, arg, operand->as.variable, false);
+        return push_variable_operand(f, arg, operand->as.variable, false);
     case TG_OPERAND_VARIABLE_VALUE:
-        return push_stated(f, arg, operand->as.variable, true);
+        return push_variable_operand(f, arg, operand->as.variable, true);
     case TG_OPERAND_TENSOR:
         return push_tensor(f, arg, operand->as.tensor);
     case TG_OPERAND_INT:
@@ -394,8 +394,8 @@ static tg_status push_operand(flattening *f, uint32_t number,
     }
 }
 
-/* In a trace, bundle members that are real variables become nodes too. */
-static tg_status name_member_nodes(flattening *f)
+/* In a trace, captures bundle members that are not stand-ins. */
+static tg_status capture_members(flattening *f)
 {
     for (size_t i = 0; f->t && i < f->args->list.n; i++) {
         tgi_arg *arg = &f->args->list.data[i];
@@ -412,24 +412,25 @@ static tg_status name_member_nodes(flattening *f)
 
 tg_status tgi_args_from_operands(tg_context *ctx, const tg_operand *operands,
                                  size_t n_operands, tg_trace *t, tg_site site,
-                                 tgi_inline_args *few, tgi_args *out_args)
+                                 tgi_inline_args *storage, tgi_args *out_args)
 {
     *out_args = (tgi_args){.n_operands = n_operands};
-    if (few) {
-        out_args->list.data = out_args->lent = few->list;
-        out_args->list.capacity = sizeof(few->list) / sizeof(few->list[0]);
+    if (storage) {
+        out_args->list.data = out_args->inline_list = storage->list;
+        out_args->list.capacity =
+            sizeof(storage->list) / sizeof(storage->list[0]);
     }
     flattening f = {.ctx = ctx, .t = t, .site = site, .args = out_args};
     tg_status status = TG_OK;
     if (n_operands && !operands)
         status = tgi_error_set(TG_ERROR_INVALID_ARGUMENT, site,
                                "the arguments are NULL");
-    else if (!reserve(out_args, n_operands))
+    else if (!reserve_args(out_args, n_operands))
         status = tgi_error_memory();
     for (size_t i = 0; i < n_operands && !status; i++)
         status = push_operand(&f, (uint32_t)i, &operands[i]);
     if (!status)
-        status = name_member_nodes(&f);
+        status = capture_members(&f);
     tgi_vec_deinit(&f.symbols);
     if (status)
         tgi_args_deinit(out_args);
@@ -442,7 +443,7 @@ tg_spec tg_spec_tensor(tg_dtype dtype, int rank, const int64_t *dims)
 {
     tg_spec spec = {.kind = TG_SPEC_TENSOR, .dtype = dtype, .rank = rank};
     for (int i = 0; i < rank && i < TG_MAX_RANK; i++)
-        spec.dims[i] = dims ? dims[i] : INT64_MIN; /* refused when used */
+        spec.dims[i] = dims ? dims[i] : INT64_MIN; /* rejected when used */
     return spec;
 }
 
@@ -467,12 +468,13 @@ tg_spec tg_spec_static(tg_operand value)
     return spec;
 }
 
-/* A tensor or variable spec; symbols are numbered over the whole list. */
+/* A tensor or variable spec. Symbols are numbered across the list; `named` maps
+   those of TG_SAME to them. */
 static tg_status push_spec(tgi_args *args, uint32_t number,
                            const tg_spec *spec, int64_t *n_symbols,
                            int64_t named[], size_t n_named, tg_site site)
 {
-    tgi_arg *arg = begin(args, number);
+    tgi_arg *arg = begin_arg(args, number);
     if (!arg)
         return TG_ERROR_OUT_OF_MEMORY;
     int64_t known[TG_MAX_RANK] = {0};
@@ -501,7 +503,7 @@ static tg_status push_spec(tgi_args *args, uint32_t number,
     if (spec->kind == TG_SPEC_VARIABLE)
         return push_variable(args, arg);
     (void)site;
-    return push(args);
+    return end_arg(args);
 }
 
 tg_status tgi_args_from_specs(tg_context *ctx, const tg_spec *specs,
@@ -532,8 +534,8 @@ tg_status tgi_args_from_specs(tg_context *ctx, const tg_spec *specs,
             break;
         default:
             status = tgi_error_set(TG_ERROR_INVALID_ARGUMENT, site,
-                                   "argument %u: there is no spec kind %d",
-                                   number, (int)specs[i].kind);
+                                   "argument %u: unknown spec kind %d", number,
+                                   (int)specs[i].kind);
         }
     }
     if (status)

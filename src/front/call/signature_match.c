@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * signature_match.c - comparing argument lists: keys, fitting, generalising.
+ * signature_match.c - compares argument lists: keys, matching a call against a
+ * spec, generalisation, declared signatures.
  */
 #include <string.h>
 
@@ -21,7 +22,7 @@ static bool key_add(tgi_key *key, const void *data, size_t bytes)
     return true;
 }
 
-/* The static value: kind, C type and bits, so that 1, 1.0 and true differ. */
+/* A static value as kind, C type and bits, so that 1, 1.0 and true differ. */
 static bool key_add_static(tgi_key *key, const tg_operand *fixed)
 {
     if (fixed->kind == TG_OPERAND_STRING)
@@ -35,7 +36,7 @@ static bool key_add_static(tgi_key *key, const tg_operand *fixed)
 bool tgi_args_key(const tgi_args *args, tgi_key *out_key)
 {
     uint64_t n = args->n_operands;
-    /* Room for all but strings at once. */
+    /* Enough for everything except strings. */
     if (!tgi_vec_reserve(out_key, 8 + args->list.n * (sizeof(tgi_arg) / 2)) ||
         !key_add(out_key, &n, sizeof(n)))
         return false;
@@ -57,9 +58,9 @@ bool tgi_args_key(const tgi_args *args, tgi_key *out_key)
     return true;
 }
 
-/* -- Fitting --------------------------------------------------------------- */
+/* -- Matching -------------------------------------------------------------- */
 
-static bool same_static(const tg_operand *a, const tg_operand *b)
+static bool equal_static(const tg_operand *a, const tg_operand *b)
 {
     if (a->kind != b->kind || a->dtype != b->dtype)
         return false;
@@ -68,28 +69,28 @@ static bool same_static(const tg_operand *a, const tg_operand *b)
     return a->as.u == b->as.u;
 }
 
-/* All but the extents, and ranks with them. */
-static bool same_but_dims(const tgi_arg *a, const tgi_arg *b)
+/* Compares everything except extents. */
+static bool equal_except_dims(const tgi_arg *a, const tgi_arg *b)
 {
-    return a->kind == b->kind && a->dtype == b->dtype &&
-           a->rank == b->rank && a->operand == b->operand &&
-           a->alias == b->alias && a->bundle_type == b->bundle_type &&
+    return a->kind == b->kind && a->dtype == b->dtype && a->rank == b->rank &&
+           a->operand == b->operand && a->alias == b->alias &&
+           a->bundle_type == b->bundle_type &&
            a->is_untrainable == b->is_untrainable &&
-           (a->kind != TGI_ARG_STATIC || same_static(&a->fixed, &b->fixed));
+           (a->kind != TGI_ARG_STATIC || equal_static(&a->fixed, &b->fixed));
 }
 
-/* What the symbols of a spec stand for in a call. */
+/* The values of a spec's symbols in a call. */
 typedef struct binding {
     int64_t value[64];
-    size_t arg[64]; /* the first argument that has it, and … */
+    size_t arg[64]; /* the first argument with the symbol, and … */
     int axis[64];   /* … its axis */
-    uint64_t is_bound;
+    uint64_t is_bound; /* bit set */
 } binding;
 
-/* Symbols past the first 64 (never seen in practice) fit if unshared: they
-   are refused, which costs a trace and nothing else. */
-static bool bind(binding *b, int64_t spec_dim, int64_t dim, size_t arg,
-                 int axis)
+/* True if an extent of a call matches that of a spec. Symbols from 64 on never
+   match, which costs a trace but no correctness. */
+static bool bind_dim(binding *b, int64_t spec_dim, int64_t dim, size_t arg,
+                     int axis)
 {
     if (spec_dim >= 0)
         return spec_dim == dim;
@@ -114,10 +115,10 @@ bool tgi_args_fit(const tgi_args *args, const tgi_args *spec)
     for (size_t i = 0; i < args->list.n; i++) {
         const tgi_arg *arg = &args->list.data[i];
         const tgi_arg *want = &spec->list.data[i];
-        if (!same_but_dims(arg, want))
+        if (!equal_except_dims(arg, want))
             return false;
         for (int axis = 0; axis < arg->rank; axis++)
-            if (!bind(&b, want->dims[axis], arg->dims[axis], i, axis))
+            if (!bind_dim(&b, want->dims[axis], arg->dims[axis], i, axis))
                 return false;
     }
     return true;
@@ -132,7 +133,7 @@ size_t tgi_args_n_symbolic(const tgi_args *spec)
     return n;
 }
 
-/* -- Generalising ---------------------------------------------------------- */
+/* -- Generalisation -------------------------------------------------------- */
 
 bool tgi_args_differ_in_dims(const tgi_args *args, const tgi_args *spec,
                              size_t *out_n_dims)
@@ -142,7 +143,7 @@ bool tgi_args_differ_in_dims(const tgi_args *args, const tgi_args *spec,
         return false;
     for (size_t i = 0; i < args->list.n; i++) {
         const tgi_arg *a = &args->list.data[i], *b = &spec->list.data[i];
-        if (!same_but_dims(a, b))
+        if (!equal_except_dims(a, b))
             return false;
         for (int axis = 0; axis < a->rank; axis++) {
             if (a->dims[axis] == b->dims[axis] && a->dims[axis] >= 0)
@@ -176,7 +177,7 @@ void tgi_args_generalise(tgi_args *args, const tgi_args *spec)
                 pairs[n_pairs].before = before;
                 pairs[n_pairs++].now = now;
             } else if (k == n_pairs) {
-                k = 64 + n_symbols++; /* no room to see it again */
+                k = 64 + n_symbols++; /* table full: a symbol of its own */
             }
             a->dims[axis] = ~(int64_t)k;
         }
@@ -196,8 +197,8 @@ void tgi_args_generalise_all(tgi_args *args)
 
 /* -- Declared signatures --------------------------------------------------- */
 
-/* A plain number given for a scalar becomes an element of its dtype, which
-   must hold it. */
+/* Converts a plain number to the dtype of a scalar of the signature, in which
+   it must be representable. */
 static tg_status adapt_number(tgi_arg *arg, const tgi_arg *want,
                               const char *function, tg_site site)
 {
@@ -205,7 +206,7 @@ static tg_status adapt_number(tgi_arg *arg, const tgi_arg *want,
         want->rank != 0)
         return TG_OK;
     if (arg->ref)
-        return TG_OK; /* in a trace, the caller converts */
+        return TG_OK; /* in a trace, tgi_apply converts it */
     tgi_number number = tgi_dtype_load(arg->dtype, arg->number);
     char element[8] = {0}, text[40];
     if (!tgi_dtype_store(want->dtype, number, element))
@@ -227,10 +228,10 @@ static void add_name(const tgi_arg *arg, tgi_strbuf *out)
         tgi_strbuf_addf(out, " ('%s')", arg->member);
 }
 
-/* Argument i does not fit: its axis `axis`, or more than that if -1. */
-static tg_status mismatch(const tgi_args *args, const tgi_args *signature,
-                          size_t i, int axis, const binding *b,
-                          const char *function, tg_site site)
+/* Argument i does not match: in axis `axis`, or in more than extents if -1. */
+static tg_status fail_mismatch(const tgi_args *args, const tgi_args *signature,
+                               size_t i, int axis, const binding *b,
+                               const char *function, tg_site site)
 {
     const tgi_arg *arg = &args->list.data[i];
     const tgi_arg *want = &signature->list.data[i];
@@ -239,15 +240,16 @@ static tg_status mismatch(const tgi_args *args, const tgi_args *signature,
     add_name(want, &text);
     tgi_strbuf_add(&text, ": the signature has ");
     tgi_arg_print(want, &text);
-    tgi_strbuf_add(&text, ", the call ");
+    tgi_strbuf_add(&text, ", but the call has ");
     tgi_arg_print(arg, &text);
     if (axis < 0 && arg->kind == TGI_ARG_VARIABLE &&
         want->kind == TGI_ARG_TENSOR)
         tgi_strbuf_add(&text, "; pass tg_value_of(v)");
     if (arg->bundle_type != want->bundle_type && arg->bundle_type &&
         want->bundle_type)
-        tgi_strbuf_addf(&text, "; the signature has a bundle '%s', the call "
-                               "'%s'",
+        tgi_strbuf_addf(&text,
+                        "; the signature has a bundle '%s', but the call has "
+                        "'%s'",
                         want->bundle_type->name, arg->bundle_type->name);
     const uint64_t k = axis < 0 ? UINT64_MAX : (uint64_t)~want->dims[axis];
     if (k < 64) {
@@ -263,17 +265,17 @@ static tg_status mismatch(const tgi_args *args, const tgi_args *signature,
     return status;
 }
 
-static tg_status miscount(size_t n, size_t n_wanted, const char *function,
-                          tg_site site)
+static tg_status fail_count(size_t n, size_t n_wanted, const char *function,
+                            tg_site site)
 {
     if (n < n_wanted)
         TGI_FAIL(TG_ERROR_SIGNATURE, site,
                  "%s: argument %zu is missing: the signature has %zu "
-                 "argument%s, the call %zu",
+                 "argument%s, but the call has %zu",
                  function, n, n_wanted, TGI_PLURAL(n_wanted), n);
     TGI_FAIL(TG_ERROR_SIGNATURE, site,
-             "%s: the signature has %zu argument%s, the call %zu", function,
-             n_wanted, TGI_PLURAL(n_wanted), n);
+             "%s: the signature has %zu argument%s, but the call has %zu",
+             function, n_wanted, TGI_PLURAL(n_wanted), n);
 }
 
 tg_status tgi_args_conform(tgi_args *args, const tgi_args *signature,
@@ -282,28 +284,29 @@ tg_status tgi_args_conform(tgi_args *args, const tgi_args *signature,
     binding b;
     b.is_bound = 0;
     if (args->n_operands != signature->n_operands)
-        return miscount(args->n_operands, signature->n_operands, function,
-                        site);
+        return fail_count(args->n_operands, signature->n_operands, function,
+                          site);
     if (args->list.n != signature->list.n)
-        TGI_FAIL(TG_ERROR_SIGNATURE, site,
-                 "%s: the signature has %zu variables and tensors, the call "
-                 "%zu",
-                 function, signature->list.n, args->list.n);
+        TGI_FAIL(
+            TG_ERROR_SIGNATURE, site,
+            "%s: the signature has %zu variables and tensors, but the call "
+            "has %zu",
+            function, signature->list.n, args->list.n);
     for (size_t i = 0; i < args->list.n; i++) {
         tgi_arg *arg = &args->list.data[i];
         const tgi_arg *want = &signature->list.data[i];
         TGI_TRY(adapt_number(arg, want, function, site));
         tgi_arg aliased = *want;
-        aliased.alias = arg->alias; /* a call may pass one variable twice */
+        aliased.alias = arg->alias; /* a call may pass a variable twice */
         aliased.is_untrainable = arg->is_untrainable;
-        bool fits = same_but_dims(arg, &aliased);
+        bool fits = equal_except_dims(arg, &aliased);
         int n_fit = 0; /* axes */
         while (fits && n_fit < arg->rank &&
-               bind(&b, want->dims[n_fit], arg->dims[n_fit], i, n_fit))
+               bind_dim(&b, want->dims[n_fit], arg->dims[n_fit], i, n_fit))
             n_fit++;
         if (!fits || n_fit < arg->rank)
-            return mismatch(args, signature, i, fits ? n_fit : -1, &b,
-                            function, site);
+            return fail_mismatch(args, signature, i, fits ? n_fit : -1, &b,
+                                 function, site);
     }
     return TG_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * export.c - tg_concrete_export: what is asked for is checked, compiled
- * (jit/export/export_object.c) and written, as an object and its header.
+ * export.c - tg_concrete_export: checks the options, compiles the trace
+ * (jit/export/export_object.c), and writes the object and its header.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,14 +16,14 @@
 #include "front/export/export_header.h"
 #include "tgjit/export.h"
 
-/* Threads of a team, at most: there is scratch memory for each. */
-enum { MOST_THREADS = 1024 };
+/* Threads of a team; each has scratch memory. */
+enum { MAX_THREADS = 1024 };
 
-/* -- What is asked for ----------------------------------------------------- */
+/* -- Options --------------------------------------------------------------- */
 
 static bool is_keyword(const char *word)
 {
-    /* Of C11 and of C++17, as the header is for both. */
+    /* Of C11 and C++17: the header is for both. */
     static const char *const keywords[] = {
         "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand",
         "bitor", "bool", "break", "case", "catch", "char", "char16_t",
@@ -54,14 +54,14 @@ static tg_status check_symbol(const char *symbol)
                          strlen(symbol) < 200;
     if (!is_name || is_keyword(symbol))
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                 "'%.200s' cannot be the name of a C function: set the option "
+                 "'%.200s' is not a valid C function name; set the option "
                  "symbol",
                  symbol);
     if (*symbol == '_' || strncmp(symbol, "tgjit_", 6) == 0 ||
         strncmp(symbol, "tgi_", 4) == 0)
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                 "'%s': names that begin with _, tgjit_ or tgi_ are not for "
-                 "exported functions",
+                 "'%s': names that begin with _, tgjit_ or tgi_ are reserved; "
+                 "set the option symbol",
                  symbol);
     return TG_OK;
 }
@@ -73,8 +73,8 @@ static tg_status check_extents(const tg_concrete *c)
         for (int axis = 0; axis < arg->rank; axis++)
             if (arg->kind == TGI_ARG_TENSOR && arg->dims[axis] < 0)
                 TGI_FAIL(TG_ERROR_SHAPE, TGI_NO_SITE,
-                         "%s: argument %u has an unknown extent, axis %d: "
-                         "only traces with known extents are exported",
+                         "%s: argument %u, axis %d: unknown extent; export a "
+                         "trace with known ones",
                          c->name, arg->operand, axis);
     }
     return TG_OK;
@@ -95,11 +95,11 @@ static const tgi_setting settings[SETTINGS] = {
     [MEMORY] = {TGI_OPTION(tg_export_options, memory),
                 .kind = TGI_SETTING_NUMBER, .keywords = memory_words},
     [THREADS] = {TGI_OPTION(tg_export_options, threads),
-                 .kind = TGI_SETTING_NUMBER, .max = MOST_THREADS,
+                 .kind = TGI_SETTING_NUMBER, .max = MAX_THREADS,
                  .default_value = 1},
 };
 
-/* Fills the options of the compiler from a copy of the user's. */
+/* Fills in the compiler's options; strings are borrowed from the user's. */
 static tg_status read_options(const tg_concrete *c,
                               const tg_export_options *user,
                               tgi_export_options *out)
@@ -123,7 +123,8 @@ static tg_status read_options(const tg_concrete *c,
 typedef struct file {
     const void *data;
     size_t bytes;
-    char temporary[TGI_TEMPORARY_NAME_BYTES]; /* "": not written, or renamed */
+    char temporary
+        [TGI_TEMPORARY_NAME_BYTES]; /* "": not written yet, or renamed */
     char *name;
 } file;
 
@@ -132,11 +133,12 @@ static tg_status fail_file(const char *path, int reason)
     char buf[128];
     if (reason == ENOMEM)
         return tgi_error_memory();
-    TGI_FAIL(TG_ERROR_FILE, TGI_NO_SITE, "%s cannot be written: %s", path,
+    TGI_FAIL(TG_ERROR_FILE, TGI_NO_SITE, "cannot write %s: %s", path,
              strerror_r(reason, buf, sizeof(buf)));
 }
 
-/* Both under temporary names first: what can fail is then almost done. */
+/* Writes all files under temporary names, then renames them: a full disk leaves
+   no file. Returns 0 or an errno. */
 static int write_files(int dir, file *files, int n)
 {
     int reason = 0, renamed = 0;
@@ -157,13 +159,13 @@ static int write_files(int dir, file *files, int n)
     for (int i = 0; i < n; i++)
         if (*files[i].temporary)
             unlinkat(dir, files[i].temporary, 0);
-    /* One without the other is worse than none. */
+    /* An object without its header is worse than neither. */
     for (int i = 0; i < renamed - 1; i++)
         unlinkat(dir, files[i].name, 0);
     return reason;
 }
 
-/* The directory a path is in, opened; -1 and errno. */
+/* Opens the directory of a path; -1 and errno on failure. */
 static int open_folder(const char *path, const char *base)
 {
     if (base == path)
@@ -181,17 +183,18 @@ static int open_folder(const char *path, const char *base)
     return dir;
 }
 
-static const char *base_of(const char *path)
+static const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
 }
 
-static tg_status write_pair(const char *path, const tgi_exported *exported,
-                            const tgi_strbuf *header)
+static tg_status write_object_and_header(const char *path,
+                                         const tgi_exported *exported,
+                                         const tgi_strbuf *header)
 {
     tgi_strbuf object_name = {0}, header_name = {0};
-    const char *base = base_of(path);
+    const char *base = base_name(path);
     tgi_strbuf_addf(&object_name, "%s.o", base);
     tgi_strbuf_addf(&header_name, "%s.h", base);
     tg_status status = object_name.failed || header_name.failed
@@ -224,18 +227,19 @@ static tg_status export_to(const tg_concrete *c, const char *path,
     tg_export_options copy;
     tgi_export_options options;
     tgi_exported exported;
-    if (!path || !*base_of(path))
+    if (!path || !*base_name(path))
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
                  "%s: the path of the files to write %s", c->name,
-                 path ? "has no name at its end" : "is NULL");
+                 path ? "has no file name" : "is NULL");
     TGI_TRY(tgi_versioned_read(&copy, sizeof(copy), user, "tg_export_options"));
     TGI_TRY(read_options(c, &copy, &options));
     TGI_TRY(check_extents(c));
     TGI_TRY(tgi_jit_export(c->graph, &options, &exported));
     tgi_strbuf header = {0};
     tgi_export_header(c, &options, &exported, &header);
-    tg_status status = header.failed ? tgi_error_memory()
-                                     : write_pair(path, &exported, &header);
+    tg_status status = header.failed
+                           ? tgi_error_memory()
+                           : write_object_and_header(path, &exported, &header);
     tgi_strbuf_deinit(&header);
     tgi_exported_deinit(&exported);
     return status;
@@ -249,7 +253,7 @@ tg_status tg_concrete_export(tg_concrete *concrete, const char *path,
     tg_status status =
         concrete ? export_to(concrete, path, options)
                  : tgi_error_set(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                                 "the concrete function is NULL");
+                                 "tg_concrete_export: the function is NULL");
     tgi_api_leave(frame);
     return status;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * export_header.c - see export_header.h. Parameters are named in0, var1, out0:
- * names of the program's variables need not be names in C, and stand beside
- * them in a comment.
+ * export_header.c - see export_header.h. Parameters are named in0, var1, out0;
+ * the names of variables, which need not be C identifiers, are in a comment.
  */
 #include "front/export/export_header.h"
 
@@ -28,7 +27,7 @@ static const char *c_type(int dtype)
     return types[dtype];
 }
 
-/* A name as a comment can hold it. */
+/* Replaces characters that could end the comment. */
 static void write_name(const writer *w, const char *name)
 {
     for (; *name; name++) {
@@ -57,7 +56,7 @@ static void write_spec(const writer *w, const char *kind, size_t number,
     tgi_shape_print(graph->dims, shape, w->out);
 }
 
-/* What argument or captured variable a parameter is. */
+/* Names the argument or captured variable of a parameter. */
 static void write_origin(const writer *w, size_t param)
 {
     const tg_concrete *c = w->c;
@@ -114,30 +113,30 @@ static void write_description(const writer *w)
     tgi_strbuf_addf(
         w->out,
         " *\n"
-        " * Elements lie in row-major order. What is written must not overlap "
-        "anything\n"
-        " * else that is passed; nothing is NULL but what has no elements.\n");
+        " * Elements are in row-major order. Memory that is written must not "
+        "overlap other\n"
+        " * memory. A pointer may be NULL only if it has no elements.\n");
     if (w->exported->memory_bytes && !w->options->takes_memory)
         tgi_strbuf_addf(w->out,
-                        " * Its temporaries (%lld bytes) are static: one call "
-                        "at a time.\n",
+                        " * Temporaries (%lld bytes) are static: calls must "
+                        "not be concurrent.\n",
                         (long long)w->exported->memory_bytes);
     if (w->options->takes_memory)
         tgi_strbuf_addf(w->out,
                         " * memory: %s_memory_bytes\n"
-                        " * at a multiple of %d, no other call's meanwhile; "
-                        "NULL if that is 0.\n",
+                        " * bytes, aligned to %d, not shared by concurrent "
+                        "calls; NULL if 0.\n",
                         w->options->symbol, TGI_BUFFER_ALIGN);
     if (w->exported->threads > 1)
         tgi_strbuf_addf(w->out,
-                        " * A call has up to %d threads: link -ltgjit-aot "
+                        " * A call uses up to %d threads: link -ltgjit-aot "
                         "(pkg-config tgjit-aot).\n",
                         w->exported->threads);
-    tgi_strbuf_add(
-        w->out, graph->may_fail
-                    ? " * Returns 0, or 1 if an index is out of range: then "
-                      "results hold anything.\n"
-                    : " * Returns 0.\n");
+    tgi_strbuf_add(w->out,
+                   graph->may_fail
+                       ? " * Returns 0, or 1 if an index is out of range; then "
+                         "results are undefined.\n"
+                       : " * Returns 0.\n");
     tgi_strbuf_add(w->out, " */\n");
 }
 

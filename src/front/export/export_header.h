@@ -7,7 +7,8 @@
 
 #include "front/call/function_object.h"
 
-/* Text that declares the function and says what its parameters are. */
+/* Appends the header, which declares the function and documents its
+   parameters. When out of memory, out->failed is set. */
 void tgi_export_header(const tg_concrete *concrete,
                        const tgi_export_options *options,
                        const tgi_exported *exported, tgi_strbuf *out);

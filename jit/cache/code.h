@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * code.h - compiled code as programs share it: the image, its entry, and what
- * the planner wants to know of its kernels. It belongs to no graph and no
- * context: any program with the same loops can run it. Immutable.
+ * code.h - compiled code: the image, its entry, and the cost of each kernel,
+ * which chooses the number of threads. It belongs to no graph or context: all
+ * programs with the same loops share it. Immutable.
  */
 #ifndef TGI_CODE_H
 #define TGI_CODE_H
@@ -21,22 +21,22 @@ typedef struct tgi_code {
     tgi_kernel_cost *costs; /* by kernel */
 } tgi_code;
 
-/* Loads what the code generator has made. */
+/* Loads the object of the code generator. The caller owns the result. */
 tg_status tgi_code_create(const tgi_codegen *codegen, tgi_code **out_code);
 tgi_code *tgi_code_retain(tgi_code *code);
 void tgi_code_release(tgi_code *code);
 size_t tgi_code_bytes(const tgi_code *code); /* of memory */
 
-/* The same as bytes for a cache on disk, and back. They may hold anything, but
-   see tgi_image_load. */
+/* Code as bytes, for the disk cache. Deserialise accepts arbitrary bytes, with
+   the limits of tgi_image_load. */
 void tgi_code_serialise(const tgi_codegen *codegen, tgi_strbuf *out);
 tg_status tgi_code_deserialise(const void *bytes, size_t n_bytes,
                                size_t n_kernels, tgi_code **out_code);
 
 /*
- * The bytes that are equal if and only if the code generator is asked for the
- * same: loops, but for the names in them, and all options that count. They
- * begin with a line of text that says what it is.
+ * Appends the key of a compile: bytes that are equal if and only if the code
+ * generator receives the same request, which is the loops without names, and
+ * all options that affect code. The first line is a description.
  */
 void tgi_code_key(const tgi_loops *loops, const tgi_codegen_options *options,
                   tgi_strbuf *out_key);

@@ -2,10 +2,10 @@
 /*
  * code_cache.c - see code_cache.h.
  *
- * One lock guards all; it is not held while code is made, as that takes long
- * and calls user code (logs). An entry without code is being made: who needs
- * it too, waits. Not so who is called by a thread that makes something: it
- * might wait for itself, and makes its own.
+ * One lock guards everything. It is not held while code is built, which takes
+ * long and calls user code (logs). An entry without code is being built; other
+ * threads wait for it. A call made by a log callback during a build does not
+ * wait, because it might wait for itself: it builds its own code.
  */
 #include "cache/code_cache.h"
 
@@ -22,7 +22,7 @@
 
 typedef struct entry {
     struct entry *next;
-    tgi_code *code; /* NULL: being made */
+    tgi_code *code; /* NULL: being built */
     uint64_t hash;
     uint64_t last_use;
     size_t key_bytes;
@@ -31,27 +31,27 @@ typedef struct entry {
 
 static struct {
     pthread_mutex_t lock;
-    pthread_cond_t made;
+    pthread_cond_t built;
     unsigned n_contexts;
     entry *entries;
     size_t limit;
     uint64_t tick;
     tg_code_counters counts;
 } cache = {.lock = PTHREAD_MUTEX_INITIALIZER,
-           .made = PTHREAD_COND_INITIALIZER,
+           .built = PTHREAD_COND_INITIALIZER,
            .limit = DEFAULT_LIMIT};
 
-/* Codes that this thread is making. */
-static _Thread_local int n_making;
+/* Builds under way on this thread. */
+static _Thread_local int n_building;
 
 /* -- Entries, with the lock held ------------------------------------------- */
 
-static size_t bytes_of(const entry *e)
+static size_t entry_bytes(const entry *e)
 {
     return tgi_block_bytes(e) + (e->code ? tgi_code_bytes(e->code) : 0);
 }
 
-static entry *find(const void *key, size_t key_bytes, uint64_t hash)
+static entry *find_entry(const void *key, size_t key_bytes, uint64_t hash)
 {
     entry *e = cache.entries;
     while (e && (e->hash != hash || e->key_bytes != key_bytes ||
@@ -60,9 +60,10 @@ static entry *find(const void *key, size_t key_bytes, uint64_t hash)
     return e;
 }
 
-/* Takes an entry out. What leaves is freed when the lock is not held, as that
-   of code pages is taken then (at_fork.h). */
-static void drop(entry *e, entry **gone)
+/* Moves an entry to the list `removed`, which is freed after the lock has been
+   released: freeing takes the lock of code pages, and no two of these locks
+   may nest (at_fork.h). */
+static void remove_entry(entry *e, entry **removed)
 {
     entry **link = &cache.entries;
     while (*link != e)
@@ -70,42 +71,42 @@ static void drop(entry *e, entry **gone)
     *link = e->next;
     if (e->code) {
         cache.counts.entries--;
-        cache.counts.bytes -= bytes_of(e);
+        cache.counts.bytes -= entry_bytes(e);
     }
-    e->next = *gone;
-    *gone = e;
+    e->next = *removed;
+    *removed = e;
 }
 
-static void trim(size_t limit, entry **gone)
+static void evict_above(size_t limit, entry **removed)
 {
     while (cache.counts.bytes > limit) {
         entry *oldest = NULL;
         for (entry *e = cache.entries; e; e = e->next)
             if (e->code && (!oldest || e->last_use < oldest->last_use))
                 oldest = e;
-        drop(oldest, gone);
+        remove_entry(oldest, removed);
         cache.counts.evictions++;
     }
 }
 
-static void free_all(entry *gone)
+static void free_entries(entry *removed)
 {
-    while (gone) {
-        entry *next = gone->next;
-        tgi_code_release(gone->code);
-        tgi_free(gone);
-        gone = next;
+    while (removed) {
+        entry *next = removed->next;
+        tgi_code_release(removed->code);
+        tgi_free(removed);
+        removed = next;
     }
 }
 
-/* Ends what began with taking the lock. */
-static void unlock(entry *gone)
+static void unlock_and_free(entry *removed)
 {
     pthread_mutex_unlock(&cache.lock);
-    free_all(gone);
+    free_entries(removed);
 }
 
-static bool begin(const void *key, size_t key_bytes, uint64_t hash)
+/* Adds an entry without code; false when out of memory. */
+static bool add_entry(const void *key, size_t key_bytes, uint64_t hash)
 {
     entry *e = tgi_alloc(sizeof(*e) + key_bytes);
     if (!e)
@@ -119,71 +120,71 @@ static bool begin(const void *key, size_t key_bytes, uint64_t hash)
 
 /* -- Forks ----------------------------------------------------------------- */
 
-/* Those who make code, or wait for it, are not in the child. */
-static void forget_makers(void)
+/* The threads that build code are not in the child: removes their entries. */
+static void reset_in_child(void)
 {
-    entry *gone = NULL;
+    entry *removed = NULL;
     for (entry *e = cache.entries, *next; e; e = next) {
         next = e->next;
         if (!e->code)
-            drop(e, &gone);
+            remove_entry(e, &removed);
     }
-    pthread_cond_init(&cache.made, NULL);
-    free_all(gone);
+    pthread_cond_init(&cache.built, NULL);
+    free_entries(removed);
 }
 
-TGI_LOCK_ACROSS_FORK(&cache.lock, forget_makers())
+TGI_LOCK_ACROSS_FORK(&cache.lock, reset_in_child())
 
-/* -- Getting --------------------------------------------------------------- */
+/* -- Lookup ---------------------------------------------------------------- */
 
-static tg_status make_unlocked(tgi_code_build_fn *make, void *user,
-                               tgi_code **out_code)
+static tg_status build_unlocked(tgi_code_build_fn *build, void *user,
+                                tgi_code **out_code)
 {
     pthread_mutex_unlock(&cache.lock);
-    n_making++;
-    tg_status status = make(user, out_code);
-    n_making--;
+    n_building++;
+    tg_status status = build(user, out_code);
+    n_building--;
     pthread_mutex_lock(&cache.lock);
-    if (status || *out_code) /* else it was only looked for */
+    if (status || *out_code) /* else only the disk cache was searched */
         cache.counts.misses++;
     return status;
 }
 
 /*
- * Makes code for the new entry of this key; others wait for it. A log that
- * forks comes back in the child too, where the entry is gone, and perhaps
- * made again.
+ * Builds the code of the entry just added; other threads wait for it. If a log
+ * callback forks, this also returns in the child, where the entry has been
+ * removed and perhaps added again.
  */
-static tg_status make_entry(const void *key, size_t key_bytes, uint64_t hash,
-                            tgi_code_build_fn *make, void *user,
-                            tgi_code **out_code, entry **gone)
+static tg_status build_entry(const void *key, size_t key_bytes, uint64_t hash,
+                             tgi_code_build_fn *build, void *user,
+                             tgi_code **out_code, entry **removed)
 {
-    tg_status status = make_unlocked(make, user, out_code);
-    entry *e = find(key, key_bytes, hash);
+    tg_status status = build_unlocked(build, user, out_code);
+    entry *e = find_entry(key, key_bytes, hash);
     if (!e || e->code)
         return status;
     if (status || !*out_code || cache.n_contexts == 0) {
-        drop(e, gone);
+        remove_entry(e, removed);
     } else {
         e->code = tgi_code_retain(*out_code);
         e->last_use = ++cache.tick;
         cache.counts.entries++;
-        cache.counts.bytes += bytes_of(e);
-        trim(cache.limit, gone);
+        cache.counts.bytes += entry_bytes(e);
+        evict_above(cache.limit, removed);
     }
-    pthread_cond_broadcast(&cache.made);
+    pthread_cond_broadcast(&cache.built);
     return status;
 }
 
-static tg_status get(const void *key, size_t key_bytes, bool waits,
-                     tgi_code_build_fn *make, void *user, tgi_code **out_code,
-                     entry **gone)
+static tg_status get_locked(const void *key, size_t key_bytes, bool waits,
+                            tgi_code_build_fn *build, void *user,
+                            tgi_code **out_code, entry **removed)
 {
     const uint64_t hash = tgi_hash(key, key_bytes, 0);
     entry *e;
-    while ((e = find(key, key_bytes, hash)) && !e->code && !n_making &&
+    while ((e = find_entry(key, key_bytes, hash)) && !e->code && !n_building &&
            waits)
-        pthread_cond_wait(&cache.made, &cache.lock);
+        pthread_cond_wait(&cache.built, &cache.lock);
     if (e && e->code) {
         cache.counts.hits++;
         e->last_use = ++cache.tick;
@@ -193,26 +194,26 @@ static tg_status get(const void *key, size_t key_bytes, bool waits,
     if (e && !waits)
         return TG_OK;
     if (e || !cache.limit)
-        return make_unlocked(make, user, out_code);
-    if (!begin(key, key_bytes, hash))
+        return build_unlocked(build, user, out_code);
+    if (!add_entry(key, key_bytes, hash))
         return tgi_error_memory();
-    return make_entry(key, key_bytes, hash, make, user, out_code, gone);
+    return build_entry(key, key_bytes, hash, build, user, out_code, removed);
 }
 
 tg_status tgi_code_cache_get(const void *key, size_t key_bytes, bool waits,
-                             tgi_code_build_fn *make, void *user,
+                             tgi_code_build_fn *build, void *user,
                              tgi_code **out_code)
 {
     *out_code = NULL;
-    entry *gone = NULL;
+    entry *removed = NULL;
     pthread_mutex_lock(&cache.lock);
     tg_status status =
-        get(key, key_bytes, waits, make, user, out_code, &gone);
-    unlock(gone);
+        get_locked(key, key_bytes, waits, build, user, out_code, &removed);
+    unlock_and_free(removed);
     return status;
 }
 
-/* -- The whole ------------------------------------------------------------- */
+/* -- The cache as a whole -------------------------------------------------- */
 
 void tgi_code_cache_open(void)
 {
@@ -223,28 +224,28 @@ void tgi_code_cache_open(void)
 
 void tgi_code_cache_close(void)
 {
-    entry *gone = NULL;
+    entry *removed = NULL;
     pthread_mutex_lock(&cache.lock);
     if (--cache.n_contexts == 0)
-        trim(0, &gone);
-    unlock(gone);
+        evict_above(0, &removed);
+    unlock_and_free(removed);
 }
 
 void tgi_code_cache_set_limit(size_t bytes)
 {
-    entry *gone = NULL;
+    entry *removed = NULL;
     pthread_mutex_lock(&cache.lock);
     cache.limit = bytes;
-    trim(bytes, &gone);
-    unlock(gone);
+    evict_above(bytes, &removed);
+    unlock_and_free(removed);
 }
 
 void tgi_code_cache_clear(void)
 {
-    entry *gone = NULL;
+    entry *removed = NULL;
     pthread_mutex_lock(&cache.lock);
-    trim(0, &gone);
-    unlock(gone);
+    evict_above(0, &removed);
+    unlock_and_free(removed);
 }
 
 void tgi_code_cache_counters(tg_code_counters *out_counts)

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * code_key.c - everything the code generator looks at, as bytes.
+ * code_key.c - the key of a compile: all inputs of the code generator as bytes.
  *
- * A line of text says what it is, for those who look at a cache. Then come
- * numbers, each in as many bytes as it needs (LEB128), and every list after
- * its length, so that different loops never have equal bytes. Left out are
- * names, and where something comes from in a graph.
+ * A description line for tgjit-cache is followed by LEB128 numbers. Each list
+ * is preceded by its length, so that different loops have different keys.
+ * Names and origins in a graph are not part of the key.
  *
- * A member that is added to loops.h and read by llvm_*.c must be added here.
+ * A member that is added to loops.h and read by jit/llvm must be added here.
  */
 #include "cache/code.h"
 
@@ -198,11 +197,11 @@ static void put_loops(tgi_strbuf *key, const tgi_loops *loops)
     put(key, loops->n_epochs);
 }
 
-/* What a kernel does, without the name of its function. */
-static void add_ops(tgi_strbuf *key, const tgi_loops *loops)
+/* Describes the first kernels by their ops. */
+static void put_ops(tgi_strbuf *key, const tgi_loops *loops)
 {
-    enum { MOST = 3 };
-    for (size_t i = 0; i < loops->kernels.n && i < MOST; i++) {
+    enum { MAX_KERNELS = 3 };
+    for (size_t i = 0; i < loops->kernels.n && i < MAX_KERNELS; i++) {
         const tgi_kernel_loops *kernel = loops->kernels.data[i];
         tgi_op last = TGI_OP_NONE;
         tgi_strbuf_add(key, i ? ", " : " ");
@@ -215,20 +214,20 @@ static void add_ops(tgi_strbuf *key, const tgi_loops *loops)
             last = (tgi_op)inst->op;
         }
     }
-    if (loops->kernels.n > MOST)
+    if (loops->kernels.n > MAX_KERNELS)
         tgi_strbuf_add(key, " …");
 }
 
 void tgi_code_key(const tgi_loops *loops, const tgi_codegen_options *options,
                   tgi_strbuf *out_key)
 {
-    /* The host always: code for a CPU that it does not cover is refused. */
+    /* Also the host: a compile for a CPU it does not support fails. */
     tgi_strbuf_addf(out_key, "%s, LLVM %s, %s on %s, %u bits, %zu kernel%s:",
                     TGI_BUILD_ID, TGI_LLVM_VERSION,
                     options->cpu && *options->cpu ? options->cpu : "host",
                     tgi_host_cpu(), options->vector_bits, loops->kernels.n,
                     TGI_PLURAL(loops->kernels.n));
-    add_ops(out_key, loops);
+    put_ops(out_key, loops);
     tgi_strbuf_add(out_key, "\n");
     put(out_key, (uint64_t)options->cache_bytes);
     put(out_key, options->instruments);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * code_serialise.c - code as bytes, for a cache on disk: the costs of its kernels,
- * the name of its entry, and the object.
+ * code_serialise.c - code as bytes, for the disk cache: the costs of kernels,
+ * the name of the entry, and the ELF object.
  */
 #include <string.h>
 
@@ -36,9 +36,9 @@ static bool read_costs(const unsigned char **at, const unsigned char *end,
     return true;
 }
 
-/* Fills in what lies in the bytes; false if they are not what they must be. */
-static bool read_rest(const unsigned char *at, const unsigned char *end,
-                      tgi_codegen *codegen)
+/* Reads the entry name and the object; false if the bytes are malformed. */
+static bool read_object(const unsigned char *at, const unsigned char *end,
+                        tgi_codegen *codegen)
 {
     uint64_t entry_bytes;
     if (!tgi_leb128_get(&at, end, &entry_bytes) || entry_bytes == 0 ||
@@ -58,16 +58,16 @@ tg_status tgi_code_deserialise(const void *bytes, size_t n_bytes,
     *out_code = NULL;
     if (!tgi_leb128_get(&at, end, &n) || n != n_kernels)
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                 "kept code does not have %zu kernels", n_kernels);
+                 "cached code: expected %zu kernels", n_kernels);
     tgi_kernel_cost *costs = tgi_alloc(n_kernels * sizeof(*costs) + 1);
     if (!costs)
         return tgi_error_memory();
     tgi_codegen codegen = {.costs = costs, .n_kernels = n_kernels};
     tg_status status =
-        read_costs(&at, end, costs, n_kernels) && read_rest(at, end, &codegen)
+        read_costs(&at, end, costs, n_kernels) && read_object(at, end, &codegen)
             ? tgi_code_create(&codegen, out_code)
             : tgi_error_set(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                            "kept code is damaged");
+                            "cached code is damaged");
     tgi_free(costs);
     return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * disk_cache_admin.c - looking after the directory of a store from outside: list,
- * verify, clear and measure it. Each call looks at what is there at its time.
+ * disk_cache_admin.c - administration of a cache directory that need not be
+ * open: list, verify, clear, measure.
  */
 #include <errno.h>
 #include <string.h>
@@ -14,20 +14,19 @@
 
 enum { DESCRIPTION_BYTES = 200 };
 
-/* What went wrong with the directory, or a file in it. */
-static tg_status failed(const char *path, const char *doing, int reason)
+static tg_status fail_cache(const char *path, const char *action, int reason)
 {
     char text[128];
     if (reason == ENOMEM)
         return tgi_error_memory();
     TGI_FAIL(TG_ERROR_FILE, TGI_NO_SITE, "the cache %s: cannot %s: %s", path,
-             doing, strerror_r(reason, text, sizeof(text)));
+             action, strerror_r(reason, text, sizeof(text)));
 }
 
-/* Opens and scans. The directory is -1 and the scan empty if it is missing;
-   end with `leave`. */
-static tg_status enter(const char *path, int *out_dir,
-                       tgi_disk_cache_scan *out_scan)
+/* Opens and scans the directory. If it is missing, *out_dir is -1 and the scan
+   is empty. On success close_scan is due. */
+static tg_status open_scan(const char *path, int *out_dir,
+                           tgi_disk_cache_scan *out_scan)
 {
     struct stat s;
     *out_scan = (tgi_disk_cache_scan){0};
@@ -37,10 +36,10 @@ static tg_status enter(const char *path, int *out_dir,
     if (!reason)
         return TG_OK;
     close(*out_dir);
-    return failed(path, "list it", reason);
+    return fail_cache(path, "list it", reason);
 }
 
-static void leave(int dir, tgi_disk_cache_scan *scan)
+static void close_scan(int dir, tgi_disk_cache_scan *scan)
 {
     tgi_disk_cache_scan_deinit(scan);
     if (dir >= 0)
@@ -52,9 +51,9 @@ tg_status tgi_disk_cache_list(const char *path, tg_cache_visit *visit,
 {
     int dir;
     tgi_disk_cache_scan scan;
-    TGI_TRY(enter(path, &dir, &scan));
-    bool goes_on = true;
-    for (size_t i = 0; i < scan.files.n && goes_on; i++) {
+    TGI_TRY(open_scan(path, &dir, &scan));
+    bool continues = true;
+    for (size_t i = 0; i < scan.files.n && continues; i++) {
         const tgi_disk_cache_file *file = &scan.files.data[i];
         if (file->writer)
             continue;
@@ -65,21 +64,21 @@ tg_status tgi_disk_cache_list(const char *path, tg_cache_visit *visit,
                                       .description = description,
                                       .bytes = file->bytes,
                                       .last_use = file->last_use.tv_sec};
-        goes_on = visit(&entry, user);
+        continues = visit(&entry, user);
     }
-    leave(dir, &scan);
+    close_scan(dir, &scan);
     return TG_OK;
 }
 
-/* Also that it lies under the name of its key. */
-static tgi_cache_entry_state verify(int dir, const char *name)
+/* Reads an entry, and checks that its name is the hash of its key. */
+static tgi_cache_entry_state verify_entry(int dir, const char *name)
 {
     tgi_cache_entry entry;
     tgi_cache_entry_state state = tgi_cache_entry_read(dir, name, &entry);
     if (state == TGI_CACHE_ENTRY_VALID) {
-        char right[TGI_CACHE_ENTRY_NAME_BYTES];
-        tgi_cache_entry_name(entry.key, right);
-        if (strcmp(name, right) != 0)
+        char expected[TGI_CACHE_ENTRY_NAME_BYTES];
+        tgi_cache_entry_name(entry.key, expected);
+        if (strcmp(name, expected) != 0)
             state = TGI_CACHE_ENTRY_DAMAGED;
     }
     tgi_free(entry.file);
@@ -91,17 +90,17 @@ tg_status tgi_disk_cache_verify(const char *path, bool deletes,
 {
     int dir;
     tgi_disk_cache_scan scan;
-    TGI_TRY(enter(path, &dir, &scan));
+    TGI_TRY(open_scan(path, &dir, &scan));
     tg_status status = TG_OK;
     for (size_t i = 0; i < scan.files.n; i++) {
         const char *name = scan.files.data[i].name;
         if (scan.files.data[i].writer)
             continue;
-        switch (verify(dir, name)) {
+        switch (verify_entry(dir, name)) {
         case TGI_CACHE_ENTRY_VALID:
             out_report->good++;
             break;
-        case TGI_CACHE_ENTRY_MISSING: /* by now */
+        case TGI_CACHE_ENTRY_MISSING: /* removed since the scan */
             break;
         case TGI_CACHE_ENTRY_OTHER_VERSION:
             out_report->foreign++;
@@ -110,14 +109,14 @@ tg_status tgi_disk_cache_verify(const char *path, bool deletes,
         case TGI_CACHE_ENTRY_UNTRUSTED:
             out_report->bad++;
             if (deletes && unlinkat(dir, name, 0) != 0 && errno != ENOENT)
-                status = failed(path, "remove an entry", errno);
+                status = fail_cache(path, "remove an entry", errno);
             break;
         case TGI_CACHE_ENTRY_IO_ERROR:
             out_report->unread++;
             break;
         }
     }
-    leave(dir, &scan);
+    close_scan(dir, &scan);
     return status;
 }
 
@@ -125,12 +124,12 @@ tg_status tgi_disk_cache_clear(const char *path)
 {
     int dir;
     tgi_disk_cache_scan scan;
-    TGI_TRY(enter(path, &dir, &scan));
+    TGI_TRY(open_scan(path, &dir, &scan));
     tg_status status = TG_OK;
     for (size_t i = 0; i < scan.files.n; i++)
         if (unlinkat(dir, scan.files.data[i].name, 0) != 0 && errno != ENOENT)
-            status = failed(path, "remove an entry", errno);
-    leave(dir, &scan);
+            status = fail_cache(path, "remove an entry", errno);
+    close_scan(dir, &scan);
     return status;
 }
 
@@ -139,9 +138,9 @@ tg_status tgi_disk_cache_size(const char *path, size_t *out_entries,
 {
     int dir;
     tgi_disk_cache_scan scan;
-    TGI_TRY(enter(path, &dir, &scan));
+    TGI_TRY(open_scan(path, &dir, &scan));
     *out_entries = scan.n_entries;
     *out_bytes = scan.bytes;
-    leave(dir, &scan);
+    close_scan(dir, &scan);
     return TG_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * disk_cache_dir.c - see disk_cache_dir.h, and tgi_disk_cache_path of disk_cache.h.
+ * disk_cache_dir.c - see disk_cache_dir.h; tgi_disk_cache_path of disk_cache.h.
  */
 #include "cache/disk_cache_dir.h"
 
@@ -15,25 +15,26 @@
 #include "base/strbuf.h"
 #include "cache/disk_cache.h"
 
-/* -- Where it is ----------------------------------------------------------- */
+/* -- Path ------------------------------------------------------------------ */
 
-/* The value of a variable that names a directory. The XDG specification has
-   relative ones ignored; a setuid program has none. */
-static const char *directory_of(const char *variable)
+/* The value of an environment variable that names a directory, or NULL. The XDG
+   specification ignores relative paths; a setuid program ignores all. */
+static const char *env_directory(const char *variable)
 {
     const char *path = secure_getenv(variable);
     return path && path[0] == '/' ? path : NULL;
 }
 
-/* One that does not exist, as users of services have, is none. */
-static const char *home(void)
+/* NULL if the home directory does not exist, as for service users. */
+static const char *home_directory(void)
 {
-    const char *path = directory_of("HOME");
+    const char *path = env_directory("HOME");
     return path && access(path, F_OK) == 0 ? path : NULL;
 }
 
-/* Cuts slashes and dots off: a symbolic link before them would be followed. */
-static void cut_end(tgi_strbuf *path)
+/* Removes trailing "/" and "/.": a symbolic link before them would be
+   followed. */
+static void strip_trailing_slashes(tgi_strbuf *path)
 {
     while (path->n > 1) {
         const char last = path->text[path->n - 1];
@@ -49,10 +50,10 @@ tg_status tgi_disk_cache_path(const char *dir, char **out_path)
     *out_path = NULL;
     if (dir && *dir) {
         tgi_strbuf_add(&path, dir);
-        cut_end(&path);
-    } else if ((dir = directory_of("XDG_CACHE_HOME"))) {
+        strip_trailing_slashes(&path);
+    } else if ((dir = env_directory("XDG_CACHE_HOME"))) {
         tgi_strbuf_addf(&path, "%s/tgjit", dir);
-    } else if ((dir = home())) {
+    } else if ((dir = home_directory())) {
         tgi_strbuf_addf(&path, "%s/.cache/tgjit", dir);
     } else {
         return TG_OK;
@@ -61,43 +62,43 @@ tg_status tgi_disk_cache_path(const char *dir, char **out_path)
     return *out_path ? TG_OK : tgi_error_memory();
 }
 
-/* -- Whether it can be trusted --------------------------------------------- */
+/* -- Trust ----------------------------------------------------------------- */
 
-static tg_status refuse(const char *path, const char *why)
+static tg_status reject_directory(const char *path, const char *reason)
 {
-    TGI_FAIL(TG_ERROR_FILE, TGI_NO_SITE, "the cache %s %s", path, why);
+    TGI_FAIL(TG_ERROR_FILE, TGI_NO_SITE, "the cache %s %s", path, reason);
 }
 
-/*
- * O_NOFOLLOW looks at the last component alone. Behind "link/.." it would be
- * the parent of the link's target, wherever that is.
- */
+/* O_NOFOLLOW checks the last component only: "link/.." would open the parent of
+   the link's target. */
 static bool ends_in_parent(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return strcmp(slash ? slash + 1 : path, "..") == 0;
 }
 
-static tg_status cannot_open(const char *path, int reason)
+static tg_status fail_open(const char *path, int reason)
 {
     char text[128];
     if (reason == ENOTDIR || reason == ELOOP)
-        return refuse(path, "is not a directory, or a symbolic link to one");
+        return reject_directory(path,
+                                "is not a directory, or is a symbolic link");
     TGI_FAIL(TG_ERROR_FILE, TGI_NO_SITE, "the cache %s cannot be opened: %s",
              path, strerror_r(reason, text, sizeof(text)));
 }
 
-static tg_status check(const char *path, const struct stat *s)
+static tg_status check_permissions(const char *path, const struct stat *s)
 {
     if (s->st_uid != geteuid())
-        return refuse(path, "belongs to another user");
+        return reject_directory(path, "belongs to another user");
     if (s->st_mode & (S_IWGRP | S_IWOTH))
-        return refuse(path, "may be written to by others");
+        return reject_directory(path, "is writable by other users");
     return TG_OK;
 }
 
-/* Makes it, and what is missing above. If that fails, opening tells why. */
-static tg_status make(const char *path)
+/* Creates the directory and its missing parents. Ignores errors: the following
+   open reports them. */
+static tg_status create_directory(const char *path)
 {
     char *part = tgi_strdup(path);
     if (!part)
@@ -117,18 +118,20 @@ tg_status tgi_disk_cache_dir_open(const char *path, bool creates, int *out_dir,
     const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     *out_dir = -1;
     if (ends_in_parent(path))
-        return refuse(path, "ends in '..': name the directory itself");
+        return reject_directory(path,
+                                "ends in '..'; name the directory itself");
     int dir = open(path, flags);
     if (dir < 0 && errno == ENOENT) {
         if (!creates)
             return TG_OK;
-        TGI_TRY(make(path));
+        TGI_TRY(create_directory(path));
         dir = open(path, flags);
     }
     if (dir < 0)
-        return cannot_open(path, errno);
-    tg_status status = fstat(dir, out_stat) == 0 ? check(path, out_stat)
-                                                 : cannot_open(path, errno);
+        return fail_open(path, errno);
+    tg_status status = fstat(dir, out_stat) == 0
+                           ? check_permissions(path, out_stat)
+                           : fail_open(path, errno);
     if (status != TG_OK)
         close(dir);
     else

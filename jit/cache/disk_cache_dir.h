@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * disk_cache_dir.h - the directory of a store: where it is, and whether it can be
- * trusted. What lies in it is run as code, so it must be a directory of this
- * user's that nobody else may write to. It is opened once; all that follows
- * goes by the descriptor, and a path that changes its meaning later changes
- * nothing.
+ * disk_cache_dir.h - the directory of a disk cache: its path, and whether it
+ * can be trusted. Its files are executed as code, so it must belong to this
+ * user, and no other user may write to it. All files are accessed relative to
+ * its descriptor: later changes of the path have no effect.
  */
 #ifndef TGI_DISK_CACHE_DIR_H
 #define TGI_DISK_CACHE_DIR_H
@@ -14,9 +13,9 @@
 #include "tgjit/base.h"
 
 /*
- * Opens the directory at a path of tgi_disk_cache_path; if it `creates`, also makes it,
- * with its parents, for this user alone. FILE if it cannot be used. A directory
- * that is missing is no failure, but its descriptor is -1.
+ * Opens the directory at a path from tgi_disk_cache_path. If `creates`, creates
+ * it and its parents, with access for this user only; else *out_dir is -1 if it
+ * is missing. Fails with TG_ERROR_FILE if it cannot be used or trusted.
  */
 TG_MUST_CHECK tg_status tgi_disk_cache_dir_open(const char *path, bool creates,
                                                 int *out_dir,

@@ -2,11 +2,10 @@
 /*
  * disk_cache_entry.c - see disk_cache_entry.h.
  *
- * A file is written under a temporary name and then renamed, so that nobody
- * sees a part of it, whenever the writer dies. It is not flushed to the disk:
- * after a crash of the machine it may be torn or empty, which the checksum
- * finds, and then it is only made once more; a flush would cost milliseconds
- * each time.
+ * A file is written under a temporary name and then renamed, so that readers
+ * never see an incomplete one, even if the writer dies. It is not flushed to
+ * disk, which would cost milliseconds: after a system crash it may be torn or
+ * empty, which the checksum detects.
  */
 #include "cache/disk_cache_entry.h"
 
@@ -23,12 +22,12 @@
 #include "base/hash.h"
 #include "base/temporary_file.h"
 
-/* Numbers are in the machine's own order: what is cached is for it alone. */
+/* In native byte order: entries are not portable between machines. */
 typedef struct header {
     char magic[8];
     uint32_t version;
     uint32_t header_bytes;
-    unsigned char checksum[16]; /* of all behind it */
+    unsigned char checksum[16]; /* of everything behind it */
     uint64_t key_bytes, value_bytes;
 } header;
 
@@ -36,9 +35,10 @@ static const char magic[8] = {'t', 'g', 'j', 'i', 't', '\r', '\n', '\x1a'};
 enum { VERSION = 1 };
 
 #define CHECKED_FROM offsetof(header, key_bytes)
-#define MOST_FILE_BYTES ((uint64_t)1 << 30) /* what is larger is not ours */
+#define MAX_FILE_BYTES ((uint64_t)1 << 30) /* a larger file is not ours */
 
-_Static_assert(sizeof(header) == 48, "no padding: every bit is checked");
+_Static_assert(sizeof(header) == 48,
+               "no padding, so that every bit is checked");
 
 /* -- Names ----------------------------------------------------------------- */
 
@@ -74,7 +74,7 @@ bool tgi_cache_entry_is_temporary(const char *name, pid_t *out_writer)
 
 /* -- Reading --------------------------------------------------------------- */
 
-/* Reads up to `n` bytes at an offset; how many, or -1. */
+/* Reads up to n bytes at an offset; the number of bytes read, or -1. */
 static ssize_t read_at(int fd, void *to, size_t n, size_t offset)
 {
     size_t done = 0;
@@ -92,7 +92,7 @@ static ssize_t read_at(int fd, void *to, size_t n, size_t offset)
     return (ssize_t)done;
 }
 
-/* Not even a waiting pipe holds it up; errno is set if it is -1. */
+/* O_NONBLOCK: does not block on a FIFO. Sets errno if it returns -1. */
 static int open_entry(int dir, const char *name)
 {
     return openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -103,12 +103,12 @@ static tgi_cache_entry_state check_file(const struct stat *s)
     if (!S_ISREG(s->st_mode) || s->st_uid != geteuid() ||
         (s->st_mode & (S_IWGRP | S_IWOTH)))
         return TGI_CACHE_ENTRY_UNTRUSTED;
-    if (s->st_size < 0 || (uint64_t)s->st_size > MOST_FILE_BYTES)
+    if (s->st_size < 0 || (uint64_t)s->st_size > MAX_FILE_BYTES)
         return TGI_CACHE_ENTRY_DAMAGED;
     return TGI_CACHE_ENTRY_VALID;
 }
 
-/* What the first `n` bytes say about a file of this size. */
+/* Checks the header, of which n bytes were read, of a file of `size` bytes. */
 static tgi_cache_entry_state check_header(const header *h, size_t n,
                                           size_t size)
 {
@@ -124,7 +124,7 @@ static tgi_cache_entry_state check_header(const header *h, size_t n,
     return TGI_CACHE_ENTRY_VALID;
 }
 
-/* Reads the file of this size whole, and checks it. */
+/* Reads a complete file of `size` bytes and checks it. */
 static tgi_cache_entry_state read_file(int fd, size_t size,
                                        unsigned char **out_file)
 {
@@ -145,7 +145,7 @@ static tgi_cache_entry_state read_file(int fd, size_t size,
     if (n < 0) {
         state = TGI_CACHE_ENTRY_IO_ERROR;
     } else if ((size_t)n < size || memcmp(file, &h, sizeof(h)) != 0) {
-        state = TGI_CACHE_ENTRY_DAMAGED; /* it changes while it is read */
+        state = TGI_CACHE_ENTRY_DAMAGED; /* it has changed meanwhile */
     } else {
         const tgi_hash128 sum =
             tgi_hash_128(file + CHECKED_FROM, size - CHECKED_FROM);
@@ -216,14 +216,14 @@ uint64_t tgi_cache_entry_bytes(tgi_byte_span key, tgi_byte_span value)
     return sizeof(header) + key.n + value.n;
 }
 
-static void put(unsigned char *to, tgi_byte_span bytes)
+static void copy_bytes(unsigned char *to, tgi_byte_span bytes)
 {
     if (bytes.n)
         memcpy(to, bytes.data, bytes.n);
 }
 
-/* The contents of the file; NULL when out of memory. */
-static unsigned char *make_file(tgi_byte_span key, tgi_byte_span value)
+/* The contents of a file, freed by the caller; NULL when out of memory. */
+static unsigned char *build_file(tgi_byte_span key, tgi_byte_span value)
 {
     const size_t size = tgi_cache_entry_bytes(key, value);
     unsigned char *file = tgi_alloc(size);
@@ -235,8 +235,8 @@ static unsigned char *make_file(tgi_byte_span key, tgi_byte_span value)
                 .value_bytes = value.n};
     memcpy(h.magic, magic, sizeof(magic));
     memcpy(file, &h, sizeof(h));
-    put(file + sizeof(h), key);
-    put(file + sizeof(h) + key.n, value);
+    copy_bytes(file + sizeof(h), key);
+    copy_bytes(file + sizeof(h) + key.n, value);
     const tgi_hash128 sum =
         tgi_hash_128(file + CHECKED_FROM, size - CHECKED_FROM);
     memcpy(file + offsetof(header, checksum), sum.bytes, sizeof(sum.bytes));
@@ -247,9 +247,9 @@ int tgi_cache_entry_write(int dir, const char *name, tgi_byte_span key,
                           tgi_byte_span value)
 {
     const uint64_t size = tgi_cache_entry_bytes(key, value);
-    if (size > MOST_FILE_BYTES)
+    if (size > MAX_FILE_BYTES)
         return EFBIG;
-    unsigned char *file = make_file(key, value);
+    unsigned char *file = build_file(key, value);
     if (!file)
         return ENOMEM;
     char temporary[TGI_TEMPORARY_NAME_BYTES];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * disk_cache_evict.c - see disk_cache_evict.h. Other processes may do the same at the same
- * time: what is gone already is no trouble, and an entry that is written or
- * used just when it is removed is lost and will be made again.
+ * disk_cache_evict.c - see disk_cache_evict.h. Other processes may evict at the
+ * same time: a file that is already gone is no error. An entry that is written
+ * or used while it is removed is lost and will be compiled again.
  */
 #include "cache/disk_cache_evict.h"
 
@@ -17,9 +17,9 @@
 
 enum { HOUR = 3600 };
 
-/* -- The files ------------------------------------------------------------- */
+/* -- Scan ------------------------------------------------------------------ */
 
-/* Tells the file at a name, if it is one of ours; 0 or an errno. */
+/* Adds a file to the scan if its name is one of ours; 0 or an errno. */
 static int add_file(tgi_disk_cache_scan *scan, int dir, const char *name)
 {
     tgi_disk_cache_file file = {.writer = 0};
@@ -44,7 +44,7 @@ static int add_file(tgi_disk_cache_scan *scan, int dir, const char *name)
     return 0;
 }
 
-static int by_use(const void *left, const void *right)
+static int compare_last_use(const void *left, const void *right)
 {
     const tgi_disk_cache_file *a = left, *b = right;
     if (a->last_use.tv_sec != b->last_use.tv_sec)
@@ -57,7 +57,7 @@ static int by_use(const void *left, const void *right)
 int tgi_disk_cache_scan_init(tgi_disk_cache_scan *scan, int dir)
 {
     *scan = (tgi_disk_cache_scan){0};
-    /* A description of its own: a duplicate would share the position. */
+    /* Reopened: a duplicated descriptor would share the read position. */
     const int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *stream = fd < 0 ? NULL : fdopendir(fd);
     int reason = 0;
@@ -81,7 +81,7 @@ int tgi_disk_cache_scan_init(tgi_disk_cache_scan *scan, int dir)
         tgi_disk_cache_scan_deinit(scan);
     else if (scan->files.n)
         qsort(scan->files.data, scan->files.n, sizeof(*scan->files.data),
-              by_use);
+              compare_last_use);
     return reason;
 }
 
@@ -90,9 +90,9 @@ void tgi_disk_cache_scan_deinit(tgi_disk_cache_scan *scan)
     tgi_vec_deinit(&scan->files);
 }
 
-/* -- What goes ------------------------------------------------------------- */
+/* -- Removal --------------------------------------------------------------- */
 
-/* A writer in another container may look dead: it then loses its entry. */
+/* A writer in another container may appear dead; it loses its entry. */
 static bool is_orphan(const tgi_disk_cache_file *file, time_t now)
 {
     return file->writer && (file->last_use.tv_sec < now - HOUR ||
@@ -108,23 +108,23 @@ void tgi_disk_cache_scan_sweep(const tgi_disk_cache_scan *scan, int dir)
 }
 
 size_t tgi_disk_cache_scan_evict(tgi_disk_cache_scan *scan, int dir,
-                                 uint64_t most_bytes)
+                                 uint64_t max_bytes)
 {
-    if (scan->bytes <= most_bytes)
+    if (scan->bytes <= max_bytes)
         return 0;
-    const uint64_t enough = most_bytes - most_bytes / 8;
-    size_t n_gone = 0, n_left = scan->n_entries;
-    for (size_t i = 0; i < scan->files.n && scan->bytes > enough; i++) {
+    const uint64_t target = max_bytes - max_bytes / 8;
+    size_t n_removed = 0, n_left = scan->n_entries;
+    for (size_t i = 0; i < scan->files.n && scan->bytes > target; i++) {
         const tgi_disk_cache_file *file = &scan->files.data[i];
-        /* The newest may fill the room alone. */
-        if (file->writer || (n_left == 1 && scan->bytes <= most_bytes))
+        /* The newest entry stays if it alone is within the limit. */
+        if (file->writer || (n_left == 1 && scan->bytes <= max_bytes))
             continue;
-        const bool is_gone = unlinkat(dir, file->name, 0) == 0;
-        if (!is_gone && errno != ENOENT)
+        const bool is_removed = unlinkat(dir, file->name, 0) == 0;
+        if (!is_removed && errno != ENOENT)
             continue;
-        n_gone += is_gone;
+        n_removed += is_removed;
         n_left--;
         scan->bytes -= file->bytes;
     }
-    return n_gone;
+    return n_removed;
 }

@@ -204,7 +204,7 @@ Test(store_care, a_hostile_directory_is_refused)
     tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
     cr_assert(save(&p, store, "key", "value"));
     cr_assert_eq(chmod(p.dir, 0770), 0);
-    check_all_fail(p.dir, "written to by others");
+    check_all_fail(p.dir, "writable by other users");
     cr_assert_eq(n_files(p.dir), 1);
     tgi_disk_cache_release(store);
     place_end(&p);

@@ -181,7 +181,7 @@ Test(store_dir, one_that_others_may_write_to_is_refused)
     cr_assert_eq(mkdir(p.dir, 0700), 0);
     for (int i = 0; i < 4; i++) {
         cr_assert_eq(chmod(p.dir, modes[i]), 0);
-        check_refused(&p, "written to by others");
+        check_refused(&p, "writable by other users");
     }
     cr_assert_eq(chmod(p.dir, 0755), 0);
     tgi_disk_cache_release(open_store(&p, TGI_DISK_CACHE_READ_WRITE));

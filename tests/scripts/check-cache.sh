@@ -78,7 +78,7 @@ says '^0 good, 0 bad$'
 chmod g+w "$tmp/store"
 for command in list verify size clear; do
     expect 1 $command
-    says 'tgjit-cache: .*written to by others'
+    says 'tgjit-cache: .*writable by other users'
 done
 ln -s store "$tmp/link"
 chmod g-w "$tmp/store"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * codegen.h - what is asked of the code generator and what it answers. It is
- * a module of its own (plugin.h), so all it needs comes through here.
+ * codegen.h - request and result of the code generator. These structures are
+ * the whole interface to it, because it is a plugin (plugin.h).
  */
 #ifndef TGI_CODEGEN_H
 #define TGI_CODEGEN_H
@@ -11,19 +11,19 @@
 
 #include "loop/loops.h"
 
-/* Picoseconds a kernel takes, roughly: at each point, and at each element. */
+/* Estimated cost of a kernel in picoseconds: per point, and per element. */
 typedef struct tgi_kernel_cost {
     int64_t point, element;
 } tgi_kernel_cost;
 
-/* -- Functions for other programs ------------------------------------------ */
+/* -- Exported functions ---------------------------------------------------- */
 
 /* Where a buffer of an exported function is. */
 typedef enum tgi_export_storage {
-    TGI_EXPORT_NONE,   /* it has no elements, or no memory */
-    TGI_EXPORT_PARAM,  /* parameter `param` points to it, or is it */
+    TGI_EXPORT_NONE,   /* no elements, or no memory */
+    TGI_EXPORT_PARAM,  /* parameter `param` points to it, or is its value */
     TGI_EXPORT_MEMORY, /* at `offset` of the temporaries */
-    TGI_EXPORT_DATA    /* `bytes` of `data`, to be in the object */
+    TGI_EXPORT_DATA    /* `bytes` of `data`, copied into the object */
 } tgi_export_storage;
 
 typedef struct tgi_export_buffer {
@@ -40,8 +40,8 @@ typedef struct tgi_export_param {
 } tgi_export_param;
 
 /*
- * A function that a program calls without a frame: it makes the frame, runs
- * the entry and returns 0, or 1 if a check has failed. All extents are known.
+ * An exported function builds the frame from C parameters, runs the entry and
+ * returns 0, or 1 if a check has failed. All extents are known.
  */
 typedef struct tgi_codegen_export {
     const char *symbol;
@@ -49,57 +49,56 @@ typedef struct tgi_codegen_export {
     size_t n_params;
     const tgi_export_buffer *buffers; /* by buffer of the loops */
     int64_t memory_bytes;             /* of temporaries … */
-    bool takes_memory; /* … to which a last parameter points, else static */
+    bool takes_memory; /* … passed as last parameter; else static */
     int64_t grain;     /* as in the frame */
-    /* How many threads a call is to have, at most; 1: no team. */
+    /* Returns the maximal number of threads of a call; 1: no team. */
     int (*choose_threads)(const tgi_kernel_cost *costs, const void *user);
     const void *user;
 } tgi_codegen_export;
 
-/* -- Compiling ------------------------------------------------------------- */
+/* -- Compilation ----------------------------------------------------------- */
 
 typedef struct tgi_codegen_options {
-    const char *cpu;      /* by LLVM's name; NULL: the host */
-    unsigned vector_bits; /* 128, 256, 512; 0: what suits the CPU */
-    int64_t cache_bytes;  /* of the last cache; 0: not known */
-    bool verify;          /* LLVM's verifier, before its passes */
-    /* For AddressSanitizer: fails in a program without it. Such objects hold
-       addresses of this process, and are good for no other. */
+    const char *cpu;      /* LLVM's name; NULL: the host */
+    unsigned vector_bits; /* 128, 256, 512; 0: chosen by CPU */
+    int64_t cache_bytes;  /* of the last-level cache; 0: unknown */
+    bool verify;          /* run LLVM's verifier before its passes */
+    /* Instrument for AddressSanitizer; fails in a program without it. The
+       object contains addresses of this process. */
     bool instruments;
     bool wants_ir, wants_assembly;
-    /* NULL: the entry is the only symbol; else it is this function. */
+    /* The only global symbol of the object; NULL: the entry. */
     const tgi_codegen_export *export;
-    /* Memory: tgi_alloc and tgi_free. */
+    /* tgi_alloc and tgi_free. */
     void *(*alloc)(size_t bytes);
     void (*free)(void *memory);
 } tgi_codegen_options;
 
 typedef struct tgi_codegen {
-    const void *object; /* the bytes of an ELF object … */
+    const void *object; /* an ELF object */
     size_t object_bytes;
-    const char *entry; /* … and the global symbol of its tgi_entry */
-    /* Symbols of the kernels, in the order of the loops; NULL: a tiny one. */
+    const char *entry; /* global symbol of its tgi_entry */
+    /* By kernel of the loops: its symbol; NULL: straight-line. */
     const char *const *kernels;
-    const tgi_kernel_cost *costs; /* of each */
+    const tgi_kernel_cost *costs; /* by kernel */
     size_t n_kernels;
 
-    /* If asked for, else NULL; also of a compile that failed, as far as it
-       got. */
+    /* NULL unless requested. A failed compile has those it has reached. */
     const char *ir_before, *ir_after;
     const char *assembly;
 
-    /* Milliseconds: making the IR, LLVM's passes, its code generator. */
+    /* Milliseconds: emission of IR, LLVM's passes, LLVM's code generator. */
     double build_time, passes_time, codegen_time;
 
-    bool is_out_of_memory; /* why it failed; `error` says so too */
-    char error[512];       /* "" if it did not */
+    bool is_out_of_memory; /* reason of the failure; `error` is set too */
+    char error[512];       /* "" on success */
 
     void *impl; /* owned by the plugin */
 } tgi_codegen;
 
 /*
- * Compiles verified loops. True if `out` holds an object; else it holds the
- * reason. tgi_codegen_dispose either way. Thread-safe; nothing is printed.
+ * Compiles verified loops. On success `out` has an object, else the error.
+ * tgi_codegen_dispose is due in both cases. Thread-safe; prints nothing.
  */
 typedef bool tgi_codegen_compile(const tgi_loops *loops,
                                  const tgi_codegen_options *options,

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * entry_abi.h - what compiled code and the one who calls it agree on.
+ * entry_abi.h - the ABI between compiled code and its caller.
  *
- * A compiled function has one entry. Every thread of a team calls it with the
- * same frame and its own number; it returns when that thread has nothing left
- * to do. Kernels are split among the threads, dependent ones have a barrier
- * between them. With one thread no barrier is ever called.
+ * A program has one entry. Every thread of a team calls it with the same frame
+ * and its own number; it returns when that thread is done. The work items of a
+ * kernel are divided among the threads; a barrier separates dependent kernels.
+ * With one thread, no barrier is called.
  *
- * Generated code reads the frame by the numbers of its members, which
- * jit/llvm/llvm_frame.c repeats as an LLVM type; tests compare the two.
+ * Generated code accesses the members of the frame by index;
+ * jit/llvm/llvm_frame.c has the same structure as an LLVM type and asserts the
+ * offsets.
  */
 #ifndef TGI_ENTRY_ABI_H
 #define TGI_ENTRY_ABI_H
@@ -18,55 +19,54 @@
 
 typedef struct tgi_frame tgi_frame;
 
-/* begin … end - 1 */
+/* Half-open: begin … end - 1. */
 typedef struct tgi_range {
     int64_t begin, end;
 } tgi_range;
 
 struct tgi_frame {
-    /* By number of the plan: parameters, results, temporaries, constants. */
+    /* By buffer: parameters, results, temporaries, constants. */
     void *const *buffers;
-    /* Values of all expressions of the dims table (tgi_dims_evaluate). */
+    /* Values of all extent expressions (tgi_dims_evaluate). */
     const int64_t *dims;
-    /* Work, in picoseconds, that a thread must have to take part; 0: any. */
+    /* Minimal work of a participating thread, in picoseconds; 0: none. */
     int64_t grain;
-    /* Which of n_items items of a kernel a thread of a team does, if each
-       takes that many picoseconds (work_share.c). */
+    /* The work items, of n_items of a kernel, that a thread executes if each
+       takes item_cost picoseconds (work_share.c). */
     tgi_range (*share)(const tgi_frame *frame, int64_t thread,
                        int64_t n_threads, int64_t n_items, int64_t item_cost);
     /* Returns when all threads of the team have called it. */
     void (*barrier)(tgi_frame *frame);
-    /* Does step `step` of the plan that needs the host (a print or a host
-       call). Called by thread 0 alone, between barriers; false ends the
-       call. */
+    /* Runs host step `step`: a print or a host call. Called by thread 0 only,
+       between barriers; false ends the call. */
     int32_t (*host)(tgi_frame *frame, int64_t step);
-    /* Where a check failed: its number + 1 (0: none so far) and the first
-       position at which it did. Threads take the minimum of positions. */
+    /* A failed check: its number + 1 (0: none) and the smallest position at
+       which it failed, over all threads. */
     int64_t failed_check;
     int64_t failed_position;
-    /* By number of what is kept (loops.h): not 0 if the variable is as it was
-       when it was last made. NULL if there is nothing of the kind. */
+    /* By memoised operand (loops.h): nonzero if its variable is unchanged since
+       it was computed. NULL if there are none. */
     const int64_t *unchanged;
-    /* By number of loops that have stacks: trips there is room for. Changes
-       only when all threads wait. NULL if there are none. */
+    /* By loop with unbounded stacks: the iterations that fit. Changes only
+       while all threads wait at a barrier. NULL if there are none. */
     const int64_t *capacity;
-    /* Makes room for more than `trips` trips of such a loop: sets its capacity,
-       and the addresses of its stacks in `buffers`. Called by thread 0 alone,
-       between barriers; false ends the call. */
-    int32_t (*grow)(tgi_frame *frame, int64_t number, int64_t trips);
-    /* Not for compiled code: what the barrier counts with (jit/run/team.c). */
+    /* Grows the stacks of such a loop beyond `iterations`: sets its capacity,
+       and the addresses in `buffers`. Called by thread 0 only, between
+       barriers; false ends the call. */
+    int32_t (*grow)(tgi_frame *frame, int64_t number, int64_t iterations);
+    /* Not for compiled code: the state of the barrier (jit/run/team.c). */
     struct tgi_team *team;
-    /* Not for compiled code: whom the callbacks above work for. */
+    /* Not for compiled code: context of `host` and `grow`. */
     void *user;
 };
 
 typedef void tgi_entry(tgi_frame *frame, int64_t thread, int64_t n_threads);
 
 /*
- * What exported functions that have a team call, in libtgjit-aot (aot.c): runs
- * `entry` on as many threads as there are, n_threads at most. The number in
- * its name rises with every change of the frame, so that objects and a library
- * that do not fit each other do not link.
+ * Called by exported functions with a team; in libtgjit-aot (aot.c). Runs
+ * `entry` on at most n_threads threads. The number in its name is incremented
+ * with every change of the frame, so that incompatible objects and libraries do
+ * not link.
  */
 #define TGI_AOT_RUN tgjit_aot_run_3
 void TGI_AOT_RUN(tgi_entry *entry, tgi_frame *frame, int32_t n_threads);

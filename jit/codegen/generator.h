@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * generator.h - the state of the code generator, a plugin (plugin.h) that is
- * opened on the first compile and stays open for the life of the process.
+ * generator.h - the state of the code generator, a plugin (plugin.h) that the
+ * first compile loads and that is never unloaded. All functions are
+ * thread-safe.
  */
 #ifndef TGI_GENERATOR_H
 #define TGI_GENERATOR_H
@@ -10,20 +11,20 @@
 #include <stddef.h>
 
 /*
- * Describes the code generator: LLVM's version, the target triple, the host's
- * CPU and its features, as one line in `buf` (at most `n` bytes with the
- * ending NUL, truncated if longer). False if there is none; `buf` then holds
- * the reason. Thread-safe.
+ * Describes the code generator in one line: LLVM's version, the target triple,
+ * the host's CPU and features. Writes at most n bytes including the NUL to
+ * `buf`. Loads the plugin; if that fails, returns false with the reason in
+ * `buf`.
  */
 bool tgi_jit_describe(char *buf, size_t n);
 
-/* True if an earlier compile found no code generator. */
+/* True if the plugin could not be loaded. */
 bool tgi_jit_is_unavailable(void);
 
-/* True while the process exits: nothing more is compiled. */
+/* True while the process exits: compiles are rejected. */
 bool tgi_jit_is_exiting(void);
 
-/* Makes the calling thread, if it calls exit(), wait for compiles under way on
+/* If the calling thread later calls exit(), it first waits for compiles on
    other threads. */
 void tgi_jit_wait_at_exit(void);
 

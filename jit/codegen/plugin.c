@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plugin.c - opens libtgjit-llvm once and passes requests on to it.
+ * plugin.c - loads libtgjit-llvm once and passes compiles to it.
  *
- * The module is looked for in
- *   1. TGJIT_MODULE_DIR, if it is set: there only;
- *   2. the folder of the file that holds this code, where a build tree has it:
+ * The plugin is searched in
+ *   1. TGJIT_MODULE_DIR, if it is set: only there;
+ *   2. the directory of the file that contains this code, as in a build tree:
  *      .libs/libtgjit.so, or a program that links the library statically;
- *   3. the folder where it is installed.
- * Programs that run with more rights than their user look in the third alone.
- * The second is skipped if anybody may write to the folder: who can add a file
- * to it could not yet change the library. A failure is final for the process:
- * its reason is kept and told to everyone who asks.
+ *   3. the installation directory.
+ * Setuid programs search only the third. The second is skipped if it is
+ * world-writable: a user who can add files there need not be able to replace
+ * the library. A failure is final for the process; its reason is stored.
  *
- * A fork in the midst of a compile by another thread would leave LLVM's locks
- * and half-initialised statics as they are, for ever, to the child. So a fork
- * waits for compiles under way, but not for long ones: a child that was forked
- * amid one opens a copy of its own, of all that the module needs, in a new
- * namespace of the dynamic linker.
+ * A fork during a compile of another thread would leave LLVM's locks held and
+ * its statics half-initialised in the child. Therefore a fork waits for running
+ * compiles, up to a time limit. A child that was forked during a longer one
+ * loads a second copy of the plugin and its dependencies into a new namespace
+ * of the dynamic linker.
  */
 #include "config.h"
 
@@ -38,56 +37,56 @@
 #include <unistd.h>
 
 static pthread_once_t opened = PTHREAD_ONCE_INIT;
-static const struct tgi_plugin *module; /* NULL: see `reason` */
+static const struct tgi_plugin *plugin; /* NULL: see `reason` */
 static char reason[1024];
-static atomic_bool is_missing;
+static atomic_bool is_unavailable;
 
-/* Keeps the reason why there is no module; a long path may cut it. */
-static void refuse(const char *format, ...)
+/* Stores the reason why there is no plugin; a long path may truncate it. */
+static void set_unavailable(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 
-static void refuse(const char *format, ...)
+static void set_unavailable(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     vsnprintf(reason, sizeof reason, format, args);
     va_end(args);
-    atomic_store(&is_missing, true);
+    atomic_store(&is_unavailable, true);
 }
 
-/* -- Who is inside --------------------------------------------------------- */
+/* -- Users of the plugin, and process exit --------------------------------- */
 
 /*
- * Threads that open the module or compile. LLVM registers what is to be done
- * at the end of the process when it is opened, and some more when it compiles
- * something of a new kind; none of that must find anybody inside. Hence at_end,
- * which must come first, and so be registered last. The end of the thread that
- * ends the process comes before all that has been registered: there it is done
- * for the main thread, and for those who have had something compiled.
+ * Threads that load the plugin or compile. LLVM registers exit handlers when it
+ * is loaded, and more when it first compiles something of a new kind; no thread
+ * may be in LLVM when they run. Therefore wait_at_exit must run before them,
+ * that is, be registered after them. Thread-local destructors of the thread
+ * that calls exit() run before all exit handlers: they register it for the main
+ * thread, and for threads that have requested a compile.
  *
- * For threads that the library has never seen it is done when LLVM is open, and
- * again after its first compiles. That leaves a gap: if such a thread ends the
- * process amid a compile, what this very compile has registered comes first.
+ * For other threads it is registered when LLVM has been loaded, and again after
+ * its first compiles. This leaves a gap: if such a thread exits the process
+ * during a compile, the handlers that this compile has registered run first.
  *
- * Nobody waits for ever: a log may hold a compile up.
+ * The wait has a time limit, because a log callback may block a compile.
  */
 static struct {
     pthread_mutex_t lock;
-    pthread_cond_t has_left;
-    int n_inside;
-    int n_working; /* of those: in LLVM, or opening it */
-    int n_opening; /* of those: in the dynamic linker */
-    int n_forks;   /* that wait for who is working: nobody begins */
-    unsigned n_compiles; /* that are over */
-    bool is_over;        /* the process ends */
-    bool is_orphaned;    /* forked while another thread opened the module */
-    bool needs_copy;     /* forked while another thread was in LLVM */
-} inside = {.lock = PTHREAD_MUTEX_INITIALIZER,
-            .has_left = PTHREAD_COND_INITIALIZER};
+    pthread_cond_t changed;
+    int n_users;
+    int n_working; /* users in LLVM, or loading it */
+    int n_loading; /* of those: in the dynamic linker */
+    int n_forks;   /* waiting for working users; no user may start to work */
+    unsigned n_compiles; /* completed */
+    bool is_exiting;
+    bool is_orphaned; /* forked while another thread loaded the plugin */
+    bool needs_copy;  /* forked while another thread was in LLVM */
+} users = {.lock = PTHREAD_MUTEX_INITIALIZER,
+           .changed = PTHREAD_COND_INITIALIZER};
 
-/* Of this thread; more than one if a log calls. */
-static _Thread_local int n_own;
-static _Thread_local int n_own_working;
+/* Uses by this thread; more than one if a log callback calls. */
+static _Thread_local int n_thread_users;
+static _Thread_local int n_thread_working;
 
 static struct timespec after_milliseconds(long n)
 {
@@ -99,118 +98,118 @@ static struct timespec after_milliseconds(long n)
     return until;
 }
 
-/* Nobody enters any more, and those who are inside leave. */
-static void at_end(void)
+/* Rejects new users and waits for those of other threads. */
+static void wait_at_exit(void)
 {
     const struct timespec until = after_milliseconds(60000);
-    pthread_mutex_lock(&inside.lock);
-    inside.is_over = true;
-    while (inside.n_inside > n_own &&
-           pthread_cond_timedwait(&inside.has_left, &inside.lock, &until) == 0)
+    pthread_mutex_lock(&users.lock);
+    users.is_exiting = true;
+    while (users.n_users > n_thread_users &&
+           pthread_cond_timedwait(&users.changed, &users.lock, &until) == 0)
         ;
-    pthread_mutex_unlock(&inside.lock);
+    pthread_mutex_unlock(&users.lock);
 }
 
-/* -- Work, and forks ------------------------------------------------------- */
+/* -- Work and forks -------------------------------------------------------- */
 
-/* No user's code runs between these two: work always ends. */
+/* No user code runs between begin_work and end_work. */
 static void begin_work(void)
 {
-    pthread_mutex_lock(&inside.lock);
-    while (inside.n_forks > 0 && n_own_working == 0)
-        pthread_cond_wait(&inside.has_left, &inside.lock);
-    inside.n_working++;
-    n_own_working++;
-    pthread_mutex_unlock(&inside.lock);
+    pthread_mutex_lock(&users.lock);
+    while (users.n_forks > 0 && n_thread_working == 0)
+        pthread_cond_wait(&users.changed, &users.lock);
+    users.n_working++;
+    n_thread_working++;
+    pthread_mutex_unlock(&users.lock);
 }
 
 static void end_work(void)
 {
-    pthread_mutex_lock(&inside.lock);
-    inside.n_working--;
-    n_own_working--;
-    pthread_cond_broadcast(&inside.has_left);
-    pthread_mutex_unlock(&inside.lock);
+    pthread_mutex_lock(&users.lock);
+    users.n_working--;
+    n_thread_working--;
+    pthread_cond_broadcast(&users.changed);
+    pthread_mutex_unlock(&users.lock);
 }
 
-static void count_opening(int change)
+static void add_loading(int change)
 {
-    pthread_mutex_lock(&inside.lock);
-    inside.n_opening += change;
-    pthread_cond_broadcast(&inside.has_left);
-    pthread_mutex_unlock(&inside.lock);
+    pthread_mutex_lock(&users.lock);
+    users.n_loading += change;
+    pthread_cond_broadcast(&users.changed);
+    pthread_mutex_unlock(&users.lock);
 }
 
 /*
- * Waits for others who work. Most compiles are over in that time. To open the
- * module takes some 20 ms, but may be slow on a cold disk, and nothing helps a
- * child that has lost the dynamic linker's lock.
+ * Waits for working threads. Most compiles end within 250 ms. Loading takes
+ * about 20 ms, but longer from a cold disk, and is waited for up to 10 s,
+ * because a child that has lost the dynamic linker's lock cannot recover.
  */
 static void before_fork(void)
 {
-    const struct timespec compiled = after_milliseconds(250);
-    const struct timespec opened_too = after_milliseconds(10000);
-    pthread_mutex_lock(&inside.lock);
-    inside.n_forks++;
-    while (inside.n_working > n_own_working && n_own_working == 0 &&
-           pthread_cond_timedwait(&inside.has_left, &inside.lock,
-                                  inside.n_opening ? &opened_too
-                                                   : &compiled) == 0)
+    const struct timespec compile_limit = after_milliseconds(250);
+    const struct timespec load_limit = after_milliseconds(10000);
+    pthread_mutex_lock(&users.lock);
+    users.n_forks++;
+    while (users.n_working > n_thread_working && n_thread_working == 0 &&
+           pthread_cond_timedwait(&users.changed, &users.lock,
+                                  users.n_loading ? &load_limit
+                                                  : &compile_limit) == 0)
         ;
 }
 
 static void in_parent(void)
 {
-    inside.n_forks--;
-    pthread_cond_broadcast(&inside.has_left);
-    pthread_mutex_unlock(&inside.lock);
+    users.n_forks--;
+    pthread_cond_broadcast(&users.changed);
+    pthread_mutex_unlock(&users.lock);
 }
 
-/* Those who were inside are not in the child. */
+/* The other threads are not in the child. */
 static void in_child(void)
 {
-    if (inside.n_working > n_own_working) {
-        inside.is_orphaned |= inside.n_opening > 0;
-        inside.needs_copy = true;
+    if (users.n_working > n_thread_working) {
+        users.is_orphaned |= users.n_loading > 0;
+        users.needs_copy = true;
         opened = (pthread_once_t)PTHREAD_ONCE_INIT;
-        module = NULL;
+        plugin = NULL;
     }
-    inside.n_inside = n_own;
-    inside.n_working = n_own_working;
-    inside.n_opening = inside.n_forks = 0;
-    pthread_cond_init(&inside.has_left, NULL);
-    pthread_mutex_unlock(&inside.lock);
+    users.n_users = n_thread_users;
+    users.n_working = n_thread_working;
+    users.n_loading = users.n_forks = 0;
+    pthread_cond_init(&users.changed, NULL);
+    pthread_mutex_unlock(&users.lock);
 }
 
-/* From load time on: the first call may come after the fork. */
+/* Registered at load time: a fork may precede the first call. */
 __attribute__((constructor)) static void watch_forks(void)
 {
     (void)pthread_atfork(before_fork, in_parent, in_child);
 }
 
-/* -- The end of threads ---------------------------------------------------- */
+/* -- Thread exit ----------------------------------------------------------- */
 
 #ifdef __GLIBC__
-/* What the destructors of C++'s thread-local objects are registered with. */
+/* Registers destructors of C++ thread-local objects. */
 int __cxa_thread_atexit_impl(void (*end)(void *), void *object, void *dso);
 extern void *__dso_handle __attribute__((visibility("hidden")));
 #endif
 
-/* This thread ends; nobody can know whether the process does. */
-static void at_thread_end(void *unused)
+/* This thread exits, perhaps because the process does. */
+static void at_thread_exit(void *unused)
 {
     (void)unused;
-    (void)atexit(at_end);
+    (void)atexit(wait_at_exit);
 }
 
 void tgi_jit_wait_at_exit(void)
 {
-    static _Thread_local bool is_watched;
-    if (is_watched)
+    static _Thread_local bool is_registered;
+    if (is_registered)
         return;
-    is_watched = true;
+    is_registered = true;
 #ifdef __GLIBC__
-    (void)__cxa_thread_atexit_impl(at_thread_end, NULL, &__dso_handle);
+    (void)__cxa_thread_atexit_impl(at_thread_exit, NULL, &__dso_handle);
 #endif
 }
 
@@ -220,15 +219,15 @@ __attribute__((constructor)) static void at_load(void)
         tgi_jit_wait_at_exit();
 }
 
-/* -- Opening --------------------------------------------------------------- */
+/* -- Loading --------------------------------------------------------------- */
 
 #ifdef TGJIT_HAVE_LLVM
 
 /*
- * The table behind `library`, or NULL after refuse(). ISO C has no cast
- * from an object pointer to a function; POSIX promises that it works.
+ * The table of a loaded plugin; NULL after set_unavailable(). The union replaces
+ * a cast from an object pointer to a function pointer, which ISO C lacks.
  */
-static const struct tgi_plugin *table_of(void *library, const char *path)
+static const struct tgi_plugin *get_table(void *library, const char *path)
 {
     union {
         void *symbol;
@@ -237,20 +236,20 @@ static const struct tgi_plugin *table_of(void *library, const char *path)
     const struct tgi_plugin *table = entry.symbol ? entry.call() : NULL;
 
     if (!table) {
-        refuse("%s is not a module of libtgjit", path);
+        set_unavailable("%s is not a plugin of libtgjit", path);
         return NULL;
     }
     if (table->abi != TGI_PLUGIN_ABI || table->table_bytes != sizeof *table) {
-        refuse("%s has module ABI %" PRIu32 " (%" PRIu32 " bytes), "
-               "libtgjit needs %d (%zu bytes)",
-               path, table->abi, table->table_bytes, TGI_PLUGIN_ABI,
-               sizeof *table);
+        set_unavailable("%s has plugin ABI %" PRIu32 " (%" PRIu32 " bytes), "
+                        "libtgjit needs %d (%zu bytes)",
+                        path, table->abi, table->table_bytes, TGI_PLUGIN_ABI,
+                        sizeof *table);
         return NULL;
     }
     return table;
 }
 
-/* A sanitizer's run time can be there only once. */
+/* The run-time library of a sanitizer cannot be loaded twice. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
     !defined(LM_ID_NEWLM)
 #define CAN_COPY 0
@@ -258,39 +257,40 @@ static const struct tgi_plugin *table_of(void *library, const char *path)
 #define CAN_COPY 1
 #endif
 
-/* NULL after refuse(). */
-static void *open_library(const char *path)
+/* NULL after set_unavailable(). */
+static void *load_library(const char *path)
 {
 #if CAN_COPY
-    void *library = inside.needs_copy
+    void *library = users.needs_copy
                         ? dlmopen(LM_ID_NEWLM, path, RTLD_NOW | RTLD_LOCAL)
                         : dlopen(path, RTLD_NOW | RTLD_LOCAL);
 #else
-    if (inside.needs_copy) {
-        refuse("the process was forked during a compile");
+    if (users.needs_copy) {
+        set_unavailable("the process was forked during a compile");
         return NULL;
     }
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 #endif
     if (!library) {
-        const char *why = dlerror();
-        refuse("cannot open the code generator: %s", why ? why : path);
+        const char *error = dlerror();
+        set_unavailable("cannot open the code generator: %s",
+                        error ? error : path);
     }
     return library;
 }
 
-/* Writes the path of the module in the folder named by the first n characters
-   of `dir`; false if it is too long. */
-static bool path_in(const char *dir, int n, char path[PATH_MAX])
+/* Writes the path of the plugin in the directory named by the first n
+   characters of `dir`; false if it is too long. */
+static bool plugin_path(const char *dir, int n, char path[PATH_MAX])
 {
     const int length =
         snprintf(path, PATH_MAX, "%.*s/libtgjit-llvm.so", n, dir);
     return length >= 0 && length < PATH_MAX;
 }
 
-/* The file that holds this code: the library's, or the program's, which the
-   loader may know by a relative name only. False if it cannot be told. */
-static bool own_file(char file[PATH_MAX])
+/* The file that contains this code: the library, or the program, which the
+   loader may know only by a relative name. False if it is unknown. */
+static bool containing_file(char file[PATH_MAX])
 {
     Dl_info info;
     if (!dladdr(&opened, &info) || !info.dli_fname)
@@ -304,145 +304,147 @@ static bool own_file(char file[PATH_MAX])
     return file[0] == '/';
 }
 
-/* Writes the path of a module beside this code, if there is one to trust. */
-static bool find_beside(char path[PATH_MAX])
+/* Writes the path of a plugin in the directory of this code; false if there is
+   none, or if it cannot be trusted. */
+static bool find_next_to_library(char path[PATH_MAX])
 {
     char file[PATH_MAX];
     struct stat folder;
-    if (getauxval(AT_SECURE) || !own_file(file))
+    if (getauxval(AT_SECURE) || !containing_file(file))
         return false;
     char *end = strrchr(file, '/');
     const int n = (int)(end - file);
     end[1] = '\0';
     return stat(file, &folder) == 0 && !(folder.st_mode & S_IWOTH) &&
-           path_in(file, n, path) && access(path, R_OK) == 0;
+           plugin_path(file, n, path) && access(path, R_OK) == 0;
 }
 
-static void open_module(void)
+static void load_plugin(void)
 {
     const char *dir = secure_getenv("TGJIT_MODULE_DIR");
     char path[PATH_MAX];
     if (dir && *dir) {
-        if (!path_in(dir, (int)strnlen(dir, PATH_MAX), path)) {
-            refuse("TGJIT_MODULE_DIR is too long");
+        if (!plugin_path(dir, (int)strnlen(dir, PATH_MAX), path)) {
+            set_unavailable("TGJIT_MODULE_DIR is too long");
             return;
         }
-    } else if (!find_beside(path)) {
-        (void)path_in(TGJIT_MODULE_DIR, (int)strlen(TGJIT_MODULE_DIR), path);
+    } else if (!find_next_to_library(path)) {
+        (void)plugin_path(TGJIT_MODULE_DIR, (int)strlen(TGJIT_MODULE_DIR),
+                          path);
     }
 
-    count_opening(1);
-    void *library = open_library(path);
-    module = library ? table_of(library, path) : NULL;
-    if (module)
-        (void)atexit(at_end);
+    add_loading(1);
+    void *library = load_library(path);
+    plugin = library ? get_table(library, path) : NULL;
+    if (plugin)
+        (void)atexit(wait_at_exit);
     else if (library)
         dlclose(library);
-    count_opening(-1);
+    add_loading(-1);
 }
 
 #else
 
-static void open_module(void)
+static void load_plugin(void)
 {
-    refuse("libtgjit was built without LLVM");
+    set_unavailable("libtgjit was built without LLVM");
 }
 
 #endif
 
-/* The module, opened if need be; else NULL, and the reason in `buf`. */
-static const struct tgi_plugin *get(char *buf, size_t n)
+/* The plugin, loaded if necessary; NULL with the reason in `buf`. */
+static const struct tgi_plugin *get_plugin(char *buf, size_t n)
 {
     begin_work();
-    pthread_once(&opened, open_module);
-    if (!module)
+    pthread_once(&opened, load_plugin);
+    if (!plugin)
         snprintf(buf, n, "%s", reason);
     end_work();
-    return module;
+    return plugin;
 }
 
-/* -- Entering -------------------------------------------------------------- */
+/* -- Use ------------------------------------------------------------------- */
 
-static void leave(bool has_compiled)
+static void end_use(bool has_compiled)
 {
-    pthread_mutex_lock(&inside.lock);
-    inside.n_compiles += has_compiled;
-    /* The more LLVM has compiled before, the less likely it is to have
-       registered something: after the 1st, the 2nd, the 4th, the 8th … */
-    if (has_compiled && (inside.n_compiles & (inside.n_compiles - 1)) == 0)
-        (void)atexit(at_end);
-    inside.n_inside--;
-    n_own--;
-    pthread_cond_broadcast(&inside.has_left);
-    pthread_mutex_unlock(&inside.lock);
+    pthread_mutex_lock(&users.lock);
+    users.n_compiles += has_compiled;
+    /* LLVM may have registered exit handlers, the less likely the more it has
+       compiled before: register again after the 1st, 2nd, 4th, 8th … */
+    if (has_compiled && (users.n_compiles & (users.n_compiles - 1)) == 0)
+        (void)atexit(wait_at_exit);
+    users.n_users--;
+    n_thread_users--;
+    pthread_cond_broadcast(&users.changed);
+    pthread_mutex_unlock(&users.lock);
 }
 
 static const char orphaned[] =
-    "the process was forked while it opened the code generator";
+    "the process was forked while it loaded the code generator";
 
 const struct tgi_plugin *tgi_plugin_acquire(char *buf, size_t n)
 {
-    pthread_mutex_lock(&inside.lock);
-    const char *why = inside.is_over ? "the process ends"
-                      : inside.is_orphaned ? orphaned
-                                           : NULL;
-    if (!why) {
-        inside.n_inside++;
-        n_own++;
+    pthread_mutex_lock(&users.lock);
+    const char *error = users.is_exiting    ? "the process is exiting"
+                        : users.is_orphaned ? orphaned
+                                            : NULL;
+    if (!error) {
+        users.n_users++;
+        n_thread_users++;
     }
-    pthread_mutex_unlock(&inside.lock);
-    if (why) {
-        snprintf(buf, n, "%s", why);
+    pthread_mutex_unlock(&users.lock);
+    if (error) {
+        snprintf(buf, n, "%s", error);
         return NULL;
     }
-    const struct tgi_plugin *entered = get(buf, n);
-    if (!entered)
-        leave(false);
-    return entered;
+    const struct tgi_plugin *acquired = get_plugin(buf, n);
+    if (!acquired)
+        end_use(false);
+    return acquired;
 }
 
 void tgi_plugin_release(void)
 {
-    leave(true);
+    end_use(true);
 }
 
-bool tgi_plugin_compile(const struct tgi_plugin *entered,
+bool tgi_plugin_compile(const struct tgi_plugin *acquired,
                         const tgi_loops *loops,
                         const tgi_codegen_options *options, tgi_codegen *out)
 {
     begin_work();
-    const bool is_good = entered->compile(loops, options, out);
+    const bool is_good = acquired->compile(loops, options, out);
     end_work();
     return is_good;
 }
 
 bool tgi_jit_is_unavailable(void)
 {
-    return atomic_load(&is_missing);
+    return atomic_load(&is_unavailable);
 }
 
 bool tgi_jit_is_exiting(void)
 {
-    pthread_mutex_lock(&inside.lock);
-    const bool is_over = inside.is_over;
-    pthread_mutex_unlock(&inside.lock);
-    return is_over;
+    pthread_mutex_lock(&users.lock);
+    const bool is_exiting = users.is_exiting;
+    pthread_mutex_unlock(&users.lock);
+    return is_exiting;
 }
 
 bool tgi_jit_describe(char *buf, size_t n)
 {
-    pthread_mutex_lock(&inside.lock);
-    const bool is_orphaned = inside.is_orphaned;
-    pthread_mutex_unlock(&inside.lock);
+    pthread_mutex_lock(&users.lock);
+    const bool is_orphaned = users.is_orphaned;
+    pthread_mutex_unlock(&users.lock);
     if (is_orphaned) {
         snprintf(buf, n, "%s", orphaned);
         return false;
     }
-    const struct tgi_plugin *of = get(buf, n);
-    if (of) {
+    const struct tgi_plugin *loaded = get_plugin(buf, n);
+    if (loaded) {
         begin_work();
-        of->describe(buf, n);
+        loaded->describe(buf, n);
         end_work();
     }
-    return of != NULL;
+    return loaded != NULL;
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * elf_reader.c - verifies an object and lays its image out.
+ * elf_reader.c - verifies an object and lays out its image.
  *
- * Every number in it is somebody else's until it was compared. The order
- * matters: the file's header, then where sections lie, then their names (for
- * messages), then what they are, then symbols. Two statuses: invalid
- * argument, if it is no sound object; unsupported, if it is one, but asks for
- * what generated code must not need.
+ * No number of the file is used before it has been checked. The order matters:
+ * file header, bounds of sections, their names (for messages), their kinds,
+ * symbols.
  */
 #include "object/elf_reader.h"
 
@@ -17,24 +15,25 @@
 #include "base/error.h"
 #include "object/executable_pages.h"
 
-/* Any two places of an image are less than this apart. */
+/* Distances within an image must fit 32 bits. */
 #define IMAGE_BYTES_MAX ((uint64_t)1 << 30)
 
-/* Of no part in an image; not in every <elf.h>. */
+/* Not loaded; missing in some versions of <elf.h>. */
 #define SECTION_X86_64_UNWIND 0x70000001u
 #define SECTION_LLVM_ADDRSIG 0x6fff4c03u
 
-/* Longer names are damage, and would make reading all of them slow. */
+/* A longer name is damage; strnlen bounds the time to check all names. */
 #define SYMBOL_NAME_MAX 1024
 
-/* An image begins with zeros: a caller built with clang's -fsanitize=function
-   reads what stands before a function, and before a page may be nothing. */
+/* Zeros at the start of an image: a caller built with clang's
+   -fsanitize=function reads the bytes before a function, and the page before
+   the first one may be unmapped. */
 #define LEAD_BYTES 16
 
-/* Constants do not share cache lines with code. */
+/* Constants and code do not share cache lines. */
 #define CONSTANTS_ALIGN 64
 
-/* -- Reading --------------------------------------------------------------- */
+/* -- Accessors ------------------------------------------------------------- */
 
 static bool is_inside(const tgi_object *object, uint64_t at, uint64_t bytes)
 {
@@ -80,14 +79,14 @@ uint32_t tgi_object_symbol_offset(const tgi_object *object,
                                   const Elf64_Sym *symbol)
 {
     if (symbol->st_shndx >= object->n_sections)
-        return TGI_OBJECT_NOT_LOADED; /* of no section: a file's name */
-    const uint32_t place = object->load_offsets[symbol->st_shndx];
-    if (place == TGI_OBJECT_NOT_LOADED)
+        return TGI_OBJECT_NOT_LOADED; /* no section: a file name */
+    const uint32_t offset = object->load_offsets[symbol->st_shndx];
+    if (offset == TGI_OBJECT_NOT_LOADED)
         return TGI_OBJECT_NOT_LOADED;
-    return place + (uint32_t)symbol->st_value;
+    return offset + (uint32_t)symbol->st_value;
 }
 
-/* -- The file and where its sections lie ----------------------------------- */
+/* -- File header and section bounds ---------------------------------------- */
 
 static tg_status read_header(tgi_object *object)
 {
@@ -102,17 +101,17 @@ static tg_status read_header(tgi_object *object)
         header.e_version != EV_CURRENT || header.e_type != ET_REL ||
         header.e_ehsize != sizeof(header))
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                 "bad object: not a relocatable ELF file of 64 bits");
+                 "bad object: not a relocatable 64-bit ELF file");
     if (tgi_elf_machine == EM_NONE || header.e_machine != tgi_elf_machine)
         TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE,
-                 "the object is for machine %u of ELF, not for this one",
-                 header.e_machine);
+                 "the object is for ELF machine %u, not for this one (%u)",
+                 header.e_machine, tgi_elf_machine);
     if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shnum == 0 ||
         header.e_shnum >= SHN_LORESERVE ||
         header.e_shstrndx >= header.e_shnum ||
         !is_inside(object, header.e_shoff, header.e_shnum * sizeof(Elf64_Shdr)))
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                 "bad object: its table of sections is damaged");
+                 "bad object: the section table is damaged");
     object->section_headers_offset = header.e_shoff;
     object->n_sections = header.e_shnum;
 
@@ -121,29 +120,30 @@ static tg_status read_header(tgi_object *object)
         if (section.sh_type != SHT_NOBITS &&
             !is_inside(object, section.sh_offset, section.sh_size))
             TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                     "bad object: section %zu lies outside", i);
+                     "bad object: section %zu lies outside the file", i);
     }
     object->section_names = tgi_object_section(object, header.e_shstrndx);
     return TG_OK;
 }
 
-/* Strings which end inside: any offset below the size begins one. */
-static tg_status check_strings(const tgi_object *object,
-                               const Elf64_Shdr *section)
+/* Checks that the table ends with a NUL: then every offset inside it starts a
+   terminated string. */
+static tg_status check_string_table(const tgi_object *object,
+                                    const Elf64_Shdr *section)
 {
     if (section->sh_type != SHT_STRTAB || section->sh_size == 0 ||
         object->bytes[section->sh_offset + section->sh_size - 1] != 0)
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                 "bad object: its table of names is damaged");
+                 "bad object: a string table is damaged");
     return TG_OK;
 }
 
-/* -- What sections are, and their places ----------------------------------- */
+/* -- Section kinds and image layout ---------------------------------------- */
 
 typedef enum section_use { USE_NONE, USE_CODE, USE_CONSTANTS } section_use;
 
-static tg_status find_use_of_contents(const Elf64_Shdr *section,
-                                      const char *name, section_use *out_use)
+static tg_status classify_contents(const Elf64_Shdr *section, const char *name,
+                                   section_use *out_use)
 {
     const uint64_t known_flags =
         SHF_ALLOC | SHF_EXECINSTR | SHF_MERGE | SHF_STRINGS | SHF_GROUP;
@@ -166,24 +166,25 @@ static tg_status find_use_of_contents(const Elf64_Shdr *section,
     return TG_OK;
 }
 
-static tg_status find_use(const tgi_object *object, size_t index,
-                          section_use *out_use)
+static tg_status classify_section(const tgi_object *object, size_t index,
+                                  section_use *out_use)
 {
     const Elf64_Shdr section = tgi_object_section(object, index);
     if (section.sh_name >= object->section_names.sh_size)
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                 "bad object: the name of section %zu lies outside", index);
+                 "bad object: the name of section %zu lies outside its table",
+                 index);
     const char *name = tgi_object_section_name(object, &section);
     if ((index == 0) != (section.sh_type == SHT_NULL))
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                 "bad object: section %zu may not have type %u", index,
+                 "bad object: section %zu must not have type %u", index,
                  section.sh_type);
 
     *out_use = USE_NONE;
     switch (section.sh_type) {
     case SHT_PROGBITS:
     case SHT_NOBITS:
-        return find_use_of_contents(&section, name, out_use);
+        return classify_contents(&section, name, out_use);
     case SHT_NULL:
     case SHT_STRTAB:
     case SHT_SYMTAB:
@@ -199,12 +200,13 @@ static tg_status find_use(const tgi_object *object, size_t index,
     }
 }
 
-/* Appends a section to the image. */
-static tg_status place(tgi_object *object, size_t index, uint64_t least_align)
+/* Appends a section to the image, aligned to at least min_align. */
+static tg_status append_section(tgi_object *object, size_t index,
+                                uint64_t min_align)
 {
     const Elf64_Shdr section = tgi_object_section(object, index);
     const uint64_t align =
-        section.sh_addralign > least_align ? section.sh_addralign : least_align;
+        section.sh_addralign > min_align ? section.sh_addralign : min_align;
     if ((align & (align - 1)) != 0 || align > tgi_pages_page_bytes())
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
                  "bad object: section %.64s is aligned to %llu bytes",
@@ -220,21 +222,21 @@ static tg_status place(tgi_object *object, size_t index, uint64_t least_align)
     return TG_OK;
 }
 
-static tg_status place_all(tgi_object *object, section_use wanted)
+static tg_status append_sections(tgi_object *object, section_use wanted)
 {
-    uint64_t least_align = wanted == USE_CONSTANTS ? CONSTANTS_ALIGN : 1;
+    uint64_t min_align = wanted == USE_CONSTANTS ? CONSTANTS_ALIGN : 1;
     for (size_t i = 0; i < object->n_sections; i++) {
         section_use use = USE_NONE;
-        TGI_TRY(find_use(object, i, &use));
+        TGI_TRY(classify_section(object, i, &use));
         if (use != wanted)
             continue;
-        TGI_TRY(place(object, i, least_align));
-        least_align = 1;
+        TGI_TRY(append_section(object, i, min_align));
+        min_align = 1;
     }
     return TG_OK;
 }
 
-static tg_status lay_out(tgi_object *object)
+static tg_status lay_out_image(tgi_object *object)
 {
     object->load_offsets =
         tgi_alloc(object->n_sections * sizeof(object->load_offsets[0]));
@@ -243,11 +245,10 @@ static tg_status lay_out(tgi_object *object)
     for (size_t i = 0; i < object->n_sections; i++)
         object->load_offsets[i] = TGI_OBJECT_NOT_LOADED;
     object->image_bytes = LEAD_BYTES;
-    TGI_TRY(place_all(object, USE_CODE));
+    TGI_TRY(append_sections(object, USE_CODE));
     if (object->image_bytes == LEAD_BYTES)
-        TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                 "bad object: it has no code");
-    return place_all(object, USE_CONSTANTS);
+        TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE, "bad object: no code");
+    return append_sections(object, USE_CONSTANTS);
 }
 
 /* -- Symbols --------------------------------------------------------------- */
@@ -267,10 +268,10 @@ static tg_status find_symbols(tgi_object *object)
         object->symbols.sh_size % sizeof(Elf64_Sym) != 0 ||
         object->symbols.sh_link >= object->n_sections)
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                 "bad object: its table of symbols is damaged");
+                 "bad object: the symbol table is damaged");
     object->n_symbols = object->symbols.sh_size / sizeof(Elf64_Sym);
     object->symbol_names = tgi_object_section(object, object->symbols.sh_link);
-    return check_strings(object, &object->symbol_names);
+    return check_string_table(object, &object->symbol_names);
 }
 
 static tg_status check_symbol(const tgi_object *object, size_t index)
@@ -278,7 +279,8 @@ static tg_status check_symbol(const tgi_object *object, size_t index)
     const Elf64_Sym symbol = tgi_object_symbol(object, index);
     if (symbol.st_name >= object->symbol_names.sh_size)
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                 "bad object: the name of symbol %zu lies outside", index);
+                 "bad object: the name of symbol %zu lies outside its table",
+                 index);
     const char *name = tgi_object_symbol_name(object, &symbol);
     const unsigned type = ELF64_ST_TYPE(symbol.st_info);
 
@@ -303,7 +305,8 @@ static tg_status check_symbol(const tgi_object *object, size_t index)
                  name, type == STT_TLS ? "thread-local" : "of an unknown type");
     if (symbol.st_shndx >= object->n_sections)
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                 "bad object: the symbol '%.128s' is in no section", name);
+                 "bad object: the section of symbol '%.128s' does not exist",
+                 name);
     const Elf64_Shdr section = tgi_object_section(object, symbol.st_shndx);
     if (symbol.st_value > section.sh_size ||
         symbol.st_size > section.sh_size - symbol.st_value)
@@ -313,8 +316,8 @@ static tg_status check_symbol(const tgi_object *object, size_t index)
     return TG_OK;
 }
 
-/* Symbol 0 stands for none. ELF has it all zero, so no reader of symbols has
-   to leave it out: it is local, has no section and the name "". */
+/* ELF requires that symbol 0 is all zero. Readers of symbols need not skip it:
+   it is local, without a section, and its name is "". */
 static tg_status check_null_symbol(const tgi_object *object)
 {
     static const Elf64_Sym null;
@@ -327,13 +330,13 @@ static tg_status check_null_symbol(const tgi_object *object)
     return TG_OK;
 }
 
-/* -- All of it ------------------------------------------------------------- */
+/* -- Entry points ---------------------------------------------------------- */
 
-static tg_status verify(tgi_object *object)
+static tg_status verify_object(tgi_object *object)
 {
     TGI_TRY(read_header(object));
-    TGI_TRY(check_strings(object, &object->section_names));
-    TGI_TRY(lay_out(object));
+    TGI_TRY(check_string_table(object, &object->section_names));
+    TGI_TRY(lay_out_image(object));
     TGI_TRY(find_symbols(object));
     TGI_TRY(check_null_symbol(object));
     for (size_t i = 1; i < object->n_symbols; i++)
@@ -344,7 +347,7 @@ static tg_status verify(tgi_object *object)
 tg_status tgi_object_init(tgi_object *object, const void *bytes, size_t n_bytes)
 {
     *object = (tgi_object){.bytes = bytes, .n_bytes = n_bytes};
-    const tg_status status = verify(object);
+    const tg_status status = verify_object(object);
     if (status != TG_OK)
         tgi_object_deinit(object);
     return status;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * elf_reader.h - the bytes of a relocatable ELF object, verified. Between
- * the bytes (from the code generator or from the disk, of any alignment and
- * of any contents) and the loader, which may believe what it reads here.
+ * elf_reader.h - reads and verifies a relocatable ELF object. The bytes, from
+ * the code generator or the disk cache, may have any alignment and contents;
+ * the loader may trust the accessors below.
  *
- * An object is read-only and borrows the bytes. It also has the layout of the
- * image: its sections of code and then those of constants, each at an offset
- * from the image's start. Other sections have no place in it.
+ * A tgi_object is read-only and borrows the bytes. It also has the layout of
+ * the image: the offsets of code sections, then constant sections. Other
+ * sections are not loaded.
  */
 #ifndef TGI_ELF_READER_H
 #define TGI_ELF_READER_H
@@ -29,11 +29,13 @@ typedef struct tgi_object {
     size_t symbols_index; /* of the section `symbols` */
     size_t n_symbols;
 
-    uint32_t *load_offsets; /* by section: offset in the image, or NOT_PLACED */
+    uint32_t *load_offsets; /* by section: in the image, or NOT_LOADED */
     size_t image_bytes;
 } tgi_object;
 
-/* Verifies all but relocations. On success tgi_object_deinit is due. */
+/* Verifies everything except relocations. INVALID_ARGUMENT for a malformed
+   object, UNSUPPORTED for one that needs features that generated code must not
+   use. On success tgi_object_deinit is due. */
 TG_MUST_CHECK tg_status tgi_object_init(tgi_object *object, const void *bytes,
                                         size_t n_bytes);
 void tgi_object_deinit(tgi_object *object);
@@ -48,17 +50,15 @@ Elf64_Sym tgi_object_symbol(const tgi_object *object, size_t index);
 const char *tgi_object_symbol_name(const tgi_object *object,
                                    const Elf64_Sym *symbol);
 
-/*
- * Offset of a symbol in the image; TGI_OBJECT_NOT_LOADED for symbols of
- * sections that have no place and for those of no section.
- */
+/* Offset of a symbol in the image; TGI_OBJECT_NOT_LOADED if it is in no section
+   or in one that is not loaded. */
 uint32_t tgi_object_symbol_offset(const tgi_object *object,
                                   const Elf64_Sym *symbol);
 
 /*
- * Writes the image, relocated, into image_bytes zero bytes at `image`; it is
- * the same for every address. Relocations are verified on the way: what is
- * there after a failure is of no use.
+ * Writes the relocated image to `image`, image_bytes bytes of zeros. The result
+ * is position-independent. Verifies relocations; after a failure the contents
+ * are undefined.
  */
 TG_MUST_CHECK tg_status tgi_object_write_image(const tgi_object *object,
                                                unsigned char *image);

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * executable_pages.c - pooled pages for machine code.
+ * executable_pages.c - see executable_pages.h.
  *
- * Pages come in chunks of a megabyte (or more, for larger code). All pages of
- * a chunk are read-execute but those being filled: a chunk at rest, with any
- * pattern of used and free pages, is one mapping, and neighbouring chunks
- * merge in the kernel. So 10,000 images need a few mappings.
+ * Pages are allocated in chunks of 1 MiB, or more for larger code. All pages of
+ * a chunk are read-execute, except those being filled. A chunk is therefore one
+ * mapping, whatever its pattern of used and free pages, and the kernel merges
+ * adjacent chunks: 10,000 images need a few mappings.
  *
- * Free pages therefore stay executable, but empty: their contents are given
- * back to the system, and a call of code that is gone finds zero bytes. They
- * become writable again when they are reused. A chunk without used pages is
- * unmapped.
+ * Free pages stay executable, but their contents are returned to the system: a
+ * call of freed code executes zero bytes. They become writable when they are
+ * reused. A chunk without used pages is unmapped.
  */
 #include "object/executable_pages.h"
 
@@ -36,12 +35,12 @@ typedef struct chunk {
     bool is_used[]; /* by page */
 } chunk;
 
-static chunk *chunks; /* guarded by `lock`, and so is all inside */
+static chunk *chunks; /* guarded by `lock`, with their contents */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 TGI_LOCK_ACROSS_FORK(&lock, (void)0)
 
-/* -- The system ------------------------------------------------------------ */
+/* -- System calls ---------------------------------------------------------- */
 
 static atomic_long n_calls_allowed = -1; /* negative: all */
 
@@ -50,8 +49,8 @@ void tgi_pages_inject_failures(long n_calls)
     atomic_store(&n_calls_allowed, n_calls);
 }
 
-/* False, with errno set, if a test has the system refuse. */
-static bool is_allowed(void)
+/* False, with errno set, if a test injects a failure. */
+static bool is_call_allowed(void)
 {
     long n = atomic_load(&n_calls_allowed);
     while (n > 0)
@@ -61,34 +60,34 @@ static bool is_allowed(void)
     return n < 0;
 }
 
-static tg_status refused(size_t bytes)
+static tg_status fail_pages(size_t bytes)
 {
     const int reason = errno;
     char text[128];
     TGI_FAIL(reason == ENOMEM ? TG_ERROR_OUT_OF_MEMORY : TG_ERROR_UNSUPPORTED,
-             TGI_NO_SITE, "cannot have %zu bytes of executable memory: %s",
+             TGI_NO_SITE, "cannot allocate %zu bytes of executable memory: %s",
              bytes, strerror_r(reason, text, sizeof(text)));
 }
 
-static tg_status protect(void *memory, size_t bytes, int protection)
+static tg_status protect_pages(void *memory, size_t bytes, int protection)
 {
-    if (!is_allowed() || mprotect(memory, bytes, protection) != 0)
-        return refused(bytes);
+    if (!is_call_allowed() || mprotect(memory, bytes, protection) != 0)
+        return fail_pages(bytes);
     return TG_OK;
 }
 
 size_t tgi_pages_page_bytes(void)
 {
-    static atomic_size_t unit;
-    size_t bytes = atomic_load_explicit(&unit, memory_order_relaxed);
+    static atomic_size_t cached;
+    size_t bytes = atomic_load_explicit(&cached, memory_order_relaxed);
     if (bytes == 0) {
         bytes = (size_t)sysconf(_SC_PAGESIZE);
-        atomic_store_explicit(&unit, bytes, memory_order_relaxed);
+        atomic_store_explicit(&cached, bytes, memory_order_relaxed);
     }
     return bytes;
 }
 
-static size_t pages_of(size_t bytes)
+static size_t count_pages(size_t bytes)
 {
     return bytes / tgi_pages_page_bytes() +
            (bytes % tgi_pages_page_bytes() != 0);
@@ -96,33 +95,33 @@ static size_t pages_of(size_t bytes)
 
 size_t tgi_pages_round_up(size_t bytes)
 {
-    return pages_of(bytes) * tgi_pages_page_bytes();
+    return count_pages(bytes) * tgi_pages_page_bytes();
 }
 
 /* -- Chunks ---------------------------------------------------------------- */
 
 /*
- * Without a reservation, for the sake of merging: the kernel would mark the
- * pages that were ever writable as reserved, and does not merge mappings
- * which differ in that; nor will those be merged that are not ours.
+ * MAP_NORESERVE makes mappings mergeable: else the kernel would account pages
+ * that have ever been writable, and it does not merge mappings that differ in
+ * that. It also keeps them apart from mappings of others.
  */
 static tg_status chunk_map(chunk *c)
 {
     const size_t bytes = c->n_pages * tgi_pages_page_bytes();
-    if (!is_allowed())
-        return refused(bytes);
+    if (!is_call_allowed())
+        return fail_pages(bytes);
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_EXEC,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
-        return refused(bytes);
+        return fail_pages(bytes);
     c->memory = memory;
     return TG_OK;
 }
 
 static tg_status chunk_create(size_t n_pages, chunk **out_chunk)
 {
-    if (n_pages < pages_of(CHUNK_BYTES))
-        n_pages = pages_of(CHUNK_BYTES);
+    if (n_pages < count_pages(CHUNK_BYTES))
+        n_pages = count_pages(CHUNK_BYTES);
     chunk *c = tgi_alloc_zero(sizeof(*c) + n_pages * sizeof(c->is_used[0]));
     if (!c)
         return tgi_error_memory();
@@ -135,7 +134,7 @@ static tg_status chunk_create(size_t n_pages, chunk **out_chunk)
     return status;
 }
 
-/* First of `n_pages` free pages in a row; the chunk's n_pages if none are. */
+/* The first of n_pages consecutive free pages; c->n_pages if there are none. */
 static size_t chunk_find(const chunk *c, size_t n_pages)
 {
     if (c->n_free < n_pages)
@@ -158,8 +157,9 @@ static void chunk_mark(chunk *c, size_t first, size_t n_pages, bool is_used)
     c->n_free += is_used ? -n_pages : n_pages;
 }
 
-/* Marks pages as used; they stay as they are. Under the lock. */
-static tg_status take(size_t n_pages, void **out_memory)
+/* Finds free pages and marks them as used; their protection does not change.
+   Lock held. */
+static tg_status reserve_pages(size_t n_pages, void **out_memory)
 {
     chunk *c = chunks;
     size_t first = 0;
@@ -182,8 +182,8 @@ static bool chunk_has(const chunk *c, const void *memory)
     return at >= begin && at - begin < c->n_pages * tgi_pages_page_bytes();
 }
 
-/* The opposite of take. Under the lock. */
-static void give_back(void *memory, size_t n_pages)
+/* The inverse of reserve_pages. Lock held. */
+static void release_pages(void *memory, size_t n_pages)
 {
     chunk **link = &chunks;
     while (!chunk_has(*link, memory))
@@ -192,8 +192,8 @@ static void give_back(void *memory, size_t n_pages)
     const size_t at = (size_t)((unsigned char *)memory - c->memory);
     chunk_mark(c, at / tgi_pages_page_bytes(), n_pages, false);
 
-    /* Unmapping the middle of a merged mapping makes two: where the kernel
-       has no more of them, the chunk stays and waits for new code. */
+    /* Unmapping the middle of a merged mapping splits it, which fails at the
+       limit of mappings. Then the chunk stays, for new code. */
     if (c->n_free == c->n_pages &&
         munmap(c->memory, c->n_pages * tgi_pages_page_bytes()) == 0) {
         *link = c->next;
@@ -205,18 +205,17 @@ static void give_back(void *memory, size_t n_pages)
 
 tg_status tgi_pages_alloc(size_t bytes, void **out_memory)
 {
-
     assert(bytes > 0);
     *out_memory = NULL;
-    const size_t n_pages = pages_of(bytes);
+    const size_t n_pages = count_pages(bytes);
     void *memory = NULL;
     pthread_mutex_lock(&lock);
-    tg_status status = take(n_pages, &memory);
+    tg_status status = reserve_pages(n_pages, &memory);
     pthread_mutex_unlock(&lock);
     TGI_TRY(status);
 
-    status = protect(memory, n_pages * tgi_pages_page_bytes(),
-                     PROT_READ | PROT_WRITE);
+    status = protect_pages(memory, n_pages * tgi_pages_page_bytes(),
+                           PROT_READ | PROT_WRITE);
     if (status != TG_OK) {
         tgi_pages_free(memory, bytes);
         return status;
@@ -228,23 +227,23 @@ tg_status tgi_pages_alloc(size_t bytes, void **out_memory)
 
 tg_status tgi_pages_seal(void *memory, size_t bytes)
 {
-    TGI_TRY(protect(memory, pages_of(bytes) * tgi_pages_page_bytes(),
-                    PROT_READ | PROT_EXEC));
+    TGI_TRY(protect_pages(memory, count_pages(bytes) * tgi_pages_page_bytes(),
+                          PROT_READ | PROT_EXEC));
     __builtin___clear_cache(memory, (char *)memory + bytes);
     return TG_OK;
 }
 
 void tgi_pages_free(void *memory, size_t bytes)
 {
-    const size_t n_pages = pages_of(bytes);
-    /* For pages that were never sealed. If it fails they are a mapping of
-       their own until they are used again. */
+    const size_t n_pages = count_pages(bytes);
+    /* For pages that were never sealed. If it fails, they remain a separate
+       mapping until they are reused. */
     (void)mprotect(memory, n_pages * tgi_pages_page_bytes(),
                    PROT_READ | PROT_EXEC);
-    /* Locked memory cannot be given back: it is cleared on its next use. */
+    /* Fails for locked memory, which is cleared when it is reused. */
     (void)madvise(memory, n_pages * tgi_pages_page_bytes(), MADV_DONTNEED);
     pthread_mutex_lock(&lock);
-    give_back(memory, n_pages);
+    release_pages(memory, n_pages);
     pthread_mutex_unlock(&lock);
 }
 

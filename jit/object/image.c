@@ -2,8 +2,8 @@
 /*
  * image.c - loads an object and owns its code.
  *
- * The image keeps the names of global symbols and nothing else of the object:
- * they lie behind the table of symbols, in the same block.
+ * Of the object, the image keeps only the names of global symbols, in the same
+ * memory block, behind the symbol table.
  */
 #include "object/image.h"
 
@@ -24,28 +24,29 @@ typedef struct image_symbol {
 
 struct tgi_image {
     tgi_refcount refs;
-    unsigned char *code; /* NULL until there are pages */
+    unsigned char *code; /* NULL until it is allocated */
     size_t code_bytes;
-    tgi_image_debug *debug; /* NULL: no tool knows it */
+    tgi_image_debug *debug; /* NULL: not registered with gdb */
     size_t n_symbols;
     image_symbol symbols[]; /* and then their names */
 };
 
 /* -- Symbols --------------------------------------------------------------- */
 
-static bool is_wanted(const tgi_object *object, const Elf64_Sym *symbol)
+static bool is_global_symbol(const tgi_object *object, const Elf64_Sym *symbol)
 {
     return ELF64_ST_BIND(symbol->st_info) != STB_LOCAL &&
            tgi_object_symbol_offset(object, symbol) != TGI_OBJECT_NOT_LOADED;
 }
 
-/* An image without code, with room for the symbols; NULL: out of memory. */
-static tgi_image *create_for(const tgi_object *object)
+/* An image without code, with space for the symbols; NULL when out of
+   memory. */
+static tgi_image *alloc_image(const tgi_object *object)
 {
     size_t n = 0, name_bytes = 0;
     for (size_t i = 0; i < object->n_symbols; i++) {
         const Elf64_Sym symbol = tgi_object_symbol(object, i);
-        if (!is_wanted(object, &symbol))
+        if (!is_global_symbol(object, &symbol))
             continue;
         n++;
         name_bytes += strlen(tgi_object_symbol_name(object, &symbol)) + 1;
@@ -66,7 +67,7 @@ static void fill_symbols(tgi_image *image, const tgi_object *object)
     char *name = (char *)(image->symbols + image->n_symbols);
     for (size_t i = 0; i < object->n_symbols; i++) {
         const Elf64_Sym symbol = tgi_object_symbol(object, i);
-        if (!is_wanted(object, &symbol))
+        if (!is_global_symbol(object, &symbol))
             continue;
         next->address = image->code + tgi_object_symbol_offset(object, &symbol);
         next->name = name;
@@ -99,7 +100,7 @@ static tg_status fill(tgi_image *image, const tgi_object *object)
 
 static tg_status load(const tgi_object *object, tgi_image **out_image)
 {
-    tgi_image *image = create_for(object);
+    tgi_image *image = alloc_image(object);
     if (!image)
         return tgi_error_memory();
     const tg_status status = fill(image, object);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * image.h - machine code in memory, loaded from the object that the code
- * generator or the disk cache gave: the last station of a compile.
+ * image.h - machine code in memory, loaded from an object of the code generator
+ * or the disk cache.
  *
- * Generated code is one object of code and constants that needs nothing from
- * outside: no foreign symbol, no absolute address, no writable data. So our
- * own loader is enough: verify (elf_reader.c), write and relocate
- * (image_write.c), make executable (executable_pages.c). The object must come from the
- * position-independent model and its functions be internal, hidden or
- * dso_local; then all its relocations are distances.
+ * An object has code and constants, but no undefined symbols, absolute
+ * addresses or writable data. A small loader therefore suffices: verify
+ * (elf_reader.c), copy and relocate (image_write.c), make executable
+ * (executable_pages.c). The object must be compiled with the position-
+ * independent relocation model, and its functions must be internal, hidden or
+ * dso_local; then all relocations are PC-relative.
  *
- * An image is immutable. Every function here may be called from any thread.
+ * An image is immutable. All functions are thread-safe.
  */
 #ifndef TGI_IMAGE_H
 #define TGI_IMAGE_H
@@ -22,27 +22,27 @@
 typedef struct tgi_image tgi_image;
 
 /*
- * Loads the `n_bytes` bytes of an ELF object, which need no alignment and are
- * not kept. They may hold anything: a damaged object is an invalid argument,
- * one that asks for more than above is unsupported, with a message that names
- * what it asks for. But damage that leaves a sound object is not seen: what
- * comes from a disk needs a checksum of its own.
+ * Loads an ELF object from n_bytes bytes, which need no alignment and are not
+ * retained. Accepts arbitrary bytes: INVALID_ARGUMENT for a malformed object,
+ * UNSUPPORTED for one that needs more than above; the message has the reason.
+ * Damage that leaves a well-formed object is not detected: the disk cache has
+ * its own checksum.
  */
 TG_MUST_CHECK tg_status tgi_image_load(const void *bytes, size_t n_bytes,
                                        tgi_image **out_image);
 
 tgi_image *tgi_image_retain(tgi_image *image);
 
-/* The code goes with the last reference. NULL is allowed. */
+/* The last release frees the code. NULL is allowed. */
 void tgi_image_release(tgi_image *image);
 
-/* Address of a global symbol; NULL if there is none of that name. */
+/* The address of a global symbol; NULL if there is none of this name. */
 void *tgi_image_symbol(const tgi_image *image, const char *name);
 
-/* Bytes of code and constants together. */
+/* Bytes of code and constants. */
 size_t tgi_image_code_bytes(const tgi_image *image);
 
-/* Bytes of memory: whole pages, names, and what a debugger is told. */
+/* Bytes of memory: whole pages, symbol names, debugger registration. */
 size_t tgi_image_bytes(const tgi_image *image);
 
 #endif /* TGI_IMAGE_H */

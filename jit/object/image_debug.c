@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * image_debug.c - gdb's JIT interface, and perf's map.
+ * image_debug.c - gdb's JIT interface and perf's map file.
  *
- * gdb looks for __jit_debug_register_code and __jit_debug_descriptor in the
- * symbol table of every file of the process, hidden names included, and so
- * finds ours beside those of LLVM. Ours stay hidden: an exported pair could
- * take the place of another library's, or be replaced by it. The price is
- * that in a stripped library gdb finds them only with its debug symbols.
+ * gdb searches __jit_debug_register_code and __jit_debug_descriptor in the
+ * symbol tables of all files of the process, including hidden symbols, so that
+ * it finds ours in addition to LLVM's. Ours are hidden: exported ones could
+ * preempt those of another library, or be preempted. In a stripped library, gdb
+ * finds them only with separate debug symbols.
  */
 #include "object/image_debug.h"
 
@@ -22,7 +22,7 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 
-static atomic_uint told; /* TGI_DEBUG_* */
+static atomic_uint enabled; /* TGI_DEBUG_* */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -30,12 +30,12 @@ TGI_LOCK_ACROSS_FORK(&lock, (void)0)
 
 void tgi_image_debug_enable(unsigned what)
 {
-    atomic_fetch_or(&told, what);
+    atomic_fetch_or(&enabled, what);
 }
 
 /* -- gdb ------------------------------------------------------------------- */
 
-/* Names, types and order are gdb's ("JIT Compilation Interface"). */
+/* Names, types and order are specified by gdb ("JIT Compilation Interface"). */
 
 typedef struct jit_code_entry {
     struct jit_code_entry *next_entry, *prev_entry;
@@ -57,7 +57,7 @@ void __jit_debug_register_code(void);
 __attribute__((used)) jit_descriptor __jit_debug_descriptor = {
     .version = 1, .action_flag = JIT_NOACTION};
 
-/* gdb's breakpoint is here. */
+/* gdb sets a breakpoint here. */
 __attribute__((noinline, used)) void __jit_debug_register_code(void)
 {
     __asm__ volatile("" ::: "memory");
@@ -65,11 +65,11 @@ __attribute__((noinline, used)) void __jit_debug_register_code(void)
 
 struct tgi_image_debug {
     jit_code_entry entry;
-    unsigned char object[]; /* a copy, with addresses */
+    unsigned char object[]; /* a copy with section addresses */
 };
 
-/* Under the lock. */
-static void tell_gdb(jit_code_entry *entry, uint32_t action)
+/* Lock held. */
+static void notify_gdb(jit_code_entry *entry, uint32_t action)
 {
     __jit_debug_descriptor.relevant_entry = entry;
     __jit_debug_descriptor.action_flag = action;
@@ -79,9 +79,9 @@ static void tell_gdb(jit_code_entry *entry, uint32_t action)
 }
 
 /*
- * Gives the sections of a copy of the object the addresses they have in the
- * image. Unwind tables have none, but hold distances to code: as if they
- * followed the image, those fit their fields.
+ * Sets the section addresses in a copy of the object. Unwind tables are not
+ * loaded; they get addresses behind the image, so that their 32-bit distances
+ * to code do not overflow.
  */
 static void set_addresses(const tgi_object *object, const void *code,
                           unsigned char *copy)
@@ -121,7 +121,7 @@ static tg_status add_to_gdb(const tgi_object *object, const void *code,
     if (second)
         second->prev_entry = &added->entry;
     __jit_debug_descriptor.first_entry = &added->entry;
-    tell_gdb(&added->entry, JIT_REGISTER_FN);
+    notify_gdb(&added->entry, JIT_REGISTER_FN);
     pthread_mutex_unlock(&lock);
     *out_entry = added;
     return TG_OK;
@@ -140,7 +140,7 @@ void tgi_image_debug_remove(tgi_image_debug *removed)
         previous->next_entry = next;
     else
         __jit_debug_descriptor.first_entry = next;
-    tell_gdb(&removed->entry, JIT_UNREGISTER_FN);
+    notify_gdb(&removed->entry, JIT_UNREGISTER_FN);
     pthread_mutex_unlock(&lock);
     tgi_free(removed);
 }
@@ -148,9 +148,9 @@ void tgi_image_debug_remove(tgi_image_debug *removed)
 /* -- perf ------------------------------------------------------------------ */
 
 /*
- * Opened for each image: its name follows a fork, and other libraries of the
- * process may add lines of their own. A name in /tmp may be anyone's file: no
- * links, and only what is ours.
+ * The file is opened for each image, because its name changes after a fork, and
+ * other libraries may append to it. A file in /tmp may belong to another user:
+ * symbolic links and foreign files are rejected.
  */
 static void append_to_map(const tgi_strbuf *lines)
 {
@@ -166,7 +166,7 @@ static void append_to_map(const tgi_strbuf *lines)
     if (fstat(file, &about) == 0 && S_ISREG(about.st_mode) &&
         about.st_uid == geteuid()) {
         const ssize_t n_written = write(file, lines->text, lines->n);
-        (void)n_written; /* the rest of a full disk's last line is lost */
+        (void)n_written; /* a full disk truncates the last line */
     }
     close(file);
 }
@@ -176,11 +176,11 @@ static tg_status add_to_perf(const tgi_object *object, const void *code)
     tgi_strbuf lines = {0};
     for (size_t i = 0; i < object->n_symbols; i++) {
         const Elf64_Sym symbol = tgi_object_symbol(object, i);
-        const uint32_t place = tgi_object_symbol_offset(object, &symbol);
+        const uint32_t offset = tgi_object_symbol_offset(object, &symbol);
         if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC &&
-            place != TGI_OBJECT_NOT_LOADED)
+            offset != TGI_OBJECT_NOT_LOADED)
             tgi_strbuf_addf(&lines, "%llx %llx %s\n",
-                            (unsigned long long)((uintptr_t)code + place),
+                            (unsigned long long)((uintptr_t)code + offset),
                             (unsigned long long)symbol.st_size,
                             tgi_object_symbol_name(object, &symbol));
     }
@@ -197,7 +197,7 @@ tg_status tgi_image_debug_add(const tgi_object *object, const void *code,
                               tgi_image_debug **out_entry)
 {
     *out_entry = NULL;
-    const unsigned what = atomic_load_explicit(&told, memory_order_relaxed);
+    const unsigned what = atomic_load_explicit(&enabled, memory_order_relaxed);
     if (what & TGI_DEBUG_PERF)
         TGI_TRY(add_to_perf(object, code));
     if (what & TGI_DEBUG_GDB)

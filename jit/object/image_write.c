@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * image_write.c - from a verified object to the bytes of its image: sections
- * copied to their places, then relocated. Relocations are verified here, one
- * by one, each before it writes. Those of sections without a place (unwind
- * tables, debug information) are not ours to apply.
+ * image_write.c - writes the image of a verified object: copies sections, then
+ * applies relocations, each verified first. Relocations of sections that are
+ * not loaded (unwind tables, debug information) are ignored.
  */
 #include <string.h>
 
@@ -22,9 +21,9 @@ static void copy_sections(const tgi_object *object, unsigned char *image)
     }
 }
 
-/* Symbols that stand for their section are called as it is. */
-static const char *name_for_message(const tgi_object *object,
-                                    const Elf64_Sym *symbol)
+/* The name of a symbol for messages; of a section symbol, the section's. */
+static const char *display_name(const tgi_object *object,
+                                const Elf64_Sym *symbol)
 {
     if (ELF64_ST_TYPE(symbol->st_info) != STT_SECTION)
         return tgi_object_symbol_name(object, symbol);
@@ -32,9 +31,9 @@ static const char *name_for_message(const tgi_object *object,
     return tgi_object_section_name(object, &section);
 }
 
-/* `target` is the index of a section that has a place. */
-static tg_status relocate(const tgi_object *object, size_t target,
-                          const Elf64_Rela *reloc, unsigned char *image)
+/* Applies one relocation of loaded section `target`. */
+static tg_status apply_relocation(const tgi_object *object, size_t target,
+                                  const Elf64_Rela *reloc, unsigned char *image)
 {
     const Elf64_Shdr section = tgi_object_section(object, target);
     const char *section_name = tgi_object_section_name(object, &section);
@@ -43,10 +42,10 @@ static tg_status relocate(const tgi_object *object, size_t target,
 
     if (symbol_index == 0 || symbol_index >= object->n_symbols)
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                 "bad object: a relocation of %.64s has no symbol",
+                 "bad object: a relocation in %.64s has no symbol",
                  section_name);
     const Elf64_Sym symbol = tgi_object_symbol(object, symbol_index);
-    const char *symbol_name = name_for_message(object, &symbol);
+    const char *symbol_name = display_name(object, &symbol);
 
     const tgi_reloc_kind *kind = tgi_reloc_find(type);
     if (!kind)
@@ -56,8 +55,8 @@ static tg_status relocate(const tgi_object *object, size_t target,
                  type, section_name, symbol_name);
     if (!kind->store)
         TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE,
-                 "generated code has a relocation %s in %.64s by '%.128s': "
-                 "only distances inside it are known",
+                 "generated code has a relocation %s in %.64s by '%.128s'; "
+                 "only PC-relative ones are supported",
                  kind->name, section_name, symbol_name);
     if (reloc->r_offset > section.sh_size ||
         kind->bytes > section.sh_size - reloc->r_offset)
@@ -66,8 +65,8 @@ static tg_status relocate(const tgi_object *object, size_t target,
     const uint32_t to = tgi_object_symbol_offset(object, &symbol);
     if (to == TGI_OBJECT_NOT_LOADED)
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                 "bad object: a relocation of %.64s by '%.128s' leads out of "
-                 "the code",
+                 "bad object: a relocation in %.64s by '%.128s' targets a "
+                 "section that is not loaded",
                  section_name, symbol_name);
 
     const uint32_t from =
@@ -77,13 +76,14 @@ static tg_status relocate(const tgi_object *object, size_t target,
                          &distance) ||
         !kind->store(image + from, distance))
         TGI_FAIL(TG_ERROR_OVERFLOW, TGI_NO_SITE,
-                 "a relocation %s of %.64s by '%.128s' is out of range",
+                 "a relocation %s in %.64s by '%.128s' is out of range",
                  kind->name, section_name, symbol_name);
     return TG_OK;
 }
 
-static tg_status relocate_all(const tgi_object *object,
-                              const Elf64_Shdr *relocs, unsigned char *image)
+static tg_status apply_relocations(const tgi_object *object,
+                                   const Elf64_Shdr *relocs,
+                                   unsigned char *image)
 {
     if (relocs->sh_info >= object->n_sections)
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
@@ -101,7 +101,7 @@ static tg_status relocate_all(const tgi_object *object,
     for (uint64_t at = 0; at < relocs->sh_size; at += sizeof(Elf64_Rela)) {
         Elf64_Rela reloc;
         memcpy(&reloc, object->bytes + relocs->sh_offset + at, sizeof(reloc));
-        TGI_TRY(relocate(object, relocs->sh_info, &reloc, image));
+        TGI_TRY(apply_relocation(object, relocs->sh_info, &reloc, image));
     }
     return TG_OK;
 }
@@ -112,7 +112,7 @@ tg_status tgi_object_write_image(const tgi_object *object, unsigned char *image)
     for (size_t i = 0; i < object->n_sections; i++) {
         const Elf64_Shdr section = tgi_object_section(object, i);
         if (section.sh_type == SHT_RELA)
-            TGI_TRY(relocate_all(object, &section, image));
+            TGI_TRY(apply_relocations(object, &section, image));
     }
     return TG_OK;
 }

@@ -147,7 +147,7 @@ Test(image_damage, refuses_relocations_that_lead_or_lie_outside)
         {0, 5, 0, TG_ERROR_INVALID_ARGUMENT, "has no symbol"},
         {0, UINT32_MAX, 0, TG_ERROR_INVALID_ARGUMENT, "has no symbol"},
         {0, SAMPLE_SYMBOL_ANSWER, INT64_C(1) << 31, TG_ERROR_OVERFLOW,
-         "R_X86_64_PC32 of .text by 'answer' is out of range"},
+         "R_X86_64_PC32 in .text by 'answer' is out of range"},
         {0, SAMPLE_SYMBOL_ANSWER, -(INT64_C(1) << 31) - 1, TG_ERROR_OVERFLOW,
          "out of range"},
         {8, SAMPLE_SYMBOL_ANSWER, INT64_MIN, TG_ERROR_OVERFLOW, "out of range"},
@@ -186,7 +186,8 @@ Test(image_damage, refuses_relocations_to_what_has_no_place)
         &b, "", section, 0, 0, ELF64_ST_INFO(STB_LOCAL, STT_SECTION));
     object_relocation(&b, SAMPLE_TEXT, 0, R_X86_64_PC32, symbol, 0);
     check_refused(&b, TG_ERROR_INVALID_ARGUMENT,
-                  "by '.debug_str' leads out of the code");
+                  "by '.debug_str' targets a section that is not "
+                  "loaded");
 }
 
 Test(image_damage, refuses_symbols_that_lie_outside_their_section)
@@ -277,18 +278,18 @@ Test(image_damage, refuses_tables_of_a_wrong_shape)
         } edited;
         const char *words;
     } cases[] = {
-        {EDITED(".strtab", sh_size, 9), "table of names"},
-        {EDITED(".strtab", sh_size, 0), "table of names"},
-        {EDITED(".strtab", sh_type, SHT_PROGBITS), "table of names"},
-        {EDITED(".symtab", sh_entsize, 0), "table of symbols"},
-        {EDITED(".symtab", sh_entsize, 16), "table of symbols"},
-        {EDITED(".symtab", sh_size, 25), "table of symbols"},
-        {EDITED(".symtab", sh_link, 200), "table of symbols"},
-        {EDITED(".symtab", sh_link, SAMPLE_TEXT), "table of names"},
-        {EDITED(".symtab", sh_type, SHT_NOTE), "table of symbols"},
+        {EDITED(".strtab", sh_size, 9), "string table"},
+        {EDITED(".strtab", sh_size, 0), "string table"},
+        {EDITED(".strtab", sh_type, SHT_PROGBITS), "string table"},
+        {EDITED(".symtab", sh_entsize, 0), "symbol table"},
+        {EDITED(".symtab", sh_entsize, 16), "symbol table"},
+        {EDITED(".symtab", sh_size, 25), "symbol table"},
+        {EDITED(".symtab", sh_link, 200), "symbol table"},
+        {EDITED(".symtab", sh_link, SAMPLE_TEXT), "string table"},
+        {EDITED(".symtab", sh_type, SHT_NOTE), "symbol table"},
         {EDITED(".text", sh_type, SHT_SYMTAB), "no code"},
-        {EDITED(".rodata", sh_type, SHT_SYMTAB), "table of symbols"},
-        {EDITED(".rodata", sh_type, SHT_NULL), "may not have type 0"},
+        {EDITED(".rodata", sh_type, SHT_SYMTAB), "symbol table"},
+        {EDITED(".rodata", sh_type, SHT_NULL), "must not have type 0"},
         {EDITED(".rodata", sh_size, UINT64_MAX), "lies outside"},
         {EDITED(".rodata", sh_offset, UINT64_MAX), "lies outside"},
         {EDITED(".rodata", sh_name, 1 << 20), "name of section 2"},

@@ -289,8 +289,9 @@ Test(pages, say_when_the_system_refuses)
     tgi_pages_inject_failures(0);
     cr_assert_eq(tgi_pages_alloc(100, &memory), TG_ERROR_UNSUPPORTED);
     cr_assert_null(memory);
-    cr_assert_str_eq(tg_error(NULL), "cannot have 1048576 bytes of executable "
-                                     "memory: Permission denied");
+    cr_assert_str_eq(tg_error(NULL),
+                     "cannot allocate 1048576 bytes of executable memory: "
+                     "Permission denied");
     tgi_pages_inject_failures(-1);
     check_nothing_is_alive();
 }

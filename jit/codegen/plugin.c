@@ -224,8 +224,8 @@ __attribute__((constructor)) static void at_load(void)
 #ifdef TGJIT_HAVE_LLVM
 
 /*
- * The table of a loaded plugin; NULL after set_unavailable(). The union replaces
- * a cast from an object pointer to a function pointer, which ISO C lacks.
+ * The table of a loaded plugin; NULL after set_unavailable(). A union, because
+ * ISO C has no cast from an object pointer to a function pointer.
  */
 static const struct tgi_plugin *get_table(void *library, const char *path)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aot.c - what exported functions need of a library beside themselves: a team
- * of threads. With team.c, work_share.c and fpenv.c it is libtgjit-aot, all that
- * programs with such functions link; those without a team link nothing.
+ * aot.c - the thread team of exported functions. With team.c, work_share.c and
+ * fpenv.c it is libtgjit-aot, the only library such functions need; functions
+ * without a team need none.
  */
 #include "codegen/entry_abi.h"
 #include "run/team.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * export_object.c - a graph as an object for other programs: the road of
- * program.c, with memory planned now and not at the call, and past all caches.
+ * export_object.c - compiles a graph into an object for other programs: the
+ * pipeline of program.c without caches, and with memory planned at compile
+ * time.
  */
 #include <assert.h>
 #include <string.h>
@@ -14,9 +15,9 @@
 #include "program.h"
 #include "target/cpu_cache.h"
 
-/* What one object may hold of constants or of static temporaries: its code
-   reaches no further than 2 GiB. */
-#define MOST_BYTES ((int64_t)1 << 30)
+/* Limit of the constants, and of the static temporaries, of an object: its code
+   addresses at most 2 GiB. */
+#define MAX_BYTES ((int64_t)1 << 30)
 
 typedef struct job {
     const tgi_graph *graph;
@@ -28,9 +29,9 @@ typedef struct job {
     int64_t memory_bytes, constant_bytes;
 } job;
 
-/* -- The plan -------------------------------------------------------------- */
+/* -- Loops and memory plan ------------------------------------------------- */
 
-static tg_status make_loops(job *j)
+static tg_status fuse_graph(job *j)
 {
     tgi_variant variant;
     TGI_TRY(tgi_variant_init(&variant, j->graph, NULL));
@@ -49,12 +50,11 @@ static tg_status make_loops(job *j)
         if (loop->stack_set)
             TGI_FAIL(TG_ERROR_UNSUPPORTED,
                      tgi_node_site(tgi_graph_node(loop->graph, loop->node)),
-                     "'%s' saves values in a loop whose trips are not known "
-                     "beforehand, for which an exported function has no "
-                     "memory",
+                     "'%s' saves values in a loop of unknown length, for which "
+                     "an exported function has no memory",
                      j->graph->name);
     }
-    /* An exported function does not know whether anything has changed. */
+    /* Exported functions do not memoise: they have no versions of variables. */
     for (size_t i = 0; i < j->loops->kernels.n; i++)
         j->loops->kernels.data[i]->memo = 0;
     return tgi_loops_verify(j->loops);
@@ -67,7 +67,7 @@ bool tgi_export_is_by_value(const tgi_graph *graph, size_t param)
            tgi_graph_shape(graph, ref)->rank == 0;
 }
 
-static void list_params(job *j)
+static void fill_params(job *j)
 {
     const tgi_graph *graph = j->graph;
     tgi_export_param *out = j->params;
@@ -80,7 +80,7 @@ static void list_params(job *j)
             .dtype = tgi_graph_node(graph, graph->results.data[i])->dtype};
 }
 
-static void list_buffers(job *j)
+static void fill_buffers(job *j)
 {
     for (size_t i = 0; i < j->loops->buffers.n; i++) {
         const tgi_loop_buffer *b = &j->loops->buffers.data[i];
@@ -115,7 +115,7 @@ static void list_buffers(job *j)
     }
 }
 
-static tg_status make_plan(job *j)
+static tg_status plan_memory(job *j)
 {
     const size_t n = j->loops->buffers.n + 1;
     tgi_memory_plan plan;
@@ -126,28 +126,28 @@ static tg_status make_plan(job *j)
         (j->graph->params.n + j->graph->results.n + 1) * sizeof(*j->params));
     if (!j->sizes || !j->offsets || !j->buffers || !j->params)
         return tgi_error_memory();
-    /* No extent is unknown: there are no values to be asked for. */
+    /* All extents are known: no values are needed. */
     TGI_TRY(tgi_plan_sizes(j->loops, NULL, j->sizes));
     TGI_TRY(tgi_plan_memory(j->loops, j->sizes, j->options->threads,
                             j->offsets, &plan));
     j->memory_bytes = plan.bytes;
-    list_params(j);
-    list_buffers(j);
-    if (j->constant_bytes > MOST_BYTES)
+    fill_params(j);
+    fill_buffers(j);
+    if (j->constant_bytes > MAX_BYTES)
         TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE,
-                 "'%s' has %lld bytes of constants, an object holds %lld",
+                 "'%s' has %lld bytes of constants, but the limit is %lld",
                  j->graph->name, (long long)j->constant_bytes,
-                 (long long)MOST_BYTES);
-    if (j->memory_bytes > MOST_BYTES && !j->options->takes_memory)
+                 (long long)MAX_BYTES);
+    if (j->memory_bytes > MAX_BYTES && !j->options->takes_memory)
         TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE,
-                 "'%s' needs %lld bytes of temporaries, an object holds %lld: "
-                 "let the caller give them",
+                 "'%s' needs %lld bytes of temporaries, but the limit is %lld; "
+                 "set the option memory to TG_EXPORT_CALLER",
                  j->graph->name, (long long)j->memory_bytes,
-                 (long long)MOST_BYTES);
+                 (long long)MAX_BYTES);
     return TG_OK;
 }
 
-/* -- The object ------------------------------------------------------------ */
+/* -- Object ---------------------------------------------------------------- */
 
 static int choose_threads(const tgi_kernel_cost *costs, const void *user)
 {
@@ -156,8 +156,8 @@ static int choose_threads(const tgi_kernel_cost *costs, const void *user)
                             j->options->grain, j->options->threads);
 }
 
-static tg_status take(const job *j, const tgi_codegen *codegen, bool is_good,
-                      tgi_exported *out)
+static tg_status copy_object(const job *j, const tgi_codegen *codegen,
+                             bool is_good, tgi_exported *out)
 {
     if (!is_good && codegen->is_out_of_memory)
         return tgi_error_memory();
@@ -174,7 +174,7 @@ static tg_status take(const job *j, const tgi_codegen *codegen, bool is_good,
     return TG_OK;
 }
 
-static tg_status generate(const job *j, tgi_exported *out)
+static tg_status generate_object(const job *j, tgi_exported *out)
 {
     const tgi_codegen_export export = {
         .symbol = j->options->symbol,
@@ -186,27 +186,28 @@ static tg_status generate(const job *j, tgi_exported *out)
         .grain = j->options->grain,
         .choose_threads = choose_threads,
         .user = j};
-    const tgi_codegen_options asked = {.cpu = j->options->cpu,
-                                       .vector_bits = j->options->vector_bits,
-                                       .cache_bytes = tgi_cpu_cache_bytes(),
-                                       .verify = j->options->verifies,
-                                       .export = &export,
-                                       .alloc = tgi_alloc,
-                                       .free = tgi_free};
+    const tgi_codegen_options request = {.cpu = j->options->cpu,
+                                         .vector_bits = j->options->vector_bits,
+                                         .cache_bytes = tgi_cpu_cache_bytes(),
+                                         .verify = j->options->verifies,
+                                         .export = &export,
+                                         .alloc = tgi_alloc,
+                                         .free = tgi_free};
     char reason[1024];
-    const struct tgi_plugin *module =
+    const struct tgi_plugin *plugin =
         tgi_plugin_acquire(reason, sizeof(reason));
-    if (!module)
+    if (!plugin)
         TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE, "%s", reason);
     tgi_codegen codegen = {0};
-    const bool is_good = tgi_plugin_compile(module, j->loops, &asked, &codegen);
-    tg_status status = take(j, &codegen, is_good, out);
-    module->dispose(&codegen);
+    const bool is_good =
+        tgi_plugin_compile(plugin, j->loops, &request, &codegen);
+    tg_status status = copy_object(j, &codegen, is_good, out);
+    plugin->dispose(&codegen);
     tgi_plugin_release();
     return status;
 }
 
-/* -- All of it ------------------------------------------------------------- */
+/* -- Entry points ---------------------------------------------------------- */
 
 tg_status tgi_jit_export(const tgi_graph *graph,
                          const tgi_export_options *options,
@@ -217,11 +218,11 @@ tg_status tgi_jit_export(const tgi_graph *graph,
     TGI_TRY(tgi_program_check_no_calls(graph));
     TGI_TRY(tgi_graph_run_checks(graph, NULL));
     job j = {.graph = graph, .options = options};
-    tg_status status = make_loops(&j);
+    tg_status status = fuse_graph(&j);
     if (!status)
-        status = make_plan(&j);
+        status = plan_memory(&j);
     if (!status)
-        status = generate(&j, out_exported);
+        status = generate_object(&j, out_exported);
     tgi_free(j.params);
     tgi_free(j.buffers);
     tgi_free(j.offsets);

@@ -9,7 +9,7 @@
 
 #include "base/thread.h"
 
-static void *help(void *user)
+static void *helper_main(void *user)
 {
     struct tgi_helper *helper = user;
     tgi_helpers *all = helper->of;
@@ -32,7 +32,7 @@ void tgi_helpers_start(tgi_helpers *helpers, int n_wanted, size_t stack_bytes)
     pthread_cond_init(&helpers->decided, NULL);
     if (pthread_attr_init(&attributes) != 0)
         return;
-    if (stack_bytes) /* the usual one if the system does not like it */
+    if (stack_bytes) /* on failure the default remains */
         (void)pthread_attr_setstacksize(&attributes, stack_bytes);
     if (n_wanted > TGI_HELPERS_MAX)
         n_wanted = TGI_HELPERS_MAX;
@@ -40,15 +40,15 @@ void tgi_helpers_start(tgi_helpers *helpers, int n_wanted, size_t stack_bytes)
         struct tgi_helper *next = &helpers->each[helpers->n];
         next->of = helpers;
         next->number = helpers->n + 1;
-        if (!tgi_thread_start(&next->thread, &attributes, help, next))
+        if (!tgi_thread_start(&next->thread, &attributes, helper_main, next))
             break;
         helpers->n++;
     }
     pthread_attr_destroy(&attributes);
 }
 
-/* The first `n_threads` work, the others end at once. */
-static void decide(tgi_helpers *helpers, int n_threads)
+/* Wakes the helpers: those numbered below n_threads work, the others exit. */
+static void wake_helpers(tgi_helpers *helpers, int n_threads)
 {
     pthread_mutex_lock(&helpers->lock);
     helpers->n_threads = n_threads;
@@ -57,7 +57,7 @@ static void decide(tgi_helpers *helpers, int n_threads)
     pthread_mutex_unlock(&helpers->lock);
 }
 
-static void join(tgi_helpers *helpers)
+static void join_helpers(tgi_helpers *helpers)
 {
     for (int i = 0; i < helpers->n; i++)
         pthread_join(helpers->each[i].thread, NULL);
@@ -65,25 +65,26 @@ static void join(tgi_helpers *helpers)
     pthread_mutex_destroy(&helpers->lock);
 }
 
-/* A joined thread counts until the kernel has released it, soon after. */
-static bool wait_until_gone(const tgi_helpers *helpers)
+/* Waits until the kernel has released the joined threads, which then no longer
+   count towards limits. */
+static bool wait_until_released(const tgi_helpers *helpers)
 {
-    enum { MOST_NAPS = 1000, NAP_NANOSECONDS = 50000 };
-    int n_naps = 0;
+    enum { MAX_SLEEPS = 1000, SLEEP_NANOSECONDS = 50000 };
+    int n_sleeps = 0;
     for (int i = 0; i < helpers->n; i++)
         while (syscall(SYS_tgkill, getpid(), helpers->each[i].id, 0) == 0) {
-            if (n_naps++ == MOST_NAPS)
-                return false; /* held by a debugger, or a new thread's id */
-            nanosleep(&(struct timespec){.tv_nsec = NAP_NANOSECONDS}, NULL);
+            if (n_sleeps++ == MAX_SLEEPS)
+                return false; /* held by a debugger, or the id is reused */
+            nanosleep(&(struct timespec){.tv_nsec = SLEEP_NANOSECONDS}, NULL);
         }
     return true;
 }
 
 bool tgi_helpers_dismiss(tgi_helpers *helpers)
 {
-    decide(helpers, 0);
-    join(helpers);
-    return wait_until_gone(helpers);
+    wake_helpers(helpers, 0);
+    join_helpers(helpers);
+    return wait_until_released(helpers);
 }
 
 void tgi_helpers_run(tgi_helpers *helpers, int n_threads,
@@ -92,7 +93,7 @@ void tgi_helpers_run(tgi_helpers *helpers, int n_threads,
     assert(n_threads >= 1 && n_threads <= helpers->n + 1);
     helpers->part = part;
     helpers->user = user;
-    decide(helpers, n_threads);
+    wake_helpers(helpers, n_threads);
     part(user, 0, n_threads);
-    join(helpers);
+    join_helpers(helpers);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * native.c - a program with its memory: extents evaluated, temporaries placed,
- * every buffer's address in one table. Running is then one call.
+ * native.c - a program with its memory: extents are evaluated, temporaries
+ * allocated, and the addresses of all buffers are in one table. A run is then
+ * one call of the entry.
  */
 #include <string.h>
 
@@ -20,39 +21,40 @@ struct tgi_native {
     tgi_program *program; /* retained */
     tgi_native_options options;
     int64_t *values;       /* of the loops' extents */
-    int64_t *graph_values; /* of the graph's */
-    void **buffers;        /* by number */
-    int64_t *sizes;        /* their bytes */
+    int64_t *graph_values; /* of the graph's extents */
+    void **buffers;        /* by buffer: address */
+    int64_t *sizes;        /* by buffer: bytes */
     char *memory;          /* temporaries and scratch */
-    int64_t bytes, least_bytes;
-    tgi_memory_budget room; /* what it takes in all, and its limit */
-    int n_threads; /* worth having */
+    int64_t bytes, peak_bytes;
+    tgi_memory_budget budget; /* all memory in use, and its limit */
+    int n_threads;            /* profitable */
 
-    /* Results that are not written directly: NULL ones, those in a
-       parameter's buffer, and all of a program that may fail. */
-    char **spare;           /* by result; NULL: written directly */
-    bool *waits;            /* by result: needs `spare`; for binding */
-    int64_t spare_bytes;
-    void **results;         /* where they go, or NULL */
+    /* Staging buffers of results that must not be written during the run:
+       those that are NULL or overlap a parameter, and all results of a program
+       that may fail. */
+    char **staging;  /* by result; NULL: written directly */
+    bool *is_staged; /* by result; scratch of tgi_native_bind */
+    int64_t staging_bytes;
+    void **results; /* by result: the caller's buffer, or NULL */
     tgi_frame frame;
-    tg_status host_status;  /* of the host step that failed */
-    tgi_arena arena;        /* of what host calls show */
-    tg_host_buffer **calls; /* by number of host step; NULL: a print */
-    struct kept *kept;      /* by number of the loops' */
-    int64_t *unchanged;     /* the same for the frame */
-    tgi_stack_group *stacks; /* by number of the loops'; of buffers */
-    int64_t *capacity;      /* the same for the frame */
+    tg_status host_status;       /* of the failed host step */
+    tgi_arena arena;             /* of host_calls and stacks */
+    tg_host_buffer **host_calls; /* by host step; NULL: a print */
+    struct memo *memos;          /* by memoised parameter */
+    int64_t *unchanged;          /* the same for the frame */
+    tgi_stack_group *stacks;     /* by loop with unbounded stacks */
+    int64_t *capacity;           /* the same for the frame */
 };
 
-/* Contents of a variable: those now, and those from which what is kept was
-   made. */
-struct kept {
-    tgi_contents_id now, made;
+/* Contents of a memoised parameter: for the next run, and when the operand was
+   last computed. */
+struct memo {
+    tgi_contents_id current, computed;
 };
 
-/* Parameters and temporaries without elements lie here: an address that may
-   be loaded from. */
-static _Alignas(TGI_BUFFER_ALIGN) char nothing[TGI_BUFFER_ALIGN];
+/* The address of buffers without elements: readable, because code may load from
+   it. */
+static _Alignas(TGI_BUFFER_ALIGN) char no_elements[TGI_BUFFER_ALIGN];
 
 /* -- Memory ---------------------------------------------------------------- */
 
@@ -75,9 +77,9 @@ static tg_status check_limit(const tgi_native *native, int64_t bytes)
     return TG_OK;
 }
 
-/* Places temporaries and each thread's scratch in one piece of memory;
-   `offsets` has room for those of all buffers. */
-static tg_status place(tgi_native *native, int64_t *offsets)
+/* Allocates temporaries and the scratch of all threads as one block; `offsets`
+   is working memory, one element per buffer. */
+static tg_status alloc_temporaries(tgi_native *native, int64_t *offsets)
 {
     const tgi_loops *loops = native->program->loops;
     tgi_memory_plan plan;
@@ -86,8 +88,8 @@ static tg_status place(tgi_native *native, int64_t *offsets)
                             &plan));
     TGI_TRY(check_limit(native, plan.bytes));
     native->bytes = plan.bytes;
-    native->least_bytes = plan.peak;
-    native->room =
+    native->peak_bytes = plan.peak;
+    native->budget =
         (tgi_memory_budget){(uint64_t)plan.bytes, native->options.memory_limit};
     native->memory = tgi_buffer_alloc((size_t)native->bytes);
     if (!native->memory)
@@ -100,27 +102,28 @@ static tg_status place(tgi_native *native, int64_t *offsets)
     return TG_OK;
 }
 
-static tg_status place_buffers(tgi_native *native)
+static tg_status set_addresses(tgi_native *native)
 {
     const tgi_loops *loops = native->program->loops;
     for (size_t i = 0; i < loops->buffers.n; i++) {
         const tgi_loop_buffer *b = &loops->buffers.data[i];
-        native->buffers[i] = nothing;
+        native->buffers[i] = no_elements;
         if (b->place == TGI_PLACE_CONSTANT && native->sizes[i])
             native->buffers[i] =
                 (void *)(uintptr_t)tgi_graph_constant(b->graph, b->node);
     }
     int64_t *offsets =
         tgi_alloc((loops->buffers.n + 1) * sizeof(*offsets));
-    tg_status status = offsets ? place(native, offsets) : tgi_error_memory();
+    tg_status status =
+        offsets ? alloc_temporaries(native, offsets) : tgi_error_memory();
     tgi_free(offsets);
     return status;
 }
 
-/* -- Steps of the host ----------------------------------------------------- */
+/* -- Host steps and checks ------------------------------------------------- */
 
-static tgi_view view_of(const tgi_native *native, const tgi_graph *graph,
-                        tgi_ref ref, void *data)
+static tgi_view value_view(const tgi_native *native, const tgi_graph *graph,
+                           tgi_ref ref, void *data)
 {
     const tgi_shape *shape = tgi_graph_shape(graph, ref);
     int64_t dims[TG_MAX_RANK];
@@ -132,7 +135,7 @@ static tgi_view view_of(const tgi_native *native, const tgi_graph *graph,
     return view;
 }
 
-static tg_status print(tgi_native *native, const tgi_host_step *step)
+static tg_status print_step(tgi_native *native, const tgi_host_step *step)
 {
     const tgi_node *node = tgi_graph_node(step->graph, step->node);
     if (!native->options.host.print)
@@ -141,8 +144,8 @@ static tg_status print(tgi_native *native, const tgi_host_step *step)
     if (!views)
         return tgi_error_memory();
     for (uint32_t i = 0; i < node->n_inputs; i++)
-        views[i] = view_of(native, step->graph, node->inputs[i],
-                           native->buffers[step->buffers[i]]);
+        views[i] = value_view(native, step->graph, node->inputs[i],
+                              native->buffers[step->buffers[i]]);
     tgi_strbuf text = {0};
     tgi_format_print(node->attr, views, node->n_inputs, &text);
     tgi_free(views);
@@ -162,36 +165,38 @@ static tg_status call_host(const tgi_native *native, const tgi_host_step *step,
     return tgi_host_call(tgi_graph_node(step->graph, step->node), buffers);
 }
 
-static tg_status prepare_calls(tgi_native *native)
+static tg_status prepare_host_calls(tgi_native *native)
 {
     const tgi_loops *loops = native->program->loops;
-    native->calls = tgi_arena_alloc(
-        &native->arena, (loops->hosts.n + 1) * sizeof(*native->calls));
-    if (!native->calls)
+    native->host_calls = tgi_arena_alloc(
+        &native->arena, (loops->hosts.n + 1) * sizeof(*native->host_calls));
+    if (!native->host_calls)
         return tgi_error_memory();
     for (size_t i = 0; i < loops->hosts.n; i++) {
         const tgi_host_step *step = &loops->hosts.data[i];
         const tgi_node *node = tgi_graph_node(step->graph, step->node);
-        native->calls[i] = NULL;
+        native->host_calls[i] = NULL;
         if (node->op == TGI_OP_HOST &&
-            !(native->calls[i] = tgi_host_prepare(
+            !(native->host_calls[i] = tgi_host_prepare(
                   step->graph, node, native->graph_values, &native->arena)))
             return tg_error_last()->status;
     }
     return TG_OK;
 }
 
-static int32_t do_host_step(tgi_frame *frame, int64_t number)
+/* frame->host. */
+static int32_t run_host_step(tgi_frame *frame, int64_t number)
 {
     tgi_native *native = frame->user;
     const tgi_host_step *step = &native->program->loops->hosts.data[number];
-    tg_host_buffer *buffers = native->calls[number];
+    tg_host_buffer *buffers = native->host_calls[number];
     native->host_status =
-        buffers ? call_host(native, step, buffers) : print(native, step);
+        buffers ? call_host(native, step, buffers) : print_step(native, step);
     return native->host_status == TG_OK;
 }
 
-static tg_status report_check(const tgi_native *native)
+/* The error of the check that has failed. */
+static tg_status fail_check(const tgi_native *native)
 {
     const tgi_runtime_check *checked =
         &native->program->loops->runtime_checks
@@ -202,8 +207,8 @@ static tg_status report_check(const tgi_native *native)
     if (node->op == TGI_OP_LOOP)
         return tgi_loop_limit_fail(node, *(const int64_t *)data);
     const int64_t axis = *(const int64_t *)node->attr;
-    tgi_view indices = view_of(native, graph, node->inputs[1],
-                               native->buffers[checked->buffer]);
+    tgi_view indices = value_view(native, graph, node->inputs[1],
+                                  native->buffers[checked->buffer]);
     const tgi_shape *shape = tgi_graph_shape(graph, node->inputs[0]);
     int64_t position = native->frame.failed_position;
     return tgi_indices_fail(
@@ -212,9 +217,9 @@ static tg_status report_check(const tgi_native *native)
         tgi_dim_value(shape->dims[axis], native->graph_values));
 }
 
-/* -- What grows ------------------------------------------------------------ */
+/* -- Unbounded stacks ------------------------------------------------------ */
 
-static tg_status make_stacks(tgi_native *native)
+static tg_status create_stacks(tgi_native *native)
 {
     const tgi_loops *loops = native->program->loops;
     const size_t n = loops->n_stack_sets;
@@ -239,11 +244,13 @@ static tg_status make_stacks(tgi_native *native)
     return TG_OK;
 }
 
-static int32_t do_grow(tgi_frame *frame, int64_t number, int64_t trips)
+/* frame->grow. */
+static int32_t grow_stacks(tgi_frame *frame, int64_t number, int64_t iterations)
 {
     tgi_native *native = frame->user;
     tgi_stack_group *stacks = &native->stacks[number];
-    const tg_status status = tgi_stack_group_grow(stacks, trips, &native->room);
+    const tg_status status =
+        tgi_stack_group_grow(stacks, iterations, &native->budget);
     for (size_t i = 0; i < stacks->n; i++)
         if (stacks->all[i].data)
             native->buffers[stacks->all[i].number] = stacks->all[i].data;
@@ -262,16 +269,16 @@ static void free_stacks(tgi_native *native)
     tgi_free(native->capacity);
 }
 
-/* -- What is kept ---------------------------------------------------------- */
+/* -- Memoised operands ----------------------------------------------------- */
 
-static tg_status make_kept(tgi_native *native)
+static tg_status create_memos(tgi_native *native)
 {
     const size_t n = native->program->loops->memo_params.n;
     if (!n)
         return TG_OK;
-    native->kept = tgi_alloc_zero(n * sizeof(*native->kept));
+    native->memos = tgi_alloc_zero(n * sizeof(*native->memos));
     native->unchanged = tgi_alloc_zero(n * sizeof(*native->unchanged));
-    return native->kept && native->unchanged ? TG_OK : tgi_error_memory();
+    return native->memos && native->unchanged ? TG_OK : tgi_error_memory();
 }
 
 size_t tgi_native_memoised_params(const tgi_native *native,
@@ -284,27 +291,29 @@ size_t tgi_native_memoised_params(const tgi_native *native,
 void tgi_native_set_contents(tgi_native *native, size_t number,
                              tgi_contents_id contents)
 {
-    native->kept[number].now = contents;
+    native->memos[number].current = contents;
 }
 
-static void compare_kept(tgi_native *native)
+/* Before a run: finds the operands that are still valid. */
+static void compare_memos(tgi_native *native)
 {
     for (size_t i = 0; i < native->program->loops->memo_params.n; i++) {
-        const struct kept *kept = &native->kept[i];
-        native->unchanged[i] = kept->now.variable != 0 &&
-                               kept->now.variable == kept->made.variable &&
-                               kept->now.version == kept->made.version;
+        const struct memo *memo = &native->memos[i];
+        native->unchanged[i] =
+            memo->current.variable != 0 &&
+            memo->current.variable == memo->computed.variable &&
+            memo->current.version == memo->computed.version;
     }
 }
 
-/* After a run; one that has failed may have left anything. */
-static void note_kept(tgi_native *native, bool has_failed)
+/* After a run: a failed one may have left operands incomplete. */
+static void update_memos(tgi_native *native, bool has_failed)
 {
-    const tgi_contents_id nothing_known = {0};
+    const tgi_contents_id unknown = {0};
     for (size_t i = 0; i < native->program->loops->memo_params.n; i++) {
-        struct kept *kept = &native->kept[i];
-        kept->made = has_failed ? nothing_known : kept->now;
-        kept->now = nothing_known;
+        struct memo *memo = &native->memos[i];
+        memo->computed = has_failed ? unknown : memo->current;
+        memo->current = unknown;
     }
 }
 
@@ -323,31 +332,32 @@ static tg_status native_init(tgi_native *native, const int64_t *symbols)
     native->sizes = tgi_alloc_zero(n * sizeof(int64_t));
     native->results =
         tgi_alloc_zero((graph->results.n + 1) * sizeof(*native->results));
-    native->spare =
-        tgi_alloc_zero((graph->results.n + 1) * sizeof(*native->spare));
-    native->waits =
-        tgi_alloc_zero((graph->results.n + 1) * sizeof(*native->waits));
+    native->staging =
+        tgi_alloc_zero((graph->results.n + 1) * sizeof(*native->staging));
+    native->is_staged =
+        tgi_alloc_zero((graph->results.n + 1) * sizeof(*native->is_staged));
     if (!native->values || !native->graph_values || !native->buffers ||
-        !native->sizes || !native->results || !native->spare || !native->waits)
+        !native->sizes || !native->results || !native->staging ||
+        !native->is_staged)
         return tgi_error_memory();
     TGI_TRY(tgi_dims_evaluate(loops->dims, symbols, native->values));
     TGI_TRY(tgi_dims_evaluate(graph->dims, symbols, native->graph_values));
     TGI_TRY(tgi_graph_run_checks(graph, native->graph_values));
     TGI_TRY(tgi_plan_sizes(loops, native->values, native->sizes));
-    TGI_TRY(place_buffers(native));
-    TGI_TRY(make_kept(native));
-    TGI_TRY(make_stacks(native));
+    TGI_TRY(set_addresses(native));
+    TGI_TRY(create_memos(native));
+    TGI_TRY(create_stacks(native));
     if (loops->hosts.n)
-        TGI_TRY(prepare_calls(native));
+        TGI_TRY(prepare_host_calls(native));
     native->n_threads = choose_threads(native);
     native->frame = (tgi_frame){.buffers = native->buffers,
                                 .dims = native->values,
                                 .grain = native->options.grain,
                                 .share = tgi_work_share,
-                                .host = do_host_step,
+                                .host = run_host_step,
                                 .unchanged = native->unchanged,
                                 .capacity = native->capacity,
-                                .grow = do_grow,
+                                .grow = grow_stacks,
                                 .user = native};
     return TG_OK;
 }
@@ -371,16 +381,16 @@ tg_status tgi_native_create(tgi_program *program, const int64_t *symbols,
     return status;
 }
 
-/* Frees the room of result buffer `i`. */
-static void free_spare(tgi_native *native, size_t i)
+/* Frees the staging buffer of result buffer i. */
+static void free_staging(tgi_native *native, size_t i)
 {
     uint32_t result = native->program->loops->buffers.data[i].index;
-    if (!native->spare[result])
+    if (!native->staging[result])
         return;
-    tgi_buffer_free(native->spare[result], (size_t)native->sizes[i]);
-    native->spare[result] = NULL;
-    native->spare_bytes -= native->sizes[i];
-    native->room.bytes -= (uint64_t)native->sizes[i];
+    tgi_buffer_free(native->staging[result], (size_t)native->sizes[i]);
+    native->staging[result] = NULL;
+    native->staging_bytes -= native->sizes[i];
+    native->budget.bytes -= (uint64_t)native->sizes[i];
 }
 
 void tgi_native_destroy(tgi_native *native)
@@ -388,17 +398,17 @@ void tgi_native_destroy(tgi_native *native)
     if (!native)
         return;
     const tgi_loops *loops = native->program->loops;
-    for (size_t i = 0; i < loops->buffers.n && native->spare; i++)
+    for (size_t i = 0; i < loops->buffers.n && native->staging; i++)
         if (loops->buffers.data[i].place == TGI_PLACE_RESULT)
-            free_spare(native, i);
+            free_staging(native, i);
     if (native->memory)
         tgi_buffer_free(native->memory, (size_t)native->bytes);
     free_stacks(native);
     tgi_arena_deinit(&native->arena);
     tgi_free(native->unchanged);
-    tgi_free(native->kept);
-    tgi_free(native->waits);
-    tgi_free(native->spare);
+    tgi_free(native->memos);
+    tgi_free(native->is_staged);
+    tgi_free(native->staging);
     tgi_free(native->results);
     tgi_free(native->sizes);
     tgi_free(native->buffers);
@@ -416,7 +426,7 @@ uint64_t tgi_native_bytes(const tgi_native *native)
 
 uint64_t tgi_native_peak_bytes(const tgi_native *native)
 {
-    return (uint64_t)native->least_bytes;
+    return (uint64_t)native->peak_bytes;
 }
 
 int tgi_native_threads(const tgi_native *native)
@@ -424,11 +434,11 @@ int tgi_native_threads(const tgi_native *native)
     return native->n_threads;
 }
 
-/* -- Running --------------------------------------------------------------- */
+/* -- Binding --------------------------------------------------------------- */
 
-/* True if a result may not be written while the program still runs. */
-static bool must_wait(const tgi_native *native, size_t buffer,
-                      void *const *params, const char *result)
+/* True if a result must not be written while the program runs. */
+static bool needs_staging(const tgi_native *native, size_t buffer,
+                          void *const *params, const char *result)
 {
     const tgi_loops *loops = native->program->loops;
     if (!result || loops->runtime_checks.n || loops->hosts.n)
@@ -445,36 +455,36 @@ static bool must_wait(const tgi_native *native, size_t buffer,
     return false;
 }
 
-/* Room for result buffer `i`, which must wait, if it has none yet. */
-static tg_status ensure_spare(tgi_native *native, size_t i)
+/* Allocates the staging buffer of result buffer i if it has none. */
+static tg_status ensure_staging(tgi_native *native, size_t i)
 {
     const tgi_loop_buffer *b = &native->program->loops->buffers.data[i];
-    char **spare = &native->spare[b->index];
-    if (*spare)
+    char **staging = &native->staging[b->index];
+    if (*staging)
         return TG_OK;
-    TGI_TRY(check_limit(native,
-                        (int64_t)native->room.bytes + native->sizes[i]));
-    *spare = tgi_buffer_alloc((size_t)native->sizes[i]);
-    if (!*spare)
+    TGI_TRY(
+        check_limit(native, (int64_t)native->budget.bytes + native->sizes[i]));
+    *staging = tgi_buffer_alloc((size_t)native->sizes[i]);
+    if (!*staging)
         TGI_FAIL(TG_ERROR_OUT_OF_MEMORY, TGI_NO_SITE,
                  "out of memory: the call needs %lld bytes for result %u",
                  (long long)native->sizes[i], b->index);
-    native->spare_bytes += native->sizes[i];
-    native->room.bytes += (uint64_t)native->sizes[i];
+    native->staging_bytes += native->sizes[i];
+    native->budget.bytes += (uint64_t)native->sizes[i];
     return TG_OK;
 }
 
-/* Frees room that is not in use, of results before buffer `end`. */
-static void free_unused_spare(tgi_native *native, size_t end)
+/* Frees the staging buffers of buffers before `end` that are not bound. */
+static void free_unused_staging(tgi_native *native, size_t end)
 {
     const tgi_loops *loops = native->program->loops;
-    if (!native->spare_bytes)
+    if (!native->staging_bytes)
         return;
     for (size_t i = 0; i < end; i++) {
         const tgi_loop_buffer *b = &loops->buffers.data[i];
         if (b->place == TGI_PLACE_RESULT &&
-            native->spare[b->index] != native->buffers[i])
-            free_spare(native, i);
+            native->staging[b->index] != native->buffers[i])
+            free_staging(native, i);
     }
 }
 
@@ -482,16 +492,16 @@ tg_status tgi_native_bind(tgi_native *native, void *const *params,
                           void *const *results)
 {
     const tgi_loops *loops = native->program->loops;
-    /* What can fail comes first. */
+    /* Allocations come first: a failure leaves the old binding. */
     for (size_t i = 0; i < loops->buffers.n; i++) {
         const tgi_loop_buffer *b = &loops->buffers.data[i];
         if (b->place != TGI_PLACE_RESULT || !native->sizes[i])
             continue;
-        bool waits = must_wait(native, i, params, results[b->index]);
-        native->waits[b->index] = waits;
-        tg_status status = waits ? ensure_spare(native, i) : TG_OK;
+        bool is_staged = needs_staging(native, i, params, results[b->index]);
+        native->is_staged[b->index] = is_staged;
+        tg_status status = is_staged ? ensure_staging(native, i) : TG_OK;
         if (status) {
-            free_unused_spare(native, i);
+            free_unused_staging(native, i);
             return status;
         }
     }
@@ -504,27 +514,29 @@ tg_status tgi_native_bind(tgi_native *native, void *const *params,
         if (b->place == TGI_PLACE_PARAM)
             native->buffers[i] = params[b->index];
         else if (b->place == TGI_PLACE_RESULT)
-            native->buffers[i] = native->waits[b->index]
-                                     ? native->spare[b->index]
+            native->buffers[i] = native->is_staged[b->index]
+                                     ? native->staging[b->index]
                                      : results[b->index];
     }
-    free_unused_spare(native, loops->buffers.n);
+    free_unused_staging(native, loops->buffers.n);
     return TG_OK;
 }
 
-static tg_status finish(tgi_native *native)
+/* -- Running --------------------------------------------------------------- */
+
+/* After the entry: reports a failure, or copies staged results. */
+static tg_status finish_run(tgi_native *native)
 {
     const tgi_loops *loops = native->program->loops;
     if (native->frame.failed_check)
-        return native->host_status ? native->host_status
-                                   : report_check(native);
-    if (!native->spare_bytes)
-        return TG_OK; /* all were written where they belong */
-    for (size_t i = 0; i < loops->buffers.n && native->spare_bytes; i++) {
+        return native->host_status ? native->host_status : fail_check(native);
+    if (!native->staging_bytes)
+        return TG_OK; /* all results were written directly */
+    for (size_t i = 0; i < loops->buffers.n && native->staging_bytes; i++) {
         const tgi_loop_buffer *b = &loops->buffers.data[i];
-        if (b->place == TGI_PLACE_RESULT && native->spare[b->index] &&
+        if (b->place == TGI_PLACE_RESULT && native->staging[b->index] &&
             native->results[b->index])
-            memcpy(native->results[b->index], native->spare[b->index],
+            memcpy(native->results[b->index], native->staging[b->index],
                    (size_t)native->sizes[i]);
     }
     return TG_OK;
@@ -534,14 +546,14 @@ tg_status tgi_native_run(tgi_native *native)
 {
     native->frame.failed_check = 0;
     native->host_status = TG_OK;
-    if (native->kept)
-        compare_kept(native);
+    if (native->memos)
+        compare_memos(native);
     if (native->n_threads == 1)
         native->program->entry(&native->frame, 0, 1);
     else
         tgi_team_run(native->program->entry, &native->frame,
                      tgi_team_size(native->n_threads));
-    if (native->kept)
-        note_kept(native, native->frame.failed_check != 0);
-    return finish(native);
+    if (native->memos)
+        update_memos(native, native->frame.failed_check != 0);
+    return finish_run(native);
 }

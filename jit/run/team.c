@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * team.c - teams of threads. The one file that knows OpenMP.
+ * team.c - teams of threads. The only file that uses OpenMP.
  *
- * OpenMP makes and keeps the threads: one parallel region is one call of a
- * compiled function. The barriers in it are our own, twice as fast as those
- * of OpenMP, whether the team fits the CPUs or not. Nanoseconds a barrier on
- * 2 CPUs, best of many rounds (for 2 threads in a good and in a bad hour):
+ * OpenMP creates and pools the threads: one parallel region is one call of a
+ * compiled function. The barriers are our own and take about half the time of
+ * OpenMP's, also with more threads than CPUs. Nanoseconds per barrier
+ * on 2 CPUs, best of many rounds (2 threads: on an idle and a busy machine):
  *
  *     threads    libgomp     libomp    this one   spinning only
  *           2   255, 420   226, 500     80, 240         89, 242
  *           3      11600       5100        3000
  *           7      34000      23000       13500        12000000
  *
- * Nothing here starts a thread before the first team of two.
+ * No thread is started before the first team of two.
  *
- * libgomp ends the process if it cannot start a thread, and so do others. So
- * it is asked for more threads than it keeps only after as many, and some to
- * spare, were alive at once (helper_threads.h). If that fails, the threads that
- * could be started are the team of that call. There remain
+ * libgomp, like other implementations, aborts the process if it cannot start a
+ * thread. Therefore it is asked for more threads than it has pooled only after
+ * a trial: as many threads, plus SPARE, were alive at once (helper_threads.h).
+ * If the trial fails, its threads are the team of that call. The process can
+ * still be aborted if
  *
- *   - other programs of the user's, or other threads of this one, that take
- *     more than SPARE threads in the microseconds between trial and region;
- *   - regions of the program's own, and OMP_DYNAMIC, that have had libgomp
- *     end threads since our last team, and a limit that was reached since;
- *   - a limit lowered within the second for which a trial is trusted.
+ *   - other processes of the user, or other threads of this one, start more
+ *     than SPARE threads in the microseconds between trial and region;
+ *   - parallel regions of the program, or OMP_DYNAMIC, have made libgomp end
+ *     pooled threads since our last team, and a limit was reached since;
+ *   - a limit is lowered within the second for which a trial is valid.
  */
 #include "run/team.h"
 
@@ -46,13 +47,12 @@
 
 #include "run/helper_threads.h"
 
-/* -- Forked processes ------------------------------------------------------ */
+/* -- Forks ----------------------------------------------------------------- */
 
 /*
- * libgomp believes after a fork that its threads are still there and waits for
- * them for ever. Whose they were does not matter: the user may have opened
- * regions of their own. So a child of a process that had threads stays serial;
- * one of a process that never had any is as good as its parent.
+ * In a forked child, libgomp waits forever for its threads, which do not exist
+ * there; they may also stem from parallel regions of the program. Therefore the
+ * child of a process that had several threads stays serial.
  */
 static atomic_bool had_threads, is_serial;
 
@@ -76,28 +76,27 @@ static bool must_be_serial(void)
     return atomic_load_explicit(&is_serial, memory_order_relaxed);
 }
 
-/* At load time: the first call may come after the fork. */
+/* Registered at load time: a fork may precede the first call. */
 __attribute__((constructor)) static void watch_forks(void)
 {
     if (pthread_atfork(before_fork, NULL, in_child) != 0)
         atomic_store(&is_serial, true);
 }
 
-/* -- How many threads ------------------------------------------------------ */
+/* -- Team size ------------------------------------------------------------- */
 
-/* More than this are of no use without the CPUs for them. */
-enum { MOST_THREADS = 256 };
+/* Limit of a team that is larger than the number of CPUs. */
+enum { MAX_THREADS = 256 };
 
-/* In a team that OpenMP does not know. */
-static _Thread_local bool is_helping;
+/* This thread is in a team that OpenMP does not manage. */
+static _Thread_local bool is_in_helper_team;
 
 /*
- * The CPUs this thread may use, as they were when it first asked. A thread
- * which OpenMP has bound (OMP_PROC_BIND) is alone on one of its CPUs and says
- * nothing about the others of a team; one that the user has bound would share
- * its CPU with its whole team.
+ * The number of CPUs available to this thread, cached on the first call. A
+ * thread that the program has bound shares its CPUs with its team; one that
+ * OpenMP has bound (OMP_PROC_BIND) does not: its affinity mask is ignored.
  */
-static int cpus_here(void)
+static int available_cpus(void)
 {
     static _Thread_local int n_cpus;
     if (n_cpus != 0)
@@ -123,40 +122,43 @@ static int min_int(int a, int b)
 int tgi_team_size(int wanted)
 {
     assert(wanted >= 0);
-    if (wanted == 1 || must_be_serial() || omp_in_parallel() || is_helping)
+    if (wanted == 1 || must_be_serial() || omp_in_parallel() ||
+        is_in_helper_team)
         return 1;
-    const int n_cpus = cpus_here();
+    const int n_cpus = available_cpus();
     if (wanted == 0)
         wanted = min_int(omp_get_max_threads(), n_cpus);
     else if (wanted > n_cpus)
-        wanted = min_int(wanted, n_cpus > MOST_THREADS ? n_cpus : MOST_THREADS);
+        wanted = min_int(wanted, n_cpus > MAX_THREADS ? n_cpus : MAX_THREADS);
     return min_int(wanted, omp_get_thread_limit());
 }
 
-/* -- The barrier ----------------------------------------------------------- */
+/* -- Barrier --------------------------------------------------------------- */
 
 /*
- * How long a thread waits in which way: it spins if all threads are likely to
- * run, then lets others run, and naps if it is long: others may be at a host's
- * step, which takes the time it takes. Spinning is some 30 us, yielding some
- * milliseconds; so a nap adds little to what has been waited already.
+ * A waiting thread spins (about 30 us; less if there are more threads than
+ * CPUs), then yields (some milliseconds), then sleeps in short intervals: a
+ * host step of thread 0 may take arbitrarily long. After a wait of milliseconds
+ * one interval adds little.
  */
 enum {
     SPINS = 2000,
-    SPINS_IF_CROWDED = 16,
+    SPINS_IF_OVERSUBSCRIBED = 16,
     YIELDS = 10000,
-    NAP_NANOSECONDS = 50000
+    SLEEP_NANOSECONDS = 50000
 };
 
-enum { LINE_BYTES = 64 }; /* of the cache */
+enum { CACHE_LINE_BYTES = 64 };
 
-/* On the stack of the caller. Those who wait look at `n_passed` alone: those
-   who arrive do not take its cache line away from them. */
+/* On the stack of the caller. Waiting threads read only `n_passed`, which is in
+   a cache line of its own: arriving threads do not invalidate it. */
 struct tgi_team {
-    _Alignas(LINE_BYTES) _Atomic uint32_t n_arrived; /* at the next barrier */
-    _Alignas(LINE_BYTES) _Atomic uint32_t n_passed;  /* barriers, modulo 2^32 */
+    _Alignas(
+        CACHE_LINE_BYTES) _Atomic uint32_t n_arrived; /* at the next barrier */
+    _Alignas(
+        CACHE_LINE_BYTES) _Atomic uint32_t n_passed; /* barriers, modulo 2^32 */
     uint32_t n_spins;
-    int n_threads; /* 0: OpenMP knows */
+    int n_threads; /* 0: ask OpenMP */
 };
 
 static void relax_cpu(void)
@@ -168,26 +170,26 @@ static void relax_cpu(void)
 #endif
 }
 
-/* Returns when more than `n_passed` barriers are passed. */
-static void wait_for_others(const struct tgi_team *team, uint32_t n_passed)
+/* Returns when more than n_passed barriers have been passed. */
+static void wait_for_team(const struct tgi_team *team, uint32_t n_passed)
 {
-    for (uint32_t n_looks = 0;
+    for (uint32_t n_polls = 0;
          atomic_load_explicit(&team->n_passed, memory_order_acquire) ==
          n_passed;
-         n_looks++) {
-        if (n_looks < team->n_spins)
+         n_polls++) {
+        if (n_polls < team->n_spins)
             relax_cpu();
-        else if (n_looks < team->n_spins + YIELDS)
+        else if (n_polls < team->n_spins + YIELDS)
             sched_yield();
         else
-            nanosleep(&(struct timespec){.tv_nsec = NAP_NANOSECONDS}, NULL);
+            nanosleep(&(struct timespec){.tv_nsec = SLEEP_NANOSECONDS}, NULL);
     }
 }
 
-static void barrier(tgi_frame *frame)
+static void team_barrier(tgi_frame *frame)
 {
     struct tgi_team *team = frame->team;
-    /* Cannot change before this thread has arrived too. */
+    /* Cannot change before this thread has arrived. */
     const uint32_t n_passed =
         atomic_load_explicit(&team->n_passed, memory_order_relaxed);
     const uint32_t n_before =
@@ -195,65 +197,65 @@ static void barrier(tgi_frame *frame)
     const int n_threads =
         team->n_threads ? team->n_threads : omp_get_num_threads();
     if (n_before + 1 < (uint32_t)n_threads) {
-        wait_for_others(team, n_passed);
+        wait_for_team(team, n_passed);
     } else {
-        /* The next barrier begins when the others see this one passed. */
+        /* Reset before the release store: the next barrier may start then. */
         atomic_store_explicit(&team->n_arrived, 0, memory_order_relaxed);
         atomic_store_explicit(&team->n_passed, n_passed + 1,
                               memory_order_release);
     }
 }
 
-/* -- The region ------------------------------------------------------------ */
+/* -- Parallel region ------------------------------------------------------- */
 
-static void run_part(tgi_entry *entry, tgi_frame *frame, int thread,
-                     int n_threads)
+static void run_thread(tgi_entry *entry, tgi_frame *frame, int thread,
+                       int n_threads)
 {
     const uint32_t saved = tgi_fpenv_begin();
     entry(frame, thread, n_threads);
     tgi_fpenv_end(saved);
 }
 
-/* `growing` is unlocked when all threads are there, if it is not NULL. */
+/* Unlocks `growing`, if it is not NULL, when all threads have started. */
 static void run_region(tgi_entry *entry, tgi_frame *frame, int n_threads,
                        pthread_mutex_t *growing)
 {
-    /* OpenMP may give fewer threads than asked for, and tells it inside. */
+    /* OpenMP may provide fewer threads: the number is known only inside. */
 #pragma omp parallel num_threads(n_threads)
     {
         const int thread = omp_get_thread_num();
         if (growing && thread == 0)
             pthread_mutex_unlock(growing);
-        run_part(entry, frame, thread, omp_get_num_threads());
+        run_thread(entry, frame, thread, omp_get_num_threads());
     }
 }
 
-/* -- More threads ---------------------------------------------------------- */
+/* -- Growing teams --------------------------------------------------------- */
 
 /*
- * The threads that OpenMP keeps for this one, which is among them: those of
- * the last team. libgomp ends those that a smaller team does not need.
+ * The size of OpenMP's pool for this thread, including itself: that of the last
+ * team. libgomp ends the threads that a smaller team does not need.
  */
-static _Thread_local int n_kept = 1;
+static _Thread_local int n_pooled = 1;
 
-/* The size of the last trial of this thread that succeeded, and when that
-   was: while teams of several sizes take turns, one trial a second is enough.
-   A trial for 2 threads takes half a millisecond. */
+/* The size and time of the last successful trial of this thread. If team sizes
+   alternate, one trial per second suffices; a trial for 2 threads takes half a
+   millisecond. */
 static _Thread_local struct {
     int n_threads;
     time_t second;
 } trial;
 
-/* Held from a trial until its region has its threads: trials of several
-   threads do not count on the same ones. A child never takes it: there would
-   have been a second thread. */
+/* Held from a trial until all threads of its region have started, so that
+   concurrent trials do not count the same capacity. A forked child never locks
+   it: it is serial if a second thread could have held it. */
 static pthread_mutex_t growing = PTHREAD_MUTEX_INITIALIZER;
 
 enum { SPARE = 8 };
 
-/* Of the threads of libgomp: OMP_STACKSIZE, in kilobytes or another unit. 0
-   if nothing sensible is said. */
-static size_t stack_bytes(void)
+/* The stack size of libgomp's threads: OMP_STACKSIZE, in KiB or with a unit. 0
+   if it is unset or invalid. */
+static size_t omp_stack_bytes(void)
 {
     const char *text = getenv("OMP_STACKSIZE");
     if (!text)
@@ -278,55 +280,56 @@ static time_t this_second(void)
     return now.tv_sec;
 }
 
-typedef struct own_team {
+typedef struct helper_team {
     tgi_entry *entry;
     tgi_frame *frame;
-} own_team;
+} helper_team;
 
-static void help(void *user, int thread, int n_threads)
+static void run_helper(void *user, int thread, int n_threads)
 {
-    const own_team *own = user;
-    is_helping = true;
-    run_part(own->entry, own->frame, thread, n_threads);
-    is_helping = false;
+    const helper_team *team = user;
+    is_in_helper_team = true;
+    run_thread(team->entry, team->frame, thread, n_threads);
+    is_in_helper_team = false;
 }
 
-/* Runs a team of more threads than OpenMP keeps. */
+/* Runs a team that is larger than OpenMP's pool. */
 __attribute__((noinline)) static void
-run_more(tgi_entry *entry, tgi_frame *frame, int n_threads)
+run_grown_team(tgi_entry *entry, tgi_frame *frame, int n_threads)
 {
     tgi_helpers helpers;
     pthread_mutex_lock(&growing);
-    tgi_helpers_start(&helpers, n_threads - 1 + SPARE, stack_bytes());
-    int n_there = helpers.n < n_threads ? helpers.n + 1 : n_threads;
+    tgi_helpers_start(&helpers, n_threads - 1 + SPARE, omp_stack_bytes());
+    int n_available = helpers.n < n_threads ? helpers.n + 1 : n_threads;
     const bool are_enough =
         helpers.n == min_int(n_threads - 1 + SPARE, TGI_HELPERS_MAX);
-    if (!are_enough && n_there > n_kept) {
+    if (!are_enough && n_available > n_pooled) {
         pthread_mutex_unlock(&growing);
-        frame->team->n_threads = n_there;
-        tgi_helpers_run(&helpers, n_there, help,
-                        &(own_team){.entry = entry, .frame = frame});
+        frame->team->n_threads = n_available;
+        tgi_helpers_run(&helpers, n_available, run_helper,
+                        &(helper_team){.entry = entry, .frame = frame});
         return;
     }
-    const bool are_gone = tgi_helpers_dismiss(&helpers);
-    if (are_enough && are_gone) {
-        trial.n_threads = n_kept = n_threads;
+    const bool are_released = tgi_helpers_dismiss(&helpers);
+    if (are_enough && are_released) {
+        trial.n_threads = n_pooled = n_threads;
         trial.second = this_second();
     }
-    run_region(entry, frame, n_kept, &growing);
+    run_region(entry, frame, n_pooled, &growing);
 }
 
 static void run_team(tgi_entry *entry, tgi_frame *frame, int n_threads)
 {
-    struct tgi_team team = {
-        .n_spins = n_threads <= cpus_here() ? SPINS : SPINS_IF_CROWDED};
-    frame->barrier = barrier;
+    struct tgi_team team = {.n_spins = n_threads <= available_cpus()
+                                           ? SPINS
+                                           : SPINS_IF_OVERSUBSCRIBED};
+    frame->barrier = team_barrier;
     frame->team = &team;
-    if (n_threads > n_kept && (n_threads > trial.n_threads ||
-                               this_second() != trial.second)) {
-        run_more(entry, frame, n_threads);
+    if (n_threads > n_pooled &&
+        (n_threads > trial.n_threads || this_second() != trial.second)) {
+        run_grown_team(entry, frame, n_threads);
     } else {
-        n_kept = n_threads;
+        n_pooled = n_threads;
         run_region(entry, frame, n_threads, NULL);
     }
     frame->team = NULL;
@@ -350,7 +353,7 @@ static void no_barrier(tgi_frame *frame)
 void tgi_team_run(tgi_entry *entry, tgi_frame *frame, int n_threads)
 {
 #ifdef _OPENMP
-    /* The number may be older than a fork. */
+    /* n_threads may have been computed before a fork. */
     if (n_threads > 1 && !must_be_serial()) {
         run_team(entry, frame, n_threads);
         return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cpu_cache.c - see cpu_cache.h. The kernel's files come first: in virtual
- * machines sysconf gives the last cache of a whole socket.
+ * cpu_cache.c - see cpu_cache.h. sysfs is preferred: in virtual machines,
+ * sysconf returns the last-level cache of a whole socket.
  */
 #include "target/cpu_cache.h"
 
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* One number from a file about a cache of the first processor; -1: none. */
+/* A number from a sysfs file of a cache of CPU 0; -1 if there is none. */
 static long long read_number(int index, const char *name)
 {
     char path[96];
@@ -24,23 +24,23 @@ static long long read_number(int index, const char *name)
     return n == 1 ? number : -1;
 }
 
-static int64_t last_bytes;
+static int64_t last_level_bytes;
 
-/* Sizes are in KiB, and the last cache is the one of the highest level. */
-static void find(void)
+/* Reads the size, in KiB, of the cache of the highest level. */
+static void find_last_level(void)
 {
     long long highest = 0, level;
     for (int index = 0; (level = read_number(index, "level")) > 0; index++) {
         const long long kib = read_number(index, "size");
         if (level > highest && kib > 0) {
             highest = level;
-            last_bytes = kib << 10;
+            last_level_bytes = kib << 10;
         }
     }
 #ifdef _SC_LEVEL3_CACHE_SIZE
-    if (!last_bytes) {
-        const long said = sysconf(_SC_LEVEL3_CACHE_SIZE);
-        last_bytes = said > 0 ? said : 0;
+    if (!last_level_bytes) {
+        const long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+        last_level_bytes = bytes > 0 ? bytes : 0;
     }
 #endif
 }
@@ -48,6 +48,6 @@ static void find(void)
 int64_t tgi_cpu_cache_bytes(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, find);
-    return last_bytes;
+    pthread_once(&once, find_last_level);
+    return last_level_bytes;
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cpu_cache.h - how large the last cache of a processor is.
+ * cpu_cache.h - the size of the last-level cache.
  */
 #ifndef TGI_CPU_CACHE_H
 #define TGI_CPU_CACHE_H
 
 #include <stdint.h>
 
-/* Bytes; 0: nobody knows. Asks once per process. Thread-safe. */
+/* Bytes of the last-level cache; 0 if unknown. Determined once per process.
+   Thread-safe. */
 int64_t tgi_cpu_cache_bytes(void);
 
 #endif /* TGI_CPU_CACHE_H */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host_cpu.c - see host_cpu.h. On x86 it is the model and every word of
- * features that LLVM asks the processor for, and what the system saves of its
- * registers. Elsewhere nothing is compiled, and nothing kept.
+ * host_cpu.c - see host_cpu.h. On x86 the text has the model, every CPUID
+ * feature word that LLVM reads, and the register sets that the operating system
+ * saves. On other machines nothing is compiled or cached.
  */
 #include "target/host_cpu.h"
 
@@ -19,14 +19,14 @@ typedef struct leaf {
     unsigned eax, ebx, ecx, edx;
 } leaf;
 
-static leaf ask(unsigned number, unsigned part)
+static leaf read_cpuid(unsigned number, unsigned subleaf)
 {
     leaf l = {0};
-    __get_cpuid_count(number, part, &l.eax, &l.ebx, &l.ecx, &l.edx);
+    __get_cpuid_count(number, subleaf, &l.eax, &l.ebx, &l.ecx, &l.edx);
     return l;
 }
 
-/* Which registers the system keeps; 0 if it cannot be asked. */
+/* The register sets that the operating system saves (XCR0); 0 if unknown. */
 static unsigned saved_registers(const leaf *basic)
 {
     unsigned low = 0, high;
@@ -35,12 +35,15 @@ static unsigned saved_registers(const leaf *basic)
     return low;
 }
 
-static void find(void)
+static void identify_cpu(void)
 {
-    const leaf vendor = ask(0, 0), basic = ask(1, 0), more = ask(7, 0);
-    const leaf newest = ask(7, 1), save = ask(0xd, 1), trace = ask(0x14, 0);
-    const leaf locker = ask(0x19, 0), avx10 = ask(0x24, 0);
-    const leaf amd = ask(0x80000001, 0), amd_more = ask(0x80000008, 0);
+    const leaf vendor = read_cpuid(0, 0), basic = read_cpuid(1, 0),
+               more = read_cpuid(7, 0);
+    const leaf newest = read_cpuid(7, 1), save = read_cpuid(0xd, 1),
+               trace = read_cpuid(0x14, 0);
+    const leaf locker = read_cpuid(0x19, 0), avx10 = read_cpuid(0x24, 0);
+    const leaf amd = read_cpuid(0x80000001, 0),
+               amd_more = read_cpuid(0x80000008, 0);
     snprintf(text, sizeof(text),
              "x86-%x-%x-%x.%x-%x.%x.%x-%x.%x-%x-%x.%x.%x-%x.%x.%x-%x",
              vendor.ebx, basic.eax, basic.ecx, basic.edx, more.ebx, more.ecx,
@@ -51,7 +54,7 @@ static void find(void)
 
 #else
 
-static void find(void)
+static void identify_cpu(void)
 {
 }
 
@@ -60,6 +63,6 @@ static void find(void)
 const char *tgi_host_cpu(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, find);
+    pthread_once(&once, identify_cpu);
     return text;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host_cpu.h - which processor this is, without LLVM: for keys of caches.
+ * host_cpu.h - the identity of the host CPU, without LLVM, for cache keys.
  */
 #ifndef TGI_HOST_CPU_H
 #define TGI_HOST_CPU_H
 
-/* A text that is different for processors that may need different code. */
+/* A text that differs between CPUs that may need different code. Static.
+   Thread-safe. */
 const char *tgi_host_cpu(void);
 
 #endif /* TGI_HOST_CPU_H */

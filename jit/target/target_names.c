@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * target_names.c - the targets that options may name, known without LLVM:
- * whether this machine has one of them turns out when code is compiled.
+ * target_names.c - see target_names.h. Whether this machine supports a CPU is
+ * checked by the compile.
  */
 #include "target/target_names.h"
 

@@ -83,7 +83,7 @@ static void notify_gdb(jit_code_entry *entry, uint32_t action)
  * loaded; they get addresses behind the image, so that their 32-bit distances
  * to code do not overflow.
  */
-static void set_addresses(const tgi_object *object, const void *code,
+static void set_section_addresses(const tgi_object *object, const void *code,
                           unsigned char *copy)
 {
     uintptr_t next = (uintptr_t)code + object->image_bytes;
@@ -109,7 +109,7 @@ static tg_status add_to_gdb(const tgi_object *object, const void *code,
     if (!added)
         return tgi_error_memory();
     memcpy(added->object, object->bytes, object->n_bytes);
-    set_addresses(object, code, added->object);
+    set_section_addresses(object, code, added->object);
     added->entry = (jit_code_entry){
         .symfile_addr = (const char *)added->object,
         .symfile_size = object->n_bytes,

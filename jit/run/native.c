@@ -102,7 +102,7 @@ static tg_status alloc_temporaries(tgi_native *native, int64_t *offsets)
     return TG_OK;
 }
 
-static tg_status set_addresses(tgi_native *native)
+static tg_status set_buffer_addresses(tgi_native *native)
 {
     const tgi_loops *loops = native->program->loops;
     for (size_t i = 0; i < loops->buffers.n; i++) {
@@ -344,7 +344,7 @@ static tg_status native_init(tgi_native *native, const int64_t *symbols)
     TGI_TRY(tgi_dims_evaluate(graph->dims, symbols, native->graph_values));
     TGI_TRY(tgi_graph_run_checks(graph, native->graph_values));
     TGI_TRY(tgi_plan_sizes(loops, native->values, native->sizes));
-    TGI_TRY(set_addresses(native));
+    TGI_TRY(set_buffer_addresses(native));
     TGI_TRY(create_memos(native));
     TGI_TRY(create_stacks(native));
     if (loops->hosts.n)

@@ -24,7 +24,7 @@ static bool wants_stage(const char *stage, void *user)
     return dump & TGI_DUMP_LLVM;
 }
 
-static void dump_stage(const char *stage, const char *text, void *user)
+static void dump_compiler_stage(const char *stage, const char *text, void *user)
 {
     tg_concrete *c = user;
     if (strcmp(stage, "fusion") == 0)
@@ -62,7 +62,7 @@ tg_status tgi_compile_variant(tg_concrete *c, const int64_t *values,
                                .instruments = c->ctx->instruments,
                                .max_work = budget,
                                .wants_stage = wants_stage,
-                               .observe_stage = dump_stage,
+                               .observe_stage = dump_compiler_stage,
                                .user = c};
     tgi_error_copy before;
     tgi_error_save(&before);

@@ -8,7 +8,7 @@
  * With one thread, no barrier is called.
  *
  * Generated code accesses the members of the frame by index;
- * jit/llvm/llvm_frame.c has the same structure as an LLVM type and asserts the
+ * jit/llvm/emit/llvm_frame.c has the same structure as an LLVM type and asserts the
  * offsets.
  */
 #ifndef TGI_ENTRY_ABI_H

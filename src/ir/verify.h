@@ -2,8 +2,8 @@
 /*
  * verify.h - checks that a graph is well formed: inputs precede users, dtypes
  * and shapes obey the rules of the op, attributes are in range, reads name the
- * last write. Run after every pass except in NDEBUG builds; a failure is a bug
- * of the library.
+ * last write. Run after every pass if TGJIT_VERIFY is nonzero; a failure is a
+ * bug of the library.
  */
 #ifndef TGI_VERIFY_H
 #define TGI_VERIFY_H

@@ -113,9 +113,9 @@ Test(export, refuses_bad_arguments)
     check_fails(tg_concrete_export(c, NULL, NULL), TG_ERROR_INVALID_ARGUMENT,
                 "f: the path", "NULL");
     check_fails(tg_concrete_export(c, "", NULL), TG_ERROR_INVALID_ARGUMENT,
-                "no name");
+                "no file name");
     check_fails(tg_concrete_export(c, "/tmp/", NULL),
-                TG_ERROR_INVALID_ARGUMENT, "no name");
+                TG_ERROR_INVALID_ARGUMENT, "no file name");
     options.struct_bytes = 1;
     check_fails(tg_concrete_export(c, path, &options),
                 TG_ERROR_INVALID_ARGUMENT, "struct_bytes");

@@ -86,7 +86,7 @@ static void check_falls_back(weighing *w, const char *why)
     tg_bound_release(bound);
     cr_assert_eq(tg_error_last()->status, TG_OK,
                  "calls that work record no error: %s", tg_error(NULL));
-    cr_assert_eq(count_lines(w->s.logged, "interpreter"), 1, "%s",
+    cr_assert_eq(count_lines(w->s.logged, "interpreted"), 1, "%s",
                  w->s.logged);
     cr_assert_eq(count_lines(w->s.logged, why), 1, "no \"%s\" in %s", why,
                  w->s.logged);
@@ -140,7 +140,7 @@ Test(runner, without_the_module_auto_interprets_and_says_so_once)
     /* Nor again for another function of the same context. */
     tg_function *g = tg_function_create(w.s.ctx, weigh, NULL, NULL);
     tg_tensor_release(call_one(g, TG_ARGS(w.v, w.x)));
-    cr_assert_eq(count_lines(w.s.logged, "interpreter"), 1, "%s", w.s.logged);
+    cr_assert_eq(count_lines(w.s.logged, "interpreted"), 1, "%s", w.s.logged);
     tg_function_release(g);
     weighing_end(&w);
     rmdir(empty_dir);

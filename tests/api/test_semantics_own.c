@@ -168,9 +168,9 @@ Test(semantics, line_07_before_the_first_call_it_has_no_value)
     tg_concrete_release(tg_function_concrete(f, &spec, 1));
     tg_variable *sum = tg_context_find_variable(s.ctx, "running_sum/sum");
     check_fails(tg_call(g, TG_ARGS(sum), TG_RESULTS()), TG_ERROR_STATE,
-                "'running_sum/sum'", "no value yet");
+                "'running_sum/sum'", "is uninitialised");
     check_fails(tg_call(g, TG_ARGS(tg_value_of(sum)), TG_RESULTS()),
-                TG_ERROR_STATE, "'running_sum/sum'", "no value yet");
+                TG_ERROR_STATE, "'running_sum/sum'", "is uninitialised");
     tg_tensor *x = f32_vector(s.ctx, 1, 2);
     call_only(f, TG_ARGS(x));
     check_f32(call_one(g, TG_ARGS(sum)), 22, 44);

@@ -327,7 +327,8 @@ Test(bad_input, sizes_that_only_the_call_knows_are_checked_then)
     options.policy = TG_RELAXED;
     tg_function *f = tg_function_create(s.ctx, cube, NULL, &options);
     tg_tensor *small = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(4), tg_zeros());
-    tg_tensor *large = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(1 << 22), tg_zeros());
+    tg_tensor *large =
+        tg_tensor_create(s.ctx, TG_F32, TG_DIMS(1 << 22), tg_zeros());
     check_f32(call_one(f, TG_ARGS(small)), 64);
     check_fails(tg_call(f, TG_ARGS(large), TG_RESULTS()), TG_ERROR_OVERFLOW,
                 "");
@@ -359,7 +360,8 @@ Test(bad_input, reductions_of_nothing_give_their_identity)
         tg_function_options options = TG_FUNCTION_OPTIONS_INIT;
         options.policy = (tg_policy)policy;
         tg_function *f = tg_function_create(s.ctx, reduce_all, NULL, &options);
-        tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(0, 2), tg_zeros());
+        tg_tensor *x =
+            tg_tensor_create(s.ctx, TG_F32, TG_DIMS(0, 2), tg_zeros());
         tg_tensor *y[5] = {NULL};
         check_works(tg_call(f, TG_ARGS(x),
                             TG_RESULTS(&y[0], &y[1], &y[2], &y[3], &y[4])));
@@ -676,10 +678,12 @@ Test(bad_input, broadcast_to_ten_to_the_15_is_out_of_memory)
         tg_function_release(f);
         session_end(&s);
     }
-    cr_assert_null(tg_tensor_create(NULL, TG_F32, TG_DIMS(far_too_many), tg_zeros()));
+    cr_assert_null(
+        tg_tensor_create(NULL, TG_F32, TG_DIMS(far_too_many), tg_zeros()));
     session s;
     session_begin_with(&s, (tg_context_options){.memory_limit = UINT64_MAX});
-    cr_assert_null(tg_tensor_create(s.ctx, TG_F32, TG_DIMS(far_too_many), tg_zeros()));
+    cr_assert_null(
+        tg_tensor_create(s.ctx, TG_F32, TG_DIMS(far_too_many), tg_zeros()));
     check_record(TG_ERROR_OUT_OF_MEMORY, "out of memory");
     cr_assert_null(tg_variable_create(s.ctx, "v", TG_F32,
                                       TG_DIMS(far_too_many), tg_zeros()));

@@ -269,10 +269,11 @@ Test(bad_input, results_of_another_spec_are_refused)
     session_begin(&s);
     tg_function *f = tg_function_create(s.ctx, twice, NULL, NULL);
     tg_tensor *x = f32_vector(s.ctx, 1, 2);
-    tg_tensor *wrong[] = {tg_tensor_create(s.ctx, TG_F32, TG_DIMS(3), tg_zeros()),
-                          tg_tensor_create(s.ctx, TG_F64, TG_DIMS(2), tg_zeros()),
-                          tg_tensor_create(s.ctx, TG_F32, TG_DIMS(1, 2), tg_zeros()),
-                          tg_tensor_create(s.ctx, TG_F32, TG_SCALAR, tg_zeros())};
+    tg_tensor *wrong[] = {
+        tg_tensor_create(s.ctx, TG_F32, TG_DIMS(3), tg_zeros()),
+        tg_tensor_create(s.ctx, TG_F64, TG_DIMS(2), tg_zeros()),
+        tg_tensor_create(s.ctx, TG_F32, TG_DIMS(1, 2), tg_zeros()),
+        tg_tensor_create(s.ctx, TG_F32, TG_SCALAR, tg_zeros())};
     for (int i = 0; i < 4; i++) {
         tg_tensor *y = wrong[i];
         check_fails(tg_call(f, TG_ARGS(x), TG_RESULTS(&y)), TG_ERROR_SHAPE,

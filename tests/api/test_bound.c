@@ -89,7 +89,8 @@ Test(bound, it_tells_how_much_memory_a_run_has)
         session s;
         session_begin_with(&s, (tg_context_options){.jit = modes[i]});
         tg_function *f = tg_function_create(s.ctx, twice_product, NULL, NULL);
-        tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(32, 32), tg_zeros());
+        tg_tensor *x =
+            tg_tensor_create(s.ctx, TG_F32, TG_DIMS(32, 32), tg_zeros());
         tg_tensor *y = NULL;
         tg_bound *b = tg_bind(f, TG_ARGS(x), TG_RESULTS(&y));
         cr_assert_not_null(b, "%s", tg_error(s.ctx));

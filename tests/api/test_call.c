@@ -112,7 +112,8 @@ Test(call, a_tensor_that_does_not_fit_its_result_is_refused)
     tg_tensor *x = f32_vector(s.ctx, 1, 2);
     tg_tensor *longer = f32_vector(s.ctx, 7, 7, 7), *first = NULL;
     tg_tensor *integers = i32_vector(s.ctx, 7, 7);
-    tg_tensor *matrix = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(1, 2), tg_zeros());
+    tg_tensor *matrix =
+        tg_tensor_create(s.ctx, TG_F32, TG_DIMS(1, 2), tg_zeros());
     tg_tensor *foreign = f32_vector(other.ctx, 1, 2);
     check_fails(tg_call(f, TG_ARGS(x), TG_RESULTS(&first, &longer)),
                 TG_ERROR_SHAPE,

@@ -491,7 +491,8 @@ CALLBACK(join)
 
 static tg_tensor *matrix(tg_context *ctx, int64_t rows, int64_t columns)
 {
-    tg_tensor *x = tg_tensor_create(ctx, TG_F32, TG_DIMS(rows, columns), tg_zeros());
+    tg_tensor *x =
+        tg_tensor_create(ctx, TG_F32, TG_DIMS(rows, columns), tg_zeros());
     for (int64_t i = 0; i < rows * columns; i++)
         ((float *)tg_tensor_data(x))[i] = (float)(i + 1);
     return x;

@@ -399,7 +399,7 @@ Test(cxx, state_is_read_assigned_and_printed)
     cr_assert(taken(calls) == floats({1}));
     cr_assert(taken(first) == floats({2.5f}));
     calls = NULL;
-    cr_assert_eq(tg_call(f, {v, 0.5f}, {&calls, NULL}), TG_OK);
+    cr_assert_eq(tg_call(f, {v, 0.5f}, {&calls, nullptr}), TG_OK);
     cr_assert(taken(calls) == floats({2}));
     cr_assert_str_eq(printed.c_str(),
                      "1 then 3.5\nplain\n3.5 then 4\nplain\n");

@@ -122,11 +122,11 @@ static bool tensor_scenario(void)
 {
     float data[3] = {1, 2, 3};
     world w;
-    bool good =
-        world_begin(&w) &&
-        (w.x[0] = tg_tensor_create(w.ctx, TG_I16, TG_DIMS(2, 0, 5), tg_zeros())) &&
-        (w.x[1] = tg_tensor_wrap(w.ctx, data, TG_F32, TG_DIMS(3))) &&
-        (w.x[2] = tg_tensor_copy(w.ctx, data, TG_F32, TG_DIMS(3)));
+    bool good = world_begin(&w) &&
+                (w.x[0] = tg_tensor_create(w.ctx, TG_I16, TG_DIMS(2, 0, 5),
+                                           tg_zeros())) &&
+                (w.x[1] = tg_tensor_wrap(w.ctx, data, TG_F32, TG_DIMS(3))) &&
+                (w.x[2] = tg_tensor_copy(w.ctx, data, TG_F32, TG_DIMS(3)));
     world_end(&w);
     return good;
 }

@@ -78,7 +78,8 @@ static tg_status compute(rounded *out)
     if (!status)
         status = tg_call(g, TG_ARGS(0.1), TG_RESULTS());
     for (int i = 1; i < 3 && !status; i++) {
-        tg_tensor *contents = tg_tensor_create(ctx, TG_F32, TG_DIMS(4), tg_zeros());
+        tg_tensor *contents =
+            tg_tensor_create(ctx, TG_F32, TG_DIMS(4), tg_zeros());
         status = tg_variable_get(v[i], tg_tensor_data(contents), 16);
         y[N_RESULTS - 1 + i] = contents;
     }

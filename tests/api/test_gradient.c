@@ -408,7 +408,8 @@ static uint64_t bytes_of_training(session *s, bool has_checkpoints,
         cr_assert_not_null(n.weights[i]);
     }
     tg_function *f = tg_function_create(s->ctx, trained_network, &n, NULL);
-    tg_tensor *x = tg_tensor_create(s->ctx, TG_F32, TG_DIMS(256, 8), tg_zeros());
+    tg_tensor *x =
+        tg_tensor_create(s->ctx, TG_F32, TG_DIMS(256, 8), tg_zeros());
     for (int i = 0; i < 256 * 8; i++)
         ((float *)tg_tensor_data(x))[i] = (float)(i % 7) * 0.25f;
     tg_tensor *y = NULL;

@@ -326,8 +326,8 @@ static void run(tg_context *ctx, tg_function *f, const gradient_case *c,
     tg_result to[1 + 3 * MAX_IN];
     tg_operand args[MAX_IN];
     for (int i = 0; i < c->n_in; i++) {
-        tensors[i] =
-            tg_tensor_create(ctx, dtype, c->in[i].rank, c->in[i].dims, tg_zeros());
+        tensors[i] = tg_tensor_create(ctx, dtype, c->in[i].rank, c->in[i].dims,
+                                      tg_zeros());
         cr_assert_not_null(tensors[i]);
         void *data = tg_tensor_data(tensors[i]);
         for (int64_t k = 0; k < in->n[i]; k++)

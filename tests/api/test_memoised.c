@@ -29,7 +29,8 @@ static tg_variable *weights(session *s, const char *name, float scale)
 
 static tg_tensor *inputs(session *s)
 {
-    tg_tensor *x = tg_tensor_create(s->ctx, TG_F32, TG_DIMS(ROWS, INNER), tg_zeros());
+    tg_tensor *x =
+        tg_tensor_create(s->ctx, TG_F32, TG_DIMS(ROWS, INNER), tg_zeros());
     cr_assert_not_null(x);
     float *data = tg_tensor_data(x);
     for (int i = 0; i < ROWS * INNER; i++)

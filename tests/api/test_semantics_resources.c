@@ -310,8 +310,8 @@ Test(semantics, line_24_unknown_extents_draw_as_known_ones_do)
         tg_function *f =
             tg_function_create(s.ctx, draw_like, generator, &options);
         for (int i = 0; i < 3; i++) { /* 5, zero and 7 numbers */
-            tg_tensor *x =
-                tg_tensor_create(s.ctx, TG_F32, TG_DIMS((int[]){5, 0, 7}[i]), tg_zeros());
+            tg_tensor *x = tg_tensor_create(
+                s.ctx, TG_F32, TG_DIMS((int[]){5, 0, 7}[i]), tg_zeros());
             results[policy][i] = call_one(f, TG_ARGS(x));
             tg_tensor_release(x);
         }

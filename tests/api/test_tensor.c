@@ -55,7 +55,8 @@ Test(tensor, scalars_and_empty_tensors)
     cr_assert_eq(tg_tensor_rank(scalar), 0);
     cr_assert_eq(tg_tensor_count(scalar), 1);
     cr_assert_eq(tg_tensor_bytes(scalar), 8);
-    tg_tensor *empty = tg_tensor_create(s.ctx, TG_F64, TG_DIMS(3, 0), tg_zeros());
+    tg_tensor *empty =
+        tg_tensor_create(s.ctx, TG_F64, TG_DIMS(3, 0), tg_zeros());
     cr_assert_eq(tg_tensor_count(empty), 0);
     cr_assert_eq(tg_tensor_bytes(empty), 0);
     /* An empty tensor has no data. */
@@ -108,11 +109,12 @@ Test(tensor, bad_arguments_are_refused)
     check_no_tensor(tg_tensor_create(NULL, TG_F32, TG_SCALAR, tg_zeros()),
                     TG_ERROR_INVALID_ARGUMENT,
                     "tg_tensor_create: the context is NULL");
-    check_no_tensor(tg_tensor_create(s.ctx, TG_DTYPE_NONE, TG_SCALAR, tg_zeros()),
-                    TG_ERROR_DTYPE,
-                    "tg_tensor_create: 0 is not an element type");
-    check_no_tensor(tg_tensor_create(s.ctx, (tg_dtype)-7, TG_SCALAR, tg_zeros()),
-                    TG_ERROR_DTYPE, "-7 is not an element type");
+    check_no_tensor(
+        tg_tensor_create(s.ctx, TG_DTYPE_NONE, TG_SCALAR, tg_zeros()),
+        TG_ERROR_DTYPE, "tg_tensor_create: 0 is not an element type");
+    check_no_tensor(
+        tg_tensor_create(s.ctx, (tg_dtype)-7, TG_SCALAR, tg_zeros()),
+        TG_ERROR_DTYPE, "-7 is not an element type");
     check_no_tensor(tg_tensor_create(s.ctx, TG_F32, 9, ones, tg_zeros()),
                     TG_ERROR_OVERFLOW, "rank 9 is not in 0");
     check_no_tensor(tg_tensor_create(s.ctx, TG_F32, -1, ones, tg_zeros()),
@@ -121,15 +123,17 @@ Test(tensor, bad_arguments_are_refused)
                     TG_ERROR_INVALID_ARGUMENT, "extents are NULL");
     check_no_tensor(tg_tensor_create(s.ctx, TG_F32, TG_DIMS(2, -1), tg_zeros()),
                     TG_ERROR_SHAPE, "extent -1 of axis 1 is negative");
+    check_no_tensor(tg_tensor_create(s.ctx, TG_F32,
+                                     TG_DIMS(1LL << 40, 1LL << 40), tg_zeros()),
+                    TG_ERROR_OVERFLOW,
+                    "f32[1099511627776,1099511627776] has too many elements");
     check_no_tensor(
-        tg_tensor_create(s.ctx, TG_F32, TG_DIMS(1LL << 40, 1LL << 40), tg_zeros()),
-        TG_ERROR_OVERFLOW,
-        "f32[1099511627776,1099511627776] has too many elements");
-    check_no_tensor(tg_tensor_create(s.ctx, TG_F64, TG_DIMS(1LL << 61), tg_zeros()),
-                    TG_ERROR_OVERFLOW, "too many elements");
+        tg_tensor_create(s.ctx, TG_F64, TG_DIMS(1LL << 61), tg_zeros()),
+        TG_ERROR_OVERFLOW, "too many elements");
     /* An extent of 0 does not make the other extents valid. */
-    check_no_tensor(tg_tensor_create(s.ctx, TG_F64, TG_DIMS(INT64_MAX, 0), tg_zeros()),
-                    TG_ERROR_OVERFLOW, "too many elements");
+    check_no_tensor(
+        tg_tensor_create(s.ctx, TG_F64, TG_DIMS(INT64_MAX, 0), tg_zeros()),
+        TG_ERROR_OVERFLOW, "too many elements");
     check_no_tensor(tg_tensor_wrap(s.ctx, NULL, TG_F32, TG_DIMS(2)),
                     TG_ERROR_INVALID_ARGUMENT,
                     "tg_tensor_wrap: data is NULL");
@@ -182,8 +186,9 @@ Test(tensor, what_is_too_large_for_the_memory_is_refused)
     check_works(tg_allocator_set(&little));
     session s;
     session_begin_with(&s, (tg_context_options){.memory_limit = UINT64_MAX});
-    check_no_tensor(tg_tensor_create(s.ctx, TG_U8, TG_DIMS(INT64_MAX), tg_zeros()),
-                    TG_ERROR_OUT_OF_MEMORY, "out of memory");
+    check_no_tensor(
+        tg_tensor_create(s.ctx, TG_U8, TG_DIMS(INT64_MAX), tg_zeros()),
+        TG_ERROR_OUT_OF_MEMORY, "out of memory");
     cr_assert_geq(largest, (size_t)INT64_MAX, "the size has wrapped");
     session_end(&s);
     check_works(tg_allocator_set(NULL));
@@ -207,7 +212,8 @@ static bool make_tensors(void)
 {
     tg_context *ctx = tg_context_create(NULL);
     tg_tensor *x = ctx ? f32_vector(ctx, 1, 2, 3) : NULL;
-    tg_tensor *y = x ? tg_tensor_create(ctx, TG_F32, TG_DIMS(100), tg_zeros()) : NULL;
+    tg_tensor *y =
+        x ? tg_tensor_create(ctx, TG_F32, TG_DIMS(100), tg_zeros()) : NULL;
     tg_tensor *z = y ? tg_tensor_wrap(ctx, tg_tensor_data(y), TG_F32,
                                       TG_DIMS(100))
                      : NULL;

@@ -547,7 +547,8 @@ Test(native, the_memory_limit_is_kept)
                                .jit = "required",
                                .memory_limit = small ? 300000 : 1 << 20});
         tg_function *f = tg_function_create(s.ctx, keeps_much, NULL, NULL);
-        tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(256, 256), tg_zeros());
+        tg_tensor *x =
+            tg_tensor_create(s.ctx, TG_F32, TG_DIMS(256, 256), tg_zeros());
         memset(tg_tensor_data(x), 0, tg_tensor_bytes(x));
         for (int i = 0; i < 2; i++)
             if (small)

@@ -195,9 +195,9 @@ static bool make_objects(gr_run *run)
     const gr_way way = {0, -1, -1};
     bool good = true;
     for (int i = 0; i < p->n_inputs; i++)
-        good &=
-            !!(run->inputs[i] = tg_tensor_create(
-                   run->ctx, run->dtype, p->inputs[i].rank, p->inputs[i].dims, tg_zeros()));
+        good &= !!(run->inputs[i] =
+                       tg_tensor_create(run->ctx, run->dtype, p->inputs[i].rank,
+                                        p->inputs[i].dims, tg_zeros()));
     for (int i = 0; i < p->n_variables; i++)
         good &= !!(run->variables[i] =
                        make_variable(run, &p->variables[i], "source"));
@@ -208,8 +208,9 @@ static bool make_objects(gr_run *run)
                    tg_tensor_copy(run->ctx, &p->iterations, TG_I64, 0, NULL));
     for (int i = 0; i < gr_n_sources(p); i++) {
         const gr_shape *shape = gr_source_shape(p, i);
-        good &= !!(run->directions[i] = tg_tensor_create(
-                       run->ctx, run->dtype, shape->rank, shape->dims, tg_zeros()));
+        good &=
+            !!(run->directions[i] = tg_tensor_create(
+                   run->ctx, run->dtype, shape->rank, shape->dims, tg_zeros()));
         for (int64_t k = 0; good && k < gr_count(shape); k++)
             store(tg_tensor_data(run->directions[i]), run->dtype, k,
                   gr_direction(p, &way, i, k));

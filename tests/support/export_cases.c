@@ -322,8 +322,8 @@ static void make_arguments(run *r)
             continue;
         }
         r->specs[i] = tg_spec_tensor(arg->dtype, arg->rank, arg->dims);
-        r->tensors[i] =
-            tg_tensor_create(r->ctx, arg->dtype, arg->rank, arg->dims, tg_zeros());
+        r->tensors[i] = tg_tensor_create(r->ctx, arg->dtype, arg->rank,
+                                         arg->dims, tg_zeros());
         if (!r->tensors[i])
             die("tensor");
         fill(arg, i, tg_tensor_data(r->tensors[i]));

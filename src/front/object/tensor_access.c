@@ -51,7 +51,6 @@ static tg_status find_element(const tgi_spec *spec, int n, const int64_t *index,
         TGI_FAIL(TG_ERROR_SHAPE, site,
                  "%s: %d ind%s for a tensor of rank %d", who, n,
                  n == 1 ? "ex" : "ices", spec->rank);
-    *out_offset = 0;
     for (int axis = 0; axis < n; axis++) {
         if (index[axis] < 0 || index[axis] >= spec->dims[axis])
             TGI_FAIL(TG_ERROR_INDEX, site,
@@ -67,7 +66,7 @@ static tg_status get_element(const tg_tensor *tensor, tg_result out, int n,
                              const int64_t *index, const char *who,
                              tg_site site)
 {
-    int64_t offset;
+    int64_t offset = 0;
     if (!tensor || out.kind != TG_RESULT_NUMBER || (n && !index))
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
                  "%s: the %s", who,

@@ -10,7 +10,7 @@
 #include "random/random_graph.h"
 #include "recipe/reduce_tree.h"
 
-/* A node and its program. */
+/* A compiled program, and the values of its extents. */
 typedef struct place {
     const tgi_graph *graph;
     const tgi_loops *loops;
@@ -519,8 +519,8 @@ static bool is_tiny(const place *p, const tgi_kernel_loops *k)
     return k->is_straightline;
 }
 
-/* … and passes values to another one. */
-static bool passes_values(const place *p, const tgi_kernel_loops *k)
+/* Loads values that another kernel keeps in registers. */
+static bool reads_ssa_values(const place *p, const tgi_kernel_loops *k)
 {
     for (size_t i = 1; i < k->insts.n; i++)
         if (k->insts.data[i].kind == TGI_INST_LOAD &&
@@ -531,7 +531,8 @@ static bool passes_values(const place *p, const tgi_kernel_loops *k)
     return false;
 }
 
-/* Stores to a buffer that it also loads. */
+/* Stores to a temporary or result that it loads in the same or an earlier
+   phase. */
 static bool is_in_place(const place *p, const tgi_kernel_loops *k)
 {
     for (size_t i = 1; i < k->insts.n; i++) {
@@ -550,8 +551,8 @@ static bool is_in_place(const place *p, const tgi_kernel_loops *k)
 }
 
 /*
- * True if threads share the kernel: it has several points, more columns than a
- * vector, or long rows.
+ * True if threads share the kernel: it has several points, more than MAX_LANES
+ * columns, or long rows.
  */
 static bool is_split(const place *p, const tgi_kernel_loops *k)
 {
@@ -654,7 +655,7 @@ static const struct structure {
     {"loops: tail of a row", NULL, has_a_tail},
     {"loops: tail of columns", NULL, has_a_column_tail},
     {"loops: tiny", NULL, is_tiny},
-    {"loops: values without memory", NULL, passes_values},
+    {"loops: values without memory", NULL, reads_ssa_values},
     {"loops: in place", NULL, is_in_place},
     {"loops: shared by threads", NULL, is_split},
 };

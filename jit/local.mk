@@ -59,7 +59,7 @@ libtgjit_core_la_SOURCES += \
 	jit/fuse/fuse.c \
 	jit/fuse/fuse.h \
 	jit/fuse/fuse_buffer.c \
-	jit/fuse/fuse_expand.c \
+	jit/fuse/fuse_expr.c \
 	jit/fuse/fuse_kernel.c \
 	jit/fuse/fuse_map.c \
 	jit/fuse/fuse_matmul.c \

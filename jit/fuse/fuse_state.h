@@ -5,7 +5,7 @@
  *   fuse_values.c  which values are stored, and which live inside others
  *   fuse_tasks.c   what there is to store: one task for each …
  *   fuse_matmul.c … or two, of matrix products
- *   fuse_expand.c  the expression of a task: nodes, each with a map that says
+ *   fuse_expr.c  the expression of a task: nodes, each with a map that says
  *                  which of its elements belongs to a point of the loops
  *   fuse_place.c   tasks into kernels and phases …
  *   fuse_order.c   … behind what they read, in front of what they overwrite
@@ -333,7 +333,7 @@ static inline bool tgi_task_materialises(const tgi_task *task, tgi_ref ref)
     return task->node == ref && !task->buffer && !task->is_part;
 }
 
-/* fuse_expand.c */
+/* fuse_expr.c */
 tg_status tgi_fuse_build_expr(tgi_fuse_state *s, tgi_task *task);
 void tgi_expr_deinit(tgi_expr *expansion);
 /* The address of what a leaf reads. */

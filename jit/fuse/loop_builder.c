@@ -241,7 +241,7 @@ static tgi_stride stride_of_step(int64_t step)
     return (tgi_stride){step < 0 ? -step : step, step < 0};
 }
 
-/* The value of a shift: its start is known by now, see fuse_expand.c. */
+/* The value of a shift: its start is known by now, see fuse_expr.c. */
 static uint32_t build_shift(tgi_loop_builder *b, uint32_t number)
 {
     tgi_fuse_state *s = b->state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuse_expand.c - the expression of a task: every node that is computed for
+ * fuse_expr.c - the expression of a task: every node that is computed for
  * it, once for each map it is seen through, down to what is read from memory.
  *
  * Nodes are taken from the last to the first, by a heap, so that no depth of

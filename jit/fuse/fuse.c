@@ -4,30 +4,12 @@
  * kernels are formed: that an expression is too long for one, or must be in
  * memory after all. Then it begins again with what it has learned.
  */
-#include "fuse/fuse_state.h"
-
-#include <stdarg.h>
-#include <stdio.h>
+#include "fuse/fuse_kernel.h"
+#include "fuse/fuse_value.h"
 
 #include "base/error.h"
 
 enum { MOST_ATTEMPTS = 64 };
-
-void tgi_fuse_explain(const tgi_fuse_state *s, tgi_ref ref, const char *format,
-                      ...)
-{
-    if (!s->explain)
-        return;
-    const tgi_node *node = tgi_graph_node(s->graph, ref);
-    char text[160];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    tgi_strbuf_addf(s->explain, "%%%u %s%s%s: %s\n", ref,
-                      tgi_op_table[node->op].name, node->name ? " " : "",
-                      node->name ? node->name : "", text);
-}
 
 /* -- State ----------------------------------------------------------------- */
 
@@ -39,16 +21,18 @@ static void forget(tgi_fuse_state *s)
         tgi_vec_deinit(&s->kernels.data[i].tasks);
     tgi_vec_deinit(&s->tasks);
     tgi_vec_deinit(&s->kernels);
-    tgi_vec_deinit(&s->region_results);
+    tgi_vec_deinit(&s->used_results);
     tgi_vec_deinit(&s->stacks);
     tgi_vec_deinit(&s->shifts);
     s->last_check = 0;
-    s->fence = 0;
+    s->fence = (tgi_fuse_kernel_id){0};
     s->must_restart = false;
     for (size_t i = 0; i < s->graph->params.n; i++) {
         s->first_write[i] = 0;
-        s->param_buffer[i] = s->param_buffers ? s->param_buffers[i] : 0;
-        s->last_reader[i] = s->last_writer[i] = s->first_writer[i] = 0;
+        s->param_buffer[i] =
+            s->bound_params ? s->bound_params[i] : (tgi_buffer_id){0};
+        s->last_reader[i] = s->last_writer[i] = s->first_writer[i] =
+            (tgi_fuse_kernel_id){0};
     }
     for (tgi_ref ref = 0; ref <= s->graph->n_nodes; ref++)
         s->values[ref] =
@@ -74,8 +58,8 @@ static tg_status find_kernels(tgi_fuse_state *s)
         if (s->explain)
             tgi_strbuf_truncate(s->explain, explained);
     }
-    TGI_FAIL(TG_ERROR_INTERNAL, TGI_NO_SITE,
-             "fusion of '%s' comes to no end", s->graph->name);
+    TGI_FAIL(TG_ERROR_INTERNAL, TGI_NO_SITE, "fusion of '%s' comes to no end",
+             s->graph->name);
 }
 
 static bool has_memory(const tgi_fuse_state *s)
@@ -87,7 +71,7 @@ static bool has_memory(const tgi_fuse_state *s)
 tg_status tgi_fuse_begin(tgi_fuse_state *s)
 {
     const size_t n_params = s->graph->params.n + 1;
-    s->first_buffer = (uint32_t)s->loops->buffers.n;
+    s->first_buffer = s->loops->buffers.n;
     s->values =
         tgi_alloc_zero(((size_t)s->graph->n_nodes + 1) * sizeof(*s->values));
     s->first_write = tgi_alloc_zero(n_params * sizeof(*s->first_write));
@@ -113,12 +97,12 @@ void tgi_fuse_end(tgi_fuse_state *s)
 tg_status tgi_fuse(const tgi_graph *graph, const tgi_variant *variant,
                    tgi_strbuf *explain, tgi_loops **out_loops)
 {
-    tgi_fuse_state s = {.graph = graph,
-                        .variant = variant,
-                        .dims = variant->dims,
-                        .explain = explain,
-                        .loops = tgi_loops_create(graph->name, variant->dims,
-                                                  graph)};
+    tgi_fuse_state s = {
+        .graph = graph,
+        .variant = variant,
+        .dims = variant->dims,
+        .explain = explain,
+        .loops = tgi_loops_create(graph->name, variant->dims, graph)};
     *out_loops = NULL;
     if (!s.loops)
         return tg_error_last()->status;

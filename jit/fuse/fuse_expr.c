@@ -17,7 +17,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "fuse/fuse_state.h"
+#include "fuse/fuse_buffer.h"
+#include "fuse/fuse_task.h"
+#include "fuse/fuse_value.h"
 #include "tgjit/ops.h"
 
 /* What a task costs beside what it computes: its store. */
@@ -25,7 +27,8 @@ enum { STORE_WORDS = 2 };
 
 /* An entry to look at, if its depth is still this one. */
 typedef struct waiting {
-    uint32_t entry, depth;
+    tgi_expr_id id;
+    uint32_t depth;
     tgi_ref node;
 } waiting;
 
@@ -57,10 +60,10 @@ static void swap(expander *e, size_t a, size_t b)
     e->heap.data[b] = kept;
 }
 
-static bool push(expander *e, uint32_t entry)
+static bool push(expander *e, tgi_expr_id id)
 {
-    const tgi_expr_node *x = &e->task->expr.nodes.data[entry];
-    waiting w = {entry, x->depth, x->node};
+    const tgi_expr_node *node = tgi_expr_at(&e->task->expr, id);
+    waiting w = {id, node->depth, node->node};
     if (!tgi_vec_push(&e->heap, w)) {
         tgi_error_memory();
         return false;
@@ -94,87 +97,87 @@ static waiting pop(expander *e)
 
 /* The entry of a node seen through `map`, at least so deep; 0 when out of
    memory. */
-static uint32_t find(expander *e, tgi_ref node, const tgi_map *map,
-                     uint32_t depth)
+static tgi_expr_id find(expander *e, tgi_ref node, const tgi_map *map,
+                        uint32_t depth)
 {
+    static const tgi_expr_id none;
     tgi_expr *x = &e->task->expr;
     uint64_t hash = tgi_hash(map, sizeof(*map), node);
     size_t probe = 0;
-    uint32_t position;
-    while ((position = tgi_index_next(&x->index, hash, &probe))) {
-        tgi_expr_node *known = &x->nodes.data[position];
-        if (known->node != node ||
-            memcmp(&known->map, map, sizeof(*map)) != 0)
+    tgi_expr_id id;
+    while ((id.raw = tgi_index_next(&x->index, hash, &probe))) {
+        tgi_expr_node *known = tgi_expr_at(x, id);
+        if (known->node != node || memcmp(&known->map, map, sizeof(*map)) != 0)
             continue;
         if (known->depth >= depth)
-            return position;
+            return id;
         known->depth = depth;
-        return push(e, position) ? position : 0;
+        return push(e, id) ? id : none;
     }
-    position = (uint32_t)x->nodes.n;
+    id = tgi_expr_id_from(x->nodes.n);
     tgi_expr_node entry = {.node = node, .depth = depth, .map = *map};
     if (!tgi_vec_push(&x->nodes, entry) ||
-        !tgi_index_add(&x->index, hash, position)) {
+        !tgi_index_add(&x->index, hash, id.raw)) {
         tgi_error_memory();
-        return 0;
+        return none;
     }
-    return push(e, position) ? position : 0;
+    return push(e, id) ? id : none;
 }
 
-static bool add_operand(expander *e, uint32_t entry, tgi_ref node,
+static bool add_operand(expander *e, tgi_expr_id user, tgi_ref node,
                         const tgi_map *map)
 {
-    uint32_t operand = find(e, tgi_fuse_resolve(e->state, node), map,
-                            e->task->expr.nodes.data[entry].depth);
-    tgi_expr_node *user = &e->task->expr.nodes.data[entry];
-    user->operands[user->n_operands++] = operand;
-    return operand != 0;
+    const tgi_expr_id operand = find(e, tgi_fuse_resolve(e->state, node), map,
+                                     tgi_expr_at(&e->task->expr, user)->depth);
+    tgi_expr_node *u = tgi_expr_at(&e->task->expr, user);
+    u->operands[u->n_operands++] = operand;
+    return !tgi_expr_id_is_none(operand);
 }
 
 /* What the shifts of an address need is one deeper than what they shift. */
-static bool add_start(expander *e, int64_t shift, uint32_t depth)
+static bool add_start(expander *e, tgi_shift_id shift, uint32_t depth)
 {
     const tgi_fuse_state *s = e->state;
-    while (shift) {
-        const tgi_shift *at = &s->shifts.data[shift - 1];
+    while (!tgi_shift_id_is_none(shift)) {
+        const tgi_shift *at = &s->shifts.data[tgi_shift_id_index(shift)];
         tgi_map of_start;
         tgi_map_init(s, at->start, &of_start);
-        if (!find(e, at->start, &of_start, depth + 1))
+        if (tgi_expr_id_is_none(find(e, at->start, &of_start, depth + 1)))
             return false;
         shift = at->outer;
     }
     return true;
 }
 
-static bool add_starts(expander *e, uint32_t entry)
+static bool add_starts(expander *e, tgi_expr_id id)
 {
-    const tgi_expr_node user = e->task->expr.nodes.data[entry];
-    for (int64_t axis = 0; axis < user.map.rank; axis++)
+    const tgi_expr_node user = *tgi_expr_at(&e->task->expr, id);
+    for (int32_t axis = 0; axis < user.map.rank; axis++)
         if (!add_start(e, user.map.axis[axis].shift, user.depth))
             return false;
     return true;
 }
 
 /* Axes of the index, then the data with one axis that the index decides. */
-static bool expand_gather(expander *e, uint32_t entry)
+static bool expand_gather(expander *e, tgi_expr_id entry)
 {
     const tgi_fuse_state *s = e->state;
-    tgi_map map = e->task->expr.nodes.data[entry].map;
-    tgi_ref ref = e->task->expr.nodes.data[entry].node;
+    tgi_map map = tgi_expr_at(&e->task->expr, entry)->map;
+    tgi_ref ref = tgi_expr_at(&e->task->expr, entry)->node;
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     const tgi_attr_gather *attr = node->attr;
     tgi_ref data = tgi_fuse_resolve(s, node->inputs[0]);
     tgi_ref index = tgi_fuse_resolve(s, node->inputs[1]);
 
     tgi_map of_index = {.rank = tgi_fuse_rank(s, index)};
-    for (int64_t axis = 0; axis < of_index.rank; axis++)
+    for (int32_t axis = 0; axis < of_index.rank; axis++)
         of_index.axis[axis] = map.axis[attr->axis + axis];
     if (!add_operand(e, entry, index, &of_index))
         return false;
 
     tgi_map of_data = {.rank = tgi_fuse_rank(s, data)};
-    of_data.index = e->task->expr.nodes.data[entry].operands[0];
-    for (int64_t axis = 0; axis < of_data.rank; axis++)
+    of_data.index = tgi_expr_at(&e->task->expr, entry)->operands[0];
+    for (int32_t axis = 0; axis < of_data.rank; axis++)
         of_data.axis[axis] =
             axis < attr->axis ? map.axis[axis]
             : axis == attr->axis
@@ -183,19 +186,19 @@ static bool expand_gather(expander *e, uint32_t entry)
     /* An axis of one element needs no index. */
     if (tgi_fuse_extent(s, data, (int)attr->axis) == 1) {
         of_data.axis[attr->axis] = (tgi_map_axis){.axis = TGI_AXIS_NONE};
-        of_data.index = 0;
+        of_data.index = (tgi_expr_id){0};
     }
     return add_operand(e, entry, data, &of_data);
 }
 
 /* Adds what an entry is computed from. */
-static bool expand(expander *e, uint32_t entry)
+static bool expand(expander *e, tgi_expr_id entry)
 {
     const tgi_fuse_state *s = e->state;
-    tgi_map map = e->task->expr.nodes.data[entry].map;
-    tgi_ref ref = e->task->expr.nodes.data[entry].node;
+    tgi_map map = tgi_expr_at(&e->task->expr, entry)->map;
+    tgi_ref ref = tgi_expr_at(&e->task->expr, entry)->node;
     const tgi_node *node = tgi_graph_node(s->graph, ref);
-    e->task->expr.nodes.data[entry].n_operands = 0;
+    tgi_expr_at(&e->task->expr, entry)->n_operands = 0;
     if (tgi_fuse_is_empty(s, ref))
         return true;
     if (tgi_expr_node_is_loaded(s, e->task, entry))
@@ -233,9 +236,9 @@ static bool expand(expander *e, uint32_t entry)
 }
 
 bool tgi_expr_node_is_loaded(const tgi_fuse_state *s, const tgi_task *task,
-                             uint32_t entry)
+                             tgi_expr_id entry)
 {
-    tgi_ref ref = task->expr.nodes.data[entry].node;
+    tgi_ref ref = tgi_expr_at(&task->expr, entry)->node;
     const tgi_fuse_value *value = &s->values[ref];
     if (tgi_fuse_is_empty(s, ref))
         return false;
@@ -252,23 +255,32 @@ bool tgi_expr_node_is_loaded(const tgi_fuse_state *s, const tgi_task *task,
 static void settle_order(const tgi_fuse_state *s, tgi_task *task)
 {
     tgi_expr *x = &task->expr;
-    task->words = STORE_WORDS;
+    task->cost = STORE_WORDS;
     for (size_t i = 0; i < x->order.n / 2; i++) {
-        uint32_t kept = x->order.data[i];
+        const tgi_expr_id first = x->order.data[i];
         x->order.data[i] = x->order.data[x->order.n - 1 - i];
-        x->order.data[x->order.n - 1 - i] = kept;
+        x->order.data[x->order.n - 1 - i] = first;
     }
     size_t n = 0;
     for (size_t i = 0; i < x->order.n; i++) {
-        const uint32_t entry = x->order.data[i];
-        if (x->nodes.data[entry].is_ordered)
+        const tgi_expr_id entry = x->order.data[i];
+        if (tgi_expr_at(x, entry)->is_ordered)
             continue;
-        x->nodes.data[entry].is_ordered = true;
+        tgi_expr_at(x, entry)->is_ordered = true;
         x->order.data[n++] = entry;
         if (!tgi_expr_node_is_loaded(s, task, entry))
-            task->words += s->values[x->nodes.data[entry].node].words;
+            task->cost += s->values[tgi_expr_at(x, entry)->node].node_cost;
     }
     x->order.n = n;
+}
+
+/* The roots of a task's expression. */
+static void find_roots(tgi_task *task, tgi_expr_root *out_roots[2])
+{
+    out_roots[0] = &task->value;
+    out_roots[1] = tgi_task_is_reduction(task)      ? &task->reduce.rhs
+                   : task->kind == TGI_TASK_SCATTER ? &task->scatter.indices
+                                                    : NULL;
 }
 
 tg_status tgi_fuse_build_expr(tgi_fuse_state *s, tgi_task *task)
@@ -276,22 +288,24 @@ tg_status tgi_fuse_build_expr(tgi_fuse_state *s, tgi_task *task)
     expander e = {.state = s, .task = task};
     tgi_expr *x = &task->expr;
     tg_status status = TG_OK;
-    if (!tgi_vec_push(&x->nodes, ((tgi_expr_node){0})))
-        return tgi_error_memory();
-    if (task->value && !(task->root = find(&e, task->value, &task->map, 0)))
-        status = TG_ERROR_OUT_OF_MEMORY;
-    if (!status && task->other &&
-        !(task->other_root = find(&e, task->other, &task->other_map, 0)))
-        status = TG_ERROR_OUT_OF_MEMORY;
-    if (!status && !add_start(&e, task->shift, 0))
+    tgi_expr_root *roots[2];
+    find_roots(task, roots);
+    for (int i = 0; i < 2 && !status; i++) {
+        if (!roots[i] || !roots[i]->node)
+            continue;
+        roots[i]->id = find(&e, roots[i]->node, &roots[i]->map, 0);
+        if (tgi_expr_id_is_none(roots[i]->id))
+            status = TG_ERROR_OUT_OF_MEMORY;
+    }
+    if (!status && !add_start(&e, task->target.shift, 0))
         status = TG_ERROR_OUT_OF_MEMORY;
     while (!status && e.heap.n) {
         const waiting next = pop(&e);
-        if (next.depth != x->nodes.data[next.entry].depth)
+        if (next.depth != tgi_expr_at(x, next.id)->depth)
             continue;
-        if (!expand(&e, next.entry))
+        if (!expand(&e, next.id))
             status = TG_ERROR_OUT_OF_MEMORY;
-        else if (!tgi_vec_push(&x->order, next.entry))
+        else if (!tgi_vec_push(&x->order, next.id))
             status = tgi_error_memory();
     }
     settle_order(s, task);
@@ -307,7 +321,7 @@ bool tgi_fuse_leaf_access(tgi_fuse_state *s, const tgi_expr_node *entry,
     tgi_dim strides[TG_MAX_RANK];
     tgi_fuse_dense_strides(s, entry->node, strides);
     *out_access = (tgi_access){0};
-    for (int64_t axis = 0; axis < entry->map.rank; axis++) {
+    for (int32_t axis = 0; axis < entry->map.rank; axis++) {
         const tgi_map_axis *at = &entry->map.axis[axis];
         out_access->offset =
             tgi_dim_add(s->dims, out_access->offset,
@@ -316,14 +330,13 @@ bool tgi_fuse_leaf_access(tgi_fuse_state *s, const tgi_expr_node *entry,
             return false;
         if (at->axis == TGI_AXIS_NONE || at->step == 0)
             continue; /* shifts are added by loop_builder.c */
-        tgi_stride stride = {
-            tgi_dim_mul(s->dims, strides[axis],
-                        at->step < 0 ? -at->step : at->step),
-            at->step < 0};
+        tgi_stride stride = {tgi_dim_mul(s->dims, strides[axis],
+                                         at->step < 0 ? -at->step : at->step),
+                             at->step < 0};
         if (stride.distance == TGI_DIM_NONE)
             return false;
         if (at->axis == TGI_AXIS_GATHERED) {
-            out_access->index = (uint32_t)entry->map.index;
+            out_access->index = entry->map.index.raw;
             out_access->index_stride = stride;
         } else {
             out_access->stride[at->axis] = stride;

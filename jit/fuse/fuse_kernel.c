@@ -7,9 +7,9 @@
  * two: one in which every block is a point, and one that combines the blocks
  * and does what comes after.
  */
-#include <string.h>
-
 #include "base/error.h"
+#include "fuse/fuse_buffer.h"
+#include "fuse/fuse_value.h"
 #include "fuse/loop_builder.h"
 #include "recipe/reduce_tree.h"
 #include "tgjit/ops.h"
@@ -150,30 +150,30 @@ static tg_status add_store(tgi_loop_builder *b, uint32_t value,
 static void copy_strides(const tgi_task *task, tgi_access *access)
 {
     for (int axis = 0; axis < task->outer.n; axis++)
-        access->stride[axis] = task->stride[axis];
+        access->stride[axis] = task->target.stride[axis];
 }
 
 /* A row of each thread's own for what only later phases read. */
 static tg_status use_scratch(tgi_fuse_state *s, tgi_fuse_value *value,
                              const tgi_fuse_kernel *k, tgi_ref ref)
 {
-    tgi_loop_buffer scratch = {
-        .place = TGI_PLACE_SCRATCH,
-        .dtype = tgi_graph_node(s->graph, ref)->dtype,
-        .node = ref,
-        .count = 1};
+    tgi_loop_buffer scratch = {.place = TGI_PLACE_SCRATCH,
+                               .dtype = tgi_fuse_dtype(s, ref),
+                               .node = ref,
+                               .count = 1};
     for (int i = 0; i < k->inner.n; i++)
-        scratch.count = tgi_dim_mul(s->dims, scratch.count,
-                                    k->inner.extent[i]);
+        scratch.count = tgi_dim_mul(s->dims, scratch.count, k->inner.extent[i]);
     value->buffer = tgi_fuse_add_buffer(s, scratch);
-    return value->buffer ? TG_OK : tg_error_last()->status;
+    return tgi_buffer_id_is_none(value->buffer) ? tg_error_last()->status
+                                                : TG_OK;
 }
 
 /* True if anybody reads what a task stores. */
 static bool is_wanted(const tgi_fuse_state *s, const tgi_task *task)
 {
     const tgi_fuse_value *value = &s->values[task->node];
-    return task->buffer || task->is_part || value->buffer || value->is_read ||
+    return !tgi_task_materialises(task, task->node) ||
+           !tgi_buffer_id_is_none(value->buffer) || value->is_read ||
            value->is_read_local;
 }
 
@@ -182,21 +182,22 @@ static tg_status store_value(tgi_loop_builder *b, const tgi_fuse_kernel *k,
                              const tgi_task *task, uint32_t inst, int level)
 {
     tgi_fuse_state *s = b->state;
-    tgi_access access = {.offset = task->offset};
-    uint32_t buffer = task->buffer;
+    tgi_access access = {.offset = task->target.offset};
+    tgi_buffer_id buffer = task->target.buffer;
     copy_strides(task, &access);
-    if (!buffer) {
+    if (tgi_buffer_id_is_none(buffer)) {
         tgi_fuse_value *value = &s->values[task->node];
-        if (!task->is_part && !value->buffer && !value->is_read)
+        if (!tgi_task_is_part(task) && tgi_buffer_id_is_none(value->buffer) &&
+            !value->is_read)
             TGI_TRY(use_scratch(s, value, k, task->node));
         buffer = tgi_fuse_buffer_of(s, task->node);
-        if (!buffer)
+        if (tgi_buffer_id_is_none(buffer))
             return tg_error_last()->status;
     }
-    access.buffer = buffer - 1;
+    access.buffer = buffer;
     if (!tgi_loop_builder_shift(b, task, &access))
         return tg_error_last()->status;
-    if (s->loops->buffers.data[buffer - 1].place == TGI_PLACE_SCRATCH)
+    if (tgi_loops_buffer(s->loops, buffer)->place == TGI_PLACE_SCRATCH)
         for (int axis = 0; axis < k->outer.n; axis++)
             access.stride[axis] = (tgi_stride){0};
     return add_store(b, inst, &access, level);
@@ -207,65 +208,54 @@ static tg_status store_value(tgi_loop_builder *b, const tgi_fuse_kernel *k,
 static tg_status build_map(tgi_loop_builder *b, const tgi_fuse_kernel *k,
                            tgi_task *task)
 {
-    task->inst = tgi_loop_builder_expand(b, task, task->root);
-    if (!task->inst)
+    task->map.inst = tgi_loop_builder_expand(b, task, task->value.id);
+    if (!task->map.inst)
         return tg_error_last()->status;
     /* Where nothing is reduced, every axis is a loop. */
     int level = k->has_reduction ? task->level : TGI_LEVEL_INNER;
     return is_wanted(b->state, task)
-               ? store_value(b, k, task, task->inst, level)
+               ? store_value(b, k, task, task->map.inst, level)
                : TG_OK;
 }
 
 static tg_status add_reduction(tgi_loop_builder *b, tgi_task *task,
                                tgi_reduction reduction)
 {
-    reduction.op = task->op;
+    reduction.op = task->reduce.op;
     reduction.phase = b->phase;
     reduction.dtype = b->loops->insts.data[reduction.value].dtype;
-    task->reduction = (uint32_t)b->loops->reductions.n;
-    return tgi_vec_push(&b->loops->reductions, reduction)
-               ? TG_OK
-               : tgi_error_memory();
+    task->reduce.reduction = (uint32_t)b->loops->reductions.n;
+    return tgi_vec_push(&b->loops->reductions, reduction) ? TG_OK
+                                                          : tgi_error_memory();
 }
 
-/* The reduction of a task whose value is in a buffer. */
-static uint32_t load_source(tgi_loop_builder *b, const tgi_task *task)
+static uint32_t load_source(tgi_loop_builder *b, const tgi_task_source *source,
+                            uint32_t panel_width)
 {
-    tgi_access access = {.buffer = task->source - 1};
+    tgi_access access = {.buffer = source->buffer, .panel_width = panel_width};
     for (int axis = 0; axis < TGI_LOOP_AXES; axis++)
-        access.stride[axis] = task->source_stride[axis];
-    return tgi_loop_builder_load(
-        b, b->state->loops->buffers.data[task->source - 1].dtype, &access);
+        access.stride[axis] = source->stride[axis];
+    const int dtype = tgi_loops_buffer(b->state->loops, source->buffer)->dtype;
+    return tgi_loop_builder_load(b, dtype, &access);
 }
 
-static uint32_t load_packed(tgi_loop_builder *b, const tgi_task *task)
+static tg_status build_pack(tgi_loop_builder *b, const tgi_task *task)
 {
-    tgi_access access = {.buffer = task->packed - 1,
-                         .panel_width = task->panel_width};
+    tgi_access access = {.buffer = task->target.buffer,
+                         .panel_width = task->pack.panel_width};
     for (int axis = 0; axis < TGI_LOOP_AXES; axis++)
-        access.stride[axis] = task->packed_stride[axis];
-    return tgi_loop_builder_load(
-        b, b->state->loops->buffers.data[task->packed - 1].dtype, &access);
-}
-
-static tg_status build_pack(tgi_loop_builder *b, tgi_task *task)
-{
-    tgi_access access = {.buffer = task->buffer - 1,
-                         .panel_width = task->panel_width};
-    for (int axis = 0; axis < TGI_LOOP_AXES; axis++)
-        access.stride[axis] = task->stride[axis];
-    task->inst = tgi_loop_builder_expand(b, task, task->root);
-    if (!task->inst)
+        access.stride[axis] = task->target.stride[axis];
+    const uint32_t inst = tgi_loop_builder_expand(b, task, task->value.id);
+    if (!inst)
         return tg_error_last()->status;
-    TGI_TRY(add_store(b, task->inst, &access, TGI_LEVEL_INNER));
-    if (!task->memo)
+    TGI_TRY(add_store(b, inst, &access, TGI_LEVEL_INNER));
+    if (!task->pack.is_memoised)
         return TG_OK;
     tgi_loops *program = b->state->loops;
-    if (!tgi_vec_push(&program->memo_params, task->memo - 1))
-        return tgi_error_memory();
-    b->loops->memo = (uint32_t)program->memo_params.n;
-    return TG_OK;
+    b->loops->memo = tgi_memo_id_from(program->memo_params.n);
+    return tgi_vec_push(&program->memo_params, task->pack.memo_param)
+               ? TG_OK
+               : tgi_error_memory();
 }
 
 static tg_status build_reduction(tgi_loop_builder *b, const tgi_fuse_kernel *k,
@@ -273,37 +263,41 @@ static tg_status build_reduction(tgi_loop_builder *b, const tgi_fuse_kernel *k,
 {
     tgi_reduction r = {.is_split = k->is_split && stage == 0,
                        .combines_blocks = stage == 1};
+    const tgi_expr_id lhs = task->value.id, rhs = task->reduce.rhs.id;
     if (stage == 0 && task->expr.order.n) {
-        const uint32_t root = task->root ? task->root : task->other_root;
-        if (!tgi_loop_builder_expand(b, task, root))
+        if (!tgi_loop_builder_expand(b, task,
+                                     tgi_expr_id_is_none(lhs) ? rhs : lhs))
             return tg_error_last()->status;
-        r.value = task->root ? b->inst_of[task->root] : 0;
-        r.other = task->other_root ? b->inst_of[task->other_root] : 0;
+        r.value = tgi_loop_builder_inst_of(b, lhs);
+        r.other = tgi_loop_builder_inst_of(b, rhs);
     }
-    if (task->source && !(r.value = load_source(b, task)))
+    if (tgi_task_has_source(task) &&
+        !(r.value = load_source(b, &task->reduce.source, 0)))
         return tg_error_last()->status;
-    if (task->packed && stage == 0 && !(r.other = load_packed(b, task)))
+    if (tgi_task_has_packed(task) && stage == 0 &&
+        !(r.other =
+              load_source(b, &task->reduce.packed, task->reduce.panel_width)))
         return tg_error_last()->status;
     TGI_TRY(add_reduction(b, task, r));
     if (r.is_split || !is_wanted(b->state, task))
         return TG_OK;
-    uint32_t result = tgi_loop_builder_reduced(b, task->reduction);
+    uint32_t result = tgi_loop_builder_reduced(b, task->reduce.reduction);
     if (!result)
         return tg_error_last()->status;
     return store_value(b, k, task, result, TGI_LEVEL_POINT);
 }
 
-static tg_status build_fold(tgi_loop_builder *b, const tgi_fuse_kernel *k,
-                            tgi_task *task)
+static tg_status build_epilogue(tgi_loop_builder *b, const tgi_fuse_kernel *k,
+                                const tgi_task *task)
 {
-    task->inst = tgi_loop_builder_expand(b, task, task->root);
-    if (!task->inst)
+    const uint32_t inst = tgi_loop_builder_expand(b, task, task->value.id);
+    if (!inst)
         return tg_error_last()->status;
     if (!is_wanted(b->state, task))
         return TG_OK;
-    TGI_TRY(store_value(b, k, task, task->inst, TGI_LEVEL_POINT));
+    TGI_TRY(store_value(b, k, task, inst, TGI_LEVEL_POINT));
     tgi_loop_store *store = &b->loops->stores.data[b->loops->stores.n - 1];
-    store->epilogue_op = task->op;
+    store->epilogue_op = task->reduce.op;
     store->along_rows = task->vectors == TGI_ROWS;
     return TG_OK;
 }
@@ -318,14 +312,16 @@ static tg_status build_scatter(tgi_loop_builder *b, const tgi_task *task)
     tgi_fuse_state *s = b->state;
     const tgi_node *node = tgi_graph_node(s->graph, task->node);
     const tgi_attr_scatter *attr = node->attr;
-    const uint32_t buffer = tgi_fuse_buffer_of(s, task->node);
-    if (!buffer || !tgi_loop_builder_expand(b, task, task->root))
+    const tgi_buffer_id buffer = tgi_fuse_buffer_of(s, task->node);
+    if (tgi_buffer_id_is_none(buffer) ||
+        !tgi_loop_builder_expand(b, task, task->value.id))
         return tg_error_last()->status;
-    const uint32_t index = b->inst_of[task->other_root];
+    const uint32_t index =
+        tgi_loop_builder_inst_of(b, task->scatter.indices.id);
     const tgi_dim extent = tgi_fuse_extent(s, task->node, (int)attr->axis);
-    uint32_t value = b->inst_of[task->root];
-    tgi_access access = {.buffer = buffer - 1,
-                         .index_stride = {task->index_stride, false}};
+    uint32_t value = tgi_loop_builder_inst_of(b, task->value.id);
+    tgi_access access = {.buffer = buffer,
+                         .index_stride = {task->scatter.index_stride, false}};
     copy_strides(task, &access);
     access.index = tgi_loop_builder_index(b, index, extent, task->node);
     uint32_t number =
@@ -353,8 +349,7 @@ static tg_status build_scatter(tgi_loop_builder *b, const tgi_task *task)
                             .access = number,
                             .phase = b->phase,
                             .level = TGI_LEVEL_INNER};
-    return tgi_vec_push(&b->loops->stores, store) ? TG_OK
-                                                  : tgi_error_memory();
+    return tgi_vec_push(&b->loops->stores, store) ? TG_OK : tgi_error_memory();
 }
 
 static tg_status build_check(tgi_loop_builder *b, const tgi_task *task)
@@ -363,19 +358,19 @@ static tg_status build_check(tgi_loop_builder *b, const tgi_task *task)
     const tgi_node *node = tgi_graph_node(s->graph, task->node);
     tgi_ref data = tgi_fuse_resolve(s, node->inputs[0]);
     int axis = (int)*(const int64_t *)node->attr;
-    uint32_t index = tgi_loop_builder_expand(b, task, task->root);
+    uint32_t index = tgi_loop_builder_expand(b, task, task->value.id);
     if (!index)
         return tg_error_last()->status;
-    uint32_t buffer =
-        tgi_fuse_buffer_of(s, tgi_fuse_storage_root(s, task->value));
-    if (!buffer)
+    const tgi_buffer_id buffer =
+        tgi_fuse_buffer_of(s, tgi_fuse_storage_root(s, task->value.node));
+    if (tgi_buffer_id_is_none(buffer))
         return tg_error_last()->status;
-    tgi_runtime_check checked = {s->graph, task->node, buffer - 1};
+    tgi_runtime_check checked = {s->graph, task->node, buffer};
     tgi_loop_check check = {.number = (uint32_t)s->loops->runtime_checks.n};
     check.value = tgi_loop_builder_in_range(
         b, index, tgi_fuse_extent(s, data, axis), task->node);
     tgi_access position = {0};
-    copy_strides(task, &position);
+    tgi_domain_dense_strides(s, &task->outer, position.stride);
     check.position = tgi_loop_builder_position(b, &position);
     if (!check.value || !check.position)
         return tg_error_last()->status;
@@ -399,7 +394,7 @@ static tg_status build_task(tgi_loop_builder *b, const tgi_fuse_kernel *k,
     case TGI_TASK_REDUCE:
         return build_reduction(b, k, task, stage);
     case TGI_TASK_EPILOGUE:
-        return build_fold(b, k, task);
+        return build_epilogue(b, k, task);
     case TGI_TASK_PACK:
         return build_pack(b, task);
     case TGI_TASK_SCATTER:
@@ -416,7 +411,7 @@ static int64_t block_of(const tgi_fuse_state *s, const tgi_task *task)
 {
     if (task->vectors == TGI_COLUMNS)
         return TGI_BLOCK_ROWS;
-    int dtype = tgi_graph_node(s->graph, task->node)->dtype;
+    int dtype = tgi_fuse_dtype(s, task->node);
     return (int64_t)tgi_tree_lanes(dtype) * TGI_BLOCK_STEPS;
 }
 
@@ -427,12 +422,11 @@ static tgi_dim count_blocks(const tgi_fuse_state *s, const tgi_fuse_kernel *k)
         count = tgi_dim_mul(s->dims, count, k->inner.extent[i]);
     int64_t block = 1;
     for (size_t i = 0; i < k->tasks.n; i++) {
-        const tgi_task *task = &s->tasks.data[k->tasks.data[i]];
+        const tgi_task *task = tgi_fuse_kernel_task(s, k, i);
         if (task->kind == TGI_TASK_REDUCE)
             block = block_of(s, task);
     }
-    return tgi_dim_div(s->dims, tgi_dim_add(s->dims, count, block - 1),
-                       block);
+    return tgi_dim_div(s->dims, tgi_dim_add(s->dims, count, block - 1), block);
 }
 
 /* The outer axis that counts the blocks of a split kernel. */
@@ -473,21 +467,21 @@ static tg_status split(tgi_loop_builder *b, const tgi_fuse_kernel *k)
             tgi_dim_mul(s->dims, partial.count, loops->extent[axis]);
     }
     for (size_t i = 0; i < k->tasks.n; i++) {
-        tgi_task *task = &s->tasks.data[k->tasks.data[i]];
+        tgi_task *task = tgi_fuse_kernel_task(s, k, i);
         if (task->kind != TGI_TASK_REDUCE)
             continue;
-        partial.dtype = loops->reductions.data[task->reduction].dtype;
+        partial.dtype = loops->reductions.data[task->reduce.reduction].dtype;
         partial.node = task->node;
-        task->source = tgi_fuse_add_buffer(s, partial);
-        uint32_t result = tgi_loop_builder_reduced(b, task->reduction);
-        if (!task->source || !result)
+        tgi_task_source *source = &task->reduce.source;
+        *source = (tgi_task_source){.buffer = tgi_fuse_add_buffer(s, partial)};
+        uint32_t result = tgi_loop_builder_reduced(b, task->reduce.reduction);
+        if (tgi_buffer_id_is_none(source->buffer) || !result)
             return tg_error_last()->status;
-        access.buffer = task->source - 1;
+        access.buffer = source->buffer;
         TGI_TRY(add_store(b, result, &access, TGI_LEVEL_POINT));
         /* Their axis becomes the inner one. */
-        memset(task->source_stride, 0, sizeof(task->source_stride));
         for (int axis = 0, own = 0; axis <= k->outer.n; axis++)
-            task->source_stride[axis == at ? k->outer.n : own++] =
+            source->stride[axis == at ? k->outer.n : own++] =
                 access.stride[axis];
     }
     return TG_OK;
@@ -513,7 +507,7 @@ static tg_status build_tasks(tgi_loop_builder *b, const tgi_fuse_kernel *k,
     tgi_fuse_state *s = b->state;
     for (b->phase = 0; b->phase < k->n_phases; b->phase++)
         for (size_t i = 0; i < k->tasks.n; i++) {
-            tgi_task *task = &s->tasks.data[k->tasks.data[i]];
+            tgi_task *task = tgi_fuse_kernel_task(s, k, i);
             if (task->phase == b->phase && is_of_stage(k, task, stage))
                 TGI_TRY(build_task(b, k, task, stage));
         }

@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "fuse/fuse_state.h"
+#include "fuse/fuse_map.h"
+#include "fuse/fuse_value.h"
 
 /* -- Domains --------------------------------------------------------------- */
 
@@ -40,13 +41,23 @@ tgi_domain tgi_domain_join(const tgi_domain *a, const tgi_domain *b)
     return both;
 }
 
+void tgi_domain_dense_strides(tgi_fuse_state *s, const tgi_domain *domain,
+                              tgi_stride *out_strides)
+{
+    tgi_dim stride = 1;
+    for (int axis = domain->n - 1; axis >= 0; axis--) {
+        out_strides[axis] = (tgi_stride){stride, false};
+        stride = tgi_dim_mul(s->dims, stride, domain->extent[axis]);
+    }
+}
+
 /* -- Maps ------------------------------------------------------------------ */
 
 void tgi_map_init(const tgi_fuse_state *s, tgi_ref ref, tgi_map *out_map)
 {
     memset(out_map, 0, sizeof(*out_map));
     out_map->rank = tgi_fuse_rank(s, ref);
-    int64_t next = 0;
+    int32_t next = 0;
     for (int axis = 0; axis < out_map->rank; axis++) {
         bool moves = tgi_fuse_extent(s, ref, axis) != 1;
         out_map->axis[axis] = moves ? (tgi_map_axis){.axis = next++, .step = 1}
@@ -83,8 +94,7 @@ static tgi_dim advance(tgi_dims *dims, tgi_dim start, int64_t step,
 {
     if (offset == 0)
         return start;
-    tgi_dim distance =
-        tgi_dim_mul(dims, offset, step < 0 ? -step : step);
+    tgi_dim distance = tgi_dim_mul(dims, offset, step < 0 ? -step : step);
     if (step >= 0)
         return tgi_dim_add(dims, start, distance);
     return tgi_dim_sub(dims, start, distance);
@@ -93,7 +103,7 @@ static tgi_dim advance(tgi_dims *dims, tgi_dim start, int64_t step,
 static void through_broadcast(const tgi_fuse_state *s, tgi_ref in,
                               const tgi_map *map, tgi_map *out)
 {
-    int64_t added = map->rank - out->rank;
+    const int32_t added = map->rank - out->rank;
     for (int axis = 0; axis < out->rank; axis++)
         out->axis[axis] = tgi_fuse_extent(s, in, axis) == 1
                               ? (tgi_map_axis){.axis = TGI_AXIS_NONE}
@@ -138,7 +148,7 @@ static void forget_index(tgi_map *map)
     for (int axis = 0; axis < map->rank; axis++)
         is_dynamic |= map->axis[axis].axis == TGI_AXIS_GATHERED;
     if (!is_dynamic)
-        map->index = 0;
+        map->index = (tgi_expr_id){0};
 }
 
 void tgi_map_compose(const tgi_fuse_state *s, tgi_ref view, const tgi_map *map,
@@ -168,8 +178,8 @@ void tgi_map_compose(const tgi_fuse_state *s, tgi_ref view, const tgi_map *map,
     forget_index(out_map);
 }
 
-uint32_t tgi_fuse_find_shift(tgi_fuse_state *s, tgi_ref ref, tgi_ref part,
-                             uint32_t outer, int64_t outer_step)
+tgi_shift_id tgi_fuse_find_shift(tgi_fuse_state *s, tgi_ref ref, tgi_ref part,
+                                 tgi_shift_id outer, int64_t outer_step)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     const int axis = (int)((const tgi_attr_index *)node->attr)->index;
@@ -184,15 +194,15 @@ uint32_t tgi_fuse_find_shift(tgi_fuse_state *s, tgi_ref ref, tgi_ref part,
         .outer_step = outer_step,
         .n_starts = n_starts};
     if (shift.n_starts == TGI_DIM_NONE)
-        return 0;
+        return (tgi_shift_id){0};
     for (size_t i = 0; i < s->shifts.n; i++)
         if (memcmp(&s->shifts.data[i], &shift, sizeof(shift)) == 0)
-            return (uint32_t)i + 1;
+            return tgi_shift_id_from(i);
     if (!tgi_vec_push(&s->shifts, shift)) {
         tgi_error_memory();
-        return 0;
+        return (tgi_shift_id){0};
     }
-    return (uint32_t)s->shifts.n;
+    return tgi_shift_id_from(s->shifts.n - 1);
 }
 
 bool tgi_map_compose_dynamic(tgi_fuse_state *s, tgi_ref slice,
@@ -211,8 +221,7 @@ bool tgi_map_compose_dynamic(tgi_fuse_state *s, tgi_ref slice,
         forget_index(out_map);
         return true;
     }
-    at->shift = tgi_fuse_find_shift(s, slice, slice, (uint32_t)at->shift,
-                                    at->shift_step);
+    at->shift = tgi_fuse_find_shift(s, slice, slice, at->shift, at->shift_step);
     at->shift_step = 1;
-    return at->shift != 0;
+    return !tgi_shift_id_is_none(at->shift);
 }

@@ -13,7 +13,10 @@
  * sum of products along rows (docs/NUMERICS.md).
  */
 #include "base/error.h"
-#include "fuse/fuse_state.h"
+#include "fuse/fuse_buffer.h"
+#include "fuse/fuse_task.h"
+#include "fuse/fuse_value.h"
+#include "loop/explain.h"
 #include "tgjit/ops.h"
 
 enum {
@@ -83,7 +86,7 @@ static product product_of(const tgi_fuse_state *s, tgi_ref ref)
 /* The map of a side to the loops of the product, whose inner axis is that of
    number `inner`. */
 static void map_side(const tgi_fuse_state *s, const product *p, const side *x,
-                     int64_t inner, tgi_map *out_map)
+                     int32_t inner, tgi_map *out_map)
 {
     tgi_map of_result;
     tgi_map_init(s, p->node, &of_result);
@@ -91,12 +94,10 @@ static void map_side(const tgi_fuse_state *s, const product *p, const side *x,
     for (int axis = 0; axis < x->rank; axis++) {
         if (out_map->axis[axis].axis == TGI_AXIS_NONE)
             continue;
-        const int from_end = axis == x->kept ? x->result_axis
-                                             : x->rank - axis;
+        const int from_end = axis == x->kept ? x->result_axis : x->rank - axis;
         out_map->axis[axis].axis =
-            axis == x->inner
-                ? inner
-                : of_result.axis[of_result.rank - from_end].axis;
+            axis == x->inner ? inner
+                             : of_result.axis[of_result.rank - from_end].axis;
     }
 }
 
@@ -108,8 +109,7 @@ static bool lies_along(const tgi_fuse_state *s, tgi_ref ref, int axis)
         const tgi_node *node = tgi_graph_node(s->graph, ref);
         if (node->op == TGI_OP_TRANSPOSE)
             axis = (int)((const tgi_attr_perm *)node->attr)->perm[axis];
-        else if (node->op != TGI_OP_SLICE &&
-                 node->op != TGI_OP_DYNAMIC_SLICE)
+        else if (node->op != TGI_OP_SLICE && node->op != TGI_OP_DYNAMIC_SLICE)
             return false;
         ref = tgi_fuse_resolve(s, node->inputs[0]);
     }
@@ -133,30 +133,30 @@ static bool is_near(const product *p, tgi_dim rows, tgi_dim columns,
 static bool should_lay_rows(const tgi_fuse_state *s, const product *p)
 {
     return !lies_along(s, p->a.ref, p->a.inner) &&
-           !is_near(p, p->m, p->k, NEAR_ROWS_BYTES) &&
-           !is_below(p->m, 2) && !is_below(p->n, MANY_COLUMNS);
+           !is_near(p, p->m, p->k, NEAR_ROWS_BYTES) && !is_below(p->m, 2) &&
+           !is_below(p->n, MANY_COLUMNS);
 }
 
-/* The parameter + 1 of the variable of which a side is a view, if it is not
-   written here; else 0. */
-static uint32_t unwritten_variable(const tgi_fuse_state *s, tgi_ref ref)
+/* The parameter of the variable that an operand is a view of, if this graph
+   does not write it; else -1. */
+static int64_t unwritten_variable(const tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     while (s->values[ref].class == TGI_VALUE_INLINED) {
         if (node->op != TGI_OP_TRANSPOSE && node->op != TGI_OP_SLICE)
-            return 0;
+            return -1;
         ref = tgi_fuse_resolve(s, node->inputs[0]);
         node = tgi_graph_node(s->graph, ref);
     }
     if (s->values[ref].class != TGI_VALUE_INPUT || node->op != TGI_OP_READ)
-        return 0;
+        return -1;
     const size_t param = tgi_fuse_param(s, node->inputs[0]);
-    return s->graph->params.data[param].is_written ? 0 : (uint32_t)param + 1;
+    return s->graph->params.data[param].is_written ? -1 : (int64_t)param;
 }
 
 static bool can_keep(const tgi_fuse_state *s, const product *p)
 {
-    return unwritten_variable(s, p->b.ref) &&
+    return unwritten_variable(s, p->b.ref) >= 0 &&
            is_near(p, p->n, p->k, MOST_KEPT_BYTES) &&
            tgi_domain_of(s, p->b.ref).n == 2;
 }
@@ -178,20 +178,20 @@ static tgi_task begin_side(const tgi_fuse_state *s, const product *p,
 {
     tgi_task task = {.kind = (uint8_t)kind,
                      .node = x->ref,
-                     .value = x->ref,
+                     .inner = {1, {p->k}},
                      .vectors = TGI_COLUMNS,
-                     .inner = {1, {p->k}}};
-    tgi_map_init(s, x->ref, &task.map);
+                     .value.node = x->ref};
+    tgi_map_init(s, x->ref, &task.value.map);
     for (int axis = 0; axis < x->rank; axis++) {
-        if (task.map.axis[axis].axis == TGI_AXIS_NONE || axis == x->inner ||
-            axis == x->kept)
+        if (task.value.map.axis[axis].axis == TGI_AXIS_NONE ||
+            axis == x->inner || axis == x->kept)
             continue;
-        task.map.axis[axis].axis = task.outer.n;
+        task.value.map.axis[axis].axis = task.outer.n;
         task.outer.extent[task.outer.n++] = tgi_fuse_extent(s, x->ref, axis);
     }
-    task.map.axis[x->kept].axis = task.outer.n;
+    task.value.map.axis[x->kept].axis = task.outer.n;
     task.outer.extent[task.outer.n++] = tgi_fuse_extent(s, x->ref, x->kept);
-    task.map.axis[x->inner].axis = task.outer.n;
+    task.value.map.axis[x->inner].axis = task.outer.n;
     return task;
 }
 
@@ -201,20 +201,20 @@ static bool give_buffer(tgi_fuse_state *s, const side *x, tgi_task *task,
                         tgi_dim size)
 {
     for (int axis = task->outer.n - 2; axis >= 0; axis--) {
-        task->stride[axis].distance = size;
+        task->target.stride[axis].distance = size;
         size = tgi_dim_mul(s->dims, size, task->outer.extent[axis]);
     }
-    task->buffer = tgi_fuse_add_buffer(
+    task->target.buffer = tgi_fuse_add_buffer(
         s, (tgi_loop_buffer){.place = TGI_PLACE_TEMP,
-                             .dtype = tgi_graph_node(s->graph, x->ref)->dtype,
+                             .dtype = tgi_fuse_dtype(s, x->ref),
                              .node = x->ref,
                              .count = size});
-    return task->buffer != 0;
+    return !tgi_buffer_id_is_none(task->target.buffer);
 }
 
 /* How the loops of the product go through what a task stores. */
 static void set_strides(const tgi_fuse_state *s, const product *p,
-                        const side *x, const tgi_task *task, int64_t inner,
+                        const side *x, const tgi_task *task, int32_t inner,
                         tgi_stride *out_strides)
 {
     tgi_map map;
@@ -222,7 +222,7 @@ static void set_strides(const tgi_fuse_state *s, const product *p,
     for (int axis = 0; axis < x->rank; axis++)
         if (map.axis[axis].axis != TGI_AXIS_NONE)
             out_strides[map.axis[axis].axis] =
-                task->stride[task->map.axis[axis].axis];
+                task->target.stride[task->value.map.axis[axis].axis];
 }
 
 /* All axes of a task that stores are outer ones, in the order of memory. */
@@ -233,17 +233,18 @@ static tg_status lay_rows(tgi_fuse_state *s, const product *p,
     const int kept = task.outer.n - 1;
     /* A line between rows, so that they never alias. */
     tgi_dim row = tgi_dim_add(s->dims, p->k, TGI_PANEL_ROW_BYTES / p->bytes);
-    task.stride[kept].distance = row;
-    task.stride[kept + 1].distance = 1;
+    task.target.stride[kept].distance = row;
+    task.target.stride[kept + 1].distance = 1;
     if (!give_buffer(s, &p->a, &task, tgi_dim_mul(s->dims, p->m, row)))
         return tg_error_last()->status;
     task.vectors = TGI_ROWS;
     task.outer.extent[task.outer.n++] = p->k;
     task.inner.n = 0;
-    product_task->source = task.buffer;
+    product_task->reduce.source.buffer = task.target.buffer;
     set_strides(s, p, &p->a, &task, product_task->outer.n,
-                product_task->source_stride);
-    tgi_fuse_explain(s, p->a.ref, "laid out row by row for a product");
+                product_task->reduce.source.stride);
+    tgi_explain_node(s->explain, s->graph, p->a.ref,
+                     "laid out row by row for a product");
     return tgi_fuse_add_task(s, &task);
 }
 
@@ -253,19 +254,22 @@ static tg_status pack_columns(tgi_fuse_state *s, const product *p,
     const int64_t sliver = TGI_PANEL_ROW_BYTES / p->bytes;
     tgi_dim size = tgi_dim_mul(s->dims, p->k, sliver);
     tgi_task task = begin_side(s, p, &p->b, TGI_TASK_PACK);
-    task.panel_width = product_task->panel_width = (uint32_t)sliver;
-    task.stride[task.outer.n - 1].distance = size;
-    task.stride[task.outer.n].distance = sliver;
-    tgi_dim slivers = tgi_dim_div(
-        s->dims, tgi_dim_add(s->dims, p->n, sliver - 1), sliver);
+    task.pack = (tgi_task_pack){.panel_width = (uint32_t)sliver};
+    product_task->reduce.panel_width = (uint32_t)sliver;
+    task.target.stride[task.outer.n - 1].distance = size;
+    task.target.stride[task.outer.n].distance = sliver;
+    tgi_dim slivers =
+        tgi_dim_div(s->dims, tgi_dim_add(s->dims, p->n, sliver - 1), sliver);
     if (!give_buffer(s, &p->b, &task, tgi_dim_mul(s->dims, size, slivers)))
         return tg_error_last()->status;
-    if (can_keep(s, p))
-        task.memo = s->param_buffers ? 0 : unwritten_variable(s, p->b.ref);
-    product_task->packed = task.buffer;
+    if (can_keep(s, p) && !s->bound_params) {
+        task.pack.is_memoised = true;
+        task.pack.memo_param = (uint32_t)unwritten_variable(s, p->b.ref);
+    }
+    product_task->reduce.packed.buffer = task.target.buffer;
     set_strides(s, p, &p->b, &task, product_task->outer.n,
-                product_task->packed_stride);
-    tgi_fuse_explain(s, p->b.ref, "packed for a product");
+                product_task->reduce.packed.stride);
+    tgi_explain_node(s->explain, s->graph, p->b.ref, "packed for a product");
     return tgi_fuse_add_task(s, &task);
 }
 
@@ -288,26 +292,26 @@ tg_status tgi_fuse_add_matmul(tgi_fuse_state *s, tgi_ref ref)
     const product p = product_of(s, ref);
     tgi_task task = {.kind = TGI_TASK_REDUCE,
                      .node = ref,
-                     .op = TGI_OP_MATMUL,
                      .outer = tgi_domain_of(s, ref),
-                     .vectors = p.is_dot ? TGI_ROWS : TGI_COLUMNS};
-    tgi_domain_dense_strides(s, &task.outer, task.stride);
-    if (!p.is_dot && task.outer.n == 0)
-        task.outer = (tgi_domain){1, {1}};
+                     .vectors = p.is_dot ? TGI_ROWS : TGI_COLUMNS,
+                     .reduce.op = TGI_OP_MATMUL};
+    tgi_domain_dense_strides(s, &task.outer, task.target.stride);
+    if (!p.is_dot)
+        tgi_domain_ensure_lanes(&task.outer);
     if (p.k != 1)
         task.inner = (tgi_domain){1, {p.k}};
 
     if (has_tiles(&p) && should_lay_rows(s, &p)) {
         TGI_TRY(lay_rows(s, &p, &task));
     } else {
-        task.value = p.a.ref;
-        map_side(s, &p, &p.a, task.outer.n, &task.map);
+        task.value.node = p.a.ref;
+        map_side(s, &p, &p.a, task.outer.n, &task.value.map);
     }
     if (has_tiles(&p) && should_pack(s, &p)) {
         TGI_TRY(pack_columns(s, &p, &task));
     } else {
-        task.other = p.b.ref;
-        map_side(s, &p, &p.b, task.outer.n, &task.other_map);
+        task.reduce.rhs.node = p.b.ref;
+        map_side(s, &p, &p.b, task.outer.n, &task.reduce.rhs.map);
     }
     return tgi_fuse_add_task(s, &task);
 }

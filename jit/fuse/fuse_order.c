@@ -5,21 +5,24 @@
  * or have again, the contents that it wants to see; and behind those that read
  * what it overwrites.
  */
-#include "fuse/fuse_state.h"
+#include "fuse/fuse_kernel.h"
+#include "fuse/fuse_value.h"
 
 /* -- What a task reads ----------------------------------------------------- */
 
-tgi_task *tgi_fuse_writer(tgi_fuse_state *s, const tgi_task *task, uint32_t i)
+tgi_task *tgi_fuse_writer(tgi_fuse_state *s, const tgi_task *task,
+                          tgi_expr_id i)
 {
     if (!tgi_expr_node_is_loaded(s, task, i))
         return NULL;
-    tgi_ref ref = task->expr.nodes.data[i].node;
+    tgi_ref ref = tgi_expr_at(&task->expr, i)->node;
     if (s->values[ref].class == TGI_VALUE_ALIAS)
         ref = tgi_fuse_storage_root(s, ref);
     if (s->values[ref].class != TGI_VALUE_MATERIALISED ||
-        !s->values[ref].task || tgi_task_materialises(task, ref))
+        tgi_task_id_is_none(s->values[ref].task) ||
+        tgi_task_materialises(task, ref))
         return NULL;
-    return &s->tasks.data[s->values[ref].task - 1];
+    return tgi_fuse_task(s, s->values[ref].task);
 }
 
 /* The variable whose buffer holds a value as it was read; -1: none. */
@@ -31,19 +34,20 @@ static int64_t param_of(const tgi_fuse_state *s, tgi_ref ref)
                : -1;
 }
 
-/* The kernel + 1 that is the branch or loop whose write a read sees; 0: it
-   sees what was there at the beginning. */
-static uint32_t kernel_seen(const tgi_fuse_state *s, tgi_ref ref)
+/* The kernel that is the branch or loop whose write a read sees; none: it sees
+   the contents on entry. */
+static tgi_fuse_kernel_id kernel_seen(const tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_ref region = tgi_fuse_defining_region(s, ref);
-    return region ? s->tasks.data[s->values[region].task - 1].kernel + 1 : 0;
+    return region ? tgi_fuse_task(s, s->values[region].task)->kernel
+                  : (tgi_fuse_kernel_id){0};
 }
 
 /* The parameter whose buffer an entry reads; -1: none. */
 static int64_t param_read(const tgi_fuse_state *s, const tgi_task *task,
-                          uint32_t i)
+                          tgi_expr_id i)
 {
-    tgi_ref ref = task->expr.nodes.data[i].node;
+    tgi_ref ref = tgi_expr_at(&task->expr, i)->node;
     if (!tgi_expr_node_is_loaded(s, task, i))
         return -1;
     if (s->values[ref].class == TGI_VALUE_ALIAS)
@@ -60,7 +64,7 @@ static int64_t param_read(const tgi_fuse_state *s, const tgi_task *task,
 /* The parameter a task writes; -1: none. */
 static int64_t param_written(const tgi_fuse_state *s, const tgi_task *task)
 {
-    return task->is_late
+    return tgi_task_is_assignment(task)
                ? (int64_t)tgi_fuse_param(
                      s, tgi_graph_node(s->graph, task->node)->inputs[0])
                : -1;
@@ -81,65 +85,61 @@ static bool takes_input(const tgi_node *node, uint32_t i)
 
 /* -- Bounds ---------------------------------------------------------------- */
 
-static void raise(tgi_fuse_bounds *b, uint32_t kernel, bool can_join)
+static void raise(tgi_fuse_bounds *b, tgi_fuse_kernel_id kernel, bool can_join)
 {
-    if (kernel > b->first || (kernel == b->first && !can_join)) {
-        b->can_join_first =
-            kernel > b->first ? can_join : b->can_join_first && can_join;
-        b->first = kernel;
+    if (tgi_fuse_kernel_id_is_none(kernel))
+        return;
+    if (tgi_fuse_kernel_id_is_before(b->last, kernel)) {
+        b->last = kernel;
+        b->can_join = can_join;
+    } else if (tgi_fuse_kernel_id_equals(b->last, kernel)) {
+        b->can_join &= can_join;
     }
 }
 
-/* The kernel + 1 from which on a variable has the contents that an entry of a
-   task reads: a branch or loop; 0: from the beginning. */
-static uint32_t contents_since(const tgi_fuse_state *s, const tgi_task *task,
-                               uint32_t i)
+/* The kernel from which on a variable has the contents that an entry of a
+   task reads: a branch or loop; none: from the beginning. */
+static tgi_fuse_kernel_id contents_since(const tgi_fuse_state *s,
+                                         const tgi_task *task, tgi_expr_id i)
 {
-    tgi_ref ref = task->expr.nodes.data[i].node;
+    tgi_ref ref = tgi_expr_at(&task->expr, i)->node;
     if (s->values[ref].class == TGI_VALUE_ALIAS)
         ref = tgi_fuse_storage_root(s, ref);
     return kernel_seen(s, ref);
 }
 
-static void raise_behind(tgi_fuse_bounds *b, uint32_t kernel)
-{
-    if (kernel)
-        raise(b, kernel - 1, false);
-}
-
 tgi_fuse_bounds tgi_fuse_bounds_of(tgi_fuse_state *s, const tgi_task *task)
 {
-    tgi_fuse_bounds b = {0, true};
+    tgi_fuse_bounds b = {.can_join = true};
     for (size_t n = 0; n < task->expr.order.n; n++) {
-        const uint32_t entry = task->expr.order.data[n];
+        const tgi_expr_id entry = task->expr.order.data[n];
         const tgi_task *writer = tgi_fuse_writer(s, task, entry);
         /* What a branch or loop has left in a variable. */
         if (param_read(s, task, entry) >= 0)
-            raise_behind(&b, contents_since(s, task, entry));
+            raise(&b, contents_since(s, task, entry), false);
         if (writer)
             raise(&b, writer->kernel,
-                  !writer->is_part && writer->kind != TGI_TASK_EPILOGUE);
+                  !tgi_task_is_part(writer) &&
+                      writer->kind != TGI_TASK_EPILOGUE);
         /* All parts come one after the other. */
-        for (; writer && writer->is_part; writer--) {
+        for (; writer && tgi_task_is_part(writer); writer--) {
             raise(&b, writer->kernel, false);
             if (writer == s->tasks.data || writer[-1].node != writer->node)
                 break;
         }
     }
-    if (task->is_late && s->fence)
-        raise(&b, s->fence - 1, false);
+    if (tgi_task_is_assignment(task))
+        raise(&b, s->fence, false);
     int64_t param = param_written(s, task);
     if (param >= 0) {
-        if (s->last_reader[param])
-            raise(&b, s->last_reader[param] - 1, true);
-        if (s->last_writer[param])
-            raise(&b, s->last_writer[param] - 1, true);
+        raise(&b, s->last_reader[param], true);
+        raise(&b, s->last_writer[param], true);
     }
-    if (task->is_over)
+    if (tgi_task_is_overwrite(task))
         raise(&b, task[-1].kernel, false);
-    if (task->source || task->packed)
+    if (tgi_task_has_source(task) || tgi_task_has_packed(task))
         raise(&b, task[-1].kernel, false);
-    if (task->source && task->packed)
+    if (tgi_task_has_source(task) && tgi_task_has_packed(task))
         raise(&b, task[-2].kernel, false);
     return b;
 }
@@ -149,22 +149,24 @@ tgi_fuse_bounds tgi_fuse_bounds_of(tgi_fuse_state *s, const tgi_task *task)
 /* A kernel may write a variable that it reads if every point reads only what
    it writes itself, in one phase. One that it writes already is written in
    the same phase, after that: among several, they might change places. */
-static bool can_write(tgi_fuse_state *s, uint32_t number, const tgi_task *task)
+static bool can_write(tgi_fuse_state *s, tgi_fuse_kernel_id number,
+                      const tgi_task *task)
 {
-    const tgi_fuse_kernel *k = &s->kernels.data[number];
+    const tgi_fuse_kernel *k = tgi_fuse_kernel_at(s, number);
     int64_t param = param_written(s, task);
-    if (param >= 0 && k->has_reduction && s->last_writer[param] == number + 1)
+    if (param >= 0 && k->has_reduction &&
+        tgi_fuse_kernel_id_equals(s->last_writer[param], number))
         return false;
-    if (param < 0 || s->last_reader[param] != number + 1)
+    if (param < 0 || !tgi_fuse_kernel_id_equals(s->last_reader[param], number))
         return true;
     if (k->has_reduction)
         return false;
     for (size_t t = 0; t <= k->tasks.n; t++) {
         const tgi_task *reader =
-            t < k->tasks.n ? &s->tasks.data[k->tasks.data[t]] : task;
+            t < k->tasks.n ? tgi_fuse_kernel_task(s, k, t) : task;
         for (size_t n = 0; n < reader->expr.order.n; n++) {
-            uint32_t i = reader->expr.order.data[n];
-            const tgi_expr_node *entry = &reader->expr.nodes.data[i];
+            const tgi_expr_id i = reader->expr.order.data[n];
+            const tgi_expr_node *entry = tgi_expr_at(&reader->expr, i);
             if (param_read(s, reader, i) != param)
                 continue;
             if (s->values[entry->node].class == TGI_VALUE_ALIAS ||
@@ -177,16 +179,17 @@ static bool can_write(tgi_fuse_state *s, uint32_t number, const tgi_task *task)
 
 /* A task may read a variable that the kernel writes already, as long as it
    reads at every point what is written there: loads come before stores. */
-static bool can_read(const tgi_fuse_state *s, uint32_t number,
+static bool can_read(const tgi_fuse_state *s, tgi_fuse_kernel_id number,
                      const tgi_task *task)
 {
     for (size_t n = 0; n < task->expr.order.n; n++) {
-        uint32_t i = task->expr.order.data[n];
-        const tgi_expr_node *entry = &task->expr.nodes.data[i];
+        const tgi_expr_id i = task->expr.order.data[n];
+        const tgi_expr_node *entry = tgi_expr_at(&task->expr, i);
         int64_t param = param_read(s, task, i);
-        if (param < 0 || s->last_writer[param] != number + 1)
+        if (param < 0 ||
+            !tgi_fuse_kernel_id_equals(s->last_writer[param], number))
             continue;
-        if (s->kernels.data[number].has_reduction ||
+        if (tgi_fuse_kernel_at(s, number)->has_reduction ||
             s->values[entry->node].class == TGI_VALUE_ALIAS ||
             !tgi_map_is_identity(s, entry->node, &entry->map))
             return false;
@@ -194,7 +197,7 @@ static bool can_read(const tgi_fuse_state *s, uint32_t number,
     return true;
 }
 
-bool tgi_fuse_can_access_variables(tgi_fuse_state *s, uint32_t number,
+bool tgi_fuse_can_access_variables(tgi_fuse_state *s, tgi_fuse_kernel_id number,
                                    const tgi_task *task)
 {
     return can_write(s, number, task) && can_read(s, number, task);
@@ -204,10 +207,12 @@ bool tgi_fuse_can_access_variables(tgi_fuse_state *s, uint32_t number,
    that are wanted. Of those that a branch or loop has left, it is enough that
    there is a write: which ones came between is not kept. */
 static bool is_overwritten(const tgi_fuse_state *s, int64_t param,
-                           uint32_t since, uint32_t kernel)
+                           tgi_fuse_kernel_id since, tgi_fuse_kernel_id kernel)
 {
-    return param >= 0 && s->last_writer[param] > since &&
-           (since > 0 || s->first_writer[param] - 1 < kernel);
+    return param >= 0 &&
+           tgi_fuse_kernel_id_is_before(since, s->last_writer[param]) &&
+           (!tgi_fuse_kernel_id_is_none(since) ||
+            tgi_fuse_kernel_id_is_before(s->first_writer[param], kernel));
 }
 
 static bool writes_param(const tgi_fuse_state *s, const tgi_node *node,
@@ -221,7 +226,7 @@ static bool writes_param(const tgi_fuse_state *s, const tgi_node *node,
 }
 
 tgi_ref tgi_fuse_find_stale_read(const tgi_fuse_state *s, const tgi_task *task,
-                                 uint32_t kernel)
+                                 tgi_fuse_kernel_id kernel)
 {
     const tgi_node *node = tgi_graph_node(s->graph, task->node);
     for (uint32_t i = 0; takes_whole(task) && i < node->n_inputs; i++) {
@@ -235,11 +240,11 @@ tgi_ref tgi_fuse_find_stale_read(const tgi_fuse_state *s, const tgi_task *task,
             return ref;
     }
     for (size_t n = 0; n < task->expr.order.n; n++) {
-        uint32_t i = task->expr.order.data[n];
+        const tgi_expr_id i = task->expr.order.data[n];
         int64_t param = param_read(s, task, i);
         if (param >= 0 &&
             is_overwritten(s, param, contents_since(s, task, i), kernel))
-            return task->expr.nodes.data[i].node;
+            return tgi_expr_at(&task->expr, i)->node;
     }
     return 0;
 }
@@ -248,8 +253,8 @@ bool tgi_fuse_reads_other_points(const tgi_fuse_state *s, const tgi_task *task)
 {
     int64_t param = param_written(s, task);
     for (size_t n = 0; param >= 0 && n < task->expr.order.n; n++) {
-        uint32_t i = task->expr.order.data[n];
-        const tgi_expr_node *entry = &task->expr.nodes.data[i];
+        const tgi_expr_id i = task->expr.order.data[n];
+        const tgi_expr_node *entry = tgi_expr_at(&task->expr, i);
         if (param_read(s, task, i) == param &&
             !(s->values[entry->node].class == TGI_VALUE_INPUT &&
               tgi_map_is_identity(s, entry->node, &entry->map)))
@@ -260,11 +265,12 @@ bool tgi_fuse_reads_other_points(const tgi_fuse_state *s, const tgi_task *task)
 
 /* -- Notes ----------------------------------------------------------------- */
 
-static void note_write(tgi_fuse_state *s, int64_t param, uint32_t kernel)
+static void note_write(tgi_fuse_state *s, int64_t param,
+                       tgi_fuse_kernel_id kernel)
 {
-    s->last_writer[param] = kernel + 1;
-    if (!s->first_writer[param])
-        s->first_writer[param] = kernel + 1;
+    s->last_writer[param] = kernel;
+    if (tgi_fuse_kernel_id_is_none(s->first_writer[param]))
+        s->first_writer[param] = kernel;
 }
 
 static void note_whole(tgi_fuse_state *s, const tgi_task *task)
@@ -282,7 +288,7 @@ static void note_whole(tgi_fuse_state *s, const tgi_task *task)
         }
         s->values[ref].is_read = true;
         if (param >= 0)
-            s->last_reader[param] = task->kernel + 1;
+            s->last_reader[param] = task->kernel;
     }
 }
 
@@ -291,18 +297,18 @@ void tgi_fuse_record_accesses(tgi_fuse_state *s, const tgi_task *task)
     if (takes_whole(task))
         note_whole(s, task);
     for (size_t n = 0; n < task->expr.order.n; n++) {
-        uint32_t i = task->expr.order.data[n];
+        const tgi_expr_id i = task->expr.order.data[n];
         int64_t param = param_read(s, task, i);
-        if (param >= 0 && s->last_reader[param] < task->kernel + 1)
-            s->last_reader[param] = task->kernel + 1;
+        if (param >= 0 &&
+            tgi_fuse_kernel_id_is_before(s->last_reader[param], task->kernel))
+            s->last_reader[param] = task->kernel;
         tgi_task *writer = tgi_fuse_writer(s, task, i);
         if (!writer)
             continue;
         tgi_fuse_value *value = &s->values[writer->node];
-        if (writer->kernel != task->kernel)
+        if (!tgi_fuse_kernel_id_equals(writer->kernel, task->kernel))
             value->is_read = true;
-        else if (writer->phase != task->phase &&
-                 writer->kind == TGI_TASK_MAP &&
+        else if (writer->phase != task->phase && writer->kind == TGI_TASK_MAP &&
                  writer->level == TGI_LEVEL_INNER)
             value->is_read_local = true;
     }
@@ -310,5 +316,5 @@ void tgi_fuse_record_accesses(tgi_fuse_state *s, const tgi_task *task)
     if (param >= 0)
         note_write(s, param, task->kernel);
     if (task->kind == TGI_TASK_CHECK || takes_whole(task))
-        s->fence = task->kernel + 1;
+        s->fence = task->kernel;
 }

@@ -13,7 +13,10 @@
  * Of a reduction of columns, axes are those of the result and then the reduced
  * one, which is the last but one of the product: they are renumbered.
  */
-#include "fuse/fuse_state.h"
+#include "fuse/fuse_kernel.h"
+#include "fuse/fuse_straightline.h"
+#include "fuse/fuse_value.h"
+#include "loop/explain.h"
 
 enum {
     MOST_FOLDS = 4, /* of a kernel: each has memory on the stack */
@@ -97,28 +100,30 @@ static bool moves(const tgi_expr_node *entry)
 /* The one read that a side is made from, besides what is known in all of the
    kernel; NULL: there are several, or it is something else. */
 static const tgi_expr_node *leaf_of(const tgi_fuse_state *s,
-                                    const tgi_task *task, uint32_t root)
+                                    const tgi_task *task, tgi_expr_id root)
 {
-    const tgi_expr_node *entries = task->expr.nodes.data;
+    const tgi_expr *x = &task->expr;
     while (!tgi_expr_node_is_loaded(s, task, root)) {
-        const tgi_node *node = tgi_graph_node(s->graph, entries[root].node);
-        uint32_t next = 0;
+        const tgi_expr_node *user = tgi_expr_at(x, root);
+        const tgi_node *node = tgi_graph_node(s->graph, user->node);
+        tgi_expr_id next = {0};
         if (!tgi_op_is_elementwise(node->op) && !tgi_fuse_is_view(node))
             return NULL;
-        for (uint32_t i = 0; i < entries[root].n_operands; i++) {
-            const uint32_t operand = entries[root].operands[i];
-            if (operand == next || !moves(&entries[operand]))
+        for (uint32_t i = 0; i < user->n_operands; i++) {
+            const tgi_expr_id operand = user->operands[i];
+            if (tgi_expr_id_equals(operand, next) ||
+                !moves(tgi_expr_at(x, operand)))
                 continue;
-            if (next)
+            if (!tgi_expr_id_is_none(next))
                 return NULL;
             next = operand;
         }
-        if (!next)
+        if (tgi_expr_id_is_none(next))
             return NULL;
         root = next;
     }
-    return moves(&entries[root]) && !entries[root].map.index ? &entries[root]
-                                                             : NULL;
+    const tgi_expr_node *leaf = tgi_expr_at(x, root);
+    return moves(leaf) && tgi_expr_id_is_none(leaf->map.index) ? leaf : NULL;
 }
 
 /* True if one side stands still along the last axis, and the other one along
@@ -128,9 +133,11 @@ static bool has_tiles(const tgi_fuse_state *s, const tgi_fuse_kernel *k,
 {
     const int64_t column = k->outer.n - 1, row = column - 1;
     const tgi_expr_node *a = NULL, *b = NULL;
-    if (!product->source && !(a = leaf_of(s, product, product->root)))
+    if (!tgi_task_has_source(product) &&
+        !(a = leaf_of(s, product, product->value.id)))
         return false;
-    if (!product->packed && !(b = leaf_of(s, product, product->other_root)))
+    if (!tgi_task_has_packed(product) &&
+        !(b = leaf_of(s, product, product->reduce.rhs.id)))
         return false;
     /* What is stored for a product lies as it should. */
     if (a && b && moves_along(a, column) && !moves_along(b, column))
@@ -148,16 +155,16 @@ typedef struct reads {
     bool are_only;    /* nobody else reads it */
 } reads;
 
-static reads reads_of(tgi_fuse_state *s, uint32_t number,
+static reads reads_of(tgi_fuse_state *s, tgi_fuse_kernel_id number,
                       const tgi_task *task)
 {
-    const tgi_fuse_kernel *k = &s->kernels.data[number];
+    const tgi_fuse_kernel *k = tgi_fuse_kernel_at(s, number);
     reads found = {.are_aligned = true, .are_only = true};
     for (size_t n = 0; n < task->expr.order.n; n++) {
-        const uint32_t i = task->expr.order.data[n];
-        const tgi_expr_node *entry = &task->expr.nodes.data[i];
+        const tgi_expr_id i = task->expr.order.data[n];
+        const tgi_expr_node *entry = tgi_expr_at(&task->expr, i);
         const tgi_task *writer = tgi_fuse_writer(s, task, i);
-        if (!writer || writer->kernel != number)
+        if (!writer || !tgi_fuse_kernel_id_equals(writer->kernel, number))
             continue;
         const tgi_map map = map_of(k, task, &entry->map);
         found.has_any = true;
@@ -221,12 +228,11 @@ static bool is_slow(const tgi_fuse_kernel *k, const tgi_task *task,
 static bool pays(const tgi_fuse_state *s, const tgi_fuse_kernel *k,
                  const tgi_task *product, const tgi_task *task, bool is_only)
 {
-    const int64_t bytes =
-        tgi_dtype_bytes(tgi_graph_node(s->graph, product->node)->dtype);
+    const int64_t bytes = tgi_dtype_bytes(tgi_fuse_dtype(s, product->node));
     bool along_rows = goes_along_rows(task), along_columns = !along_rows;
     int n_folds = 0;
     for (size_t i = 0; i < k->tasks.n; i++) {
-        const tgi_task *other = &s->tasks.data[k->tasks.data[i]];
+        const tgi_task *other = tgi_fuse_kernel_task(s, k, i);
         if (other->kind != TGI_TASK_EPILOGUE)
             continue;
         n_folds++;
@@ -237,9 +243,8 @@ static bool pays(const tgi_fuse_state *s, const tgi_fuse_kernel *k,
         return false;
     if (count_all(k) <= FEW_STEPS)
         return true;
-    const int64_t row_bytes =
-        times(bytes, k->inner.extent[0], 1, SOME_INNER);
-    if (along_columns && !product->packed &&
+    const int64_t row_bytes = times(bytes, k->inner.extent[0], 1, SOME_INNER);
+    if (along_columns && !tgi_task_has_packed(product) &&
         times(row_bytes, k->outer.extent[k->outer.n - 2], 1, MANY) >
             MOST_ROW_BYTES)
         return false;
@@ -268,20 +273,19 @@ static bool is_fold(int op)
            op == TGI_OP_REDUCE_MIN;
 }
 
-bool tgi_fuse_can_be_epilogue(tgi_fuse_state *s, uint32_t number,
+bool tgi_fuse_can_be_epilogue(tgi_fuse_state *s, tgi_fuse_kernel_id number,
                               const tgi_task *task)
 {
-    const tgi_fuse_kernel *k = &s->kernels.data[number];
+    const tgi_fuse_kernel *k = tgi_fuse_kernel_at(s, number);
     if (!k->has_matmul || k->is_split || k->outer.n < 2 || k->inner.n != 1 ||
-        task->kind != TGI_TASK_REDUCE || !is_fold(task->op) || task->source ||
-        !has_axes_of(k, task))
+        task->kind != TGI_TASK_REDUCE || !is_fold(task->reduce.op) ||
+        tgi_task_has_source(task) || !has_axes_of(k, task))
         return false;
-    const tgi_task *product = &s->tasks.data[k->tasks.data[0]];
-    const int dtype = tgi_graph_node(s->graph, task->value)->dtype;
+    const tgi_task *product = tgi_fuse_kernel_task(s, k, 0);
+    const int dtype = tgi_fuse_dtype(s, task->value.node);
     const tgi_dim n = k->outer.extent[axis_of(k, task)];
     const reads found = reads_of(s, number, task);
-    return tgi_dtype_bytes(tgi_graph_node(s->graph, product->node)->dtype) >=
-               4 &&
+    return tgi_dtype_bytes(tgi_fuse_dtype(s, product->node)) >= 4 &&
            tgi_dtype_bytes(dtype) >= 4 && tgi_dim_is_known(n) &&
            n <= tgi_epilogue_reduce_max(goes_along_rows(task), dtype) &&
            has_points(k) && !is_tiny(k) && found.has_any && found.are_aligned &&
@@ -295,12 +299,13 @@ void tgi_fuse_make_epilogue(const tgi_fuse_state *s, const tgi_fuse_kernel *k,
     const int last = k->outer.n - 1;
     task->kind = TGI_TASK_EPILOGUE;
     task->outer = k->outer;
-    for (size_t i = 1; i < task->expr.nodes.n; i++) {
+    for (size_t i = 0; i < task->expr.nodes.n; i++) {
         tgi_expr_node *entry = &task->expr.nodes.data[i];
         entry->map = map_of(k, task, &entry->map);
     }
     if (!goes_along_rows(task))
-        task->stride[last] = task->stride[last - 1];
-    task->stride[axis_of(k, task)] = (tgi_stride){0};
-    tgi_fuse_explain(s, task->node, "reduced in the kernel of its product");
+        task->target.stride[last] = task->target.stride[last - 1];
+    task->target.stride[axis_of(k, task)] = (tgi_stride){0};
+    tgi_explain_node(s->explain, s->graph, task->node,
+                     "reduced in the kernel of its product");
 }

@@ -12,16 +12,19 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "fuse/fuse_buffer.h"
 #include "fuse/fuse_steps.h"
+#include "fuse/fuse_straightline.h"
+#include "fuse/fuse_value.h"
+#include "memory/merge_buffers.h"
 
 /* Words of a tiny region, and of all of them, at most: they are one function,
    and LLVM takes more than twice the time for twice of it. */
 enum { MOST_WORDS = 1500, MOST_WORDS_OF_ALL = 3000 };
 
-tg_status tgi_step_builder_add(tgi_step_builder *st, int kind, uint32_t number)
+tg_status tgi_step_builder_add(tgi_step_builder *st, tgi_loop_step step)
 {
-    tgi_loop_step step = {(uint8_t)kind, number};
-    if (kind != TGI_STEP_RUN)
+    if (step.kind != TGI_STEP_RUN)
         st->words = 0;
     return tgi_vec_push(&st->state->loops->steps, step) ? TG_OK
                                                         : tgi_error_memory();
@@ -32,7 +35,7 @@ tg_status tgi_step_builder_barrier(tgi_step_builder *st)
     st->epoch++;
     if (st->touched.n)
         memset(st->touched.data, 0, st->touched.n);
-    return tgi_step_builder_add(st, TGI_STEP_BARRIER, 0);
+    return tgi_step_builder_add(st, (tgi_loop_step){.kind = TGI_STEP_BARRIER});
 }
 
 /* Makes room for buffers that are new. */
@@ -45,10 +48,10 @@ static tg_status know_buffers(tgi_step_builder *st)
 }
 
 /* What a kernel does to a buffer, as bits; true if that must wait. */
-static bool conflicts(const tgi_step_builder *st, uint32_t buffer,
+static bool conflicts(const tgi_step_builder *st, tgi_buffer_id buffer,
                       unsigned does)
 {
-    unsigned was = st->touched.data[buffer];
+    unsigned was = st->touched.data[tgi_buffer_id_index(buffer)];
     was = st->is_straightline ? was & ((1u << TGI_TOUCH_BITS) - 1)
                               : was | was >> TGI_TOUCH_BITS;
     if (does & TGI_TOUCH_READ)
@@ -59,10 +62,10 @@ static bool conflicts(const tgi_step_builder *st, uint32_t buffer,
     return was & (TGI_TOUCH_READ | TGI_TOUCH_WRITTEN);
 }
 
-static void touch(tgi_step_builder *st, uint32_t buffer, unsigned does)
+static void touch(tgi_step_builder *st, tgi_buffer_id buffer, unsigned does)
 {
-    tgi_loop_buffer *b = &st->state->loops->buffers.data[buffer];
-    st->touched.data[buffer] |=
+    tgi_loop_buffer *b = tgi_loops_buffer(st->state->loops, buffer);
+    st->touched.data[tgi_buffer_id_index(buffer)] |=
         (uint8_t)(does << (st->is_straightline ? TGI_TOUCH_BITS : 0));
     if (!b->is_used)
         b->first_epoch = st->epoch;
@@ -70,7 +73,7 @@ static void touch(tgi_step_builder *st, uint32_t buffer, unsigned does)
     b->last_epoch = st->epoch;
 }
 
-tg_status tgi_step_builder_touch(tgi_step_builder *st, uint32_t buffer,
+tg_status tgi_step_builder_touch(tgi_step_builder *st, tgi_buffer_id buffer,
                                  unsigned does)
 {
     TGI_TRY(know_buffers(st));
@@ -81,34 +84,37 @@ tg_status tgi_step_builder_touch(tgi_step_builder *st, uint32_t buffer,
 /* Calls `look` for every buffer a kernel touches, until it says yes. */
 static bool walk_buffers(tgi_step_builder *st, const tgi_kernel_loops *k,
                          unsigned store_does,
-                         bool look(tgi_step_builder *st, uint32_t buffer,
+                         bool look(tgi_step_builder *st, tgi_buffer_id buffer,
                                    unsigned does))
 {
-    const tgi_loop_buffer *buffers = st->state->loops->buffers.data;
+    const tgi_loops *loops = st->state->loops;
     for (size_t i = 1; i < k->insts.n; i++) {
         const tgi_inst *inst = &k->insts.data[i];
         if (inst->kind != TGI_INST_LOAD)
             continue;
-        uint32_t buffer = k->accesses.data[inst->number].buffer;
-        if (buffers[buffer].place != TGI_PLACE_SCRATCH &&
+        const tgi_buffer_id buffer = k->accesses.data[inst->number].buffer;
+        if (tgi_loops_buffer(loops, buffer)->place != TGI_PLACE_SCRATCH &&
             look(st, buffer, TGI_TOUCH_READ))
             return true;
     }
     for (size_t i = 0; i < k->stores.n; i++) {
-        uint32_t buffer = k->accesses.data[k->stores.data[i].access].buffer;
-        if (buffers[buffer].place != TGI_PLACE_SCRATCH &&
+        const tgi_buffer_id buffer =
+            k->accesses.data[k->stores.data[i].access].buffer;
+        if (tgi_loops_buffer(loops, buffer)->place != TGI_PLACE_SCRATCH &&
             look(st, buffer, store_does))
             return true;
     }
     return false;
 }
 
-static bool look_conflict(tgi_step_builder *st, uint32_t buffer, unsigned does)
+static bool look_conflict(tgi_step_builder *st, tgi_buffer_id buffer,
+                          unsigned does)
 {
     return conflicts(st, buffer, does);
 }
 
-static bool look_touch(tgi_step_builder *st, uint32_t buffer, unsigned does)
+static bool look_touch(tgi_step_builder *st, tgi_buffer_id buffer,
+                       unsigned does)
 {
     touch(st, buffer, does);
     return false;
@@ -120,17 +126,17 @@ static bool look_touch(tgi_step_builder *st, uint32_t buffer, unsigned does)
 static unsigned store_does(const tgi_fuse_state *s, const tgi_fuse_kernel *k)
 {
     for (size_t i = 0; i < k->tasks.n; i++) {
-        const tgi_task *task = &s->tasks.data[k->tasks.data[i]];
-        if (!task->is_part || task->is_over)
+        const tgi_task *task = tgi_fuse_kernel_task(s, k, i);
+        if (!tgi_task_is_part(task) || tgi_task_is_overwrite(task))
             return TGI_TOUCH_WRITTEN;
     }
     return TGI_TOUCH_PARTLY;
 }
 
-static tg_status add_run(tgi_step_builder *st, uint32_t number, unsigned does)
+static tg_status add_run(tgi_step_builder *st, tgi_kernel_id id, unsigned does)
 {
     tgi_fuse_state *s = st->state;
-    tgi_kernel_loops *k = s->loops->kernels.data[number];
+    tgi_kernel_loops *k = tgi_loops_kernel(s->loops, id);
     const uint32_t words = tgi_fuse_straightline_cost(s, k);
     st->is_straightline = k->is_straightline =
         words && st->words + words <= MOST_WORDS &&
@@ -145,13 +151,14 @@ static tg_status add_run(tgi_step_builder *st, uint32_t number, unsigned does)
         tgi_strbuf_addf(s->explain,
                         "kernel %s: tiny, straight-line in the entry\n",
                         k->name);
-    return tgi_step_builder_add(st, TGI_STEP_RUN, number);
+    return tgi_step_builder_add(
+        st, (tgi_loop_step){.kind = TGI_STEP_RUN, .kernel = id});
 }
 
-/* Number + 1 of a buffer for what nobody uses of a host call; 0 when out of
-   memory (recorded). */
-static uint32_t add_unused(tgi_fuse_state *s, tgi_ref ref,
-                           const tgi_host_output *output)
+/* A buffer for an unused output of a host call; none when out of memory
+   (recorded). */
+static tgi_buffer_id add_unused(tgi_fuse_state *s, tgi_ref ref,
+                                const tgi_host_output *output)
 {
     const tgi_shape *shape = tgi_shape_of(s->graph->dims, output->shape);
     tgi_loop_buffer buffer = {.place = TGI_PLACE_TEMP,
@@ -167,26 +174,25 @@ static uint32_t add_unused(tgi_fuse_state *s, tgi_ref ref,
 
 /* Where the outputs of a host call go: to what is used of them. */
 static tg_status add_outputs(tgi_step_builder *st, tgi_ref ref,
-                             uint32_t *buffers, uint32_t n_outputs)
+                             tgi_buffer_id *buffers, uint32_t n_outputs)
 {
     tgi_fuse_state *s = st->state;
     const tgi_attr_host *attr = tgi_graph_node(s->graph, ref)->attr;
     for (uint32_t i = 0; i < n_outputs; i++)
-        buffers[i] = 0;
-    for (size_t i = 0; i < s->region_results.n; i++) {
-        const tgi_fuse_result *result = &s->region_results.data[i];
+        buffers[i] = (tgi_buffer_id){0};
+    for (size_t i = 0; i < s->used_results.n; i++) {
+        const tgi_fuse_result *result = &s->used_results.data[i];
         if (result->region != ref)
             continue;
         buffers[result->index] = tgi_fuse_buffer_of(s, result->ref);
-        if (!buffers[result->index])
+        if (tgi_buffer_id_is_none(buffers[result->index]))
             return tg_error_last()->status;
     }
     for (uint32_t i = 0; i < n_outputs; i++) {
-        if (!buffers[i])
+        if (tgi_buffer_id_is_none(buffers[i]))
             buffers[i] = add_unused(s, ref, &attr->outputs[i]);
-        if (!buffers[i])
+        if (tgi_buffer_id_is_none(buffers[i]))
             return tg_error_last()->status;
-        buffers[i]--;
         TGI_TRY(tgi_step_builder_touch(st, buffers[i], TGI_TOUCH_WRITTEN));
     }
     return TG_OK;
@@ -199,38 +205,39 @@ static tg_status add_host(tgi_step_builder *st, tgi_ref ref)
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     const uint32_t n_outputs = (uint32_t)tgi_node_n_results(node);
     const uint32_t n = node->n_inputs + n_outputs;
-    uint32_t *buffers = tgi_arena_alloc(
-        &s->loops->arena, ((size_t)n + 1) * sizeof(*buffers));
+    tgi_buffer_id *buffers =
+        tgi_arena_alloc(&s->loops->arena, ((size_t)n + 1) * sizeof(*buffers));
     if (!buffers)
         return tgi_error_memory();
     TGI_TRY(tgi_step_builder_barrier(st));
     for (uint32_t i = 0; i < node->n_inputs; i++) {
-        uint32_t buffer =
+        buffers[i] =
             tgi_fuse_buffer_of(s, tgi_fuse_storage_root(s, node->inputs[i]));
-        if (!buffer)
+        if (tgi_buffer_id_is_none(buffers[i]))
             return tg_error_last()->status;
-        TGI_TRY(tgi_step_builder_touch(st, buffer - 1, TGI_TOUCH_READ));
-        buffers[i] = buffer - 1;
+        TGI_TRY(tgi_step_builder_touch(st, buffers[i], TGI_TOUCH_READ));
     }
     TGI_TRY(add_outputs(st, ref, buffers + node->n_inputs, n_outputs));
-    TGI_TRY(
-        tgi_step_builder_add(st, TGI_STEP_HOST, (uint32_t)s->loops->hosts.n));
+    TGI_TRY(tgi_step_builder_add(
+        st, (tgi_loop_step){.kind = TGI_STEP_HOST,
+                            .host = tgi_host_id_from(s->loops->hosts.n)}));
     const tgi_host_step step = {s->graph, ref, node->n_inputs, n, buffers};
     if (!tgi_vec_push(&s->loops->hosts, step))
         return tgi_error_memory();
     TGI_TRY(tgi_step_builder_barrier(st));
-    return tgi_step_builder_add(st, TGI_STEP_RETURN_IF_FAILED, 0);
+    return tgi_step_builder_add(
+        st, (tgi_loop_step){.kind = TGI_STEP_RETURN_IF_FAILED});
 }
 
 /* -- Names ----------------------------------------------------------------- */
 
 /* "tg_step_3_tanh_sigmoid": the function, a number, what is most telling. */
-static tg_status set_name(tgi_fuse_state *s, uint32_t number)
+static tg_status set_name(tgi_fuse_state *s, tgi_kernel_id id)
 {
-    tgi_kernel_loops *k = s->loops->kernels.data[number];
+    tgi_kernel_loops *k = tgi_loops_kernel(s->loops, id);
     char name[128];
     size_t n = (size_t)snprintf(name, sizeof(name), "tg_%.40s_%u",
-                                s->loops->name, number);
+                                s->loops->name, tgi_kernel_id_index(id));
     int n_ops = 0;
     uint8_t last = 0;
     for (size_t i = k->reductions.n; i-- > 0 && n_ops < 2;) {
@@ -263,22 +270,24 @@ static tg_status set_name(tgi_fuse_state *s, uint32_t number)
 static tg_status build_kernel(tgi_step_builder *st, tgi_fuse_kernel *k)
 {
     tgi_fuse_state *s = st->state;
-    const tgi_task *task = &s->tasks.data[k->tasks.data[0]];
+    const tgi_task *task = tgi_fuse_kernel_task(s, k, 0);
     if (task->kind == TGI_TASK_HOST)
         return add_host(st, task->node);
     if (task->kind == TGI_TASK_REGION)
         return tgi_step_builder_region(st, task->node);
-    uint32_t number = (uint32_t)s->loops->kernels.n;
+    size_t number = s->loops->kernels.n;
     TGI_TRY(tgi_fuse_build_kernel(s, k));
     TGI_TRY(know_buffers(st));
     for (; number < s->loops->kernels.n; number++) {
-        TGI_TRY(set_name(s, number));
-        TGI_TRY(add_run(st, number, store_does(s, k)));
+        const tgi_kernel_id id = tgi_kernel_id_from(number);
+        TGI_TRY(set_name(s, id));
+        TGI_TRY(add_run(st, id, store_does(s, k)));
     }
     if (task->kind != TGI_TASK_CHECK)
         return TG_OK;
     TGI_TRY(tgi_step_builder_barrier(st));
-    return tgi_step_builder_add(st, TGI_STEP_RETURN_IF_FAILED, 0);
+    return tgi_step_builder_add(
+        st, (tgi_loop_step){.kind = TGI_STEP_RETURN_IF_FAILED});
 }
 
 /* What is kept from call to call is in use all the time. */
@@ -286,10 +295,11 @@ static void keep_buffers(tgi_loops *loops)
 {
     for (size_t i = 0; i < loops->kernels.n; i++) {
         const tgi_kernel_loops *k = loops->kernels.data[i];
-        for (size_t j = 0; k->memo && j < k->stores.n; j++) {
+        for (size_t j = 0; !tgi_memo_id_is_none(k->memo) && j < k->stores.n;
+             j++) {
             const tgi_access *access =
                 &k->accesses.data[k->stores.data[j].access];
-            tgi_loop_buffer *b = &loops->buffers.data[access->buffer];
+            tgi_loop_buffer *b = tgi_loops_buffer(loops, access->buffer);
             b->first_epoch = 0;
             b->last_epoch = loops->n_epochs - 1;
         }
@@ -303,12 +313,12 @@ static bool join_lives(tgi_loops *loops, const tgi_control_flow *c)
     uint32_t first = UINT32_MAX, last = 0;
     bool is_same = true;
     for (uint32_t i = 0; i < c->n_moved; i++) {
-        const tgi_loop_buffer *b = &loops->buffers.data[c->to[i]];
+        const tgi_loop_buffer *b = tgi_loops_buffer(loops, c->to[i]);
         first = b->first_epoch < first ? b->first_epoch : first;
         last = b->last_epoch > last ? b->last_epoch : last;
     }
     for (uint32_t i = 0; i < c->n_moved; i++) {
-        tgi_loop_buffer *b = &loops->buffers.data[c->to[i]];
+        tgi_loop_buffer *b = tgi_loops_buffer(loops, c->to[i]);
         is_same &= b->first_epoch == first && b->last_epoch == last;
         b->first_epoch = first;
         b->last_epoch = last;
@@ -342,7 +352,7 @@ tg_status tgi_fuse_build(tgi_fuse_state *s)
     join_all_lives(s->loops);
     tgi_vec_deinit(&st.touched);
     if (!status)
-        status = tgi_fuse_in_place(s);
+        status = tgi_merge_buffers(s->loops, s->explain);
     if (!status)
         status = tgi_fuse_straightline_loops(s);
     return status ? status : tgi_fuse_promote_buffers(s);

@@ -7,7 +7,7 @@
 #ifndef TGI_FUSE_STEPS_H
 #define TGI_FUSE_STEPS_H
 
-#include "fuse/loop_builder.h"
+#include "fuse/fuse_kernel.h"
 
 /* What has happened to a buffer in the current epoch; above these bits, what
    tiny kernels have done to it. */
@@ -21,17 +21,18 @@ enum {
 typedef struct tgi_step_builder {
     tgi_fuse_state *state; /* of the graph whose steps are added */
     uint32_t epoch;
-    uint32_t words;     /* of the tiny region of the last step … */
-    uint32_t all_words; /* … and of all of them */
+    uint32_t words;           /* of the tiny region of the last step … */
+    uint32_t all_words;       /* … and of all of them */
     bool is_straightline;     /* the kernel that is being added */
     TGI_VEC(uint8_t) touched; /* by buffer */
 } tgi_step_builder;
 
-tg_status tgi_step_builder_add(tgi_step_builder *st, int kind, uint32_t number);
+/* Appends a step; `kind` needs no operand, or takes the one of its name. */
+tg_status tgi_step_builder_add(tgi_step_builder *st, tgi_loop_step step);
 tg_status tgi_step_builder_barrier(tgi_step_builder *st);
 
 /* Notes what is done to a buffer, also a new one, in this epoch. */
-tg_status tgi_step_builder_touch(tgi_step_builder *st, uint32_t buffer,
+tg_status tgi_step_builder_touch(tgi_step_builder *st, tgi_buffer_id buffer,
                                  unsigned does);
 
 /* The steps of all kernels of a graph. */

@@ -10,12 +10,13 @@
  * here decides how long LLVM takes, so it is bounded.
  */
 #include "base/error.h"
-#include "fuse/loop_builder.h"
+#include "fuse/fuse_straightline.h"
+#include "fuse/fuse_value.h"
 #include "recipe/reduce_tree.h"
 
 enum {
-    MOST_WORDS = 600,    /* of a kernel, written out */
-    LANES = 4,           /* taken for sure: what is counted must not depend on
+    MOST_WORDS = 600, /* of a kernel, written out */
+    LANES = 4,        /* taken for sure: what is counted must not depend on
                             the width of vectors */
     WORDS_OF_RANDOM = 60
 };
@@ -31,8 +32,8 @@ static int64_t words_of(const tgi_fuse_state *s, const tgi_inst *inst)
     if (inst->kind == TGI_INST_RANDOM)
         return WORDS_OF_RANDOM;
     if (inst->kind == TGI_INST_OP && inst->node &&
-        s->values[inst->node].words > 1)
-        return s->values[inst->node].words;
+        s->values[inst->node].node_cost > 1)
+        return s->values[inst->node].node_cost;
     return 1;
 }
 
@@ -104,8 +105,7 @@ enum { ELSEWHERE = UINT32_MAX };
 
 bool tgi_access_is_static(const tgi_kernel_loops *k, const tgi_access *access)
 {
-    if (access->index || access->shift ||
-        !tgi_dim_is_known(access->offset))
+    if (access->index || access->shift || !tgi_dim_is_known(access->offset))
         return false;
     for (int axis = 0; axis <= k->n_outer; axis++)
         if (!tgi_dim_is_known(access->stride[axis].distance))
@@ -118,7 +118,7 @@ static void note_kernel(const tgi_kernel_loops *k, uint32_t region,
 {
     for (size_t i = 0; i < k->accesses.n; i++) {
         const tgi_access *access = &k->accesses.data[i];
-        uint32_t *of_buffer = &regions[access->buffer];
+        uint32_t *of_buffer = &regions[tgi_buffer_id_index(access->buffer)];
         const bool is_same = !*of_buffer || *of_buffer == region;
         *of_buffer =
             k->is_straightline && is_same && tgi_access_is_static(k, access)
@@ -144,13 +144,15 @@ tg_status tgi_fuse_promote_buffers(tgi_fuse_state *s)
     for (size_t i = 0; i < loops->hosts.n; i++) {
         const tgi_host_step *host = &loops->hosts.data[i];
         for (uint32_t j = 0; j < host->n_buffers; j++)
-            regions[host->buffers[j]] = ELSEWHERE;
+            regions[tgi_buffer_id_index(host->buffers[j])] = ELSEWHERE;
     }
     for (size_t i = 0; i < loops->runtime_checks.n; i++)
-        regions[loops->runtime_checks.data[i].buffer] = ELSEWHERE;
+        regions[tgi_buffer_id_index(loops->runtime_checks.data[i].buffer)] =
+            ELSEWHERE;
     for (size_t i = 0; i < loops->controls.n; i++)
-        regions[loops->controls.data[i].operand] =
-            regions[loops->controls.data[i].base] = ELSEWHERE;
+        regions[tgi_buffer_id_index(loops->controls.data[i].operand)] =
+            regions[tgi_buffer_id_index(loops->controls.data[i].base)] =
+                ELSEWHERE;
     for (size_t i = 0; i < loops->buffers.n; i++) {
         tgi_loop_buffer *b = &loops->buffers.data[i];
         if (!b->is_pinned &&

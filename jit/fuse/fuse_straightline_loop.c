@@ -6,7 +6,7 @@
  * waits for anybody inside.
  */
 #include "base/error.h"
-#include "fuse/loop_builder.h"
+#include "fuse/fuse_straightline.h"
 
 enum {
     MOST_CARRIED = 128, /* elements that are values, of one loop */
@@ -47,17 +47,17 @@ typedef struct use {
     bool has_places; /* it is known which elements they touch */
 } use;
 
-static use use_of(const tgi_loops *loops, stretch around, uint32_t buffer)
+static use use_of(const tgi_loops *loops, stretch around, tgi_buffer_id buffer)
 {
     use u = {.has_places = true};
     for (size_t i = around.begin; i < around.end; i++) {
         const tgi_kernel_loops *k = tgi_loops_kernel_at(loops, i);
         for (size_t a = 0; k && a < k->accesses.n; a++)
-            if (k->accesses.data[a].buffer == buffer)
+            if (tgi_buffer_id_equals(k->accesses.data[a].buffer, buffer))
                 u.has_places &= tgi_access_is_static(k, &k->accesses.data[a]);
         for (size_t j = 0; k && j < k->stores.n; j++)
-            u.is_stored |=
-                k->accesses.data[k->stores.data[j].access].buffer == buffer;
+            u.is_stored |= tgi_buffer_id_equals(
+                k->accesses.data[k->stores.data[j].access].buffer, buffer);
     }
     return u;
 }
@@ -66,7 +66,7 @@ static use use_of(const tgi_loops *loops, stretch around, uint32_t buffer)
 static bool can_be_value(const tgi_loops *loops, stretch around,
                          const tgi_control_flow *c, uint32_t k)
 {
-    const tgi_dim count = loops->buffers.data[c->carried[k]].count;
+    const tgi_dim count = tgi_loops_buffer(loops, c->carried[k])->count;
     return tgi_dim_is_known(count) && count <= MOST_CARRIED &&
            use_of(loops, around, c->carried[k]).has_places &&
            use_of(loops, around, c->next[k]).has_places;
@@ -77,12 +77,12 @@ static bool can_be_value(const tgi_loops *loops, stretch around,
 static bool can_carry(const tgi_loops *loops, size_t loop, stretch around)
 {
     const tgi_control_flow *c =
-        &loops->controls.data[loops->steps.data[loop].number];
+        tgi_loops_control(loops, loops->steps.data[loop].control);
     int64_t all = 0;
     for (uint32_t k = 0; k < c->n_carried; k++) {
         if (can_be_value(loops, around, c, k))
-            all += loops->buffers.data[c->carried[k]].count;
-        else if (c->carried[k] != c->next[k])
+            all += tgi_loops_buffer(loops, c->carried[k])->count;
+        else if (!tgi_buffer_id_equals(c->carried[k], c->next[k]))
             return false;
     }
     return all <= MOST_CARRIED;
@@ -93,22 +93,24 @@ static bool can_carry(const tgi_loops *loops, size_t loop, stretch around)
 static tg_status set_values(tgi_loops *loops, size_t loop, stretch around)
 {
     const stretch own = {loop, tgi_loops_end_of(loops, loop)};
-    tgi_control_flow *c = &loops->controls.data[loops->steps.data[loop].number];
+    tgi_control_flow *c =
+        tgi_loops_control(loops, loops->steps.data[loop].control);
     c->in_registers = tgi_arena_alloc(&loops->arena, c->n_carried + 1);
     if (!c->in_registers)
         return tgi_error_memory();
     for (uint32_t k = 0; k < c->n_carried; k++) {
-        c->in_registers[k] = can_be_value(loops, around, c, k) &&
-                             (c->carried[k] != c->next[k] ||
-                              use_of(loops, own, c->carried[k]).is_stored);
+        c->in_registers[k] =
+            can_be_value(loops, around, c, k) &&
+            (!tgi_buffer_id_equals(c->carried[k], c->next[k]) ||
+             use_of(loops, own, c->carried[k]).is_stored);
         bool is_second = true;
         for (uint32_t i = 0; i < c->n_carried; i++)
-            is_second &= c->carried[i] != c->next[k];
+            is_second &= !tgi_buffer_id_equals(c->carried[i], c->next[k]);
         if (is_second)
-            loops->buffers.data[c->next[k]].place = TGI_PLACE_SSA;
+            tgi_loops_buffer(loops, c->next[k])->place = TGI_PLACE_SSA;
     }
     if (c->has_test)
-        loops->buffers.data[c->test].place = TGI_PLACE_SSA;
+        tgi_loops_buffer(loops, c->test)->place = TGI_PLACE_SSA;
     c->is_straightline = true;
     c->n_moved = 0;
     return TG_OK;

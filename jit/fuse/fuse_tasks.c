@@ -9,50 +9,42 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "fuse/fuse_state.h"
+#include "fuse/fuse_buffer.h"
+#include "fuse/fuse_task.h"
+#include "fuse/fuse_value.h"
 #include "tgjit/ops.h"
+
+static const tgi_buffer_id none;
+
+static tgi_task_id last_task(const tgi_fuse_state *s)
+{
+    return tgi_task_id_from(s->tasks.n - 1);
+}
 
 tg_status tgi_fuse_add_task(tgi_fuse_state *s, const tgi_task *task)
 {
     for (int axis = 0; axis < TGI_LOOP_AXES; axis++)
-        if (task->stride[axis].distance == TGI_DIM_NONE)
+        if (task->target.stride[axis].distance == TGI_DIM_NONE)
             return tg_error_last()->status;
-    if (task->offset == TGI_DIM_NONE)
+    if (task->target.offset == TGI_DIM_NONE)
         return tg_error_last()->status;
     return tgi_vec_push(&s->tasks, *task) ? TG_OK : tgi_error_memory();
-}
-
-void tgi_domain_dense_strides(tgi_fuse_state *s, const tgi_domain *domain,
-                              tgi_stride *out_strides)
-{
-    tgi_dim stride = 1;
-    for (int axis = domain->n - 1; axis >= 0; axis--) {
-        out_strides[axis] = (tgi_stride){stride, false};
-        stride = tgi_dim_mul(s->dims, stride, domain->extent[axis]);
-    }
-}
-
-/* A lane axis must be there, if only one of extent 1. */
-static void ensure_lanes(tgi_task *task)
-{
-    if (task->vectors == TGI_COLUMNS && task->outer.n == 0)
-        task->outer = (tgi_domain){1, {1}};
 }
 
 /* -- Values at every point ------------------------------------------------- */
 
 /* Stores `value` as it is: `node`'s buffer, or the given one. */
 static tg_status add_map(tgi_fuse_state *s, tgi_ref node, tgi_ref value,
-                         uint32_t buffer, bool is_late)
+                         tgi_buffer_id buffer, bool is_assignment)
 {
     tgi_task task = {.kind = TGI_TASK_MAP,
                      .node = node,
-                     .value = value,
-                     .buffer = buffer,
-                     .is_late = is_late,
-                     .outer = tgi_domain_of(s, value)};
-    tgi_map_init(s, value, &task.map);
-    tgi_domain_dense_strides(s, &task.outer, task.stride);
+                     .outer = tgi_domain_of(s, value),
+                     .value.node = value,
+                     .target.buffer = buffer,
+                     .map.is_assignment = is_assignment};
+    tgi_map_init(s, value, &task.value.map);
+    tgi_domain_dense_strides(s, &task.outer, task.target.stride);
     return tgi_fuse_add_task(s, &task);
 }
 
@@ -66,25 +58,25 @@ static tg_status add_part(tgi_fuse_state *s, tgi_ref node, tgi_ref value,
 {
     tgi_task task = {.kind = TGI_TASK_MAP,
                      .node = node,
-                     .value = value,
-                     .is_part = true,
-                     .is_over = step != NULL};
+                     .value.node = value,
+                     .map.is_part = true,
+                     .map.is_overwrite = step != NULL};
     tgi_dim strides[TG_MAX_RANK];
     tgi_fuse_dense_strides(s, node, strides);
     int rank = tgi_fuse_rank(s, node);
     for (int axis = 0; axis < rank; axis++) {
         if (extent[axis] == 0)
             return TG_OK;
-        task.offset =
-            tgi_dim_add(s->dims, task.offset,
+        task.target.offset =
+            tgi_dim_add(s->dims, task.target.offset,
                         tgi_dim_mul(s->dims, start[axis], strides[axis]));
         if (extent[axis] == 1)
             continue;
         task.outer.extent[task.outer.n] = extent[axis];
-        task.stride[task.outer.n++].distance = tgi_dim_mul(
-            s->dims, strides[axis], step ? step[axis] + 1 : 1);
+        task.target.stride[task.outer.n++].distance =
+            tgi_dim_mul(s->dims, strides[axis], step ? step[axis] + 1 : 1);
     }
-    tgi_map_init(s, value, &task.map);
+    tgi_map_init(s, value, &task.value.map);
     return tgi_fuse_add_task(s, &task);
 }
 
@@ -117,9 +109,11 @@ static tg_status add_dynamic_update(tgi_fuse_state *s, tgi_ref ref)
         return TG_OK;
     tgi_task *task = &s->tasks.data[before];
     tgi_fuse_dense_strides(s, ref, strides);
-    task->shift = tgi_fuse_find_shift(s, ref, update, 0, 0);
-    task->shift_stride = strides[updated];
-    return task->shift ? TG_OK : tg_error_last()->status;
+    task->target.shift =
+        tgi_fuse_find_shift(s, ref, update, (tgi_shift_id){0}, 0);
+    task->target.shift_stride = strides[updated];
+    return tgi_shift_id_is_none(task->target.shift) ? tg_error_last()->status
+                                                    : TG_OK;
 }
 
 /*
@@ -133,15 +127,14 @@ static tg_status add_scatter(tgi_fuse_state *s, tgi_ref ref)
     tgi_ref in = tgi_fuse_resolve(s, node->inputs[0]);
     tgi_task task = {.kind = TGI_TASK_SCATTER,
                      .node = ref,
-                     .value = tgi_fuse_resolve(s, node->inputs[2]),
-                     .other = tgi_fuse_resolve(s, node->inputs[1]),
-                     .is_part = true,
-                     .is_over = true,
-                     .vectors = TGI_COLUMNS};
+                     .vectors = TGI_COLUMNS,
+                     .value.node = tgi_fuse_resolve(s, node->inputs[2])};
+    tgi_expr_root *indices = &task.scatter.indices;
+    indices->node = tgi_fuse_resolve(s, node->inputs[1]);
     static const tgi_dim start[TG_MAX_RANK];
     tgi_dim extent[TG_MAX_RANK], strides[TG_MAX_RANK];
     tgi_fuse_dense_strides(s, ref, strides);
-    int64_t axis_of[TG_MAX_RANK];
+    int32_t axis_of[TG_MAX_RANK];
     const int rank = tgi_fuse_rank(s, ref);
     for (int axis = 0; axis < rank; axis++) {
         extent[axis] = tgi_fuse_extent(s, ref, axis);
@@ -151,28 +144,28 @@ static tg_status add_scatter(tgi_fuse_state *s, tgi_ref ref)
         if (axis == at || extent[axis] == 1)
             continue;
         axis_of[axis] = task.outer.n;
-        task.stride[task.outer.n].distance = strides[axis];
+        task.target.stride[task.outer.n].distance = strides[axis];
         task.outer.extent[task.outer.n++] = extent[axis];
     }
     TGI_TRY(add_part(s, ref, in, start, extent, NULL));
-    task.inner = tgi_domain_of(s, task.other);
+    task.inner = tgi_domain_of(s, indices->node);
     for (int i = 0; i < task.inner.n; i++)
         if (task.inner.extent[i] == 0)
             return TG_OK;
-    ensure_lanes(&task);
-    tgi_map_init(s, task.other, &task.other_map);
-    tgi_map_init(s, task.value, &task.map);
-    for (int64_t i = 0; i < task.other_map.rank; i++) {
-        tgi_map_axis *of_index = &task.other_map.axis[i];
+    tgi_domain_ensure_lanes(&task.outer);
+    tgi_map_init(s, indices->node, &indices->map);
+    tgi_map_init(s, task.value.node, &task.value.map);
+    for (int32_t i = 0; i < indices->map.rank; i++) {
+        tgi_map_axis *of_index = &indices->map.axis[i];
         if (of_index->axis != TGI_AXIS_NONE)
             of_index->axis += task.outer.n;
-        task.map.axis[at + i].axis = of_index->axis;
+        task.value.map.axis[at + i].axis = of_index->axis;
     }
-    for (int64_t i = 0; i < task.map.rank; i++)
-        if (i < at || i >= at + task.other_map.rank)
-            task.map.axis[i].axis =
-                axis_of[i < at ? i : i + 1 - task.other_map.rank];
-    task.index_stride = strides[at];
+    for (int32_t i = 0; i < task.value.map.rank; i++)
+        if (i < at || i >= at + indices->map.rank)
+            task.value.map.axis[i].axis =
+                axis_of[i < at ? i : i + 1 - indices->map.rank];
+    task.scatter.index_stride = strides[at];
     return tgi_fuse_add_task(s, &task);
 }
 
@@ -187,8 +180,8 @@ static tg_status add_concat(tgi_fuse_state *s, tgi_ref ref)
         for (int axis = 0; axis < rank; axis++)
             extent[axis] = tgi_fuse_extent(s, in, axis);
         TGI_TRY(add_part(s, ref, in, start, extent, NULL));
-        start[attr->index] = tgi_dim_add(s->dims, start[attr->index],
-                                         extent[attr->index]);
+        start[attr->index] =
+            tgi_dim_add(s->dims, start[attr->index], extent[attr->index]);
     }
     return TG_OK;
 }
@@ -238,19 +231,20 @@ static tg_status add_pad(tgi_fuse_state *s, tgi_ref ref)
    extents. Writes which loop axis each of its axes is. */
 static tgi_task begin_reduce(tgi_ref node, int op, int rank,
                              const tgi_dim *extent, uint64_t mask,
-                             tgi_vectors vectors, int64_t *out_axis)
+                             tgi_vectors vectors, int32_t *out_axis)
 {
     tgi_task task = {.kind = TGI_TASK_REDUCE,
                      .node = node,
-                     .op = (uint8_t)op,
-                     .vectors = (uint8_t)vectors};
+                     .vectors = (uint8_t)vectors,
+                     .reduce.op = (uint8_t)op};
     for (int axis = 0; axis < rank; axis++) {
         tgi_domain *domain = mask >> axis & 1 ? &task.inner : &task.outer;
         if (extent[axis] != 1)
             domain->extent[domain->n++] = extent[axis];
     }
-    ensure_lanes(&task);
-    int64_t outer = 0, inner = task.outer.n;
+    if (vectors == TGI_COLUMNS)
+        tgi_domain_ensure_lanes(&task.outer);
+    int32_t outer = 0, inner = task.outer.n;
     for (int axis = 0; axis < rank; axis++)
         out_axis[axis] = extent[axis] == 1  ? TGI_AXIS_NONE
                          : mask >> axis & 1 ? inner++
@@ -260,39 +254,39 @@ static tgi_task begin_reduce(tgi_ref node, int op, int rank,
 
 /* Reduces what already lies densely in a buffer. */
 static tg_status add_reduce_buffer(tgi_fuse_state *s, tgi_ref node, int op,
-                                   uint32_t source, int rank,
+                                   tgi_buffer_id source, int rank,
                                    const tgi_dim *extent, uint64_t mask)
 {
-    int64_t number[TG_MAX_RANK];
-    tgi_task task = begin_reduce(node, op, rank, extent, mask, TGI_COLUMNS,
-                                 number);
-    task.source = source;
+    int32_t number[TG_MAX_RANK];
+    tgi_task task =
+        begin_reduce(node, op, rank, extent, mask, TGI_COLUMNS, number);
+    task.reduce.source.buffer = source;
     tgi_dim stride = 1;
     for (int axis = rank - 1; axis >= 0; axis--) {
         if (number[axis] != TGI_AXIS_NONE)
-            task.source_stride[number[axis]].distance = stride;
+            task.reduce.source.stride[number[axis]].distance = stride;
         stride = tgi_dim_mul(s->dims, stride, extent[axis]);
     }
-    tgi_domain_dense_strides(s, &task.outer, task.stride);
+    tgi_domain_dense_strides(s, &task.outer, task.target.stride);
     return tgi_fuse_add_task(s, &task);
 }
 
 /* Reduces a node's input; the result goes to `buffer` (0: the node's). */
 static tg_status add_reduce_value(tgi_fuse_state *s, tgi_ref node, int op,
-                                  uint32_t buffer, int rank,
+                                  tgi_buffer_id buffer, int rank,
                                   const tgi_dim *extent, uint64_t mask,
                                   tgi_vectors vectors)
 {
-    int64_t number[TG_MAX_RANK];
-    tgi_task task =
-        begin_reduce(node, op, rank, extent, mask, vectors, number);
-    task.value = tgi_fuse_resolve(s, tgi_graph_node(s->graph, node)->inputs[0]);
-    task.buffer = buffer;
-    tgi_map_init(s, task.value, &task.map);
+    int32_t number[TG_MAX_RANK];
+    tgi_task task = begin_reduce(node, op, rank, extent, mask, vectors, number);
+    task.value.node =
+        tgi_fuse_resolve(s, tgi_graph_node(s->graph, node)->inputs[0]);
+    task.target.buffer = buffer;
+    tgi_map_init(s, task.value.node, &task.value.map);
     for (int axis = 0; axis < rank; axis++)
         if (number[axis] != TGI_AXIS_NONE)
-            task.map.axis[axis].axis = number[axis];
-    tgi_domain_dense_strides(s, &task.outer, task.stride);
+            task.value.map.axis[axis].axis = number[axis];
+    tgi_domain_dense_strides(s, &task.outer, task.target.stride);
     return tgi_fuse_add_task(s, &task);
 }
 
@@ -302,8 +296,7 @@ static tg_status add_reduce_value(tgi_fuse_state *s, tgi_ref node, int op,
  * order and the stride of every axis; gives the new mask.
  */
 static uint64_t permute(tgi_fuse_state *s, int rank, const tgi_dim *extent,
-                        uint64_t mask, tgi_dim *out_extent,
-                        tgi_dim *out_stride)
+                        uint64_t mask, tgi_dim *out_extent, tgi_dim *out_stride)
 {
     int order[TG_MAX_RANK], n = 0, last = rank - 1;
     while (mask >> last & 1)
@@ -328,11 +321,11 @@ static uint64_t permute(tgi_fuse_state *s, int rank, const tgi_dim *extent,
 }
 
 /* A buffer for an array with these extents; 0 when out of memory. */
-static uint32_t add_array(tgi_fuse_state *s, tgi_ref node, int rank,
-                          const tgi_dim *extent)
+static tgi_buffer_id add_array(tgi_fuse_state *s, tgi_ref node, int rank,
+                               const tgi_dim *extent)
 {
     tgi_loop_buffer array = {.place = TGI_PLACE_TEMP,
-                             .dtype = tgi_graph_node(s->graph, node)->dtype,
+                             .dtype = tgi_fuse_dtype(s, node),
                              .node = node,
                              .count = 1};
     for (int axis = 0; axis < rank; axis++)
@@ -341,25 +334,26 @@ static uint32_t add_array(tgi_fuse_state *s, tgi_ref node, int rank,
 }
 
 /* Lays the input out with the reduced axes side by side, in a buffer. */
-static tg_status add_permuted(tgi_fuse_state *s, tgi_ref node, int op,
-                              int rank, const tgi_dim *extent, uint64_t mask)
+static tg_status add_permuted(tgi_fuse_state *s, tgi_ref node, int op, int rank,
+                              const tgi_dim *extent, uint64_t mask)
 {
     tgi_ref in = tgi_fuse_resolve(s, tgi_graph_node(s->graph, node)->inputs[0]);
     tgi_task task = {.kind = TGI_TASK_MAP,
                      .node = in,
-                     .value = in,
-                     .buffer = add_array(s, in, rank, extent),
-                     .outer = tgi_domain_of(s, in)};
-    if (!task.buffer)
+                     .outer = tgi_domain_of(s, in),
+                     .value.node = in,
+                     .target.buffer = add_array(s, in, rank, extent)};
+    if (tgi_buffer_id_is_none(task.target.buffer))
         return tg_error_last()->status;
     tgi_dim permuted[TG_MAX_RANK], stride[TG_MAX_RANK];
     uint64_t reduced = permute(s, rank, extent, mask, permuted, stride);
-    tgi_map_init(s, in, &task.map);
+    tgi_map_init(s, in, &task.value.map);
     for (int axis = 0; axis < rank; axis++)
-        if (task.map.axis[axis].axis != TGI_AXIS_NONE)
-            task.stride[task.map.axis[axis].axis].distance = stride[axis];
+        if (task.value.map.axis[axis].axis != TGI_AXIS_NONE)
+            task.target.stride[task.value.map.axis[axis].axis].distance =
+                stride[axis];
     TGI_TRY(tgi_fuse_add_task(s, &task));
-    return add_reduce_buffer(s, node, op, task.buffer, rank, permuted,
+    return add_reduce_buffer(s, node, op, task.target.buffer, rank, permuted,
                              reduced);
 }
 
@@ -371,18 +365,17 @@ static tg_status add_runs_and_rows(tgi_fuse_state *s, tgi_ref node, int op,
     int n = rank;
     while (run >> (n - 1) & 1)
         n--;
-    uint32_t buffer = add_array(s, node, n, extent);
-    if (!buffer)
+    const tgi_buffer_id buffer = add_array(s, node, n, extent);
+    if (tgi_buffer_id_is_none(buffer))
         return tg_error_last()->status;
     tgi_dim permuted[TG_MAX_RANK], stride[TG_MAX_RANK];
     uint64_t reduced = permute(s, n, extent, rows, permuted, stride);
-    TGI_TRY(add_reduce_value(s, node, op, buffer, rank, extent, run,
-                             TGI_ROWS));
+    TGI_TRY(add_reduce_value(s, node, op, buffer, rank, extent, run, TGI_ROWS));
     tgi_task *runs = &s->tasks.data[s->tasks.n - 1];
     int at = 0;
     for (int axis = 0; axis < n; axis++)
         if (extent[axis] != 1)
-            runs->stride[at++].distance = stride[axis];
+            runs->target.stride[at++].distance = stride[axis];
     return add_reduce_buffer(s, node, op, buffer, n, permuted, reduced);
 }
 
@@ -411,7 +404,7 @@ static tg_status add_reduce(tgi_fuse_state *s, tgi_ref ref)
         extent[axis] = tgi_fuse_extent(s, in, axis);
     if (op == TGI_OP_ARGMAX || op == TGI_OP_ARGMIN) {
         const tgi_attr_index *attr = node->attr;
-        return add_reduce_value(s, ref, op, 0, rank, extent,
+        return add_reduce_value(s, ref, op, none, rank, extent,
                                 UINT64_C(1) << attr->index, TGI_COLUMNS);
     }
 
@@ -424,11 +417,11 @@ static tg_status add_reduce(tgi_fuse_state *s, tgi_ref ref)
     if (!run) {
         if (count_groups(rank, extent, rows) > 1)
             return add_permuted(s, ref, op, rank, extent, rows);
-        return add_reduce_value(s, ref, op, 0, rank, extent, rows,
+        return add_reduce_value(s, ref, op, none, rank, extent, rows,
                                 TGI_COLUMNS);
     }
     if (!rows)
-        return add_reduce_value(s, ref, op, 0, rank, extent, run, TGI_ROWS);
+        return add_reduce_value(s, ref, op, none, rank, extent, run, TGI_ROWS);
 
     return add_runs_and_rows(s, ref, op, rank, extent, run, rows);
 }
@@ -452,7 +445,7 @@ static tg_status add_stored(tgi_fuse_state *s, tgi_ref ref)
     default:
         return tgi_op_table[node->op].cls == TGI_OPCLASS_REDUCE
                    ? add_reduce(s, ref)
-                   : add_map(s, ref, ref, 0, false);
+                   : add_map(s, ref, ref, none, false);
     }
 }
 
@@ -463,8 +456,8 @@ static tg_status add_assignments(tgi_fuse_state *s, tgi_ref from, tgi_ref to)
         const tgi_node *node = tgi_graph_node(s->graph, ref);
         if (node->op != TGI_OP_ASSIGN)
             continue;
-        uint32_t buffer = tgi_fuse_buffer_of(s, node->inputs[0]);
-        if (!buffer)
+        const tgi_buffer_id buffer = tgi_fuse_buffer_of(s, node->inputs[0]);
+        if (tgi_buffer_id_is_none(buffer))
             return tg_error_last()->status;
         tgi_ref value = tgi_fuse_storage_root(s, node->inputs[1]);
         TGI_TRY(add_map(s, ref, value, buffer, true));
@@ -476,11 +469,10 @@ static tg_status add_other(tgi_fuse_state *s, tgi_ref ref, int kind)
 {
     tgi_task task = {.kind = (uint8_t)kind, .node = ref};
     if (kind == TGI_TASK_CHECK) {
-        task.value =
+        task.value.node =
             tgi_fuse_resolve(s, tgi_graph_node(s->graph, ref)->inputs[1]);
-        task.outer = tgi_domain_of(s, task.value);
-        tgi_map_init(s, task.value, &task.map);
-        tgi_domain_dense_strides(s, &task.outer, task.stride);
+        task.outer = tgi_domain_of(s, task.value.node);
+        tgi_map_init(s, task.value.node, &task.value.map);
     }
     return tgi_fuse_add_task(s, &task);
 }
@@ -489,22 +481,22 @@ static tg_status add_result(tgi_fuse_state *s, size_t i)
 {
     tgi_ref ref = tgi_fuse_storage_root(s, s->graph->results.data[i]);
     tgi_fuse_value *value = &s->values[ref];
-    if ((s->result_buffers && !s->result_buffers[i]) ||
+    if ((s->bound_results && tgi_buffer_id_is_none(s->bound_results[i])) ||
         tgi_fuse_is_unbounded(s, ref))
         return TG_OK;
-    uint32_t buffer =
-        s->result_buffers
-            ? s->result_buffers[i]
+    const tgi_buffer_id buffer =
+        s->bound_results
+            ? s->bound_results[i]
             : tgi_fuse_add_buffer(
                   s, (tgi_loop_buffer){.place = TGI_PLACE_RESULT,
-                                       .dtype =
-                                           tgi_graph_node(s->graph, ref)->dtype,
+                                       .dtype = tgi_fuse_dtype(s, ref),
                                        .index = (uint32_t)i,
                                        .node = ref,
                                        .count = tgi_fuse_n_elements(s, ref)});
-    if (!buffer)
+    if (tgi_buffer_id_is_none(buffer))
         return tg_error_last()->status;
-    if (value->class == TGI_VALUE_MATERIALISED && !value->buffer) {
+    if (value->class == TGI_VALUE_MATERIALISED &&
+        tgi_buffer_id_is_none(value->buffer)) {
         value->buffer = buffer;
         return TG_OK;
     }
@@ -522,17 +514,17 @@ static tg_status add_initial(tgi_fuse_state *s, tgi_ref loop, uint32_t k)
     tgi_fuse_value *value = &s->values[ref];
     const bool is_unset = tgi_graph_node(s->graph, ref)->op == TGI_OP_UNSET;
     const bool grows = tgi_fuse_is_unbounded(s, ref);
-    const uint32_t buffer =
+    const tgi_buffer_id buffer =
         grows && is_unset
             ? tgi_fuse_stack_of(s, loop, k + 1)
             : tgi_fuse_add_buffer(
                   s, (tgi_loop_buffer){
                          .place = grows ? TGI_PLACE_SSA : TGI_PLACE_TEMP,
-                         .dtype = tgi_graph_node(s->graph, ref)->dtype,
+                         .dtype = tgi_fuse_dtype(s, ref),
                          .is_pinned = true,
                          .node = ref,
                          .count = grows ? 0 : tgi_fuse_n_elements(s, ref)});
-    if (!buffer)
+    if (tgi_buffer_id_is_none(buffer))
         return tg_error_last()->status;
     if (k == 0)
         s->values[loop].buffer = buffer;
@@ -542,8 +534,8 @@ static tg_status add_initial(tgi_fuse_state *s, tgi_ref loop, uint32_t k)
     if (is_unset)
         return TG_OK;
     /* What nobody else uses is computed right there. */
-    if (value->class == TGI_VALUE_MATERIALISED && !value->buffer &&
-        value->owner == loop) {
+    if (value->class == TGI_VALUE_MATERIALISED &&
+        tgi_buffer_id_is_none(value->buffer) && value->owner == loop) {
         value->buffer = buffer;
         return TG_OK;
     }
@@ -557,7 +549,7 @@ static tg_status add_region(tgi_fuse_state *s, tgi_ref ref)
     for (uint32_t k = 0; k < attr->n_carried; k++)
         TGI_TRY(add_initial(s, ref, k));
     TGI_TRY(add_other(s, ref, TGI_TASK_REGION));
-    s->values[ref].task = (uint32_t)s->tasks.n;
+    s->values[ref].task = last_task(s);
     return TG_OK;
 }
 
@@ -572,8 +564,9 @@ static tg_status add_region_result(tgi_fuse_state *s, tgi_ref ref)
     if (tgi_fuse_is_unbounded(s, ref))
         s->values[ref].buffer = tgi_fuse_buffer_of(s, ref);
     else if (tgi_graph_node(s->graph, region)->op == TGI_OP_LOOP)
-        s->values[ref].buffer = s->values[region].buffer + (uint32_t)index;
-    return tgi_vec_push(&s->region_results,
+        s->values[ref].buffer =
+            tgi_fuse_carried_buffer(s, region, (uint32_t)index);
+    return tgi_vec_push(&s->used_results,
                         ((tgi_fuse_result){region, ref, index}))
                ? TG_OK
                : tgi_error_memory();
@@ -596,9 +589,9 @@ tg_status tgi_fuse_tasks(tgi_fuse_state *s)
         if (is_checked || tgi_fuse_is_host(node)) {
             TGI_TRY(add_assignments(s, assigned, ref));
             assigned = ref;
-            TGI_TRY(add_other(s, ref, is_checked ? TGI_TASK_CHECK
-                                                 : TGI_TASK_HOST));
-            s->values[ref].task = (uint32_t)s->tasks.n;
+            TGI_TRY(
+                add_other(s, ref, is_checked ? TGI_TASK_CHECK : TGI_TASK_HOST));
+            s->values[ref].task = last_task(s);
         }
         tgi_fuse_value *value = &s->values[ref];
         if (value->class != TGI_VALUE_MATERIALISED || value->forwards_to != ref)
@@ -610,7 +603,7 @@ tg_status tgi_fuse_tasks(tgi_fuse_state *s)
         size_t before = s->tasks.n;
         TGI_TRY(add_stored(s, ref));
         /* There is nothing to do for what has no elements. */
-        value->task = s->tasks.n > before ? (uint32_t)s->tasks.n : 0;
+        value->task = s->tasks.n > before ? last_task(s) : (tgi_task_id){0};
     }
     for (size_t i = 0; i < graph->results.n; i++)
         TGI_TRY(add_result(s, i));

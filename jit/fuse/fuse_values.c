@@ -13,11 +13,15 @@
  * Reductions, products and what copies into parts are always stored; whether
  * a buffer is really needed is seen when kernels are known.
  */
-#include "fuse/fuse_state.h"
+#include "fuse/fuse_value.h"
+
+#include "fuse/fuse_map.h"
+#include "fuse/fuse_task.h"
+#include "loop/explain.h"
 #include "tgjit/ops.h"
 
 enum {
-    CHEAP = 4,         /* words one may rather compute twice than store */
+    CHEAP = 4, /* words one may rather compute twice than store */
     COST_LIMIT = 1 << 20
 };
 
@@ -82,6 +86,11 @@ static tgi_ref same_of(const tgi_fuse_state *s, tgi_ref ref)
     return ref;
 }
 
+tgi_ref tgi_fuse_resolve(const tgi_fuse_state *s, tgi_ref ref)
+{
+    return s->values[ref].forwards_to;
+}
+
 tgi_ref tgi_fuse_defining_region(const tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
@@ -112,8 +121,7 @@ static bool repeats_rows(const tgi_fuse_state *s, tgi_ref ref)
     int rank = tgi_fuse_rank(s, ref), added = rank - tgi_fuse_rank(s, in);
     bool has_expanded = false;
     for (int axis = 0; axis < rank; axis++) {
-        bool is_one = axis < added ||
-                      tgi_fuse_extent(s, in, axis - added) == 1;
+        bool is_one = axis < added || tgi_fuse_extent(s, in, axis - added) == 1;
         if (is_one)
             has_expanded |= tgi_fuse_extent(s, ref, axis) != 1;
         else if (has_expanded)
@@ -139,16 +147,16 @@ static void look_forward(tgi_fuse_state *s)
                 if (tgi_node_writes(node, i))
                     note_write(s, node->inputs[i], ref);
         }
-        value->words = own_cost(node);
-        uint32_t cost = value->words;
+        value->node_cost = own_cost(node);
+        uint32_t cost = value->node_cost;
         /* A start is the same for all elements. */
         for (uint32_t i = 0;
              i < node->n_inputs && (i == 0 || !tgi_fuse_is_view(node)); i++)
-            cost += s->values[node->inputs[i]].cost;
+            cost += s->values[node->inputs[i]].inline_cost;
         /* What is the same along a row costs nothing at its elements. */
         if (node->op == TGI_OP_BROADCAST && !repeats_rows(s, ref))
             cost = 0;
-        value->cost = cost < COST_LIMIT ? cost : COST_LIMIT;
+        value->inline_cost = cost < COST_LIMIT ? cost : COST_LIMIT;
     }
 }
 
@@ -212,7 +220,7 @@ static void use_inputs(tgi_fuse_state *s, tgi_ref ref, tgi_ref owner,
     case TGI_OP_BROADCAST:
         use(s, node->inputs[0], owner, ref)->prefers_memory |=
             value->prefers_memory ||
-            (value->cost > CHEAP && repeats_rows(s, ref));
+            (value->inline_cost > CHEAP && repeats_rows(s, ref));
         return;
     case TGI_OP_GATHER:
         use(s, node->inputs[0], owner, ref)->prefers_memory = true;
@@ -310,7 +318,7 @@ static tgi_value_class decide(const tgi_fuse_state *s, tgi_ref ref)
         return TGI_VALUE_MATERIALISED;
     if (is_view)
         return TGI_VALUE_INLINED;
-    return value->prefers_memory || (is_many && value->cost > CHEAP)
+    return value->prefers_memory || (is_many && value->inline_cost > CHEAP)
                ? TGI_VALUE_MATERIALISED
                : TGI_VALUE_INLINED;
 }
@@ -367,13 +375,17 @@ static void look_at(tgi_fuse_state *s, tgi_ref ref)
         return;
     case TGI_VALUE_MATERIALISED:
         if (value->force_reason)
-            tgi_fuse_explain(s, ref, "stored: %s", value->force_reason);
+            tgi_explain_node(s->explain, s->graph, ref, "stored: %s",
+                             value->force_reason);
         else if (node->op == TGI_OP_READ)
-            tgi_fuse_explain(s, ref, "stored: overwritten before a check");
+            tgi_explain_node(s->explain, s->graph, ref,
+                             "stored: overwritten before a check");
         else if (value->owner == TGI_SEVERAL_OWNERS)
-            tgi_fuse_explain(s, ref, "stored: used in several places");
+            tgi_explain_node(s->explain, s->graph, ref,
+                             "stored: used in several places");
         else if (value->must_store || value->prefers_memory)
-            tgi_fuse_explain(s, ref, "stored: needed in memory");
+            tgi_explain_node(s->explain, s->graph, ref,
+                             "stored: needed in memory");
         if (node->op == TGI_OP_READ)
             return;
         break;
@@ -408,7 +420,7 @@ tg_status tgi_fuse_values(tgi_fuse_state *s)
     const tgi_graph *graph = s->graph;
     look_forward(s);
     for (size_t i = 0; i < graph->results.n; i++)
-        if (!s->result_buffers || s->result_buffers[i])
+        if (!s->bound_results || !tgi_buffer_id_is_none(s->bound_results[i]))
             use_as_root(s, graph->results.data[i],
                         graph->n_nodes + 1 + (tgi_ref)i);
     for (tgi_ref ref = graph->n_nodes; ref > 0; ref--)

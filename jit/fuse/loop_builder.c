@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "fuse/fuse_buffer.h"
+#include "fuse/fuse_value.h"
 #include "fuse/loop_builder.h"
 #include "tgjit/ops.h"
 
@@ -113,7 +115,7 @@ uint32_t tgi_loop_builder_reduced(tgi_loop_builder *b, uint32_t reduction)
 static uint32_t add_load(tgi_loop_builder *b, int dtype, tgi_ref node,
                          const tgi_access *access)
 {
-    return b->state->loops->buffers.data[access->buffer].count == 0
+    return tgi_loops_buffer(b->state->loops, access->buffer)->count == 0
                ? add_constant(b, dtype, 0, node)
                : add_access_inst(b, TGI_INST_LOAD, dtype, node, access);
 }
@@ -124,10 +126,20 @@ uint32_t tgi_loop_builder_load(tgi_loop_builder *b, int dtype,
     return add_load(b, dtype, 0, access);
 }
 
+/* A POSITION has no buffer. Its access names the first one, so that passes over
+   accesses need no special case; they may take that one for accessed. */
+static uint32_t add_position(tgi_loop_builder *b, tgi_ref node,
+                             const tgi_access *access)
+{
+    tgi_access position = *access;
+    position.buffer = tgi_buffer_id_from(0);
+    return add_access_inst(b, TGI_INST_POSITION, TG_I64, node, &position);
+}
+
 uint32_t tgi_loop_builder_position(tgi_loop_builder *b,
                                    const tgi_access *access)
 {
-    return add_access_inst(b, TGI_INST_POSITION, TG_I64, 0, access);
+    return add_position(b, 0, access);
 }
 
 /* INDEX or IN_RANGE. */
@@ -173,11 +185,11 @@ uint32_t tgi_loop_builder_op(tgi_loop_builder *b, int op, int n,
 uint32_t tgi_loop_builder_reload(tgi_loop_builder *b, uint32_t number,
                                  tgi_ref node)
 {
-    const uint32_t buffer = b->loops->accesses.data[number].buffer;
+    const tgi_buffer_id buffer = b->loops->accesses.data[number].buffer;
     return add_inst(
         b,
         (tgi_inst){.kind = TGI_INST_LOAD,
-                   .dtype = b->state->loops->buffers.data[buffer].dtype,
+                   .dtype = tgi_loops_buffer(b->state->loops, buffer)->dtype,
                    .number = number,
                    .node = node},
         b->inner_axes);
@@ -203,8 +215,7 @@ static uint32_t add_scalar(tgi_loop_builder *b, tgi_inst inst)
         if (known->kind == inst.kind && known->op == inst.op &&
             known->dtype == inst.dtype && known->type == inst.type &&
             known->bits == inst.bits && known->number == inst.number &&
-            memcmp(known->operands, inst.operands, sizeof(inst.operands)) ==
-                0)
+            memcmp(known->operands, inst.operands, sizeof(inst.operands)) == 0)
             return i;
     }
     return add_operation(b, inst);
@@ -232,8 +243,7 @@ static uint32_t add_scaled(tgi_loop_builder *b, uint32_t sum, uint32_t x,
         return x;
     if (!sum)
         sum = add_scalar(b, (tgi_inst){.kind = TGI_INST_CONSTANT});
-    return add_i64_op(b, factor.is_negative ? TGI_OP_SUB : TGI_OP_ADD, sum,
-                      x);
+    return add_i64_op(b, factor.is_negative ? TGI_OP_SUB : TGI_OP_ADD, sum, x);
 }
 
 static tgi_stride stride_of_step(int64_t step)
@@ -241,29 +251,28 @@ static tgi_stride stride_of_step(int64_t step)
     return (tgi_stride){step < 0 ? -step : step, step < 0};
 }
 
-/* The value of a shift: its start is known by now, see fuse_expr.c. */
-static uint32_t build_shift(tgi_loop_builder *b, uint32_t number)
+/* The value of a shift: its start is known by now, see fuse_expand.c. */
+static uint32_t build_shift(tgi_loop_builder *b, tgi_shift_id id)
 {
     tgi_fuse_state *s = b->state;
     uint32_t sum = 0;
-    for (int64_t step = 1; number;) {
-        const tgi_shift *shift = &s->shifts.data[number - 1];
+    for (int64_t step = 1; !tgi_shift_id_is_none(id);) {
+        const tgi_shift *shift = &s->shifts.data[tgi_shift_id_index(id)];
         tgi_expr_node start = {.node = shift->start};
         tgi_map_init(s, start.node, &start.map);
         const uint32_t inst = recall(b, &start, hash_of(&start));
         assert(inst);
-        const uint32_t index = add_scalar(
-            b, (tgi_inst){.kind = TGI_INST_INDEX,
-                          .type = b->loops->insts.data[inst].dtype,
-                          .n_operands = 1,
-                          .operands = {inst},
-                          .dim = shift->n_starts});
-        sum = index ? add_scaled(b, sum, index, stride_of_step(step))
-                    : 0;
+        const uint32_t index =
+            add_scalar(b, (tgi_inst){.kind = TGI_INST_INDEX,
+                                     .type = b->loops->insts.data[inst].dtype,
+                                     .n_operands = 1,
+                                     .operands = {inst},
+                                     .dim = shift->n_starts});
+        sum = index ? add_scaled(b, sum, index, stride_of_step(step)) : 0;
         if (!sum)
             return 0;
         step *= shift->outer_step;
-        number = shift->outer;
+        id = shift->outer;
     }
     return sum;
 }
@@ -272,11 +281,11 @@ static uint32_t build_shift(tgi_loop_builder *b, uint32_t number)
 static bool add_shift(tgi_loop_builder *b, const tgi_map_axis *at,
                       tgi_dim stride, tgi_access *access)
 {
-    if (!at->shift || stride == 0)
+    if (tgi_shift_id_is_none(at->shift) || stride == 0)
         return true;
     tgi_stride factor = stride_of_step(at->shift_step);
     factor.distance = tgi_dim_mul(b->state->dims, factor.distance, stride);
-    uint32_t shift = build_shift(b, (uint32_t)at->shift);
+    uint32_t shift = build_shift(b, at->shift);
     if (!shift || factor.distance == TGI_DIM_NONE)
         return false;
     access->shift = add_scaled(b, access->shift, shift, factor);
@@ -286,8 +295,8 @@ static bool add_shift(tgi_loop_builder *b, const tgi_map_axis *at,
 bool tgi_loop_builder_shift(tgi_loop_builder *b, const tgi_task *task,
                             tgi_access *access)
 {
-    const tgi_map_axis at = {.shift = task->shift, .shift_step = 1};
-    return add_shift(b, &at, task->shift_stride, access);
+    const tgi_map_axis at = {.shift = task->target.shift, .shift_step = 1};
+    return add_shift(b, &at, task->target.shift_stride, access);
 }
 
 /* The address of an entry, shifts included. */
@@ -298,7 +307,7 @@ static bool access_of(tgi_loop_builder *b, const tgi_expr_node *entry,
     if (!tgi_fuse_leaf_access(b->state, entry, out_access))
         return false;
     tgi_fuse_dense_strides(b->state, entry->node, strides);
-    for (int64_t axis = 0; axis < entry->map.rank; axis++)
+    for (int32_t axis = 0; axis < entry->map.rank; axis++)
         if (!add_shift(b, &entry->map.axis[axis], strides[axis], out_access))
             return false;
     return true;
@@ -312,7 +321,7 @@ static uint32_t position_of(tgi_loop_builder *b, const tgi_expr_node *entry)
     tgi_access access;
     if (!access_of(b, entry, &access))
         return 0;
-    return add_access_inst(b, TGI_INST_POSITION, TG_I64, entry->node, &access);
+    return add_position(b, entry->node, &access);
 }
 
 static uint32_t build_constant(tgi_loop_builder *b, const tgi_expr_node *entry,
@@ -334,8 +343,7 @@ static uint32_t build_iota(tgi_loop_builder *b, const tgi_expr_node *entry,
         access.stride[at->axis] = stride_of_step(at->step);
     if (!add_shift(b, at, 1, &access))
         return 0;
-    uint32_t position =
-        add_access_inst(b, TGI_INST_POSITION, TG_I64, entry->node, &access);
+    uint32_t position = add_position(b, entry->node, &access);
     return position
                ? tgi_loop_builder_cast(b, position, node->dtype, entry->node)
                : 0;
@@ -352,14 +360,14 @@ static uint32_t build_read(tgi_loop_builder *b, const tgi_task *task,
         tgi_task_materialises(task, entry->node) && node->op == TGI_OP_READ
             ? node->inputs[0]
             : entry->node;
-    uint32_t buffer = tgi_fuse_buffer_of(s, from);
+    const tgi_buffer_id buffer = tgi_fuse_buffer_of(s, from);
     tgi_access access;
-    if (!buffer || !access_of(b, entry, &access))
+    if (tgi_buffer_id_is_none(buffer) || !access_of(b, entry, &access))
         return 0;
-    access.buffer = buffer - 1;
+    access.buffer = buffer;
     access.index = access.index ? index : 0;
     /* Scratch holds the row of one point only. */
-    if (s->loops->buffers.data[buffer - 1].place == TGI_PLACE_SCRATCH)
+    if (tgi_loops_buffer(s->loops, buffer)->place == TGI_PLACE_SCRATCH)
         for (int axis = 0; axis < TGI_LOOP_AXES; axis++)
             if (!(b->inner_axes >> axis & 1))
                 access.stride[axis] = (tgi_stride){0};
@@ -377,18 +385,19 @@ static uint32_t build_gather(tgi_loop_builder *b, const tgi_task *task,
     if (extent == 0)
         return add_constant(b, node->dtype, 0, entry->node);
 
-    uint32_t operand = b->inst_of[entry->operands[0]];
-    uint32_t index =
-        add_index(b, TGI_INST_INDEX, operand, extent, entry->node);
+    uint32_t operand = tgi_loop_builder_inst_of(b, entry->operands[0]);
+    uint32_t index = add_index(b, TGI_INST_INDEX, operand, extent, entry->node);
     /* Down to what is read by the index, unless views on the way make it
        the same element everywhere. */
-    const tgi_expr_node *entries = task->expr.nodes.data;
-    uint32_t leaf = entry->operands[1];
-    while (entries[leaf].map.index && entries[leaf].n_operands)
-        leaf = entries[leaf].operands[0];
-    uint32_t element = b->inst_of[leaf];
-    if (entries[leaf].map.index)
-        element = index ? build_read(b, task, &entries[leaf], index) : 0;
+    tgi_expr_id id = entry->operands[1];
+    const tgi_expr_node *leaf = tgi_expr_at(&task->expr, id);
+    while (!tgi_expr_id_is_none(leaf->map.index) && leaf->n_operands) {
+        id = leaf->operands[0];
+        leaf = tgi_expr_at(&task->expr, id);
+    }
+    uint32_t element = tgi_loop_builder_inst_of(b, id);
+    if (!tgi_expr_id_is_none(leaf->map.index))
+        element = index ? build_read(b, task, leaf, index) : 0;
     if (!element || attr->mode != TG_GATHER_ZERO)
         return element;
 
@@ -409,12 +418,14 @@ static uint32_t build_random(tgi_loop_builder *b, const tgi_expr_node *entry,
     if (!position)
         return 0;
     return add_operation(
-        b, (tgi_inst){.kind = TGI_INST_RANDOM,
-                      .dtype = node->dtype,
-                      .n_operands = 3,
-                      .operands = {b->inst_of[entry->operands[0]],
-                                   b->inst_of[entry->operands[1]], position},
-                      .node = entry->node});
+        b,
+        (tgi_inst){.kind = TGI_INST_RANDOM,
+                   .dtype = node->dtype,
+                   .n_operands = 3,
+                   .operands = {tgi_loop_builder_inst_of(b, entry->operands[0]),
+                                tgi_loop_builder_inst_of(b, entry->operands[1]),
+                                position},
+                   .node = entry->node});
 }
 
 static uint32_t build_operation(tgi_loop_builder *b, const tgi_expr_node *entry,
@@ -426,7 +437,7 @@ static uint32_t build_operation(tgi_loop_builder *b, const tgi_expr_node *entry,
                      .n_operands = (uint8_t)entry->n_operands,
                      .node = entry->node};
     for (uint32_t i = 0; i < entry->n_operands; i++)
-        inst.operands[i] = b->inst_of[entry->operands[i]];
+        inst.operands[i] = tgi_loop_builder_inst_of(b, entry->operands[i]);
     uint32_t last = inst.operands[entry->n_operands - 1];
     inst.type = b->loops->insts.data[last].dtype;
     return add_operation(b, inst);
@@ -461,13 +472,14 @@ static uint32_t build_computed(tgi_loop_builder *b, const tgi_task *task,
     case TGI_OP_RANDOM_BITS:
         return build_random(b, entry, node);
     case TGI_OP_CAST:
-        return tgi_loop_builder_cast(b, b->inst_of[entry->operands[0]],
-                                     node->dtype, entry->node);
+        return tgi_loop_builder_cast(
+            b, tgi_loop_builder_inst_of(b, entry->operands[0]), node->dtype,
+            entry->node);
     default:
         break;
     }
     if (tgi_fuse_is_view(node))
-        return b->inst_of[entry->operands[0]];
+        return tgi_loop_builder_inst_of(b, entry->operands[0]);
     return build_operation(b, entry, node);
 }
 
@@ -481,11 +493,9 @@ static uint32_t recall(tgi_loop_builder *b, const tgi_expr_node *entry,
     uint32_t position;
     while ((position = tgi_index_next(&b->index, hash, &probe))) {
         const tgi_cached_inst *known = &b->known.data[position - 1];
-        bool is_inner =
-            (axes_of(b, known->inst) & b->inner_axes) != 0;
+        bool is_inner = (axes_of(b, known->inst) & b->inner_axes) != 0;
         if (known->entry->node == entry->node &&
-            memcmp(&known->entry->map, &entry->map, sizeof(entry->map)) ==
-                0 &&
+            memcmp(&known->entry->map, &entry->map, sizeof(entry->map)) == 0 &&
             (!is_inner || known->phase == b->phase))
             return known->inst;
     }
@@ -508,29 +518,30 @@ static uint32_t build_own(tgi_loop_builder *b, const tgi_task *writer,
                           const tgi_task *task, const tgi_expr_node *entry)
 {
     if (writer->kind == TGI_TASK_REDUCE)
-        return tgi_loop_builder_reduced(b, writer->reduction);
+        return tgi_loop_builder_reduced(b, writer->reduce.reduction);
     if (writer->level == TGI_LEVEL_POINT || writer->phase == task->phase)
-        return writer->inst;
+        return writer->map.inst;
     return build_read(b, task, entry, 0);
 }
 
 uint32_t tgi_loop_builder_expand(tgi_loop_builder *b, const tgi_task *task,
-                                 uint32_t root)
+                                 tgi_expr_id root)
 {
     const tgi_expr *x = &task->expr;
     for (size_t n = 0; n < x->order.n; n++) {
-        uint32_t i = x->order.data[n];
-        const tgi_expr_node *entry = &x->nodes.data[i];
+        const tgi_expr_id i = x->order.data[n];
+        const tgi_expr_node *entry = tgi_expr_at(x, i);
         /* An index belongs to one gather of one task, which reads for it. */
-        if (entry->map.index) {
-            b->inst_of[i] = 0;
+        if (!tgi_expr_id_is_none(entry->map.index)) {
+            b->inst_of[tgi_expr_id_index(i)] = 0;
             continue;
         }
         uint64_t hash = hash_of(entry);
         uint32_t inst = recall(b, entry, hash);
         if (!inst) {
             const tgi_task *writer = tgi_fuse_writer(b->state, task, i);
-            if (writer && writer->kernel == task->kernel)
+            if (writer &&
+                tgi_fuse_kernel_id_equals(writer->kernel, task->kernel))
                 inst = build_own(b, writer, task, entry);
             else if (tgi_expr_node_is_loaded(b->state, task, i))
                 inst = build_read(b, task, entry, 0);
@@ -539,7 +550,7 @@ uint32_t tgi_loop_builder_expand(tgi_loop_builder *b, const tgi_task *task,
             if (!inst || !remember(b, entry, hash, inst))
                 return 0;
         }
-        b->inst_of[i] = inst;
+        b->inst_of[tgi_expr_id_index(i)] = inst;
     }
-    return b->inst_of[root];
+    return tgi_loop_builder_inst_of(b, root);
 }

@@ -5,7 +5,7 @@
 #ifndef TGI_LOOP_BUILDER_H
 #define TGI_LOOP_BUILDER_H
 
-#include "fuse/fuse_state.h"
+#include "fuse/fuse_kernel.h"
 
 /* Besides one bit for each axis: depends on the point, for a reduction. */
 #define TGI_AXES_POINT (UINT32_C(1) << 31)
@@ -21,19 +21,26 @@ typedef struct tgi_cached_inst {
 typedef struct tgi_loop_builder {
     tgi_fuse_state *state;
     tgi_kernel_loops *loops;
-    uint16_t phase;      /* the current one */
-    uint32_t inner_axes; /* bits of the axes that form the inner one */
-    uint32_t *inst_of;   /* by entry of the current task */
+    uint16_t phase;         /* the current one */
+    uint32_t inner_axes;    /* bits of the axes that form the inner one */
+    uint32_t *inst_of;      /* by entry of the current task */
     TGI_VEC(uint32_t) axes; /* by inst: what it depends on */
     TGI_VEC(tgi_cached_inst) known;
     tgi_index index;
 } tgi_loop_builder;
 
+/* The inst of a node of the current task's expression; 0: none. */
+static inline uint32_t tgi_loop_builder_inst_of(const tgi_loop_builder *b,
+                                                tgi_expr_id id)
+{
+    return tgi_expr_id_is_none(id) ? 0 : b->inst_of[tgi_expr_id_index(id)];
+}
+
 /* All give 0 (the access: UINT32_MAX) when out of memory (recorded). */
 
 /* Insts for all of a task's expression; gives that of entry `root`. */
 uint32_t tgi_loop_builder_expand(tgi_loop_builder *b, const tgi_task *task,
-                                 uint32_t root);
+                                 tgi_expr_id root);
 uint32_t tgi_loop_builder_load(tgi_loop_builder *b, int dtype,
                                const tgi_access *access);
 uint32_t tgi_loop_builder_cast(tgi_loop_builder *b, uint32_t operand, int dtype,

@@ -61,7 +61,7 @@ static bool is_step(tgi_stride stride, bool is_negative)
 
 static tg_dtype dtype_of(const tgi_llvm_kernel *k, const tgi_access *access)
 {
-    return k->program->loops->buffers.data[access->buffer].dtype;
+    return tgi_loops_buffer(k->program->loops, access->buffer)->dtype;
 }
 
 static LLVMValueRef moved(const tgi_llvm_kernel *k, const tgi_access *access,
@@ -117,7 +117,9 @@ LLVMValueRef tgi_llvm_address_from_indices(tgi_llvm_kernel *k,
     LLVMValueRef offset = offset_of(k, access);
     for (int axis = 0; axis <= k->inner; axis++)
         offset = along(k, access, axis, offset);
-    return moved(k, access, tgi_llvm_buffer(k, access->buffer), offset);
+    return moved(k, access,
+                 tgi_llvm_buffer(k, tgi_buffer_id_index(access->buffer)),
+                 offset);
 }
 
 static bool is_in_loops(const tgi_llvm_kernel *k, int axis)
@@ -178,7 +180,7 @@ static LLVMValueRef memory_of(tgi_llvm_kernel *k, const tgi_access *access)
     const size_t number = (size_t)(access - k->loops->accesses.data);
     if (k->transpose && k->transpose->tiles[number].uses)
         return k->transpose->tiles[number].memory;
-    return tgi_llvm_buffer(k, access->buffer);
+    return tgi_llvm_buffer(k, tgi_buffer_id_index(access->buffer));
 }
 
 /* What is the same at a point is added first: it can stay in a register. */
@@ -216,7 +218,7 @@ static LLVMValueRef guarded(tgi_llvm_kernel *k, const tgi_access *access,
                             LLVMValueRef address)
 {
     const tgi_dim count =
-        k->program->loops->buffers.data[access->buffer].count;
+        tgi_loops_buffer(k->program->loops, access->buffer)->count;
     if (!access->index || (tgi_dim_is_known(count) && count > 0))
         return address;
     LLVMBasicBlockRef block = tgi_llvm_position_at_entry(k);
@@ -330,7 +332,8 @@ LLVMValueRef tgi_llvm_load(tgi_llvm_kernel *k, uint32_t number)
     LLVMValueRef known =
         k->straightline ? tgi_llvm_forwarded_load(k, access) : NULL;
     k->loads_are_volatile =
-        k->straightline && tgi_llvm_straightline_is_stored(k, access->buffer);
+        k->straightline &&
+        tgi_llvm_straightline_is_stored(k, tgi_buffer_id_index(access->buffer));
     if (known)
         return known;
     if (k->e->lanes == 1) {

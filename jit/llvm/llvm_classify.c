@@ -93,7 +93,8 @@ typedef struct census {
 
 bool tgi_llvm_is_maskable(const tgi_llvm_kernel *k, const tgi_access *access)
 {
-    const int dtype = k->program->loops->buffers.data[access->buffer].dtype;
+    const int dtype =
+        tgi_loops_buffer(k->program->loops, access->buffer)->dtype;
     return tgi_llvm_is_contiguous(k, access) && tgi_dtype_bytes(dtype) >= 4;
 }
 

@@ -79,7 +79,8 @@ void tgi_llvm_control_begin(tgi_llvm_entry *n)
     for (size_t i = 0; i < loops->controls.n; i++)
         if (n->controls[i].counter)
             LLVMBuildStore(n->k.b, n->controls[i].counter,
-                           entry_of(n, loops->controls.data[i].counter));
+                           entry_of(n, tgi_buffer_id_index(
+                                           loops->controls.data[i].counter)));
 }
 
 /* True if a thread's table has an address that the frame has not. */
@@ -89,7 +90,7 @@ static bool has_moved(const tgi_loops *loops, uint32_t buffer)
         return true;
     for (size_t i = 0; i < loops->controls.n; i++)
         for (uint32_t j = 0; j < loops->controls.data[i].n_moved; j++)
-            if (loops->controls.data[i].to[j] == buffer)
+            if (tgi_buffer_id_index(loops->controls.data[i].to[j]) == buffer)
                 return true;
     return false;
 }
@@ -102,13 +103,13 @@ static LLVMValueRef frame_entry(tgi_llvm_entry *n, uint32_t buffer)
         buffer);
 }
 
-void tgi_llvm_control_publish(tgi_llvm_entry *n, const uint32_t *buffers,
+void tgi_llvm_control_publish(tgi_llvm_entry *n, const tgi_buffer_id *buffers,
                               uint32_t n_buffers)
 {
     const tgi_loops *loops = n->k.program->loops;
     memset(n->moved, 0, loops->buffers.n * sizeof(*n->moved));
     for (uint32_t i = 0; i < n_buffers; i++) {
-        const uint32_t buffer = buffers[i];
+        const uint32_t buffer = tgi_buffer_id_index(buffers[i]);
         if (n->moved[buffer] || !has_moved(loops, buffer))
             continue;
         LLVMValueRef entry = frame_entry(n, buffer);
@@ -118,13 +119,14 @@ void tgi_llvm_control_publish(tgi_llvm_entry *n, const uint32_t *buffers,
     }
 }
 
-void tgi_llvm_control_unpublish(tgi_llvm_entry *n, const uint32_t *buffers,
+void tgi_llvm_control_unpublish(tgi_llvm_entry *n, const tgi_buffer_id *buffers,
                                 uint32_t n_buffers)
 {
     for (uint32_t i = 0; i < n_buffers; i++) {
-        LLVMValueRef *before = &n->moved[buffers[i]];
+        LLVMValueRef *before = &n->moved[tgi_buffer_id_index(buffers[i])];
         if (*before)
-            LLVMBuildStore(n->k.b, *before, frame_entry(n, buffers[i]));
+            LLVMBuildStore(n->k.b, *before,
+                           frame_entry(n, tgi_buffer_id_index(buffers[i])));
         *before = NULL;
     }
 }
@@ -139,7 +141,8 @@ void tgi_llvm_control_failed(tgi_llvm_entry *n)
         tgi_llvm_frame_load(program, n->frame, TGI_FRAME_BUFFERS);
     for (size_t i = 0; i < loops->controls.n; i++)
         for (uint32_t j = 0; j < loops->controls.data[i].n_moved; j++) {
-            const uint32_t moved = loops->controls.data[i].to[j];
+            const uint32_t moved =
+                tgi_buffer_id_index(loops->controls.data[i].to[j]);
             LLVMBuildStore(n->k.b, address_of(n, moved),
                            tgi_llvm_buffer_table_entry(program, table, moved));
         }
@@ -176,7 +179,8 @@ LLVMValueRef tgi_llvm_stack_is_full(const tgi_llvm_program *program,
                                     LLVMValueRef trips)
 {
     LLVMBuilderRef b = program->emitter.builder;
-    LLVMValueRef at = tgi_llvm_const_i64(program, loop->stack_set - 1);
+    LLVMValueRef at =
+        tgi_llvm_const_i64(program, tgi_stack_set_id_index(loop->stack_set));
     LLVMValueRef capacity = LLVMBuildLoad2(
         b, program->i64,
         LLVMBuildGEP2(b, program->i64,
@@ -194,7 +198,9 @@ LLVMValueRef tgi_llvm_stack_grow(const tgi_llvm_program *program,
     LLVMTypeRef parameters[] = {program->pointer, program->i64, program->i64};
     LLVMTypeRef type = LLVMFunctionType(program->i32, parameters, 3, false);
     LLVMValueRef arguments[] = {
-        frame, tgi_llvm_const_i64(program, loop->stack_set - 1), trips};
+        frame,
+        tgi_llvm_const_i64(program, tgi_stack_set_id_index(loop->stack_set)),
+        trips};
     LLVMValueRef call = LLVMBuildCall2(
         program->emitter.builder, type,
         tgi_llvm_frame_load(program, frame, TGI_FRAME_GROW), arguments, 3, "");
@@ -264,9 +270,9 @@ static void begin_loop(tgi_llvm_entry *n, tgi_llvm_control *c,
                        const tgi_control_flow *loops)
 {
     const tgi_llvm_program *program = n->k.program;
-    c->iterations = load_number(n, loops->operand);
+    c->iterations = load_number(n, tgi_buffer_id_index(loops->operand));
     if (loops->has_base)
-        c->base = load_number(n, loops->base);
+        c->base = load_number(n, tgi_buffer_id_index(loops->base));
     LLVMBuildStore(n->k.b, tgi_llvm_const_i64(program, 0), c->counter);
     c->head = tgi_llvm_block_append(&n->k, "loop");
     c->after = tgi_llvm_block_append(&n->k, "after");
@@ -274,7 +280,7 @@ static void begin_loop(tgi_llvm_entry *n, tgi_llvm_control *c,
     LLVMPositionBuilderAtEnd(n->k.b, c->head);
     if (!loops->is_limited)
         leave_unless(n, has_trips(n, c), c->after);
-    if (loops->stack_set && !loops->has_test)
+    if (!tgi_stack_set_id_is_none(loops->stack_set) && !loops->has_test)
         make_room(n, c, loops);
 }
 
@@ -299,15 +305,15 @@ static void test_loop(tgi_llvm_entry *n, const tgi_llvm_control *c,
                       const tgi_control_flow *loops)
 {
     LLVMTypeRef byte = LLVMInt8TypeInContext(n->k.e->context);
-    LLVMValueRef goes_on =
-        LLVMBuildLoad2(n->k.b, byte, address_of(n, loops->test), "");
+    LLVMValueRef goes_on = LLVMBuildLoad2(
+        n->k.b, byte, address_of(n, tgi_buffer_id_index(loops->test)), "");
     leave_unless(n,
                  LLVMBuildICmp(n->k.b, LLVMIntNE, goes_on,
                                LLVMConstNull(byte), ""),
                  c->after);
     if (loops->is_limited)
         fail_at_limit(n, c, loops);
-    if (loops->stack_set)
+    if (!tgi_stack_set_id_is_none(loops->stack_set))
         make_room(n, c, loops);
 }
 
@@ -323,9 +329,10 @@ static void repeat_loop(tgi_llvm_entry *n, const tgi_llvm_control *c,
        was before the first store. */
     LLVMValueRef *moved = n->moved;
     for (uint32_t i = 0; i < loops->n_moved; i++)
-        moved[i] = address_of(n, loops->from[i]);
+        moved[i] = address_of(n, tgi_buffer_id_index(loops->from[i]));
     for (uint32_t i = 0; i < loops->n_moved; i++)
-        LLVMBuildStore(n->k.b, moved[i], entry_of(n, loops->to[i]));
+        LLVMBuildStore(n->k.b, moved[i],
+                       entry_of(n, tgi_buffer_id_index(loops->to[i])));
     LLVMBuildBr(n->k.b, c->head);
     LLVMPositionBuilderAtEnd(n->k.b, c->after);
 }
@@ -338,7 +345,7 @@ static void begin_switch(tgi_llvm_entry *n, tgi_llvm_control *c,
                          const tgi_control_flow *loops)
 {
     const tgi_llvm_program *program = n->k.program;
-    LLVMValueRef number = load_number(n, loops->operand);
+    LLVMValueRef number = load_number(n, tgi_buffer_id_index(loops->operand));
     LLVMValueRef zero = tgi_llvm_const_i64(program, 0);
     LLVMValueRef is_below =
         LLVMBuildICmp(n->k.b, LLVMIntSLT, number, zero, "");
@@ -372,8 +379,9 @@ static void end_switch(tgi_llvm_entry *n, const tgi_llvm_control *c)
 
 void tgi_llvm_control_step_emit(tgi_llvm_entry *n, const tgi_loop_step *step)
 {
-    const tgi_control_flow *loops = loops_of(n, step->number);
-    tgi_llvm_control *c = &n->controls[step->number];
+    const tgi_control_flow *loops =
+        loops_of(n, tgi_control_id_index(step->control));
+    tgi_llvm_control *c = &n->controls[tgi_control_id_index(step->control)];
     switch (step->kind) {
     case TGI_STEP_LOOP:
         begin_loop(n, c, loops);

@@ -124,10 +124,10 @@ static bool is_tiny(const tgi_llvm_entry *n, size_t at)
 }
 
 /* True if what a kernel makes of a variable is not there already. */
-static LLVMValueRef must_make(tgi_llvm_entry *n, uint32_t kept)
+static LLVMValueRef must_make(tgi_llvm_entry *n, tgi_memo_id kept)
 {
     const tgi_llvm_program *program = n->k.program;
-    LLVMValueRef at = tgi_llvm_const_i64(program, kept - 1);
+    LLVMValueRef at = tgi_llvm_const_i64(program, tgi_memo_id_index(kept));
     LLVMValueRef unchanged = LLVMBuildLoad2(
         n->k.b, program->i64,
         LLVMBuildGEP2(n->k.b, program->i64,
@@ -157,12 +157,12 @@ static void run_share(tgi_llvm_entry *n, uint32_t number)
 
 static void run(tgi_llvm_entry *n, uint32_t number)
 {
-    const uint32_t kept = n->k.program->loops->kernels.data[number]->memo;
+    const tgi_memo_id kept = n->k.program->loops->kernels.data[number]->memo;
     tgi_llvm_branch branch;
-    if (kept)
+    if (!tgi_memo_id_is_none(kept))
         tgi_llvm_branch_begin(&n->k, &branch, must_make(n, kept));
     run_share(n, number);
-    if (kept)
+    if (!tgi_memo_id_is_none(kept))
         tgi_llvm_branch_end(&n->k, &branch);
 }
 
@@ -177,7 +177,7 @@ static size_t run_tiny(tgi_llvm_entry *n, size_t at)
     for (; straightline && is_tiny(n, at); at++)
         if (!tgi_llvm_straightline_kernel_emit(
                 straightline,
-                loops->kernels.data[loops->steps.data[at].number]))
+                tgi_loops_kernel(loops, loops->steps.data[at].kernel)))
             break;
     if (straightline)
         tgi_llvm_straightline_end(straightline);
@@ -258,17 +258,17 @@ static void find_steps(tgi_llvm_entry *n)
     for (size_t i = loops->steps.n; i-- > 0;) {
         const tgi_loop_step *step = &loops->steps.data[i];
         if (step->kind == TGI_STEP_HOST)
-            *step_of(n, -1 - (int64_t)step->number) = i;
+            *step_of(n, -1 - (int64_t)tgi_host_id_index(step->host)) = i;
         if (step->kind == TGI_STEP_LOOP) {
-            const tgi_control_flow *c = &loops->controls.data[step->number];
+            const tgi_control_flow *c = tgi_loops_control(loops, step->control);
             if (c->is_limited)
                 *step_of(n, 1 + (int64_t)c->limit_check) = i;
-            if (c->stack_set)
+            if (!tgi_stack_set_id_is_none(c->stack_set))
                 *step_of(n, 1 + (int64_t)c->memory_check) = i;
         }
         if (step->kind != TGI_STEP_RUN)
             continue;
-        const tgi_kernel_loops *kernel = loops->kernels.data[step->number];
+        const tgi_kernel_loops *kernel = tgi_loops_kernel(loops, step->kernel);
         for (size_t j = 0; j < kernel->checks.n; j++)
             *step_of(n, 1 + (int64_t)kernel->checks.data[j].number) = i;
     }
@@ -324,13 +324,13 @@ static void steps(tgi_llvm_entry *n)
             continue;
         }
         if (step->kind == TGI_STEP_LOOP &&
-            loops->controls.data[step->number].is_straightline) {
+            tgi_loops_control(loops, step->control)->is_straightline) {
             i = run_tiny_loop(n, i) - 1;
             continue;
         }
         switch ((tgi_loop_step_kind)step->kind) {
         case TGI_STEP_RUN:
-            run(n, step->number);
+            run(n, tgi_kernel_id_index(step->kernel));
             break;
         case TGI_STEP_BARRIER:
             tgi_llvm_barrier_emit(n);
@@ -342,7 +342,7 @@ static void steps(tgi_llvm_entry *n)
             end_if_failed(n, i);
             break;
         case TGI_STEP_HOST:
-            host(n, step->number);
+            host(n, tgi_host_id_index(step->host));
             has_host = true;
             break;
         case TGI_STEP_LOOP:

@@ -59,9 +59,9 @@ void tgi_llvm_control_step_emit(tgi_llvm_entry *n, const tgi_loop_step *step);
 
 /* Shows the host these buffers where this thread has them, and puts things
    back. */
-void tgi_llvm_control_publish(tgi_llvm_entry *n, const uint32_t *buffers,
+void tgi_llvm_control_publish(tgi_llvm_entry *n, const tgi_buffer_id *buffers,
                               uint32_t n_buffers);
-void tgi_llvm_control_unpublish(tgi_llvm_entry *n, const uint32_t *buffers,
+void tgi_llvm_control_unpublish(tgi_llvm_entry *n, const tgi_buffer_id *buffers,
                                 uint32_t n_buffers);
 
 /* Where a failed call ends: who reports it finds buffers where they are. */

@@ -37,9 +37,9 @@ static LLVMValueRef number(const tgi_llvm_kernel *k, int64_t n)
 
 static tg_dtype dtype_of(const tgi_llvm_kernel *k, uint32_t access)
 {
-    return k->program->loops->buffers
-        .data[k->loops->accesses.data[access].buffer]
-        .dtype;
+    return tgi_loops_buffer(k->program->loops,
+                            k->loops->accesses.data[access].buffer)
+        ->dtype;
 }
 
 /* -- Which bodies ---------------------------------------------------------- */

@@ -58,7 +58,8 @@ static bool is_store_of(const tgi_llvm_fission *s, const tgi_loop_store *store)
 
 static tg_dtype dtype_of_access(const tgi_llvm_fission *s, uint32_t access)
 {
-    const uint32_t buffer = s->k->loops->accesses.data[access].buffer;
+    const uint32_t buffer =
+        tgi_buffer_id_index(s->k->loops->accesses.data[access].buffer);
     return s->k->program->loops->buffers.data[buffer].dtype;
 }
 

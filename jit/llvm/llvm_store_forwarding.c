@@ -186,7 +186,7 @@ LLVMValueRef tgi_llvm_forwarded_load(tgi_llvm_kernel *k,
 {
     tgi_llvm_straightline *straightline = k->straightline;
     const tgi_llvm_forwarded *elements =
-        straightline->forwarded[access->buffer];
+        straightline->forwarded[tgi_buffer_id_index(access->buffer)];
     const unsigned n = k->e->lanes;
     tgi_llvm_forwarded lanes[TGI_LLVM_MAX_LANES];
     int64_t first, step;
@@ -194,9 +194,10 @@ LLVMValueRef tgi_llvm_forwarded_load(tgi_llvm_kernel *k,
         return NULL;
     if (!elements)
         return straightline->hoists_loads &&
-                       !straightline->is_stored[access->buffer] &&
+                       !straightline
+                            ->is_stored[tgi_buffer_id_index(access->buffer)] &&
                        (step == 1 || n == 1)
-                   ? load_ahead(k, access->buffer, first)
+                   ? load_ahead(k, tgi_buffer_id_index(access->buffer), first)
                    : NULL;
     for (unsigned i = 0; i < n; i++) {
         lanes[i] = elements[first + i * step];
@@ -210,14 +211,14 @@ LLVMValueRef tgi_llvm_forwarded_load(tgi_llvm_kernel *k,
 static unsigned run_of(const tgi_llvm_kernel *k, const tgi_access *access)
 {
     const tgi_llvm_forwarded *elements =
-        k->straightline->forwarded[access->buffer];
+        k->straightline->forwarded[tgi_buffer_id_index(access->buffer)];
     int64_t first, step;
     if (!elements || !find_element(k, access, &first, &step) || step != 1 ||
         !elements[first].value)
         return TGI_LLVM_MAX_LANES;
     const tgi_llvm_forwarded *at = &elements[first];
     const tgi_dim count =
-        k->program->loops->buffers.data[access->buffer].count;
+        tgi_loops_buffer(k->program->loops, access->buffer)->count;
     unsigned n = 1;
     while (n < TGI_LLVM_MAX_LANES && first + n < count &&
            at[n].value == at->value && at[n].lane == at->lane + n)
@@ -251,7 +252,7 @@ static void forget(tgi_llvm_kernel *k, uint32_t buffer)
 bool tgi_llvm_forwarded_store(tgi_llvm_kernel *k, const tgi_access *access,
                               LLVMValueRef value)
 {
-    const uint32_t buffer = access->buffer;
+    const uint32_t buffer = tgi_buffer_id_index(access->buffer);
     const bool is_value =
         k->straightline->is_value[buffer] ||
         k->program->loops->buffers.data[buffer].place == TGI_PLACE_SSA;

@@ -320,9 +320,9 @@ static void note_stores(tgi_llvm_straightline *straightline, size_t first,
     for (size_t i = first; i < end; i++) {
         const tgi_kernel_loops *kernel = tgi_loops_kernel_at(loops, i);
         for (size_t j = 0; kernel && j < kernel->stores.n; j++)
-            straightline
-                ->is_stored[kernel->accesses.data[kernel->stores.data[j].access]
-                                .buffer] = true;
+            straightline->is_stored[tgi_buffer_id_index(
+                kernel->accesses.data[kernel->stores.data[j].access].buffer)] =
+                true;
     }
 }
 

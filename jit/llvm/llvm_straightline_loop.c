@@ -91,8 +91,8 @@ static void forget_stored(const emitter *e, size_t at, size_t end)
     for (; at < end; at++) {
         const tgi_kernel_loops *k = tgi_loops_kernel_at(e->loops, at);
         for (size_t i = 0; k && i < k->stores.n; i++) {
-            const uint32_t buffer =
-                k->accesses.data[k->stores.data[i].access].buffer;
+            const uint32_t buffer = tgi_buffer_id_index(
+                k->accesses.data[k->stores.data[i].access].buffer);
             if (e->straightline->forwarded[buffer])
                 memset(e->straightline->forwarded[buffer], 0,
                        count_of(e, buffer) * sizeof(tgi_llvm_forwarded));
@@ -212,17 +212,18 @@ static bool meeting_init(const emitter *e, const tgi_control_flow *c,
 {
     *m = (meeting){.values = allocate(e, c->n_carried * sizeof(carried))};
     for (uint32_t k = 0; m->values && k < c->n_carried; k++) {
-        const tgi_loop_buffer *b = &e->loops->buffers.data[c->carried[k]];
-        const bool stays = c->n_cases
-                               ? b->place != TGI_PLACE_SSA &&
-                                     !e->straightline->is_value[c->carried[k]]
-                               : !c->in_registers[k];
+        const tgi_loop_buffer *b = tgi_loops_buffer(e->loops, c->carried[k]);
+        const bool stays =
+            c->n_cases ? b->place != TGI_PLACE_SSA &&
+                             !e->straightline
+                                  ->is_value[tgi_buffer_id_index(c->carried[k])]
+                       : !c->in_registers[k];
         if (stays || b->count == 0)
             continue;
         const size_t n = (size_t)b->count;
         m->values[m->n] =
-            (carried){.buffer = c->carried[k],
-                      .place = c->next[k],
+            (carried){.buffer = tgi_buffer_id_index(c->carried[k]),
+                      .place = tgi_buffer_id_index(c->next[k]),
                       .widths = allocate(e, n),
                       .phis = allocate(e, n * sizeof(LLVMValueRef))};
         if (m->values[m->n].widths)
@@ -353,10 +354,11 @@ static void emit_trips(emitter *e, size_t at, size_t end, const meeting *m,
                        LLVMValueRef *values)
 {
     const tgi_control_flow *c =
-        &e->loops->controls.data[e->loops->steps.data[at].number];
+        tgi_loops_control(e->loops, e->loops->steps.data[at].control);
     LLVMValueRef zero = tgi_llvm_const_i64(e->program, 0);
-    LLVMValueRef trips = take(e, c->operand, 0, 1);
-    LLVMValueRef base = c->has_base ? take(e, c->base, 0, 1) : zero;
+    LLVMValueRef trips = take(e, tgi_buffer_id_index(c->operand), 0, 1);
+    LLVMValueRef base =
+        c->has_base ? take(e, tgi_buffer_id_index(c->base), 0, 1) : zero;
     take_all(e, m, false, values);
     LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b);
     LLVMBasicBlockRef head = add_block(e, "trip");
@@ -369,7 +371,7 @@ static void emit_trips(emitter *e, size_t at, size_t end, const meeting *m,
     LLVMAddIncoming(counter, &zero, &before, 1);
     add_phis(e, m);
     add_incoming(e, m, values, before);
-    set_known(e, c->counter, 0, counter);
+    set_known(e, tgi_buffer_id_index(c->counter), 0, counter);
     LLVMValueRef has_trips =
         LLVMBuildICmp(e->b, LLVMIntSLT, counter, trips, "");
     if (!c->is_limited)
@@ -377,11 +379,11 @@ static void emit_trips(emitter *e, size_t at, size_t end, const meeting *m,
     size_t body = at + 1;
     if (c->has_test) {
         while (e->loops->steps.data[body].kind != TGI_STEP_TEST ||
-               e->loops->steps.data[body].number !=
-                   e->loops->steps.data[at].number)
+               !tgi_control_id_equals(e->loops->steps.data[body].control,
+                                      e->loops->steps.data[at].control))
             body++;
         emit_steps(e, at + 1, body++);
-        LLVMValueRef goes_on = take(e, c->test, 0, 1);
+        LLVMValueRef goes_on = take(e, tgi_buffer_id_index(c->test), 0, 1);
         leave_unless(e,
                      LLVMBuildICmp(e->b, LLVMIntNE, goes_on,
                                    LLVMConstNull(LLVMTypeOf(goes_on)), ""),
@@ -389,7 +391,7 @@ static void emit_trips(emitter *e, size_t at, size_t end, const meeting *m,
     }
     if (c->is_limited)
         leave_at_limit(e, has_trips, c, after);
-    if (c->stack_set)
+    if (!tgi_stack_set_id_is_none(c->stack_set))
         make_room(e, tgi_llvm_add(e->program, base, counter), c, after);
     emit_steps(e, body, end);
 
@@ -442,7 +444,7 @@ static void find_vectors(emitter *e, size_t at, size_t end, meeting *m,
 static void emit_loop(emitter *e, size_t at, size_t end)
 {
     const tgi_control_flow *c =
-        &e->loops->controls.data[e->loops->steps.data[at].number];
+        tgi_loops_control(e->loops, e->loops->steps.data[at].control);
     meeting m;
     LLVMValueRef *values = NULL;
     if (meeting_init(e, c, &m))
@@ -494,10 +496,11 @@ static void emit_case(switching *s, size_t at, size_t end, bool is_first)
 static void emit_cases(switching *s, size_t at, size_t end)
 {
     emitter *e = s->e;
-    const uint32_t number = e->loops->steps.data[at].number;
+    const uint32_t number =
+        tgi_control_id_index(e->loops->steps.data[at].control);
     const tgi_control_flow *c = &e->loops->controls.data[number];
     LLVMValueRef zero = tgi_llvm_const_i64(e->program, 0);
-    LLVMValueRef choice = take(e, c->operand, 0, 1);
+    LLVMValueRef choice = take(e, tgi_buffer_id_index(c->operand), 0, 1);
     LLVMValueRef is_below = LLVMBuildICmp(e->b, LLVMIntSLT, choice, zero, "");
     choice = LLVMBuildSelect(e->b, is_below, zero, choice, "");
     LLVMBasicBlockRef last = add_block(e, "case");
@@ -506,9 +509,10 @@ static void emit_cases(switching *s, size_t at, size_t end)
     uint32_t n = 0;
     for (size_t first = at + 1; first < end && !e->program->failure;) {
         size_t next = first + 1;
-        while (next < end && (e->loops->steps.data[next].kind !=
-                                  TGI_STEP_CASE ||
-                              e->loops->steps.data[next].number != number))
+        while (next < end &&
+               (e->loops->steps.data[next].kind != TGI_STEP_CASE ||
+                tgi_control_id_index(e->loops->steps.data[next].control) !=
+                    number))
             next++;
         LLVMBasicBlockRef block = last;
         if (n + 1 < c->n_cases) {
@@ -526,7 +530,7 @@ static void emit_cases(switching *s, size_t at, size_t end)
 static void emit_switch(emitter *e, size_t at, size_t end)
 {
     const tgi_control_flow *c =
-        &e->loops->controls.data[e->loops->steps.data[at].number];
+        tgi_loops_control(e->loops, e->loops->steps.data[at].control);
     switching s = {.e = e, .before = save(e)};
     if (meeting_init(e, c, &s.m))
         s.values = allocate(e, n_elements(e, &s.m) * sizeof(*s.values));
@@ -556,7 +560,7 @@ static size_t emit_steps(emitter *e, size_t at, size_t end)
         const tgi_loop_step *step = &e->loops->steps.data[at];
         if (step->kind == TGI_STEP_RUN) {
             tgi_llvm_straightline_kernel_emit(
-                e->straightline, e->loops->kernels.data[step->number]);
+                e->straightline, tgi_loops_kernel(e->loops, step->kernel));
         } else if (step->kind == TGI_STEP_LOOP) {
             const size_t last = tgi_loops_end_of(e->loops, at);
             emit_loop(e, at, last);
@@ -578,10 +582,11 @@ static void note_values(const emitter *e, size_t at, size_t end)
         const tgi_loop_step *step = &e->loops->steps.data[at];
         if (step->kind != TGI_STEP_LOOP)
             continue;
-        const tgi_control_flow *c = &e->loops->controls.data[step->number];
+        const tgi_control_flow *c = tgi_loops_control(e->loops, step->control);
         for (uint32_t k = 0; k < c->n_carried; k++)
             if (c->in_registers[k])
-                e->straightline->is_value[c->carried[k]] = true;
+                e->straightline->is_value[tgi_buffer_id_index(c->carried[k])] =
+                    true;
     }
 }
 

@@ -59,7 +59,8 @@ static bool is_turned(const tgi_kernel_loops *loops, const uint8_t *uses,
 
 static tg_dtype dtype_of(const tgi_llvm_kernel *k, size_t access)
 {
-    const uint32_t buffer = k->loops->accesses.data[access].buffer;
+    const uint32_t buffer =
+        tgi_buffer_id_index(k->loops->accesses.data[access].buffer);
     return k->program->loops->buffers.data[buffer].dtype;
 }
 

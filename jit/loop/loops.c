@@ -71,10 +71,10 @@ bool tgi_loops_walk_groups(const tgi_loops *loops, size_t step,
     const bool is_straightline = k && k->is_straightline;
     bool is_first = false; /* step of a tiny loop, which is one region */
     if (s->kind == TGI_STEP_LOOP &&
-        loops->controls.data[s->number].is_straightline)
+        tgi_loops_control(loops, s->control)->is_straightline)
         is_first = walk->loop_depth++ == 0;
     if (s->kind == TGI_STEP_LOOP_END &&
-        loops->controls.data[s->number].is_straightline)
+        tgi_loops_control(loops, s->control)->is_straightline)
         walk->loop_depth--;
     if (!is_straightline && (!walk->loop_depth || is_first))
         walk->group++;

@@ -27,11 +27,17 @@ static bool has_dim(const tgi_loops *loops, tgi_dim dim)
     return tgi_dims_has(loops->dims, dim);
 }
 
+static bool has_buffer(const tgi_loops *loops, tgi_buffer_id id)
+{
+    return !tgi_buffer_id_is_none(id) &&
+           tgi_buffer_id_index(id) < loops->buffers.n;
+}
+
 static tg_status verify_access(const tgi_loops *loops,
                                const tgi_kernel_loops *k, size_t i)
 {
     const tgi_access *access = &k->accesses.data[i];
-    REQUIRE(access->buffer < loops->buffers.n, "access of no buffer", i);
+    REQUIRE(has_buffer(loops, access->buffer), "access of no buffer", i);
     REQUIRE(has_dim(loops, access->offset), "offset has no value", i);
     REQUIRE(!access->panel_width || (k->vectors == TGI_COLUMNS &&
                                      !k->is_straightline && !access->index),
@@ -84,10 +90,10 @@ static tg_status verify_op(const tgi_kernel_loops *k, size_t i)
     REQUIRE(inst->n_operands == tgi_op_table[inst->op].arity,
             "number of operands", i);
     for (int o = 0; o < inst->n_operands; o++)
-        REQUIRE(dtype_of(k, inst->operands[o]) ==
-                    (inst->op == TGI_OP_SELECT && o == 0 ? TG_BOOL
-                                                         : inst->type),
-                "operand of another type", i);
+        REQUIRE(
+            dtype_of(k, inst->operands[o]) ==
+                (inst->op == TGI_OP_SELECT && o == 0 ? TG_BOOL : inst->type),
+            "operand of another type", i);
     return TG_OK;
 }
 
@@ -107,18 +113,18 @@ static tg_status verify_inst(const tgi_loops *loops, const tgi_kernel_loops *k,
     case TGI_INST_POSITION: {
         REQUIRE(inst->number < k->accesses.n, "inst of no access", i);
         const tgi_access *access = &k->accesses.data[inst->number];
-        REQUIRE(access->index < i && access->shift < i,
-                "index after its user", i);
+        REQUIRE(access->index < i && access->shift < i, "index after its user",
+                i);
         if (access->index)
-            TGI_TRY(
-                verify_use(k, access->index, inst->level, inst->phase, i));
+            TGI_TRY(verify_use(k, access->index, inst->level, inst->phase, i));
         int level = TGI_LEVEL_KERNEL;
         for (int axis = 0; axis <= k->n_outer; axis++)
             if (access->stride[axis].distance != 0)
                 level = axis < k->n_outer ? TGI_LEVEL_POINT : TGI_LEVEL_INNER;
         REQUIRE(inst->level >= level, "load above its axes", i);
         REQUIRE(inst->kind != TGI_INST_LOAD ||
-                    loops->buffers.data[access->buffer].dtype == inst->dtype,
+                    tgi_loops_buffer(loops, access->buffer)->dtype ==
+                        inst->dtype,
                 "load of another type", i);
         break;
     }
@@ -199,7 +205,8 @@ static tg_status verify_fold(const tgi_kernel_loops *k, size_t i)
             "epilogue reduction of no product", i);
     REQUIRE(store->level == TGI_LEVEL_POINT,
             "epilogue reduction that is not at points", i);
-    REQUIRE(tgi_dtype_bytes(dtype) >= 4, "epilogue reduction of a small type", i);
+    REQUIRE(tgi_dtype_bytes(dtype) >= 4, "epilogue reduction of a small type",
+            i);
     const int axis = k->n_outer - 1 - !store->along_rows;
     REQUIRE(access->stride[axis].distance == 0 && !access->panel_width &&
                 !access->index,
@@ -211,23 +218,24 @@ static tg_status verify_fold(const tgi_kernel_loops *k, size_t i)
     return TG_OK;
 }
 
-static tg_status verify_store(const tgi_loops *loops,
-                              const tgi_kernel_loops *k, size_t i)
+static tg_status verify_store(const tgi_loops *loops, const tgi_kernel_loops *k,
+                              size_t i)
 {
     const tgi_loop_store *store = &k->stores.data[i];
     REQUIRE(store->phase < k->n_phases, "store of no phase", i);
     REQUIRE(store->access < k->accesses.n, "store of no access", i);
     TGI_TRY(verify_use(k, store->value, store->level, store->phase, i));
     const tgi_access *access = &k->accesses.data[store->access];
-    int dtype = loops->buffers.data[access->buffer].dtype;
-    REQUIRE(dtype == k->insts.data[store->value].dtype,
-            "store of another type", i);
+    int dtype = tgi_loops_buffer(loops, access->buffer)->dtype;
+    REQUIRE(dtype == k->insts.data[store->value].dtype, "store of another type",
+            i);
     /* Indices are taken in order: each is the same for all lanes. */
     REQUIRE(!access->index ||
                 (k->vectors == TGI_COLUMNS && k->reductions.n == 0 &&
                  store->level == TGI_LEVEL_INNER),
             "scattered store", i);
-    REQUIRE(loops->buffers.data[access->buffer].place != TGI_PLACE_CONSTANT,
+    REQUIRE(tgi_loops_buffer(loops, access->buffer)->place !=
+                TGI_PLACE_CONSTANT,
             "store into what is only read", i);
     REQUIRE(store->level == TGI_LEVEL_INNER ||
                 access->stride[k->n_outer].distance == 0,
@@ -235,8 +243,8 @@ static tg_status verify_store(const tgi_loops *loops,
     return store->epilogue_op ? verify_fold(k, i) : TG_OK;
 }
 
-static tg_status verify_check(const tgi_loops *loops,
-                              const tgi_kernel_loops *k, size_t i)
+static tg_status verify_check(const tgi_loops *loops, const tgi_kernel_loops *k,
+                              size_t i)
 {
     const tgi_loop_check *check = &k->checks.data[i];
     REQUIRE(check->phase < k->n_phases, "check of no phase", i);
@@ -265,7 +273,7 @@ static tg_status verify_tiny(const tgi_loops *loops, const tgi_kernel_loops *k)
     }
     for (size_t i = 0; i < k->accesses.n; i++) {
         const tgi_access *access = &k->accesses.data[i];
-        if (loops->buffers.data[access->buffer].place != TGI_PLACE_SSA)
+        if (tgi_loops_buffer(loops, access->buffer)->place != TGI_PLACE_SSA)
             continue;
         REQUIRE(!access->index && !access->shift, "index into values", i);
         REQUIRE(tgi_dim_is_known(access->offset), "place among values", i);
@@ -283,7 +291,8 @@ static tg_status verify_values(const tgi_loops *loops,
                                uint32_t *regions)
 {
     for (size_t i = 0; i < k->accesses.n; i++) {
-        const uint32_t buffer = k->accesses.data[i].buffer;
+        const tgi_buffer_id id = k->accesses.data[i].buffer;
+        const uint32_t buffer = tgi_buffer_id_index(id);
         if (loops->buffers.data[buffer].place != TGI_PLACE_SSA)
             continue;
         REQUIRE(k->is_straightline, "values in memory", i);
@@ -331,7 +340,8 @@ static tg_status verify_kernel(const tgi_loops *loops,
         TGI_TRY(verify_store(loops, k, i));
     for (size_t i = 0; i < k->checks.n; i++)
         TGI_TRY(verify_check(loops, k, i));
-    REQUIRE(k->memo <= loops->memo_params.n && !(k->memo && k->is_straightline),
+    REQUIRE(k->memo.raw <= loops->memo_params.n &&
+                !(k->memo.raw && k->is_straightline),
             "kept by nothing", 0);
     if (k->is_straightline)
         TGI_TRY(verify_tiny(loops, k));
@@ -343,14 +353,17 @@ static tg_status verify_stacks(const tgi_loops *loops,
                                const tgi_control_flow *c, size_t i)
 {
     const tgi_kernel_loops *k = NULL;
-    REQUIRE(c->stack_set <= loops->n_stack_sets, "loop of no stacks", i);
-    REQUIRE(!c->stack_set || c->memory_check < loops->runtime_checks.n,
+    REQUIRE(c->stack_set.raw <= loops->n_stack_sets, "loop of no stacks", i);
+    REQUIRE(tgi_stack_set_id_is_none(c->stack_set) ||
+                c->memory_check < loops->runtime_checks.n,
             "check of nothing", i);
-    REQUIRE(c->base < loops->buffers.n && (!c->has_base || c->stack_set),
+    REQUIRE(has_buffer(loops, c->base) &&
+                (!c->has_base || !tgi_stack_set_id_is_none(c->stack_set)),
             "beginning of nothing", i);
     for (uint32_t j = 0; j < c->n_carried && !c->n_cases; j++) {
-        const tgi_loop_buffer *b = &loops->buffers.data[c->carried[j]];
-        REQUIRE(b->place != TGI_PLACE_STACK || c->next[j] == c->carried[j],
+        const tgi_loop_buffer *b = tgi_loops_buffer(loops, c->carried[j]);
+        REQUIRE(b->place != TGI_PLACE_STACK ||
+                    tgi_buffer_id_equals(c->next[j], c->carried[j]),
                 "stack that moves", i);
     }
     return TG_OK;
@@ -363,11 +376,14 @@ tg_status tgi_loops_verify(const tgi_loops *loops)
         TGI_TRY(verify_kernel(loops, loops->kernels.data[i]));
     for (size_t i = 0; i < loops->steps.n; i++) {
         const tgi_loop_step *step = &loops->steps.data[i];
-        size_t n = step->kind == TGI_STEP_RUN    ? loops->kernels.n
-                   : step->kind == TGI_STEP_HOST ? loops->hosts.n
-                   : step->kind >= TGI_STEP_LOOP ? loops->controls.n
-                                                 : 1;
-        REQUIRE(step->number < n, "step of nothing", i);
+        if (step->kind == TGI_STEP_RUN)
+            REQUIRE(step->kernel.raw - 1 < loops->kernels.n, "step of nothing",
+                    i);
+        if (step->kind == TGI_STEP_HOST)
+            REQUIRE(step->host.raw - 1 < loops->hosts.n, "step of nothing", i);
+        if (step->kind >= TGI_STEP_LOOP)
+            REQUIRE(step->control.raw - 1 < loops->controls.n,
+                    "step of nothing", i);
     }
     for (size_t i = 0; i < loops->buffers.n; i++)
         REQUIRE(has_dim(loops, loops->buffers.data[i].count),

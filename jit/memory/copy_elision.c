@@ -12,7 +12,7 @@
  * Invalidates: buffer, kernel and step numbers.
  * Terminates:  after MOST_LOOKS visited steps; remaining copies stay.
  */
-#include "fuse/buffer_merge.h"
+#include "memory/merger.h"
 
 /* Steps that are looked at for all merges, at most: what has very many keeps
    some copies. */
@@ -38,7 +38,7 @@ static bool is_before(const place *a, const place *b)
 
 typedef struct pair {
     tgi_merger *m;
-    uint32_t old, new;
+    tgi_buffer_id old, new;
 } pair;
 
 /* The access that a store copies from, element by element; NULL: it does
@@ -72,15 +72,18 @@ static bool are_twins(const tgi_kernel_loops *k, const tgi_loop_store *a,
 
 /* True if a store makes `to` what `from` is: one way or the other. */
 static bool is_copy(const tgi_merger *m, const tgi_kernel_loops *k,
-                    const tgi_loop_store *store, uint32_t from, uint32_t to)
+                    const tgi_loop_store *store, tgi_buffer_id from,
+                    tgi_buffer_id to)
 {
-    if (tgi_merger_buffer(m, k, store->access) != to)
+    if (!tgi_buffer_id_equals(tgi_merger_buffer(m, k, store->access), to))
         return false;
     const tgi_access *access = copied(k, store);
-    if (access && tgi_merger_find(m, access->buffer) == from)
+    if (access &&
+        tgi_buffer_id_equals(tgi_merger_find(m, access->buffer), from))
         return true;
     for (size_t i = 0; i < k->stores.n; i++)
-        if (tgi_merger_buffer(m, k, k->stores.data[i].access) == from &&
+        if (tgi_buffer_id_equals(
+                tgi_merger_buffer(m, k, k->stores.data[i].access), from) &&
             are_twins(k, store, &k->stores.data[i]))
             return true;
     return false;
@@ -88,14 +91,16 @@ static bool is_copy(const tgi_merger *m, const tgi_kernel_loops *k,
 
 /* True if a store of `to` does more than to copy `from`. */
 static bool changes(const pair *p, const tgi_kernel_loops *k,
-                    const tgi_loop_store *store, uint32_t from, uint32_t to)
+                    const tgi_loop_store *store, tgi_buffer_id from,
+                    tgi_buffer_id to)
 {
-    return tgi_merger_buffer(p->m, k, store->access) == to &&
+    return tgi_buffer_id_equals(tgi_merger_buffer(p->m, k, store->access),
+                                to) &&
            !is_copy(p->m, k, store, from, to);
 }
 
 static bool any_changes(const pair *p, const tgi_kernel_loops *k,
-                        uint32_t from, uint32_t to)
+                        tgi_buffer_id from, tgi_buffer_id to)
 {
     for (size_t i = 0; i < k->stores.n; i++)
         if (changes(p, k, &k->stores.data[i], from, to))
@@ -104,17 +109,18 @@ static bool any_changes(const pair *p, const tgi_kernel_loops *k,
 }
 
 static bool any_loads(const pair *p, const tgi_kernel_loops *k,
-                      uint32_t buffer)
+                      tgi_buffer_id buffer)
 {
     for (size_t i = 1; i < k->insts.n; i++)
         if (k->insts.data[i].kind == TGI_INST_LOAD &&
-            tgi_merger_buffer(p->m, k, k->insts.data[i].number) == buffer)
+            tgi_buffer_id_equals(
+                tgi_merger_buffer(p->m, k, k->insts.data[i].number), buffer))
             return true;
     return false;
 }
 
 static bool any_copies(const pair *p, const tgi_kernel_loops *k,
-                       uint32_t from, uint32_t to)
+                       tgi_buffer_id from, tgi_buffer_id to)
 {
     for (size_t i = 0; i < k->stores.n; i++)
         if (is_copy(p->m, k, &k->stores.data[i], from, to))
@@ -129,7 +135,8 @@ static bool loads_what_it_changes(const pair *p, const tgi_kernel_loops *k)
     for (size_t i = 1; i < k->insts.n; i++) {
         const tgi_inst *inst = &k->insts.data[i];
         if (inst->kind != TGI_INST_LOAD ||
-            tgi_merger_buffer(p->m, k, inst->number) != p->old)
+            !tgi_buffer_id_equals(tgi_merger_buffer(p->m, k, inst->number),
+                                  p->old))
             continue;
         for (size_t j = 0; j < k->stores.n; j++) {
             const tgi_loop_store *store = &k->stores.data[j];
@@ -163,7 +170,7 @@ static const tgi_kernel_loops *enter(const tgi_loops *loops, place *at)
 /* The first step whose kernel does this to `new`. */
 static place first_step(const pair *p,
                         bool (*does)(const pair *p, const tgi_kernel_loops *k,
-                                     uint32_t from, uint32_t to))
+                                     tgi_buffer_id from, tgi_buffer_id to))
 {
     const tgi_loops *loops = p->m->loops;
     place at = {0};
@@ -182,14 +189,16 @@ static const tgi_host_step *host_at(const pair *p, size_t number)
 {
     const tgi_loops *loops = p->m->loops;
     const tgi_loop_step *step = &loops->steps.data[number];
-    return step->kind == TGI_STEP_HOST ? &loops->hosts.data[step->number]
-                                       : NULL;
+    return step->kind == TGI_STEP_HOST
+               ? &loops->hosts.data[tgi_host_id_index(step->host)]
+               : NULL;
 }
 
 static bool is_shown(const pair *p, const tgi_host_step *host)
 {
     for (uint32_t i = 0; i < host->n_inputs; i++)
-        if (tgi_merger_find(p->m, host->buffers[i]) == p->old)
+        if (tgi_buffer_id_equals(tgi_merger_find(p->m, host->buffers[i]),
+                                 p->old))
             return true;
     return false;
 }
@@ -202,17 +211,18 @@ static bool decides(const pair *p, size_t number)
     const tgi_loop_step *step = &loops->steps.data[number];
     if (step->kind != TGI_STEP_LOOP && step->kind != TGI_STEP_SWITCH)
         return false;
-    const tgi_control_flow *c = &loops->controls.data[step->number];
-    return tgi_merger_find(p->m, c->operand) == p->old ||
-           tgi_merger_find(p->m, c->base) == p->old;
+    const tgi_control_flow *c = tgi_loops_control(loops, step->control);
+    return tgi_buffer_id_equals(tgi_merger_find(p->m, c->operand), p->old) ||
+           tgi_buffer_id_equals(tgi_merger_find(p->m, c->base), p->old);
 }
 
 /* Changes by kernels are looked at closely; those of the host are not. */
 static bool is_set_by(const pair *p, const tgi_host_step *host)
 {
     for (uint32_t i = host->n_inputs; i < host->n_buffers; i++) {
-        const uint32_t buffer = tgi_merger_find(p->m, host->buffers[i]);
-        if (buffer == p->old || buffer == p->new)
+        const tgi_buffer_id buffer = tgi_merger_find(p->m, host->buffers[i]);
+        if (tgi_buffer_id_equals(buffer, p->old) ||
+            tgi_buffer_id_equals(buffer, p->new))
             return true;
     }
     return false;
@@ -233,7 +243,8 @@ static bool allows(const pair *p, const place *at, const place *begin,
         return true;
     const bool is_read = any_loads(p, k, p->old);
     const bool is_set = any_changes(p, k, p->new, p->old);
-    if (k->memo && (is_read || is_set || any_loads(p, k, p->new)))
+    if (!tgi_memo_id_is_none(k->memo) &&
+        (is_read || is_set || any_loads(p, k, p->new)))
         return false;
     if (is_set && !is_before(at, begin))
         return false;
@@ -293,7 +304,7 @@ static range loop_around(const tgi_loops *loops, size_t step)
 }
 
 /* True if nothing outside of these steps touches the buffer. */
-static bool is_local(const pair *p, uint32_t buffer, range within)
+static bool is_local(const pair *p, tgi_buffer_id buffer, range within)
 {
     const tgi_loops *loops = p->m->loops;
     for (size_t i = 0; i < loops->steps.n; i++) {
@@ -301,7 +312,7 @@ static bool is_local(const pair *p, uint32_t buffer, range within)
         if (i == within.begin && within.end < loops->steps.n)
             i = within.end;
         for (uint32_t a = 0; k && a < k->accesses.n; a++)
-            if (tgi_merger_buffer(p->m, k, a) == buffer)
+            if (tgi_buffer_id_equals(tgi_merger_buffer(p->m, k, a), buffer))
                 return false;
     }
     return true;
@@ -318,8 +329,8 @@ static bool is_read_again(const pair *p, size_t begin, size_t change)
         for (size_t i = loop.begin; i < loop.end; i++) {
             const tgi_kernel_loops *k = tgi_loops_kernel_at(loops, i);
             const tgi_host_step *host = host_at(p, i);
-            if ((k && any_loads(p, k, p->old)) ||
-                (host && is_shown(p, host)) || decides(p, i))
+            if ((k && any_loads(p, k, p->old)) || (host && is_shown(p, host)) ||
+                decides(p, i))
                 return true;
         }
         loop = loop_around(loops, loop.begin);
@@ -330,13 +341,12 @@ static bool is_read_again(const pair *p, size_t begin, size_t change)
 static bool can_be_one(const pair *p)
 {
     const tgi_loops *loops = p->m->loops;
-    const tgi_loop_buffer *before = &loops->buffers.data[p->old];
-    const tgi_loop_buffer *after = &loops->buffers.data[p->new];
+    const tgi_loop_buffer *before = tgi_loops_buffer(loops, p->old);
+    const tgi_loop_buffer *after = tgi_loops_buffer(loops, p->new);
     const bool is_variable = before->place == TGI_PLACE_PARAM;
-    if (p->old == p->new || before->count != after->count ||
+    if (tgi_buffer_id_equals(p->old, p->new) || before->count != after->count ||
         before->dtype != after->dtype || before->is_pinned ||
-        after->is_pinned ||
-        !(before->place == TGI_PLACE_TEMP || is_variable) ||
+        after->is_pinned || !(before->place == TGI_PLACE_TEMP || is_variable) ||
         !(after->place == TGI_PLACE_TEMP ||
           (after->place == TGI_PLACE_RESULT && !is_variable)))
         return false;
@@ -392,9 +402,9 @@ static void carry_in_place(tgi_merger *m, tgi_control_flow *c, range loop)
         const pair p = {m, c->from[i], c->to[i]};
         bool is_second = true; /* and not one that the body reads */
         for (uint32_t k = 0; k < c->n_carried; k++)
-            is_second &= c->carried[k] != p.new;
+            is_second &= !tgi_buffer_id_equals(c->carried[k], p.new);
         if (is_second && can_carry_in_place(&p, loop)) {
-            m->parent[p.new] = p.old;
+            m->parent[tgi_buffer_id_index(p.new)] = p.old;
             m->has_merged = true;
             continue;
         }
@@ -405,7 +415,7 @@ static void carry_in_place(tgi_merger *m, tgi_control_flow *c, range loop)
     /* What is where it is wanted need not be moved. */
     n = 0;
     for (uint32_t i = 0; i < c->n_moved; i++) {
-        if (tgi_merger_find(m, c->from[i]) == c->to[i])
+        if (tgi_buffer_id_equals(tgi_merger_find(m, c->from[i]), c->to[i]))
             continue;
         c->to[n] = c->to[i];
         c->from[n++] = c->from[i];
@@ -414,15 +424,16 @@ static void carry_in_place(tgi_merger *m, tgi_control_flow *c, range loop)
 }
 
 /* True if steps look at the buffer that are no kernels. */
-static bool is_watched(const tgi_merger *m, uint32_t buffer)
+static bool is_watched(const tgi_merger *m, tgi_buffer_id buffer)
 {
     for (size_t i = 0; i < m->loops->controls.n; i++) {
         const tgi_control_flow *c = &m->loops->controls.data[i];
-        if (c->operand == buffer || c->base == buffer ||
-            (c->has_test && c->test == buffer))
+        if (tgi_buffer_id_equals(c->operand, buffer) ||
+            tgi_buffer_id_equals(c->base, buffer) ||
+            (c->has_test && tgi_buffer_id_equals(c->test, buffer)))
             return true;
         for (uint32_t k = 0; k < c->n_moved; k++)
-            if (c->to[k] == buffer)
+            if (tgi_buffer_id_equals(c->to[k], buffer))
                 return true;
     }
     return false;
@@ -433,15 +444,15 @@ void tgi_merger_elide_carried(tgi_merger *m)
     tgi_loops *loops = m->loops;
     for (size_t i = 0; i < loops->steps.n; i++)
         if (loops->steps.data[i].kind == TGI_STEP_LOOP)
-            carry_in_place(m,
-                           &loops->controls.data[loops->steps.data[i].number],
-                           loop_around(loops, i + 1));
+            carry_in_place(
+                m, tgi_loops_control(loops, loops->steps.data[i].control),
+                loop_around(loops, i + 1));
     /* What does not move is a buffer like any other: a result may lie there. */
     for (size_t i = 0; i < loops->controls.n; i++) {
         const tgi_control_flow *c = &loops->controls.data[i];
         for (uint32_t k = 0; c->n_cases == 0 && k < c->n_carried; k++)
             if (!is_watched(m, c->carried[k]))
-                loops->buffers.data[c->carried[k]].is_pinned = false;
+                tgi_loops_buffer(loops, c->carried[k])->is_pinned = false;
     }
 }
 
@@ -468,8 +479,7 @@ void tgi_merger_elide_copies(tgi_merger *m)
                 try_merge(m, k, from, store);
             for (size_t j = 0; j < i; j++)
                 if (are_twins(k, store, &k->stores.data[j]))
-                    try_merge(m, k,
-                              &k->accesses.data[k->stores.data[j].access],
+                    try_merge(m, k, &k->accesses.data[k->stores.data[j].access],
                               store);
         }
     }
@@ -482,9 +492,11 @@ void tgi_merger_elide_copies(tgi_merger *m)
 static bool is_idle_copy(const tgi_merger *m, const tgi_kernel_loops *k,
                          const tgi_access *from, const tgi_loop_store *store)
 {
-    return from && from->buffer != k->accesses.data[store->access].buffer &&
-           tgi_merger_find(m, from->buffer) ==
-               tgi_merger_buffer(m, k, store->access);
+    return from &&
+           !tgi_buffer_id_equals(from->buffer,
+                                 k->accesses.data[store->access].buffer) &&
+           tgi_buffer_id_equals(tgi_merger_find(m, from->buffer),
+                                tgi_merger_buffer(m, k, store->access));
 }
 
 static void drop_stores(const tgi_merger *m, tgi_kernel_loops *k)
@@ -495,9 +507,9 @@ static void drop_stores(const tgi_merger *m, tgi_kernel_loops *k)
         bool is_idle = is_idle_copy(m, k, copied(k, &store), &store);
         for (size_t j = 0; j < n && !is_idle; j++) {
             const tgi_loop_store *before = &k->stores.data[j];
-            is_idle = are_twins(k, before, &store) &&
-                      is_idle_copy(m, k, &k->accesses.data[before->access],
-                                   &store);
+            is_idle =
+                are_twins(k, before, &store) &&
+                is_idle_copy(m, k, &k->accesses.data[before->access], &store);
         }
         if (!is_idle)
             k->stores.data[n++] = store;
@@ -533,7 +545,7 @@ static void drop_steps(tgi_loops *loops)
     for (size_t i = 0; i < loops->steps.n; i++) {
         const tgi_loop_step step = loops->steps.data[i];
         const bool is_barrier = step.kind == TGI_STEP_BARRIER;
-        if (step.kind == TGI_STEP_RUN && !loops->kernels.data[step.number])
+        if (step.kind == TGI_STEP_RUN && !tgi_loops_kernel(loops, step.kernel))
             continue;
         if (is_barrier && is_needless(loops, n, i)) {
             drop_epoch(loops, epoch);
@@ -556,11 +568,12 @@ static void renumber_kernels(tgi_loops *loops)
         tgi_loop_step *step = &loops->steps.data[i];
         if (step->kind != TGI_STEP_RUN)
             continue;
-        if (step->number < old)
+        const uint32_t kernel = tgi_kernel_id_index(step->kernel);
+        if (kernel < old)
             old = number = 0;
-        for (; old < step->number; old++)
+        for (; old < kernel; old++)
             number += loops->kernels.data[old] != NULL;
-        step->number = number;
+        step->kernel = tgi_kernel_id_from(number);
     }
     size_t n = 0;
     for (size_t i = 0; i < loops->kernels.n; i++)

@@ -60,8 +60,8 @@ static int compare_first(const void *a, const void *b)
 }
 
 static tg_status place(const tgi_loops *loops, const int64_t *sizes,
-                       int n_threads, tgi_buffer *placed,
-                       int64_t *out_offsets, tgi_memory_plan *out_plan)
+                       int n_threads, tgi_buffer *placed, int64_t *out_offsets,
+                       tgi_memory_plan *out_plan)
 {
     const size_t n = loops->buffers.n;
     for (size_t i = 0; i < n; i++) {
@@ -75,8 +75,8 @@ static tg_status place(const tgi_loops *loops, const int64_t *sizes,
             .param = (uint32_t)i,
             .storage = is_ours ? TGI_STORAGE_TEMPORARY : TGI_STORAGE_FIXED};
         if (is_scratch) {
-            const int64_t each = (sizes[i] + TGI_BUFFER_ALIGN - 1) &
-                                 -(int64_t)TGI_BUFFER_ALIGN;
+            const int64_t each =
+                (sizes[i] + TGI_BUFFER_ALIGN - 1) & -(int64_t)TGI_BUFFER_ALIGN;
             if (!tgi_checked_mul(each, n_threads, &placed[i].bytes))
                 return tgi_error_memory();
         }
@@ -96,11 +96,10 @@ tg_status tgi_plan_memory(const tgi_loops *loops, const int64_t *sizes,
                           tgi_memory_plan *out_plan)
 {
     *out_plan = (tgi_memory_plan){0};
-    tgi_buffer *placed =
-        tgi_alloc((loops->buffers.n + 1) * sizeof(*placed));
-    tg_status status = placed ? place(loops, sizes, n_threads, placed,
-                                      out_offsets, out_plan)
-                              : tgi_error_memory();
+    tgi_buffer *placed = tgi_alloc((loops->buffers.n + 1) * sizeof(*placed));
+    tg_status status =
+        placed ? place(loops, sizes, n_threads, placed, out_offsets, out_plan)
+               : tgi_error_memory();
     tgi_free(placed);
     return status;
 }
@@ -116,10 +115,10 @@ int64_t tgi_plan_work(const tgi_loops *loops, const tgi_kernel_cost *costs,
         double points = 1;
         for (int axis = 0; axis < k->n_outer; axis++)
             points *= (double)tgi_dim_value(k->extent[axis], values);
-        work += points *
-                ((double)costs[i].point +
-                 (double)costs[i].element *
-                     (double)tgi_dim_value(k->extent[k->n_outer], values));
+        work +=
+            points * ((double)costs[i].point +
+                      (double)costs[i].element *
+                          (double)tgi_dim_value(k->extent[k->n_outer], values));
     }
     return work < 1e15 ? (int64_t)work : (int64_t)1e15;
 }
@@ -162,8 +161,7 @@ static tg_status translate(const tgi_loops *loops, const int64_t *values,
         if (number >= 0)
             symbols[number] = values ? values[i] : 0;
     }
-    return values ? tgi_dims_evaluate(loops->dims, symbols, out_values)
-                  : TG_OK;
+    return values ? tgi_dims_evaluate(loops->dims, symbols, out_values) : TG_OK;
 }
 
 static void say(const tgi_memory_plan *plan, tgi_strbuf *out)
@@ -189,8 +187,8 @@ tg_status tgi_plan_print(const tgi_loops *loops, const int64_t *values,
     int64_t *offsets = tgi_alloc_zero(n * sizeof(*offsets));
     int64_t *symbols = tgi_alloc_zero(
         (tgi_dims_n_symbols(loops->graph->dims) + 1) * sizeof(*symbols));
-    int64_t *own = tgi_alloc_zero((tgi_dims_n_values(loops->dims) + 1) *
-                                  sizeof(*own));
+    int64_t *own =
+        tgi_alloc_zero((tgi_dims_n_values(loops->dims) + 1) * sizeof(*own));
     tgi_memory_plan plan;
     tg_status status = sizes && offsets && symbols && own
                            ? translate(loops, values, symbols, own)

@@ -45,7 +45,8 @@ static tgi_loops *right_loops(void)
     add_store(k, 1, SCALED, Y_ACCESS, TGI_LEVEL_INNER);
     add_store(k, 0, SUM, SUM_ACCESS, TGI_LEVEL_POINT);
     ADD(&k->checks, (tgi_loop_check){.value = IN_RANGE, .position = INDEX});
-    ADD(&loops->runtime_checks, (tgi_runtime_check){.buffer = INDICES});
+    ADD(&loops->runtime_checks,
+        (tgi_runtime_check){.buffer = tgi_buffer_id_from(INDICES)});
     add_step(loops, TGI_STEP_BARRIER, 0);
     add_step(loops, TGI_STEP_RETURN_IF_FAILED, 0);
     return loops;
@@ -104,14 +105,15 @@ Test(loops, wrong_kernels_are_refused)
                          kernel_of(l)->n_outer = 0));
     REFUSED("extent has no value", kernel_of(l)->extent[0] = -77);
     REFUSED("size of a buffer has no value", l->buffers.data[X].count = -77);
-    REFUSED("step of nothing", l->steps.data[0].number = 1);
+    REFUSED("step of nothing", l->steps.data[0].kernel = tgi_kernel_id_from(1));
     REFUSED("step of nothing", l->steps.data[0].kind = TGI_STEP_HOST);
     check_nothing_is_alive();
 }
 
 Test(loops, wrong_accesses_are_refused)
 {
-    REFUSED("access of no buffer", access_of(l, X_ACCESS)->buffer = 4);
+    REFUSED("access of no buffer",
+            access_of(l, X_ACCESS)->buffer = tgi_buffer_id_from(4));
     REFUSED("offset has no value", access_of(l, X_ACCESS)->offset = -77);
     REFUSED("stride has no value",
             access_of(l, X_ACCESS)->stride[0].distance = -77);
@@ -325,7 +327,6 @@ Test(loops, values_belong_to_one_region_of_tiny_kernels)
     REFUSED_TINY("values of two regions",
                  (add_step(l, TGI_STEP_BARRIER, 0),
                   l->steps.data[2] = l->steps.data[1],
-                  l->steps.data[1].kind = TGI_STEP_BARRIER,
-                  l->steps.data[1].number = 0));
+                  l->steps.data[1].kind = TGI_STEP_BARRIER));
     check_nothing_is_alive();
 }

@@ -252,6 +252,11 @@ typedef struct tgi_kernel_loops {
     TGI_VEC(tgi_loop_check) checks;
 } tgi_kernel_loops;
 
+static inline int tgi_kernel_dtype(const tgi_kernel_loops *k, uint32_t inst)
+{
+    return k->insts.data[inst].dtype;
+}
+
 /* -- Programs -------------------------------------------------------------- */
 
 /*

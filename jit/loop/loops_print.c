@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loops_print.c - loops as text. Reads from the outside in, one line for each
- * inst, at the depth of the loop it is computed in:
+ * loops_print.c - the loop IR as text: one line per inst, indented by the level
+ * it is computed at:
  *
  *   kernel tg_softmax_0_max: rows of 1024 at [64]
  *     phase 0
@@ -164,8 +164,8 @@ static void print_phase(const tgi_loops *loops, const tgi_kernel_loops *k,
                         r->value);
         if (r->other)
             tgi_strbuf_addf(out, ", %%%u", r->other);
-        tgi_strbuf_add(out, r->is_split          ? " of each block\n"
-                            : r->combines_blocks ? " of blocks\n"
+        tgi_strbuf_add(out, r->is_split          ? ", one result per block\n"
+                            : r->combines_blocks ? ", combines blocks\n"
                                                  : "\n");
     }
     for (size_t i = 0; i < k->checks.n; i++)
@@ -192,7 +192,7 @@ static void print_kernel(const tgi_loops *loops, const tgi_kernel_loops *k,
                          tgi_strbuf *out)
 {
     tgi_strbuf_addf(out, "kernel %s: %s%s of ", k->name,
-                    k->is_straightline ? "tiny, " : "",
+                    k->is_straightline ? "straight-line, " : "",
                     k->vectors == TGI_ROWS ? "rows" : "columns");
     tgi_dim_print(loops->dims, k->extent[k->n_outer], out);
     tgi_strbuf_add(out, " at [");
@@ -203,7 +203,7 @@ static void print_kernel(const tgi_loops *loops, const tgi_kernel_loops *k,
     }
     tgi_strbuf_add(out, "]");
     if (!tgi_memo_id_is_none(k->memo))
-        tgi_strbuf_addf(out, ", kept while p%u stays",
+        tgi_strbuf_addf(out, ", memoised for p%u",
                         loops->memo_params.data[tgi_memo_id_index(k->memo)]);
     tgi_strbuf_add(out, "\n");
     for (unsigned phase = 0; phase < k->n_phases; phase++)
@@ -216,27 +216,28 @@ static void print_control(const tgi_loops *loops, const tgi_loop_step *step,
     const tgi_control_flow *c = tgi_loops_control(loops, step->control);
     switch (step->kind) {
     case TGI_STEP_LOOP:
-        tgi_strbuf_add(out, c->is_straightline ? "tiny loop " : "loop ");
+        tgi_strbuf_add(out,
+                       c->is_straightline ? "straight-line loop " : "loop ");
         print_buffer(loops, c->counter, out);
         tgi_strbuf_add(out, " to ");
         print_buffer(loops, c->operand, out);
-        tgi_strbuf_add(out, c->is_limited ? ", a limit" : "");
+        tgi_strbuf_add(out, c->is_limited ? ", limited" : "");
         if (!tgi_stack_set_id_is_none(c->stack_set))
-            tgi_strbuf_addf(out, ", grows #%u",
+            tgi_strbuf_addf(out, ", pushes onto stacks #%u",
                             tgi_stack_set_id_index(c->stack_set));
         if (c->has_base) {
-            tgi_strbuf_add(out, " behind ");
+            tgi_strbuf_add(out, " from ");
             print_buffer(loops, c->base, out);
         }
         break;
     case TGI_STEP_TEST:
-        tgi_strbuf_add(out, "leave it unless ");
+        tgi_strbuf_add(out, "exit unless ");
         print_buffer(loops, c->test, out);
         break;
     case TGI_STEP_LOOP_END:
-        tgi_strbuf_add(out, "again");
+        tgi_strbuf_add(out, "end loop");
         for (uint32_t i = 0; i < c->n_moved; i++) {
-            tgi_strbuf_add(out, i ? ", " : " with ");
+            tgi_strbuf_add(out, i ? ", " : ", moves ");
             print_buffer(loops, c->to[i], out);
             tgi_strbuf_add(out, " from ");
             print_buffer(loops, c->from[i], out);
@@ -247,7 +248,8 @@ static void print_control(const tgi_loops *loops, const tgi_loop_step *step,
         print_buffer(loops, c->operand, out);
         break;
     default:
-        tgi_strbuf_add(out, step->kind == TGI_STEP_CASE ? "case" : "end");
+        tgi_strbuf_add(out,
+                       step->kind == TGI_STEP_CASE ? "case" : "end switch");
         break;
     }
     tgi_strbuf_add(out, "\n");
@@ -256,10 +258,14 @@ static void print_control(const tgi_loops *loops, const tgi_loop_step *step,
 void tgi_loops_print(const tgi_loops *loops, tgi_strbuf *out)
 {
     static const char *const places[] = {
-        [TGI_PLACE_PARAM] = "parameter",   [TGI_PLACE_RESULT] = "result",
-        [TGI_PLACE_CONSTANT] = "constant", [TGI_PLACE_TEMP] = "temporary",
-        [TGI_PLACE_SCRATCH] = "scratch",   [TGI_PLACE_SSA] = "values",
-        [TGI_PLACE_COUNTER] = "counter",   [TGI_PLACE_STACK] = "grows by"};
+        [TGI_PLACE_PARAM] = "parameter",
+        [TGI_PLACE_RESULT] = "result",
+        [TGI_PLACE_CONSTANT] = "constant",
+        [TGI_PLACE_TEMP] = "temporary",
+        [TGI_PLACE_SCRATCH] = "scratch",
+        [TGI_PLACE_SSA] = "SSA values",
+        [TGI_PLACE_COUNTER] = "counter",
+        [TGI_PLACE_STACK] = "stack, per slice"};
     tgi_strbuf_addf(out, "loops of %s\n", loops->name);
     for (uint32_t i = 0; i < loops->buffers.n; i++) {
         const tgi_loop_buffer *b = &loops->buffers.data[i];
@@ -279,7 +285,7 @@ void tgi_loops_print(const tgi_loops *loops, tgi_strbuf *out)
             tgi_strbuf_add(out, "barrier\n");
             break;
         case TGI_STEP_RETURN_IF_FAILED:
-            tgi_strbuf_add(out, "end if a check failed\n");
+            tgi_strbuf_add(out, "return if a check failed\n");
             break;
         case TGI_STEP_HOST:
             tgi_strbuf_addf(out, "host %u\n", tgi_host_id_index(step->host));

@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuse.c - fusion from beginning to end. Some things are seen only while
- * kernels are formed: that an expression is too long for one, or must be in
- * memory after all. Then it begins again with what it has learned.
+ * fuse.c - the driver of fusion. Placement may find that another value must be
+ * in memory, for example because an expression is too long for one kernel. It
+ * then forces that value, and fusion restarts.
+ *
+ * Requires:    a graph without calls; a variant of its extents.
+ * Establishes: loops that obey loops.h, with live ranges.
+ * Preserves:   the graph.
+ * Terminates:  after MAX_ATTEMPTS restarts, with an error.
  */
 #include "fuse/fuse_kernel.h"
 #include "fuse/fuse_value.h"
 
 #include "base/error.h"
 
-enum { MOST_ATTEMPTS = 64 };
+enum { MAX_ATTEMPTS = 64 };
 
 /* -- State ----------------------------------------------------------------- */
 
-static void forget(tgi_fuse_state *s)
+static void reset(tgi_fuse_state *s)
 {
     for (size_t i = 0; i < s->tasks.n; i++)
         tgi_expr_deinit(&s->tasks.data[i].expr);
@@ -39,30 +44,31 @@ static void forget(tgi_fuse_state *s)
             (tgi_fuse_value){.force_reason = s->values[ref].force_reason};
 }
 
-static tg_status attempt(tgi_fuse_state *s)
+static tg_status attempt_fusion(tgi_fuse_state *s)
 {
-    forget(s);
+    reset(s);
     s->loops->buffers.n = s->first_buffer;
     TGI_TRY(tgi_fuse_values(s));
     TGI_TRY(tgi_fuse_tasks(s));
     return tgi_fuse_place(s);
 }
 
-static tg_status find_kernels(tgi_fuse_state *s)
+static tg_status form_kernels(tgi_fuse_state *s)
 {
-    for (int i = 0; i < MOST_ATTEMPTS; i++) {
+    for (int i = 0; i < MAX_ATTEMPTS; i++) {
         const size_t explained = s->explain ? s->explain->n : 0;
-        TGI_TRY(attempt(s));
+        TGI_TRY(attempt_fusion(s));
         if (!s->must_restart)
             return TG_OK;
         if (s->explain)
             tgi_strbuf_truncate(s->explain, explained);
     }
-    TGI_FAIL(TG_ERROR_INTERNAL, TGI_NO_SITE, "fusion of '%s' comes to no end",
-             s->graph->name);
+    TGI_FAIL(TG_ERROR_INTERNAL, TGI_NO_SITE,
+             "fusion of '%s' did not converge in %d attempts", s->graph->name,
+             MAX_ATTEMPTS);
 }
 
-static bool has_memory(const tgi_fuse_state *s)
+static bool is_allocated(const tgi_fuse_state *s)
 {
     return s->values && s->first_write && s->param_buffer && s->last_reader &&
            s->last_writer && s->first_writer;
@@ -79,13 +85,13 @@ tg_status tgi_fuse_begin(tgi_fuse_state *s)
     s->last_reader = tgi_alloc_zero(n_params * sizeof(*s->last_reader));
     s->last_writer = tgi_alloc_zero(n_params * sizeof(*s->last_writer));
     s->first_writer = tgi_alloc_zero(n_params * sizeof(*s->first_writer));
-    return has_memory(s) ? find_kernels(s) : tgi_error_memory();
+    return is_allocated(s) ? form_kernels(s) : tgi_error_memory();
 }
 
 void tgi_fuse_end(tgi_fuse_state *s)
 {
-    if (has_memory(s))
-        forget(s);
+    if (is_allocated(s))
+        reset(s);
     tgi_free(s->values);
     tgi_free(s->first_write);
     tgi_free(s->param_buffer);
@@ -109,7 +115,7 @@ tg_status tgi_fuse(const tgi_graph *graph, const tgi_variant *variant,
     tg_status status = tgi_fuse_begin(&s);
     if (!status)
         status = tgi_fuse_build(&s);
-    /* What follows from such an extent means nothing. */
+    /* Extents that could not be allocated make everything else invalid. */
     if (tgi_dims_is_out_of_memory(s.dims))
         status = tgi_error_memory();
     tgi_fuse_end(&s);

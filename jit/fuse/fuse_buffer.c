@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuse_buffer.c - buffers of values. What is given has one for each parameter
- * and literal; what is stored gets one when somebody needs it.
+ * fuse_buffer.c - buffers of values. Each parameter and literal has one;
+ * materialised values get theirs on first use.
  */
 #include "base/error.h"
 #include "fuse/fuse_buffer.h"
@@ -34,7 +34,7 @@ void tgi_fuse_dense_strides(tgi_fuse_state *s, tgi_ref ref,
     tgi_dim stride = 1;
     for (int axis = tgi_fuse_rank(s, ref) - 1; axis >= 0; axis--) {
         out_strides[axis] = stride;
-        if (axis > 0) /* the first may be TGI_UNBOUNDED */
+        if (axis > 0) /* the first may be unbounded */
             stride =
                 tgi_dim_mul(s->dims, stride, tgi_fuse_extent(s, ref, axis));
     }
@@ -92,8 +92,8 @@ tgi_buffer_id tgi_fuse_buffer_of_input(tgi_fuse_state *s, tgi_ref region,
     return tgi_fuse_buffer_of(s, tgi_fuse_storage_root(s, input));
 }
 
-/* A stack stays where it begins. */
-static tgi_buffer_id grown_buffer(tgi_fuse_state *s, tgi_ref ref)
+/* A stack has the buffer of its origin. */
+static tgi_buffer_id unbounded_buffer(tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_origin origin = tgi_stack_origin(s->graph, ref);
     return origin.param < 0
@@ -106,7 +106,7 @@ tgi_buffer_id tgi_fuse_buffer_of(tgi_fuse_state *s, tgi_ref ref)
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     tgi_fuse_value *value = &s->values[ref];
     if (tgi_fuse_is_unbounded(s, ref))
-        return grown_buffer(s, ref);
+        return unbounded_buffer(s, ref);
     if (node->op == TGI_OP_PARAM || node->op == TGI_OP_VARIABLE)
         return param_buffer(s, ref);
     if (value->class == TGI_VALUE_ALIAS)

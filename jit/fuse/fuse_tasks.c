@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuse_tasks.c - what there is to store, as tasks in an order in which they
- * can be done. Nothing reads a variable after it was written: such reads are
- * the written value itself. So assignments can wait until the end, behind
- * everything that reads the old contents; a check, a print or a host call,
- * which may fail, lets those in front of it happen first.
+ * fuse_tasks.c - materialised values to tasks, in a valid order of execution.
+ * A read after an assignment forwards the assigned value, so nothing reads a
+ * variable after it was written. Assignments therefore sink to the end, behind
+ * all reads of the old contents, or to the next check, print or host call:
+ * these may fail, and earlier effects must remain.
+ *
+ * Requires:  the class of every value.
+ * Computes:  tasks; the buffers of results and carried values.
+ * Preserves: the graph.
  */
 #include <string.h>
 
@@ -33,7 +37,7 @@ tg_status tgi_fuse_add_task(tgi_fuse_state *s, const tgi_task *task)
 
 /* -- Values at every point ------------------------------------------------- */
 
-/* Stores `value` as it is: `node`'s buffer, or the given one. */
+/* Stores `value` in dense form: into `buffer`, or that of `node` if none. */
 static tg_status add_map(tgi_fuse_state *s, tgi_ref node, tgi_ref value,
                          tgi_buffer_id buffer, bool is_assignment)
 {
@@ -50,8 +54,9 @@ static tg_status add_map(tgi_fuse_state *s, tgi_ref node, tgi_ref value,
 
 /* -- Parts ----------------------------------------------------------------- */
 
-/* Stores `value`, or one element of it everywhere, into the part of `node`'s
-   buffer that begins at `start`. */
+/* Stores `value`, or its only element everywhere, into the part of `node`'s
+   buffer that begins at `start`. With `step`, step[axis] + 1 elements of an axis
+   are advanced at a time, over a part that was stored before. */
 static tg_status add_part(tgi_fuse_state *s, tgi_ref node, tgi_ref value,
                           const tgi_dim *start, const tgi_dim *extent,
                           const int64_t *step)
@@ -80,7 +85,7 @@ static tg_status add_part(tgi_fuse_state *s, tgi_ref node, tgi_ref value,
     return tgi_fuse_add_task(s, &task);
 }
 
-/* What is there before, then the update over it. */
+/* Stores the operand, then the update over it. */
 static tg_status add_dynamic_update(tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
@@ -93,13 +98,13 @@ static tg_status add_dynamic_update(tgi_fuse_state *s, tgi_ref ref)
     for (int axis = 0; axis < tgi_fuse_rank(s, ref); axis++) {
         whole[axis] = tgi_fuse_extent(s, ref, axis);
         part[axis] = tgi_fuse_extent(s, update, axis);
-        /* In a loop without trips even an update may be larger. */
+        /* In a loop without iterations, an update may be larger. */
         if (whole[axis] == 0)
             return TG_OK;
     }
     if (part[updated] == whole[updated])
         return add_part(s, ref, update, start, part, NULL);
-    /* What grows is where it was. */
+    /* An unbounded stack is updated in place. */
     const bool is_over = !tgi_fuse_is_unbounded(s, ref);
     if (is_over)
         TGI_TRY(add_part(s, ref, in, start, whole, NULL));
@@ -117,8 +122,8 @@ static tg_status add_dynamic_update(tgi_fuse_state *s, tgi_ref ref)
 }
 
 /*
- * What is there before, then the updates over it. The axes of a slice are
- * loops that threads may share, those of the indices one that goes in order.
+ * Stores the operand, then the updates over it. The axes of a slice are outer,
+ * divided among threads; those of the indices are inner, in order.
  */
 static tg_status add_scatter(tgi_fuse_state *s, tgi_ref ref)
 {
@@ -187,9 +192,9 @@ static tg_status add_concat(tgi_fuse_state *s, tgi_ref ref)
 }
 
 /*
- * The border is filled slab by slab: those of an axis go over all of the
- * later axes, and over the inside of the earlier ones. If there is something
- * between the elements, everything is filled first.
+ * Fills the border slab by slab: the slabs of an axis span all of the later
+ * axes, and the interior of the earlier ones. With interior padding, everything
+ * is filled first.
  */
 static tg_status add_pad(tgi_fuse_state *s, tgi_ref ref)
 {
@@ -227,8 +232,8 @@ static tg_status add_pad(tgi_fuse_state *s, tgi_ref ref)
 
 /* -- Reductions ------------------------------------------------------------ */
 
-/* Begins a task that reduces the axes in `mask` of an array with these
-   extents. Writes which loop axis each of its axes is. */
+/* A task that reduces the axes in `mask` of an array with these extents. Writes
+   the loop axis of each of its axes. */
 static tgi_task begin_reduce(tgi_ref node, int op, int rank,
                              const tgi_dim *extent, uint64_t mask,
                              tgi_vectors vectors, int32_t *out_axis)
@@ -252,7 +257,7 @@ static tgi_task begin_reduce(tgi_ref node, int op, int rank,
     return task;
 }
 
-/* Reduces what already lies densely in a buffer. */
+/* Reduces a dense array in a buffer. */
 static tg_status add_reduce_buffer(tgi_fuse_state *s, tgi_ref node, int op,
                                    tgi_buffer_id source, int rank,
                                    const tgi_dim *extent, uint64_t mask)
@@ -271,7 +276,7 @@ static tg_status add_reduce_buffer(tgi_fuse_state *s, tgi_ref node, int op,
     return tgi_fuse_add_task(s, &task);
 }
 
-/* Reduces a node's input; the result goes to `buffer` (0: the node's). */
+/* Reduces a node's input into `buffer`, or the node's if none. */
 static tg_status add_reduce_value(tgi_fuse_state *s, tgi_ref node, int op,
                                   tgi_buffer_id buffer, int rank,
                                   const tgi_dim *extent, uint64_t mask,
@@ -291,12 +296,13 @@ static tg_status add_reduce_value(tgi_fuse_state *s, tgi_ref node, int op,
 }
 
 /*
- * An order of axes in which the reduced ones stand side by side: the kept ones
- * but the last, those in `mask`, the last one kept. Writes the extents in that
- * order and the stride of every axis; gives the new mask.
+ * Permutes axes so that the reduced ones are adjacent: the other axes but the
+ * last, those in `mask`, the last of the others. Writes the extents in that
+ * order and the stride of every axis; returns the new mask.
  */
-static uint64_t permute(tgi_fuse_state *s, int rank, const tgi_dim *extent,
-                        uint64_t mask, tgi_dim *out_extent, tgi_dim *out_stride)
+static uint64_t permute_axes(tgi_fuse_state *s, int rank, const tgi_dim *extent,
+                             uint64_t mask, tgi_dim *out_extent,
+                             tgi_dim *out_stride)
 {
     int order[TG_MAX_RANK], n = 0, last = rank - 1;
     while (mask >> last & 1)
@@ -320,7 +326,7 @@ static uint64_t permute(tgi_fuse_state *s, int rank, const tgi_dim *extent,
     return permuted;
 }
 
-/* A buffer for an array with these extents; 0 when out of memory. */
+/* A buffer for an array with these extents; none when out of memory. */
 static tgi_buffer_id add_array(tgi_fuse_state *s, tgi_ref node, int rank,
                                const tgi_dim *extent)
 {
@@ -333,7 +339,7 @@ static tgi_buffer_id add_array(tgi_fuse_state *s, tgi_ref node, int rank,
     return tgi_fuse_add_buffer(s, array);
 }
 
-/* Lays the input out with the reduced axes side by side, in a buffer. */
+/* Stores the input with the reduced axes adjacent, then reduces that. */
 static tg_status add_permuted(tgi_fuse_state *s, tgi_ref node, int op, int rank,
                               const tgi_dim *extent, uint64_t mask)
 {
@@ -346,7 +352,7 @@ static tg_status add_permuted(tgi_fuse_state *s, tgi_ref node, int op, int rank,
     if (tgi_buffer_id_is_none(task.target.buffer))
         return tg_error_last()->status;
     tgi_dim permuted[TG_MAX_RANK], stride[TG_MAX_RANK];
-    uint64_t reduced = permute(s, rank, extent, mask, permuted, stride);
+    uint64_t reduced = permute_axes(s, rank, extent, mask, permuted, stride);
     tgi_map_init(s, in, &task.value.map);
     for (int axis = 0; axis < rank; axis++)
         if (task.value.map.axis[axis].axis != TGI_AXIS_NONE)
@@ -357,7 +363,8 @@ static tg_status add_permuted(tgi_fuse_state *s, tgi_ref node, int op, int rank,
                              reduced);
 }
 
-/* The runs first, into a buffer that has the rows side by side; then these. */
+/* Reduces the trailing axes (`run`) into a buffer in which the remaining
+   reduced axes (`rows`) are adjacent, then these. */
 static tg_status add_runs_and_rows(tgi_fuse_state *s, tgi_ref node, int op,
                                    int rank, const tgi_dim *extent,
                                    uint64_t run, uint64_t rows)
@@ -369,7 +376,7 @@ static tg_status add_runs_and_rows(tgi_fuse_state *s, tgi_ref node, int op,
     if (tgi_buffer_id_is_none(buffer))
         return tg_error_last()->status;
     tgi_dim permuted[TG_MAX_RANK], stride[TG_MAX_RANK];
-    uint64_t reduced = permute(s, n, extent, rows, permuted, stride);
+    uint64_t reduced = permute_axes(s, n, extent, rows, permuted, stride);
     TGI_TRY(add_reduce_value(s, node, op, buffer, rank, extent, run, TGI_ROWS));
     tgi_task *runs = &s->tasks.data[s->tasks.n - 1];
     int at = 0;
@@ -379,7 +386,7 @@ static tg_status add_runs_and_rows(tgi_fuse_state *s, tgi_ref node, int op,
     return add_reduce_buffer(s, node, op, buffer, n, permuted, reduced);
 }
 
-/* How many groups of neighbours the reduced axes form. */
+/* The number of runs of adjacent reduced axes. */
 static int count_groups(int rank, const tgi_dim *extent, uint64_t mask)
 {
     int groups = 0;
@@ -426,9 +433,9 @@ static tg_status add_reduce(tgi_fuse_state *s, tgi_ref ref)
     return add_runs_and_rows(s, ref, op, rank, extent, run, rows);
 }
 
-/* -- What is stored -------------------------------------------------------- */
+/* -- Materialised values, assignments, results ----------------------------- */
 
-static tg_status add_stored(tgi_fuse_state *s, tgi_ref ref)
+static tg_status add_materialised(tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     switch (node->op) {
@@ -465,6 +472,7 @@ static tg_status add_assignments(tgi_fuse_state *s, tgi_ref from, tgi_ref to)
     return TG_OK;
 }
 
+/* A CHECK, HOST or REGION task. */
 static tg_status add_other(tgi_fuse_state *s, tgi_ref ref, int kind)
 {
     tgi_task task = {.kind = (uint8_t)kind, .node = ref};
@@ -505,35 +513,36 @@ static tg_status add_result(tgi_fuse_state *s, size_t i)
 
 /* -- Branches, loops, host calls ------------------------------------------- */
 
-/* Value k that a loop begins with goes to where it is carried; a stack is
-   there already, or begins there. */
+/* The initial value of carried value k goes into its buffer. A stack exists
+   already, or starts there. */
 static tg_status add_initial(tgi_fuse_state *s, tgi_ref loop, uint32_t k)
 {
     const tgi_node *node = tgi_graph_node(s->graph, loop);
     tgi_ref ref = tgi_fuse_storage_root(s, node->inputs[k + 1]);
     tgi_fuse_value *value = &s->values[ref];
     const bool is_unset = tgi_graph_node(s->graph, ref)->op == TGI_OP_UNSET;
-    const bool grows = tgi_fuse_is_unbounded(s, ref);
+    const bool is_unbounded = tgi_fuse_is_unbounded(s, ref);
     const tgi_buffer_id buffer =
-        grows && is_unset
+        is_unbounded && is_unset
             ? tgi_fuse_stack_of(s, loop, k + 1)
             : tgi_fuse_add_buffer(
-                  s, (tgi_loop_buffer){
-                         .place = grows ? TGI_PLACE_SSA : TGI_PLACE_TEMP,
-                         .dtype = tgi_fuse_dtype(s, ref),
-                         .is_pinned = true,
-                         .node = ref,
-                         .count = grows ? 0 : tgi_fuse_n_elements(s, ref)});
+                  s,
+                  (tgi_loop_buffer){
+                      .place = is_unbounded ? TGI_PLACE_SSA : TGI_PLACE_TEMP,
+                      .dtype = tgi_fuse_dtype(s, ref),
+                      .is_pinned = true,
+                      .node = ref,
+                      .count = is_unbounded ? 0 : tgi_fuse_n_elements(s, ref)});
     if (tgi_buffer_id_is_none(buffer))
         return tg_error_last()->status;
     if (k == 0)
         s->values[loop].buffer = buffer;
-    if (grows)
+    if (is_unbounded)
         return TG_OK;
-    /* What the loop sets itself need not be there before. */
+    /* UNSET needs no initial store. */
     if (is_unset)
         return TG_OK;
-    /* What nobody else uses is computed right there. */
+    /* A value without other uses is computed in place. */
     if (value->class == TGI_VALUE_MATERIALISED &&
         tgi_buffer_id_is_none(value->buffer) && value->owner == loop) {
         value->buffer = buffer;
@@ -553,8 +562,8 @@ static tg_status add_region(tgi_fuse_state *s, tgi_ref ref)
     return TG_OK;
 }
 
-/* What a loop carries stays where it is carried; other results go where their
-   first user wants them. */
+/* A result of a loop stays in the buffer of its carried value; other results go
+   where their first user wants them. */
 static tg_status add_region_result(tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
@@ -601,8 +610,8 @@ tg_status tgi_fuse_tasks(tgi_fuse_state *s)
             continue;
         }
         size_t before = s->tasks.n;
-        TGI_TRY(add_stored(s, ref));
-        /* There is nothing to do for what has no elements. */
+        TGI_TRY(add_materialised(s, ref));
+        /* An empty value has no task. */
         value->task = s->tasks.n > before ? last_task(s) : (tgi_task_id){0};
     }
     for (size_t i = 0; i < graph->results.n; i++)

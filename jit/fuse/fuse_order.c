@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuse_order.c - which kernels a task may be in, given what it reads and
- * writes: behind those that store what it reads; where variables still have,
- * or have again, the contents that it wants to see; and behind those that read
- * what it overwrites.
+ * fuse_order.c - which kernels a task may be in, given what it reads and writes:
+ * not before the kernels that store what it reads, only where variables have
+ * the contents it reads, and not before the kernels that read what it
+ * overwrites.
  */
 #include "fuse/fuse_kernel.h"
 #include "fuse/fuse_value.h"
 
-/* -- What a task reads ----------------------------------------------------- */
+/* -- Reads and writes of a task -------------------------------------------- */
 
 tgi_task *tgi_fuse_writer(tgi_fuse_state *s, const tgi_task *task,
                           tgi_expr_id i)
@@ -25,7 +25,7 @@ tgi_task *tgi_fuse_writer(tgi_fuse_state *s, const tgi_task *task,
     return tgi_fuse_task(s, s->values[ref].task);
 }
 
-/* The variable whose buffer holds a value as it was read; -1: none. */
+/* The variable in whose buffer the value of a READ is; -1: none. */
 static int64_t param_of(const tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
@@ -36,14 +36,14 @@ static int64_t param_of(const tgi_fuse_state *s, tgi_ref ref)
 
 /* The kernel that is the branch or loop whose write a read sees; none: it sees
    the contents on entry. */
-static tgi_fuse_kernel_id kernel_seen(const tgi_fuse_state *s, tgi_ref ref)
+static tgi_fuse_kernel_id defining_kernel(const tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_ref region = tgi_fuse_defining_region(s, ref);
     return region ? tgi_fuse_task(s, s->values[region].task)->kernel
                   : (tgi_fuse_kernel_id){0};
 }
 
-/* The parameter whose buffer an entry reads; -1: none. */
+/* The parameter whose buffer a node is loaded from; -1: none. */
 static int64_t param_read(const tgi_fuse_state *s, const tgi_task *task,
                           tgi_expr_id i)
 {
@@ -70,14 +70,14 @@ static int64_t param_written(const tgi_fuse_state *s, const tgi_task *task)
                : -1;
 }
 
-/* Prints, host calls, branches and loops read whole buffers, all but the
-   values a loop begins with: these have tasks of their own. */
-static bool takes_whole(const tgi_task *task)
+/* Prints, host calls and regions read whole buffers, except the initial values
+   of loops, which have tasks of their own. */
+static bool reads_buffers(const tgi_task *task)
 {
     return task->kind == TGI_TASK_HOST || task->kind == TGI_TASK_REGION;
 }
 
-static bool takes_input(const tgi_node *node, uint32_t i)
+static bool reads_input(const tgi_node *node, uint32_t i)
 {
     const tgi_attr_regions *attr = node->attr;
     return node->op != TGI_OP_LOOP || i == 0 || i > attr->n_carried;
@@ -85,7 +85,8 @@ static bool takes_input(const tgi_node *node, uint32_t i)
 
 /* -- Bounds ---------------------------------------------------------------- */
 
-static void raise(tgi_fuse_bounds *b, tgi_fuse_kernel_id kernel, bool can_join)
+static void raise_bound(tgi_fuse_bounds *b, tgi_fuse_kernel_id kernel,
+                        bool can_join)
 {
     if (tgi_fuse_kernel_id_is_none(kernel))
         return;
@@ -97,15 +98,15 @@ static void raise(tgi_fuse_bounds *b, tgi_fuse_kernel_id kernel, bool can_join)
     }
 }
 
-/* The kernel from which on a variable has the contents that an entry of a
-   task reads: a branch or loop; none: from the beginning. */
+/* The branch or loop that left the contents of the variable that a node of a
+   task reads; none: the contents on entry. */
 static tgi_fuse_kernel_id contents_since(const tgi_fuse_state *s,
                                          const tgi_task *task, tgi_expr_id i)
 {
     tgi_ref ref = tgi_expr_at(&task->expr, i)->node;
     if (s->values[ref].class == TGI_VALUE_ALIAS)
         ref = tgi_fuse_storage_root(s, ref);
-    return kernel_seen(s, ref);
+    return defining_kernel(s, ref);
 }
 
 tgi_fuse_bounds tgi_fuse_bounds_of(tgi_fuse_state *s, const tgi_task *task)
@@ -114,41 +115,41 @@ tgi_fuse_bounds tgi_fuse_bounds_of(tgi_fuse_state *s, const tgi_task *task)
     for (size_t n = 0; n < task->expr.order.n; n++) {
         const tgi_expr_id entry = task->expr.order.data[n];
         const tgi_task *writer = tgi_fuse_writer(s, task, entry);
-        /* What a branch or loop has left in a variable. */
+        /* Contents that a branch or loop left in a variable. */
         if (param_read(s, task, entry) >= 0)
-            raise(&b, contents_since(s, task, entry), false);
+            raise_bound(&b, contents_since(s, task, entry), false);
         if (writer)
-            raise(&b, writer->kernel,
-                  !tgi_task_is_part(writer) &&
-                      writer->kind != TGI_TASK_EPILOGUE);
-        /* All parts come one after the other. */
+            raise_bound(&b, writer->kernel,
+                        !tgi_task_is_part(writer) &&
+                            writer->kind != TGI_TASK_EPILOGUE);
+        /* The tasks of all parts are consecutive. */
         for (; writer && tgi_task_is_part(writer); writer--) {
-            raise(&b, writer->kernel, false);
+            raise_bound(&b, writer->kernel, false);
             if (writer == s->tasks.data || writer[-1].node != writer->node)
                 break;
         }
     }
     if (tgi_task_is_assignment(task))
-        raise(&b, s->fence, false);
+        raise_bound(&b, s->fence, false);
     int64_t param = param_written(s, task);
     if (param >= 0) {
-        raise(&b, s->last_reader[param], true);
-        raise(&b, s->last_writer[param], true);
+        raise_bound(&b, s->last_reader[param], true);
+        raise_bound(&b, s->last_writer[param], true);
     }
     if (tgi_task_is_overwrite(task))
-        raise(&b, task[-1].kernel, false);
+        raise_bound(&b, task[-1].kernel, false);
     if (tgi_task_has_source(task) || tgi_task_has_packed(task))
-        raise(&b, task[-1].kernel, false);
+        raise_bound(&b, task[-1].kernel, false);
     if (tgi_task_has_source(task) && tgi_task_has_packed(task))
-        raise(&b, task[-2].kernel, false);
+        raise_bound(&b, task[-2].kernel, false);
     return b;
 }
 
-/* -- Variables that change ------------------------------------------------- */
+/* -- Accesses to variables ------------------------------------------------- */
 
-/* A kernel may write a variable that it reads if every point reads only what
-   it writes itself, in one phase. One that it writes already is written in
-   the same phase, after that: among several, they might change places. */
+/* A kernel may write a variable that it reads if every point reads only the
+   element it writes, in one phase. A kernel with reductions, which may have
+   several phases, takes no second write: the order of both could change. */
 static bool can_write(tgi_fuse_state *s, tgi_fuse_kernel_id number,
                       const tgi_task *task)
 {
@@ -177,8 +178,8 @@ static bool can_write(tgi_fuse_state *s, tgi_fuse_kernel_id number,
     return true;
 }
 
-/* A task may read a variable that the kernel writes already, as long as it
-   reads at every point what is written there: loads come before stores. */
+/* A task may read a variable that the kernel writes if every point reads the
+   element it writes: loads precede stores. */
 static bool can_read(const tgi_fuse_state *s, tgi_fuse_kernel_id number,
                      const tgi_task *task)
 {
@@ -203,9 +204,9 @@ bool tgi_fuse_can_access_variables(tgi_fuse_state *s, tgi_fuse_kernel_id number,
     return can_write(s, number, task) && can_read(s, number, task);
 }
 
-/* True if a variable was written before `kernel`, since it got the contents
-   that are wanted. Of those that a branch or loop has left, it is enough that
-   there is a write: which ones came between is not kept. */
+/* True if a variable was written before `kernel`, after it got the contents of
+   `since`. For contents that a region left, any later write counts: the writes
+   in between are not recorded. */
 static bool is_overwritten(const tgi_fuse_state *s, int64_t param,
                            tgi_fuse_kernel_id since, tgi_fuse_kernel_id kernel)
 {
@@ -229,13 +230,13 @@ tgi_ref tgi_fuse_find_stale_read(const tgi_fuse_state *s, const tgi_task *task,
                                  tgi_fuse_kernel_id kernel)
 {
     const tgi_node *node = tgi_graph_node(s->graph, task->node);
-    for (uint32_t i = 0; takes_whole(task) && i < node->n_inputs; i++) {
+    for (uint32_t i = 0; reads_buffers(task) && i < node->n_inputs; i++) {
         tgi_ref ref = tgi_fuse_storage_root(s, node->inputs[i]);
         int64_t param = param_of(s, ref);
-        if (!takes_input(node, i) || param < 0)
+        if (!reads_input(node, i) || param < 0)
             continue;
-        /* A loop that writes the variable would do so behind its back. */
-        if (is_overwritten(s, param, kernel_seen(s, ref), kernel) ||
+        /* A region that writes the variable would change its own input. */
+        if (is_overwritten(s, param, defining_kernel(s, ref), kernel) ||
             writes_param(s, node, param))
             return ref;
     }
@@ -263,28 +264,28 @@ bool tgi_fuse_reads_other_points(const tgi_fuse_state *s, const tgi_task *task)
     return false;
 }
 
-/* -- Notes ----------------------------------------------------------------- */
+/* -- Records --------------------------------------------------------------- */
 
-static void note_write(tgi_fuse_state *s, int64_t param,
-                       tgi_fuse_kernel_id kernel)
+static void record_write(tgi_fuse_state *s, int64_t param,
+                         tgi_fuse_kernel_id kernel)
 {
     s->last_writer[param] = kernel;
     if (tgi_fuse_kernel_id_is_none(s->first_writer[param]))
         s->first_writer[param] = kernel;
 }
 
-static void note_whole(tgi_fuse_state *s, const tgi_task *task)
+static void record_buffers(tgi_fuse_state *s, const tgi_task *task)
 {
     const tgi_node *node = tgi_graph_node(s->graph, task->node);
     for (uint32_t i = 0; i < node->n_inputs; i++) {
         tgi_ref ref = tgi_fuse_storage_root(s, node->inputs[i]);
-        if (!takes_input(node, i))
+        if (!reads_input(node, i))
             continue;
         int64_t param = param_of(s, ref);
         if (tgi_graph_node(s->graph, ref)->op == TGI_OP_VARIABLE) {
             param = (int64_t)tgi_fuse_param(s, ref);
             if (tgi_node_writes(node, i))
-                note_write(s, param, task->kernel);
+                record_write(s, param, task->kernel);
         }
         s->values[ref].is_read = true;
         if (param >= 0)
@@ -294,8 +295,8 @@ static void note_whole(tgi_fuse_state *s, const tgi_task *task)
 
 void tgi_fuse_record_accesses(tgi_fuse_state *s, const tgi_task *task)
 {
-    if (takes_whole(task))
-        note_whole(s, task);
+    if (reads_buffers(task))
+        record_buffers(s, task);
     for (size_t n = 0; n < task->expr.order.n; n++) {
         const tgi_expr_id i = task->expr.order.data[n];
         int64_t param = param_read(s, task, i);
@@ -314,7 +315,7 @@ void tgi_fuse_record_accesses(tgi_fuse_state *s, const tgi_task *task)
     }
     int64_t param = param_written(s, task);
     if (param >= 0)
-        note_write(s, param, task->kernel);
-    if (task->kind == TGI_TASK_CHECK || takes_whole(task))
+        record_write(s, param, task->kernel);
+    if (task->kind == TGI_TASK_CHECK || reads_buffers(task))
         s->fence = task->kernel;
 }

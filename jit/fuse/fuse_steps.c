@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuse_steps.c - kernels in order, with barriers between those that depend on
- * each other. Between two barriers lies an epoch; a buffer is in use from the
- * first epoch that touches it to the last, and memory is shared by buffers
- * whose epochs are apart.
+ * fuse_steps.c - steps and barriers. A barrier precedes a kernel only if it has a
+ * RAW, WAR or WAW conflict with one since the last barrier. Barriers delimit
+ * epochs; the live range of a buffer is from the first epoch that accesses it
+ * to the last.
  *
- * Tiny kernels are all the first thread's, which does one after the other:
- * among themselves they need no barrier.
+ * Thread 0 runs all straight-line kernels, in order: they need no barriers
+ * among themselves.
+ *
+ * Requires:  kernels of fusion, in order.
+ * Computes:  steps, epochs, live ranges; names of kernels.
+ * Preserves: the order of effects.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,14 +22,14 @@
 #include "fuse/fuse_value.h"
 #include "memory/merge_buffers.h"
 
-/* Words of a tiny region, and of all of them, at most: they are one function,
-   and LLVM takes more than twice the time for twice of it. */
-enum { MOST_WORDS = 1500, MOST_WORDS_OF_ALL = 3000 };
+/* Maximum instruction estimates of a straight-line group, and of all of them.
+   They are one function, and compile time grows faster than its length. */
+enum { MAX_GROUP_COST = 1500, MAX_TOTAL_COST = 3000 };
 
 tg_status tgi_step_builder_add(tgi_step_builder *st, tgi_loop_step step)
 {
     if (step.kind != TGI_STEP_RUN)
-        st->words = 0;
+        st->group_cost = 0;
     return tgi_vec_push(&st->state->loops->steps, step) ? TG_OK
                                                         : tgi_error_memory();
 }
@@ -38,8 +42,8 @@ tg_status tgi_step_builder_barrier(tgi_step_builder *st)
     return tgi_step_builder_add(st, (tgi_loop_step){.kind = TGI_STEP_BARRIER});
 }
 
-/* Makes room for buffers that are new. */
-static tg_status know_buffers(tgi_step_builder *st)
+/* Extends `touched` to new buffers. */
+static tg_status extend_touched(tgi_step_builder *st)
 {
     while (st->touched.n < st->state->loops->buffers.n)
         if (!tgi_vec_push(&st->touched, (uint8_t)0))
@@ -47,7 +51,7 @@ static tg_status know_buffers(tgi_step_builder *st)
     return TG_OK;
 }
 
-/* What a kernel does to a buffer, as bits; true if that must wait. */
+/* True if an access conflicts with one of this epoch. */
 static bool conflicts(const tgi_step_builder *st, tgi_buffer_id buffer,
                       unsigned does)
 {
@@ -58,11 +62,12 @@ static bool conflicts(const tgi_step_builder *st, tgi_buffer_id buffer,
         return was & (TGI_TOUCH_WRITTEN | TGI_TOUCH_PARTLY);
     if (does & TGI_TOUCH_WRITTEN)
         return was != 0;
-    /* Parts do not touch each other. */
+    /* Parts do not overlap. */
     return was & (TGI_TOUCH_READ | TGI_TOUCH_WRITTEN);
 }
 
-static void touch(tgi_step_builder *st, tgi_buffer_id buffer, unsigned does)
+static void record_touch(tgi_step_builder *st, tgi_buffer_id buffer,
+                         unsigned does)
 {
     tgi_loop_buffer *b = tgi_loops_buffer(st->state->loops, buffer);
     st->touched.data[tgi_buffer_id_index(buffer)] |=
@@ -76,16 +81,16 @@ static void touch(tgi_step_builder *st, tgi_buffer_id buffer, unsigned does)
 tg_status tgi_step_builder_touch(tgi_step_builder *st, tgi_buffer_id buffer,
                                  unsigned does)
 {
-    TGI_TRY(know_buffers(st));
-    touch(st, buffer, does);
+    TGI_TRY(extend_touched(st));
+    record_touch(st, buffer, does);
     return TG_OK;
 }
 
-/* Calls `look` for every buffer a kernel touches, until it says yes. */
+/* Calls `visit` for every buffer a kernel accesses, until it returns true. */
 static bool walk_buffers(tgi_step_builder *st, const tgi_kernel_loops *k,
-                         unsigned store_does,
-                         bool look(tgi_step_builder *st, tgi_buffer_id buffer,
-                                   unsigned does))
+                         unsigned store_access,
+                         bool visit(tgi_step_builder *st, tgi_buffer_id buffer,
+                                    unsigned does))
 {
     const tgi_loops *loops = st->state->loops;
     for (size_t i = 1; i < k->insts.n; i++) {
@@ -94,36 +99,36 @@ static bool walk_buffers(tgi_step_builder *st, const tgi_kernel_loops *k,
             continue;
         const tgi_buffer_id buffer = k->accesses.data[inst->number].buffer;
         if (tgi_loops_buffer(loops, buffer)->place != TGI_PLACE_SCRATCH &&
-            look(st, buffer, TGI_TOUCH_READ))
+            visit(st, buffer, TGI_TOUCH_READ))
             return true;
     }
     for (size_t i = 0; i < k->stores.n; i++) {
         const tgi_buffer_id buffer =
             k->accesses.data[k->stores.data[i].access].buffer;
         if (tgi_loops_buffer(loops, buffer)->place != TGI_PLACE_SCRATCH &&
-            look(st, buffer, store_does))
+            visit(st, buffer, store_access))
             return true;
     }
     return false;
 }
 
-static bool look_conflict(tgi_step_builder *st, tgi_buffer_id buffer,
-                          unsigned does)
+static bool visit_conflict(tgi_step_builder *st, tgi_buffer_id buffer,
+                           unsigned does)
 {
     return conflicts(st, buffer, does);
 }
 
-static bool look_touch(tgi_step_builder *st, tgi_buffer_id buffer,
-                       unsigned does)
+static bool visit_touch(tgi_step_builder *st, tgi_buffer_id buffer,
+                        unsigned does)
 {
-    touch(st, buffer, does);
+    record_touch(st, buffer, does);
     return false;
 }
 
 /* -- Kinds of steps -------------------------------------------------------- */
 
-/* Parts that lie side by side need not wait for each other. */
-static unsigned store_does(const tgi_fuse_state *s, const tgi_fuse_kernel *k)
+/* Stores to disjoint parts do not conflict. */
+static unsigned store_access(const tgi_fuse_state *s, const tgi_fuse_kernel *k)
 {
     for (size_t i = 0; i < k->tasks.n; i++) {
         const tgi_task *task = tgi_fuse_kernel_task(s, k, i);
@@ -137,19 +142,19 @@ static tg_status add_run(tgi_step_builder *st, tgi_kernel_id id, unsigned does)
 {
     tgi_fuse_state *s = st->state;
     tgi_kernel_loops *k = tgi_loops_kernel(s->loops, id);
-    const uint32_t words = tgi_fuse_straightline_cost(s, k);
+    const uint32_t cost = tgi_fuse_straightline_cost(s, k);
     st->is_straightline = k->is_straightline =
-        words && st->words + words <= MOST_WORDS &&
-        st->all_words + words <= MOST_WORDS_OF_ALL;
-    if (walk_buffers(st, k, does, look_conflict))
+        cost && st->group_cost + cost <= MAX_GROUP_COST &&
+        st->total_cost + cost <= MAX_TOTAL_COST;
+    if (walk_buffers(st, k, does, visit_conflict))
         TGI_TRY(tgi_step_builder_barrier(st));
-    walk_buffers(st, k, does, look_touch);
-    st->words = st->is_straightline ? st->words + words : 0;
-    st->all_words += st->is_straightline ? words : 0;
+    walk_buffers(st, k, does, visit_touch);
+    st->group_cost = st->is_straightline ? st->group_cost + cost : 0;
+    st->total_cost += st->is_straightline ? cost : 0;
     st->is_straightline = false;
     if (k->is_straightline && s->explain)
         tgi_strbuf_addf(s->explain,
-                        "kernel %s: tiny, straight-line in the entry\n",
+                        "kernel %s: straight-line code in the entry\n",
                         k->name);
     return tgi_step_builder_add(
         st, (tgi_loop_step){.kind = TGI_STEP_RUN, .kernel = id});
@@ -172,7 +177,7 @@ static tgi_buffer_id add_unused(tgi_fuse_state *s, tgi_ref ref,
     return tgi_fuse_add_buffer(s, buffer);
 }
 
-/* Where the outputs of a host call go: to what is used of them. */
+/* Outputs of a host call go to the buffers of the results in use. */
 static tg_status add_outputs(tgi_step_builder *st, tgi_ref ref,
                              tgi_buffer_id *buffers, uint32_t n_outputs)
 {
@@ -231,7 +236,7 @@ static tg_status add_host(tgi_step_builder *st, tgi_ref ref)
 
 /* -- Names ----------------------------------------------------------------- */
 
-/* "tg_step_3_tanh_sigmoid": the function, a number, what is most telling. */
+/* "tg_step_3_tanh_sigmoid": function, number, up to four ops from the end. */
 static tg_status set_name(tgi_fuse_state *s, tgi_kernel_id id)
 {
     tgi_kernel_loops *k = tgi_loops_kernel(s->loops, id);
@@ -265,7 +270,7 @@ static tg_status set_name(tgi_fuse_state *s, tgi_kernel_id id)
     return k->name ? TG_OK : tgi_error_memory();
 }
 
-/* -- All ------------------------------------------------------------------- */
+/* -- Kernels --------------------------------------------------------------- */
 
 static tg_status build_kernel(tgi_step_builder *st, tgi_fuse_kernel *k)
 {
@@ -277,11 +282,11 @@ static tg_status build_kernel(tgi_step_builder *st, tgi_fuse_kernel *k)
         return tgi_step_builder_region(st, task->node);
     size_t number = s->loops->kernels.n;
     TGI_TRY(tgi_fuse_build_kernel(s, k));
-    TGI_TRY(know_buffers(st));
+    TGI_TRY(extend_touched(st));
     for (; number < s->loops->kernels.n; number++) {
         const tgi_kernel_id id = tgi_kernel_id_from(number);
         TGI_TRY(set_name(s, id));
-        TGI_TRY(add_run(st, id, store_does(s, k)));
+        TGI_TRY(add_run(st, id, store_access(s, k)));
     }
     if (task->kind != TGI_TASK_CHECK)
         return TG_OK;
@@ -290,8 +295,8 @@ static tg_status build_kernel(tgi_step_builder *st, tgi_fuse_kernel *k)
         st, (tgi_loop_step){.kind = TGI_STEP_RETURN_IF_FAILED});
 }
 
-/* What is kept from call to call is in use all the time. */
-static void keep_buffers(tgi_loops *loops)
+/* Memoised buffers are live during the whole program. */
+static void extend_memoised(tgi_loops *loops)
 {
     for (size_t i = 0; i < loops->kernels.n; i++) {
         const tgi_kernel_loops *k = loops->kernels.data[i];
@@ -306,9 +311,8 @@ static void keep_buffers(tgi_loops *loops)
     }
 }
 
-/* Buffers that change places are where any of them was: all are in use as long
-   as one is. */
-static bool join_lives(tgi_loops *loops, const tgi_control_flow *c)
+/* Buffers that a loop swaps share one live range. True if they did before. */
+static bool unify_live_ranges(tgi_loops *loops, const tgi_control_flow *c)
 {
     uint32_t first = UINT32_MAX, last = 0;
     bool is_same = true;
@@ -326,13 +330,13 @@ static bool join_lives(tgi_loops *loops, const tgi_control_flow *c)
     return is_same;
 }
 
-static void join_all_lives(tgi_loops *loops)
+static void unify_all_live_ranges(tgi_loops *loops)
 {
     bool is_same = false;
     while (!is_same) {
         is_same = true;
         for (size_t i = 0; i < loops->controls.n; i++)
-            is_same &= join_lives(loops, &loops->controls.data[i]);
+            is_same &= unify_live_ranges(loops, &loops->controls.data[i]);
     }
 }
 
@@ -348,8 +352,8 @@ tg_status tgi_fuse_build(tgi_fuse_state *s)
     tgi_step_builder st = {.state = s};
     tg_status status = tgi_step_builder_kernels(&st);
     s->loops->n_epochs = st.epoch + 1;
-    keep_buffers(s->loops);
-    join_all_lives(s->loops);
+    extend_memoised(s->loops);
+    unify_all_live_ranges(s->loops);
     tgi_vec_deinit(&st.touched);
     if (!status)
         status = tgi_merge_buffers(s->loops, s->explain);

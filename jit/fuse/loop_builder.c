@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loop_builder.c - kernels into loops: the entries of a kernel's tasks become
- * insts, each (node, map) once, or once in each phase if it depends on the
- * inner axis.
+ * loop_builder.c - emits the expressions of tasks as insts, each (node, map)
+ * once per kernel, or once per phase if it depends on the inner axis.
  */
 #include <assert.h>
 #include <string.h>
@@ -41,7 +40,7 @@ uint32_t tgi_loop_builder_access(tgi_loop_builder *b, const tgi_access *access)
     return (uint32_t)b->loops->accesses.n - 1;
 }
 
-/* A bit for every axis an address depends on. */
+/* The axes that an address depends on. */
 static uint32_t axes_of_access(const tgi_loop_builder *b,
                                const tgi_access *access)
 {
@@ -111,7 +110,7 @@ uint32_t tgi_loop_builder_reduced(tgi_loop_builder *b, uint32_t reduction)
                     TGI_AXES_POINT);
 }
 
-/* An empty buffer has no element to load: 0 stands for it. */
+/* A load from an empty buffer is the constant 0. */
 static uint32_t add_load(tgi_loop_builder *b, int dtype, tgi_ref node,
                          const tgi_access *access)
 {
@@ -197,16 +196,16 @@ uint32_t tgi_loop_builder_reload(tgi_loop_builder *b, uint32_t number,
 
 /* -- Shifts ---------------------------------------------------------------- */
 
-static uint32_t recall(tgi_loop_builder *b, const tgi_expr_node *entry,
-                       uint64_t hash);
+static uint32_t find_cached(tgi_loop_builder *b, const tgi_expr_node *entry,
+                            uint64_t hash);
 
 static uint64_t hash_of(const tgi_expr_node *entry)
 {
     return tgi_hash(&entry->map, sizeof(entry->map), entry->node);
 }
 
-/* An i64 that is the same in all of the kernel, each once: addresses with the
-   same shift are then seen to be the same. */
+/* A kernel-invariant i64. Equal ones are one inst, so that addresses with the
+   same shift compare equal. */
 static uint32_t add_scalar(tgi_loop_builder *b, tgi_inst inst)
 {
     inst.dtype = TG_I64;
@@ -231,7 +230,7 @@ static uint32_t add_i64_op(tgi_loop_builder *b, int op, uint32_t x, uint32_t y)
                   : 0;
 }
 
-/* sum + factor * x, or - if it is negative; a sum of 0 is none so far. */
+/* sum + factor * x; `sum` 0: there are no terms yet. */
 static uint32_t add_scaled(tgi_loop_builder *b, uint32_t sum, uint32_t x,
                            tgi_stride factor)
 {
@@ -251,7 +250,7 @@ static tgi_stride stride_of_step(int64_t step)
     return (tgi_stride){step < 0 ? -step : step, step < 0};
 }
 
-/* The value of a shift: its start is known by now, see fuse_expand.c. */
+/* The value of a shift. Its starts have been emitted already (fuse_expr.c). */
 static uint32_t build_shift(tgi_loop_builder *b, tgi_shift_id id)
 {
     tgi_fuse_state *s = b->state;
@@ -260,7 +259,7 @@ static uint32_t build_shift(tgi_loop_builder *b, tgi_shift_id id)
         const tgi_shift *shift = &s->shifts.data[tgi_shift_id_index(id)];
         tgi_expr_node start = {.node = shift->start};
         tgi_map_init(s, start.node, &start.map);
-        const uint32_t inst = recall(b, &start, hash_of(&start));
+        const uint32_t inst = find_cached(b, &start, hash_of(&start));
         assert(inst);
         const uint32_t index =
             add_scalar(b, (tgi_inst){.kind = TGI_INST_INDEX,
@@ -277,7 +276,7 @@ static uint32_t build_shift(tgi_loop_builder *b, tgi_shift_id id)
     return sum;
 }
 
-/* Adds the shift of one axis, whose elements lie `stride` apart. */
+/* Adds the shift of one axis with this stride. */
 static bool add_shift(tgi_loop_builder *b, const tgi_map_axis *at,
                       tgi_dim stride, tgi_access *access)
 {
@@ -299,7 +298,7 @@ bool tgi_loop_builder_shift(tgi_loop_builder *b, const tgi_task *task,
     return add_shift(b, &at, task->target.shift_stride, access);
 }
 
-/* The address of an entry, shifts included. */
+/* The address of an expression node, with shifts. */
 static bool access_of(tgi_loop_builder *b, const tgi_expr_node *entry,
                       tgi_access *out_access)
 {
@@ -313,9 +312,9 @@ static bool access_of(tgi_loop_builder *b, const tgi_expr_node *entry,
     return true;
 }
 
-/* -- From entries ---------------------------------------------------------- */
+/* -- Expression nodes ------------------------------------------------------ */
 
-/* The position of an element in the dense form of its node. */
+/* The index of an element in the dense form of its node. */
 static uint32_t position_of(tgi_loop_builder *b, const tgi_expr_node *entry)
 {
     tgi_access access;
@@ -349,13 +348,13 @@ static uint32_t build_iota(tgi_loop_builder *b, const tgi_expr_node *entry,
                : 0;
 }
 
-/* What a leaf reads, from the given buffer. */
-static uint32_t build_read(tgi_loop_builder *b, const tgi_task *task,
+/* A load; `index` is the inst of a GATHERED axis. */
+static uint32_t build_load(tgi_loop_builder *b, const tgi_task *task,
                            const tgi_expr_node *entry, uint32_t index)
 {
     tgi_fuse_state *s = b->state;
     const tgi_node *node = tgi_graph_node(s->graph, entry->node);
-    /* The task that copies a variable's contents reads the variable. */
+    /* The task that takes a snapshot of a variable loads the variable. */
     tgi_ref from =
         tgi_task_materialises(task, entry->node) && node->op == TGI_OP_READ
             ? node->inputs[0]
@@ -366,7 +365,7 @@ static uint32_t build_read(tgi_loop_builder *b, const tgi_task *task,
         return 0;
     access.buffer = buffer;
     access.index = access.index ? index : 0;
-    /* Scratch holds the row of one point only. */
+    /* Scratch holds the row of one point. */
     if (tgi_loops_buffer(s->loops, buffer)->place == TGI_PLACE_SCRATCH)
         for (int axis = 0; axis < TGI_LOOP_AXES; axis++)
             if (!(b->inner_axes >> axis & 1))
@@ -374,7 +373,7 @@ static uint32_t build_read(tgi_loop_builder *b, const tgi_task *task,
     return add_load(b, node->dtype, entry->node, &access);
 }
 
-/* Reads through the index; views may lie between. */
+/* A load through the index, and through views in between. */
 static uint32_t build_gather(tgi_loop_builder *b, const tgi_task *task,
                              const tgi_expr_node *entry, const tgi_node *node)
 {
@@ -387,8 +386,7 @@ static uint32_t build_gather(tgi_loop_builder *b, const tgi_task *task,
 
     uint32_t operand = tgi_loop_builder_inst_of(b, entry->operands[0]);
     uint32_t index = add_index(b, TGI_INST_INDEX, operand, extent, entry->node);
-    /* Down to what is read by the index, unless views on the way make it
-       the same element everywhere. */
+    /* Skip views down to the gathered load, unless they make it invariant. */
     tgi_expr_id id = entry->operands[1];
     const tgi_expr_node *leaf = tgi_expr_at(&task->expr, id);
     while (!tgi_expr_id_is_none(leaf->map.index) && leaf->n_operands) {
@@ -397,7 +395,7 @@ static uint32_t build_gather(tgi_loop_builder *b, const tgi_task *task,
     }
     uint32_t element = tgi_loop_builder_inst_of(b, id);
     if (!tgi_expr_id_is_none(leaf->map.index))
-        element = index ? build_read(b, task, leaf, index) : 0;
+        element = index ? build_load(b, task, leaf, index) : 0;
     if (!element || attr->mode != TG_GATHER_ZERO)
         return element;
 
@@ -443,7 +441,7 @@ static uint32_t build_operation(tgi_loop_builder *b, const tgi_expr_node *entry,
     return add_operation(b, inst);
 }
 
-/* An entry that is computed here. */
+/* A node that is computed, not loaded. */
 static uint32_t build_computed(tgi_loop_builder *b, const tgi_task *task,
                                const tgi_expr_node *entry)
 {
@@ -465,7 +463,7 @@ static uint32_t build_computed(tgi_loop_builder *b, const tgi_task *task,
                                    .node = entry->node},
                         0);
     }
-    case TGI_OP_UNSET: /* zeros are as good as anything */
+    case TGI_OP_UNSET: /* any value will do */
         return add_constant(b, node->dtype, 0, entry->node);
     case TGI_OP_GATHER:
         return build_gather(b, task, entry, node);
@@ -483,45 +481,45 @@ static uint32_t build_computed(tgi_loop_builder *b, const tgi_task *task,
     return build_operation(b, entry, node);
 }
 
-/* -- Each once ------------------------------------------------------------- */
+/* -- Common subexpressions ------------------------------------------------- */
 
-/* The inst of the same node and map that is known in this phase; 0: none. */
-static uint32_t recall(tgi_loop_builder *b, const tgi_expr_node *entry,
-                       uint64_t hash)
+/* An inst of the same node and map that is valid in this phase; 0: none. */
+static uint32_t find_cached(tgi_loop_builder *b, const tgi_expr_node *entry,
+                            uint64_t hash)
 {
     size_t probe = 0;
     uint32_t position;
     while ((position = tgi_index_next(&b->index, hash, &probe))) {
-        const tgi_cached_inst *known = &b->known.data[position - 1];
-        bool is_inner = (axes_of(b, known->inst) & b->inner_axes) != 0;
-        if (known->entry->node == entry->node &&
-            memcmp(&known->entry->map, &entry->map, sizeof(entry->map)) == 0 &&
-            (!is_inner || known->phase == b->phase))
-            return known->inst;
+        const tgi_cached_inst *cached = &b->cached.data[position - 1];
+        bool is_inner = (axes_of(b, cached->inst) & b->inner_axes) != 0;
+        if (cached->node->node == entry->node &&
+            memcmp(&cached->node->map, &entry->map, sizeof(entry->map)) == 0 &&
+            (!is_inner || cached->phase == b->phase))
+            return cached->inst;
     }
     return 0;
 }
 
-static bool remember(tgi_loop_builder *b, const tgi_expr_node *entry,
-                     uint64_t hash, uint32_t inst)
+static bool cache_inst(tgi_loop_builder *b, const tgi_expr_node *entry,
+                       uint64_t hash, uint32_t inst)
 {
-    tgi_cached_inst known = {entry, inst, b->phase};
-    if (tgi_vec_push(&b->known, known) &&
-        tgi_index_add(&b->index, hash, (uint32_t)b->known.n))
+    tgi_cached_inst cached = {entry, inst, b->phase};
+    if (tgi_vec_push(&b->cached, cached) &&
+        tgi_index_add(&b->index, hash, (uint32_t)b->cached.n))
         return true;
     tgi_error_memory();
     return false;
 }
 
-/* The value that a task of this kernel has stored at the same point. */
-static uint32_t build_own(tgi_loop_builder *b, const tgi_task *writer,
-                          const tgi_task *task, const tgi_expr_node *entry)
+/* The value that a task of this kernel has computed at the same point. */
+static uint32_t build_local(tgi_loop_builder *b, const tgi_task *writer,
+                            const tgi_task *task, const tgi_expr_node *entry)
 {
     if (writer->kind == TGI_TASK_REDUCE)
         return tgi_loop_builder_reduced(b, writer->reduce.reduction);
     if (writer->level == TGI_LEVEL_POINT || writer->phase == task->phase)
         return writer->map.inst;
-    return build_read(b, task, entry, 0);
+    return build_load(b, task, entry, 0);
 }
 
 uint32_t tgi_loop_builder_expand(tgi_loop_builder *b, const tgi_task *task,
@@ -531,23 +529,23 @@ uint32_t tgi_loop_builder_expand(tgi_loop_builder *b, const tgi_task *task,
     for (size_t n = 0; n < x->order.n; n++) {
         const tgi_expr_id i = x->order.data[n];
         const tgi_expr_node *entry = tgi_expr_at(x, i);
-        /* An index belongs to one gather of one task, which reads for it. */
+        /* The gather itself loads gathered nodes. */
         if (!tgi_expr_id_is_none(entry->map.index)) {
             b->inst_of[tgi_expr_id_index(i)] = 0;
             continue;
         }
         uint64_t hash = hash_of(entry);
-        uint32_t inst = recall(b, entry, hash);
+        uint32_t inst = find_cached(b, entry, hash);
         if (!inst) {
             const tgi_task *writer = tgi_fuse_writer(b->state, task, i);
             if (writer &&
                 tgi_fuse_kernel_id_equals(writer->kernel, task->kernel))
-                inst = build_own(b, writer, task, entry);
+                inst = build_local(b, writer, task, entry);
             else if (tgi_expr_node_is_loaded(b->state, task, i))
-                inst = build_read(b, task, entry, 0);
+                inst = build_load(b, task, entry, 0);
             else
                 inst = build_computed(b, task, entry);
-            if (!inst || !remember(b, entry, hash, inst))
+            if (!inst || !cache_inst(b, entry, hash, inst))
                 return 0;
         }
         b->inst_of[tgi_expr_id_index(i)] = inst;

@@ -1,26 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * in_place.c - buffers that take the place of others. What a kernel
- * stores may lie where something lay that dies in this very kernel, if every
- * load of the old reads exactly the element that is stored: elements are
- * loaded before they are stored, and each belongs to one item of one thread.
- * This is what happens to a variable that is updated from itself; the two
- * become one buffer, so code is made as for that.
+ * in_place.c - in-place reuse. A buffer that a kernel stores takes the storage of
+ * one that dies in the same kernel, if every load of the old buffer reads the
+ * element being stored. That is safe because elements are loaded before they
+ * are stored and each belongs to one work item of one thread. The two become
+ * one buffer, as if a variable were updated from itself.
  *
- * It comes last in fusion, when steps and epochs are known.
+ * Also the driver of buffer merging (merge_buffers.h), and renumbering.
+ *
+ * Requires:    steps, epochs, live ranges; copies already elided.
+ * Preserves:   results and effects; live ranges stay current.
+ * Invalidates: buffer ids.
+ * Terminates:  one pass over the steps.
  */
 #include "base/error.h"
 #include "loop/explain.h"
 #include "memory/merge_buffers.h"
 #include "memory/merger.h"
 
-static tgi_buffer_id buffer_of(const tgi_merger *m, const tgi_kernel_loops *k,
-                               uint32_t access)
-{
-    return tgi_merger_buffer(m, k, access);
-}
-
-/* -- Is it legal? ---------------------------------------------------------- */
+/* -- Legality -------------------------------------------------------------- */
 
 static bool is_same_stride(tgi_stride a, tgi_stride b)
 {
@@ -40,8 +38,8 @@ bool tgi_access_is_same_element(const tgi_kernel_loops *k, const tgi_access *a,
 }
 
 /*
- * No blocks that are combined later, no columns that are taken side by side,
- * and no tiles, which need an access that lies across.
+ * False for COLUMNS, checks, two-stage reductions, and accesses that are not
+ * contiguous along the inner axis, for which code is generated in tiles.
  */
 bool tgi_kernel_is_single_sweep(const tgi_kernel_loops *k)
 {
@@ -59,16 +57,16 @@ bool tgi_kernel_is_single_sweep(const tgi_kernel_loops *k)
     return true;
 }
 
-/* The only kernel of the epoch that touches it. */
+/* True if only one kernel of the epoch accesses the buffer. */
 static bool is_alone(const tgi_merger *m, tgi_buffer_id buffer)
 {
     return !m->is_shared[tgi_buffer_id_index(buffer)];
 }
 
 /*
- * True if `old`, which the kernel loads, and `new`, which it stores, may be one
- * buffer. In later phases than the first store the old one is gone; all that
- * is loaded of the new one was stored by the kernel, at the same element.
+ * True if `old`, which the kernel loads, and `new`, which it stores, may share
+ * storage. No phase after the first store loads `old`; loads of `new` read
+ * elements that the kernel stored at the same point.
  */
 static bool can_replace(const tgi_merger *m, const tgi_kernel_loops *k,
                         tgi_buffer_id old, tgi_buffer_id new)
@@ -78,7 +76,7 @@ static bool can_replace(const tgi_merger *m, const tgi_kernel_loops *k,
     for (size_t i = 0; i < k->stores.n; i++) {
         const tgi_loop_store *store = &k->stores.data[i];
         const tgi_access *access = &k->accesses.data[store->access];
-        const tgi_buffer_id buffer = buffer_of(m, k, store->access);
+        const tgi_buffer_id buffer = tgi_merger_buffer(m, k, store->access);
         if (tgi_buffer_id_equals(buffer, old))
             return false;
         if (!tgi_buffer_id_equals(buffer, new))
@@ -93,7 +91,7 @@ static bool can_replace(const tgi_merger *m, const tgi_kernel_loops *k,
         const tgi_inst *inst = &k->insts.data[i];
         if (inst->kind != TGI_INST_LOAD)
             continue;
-        const tgi_buffer_id buffer = buffer_of(m, k, inst->number);
+        const tgi_buffer_id buffer = tgi_merger_buffer(m, k, inst->number);
         if (!tgi_buffer_id_equals(buffer, old) &&
             !tgi_buffer_id_equals(buffer, new))
             continue;
@@ -107,15 +105,14 @@ static bool can_replace(const tgi_merger *m, const tgi_kernel_loops *k,
 
 /* -- Merging --------------------------------------------------------------- */
 
-static bool begins_here(const tgi_merger *m, tgi_buffer_id buffer,
-                        uint32_t epoch)
+static bool is_born(const tgi_merger *m, tgi_buffer_id buffer, uint32_t epoch)
 {
     const tgi_loop_buffer *b = tgi_loops_buffer(m->loops, buffer);
     return (b->place == TGI_PLACE_TEMP || b->place == TGI_PLACE_RESULT) &&
            b->first_epoch == epoch && is_alone(m, buffer) && !b->is_pinned;
 }
 
-static bool ends_here(const tgi_merger *m, tgi_buffer_id buffer, uint32_t epoch)
+static bool dies(const tgi_merger *m, tgi_buffer_id buffer, uint32_t epoch)
 {
     const tgi_loop_buffer *b = tgi_loops_buffer(m->loops, buffer);
     return b->place == TGI_PLACE_TEMP && b->first_epoch < epoch &&
@@ -142,18 +139,18 @@ void tgi_merger_merge(tgi_merger *m, tgi_buffer_id old, tgi_buffer_id new)
     before->graph = after->graph;
 }
 
-/* Looks for something whose place `new` can take. */
-static void replace(tgi_merger *m, const tgi_kernel_loops *k, tgi_buffer_id new,
-                    uint32_t epoch)
+/* Merges `new` with a buffer that the kernel loads, if possible. */
+static void merge_with_input(tgi_merger *m, const tgi_kernel_loops *k,
+                             tgi_buffer_id new, uint32_t epoch)
 {
     const tgi_loop_buffer *after = tgi_loops_buffer(m->loops, new);
     for (size_t i = 1; i < k->insts.n; i++) {
         const tgi_inst *inst = &k->insts.data[i];
         if (inst->kind != TGI_INST_LOAD)
             continue;
-        const tgi_buffer_id old = buffer_of(m, k, inst->number);
+        const tgi_buffer_id old = tgi_merger_buffer(m, k, inst->number);
         const tgi_loop_buffer *before = tgi_loops_buffer(m->loops, old);
-        if (ends_here(m, old, epoch) && before->count == after->count &&
+        if (dies(m, old, epoch) && before->count == after->count &&
             before->dtype == after->dtype && can_replace(m, k, old, new)) {
             tgi_merger_merge(m, old, new);
             return;
@@ -161,24 +158,26 @@ static void replace(tgi_merger *m, const tgi_kernel_loops *k, tgi_buffer_id new,
     }
 }
 
-static void visit(tgi_merger *m, const tgi_kernel_loops *k, uint32_t epoch)
+static void merge_outputs(tgi_merger *m, const tgi_kernel_loops *k,
+                          uint32_t epoch)
 {
     if (k->is_straightline || !tgi_kernel_is_single_sweep(k))
         return;
     for (size_t i = 0; i < k->stores.n; i++) {
-        const tgi_buffer_id new = buffer_of(m, k, k->stores.data[i].access);
-        if (begins_here(m, new, epoch))
-            replace(m, k, new, epoch);
+        const tgi_buffer_id new =
+            tgi_merger_buffer(m, k, k->stores.data[i].access);
+        if (is_born(m, new, epoch))
+            merge_with_input(m, k, new, epoch);
     }
 }
 
 /* -- Epochs ---------------------------------------------------------------- */
 
-static void note_touched(tgi_merger *m, tgi_kernel_id id, uint32_t epoch)
+static void record_accesses(tgi_merger *m, tgi_kernel_id id, uint32_t epoch)
 {
     const tgi_kernel_loops *k = tgi_loops_kernel(m->loops, id);
     for (uint32_t i = 0; i < k->accesses.n; i++) {
-        const uint32_t buffer = tgi_buffer_id_index(buffer_of(m, k, i));
+        const uint32_t buffer = tgi_buffer_id_index(tgi_merger_buffer(m, k, i));
         if (m->n_epochs[buffer] != epoch + 1) {
             m->n_epochs[buffer] = epoch + 1;
             m->kernel[buffer] = id;
@@ -188,7 +187,7 @@ static void note_touched(tgi_merger *m, tgi_kernel_id id, uint32_t epoch)
     }
 }
 
-static void visit_epochs(tgi_merger *m)
+static void reuse_in_place(tgi_merger *m)
 {
     const tgi_loops *loops = m->loops;
     uint32_t epoch = 0;
@@ -198,15 +197,15 @@ static void visit_epochs(tgi_merger *m)
                loops->steps.data[end].kind != TGI_STEP_BARRIER;
              end++)
             if (loops->steps.data[end].kind == TGI_STEP_RUN)
-                note_touched(m, loops->steps.data[end].kernel, epoch);
+                record_accesses(m, loops->steps.data[end].kernel, epoch);
         for (; begin < end; begin++)
             if (loops->steps.data[begin].kind == TGI_STEP_RUN)
-                visit(m, tgi_loops_kernel_at(loops, begin), epoch);
+                merge_outputs(m, tgi_loops_kernel_at(loops, begin), epoch);
         begin = end + 1;
     }
 }
 
-/* -- Numbers --------------------------------------------------------------- */
+/* -- Renumbering ----------------------------------------------------------- */
 
 static void renumber_buffer(const tgi_buffer_id *numbers, tgi_buffer_id *id)
 {
@@ -231,8 +230,9 @@ static void renumber_control(tgi_control_flow *c, const tgi_buffer_id *numbers)
     }
 }
 
-/* Takes what is gone out of the list, and gives everybody new numbers. */
-static void renumber(tgi_merger *m, tgi_buffer_id *numbers)
+/* Removes merged buffers and renumbers the others. `numbers` is scratch space,
+   by buffer. */
+static void renumber_buffers(tgi_merger *m, tgi_buffer_id *numbers)
 {
     tgi_loops *loops = m->loops;
     size_t n = 0;
@@ -280,10 +280,10 @@ tg_status tgi_merge_buffers(tgi_loops *loops, tgi_strbuf *explain)
             m.parent[i] = tgi_buffer_id_from(i);
         tgi_merger_elide_carried(&m);
         tgi_merger_elide_copies(&m);
-        visit_epochs(&m);
+        reuse_in_place(&m);
         if (m.has_merged) {
             tgi_merger_delete_copies(&m);
-            renumber(&m, numbers);
+            renumber_buffers(&m, numbers);
         }
     } else {
         status = tgi_error_memory();

@@ -68,9 +68,9 @@ static int merge_range(tgi_fuse_state *s, tgi_kernel_loops *k, int from, int to,
 }
 
 /*
- * Merges n_outer + n_inner axes into the form of loops.h. Outer axes from `fixed`
- * on stay as they are: the blocks of a split kernel, and columns in packed
- * panels.
+ * Merges n_outer + n_inner axes into the form of loops.h. Outer axes from
+ * `fixed` on stay as they are: the blocks of a split kernel, and columns in
+ * packed panels.
  */
 static tg_status normalise_axes(tgi_fuse_state *s, tgi_kernel_loops *k,
                                 int n_outer, int n_inner, int fixed)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuse_matmul.c - the tasks of a matmul. Its outer axes are the rows and columns
- * of the result, its inner axis is k. The micro-kernel wants k contiguous in
- * the first operand (A), and columns contiguous in the second (B). An operand
- * that is large, reused and laid out otherwise is stored again first, by a
- * separate task:
+ * fuse_matmul.c - the tasks of a matmul. Its outer axes are the rows and
+ * columns of the result, its inner axis is k. The micro-kernel wants k
+ * contiguous in the first operand (A), and columns contiguous in the second
+ * (B). An operand that is large, reused and laid out otherwise is stored again
+ * first, by a separate task:
  *
  *   A  row by row
  *   B  in packed panels (loops.h), read contiguously; also if it is only large

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuse_order.c - which kernels a task may be in, given what it reads and writes:
- * not before the kernels that store what it reads, only where variables have
- * the contents it reads, and not before the kernels that read what it
+ * fuse_order.c - which kernels a task may be in, given what it reads and
+ * writes: not before the kernels that store what it reads, only where variables
+ * have the contents it reads, and not before the kernels that read what it
  * overwrites.
  */
 #include "fuse/fuse_kernel.h"
@@ -113,11 +113,11 @@ tgi_fuse_bounds tgi_fuse_bounds_of(tgi_fuse_state *s, const tgi_task *task)
 {
     tgi_fuse_bounds b = {.can_join = true};
     for (size_t n = 0; n < task->expr.order.n; n++) {
-        const tgi_expr_id entry = task->expr.order.data[n];
-        const tgi_task *writer = tgi_fuse_writer(s, task, entry);
+        const tgi_expr_id id = task->expr.order.data[n];
+        const tgi_task *writer = tgi_fuse_writer(s, task, id);
         /* Contents that a branch or loop left in a variable. */
-        if (param_read(s, task, entry) >= 0)
-            raise_bound(&b, contents_since(s, task, entry), false);
+        if (param_read(s, task, id) >= 0)
+            raise_bound(&b, contents_since(s, task, id), false);
         if (writer)
             raise_bound(&b, writer->kernel,
                         !tgi_task_is_part(writer) &&
@@ -167,11 +167,11 @@ static bool can_write(tgi_fuse_state *s, tgi_fuse_kernel_id number,
             t < k->tasks.n ? tgi_fuse_kernel_task(s, k, t) : task;
         for (size_t n = 0; n < reader->expr.order.n; n++) {
             const tgi_expr_id i = reader->expr.order.data[n];
-            const tgi_expr_node *entry = tgi_expr_at(&reader->expr, i);
+            const tgi_expr_node *expr_node = tgi_expr_at(&reader->expr, i);
             if (param_read(s, reader, i) != param)
                 continue;
-            if (s->values[entry->node].class == TGI_VALUE_ALIAS ||
-                !tgi_map_is_identity(s, entry->node, &entry->map))
+            if (s->values[expr_node->node].class == TGI_VALUE_ALIAS ||
+                !tgi_map_is_identity(s, expr_node->node, &expr_node->map))
                 return false;
         }
     }
@@ -185,14 +185,14 @@ static bool can_read(const tgi_fuse_state *s, tgi_fuse_kernel_id number,
 {
     for (size_t n = 0; n < task->expr.order.n; n++) {
         const tgi_expr_id i = task->expr.order.data[n];
-        const tgi_expr_node *entry = tgi_expr_at(&task->expr, i);
+        const tgi_expr_node *expr_node = tgi_expr_at(&task->expr, i);
         int64_t param = param_read(s, task, i);
         if (param < 0 ||
             !tgi_fuse_kernel_id_equals(s->last_writer[param], number))
             continue;
         if (tgi_fuse_kernel_at(s, number)->has_reduction ||
-            s->values[entry->node].class == TGI_VALUE_ALIAS ||
-            !tgi_map_is_identity(s, entry->node, &entry->map))
+            s->values[expr_node->node].class == TGI_VALUE_ALIAS ||
+            !tgi_map_is_identity(s, expr_node->node, &expr_node->map))
             return false;
     }
     return true;
@@ -255,10 +255,10 @@ bool tgi_fuse_reads_other_points(const tgi_fuse_state *s, const tgi_task *task)
     int64_t param = param_written(s, task);
     for (size_t n = 0; param >= 0 && n < task->expr.order.n; n++) {
         const tgi_expr_id i = task->expr.order.data[n];
-        const tgi_expr_node *entry = tgi_expr_at(&task->expr, i);
+        const tgi_expr_node *expr_node = tgi_expr_at(&task->expr, i);
         if (param_read(s, task, i) == param &&
-            !(s->values[entry->node].class == TGI_VALUE_INPUT &&
-              tgi_map_is_identity(s, entry->node, &entry->map)))
+            !(s->values[expr_node->node].class == TGI_VALUE_INPUT &&
+              tgi_map_is_identity(s, expr_node->node, &expr_node->map)))
             return true;
     }
     return false;

@@ -48,9 +48,9 @@ typedef struct position {
 } position;
 
 /*
- * True if a reduction is split into blocks (split-K), whose results are combined
- * by a second kernel. Along columns this is faster even for one thread, as
- * blocks of rows are read contiguously.
+ * True if a reduction is split into blocks (split-K), whose results are
+ * combined by a second kernel. Along columns this is faster even for one
+ * thread, as blocks of rows are read contiguously.
  */
 static bool is_split(const tgi_domain *outer, const tgi_domain *inner,
                      tgi_vectors vectors, int op)
@@ -124,13 +124,13 @@ static position match_domain(const tgi_fuse_kernel *k, const tgi_task *task)
 }
 
 bool tgi_fuse_is_aligned(const tgi_fuse_state *s, const tgi_task *writer,
-                         const tgi_expr_node *entry, const tgi_map *map)
+                         const tgi_expr_node *expr_node, const tgi_map *map)
 {
     /* A shift must be known before any point runs. */
-    return s->values[entry->node].class == TGI_VALUE_MATERIALISED &&
-           tgi_task_materialises(writer, entry->node) &&
-           writer->kind != TGI_TASK_EPILOGUE && entry->depth == 0 &&
-           tgi_map_is_identity(s, entry->node, map);
+    return s->values[expr_node->node].class == TGI_VALUE_MATERIALISED &&
+           tgi_task_materialises(writer, expr_node->node) &&
+           writer->kind != TGI_TASK_EPILOGUE && expr_node->depth == 0 &&
+           tgi_map_is_identity(s, expr_node->node, map);
 }
 
 /* Lanes over which a phase distributes elements. */
@@ -181,8 +181,9 @@ static position try_join(tgi_fuse_state *s, tgi_fuse_kernel_id number,
         const tgi_task *writer = tgi_fuse_writer(s, task, i);
         if (!writer || !tgi_fuse_kernel_id_equals(writer->kernel, number))
             continue;
-        const tgi_expr_node *entry = tgi_expr_at(&task->expr, i);
-        p.is_possible = tgi_fuse_is_aligned(s, writer, entry, &entry->map);
+        const tgi_expr_node *expr_node = tgi_expr_at(&task->expr, i);
+        p.is_possible =
+            tgi_fuse_is_aligned(s, writer, expr_node, &expr_node->map);
         bool is_later =
             p.level == TGI_LEVEL_INNER && (writer->kind == TGI_TASK_REDUCE ||
                                            writer->level == TGI_LEVEL_POINT);
@@ -282,17 +283,17 @@ static bool has_mergeable_inner(tgi_fuse_state *s, const tgi_task *task,
         return false;
     for (size_t n = 0; n < task->expr.order.n; n++) {
         const tgi_expr_id i = task->expr.order.data[n];
-        const tgi_expr_node *entry = tgi_expr_at(&task->expr, i);
-        int op = tgi_graph_node(s->graph, entry->node)->op;
+        const tgi_expr_node *expr_node = tgi_expr_at(&task->expr, i);
+        int op = tgi_graph_node(s->graph, expr_node->node)->op;
         bool is_read = tgi_expr_node_is_loaded(s, task, i);
         tgi_access access;
-        if (tgi_fuse_is_empty(s, entry->node))
+        if (tgi_fuse_is_empty(s, expr_node->node))
             continue;
         if (!is_read && op != TGI_OP_IOTA && op != TGI_OP_RANDOM_BITS)
             continue;
         if (!is_read && op == TGI_OP_IOTA && inner->n > 1)
             return false;
-        if (!tgi_fuse_leaf_access(s, entry, &access) ||
+        if (!tgi_fuse_leaf_access(s, expr_node, &access) ||
             !can_merge_axes(s, &access.stride[outer->n], inner))
             return false;
     }
@@ -366,9 +367,9 @@ static bool reads_from(tgi_fuse_state *s, const tgi_task *task,
     return false;
 }
 
-/* True if joining the producer's kernel is profitable: the task reads its values
-   and loses no vectorisation there. Copies are placed late, where copy elision
-   may delete them (copy_elision.c). */
+/* True if joining the producer's kernel is profitable: the task reads its
+   values and loses no vectorisation there. Copies are placed late, where copy
+   elision may delete them (copy_elision.c). */
 static bool is_profitable(tgi_fuse_state *s, tgi_fuse_kernel_id number,
                           const tgi_task *task, position *out_position)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuse_reduction_epilogue.c - reductions of a matmul's result in the matmul's own
- * kernel (loops.h). A task that reduces rows or columns of the result joins the
- * kernel instead of rereading the result. A result that only epilogues read is
- * never stored.
+ * fuse_reduction_epilogue.c - reductions of a matmul's result in the matmul's
+ * own kernel (loops.h). A task that reduces rows or columns of the result joins
+ * the kernel instead of rereading the result. A result that only epilogues read
+ * is never stored.
  *
  * The order of a reduction is fixed, so one thread must have all of its
  * elements: whole rows or whole columns. If that leaves threads idle, or if
@@ -79,19 +79,20 @@ static tgi_map map_to_kernel(const tgi_fuse_kernel *k, const tgi_task *task,
 
 /* -- Operands of the matmul ------------------------------------------------ */
 
-static bool moves_along(const tgi_expr_node *entry, int64_t axis)
+static bool moves_along(const tgi_expr_node *expr_node, int64_t axis)
 {
-    for (int64_t i = 0; i < entry->map.rank; i++)
-        if (entry->map.axis[i].axis == axis && entry->map.axis[i].step != 0)
+    for (int64_t i = 0; i < expr_node->map.rank; i++)
+        if (expr_node->map.axis[i].axis == axis &&
+            expr_node->map.axis[i].step != 0)
             return true;
     return false;
 }
 
-static bool moves(const tgi_expr_node *entry)
+static bool moves(const tgi_expr_node *expr_node)
 {
-    for (int64_t i = 0; i < entry->map.rank; i++)
-        if (entry->map.axis[i].axis != TGI_AXIS_NONE &&
-            entry->map.axis[i].step != 0)
+    for (int64_t i = 0; i < expr_node->map.rank; i++)
+        if (expr_node->map.axis[i].axis != TGI_AXIS_NONE &&
+            expr_node->map.axis[i].step != 0)
             return true;
     return false;
 }
@@ -162,14 +163,14 @@ static reads reads_of(tgi_fuse_state *s, tgi_fuse_kernel_id number,
     reads found = {.are_aligned = true, .are_only = true};
     for (size_t n = 0; n < task->expr.order.n; n++) {
         const tgi_expr_id i = task->expr.order.data[n];
-        const tgi_expr_node *entry = tgi_expr_at(&task->expr, i);
+        const tgi_expr_node *expr_node = tgi_expr_at(&task->expr, i);
         const tgi_task *writer = tgi_fuse_writer(s, task, i);
         if (!writer || !tgi_fuse_kernel_id_equals(writer->kernel, number))
             continue;
-        const tgi_map map = map_to_kernel(k, task, &entry->map);
+        const tgi_map map = map_to_kernel(k, task, &expr_node->map);
         found.has_any = true;
-        found.are_aligned &= tgi_fuse_is_aligned(s, writer, entry, &map);
-        found.are_only &= s->values[entry->node].owner == task->node;
+        found.are_aligned &= tgi_fuse_is_aligned(s, writer, expr_node, &map);
+        found.are_only &= s->values[expr_node->node].owner == task->node;
     }
     return found;
 }
@@ -302,8 +303,8 @@ void tgi_fuse_make_epilogue(const tgi_fuse_state *s, const tgi_fuse_kernel *k,
     task->kind = TGI_TASK_EPILOGUE;
     task->outer = k->outer;
     for (size_t i = 0; i < task->expr.nodes.n; i++) {
-        tgi_expr_node *entry = &task->expr.nodes.data[i];
-        entry->map = map_to_kernel(k, task, &entry->map);
+        tgi_expr_node *expr_node = &task->expr.nodes.data[i];
+        expr_node->map = map_to_kernel(k, task, &expr_node->map);
     }
     if (!reduces_rows(task))
         task->target.stride[last] = task->target.stride[last - 1];

@@ -270,8 +270,8 @@ static tg_status add_test(const region *r)
     return add_step(r, TGI_STEP_TEST);
 }
 
-/* Extends live ranges to the whole loop: of buffers from before it that it uses,
-   and of those of its carried values. */
+/* Extends live ranges to the whole loop: of buffers from before it that it
+   uses, and of those of its carried values. */
 static void extend_live_ranges(const region *r, size_t n_before, uint32_t first)
 {
     tgi_loops *loops = r->s->loops;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuse_steps.c - steps and barriers. A barrier precedes a kernel only if it has a
- * RAW, WAR or WAW conflict with one since the last barrier. Barriers delimit
+ * fuse_steps.c - steps and barriers. A barrier precedes a kernel only if it has
+ * a RAW, WAR or WAW conflict with one since the last barrier. Barriers delimit
  * epochs; the live range of a buffer is from the first epoch that accesses it
  * to the last.
  *

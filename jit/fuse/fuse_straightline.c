@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuse_straightline.c - selects the kernels that become straight-line code in the
- * entry: all extents are known, at most TGI_STRAIGHTLINE_ELEMENTS elements and
- * MAX_COST instructions. For these, a call, the division among threads and
+ * fuse_straightline.c - selects the kernels that become straight-line code in
+ * the entry: all extents are known, at most TGI_STRAIGHTLINE_ELEMENTS elements
+ * and MAX_COST instructions. For these, a call, the division among threads and
  * loops would take longer than the work itself.
  *
  * Buffers that only one straight-line group accesses become SSA values.

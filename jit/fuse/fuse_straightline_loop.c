@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuse_straightline_loop.c - selects straight-line loops: loops that contain only
- * straight-line kernels and such loops. Thread 0 runs them, without barriers.
- * Carried values are in registers if all accesses to them are static.
+ * fuse_straightline_loop.c - selects straight-line loops: loops that contain
+ * only straight-line kernels and such loops. Thread 0 runs them, without
+ * barriers. Carried values are in registers if all accesses to them are static.
  *
  * Requires:    steps; merged buffers.
  * Preserves:   results and effects.
@@ -25,8 +25,8 @@ typedef struct step_range {
 
 static bool can_carry(const tgi_loops *loops, size_t loop, step_range around);
 
-/* True if there are only straight-line kernels in between, and loops whose values
-   can be carried. */
+/* True if there are only straight-line kernels in between, and loops whose
+   values can be carried. */
 static bool is_all_straightline(const tgi_loops *loops, step_range around)
 {
     int depth = 0;

@@ -55,8 +55,8 @@ static tg_status add_map(tgi_fuse_state *s, tgi_ref node, tgi_ref value,
 /* -- Parts ----------------------------------------------------------------- */
 
 /* Stores `value`, or its only element everywhere, into the part of `node`'s
-   buffer that begins at `start`. With `step`, step[axis] + 1 elements of an axis
-   are advanced at a time, over a part that was stored before. */
+   buffer that begins at `start`. With `step`, step[axis] + 1 elements of an
+   axis are advanced at a time, over a part that was stored before. */
 static tg_status add_part(tgi_fuse_state *s, tgi_ref node, tgi_ref value,
                           const tgi_dim *start, const tgi_dim *extent,
                           const int64_t *step)

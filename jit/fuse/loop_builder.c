@@ -196,12 +196,12 @@ uint32_t tgi_loop_builder_reload(tgi_loop_builder *b, uint32_t number,
 
 /* -- Shifts ---------------------------------------------------------------- */
 
-static uint32_t find_cached(tgi_loop_builder *b, const tgi_expr_node *entry,
+static uint32_t find_cached(tgi_loop_builder *b, const tgi_expr_node *expr_node,
                             uint64_t hash);
 
-static uint64_t hash_of(const tgi_expr_node *entry)
+static uint64_t hash_of(const tgi_expr_node *expr_node)
 {
-    return tgi_hash(&entry->map, sizeof(entry->map), entry->node);
+    return tgi_hash(&expr_node->map, sizeof(expr_node->map), expr_node->node);
 }
 
 /* A kernel-invariant i64. Equal ones are one inst, so that addresses with the
@@ -299,15 +299,16 @@ bool tgi_loop_builder_shift(tgi_loop_builder *b, const tgi_task *task,
 }
 
 /* The address of an expression node, with shifts. */
-static bool access_of(tgi_loop_builder *b, const tgi_expr_node *entry,
+static bool access_of(tgi_loop_builder *b, const tgi_expr_node *expr_node,
                       tgi_access *out_access)
 {
     tgi_dim strides[TG_MAX_RANK];
-    if (!tgi_fuse_leaf_access(b->state, entry, out_access))
+    if (!tgi_fuse_leaf_access(b->state, expr_node, out_access))
         return false;
-    tgi_fuse_dense_strides(b->state, entry->node, strides);
-    for (int32_t axis = 0; axis < entry->map.rank; axis++)
-        if (!add_shift(b, &entry->map.axis[axis], strides[axis], out_access))
+    tgi_fuse_dense_strides(b->state, expr_node->node, strides);
+    for (int32_t axis = 0; axis < expr_node->map.rank; axis++)
+        if (!add_shift(b, &expr_node->map.axis[axis], strides[axis],
+                       out_access))
             return false;
     return true;
 }
@@ -315,53 +316,54 @@ static bool access_of(tgi_loop_builder *b, const tgi_expr_node *entry,
 /* -- Expression nodes ------------------------------------------------------ */
 
 /* The index of an element in the dense form of its node. */
-static uint32_t position_of(tgi_loop_builder *b, const tgi_expr_node *entry)
+static uint32_t position_of(tgi_loop_builder *b, const tgi_expr_node *expr_node)
 {
     tgi_access access;
-    if (!access_of(b, entry, &access))
+    if (!access_of(b, expr_node, &access))
         return 0;
-    return add_position(b, entry->node, &access);
+    return add_position(b, expr_node->node, &access);
 }
 
-static uint32_t build_constant(tgi_loop_builder *b, const tgi_expr_node *entry,
+static uint32_t build_constant(tgi_loop_builder *b,
+                               const tgi_expr_node *expr_node,
                                const tgi_node *node)
 {
     uint64_t bits = 0;
-    memcpy(&bits, tgi_graph_constant(b->state->graph, entry->node),
+    memcpy(&bits, tgi_graph_constant(b->state->graph, expr_node->node),
            (size_t)tgi_dtype_bytes((tg_dtype)node->dtype));
-    return add_constant(b, node->dtype, bits, entry->node);
+    return add_constant(b, node->dtype, bits, expr_node->node);
 }
 
-static uint32_t build_iota(tgi_loop_builder *b, const tgi_expr_node *entry,
+static uint32_t build_iota(tgi_loop_builder *b, const tgi_expr_node *expr_node,
                            const tgi_node *node)
 {
     const tgi_attr_index *attr = node->attr;
-    const tgi_map_axis *at = &entry->map.axis[attr->index];
+    const tgi_map_axis *at = &expr_node->map.axis[attr->index];
     tgi_access access = {.offset = at->start};
     if (at->axis >= 0)
         access.stride[at->axis] = stride_of_step(at->step);
     if (!add_shift(b, at, 1, &access))
         return 0;
-    uint32_t position = add_position(b, entry->node, &access);
-    return position
-               ? tgi_loop_builder_cast(b, position, node->dtype, entry->node)
-               : 0;
+    uint32_t position = add_position(b, expr_node->node, &access);
+    return position ? tgi_loop_builder_cast(b, position, node->dtype,
+                                            expr_node->node)
+                    : 0;
 }
 
 /* A load; `index` is the inst of a GATHERED axis. */
 static uint32_t build_load(tgi_loop_builder *b, const tgi_task *task,
-                           const tgi_expr_node *entry, uint32_t index)
+                           const tgi_expr_node *expr_node, uint32_t index)
 {
     tgi_fuse_state *s = b->state;
-    const tgi_node *node = tgi_graph_node(s->graph, entry->node);
+    const tgi_node *node = tgi_graph_node(s->graph, expr_node->node);
     /* The task that takes a snapshot of a variable loads the variable. */
     tgi_ref from =
-        tgi_task_materialises(task, entry->node) && node->op == TGI_OP_READ
+        tgi_task_materialises(task, expr_node->node) && node->op == TGI_OP_READ
             ? node->inputs[0]
-            : entry->node;
+            : expr_node->node;
     const tgi_buffer_id buffer = tgi_fuse_buffer_of(s, from);
     tgi_access access;
-    if (tgi_buffer_id_is_none(buffer) || !access_of(b, entry, &access))
+    if (tgi_buffer_id_is_none(buffer) || !access_of(b, expr_node, &access))
         return 0;
     access.buffer = buffer;
     access.index = access.index ? index : 0;
@@ -370,24 +372,26 @@ static uint32_t build_load(tgi_loop_builder *b, const tgi_task *task,
         for (int axis = 0; axis < TGI_LOOP_AXES; axis++)
             if (!(b->inner_axes >> axis & 1))
                 access.stride[axis] = (tgi_stride){0};
-    return add_load(b, node->dtype, entry->node, &access);
+    return add_load(b, node->dtype, expr_node->node, &access);
 }
 
 /* A load through the index, and through views in between. */
 static uint32_t build_gather(tgi_loop_builder *b, const tgi_task *task,
-                             const tgi_expr_node *entry, const tgi_node *node)
+                             const tgi_expr_node *expr_node,
+                             const tgi_node *node)
 {
     tgi_fuse_state *s = b->state;
     const tgi_attr_gather *attr = node->attr;
     tgi_ref data = tgi_fuse_resolve(s, node->inputs[0]);
     tgi_dim extent = tgi_fuse_extent(s, data, (int)attr->axis);
     if (extent == 0)
-        return add_constant(b, node->dtype, 0, entry->node);
+        return add_constant(b, node->dtype, 0, expr_node->node);
 
-    uint32_t operand = tgi_loop_builder_inst_of(b, entry->operands[0]);
-    uint32_t index = add_index(b, TGI_INST_INDEX, operand, extent, entry->node);
+    uint32_t operand = tgi_loop_builder_inst_of(b, expr_node->operands[0]);
+    uint32_t index =
+        add_index(b, TGI_INST_INDEX, operand, extent, expr_node->node);
     /* Skip views down to the gathered load, unless they make it invariant. */
-    tgi_expr_id id = entry->operands[1];
+    tgi_expr_id id = expr_node->operands[1];
     const tgi_expr_node *leaf = tgi_expr_at(&task->expr, id);
     while (!tgi_expr_id_is_none(leaf->map.index) && leaf->n_operands) {
         id = leaf->operands[0];
@@ -400,59 +404,61 @@ static uint32_t build_gather(tgi_loop_builder *b, const tgi_task *task,
         return element;
 
     uint32_t is_in_range =
-        tgi_loop_builder_in_range(b, operand, extent, entry->node);
-    uint32_t zero = add_constant(b, node->dtype, 0, entry->node);
+        tgi_loop_builder_in_range(b, operand, extent, expr_node->node);
+    uint32_t zero = add_constant(b, node->dtype, 0, expr_node->node);
     if (!is_in_range || !zero)
         return 0;
     return tgi_loop_builder_op(b, TGI_OP_SELECT, 3,
                                (const uint32_t[]){is_in_range, element, zero},
-                               entry->node);
+                               expr_node->node);
 }
 
-static uint32_t build_random(tgi_loop_builder *b, const tgi_expr_node *entry,
+static uint32_t build_random(tgi_loop_builder *b,
+                             const tgi_expr_node *expr_node,
                              const tgi_node *node)
 {
-    uint32_t position = position_of(b, entry);
+    uint32_t position = position_of(b, expr_node);
     if (!position)
         return 0;
     return add_operation(
-        b,
-        (tgi_inst){.kind = TGI_INST_RANDOM,
-                   .dtype = node->dtype,
-                   .n_operands = 3,
-                   .operands = {tgi_loop_builder_inst_of(b, entry->operands[0]),
-                                tgi_loop_builder_inst_of(b, entry->operands[1]),
-                                position},
-                   .node = entry->node});
+        b, (tgi_inst){
+               .kind = TGI_INST_RANDOM,
+               .dtype = node->dtype,
+               .n_operands = 3,
+               .operands = {tgi_loop_builder_inst_of(b, expr_node->operands[0]),
+                            tgi_loop_builder_inst_of(b, expr_node->operands[1]),
+                            position},
+               .node = expr_node->node});
 }
 
-static uint32_t build_operation(tgi_loop_builder *b, const tgi_expr_node *entry,
+static uint32_t build_operation(tgi_loop_builder *b,
+                                const tgi_expr_node *expr_node,
                                 const tgi_node *node)
 {
     tgi_inst inst = {.kind = TGI_INST_OP,
                      .op = node->op,
                      .dtype = node->dtype,
-                     .n_operands = (uint8_t)entry->n_operands,
-                     .node = entry->node};
-    for (uint32_t i = 0; i < entry->n_operands; i++)
-        inst.operands[i] = tgi_loop_builder_inst_of(b, entry->operands[i]);
-    uint32_t last = inst.operands[entry->n_operands - 1];
+                     .n_operands = (uint8_t)expr_node->n_operands,
+                     .node = expr_node->node};
+    for (uint32_t i = 0; i < expr_node->n_operands; i++)
+        inst.operands[i] = tgi_loop_builder_inst_of(b, expr_node->operands[i]);
+    uint32_t last = inst.operands[expr_node->n_operands - 1];
     inst.type = b->loops->insts.data[last].dtype;
     return add_operation(b, inst);
 }
 
 /* A node that is computed, not loaded. */
 static uint32_t build_computed(tgi_loop_builder *b, const tgi_task *task,
-                               const tgi_expr_node *entry)
+                               const tgi_expr_node *expr_node)
 {
-    const tgi_node *node = tgi_graph_node(b->state->graph, entry->node);
-    if (tgi_fuse_is_empty(b->state, entry->node))
-        return add_constant(b, node->dtype, 0, entry->node);
+    const tgi_node *node = tgi_graph_node(b->state->graph, expr_node->node);
+    if (tgi_fuse_is_empty(b->state, expr_node->node))
+        return add_constant(b, node->dtype, 0, expr_node->node);
     switch (node->op) {
     case TGI_OP_CONSTANT:
-        return build_constant(b, entry, node);
+        return build_constant(b, expr_node, node);
     case TGI_OP_IOTA:
-        return build_iota(b, entry, node);
+        return build_iota(b, expr_node, node);
     case TGI_OP_EXTENT: {
         const tgi_attr_index *attr = node->attr;
         tgi_dim dim = tgi_variant_dim(b->state->variant, attr->index);
@@ -460,31 +466,31 @@ static uint32_t build_computed(tgi_loop_builder *b, const tgi_task *task,
                         (tgi_inst){.kind = TGI_INST_EXTENT,
                                    .dtype = TG_I64,
                                    .dim = dim,
-                                   .node = entry->node},
+                                   .node = expr_node->node},
                         0);
     }
     case TGI_OP_UNSET: /* any value will do */
-        return add_constant(b, node->dtype, 0, entry->node);
+        return add_constant(b, node->dtype, 0, expr_node->node);
     case TGI_OP_GATHER:
-        return build_gather(b, task, entry, node);
+        return build_gather(b, task, expr_node, node);
     case TGI_OP_RANDOM_BITS:
-        return build_random(b, entry, node);
+        return build_random(b, expr_node, node);
     case TGI_OP_CAST:
         return tgi_loop_builder_cast(
-            b, tgi_loop_builder_inst_of(b, entry->operands[0]), node->dtype,
-            entry->node);
+            b, tgi_loop_builder_inst_of(b, expr_node->operands[0]), node->dtype,
+            expr_node->node);
     default:
         break;
     }
     if (tgi_fuse_is_view(node))
-        return tgi_loop_builder_inst_of(b, entry->operands[0]);
-    return build_operation(b, entry, node);
+        return tgi_loop_builder_inst_of(b, expr_node->operands[0]);
+    return build_operation(b, expr_node, node);
 }
 
 /* -- Common subexpressions ------------------------------------------------- */
 
 /* An inst of the same node and map that is valid in this phase; 0: none. */
-static uint32_t find_cached(tgi_loop_builder *b, const tgi_expr_node *entry,
+static uint32_t find_cached(tgi_loop_builder *b, const tgi_expr_node *expr_node,
                             uint64_t hash)
 {
     size_t probe = 0;
@@ -492,18 +498,19 @@ static uint32_t find_cached(tgi_loop_builder *b, const tgi_expr_node *entry,
     while ((position = tgi_index_next(&b->index, hash, &probe))) {
         const tgi_cached_inst *cached = &b->cached.data[position - 1];
         bool is_inner = (axes_of(b, cached->inst) & b->inner_axes) != 0;
-        if (cached->node->node == entry->node &&
-            memcmp(&cached->node->map, &entry->map, sizeof(entry->map)) == 0 &&
+        if (cached->node->node == expr_node->node &&
+            memcmp(&cached->node->map, &expr_node->map,
+                   sizeof(expr_node->map)) == 0 &&
             (!is_inner || cached->phase == b->phase))
             return cached->inst;
     }
     return 0;
 }
 
-static bool cache_inst(tgi_loop_builder *b, const tgi_expr_node *entry,
+static bool cache_inst(tgi_loop_builder *b, const tgi_expr_node *expr_node,
                        uint64_t hash, uint32_t inst)
 {
-    tgi_cached_inst cached = {entry, inst, b->phase};
+    tgi_cached_inst cached = {expr_node, inst, b->phase};
     if (tgi_vec_push(&b->cached, cached) &&
         tgi_index_add(&b->index, hash, (uint32_t)b->cached.n))
         return true;
@@ -513,13 +520,14 @@ static bool cache_inst(tgi_loop_builder *b, const tgi_expr_node *entry,
 
 /* The value that a task of this kernel has computed at the same point. */
 static uint32_t build_local(tgi_loop_builder *b, const tgi_task *writer,
-                            const tgi_task *task, const tgi_expr_node *entry)
+                            const tgi_task *task,
+                            const tgi_expr_node *expr_node)
 {
     if (writer->kind == TGI_TASK_REDUCE)
         return tgi_loop_builder_reduced(b, writer->reduce.reduction);
     if (writer->level == TGI_LEVEL_POINT || writer->phase == task->phase)
         return writer->map.inst;
-    return build_load(b, task, entry, 0);
+    return build_load(b, task, expr_node, 0);
 }
 
 uint32_t tgi_loop_builder_expand(tgi_loop_builder *b, const tgi_task *task,
@@ -528,24 +536,24 @@ uint32_t tgi_loop_builder_expand(tgi_loop_builder *b, const tgi_task *task,
     const tgi_expr *x = &task->expr;
     for (size_t n = 0; n < x->order.n; n++) {
         const tgi_expr_id i = x->order.data[n];
-        const tgi_expr_node *entry = tgi_expr_at(x, i);
+        const tgi_expr_node *expr_node = tgi_expr_at(x, i);
         /* The gather itself loads gathered nodes. */
-        if (!tgi_expr_id_is_none(entry->map.index)) {
+        if (!tgi_expr_id_is_none(expr_node->map.index)) {
             b->inst_of[tgi_expr_id_index(i)] = 0;
             continue;
         }
-        uint64_t hash = hash_of(entry);
-        uint32_t inst = find_cached(b, entry, hash);
+        uint64_t hash = hash_of(expr_node);
+        uint32_t inst = find_cached(b, expr_node, hash);
         if (!inst) {
             const tgi_task *writer = tgi_fuse_writer(b->state, task, i);
             if (writer &&
                 tgi_fuse_kernel_id_equals(writer->kernel, task->kernel))
-                inst = build_local(b, writer, task, entry);
+                inst = build_local(b, writer, task, expr_node);
             else if (tgi_expr_node_is_loaded(b->state, task, i))
-                inst = build_load(b, task, entry, 0);
+                inst = build_load(b, task, expr_node, 0);
             else
-                inst = build_computed(b, task, entry);
-            if (!inst || !cache_inst(b, entry, hash, inst))
+                inst = build_computed(b, task, expr_node);
+            if (!inst || !cache_inst(b, expr_node, hash, inst))
                 return 0;
         }
         b->inst_of[tgi_expr_id_index(i)] = inst;

@@ -11,8 +11,8 @@
 /* In a set of axes, one bit each: a reduction, which depends on the point. */
 #define TGI_AXES_POINT (UINT32_C(1) << 31)
 
-/* The inst of an expression node, for common subexpression elimination; valid in
-   its phase if it depends on the inner axis. */
+/* The inst of an expression node, for common subexpression elimination; valid
+   in its phase if it depends on the inner axis. */
 typedef struct tgi_cached_inst {
     const tgi_expr_node *node;
     uint32_t inst;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copy_elision.c - copy elision. If buffer B starts as a copy of A, B shares A's
- * storage and the copying store is deleted, provided that
+ * copy_elision.c - copy elision. If buffer B starts as a copy of A, B shares
+ * A's storage and the copying store is deleted, provided that
  *   - nothing but a copy of B is stored to A after the first store to B;
  *   - no read of A follows the first write that makes B differ. The writing
  *     kernel may itself load the elements it overwrites, as x[i] += 1 does.
- * If A is a variable, B must be assigned to it, with no step in between that can
- * fail or observe A. Likewise, a carried value gets one buffer instead of two.
+ * If A is a variable, B must be assigned to it, with no step in between that
+ * can fail or observe A. Likewise, a carried value gets one buffer instead of
+ * two.
  *
  * Requires:    steps, epochs, live ranges.
  * Preserves:   results and effects; keeps epochs and live ranges current.
@@ -26,8 +27,8 @@ typedef struct position {
     bool exists;
 } position;
 
-/* True if `a` completes before `b` starts: a barrier separates them, or thread 0
-   runs both. */
+/* True if `a` completes before `b` starts: a barrier separates them, or thread
+   0 runs both. */
 static bool is_before(const position *a, const position *b)
 {
     return a->epoch < b->epoch ||
@@ -56,7 +57,8 @@ static const tgi_access *copy_source(const tgi_kernel_loops *k,
                : NULL;
 }
 
-/* True if two stores store the same value to the same element of two buffers. */
+/* True if two stores store the same value to the same element of two
+   buffers. */
 static bool are_twins(const tgi_kernel_loops *k, const tgi_loop_store *a,
                       const tgi_loop_store *b)
 {
@@ -268,7 +270,8 @@ static bool is_assigned_back(const pair *p, const position *change)
             continue;
         }
         const tgi_kernel_loops *k = tgi_loops_kernel_at(loops, i);
-        /* A change of `new` after the assignment must not reach the variable. */
+        /* A change of `new` after the assignment must not reach the
+           variable. */
         if (any_changes(p, k, p->new, p->old) ||
             (is_set && any_changes(p, k, p->old, p->new)))
             return false;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * in_place.c - in-place reuse. A buffer that a kernel stores takes the storage of
- * one that dies in the same kernel, if every load of the old buffer reads the
- * element being stored. That is safe because elements are loaded before they
- * are stored and each belongs to one work item of one thread. The two become
- * one buffer, as if a variable were updated from itself.
+ * in_place.c - in-place reuse. A buffer that a kernel stores takes the storage
+ * of one that dies in the same kernel, if every load of the old buffer reads
+ * the element being stored. That is safe because elements are loaded before
+ * they are stored and each belongs to one work item of one thread. The two
+ * become one buffer, as if a variable were updated from itself.
  *
  * Also the driver of buffer merging (merge_buffers.h), and renumbering.
  *

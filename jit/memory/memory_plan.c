@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory_plan.c - sizes and offsets of temporaries. The packing itself is shared
- * with the interpreter (runtime/memory_packing.h); here, time is in epochs.
+ * memory_plan.c - sizes and offsets of temporaries. The packing itself is
+ * shared with the interpreter (runtime/memory_packing.h); here, time is in
+ * epochs.
  */
 #include "memory/memory_plan.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory_plan.h - the arena of a call: temporaries whose live ranges, in epochs,
- * are disjoint share memory. Also the number of threads for a call.
+ * memory_plan.h - the arena of a call: temporaries whose live ranges, in
+ * epochs, are disjoint share memory. Also the number of threads for a call.
  */
 #ifndef TGI_MEMORY_PLAN_H
 #define TGI_MEMORY_PLAN_H
@@ -13,8 +13,8 @@ typedef struct tgi_memory_plan {
     int64_t peak;  /* live at once, at most: a lower bound for any plan */
 } tgi_memory_plan;
 
-/* Writes the bytes of every buffer, for extents with these values; fails if they
-   overflow. */
+/* Writes the bytes of every buffer, for extents with these values; fails if
+   they overflow. */
 tg_status tgi_plan_sizes(const tgi_loops *loops, const int64_t *values,
                          int64_t *out_sizes);
 

@@ -473,8 +473,9 @@ static bool changes_in_place(const place *p, const tgi_kernel_loops *k)
         const tgi_access *to = &k->accesses.data[k->stores.data[i].access];
         for (size_t j = 1; to->shift && j < k->insts.n; j++)
             if (k->insts.data[j].kind == TGI_INST_LOAD &&
-                k->accesses.data[k->insts.data[j].number].buffer ==
-                    to->buffer)
+                tgi_buffer_id_equals(
+                    k->accesses.data[k->insts.data[j].number].buffer,
+                    to->buffer))
                 return true;
     }
     return false;
@@ -524,9 +525,9 @@ static bool reads_ssa_values(const place *p, const tgi_kernel_loops *k)
 {
     for (size_t i = 1; i < k->insts.n; i++)
         if (k->insts.data[i].kind == TGI_INST_LOAD &&
-            p->loops->buffers
-                    .data[k->accesses.data[k->insts.data[i].number].buffer]
-                    .place == TGI_PLACE_SSA)
+            tgi_loops_buffer(p->loops,
+                             k->accesses.data[k->insts.data[i].number].buffer)
+                    ->place == TGI_PLACE_SSA)
             return true;
     return false;
 }
@@ -539,11 +540,14 @@ static bool is_in_place(const place *p, const tgi_kernel_loops *k)
         const tgi_inst *inst = &k->insts.data[i];
         if (inst->kind != TGI_INST_LOAD)
             continue;
-        const uint32_t buffer = k->accesses.data[inst->number].buffer;
+        const uint32_t buffer =
+            tgi_buffer_id_index(k->accesses.data[inst->number].buffer);
         const int where = p->loops->buffers.data[buffer].place;
         for (size_t j = 0; j < k->stores.n; j++)
             if ((where == TGI_PLACE_TEMP || where == TGI_PLACE_RESULT) &&
-                k->accesses.data[k->stores.data[j].access].buffer == buffer &&
+                tgi_buffer_id_index(
+                    k->accesses.data[k->stores.data[j].access].buffer) ==
+                    buffer &&
                 k->stores.data[j].phase >= inst->phase)
                 return true;
     }

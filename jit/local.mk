@@ -34,6 +34,9 @@ libtgjit_core_la_SOURCES += \
 # -- jit/loop: the loop IR ---------------------------------------------------
 
 libtgjit_core_la_SOURCES += \
+	jit/loop/explain.c \
+	jit/loop/explain.h \
+	jit/loop/id.h \
 	jit/loop/leb128.h \
 	jit/loop/loops.c \
 	jit/loop/loops.h \
@@ -62,13 +65,16 @@ libtgjit_core_la_SOURCES += \
 # -- jit/fuse: graph to loops ------------------------------------------------
 
 libtgjit_core_la_SOURCES += \
-	jit/fuse/buffer_merge.h \
 	jit/fuse/fuse.c \
 	jit/fuse/fuse.h \
 	jit/fuse/fuse_buffer.c \
-	jit/fuse/fuse_expand.c \
+	jit/fuse/fuse_buffer.h \
+	jit/fuse/fuse_expr.c \
+	jit/fuse/fuse_expr.h \
 	jit/fuse/fuse_kernel.c \
+	jit/fuse/fuse_kernel.h \
 	jit/fuse/fuse_map.c \
+	jit/fuse/fuse_map.h \
 	jit/fuse/fuse_matmul.c \
 	jit/fuse/fuse_order.c \
 	jit/fuse/fuse_place.c \
@@ -78,8 +84,11 @@ libtgjit_core_la_SOURCES += \
 	jit/fuse/fuse_steps.c \
 	jit/fuse/fuse_steps.h \
 	jit/fuse/fuse_straightline.c \
+	jit/fuse/fuse_straightline.h \
 	jit/fuse/fuse_straightline_loop.c \
+	jit/fuse/fuse_task.h \
 	jit/fuse/fuse_tasks.c \
+	jit/fuse/fuse_value.h \
 	jit/fuse/fuse_values.c \
 	jit/fuse/loop_builder.c \
 	jit/fuse/loop_builder.h \
@@ -92,7 +101,9 @@ libtgjit_core_la_SOURCES += \
 	jit/memory/copy_elision.c \
 	jit/memory/in_place.c \
 	jit/memory/memory_plan.c \
-	jit/memory/memory_plan.h
+	jit/memory/memory_plan.h \
+	jit/memory/merge_buffers.h \
+	jit/memory/merger.h
 
 # -- jit/object: from ELF objects to executable pages ------------------------
 

@@ -36,7 +36,7 @@ static void put_stride(tgi_strbuf *key, tgi_stride stride)
 static void put_access(tgi_strbuf *key, const tgi_kernel_loops *kernel,
                        const tgi_access *access)
 {
-    put(key, access->buffer);
+    put(key, access->buffer.raw);
     put(key, access->panel_width);
     put_dim(key, access->offset);
     for (int axis = 0; axis <= kernel->n_outer; axis++)
@@ -96,7 +96,7 @@ static void put_kernel(tgi_strbuf *key, const tgi_kernel_loops *kernel)
     put(key, kernel->n_outer);
     put(key, kernel->has_inner);
     put(key, kernel->is_straightline);
-    put(key, kernel->memo);
+    put(key, kernel->memo.raw);
     put(key, kernel->n_phases);
     for (int axis = 0; axis <= kernel->n_outer; axis++)
         put_dim(key, kernel->extent[axis]);
@@ -132,27 +132,27 @@ static void put_kernel(tgi_strbuf *key, const tgi_kernel_loops *kernel)
 static void put_control(tgi_strbuf *key, const tgi_control_flow *control)
 {
     put(key, control->n_cases);
-    put(key, control->operand);
-    put(key, control->counter);
+    put(key, control->operand.raw);
+    put(key, control->counter.raw);
     put(key, control->has_test);
-    put(key, control->test);
+    put(key, control->test.raw);
     put(key, control->is_limited);
     put(key, control->limit_check);
-    put(key, control->stack_set);
+    put(key, control->stack_set.raw);
     put(key, control->has_base);
-    put(key, control->base);
+    put(key, control->base.raw);
     put(key, control->memory_check);
     put(key, control->is_straightline);
     put(key, control->n_carried);
     for (uint32_t i = 0; i < control->n_carried; i++) {
-        put(key, control->carried[i]);
-        put(key, control->next[i]);
+        put(key, control->carried[i].raw);
+        put(key, control->next[i].raw);
         put(key, control->in_registers ? control->in_registers[i] : 0);
     }
     put(key, control->n_moved);
     for (uint32_t i = 0; i < control->n_moved; i++) {
-        put(key, control->from[i]);
-        put(key, control->to[i]);
+        put(key, control->from[i].raw);
+        put(key, control->to[i].raw);
     }
 }
 
@@ -161,7 +161,7 @@ static void put_host_step(tgi_strbuf *key, const tgi_host_step *host)
     put(key, host->n_inputs);
     put(key, host->n_buffers);
     for (uint32_t i = 0; i < host->n_buffers; i++)
-        put(key, host->buffers[i]);
+        put(key, host->buffers[i].raw);
 }
 
 static void put_loops(tgi_strbuf *key, const tgi_loops *loops)
@@ -183,14 +183,14 @@ static void put_loops(tgi_strbuf *key, const tgi_loops *loops)
     put(key, loops->steps.n);
     for (size_t i = 0; i < loops->steps.n; i++) {
         put(key, loops->steps.data[i].kind);
-        put(key, loops->steps.data[i].number);
+        put(key, loops->steps.data[i].kernel.raw); /* or another id */
     }
     put(key, loops->hosts.n);
     for (size_t i = 0; i < loops->hosts.n; i++)
         put_host_step(key, &loops->hosts.data[i]);
     put(key, loops->runtime_checks.n);
     for (size_t i = 0; i < loops->runtime_checks.n; i++)
-        put(key, loops->runtime_checks.data[i].buffer);
+        put(key, loops->runtime_checks.data[i].buffer.raw);
     put(key, loops->controls.n);
     for (size_t i = 0; i < loops->controls.n; i++)
         put_control(key, &loops->controls.data[i]);

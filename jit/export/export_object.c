@@ -47,7 +47,7 @@ static tg_status fuse_graph(job *j)
     }
     for (size_t i = 0; i < j->loops->controls.n; i++) {
         const tgi_control_flow *loop = &j->loops->controls.data[i];
-        if (loop->stack_set)
+        if (!tgi_stack_set_id_is_none(loop->stack_set))
             TGI_FAIL(TG_ERROR_UNSUPPORTED,
                      tgi_node_site(tgi_graph_node(loop->graph, loop->node)),
                      "'%s' saves values in a loop of unknown length, for which "
@@ -56,7 +56,7 @@ static tg_status fuse_graph(job *j)
     }
     /* Exported functions do not memoise: they have no versions of variables. */
     for (size_t i = 0; i < j->loops->kernels.n; i++)
-        j->loops->kernels.data[i]->memo = 0;
+        j->loops->kernels.data[i]->memo = (tgi_memo_id){0};
     return tgi_loops_verify(j->loops);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuse.h - from a graph to loops: which values are never stored, which share
- * a kernel, and what each kernel does.
+ * fuse.h - fusion: from a graph to the loop IR.
  */
 #ifndef TGI_FUSE_H
 #define TGI_FUSE_H
@@ -10,9 +9,10 @@
 #include "loop/loops.h"
 
 /*
- * Makes the loops of `graph` (without calls; lent, must outlive them) for a
- * variant of its extents. If `explain` is not NULL, one line for every
- * decision is appended to it.
+ * Builds the loops of `graph` for a variant of its extents. The graph has no
+ * calls; it is lent and must outlive the loops, which the caller destroys. If
+ * `explain` is not NULL, a line per decision is appended to it. Fails when out
+ * of memory.
  */
 tg_status tgi_fuse(const tgi_graph *graph, const tgi_variant *variant,
                    tgi_strbuf *explain, tgi_loops **out_loops);

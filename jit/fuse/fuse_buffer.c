@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuse_buffer.c - buffers of values. What is given has one for each parameter
- * and literal; what is stored gets one when somebody needs it.
+ * fuse_buffer.c - buffers of values. Each parameter and literal has one;
+ * materialised values get theirs on first use.
  */
 #include "base/error.h"
-#include "fuse/fuse_state.h"
+#include "fuse/fuse_buffer.h"
+#include "fuse/fuse_value.h"
 
-uint32_t tgi_fuse_add_buffer(tgi_fuse_state *s, tgi_loop_buffer buffer)
+tgi_buffer_id tgi_fuse_add_buffer(tgi_fuse_state *s, tgi_loop_buffer buffer)
 {
     if (buffer.count == TGI_DIM_NONE)
-        return 0;
+        return (tgi_buffer_id){0};
     buffer.graph = s->graph;
     if (!tgi_vec_push(&s->loops->buffers, buffer)) {
         tgi_error_memory();
-        return 0;
+        return (tgi_buffer_id){0};
     }
-    return (uint32_t)s->loops->buffers.n;
+    return tgi_buffer_id_from(s->loops->buffers.n - 1);
 }
 
 tgi_dim tgi_fuse_n_elements(tgi_fuse_state *s, tgi_ref ref)
@@ -33,49 +34,56 @@ void tgi_fuse_dense_strides(tgi_fuse_state *s, tgi_ref ref,
     tgi_dim stride = 1;
     for (int axis = tgi_fuse_rank(s, ref) - 1; axis >= 0; axis--) {
         out_strides[axis] = stride;
-        if (axis > 0) /* the first may be TGI_UNBOUNDED */
+        if (axis > 0) /* the first may be unbounded */
             stride =
                 tgi_dim_mul(s->dims, stride, tgi_fuse_extent(s, ref, axis));
     }
 }
 
-static uint32_t param_buffer(tgi_fuse_state *s, tgi_ref ref)
+static tgi_buffer_id param_buffer(tgi_fuse_state *s, tgi_ref ref)
 {
     size_t param = tgi_fuse_param(s, ref);
-    if (!s->param_buffer[param])
+    if (tgi_buffer_id_is_none(s->param_buffer[param]))
         s->param_buffer[param] = tgi_fuse_add_buffer(
             s, (tgi_loop_buffer){.place = TGI_PLACE_PARAM,
-                                 .dtype = tgi_graph_node(s->graph, ref)->dtype,
+                                 .dtype = tgi_fuse_dtype(s, ref),
                                  .index = (uint32_t)param,
                                  .node = ref,
                                  .count = tgi_fuse_n_elements(s, ref)});
     return s->param_buffer[param];
 }
 
-uint32_t tgi_fuse_stack_of(tgi_fuse_state *s, tgi_ref region, int64_t input)
+tgi_buffer_id tgi_fuse_stack_of(tgi_fuse_state *s, tgi_ref region,
+                                int64_t input)
 {
     for (size_t i = 0; i < s->stacks.n; i++)
         if (s->stacks.data[i].region == region &&
             s->stacks.data[i].input == input)
             return s->stacks.data[i].buffer;
     const tgi_ref ref = tgi_graph_node(s->graph, region)->inputs[input];
-    const uint32_t buffer = tgi_fuse_add_buffer(
+    const tgi_buffer_id buffer = tgi_fuse_add_buffer(
         s, (tgi_loop_buffer){.place = TGI_PLACE_STACK,
-                             .dtype = tgi_graph_node(s->graph, ref)->dtype,
+                             .dtype = tgi_fuse_dtype(s, ref),
                              .index = TGI_NO_STACK_SET,
                              .is_pinned = true,
                              .node = ref,
                              .count = tgi_fuse_n_elements(s, ref)});
-    if (buffer &&
+    if (!tgi_buffer_id_is_none(buffer) &&
         !tgi_vec_push(&s->stacks, ((tgi_fuse_stack){region, input, buffer}))) {
         tgi_error_memory();
-        return 0;
+        return (tgi_buffer_id){0};
     }
     return buffer;
 }
 
-uint32_t tgi_fuse_buffer_of_input(tgi_fuse_state *s, tgi_ref region,
-                                  uint32_t i)
+tgi_buffer_id tgi_fuse_carried_buffer(const tgi_fuse_state *s, tgi_ref loop,
+                                      uint32_t k)
+{
+    return tgi_buffer_id_from(tgi_buffer_id_index(s->values[loop].buffer) + k);
+}
+
+tgi_buffer_id tgi_fuse_buffer_of_input(tgi_fuse_state *s, tgi_ref region,
+                                       uint32_t i)
 {
     const tgi_ref input = tgi_graph_node(s->graph, region)->inputs[i];
     if (tgi_fuse_is_unbounded(s, input) &&
@@ -84,8 +92,8 @@ uint32_t tgi_fuse_buffer_of_input(tgi_fuse_state *s, tgi_ref region,
     return tgi_fuse_buffer_of(s, tgi_fuse_storage_root(s, input));
 }
 
-/* A stack stays where it begins. */
-static uint32_t grown_buffer(tgi_fuse_state *s, tgi_ref ref)
+/* A stack has the buffer of its origin. */
+static tgi_buffer_id unbounded_buffer(tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_origin origin = tgi_stack_origin(s->graph, ref);
     return origin.param < 0
@@ -93,19 +101,19 @@ static uint32_t grown_buffer(tgi_fuse_state *s, tgi_ref ref)
                : param_buffer(s, s->graph->params.data[origin.param].node);
 }
 
-uint32_t tgi_fuse_buffer_of(tgi_fuse_state *s, tgi_ref ref)
+tgi_buffer_id tgi_fuse_buffer_of(tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     tgi_fuse_value *value = &s->values[ref];
     if (tgi_fuse_is_unbounded(s, ref))
-        return grown_buffer(s, ref);
+        return unbounded_buffer(s, ref);
     if (node->op == TGI_OP_PARAM || node->op == TGI_OP_VARIABLE)
         return param_buffer(s, ref);
     if (value->class == TGI_VALUE_ALIAS)
         return tgi_fuse_buffer_of(s, tgi_fuse_storage_root(s, ref));
     if (value->class == TGI_VALUE_INPUT && node->op == TGI_OP_READ)
         return param_buffer(s, node->inputs[0]);
-    if (!value->buffer)
+    if (tgi_buffer_id_is_none(value->buffer))
         value->buffer = tgi_fuse_add_buffer(
             s, (tgi_loop_buffer){.place = value->class == TGI_VALUE_INPUT
                                               ? TGI_PLACE_CONSTANT

@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuse_kernel.c - one kernel of fusion as loops: its tasks in their phases,
- * then its axes made as few as possible.
+ * fuse_kernel.c - from a kernel of fusion to the loop IR: emits its tasks phase
+ * by phase, then merges axes.
  *
- * A kernel whose reductions have too few points to share among threads makes
- * two: one in which every block is a point, and one that combines the blocks
- * and does what comes after.
+ * A split kernel becomes two: in the first, every block of its reductions is a
+ * point; the second combines the blocks and runs the tasks that follow.
+ *
+ * Requires:    tasks with kernel, phase and level.
+ * Computes:    kernels of the loop IR, without names and steps.
+ * Preserves:   at each element, loads precede stores.
+ * Invalidates: the sources of reductions of a split kernel.
  */
-#include <string.h>
-
 #include "base/error.h"
+#include "fuse/fuse_buffer.h"
+#include "fuse/fuse_value.h"
 #include "fuse/loop_builder.h"
 #include "recipe/reduce_tree.h"
 #include "tgjit/ops.h"
 
 /* -- Axes ------------------------------------------------------------------ */
 
-/* True if axes a and a + 1 can be one for everybody. */
+/* True if axes a and a + 1 can be merged, for all accesses. */
 static bool can_merge(tgi_fuse_state *s, const tgi_kernel_loops *k, int a)
 {
     for (size_t i = 0; i < k->accesses.n; i++) {
@@ -37,7 +41,7 @@ static void remove_axis(tgi_stride *strides, int a, int n)
     strides[n - 1] = (tgi_stride){0};
 }
 
-static void merge(tgi_fuse_state *s, tgi_kernel_loops *k, int a, int n)
+static void merge_axes(tgi_fuse_state *s, tgi_kernel_loops *k, int a, int n)
 {
     k->extent[a] = tgi_dim_mul(s->dims, k->extent[a], k->extent[a + 1]);
     for (int i = a + 1; i + 1 < n; i++)
@@ -46,17 +50,17 @@ static void merge(tgi_fuse_state *s, tgi_kernel_loops *k, int a, int n)
         remove_axis(k->accesses.data[i].stride, a, n);
 }
 
-/* Merges what can be merged among axes `from` … `to` - 1 of n. Gives how many
-   axes are left of all. */
-static int merge_all(tgi_fuse_state *s, tgi_kernel_loops *k, int from, int to,
-                     int n)
+/* Merges axes `from` … `to` - 1 of n where possible. Returns how many of the n
+   are left. */
+static int merge_range(tgi_fuse_state *s, tgi_kernel_loops *k, int from, int to,
+                       int n)
 {
     for (int a = from; a + 1 < to;) {
         if (!can_merge(s, k, a)) {
             a++;
             continue;
         }
-        merge(s, k, a, n);
+        merge_axes(s, k, a, n);
         to--;
         n--;
     }
@@ -64,22 +68,23 @@ static int merge_all(tgi_fuse_state *s, tgi_kernel_loops *k, int from, int to,
 }
 
 /*
- * From n_outer + n_inner axes to the form of loops.h. Of the outer ones, those
- * from `fixed` on stay as they are: the blocks of a split kernel, and columns
- * that lie in slivers.
+ * Merges n_outer + n_inner axes into the form of loops.h. Outer axes from
+ * `fixed` on stay as they are: the blocks of a split kernel, and columns in
+ * packed panels.
  */
-static tg_status settle_axes(tgi_fuse_state *s, tgi_kernel_loops *k,
-                             int n_outer, int n_inner, int fixed)
+static tg_status normalise_axes(tgi_fuse_state *s, tgi_kernel_loops *k,
+                                int n_outer, int n_inner, int fixed)
 {
-    int n = merge_all(s, k, n_outer, n_outer + n_inner, n_outer + n_inner);
+    int n = merge_range(s, k, n_outer, n_outer + n_inner, n_outer + n_inner);
     n_inner = n_inner > 0;
     if (n > n_outer + n_inner)
         TGI_FAIL(TG_ERROR_INTERNAL, TGI_NO_SITE,
-                 "fusion of '%s': inner axes lie apart", s->loops->name);
-    n_outer = merge_all(s, k, 0, fixed, n) - n_inner;
+                 "fusion of '%s': inner axes are not contiguous",
+                 s->loops->name);
+    n_outer = merge_range(s, k, 0, fixed, n) - n_inner;
     k->has_inner = true;
     if (k->reductions.n == 0 && k->vectors == TGI_ROWS) {
-        /* All axes are alike: the last becomes the inner one. */
+        /* Without reductions, the last axis becomes the inner one. */
         k->has_inner = n_outer > 0;
         n_outer -= k->has_inner;
         n_inner = k->has_inner;
@@ -104,7 +109,7 @@ static int level_of_access(const tgi_kernel_loops *k, const tgi_access *access)
     return level;
 }
 
-/* True if a load sees what the kernel itself has stored. */
+/* True if a load sees stores of the kernel itself. */
 static bool is_reload(const tgi_kernel_loops *k, const tgi_inst *inst)
 {
     for (size_t i = 0; i < k->stores.n; i++)
@@ -150,53 +155,54 @@ static tg_status add_store(tgi_loop_builder *b, uint32_t value,
 static void copy_strides(const tgi_task *task, tgi_access *access)
 {
     for (int axis = 0; axis < task->outer.n; axis++)
-        access->stride[axis] = task->stride[axis];
+        access->stride[axis] = task->target.stride[axis];
 }
 
-/* A row of each thread's own for what only later phases read. */
-static tg_status use_scratch(tgi_fuse_state *s, tgi_fuse_value *value,
+/* A value that only later phases read has one row per thread. */
+static tg_status add_scratch(tgi_fuse_state *s, tgi_fuse_value *value,
                              const tgi_fuse_kernel *k, tgi_ref ref)
 {
-    tgi_loop_buffer scratch = {
-        .place = TGI_PLACE_SCRATCH,
-        .dtype = tgi_graph_node(s->graph, ref)->dtype,
-        .node = ref,
-        .count = 1};
+    tgi_loop_buffer scratch = {.place = TGI_PLACE_SCRATCH,
+                               .dtype = tgi_fuse_dtype(s, ref),
+                               .node = ref,
+                               .count = 1};
     for (int i = 0; i < k->inner.n; i++)
-        scratch.count = tgi_dim_mul(s->dims, scratch.count,
-                                    k->inner.extent[i]);
+        scratch.count = tgi_dim_mul(s->dims, scratch.count, k->inner.extent[i]);
     value->buffer = tgi_fuse_add_buffer(s, scratch);
-    return value->buffer ? TG_OK : tg_error_last()->status;
+    return tgi_buffer_id_is_none(value->buffer) ? tg_error_last()->status
+                                                : TG_OK;
 }
 
-/* True if anybody reads what a task stores. */
-static bool is_wanted(const tgi_fuse_state *s, const tgi_task *task)
+/* True unless nothing loads the value of a task. */
+static bool is_store_needed(const tgi_fuse_state *s, const tgi_task *task)
 {
     const tgi_fuse_value *value = &s->values[task->node];
-    return task->buffer || task->is_part || value->buffer || value->is_read ||
+    return !tgi_task_materialises(task, task->node) ||
+           !tgi_buffer_id_is_none(value->buffer) || value->is_read ||
            value->is_read_local;
 }
 
-/* Stores a task's value where it belongs. */
+/* Stores a task's value at its target. */
 static tg_status store_value(tgi_loop_builder *b, const tgi_fuse_kernel *k,
                              const tgi_task *task, uint32_t inst, int level)
 {
     tgi_fuse_state *s = b->state;
-    tgi_access access = {.offset = task->offset};
-    uint32_t buffer = task->buffer;
+    tgi_access access = {.offset = task->target.offset};
+    tgi_buffer_id buffer = task->target.buffer;
     copy_strides(task, &access);
-    if (!buffer) {
+    if (tgi_buffer_id_is_none(buffer)) {
         tgi_fuse_value *value = &s->values[task->node];
-        if (!task->is_part && !value->buffer && !value->is_read)
-            TGI_TRY(use_scratch(s, value, k, task->node));
+        if (!tgi_task_is_part(task) && tgi_buffer_id_is_none(value->buffer) &&
+            !value->is_read)
+            TGI_TRY(add_scratch(s, value, k, task->node));
         buffer = tgi_fuse_buffer_of(s, task->node);
-        if (!buffer)
+        if (tgi_buffer_id_is_none(buffer))
             return tg_error_last()->status;
     }
-    access.buffer = buffer - 1;
+    access.buffer = buffer;
     if (!tgi_loop_builder_shift(b, task, &access))
         return tg_error_last()->status;
-    if (s->loops->buffers.data[buffer - 1].place == TGI_PLACE_SCRATCH)
+    if (tgi_loops_buffer(s->loops, buffer)->place == TGI_PLACE_SCRATCH)
         for (int axis = 0; axis < k->outer.n; axis++)
             access.stride[axis] = (tgi_stride){0};
     return add_store(b, inst, &access, level);
@@ -207,65 +213,55 @@ static tg_status store_value(tgi_loop_builder *b, const tgi_fuse_kernel *k,
 static tg_status build_map(tgi_loop_builder *b, const tgi_fuse_kernel *k,
                            tgi_task *task)
 {
-    task->inst = tgi_loop_builder_expand(b, task, task->root);
-    if (!task->inst)
+    task->map.inst = tgi_loop_builder_expand(b, task, task->value.id);
+    if (!task->map.inst)
         return tg_error_last()->status;
-    /* Where nothing is reduced, every axis is a loop. */
+    /* Without reductions, all axes are of one kind. */
     int level = k->has_reduction ? task->level : TGI_LEVEL_INNER;
-    return is_wanted(b->state, task)
-               ? store_value(b, k, task, task->inst, level)
+    return is_store_needed(b->state, task)
+               ? store_value(b, k, task, task->map.inst, level)
                : TG_OK;
 }
 
 static tg_status add_reduction(tgi_loop_builder *b, tgi_task *task,
                                tgi_reduction reduction)
 {
-    reduction.op = task->op;
+    reduction.op = task->reduce.op;
     reduction.phase = b->phase;
     reduction.dtype = b->loops->insts.data[reduction.value].dtype;
-    task->reduction = (uint32_t)b->loops->reductions.n;
-    return tgi_vec_push(&b->loops->reductions, reduction)
-               ? TG_OK
-               : tgi_error_memory();
+    task->reduce.reduction = (uint32_t)b->loops->reductions.n;
+    return tgi_vec_push(&b->loops->reductions, reduction) ? TG_OK
+                                                          : tgi_error_memory();
 }
 
-/* The reduction of a task whose value is in a buffer. */
-static uint32_t load_source(tgi_loop_builder *b, const tgi_task *task)
+/* 0 when out of memory (recorded). */
+static uint32_t load_source(tgi_loop_builder *b, const tgi_task_source *source,
+                            uint32_t panel_width)
 {
-    tgi_access access = {.buffer = task->source - 1};
+    tgi_access access = {.buffer = source->buffer, .panel_width = panel_width};
     for (int axis = 0; axis < TGI_LOOP_AXES; axis++)
-        access.stride[axis] = task->source_stride[axis];
-    return tgi_loop_builder_load(
-        b, b->state->loops->buffers.data[task->source - 1].dtype, &access);
+        access.stride[axis] = source->stride[axis];
+    const int dtype = tgi_loops_buffer(b->state->loops, source->buffer)->dtype;
+    return tgi_loop_builder_load(b, dtype, &access);
 }
 
-static uint32_t load_packed(tgi_loop_builder *b, const tgi_task *task)
+static tg_status build_pack(tgi_loop_builder *b, const tgi_task *task)
 {
-    tgi_access access = {.buffer = task->packed - 1,
-                         .panel_width = task->panel_width};
+    tgi_access access = {.buffer = task->target.buffer,
+                         .panel_width = task->pack.panel_width};
     for (int axis = 0; axis < TGI_LOOP_AXES; axis++)
-        access.stride[axis] = task->packed_stride[axis];
-    return tgi_loop_builder_load(
-        b, b->state->loops->buffers.data[task->packed - 1].dtype, &access);
-}
-
-static tg_status build_pack(tgi_loop_builder *b, tgi_task *task)
-{
-    tgi_access access = {.buffer = task->buffer - 1,
-                         .panel_width = task->panel_width};
-    for (int axis = 0; axis < TGI_LOOP_AXES; axis++)
-        access.stride[axis] = task->stride[axis];
-    task->inst = tgi_loop_builder_expand(b, task, task->root);
-    if (!task->inst)
+        access.stride[axis] = task->target.stride[axis];
+    const uint32_t inst = tgi_loop_builder_expand(b, task, task->value.id);
+    if (!inst)
         return tg_error_last()->status;
-    TGI_TRY(add_store(b, task->inst, &access, TGI_LEVEL_INNER));
-    if (!task->memo)
+    TGI_TRY(add_store(b, inst, &access, TGI_LEVEL_INNER));
+    if (!task->pack.is_memoised)
         return TG_OK;
     tgi_loops *program = b->state->loops;
-    if (!tgi_vec_push(&program->memo_params, task->memo - 1))
-        return tgi_error_memory();
-    b->loops->memo = (uint32_t)program->memo_params.n;
-    return TG_OK;
+    b->loops->memo = tgi_memo_id_from(program->memo_params.n);
+    return tgi_vec_push(&program->memo_params, task->pack.memo_param)
+               ? TG_OK
+               : tgi_error_memory();
 }
 
 static tg_status build_reduction(tgi_loop_builder *b, const tgi_fuse_kernel *k,
@@ -273,59 +269,65 @@ static tg_status build_reduction(tgi_loop_builder *b, const tgi_fuse_kernel *k,
 {
     tgi_reduction r = {.is_split = k->is_split && stage == 0,
                        .combines_blocks = stage == 1};
+    const tgi_expr_id lhs = task->value.id, rhs = task->reduce.rhs.id;
     if (stage == 0 && task->expr.order.n) {
-        const uint32_t root = task->root ? task->root : task->other_root;
-        if (!tgi_loop_builder_expand(b, task, root))
+        if (!tgi_loop_builder_expand(b, task,
+                                     tgi_expr_id_is_none(lhs) ? rhs : lhs))
             return tg_error_last()->status;
-        r.value = task->root ? b->inst_of[task->root] : 0;
-        r.other = task->other_root ? b->inst_of[task->other_root] : 0;
+        r.value = tgi_loop_builder_inst_of(b, lhs);
+        r.other = tgi_loop_builder_inst_of(b, rhs);
     }
-    if (task->source && !(r.value = load_source(b, task)))
+    if (tgi_task_has_source(task) &&
+        !(r.value = load_source(b, &task->reduce.source, 0)))
         return tg_error_last()->status;
-    if (task->packed && stage == 0 && !(r.other = load_packed(b, task)))
+    if (tgi_task_has_packed(task) && stage == 0 &&
+        !(r.other =
+              load_source(b, &task->reduce.packed, task->reduce.panel_width)))
         return tg_error_last()->status;
     TGI_TRY(add_reduction(b, task, r));
-    if (r.is_split || !is_wanted(b->state, task))
+    if (r.is_split || !is_store_needed(b->state, task))
         return TG_OK;
-    uint32_t result = tgi_loop_builder_reduced(b, task->reduction);
+    uint32_t result = tgi_loop_builder_reduced(b, task->reduce.reduction);
     if (!result)
         return tg_error_last()->status;
     return store_value(b, k, task, result, TGI_LEVEL_POINT);
 }
 
-static tg_status build_fold(tgi_loop_builder *b, const tgi_fuse_kernel *k,
-                            tgi_task *task)
+static tg_status build_epilogue(tgi_loop_builder *b, const tgi_fuse_kernel *k,
+                                const tgi_task *task)
 {
-    task->inst = tgi_loop_builder_expand(b, task, task->root);
-    if (!task->inst)
+    const uint32_t inst = tgi_loop_builder_expand(b, task, task->value.id);
+    if (!inst)
         return tg_error_last()->status;
-    if (!is_wanted(b->state, task))
+    if (!is_store_needed(b->state, task))
         return TG_OK;
-    TGI_TRY(store_value(b, k, task, task->inst, TGI_LEVEL_POINT));
+    TGI_TRY(store_value(b, k, task, inst, TGI_LEVEL_POINT));
     tgi_loop_store *store = &b->loops->stores.data[b->loops->stores.n - 1];
-    store->epilogue_op = task->op;
+    store->epilogue_op = task->reduce.op;
     store->along_rows = task->vectors == TGI_ROWS;
     return TG_OK;
 }
 
 /*
- * Stores an update, or the sum of it and what is there, at its index; what is
- * there again if the index is out of range. All through one access: it is
- * loaded where it is stored, at every step.
+ * Stores an update, or the sum of the update and the old element, at its index;
+ * the old element if the index is out of range. One access serves load and
+ * store, so that every step loads what earlier ones have stored.
  */
 static tg_status build_scatter(tgi_loop_builder *b, const tgi_task *task)
 {
     tgi_fuse_state *s = b->state;
     const tgi_node *node = tgi_graph_node(s->graph, task->node);
     const tgi_attr_scatter *attr = node->attr;
-    const uint32_t buffer = tgi_fuse_buffer_of(s, task->node);
-    if (!buffer || !tgi_loop_builder_expand(b, task, task->root))
+    const tgi_buffer_id buffer = tgi_fuse_buffer_of(s, task->node);
+    if (tgi_buffer_id_is_none(buffer) ||
+        !tgi_loop_builder_expand(b, task, task->value.id))
         return tg_error_last()->status;
-    const uint32_t index = b->inst_of[task->other_root];
+    const uint32_t index =
+        tgi_loop_builder_inst_of(b, task->scatter.indices.id);
     const tgi_dim extent = tgi_fuse_extent(s, task->node, (int)attr->axis);
-    uint32_t value = b->inst_of[task->root];
-    tgi_access access = {.buffer = buffer - 1,
-                         .index_stride = {task->index_stride, false}};
+    uint32_t value = tgi_loop_builder_inst_of(b, task->value.id);
+    tgi_access access = {.buffer = buffer,
+                         .index_stride = {task->scatter.index_stride, false}};
     copy_strides(task, &access);
     access.index = tgi_loop_builder_index(b, index, extent, task->node);
     uint32_t number =
@@ -338,13 +340,13 @@ static tg_status build_scatter(tgi_loop_builder *b, const tgi_task *task)
             value = tgi_loop_builder_op(
                 b, TGI_OP_ADD, 2, (const uint32_t[]){old, value}, task->node);
         if (old && value && attr->range == TG_SCATTER_DROP) {
-            uint32_t is_good =
+            uint32_t in_range =
                 tgi_loop_builder_in_range(b, index, extent, task->node);
-            value = is_good ? tgi_loop_builder_op(
-                                  b, TGI_OP_SELECT, 3,
-                                  (const uint32_t[]){is_good, value, old},
-                                  task->node)
-                            : 0;
+            value = in_range ? tgi_loop_builder_op(
+                                   b, TGI_OP_SELECT, 3,
+                                   (const uint32_t[]){in_range, value, old},
+                                   task->node)
+                             : 0;
         }
         if (!old || !value)
             return tg_error_last()->status;
@@ -353,8 +355,7 @@ static tg_status build_scatter(tgi_loop_builder *b, const tgi_task *task)
                             .access = number,
                             .phase = b->phase,
                             .level = TGI_LEVEL_INNER};
-    return tgi_vec_push(&b->loops->stores, store) ? TG_OK
-                                                  : tgi_error_memory();
+    return tgi_vec_push(&b->loops->stores, store) ? TG_OK : tgi_error_memory();
 }
 
 static tg_status build_check(tgi_loop_builder *b, const tgi_task *task)
@@ -363,19 +364,19 @@ static tg_status build_check(tgi_loop_builder *b, const tgi_task *task)
     const tgi_node *node = tgi_graph_node(s->graph, task->node);
     tgi_ref data = tgi_fuse_resolve(s, node->inputs[0]);
     int axis = (int)*(const int64_t *)node->attr;
-    uint32_t index = tgi_loop_builder_expand(b, task, task->root);
+    uint32_t index = tgi_loop_builder_expand(b, task, task->value.id);
     if (!index)
         return tg_error_last()->status;
-    uint32_t buffer =
-        tgi_fuse_buffer_of(s, tgi_fuse_storage_root(s, task->value));
-    if (!buffer)
+    const tgi_buffer_id buffer =
+        tgi_fuse_buffer_of(s, tgi_fuse_storage_root(s, task->value.node));
+    if (tgi_buffer_id_is_none(buffer))
         return tg_error_last()->status;
-    tgi_runtime_check checked = {s->graph, task->node, buffer - 1};
+    tgi_runtime_check checked = {s->graph, task->node, buffer};
     tgi_loop_check check = {.number = (uint32_t)s->loops->runtime_checks.n};
     check.value = tgi_loop_builder_in_range(
         b, index, tgi_fuse_extent(s, data, axis), task->node);
     tgi_access position = {0};
-    copy_strides(task, &position);
+    tgi_domain_dense_strides(s, &task->outer, position.stride);
     check.position = tgi_loop_builder_position(b, &position);
     if (!check.value || !check.position)
         return tg_error_last()->status;
@@ -388,18 +389,18 @@ static tg_status build_check(tgi_loop_builder *b, const tgi_task *task)
 static tg_status build_task(tgi_loop_builder *b, const tgi_fuse_kernel *k,
                             tgi_task *task, int stage)
 {
-    uint32_t *room =
-        tgi_realloc(b->inst_of, (task->expr.nodes.n + 1) * sizeof(*room));
-    if (!room)
+    uint32_t *inst_of =
+        tgi_realloc(b->inst_of, (task->expr.nodes.n + 1) * sizeof(*inst_of));
+    if (!inst_of)
         return tgi_error_memory();
-    b->inst_of = room;
+    b->inst_of = inst_of;
     switch (task->kind) {
     case TGI_TASK_MAP:
         return build_map(b, k, task);
     case TGI_TASK_REDUCE:
         return build_reduction(b, k, task, stage);
     case TGI_TASK_EPILOGUE:
-        return build_fold(b, k, task);
+        return build_epilogue(b, k, task);
     case TGI_TASK_PACK:
         return build_pack(b, task);
     case TGI_TASK_SCATTER:
@@ -411,12 +412,12 @@ static tg_status build_task(tgi_loop_builder *b, const tgi_fuse_kernel *k,
 
 /* -- Blocks ---------------------------------------------------------------- */
 
-/* Elements of a block of this task's reduction. */
-static int64_t block_of(const tgi_fuse_state *s, const tgi_task *task)
+/* Elements of a block of a task's reduction. */
+static int64_t block_elements(const tgi_fuse_state *s, const tgi_task *task)
 {
     if (task->vectors == TGI_COLUMNS)
         return TGI_BLOCK_ROWS;
-    int dtype = tgi_graph_node(s->graph, task->node)->dtype;
+    int dtype = tgi_fuse_dtype(s, task->node);
     return (int64_t)tgi_tree_lanes(dtype) * TGI_BLOCK_STEPS;
 }
 
@@ -427,12 +428,11 @@ static tgi_dim count_blocks(const tgi_fuse_state *s, const tgi_fuse_kernel *k)
         count = tgi_dim_mul(s->dims, count, k->inner.extent[i]);
     int64_t block = 1;
     for (size_t i = 0; i < k->tasks.n; i++) {
-        const tgi_task *task = &s->tasks.data[k->tasks.data[i]];
+        const tgi_task *task = tgi_fuse_kernel_task(s, k, i);
         if (task->kind == TGI_TASK_REDUCE)
-            block = block_of(s, task);
+            block = block_elements(s, task);
     }
-    return tgi_dim_div(s->dims, tgi_dim_add(s->dims, count, block - 1),
-                       block);
+    return tgi_dim_div(s->dims, tgi_dim_add(s->dims, count, block - 1), block);
 }
 
 /* The outer axis that counts the blocks of a split kernel. */
@@ -441,7 +441,7 @@ static int block_axis(const tgi_fuse_kernel *k)
     return k->vectors == TGI_COLUMNS ? k->outer.n - 1 : k->outer.n;
 }
 
-/* Makes room for an axis, along which nothing moves. */
+/* Inserts an axis, along which all strides are 0. */
 static void insert_axis(tgi_kernel_loops *k, int at, tgi_dim extent)
 {
     for (int i = TGI_LOOP_AXES - 1; i > at; i--)
@@ -455,16 +455,16 @@ static void insert_axis(tgi_kernel_loops *k, int at, tgi_dim extent)
     }
 }
 
-/* Gives the blocks of a kernel's reductions an axis, and buffers: the sources
-   of what comes next. */
-static tg_status split(tgi_loop_builder *b, const tgi_fuse_kernel *k)
+/* Adds an axis of blocks, and buffers for their results: the sources of the
+   second kernel. */
+static tg_status split_blocks(tgi_loop_builder *b, const tgi_fuse_kernel *k)
 {
     tgi_fuse_state *s = b->state;
     tgi_kernel_loops *loops = b->loops;
     int at = block_axis(k);
     insert_axis(loops, at, count_blocks(s, k));
 
-    /* Dense over all outer axes. */
+    /* The partial results are dense over all outer axes. */
     tgi_access access = {0};
     tgi_loop_buffer partial = {.place = TGI_PLACE_TEMP, .count = 1};
     for (int axis = k->outer.n; axis >= 0; axis--) {
@@ -473,21 +473,21 @@ static tg_status split(tgi_loop_builder *b, const tgi_fuse_kernel *k)
             tgi_dim_mul(s->dims, partial.count, loops->extent[axis]);
     }
     for (size_t i = 0; i < k->tasks.n; i++) {
-        tgi_task *task = &s->tasks.data[k->tasks.data[i]];
+        tgi_task *task = tgi_fuse_kernel_task(s, k, i);
         if (task->kind != TGI_TASK_REDUCE)
             continue;
-        partial.dtype = loops->reductions.data[task->reduction].dtype;
+        partial.dtype = loops->reductions.data[task->reduce.reduction].dtype;
         partial.node = task->node;
-        task->source = tgi_fuse_add_buffer(s, partial);
-        uint32_t result = tgi_loop_builder_reduced(b, task->reduction);
-        if (!task->source || !result)
+        tgi_task_source *source = &task->reduce.source;
+        *source = (tgi_task_source){.buffer = tgi_fuse_add_buffer(s, partial)};
+        uint32_t result = tgi_loop_builder_reduced(b, task->reduce.reduction);
+        if (tgi_buffer_id_is_none(source->buffer) || !result)
             return tg_error_last()->status;
-        access.buffer = task->source - 1;
+        access.buffer = source->buffer;
         TGI_TRY(add_store(b, result, &access, TGI_LEVEL_POINT));
-        /* Their axis becomes the inner one. */
-        memset(task->source_stride, 0, sizeof(task->source_stride));
-        for (int axis = 0, own = 0; axis <= k->outer.n; axis++)
-            task->source_stride[axis == at ? k->outer.n : own++] =
+        /* In the second kernel, the axis of blocks is the inner one. */
+        for (int axis = 0, outer = 0; axis <= k->outer.n; axis++)
+            source->stride[axis == at ? k->outer.n : outer++] =
                 access.stride[axis];
     }
     return TG_OK;
@@ -495,9 +495,9 @@ static tg_status split(tgi_loop_builder *b, const tgi_fuse_kernel *k)
 
 /* -- Kernels --------------------------------------------------------------- */
 
-/* True if the task belongs to this stage: 0 is the kernel itself, 1 what
-   follows the blocks of a split one. */
-static bool is_of_stage(const tgi_fuse_kernel *k, const tgi_task *task,
+/* True if the task belongs to a stage: 0 is the kernel itself, 1 the second
+   kernel of a split one. */
+static bool is_in_stage(const tgi_fuse_kernel *k, const tgi_task *task,
                         int stage)
 {
     if (!k->is_split)
@@ -513,15 +513,15 @@ static tg_status build_tasks(tgi_loop_builder *b, const tgi_fuse_kernel *k,
     tgi_fuse_state *s = b->state;
     for (b->phase = 0; b->phase < k->n_phases; b->phase++)
         for (size_t i = 0; i < k->tasks.n; i++) {
-            tgi_task *task = &s->tasks.data[k->tasks.data[i]];
-            if (task->phase == b->phase && is_of_stage(k, task, stage))
+            tgi_task *task = tgi_fuse_kernel_task(s, k, i);
+            if (task->phase == b->phase && is_in_stage(k, task, stage))
                 TGI_TRY(build_task(b, k, task, stage));
         }
     b->phase = 0;
     return TG_OK;
 }
 
-static bool has_slivers(const tgi_kernel_loops *k)
+static bool has_panels(const tgi_kernel_loops *k)
 {
     for (size_t i = 0; i < k->accesses.n; i++)
         if (k->accesses.data[i].panel_width)
@@ -541,22 +541,22 @@ static tg_status build_stage(tgi_loop_builder *b, const tgi_fuse_kernel *k,
         loops->extent[i] = k->outer.extent[i];
     for (int i = 0; i < k->inner.n; i++)
         loops->extent[n_outer + i] = k->inner.extent[i];
-    /* Where nothing is reduced, all is one phase and one kind of axis. */
+    /* Without reductions there is one phase. */
     b->inner_axes = ~((UINT32_C(1) << n_outer) - 1) & ~TGI_AXES_POINT;
     TGI_TRY(build_tasks(b, k, stage));
     if (k->is_split && stage == 0) {
-        TGI_TRY(split(b, k));
+        TGI_TRY(split_blocks(b, k));
         fixed = block_axis(k);
         n_outer++;
-    } else if (has_slivers(loops)) {
+    } else if (has_panels(loops)) {
         fixed = n_outer - 1;
     }
-    TGI_TRY(settle_axes(s, loops, n_outer, k->inner.n, fixed));
+    TGI_TRY(normalise_axes(s, loops, n_outer, k->inner.n, fixed));
     set_levels(loops);
     return TG_OK;
 }
 
-/* True if there is no point at all. */
+/* True if the kernel has no points. */
 static bool is_empty(const tgi_fuse_kernel *k)
 {
     bool is_empty = false;
@@ -571,7 +571,7 @@ tg_status tgi_fuse_build_kernel(tgi_fuse_state *s, const tgi_fuse_kernel *k)
 {
     if (is_empty(k))
         return TG_OK;
-    tgi_fuse_kernel cascade = *k;
+    tgi_fuse_kernel current = *k;
     for (int stage = 0; stage <= k->is_split; stage++) {
         tgi_loop_builder b = {.state = s,
                               .loops = tgi_loops_add_kernel(s->loops)};
@@ -580,12 +580,12 @@ tg_status tgi_fuse_build_kernel(tgi_fuse_state *s, const tgi_fuse_kernel *k)
             return tgi_error_memory();
         if (stage == 1) {
             tgi_dim n_blocks = count_blocks(s, k);
-            cascade.inner = (tgi_domain){n_blocks != 1, {n_blocks}};
+            current.inner = (tgi_domain){n_blocks != 1, {n_blocks}};
         }
-        tg_status status = build_stage(&b, &cascade, stage);
+        tg_status status = build_stage(&b, &current, stage);
         tgi_free(b.inst_of);
         tgi_vec_deinit(&b.axes);
-        tgi_vec_deinit(&b.known);
+        tgi_vec_deinit(&b.cached);
         tgi_index_deinit(&b.index);
         TGI_TRY(status);
     }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuse_map.c - maps: which element of a value belongs to a point of the loops,
- * and how that changes through views.
+ * fuse_map.c - index maps, and their composition with views.
  */
 #include <string.h>
 
 #include "base/error.h"
-#include "fuse/fuse_state.h"
+#include "fuse/fuse_map.h"
+#include "fuse/fuse_value.h"
 
 /* -- Domains --------------------------------------------------------------- */
 
@@ -40,13 +40,23 @@ tgi_domain tgi_domain_join(const tgi_domain *a, const tgi_domain *b)
     return both;
 }
 
+void tgi_domain_dense_strides(tgi_fuse_state *s, const tgi_domain *domain,
+                              tgi_stride *out_strides)
+{
+    tgi_dim stride = 1;
+    for (int axis = domain->n - 1; axis >= 0; axis--) {
+        out_strides[axis] = (tgi_stride){stride, false};
+        stride = tgi_dim_mul(s->dims, stride, domain->extent[axis]);
+    }
+}
+
 /* -- Maps ------------------------------------------------------------------ */
 
 void tgi_map_init(const tgi_fuse_state *s, tgi_ref ref, tgi_map *out_map)
 {
     memset(out_map, 0, sizeof(*out_map));
     out_map->rank = tgi_fuse_rank(s, ref);
-    int64_t next = 0;
+    int32_t next = 0;
     for (int axis = 0; axis < out_map->rank; axis++) {
         bool moves = tgi_fuse_extent(s, ref, axis) != 1;
         out_map->axis[axis] = moves ? (tgi_map_axis){.axis = next++, .step = 1}
@@ -62,8 +72,8 @@ bool tgi_map_is_identity(const tgi_fuse_state *s, tgi_ref ref,
     return memcmp(map, &identity, sizeof(identity)) == 0;
 }
 
-/* True if both shapes have the same axes but for extents of 1. */
-static bool keeps_axes(const tgi_fuse_state *s, tgi_ref a, tgi_ref b)
+/* True if both shapes have the same axes, ignoring extents of 1. */
+static bool has_same_axes(const tgi_fuse_state *s, tgi_ref a, tgi_ref b)
 {
     tgi_domain of_a = tgi_domain_of(s, a), of_b = tgi_domain_of(s, b);
     return tgi_domain_equals(&of_a, &of_b);
@@ -73,34 +83,33 @@ bool tgi_fuse_is_affine(const tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     if (node->op == TGI_OP_RESHAPE)
-        return keeps_axes(s, ref, tgi_fuse_resolve(s, node->inputs[0]));
+        return has_same_axes(s, ref, tgi_fuse_resolve(s, node->inputs[0]));
     return tgi_fuse_is_view(node);
 }
 
-/* start + step * offset: an element of what is sliced. */
+/* start + step * offset, for a step of either sign. */
 static tgi_dim advance(tgi_dims *dims, tgi_dim start, int64_t step,
                        tgi_dim offset)
 {
     if (offset == 0)
         return start;
-    tgi_dim distance =
-        tgi_dim_mul(dims, offset, step < 0 ? -step : step);
+    tgi_dim distance = tgi_dim_mul(dims, offset, step < 0 ? -step : step);
     if (step >= 0)
         return tgi_dim_add(dims, start, distance);
     return tgi_dim_sub(dims, start, distance);
 }
 
-static void through_broadcast(const tgi_fuse_state *s, tgi_ref in,
+static void compose_broadcast(const tgi_fuse_state *s, tgi_ref in,
                               const tgi_map *map, tgi_map *out)
 {
-    int64_t added = map->rank - out->rank;
+    const int32_t added = map->rank - out->rank;
     for (int axis = 0; axis < out->rank; axis++)
         out->axis[axis] = tgi_fuse_extent(s, in, axis) == 1
                               ? (tgi_map_axis){.axis = TGI_AXIS_NONE}
                               : map->axis[axis + added];
 }
 
-static void through_reshape(const tgi_fuse_state *s, tgi_ref in, tgi_ref view,
+static void compose_reshape(const tgi_fuse_state *s, tgi_ref in, tgi_ref view,
                             const tgi_map *map, tgi_map *out)
 {
     int from = 0;
@@ -114,7 +123,7 @@ static void through_reshape(const tgi_fuse_state *s, tgi_ref in, tgi_ref view,
     }
 }
 
-static void through_slice(const tgi_fuse_state *s, tgi_ref view,
+static void compose_slice(const tgi_fuse_state *s, tgi_ref view,
                           const tgi_map *map, tgi_map *out)
 {
     const tgi_attr_slice *attr = tgi_graph_node(s->graph, view)->attr;
@@ -131,14 +140,14 @@ static void through_slice(const tgi_fuse_state *s, tgi_ref view,
     }
 }
 
-/* An index that no axis takes is none. */
-static void forget_index(tgi_map *map)
+/* Drops the index if no axis uses it. */
+static void drop_unused_index(tgi_map *map)
 {
     bool is_dynamic = false;
     for (int axis = 0; axis < map->rank; axis++)
         is_dynamic |= map->axis[axis].axis == TGI_AXIS_GATHERED;
     if (!is_dynamic)
-        map->index = 0;
+        map->index = (tgi_expr_id){0};
 }
 
 void tgi_map_compose(const tgi_fuse_state *s, tgi_ref view, const tgi_map *map,
@@ -151,7 +160,7 @@ void tgi_map_compose(const tgi_fuse_state *s, tgi_ref view, const tgi_map *map,
     out_map->index = map->index;
     switch (node->op) {
     case TGI_OP_BROADCAST:
-        through_broadcast(s, in, map, out_map);
+        compose_broadcast(s, in, map, out_map);
         break;
     case TGI_OP_TRANSPOSE:
         for (int axis = 0; axis < map->rank; axis++)
@@ -159,22 +168,23 @@ void tgi_map_compose(const tgi_fuse_state *s, tgi_ref view, const tgi_map *map,
                 map->axis[axis];
         break;
     case TGI_OP_SLICE:
-        through_slice(s, view, map, out_map);
+        compose_slice(s, view, map, out_map);
         break;
     default:
-        through_reshape(s, in, view, map, out_map);
+        compose_reshape(s, in, view, map, out_map);
         break;
     }
-    forget_index(out_map);
+    drop_unused_index(out_map);
 }
 
-uint32_t tgi_fuse_find_shift(tgi_fuse_state *s, tgi_ref ref, tgi_ref part,
-                             uint32_t outer, int64_t outer_step)
+tgi_shift_id tgi_fuse_find_shift(tgi_fuse_state *s, tgi_ref ref, tgi_ref part,
+                                 tgi_shift_id outer, int64_t outer_step)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     const int axis = (int)((const tgi_attr_index *)node->attr)->index;
     tgi_ref whole = tgi_fuse_resolve(s, node->inputs[0]);
-    /* In this order: what has no elements may be sliced where no run gets. */
+    /* Add first: a slice of an empty value, in code that never runs, may be
+       larger than its operand. */
     const tgi_dim n_starts = tgi_dim_sub(
         s->dims, tgi_dim_add(s->dims, tgi_fuse_extent(s, whole, axis), 1),
         tgi_fuse_extent(s, part, axis));
@@ -184,15 +194,15 @@ uint32_t tgi_fuse_find_shift(tgi_fuse_state *s, tgi_ref ref, tgi_ref part,
         .outer_step = outer_step,
         .n_starts = n_starts};
     if (shift.n_starts == TGI_DIM_NONE)
-        return 0;
+        return (tgi_shift_id){0};
     for (size_t i = 0; i < s->shifts.n; i++)
         if (memcmp(&s->shifts.data[i], &shift, sizeof(shift)) == 0)
-            return (uint32_t)i + 1;
+            return tgi_shift_id_from(i);
     if (!tgi_vec_push(&s->shifts, shift)) {
         tgi_error_memory();
-        return 0;
+        return (tgi_shift_id){0};
     }
-    return (uint32_t)s->shifts.n;
+    return tgi_shift_id_from(s->shifts.n - 1);
 }
 
 bool tgi_map_compose_dynamic(tgi_fuse_state *s, tgi_ref slice,
@@ -206,13 +216,12 @@ bool tgi_map_compose_dynamic(tgi_fuse_state *s, tgi_ref slice,
     tgi_map_axis *at = &out_map->axis[sliced];
     if (extent == 1)
         *at = (tgi_map_axis){.axis = TGI_AXIS_NONE};
-    /* All of an axis starts at 0. */
+    /* A slice of the whole axis starts at 0. */
     if (extent == tgi_fuse_extent(s, slice, sliced)) {
-        forget_index(out_map);
+        drop_unused_index(out_map);
         return true;
     }
-    at->shift = tgi_fuse_find_shift(s, slice, slice, (uint32_t)at->shift,
-                                    at->shift_step);
+    at->shift = tgi_fuse_find_shift(s, slice, slice, at->shift, at->shift_step);
     at->shift_step = 1;
-    return at->shift != 0;
+    return !tgi_shift_id_is_none(at->shift);
 }

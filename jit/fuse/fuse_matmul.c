@@ -1,74 +1,77 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuse_matmul.c - tasks of matrix products. A product goes over rows and
- * columns of its result, with k as its inner axis. It wants k of its first
- * side along memory, and columns of its second; what is large, used again and
- * again, and lies otherwise is stored another way first, by a task of its own:
+ * fuse_matmul.c - the tasks of a matmul. Its outer axes are the rows and
+ * columns of the result, its inner axis is k. The micro-kernel wants k
+ * contiguous in the first operand (A), and columns contiguous in the second
+ * (B). An operand that is large, reused and laid out otherwise is stored again
+ * first, by a separate task:
  *
- *   the first side   row by row
- *   the second side  by slivers (loops.h), each of which is read from end to
- *                    end; also if it is only large
+ *   A  row by row
+ *   B  in packed panels (loops.h), read contiguously; also if it is only large
  *
- * Where one side is a vector, and k is the last axis of the other, it is a
- * sum of products along rows (docs/NUMERICS.md).
+ * If one operand is a vector and k is the last axis of the other, the matmul is
+ * a dot product along rows (docs/NUMERICS.md).
  */
 #include "base/error.h"
-#include "fuse/fuse_state.h"
+#include "fuse/fuse_buffer.h"
+#include "fuse/fuse_task.h"
+#include "fuse/fuse_value.h"
+#include "loop/explain.h"
 #include "tgjit/ops.h"
 
 enum {
-    /* Bytes of a first side that stays near enough as it is, and columns for
-       which it is worth to store it again. */
-    NEAR_ROWS_BYTES = 32 << 10,
-    MANY_COLUMNS = 64,
-    /* The same of a second side, and rows: for fewer, the product itself
-       copies what it needs (llvm_matmul.c). Measured with 128 rows: 64 KB are
-       4 % faster as they are, 256 KB 20 % slower. */
-    NEAR_COLUMNS_BYTES = 128 << 10,
-    MANY_ROWS = 128,
-    /* What is packed of a variable that only other calls change is kept from
-       call to call: so much of each, and also for few rows. */
-    MOST_KEPT_BYTES = 64 << 20,
-    FEW_ROWS = 4
+    /* A is not copied if it has at most so many bytes, or if there are fewer
+       columns. */
+    MAX_UNCOPIED_A_BYTES = 32 << 10,
+    MIN_COPY_COLUMNS = 64,
+    /* The same for B, and rows: for fewer, the matmul itself packs what it
+       needs (llvm_matmul.c). Measured with 128 rows: unpacked, 64 KiB are 4 %
+       faster, 256 KiB 20 % slower. */
+    MAX_UNPACKED_B_BYTES = 128 << 10,
+    MIN_PACK_ROWS = 128,
+    /* Packed panels of a variable that this graph does not write are memoised
+       across calls: up to so many bytes each, and from fewer rows on. */
+    MAX_MEMO_BYTES = 64 << 20,
+    MIN_MEMO_ROWS = 4
 };
 
-/* One side: its axis of rows or columns of the result, and that of k. */
-typedef struct side {
+/* An operand: its axis that is an axis of the result, and that of k. */
+typedef struct operand {
     tgi_ref ref;
-    int rank, kept, inner;
-    int result_axis; /* of the kept axis, counted from the end */
-} side;
+    int rank, outer, inner;
+    int result_axis; /* that `outer` is, counted from the end */
+} operand;
 
-/* A product as its node has it. */
-typedef struct product {
+/* A MATMUL node. */
+typedef struct matmul {
     tgi_ref node;
-    side a, b;
+    operand a, b;
     tgi_dim m, n, k;
     int64_t bytes; /* of an element */
     bool is_dot;
-} product;
+} matmul;
 
-static side side_of(const tgi_fuse_state *s, tgi_ref ref, int kept, int inner,
-                    int result_axis)
+static operand operand_of(const tgi_fuse_state *s, tgi_ref ref, int outer,
+                          int inner, int result_axis)
 {
-    side x = {.ref = tgi_fuse_resolve(s, ref), .result_axis = result_axis};
+    operand x = {.ref = tgi_fuse_resolve(s, ref), .result_axis = result_axis};
     x.rank = tgi_fuse_rank(s, x.ref);
-    x.kept = x.rank - kept;
+    x.outer = x.rank - outer;
     x.inner = x.rank - inner;
     return x;
 }
 
-static product product_of(const tgi_fuse_state *s, tgi_ref ref)
+static matmul matmul_of(const tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     int64_t flags = ((const tgi_attr_matmul *)node->attr)->flags;
     int a_flip = (flags & TG_TRANSPOSE_A) != 0;
     int b_flip = (flags & TG_TRANSPOSE_B) != 0;
     int rank = tgi_fuse_rank(s, ref);
-    product p = {
+    matmul p = {
         .node = ref,
-        .a = side_of(s, node->inputs[0], 2 - a_flip, 1 + a_flip, 2),
-        .b = side_of(s, node->inputs[1], 1 + b_flip, 2 - b_flip, 1),
+        .a = operand_of(s, node->inputs[0], 2 - a_flip, 1 + a_flip, 2),
+        .b = operand_of(s, node->inputs[1], 1 + b_flip, 2 - b_flip, 1),
         .m = tgi_fuse_extent(s, ref, rank - 2),
         .n = tgi_fuse_extent(s, ref, rank - 1),
         .bytes = tgi_dtype_bytes((tg_dtype)node->dtype),
@@ -78,12 +81,12 @@ static product product_of(const tgi_fuse_state *s, tgi_ref ref)
     return p;
 }
 
-/* -- How sides lie --------------------------------------------------------- */
+/* -- Layout of operands ---------------------------------------------------- */
 
-/* The map of a side to the loops of the product, whose inner axis is that of
-   number `inner`. */
-static void map_side(const tgi_fuse_state *s, const product *p, const side *x,
-                     int64_t inner, tgi_map *out_map)
+/* The map of an operand to the loops of the matmul, whose inner axis is number
+   `inner`. */
+static void map_operand(const tgi_fuse_state *s, const matmul *p,
+                        const operand *x, int32_t inner, tgi_map *out_map)
 {
     tgi_map of_result;
     tgi_map_init(s, p->node, &of_result);
@@ -91,25 +94,21 @@ static void map_side(const tgi_fuse_state *s, const product *p, const side *x,
     for (int axis = 0; axis < x->rank; axis++) {
         if (out_map->axis[axis].axis == TGI_AXIS_NONE)
             continue;
-        const int from_end = axis == x->kept ? x->result_axis
-                                             : x->rank - axis;
+        const int from_end = axis == x->outer ? x->result_axis : x->rank - axis;
         out_map->axis[axis].axis =
-            axis == x->inner
-                ? inner
-                : of_result.axis[of_result.rank - from_end].axis;
+            axis == x->inner ? inner
+                             : of_result.axis[of_result.rank - from_end].axis;
     }
 }
 
-/* True if an axis of a value goes through memory in steps of one element, as
-   far as it is easy to tell. */
-static bool lies_along(const tgi_fuse_state *s, tgi_ref ref, int axis)
+/* True if an axis of a value is contiguous in memory, as far as views tell. */
+static bool is_contiguous_along(const tgi_fuse_state *s, tgi_ref ref, int axis)
 {
     while (s->values[ref].class == TGI_VALUE_INLINED) {
         const tgi_node *node = tgi_graph_node(s->graph, ref);
         if (node->op == TGI_OP_TRANSPOSE)
             axis = (int)((const tgi_attr_perm *)node->attr)->perm[axis];
-        else if (node->op != TGI_OP_SLICE &&
-                 node->op != TGI_OP_DYNAMIC_SLICE)
+        else if (node->op != TGI_OP_SLICE && node->op != TGI_OP_DYNAMIC_SLICE)
             return false;
         ref = tgi_fuse_resolve(s, node->inputs[0]);
     }
@@ -121,193 +120,200 @@ static bool is_below(tgi_dim dim, int64_t n)
     return tgi_dim_is_known(dim) && dim < n;
 }
 
-/* True if rows * columns elements are known to be so few bytes. */
-static bool is_near(const product *p, tgi_dim rows, tgi_dim columns,
+/* True if rows * columns elements are known to be at most so many bytes. */
+static bool fits_in(const matmul *p, tgi_dim rows, tgi_dim columns,
                     int64_t bytes)
 {
     return tgi_dim_is_known(rows) && tgi_dim_is_known(columns) &&
            (rows == 0 || columns <= bytes / p->bytes / rows);
 }
 
-/* Extents that are not known may be large. */
-static bool should_lay_rows(const tgi_fuse_state *s, const product *p)
+/* Unknown extents count as large. */
+static bool should_copy_rows(const tgi_fuse_state *s, const matmul *p)
 {
-    return !lies_along(s, p->a.ref, p->a.inner) &&
-           !is_near(p, p->m, p->k, NEAR_ROWS_BYTES) &&
-           !is_below(p->m, 2) && !is_below(p->n, MANY_COLUMNS);
+    return !is_contiguous_along(s, p->a.ref, p->a.inner) &&
+           !fits_in(p, p->m, p->k, MAX_UNCOPIED_A_BYTES) &&
+           !is_below(p->m, 2) && !is_below(p->n, MIN_COPY_COLUMNS);
 }
 
-/* The parameter + 1 of the variable of which a side is a view, if it is not
-   written here; else 0. */
-static uint32_t unwritten_variable(const tgi_fuse_state *s, tgi_ref ref)
+/* The parameter of the variable that an operand is a view of, if this graph
+   does not write it; else -1. */
+static int64_t unwritten_variable(const tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     while (s->values[ref].class == TGI_VALUE_INLINED) {
         if (node->op != TGI_OP_TRANSPOSE && node->op != TGI_OP_SLICE)
-            return 0;
+            return -1;
         ref = tgi_fuse_resolve(s, node->inputs[0]);
         node = tgi_graph_node(s->graph, ref);
     }
     if (s->values[ref].class != TGI_VALUE_INPUT || node->op != TGI_OP_READ)
-        return 0;
+        return -1;
     const size_t param = tgi_fuse_param(s, node->inputs[0]);
-    return s->graph->params.data[param].is_written ? 0 : (uint32_t)param + 1;
+    return s->graph->params.data[param].is_written ? -1 : (int64_t)param;
 }
 
-static bool can_keep(const tgi_fuse_state *s, const product *p)
+static bool can_memoise(const tgi_fuse_state *s, const matmul *p)
 {
-    return unwritten_variable(s, p->b.ref) &&
-           is_near(p, p->n, p->k, MOST_KEPT_BYTES) &&
+    return unwritten_variable(s, p->b.ref) >= 0 &&
+           fits_in(p, p->n, p->k, MAX_MEMO_BYTES) &&
            tgi_domain_of(s, p->b.ref).n == 2;
 }
 
-static bool should_pack(const tgi_fuse_state *s, const product *p)
+static bool should_pack(const tgi_fuse_state *s, const matmul *p)
 {
     return !is_below(p->n, TGI_PANEL_ROW_BYTES / p->bytes) &&
-           !is_below(p->m, can_keep(s, p) ? FEW_ROWS : MANY_ROWS + 1) &&
-           !(lies_along(s, p->b.ref, p->b.kept) &&
-             is_near(p, p->n, p->k, NEAR_COLUMNS_BYTES));
+           !is_below(p->m,
+                     can_memoise(s, p) ? MIN_MEMO_ROWS : MIN_PACK_ROWS + 1) &&
+           !(is_contiguous_along(s, p->b.ref, p->b.outer) &&
+             fits_in(p, p->n, p->k, MAX_UNPACKED_B_BYTES));
 }
 
-/* -- Storing sides another way --------------------------------------------- */
+/* -- Copies of operands ---------------------------------------------------- */
 
-/* Begins a task that stores a side: its outer axes are those of the batch and
-   the kept one, its inner axis is k. */
-static tgi_task begin_side(const tgi_fuse_state *s, const product *p,
-                           const side *x, int kind)
+/* A task that stores an operand: its outer axes are those of the batch and
+   `outer`, its inner axis is k. */
+static tgi_task begin_copy(const tgi_fuse_state *s, const matmul *p,
+                           const operand *x, int kind)
 {
     tgi_task task = {.kind = (uint8_t)kind,
                      .node = x->ref,
-                     .value = x->ref,
+                     .inner = {1, {p->k}},
                      .vectors = TGI_COLUMNS,
-                     .inner = {1, {p->k}}};
-    tgi_map_init(s, x->ref, &task.map);
+                     .value.node = x->ref};
+    tgi_map_init(s, x->ref, &task.value.map);
     for (int axis = 0; axis < x->rank; axis++) {
-        if (task.map.axis[axis].axis == TGI_AXIS_NONE || axis == x->inner ||
-            axis == x->kept)
+        if (task.value.map.axis[axis].axis == TGI_AXIS_NONE ||
+            axis == x->inner || axis == x->outer)
             continue;
-        task.map.axis[axis].axis = task.outer.n;
+        task.value.map.axis[axis].axis = task.outer.n;
         task.outer.extent[task.outer.n++] = tgi_fuse_extent(s, x->ref, axis);
     }
-    task.map.axis[x->kept].axis = task.outer.n;
-    task.outer.extent[task.outer.n++] = tgi_fuse_extent(s, x->ref, x->kept);
-    task.map.axis[x->inner].axis = task.outer.n;
+    task.value.map.axis[x->outer].axis = task.outer.n;
+    task.outer.extent[task.outer.n++] = tgi_fuse_extent(s, x->ref, x->outer);
+    task.value.map.axis[x->inner].axis = task.outer.n;
     return task;
 }
 
-/* Gives a task a buffer: matrices of `size` elements, one for each point of
-   the batch. */
-static bool give_buffer(tgi_fuse_state *s, const side *x, tgi_task *task,
-                        tgi_dim size)
+/* Gives a task a buffer of matrices of `size` elements, one per point of the
+   batch; false when out of memory (recorded). */
+static bool add_target_buffer(tgi_fuse_state *s, const operand *x,
+                              tgi_task *task, tgi_dim size)
 {
     for (int axis = task->outer.n - 2; axis >= 0; axis--) {
-        task->stride[axis].distance = size;
+        task->target.stride[axis].distance = size;
         size = tgi_dim_mul(s->dims, size, task->outer.extent[axis]);
     }
-    task->buffer = tgi_fuse_add_buffer(
+    task->target.buffer = tgi_fuse_add_buffer(
         s, (tgi_loop_buffer){.place = TGI_PLACE_TEMP,
-                             .dtype = tgi_graph_node(s->graph, x->ref)->dtype,
+                             .dtype = tgi_fuse_dtype(s, x->ref),
                              .node = x->ref,
                              .count = size});
-    return task->buffer != 0;
+    return !tgi_buffer_id_is_none(task->target.buffer);
 }
 
-/* How the loops of the product go through what a task stores. */
-static void set_strides(const tgi_fuse_state *s, const product *p,
-                        const side *x, const tgi_task *task, int64_t inner,
-                        tgi_stride *out_strides)
+/* The strides of a copy along the loops of the matmul. */
+static void find_copy_strides(const tgi_fuse_state *s, const matmul *p,
+                              const operand *x, const tgi_task *task,
+                              int32_t inner, tgi_stride *out_strides)
 {
     tgi_map map;
-    map_side(s, p, x, inner, &map);
+    map_operand(s, p, x, inner, &map);
     for (int axis = 0; axis < x->rank; axis++)
         if (map.axis[axis].axis != TGI_AXIS_NONE)
             out_strides[map.axis[axis].axis] =
-                task->stride[task->map.axis[axis].axis];
+                task->target.stride[task->value.map.axis[axis].axis];
 }
 
-/* All axes of a task that stores are outer ones, in the order of memory. */
-static tg_status lay_rows(tgi_fuse_state *s, const product *p,
-                          tgi_task *product_task)
+/* Stores A row by row. All axes of the task are outer, in memory order. */
+static tg_status copy_rows(tgi_fuse_state *s, const matmul *p,
+                           tgi_task *matmul_task)
 {
-    tgi_task task = begin_side(s, p, &p->a, TGI_TASK_MAP);
-    const int kept = task.outer.n - 1;
-    /* A line between rows, so that they never alias. */
+    tgi_task task = begin_copy(s, p, &p->a, TGI_TASK_MAP);
+    const int outer = task.outer.n - 1;
+    /* A cache line between rows, so that they map to different sets. */
     tgi_dim row = tgi_dim_add(s->dims, p->k, TGI_PANEL_ROW_BYTES / p->bytes);
-    task.stride[kept].distance = row;
-    task.stride[kept + 1].distance = 1;
-    if (!give_buffer(s, &p->a, &task, tgi_dim_mul(s->dims, p->m, row)))
+    task.target.stride[outer].distance = row;
+    task.target.stride[outer + 1].distance = 1;
+    if (!add_target_buffer(s, &p->a, &task, tgi_dim_mul(s->dims, p->m, row)))
         return tg_error_last()->status;
     task.vectors = TGI_ROWS;
     task.outer.extent[task.outer.n++] = p->k;
     task.inner.n = 0;
-    product_task->source = task.buffer;
-    set_strides(s, p, &p->a, &task, product_task->outer.n,
-                product_task->source_stride);
-    tgi_fuse_explain(s, p->a.ref, "laid out row by row for a product");
+    matmul_task->reduce.source.buffer = task.target.buffer;
+    find_copy_strides(s, p, &p->a, &task, matmul_task->outer.n,
+                      matmul_task->reduce.source.stride);
+    tgi_explain_node(s->explain, s->graph, p->a.ref,
+                     "copied row by row for a matmul");
     return tgi_fuse_add_task(s, &task);
 }
 
-static tg_status pack_columns(tgi_fuse_state *s, const product *p,
-                              tgi_task *product_task)
+static tg_status pack_rhs(tgi_fuse_state *s, const matmul *p,
+                          tgi_task *matmul_task)
 {
-    const int64_t sliver = TGI_PANEL_ROW_BYTES / p->bytes;
-    tgi_dim size = tgi_dim_mul(s->dims, p->k, sliver);
-    tgi_task task = begin_side(s, p, &p->b, TGI_TASK_PACK);
-    task.panel_width = product_task->panel_width = (uint32_t)sliver;
-    task.stride[task.outer.n - 1].distance = size;
-    task.stride[task.outer.n].distance = sliver;
-    tgi_dim slivers = tgi_dim_div(
-        s->dims, tgi_dim_add(s->dims, p->n, sliver - 1), sliver);
-    if (!give_buffer(s, &p->b, &task, tgi_dim_mul(s->dims, size, slivers)))
+    const int64_t width = TGI_PANEL_ROW_BYTES / p->bytes;
+    tgi_dim size = tgi_dim_mul(s->dims, p->k, width);
+    tgi_task task = begin_copy(s, p, &p->b, TGI_TASK_PACK);
+    task.pack = (tgi_task_pack){.panel_width = (uint32_t)width};
+    matmul_task->reduce.panel_width = (uint32_t)width;
+    task.target.stride[task.outer.n - 1].distance = size;
+    task.target.stride[task.outer.n].distance = width;
+    tgi_dim n_panels =
+        tgi_dim_div(s->dims, tgi_dim_add(s->dims, p->n, width - 1), width);
+    if (!add_target_buffer(s, &p->b, &task,
+                           tgi_dim_mul(s->dims, size, n_panels)))
         return tg_error_last()->status;
-    if (can_keep(s, p))
-        task.memo = s->param_buffers ? 0 : unwritten_variable(s, p->b.ref);
-    product_task->packed = task.buffer;
-    set_strides(s, p, &p->b, &task, product_task->outer.n,
-                product_task->packed_stride);
-    tgi_fuse_explain(s, p->b.ref, "packed for a product");
+    if (can_memoise(s, p) && !s->bound_params) {
+        task.pack.is_memoised = true;
+        task.pack.memo_param = (uint32_t)unwritten_variable(s, p->b.ref);
+    }
+    matmul_task->reduce.packed.buffer = task.target.buffer;
+    find_copy_strides(s, p, &p->b, &task, matmul_task->outer.n,
+                      matmul_task->reduce.packed.stride);
+    tgi_explain_node(s->explain, s->graph, p->b.ref, "packed for a matmul");
     return tgi_fuse_add_task(s, &task);
 }
 
-/* -- Products -------------------------------------------------------------- */
+/* -- Matmuls --------------------------------------------------------------- */
 
-static bool has_tiles(const product *p)
+static bool uses_micro_kernel(const matmul *p)
 {
     return !p->is_dot && p->bytes >= 4 && p->k != 0 && p->k != 1;
 }
 
 bool tgi_fuse_packs_rhs(const tgi_fuse_state *s, tgi_ref ref)
 {
-    const product p = product_of(s, ref);
-    return has_tiles(&p) && !is_below(p.n, TGI_PANEL_ROW_BYTES / p.bytes) &&
-           !is_below(p.m, MANY_ROWS + 1);
+    const matmul p = matmul_of(s, ref);
+    return uses_micro_kernel(&p) &&
+           !is_below(p.n, TGI_PANEL_ROW_BYTES / p.bytes) &&
+           !is_below(p.m, MIN_PACK_ROWS + 1);
 }
 
 tg_status tgi_fuse_add_matmul(tgi_fuse_state *s, tgi_ref ref)
 {
-    const product p = product_of(s, ref);
+    const matmul p = matmul_of(s, ref);
     tgi_task task = {.kind = TGI_TASK_REDUCE,
                      .node = ref,
-                     .op = TGI_OP_MATMUL,
                      .outer = tgi_domain_of(s, ref),
-                     .vectors = p.is_dot ? TGI_ROWS : TGI_COLUMNS};
-    tgi_domain_dense_strides(s, &task.outer, task.stride);
-    if (!p.is_dot && task.outer.n == 0)
-        task.outer = (tgi_domain){1, {1}};
+                     .vectors = p.is_dot ? TGI_ROWS : TGI_COLUMNS,
+                     .reduce.op = TGI_OP_MATMUL};
+    tgi_domain_dense_strides(s, &task.outer, task.target.stride);
+    if (!p.is_dot)
+        tgi_domain_ensure_lanes(&task.outer);
     if (p.k != 1)
         task.inner = (tgi_domain){1, {p.k}};
 
-    if (has_tiles(&p) && should_lay_rows(s, &p)) {
-        TGI_TRY(lay_rows(s, &p, &task));
+    if (uses_micro_kernel(&p) && should_copy_rows(s, &p)) {
+        TGI_TRY(copy_rows(s, &p, &task));
     } else {
-        task.value = p.a.ref;
-        map_side(s, &p, &p.a, task.outer.n, &task.map);
+        task.value.node = p.a.ref;
+        map_operand(s, &p, &p.a, task.outer.n, &task.value.map);
     }
-    if (has_tiles(&p) && should_pack(s, &p)) {
-        TGI_TRY(pack_columns(s, &p, &task));
+    if (uses_micro_kernel(&p) && should_pack(s, &p)) {
+        TGI_TRY(pack_rhs(s, &p, &task));
     } else {
-        task.other = p.b.ref;
-        map_side(s, &p, &p.b, task.outer.n, &task.other_map);
+        task.reduce.rhs.node = p.b.ref;
+        map_operand(s, &p, &p.b, task.outer.n, &task.reduce.rhs.map);
     }
     return tgi_fuse_add_task(s, &task);
 }

@@ -1,28 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fuse_order.c - which kernels a task may be in, given what it reads and
- * writes: behind those that store what it reads; where variables still have,
- * or have again, the contents that it wants to see; and behind those that read
- * what it overwrites.
+ * writes: not before the kernels that store what it reads, only where variables
+ * have the contents it reads, and not before the kernels that read what it
+ * overwrites.
  */
-#include "fuse/fuse_state.h"
+#include "fuse/fuse_kernel.h"
+#include "fuse/fuse_value.h"
 
-/* -- What a task reads ----------------------------------------------------- */
+/* -- Reads and writes of a task -------------------------------------------- */
 
-tgi_task *tgi_fuse_writer(tgi_fuse_state *s, const tgi_task *task, uint32_t i)
+tgi_task *tgi_fuse_writer(tgi_fuse_state *s, const tgi_task *task,
+                          tgi_expr_id i)
 {
     if (!tgi_expr_node_is_loaded(s, task, i))
         return NULL;
-    tgi_ref ref = task->expr.nodes.data[i].node;
+    tgi_ref ref = tgi_expr_at(&task->expr, i)->node;
     if (s->values[ref].class == TGI_VALUE_ALIAS)
         ref = tgi_fuse_storage_root(s, ref);
     if (s->values[ref].class != TGI_VALUE_MATERIALISED ||
-        !s->values[ref].task || tgi_task_materialises(task, ref))
+        tgi_task_id_is_none(s->values[ref].task) ||
+        tgi_task_materialises(task, ref))
         return NULL;
-    return &s->tasks.data[s->values[ref].task - 1];
+    return tgi_fuse_task(s, s->values[ref].task);
 }
 
-/* The variable whose buffer holds a value as it was read; -1: none. */
+/* The variable in whose buffer the value of a READ is; -1: none. */
 static int64_t param_of(const tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
@@ -31,19 +34,20 @@ static int64_t param_of(const tgi_fuse_state *s, tgi_ref ref)
                : -1;
 }
 
-/* The kernel + 1 that is the branch or loop whose write a read sees; 0: it
-   sees what was there at the beginning. */
-static uint32_t kernel_seen(const tgi_fuse_state *s, tgi_ref ref)
+/* The kernel that is the branch or loop whose write a read sees; none: it sees
+   the contents on entry. */
+static tgi_fuse_kernel_id defining_kernel(const tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_ref region = tgi_fuse_defining_region(s, ref);
-    return region ? s->tasks.data[s->values[region].task - 1].kernel + 1 : 0;
+    return region ? tgi_fuse_task(s, s->values[region].task)->kernel
+                  : (tgi_fuse_kernel_id){0};
 }
 
-/* The parameter whose buffer an entry reads; -1: none. */
+/* The parameter whose buffer a node is loaded from; -1: none. */
 static int64_t param_read(const tgi_fuse_state *s, const tgi_task *task,
-                          uint32_t i)
+                          tgi_expr_id i)
 {
-    tgi_ref ref = task->expr.nodes.data[i].node;
+    tgi_ref ref = tgi_expr_at(&task->expr, i)->node;
     if (!tgi_expr_node_is_loaded(s, task, i))
         return -1;
     if (s->values[ref].class == TGI_VALUE_ALIAS)
@@ -60,20 +64,20 @@ static int64_t param_read(const tgi_fuse_state *s, const tgi_task *task,
 /* The parameter a task writes; -1: none. */
 static int64_t param_written(const tgi_fuse_state *s, const tgi_task *task)
 {
-    return task->is_late
+    return tgi_task_is_assignment(task)
                ? (int64_t)tgi_fuse_param(
                      s, tgi_graph_node(s->graph, task->node)->inputs[0])
                : -1;
 }
 
-/* Prints, host calls, branches and loops read whole buffers, all but the
-   values a loop begins with: these have tasks of their own. */
-static bool takes_whole(const tgi_task *task)
+/* Prints, host calls and regions read whole buffers, except the initial values
+   of loops, which have tasks of their own. */
+static bool reads_buffers(const tgi_task *task)
 {
     return task->kind == TGI_TASK_HOST || task->kind == TGI_TASK_REGION;
 }
 
-static bool takes_input(const tgi_node *node, uint32_t i)
+static bool reads_input(const tgi_node *node, uint32_t i)
 {
     const tgi_attr_regions *attr = node->attr;
     return node->op != TGI_OP_LOOP || i == 0 || i > attr->n_carried;
@@ -81,133 +85,135 @@ static bool takes_input(const tgi_node *node, uint32_t i)
 
 /* -- Bounds ---------------------------------------------------------------- */
 
-static void raise(tgi_fuse_bounds *b, uint32_t kernel, bool can_join)
+static void raise_bound(tgi_fuse_bounds *b, tgi_fuse_kernel_id kernel,
+                        bool can_join)
 {
-    if (kernel > b->first || (kernel == b->first && !can_join)) {
-        b->can_join_first =
-            kernel > b->first ? can_join : b->can_join_first && can_join;
-        b->first = kernel;
+    if (tgi_fuse_kernel_id_is_none(kernel))
+        return;
+    if (tgi_fuse_kernel_id_is_before(b->last, kernel)) {
+        b->last = kernel;
+        b->can_join = can_join;
+    } else if (tgi_fuse_kernel_id_equals(b->last, kernel)) {
+        b->can_join &= can_join;
     }
 }
 
-/* The kernel + 1 from which on a variable has the contents that an entry of a
-   task reads: a branch or loop; 0: from the beginning. */
-static uint32_t contents_since(const tgi_fuse_state *s, const tgi_task *task,
-                               uint32_t i)
+/* The branch or loop that left the contents of the variable that a node of a
+   task reads; none: the contents on entry. */
+static tgi_fuse_kernel_id contents_since(const tgi_fuse_state *s,
+                                         const tgi_task *task, tgi_expr_id i)
 {
-    tgi_ref ref = task->expr.nodes.data[i].node;
+    tgi_ref ref = tgi_expr_at(&task->expr, i)->node;
     if (s->values[ref].class == TGI_VALUE_ALIAS)
         ref = tgi_fuse_storage_root(s, ref);
-    return kernel_seen(s, ref);
-}
-
-static void raise_behind(tgi_fuse_bounds *b, uint32_t kernel)
-{
-    if (kernel)
-        raise(b, kernel - 1, false);
+    return defining_kernel(s, ref);
 }
 
 tgi_fuse_bounds tgi_fuse_bounds_of(tgi_fuse_state *s, const tgi_task *task)
 {
-    tgi_fuse_bounds b = {0, true};
+    tgi_fuse_bounds b = {.can_join = true};
     for (size_t n = 0; n < task->expr.order.n; n++) {
-        const uint32_t entry = task->expr.order.data[n];
-        const tgi_task *writer = tgi_fuse_writer(s, task, entry);
-        /* What a branch or loop has left in a variable. */
-        if (param_read(s, task, entry) >= 0)
-            raise_behind(&b, contents_since(s, task, entry));
+        const tgi_expr_id id = task->expr.order.data[n];
+        const tgi_task *writer = tgi_fuse_writer(s, task, id);
+        /* Contents that a branch or loop left in a variable. */
+        if (param_read(s, task, id) >= 0)
+            raise_bound(&b, contents_since(s, task, id), false);
         if (writer)
-            raise(&b, writer->kernel,
-                  !writer->is_part && writer->kind != TGI_TASK_EPILOGUE);
-        /* All parts come one after the other. */
-        for (; writer && writer->is_part; writer--) {
-            raise(&b, writer->kernel, false);
+            raise_bound(&b, writer->kernel,
+                        !tgi_task_is_part(writer) &&
+                            writer->kind != TGI_TASK_EPILOGUE);
+        /* The tasks of all parts are consecutive. */
+        for (; writer && tgi_task_is_part(writer); writer--) {
+            raise_bound(&b, writer->kernel, false);
             if (writer == s->tasks.data || writer[-1].node != writer->node)
                 break;
         }
     }
-    if (task->is_late && s->fence)
-        raise(&b, s->fence - 1, false);
+    if (tgi_task_is_assignment(task))
+        raise_bound(&b, s->fence, false);
     int64_t param = param_written(s, task);
     if (param >= 0) {
-        if (s->last_reader[param])
-            raise(&b, s->last_reader[param] - 1, true);
-        if (s->last_writer[param])
-            raise(&b, s->last_writer[param] - 1, true);
+        raise_bound(&b, s->last_reader[param], true);
+        raise_bound(&b, s->last_writer[param], true);
     }
-    if (task->is_over)
-        raise(&b, task[-1].kernel, false);
-    if (task->source || task->packed)
-        raise(&b, task[-1].kernel, false);
-    if (task->source && task->packed)
-        raise(&b, task[-2].kernel, false);
+    if (tgi_task_is_overwrite(task))
+        raise_bound(&b, task[-1].kernel, false);
+    if (tgi_task_has_source(task) || tgi_task_has_packed(task))
+        raise_bound(&b, task[-1].kernel, false);
+    if (tgi_task_has_source(task) && tgi_task_has_packed(task))
+        raise_bound(&b, task[-2].kernel, false);
     return b;
 }
 
-/* -- Variables that change ------------------------------------------------- */
+/* -- Accesses to variables ------------------------------------------------- */
 
-/* A kernel may write a variable that it reads if every point reads only what
-   it writes itself, in one phase. One that it writes already is written in
-   the same phase, after that: among several, they might change places. */
-static bool can_write(tgi_fuse_state *s, uint32_t number, const tgi_task *task)
+/* A kernel may write a variable that it reads if every point reads only the
+   element it writes, in one phase. A kernel with reductions, which may have
+   several phases, takes no second write: the order of both could change. */
+static bool can_write(tgi_fuse_state *s, tgi_fuse_kernel_id number,
+                      const tgi_task *task)
 {
-    const tgi_fuse_kernel *k = &s->kernels.data[number];
+    const tgi_fuse_kernel *k = tgi_fuse_kernel_at(s, number);
     int64_t param = param_written(s, task);
-    if (param >= 0 && k->has_reduction && s->last_writer[param] == number + 1)
+    if (param >= 0 && k->has_reduction &&
+        tgi_fuse_kernel_id_equals(s->last_writer[param], number))
         return false;
-    if (param < 0 || s->last_reader[param] != number + 1)
+    if (param < 0 || !tgi_fuse_kernel_id_equals(s->last_reader[param], number))
         return true;
     if (k->has_reduction)
         return false;
     for (size_t t = 0; t <= k->tasks.n; t++) {
         const tgi_task *reader =
-            t < k->tasks.n ? &s->tasks.data[k->tasks.data[t]] : task;
+            t < k->tasks.n ? tgi_fuse_kernel_task(s, k, t) : task;
         for (size_t n = 0; n < reader->expr.order.n; n++) {
-            uint32_t i = reader->expr.order.data[n];
-            const tgi_expr_node *entry = &reader->expr.nodes.data[i];
+            const tgi_expr_id i = reader->expr.order.data[n];
+            const tgi_expr_node *expr_node = tgi_expr_at(&reader->expr, i);
             if (param_read(s, reader, i) != param)
                 continue;
-            if (s->values[entry->node].class == TGI_VALUE_ALIAS ||
-                !tgi_map_is_identity(s, entry->node, &entry->map))
+            if (s->values[expr_node->node].class == TGI_VALUE_ALIAS ||
+                !tgi_map_is_identity(s, expr_node->node, &expr_node->map))
                 return false;
         }
     }
     return true;
 }
 
-/* A task may read a variable that the kernel writes already, as long as it
-   reads at every point what is written there: loads come before stores. */
-static bool can_read(const tgi_fuse_state *s, uint32_t number,
+/* A task may read a variable that the kernel writes if every point reads the
+   element it writes: loads precede stores. */
+static bool can_read(const tgi_fuse_state *s, tgi_fuse_kernel_id number,
                      const tgi_task *task)
 {
     for (size_t n = 0; n < task->expr.order.n; n++) {
-        uint32_t i = task->expr.order.data[n];
-        const tgi_expr_node *entry = &task->expr.nodes.data[i];
+        const tgi_expr_id i = task->expr.order.data[n];
+        const tgi_expr_node *expr_node = tgi_expr_at(&task->expr, i);
         int64_t param = param_read(s, task, i);
-        if (param < 0 || s->last_writer[param] != number + 1)
+        if (param < 0 ||
+            !tgi_fuse_kernel_id_equals(s->last_writer[param], number))
             continue;
-        if (s->kernels.data[number].has_reduction ||
-            s->values[entry->node].class == TGI_VALUE_ALIAS ||
-            !tgi_map_is_identity(s, entry->node, &entry->map))
+        if (tgi_fuse_kernel_at(s, number)->has_reduction ||
+            s->values[expr_node->node].class == TGI_VALUE_ALIAS ||
+            !tgi_map_is_identity(s, expr_node->node, &expr_node->map))
             return false;
     }
     return true;
 }
 
-bool tgi_fuse_can_access_variables(tgi_fuse_state *s, uint32_t number,
+bool tgi_fuse_can_access_variables(tgi_fuse_state *s, tgi_fuse_kernel_id number,
                                    const tgi_task *task)
 {
     return can_write(s, number, task) && can_read(s, number, task);
 }
 
-/* True if a variable was written before `kernel`, since it got the contents
-   that are wanted. Of those that a branch or loop has left, it is enough that
-   there is a write: which ones came between is not kept. */
+/* True if a variable was written before `kernel`, after it got the contents of
+   `since`. For contents that a region left, any later write counts: the writes
+   in between are not recorded. */
 static bool is_overwritten(const tgi_fuse_state *s, int64_t param,
-                           uint32_t since, uint32_t kernel)
+                           tgi_fuse_kernel_id since, tgi_fuse_kernel_id kernel)
 {
-    return param >= 0 && s->last_writer[param] > since &&
-           (since > 0 || s->first_writer[param] - 1 < kernel);
+    return param >= 0 &&
+           tgi_fuse_kernel_id_is_before(since, s->last_writer[param]) &&
+           (!tgi_fuse_kernel_id_is_none(since) ||
+            tgi_fuse_kernel_id_is_before(s->first_writer[param], kernel));
 }
 
 static bool writes_param(const tgi_fuse_state *s, const tgi_node *node,
@@ -221,25 +227,25 @@ static bool writes_param(const tgi_fuse_state *s, const tgi_node *node,
 }
 
 tgi_ref tgi_fuse_find_stale_read(const tgi_fuse_state *s, const tgi_task *task,
-                                 uint32_t kernel)
+                                 tgi_fuse_kernel_id kernel)
 {
     const tgi_node *node = tgi_graph_node(s->graph, task->node);
-    for (uint32_t i = 0; takes_whole(task) && i < node->n_inputs; i++) {
+    for (uint32_t i = 0; reads_buffers(task) && i < node->n_inputs; i++) {
         tgi_ref ref = tgi_fuse_storage_root(s, node->inputs[i]);
         int64_t param = param_of(s, ref);
-        if (!takes_input(node, i) || param < 0)
+        if (!reads_input(node, i) || param < 0)
             continue;
-        /* A loop that writes the variable would do so behind its back. */
-        if (is_overwritten(s, param, kernel_seen(s, ref), kernel) ||
+        /* A region that writes the variable would change its own input. */
+        if (is_overwritten(s, param, defining_kernel(s, ref), kernel) ||
             writes_param(s, node, param))
             return ref;
     }
     for (size_t n = 0; n < task->expr.order.n; n++) {
-        uint32_t i = task->expr.order.data[n];
+        const tgi_expr_id i = task->expr.order.data[n];
         int64_t param = param_read(s, task, i);
         if (param >= 0 &&
             is_overwritten(s, param, contents_since(s, task, i), kernel))
-            return task->expr.nodes.data[i].node;
+            return tgi_expr_at(&task->expr, i)->node;
     }
     return 0;
 }
@@ -248,67 +254,68 @@ bool tgi_fuse_reads_other_points(const tgi_fuse_state *s, const tgi_task *task)
 {
     int64_t param = param_written(s, task);
     for (size_t n = 0; param >= 0 && n < task->expr.order.n; n++) {
-        uint32_t i = task->expr.order.data[n];
-        const tgi_expr_node *entry = &task->expr.nodes.data[i];
+        const tgi_expr_id i = task->expr.order.data[n];
+        const tgi_expr_node *expr_node = tgi_expr_at(&task->expr, i);
         if (param_read(s, task, i) == param &&
-            !(s->values[entry->node].class == TGI_VALUE_INPUT &&
-              tgi_map_is_identity(s, entry->node, &entry->map)))
+            !(s->values[expr_node->node].class == TGI_VALUE_INPUT &&
+              tgi_map_is_identity(s, expr_node->node, &expr_node->map)))
             return true;
     }
     return false;
 }
 
-/* -- Notes ----------------------------------------------------------------- */
+/* -- Records --------------------------------------------------------------- */
 
-static void note_write(tgi_fuse_state *s, int64_t param, uint32_t kernel)
+static void record_write(tgi_fuse_state *s, int64_t param,
+                         tgi_fuse_kernel_id kernel)
 {
-    s->last_writer[param] = kernel + 1;
-    if (!s->first_writer[param])
-        s->first_writer[param] = kernel + 1;
+    s->last_writer[param] = kernel;
+    if (tgi_fuse_kernel_id_is_none(s->first_writer[param]))
+        s->first_writer[param] = kernel;
 }
 
-static void note_whole(tgi_fuse_state *s, const tgi_task *task)
+static void record_buffers(tgi_fuse_state *s, const tgi_task *task)
 {
     const tgi_node *node = tgi_graph_node(s->graph, task->node);
     for (uint32_t i = 0; i < node->n_inputs; i++) {
         tgi_ref ref = tgi_fuse_storage_root(s, node->inputs[i]);
-        if (!takes_input(node, i))
+        if (!reads_input(node, i))
             continue;
         int64_t param = param_of(s, ref);
         if (tgi_graph_node(s->graph, ref)->op == TGI_OP_VARIABLE) {
             param = (int64_t)tgi_fuse_param(s, ref);
             if (tgi_node_writes(node, i))
-                note_write(s, param, task->kernel);
+                record_write(s, param, task->kernel);
         }
         s->values[ref].is_read = true;
         if (param >= 0)
-            s->last_reader[param] = task->kernel + 1;
+            s->last_reader[param] = task->kernel;
     }
 }
 
 void tgi_fuse_record_accesses(tgi_fuse_state *s, const tgi_task *task)
 {
-    if (takes_whole(task))
-        note_whole(s, task);
+    if (reads_buffers(task))
+        record_buffers(s, task);
     for (size_t n = 0; n < task->expr.order.n; n++) {
-        uint32_t i = task->expr.order.data[n];
+        const tgi_expr_id i = task->expr.order.data[n];
         int64_t param = param_read(s, task, i);
-        if (param >= 0 && s->last_reader[param] < task->kernel + 1)
-            s->last_reader[param] = task->kernel + 1;
+        if (param >= 0 &&
+            tgi_fuse_kernel_id_is_before(s->last_reader[param], task->kernel))
+            s->last_reader[param] = task->kernel;
         tgi_task *writer = tgi_fuse_writer(s, task, i);
         if (!writer)
             continue;
         tgi_fuse_value *value = &s->values[writer->node];
-        if (writer->kernel != task->kernel)
+        if (!tgi_fuse_kernel_id_equals(writer->kernel, task->kernel))
             value->is_read = true;
-        else if (writer->phase != task->phase &&
-                 writer->kind == TGI_TASK_MAP &&
+        else if (writer->phase != task->phase && writer->kind == TGI_TASK_MAP &&
                  writer->level == TGI_LEVEL_INNER)
             value->is_read_local = true;
     }
     int64_t param = param_written(s, task);
     if (param >= 0)
-        note_write(s, param, task->kernel);
-    if (task->kind == TGI_TASK_CHECK || takes_whole(task))
-        s->fence = task->kernel + 1;
+        record_write(s, param, task->kernel);
+    if (task->kind == TGI_TASK_CHECK || reads_buffers(task))
+        s->fence = task->kernel;
 }

@@ -1,47 +1,50 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuse_region.c - branches and loops as steps. Their graphs go through all of
- * fusion by themselves: nothing is fused across their borders. Parameters of
- * such a graph are buffers of the graph around it, and so are the places its
- * results go to; its steps stand among those of the whole program.
+ * fuse_region.c - branches and loops as steps. Their graphs go through fusion
+ * separately: nothing is fused across the border of a region. The parameters
+ * and results of such a graph are bound to buffers of the enclosing graph; its
+ * steps are part of the whole program's.
  *
- * A loop carries each value in a buffer that the body reads, and stores the
- * next one in a second; after the trip they change places. What grows has one
- * buffer only. Everything that is used inside is in use from the beginning of
- * the loop to its end.
+ * A carried value has two buffers: the body reads one and stores the next value
+ * into the other, and an iteration ends by swapping their addresses. An
+ * unbounded stack has one buffer. Buffers that a loop uses are live from its
+ * beginning to its end.
  */
 #include "base/error.h"
+#include "fuse/fuse_buffer.h"
 #include "fuse/fuse_steps.h"
+#include "fuse/fuse_value.h"
 
 typedef struct region {
     tgi_step_builder *st;
-    tgi_fuse_state *s; /* of the graph around */
+    tgi_fuse_state *s; /* of the enclosing graph */
     tgi_ref ref;
     const tgi_node *node;
     const tgi_attr_regions *attr;
-    uint32_t *params; /* by input: number + 1 of its buffer */
-    uint32_t control; /* number */
+    tgi_buffer_id *params; /* by input */
+    tgi_control_id control;
 } region;
 
 static tgi_control_flow *control_of(const region *r)
 {
-    return &r->s->loops->controls.data[r->control];
+    return tgi_loops_control(r->s->loops, r->control);
 }
 
 /* -- Buffers --------------------------------------------------------------- */
 
-static uint32_t *array_of(const region *r, size_t n)
+/* From the arena of the program; NULL when out of memory (recorded). */
+static tgi_buffer_id *alloc_ids(const region *r, size_t n)
 {
-    uint32_t *array = tgi_arena_alloc(&r->s->loops->arena,
-                                      (n + 1) * sizeof(*array));
+    tgi_buffer_id *array =
+        tgi_arena_alloc(&r->s->loops->arena, (n + 1) * sizeof(*array));
     if (!array)
         tgi_error_memory();
     return array;
 }
 
-/* Number + 1 of a new buffer for a value like node `like` of `graph`. */
-static uint32_t add_buffer(const region *r, const tgi_graph *graph,
-                           tgi_ref like, tgi_place place)
+/* A new, pinned buffer for a value of the type of node `like` of `graph`. */
+static tgi_buffer_id add_buffer(const region *r, const tgi_graph *graph,
+                                tgi_ref like, tgi_place place)
 {
     tgi_fuse_state of = {.graph = graph,
                          .variant = r->s->variant,
@@ -55,19 +58,19 @@ static uint32_t add_buffer(const region *r, const tgi_graph *graph,
                                .count = tgi_fuse_n_elements(&of, like)});
 }
 
-static tg_status find_params(region *r)
+static tg_status bind_params(region *r)
 {
     const bool is_loop = r->node->op == TGI_OP_LOOP;
-    r->params = array_of(r, r->node->n_inputs);
+    r->params = alloc_ids(r, r->node->n_inputs);
     if (!r->params)
         return TG_ERROR_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < r->node->n_inputs; i++) {
         if (is_loop && i > 0 && i <= r->attr->n_carried &&
             !tgi_fuse_is_unbounded(r->s, r->node->inputs[i]))
-            r->params[i] = r->s->values[r->ref].buffer + i - 1;
+            r->params[i] = tgi_fuse_carried_buffer(r->s, r->ref, i - 1);
         else
             r->params[i] = tgi_fuse_buffer_of_input(r->s, r->ref, i);
-        if (!r->params[i])
+        if (tgi_buffer_id_is_none(r->params[i]))
             return tg_error_last()->status;
     }
     return TG_OK;
@@ -75,17 +78,17 @@ static tg_status find_params(region *r)
 
 /* -- Graphs ---------------------------------------------------------------- */
 
-/* The steps of one graph, whose results go to `taken`. */
+/* Adds the steps of one graph, whose results go to `results`. */
 static tg_status add_graph(const region *r, const tgi_graph *graph,
-                           const uint32_t *taken)
+                           const tgi_buffer_id *results)
 {
     tgi_fuse_state inner = {.graph = graph,
                             .variant = r->s->variant,
                             .dims = r->s->dims,
                             .explain = r->s->explain,
                             .loops = r->s->loops,
-                            .param_buffers = r->params,
-                            .result_buffers = taken};
+                            .bound_params = r->params,
+                            .bound_results = results};
     if (inner.explain)
         tgi_strbuf_addf(inner.explain, "%s of %%%u %s:\n", graph->name, r->ref,
                         tgi_op_table[r->node->op].name);
@@ -101,50 +104,50 @@ static tg_status add_graph(const region *r, const tgi_graph *graph,
 
 static tg_status add_step(const region *r, tgi_loop_step_kind kind)
 {
-    return tgi_step_builder_add(r->st, kind, r->control);
+    return tgi_step_builder_add(
+        r->st, (tgi_loop_step){.kind = (uint8_t)kind, .control = r->control});
 }
 
 /* -- Branches -------------------------------------------------------------- */
 
-/* Where the results of all branches go: to what is used of them. */
-static tg_status find_results(const region *r, uint32_t **out_taken)
+/* All branches store into the buffers of the results in use. */
+static tg_status bind_results(const region *r, tgi_buffer_id **out_results)
 {
     tgi_fuse_state *s = r->s;
     const tgi_graph *first = r->attr->graphs[0];
-    uint32_t *taken = *out_taken = array_of(r, first->results.n);
-    if (!taken)
+    tgi_buffer_id *results = *out_results = alloc_ids(r, first->results.n);
+    if (!results)
         return TG_ERROR_OUT_OF_MEMORY;
     tgi_control_flow *control = control_of(r);
-    control->carried = array_of(r, first->results.n);
+    control->carried = alloc_ids(r, first->results.n);
     control->next = control->carried;
     if (!control->carried)
         return TG_ERROR_OUT_OF_MEMORY;
     for (size_t i = 0; i < first->results.n; i++)
-        taken[i] = 0;
-    for (size_t i = 0; i < s->region_results.n; i++) {
-        const tgi_fuse_result *result = &s->region_results.data[i];
+        results[i] = (tgi_buffer_id){0};
+    for (size_t i = 0; i < s->used_results.n; i++) {
+        const tgi_fuse_result *result = &s->used_results.data[i];
         if (result->region != r->ref)
             continue;
-        taken[result->index] = tgi_fuse_buffer_of(s, result->ref);
-        if (!taken[result->index])
+        results[result->index] = tgi_fuse_buffer_of(s, result->ref);
+        if (tgi_buffer_id_is_none(results[result->index]))
             return tg_error_last()->status;
-        control->carried[control->n_carried++] = taken[result->index] - 1;
-        TGI_TRY(tgi_step_builder_touch(r->st, taken[result->index] - 1, 0));
+        control->carried[control->n_carried++] = results[result->index];
+        TGI_TRY(tgi_step_builder_touch(r->st, results[result->index], 0));
     }
     return TG_OK;
 }
 
 static tg_status add_switch(region *r)
 {
-    uint32_t *taken;
-    TGI_TRY(find_results(r, &taken));
+    tgi_buffer_id *results;
+    TGI_TRY(bind_results(r, &results));
     TGI_TRY(add_step(r, TGI_STEP_SWITCH));
     for (int64_t i = 0; i < r->attr->n_graphs; i++) {
-        /* Others may still look which branch it is. */
-        TGI_TRY(
-            tgi_step_builder_touch(r->st, r->params[0] - 1, TGI_TOUCH_READ));
+        /* Other threads may still read the selected case. */
+        TGI_TRY(tgi_step_builder_touch(r->st, r->params[0], TGI_TOUCH_READ));
         TGI_TRY(add_step(r, TGI_STEP_CASE));
-        TGI_TRY(add_graph(r, r->attr->graphs[i], taken));
+        TGI_TRY(add_graph(r, r->attr->graphs[i], results));
         TGI_TRY(tgi_step_builder_barrier(r->st));
     }
     return add_step(r, TGI_STEP_SWITCH_END);
@@ -152,8 +155,8 @@ static tg_status add_switch(region *r)
 
 /* -- Loops ----------------------------------------------------------------- */
 
-/* The carried value that the body gives back as value k; -1: none. */
-static int64_t given_back(const region *r, uint32_t k)
+/* The carried value that the body returns unchanged as value k; -1: none. */
+static int64_t returned_param(const region *r, uint32_t k)
 {
     const tgi_graph *body = r->attr->graphs[0];
     const tgi_ref result = body->results.data[k];
@@ -166,85 +169,86 @@ static int64_t given_back(const region *r, uint32_t k)
 
 static bool is_stack(const region *r, uint32_t k)
 {
-    return r->s->loops->buffers.data[r->params[k + 1] - 1].place ==
+    return tgi_loops_buffer(r->s->loops, r->params[k + 1])->place ==
            TGI_PLACE_STACK;
 }
 
 /*
- * Where each value is after a trip: in a buffer of its own, the second one it
- * has, or where another value was that the body has given back for it. Of
- * several that are the same, the others are copies.
+ * The buffer of each next value: a second buffer, or that of the carried value
+ * that the body returns for it. If the body returns one carried value several
+ * times, the others are copies.
  */
-static tg_status find_places(const region *r, uint32_t *taken, uint32_t *place)
+static tg_status find_next(const region *r, tgi_buffer_id *results,
+                           tgi_buffer_id *next)
 {
     const uint32_t n = (uint32_t)r->attr->n_carried;
     const tgi_graph *body = r->attr->graphs[0];
     for (uint32_t k = 0; k < n; k++) {
         if (is_stack(r, k)) {
-            taken[k] = r->params[k + 1];
-            place[k] = taken[k] - 1;
+            next[k] = results[k] = r->params[k + 1];
             continue;
         }
-        const int64_t other = given_back(r, k);
-        bool is_free = other >= 0;
-        for (uint32_t i = 0; is_free && i < k; i++)
-            is_free = place[i] != r->params[other + 1] - 1;
-        taken[k] = 0;
-        if (is_free) {
-            place[k] = r->params[other + 1] - 1;
+        const int64_t other = returned_param(r, k);
+        bool is_unused = other >= 0;
+        for (uint32_t i = 0; is_unused && i < k; i++)
+            is_unused = !tgi_buffer_id_equals(next[i], r->params[other + 1]);
+        if (is_unused) {
+            results[k] = (tgi_buffer_id){0};
+            next[k] = r->params[other + 1];
             continue;
         }
-        taken[k] =
+        next[k] = results[k] =
             add_buffer(r, body, body->results.data[k], TGI_PLACE_TEMP);
-        if (!taken[k])
+        if (tgi_buffer_id_is_none(results[k]))
             return tg_error_last()->status;
-        place[k] = taken[k] - 1;
     }
     return TG_OK;
 }
 
-/* What nobody has left behind, along the way from the second buffer of k: its
-   next one. */
-static uint32_t left_over(const region *r, const uint32_t *place, uint32_t k)
+/* The buffer that the second buffer of value k is swapped with: the end of the
+   chain of moves that starts at the first one. */
+static tgi_buffer_id end_of_moves(const region *r, const tgi_buffer_id *next,
+                                  uint32_t k)
 {
     const uint32_t n = (uint32_t)r->attr->n_carried;
-    uint32_t buffer = r->params[k + 1] - 1, i = 0;
+    tgi_buffer_id buffer = r->params[k + 1];
+    uint32_t i = 0;
     while (i < n) {
-        for (i = 0; i < n && place[i] != buffer; i++)
+        for (i = 0; i < n && !tgi_buffer_id_equals(next[i], buffer); i++)
             ;
         if (i < n)
-            buffer = r->params[i + 1] - 1;
+            buffer = r->params[i + 1];
     }
     return buffer;
 }
 
-/* Second buffers for what is new, and what goes where after a trip. */
-static tg_status find_moves(const region *r, uint32_t *taken)
+/* Second buffers, and the moves after an iteration. */
+static tg_status find_moves(const region *r, tgi_buffer_id *results)
 {
     const uint32_t n = (uint32_t)r->attr->n_carried;
-    uint32_t *place = array_of(r, n);
-    uint32_t *to = array_of(r, 2 * (size_t)n);
-    uint32_t *from = array_of(r, 2 * (size_t)n);
-    uint32_t *carried = array_of(r, n);
+    tgi_buffer_id *next = alloc_ids(r, n);
+    tgi_buffer_id *to = alloc_ids(r, 2 * (size_t)n);
+    tgi_buffer_id *from = alloc_ids(r, 2 * (size_t)n);
+    tgi_buffer_id *carried = alloc_ids(r, n);
     uint32_t n_moved = 0;
-    if (!place || !to || !from || !carried)
+    if (!next || !to || !from || !carried)
         return TG_ERROR_OUT_OF_MEMORY;
-    TGI_TRY(find_places(r, taken, place));
+    TGI_TRY(find_next(r, results, next));
     for (uint32_t k = 0; k < n; k++) {
-        const uint32_t own = carried[k] = r->params[k + 1] - 1;
-        if (place[k] == own)
+        carried[k] = r->params[k + 1];
+        if (tgi_buffer_id_equals(next[k], carried[k]))
             continue;
-        to[n_moved] = own;
-        from[n_moved++] = place[k];
-        if (taken[k]) {
-            to[n_moved] = taken[k] - 1;
-            from[n_moved++] = left_over(r, place, k);
+        to[n_moved] = carried[k];
+        from[n_moved++] = next[k];
+        if (!tgi_buffer_id_is_none(results[k])) {
+            to[n_moved] = results[k];
+            from[n_moved++] = end_of_moves(r, next, k);
         }
     }
     tgi_control_flow *control = control_of(r);
     control->n_carried = n;
     control->carried = carried;
-    control->next = place;
+    control->next = next;
     control->n_moved = n_moved;
     control->to = to;
     control->from = from;
@@ -254,34 +258,34 @@ static tg_status find_moves(const region *r, uint32_t *taken)
 static tg_status add_test(const region *r)
 {
     const tgi_graph *test = r->attr->graphs[1];
-    const uint32_t buffer =
+    const tgi_buffer_id buffer =
         add_buffer(r, test, test->results.data[0], TGI_PLACE_TEMP);
-    if (!buffer)
+    if (tgi_buffer_id_is_none(buffer))
         return tg_error_last()->status;
     control_of(r)->has_test = true;
-    control_of(r)->test = buffer - 1;
+    control_of(r)->test = buffer;
     TGI_TRY(add_graph(r, test, &buffer));
     TGI_TRY(tgi_step_builder_barrier(r->st));
-    TGI_TRY(tgi_step_builder_touch(r->st, buffer - 1, TGI_TOUCH_READ));
+    TGI_TRY(tgi_step_builder_touch(r->st, buffer, TGI_TOUCH_READ));
     return add_step(r, TGI_STEP_TEST);
 }
 
-/* What is used in a loop is in use all the time: of what was there before it
-   and, of its own, of what is carried. */
-static void stretch(const region *r, uint32_t n_before, uint32_t first)
+/* Extends live ranges to the whole loop: of buffers from before it that it
+   uses, and of those of its carried values. */
+static void extend_live_ranges(const region *r, size_t n_before, uint32_t first)
 {
     tgi_loops *loops = r->s->loops;
     const uint32_t last = r->st->epoch;
-    for (uint32_t i = 0; i < n_before; i++) {
+    for (size_t i = 0; i < n_before; i++) {
         tgi_loop_buffer *b = &loops->buffers.data[i];
         if (b->is_used && b->last_epoch >= first)
             b->last_epoch = last;
     }
     const tgi_control_flow *c = control_of(r);
     for (int64_t k = 0; k < r->attr->n_carried; k++)
-        loops->buffers.data[r->params[k + 1] - 1].last_epoch = last;
+        tgi_loops_buffer(loops, r->params[k + 1])->last_epoch = last;
     for (uint32_t i = 0; i < c->n_moved; i++) {
-        tgi_loop_buffer *b = &loops->buffers.data[c->to[i]];
+        tgi_loop_buffer *b = tgi_loops_buffer(loops, c->to[i]);
         if (!b->is_used || b->first_epoch > first)
             b->first_epoch = first;
         b->is_used = true;
@@ -289,7 +293,7 @@ static void stretch(const region *r, uint32_t n_before, uint32_t first)
     }
 }
 
-/* A way in which the loop itself can fail; writes its number. */
+/* Adds a run-time check for the loop itself; writes its number. */
 static tg_status add_check(const region *r, uint32_t *out_number)
 {
     tgi_loops *loops = r->s->loops;
@@ -307,8 +311,8 @@ static tg_status set_limit(const region *r)
     return c->is_limited ? add_check(r, &c->limit_check) : TG_OK;
 }
 
-/* The parameter of the body that says how many slices a stack has before the
-   loop; NULL: it begins here. */
+/* The parameter of the body that counts the slices pushed before the loop;
+   NULL: the stack starts here. */
 static const tgi_node *find_base(const tgi_graph *body, tgi_ref push)
 {
     const tgi_node *at =
@@ -321,7 +325,7 @@ static const tgi_node *find_base(const tgi_graph *body, tgi_ref push)
                : tgi_graph_node(body, at->inputs[1]);
 }
 
-/* All that the loop pushes onto grows together. */
+/* All stacks that the loop pushes onto form one stack set. */
 static tg_status set_stacks(const region *r)
 {
     tgi_loops *loops = r->s->loops;
@@ -333,18 +337,18 @@ static tg_status set_stacks(const region *r)
         if (!is_stack(r, k) ||
             tgi_graph_node(body, push)->op != TGI_OP_DYNAMIC_UPDATE)
             continue;
-        loops->buffers.data[r->params[k + 1] - 1].index = loops->n_stack_sets;
+        tgi_loops_buffer(loops, r->params[k + 1])->index = loops->n_stack_sets;
         base = find_base(body, push);
         is_any = true;
     }
     if (!is_any)
         return TG_OK;
     tgi_control_flow *c = control_of(r);
-    c->stack_set = ++loops->n_stack_sets;
+    c->stack_set = tgi_stack_set_id_from(loops->n_stack_sets++);
     c->has_base = base != NULL;
     if (base) {
-        c->base = r->params[((const tgi_attr_index *)base->attr)->index] - 1;
-        loops->buffers.data[c->base].is_pinned = true;
+        c->base = r->params[((const tgi_attr_index *)base->attr)->index];
+        tgi_loops_buffer(loops, c->base)->is_pinned = true;
     }
     return add_check(r, &c->memory_check);
 }
@@ -352,33 +356,35 @@ static tg_status set_stacks(const region *r)
 static tg_status add_loop(region *r)
 {
     const uint32_t first = r->st->epoch;
-    const uint32_t n_before = (uint32_t)r->s->loops->buffers.n;
-    uint32_t *taken = array_of(r, (size_t)r->attr->n_carried);
-    if (!taken)
+    const size_t n_before = r->s->loops->buffers.n;
+    tgi_buffer_id *results = alloc_ids(r, (size_t)r->attr->n_carried);
+    if (!results)
         return TG_ERROR_OUT_OF_MEMORY;
-    /* Graphs see the trips done in place of their number. */
-    r->params[0] = add_buffer(r, r->s->graph, r->node->inputs[0],
-                              TGI_PLACE_COUNTER);
-    if (!r->params[0])
+    /* Parameter 0 of the graphs is the iteration, not their number. */
+    r->params[0] =
+        add_buffer(r, r->s->graph, r->node->inputs[0], TGI_PLACE_COUNTER);
+    if (tgi_buffer_id_is_none(r->params[0]))
         return tg_error_last()->status;
-    control_of(r)->counter = r->params[0] - 1;
+    control_of(r)->counter = r->params[0];
     TGI_TRY(set_limit(r));
     TGI_TRY(set_stacks(r));
-    TGI_TRY(find_moves(r, taken));
+    TGI_TRY(find_moves(r, results));
     for (int64_t k = 0; k < r->attr->n_carried; k++)
-        TGI_TRY(tgi_step_builder_touch(r->st, r->params[k + 1] - 1, 0));
+        TGI_TRY(tgi_step_builder_touch(r->st, r->params[k + 1], 0));
     TGI_TRY(add_step(r, TGI_STEP_LOOP));
     if (r->attr->n_graphs > 1)
         TGI_TRY(add_test(r));
-    TGI_TRY(add_graph(r, r->attr->graphs[0], taken));
+    TGI_TRY(add_graph(r, r->attr->graphs[0], results));
     TGI_TRY(tgi_step_builder_barrier(r->st));
     TGI_TRY(add_step(r, TGI_STEP_LOOP_END));
-    /* Nobody stores to what others may still look at to leave the loop. */
+    /* Other threads may still read the values that end the loop. */
     TGI_TRY(tgi_step_builder_barrier(r->st));
-    stretch(r, n_before, first);
-    return control_of(r)->is_limited || control_of(r)->stack_set
-               ? tgi_step_builder_add(r->st, TGI_STEP_RETURN_IF_FAILED, 0)
-               : TG_OK;
+    extend_live_ranges(r, n_before, first);
+    if (!control_of(r)->is_limited &&
+        tgi_stack_set_id_is_none(control_of(r)->stack_set))
+        return TG_OK;
+    return tgi_step_builder_add(
+        r->st, (tgi_loop_step){.kind = TGI_STEP_RETURN_IF_FAILED});
 }
 
 tg_status tgi_step_builder_region(tgi_step_builder *st, tgi_ref ref)
@@ -390,19 +396,19 @@ tg_status tgi_step_builder_region(tgi_step_builder *st, tgi_ref ref)
                 .ref = ref,
                 .node = node,
                 .attr = node->attr,
-                .control = (uint32_t)s->loops->controls.n};
-    TGI_TRY(find_params(&r));
+                .control = tgi_control_id_from(s->loops->controls.n)};
+    TGI_TRY(bind_params(&r));
     const tgi_control_flow control = {
         .graph = s->graph,
         .node = ref,
-        .operand = r.params[0] - 1,
-        .base = r.params[0] - 1,
+        .operand = r.params[0],
+        .base = r.params[0],
         .n_cases = node->op == TGI_OP_LOOP ? 0 : (uint32_t)r.attr->n_graphs};
     if (!tgi_vec_push(&s->loops->controls, control))
         return tgi_error_memory();
-    s->loops->buffers.data[control.operand].is_pinned = true;
+    tgi_loops_buffer(s->loops, control.operand)->is_pinned = true;
     TGI_TRY(tgi_step_builder_barrier(st));
     for (uint32_t i = 0; i < node->n_inputs; i++)
-        TGI_TRY(tgi_step_builder_touch(st, r.params[i] - 1, TGI_TOUCH_READ));
+        TGI_TRY(tgi_step_builder_touch(st, r.params[i], TGI_TOUCH_READ));
     return node->op == TGI_OP_LOOP ? add_loop(&r) : add_switch(&r);
 }

@@ -1,28 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuse_steps.c - kernels in order, with barriers between those that depend on
- * each other. Between two barriers lies an epoch; a buffer is in use from the
- * first epoch that touches it to the last, and memory is shared by buffers
- * whose epochs are apart.
+ * fuse_steps.c - steps and barriers. A barrier precedes a kernel only if it has
+ * a RAW, WAR or WAW conflict with one since the last barrier. Barriers delimit
+ * epochs; the live range of a buffer is from the first epoch that accesses it
+ * to the last.
  *
- * Tiny kernels are all the first thread's, which does one after the other:
- * among themselves they need no barrier.
+ * Thread 0 runs all straight-line kernels, in order: they need no barriers
+ * among themselves.
+ *
+ * Requires:  kernels of fusion, in order.
+ * Computes:  steps, epochs, live ranges; names of kernels.
+ * Preserves: the order of effects.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "fuse/fuse_buffer.h"
 #include "fuse/fuse_steps.h"
+#include "fuse/fuse_straightline.h"
+#include "fuse/fuse_value.h"
+#include "memory/merge_buffers.h"
 
-/* Words of a tiny region, and of all of them, at most: they are one function,
-   and LLVM takes more than twice the time for twice of it. */
-enum { MOST_WORDS = 1500, MOST_WORDS_OF_ALL = 3000 };
+/* Maximum instruction estimates of a straight-line group, and of all of them.
+   They are one function, and compile time grows faster than its length. */
+enum { MAX_GROUP_COST = 1500, MAX_TOTAL_COST = 3000 };
 
-tg_status tgi_step_builder_add(tgi_step_builder *st, int kind, uint32_t number)
+tg_status tgi_step_builder_add(tgi_step_builder *st, tgi_loop_step step)
 {
-    tgi_loop_step step = {(uint8_t)kind, number};
-    if (kind != TGI_STEP_RUN)
-        st->words = 0;
+    if (step.kind != TGI_STEP_RUN)
+        st->group_cost = 0;
     return tgi_vec_push(&st->state->loops->steps, step) ? TG_OK
                                                         : tgi_error_memory();
 }
@@ -32,11 +39,11 @@ tg_status tgi_step_builder_barrier(tgi_step_builder *st)
     st->epoch++;
     if (st->touched.n)
         memset(st->touched.data, 0, st->touched.n);
-    return tgi_step_builder_add(st, TGI_STEP_BARRIER, 0);
+    return tgi_step_builder_add(st, (tgi_loop_step){.kind = TGI_STEP_BARRIER});
 }
 
-/* Makes room for buffers that are new. */
-static tg_status know_buffers(tgi_step_builder *st)
+/* Extends `touched` to new buffers. */
+static tg_status extend_touched(tgi_step_builder *st)
 {
     while (st->touched.n < st->state->loops->buffers.n)
         if (!tgi_vec_push(&st->touched, (uint8_t)0))
@@ -44,25 +51,26 @@ static tg_status know_buffers(tgi_step_builder *st)
     return TG_OK;
 }
 
-/* What a kernel does to a buffer, as bits; true if that must wait. */
-static bool conflicts(const tgi_step_builder *st, uint32_t buffer,
+/* True if an access conflicts with one of this epoch. */
+static bool conflicts(const tgi_step_builder *st, tgi_buffer_id buffer,
                       unsigned does)
 {
-    unsigned was = st->touched.data[buffer];
+    unsigned was = st->touched.data[tgi_buffer_id_index(buffer)];
     was = st->is_straightline ? was & ((1u << TGI_TOUCH_BITS) - 1)
                               : was | was >> TGI_TOUCH_BITS;
     if (does & TGI_TOUCH_READ)
         return was & (TGI_TOUCH_WRITTEN | TGI_TOUCH_PARTLY);
     if (does & TGI_TOUCH_WRITTEN)
         return was != 0;
-    /* Parts do not touch each other. */
+    /* Parts do not overlap. */
     return was & (TGI_TOUCH_READ | TGI_TOUCH_WRITTEN);
 }
 
-static void touch(tgi_step_builder *st, uint32_t buffer, unsigned does)
+static void record_touch(tgi_step_builder *st, tgi_buffer_id buffer,
+                         unsigned does)
 {
-    tgi_loop_buffer *b = &st->state->loops->buffers.data[buffer];
-    st->touched.data[buffer] |=
+    tgi_loop_buffer *b = tgi_loops_buffer(st->state->loops, buffer);
+    st->touched.data[tgi_buffer_id_index(buffer)] |=
         (uint8_t)(does << (st->is_straightline ? TGI_TOUCH_BITS : 0));
     if (!b->is_used)
         b->first_epoch = st->epoch;
@@ -70,88 +78,92 @@ static void touch(tgi_step_builder *st, uint32_t buffer, unsigned does)
     b->last_epoch = st->epoch;
 }
 
-tg_status tgi_step_builder_touch(tgi_step_builder *st, uint32_t buffer,
+tg_status tgi_step_builder_touch(tgi_step_builder *st, tgi_buffer_id buffer,
                                  unsigned does)
 {
-    TGI_TRY(know_buffers(st));
-    touch(st, buffer, does);
+    TGI_TRY(extend_touched(st));
+    record_touch(st, buffer, does);
     return TG_OK;
 }
 
-/* Calls `look` for every buffer a kernel touches, until it says yes. */
+/* Calls `visit` for every buffer a kernel accesses, until it returns true. */
 static bool walk_buffers(tgi_step_builder *st, const tgi_kernel_loops *k,
-                         unsigned store_does,
-                         bool look(tgi_step_builder *st, uint32_t buffer,
-                                   unsigned does))
+                         unsigned store_access,
+                         bool visit(tgi_step_builder *st, tgi_buffer_id buffer,
+                                    unsigned does))
 {
-    const tgi_loop_buffer *buffers = st->state->loops->buffers.data;
+    const tgi_loops *loops = st->state->loops;
     for (size_t i = 1; i < k->insts.n; i++) {
         const tgi_inst *inst = &k->insts.data[i];
         if (inst->kind != TGI_INST_LOAD)
             continue;
-        uint32_t buffer = k->accesses.data[inst->number].buffer;
-        if (buffers[buffer].place != TGI_PLACE_SCRATCH &&
-            look(st, buffer, TGI_TOUCH_READ))
+        const tgi_buffer_id buffer = k->accesses.data[inst->number].buffer;
+        if (tgi_loops_buffer(loops, buffer)->place != TGI_PLACE_SCRATCH &&
+            visit(st, buffer, TGI_TOUCH_READ))
             return true;
     }
     for (size_t i = 0; i < k->stores.n; i++) {
-        uint32_t buffer = k->accesses.data[k->stores.data[i].access].buffer;
-        if (buffers[buffer].place != TGI_PLACE_SCRATCH &&
-            look(st, buffer, store_does))
+        const tgi_buffer_id buffer =
+            k->accesses.data[k->stores.data[i].access].buffer;
+        if (tgi_loops_buffer(loops, buffer)->place != TGI_PLACE_SCRATCH &&
+            visit(st, buffer, store_access))
             return true;
     }
     return false;
 }
 
-static bool look_conflict(tgi_step_builder *st, uint32_t buffer, unsigned does)
+static bool visit_conflict(tgi_step_builder *st, tgi_buffer_id buffer,
+                           unsigned does)
 {
     return conflicts(st, buffer, does);
 }
 
-static bool look_touch(tgi_step_builder *st, uint32_t buffer, unsigned does)
+static bool visit_touch(tgi_step_builder *st, tgi_buffer_id buffer,
+                        unsigned does)
 {
-    touch(st, buffer, does);
+    record_touch(st, buffer, does);
     return false;
 }
 
 /* -- Kinds of steps -------------------------------------------------------- */
 
-/* Parts that lie side by side need not wait for each other. */
-static unsigned store_does(const tgi_fuse_state *s, const tgi_fuse_kernel *k)
+/* Stores to disjoint parts do not conflict. */
+static unsigned store_access(const tgi_fuse_state *s, const tgi_fuse_kernel *k)
 {
     for (size_t i = 0; i < k->tasks.n; i++) {
-        const tgi_task *task = &s->tasks.data[k->tasks.data[i]];
-        if (!task->is_part || task->is_over)
+        const tgi_task *task = tgi_fuse_kernel_task(s, k, i);
+        if (!tgi_task_is_part(task) || tgi_task_is_overwrite(task))
             return TGI_TOUCH_WRITTEN;
     }
     return TGI_TOUCH_PARTLY;
 }
 
-static tg_status add_run(tgi_step_builder *st, uint32_t number, unsigned does)
+static tg_status add_run(tgi_step_builder *st, tgi_kernel_id id, unsigned does)
 {
     tgi_fuse_state *s = st->state;
-    tgi_kernel_loops *k = s->loops->kernels.data[number];
-    const uint32_t words = tgi_fuse_straightline_cost(s, k);
+    tgi_kernel_loops *k = tgi_loops_kernel(s->loops, id);
+    const uint32_t cost = tgi_fuse_straightline_cost(s, k);
     st->is_straightline = k->is_straightline =
-        words && st->words + words <= MOST_WORDS &&
-        st->all_words + words <= MOST_WORDS_OF_ALL;
-    if (walk_buffers(st, k, does, look_conflict))
+        cost && st->group_cost + cost <= MAX_GROUP_COST &&
+        st->total_cost + cost <= MAX_TOTAL_COST;
+    if (walk_buffers(st, k, does, visit_conflict))
         TGI_TRY(tgi_step_builder_barrier(st));
-    walk_buffers(st, k, does, look_touch);
-    st->words = st->is_straightline ? st->words + words : 0;
-    st->all_words += st->is_straightline ? words : 0;
+    walk_buffers(st, k, does, visit_touch);
+    st->group_cost = st->is_straightline ? st->group_cost + cost : 0;
+    st->total_cost += st->is_straightline ? cost : 0;
     st->is_straightline = false;
     if (k->is_straightline && s->explain)
         tgi_strbuf_addf(s->explain,
-                        "kernel %s: tiny, straight-line in the entry\n",
+                        "kernel %s: straight-line code in the entry\n",
                         k->name);
-    return tgi_step_builder_add(st, TGI_STEP_RUN, number);
+    return tgi_step_builder_add(
+        st, (tgi_loop_step){.kind = TGI_STEP_RUN, .kernel = id});
 }
 
-/* Number + 1 of a buffer for what nobody uses of a host call; 0 when out of
-   memory (recorded). */
-static uint32_t add_unused(tgi_fuse_state *s, tgi_ref ref,
-                           const tgi_host_output *output)
+/* A buffer for an unused output of a host call; none when out of memory
+   (recorded). */
+static tgi_buffer_id add_unused(tgi_fuse_state *s, tgi_ref ref,
+                                const tgi_host_output *output)
 {
     const tgi_shape *shape = tgi_shape_of(s->graph->dims, output->shape);
     tgi_loop_buffer buffer = {.place = TGI_PLACE_TEMP,
@@ -165,28 +177,27 @@ static uint32_t add_unused(tgi_fuse_state *s, tgi_ref ref,
     return tgi_fuse_add_buffer(s, buffer);
 }
 
-/* Where the outputs of a host call go: to what is used of them. */
+/* Outputs of a host call go to the buffers of the results in use. */
 static tg_status add_outputs(tgi_step_builder *st, tgi_ref ref,
-                             uint32_t *buffers, uint32_t n_outputs)
+                             tgi_buffer_id *buffers, uint32_t n_outputs)
 {
     tgi_fuse_state *s = st->state;
     const tgi_attr_host *attr = tgi_graph_node(s->graph, ref)->attr;
     for (uint32_t i = 0; i < n_outputs; i++)
-        buffers[i] = 0;
-    for (size_t i = 0; i < s->region_results.n; i++) {
-        const tgi_fuse_result *result = &s->region_results.data[i];
+        buffers[i] = (tgi_buffer_id){0};
+    for (size_t i = 0; i < s->used_results.n; i++) {
+        const tgi_fuse_result *result = &s->used_results.data[i];
         if (result->region != ref)
             continue;
         buffers[result->index] = tgi_fuse_buffer_of(s, result->ref);
-        if (!buffers[result->index])
+        if (tgi_buffer_id_is_none(buffers[result->index]))
             return tg_error_last()->status;
     }
     for (uint32_t i = 0; i < n_outputs; i++) {
-        if (!buffers[i])
+        if (tgi_buffer_id_is_none(buffers[i]))
             buffers[i] = add_unused(s, ref, &attr->outputs[i]);
-        if (!buffers[i])
+        if (tgi_buffer_id_is_none(buffers[i]))
             return tg_error_last()->status;
-        buffers[i]--;
         TGI_TRY(tgi_step_builder_touch(st, buffers[i], TGI_TOUCH_WRITTEN));
     }
     return TG_OK;
@@ -199,38 +210,39 @@ static tg_status add_host(tgi_step_builder *st, tgi_ref ref)
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     const uint32_t n_outputs = (uint32_t)tgi_node_n_results(node);
     const uint32_t n = node->n_inputs + n_outputs;
-    uint32_t *buffers = tgi_arena_alloc(
-        &s->loops->arena, ((size_t)n + 1) * sizeof(*buffers));
+    tgi_buffer_id *buffers =
+        tgi_arena_alloc(&s->loops->arena, ((size_t)n + 1) * sizeof(*buffers));
     if (!buffers)
         return tgi_error_memory();
     TGI_TRY(tgi_step_builder_barrier(st));
     for (uint32_t i = 0; i < node->n_inputs; i++) {
-        uint32_t buffer =
+        buffers[i] =
             tgi_fuse_buffer_of(s, tgi_fuse_storage_root(s, node->inputs[i]));
-        if (!buffer)
+        if (tgi_buffer_id_is_none(buffers[i]))
             return tg_error_last()->status;
-        TGI_TRY(tgi_step_builder_touch(st, buffer - 1, TGI_TOUCH_READ));
-        buffers[i] = buffer - 1;
+        TGI_TRY(tgi_step_builder_touch(st, buffers[i], TGI_TOUCH_READ));
     }
     TGI_TRY(add_outputs(st, ref, buffers + node->n_inputs, n_outputs));
-    TGI_TRY(
-        tgi_step_builder_add(st, TGI_STEP_HOST, (uint32_t)s->loops->hosts.n));
+    TGI_TRY(tgi_step_builder_add(
+        st, (tgi_loop_step){.kind = TGI_STEP_HOST,
+                            .host = tgi_host_id_from(s->loops->hosts.n)}));
     const tgi_host_step step = {s->graph, ref, node->n_inputs, n, buffers};
     if (!tgi_vec_push(&s->loops->hosts, step))
         return tgi_error_memory();
     TGI_TRY(tgi_step_builder_barrier(st));
-    return tgi_step_builder_add(st, TGI_STEP_RETURN_IF_FAILED, 0);
+    return tgi_step_builder_add(
+        st, (tgi_loop_step){.kind = TGI_STEP_RETURN_IF_FAILED});
 }
 
 /* -- Names ----------------------------------------------------------------- */
 
-/* "tg_step_3_tanh_sigmoid": the function, a number, what is most telling. */
-static tg_status set_name(tgi_fuse_state *s, uint32_t number)
+/* "tg_step_3_tanh_sigmoid": function, number, up to four ops from the end. */
+static tg_status set_name(tgi_fuse_state *s, tgi_kernel_id id)
 {
-    tgi_kernel_loops *k = s->loops->kernels.data[number];
+    tgi_kernel_loops *k = tgi_loops_kernel(s->loops, id);
     char name[128];
     size_t n = (size_t)snprintf(name, sizeof(name), "tg_%.40s_%u",
-                                s->loops->name, number);
+                                s->loops->name, tgi_kernel_id_index(id));
     int n_ops = 0;
     uint8_t last = 0;
     for (size_t i = k->reductions.n; i-- > 0 && n_ops < 2;) {
@@ -258,57 +270,59 @@ static tg_status set_name(tgi_fuse_state *s, uint32_t number)
     return k->name ? TG_OK : tgi_error_memory();
 }
 
-/* -- All ------------------------------------------------------------------- */
+/* -- Kernels --------------------------------------------------------------- */
 
 static tg_status build_kernel(tgi_step_builder *st, tgi_fuse_kernel *k)
 {
     tgi_fuse_state *s = st->state;
-    const tgi_task *task = &s->tasks.data[k->tasks.data[0]];
+    const tgi_task *task = tgi_fuse_kernel_task(s, k, 0);
     if (task->kind == TGI_TASK_HOST)
         return add_host(st, task->node);
     if (task->kind == TGI_TASK_REGION)
         return tgi_step_builder_region(st, task->node);
-    uint32_t number = (uint32_t)s->loops->kernels.n;
+    size_t number = s->loops->kernels.n;
     TGI_TRY(tgi_fuse_build_kernel(s, k));
-    TGI_TRY(know_buffers(st));
+    TGI_TRY(extend_touched(st));
     for (; number < s->loops->kernels.n; number++) {
-        TGI_TRY(set_name(s, number));
-        TGI_TRY(add_run(st, number, store_does(s, k)));
+        const tgi_kernel_id id = tgi_kernel_id_from(number);
+        TGI_TRY(set_name(s, id));
+        TGI_TRY(add_run(st, id, store_access(s, k)));
     }
     if (task->kind != TGI_TASK_CHECK)
         return TG_OK;
     TGI_TRY(tgi_step_builder_barrier(st));
-    return tgi_step_builder_add(st, TGI_STEP_RETURN_IF_FAILED, 0);
+    return tgi_step_builder_add(
+        st, (tgi_loop_step){.kind = TGI_STEP_RETURN_IF_FAILED});
 }
 
-/* What is kept from call to call is in use all the time. */
-static void keep_buffers(tgi_loops *loops)
+/* Memoised buffers are live during the whole program. */
+static void extend_memoised(tgi_loops *loops)
 {
     for (size_t i = 0; i < loops->kernels.n; i++) {
         const tgi_kernel_loops *k = loops->kernels.data[i];
-        for (size_t j = 0; k->memo && j < k->stores.n; j++) {
+        for (size_t j = 0; !tgi_memo_id_is_none(k->memo) && j < k->stores.n;
+             j++) {
             const tgi_access *access =
                 &k->accesses.data[k->stores.data[j].access];
-            tgi_loop_buffer *b = &loops->buffers.data[access->buffer];
+            tgi_loop_buffer *b = tgi_loops_buffer(loops, access->buffer);
             b->first_epoch = 0;
             b->last_epoch = loops->n_epochs - 1;
         }
     }
 }
 
-/* Buffers that change places are where any of them was: all are in use as long
-   as one is. */
-static bool join_lives(tgi_loops *loops, const tgi_control_flow *c)
+/* Buffers that a loop swaps share one live range. True if they did before. */
+static bool unify_live_ranges(tgi_loops *loops, const tgi_control_flow *c)
 {
     uint32_t first = UINT32_MAX, last = 0;
     bool is_same = true;
     for (uint32_t i = 0; i < c->n_moved; i++) {
-        const tgi_loop_buffer *b = &loops->buffers.data[c->to[i]];
+        const tgi_loop_buffer *b = tgi_loops_buffer(loops, c->to[i]);
         first = b->first_epoch < first ? b->first_epoch : first;
         last = b->last_epoch > last ? b->last_epoch : last;
     }
     for (uint32_t i = 0; i < c->n_moved; i++) {
-        tgi_loop_buffer *b = &loops->buffers.data[c->to[i]];
+        tgi_loop_buffer *b = tgi_loops_buffer(loops, c->to[i]);
         is_same &= b->first_epoch == first && b->last_epoch == last;
         b->first_epoch = first;
         b->last_epoch = last;
@@ -316,13 +330,13 @@ static bool join_lives(tgi_loops *loops, const tgi_control_flow *c)
     return is_same;
 }
 
-static void join_all_lives(tgi_loops *loops)
+static void unify_all_live_ranges(tgi_loops *loops)
 {
     bool is_same = false;
     while (!is_same) {
         is_same = true;
         for (size_t i = 0; i < loops->controls.n; i++)
-            is_same &= join_lives(loops, &loops->controls.data[i]);
+            is_same &= unify_live_ranges(loops, &loops->controls.data[i]);
     }
 }
 
@@ -338,11 +352,11 @@ tg_status tgi_fuse_build(tgi_fuse_state *s)
     tgi_step_builder st = {.state = s};
     tg_status status = tgi_step_builder_kernels(&st);
     s->loops->n_epochs = st.epoch + 1;
-    keep_buffers(s->loops);
-    join_all_lives(s->loops);
+    extend_memoised(s->loops);
+    unify_all_live_ranges(s->loops);
     tgi_vec_deinit(&st.touched);
     if (!status)
-        status = tgi_fuse_in_place(s);
+        status = tgi_merge_buffers(s->loops, s->explain);
     if (!status)
         status = tgi_fuse_straightline_loops(s);
     return status ? status : tgi_fuse_promote_buffers(s);

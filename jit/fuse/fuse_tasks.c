@@ -1,94 +1,91 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuse_tasks.c - what there is to store, as tasks in an order in which they
- * can be done. Nothing reads a variable after it was written: such reads are
- * the written value itself. So assignments can wait until the end, behind
- * everything that reads the old contents; a check, a print or a host call,
- * which may fail, lets those in front of it happen first.
+ * fuse_tasks.c - materialised values to tasks, in a valid order of execution.
+ * A read after an assignment forwards the assigned value, so nothing reads a
+ * variable after it was written. Assignments therefore sink to the end, behind
+ * all reads of the old contents, or to the next check, print or host call:
+ * these may fail, and earlier effects must remain.
+ *
+ * Requires:  the class of every value.
+ * Computes:  tasks; the buffers of results and carried values.
+ * Preserves: the graph.
  */
 #include <string.h>
 
 #include "base/error.h"
-#include "fuse/fuse_state.h"
+#include "fuse/fuse_buffer.h"
+#include "fuse/fuse_task.h"
+#include "fuse/fuse_value.h"
 #include "tgjit/ops.h"
+
+static const tgi_buffer_id none;
+
+static tgi_task_id last_task(const tgi_fuse_state *s)
+{
+    return tgi_task_id_from(s->tasks.n - 1);
+}
 
 tg_status tgi_fuse_add_task(tgi_fuse_state *s, const tgi_task *task)
 {
     for (int axis = 0; axis < TGI_LOOP_AXES; axis++)
-        if (task->stride[axis].distance == TGI_DIM_NONE)
+        if (task->target.stride[axis].distance == TGI_DIM_NONE)
             return tg_error_last()->status;
-    if (task->offset == TGI_DIM_NONE)
+    if (task->target.offset == TGI_DIM_NONE)
         return tg_error_last()->status;
     return tgi_vec_push(&s->tasks, *task) ? TG_OK : tgi_error_memory();
 }
 
-void tgi_domain_dense_strides(tgi_fuse_state *s, const tgi_domain *domain,
-                              tgi_stride *out_strides)
-{
-    tgi_dim stride = 1;
-    for (int axis = domain->n - 1; axis >= 0; axis--) {
-        out_strides[axis] = (tgi_stride){stride, false};
-        stride = tgi_dim_mul(s->dims, stride, domain->extent[axis]);
-    }
-}
-
-/* A lane axis must be there, if only one of extent 1. */
-static void ensure_lanes(tgi_task *task)
-{
-    if (task->vectors == TGI_COLUMNS && task->outer.n == 0)
-        task->outer = (tgi_domain){1, {1}};
-}
-
 /* -- Values at every point ------------------------------------------------- */
 
-/* Stores `value` as it is: `node`'s buffer, or the given one. */
+/* Stores `value` in dense form: into `buffer`, or that of `node` if none. */
 static tg_status add_map(tgi_fuse_state *s, tgi_ref node, tgi_ref value,
-                         uint32_t buffer, bool is_late)
+                         tgi_buffer_id buffer, bool is_assignment)
 {
     tgi_task task = {.kind = TGI_TASK_MAP,
                      .node = node,
-                     .value = value,
-                     .buffer = buffer,
-                     .is_late = is_late,
-                     .outer = tgi_domain_of(s, value)};
-    tgi_map_init(s, value, &task.map);
-    tgi_domain_dense_strides(s, &task.outer, task.stride);
+                     .outer = tgi_domain_of(s, value),
+                     .value.node = value,
+                     .target.buffer = buffer,
+                     .map.is_assignment = is_assignment};
+    tgi_map_init(s, value, &task.value.map);
+    tgi_domain_dense_strides(s, &task.outer, task.target.stride);
     return tgi_fuse_add_task(s, &task);
 }
 
 /* -- Parts ----------------------------------------------------------------- */
 
-/* Stores `value`, or one element of it everywhere, into the part of `node`'s
-   buffer that begins at `start`. */
+/* Stores `value`, or its only element everywhere, into the part of `node`'s
+   buffer that begins at `start`. With `step`, step[axis] + 1 elements of an
+   axis are advanced at a time, over a part that was stored before. */
 static tg_status add_part(tgi_fuse_state *s, tgi_ref node, tgi_ref value,
                           const tgi_dim *start, const tgi_dim *extent,
                           const int64_t *step)
 {
     tgi_task task = {.kind = TGI_TASK_MAP,
                      .node = node,
-                     .value = value,
-                     .is_part = true,
-                     .is_over = step != NULL};
+                     .value.node = value,
+                     .map.is_part = true,
+                     .map.is_overwrite = step != NULL};
     tgi_dim strides[TG_MAX_RANK];
     tgi_fuse_dense_strides(s, node, strides);
     int rank = tgi_fuse_rank(s, node);
     for (int axis = 0; axis < rank; axis++) {
         if (extent[axis] == 0)
             return TG_OK;
-        task.offset =
-            tgi_dim_add(s->dims, task.offset,
+        task.target.offset =
+            tgi_dim_add(s->dims, task.target.offset,
                         tgi_dim_mul(s->dims, start[axis], strides[axis]));
         if (extent[axis] == 1)
             continue;
         task.outer.extent[task.outer.n] = extent[axis];
-        task.stride[task.outer.n++].distance = tgi_dim_mul(
-            s->dims, strides[axis], step ? step[axis] + 1 : 1);
+        task.target.stride[task.outer.n++].distance =
+            tgi_dim_mul(s->dims, strides[axis], step ? step[axis] + 1 : 1);
     }
-    tgi_map_init(s, value, &task.map);
+    tgi_map_init(s, value, &task.value.map);
     return tgi_fuse_add_task(s, &task);
 }
 
-/* What is there before, then the update over it. */
+/* Stores the operand, then the update over it. */
 static tg_status add_dynamic_update(tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
@@ -101,13 +98,13 @@ static tg_status add_dynamic_update(tgi_fuse_state *s, tgi_ref ref)
     for (int axis = 0; axis < tgi_fuse_rank(s, ref); axis++) {
         whole[axis] = tgi_fuse_extent(s, ref, axis);
         part[axis] = tgi_fuse_extent(s, update, axis);
-        /* In a loop without trips even an update may be larger. */
+        /* In a loop without iterations, an update may be larger. */
         if (whole[axis] == 0)
             return TG_OK;
     }
     if (part[updated] == whole[updated])
         return add_part(s, ref, update, start, part, NULL);
-    /* What grows is where it was. */
+    /* An unbounded stack is updated in place. */
     const bool is_over = !tgi_fuse_is_unbounded(s, ref);
     if (is_over)
         TGI_TRY(add_part(s, ref, in, start, whole, NULL));
@@ -117,14 +114,16 @@ static tg_status add_dynamic_update(tgi_fuse_state *s, tgi_ref ref)
         return TG_OK;
     tgi_task *task = &s->tasks.data[before];
     tgi_fuse_dense_strides(s, ref, strides);
-    task->shift = tgi_fuse_find_shift(s, ref, update, 0, 0);
-    task->shift_stride = strides[updated];
-    return task->shift ? TG_OK : tg_error_last()->status;
+    task->target.shift =
+        tgi_fuse_find_shift(s, ref, update, (tgi_shift_id){0}, 0);
+    task->target.shift_stride = strides[updated];
+    return tgi_shift_id_is_none(task->target.shift) ? tg_error_last()->status
+                                                    : TG_OK;
 }
 
 /*
- * What is there before, then the updates over it. The axes of a slice are
- * loops that threads may share, those of the indices one that goes in order.
+ * Stores the operand, then the updates over it. The axes of a slice are outer,
+ * divided among threads; those of the indices are inner, in order.
  */
 static tg_status add_scatter(tgi_fuse_state *s, tgi_ref ref)
 {
@@ -133,15 +132,14 @@ static tg_status add_scatter(tgi_fuse_state *s, tgi_ref ref)
     tgi_ref in = tgi_fuse_resolve(s, node->inputs[0]);
     tgi_task task = {.kind = TGI_TASK_SCATTER,
                      .node = ref,
-                     .value = tgi_fuse_resolve(s, node->inputs[2]),
-                     .other = tgi_fuse_resolve(s, node->inputs[1]),
-                     .is_part = true,
-                     .is_over = true,
-                     .vectors = TGI_COLUMNS};
+                     .vectors = TGI_COLUMNS,
+                     .value.node = tgi_fuse_resolve(s, node->inputs[2])};
+    tgi_expr_root *indices = &task.scatter.indices;
+    indices->node = tgi_fuse_resolve(s, node->inputs[1]);
     static const tgi_dim start[TG_MAX_RANK];
     tgi_dim extent[TG_MAX_RANK], strides[TG_MAX_RANK];
     tgi_fuse_dense_strides(s, ref, strides);
-    int64_t axis_of[TG_MAX_RANK];
+    int32_t axis_of[TG_MAX_RANK];
     const int rank = tgi_fuse_rank(s, ref);
     for (int axis = 0; axis < rank; axis++) {
         extent[axis] = tgi_fuse_extent(s, ref, axis);
@@ -151,28 +149,28 @@ static tg_status add_scatter(tgi_fuse_state *s, tgi_ref ref)
         if (axis == at || extent[axis] == 1)
             continue;
         axis_of[axis] = task.outer.n;
-        task.stride[task.outer.n].distance = strides[axis];
+        task.target.stride[task.outer.n].distance = strides[axis];
         task.outer.extent[task.outer.n++] = extent[axis];
     }
     TGI_TRY(add_part(s, ref, in, start, extent, NULL));
-    task.inner = tgi_domain_of(s, task.other);
+    task.inner = tgi_domain_of(s, indices->node);
     for (int i = 0; i < task.inner.n; i++)
         if (task.inner.extent[i] == 0)
             return TG_OK;
-    ensure_lanes(&task);
-    tgi_map_init(s, task.other, &task.other_map);
-    tgi_map_init(s, task.value, &task.map);
-    for (int64_t i = 0; i < task.other_map.rank; i++) {
-        tgi_map_axis *of_index = &task.other_map.axis[i];
+    tgi_domain_ensure_lanes(&task.outer);
+    tgi_map_init(s, indices->node, &indices->map);
+    tgi_map_init(s, task.value.node, &task.value.map);
+    for (int32_t i = 0; i < indices->map.rank; i++) {
+        tgi_map_axis *of_index = &indices->map.axis[i];
         if (of_index->axis != TGI_AXIS_NONE)
             of_index->axis += task.outer.n;
-        task.map.axis[at + i].axis = of_index->axis;
+        task.value.map.axis[at + i].axis = of_index->axis;
     }
-    for (int64_t i = 0; i < task.map.rank; i++)
-        if (i < at || i >= at + task.other_map.rank)
-            task.map.axis[i].axis =
-                axis_of[i < at ? i : i + 1 - task.other_map.rank];
-    task.index_stride = strides[at];
+    for (int32_t i = 0; i < task.value.map.rank; i++)
+        if (i < at || i >= at + indices->map.rank)
+            task.value.map.axis[i].axis =
+                axis_of[i < at ? i : i + 1 - indices->map.rank];
+    task.scatter.index_stride = strides[at];
     return tgi_fuse_add_task(s, &task);
 }
 
@@ -187,16 +185,16 @@ static tg_status add_concat(tgi_fuse_state *s, tgi_ref ref)
         for (int axis = 0; axis < rank; axis++)
             extent[axis] = tgi_fuse_extent(s, in, axis);
         TGI_TRY(add_part(s, ref, in, start, extent, NULL));
-        start[attr->index] = tgi_dim_add(s->dims, start[attr->index],
-                                         extent[attr->index]);
+        start[attr->index] =
+            tgi_dim_add(s->dims, start[attr->index], extent[attr->index]);
     }
     return TG_OK;
 }
 
 /*
- * The border is filled slab by slab: those of an axis go over all of the
- * later axes, and over the inside of the earlier ones. If there is something
- * between the elements, everything is filled first.
+ * Fills the border slab by slab: the slabs of an axis span all of the later
+ * axes, and the interior of the earlier ones. With interior padding, everything
+ * is filled first.
  */
 static tg_status add_pad(tgi_fuse_state *s, tgi_ref ref)
 {
@@ -234,23 +232,24 @@ static tg_status add_pad(tgi_fuse_state *s, tgi_ref ref)
 
 /* -- Reductions ------------------------------------------------------------ */
 
-/* Begins a task that reduces the axes in `mask` of an array with these
-   extents. Writes which loop axis each of its axes is. */
+/* A task that reduces the axes in `mask` of an array with these extents. Writes
+   the loop axis of each of its axes. */
 static tgi_task begin_reduce(tgi_ref node, int op, int rank,
                              const tgi_dim *extent, uint64_t mask,
-                             tgi_vectors vectors, int64_t *out_axis)
+                             tgi_vectors vectors, int32_t *out_axis)
 {
     tgi_task task = {.kind = TGI_TASK_REDUCE,
                      .node = node,
-                     .op = (uint8_t)op,
-                     .vectors = (uint8_t)vectors};
+                     .vectors = (uint8_t)vectors,
+                     .reduce.op = (uint8_t)op};
     for (int axis = 0; axis < rank; axis++) {
         tgi_domain *domain = mask >> axis & 1 ? &task.inner : &task.outer;
         if (extent[axis] != 1)
             domain->extent[domain->n++] = extent[axis];
     }
-    ensure_lanes(&task);
-    int64_t outer = 0, inner = task.outer.n;
+    if (vectors == TGI_COLUMNS)
+        tgi_domain_ensure_lanes(&task.outer);
+    int32_t outer = 0, inner = task.outer.n;
     for (int axis = 0; axis < rank; axis++)
         out_axis[axis] = extent[axis] == 1  ? TGI_AXIS_NONE
                          : mask >> axis & 1 ? inner++
@@ -258,52 +257,52 @@ static tgi_task begin_reduce(tgi_ref node, int op, int rank,
     return task;
 }
 
-/* Reduces what already lies densely in a buffer. */
+/* Reduces a dense array in a buffer. */
 static tg_status add_reduce_buffer(tgi_fuse_state *s, tgi_ref node, int op,
-                                   uint32_t source, int rank,
+                                   tgi_buffer_id source, int rank,
                                    const tgi_dim *extent, uint64_t mask)
 {
-    int64_t number[TG_MAX_RANK];
-    tgi_task task = begin_reduce(node, op, rank, extent, mask, TGI_COLUMNS,
-                                 number);
-    task.source = source;
+    int32_t number[TG_MAX_RANK];
+    tgi_task task =
+        begin_reduce(node, op, rank, extent, mask, TGI_COLUMNS, number);
+    task.reduce.source.buffer = source;
     tgi_dim stride = 1;
     for (int axis = rank - 1; axis >= 0; axis--) {
         if (number[axis] != TGI_AXIS_NONE)
-            task.source_stride[number[axis]].distance = stride;
+            task.reduce.source.stride[number[axis]].distance = stride;
         stride = tgi_dim_mul(s->dims, stride, extent[axis]);
     }
-    tgi_domain_dense_strides(s, &task.outer, task.stride);
+    tgi_domain_dense_strides(s, &task.outer, task.target.stride);
     return tgi_fuse_add_task(s, &task);
 }
 
-/* Reduces a node's input; the result goes to `buffer` (0: the node's). */
+/* Reduces a node's input into `buffer`, or the node's if none. */
 static tg_status add_reduce_value(tgi_fuse_state *s, tgi_ref node, int op,
-                                  uint32_t buffer, int rank,
+                                  tgi_buffer_id buffer, int rank,
                                   const tgi_dim *extent, uint64_t mask,
                                   tgi_vectors vectors)
 {
-    int64_t number[TG_MAX_RANK];
-    tgi_task task =
-        begin_reduce(node, op, rank, extent, mask, vectors, number);
-    task.value = tgi_fuse_resolve(s, tgi_graph_node(s->graph, node)->inputs[0]);
-    task.buffer = buffer;
-    tgi_map_init(s, task.value, &task.map);
+    int32_t number[TG_MAX_RANK];
+    tgi_task task = begin_reduce(node, op, rank, extent, mask, vectors, number);
+    task.value.node =
+        tgi_fuse_resolve(s, tgi_graph_node(s->graph, node)->inputs[0]);
+    task.target.buffer = buffer;
+    tgi_map_init(s, task.value.node, &task.value.map);
     for (int axis = 0; axis < rank; axis++)
         if (number[axis] != TGI_AXIS_NONE)
-            task.map.axis[axis].axis = number[axis];
-    tgi_domain_dense_strides(s, &task.outer, task.stride);
+            task.value.map.axis[axis].axis = number[axis];
+    tgi_domain_dense_strides(s, &task.outer, task.target.stride);
     return tgi_fuse_add_task(s, &task);
 }
 
 /*
- * An order of axes in which the reduced ones stand side by side: the kept ones
- * but the last, those in `mask`, the last one kept. Writes the extents in that
- * order and the stride of every axis; gives the new mask.
+ * Permutes axes so that the reduced ones are adjacent: the other axes but the
+ * last, those in `mask`, the last of the others. Writes the extents in that
+ * order and the stride of every axis; returns the new mask.
  */
-static uint64_t permute(tgi_fuse_state *s, int rank, const tgi_dim *extent,
-                        uint64_t mask, tgi_dim *out_extent,
-                        tgi_dim *out_stride)
+static uint64_t permute_axes(tgi_fuse_state *s, int rank, const tgi_dim *extent,
+                             uint64_t mask, tgi_dim *out_extent,
+                             tgi_dim *out_stride)
 {
     int order[TG_MAX_RANK], n = 0, last = rank - 1;
     while (mask >> last & 1)
@@ -327,12 +326,12 @@ static uint64_t permute(tgi_fuse_state *s, int rank, const tgi_dim *extent,
     return permuted;
 }
 
-/* A buffer for an array with these extents; 0 when out of memory. */
-static uint32_t add_array(tgi_fuse_state *s, tgi_ref node, int rank,
-                          const tgi_dim *extent)
+/* A buffer for an array with these extents; none when out of memory. */
+static tgi_buffer_id add_array(tgi_fuse_state *s, tgi_ref node, int rank,
+                               const tgi_dim *extent)
 {
     tgi_loop_buffer array = {.place = TGI_PLACE_TEMP,
-                             .dtype = tgi_graph_node(s->graph, node)->dtype,
+                             .dtype = tgi_fuse_dtype(s, node),
                              .node = node,
                              .count = 1};
     for (int axis = 0; axis < rank; axis++)
@@ -340,30 +339,32 @@ static uint32_t add_array(tgi_fuse_state *s, tgi_ref node, int rank,
     return tgi_fuse_add_buffer(s, array);
 }
 
-/* Lays the input out with the reduced axes side by side, in a buffer. */
-static tg_status add_permuted(tgi_fuse_state *s, tgi_ref node, int op,
-                              int rank, const tgi_dim *extent, uint64_t mask)
+/* Stores the input with the reduced axes adjacent, then reduces that. */
+static tg_status add_permuted(tgi_fuse_state *s, tgi_ref node, int op, int rank,
+                              const tgi_dim *extent, uint64_t mask)
 {
     tgi_ref in = tgi_fuse_resolve(s, tgi_graph_node(s->graph, node)->inputs[0]);
     tgi_task task = {.kind = TGI_TASK_MAP,
                      .node = in,
-                     .value = in,
-                     .buffer = add_array(s, in, rank, extent),
-                     .outer = tgi_domain_of(s, in)};
-    if (!task.buffer)
+                     .outer = tgi_domain_of(s, in),
+                     .value.node = in,
+                     .target.buffer = add_array(s, in, rank, extent)};
+    if (tgi_buffer_id_is_none(task.target.buffer))
         return tg_error_last()->status;
     tgi_dim permuted[TG_MAX_RANK], stride[TG_MAX_RANK];
-    uint64_t reduced = permute(s, rank, extent, mask, permuted, stride);
-    tgi_map_init(s, in, &task.map);
+    uint64_t reduced = permute_axes(s, rank, extent, mask, permuted, stride);
+    tgi_map_init(s, in, &task.value.map);
     for (int axis = 0; axis < rank; axis++)
-        if (task.map.axis[axis].axis != TGI_AXIS_NONE)
-            task.stride[task.map.axis[axis].axis].distance = stride[axis];
+        if (task.value.map.axis[axis].axis != TGI_AXIS_NONE)
+            task.target.stride[task.value.map.axis[axis].axis].distance =
+                stride[axis];
     TGI_TRY(tgi_fuse_add_task(s, &task));
-    return add_reduce_buffer(s, node, op, task.buffer, rank, permuted,
+    return add_reduce_buffer(s, node, op, task.target.buffer, rank, permuted,
                              reduced);
 }
 
-/* The runs first, into a buffer that has the rows side by side; then these. */
+/* Reduces the trailing axes (`run`) into a buffer in which the remaining
+   reduced axes (`rows`) are adjacent, then these. */
 static tg_status add_runs_and_rows(tgi_fuse_state *s, tgi_ref node, int op,
                                    int rank, const tgi_dim *extent,
                                    uint64_t run, uint64_t rows)
@@ -371,22 +372,21 @@ static tg_status add_runs_and_rows(tgi_fuse_state *s, tgi_ref node, int op,
     int n = rank;
     while (run >> (n - 1) & 1)
         n--;
-    uint32_t buffer = add_array(s, node, n, extent);
-    if (!buffer)
+    const tgi_buffer_id buffer = add_array(s, node, n, extent);
+    if (tgi_buffer_id_is_none(buffer))
         return tg_error_last()->status;
     tgi_dim permuted[TG_MAX_RANK], stride[TG_MAX_RANK];
-    uint64_t reduced = permute(s, n, extent, rows, permuted, stride);
-    TGI_TRY(add_reduce_value(s, node, op, buffer, rank, extent, run,
-                             TGI_ROWS));
+    uint64_t reduced = permute_axes(s, n, extent, rows, permuted, stride);
+    TGI_TRY(add_reduce_value(s, node, op, buffer, rank, extent, run, TGI_ROWS));
     tgi_task *runs = &s->tasks.data[s->tasks.n - 1];
     int at = 0;
     for (int axis = 0; axis < n; axis++)
         if (extent[axis] != 1)
-            runs->stride[at++].distance = stride[axis];
+            runs->target.stride[at++].distance = stride[axis];
     return add_reduce_buffer(s, node, op, buffer, n, permuted, reduced);
 }
 
-/* How many groups of neighbours the reduced axes form. */
+/* The number of runs of adjacent reduced axes. */
 static int count_groups(int rank, const tgi_dim *extent, uint64_t mask)
 {
     int groups = 0;
@@ -411,7 +411,7 @@ static tg_status add_reduce(tgi_fuse_state *s, tgi_ref ref)
         extent[axis] = tgi_fuse_extent(s, in, axis);
     if (op == TGI_OP_ARGMAX || op == TGI_OP_ARGMIN) {
         const tgi_attr_index *attr = node->attr;
-        return add_reduce_value(s, ref, op, 0, rank, extent,
+        return add_reduce_value(s, ref, op, none, rank, extent,
                                 UINT64_C(1) << attr->index, TGI_COLUMNS);
     }
 
@@ -424,18 +424,18 @@ static tg_status add_reduce(tgi_fuse_state *s, tgi_ref ref)
     if (!run) {
         if (count_groups(rank, extent, rows) > 1)
             return add_permuted(s, ref, op, rank, extent, rows);
-        return add_reduce_value(s, ref, op, 0, rank, extent, rows,
+        return add_reduce_value(s, ref, op, none, rank, extent, rows,
                                 TGI_COLUMNS);
     }
     if (!rows)
-        return add_reduce_value(s, ref, op, 0, rank, extent, run, TGI_ROWS);
+        return add_reduce_value(s, ref, op, none, rank, extent, run, TGI_ROWS);
 
     return add_runs_and_rows(s, ref, op, rank, extent, run, rows);
 }
 
-/* -- What is stored -------------------------------------------------------- */
+/* -- Materialised values, assignments, results ----------------------------- */
 
-static tg_status add_stored(tgi_fuse_state *s, tgi_ref ref)
+static tg_status add_materialised(tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     switch (node->op) {
@@ -452,7 +452,7 @@ static tg_status add_stored(tgi_fuse_state *s, tgi_ref ref)
     default:
         return tgi_op_table[node->op].cls == TGI_OPCLASS_REDUCE
                    ? add_reduce(s, ref)
-                   : add_map(s, ref, ref, 0, false);
+                   : add_map(s, ref, ref, none, false);
     }
 }
 
@@ -463,8 +463,8 @@ static tg_status add_assignments(tgi_fuse_state *s, tgi_ref from, tgi_ref to)
         const tgi_node *node = tgi_graph_node(s->graph, ref);
         if (node->op != TGI_OP_ASSIGN)
             continue;
-        uint32_t buffer = tgi_fuse_buffer_of(s, node->inputs[0]);
-        if (!buffer)
+        const tgi_buffer_id buffer = tgi_fuse_buffer_of(s, node->inputs[0]);
+        if (tgi_buffer_id_is_none(buffer))
             return tg_error_last()->status;
         tgi_ref value = tgi_fuse_storage_root(s, node->inputs[1]);
         TGI_TRY(add_map(s, ref, value, buffer, true));
@@ -472,15 +472,15 @@ static tg_status add_assignments(tgi_fuse_state *s, tgi_ref from, tgi_ref to)
     return TG_OK;
 }
 
+/* A CHECK, HOST or REGION task. */
 static tg_status add_other(tgi_fuse_state *s, tgi_ref ref, int kind)
 {
     tgi_task task = {.kind = (uint8_t)kind, .node = ref};
     if (kind == TGI_TASK_CHECK) {
-        task.value =
+        task.value.node =
             tgi_fuse_resolve(s, tgi_graph_node(s->graph, ref)->inputs[1]);
-        task.outer = tgi_domain_of(s, task.value);
-        tgi_map_init(s, task.value, &task.map);
-        tgi_domain_dense_strides(s, &task.outer, task.stride);
+        task.outer = tgi_domain_of(s, task.value.node);
+        tgi_map_init(s, task.value.node, &task.value.map);
     }
     return tgi_fuse_add_task(s, &task);
 }
@@ -489,22 +489,22 @@ static tg_status add_result(tgi_fuse_state *s, size_t i)
 {
     tgi_ref ref = tgi_fuse_storage_root(s, s->graph->results.data[i]);
     tgi_fuse_value *value = &s->values[ref];
-    if ((s->result_buffers && !s->result_buffers[i]) ||
+    if ((s->bound_results && tgi_buffer_id_is_none(s->bound_results[i])) ||
         tgi_fuse_is_unbounded(s, ref))
         return TG_OK;
-    uint32_t buffer =
-        s->result_buffers
-            ? s->result_buffers[i]
+    const tgi_buffer_id buffer =
+        s->bound_results
+            ? s->bound_results[i]
             : tgi_fuse_add_buffer(
                   s, (tgi_loop_buffer){.place = TGI_PLACE_RESULT,
-                                       .dtype =
-                                           tgi_graph_node(s->graph, ref)->dtype,
+                                       .dtype = tgi_fuse_dtype(s, ref),
                                        .index = (uint32_t)i,
                                        .node = ref,
                                        .count = tgi_fuse_n_elements(s, ref)});
-    if (!buffer)
+    if (tgi_buffer_id_is_none(buffer))
         return tg_error_last()->status;
-    if (value->class == TGI_VALUE_MATERIALISED && !value->buffer) {
+    if (value->class == TGI_VALUE_MATERIALISED &&
+        tgi_buffer_id_is_none(value->buffer)) {
         value->buffer = buffer;
         return TG_OK;
     }
@@ -513,37 +513,38 @@ static tg_status add_result(tgi_fuse_state *s, size_t i)
 
 /* -- Branches, loops, host calls ------------------------------------------- */
 
-/* Value k that a loop begins with goes to where it is carried; a stack is
-   there already, or begins there. */
+/* The initial value of carried value k goes into its buffer. A stack exists
+   already, or starts there. */
 static tg_status add_initial(tgi_fuse_state *s, tgi_ref loop, uint32_t k)
 {
     const tgi_node *node = tgi_graph_node(s->graph, loop);
     tgi_ref ref = tgi_fuse_storage_root(s, node->inputs[k + 1]);
     tgi_fuse_value *value = &s->values[ref];
     const bool is_unset = tgi_graph_node(s->graph, ref)->op == TGI_OP_UNSET;
-    const bool grows = tgi_fuse_is_unbounded(s, ref);
-    const uint32_t buffer =
-        grows && is_unset
+    const bool is_unbounded = tgi_fuse_is_unbounded(s, ref);
+    const tgi_buffer_id buffer =
+        is_unbounded && is_unset
             ? tgi_fuse_stack_of(s, loop, k + 1)
             : tgi_fuse_add_buffer(
-                  s, (tgi_loop_buffer){
-                         .place = grows ? TGI_PLACE_SSA : TGI_PLACE_TEMP,
-                         .dtype = tgi_graph_node(s->graph, ref)->dtype,
-                         .is_pinned = true,
-                         .node = ref,
-                         .count = grows ? 0 : tgi_fuse_n_elements(s, ref)});
-    if (!buffer)
+                  s,
+                  (tgi_loop_buffer){
+                      .place = is_unbounded ? TGI_PLACE_SSA : TGI_PLACE_TEMP,
+                      .dtype = tgi_fuse_dtype(s, ref),
+                      .is_pinned = true,
+                      .node = ref,
+                      .count = is_unbounded ? 0 : tgi_fuse_n_elements(s, ref)});
+    if (tgi_buffer_id_is_none(buffer))
         return tg_error_last()->status;
     if (k == 0)
         s->values[loop].buffer = buffer;
-    if (grows)
+    if (is_unbounded)
         return TG_OK;
-    /* What the loop sets itself need not be there before. */
+    /* UNSET needs no initial store. */
     if (is_unset)
         return TG_OK;
-    /* What nobody else uses is computed right there. */
-    if (value->class == TGI_VALUE_MATERIALISED && !value->buffer &&
-        value->owner == loop) {
+    /* A value without other uses is computed in place. */
+    if (value->class == TGI_VALUE_MATERIALISED &&
+        tgi_buffer_id_is_none(value->buffer) && value->owner == loop) {
         value->buffer = buffer;
         return TG_OK;
     }
@@ -557,12 +558,12 @@ static tg_status add_region(tgi_fuse_state *s, tgi_ref ref)
     for (uint32_t k = 0; k < attr->n_carried; k++)
         TGI_TRY(add_initial(s, ref, k));
     TGI_TRY(add_other(s, ref, TGI_TASK_REGION));
-    s->values[ref].task = (uint32_t)s->tasks.n;
+    s->values[ref].task = last_task(s);
     return TG_OK;
 }
 
-/* What a loop carries stays where it is carried; other results go where their
-   first user wants them. */
+/* A result of a loop stays in the buffer of its carried value; other results go
+   where their first user wants them. */
 static tg_status add_region_result(tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
@@ -572,8 +573,9 @@ static tg_status add_region_result(tgi_fuse_state *s, tgi_ref ref)
     if (tgi_fuse_is_unbounded(s, ref))
         s->values[ref].buffer = tgi_fuse_buffer_of(s, ref);
     else if (tgi_graph_node(s->graph, region)->op == TGI_OP_LOOP)
-        s->values[ref].buffer = s->values[region].buffer + (uint32_t)index;
-    return tgi_vec_push(&s->region_results,
+        s->values[ref].buffer =
+            tgi_fuse_carried_buffer(s, region, (uint32_t)index);
+    return tgi_vec_push(&s->used_results,
                         ((tgi_fuse_result){region, ref, index}))
                ? TG_OK
                : tgi_error_memory();
@@ -596,9 +598,9 @@ tg_status tgi_fuse_tasks(tgi_fuse_state *s)
         if (is_checked || tgi_fuse_is_host(node)) {
             TGI_TRY(add_assignments(s, assigned, ref));
             assigned = ref;
-            TGI_TRY(add_other(s, ref, is_checked ? TGI_TASK_CHECK
-                                                 : TGI_TASK_HOST));
-            s->values[ref].task = (uint32_t)s->tasks.n;
+            TGI_TRY(
+                add_other(s, ref, is_checked ? TGI_TASK_CHECK : TGI_TASK_HOST));
+            s->values[ref].task = last_task(s);
         }
         tgi_fuse_value *value = &s->values[ref];
         if (value->class != TGI_VALUE_MATERIALISED || value->forwards_to != ref)
@@ -608,9 +610,9 @@ tg_status tgi_fuse_tasks(tgi_fuse_state *s)
             continue;
         }
         size_t before = s->tasks.n;
-        TGI_TRY(add_stored(s, ref));
-        /* There is nothing to do for what has no elements. */
-        value->task = s->tasks.n > before ? (uint32_t)s->tasks.n : 0;
+        TGI_TRY(add_materialised(s, ref));
+        /* An empty value has no task. */
+        value->task = s->tasks.n > before ? last_task(s) : (tgi_task_id){0};
     }
     for (size_t i = 0; i < graph->results.n; i++)
         TGI_TRY(add_result(s, i));

@@ -1,30 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuse_values.c - which values are stored. The graph is walked from its end,
- * so that all users of a value are known when its turn comes.
+ * fuse_values.c - materialise or inline? Walks the graph backwards, so that
+ * every use of a value is known when it is visited.
  *
- * A value lives inside the expression that uses it, unless
- *   - it is used in several places (another expression, or the same one
- *     through another view) and is not cheap: nothing expensive is computed
- *     twice;
- *   - its elements are used again and again: by a product, a gather, or by a
- *     broadcast that repeats whole rows of it;
- *   - another shape of it is wanted that only its dense form has.
- * Reductions, products and what copies into parts are always stored; whether
- * a buffer is really needed is seen when kernels are known.
+ * A value is inlined into its users unless
+ *   - several expressions use it, or one through several views, and it costs
+ *     more than CHEAP_COST;
+ *   - a user rereads its elements: a matmul, a gather, or a broadcast that
+ *     repeats rows;
+ *   - a user needs its dense form.
+ * A reshape that is not affine aliases the buffer of its storage root.
+ * Reductions, matmuls, scatters, updates, pads and concats are always
+ * materialised; whether that takes a buffer is decided once kernels are formed.
+ *
+ * Requires:    a graph without calls; a variant; values forced by retries.
+ * Computes:    values[].class, and who uses each value.
+ * Preserves:   the graph.
+ * Invalidates: nothing.
  */
-#include "fuse/fuse_state.h"
+#include "fuse/fuse_value.h"
+
+#include "fuse/fuse_map.h"
+#include "fuse/fuse_task.h"
+#include "loop/explain.h"
 #include "tgjit/ops.h"
 
 enum {
-    CHEAP = 4,         /* words one may rather compute twice than store */
-    COST_LIMIT = 1 << 20
+    CHEAP_COST = 4,    /* instructions; recomputed rather than stored */
+    MAX_COST = 1 << 20 /* costs saturate here */
 };
 
-/* -- Forward: costs, and values that are others' --------------------------- */
+/* -- Forward: costs and forwarding ----------------------------------------- */
 
-/* Words of an op's recipe, roughly. */
-static uint32_t own_cost(const tgi_node *node)
+/* Instruction estimate of an op's recipe. */
+static uint32_t estimate_cost(const tgi_node *node)
 {
     if (tgi_fuse_is_view(node))
         return 0;
@@ -71,7 +80,8 @@ static uint32_t own_cost(const tgi_node *node)
     }
 }
 
-static tgi_ref same_of(const tgi_fuse_state *s, tgi_ref ref)
+/* An assignment, and a read after it, forward the assigned value. */
+static tgi_ref find_forwarded(const tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     if (node->op == TGI_OP_ASSIGN)
@@ -80,6 +90,11 @@ static tgi_ref same_of(const tgi_fuse_state *s, tgi_ref ref)
         !tgi_fuse_defining_region(s, ref))
         return s->values[node->inputs[1]].forwards_to;
     return ref;
+}
+
+tgi_ref tgi_fuse_resolve(const tgi_fuse_state *s, tgi_ref ref)
+{
+    return s->values[ref].forwards_to;
 }
 
 tgi_ref tgi_fuse_defining_region(const tgi_fuse_state *s, tgi_ref ref)
@@ -97,14 +112,14 @@ bool tgi_fuse_is_needed(const tgi_fuse_state *s, tgi_ref ref)
            tgi_graph_is_root(s->graph, tgi_graph_node(s->graph, ref));
 }
 
-static void note_write(tgi_fuse_state *s, tgi_ref variable, tgi_ref ref)
+static void record_write(tgi_fuse_state *s, tgi_ref variable, tgi_ref ref)
 {
     tgi_ref *first = &s->first_write[tgi_fuse_param(s, variable)];
     *first = *first ? *first : ref;
 }
 
-/* True if a broadcast repeats more than single elements: then what lies in
-   front of it would be computed again for every row. */
+/* True if a broadcast repeats more than single elements: an inlined operand
+   would then be recomputed for every row. */
 static bool repeats_rows(const tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
@@ -112,8 +127,7 @@ static bool repeats_rows(const tgi_fuse_state *s, tgi_ref ref)
     int rank = tgi_fuse_rank(s, ref), added = rank - tgi_fuse_rank(s, in);
     bool has_expanded = false;
     for (int axis = 0; axis < rank; axis++) {
-        bool is_one = axis < added ||
-                      tgi_fuse_extent(s, in, axis - added) == 1;
+        bool is_one = axis < added || tgi_fuse_extent(s, in, axis - added) == 1;
         if (is_one)
             has_expanded |= tgi_fuse_extent(s, ref, axis) != 1;
         else if (has_expanded)
@@ -122,40 +136,41 @@ static bool repeats_rows(const tgi_fuse_state *s, tgi_ref ref)
     return false;
 }
 
-static void look_forward(tgi_fuse_state *s)
+static void compute_costs(tgi_fuse_state *s)
 {
     for (tgi_ref ref = 1; ref <= s->graph->n_nodes; ref++) {
         const tgi_node *node = tgi_graph_node(s->graph, ref);
         tgi_fuse_value *value = &s->values[ref];
-        value->forwards_to = same_of(s, ref);
+        value->forwards_to = find_forwarded(s, ref);
         value->must_store = value->force_reason != NULL;
         if (tgi_fuse_is_checked(node))
             s->last_check = ref;
         if (node->op == TGI_OP_ASSIGN)
-            note_write(s, node->inputs[0], ref);
+            record_write(s, node->inputs[0], ref);
         if (tgi_node_has_regions(node)) {
-            s->last_check = ref; /* assignments do not wait for it */
+            s->last_check = ref; /* earlier assignments precede it */
             for (uint32_t i = 0; i < node->n_inputs; i++)
                 if (tgi_node_writes(node, i))
-                    note_write(s, node->inputs[i], ref);
+                    record_write(s, node->inputs[i], ref);
         }
-        value->words = own_cost(node);
-        uint32_t cost = value->words;
-        /* A start is the same for all elements. */
+        value->node_cost = estimate_cost(node);
+        uint32_t cost = value->node_cost;
+        /* The start of a dynamic slice is invariant. */
         for (uint32_t i = 0;
              i < node->n_inputs && (i == 0 || !tgi_fuse_is_view(node)); i++)
-            cost += s->values[node->inputs[i]].cost;
-        /* What is the same along a row costs nothing at its elements. */
+            cost += s->values[node->inputs[i]].inline_cost;
+        /* A value that is invariant along rows costs nothing per element. */
         if (node->op == TGI_OP_BROADCAST && !repeats_rows(s, ref))
             cost = 0;
-        value->cost = cost < COST_LIMIT ? cost : COST_LIMIT;
+        value->inline_cost = cost < MAX_COST ? cost : MAX_COST;
     }
 }
 
 /* -- Backward: uses -------------------------------------------------------- */
 
-static tgi_fuse_value *use(tgi_fuse_state *s, tgi_ref ref, tgi_ref owner,
-                           tgi_ref view)
+/* Records a use of a value by the expression of `owner`, through `view`. */
+static tgi_fuse_value *add_use(tgi_fuse_state *s, tgi_ref ref, tgi_ref owner,
+                               tgi_ref view)
 {
     tgi_fuse_value *value = &s->values[tgi_fuse_resolve(s, ref)];
     if (!value->is_live) {
@@ -168,16 +183,16 @@ static tgi_fuse_value *use(tgi_fuse_state *s, tgi_ref ref, tgi_ref owner,
     return value;
 }
 
-/* As use, by someone who needs a dense buffer. */
-static void use_dense(tgi_fuse_state *s, tgi_ref ref, tgi_ref owner)
+/* As add_use, by a user that needs a dense buffer. */
+static void add_dense_use(tgi_fuse_state *s, tgi_ref ref, tgi_ref owner)
 {
-    use(s, ref, owner, 0)->must_store = true;
+    add_use(s, ref, owner, 0)->must_store = true;
 }
 
-/* A use by a task that stores it: shapes do not matter, dense is dense. */
-static void use_as_root(tgi_fuse_state *s, tgi_ref ref, tgi_ref owner)
+/* A use by a task that stores the value: a reshape has the same dense form. */
+static void add_root_use(tgi_fuse_state *s, tgi_ref ref, tgi_ref owner)
 {
-    use(s, tgi_fuse_storage_root(s, ref), owner, 0);
+    add_use(s, tgi_fuse_storage_root(s, ref), owner, 0);
 }
 
 tgi_ref tgi_fuse_storage_root(const tgi_fuse_state *s, tgi_ref ref)
@@ -191,9 +206,9 @@ tgi_ref tgi_fuse_storage_root(const tgi_fuse_state *s, tgi_ref ref)
     }
 }
 
-/* Passes the uses of an inlined value, or of a root, on to its inputs. */
-static void use_inputs(tgi_fuse_state *s, tgi_ref ref, tgi_ref owner,
-                       tgi_ref view)
+/* Records the uses that an inlined value, or a root, makes of its inputs. */
+static void add_input_uses(tgi_fuse_state *s, tgi_ref ref, tgi_ref owner,
+                           tgi_ref view)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     const tgi_fuse_value *value = &s->values[ref];
@@ -201,34 +216,33 @@ static void use_inputs(tgi_fuse_state *s, tgi_ref ref, tgi_ref owner,
     case TGI_OP_RESHAPE:
     case TGI_OP_TRANSPOSE:
     case TGI_OP_SLICE:
-        use(s, node->inputs[0], owner, ref)->prefers_memory |=
+        add_use(s, node->inputs[0], owner, ref)->prefers_memory |=
             value->prefers_memory;
         return;
     case TGI_OP_DYNAMIC_SLICE:
-        use(s, node->inputs[0], owner, ref)->prefers_memory |=
+        add_use(s, node->inputs[0], owner, ref)->prefers_memory |=
             value->prefers_memory;
-        use(s, node->inputs[1], owner, ref);
+        add_use(s, node->inputs[1], owner, ref);
         return;
     case TGI_OP_BROADCAST:
-        use(s, node->inputs[0], owner, ref)->prefers_memory |=
+        add_use(s, node->inputs[0], owner, ref)->prefers_memory |=
             value->prefers_memory ||
-            (value->cost > CHEAP && repeats_rows(s, ref));
+            (value->inline_cost > CHEAP_COST && repeats_rows(s, ref));
         return;
     case TGI_OP_GATHER:
-        use(s, node->inputs[0], owner, ref)->prefers_memory = true;
-        use(s, node->inputs[1], owner, ref);
+        add_use(s, node->inputs[0], owner, ref)->prefers_memory = true;
+        add_use(s, node->inputs[1], owner, ref);
         return;
     default:
         for (uint32_t i = 0; i < node->n_inputs; i++)
-            use(s, node->inputs[i], owner, view);
+            add_use(s, node->inputs[i], owner, view);
     }
 }
 
-/* True if a read of a variable must be copied at once: its contents may be
-   overwritten before the last use. Assignments wait for the end of the call,
-   unless a check that may fail comes after them. (What a print or host call
-   brings forward is seen when kernels are formed: find_stale of
-   fuse_place.c.) */
+/* True if a READ must be copied at once, because the variable may be
+   overwritten before the last use of the READ. Assignments sink to the end of
+   the call, unless a check that may fail follows them. (Those that precede a
+   print or host call are found by tgi_fuse_find_stale_read.) */
 static bool needs_snapshot(const tgi_fuse_state *s, const tgi_node *read)
 {
     tgi_ref write = s->first_write[tgi_fuse_param(s, read->inputs[0])];
@@ -244,9 +258,9 @@ bool tgi_fuse_is_checked(const tgi_node *node)
            ((const tgi_attr_gather *)node->attr)->mode == TG_GATHER_CHECK;
 }
 
-/* A branch or loop takes its inputs from memory, but for the values it begins
-   with: these are computed into memory of its own. */
-static void use_region_inputs(tgi_fuse_state *s, tgi_ref ref)
+/* A branch or loop reads its inputs from memory. The initial values of carried
+   values are computed into its own buffers. */
+static void add_region_uses(tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     const tgi_attr_regions *attr = node->attr;
@@ -257,19 +271,19 @@ static void use_region_inputs(tgi_fuse_state *s, tgi_ref ref)
             (op == TGI_OP_UNSET && tgi_fuse_is_unbounded(s, input)))
             continue;
         if (i > 0 && i <= attr->n_carried)
-            use(s, input, ref, i);
+            add_use(s, input, ref, i);
         else
-            use_dense(s, input, ref);
+            add_dense_use(s, input, ref);
     }
 }
 
-/* How a live value is had, all of whose users are known. */
-static tgi_value_class decide(const tgi_fuse_state *s, tgi_ref ref)
+/* The class of a live value, all of whose uses are known. */
+static tgi_value_class classify(const tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     const tgi_fuse_value *value = &s->values[ref];
     bool is_view = tgi_fuse_is_view(node);
-    bool is_many = value->owner == TGI_SEVERAL_OWNERS;
+    const bool has_several_owners = value->owner == TGI_SEVERAL_OWNERS;
     switch (node->op) {
     case TGI_OP_PARAM:
     case TGI_OP_VARIABLE:
@@ -310,70 +324,76 @@ static tgi_value_class decide(const tgi_fuse_state *s, tgi_ref ref)
         return TGI_VALUE_MATERIALISED;
     if (is_view)
         return TGI_VALUE_INLINED;
-    return value->prefers_memory || (is_many && value->cost > CHEAP)
+    return value->prefers_memory ||
+                   (has_several_owners && value->inline_cost > CHEAP_COST)
                ? TGI_VALUE_MATERIALISED
                : TGI_VALUE_INLINED;
 }
 
-/* Indices are looked at again and again. If they have several axes, these
-   must lie as one, in the updates too. */
-static void use_scattered(tgi_fuse_state *s, tgi_ref ref)
+/* Indices are reread. If they have several axes, these must be contiguous, in
+   the updates as well. */
+static void add_scatter_uses(tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     const bool is_one =
         tgi_domain_of(s, tgi_fuse_resolve(s, node->inputs[1])).n < 2;
-    use(s, node->inputs[0], ref, TGI_SEVERAL_OWNERS - 1);
+    add_use(s, node->inputs[0], ref, TGI_SEVERAL_OWNERS - 1);
     tgi_fuse_value *indices =
-        use(s, node->inputs[1], ref, TGI_SEVERAL_OWNERS - 2);
+        add_use(s, node->inputs[1], ref, TGI_SEVERAL_OWNERS - 2);
     indices->prefers_memory = true;
     indices->must_store |= !is_one;
-    use(s, node->inputs[2], ref, TGI_SEVERAL_OWNERS - 3)->must_store |= !is_one;
+    add_use(s, node->inputs[2], ref, TGI_SEVERAL_OWNERS - 3)->must_store |=
+        !is_one;
 }
 
-static void look_at(tgi_fuse_state *s, tgi_ref ref)
+static void visit_value(tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     tgi_fuse_value *value = &s->values[ref];
     if (node->op == TGI_OP_ASSIGN) {
-        use_as_root(s, node->inputs[1], ref);
+        add_root_use(s, node->inputs[1], ref);
         return;
     }
     if (tgi_fuse_is_host(node)) {
         for (uint32_t i = 0; i < node->n_inputs; i++)
-            use_dense(s, tgi_fuse_storage_root(s, node->inputs[i]), ref);
+            add_dense_use(s, tgi_fuse_storage_root(s, node->inputs[i]), ref);
         return;
     }
     if (tgi_node_has_regions(node)) {
         if (tgi_fuse_is_needed(s, ref))
-            use_region_inputs(s, ref);
+            add_region_uses(s, ref);
         return;
     }
-    /* Its index is looked at twice, and named if it is bad. */
+    /* The index is read twice, and reported if it is out of range. */
     if (tgi_fuse_is_checked(node))
-        use_dense(s, tgi_fuse_storage_root(s, node->inputs[1]), ref);
+        add_dense_use(s, tgi_fuse_storage_root(s, node->inputs[1]), ref);
     if (!value->is_live || value->forwards_to != ref)
         return;
 
-    value->class = (uint8_t)decide(s, ref);
+    value->class = (uint8_t)classify(s, ref);
     switch ((tgi_value_class)value->class) {
     case TGI_VALUE_ALIAS:
-        use_dense(s, tgi_fuse_storage_root(s, ref), ref);
+        add_dense_use(s, tgi_fuse_storage_root(s, ref), ref);
         return;
     case TGI_VALUE_INLINED:
         if (value->owner == TGI_SEVERAL_OWNERS)
-            use_inputs(s, ref, TGI_SEVERAL_OWNERS, 0);
+            add_input_uses(s, ref, TGI_SEVERAL_OWNERS, 0);
         else
-            use_inputs(s, ref, value->owner, value->view);
+            add_input_uses(s, ref, value->owner, value->view);
         return;
     case TGI_VALUE_MATERIALISED:
         if (value->force_reason)
-            tgi_fuse_explain(s, ref, "stored: %s", value->force_reason);
+            tgi_explain_node(s->explain, s->graph, ref, "materialised: %s",
+                             value->force_reason);
         else if (node->op == TGI_OP_READ)
-            tgi_fuse_explain(s, ref, "stored: overwritten before a check");
+            tgi_explain_node(s->explain, s->graph, ref,
+                             "materialised: overwritten before a check");
         else if (value->owner == TGI_SEVERAL_OWNERS)
-            tgi_fuse_explain(s, ref, "stored: used in several places");
+            tgi_explain_node(s->explain, s->graph, ref,
+                             "materialised: used in several places");
         else if (value->must_store || value->prefers_memory)
-            tgi_fuse_explain(s, ref, "stored: needed in memory");
+            tgi_explain_node(s->explain, s->graph, ref,
+                             "materialised: needed in memory");
         if (node->op == TGI_OP_READ)
             return;
         break;
@@ -384,21 +404,21 @@ static void look_at(tgi_fuse_state *s, tgi_ref ref)
 
     switch (node->op) {
     case TGI_OP_MATMUL:
-        use(s, node->inputs[0], ref, 0)->prefers_memory = true;
-        use(s, node->inputs[1], ref, 1)->prefers_memory |=
+        add_use(s, node->inputs[0], ref, 0)->prefers_memory = true;
+        add_use(s, node->inputs[1], ref, 1)->prefers_memory |=
             !tgi_fuse_packs_rhs(s, ref);
         break;
     case TGI_OP_SCATTER:
-        use_scattered(s, ref);
+        add_scatter_uses(s, ref);
         break;
     case TGI_OP_CONCAT:
     case TGI_OP_DYNAMIC_UPDATE:
-        /* Every part is a task of its own. */
+        /* Each part is a separate task. */
         for (uint32_t i = 0; i < node->n_inputs; i++)
-            use(s, node->inputs[i], ref, TGI_SEVERAL_OWNERS - 1 - i);
+            add_use(s, node->inputs[i], ref, TGI_SEVERAL_OWNERS - 1 - i);
         break;
     default:
-        use_inputs(s, ref, ref, 0);
+        add_input_uses(s, ref, ref, 0);
         break;
     }
 }
@@ -406,12 +426,12 @@ static void look_at(tgi_fuse_state *s, tgi_ref ref)
 tg_status tgi_fuse_values(tgi_fuse_state *s)
 {
     const tgi_graph *graph = s->graph;
-    look_forward(s);
+    compute_costs(s);
     for (size_t i = 0; i < graph->results.n; i++)
-        if (!s->result_buffers || s->result_buffers[i])
-            use_as_root(s, graph->results.data[i],
-                        graph->n_nodes + 1 + (tgi_ref)i);
+        if (!s->bound_results || !tgi_buffer_id_is_none(s->bound_results[i]))
+            add_root_use(s, graph->results.data[i],
+                         graph->n_nodes + 1 + (tgi_ref)i);
     for (tgi_ref ref = graph->n_nodes; ref > 0; ref--)
-        look_at(s, ref);
+        visit_value(s, ref);
     return TG_OK;
 }

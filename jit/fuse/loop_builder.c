@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loop_builder.c - kernels into loops: the entries of a kernel's tasks become
- * insts, each (node, map) once, or once in each phase if it depends on the
- * inner axis.
+ * loop_builder.c - emits the expressions of tasks as insts, each (node, map)
+ * once per kernel, or once per phase if it depends on the inner axis.
  */
 #include <assert.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "fuse/fuse_buffer.h"
+#include "fuse/fuse_value.h"
 #include "fuse/loop_builder.h"
 #include "tgjit/ops.h"
 
@@ -39,7 +40,7 @@ uint32_t tgi_loop_builder_access(tgi_loop_builder *b, const tgi_access *access)
     return (uint32_t)b->loops->accesses.n - 1;
 }
 
-/* A bit for every axis an address depends on. */
+/* The axes that an address depends on. */
 static uint32_t axes_of_access(const tgi_loop_builder *b,
                                const tgi_access *access)
 {
@@ -109,11 +110,11 @@ uint32_t tgi_loop_builder_reduced(tgi_loop_builder *b, uint32_t reduction)
                     TGI_AXES_POINT);
 }
 
-/* An empty buffer has no element to load: 0 stands for it. */
+/* A load from an empty buffer is the constant 0. */
 static uint32_t add_load(tgi_loop_builder *b, int dtype, tgi_ref node,
                          const tgi_access *access)
 {
-    return b->state->loops->buffers.data[access->buffer].count == 0
+    return tgi_loops_buffer(b->state->loops, access->buffer)->count == 0
                ? add_constant(b, dtype, 0, node)
                : add_access_inst(b, TGI_INST_LOAD, dtype, node, access);
 }
@@ -124,10 +125,20 @@ uint32_t tgi_loop_builder_load(tgi_loop_builder *b, int dtype,
     return add_load(b, dtype, 0, access);
 }
 
+/* A POSITION has no buffer. Its access names the first one, so that passes over
+   accesses need no special case; they may take that one for accessed. */
+static uint32_t add_position(tgi_loop_builder *b, tgi_ref node,
+                             const tgi_access *access)
+{
+    tgi_access position = *access;
+    position.buffer = tgi_buffer_id_from(0);
+    return add_access_inst(b, TGI_INST_POSITION, TG_I64, node, &position);
+}
+
 uint32_t tgi_loop_builder_position(tgi_loop_builder *b,
                                    const tgi_access *access)
 {
-    return add_access_inst(b, TGI_INST_POSITION, TG_I64, 0, access);
+    return add_position(b, 0, access);
 }
 
 /* INDEX or IN_RANGE. */
@@ -173,11 +184,11 @@ uint32_t tgi_loop_builder_op(tgi_loop_builder *b, int op, int n,
 uint32_t tgi_loop_builder_reload(tgi_loop_builder *b, uint32_t number,
                                  tgi_ref node)
 {
-    const uint32_t buffer = b->loops->accesses.data[number].buffer;
+    const tgi_buffer_id buffer = b->loops->accesses.data[number].buffer;
     return add_inst(
         b,
         (tgi_inst){.kind = TGI_INST_LOAD,
-                   .dtype = b->state->loops->buffers.data[buffer].dtype,
+                   .dtype = tgi_loops_buffer(b->state->loops, buffer)->dtype,
                    .number = number,
                    .node = node},
         b->inner_axes);
@@ -185,16 +196,16 @@ uint32_t tgi_loop_builder_reload(tgi_loop_builder *b, uint32_t number,
 
 /* -- Shifts ---------------------------------------------------------------- */
 
-static uint32_t recall(tgi_loop_builder *b, const tgi_expr_node *entry,
-                       uint64_t hash);
+static uint32_t find_cached(tgi_loop_builder *b, const tgi_expr_node *expr_node,
+                            uint64_t hash);
 
-static uint64_t hash_of(const tgi_expr_node *entry)
+static uint64_t hash_of(const tgi_expr_node *expr_node)
 {
-    return tgi_hash(&entry->map, sizeof(entry->map), entry->node);
+    return tgi_hash(&expr_node->map, sizeof(expr_node->map), expr_node->node);
 }
 
-/* An i64 that is the same in all of the kernel, each once: addresses with the
-   same shift are then seen to be the same. */
+/* A kernel-invariant i64. Equal ones are one inst, so that addresses with the
+   same shift compare equal. */
 static uint32_t add_scalar(tgi_loop_builder *b, tgi_inst inst)
 {
     inst.dtype = TG_I64;
@@ -203,8 +214,7 @@ static uint32_t add_scalar(tgi_loop_builder *b, tgi_inst inst)
         if (known->kind == inst.kind && known->op == inst.op &&
             known->dtype == inst.dtype && known->type == inst.type &&
             known->bits == inst.bits && known->number == inst.number &&
-            memcmp(known->operands, inst.operands, sizeof(inst.operands)) ==
-                0)
+            memcmp(known->operands, inst.operands, sizeof(inst.operands)) == 0)
             return i;
     }
     return add_operation(b, inst);
@@ -220,7 +230,7 @@ static uint32_t add_i64_op(tgi_loop_builder *b, int op, uint32_t x, uint32_t y)
                   : 0;
 }
 
-/* sum + factor * x, or - if it is negative; a sum of 0 is none so far. */
+/* sum + factor * x; `sum` 0: there are no terms yet. */
 static uint32_t add_scaled(tgi_loop_builder *b, uint32_t sum, uint32_t x,
                            tgi_stride factor)
 {
@@ -232,8 +242,7 @@ static uint32_t add_scaled(tgi_loop_builder *b, uint32_t sum, uint32_t x,
         return x;
     if (!sum)
         sum = add_scalar(b, (tgi_inst){.kind = TGI_INST_CONSTANT});
-    return add_i64_op(b, factor.is_negative ? TGI_OP_SUB : TGI_OP_ADD, sum,
-                      x);
+    return add_i64_op(b, factor.is_negative ? TGI_OP_SUB : TGI_OP_ADD, sum, x);
 }
 
 static tgi_stride stride_of_step(int64_t step)
@@ -241,42 +250,41 @@ static tgi_stride stride_of_step(int64_t step)
     return (tgi_stride){step < 0 ? -step : step, step < 0};
 }
 
-/* The value of a shift: its start is known by now, see fuse_expand.c. */
-static uint32_t build_shift(tgi_loop_builder *b, uint32_t number)
+/* The value of a shift. Its starts have been emitted already (fuse_expr.c). */
+static uint32_t build_shift(tgi_loop_builder *b, tgi_shift_id id)
 {
     tgi_fuse_state *s = b->state;
     uint32_t sum = 0;
-    for (int64_t step = 1; number;) {
-        const tgi_shift *shift = &s->shifts.data[number - 1];
+    for (int64_t step = 1; !tgi_shift_id_is_none(id);) {
+        const tgi_shift *shift = &s->shifts.data[tgi_shift_id_index(id)];
         tgi_expr_node start = {.node = shift->start};
         tgi_map_init(s, start.node, &start.map);
-        const uint32_t inst = recall(b, &start, hash_of(&start));
+        const uint32_t inst = find_cached(b, &start, hash_of(&start));
         assert(inst);
-        const uint32_t index = add_scalar(
-            b, (tgi_inst){.kind = TGI_INST_INDEX,
-                          .type = b->loops->insts.data[inst].dtype,
-                          .n_operands = 1,
-                          .operands = {inst},
-                          .dim = shift->n_starts});
-        sum = index ? add_scaled(b, sum, index, stride_of_step(step))
-                    : 0;
+        const uint32_t index =
+            add_scalar(b, (tgi_inst){.kind = TGI_INST_INDEX,
+                                     .type = b->loops->insts.data[inst].dtype,
+                                     .n_operands = 1,
+                                     .operands = {inst},
+                                     .dim = shift->n_starts});
+        sum = index ? add_scaled(b, sum, index, stride_of_step(step)) : 0;
         if (!sum)
             return 0;
         step *= shift->outer_step;
-        number = shift->outer;
+        id = shift->outer;
     }
     return sum;
 }
 
-/* Adds the shift of one axis, whose elements lie `stride` apart. */
+/* Adds the shift of one axis with this stride. */
 static bool add_shift(tgi_loop_builder *b, const tgi_map_axis *at,
                       tgi_dim stride, tgi_access *access)
 {
-    if (!at->shift || stride == 0)
+    if (tgi_shift_id_is_none(at->shift) || stride == 0)
         return true;
     tgi_stride factor = stride_of_step(at->shift_step);
     factor.distance = tgi_dim_mul(b->state->dims, factor.distance, stride);
-    uint32_t shift = build_shift(b, (uint32_t)at->shift);
+    uint32_t shift = build_shift(b, at->shift);
     if (!shift || factor.distance == TGI_DIM_NONE)
         return false;
     access->shift = add_scaled(b, access->shift, shift, factor);
@@ -286,164 +294,171 @@ static bool add_shift(tgi_loop_builder *b, const tgi_map_axis *at,
 bool tgi_loop_builder_shift(tgi_loop_builder *b, const tgi_task *task,
                             tgi_access *access)
 {
-    const tgi_map_axis at = {.shift = task->shift, .shift_step = 1};
-    return add_shift(b, &at, task->shift_stride, access);
+    const tgi_map_axis at = {.shift = task->target.shift, .shift_step = 1};
+    return add_shift(b, &at, task->target.shift_stride, access);
 }
 
-/* The address of an entry, shifts included. */
-static bool access_of(tgi_loop_builder *b, const tgi_expr_node *entry,
+/* The address of an expression node, with shifts. */
+static bool access_of(tgi_loop_builder *b, const tgi_expr_node *expr_node,
                       tgi_access *out_access)
 {
     tgi_dim strides[TG_MAX_RANK];
-    if (!tgi_fuse_leaf_access(b->state, entry, out_access))
+    if (!tgi_fuse_leaf_access(b->state, expr_node, out_access))
         return false;
-    tgi_fuse_dense_strides(b->state, entry->node, strides);
-    for (int64_t axis = 0; axis < entry->map.rank; axis++)
-        if (!add_shift(b, &entry->map.axis[axis], strides[axis], out_access))
+    tgi_fuse_dense_strides(b->state, expr_node->node, strides);
+    for (int32_t axis = 0; axis < expr_node->map.rank; axis++)
+        if (!add_shift(b, &expr_node->map.axis[axis], strides[axis],
+                       out_access))
             return false;
     return true;
 }
 
-/* -- From entries ---------------------------------------------------------- */
+/* -- Expression nodes ------------------------------------------------------ */
 
-/* The position of an element in the dense form of its node. */
-static uint32_t position_of(tgi_loop_builder *b, const tgi_expr_node *entry)
+/* The index of an element in the dense form of its node. */
+static uint32_t position_of(tgi_loop_builder *b, const tgi_expr_node *expr_node)
 {
     tgi_access access;
-    if (!access_of(b, entry, &access))
+    if (!access_of(b, expr_node, &access))
         return 0;
-    return add_access_inst(b, TGI_INST_POSITION, TG_I64, entry->node, &access);
+    return add_position(b, expr_node->node, &access);
 }
 
-static uint32_t build_constant(tgi_loop_builder *b, const tgi_expr_node *entry,
+static uint32_t build_constant(tgi_loop_builder *b,
+                               const tgi_expr_node *expr_node,
                                const tgi_node *node)
 {
     uint64_t bits = 0;
-    memcpy(&bits, tgi_graph_constant(b->state->graph, entry->node),
+    memcpy(&bits, tgi_graph_constant(b->state->graph, expr_node->node),
            (size_t)tgi_dtype_bytes((tg_dtype)node->dtype));
-    return add_constant(b, node->dtype, bits, entry->node);
+    return add_constant(b, node->dtype, bits, expr_node->node);
 }
 
-static uint32_t build_iota(tgi_loop_builder *b, const tgi_expr_node *entry,
+static uint32_t build_iota(tgi_loop_builder *b, const tgi_expr_node *expr_node,
                            const tgi_node *node)
 {
     const tgi_attr_index *attr = node->attr;
-    const tgi_map_axis *at = &entry->map.axis[attr->index];
+    const tgi_map_axis *at = &expr_node->map.axis[attr->index];
     tgi_access access = {.offset = at->start};
     if (at->axis >= 0)
         access.stride[at->axis] = stride_of_step(at->step);
     if (!add_shift(b, at, 1, &access))
         return 0;
-    uint32_t position =
-        add_access_inst(b, TGI_INST_POSITION, TG_I64, entry->node, &access);
-    return position
-               ? tgi_loop_builder_cast(b, position, node->dtype, entry->node)
-               : 0;
+    uint32_t position = add_position(b, expr_node->node, &access);
+    return position ? tgi_loop_builder_cast(b, position, node->dtype,
+                                            expr_node->node)
+                    : 0;
 }
 
-/* What a leaf reads, from the given buffer. */
-static uint32_t build_read(tgi_loop_builder *b, const tgi_task *task,
-                           const tgi_expr_node *entry, uint32_t index)
+/* A load; `index` is the inst of a GATHERED axis. */
+static uint32_t build_load(tgi_loop_builder *b, const tgi_task *task,
+                           const tgi_expr_node *expr_node, uint32_t index)
 {
     tgi_fuse_state *s = b->state;
-    const tgi_node *node = tgi_graph_node(s->graph, entry->node);
-    /* The task that copies a variable's contents reads the variable. */
+    const tgi_node *node = tgi_graph_node(s->graph, expr_node->node);
+    /* The task that takes a snapshot of a variable loads the variable. */
     tgi_ref from =
-        tgi_task_materialises(task, entry->node) && node->op == TGI_OP_READ
+        tgi_task_materialises(task, expr_node->node) && node->op == TGI_OP_READ
             ? node->inputs[0]
-            : entry->node;
-    uint32_t buffer = tgi_fuse_buffer_of(s, from);
+            : expr_node->node;
+    const tgi_buffer_id buffer = tgi_fuse_buffer_of(s, from);
     tgi_access access;
-    if (!buffer || !access_of(b, entry, &access))
+    if (tgi_buffer_id_is_none(buffer) || !access_of(b, expr_node, &access))
         return 0;
-    access.buffer = buffer - 1;
+    access.buffer = buffer;
     access.index = access.index ? index : 0;
-    /* Scratch holds the row of one point only. */
-    if (s->loops->buffers.data[buffer - 1].place == TGI_PLACE_SCRATCH)
+    /* Scratch holds the row of one point. */
+    if (tgi_loops_buffer(s->loops, buffer)->place == TGI_PLACE_SCRATCH)
         for (int axis = 0; axis < TGI_LOOP_AXES; axis++)
             if (!(b->inner_axes >> axis & 1))
                 access.stride[axis] = (tgi_stride){0};
-    return add_load(b, node->dtype, entry->node, &access);
+    return add_load(b, node->dtype, expr_node->node, &access);
 }
 
-/* Reads through the index; views may lie between. */
+/* A load through the index, and through views in between. */
 static uint32_t build_gather(tgi_loop_builder *b, const tgi_task *task,
-                             const tgi_expr_node *entry, const tgi_node *node)
+                             const tgi_expr_node *expr_node,
+                             const tgi_node *node)
 {
     tgi_fuse_state *s = b->state;
     const tgi_attr_gather *attr = node->attr;
     tgi_ref data = tgi_fuse_resolve(s, node->inputs[0]);
     tgi_dim extent = tgi_fuse_extent(s, data, (int)attr->axis);
     if (extent == 0)
-        return add_constant(b, node->dtype, 0, entry->node);
+        return add_constant(b, node->dtype, 0, expr_node->node);
 
-    uint32_t operand = b->inst_of[entry->operands[0]];
+    uint32_t operand = tgi_loop_builder_inst_of(b, expr_node->operands[0]);
     uint32_t index =
-        add_index(b, TGI_INST_INDEX, operand, extent, entry->node);
-    /* Down to what is read by the index, unless views on the way make it
-       the same element everywhere. */
-    const tgi_expr_node *entries = task->expr.nodes.data;
-    uint32_t leaf = entry->operands[1];
-    while (entries[leaf].map.index && entries[leaf].n_operands)
-        leaf = entries[leaf].operands[0];
-    uint32_t element = b->inst_of[leaf];
-    if (entries[leaf].map.index)
-        element = index ? build_read(b, task, &entries[leaf], index) : 0;
+        add_index(b, TGI_INST_INDEX, operand, extent, expr_node->node);
+    /* Skip views down to the gathered load, unless they make it invariant. */
+    tgi_expr_id id = expr_node->operands[1];
+    const tgi_expr_node *leaf = tgi_expr_at(&task->expr, id);
+    while (!tgi_expr_id_is_none(leaf->map.index) && leaf->n_operands) {
+        id = leaf->operands[0];
+        leaf = tgi_expr_at(&task->expr, id);
+    }
+    uint32_t element = tgi_loop_builder_inst_of(b, id);
+    if (!tgi_expr_id_is_none(leaf->map.index))
+        element = index ? build_load(b, task, leaf, index) : 0;
     if (!element || attr->mode != TG_GATHER_ZERO)
         return element;
 
     uint32_t is_in_range =
-        tgi_loop_builder_in_range(b, operand, extent, entry->node);
-    uint32_t zero = add_constant(b, node->dtype, 0, entry->node);
+        tgi_loop_builder_in_range(b, operand, extent, expr_node->node);
+    uint32_t zero = add_constant(b, node->dtype, 0, expr_node->node);
     if (!is_in_range || !zero)
         return 0;
     return tgi_loop_builder_op(b, TGI_OP_SELECT, 3,
                                (const uint32_t[]){is_in_range, element, zero},
-                               entry->node);
+                               expr_node->node);
 }
 
-static uint32_t build_random(tgi_loop_builder *b, const tgi_expr_node *entry,
+static uint32_t build_random(tgi_loop_builder *b,
+                             const tgi_expr_node *expr_node,
                              const tgi_node *node)
 {
-    uint32_t position = position_of(b, entry);
+    uint32_t position = position_of(b, expr_node);
     if (!position)
         return 0;
     return add_operation(
-        b, (tgi_inst){.kind = TGI_INST_RANDOM,
-                      .dtype = node->dtype,
-                      .n_operands = 3,
-                      .operands = {b->inst_of[entry->operands[0]],
-                                   b->inst_of[entry->operands[1]], position},
-                      .node = entry->node});
+        b, (tgi_inst){
+               .kind = TGI_INST_RANDOM,
+               .dtype = node->dtype,
+               .n_operands = 3,
+               .operands = {tgi_loop_builder_inst_of(b, expr_node->operands[0]),
+                            tgi_loop_builder_inst_of(b, expr_node->operands[1]),
+                            position},
+               .node = expr_node->node});
 }
 
-static uint32_t build_operation(tgi_loop_builder *b, const tgi_expr_node *entry,
+static uint32_t build_operation(tgi_loop_builder *b,
+                                const tgi_expr_node *expr_node,
                                 const tgi_node *node)
 {
     tgi_inst inst = {.kind = TGI_INST_OP,
                      .op = node->op,
                      .dtype = node->dtype,
-                     .n_operands = (uint8_t)entry->n_operands,
-                     .node = entry->node};
-    for (uint32_t i = 0; i < entry->n_operands; i++)
-        inst.operands[i] = b->inst_of[entry->operands[i]];
-    uint32_t last = inst.operands[entry->n_operands - 1];
+                     .n_operands = (uint8_t)expr_node->n_operands,
+                     .node = expr_node->node};
+    for (uint32_t i = 0; i < expr_node->n_operands; i++)
+        inst.operands[i] = tgi_loop_builder_inst_of(b, expr_node->operands[i]);
+    uint32_t last = inst.operands[expr_node->n_operands - 1];
     inst.type = b->loops->insts.data[last].dtype;
     return add_operation(b, inst);
 }
 
-/* An entry that is computed here. */
+/* A node that is computed, not loaded. */
 static uint32_t build_computed(tgi_loop_builder *b, const tgi_task *task,
-                               const tgi_expr_node *entry)
+                               const tgi_expr_node *expr_node)
 {
-    const tgi_node *node = tgi_graph_node(b->state->graph, entry->node);
-    if (tgi_fuse_is_empty(b->state, entry->node))
-        return add_constant(b, node->dtype, 0, entry->node);
+    const tgi_node *node = tgi_graph_node(b->state->graph, expr_node->node);
+    if (tgi_fuse_is_empty(b->state, expr_node->node))
+        return add_constant(b, node->dtype, 0, expr_node->node);
     switch (node->op) {
     case TGI_OP_CONSTANT:
-        return build_constant(b, entry, node);
+        return build_constant(b, expr_node, node);
     case TGI_OP_IOTA:
-        return build_iota(b, entry, node);
+        return build_iota(b, expr_node, node);
     case TGI_OP_EXTENT: {
         const tgi_attr_index *attr = node->attr;
         tgi_dim dim = tgi_variant_dim(b->state->variant, attr->index);
@@ -451,95 +466,97 @@ static uint32_t build_computed(tgi_loop_builder *b, const tgi_task *task,
                         (tgi_inst){.kind = TGI_INST_EXTENT,
                                    .dtype = TG_I64,
                                    .dim = dim,
-                                   .node = entry->node},
+                                   .node = expr_node->node},
                         0);
     }
-    case TGI_OP_UNSET: /* zeros are as good as anything */
-        return add_constant(b, node->dtype, 0, entry->node);
+    case TGI_OP_UNSET: /* any value will do */
+        return add_constant(b, node->dtype, 0, expr_node->node);
     case TGI_OP_GATHER:
-        return build_gather(b, task, entry, node);
+        return build_gather(b, task, expr_node, node);
     case TGI_OP_RANDOM_BITS:
-        return build_random(b, entry, node);
+        return build_random(b, expr_node, node);
     case TGI_OP_CAST:
-        return tgi_loop_builder_cast(b, b->inst_of[entry->operands[0]],
-                                     node->dtype, entry->node);
+        return tgi_loop_builder_cast(
+            b, tgi_loop_builder_inst_of(b, expr_node->operands[0]), node->dtype,
+            expr_node->node);
     default:
         break;
     }
     if (tgi_fuse_is_view(node))
-        return b->inst_of[entry->operands[0]];
-    return build_operation(b, entry, node);
+        return tgi_loop_builder_inst_of(b, expr_node->operands[0]);
+    return build_operation(b, expr_node, node);
 }
 
-/* -- Each once ------------------------------------------------------------- */
+/* -- Common subexpressions ------------------------------------------------- */
 
-/* The inst of the same node and map that is known in this phase; 0: none. */
-static uint32_t recall(tgi_loop_builder *b, const tgi_expr_node *entry,
-                       uint64_t hash)
+/* An inst of the same node and map that is valid in this phase; 0: none. */
+static uint32_t find_cached(tgi_loop_builder *b, const tgi_expr_node *expr_node,
+                            uint64_t hash)
 {
     size_t probe = 0;
     uint32_t position;
     while ((position = tgi_index_next(&b->index, hash, &probe))) {
-        const tgi_cached_inst *known = &b->known.data[position - 1];
-        bool is_inner =
-            (axes_of(b, known->inst) & b->inner_axes) != 0;
-        if (known->entry->node == entry->node &&
-            memcmp(&known->entry->map, &entry->map, sizeof(entry->map)) ==
-                0 &&
-            (!is_inner || known->phase == b->phase))
-            return known->inst;
+        const tgi_cached_inst *cached = &b->cached.data[position - 1];
+        bool is_inner = (axes_of(b, cached->inst) & b->inner_axes) != 0;
+        if (cached->node->node == expr_node->node &&
+            memcmp(&cached->node->map, &expr_node->map,
+                   sizeof(expr_node->map)) == 0 &&
+            (!is_inner || cached->phase == b->phase))
+            return cached->inst;
     }
     return 0;
 }
 
-static bool remember(tgi_loop_builder *b, const tgi_expr_node *entry,
-                     uint64_t hash, uint32_t inst)
+static bool cache_inst(tgi_loop_builder *b, const tgi_expr_node *expr_node,
+                       uint64_t hash, uint32_t inst)
 {
-    tgi_cached_inst known = {entry, inst, b->phase};
-    if (tgi_vec_push(&b->known, known) &&
-        tgi_index_add(&b->index, hash, (uint32_t)b->known.n))
+    tgi_cached_inst cached = {expr_node, inst, b->phase};
+    if (tgi_vec_push(&b->cached, cached) &&
+        tgi_index_add(&b->index, hash, (uint32_t)b->cached.n))
         return true;
     tgi_error_memory();
     return false;
 }
 
-/* The value that a task of this kernel has stored at the same point. */
-static uint32_t build_own(tgi_loop_builder *b, const tgi_task *writer,
-                          const tgi_task *task, const tgi_expr_node *entry)
+/* The value that a task of this kernel has computed at the same point. */
+static uint32_t build_local(tgi_loop_builder *b, const tgi_task *writer,
+                            const tgi_task *task,
+                            const tgi_expr_node *expr_node)
 {
     if (writer->kind == TGI_TASK_REDUCE)
-        return tgi_loop_builder_reduced(b, writer->reduction);
+        return tgi_loop_builder_reduced(b, writer->reduce.reduction);
     if (writer->level == TGI_LEVEL_POINT || writer->phase == task->phase)
-        return writer->inst;
-    return build_read(b, task, entry, 0);
+        return writer->map.inst;
+    return build_load(b, task, expr_node, 0);
 }
 
 uint32_t tgi_loop_builder_expand(tgi_loop_builder *b, const tgi_task *task,
-                                 uint32_t root)
+                                 tgi_expr_id root)
 {
     const tgi_expr *x = &task->expr;
     for (size_t n = 0; n < x->order.n; n++) {
-        uint32_t i = x->order.data[n];
-        const tgi_expr_node *entry = &x->nodes.data[i];
-        /* An index belongs to one gather of one task, which reads for it. */
-        if (entry->map.index) {
-            b->inst_of[i] = 0;
+        const tgi_expr_id i = x->order.data[n];
+        const tgi_expr_node *expr_node = tgi_expr_at(x, i);
+        /* The gather itself loads gathered nodes. */
+        if (!tgi_expr_id_is_none(expr_node->map.index)) {
+            b->inst_of[tgi_expr_id_index(i)] = 0;
             continue;
         }
-        uint64_t hash = hash_of(entry);
-        uint32_t inst = recall(b, entry, hash);
+        uint64_t hash = hash_of(expr_node);
+        uint32_t inst = find_cached(b, expr_node, hash);
         if (!inst) {
             const tgi_task *writer = tgi_fuse_writer(b->state, task, i);
-            if (writer && writer->kernel == task->kernel)
-                inst = build_own(b, writer, task, entry);
+            if (writer &&
+                tgi_fuse_kernel_id_equals(writer->kernel, task->kernel))
+                inst = build_local(b, writer, task, expr_node);
             else if (tgi_expr_node_is_loaded(b->state, task, i))
-                inst = build_read(b, task, entry, 0);
+                inst = build_load(b, task, expr_node, 0);
             else
-                inst = build_computed(b, task, entry);
-            if (!inst || !remember(b, entry, hash, inst))
+                inst = build_computed(b, task, expr_node);
+            if (!inst || !cache_inst(b, expr_node, hash, inst))
                 return 0;
         }
-        b->inst_of[i] = inst;
+        b->inst_of[tgi_expr_id_index(i)] = inst;
     }
-    return b->inst_of[root];
+    return tgi_loop_builder_inst_of(b, root);
 }

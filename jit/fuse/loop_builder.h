@@ -1,62 +1,71 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loop_builder.h - what the makers of a kernel's loops share.
+ * loop_builder.h - emits the insts of one kernel. Functions that return an inst
+ * return 0 when out of memory (recorded).
  */
 #ifndef TGI_LOOP_BUILDER_H
 #define TGI_LOOP_BUILDER_H
 
-#include "fuse/fuse_state.h"
+#include "fuse/fuse_kernel.h"
 
-/* Besides one bit for each axis: depends on the point, for a reduction. */
+/* In a set of axes, one bit each: a reduction, which depends on the point. */
 #define TGI_AXES_POINT (UINT32_C(1) << 31)
 
-/* An inst that stands for an entry, in the phase it was made in. */
+/* The inst of an expression node, for common subexpression elimination; valid
+   in its phase if it depends on the inner axis. */
 typedef struct tgi_cached_inst {
-    const tgi_expr_node *entry;
+    const tgi_expr_node *node;
     uint32_t inst;
     uint16_t phase;
 } tgi_cached_inst;
 
-/* A kernel in the making. */
+/* A kernel under construction. */
 typedef struct tgi_loop_builder {
     tgi_fuse_state *state;
     tgi_kernel_loops *loops;
-    uint16_t phase;      /* the current one */
-    uint32_t inner_axes; /* bits of the axes that form the inner one */
-    uint32_t *inst_of;   /* by entry of the current task */
-    TGI_VEC(uint32_t) axes; /* by inst: what it depends on */
-    TGI_VEC(tgi_cached_inst) known;
+    uint16_t phase;         /* current */
+    uint32_t inner_axes;    /* the axes that form the inner one */
+    uint32_t *inst_of;      /* by expression node of the current task */
+    TGI_VEC(uint32_t) axes; /* by inst: the axes it depends on */
+    TGI_VEC(tgi_cached_inst) cached;
     tgi_index index;
 } tgi_loop_builder;
 
-/* All give 0 (the access: UINT32_MAX) when out of memory (recorded). */
+/* The inst of a node of the current task's expression; 0: none. */
+static inline uint32_t tgi_loop_builder_inst_of(const tgi_loop_builder *b,
+                                                tgi_expr_id id)
+{
+    return tgi_expr_id_is_none(id) ? 0 : b->inst_of[tgi_expr_id_index(id)];
+}
 
-/* Insts for all of a task's expression; gives that of entry `root`. */
+/* Emits a task's expression; returns the inst of `root`. */
 uint32_t tgi_loop_builder_expand(tgi_loop_builder *b, const tgi_task *task,
-                                 uint32_t root);
+                                 tgi_expr_id root);
 uint32_t tgi_loop_builder_load(tgi_loop_builder *b, int dtype,
                                const tgi_access *access);
 uint32_t tgi_loop_builder_cast(tgi_loop_builder *b, uint32_t operand, int dtype,
                                tgi_ref node);
 uint32_t tgi_loop_builder_reduced(tgi_loop_builder *b, uint32_t reduction);
-/* An index as i64, clamped into 0 … extent - 1. */
+/* An index as i64, clamped to 0 … extent - 1. */
 uint32_t tgi_loop_builder_index(tgi_loop_builder *b, uint32_t operand,
                                 tgi_dim extent, tgi_ref node);
-/* An op whose operands, but for the first of SELECT, have one type. */
+/* An op whose operands, but for the first of SELECT, have one dtype. */
 uint32_t tgi_loop_builder_op(tgi_loop_builder *b, int op, int n,
                              const uint32_t *operands, tgi_ref node);
-/* Loads through an access that is stored through as well. */
+/* A load through an access that the kernel also stores through. */
 uint32_t tgi_loop_builder_reload(tgi_loop_builder *b, uint32_t access,
                                  tgi_ref node);
-/* Whether an integer is in 0 … extent - 1; an i64 for each point. */
+/* bool: an integer is in 0 … extent - 1. */
 uint32_t tgi_loop_builder_in_range(tgi_loop_builder *b, uint32_t operand,
                                    tgi_dim extent, tgi_ref node);
 uint32_t tgi_loop_builder_position(tgi_loop_builder *b,
                                    const tgi_access *access);
-/* Adds the shift of what a task stores, if there is one. */
+/* Adds the shift of a task's target, if any; false when out of memory
+   (recorded). */
 bool tgi_loop_builder_shift(tgi_loop_builder *b, const tgi_task *task,
                             tgi_access *access);
-/* The number of an access in the kernel's list. */
+/* Appends an access; returns its number, or UINT32_MAX when out of memory
+   (recorded). */
 uint32_t tgi_loop_builder_access(tgi_loop_builder *b, const tgi_access *access);
 
 #endif /* TGI_LOOP_BUILDER_H */

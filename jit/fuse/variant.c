@@ -7,8 +7,8 @@
 #include "base/error.h"
 
 /*
- * Checks that hold for every call make symbols one: where ?0 and ?1 must be
- * equal or 1, and neither is 1 here, loops over them are loops over the same.
+ * Unites symbols that checks prove equal. A broadcast check proves ?0 == ?1 if
+ * neither is 1 in this variant.
  */
 static void unite_symbols(const tgi_graph *graph, const int64_t *values,
                           tgi_dim *symbols, size_t n)
@@ -26,14 +26,14 @@ static void unite_symbols(const tgi_graph *graph, const int64_t *values,
              (tgi_dim_value(check->a, values) == 1 ||
               tgi_dim_value(check->b, values) == 1)))
             continue;
-        tgi_dim kept = symbols[a], gone = symbols[b];
+        const tgi_dim united = symbols[a], replaced = symbols[b];
         for (size_t k = 0; k < n; k++)
-            if (symbols[k] == gone)
-                symbols[k] = kept;
+            if (symbols[k] == replaced)
+                symbols[k] = united;
     }
 }
 
-/* `symbols`: room for the names of all symbols in the variant's table. */
+/* `symbols` is scratch space: the symbols in the variant's table. */
 static tg_status translate(tgi_variant *variant, const tgi_graph *graph,
                            const int64_t *values, tgi_dim *symbols)
 {

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * variant.h - the extents of a graph as code for it may take them for
- * granted.
+ * variant.h - the extents of a graph, as far as code is specialised on them.
  *
- * Compiled code serves calls of any size, but whether an axis is repeated or
- * read along, whether a product has only one column, and whether there is
- * anything at all, must be known: a variant knows which extents are 0 and
- * which are 1. A graph without symbols has one variant. Everything else about
- * extents is left to the call.
+ * Code is generic in symbolic extents. It is specialised only on which of them
+ * are 0 or 1, because this decides which axes are broadcast, degenerate or
+ * empty. Each such pattern is a variant; a graph without symbols has one.
  */
 #ifndef TGI_VARIANT_H
 #define TGI_VARIANT_H
@@ -15,11 +12,12 @@
 #include "ir/graph.h"
 
 typedef struct tgi_variant {
-    tgi_dims *dims; /* of its extents, with the symbols of the graph's table */
-    tgi_dim *map;   /* what each expression of the graph's table is there */
+    tgi_dims *dims; /* its extents, over the symbols of the graph's table */
+    tgi_dim *map;   /* from expressions of the graph's table to these */
 } tgi_variant;
 
-/* For calls like the one whose extents have these values. */
+/* The variant of a call whose extents have these values. Fails when out of
+   memory, with nothing to deinit. */
 tg_status tgi_variant_init(tgi_variant *variant, const tgi_graph *graph,
                            const int64_t *values);
 void tgi_variant_deinit(tgi_variant *variant);
@@ -29,8 +27,8 @@ static inline tgi_dim tgi_variant_dim(const tgi_variant *variant, tgi_dim dim)
     return tgi_dim_value(dim, variant->map);
 }
 
-/* Whether calls with these values of the graph's extents and calls with the
-   others are served by one program. */
+/* True if calls with these two sets of values of the graph's extents have the
+   same variant. */
 bool tgi_variant_is_same(const tgi_graph *graph, const int64_t *values,
                          const int64_t *others);
 

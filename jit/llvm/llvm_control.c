@@ -82,8 +82,10 @@ void tgi_llvm_control_begin(tgi_llvm_entry *n)
        loops and keeps each alive throughout the entry. */
     for (size_t i = 0; i < loops->controls.n; i++)
         if (n->controls[i].counter)
-            LLVMBuildStore(n->k.b, n->controls[i].counter,
-                           table_entry(n, loops->controls.data[i].counter));
+            LLVMBuildStore(
+                n->k.b, n->controls[i].counter,
+                table_entry(
+                    n, tgi_buffer_id_index(loops->controls.data[i].counter)));
 }
 
 /* True if the address in a thread's table can differ from the frame's. */
@@ -93,7 +95,7 @@ static bool differs_from_frame(const tgi_loops *loops, uint32_t buffer)
         return true;
     for (size_t i = 0; i < loops->controls.n; i++)
         for (uint32_t j = 0; j < loops->controls.data[i].n_moved; j++)
-            if (loops->controls.data[i].to[j] == buffer)
+            if (tgi_buffer_id_index(loops->controls.data[i].to[j]) == buffer)
                 return true;
     return false;
 }
@@ -106,13 +108,13 @@ static LLVMValueRef frame_entry(tgi_llvm_entry *n, uint32_t buffer)
         buffer);
 }
 
-void tgi_llvm_control_publish(tgi_llvm_entry *n, const uint32_t *buffers,
+void tgi_llvm_control_publish(tgi_llvm_entry *n, const tgi_buffer_id *buffers,
                               uint32_t n_buffers)
 {
     const tgi_loops *loops = n->k.program->loops;
     memset(n->moved, 0, loops->buffers.n * sizeof(*n->moved));
     for (uint32_t i = 0; i < n_buffers; i++) {
-        const uint32_t buffer = buffers[i];
+        const uint32_t buffer = tgi_buffer_id_index(buffers[i]);
         if (n->moved[buffer] || !differs_from_frame(loops, buffer))
             continue;
         LLVMValueRef entry = frame_entry(n, buffer);
@@ -122,13 +124,14 @@ void tgi_llvm_control_publish(tgi_llvm_entry *n, const uint32_t *buffers,
     }
 }
 
-void tgi_llvm_control_unpublish(tgi_llvm_entry *n, const uint32_t *buffers,
+void tgi_llvm_control_unpublish(tgi_llvm_entry *n, const tgi_buffer_id *buffers,
                                 uint32_t n_buffers)
 {
     for (uint32_t i = 0; i < n_buffers; i++) {
-        LLVMValueRef *before = &n->moved[buffers[i]];
+        LLVMValueRef *before = &n->moved[tgi_buffer_id_index(buffers[i])];
         if (*before)
-            LLVMBuildStore(n->k.b, *before, frame_entry(n, buffers[i]));
+            LLVMBuildStore(n->k.b, *before,
+                           frame_entry(n, tgi_buffer_id_index(buffers[i])));
         *before = NULL;
     }
 }
@@ -143,7 +146,8 @@ void tgi_llvm_control_failed(tgi_llvm_entry *n)
         tgi_llvm_frame_load(program, n->frame, TGI_FRAME_BUFFERS);
     for (size_t i = 0; i < loops->controls.n; i++)
         for (uint32_t j = 0; j < loops->controls.data[i].n_moved; j++) {
-            const uint32_t moved = loops->controls.data[i].to[j];
+            const uint32_t moved =
+                tgi_buffer_id_index(loops->controls.data[i].to[j]);
             LLVMBuildStore(n->k.b, load_address(n, moved),
                            tgi_llvm_buffer_table_entry(program, table, moved));
         }
@@ -224,9 +228,9 @@ static void begin_loop(tgi_llvm_entry *n, tgi_llvm_control *c,
                        const tgi_control_flow *loops)
 {
     const tgi_llvm_program *program = n->k.program;
-    c->iterations = load_i64(n, loops->operand);
+    c->iterations = load_i64(n, tgi_buffer_id_index(loops->operand));
     if (loops->has_base)
-        c->base = load_i64(n, loops->base);
+        c->base = load_i64(n, tgi_buffer_id_index(loops->base));
     LLVMBuildStore(n->k.b, tgi_llvm_const_i64(program, 0), c->counter);
     c->head = tgi_llvm_block_append(&n->k, "loop");
     c->after = tgi_llvm_block_append(&n->k, "after");
@@ -234,7 +238,7 @@ static void begin_loop(tgi_llvm_entry *n, tgi_llvm_control *c,
     LLVMPositionBuilderAtEnd(n->k.b, c->head);
     if (!loops->is_limited)
         branch_unless(n, has_iterations_left(n, c), c->after);
-    if (loops->stack_set && !loops->has_test)
+    if (!tgi_stack_set_id_is_none(loops->stack_set) && !loops->has_test)
         reserve_slice(n, c, loops);
 }
 
@@ -259,14 +263,14 @@ static void test_loop(tgi_llvm_entry *n, const tgi_llvm_control *c,
                       const tgi_control_flow *loops)
 {
     LLVMTypeRef byte = LLVMInt8TypeInContext(n->k.e->context);
-    LLVMValueRef test =
-        LLVMBuildLoad2(n->k.b, byte, load_address(n, loops->test), "");
+    LLVMValueRef test = LLVMBuildLoad2(
+        n->k.b, byte, load_address(n, tgi_buffer_id_index(loops->test)), "");
     branch_unless(
         n, LLVMBuildICmp(n->k.b, LLVMIntNE, test, LLVMConstNull(byte), ""),
         c->after);
     if (loops->is_limited)
         fail_at_limit(n, c, loops);
-    if (loops->stack_set)
+    if (!tgi_stack_set_id_is_none(loops->stack_set))
         reserve_slice(n, c, loops);
 }
 
@@ -282,9 +286,10 @@ static void end_iteration(tgi_llvm_entry *n, const tgi_llvm_control *c,
        first store. */
     LLVMValueRef *moved = n->moved;
     for (uint32_t i = 0; i < loops->n_moved; i++)
-        moved[i] = load_address(n, loops->from[i]);
+        moved[i] = load_address(n, tgi_buffer_id_index(loops->from[i]));
     for (uint32_t i = 0; i < loops->n_moved; i++)
-        LLVMBuildStore(n->k.b, moved[i], table_entry(n, loops->to[i]));
+        LLVMBuildStore(n->k.b, moved[i],
+                       table_entry(n, tgi_buffer_id_index(loops->to[i])));
     LLVMBuildBr(n->k.b, c->head);
     LLVMPositionBuilderAtEnd(n->k.b, c->after);
 }
@@ -297,7 +302,7 @@ static void begin_switch(tgi_llvm_entry *n, tgi_llvm_control *c,
                          const tgi_control_flow *loops)
 {
     const tgi_llvm_program *program = n->k.program;
-    LLVMValueRef number = load_i64(n, loops->operand);
+    LLVMValueRef number = load_i64(n, tgi_buffer_id_index(loops->operand));
     LLVMValueRef zero = tgi_llvm_const_i64(program, 0);
     LLVMValueRef is_below = LLVMBuildICmp(n->k.b, LLVMIntSLT, number, zero, "");
     number = LLVMBuildSelect(n->k.b, is_below, zero, number, "");
@@ -330,8 +335,9 @@ static void end_switch(tgi_llvm_entry *n, const tgi_llvm_control *c)
 
 void tgi_llvm_control_step_emit(tgi_llvm_entry *n, const tgi_loop_step *step)
 {
-    const tgi_control_flow *loops = control_of(n, step->number);
-    tgi_llvm_control *c = &n->controls[step->number];
+    const tgi_control_flow *loops =
+        control_of(n, tgi_control_id_index(step->control));
+    tgi_llvm_control *c = &n->controls[tgi_control_id_index(step->control)];
     switch (step->kind) {
     case TGI_STEP_LOOP:
         begin_loop(n, c, loops);

@@ -132,10 +132,10 @@ static bool is_straightline(const tgi_llvm_entry *n, size_t at)
 }
 
 /* True if the memoised results of a kernel must be recomputed. */
-static LLVMValueRef memo_is_stale(tgi_llvm_entry *n, uint32_t memo)
+static LLVMValueRef memo_is_stale(tgi_llvm_entry *n, tgi_memo_id memo)
 {
     const tgi_llvm_program *program = n->k.program;
-    LLVMValueRef at = tgi_llvm_const_i64(program, memo - 1);
+    LLVMValueRef at = tgi_llvm_const_i64(program, tgi_memo_id_index(memo));
     LLVMValueRef is_unchanged =
         LLVMBuildLoad2(n->k.b, program->i64,
                        LLVMBuildGEP2(n->k.b, program->i64,
@@ -165,12 +165,12 @@ static void emit_kernel_call(tgi_llvm_entry *n, uint32_t number)
 
 static void emit_kernel_step(tgi_llvm_entry *n, uint32_t number)
 {
-    const uint32_t memo = n->k.program->loops->kernels.data[number]->memo;
+    const tgi_memo_id memo = n->k.program->loops->kernels.data[number]->memo;
     tgi_llvm_branch branch;
-    if (memo)
+    if (!tgi_memo_id_is_none(memo))
         tgi_llvm_branch_begin(&n->k, &branch, memo_is_stale(n, memo));
     emit_kernel_call(n, number);
-    if (memo)
+    if (!tgi_memo_id_is_none(memo))
         tgi_llvm_branch_end(&n->k, &branch);
 }
 
@@ -185,7 +185,7 @@ static size_t emit_straightline_group(tgi_llvm_entry *n, size_t at)
     for (; straightline && is_straightline(n, at); at++)
         if (!tgi_llvm_straightline_kernel_emit(
                 straightline,
-                loops->kernels.data[loops->steps.data[at].number]))
+                tgi_loops_kernel(loops, loops->steps.data[at].kernel)))
             break;
     if (straightline)
         tgi_llvm_straightline_end(straightline);
@@ -265,17 +265,17 @@ static void find_failure_steps(tgi_llvm_entry *n)
     for (size_t i = loops->steps.n; i-- > 0;) {
         const tgi_loop_step *step = &loops->steps.data[i];
         if (step->kind == TGI_STEP_HOST)
-            *failure_step(n, -1 - (int64_t)step->number) = i;
+            *failure_step(n, -1 - (int64_t)tgi_host_id_index(step->host)) = i;
         if (step->kind == TGI_STEP_LOOP) {
-            const tgi_control_flow *c = &loops->controls.data[step->number];
+            const tgi_control_flow *c = tgi_loops_control(loops, step->control);
             if (c->is_limited)
                 *failure_step(n, 1 + (int64_t)c->limit_check) = i;
-            if (c->stack_set)
+            if (!tgi_stack_set_id_is_none(c->stack_set))
                 *failure_step(n, 1 + (int64_t)c->memory_check) = i;
         }
         if (step->kind != TGI_STEP_RUN)
             continue;
-        const tgi_kernel_loops *kernel = loops->kernels.data[step->number];
+        const tgi_kernel_loops *kernel = tgi_loops_kernel(loops, step->kernel);
         for (size_t j = 0; j < kernel->checks.n; j++)
             *failure_step(n, 1 + (int64_t)kernel->checks.data[j].number) = i;
     }
@@ -331,13 +331,13 @@ static void emit_all_steps(tgi_llvm_entry *n)
             continue;
         }
         if (step->kind == TGI_STEP_LOOP &&
-            loops->controls.data[step->number].is_straightline) {
+            tgi_loops_control(loops, step->control)->is_straightline) {
             i = emit_straightline_loop(n, i) - 1;
             continue;
         }
         switch ((tgi_loop_step_kind)step->kind) {
         case TGI_STEP_RUN:
-            emit_kernel_step(n, step->number);
+            emit_kernel_step(n, tgi_kernel_id_index(step->kernel));
             break;
         case TGI_STEP_BARRIER:
             tgi_llvm_barrier_emit(n);
@@ -349,7 +349,7 @@ static void emit_all_steps(tgi_llvm_entry *n)
             return_if_failed(n, i);
             break;
         case TGI_STEP_HOST:
-            emit_host_step(n, step->number);
+            emit_host_step(n, tgi_host_id_index(step->host));
             has_host = true;
             break;
         case TGI_STEP_LOOP:

@@ -45,9 +45,9 @@ void tgi_llvm_control_step_emit(tgi_llvm_entry *n, const tgi_loop_step *step);
 
 /* Copies the thread's addresses of these buffers to the frame, for a host step,
    and restores the frame. */
-void tgi_llvm_control_publish(tgi_llvm_entry *n, const uint32_t *buffers,
+void tgi_llvm_control_publish(tgi_llvm_entry *n, const tgi_buffer_id *buffers,
                               uint32_t n_buffers);
-void tgi_llvm_control_unpublish(tgi_llvm_entry *n, const uint32_t *buffers,
+void tgi_llvm_control_unpublish(tgi_llvm_entry *n, const tgi_buffer_id *buffers,
                                 uint32_t n_buffers);
 
 /* Before a failed call returns: copies the addresses of swapped buffers to the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leb128.h - numbers in as many bytes as they need: seven bits a byte, lowest
- * first, the eighth says that more follow.
+ * leb128.h - LEB128: variable-length integers, seven bits per byte, lowest
+ * first; the eighth bit is set if another byte follows.
  */
 #ifndef TGI_LEB128_H
 #define TGI_LEB128_H
@@ -22,7 +22,8 @@ static inline void tgi_leb128_put(tgi_strbuf *out, uint64_t number)
     tgi_strbuf_add_bytes(out, bytes, n);
 }
 
-/* Reads one at *at and moves behind it; false if there is none before `end`. */
+/* Reads a number at *at and advances *at past it; false if it does not end
+   before `end`. */
 static inline bool tgi_leb128_get(const unsigned char **at,
                                   const unsigned char *end,
                                   uint64_t *out_number)

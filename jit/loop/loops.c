@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loops.c - making and freeing loops.
+ * loops.c - creation and destruction of the loop IR.
  */
 #include "loop/loops.h"
 
@@ -69,12 +69,12 @@ bool tgi_loops_walk_groups(const tgi_loops *loops, size_t step,
     const tgi_loop_step *s = &loops->steps.data[step];
     const tgi_kernel_loops *k = tgi_loops_kernel_at(loops, step);
     const bool is_straightline = k && k->is_straightline;
-    bool is_first = false; /* step of a tiny loop, which is one region */
+    bool is_first = false; /* LOOP of an outermost straight-line loop */
     if (s->kind == TGI_STEP_LOOP &&
-        loops->controls.data[s->number].is_straightline)
+        tgi_loops_control(loops, s->control)->is_straightline)
         is_first = walk->loop_depth++ == 0;
     if (s->kind == TGI_STEP_LOOP_END &&
-        loops->controls.data[s->number].is_straightline)
+        tgi_loops_control(loops, s->control)->is_straightline)
         walk->loop_depth--;
     if (!is_straightline && (!walk->loop_depth || is_first))
         walk->group++;

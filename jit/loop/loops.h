@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loops.h - a function as loops: the form between the graph and LLVM.
+ * loops.h - the loop IR, between graphs and LLVM IR.
  *
- * A program is a list of steps over numbered buffers. Most steps are kernels:
- * one loop nest each, which stores into buffers. Fusion (fuse*.c) makes it
- * from a graph, the plan places its buffers and barriers, llvm_*.c turns it
- * into code. Nothing here depends on threads or on the width of vectors.
+ * A program is a list of steps over buffers. Most steps are kernels: one loop
+ * nest each, which stores into buffers. Fusion (fuse/) builds a program from a
+ * graph, memory/ assigns storage to its buffers, llvm/ generates code. The IR
+ * is independent of thread count and vector width.
  *
- * A kernel has *outer* axes, over whose points it is split among threads, and
- * at most one *inner* axis. At each point it runs its phases in order; each
- * goes once along the inner axis. Results of reductions are known to all
- * later phases of the point. Along which axis vectors lie:
+ * A kernel has *outer* axes, whose points are divided among threads, and at
+ * most one *inner* axis. At each point it runs its phases in order; a phase is
+ * one sweep along the inner axis. A reduction's result is available to all
+ * later phases of the point. `vectors` is the axis along which vectors lie:
  *
- *   ROWS     the inner axis. Reductions run along it, by the tree of lanes,
- *            blocks and cascade of reduce_tree.h. A kernel without any
- *            reduction (one phase, no loop carries anything) is of this kind
- *            too, and may also be split along its inner axis.
+ *   ROWS     the inner axis. Reductions run along it, in the order of lanes,
+ *            blocks and pairwise combines of reduce_tree.h. A kernel without
+ *            reductions (one phase, no loop-carried values) is also ROWS, and
+ *            threads may divide its inner axis as well.
  *   COLUMNS  the last outer axis. Reductions run along the inner axis in
- *            order, in blocks of TGI_BLOCK_ROWS. Only the first phase goes
- *            along it. A kernel that only stores a matrix by slivers, or
- *            scatters along the inner axis, is of this kind too.
+ *            order, in blocks of TGI_BLOCK_ROWS; only the first phase sweeps
+ *            it. A kernel that only packs a matrix into panels, or scatters
+ *            along the inner axis, is also COLUMNS.
  *
- * Extents and strides are tgi_dims: numbers, or names of expressions whose
- * values the frame holds at the call. Positions are 64 bits wide everywhere.
+ * Extents and strides are tgi_dims: known numbers, or symbolic expressions
+ * whose values are in the frame of a call. Positions have 64 bits.
  */
 #ifndef TGI_LOOPS_H
 #define TGI_LOOPS_H
@@ -30,75 +30,82 @@
 #include "base/vec.h"
 #include "ir/dims.h"
 #include "ir/graph.h"
+#include "loop/id.h"
 #include "recipe/reduce_tree.h"
 
-/* Those of a value, one that is reduced, one that counts blocks. */
+/* The axes of a value, a reduced axis, and one that counts blocks. */
 enum { TGI_LOOP_AXES = TG_MAX_RANK + 2 };
 
-/* Bytes of a row of a panel_width: a line of the cache. */
+/* Bytes of one row of a packed panel: a cache line. */
 enum { TGI_PANEL_ROW_BYTES = 64 };
 
-/* Elements of a buffer that has no memory (TGI_PLACE_SSA), at most. */
+/* Maximum number of elements of a buffer without memory (TGI_PLACE_SSA). */
 enum { TGI_MAX_SSA_ELEMENTS = 1024 };
+
+TGI_DEFINE_ID(tgi_buffer_id);    /* into tgi_loops.buffers */
+TGI_DEFINE_ID(tgi_kernel_id);    /* into tgi_loops.kernels */
+TGI_DEFINE_ID(tgi_control_id);   /* into tgi_loops.controls */
+TGI_DEFINE_ID(tgi_host_id);      /* into tgi_loops.hosts */
+TGI_DEFINE_ID(tgi_memo_id);      /* into tgi_loops.memo_params */
+TGI_DEFINE_ID(tgi_stack_set_id); /* one of tgi_loops.n_stack_sets */
 
 /* -- Buffers --------------------------------------------------------------- */
 
 typedef enum tgi_place {
-    TGI_PLACE_PARAM,    /* parameter `index` of the graph, variables too */
+    TGI_PLACE_PARAM,    /* parameter `index` of the graph, or a variable */
     TGI_PLACE_RESULT,   /* result `index` */
-    TGI_PLACE_CONSTANT, /* elements of node `node` */
-    TGI_PLACE_TEMP,     /* memory of the call */
-    TGI_PLACE_SCRATCH,  /* memory of each thread: starts at `thread` times its
-                           size (rounded up to TGI_BUFFER_ALIGN) */
-    TGI_PLACE_SSA,      /* no memory: values of one tiny region */
-    TGI_PLACE_COUNTER,  /* trips a loop has done, an i64 of each thread */
-    TGI_PLACE_STACK     /* memory that grows while a loop runs, the one with
-                           stacks number `index`: its address is that in the
-                           frame, which changes */
+    TGI_PLACE_CONSTANT, /* the literal `node` */
+    TGI_PLACE_TEMP,     /* temporary memory of the call */
+    TGI_PLACE_SCRATCH,  /* per-thread memory, at thread * size (rounded up to
+                           TGI_BUFFER_ALIGN) */
+    TGI_PLACE_SSA,      /* no memory: SSA values of one straight-line group */
+    TGI_PLACE_COUNTER,  /* finished iterations of a loop: an i64 per thread */
+    TGI_PLACE_STACK     /* an unbounded stack of stack set `index`; its
+                           address is reloaded from the frame, as it changes */
 } tgi_place;
 
-/* As the index of a stack: no loop is left that pushes onto it. */
+/* `index` of a stack onto which no remaining loop pushes. */
 #define TGI_NO_STACK_SET UINT32_MAX
 
 typedef struct tgi_loop_buffer {
     uint8_t place; /* tgi_place */
     uint8_t dtype;
-    uint32_t index;
-    /* Loops know it by its number while it moves about: it keeps its memory,
-       and a place in it. */
+    uint32_t index; /* see tgi_place */
+    /* A control-flow step refers to the buffer: it is neither merged with
+       another one nor promoted to SSA values. */
     bool is_pinned;
-    tgi_ref node;  /* whose value it holds; 0: none … */
-    const tgi_graph *graph; /* … of this graph */
-    tgi_dim count; /* elements (SCRATCH: of one thread; STACK: of a slice) */
-    /* Epochs it is in use, if it is: epochs are what barriers divide. */
+    tgi_ref node;           /* whose value it holds, or 0 … */
+    const tgi_graph *graph; /* … in this graph */
+    tgi_dim count; /* elements (SCRATCH: per thread; STACK: per slice) */
+    /* Live range in epochs, the intervals between barriers. */
     bool is_used;
-    uint32_t first_epoch, last_epoch;
+    uint32_t first_epoch, last_epoch; /* inclusive, if is_used */
 } tgi_loop_buffer;
 
 /* -- Addresses ------------------------------------------------------------- */
 
-/* A distance in elements. Views with negative steps make it negative. */
+/* A distance in elements; negative for views with negative steps. */
 typedef struct tgi_stride {
     tgi_dim distance;
     bool is_negative;
 } tgi_stride;
 
 /*
- * Element offset + sum of stride[axis] * index[axis] of a buffer; the inner
- * axis comes after the outer ones. A gather adds stride * value of `index`
- * (an i64 inst, in range) if that is not 0. So does a scatter, in a kernel of
- * COLUMNS without reductions: its index is the same for all columns. A slice
- * whose start the run operand adds `shift` (an i64 inst of level KERNEL) if
- * that is not 0.
+ * Element offset + sum of stride[axis] * index[axis] of a buffer. The inner
+ * axis follows the outer ones. If `index` is not 0, a gather adds
+ * index_stride * the value of that i64 inst, which is in range. A scatter does
+ * the same in a COLUMNS kernel without reductions, where the index is equal
+ * for all columns. If `shift` is not 0, the start of a dynamic slice is added,
+ * an i64 inst of level KERNEL.
  *
- * COLUMNS only: `panel_width`, if it is not 0, is how many columns lie side by side.
- * The stride of the last outer axis is that from one panel_width to the next: its
- * index i adds stride * (i / panel_width) + i % panel_width. So a panel of a matrix can
- * be read from one end to the other, a few columns wide. The last panel_width is
- * as wide as all; what it has past the last column is never looked at.
+ * COLUMNS only: if `panel_width` is not 0, the last outer axis is packed into
+ * panels of that many columns. Index i of it adds
+ * stride * (i / panel_width) + i % panel_width, so that the code reads a panel
+ * contiguously. The last panel has full width; elements past the last column
+ * are never used.
  */
 typedef struct tgi_access {
-    uint32_t buffer;
+    tgi_buffer_id buffer;
     uint32_t panel_width;
     tgi_dim offset;
     tgi_stride stride[TGI_LOOP_AXES];
@@ -111,93 +118,95 @@ typedef struct tgi_access {
 
 typedef enum tgi_inst_kind {
     TGI_INST_CONSTANT, /* `bits`: one element */
-    TGI_INST_EXTENT,   /* the extent `dim` as i64 */
+    TGI_INST_EXTENT,   /* the extent `dim`, as i64 */
     TGI_INST_POSITION, /* i64: offset + sum of stride * index of `access` */
     TGI_INST_LOAD,     /* through `access` */
     TGI_INST_OP,       /* an elementwise op: its recipe for `type` */
     TGI_INST_CAST,     /* from `type` to `dtype` */
     TGI_INST_RANDOM,   /* RANDOM_BITS: key, offset (u64), position (i64) */
-    TGI_INST_INDEX,    /* of a gather: any integer `type` as i64 in 0 … dim-1
-                          (dim > 0), by clamping; where dim is 0: 0 */
-    TGI_INST_IN_RANGE, /* bool: the same integer was in 0 … dim-1 */
-    TGI_INST_REDUCED   /* reduction `number`, of an earlier phase or its own */
+    TGI_INST_INDEX,    /* of a gather: an integer `type`, clamped to
+                          0 … dim - 1, as i64; 0 if dim is 0 */
+    TGI_INST_IN_RANGE, /* bool: the integer is in 0 … dim - 1 */
+    TGI_INST_REDUCED   /* result of reduction `number`, of this phase or an
+                          earlier one */
 } tgi_inst_kind;
 
-/* How often an inst is computed: the lowest level it can stand at. */
+/* The outermost loop level at which an inst can be computed. */
 typedef enum tgi_level {
-    TGI_LEVEL_KERNEL, /* the same at every point */
-    TGI_LEVEL_POINT,  /* the same along the inner axis */
+    TGI_LEVEL_KERNEL, /* invariant in the kernel */
+    TGI_LEVEL_POINT,  /* invariant along the inner axis */
     TGI_LEVEL_INNER
 } tgi_level;
 
 /*
- * Insts are numbered from 1; operands come before their users. An inst of
- * level INNER belongs to one phase and is used in no other. One of level
- * POINT is computed at the beginning of its phase, before the loop (after it
- * if it needs a reduction of the phase), and may be used by all later phases.
- * At each element, all insts are computed before anything is stored.
- * Comparisons give bool (0 or 1), and SELECT takes one first.
+ * Insts are numbered from 1; operands precede their users. An inst of level
+ * INNER belongs to one phase and is used in no other. One of level POINT is
+ * computed at the start of its phase, before the loop (after it if it needs a
+ * reduction of the phase), and may be used by all later phases. At each
+ * element, all insts are computed before anything is stored. Comparisons
+ * yield bool (0 or 1); SELECT takes a bool first.
  */
 typedef struct tgi_inst {
     uint8_t kind;
     uint8_t op;    /* OP: tgi_op */
     uint8_t dtype; /* of the value */
-    uint8_t type;  /* OP: that its recipe is for; CAST, INDEX: of the operand */
+    uint8_t type;  /* OP: dtype of the recipe; CAST, INDEX: of the operand */
     uint8_t level;
     uint8_t n_operands;
     uint16_t phase;
     uint32_t operands[3];
-    uint32_t number; /* LOAD, POSITION: of its access; REDUCED */
+    uint32_t number; /* LOAD, POSITION: its access; REDUCED: its reduction */
     union {
         uint64_t bits;
         tgi_dim dim;
     };
-    tgi_ref node; /* where it comes from, for names and messages; or 0 */
+    tgi_ref node; /* its origin, for names and messages; or 0 */
 } tgi_inst;
 
-/* -- What a kernel does with values ---------------------------------------- */
+/* -- Stores, reductions, checks -------------------------------------------- */
 
 /*
  * Stores inst `value` through `access`. Level INNER: at every element, in the
- * loop of its phase. POINT: once at every point, after that loop. KERNEL (no
- * axes at all): as POINT.
+ * loop of its phase. POINT: once per point, after that loop. KERNEL (a kernel
+ * without axes): as POINT.
  *
- * A *fold* stores what reducing the values of many points gives, by an op that
- * is SUM, PROD, REDUCE_MAX or REDUCE_MIN, of type 4 or 8 bytes. It goes along
- * the last outer axis (`along_rows`: by the tree of lanes) or the one before it
- * (in order), which is known to have elements, and no more of them than one
- * block (tgi_epilogue_reduce_max); the access stands still along it. Only a product has
- * folds: COLUMNS of at least two outer axes, whose one reduction is a MATMUL
- * that is not split. One side of that is a load that stands still along the
- * last axis, or made from one such load and what is known in all of the
- * kernel; the other side is the same, of a load that moves along the last axis
- * and not along the one before it. Level POINT.
+ * If `epilogue_op` is not 0, the store is a *reduction epilogue* of a matmul:
+ * it stores the reduction of `value` over many points. The op is SUM, PROD,
+ * REDUCE_MAX or REDUCE_MIN, on a dtype of 4 or 8 bytes. It runs along the last
+ * outer axis (`along_rows`, in the order of lanes) or the one before it (in
+ * order). The extent of that axis is known, at least 1 and at most one block
+ * (tgi_epilogue_reduce_max); the access has stride 0 along it. The kernel is
+ * COLUMNS with at least two outer axes, and its only reduction is a MATMUL
+ * that is not split. One operand of the MATMUL is computed from a single load,
+ * invariant along the last axis, and kernel-invariant values. The other one is
+ * computed likewise from a load that moves along the last axis and not along
+ * the one before it. Level POINT.
  */
 typedef struct tgi_loop_store {
     uint32_t value;
     uint32_t access; /* number */
     uint16_t phase;
     uint8_t level;
-    uint8_t epilogue_op; /* tgi_op; 0: the value of each point itself */
+    uint8_t epilogue_op; /* tgi_op; 0: a plain store */
     bool along_rows;
 } tgi_loop_store;
 
 /*
- * Reduces inst `value` (of MATMUL: value * other, by fma) along the inner
- * axis. `op` is SUM, PROD, REDUCE_MAX, REDUCE_MIN, MATMUL, ARGMAX or ARGMIN
- * (COLUMNS only; gives i64).
+ * Reduces inst `value` (MATMUL: value * other, by fma) along the inner axis.
+ * `op` is SUM, PROD, REDUCE_MAX, REDUCE_MIN, MATMUL, ARGMAX or ARGMIN (the
+ * last two COLUMNS only, with an i64 result).
  *
- * ROWS: lanes start from the op's start value (MATMUL: +0). COLUMNS: so do
- * blocks of TGI_BLOCK_ROWS; the blocks of MATMUL are added in ascending
- * order, those of the others go through the cascade. Of no elements: the
- * op's empty value (MATMUL: +0).
+ * ROWS: every lane starts from the op's start value (MATMUL: +0). COLUMNS: so
+ * does every block of TGI_BLOCK_ROWS. The blocks of a MATMUL are added in
+ * ascending order, those of other ops are combined pairwise. Without elements
+ * the result is the op's empty value (MATMUL: +0).
  *
- * `is_split`: each block is an outer point of its own: the last outer axis
- * (ROWS) or the one before it (COLUMNS) counts the blocks, the inner extent
- * is that of the whole, and the result at a point is that of its block alone
- * (no cascade). A later kernel reduces the blocks with `combines_blocks`: then the
- * inner axis goes over blocks in the order of the cascade (of MATMUL:
- * ascending) and nothing starts from anything.
+ * Two-stage reductions (split-K). In the first kernel (`is_split`) each block
+ * is an outer point: the last outer axis (ROWS) or the one before it (COLUMNS)
+ * counts blocks, the inner extent is that of the whole reduction, and the
+ * result at a point is that of its block. In the second kernel
+ * (`combines_blocks`) the inner axis runs over blocks, which are combined
+ * pairwise (MATMUL: in ascending order) without a start value.
  */
 typedef struct tgi_reduction {
     uint8_t op;
@@ -208,9 +217,9 @@ typedef struct tgi_reduction {
 } tgi_reduction;
 
 /*
- * Looks whether inst `value` (bool, level INNER) is true; where it is not,
- * check `number` has failed at position `position` (an i64 inst) of what is
- * runtime_checks.
+ * Tests inst `value` (bool, level INNER) at every element. If it is false,
+ * run-time check `number` of the program has failed at index `position` (an
+ * i64 inst).
  */
 typedef struct tgi_loop_check {
     uint32_t value, position;
@@ -223,18 +232,17 @@ typedef struct tgi_loop_check {
 typedef enum tgi_vectors { TGI_ROWS, TGI_COLUMNS } tgi_vectors;
 
 typedef struct tgi_kernel_loops {
-    const char *name; /* tg_<function>_<n>_<ops>; the program's */
+    const char *name; /* tg_<function>_<n>_<ops>; owned by the program */
     uint8_t vectors;  /* tgi_vectors */
     uint8_t n_outer;
     bool has_inner;
-    /* It becomes straight-line code in the entry, which the first thread runs:
-       all of its extents are known, and so is all that it does. */
+    /* Unrolled into the entry and run by thread 0; all extents are known. */
     bool is_straightline;
-    /* Not 0: all that it stores follows from what is kept, number kept - 1 of
-       the program; it need not run while that stays as it was. */
-    uint32_t memo;
+    /* If set, the kernel's outputs depend only on this memoised parameter; it
+       does not run while that is unchanged. */
+    tgi_memo_id memo;
     uint16_t n_phases; /* at least 1 */
-    /* Outer extents, then the inner one. Without an inner axis it is 1. */
+    /* Outer extents, then the inner one, which is 1 without an inner axis. */
     tgi_dim extent[TGI_LOOP_AXES];
 
     TGI_VEC(tgi_inst) insts; /* [0] is unused */
@@ -244,167 +252,198 @@ typedef struct tgi_kernel_loops {
     TGI_VEC(tgi_loop_check) checks;
 } tgi_kernel_loops;
 
+static inline int tgi_kernel_dtype(const tgi_kernel_loops *k, uint32_t inst)
+{
+    return k->insts.data[inst].dtype;
+}
+
 /* -- Programs -------------------------------------------------------------- */
 
 /*
- * Tiny kernels that follow each other without any other step between them are
- * a *region*: one thread does all of it, and what only they touch needs no
- * memory.
+ * Consecutive straight-line kernels form a *straight-line group*. One thread
+ * runs all of it, and buffers used only inside need no memory.
  *
- * Branches and loops are steps between other steps, properly nested; `number`
- * is that of the tgi_control_flow:
+ * Control flow is a sequence of properly nested steps:
  *
- *     LOOP … TEST … AGAIN      TEST only if there is one
- *     SWITCH, CASE … CASE …, END
+ *     LOOP … TEST … LOOP_END                TEST is optional
+ *     SWITCH, CASE … CASE …, SWITCH_END
  *
- * All threads go the same way: what operand is the same for all of them, and
- * is not stored to before all have seen it. A loop that is tiny, with all that
- * is in it, is a region of its own; inside, barriers mean nothing.
+ * All threads take the same path: the deciding values are uniform and are not
+ * overwritten before every thread has read them. A straight-line loop is a
+ * straight-line group with everything in it; barriers inside have no effect.
  */
 typedef enum tgi_loop_step_kind {
-    TGI_STEP_RUN,              /* kernel `number` */
-    TGI_STEP_BARRIER,          /* what was stored before is seen after it */
-    TGI_STEP_RETURN_IF_FAILED, /* ends the call if a check has failed; after a barrier */
-    TGI_STEP_HOST,     /* frame->host(frame, number): between two barriers */
-    TGI_STEP_LOOP,     /* all trips done: behind AGAIN, else on */
-    TGI_STEP_TEST,     /* the test says no: behind AGAIN, else on */
-    TGI_STEP_LOOP_END, /* end of a trip: back to LOOP */
-    TGI_STEP_SWITCH,   /* to the CASE that is chosen */
-    TGI_STEP_CASE,     /* from the one before it to END */
+    TGI_STEP_RUN,              /* runs `kernel` */
+    TGI_STEP_BARRIER,          /* makes earlier stores visible */
+    TGI_STEP_RETURN_IF_FAILED, /* ends the call if a check has failed; follows
+                                  a barrier */
+    TGI_STEP_HOST,             /* frame->host(frame, index of `host`); between
+                                  two barriers */
+    TGI_STEP_LOOP,             /* leaves the loop after the last iteration */
+    TGI_STEP_TEST,             /* leaves the loop if the test is false */
+    TGI_STEP_LOOP_END,         /* jumps back to LOOP */
+    TGI_STEP_SWITCH,           /* jumps to the selected CASE */
+    TGI_STEP_CASE, /* ends the case before it: jumps to SWITCH_END */
     TGI_STEP_SWITCH_END
 } tgi_loop_step_kind;
 
 typedef struct tgi_loop_step {
     uint8_t kind;
-    uint32_t number;
+    union {
+        tgi_kernel_id kernel;   /* RUN */
+        tgi_host_id host;       /* HOST */
+        tgi_control_id control; /* LOOP … SWITCH_END */
+    };
 } tgi_loop_step;
 
-/* A branch or loop. Buffers are numbers. */
+/* A branch or loop. The program owns the arrays. */
 typedef struct tgi_control_flow {
     const tgi_graph *graph;
-    tgi_ref node;      /* SWITCH or LOOP */
-    uint32_t n_cases;  /* SWITCH; 0: it is a LOOP */
-    uint32_t operand;  /* i64: which branch, or how many trips */
-    uint32_t counter;  /* LOOP: trips done, COUNTER */
+    tgi_ref node;          /* SWITCH or LOOP */
+    uint32_t n_cases;      /* SWITCH; 0: this is a LOOP */
+    tgi_buffer_id operand; /* i64: the selected case, or the iterations */
+    tgi_buffer_id counter; /* LOOP: finished iterations, a COUNTER */
     bool has_test, is_limited;
-    uint32_t test;     /* bool */
-    uint32_t limit_check; /* is_limited: number of the check */
-    /* LOOP: number + 1 among those that push onto stacks, and that of the
-       check which fails if there is no memory for them; 0: it does not. Before
-       each trip there is made room for one more slice. */
-    uint32_t stack_set, memory_check;
-    /* … which goes behind as many as `base` says (i64), if stacks that were
-       begun before go on; else it is `operand`. */
+    tgi_buffer_id test;   /* has_test: bool */
+    uint32_t limit_check; /* is_limited: number of the run-time check */
+    /* LOOP: the unbounded stacks it pushes onto, and the run-time check that
+       fails if memory for them runs out. Before each iteration the stacks get
+       room for one more slice, … */
+    tgi_stack_set_id stack_set;
+    uint32_t memory_check;
+    /* … after the `base` (i64) slices that an enclosing loop has pushed.
+       Without has_base, base equals operand and is not read. */
     bool has_base;
-    uint32_t base;
-    /* LOOP: all it does is tiny, and for the first thread alone: it is code in
-       the entry, what it carries is values. */
+    tgi_buffer_id base;
+    /* LOOP: every step inside is straight-line; thread 0 runs it. */
     bool is_straightline;
-    /* LOOP: value k is in carried[k]; the body has left the next one in
-       place[k]. SWITCH: results are in carried[k], which is place[k], too. */
+    /* LOOP: value k is in carried[k]; the body leaves its next value in
+       next[k]. SWITCH: result k is in carried[k]; next == carried. */
     uint32_t n_carried;
-    uint32_t *carried, *next; /* the program's */
-    bool *
-        in_registers; /* is_straightline: it is not in memory while the loop runs */
-    /* After a trip, buffer to[i] has the address that from[i] had in it: all
-       at once, the same buffers on both sides. */
+    tgi_buffer_id *carried, *next;
+    bool *in_registers; /* is_straightline: value k is in SSA values */
+    /* After an iteration, buffer to[i] gets the address that from[i] had. All
+       moves happen at once; both arrays list the same buffers. */
     uint32_t n_moved;
-    uint32_t *to, *from; /* the program's */
+    tgi_buffer_id *to, *from;
 } tgi_control_flow;
 
-/* A print or a host call: the buffers its inputs are in, and then those its
-   outputs go to. */
+/* A print or host call: the buffers of its inputs, then of its outputs. */
 typedef struct tgi_host_step {
     const tgi_graph *graph;
     tgi_ref node;
     uint32_t n_inputs, n_buffers;
-    uint32_t *buffers; /* the program's */
+    tgi_buffer_id *buffers; /* owned by the program */
 } tgi_host_step;
 
-/* What checks its indices (a gather or scatter), and the buffer these are in;
-   or a loop with a limit, and the buffer that is in; or one with stacks. */
+/* A check that can fail while the program runs: a gather or scatter, with the
+   buffer of its indices; or a loop with a limit or with stacks, with the
+   buffer of its operand. */
 typedef struct tgi_runtime_check {
     const tgi_graph *graph;
     tgi_ref node;
-    uint32_t buffer;
+    tgi_buffer_id buffer;
 } tgi_runtime_check;
 
 typedef struct tgi_loops {
     tgi_arena arena;
     const char *name;
-    tgi_dims *dims; /* of all extents in here; retained */
+    tgi_dims *dims; /* of all extents here; retained */
     const tgi_graph *graph;
     TGI_VEC(tgi_loop_buffer) buffers;
-    TGI_VEC(tgi_kernel_loops *) kernels; /* in the order of launch */
+    TGI_VEC(tgi_kernel_loops *) kernels; /* in launch order */
     TGI_VEC(tgi_loop_step) steps;
-    TGI_VEC(tgi_host_step) hosts; /* by number of host step */
-    TGI_VEC(tgi_runtime_check) runtime_checks; /* by number of check */
+    TGI_VEC(tgi_host_step) hosts;
+    TGI_VEC(tgi_runtime_check) runtime_checks;
     TGI_VEC(tgi_control_flow) controls;
-    /* Parameters: variables that the program does not write, and from which
-       it makes something that lasts from call to call. */
+    /* Parameter numbers of variables that the program does not write and
+       whose packed forms it memoises across calls. */
     TGI_VEC(uint32_t) memo_params;
-    uint32_t n_stack_sets; /* loops that push onto some */
+    uint32_t n_stack_sets; /* loops that push onto unbounded stacks */
     uint32_t n_epochs;
 } tgi_loops;
 
+/* NULL when out of memory (recorded). Retains `dims`; `name` and `graph` are
+   lent and must outlive the result. */
 tgi_loops *tgi_loops_create(const char *name, tgi_dims *dims,
                             const tgi_graph *graph);
 void tgi_loops_destroy(tgi_loops *loops);
 
-/* An empty kernel at the end of the list; NULL when out of memory. */
+/* Appends an empty kernel; NULL when out of memory (recorded). */
 tgi_kernel_loops *tgi_loops_add_kernel(tgi_loops *loops);
 void tgi_kernel_loops_destroy(tgi_kernel_loops *kernel);
 
-/* Lanes that a reduction along rows deals elements of this type out to. */
+/* Lanes over which a ROWS reduction distributes elements of this dtype. */
 static inline int tgi_tree_lanes(int dtype)
 {
     return tgi_dtype_bytes(dtype) == 8 ? TGI_LANES_8 : TGI_LANES_4;
 }
 
-/* Items of a kernel that threads want to share, at least. */
+/* Minimum number of work items for which a kernel is divided among threads. */
 enum { TGI_MIN_SHARED_ITEMS = 4 };
 
-/* Values that a fold takes at most. */
+/* Maximum extent of the axis that a reduction epilogue reduces: one block. */
 static inline int64_t tgi_epilogue_reduce_max(bool along_rows, int dtype)
 {
     return along_rows ? TGI_BLOCK_STEPS * tgi_tree_lanes(dtype)
                       : TGI_BLOCK_ROWS;
 }
 
-/* The kernel that a step runs; NULL: it does something else. */
+static inline tgi_loop_buffer *tgi_loops_buffer(const tgi_loops *loops,
+                                                tgi_buffer_id id)
+{
+    return &loops->buffers.data[tgi_buffer_id_index(id)];
+}
+
+static inline tgi_kernel_loops *tgi_loops_kernel(const tgi_loops *loops,
+                                                 tgi_kernel_id id)
+{
+    return loops->kernels.data[tgi_kernel_id_index(id)];
+}
+
+static inline tgi_control_flow *tgi_loops_control(const tgi_loops *loops,
+                                                  tgi_control_id id)
+{
+    return &loops->controls.data[tgi_control_id_index(id)];
+}
+
+/* The kernel that a step runs; NULL if the step is not RUN. */
 static inline const tgi_kernel_loops *
 tgi_loops_kernel_at(const tgi_loops *loops, size_t step)
 {
     const tgi_loop_step *s = &loops->steps.data[step];
-    return s->kind == TGI_STEP_RUN ? loops->kernels.data[s->number] : NULL;
+    return s->kind == TGI_STEP_RUN ? tgi_loops_kernel(loops, s->kernel) : NULL;
 }
 
-/* The AGAIN of a LOOP, the END of a SWITCH that stands at `step`. */
+/* The LOOP_END or SWITCH_END of the LOOP or SWITCH at `step`. */
 static inline size_t tgi_loops_end_of(const tgi_loops *loops, size_t step)
 {
     const tgi_loop_step *first = &loops->steps.data[step];
     const int kind =
         first->kind == TGI_STEP_LOOP ? TGI_STEP_LOOP_END : TGI_STEP_SWITCH_END;
-    while (loops->steps.data[step].kind != kind ||
-           loops->steps.data[step].number != first->number)
+    while (
+        loops->steps.data[step].kind != kind ||
+        !tgi_control_id_equals(loops->steps.data[step].control, first->control))
         step++;
     return step;
 }
 
-/* A walk over all steps that numbers tiny regions, from 1 on. */
+/* State of a walk over all steps that numbers straight-line groups from 1. */
 typedef struct tgi_group_walk {
     uint32_t group;      /* of the step, if it is part of one */
-    uint32_t loop_depth; /* tiny loops that it is in */
+    uint32_t loop_depth; /* enclosing straight-line loops */
 } tgi_group_walk;
 
-/* The next step; true if it is a tiny kernel. */
+/* Advances the walk to `step`; call it for every step in order. True if the
+   step runs a straight-line kernel. */
 bool tgi_loops_walk_groups(const tgi_loops *loops, size_t step,
                            tgi_group_walk *walk);
 
-/* Text of all, for dumps and goldens. */
+/* Appends a text form, for dumps and goldens. */
 void tgi_loops_print(const tgi_loops *loops, tgi_strbuf *out);
 
-/* TG_OK, or an internal error that names what is wrong. */
+/* Checks the rules of this header. TG_OK, or TG_ERROR_INTERNAL with a message
+   that names the violated rule. */
 tg_status tgi_loops_verify(const tgi_loops *loops);
 
 #endif /* TGI_LOOPS_H */

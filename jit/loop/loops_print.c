@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loops_print.c - loops as text. Reads from the outside in, one line for each
- * inst, at the depth of the loop it is computed in:
+ * loops_print.c - the loop IR as text: one line per inst, indented by the level
+ * it is computed at:
  *
  *   kernel tg_softmax_0_max: rows of 1024 at [64]
  *     phase 0
@@ -27,7 +27,7 @@ static void print_stride(const tgi_loops *loops, tgi_stride stride,
     *is_first = false;
 }
 
-static void print_buffer(const tgi_loops *loops, uint32_t buffer,
+static void print_buffer(const tgi_loops *loops, tgi_buffer_id buffer,
                          tgi_strbuf *out)
 {
     static const char letters[] = {
@@ -35,11 +35,11 @@ static void print_buffer(const tgi_loops *loops, uint32_t buffer,
         [TGI_PLACE_CONSTANT] = 'c', [TGI_PLACE_TEMP] = 't',
         [TGI_PLACE_SCRATCH] = 's',  [TGI_PLACE_SSA] = 'v',
         [TGI_PLACE_COUNTER] = 'n',  [TGI_PLACE_STACK] = 'g'};
-    const tgi_loop_buffer *b = &loops->buffers.data[buffer];
+    const tgi_loop_buffer *b = tgi_loops_buffer(loops, buffer);
     bool is_numbered =
         b->place == TGI_PLACE_PARAM || b->place == TGI_PLACE_RESULT;
     tgi_strbuf_addf(out, "%c%u", letters[b->place],
-                    is_numbered ? b->index : buffer);
+                    is_numbered ? b->index : tgi_buffer_id_index(buffer));
 }
 
 static void print_access(const tgi_loops *loops, const tgi_kernel_loops *k,
@@ -164,8 +164,8 @@ static void print_phase(const tgi_loops *loops, const tgi_kernel_loops *k,
                         r->value);
         if (r->other)
             tgi_strbuf_addf(out, ", %%%u", r->other);
-        tgi_strbuf_add(out, r->is_split          ? " of each block\n"
-                            : r->combines_blocks ? " of blocks\n"
+        tgi_strbuf_add(out, r->is_split          ? ", one result per block\n"
+                            : r->combines_blocks ? ", combines blocks\n"
                                                  : "\n");
     }
     for (size_t i = 0; i < k->checks.n; i++)
@@ -192,7 +192,7 @@ static void print_kernel(const tgi_loops *loops, const tgi_kernel_loops *k,
                          tgi_strbuf *out)
 {
     tgi_strbuf_addf(out, "kernel %s: %s%s of ", k->name,
-                    k->is_straightline ? "tiny, " : "",
+                    k->is_straightline ? "straight-line, " : "",
                     k->vectors == TGI_ROWS ? "rows" : "columns");
     tgi_dim_print(loops->dims, k->extent[k->n_outer], out);
     tgi_strbuf_add(out, " at [");
@@ -202,9 +202,9 @@ static void print_kernel(const tgi_loops *loops, const tgi_kernel_loops *k,
         tgi_dim_print(loops->dims, k->extent[axis], out);
     }
     tgi_strbuf_add(out, "]");
-    if (k->memo)
-        tgi_strbuf_addf(out, ", kept while p%u stays",
-                        loops->memo_params.data[k->memo - 1]);
+    if (!tgi_memo_id_is_none(k->memo))
+        tgi_strbuf_addf(out, ", memoised for p%u",
+                        loops->memo_params.data[tgi_memo_id_index(k->memo)]);
     tgi_strbuf_add(out, "\n");
     for (unsigned phase = 0; phase < k->n_phases; phase++)
         print_phase(loops, k, phase, out);
@@ -213,29 +213,31 @@ static void print_kernel(const tgi_loops *loops, const tgi_kernel_loops *k,
 static void print_control(const tgi_loops *loops, const tgi_loop_step *step,
                           tgi_strbuf *out)
 {
-    const tgi_control_flow *c = &loops->controls.data[step->number];
+    const tgi_control_flow *c = tgi_loops_control(loops, step->control);
     switch (step->kind) {
     case TGI_STEP_LOOP:
-        tgi_strbuf_add(out, c->is_straightline ? "tiny loop " : "loop ");
+        tgi_strbuf_add(out,
+                       c->is_straightline ? "straight-line loop " : "loop ");
         print_buffer(loops, c->counter, out);
         tgi_strbuf_add(out, " to ");
         print_buffer(loops, c->operand, out);
-        tgi_strbuf_add(out, c->is_limited ? ", a limit" : "");
-        if (c->stack_set)
-            tgi_strbuf_addf(out, ", grows #%u", c->stack_set - 1);
+        tgi_strbuf_add(out, c->is_limited ? ", limited" : "");
+        if (!tgi_stack_set_id_is_none(c->stack_set))
+            tgi_strbuf_addf(out, ", pushes onto stacks #%u",
+                            tgi_stack_set_id_index(c->stack_set));
         if (c->has_base) {
-            tgi_strbuf_add(out, " behind ");
+            tgi_strbuf_add(out, " from ");
             print_buffer(loops, c->base, out);
         }
         break;
     case TGI_STEP_TEST:
-        tgi_strbuf_add(out, "leave it unless ");
+        tgi_strbuf_add(out, "exit unless ");
         print_buffer(loops, c->test, out);
         break;
     case TGI_STEP_LOOP_END:
-        tgi_strbuf_add(out, "again");
+        tgi_strbuf_add(out, "end loop");
         for (uint32_t i = 0; i < c->n_moved; i++) {
-            tgi_strbuf_add(out, i ? ", " : " with ");
+            tgi_strbuf_add(out, i ? ", " : ", moves ");
             print_buffer(loops, c->to[i], out);
             tgi_strbuf_add(out, " from ");
             print_buffer(loops, c->from[i], out);
@@ -246,7 +248,8 @@ static void print_control(const tgi_loops *loops, const tgi_loop_step *step,
         print_buffer(loops, c->operand, out);
         break;
     default:
-        tgi_strbuf_add(out, step->kind == TGI_STEP_CASE ? "case" : "end");
+        tgi_strbuf_add(out,
+                       step->kind == TGI_STEP_CASE ? "case" : "end switch");
         break;
     }
     tgi_strbuf_add(out, "\n");
@@ -255,15 +258,19 @@ static void print_control(const tgi_loops *loops, const tgi_loop_step *step,
 void tgi_loops_print(const tgi_loops *loops, tgi_strbuf *out)
 {
     static const char *const places[] = {
-        [TGI_PLACE_PARAM] = "parameter",   [TGI_PLACE_RESULT] = "result",
-        [TGI_PLACE_CONSTANT] = "constant", [TGI_PLACE_TEMP] = "temporary",
-        [TGI_PLACE_SCRATCH] = "scratch",   [TGI_PLACE_SSA] = "values",
-        [TGI_PLACE_COUNTER] = "counter",   [TGI_PLACE_STACK] = "grows by"};
+        [TGI_PLACE_PARAM] = "parameter",
+        [TGI_PLACE_RESULT] = "result",
+        [TGI_PLACE_CONSTANT] = "constant",
+        [TGI_PLACE_TEMP] = "temporary",
+        [TGI_PLACE_SCRATCH] = "scratch",
+        [TGI_PLACE_SSA] = "SSA values",
+        [TGI_PLACE_COUNTER] = "counter",
+        [TGI_PLACE_STACK] = "stack, per slice"};
     tgi_strbuf_addf(out, "loops of %s\n", loops->name);
     for (uint32_t i = 0; i < loops->buffers.n; i++) {
         const tgi_loop_buffer *b = &loops->buffers.data[i];
         tgi_strbuf_add(out, "buffer ");
-        print_buffer(loops, i, out);
+        print_buffer(loops, tgi_buffer_id_from(i), out);
         tgi_strbuf_addf(out, ": %s, ", places[b->place]);
         tgi_dim_print(loops->dims, b->count, out);
         tgi_strbuf_addf(out, " %s\n", dtype_name(b->dtype));
@@ -272,16 +279,16 @@ void tgi_loops_print(const tgi_loops *loops, tgi_strbuf *out)
         const tgi_loop_step *step = &loops->steps.data[i];
         switch ((tgi_loop_step_kind)step->kind) {
         case TGI_STEP_RUN:
-            print_kernel(loops, loops->kernels.data[step->number], out);
+            print_kernel(loops, tgi_loops_kernel(loops, step->kernel), out);
             break;
         case TGI_STEP_BARRIER:
             tgi_strbuf_add(out, "barrier\n");
             break;
         case TGI_STEP_RETURN_IF_FAILED:
-            tgi_strbuf_add(out, "end if a check failed\n");
+            tgi_strbuf_add(out, "return if a check failed\n");
             break;
         case TGI_STEP_HOST:
-            tgi_strbuf_addf(out, "host %u\n", step->number);
+            tgi_strbuf_addf(out, "host %u\n", tgi_host_id_index(step->host));
             break;
         case TGI_STEP_LOOP:
         case TGI_STEP_TEST:

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory_plan.c - sizes and places of temporaries, and what can be told about them.
- * The places come from the planner of the interpreter, with epochs for nodes.
+ * memory_plan.c - sizes and offsets of temporaries. The packing itself is
+ * shared with the interpreter (runtime/memory_packing.h); here, time is in
+ * epochs.
  */
 #include "memory/memory_plan.h"
 
@@ -20,17 +21,16 @@ tg_status tgi_plan_sizes(const tgi_loops *loops, const int64_t *values,
         if (!tgi_checked_mul(count, tgi_dtype_bytes((tg_dtype)b->dtype),
                              &out_sizes[i]))
             TGI_FAIL(TG_ERROR_OVERFLOW, TGI_NO_SITE,
-                     "%s: the size of a value does not fit 64 bits",
-                     loops->name);
+                     "%s: the size of a value exceeds 64 bits", loops->name);
     }
     return TG_OK;
 }
 
-/* -- Places ---------------------------------------------------------------- */
+/* -- Offsets --------------------------------------------------------------- */
 
-/* The largest sum of buffers that are in use in one epoch. */
-static tg_status find_least(const tgi_buffer *buffers, size_t n,
-                            uint32_t n_epochs, int64_t *out_peak_bytes)
+/* The largest sum of live buffers over all epochs. */
+static tg_status find_peak(const tgi_buffer *buffers, size_t n,
+                           uint32_t n_epochs, int64_t *out_peak_bytes)
 {
     int64_t *change = tgi_alloc_zero(((size_t)n_epochs + 2) * sizeof(*change));
     if (!change)
@@ -59,29 +59,29 @@ static int compare_first(const void *a, const void *b)
     return left->param < right->param ? -1 : left->param > right->param;
 }
 
-static tg_status place(const tgi_loops *loops, const int64_t *sizes,
-                       int n_threads, tgi_buffer *placed,
-                       int64_t *out_offsets, tgi_memory_plan *out_plan)
+static tg_status place_buffers(const tgi_loops *loops, const int64_t *sizes,
+                               int n_threads, tgi_buffer *placed,
+                               int64_t *out_offsets, tgi_memory_plan *out_plan)
 {
     const size_t n = loops->buffers.n;
     for (size_t i = 0; i < n; i++) {
         const tgi_loop_buffer *b = &loops->buffers.data[i];
         const bool is_scratch = b->place == TGI_PLACE_SCRATCH;
-        const bool is_ours = is_scratch || b->place == TGI_PLACE_TEMP;
+        const bool is_planned = is_scratch || b->place == TGI_PLACE_TEMP;
         placed[i] = (tgi_buffer){
-            .bytes = is_ours ? sizes[i] : 0,
+            .bytes = is_planned ? sizes[i] : 0,
             .first = is_scratch ? 0 : b->first_epoch,
             .last = is_scratch ? loops->n_epochs : b->last_epoch,
             .param = (uint32_t)i,
-            .storage = is_ours ? TGI_STORAGE_TEMPORARY : TGI_STORAGE_FIXED};
+            .storage = is_planned ? TGI_STORAGE_TEMPORARY : TGI_STORAGE_FIXED};
         if (is_scratch) {
-            const int64_t each = (sizes[i] + TGI_BUFFER_ALIGN - 1) &
-                                 -(int64_t)TGI_BUFFER_ALIGN;
+            const int64_t each =
+                (sizes[i] + TGI_BUFFER_ALIGN - 1) & -(int64_t)TGI_BUFFER_ALIGN;
             if (!tgi_checked_mul(each, n_threads, &placed[i].bytes))
                 return tgi_error_memory();
         }
     }
-    TGI_TRY(find_least(placed, n, loops->n_epochs, &out_plan->peak));
+    TGI_TRY(find_peak(placed, n, loops->n_epochs, &out_plan->peak));
     qsort(placed, n, sizeof(*placed), compare_first);
     TGI_TRY(
         tgi_memory_pack(placed, n, loops->n_epochs + 1, 0, &out_plan->bytes));
@@ -96,10 +96,9 @@ tg_status tgi_plan_memory(const tgi_loops *loops, const int64_t *sizes,
                           tgi_memory_plan *out_plan)
 {
     *out_plan = (tgi_memory_plan){0};
-    tgi_buffer *placed =
-        tgi_alloc((loops->buffers.n + 1) * sizeof(*placed));
-    tg_status status = placed ? place(loops, sizes, n_threads, placed,
-                                      out_offsets, out_plan)
+    tgi_buffer *placed = tgi_alloc((loops->buffers.n + 1) * sizeof(*placed));
+    tg_status status = placed ? place_buffers(loops, sizes, n_threads, placed,
+                                              out_offsets, out_plan)
                               : tgi_error_memory();
     tgi_free(placed);
     return status;
@@ -116,43 +115,43 @@ int64_t tgi_plan_work(const tgi_loops *loops, const tgi_kernel_cost *costs,
         double points = 1;
         for (int axis = 0; axis < k->n_outer; axis++)
             points *= (double)tgi_dim_value(k->extent[axis], values);
-        work += points *
-                ((double)costs[i].point +
-                 (double)costs[i].element *
-                     (double)tgi_dim_value(k->extent[k->n_outer], values));
+        work +=
+            points * ((double)costs[i].point +
+                      (double)costs[i].element *
+                          (double)tgi_dim_value(k->extent[k->n_outer], values));
     }
     return work < 1e15 ? (int64_t)work : (int64_t)1e15;
 }
 
-int tgi_plan_threads(int64_t work, int64_t grain, int most)
+int tgi_plan_threads(int64_t work, int64_t grain, int max)
 {
     if (grain <= 0)
-        return most;
+        return max;
     const int64_t useful = work / grain;
-    return useful < 2 ? 1 : useful < most ? (int)useful : most;
+    return useful < 2 ? 1 : useful < max ? (int)useful : max;
 }
 
-/* -- Telling --------------------------------------------------------------- */
+/* -- Report ---------------------------------------------------------------- */
 
-static bool is_placed(const tgi_loop_buffer *b)
+static bool is_in_arena(const tgi_loop_buffer *b)
 {
     return b->place == TGI_PLACE_TEMP || b->place == TGI_PLACE_SCRATCH;
 }
 
-/* True if the call need not be known. */
-static bool is_fixed(const tgi_loops *loops)
+/* True if the sizes of all temporaries are known. */
+static bool has_known_sizes(const tgi_loops *loops)
 {
     for (size_t i = 0; i < loops->buffers.n; i++)
-        if (is_placed(&loops->buffers.data[i]) &&
+        if (is_in_arena(&loops->buffers.data[i]) &&
             !tgi_dim_is_known(loops->buffers.data[i].count))
             return false;
     return true;
 }
 
-/* From the extents of the graph to those of the loops: symbols are the same
-   in both. */
-static tg_status translate(const tgi_loops *loops, const int64_t *values,
-                           int64_t *symbols, int64_t *out_values)
+/* From the values of the graph's extents to those of the loops; both have the
+   same symbols. */
+static tg_status translate_values(const tgi_loops *loops, const int64_t *values,
+                                  int64_t *symbols, int64_t *out_values)
 {
     const tgi_dims *dims = loops->graph->dims;
     const size_t n = tgi_dims_n_values(dims);
@@ -162,16 +161,14 @@ static tg_status translate(const tgi_loops *loops, const int64_t *values,
         if (number >= 0)
             symbols[number] = values ? values[i] : 0;
     }
-    return values ? tgi_dims_evaluate(loops->dims, symbols, out_values)
-                  : TG_OK;
+    return values ? tgi_dims_evaluate(loops->dims, symbols, out_values) : TG_OK;
 }
 
-static void say(const tgi_memory_plan *plan, tgi_strbuf *out)
+static void print_plan(const tgi_memory_plan *plan, tgi_strbuf *out)
 {
     if (plan->bytes)
         tgi_strbuf_addf(out,
-                        "plan: %lld bytes of temporaries, %lld of them in use "
-                        "at one time\n",
+                        "plan: %lld bytes of temporaries, %lld live at once\n",
                         (long long)plan->bytes, (long long)plan->peak);
     else
         tgi_strbuf_add(out, "plan: no temporaries\n");
@@ -180,8 +177,9 @@ static void say(const tgi_memory_plan *plan, tgi_strbuf *out)
 tg_status tgi_plan_print(const tgi_loops *loops, const int64_t *values,
                          tgi_strbuf *out)
 {
-    if (!values && !is_fixed(loops)) {
-        tgi_strbuf_add(out, "plan: temporaries as the extents of a call\n");
+    if (!values && !has_known_sizes(loops)) {
+        tgi_strbuf_add(out,
+                       "plan: temporaries depend on the extents of a call\n");
         return TG_OK;
     }
     const size_t n = loops->buffers.n + 1;
@@ -189,21 +187,22 @@ tg_status tgi_plan_print(const tgi_loops *loops, const int64_t *values,
     int64_t *offsets = tgi_alloc_zero(n * sizeof(*offsets));
     int64_t *symbols = tgi_alloc_zero(
         (tgi_dims_n_symbols(loops->graph->dims) + 1) * sizeof(*symbols));
-    int64_t *own = tgi_alloc_zero((tgi_dims_n_values(loops->dims) + 1) *
-                                  sizeof(*own));
+    int64_t *loop_values = tgi_alloc_zero((tgi_dims_n_values(loops->dims) + 1) *
+                                          sizeof(*loop_values));
     tgi_memory_plan plan;
-    tg_status status = sizes && offsets && symbols && own
-                           ? translate(loops, values, symbols, own)
-                           : tgi_error_memory();
+    tg_status status =
+        sizes && offsets && symbols && loop_values
+            ? translate_values(loops, values, symbols, loop_values)
+            : tgi_error_memory();
     if (!status)
-        status = tgi_plan_sizes(loops, own, sizes);
+        status = tgi_plan_sizes(loops, loop_values, sizes);
     if (!status)
         status = tgi_plan_memory(loops, sizes, 1, offsets, &plan);
     if (!status)
-        say(&plan, out);
+        print_plan(&plan, out);
     tgi_free(sizes);
     tgi_free(offsets);
     tgi_free(symbols);
-    tgi_free(own);
+    tgi_free(loop_values);
     return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory_plan.h - where the temporaries of loops lie: all in one piece of memory, in
- * which those whose epochs are apart share a place.
+ * memory_plan.h - the arena of a call: temporaries whose live ranges, in
+ * epochs, are disjoint share memory. Also the number of threads for a call.
  */
 #ifndef TGI_MEMORY_PLAN_H
 #define TGI_MEMORY_PLAN_H
@@ -9,30 +9,32 @@
 #include "codegen/codegen.h"
 
 typedef struct tgi_memory_plan {
-    int64_t bytes; /* of all memory */
-    int64_t peak;  /* in use in one epoch, at most: no plan needs less */
+    int64_t bytes; /* of the arena */
+    int64_t peak;  /* live at once, at most: a lower bound for any plan */
 } tgi_memory_plan;
 
-/* Bytes of every buffer, for extents with these values. */
+/* Writes the bytes of every buffer, for extents with these values; fails if
+   they overflow. */
 tg_status tgi_plan_sizes(const tgi_loops *loops, const int64_t *values,
                          int64_t *out_sizes);
 
-/* Places temporaries, and scratch for so many threads. Writes the offset of
-   each buffer; -1: it lies elsewhere. */
+/* Places temporaries, and scratch for n_threads. Writes the offset of each
+   buffer in the arena; -1: it is elsewhere. Fails when out of memory. */
 tg_status tgi_plan_memory(const tgi_loops *loops, const int64_t *sizes,
                           int n_threads, int64_t *out_offsets,
                           tgi_memory_plan *out_plan);
 
-/* Picoseconds of all kernels, for one thread. */
+/* Estimated picoseconds of all kernels on one thread. */
 int64_t tgi_plan_work(const tgi_loops *loops, const tgi_kernel_cost *costs,
                       const int64_t *values);
 
-/* How many threads are worth having for so much work, `most` at most. */
-int tgi_plan_threads(int64_t work, int64_t grain, int most);
+/* The number of threads for so many picoseconds of work: one per `grain` of it,
+   at most `max`. */
+int tgi_plan_threads(int64_t work, int64_t grain, int max);
 
 /*
- * Says how much memory the loops take with one thread, for a call whose
- * extents in the graph have these values; NULL: any call. Adds a line.
+ * Appends a line with the arena's size for one thread and a call whose extents
+ * in the graph have these values; NULL: for any call.
  */
 tg_status tgi_plan_print(const tgi_loops *loops, const int64_t *values,
                          tgi_strbuf *out);

@@ -144,8 +144,9 @@ static tg_status print_step(tgi_native *native, const tgi_host_step *step)
     if (!views)
         return tgi_error_memory();
     for (uint32_t i = 0; i < node->n_inputs; i++)
-        views[i] = value_view(native, step->graph, node->inputs[i],
-                              native->buffers[step->buffers[i]]);
+        views[i] =
+            value_view(native, step->graph, node->inputs[i],
+                       native->buffers[tgi_buffer_id_index(step->buffers[i])]);
     tgi_strbuf text = {0};
     tgi_format_print(node->attr, views, node->n_inputs, &text);
     tgi_free(views);
@@ -161,7 +162,8 @@ static tg_status call_host(const tgi_native *native, const tgi_host_step *step,
                            tg_host_buffer *buffers)
 {
     for (uint32_t i = 0; i < step->n_buffers; i++)
-        buffers[i].data = native->buffers[step->buffers[i]];
+        buffers[i].data =
+            native->buffers[tgi_buffer_id_index(step->buffers[i])];
     return tgi_host_call(tgi_graph_node(step->graph, step->node), buffers);
 }
 
@@ -203,12 +205,13 @@ static tg_status fail_check(const tgi_native *native)
              .data[native->frame.failed_check - 1];
     const tgi_graph *graph = checked->graph;
     const tgi_node *node = tgi_graph_node(graph, checked->node);
-    const void *data = native->buffers[checked->buffer];
+    const void *data = native->buffers[tgi_buffer_id_index(checked->buffer)];
     if (node->op == TGI_OP_LOOP)
         return tgi_loop_limit_fail(node, *(const int64_t *)data);
     const int64_t axis = *(const int64_t *)node->attr;
-    tgi_view indices = value_view(native, graph, node->inputs[1],
-                                  native->buffers[checked->buffer]);
+    tgi_view indices =
+        value_view(native, graph, node->inputs[1],
+                   native->buffers[tgi_buffer_id_index(checked->buffer)]);
     const tgi_shape *shape = tgi_graph_shape(graph, node->inputs[0]);
     int64_t position = native->frame.failed_position;
     return tgi_indices_fail(

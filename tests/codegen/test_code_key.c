@@ -114,7 +114,7 @@ static void change_accesses(subject *s, tgi_kernel_loops *k)
 {
     for (size_t i = 0; i < k->accesses.n; i++) {
         tgi_access *access = &k->accesses.data[i];
-        check_counts(s, access->buffer);
+        check_counts(s, access->buffer.raw);
         check_counts(s, access->offset);
         for (int axis = 0; axis <= k->n_outer; axis++)
             change_stride(s, &access->stride[axis]);
@@ -195,22 +195,22 @@ static void change_buffers(subject *s)
 static void change_control(subject *s, tgi_control_flow *control)
 {
     check_counts(s, control->n_cases);
-    check_counts(s, control->operand);
-    check_counts(s, control->counter);
+    check_counts(s, control->operand.raw);
+    check_counts(s, control->counter.raw);
     check_counts(s, control->has_test);
-    check_counts(s, control->test);
+    check_counts(s, control->test.raw);
     check_counts(s, control->is_limited);
     check_counts(s, control->limit_check);
-    check_counts(s, control->stack_set);
+    check_counts(s, control->stack_set.raw);
     check_counts(s, control->memory_check);
     check_counts(s, control->is_straightline);
     for (uint32_t i = 0; i < control->n_carried; i++) {
-        check_counts(s, control->carried[i]);
-        check_counts(s, control->next[i]);
+        check_counts(s, control->carried[i].raw);
+        check_counts(s, control->next[i].raw);
     }
     for (uint32_t i = 0; i < control->n_moved; i++) {
-        check_counts(s, control->from[i]);
-        check_counts(s, control->to[i]);
+        check_counts(s, control->from[i].raw);
+        check_counts(s, control->to[i].raw);
     }
     check_counts_not(s, control->node);
 }
@@ -223,12 +223,12 @@ static void change_loops(subject *s)
         change_kernel(s, loops->kernels.data[i]);
     for (size_t i = 0; i < loops->steps.n; i++) {
         check_counts(s, loops->steps.data[i].kind);
-        check_counts(s, loops->steps.data[i].number);
+        check_counts(s, loops->steps.data[i].kernel.raw);
     }
     for (size_t i = 0; i < loops->hosts.n; i++)
-        check_counts(s, loops->hosts.data[i].buffers[0]);
+        check_counts(s, loops->hosts.data[i].buffers[0].raw);
     for (size_t i = 0; i < loops->runtime_checks.n; i++) {
-        check_counts(s, loops->runtime_checks.data[i].buffer);
+        check_counts(s, loops->runtime_checks.data[i].buffer.raw);
         check_counts_not(s, loops->runtime_checks.data[i].node);
     }
     for (size_t i = 0; i < loops->controls.n; i++)

@@ -527,9 +527,8 @@ static size_t last_write(const fused *fu, uint32_t param)
     for (size_t i = 0; i < fu->loops->kernels.n; i++) {
         const tgi_kernel_loops *k = fu->loops->kernels.data[i];
         for (size_t j = 0; j < k->stores.n; j++) {
-            const tgi_loop_buffer *b =
-                &fu->loops->buffers
-                     .data[k->accesses.data[k->stores.data[j].access].buffer];
+            const tgi_loop_buffer *b = tgi_loops_buffer(
+                fu->loops, k->accesses.data[k->stores.data[j].access].buffer);
             if (b->place == TGI_PLACE_PARAM && b->index == param)
                 last = i;
         }

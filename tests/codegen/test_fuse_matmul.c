@@ -68,8 +68,8 @@ static void check_sides(int line, const fused *fu, bool packs, bool lays)
 {
     cr_assert_eq(n_packs(fu), packs, "line %d: %d packs", line, n_packs(fu));
     cr_assert_eq(has_slivers(product_kernel(fu)), packs, "line %d", line);
-    cr_assert_eq(explains(fu, "packed for a product"), packs, "line %d", line);
-    cr_assert_eq(explains(fu, "laid out row by row for a product"), lays,
+    cr_assert_eq(explains(fu, "packed for a matmul"), packs, "line %d", line);
+    cr_assert_eq(explains(fu, "copied row by row for a matmul"), lays,
                  "line %d", line);
 }
 

@@ -125,8 +125,7 @@ Test(fuse_memory, results_take_the_place_of_what_dies)
     SHOW(&text, &fu, softmax_of_columns, NO_SYMBOLS, F32(100, 100));
     cr_assert_eq(n_places(&fu, TGI_PLACE_TEMP), 2); /* 100 elements each */
     cr_assert_not_null(strstr(fu.explain.text, "in place of"));
-    check_says(&fu, "plan: 448 bytes of temporaries, 400 of them in use at "
-                    "one time\n");
+    check_says(&fu, "plan: 448 bytes of temporaries, 400 live at once\n");
     fuse_end(&fu);
     SHOW(&text, &fu, reversed_softmax, NO_SYMBOLS, F32(100, 100));
     cr_assert_eq(n_places(&fu, TGI_PLACE_TEMP), 3);

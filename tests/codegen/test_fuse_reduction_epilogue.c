@@ -30,7 +30,7 @@ static void check_folds(int line, const fused *fu, int rows, int columns,
 {
     const bool is_told =
         fu->explain.text &&
-        strstr(fu->explain.text, "reduced in the kernel of its product");
+        strstr(fu->explain.text, "reduced in the kernel of its matmul");
     cr_assert_eq(n_folds(fu, true), rows, "line %d: %d rows", line,
                  n_folds(fu, true));
     cr_assert_eq(n_folds(fu, false), columns, "line %d: %d columns", line,

@@ -289,7 +289,7 @@ Test(llvm_loops, what_stands_still_is_computed_where_it_does)
     const uint32_t scalar = add_buffer(loops, TG_F64, 1);
     const uint32_t out = add_buffer(loops, TG_F64, ROWS * COLUMNS);
     tgi_kernel_loops *k = add_kernel(loops, "tg_levels", TGI_ROWS, 1, extent);
-    tgi_access dense = {.buffer = x,
+    tgi_access dense = {.buffer = tgi_buffer_id_from(x),
                         .stride = {{.distance = n}, {.distance = 1}}};
     const uint32_t vx = add_load(loops, k, 0, ADD(&k->accesses, dense));
     const uint32_t vrow = add_load(
@@ -303,7 +303,7 @@ Test(llvm_loops, what_stands_still_is_computed_where_it_does)
                                  add_cast(k, 0, size, TG_F64), 0);
     const uint32_t value = add_op(
         k, 0, TGI_OP_FMA, vx, add_op(k, 0, TGI_OP_NEG, vrow, 0, 0), term);
-    dense.buffer = out;
+    dense.buffer = tgi_buffer_id_from(out);
     add_store(k, 0, value, ADD(&k->accesses, dense), TGI_LEVEL_INNER);
     cr_assert_eq(k->insts.data[vrow].level, TGI_LEVEL_POINT);
     cr_assert_eq(k->insts.data[term].level, TGI_LEVEL_KERNEL);
@@ -405,7 +405,7 @@ static void check_gather(int type, bool is_inner, bool is_reversed,
     const uint32_t at = add_index(k, TGI_INST_INDEX, raw, n);
     const uint32_t is_in = add_index(k, TGI_INST_IN_RANGE, raw, n);
     const uint32_t nearest = add_buffer(loops, TG_I32, ROWS * COLUMNS);
-    tgi_access access = {.buffer = x,
+    tgi_access access = {.buffer = tgi_buffer_id_from(x),
                          .offset = is_reversed ? width - 1 : 0,
                          .stride = {{0}, {!is_inner, is_reversed}},
                          .index = at,

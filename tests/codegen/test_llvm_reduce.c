@@ -124,7 +124,7 @@ static code compile_rows(tgi_op op, int dtype, int64_t rows, int64_t n,
         add_buffer(loops, dtype, tgi_dim_mul(loops->dims, size, rows));
     const uint32_t out = add_buffer(loops, dtype, rows);
     tgi_kernel_loops *k = add_kernel(loops, "tg_rows", TGI_ROWS, 1, extent);
-    tgi_access access = {.buffer = x,
+    tgi_access access = {.buffer = tgi_buffer_id_from(x),
                          .stride = {{.distance = size}, {.distance = 1}}};
     const uint32_t vx = add_load(loops, k, 0, ADD(&k->accesses, access));
     const uint32_t result = add_reduction(k, 0, op, vx, 0);
@@ -239,7 +239,7 @@ static code compile_columns(tgi_op op, int dtype, unsigned bits)
     const uint32_t out = add_buffer(loops, is_arg ? TG_I64 : dtype, columns);
     tgi_kernel_loops *k =
         add_kernel(loops, "tg_columns", TGI_COLUMNS, 1, extent);
-    tgi_access access = {.buffer = x,
+    tgi_access access = {.buffer = tgi_buffer_id_from(x),
                          .stride = {{.distance = 1}, {.distance = columns}}};
     const uint32_t vx = add_load(loops, k, 0, ADD(&k->accesses, access));
     const uint32_t result = add_reduction(k, 0, op, vx, 0);
@@ -524,10 +524,10 @@ static code compile_softmax(int dtype, unsigned bits)
     const uint32_t out = add_buffer(loops, dtype, size);
     tgi_kernel_loops *k = add_kernel(loops, "tg_softmax", TGI_ROWS, 1, extent);
     k->n_phases = 3;
-    tgi_access access = {.buffer = x,
+    tgi_access access = {.buffer = tgi_buffer_id_from(x),
                          .stride = {{.distance = n}, {.distance = 1}}};
     const uint32_t from = ADD(&k->accesses, access);
-    access.buffer = out;
+    access.buffer = tgi_buffer_id_from(out);
     const uint32_t to = ADD(&k->accesses, access);
     const uint32_t largest = add_reduction(
         k, 0, TGI_OP_REDUCE_MAX, add_load(loops, k, 0, from), 0);

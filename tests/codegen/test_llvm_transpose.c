@@ -56,10 +56,10 @@ static code compile_copy(int dtype, kind of, tgi_dim rows, tgi_dim columns,
     tgi_kernel_loops *k = add_kernel(loops, "tg_copy", TGI_ROWS, 1,
                                      (tgi_dim[]){rows, columns});
     const tgi_access dense = {
-        .buffer = of.is_store ? x : out,
+        .buffer = tgi_buffer_id_from(of.is_store ? x : out),
         .stride = {{.distance = columns}, {.distance = 1}}};
     tgi_access turned = {
-        .buffer = of.is_store ? out : x,
+        .buffer = tgi_buffer_id_from(of.is_store ? out : x),
         .stride = {{.distance = 1, .is_negative = of.is_backwards},
                    {.distance = rows, .is_negative = of.is_inner_backwards}}};
     if (of.is_backwards)

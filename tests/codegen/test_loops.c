@@ -45,7 +45,8 @@ static tgi_loops *right_loops(void)
     add_store(k, 1, SCALED, Y_ACCESS, TGI_LEVEL_INNER);
     add_store(k, 0, SUM, SUM_ACCESS, TGI_LEVEL_POINT);
     ADD(&k->checks, (tgi_loop_check){.value = IN_RANGE, .position = INDEX});
-    ADD(&loops->runtime_checks, (tgi_runtime_check){.buffer = INDICES});
+    ADD(&loops->runtime_checks,
+        (tgi_runtime_check){.buffer = tgi_buffer_id_from(INDICES)});
     add_step(loops, TGI_STEP_BARRIER, 0);
     add_step(loops, TGI_STEP_RETURN_IF_FAILED, 0);
     return loops;
@@ -98,96 +99,101 @@ Test(loops, right_ones_are_accepted)
 
 Test(loops, wrong_kernels_are_refused)
 {
-    REFUSED("no phase", kernel_of(l)->n_phases = 0);
+    REFUSED("no phases", kernel_of(l)->n_phases = 0);
     REFUSED("too many axes", kernel_of(l)->n_outer = TGI_LOOP_AXES);
-    REFUSED("no lanes", (kernel_of(l)->vectors = TGI_COLUMNS,
-                         kernel_of(l)->n_outer = 0));
-    REFUSED("extent has no value", kernel_of(l)->extent[0] = -77);
-    REFUSED("size of a buffer has no value", l->buffers.data[X].count = -77);
-    REFUSED("step of nothing", l->steps.data[0].number = 1);
-    REFUSED("step of nothing", l->steps.data[0].kind = TGI_STEP_HOST);
+    REFUSED("COLUMNS kernel without outer axes",
+            (kernel_of(l)->vectors = TGI_COLUMNS, kernel_of(l)->n_outer = 0));
+    REFUSED("undefined extent", kernel_of(l)->extent[0] = -77);
+    REFUSED("undefined buffer size", l->buffers.data[X].count = -77);
+    REFUSED("step operand out of range",
+            l->steps.data[0].kernel = tgi_kernel_id_from(1));
+    REFUSED("step operand out of range", l->steps.data[0].kind = TGI_STEP_HOST);
     check_nothing_is_alive();
 }
 
 Test(loops, wrong_accesses_are_refused)
 {
-    REFUSED("access of no buffer", access_of(l, X_ACCESS)->buffer = 4);
-    REFUSED("offset has no value", access_of(l, X_ACCESS)->offset = -77);
-    REFUSED("stride has no value",
+    REFUSED("buffer out of range",
+            access_of(l, X_ACCESS)->buffer = tgi_buffer_id_from(4));
+    REFUSED("undefined offset", access_of(l, X_ACCESS)->offset = -77);
+    REFUSED("undefined stride",
             access_of(l, X_ACCESS)->stride[0].distance = -77);
-    REFUSED("an axis that is not there",
+    REFUSED("a missing axis",
             access_of(l, X_ACCESS)->stride[2].distance = 1);
-    REFUSED("index of no inst", access_of(l, X_ACCESS)->index = 99);
-    REFUSED("index is no i64", access_of(l, PICKED_ACCESS)->index = IN_RANGE);
-    REFUSED("shift of no inst", access_of(l, X_ACCESS)->shift = 99);
-    REFUSED("shift is not known in all of a kernel",
+    REFUSED("index out of range", access_of(l, X_ACCESS)->index = 99);
+    REFUSED("index is not i64", access_of(l, PICKED_ACCESS)->index = IN_RANGE);
+    REFUSED("shift out of range", access_of(l, X_ACCESS)->shift = 99);
+    REFUSED("shift is not a kernel-invariant i64",
             access_of(l, PICKED_ACCESS)->shift = INDEX);
-    REFUSED("index stride has no value",
+    REFUSED("undefined index stride",
             access_of(l, PICKED_ACCESS)->index_stride.distance = -77);
     check_nothing_is_alive();
 }
 
 Test(loops, wrong_insts_are_refused)
 {
-    REFUSED("inst of no phase", inst_of(l, LOAD)->phase = 2);
-    REFUSED("inst of no kind", inst_of(l, LOAD)->kind = 99);
+    REFUSED("inst phase out of range", inst_of(l, LOAD)->phase = 2);
+    REFUSED("unknown inst kind", inst_of(l, LOAD)->kind = 99);
     REFUSED("operand after its user", inst_of(l, SCALED)->operands[0] = SCALED);
-    REFUSED("operand is no inst", inst_of(l, SCALED)->operands[0] = 0);
-    REFUSED("operand of a deeper level",
+    REFUSED("operand out of range", inst_of(l, SCALED)->operands[0] = 0);
+    REFUSED("operand at a deeper level",
             inst_of(l, SCALED)->level = TGI_LEVEL_POINT);
-    REFUSED("operand of another phase", inst_of(l, LOAD)->phase = 0);
-    REFUSED("operand of a later phase", (inst_of(l, SUM)->phase = 1,
+    REFUSED("operand in another phase", inst_of(l, LOAD)->phase = 0);
+    REFUSED("operand in a later phase", (inst_of(l, SUM)->phase = 1,
                                          inst_of(l, DOUBLED)->phase = 0));
-    REFUSED("inst of no access", inst_of(l, LOAD)->number = 9);
-    REFUSED("index after its user", access_of(l, X_ACCESS)->index = INDEX);
-    REFUSED("load above its axes",
+    REFUSED("access out of range", inst_of(l, LOAD)->number = 9);
+    REFUSED("index or shift after its user",
+            access_of(l, X_ACCESS)->index = INDEX);
+    REFUSED("load above its loop level",
             inst_of(l, INDEX_LOAD)->level = TGI_LEVEL_POINT);
-    REFUSED("operand of a deeper level",
+    REFUSED("operand at a deeper level",
             inst_of(l, PICKED)->level = TGI_LEVEL_POINT);
-    REFUSED("load of another type", inst_of(l, LOAD)->dtype = TG_I32);
-    REFUSED("no such reduction", inst_of(l, SUM)->number = 1);
-    REFUSED("reduced above a point",
+    REFUSED("load dtype mismatch", inst_of(l, LOAD)->dtype = TG_I32);
+    REFUSED("reduction out of range", inst_of(l, SUM)->number = 1);
+    REFUSED("reduced above level POINT",
             inst_of(l, SUM)->level = TGI_LEVEL_KERNEL);
     REFUSED("reduced before its phase",
             kernel_of(l)->reductions.data[0].phase = 1);
     REFUSED("not an elementwise op", inst_of(l, SCALED)->op = TGI_OP_SUM);
     REFUSED("number of operands", inst_of(l, SCALED)->n_operands = 1);
-    REFUSED("operand of another type", inst_of(l, SCALED)->type = TG_F64);
-    REFUSED("extent has no value", inst_of(l, INDEX)->dim = -77);
+    REFUSED("operand dtype mismatch", inst_of(l, SCALED)->type = TG_F64);
+    REFUSED("undefined extent", inst_of(l, INDEX)->dim = -77);
     check_nothing_is_alive();
 }
 
 Test(loops, wrong_uses_of_values_are_refused)
 {
-    REFUSED("reduction of no phase",
+    REFUSED("reduction phase out of range",
             add_reduction(kernel_of(l), 1, TGI_OP_SUM, SCALED, 0);
             kernel_of(l)->reductions.data[1].phase = 2;
             kernel_of(l)->insts.n--);
-    REFUSED("operand is no inst",
+    REFUSED("operand out of range",
             kernel_of(l)->reductions.data[0].value = 99);
-    REFUSED("operand is no inst",
+    REFUSED("operand out of range",
             kernel_of(l)->reductions.data[0].other = 99);
-    REFUSED("reduction along nothing", kernel_of(l)->has_inner = false);
+    REFUSED("reduction without an inner axis", kernel_of(l)->has_inner = false);
     REFUSED("not a reduction",
             kernel_of(l)->reductions.data[0].op = TGI_OP_ADD);
-    REFUSED("reduction of another type",
+    REFUSED("reduction dtype mismatch",
             kernel_of(l)->reductions.data[0].dtype = TG_F64);
-    REFUSED("store of no phase", store_of(l, 0)->phase = 2);
-    REFUSED("store of no access", store_of(l, 0)->access = 9);
-    REFUSED("operand is no inst", store_of(l, 0)->value = 0);
-    REFUSED("operand of another phase", store_of(l, 0)->phase = 0);
-    REFUSED("store of another type", store_of(l, 0)->access = INDEX_ACCESS);
-    REFUSED("scattered store", (store_of(l, 0)->access = PICKED_ACCESS,
-                                store_of(l, 0)->value = SCALED));
-    REFUSED("store above its axes", store_of(l, 1)->access = Y_ACCESS);
-    REFUSED("store into what is only read",
+    REFUSED("store phase out of range", store_of(l, 0)->phase = 2);
+    REFUSED("store access out of range", store_of(l, 0)->access = 9);
+    REFUSED("operand out of range", store_of(l, 0)->value = 0);
+    REFUSED("operand in another phase", store_of(l, 0)->phase = 0);
+    REFUSED("store dtype mismatch", store_of(l, 0)->access = INDEX_ACCESS);
+    REFUSED("scatter outside a COLUMNS kernel",
+            (store_of(l, 0)->access = PICKED_ACCESS,
+             store_of(l, 0)->value = SCALED));
+    REFUSED("store above its loop level", store_of(l, 1)->access = Y_ACCESS);
+    REFUSED("store to a constant",
             l->buffers.data[Y].place = TGI_PLACE_CONSTANT);
-    REFUSED("operand is no inst", kernel_of(l)->checks.data[0].value = 99);
-    REFUSED("operand is no inst", kernel_of(l)->checks.data[0].position = 0);
-    REFUSED("check of no phase", kernel_of(l)->checks.data[0].phase = 2);
-    REFUSED("check of nothing", kernel_of(l)->checks.data[0].number = 1);
-    REFUSED("check of no bool", kernel_of(l)->checks.data[0].value = INDEX);
-    REFUSED("check at no i64",
+    REFUSED("operand out of range", kernel_of(l)->checks.data[0].value = 99);
+    REFUSED("operand out of range", kernel_of(l)->checks.data[0].position = 0);
+    REFUSED("check phase out of range", kernel_of(l)->checks.data[0].phase = 2);
+    REFUSED("run-time check out of range",
+            kernel_of(l)->checks.data[0].number = 1);
+    REFUSED("check is not bool", kernel_of(l)->checks.data[0].value = INDEX);
+    REFUSED("check position is not i64",
             kernel_of(l)->checks.data[0].position = IN_RANGE);
     check_nothing_is_alive();
 }
@@ -199,7 +205,7 @@ Test(loops, lanes_of_one_phase_are_of_one_width)
     const uint32_t wide = add_cast(k, 0, PICKED, TG_F64);
     add_reduction(k, 0, TGI_OP_SUM, wide, 0);
     cr_assert_eq(tgi_loops_verify(loops), TG_ERROR_INTERNAL);
-    cr_assert_not_null(strstr(tg_error(NULL), "with other lanes"));
+    cr_assert_not_null(strstr(tg_error(NULL), "lane counts differ"));
     tgi_loops_destroy(loops);
     check_nothing_is_alive();
 }
@@ -252,24 +258,26 @@ static tgi_loops *right_folds(void)
 
 Test(loops, wrong_folds_are_refused)
 {
-    REFUSED_FOLD("epilogue reduction by no reduction",
+    REFUSED_FOLD("epilogue op is not a reduction",
                  store_of(l, ROW_FOLD)->epilogue_op = TGI_OP_ARGMAX);
-    REFUSED_FOLD("epilogue reduction of no product",
+    REFUSED_FOLD("epilogue outside a matmul",
                  kernel_of(l)->reductions.data[0].op = TGI_OP_SUM);
-    REFUSED_FOLD("epilogue reduction of no product",
+    REFUSED_FOLD("epilogue outside a matmul",
                  kernel_of(l)->reductions.data[0].is_split = true);
-    REFUSED_FOLD("epilogue reduction of no product", kernel_of(l)->is_straightline = true);
-    REFUSED_FOLD("epilogue reduction of no product", kernel_of(l)->vectors = TGI_ROWS);
-    REFUSED_FOLD("epilogue reduction that is not at points",
+    REFUSED_FOLD("epilogue outside a matmul",
+                 kernel_of(l)->is_straightline = true);
+    REFUSED_FOLD("epilogue outside a matmul", kernel_of(l)->vectors = TGI_ROWS);
+    REFUSED_FOLD("epilogue not at level POINT",
                  store_of(l, ROW_FOLD)->level = TGI_LEVEL_INNER);
-    REFUSED_FOLD("epilogue reduction into many", store_of(l, ROW_FOLD)->along_rows = false);
-    REFUSED_FOLD("epilogue reduction into many",
+    REFUSED_FOLD("epilogue moves along its axis",
+                 store_of(l, ROW_FOLD)->along_rows = false);
+    REFUSED_FOLD("epilogue moves along its axis",
                  store_of(l, COLUMN_FOLD)->along_rows = true);
-    REFUSED_FOLD("epilogue reduction into many",
+    REFUSED_FOLD("epilogue moves along its axis",
                  store_of(l, RESULT_STORE)->epilogue_op = TGI_OP_SUM);
-    REFUSED_FOLD("epilogue reduction of many blocks", kernel_of(l)->extent[0] = 257);
-    REFUSED_FOLD("epilogue reduction of many blocks", kernel_of(l)->extent[1] = 4097);
-    REFUSED_FOLD("epilogue reduction of many blocks", kernel_of(l)->extent[0] = 0);
+    REFUSED_FOLD("epilogue of several blocks", kernel_of(l)->extent[0] = 257);
+    REFUSED_FOLD("epilogue of several blocks", kernel_of(l)->extent[1] = 4097);
+    REFUSED_FOLD("epilogue of several blocks", kernel_of(l)->extent[0] = 0);
     check_nothing_is_alive();
 }
 
@@ -312,21 +320,21 @@ static tgi_loops *right_tiny_loops(void)
 
 Test(loops, values_belong_to_one_region_of_tiny_kernels)
 {
-    REFUSED("tiny with a check", kernel_of(l)->is_straightline = true);
-    REFUSED("tiny with blocks",
+    REFUSED("straight-line kernel with a check",
+            kernel_of(l)->is_straightline = true);
+    REFUSED("straight-line kernel with split blocks",
             (kernel_of(l)->is_straightline = true, kernel_of(l)->checks.n = 0,
              kernel_of(l)->reductions.data[0].is_split = true));
-    REFUSED("tiny of several blocks",
+    REFUSED("straight-line kernel of several blocks",
             (kernel_of(l)->is_straightline = true, kernel_of(l)->checks.n = 0,
              kernel_of(l)->extent[1] = 257));
-    REFUSED_TINY("too many values",
+    REFUSED_TINY("too many SSA elements",
                  l->buffers.data[1].count = TGI_MAX_SSA_ELEMENTS + 1);
-    REFUSED_TINY("values in memory",
+    REFUSED_TINY("SSA values outside straight-line code",
                  l->kernels.data[1]->is_straightline = false);
-    REFUSED_TINY("values of two regions",
+    REFUSED_TINY("SSA values in two groups",
                  (add_step(l, TGI_STEP_BARRIER, 0),
                   l->steps.data[2] = l->steps.data[1],
-                  l->steps.data[1].kind = TGI_STEP_BARRIER,
-                  l->steps.data[1].number = 0));
+                  l->steps.data[1].kind = TGI_STEP_BARRIER));
     check_nothing_is_alive();
 }

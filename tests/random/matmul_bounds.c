@@ -156,17 +156,17 @@ static void *multiply_by_blas(const problem *p, void *c)
 {
     const bool flips_a = p->flags & TG_TRANSPOSE_A;
     const bool flips_b = p->flags & TG_TRANSPOSE_B;
-    const int a_turn = flips_a ? TRANSPOSED : PLAIN;
-    const int b_turn = flips_b ? TRANSPOSED : PLAIN;
+    const int a_order = flips_a ? TRANSPOSED : PLAIN;
+    const int b_order = flips_b ? TRANSPOSED : PLAIN;
     const int a_stride = flips_a ? p->m : p->k;
     const int b_stride = flips_b ? p->k : p->n;
     if (!blas_sgemm || !blas_dgemm)
         return NULL;
     if (p->is_f64)
-        blas_dgemm(ROW_MAJOR, a_turn, b_turn, p->m, p->n, p->k, 1, p->a,
+        blas_dgemm(ROW_MAJOR, a_order, b_order, p->m, p->n, p->k, 1, p->a,
                    a_stride, p->b, b_stride, 0, c, p->n);
     else
-        blas_sgemm(ROW_MAJOR, a_turn, b_turn, p->m, p->n, p->k, 1, p->a,
+        blas_sgemm(ROW_MAJOR, a_order, b_order, p->m, p->n, p->k, 1, p->a,
                    a_stride, p->b, b_stride, 0, c, p->n);
     return c;
 }

@@ -89,7 +89,7 @@ static uint8_t *field(product_form *form, product_field which)
     return &form->field[which];
 }
 
-static void settle_vectors(product_form *form)
+static void fix_vectors(product_form *form)
 {
     uint8_t *a = field(form, PRODUCT_FIELD_A);
     uint8_t *b = field(form, PRODUCT_FIELD_B);
@@ -113,7 +113,7 @@ static void settle_vectors(product_form *form)
 }
 
 /* b is a, so one of them is transposed. */
-static void settle_same(product_form *form)
+static void fix_same_operand(product_form *form)
 {
     uint8_t *flip = field(form, PRODUCT_FIELD_FLIP);
     uint8_t *batch = field(form, PRODUCT_FIELD_BATCH);
@@ -126,7 +126,7 @@ static void settle_same(product_form *form)
 }
 
 /* The result must have the shape of a. */
-static void settle_over_a(product_form *form)
+static void fix_over_a(product_form *form)
 {
     uint8_t *b = field(form, PRODUCT_FIELD_B);
     *field(form, PRODUCT_FIELD_A) = PRODUCT_VARIABLE;
@@ -137,7 +137,7 @@ static void settle_over_a(product_form *form)
 }
 
 /* Extents of variables are known, as are those that no argument has. */
-static void settle_open(product_form *form)
+static void fix_open_extents(product_form *form)
 {
     enum { M = 1 << PRODUCT_M, N = 1 << PRODUCT_N, K = 1 << PRODUCT_K };
     enum { B = 1 << PRODUCT_B1 };
@@ -169,11 +169,11 @@ void product_form_make_valid(product_form *form)
     if (*field(form, PRODUCT_FIELD_A) == PRODUCT_SAME)
         *field(form, PRODUCT_FIELD_A) = PRODUCT_PLAIN;
     if (*field(form, PRODUCT_FIELD_END) == PRODUCT_END_OVER_A)
-        settle_over_a(form);
+        fix_over_a(form);
     if (*field(form, PRODUCT_FIELD_B) == PRODUCT_SAME)
-        settle_same(form);
-    settle_vectors(form);
-    settle_open(form);
+        fix_same_operand(form);
+    fix_vectors(form);
+    fix_open_extents(form);
 }
 
 bool product_is_open(const product_form *form, int extent)

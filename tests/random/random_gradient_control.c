@@ -330,7 +330,7 @@ static size_t n_results(const region *r)
     return (size_t)(r->body->n_like + r->body->n_free);
 }
 
-/* Applies a function once or twice, the second time also to its results. */
+/* Applies a function once or twice, the second time to its first result. */
 void gr_make_apply(gr_frame *f)
 {
     region r;

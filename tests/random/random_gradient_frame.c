@@ -304,8 +304,8 @@ tg_value gr_fitted(gr_frame *f, gr_value x, const gr_value *like)
     return tg_add(tg_mul(like->value, 0.5), tg_mul(mean, 0.5));
 }
 
-/* A number in 0 … 1 that depends on arguments, but almost never changes under
-   finite differences. */
+/* A number in 0 … 1 that depends on arguments. An index computed from it rarely
+   changes under finite differences. */
 static tg_value random_unit(gr_frame *f)
 {
     const gr_value x = gr_pick_scalar(f);

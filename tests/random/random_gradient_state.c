@@ -41,7 +41,7 @@ void gr_make_state(gr_frame *f)
         gr_make_binary(f);
         return;
     }
-    /* A variable that is assigned elsewhere, if at all. */
+    /* Only read the state here; other operations may assign it. */
     if (gr_one_in(f, 4)) {
         gr_add(f, "read of state", tg_read(f->root->state), shape, -2, 2);
         return;

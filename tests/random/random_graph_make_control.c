@@ -331,7 +331,7 @@ void rg_make_switch(rg_maker *m, tgi_op op)
     keep_results(m, &first, results, first.n_slots);
 }
 
-/* A limit of iterations, known or not; at least 1. */
+/* A limit of iterations, within those that the maker may still use. */
 static int max_iterations(rg_maker *m, unsigned choice)
 {
     const int most = 1 + (int)(choice % 4);

@@ -16,7 +16,7 @@ rg_operand rg_take_start(rg_maker *m)
         x = rg_scalar(m, dtype);
     x = rg_fit_dtype(m, x, dtype);
     rg_type scalar = {.dtype = (uint8_t)dtype};
-    /* Other numbers fit, but not these. */
+    /* rg_fit_dtype may return a weak value of another dtype, such as bool. */
     if (!tgi_dtype_is(x.type.dtype, TGI_CLASS_INT))
         return rg_keep(m, scalar, RG_DO(m, tg_scalar(dtype, 3)));
     if (x.type.rank == 0)

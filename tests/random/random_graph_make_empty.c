@@ -79,8 +79,8 @@ static rg_operand make_empty(rg_maker *m, const rg_operand *x, int axis)
     return rg_keep(m, type, empty);
 }
 
-/* A matmul along the empty axis, which must be one of the last two, with empty
-   columns. */
+/* A matmul along the empty axis, which must be one of the last two. The second
+   operand is empty along it, too. */
 static void multiply_empty(rg_maker *m, const rg_operand *empty, int axis)
 {
     rg_type type = empty->type;

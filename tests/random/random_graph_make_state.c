@@ -39,7 +39,7 @@ void rg_make_read(rg_maker *m, tgi_op op)
         rg_keep(m, variable->type, RG_DO(m, tg_read(variable->operand)));
 }
 
-/* A value to assign: reshaped to fit, a scalar, or another one. */
+/* A value to assign: a scalar, or a value reshaped to fit. */
 static rg_operand take_contents(rg_maker *m, const rg_type *type)
 {
     rg_operand x = rg_fit_dtype(m, rg_pick_value(m), (tg_dtype)type->dtype);

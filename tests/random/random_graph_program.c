@@ -16,8 +16,9 @@ typedef struct scale {
 } scale;
 
 /*
- * Around multiples of vector lanes; then above the blocks of reductions (4096
- * or 2048 elements, 256 rows) and of all other loops.
+ * Medium extents are near multiples of vector lanes; large ones exceed the
+ * blocks of reductions (4096 or 2048 elements, 256 rows) and of all other
+ * loops.
  */
 static const scale small = {96,
                             {3, 2, 4, 1, 5, 2, 6, 3, 1, 2, 4, 3, 2, 7, 1, 0},

@@ -10,7 +10,7 @@
 #include "random/random_graph.h"
 #include "recipe/reduce_tree.h"
 
-/* A node and its program. */
+/* A compiled program, and the values of its extents. */
 typedef struct place {
     const tgi_graph *graph;
     const tgi_loops *loops;
@@ -473,8 +473,9 @@ static bool changes_in_place(const place *p, const tgi_kernel_loops *k)
         const tgi_access *to = &k->accesses.data[k->stores.data[i].access];
         for (size_t j = 1; to->shift && j < k->insts.n; j++)
             if (k->insts.data[j].kind == TGI_INST_LOAD &&
-                k->accesses.data[k->insts.data[j].number].buffer ==
-                    to->buffer)
+                tgi_buffer_id_equals(
+                    k->accesses.data[k->insts.data[j].number].buffer,
+                    to->buffer))
                 return true;
     }
     return false;
@@ -519,30 +520,34 @@ static bool is_tiny(const place *p, const tgi_kernel_loops *k)
     return k->is_straightline;
 }
 
-/* … and passes values to another one. */
-static bool passes_values(const place *p, const tgi_kernel_loops *k)
+/* Loads values that another kernel keeps in registers. */
+static bool reads_ssa_values(const place *p, const tgi_kernel_loops *k)
 {
     for (size_t i = 1; i < k->insts.n; i++)
         if (k->insts.data[i].kind == TGI_INST_LOAD &&
-            p->loops->buffers
-                    .data[k->accesses.data[k->insts.data[i].number].buffer]
-                    .place == TGI_PLACE_SSA)
+            tgi_loops_buffer(p->loops,
+                             k->accesses.data[k->insts.data[i].number].buffer)
+                    ->place == TGI_PLACE_SSA)
             return true;
     return false;
 }
 
-/* Stores to a buffer that it also loads. */
+/* Stores to a temporary or result that it loads in the same or an earlier
+   phase. */
 static bool is_in_place(const place *p, const tgi_kernel_loops *k)
 {
     for (size_t i = 1; i < k->insts.n; i++) {
         const tgi_inst *inst = &k->insts.data[i];
         if (inst->kind != TGI_INST_LOAD)
             continue;
-        const uint32_t buffer = k->accesses.data[inst->number].buffer;
+        const uint32_t buffer =
+            tgi_buffer_id_index(k->accesses.data[inst->number].buffer);
         const int where = p->loops->buffers.data[buffer].place;
         for (size_t j = 0; j < k->stores.n; j++)
             if ((where == TGI_PLACE_TEMP || where == TGI_PLACE_RESULT) &&
-                k->accesses.data[k->stores.data[j].access].buffer == buffer &&
+                tgi_buffer_id_index(
+                    k->accesses.data[k->stores.data[j].access].buffer) ==
+                    buffer &&
                 k->stores.data[j].phase >= inst->phase)
                 return true;
     }
@@ -550,8 +555,8 @@ static bool is_in_place(const place *p, const tgi_kernel_loops *k)
 }
 
 /*
- * True if threads share the kernel: it has several points, more columns than a
- * vector, or long rows.
+ * True if threads share the kernel: it has several points, more than MAX_LANES
+ * columns, or long rows.
  */
 static bool is_split(const place *p, const tgi_kernel_loops *k)
 {
@@ -654,7 +659,7 @@ static const struct structure {
     {"loops: tail of a row", NULL, has_a_tail},
     {"loops: tail of columns", NULL, has_a_column_tail},
     {"loops: tiny", NULL, is_tiny},
-    {"loops: values without memory", NULL, passes_values},
+    {"loops: values without memory", NULL, reads_ssa_values},
     {"loops: in place", NULL, is_in_place},
     {"loops: shared by threads", NULL, is_split},
 };

@@ -103,9 +103,10 @@ static void repro_path(const rg_settings *settings, const char *name,
              settings->vector_bits);
 }
 
-/* Renames the reproducer of the failing run, and adds a description. */
-static void name_repro(const rg_settings *settings, const uint8_t *bytes,
-                       size_t n)
+/* Appends the command to the reproducer of the failing run and prints its
+   path. */
+static void annotate_repro(const rg_settings *settings, const uint8_t *bytes,
+                           size_t n)
 {
     FILE *file = fopen(settings->repro, "r+");
     if (!file) {
@@ -170,7 +171,7 @@ static void report_failure(const rg_settings *asked, uint8_t *bytes, size_t n,
         print_failure(settings, bytes, n, name, what);
     }
     if (written.repro)
-        name_repro(&written, bytes, n);
+        annotate_repro(&written, bytes, n);
     fflush(stdout);
 }
 

@@ -95,7 +95,7 @@ says "unknown command 'nonsense'; use list, verify, size or clear"
 expect 2 size list
 says "unexpected argument 'list' after 'size'"
 expect 2 size --delete
-says 'delete is for verify, not for size'
+says 'delete applies to verify, not to size'
 
 expect 0 --help
 says '^Usage: tgjit-cache'

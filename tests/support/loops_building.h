@@ -57,21 +57,27 @@ static inline tgi_kernel_loops *add_kernel(tgi_loops *loops, const char *name,
     k->n_outer = (uint8_t)n_outer;
     k->has_inner = true;
     memcpy(k->extent, extent, ((size_t)n_outer + 1) * sizeof(*extent));
-    ADD(&loops->steps, (tgi_loop_step){TGI_STEP_RUN,
-                                       (uint32_t)loops->kernels.n - 1});
+    ADD(&loops->steps, (tgi_loop_step){
+                           .kind = TGI_STEP_RUN,
+                           .kernel = tgi_kernel_id_from(loops->kernels.n - 1)});
     return k;
 }
 
-static inline void add_step(tgi_loops *loops, int kind, uint32_t number)
+/* `host`: of a HOST step. */
+static inline void add_step(tgi_loops *loops, int kind, uint32_t host)
 {
-    ADD(&loops->steps, (tgi_loop_step){(uint8_t)kind, number});
+    tgi_loop_step step = {.kind = (uint8_t)kind};
+    if (kind == TGI_STEP_HOST)
+        step.host = tgi_host_id_from(host);
+    ADD(&loops->steps, step);
 }
 
 /* Strides along all axes; may be negative. */
 static inline uint32_t add_access(tgi_kernel_loops *k, uint32_t buffer,
                                   tgi_dim offset, const int64_t *strides)
 {
-    tgi_access access = {.buffer = buffer, .offset = offset};
+    tgi_access access = {.buffer = tgi_buffer_id_from(buffer),
+                         .offset = offset};
     for (int axis = 0; axis <= k->n_outer; axis++)
         access.stride[axis] =
             (tgi_stride){strides[axis] < 0 ? -strides[axis] : strides[axis],
@@ -104,13 +110,14 @@ static inline uint32_t add_load(const tgi_loops *loops, tgi_kernel_loops *k,
                                 int phase, uint32_t access)
 {
     return add_inst(
-        k, (tgi_inst){.kind = TGI_INST_LOAD,
-                      .dtype = loops->buffers
-                                   .data[k->accesses.data[access].buffer]
-                                   .dtype,
-                      .level = (uint8_t)level_of(k, access),
-                      .phase = (uint16_t)phase,
-                      .number = access});
+        k,
+        (tgi_inst){
+            .kind = TGI_INST_LOAD,
+            .dtype =
+                tgi_loops_buffer(loops, k->accesses.data[access].buffer)->dtype,
+            .level = (uint8_t)level_of(k, access),
+            .phase = (uint16_t)phase,
+            .number = access});
 }
 
 static inline uint32_t add_position(tgi_kernel_loops *k, int phase,

@@ -63,7 +63,7 @@ static bool is_unit_stride(tgi_stride stride, bool is_negative)
 
 static tg_dtype access_dtype(const tgi_llvm_kernel *k, const tgi_access *access)
 {
-    return k->program->loops->buffers.data[access->buffer].dtype;
+    return tgi_loops_buffer(k->program->loops, access->buffer)->dtype;
 }
 
 static LLVMValueRef offset_address(const tgi_llvm_kernel *k,
@@ -121,8 +121,9 @@ LLVMValueRef tgi_llvm_address_from_indices(tgi_llvm_kernel *k,
     LLVMValueRef offset = uniform_offset(k, access);
     for (int axis = 0; axis <= k->analysis.inner; axis++)
         offset = add_axis_offset(k, access, axis, offset);
-    return offset_address(k, access, tgi_llvm_buffer(k, access->buffer),
-                          offset);
+    return offset_address(
+        k, access, tgi_llvm_buffer(k, tgi_buffer_id_index(access->buffer)),
+        offset);
 }
 
 static bool is_loop_axis(const tgi_llvm_kernel *k, int axis)
@@ -184,7 +185,7 @@ static LLVMValueRef access_memory(tgi_llvm_kernel *k, const tgi_access *access)
     const size_t number = (size_t)(access - k->loops->accesses.data);
     if (k->analysis.transpose && k->analysis.transpose->uses[number])
         return k->tile_memory[number];
-    return tgi_llvm_buffer(k, access->buffer);
+    return tgi_llvm_buffer(k, tgi_buffer_id_index(access->buffer));
 }
 
 /* The offset of the point is added first: the sum is loop-invariant. */
@@ -221,7 +222,8 @@ static LLVMValueRef guard_empty_gather(tgi_llvm_kernel *k,
                                        const tgi_access *access,
                                        LLVMValueRef address)
 {
-    const tgi_dim count = k->program->loops->buffers.data[access->buffer].count;
+    const tgi_dim count =
+        tgi_loops_buffer(k->program->loops, access->buffer)->count;
     if (!access->index || (tgi_dim_is_known(count) && count > 0))
         return address;
     LLVMBasicBlockRef block = tgi_llvm_position_at_entry(k);
@@ -337,7 +339,8 @@ LLVMValueRef tgi_llvm_load(tgi_llvm_kernel *k, uint32_t number)
     LLVMValueRef forwarded =
         k->straightline ? tgi_llvm_forwarded_load(k, access) : NULL;
     k->loads_are_volatile =
-        k->straightline && tgi_llvm_straightline_is_stored(k, access->buffer);
+        k->straightline &&
+        tgi_llvm_straightline_is_stored(k, tgi_buffer_id_index(access->buffer));
     if (forwarded)
         return forwarded;
     if (k->e->lanes == 1) {

@@ -24,7 +24,8 @@ bool tgi_llvm_is_contiguous(const tgi_llvm_analysis *a,
 
 bool tgi_llvm_is_maskable(const tgi_llvm_analysis *a, const tgi_access *access)
 {
-    const int dtype = a->program->loops->buffers.data[access->buffer].dtype;
+    const int dtype =
+        tgi_loops_buffer(a->program->loops, access->buffer)->dtype;
     return tgi_llvm_is_contiguous(a, access) && tgi_dtype_bytes(dtype) >= 4;
 }
 

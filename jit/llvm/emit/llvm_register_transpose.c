@@ -186,7 +186,7 @@ void tgi_llvm_transpose_columns(tgi_llvm_kernel *k, const tgi_access *access,
                                 LLVMValueRef n_rows)
 {
     const tg_dtype dtype =
-        k->program->loops->buffers.data[access->buffer].dtype;
+        tgi_loops_buffer(k->program->loops, access->buffer)->dtype;
     const tgi_llvm_register_transpose transpose = {
         .k = k,
         .element = tgi_llvm_element_type(k->e, dtype),

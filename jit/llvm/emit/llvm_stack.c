@@ -11,7 +11,8 @@ LLVMValueRef tgi_llvm_stack_is_full(const tgi_llvm_program *program,
                                     LLVMValueRef n_slices)
 {
     LLVMBuilderRef b = program->emitter.builder;
-    LLVMValueRef at = tgi_llvm_const_i64(program, loop->stack_set - 1);
+    LLVMValueRef at =
+        tgi_llvm_const_i64(program, tgi_stack_set_id_index(loop->stack_set));
     LLVMValueRef capacity = LLVMBuildLoad2(
         b, program->i64,
         LLVMBuildGEP2(b, program->i64,
@@ -29,7 +30,9 @@ LLVMValueRef tgi_llvm_stack_grow(const tgi_llvm_program *program,
     LLVMTypeRef parameters[] = {program->pointer, program->i64, program->i64};
     LLVMTypeRef type = LLVMFunctionType(program->i32, parameters, 3, false);
     LLVMValueRef arguments[] = {
-        frame, tgi_llvm_const_i64(program, loop->stack_set - 1), n_slices};
+        frame,
+        tgi_llvm_const_i64(program, tgi_stack_set_id_index(loop->stack_set)),
+        n_slices};
     LLVMValueRef call = LLVMBuildCall2(
         program->emitter.builder, type,
         tgi_llvm_frame_load(program, frame, TGI_FRAME_GROW), arguments, 3, "");

@@ -178,16 +178,18 @@ LLVMValueRef tgi_llvm_forwarded_load(tgi_llvm_kernel *k,
                                      const tgi_access *access)
 {
     tgi_llvm_straightline *group = k->straightline;
-    const tgi_llvm_forwarded *elements = group->forwarded[access->buffer];
+    const tgi_llvm_forwarded *elements =
+        group->forwarded[tgi_buffer_id_index(access->buffer)];
     const unsigned n = k->e->lanes;
     tgi_llvm_forwarded lanes[TGI_LLVM_MAX_LANES];
     int64_t first, step;
     if (!find_static_element(k, access, &first, &step))
         return NULL;
     if (!elements)
-        return group->hoists_loads && !group->is_stored[access->buffer] &&
+        return group->hoists_loads &&
+                       !group->is_stored[tgi_buffer_id_index(access->buffer)] &&
                        (step == 1 || n == 1)
-                   ? load_hoisted(k, access->buffer, first)
+                   ? load_hoisted(k, tgi_buffer_id_index(access->buffer), first)
                    : NULL;
     for (unsigned i = 0; i < n; i++) {
         lanes[i] = elements[first + i * step];
@@ -202,13 +204,14 @@ LLVMValueRef tgi_llvm_forwarded_load(tgi_llvm_kernel *k,
 static unsigned access_run(const tgi_llvm_kernel *k, const tgi_access *access)
 {
     const tgi_llvm_forwarded *elements =
-        k->straightline->forwarded[access->buffer];
+        k->straightline->forwarded[tgi_buffer_id_index(access->buffer)];
     int64_t first, step;
     if (!elements || !find_static_element(k, access, &first, &step) ||
         step != 1 || !elements[first].value)
         return TGI_LLVM_MAX_LANES;
     const tgi_llvm_forwarded *at = &elements[first];
-    const tgi_dim count = k->program->loops->buffers.data[access->buffer].count;
+    const tgi_dim count =
+        tgi_loops_buffer(k->program->loops, access->buffer)->count;
     unsigned n = 1;
     while (n < TGI_LLVM_MAX_LANES && first + n < count &&
            at[n].value == at->value && at[n].lane == at->lane + n)
@@ -242,7 +245,7 @@ static void invalidate(tgi_llvm_kernel *k, uint32_t buffer)
 bool tgi_llvm_forwarded_store(tgi_llvm_kernel *k, const tgi_access *access,
                               LLVMValueRef value)
 {
-    const uint32_t buffer = access->buffer;
+    const uint32_t buffer = tgi_buffer_id_index(access->buffer);
     const bool in_registers =
         k->straightline->in_registers[buffer] ||
         k->program->loops->buffers.data[buffer].place == TGI_PLACE_SSA;

@@ -54,7 +54,8 @@ tgi_llvm_fission_inst_at(const tgi_llvm_fission *s, uint32_t inst)
 static inline tg_dtype tgi_llvm_fission_access_dtype(const tgi_llvm_fission *s,
                                                      uint32_t access)
 {
-    const uint32_t buffer = s->k->loops->accesses.data[access].buffer;
+    const uint32_t buffer =
+        tgi_buffer_id_index(s->k->loops->accesses.data[access].buffer);
     return s->k->program->loops->buffers.data[buffer].dtype;
 }
 

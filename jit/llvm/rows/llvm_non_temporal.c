@@ -37,7 +37,8 @@ static void record_loads(tgi_llvm_program *program,
     for (uint32_t i = 1; i < kernel->insts.n; i++) {
         const tgi_inst *inst = &kernel->insts.data[i];
         if (inst->kind == TGI_INST_LOAD)
-            program->is_read[kernel->accesses.data[inst->number].buffer] = true;
+            program->is_read[tgi_buffer_id_index(
+                kernel->accesses.data[inst->number].buffer)] = true;
     }
 }
 
@@ -55,12 +56,14 @@ bool tgi_llvm_non_temporal_init(tgi_llvm_program *program)
     for (size_t i = 0; i < loops->hosts.n; i++) {
         const tgi_host_step *host = &loops->hosts.data[i];
         for (uint32_t j = 0; j < host->n_buffers; j++)
-            program->is_read[host->buffers[j]] = true;
+            program->is_read[tgi_buffer_id_index(host->buffers[j])] = true;
     }
     /* The next iteration of a loop reads what this one stores. */
     for (size_t i = 0; i < loops->controls.n; i++)
         for (uint32_t j = 0; j < loops->controls.data[i].n_moved; j++)
-            program->is_read[loops->controls.data[i].to[j]] = true;
+            program
+                ->is_read[tgi_buffer_id_index(loops->controls.data[i].to[j])] =
+                true;
     return true;
 }
 
@@ -73,7 +76,7 @@ static const tgi_access *access_of(const tgi_llvm_kernel *k,
 static const tgi_loop_buffer *buffer_of(const tgi_llvm_kernel *k,
                                         const tgi_loop_store *store)
 {
-    return &k->program->loops->buffers.data[access_of(k, store)->buffer];
+    return tgi_loops_buffer(k->program->loops, access_of(k, store)->buffer);
 }
 
 static unsigned element_bytes(const tgi_llvm_kernel *k,
@@ -104,7 +107,8 @@ static bool is_candidate(const tgi_llvm_kernel *k, const tgi_loop_store *store)
              k->analysis.transpose->uses[store->access]) &&
            (!tgi_dim_is_known(buffer->count) ||
             buffer->count > max_cached_elements(k, store)) &&
-           !k->program->is_read[access_of(k, store)->buffer];
+           !k->program
+                ->is_read[tgi_buffer_id_index(access_of(k, store)->buffer)];
 }
 
 /* An i1: all buffers of a phase with candidates exceed the cache. Records the

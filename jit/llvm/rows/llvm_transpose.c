@@ -69,7 +69,8 @@ static bool is_transposed(const tgi_kernel_loops *loops, const uint8_t *uses,
 
 static tg_dtype access_dtype(const tgi_llvm_analysis *a, size_t access)
 {
-    const uint32_t buffer = a->loops->accesses.data[access].buffer;
+    const uint32_t buffer =
+        tgi_buffer_id_index(a->loops->accesses.data[access].buffer);
     return a->program->loops->buffers.data[buffer].dtype;
 }
 

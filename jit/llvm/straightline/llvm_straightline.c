@@ -331,8 +331,8 @@ static void record_stores(tgi_llvm_straightline *group, size_t first,
     for (size_t i = first; i < end; i++) {
         const tgi_kernel_loops *kernel = tgi_loops_kernel_at(loops, i);
         for (size_t j = 0; kernel && j < kernel->stores.n; j++) {
-            const uint32_t buffer =
-                kernel->accesses.data[kernel->stores.data[j].access].buffer;
+            const uint32_t buffer = tgi_buffer_id_index(
+                kernel->accesses.data[kernel->stores.data[j].access].buffer);
             group->is_stored[buffer] = true;
         }
     }

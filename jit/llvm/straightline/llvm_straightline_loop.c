@@ -100,8 +100,8 @@ static void invalidate_stored(const loop_emitter *e, size_t at, size_t end)
     for (; at < end; at++) {
         const tgi_kernel_loops *k = tgi_loops_kernel_at(e->loops, at);
         for (size_t i = 0; k && i < k->stores.n; i++) {
-            const uint32_t buffer =
-                k->accesses.data[k->stores.data[i].access].buffer;
+            const uint32_t buffer = tgi_buffer_id_index(
+                k->accesses.data[k->stores.data[i].access].buffer);
             if (e->group->forwarded[buffer])
                 memset(e->group->forwarded[buffer], 0,
                        buffer_count(e, buffer) * sizeof(tgi_llvm_forwarded));
@@ -222,17 +222,19 @@ static bool phi_set_init(const loop_emitter *e, const tgi_control_flow *c,
 {
     *set = (phi_set){.values = allocate(e, c->n_carried * sizeof(carried))};
     for (uint32_t k = 0; set->values && k < c->n_carried; k++) {
-        const tgi_loop_buffer *b = &e->loops->buffers.data[c->carried[k]];
-        const bool in_memory = c->n_cases
-                                   ? b->place != TGI_PLACE_SSA &&
-                                         !e->group->in_registers[c->carried[k]]
-                                   : !c->in_registers[k];
+        const tgi_loop_buffer *b = tgi_loops_buffer(e->loops, c->carried[k]);
+        const bool in_memory =
+            c->n_cases
+                ? b->place != TGI_PLACE_SSA &&
+                      !e->group
+                           ->in_registers[tgi_buffer_id_index(c->carried[k])]
+                : !c->in_registers[k];
         if (in_memory || b->count == 0)
             continue;
         const size_t n = (size_t)b->count;
         set->values[set->n] =
-            (carried){.buffer = c->carried[k],
-                      .next_buffer = c->next[k],
+            (carried){.buffer = tgi_buffer_id_index(c->carried[k]),
+                      .next_buffer = tgi_buffer_id_index(c->next[k]),
                       .widths = allocate(e, n),
                       .phis = allocate(e, n * sizeof(LLVMValueRef))};
         if (set->values[set->n].widths)
@@ -363,10 +365,13 @@ static void emit_iterations(loop_emitter *e, size_t at, size_t end,
                             const phi_set *set, LLVMValueRef *values)
 {
     const tgi_control_flow *c =
-        &e->loops->controls.data[e->loops->steps.data[at].number];
+        tgi_loops_control(e->loops, e->loops->steps.data[at].control);
     LLVMValueRef zero = tgi_llvm_const_i64(e->program, 0);
-    LLVMValueRef n_iterations = load_elements(e, c->operand, 0, 1);
-    LLVMValueRef base = c->has_base ? load_elements(e, c->base, 0, 1) : zero;
+    LLVMValueRef n_iterations =
+        load_elements(e, tgi_buffer_id_index(c->operand), 0, 1);
+    LLVMValueRef base =
+        c->has_base ? load_elements(e, tgi_buffer_id_index(c->base), 0, 1)
+                    : zero;
     load_all(e, set, false, values);
     LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b);
     LLVMBasicBlockRef header = add_block(e, "iteration");
@@ -379,7 +384,7 @@ static void emit_iterations(loop_emitter *e, size_t at, size_t end,
     LLVMAddIncoming(counter, &zero, &before, 1);
     add_phis(e, set);
     add_incoming(e, set, values, before);
-    set_forwarded(e, c->counter, 0, counter);
+    set_forwarded(e, tgi_buffer_id_index(c->counter), 0, counter);
     LLVMValueRef has_iterations =
         LLVMBuildICmp(e->b, LLVMIntSLT, counter, n_iterations, "");
     if (!c->is_limited)
@@ -387,11 +392,12 @@ static void emit_iterations(loop_emitter *e, size_t at, size_t end,
     size_t body = at + 1;
     if (c->has_test) {
         while (e->loops->steps.data[body].kind != TGI_STEP_TEST ||
-               e->loops->steps.data[body].number !=
-                   e->loops->steps.data[at].number)
+               !tgi_control_id_equals(e->loops->steps.data[body].control,
+                                      e->loops->steps.data[at].control))
             body++;
         emit_steps(e, at + 1, body++);
-        LLVMValueRef continues = load_elements(e, c->test, 0, 1);
+        LLVMValueRef continues =
+            load_elements(e, tgi_buffer_id_index(c->test), 0, 1);
         exit_unless(e,
                     LLVMBuildICmp(e->b, LLVMIntNE, continues,
                                   LLVMConstNull(LLVMTypeOf(continues)), ""),
@@ -399,7 +405,7 @@ static void emit_iterations(loop_emitter *e, size_t at, size_t end,
     }
     if (c->is_limited)
         exit_at_limit(e, has_iterations, c, after);
-    if (c->stack_set)
+    if (!tgi_stack_set_id_is_none(c->stack_set))
         grow_stacks(e, tgi_llvm_add(e->program, base, counter), c, after);
     emit_steps(e, body, end);
 
@@ -453,7 +459,7 @@ static void find_phi_widths(loop_emitter *e, size_t at, size_t end,
 static void emit_loop(loop_emitter *e, size_t at, size_t end)
 {
     const tgi_control_flow *c =
-        &e->loops->controls.data[e->loops->steps.data[at].number];
+        tgi_loops_control(e->loops, e->loops->steps.data[at].control);
     phi_set set;
     LLVMValueRef *values = NULL;
     if (phi_set_init(e, c, &set))
@@ -505,10 +511,12 @@ static void emit_case(switch_emitter *s, size_t at, size_t end, bool is_first)
 static void emit_cases(switch_emitter *s, size_t at, size_t end)
 {
     loop_emitter *e = s->e;
-    const uint32_t number = e->loops->steps.data[at].number;
+    const uint32_t number =
+        tgi_control_id_index(e->loops->steps.data[at].control);
     const tgi_control_flow *c = &e->loops->controls.data[number];
     LLVMValueRef zero = tgi_llvm_const_i64(e->program, 0);
-    LLVMValueRef index = load_elements(e, c->operand, 0, 1);
+    LLVMValueRef index =
+        load_elements(e, tgi_buffer_id_index(c->operand), 0, 1);
     LLVMValueRef is_below = LLVMBuildICmp(e->b, LLVMIntSLT, index, zero, "");
     index = LLVMBuildSelect(e->b, is_below, zero, index, "");
     LLVMBasicBlockRef last = add_block(e, "case");
@@ -519,7 +527,8 @@ static void emit_cases(switch_emitter *s, size_t at, size_t end)
         size_t next = first + 1;
         while (next < end &&
                (e->loops->steps.data[next].kind != TGI_STEP_CASE ||
-                e->loops->steps.data[next].number != number))
+                tgi_control_id_index(e->loops->steps.data[next].control) !=
+                    number))
             next++;
         LLVMBasicBlockRef block = last;
         if (n + 1 < c->n_cases) {
@@ -537,7 +546,7 @@ static void emit_cases(switch_emitter *s, size_t at, size_t end)
 static void emit_switch(loop_emitter *e, size_t at, size_t end)
 {
     const tgi_control_flow *c =
-        &e->loops->controls.data[e->loops->steps.data[at].number];
+        tgi_loops_control(e->loops, e->loops->steps.data[at].control);
     switch_emitter s = {.e = e, .before = save_forwarded(e)};
     if (phi_set_init(e, c, &s.set))
         s.values = allocate(e, total_elements(e, &s.set) * sizeof(*s.values));
@@ -567,7 +576,7 @@ static size_t emit_steps(loop_emitter *e, size_t at, size_t end)
         const tgi_loop_step *step = &e->loops->steps.data[at];
         if (step->kind == TGI_STEP_RUN) {
             tgi_llvm_straightline_kernel_emit(
-                e->group, e->loops->kernels.data[step->number]);
+                e->group, tgi_loops_kernel(e->loops, step->kernel));
         } else if (step->kind == TGI_STEP_LOOP) {
             const size_t last = tgi_loops_end_of(e->loops, at);
             emit_loop(e, at, last);
@@ -589,10 +598,11 @@ static void mark_carried_values(const loop_emitter *e, size_t at, size_t end)
         const tgi_loop_step *step = &e->loops->steps.data[at];
         if (step->kind != TGI_STEP_LOOP)
             continue;
-        const tgi_control_flow *c = &e->loops->controls.data[step->number];
+        const tgi_control_flow *c = tgi_loops_control(e->loops, step->control);
         for (uint32_t k = 0; k < c->n_carried; k++)
             if (c->in_registers[k])
-                e->group->in_registers[c->carried[k]] = true;
+                e->group->in_registers[tgi_buffer_id_index(c->carried[k])] =
+                    true;
     }
 }
 

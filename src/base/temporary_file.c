@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A new file that is this call's alone; -1 and errno. */
-static int create(int dir, mode_t mode, char *out_name)
+int tgi_temporary_create(int dir, mode_t mode,
+                         char out_name[TGI_TEMPORARY_NAME_BYTES])
 {
     static atomic_ulong number;
     /* Processes in other containers may have our number too. */
@@ -30,24 +30,27 @@ static int create(int dir, mode_t mode, char *out_name)
 }
 
 /* Beyond the limit of a file's size, a write would raise a signal. */
-static bool is_over_limit(size_t bytes)
+static bool is_over_limit(uint64_t bytes)
 {
     struct rlimit limit;
     return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
            limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur;
 }
 
-/* 0 or an errno. */
-static int write_all(int fd, const char *data, size_t n)
+int tgi_temporary_append(int fd, uint64_t bytes_before, const void *data,
+                         size_t bytes)
 {
-    while (n > 0) {
-        const ssize_t put_bytes = write(fd, data, n);
+    const char *from = data;
+    if (is_over_limit(bytes_before + bytes))
+        return EFBIG;
+    while (bytes > 0) {
+        const ssize_t put_bytes = write(fd, from, bytes);
         if (put_bytes < 0 && errno == EINTR)
             continue;
         if (put_bytes <= 0)
             return put_bytes < 0 ? errno : EIO;
-        data += put_bytes;
-        n -= (size_t)put_bytes;
+        from += put_bytes;
+        bytes -= (size_t)put_bytes;
     }
     return 0;
 }
@@ -57,10 +60,10 @@ int tgi_temporary_write(int dir, const void *data, size_t bytes, mode_t mode,
 {
     if (is_over_limit(bytes))
         return EFBIG;
-    const int fd = create(dir, mode, out_name);
+    const int fd = tgi_temporary_create(dir, mode, out_name);
     if (fd < 0)
         return errno;
-    int reason = write_all(fd, data, bytes);
+    int reason = tgi_temporary_append(fd, 0, data, bytes);
     /* Some file systems tell only now that there was no room. */
     if (close(fd) != 0 && !reason && errno != EINTR)
         reason = errno;

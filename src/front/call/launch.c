@@ -253,6 +253,10 @@ static tg_status result_tensor(tgi_launch *launch, size_t i,
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
                  "%s: result %zu: the tensor belongs to another context",
                  c->name, i);
+    if (given->is_read_only)
+        TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
+                 "%s: result %zu: the memory of the tensor is read-only",
+                 c->name, i);
     if (given->spec.dtype != dtype || given->spec.rank != rank ||
         (rank &&
          memcmp(given->spec.dims, dims, (size_t)rank * sizeof(*dims)) != 0)) {

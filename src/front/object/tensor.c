@@ -61,7 +61,49 @@ const char *tgi_spec_text(tg_dtype dtype, int rank, const int64_t *dims,
     return buf;
 }
 
+bool tgi_spec_is_equal(const tgi_spec *a, const tgi_spec *b)
+{
+    return a->dtype == b->dtype && a->rank == b->rank &&
+           memcmp(a->dims, b->dims, (size_t)a->rank * sizeof(*a->dims)) == 0;
+}
+
 /* -- Tensors --------------------------------------------------------------- */
+
+tg_tensor *tgi_tensor_of_owner(tg_context *ctx, const tgi_spec *spec,
+                               void *data, tgi_owner owner)
+{
+    tg_tensor *tensor = tgi_alloc_zero(sizeof(*tensor));
+    if (!tensor) {
+        tgi_error_memory();
+        return NULL;
+    }
+    tgi_refcount_init(&tensor->refs);
+    tensor->ctx = tg_context_retain(ctx);
+    tensor->spec = *spec;
+    tensor->data = data;
+    tensor->owner = owner;
+    tgi_live_add(TGI_LIVE_TENSOR, 1);
+    return tensor;
+}
+
+tg_tensor *tgi_tensor_alloc(tg_context *ctx, const char *who,
+                            const tgi_spec *spec)
+{
+    if (tgi_context_check_memory(ctx, (uint64_t)spec->bytes, who, "",
+                                 TGI_NO_SITE))
+        return NULL;
+    void *data = tgi_buffer_alloc((size_t)spec->bytes);
+    if (!data) {
+        tgi_error_memory();
+        return NULL;
+    }
+    tg_tensor *tensor = tgi_tensor_of_owner(ctx, spec, data, (tgi_owner){0});
+    if (tensor)
+        tensor->owns_data = true;
+    else
+        tgi_buffer_free(data, (size_t)spec->bytes);
+    return tensor;
+}
 
 /* A tensor over `data`, or with zeroed memory of its own if that is NULL. */
 static tg_tensor *tensor_create(tg_context *ctx, const char *who, void *data,
@@ -89,27 +131,10 @@ static tg_tensor *tensor_create(tg_context *ctx, const char *who, void *data,
                       who, (long long)tgi_dtype_bytes(dtype));
         goto done;
     }
-    if (!wraps && tgi_context_check_memory(ctx, (uint64_t)spec.bytes, who, "",
-                                           TGI_NO_SITE))
-        goto done;
-
-    tensor = tgi_alloc_zero(sizeof(*tensor));
+    tensor = wraps ? tgi_tensor_of_owner(ctx, &spec, data, (tgi_owner){0})
+                   : tgi_tensor_alloc(ctx, who, &spec);
     if (tensor && !wraps)
-        data = tgi_buffer_alloc((size_t)spec.bytes);
-    if (!tensor || (!wraps && !data)) {
-        tgi_free(tensor);
-        tensor = NULL;
-        tgi_error_memory();
-        goto done;
-    }
-    if (!wraps)
-        memset(data, 0, (size_t)spec.bytes);
-    tgi_refcount_init(&tensor->refs);
-    tensor->ctx = tg_context_retain(ctx);
-    tensor->spec = spec;
-    tensor->data = data;
-    tensor->owns_data = !wraps;
-    tgi_live_add(TGI_LIVE_TENSOR, 1);
+        memset(tensor->data, 0, (size_t)spec.bytes);
 done:
     tgi_api_leave(frame);
     return tensor;
@@ -159,6 +184,8 @@ void tg_tensor_release(tg_tensor *tensor)
         return;
     if (tensor->owns_data)
         tgi_buffer_free(tensor->data, (size_t)tensor->spec.bytes);
+    if (tensor->owner.release)
+        tensor->owner.release(tensor->owner.object);
     tg_context_release(tensor->ctx);
     tgi_free(tensor);
     tgi_live_add(TGI_LIVE_TENSOR, -1);

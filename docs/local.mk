@@ -9,6 +9,7 @@ dist_doc_DATA += \
 	docs/ARCHITECTURE.md \
 	docs/CACHE.md \
 	docs/DEBUGGING.md \
+	docs/FILES.md \
 	docs/GLOSSARY.md \
 	docs/GRADIENTS.md \
 	docs/NUMERICS.md \

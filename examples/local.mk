@@ -6,6 +6,7 @@
 examples = \
 	examples/batches \
 	examples/bundle \
+	examples/checkpoint \
 	examples/counter \
 	examples/epoch \
 	examples/errors \
@@ -27,6 +28,7 @@ example_ldadd = libtgjit.la $(LIBM)
 # Each needs a line: examples_NAME_LDADD = $(example_ldadd)
 examples_batches_LDADD = $(example_ldadd)
 examples_bundle_LDADD = $(example_ldadd)
+examples_checkpoint_LDADD = $(example_ldadd)
 examples_counter_LDADD = $(example_ldadd)
 examples_epoch_LDADD = $(example_ldadd)
 examples_errors_LDADD = $(example_ldadd)

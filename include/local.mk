@@ -10,7 +10,9 @@ topicinclude_HEADERS = \
 	include/tgjit/cache.h \
 	include/tgjit/context.h \
 	include/tgjit/control.h \
+	include/tgjit/dlpack.h \
 	include/tgjit/export.h \
+	include/tgjit/file.h \
 	include/tgjit/function.h \
 	include/tgjit/gradient.h \
 	include/tgjit/host.h \

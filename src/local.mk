@@ -8,6 +8,7 @@ EXTRA_DIST += \
 	src/build/README.md \
 	src/front/call/README.md \
 	src/front/export/README.md \
+	src/front/file/README.md \
 	src/front/object/README.md \
 	src/front/ops/README.md \
 	src/front/trace/README.md \
@@ -26,6 +27,8 @@ libtgjit_core_la_SOURCES += \
 	src/base/arena.c \
 	src/base/arena.h \
 	src/base/at_fork.h \
+	src/base/atomic_file.c \
+	src/base/atomic_file.h \
 	src/base/checked.c \
 	src/base/checked.h \
 	src/base/dtype.c \
@@ -312,6 +315,43 @@ libtgjit_core_la_SOURCES += \
 	src/front/export/export.c \
 	src/front/export/export_header.c \
 	src/front/export/export_header.h
+
+# -- src/front/file: files and DLPack ----------------------------------------
+
+libtgjit_core_la_SOURCES += \
+	src/front/file/archive.c \
+	src/front/file/archive.h \
+	src/front/file/archive_file.c \
+	src/front/file/checkpoint.c \
+	src/front/file/crc32.c \
+	src/front/file/crc32.h \
+	src/front/file/csv.c \
+	src/front/file/csv_number.c \
+	src/front/file/csv_number.h \
+	src/front/file/csv_reader.c \
+	src/front/file/csv_reader.h \
+	src/front/file/csv_table.c \
+	src/front/file/csv_table.h \
+	src/front/file/dlpack.c \
+	src/front/file/file_bytes.c \
+	src/front/file/file_bytes.h \
+	src/front/file/file_error.c \
+	src/front/file/file_error.h \
+	src/front/file/file_json.c \
+	src/front/file/little_endian.h \
+	src/front/file/npy.c \
+	src/front/file/npy.h \
+	src/front/file/npy_header.c \
+	src/front/file/npz.c \
+	src/front/file/safetensors.c \
+	src/front/file/strided_copy.c \
+	src/front/file/strided_copy.h \
+	src/front/file/variable_list.c \
+	src/front/file/variable_list.h \
+	src/front/file/zip.h \
+	src/front/file/zip_format.h \
+	src/front/file/zip_read.c \
+	src/front/file/zip_write.c
 
 # Recipes over an emitter, and the tables they need: for code generators, which
 # link nothing else of the library, and for their tests.

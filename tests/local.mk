@@ -5,6 +5,7 @@
 # -- Unit tests: one Criterion program for each tests/test_MODULE.c ----------
 
 unit_tests = \
+	tests/api/test_archive \
 	tests/api/test_bad_input \
 	tests/api/test_bad_input_callbacks \
 	tests/api/test_bad_input_calls \
@@ -15,6 +16,7 @@ unit_tests = \
 	tests/api/test_bound \
 	tests/api/test_bundle \
 	tests/api/test_call \
+	tests/api/test_checkpoint \
 	tests/api/test_context \
 	tests/api/test_control \
 	tests/api/test_control_carried \
@@ -22,12 +24,15 @@ unit_tests = \
 	tests/api/test_control_loops \
 	tests/api/test_control_nesting \
 	tests/api/test_control_iterations \
+	tests/api/test_csv \
+	tests/api/test_dlpack \
 	tests/api/test_dynamic \
 	tests/api/test_einsum_values \
 	tests/api/test_explain \
 	tests/api/test_export \
 	tests/api/test_faults \
 	tests/api/test_faults_control \
+	tests/api/test_faults_files \
 	tests/api/test_faults_gradient \
 	tests/api/test_faults_host \
 	tests/api/test_faults_jit \
@@ -40,8 +45,10 @@ unit_tests = \
 	tests/api/test_machine_memory \
 	tests/api/test_memoised \
 	tests/api/test_nesting \
+	tests/api/test_npy \
 	tests/api/test_op_matrix \
 	tests/api/test_runner \
+	tests/api/test_safetensors \
 	tests/api/test_scale \
 	tests/api/test_semantics_bundles \
 	tests/api/test_semantics_effects \
@@ -272,6 +279,7 @@ tests_api_test_cxx_SOURCES = tests/api/test_cxx.cpp
 # Each needs a line: tests_NAME_LDADD = $(plain_ldadd)
 plain_tests = \
 	tests/random/matmul_bounds \
+	tests/stress/fuzz_files \
 	tests/stress/fuzz_objects \
 	tests/stress/stress_cache \
 	tests/stress/stress_calls \
@@ -281,6 +289,18 @@ plain_tests = \
 	tests/stress/stress_teams \
 	tests/stress/thread_limits
 plain_ldadd = libtgjit-core.la
+tests_stress_fuzz_files_LDADD = $(plain_ldadd)
+tests_stress_fuzz_files_SOURCES = \
+	tests/stress/fuzz_dlpack.c \
+	tests/stress/fuzz_files.c \
+	tests/stress/fuzz_files.h \
+	tests/support/arguments.h \
+	tests/support/file_samples.h \
+	tests/support/guarded.c \
+	tests/support/guarded.h \
+	tests/support/support_random.h \
+	tests/support/workers.c \
+	tests/support/workers.h
 tests_stress_fuzz_objects_LDADD = $(plain_ldadd)
 tests_stress_fuzz_objects_SOURCES = \
 	tests/stress/fuzz_objects.c \
@@ -444,6 +464,7 @@ script_tests = \
 	tests/scripts/check-module.sh \
 	tests/scripts/check-nesting.sh \
 	tests/scripts/check-ops-doc.sh \
+	tests/scripts/check-python-files.sh \
 	tests/scripts/check-random-gradients.sh \
 	tests/scripts/check-random-graphs.sh \
 	tests/scripts/check-random-repro.sh \
@@ -458,6 +479,7 @@ LONG_TESTS = \
 	tests/scripts/long-cache.sh \
 	tests/scripts/long-compile.sh \
 	tests/scripts/long-disk-cache.sh \
+	tests/scripts/long-files.sh \
 	tests/scripts/long-matmul.sh \
 	tests/scripts/long-random-gradients.sh \
 	tests/scripts/long-random-graphs.sh \
@@ -475,6 +497,8 @@ EXTRA_DIST += \
 	tests/corpus/control.hex \
 	tests/corpus/jit.hex \
 	tests/corpus/mutants.hex \
+	tests/support/file_samples.h \
+	tests/support/files.h \
 	tests/support/fusing.h \
 	tests/support/folders.h \
 	tests/support/golden.h \
@@ -529,6 +553,7 @@ EXTRA_DIST += \
 	tests/support/graphs.h \
 	tests/support/image_objects.h \
 	tests/support/instrument.h \
+	tests/scripts/check-python-files.py \
 	tests/scripts/compare-code.sh \
 	tests/scripts/lsan.supp \
 	tests/support/mappings.h \

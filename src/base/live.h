@@ -25,6 +25,8 @@ typedef enum tgi_live_kind {
     TGI_LIVE_PROGRAM,
     TGI_LIVE_NATIVE,
     TGI_LIVE_DISK_CACHE,
+    TGI_LIVE_FILE,
+    TGI_LIVE_ARCHIVE,
     TGI_LIVE_KINDS
 } tgi_live_kind;
 

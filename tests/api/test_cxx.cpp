@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include <unistd.h>
+
 #include "tgjit.h"
 
 /* -- Support --------------------------------------------------------------- */
@@ -619,6 +621,40 @@ Test(cxx, errors_name_the_line_of_the_caller)
     tg_function_release(f);
     tg_tensor_release(x);
     tg_tensor_release(y);
+    tg_context_release(ctx);
+    check_nothing_is_alive();
+}
+
+/* -- Files ----------------------------------------------------------------- */
+
+Test(cxx, files_are_written_and_read)
+{
+    const std::string path =
+        "/tmp/tgjit-cxx-" + std::to_string(getpid()) + ".safetensors";
+    tg_context *ctx = tg_context_create(NULL);
+    pair p = {tg_variable_create(ctx, "a", TG_F32, 0, NULL, tg_fill(1)),
+              tg_variable_create(ctx, "b", TG_F32, 0, NULL, tg_fill(2))};
+    cr_assert_eq(tg_bundle_save(&pair_type, &p, path.c_str()), TG_OK, "%s",
+                 tg_error(ctx));
+    tg_load_options options = TG_LOAD_OPTIONS_INIT;
+    options.allow_extra = true;
+    cr_assert_eq(tg_variables_load_with(&p.b, 1, path.c_str(), &options),
+                 TG_OK, "%s", tg_error(ctx));
+    tg_archive *archive = tg_archive_load(ctx, path.c_str());
+    tg_tensor *b = tg_tensor_retain(tg_archive_get(archive, "b"));
+    tg_archive_release(archive);
+    cr_assert(taken(tg_tensor_from_dlpack(ctx, tg_tensor_to_dlpack(b))) ==
+              floats({2}));
+    cr_assert_eq(tg_npy_save(b, path.c_str()), TG_OK);
+    tg_tensor_release(b);
+    cr_assert(taken(tg_npy_load(ctx, path.c_str())) == floats({2}));
+    const tg_csv_columns rest = {TG_F32, NULL, 1, TG_CSV_REST};
+    tg_tensor *none = NULL;
+    cr_assert_eq(tg_csv_load_columns(ctx, "/nowhere.csv", NULL, &rest, 1,
+                                     &none),
+                 TG_ERROR_FILE);
+    unlink(path.c_str());
+    tg_bundle_release(&pair_type, &p);
     tg_context_release(ctx);
     check_nothing_is_alive();
 }

@@ -295,7 +295,12 @@ static tg_status choose_result_tensor(tgi_launch *launch, size_t i,
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
                  "%s: result %zu: the tensor belongs to another context",
                  c->name, i);
-    if (given && tgi_spec_equals(&given->spec, &spec)) {
+    if (given && given->is_read_only && !slot->is_fresh)
+        TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
+                 "%s: result %zu: the memory of the tensor is read-only",
+                 c->name, i);
+    if (given && !given->is_read_only &&
+        tgi_spec_equals(&given->spec, &spec)) {
         *out_tensor = given;
         return TG_OK;
     }

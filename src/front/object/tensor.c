@@ -84,8 +84,8 @@ static tg_status check_data(const void *data, const tgi_spec *spec,
     return TG_OK;
 }
 
-/* A tensor without data; NULL when out of memory (recorded). */
-static tg_tensor *alloc_tensor(tg_context *ctx, const tgi_spec *spec)
+tg_tensor *tgi_tensor_of_owner(tg_context *ctx, const tgi_spec *spec,
+                               void *data, tgi_owner owner)
 {
     tg_tensor *tensor = tgi_alloc_zero(sizeof(*tensor));
     if (!tensor) {
@@ -95,27 +95,48 @@ static tg_tensor *alloc_tensor(tg_context *ctx, const tgi_spec *spec)
     tgi_refcount_init(&tensor->refs);
     tensor->ctx = tgi_context_ref(ctx);
     tensor->spec = *spec;
+    tensor->data = data;
+    tensor->owner = owner;
     tgi_live_add(TGI_LIVE_TENSOR, 1);
     return tensor;
 }
 
-/* Allocates and fills the memory of a tensor. */
-static tg_status fill_tensor(tg_tensor *tensor, const char *who,
-                             const tg_initial *initial)
+tg_tensor *tgi_tensor_alloc(tg_context *ctx, const char *who,
+                            const tgi_spec *spec)
 {
-    const size_t bytes = (size_t)tensor->spec.bytes;
-    TGI_TRY(tgi_context_check_memory(tensor->ctx, bytes, who, "", TGI_NO_SITE));
-    tensor->data = tgi_buffer_alloc(bytes);
-    if (!tensor->data)
-        return tgi_error_memory();
-    tensor->owns_data = true;
-    return tgi_initial_fill(tensor->ctx, who, &tensor->spec, initial, "",
-                            tensor->data);
+    if (tgi_context_check_memory(ctx, (uint64_t)spec->bytes, who, "",
+                                 TGI_NO_SITE))
+        return NULL;
+    void *data = tgi_buffer_alloc((size_t)spec->bytes);
+    if (!data) {
+        tgi_error_memory();
+        return NULL;
+    }
+    tg_tensor *tensor = tgi_tensor_of_owner(ctx, spec, data, (tgi_owner){0});
+    if (tensor)
+        tensor->owns_data = true;
+    else
+        tgi_buffer_free(data, (size_t)spec->bytes);
+    return tensor;
 }
 
 static void release_tensor(void *tensor)
 {
     tg_tensor_release(tensor);
+}
+
+/* A tensor that owns memory filled by an initialiser. */
+static tg_tensor *create_filled(tg_context *ctx, const char *who,
+                                const tgi_spec *spec,
+                                const tg_initial *initial)
+{
+    tg_tensor *tensor = tgi_tensor_alloc(ctx, who, spec);
+    if (tensor &&
+        tgi_initial_fill(ctx, who, spec, initial, "", tensor->data)) {
+        tgi_error_preserve_during(release_tensor, tensor);
+        tensor = NULL;
+    }
+    return tensor;
 }
 
 /* Creates a tensor over `data` or, if `initial` is given, one that owns memory
@@ -130,14 +151,11 @@ static tg_tensor *create_tensor(tg_context *ctx, const char *who, void *data,
     if (!ctx)
         tgi_error_set(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
                       "%s: the context is NULL", who);
-    else if (!tgi_spec_init(&spec, who, dtype, rank, dims) &&
-             (initial || !check_data(data, &spec, who)))
-        tensor = alloc_tensor(ctx, &spec);
-    if (tensor && !initial)
-        tensor->data = data;
-    if (tensor && initial && fill_tensor(tensor, who, initial)) {
-        tgi_error_preserve_during(release_tensor, tensor);
-        tensor = NULL;
+    else if (!tgi_spec_init(&spec, who, dtype, rank, dims)) {
+        if (initial)
+            tensor = create_filled(ctx, who, &spec, initial);
+        else if (!check_data(data, &spec, who))
+            tensor = tgi_tensor_of_owner(ctx, &spec, data, (tgi_owner){0});
     }
     tgi_api_leave(frame);
     return tensor;
@@ -175,6 +193,8 @@ void tg_tensor_release(tg_tensor *tensor)
         return;
     if (tensor->owns_data)
         tgi_buffer_free(tensor->data, (size_t)tensor->spec.bytes);
+    if (tensor->owner.release)
+        tensor->owner.release(tensor->owner.object);
     tgi_free(tensor->text);
     tgi_context_unref(tensor->ctx);
     tgi_free(tensor);

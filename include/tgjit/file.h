@@ -85,6 +85,7 @@ tg_archive_load_with(tg_context *ctx, const char *path,
 
 TG_API tg_archive *tg_archive_retain(tg_archive *archive);
 TG_API void tg_archive_release(tg_archive *archive);
+TG_DEFINE_AUTO(tg_archive)
 
 /*
  * Writes all tensors and metadata. The format is that of the suffix (.npz or

@@ -62,6 +62,7 @@ unit_tests = \
 	tests/api/test_semantics_nesting \
 	tests/api/test_semantics_numbers \
 	tests/api/test_semantics_own \
+	tests/api/test_semantics_own_modes \
 	tests/api/test_semantics_scopes \
 	tests/api/test_initialisers \
 	tests/api/test_semantics_resources \

@@ -15,7 +15,8 @@ dist_doc_DATA += \
 	docs/NUMERICS.md \
 	docs/OPS.md \
 	docs/PERFORMANCE.md \
-	docs/STYLE.md
+	docs/STYLE.md \
+	docs/VARIABLES.md
 
 dist_man_MANS = \
 	docs/man/tgjit-bench.1 \

@@ -18,15 +18,7 @@ static void check(bool went_well)
 
 /* -- The bundle type ------------------------------------------------------- */
 
-typedef struct layer {
-    tg_variable *weights, *bias;
-} layer;
-
-static const tg_bundle_field layer_fields[] = {
-    TG_FIELD(layer, weights),
-    TG_FIELD(layer, bias),
-};
-static const tg_bundle_type layer_type = TG_BUNDLE(layer, layer_fields);
+TG_DEFINE_BUNDLE(layer, weights, bias)
 
 static layer layer_create(tg_context *ctx, double weight, double bias)
 {
@@ -63,8 +55,7 @@ static void show(tg_function *f, const char *name, const layer *l, tg_tensor *x)
     tg_tensor *y = NULL;
     check(!tg_call(f, TG_ARGS(tg_bundle_of(&layer_type, l), x),
                    TG_RESULTS(&y)));
-    const float *row = tg_tensor_data(y);
-    printf("predict(%s, x) = [%g %g]\n", name, (double)row[0], (double)row[1]);
+    printf("predict(%s, x) = %s\n", name, tg_tensor_text(y));
     tg_tensor_release(y);
 }
 

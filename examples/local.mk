@@ -46,6 +46,13 @@ examples_running_stats_LDADD = $(example_ldadd)
 examples_tour_LDADD = $(example_ldadd)
 examples_value_or_variable_LDADD = $(example_ldadd)
 
+if HAVE_CXX17
+examples += examples/cxx_tour
+endif
+examples_cxx_tour_SOURCES = examples/cxx_tour.cpp
+examples_cxx_tour_LDADD = $(example_ldadd)
+EXTRA_DIST += examples/cxx_tour.expected
+
 noinst_PROGRAMS += $(examples)
 
 # Two programs: tests/scripts/check-export.sh runs the first, which writes an

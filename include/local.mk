@@ -7,6 +7,7 @@ include_HEADERS += include/tgjit.h
 topicincludedir = $(includedir)/tgjit
 topicinclude_HEADERS = \
 	include/tgjit/base.h \
+	include/tgjit/bundle.h \
 	include/tgjit/cache.h \
 	include/tgjit/context.h \
 	include/tgjit/control.h \

@@ -6,6 +6,7 @@
 #define TGJIT_H
 
 #include "tgjit/base.h"
+#include "tgjit/bundle.h"
 #include "tgjit/cache.h"
 #include "tgjit/context.h"
 #include "tgjit/control.h"

@@ -6,6 +6,7 @@
 
 unit_tests = \
 	tests/api/test_archive \
+	tests/api/test_axes \
 	tests/api/test_bad_input \
 	tests/api/test_bad_input_callbacks \
 	tests/api/test_bad_input_calls \
@@ -15,6 +16,7 @@ unit_tests = \
 	tests/api/test_bad_input_regions \
 	tests/api/test_bound \
 	tests/api/test_bundle \
+	tests/api/test_bundle_define \
 	tests/api/test_call \
 	tests/api/test_checkpoint \
 	tests/api/test_context \
@@ -36,17 +38,20 @@ unit_tests = \
 	tests/api/test_faults_gradient \
 	tests/api/test_faults_host \
 	tests/api/test_faults_jit \
+	tests/api/test_faults_scopes \
 	tests/api/test_function \
 	tests/api/test_gradient \
 	tests/api/test_gradient_effects \
 	tests/api/test_gradient_expected \
 	tests/api/test_gradient_ops \
+	tests/api/test_host_access \
 	tests/api/test_host_call \
 	tests/api/test_machine_memory \
 	tests/api/test_memoised \
 	tests/api/test_nesting \
 	tests/api/test_npy \
 	tests/api/test_op_matrix \
+	tests/api/test_result_slots \
 	tests/api/test_runner \
 	tests/api/test_safetensors \
 	tests/api/test_scale \
@@ -57,9 +62,11 @@ unit_tests = \
 	tests/api/test_semantics_nesting \
 	tests/api/test_semantics_numbers \
 	tests/api/test_semantics_own \
+	tests/api/test_semantics_own_modes \
 	tests/api/test_semantics_scopes \
 	tests/api/test_initialisers \
 	tests/api/test_semantics_resources \
+	tests/api/test_semantics_results \
 	tests/api/test_semantics_threads \
 	tests/api/test_semantics_tracing \
 	tests/api/test_semantics_variables \
@@ -461,6 +468,7 @@ script_tests = \
 	tests/scripts/check-include-direction.sh \
 	tests/scripts/check-lists.sh \
 	tests/scripts/check-matmul.sh \
+	tests/scripts/check-misuse.sh \
 	tests/scripts/check-module.sh \
 	tests/scripts/check-nesting.sh \
 	tests/scripts/check-ops-doc.sh \

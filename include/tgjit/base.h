@@ -35,6 +35,16 @@
 #define TG_PRINTF(text, first) __attribute__((format(printf, text, first)))
 #define TG_COMPILE_ERROR(message) __attribute__((error(message)))
 
+/* Parameters of a function that accepts any argument, also a struct. */
+#ifdef __cplusplus
+#define TG_ANYTHING ...
+#elif __STDC_VERSION__ > 201710L && \
+    (defined __clang__ || (defined __GNUC__ && __GNUC__ > 12))
+#define TG_ANYTHING ...
+#else
+#define TG_ANYTHING
+#endif
+
 /*
  * TG_AUTO(tg_tensor) y = NULL; declares a `tg_tensor *` that is released at the
  * end of its block. For every type that has a release function.

@@ -236,6 +236,16 @@ TG_END_DECLS
 
 #ifndef __cplusplus
 
+#define tg_call(function, ...) tg_call_at(function, __VA_ARGS__, TG_HERE)
+#define tg_bind(function, ...) tg_bind_at(function, __VA_ARGS__, TG_HERE)
+#define tg_concrete_call(concrete, ...) \
+    tg_concrete_call_at(concrete, __VA_ARGS__, TG_HERE)
+#define tg_function_concrete(function, specs, n_specs) \
+    tg_function_concrete_at(function, specs, n_specs, TG_HERE)
+
+/* From here on compilers omit the expansions of macros from their messages. */
+#pragma GCC system_header
+
 /* The spec of a tensor argument: TG_SPEC(TG_F32, TG_UNKNOWN, 10). */
 #define TG_SPEC(dtype, ...) tg_spec_tensor(dtype, TG_DIMS(__VA_ARGS__))
 #define TG_SPEC_VARIABLE_OF(dtype, ...) \
@@ -248,13 +258,6 @@ TG_END_DECLS
         .struct_bytes = sizeof(tg_function_options), \
         .signature = (const tg_spec[]){__VA_ARGS__}, \
         .n_signature = (size_t)TG_COUNT(__VA_ARGS__)})
-
-#define tg_call(function, ...) tg_call_at(function, __VA_ARGS__, TG_HERE)
-#define tg_bind(function, ...) tg_bind_at(function, __VA_ARGS__, TG_HERE)
-#define tg_concrete_call(concrete, ...) \
-    tg_concrete_call_at(concrete, __VA_ARGS__, TG_HERE)
-#define tg_function_concrete(function, specs, n_specs) \
-    tg_function_concrete_at(function, specs, n_specs, TG_HERE)
 
 #else /* __cplusplus */
 

@@ -97,13 +97,21 @@ static inline tg_result tg_out_result(tg_result result)
 }
 
 /* Selected for every other type; a call of it does not compile. */
-tg_result tg_out_unsupported_type(const void *x) TG_COMPILE_ERROR(
+#ifndef __cplusplus
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wstrict-prototypes"
+tg_result tg_out_unsupported_type(TG_ANYTHING) TG_COMPILE_ERROR(
     "not a result slot: pass the address of a tg_tensor * or of a C number, "
     "TG_FRESH(&tensor), or NULL");
+#pragma GCC diagnostic pop
+#endif
 
 TG_END_DECLS
 
 #ifndef __cplusplus
+
+/* From here on compilers omit the expansions of macros from their messages. */
+#pragma GCC system_header
 
 /* TG_OUT(x): converts an address to a result slot, by its type. */
 #define TG_OUT(x) \
@@ -129,8 +137,7 @@ TG_END_DECLS
 
 /* Expands to two arguments: an array of up to 32 slots, and its length. */
 #define TG_RESULTS(...) \
-    __VA_OPT__((const tg_result[]){TG_MAP(TG_OUT, __VA_ARGS__)} +) \
-    0, (size_t)TG_COUNT(__VA_ARGS__)
+    TG_ARRAY(tg_result, TG_OUT, __VA_ARGS__), (size_t)TG_COUNT(__VA_ARGS__)
 
 #else /* __cplusplus */
 

@@ -116,6 +116,14 @@ tg_get_variable(tg_context *ctx, const char *name, tg_dtype dtype,
     return tg_get_variable_at(ctx, name, dtype, (int)dims.size(), dims.begin(),
                               initial, options, site);
 }
+inline tg_variable *
+tg_get_variable_with(tg_context *ctx, const char *name, tg_dtype dtype,
+                     tg_dims dims, tg_initial initial,
+                     const tg_variable_options *options,
+                     tg_site site = TG_HERE)
+{
+    return tg_get_variable(ctx, name, dtype, dims, initial, options, site);
+}
 
 #endif /* __cplusplus */
 

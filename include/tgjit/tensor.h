@@ -82,13 +82,25 @@ TG_API tg_status tg_tensor_get_at(const tg_tensor *tensor, tg_result out,
 
 /*
  * The elements as text, in the format of %v of tg_print. Valid until the next
- * tg_tensor_text of this tensor, or its release. "" on failure.
+ * tg_tensor_text or tg_tensor_format of this tensor, or its release. "" on
+ * failure.
  */
 TG_API const char *tg_tensor_text(const tg_tensor *tensor);
+
+/*
+ * As tg_tensor_text, in a format of tg_print. Every %v and %t stands for this
+ * tensor: tg_tensor_format(x, "x is %t: %v"). Anything else, also after a
+ * percent sign, is copied.
+ */
+TG_API const char *tg_tensor_format(const tg_tensor *tensor,
+                                    const char *format);
 
 TG_END_DECLS
 
 #ifndef __cplusplus
+
+/* From here on compilers omit the expansions of macros from their messages. */
+#pragma GCC system_header
 
 #define tg_tensor_get(tensor, address, ...) \
     tg_tensor_get_at(tensor, TG_OUT(address), TG_DIMS(__VA_ARGS__), TG_HERE)

@@ -31,8 +31,9 @@ TG_API tg_status tg_trace_status(const tg_trace *t);
 
 /*
  * Prints each time a call reaches this point. The first operand is the format,
- * a string in which %v stands for the next value and %% for a percent sign.
- * Long axes are abbreviated to their first and last three elements.
+ * a string in which %v stands for the next value, %t for the dtype and shape of
+ * the next value, as f32[2,3], and %% for a percent sign. Long axes are
+ * abbreviated to their first and last three elements.
  */
 TG_API void tg_print_at(tg_trace *t, const tg_operand *operands,
                         size_t n_operands, tg_site site);
@@ -96,6 +97,9 @@ TG_END_DECLS
 
 #ifndef __cplusplus
 
+/* From here on compilers omit the expansions of macros from their messages. */
+#pragma GCC system_header
+
 #define tg_return(t, ...) tg_return_at(t, TG_ARGS(__VA_ARGS__), TG_HERE)
 #define tg_fail(t, ...) tg_fail_at(t, TG_HERE, __VA_ARGS__)
 #define tg_print(t, ...) tg_print_at(t, TG_ARGS(__VA_ARGS__), TG_HERE)
@@ -122,6 +126,16 @@ inline void tg_return(tg_trace *t, tg_in result, tg_site site = TG_HERE)
 {
     tg_return_at(t, &result, 1, site);
 }
+inline void tg_return(tg_trace *t, tg_site site = TG_HERE)
+{
+    tg_return_at(t, nullptr, 0, site);
+}
+template <typename... more>
+inline void tg_return(tg_located<tg_trace *> t, tg_in first, tg_in second,
+                      const more &...others)
+{
+    tg_return(t.value, {first, second, tg_in(others)...}, t.site);
+}
 #define tg_fail(t, ...) tg_fail_at(t, TG_HERE, __VA_ARGS__)
 inline void tg_print(tg_trace *t, const char *format, tg_ins values = {},
                      tg_site site = TG_HERE)
@@ -133,6 +147,12 @@ inline void tg_print(tg_trace *t, const char *format, tg_ins values = {},
         if (n < 32)
             operands[n++] = value;
     tg_print_at(t, operands, n, site);
+}
+template <typename... more>
+inline void tg_print(tg_located<tg_trace *> t, const char *format,
+                     tg_in first, const more &...others)
+{
+    tg_print(t.value, format, {first, tg_in(others)...}, t.site);
 }
 inline int64_t tg_static_int(tg_trace *t, size_t arg, tg_site site = TG_HERE)
 {

@@ -147,9 +147,14 @@ static inline tg_operand tg_in_const_tensor(const tg_tensor *x)
 }
 
 /* Selected for every other type; a call of it does not compile. */
-tg_operand tg_in_unsupported_type(const void *x) TG_COMPILE_ERROR(
+#ifndef __cplusplus
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wstrict-prototypes"
+tg_operand tg_in_unsupported_type(TG_ANYTHING) TG_COMPILE_ERROR(
     "not an operand: pass a tg_value, tg_variable *, tg_tensor *, number, "
     "string, tg_value_of(variable) or tg_bundle_of(type, bundle)");
+#pragma GCC diagnostic pop
+#endif
 
 /* The contents of a variable, passed as a tensor that cannot be assigned. */
 static inline tg_operand tg_value_of(tg_variable *variable)
@@ -189,6 +194,9 @@ TG_END_DECLS
 
 #ifndef __cplusplus
 
+/* From here on compilers omit the expansions of macros from their messages. */
+#pragma GCC system_header
+
 /*
  * TG_IN(x): converts x to an operand, by its type. The expansion contains x
  * once; a second copy for _Generic would double the text at every level of
@@ -226,8 +234,7 @@ TG_END_DECLS
 /* Expands to two arguments: an array of up to 32 operands, and its length.
    TG_ARGS() passes none. */
 #define TG_ARGS(...) \
-    __VA_OPT__((const tg_operand[]){TG_MAP(TG_IN, __VA_ARGS__)} +) \
-    0, (size_t)TG_COUNT(__VA_ARGS__)
+    TG_ARRAY(tg_operand, TG_IN, __VA_ARGS__), (size_t)TG_COUNT(__VA_ARGS__)
 
 #define tg_variable_assign(variable, value) \
     tg_variable_assign_at(variable, TG_IN(value), TG_HERE)
@@ -237,7 +244,7 @@ TG_END_DECLS
 
 /* Expands to two arguments, rank and extents: TG_DIMS(64, 1024). */
 #define TG_DIMS(...) \
-    (int)TG_COUNT(__VA_ARGS__), __VA_OPT__((const int64_t[]){__VA_ARGS__} +) 0
+    (int)TG_COUNT(__VA_ARGS__), TG_ARRAY(int64_t, TG_ITSELF, __VA_ARGS__)
 #define TG_SCALAR 0, NULL
 
 /* Expands to two arguments, a count and axis numbers: TG_PERM(1, 0). */
@@ -273,6 +280,14 @@ struct tg_in : tg_operand {
 };
 static_assert(sizeof(tg_in) == sizeof(tg_operand), "tg_in adds no members");
 
+/* An argument with the location of the call it is passed to, for functions
+   whose other arguments are a list of any length. */
+template <typename type> struct tg_located {
+    type value;
+    tg_site site;
+    tg_located(type x, tg_site here = TG_HERE) : value(x), site(here) {}
+};
+
 using tg_ins = std::initializer_list<tg_in>;
 using tg_dims = std::initializer_list<int64_t>;
 
@@ -303,6 +318,7 @@ tg_variable_create_with(tg_context *ctx, const char *name, tg_dtype dtype,
 #define TG_ARGS(...) {__VA_ARGS__}
 #define TG_DIMS(...) tg_dims{__VA_ARGS__}
 #define TG_SCALAR tg_dims{}
+#define TG_PERM(...) std::initializer_list<int>{__VA_ARGS__}
 
 #endif /* __cplusplus */
 

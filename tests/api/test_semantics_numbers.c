@@ -30,18 +30,6 @@ static tg_function *function_of(session *s, formula *const *f)
     return tg_function_create(s->ctx, compute, (void *)(uintptr_t)f, NULL);
 }
 
-static void in_modes(void check(session *s))
-{
-    static const char *const modes[] = {"off", "auto", "required"};
-    need_compiler();
-    for (size_t i = 0; i < 3; i++) {
-        session s;
-        session_begin_with(&s, (tg_context_options){.jit = modes[i]});
-        check(&s);
-        session_end(&s);
-    }
-}
-
 /* The result has this dtype, and all elements, as f64, this value. */
 static void check_call_at(int line, session *s, formula *f,
                           const tg_operand *args, size_t n_args,

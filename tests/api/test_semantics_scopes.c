@@ -307,30 +307,28 @@ static void change_shared(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_assign_add(scale, in[0]));
 }
 
+static void check_sharing(session *s)
+{
+    tg_function *f = tg_function_create(s->ctx, scale_by_shared, s, NULL);
+    tg_function *g = tg_function_create(s->ctx, change_shared, s, NULL);
+    check_works(tg_scope_push(s->ctx, "caller", TG_REUSE_OFF));
+    check_f32(call_one(f, TG_ARGS(2.0f)), 6);
+    check_f32(call_one(g, TG_ARGS(4.0f)), 7);
+    check_works(tg_scope_pop(s->ctx));
+    check_f32(call_one(f, TG_ARGS(2.0f)), 14);
+    tg_variable *scale = tg_context_find_variable(s->ctx, "norm/scale");
+    cr_assert_not_null(scale, "the caller's scopes do not count");
+    check_variable(scale, 7);
+    cr_assert_eq(tg_function_variables(f, TG_ALL_VARIABLES, NULL, 0), 1);
+    cr_assert_eq(tg_function_variables(g, TG_ALL_VARIABLES, NULL, 0), 0);
+    tg_variable_release(scale);
+    tg_function_release(f);
+    tg_function_release(g);
+}
+
 Test(semantics, line_22_functions_share_through_a_scope_in_every_mode)
 {
-    static const char *const jits[] = {"off", "required", "auto"};
-    need_compiler();
-    for (int i = 0; i < 3; i++) {
-        session s;
-        session_begin_with(&s, (tg_context_options){.jit = jits[i]});
-        tg_function *f = tg_function_create(s.ctx, scale_by_shared, &s, NULL);
-        tg_function *g = tg_function_create(s.ctx, change_shared, &s, NULL);
-        check_works(tg_scope_push(s.ctx, "caller", TG_REUSE_OFF));
-        check_f32(call_one(f, TG_ARGS(2.0f)), 6);
-        check_f32(call_one(g, TG_ARGS(4.0f)), 7);
-        check_works(tg_scope_pop(s.ctx));
-        check_f32(call_one(f, TG_ARGS(2.0f)), 14);
-        tg_variable *scale = tg_context_find_variable(s.ctx, "norm/scale");
-        cr_assert_not_null(scale, "the caller's scopes do not count");
-        check_variable(scale, 7);
-        cr_assert_eq(tg_function_variables(f, TG_ALL_VARIABLES, NULL, 0), 1);
-        cr_assert_eq(tg_function_variables(g, TG_ALL_VARIABLES, NULL, 0), 0);
-        tg_variable_release(scale);
-        tg_function_release(f);
-        tg_function_release(g);
-        session_end(&s);
-    }
+    in_modes(check_sharing);
 }
 
 static void create_only(tg_trace *t, const tg_value *in, void *user)

@@ -53,6 +53,20 @@ static inline void session_begin_mode(session *s, const mode *m)
                                                .vector_bits = m->vector_bits});
 }
 
+/* Runs a check with TGJIT_JIT off, auto and required; it releases what it
+   creates. */
+static inline void in_modes(void check(session *s))
+{
+    static const char *const modes[] = {"off", "auto", "required"};
+    need_compiler();
+    for (size_t i = 0; i < 3; i++) {
+        session s;
+        session_begin_with(&s, (tg_context_options){.jit = modes[i]});
+        check(&s);
+        session_end(&s);
+    }
+}
+
 /* -- What a scenario sees -------------------------------------------------- */
 
 typedef struct outcome {

@@ -345,6 +345,22 @@ static tg_status check_memory(const tgi_launch *launch,
                                     " of temporaries and results", site);
 }
 
+/* Fails if two results go to one slot. */
+static tg_status check_slots(const tgi_launch *launch,
+                             const tg_result *results, size_t n_results,
+                             tg_site site)
+{
+    for (size_t i = 1; results && i < n_results; i++)
+        for (size_t k = 0; k < i; k++)
+            if (results[i].kind == TG_RESULT_TENSOR &&
+                results[k].kind == TG_RESULT_TENSOR &&
+                results[i].as.tensor == results[k].as.tensor)
+                TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
+                         "%s: results %zu and %zu have the same slot",
+                         launch->concrete->name, k, i);
+    return TG_OK;
+}
+
 tg_status tgi_launch_bind_results(tgi_launch *launch,
                                   const tg_result *results, size_t n_results,
                                   tg_tensor **tensors, tg_site site)
@@ -357,6 +373,7 @@ tg_status tgi_launch_bind_results(tgi_launch *launch,
                          launch->concrete->name, launch->n_results,
                          TGI_PLURAL(launch->n_results), n_results,
                          TGI_WERE(n_results));
+    TGI_TRY(check_slots(launch, results, n_results, site));
     TGI_TRY(check_memory(launch, results, n_results, site));
     for (size_t i = 0; i < n_results && i < launch->n_results; i++) {
         if (!results || results[i].kind == TG_RESULT_NONE)

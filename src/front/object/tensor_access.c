@@ -95,28 +95,50 @@ tg_status tg_tensor_get_at(const tg_tensor *tensor, tg_result out, int n,
 
 /* -- Text ------------------------------------------------------------------ */
 
+/* Keeps a text in the tensor, instead of the previous one. */
+static const char *keep_text(const tg_tensor *tensor, char *text)
+{
+    /* The cached text is not part of the tensor's value. */
+    tg_tensor *mutable_tensor = (tg_tensor *)(uintptr_t)tensor;
+    pthread_mutex_lock(&tensor->ctx->lock);
+    char *replaced = mutable_tensor->text;
+    mutable_tensor->text = text;
+    pthread_mutex_unlock(&tensor->ctx->lock);
+    tgi_free(replaced);
+    return text;
+}
+
+static const char *format_tensor(const tg_tensor *tensor, const char *format,
+                                 const char *who)
+{
+    tgi_api_frame frame = tgi_api_enter(tensor ? tensor->ctx : NULL, who);
+    const char *result = "";
+    if (!tensor || !format) {
+        tgi_error_set(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
+                      "%s: the %s is NULL", who,
+                      tensor ? "format" : "tensor");
+    } else {
+        tgi_strbuf text = {0};
+        tgi_view view;
+        tgi_view_init(&view, tensor->data, tensor->spec.dtype,
+                      tensor->spec.rank, tensor->spec.dims);
+        tgi_format_repeated(format, &view, &text);
+        char *taken = tgi_strbuf_take(&text);
+        if (taken)
+            result = keep_text(tensor, taken);
+        else
+            tgi_error_memory();
+    }
+    tgi_api_leave(frame);
+    return result;
+}
+
 const char *tg_tensor_text(const tg_tensor *tensor)
 {
-    if (!tensor)
-        return "";
-    tgi_api_frame frame = tgi_api_enter(tensor->ctx, __func__);
-    tgi_strbuf text = {0};
-    tgi_view view;
-    tgi_view_init(&view, tensor->data, tensor->spec.dtype, tensor->spec.rank,
-                  tensor->spec.dims);
-    tgi_format_view(&view, &text);
-    char *taken = tgi_strbuf_take(&text), *replaced = taken;
-    if (taken) {
-        /* The cached text is not part of the tensor's value. */
-        tg_tensor *mutable_tensor = (tg_tensor *)(uintptr_t)tensor;
-        pthread_mutex_lock(&tensor->ctx->lock);
-        replaced = mutable_tensor->text;
-        mutable_tensor->text = taken;
-        pthread_mutex_unlock(&tensor->ctx->lock);
-    } else {
-        tgi_error_memory();
-    }
-    tgi_free(replaced);
-    tgi_api_leave(frame);
-    return taken ? taken : "";
+    return format_tensor(tensor, "%v", __func__);
+}
+
+const char *tg_tensor_format(const tg_tensor *tensor, const char *format)
+{
+    return format_tensor(tensor, format, __func__);
 }

@@ -93,7 +93,7 @@ static bool count_placeholders(const char *format, size_t *out_n)
 {
     *out_n = 0;
     for (const char *at = strchr(format, '%'); at; at = strchr(at + 2, '%')) {
-        if (at[1] == 'v')
+        if (at[1] == 'v' || at[1] == 't')
             ++*out_n;
         else if (at[1] != '%')
             return false;
@@ -136,7 +136,7 @@ void tg_print_at(tg_trace *t, const tg_operand *operands, size_t n_operands,
                        "print: the first operand is not a format");
     else if (!count_placeholders(operands[0].as.string, &n_placeholders))
         tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
-                       "print: the format may contain only %%v and %%%%");
+                       "print: the format may contain only %%v, %%t and %%%%");
     else if (n_placeholders != n_operands - 1)
         tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
                        "print: the format takes %zu value%s, but %zu %s "

@@ -7,6 +7,7 @@ examples = \
 	examples/batches \
 	examples/bundle \
 	examples/counter \
+	examples/dataset_batches \
 	examples/epoch \
 	examples/errors \
 	examples/hot_loop \
@@ -28,6 +29,7 @@ example_ldadd = libtgjit.la $(LIBM)
 examples_batches_LDADD = $(example_ldadd)
 examples_bundle_LDADD = $(example_ldadd)
 examples_counter_LDADD = $(example_ldadd)
+examples_dataset_batches_LDADD = $(example_ldadd)
 examples_epoch_LDADD = $(example_ldadd)
 examples_errors_LDADD = $(example_ldadd)
 examples_hot_loop_LDADD = $(example_ldadd)

@@ -10,6 +10,7 @@ topicinclude_HEADERS = \
 	include/tgjit/cache.h \
 	include/tgjit/context.h \
 	include/tgjit/control.h \
+	include/tgjit/dataset.h \
 	include/tgjit/export.h \
 	include/tgjit/function.h \
 	include/tgjit/gradient.h \

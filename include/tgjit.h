@@ -9,6 +9,7 @@
 #include "tgjit/cache.h"
 #include "tgjit/context.h"
 #include "tgjit/control.h"
+#include "tgjit/dataset.h"
 #include "tgjit/export.h"
 #include "tgjit/function.h"
 #include "tgjit/gradient.h"

@@ -22,6 +22,7 @@ unit_tests = \
 	tests/api/test_control_loops \
 	tests/api/test_control_nesting \
 	tests/api/test_control_iterations \
+	tests/api/test_dataset \
 	tests/api/test_dynamic \
 	tests/api/test_einsum_values \
 	tests/api/test_explain \
@@ -44,6 +45,7 @@ unit_tests = \
 	tests/api/test_runner \
 	tests/api/test_scale \
 	tests/api/test_semantics_bundles \
+	tests/api/test_semantics_data \
 	tests/api/test_semantics_effects \
 	tests/api/test_semantics_explain \
 	tests/api/test_semantics_gradients \

@@ -41,6 +41,12 @@
         .what = &the_case, .is_serial = true, \
     }
 
+#define DATA(case_name, the_case, the_sizes) \
+    { \
+        .name = case_name, .sizes = the_sizes, .family = &data_family, \
+        .what = &the_case, .is_serial = true, \
+    }
+
 #define PROCESS(case_name, its_kind) \
     { \
         .name = case_name, .sizes = process_sizes, .family = &process_family, \
@@ -81,6 +87,9 @@ const bench_case all_cases[] = {
     CALL("run", run_case),
     CALL("run_group", run_group_case),
     CALL("call", call_case),
+    DATA("feed", feed_case, feed_sizes),
+    DATA("pipeline", pipeline_case, pipeline_sizes),
+    DATA("pipeline_prefetch", prefetch_case, pipeline_sizes),
     GRAPH("trace", trace_case),
     GRAPH("passes", passes_case),
     GRAPH("compile", compile_case),

@@ -5,6 +5,7 @@
 #ifndef BENCH_CASES_H
 #define BENCH_CASES_H
 
+#include "data_case.h"
 #include "graph_case.h"
 #include "process_case.h"
 #include "tensor_case.h"

@@ -8,6 +8,7 @@ dist_doc_DATA += \
 	docs/AHEAD_OF_TIME.md \
 	docs/ARCHITECTURE.md \
 	docs/CACHE.md \
+	docs/DATASETS.md \
 	docs/DEBUGGING.md \
 	docs/FILES.md \
 	docs/GLOSSARY.md \

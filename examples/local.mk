@@ -8,6 +8,7 @@ examples = \
 	examples/bundle \
 	examples/checkpoint \
 	examples/counter \
+	examples/dataset_batches \
 	examples/epoch \
 	examples/errors \
 	examples/hot_loop \
@@ -30,6 +31,7 @@ examples_batches_LDADD = $(example_ldadd)
 examples_bundle_LDADD = $(example_ldadd)
 examples_checkpoint_LDADD = $(example_ldadd)
 examples_counter_LDADD = $(example_ldadd)
+examples_dataset_batches_LDADD = $(example_ldadd)
 examples_epoch_LDADD = $(example_ldadd)
 examples_errors_LDADD = $(example_ldadd)
 examples_hot_loop_LDADD = $(example_ldadd)

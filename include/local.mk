@@ -11,6 +11,7 @@ topicinclude_HEADERS = \
 	include/tgjit/cache.h \
 	include/tgjit/context.h \
 	include/tgjit/control.h \
+	include/tgjit/dataset.h \
 	include/tgjit/dlpack.h \
 	include/tgjit/export.h \
 	include/tgjit/file.h \

@@ -10,6 +10,7 @@
 #include "tgjit/cache.h"
 #include "tgjit/context.h"
 #include "tgjit/control.h"
+#include "tgjit/dataset.h"
 #include "tgjit/dlpack.h"
 #include "tgjit/export.h"
 #include "tgjit/file.h"

@@ -7,6 +7,7 @@ EXTRA_DIST += \
 	src/base/README.md \
 	src/build/README.md \
 	src/front/call/README.md \
+	src/front/data/README.md \
 	src/front/export/README.md \
 	src/front/file/README.md \
 	src/front/object/README.md \
@@ -239,6 +240,8 @@ libtgjit_core_la_SOURCES += \
 	src/front/object/initialiser.c \
 	src/front/object/initialiser.h \
 	src/front/object/orthogonalise.c \
+	src/front/object/result_slot.c \
+	src/front/object/result_slot.h \
 	src/front/object/scope.c \
 	src/front/object/scope.h \
 	src/front/object/tensor.c \
@@ -262,6 +265,8 @@ libtgjit_core_la_SOURCES += \
 libtgjit_core_la_SOURCES += \
 	src/front/call/apply.c \
 	src/front/call/bound.c \
+	src/front/call/bound.h \
+	src/front/call/bound_extents.c \
 	src/front/call/call.c \
 	src/front/call/compile_policy.c \
 	src/front/call/compile_policy.h \
@@ -309,6 +314,24 @@ libtgjit_core_la_SOURCES += \
 	src/front/ops/ops_random.c \
 	src/front/ops/ops_scan.c \
 	src/front/ops/ops_state.c
+
+# -- src/front/data: datasets and iterators ----------------------------------
+
+libtgjit_core_la_SOURCES += \
+	src/front/data/dataset.c \
+	src/front/data/dataset_batch.c \
+	src/front/data/dataset_cache.c \
+	src/front/data/dataset_count.c \
+	src/front/data/dataset_element.c \
+	src/front/data/dataset_from.c \
+	src/front/data/dataset_generator.c \
+	src/front/data/dataset_interleave.c \
+	src/front/data/dataset_map.c \
+	src/front/data/dataset_object.h \
+	src/front/data/dataset_prefetch.c \
+	src/front/data/dataset_shuffle.c \
+	src/front/data/dataset_zip.c \
+	src/front/data/iterator.c
 
 # -- src/front/export: ahead-of-time export ----------------------------------
 

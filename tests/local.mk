@@ -27,6 +27,7 @@ unit_tests = \
 	tests/api/test_control_nesting \
 	tests/api/test_control_iterations \
 	tests/api/test_csv \
+	tests/api/test_dataset \
 	tests/api/test_dlpack \
 	tests/api/test_dynamic \
 	tests/api/test_einsum_values \
@@ -56,6 +57,7 @@ unit_tests = \
 	tests/api/test_safetensors \
 	tests/api/test_scale \
 	tests/api/test_semantics_bundles \
+	tests/api/test_semantics_data \
 	tests/api/test_semantics_effects \
 	tests/api/test_semantics_explain \
 	tests/api/test_semantics_gradients \

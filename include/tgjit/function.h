@@ -139,7 +139,28 @@ TG_API tg_status tg_run(tg_bound *bound);
 TG_API TG_MUST_CHECK tg_status tg_bound_set(tg_bound *bound, size_t arg,
                                             const void *data);
 
-/* Makes `data` the memory that result `result` is written to. */
+/*
+ * Makes the tensor argument `arg`. It has the dtype and rank of the argument
+ * but may have other extents, as the last batch of an epoch. The bound call
+ * retains it. The next tg_run prepares the call for the new extents, and fails
+ * if the function rejects them; it keeps what it has prepared for the last 16
+ * sets of extents, so that returning to one allocates nothing. Where the shape
+ * of a result depends on them, the run writes to another tensor: see
+ * tg_bound_result.
+ */
+TG_API TG_MUST_CHECK tg_status tg_bound_set_tensor(tg_bound *bound, size_t arg,
+                                                   tg_tensor *tensor);
+
+/*
+ * The tensor that the last run wrote result `result` to, borrowed; before the
+ * first run, the tensor of tg_bind. It is valid until the bound call runs with
+ * other extents. NULL if the result has no tensor. A run also stores it in a
+ * slot that was marked TG_FRESH in tg_bind, whose address must be valid then.
+ */
+TG_API tg_tensor *tg_bound_result(const tg_bound *bound, size_t result);
+
+/* Makes `data` the memory that result `result` is written to. Runs fail while
+   the result has another size. */
 TG_API TG_MUST_CHECK tg_status tg_bound_set_result(tg_bound *bound,
                                                    size_t result, void *data);
 

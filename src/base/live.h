@@ -16,6 +16,8 @@ typedef enum tgi_live_kind {
     TGI_LIVE_CONCRETE,
     TGI_LIVE_BOUND,
     TGI_LIVE_TRACE,
+    TGI_LIVE_DATASET,
+    TGI_LIVE_ITERATOR,
     TGI_LIVE_GRAPH,
     TGI_LIVE_DIMS,
     TGI_LIVE_LITERAL,

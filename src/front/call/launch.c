@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/fpenv.h"
 #include "front/call/dump_repro.h"
 #include "front/object/dump_file.h"
@@ -103,8 +104,11 @@ static tg_status set_params(tgi_launch *launch, const tgi_args *args)
         if (arg->variable) {
             launch->param_bytes[p] = arg->variable->spec.bytes;
             TGI_TRY(set_variable_value(launch, p, arg->variable));
-        } else if (arg->tensor) {
-            launch->param_bytes[p] = arg->tensor->spec.bytes;
+        } else if (arg->tensor || arg->data) {
+            /* The extents have been checked. */
+            (void)tgi_checked_bytes(arg->rank, arg->dims,
+                                    tgi_dtype_bytes(arg->dtype),
+                                    &launch->param_bytes[p]);
             launch->params[p] = (void *)(uintptr_t)arg->data;
         } else {
             launch->param_bytes[p] = tgi_dtype_bytes(arg->dtype);
@@ -240,21 +244,7 @@ void tgi_launch_end(tgi_launch *launch)
 
 /* -- Results --------------------------------------------------------------- */
 
-/* What a result slot and the result itself are, for messages. */
-static tg_status fail_result(const tgi_launch *launch, size_t i,
-                             tg_status status, const tgi_spec *result,
-                             const char *slot, tg_site site)
-{
-    char text[256];
-    TGI_FAIL(status, site, "%s: result %zu is %s, but the output %s",
-             launch->concrete->name, i,
-             tgi_spec_text(result->dtype, result->rank, result->dims, text,
-                           sizeof(text)),
-             slot);
-}
-
-/* dtype and shape of result i. */
-static tgi_spec result_spec(const tgi_launch *launch, size_t i)
+tgi_spec tgi_launch_result_spec(const tgi_launch *launch, size_t i)
 {
     const tgi_graph *graph = launch->concrete->graph;
     tgi_spec spec = {
@@ -267,64 +257,13 @@ static tgi_spec result_spec(const tgi_launch *launch, size_t i)
     return spec;
 }
 
-/* Binds result i to a C number. */
-static tg_status bind_number(tgi_launch *launch, size_t i,
-                             const tg_result *slot, tg_site site)
+/* Result i, for its slot. */
+static tgi_slot_result slot_result(const tgi_launch *launch, size_t i)
 {
-    const tgi_spec spec = result_spec(launch, i);
-    char text[64];
-    snprintf(text, sizeof(text), "is a number of type %s",
-             tg_dtype_name(slot->dtype));
-    if (spec.dtype != slot->dtype)
-        return fail_result(launch, i, TG_ERROR_DTYPE, &spec, text, site);
-    if (spec.bytes != (int64_t)tg_dtype_bytes(spec.dtype))
-        return fail_result(launch, i, TG_ERROR_SHAPE, &spec, text, site);
-    launch->results[i] = slot->as.number;
-    return TG_OK;
-}
-
-/* The tensor of result i: a new one, or the user's `given`, checked. */
-static tg_status choose_result_tensor(tgi_launch *launch, size_t i,
-                                      const tg_result *slot,
-                                      tg_tensor **out_tensor, tg_site site)
-{
-    tg_concrete *c = launch->concrete;
-    const tgi_spec spec = result_spec(launch, i);
-    tg_tensor *given = *slot->as.tensor;
-    if (given && given->ctx != c->ctx)
-        TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
-                 "%s: result %zu: the tensor belongs to another context",
-                 c->name, i);
-    if (given && given->is_read_only && !slot->is_fresh)
-        TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
-                 "%s: result %zu: the memory of the tensor is read-only",
-                 c->name, i);
-    if (given && !given->is_read_only &&
-        tgi_spec_equals(&given->spec, &spec)) {
-        *out_tensor = given;
-        return TG_OK;
-    }
-    if (!given || slot->is_fresh) {
-        *out_tensor = tg_tensor_create(c->ctx, spec.dtype, spec.rank,
-                                       spec.dims, tg_zeros());
-        return *out_tensor ? TG_OK : tg_error_last()->status;
-    }
-    char text[300] = "tensor is ";
-    tgi_spec_text(given->spec.dtype, given->spec.rank, given->spec.dims,
-                  text + strlen(text), 256);
-    return fail_result(launch, i, TG_ERROR_SHAPE, &spec, text, site);
-}
-
-void tgi_result_store(const tg_result *result, tg_tensor *tensor,
-                      tg_status status)
-{
-    tg_tensor *replaced = *result->as.tensor;
-    if (status || (replaced && !result->is_fresh)) {
-        tg_tensor_release(tensor);
-        return;
-    }
-    *result->as.tensor = tensor;
-    tg_tensor_release(replaced);
+    return (tgi_slot_result){.who = launch->concrete->name,
+                             .what = "result",
+                             .number = i,
+                             .spec = tgi_launch_result_spec(launch, i)};
 }
 
 /* Checks new result tensors and temporaries against the memory limit. */
@@ -378,12 +317,14 @@ tg_status tgi_launch_bind_results(tgi_launch *launch,
     for (size_t i = 0; i < n_results && i < launch->n_results; i++) {
         if (!results || results[i].kind == TG_RESULT_NONE)
             continue;
+        const tgi_slot_result result = slot_result(launch, i);
         if (results[i].kind == TG_RESULT_NUMBER) {
-            TGI_TRY(bind_number(launch, i, &results[i], site));
+            TGI_TRY(tgi_slot_check_number(&result, &results[i], site));
+            launch->results[i] = results[i].as.number;
             continue;
         }
-        TGI_TRY(
-            choose_result_tensor(launch, i, &results[i], &tensors[i], site));
+        TGI_TRY(tgi_slot_choose_tensor(launch->concrete->ctx, &result,
+                                       &results[i], &tensors[i], site));
         launch->results[i] = tensors[i]->data;
     }
     /* The buffers of the previous call have already been checked. */

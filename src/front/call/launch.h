@@ -7,6 +7,7 @@
 #define TGI_LAUNCH_H
 
 #include "front/call/function_object.h"
+#include "front/object/result_slot.h"
 
 /* A variable passed by value to a call that also writes it: copied before each
    run. */
@@ -83,10 +84,8 @@ tg_status tgi_launch_bind_results(tgi_launch *launch,
                                   const tg_result *results, size_t n_results,
                                   tg_tensor **tensors, tg_site site);
 
-/* Stores a new tensor to its slot and takes over the reference to it. Releases
-   the tensor if the call has failed, or if the slot has been filled since. */
-void tgi_result_store(const tg_result *result, tg_tensor *tensor,
-                      tg_status status);
+/* dtype and shape of result i. */
+tgi_spec tgi_launch_result_spec(const tgi_launch *launch, size_t i);
 
 /* Fails if a result overlaps another result, a variable, or a part of an
    argument. */

@@ -113,7 +113,8 @@ typedef enum tg_status {
     TG_ERROR_UNSUPPORTED = 13,     /* not available in this build */
     TG_ERROR_INTERNAL = 14,        /* an invariant of the library is broken */
     TG_ERROR_FILE = 15,            /* a file or directory cannot be used */
-    TG_ERROR_LIMIT = 16            /* too many iterations, too deep nesting */
+    TG_ERROR_LIMIT = 16,           /* too many iterations, too deep nesting */
+    TG_ERROR_ASSERT = 17           /* the condition of a tg_assert is false */
 } tg_status;
 
 /* A short name such as "shape error" or "out of memory"; never NULL. */

@@ -79,6 +79,7 @@ const bench_case all_cases[] = {
     TENSOR("attention", attention_case, attention_sizes, 0, 4),
     LOOP(scan_case, scan_sizes),
     LOOP(lorenz_case, lorenz_sizes),
+    LOOP(lorenz_assert_case, lorenz_assert_sizes),
     LOOP(wave_case, wave_sizes),
     TENSOR("loop", while_case, while_sizes, 0, 92 * WHILE_ITERATIONS),
     LOOP_OF("gradient", scan_gradient_case, scan_sizes),

@@ -22,7 +22,7 @@ typedef struct world {
     tg_value kept;     /* a value of a trace that has ended */
 } world;
 
-enum { MISTAKES = 10 };
+enum { MISTAKES = 11 };
 
 /* Makes the mistake that the last argument selects. */
 static void mistaken(tg_trace *t, const tg_value *in, void *user)
@@ -62,6 +62,9 @@ static void mistaken(tg_trace *t, const tg_value *in, void *user)
         break;
     case 9:
         tg_apply(w->self, TG_ARGS(x, i, TG_STATIC(9)), &y, 1);
+        break;
+    case 10:
+        tg_assert(t, tg_lt(i, 3), "an index of %v is above 2", i);
         break;
     }
     tg_return(t, y);

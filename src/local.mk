@@ -311,6 +311,7 @@ libtgjit_core_la_SOURCES += \
 	src/front/ops/ops_host.c \
 	src/front/ops/ops_list.c \
 	src/front/ops/ops_nn.c \
+	src/front/ops/ops_print.c \
 	src/front/ops/ops_random.c \
 	src/front/ops/ops_scan.c \
 	src/front/ops/ops_state.c

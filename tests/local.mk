@@ -56,6 +56,8 @@ unit_tests = \
 	tests/api/test_runner \
 	tests/api/test_safetensors \
 	tests/api/test_scale \
+	tests/api/test_semantics_assert \
+	tests/api/test_semantics_assert_gradients \
 	tests/api/test_semantics_bundles \
 	tests/api/test_semantics_data \
 	tests/api/test_semantics_effects \

@@ -124,7 +124,8 @@ typedef enum tg_status {
     TG_ERROR_INTERNAL = 14,        /* an invariant of the library is broken */
     TG_ERROR_FILE = 15,            /* a file or directory cannot be used */
     TG_ERROR_LIMIT = 16,           /* too many iterations, too deep nesting */
-    TG_END_OF_DATA = 17            /* no element is left; not an error */
+    TG_ERROR_ASSERT = 17,          /* the condition of a tg_assert is false */
+    TG_END_OF_DATA = 18            /* no element is left; not an error */
 } tg_status;
 
 /* A short name such as "shape error" or "out of memory"; never NULL. */

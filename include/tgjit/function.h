@@ -127,8 +127,8 @@ tg_bind_at(tg_function *function, const tg_operand *args, size_t n_args,
 TG_API void tg_bound_release(tg_bound *bound);
 TG_DEFINE_AUTO(tg_bound)
 
-/* Runs a bound call, without lookup and, unless it prints, without
-   allocation. */
+/* Runs a bound call, without lookup and, unless it prints or an assert fails,
+   without allocation. */
 TG_API tg_status tg_run(tg_bound *bound);
 
 /*

@@ -132,7 +132,7 @@ TG_API void tg_host_call_with_gradient_at(
 /*
  * Runs `body` on `args`. The backward pass recomputes its intermediate values
  * instead of saving them, which trades time for memory. `body` must not
- * assign, print or call the host.
+ * assign, print, assert or call the host.
  */
 TG_API void tg_checkpoint_at(tg_callback *body, void *user,
                              const tg_operand *args, size_t n_args,

@@ -161,6 +161,7 @@ const char *tg_status_name(tg_status status)
         [TG_ERROR_INTERNAL] = "internal error",
         [TG_ERROR_FILE] = "file error",
         [TG_ERROR_LIMIT] = "limit reached",
+        [TG_ERROR_ASSERT] = "assertion failed",
         [TG_END_OF_DATA] = "end of data",
     };
     const size_t n = sizeof names / sizeof *names;

@@ -377,6 +377,8 @@ static void accumulate(tg_trace *t, const tg_value *in, void *user)
     tg_assign_sub(in[0], 0);
     tg_print(t, "%v then %v", {before, in[0]});
     tg_print(t, "plain");
+    tg_assert(t, tg_gt(in[1], 0), "%v and %v", {in[1], before});
+    tg_assert(t, true, "plain");
     tg_return(t, {calls, first});
 }
 
@@ -405,6 +407,9 @@ Test(cxx, state_is_read_assigned_and_printed)
     cr_assert(taken(calls) == floats({2}));
     cr_assert_str_eq(printed.c_str(),
                      "1 then 3.5\nplain\n3.5 then 4\nplain\n");
+    cr_assert_eq(tg_call(f, {v, -0.5f}, {nullptr, nullptr}), TG_ERROR_ASSERT);
+    cr_assert_not_null(strstr(tg_error(ctx), "assert: -0.5 and 4"));
+    cr_assert_not_null(strstr(tg_error(ctx), "test_cxx.cpp:"));
     tg_variable_release(v);
     tg_function_release(f);
     tg_context_release(ctx);

@@ -506,6 +506,32 @@ Test(faults, prints)
     check_every_fault(print_scenario);
 }
 
+/* The second assert fails, or memory does. */
+static void assert_much(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_assert(t, tg_ge(in[0], in[0]), "%v and %v", in[0], 1);
+    tg_assert(t, tg_lt(tg_reduce_max(in[0], TG_ALL_AXES), -100),
+              "%v and %v %%", in[0], tg_iota(TG_F64, TG_DIMS(20, 20, 3), 0));
+    tg_print(t, "never");
+}
+
+static bool assert_scenario(void)
+{
+    world w;
+    bool good = world_begin(&w) && make_function(&w, 0, assert_much) &&
+                make_vector(&w, 0, 8) &&
+                tg_call(w.f[0], TG_ARGS(w.x[0]), TG_RESULTS()) ==
+                    TG_ERROR_ASSERT;
+    world_end(&w);
+    return good;
+}
+
+Test(faults, asserts)
+{
+    check_every_fault(assert_scenario);
+}
+
 static void draw_much(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;

@@ -564,10 +564,11 @@ static tg_dtype type_of(const op_case *c, int op)
 }
 
 /* Random words have two dtypes, whatever the key's. test_host_call.c tests
-   host calls. */
+   host calls, test_semantics_assert.c FAIL. */
 static bool is_taken(int op, int dtype)
 {
     return tgi_dtype_is_valid(dtype) && op != TGI_OP_HOST &&
+           op != TGI_OP_FAIL &&
            op != TGI_OP_UNSET && /* its elements are unspecified */
            (op == TGI_OP_RANDOM_BITS
                 ? tgi_kernel_random(dtype) != NULL

@@ -105,6 +105,10 @@ static inline tg_status note_status(outcome *out, tg_status status)
     return status;
 }
 
+/* Notes the status and message of a call whose assert fails with these texts. */
+#define check_asserts(out, call, ...) \
+    check_fails(note_status(out, call), TG_ERROR_ASSERT, __VA_ARGS__)
+
 /* -- Comparing ------------------------------------------------------------- */
 
 typedef void scenario(session *s, outcome *out);
@@ -130,6 +134,22 @@ static inline void check_modes(scenario *run)
                          all_modes[i].name, k, want.n, (int)(want.n - k),
                          out->bytes + k, (int)(want.n - k), want.bytes + k);
     }
+}
+
+/* The same, also in mode auto; without a compiler, runs the scenario there and
+   interpreted. */
+static inline void check_all_modes(scenario *run)
+{
+    static outcome out;
+    static const char *const modes[] = {"off", "auto"}; /* need no compiler */
+    for (int i = 0; i < 2; i++) {
+        session s;
+        out.n = 0;
+        session_begin_with(&s, (tg_context_options){.jit = modes[i]});
+        run(&s, &out);
+        session_end(&s);
+    }
+    check_modes(run);
 }
 
 #endif /* TGI_TEST_MODES_H */

@@ -347,7 +347,8 @@ Test(bound, what_cannot_be_bound_is_refused)
     cr_assert_null(tg_bind(f, TG_ARGS(x, x), TG_RESULTS(&y)));
     check_record(TG_ERROR_DTYPE, "gather: ");
     cr_assert_null(tg_bind(f, TG_ARGS(x, 0), TG_RESULTS(&y, &y)));
-    check_record(TG_ERROR_INVALID_ARGUMENT, "returns 1 result, but 2 were requested");
+    check_record(TG_ERROR_INVALID_ARGUMENT,
+                 "returns 1 result, but 2 were requested");
     cr_assert_null(y);
     tg_bound_release(NULL);
     check_fails(tg_run(NULL), TG_ERROR_INVALID_ARGUMENT, "tg_run");

@@ -85,7 +85,7 @@ CALLBACK(inner)
     tg_return(t, tg_exp(y));
 }
 
-/* -- One thing each: the number of runs grows with the square ---------------- */
+/* -- One feature per callback: the runs grow with the square of its size --- */
 
 CALLBACK(through_loops)
 {

@@ -539,7 +539,8 @@ Test(variable, a_stand_in_is_no_variable_for_the_host)
                  "only in its own trace");
     check_fails(tg_variable_unmap(v), TG_ERROR_TRACE, "is a placeholder");
     float data[2];
-    check_fails(tg_variable_get(v, data, 8), TG_ERROR_TRACE, "is a placeholder");
+    check_fails(tg_variable_get(v, data, 8), TG_ERROR_TRACE,
+                "is a placeholder");
     tg_function *look = tg_function_create(s.ctx, peek, NULL, NULL);
     check_fails(tg_call(look, TG_ARGS(v), TG_NO_RESULTS), TG_ERROR_TRACE,
                 "is a placeholder");

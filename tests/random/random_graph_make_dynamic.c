@@ -118,10 +118,10 @@ void rg_make_dynamic_change(rg_maker *m, tgi_op op)
             m, part,
             RG_DO(m, tg_dynamic_slice(x.operand, axis, start.operand, told)));
         rg_operand less = rg_immediate_exact(m, (tg_dtype)type.dtype);
-        rg_operand new = rg_keep(
+        rg_operand update = rg_keep(
             m, part, RG_DO(m, tg_sub(own.operand, less.operand)));
         x = rg_keep(m, type,
-                    RG_DO(m, tg_dynamic_update_slice(x.operand, new.operand,
+                    RG_DO(m, tg_dynamic_update_slice(x.operand, update.operand,
                                                      axis, start.operand)));
     }
 }
@@ -138,11 +138,11 @@ void rg_make_assign_part(rg_maker *m, tgi_op op)
     rg_operand x = rg_keep(m, v.type, RG_DO(m, tg_read(v.operand)));
     rg_operand update = take_update(m, &x, axis);
     rg_operand start = rg_take_start(m);
-    rg_operand new = rg_keep(
+    rg_operand updated = rg_keep(
         m, v.type,
         RG_DO(m, tg_dynamic_update_slice(x.operand, update.operand, axis,
                                          start.operand)));
-    rg_keep(m, v.type, RG_DO(m, tg_assign(v.operand, new.operand)));
+    rg_keep(m, v.type, RG_DO(m, tg_assign(v.operand, updated.operand)));
 }
 
 /* -- Scatter --------------------------------------------------------------- */

@@ -316,10 +316,12 @@ Test(build_symbolic, a_dynamic_slice_is_not_larger_than_its_axis)
     check_attempts(four_from_somewhere, {S(9), NOTHING, S(4), NULL},
                    {S(4), NOTHING, S(4), NULL},
                    {S(3), NOTHING, NOTHING,
-                    "dynamic_slice: size of the slice and extent: 4 exceeds 3"});
+                    "dynamic_slice: size of the slice and extent: "
+                    "4 exceeds 3"});
     check_attempts(as_many_as_in_y, {S(2, 9), S(5), S(2, 5), NULL},
                    {S(2, 9), S(10), NOTHING,
-                    "dynamic_slice: size of the slice and extent: 10 exceeds 9"});
+                    "dynamic_slice: size of the slice and extent: "
+                    "10 exceeds 9"});
 }
 
 /* -- Reductions and products ----------------------------------------------- */

@@ -98,7 +98,8 @@ static tg_value build_random_numbers(const char *name, bool is_normal,
     if (tgi_operation_begin(&o, name, site)) {
         if (dtype != TG_F32 && dtype != TG_F64) {
             tgi_build_fail(&o.b, TG_ERROR_DTYPE, NULL, 0,
-                           "gives f32 or f64, not %s", tg_dtype_name(dtype));
+                           "the dtype must be f32 or f64, not %s",
+                           tg_dtype_name(dtype));
         } else if (is_variable(o.t, &source)) {
             tgi_ref generator =
                 tgi_trace_variable_operand(o.t, source, name, site);

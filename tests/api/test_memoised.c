@@ -81,7 +81,7 @@ static void changes(session *s, outcome *out)
     tg_function_release(f);
 }
 
-Test(kept, a_variable_that_changes_is_seen)
+Test(memoised, a_variable_that_changes_is_seen)
 {
     check_modes(changes);
 }
@@ -122,7 +122,7 @@ static void others(session *s, outcome *out)
     tg_function_release(f);
 }
 
-Test(kept, each_variable_is_itself)
+Test(memoised, each_variable_is_itself)
 {
     check_modes(others);
 }
@@ -159,7 +159,7 @@ static void trains(session *s, outcome *out)
     tg_function_release(f);
 }
 
-Test(kept, a_call_that_writes_reads_what_it_has_written)
+Test(memoised, a_call_that_writes_reads_its_own_writes)
 {
     check_modes(trains);
 }
@@ -204,7 +204,7 @@ static void failures(session *s, outcome *out)
     tg_function_release(f);
 }
 
-Test(kept, a_call_that_failed_keeps_nothing)
+Test(memoised, a_call_that_failed_keeps_nothing)
 {
     check_modes(failures);
 }
@@ -213,7 +213,7 @@ Test(kept, a_call_that_failed_keeps_nothing)
 
 /* Memory that is changed without the library's knowledge is not packed
    again. */
-Test(kept, what_is_packed_is_not_packed_again)
+Test(memoised, packed_operands_are_memoised)
 {
     session s;
     float kept[ROWS * COLUMNS];

@@ -216,7 +216,7 @@ Test(tiers, a_log_cannot_wait_for_its_own_compile)
 
 /* -- Long compiles --------------------------------------------------------- */
 
-Test(tiers, nobody_waits_for_long_compiles_but_bound_calls, .timeout = 120)
+Test(tiers, only_bound_calls_wait_for_long_compiles, .timeout = 120)
 {
     need_compiler();
     gate g;
@@ -280,7 +280,7 @@ static void sum_without_end(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, y);
 }
 
-Test(tiers, what_would_be_compiled_for_ever_is_interpreted)
+Test(tiers, functions_with_very_long_compiles_are_interpreted)
 {
     need_compiler();
     static tg_callback *const callbacks[] = {add_without_end, sum_without_end};

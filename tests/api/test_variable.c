@@ -235,7 +235,7 @@ Test(variable, bad_arguments_are_refused)
     session_end(&s);
 }
 
-Test(variable, no_variable_is_told_as_such)
+Test(variable, invalid_variables_are_reported)
 {
     cr_assert_null(tg_variable_retain(NULL));
     tg_variable_release(NULL);
@@ -422,7 +422,7 @@ Test(variable, a_call_on_a_mapped_group_is_busy)
 }
 
 /* If one lock of a call is refused, those already taken are released. */
-Test(variable, a_busy_call_gives_back_what_it_has_locked)
+Test(variable, a_busy_call_releases_its_locks)
 {
     session s;
     session_begin(&s);
@@ -460,7 +460,7 @@ static void print_it(tg_trace *t, const tg_value *in, void *user)
 }
 
 /* The print runs inside the call, which holds the variable. */
-Test(variable, user_code_inside_a_call_cannot_map_what_the_call_uses)
+Test(variable, user_code_inside_a_call_cannot_map_its_variables)
 {
     tg_status statuses[3] = {TG_OK, TG_OK, TG_OK};
     tg_context_options options = TG_CONTEXT_OPTIONS_INIT;

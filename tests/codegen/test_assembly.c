@@ -11,7 +11,7 @@
 
 #define I8(...) tg_spec_tensor(TG_I8, TG_DIMS(__VA_ARGS__))
 
-/* -- What the recipes ask for ---------------------------------------------- */
+/* -- Primitives of recipes ------------------------------------------------- */
 
 /* Bytes of the FMAs in a recording, for one element. */
 static int fma_bytes_of(const recording *r)
@@ -175,7 +175,7 @@ static const char sample[] =
     "\tjne\t.LBB1_1\n"
     "\tretq\n";
 
-Test(assembly, the_reader_sees_what_is_bad)
+Test(assembly, the_reader_detects_bad_code)
 {
     static assembly a;
     cr_assert(assembly_read(&a, sample), "%s", a.fault);
@@ -262,7 +262,7 @@ static void black_scholes(tg_trace *t, const tg_value *in, void *user)
 }
 
 /* As for chains: a strip is as long as one. */
-Test(assembly, long_bodies_in_strips)
+Test(assembly, long_bodies_are_strip_mined)
 {
     CHECK(black_scholes, ((demands){.spills = 8}), F32(1 << 16), F32(1 << 16),
           F32(1 << 16));
@@ -357,7 +357,7 @@ Test(assembly, steps)
     CHECK(every_second, STRICT, F64(1 << 20));
 }
 
-/* -- Tiny graphs ----------------------------------------------------------- */
+/* -- Small graphs ---------------------------------------------------------- */
 
 /* Reductions along rows and columns, matrix products, and scalars. */
 static void several_kernels(tg_trace *t, const tg_value *in, void *user)
@@ -390,7 +390,7 @@ static void check_is_straight(const tgi_loops *loops, const char *text)
                   "buffer %zu needs memory", i);
 }
 
-Test(assembly, tiny_graphs_are_straight_lines)
+Test(assembly, small_graphs_are_straight_line_code)
 {
     assembled as;
     assemble(&as, several_kernels, NO_SYMBOLS, F32(3, 3), F32(3));

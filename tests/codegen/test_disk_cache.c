@@ -11,7 +11,7 @@
 
 /* -- Found and not found --------------------------------------------------- */
 
-Test(store, what_is_saved_is_found)
+Test(disk_cache, saved_entries_are_found)
 {
     place p;
     place_begin(&p);
@@ -37,7 +37,7 @@ Test(store, what_is_saved_is_found)
     place_end(&p);
 }
 
-Test(store, large_values_begin_where_memory_begins)
+Test(disk_cache, large_values_begin_where_memory_begins)
 {
     enum { BYTES = 300000 };
     place p;
@@ -58,7 +58,7 @@ Test(store, large_values_begin_where_memory_begins)
     place_end(&p);
 }
 
-Test(store, keys_of_the_same_hash_are_told_apart)
+Test(disk_cache, keys_with_equal_hashes_are_distinguished)
 {
     place p;
     place_begin(&p);
@@ -76,7 +76,7 @@ Test(store, keys_of_the_same_hash_are_told_apart)
     place_end(&p);
 }
 
-Test(store, no_store_holds_nothing)
+Test(disk_cache, no_store_holds_nothing)
 {
     place p;
     place_begin(&p);
@@ -92,7 +92,7 @@ Test(store, no_store_holds_nothing)
     place_end(&p);
 }
 
-Test(store, those_who_open_a_directory_alike_share_a_store)
+Test(disk_cache, those_who_open_a_directory_alike_share_a_store)
 {
     place p;
     place_begin(&p);
@@ -137,7 +137,7 @@ static bool fault_scenario(void)
     return good;
 }
 
-Test(store, memory_that_is_out_harms_no_entry)
+Test(disk_cache, memory_that_is_out_harms_no_entry)
 {
     place p;
     place_begin(&p);
@@ -148,7 +148,7 @@ Test(store, memory_that_is_out_harms_no_entry)
 
 /* -- Uses and room --------------------------------------------------------- */
 
-Test(store, a_use_is_noted_once_an_hour)
+Test(disk_cache, a_use_is_noted_once_an_hour)
 {
     place p;
     place_begin(&p);
@@ -161,7 +161,8 @@ Test(store, a_use_is_noted_once_an_hour)
     cr_assert_geq(age_of(path), 1800, "it was used not long ago");
     set_age(path, 7200);
     cr_assert(holds(&p, reader, "key", "value"));
-    cr_assert_geq(age_of(path), 7200, "who only reads notes nothing");
+    cr_assert_geq(age_of(path), 7200,
+                  "a read-only cache does not update the time");
     cr_assert(holds(&p, store, "key", "value"));
     cr_assert_lt(age_of(path), 1800);
     set_age(path, -7200);
@@ -178,7 +179,7 @@ static uint64_t bytes_of(const char *key, const char *value)
     return tgi_cache_entry_bytes(text(key), text(value));
 }
 
-Test(store, the_least_recently_used_go_first)
+Test(disk_cache, the_least_recently_used_go_first)
 {
     enum { N = 16 };
     place p;
@@ -206,7 +207,7 @@ Test(store, the_least_recently_used_go_first)
     place_end(&p);
 }
 
-Test(store, there_is_never_more_than_the_bound)
+Test(disk_cache, there_is_never_more_than_the_bound)
 {
     place p;
     place_begin(&p);
@@ -228,7 +229,7 @@ Test(store, there_is_never_more_than_the_bound)
     place_end(&p);
 }
 
-Test(store, one_entry_may_fill_the_room_but_not_more)
+Test(disk_cache, one_entry_may_fill_the_room_but_not_more)
 {
     place p;
     place_begin(&p);
@@ -270,7 +271,7 @@ static const char *make_temporary(const place *p, long writer, int number)
     return path;
 }
 
-Test(store, orphans_are_swept_when_something_is_saved)
+Test(disk_cache, orphans_are_swept_when_something_is_saved)
 {
     place p;
     place_begin(&p);
@@ -299,7 +300,7 @@ Test(store, orphans_are_swept_when_something_is_saved)
     place_end(&p);
 }
 
-Test(store, a_temporary_name_that_is_taken_is_passed_over)
+Test(disk_cache, a_temporary_name_that_is_taken_is_passed_over)
 {
     place p;
     place_begin(&p);
@@ -315,7 +316,7 @@ Test(store, a_temporary_name_that_is_taken_is_passed_over)
 
 /* -- Children and threads -------------------------------------------------- */
 
-Test(store, a_child_goes_on_after_fork)
+Test(disk_cache, a_child_goes_on_after_fork)
 {
     place p;
     place_begin(&p);
@@ -347,7 +348,7 @@ static void *open_and_use(void *user)
     return NULL;
 }
 
-Test(store, threads_open_use_and_release_at_once)
+Test(disk_cache, threads_open_use_and_release_at_once)
 {
     enum { THREADS = 4 };
     place p;

@@ -26,7 +26,7 @@ static bool keep_entry(const tg_cache_entry *entry, void *user)
     return ++s->n != s->most;
 }
 
-Test(store_care, entries_are_listed_the_oldest_first)
+Test(disk_cache_admin, entries_are_listed_the_oldest_first)
 {
     place p;
     place_begin(&p);
@@ -56,7 +56,7 @@ Test(store_care, entries_are_listed_the_oldest_first)
     place_end(&p);
 }
 
-Test(store_care, what_is_damaged_is_listed_too)
+Test(disk_cache_admin, damaged_entries_are_listed_too)
 {
     place p;
     place_begin(&p);
@@ -81,7 +81,7 @@ static tg_cache_report verify(const place *p, bool deletes)
     return report;
 }
 
-Test(store_care, verify_counts_and_removes_what_is_bad)
+Test(disk_cache_admin, verify_counts_and_removes_bad_entries)
 {
     place p;
     place_begin(&p);
@@ -117,7 +117,7 @@ Test(store_care, verify_counts_and_removes_what_is_bad)
     place_end(&p);
 }
 
-Test(store_care, what_cannot_be_read_is_not_called_bad)
+Test(disk_cache_admin, unreadable_entries_do_not_count_as_bad)
 {
     place p;
     place_begin(&p);
@@ -133,7 +133,7 @@ Test(store_care, what_cannot_be_read_is_not_called_bad)
     check_nothing_is_alive();
 }
 
-Test(store_care, clear_removes_entries_and_nothing_else)
+Test(disk_cache_admin, clear_removes_entries_and_nothing_else)
 {
     place p;
     place_begin(&p);
@@ -168,7 +168,7 @@ static bool count_entry(const tg_cache_entry *entry, void *user)
     return true;
 }
 
-Test(store_care, a_missing_directory_is_empty)
+Test(disk_cache_admin, a_missing_directory_is_empty)
 {
     place p;
     place_begin(&p);
@@ -198,7 +198,7 @@ static void check_all_fail_at(int line, const char *dir, const char *piece)
 }
 #define check_all_fail(dir, piece) check_all_fail_at(__LINE__, dir, piece)
 
-Test(store_care, a_hostile_directory_is_refused)
+Test(disk_cache_admin, a_hostile_directory_is_refused)
 {
     place p;
     place_begin(&p);
@@ -211,7 +211,7 @@ Test(store_care, a_hostile_directory_is_refused)
     place_end(&p);
 }
 
-Test(store_care, the_environment_names_the_directory)
+Test(disk_cache_admin, the_environment_names_the_directory)
 {
     place p;
     place_begin(&p);
@@ -229,7 +229,7 @@ Test(store_care, the_environment_names_the_directory)
     place_end(&p);
 }
 
-Test(store_care, wrong_arguments_are_refused)
+Test(disk_cache_admin, wrong_arguments_are_refused)
 {
     place p;
     place_begin(&p);
@@ -264,7 +264,7 @@ static bool fault_scenario(void)
            tg_cache_size(NULL, NULL, NULL) == TG_OK;
 }
 
-Test(store_care, memory_that_is_out_is_told)
+Test(disk_cache_admin, out_of_memory_is_an_error)
 {
     place p;
     place_begin(&p);
@@ -287,7 +287,7 @@ static tg_cache_counters counters_of(tg_context *ctx)
     return counts;
 }
 
-Test(store_care, a_context_opens_its_cache_when_it_is_needed)
+Test(disk_cache_admin, a_context_opens_its_cache_when_it_is_needed)
 {
     place p;
     place_begin(&p);
@@ -316,7 +316,7 @@ Test(store_care, a_context_opens_its_cache_when_it_is_needed)
     place_end(&p);
 }
 
-Test(store_care, counts_of_no_version_are_refused)
+Test(disk_cache_admin, counts_of_no_version_are_refused)
 {
     session s;
     session_begin(&s);
@@ -348,7 +348,7 @@ static void check_settings_at(int line, tg_context_options options,
 }
 #define check_settings(...) check_settings_at(__LINE__, __VA_ARGS__)
 
-Test(store_care, settings_come_from_options_or_the_environment)
+Test(disk_cache_admin, settings_come_from_options_or_the_environment)
 {
     static const struct {
         const char *text;
@@ -402,7 +402,7 @@ Test(store_care, settings_come_from_options_or_the_environment)
                    TGI_DISK_CACHE_READ_WRITE, 256 << 20, 0);
 }
 
-Test(store_care, a_context_without_a_cache_warns_once)
+Test(disk_cache_admin, a_context_without_a_cache_warns_once)
 {
     place p;
     place_begin(&p);

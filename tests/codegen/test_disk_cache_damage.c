@@ -56,7 +56,7 @@ static bool is_passed_over(sample *s, const unsigned char *file, size_t n)
            counts_of(s->store).bad == n_bad;
 }
 
-Test(store_damage, every_flipped_bit_is_refused)
+Test(disk_cache_damage, every_flipped_bit_is_refused)
 {
     sample s;
     sample_begin(&s);
@@ -72,7 +72,7 @@ Test(store_damage, every_flipped_bit_is_refused)
     sample_end(&s);
 }
 
-Test(store_damage, every_truncation_is_refused)
+Test(disk_cache_damage, every_truncation_is_refused)
 {
     sample s;
     sample_begin(&s);
@@ -95,7 +95,7 @@ static void forge(sample *s, unsigned char *file, uint32_t header_bytes,
     memcpy(file + 16, sum.bytes, 16);
 }
 
-Test(store_damage, sizes_are_not_believed_even_if_the_checksum_fits)
+Test(disk_cache_damage, sizes_are_not_believed_even_if_the_checksum_fits)
 {
     static const struct {
         uint32_t header;
@@ -118,7 +118,7 @@ Test(store_damage, sizes_are_not_believed_even_if_the_checksum_fits)
     sample_end(&s);
 }
 
-Test(store_damage, a_file_far_too_large_is_not_read)
+Test(disk_cache_damage, a_file_far_too_large_is_not_read)
 {
     sample s;
     sample_begin(&s);
@@ -132,7 +132,7 @@ Test(store_damage, a_file_far_too_large_is_not_read)
     sample_end(&s);
 }
 
-Test(store_damage, another_version_is_passed_over_and_overwritten)
+Test(disk_cache_damage, another_version_is_passed_over_and_overwritten)
 {
     sample s;
     sample_begin(&s);
@@ -146,7 +146,7 @@ Test(store_damage, another_version_is_passed_over_and_overwritten)
     sample_end(&s);
 }
 
-Test(store_damage, who_only_reads_removes_nothing)
+Test(disk_cache_damage, who_only_reads_removes_nothing)
 {
     sample s;
     sample_begin(&s);
@@ -164,7 +164,7 @@ Test(store_damage, who_only_reads_removes_nothing)
 
 /* -- Files that are not ours ----------------------------------------------- */
 
-Test(store_damage, a_symbolic_link_is_no_entry)
+Test(disk_cache_damage, a_symbolic_link_is_no_entry)
 {
     sample s;
     sample_begin(&s);
@@ -183,7 +183,7 @@ Test(store_damage, a_symbolic_link_is_no_entry)
     sample_end(&s);
 }
 
-Test(store_damage, a_file_that_others_may_write_is_no_entry)
+Test(disk_cache_damage, a_file_that_others_may_write_is_no_entry)
 {
     sample s;
     sample_begin(&s);
@@ -198,7 +198,7 @@ Test(store_damage, a_file_that_others_may_write_is_no_entry)
     sample_end(&s);
 }
 
-Test(store_damage, another_users_file_is_no_entry)
+Test(disk_cache_damage, another_users_file_is_no_entry)
 {
     if (geteuid() != 0)
         cr_skip_test("only root can give files away");
@@ -211,7 +211,7 @@ Test(store_damage, another_users_file_is_no_entry)
     sample_end(&s);
 }
 
-Test(store_damage, pipes_and_directories_are_no_entries, .timeout = 60)
+Test(disk_cache_damage, pipes_and_directories_are_no_entries, .timeout = 60)
 {
     place p;
     place_begin(&p);
@@ -232,9 +232,9 @@ Test(store_damage, pipes_and_directories_are_no_entries, .timeout = 60)
     place_end(&p);
 }
 
-/* -- Trouble that says nothing about an entry ------------------------------ */
+/* -- Failures that do not depend on the entry ------------------------------ */
 
-Test(store_damage, an_error_of_the_system_removes_nothing)
+Test(disk_cache_damage, an_error_of_the_system_removes_nothing)
 {
     sample s;
     sample_begin(&s);
@@ -255,7 +255,7 @@ Test(store_damage, an_error_of_the_system_removes_nothing)
     sample_end(&s);
 }
 
-Test(store_damage, an_entry_that_may_not_be_read_is_left_alone)
+Test(disk_cache_damage, an_entry_that_may_not_be_read_is_left_alone)
 {
     place p;
     place_begin(&p);

@@ -24,7 +24,7 @@ static void check_path_at(int line, const char *dir, const char *expected)
 }
 #define check_path(dir, expected) check_path_at(__LINE__, dir, expected)
 
-Test(store_dir, the_default_is_where_xdg_says)
+Test(disk_cache_dir, the_default_follows_xdg)
 {
     setenv("HOME", "/tmp", 1);
     setenv("XDG_CACHE_HOME", "/tmp/somewhere", 1);
@@ -51,7 +51,7 @@ Test(store_dir, the_default_is_where_xdg_says)
     check_nothing_is_alive();
 }
 
-Test(store_dir, without_a_home_there_is_none)
+Test(disk_cache_dir, without_a_home_there_is_none)
 {
     unsetenv("XDG_CACHE_HOME");
     setenv("HOME", "/nonexistent/home", 1);
@@ -72,7 +72,7 @@ static mode_t mode_of(const char *path)
     return s.st_mode & 07777;
 }
 
-Test(store_dir, it_is_made_for_this_user_alone_with_its_parents)
+Test(disk_cache_dir, it_is_made_for_this_user_alone_with_its_parents)
 {
     place p;
     place_begin(&p);
@@ -89,7 +89,7 @@ Test(store_dir, it_is_made_for_this_user_alone_with_its_parents)
     place_end(&p);
 }
 
-Test(store_dir, who_only_reads_makes_none)
+Test(disk_cache_dir, who_only_reads_makes_none)
 {
     place p;
     place_begin(&p);
@@ -122,7 +122,7 @@ static void check_refused_at(int line, const place *p, const char *piece)
 }
 #define check_refused(p, piece) check_refused_at(__LINE__, p, piece)
 
-Test(store_dir, a_symbolic_link_is_refused)
+Test(disk_cache_dir, a_symbolic_link_is_refused)
 {
     place p;
     place_begin(&p);
@@ -154,7 +154,7 @@ Test(store_dir, a_symbolic_link_is_refused)
 }
 
 /* As written by a user. */
-Test(store_dir, a_link_in_any_spelling_is_refused_by_name)
+Test(disk_cache_dir, a_link_in_any_spelling_is_refused_by_name)
 {
     place p;
     place_begin(&p);
@@ -172,7 +172,7 @@ Test(store_dir, a_link_in_any_spelling_is_refused_by_name)
     place_end(&p);
 }
 
-Test(store_dir, one_that_others_may_write_to_is_refused)
+Test(disk_cache_dir, one_that_others_may_write_to_is_refused)
 {
     place p;
     place_begin(&p);
@@ -187,7 +187,7 @@ Test(store_dir, one_that_others_may_write_to_is_refused)
     place_end(&p);
 }
 
-Test(store_dir, another_users_is_refused)
+Test(disk_cache_dir, another_users_is_refused)
 {
     if (geteuid() != 0)
         cr_skip_test("only root can give directories away");
@@ -199,7 +199,7 @@ Test(store_dir, another_users_is_refused)
     place_end(&p);
 }
 
-Test(store_dir, a_file_is_refused)
+Test(disk_cache_dir, a_file_is_refused)
 {
     place p;
     place_begin(&p);
@@ -208,7 +208,7 @@ Test(store_dir, a_file_is_refused)
     place_end(&p);
 }
 
-Test(store_dir, one_that_cannot_be_made_is_refused)
+Test(disk_cache_dir, one_that_cannot_be_made_is_refused)
 {
     place p;
     place_begin(&p);
@@ -237,7 +237,7 @@ static void check_reads_but_does_not_write(place *p, tgi_disk_cache *store,
     cr_assert_eq(counts_of(store).bad, 0);
 }
 
-Test(store_dir, one_without_permission_to_write_is_only_read)
+Test(disk_cache_dir, one_without_permission_to_write_is_only_read)
 {
     place p;
     place_begin(&p);
@@ -266,7 +266,7 @@ static void mount_at(const place *p, unsigned long flags, const char *data)
     }
 }
 
-Test(store_dir, on_a_read_only_file_system_it_is_only_read)
+Test(disk_cache_dir, on_a_read_only_file_system_it_is_only_read)
 {
     place p;
     place_begin(&p);
@@ -291,7 +291,7 @@ static const char *large_value(void)
     return value;
 }
 
-Test(store_dir, on_a_full_disk_it_is_only_read)
+Test(disk_cache_dir, on_a_full_disk_it_is_only_read)
 {
     place p;
     place_begin(&p);
@@ -305,7 +305,7 @@ Test(store_dir, on_a_full_disk_it_is_only_read)
     place_end(&p);
 }
 
-Test(store_dir, the_limit_of_file_sizes_raises_no_signal)
+Test(disk_cache_dir, the_limit_of_file_sizes_raises_no_signal)
 {
     place p;
     place_begin(&p);
@@ -322,7 +322,7 @@ Test(store_dir, the_limit_of_file_sizes_raises_no_signal)
     place_end(&p);
 }
 
-Test(store_dir, one_that_is_removed_holds_nothing)
+Test(disk_cache_dir, one_that_is_removed_holds_nothing)
 {
     place p;
     place_begin(&p);

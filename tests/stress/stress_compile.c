@@ -22,8 +22,8 @@
 enum {
     THREADS = 8,
     DEFAULT_ROUNDS = 6,
-    CALLS = 25, /* per thread and round, with a small table of traces */
-    MOST = 40,  /* maximum elements */
+    CALLS = 25,        /* per thread and round, with a small table of traces */
+    MAX_ELEMENTS = 40, /* maximum elements */
     WATCHDOG_SECONDS = 540
 };
 
@@ -103,8 +103,8 @@ static uint64_t random_next(uint64_t *state)
 /* Calls with n ones, or binds and runs. */
 static void call(shared *s, tg_function *f, int64_t n, bool is_bound)
 {
-    float data[MOST];
-    for (int i = 0; i < MOST; i++)
+    float data[MAX_ELEMENTS];
+    for (int i = 0; i < MAX_ELEMENTS; i++)
         data[i] = 1;
     tg_tensor *x = tg_tensor_wrap(s->ctx, data, TG_F32, TG_DIMS(n));
     tg_tensor *y = NULL;
@@ -196,14 +196,14 @@ static void *work(void *user)
     shared *s = w->s;
     for (long round = 0; round < s->rounds; round++) {
         meet(w, begin_round);
-        call(s, s->same, MOST, w->number & 1);
+        call(s, s->same, MAX_ELEMENTS, w->number & 1);
         meet(w, end_same);
         for (int i = 0; i < 3; i++) {
             const int class = (w->number + i) % 3;
             call(s, s->relaxed, class == 2 ? 2 + w->number : class, false);
         }
         meet(w, end_relaxed);
-        call(s, s->own[w->number], MOST, false);
+        call(s, s->own[w->number], MAX_ELEMENTS, false);
         meet(w, end_own);
         for (int i = 0; i < CALLS; i++) {
             const uint64_t dice = random_next(&w->seed);
@@ -213,7 +213,7 @@ static void *work(void *user)
         }
         meet(w, end_few);
         /* The last thread frees them, after or during its last call. */
-        call(s, s->same, MOST, false);
+        call(s, s->same, MAX_ELEMENTS, false);
         tg_function_release(s->own[w->number]);
         tg_function_release(s->same);
         tg_function_release(s->relaxed);

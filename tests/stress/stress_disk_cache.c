@@ -29,7 +29,7 @@ enum {
     THREADS = 2, /* per process */
     KEYS = 500,  /* of each process */
     STEP = 100,  /* offset between the keys of two processes */
-    MOST_VALUE = 60000,
+    MAX_VALUE_BYTES = 60000,
     KILLED_KEYS = 16,
     DEFAULT_KILLS = 300,
     WATCHDOG_SECONDS = 540
@@ -74,7 +74,7 @@ static tgi_byte_span make_key(long number, char *buf, size_t n)
 static size_t make_value(long number, uint32_t choice, unsigned char *buf)
 {
     uint64_t state = (uint64_t)number << 32 | choice;
-    const size_t n = 8 + state * 0x9e3779b97f4a7c15u % (MOST_VALUE - 16);
+    const size_t n = 8 + state * 0x9e3779b97f4a7c15u % (MAX_VALUE_BYTES - 16);
     for (size_t i = 0; i < n; i += sizeof(state)) {
         state = state * 6364136223846793005u + 1442695040888963407u;
         memcpy(buf + i, &state, sizeof(state));
@@ -85,7 +85,7 @@ static size_t make_value(long number, uint32_t choice, unsigned char *buf)
 
 static bool is_value(long number, const unsigned char *value, size_t n)
 {
-    unsigned char expected[MOST_VALUE];
+    unsigned char expected[MAX_VALUE_BYTES];
     uint32_t choice;
     if (n < sizeof(choice))
         return false;
@@ -111,7 +111,7 @@ static bool load(tgi_disk_cache *store, long number)
 static bool save(tgi_disk_cache *store, long number, uint32_t choice)
 {
     char buf[64];
-    unsigned char value[MOST_VALUE];
+    unsigned char value[MAX_VALUE_BYTES];
     const size_t n = make_value(number, choice, value);
     return tgi_disk_cache_save(store, make_key(number, buf, sizeof(buf)),
                                (tgi_byte_span){value, n}, &quiet);

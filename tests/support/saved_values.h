@@ -14,7 +14,7 @@
 #include "support/support.h"
 #include "tgjit.h"
 
-enum { MOST_SAVED = 8 };
+enum { MAX_SAVED = 8 };
 
 /* The graphs of a loop. Results of the body beyond the loop values are saved
    per iteration (lower_saved_values.h). */
@@ -47,7 +47,7 @@ static inline void loop_saving(tg_operand trips, bool is_limited,
                                tg_value *out_values, tg_value *out_stacks)
 {
     tgi_control c;
-    tg_value results[2 * MOST_SAVED] = {{0, 0}};
+    tg_value results[2 * MAX_SAVED] = {{0, 0}};
     memset(out_values, 0, n_values * sizeof(*out_values));
     memset(out_stacks, 0, n_saved * sizeof(*out_stacks));
     if (!tgi_control_begin(&c, "saving", TG_HERE))

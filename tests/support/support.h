@@ -42,8 +42,8 @@ static inline bool takes_site(void)
 /*
  * Runs a scenario once for each of its allocations, which fails, alone and with
  * all later ones. The scenario returns whether it succeeded. If not, the error
- * record must say out of memory, with the location if known. No object may
- * remain alive in either case.
+ * record must be TG_ERROR_OUT_OF_MEMORY, with the location if known. No object
+ * may remain alive in either case.
  */
 static inline void check_every_fault(bool (*scenario)(void))
 {

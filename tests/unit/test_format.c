@@ -108,7 +108,7 @@ Test(format, replaces_values_and_percent_signs)
     expect_print("no values", NULL, 0, "no values");
 }
 
-Test(format, keeps_what_it_does_not_know)
+Test(format, copies_unknown_conversions)
 {
     int32_t a = 1;
     tgi_view value = dense(&a, TG_I32, 0, NULL);

@@ -22,8 +22,8 @@
 enum {
     THREADS = 8,
     DEFAULT_ROUNDS = 6,
-    CALLS = 25,        /* per thread and round, with a small table of traces */
-    MAX_ELEMENTS = 40, /* maximum elements */
+    CALLS = 25, /* per thread and round, with a small table of traces */
+    MAX_ELEMENTS = 40,
     WATCHDOG_SECONDS = 540
 };
 
@@ -42,7 +42,7 @@ static void check(bool good, const char *what, int line)
 
 #define CHECK(condition) check(condition, #condition, __LINE__)
 
-/* -- What the threads share ------------------------------------------------ */
+/* -- Shared state ---------------------------------------------------------- */
 
 typedef struct shared {
     tg_context *ctx;
@@ -69,7 +69,7 @@ static void count_compiles(tg_log_level level, const char *component,
         fprintf(stderr, "%s\n", message);
 }
 
-/* The sum of 2 x, in one or two kernels. */
+/* The sum of 2 x. */
 static void twice(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -83,7 +83,7 @@ static void twice_and_count(tg_trace *t, const tg_value *in, void *user)
     twice(t, in, NULL);
 }
 
-/* -- What a thread does ---------------------------------------------------- */
+/* -- Threads --------------------------------------------------------------- */
 
 typedef struct worker {
     pthread_t thread;
@@ -212,7 +212,7 @@ static void *work(void *user)
                 tg_function_clear(s->few);
         }
         meet(w, end_few);
-        /* The last thread frees them, after or during its last call. */
+        /* The thread that releases a function last frees it. */
         call(s, s->same, MAX_ELEMENTS, false);
         tg_function_release(s->own[w->number]);
         tg_function_release(s->same);
@@ -222,7 +222,7 @@ static void *work(void *user)
     return NULL;
 }
 
-/* -- The whole ------------------------------------------------------------- */
+/* -- The program ----------------------------------------------------------- */
 
 int main(int argc, char **argv)
 {

@@ -34,7 +34,7 @@
 
 enum {
     CALLERS = 8,
-    MAX_THREADS = 4, /* maximum threads of a team */
+    MAX_THREADS = 4, /* of a team */
     BARRIERS = 20,
     CHILDREN = 10,
     DEFAULT_ROUNDS = 50,
@@ -87,7 +87,7 @@ static void sum_entry(tgi_frame *frame, int64_t thread, int64_t n_threads)
     }
 }
 
-/* One call; true if all threads have the result of a single thread. */
+/* One call; true if all of its threads have the expected sum. */
 static bool run_once(int n_threads)
 {
     sums s = {{{0}}, 0};
@@ -112,7 +112,7 @@ static void *call_often(void *user)
     return NULL;
 }
 
-/* A child can use teams of the given size. */
+/* Checks that a child process has teams of n_threads. */
 static void fork_once(int n_threads)
 {
     int status = -1;

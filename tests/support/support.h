@@ -26,7 +26,7 @@
                      tg_live_bytes()); \
     } while (0)
 
-/* True if the last error has a source location. */
+/* True if the last error is that of a function that takes a source location. */
 static inline bool takes_site(void)
 {
     static const char *const names[] = {"tg_call", "tg_bind", "tg_run",

@@ -16,7 +16,6 @@ typedef struct worker {
     _Alignas(max_align_t) char tally[];
 } worker;
 
-/* A run. */
 typedef struct run {
     const workers *of;
     char *shared;

@@ -38,7 +38,7 @@ static void accepts(void)
 static void refuses(const char *what)
 {
     cr_assert_eq(tgi_graph_verify(g), TG_ERROR_INTERNAL);
-    cr_assert_not_null(strstr(tg_error(NULL), what), "said: %s",
+    cr_assert_not_null(strstr(tg_error(NULL), what), "message: %s",
                        tg_error(NULL));
     cr_assert_not_null(strstr(tg_error(NULL), "graph 'f'"));
 }

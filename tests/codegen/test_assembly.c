@@ -261,7 +261,7 @@ static void black_scholes(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, call, tg_add(tg_sub(call, price), discounted));
 }
 
-/* As for chains: a strip is as long as one. */
+/* As for chains: each loop of the split body is about as long as one. */
 Test(assembly, long_bodies_are_strip_mined)
 {
     CHECK(black_scholes, ((demands){.spills = 8}), F32(1 << 16), F32(1 << 16),
@@ -298,8 +298,8 @@ static void squares(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_sum(tg_mul(in[0], in[0]), TG_AXES(1)));
 }
 
-/* A second kernel adds the sums of blocks, one per thousands of elements,
-   pairwise: one by one. */
+/* Not checked: the second kernel, which combines the sums of blocks, one per
+   thousands of elements, in scalar code. */
 Test(assembly, sums)
 {
     const demands wanted = {.left_out = "tg_total_1_sum"};

@@ -22,8 +22,8 @@ static void gathered(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_gather_with(tg_exp(in[0]), in[1], 0, TG_GATHER_CLAMP));
 }
 
-/* The text that programs can request ends with this. */
-static void check_says(const fused *fu, const char *end)
+/* Checks the end of the text about fusion. */
+static void check_text_end(const fused *fu, const char *end)
 {
     char *text = tg_concrete_text(fu->concrete, TG_TEXT_FUSION);
     cr_assert_not_null(text, "%s", tg_error(NULL));
@@ -58,7 +58,7 @@ Test(fuse_memory, straightline_kernels_need_no_memory_and_no_barriers)
     cr_assert_eq(n_places(&fu, TGI_PLACE_TEMP), 0);
     cr_assert_eq(n_places(&fu, TGI_PLACE_SCRATCH), 0);
     cr_assert_eq(n_steps(&fu, TGI_STEP_BARRIER), 0);
-    check_says(&fu, "plan: no temporaries\n");
+    check_text_end(&fu, "plan: no temporaries\n");
     fuse_end(&fu);
     SHOW(&text, &fu, reverse, NO_SYMBOLS, V32(10));
     cr_assert_eq(n_straightline(&fu), 2);
@@ -110,7 +110,7 @@ static void softmax_and_sums(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_mul(e, tg_sum(e, TG_AXES(0))), e);
 }
 
-/* A function between two products reuses the storage of the first. */
+/* The softmax between two matmuls reuses the storage of the first. */
 static void product_of_products(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -125,7 +125,7 @@ Test(fuse_memory, results_reuse_memory_of_dead_values)
     SHOW(&text, &fu, softmax_of_columns, NO_SYMBOLS, F32(100, 100));
     cr_assert_eq(n_places(&fu, TGI_PLACE_TEMP), 2); /* 100 elements each */
     cr_assert_not_null(strstr(fu.explain.text, "in place of"));
-    check_says(&fu, "plan: 448 bytes of temporaries, 400 live at once\n");
+    check_text_end(&fu, "plan: 448 bytes of temporaries, 400 live at once\n");
     fuse_end(&fu);
     SHOW(&text, &fu, reversed_softmax, NO_SYMBOLS, F32(100, 100));
     cr_assert_eq(n_places(&fu, TGI_PLACE_TEMP), 3);

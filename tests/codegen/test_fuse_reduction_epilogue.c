@@ -77,7 +77,7 @@ CALLBACK(row_position, tg_argmax(c, -1))
 CALLBACK(column_position, tg_argmin(c, -2))
 CALLBACK(total, tg_sum(c, TG_ALL_AXES))
 CALLBACK(first_sum, tg_sum(c, TG_AXES(0)))
-CALLBACK(turned_sum,
+CALLBACK(transposed_sum,
          tg_sum(tg_transpose(c, 2, (const int[]){1, 0}), TG_AXES(1)))
 CALLBACK(both_sums, tg_sum(c, TG_AXES(-1)), tg_sum(c, TG_AXES(-2)))
 CALLBACK(many_sums, tg_sum(c, TG_AXES(-1)), tg_sum(tg_square(c), TG_AXES(-1)),
@@ -172,7 +172,8 @@ Test(fuse_reduction_epilogue, only_the_last_axes_are_reduced)
     /* Equal extents: the maps decide which axis it is. */
     CHECK_EPILOGUES(0, 0, 2, first_sum, NO_SYMBOLS, F32(9, 9, 64),
                     F32(9, 64, 64));
-    CHECK_EPILOGUES(0, 0, 2, turned_sum, NO_SYMBOLS, F32(64, 64), F32(64, 64));
+    CHECK_EPILOGUES(0, 0, 2, transposed_sum, NO_SYMBOLS, F32(64, 64),
+                    F32(64, 64));
     CHECK_EPILOGUES(0, 0, 2, other_sum, NO_SYMBOLS, F32(64, 64), F32(64, 64),
                     F32(64, 64));
 }
@@ -194,12 +195,11 @@ Test(fuse_reduction_epilogue, epilogues_require_micro_kernels)
     CHECK_EPILOGUES(0, 0, 3, row_sum, NO_SYMBOLS, F32(16, 4096), F32(4096, 16));
 }
 
-/* -- Is it worth it? ------------------------------------------------------- */
+/* -- Profitability --------------------------------------------------------- */
 
 Test(fuse_reduction_epilogue, threads_keep_their_work)
 {
-    /* Whole rows if there are few rows, whole columns if there are few
-       columns. */
+    /* A thread takes whole rows or columns: not if there are few of them. */
     CHECK_EPILOGUES(0, 0, 2, row_sum, NO_SYMBOLS, F32(16, 256), F32(256, 1024));
     CHECK_EPILOGUES(1, 0, 1, row_sum, NO_SYMBOLS, F32(1024, 64), F32(64, 128));
     CHECK_EPILOGUES(0, 0, 2, column_sum, NO_SYMBOLS, F32(200, 256),
@@ -223,7 +223,8 @@ Test(fuse_reduction_epilogue,
                     F32(8192, 512));
 }
 
-/* Partial results of wide rows wait in memory for their last columns. */
+/* A row wider than a vector needs its partial results in memory; if it is
+   stored anyway, it is read again instead. */
 Test(fuse_reduction_epilogue, rows_that_are_stored_anyway_are_read_again)
 {
     CHECK_EPILOGUES(0, 0, 2, stored_row_sum, NO_SYMBOLS, F32(64, 64),
@@ -252,7 +253,7 @@ Test(fuse_reduction_epilogue, small_matmuls_are_straight_line_code)
     check_nothing_is_alive();
 }
 
-/* -- What comes before and after ------------------------------------------- */
+/* -- Operands and readers -------------------------------------------------- */
 
 Test(fuse_reduction_epilogue, elementwise_ops_join_the_epilogue)
 {

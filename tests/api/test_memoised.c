@@ -209,7 +209,7 @@ Test(memoised, a_call_that_failed_keeps_nothing)
     check_modes(failures);
 }
 
-/* -- It is kept ------------------------------------------------------------ */
+/* -- Memoisation ----------------------------------------------------------- */
 
 /* Memory that is changed without the library's knowledge is not packed
    again. */

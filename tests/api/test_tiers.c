@@ -135,7 +135,7 @@ static void bind_once(gate *g, tg_function *f, int64_t n)
     tg_tensor_release(y);
 }
 
-/* -- Who waits ------------------------------------------------------------- */
+/* -- Calls that wait ------------------------------------------------------- */
 
 Test(tiers, small_calls_do_not_wait_for_a_compile)
 {
@@ -301,9 +301,9 @@ Test(tiers, functions_with_very_long_compiles_are_interpreted)
     }
 }
 
-/* -- What is looked for twice ---------------------------------------------- */
+/* -- Cache lookups --------------------------------------------------------- */
 
-/* The call looks for code, then the thread that is to compile it. */
+/* Both the call and the compiling thread look for code in the caches. */
 Test(tiers, counts_and_stages_are_those_of_one_search)
 {
     need_compiler();
